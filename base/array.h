@@ -1,0 +1,29 @@
+/* Growing arrays: `T *items; size_t n_items, cap_items;` as three members of any struct. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Makes room for `n + 1` elements of `size` bytes.  Returns false, and changes nothing, when
+ * memory is short or the size would overflow. */
+static inline bool rf_array_reserve(void **items, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return true;
+	size_t wanted = *cap ? *cap * 2 : 16;
+	if (wanted > SIZE_MAX / 2 / size)
+		return false;
+	void *grown = realloc(*items, wanted * size);
+	if (!grown)
+		return false;
+	*items = grown;
+	*cap = wanted;
+	return true;
+}
+
+/* Appends `value` to the array `a`; an expression that is false when memory is short. */
+#define rf_array_push(a, n, cap, value)                                                            \
+	(rf_array_reserve((void **)&(a), (n), &(cap), sizeof(*(a))) ? ((a)[(n)++] = (value), true) \
+								   : false)

@@ -1,0 +1,85 @@
+#include "base/u64_map.h"
+
+#include <stdlib.h>
+
+static size_t cell_of(uint64_t key, size_t n_cells)
+{
+	return (key * 0x9e3779b97f4a7c15u >> 20) & (n_cells - 1);
+}
+
+static size_t filter_bit(uint64_t key, size_t n_cells)
+{
+	return (key * 0xd6e8feb86659fd93u >> 24) & (n_cells * 8 - 1);
+}
+
+void u64_map_deinit(struct u64_map *map)
+{
+	free(map->cells);
+	free(map->filter);
+	*map = (struct u64_map){0};
+}
+
+uint32_t *u64_map_find(const struct u64_map *map, uint64_t key)
+{
+	if (!map->n_cells)
+		return NULL;
+	const size_t bit = filter_bit(key, map->n_cells);
+	if (!(map->filter[bit / 64] >> bit % 64 & 1))
+		return NULL;
+	for (size_t i = cell_of(key, map->n_cells);; i = (i + 1) & (map->n_cells - 1)) {
+		if (!map->cells[i].key)
+			return NULL;
+		if (map->cells[i].key == key)
+			return map->cells[i].deleted ? NULL : &map->cells[i].value;
+	}
+}
+
+static void place(struct u64_map *map, uint64_t key, uint32_t value)
+{
+	size_t i = cell_of(key, map->n_cells);
+	const size_t bit = filter_bit(key, map->n_cells);
+	map->filter[bit / 64] |= 1ull << bit % 64;
+	while (map->cells[i].key && map->cells[i].key != key)
+		i = (i + 1) & (map->n_cells - 1);
+	if (!map->cells[i].key)
+		map->n_used++;
+	map->cells[i].key = key;
+	map->cells[i].value = value;
+	map->cells[i].deleted = false;
+}
+
+static bool grow(struct u64_map *map)
+{
+	struct u64_map bigger = {.n_cells = map->n_cells ? map->n_cells * 2 : 256};
+	bigger.cells = calloc(bigger.n_cells, sizeof(*bigger.cells));
+	bigger.filter = calloc(bigger.n_cells / 8, sizeof(*bigger.filter));
+	if (!bigger.cells || !bigger.filter) {
+		u64_map_deinit(&bigger);
+		return false;
+	}
+	for (size_t i = 0; i < map->n_cells; i++)
+		if (map->cells[i].key && !map->cells[i].deleted)
+			place(&bigger, map->cells[i].key, map->cells[i].value);
+	u64_map_deinit(map);
+	*map = bigger;
+	return true;
+}
+
+bool u64_map_set(struct u64_map *map, uint64_t key, uint32_t value)
+{
+	if (map->n_used * 2 >= map->n_cells && !grow(map))
+		return false;
+	place(map, key, value);
+	return true;
+}
+
+void u64_map_remove(struct u64_map *map, uint64_t key)
+{
+	if (!map->n_cells)
+		return;
+	for (size_t i = cell_of(key, map->n_cells); map->cells[i].key; i = (i + 1) & (map->n_cells - 1))
+		if (map->cells[i].key == key) {
+			map->cells[i].deleted = true;
+			return;
+		}
+}

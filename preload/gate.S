@@ -1,0 +1,170 @@
+/* The gate: the only code of rfprof's own that runs inside a counted program.
+ *
+ * It is position independent, is copied into the code cache, calls no library, uses no stack, never
+ * touches the program's vector registers, and makes no system call but futex, sched_yield and those
+ * of the program.  The status flags are saved by lahf and seto, not by pushf: a tracer that steps
+ * through here would see its own trap flag pushed, or the kernel would take a popf for the
+ * program's wish to be trapped.  GS holds the thread's slot (protocol.h).
+ *
+ * Entries, reached by `jmp *%gs:G_AT_…`:
+ *   gate_miss      direct transfer to code not yet linked: G_SPILL_RAX = rax, eax = stub number
+ *   gate_indirect  jump table has no entry: rcx = pc, G_SPILL_RAX/RCX = the program's
+ *   gate_collide   entry was for another pc: rcx = pc - entry's pc, rax = -entry's pc
+ *   gate_syscall   the program's system call: rcx = cache address behind it (rcx and r11 are the
+ *                  two registers that the syscall instruction may destroy) */
+#include "preload/protocol.h"
+
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+#define SYS_FUTEX 202
+#define SYS_SCHED_YIELD 24
+#define SPINS 200	/* rounds of PAUSES and a yield before sleeping */
+#define PAUSES 50
+
+	.section .rodata
+	.balign 64
+	.globl gate_begin, gate_miss, gate_indirect, gate_collide, gate_syscall, gate_end
+	.globl gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
+	.hidden gate_begin, gate_miss, gate_indirect, gate_collide, gate_syscall, gate_end
+	.hidden gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
+gate_begin:
+
+gate_syscall:
+	movq	%rcx, %gs:G_SYSRET
+	movzwl	%ax, %ecx
+	movq	%gs:G_SYSTAB, %r11
+	movzbl	(%r11,%rcx), %ecx
+	jrcxz	1f
+gate_do_syscall:
+	syscall
+gate_after_syscall:
+	jmp	*%gs:G_SYSRET
+1:	movq	%rax, %gs:SAVE_RAX
+	movl	$REQ_SYSCALL, %ecx
+	jmp	gate_request
+
+gate_miss:
+	movq	%rcx, %gs:SAVE_RCX
+	movq	%gs:G_SPILL_RAX, %rcx
+	movq	%rcx, %gs:SAVE_RAX
+	movl	$REQ_MISS, %ecx
+	jmp	gate_request
+
+gate_collide:
+	movq	%rdx, %gs:SAVE_RDX
+	movq	%rax, %rdx
+	lahf
+	seto	%al
+	movq	%rax, %gs:SAVE_FLAGS
+	subq	%rdx, %rcx
+	jmp	gate_look_up
+gate_indirect:
+	movq	%rdx, %gs:SAVE_RDX
+	lahf
+	seto	%al
+	movq	%rax, %gs:SAVE_FLAGS
+gate_look_up:		/* rdx and flags saved; rcx = pc; rax free */
+	movq	%rsi, %gs:SAVE_RSI
+	movq	%gs:G_PROCESS, %rdx
+	movq	P_TABLE(%rdx), %rsi
+	imulq	$0x2545f491, %rcx, %rax
+	shrq	$9, %rax
+2:	andq	(%rsi), %rax
+	movq	%rax, %rdx
+	shlq	$4, %rdx
+	cmpq	%rcx, 16(%rsi,%rdx)
+	je	3f
+	cmpq	$0, 16(%rsi,%rdx)
+	je	4f
+	incq	%rax
+	jmp	2b
+3:	movq	24(%rsi,%rdx), %rax		/* found: remember it in this thread's table */
+	testq	%rax, %rax
+	jz	4f
+	movzwl	%cx, %edx
+	movq	%rax, %gs:SLOT_JUMPS(,%rdx,8)
+	movq	%rax, %gs:G_JUMP
+	movq	%gs:SAVE_FLAGS, %rax
+	addb	$0x7f, %al			/* sets OF again */
+	sahf
+	movq	%gs:SAVE_RDX, %rdx
+	movq	%gs:SAVE_RSI, %rsi
+	jmp	*%gs:G_JUMP
+4:	movq	%gs:SAVE_RDX, %rdx		/* unknown: ask; the answer is the block itself */
+	movq	%gs:SAVE_RSI, %rsi
+	movq	%gs:G_SPILL_RAX, %rax
+	movq	%rax, %gs:SAVE_RAX
+	movq	%gs:G_SPILL_RCX, %rax
+	movq	%rax, %gs:SAVE_RCX
+	movq	%rcx, %gs:G_REQ_ARG
+	movl	$REQ_INDIRECT, %gs:G_REQ_TYPE
+	jmp	gate_save
+
+gate_request:		/* ecx = type, rax = argument; SAVE_RAX, SAVE_RCX hold the program's */
+	movq	%rax, %gs:G_REQ_ARG
+	movl	%ecx, %gs:G_REQ_TYPE
+	lahf
+	seto	%al
+	movq	%rax, %gs:SAVE_FLAGS
+gate_save:
+	movq	%rdx, %gs:SAVE_RDX
+	movq	%rsi, %gs:SAVE_RSI
+	movq	%rdi, %gs:SAVE_RDI
+	movq	%r8, %gs:SAVE_R8
+	movq	%r9, %gs:SAVE_R9
+	movq	%r10, %gs:SAVE_R10
+	movq	%r11, %gs:SAVE_R11
+	movq	%rsp, %gs:SAVE_RSP
+	movq	%gs:G_STATE, %rdi
+	movq	%gs:G_PROCESS, %rdx
+	movl	$STATE_REQUESTED, (%rdi)
+	lock incl P_DOORBELL(%rdx)
+	cmpl	$0, P_SLEEPING(%rdx)
+	je	gate_wait_begin
+	leaq	P_DOORBELL(%rdx), %rdi
+	movl	$FUTEX_WAKE, %esi
+	movl	$1, %edx
+	movl	$SYS_FUTEX, %eax
+	syscall
+gate_wait_begin:
+	movq	%gs:G_STATE, %rdi
+	movl	$SPINS, %r8d
+5:	movl	$PAUSES, %ecx
+6:	cmpl	$STATE_DONE, (%rdi)
+	je	gate_resume
+	pause
+	decl	%ecx
+	jnz	6b
+	movl	$SYS_SCHED_YIELD, %eax	/* the server may want this very processor */
+	syscall
+	decl	%r8d
+	jnz	5b
+	movl	$STATE_REQUESTED, %eax
+	movl	$STATE_SLEEPING, %ecx
+	lock cmpxchgl %ecx, (%rdi)
+	movl	$FUTEX_WAIT, %esi
+	movl	$STATE_SLEEPING, %edx
+	xorl	%r10d, %r10d
+	movl	$SYS_FUTEX, %eax
+	syscall
+	jmp	gate_wait_begin
+gate_wait_end:
+
+gate_resume:
+	movq	%gs:G_STATE, %rdi
+	movl	$STATE_IDLE, (%rdi)
+	movq	%gs:SAVE_FLAGS, %rax
+	addb	$0x7f, %al
+	sahf
+	movq	%gs:SAVE_RAX, %rax
+	movq	%gs:SAVE_RCX, %rcx
+	movq	%gs:SAVE_RDX, %rdx
+	movq	%gs:SAVE_RSI, %rsi
+	movq	%gs:SAVE_RDI, %rdi
+	movq	%gs:SAVE_R8, %r8
+	movq	%gs:SAVE_R9, %r9
+	movq	%gs:SAVE_R10, %r10
+	movq	%gs:SAVE_R11, %r11
+	jmp	*%gs:G_JUMP
+gate_end:
+	.section .note.GNU-stack,"",@progbits

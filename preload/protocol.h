@@ -1,0 +1,65 @@
+/* What the gate and the translated code (in the target) and the server (in the tracer) share.
+ *
+ * Included by C and by assembly.  Every thread's GS base points at its slot in one shared mapping;
+ * slot 0 is the process area.  Nothing here is ever seen by the program itself.
+ * Tracer and gate are one build, so the layout needs no version. */
+#pragma once
+
+/* Slots */
+#define SLOT_STRIDE	(16 << 20)	/* bytes of address space for a thread; touched sparsely */
+#define SLOT_JUMPS	0x10000		/* 65536 code-cache addresses, by the low 16 bits of a pc */
+#define SLOT_COUNTERS	0x100000	/* 64-bit counters up to the end of the slot */
+#define SLOT_N_COUNTERS	((SLOT_STRIDE - SLOT_COUNTERS) / 8)
+#define MAX_SLOTS	512
+
+/* Thread block: at GS:0 */
+#define G_SELF		0x00
+#define G_SPILL_RCX	0x08		/* program's rcx and rax while an indirect transfer runs */
+#define G_SPILL_RAX	0x10
+#define G_SPILL_FAR	0x18		/* register borrowed for an operand out of reach */
+#define G_SPILL_COUNT	0x20		/* register borrowed for counting */
+#define G_SYSRET	0x28		/* cache address behind the system call now in the gate */
+#define G_SYSTAB	0x30		/* → P_SYSTAB */
+#define G_PROCESS	0x38		/* → process area */
+#define G_STATE		0x40		/* → this thread's state word in the process area */
+#define G_JUMP		0x48		/* where the gate goes on */
+#define G_REQ_TYPE	0x50
+#define G_REQ_ARG	0x58
+#define G_AT_MISS	0x60		/* addresses of the gate's entries */
+#define G_AT_INDIRECT	0x68
+#define G_AT_COLLIDE	0x70
+#define G_AT_SYSCALL	0x78
+#define G_SAVE		0x80		/* program's registers while in the gate, 8 bytes each */
+#define SAVE_RAX	(G_SAVE + 0x00)
+#define SAVE_RCX	(G_SAVE + 0x08)
+#define SAVE_RDX	(G_SAVE + 0x10)
+#define SAVE_RSI	(G_SAVE + 0x18)
+#define SAVE_RDI	(G_SAVE + 0x20)
+#define SAVE_R8		(G_SAVE + 0x28)
+#define SAVE_R9		(G_SAVE + 0x30)
+#define SAVE_R10	(G_SAVE + 0x38)
+#define SAVE_R11	(G_SAVE + 0x40)
+#define SAVE_RSP	(G_SAVE + 0x48)
+#define SAVE_FLAGS	(G_SAVE + 0x50)	/* as lahf and seto %al leave them in ax */
+#define G_SPILL_LOOP	0xd8		/* register that holds the counter of a loop */
+#define G_SPILL_FLAGS	0xe0		/* flags (lahf, seto) while a tile is counted */
+#define G_TILECFG	0x100		/* 64 bytes: sttilecfg */
+
+/* Process area: slot 0 */
+#define P_DOORBELL	0x00		/* u32: raised with every request */
+#define P_SLEEPING	0x04		/* u32: the server waits on the doorbell */
+#define P_TABLE		0x08		/* → current hash table pc → entry */
+#define P_SYSTAB	0x10000		/* 65536 bytes: 1 = system call runs in place */
+#define P_STATES	0x20000		/* u32 for each slot */
+#define P_TABLES	0x100000	/* hash tables: {mask, 0, {pc, entry}…}; grown by the server */
+
+/* Requests */
+#define REQ_MISS	1		/* arg: number of the stub that ran */
+#define REQ_INDIRECT	2		/* arg: program counter wanted */
+#define REQ_SYSCALL	3		/* arg: system call number; arguments in the save area */
+
+/* States of a thread's request */
+#define STATE_IDLE	0
+#define STATE_REQUESTED	1
+#define STATE_SLEEPING	2		/* requested, and the thread waits on its state word */
+#define STATE_DONE	3

@@ -1,0 +1,193 @@
+#include "symbols/dwarf_names.h"
+
+#include "base/array.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+
+/* Namespaces and classes nest; a damaged file could nest without end. */
+#define MAX_DEPTH 64
+
+struct unit_range { uint64_t start, end; Dwarf_Off unit; };
+
+struct dwarf_names {
+	Dwarf *dwarf;
+	uint64_t shift;
+	struct unit_range *units; /* sorted by start */
+	size_t n_units, cap_units;
+	size_t dies_left;	/* bound for a walk over a damaged file */
+};
+
+static int compare_units(const void *left, const void *right)
+{
+	const struct unit_range *a = left, *b = right;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* The units' own ranges: .debug_aranges is optional, and clang leaves it out. */
+static bool read_units(struct dwarf_names *names)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die, split;
+	uint8_t type;
+	while (dwarf_get_units(names->dwarf, unit, &unit, NULL, &type, &die, &split) == 0) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		Dwarf_Addr base, start, end;
+		ptrdiff_t at = 0;
+		while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
+			struct unit_range range = { start, end, dwarf_dieoffset(&die) };
+			if (start < end && !rf_array_push(names->units, names->n_units,
+							  names->cap_units, range))
+				return false;
+		}
+	}
+	if (names->n_units)
+		qsort(names->units, names->n_units, sizeof(*names->units), compare_units);
+	return true;
+}
+
+struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shift)
+{
+	struct dwarf_names *names = calloc(1, sizeof(*names));
+	if (!names)
+		return NULL;
+	names->shift = shift;
+	/* Every DIE takes at least a byte of the file (compressed sections: of what they unpack
+	 * to, hence the factor). */
+	names->dies_left = file->size * 32;
+	names->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	if (names->dwarf && read_units(names) && names->n_units)
+		return names;
+	dwarf_names_destroy(names);
+	return NULL;
+}
+
+void dwarf_names_destroy(struct dwarf_names *names)
+{
+	if (!names)
+		return;
+	dwarf_end(names->dwarf);
+	free(names->units);
+	free(names);
+}
+
+static const struct unit_range *find_unit(const struct dwarf_names *names, uint64_t address)
+{
+	size_t low = 0, high = names->n_units;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (names->units[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < names->units[low - 1].end ? &names->units[low - 1] : NULL;
+}
+
+static const char *die_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) ||
+	    dwarf_attr_integrate(die, DW_AT_name, &attribute))
+		name = dwarf_formstring(&attribute);
+	return name;
+}
+
+static bool add_subprogram(struct dwarf_names *names, Dwarf_Die *die,
+			   struct function_map *functions)
+{
+	const char *name = die_name(die);
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	bool ok = true;
+	while (name && ok && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		if (start < end)
+			ok = function_map_append(functions, start + names->shift,
+						 end + names->shift, name, "", RANK_GLOBAL);
+	return ok;
+}
+
+static bool may_hold_functions(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_subprogram;
+}
+
+static bool walk_children(struct dwarf_names *names, Dwarf_Die *parent, int depth,
+			  struct function_map *functions)
+{
+	Dwarf_Die die;
+	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
+		return true;
+	do {
+		if (!names->dies_left)
+			return true;
+		names->dies_left--;
+		int tag = dwarf_tag(&die);
+		if (tag == DW_TAG_subprogram && !add_subprogram(names, &die, functions))
+			return false;
+		if (may_hold_functions(tag) && !walk_children(names, &die, depth + 1, functions))
+			return false;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return true;
+}
+
+bool dwarf_names_functions(struct dwarf_names *names, struct function_map *functions)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die, split;
+	uint8_t type;
+	while (dwarf_get_units(names->dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
+		if (type == DW_UT_compile && !walk_children(names, &die, 0, functions))
+			return false;
+	return true;
+}
+
+/* The first row of the unit's line table at `address` (an optimised function has several: the
+ * first one is that of its head), or the last row before it. */
+static Dwarf_Line *find_line(Dwarf_Die *unit, uint64_t address)
+{
+	Dwarf_Lines *lines;
+	size_t n;
+	if (dwarf_getsrclines(unit, &lines, &n) != 0)
+		return NULL;
+	size_t low = 0, high = n;
+	Dwarf_Addr at = 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at) == 0 && at < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	bool ends = true;
+	for (; low < n; low++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, low);
+		if (dwarf_lineaddr(line, &at) != 0 || at != address)
+			break;
+		if (dwarf_lineendsequence(line, &ends) == 0 && !ends)
+			return line;
+	}
+	return dwarf_getsrc_die(unit, address);
+}
+
+bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line)
+{
+	uint64_t address = vaddr - names->shift;
+	const struct unit_range *unit = find_unit(names, address);
+	Dwarf_Die die;
+	if (!unit || !dwarf_offdie(names->dwarf, unit->unit, &die))
+		return false;
+	Dwarf_Line *entry = find_line(&die, address);
+	int number;
+	const char *name = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
+	if (!name || dwarf_lineno(entry, &number) != 0 || number <= 0)
+		return false;
+	*file = name;
+	*line = number;
+	return true;
+}

@@ -1,0 +1,20 @@
+/* Function names and source lines from DWARF, read only where they are asked for. */
+#pragma once
+
+#include "symbols/elf_file.h"
+#include "symbols/function_map.h"
+
+struct dwarf_names;
+
+/* Opens the DWARF of `file`; `shift` is added to its addresses.  NULL when there is none.  `file`
+ * must outlive it. */
+struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shift);
+void dwarf_names_destroy(struct dwarf_names *names);
+
+/* Adds every subprogram's ranges to an unsettled list (names are borrowed from `names`).  False
+ * when memory is short. */
+bool dwarf_names_functions(struct dwarf_names *names, struct function_map *functions);
+
+/* Source file and line of the instruction at `vaddr`; false when they are not known.  *file is
+ * borrowed from `names`. */
+bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line);

@@ -1,0 +1,342 @@
+#include "symbols/elf_file.h"
+
+#include "symbols/eh_frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More program headers than any linker writes; keeps look-ups in a damaged file short. */
+#define MAX_PROGRAM_HEADERS 512
+
+static struct rf_error *format_error(const char *name, const char *what)
+{
+	return rf_error_create(RF_EFORMAT, NULL, "%s: %s", name, what);
+}
+
+static bool is_x86_64(const uint8_t *bytes, size_t size)
+{
+	Elf64_Ehdr header;
+	if (!bytes || size < sizeof(header))
+		return false;
+	memcpy(&header, bytes, sizeof(header));
+	return memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+	       header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
+	       header.e_machine == EM_X86_64;
+}
+
+static void add_segment(struct elf_file *file, const GElf_Phdr *phdr)
+{
+	if (phdr->p_vaddr + phdr->p_memsz < phdr->p_vaddr)
+		return;
+	struct elf_segment segment = {
+		.vaddr = phdr->p_vaddr,
+		.memory_size = phdr->p_memsz,
+		.offset = phdr->p_offset,
+		.executable = phdr->p_flags & PF_X,
+	};
+	if (phdr->p_offset < file->size) {
+		uint64_t left = file->size - phdr->p_offset;
+		segment.file_size = phdr->p_filesz < left ? phdr->p_filesz : left;
+		if (segment.file_size > segment.memory_size)
+			segment.file_size = segment.memory_size;
+	}
+	if (!file->n_segments || segment.vaddr < file->low)
+		file->low = segment.vaddr;
+	if (!file->n_segments || segment.vaddr + segment.memory_size > file->high)
+		file->high = segment.vaddr + segment.memory_size;
+	file->segments[file->n_segments++] = segment;
+}
+
+static struct rf_error *read_segments(const char *name, struct elf_file *file)
+{
+	size_t n;
+	if (elf_getphdrnum(file->elf, &n) != 0 || n > MAX_PROGRAM_HEADERS)
+		return format_error(name, "its program headers cannot be read");
+	file->segments = calloc(n + 1, sizeof(*file->segments));
+	if (!file->segments)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr phdr;
+		if (gelf_getphdr(file->elf, i, &phdr) && phdr.p_type == PT_LOAD)
+			add_segment(file, &phdr);
+	}
+	return NULL;
+}
+
+static int compare_edges(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+	return *a < *b ? -1 : *a > *b;
+}
+
+static struct rf_error *read_edges(struct elf_file *file)
+{
+	size_t n = 0;
+	if (elf_getshdrnum(file->elf, &n) != 0)
+		n = 0;
+	file->edges = calloc(2 * (n + file->n_segments) + 1, sizeof(*file->edges));
+	if (!file->edges)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	for (size_t i = 0; i < file->n_segments; i++) {
+		file->edges[file->n_edges++] = file->segments[i].vaddr;
+		file->edges[file->n_edges++] =
+			file->segments[i].vaddr + file->segments[i].memory_size;
+	}
+	for (size_t i = 0; i < n; i++) {
+		GElf_Shdr header;
+		Elf_Scn *section = elf_getscn(file->elf, i);
+		/* .tbss takes no place where its address says */
+		if (!section || !gelf_getshdr(section, &header) ||
+		    !(header.sh_flags & SHF_ALLOC) || (header.sh_flags & SHF_TLS))
+			continue;
+		file->edges[file->n_edges++] = header.sh_addr;
+		file->edges[file->n_edges++] = header.sh_addr + header.sh_size;
+	}
+	qsort(file->edges, file->n_edges, sizeof(*file->edges), compare_edges);
+	return NULL;
+}
+
+/* The common end of both ways to open: `file->elf` is set. */
+static struct rf_error *finish_open(const char *name, struct elf_file *file, struct elf_file *out)
+{
+	struct rf_error *error = NULL;
+	if (!file->elf)
+		error = format_error(name, elf_errmsg(-1));
+	if (!error && elf_kind(file->elf) == ELF_K_ELF)
+		file->bytes = (const uint8_t *)elf_rawfile(file->elf, &file->size);
+	if (!error && !is_x86_64(file->bytes, file->size))
+		error = format_error(name, "not a 64-bit x86-64 ELF file");
+	if (!error)
+		error = read_segments(name, file);
+	if (!error)
+		error = read_edges(file);
+	if (error) {
+		elf_file_close(file);
+		return error;
+	}
+	*out = *file;
+	return NULL;
+}
+
+struct rf_error *elf_file_open(const char *path, struct elf_file *out)
+{
+	elf_version(EV_CURRENT);
+	/* Opening a FIFO or a device by a stale path must neither block nor act on it. */
+	struct elf_file file = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
+	if (file.fd < 0)
+		return rf_error_errno(RF_EACCESS, errno, NULL, "cannot open %s", path);
+	struct stat status;
+	if (fstat(file.fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+		close(file.fd);
+		return format_error(path, "not a regular file");
+	}
+	file.elf = elf_begin(file.fd, ELF_C_READ_MMAP, NULL);
+	return finish_open(path, &file, out);
+}
+
+struct rf_error *elf_file_open_image(const char *name, const void *image, size_t size,
+				     struct elf_file *out)
+{
+	elf_version(EV_CURRENT);
+	struct elf_file file = { .fd = -1, .copy = malloc(size + 1) };
+	if (!file.copy)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	memcpy(file.copy, image, size);
+	file.elf = elf_memory(file.copy, size);
+	return finish_open(name, &file, out);
+}
+
+void elf_file_close(struct elf_file *file)
+{
+	if (file->elf)
+		elf_end(file->elf);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->copy);
+	free(file->segments);
+	free(file->edges);
+	*file = (struct elf_file){ .fd = -1 };
+}
+
+static bool find_offset(const struct elf_file *file, uint64_t offset, bool executable,
+			bool page_head, uint64_t *vaddr)
+{
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct elf_segment *segment = &file->segments[i];
+		uint64_t head = page_head ? segment->offset & 4095 : 0;
+		uint64_t first = segment->offset - head;
+		if (segment->executable != executable || offset < first ||
+		    offset - first >= segment->file_size + head)
+			continue;
+		*vaddr = segment->vaddr - head + (offset - first);
+		return true;
+	}
+	return false;
+}
+
+uint64_t elf_file_vaddr(const struct elf_file *file, uint64_t offset)
+{
+	uint64_t vaddr;
+	/* The kernel maps whole pages, so a mapping starts up to a page before its segment, and
+	 * linkers (lld, mold) let one page of the file belong to two segments.  Code decides:
+	 * the mappings of interest are executable. */
+	if (find_offset(file, offset, true, false, &vaddr) ||
+	    find_offset(file, offset, true, true, &vaddr) ||
+	    find_offset(file, offset, false, false, &vaddr) ||
+	    find_offset(file, offset, false, true, &vaddr))
+		return vaddr;
+	return UINT64_MAX;
+}
+
+const struct elf_segment *elf_file_segment(const struct elf_file *file, uint64_t vaddr)
+{
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct elf_segment *segment = &file->segments[i];
+		if (vaddr >= segment->vaddr && vaddr - segment->vaddr < segment->memory_size)
+			return segment;
+	}
+	return NULL;
+}
+
+bool elf_file_region(const struct elf_file *file, uint64_t vaddr, uint64_t *start, uint64_t *end)
+{
+	const struct elf_segment *segment = elf_file_segment(file, vaddr);
+	if (!segment || !segment->executable)
+		return false;
+	size_t low = 0, high = file->n_edges;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (file->edges[middle] <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* The segment's own edges enclose it, so there is one on each side. */
+	*start = file->edges[low - 1];
+	*end = file->edges[low];
+	return true;
+}
+
+bool elf_file_at(const struct elf_file *file, uint64_t vaddr, struct elf_bytes *out)
+{
+	const struct elf_segment *segment = elf_file_segment(file, vaddr);
+	if (!segment || vaddr - segment->vaddr >= segment->file_size)
+		return false;
+	uint64_t into = vaddr - segment->vaddr;
+	out->bytes = file->bytes + segment->offset + into;
+	out->size = segment->file_size - into;
+	out->vaddr = vaddr;
+	return true;
+}
+
+static bool section_contents(Elf_Scn *section, const GElf_Shdr *header, struct elf_bytes *out)
+{
+	if (header->sh_type == SHT_NOBITS)
+		return false;
+	if (header->sh_flags & SHF_COMPRESSED)
+		elf_compress(section, 0, 0);
+	Elf_Data *data = elf_rawdata(section, NULL);
+	if (!data || !data->d_buf || data->d_size == 0)
+		return false;
+	*out = (struct elf_bytes){ data->d_buf, data->d_size, header->sh_addr };
+	return true;
+}
+
+bool elf_file_section(const struct elf_file *file, const char *name, struct elf_bytes *out)
+{
+	size_t strings;
+	if (elf_getshdrstrndx(file->elf, &strings) != 0)
+		return false;
+	Elf_Scn *section = NULL;
+	while ((section = elf_nextscn(file->elf, section))) {
+		GElf_Shdr header;
+		if (!gelf_getshdr(section, &header))
+			continue;
+		const char *found = elf_strptr(file->elf, strings, header.sh_name);
+		if (found && strcmp(found, name) == 0)
+			return section_contents(section, &header, out);
+	}
+	return false;
+}
+
+bool elf_file_eh_frame_hdr(const struct elf_file *file, struct elf_bytes *out)
+{
+	size_t n;
+	if (elf_getphdrnum(file->elf, &n) != 0)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr phdr;
+		if (!gelf_getphdr(file->elf, i, &phdr) || phdr.p_type != PT_GNU_EH_FRAME)
+			continue;
+		if (!elf_file_at(file, phdr.p_vaddr, out))
+			return false;
+		if (out->size > phdr.p_memsz)
+			out->size = phdr.p_memsz;
+		return true;
+	}
+	return false;
+}
+
+bool elf_file_eh_frame(const struct elf_file *file, struct elf_bytes *out)
+{
+	if (elf_file_section(file, ".eh_frame", out))
+		return true;
+	struct elf_bytes header;
+	uint64_t vaddr;
+	/* No sections: the header knows where `.eh_frame` starts; it ends with its terminator or
+	 * where its segment does. */
+	return elf_file_eh_frame_hdr(file, &header) && eh_frame_hdr_target(&header, &vaddr) &&
+	       elf_file_at(file, vaddr, out);
+}
+
+static char *hex(const uint8_t *bytes, size_t n)
+{
+	char *text = malloc(2 * n + 1);
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		text[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		text[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+	}
+	text[2 * n] = '\0';
+	return text;
+}
+
+/* Looks through one PT_NOTE segment; false when the build id is not in it. */
+static bool find_build_id(Elf_Data *data, struct elf_bytes *out)
+{
+	size_t position = 0, name, descriptor;
+	GElf_Nhdr note;
+	while ((position = gelf_getnote(data, position, &note, &name, &descriptor)) > 0) {
+		const uint8_t *bytes = data->d_buf;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
+		    memcmp(bytes + name, "GNU", sizeof("GNU")) == 0) {
+			*out = (struct elf_bytes){ bytes + descriptor, note.n_descsz, 0 };
+			return true;
+		}
+	}
+	return false;
+}
+
+char *elf_file_build_id(const struct elf_file *file)
+{
+	size_t n;
+	if (elf_getphdrnum(file->elf, &n) != 0)
+		return hex(NULL, 0);
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr phdr;
+		if (!gelf_getphdr(file->elf, i, &phdr) || phdr.p_type != PT_NOTE)
+			continue;
+		Elf_Data *data = elf_getdata_rawchunk(
+			file->elf, phdr.p_offset, phdr.p_filesz,
+			phdr.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+		struct elf_bytes id;
+		if (data && data->d_buf && find_build_id(data, &id))
+			return hex(id.bytes, id.size);
+	}
+	return hex(NULL, 0);
+}

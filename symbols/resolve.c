@@ -1,0 +1,230 @@
+/* symbols_resolve: one row for every function in which a profile was. */
+#include "symbols/symbols.h"
+
+#include "base/array.h"
+#include "symbols/vdso.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_BYTES 4096
+
+/* A code address of the profile; `block` is its block, or PROFILE_NONE for a frame. */
+struct place { uint64_t offset; uint32_t module, block; };
+
+struct places { struct place *items; size_t n_items; };
+
+/* Resolving one module: its places are sorted, functions are added in that order. */
+struct module_work {
+	struct profile *profile;
+	uint32_t module;
+	struct symbol_module *symbols;	/* NULL: it cannot be opened */
+	const struct place *places;
+	size_t n_places;
+	uint64_t bias;			/* offset minus virtual address: 0 but for the vdso */
+	uint64_t covered;		/* end of the last function added */
+};
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory while naming functions");
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static bool collect_places(const struct profile *profile, struct places *places)
+{
+	size_t n = profile->n_blocks + profile->n_frames;
+	places->items = malloc((n + 1) * sizeof(*places->items));
+	if (!places->items)
+		return false;
+	for (size_t i = 0; i < profile->n_blocks; i++)
+		places->items[places->n_items++] = (struct place){
+			profile->blocks[i].start, profile->blocks[i].module, i };
+	for (size_t i = 0; i < profile->n_frames; i++)
+		places->items[places->n_items++] = (struct place){
+			profile->frames[i].offset, profile->frames[i].module, PROFILE_NONE };
+	qsort(places->items, places->n_items, sizeof(*places->items), compare_places);
+	return true;
+}
+
+/* Adds a row, cut so that it begins where the last one ended at the earliest.  Takes `name`. */
+static bool add_function(struct module_work *work, uint64_t start, uint64_t end, char *name,
+			 const char *file, uint32_t line)
+{
+	struct profile *profile = work->profile;
+	struct profile_function function = {
+		.module = work->module,
+		.start = start < work->covered ? work->covered : start,
+		.end = end,
+		.name = name,
+		.file = strdup(file),
+		.line = line,
+	};
+	if (name && function.file &&
+	    rf_array_push(profile->functions, profile->n_functions, profile->cap_functions,
+			  function)) {
+		work->covered = end;
+		return true;
+	}
+	free(name);
+	free(function.file);
+	return false;
+}
+
+/* Code without a file or segment: rows of a page each, cut before `limit`. */
+static bool add_page(struct module_work *work, uint64_t offset, uint64_t limit)
+{
+	const char *module = work->profile->modules[work->module].name;
+	bool bracketed = module[0] == '[';
+	uint64_t start = offset & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t end = start + PAGE_BYTES;
+	char *name;
+	/* The last page of memory ends at 2^64, which a row cannot say. */
+	if (end < start)
+		end = UINT64_MAX;
+	if (asprintf(&name, bracketed ? "%s+0x%" PRIx64 : "[%s]+0x%" PRIx64, module, start) < 0)
+		return false;
+	return add_function(work, start, end < limit ? end : limit, name, "", 0);
+}
+
+/* A page row must end before the next function in the page that has a row of its own. */
+static uint64_t page_limit(struct module_work *work, size_t i)
+{
+	uint64_t last = work->places[i].offset | (PAGE_BYTES - 1);
+	struct symbol symbol;
+	for (i++; work->symbols && i < work->n_places && work->places[i].offset <= last; i++)
+		if (symbol_find(work->symbols, work->places[i].offset - work->bias, &symbol))
+			return symbol.start + work->bias;
+	return UINT64_MAX;
+}
+
+static bool add_functions(struct module_work *work)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < work->n_places; i++) {
+		uint64_t offset = work->places[i].offset;
+		struct symbol symbol;
+		if (offset < work->covered)
+			continue;
+		if (work->symbols && symbol_find(work->symbols, offset - work->bias, &symbol))
+			ok = add_function(work, symbol.start + work->bias,
+					  symbol.end + work->bias, strdup(symbol.name),
+					  symbol.file, symbol.line);
+		else
+			ok = add_page(work, offset, page_limit(work, i));
+	}
+	return ok;
+}
+
+/* How well the vdso fits at `bias`: places in named functions, and blocks whose bytes are there. */
+static size_t score_vdso(const struct module_work *work, const uint8_t *image, size_t size,
+			 uint64_t bias)
+{
+	size_t score = 0;
+	for (size_t i = 0; i < work->n_places; i++) {
+		uint64_t at = work->places[i].offset - bias;
+		uint32_t block = work->places[i].block;
+		struct symbol symbol;
+		score += symbol_find(work->symbols, at, &symbol) && !strchr(symbol.name, '+');
+		if (block == PROFILE_NONE || at >= size)
+			continue;
+		const struct profile_block *code = &work->profile->blocks[block];
+		if (code->bytes && code->size <= size - at)
+			score += 2 * (memcmp(image + at, code->bytes, code->size) == 0);
+	}
+	return score;
+}
+
+/* Rows for places of the vdso.  Their offsets are run-time addresses, and each run (and each
+ * process) has the image elsewhere: places within one image's length are taken together, and the
+ * page-aligned bias that fits them best is theirs. */
+static bool add_vdso_functions(struct module_work *all)
+{
+	const void *image;
+	size_t size;
+	if (!vdso_image(&image, &size))
+		return add_functions(all);
+	size_t pages = (size + PAGE_BYTES - 1) / PAGE_BYTES;
+	bool ok = true;
+	for (size_t i = 0, n; ok && i < all->n_places; i += n) {
+		struct module_work work = *all;
+		uint64_t first_page = all->places[i].offset & ~(uint64_t)(PAGE_BYTES - 1);
+		work.places = all->places + i;
+		for (n = 1; i + n < all->n_places; n++)
+			if (work.places[n].offset - first_page >= pages * PAGE_BYTES)
+				break;
+		work.n_places = n;
+		size_t best_score = 0;
+		for (size_t page = 0; page < pages; page++) {
+			uint64_t bias = first_page - page * PAGE_BYTES;
+			size_t score = score_vdso(&work, image, size, bias);
+			if (score > best_score)
+				best_score = score, work.bias = bias;
+		}
+		ok = add_functions(&work);
+		all->covered = work.covered;
+	}
+	return ok;
+}
+
+static struct rf_error *open_symbols(struct module_work *work, bool is_vdso)
+{
+	const struct profile_module *module = &work->profile->modules[work->module];
+	const void *image;
+	size_t size;
+	if (is_vdso)
+		return vdso_image(&image, &size)
+			       ? symbol_module_open_image("[vdso]", image, size, &work->symbols)
+			       : NULL;
+	if (module->path[0] == '[')
+		return NULL;
+	return symbol_module_open(module->path, &work->symbols);
+}
+
+/* A file that was replaced since the run would give wrong names: better none. */
+static void drop_changed_file(struct module_work *work)
+{
+	const char *recorded = work->profile->modules[work->module].build_id;
+	if (!work->symbols || !recorded || !recorded[0] ||
+	    strcmp(symbol_module_build_id(work->symbols), recorded) == 0)
+		return;
+	symbol_module_close(work->symbols);
+	work->symbols = NULL;
+}
+
+static bool resolve_module(struct module_work *work)
+{
+	bool is_vdso = strcmp(work->profile->modules[work->module].path, "[vdso]") == 0;
+	/* A file that is gone is a fact about the profile, not a failure: it gets page rows. */
+	rf_error_destroy(open_symbols(work, is_vdso));
+	drop_changed_file(work);
+	bool ok = is_vdso && work->symbols ? add_vdso_functions(work) : add_functions(work);
+	symbol_module_close(work->symbols);
+	return ok;
+}
+
+struct rf_error *symbols_resolve(struct profile *profile)
+{
+	struct places places = { 0 };
+	bool ok = collect_places(profile, &places);
+	for (size_t i = 0, n; ok && i < places.n_items; i += n) {
+		uint32_t module = places.items[i].module;
+		for (n = 1; i + n < places.n_items; n++)
+			if (places.items[i + n].module != module)
+				break;
+		struct module_work work = { profile, module, NULL, &places.items[i], n, 0, 0 };
+		if (module < profile->n_modules)
+			ok = resolve_module(&work);
+	}
+	free(places.items);
+	return ok ? NULL : out_of_memory();
+}

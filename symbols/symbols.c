@@ -1,0 +1,320 @@
+/* The merge: which source names which part of a module.  See symbol_find in symbols.h. */
+#include "symbols/symbols.h"
+
+#include "base/array.h"
+#include "symbols/debug_file.h"
+#include "symbols/demangle.h"
+#include "symbols/dwarf_names.h"
+#include "symbols/eh_frame.h"
+#include "symbols/elf_file.h"
+#include "symbols/elf_symtab.h"
+#include "symbols/function_map.h"
+#include "symbols/plt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The file itself, its debug file, and the small symbol table inside it. */
+enum { FILE_ITSELF, FILE_DEBUG, FILE_DEBUG_DATA, N_FILES };
+
+struct symbol_module {
+	struct elf_file files[N_FILES];
+	bool opened[N_FILES];
+	char *name;		/* base name, for functions without a symbol */
+	char *build_id;
+	struct function_map functions;	/* symbols, stubs and FDEs */
+	bool complete;			/* with DWARF's functions, and the gaps between all */
+	struct dwarf_names *dwarf;
+	bool dwarf_opened;
+	char **names;			/* every name that was handed out */
+	size_t n_names, cap_names;
+};
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory while reading symbols");
+}
+
+static uint64_t shift_of(const struct symbol_module *module, int file)
+{
+	return debug_file_shift(&module->files[FILE_ITSELF], &module->files[file]);
+}
+
+struct fde_layer {
+	const struct symbol_module *module;
+	struct function_map *functions;
+	bool ok;
+};
+
+static bool add_fde(void *context, const struct eh_frame_fde *fde)
+{
+	struct fde_layer *layer = context;
+	const struct elf_segment *segment =
+		elf_file_segment(&layer->module->files[FILE_ITSELF], fde->start);
+	if (!segment || !segment->executable)
+		return true;
+	uint64_t left = segment->vaddr + segment->memory_size - fde->start;
+	uint64_t size = fde->end - fde->start;
+	layer->ok = function_map_append(layer->functions, fde->start,
+					fde->start + (size < left ? size : left), NULL, "",
+					RANK_LOCAL);
+	return layer->ok;
+}
+
+static bool read_fdes(const struct symbol_module *module, struct function_map *functions)
+{
+	struct elf_bytes section;
+	struct fde_layer layer = { module, functions, true };
+	if (elf_file_eh_frame(&module->files[FILE_ITSELF], &section))
+		eh_frame_walk(&section, EH_FRAME, add_fde, &layer);
+	return layer.ok;
+}
+
+/* A symbol without a size ends where the FDE of the same start ends, else at the next FDE: hidden
+ * functions that follow it in a stripped file are not its own. */
+static void size_by_fdes(struct function_map *unsized, const struct function_map *fdes)
+{
+	for (size_t i = 0; i < unsized->n_ranges; i++) {
+		struct function_range *range = &unsized->ranges[i];
+		size_t next;
+		const struct function_range *fde = function_map_find(fdes, range->start, &next);
+		uint64_t end = next < fdes->n_ranges ? fdes->ranges[next].start : range->end;
+		if (fde && fde->start == range->start)
+			end = fde->end;
+		if (end < range->end)
+			range->end = end;
+	}
+}
+
+/* The layers, most trusted last in, while the map is empty: sized, unsized, stubs, FDEs. */
+static bool build_functions(struct symbol_module *module)
+{
+	struct function_map *sized = &module->functions;
+	struct function_map unsized = { 0 }, stubs = { 0 }, fdes = { 0 };
+	const struct elf_file *image = &module->files[FILE_ITSELF];
+	bool ok = true;
+	for (int i = 0; ok && i < N_FILES; i++)
+		if (module->opened[i])
+			ok = elf_symtab_read(&module->files[i], image, shift_of(module, i), sized,
+					     &unsized);
+	ok = ok && function_map_settle(sized) && function_map_settle(&unsized);
+	ok = ok && read_fdes(module, &fdes) && function_map_settle(&fdes);
+	if (ok)
+		size_by_fdes(&unsized, &fdes);
+	ok = ok && function_map_add_layer(sized, &unsized);
+	ok = ok && plt_read(image, sized, &stubs) && function_map_settle(&stubs);
+	ok = ok && function_map_add_layer(sized, &stubs) && function_map_add_layer(sized, &fdes);
+	function_map_deinit(&unsized);
+	function_map_deinit(&stubs);
+	function_map_deinit(&fdes);
+	return ok;
+}
+
+/* Goes on after the file itself is open; takes over `file`. */
+static struct rf_error *create_module(const char *path, bool has_path, struct elf_file *file,
+				      struct symbol_module **out)
+{
+	struct symbol_module *module = calloc(1, sizeof(*module));
+	if (!module) {
+		elf_file_close(file);
+		return out_of_memory();
+	}
+	for (int i = 0; i < N_FILES; i++)
+		module->files[i].fd = -1;
+	module->files[FILE_ITSELF] = *file;
+	module->opened[FILE_ITSELF] = true;
+	const char *slash = strrchr(path, '/');
+	module->name = strdup(slash ? slash + 1 : path);
+	module->build_id = elf_file_build_id(file);
+	if (module->name && module->build_id) {
+		if (has_path)
+			module->opened[FILE_DEBUG] = debug_file_open(
+				file, path, module->build_id, &module->files[FILE_DEBUG]);
+		module->opened[FILE_DEBUG_DATA] =
+			debug_data_open(file, &module->files[FILE_DEBUG_DATA]);
+		if (build_functions(module)) {
+			*out = module;
+			return NULL;
+		}
+	}
+	symbol_module_close(module);
+	return out_of_memory();
+}
+
+struct rf_error *symbol_module_open(const char *path, struct symbol_module **out)
+{
+	struct elf_file file;
+	struct rf_error *error = elf_file_open(path, &file);
+	return error ? error : create_module(path, true, &file, out);
+}
+
+struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,
+					  struct symbol_module **out)
+{
+	struct elf_file file;
+	struct rf_error *error = elf_file_open_image(name, image, size, &file);
+	return error ? error : create_module(name, false, &file, out);
+}
+
+void symbol_module_close(struct symbol_module *module)
+{
+	if (!module)
+		return;
+	function_map_deinit(&module->functions);
+	for (size_t i = 0; i < module->n_names; i++)
+		free(module->names[i]);
+	free(module->names);
+	dwarf_names_destroy(module->dwarf);
+	for (int i = 0; i < N_FILES; i++)
+		if (module->opened[i])
+			elf_file_close(&module->files[i]);
+	free(module->name);
+	free(module->build_id);
+	free(module);
+}
+
+const char *symbol_module_build_id(const struct symbol_module *module)
+{
+	return module->build_id;
+}
+
+uint64_t symbol_module_vaddr(const struct symbol_module *module, uint64_t file_offset)
+{
+	return elf_file_vaddr(&module->files[FILE_ITSELF], file_offset);
+}
+
+/* The DWARF of the file, or of its debug file, opened when first asked for. */
+static struct dwarf_names *module_dwarf(struct symbol_module *module)
+{
+	if (module->dwarf_opened)
+		return module->dwarf;
+	module->dwarf_opened = true;
+	for (int i = 0; i < N_FILES && !module->dwarf; i++)
+		if (module->opened[i])
+			module->dwarf = dwarf_names_create(&module->files[i], shift_of(module, i));
+	return module->dwarf;
+}
+
+/* DWARF names what no symbol names, before the FDEs do; so a range that is only an FDE makes way
+ * for it.  Done once, before the first answer that no symbol gives: later answers must not
+ * contradict it. */
+static bool merge_dwarf(struct symbol_module *module)
+{
+	struct function_map subprograms = { 0 }, unnamed = { 0 }, named = { 0 };
+	bool ok = dwarf_names_functions(module->dwarf, &subprograms) &&
+		  function_map_settle(&subprograms);
+	for (size_t i = 0; ok && i < module->functions.n_ranges; i++) {
+		const struct function_range *range = &module->functions.ranges[i];
+		struct function_map *layer = range->raw ? &named : &unnamed;
+		ok = rf_array_push(layer->ranges, layer->n_ranges, layer->cap_ranges, *range);
+	}
+	ok = ok && function_map_add_layer(&named, &subprograms) &&
+	     function_map_add_layer(&named, &unnamed);
+	if (ok) {
+		struct function_map old = module->functions;
+		module->functions = named;
+		named = old;
+	}
+	function_map_deinit(&subprograms);
+	function_map_deinit(&unnamed);
+	function_map_deinit(&named);
+	return ok;
+}
+
+/* What lies between the functions of one executable region. */
+static bool add_gaps(const struct symbol_module *module, uint64_t start, uint64_t end,
+		     struct function_map *gaps)
+{
+	const struct function_map *functions = &module->functions;
+	size_t next;
+	const struct function_range *first = function_map_find(functions, start, &next);
+	if (first)
+		start = first->end;
+	for (; start < end && next < functions->n_ranges; next++) {
+		const struct function_range *range = &functions->ranges[next];
+		if (range->start >= end)
+			break;
+		if (!function_map_append(gaps, start, range->start, NULL, "", RANK_LOCAL))
+			return false;
+		start = range->end;
+	}
+	return function_map_append(gaps, start, end, NULL, "", RANK_LOCAL);
+}
+
+/* Adds every gap as a range of its own, so that each byte of each executable segment is in one. */
+static bool merge_gaps(struct symbol_module *module)
+{
+	const struct elf_file *image = &module->files[FILE_ITSELF];
+	struct function_map gaps = { 0 };
+	bool ok = true;
+	for (size_t i = 0; ok && i < image->n_segments; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+		uint64_t at = segment->vaddr, start, end;
+		for (; ok && at - segment->vaddr < segment->memory_size; at = end) {
+			if (!elf_file_region(image, at, &start, &end))
+				break;
+			ok = add_gaps(module, start, end, &gaps);
+		}
+	}
+	ok = ok && function_map_settle(&gaps) && function_map_add_layer(&module->functions, &gaps);
+	function_map_deinit(&gaps);
+	return ok;
+}
+
+static struct function_range *find_range(struct symbol_module *module, uint64_t vaddr)
+{
+	struct function_range *range = function_map_find(&module->functions, vaddr, NULL);
+	if ((range && range->raw) || module->complete)
+		return range;
+	module->complete = true;
+	bool ok = (!module_dwarf(module) || merge_dwarf(module)) && merge_gaps(module);
+	return ok ? function_map_find(&module->functions, vaddr, NULL) : range;
+}
+
+static char *make_name(const struct symbol_module *module, const struct function_range *range)
+{
+	char *name = NULL;
+	if (!range->raw) {
+		if (asprintf(&name, "%s+0x%llx", module->name,
+			     (unsigned long long)range->start) < 0)
+			return NULL;
+		return name;
+	}
+	char *readable = symbol_demangle(range->raw);
+	if (!readable || !range->suffix[0])
+		return readable;
+	if (asprintf(&name, "%s%s", readable, range->suffix) < 0)
+		name = NULL;
+	free(readable);
+	return name;
+}
+
+/* Completes a range that is asked for: its name, and its line where there is DWARF. */
+static void look_up(struct symbol_module *module, struct function_range *range)
+{
+	char *name = make_name(module, range);
+	if (name && rf_array_push(module->names, module->n_names, module->cap_names, name))
+		range->name = name;
+	else
+		free(name);
+	if (module_dwarf(module))
+		dwarf_names_line(module->dwarf, range->start, &range->file, &range->line);
+}
+
+bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *symbol)
+{
+	struct function_range *range = find_range(module, vaddr);
+	if (!range)
+		return false;
+	if (!range->name)
+		look_up(module, range);
+	*symbol = (struct symbol){
+		.start = range->start,
+		.end = range->end,
+		.name = range->name ? range->name : module->name,
+		.file = range->file ? range->file : "",
+		.line = range->line,
+	};
+	return true;
+}

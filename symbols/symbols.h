@@ -1,0 +1,46 @@
+/* Names for code offsets: ELF symbols, DWARF, `.eh_frame` ranges; demangled. */
+#pragma once
+
+#include "base/error.h"
+#include "report/profile.h"
+
+#include <stdint.h>
+
+struct symbol_module; /* one ELF file, opened */
+
+/* Opens the symbols of the ELF file at `path` (with debug files found by build id or
+ * .gnu_debuglink in the usual places, no network).  A file that is gone or not ELF is an error. */
+struct rf_error *symbol_module_open(const char *path, struct symbol_module **out);
+/* The same for an ELF image in memory (the vdso); the bytes are copied. */
+struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,
+					  struct symbol_module **out);
+void symbol_module_close(struct symbol_module *module);
+
+/* Build id in lower-case hex; "" when there is none. */
+const char *symbol_module_build_id(const struct symbol_module *module);
+
+/* Address in the file's ELF virtual address space for a file offset: finds the PT_LOAD that holds
+ * it.  Used to get the load bias from a mapping line (start, file offset): bias = start - vaddr.
+ * Returns UINT64_MAX when no segment holds it. */
+uint64_t symbol_module_vaddr(const struct symbol_module *module, uint64_t file_offset);
+
+struct symbol {
+	uint64_t start, end;	/* ELF virtual addresses [start, end) */
+	const char *name;	/* demangled, owned by the module; never NULL */
+	const char *file;	/* source file or "" */
+	uint32_t line;		/* or 0 */
+};
+
+/* The function that holds `vaddr`.  Order: symtab and dynsym (sized, then unsized up to the next
+ * symbol or section end), DWARF subprograms, PLT stubs ("memcpy@plt"), `.eh_frame` FDE range
+ * ("libfoo.so+0x12a0").  When nothing is known the symbol is the rest of the gap between known
+ * functions inside its executable section, named by the gap's start: every address in an
+ * executable segment gets some symbol, so a hot function without one still has its own row.
+ * Returns false only for an address outside every executable segment. */
+bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *symbol);
+
+/* Adds to the profile every function that holds one of its blocks or frames: opens each module
+ * by path once, splits nothing, leaves no two functions of a module overlapping.  A module that
+ * cannot be opened gets rows per 4-KiB page named "[name]+0x…".  For "[vdso]" the image of this
+ * process is used. */
+struct rf_error *symbols_resolve(struct profile *profile);

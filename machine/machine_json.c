@@ -1,0 +1,185 @@
+#include "machine/machine_json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+}
+
+static json_t *cache_to_json(const struct machine_cache *cache)
+{
+	return json_pack("{s:i, s:I, s:I, s:i, s:i}", "level", cache->level, "size_bytes",
+			 (json_int_t)cache->size_bytes, "line_bytes", (json_int_t)cache->line_bytes,
+			 "ways", cache->ways, "shared_by", cache->shared_by);
+}
+
+static json_t *roof_to_json(const struct roof *roof)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:s, s:s, s:b}",
+			 "kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth",
+			 "isa", roof->isa, "precision", roof->precision, "op", roof->op,
+			 "level", roof->level, "threads", roof->threads,
+			 "best", roof->best, "median", roof->median, "q1", roof->q1, "q3", roof->q3,
+			 "unit", roof->unit, "bytes_convention", roof->bytes_convention,
+			 "distinguishable", roof->distinguishable);
+}
+
+/* json_array_append_new() and json_pack() take NULL as a failure and pass it on. */
+struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
+{
+	json_t *caches = json_array(), *roofs = json_array(), *notes = json_array();
+	int failed = 0;
+	for (size_t i = 0; i < machine->n_caches; i++)
+		failed |= json_array_append_new(caches, cache_to_json(&machine->caches[i]));
+	for (size_t i = 0; i < machine->n_roofs; i++)
+		failed |= json_array_append_new(roofs, roof_to_json(&machine->roofs[i]));
+	for (size_t i = 0; i < machine->n_notes; i++)
+		failed |= json_array_append_new(notes, json_string(machine->notes[i]));
+	json_t *json = json_pack("{s:s, s:i, s:f, s:o, s:o, s:o}", "cpu_model", machine->cpu_model,
+				 "usable_threads", machine->usable_threads,
+				 "clock_ghz", machine->clock_ghz,
+				 "caches", caches, "roofs", roofs, "notes", notes);
+	if (failed || !json) {
+		json_decref(json);
+		return out_of_memory();
+	}
+	*out = json;
+	return NULL;
+}
+
+static struct rf_error *format_error(const char *what, const char *why)
+{
+	return rf_error_create(RF_EFORMAT, NULL, "%s: %s", what, why);
+}
+
+/* Copies `text` into a fixed member; false when it does not fit. */
+static bool copy_text(char *to, size_t size, const char *text)
+{
+	size_t length = strlen(text);
+	if (length >= size)
+		return false;
+	memcpy(to, text, length + 1);
+	return true;
+}
+
+static bool is_rate(double value)
+{
+	return isfinite(value) && value > 0;
+}
+
+static struct rf_error *roof_from_json(json_t *json, struct roof *roof)
+{
+	const char *kind, *isa, *precision, *op, *level, *unit, *convention;
+	int distinguishable;
+	json_error_t cause;
+	*roof = (struct roof){ 0 };
+	if (json_unpack_ex(json, &cause, 0,
+			   "{s:s, s:s, s:s, s:s, s:s, s:i, s:F, s:F, s:F, s:F, s:s, s:s, s:b}",
+			   "kind", &kind, "isa", &isa, "precision", &precision, "op", &op,
+			   "level", &level, "threads", &roof->threads, "best", &roof->best,
+			   "median", &roof->median, "q1", &roof->q1, "q3", &roof->q3, "unit", &unit,
+			   "bytes_convention", &convention, "distinguishable", &distinguishable))
+		return format_error("roof", cause.text);
+	bool is_compute = !strcmp(kind, "compute");
+	if (!is_compute && strcmp(kind, "bandwidth"))
+		return format_error("roof of unknown kind", kind);
+	if (!is_rate(roof->best) || !is_rate(roof->median) || !is_rate(roof->q1) ||
+	    !is_rate(roof->q3) || roof->threads < 1)
+		return format_error("roof", "a rate or the thread count is not positive");
+	roof->kind = is_compute ? ROOF_COMPUTE : ROOF_BANDWIDTH;
+	roof->distinguishable = distinguishable;
+	if (!copy_text(roof->isa, sizeof(roof->isa), isa) ||
+	    !copy_text(roof->precision, sizeof(roof->precision), precision) ||
+	    !copy_text(roof->op, sizeof(roof->op), op) ||
+	    !copy_text(roof->level, sizeof(roof->level), level) ||
+	    !copy_text(roof->unit, sizeof(roof->unit), unit) ||
+	    !copy_text(roof->bytes_convention, sizeof(roof->bytes_convention), convention))
+		return format_error("roof", "a text is too long");
+	return NULL;
+}
+
+static struct rf_error *roofs_from_json(json_t *json, struct machine *machine)
+{
+	size_t n = json_array_size(json);
+	if (n == 0)
+		return format_error("roofs", "there are none");
+	machine->roofs = calloc(n, sizeof(*machine->roofs));
+	if (!machine->roofs)
+		return out_of_memory();
+	for (size_t i = 0; i < n; i++) {
+		struct rf_error *error = roof_from_json(json_array_get(json, i), &machine->roofs[i]);
+		if (error)
+			return error;
+		machine->n_roofs++;
+	}
+	return NULL;
+}
+
+static struct rf_error *caches_from_json(json_t *json, struct machine *machine)
+{
+	const size_t most = sizeof(machine->caches) / sizeof(machine->caches[0]);
+	if (!json_is_array(json) || json_array_size(json) > most)
+		return format_error("caches", "not an array of at most 8");
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		struct machine_cache *cache = &machine->caches[i];
+		json_int_t size, line;
+		json_error_t cause;
+		if (json_unpack_ex(json_array_get(json, i), &cause, 0, "{s:i, s:I, s:I, s:i, s:i}",
+				   "level", &cache->level, "size_bytes", &size, "line_bytes", &line,
+				   "ways", &cache->ways, "shared_by", &cache->shared_by))
+			return format_error("cache", cause.text);
+		cache->size_bytes = size;
+		cache->line_bytes = line;
+		machine->n_caches++;
+	}
+	return NULL;
+}
+
+static struct rf_error *notes_from_json(json_t *json, struct machine *machine)
+{
+	size_t n = json_array_size(json);
+	machine->notes = calloc(n ? n : 1, sizeof(*machine->notes));
+	if (!machine->notes)
+		return out_of_memory();
+	for (size_t i = 0; i < n; i++) {
+		const char *note = json_string_value(json_array_get(json, i));
+		if (!note)
+			return format_error("notes", "not all are text");
+		machine->notes[i] = strdup(note);
+		if (!machine->notes[i])
+			return out_of_memory();
+		machine->n_notes++;
+	}
+	return NULL;
+}
+
+struct rf_error *machine_from_json(json_t *json, struct machine *out)
+{
+	struct machine machine = { 0 };
+	const char *cpu_model;
+	json_t *caches, *roofs, *notes;
+	json_error_t cause;
+	if (json_unpack_ex(json, &cause, 0, "{s:s, s:i, s:F, s:o, s:o, s:o}", "cpu_model", &cpu_model,
+			   "usable_threads", &machine.usable_threads, "clock_ghz", &machine.clock_ghz,
+			   "caches", &caches, "roofs", &roofs, "notes", &notes))
+		return format_error("machine", cause.text);
+	if (!is_rate(machine.clock_ghz) || machine.usable_threads < 1)
+		return format_error("machine", "the clock or the thread count is not positive");
+	machine.cpu_model = strdup(cpu_model);
+	struct rf_error *error = machine.cpu_model ? NULL : out_of_memory();
+	if (!error)
+		error = caches_from_json(caches, &machine);
+	if (!error)
+		error = roofs_from_json(roofs, &machine);
+	if (!error)
+		error = notes_from_json(notes, &machine);
+	if (error) {
+		machine_deinit(&machine);
+		return error;
+	}
+	*out = machine;
+	return NULL;
+}

@@ -1,0 +1,23 @@
+/* The machine as JSON:
+ *
+ *   { "cpu_model": text, "usable_threads": n, "clock_ghz": x,
+ *     "caches": [ { "level", "size_bytes", "line_bytes", "ways", "shared_by" } … ],
+ *     "roofs": [ { "kind": "compute" | "bandwidth", "isa", "precision", "op", "level", "threads",
+ *                  "best", "median", "q1", "q3", "unit", "bytes_convention",
+ *                  "distinguishable" } … ],
+ *     "notes": [ text … ] }
+ *
+ * Rates are in `unit`: "GFLOP/s" (1e9 flop/s) or "GB/s" (1e9 bytes/s). */
+#pragma once
+
+#include "base/error.h"
+#include "machine/machine.h"
+
+#include <jansson.h>
+
+/* Makes the JSON object; the caller owns the reference. */
+struct rf_error *machine_to_json(const struct machine *machine, json_t **out);
+
+/* Reads it back.  A missing or mistyped member, a rate that is not a positive number or a text
+ * that is too long is an RF_EFORMAT error; *machine is then untouched. */
+struct rf_error *machine_from_json(json_t *json, struct machine *machine);

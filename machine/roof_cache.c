@@ -1,0 +1,203 @@
+#include "machine/roof_cache.h"
+
+#include "machine/machine_json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+}
+
+static json_t *cpu_to_json(const struct topology_cpu *cpu)
+{
+	json_t *caches = json_array();
+	for (int i = 0; i < TOPOLOGY_LEVELS; i++)
+		json_array_append_new(caches, json_pack("[I, i]", (json_int_t)cpu->caches[i].bytes,
+							cpu->caches[i].id));
+	return json_pack("{s:i, s:i, s:i, s:o}", "cpu", cpu->os_index, "core", cpu->core, "node",
+			 cpu->numa_node, "caches", caches);
+}
+
+json_t *roof_cache_key(const struct topology *topology)
+{
+	json_t *cpus = json_array();
+	for (int i = 0; i < topology->n_cpus; i++)
+		json_array_append_new(cpus, cpu_to_json(&topology->cpus[i]));
+	/* JSON has no unsigned 64-bit integers: no limit is 0. */
+	json_int_t memory = topology->limits.memory_limit == UINT64_MAX ?
+				    0 : (json_int_t)topology->limits.memory_limit;
+	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:f, s:I}", "version", ROOF_CACHE_VERSION,
+			 "cpu_model", topology->cpu_model, "microcode", topology->microcode,
+			 "kernel", topology->kernel, "cpus", cpus,
+			 "cpu_quota", topology->limits.cpus, "memory_limit", memory);
+}
+
+/* Makes a directory and its parents like mkdir -p.  Writes to `path` for a while. */
+static int make_directories(char *path)
+{
+	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		int status = mkdir(path, 0777);
+		*at = '/';
+		if (status && errno != EEXIST)
+			return -1;
+	}
+	return mkdir(path, 0777) && errno != EEXIST ? -1 : 0;
+}
+
+struct rf_error *roof_cache_directory(char **out)
+{
+	/* XDG Base Directory Specification: an unset, empty or relative value is ignored. */
+	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	int length;
+	if (base && base[0] == '/')
+		length = asprintf(out, "%s/rfprof", base);
+	else if (home && home[0] == '/')
+		length = asprintf(out, "%s/.cache/rfprof", home);
+	else
+		return rf_error_create(RF_EACCESS, "set XDG_CACHE_HOME to a directory",
+				       "no home directory to keep the measured roofs in");
+	return length < 0 ? out_of_memory() : NULL;
+}
+
+struct rf_error *roof_cache_prepare(const char *directory)
+{
+	char *path = strdup(directory);
+	if (!path)
+		return out_of_memory();
+	int failed = make_directories(path) || access(directory, W_OK | X_OK);
+	int error = errno;
+	free(path);
+	if (!failed)
+		return NULL;
+	return rf_error_errno(RF_EACCESS, error,
+			      "set XDG_CACHE_HOME to a directory that can be written",
+			      "cannot keep the measured roofs in %s", directory);
+}
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+char *roof_cache_path(const char *directory, json_t *key)
+{
+	char *text = json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS), *path;
+	if (!text)
+		return NULL;
+	int length = asprintf(&path, "%s/roofs-%016llx.json", directory,
+			      (unsigned long long)hash_text(text));
+	free(text);
+	return length < 0 ? NULL : path;
+}
+
+struct rf_error *roof_cache_load(const char *path, json_t *key, struct machine *machine)
+{
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return rf_error_errno(RF_EUNAVAILABLE, errno, NULL, "cannot open %s", path);
+	json_error_t cause;
+	json_t *json = json_loadf(file, JSON_REJECT_DUPLICATES, &cause);
+	fclose(file);
+	struct rf_error *error = NULL;
+	json_t *file_key = json_object_get(json, "key");
+	if (!json)
+		error = rf_error_create(RF_EFORMAT, NULL, "%s is corrupt: %s", path, cause.text);
+	else if (!json_is_object(file_key))
+		error = rf_error_create(RF_EFORMAT, NULL, "%s is corrupt: it has no key", path);
+	else if (!json_equal(file_key, key))
+		error = rf_error_create(RF_EUNAVAILABLE, NULL, "%s is of another machine", path);
+	if (!error) {
+		struct rf_error *inner = machine_from_json(json_object_get(json, "machine"), machine);
+		if (inner)
+			error = rf_error_create(inner->code, NULL, "%s is corrupt: %s", path,
+						inner->message);
+		rf_error_destroy(inner);
+	}
+	json_decref(json);
+	return error;
+}
+
+/* Writes `json` to a new file of mkostemp template `temporary` and renames it to `path`. */
+static int write_and_rename(json_t *json, char *temporary, const char *path)
+{
+	int fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	FILE *file = fdopen(fd, "w");
+	int failed = !file || json_dumpf(json, file, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+	int error = errno;
+	if (file ? fclose(file) : close(fd)) {
+		failed = 1;
+		error = errno;
+	}
+	if (!failed && rename(temporary, path)) {
+		failed = 1;
+		error = errno;
+	}
+	if (!failed)
+		return 0;
+	unlink(temporary);
+	errno = error;
+	return -1;
+}
+
+struct rf_error *roof_cache_save(const char *path, json_t *key, const struct machine *machine)
+{
+	json_t *content;
+	struct rf_error *error = machine_to_json(machine, &content);
+	if (error)
+		return error;
+	json_t *json = json_pack("{s:O, s:o}", "key", key, "machine", content);
+	char *temporary;
+	if (!json || asprintf(&temporary, "%s.XXXXXX", path) < 0) {
+		json_decref(json);
+		return out_of_memory();
+	}
+	/* A signal that ends the process must not leave the temporary file. */
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (write_and_rename(json, temporary, path))
+		error = rf_error_errno(RF_EACCESS, errno,
+				       "set XDG_CACHE_HOME to a directory that can be written",
+				       "cannot write %s", path);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	free(temporary);
+	json_decref(json);
+	return error;
+}
+
+int roof_cache_lock(const char *directory, int wait_ms)
+{
+	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
+	char *path;
+	if (asprintf(&path, "%s/lock", directory) < 0)
+		return -1;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	free(path);
+	if (fd < 0)
+		return -1;
+	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB); waited += 50) {
+		if (errno != EWOULDBLOCK || waited >= wait_ms) {
+			close(fd);
+			return -1;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return fd;
+}

@@ -1,0 +1,269 @@
+/* Everything as JSON; docs/profile-format.md is the schema. */
+#include "report/report_parts.h"
+
+#include "report/text.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *real(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *count(uint64_t value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+static json_t *string(const char *text)
+{
+	char *clean = text ? text_clean(text) : NULL;
+	json_t *value = clean ? json_string(clean) : text ? NULL : json_null();
+	free(clean);
+	return value;
+}
+
+static json_t *roofs_json(const struct profile *profile)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < profile->n_roofs; i++) {
+		const struct roof *r = &profile->roofs[i];
+		bool compute = r->kind == ROOF_COMPUTE;
+		json_array_append_new(array, json_pack(
+			"{s:s, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+			"kind", compute ? "compute" : "bandwidth", "isa", string(r->isa),
+			"precision", string(r->precision), "op", string(r->op),
+			"level", string(r->level), "threads", r->threads, "best", real(r->best),
+			"median", real(r->median), "q1", real(r->q1), "q3", real(r->q3),
+			"unit", string(r->unit), "bytes_convention", string(r->bytes_convention),
+			"distinguishable", (int)r->distinguishable));
+	}
+	return array;
+}
+
+static json_t *fact(const struct profile *profile, const char *key)
+{
+	return string(profile_get_fact(profile, key));
+}
+
+static json_t *number_fact(const struct profile *profile, const char *key)
+{
+	return real(report_number_fact(profile, key, NAN));
+}
+
+/* A whole number stays one in the JSON. */
+static json_t *integer_fact(const struct profile *profile, const char *key)
+{
+	const char *text = profile_get_fact(profile, key);
+	char *end;
+	long long value = text ? strtoll(text, &end, 10) : 0;
+	return text && end != text && !*end ? json_integer(value) : number_fact(profile, key);
+}
+
+static json_t *machine_json(const struct profile *profile)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:i, s:o}",
+			 "cpu_model", fact(profile, "cpu_model"),
+			 "usable_threads", integer_fact(profile, "usable_threads"),
+			 "clock_ghz", number_fact(profile, "clock_ghz"),
+			 "kernel", fact(profile, "kernel"), "hostname", fact(profile, "hostname"),
+			 "issue_width", MODEL_ISSUE_WIDTH, "roofs", roofs_json(profile));
+}
+
+static json_t *uncounted_json(const struct profile *profile)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < profile->n_uncounted; i++) {
+		const struct profile_uncounted *row = &profile->uncounted[i];
+		const char *module = row->module == PROFILE_NONE ? NULL
+								  : profile->modules[row->module].name;
+		json_array_append_new(array, json_pack("{s:o, s:o}", "module", string(module),
+						       "reason", string(row->reason)));
+	}
+	return array;
+}
+
+static json_t *notes_json(const struct report_view *view)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < view->n_notes; i++)
+		json_array_append_new(array, string(view->notes[i]));
+	return array;
+}
+
+static json_t *obtained_json(const struct report_view *view)
+{
+	const char *work = profile_get_fact(view->profile, "work_source");
+	const char *time = profile_get_fact(view->profile, "time_source");
+	return json_pack("{s:o, s:o, s:o, s:s, s:s}", "time", string(time ? time : "unknown"),
+			 "work", string(work ? work : "unknown"), "bytes", string(work ? work : "unknown"),
+			 "concurrency", "estimated from samples, bins of 10 sample periods",
+			 "level", "inferred: the slowest level whose roof is not below the point");
+}
+
+static json_t *run_json(const struct report_view *view)
+{
+	static const char *const texts[] = {
+		"command", "program", "exit_status", "work_source", "time_source", "stdout_same",
+		"exit_same", "date", "rfprof_version",
+	};
+	static const char *const numbers[] = {"wall_s", "counted_wall_s"};
+	static const char *const integers[] = {"threads", "lost_samples", "sample_period_ns"};
+	const struct profile *profile = view->profile;
+	const struct model *model = view->model;
+	const char *once = profile_get_fact(profile, "once");
+	json_t *run = json_object();
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		json_object_set_new(run, texts[i], fact(profile, texts[i]));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		json_object_set_new(run, numbers[i], number_fact(profile, numbers[i]));
+	for (size_t i = 0; i < sizeof(integers) / sizeof(*integers); i++)
+		json_object_set_new(run, integers[i], integer_fact(profile, integers[i]));
+	json_object_set_new(run, "once", json_boolean(once && strcmp(once, "1") == 0));
+	json_object_set_new(run, "samples", count(model->n_samples));
+	json_object_set_new(run, "cpu_time_s", real((double)model->time_ns * 1e-9));
+	json_object_set_new(run, "uncounted_s", real((double)model->uncounted_ns * 1e-9));
+	json_object_set_new(run, "uncounted", uncounted_json(profile));
+	json_object_set_new(run, "obtained", obtained_json(view));
+	json_object_set_new(run, "notes", notes_json(view));
+	return run;
+}
+
+static json_t *kinds_json(const struct tally *tally)
+{
+	json_t *kinds = json_object();
+	for (int k = 0; k < FLOP_KINDS; k++)
+		for (int p = 0; p < FLOP_PRECISIONS; p++)
+			for (int w = 0; w < FLOP_WIDTHS; w++) {
+				char name[48];
+				if (!tally->flop_by_kind[k][p][w])
+					continue;
+				model_kind_name(k, p, w, name, sizeof(name));
+				json_object_set_new(kinds, name, count(tally->flop_by_kind[k][p][w]));
+			}
+	return kinds;
+}
+
+static json_t *classes_json(const struct tally *tally)
+{
+	static const char *const names[INSN_CLASSES] = {
+		[INSN_OTHER] = "other", [INSN_MOVE] = "move", [INSN_INTEGER] = "integer",
+		[INSN_FP_ARITH] = "fp_arith", [INSN_FP_MOVE] = "fp_move", [INSN_BRANCH] = "branch",
+		[INSN_CALL] = "call", [INSN_RETURN] = "return", [INSN_STRING] = "string",
+		[INSN_NOP] = "nop", [INSN_SYSTEM] = "system",
+	};
+	json_t *classes = json_object();
+	for (int c = 0; c < INSN_CLASSES; c++)
+		if (tally->class_instructions[c])
+			json_object_set_new(classes, names[c], count(tally->class_instructions[c]));
+	return classes;
+}
+
+static json_t *threads_json(const struct profile *profile, const struct model_function *f)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < f->n_threads; i++) {
+		const struct model_thread *t = &f->threads[i];
+		const struct profile_thread *thread = &profile->threads[t->thread];
+		json_array_append_new(array, json_pack(
+			"{s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "thread", (json_int_t)t->thread,
+			"pid", thread->pid, "tid", thread->tid,
+			"name", string(thread->name ? thread->name : ""), "flop", count(t->flop),
+			"load_bytes", count(t->load_bytes), "store_bytes", count(t->store_bytes),
+			"instructions", count(t->instructions)));
+	}
+	return array;
+}
+
+static void add_work(json_t *object, const struct profile *profile, const struct model_function *f)
+{
+	const struct tally *tally = &f->tally;
+	json_object_set_new(object, "flop", count(tally->flop));
+	json_object_set_new(object, "flop_unmasked", count(tally->flop_unmasked));
+	json_object_set_new(object, "flop_by_kind", kinds_json(tally));
+	json_object_set_new(object, "precision", tally->flop
+			    ? json_string(model_precision_name(f->precision)) : json_null());
+	json_object_set_new(object, "load_bytes", count(tally->load_bytes));
+	json_object_set_new(object, "store_bytes", count(tally->store_bytes));
+	json_object_set_new(object, "load_instructions", count(tally->loads));
+	json_object_set_new(object, "store_instructions", count(tally->stores));
+	json_object_set_new(object, "instructions", count(tally->instructions));
+	json_object_set_new(object, "instructions_by_class", classes_json(tally));
+	json_object_set_new(object, "per_thread", threads_json(profile, f));
+}
+
+static void add_place(json_t *object, const struct model_function *f)
+{
+	static const char *const units[] = {
+		[AXIS_NONE] = NULL, [AXIS_FLOP] = "GFLOP/s", [AXIS_BYTES] = "GB/s",
+		[AXIS_INSTRUCTIONS] = "Ginstructions/s",
+	};
+	const struct model_place *place = &f->place;
+	bool timed = f->elapsed_s > 0, roofed = place->axis != AXIS_NONE && place->roof > 0;
+	bool flop = place->axis == AXIS_FLOP && roofed;
+	double bytes = (double)f->tally.load_bytes + (double)f->tally.store_bytes;
+	bool counted = f->tally.instructions > 0;
+	json_object_set_new(object, "gflops", real(timed && counted ? (double)f->tally.flop * 1e-9 /
+						   f->elapsed_s : NAN));
+	json_object_set_new(object, "gbytes_per_s", real(timed && counted ? bytes * 1e-9 / f->elapsed_s
+								     : NAN));
+	json_object_set_new(object, "intensity", real(counted ? f->intensity : NAN));
+	json_object_set_new(object, "bound", json_string(model_bound_name(place->bound)));
+	json_object_set_new(object, "level", place->level[0] ? json_string(place->level) : json_null());
+	json_object_set_new(object, "level_inferred", json_boolean(place->level[0] != '\0'));
+	json_object_set_new(object, "roof_gflops", real(flop ? place->roof : NAN));
+	json_object_set_new(object, "roof_l1_gflops", real(flop ? place->roof_l1 : NAN));
+	json_object_set_new(object, "ceiling_gflops", real(flop ? place->ceiling : NAN));
+	json_object_set_new(object, "roof_precision", string(!flop ? NULL : place->borrowed
+				? place->borrowed : model_precision_name(f->precision)));
+	json_object_set_new(object, "point", real(place->axis == AXIS_NONE ? NAN : place->point));
+	json_object_set_new(object, "roof", real(roofed ? place->roof : NAN));
+	json_object_set_new(object, "point_unit", string(units[place->axis]));
+	json_object_set_new(object, "distance", real(place->distance));
+	json_object_set_new(object, "headroom_s", real(place->headroom_s));
+	json_object_set_new(object, "above_roof", json_boolean(place->above));
+	json_object_set_new(object, "why", string(place->why));
+}
+
+static json_t *function_json(const struct profile *profile, const struct model_function *f)
+{
+	const struct profile_function *source = f->function == PROFILE_NONE
+						? NULL : &profile->functions[f->function];
+	json_t *object = json_object();
+	json_object_set_new(object, "name", string(f->name));
+	json_object_set_new(object, "module", string(f->module));
+	json_object_set_new(object, "file", string(source && source->file && source->file[0]
+						   ? source->file : NULL));
+	json_object_set_new(object, "line", source && source->line ? count(source->line) : json_null());
+	json_object_set_new(object, "time_s", real((double)f->time_ns * 1e-9));
+	json_object_set_new(object, "time_halfwidth_s", real(f->n_samples ? f->halfwidth_s : NAN));
+	json_object_set_new(object, "elapsed_s", real(f->elapsed_s));
+	json_object_set_new(object, "samples", count(f->n_samples));
+	json_object_set_new(object, "share", real(f->share));
+	json_object_set_new(object, "threads", real(f->concurrency));
+	add_work(object, profile, f);
+	add_place(object, f);
+	return object;
+}
+
+struct rf_error *report_json(const struct report_view *view, FILE *stream)
+{
+	json_t *functions = json_array();
+	for (size_t i = 0; i < view->n_rank; i++)
+		json_array_append_new(functions, function_json(view->profile,
+							       &view->model->functions[view->rank[i]]));
+	json_t *root = json_pack("{s:i, s:o, s:o, s:o}", "schema", 1, "machine",
+				 machine_json(view->profile), "run", run_json(view),
+				 "functions", functions);
+	/* Writing errors show in the stream. */
+	bool complete = root && json_array_size(functions) == view->n_rank;
+	if (complete) {
+		json_dumpf(root, stream, JSON_INDENT(1));
+		putc('\n', stream);
+	}
+	json_decref(root);
+	return complete ? NULL : report_no_memory();
+}

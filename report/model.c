@@ -1,0 +1,208 @@
+/* Functions out of a profile: rows, names, and the order of the steps. */
+#include "report/model.h"
+#include "report/model_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_functions(const void *a, const void *b, void *profile)
+{
+	const struct profile_function *functions = ((const struct profile *)profile)->functions;
+	const struct profile_function *x = &functions[*(const uint32_t *)a];
+	const struct profile_function *y = &functions[*(const uint32_t *)b];
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* How many functions in `order` stand at or before (module, offset). */
+static size_t functions_before(const struct model_rows *rows, uint32_t module, uint64_t offset)
+{
+	size_t low = 0, high = rows->profile->n_functions;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct profile_function *f = &rows->profile->functions[rows->order[middle]];
+		if (f->module < module || (f->module == module && f->start <= offset))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end)
+{
+	const struct profile *profile = rows->profile;
+	uint64_t ignored;
+	end = end ? end : &ignored;
+	*end = UINT64_MAX;
+	if (module == PROFILE_NONE)
+		return profile->n_functions + profile->n_modules;
+	size_t n = functions_before(rows, module, offset);
+	if (n < profile->n_functions) { /* the next function ends what is known about this one */
+		const struct profile_function *next = &profile->functions[rows->order[n]];
+		if (next->module == module)
+			*end = next->start;
+	}
+	if (n == 0)
+		return profile->n_functions + module;
+	const struct profile_function *f = &profile->functions[rows->order[n - 1]];
+	if (f->module != module || offset >= f->end)
+		return profile->n_functions + module;
+	*end = *end < f->end ? *end : f->end;
+	return rows->order[n - 1];
+}
+
+static bool name_row(const struct model_rows *rows, size_t row)
+{
+	const struct profile *profile = rows->profile;
+	struct model_function *function = &rows->rows[row];
+	function->function = PROFILE_NONE;
+	if (row < profile->n_functions) {
+		const struct profile_function *source = &profile->functions[row];
+		function->function = (uint32_t)row;
+		function->module = profile->modules[source->module].name;
+		return (function->name = strdup(source->name ? source->name : "")) != NULL;
+	}
+	if (row < profile->n_functions + profile->n_modules) {
+		function->module = profile->modules[row - profile->n_functions].name;
+		return asprintf(&function->name, "[unknown in %s]", function->module) >= 0 ||
+		       (function->name = NULL);
+	}
+	function->module = "";
+	return (function->name = strdup("[unknown]")) != NULL;
+}
+
+static bool rows_init(struct model_rows *rows, const struct profile *profile)
+{
+	size_t n = profile->n_functions;
+	*rows = (struct model_rows){.profile = profile, .n_rows = n + profile->n_modules + 1};
+	rows->order = malloc((n + 1) * sizeof(*rows->order));
+	rows->rows = calloc(rows->n_rows, sizeof(*rows->rows));
+	if (!rows->order || !rows->rows)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		rows->order[i] = (uint32_t)i;
+	qsort_r(rows->order, n, sizeof(*rows->order), compare_functions, (void *)profile);
+	return true;
+}
+
+static void function_deinit(struct model_function *function)
+{
+	free(function->name);
+	free(function->threads);
+	free(function->place.why);
+}
+
+/* The precision with most flop; double where there is no flop at all. */
+static enum flop_precision main_precision(const struct tally *tally)
+{
+	double sums[FLOP_PRECISIONS] = {0};
+	for (int k = 0; k < FLOP_KINDS; k++)
+		for (int p = 0; p < FLOP_PRECISIONS; p++)
+			for (int w = 0; w < FLOP_WIDTHS; w++)
+				sums[p] += (double)tally->flop_by_kind[k][p][w];
+	enum flop_precision best = PRECISION_DOUBLE;
+	for (int p = 0; p < FLOP_PRECISIONS; p++)
+		if (sums[p] > sums[best])
+			best = (enum flop_precision)p;
+	return best;
+}
+
+static void derive(const struct model *model, struct model_function *function)
+{
+	const struct tally *tally = &function->tally;
+	double bytes = (double)tally->load_bytes + (double)tally->store_bytes;
+	function->precision = main_precision(tally);
+	function->intensity = tally->flop == 0 ? 0 : bytes == 0 ? INFINITY
+								: (double)tally->flop / bytes;
+	function->share = model->time_ns ? (double)function->time_ns / (double)model->time_ns : 0;
+}
+
+/* Keeps the rows that did something, names and places them. */
+static bool finish_rows(struct model_rows *rows, struct model *model)
+{
+	for (size_t row = 0; row < rows->n_rows; row++) {
+		struct model_function *function = &rows->rows[row];
+		if (function->time_ns == 0 && function->tally.instructions == 0)
+			continue;
+		if (!name_row(rows, row))
+			return false;
+		derive(model, function);
+		if (!model_place(rows->profile, function, model->counted))
+			return false;
+		if (function->place.bound == BOUND_UNCOUNTED)
+			model->uncounted_ns += function->time_ns;
+	}
+	return true;
+}
+
+static void compact(struct model_rows *rows, struct model *model)
+{
+	size_t kept = 0;
+	for (size_t row = 0; row < rows->n_rows; row++) {
+		if (rows->rows[row].name)
+			rows->rows[kept++] = rows->rows[row];
+		else
+			function_deinit(&rows->rows[row]);
+	}
+	model->functions = rows->rows;
+	model->n_functions = kept;
+	rows->rows = NULL;
+}
+
+struct rf_error *model_build(const struct profile *profile, struct model *out)
+{
+	struct model_rows rows;
+	struct model model = {0};
+	const char *source = profile_get_fact(profile, "work_source");
+	model.counted = profile->n_counts > 0 || (source && strcmp(source, "none") != 0);
+	bool done = rows_init(&rows, profile) && model_count(&rows, &model) &&
+		    model_time(&rows, &model) && finish_rows(&rows, &model);
+	if (done) {
+		compact(&rows, &model);
+		*out = model;
+	}
+	for (size_t row = 0; rows.rows && row < rows.n_rows; row++)
+		function_deinit(&rows.rows[row]);
+	free(rows.rows);
+	free(rows.order);
+	return done ? NULL : rf_error_errno(RF_EINTERNAL, ENOMEM, NULL, "cannot build the report");
+}
+
+void model_deinit(struct model *model)
+{
+	for (size_t i = 0; i < model->n_functions; i++)
+		function_deinit(&model->functions[i]);
+	free(model->functions);
+	*model = (struct model){0};
+}
+
+static const char *const kind_names[FLOP_KINDS] = {"add", "mul", "fma", "div", "sqrt", "other"};
+static const char *const precision_names[FLOP_PRECISIONS] = {"half", "bfloat16", "single",
+							     "double", "x87"};
+static const char *const width_names[FLOP_WIDTHS] = {"scalar", "128", "256", "512", "tile"};
+static const char *const bound_names[] = {
+	[BOUND_UNKNOWN] = "unknown", [BOUND_UNCOUNTED] = "uncounted", [BOUND_MEMORY] = "memory",
+	[BOUND_COMPUTE] = "compute", [BOUND_BALANCED] = "balanced", [BOUND_ISSUE] = "issue",
+	[BOUND_LATENCY] = "latency",
+};
+
+void model_kind_name(int kind, int precision, int width, char *buffer, size_t size)
+{
+	snprintf(buffer, size, "%s_%s_%s", kind_names[kind], precision_names[precision],
+		 width_names[width]);
+}
+
+const char *model_precision_name(enum flop_precision precision)
+{
+	return precision_names[precision];
+}
+
+const char *model_bound_name(enum model_bound bound)
+{
+	return bound_names[bound];
+}

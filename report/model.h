@@ -1,0 +1,107 @@
+/* From a profile to functions with their work, time, concurrency and place under the roofs.
+ * docs/profile-format.md and docs (MODEL) define every figure. */
+#pragma once
+
+#include "base/error.h"
+#include "report/profile.h"
+#include "report/work.h"
+
+#include <stdbool.h>
+
+/* Issue limit, instructions per cycle: what Golden Cove renames and Zen 4 dispatches (Intel and AMD
+ * optimisation manuals); older cores reach 4.  A default until a measured one exists: too high says
+ * "further below" at worst, too low would call real code a fault. */
+#define MODEL_ISSUE_WIDTH 6
+/* A point may lie this far above a roof before that roof is ruled out: the spread of timing. */
+#define MODEL_TOLERANCE 0.05
+/* Below this many flop per instruction a function is control code: a conversion here and there
+ * says nothing about its speed. */
+#define MODEL_FLOP_PER_INSTRUCTION 0.01
+/* A time from fewer samples is marked (MODEL, "Spread"). */
+#define MODEL_FEW_SAMPLES 20
+
+/* Exact counts.  All saturate at INT64_MAX. */
+struct tally {
+	uint64_t flop;		/* active lanes */
+	uint64_t flop_unmasked; /* all lanes, as a PMU counts them */
+	uint64_t flop_by_kind[FLOP_KINDS][FLOP_PRECISIONS][FLOP_WIDTHS];
+	uint64_t load_bytes, store_bytes;
+	uint64_t loads, stores;	/* instructions that load, that store */
+	uint64_t instructions;
+	uint64_t class_instructions[INSN_CLASSES];
+};
+
+struct model_thread {
+	uint32_t thread; /* row in profile->threads */
+	uint64_t flop, load_bytes, store_bytes, instructions;
+};
+
+enum model_bound {
+	BOUND_UNKNOWN,	 /* no roof or no count to place it by */
+	BOUND_UNCOUNTED, /* has time, but the counted run did not see it */
+	BOUND_MEMORY, BOUND_COMPUTE, BOUND_BALANCED,
+	BOUND_ISSUE,	/* control code near the issue limit */
+	BOUND_LATENCY,	/* below half of every ceiling that applies */
+};
+
+enum model_axis { AXIS_NONE, AXIS_FLOP, AXIS_BYTES, AXIS_INSTRUCTIONS };
+
+/* The point and its roof; rates in 1e9 per second of elapsed time. */
+struct model_place {
+	enum model_axis axis;	/* what `point` and `roof` count */
+	double point, roof;
+	double ceiling;		/* roof of this mix of widths and FMA; AXIS_FLOP only, else = roof */
+	double roof_l1;		/* the roof if all data come from L1: the most that can be asked */
+	double ridge;		/* flop/byte where compute meets the level's bandwidth; 0: none */
+	double distance;	/* roof / point; NAN without a roof */
+	double headroom_s;	/* elapsed_s · (1 - point / roof), at least 0; NAN without a roof */
+	enum model_bound bound;
+	char level[8];		/* level whose bandwidth the roof is; "" for a compute roof */
+	bool above;		/* above every roof by more than the tolerance and the spread of its
+				 * samples: a fault, not a feat */
+	const char *borrowed;	/* precision whose roof stands in for the function's own, or NULL */
+	char *why;		/* hints, "; " between them, or "" */
+};
+
+struct model_function {
+	char *name;		/* as in the profile, or "[unknown in MODULE]" */
+	const char *module;	/* display name */
+	uint32_t function;	/* row in profile->functions, or PROFILE_NONE */
+	struct tally tally;
+	struct model_thread *threads;
+	size_t n_threads, cap_threads;
+	uint64_t time_ns;	/* CPU time: sum of sample weights */
+	uint64_t n_samples;
+	double share;		/* of the CPU time of all samples */
+	double concurrency;	/* average number of threads inside it while any is; ≥ 1 */
+	double elapsed_s;	/* time_ns / 1e9 / concurrency */
+	double halfwidth_s;	/* of time_ns / 1e9, 95 % */
+	enum flop_precision precision; /* the one with most flop */
+	double intensity;	/* flop per LS byte; INFINITY without bytes, 0 without flop */
+	struct model_place place;
+};
+
+struct model {
+	struct model_function *functions; /* those with time or instructions */
+	size_t n_functions;
+	bool counted;		/* the profile holds counts */
+	uint64_t time_ns, n_samples;
+	uint64_t uncounted_ns;	/* time of functions that were not counted */
+	size_t unreadable_blocks; /* blocks with an instruction that cannot be decoded */
+	size_t unmatched_units;	/* run-time units whose instruction is in no block */
+};
+
+/* Fails only when memory is short. */
+struct rf_error *model_build(const struct profile *profile, struct model *model);
+void model_deinit(struct model *model);
+
+/* "add_double_256" and so on. */
+void model_kind_name(int kind, int precision, int width, char *buffer, size_t size);
+const char *model_precision_name(enum flop_precision precision);
+const char *model_bound_name(enum model_bound bound);
+
+/* Levels with a bandwidth roof that can be told apart, from the slowest ("DRAM") to "L1". */
+#define MODEL_LEVELS 4
+size_t model_levels(const struct profile *profile, const char *levels[MODEL_LEVELS]);
+/* Fastest compute roof of a precision ("double", "single", …) at `threads`, GFLOP/s; 0: none. */
+double model_peak(const struct profile *profile, const char *precision, double threads);

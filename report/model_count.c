@@ -1,0 +1,231 @@
+/* Blocks × executions × the work of their instructions.  Exact: integers all the way. */
+#include "report/model_parts.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct counter {
+	struct model_rows *rows;
+	struct model *model;
+	const struct profile *profile;
+	size_t *first_count;	/* counts of block b: by_block[first_count[b] .. first_count[b+1]) */
+	uint32_t *by_block;
+	uint32_t *units;	/* rows of profile->units by (module, offset) */
+	bool *units_taken;	/* one instruction may stand in several blocks; its units count once */
+};
+
+/* A file can claim any number: stop at the largest that JSON readers keep exact as int64. */
+static void add_scaled(uint64_t *sum, uint64_t value, uint64_t times)
+{
+	uint64_t product;
+	if (__builtin_mul_overflow(value, times, &product) ||
+	    __builtin_add_overflow(*sum, product, sum) || *sum > INT64_MAX)
+		*sum = INT64_MAX;
+}
+
+static void add_tally(struct tally *sum, const struct tally *part, uint64_t times)
+{
+	_Static_assert(sizeof(struct tally) % sizeof(uint64_t) == 0, "a tally is an array of counts");
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)part;
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		if (from[i])
+			add_scaled(&to[i], from[i], times);
+}
+
+static struct model_thread *thread_of(struct model_function *function, uint32_t thread)
+{
+	for (size_t i = function->n_threads; i-- > 0;)
+		if (function->threads[i].thread == thread)
+			return &function->threads[i];
+	struct model_thread fresh = {.thread = thread};
+	if (!rf_array_push(function->threads, function->n_threads, function->cap_threads, fresh))
+		return NULL;
+	return &function->threads[function->n_threads - 1];
+}
+
+static bool add_to_thread(struct model_function *function, uint32_t thread,
+			  const struct tally *part, uint64_t times)
+{
+	struct model_thread *sum = thread_of(function, thread);
+	if (!sum)
+		return false;
+	add_scaled(&sum->flop, part->flop, times);
+	add_scaled(&sum->load_bytes, part->load_bytes, times);
+	add_scaled(&sum->store_bytes, part->store_bytes, times);
+	add_scaled(&sum->instructions, part->instructions, times);
+	return true;
+}
+
+/* `part`, done once per execution of `block`, goes to function row `row`. */
+static bool add_executions(struct counter *counter, size_t row, size_t block,
+			   const struct tally *part)
+{
+	struct model_function *function = &counter->rows->rows[row];
+	for (size_t i = counter->first_count[block]; i < counter->first_count[block + 1]; i++) {
+		const struct profile_count *count = &counter->profile->counts[counter->by_block[i]];
+		if (count->n <= 0)
+			continue;
+		add_tally(&function->tally, part, (uint64_t)count->n);
+		if (!add_to_thread(function, count->thread, part, (uint64_t)count->n))
+			return false;
+	}
+	return true;
+}
+
+static void add_flop(struct tally *tally, const struct work *work, uint64_t flop)
+{
+	tally->flop += flop;
+	tally->flop_by_kind[work->flop_kind][work->flop_precision][work->flop_width] += flop;
+}
+
+/* What is known from the instruction alone. */
+static void add_fixed(struct tally *tally, const struct work *work)
+{
+	uint64_t flop = (uint64_t)work->flop_lanes * work->flop_per_lane;
+	tally->instructions++;
+	tally->class_instructions[work->insn_class]++;
+	tally->loads += work->is_load;
+	tally->stores += work->is_store;
+	tally->load_bytes += work->load_bytes;
+	tally->store_bytes += work->store_bytes;
+	tally->flop_unmasked += flop;
+	if (!work->masked)
+		add_flop(tally, work, flop);
+}
+
+/* What one run-time unit adds. */
+static void unit_tally(const struct work *work, struct tally *tally)
+{
+	*tally = (struct tally){.load_bytes = work->unit_load_bytes,
+				.store_bytes = work->unit_store_bytes};
+	if (work->masked && work->flop_lanes)
+		add_flop(tally, work, work->flop_per_lane);
+}
+
+static bool unit_before(const struct profile_units *units, uint32_t module, uint64_t offset)
+{
+	return units->module < module || (units->module == module && units->offset < offset);
+}
+
+static size_t first_units(const struct counter *counter, uint32_t module, uint64_t offset)
+{
+	size_t low = 0, high = counter->profile->n_units;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (unit_before(&counter->profile->units[counter->units[middle]], module, offset))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool add_units(struct counter *counter, size_t row, uint32_t module, uint64_t offset,
+		      const struct work *work)
+{
+	struct model_function *function = &counter->rows->rows[row];
+	struct tally unit;
+	unit_tally(work, &unit);
+	for (size_t i = first_units(counter, module, offset); i < counter->profile->n_units; i++) {
+		const struct profile_units *units = &counter->profile->units[counter->units[i]];
+		if (units->module != module || units->offset != offset)
+			break;
+		if (counter->units_taken[i])
+			continue;
+		counter->units_taken[i] = true;
+		add_tally(&function->tally, &unit, units->n);
+		if (!add_to_thread(function, units->thread, &unit, units->n))
+			return false;
+	}
+	return true;
+}
+
+/* Walks over the block once; a block that runs on into the next function is split there. */
+static bool count_block(struct counter *counter, size_t index)
+{
+	const struct profile_block *block = &counter->profile->blocks[index];
+	struct tally part = {0};
+	size_t row = 0;
+	uint64_t end = 0; /* of the function at `row` */
+	for (uint32_t at = 0; at < block->size;) {
+		struct work work;
+		uint64_t offset = block->start + at;
+		if (at == 0 || offset >= end) {
+			if (at > 0 && !add_executions(counter, row, index, &part))
+				return false;
+			part = (struct tally){0};
+			row = model_row_at(counter->rows, block->module, offset, &end);
+		}
+		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0) {
+			counter->model->unreadable_blocks++;
+			break;
+		}
+		add_fixed(&part, &work);
+		if (work.units != UNITS_NONE &&
+		    !add_units(counter, row, block->module, offset, &work))
+			return false;
+		at += work.length;
+	}
+	return add_executions(counter, row, index, &part);
+}
+
+static int compare_units(const void *a, const void *b, void *rows)
+{
+	const struct profile_units *x = &((const struct profile_units *)rows)[*(const uint32_t *)a];
+	const struct profile_units *y = &((const struct profile_units *)rows)[*(const uint32_t *)b];
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Counting sort of the counts by block. */
+static void group_counts(struct counter *counter)
+{
+	const struct profile *profile = counter->profile;
+	size_t *first = counter->first_count;
+	for (size_t i = 0; i < profile->n_counts; i++)
+		first[profile->counts[i].block + 1]++;
+	for (size_t b = 0; b < profile->n_blocks; b++)
+		first[b + 1] += first[b];
+	for (size_t i = profile->n_counts; i-- > 0;)
+		counter->by_block[--first[profile->counts[i].block + 1]] = (uint32_t)i;
+	/* first[b + 1] is now where block b starts: move down by one. */
+	memmove(first, first + 1, profile->n_blocks * sizeof(*first));
+	first[profile->n_blocks] = profile->n_counts;
+}
+
+static bool counter_init(struct counter *counter)
+{
+	const struct profile *profile = counter->profile;
+	counter->first_count = calloc(profile->n_blocks + 1, sizeof(*counter->first_count));
+	counter->by_block = malloc((profile->n_counts + 1) * sizeof(*counter->by_block));
+	counter->units = malloc((profile->n_units + 1) * sizeof(*counter->units));
+	counter->units_taken = calloc(profile->n_units + 1, sizeof(*counter->units_taken));
+	if (!counter->first_count || !counter->by_block || !counter->units || !counter->units_taken)
+		return false;
+	group_counts(counter);
+	for (size_t i = 0; i < profile->n_units; i++)
+		counter->units[i] = (uint32_t)i;
+	qsort_r(counter->units, profile->n_units, sizeof(*counter->units), compare_units,
+		profile->units);
+	return true;
+}
+
+bool model_count(struct model_rows *rows, struct model *model)
+{
+	struct counter counter = {.rows = rows, .model = model, .profile = rows->profile};
+	bool done = counter_init(&counter);
+	for (size_t b = 0; done && b < counter.profile->n_blocks; b++)
+		if (counter.first_count[b] < counter.first_count[b + 1])
+			done = count_block(&counter, b);
+	for (size_t i = 0; done && i < counter.profile->n_units; i++)
+		model->unmatched_units += !counter.units_taken[i];
+	free(counter.first_count);
+	free(counter.by_block);
+	free(counter.units);
+	free(counter.units_taken);
+	return done;
+}

@@ -1,0 +1,107 @@
+/* One profile: everything a report needs, without the program or its binaries.
+ *
+ * The runs fill it in (tracer/, symbols/, machine/), profile_save writes it as one SQLite file,
+ * profile_load reads it back, and report/ only ever reads it.  Code addresses are (module,
+ * offset): offset is the ELF virtual address (run-time address minus load bias), so both runs
+ * agree although address randomisation moves modules.  Modules without a file ("[vdso]",
+ * "[anon]", "[jit]") use the plain run-time address. */
+#pragma once
+
+#include "base/error.h"
+#include "machine/machine.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROFILE_SCHEMA_VERSION 1 /* PRAGMA user_version */
+#define PROFILE_NONE UINT32_MAX  /* "no such row" for every index below */
+
+enum profile_run { RUN_TIMED = 1, RUN_COUNTED = 2 };
+
+struct profile_module {
+	char *path;	/* as mapped; "[vdso]", "[anon]", … for code without a file */
+	char *name;	/* what a report shows: the base name */
+	char *build_id; /* lower-case hex, or "" */
+};
+
+/* A process or thread as seen in one run.  The same program has other ids in the other run. */
+struct profile_thread {
+	enum profile_run run;
+	int pid, tid;
+	char *name;	/* comm, or "" */
+};
+
+struct profile_function {
+	uint32_t module;
+	uint64_t start, end;	/* offsets [start, end) */
+	char *name;		/* demangled; "libfoo.so+0x12a0" without a symbol */
+	char *file;		/* source file of its first line, or "" */
+	uint32_t line;		/* or 0 */
+};
+
+/* A run of instructions executed from its first to its last byte `count` times. */
+struct profile_block {
+	uint32_t module;
+	uint64_t start;		/* offset */
+	uint32_t size;		/* bytes */
+	uint8_t *bytes;		/* the original machine code */
+};
+
+struct profile_count { uint32_t block, thread; int64_t n; };
+
+/* Run-time units (enum work_units) of the instruction at (module, offset). */
+struct profile_units { uint32_t module; uint64_t offset; uint32_t thread; uint64_t n; };
+
+/* Call-stack frames as a tree; a sample points at its leaf.  parent of a root: PROFILE_NONE. */
+struct profile_frame { uint32_t parent, module; uint64_t offset; };
+
+struct profile_sample {
+	uint32_t thread;
+	uint64_t time_ns;	/* since the start of the timed run */
+	uint64_t weight_ns;	/* CPU time it stands for */
+	uint32_t frame;		/* leaf frame */
+};
+
+/* Time or code that could not be counted, and why. */
+struct profile_uncounted { char *reason; uint32_t module; /* or PROFILE_NONE */ };
+
+/* Facts as text: command, wall_s, exit_status, work_source, time_source, lost_samples, … The
+ * keys are listed in docs/profile-format.md. */
+struct profile_fact { char *key, *value; };
+
+struct profile {
+	struct profile_module *modules;		size_t n_modules, cap_modules;
+	struct profile_thread *threads;		size_t n_threads, cap_threads;
+	struct profile_function *functions;	size_t n_functions, cap_functions;
+	struct profile_block *blocks;		size_t n_blocks, cap_blocks;
+	struct profile_count *counts;		size_t n_counts, cap_counts;
+	struct profile_units *units;		size_t n_units, cap_units;
+	struct profile_frame *frames;		size_t n_frames, cap_frames;
+	struct profile_sample *samples;		size_t n_samples, cap_samples;
+	struct profile_uncounted *uncounted;	size_t n_uncounted, cap_uncounted;
+	struct profile_fact *facts;		size_t n_facts, cap_facts;
+	struct roof *roofs;			size_t n_roofs, cap_roofs;
+};
+
+struct profile *profile_create(void);
+void profile_destroy(struct profile *profile);
+
+/* Find-or-add; strings are copied.  Return the index, PROFILE_NONE when memory is short. */
+uint32_t profile_module(struct profile *profile, const char *path, const char *build_id);
+uint32_t profile_thread(struct profile *profile, enum profile_run run, int pid, int tid,
+			const char *name);
+/* Child frame of `parent` (PROFILE_NONE for a root): find-or-add through a hash. */
+uint32_t profile_frame(struct profile *profile, uint32_t parent, uint32_t module, uint64_t offset);
+
+/* Sets a fact (replaces an older value); value by printf format. */
+void profile_set_fact(struct profile *profile, const char *key, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The value of a fact, or NULL. */
+const char *profile_get_fact(const struct profile *profile, const char *key);
+/* Adds a reason for uncounted work once (copied). */
+void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason);
+
+/* Writes the profile to `path` whole or not at all (temporary file beside it, then rename). */
+struct rf_error *profile_save(const struct profile *profile, const char *path);
+/* Reads a profile.  A foreign, truncated or newer file gives a clear error; *out untouched. */
+struct rf_error *profile_load(const char *path, struct profile **out);

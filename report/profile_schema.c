@@ -1,0 +1,165 @@
+/* The tables of a profile file. */
+#include "report/profile_schema.h"
+
+#include <sqlite3.h>
+
+#define AT(row, member) offsetof(struct row, member)
+
+static const struct column module_columns[] = {
+	{"path", COLUMN_TEXT, AT(profile_module, path)},
+	{"name", COLUMN_TEXT, AT(profile_module, name)},
+	{"build_id", COLUMN_TEXT, AT(profile_module, build_id)},
+};
+static const struct column thread_columns[] = {
+	{"run", COLUMN_RUN, AT(profile_thread, run)},
+	{"pid", COLUMN_INT, AT(profile_thread, pid)},
+	{"tid", COLUMN_INT, AT(profile_thread, tid)},
+	{"name", COLUMN_TEXT, AT(profile_thread, name)},
+};
+static const struct column function_columns[] = {
+	{"module_id", COLUMN_REF, AT(profile_function, module), .target = MODULES},
+	{"start_offset", COLUMN_U64, AT(profile_function, start)},
+	{"end_offset", COLUMN_U64, AT(profile_function, end)},
+	{"name", COLUMN_TEXT, AT(profile_function, name)},
+	{"file", COLUMN_TEXT, AT(profile_function, file)},
+	{"line", COLUMN_U32, AT(profile_function, line)},
+};
+static const struct column block_columns[] = {
+	{"module_id", COLUMN_REF, AT(profile_block, module), .target = MODULES},
+	{"start_offset", COLUMN_U64, AT(profile_block, start)},
+	{"size_bytes", COLUMN_U32, AT(profile_block, size)},
+	{"code", COLUMN_BLOB, AT(profile_block, bytes), AT(profile_block, size)},
+};
+static const struct column count_columns[] = {
+	{"block_id", COLUMN_REF, AT(profile_count, block), .target = BLOCKS},
+	{"thread_id", COLUMN_REF, AT(profile_count, thread), .target = THREADS},
+	{"executions", COLUMN_COUNT, AT(profile_count, n)},
+};
+static const struct column unit_columns[] = {
+	{"module_id", COLUMN_REF, AT(profile_units, module), .target = MODULES},
+	{"code_offset", COLUMN_U64, AT(profile_units, offset)},
+	{"thread_id", COLUMN_REF, AT(profile_units, thread), .target = THREADS},
+	{"units", COLUMN_U64, AT(profile_units, n)},
+};
+static const struct column frame_columns[] = {
+	{"parent_id", COLUMN_REF_NULL, AT(profile_frame, parent), .target = FRAMES},
+	{"module_id", COLUMN_REF_NULL, AT(profile_frame, module), .target = MODULES},
+	{"code_offset", COLUMN_U64, AT(profile_frame, offset)},
+};
+static const struct column sample_columns[] = {
+	{"thread_id", COLUMN_REF, AT(profile_sample, thread), .target = THREADS},
+	{"time_ns", COLUMN_U64, AT(profile_sample, time_ns)},
+	{"weight_ns", COLUMN_U64, AT(profile_sample, weight_ns)},
+	{"frame_id", COLUMN_REF_NULL, AT(profile_sample, frame), .target = FRAMES},
+};
+static const struct column uncounted_columns[] = {
+	{"reason", COLUMN_TEXT, AT(profile_uncounted, reason)},
+	{"module_id", COLUMN_REF_NULL, AT(profile_uncounted, module), .target = MODULES},
+};
+static const struct column fact_columns[] = {
+	{"key", COLUMN_TEXT, AT(profile_fact, key)},
+	{"value", COLUMN_TEXT, AT(profile_fact, value)},
+};
+#define CHARS(member) COLUMN_CHARS, AT(roof, member), sizeof(((struct roof *)0)->member)
+static const struct column roof_columns[] = {
+	{"kind", COLUMN_ROOF_KIND, AT(roof, kind)},
+	{"isa", CHARS(isa)},
+	{"precision", CHARS(precision)},
+	{"op", CHARS(op)},
+	{"level", CHARS(level)},
+	{"threads", COLUMN_INT, AT(roof, threads)},
+	{"best", COLUMN_DOUBLE, AT(roof, best)},
+	{"median", COLUMN_DOUBLE, AT(roof, median)},
+	{"q1", COLUMN_DOUBLE, AT(roof, q1)},
+	{"q3", COLUMN_DOUBLE, AT(roof, q3)},
+	{"unit", CHARS(unit)},
+	{"bytes_convention", CHARS(bytes_convention)},
+	{"distinguishable", COLUMN_BOOL, AT(roof, distinguishable)},
+};
+
+#define TABLE(name, sql, columns, row, member)                                                     \
+	{name, sql, columns, sizeof(columns) / sizeof(*columns), sizeof(struct row),               \
+	 offsetof(struct profile, member), offsetof(struct profile, n_##member),                   \
+	 offsetof(struct profile, cap_##member)}
+#define ID "(id INTEGER PRIMARY KEY, "
+
+/* The text of a table is part of the schema's version: a file whose tables read differently is
+ * refused, so a view or generated column cannot stand in for a table. */
+const struct table profile_tables[N_TABLES] = {
+	[MODULES] = TABLE("modules", ID "path TEXT NOT NULL, name TEXT NOT NULL, "
+		"build_id TEXT NOT NULL) STRICT", module_columns, profile_module, modules),
+	[THREADS] = TABLE("threads", ID "run INTEGER NOT NULL, pid INTEGER NOT NULL, "
+		"tid INTEGER NOT NULL, name TEXT NOT NULL) STRICT",
+		thread_columns, profile_thread, threads),
+	[FUNCTIONS] = TABLE("functions", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+		"start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, name TEXT NOT NULL, "
+		"file TEXT NOT NULL, line INTEGER NOT NULL) STRICT",
+		function_columns, profile_function, functions),
+	[BLOCKS] = TABLE("blocks", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+		"start_offset INTEGER NOT NULL, size_bytes INTEGER NOT NULL, code BLOB NOT NULL) "
+		"STRICT", block_columns, profile_block, blocks),
+	[COUNTS] = TABLE("counts", ID "block_id INTEGER NOT NULL REFERENCES blocks(id), "
+		"thread_id INTEGER NOT NULL REFERENCES threads(id), executions INTEGER NOT NULL) "
+		"STRICT", count_columns, profile_count, counts),
+	[UNITS] = TABLE("units", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+		"code_offset INTEGER NOT NULL, thread_id INTEGER NOT NULL REFERENCES threads(id), "
+		"units INTEGER NOT NULL) STRICT", unit_columns, profile_units, units),
+	[FRAMES] = TABLE("frames", ID "parent_id INTEGER REFERENCES frames(id), "
+		"module_id INTEGER REFERENCES modules(id), code_offset INTEGER NOT NULL) STRICT",
+		frame_columns, profile_frame, frames),
+	[SAMPLES] = TABLE("samples", ID "thread_id INTEGER NOT NULL REFERENCES threads(id), "
+		"time_ns INTEGER NOT NULL, weight_ns INTEGER NOT NULL, "
+		"frame_id INTEGER REFERENCES frames(id)) STRICT",
+		sample_columns, profile_sample, samples),
+	[UNCOUNTED] = TABLE("uncounted", ID "reason TEXT NOT NULL, "
+		"module_id INTEGER REFERENCES modules(id)) STRICT",
+		uncounted_columns, profile_uncounted, uncounted),
+	[FACTS] = TABLE("facts", ID "key TEXT NOT NULL UNIQUE, value TEXT NOT NULL) STRICT",
+		fact_columns, profile_fact, facts),
+	[ROOFS] = TABLE("roofs", ID "kind INTEGER NOT NULL, isa TEXT NOT NULL, "
+		"precision TEXT NOT NULL, op TEXT NOT NULL, level TEXT NOT NULL, "
+		"threads INTEGER NOT NULL, best REAL NOT NULL, median REAL NOT NULL, "
+		"q1 REAL NOT NULL, q3 REAL NOT NULL, unit TEXT NOT NULL, "
+		"bytes_convention TEXT NOT NULL, distinguishable INTEGER NOT NULL) STRICT",
+		roof_columns, roof, roofs),
+};
+
+const char profile_views[] =
+	"CREATE INDEX functions_by_place ON functions(module_id, start_offset);"
+	"CREATE VIEW frame_functions AS SELECT frames.id AS frame_id, (SELECT f.id FROM functions f "
+	"WHERE f.module_id = frames.module_id AND f.start_offset <= frames.code_offset "
+	"ORDER BY f.start_offset DESC LIMIT 1) AS function_id FROM frames;"
+	"CREATE VIEW function_times AS SELECT f.id AS function_id, f.name, m.name AS module, "
+	"count(*) AS samples, sum(t.weight_ns) / 1e9 AS time_s FROM samples t "
+	"JOIN frame_functions ff ON ff.frame_id = t.frame_id JOIN functions f ON f.id = ff.function_id "
+	"JOIN modules m ON m.id = f.module_id GROUP BY f.id ORDER BY time_s DESC;"
+	"CREATE VIEW block_executions AS SELECT b.id AS block_id, m.name AS module, b.start_offset, "
+	"b.size_bytes, sum(c.executions) AS executions FROM counts c JOIN blocks b "
+	"ON b.id = c.block_id JOIN modules m ON m.id = b.module_id GROUP BY b.id;";
+
+size_t *profile_table_count(const struct profile *profile, const struct table *table)
+{
+	return (size_t *)((char *)profile + table->n_items);
+}
+
+void **profile_table_items(const struct profile *profile, const struct table *table)
+{
+	return (void **)((char *)profile + table->items);
+}
+
+char *profile_column_list(const char *head, const struct table *table, const char *tail)
+{
+	sqlite3_str *text = sqlite3_str_new(NULL);
+	sqlite3_str_appendall(text, head);
+	sqlite3_str_appendall(text, "id");
+	for (size_t i = 0; i < table->n_columns; i++)
+		sqlite3_str_appendf(text, ", %s", table->columns[i].name);
+	sqlite3_str_appendall(text, tail);
+	return sqlite3_str_finish(text);
+}
+
+/* SQLite takes ":memory:" and "file:…" for something else than a file's name. */
+char *profile_sqlite_path(const char *path)
+{
+	return sqlite3_mprintf("%s%s", path[0] == '/' ? "" : "./", path);
+}

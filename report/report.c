@@ -1,0 +1,244 @@
+/* Ranking, and one profile to all the formats asked for. */
+#include "report/report.h"
+#include "report/report_parts.h"
+
+#include "report/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TOP 20
+
+bool report_sort_parse(const char *word, enum report_sort *sort)
+{
+	static const char *const words[] = {
+		[SORT_HEADROOM] = "headroom", [SORT_DISTANCE] = "distance", [SORT_TIME] = "time",
+		[SORT_FLOPS] = "flops", [SORT_BYTES] = "bytes", [SORT_NAME] = "name",
+	};
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(word, words[i]) == 0) {
+			*sort = (enum report_sort)i;
+			return true;
+		}
+	return false;
+}
+
+struct rf_error *report_no_memory(void)
+{
+	return rf_error_errno(RF_EINTERNAL, ENOMEM, NULL, "cannot write the report");
+}
+
+double report_number_fact(const struct profile *profile, const char *key, double otherwise)
+{
+	const char *text = profile_get_fact(profile, key);
+	char *end;
+	double value = text ? strtod(text, &end) : 0;
+	return text && end != text && isfinite(value) ? value : otherwise;
+}
+
+char *report_program(const struct profile *profile)
+{
+	const char *command = profile_get_fact(profile, "command");
+	if (!command || !*command)
+		command = profile_get_fact(profile, "program");
+	char *word = strdup(command ? command : "?"), *to = word;
+	bool quoted = false;
+	for (const char *from = word; word && *from && (quoted || *from != ' '); from++) {
+		if (*from == '\'')
+			quoted = !quoted;
+		else if (*from == '\\' && !quoted && from[1])
+			*to++ = *++from;
+		else
+			*to++ = *from;
+	}
+	if (!word)
+		return NULL;
+	*to = '\0';
+	char *clean = text_clean(word);
+	free(word);
+	return clean;
+}
+
+const char *report_isa_name(const char *isa)
+{
+	static const char *const names[][2] = {
+		{"scalar", "scalar"}, {"sse2", "SSE2"}, {"avx2", "AVX2"}, {"avx", "AVX"},
+		{"fma", "AVX2"}, {"avx512f", "AVX-512"},
+	};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(isa, names[i][0]) == 0)
+			return names[i][1];
+	return "other";
+}
+
+const char *report_precision_short(const char *precision)
+{
+	if (strcmp(precision, "double") == 0)
+		return "DP";
+	return strcmp(precision, "single") == 0 ? "SP" : precision;
+}
+
+const char *report_main_precision(const struct model *model)
+{
+	double sums[FLOP_PRECISIONS] = {0};
+	enum flop_precision best = PRECISION_DOUBLE;
+	for (size_t i = 0; i < model->n_functions; i++)
+		sums[model->functions[i].precision] += (double)model->functions[i].tally.flop;
+	for (int p = 0; p < FLOP_PRECISIONS; p++)
+		if (sums[p] > sums[best])
+			best = (enum flop_precision)p;
+	return model_precision_name(best);
+}
+
+const struct roof *report_peak_row(const struct profile *profile, const char *precision, int threads)
+{
+	const struct roof *best = NULL;
+	for (size_t i = 0; i < profile->n_roofs; i++) {
+		const struct roof *roof = &profile->roofs[i];
+		if (roof->kind == ROOF_COMPUTE && roof->threads == threads && roof->best > 0 &&
+		    strcmp(roof->precision, precision) == 0 && (!best || roof->best > best->best))
+			best = roof;
+	}
+	return best;
+}
+
+/* ---- ranking ---- */
+
+struct ranking { const struct model *model; enum report_sort sort; };
+
+/* Larger comes first.  What has no such figure comes after what has one. */
+static double sort_key(const struct model_function *f, enum report_sort sort)
+{
+	double key = 0;
+	switch (sort) {
+	case SORT_HEADROOM:
+		key = f->place.headroom_s;
+		break;
+	case SORT_DISTANCE:
+		key = f->place.distance;
+		break;
+	case SORT_TIME:
+		key = (double)f->time_ns;
+		break;
+	case SORT_FLOPS:
+		key = (double)f->tally.flop;
+		break;
+	case SORT_BYTES:
+		key = (double)f->tally.load_bytes + (double)f->tally.store_bytes;
+		break;
+	case SORT_NAME:
+		break;
+	}
+	return isnan(key) ? -1 : key;
+}
+
+static int descending(double a, double b) { return a > b ? -1 : a < b; }
+
+static int compare_ranks(const void *a, const void *b, void *context)
+{
+	const struct ranking *ranking = context;
+	const struct model_function *x = &ranking->model->functions[*(const size_t *)a];
+	const struct model_function *y = &ranking->model->functions[*(const size_t *)b];
+	int order = descending(sort_key(x, ranking->sort), sort_key(y, ranking->sort));
+	if (!order && ranking->sort != SORT_NAME)
+		order = descending((double)x->time_ns, (double)y->time_ns);
+	if (!order && ranking->sort != SORT_NAME)
+		order = descending((double)x->tally.instructions, (double)y->tally.instructions);
+	if (!order)
+		order = strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(x->module, y->module);
+	return order ? order : x < y ? -1 : x > y;
+}
+
+/* Functions without a sample stand in the table only where time is not what it is about. */
+static bool is_shown(const struct report_view *view, const struct model_function *f)
+{
+	if (f->n_samples > 0 || view->model->n_samples == 0)
+		return true;
+	return (view->sort == SORT_FLOPS && f->tally.flop > 0) || view->sort == SORT_BYTES;
+}
+
+/* Ranks; what may not be shown moves behind what may, in order. */
+static size_t *rank_functions(struct report_view *view, size_t top)
+{
+	size_t n = view->model->n_functions, shown = 0, hidden = 0;
+	size_t *order = malloc((2 * n + 1) * sizeof(*order)), *rest = order + n;
+	struct ranking ranking = {view->model, view->sort};
+	if (!order)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		order[i] = i;
+	qsort_r(order, n, sizeof(*order), compare_ranks, &ranking);
+	for (size_t i = 0; i < n; i++) {
+		if (is_shown(view, &view->model->functions[order[i]]))
+			order[shown++] = order[i];
+		else
+			rest[hidden++] = order[i];
+	}
+	memcpy(order + shown, rest, hidden * sizeof(*order));
+	view->n_rank = n;
+	view->n_shown = shown < top ? shown : top;
+	return order;
+}
+
+/* ---- files ---- */
+
+typedef struct rf_error *format_fn(const struct report_view *view, FILE *stream);
+
+static struct rf_error *write_failed(const char *path, int errnum)
+{
+	return rf_error_errno(RF_EACCESS, errnum, "choose another file or make room there",
+			      "cannot write %s", path);
+}
+
+static struct rf_error *write_file(const struct report_view *view, format_fn *format,
+				   const char *path)
+{
+	FILE *stream = path ? fopen(path, "we") : NULL;
+	if (!path)
+		return NULL;
+	if (!stream)
+		return write_failed(path, errno);
+	struct rf_error *error = format(view, stream);
+	errno = 0;
+	bool failed = fflush(stream) != 0 || ferror(stream);
+	int errnum = errno ? errno : EIO;
+	if (fclose(stream) != 0 && !failed) {
+		failed = true;
+		errnum = errno;
+	}
+	return error ? error : failed ? write_failed(path, errnum) : NULL;
+}
+
+static struct rf_error *write_all(struct report_view *view, const struct report_options *options,
+				  FILE *stream)
+{
+	struct rf_error *error = report_notes(view);
+	if (!error && stream)
+		error = report_table(view, stream);
+	if (!error)
+		error = write_file(view, report_svg, options->svg_path);
+	if (!error)
+		error = write_file(view, report_json, options->json_path);
+	return error;
+}
+
+struct rf_error *report_write(const struct profile *profile, const struct report_options *options,
+			      FILE *stream)
+{
+	struct model model;
+	struct rf_error *error = model_build(profile, &model);
+	if (error)
+		return error;
+	struct report_view view = {.profile = profile, .model = &model, .sort = options->sort};
+	size_t *rank = rank_functions(&view, options->top ? options->top : DEFAULT_TOP);
+	view.rank = rank;
+	error = rank ? write_all(&view, options, stream) : report_no_memory();
+	report_notes_deinit(&view);
+	free(rank);
+	model_deinit(&model);
+	return error;
+}

@@ -1,0 +1,24 @@
+/* From a profile to what the user sees: placement on the roofline, ranking, text, SVG, JSON. */
+#pragma once
+
+#include "base/error.h"
+#include "report/profile.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum report_sort { SORT_HEADROOM, SORT_DISTANCE, SORT_TIME, SORT_FLOPS, SORT_BYTES, SORT_NAME };
+
+struct report_options {
+	size_t top;		/* rows in the table, points in the picture; 0: 20 */
+	enum report_sort sort;
+	const char *svg_path;	/* or NULL */
+	const char *json_path;	/* or NULL */
+};
+
+/* "headroom", "distance", "time", "flops", "bytes", "name" → enum; false for another word. */
+bool report_sort_parse(const char *word, enum report_sort *sort);
+
+/* Writes the head line and the ranked table to `stream`, and the SVG and JSON files if asked. */
+struct rf_error *report_write(const struct profile *profile, const struct report_options *options,
+			      FILE *stream);

@@ -1,0 +1,195 @@
+/* The sentences under the table: how each figure was obtained, and what it leaves out. */
+#include "report/report_parts.h"
+
+#include "base/array.h"
+#include "report/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_REASONS 5
+#define MAX_MASKED 3
+
+static bool note(struct report_view *view, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static bool note(struct report_view *view, const char *format, ...)
+{
+	char *text = NULL;
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	char *clean = length < 0 ? NULL : text_clean(text);
+	if (length >= 0)
+		free(text);
+	if (clean && rf_array_push(view->notes, view->n_notes, view->cap_notes, clean))
+		return true;
+	free(clean);
+	return false;
+}
+
+static bool note_sources(struct report_view *view)
+{
+	const char *time = profile_get_fact(view->profile, "time_source");
+	const char *work = profile_get_fact(view->profile, "work_source");
+	double period = report_number_fact(view->profile, "sample_period_ns", 0);
+	char number[TEXT_NUMBER], every[64] = "";
+	if (period > 0)
+		snprintf(every, sizeof(every), ", one per %s ms of CPU time",
+			 text_number(number, period * 1e-6));
+	const char *incomplete = profile_get_fact(view->profile, "counts_incomplete");
+	if (incomplete && view->model->counted &&
+	    !note(view, "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, distances and "
+			"headroom upper bounds", incomplete))
+		return false;
+	if (!note(view, "time: %s, %llu sample%s%s; work and bytes: %s%s", time ? time : "unknown source",
+		  (unsigned long long)view->model->n_samples, view->model->n_samples == 1 ? "" : "s",
+		  every, work ? work : "unknown source",
+		  !view->model->counted ? "" : incomplete ? " (incomplete)" : " (exact)"))
+		return false;
+	bool inferred = false;
+	for (size_t i = 0; i < view->n_shown; i++)
+		inferred |= view->model->functions[view->rank[i]].place.level[0] != '\0';
+	return !inferred ||
+	       note(view, "~LEVEL: not measured but inferred, the slowest level whose roof is not below "
+			  "the point; \"below\" and \"headroom\" are the least that they can be");
+}
+
+static bool note_uncounted(struct report_view *view)
+{
+	const struct profile *profile = view->profile;
+	const struct model *model = view->model;
+	char number[TEXT_NUMBER];
+	if (model->uncounted_ns > 0 &&
+	    !note(view, "uncounted: %s s of CPU time (%.1f %%) in functions that the counted run did not "
+			"count", text_number(number, (double)model->uncounted_ns * 1e-9),
+		  100 * (double)model->uncounted_ns / (double)model->time_ns))
+		return false;
+	for (size_t i = 0; i < profile->n_uncounted && i < MAX_REASONS; i++) {
+		const struct profile_uncounted *row = &profile->uncounted[i];
+		bool has_module = row->module != PROFILE_NONE;
+		if (!note(view, "not counted: %s%s%s", has_module ? profile->modules[row->module].name : "",
+			  has_module ? ": " : "", row->reason))
+			return false;
+	}
+	if (profile->n_uncounted > MAX_REASONS &&
+	    !note(view, "and %zu more reasons (table \"uncounted\" of the profile)",
+		  profile->n_uncounted - MAX_REASONS))
+		return false;
+	if (model->unreadable_blocks &&
+	    !note(view, "%zu blocks end early: they hold an instruction that rfprof cannot decode",
+		  model->unreadable_blocks))
+		return false;
+	return !model->unmatched_units ||
+	       note(view, "%zu run-time counts belong to no counted instruction and were left out",
+		    model->unmatched_units);
+}
+
+static bool note_run(struct report_view *view)
+{
+	const struct profile *profile = view->profile;
+	const char *status = profile_get_fact(profile, "exit_status");
+	const char *out = profile_get_fact(profile, "stdout_same");
+	const char *exits = profile_get_fact(profile, "exit_same");
+	const char *once = profile_get_fact(profile, "once");
+	double lost = report_number_fact(profile, "lost_samples", 0);
+	if (once && strcmp(once, "1") == 0 &&
+	    !note(view, "one counted run (--once): the times include the counting"))
+		return false;
+	if (status && strcmp(status, "0") != 0 &&
+	    !note(view, "the program ended with %s%s", strncmp(status, "signal", 6) == 0
+		  ? "" : "exit status ", status))
+		return false;
+	if (out && strcmp(out, "same") != 0 &&
+	    !note(view, "%s%s", strcmp(out, "different") == 0
+		  ? "the two runs wrote different output: time and work may not belong together"
+		  : "standard output of the two runs was not compared: ",
+		  strncmp(out, "unknown: ", 9) == 0 ? out + 9 : ""))
+		return false;
+	if (exits && strcmp(exits, "different") == 0 &&
+	    !note(view, "the two runs ended differently: time and work may not belong together"))
+		return false;
+	double unsampled = report_number_fact(profile, "unsampled_threads", 0);
+	if (unsampled > 0 &&
+	    !note(view, "%.0f threads could not be sampled: their time is missing", unsampled))
+		return false;
+	return !(lost > 0) || note(view, "%.0f samples were lost: times are that much too short", lost);
+}
+
+/* Active and all lanes where they differ by more than 1 % (MODEL, "Work"). */
+static bool note_masked(struct report_view *view)
+{
+	size_t noted = 0;
+	for (size_t i = 0; i < view->n_shown && noted < MAX_MASKED; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		double active = (double)f->tally.flop, all = (double)f->tally.flop_unmasked;
+		char a[TEXT_NUMBER], b[TEXT_NUMBER];
+		if (all <= 1.01 * active)
+			continue;
+		noted++;
+		if (!note(view, "%.60s: %s Gflop in active lanes, %s Gflop in all lanes (what a hardware "
+				"counter shows)", f->name, text_number(a, active * 1e-9),
+			  text_number(b, all * 1e-9)))
+			return false;
+	}
+	return true;
+}
+
+struct marks { size_t few, above, borrowed; const char *precision; };
+
+static struct marks count_marks(const struct report_view *view)
+{
+	struct marks marks = {0};
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		marks.few += f->n_samples > 0 && f->n_samples < MODEL_FEW_SAMPLES;
+		marks.above += f->place.above;
+		if (f->place.borrowed && !marks.borrowed++)
+			marks.precision = f->place.borrowed;
+	}
+	return marks;
+}
+
+static bool note_marks(struct report_view *view)
+{
+	struct marks marks = count_marks(view);
+	if (marks.few && !note(view, "≈: fewer than %d samples, the time is rough", MODEL_FEW_SAMPLES))
+		return false;
+	if (marks.above &&
+	    !note(view, "above roof!: a fault of the roofs or of the times, not a feat; measure the roofs "
+			"again, and check that both runs did the same work"))
+		return false;
+	if (marks.borrowed &&
+	    !note(view, "*: no roof of this precision was measured, %s precision's stands in",
+		  marks.precision))
+		return false;
+	return view->profile->n_roofs > 0 ||
+	       note(view, "no roofs in this profile: no distances can be given");
+}
+
+static bool note_facts(struct report_view *view)
+{
+	for (size_t i = 0; i < view->profile->n_facts; i++)
+		if (strncmp(view->profile->facts[i].key, "note.", 5) == 0 &&
+		    !note(view, "%s", view->profile->facts[i].value))
+			return false;
+	return true;
+}
+
+struct rf_error *report_notes(struct report_view *view)
+{
+	bool done = note_sources(view) && note_uncounted(view) && note_run(view) &&
+		    note_masked(view) && note_marks(view) && note_facts(view);
+	return done ? NULL : report_no_memory();
+}
+
+void report_notes_deinit(struct report_view *view)
+{
+	for (size_t i = 0; i < view->n_notes; i++)
+		free(view->notes[i]);
+	free(view->notes);
+	view->notes = NULL;
+	view->n_notes = view->cap_notes = 0;
+}

@@ -1,0 +1,39 @@
+/* Steps and formats of report_write, one file each. */
+#pragma once
+
+#include "report/model.h"
+#include "report/report.h"
+
+/* What every format gets. */
+struct report_view {
+	const struct profile *profile;
+	const struct model *model;
+	enum report_sort sort;
+	const size_t *rank;	/* rows of model->functions, best first */
+	size_t n_rank;		/* = model->n_functions */
+	size_t n_shown;		/* of them in the table and the picture */
+	char **notes;
+	size_t n_notes, cap_notes;
+};
+
+/* report_notes.c: the sentences under the table. */
+struct rf_error *report_notes(struct report_view *view);
+void report_notes_deinit(struct report_view *view);
+
+/* table.c, svg.c, json.c */
+struct rf_error *report_table(const struct report_view *view, FILE *stream);
+struct rf_error *report_svg(const struct report_view *view, FILE *stream);
+struct rf_error *report_json(const struct report_view *view, FILE *stream);
+
+struct rf_error *report_no_memory(void);
+/* The value of a numeric fact, or `otherwise`. */
+double report_number_fact(const struct profile *profile, const char *key, double otherwise);
+/* The program as it was called: first word of the command (quotes removed), clean; to be freed. */
+char *report_program(const struct profile *profile);
+/* "AVX-512", "AVX2", … for a roof's isa, "DP", "SP" for its precision. */
+const char *report_isa_name(const char *isa);
+const char *report_precision_short(const char *precision);
+/* Precision of most flop of the program, "double" without any. */
+const char *report_main_precision(const struct model *model);
+/* Fastest compute roof row of a precision at `threads`, or NULL. */
+const struct roof *report_peak_row(const struct profile *profile, const char *precision, int threads);

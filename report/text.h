@@ -1,0 +1,20 @@
+/* Text that is safe to show: names come from files that nobody vouches for. */
+#pragma once
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Copy of `text` as valid UTF-8 in which control characters, escape sequences' first bytes,
+ * direction overrides, invisible and ill-formed characters are replaced by U+FFFD.  NULL: no
+ * memory. */
+char *text_clean(const char *text);
+/* Terminal columns of valid UTF-8 (needs a UTF-8 LC_CTYPE). */
+size_t text_columns(const char *text);
+/* Copy of at most `columns` (≥ 3) columns, the middle left out as "…".  NULL: no memory. */
+char *text_shorten(const char *text, size_t columns);
+/* 3 significant digits without an exponent between 0.001 and 1e7: "0.00123", "8.41", "1310".
+ * Not a number: "–". */
+#define TEXT_NUMBER 32
+const char *text_number(char buffer[static TEXT_NUMBER], double value);
+/* Writes clean text with XML's special characters escaped. */
+void text_write_xml(FILE *stream, const char *text);

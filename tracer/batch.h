@@ -1,0 +1,104 @@
+/* One batch of translation while it is emitted: what its parts (copies, transfers, blocks) share.
+ *
+ * Nothing of a batch is seen by the program before it is published; `failed` says that memory ran
+ * short, and then it never is. */
+#pragma once
+
+#include "tracer/emit.h"
+#include "tracer/plan.h"
+#include "tracer/translate.h"
+
+struct call_site {
+	uint32_t site;		/* rel32 of the call */
+	uint32_t block;
+	uint16_t orig;
+	uint64_t target;	/* 0: through the jump table */
+	uint64_t return_pc;
+};
+
+struct batch {
+	struct translator *translator;
+	struct code_cache *cache;
+	struct arena *arena;
+	uint32_t start;		/* everything from here on is not yet seen by any thread */
+	size_t first_block;
+	uint32_t block;		/* the block being emitted */
+	bool count_in_transfer;	/* its counter is raised by its last instruction's code */
+	struct call_site *calls;
+	size_t n_calls, cap_calls;
+	uint64_t *wanted;	/* branch targets of this batch */
+	size_t n_wanted, cap_wanted;
+	bool failed;
+};
+
+/* ---- batch.c: pieces, links, stubs ---- */
+
+void batch_check(struct batch *batch, bool ok);
+/* What follows in the arena belongs to a new piece of the block being emitted. */
+void batch_piece(struct batch *batch, enum piece_kind kind, uint16_t orig);
+/* A rel32 that will aim at the block of pc; a jump to it. */
+void batch_link(struct batch *batch, uint64_t pc);
+void batch_jump(struct batch *batch, uint64_t pc);
+/* Code that asks for the block at pc, on an 8-byte boundary; its head can become a jump. */
+uint32_t batch_stub(struct code_cache *cache, struct arena *arena, uint64_t pc, bool *ok);
+void emit_rel32_at(struct arena *arena, uint32_t site, uint64_t destination);
+void emit_far_jump(struct arena *arena, uint64_t address);
+/* Gives each branch target of this batch its block or a stub; then aims older links at the new
+ * blocks. */
+void batch_publish(struct batch *batch);
+
+/* ---- registers to borrow ---- */
+
+/* Registers that need no REX bit as a base, without rsp and rbp, whose encodings differ. */
+extern const enum reg low_registers[6];
+/* All but rsp and r12, which emit_lea_increment cannot encode. */
+extern const enum reg any_register[14];
+#define N_REGISTERS(list) (sizeof(list) / sizeof((list)[0]))
+#define NO_REGISTER ((enum reg)-1)
+
+/* The first register of the list that is not in `used` (bit n: number n), or NO_REGISTER. */
+enum reg free_register(unsigned used, const enum reg *list, size_t n);
+
+/* ---- count.c ---- */
+
+uint32_t new_counter(struct code_cache *cache);
+uint32_t new_unit_counter(struct batch *batch, uint64_t pc);
+/* Raises the block's counter: through a register whose value is not needed, through a borrowed
+ * one, or directly where the status flags are dead. */
+void emit_count_in(struct batch *batch, enum reg reg);
+void emit_count_borrowing(struct batch *batch, enum reg reg, uint16_t orig);
+void emit_count_flags(struct batch *batch);
+
+/* Where and how a block is counted. */
+struct count_place {
+	size_t before;		/* instruction; the number of instructions: in the last one's code */
+	bool flags_dead;	/* status flags may be changed there */
+};
+struct count_place count_place(struct batch *batch, const struct planned *items, size_t n);
+/* A register to borrow for counting in that block. */
+enum reg count_register(const struct planned *items, size_t n);
+
+/* ---- copy.c ---- */
+
+/* Whether a rip-relative operand can reach `target` from the arena's end. */
+bool in_reach(const struct arena *arena, uint64_t target);
+/* An instruction that does not transfer control, with its run-time units counted. */
+void emit_plain(struct batch *batch, const struct planned *item, uint16_t orig);
+
+/* ---- transfer.c ---- */
+
+/* The entry for indirect transfers to pc: rcx holds the wanted address.  Falls through into the
+ * block with rcx and rax restored. */
+void emit_entry(struct batch *batch, uint64_t pc);
+/* Emits the last instruction of a block when it transfers control.  Whatever can fall through
+ * leaves the arena so that the next block's code may follow. */
+void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t orig);
+/* The far ends of the batch's calls. */
+void emit_cold_calls(struct batch *batch);
+/* The condition code of a jcc. */
+uint8_t branch_condition(const struct decoded *insn);
+
+/* ---- block.c ---- */
+
+/* Emits all blocks of a plan. */
+void emit_runs(struct batch *batch, const struct plan *plan);

@@ -1,0 +1,192 @@
+#include "tracer/batch.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+static size_t block_length(const struct plan *plan, size_t first)
+{
+	size_t i = first;
+	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
+	       !plan->items[i + 1].leader)
+		i++;
+	return i - first + 1;
+}
+
+static void copy_original(struct batch *batch, struct code_block *block,
+			  const struct planned *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		block->size += items[i].insn.length;
+	block->bytes = malloc(block->size);
+	batch_check(batch, block->bytes);
+	uint8_t *out = block->bytes;
+	for (size_t i = 0; out && i < n; i++) {
+		memcpy(out, items[i].insn.bytes, items[i].insn.length);
+		out += items[i].insn.length;
+	}
+}
+
+static void open_block(struct batch *batch, const struct planned *items, size_t n)
+{
+	struct code_cache *cache = batch->cache;
+	struct code_block block = {
+		.pc = items[0].insn.pc,
+		.n_insns = (uint16_t)n,
+		.arena = (uint8_t)(batch->arena - cache->arenas),
+		.counter = new_counter(cache),
+		.flags_dead = items[0].flags_dead,
+	};
+	const uint32_t *landing = u64_map_find(&cache->landings, block.pc);
+	if (landing && code_cache_arena(cache, block.pc) == batch->arena)
+		block.entry = *landing;
+	const struct code_source *source = &batch->translator->source;
+	source->locate(source->context, block.pc, &block.module, &block.module_offset);
+	copy_original(batch, &block, items, n);
+	batch->block = (uint32_t)cache->n_blocks;
+	batch_check(batch, rf_array_push(cache->blocks, cache->n_blocks, cache->cap_blocks, block));
+	batch_check(batch, u64_map_set(&cache->block_of_pc, block.pc, batch->block));
+	if (!cache->lowest || block.pc < cache->lowest)
+		cache->lowest = block.pc;
+	if (block.pc + block.size > cache->highest)
+		cache->highest = block.pc + block.size;
+}
+
+/* Loops keep the alignment that their compiler gave them, up to a cache line. */
+static void keep_alignment(struct batch *batch, uint64_t pc)
+{
+	struct arena *arena = batch->arena;
+	batch_piece(batch, PIECE_STEP, 0);
+	emit_nops(arena, (pc - arena_address(arena, (uint32_t)arena->used)) & 63);
+}
+
+static void emit_insns(struct batch *batch, const struct planned *items, size_t n,
+		       enum piece_kind kind, enum reg loop_register)
+{
+	struct arena *arena = batch->arena;
+	const struct count_place place = kind == PIECE_LOOP ? (struct count_place){n + 1, false}
+							    : count_place(batch, items, n);
+	uint16_t orig = 0;
+	batch->count_in_transfer = place.before == n;
+	for (size_t i = 0; i < n && !batch->failed; i++) {
+		batch_piece(batch, kind, orig);
+		arena->pieces[arena->n_pieces - 1].reg = (uint8_t)loop_register;
+		if (i == place.before && place.flags_dead)
+			emit_count_flags(batch);
+		else if (i == place.before)
+			emit_count_borrowing(batch, count_register(items, n), orig);
+		if (i == place.before)
+			batch_piece(batch, PIECE_CLEAN, orig);
+		if (items[i].insn.flow == FLOW_NEXT)
+			emit_plain(batch, &items[i], orig);
+		else if (kind != PIECE_LOOP)
+			emit_transfer(batch, &items[i].insn, orig);
+		orig = (uint16_t)(orig + items[i].insn.length);
+	}
+}
+
+/* A block that jumps back to itself keeps its counter in a register that it does not use: a
+ * counter in memory would make every iteration wait for the store of the one before.  Returns the
+ * register, or -1 when the block is none or uses them all. */
+static enum reg loop_register(const struct batch *batch, const struct planned *items, size_t n)
+{
+	const struct decoded *last = &items[n - 1].insn;
+	unsigned used = 1u << RSP;
+	if (last->flow != FLOW_BRANCH || last->target != items[0].insn.pc)
+		return NO_REGISTER;
+	for (size_t i = 0; i < n; i++) {
+		const struct decoded *insn = &items[i].insn;
+		if (emit_units_possible(insn) ||
+		    (insn->rip_relative && !in_reach(batch->arena, insn->target)))
+			return NO_REGISTER;
+		used |= decode_used_registers(insn);
+	}
+	return free_register(used, any_register, N_REGISTERS(any_register));
+}
+
+static void emit_loop(struct batch *batch, const struct planned *items, size_t n, enum reg reg)
+{
+	struct arena *arena = batch->arena;
+	struct code_block *block = &batch->cache->blocks[batch->block];
+	const struct decoded *last = &items[n - 1].insn;
+	const uint32_t counter = counter_offset(block->counter);
+	batch_piece(batch, PIECE_CLEAN, 0);
+	emit_gs_store(arena, reg, G_SPILL_LOOP);
+	batch_piece(batch, PIECE_STEP, 0);
+	emit_gs_load(arena, reg, counter);
+	keep_alignment(batch, block->pc);
+	const uint32_t head = (uint32_t)arena->used;
+	batch_piece(batch, PIECE_LOOP, 0);
+	arena->pieces[arena->n_pieces - 1].reg = (uint8_t)reg;
+	emit_lea_increment(arena, reg);
+	block->counted_at = (uint32_t)arena->used;
+	emit_insns(batch, items, n, PIECE_LOOP, reg);
+	EMIT(arena, 0x0f, (uint8_t)(0x80 | branch_condition(last)));
+	emit_u32(arena, 0);
+	emit_rel32_at(arena, (uint32_t)arena->used - 4, head);
+	batch_piece(batch, PIECE_STEP, 0);
+	emit_gs_store(arena, reg, counter);
+	emit_gs_load(arena, reg, G_SPILL_LOOP);
+}
+
+/* `returned_to`: control comes from a call just before this block, by way of a return. */
+static void emit_block(struct batch *batch, const struct planned *items, size_t n,
+		       bool returned_to)
+{
+	open_block(batch, items, n);
+	if (batch->failed)
+		return;
+	struct code_block *block = &batch->cache->blocks[batch->block];
+	enum reg reg = loop_register(batch, items, n);
+	if (returned_to) {
+		block->entry = (uint32_t)batch->arena->used;
+		emit_entry(batch, block->pc);
+	} else if (items[0].loop_head && reg == NO_REGISTER) {
+		keep_alignment(batch, block->pc);
+	}
+	block->body = (uint32_t)batch->arena->used;
+	if (reg == NO_REGISTER)
+		emit_insns(batch, items, n, PIECE_CLEAN, RAX);
+	else
+		emit_loop(batch, items, n, reg);
+}
+
+static bool falls_through(const struct decoded *insn)
+{
+	return insn->flow != FLOW_JUMP && insn->flow != FLOW_JUMP_INDIRECT &&
+	       insn->flow != FLOW_RETURN && insn->flow != FLOW_XBEGIN;
+}
+
+/* Control behind the last block of a run, when its successor does not follow in the arena. */
+static void emit_continuation(struct batch *batch, const struct decoded *last)
+{
+	uint64_t next = last->pc + last->length;
+	batch_piece(batch, PIECE_STEP, 0);
+	if (last->flow == FLOW_CALL || last->flow == FLOW_CALL_INDIRECT) {
+		struct code_block *block = code_cache_block(batch->cache, next);
+		if (!block)
+			batch_check(batch, u64_map_set(&batch->cache->landings, next,
+						 (uint32_t)batch->arena->used));
+		else if (!block->entry && &batch->cache->arenas[block->arena] == batch->arena)
+			block->entry = (uint32_t)batch->arena->used;
+		emit_entry(batch, next);
+	}
+	if (falls_through(last))
+		batch_jump(batch, next);
+}
+
+void emit_runs(struct batch *batch, const struct plan *plan)
+{
+	bool returned_to = false;
+	for (size_t i = 0; i < plan->n_items && !batch->failed;) {
+		size_t n = block_length(plan, i);
+		const struct planned *last = &plan->items[i + n - 1];
+		emit_block(batch, &plan->items[i], n, returned_to);
+		returned_to = !last->last_of_run && (last->insn.flow == FLOW_CALL ||
+						     last->insn.flow == FLOW_CALL_INDIRECT);
+		if (last->last_of_run)
+			emit_continuation(batch, &last->insn);
+		i += n;
+	}
+}
+

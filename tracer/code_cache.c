@@ -1,0 +1,128 @@
+#include "tracer/code_cache.h"
+
+#include "base/array.h"
+
+#include <string.h>
+
+#define ARENA_RESERVE (256 << 10) /* room that one batch can never use up */
+
+void code_cache_deinit(struct code_cache *cache)
+{
+	for (size_t i = 0; i < cache->n_blocks; i++)
+		free(cache->blocks[i].bytes);
+	for (int i = 0; i < cache->n_arenas; i++)
+		free(cache->arenas[i].pieces);
+	free(cache->blocks);
+	free(cache->units);
+	free(cache->links);
+	free(cache->stubs);
+	u64_map_deinit(&cache->block_of_pc);
+	u64_map_deinit(&cache->links_to);
+	u64_map_deinit(&cache->landings);
+	*cache = (struct code_cache){0};
+}
+
+struct code_block *code_cache_block(struct code_cache *cache, uint64_t pc)
+{
+	const uint32_t *index = u64_map_find(&cache->block_of_pc, pc);
+	return index ? &cache->blocks[*index] : NULL;
+}
+
+static uint64_t distance(const struct arena *arena, uint64_t pc)
+{
+	return pc > arena->base ? pc - arena->base : arena->base - pc;
+}
+
+struct arena *code_cache_arena(struct code_cache *cache, uint64_t pc)
+{
+	struct arena *best = NULL;
+	for (int i = 0; i < cache->n_arenas; i++)
+		if (!best || distance(&cache->arenas[i], pc) < distance(best, pc))
+			best = &cache->arenas[i];
+	return best && best->used + ARENA_RESERVE < best->size ? best : NULL;
+}
+
+struct arena *code_cache_arena_at(const struct code_cache *cache, uint64_t address)
+{
+	for (int i = 0; i < cache->n_arenas; i++)
+		if (address - cache->arenas[i].base < cache->arenas[i].size)
+			return (struct arena *)&cache->arenas[i];
+	return NULL;
+}
+
+struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address)
+{
+	struct arena *arena = code_cache_arena_at(cache, address);
+	if (!arena || !arena->n_pieces || address - arena->base < arena->pieces[0].cache)
+		return NULL;
+	size_t low = 0, high = arena->n_pieces;
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+		if (arena->pieces[middle].cache <= address - arena->base)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &arena->pieces[low];
+}
+
+bool code_cache_add_link(struct code_cache *cache, struct arena *arena, uint32_t site,
+			 uint64_t target, bool is_stub)
+{
+	uint32_t *first = u64_map_find(&cache->links_to, target);
+	struct link link = {
+		.target = target,
+		.site = site,
+		.next = first ? *first : UINT32_MAX,
+		.arena = (uint8_t)(arena - cache->arenas),
+		.is_stub = is_stub,
+	};
+	return rf_array_push(cache->links, cache->n_links, cache->cap_links, link) &&
+	       u64_map_set(&cache->links_to, target, (uint32_t)(cache->n_links - 1));
+}
+
+/* Stores a rel32 as one aligned 8-byte word, so that a thread that fetches it sees the old or the
+ * new one (Intel SDM 8.1.1, AMD APM 7.3.2). */
+static void store_in_word(uint8_t *field, int32_t rel)
+{
+	uint64_t *word = (uint64_t *)((uintptr_t)field & ~(uintptr_t)7), value = *word;
+	memcpy((uint8_t *)&value + ((uintptr_t)field & 7), &rel, sizeof(rel));
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static void aim_site(struct arena *arena, uint32_t site, uint32_t destination, bool quiet)
+{
+	uint8_t *field = arena->host + site;
+	int32_t rel = (int32_t)((int64_t)destination - (int64_t)(site + 4));
+	if (((uintptr_t)field & 7) <= 4)
+		store_in_word(field, rel);
+	else if (quiet)
+		memcpy(field, &rel, sizeof(rel));
+}
+
+/* Turns the head of a stub into a jump.  Its first instruction is longer than 8 bytes, so a
+ * thread already inside the stub is behind the bytes that change. */
+static void aim_stub(struct arena *arena, uint32_t head, uint32_t destination)
+{
+	uint64_t value;
+	memcpy(&value, arena->host + head, sizeof(value));
+	int32_t rel = (int32_t)((int64_t)destination - (int64_t)(head + 5));
+	((uint8_t *)&value)[0] = 0xe9;
+	memcpy((uint8_t *)&value + 1, &rel, sizeof(rel));
+	__atomic_store_n((uint64_t *)(arena->host + head), value, __ATOMIC_RELEASE);
+}
+
+void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc,
+			  uint32_t destination, bool quiet)
+{
+	const uint32_t *first = u64_map_find(&cache->links_to, pc);
+	for (uint32_t i = first ? *first : UINT32_MAX; i != UINT32_MAX; i = cache->links[i].next) {
+		struct link *link = &cache->links[i];
+		if (&cache->arenas[link->arena] != arena)
+			continue;
+		if (link->is_stub && link->site != destination)
+			aim_stub(arena, link->site, destination);
+		else if (!link->is_stub)
+			aim_site(arena, link->site, destination, quiet);
+	}
+}

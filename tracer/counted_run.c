@@ -1,0 +1,419 @@
+#include "tracer/counted_run.h"
+
+#include "base/array.h"
+#include "tracer/interrupt.h"
+#include "tracer/module_file.h"
+#include "tracer/tracees.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <linux/kcmp.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OPTIONS                                                                                    \
+	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |      \
+	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
+
+/* A child whose parent's event has come: how it starts. */
+struct birth {
+	pid_t child, parent_tgid;
+	struct target *target;	/* the parent's */
+	uint64_t sysret;	/* where the parent's system call returns to in the cache; 0: native */
+	bool is_thread;
+};
+
+struct counted_run {
+	struct tracees tracees;
+	struct birth *births;
+	size_t n_births, cap_births;
+	struct target **targets, **retired;
+	size_t n_targets, cap_targets, n_retired, cap_retired;
+	pthread_mutex_t lock;	/* of these two lists, the profile and all targets */
+	struct module_files *files;
+	struct profile *profile;
+	pid_t main_pid;
+	int status;
+	bool ended, keep_rest;
+};
+
+/* ---- targets ---- */
+
+/* The image is gone: its counts go into the profile, its address map stays. */
+static void retire(struct counted_run *run, struct target *target)
+{
+	for (size_t i = 0; i < run->tracees.n_items; i++)
+		if (run->tracees.items[i].target == target)
+			run->tracees.items[i].target = NULL;
+	target_finish(target);
+	pthread_mutex_lock(&run->lock);
+	for (size_t i = 0; i < run->n_targets; i++)
+		if (run->targets[i] == target) {
+			run->targets[i] = run->targets[--run->n_targets];
+			break;
+		}
+	bool kept = rf_array_push(run->retired, run->n_retired, run->cap_retired, target);
+	pthread_mutex_unlock(&run->lock);
+	if (!kept)
+		target_destroy(target);
+}
+
+static bool has_threads(const struct counted_run *run, const struct target *target)
+{
+	for (size_t i = 0; i < run->tracees.n_items; i++)
+		if (run->tracees.items[i].target == target)
+			return true;
+	return false;
+}
+
+static void note_uncounted(struct counted_run *run, const char *why)
+{
+	pthread_mutex_lock(&run->lock);
+	profile_add_uncounted(run->profile, PROFILE_NONE, why);
+	pthread_mutex_unlock(&run->lock);
+}
+
+/* "ELF64 for this processor": anything else runs natively. */
+static bool is_native_elf(pid_t pid)
+{
+	char path[64];
+	unsigned char header[20] = {0};
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && read(fd, header, sizeof(header)) == sizeof(header) &&
+		  header[4] == 2 /* ELFCLASS64 */ && header[18] == 62 /* EM_X86_64 */;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* The stopped process has a code cache of its own from now on, or stays native. */
+static void count_from_here(struct counted_run *run, struct tracee *tracee)
+{
+	struct target *new = NULL;
+	struct rf_error *error =
+		target_create(tracee->tid, run->files, run->profile, &run->lock, &new);
+	if (error)
+		note_uncounted(run, error->message);
+	rf_error_destroy(error);
+	pthread_mutex_lock(&run->lock);
+	if (new && rf_array_push(run->targets, run->n_targets, run->cap_targets, new))
+		tracee->target = new;
+	pthread_mutex_unlock(&run->lock);
+}
+
+static void on_exec(struct counted_run *run, pid_t tid)
+{
+	unsigned long former = 0;
+	ptrace(PTRACE_GETEVENTMSG, tid, 0, &former);
+	if ((pid_t)former != tid)
+		tracees_remove(&run->tracees, (pid_t)former);
+	struct tracee *tracee = tracees_find(&run->tracees, tid);
+	if (!tracee)
+		tracee = tracees_add(&run->tracees, tid);
+	if (!tracee)
+		return;
+	/* the old image is gone, unless a vfork child has only borrowed its parent's */
+	struct target *old = tracee->target;
+	tracee->target = NULL;
+	tracee->tgid = tid;
+	tracee->started = true;
+	if (old && old->pid == tid)
+		retire(run, old);
+	if (is_native_elf(tid))
+		count_from_here(run, tracee);
+	else
+		note_uncounted(run, "a program that is not 64-bit x86");
+	ptrace(PTRACE_CONT, tid, 0, 0);
+}
+
+/* ---- births ---- */
+
+static struct birth *find_birth(struct counted_run *run, pid_t child)
+{
+	for (size_t i = 0; i < run->n_births; i++)
+		if (run->births[i].child == child)
+			return &run->births[i];
+	return NULL;
+}
+
+static void thread_name(pid_t tid, char *name, int size)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)tid);
+	*name = 0;
+	FILE *comm = fopen(path, "re");
+	if (comm && fgets(name, size, comm))
+		name[strcspn(name, "\n")] = 0;
+	if (comm)
+		fclose(comm);
+}
+
+/* vfork and its kin: the child runs in its parent's memory, and is left alone there. */
+static bool shares_memory(pid_t one, pid_t other)
+{
+	return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
+}
+
+/* A new thread gets a slot and goes on in the cache; a forked process gets a cache of its own;
+ * other children, and threads without a slot, go on natively behind the program's own system
+ * call. */
+static void start_child(struct counted_run *run, struct tracee *tracee, const struct birth *birth)
+{
+	struct user_regs_struct regs;
+	struct target *target = birth->target;
+	uint64_t gs = 0;
+	char name[32];
+	tracee->started = true;
+	tracee->tgid = birth->is_thread ? birth->parent_tgid : tracee->tid;
+	if (target && birth->sysret && ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0) {
+		thread_name(tracee->tid, name, sizeof(name));
+		pthread_mutex_lock(target->lock);
+		if (birth->is_thread && !target->native)
+			gs = target_add_thread(target, tracee->tid, name);
+		if (gs) {
+			*slot_u64(target_slot(target, tracee->tid), G_SYSRET) = birth->sysret;
+			tracee->target = target;
+		} else {
+			regs.rip = regs.rcx = target_behind_syscall(target, birth->sysret);
+		}
+		if (!gs && birth->is_thread && !target->native)
+			profile_add_uncounted(run->profile, PROFILE_NONE, "more threads at once "
+									  "than rfprof has room for");
+		pthread_mutex_unlock(target->lock);
+		regs.gs_base = gs;
+		ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);
+		if (!birth->is_thread && !target->native &&
+		    !shares_memory(birth->parent_tgid, tracee->tid))
+			count_from_here(run, tracee);
+	}
+	ptrace(PTRACE_CONT, tracee->tid, 0, 0);
+}
+
+static bool is_thread_of(pid_t tid, pid_t tgid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)tgid, (int)tid);
+	return access(path, F_OK) == 0;
+}
+
+static void on_birth(struct counted_run *run, pid_t tid)
+{
+	unsigned long child = 0;
+	struct user_regs_struct regs;
+	struct tracee *parent = tracees_find(&run->tracees, tid);
+	ptrace(PTRACE_GETEVENTMSG, tid, 0, &child);
+	if (!parent)
+		return;
+	struct birth birth = {.child = (pid_t)child, .parent_tgid = parent->tgid};
+	birth.is_thread = is_thread_of(birth.child, parent->tgid);
+	/* a thread that has left the cache has children that were never in it */
+	if (parent->target && ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 &&
+	    regs.rip == target_gate(parent->target, gate_after_syscall)) {
+		birth.target = parent->target;
+		birth.sysret = *slot_u64(target_slot(parent->target, tid), G_SYSRET);
+	}
+	struct tracee *early = tracees_find(&run->tracees, birth.child);
+	if (early && early->stopped_early)
+		start_child(run, early, &birth);
+	else
+		(void)rf_array_push(run->births, run->n_births, run->cap_births, birth);
+	ptrace(PTRACE_CONT, tid, 0, 0);
+}
+
+/* The first stop of a new tracee. */
+static void on_first_stop(struct counted_run *run, pid_t tid)
+{
+	struct birth *birth = find_birth(run, tid);
+	struct tracee *tracee = tracees_find(&run->tracees, tid);
+	if (!tracee)
+		tracee = tracees_add(&run->tracees, tid);
+	if (!tracee)
+		return;
+	if (!birth) {
+		tracee->stopped_early = true;
+		return;
+	}
+	struct birth known = *birth;
+	*birth = run->births[--run->n_births];
+	start_child(run, tracee, &known);
+}
+
+/* ---- the loop ---- */
+
+static void on_gone(struct counted_run *run, pid_t tid, int status)
+{
+	struct tracee *tracee = tracees_find(&run->tracees, tid);
+	struct target *target = tracee ? tracee->target : NULL;
+	if (target)
+		target_remove_thread(target, tid);
+	tracees_remove(&run->tracees, tid);
+	if (target && !has_threads(run, target))
+		retire(run, target);
+	if (tid == run->main_pid) {
+		run->status = status;
+		run->ended = true;
+	}
+}
+
+static void on_stop(struct counted_run *run, pid_t tid, int status)
+{
+	const int event = status >> 16, number = WSTOPSIG(status);
+	struct tracee *tracee = tracees_find(&run->tracees, tid);
+	switch (event) {
+	case PTRACE_EVENT_EXEC:
+		on_exec(run, tid);
+		return;
+	case PTRACE_EVENT_EXIT:
+		if (tracee)
+			interrupt_flush(tracee);
+		ptrace(PTRACE_CONT, tid, 0, 0);
+		return;
+	case PTRACE_EVENT_CLONE:
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+		on_birth(run, tid);
+		return;
+	case PTRACE_EVENT_STOP:
+		if (!tracee || !tracee->started)
+			on_first_stop(run, tid);
+		else if (number == SIGTRAP)
+			ptrace(PTRACE_CONT, tid, 0, 0);
+		else
+			ptrace(PTRACE_LISTEN, tid, 0, 0);
+		return;
+	default:
+		break;
+	}
+	if (!tracee)
+		ptrace(PTRACE_CONT, tid, 0, number);
+	else if (!interrupt_deliver(tracee, number) && tracee->gone)
+		on_gone(run, tid, tracee->gone_status);
+}
+
+static void follow(struct counted_run *run)
+{
+	while (!run->ended) {
+		int status;
+		pid_t tid = waitpid(-1, &status, __WALL);
+		if (tid < 0 && errno == EINTR)
+			continue;
+		if (tid < 0)
+			return;
+		if (WIFSTOPPED(status))
+			on_stop(run, tid, status);
+		else
+			on_gone(run, tid, status);
+	}
+}
+
+/* ---- the run ---- */
+
+static struct rf_error *seize(pid_t pid)
+{
+	if (ptrace(PTRACE_SEIZE, pid, 0, OPTIONS) == 0)
+		return NULL;
+	return rf_error_errno(RF_EUNAVAILABLE, errno,
+			      "counting needs ptrace: allow it in the container "
+			      "(--cap-add SYS_PTRACE) or set kernel.yama.ptrace_scope to 1",
+			      "cannot trace the program");
+}
+
+static void release_rest(struct counted_run *run)
+{
+	for (size_t i = 0; i < run->tracees.n_items; i++)
+		interrupt_release(&run->tracees.items[i]);
+}
+
+/* Killed tracees stop once more on their way out, and hold what they have open until then. */
+static void kill_rest(struct counted_run *run)
+{
+	for (size_t i = 0; i < run->tracees.n_items; i++)
+		kill(run->tracees.items[i].tid, SIGKILL);
+	for (int tries = 0; tries < 2000; tries++) {
+		int status;
+		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+		if (tid < 0)
+			return;
+		if (tid == 0)
+			usleep(1000);
+		else if (WIFSTOPPED(status))
+			ptrace(PTRACE_CONT, tid, 0, 0);
+	}
+}
+
+struct counted_run *counted_run_create(struct profile *profile, bool keep_rest)
+{
+	struct counted_run *run = calloc(1, sizeof(*run));
+	if (!run)
+		return NULL;
+	run->profile = profile;
+	run->keep_rest = keep_rest;
+	run->files = module_files_create();
+	pthread_mutex_init(&run->lock, NULL);
+	return run;
+}
+
+struct rf_error *counted_run_follow(struct counted_run *run, struct launch *launch, int *status)
+{
+	run->main_pid = launch->pid;
+	struct rf_error *error = seize(launch->pid);
+	if (error)
+		return error;
+	struct tracee *tracee = tracees_add(&run->tracees, run->main_pid);
+	if (tracee)
+		tracee->started = true;
+	launch_release(launch);
+	follow(run);
+	if (run->keep_rest)
+		release_rest(run);
+	else
+		kill_rest(run);
+	while (run->n_targets)
+		retire(run, run->targets[0]);
+	*status = run->status;
+	return NULL;
+}
+
+/* Newest first: a process may have had several images, and they may lie at the same addresses. */
+static bool map_in(struct target **targets, size_t n, pid_t tid, uint64_t address, uint64_t *pc)
+{
+	for (size_t i = n; i-- > 0;) {
+		bool ours;
+		*pc = target_map(targets[i], tid, address, &ours);
+		if (ours)
+			return true;
+	}
+	return false;
+}
+
+uint64_t counted_run_map(void *context, pid_t tid, uint64_t address)
+{
+	struct counted_run *run = context;
+	uint64_t pc;
+	pthread_mutex_lock(&run->lock);
+	bool ours = map_in(run->targets, run->n_targets, tid, address, &pc) ||
+		    map_in(run->retired, run->n_retired, tid, address, &pc);
+	pthread_mutex_unlock(&run->lock);
+	return ours ? pc : address;
+}
+
+void counted_run_destroy(struct counted_run *run)
+{
+	if (!run)
+		return;
+	for (size_t i = 0; i < run->n_retired; i++)
+		target_destroy(run->retired[i]);
+	module_files_destroy(run->files);
+	pthread_mutex_destroy(&run->lock);
+	free(run->tracees.items);
+	free(run->births);
+	free(run->targets);
+	free(run->retired);
+	free(run);
+}

@@ -1,0 +1,16 @@
+/* Signals that reach a thread in the code cache: the program must see its own addresses and
+ * registers in the frame, and its handler must run translated. */
+#pragma once
+
+#include "tracer/tracees.h"
+
+/* The tracee is stopped because `number` is about to be delivered.  Delivers it and lets the
+ * tracee go on.  Returns false when the tracee is gone. */
+bool interrupt_deliver(struct tracee *tracee, int number);
+
+/* Takes a running tracee out of the code cache and lets it go: it goes on natively, untraced. */
+void interrupt_release(struct tracee *tracee);
+
+/* The tracee is about to end wherever it stands: saves the counter that it may have in a
+ * register. */
+void interrupt_flush(struct tracee *tracee);

@@ -1,0 +1,236 @@
+/* The command line. */
+#include "machine/machine.h"
+#include "machine/machine_json.h"
+#include "machine/machine_print.h"
+#include "report/report.h"
+#include "tracer/launch.h"
+#include "tracer/output_file.h"
+#include "tracer/run_command.h"
+
+#include <popt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_TROUBLE 2 /* rfprof's own failures */
+
+/* What the options of a command line are read into; static, because popt's tables are. */
+static struct {
+	int once, quiet, no_save, to_stdout, refresh, json, version, top;
+	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path;
+} given;
+
+static struct poptOption report_table[] = {
+	{"top", 0, POPT_ARG_INT, &given.top, 't', "show the first N functions (default 20)", "N"},
+	{"sort", 0, POPT_ARG_STRING, &given.sort, 0,
+	 "rank by headroom (default), distance, time, flops, bytes or name", "KEY"},
+	{"svg", 0, POPT_ARG_STRING, &given.svg_path, 0, "draw the roofline plot", "FILE"},
+	{"json", 0, POPT_ARG_STRING, &given.json_path, 0, "write everything as JSON", "FILE"},
+	{"output", 'o', POPT_ARG_STRING, &given.output_path, 0, "write the table to FILE", "FILE"},
+	{"stdout", 0, POPT_ARG_NONE, &given.to_stdout, 0, "write the table to standard output", NULL},
+	POPT_TABLEEND,
+};
+
+static struct poptOption run_table[] = {
+	{"once", 0, POPT_ARG_NONE, &given.once, 0,
+	 "run the program only once, counted; the times include the counting", NULL},
+	{"quiet", 'q', POPT_ARG_NONE, &given.quiet, 0, "say nothing but errors", NULL},
+	{"no-save", 0, POPT_ARG_NONE, &given.no_save, 0, "save no profile", NULL},
+	{"save", 0, POPT_ARG_STRING, &given.save_path, 0,
+	 "save the profile as FILE (default rfprof-PROGRAM.rfp)", "FILE"},
+	{"log", 0, POPT_ARG_STRING, &given.log_path, 0,
+	 "write messages and table to FILE, not to standard error", "FILE"},
+	{"sampler", 0, POPT_ARG_STRING, &given.sampler, 0,
+	 "take the times from perf (perf_event_open) or timer (preloaded timers); default auto",
+	 "NAME"},
+	{"version", 0, POPT_ARG_NONE, &given.version, 0, "print the version", NULL},
+	{NULL, 0, POPT_ARG_INCLUDE_TABLE, report_table, 0, "The report:", NULL},
+	POPT_AUTOHELP POPT_TABLEEND,
+};
+
+static struct poptOption redraw_table[] = {
+	{NULL, 0, POPT_ARG_INCLUDE_TABLE, report_table, 0, "The report:", NULL},
+	POPT_AUTOHELP POPT_TABLEEND,
+};
+
+static struct poptOption machine_table[] = {
+	{"refresh", 0, POPT_ARG_NONE, &given.refresh, 0, "measure again", NULL},
+	{"json", 0, POPT_ARG_NONE, &given.json, 0, "write JSON instead of the table", NULL},
+	POPT_AUTOHELP POPT_TABLEEND,
+};
+
+static struct rf_error *usage_error(const char *what, const char *word)
+{
+	return rf_error_create(RF_EINPUT, "rfprof --help lists the options", "%s: %s", word, what);
+}
+
+/* Reads the options; *words gets what is left, valid as long as the context. */
+static struct rf_error *read_options(poptContext context, const char ***words)
+{
+	int key;
+	bool top_given = false;
+	while ((key = poptGetNextOpt(context)) > 0)
+		top_given |= key == 't';
+	if (key < -1)
+		return usage_error(poptStrerror(key), poptBadOption(context, POPT_BADOPTION_NOALIAS));
+	if (top_given && given.top < 1)
+		return usage_error("a number from 1 on is wanted", "--top");
+	*words = poptGetArgs(context);
+	return NULL;
+}
+
+static struct rf_error *report_options(struct report_options *options)
+{
+	*options = (struct report_options){
+		.top = (size_t)given.top,
+		.svg_path = given.svg_path,
+		.json_path = given.json_path,
+	};
+	if (given.sort && !report_sort_parse(given.sort, &options->sort))
+		return usage_error("--sort takes headroom, distance, time, flops, bytes or name",
+				   given.sort);
+	return NULL;
+}
+
+/* ---- rfprof PROGRAM ---- */
+
+static struct rf_error *command_run(poptContext context, int *status)
+{
+	const char **words = NULL;
+	struct run_options run = {.sampler = "auto"};
+	struct rf_error *error = read_options(context, &words);
+	if (!error)
+		error = report_options(&run.report);
+	if (error)
+		return error;
+	if (given.version) {
+		puts("rfprof " RFPROF_VERSION);
+		return NULL;
+	}
+	if (!words || !*words)
+		return rf_error_create(RF_EINPUT, "usage: rfprof PROGRAM [ARGUMENTS]; see rfprof --help",
+				       "no program is named");
+	if (given.sampler)
+		run.sampler = given.sampler;
+	if (strcmp(run.sampler, "auto") && strcmp(run.sampler, "perf") && strcmp(run.sampler, "timer"))
+		return usage_error("--sampler takes auto, perf or timer", run.sampler);
+	run.once = given.once;
+	run.quiet = given.quiet;
+	run.no_save = given.no_save;
+	run.to_stdout = given.to_stdout;
+	run.save_path = given.save_path;
+	run.log_path = given.log_path;
+	run.output_path = given.output_path;
+	run.argv = (char **)words;
+	return run_command(&run, status);
+}
+
+/* ---- rfprof report ---- */
+
+static struct rf_error *command_report(poptContext context)
+{
+	const char **words = NULL;
+	struct report_options options;
+	struct profile *profile = NULL;
+	struct output_file table;
+	struct rf_error *error = read_options(context, &words);
+	if (!error)
+		error = report_options(&options);
+	if (error)
+		return error;
+	if (!words || !words[0] || words[1])
+		return rf_error_create(RF_EINPUT, "try rfprof report rfprof-PROGRAM.rfp",
+				       "one profile is wanted");
+	error = profile_load(words[0], &profile);
+	if (error)
+		return error;
+	error = output_file_open(&table, given.output_path, stdout);
+	if (!error) {
+		error = report_write(profile, &options, table.stream);
+		error = output_file_close(&table, error);
+	}
+	profile_destroy(profile);
+	return error;
+}
+
+/* ---- rfprof machine ---- */
+
+static void machine_progress(void *context, const char *what, int step, int n_steps)
+{
+	(void)context;
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "rfprof: measuring %d/%d %s\033[K\r%s", step, n_steps, what,
+			step == n_steps ? "\033[K" : "");
+}
+
+static struct rf_error *show_machine(const struct machine *machine)
+{
+	json_t *json = NULL;
+	if (!given.json)
+		return machine_print(machine, stdout);
+	struct rf_error *error = machine_to_json(machine, &json);
+	if (error)
+		return error;
+	if (json_dumpf(json, stdout, JSON_INDENT(2)) < 0 || puts("") < 0 || fflush(stdout) != 0)
+		error = rf_error_create(RF_EACCESS, "make room there", "cannot write the JSON");
+	json_decref(json);
+	return error;
+}
+
+static struct rf_error *command_machine(poptContext context)
+{
+	const char **words = NULL;
+	struct machine machine = {0};
+	struct rf_error *warning = NULL, *error = read_options(context, &words);
+	if (error)
+		return error;
+	if (words && *words)
+		return usage_error("rfprof machine takes no argument", *words);
+	const struct machine_options options = {.refresh = given.refresh,
+						.progress = machine_progress};
+	error = machine_get(&options, &machine, &warning);
+	if (warning)
+		rf_error_print(warning, stderr);
+	rf_error_destroy(warning);
+	if (error)
+		return error;
+	error = show_machine(&machine);
+	machine_deinit(&machine);
+	return error;
+}
+
+/* ---- choice of the command ---- */
+
+static const struct command {
+	const char *name; /* NULL: rfprof PROGRAM */
+	const char *help_name, *arguments;
+	struct poptOption *table;
+} commands[] = {
+	{"report", "rfprof report", "[OPTIONS] FILE", redraw_table},
+	{"machine", "rfprof machine", "", machine_table},
+	{NULL, "rfprof", "[OPTIONS] PROGRAM [ARGUMENTS] | report FILE | machine",
+	 run_table},
+};
+
+int main(int argc, char **argv)
+{
+	const struct command *command = commands;
+	while (command->name && (argc < 2 || strcmp(argv[1], command->name) != 0))
+		command++;
+	const int shift = command->name ? 1 : 0;
+	argv[shift] = (char *)command->help_name;
+	poptContext context = poptGetContext(command->help_name, argc - shift,
+					     (const char **)argv + shift, command->table,
+					     POPT_CONTEXT_POSIXMEHARDER * !shift);
+	int status = 0;
+	poptSetOtherOptionHelp(context, command->arguments);
+	struct rf_error *error = command->table == redraw_table	 ? command_report(context)
+				 : command->table == machine_table ? command_machine(context)
+								   : command_run(context, &status);
+	poptFreeContext(context);
+	if (!error)
+		launch_end_like(status);
+	rf_error_print(error, stderr);
+	rf_error_destroy(error);
+	return EXIT_TROUBLE;
+}

@@ -1,0 +1,78 @@
+/* Rings of perf records, and the records themselves.
+ *
+ * The layout is that of perf_event_open(2), "MMAP layout" and "struct perf_event_header".  Both
+ * samplers use it: the kernel writes it for sampler_perf, the preloaded shim for sampler_timer.
+ * Nothing in a ring is trusted: every size is checked against what is there. */
+#pragma once
+
+#include "symbols/unwind.h"
+
+#include <asm/perf_regs.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What each sample holds; records of other types end with its TID, TIME and CPU
+ * (attr.sample_id_all). */
+#define PERF_RING_SAMPLE_TYPE                                                                      \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                   \
+	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+
+/* The registers that unwinding needs; the kernel writes them in the order of their bits. */
+#define PERF_RING_REGS_USER                                                                        \
+	(1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP |             \
+	 1ull << PERF_REG_X86_IP | 1ull << PERF_REG_X86_R12 | 1ull << PERF_REG_X86_R13 |           \
+	 1ull << PERF_REG_X86_R14 | 1ull << PERF_REG_X86_R15)
+
+/* One record.  Pointers point into the bytes that were parsed. */
+struct perf_record {
+	uint32_t type;	/* PERF_RECORD_* */
+	uint16_t misc;
+	uint32_t pid, tid, cpu;
+	uint64_t time;	/* CLOCK_MONOTONIC, ns; 0 where the record has none */
+
+	/* PERF_RECORD_SAMPLE */
+	uint64_t ip, period;
+	bool has_regs;	/* false: the task was not in 64-bit user code; regs holds ip only */
+	struct unwind_regs regs;
+	const uint8_t *stack;
+	size_t stack_size;
+
+	/* PERF_RECORD_MMAP2: [start, start + length) is `path` from file_offset */
+	uint64_t start, length, file_offset;
+	const char *path; /* also the name in PERF_RECORD_COMM */
+	bool has_inode;	  /* false: has a build id instead (PERF_RECORD_MISC_MMAP_BUILD_ID) */
+	uint32_t major, minor;
+	uint64_t inode;
+	const uint8_t *build_id;
+	size_t build_id_size;
+
+	uint32_t parent_pid, parent_tid; /* PERF_RECORD_FORK, PERF_RECORD_EXIT */
+	uint64_t lost;			 /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
+};
+
+/* Parses the record at `bytes` (`size` bytes are readable and 8-byte aligned).  Returns false when
+ * the record is truncated or contradicts itself.  Types not listed above parse with their header
+ * and trailer only. */
+bool perf_record_parse(const void *bytes, size_t size, struct perf_record *record);
+
+/* A ring that this process reads.  The memory belongs to the caller. */
+struct perf_ring {
+	uint64_t *head;	      /* written by the producer */
+	uint64_t *tail;	      /* written here */
+	const uint8_t *data;
+	size_t size;	      /* bytes of data, a power of two */
+	uint64_t broken;      /* times that the ring had to be given up to its head */
+	bool shared;	      /* the producer may change records while they are read: copy first */
+	_Alignas(8) uint8_t scratch[1 << 16]; /* one record that wraps around (size is a u16) */
+};
+
+/* Called for each record; `size` is what the header says, at least 8. */
+typedef void perf_ring_fn(void *context, const void *bytes, size_t size);
+
+/* Uses the mapping of a perf event: one control page, then 2^n pages of data. */
+void perf_ring_init(struct perf_ring *ring, void *mapping, size_t mapping_size);
+
+/* Reads everything between tail and head; returns the number of records. */
+size_t perf_ring_read(struct perf_ring *ring, perf_ring_fn *fn, void *context);

@@ -1,0 +1,456 @@
+#include "tracer/run_command.h"
+
+#include "base/array.h"
+#include "symbols/symbols.h"
+#include "tracer/counted_run.h"
+#include "tracer/launch.h"
+#include "tracer/output_file.h"
+#include "tracer/program.h"
+#include "tracer/sampler.h"
+#include "tracer/stdio_plan.h"
+#include "tracer/timed_run.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* One `rfprof PROGRAM`. */
+struct session {
+	const struct run_options *options;
+	struct profile *profile;
+	struct stdio_plan *plan;
+	FILE *log;
+	char *path;		/* file to execute */
+	char *save_path;
+	const char *name;	/* base name of the program */
+	const struct sampler_ops *sampler_ops;
+	int timed_status, counted_status;
+	bool counted;
+	int n_notes;
+};
+
+/* ---- messages ---- */
+
+static void note(struct session *session, const char *text)
+{
+	char key[32];
+	snprintf(key, sizeof(key), "note.%d", ++session->n_notes);
+	profile_set_fact(session->profile, key, "%s", text);
+}
+
+static void say(const struct session *session, const char *text)
+{
+	if (!session->options->quiet)
+		fprintf(session->log, "rfprof: %s\n", text);
+}
+
+static void warn(struct session *session, struct rf_error *error)
+{
+	if (!error)
+		return;
+	rf_error_print(error, session->log);
+	note(session, error->message);
+	rf_error_destroy(error);
+}
+
+static void progress(void *context, const char *what, int step, int n_steps)
+{
+	const struct session *session = context;
+	if (!isatty(fileno(session->log)) && step > 1)
+		return;
+	fprintf(session->log, "rfprof: measuring this machine, once: %d/%d %s%s", step, n_steps, what,
+		isatty(fileno(session->log)) ? "\033[K\r" : " …\n");
+	if (step == n_steps && isatty(fileno(session->log)))
+		fprintf(session->log, "\033[K");
+	fflush(session->log);
+}
+
+/* ---- before the runs ---- */
+
+static bool has_pmu(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static struct rf_error *check_output(struct session *session)
+{
+	const struct run_options *options = session->options;
+	if (options->save_path)
+		session->save_path = strdup(options->save_path);
+	else if (asprintf(&session->save_path, "rfprof-%s.rfp", session->name) < 0)
+		session->save_path = NULL;
+	if (!session->save_path)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	struct rf_error *error = options->no_save ? NULL : output_file_check(session->save_path);
+	const char *const others[] = {options->output_path, options->report.svg_path,
+				      options->report.json_path};
+	for (size_t k = 0; k < sizeof(others) / sizeof(others[0]) && !error; k++)
+		error = output_file_check(others[k]);
+	return error;
+}
+
+static struct rf_error *choose_sampler(struct session *session)
+{
+	const char *wanted = session->options->sampler;
+	struct rf_error *refusal = NULL;
+	if (strcmp(wanted, "timer") != 0) {
+		refusal = sampler_perf.probe();
+		if (!refusal)
+			session->sampler_ops = &sampler_perf;
+		if (!refusal || strcmp(wanted, "perf") == 0)
+			return refusal;
+		warn(session, refusal);
+	}
+	session->sampler_ops = &sampler_timer;
+	return sampler_timer.probe();
+}
+
+static struct rf_error *measure_machine(struct session *session)
+{
+	struct machine machine = {0};
+	struct rf_error *warning = NULL;
+	const struct machine_options options = {
+		.progress = session->options->quiet ? NULL : progress,
+		.progress_context = session,
+	};
+	struct rf_error *error = machine_get(&options, &machine, &warning);
+	warn(session, warning);
+	if (error)
+		return error;
+	struct profile *profile = session->profile;
+	for (size_t i = 0; i < machine.n_roofs; i++)
+		(void)rf_array_push(profile->roofs, profile->n_roofs, profile->cap_roofs,
+				    machine.roofs[i]);
+	profile_set_fact(profile, "cpu_model", "%s", machine.cpu_model);
+	profile_set_fact(profile, "usable_threads", "%d", machine.usable_threads);
+	profile_set_fact(profile, "clock_ghz", "%.4f", machine.clock_ghz);
+	machine_deinit(&machine);
+	return NULL;
+}
+
+/* A word as a shell would need it. */
+static void append_quoted(FILE *stream, const char *word)
+{
+	if (*word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				  "_-+=./:,@%") == strlen(word)) {
+		fputs(word, stream);
+		return;
+	}
+	fputc('\'', stream);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", stream);
+		else
+			fputc(*word, stream);
+	fputc('\'', stream);
+}
+
+static void note_environment(struct session *session)
+{
+	struct utsname system;
+	char *command = NULL, date[32];
+	size_t size;
+	time_t now = time(NULL);
+	FILE *stream = open_memstream(&command, &size);
+	for (char **word = session->options->argv; stream && *word; word++) {
+		if (word != session->options->argv)
+			fputc(' ', stream);
+		append_quoted(stream, *word);
+	}
+	if (stream)
+		fclose(stream);
+	profile_set_fact(session->profile, "command", "%s", command ? command : "");
+	free(command);
+	profile_set_fact(session->profile, "program", "%s", session->name);
+	uname(&system);
+	profile_set_fact(session->profile, "kernel", "%s %s", system.sysname, system.release);
+	profile_set_fact(session->profile, "hostname", "%s", system.nodename);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+	profile_set_fact(session->profile, "date", "%s", date);
+	profile_set_fact(session->profile, "rfprof_version", "%s", RFPROF_VERSION);
+}
+
+/* ---- the runs ---- */
+
+static void in_child(void *context)
+{
+	stdio_plan_child(context);
+}
+
+static struct rf_error *start(struct session *session, int run, struct sampler *sampler,
+			      struct launch *launch)
+{
+	struct rf_error *error = stdio_plan_prepare(session->plan, run);
+	char **environment = sampler ? session->sampler_ops->environment(sampler, environ) : NULL;
+	const struct launch_spec spec = {
+		.path = session->path,
+		.argv = session->options->argv,
+		.envp = environment ? environment : environ,
+		.in_child = in_child,
+		.context = session->plan,
+	};
+	if (!error)
+		error = launch_start(&spec, launch);
+	if (error)
+		return error;
+	launch_forward_signals(launch->pid);
+	return stdio_plan_start(session->plan);
+}
+
+static struct rf_error *end(struct session *session, struct launch *launch, struct rf_error *error)
+{
+	launch_forward_signals(0);
+	if (error && launch->go_fd >= 0) {
+		launch_abort(launch);
+		stdio_plan_finish(session->plan);
+		return error;
+	}
+	stdio_plan_finish(session->plan);
+	int cause = launch_exec_errno(launch);
+	if (!cause || error)
+		return error;
+	return rf_error_errno(RF_EINPUT, cause, "check that it runs without rfprof",
+			      "cannot execute %s", session->path);
+}
+
+static struct rf_error *run_timed(struct session *session)
+{
+	struct sampler *sampler = session->sampler_ops->create();
+	struct launch launch;
+	double wall_s = 0;
+	if (!sampler)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	struct rf_error *error = start(session, 1, sampler, &launch);
+	if (!error)
+		error = end(session, &launch,
+			    timed_run(&launch, session->profile, session->sampler_ops, sampler,
+				      &session->timed_status, &wall_s));
+	session->sampler_ops->destroy(sampler);
+	profile_set_fact(session->profile, "wall_s", "%.6f", wall_s);
+	return error;
+}
+
+static struct rf_error *follow_counted(struct session *session, struct launch *launch,
+				       struct counted_run *counted, struct sampler *sampler)
+{
+	struct rf_error *error = NULL;
+	if (sampler) {
+		sampler_set_map(sampler, counted_run_map, counted);
+		error = session->sampler_ops->start(sampler, launch->pid);
+	}
+	const double begin = monotonic_s();
+	if (!error)
+		error = counted_run_follow(counted, launch, &session->counted_status);
+	profile_set_fact(session->profile, "counted_wall_s", "%.6f", monotonic_s() - begin);
+	if (!error && sampler)
+		error = session->sampler_ops->finish(sampler, session->profile);
+	return error;
+}
+
+/* One counted run; with --once it is sampled too. */
+static struct rf_error *run_counted(struct session *session, int run)
+{
+	struct sampler *sampler = session->options->once ? session->sampler_ops->create() : NULL;
+	struct counted_run *counted = counted_run_create(session->profile,
+							   session->options->once);
+	struct launch launch;
+	struct rf_error *error = NULL;
+	if (!counted || (session->options->once && !sampler))
+		error = rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	if (!error)
+		error = start(session, run, sampler, &launch);
+	if (!error) {
+		error = follow_counted(session, &launch, counted, sampler);
+		error = end(session, &launch, error);
+		session->counted = !error;
+	}
+	counted_run_destroy(counted);
+	if (sampler)
+		session->sampler_ops->destroy(sampler);
+	return error;
+}
+
+static struct rf_error *run_once(struct session *session)
+{
+	say(session, "one counted run: the times include the counting");
+	struct rf_error *error = run_counted(session, 1);
+	session->timed_status = session->counted_status;
+	const char *wall = profile_get_fact(session->profile, "counted_wall_s");
+	if (error)
+		return error;
+	char *copy = wall ? strdup(wall) : NULL; /* the fact table may move */
+	profile_set_fact(session->profile, "wall_s", "%s", copy ? copy : "0");
+	free(copy);
+	profile_set_fact(session->profile, "once", "1");
+	profile_set_fact(session->profile, "time_source", "counted run (%s)",
+			 session->sampler_ops->name);
+	return NULL;
+}
+
+static void set_status(struct profile *profile, const char *key, int status)
+{
+	if (WIFSIGNALED(status))
+		profile_set_fact(profile, key, "signal %d", WTERMSIG(status));
+	else
+		profile_set_fact(profile, key, "%d", WEXITSTATUS(status));
+}
+
+static void compare_runs(struct session *session)
+{
+	static const char *const words[] = {
+		[STDIO_SAME] = "same", [STDIO_DIFFERENT] = "different", [STDIO_UNKNOWN] = "unknown"};
+	const char *why = NULL;
+	enum stdio_same same = stdio_plan_compare(session->plan, &why);
+	struct profile *profile = session->profile;
+	if (same == STDIO_UNKNOWN && why)
+		profile_set_fact(profile, "stdout_same", "unknown: %s", why);
+	else
+		profile_set_fact(profile, "stdout_same", "%s", words[same]);
+	profile_set_fact(profile, "exit_same", "%s",
+			 session->timed_status == session->counted_status ? "same" : "different");
+	if (!stdio_plan_input_replayed(session->plan, &why) && why)
+		note(session, why);
+}
+
+static struct rf_error *run_twice(struct session *session)
+{
+	say(session, has_pmu() ? "run 1/2 times the program, run 2/2 counts it"
+			       : "no hardware counters here: run 1/2 times the program, run 2/2 "
+				 "counts it");
+	struct rf_error *error = run_timed(session);
+	if (error)
+		return error;
+	if (launch_was_interrupted(session->timed_status)) {
+		note(session, "interrupted: the second run, which counts, was left out");
+		return NULL;
+	}
+	error = run_counted(session, 2);
+	if (session->counted)
+		compare_runs(session);
+	if (launch_was_interrupted(session->counted_status))
+		profile_set_fact(session->profile, "counts_incomplete", "interrupted in run 2");
+	warn(session, error);
+	return NULL;
+}
+
+/* ---- after the runs ---- */
+
+static void note_threads(struct profile *profile)
+{
+	char *seen = calloc(profile->n_threads + 1, 1);
+	size_t n = 0;
+	for (size_t i = 0; seen && i < profile->n_samples; i++)
+		if (!seen[profile->samples[i].thread]) {
+			seen[profile->samples[i].thread] = 1;
+			n++;
+		}
+	free(seen);
+	profile_set_fact(profile, "threads", "%zu", n ? n : (size_t)1);
+}
+
+static struct rf_error *write_report(struct session *session)
+{
+	const struct run_options *options = session->options;
+	const bool to_log = !options->output_path && !options->to_stdout;
+	struct output_file table;
+	struct rf_error *error = output_file_open(&table, options->output_path,
+						  options->to_stdout ? stdout : session->log);
+	if (error)
+		return error;
+	error = report_write(session->profile, &options->report,
+			     options->quiet && to_log ? NULL : table.stream);
+	return output_file_close(&table, error);
+}
+
+static struct rf_error *finish(struct session *session)
+{
+	struct profile *profile = session->profile;
+	set_status(profile, "exit_status", session->timed_status);
+	profile_set_fact(profile, "work_source", "%s",
+			 session->counted ? "counted execution" : "none");
+	note_threads(profile);
+	/* a limit on file sizes is an error to be told of, not our death; the program kept its own way */
+	signal(SIGXFSZ, SIG_IGN);
+	struct rf_error *error = symbols_resolve(profile);
+	if (error)
+		return error;
+	struct rf_error *report_error = write_report(session);
+	if (!session->options->no_save) {
+		error = profile_save(profile, session->save_path);
+		if (!error && !session->options->quiet)
+			fprintf(session->log, "saved %s · redraw: rfprof report %s\n",
+				session->save_path, session->save_path);
+	}
+	if (report_error && error) {
+		rf_error_print(error, session->log);
+		rf_error_destroy(error);
+	}
+	return report_error ? report_error : error;
+}
+
+static struct rf_error *run_session(struct session *session)
+{
+	struct rf_error *error = program_find(session->options->argv[0], &session->path);
+	if (!error)
+		error = check_output(session);
+	if (!error)
+		error = choose_sampler(session);
+	if (!error)
+		error = measure_machine(session);
+	if (error)
+		return error;
+	note_environment(session);
+	error = session->options->once ? run_once(session) : run_twice(session);
+	return error ? error : finish(session);
+}
+
+struct rf_error *run_command(const struct run_options *options, int *status)
+{
+	const char *slash = strrchr(options->argv[0], '/');
+	struct session session = {
+		.options = options,
+		.log = stderr,
+		.name = slash && slash[1] ? slash + 1 : options->argv[0],
+		.profile = profile_create(),
+	};
+	/* first of all: it keeps closed descriptors closed */
+	struct rf_error *error = stdio_plan_create(&session.plan);
+	if (error)
+		return error;
+	if (options->log_path)
+		session.log = fopen(options->log_path, "we");
+	if (!session.log)
+		error = rf_error_errno(RF_EACCESS, errno, "give another file with --log",
+				       "cannot write %s", options->log_path);
+	else if (!session.profile)
+		error = rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	else
+		error = run_session(&session);
+	if (session.log && session.log != stderr)
+		fclose(session.log);
+	stdio_plan_destroy(session.plan);
+	profile_destroy(session.profile);
+	free(session.path);
+	free(session.save_path);
+	*status = session.timed_status;
+	return error;
+}

@@ -1,0 +1,34 @@
+/* Standard streams of the two runs: the first run's input is kept and replayed, its output passes
+ * through unchanged and is hashed, the second run's output goes nowhere and is hashed. */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct stdio_plan;
+
+/* Looks at this process's descriptors 0, 1, 2 and decides for each: hand it on as it is (terminal,
+ * other device, /dev/null), reopen and compare by offset (regular file), or relay through a pipe
+ * (pipe, socket).  The first thing to call in main: it keeps the numbers of closed descriptors from
+ * our own files. */
+struct rf_error *stdio_plan_create(struct stdio_plan **out);
+void stdio_plan_destroy(struct stdio_plan *plan);
+
+/* Before the fork of run 1 or 2.  In the child, stdio_plan_child(plan) puts descriptors 0, 1, 2
+ * into place (async-signal-safe, no allocation); in the parent, stdio_plan_start starts the relay
+ * threads and closes the child's ends.  After the child has ended, stdio_plan_finish drains the
+ * relays (children that outlive the program may keep a pipe open: bounded wait as a shell
+ * pipeline would do, i.e. wait for end of file in run 1, at most 1 s in run 2) and takes the hash. */
+struct rf_error *stdio_plan_prepare(struct stdio_plan *plan, int run);
+void stdio_plan_child(struct stdio_plan *plan);
+struct rf_error *stdio_plan_start(struct stdio_plan *plan);
+void stdio_plan_finish(struct stdio_plan *plan);
+
+enum stdio_same { STDIO_SAME, STDIO_DIFFERENT, STDIO_UNKNOWN };
+/* Did both runs write the same standard output?  UNKNOWN where it could not be hashed; *why (static
+ * text) says the cause. */
+enum stdio_same stdio_plan_compare(const struct stdio_plan *plan, const char **why);
+/* False where run 2 cannot get the same input as run 1 (a terminal); *why says the cause. */
+bool stdio_plan_input_replayed(const struct stdio_plan *plan, const char **why);

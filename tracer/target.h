@@ -1,0 +1,93 @@
+/* One counted process image: its code cache, its threads' slots, and the server that answers the
+ * requests of its gate. */
+#pragma once
+
+#include "base/error.h"
+#include "preload/protocol.h"
+#include "report/profile.h"
+#include "tracer/program_memory.h"
+#include "tracer/translate.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+/* An execution that was cut in two by a signal: the tail is counted again when it resumes. */
+struct interruption {
+	uint32_t block, thread;
+	uint16_t orig;		/* where the tail begins */
+	bool head_counted;	/* the block's own counter had been raised already */
+};
+
+struct target {
+	pid_t pid;
+	struct program_memory memory;
+	struct translator translator;
+	uint8_t *slots;			/* MAX_SLOTS slots, as mapped here */
+	uint64_t slots_address;		/* and in the target */
+	uint64_t gate_address;		/* the gate's copy in the target */
+	struct { pid_t tid; uint32_t thread; } slot_of[MAX_SLOTS]; /* tid 0: free */
+	int n_slots;			/* one more than the highest slot ever used */
+	int n_threads;			/* counted threads alive */
+	struct profile_count *counts;	/* of threads that are gone; block: index in the cache */
+	size_t n_counts, cap_counts;
+	struct profile_units *units;	/* module: index of the unit counter */
+	size_t n_units, cap_units;
+	struct interruption *interruptions;
+	size_t n_interruptions, cap_interruptions;
+	pid_t *tids;			/* of all threads there ever were */
+	size_t n_tids, cap_tids;
+	bool native;			/* given up: threads leave the cache at their next request */
+	struct profile *profile;	/* not owned */
+	struct code_table *table;	/* current hash table in the process area */
+	size_t table_used, tables_end;
+	pthread_mutex_t *lock;		/* of the whole run: the profile and all targets */
+	pthread_t server;
+	bool server_runs, stop;
+};
+
+/* Prepares the process `tid`, stopped at the end of its execve or fork, for counting, and sets its
+ * registers so that it goes on in the code cache.  On failure the process is as it was.  `lock`
+ * guards the profile and all targets of a run; the caller does not hold it. */
+struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
+			       pthread_mutex_t *lock, struct target **out);
+
+/* Stops the server and collects the counts of all threads into the profile; frees what only a
+ * running target needs.  The map of addresses stays. */
+void target_finish(struct target *target);
+void target_destroy(struct target *target);
+
+/* The program's address for `address` in the code cache, when `tid` was one of this target's
+ * threads; 0 for the gate and for code between the program's instructions.  *ours is false when
+ * the address is none of the cache's or the thread is not the target's.  The lock is held by the
+ * caller. */
+uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ours);
+
+/* Takes a slot for a thread; returns its GS base in the target, or 0 when all are taken. */
+uint64_t target_add_thread(struct target *target, pid_t tid, const char *name);
+/* Collects the counts of a thread that is gone. */
+void target_remove_thread(struct target *target, pid_t tid);
+/* The slot's thread block as mapped here, or NULL. */
+uint8_t *target_slot(const struct target *target, pid_t tid);
+
+/* Answers the pending request of a slot, if it has one.  The lock is held by the caller. */
+void target_answer(struct target *target, int slot);
+
+static inline uint64_t *slot_u64(uint8_t *slot, size_t offset)
+{
+	return (uint64_t *)(slot + offset);
+}
+
+/* The program's address behind the system call whose cache address is `sysret`; 0 if unknown. */
+uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
+
+/* Gate addresses in the target. */
+extern const char gate_begin[], gate_miss[], gate_indirect[], gate_collide[], gate_syscall[],
+	gate_do_syscall[], gate_after_syscall[], gate_wait_begin[], gate_wait_end[], gate_resume[],
+	gate_end[];
+static inline uint64_t target_gate(const struct target *target, const char *label)
+{
+	return target->gate_address + (uint64_t)(label - gate_begin);
+}

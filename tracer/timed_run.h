@@ -1,0 +1,16 @@
+/* The timed run: the program runs natively and is sampled. */
+#pragma once
+
+#include "base/error.h"
+#include "report/profile.h"
+#include "tracer/launch.h"
+#include "tracer/sampler.h"
+
+/* Releases the child that waits in `launch`, waits for its end, and adds samples, threads and
+ * modules to the profile.  *status gets its wait status, *wall_s the time from the release. */
+struct rf_error *timed_run(struct launch *launch, struct profile *profile,
+			   const struct sampler_ops *ops, struct sampler *sampler, int *status,
+			   double *wall_s);
+
+/* Seconds of CLOCK_MONOTONIC. */
+double monotonic_s(void);

@@ -1,0 +1,30 @@
+/* The threads under ptrace. */
+#pragma once
+
+#include "tracer/target.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct held_signal { int number; siginfo_t info; };
+
+struct tracee {
+	pid_t tid, tgid;
+	struct target *target;		/* NULL: runs natively */
+	bool started;			/* its first stop has been dealt with */
+	bool gone;			/* its end was seen while it was stepped */
+	int gone_status;
+	bool stopped_early;		/* its first stop came before its parent's event */
+	struct held_signal held[8];	/* came while another was being delivered */
+	int n_held;
+};
+
+struct tracees {
+	struct tracee *items;		/* pointers are valid until the next add */
+	size_t n_items, cap_items;
+};
+
+struct tracee *tracees_find(struct tracees *tracees, pid_t tid);
+struct tracee *tracees_add(struct tracees *tracees, pid_t tid);
+void tracees_remove(struct tracees *tracees, pid_t tid);

@@ -1,0 +1,227 @@
+"""What the end-to-end tests stand on: a registry of cases and the context that each case gets.
+
+A case is a function of one argument, the context; it passes by returning, fails by raising, and is
+skipped by raising Skip with the reason.  It runs in a directory of its own with a cache directory of
+its own, into which the roofs are copied that one case has measured.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAMS = os.path.join(SOURCE, "tests", "e2e", "programs")
+TIMEOUT = 120
+
+cases = []  # in order of registration
+
+
+class Skip(Exception):
+    """The test cannot run here; the argument says why."""
+
+
+class Case:
+    def __init__(self, name, function, slow=False, alone=False):
+        self.name, self.function = name, function
+        self.slow = slow  # left out unless asked for
+        self.alone = alone  # not at the same time as another one
+
+
+def case(suite, slow=False, alone=False):
+    """Registers the decorated function as SUITE/FUNCTION."""
+
+    def register(function):
+        cases.append(Case(f"{suite}/{function.__name__}", function, slow, alone))
+        return function
+
+    return register
+
+
+def add_case(name, function, slow=False, alone=False):
+    cases.append(Case(name, function, slow, alone))
+
+
+class Result:
+    """How a command ended: status as in subprocess (minus the signal's number for a death)."""
+
+    def __init__(self, command, status, stdout, stderr):
+        self.command, self.status = command, status
+        self.stdout, self.stderr = stdout, stderr
+        self.json = None
+
+    def __str__(self):
+        def shown(data):
+            text = data.decode(errors="backslashreplace")
+            return text if len(text) < 2000 else text[:1000] + "\n[…]\n" + text[-1000:]
+
+        return (f"command: {self.command}\nstatus: {self.status}\n"
+                f"stdout: {shown(self.stdout)}\nstderr: {shown(self.stderr)}")
+
+
+def text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def files_below(directory):
+    """Relative path → contents of every regular file."""
+    found = {}
+    for where, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(where, name)
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, directory)] = file.read()
+    return found
+
+
+class Programs:
+    """Compiles the programs of tests/e2e/programs, each combination of flags once."""
+
+    def __init__(self, directory):
+        self.directory, self.lock = directory, threading.Lock()
+
+    def build(self, source, flags=(), libraries=()):
+        compiler = "g++" if source.endswith(".cpp") else "gcc"
+        if not shutil.which(compiler):
+            raise Skip(f"no {compiler}")
+        path = source if os.path.isabs(source) else os.path.join(PROGRAMS, source)
+        base = os.path.splitext(os.path.basename(source))[0]
+        variant = "".join(flags).replace("/", "").replace("-", "_")
+        output = os.path.join(self.directory, variant or "plain", base)
+        with self.lock:
+            if os.path.exists(output) and os.path.getmtime(output) > os.path.getmtime(path):
+                return output
+            os.makedirs(os.path.dirname(output), exist_ok=True)
+            command = [compiler, "-O2", "-g", "-pthread", "-D_GNU_SOURCE", *flags, path, "-o", output, *libraries]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise AssertionError(f"{' '.join(command)}:\n{done.stderr}")
+        return output
+
+
+class Context:
+    """What a case works with; `build` is the build directory."""
+
+    def __init__(self, build, directory, programs, roofs):
+        self.build_directory, self.directory = build, directory
+        self.rfprof_path = os.path.join(build, "tracer", "rfprof")
+        self.programs, self.roofs = programs, roofs
+        self.work = os.path.join(directory, "work")
+        self.cache = os.path.join(directory, "cache")
+        os.makedirs(self.work)
+        if os.path.isdir(roofs):
+            shutil.copytree(roofs, self.cache)
+        else:
+            os.makedirs(self.cache)
+
+    def environment(self, changes=None):
+        env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
+               "HOME": self.directory, "XDG_CACHE_HOME": self.cache, "OMP_NUM_THREADS": "2",
+               "OPENBLAS_NUM_THREADS": "2"}
+        # Sanitizer options of a sanitised rfprof: a report must not look like a program's status, and
+        # rfprof itself is started with a user's LD_PRELOAD in one case.
+        env["ASAN_OPTIONS"] = "exitcode=99:detect_leaks=1:verify_asan_link_order=0"
+        env["UBSAN_OPTIONS"] = "halt_on_error=1:exitcode=99:print_stacktrace=1"
+        env.update(changes or {})
+        return {name: value for name, value in env.items() if value is not None}
+
+    def run(self, command, stdin=b"", cwd=None, env=None, timeout=TIMEOUT, **options):
+        """Runs a command; stdin: bytes for a pipe, a path for a file, None for /dev/null."""
+        opened = None
+        if isinstance(stdin, str):
+            opened = open(stdin, "rb")
+            options["stdin"] = opened
+        else:
+            options["stdin"] = subprocess.PIPE if stdin is not None else subprocess.DEVNULL
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        try:
+            process = subprocess.Popen(command, cwd=cwd or self.work, env=self.environment(env),
+                                       start_new_session=True, **options)
+        finally:
+            if opened:
+                opened.close()
+        try:
+            out, err = process.communicate(stdin if isinstance(stdin, bytes) else None, timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            raise AssertionError("not finished after %d s\n%s" % (timeout, Result(command, None, out, err))) from None
+        finally:
+            end_group(process.pid)
+        return Result(command, process.returncode, out or b"", err or b"")
+
+    def rfprof(self, *arguments, **options):
+        if not os.path.exists(self.rfprof_path):
+            raise AssertionError(f"{self.rfprof_path} is not built")
+        return self.run([self.rfprof_path, *arguments], **options)
+
+    def profile(self, command, *options, status=0, **run_options):
+        """Profiles a command; the result carries the JSON report."""
+        path = os.path.join(self.directory, "report.json")
+        if os.path.exists(path):
+            os.unlink(path)
+        result = self.rfprof("-q", "--no-save", "--json", path, *options, *command, **run_options)
+        assert result.status == status, f"exit status is not {status}\n{result}"
+        assert os.path.exists(path), f"no JSON report\n{result}"
+        result.json = json.loads(text(path))
+        return result
+
+    def program(self, source, flags=(), libraries=()):
+        return self.programs.build(source, flags, libraries)
+
+    def target(self, name):
+        return os.path.join(self.build_directory, "tests", "targets", name)
+
+    def same(self, command, modes=("", "--once"), **options):
+        """The command does the same natively and under rfprof: output, errors, status, files."""
+        expected, files = self.in_fresh_directory(command, **options)
+        for mode in modes:
+            watched = [self.rfprof_path, "-q", "--no-save", *mode.split(), *command]
+            result, watched_files = self.in_fresh_directory(watched, **options)
+            what = f"under rfprof {mode}\n--- native\n{expected}\n--- watched\n{result}"
+            assert result.status == expected.status, "another exit status " + what
+            assert result.stdout == expected.stdout, "another standard output " + what
+            assert result.stderr == expected.stderr, "another standard error " + what
+            assert watched_files == files, "other files " + what
+        return expected
+
+    def in_fresh_directory(self, command, prepare=None, **options):
+        where = os.path.join(self.directory, "fresh")
+        shutil.rmtree(where, ignore_errors=True)
+        os.makedirs(where)
+        if prepare:
+            prepare(where)
+        result = self.run(command, cwd=where, **options)
+        return result, files_below(where)
+
+
+def end_group(group):
+    """Ends what is left of a session that this harness started."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def need_command(path):
+    if not os.access(path, os.X_OK):
+        raise Skip(f"no {path}")
+    return path
+
+
+def need_file(path):
+    if not os.path.exists(path):
+        raise Skip(f"no {path}")
+    return path
+
+
+def functions(report, name=None, module=None):
+    """The rows of a JSON report with that function name and module (a base name)."""
+    return [row for row in report["functions"]
+            if (name is None or row["name"] == name)
+            and (module is None or os.path.basename(row["module"]) == module)]

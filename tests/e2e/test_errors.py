@@ -1,0 +1,254 @@
+"""Bad input: one line that says the cause and the next step, exit status 2, the program not run."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+
+from harness import Skip, add_case, case, need_command
+
+
+def check_error(result, *words):
+    """One line from rfprof with these words, status 2, nothing on standard output."""
+    assert result.status == 2, f"exit status is not 2\n{result}"
+    assert result.stdout == b"", f"something on standard output\n{result}"
+    lines = result.stderr.decode().splitlines()
+    assert len(lines) == 1, f"{len(lines)} lines, not one\n{result}"
+    assert lines[0].startswith("rfprof: "), f"no `rfprof: `\n{result}"
+    for word in words:
+        assert word.lower() in lines[0].lower(), f"nothing about {word!r}\n{result}"
+    # The next step stands in parentheses (rf_error_print).
+    assert lines[0].endswith(")") and "(" in lines[0], f"no next step\n{result}"
+
+
+def elf_header(bits, machine):
+    """An ELF header and a page of zeros: class, little endian, ET_EXEC, machine."""
+    ident = b"\x7fELF" + bytes([1 if bits == 32 else 2, 1, 1, 0]) + bytes(8)
+    if bits == 32:
+        return ident + struct.pack("<HHIIIIIHHHHHH", 2, machine, 1, 0x8048000, 52, 0, 0, 52, 32, 0, 40, 0, 0) + bytes(4096)
+    return ident + struct.pack("<HHIQQQIHHHHHH", 2, machine, 1, 0x400000, 64, 0, 0, 64, 56, 0, 64, 0, 0) + bytes(4096)
+
+
+EM_386, EM_X86_64, EM_AARCH64, EM_RISCV = 3, 62, 183, 243
+CONTENTS = {
+    "empty": (b"", ["bad"]),
+    "text_without_interpreter": (b"just some text\n", ["bad", "ELF"]),
+    "elf_32_bit": (elf_header(32, EM_386), ["32-bit"]),
+    "elf_x32": (elf_header(32, EM_X86_64), ["32-bit"]),
+    "elf_aarch64": (elf_header(64, EM_AARCH64), ["x86-64"]),
+    "elf_riscv": (elf_header(64, EM_RISCV), ["x86-64"]),
+    "truncated_elf": (elf_header(64, EM_X86_64)[:20], ["bad"]),
+    "interpreter_missing": (b"#!/nonexistent/interpreter\n", ["/nonexistent/interpreter"]),
+}
+
+
+def bad_program(contents, words):
+    def check(t):
+        path = os.path.join(t.work, "bad")
+        with open(path, "wb") as file:
+            file.write(contents)
+        os.chmod(path, 0o755)
+        check_error(t.rfprof(path), *words)
+        check_error(t.rfprof("--once", path), *words)
+
+    return check
+
+
+for name, (contents, words) in CONTENTS.items():
+    add_case(f"e2e/errors/{name}", bad_program(contents, words))
+
+
+def bad_command_line(*arguments, words=()):
+    return lambda t: check_error(t.rfprof(*arguments), *words)
+
+
+add_case("e2e/errors/no_such_program", bad_command_line("./missing", words=["missing", "no such file"]))
+add_case("e2e/errors/not_in_path", bad_command_line("no-such-program-here", words=["no-such-program-here", "PATH"]))
+add_case("e2e/errors/a_directory", bad_command_line("/tmp", words=["/tmp", "directory"]))
+add_case("e2e/errors/report_of_nothing", bad_command_line("report", "missing.rfp", words=["missing.rfp"]))
+
+
+def bad_usage(*arguments, word):
+    """A wrong command line: status 2, the first line says what is wrong, --help is pointed to."""
+
+    def check(t):
+        result = t.rfprof(*arguments)
+        assert result.status == 2 and result.stdout == b"", str(result)
+        lines = result.stderr.decode().splitlines()
+        assert 1 <= len(lines) <= 4 and word in lines[0] and "rfprof" in lines[0], str(result)
+        assert "--help" in result.stderr.decode(), f"no next step\n{result}"
+
+    return check
+
+
+add_case("e2e/errors/unknown_option", bad_usage("--frobnicate", "/bin/true", word="--frobnicate"))
+add_case("e2e/errors/bad_sort", bad_usage("--sort", "beauty", "/bin/true", word="beauty"))
+add_case("e2e/errors/bad_top", bad_usage("--top", "many", "/bin/true", word="many"))
+add_case("e2e/errors/bad_sampler", bad_usage("--sampler", "dice", "/bin/true", word="dice"))
+add_case("e2e/errors/no_arguments", bad_usage(word="PROGRAM"))
+
+
+@case("e2e/errors")
+def not_executable(t):
+    path = os.path.join(t.work, "data")
+    shutil.copy("/bin/true", path)
+    os.chmod(path, 0o644)
+    check_error(t.rfprof(path), "data", "chmod")
+
+
+def as_nobody(t, path):
+    """Opens `path` to the user nobody and returns the words that run a command as that user."""
+    if os.getuid() != 0:
+        return []
+    setpriv = need_command("/usr/bin/setpriv")
+    os.chown(path, 65534, 65534)
+    prefix = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    if t.run([*prefix, "/usr/bin/test", "-x", t.rfprof_path]).status:
+        raise Skip("the build directory is closed to other users")
+    return prefix
+
+
+@case("e2e/errors")
+def setuid(t):
+    """A setuid program of another user ignores LD_PRELOAD and cannot be traced."""
+    if os.getuid() != 0:
+        raise Skip("making a setuid program of root takes root")
+    path = os.path.join(t.directory, "setuid-true")
+    shutil.copy("/bin/true", path)
+    os.chmod(path, 0o4755)
+    prefix = as_nobody(t, t.work)
+    check_error(t.run([*prefix, t.rfprof_path, path], env={"HOME": t.work, "XDG_CACHE_HOME": t.work}), "setuid")
+
+
+@case("e2e/errors")
+def unwritable_directory(t):
+    """The profile cannot be saved here: said before the program runs."""
+    closed = os.path.join(t.directory, "closed")
+    os.makedirs(closed)
+    prefix = as_nobody(t, t.work)
+    os.chmod(closed, 0o555)
+    result = t.run([*prefix, t.rfprof_path, "/bin/echo", "ran"], cwd=closed,
+                   env={"HOME": t.work, "XDG_CACHE_HOME": t.work})
+    check_error(result, "permission denied")
+
+
+for option in ["--json", "--svg", "-o", "--log", "--save"]:
+    add_case(f"e2e/errors/unwritable_{option.strip('-')}",
+             bad_command_line(option, "/nonexistent/directory/file", "/bin/echo", "ran",
+                              words=["/nonexistent/directory"]))
+
+
+def with_full_disk(option):
+    """The report cannot be written; the program ran, so its output is there, and the status is 2."""
+
+    def check(t):
+        result = t.rfprof("-q", "--no-save", option, "/dev/full", "/bin/echo", "ran")
+        assert result.status == 2 and result.stdout == b"ran\n", str(result)
+        lines = result.stderr.decode().splitlines()
+        assert len(lines) == 1 and "no space left" in lines[0].lower(), str(result)
+
+    return check
+
+
+for option in ["--json", "--svg", "-o"]:
+    add_case(f"e2e/errors/full_disk_{option.strip('-')}", with_full_disk(option))
+
+
+@case("e2e/errors")
+def full_disk_save(t):
+    """No half profile stays behind on a disk that is full."""
+    if os.getuid() != 0:
+        raise Skip("mounting a small file system takes root")
+    disk = os.path.join(t.directory, "disk")
+    os.makedirs(disk)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", disk], capture_output=True).returncode:
+        raise Skip("no file system can be mounted here")
+    try:
+        result = t.rfprof("-q", "/bin/echo", "ran", cwd=disk)
+        left = os.listdir(disk)
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+    assert result.status == 2 and result.stdout == b"ran\n", str(result)
+    lines = result.stderr.decode().splitlines()
+    assert len(lines) == 1 and "rfprof-echo.rfp" in lines[0], str(result)
+    assert left == [], f"left on the disk: {left}"
+
+
+def saved_profile(t):
+    path = os.path.join(t.directory, "good.rfp")
+    result = t.rfprof("-q", "--save", path, "/bin/true")
+    assert result.status == 0, str(result)
+    return path
+
+
+@case("e2e/errors")
+def report_of_foreign_files(t):
+    png = os.path.join(t.work, "picture.png")
+    with open(png, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + os.urandom(5000))
+    other = os.path.join(t.work, "other.db")
+    database = sqlite3.connect(other)
+    database.execute("CREATE TABLE songs (title TEXT)")
+    database.commit()
+    database.close()
+    empty = os.path.join(t.work, "empty.rfp")
+    with open(empty, "wb"):
+        pass
+    for path in [png, other, empty, t.work, t.rfprof_path]:
+        check_error(t.rfprof("report", path), os.path.basename(path))
+
+
+@case("e2e/errors")
+def report_of_truncated_profiles(t):
+    path = saved_profile(t)
+    with open(path, "rb") as file:
+        data = file.read()
+    cut = os.path.join(t.work, "cut.rfp")
+    for size in [1, 15, 16, 99, 100, 512, 4096, len(data) // 2, len(data) - 4096, len(data) - 1]:
+        with open(cut, "wb") as file:
+            file.write(data[:size])
+        check_error(t.rfprof("report", cut), "cut.rfp")
+
+
+@case("e2e/errors")
+def report_of_newer_profile(t):
+    path = saved_profile(t)
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA user_version = 99")
+    database.commit()
+    database.close()
+    check_error(t.rfprof("report", path), "good.rfp", "99", "update")
+
+
+@case("e2e/errors")
+def interrupted_in_second_run(t):
+    """Ctrl-C while the program is counted: what the first run showed is reported, soon."""
+    marker = os.path.join(t.work, "runs")
+    report = os.path.join(t.directory, "report.json")
+    script = f"echo run >> {marker}; [ $(wc -l < {marker}) = 1 ] || sleep 60; exit 0"
+    process = subprocess.Popen([t.rfprof_path, "-q", "--no-save", "--json", report, "/bin/sh", "-c", script],
+                               cwd=t.work, env=t.environment(), start_new_session=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        for _ in range(300):
+            if os.path.exists(marker) and os.path.getsize(marker) >= 8:
+                break
+            try:
+                process.wait(0.1)
+                break
+            except subprocess.TimeoutExpired:
+                pass
+        assert process.poll() is None, f"ended early with {process.returncode}: {process.communicate()}"
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            raise AssertionError("Ctrl-C did not end it") from None
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    assert os.path.exists(report) and os.path.getsize(report) > 0, "no report after Ctrl-C"

@@ -1,0 +1,202 @@
+"""What rfprof says: table, JSON, SVG, profile file, roofs."""
+
+import json
+import os
+import re
+import shutil
+import xml.etree.ElementTree
+
+from harness import case, functions, text
+
+SVG = "{http://www.w3.org/2000/svg}"
+ROW_KEYS = {"name", "module", "time_s", "share", "flop", "flop_by_kind", "load_bytes", "store_bytes", "instructions",
+            "gflops", "intensity", "bound", "roof_gflops", "distance", "headroom_s", "threads"}
+
+
+@case("e2e/report", alone=True)
+def machine_is_measured_once(t):
+    """The roofs are measured, make sense, and come from the cache the second time."""
+    first = t.rfprof("machine", "--refresh", "--json", timeout=300)
+    assert first.status == 0, str(first)
+    second = t.rfprof("machine", "--json", timeout=30)
+    assert second.status == 0, str(second)
+    roofs, again = json.loads(first.stdout)["roofs"], json.loads(second.stdout)["roofs"]
+    assert roofs == again, "other roofs from the cache"
+
+    def best(**wanted):
+        values = [roof["best"] for roof in roofs if all(roof[key] == value for key, value in wanted.items())]
+        assert values, f"no roof {wanted} in {roofs}"
+        return max(values)
+
+    assert best(kind="compute", precision="double", threads=1) > best(kind="compute", precision="double",
+                                                                      isa="scalar", threads=1)
+    assert best(kind="bandwidth", level="L1", threads=1) > best(kind="bandwidth", level="DRAM", threads=1)
+    assert 0.1 < best(kind="compute", precision="double", isa="scalar", threads=1) < 50
+
+
+@case("e2e/report")
+def demo_table(t):
+    """The demo's parts are all there, with their characters."""
+    program = os.path.join(t.build_directory, "tests", "demo", "demo")
+    path = os.path.join(t.directory, "demo.json")
+    result = t.rfprof("--no-save", "--json", path, program, timeout=300)
+    native = t.run([program])
+    assert result.status == 0 and result.stdout == native.stdout, f"{native}\n{result}"
+    report = json.loads(text(path))
+    table = result.stderr.decode()
+    for name in ["stream_triad", "stencil_5_points", "chase_pointers", "reciprocal_roots", "hash_bytes", "heat_step"]:
+        assert name in table, f"no {name} in the table\n{table}"
+        row = functions(report, name, "demo")[0]
+        assert ROW_KEYS <= set(row), f"keys missing: {ROW_KEYS - set(row)}"
+        assert row["time_s"] > 0 and row["distance"] > 0, f"{name} has no time or place: {row}"
+    triad = functions(report, "stream_triad")[0]
+    elements = 80 * (4 << 20)
+    assert triad["flop"] == 2 * elements, triad["flop"]
+    assert triad["store_bytes"] == 8 * elements, triad["store_bytes"]
+    assert triad["bound"] == "memory", triad["bound"]
+    assert abs(triad["intensity"] - 1 / 12) < 0.001, triad["intensity"]
+    assert functions(report, "hash_bytes")[0]["flop"] == 0
+    assert functions(report, "reciprocal_roots")[0]["flop"] == 2 * 1024 * 160000
+    share = sum(row["share"] for row in report["functions"])
+    assert 0.95 < share < 1.01 or 95 < share < 101, f"the shares' sum is {share}"
+    distances = [row["headroom_s"] for row in report["functions"] if row["headroom_s"] is not None]
+    assert distances == sorted(distances, reverse=True), "not ranked by headroom"
+
+
+@case("e2e/report")
+def time_is_where_it_is_spent(t):
+    """One function runs three times as long as another of the same code."""
+    report = t.profile([t.program("three_to_one.c")]).json
+    long, short = (functions(report, name)[0]["time_s"] for name in ["three_times", "one_time"])
+    assert 2.4 < long / short < 3.6, f"{long} s and {short} s"
+    time = sum(row["time_s"] or 0 for row in report["functions"])
+    assert (long + short) / time > 0.95, f"{long + short} s of {time} s"
+
+
+@case("e2e/report")
+def both_samplers_agree(t):
+    program = t.program("three_to_one.c")
+    for sampler in ["perf", "timer"]:
+        result = t.rfprof("--sampler", sampler, "-q", "--no-save", "--json", os.path.join(t.directory, "s.json"), program)
+        if sampler == "perf" and result.status == 2 and b"perf_event" in result.stderr:
+            continue
+        assert result.status == 0, str(result)
+        report = json.loads(text(os.path.join(t.directory, "s.json")))
+        long, short = (functions(report, name)[0]["time_s"] for name in ["three_times", "one_time"])
+        assert 2.4 < long / short < 3.6, f"{sampler}: {long} s and {short} s"
+
+
+@case("e2e/report")
+def saved_profile_redraws_the_same(t):
+    """`rfprof report` needs neither program nor binaries and writes what the run wrote."""
+    table, again = os.path.join(t.directory, "table"), os.path.join(t.directory, "again")
+    program = os.path.join(t.directory, "daxpy")
+    shutil.copy(t.target("daxpy"), program)
+    result = t.rfprof("-o", table, "--json", table + ".json", "--svg", table + ".svg", program)
+    assert result.status == 0, str(result)
+    saved = os.path.join(t.work, "rfprof-daxpy.rfp")
+    assert os.path.exists(saved), f"not saved as rfprof-daxpy.rfp: {os.listdir(t.work)}\n{result}"
+    assert b"rfprof report rfprof-daxpy.rfp" in result.stderr, f"the next step is not named\n{result}"
+    os.unlink(program)
+    report = t.rfprof("report", saved, "-o", again, "--json", again + ".json", "--svg", again + ".svg")
+    assert report.status == 0, str(report)
+    for suffix in ["", ".svg"]:
+        assert text(table + suffix) == text(again + suffix), f"another {suffix or 'table'}"
+    assert json.loads(text(table + ".json")) == json.loads(text(again + ".json")), "another JSON"
+
+
+@case("e2e/report")
+def svg_is_a_roofline(t):
+    path = os.path.join(t.directory, "roofline.svg")
+    result = t.rfprof("-q", "--no-save", "--svg", path, t.program("three_to_one.c"))
+    assert result.status == 0, str(result)
+    root = xml.etree.ElementTree.parse(path).getroot()
+    assert root.tag == SVG + "svg", root.tag
+    words = " ".join("".join(element.itertext()) for element in root.iter(SVG + "text"))
+    for word in ["three_times", "one_time", "GFLOP/s", "DRAM"]:
+        assert word.lower() in words.lower(), f"no {word} in: {words}"
+    assert list(root.iter(SVG + "circle")), "no point"
+    numbers = re.findall(r'[= "](?:nan|-?inf)\b', text(path))
+    assert not numbers, numbers
+
+
+@case("e2e/report")
+def where_the_table_goes(t):
+    """Standard error, or a file, or standard output, or the log; quiet says nothing."""
+    program = ["/bin/echo", "ran"]
+    plain = t.rfprof("--no-save", *program)
+    assert plain.status == 0 and plain.stdout == b"ran\n", str(plain)
+    assert b"rfprof: " in plain.stderr and b"headroom" in plain.stderr, str(plain)
+    to_stdout = t.rfprof("--no-save", "--stdout", *program)
+    assert to_stdout.stdout.startswith(b"ran\n") and b"headroom" in to_stdout.stdout, str(to_stdout)
+    assert b"headroom" not in to_stdout.stderr, str(to_stdout)
+    path = os.path.join(t.directory, "table")
+    to_file = t.rfprof("--no-save", "-o", path, *program)
+    assert to_file.stdout == b"ran\n" and b"headroom" not in to_file.stderr, str(to_file)
+    assert "headroom" in text(path), text(path)
+    log = os.path.join(t.directory, "log")
+    to_log = t.rfprof("--no-save", "--log", log, *program)
+    assert to_log.stdout == b"ran\n" and to_log.stderr == b"", str(to_log)
+    assert "rfprof: " in text(log), text(log)
+    quiet = t.rfprof("-q", "--no-save", *program)
+    assert quiet.stdout == b"ran\n" and quiet.stderr == b"", str(quiet)
+    assert os.listdir(t.work) == [], f"--no-save left {os.listdir(t.work)}"
+
+
+def table_names(output):
+    """Function names of the demo in the order of the table's rows."""
+    return re.findall(r"\b(stream_triad|chase_pointers|hash_bytes|heat_step|stencil_5_points|reciprocal_roots)\b", output)
+
+
+@case("e2e/report")
+def sorts_and_cuts(t):
+    saved = os.path.join(t.directory, "demo.rfp")
+    program = os.path.join(t.build_directory, "tests", "demo", "demo")
+    result = t.rfprof("-q", "--save", saved, program, timeout=300)
+    assert result.status == 0, str(result)
+    path = os.path.join(t.directory, "rows.json")
+
+    def redraw(*options):
+        result = t.rfprof("report", saved, "--json", path, *options)
+        assert result.status == 0, str(result)
+        return table_names(result.stdout.decode()), json.loads(text(path))["functions"]
+
+    by_name, rows = redraw("--sort", "name", "--top", "1000")
+    assert len(by_name) == 6 and by_name == sorted(by_name), by_name
+    by_time, rows = redraw("--sort", "time")
+    times = {row["name"]: row["time_s"] for row in rows}
+    assert by_time == sorted(by_time, key=lambda name: -times[name]), f"{by_time}: {times}"
+    by_flop, rows = redraw("--sort", "flops")
+    assert by_flop[-1] in ("hash_bytes", "chase_pointers"), by_flop
+    one, rows = redraw("--sort", "time", "--top", "1")
+    assert len(one) <= 1 and len(rows) > 1, f"{one}, {len(rows)} rows in the JSON"
+
+
+@case("e2e/report")
+def once_says_so(t):
+    """--once: one run, whose times include the counting; the program runs a single time."""
+    marker = os.path.join(t.work, "runs")
+    command = ["/bin/sh", "-c", f"echo run >> {marker}"]
+    result = t.rfprof("--once", "--no-save", *command)
+    assert result.status == 0 and text(marker) == "run\n", f"{text(marker)!r}\n{result}"
+    assert b"counting" in result.stderr or b"counted run" in result.stderr, f"does not say it\n{result}"
+    os.unlink(marker)
+    result = t.rfprof("--no-save", *command)
+    assert result.status == 0 and text(marker) == "run\nrun\n", f"{text(marker)!r}\n{result}"
+    assert b"run 1/2" in result.stderr and b"run 2/2" in result.stderr, f"does not say that it runs twice\n{result}"
+
+
+@case("e2e/report")
+def says_when_outputs_differ(t):
+    """Runs that did not do the same are not silently merged."""
+    result = t.rfprof("--no-save", "/bin/sh", "-c", "echo $$; date +%N")
+    assert result.status == 0 and b"differ" in result.stderr, str(result)
+
+
+@case("e2e/report")
+def help_names_everything(t):
+    result = t.rfprof("--help")
+    assert result.status == 0 and result.stderr == b"", str(result)
+    for word in ["--once", "--quiet", "--no-save", "--top", "--sort", "--svg", "--json", "--output", "--stdout", "--log",
+                 "--sampler", "--save", "report", "machine"]:
+        assert word in result.stdout.decode(), f"no {word}\n{result}"

@@ -1,0 +1,103 @@
+/* Profile files from elsewhere, and what a report makes of their rows.
+ *
+ * An input that starts like an SQLite file is loaded as it is.  Any other input is spread over the
+ * rows of a small profile (code, counts, times, names), saved, loaded and reported: the values get
+ * past SQLite's own checks, which bytes flipped in a file seldom do. */
+#include "report/report.h"
+#include "tests/unit/report_sample.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct input { const uint8_t *data; size_t size, at; };
+
+static uint64_t take(struct input *input, int bytes)
+{
+	uint64_t value = 0;
+	for (int i = 0; i < bytes; i++)
+		value = value << 8 | (input->size ? input->data[input->at++ % input->size] : 0);
+	return value;
+}
+
+static char *take_text(struct input *input)
+{
+	char *text = calloc(1, 40);
+	for (int i = 0; text && i < 39; i++)
+		text[i] = (char)take(input, 1);
+	return text;
+}
+
+static void spread(struct profile *profile, struct input *input)
+{
+	for (size_t i = 0; i < profile->n_blocks; i++) {
+		profile->blocks[i].start = take(input, 8);
+		for (uint32_t k = 0; k < profile->blocks[i].size; k++)
+			profile->blocks[i].bytes[k] = (uint8_t)take(input, 1);
+	}
+	for (size_t i = 0; i < profile->n_functions; i++) {
+		struct profile_function *function = &profile->functions[i];
+		uint64_t a = take(input, 8), b = take(input, 8);
+		function->start = a < b ? a : b;
+		function->end = a < b ? b : a;
+		free(function->name);
+		function->name = take_text(input);
+	}
+	for (size_t i = 0; i < profile->n_counts; i++)
+		profile->counts[i].n = (int64_t)(take(input, 8) >> 1);
+	for (size_t i = 0; i < profile->n_units; i++)
+		profile->units[i].n = take(input, 8);
+	for (size_t i = 0; i < profile->n_samples; i += 100) {
+		profile->samples[i].time_ns = take(input, 8);
+		profile->samples[i].weight_ns = take(input, 8);
+	}
+	for (size_t i = 0; i < profile->n_roofs; i++) {
+		profile->roofs[i].best = (double)take(input, 8) / (double)(take(input, 4) + 1);
+		profile->roofs[i].threads = (int)take(input, 4);
+	}
+}
+
+static void report(const struct profile *profile)
+{
+	struct report_options options = {.svg_path = "/dev/null", .json_path = "/dev/null"};
+	FILE *stream = fopen("/dev/null", "w");
+	if (stream) {
+		rf_error_destroy(report_write(profile, &options, stream));
+		fclose(stream);
+	}
+}
+
+static void load_and_report(const char *path)
+{
+	struct profile *profile = NULL;
+	struct rf_error *error = profile_load(path, &profile);
+	if (!error)
+		report(profile);
+	profile_destroy(profile);
+	rf_error_destroy(error);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[] = "/tmp/rfprof-fuzz-XXXXXX";
+	int fd = mkstemp(path);
+	if (fd < 0)
+		return 0;
+	if (size >= 6 && memcmp(data, "SQLite", 6) == 0) {
+		if (write(fd, data, size) == (ssize_t)size)
+			load_and_report(path);
+	} else {
+		struct input input = {data, size, 0};
+		struct profile *profile = report_sample();
+		spread(profile, &input);
+		report(profile);
+		rf_error_destroy(profile_save(profile, path));
+		load_and_report(path);
+		profile_destroy(profile);
+	}
+	close(fd);
+	unlink(path);
+	return 0;
+}

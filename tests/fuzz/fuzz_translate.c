@@ -1,0 +1,225 @@
+/* Fuzz target: the translator on arbitrary bytes as program code.  The first byte chooses where the
+ * code lies and how large batches are, the others are code.  Whatever they hold: nothing is written
+ * outside of what a request appends but the links' own fields, every emitted byte decodes or is data,
+ * the cache's books agree with each other, and asking again gives the same answer.  Built with
+ * -fsanitize=fuzzer, or as a plain program with replay.c over a folder of inputs. */
+#include "tracer/translate.h"
+
+#include <Zydis/Zydis.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA_SIZE (4u << 20)
+#define MAX_CODE 512
+#define MAX_REQUESTS 40
+#define FILL 0xa5 /* unused arena */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct program {
+	uint64_t base;
+	const uint8_t *code;
+	size_t size;
+};
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static size_t read_code(void *context, uint64_t pc, uint8_t *buffer, size_t size, const char **why)
+{
+	const struct program *program = context;
+	if (pc - program->base >= program->size) {
+		*why = "no code there";
+		return 0;
+	}
+	size_t n = program->size - (pc - program->base);
+	n = n < size ? n : size;
+	memcpy(buffer, program->code + (pc - program->base), n);
+	return n;
+}
+
+static void locate_code(void *context, uint64_t pc, uint32_t *module, uint64_t *offset)
+{
+	const struct program *program = context;
+	*module = 1;
+	*offset = pc - program->base;
+}
+
+/* ---- what must hold ---- */
+
+static bool is_link(const struct code_cache *cache, uint32_t offset)
+{
+	for (size_t i = 0; i < cache->n_links; i++)
+		if (offset - cache->links[i].site < (cache->links[i].is_stub ? 8 : 4))
+			return true;
+	return false;
+}
+
+/* Only links may have changed below `used`, and nothing beyond the new end. */
+static void check_writes(const struct code_cache *cache, const uint8_t *before, size_t used)
+{
+	const struct arena *arena = &cache->arenas[0];
+	require(arena->used >= used && arena->used <= arena->size);
+	for (size_t i = 0; i < used; i++)
+		require(before[i] == arena->host[i] || is_link(cache, (uint32_t)i));
+	for (size_t i = arena->used; i < arena->used + 4096 && i < arena->size; i++)
+		require(arena->host[i] == FILL);
+}
+
+static void check_pieces(const struct code_cache *cache)
+{
+	const struct arena *arena = &cache->arenas[0];
+	for (size_t i = 0; i < arena->n_pieces; i++) {
+		const struct piece *piece = &arena->pieces[i];
+		require(piece->cache <= arena->used && piece->kind <= PIECE_DATA);
+		require(!i || piece->cache >= piece[-1].cache);
+		require(piece->block == NO_BLOCK || piece->block < cache->n_blocks);
+		if (piece->block != NO_BLOCK && piece->kind == PIECE_CLEAN)
+			require(piece->orig < cache->blocks[piece->block].size);
+	}
+}
+
+static void check_blocks(struct code_cache *cache, const struct program *program)
+{
+	const struct arena *arena = &cache->arenas[0];
+	for (size_t i = 0; i < cache->n_blocks; i++) {
+		const struct code_block *block = &cache->blocks[i];
+		require(block->pc - program->base < program->size);
+		require(block->size >= 1 && block->pc - program->base + block->size <= program->size);
+		require(!memcmp(block->bytes, program->code + (block->pc - program->base), block->size));
+		require(block->n_insns >= 1 && block->n_insns <= block->size);
+		require(block->body < arena->used && block->counter < cache->n_counters);
+		require(block->counted_at > block->body && block->counted_at <= arena->used);
+		require(block->stale || code_cache_block(cache, block->pc) == block);
+		const struct piece *piece = code_cache_piece(cache, arena->base + block->body);
+		require(piece && piece->block == i && piece->orig == 0);
+	}
+	for (size_t i = 0; i < cache->n_units; i++)
+		require(cache->units[i].counter < cache->n_counters);
+}
+
+/* From each piece on there are whole instructions up to the next piece, as far as it can be told. */
+static void check_code(const struct code_cache *cache)
+{
+	const struct arena *arena = &cache->arenas[0];
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction insn;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (size_t i = 0; i < arena->n_pieces; i++) {
+		const struct piece *piece = &arena->pieces[i];
+		const size_t end = i + 1 < arena->n_pieces ? piece[1].cache : piece->cache;
+		for (size_t at = piece->cache; at < end && piece->kind != PIECE_DATA; at += insn.length) {
+			require(ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, arena->host + at,
+									   arena->used - at, &insn)));
+			if (insn.mnemonic == ZYDIS_MNEMONIC_JMP && insn.opcode == 0xff &&
+			    insn.raw.modrm.rm == 5 && insn.raw.modrm.mod == 0)
+				break; /* a far jump: its address follows */
+		}
+	}
+}
+
+/* Every direct link ends in a piece: a block, a stub or a jump to one. */
+static void check_links(const struct code_cache *cache)
+{
+	const struct arena *arena = &cache->arenas[0];
+	for (size_t i = 0; i < cache->n_links; i++) {
+		const struct link *link = &cache->links[i];
+		int32_t rel;
+		require(link->site + 4 <= arena->used);
+		if (link->is_stub)
+			continue;
+		memcpy(&rel, arena->host + link->site, sizeof(rel));
+		const uint64_t to = link->site + 4 + (uint64_t)(int64_t)rel;
+		const struct piece *piece = code_cache_piece(cache, arena->base + to);
+		require(to < arena->used && piece);
+	}
+}
+
+/* ---- requests ---- */
+
+struct fuzzed {
+	struct program program;
+	struct translator translator;
+	uint8_t *before;
+};
+
+static void request(struct fuzzed *fuzzed, unsigned kind, uint64_t pc)
+{
+	struct translator *translator = &fuzzed->translator;
+	struct code_cache *cache = &translator->cache;
+	const size_t used = cache->arenas[0].used;
+	const char *why = NULL;
+	uint64_t answer, again, wanted;
+	memcpy(fuzzed->before, cache->arenas[0].host, used);
+	if (kind == 0) {
+		answer = translate_body(translator, pc, &why);
+		again = translate_body(translator, pc, &why);
+	} else if (kind == 1) {
+		answer = translate_entry(translator, pc, &why);
+		again = translate_entry(translator, pc, &why);
+	} else if (kind == 2 && cache->n_stubs) {
+		const uint64_t stub = pc % cache->n_stubs;
+		answer = translate_stub(translator, stub, &wanted, &why);
+		again = translate_stub(translator, stub, &wanted, &why);
+		require(wanted == cache->stubs[stub]);
+	} else {
+		answer = again = translate_invalidate(translator, pc, pc + 3);
+		require(!translate_invalidate(translator, pc, pc + 3));
+		why = "";
+	}
+	require(answer == again && (answer || why));
+	check_writes(cache, fuzzed->before, used);
+}
+
+static void fuzz(struct fuzzed *fuzzed, const uint8_t *data, size_t size)
+{
+	struct code_cache *cache = &fuzzed->translator.cache;
+	for (size_t i = 0; i < size && i < MAX_REQUESTS; i++) {
+		if (cache->arenas[0].used > ARENA_SIZE / 16)
+			break;
+		request(fuzzed, i < 4 ? 0 : data[i] & 3, fuzzed->program.base + (i < 4 ? i : i * 7 % size));
+	}
+	check_pieces(cache);
+	check_blocks(cache, &fuzzed->program);
+	check_code(cache);
+	check_links(cache);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint64_t bases[] = {0x400000, 0x210000000000, 0x7ffff0000000, 0x7fffff00};
+	static const uint64_t arenas[] = {0x10000000, 0x210040000000, 0x210040000000, 0x10000000};
+	static uint8_t *host, *before;
+	if (size < 2)
+		return 0;
+	if (!host) {
+		host = malloc(ARENA_SIZE);
+		before = malloc(ARENA_SIZE);
+		require(host && before);
+		memset(host, FILL, ARENA_SIZE);
+	}
+	const size_t n = size - 1 < MAX_CODE ? size - 1 : MAX_CODE;
+	uint8_t *code = malloc(n); /* of exactly this size: the sanitizer sees each byte read beyond */
+	require(code);
+	memcpy(code, data + 1, n);
+	struct fuzzed fuzzed = {
+		.program = {bases[data[0] & 3], code, n},
+		.before = before,
+		.translator = {
+			.batch_insns = 1u + (data[0] >> 3),
+			.quiet = data[0] & 4,
+			.cache = {.n_arenas = 1, .arenas = {{.base = arenas[data[0] & 3], .host = host,
+							     .size = ARENA_SIZE, .used = 64}}},
+		},
+	};
+	fuzzed.translator.source = (struct code_source){&fuzzed.program, read_code, locate_code};
+	fuzz(&fuzzed, data + 1, n);
+	memset(host, FILL, fuzzed.translator.cache.arenas[0].used);
+	free(fuzzed.translator.new_entries);
+	code_cache_deinit(&fuzzed.translator.cache);
+	free(code);
+	return 0;
+}

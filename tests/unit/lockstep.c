@@ -1,0 +1,610 @@
+/* The prediction of where translated code must leave the cache, and the comparison. */
+#include "lockstep.h"
+#include "lockstep_reference.h"
+
+#include "preload/protocol.h"
+
+#include <Zydis/Zydis.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIRECTION_FLAG 0x400u
+
+static uint64_t linked_pc[65536];	/* what the jump table's entries stand for */
+
+/* ---- failures ---- */
+
+static void __attribute__((format(printf, 2, 3))) say(struct lockstep *lockstep, const char *format, ...)
+{
+	const size_t used = strlen(lockstep->failure);
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(lockstep->failure + used, sizeof(lockstep->failure) - used, format, arguments);
+	va_end(arguments);
+}
+
+static void say_insn(struct lockstep *lockstep, const uint8_t *bytes, uint64_t address, size_t size)
+{
+	ZydisDisassembledInstruction insn;
+	if (!ZYAN_SUCCESS(ZydisDisassembleATT(ZYDIS_MACHINE_MODE_LONG_64, address, bytes, size, &insn)))
+		return;
+	say(lockstep, "  %#" PRIx64 ": %s  [", address, insn.text);
+	for (int i = 0; i < insn.info.length; i++)
+		say(lockstep, "%s%02x", i ? " " : "", bytes[i]);
+	say(lockstep, "]\n");
+}
+
+/* The last instructions of the reference up to `at`. */
+static bool fail(struct lockstep *lockstep, size_t at, const char *what)
+{
+	say(lockstep, "%s; layout %d, image at %#" PRIx64 ", after %zu instructions:\n", what,
+	    (int)lockstep->layout, lockstep->image.start, at);
+	for (size_t i = at < 12 ? 0 : at - 12; i <= at && i <= reference.n; i++) {
+		const uint64_t pc = reference.steps[i].regs.rip;
+		size_t size = lockstep_code_at(lockstep, pc);
+		if (size)
+			say_insn(lockstep, (const uint8_t *)pc, pc, size);
+	}
+	return false;
+}
+
+/* ---- the prediction ---- */
+
+struct prediction {
+	enum lockstep_exit exit;
+	bool beyond;		/* not known: the reference ends first */
+	size_t at;		/* state of the program there */
+	uint32_t block;		/* the last one */
+	uint32_t visits[MAX_STEPS + 1];	/* blocks entered */
+	size_t n_visits;
+};
+
+static bool is_indirect(const struct step *step)
+{
+	return step->kind == STEP_INDIRECT || step->kind == STEP_CALL_INDIRECT || step->kind == STEP_RETURN;
+}
+
+/* Control arrives at step `at`; returns whether there is a block. */
+static bool arrive(struct lockstep *lockstep, struct prediction *prediction, size_t at)
+{
+	struct code_cache *cache = &lockstep->translator.cache;
+	struct code_block *block = code_cache_block(cache, reference.steps[at].regs.rip);
+	prediction->at = at;
+	prediction->exit = EXIT_MISS;
+	if (!block)
+		return false;
+	prediction->block = (uint32_t)(block - cache->blocks);
+	prediction->visits[prediction->n_visits++] = prediction->block;
+	return true;
+}
+
+/* After an indirect transfer: the exit through the jump table, or EXITS for none. */
+static enum lockstep_exit table_exit(uint64_t pc)
+{
+	const uint64_t linked = linked_pc[pc & 0xffff];
+	return !linked ? EXIT_INDIRECT : linked != pc ? EXIT_COLLIDE : EXITS;
+}
+
+static bool is_writable(const struct lockstep *lockstep, uint64_t address)
+{
+	for (size_t i = 0; i < lockstep->n_writable; i++)
+		if (in_range(&lockstep->writable[i], address) &&
+		    in_range(&lockstep->writable[i], address + 7))
+			return true;
+	return false;
+}
+
+/* Translated returns write to the place that they pop, so a stack that cannot be written is left
+ * out; so are, without link_indirect, returns that no exit follows (put_back_popped). */
+static bool can_return(const struct lockstep *lockstep, const struct lockstep_options *options, size_t at)
+{
+	return is_writable(lockstep, reference.steps[at].regs.rsp) &&
+	       (options->link_indirect || table_exit(reference.steps[at + 1].regs.rip) == EXIT_INDIRECT);
+}
+
+/* Follows the reference from step `at`, at the beginning of a block, to where translated code must
+ * leave the cache. */
+static void predict(struct lockstep *lockstep, const struct lockstep_options *options, size_t at,
+		    struct prediction *prediction)
+{
+	prediction->beyond = false;
+	prediction->n_visits = 0;
+	if (!arrive(lockstep, prediction, at))
+		return;
+	for (;; at++) {
+		const struct step *step = &reference.steps[at], *next = step + 1;
+		const struct code_block *block = &lockstep->translator.cache.blocks[prediction->block];
+		prediction->at = at;
+		prediction->exit = at == reference.n ? EXIT_FAULT : EXIT_SYSCALL;
+		prediction->beyond = at == reference.n && !reference.fault;
+		if (at == reference.n || step->kind == STEP_SYSCALL)
+			return;
+		if (step->regs.rip + step->length != block->pc + block->size ||
+		    (step->repeats && next->regs.rip == step->regs.rip))
+			continue;
+		prediction->at = at + 1;
+		if (is_indirect(step)) {
+			prediction->exit = table_exit(next->regs.rip);
+			prediction->beyond = step->kind == STEP_RETURN && !can_return(lockstep, options, at);
+			if (prediction->exit != EXITS || prediction->beyond)
+				return;
+		}
+		if (!arrive(lockstep, prediction, at + 1))
+			return;
+	}
+}
+
+/* ---- the translated run ---- */
+
+struct run {
+	struct lockstep *lockstep;
+	const struct lockstep_options *options;
+	struct prediction prediction;
+	struct user_regs_struct raw;	/* where the child stopped */
+	struct user_regs_struct regs;	/* the program's registers there */
+	uint64_t *expected;		/* counters of blocks */
+	size_t n_expected;
+	size_t at;			/* compared up to here */
+	bool ended_in_fault;
+	bool abandoned;			/* nothing can be compared at the end */
+};
+
+static unsigned long long *register_number(struct user_regs_struct *regs, unsigned number)
+{
+	unsigned long long *const by_number[16] = {
+		&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx, &regs->rsp, &regs->rbp,
+		&regs->rsi, &regs->rdi, &regs->r8,  &regs->r9,	&regs->r10, &regs->r11,
+		&regs->r12, &regs->r13, &regs->r14, &regs->r15};
+	return by_number[number & 15];
+}
+
+/* Which of the gate's entries was reached; EXITS: none. */
+static enum lockstep_exit gate_exit(const struct lockstep *lockstep, uint64_t rip)
+{
+	switch (rip - 1 - (uint64_t)lockstep->traps) {
+	case TRAP_MISS:
+		return EXIT_MISS;
+	case TRAP_INDIRECT:
+		return EXIT_INDIRECT;
+	case TRAP_COLLIDE:
+		return EXIT_COLLIDE;
+	case TRAP_SYSCALL:
+		return EXIT_SYSCALL;
+	default:
+		return EXITS;
+	}
+}
+
+/* The program's registers behind a stop in one of the gate's entries (preload/gate.S). */
+static bool regs_at_gate(struct run *run, enum lockstep_exit exit)
+{
+	const struct lockstep *lockstep = run->lockstep;
+	struct user_regs_struct *regs = &run->regs;
+	*regs = run->raw;
+	if (exit != EXIT_SYSCALL)
+		regs->rax = *lockstep_slot_word(lockstep, G_SPILL_RAX);
+	switch (exit) {
+	case EXIT_MISS:
+		if (run->raw.rax >= lockstep->translator.cache.n_stubs)
+			return false;
+		regs->rip = lockstep->translator.cache.stubs[run->raw.rax];
+		return true;
+	case EXIT_INDIRECT:
+	case EXIT_COLLIDE:
+		regs->rcx = *lockstep_slot_word(lockstep, G_SPILL_RCX);
+		regs->rip = run->raw.rcx - (exit == EXIT_COLLIDE ? run->raw.rax : 0);
+		return true;
+	default: /* rcx holds the way back and is lost in a system call anyway */
+		regs->rcx = reference.steps[run->prediction.at].regs.rcx;
+		regs->rip = reference.steps[run->prediction.at].regs.rip;
+		return code_cache_arena_at(&lockstep->translator.cache, run->raw.rcx) != NULL;
+	}
+}
+
+/* The same for a fault, by the piece that it happened in. */
+static bool regs_at_fault(struct run *run)
+{
+	struct lockstep *lockstep = run->lockstep;
+	const struct code_cache *cache = &lockstep->translator.cache;
+	const struct piece *piece = code_cache_piece(cache, run->raw.rip);
+	struct user_regs_struct *regs = &run->regs;
+	*regs = run->raw;
+	if (!piece || piece->block != run->prediction.block)
+		return false;
+	const struct code_block *block = &cache->blocks[piece->block];
+	regs->rip = block->pc + piece->orig;
+	unsigned long long *borrowed = register_number(regs, piece->reg);
+	switch ((enum piece_kind)piece->kind) {
+	case PIECE_CLEAN:
+	case PIECE_REP:
+	case PIECE_UNITS:
+		break;
+	case PIECE_RESTART:
+		regs->rcx = *lockstep_slot_word(lockstep, G_SPILL_RCX);
+		regs->rax = *lockstep_slot_word(lockstep, G_SPILL_RAX);
+		break;
+	case PIECE_FAR:
+		*borrowed = *lockstep_slot_word(lockstep, G_SPILL_FAR);
+		break;
+	case PIECE_LOOP:
+		*lockstep_slot_word(lockstep, SLOT_COUNTERS + 8ul * block->counter) = *borrowed;
+		*borrowed = *lockstep_slot_word(lockstep, G_SPILL_LOOP);
+		lockstep->tally.loops++;
+		break;
+	default:
+		return false;
+	}
+	if (run->raw.rip < arena_address(&cache->arenas[0], block->counted_at))
+		run->expected[block->counter]--;
+	return true;
+}
+
+static bool compare_regs(struct run *run, uint64_t flags)
+{
+	struct lockstep *lockstep = run->lockstep;
+	struct user_regs_struct native = reference.steps[run->at].regs;
+	static const char *const names[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+					    "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
+	bool same = true;
+	for (unsigned i = 0; i < 16; i++) {
+		uint64_t truth = *register_number(&native, i), seen = *register_number(&run->regs, i);
+		if (truth != seen)
+			say(lockstep, "%s is %#" PRIx64 ", not %#" PRIx64 "; ", names[i], seen, truth);
+		same &= truth == seen;
+	}
+	if (native.rip != run->regs.rip)
+		say(lockstep, "rip is %#llx, not %#llx; ", run->regs.rip, native.rip);
+	if ((native.eflags ^ run->regs.eflags) & flags)
+		say(lockstep, "flags are %#llx, not %#llx; ", run->regs.eflags, native.eflags);
+	return same && native.rip == run->regs.rip && native.fs_base == run->regs.fs_base &&
+	       run->regs.gs_base == (uint64_t)lockstep->slot &&
+	       !((native.eflags ^ run->regs.eflags) & flags);
+}
+
+static bool is_ours(const struct lockstep *lockstep, uint64_t value)
+{
+	return code_cache_arena_at(&lockstep->translator.cache, value) ||
+	       value - (uint64_t)lockstep->traps < 4096;
+}
+
+/* A return puts a cache address into the place that it pops in the same moment.  No program reads
+ * there again; random code cut out of leaf functions may, so the word is put back. */
+static bool put_back_popped(struct run *run)
+{
+	const struct step *step = &reference.steps[run->at - 1];
+	uint64_t *popped = (uint64_t *)step->regs.rsp;
+	if (step->kind != STEP_RETURN || !is_writable(run->lockstep, step->regs.rsp))
+		return true;
+	if (!is_ours(run->lockstep, *popped) && *popped != reference.steps[run->at].regs.rip)
+		return false;
+	*popped = reference.steps[run->at].regs.rip;
+	return true;
+}
+
+/* After a call the program's own return address is on its stack. */
+static bool has_return_address(const struct run *run)
+{
+	const struct step *step = &reference.steps[run->at - 1];
+	if (step->kind != STEP_CALL && step->kind != STEP_CALL_INDIRECT)
+		return true;
+	return *(uint64_t *)run->regs.rsp == step->regs.rip + step->length;
+}
+
+/* A transfer to an address with bits that no address has faults before it is done; translated code
+ * asks for the block there first. */
+static bool is_beyond_canonical(const struct run *run)
+{
+	const int64_t target = (int64_t)run->raw.rcx;
+	return is_indirect(&reference.steps[run->at]) && target >> 47 != 0 && target >> 47 != -1;
+}
+
+/* Runs translated code from the child's registers to the predicted exit and compares there. */
+static bool run_to_exit(struct run *run)
+{
+	struct lockstep *lockstep = run->lockstep;
+	const enum lockstep_exit predicted = run->prediction.exit;
+	for (size_t i = 0; i < run->prediction.n_visits; i++)
+		run->expected[lockstep->translator.cache.blocks[run->prediction.visits[i]].counter]++;
+	run->at = run->prediction.at;
+	int number = lockstep_resume(lockstep);
+	if (!number || !lockstep_get_regs(lockstep, &run->raw))
+		return fail(lockstep, run->at, "translated code does not come back");
+	enum lockstep_exit exit = number == SIGTRAP ? gate_exit(lockstep, run->raw.rip) : EXITS;
+	if (exit == EXITS)
+		exit = EXIT_FAULT;
+	if (predicted == EXIT_FAULT && exit == EXIT_INDIRECT && is_beyond_canonical(run)) {
+		run->abandoned = true;
+		return true;
+	}
+	if (exit != predicted || (exit == EXIT_FAULT && number != reference.fault)) {
+		say(lockstep, "exit %d by signal %d at %#llx, not %d by signal %d; ", exit, number,
+		    run->raw.rip, predicted, reference.fault);
+		return fail(lockstep, run->at, "left the cache elsewhere");
+	}
+	if (!(exit == EXIT_FAULT ? regs_at_fault(run) : regs_at_gate(run, exit))) {
+		say(lockstep, "stopped at %#llx; ", run->raw.rip);
+		return fail(lockstep, run->at, "the program's state cannot be told");
+	}
+	if (!compare_regs(run, DIRECTION_FLAG | flags_live_at(lockstep, run->regs.rip)))
+		return fail(lockstep, run->at, "registers differ");
+	if (exit != EXIT_FAULT && run->at && !has_return_address(run))
+		return fail(lockstep, run->at, "the return address on the stack is wrong");
+	if (exit == EXIT_INDIRECT && run->at && !put_back_popped(run))
+		return fail(lockstep, run->at, "what a return popped became something else");
+	lockstep->tally.exits[exit]++;
+	const size_t n = strlen(lockstep->path);
+	if (n + 1 < sizeof(lockstep->path))
+		lockstep->path[n] = "MICSF"[exit];
+	run->ended_in_fault = exit == EXIT_FAULT;
+	return true;
+}
+
+/* ---- what the server does ---- */
+
+static uint16_t linked_cells[65536];
+static size_t n_linked_cells;
+
+static void link_entry(struct lockstep *lockstep, uint64_t pc, uint64_t entry)
+{
+	if (!linked_pc[pc & 0xffff])
+		linked_cells[n_linked_cells++] = (uint16_t)pc;
+	linked_pc[pc & 0xffff] = pc;
+	*lockstep_slot_word(lockstep, SLOT_JUMPS + 8 * (pc & 0xffff)) = entry;
+}
+
+static void unlink_entries(struct lockstep *lockstep)
+{
+	while (n_linked_cells) {
+		const uint16_t cell = linked_cells[--n_linked_cells];
+		linked_pc[cell] = 0;
+		*lockstep_slot_word(lockstep, SLOT_JUMPS + 8ul * cell) =
+			(uint64_t)lockstep->traps + TRAP_INDIRECT;
+	}
+}
+
+static void link_new_entries(struct run *run)
+{
+	struct translator *translator = &run->lockstep->translator;
+	for (size_t i = 0; run->options->link_indirect && i < translator->n_new_entries; i++)
+		link_entry(run->lockstep, translator->new_entries[i].pc, translator->new_entries[i].entry);
+	translator->n_new_entries = 0;
+}
+
+/* Goes on through the checking entry, as the gate does when it finds one in its table. */
+static uint64_t answer_indirect(struct run *run, uint64_t pc, const char **why)
+{
+	struct lockstep *lockstep = run->lockstep;
+	uint64_t entry = translate_entry(&lockstep->translator, pc, why);
+	if (!entry)
+		return 0;
+	if (reference.steps[run->at - 1].kind != STEP_RETURN || run->options->link_indirect)
+		link_entry(lockstep, pc, entry);
+	run->regs.rcx = pc;
+	run->regs.rax = entry;
+	return entry;
+}
+
+/* Answers the exit just compared; returns false when the program would go on natively. */
+static bool answer(struct run *run)
+{
+	struct lockstep *lockstep = run->lockstep;
+	const uint64_t pc = run->regs.rip;
+	const char *why = NULL;
+	uint64_t go_on = 0, stub_pc;
+	switch (run->prediction.exit) {
+	case EXIT_MISS:
+		go_on = translate_stub(&lockstep->translator, run->raw.rax, &stub_pc, &why);
+		break;
+	case EXIT_INDIRECT:
+	case EXIT_COLLIDE:
+		go_on = answer_indirect(run, pc, &why);
+		break;
+	case EXIT_SYSCALL:
+		reference_pretend_syscall(&run->regs);
+		run->regs.rcx = 0xdead;
+		go_on = run->raw.rcx;
+		run->at++;
+		break;
+	default:
+		break;
+	}
+	run->regs.rip = go_on;
+	run->regs.orig_rax = (unsigned long long)-1;
+	link_new_entries(run);
+	return go_on && lockstep_set_regs(lockstep, &run->regs);
+}
+
+/* ---- the comparison at the end ---- */
+
+static bool is_popped(const struct run *run, uint64_t address)
+{
+	for (size_t i = 0; i < run->at; i++)
+		if (reference.steps[i].kind == STEP_RETURN && reference.steps[i].regs.rsp == address)
+			return address < run->regs.rsp;
+	return false;
+}
+
+static bool compare_memory(struct run *run)
+{
+	struct lockstep *lockstep = run->lockstep;
+	for (size_t i = 0; i < lockstep->n_writable; i++) {
+		const uint64_t start = lockstep->writable[i].start, size = lockstep->writable[i].end - start;
+		if (!memcmp(lockstep->native[i], lockstep->translated[i], size))
+			continue;
+		for (uint64_t at = 0; at < size; at += 8) {
+			uint64_t truth, seen;
+			memcpy(&truth, lockstep->native[i] + at, 8);
+			memcpy(&seen, lockstep->translated[i] + at, 8);
+			if (truth == seen || (is_popped(run, start + at) && is_ours(lockstep, seen)))
+				continue;
+			say(lockstep, "at %#" PRIx64 ": %#" PRIx64 ", not %#" PRIx64 "; ", start + at,
+			    seen, truth);
+			return fail(lockstep, run->at, "memory differs");
+		}
+	}
+	return true;
+}
+
+/* The x87's last instruction and operand (bytes 6 to 23) show where the copy lies; bytes 464 on
+ * and the header are the kernel's. */
+static bool compare_xstate(struct run *run, const uint8_t *native, const uint8_t *translated)
+{
+	for (size_t i = 0; i < run->lockstep->xstate_size; i++) {
+		if ((i >= 6 && i < 24) || (i >= 464 && i < 576) || native[i] == translated[i])
+			continue;
+		say(run->lockstep, "xsave area byte %zu is %#x, not %#x; ", i, translated[i], native[i]);
+		return fail(run->lockstep, run->at, "vector registers differ");
+	}
+	return true;
+}
+
+static bool compare_counters(struct run *run)
+{
+	struct lockstep *lockstep = run->lockstep;
+	const struct code_cache *cache = &lockstep->translator.cache;
+	for (size_t i = 0; i < cache->n_units; i++)
+		run->expected[cache->units[i].counter] = UINT64_MAX;
+	for (size_t i = 0; i < run->n_expected; i++) {
+		uint64_t seen = *lockstep_slot_word(lockstep, SLOT_COUNTERS + 8 * i);
+		if (seen == run->expected[i] || run->expected[i] == UINT64_MAX)
+			continue;
+		say(lockstep, "counter %zu is %" PRIu64 ", not %" PRIu64 "; ", i, seen, run->expected[i]);
+		return fail(lockstep, run->at, "blocks were not counted as often as they ran");
+	}
+	return true;
+}
+
+static uint64_t units_counted(const struct lockstep *lockstep, uint64_t pc)
+{
+	const struct code_cache *cache = &lockstep->translator.cache;
+	uint64_t n = 0;
+	for (size_t i = 0; i < cache->n_units; i++)
+		if (!pc || cache->units[i].module_offset == pc - lockstep->image.start)
+			n += *lockstep_slot_word(lockstep, SLOT_COUNTERS + 8ul * cache->units[i].counter);
+	return n;
+}
+
+/* All units, and those of each instruction that has some. */
+static bool compare_units(struct run *run)
+{
+	struct lockstep *lockstep = run->lockstep;
+	const size_t n = run->at + run->ended_in_fault;
+	uint64_t total = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct step *step = &reference.steps[i];
+		uint64_t truth = 0;
+		if (!step->has_units)
+			continue;
+		for (size_t j = 0; j < n; j++)
+			if (reference.steps[j].regs.rip == step->regs.rip)
+				truth += reference.steps[j].units;
+		uint64_t seen = units_counted(lockstep, step->regs.rip);
+		total += step->units;
+		lockstep->tally.unit_insns++;
+		if (seen == truth)
+			continue;
+		say(lockstep, "at %#llx %" PRIu64 " units, not %" PRIu64 "; ", step->regs.rip, seen, truth);
+		return fail(lockstep, run->at, "units differ");
+	}
+	return total == units_counted(lockstep, 0) ||
+	       fail(lockstep, run->at, "units of instructions that did not run");
+}
+
+static bool compare_end(struct run *run, const struct lockstep_state *start)
+{
+	static uint8_t native[LOCKSTEP_XSTATE_MAX], translated[LOCKSTEP_XSTATE_MAX];
+	struct lockstep *lockstep = run->lockstep;
+	if (!lockstep_get_xstate(lockstep, translated))
+		return fail(lockstep, run->at, "the child is gone");
+	reference_keep_memory(lockstep, lockstep->translated);
+	if (!compare_counters(run) || !compare_units(run))
+		return false;
+	if (!reference_replay(lockstep, start, run->at, native))
+		return fail(lockstep, run->at, "the reference does not repeat itself");
+	return compare_memory(run) && compare_xstate(run, native, translated);
+}
+
+/* ---- a run ---- */
+
+/* The counters of blocks translated since. */
+static bool make_expected(struct run *run)
+{
+	const size_t n = run->lockstep->translator.cache.n_counters;
+	uint64_t *expected = realloc(run->expected, (n + 1) * sizeof(*expected));
+	if (!expected)
+		return false;
+	run->expected = expected;
+	for (; run->n_expected < n; run->n_expected++)
+		run->expected[run->n_expected] = 0;
+	return true;
+}
+
+static void reset_cache(struct lockstep *lockstep)
+{
+	struct code_cache *cache = &lockstep->translator.cache;
+	const struct arena arena = cache->arenas[0];
+	memset(arena.host, 0, arena.used);
+	code_cache_deinit(cache);
+	cache->n_arenas = 1;
+	cache->arenas[0] =
+		(struct arena){.base = arena.base, .host = arena.host, .size = arena.size, .used = 64};
+}
+
+static bool run_translated(struct run *run, const struct lockstep_state *start)
+{
+	struct lockstep *lockstep = run->lockstep;
+	const char *why = NULL;
+	bool ok = true, compared = false;
+	run->regs = start->regs;
+	run->regs.rip = translate_body(&lockstep->translator, start->regs.rip, &why);
+	if (!run->regs.rip)
+		return true;
+	if (run->options->collide_with)
+		link_entry(lockstep, run->options->collide_with,
+			   translate_entry(&lockstep->translator, run->options->collide_with, &why));
+	link_new_entries(run);
+	reference_put_initial(lockstep, start);
+	lockstep_set_regs(lockstep, &run->regs);
+	for (bool go_on = true; ok && go_on && make_expected(run);) {
+		size_t before = run->at;
+		predict(lockstep, run->options, run->at, &run->prediction);
+		if (run->prediction.beyond)
+			break;
+		ok = run_to_exit(run);
+		compared |= ok && !run->abandoned;
+		lockstep->tally.blocks += ok ? run->prediction.n_visits : 0;
+		lockstep->tally.insns += run->at - before;
+		go_on = ok && !run->abandoned && answer(run);
+	}
+	lockstep->tally.runs += compared;
+	return ok && (!compared || run->abandoned || (make_expected(run) && compare_end(run, start)));
+}
+
+bool lockstep_run(struct lockstep *lockstep, const struct lockstep_state *start,
+		  const struct lockstep_options *options)
+{
+	struct translator *translator = &lockstep->translator;
+	struct run *run = calloc(1, sizeof(*run));
+	lockstep->failure[0] = '\0';
+	memset(lockstep->path, 0, sizeof(lockstep->path));
+	if (!run || (!lockstep->child && !lockstep_start_child(lockstep)))
+		return fail(lockstep, 0, "no child process");
+	run->lockstep = lockstep;
+	run->options = options;
+	translator->batch_insns = options->batch_insns;
+	translator->quiet = !options->busy;
+	unlink_entries(lockstep);
+	memset(lockstep->slot + SLOT_COUNTERS, 0, 8ul * translator->cache.n_counters);
+	if (translator->cache.n_blocks > 2000)
+		reset_cache(lockstep);
+	bool ok = reference_record(lockstep, start, options->max_steps < MAX_STEPS ? options->max_steps : MAX_STEPS) ||
+		  fail(lockstep, reference.n, "the child is stuck in the reference");
+	ok = ok && run_translated(run, start);
+	free(run->expected);
+	free(run);
+	return ok;
+}

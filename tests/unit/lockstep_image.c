@@ -1,0 +1,431 @@
+/* Code, data and random states for lockstep runs. */
+#include "lockstep.h"
+
+#include "preload/protocol.h"
+
+#include <Zydis/Zydis.h>
+#include <cpuid.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ARENA_SIZE (8u << 20)
+#define SLOT_ADDRESS 0x230000000000ull
+#define TRAPS_ADDRESS 0x231000000000ull
+#define PAGE 4096ull
+
+static const struct { uint64_t image, arena; } addresses[LAYOUTS] = {
+	[LAYOUT_NEAR] = {0x210000000000, 0x210040000000},
+	[LAYOUT_FAR] = {0x210000000000, 0x310000000000},
+	[LAYOUT_LOW] = {0x10000000, 0x40000000},
+	[LAYOUT_LOW_FAR] = {0x10000000, 0x310000000000},
+};
+
+/* splitmix64 */
+uint64_t lockstep_random(struct lockstep *lockstep)
+{
+	uint64_t z = lockstep->random += 0x9e3779b97f4a7c15;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+/* ---- mappings ---- */
+
+/* Shared with the child, readable and writable here. */
+static uint8_t *map_at(uint64_t address, size_t size)
+{
+	uint8_t *memory = mmap((void *)address, size, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static bool add_writable(struct lockstep *lockstep, uint64_t start, uint64_t end)
+{
+	size_t i = lockstep->n_writable, size = end - start;
+	if (i == sizeof(lockstep->writable) / sizeof(lockstep->writable[0]))
+		return false;
+	lockstep->writable[i] = (struct range){start, end};
+	lockstep->initial[i] = malloc(size);
+	lockstep->native[i] = malloc(size);
+	lockstep->translated[i] = malloc(size);
+	lockstep->n_writable++;
+	return lockstep->initial[i] && lockstep->native[i] && lockstep->translated[i];
+}
+
+static size_t read_code(void *context, uint64_t pc, uint8_t *buffer, size_t size, const char **why)
+{
+	size_t n = lockstep_code_at(context, pc);
+	if (!n) {
+		*why = "no code there";
+		return 0;
+	}
+	n = n < size ? n : size;
+	memcpy(buffer, (void *)pc, n);
+	return n;
+}
+
+static void locate_code(void *context, uint64_t pc, uint32_t *module, uint64_t *offset)
+{
+	const struct lockstep *lockstep = context;
+	*module = 7;
+	*offset = pc - lockstep->image.start;
+}
+
+/* Everything but the image: arena, slot with its gate entries, scratch area, stack. */
+static bool map_surroundings(struct lockstep *lockstep)
+{
+	const uint64_t arena = addresses[lockstep->layout].arena;
+	lockstep->arena = map_at(arena, ARENA_SIZE);
+	static uint8_t *slot; /* kept: its jump table is half a megabyte of pages */
+	if (!slot)
+		slot = map_at(SLOT_ADDRESS, SLOT_STRIDE);
+	lockstep->slot = slot;
+	lockstep->traps = map_at(TRAPS_ADDRESS, PAGE);
+	if (!lockstep->arena || !lockstep->slot || !lockstep->traps ||
+	    !map_at(SCRATCH_ADDRESS, SCRATCH_SIZE) || !map_at(STACK_ADDRESS, STACK_SIZE))
+		return false;
+	memset(lockstep->traps, 0xcc, PAGE);
+	static const struct { uint16_t entry, trap; } gate[] = {
+		{G_AT_MISS, TRAP_MISS}, {G_AT_INDIRECT, TRAP_INDIRECT},
+		{G_AT_COLLIDE, TRAP_COLLIDE}, {G_AT_SYSCALL, TRAP_SYSCALL},
+	};
+	for (size_t i = 0; i < sizeof(gate) / sizeof(gate[0]); i++)
+		*lockstep_slot_word(lockstep, gate[i].entry) = TRAPS_ADDRESS + gate[i].trap;
+	*lockstep_slot_word(lockstep, G_SELF) = SLOT_ADDRESS;
+	for (size_t i = 0; i < 65536; i++)
+		*lockstep_slot_word(lockstep, SLOT_JUMPS + 8 * i) = TRAPS_ADDRESS + TRAP_INDIRECT;
+	struct code_cache *cache = &lockstep->translator.cache;
+	cache->n_arenas = 1;
+	cache->arenas[0] = (struct arena){
+		.base = arena, .host = lockstep->arena, .size = ARENA_SIZE, .used = 64};
+	lockstep->translator.source =
+		(struct code_source){.context = lockstep, .read = read_code, .locate = locate_code};
+	return add_writable(lockstep, SCRATCH_ADDRESS, SCRATCH_ADDRESS + SCRATCH_SIZE) &&
+	       add_writable(lockstep, STACK_ADDRESS, STACK_ADDRESS + STACK_SIZE);
+}
+
+void lockstep_close(struct lockstep *lockstep)
+{
+	lockstep_stop_child(lockstep);
+	if (lockstep->image.start)
+		munmap((void *)lockstep->image.start, lockstep->image.end - lockstep->image.start);
+	if (lockstep->arena)
+		munmap(lockstep->arena, ARENA_SIZE);
+	if (lockstep->slot)
+		memset(lockstep->slot + SLOT_COUNTERS, 0, 8ul * lockstep->translator.cache.n_counters);
+	if (lockstep->traps)
+		munmap(lockstep->traps, PAGE);
+	munmap((void *)SCRATCH_ADDRESS, SCRATCH_SIZE);
+	munmap((void *)STACK_ADDRESS, STACK_SIZE);
+	for (size_t i = 0; i < lockstep->n_writable; i++) {
+		free(lockstep->initial[i]);
+		free(lockstep->native[i]);
+		free(lockstep->translated[i]);
+	}
+	code_cache_deinit(&lockstep->translator.cache);
+	free(lockstep->translator.new_entries);
+	*lockstep = (struct lockstep){0};
+}
+
+/* ---- images ---- */
+
+size_t lockstep_code_at(const struct lockstep *lockstep, uint64_t pc)
+{
+	for (size_t i = 0; i < lockstep->n_exec; i++)
+		if (in_range(&lockstep->exec[i], pc))
+			return lockstep->exec[i].end - pc;
+	return 0;
+}
+
+static bool open_image(struct lockstep *lockstep, size_t size, enum lockstep_layout layout,
+		       uint64_t seed)
+{
+	*lockstep = (struct lockstep){.layout = layout, .random = seed};
+	const uint64_t start = addresses[layout].image;
+	if (!map_surroundings(lockstep) || !map_at(start, size))
+		return false;
+	lockstep->image = (struct range){start, start + size};
+	return true;
+}
+
+/* Words that random code can make something of. */
+static uint64_t plausible_word(struct lockstep *lockstep)
+{
+	const uint64_t random = lockstep_random(lockstep), kind = random % 16;
+	if (kind < 7)
+		return SCRATCH_ADDRESS + SCRATCH_SIZE / 4 + (random >> 8) % (SCRATCH_SIZE / 2 / 64) * 64;
+	if (kind < 9)
+		return lockstep_random_pc(lockstep);
+	if (kind < 12)
+		return (random >> 8) % 64;
+	if (kind < 14) { /* a double near 1 */
+		const double value = (double)(int64_t)random / 4e18;
+		uint64_t word;
+		memcpy(&word, &value, sizeof(word));
+		return word;
+	}
+	return random >> 4;
+}
+
+static void fill_memory(struct lockstep *lockstep)
+{
+	for (size_t i = 0; i < lockstep->n_writable; i++) {
+		const size_t n = (lockstep->writable[i].end - lockstep->writable[i].start) / 8;
+		uint64_t *words = (uint64_t *)lockstep->initial[i];
+		for (size_t j = 0; j < n; j++)
+			words[j] = plausible_word(lockstep);
+	}
+}
+
+bool lockstep_open_code(struct lockstep *lockstep, const void *code, size_t size,
+			enum lockstep_layout layout)
+{
+	const uint64_t start = addresses[layout].image, data = start + LOCKSTEP_DATA;
+	if (size > LOCKSTEP_DATA || !open_image(lockstep, LOCKSTEP_DATA + PAGE, layout, 1))
+		return false;
+	memset((void *)start, 0xc3, LOCKSTEP_DATA); /* ret: no run of instructions goes on there */
+	memcpy((void *)start, code, size);
+	lockstep->exec[lockstep->n_exec++] = (struct range){start, data};
+	lockstep->code[lockstep->n_code++] = (struct range){start, start + size};
+	if (!add_writable(lockstep, data, data + PAGE))
+		return false;
+	fill_memory(lockstep);
+	return true;
+}
+
+static bool map_segments(struct lockstep *lockstep, const uint8_t *file, size_t size, uint64_t bias)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)file;
+	const Elf64_Phdr *segments = (const Elf64_Phdr *)(file + header->e_phoff);
+	for (int i = 0; i < header->e_phnum; i++) {
+		const Elf64_Phdr *segment = &segments[i];
+		const uint64_t start = (bias + segment->p_vaddr) & ~(PAGE - 1);
+		const uint64_t end = (bias + segment->p_vaddr + segment->p_memsz + PAGE - 1) & ~(PAGE - 1);
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (segment->p_offset + segment->p_filesz > size)
+			return false;
+		memcpy((void *)(bias + segment->p_vaddr), file + segment->p_offset, segment->p_filesz);
+		if (segment->p_flags & PF_W && !add_writable(lockstep, start, end))
+			return false;
+		if (segment->p_flags & PF_X && lockstep->n_exec < 8)
+			lockstep->exec[lockstep->n_exec++] = (struct range){start, end};
+	}
+	return true;
+}
+
+static void note_code_sections(struct lockstep *lockstep, const uint8_t *file, uint64_t bias)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)file;
+	const Elf64_Shdr *sections = (const Elf64_Shdr *)(file + header->e_shoff);
+	for (int i = 0; i < header->e_shnum && lockstep->n_code < 16; i++)
+		if (sections[i].sh_flags & SHF_EXECINSTR && sections[i].sh_size > 4 * PAGE)
+			lockstep->code[lockstep->n_code++] =
+				(struct range){bias + sections[i].sh_addr,
+					       bias + sections[i].sh_addr + sections[i].sh_size};
+}
+
+static bool load_file(struct lockstep *lockstep, const uint8_t *file, size_t size,
+		      enum lockstep_layout layout, uint64_t seed)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)file;
+	if (size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header->e_machine != EM_X86_64)
+		return false;
+	const Elf64_Phdr *segments = (const Elf64_Phdr *)(file + header->e_phoff);
+	uint64_t lowest = UINT64_MAX, highest = 0;
+	for (int i = 0; i < header->e_phnum; i++) {
+		if (segments[i].p_type != PT_LOAD)
+			continue;
+		uint64_t end = segments[i].p_vaddr + segments[i].p_memsz;
+		lowest = segments[i].p_vaddr < lowest ? segments[i].p_vaddr : lowest;
+		highest = end > highest ? end : highest;
+	}
+	lowest &= ~(PAGE - 1);
+	if (!open_image(lockstep, (highest - lowest + PAGE - 1) & ~(PAGE - 1), layout, seed) ||
+	    !map_segments(lockstep, file, size, lockstep->image.start - lowest))
+		return false;
+	note_code_sections(lockstep, file, lockstep->image.start - lowest);
+	fill_memory(lockstep);
+	return lockstep->n_code > 0;
+}
+
+bool lockstep_open_file(struct lockstep *lockstep, const char *path, enum lockstep_layout layout,
+			uint64_t seed)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool ok = fstat(fd, &status) == 0;
+	uint8_t *file = ok ? mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	close(fd);
+	if (file == MAP_FAILED)
+		return false;
+	ok = load_file(lockstep, file, (size_t)status.st_size, layout, seed);
+	munmap(file, (size_t)status.st_size);
+	return ok;
+}
+
+/* ---- random states ---- */
+
+/* Decoding from a little before the place falls into step with the true instructions. */
+uint64_t lockstep_random_pc(struct lockstep *lockstep)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < lockstep->n_code; i++)
+		total += lockstep->code[i].end - lockstep->code[i].start;
+	uint64_t at = lockstep_random(lockstep) % total;
+	size_t i = 0;
+	while (at >= lockstep->code[i].end - lockstep->code[i].start) {
+		at -= lockstep->code[i].end - lockstep->code[i].start;
+		i++;
+	}
+	const struct range *code = &lockstep->code[i];
+	uint64_t pc = code->start + (at > 80 ? at - 80 : 0);
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction insn;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	while (pc < code->start + at) {
+		bool ok = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+			&decoder, NULL, (void *)pc, code->end - pc, &insn));
+		pc += ok ? insn.length : 1;
+	}
+	return pc < code->end ? pc : code->start;
+}
+
+uint32_t lockstep_component(unsigned number)
+{
+	uint32_t size = 0, offset = 0, c, d;
+	if (number > 1 && !__get_cpuid_count(0xd, number, &size, &offset, &c, &d))
+		return 0;
+	return size ? offset : 0;
+}
+
+static uint64_t scratch_pointer(struct lockstep *lockstep)
+{
+	const uint64_t random = lockstep_random(lockstep);
+	const uint64_t step = random % 4 ? 64 : 1;
+	return SCRATCH_ADDRESS + SCRATCH_SIZE / 4 + (random >> 8) % (SCRATCH_SIZE / 2) / step * step;
+}
+
+/* Index in encoding order, or -1. */
+static int general_register(ZydisRegister reg)
+{
+	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+	bool general = whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15;
+	return general ? (int)(whole - ZYDIS_REGISTER_RAX) : -1;
+}
+
+/* Which registers the code from pc on uses for addresses: 'p' pointer, 'i' index. */
+static void find_roles(const struct lockstep *lockstep, uint64_t pc, char roles[16])
+{
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction insn;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (int n = 0; n < 24; n++, pc += insn.length) {
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (void *)pc,
+							 lockstep_code_at(lockstep, pc), &insn, operands)))
+			return;
+		if (insn.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+			roles[1] = 'i';
+		for (int i = 0; i < insn.operand_count; i++) {
+			if (operands[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
+				continue;
+			int base = general_register(operands[i].mem.base);
+			int index = general_register(operands[i].mem.index);
+			if (index >= 0 && !roles[index])
+				roles[index] = operands[i].mem.scale > 1 ? 'i' : 'p';
+			if (base >= 0 && !roles[base])
+				roles[base] = index >= 0 && operands[i].mem.scale <= 1 &&
+					      roles[index] == 'p' ? 'i' : 'p';
+		}
+	}
+}
+
+static uint64_t random_value(struct lockstep *lockstep, char role)
+{
+	const uint64_t random = lockstep_random(lockstep);
+	if (role == 'p')
+		return scratch_pointer(lockstep);
+	if (role == 'i')
+		return random % 48;
+	return random % 2 ? plausible_word(lockstep) : random >> (random >> 58);
+}
+
+static void random_regs(struct lockstep *lockstep, uint64_t pc, struct user_regs_struct *regs)
+{
+	unsigned long long *const by_number[16] = {
+		&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx, &regs->rsp, &regs->rbp,
+		&regs->rsi, &regs->rdi, &regs->r8,  &regs->r9,	&regs->r10, &regs->r11,
+		&regs->r12, &regs->r13, &regs->r14, &regs->r15};
+	char roles[16] = {0};
+	find_roles(lockstep, pc, roles);
+	for (int i = 0; i < 16; i++)
+		*by_number[i] = random_value(lockstep, roles[i]);
+	regs->rsp = STACK_ADDRESS + STACK_SIZE / 2 + lockstep_random(lockstep) % 64 * 8;
+	regs->rip = pc;
+	regs->eflags = (lockstep_random(lockstep) & 0x8d5) | 0x202; /* CF PF AF ZF SF OF */
+	regs->fs_base = SCRATCH_ADDRESS + SCRATCH_SIZE / 2;
+	regs->gs_base = (uint64_t)lockstep->slot;
+	regs->orig_rax = (unsigned long long)-1;
+}
+
+/* Registers in the xsave area: bytes that are random, small integers or floating-point numbers. */
+static void random_vector(struct lockstep *lockstep, uint8_t *bytes, size_t n)
+{
+	const uint64_t kind = lockstep_random(lockstep) % 4;
+	for (size_t i = 0; i + 8 <= n; i += 8) {
+		uint64_t word = kind == 0 ? lockstep_random(lockstep) : plausible_word(lockstep);
+		if (kind == 1)
+			word = (lockstep_random(lockstep) & 0x1f0000001f) | (word << 63);
+		memcpy(bytes + i, &word, sizeof(word));
+	}
+}
+
+static void random_xstate(struct lockstep *lockstep, uint8_t *xstate)
+{
+	/* SSE, AVX, mask registers, upper halves of zmm0…15, zmm16…31: bytes of each register */
+	static const struct { uint8_t component, registers, bytes; } parts[] = {
+		{1, 16, 16}, {2, 16, 16}, {5, 8, 8}, {6, 16, 32}, {7, 16, 64}};
+	uint64_t present;
+	memcpy(&present, xstate + 512, sizeof(present));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		uint32_t offset = parts[i].component == 1 ? 160 : lockstep_component(parts[i].component);
+		if (!offset)
+			continue;
+		for (unsigned j = 0; j < parts[i].registers; j++)
+			random_vector(lockstep, xstate + offset + j * parts[i].bytes, parts[i].bytes);
+		present |= 1u << parts[i].component;
+	}
+	present |= 1;
+	memcpy(xstate + 512, &present, sizeof(present));
+	const bool x87_full = lockstep_random(lockstep) % 2;
+	xstate[4] = x87_full ? 0x0f : 0; /* four registers in use */
+	for (int i = 0; i < 8; i++) {
+		uint64_t mantissa = lockstep_random(lockstep) | 1ull << 63;
+		uint16_t exponent = (uint16_t)(0x3ff0 + lockstep_random(lockstep) % 32);
+		memcpy(xstate + 32 + 16 * i, &mantissa, sizeof(mantissa));
+		memcpy(xstate + 40 + 16 * i, &exponent, sizeof(exponent));
+	}
+}
+
+void lockstep_random_state(struct lockstep *lockstep, uint64_t pc, struct lockstep_state *state)
+{
+	if (!lockstep->child && !lockstep_start_child(lockstep))
+		return;
+	lockstep_get_regs(lockstep, &state->regs);
+	random_regs(lockstep, pc, &state->regs);
+	lockstep_get_xstate(lockstep, state->xstate);
+	static const uint8_t control[] = {0x7f, 0x03, 0, 0, 0, 0}; /* fninit */
+	memcpy(state->xstate, control, sizeof(control));
+	static const uint32_t mxcsr = 0x1f80;
+	memcpy(state->xstate + 24, &mxcsr, sizeof(mxcsr));
+	random_xstate(lockstep, state->xstate);
+}

@@ -1,0 +1,202 @@
+#include "lockstep_reference.h"
+
+#include "report/work.h"
+
+#include <Zydis/Zydis.h>
+#include <signal.h>
+#include <string.h>
+
+#define TRAP_FLAG 0x100u
+
+struct reference reference;
+
+/* What differs from run to run, shows where the code lies, or reaches beyond the process. */
+static bool is_left_out(const ZydisDecodedInstruction *insn)
+{
+	switch (insn->meta.category) {
+	case ZYDIS_CATEGORY_INTERRUPT:
+	case ZYDIS_CATEGORY_XSAVE:
+	case ZYDIS_CATEGORY_XSAVEOPT:
+	case ZYDIS_CATEGORY_RDRAND:
+	case ZYDIS_CATEGORY_RDSEED:
+	case ZYDIS_CATEGORY_RDPID:
+	case ZYDIS_CATEGORY_RDPRU:
+	case ZYDIS_CATEGORY_RDWRFSGS:
+	case ZYDIS_CATEGORY_SEGOP:
+	case ZYDIS_CATEGORY_SYSTEM:
+	case ZYDIS_CATEGORY_SYSRET:
+	case ZYDIS_CATEGORY_VTX:
+	case ZYDIS_CATEGORY_WAITPKG:
+	case ZYDIS_CATEGORY_PKU:
+		return insn->mnemonic != ZYDIS_MNEMONIC_HLT;
+	default:
+		break;
+	}
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_CPUID:
+	case ZYDIS_MNEMONIC_POPF:
+	case ZYDIS_MNEMONIC_POPFD:
+	case ZYDIS_MNEMONIC_POPFQ:
+	case ZYDIS_MNEMONIC_FNSTENV:
+	case ZYDIS_MNEMONIC_FNSAVE:
+	case ZYDIS_MNEMONIC_FLDENV:
+	case ZYDIS_MNEMONIC_FRSTOR:
+	case ZYDIS_MNEMONIC_FXSAVE:
+	case ZYDIS_MNEMONIC_FXSAVE64:
+	case ZYDIS_MNEMONIC_FXRSTOR:
+	case ZYDIS_MNEMONIC_FXRSTOR64:
+	case ZYDIS_MNEMONIC_XBEGIN:
+	case ZYDIS_MNEMONIC_XEND:
+	case ZYDIS_MNEMONIC_XABORT:
+		return true;
+	case ZYDIS_MNEMONIC_MOV:
+		return insn->opcode == 0x8e;
+	case ZYDIS_MNEMONIC_POP:
+		return insn->opcode_map == ZYDIS_OPCODE_MAP_0F;
+	default:
+		return (insn->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_GS) != 0;
+	}
+}
+
+static enum step_kind kind_of(const ZydisDecodedInstruction *insn)
+{
+	switch (insn->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return STEP_DIRECT;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return insn->raw.imm[0].is_relative ? STEP_DIRECT : STEP_INDIRECT;
+	case ZYDIS_CATEGORY_CALL:
+		return insn->raw.imm[0].is_relative ? STEP_CALL : STEP_CALL_INDIRECT;
+	case ZYDIS_CATEGORY_RET:
+		return STEP_RETURN;
+	default:
+		return insn->mnemonic == ZYDIS_MNEMONIC_SYSCALL ? STEP_SYSCALL : STEP_NEXT;
+	}
+}
+
+/* Bits of a mask register, or sign bits of a vector register's elements. */
+static uint64_t active_lanes(struct lockstep *lockstep, const struct work *work)
+{
+	static uint8_t xstate[LOCKSTEP_XSTATE_MAX];
+	uint64_t mask = 0, n = 0;
+	lockstep_get_xstate(lockstep, xstate);
+	if (work->units == UNITS_KMASK) {
+		memcpy(&mask, xstate + lockstep_component(5) + 8 * work->unit_reg, sizeof(mask));
+		for (unsigned i = 0; i < work->lanes; i++)
+			n += mask >> i & 1;
+		return n;
+	}
+	const size_t element = work->unit_element_bits / 8;
+	for (size_t i = 0; i < work->lanes; i++) {
+		const size_t last = (i + 1) * element - 1; /* the byte that holds the sign */
+		const uint8_t *half = last < 16 ? xstate + 160 : xstate + lockstep_component(2) - 16;
+		if (element == 1 && work->lanes == 8) /* an MMX register: fxsave's st/mm area */
+			half = xstate + 32;
+		n += half[16 * work->unit_reg + last] >> 7;
+	}
+	return n;
+}
+
+/* Returns whether the reference may execute it. */
+static bool look_at(struct lockstep *lockstep, struct step *step)
+{
+	const uint64_t pc = step->regs.rip;
+	const size_t size = lockstep_code_at(lockstep, pc);
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction insn;
+	struct work work;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (!size || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, (void *)pc, size, &insn)) ||
+	    is_left_out(&insn))
+		return false;
+	step->length = insn.length;
+	step->kind = (uint8_t)kind_of(&insn);
+	step->pushes_flags = insn.mnemonic == ZYDIS_MNEMONIC_PUSHFQ || insn.mnemonic == ZYDIS_MNEMONIC_PUSHF;
+	if (!work_of_bytes((void *)pc, insn.length, &work))
+		return true;
+	step->has_units = work.units == UNITS_REP || work.units == UNITS_KMASK || work.units == UNITS_VMASK;
+	step->repeats = work.units == UNITS_REP;
+	if (step->repeats)
+		step->units = step->regs.rcx;
+	else if (step->has_units)
+		step->units = active_lanes(lockstep, &work);
+	return true;
+}
+
+void reference_pretend_syscall(struct user_regs_struct *regs)
+{
+	regs->rip += 2;
+	regs->rcx = regs->rip;
+	regs->r11 = regs->eflags;
+	regs->rax = 42 + (regs->rax & 0xff);
+}
+
+/* Executes reference.steps[i]; 0, or the signal that it raised. */
+static int execute(struct lockstep *lockstep, struct step *step)
+{
+	struct user_regs_struct regs = step->regs;
+	if (step->kind == STEP_SYSCALL) {
+		reference_pretend_syscall(&regs);
+		return lockstep_set_regs(lockstep, &regs) ? 0 : -1;
+	}
+	for (bool is_done = false; !is_done;) {
+		int number = lockstep_step(lockstep);
+		if (number != SIGTRAP)
+			return number ? number : -1;
+		lockstep_get_regs(lockstep, &regs);
+		/* gathers and scatters stop for the trap flag with lanes left */
+		is_done = step->kind != STEP_NEXT || step->repeats || regs.rip != step->regs.rip;
+	}
+	if (step->pushes_flags) /* the processor pushed the flag that makes it step */
+		*(uint16_t *)regs.rsp &= (uint16_t)~TRAP_FLAG;
+	return 0;
+}
+
+void reference_put_initial(struct lockstep *lockstep, const struct lockstep_state *start)
+{
+	for (size_t i = 0; i < lockstep->n_writable; i++)
+		memcpy((void *)lockstep->writable[i].start, lockstep->initial[i],
+		       lockstep->writable[i].end - lockstep->writable[i].start);
+	lockstep_set_regs(lockstep, &start->regs);
+	lockstep_set_xstate(lockstep, start->xstate);
+}
+
+void reference_keep_memory(const struct lockstep *lockstep, uint8_t *const copies[])
+{
+	for (size_t i = 0; i < lockstep->n_writable; i++)
+		memcpy(copies[i], (void *)lockstep->writable[i].start,
+		       lockstep->writable[i].end - lockstep->writable[i].start);
+}
+
+bool reference_record(struct lockstep *lockstep, const struct lockstep_state *start, size_t max_steps)
+{
+	reference_put_initial(lockstep, start);
+	reference.fault = 0;
+	for (reference.n = 0;; reference.n++) {
+		struct step *step = &reference.steps[reference.n];
+		*step = (struct step){0};
+		if (!lockstep_get_regs(lockstep, &step->regs))
+			return false;
+		if (reference.n == max_steps || !look_at(lockstep, step))
+			return true;
+		reference.fault = execute(lockstep, step);
+		if (reference.fault)
+			return reference.fault > 0;
+		struct user_regs_struct after;
+		if (step->repeats && lockstep_get_regs(lockstep, &after))
+			step->units -= after.rcx;
+	}
+}
+
+bool reference_replay(struct lockstep *lockstep, const struct lockstep_state *start, size_t at,
+		   uint8_t *xstate)
+{
+	reference_put_initial(lockstep, start);
+	for (size_t i = 0; i < at; i++)
+		if (execute(lockstep, &reference.steps[i]))
+			return false;
+	if (at == reference.n && reference.fault) /* it may have done a part */
+		execute(lockstep, &reference.steps[at]);
+	reference_keep_memory(lockstep, lockstep->native);
+	return lockstep_get_xstate(lockstep, xstate);
+}

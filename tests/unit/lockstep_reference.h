@@ -1,0 +1,43 @@
+/* The reference of a lockstep run: the program's instructions one by one, as the processor itself
+ * executes them. */
+#pragma once
+
+#include "lockstep.h"
+
+#define MAX_STEPS 4096
+
+enum step_kind { STEP_NEXT, STEP_DIRECT, STEP_INDIRECT, STEP_RETURN, STEP_CALL, STEP_CALL_INDIRECT,
+		 STEP_SYSCALL };
+
+/* One instruction of the reference. */
+struct step {
+	struct user_regs_struct regs;	/* before it */
+	uint64_t units;			/* repetitions or lanes; when it faults: as counted before it */
+	uint8_t length;
+	uint8_t kind;			/* enum step_kind */
+	bool repeats, pushes_flags, has_units;
+};
+
+/* steps[n] was not executed: the limit was reached, it is left out, or it raised `fault`. */
+struct reference {
+	struct step steps[MAX_STEPS + 1];
+	size_t n;
+	int fault;
+};
+extern struct reference reference;
+
+/* A system call is not made: it returns a number, and rcx and r11 as the processor leaves them. */
+void reference_pretend_syscall(struct user_regs_struct *regs);
+
+/* Puts memory and registers as they are at the start of both runs. */
+void reference_put_initial(struct lockstep *lockstep, const struct lockstep_state *start);
+
+/* Copies the writable memory as it is. */
+void reference_keep_memory(const struct lockstep *lockstep, uint8_t *const copies[]);
+
+/* Fills `reference`.  Returns false when the child is stuck or gone. */
+bool reference_record(struct lockstep *lockstep, const struct lockstep_state *start, size_t max_steps);
+
+/* The same again up to step `at`, where memory and vector registers are kept. */
+bool reference_replay(struct lockstep *lockstep, const struct lockstep_state *start, size_t at,
+		      uint8_t *xstate);

@@ -1,0 +1,136 @@
+/* A hand-made profile whose truth is known: real machine code, chosen counts, chosen samples. */
+#pragma once
+
+#include "base/array.h"
+#include "report/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SAMPLE_PERIOD_NS 1000000u
+
+struct sample_kernel {
+	const char *name;
+	const char *code;
+	uint32_t size;
+	int64_t executions[2]; /* per thread */
+	unsigned samples[2];   /* per thread, one a period, from the same start */
+	uint32_t unit_at;      /* offset of the instruction with run-time units */
+	uint64_t units;
+};
+
+/* Assembled with gas 2.40; the comments are its disassembly. */
+static const struct sample_kernel sample_kernels[] = {
+	/* vmovupd ymm0,[rsi+rax]; vfmadd213pd ymm0,ymm1,[rdx+rax]; vmovupd [rdi+rax],ymm0;
+	 * add rax,32; cmp rax,rcx; jb: 8 flop, 64 bytes in, 32 out, 6 instructions */
+	{"triad", "\xc5\xfd\x10\x04\x06\xc4\xe2\xf5\xa8\x04\x02\xc5\xfd\x11\x04\x07\x48\x83\xc0\x20\x48"
+	 "\x39\xc8\x72\xe7", 25, {60000000, 40000000}, {500, 500}, 0, 0},
+	/* 4 × vfmadd231pd ymm,ymm8,ymm9; dec rcx; jnz: 32 flop, no bytes, 6 instructions */
+	{"fma_crunch(unsigned long)", "\xc4\xc2\xbd\xb8\xc1\xc4\xc2\xbd\xb8\xc9\xc4\xc2\xbd\xb8\xd1\xc4"
+	 "\xc2\xbd\xb8\xd9\x48\xff\xc9\x75\xe7", 25, {1000000000, 0}, {400, 0}, 0, 0},
+	/* movsd xmm0,[rsi+rax]; mulsd xmm0,[rdx+rax]; addsd xmm1,xmm0; add; cmp; jb: 2 flop, 16
+	 * bytes in, 6 instructions */
+	{"dot", "\xf2\x0f\x10\x04\x06\xf2\x0f\x59\x04\x02\xf2\x0f\x58\xc8\x48\x83\xc0\x08\x48\x39\xc8\x72"
+	 "\xe9", 23, {100000000, 0}, {300, 0}, 0, 0},
+	/* vaddpd zmm0{k1},zmm1,[rsi]; dec rcx; jnz: 1 flop a unit, 8 with all lanes */
+	{"masked_add", "\x62\xf1\xf5\x49\x58\x06\x48\xff\xc9\x75\xf5", 11, {10000000, 0}, {100, 0}, 0,
+	 30000000},
+	/* rep movsb; ret: 1 byte in and 1 out a unit; ret loads 8 */
+	{"copy", "\xf3\xa4\xc3", 3, {5, 0}, {50, 0}, 0, 500000000},
+	/* add; imul; dec; jnz: 4 instructions and nothing else */
+	{"integer", "\x48\x01\xd8\x48\x0f\xaf\xc2\x48\xff\xc9\x75\xf4", 12, {90000000, 0}, {30, 0}, 0, 0},
+	/* compiled while the program ran, not counted */
+	{"jit_code", NULL, 16, {0, 0}, {10, 0}, 0, 0},
+};
+#define N_SAMPLE_KERNELS (sizeof(sample_kernels) / sizeof(*sample_kernels))
+
+static inline void sample_roof(struct profile *p, enum roof_kind kind, const char *isa,
+			       const char *precision, const char *op, const char *level, int threads,
+			       double best)
+{
+	struct roof roof = {.kind = kind, .threads = threads, .best = best, .median = best,
+			    .q1 = best, .q3 = best, .distinguishable = strcmp(level, "L3") != 0};
+	strcpy(roof.isa, isa);
+	strcpy(roof.precision, precision);
+	strcpy(roof.op, op);
+	strcpy(roof.level, level);
+	strcpy(roof.unit, kind == ROOF_COMPUTE ? "GFLOP/s" : "GB/s");
+	if (!rf_array_push(p->roofs, p->n_roofs, p->cap_roofs, roof))
+		abort();
+}
+
+static inline void sample_roofs(struct profile *p)
+{
+	static const struct { const char *level; double read, triad; } levels[] = {
+		{"L1", 311, 250}, {"L2", 102, 80}, {"L3", 14.6, 12}, {"DRAM", 14.6, 12},
+	};
+	for (int threads = 1; threads <= 2; threads++) {
+		double more = threads == 1 ? 1 : 1.7;
+		sample_roof(p, ROOF_COMPUTE, "avx512f", "double", "fma", "", threads, 99.4 * more);
+		sample_roof(p, ROOF_COMPUTE, "avx512f", "single", "fma", "", threads, 199 * more);
+		sample_roof(p, ROOF_COMPUTE, "scalar", "double", "fma", "", threads, 12.2 * more);
+		sample_roof(p, ROOF_COMPUTE, "scalar", "double", "add", "", threads, 6.1 * more);
+		for (size_t i = 0; i < 4; i++) {
+			sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "read", levels[i].level, threads,
+				    levels[i].read * more);
+			sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "triad", levels[i].level, threads,
+				    levels[i].triad * more);
+		}
+	}
+}
+
+static inline void sample_kernel_add(struct profile *p, const struct sample_kernel *kernel,
+				     uint64_t start, uint64_t *time_ns)
+{
+	uint32_t module = profile_module(p, kernel->code ? "/opt/solver" : "[anon]", "");
+	struct profile_function function = {module, start, start + kernel->size, strdup(kernel->name),
+					    strdup("solver.c"), (uint32_t)start};
+	rf_array_push(p->functions, p->n_functions, p->cap_functions, function);
+	if (kernel->code) {
+		struct profile_block block = {module, start, kernel->size, malloc(kernel->size)};
+		memcpy(block.bytes, kernel->code, kernel->size);
+		rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, block);
+	}
+	for (int t = 0; t < 2; t++) {
+		uint32_t timed = profile_thread(p, RUN_TIMED, 100, 100 + t, "solver");
+		uint32_t counted = profile_thread(p, RUN_COUNTED, 200, 200 + t, "solver");
+		struct profile_count count = {(uint32_t)p->n_blocks - 1, counted, kernel->executions[t]};
+		if (kernel->executions[t])
+			rf_array_push(p->counts, p->n_counts, p->cap_counts, count);
+		struct profile_units units = {module, start + kernel->unit_at, counted, kernel->units};
+		if (kernel->units && t == 0)
+			rf_array_push(p->units, p->n_units, p->cap_units, units);
+		for (unsigned i = 0; i < kernel->samples[t]; i++) {
+			struct profile_sample sample = {timed, *time_ns + i * SAMPLE_PERIOD_NS,
+							SAMPLE_PERIOD_NS,
+							profile_frame(p, PROFILE_NONE, module, start + 1)};
+			rf_array_push(p->samples, p->n_samples, p->cap_samples, sample);
+		}
+	}
+	*time_ns += kernel->samples[0] * (uint64_t)SAMPLE_PERIOD_NS;
+}
+
+static inline struct profile *report_sample(void)
+{
+	struct profile *p = profile_create();
+	uint64_t time_ns = 0;
+	for (size_t i = 0; i < N_SAMPLE_KERNELS; i++)
+		sample_kernel_add(p, &sample_kernels[i], 0x1000 * (i + 1), &time_ns);
+	sample_roofs(p);
+	profile_add_uncounted(p, profile_module(p, "[anon]", ""), "code made while the program ran");
+	profile_set_fact(p, "command", "./solver 'in put.dat'");
+	profile_set_fact(p, "program", "solver");
+	profile_set_fact(p, "wall_s", "1.40");
+	profile_set_fact(p, "counted_wall_s", "1.52");
+	profile_set_fact(p, "threads", "2");
+	profile_set_fact(p, "usable_threads", "2");
+	profile_set_fact(p, "clock_ghz", "2.9");
+	profile_set_fact(p, "exit_status", "0");
+	profile_set_fact(p, "exit_same", "same");
+	profile_set_fact(p, "stdout_same", "same");
+	profile_set_fact(p, "work_source", "counted execution");
+	profile_set_fact(p, "time_source", "perf cpu-clock");
+	profile_set_fact(p, "sample_period_ns", "%u", SAMPLE_PERIOD_NS);
+	profile_set_fact(p, "lost_samples", "3");
+	return p;
+}

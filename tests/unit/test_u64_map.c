@@ -1,0 +1,54 @@
+#include "base/u64_map.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#define N 20000
+
+/* Against the plainest reference there is: an array of pairs searched from its end. */
+Test(u64_map, agrees_with_a_list)
+{
+	static struct { uint64_t key; uint32_t value; bool there; } list[N];
+	struct u64_map map = {0};
+	uint64_t state = 88172645463325252u;
+	for (uint32_t i = 0; i < N; i++) {
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		list[i].key = 0x400000 + state % (4 * N); /* dense, as program counters are */
+		list[i].value = i;
+		list[i].there = true;
+		for (uint32_t j = 0; j < i; j++)
+			if (list[j].key == list[i].key)
+				list[j].there = false;
+		cr_assert(u64_map_set(&map, list[i].key, i));
+		if (i % 3 == 0) {
+			u64_map_remove(&map, list[i].key);
+			list[i].there = false;
+		}
+	}
+	for (uint32_t i = 0; i < N; i++) {
+		const uint32_t *found = u64_map_find(&map, list[i].key);
+		bool any = false;
+		for (uint32_t j = 0; j < N && list[i].there; j++)
+			any |= list[j].there && list[j].key == list[i].key;
+		if (list[i].there)
+			cr_assert(found && *found == list[i].value && any);
+	}
+	for (uint64_t key = 1; key < 1000; key++)
+		cr_assert_null(u64_map_find(&map, key));
+	u64_map_deinit(&map);
+	cr_assert_null(u64_map_find(&map, 0x400000));
+	u64_map_remove(&map, 0x400000);
+}
+
+Test(u64_map, removed_keys_are_not_found)
+{
+	struct u64_map map = {0};
+	cr_assert(u64_map_set(&map, 5, 1));
+	u64_map_remove(&map, 5);
+	cr_assert_null(u64_map_find(&map, 5));
+	cr_assert(u64_map_set(&map, 5, 2));
+	cr_assert_eq(*u64_map_find(&map, 5), 2);
+	u64_map_deinit(&map);
+}

@@ -53,7 +53,8 @@ def demo_table(t):
     elements = 80 * (4 << 20)
     assert triad["flop"] == 2 * elements, triad["flop"]
     assert triad["store_bytes"] == 8 * elements, triad["store_bytes"]
-    assert triad["bound"] == "memory", triad["bound"]
+    # Where other load takes the machine's bandwidth, the triad falls to less than half of its roof.
+    assert triad["bound"] == ("memory" if triad["distance"] <= 2 else "latency"), triad
     assert abs(triad["intensity"] - 1 / 12) < 0.001, triad["intensity"]
     assert functions(report, "hash_bytes")[0]["flop"] == 0
     assert functions(report, "reciprocal_roots")[0]["flop"] == 2 * 1024 * 160000

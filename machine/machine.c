@@ -17,6 +17,8 @@ void machine_deinit(struct machine *machine)
 		free(machine->notes[i]);
 	free(machine->notes);
 	free(machine->cpu_model);
+	free(machine->microarchitecture);
+	free(machine->custom_roofs);
 	free(machine->roofs);
 	*machine = (struct machine){ 0 };
 }
@@ -140,7 +142,7 @@ double machine_roof(const struct roof *roofs, size_t n_roofs, enum roof_kind kin
 	double at_below = 0, at_above = 0;
 	for (size_t i = 0; i < n_roofs; i++) {
 		const struct roof *roof = &roofs[i];
-		if (roof->kind != kind || !matches(isa, roof->isa) ||
+		if (roof->kind != kind || roof->by_node || !matches(isa, roof->isa) ||
 		    !matches(precision, roof->precision) || !matches(op, roof->op) ||
 		    !matches(level, roof->level))
 			continue;
@@ -157,4 +159,12 @@ double machine_roof(const struct roof *roofs, size_t n_roofs, enum roof_kind kin
 	if (!below || !above || below == above)
 		return below ? at_below : at_above;
 	return at_below + (at_above - at_below) * (threads - below) / (above - below);
+}
+
+bool machine_roof_interpolated(const struct roof *roofs, size_t n_roofs, double threads)
+{
+	for (size_t i = 0; i < n_roofs; i++)
+		if (!roofs[i].by_node && fabs(roofs[i].threads - threads) < 0.02 * threads)
+			return false;
+	return n_roofs > 0;
 }

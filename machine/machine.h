@@ -9,19 +9,38 @@
 
 enum roof_kind { ROOF_COMPUTE, ROOF_BANDWIDTH };
 
-/* One roof: more roofs are more rows. */
+/* One measured roof: more roofs are more rows.  docs/roofs.md lists what each text may be. */
 struct roof {
 	enum roof_kind kind;
-	char isa[16];		/* compute: "scalar", "sse2", "avx2", "avx512f"; bandwidth: what the
-				 * kernel uses */
-	char precision[16];	/* "double", "single"; "" for bandwidth */
-	char op[16];		/* "fma", "add", "mul"; "read", "triad" */
+	char isa[16];		/* compute: "scalar", "sse2", "avx2", "avx512f" by width, "x87", "amx";
+				 * bandwidth: what the fastest kernel uses, "rep" for string moves */
+	char precision[16];	/* "half", "bfloat16", "single", "double", "x87", "int8", "int32",
+				 * "int64"; "" for bandwidth */
+	char op[16];		/* "fma", "add", "fma1_add1"; "read", "triad", "random" */
 	char level[8];		/* "L1", "L2", "L3", "DRAM"; "" for compute */
 	int threads;
+	bool by_node;		/* a row beside the others, which machine_roof() does not take: all
+				 * threads run on NUMA node cpu_node and all memory is on memory_node
+				 * (logical numbers) */
+	int cpu_node, memory_node;
 	double best, median, q1, q3; /* in `unit` */
-	char unit[16];		/* "GFLOP/s" (1e9 flop/s), "GB/s" (1e9 bytes/s) */
-	char bytes_convention[64]; /* bandwidth: what counts as a byte moved */
+	double theory;		/* by the microarchitecture's table or the memory's data, at the clock
+				 * measured beside this row; 0: not known */
+	char unit[16];		/* "GFLOP/s" (1e9 flop/s), "GOP/s" (1e9 integer operations/s), "GB/s"
+				 * (1e9 bytes/s) */
+	char bytes_convention[96]; /* bandwidth: what counts as a byte moved */
 	bool distinguishable;	/* false: this level cannot be told from the next, do not draw */
+	bool noisy;		/* quartiles at least 5 % of the median apart, even after measuring
+				 * for longer */
+};
+
+/* A roof that somebody states: a vendor's figure, another machine's.  Drawn, never used to place a
+ * function. */
+struct custom_roof {
+	char name[96];
+	double value;		/* in `unit` */
+	char unit[16];		/* "GFLOP/s" or "GB/s" */
+	char source[160];
 };
 
 struct machine_cache { int level; uint64_t size_bytes; uint64_t line_bytes; int ways; int shared_by; };
@@ -29,11 +48,16 @@ struct machine_cache { int level; uint64_t size_bytes; uint64_t line_bytes; int 
 struct machine {
 	char *cpu_model;
 	int usable_threads;	/* hardware threads inside the affinity mask and cgroup quota */
+	char *microarchitecture; /* name, or NULL: not in the table, no theory */
 	double clock_ghz;	/* measured with a dependent add loop */
+	double clock_fp_ghz;	/* the same while the widest vectors multiply and add */
+	bool complete;		/* all rows, not only those that reports draw by themselves */
 	struct machine_cache caches[8];
 	size_t n_caches;
 	struct roof *roofs;
 	size_t n_roofs;
+	struct custom_roof *custom_roofs; /* not measured: custom_roofs.h */
+	size_t n_custom_roofs;
 	bool from_cache;	/* read from the cache file instead of measured now */
 	char **notes;		/* what could not be measured as it should, one line each */
 	size_t n_notes;
@@ -41,6 +65,10 @@ struct machine {
 
 struct machine_options {
 	bool refresh;		/* measure although a valid cache file is there */
+	bool quick;		/* the rows that reports draw are enough */
+	const int *threads;	/* thread counts to measure at, ascending; NULL: 1, 2, 4, … and all.
+				 * Rows at other counts that the cache has are kept. */
+	size_t n_threads;
 	/* Called with a short text while measuring; NULL: silent. */
 	void (*progress)(void *context, const char *what, int step, int n_steps);
 	void *progress_context;
@@ -53,8 +81,11 @@ struct rf_error *machine_get(const struct machine_options *options, struct machi
 			     struct rf_error **warning);
 void machine_deinit(struct machine *machine);
 
-/* Finds the best row for (kind, precision, op, level, threads); isa NULL: the fastest of all.
- * Between measured thread counts the value is interpolated linearly.  Returns the value in `unit`
- * of the row (GFLOP/s or GB/s), or 0 when there is no such row.  `threads` may be fractional. */
+/* Finds the best row for (kind, precision, op, level, threads); NULL for isa, precision, op or level:
+ * any.  Between measured thread counts the value is interpolated linearly, outside of them the
+ * nearest count's is taken.  Returns the value in `unit` of the row, or 0 when there is no such row.
+ * `threads` may be fractional. */
 double machine_roof(const struct roof *roofs, size_t n_roofs, enum roof_kind kind, const char *isa,
 		    const char *precision, const char *op, const char *level, double threads);
+/* True when roofs at `threads` are not measured but interpolated or taken from another count. */
+bool machine_roof_interpolated(const struct roof *roofs, size_t n_roofs, double threads);

@@ -16,15 +16,24 @@ static json_t *cache_to_json(const struct machine_cache *cache)
 			 "ways", cache->ways, "shared_by", cache->shared_by);
 }
 
+static json_t *node_to_json(bool by_node, int node)
+{
+	return by_node ? json_integer(node) : json_null();
+}
+
 static json_t *roof_to_json(const struct roof *roof)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:s, s:s, s:b}",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:s, s:s, "
+			 "s:b, s:b}",
 			 "kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth",
 			 "isa", roof->isa, "precision", roof->precision, "op", roof->op,
 			 "level", roof->level, "threads", roof->threads,
+			 "cpu_node", node_to_json(roof->by_node, roof->cpu_node),
+			 "memory_node", node_to_json(roof->by_node, roof->memory_node),
 			 "best", roof->best, "median", roof->median, "q1", roof->q1, "q3", roof->q3,
+			 "theory", roof->theory > 0 ? json_real(roof->theory) : json_null(),
 			 "unit", roof->unit, "bytes_convention", roof->bytes_convention,
-			 "distinguishable", roof->distinguishable);
+			 "distinguishable", roof->distinguishable, "noisy", roof->noisy);
 }
 
 /* json_array_append_new() and json_pack() take NULL as a failure and pass it on. */
@@ -38,9 +47,13 @@ struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
 		failed |= json_array_append_new(roofs, roof_to_json(&machine->roofs[i]));
 	for (size_t i = 0; i < machine->n_notes; i++)
 		failed |= json_array_append_new(notes, json_string(machine->notes[i]));
-	json_t *json = json_pack("{s:s, s:i, s:f, s:o, s:o, s:o}", "cpu_model", machine->cpu_model,
+	json_t *json = json_pack("{s:s, s:s?, s:i, s:f, s:f, s:b, s:o, s:o, s:o}",
+				 "cpu_model", machine->cpu_model,
+				 "microarchitecture", machine->microarchitecture,
 				 "usable_threads", machine->usable_threads,
 				 "clock_ghz", machine->clock_ghz,
+				 "clock_fp_ghz", machine->clock_fp_ghz,
+				 "complete", machine->complete,
 				 "caches", caches, "roofs", roofs, "notes", notes);
 	if (failed || !json) {
 		json_decref(json);
@@ -73,15 +86,19 @@ static bool is_rate(double value)
 static struct rf_error *roof_from_json(json_t *json, struct roof *roof)
 {
 	const char *kind, *isa, *precision, *op, *level, *unit, *convention;
-	int distinguishable;
+	json_t *cpu_node, *memory_node, *theory;
+	int distinguishable, noisy;
 	json_error_t cause;
 	*roof = (struct roof){ 0 };
 	if (json_unpack_ex(json, &cause, 0,
-			   "{s:s, s:s, s:s, s:s, s:s, s:i, s:F, s:F, s:F, s:F, s:s, s:s, s:b}",
+			   "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:F, s:F, s:F, s:F, s:o, s:s, "
+			   "s:s, s:b, s:b}",
 			   "kind", &kind, "isa", &isa, "precision", &precision, "op", &op,
-			   "level", &level, "threads", &roof->threads, "best", &roof->best,
-			   "median", &roof->median, "q1", &roof->q1, "q3", &roof->q3, "unit", &unit,
-			   "bytes_convention", &convention, "distinguishable", &distinguishable))
+			   "level", &level, "threads", &roof->threads,
+			   "cpu_node", &cpu_node, "memory_node", &memory_node, "best", &roof->best,
+			   "median", &roof->median, "q1", &roof->q1, "q3", &roof->q3,
+			   "theory", &theory, "unit", &unit, "bytes_convention", &convention,
+			   "distinguishable", &distinguishable, "noisy", &noisy))
 		return format_error("roof", cause.text);
 	bool is_compute = !strcmp(kind, "compute");
 	if (!is_compute && strcmp(kind, "bandwidth"))
@@ -91,6 +108,11 @@ static struct rf_error *roof_from_json(json_t *json, struct roof *roof)
 		return format_error("roof", "a rate or the thread count is not positive");
 	roof->kind = is_compute ? ROOF_COMPUTE : ROOF_BANDWIDTH;
 	roof->distinguishable = distinguishable;
+	roof->noisy = noisy;
+	roof->theory = json_number_value(theory);
+	roof->by_node = json_is_integer(cpu_node) && json_is_integer(memory_node);
+	roof->cpu_node = (int)json_integer_value(cpu_node);
+	roof->memory_node = (int)json_integer_value(memory_node);
 	if (!copy_text(roof->isa, sizeof(roof->isa), isa) ||
 	    !copy_text(roof->precision, sizeof(roof->precision), precision) ||
 	    !copy_text(roof->op, sizeof(roof->op), op) ||
@@ -160,16 +182,23 @@ struct rf_error *machine_from_json(json_t *json, struct machine *out)
 {
 	struct machine machine = { 0 };
 	const char *cpu_model;
+	const char *microarchitecture = json_string_value(json_object_get(json, "microarchitecture"));
+	int complete;
 	json_t *caches, *roofs, *notes;
 	json_error_t cause;
-	if (json_unpack_ex(json, &cause, 0, "{s:s, s:i, s:F, s:o, s:o, s:o}", "cpu_model", &cpu_model,
+	if (json_unpack_ex(json, &cause, 0, "{s:s, s:i, s:F, s:F, s:b, s:o, s:o, s:o}",
+			   "cpu_model", &cpu_model,
 			   "usable_threads", &machine.usable_threads, "clock_ghz", &machine.clock_ghz,
-			   "caches", &caches, "roofs", &roofs, "notes", &notes))
+			   "clock_fp_ghz", &machine.clock_fp_ghz, "complete", &complete, "caches", &caches, "roofs", &roofs, "notes", &notes))
 		return format_error("machine", cause.text);
 	if (!is_rate(machine.clock_ghz) || machine.usable_threads < 1)
 		return format_error("machine", "the clock or the thread count is not positive");
+	machine.complete = complete;
 	machine.cpu_model = strdup(cpu_model);
-	struct rf_error *error = machine.cpu_model ? NULL : out_of_memory();
+	machine.microarchitecture = microarchitecture ? strdup(microarchitecture) : NULL;
+	struct rf_error *error =
+		machine.cpu_model && (machine.microarchitecture || !microarchitecture) ? NULL
+										       : out_of_memory();
 	if (!error)
 		error = caches_from_json(caches, &machine);
 	if (!error)

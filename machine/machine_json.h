@@ -1,13 +1,16 @@
 /* The machine as JSON:
  *
- *   { "cpu_model": text, "usable_threads": n, "clock_ghz": x,
+ *   { "cpu_model": text, "microarchitecture": text or null, "usable_threads": n, "clock_ghz": x,
+ *     "clock_fp_ghz": x, "complete": bool,
  *     "caches": [ { "level", "size_bytes", "line_bytes", "ways", "shared_by" } … ],
  *     "roofs": [ { "kind": "compute" | "bandwidth", "isa", "precision", "op", "level", "threads",
- *                  "best", "median", "q1", "q3", "unit", "bytes_convention",
- *                  "distinguishable" } … ],
+ *                  "cpu_node": n or null, "memory_node": n or null,
+ *                  "best", "median", "q1", "q3", "theory": x or null, "unit", "bytes_convention",
+ *                  "distinguishable", "noisy" } … ],
  *     "notes": [ text … ] }
  *
- * Rates are in `unit`: "GFLOP/s" (1e9 flop/s) or "GB/s" (1e9 bytes/s). */
+ * Rates are in `unit`: "GFLOP/s" (1e9 flop/s), "GOP/s" (1e9 integer operations/s) or "GB/s" (1e9
+ * bytes/s).  Custom roofs are not part of it: they are kept in a file of their own. */
 #pragma once
 
 #include "base/error.h"

@@ -124,6 +124,7 @@ void profile_destroy(struct profile *profile)
 	free(profile->uncounted);
 	free(profile->facts);
 	free(profile->roofs);
+	free(profile->custom_roofs);
 	free(private->modules.slots);
 	free(private->threads.slots);
 	free(private->frames.slots);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 1 /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 2 /* PRAGMA user_version */
 #define PROFILE_NONE UINT32_MAX  /* "no such row" for every index below */
 
 enum profile_run { RUN_TIMED = 1, RUN_COUNTED = 2 };
@@ -81,6 +81,7 @@ struct profile {
 	struct profile_uncounted *uncounted;	size_t n_uncounted, cap_uncounted;
 	struct profile_fact *facts;		size_t n_facts, cap_facts;
 	struct roof *roofs;			size_t n_roofs, cap_roofs;
+	struct custom_roof *custom_roofs;	size_t n_custom_roofs, cap_custom_roofs;
 };
 
 struct profile *profile_create(void);

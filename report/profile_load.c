@@ -60,6 +60,10 @@ static struct rf_error *check_header(const char *path, const uint8_t *header, si
 		return rf_error_create(RF_EFORMAT, "update rfprof",
 				       "%s has schema version %u, newer than the %d that this rfprof reads", path,
 				       version, PROFILE_SCHEMA_VERSION);
+	if (version > 0 && version < PROFILE_SCHEMA_VERSION)
+		return rf_error_create(RF_EFORMAT, "profile the program again",
+				       "%s has schema version %u, older than the %d that this rfprof reads", path,
+				       version, PROFILE_SCHEMA_VERSION);
 	if (version == 0)
 		return foreign(path, "it has no schema version");
 	uint64_t page = header[16] << 8 | header[17];

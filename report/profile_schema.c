@@ -75,6 +75,17 @@ static const struct column roof_columns[] = {
 	{"unit", CHARS(unit)},
 	{"bytes_convention", CHARS(bytes_convention)},
 	{"distinguishable", COLUMN_BOOL, AT(roof, distinguishable)},
+	{"noisy", COLUMN_BOOL, AT(roof, noisy)},
+	{"theory", COLUMN_DOUBLE, AT(roof, theory)},
+	{"by_node", COLUMN_BOOL, AT(roof, by_node)},
+	{"cpu_node", COLUMN_INT, AT(roof, cpu_node)},
+	{"memory_node", COLUMN_INT, AT(roof, memory_node)},
+};
+static const struct column custom_roof_columns[] = {
+	{"name", COLUMN_CHARS, AT(custom_roof, name), sizeof(((struct custom_roof *)0)->name)},
+	{"value", COLUMN_DOUBLE, AT(custom_roof, value)},
+	{"unit", COLUMN_CHARS, AT(custom_roof, unit), sizeof(((struct custom_roof *)0)->unit)},
+	{"source", COLUMN_CHARS, AT(custom_roof, source), sizeof(((struct custom_roof *)0)->source)},
 };
 
 #define TABLE(name, sql, columns, row, member)                                                     \
@@ -120,8 +131,13 @@ const struct table profile_tables[N_TABLES] = {
 		"precision TEXT NOT NULL, op TEXT NOT NULL, level TEXT NOT NULL, "
 		"threads INTEGER NOT NULL, best REAL NOT NULL, median REAL NOT NULL, "
 		"q1 REAL NOT NULL, q3 REAL NOT NULL, unit TEXT NOT NULL, "
-		"bytes_convention TEXT NOT NULL, distinguishable INTEGER NOT NULL) STRICT",
+		"bytes_convention TEXT NOT NULL, distinguishable INTEGER NOT NULL, "
+		"noisy INTEGER NOT NULL, theory REAL NOT NULL, by_node INTEGER NOT NULL, "
+		"cpu_node INTEGER NOT NULL, memory_node INTEGER NOT NULL) STRICT",
 		roof_columns, roof, roofs),
+	[CUSTOM_ROOFS] = TABLE("custom_roofs", ID "name TEXT NOT NULL, value REAL NOT NULL, "
+		"unit TEXT NOT NULL, source TEXT NOT NULL) STRICT",
+		custom_roof_columns, custom_roof, custom_roofs),
 };
 
 const char profile_views[] =

@@ -26,7 +26,7 @@ enum column_type {
 };
 
 enum table_id { MODULES, THREADS, FUNCTIONS, BLOCKS, COUNTS, UNITS, FRAMES, SAMPLES, UNCOUNTED,
-		FACTS, ROOFS, N_TABLES };
+		FACTS, ROOFS, CUSTOM_ROOFS, N_TABLES };
 
 struct column {
 	const char *name;

@@ -80,10 +80,15 @@ static struct profile *sample_profile(void)
 	profile_add_uncounted(p, PROFILE_NONE, "because");
 	profile_add_uncounted(p, app, "it's 100 %");
 	profile_set_fact(p, "command", "./app 'in put'");
-	add_roof(p, (struct roof){ROOF_COMPUTE, "avx2", "double", "fma", "", 1, 50.5, 50, 49, 50.25,
-				  "GFLOP/s", "", true});
-	add_roof(p, (struct roof){ROOF_BANDWIDTH, "avx2", "", "read", "DRAM", 2, 14.6, 14.5, 14,
-				  14.5, "GB/s", "loads", false});
+	add_roof(p, (struct roof){.kind = ROOF_COMPUTE, .isa = "avx2", .precision = "double", .op = "fma",
+		.threads = 1, .best = 50.5, .median = 50, .q1 = 49, .q3 = 50.25,
+		.theory = 51.2, .unit = "GFLOP/s", .distinguishable = true});
+	add_roof(p, (struct roof){.kind = ROOF_BANDWIDTH, .isa = "avx2", .op = "read", .level = "DRAM",
+		.threads = 2, .by_node = true, .memory_node = 1, .best = 14.6, .median = 14.5, .q1 = 14,
+		.q3 = 14.5, .unit = "GB/s", .bytes_convention = "loads", .noisy = true});
+	struct custom_roof custom = {.name = "vendor's peak", .value = 64, .unit = "GFLOP/s",
+				     .source = "data sheet"};
+	cr_assert(rf_array_push(p->custom_roofs, p->n_custom_roofs, p->cap_custom_roofs, custom));
 	return p;
 }
 
@@ -367,7 +372,9 @@ Test(profile, a_newer_schema_says_which_and_what_to_do)
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
-	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 1 that this rfprof reads");
+	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 2 that this rfprof reads");
+	run_sql("PRAGMA user_version = 1");
+	assert_error(load_error(), RF_EFORMAT, "schema version 1, older than the 2 that this rfprof reads");
 	run_sql("PRAGMA user_version = 0");
 	assert_error(load_error(), RF_EFORMAT, "no schema version");
 }

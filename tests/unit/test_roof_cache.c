@@ -39,10 +39,13 @@ static void assert_error(struct rf_error *error, enum rf_error_code code)
 }
 
 static struct roof example_roofs[] = {
-	{ ROOF_COMPUTE, "avx512f", "double", "fma", "", 2, 232.80000000000001, 227.5, 226.25,
-	  230.125, "GFLOP/s", "", true },
-	{ ROOF_BANDWIDTH, "sse2", "", "triad", "DRAM", 1, 1.0 / 3, 0.25, 0.2, 0.3, "GB/s",
-	  "24 B/element: 2 loads, store; write-allocate not counted", false },
+	{ .kind = ROOF_COMPUTE, .isa = "avx512f", .precision = "double", .op = "fma", .threads = 2,
+	  .best = 232.80000000000001, .median = 227.5, .q1 = 226.25, .q3 = 230.125,
+	  .theory = 235.1, .unit = "GFLOP/s", .distinguishable = true },
+	{ .kind = ROOF_BANDWIDTH, .isa = "sse2", .op = "triad", .level = "DRAM", .threads = 1,
+	  .by_node = true, .cpu_node = 0, .memory_node = 1, .best = 1.0 / 3, .median = 0.25, .q1 = 0.2,
+	  .q3 = 0.3, .unit = "GB/s", .noisy = true,
+	  .bytes_convention = "24 B/element: 2 loads, store; write-allocate not counted" },
 };
 
 static char *example_notes[] = { "a note with \"quotes\" and µ" };
@@ -51,6 +54,7 @@ static struct machine example_machine(void)
 {
 	return (struct machine){
 		.cpu_model = "Example CPU @ 2.00GHz", .usable_threads = 2, .clock_ghz = 3.7165973534971646,
+		.microarchitecture = "Example Lake", .clock_fp_ghz = 3.5, .complete = true,
 		.caches = { { 1, 49152, 64, 12, 1 }, { 3, UINT64_C(480) << 20, 64, -1, 2 } },
 		.n_caches = 2, .roofs = example_roofs, .n_roofs = 2,
 		.notes = example_notes, .n_notes = 1,
@@ -62,6 +66,9 @@ static void assert_same_machine(const struct machine *a, const struct machine *b
 	cr_assert_str_eq(a->cpu_model, b->cpu_model);
 	cr_assert_eq(a->usable_threads, b->usable_threads);
 	cr_assert_eq(a->clock_ghz, b->clock_ghz);
+	cr_assert_str_eq(a->microarchitecture, b->microarchitecture);
+	cr_assert_eq(a->clock_fp_ghz, b->clock_fp_ghz);
+	cr_assert_eq(a->complete, b->complete);
 	cr_assert_eq(a->n_caches, b->n_caches);
 	for (size_t i = 0; i < a->n_caches; i++) {
 		const struct machine_cache *x = &a->caches[i], *y = &b->caches[i];
@@ -82,7 +89,9 @@ static void assert_same_machine(const struct machine *a, const struct machine *b
 		cr_assert_eq(x->threads, y->threads);
 		cr_assert(x->best == y->best && x->median == y->median && x->q1 == y->q1 &&
 			  x->q3 == y->q3);
-		cr_assert_eq(x->distinguishable, y->distinguishable);
+		cr_assert(x->distinguishable == y->distinguishable && x->noisy == y->noisy &&
+			  x->theory == y->theory && x->by_node == y->by_node &&
+			  x->cpu_node == y->cpu_node && x->memory_node == y->memory_node);
 	}
 	cr_assert_eq(a->n_notes, b->n_notes);
 	for (size_t i = 0; i < a->n_notes; i++)

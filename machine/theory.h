@@ -1,0 +1,65 @@
+/* What a core can do by its documents: the theory that stands beside a measured roof.
+ *
+ * The data are rows of microarchitectures.def, found by CPUID's vendor, family and model.  What is
+ * not documented, or what the model number does not tell, is 0: a wrong theory is worse than none. */
+#pragma once
+
+#include <stdbool.h>
+
+/* Index of a value that depends on the vector width. */
+enum theory_width { WIDTH_128, WIDTH_256, WIDTH_512, N_WIDTHS };
+
+/* Models `first` to `last` of one family of one vendor (CPUID leaf 0: "GenuineIntel"). */
+struct cpu_models { const char *vendor; unsigned family, first, last; };
+
+/* Rates are instructions per cycle of one core, times are cycles per instruction; 0: not known, or
+ * not there. */
+struct microarchitecture {
+	const char *name;
+	struct cpu_models models[6];
+	/* Rates by width: FMA, add, multiply, and FMA and adds together.  Scalars share the units of
+	 * 128 bits; single and double run equally fast. */
+	double fma[N_WIDTHS], add[N_WIDTHS], mul[N_WIDTHS], fma_and_add[N_WIDTHS];
+	double half[N_WIDTHS];		/* FP16: FMA, add and multiply alike */
+	double dot_bfloat16[N_WIDTHS], dot_int8[N_WIDTHS];	/* VDPBF16PS, VPDPBUSD */
+	/* Times of division and square root: scalar, then by width. */
+	double div_single[1 + N_WIDTHS], div_double[1 + N_WIDTHS], sqrt_single[1 + N_WIDTHS];
+	double x87;			/* rate of FADD, and of FMUL */
+	/* Rates of general register instructions between registers: ADD and XOR alike, IMUL. */
+	double integer, imul32, imul64;
+	/* Rates of PADDx, PMULLD and PXOR. */
+	double vector_add[N_WIDTHS], vector_mul32[N_WIDTHS], vector_logic[N_WIDTHS];
+	double amx_bfloat16, amx_half, amx_int8; /* operations (2 a product) per cycle */
+	/* Vector loads and stores per cycle from and to L1, and both together. */
+	double loads[N_WIDTHS], stores[N_WIDTHS], memory[N_WIDTHS];
+	double l2_bytes;		/* from L2 to L1 per cycle */
+	bool hybrid;			/* these models have other cores too: the row is the P-core's */
+	bool one_fma512_possible;	/* models with one and with two 512-bit FMA units share a number */
+	const char *note;		/* why something is not known, or NULL */
+};
+
+extern const struct microarchitecture microarchitectures[];
+extern const unsigned n_microarchitectures;
+
+/* The row of this CPU, or NULL: not in the table.  On a hybrid CPU the row of the kind of core that
+ * the calling thread may run on (CPUID leaf 1AH, asked on each), NULL when it may run on both. */
+const struct microarchitecture *microarchitecture_here(void);
+
+/* The row of a CPU by CPUID's vendor string and its family and model with the extended fields added,
+ * or NULL.  Of a hybrid CPU: the row of its P-cores. */
+const struct microarchitecture *microarchitecture_find(const char *vendor, unsigned family,
+						       unsigned model);
+
+/* Operations per cycle of one core with all units busy: lanes × units, an FMA is 2, a dot product 2 a
+ * product; 0: not known.  A mix of a FMA to b adds takes as long as its busiest units.  isa,
+ * precision and op are those of struct roof: isa "scalar", "sse2", "avx2", "avx512f", "x87", "amx";
+ * precision "half", "bfloat16", "single", "double", "x87", "int8", "int32", "int64"; op "fma", "add",
+ * "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2", "dot", "logic". */
+double theory_compute(const struct microarchitecture *row, const char *isa, const char *precision,
+		      const char *op);
+
+/* Bytes per cycle that loads and stores of one core can move (the bytes of docs/roofs.md: no
+ * write-allocate); 0: not known.  level "L1", op "read", "write", "copy", "update", "triad", "daxpy"
+ * with whole vectors of isa; level "L2", op "read": the width of the path from L2 to L1. */
+double theory_bandwidth(const struct microarchitecture *row, const char *level, const char *op,
+			const char *isa);

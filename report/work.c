@@ -313,6 +313,7 @@ void work_of_decoded(const ZydisDecodedInstruction *insn, const ZydisDecodedOper
 				   : work_class_of_category(insn->meta.category);
 	set_operations(rule, insn, operands, work);
 	set_memory(rule, insn, operands, work);
+	work->non_temporal = rule->non_temporal;
 }
 
 bool work_of_bytes(const uint8_t *bytes, size_t size, struct work *work)

@@ -39,6 +39,7 @@ struct work {
 	uint8_t length;			/* bytes of the instruction */
 	uint8_t insn_class;		/* enum insn_class */
 	bool is_load, is_store;		/* has an explicit or implicit memory read / write */
+	bool non_temporal;		/* its stores bypass the caches; hints on loads do not count */
 
 	/* Flop of one execution, all lanes taken as active: `flop_lanes` lanes times
 	 * `flop_per_lane` (FMA 2).  0 lanes: no flop.  With masked = true only `units` lanes are

@@ -3,7 +3,7 @@
 
 #include <Zydis/Zydis.h>
 
-#define RULE(mnemonic, ...) [ZYDIS_MNEMONIC_##mnemonic] = { true, { __VA_ARGS__ } },
+#define RULE(mnemonic, ...) [ZYDIS_MNEMONIC_##mnemonic] = { true, { false, __VA_ARGS__ } },
 #define NOWORK_FLOP WORK_NO_FLOP, 0, 0
 #define NOWORK_INTOP WORK_NO_INTOP, 0
 #define ANY_CLASS WORK_CLASS_BY_CATEGORY
@@ -41,6 +41,10 @@
 	RULE(mnemonic, NOWORK_FLOP, NOWORK_INTOP, bits, SHAPE_PACKED, MEMORY_##kind, ANY_CLASS)
 #define MOVE_AS(mnemonic, kind, bits)                                                              \
 	RULE(mnemonic, NOWORK_FLOP, NOWORK_INTOP, bits, SHAPE_PACKED, MEMORY_##kind, INSN_MOVE)
+/* The same, and the stores bypass the caches. */
+#define STREAM(mnemonic, kind, bits, class_)                                                       \
+	[ZYDIS_MNEMONIC_##mnemonic] = { true, { true, NOWORK_FLOP, NOWORK_INTOP, bits,             \
+						SHAPE_PACKED, MEMORY_##kind, class_ } },
 #define CLASS(mnemonic, class_)                                                                    \
 	RULE(mnemonic, NOWORK_FLOP, NOWORK_INTOP, 0, SHAPE_PACKED, MEMORY_OPERAND, INSN_##class_)
 
@@ -51,7 +55,7 @@ static const struct {
 #include "report/work_table.def"
 };
 
-static const struct work_rule no_work = { NOWORK_FLOP, NOWORK_INTOP, 0, SHAPE_PACKED,
+static const struct work_rule no_work = { false, NOWORK_FLOP, NOWORK_INTOP, 0, SHAPE_PACKED,
 					  MEMORY_OPERAND, ANY_CLASS };
 
 const struct work_rule *work_rule_of(unsigned int mnemonic)

@@ -34,6 +34,7 @@ enum work_memory {
 };
 
 struct work_rule {
+	bool non_temporal;	/* its stores bypass the caches */
 	uint8_t flop_kind, flop_precision, flop_per_lane;
 	uint8_t intop_kind, intop_per_lane;
 	uint8_t element_bits;	/* of a lane as the mask register sees it; 0: not a vector */

@@ -81,6 +81,61 @@ Test(work, cases_by_hand)
 	}
 }
 
+/* Assembled with gas 2.40. */
+static const struct stream_case {
+	const char *assembly, *bytes;
+	size_t size;
+	bool streams;
+	uint32_t store, unit_store;
+} stream_cases[] = {
+#define STREAM(assembly, bytes, ...) { assembly, bytes, sizeof bytes - 1, __VA_ARGS__ },
+	STREAM("movnti [rax], ecx", "\x0F\xC3\x08", true, 4, 0)
+	STREAM("movnti [rax], rcx", "\x48\x0F\xC3\x08", true, 8, 0)
+	STREAM("movntq [rax], mm1", "\x0F\xE7\x08", true, 8, 0)
+	STREAM("movntps [rax], xmm1", "\x0F\x2B\x08", true, 16, 0)
+	STREAM("movntpd [rax], xmm1", "\x66\x0F\x2B\x08", true, 16, 0)
+	STREAM("movntdq [rax], xmm1", "\x66\x0F\xE7\x08", true, 16, 0)
+	STREAM("movntss [rax], xmm1", "\xF3\x0F\x2B\x08", true, 4, 0)
+	STREAM("movntsd [rax], xmm1", "\xF2\x0F\x2B\x08", true, 8, 0)
+	STREAM("vmovntps [rax], xmm1", "\xC5\xF8\x2B\x08", true, 16, 0)
+	STREAM("vmovntps [rax], ymm1", "\xC5\xFC\x2B\x08", true, 32, 0)
+	STREAM("vmovntps [rax], zmm1", "\x62\xF1\x7C\x48\x2B\x08", true, 64, 0)
+	STREAM("vmovntpd [rax], xmm1", "\xC5\xF9\x2B\x08", true, 16, 0)
+	STREAM("vmovntpd [rax], ymm1", "\xC5\xFD\x2B\x08", true, 32, 0)
+	STREAM("vmovntpd [rax], zmm1", "\x62\xF1\xFD\x48\x2B\x08", true, 64, 0)
+	STREAM("vmovntdq [rax], xmm1", "\xC5\xF9\xE7\x08", true, 16, 0)
+	STREAM("vmovntdq [rax], ymm1", "\xC5\xFD\xE7\x08", true, 32, 0)
+	STREAM("vmovntdq [rax], zmm1", "\x62\xF1\x7D\x48\xE7\x08", true, 64, 0)
+	STREAM("maskmovdqu xmm3, xmm5", "\x66\x0F\xF7\xDD", true, 0, 1)
+	STREAM("vmaskmovdqu xmm3, xmm5", "\xC5\xF9\xF7\xDD", true, 0, 1)
+	STREAM("maskmovq mm3, mm5", "\x0F\xF7\xDD", true, 0, 1)
+	STREAM("movdiri [rax], rcx", "\x48\x0F\x38\xF9\x08", true, 8, 0)
+	STREAM("movdir64b rax, [rcx]", "\x66\x0F\x38\xF8\x01", true, 64, 0)
+	STREAM("clzero", "\x0F\x01\xFC", true, 64, 0)
+	STREAM("movntdqa xmm1, [rax]", "\x66\x0F\x38\x2A\x08", false, 0, 0)
+	STREAM("vmovntdqa ymm1, [rax]", "\xC4\xE2\x7D\x2A\x08", false, 0, 0)
+	STREAM("vmovntdqa zmm1, [rax]", "\x62\xF2\x7D\x48\x2A\x08", false, 0, 0)
+	STREAM("movups [rax], xmm1", "\x0F\x11\x08", false, 16, 0)
+	STREAM("vmovups [rax], zmm1", "\x62\xF1\x7C\x48\x11\x08", false, 64, 0)
+	STREAM("vmaskmovps [rax], ymm1, ymm2", "\xC4\xE2\x75\x2E\x10", false, 0, 4)
+	STREAM("rep stosb", "\xF3\xAA", false, 0, 1)
+	STREAM("prefetchnta [rax]", "\x0F\x18\x00", false, 0, 0)
+#undef STREAM
+};
+
+Test(work, stores_that_bypass_the_caches_are_told)
+{
+	for (size_t i = 0; i < sizeof stream_cases / sizeof *stream_cases; i++) {
+		const struct stream_case *c = &stream_cases[i];
+		struct work work;
+		cr_assert(work_of_bytes((const uint8_t *)c->bytes, c->size, &work), "%s", c->assembly);
+		cr_expect_eq(work.non_temporal, c->streams, "%s", c->assembly);
+		cr_expect_eq(work.store_bytes, c->store, "%s: stores %u", c->assembly, work.store_bytes);
+		cr_expect_eq(work.unit_store_bytes, c->unit_store, "%s: stores %u a unit", c->assembly,
+			     work.unit_store_bytes);
+	}
+}
+
 Test(work, cut_short_or_invalid_bytes_are_refused)
 {
 	static const uint8_t invalid[] = { 0x06 }; /* push es: not in 64-bit mode */
@@ -113,6 +168,14 @@ static int bits_of_precision(int precision)
 
 struct tally { size_t n, n_flop, n_integer; };
 
+/* By spelling: the nt of a store, the byte-masked stores, and stores that the manuals call direct. */
+static bool reference_streams(const char *name)
+{
+	return (strstr(name, "movnt") && !strstr(name, "dqa")) || strstr(name, "maskmovdqu") ||
+	       strcmp(name, "maskmovq") == 0 || strncmp(name, "movdir", 6) == 0 ||
+	       strcmp(name, "clzero") == 0;
+}
+
 static void compare_with_reference(const ZydisDecodedInstruction *insn,
 				   const ZydisDecodedOperand *operands, struct tally *tally)
 {
@@ -122,6 +185,7 @@ static void compare_with_reference(const ZydisDecodedInstruction *insn,
 	struct reference r = reference_flop(insn, operands);
 	tally->n++;
 	cr_assert_eq(work.length, insn->length, "%s", name);
+	cr_assert_eq(work.non_temporal, reference_streams(name), "%s: non-temporal", name);
 	if (r.kind < 0) {
 		cr_assert_eq(work.flop_lanes, 0, "%s has flop", name);
 	} else {
@@ -166,6 +230,8 @@ static void check_invariants(const ZydisDecodedInstruction *insn,
 	if (work.load_bytes || work.unit_load_bytes)
 		cr_assert(work.is_load, "%s", name);
 	if (work.store_bytes || work.unit_store_bytes)
+		cr_assert(work.is_store, "%s", name);
+	if (work.non_temporal)
 		cr_assert(work.is_store, "%s", name);
 	cr_assert(work.insn_class < INSN_CLASSES, "%s", name);
 }

@@ -33,13 +33,28 @@ static json_t *roofs_json(const struct profile *profile)
 		const struct roof *r = &profile->roofs[i];
 		bool compute = r->kind == ROOF_COMPUTE;
 		json_array_append_new(array, json_pack(
-			"{s:s, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+			"{s:s, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}",
 			"kind", compute ? "compute" : "bandwidth", "isa", string(r->isa),
 			"precision", string(r->precision), "op", string(r->op),
-			"level", string(r->level), "threads", r->threads, "best", real(r->best),
+			"level", string(r->level), "threads", r->threads,
+			"cpu_node", r->by_node ? json_integer(r->cpu_node) : json_null(),
+			"memory_node", r->by_node ? json_integer(r->memory_node) : json_null(),
+			"best", real(r->best), "theory", real(r->theory > 0 ? r->theory : NAN),
 			"median", real(r->median), "q1", real(r->q1), "q3", real(r->q3),
 			"unit", string(r->unit), "bytes_convention", string(r->bytes_convention),
-			"distinguishable", (int)r->distinguishable));
+			"distinguishable", (int)r->distinguishable, "noisy", (int)r->noisy));
+	}
+	return array;
+}
+
+static json_t *custom_roofs_json(const struct profile *profile)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
+		const struct custom_roof *r = &profile->custom_roofs[i];
+		json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:o}", "name", string(r->name),
+						       "value", real(r->value), "unit", string(r->unit),
+						       "source", string(r->source)));
 	}
 	return array;
 }
@@ -65,12 +80,15 @@ static json_t *integer_fact(const struct profile *profile, const char *key)
 
 static json_t *machine_json(const struct profile *profile)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:i, s:o}",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o}",
 			 "cpu_model", fact(profile, "cpu_model"),
+			 "microarchitecture", fact(profile, "microarchitecture"),
 			 "usable_threads", integer_fact(profile, "usable_threads"),
 			 "clock_ghz", number_fact(profile, "clock_ghz"),
+			 "clock_fp_ghz", number_fact(profile, "clock_fp_ghz"),
 			 "kernel", fact(profile, "kernel"), "hostname", fact(profile, "hostname"),
-			 "issue_width", MODEL_ISSUE_WIDTH, "roofs", roofs_json(profile));
+			 "issue_width", MODEL_ISSUE_WIDTH, "roofs", roofs_json(profile),
+			 "custom_roofs", custom_roofs_json(profile));
 }
 
 static json_t *uncounted_json(const struct profile *profile)
@@ -188,6 +206,8 @@ static void add_work(json_t *object, const struct profile *profile, const struct
 			    ? json_string(model_precision_name(f->precision)) : json_null());
 	json_object_set_new(object, "load_bytes", count(tally->load_bytes));
 	json_object_set_new(object, "store_bytes", count(tally->store_bytes));
+	json_object_set_new(object, "nt_store_bytes", count(tally->nt_store_bytes));
+	json_object_set_new(object, "string_bytes", count(tally->string_bytes));
 	json_object_set_new(object, "load_instructions", count(tally->loads));
 	json_object_set_new(object, "store_instructions", count(tally->stores));
 	json_object_set_new(object, "instructions", count(tally->instructions));
@@ -214,6 +234,8 @@ static void add_place(json_t *object, const struct model_function *f)
 	json_object_set_new(object, "bound", json_string(model_bound_name(place->bound)));
 	json_object_set_new(object, "level", place->level[0] ? json_string(place->level) : json_null());
 	json_object_set_new(object, "level_inferred", json_boolean(place->level[0] != '\0'));
+	json_object_set_new(object, "roof_stores", string(place->stores));
+	json_object_set_new(object, "roof_interpolated", json_boolean(place->interpolated));
 	json_object_set_new(object, "roof_gflops", real(flop ? place->roof : NAN));
 	json_object_set_new(object, "roof_l1_gflops", real(flop ? place->roof_l1 : NAN));
 	json_object_set_new(object, "ceiling_gflops", real(flop ? place->ceiling : NAN));

@@ -26,6 +26,8 @@ struct tally {
 	uint64_t flop_unmasked; /* all lanes, as a PMU counts them */
 	uint64_t flop_by_kind[FLOP_KINDS][FLOP_PRECISIONS][FLOP_WIDTHS];
 	uint64_t load_bytes, store_bytes;
+	uint64_t nt_store_bytes; /* of store_bytes: by stores that bypass the caches */
+	uint64_t string_bytes;	/* of load_bytes + store_bytes: by repeated string instructions */
 	uint64_t loads, stores;	/* instructions that load, that store */
 	uint64_t instructions;
 	uint64_t class_instructions[INSN_CLASSES];
@@ -50,13 +52,17 @@ enum model_axis { AXIS_NONE, AXIS_FLOP, AXIS_BYTES, AXIS_INSTRUCTIONS };
 struct model_place {
 	enum model_axis axis;	/* what `point` and `roof` count */
 	double point, roof;
-	double ceiling;		/* roof of this mix of widths and FMA; AXIS_FLOP only, else = roof */
+	double ceiling;		/* roof of this mix of widths and kinds; AXIS_FLOP only, else = roof */
 	double roof_l1;		/* the roof if all data come from L1: the most that can be asked */
 	double ridge;		/* flop/byte where compute meets the level's bandwidth; 0: none */
 	double distance;	/* roof / point; NAN without a roof */
 	double headroom_s;	/* elapsed_s · (1 - point / roof), at least 0; NAN without a roof */
 	enum model_bound bound;
 	char level[8];		/* level whose bandwidth the roof is; "" for a compute roof */
+	const char *stores;	/* how the stores of that bandwidth's kernels are made: "apart",
+				 * "in place", "non-temporal", "string"; NULL for a compute roof */
+	bool interpolated;	/* no roof was measured at this concurrency */
+	const struct roof *noisy; /* a row of the profile behind the roof whose spread is wide, or NULL */
 	bool above;		/* above every roof by more than the tolerance and the spread of its
 				 * samples: a fault, not a feat */
 	const char *borrowed;	/* precision whose roof stands in for the function's own, or NULL */
@@ -103,5 +109,8 @@ const char *model_bound_name(enum model_bound bound);
 /* Levels with a bandwidth roof that can be told apart, from the slowest ("DRAM") to "L1". */
 #define MODEL_LEVELS 4
 size_t model_levels(const struct profile *profile, const char *levels[MODEL_LEVELS]);
-/* Fastest compute roof of a precision ("double", "single", …) at `threads`, GFLOP/s; 0: none. */
+/* Peak of a precision ("double", "single", …) at `threads`, GFLOP/s, by what one kind of instruction
+ * reaches alone (FMA, dot product, add, multiply); 0: none. */
 double model_peak(const struct profile *profile, const char *precision, double threads);
+/* Its row at a measured count of threads, or NULL. */
+const struct roof *model_peak_row(const struct profile *profile, const char *precision, int threads);

@@ -91,6 +91,7 @@ static void add_fixed(struct tally *tally, const struct work *work)
 	tally->stores += work->is_store;
 	tally->load_bytes += work->load_bytes;
 	tally->store_bytes += work->store_bytes;
+	tally->nt_store_bytes += work->non_temporal ? work->store_bytes : 0;
 	tally->flop_unmasked += flop;
 	if (!work->masked)
 		add_flop(tally, work, flop);
@@ -101,6 +102,10 @@ static void unit_tally(const struct work *work, struct tally *tally)
 {
 	*tally = (struct tally){.load_bytes = work->unit_load_bytes,
 				.store_bytes = work->unit_store_bytes};
+	if (work->non_temporal)
+		tally->nt_store_bytes = work->unit_store_bytes;
+	if (work->units == UNITS_REP)
+		tally->string_bytes = work->unit_load_bytes + work->unit_store_bytes;
 	if (work->masked && work->flop_lanes)
 		add_flop(tally, work, work->flop_per_lane);
 }

@@ -169,6 +169,105 @@ static bool note_marks(struct report_view *view)
 	       note(view, "no roofs in this profile: no distances can be given");
 }
 
+/* Functions whose roof is not of a measured count of threads. */
+struct interpolated { size_t n; double fewest, most; };
+
+static struct interpolated count_interpolated(const struct report_view *view)
+{
+	struct interpolated found = {0};
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if (!f->place.interpolated)
+			continue;
+		found.fewest = found.n ? fmin(found.fewest, f->concurrency) : f->concurrency;
+		found.most = fmax(found.most, f->concurrency);
+		found.n++;
+	}
+	return found;
+}
+
+/* The measured counts next to `threads`; 0: none on that side. */
+static void neighbours(const struct profile *profile, double threads, int *below, int *above)
+{
+	*below = *above = 0;
+	for (size_t i = 0; i < profile->n_roofs; i++) {
+		const struct roof *roof = &profile->roofs[i];
+		if (roof->by_node)
+			continue;
+		if (roof->threads <= threads && roof->threads > *below)
+			*below = roof->threads;
+		if (roof->threads >= threads && (!*above || roof->threads < *above))
+			*above = roof->threads;
+	}
+}
+
+static bool note_interpolated(struct report_view *view)
+{
+	struct interpolated found = count_interpolated(view);
+	char fewest[TEXT_NUMBER], most[TEXT_NUMBER], range[2 * TEXT_NUMBER + 8];
+	int first, last, after_fewest, before_most;
+	if (!found.n)
+		return true;
+	text_number(fewest, found.fewest);
+	text_number(most, found.most);
+	bool one = strcmp(fewest, most) == 0;
+	snprintf(range, sizeof(range), "%s%s%s", fewest, one ? "" : " to ", one ? "" : most);
+	neighbours(view->profile, found.fewest, &first, &after_fewest);
+	neighbours(view->profile, found.most, &before_most, &last);
+	if (!first || !last)
+		return note(view, "roofs at %s threads (%zu row%s) are those of the nearest measured counts, "
+				  "or interpolated between them", range, found.n, found.n == 1 ? "" : "s");
+	return note(view, "roofs at %s threads (%zu row%s) are interpolated between the measured counts "
+			  "%d %s %d", range, found.n, found.n == 1 ? "" : "s", first,
+		    first == before_most ? "and" : "to", last);
+}
+
+/* (q3 - q1) / median */
+static double spread_of(const struct roof *roof)
+{
+	return roof->median > 0 ? (roof->q3 - roof->q1) / roof->median : 0;
+}
+
+/* The noisiest row behind a roof that is shown; *n gets how many there are.  False: no memory. */
+static bool find_noisy(const struct report_view *view, const struct roof **worst, size_t *n)
+{
+	const struct roof *roofs = view->profile->roofs;
+	bool *used = calloc(view->profile->n_roofs + 1, sizeof(*used));
+	*worst = NULL;
+	*n = 0;
+	for (size_t i = 0; used && i < view->n_shown; i++) {
+		const struct roof *row = view->model->functions[view->rank[i]].place.noisy;
+		if (!row || used[row - roofs])
+			continue;
+		used[row - roofs] = true;
+		++*n;
+		if (!*worst || spread_of(row) > spread_of(*worst))
+			*worst = row;
+	}
+	bool done = used != NULL;
+	free(used);
+	return done;
+}
+
+static bool note_noisy(struct report_view *view)
+{
+	const struct roof *row;
+	size_t n;
+	char name[64], others[48] = "";
+	if (!find_noisy(view, &row, &n))
+		return false;
+	if (!row)
+		return true;
+	if (row->kind == ROOF_BANDWIDTH)
+		snprintf(name, sizeof(name), "%s %s", row->level, row->op);
+	else
+		snprintf(name, sizeof(name), "%s %s %s", row->isa, row->precision, row->op);
+	if (n > 1)
+		snprintf(others, sizeof(others), ", and %zu more", n - 1);
+	return note(view, "the %s roof at %d thread%s is noisy (quartiles %.0f %% apart)%s", name,
+		    row->threads, row->threads == 1 ? "" : "s", 100 * spread_of(row), others);
+}
+
 static bool note_facts(struct report_view *view)
 {
 	for (size_t i = 0; i < view->profile->n_facts; i++)
@@ -181,7 +280,8 @@ static bool note_facts(struct report_view *view)
 struct rf_error *report_notes(struct report_view *view)
 {
 	bool done = note_sources(view) && note_uncounted(view) && note_run(view) &&
-		    note_masked(view) && note_marks(view) && note_facts(view);
+		    note_masked(view) && note_marks(view) && note_interpolated(view) &&
+		    note_noisy(view) && note_facts(view);
 	return done ? NULL : report_no_memory();
 }
 

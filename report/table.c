@@ -242,11 +242,11 @@ static bool print_table(const struct cells *cells, size_t n, FILE *stream)
 static void print_roofs(const struct report_view *view, FILE *stream)
 {
 	const char *levels[MODEL_LEVELS], *precision = report_main_precision(view->model);
-	const struct roof *peak = report_peak_row(view->profile, precision, 1);
+	const struct roof *peak = model_peak_row(view->profile, precision, 1);
 	char number[TEXT_NUMBER];
 	if (!peak) {
 		precision = "double";
-		peak = report_peak_row(view->profile, precision, 1);
+		peak = model_peak_row(view->profile, precision, 1);
 	}
 	if (!peak)
 		return;

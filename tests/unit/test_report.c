@@ -4,6 +4,7 @@
  *   RFPROF_REWRITE_GOLDEN=1 build/tests/unit/test_report --filter 'report/table_is_as_checked_in'
  */
 #include "report/model.h"
+#include "report/model_parts.h"
 #include "report/report.h"
 #include "report/svg_labels.h"
 #include "report/text.h"
@@ -311,6 +312,406 @@ Test(report, without_roofs_or_counts_nothing_is_invented)
 	profile_destroy(p);
 }
 
+/* ---- the roofs that fit ---- */
+
+/* One thread; each figure other than the next, so that a wrong row shows. */
+static const struct { const char *op; double dram, l3, l2, l1; } bandwidth_rows[] = {
+	{"read", 20, 60, 200, 400}, {"triad", 15, 48, 160, 500}, {"copy", 12, 40, 140, 380},
+	{"write", 9, 30, 120, 200}, {"daxpy", 19, 58, 210, 520}, {"update", 18, 57, 170, 510},
+	{"triad_nt", 17, 0, 0, 0}, {"copy_nt", 16, 0, 0, 0}, {"write_nt", 14, 0, 0, 0},
+	{"copy_rep", 13, 0, 0, 250}, {"write_rep", 11, 0, 0, 180}, {"random", 900, 900, 900, 900},
+};
+
+static const struct { const char *isa, *precision, *op; double rate; } compute_rows[] = {
+	{"avx512f", "double", "fma", 130}, {"avx512f", "double", "add", 65},
+	{"avx512f", "double", "mul", 66}, {"avx512f", "double", "fma1_add1", 195},
+	{"avx512f", "double", "fma2_add1", 163}, {"avx512f", "double", "fma1_add2", 132},
+	{"avx512f", "double", "div", 20}, {"avx512f", "single", "fma", 260},
+	{"scalar", "double", "fma", 16}, {"scalar", "double", "add", 8}, {"scalar", "double", "mul", 8},
+	{"scalar", "double", "div", 5}, {"scalar", "double", "sqrt", 3},
+	{"scalar", "double", "fma1_add1", 24}, {"avx512f", "half", "fma", 510},
+	{"avx512f", "bfloat16", "dot", 550}, {"amx", "bfloat16", "dot", 2000}, {"x87", "x87", "add", 4},
+	{"x87", "x87", "mul", 4.5},
+};
+
+static void add_roof(struct profile *p, enum roof_kind kind, const char *isa, const char *precision,
+		     const char *op, const char *level, double rate)
+{
+	sample_roof(p, kind, isa, precision, op, level, 1, rate);
+	p->roofs[p->n_roofs - 1].distinguishable = true;
+}
+
+/* What must never be taken: integer rows, and rows of NUMA nodes. */
+static void add_traps(struct profile *p)
+{
+	static const char *const ops[] = {"add", "mul", "fma", "dot", "logic"};
+	static const char *const precisions[] = {"int8", "int32", "int64"};
+	for (size_t i = 0; i < 5; i++)
+		for (size_t k = 0; k < 3; k++) {
+			add_roof(p, ROOF_COMPUTE, "avx512f", precisions[k], ops[i], "", 99999);
+			strcpy(p->roofs[p->n_roofs - 1].unit, "GOP/s");
+		}
+	add_roof(p, ROOF_COMPUTE, "avx512f", "double", "fma", "", 77777);
+	p->roofs[p->n_roofs - 1].by_node = true;
+	for (size_t i = 0; i < sizeof(bandwidth_rows) / sizeof(*bandwidth_rows); i++) {
+		add_roof(p, ROOF_BANDWIDTH, "avx2", "", bandwidth_rows[i].op, "DRAM", 88888);
+		p->roofs[p->n_roofs - 1].by_node = true;
+	}
+}
+
+static bool is_left_out(const char *op, const char *out)
+{
+	char word[32];
+	snprintf(word, sizeof(word), " %s ", op);
+	return strstr(out, word) != NULL;
+}
+
+/* All rows but those of the operations in `out`, " op op ". */
+static struct profile *fit_profile(const char *out)
+{
+	struct profile *p = profile_create();
+	for (size_t i = 0; i < sizeof(bandwidth_rows) / sizeof(*bandwidth_rows); i++) {
+		const double rates[] = {bandwidth_rows[i].dram, bandwidth_rows[i].l3, bandwidth_rows[i].l2,
+					bandwidth_rows[i].l1};
+		static const char *const levels[] = {"DRAM", "L3", "L2", "L1"};
+		for (size_t l = 0; l < 4 && !is_left_out(bandwidth_rows[i].op, out); l++)
+			if (rates[l] > 0)
+				add_roof(p, ROOF_BANDWIDTH, "avx2", "", bandwidth_rows[i].op, levels[l],
+					 rates[l]);
+	}
+	for (size_t i = 0; i < sizeof(compute_rows) / sizeof(*compute_rows); i++)
+		if (!is_left_out(compute_rows[i].op, out))
+			add_roof(p, ROOF_COMPUTE, compute_rows[i].isa, compute_rows[i].precision,
+				 compute_rows[i].op, "", compute_rows[i].rate);
+	add_traps(p);
+	return p;
+}
+
+#define WITHOUT_IN_PLACE " daxpy update "
+#define WITHOUT_NT " triad_nt copy_nt write_nt "
+#define WITHOUT_REP " copy_rep write_rep "
+#define OLD_SET " daxpy update triad_nt copy_nt write_nt copy_rep write_rep copy write "
+#define WITHOUT_MIXES " fma2_add1 fma1_add1 fma1_add2 "
+
+static struct model_function in_one_second(void)
+{
+	return (struct model_function){.concurrency = 1, .elapsed_s = 1, .time_ns = 1000000000,
+				       .n_samples = 1000000, .tally.instructions = 1000};
+}
+
+struct fit_case {
+	const char *left_out;
+	uint64_t load, store, streamed, strings; /* shares of `point` */
+	double point;				 /* GB/s */
+	double roof;
+	const char *level, *stores;
+};
+
+static void check_bandwidth(const struct fit_case *c, size_t index)
+{
+	struct profile *p = fit_profile(c->left_out);
+	struct model_function f = in_one_second();
+	double unit = c->point * 1e9 / (double)(c->load + c->store);
+	f.tally.load_bytes = (uint64_t)llround((double)c->load * unit);
+	f.tally.store_bytes = (uint64_t)llround((double)c->store * unit);
+	f.tally.nt_store_bytes = (uint64_t)llround((double)c->streamed * unit);
+	f.tally.string_bytes = (uint64_t)llround((double)c->strings * unit);
+	cr_assert(model_place(p, &f, true));
+	cr_expect_eq(f.place.axis, AXIS_BYTES);
+	cr_expect(fabs(f.place.roof - c->roof) <= 1e-8 * c->roof, "case %zu: roof %.12g, not %.12g", index,
+		  f.place.roof, c->roof);
+	cr_expect_str_eq(f.place.level, c->level, "case %zu: %s", index, f.place.level);
+	cr_expect_str_eq(f.place.stores, c->stores, "case %zu: %s", index, f.place.stores);
+	cr_expect(!f.place.above);
+	cr_expect(!f.place.interpolated);
+	free(f.place.why);
+	profile_destroy(p);
+}
+
+Test(report, bandwidths_fit_the_stores)
+{
+	static const struct fit_case fit_cases[] = {
+		/* along the share of stores */
+		{"", 12, 0, 0, 0, 1, 20, "DRAM", "apart"},
+		{"", 10, 2, 0, 0, 1, 17.5, "DRAM", "apart"},
+		{"", 8, 4, 0, 0, 1, 15, "DRAM", "apart"},
+		{"", 7, 5, 0, 0, 1, 13.5, "DRAM", "apart"},
+		{"", 6, 6, 0, 0, 1, 12, "DRAM", "apart"},
+		{"", 3, 9, 0, 0, 1, 10.5, "DRAM", "apart"},
+		{"", 0, 12, 0, 0, 1, 9, "DRAM", "apart"},
+		/* faster than that from memory: the stores go to lines that were loaded */
+		{"", 8, 4, 0, 0, 15.7, 15, "DRAM", "apart"},
+		{"", 8, 4, 0, 0, 15.8, 19, "DRAM", "in place"},
+		{"", 6, 6, 0, 0, 15, 18, "DRAM", "in place"},
+		{"", 3, 9, 0, 0, 12, 13.5, "DRAM", "in place"},
+		/* pure stores load nothing: from there upward the caches */
+		{"", 0, 12, 0, 0, 10, 30, "L3", "apart"},
+		{"", 8, 4, 0, 0, 30, 48, "L3", "apart"},
+		{"", 8, 4, 0, 0, 55, 58, "L3", "in place"},
+		{"", 8, 4, 0, 0, 100, 160, "L2", "apart"},
+		{"", 8, 4, 0, 0, 200, 210, "L2", "in place"},
+		{"", 8, 4, 0, 0, 300, 500, "L1", "apart"},
+		{"", 6, 6, 0, 0, 450, 510, "L1", "in place"},
+		/* rows that were not measured */
+		{OLD_SET, 9, 3, 0, 0, 1, 16.25, "DRAM", "apart"},
+		{OLD_SET, 6, 6, 6, 12, 1, 15, "DRAM", "apart"},
+		{OLD_SET, 0, 12, 12, 12, 1, 15, "DRAM", "apart"},
+		{OLD_SET " triad ", 6, 6, 0, 0, 1, 20, "DRAM", "apart"},
+		{WITHOUT_IN_PLACE, 8, 4, 0, 0, 15.8, 48, "L3", "apart"},
+		{" daxpy ", 8, 4, 0, 0, 17, 56.0 / 3, "DRAM", "in place"},
+		{" copy ", 6, 6, 0, 0, 1, 13.5, "DRAM", "apart"},
+		/* most stores bypass the caches */
+		{"", 8, 4, 4, 0, 1, 17, "DRAM", "non-temporal"},
+		{"", 6, 6, 6, 0, 1, 16, "DRAM", "non-temporal"},
+		{"", 6, 6, 4, 0, 1, 16, "DRAM", "non-temporal"},
+		{"", 3, 9, 9, 0, 1, 15, "DRAM", "non-temporal"},
+		{"", 0, 12, 12, 0, 1, 14, "DRAM", "non-temporal"},
+		{"", 6, 6, 3, 0, 1, 12, "DRAM", "apart"},
+		{WITHOUT_NT, 6, 6, 6, 0, 1, 12, "DRAM", "apart"},
+		{" copy_nt write_nt ", 6, 6, 6, 0, 1, 17, "DRAM", "non-temporal"},
+		/* what they read comes from a cache; at last the stores alone limit them */
+		{"", 8, 4, 4, 0, 25, 42, "DRAM", "non-temporal"},
+		{"", 10, 2, 2, 0, 50, 54, "L3", "non-temporal"},
+		{"", 10, 2, 2, 0, 58, 59, "L3", "non-temporal"},
+		{"", 10, 2, 2, 0, 70, 84, "DRAM", "non-temporal"},
+		/* most bytes by repeated string instructions */
+		{"", 6, 6, 0, 12, 1, 13, "DRAM", "string"},
+		{"", 0, 12, 0, 12, 1, 11, "DRAM", "string"},
+		{"", 3, 9, 0, 12, 1, 12, "DRAM", "string"},
+		{"", 6, 6, 0, 9, 1, 1 / (0.75 / 13 + 0.25 / 12), "DRAM", "string"},
+		{"", 6, 6, 0, 12, 200, 250, "L1", "string"},
+		{"", 6, 6, 0, 6, 1, 12, "DRAM", "apart"},
+		{WITHOUT_REP, 6, 6, 0, 12, 1, 12, "DRAM", "apart"},
+	};
+	for (size_t i = 0; i < sizeof(fit_cases) / sizeof(*fit_cases); i++)
+		check_bandwidth(&fit_cases[i], i);
+}
+
+/* A cache that measured below the next one has met noise: it is not slower. */
+Test(report, a_faster_level_is_never_slower)
+{
+	struct profile *p = fit_profile(OLD_SET);
+	for (size_t i = 0; i < p->n_roofs; i++)
+		if (strcmp(p->roofs[i].level, "L2") == 0)
+			p->roofs[i].best = 50; /* L3: 60 read, 48 triad */
+	struct model_function f = in_one_second();
+	f.tally.load_bytes = 55000000000;
+	cr_assert(model_place(p, &f, true));
+	expect_near(f.place.roof, 60, "reading at 55 GB/s");
+	cr_expect_str_eq(f.place.level, "L3");
+	free(f.place.why);
+	f.tally.load_bytes = 66000000000;
+	cr_assert(model_place(p, &f, true));
+	cr_expect_str_eq(f.place.level, "L1");
+	free(f.place.why);
+	profile_destroy(p);
+}
+
+struct flop_part { int kind, precision, width; uint64_t flop; };
+
+struct flop_case {
+	const char *left_out;
+	struct flop_part parts[3]; /* flop in GFLOP, 0 ends them */
+	double roof, ceiling;
+	const char *borrowed;
+};
+
+static void set_flop(struct model_function *f, const struct flop_part *parts)
+{
+	uint64_t most = 0;
+	for (size_t i = 0; i < 3 && parts[i].flop; i++) {
+		uint64_t flop = parts[i].flop * 1000000;
+		f->tally.flop_by_kind[parts[i].kind][parts[i].precision][parts[i].width] += flop;
+		f->tally.flop += flop;
+		f->tally.flop_unmasked += flop;
+		if (flop > most)
+			most = flop, f->precision = (enum flop_precision)parts[i].precision;
+	}
+	f->intensity = INFINITY;
+}
+
+static void check_flop(const struct flop_case *c, size_t index)
+{
+	struct profile *p = fit_profile(c->left_out);
+	struct model_function f = in_one_second();
+	set_flop(&f, c->parts);
+	cr_assert(model_place(p, &f, true));
+	cr_expect_eq(f.place.axis, AXIS_FLOP);
+	cr_expect(fabs(f.place.roof - c->roof) <= 1e-12 * c->roof, "case %zu: roof %.15g, not %.15g", index,
+		  f.place.roof, c->roof);
+	cr_expect(fabs(f.place.ceiling - c->ceiling) <= 1e-12 * c->ceiling,
+		  "case %zu: ceiling %.15g, not %.15g", index, f.place.ceiling, c->ceiling);
+	cr_expect_str_eq(f.place.level, "");
+	cr_expect_null(f.place.stores);
+	cr_expect(c->borrowed ? f.place.borrowed && strcmp(f.place.borrowed, c->borrowed) == 0
+			      : !f.place.borrowed, "case %zu: borrowed %s", index, f.place.borrowed);
+	free(f.place.why);
+	profile_destroy(p);
+}
+
+#define PART(kind, width, flop) {FLOP_##kind, PRECISION_DOUBLE, WIDTH_##width, flop}
+#define PART_OF(precision, kind, width, flop) {FLOP_##kind, PRECISION_##precision, WIDTH_##width, flop}
+
+/* e: the surplus of additions over multiplications, an FMA being one of each. */
+Test(report, the_top_fits_the_additions)
+{
+	static const struct flop_case flop_cases[] = {
+		{"", {PART(FMA, 512, 9)}, 130, 130, NULL},				/* e = 0 */
+		{"", {PART(MUL, 512, 9)}, 130, 66, NULL},				/* -1 */
+		{"", {PART(MUL, 512, 3), PART(FMA, 512, 6)}, 130, 9 / (3 / 66. + 6 / 130.), NULL},
+		{"", {PART(ADD, 512, 1), PART(FMA, 512, 4)}, 163, 162.5, NULL},	/* 1/5 */
+		{"", {PART(ADD, 512, 1), PART(FMA, 512, 3)}, 175, 520 / 3., NULL},	/* 1/4 */
+		{"", {PART(ADD, 512, 1), PART(FMA, 512, 2)}, 195, 195, NULL},		/* 1/3 */
+		{"", {PART(OTHER, 512, 1), PART(FMA, 512, 2)}, 195, 195, NULL},		/* min, max */
+		{"", {PART(ADD, 512, 2), PART(MUL, 512, 1)}, 195, 97.5, NULL},		/* not fused */
+		{"", {PART(ADD, 512, 1), PART(FMA, 512, 1)}, 132, 130, NULL},		/* 1/2 */
+		{"", {PART(ADD, 512, 3), PART(FMA, 512, 1)}, 130, 4 / (3 / 65.), NULL}, /* 3/4 */
+		{"", {PART(ADD, 512, 1)}, 130, 65, NULL},				/* 1 */
+		{"", {PART(ADD, 512, 1), PART(DIV, 512, 9)}, 130, 10 / (9 / 20.), NULL}, /* div apart */
+		/* only some mixes were measured, or none, or there is no FMA */
+		{" fma2_add1 fma1_add2 ", {PART(ADD, 512, 1), PART(FMA, 512, 5)}, 162.5, 156, NULL},
+		{" fma2_add1 fma1_add2 ", {PART(ADD, 512, 2), PART(FMA, 512, 4)}, 195, 195, NULL},
+		{" fma2_add1 fma1_add2 ", {PART(ADD, 512, 2), PART(FMA, 512, 1)}, 130, 97.5, NULL},
+		{WITHOUT_MIXES, {PART(ADD, 512, 1), PART(FMA, 512, 2)}, 130, 130, NULL},
+		{WITHOUT_MIXES " fma ", {PART(ADD, 512, 1), PART(MUL, 512, 1)}, 66, 66, NULL},
+		{WITHOUT_MIXES " fma ", {PART(ADD, 512, 1)}, 66, 65, NULL},
+	};
+	for (size_t i = 0; i < sizeof(flop_cases) / sizeof(*flop_cases); i++)
+		check_flop(&flop_cases[i], i);
+}
+
+Test(report, the_ceiling_lets_units_overlap)
+{
+	static const struct flop_case flop_cases[] = {
+		/* adders beside the multipliers: 24 GFLOP/s of 1 FMA : 1 add, where FMA alone makes 16 */
+		{"", {PART(ADD, SCALAR, 1), PART(MUL, SCALAR, 1)}, 130, 16, NULL},
+		/* without the mix nobody knows: no sum, the longer one */
+		{WITHOUT_MIXES, {PART(ADD, SCALAR, 1), PART(MUL, SCALAR, 1)}, 130, 16, NULL},
+		/* the divider beside both; alone; without a row of its own */
+		{"", {PART(DIV, SCALAR, 1), PART(FMA, SCALAR, 1)}, 130, 10, NULL},
+		{"", {PART(DIV, SCALAR, 1), PART(FMA, SCALAR, 7)}, 130, 8 / (7 / 16.), NULL},
+		{"", {PART(DIV, SCALAR, 1)}, 130, 5, NULL},
+		{"", {PART(SQRT, SCALAR, 1)}, 130, 3, NULL},
+		{"", {PART(DIV, SCALAR, 1), PART(SQRT, SCALAR, 1)}, 130, 2 / (1 / 5. + 1 / 3.), NULL},
+		{" div sqrt ", {PART(DIV, SCALAR, 1)}, 130, 8, NULL},
+		{" div sqrt ", {PART(SQRT, SCALAR, 1)}, 130, 8, NULL},
+		/* widths share their units */
+		{"", {PART(FMA, SCALAR, 1), PART(FMA, 512, 1)}, 130, 2 / (1 / 16. + 1 / 130.), NULL},
+		/* not measured at this width: the top */
+		{"", {PART(FMA, 256, 1)}, 130, 130, NULL},
+	};
+	for (size_t i = 0; i < sizeof(flop_cases) / sizeof(*flop_cases); i++)
+		check_flop(&flop_cases[i], i);
+}
+
+/* Where additions run in the FMA units, as the measured mix shows, they do not overlap. */
+Test(report, the_ceiling_knows_shared_units)
+{
+	struct profile *p = fit_profile(WITHOUT_MIXES);
+	add_roof(p, ROOF_COMPUTE, "scalar", "double", "fma1_add1", "", 12);
+	struct model_function f = in_one_second();
+	struct flop_part parts[3] = {PART(ADD, SCALAR, 1), PART(MUL, SCALAR, 1)};
+	set_flop(&f, parts);
+	cr_assert(model_place(p, &f, true));
+	expect_near(f.place.ceiling, 8, "two operations a cycle, not four");
+	free(f.place.why);
+	profile_destroy(p);
+}
+
+Test(report, precisions_have_their_own_roofs)
+{
+	static const struct flop_case flop_cases[] = {
+		{"", {PART_OF(HALF, FMA, 512, 1)}, 510, 510, NULL},
+		{"", {PART_OF(BFLOAT16, FMA, 512, 1)}, 2000, 550, NULL},
+		{"", {PART_OF(BFLOAT16, FMA, TILE, 1)}, 2000, 2000, NULL},
+		{"", {PART_OF(X87, ADD, SCALAR, 1)}, 4.5, 4, NULL},
+		{" dot ", {PART_OF(BFLOAT16, FMA, 512, 1)}, 260, 260, "single"},
+		{" dot ", {PART_OF(BFLOAT16, FMA, TILE, 1)}, 260, 260, "single"},
+		/* a mix of precisions takes its parts one after the other */
+		{"", {PART(FMA, 512, 3), PART_OF(SINGLE, FMA, 512, 2)}, 5 / (3 / 130. + 2 / 260.),
+		 5 / (3 / 130. + 2 / 260.), NULL},
+		/* the slower ones never lower the top of the main one */
+		{"", {PART(FMA, 512, 9), PART_OF(X87, MUL, SCALAR, 1)}, 130, 45, NULL},
+	};
+	for (size_t i = 0; i < sizeof(flop_cases) / sizeof(*flop_cases); i++)
+		check_flop(&flop_cases[i], i);
+	struct profile *p = fit_profile(" add mul ");
+	struct model_function f = in_one_second();
+	struct flop_part parts[3] = {PART_OF(X87, MUL, SCALAR, 1)};
+	set_flop(&f, parts);
+	cr_assert(model_place(p, &f, true));
+	cr_expect_str_eq(f.place.borrowed, "double");
+	expect_near(f.place.roof, 130, "x87 without rows");
+	free(f.place.why);
+	cr_expect_eq(model_peak(p, "double", 1), 130);
+	cr_expect_eq(model_peak(p, "x87", 1), 0);
+	cr_expect_eq(model_peak_row(p, "double", 1)->best, 130);
+	cr_expect_str_eq(model_peak_row(p, "double", 1)->op, "fma");
+	cr_expect_null(model_peak_row(p, "double", 2));
+	cr_expect_null(model_peak_row(p, "x87", 1));
+	profile_destroy(p);
+}
+
+/* Below half of what its own mix can do it waits; a divider that is busy does not. */
+Test(report, bounds_follow_the_ceiling)
+{
+	static const struct { double gflops; enum model_bound bound; } rows[] = {
+		{4.9, BOUND_COMPUTE}, {2.6, BOUND_COMPUTE}, {2.4, BOUND_LATENCY},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct profile *p = fit_profile("");
+		struct model_function f = in_one_second();
+		struct flop_part parts[3] = {PART(DIV, SCALAR, (uint64_t)llround(rows[i].gflops * 1000))};
+		set_flop(&f, parts);
+		cr_assert(model_place(p, &f, true));
+		cr_expect_eq(f.place.bound, rows[i].bound, "%g GFLOP/s: %s", rows[i].gflops,
+			     model_bound_name(f.place.bound));
+		free(f.place.why);
+		profile_destroy(p);
+	}
+}
+
+/* A code of as many additions as FMAs above the FMA peak is no fault. */
+Test(report, additions_may_pass_the_fma_peak)
+{
+	struct profile *p = fit_profile("");
+	struct model_function f = in_one_second();
+	struct flop_part parts[3] = {PART(ADD, 512, 63000), PART(FMA, 512, 126000)};
+	set_flop(&f, parts);
+	cr_assert(model_place(p, &f, true));
+	expect_near(f.place.point, 189, "point");
+	cr_expect(!f.place.above);
+	expect_near(f.place.distance, 195 / 189., "distance");
+	free(f.place.why);
+	profile_destroy(p);
+}
+
+/* Bytes by stores that bypass the caches, and by repeated string instructions, from code to tally. */
+Test(report, streamed_and_string_bytes_are_counted)
+{
+	/* vmovntpd [rdi],ymm0; movnti [rdi],rax; vmovupd [rdi],ymm0; maskmovdqu xmm3,xmm5 */
+	static const char code[] = "\xc5\xfd\x2b\x07\x48\x0f\xc3\x07\xc5\xfd\x11\x07\x66\x0f\xf7\xdd";
+	struct profile *p = report_sample();
+	uint32_t m = profile_module(p, "/opt/solver", "");
+	struct profile_function function = {m, 0x9000, 0x9010, strdup("fill"), strdup(""), 0};
+	cr_assert(rf_array_push(p->functions, p->n_functions, p->cap_functions, function));
+	struct profile_block block = {m, 0x9000, 16, memcpy(malloc(16), code, 16)};
+	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, block));
+	struct profile_count count = {(uint32_t)p->n_blocks - 1, 1, 10};
+	cr_assert(rf_array_push(p->counts, p->n_counts, p->cap_counts, count));
+	struct profile_units units = {m, 0x900c, 1, 45};
+	cr_assert(rf_array_push(p->units, p->n_units, p->cap_units, units));
+	struct model model = build(p);
+	const struct tally *fill = &find(&model, "fill")->tally, *copy = &find(&model, "copy")->tally;
+	cr_expect_eq(fill->store_bytes, 10 * (32 + 8 + 32) + 45, "%lu", fill->store_bytes);
+	cr_expect_eq(fill->nt_store_bytes, 10 * (32 + 8) + 45, "%lu", fill->nt_store_bytes);
+	cr_expect_eq(fill->string_bytes, 0);
+	cr_expect_eq(copy->string_bytes, 1000000000, "without what ret loads");
+	cr_expect_eq(copy->nt_store_bytes, 0);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
 /* ---- text ---- */
 
 /* Not inlined: gcc 12 takes the stream's hold on `text` for a dangling pointer. */
@@ -351,6 +752,84 @@ Test(report, table_is_as_checked_in)
 	free(golden);
 	free(text);
 	profile_destroy(profile);
+}
+
+/* The second thread is in the triad for `kept` of the 500 samples of the first; in `dot` as well. */
+static struct profile *sample_with_concurrency(unsigned kept, unsigned kept_in_dot)
+{
+	struct profile *p = report_sample();
+	size_t n = p->n_samples;
+	unsigned seen = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct profile_sample *sample = &p->samples[i];
+		if (p->threads[sample->thread].tid == 101 && seen++ >= kept)
+			sample->weight_ns = 0;
+	}
+	for (unsigned i = 0; i < kept_in_dot; i++) {
+		struct profile_sample sample = p->samples[500]; /* of the second thread */
+		sample.time_ns = 900000000u + i * SAMPLE_PERIOD_NS;
+		sample.weight_ns = SAMPLE_PERIOD_NS;
+		sample.frame = profile_frame(p, PROFILE_NONE, profile_module(p, "/opt/solver", ""), 0x3001);
+		cr_assert(rf_array_push(p->samples, p->n_samples, p->cap_samples, sample));
+	}
+	return p;
+}
+
+static void expect_note(const struct profile *profile, const char *text, bool present)
+{
+	char *table = table_text(profile, (struct report_options){0});
+	cr_expect_eq(strstr(table, text) != NULL, present, "\"%s\" in\n%s", text, table);
+	free(table);
+}
+
+Test(report, interpolated_roofs_are_marked)
+{
+	struct profile *p = sample_with_concurrency(200, 0);
+	struct model model = build(p);
+	const struct model_function *triad = find(&model, "triad");
+	expect_near(triad->concurrency, 1.4, "concurrency");
+	cr_expect(triad->place.interpolated);
+	expect_near(triad->place.roof, 80 * (1 + 0.4 * 0.7) * 8 / 96, "roof");
+	cr_expect_not(find(&model, "dot")->place.interpolated);
+	cr_expect_not(find(&model, "jit_code")->place.interpolated);
+	model_deinit(&model);
+	expect_note(p, "roofs at 1.40 threads (1 row) are interpolated between the measured counts 1 and 2", true);
+	for (size_t i = 0; i < p->n_roofs; i++)
+		p->roofs[i].threads *= 2;
+	expect_note(p, "roofs at 1.00 to 1.40 threads (5 rows) are those of the nearest measured counts", true);
+	profile_destroy(p);
+	p = sample_with_concurrency(200, 60);
+	expect_note(p, "roofs at 1.20 to 1.40 threads (2 rows) are interpolated between the measured counts 1 "
+		       "and 2", true);
+	profile_destroy(p);
+	p = report_sample();
+	expect_note(p, "interpolated", false);
+	profile_destroy(p);
+}
+
+static void make_noisy(struct profile *p, const char *op, const char *level, int threads, double spread)
+{
+	for (size_t i = 0; i < p->n_roofs; i++) {
+		struct roof *roof = &p->roofs[i];
+		if (strcmp(roof->op, op) == 0 && strcmp(roof->level, level) == 0 &&
+		    roof->threads == threads && strcmp(roof->isa, "scalar") != 0)
+			roof->noisy = true, roof->q3 = roof->median, roof->q1 = roof->median * (1 - spread);
+	}
+}
+
+Test(report, noisy_roofs_are_named)
+{
+	struct profile *p = report_sample();
+	make_noisy(p, "triad", "L1", 1, 0.5);  /* nothing is placed there */
+	make_noisy(p, "triad", "DRAM", 1, 0.5); /* nor there: the triad runs on 2 threads */
+	make_noisy(p, "read", "DRAM", 2, 0.5); /* nor there: a third of its bytes are stored */
+	expect_note(p, "noisy", false);
+	make_noisy(p, "triad", "DRAM", 2, 0.07);
+	expect_note(p, "the DRAM triad roof at 2 threads is noisy (quartiles 7 % apart)\n", true);
+	make_noisy(p, "fma", "", 1, 0.12);
+	expect_note(p, "the avx512f double fma roof at 1 thread is noisy (quartiles 12 % apart), and 1 more\n",
+		    true);
+	profile_destroy(p);
 }
 
 Test(report, order_follows_the_sort)
@@ -604,6 +1083,61 @@ Test(report, json_has_every_key_and_exact_integers, .fini = remove_directory)
 	cr_expect(json_is_null(json_object_get(json_function(root, "jit_code"), "distance")));
 	json_decref(root);
 	profile_destroy(profile);
+}
+
+static const char *json_text(json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	cr_assert_not_null(text, "%s is a text", key);
+	return text;
+}
+
+Test(report, json_describes_the_machine, .fini = remove_directory)
+{
+	struct profile *p = report_sample();
+	profile_set_fact(p, "microarchitecture", "Zen 5");
+	profile_set_fact(p, "clock_fp_ghz", "3.5");
+	p->roofs[0].theory = 101.5;
+	p->roofs[1].noisy = true;
+	p->roofs[2].by_node = true;
+	p->roofs[2].memory_node = 1;
+	struct custom_roof custom = {"vendor's \033 peak", 2000, "GFLOP/s", "data sheet"};
+	cr_assert(rf_array_push(p->custom_roofs, p->n_custom_roofs, p->cap_custom_roofs, custom));
+	json_t *root = report_as_json(p), *machine = json_object_get(root, "machine");
+	json_t *roofs = json_object_get(machine, "roofs"), *stated = json_object_get(machine, "custom_roofs");
+	cr_expect_str_eq(json_text(machine, "microarchitecture"), "Zen 5");
+	cr_expect_eq(json_real_value(json_object_get(machine, "clock_fp_ghz")), 3.5);
+	cr_expect_eq(json_real_value(json_object_get(json_array_get(roofs, 0), "theory")), 101.5);
+	cr_expect(json_is_null(json_object_get(json_array_get(roofs, 1), "theory")));
+	cr_expect(json_is_false(json_object_get(json_array_get(roofs, 0), "noisy")));
+	cr_expect(json_is_true(json_object_get(json_array_get(roofs, 1), "noisy")));
+	cr_expect(json_is_null(json_object_get(json_array_get(roofs, 1), "cpu_node")));
+	cr_expect(json_is_null(json_object_get(json_array_get(roofs, 1), "memory_node")));
+	cr_expect_eq(integer(json_array_get(roofs, 2), "cpu_node"), 0);
+	cr_expect_eq(integer(json_array_get(roofs, 2), "memory_node"), 1);
+	cr_expect_eq(json_array_size(stated), 1);
+	cr_expect_str_eq(json_text(json_array_get(stated, 0), "name"), "vendor's \xef\xbf\xbd peak");
+	cr_expect_eq(json_real_value(json_object_get(json_array_get(stated, 0), "value")), 2000);
+	cr_expect_str_eq(json_text(json_array_get(stated, 0), "unit"), "GFLOP/s");
+	cr_expect_str_eq(json_text(json_array_get(stated, 0), "source"), "data sheet");
+	json_decref(root);
+	profile_destroy(p);
+	p = sample_with_concurrency(200, 0);
+	root = report_as_json(p);
+	machine = json_object_get(root, "machine");
+	cr_expect(json_is_null(json_object_get(machine, "microarchitecture")));
+	cr_expect(json_is_null(json_object_get(machine, "clock_fp_ghz")));
+	cr_expect_eq(json_array_size(json_object_get(machine, "custom_roofs")), 0);
+	json_t *triad = json_function(root, "triad"), *copy = json_function(root, "copy");
+	json_t *crunch = json_function(root, "fma_crunch(unsigned long)");
+	cr_expect(json_is_true(json_object_get(triad, "roof_interpolated")));
+	cr_expect(json_is_false(json_object_get(copy, "roof_interpolated")));
+	cr_expect_str_eq(json_text(triad, "roof_stores"), "apart");
+	cr_expect(json_is_null(json_object_get(crunch, "roof_stores")));
+	cr_expect_eq(integer(triad, "nt_store_bytes"), 0);
+	cr_expect_eq(integer(copy, "string_bytes"), 1000000000);
+	json_decref(root);
+	profile_destroy(p);
 }
 
 Test(report, json_takes_hostile_names, .fini = remove_directory)

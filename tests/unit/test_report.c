@@ -495,9 +495,9 @@ Test(report, a_faster_level_is_never_slower)
 		if (strcmp(p->roofs[i].level, "L2") == 0)
 			p->roofs[i].best = 50; /* L3: 60 read, 48 triad */
 	struct model_function f = in_one_second();
-	f.tally.load_bytes = 55000000000;
+	f.tally.load_bytes = 45000000000;
 	cr_assert(model_place(p, &f, true));
-	expect_near(f.place.roof, 60, "reading at 55 GB/s");
+	expect_near(f.place.roof, 60, "reading at 45 GB/s");
 	cr_expect_str_eq(f.place.level, "L3");
 	free(f.place.why);
 	f.tally.load_bytes = 66000000000;
@@ -604,17 +604,44 @@ Test(report, the_ceiling_lets_units_overlap)
 		check_flop(&flop_cases[i], i);
 }
 
-/* Where additions run in the FMA units, as the measured mix shows, they do not overlap. */
+/* Where additions run in the FMA units, as the measured mix shows, they do not overlap.  A mix that
+ * measured slower than its parts one after the other has met noise. */
 Test(report, the_ceiling_knows_shared_units)
 {
-	struct profile *p = fit_profile(WITHOUT_MIXES);
-	add_roof(p, ROOF_COMPUTE, "scalar", "double", "fma1_add1", "", 12);
-	struct model_function f = in_one_second();
-	struct flop_part parts[3] = {PART(ADD, SCALAR, 1), PART(MUL, SCALAR, 1)};
-	set_flop(&f, parts);
-	cr_assert(model_place(p, &f, true));
-	expect_near(f.place.ceiling, 8, "two operations a cycle, not four");
-	free(f.place.why);
+	static const double mixes[] = {12, 9};
+	for (size_t i = 0; i < 2; i++) {
+		struct profile *p = fit_profile(WITHOUT_MIXES);
+		add_roof(p, ROOF_COMPUTE, "scalar", "double", "fma1_add1", "", mixes[i]);
+		struct model_function f = in_one_second();
+		struct flop_part parts[3] = {PART(ADD, SCALAR, 1), PART(MUL, SCALAR, 1)};
+		set_flop(&f, parts);
+		cr_assert(model_place(p, &f, true));
+		expect_near(f.place.ceiling, 8, "two operations a cycle, not four");
+		free(f.place.why);
+		profile_destroy(p);
+	}
+}
+
+/* 2 flop a byte, a third of the bytes stored: 30 GFLOP/s from memory, 38 in place, then the work. */
+Test(report, code_above_memory_is_bound_by_its_work)
+{
+	static const struct { uint64_t gflops; double roof; const char *level; } rows[] = {
+		{29, 30, "DRAM"}, {35, 38, "DRAM"}, {45, 130, ""},
+	};
+	struct profile *p = fit_profile("");
+	for (size_t i = 0; i < 3; i++) {
+		struct model_function f = in_one_second();
+		struct flop_part parts[3] = {PART(FMA, 512, rows[i].gflops * 1000)};
+		set_flop(&f, parts);
+		f.intensity = 2;
+		f.tally.load_bytes = f.tally.flop / 3;
+		f.tally.store_bytes = f.tally.flop / 6;
+		cr_assert(model_place(p, &f, true));
+		cr_expect(fabs(f.place.roof - rows[i].roof) < 1e-6, "%lu GFLOP/s: roof %g",
+			  rows[i].gflops, f.place.roof);
+		cr_expect_str_eq(f.place.level, rows[i].level);
+		free(f.place.why);
+	}
 	profile_destroy(p);
 }
 
@@ -823,7 +850,10 @@ Test(report, noisy_roofs_are_named)
 	make_noisy(p, "triad", "L1", 1, 0.5);  /* nothing is placed there */
 	make_noisy(p, "triad", "DRAM", 1, 0.5); /* nor there: the triad runs on 2 threads */
 	make_noisy(p, "read", "DRAM", 2, 0.5); /* nor there: a third of its bytes are stored */
+	sample_roof(p, ROOF_BANDWIDTH, "sse2", "", "triad", "DRAM", 2, 12); /* slower than the best */
+	p->roofs[p->n_roofs - 1].noisy = true;
 	expect_note(p, "noisy", false);
+	p->n_roofs--;
 	make_noisy(p, "triad", "DRAM", 2, 0.07);
 	expect_note(p, "the DRAM triad roof at 2 threads is noisy (quartiles 7 % apart)\n", true);
 	make_noisy(p, "fma", "", 1, 0.12);

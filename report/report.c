@@ -186,15 +186,13 @@ static size_t *rank_functions(struct report_view *view, size_t top)
 
 /* ---- files ---- */
 
-typedef struct rf_error *format_fn(const struct report_view *view, FILE *stream);
-
 static struct rf_error *write_failed(const char *path, int errnum)
 {
 	return rf_error_errno(RF_EACCESS, errnum, "choose another file or make room there",
 			      "cannot write %s", path);
 }
 
-static struct rf_error *write_file(const struct report_view *view, format_fn *format,
+struct rf_error *report_write_file(const struct report_view *view, report_format *format,
 				   const char *path)
 {
 	FILE *stream = path ? fopen(path, "we") : NULL;
@@ -220,9 +218,9 @@ static struct rf_error *write_all(struct report_view *view, const struct report_
 	if (!error && stream)
 		error = report_table(view, stream);
 	if (!error)
-		error = write_file(view, report_svg, options->svg_path);
+		error = report_write_file(view, report_svg, options->svg_path);
 	if (!error)
-		error = write_file(view, report_json, options->json_path);
+		error = report_write_file(view, report_json, options->json_path);
 	return error;
 }
 

@@ -22,3 +22,12 @@ bool report_sort_parse(const char *word, enum report_sort *sort);
 /* Writes the head line and the ranked table to `stream`, and the SVG and JSON files if asked. */
 struct rf_error *report_write(const struct profile *profile, const struct report_options *options,
 			      FILE *stream);
+
+/* Copies a machine into a profile: roofs, custom roofs, and the facts cpu_model, microarchitecture
+ * (where it is known), usable_threads, clock_ghz and clock_fp_ghz (where it was measured). */
+struct rf_error *report_take_machine(struct profile *profile, const struct machine *machine);
+/* Copies custom roofs into a profile. */
+struct rf_error *report_take_custom(struct profile *profile, const struct custom_roof *roofs, size_t n);
+
+/* Draws the empty roofline plot of a machine to the file `path`. */
+struct rf_error *report_machine_svg(const struct machine *machine, const char *path);

@@ -8,6 +8,7 @@
 struct report_view {
 	const struct profile *profile;
 	const struct model *model;
+	bool machine;		/* no run, the machine's roofs alone */
 	enum report_sort sort;
 	const size_t *rank;	/* rows of model->functions, best first */
 	size_t n_rank;		/* = model->n_functions */
@@ -25,6 +26,10 @@ struct rf_error *report_table(const struct report_view *view, FILE *stream);
 struct rf_error *report_svg(const struct report_view *view, FILE *stream);
 struct rf_error *report_json(const struct report_view *view, FILE *stream);
 
+/* report.c: one format to a file; nothing to do for a path of NULL. */
+typedef struct rf_error *report_format(const struct report_view *view, FILE *stream);
+struct rf_error *report_write_file(const struct report_view *view, report_format *format,
+				   const char *path);
 struct rf_error *report_no_memory(void);
 /* The value of a numeric fact, or `otherwise`. */
 double report_number_fact(const struct profile *profile, const char *key, double otherwise);

@@ -1,4 +1,5 @@
-/* The roofline as a picture: log-log, the roofs of each level, a labelled point per function. */
+/* The roofline as a picture: log-log, the roofs of each level, a labelled point per function; svg_roofs.c draws the
+ * roofs. */
 #include "report/svg_parts.h"
 
 #include "report/text.h"
@@ -16,44 +17,24 @@ static double log_scale(double value, double low, double high, double from, doub
 	return from + fmin(fmax(t, 0), 1) * (to - from);
 }
 
-static double x_of(const struct picture *p, double intensity)
+double svg_x(const struct picture *p, double intensity)
 {
 	return log_scale(intensity, p->x_min, p->x_max, LEFT, RIGHT);
 }
 
-static double y_of(const struct picture *p, double rate)
+double svg_y(const struct picture *p, double rate)
 {
 	return log_scale(rate, p->y_min, p->y_max, BOTTOM, TOP);
 }
 
-static void keep_free(struct picture *p, double left, double top, double right, double bottom)
-{
-	if (p->n_obstacles < MAX_OBSTACLES)
-		p->obstacles[p->n_obstacles++] = (struct box){left, top, right, bottom};
-}
-
-static bool is_kept_free(const struct picture *p, const struct box *box)
-{
-	for (size_t i = 0; i < p->n_obstacles; i++)
-		if (box_overlaps(&p->obstacles[i], box))
-			return true;
-	return false;
-}
-
 /* ---- ranges ---- */
 
-static void widen(double *low, double *high, double value)
+void svg_widen(double *low, double *high, double value)
 {
 	if (!(value > 0) || !isfinite(value))
 		return;
 	*low = fmin(*low, value);
 	*high = fmax(*high, value);
-}
-
-static double bandwidth(const struct picture *p, const char *level, int threads)
-{
-	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH, NULL, "",
-			    "read", level, threads);
 }
 
 /* Whole decades, with room for labels around the points. */
@@ -65,23 +46,16 @@ static void snap(double *low, double *high)
 
 static void choose_ranges(struct picture *p)
 {
-	const char *levels[MODEL_LEVELS];
-	size_t n = model_levels(p->view->profile, levels);
-	double peak = model_peak(p->view->profile, p->precision, p->all_threads);
 	double x_low = 0.05, x_high = 20, y_low = INFINITY, y_high = 0, strip = 0.1;
-	for (size_t i = 0; i < n && peak > 0; i++)
-		widen(&x_low, &x_high, model_peak(p->view->profile, p->precision, 1) /
-				       bandwidth(p, levels[i], 1));
-	widen(&y_low, &y_high, peak);
-	widen(&y_low, &y_high, peak / 100);
+	svg_roofs_widen(p, &x_low, &x_high, &y_low, &y_high);
 	for (size_t i = 0; i < p->n_points; i++) {
 		const struct model_function *f = p->points[i].function;
 		if (p->points[i].strip) {
 			strip = fmin(strip, 1 / fmax(f->place.distance, 1));
 			continue;
 		}
-		widen(&x_low, &x_high, f->intensity);
-		widen(&y_low, &y_high, f->place.point);
+		svg_widen(&x_low, &x_high, f->intensity);
+		svg_widen(&y_low, &y_high, f->place.point);
 	}
 	if (y_high <= 0)
 		y_low = 0.1, y_high = 100;
@@ -108,7 +82,7 @@ static void grid(struct picture *p, bool vertical, double low, double high)
 	for (int decade = first; decade <= last; decade++) {
 		for (int digit = 1; digit < 10 && (digit == 1 || (last - first <= 6 && decade < last)); digit++) {
 			double value = pow(10, decade) * digit;
-			double at = vertical ? x_of(p, value) : y_of(p, value);
+			double at = vertical ? svg_x(p, value) : svg_y(p, value);
 			const char *style = digit == 1 ? "stroke=\"#dddddd\"" : "stroke=\"#f0f0f0\"";
 			if (vertical)
 				svg_line(p->out, at, TOP, at, BOTTOM, style);
@@ -120,9 +94,9 @@ static void grid(struct picture *p, bool vertical, double low, double high)
 			continue;
 		tick_text(text, sizeof(text), pow(10, decade));
 		if (vertical)
-			svg_text(p->out, x_of(p, pow(10, decade)), BOTTOM + 18, "text-anchor=\"middle\"", text);
+			svg_text(p->out, svg_x(p, pow(10, decade)), BOTTOM + 18, "text-anchor=\"middle\"", text);
 		else
-			svg_text(p->out, LEFT - 8, y_of(p, pow(10, decade)) + 4, "text-anchor=\"end\"", text);
+			svg_text(p->out, LEFT - 8, svg_y(p, pow(10, decade)) + 4, "text-anchor=\"end\"", text);
 	}
 }
 
@@ -138,196 +112,6 @@ static void axes(struct picture *p)
 		"font-size=\"14\">performance (GFLOP/s)</text>\n", (TOP + BOTTOM) / 2);
 }
 
-/* Text along a rising line, kept free for the points' labels; left out where there is no room. */
-static bool slope_label(struct picture *p, double x, double y, double rise, const char *text,
-			const char *colour)
-{
-	double angle = atan2(-rise, 1), length = (double)text_columns(text) * COLUMN_WIDTH;
-	struct box boxes[64];
-	size_t n = 0;
-	for (double at = 0; at < length && n < 64; at += FONT, n++) {
-		double cx = x + cos(angle) * at + sin(angle) * 8, cy = y + sin(angle) * at - cos(angle) * 8;
-		boxes[n] = (struct box){cx - 7, cy - 7, cx + 7, cy + 7};
-		if (cx > RIGHT - 8 || cy < TOP + 8 || is_kept_free(p, &boxes[n]))
-			return false;
-	}
-	for (size_t i = 0; i < n; i++)
-		keep_free(p, boxes[i].left, boxes[i].top, boxes[i].right, boxes[i].bottom);
-	fprintf(p->out, "<text class=\"halo\" transform=\"translate(%.1f %.1f) rotate(%.2f)\" dy=\"-4\" "
-		"fill=\"%s\">", x, y, angle * 180 / M_PI, colour);
-	text_write_xml(p->out, text);
-	fputs("</text>\n", p->out);
-	return true;
-}
-
-/* Text above a level line, at its right end, or further left where that place is taken. */
-static void flat_label(struct picture *p, double y, double from, const char *text, const char *colour)
-{
-	double length = (double)text_columns(text) * COLUMN_WIDTH;
-	for (double right = RIGHT - 6; right - length > from; right -= 20) {
-		struct box box = {right - length, y - 17, right, y - 2};
-		if (box.top < TOP || is_kept_free(p, &box))
-			continue;
-		char style[96];
-		keep_free(p, box.left, box.top, box.right, box.bottom);
-		snprintf(style, sizeof(style), "class=\"halo\" text-anchor=\"end\" fill=\"%s\"", colour);
-		svg_text(p->out, right, y - 5, style, text);
-		return;
-	}
-}
-
-/* One level's roof from the left edge up to the peak: the line, or its label. */
-static void slope(struct picture *p, const char *level, int threads, double peak, bool labels)
-{
-	double beta = bandwidth(p, level, threads);
-	double x1 = beta > 0 ? fmax(p->x_min, p->y_min / beta) : 1;
-	double x2 = beta > 0 ? fmin(p->x_max, (peak > 0 ? peak : p->y_max) / beta) : 0;
-	if (x1 >= x2)
-		return;
-	char number[TEXT_NUMBER], text[96], attributes[128];
-	double left = x_of(p, x1), right = x_of(p, x2), low = y_of(p, x1 * beta), high = y_of(p, x2 * beta);
-	if (!labels) {
-		snprintf(attributes, sizeof(attributes), "class=\"roof\" data-level=\"%s\" "
-			 "data-threads=\"%d\" stroke=\"%s\" stroke-width=\"%s\"", level, threads,
-			 threads == 1 ? "#222222" : "#c4c4c4", threads == 1 ? "2" : "1.4");
-		svg_line(p->out, left, low, right, high, attributes);
-		return;
-	}
-	snprintf(text, sizeof(text), "%s %s GB/s%s", level, text_number(number, beta),
-		 threads == 1 ? "" : ", all threads");
-	double rise = (low - high) / (right - left);
-	for (double along = 0.04; along < 0.75; along += 0.05)
-		if (slope_label(p, left + (right - left) * along, low - (low - high) * along, rise, text,
-				threads == 1 ? "#444444" : "#999999"))
-			return;
-}
-
-static void slopes(struct picture *p, int threads, bool labels)
-{
-	const char *levels[MODEL_LEVELS];
-	size_t n = model_levels(p->view->profile, levels);
-	double peak = model_peak(p->view->profile, p->precision, threads);
-	for (size_t i = 0; i < n; i++)
-		slope(p, levels[i], threads, peak, labels);
-}
-
-static double first_ridge(const struct picture *p, double rate, int threads)
-{
-	const char *levels[MODEL_LEVELS];
-	size_t n = model_levels(p->view->profile, levels);
-	double beta = n ? bandwidth(p, levels[n - 1], threads) : 0;
-	return beta > 0 ? fmin(fmax(rate / beta, p->x_min), p->x_max) : p->x_min;
-}
-
-static void flat(struct picture *p, double rate, int threads, const char *text, const char *style,
-		 const char *colour)
-{
-	if (!(rate > p->y_min))
-		return;
-	double x = x_of(p, first_ridge(p, rate, threads)), y = y_of(p, rate);
-	svg_line(p->out, x, y, RIGHT, y, style);
-	flat_label(p, y, x, text, colour);
-}
-
-static void peak_line(struct picture *p, const char *precision, int threads, bool main)
-{
-	const struct roof *row = report_peak_row(p->view->profile, precision, threads);
-	char number[TEXT_NUMBER], text[128], style[96];
-	if (!row)
-		return;
-	char *op = text_clean(row->op);
-	snprintf(text, sizeof(text), "%s GFLOP/s %s, %s %s, %d thread%s", text_number(number, row->best),
-		 report_precision_short(precision), report_isa_name(row->isa),
-		 op && strcmp(op, "fma") != 0 ? op : "FMA", threads, threads == 1 ? "" : "s");
-	free(op);
-	const char *colour = threads == 1 && main ? "#222222" : "#aaaaaa";
-	snprintf(style, sizeof(style), "class=\"peak\" stroke=\"%s\" stroke-width=\"%s\"", colour,
-		 threads == 1 && main ? "2" : "1.4");
-	flat(p, row->best, threads, text, style, threads == 1 && main ? "#444444" : "#999999");
-}
-
-/* Ceilings: what this machine reaches at most without FMA, or without vectors. */
-static void ceilings(struct picture *p)
-{
-	static const struct { const char *isa, *op, *text; } ceiling[] = {
-		{NULL, "add", "without FMA"}, {"scalar", "fma", "scalar FMA"},
-		{"scalar", "add", "scalar, no FMA"},
-	};
-	const struct profile *profile = p->view->profile;
-	for (size_t i = 0; i < sizeof(ceiling) / sizeof(*ceiling); i++) {
-		double rate = machine_roof(profile->roofs, profile->n_roofs, ROOF_COMPUTE, ceiling[i].isa,
-					   p->precision, ceiling[i].op, "", 1);
-		char number[TEXT_NUMBER], text[96];
-		/* Not a ceiling of its own: the peak itself, or only measured on scalar code. */
-		if (rate <= 0 || rate > 0.97 * model_peak(profile, p->precision, 1) ||
-		    (!ceiling[i].isa && rate <= 1.03 * machine_roof(profile->roofs, profile->n_roofs,
-			ROOF_COMPUTE, "scalar", p->precision, ceiling[i].op, "", 1)))
-			continue;
-		snprintf(text, sizeof(text), "%s %s", ceiling[i].text, text_number(number, rate));
-		flat(p, rate, 1, text, "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"",
-		     "#888888");
-	}
-}
-
-static void other_peaks(struct picture *p)
-{
-	static const char *const precisions[] = {"double", "single"};
-	for (size_t i = 0; i < 2; i++) {
-		bool used = false;
-		for (size_t k = 0; k < p->n_points; k++)
-			used |= !p->points[k].strip && strcmp(precisions[i], model_precision_name(
-							p->points[k].function->precision)) == 0;
-		if (used && strcmp(precisions[i], p->precision) != 0)
-			peak_line(p, precisions[i], 1, false);
-	}
-}
-
-/* Keeps the lines of one thread's roofs free. */
-static void keep_slopes_free(struct picture *p)
-{
-	const char *levels[MODEL_LEVELS];
-	size_t n = model_levels(p->view->profile, levels);
-	double peak = model_peak(p->view->profile, p->precision, 1);
-	for (size_t i = 0; i < n; i++) {
-		double beta = bandwidth(p, levels[i], 1);
-		for (double x = LEFT; beta > 0 && x < RIGHT; x += 8) {
-			double rate = beta * p->x_min * pow(p->x_max / p->x_min, (x - LEFT) / (RIGHT - LEFT));
-			if (rate > p->y_min && rate < peak)
-				keep_free(p, x - 1, y_of(p, rate) - 1, x + 1, y_of(p, rate) + 1);
-		}
-	}
-}
-
-/* Labels of all threads' roofs, where they cross no line of one thread's; those lines are free for
- * the points' labels again afterwards. */
-static void label_all_threads(struct picture *p)
-{
-	size_t before = p->n_obstacles;
-	keep_slopes_free(p);
-	size_t lines = p->n_obstacles - before;
-	slopes(p, p->all_threads, true);
-	memmove(p->obstacles + before, p->obstacles + before + lines,
-		(p->n_obstacles - before - lines) * sizeof(*p->obstacles));
-	p->n_obstacles -= lines;
-}
-
-/* One thread's roofs lie on top and get their labels first. */
-static void roofs(struct picture *p)
-{
-	bool many = p->all_threads > 1;
-	if (many)
-		slopes(p, p->all_threads, false);
-	slopes(p, 1, false);
-	peak_line(p, p->precision, 1, true);
-	if (many)
-		peak_line(p, p->precision, p->all_threads, true);
-	slopes(p, 1, true);
-	if (many)
-		label_all_threads(p);
-	ceilings(p);
-	other_peaks(p);
-}
-
 /* ---- points ---- */
 
 static void point_position(const struct picture *p, size_t i, double *x, double *y)
@@ -339,8 +123,8 @@ static void point_position(const struct picture *p, size_t i, double *x, double 
 		*y = (STRIP_TOP + STRIP_BOTTOM) / 2;
 		return;
 	}
-	*x = isinf(f->intensity) ? RIGHT : x_of(p, f->intensity);
-	*y = y_of(p, f->place.point);
+	*x = isinf(f->intensity) ? RIGHT : svg_x(p, f->intensity);
+	*y = svg_y(p, f->place.point);
 }
 
 /* Area, not radius, is time. */
@@ -472,12 +256,16 @@ static bool collect_points(struct picture *p)
 	return true;
 }
 
-static int most_threads(const struct profile *profile)
+/* The fewest threads that roofs were measured at, usually 1, and the most. */
+static void thread_range(struct picture *p)
 {
-	int most = 1;
-	for (size_t i = 0; i < profile->n_roofs; i++)
-		most = profile->roofs[i].threads > most ? profile->roofs[i].threads : most;
-	return most;
+	const struct profile *profile = p->view->profile;
+	p->few_threads = p->all_threads = profile->n_roofs ? profile->roofs[0].threads : 1;
+	for (size_t i = 0; i < profile->n_roofs; i++) {
+		int threads = profile->roofs[i].threads;
+		p->few_threads = threads < p->few_threads ? threads : p->few_threads;
+		p->all_threads = threads > p->all_threads ? threads : p->all_threads;
+	}
 }
 
 static bool draw(struct picture *p)
@@ -488,7 +276,7 @@ static bool draw(struct picture *p)
 	svg_head(p);
 	axes(p);
 	strip(p);
-	roofs(p);
+	svg_roofs(p);
 	points(p);
 	svg_legend(p);
 	fputs("</svg>\n", p->out);
@@ -507,7 +295,7 @@ struct rf_error *report_svg(const struct report_view *view, FILE *stream)
 		p->precision = report_main_precision(view->model);
 		if (model_peak(view->profile, p->precision, 1) <= 0)
 			p->precision = "double";
-		p->all_threads = most_threads(view->profile);
+		thread_range(p);
 		done = draw(p);
 		for (size_t i = 0; i < p->n_points; i++)
 			free(p->points[i].name);

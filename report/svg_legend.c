@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Okabe and Ito's colours, told apart with any kind of colour vision. */
 static const char *const colours[] = {
@@ -72,6 +73,69 @@ static void legend_line(const struct picture *p, double *y, const char *style, c
 	svg_text(p->out, LEGEND + 38, *y, "", text);
 }
 
+static void legend_measured(const struct picture *p, double *y)
+{
+	char text[64];
+	if (!p->view->profile->n_roofs)
+		return;
+	svg_text(p->out, LEGEND, *y, "font-weight=\"bold\"", "roofs (measured)");
+	snprintf(text, sizeof(text), "%d thread%s", p->few_threads, p->few_threads == 1 ? "" : "s");
+	legend_line(p, y, "stroke=\"#222222\" stroke-width=\"2\"", text);
+	snprintf(text, sizeof(text), "%d threads", p->all_threads);
+	if (p->all_threads > p->few_threads)
+		legend_line(p, y, "stroke=\"#c4c4c4\" stroke-width=\"1.4\"", text);
+	snprintf(text, sizeof(text), "ceiling, %d thread%s", p->few_threads,
+		 p->few_threads == 1 ? "" : "s");
+	legend_line(p, y, "stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"", text);
+	*y += 34;
+}
+
+/* A custom roof without a label in the plot, in two lines. */
+static void legend_custom(const struct picture *p, double *y, const struct custom_roof *roof,
+			  bool drawn)
+{
+	char text[64], number[TEXT_NUMBER], *clean = text_clean(roof->name);
+	char *name = clean ? text_shorten(clean, 26) : NULL;
+	snprintf(text, sizeof(text), "%s %s%s", text_number(number, roof->value),
+		 strcmp(roof->unit, "GFLOP/s") == 0 ? "GFLOP/s" : "GB/s", drawn ? "" : ", not drawn");
+	svg_text(p->out, LEGEND, *y += 20, "fill=\"" CUSTOM_COLOUR "\"", name ? name : "");
+	svg_text(p->out, LEGEND + 12, *y += 15, "fill=\"" CUSTOM_COLOUR "\" font-size=\"11\"", text);
+	free(name);
+	free(clean);
+}
+
+static bool has_label(const struct picture *p, const struct custom_roof *roof)
+{
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->lines[i].custom == roof)
+			return p->lines[i].labelled;
+	return false;
+}
+
+static void legend_stated(const struct picture *p, double *y)
+{
+	const struct profile *profile = p->view->profile;
+	size_t more = 0;
+	char text[64];
+	if (!profile->n_custom_roofs)
+		return;
+	svg_text(p->out, LEGEND, *y, "font-weight=\"bold\"", "roofs (stated)");
+	legend_line(p, y, "stroke=\"" CUSTOM_COLOUR "\" " CUSTOM_STROKE, "not measured here");
+	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
+		const struct custom_roof *roof = &profile->custom_roofs[i];
+		if (has_label(p, roof))
+			continue;
+		if (*y < BOTTOM - 60)
+			legend_custom(p, y, roof, svg_custom_is_drawn(p, roof));
+		else
+			more++;
+	}
+	snprintf(text, sizeof(text), "and %zu more", more);
+	if (more)
+		svg_text(p->out, LEGEND, *y += 20, "fill=\"" CUSTOM_COLOUR "\"", text);
+	*y += 34;
+}
+
 /* Labels that found no room, so that no function goes unnamed. */
 static void legend_unplaced(const struct picture *p, double *y)
 {
@@ -94,15 +158,8 @@ void svg_legend(const struct picture *p)
 	char text[64], number[TEXT_NUMBER];
 	const struct model *model = p->view->model;
 	legend_bounds(p, &y);
-	if (p->view->profile->n_roofs) {
-		svg_text(p->out, LEGEND, y, "font-weight=\"bold\"", "roofs (measured)");
-		legend_line(p, &y, "stroke=\"#222222\" stroke-width=\"2\"", "1 thread");
-		snprintf(text, sizeof(text), "%d threads", p->all_threads);
-		if (p->all_threads > 1)
-			legend_line(p, &y, "stroke=\"#c4c4c4\" stroke-width=\"1.4\"", text);
-		legend_line(p, &y, "stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"", "ceiling, 1 thread");
-		y += 34;
-	}
+	legend_measured(p, &y);
+	legend_stated(p, &y);
 	if (model->uncounted_ns) {
 		snprintf(text, sizeof(text), "uncounted: %s %% of time", text_number(number,
 			 100 * (double)model->uncounted_ns / (double)model->time_ns));
@@ -111,11 +168,38 @@ void svg_legend(const struct picture *p)
 	legend_unplaced(p, &y);
 }
 
+/* What ran and how long, or the machine. */
+static void head_text(const struct picture *p)
+{
+	const struct profile *profile = p->view->profile;
+	const char *model = profile_get_fact(profile, "cpu_model");
+	const char *core = profile_get_fact(profile, "microarchitecture");
+	char *title = p->view->machine ? text_clean(model && *model ? model : "this machine")
+				       : report_program(profile);
+	char *brief = title ? text_shorten(title, 60) : NULL;
+	char *clean = core ? text_clean(core) : NULL, *family = clean ? text_shorten(clean, 40) : NULL;
+	char text[320], number[TEXT_NUMBER];
+	int threads = (int)report_number_fact(profile, p->view->machine ? "usable_threads" : "threads", 0);
+	if (p->view->machine)
+		snprintf(text, sizeof(text), "%d hardware thread%s, %s GHz%s%s", threads,
+			 threads == 1 ? "" : "s",
+			 text_number(number, report_number_fact(profile, "clock_ghz", NAN)),
+			 family ? ", " : "", family ? family : "");
+	else
+		snprintf(text, sizeof(text), "%s s, %d thread%s; a level with ~ is inferred",
+			 text_number(number, report_number_fact(profile, "wall_s", NAN)), threads,
+			 threads == 1 ? "" : "s");
+	svg_text(p->out, LEFT, 28, "font-size=\"18\" font-weight=\"bold\"", brief ? brief : "");
+	svg_text(p->out, LEFT, 48, "fill=\"#666666\"", text);
+	free(title);
+	free(brief);
+	free(clean);
+	free(family);
+}
+
 void svg_head(const struct picture *p)
 {
 	double height = p->n_strip ? STRIP_BOTTOM + 34 : BOTTOM + 60;
-	char *program = report_program(p->view->profile), *name = program ? text_shorten(program, 60) : NULL;
-	char text[160], number[TEXT_NUMBER];
 	fprintf(p->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
 		"viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, Verdana, Arial, sans-serif\" "
@@ -126,14 +210,5 @@ void svg_head(const struct picture *p)
 		".label{font-size:11.5px}</style>\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n", WIDTH, height, WIDTH, height,
 		FONT, p->x_min, p->x_max, p->y_min, p->y_max, LEFT, RIGHT, TOP, BOTTOM);
-	fputs("<text x=\"78\" y=\"28\" font-size=\"18\" font-weight=\"bold\">", p->out);
-	text_write_xml(p->out, name ? name : "");
-	fputs("</text>\n", p->out);
-	int threads = (int)report_number_fact(p->view->profile, "threads", 0);
-	snprintf(text, sizeof(text), "%s s, %d thread%s; a level with ~ is inferred",
-		 text_number(number, report_number_fact(p->view->profile, "wall_s", NAN)), threads,
-		 threads == 1 ? "" : "s");
-	svg_text(p->out, LEFT, 48, "fill=\"#666666\"", text);
-	free(program);
-	free(name);
+	head_text(p);
 }

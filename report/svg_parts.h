@@ -1,4 +1,5 @@
-/* The picture while it is drawn: shared by svg.c (roofs and points) and svg_legend.c. */
+/* The picture while it is drawn: shared by svg.c (frame and points), svg_roofs.c and
+ * svg_legend.c. */
 #pragma once
 
 #include "report/report_parts.h"
@@ -16,12 +17,31 @@
 /* Generous: labels are kept apart for the widest fonts that a viewer may take. */
 #define COLUMN_WIDTH (FONT * 0.6)
 #define NAME_COLUMNS 30
-#define MAX_OBSTACLES 1024
+#define MAX_OBSTACLES 4096
+#define MAX_LINES 96
+/* Of roofs that are stated; no bound's points have it. */
+#define CUSTOM_COLOUR "#6a3d9a"
+#define CUSTOM_STROKE "stroke-width=\"1.6\" stroke-dasharray=\"9 4\""
 
 struct point {
 	const struct model_function *function;
 	bool strip;		/* no flop: in the strip below the plot */
 	char *name;		/* shortened, clean */
+};
+
+/* Whose label is placed first. */
+enum label_turn { TURN_MAIN_PEAK, TURN_FEW_SLOPE, TURN_OTHER_PEAK, TURN_ALL_SLOPE,
+		  TURN_CUSTOM, TURN_CEILING, TURNS };
+
+/* A roof as it is drawn, from left to right, pixels. */
+struct roof_line {
+	double x1, y1, x2, y2;
+	bool rising;		/* a bandwidth */
+	const struct custom_roof *custom; /* or NULL: measured */
+	char text[192];
+	const char *colour;	/* of the text */
+	enum label_turn turn;
+	bool labelled;		/* there was room for the text */
 };
 
 struct picture {
@@ -30,14 +50,28 @@ struct picture {
 	double x_min, x_max, y_min, y_max; /* flop/byte, GFLOP/s */
 	double strip_min;	/* least share of a roof in the strip */
 	const char *precision;
-	int all_threads;
+	int few_threads, all_threads; /* of the roofs that are drawn */
 	struct point *points;
 	struct label *labels;
 	size_t n_points;
 	size_t n_strip;
 	struct box obstacles[MAX_OBSTACLES];
 	size_t n_obstacles;
+	struct roof_line lines[MAX_LINES];
+	size_t n_lines;
 };
+
+/* Pixels of an intensity, of a rate; what lies outside stands at the edge. */
+double svg_x(const struct picture *p, double intensity);
+double svg_y(const struct picture *p, double rate);
+/* Moves the ends of a range so that a value > 0 lies inside. */
+void svg_widen(double *low, double *high, double value);
+/* Widens the ranges for all roofs; draws them and their labels, whose places become obstacles. */
+void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
+		     double *y_high);
+void svg_roofs(struct picture *p);
+/* False for a custom roof so far from this machine's that the picture would show nothing else. */
+bool svg_custom_is_drawn(const struct picture *p, const struct custom_roof *roof);
 
 /* Colour of a bound's points. */
 const char *svg_colour(enum model_bound bound);

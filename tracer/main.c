@@ -1,23 +1,21 @@
 /* The command line. */
-#include "machine/machine.h"
-#include "machine/machine_json.h"
-#include "machine/machine_print.h"
 #include "report/report.h"
 #include "tracer/launch.h"
+#include "tracer/machine_command.h"
 #include "tracer/output_file.h"
 #include "tracer/run_command.h"
 
 #include <popt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define EXIT_TROUBLE 2 /* rfprof's own failures */
 
 /* What the options of a command line are read into; static, because popt's tables are. */
 static struct {
-	int once, quiet, no_save, to_stdout, refresh, json, version, top;
-	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path;
+	int once, quiet, no_save, to_stdout, refresh, quick, json, version, top;
+	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
+		*import_path, *forget;
 } given;
 
 static struct poptOption report_table[] = {
@@ -55,7 +53,14 @@ static struct poptOption redraw_table[] = {
 
 static struct poptOption machine_table[] = {
 	{"refresh", 0, POPT_ARG_NONE, &given.refresh, 0, "measure again", NULL},
+	{"quick", 0, POPT_ARG_NONE, &given.quick, 0, "measure only what reports draw", NULL},
+	{"threads", 0, POPT_ARG_STRING, &given.threads, 0,
+	 "measure with these numbers of threads, such as 1,2,4-8", "LIST"},
 	{"json", 0, POPT_ARG_NONE, &given.json, 0, "write JSON instead of the table", NULL},
+	{"svg", 0, POPT_ARG_STRING, &given.svg_path, 0, "draw the empty roofline plot, too", "FILE"},
+	{"import", 0, POPT_ARG_STRING, &given.import_path, 0,
+	 "keep the roofs of FILE, or of another machine's --json, to be drawn", "FILE"},
+	{"forget", 0, POPT_ARG_STRING, &given.forget, 0, "remove an imported roof, or all", "NAME"},
 	POPT_AUTOHELP POPT_TABLEEND,
 };
 
@@ -155,48 +160,23 @@ static struct rf_error *command_report(poptContext context)
 
 /* ---- rfprof machine ---- */
 
-static void machine_progress(void *context, const char *what, int step, int n_steps)
-{
-	(void)context;
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "rfprof: measuring %d/%d %s\033[K\r%s", step, n_steps, what,
-			step == n_steps ? "\033[K" : "");
-}
-
-static struct rf_error *show_machine(const struct machine *machine)
-{
-	json_t *json = NULL;
-	if (!given.json)
-		return machine_print(machine, stdout);
-	struct rf_error *error = machine_to_json(machine, &json);
-	if (error)
-		return error;
-	if (json_dumpf(json, stdout, JSON_INDENT(2)) < 0 || puts("") < 0 || fflush(stdout) != 0)
-		error = rf_error_create(RF_EACCESS, "make room there", "cannot write the JSON");
-	json_decref(json);
-	return error;
-}
-
 static struct rf_error *command_machine(poptContext context)
 {
 	const char **words = NULL;
-	struct machine machine = {0};
-	struct rf_error *warning = NULL, *error = read_options(context, &words);
+	struct rf_error *error = read_options(context, &words);
 	if (error)
 		return error;
 	if (words && *words)
 		return usage_error("rfprof machine takes no argument", *words);
-	const struct machine_options options = {.refresh = given.refresh,
-						.progress = machine_progress};
-	error = machine_get(&options, &machine, &warning);
-	if (warning)
-		rf_error_print(warning, stderr);
-	rf_error_destroy(warning);
-	if (error)
-		return error;
-	error = show_machine(&machine);
-	machine_deinit(&machine);
-	return error;
+	return machine_command(&(struct machine_command){
+		.refresh = given.refresh,
+		.quick = given.quick,
+		.json = given.json,
+		.threads = given.threads,
+		.svg_path = given.svg_path,
+		.import_path = given.import_path,
+		.forget = given.forget,
+	});
 }
 
 /* ---- choice of the command ---- */
@@ -207,7 +187,7 @@ static const struct command {
 	struct poptOption *table;
 } commands[] = {
 	{"report", "rfprof report", "[OPTIONS] FILE", redraw_table},
-	{"machine", "rfprof machine", "", machine_table},
+	{"machine", "rfprof machine", "[OPTIONS]", machine_table},
 	{NULL, "rfprof", "[OPTIONS] PROGRAM [ARGUMENTS] | report FILE | machine",
 	 run_table},
 };

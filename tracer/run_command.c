@@ -1,6 +1,6 @@
 #include "tracer/run_command.h"
 
-#include "base/array.h"
+#include "machine/custom_roofs.h"
 #include "symbols/symbols.h"
 #include "tracer/counted_run.h"
 #include "tracer/launch.h"
@@ -124,11 +124,14 @@ static struct rf_error *choose_sampler(struct session *session)
 	return sampler_timer.probe();
 }
 
+/* The machine and the custom roofs go into the profile, so that it can be redrawn anywhere. */
 static struct rf_error *measure_machine(struct session *session)
 {
 	struct machine machine = {0};
+	struct custom_roof_set custom;
 	struct rf_error *warning = NULL;
 	const struct machine_options options = {
+		.quick = true,
 		.progress = session->options->quiet ? NULL : progress,
 		.progress_context = session,
 	};
@@ -136,15 +139,12 @@ static struct rf_error *measure_machine(struct session *session)
 	warn(session, warning);
 	if (error)
 		return error;
-	struct profile *profile = session->profile;
-	for (size_t i = 0; i < machine.n_roofs; i++)
-		(void)rf_array_push(profile->roofs, profile->n_roofs, profile->cap_roofs,
-				    machine.roofs[i]);
-	profile_set_fact(profile, "cpu_model", "%s", machine.cpu_model);
-	profile_set_fact(profile, "usable_threads", "%d", machine.usable_threads);
-	profile_set_fact(profile, "clock_ghz", "%.4f", machine.clock_ghz);
+	warn(session, custom_roofs_load(&custom));
+	error = report_take_machine(session->profile, &machine);
+	if (!error)
+		error = report_take_custom(session->profile, custom.roofs, custom.n);
 	machine_deinit(&machine);
-	return NULL;
+	return error;
 }
 
 /* A word as a shell would need it. */

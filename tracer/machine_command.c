@@ -1,0 +1,187 @@
+#include "tracer/machine_command.h"
+
+#include "machine/custom_roofs.h"
+#include "machine/machine.h"
+#include "machine/machine_json.h"
+#include "machine/machine_print.h"
+#include "machine/thread_list.h"
+#include "report/report.h"
+#include "report/text.h"
+#include "tracer/output_file.h"
+
+#include <libsmartcols.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+}
+
+/* ---- custom roofs ---- */
+
+static struct rf_error *import(const char *path)
+{
+	struct custom_roof_set imported;
+	struct rf_error *error = custom_roofs_import(path, &imported);
+	char *kept = NULL;
+	if (!error)
+		error = custom_roofs_path(&kept);
+	if (!error)
+		printf("%zu roof%s imported into %s\n", imported.n, imported.n == 1 ? "" : "s", kept);
+	free(kept);
+	return error;
+}
+
+static struct rf_error *forget(const char *name)
+{
+	size_t removed = 0;
+	struct rf_error *error = custom_roofs_forget(name, &removed);
+	if (!error)
+		printf("%zu custom roof%s removed\n", removed, removed == 1 ? "" : "s");
+	return error;
+}
+
+static int add_line(struct libscols_table *table, const struct custom_roof *roof)
+{
+	char value[TEXT_NUMBER], *name = text_clean(roof->name), *source = text_clean(roof->source);
+	struct libscols_line *line = name && source ? scols_table_new_line(table, NULL) : NULL;
+	const char *const cells[] = {name, text_number(value, roof->value), roof->unit, source};
+	int failed = !line;
+	for (size_t i = 0; i < sizeof(cells) / sizeof(*cells) && !failed; i++)
+		failed = scols_line_set_data(line, i, cells[i]);
+	free(name);
+	free(source);
+	return failed;
+}
+
+/* The custom roofs under the table of those that were measured. */
+static struct rf_error *print_custom(const struct machine *machine, FILE *stream)
+{
+	static const struct { const char *name; int flags; } columns[] = {
+		{"name", 0}, {"value", SCOLS_FL_RIGHT}, {"unit", 0}, {"source", 0},
+	};
+	if (!machine->n_custom_roofs)
+		return NULL;
+	struct libscols_table *table = scols_new_table();
+	int failed = !table || scols_table_set_stream(table, stream);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns) && !failed; i++)
+		failed = !scols_table_new_column(table, columns[i].name, 0, columns[i].flags);
+	for (size_t i = 0; i < machine->n_custom_roofs && !failed; i++)
+		failed = add_line(table, &machine->custom_roofs[i]);
+	if (!failed) {
+		fputs("\nstated, not measured:\n", stream);
+		failed = scols_print_table(table);
+	}
+	scols_unref_table(table);
+	return failed ? rf_error_create(RF_EINTERNAL, NULL, "cannot make the table of custom roofs")
+		      : NULL;
+}
+
+/* ---- the machine ---- */
+
+static void progress(void *context, const char *what, int step, int n_steps)
+{
+	(void)context;
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "rfprof: measuring %d/%d %s\033[K\r%s", step, n_steps, what,
+			step == n_steps ? "\033[K" : "");
+}
+
+static void warn(struct rf_error *warning)
+{
+	if (warning)
+		rf_error_print(warning, stderr);
+	rf_error_destroy(warning);
+}
+
+static struct rf_error *add_custom(struct machine *machine)
+{
+	struct custom_roof_set set;
+	warn(custom_roofs_load(&set));
+	machine->custom_roofs = malloc((set.n + 1) * sizeof(*set.roofs));
+	if (!machine->custom_roofs)
+		return out_of_memory();
+	memcpy(machine->custom_roofs, set.roofs, set.n * sizeof(*set.roofs));
+	machine->n_custom_roofs = set.n;
+	return NULL;
+}
+
+static struct rf_error *write_json(const struct machine *machine, FILE *stream)
+{
+	json_t *json = NULL;
+	struct rf_error *error = machine_to_json(machine, &json);
+	if (error)
+		return error;
+	if (json_object_set_new(json, "custom_roofs", custom_roofs_to_json(machine->custom_roofs,
+									   machine->n_custom_roofs)))
+		error = out_of_memory();
+	else if (json_dumpf(json, stream, JSON_INDENT(2)) == 0)
+		putc('\n', stream);
+	json_decref(json);
+	return error;
+}
+
+static struct rf_error *show(const struct machine *machine, bool json)
+{
+	struct output_file output;
+	struct rf_error *error = output_file_open(&output, NULL, stdout);
+	if (error)
+		return error;
+	error = json ? write_json(machine, output.stream) : machine_print(machine, output.stream);
+	if (!error && !json)
+		error = print_custom(machine, output.stream);
+	return output_file_close(&output, error);
+}
+
+static struct rf_error *measure(const struct machine_command *command, struct machine *machine)
+{
+	struct machine_options options = {.refresh = command->refresh, .quick = command->quick,
+					  .progress = progress};
+	struct rf_error *warning = NULL;
+	int *threads = NULL;
+	if (command->threads && !thread_list_parse(command->threads, &threads, &options.n_threads))
+		return rf_error_create(RF_EINPUT, "--threads takes numbers and ranges, such as 1,2,4-8; "
+				       "see rfprof machine --help", "--threads: %.60s", command->threads);
+	options.threads = threads;
+	struct rf_error *error = machine_get(&options, machine, &warning);
+	free(threads);
+	warn(warning);
+	return error;
+}
+
+/* The picture first: a reader of the table may leave early. */
+static struct rf_error *show_machine(const struct machine_command *command)
+{
+	struct machine machine = {0};
+	struct rf_error *error = output_file_check(command->svg_path);
+	if (!error)
+		error = measure(command, &machine);
+	if (error)
+		return error;
+	error = add_custom(&machine);
+	if (!error && command->svg_path)
+		error = report_machine_svg(&machine, command->svg_path);
+	if (!error)
+		error = show(&machine, command->json);
+	machine_deinit(&machine);
+	return error;
+}
+
+struct rf_error *machine_command(const struct machine_command *command)
+{
+	const bool shows = command->refresh || command->quick || command->json || command->threads ||
+			   command->svg_path;
+	if (!command->import_path && !command->forget)
+		return show_machine(command);
+	if (shows || (command->import_path && command->forget))
+		return rf_error_create(RF_EINPUT, "run rfprof machine again for the rest; see rfprof "
+				       "machine --help", "%s goes with no other option",
+				       command->import_path ? "--import" : "--forget");
+	struct output_file output;
+	struct rf_error *error = output_file_open(&output, NULL, stdout);
+	if (!error)
+		error = command->import_path ? import(command->import_path) : forget(command->forget);
+	return output_file_close(&output, error);
+}

@@ -151,7 +151,7 @@ static size_t whole_characters(const char *text, const char *next)
 /* "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz" → "Xeon Gold 6130": what tells machines apart. */
 static void short_model(const char *model, char *out, size_t size)
 {
-	static const char *const noise[] = {"(R)", "(TM)", "(r)", "(tm)", " CPU", "Intel ", "AMD ",
+	static const char *const noise[] = {"Intel(R) ", "(R)", "(TM)", "(r)", "(tm)", " CPU", "Intel ", "AMD ",
 					    " Processor"};
 	char *to = out;
 	const char *end = strchr(model, '@'), *cores = strstr(model, "-Core");

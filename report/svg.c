@@ -136,7 +136,8 @@ static double radius(const struct picture *p, const struct model_function *f)
 	return 4 + 12 * sqrt((double)f->time_ns / most);
 }
 
-static void layout_labels(struct picture *p)
+/* Where the points are and how large their labels; the roofs' labels keep clear of the points. */
+static void measure_labels(struct picture *p)
 {
 	for (size_t i = 0; i < p->n_points; i++) {
 		struct label *label = &p->labels[i];
@@ -148,7 +149,6 @@ static void layout_labels(struct picture *p)
 		label->frame = (struct box){LEFT + 3, strip ? STRIP_TOP + 3 : TOP + 3, RIGHT - 3,
 					    strip ? STRIP_BOTTOM - 3 : BOTTOM - 3};
 	}
-	labels_place(p->labels, p->n_points, p->obstacles, p->n_obstacles);
 }
 
 static void write_title(FILE *out, const struct model_function *f)
@@ -197,7 +197,7 @@ static void draw_leader(const struct picture *p, const struct label *label)
 
 static void points(struct picture *p)
 {
-	layout_labels(p);
+	labels_place(p->labels, p->n_points, p->obstacles, p->n_obstacles);
 	for (size_t i = 0; i < p->n_points; i++)
 		if (p->labels[i].placed)
 			draw_leader(p, &p->labels[i]);
@@ -276,6 +276,7 @@ static bool draw(struct picture *p)
 	svg_head(p);
 	axes(p);
 	strip(p);
+	measure_labels(p);
 	svg_roofs(p);
 	points(p);
 	svg_legend(p);

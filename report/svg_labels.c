@@ -18,7 +18,7 @@ static bool inside(const struct box *box, const struct box *frame)
 	       box->bottom <= frame->bottom;
 }
 
-static bool covers_point(const struct box *box, const struct label *point)
+bool label_covers(const struct box *box, const struct label *point)
 {
 	double x = fmin(fmax(point->x, box->left), box->right);
 	double y = fmin(fmax(point->y, box->top), box->bottom);
@@ -34,7 +34,7 @@ static bool is_free(const struct label *labels, size_t n, size_t self, const str
 		if (box_overlaps(box, &obstacles[i]))
 			return false;
 	for (size_t i = 0; i < n; i++)
-		if (covers_point(box, &labels[i]) || (labels[i].placed && box_overlaps(box, &labels[i].box)))
+		if (label_covers(box, &labels[i]) || (labels[i].placed && box_overlaps(box, &labels[i].box)))
 			return false;
 	return true;
 }

@@ -19,3 +19,5 @@ struct label {
 void labels_place(struct label *labels, size_t n, const struct box *obstacles, size_t n_obstacles);
 
 bool box_overlaps(const struct box *a, const struct box *b);
+/* True where the box touches the label's point. */
+bool label_covers(const struct box *box, const struct label *point);

@@ -90,15 +90,35 @@ static void legend_measured(const struct picture *p, double *y)
 	*y += 34;
 }
 
-/* A custom roof without a label in the plot, in two lines. */
+/* A name in one line, or in two where a space lets it. */
+static void legend_name(const struct picture *p, double *y, char *name)
+{
+	char *split = NULL;
+	for (char *space = strchr(name, ' '); space && text_columns(name) > 26; space = strchr(space + 1, ' ')) {
+		*space = '\0';
+		bool fits = text_columns(name) <= 26;
+		*space = ' ';
+		split = fits ? space : split;
+	}
+	if (split)
+		*split = '\0';
+	svg_text(p->out, LEGEND, *y += 20, "fill=\"" CUSTOM_COLOUR "\"", name);
+	char *rest = split ? text_shorten(split + 1, 26) : NULL;
+	if (rest)
+		svg_text(p->out, LEGEND, *y += 15, "fill=\"" CUSTOM_COLOUR "\"", rest);
+	free(rest);
+}
+
+/* A custom roof without a label in the plot. */
 static void legend_custom(const struct picture *p, double *y, const struct custom_roof *roof,
 			  bool drawn)
 {
 	char text[64], number[TEXT_NUMBER], *clean = text_clean(roof->name);
-	char *name = clean ? text_shorten(clean, 26) : NULL;
+	char *name = clean ? text_shorten(clean, strchr(clean, ' ') ? 50 : 26) : NULL;
+	if (name)
+		legend_name(p, y, name);
 	snprintf(text, sizeof(text), "%s %s%s", text_number(number, roof->value),
 		 strcmp(roof->unit, "GFLOP/s") == 0 ? "GFLOP/s" : "GB/s", drawn ? "" : ", not drawn");
-	svg_text(p->out, LEGEND, *y += 20, "fill=\"" CUSTOM_COLOUR "\"", name ? name : "");
 	svg_text(p->out, LEGEND + 12, *y += 15, "fill=\"" CUSTOM_COLOUR "\" font-size=\"11\"", text);
 	free(name);
 	free(clean);
@@ -125,7 +145,7 @@ static void legend_stated(const struct picture *p, double *y)
 		const struct custom_roof *roof = &profile->custom_roofs[i];
 		if (has_label(p, roof))
 			continue;
-		if (*y < BOTTOM - 60)
+		if (*y < BOTTOM - 80)
 			legend_custom(p, y, roof, svg_custom_is_drawn(p, roof));
 		else
 			more++;

@@ -9,7 +9,7 @@
 
 #define DARK "#444444"	/* labels */
 #define PALE "#999999"
-#define TEXT_COLUMNS 36	/* of a custom roof's name */
+#define TEXT_COLUMNS 40	/* of a custom roof's name */
 
 /* ---- what is drawn, and how far ---- */
 
@@ -217,9 +217,15 @@ static void custom_bounds(const struct picture *p, double *top, double *steepest
 	}
 }
 
+static void value_text(const struct custom_roof *roof, char *text, size_t size)
+{
+	char number[TEXT_NUMBER];
+	snprintf(text, size, "%s %s", text_number(number, roof->value), is_rate(roof) ? "GFLOP/s" : "GB/s");
+}
+
 static void draw_custom(const struct picture *p, const struct roof_line *line, const char *name)
 {
-	char number[TEXT_NUMBER], *source = text_clean(line->custom->source);
+	char value[64], *source = text_clean(line->custom->source);
 	fprintf(p->out, "<line class=\"custom\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
 		"stroke=\"" CUSTOM_COLOUR "\" " CUSTOM_STROKE " data-value=\"%.9g\" data-unit=\"%s\" "
 		"data-name=\"", line->x1, line->y1, line->x2, line->y2, line->custom->value,
@@ -227,8 +233,8 @@ static void draw_custom(const struct picture *p, const struct roof_line *line, c
 	text_write_xml(p->out, name);
 	fputs("\"><title>", p->out);
 	text_write_xml(p->out, name);
-	fprintf(p->out, "&#10;%s %s, stated, not measured&#10;", text_number(number, line->custom->value),
-		is_rate(line->custom) ? "GFLOP/s" : "GB/s");
+	value_text(line->custom, value, sizeof(value));
+	fprintf(p->out, "&#10;%s, stated, not measured&#10;", value);
 	text_write_xml(p->out, source ? source : "");
 	fputs("</title></line>\n", p->out);
 	free(source);
@@ -245,14 +251,14 @@ static void customs(struct picture *p)
 			continue;
 		struct roof_line *line = is_rate(roof) ? add_flat(p, roof->value, steepest)
 						       : add_slope(p, roof->value, top);
-		char number[TEXT_NUMBER], *name = text_clean(roof->name);
+		char value[64], *name = text_clean(roof->name);
 		char *brief = name ? text_shorten(name, TEXT_COLUMNS) : NULL;
 		if (line && brief) {
 			line->custom = roof;
 			line->colour = CUSTOM_COLOUR;
 			line->turn = TURN_CUSTOM;
-			snprintf(line->text, sizeof(line->text), "%s %s %s", brief,
-				 text_number(number, roof->value), is_rate(roof) ? "GFLOP/s" : "GB/s");
+			value_text(roof, value, sizeof(value));
+			snprintf(line->text, sizeof(line->text), "%s %s", brief, value);
 			draw_custom(p, line, name);
 		}
 		free(brief);
@@ -285,7 +291,7 @@ static bool meets(const struct roof_line *line, const struct box *box)
 
 /* Which lines a label may stand across.  Text across a line of the other direction hides little of
  * it; along a line of its own direction it hides what it names. */
-enum crossing { CROSS_NONE, CROSS_OTHER_DIRECTION, CROSS_ANY, CROSSINGS };
+enum crossing { CROSS_NONE, CROSS_OTHER_DIRECTION, CROSS_ANY };
 
 static bool may_cross(const struct roof_line *self, const struct roof_line *other, enum crossing crossing)
 {
@@ -298,8 +304,13 @@ static bool is_free(const struct picture *p, const struct roof_line *self, const
 {
 	if (box->left < LEFT + 2 || box->right > RIGHT - 2 || box->top < TOP || box->bottom > BOTTOM)
 		return false;
+	const struct box room = {box->left - 1, box->top - 1, box->right + 1, box->bottom + 1};
 	for (size_t i = 0; i < p->n_obstacles; i++)
-		if (box_overlaps(&p->obstacles[i], box))
+		if (box_overlaps(&p->obstacles[i], &room))
+			return false;
+	bool points = self->custom || crossing != CROSS_ANY; /* what is stated has the legend, too */
+	for (size_t i = 0; i < p->n_points && points; i++)
+		if (label_covers(box, &p->labels[i]))
 			return false;
 	for (size_t i = 0; i < p->n_lines; i++)
 		if (!may_cross(self, &p->lines[i], crossing) && meets(&p->lines[i], box))
@@ -328,10 +339,12 @@ static bool rising_label(struct picture *p, const struct roof_line *line, double
 	double length = (double)text_columns(line->text) * COLUMN_WIDTH;
 	struct box boxes[MAX_BOXES];
 	size_t n = 0;
+	if (hypot(line->x2 - x, line->y2 - y) < length) /* it would go on where the line has ended */
+		return false;
 	for (double at = 0; at < length && n < MAX_BOXES; at += FONT, n++) {
 		double cx = x + cos(angle) * at + sin(angle) * side;
 		double cy = y + sin(angle) * at - cos(angle) * side;
-		boxes[n] = (struct box){cx - 7, cy - 7, cx + 7, cy + 7};
+		boxes[n] = (struct box){cx - 6, cy - 6, cx + 6, cy + 6};
 	}
 	if (!take(p, line, boxes, n, crossing))
 		return false;
@@ -375,11 +388,22 @@ static bool place_flat(struct picture *p, const struct roof_line *line, enum cro
 }
 
 /* A label may stand across lines where there is no other room, never across another label. */
+static bool place(struct picture *p, const struct roof_line *line)
+{
+	for (int crossing = CROSS_NONE; crossing <= CROSS_ANY; crossing++)
+		if ((line->rising ? place_rising : place_flat)(p, line, (enum crossing)crossing))
+			return true;
+	return false;
+}
+
+/* Where there is no room for a custom roof's name, its value leads to the name in the legend. */
 static void label(struct picture *p, struct roof_line *line)
 {
-	for (int crossing = CROSS_NONE; crossing < CROSSINGS && !line->labelled; crossing++)
-		line->labelled = (line->rising ? place_rising : place_flat)(p, line,
-									    (enum crossing)crossing);
+	line->labelled = place(p, line);
+	if (line->labelled || !line->custom)
+		return;
+	value_text(line->custom, line->text, sizeof(line->text));
+	place(p, line);
 }
 
 void svg_roofs(struct picture *p)

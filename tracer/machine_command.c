@@ -9,6 +9,7 @@
 #include "report/text.h"
 #include "tracer/output_file.h"
 
+#include <errno.h>
 #include <libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,8 +118,8 @@ static struct rf_error *write_json(const struct machine *machine, FILE *stream)
 	if (json_object_set_new(json, "custom_roofs", custom_roofs_to_json(machine->custom_roofs,
 									   machine->n_custom_roofs)))
 		error = out_of_memory();
-	else if (json_dumpf(json, stream, JSON_INDENT(2)) == 0)
-		putc('\n', stream);
+	else if (json_dumpf(json, stream, JSON_INDENT(2)) || putc('\n', stream) == EOF || fflush(stream))
+		error = rf_error_errno(RF_EACCESS, errno, "make room there", "cannot write the JSON");
 	json_decref(json);
 	return error;
 }

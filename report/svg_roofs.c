@@ -67,6 +67,7 @@ void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, dou
 		svg_widen(x_low, x_high, few / bandwidth(p, levels[i], p->few_threads));
 	svg_widen(y_low, y_high, all);
 	svg_widen(y_low, y_high, all / 100);
+	svg_widen(y_low, y_high, few / 10);
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
 		const struct custom_roof *roof = &profile->custom_roofs[i];
 		if (!svg_custom_is_drawn(p, roof))

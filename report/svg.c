@@ -1,5 +1,4 @@
-/* The roofline as a picture: log-log, the roofs of each level, a labelled point per function; svg_roofs.c draws the
- * roofs. */
+/* The roofline as a picture: log-log, a labelled point per function; svg_roofs.c draws the roofs. */
 #include "report/svg_parts.h"
 
 #include "report/text.h"

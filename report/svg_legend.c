@@ -93,8 +93,8 @@ static void legend_measured(const struct picture *p, double *y)
 /* A name in one line, or in two where a space lets it. */
 static void legend_name(const struct picture *p, double *y, char *name)
 {
-	char *split = NULL;
-	for (char *space = strchr(name, ' '); space && text_columns(name) > 26; space = strchr(space + 1, ' ')) {
+	char *split = NULL, *space = text_columns(name) > 26 ? strchr(name, ' ') : NULL;
+	for (; space; space = strchr(space + 1, ' ')) {
 		*space = '\0';
 		bool fits = text_columns(name) <= 26;
 		*space = ' ';

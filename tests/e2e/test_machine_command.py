@@ -70,6 +70,15 @@ def help_names_the_options(t):
 
 
 @case("e2e/machine")
+def quick_and_threads(t):
+    """The rows that they ask for are there; what is kept may add others."""
+    for arguments in [["--quick"], ["--threads", "1"], ["--quick", "--threads", "1-1,1"]]:
+        rows = json.loads(do(t, "--json", *arguments).stdout)["roofs"]
+        for kind in ["compute", "bandwidth"]:
+            assert any(row["kind"] == kind and row["threads"] == 1 for row in rows), f"{arguments}: no {kind} row"
+
+
+@case("e2e/machine")
 def output_that_cannot_be_written(t):
     check_error(t.rfprof("machine", "--svg", "/nonexistent/directory/file"), "/nonexistent/directory")
     check_error(t.rfprof("machine", "--svg", "/dev/full"), "/dev/full", "no space left")

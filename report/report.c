@@ -92,18 +92,6 @@ const char *report_main_precision(const struct model *model)
 	return model_precision_name(best);
 }
 
-const struct roof *report_peak_row(const struct profile *profile, const char *precision, int threads)
-{
-	const struct roof *best = NULL;
-	for (size_t i = 0; i < profile->n_roofs; i++) {
-		const struct roof *roof = &profile->roofs[i];
-		if (roof->kind == ROOF_COMPUTE && roof->threads == threads && roof->best > 0 &&
-		    strcmp(roof->precision, precision) == 0 && (!best || roof->best > best->best))
-			best = roof;
-	}
-	return best;
-}
-
 /* ---- ranking ---- */
 
 struct ranking { const struct model *model; enum report_sort sort; };

@@ -40,5 +40,3 @@ const char *report_isa_name(const char *isa);
 const char *report_precision_short(const char *precision);
 /* Precision of most flop of the program, "double" without any. */
 const char *report_main_precision(const struct model *model);
-/* Fastest compute roof row of a precision at `threads`, or NULL. */
-const struct roof *report_peak_row(const struct profile *profile, const char *precision, int threads);

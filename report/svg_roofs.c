@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MIXED_OP "fma1_add1" /* the mix whose rate is the highest where adders are separate */
 #define DARK "#444444"	/* labels */
 #define PALE "#999999"
 #define TEXT_COLUMNS 40	/* of a custom roof's name */
@@ -66,6 +67,8 @@ void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, dou
 	for (size_t i = 0; i < n && few > 0; i++)
 		svg_widen(x_low, x_high, few / bandwidth(p, levels[i], p->few_threads));
 	svg_widen(y_low, y_high, all);
+	svg_widen(y_low, y_high, machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_COMPUTE,
+					      NULL, p->precision, MIXED_OP, "", p->few_threads));
 	svg_widen(y_low, y_high, all / 100);
 	svg_widen(y_low, y_high, few / 10);
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
@@ -147,7 +150,7 @@ static double steepest_measured(const struct picture *p, int threads)
 
 static void peak(struct picture *p, const char *precision, int threads)
 {
-	const struct roof *row = report_peak_row(p->view->profile, precision, threads);
+	const struct roof *row = model_peak_row(p->view->profile, precision, threads);
 	const double beta = steepest_measured(p, threads);
 	bool main = threads == p->few_threads && strcmp(precision, p->precision) == 0;
 	char number[TEXT_NUMBER];
@@ -175,31 +178,46 @@ static void peaks(struct picture *p, int threads)
 			peak(p, precisions[i], threads);
 }
 
-/* Ceilings: what this machine reaches at most without FMA, or without vectors. */
+static double compute_rate(const struct picture *p, const char *isa, const char *op)
+{
+	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_COMPUTE, isa,
+			    p->precision, op, "", p->few_threads);
+}
+
+/* A ceiling is a line of its own when it is not the peak, nor what scalar code has measured for it. */
+static bool is_own_ceiling(const struct picture *p, const char *isa, const char *op, double rate)
+{
+	double peak = model_peak(p->view->profile, p->precision, p->few_threads);
+	return rate > 0 && rate <= 0.97 * peak && (isa || rate > 1.03 * compute_rate(p, "scalar", op));
+}
+
+static void ceiling(struct picture *p, double rate, const char *text)
+{
+	char number[TEXT_NUMBER];
+	struct roof_line *line = add_flat(p, rate, steepest_measured(p, p->few_threads));
+	if (!line)
+		return;
+	snprintf(line->text, sizeof(line->text), "%s %s", text, text_number(number, rate));
+	line->colour = "#888888";
+	line->turn = TURN_CEILING;
+	draw_line(p, line, "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
+}
+
+/* What code of a kind reaches at most: without FMA, without vectors; or, above the peak, with
+ * additions beside its FMAs, where a core has adders for them. */
 static void ceilings(struct picture *p)
 {
-	static const struct { const char *isa, *op, *text; } ceiling[] = {
-		{NULL, "add", "without FMA"}, {"scalar", "fma", "scalar FMA"},
-		{"scalar", "add", "scalar, no FMA"},
+	static const struct { const char *isa, *op, *text; } lower[] = {
+		{NULL, "add", "additions alone"}, {"scalar", "fma", "scalar FMA"},
+		{"scalar", "add", "scalar additions"},
 	};
-	const struct profile *profile = p->view->profile;
-	const int threads = p->few_threads;
-	for (size_t i = 0; i < sizeof(ceiling) / sizeof(*ceiling); i++) {
-		double rate = machine_roof(profile->roofs, profile->n_roofs, ROOF_COMPUTE, ceiling[i].isa,
-					   p->precision, ceiling[i].op, "", threads);
-		char number[TEXT_NUMBER];
-		/* Not a ceiling of its own: the peak itself, or only measured on scalar code. */
-		if (rate <= 0 || rate > 0.97 * model_peak(profile, p->precision, threads) ||
-		    (!ceiling[i].isa && rate <= 1.03 * machine_roof(profile->roofs, profile->n_roofs,
-			ROOF_COMPUTE, "scalar", p->precision, ceiling[i].op, "", threads)))
-			continue;
-		struct roof_line *line = add_flat(p, rate, steepest_measured(p, threads));
-		if (!line)
-			continue;
-		snprintf(line->text, sizeof(line->text), "%s %s", ceiling[i].text, text_number(number, rate));
-		line->colour = "#888888";
-		line->turn = TURN_CEILING;
-		draw_line(p, line, "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
+	double mixed = compute_rate(p, NULL, MIXED_OP);
+	if (mixed > 1.03 * model_peak(p->view->profile, p->precision, p->few_threads))
+		ceiling(p, mixed, "FMAs and as many additions");
+	for (size_t i = 0; i < sizeof(lower) / sizeof(*lower); i++) {
+		double rate = compute_rate(p, lower[i].isa, lower[i].op);
+		if (is_own_ceiling(p, lower[i].isa, lower[i].op, rate))
+			ceiling(p, rate, lower[i].text);
 	}
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_VARIANTS 8 /* accumulator counts of one row of the roof table */
+#define MAX_VARIANTS 16 /* kernels of one row of the roof table */
 
 /* A kernel on all threads of a team. */
 struct compute_run {
@@ -18,7 +18,7 @@ static void run_kernel(void *context, int thread, uint64_t count)
 {
 	struct compute_run *run = context;
 	run->states[thread] = *run->initial;
-	run->kernel->run(count, &run->states[thread]);
+	compute_kernel_run(run->kernel, count, &run->states[thread]);
 }
 
 static bool same_row(const struct compute_kernel *a, const struct compute_kernel *b)
@@ -27,7 +27,7 @@ static bool same_row(const struct compute_kernel *a, const struct compute_kernel
 	       !strcmp(a->op, b->op);
 }
 
-/* Number of kernels from `first` on that differ in nothing but their accumulators. */
+/* Number of kernels from `first` on that are for the same row. */
 static size_t variants(size_t first)
 {
 	size_t n = 1;
@@ -37,20 +37,33 @@ static size_t variants(size_t first)
 	return n;
 }
 
+/* Picks those of the `n` kernels from `first` on that this CPU has. */
+static size_t usable(size_t first, size_t n, const struct compute_kernel *kernels[MAX_VARIANTS])
+{
+	size_t n_usable = 0;
+	for (size_t i = first; i < first + n; i++)
+		if (cpu_has(compute_kernels[i].needs))
+			kernels[n_usable++] = &compute_kernels[i];
+	return n_usable;
+}
+
 int roofs_compute_steps(void)
 {
+	const struct compute_kernel *kernels[MAX_VARIANTS];
 	int steps = 0;
-	for (size_t first = 0; first < n_compute_kernels; first += variants(first))
-		steps += cpu_has(compute_kernels[first].needs);
+	for (size_t first = 0, n; first < n_compute_kernels; first += n) {
+		n = variants(first);
+		steps += usable(first, n, kernels) > 0;
+	}
 	return steps;
 }
 
 static struct rf_error *check_states(const struct compute_run *run, int n_threads)
 {
 	for (int i = 0; i < n_threads; i++)
-		if (!compute_state_normal(run->kernel, &run->states[i]))
+		if (!compute_state_valid(run->kernel, &run->states[i]))
 			return rf_error_create(RF_EINTERNAL, NULL,
-					       "the %s %s %s kernel left its range of values",
+					       "the %s %s %s kernel computed wrong values",
 					       run->kernel->isa, run->kernel->precision,
 					       run->kernel->op);
 	return NULL;
@@ -62,27 +75,28 @@ static struct rf_error *add_row(struct roofs_run *run, const struct compute_kern
 	struct roof roof = {
 		.kind = ROOF_COMPUTE, .threads = n_threads, .best = rate->best,
 		.median = rate->median, .q1 = rate->q1, .q3 = rate->q3,
-		.unit = "GFLOP/s", .distinguishable = true,
+		.distinguishable = true,
 	};
+	snprintf(roof.unit, sizeof(roof.unit), "%s", kernel->unit);
 	snprintf(roof.isa, sizeof(roof.isa), "%s", kernel->isa);
 	snprintf(roof.precision, sizeof(roof.precision), "%s", kernel->precision);
 	snprintf(roof.op, sizeof(roof.op), "%s", kernel->op);
 	return roofs_add(run, &roof);
 }
 
-/* Measures the `n` kernels from `first` on and adds a row for the fastest. */
+/* Measures the `n` kernels and adds a row for the fastest. */
 static struct rf_error *measure_row(struct roofs_run *run, struct team *team,
-				    struct compute_state *states, size_t first, size_t n)
+				    struct compute_state *states,
+				    const struct compute_kernel *const *kernels, size_t n)
 {
 	int n_threads = team_size(team);
 	struct compute_state initial[MAX_VARIANTS];
 	struct compute_run runs[MAX_VARIANTS];
 	struct measure_task tasks[MAX_VARIANTS];
 	for (size_t i = 0; i < n; i++) {
-		const struct compute_kernel *kernel = &compute_kernels[first + i];
-		compute_state_init(kernel, &initial[i]);
-		runs[i] = (struct compute_run){ kernel, &initial[i], states };
-		tasks[i] = (struct measure_task){ run_kernel, &runs[i], kernel->flop_per_iteration };
+		compute_state_init(kernels[i], &initial[i]);
+		runs[i] = (struct compute_run){ kernels[i], &initial[i], states };
+		tasks[i] = (struct measure_task){ run_kernel, &runs[i], kernels[i]->ops_per_iteration };
 	}
 	struct measure_effort effort = roofs_effort(run);
 	struct measure_rate rate;
@@ -102,13 +116,14 @@ struct rf_error *roofs_compute(struct roofs_run *run, struct team *team)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	struct rf_error *error = NULL;
 	for (size_t first = 0, n; first < n_compute_kernels && !error; first += n) {
-		const struct compute_kernel *kernel = &compute_kernels[first];
+		const struct compute_kernel *row = &compute_kernels[first], *kernels[MAX_VARIANTS];
 		n = variants(first);
-		if (!cpu_has(kernel->needs))
+		size_t n_usable = usable(first, n, kernels);
+		if (!n_usable)
 			continue;
-		roofs_progress(run, "%s %s %s, %d thread%s", kernel->isa, kernel->precision,
-			       kernel->op, n_threads, n_threads == 1 ? "" : "s");
-		error = measure_row(run, team, states, first, n);
+		roofs_progress(run, "%s %s %s, %d thread%s", row->isa, row->precision, row->op,
+			       n_threads, n_threads == 1 ? "" : "s");
+		error = measure_row(run, team, states, kernels, n_usable);
 	}
 	free(states);
 	return error;

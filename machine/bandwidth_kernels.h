@@ -1,66 +1,147 @@
-/* The bandwidth kernels: one row per kernel; the same list makes the code
- * (bandwidth_kernels.S) and the table (bandwidth_kernels.c).
+/* The bandwidth kernels: one row per kernel; the same lists make the code (bandwidth_kernels.S) and
+ * the table (bandwidth_kernels.c).
  *
- * `streams`: parts of each array that are walked through at the same time ([Steinmann 2012]
- * ch. 5); the best number is searched at run time.  The operations:
- *   read      xor of a            1 array
- *   write     a = constant        1 array
- *   copy      a = b               2 arrays
- *   triad     a = b + s * c       3 arrays
- * and write_nt, copy_nt, triad_nt with non-temporal stores. */
+ * The variants of an operation differ in width and in what follows; which is fastest depends on the
+ * core, the level and the machine, and is searched at run time:
+ *   streams   parts of each array that are walked through at the same time ([Steinmann 2012] ch. 5)
+ *   unroll    vectors of each array and stream in one iteration
+ *   group     vectors that are loaded before the first of them is stored: 1 alternates loads and
+ *             stores, `unroll` puts all loads of an iteration first
+ *   ahead     bytes that software prefetches run ahead of the loads and ordinary stores; 0: none
+ *   body      "load" is a read that leaves the data in registers without adding them up: one
+ *             instruction less where a core loads more vectors a cycle than it can combine */
 #pragma once
 
-/* An array's size must be a multiple of this: the largest streams * bytes per iteration. */
+/* An array's size must be a multiple of this: a multiple of streams * unroll * bytes of a vector of
+ * each row. */
 #define BANDWIDTH_GRAIN 2048
 
-/* X(isa, op, streams, needs) */
-#define BANDWIDTH_KERNELS(X)                                                                       \
-	X(avx512f, read, 1, CPU_AVX512F)                                                           \
-	X(avx512f, read, 2, CPU_AVX512F)                                                           \
-	X(avx512f, read, 4, CPU_AVX512F)                                                           \
-	X(avx512f, write, 1, CPU_AVX512F)                                                          \
-	X(avx512f, write, 2, CPU_AVX512F)                                                          \
-	X(avx512f, write, 4, CPU_AVX512F)                                                          \
-	X(avx512f, copy, 1, CPU_AVX512F)                                                           \
-	X(avx512f, copy, 2, CPU_AVX512F)                                                           \
-	X(avx512f, triad, 1, CPU_AVX512F)                                                          \
-	X(avx512f, triad, 2, CPU_AVX512F)                                                          \
-	X(avx512f, write_nt, 1, CPU_AVX512F)                                                       \
-	X(avx512f, write_nt, 2, CPU_AVX512F)                                                       \
-	X(avx512f, copy_nt, 1, CPU_AVX512F)                                                        \
-	X(avx512f, copy_nt, 2, CPU_AVX512F)                                                        \
-	X(avx512f, triad_nt, 1, CPU_AVX512F)                                                       \
-	X(avx512f, triad_nt, 2, CPU_AVX512F)                                                       \
-	X(avx2, read, 1, CPU_AVX)                                                                  \
-	X(avx2, read, 2, CPU_AVX)                                                                  \
-	X(avx2, read, 4, CPU_AVX)                                                                  \
-	X(avx2, write, 1, CPU_AVX)                                                                 \
-	X(avx2, write, 2, CPU_AVX)                                                                 \
-	X(avx2, write, 4, CPU_AVX)                                                                 \
-	X(avx2, copy, 1, CPU_AVX)                                                                  \
-	X(avx2, copy, 2, CPU_AVX)                                                                  \
-	X(avx2, triad, 1, CPU_AVX)                                                                 \
-	X(avx2, triad, 2, CPU_AVX)                                                                 \
-	X(avx2, write_nt, 1, CPU_AVX)                                                              \
-	X(avx2, write_nt, 2, CPU_AVX)                                                              \
-	X(avx2, copy_nt, 1, CPU_AVX)                                                               \
-	X(avx2, copy_nt, 2, CPU_AVX)                                                               \
-	X(avx2, triad_nt, 1, CPU_AVX)                                                              \
-	X(avx2, triad_nt, 2, CPU_AVX)                                                              \
-	X(sse2, read, 1, CPU_BASE)                                                                 \
-	X(sse2, read, 2, CPU_BASE)                                                                 \
-	X(sse2, write, 1, CPU_BASE)                                                                \
-	X(sse2, write, 2, CPU_BASE)                                                                \
-	X(sse2, copy, 1, CPU_BASE)                                                                 \
-	X(sse2, copy, 2, CPU_BASE)                                                                 \
-	X(sse2, triad, 1, CPU_BASE)                                                                \
-	X(sse2, triad, 2, CPU_BASE)                                                                \
-	X(sse2, write_nt, 1, CPU_BASE)                                                             \
-	X(sse2, write_nt, 2, CPU_BASE)                                                             \
-	X(sse2, copy_nt, 1, CPU_BASE)                                                              \
-	X(sse2, copy_nt, 2, CPU_BASE)                                                              \
-	X(sse2, triad_nt, 1, CPU_BASE)                                                             \
-	X(sse2, triad_nt, 2, CPU_BASE)
+/* X(op, arrays, bytes per element of 8, non-temporal): the bytes are those that load and store
+ * instructions move.
+ *   read      xor of a             write_nt, copy_nt, triad_nt: the same with non-temporal stores
+ *   write     a = constant         write_rep, copy_rep: the same with string instructions, whose
+ *   copy      a = b                  microcode may avoid to read the lines that it writes
+ *   triad     a = b + constant * c
+ *   daxpy     a = a + constant * b
+ *   update    a = factor * a */
+#define BANDWIDTH_OPERATIONS(X) \
+	X(read, 1, 8, 0)        \
+	X(write, 1, 8, 0)       \
+	X(copy, 2, 16, 0)       \
+	X(triad, 3, 24, 0)      \
+	X(daxpy, 2, 24, 0)      \
+	X(update, 1, 16, 0)     \
+	X(write_nt, 1, 8, 1)    \
+	X(copy_nt, 2, 16, 1)    \
+	X(triad_nt, 3, 24, 1)   \
+	X(write_rep, 1, 8, 0)   \
+	X(copy_rep, 2, 16, 0)
+
+/* X(code, op, body, streams, unroll, group, ahead).  Code: "fma3" is AVX2 with fused multiply-add,
+ * which saves an instruction that a core of four a cycle has no room for. */
+#define BANDWIDTH_READ(X, code)              \
+	X(code, read, read, 1, 8, 8, 0)      \
+	X(code, read, read, 1, 16, 8, 0)     \
+	X(code, read, read, 2, 8, 8, 0)      \
+	X(code, read, read, 4, 8, 8, 0)      \
+	X(code, read, read, 1, 8, 8, 2048)   \
+	X(code, read, load, 1, 8, 8, 0)
+#define BANDWIDTH_WRITE(X, code)             \
+	X(code, write, write, 1, 8, 8, 0)    \
+	X(code, write, write, 1, 16, 8, 0)   \
+	X(code, write, write, 2, 4, 4, 0)    \
+	X(code, write, write, 2, 8, 8, 0)    \
+	X(code, write, write, 4, 8, 8, 0)    \
+	X(code, write, write, 1, 8, 8, 1024)
+#define BANDWIDTH_COPY(X, code)              \
+	X(code, copy, copy, 1, 8, 8, 0)      \
+	X(code, copy, copy, 1, 8, 1, 0)      \
+	X(code, copy, copy, 1, 16, 1, 0)     \
+	X(code, copy, copy, 2, 8, 1, 0)      \
+	X(code, copy, copy, 2, 8, 8, 0)      \
+	X(code, copy, copy, 1, 8, 8, 1024)
+#define BANDWIDTH_TRIAD(X, code)             \
+	X(code, triad, triad, 1, 2, 1, 0)    \
+	X(code, triad, triad, 1, 8, 1, 0)    \
+	X(code, triad, triad, 1, 16, 1, 0)   \
+	X(code, triad, triad, 1, 8, 8, 0)    \
+	X(code, triad, triad, 2, 8, 1, 0)    \
+	X(code, triad, triad, 1, 8, 1, 1024)
+#define BANDWIDTH_DAXPY(X, code)             \
+	X(code, daxpy, daxpy, 1, 2, 1, 0)    \
+	X(code, daxpy, daxpy, 1, 8, 1, 0)    \
+	X(code, daxpy, daxpy, 1, 16, 1, 0)   \
+	X(code, daxpy, daxpy, 1, 8, 8, 0)    \
+	X(code, daxpy, daxpy, 2, 8, 8, 0)    \
+	X(code, daxpy, daxpy, 1, 8, 1, 1024)
+#define BANDWIDTH_UPDATE(X, code)            \
+	X(code, update, update, 1, 2, 2, 0)  \
+	X(code, update, update, 1, 8, 1, 0)  \
+	X(code, update, update, 1, 8, 8, 0)  \
+	X(code, update, update, 2, 8, 1, 0)  \
+	X(code, update, update, 2, 16, 1, 0) \
+	X(code, update, update, 1, 8, 1, 1024)
+#define BANDWIDTH_NON_TEMPORAL_WRITE(X, code)   \
+	X(code, write_nt, write, 1, 8, 8, 0)    \
+	X(code, write_nt, write, 1, 16, 8, 0)   \
+	X(code, write_nt, write, 2, 8, 8, 0)    \
+	X(code, write_nt, write, 4, 8, 8, 0)
+#define BANDWIDTH_NON_TEMPORAL_COPY(X, code)    \
+	X(code, copy_nt, copy, 1, 8, 1, 0)      \
+	X(code, copy_nt, copy, 1, 8, 8, 0)      \
+	X(code, copy_nt, copy, 2, 2, 2, 0)      \
+	X(code, copy_nt, copy, 2, 4, 4, 0)      \
+	X(code, copy_nt, copy, 1, 8, 8, 1024)
+#define BANDWIDTH_NON_TEMPORAL_TRIAD(X, code)   \
+	X(code, triad_nt, triad, 1, 4, 1, 0)    \
+	X(code, triad_nt, triad, 1, 16, 1, 0)   \
+	X(code, triad_nt, triad, 1, 8, 4, 0)    \
+	X(code, triad_nt, triad, 2, 4, 4, 0)    \
+	X(code, triad_nt, triad, 1, 8, 4, 1024)
+/* For what has no wider vectors or no fused multiply-add. */
+#define BANDWIDTH_PLAIN(X, code, op, body)   \
+	X(code, op, body, 1, 8, 8, 0)        \
+	X(code, op, body, 2, 8, 8, 0)
+
+#define BANDWIDTH_KERNELS(X)                         \
+	BANDWIDTH_READ(X, avx512f)                   \
+	BANDWIDTH_WRITE(X, avx512f)                  \
+	BANDWIDTH_COPY(X, avx512f)                   \
+	BANDWIDTH_TRIAD(X, avx512f)                  \
+	BANDWIDTH_DAXPY(X, avx512f)                  \
+	BANDWIDTH_UPDATE(X, avx512f)                 \
+	BANDWIDTH_NON_TEMPORAL_WRITE(X, avx512f)     \
+	BANDWIDTH_NON_TEMPORAL_COPY(X, avx512f)      \
+	BANDWIDTH_NON_TEMPORAL_TRIAD(X, avx512f)     \
+	BANDWIDTH_READ(X, avx2)                      \
+	BANDWIDTH_WRITE(X, avx2)                     \
+	BANDWIDTH_COPY(X, avx2)                      \
+	BANDWIDTH_TRIAD(X, fma3)                     \
+	BANDWIDTH_PLAIN(X, avx2, triad, triad)       \
+	BANDWIDTH_DAXPY(X, fma3)                     \
+	BANDWIDTH_PLAIN(X, avx2, daxpy, daxpy)       \
+	BANDWIDTH_UPDATE(X, avx2)                    \
+	BANDWIDTH_NON_TEMPORAL_WRITE(X, avx2)        \
+	BANDWIDTH_NON_TEMPORAL_COPY(X, avx2)         \
+	BANDWIDTH_NON_TEMPORAL_TRIAD(X, fma3)        \
+	BANDWIDTH_PLAIN(X, avx2, triad_nt, triad)    \
+	BANDWIDTH_PLAIN(X, sse2, read, read)         \
+	BANDWIDTH_PLAIN(X, sse2, write, write)       \
+	BANDWIDTH_PLAIN(X, sse2, copy, copy)         \
+	BANDWIDTH_PLAIN(X, sse2, triad, triad)       \
+	BANDWIDTH_PLAIN(X, sse2, daxpy, daxpy)       \
+	BANDWIDTH_PLAIN(X, sse2, update, update)     \
+	BANDWIDTH_PLAIN(X, sse2, write_nt, write)    \
+	BANDWIDTH_PLAIN(X, sse2, copy_nt, copy)      \
+	BANDWIDTH_PLAIN(X, sse2, triad_nt, triad)
+
+/* X(op, string instruction, log2 of the bytes that it moves); `isa` is "rep". */
+#define BANDWIDTH_STRING_KERNELS(X) \
+	X(write_rep, stosq, 3)      \
+	X(copy_rep, movsb, 0)
+
+/* The most rows of one operation. */
+#define BANDWIDTH_MAX_VARIANTS 16
 
 #ifndef __ASSEMBLER__
 #include <stdbool.h>
@@ -68,14 +149,18 @@
 #include <stdint.h>
 
 struct bandwidth_state {
-	_Alignas(64) double constant[8]; /* what write stores; s of triad */
-	_Alignas(64) uint64_t sum[8];	 /* read: xor of all 64-bit words by lane */
+	_Alignas(64) double constant[8]; /* what write stores; s of triad and daxpy */
+	_Alignas(64) double factor[8];	 /* s of update */
+	/* read: xor of all 64-bit words by lane; body "load": of those of the last iteration */
+	_Alignas(64) uint64_t sum[8];
 };
 
 struct bandwidth_kernel {
-	const char *isa, *op;
-	int streams;
-	int arrays;		/* bytes moved are arrays * bytes * passes */
+	const char *isa, *op, *body;
+	int streams, unroll, group, ahead; /* see above; "rep": 1, 1, 1, 0 */
+	int arrays;
+	int bytes_per_element;	/* moved for each element of 8 bytes of one array: bytes of a pass
+				 * are bytes_per_element / 8 * bytes of an array */
 	unsigned needs;		/* enum cpu_feature bits */
 	bool non_temporal;
 	/* Walks `passes` times through the arrays of `bytes` bytes each (a multiple of
@@ -87,6 +172,9 @@ struct bandwidth_kernel {
 extern const struct bandwidth_kernel bandwidth_kernels[];
 extern const size_t n_bandwidth_kernels;
 
-/* Constant 2^-30, sum 0: with arrays of about 1, triad leaves values of about 1. */
+/* Constant 2^-30, factor 1 + 2^-52, sum 0.  With arrays of about 1, or of what these kernels left
+ * there, all values stay positive, finite and normal: nothing is subtracted or made smaller, a
+ * pass of daxpy adds 2^-30 (nothing once a is 2^24 b), and a pass of update multiplies by at most
+ * 1 + 2^-51, so that 2^60 passes would be needed to leave the range. */
 void bandwidth_state_init(struct bandwidth_state *state);
 #endif

@@ -1,29 +1,37 @@
 #include "machine/clock.h"
 
-#define ADDS_PER_COUNT 256
+#include "machine/clock_kernels.h"
+#include "machine/measure.h"
 
-static void dependent_adds(void *context, int thread, uint64_t count)
+#include <stdlib.h>
+
+#define REPEATS 20
+
+static void adds(void *context, int thread, uint64_t count)
 {
-	uint64_t sum = 0, step = count | 1;
-	__asm__ volatile(".p2align 6\n"
-			 "1:\n\t"
-			 ".rept 256\n\t"
-			 "add %[step], %[sum]\n\t"
-			 ".endr\n\t"
-			 "dec %[count]\n\t"
-			 "jnz 1b"
-			 : [sum] "+r"(sum), [count] "+r"(count)
-			 : [step] "r"(step)
-			 : "cc");
+	clock_adds(count);
 }
 
-struct rf_error *clock_measure(struct team *team, const struct measure_effort *effort, double *ghz)
+static void adds_with_vectors(void *context, int thread, uint64_t count)
 {
-	struct measure_task task = { .run = dependent_adds, .work = ADDS_PER_COUNT };
-	struct measure_rate rate;
-	size_t best;
-	struct rf_error *error = measure_fastest(team, &task, 1, effort, &rate, &best);
+	clock_adds_with_vectors(count);
+}
+
+static struct rf_error *best_rate(struct team *team, void (*run)(void *, int, uint64_t), double *ghz)
+{
+	const struct measure_task task = { .run = run, .work = CLOCK_CYCLES_PER_COUNT };
+	struct measure_series series = { 0 };
+	struct rf_error *error = measure_search(team, &task, 1, MEASURE_REPEAT_NS, 1, &series);
 	if (!error)
-		*ghz = rate.best / team_size(team);
+		error = measure_repeats(team, &task, REPEATS, &series);
+	if (!error)
+		*ghz = measure_summary(series.rates, series.n_rates).best / team_size(team);
+	measure_series_deinit(&series);
 	return error;
+}
+
+struct rf_error *clock_measure(struct team *team, struct machine_clock *clock)
+{
+	struct rf_error *error = best_rate(team, adds, &clock->ghz);
+	return error ? error : best_rate(team, adds_with_vectors, &clock->fp_ghz);
 }

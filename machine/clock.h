@@ -1,12 +1,13 @@
-/* The core's clock, measured. */
+/* The clock of the cores, measured with a chain of dependent adds (one cycle each). */
 #pragma once
 
 #include "base/error.h"
-#include "machine/measure.h"
 #include "machine/team.h"
 
-/* Clock in GHz of the team's cores (mean over its threads) while they run a chain of dependent
- * register-register adds, which is one cycle each on every x86-64 core.  (Adds of an immediate
- * will not do: Intel's Golden Cove folds chains of them at rename.) */
-struct rf_error *clock_measure(struct team *team, const struct measure_effort *effort,
-			       double *ghz);
+struct machine_clock {
+	double ghz;	/* 1e9 cycles a second; the mean over the team's threads */
+	double fp_ghz;	/* the same while the widest vectors multiply and add */
+};
+
+/* Measures both for about 10 ms; the highest rates seen. */
+struct rf_error *clock_measure(struct team *team, struct machine_clock *clock);

@@ -51,9 +51,11 @@ struct machine {
 	char *microarchitecture; /* name, or NULL: not in the table, no theory */
 	double clock_ghz;	/* measured with a dependent add loop */
 	double clock_fp_ghz;	/* the same while the widest vectors multiply and add */
-	bool complete;		/* all rows, not only those that reports draw by themselves */
 	struct machine_cache caches[8];
 	size_t n_caches;
+	struct machine_count { int threads; bool complete; } *counts; /* measured thread counts,
+				 * ascending; complete: all rows, not only what reports use */
+	size_t n_counts;
 	struct roof *roofs;
 	size_t n_roofs;
 	struct custom_roof *custom_roofs; /* not measured: custom_roofs.h */
@@ -65,9 +67,10 @@ struct machine {
 
 struct machine_options {
 	bool refresh;		/* measure although a valid cache file is there */
-	bool quick;		/* the rows that reports draw are enough */
-	const int *threads;	/* thread counts to measure at, ascending; NULL: 1, 2, 4, … and all.
-				 * Rows at other counts that the cache has are kept. */
+	bool quick;		/* the rows that reports use are enough */
+	const int *threads;	/* thread counts that must be there, ascending, at most
+				 * usable_threads; NULL: 1, 2, 4, … and all.  The cache keeps rows at
+				 * other counts. */
 	size_t n_threads;
 	/* Called with a short text while measuring; NULL: silent. */
 	void (*progress)(void *context, const char *what, int step, int n_steps);

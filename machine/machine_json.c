@@ -39,21 +39,25 @@ static json_t *roof_to_json(const struct roof *roof)
 /* json_array_append_new() and json_pack() take NULL as a failure and pass it on. */
 struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
 {
-	json_t *caches = json_array(), *roofs = json_array(), *notes = json_array();
+	json_t *caches = json_array(), *counts = json_array(), *roofs = json_array();
+	json_t *notes = json_array();
 	int failed = 0;
+	for (size_t i = 0; i < machine->n_counts; i++)
+		failed |= json_array_append_new(counts, json_pack("{s:i, s:b}", "threads",
+			machine->counts[i].threads, "complete", machine->counts[i].complete));
 	for (size_t i = 0; i < machine->n_caches; i++)
 		failed |= json_array_append_new(caches, cache_to_json(&machine->caches[i]));
 	for (size_t i = 0; i < machine->n_roofs; i++)
 		failed |= json_array_append_new(roofs, roof_to_json(&machine->roofs[i]));
 	for (size_t i = 0; i < machine->n_notes; i++)
 		failed |= json_array_append_new(notes, json_string(machine->notes[i]));
-	json_t *json = json_pack("{s:s, s:s?, s:i, s:f, s:f, s:b, s:o, s:o, s:o}",
+	json_t *json = json_pack("{s:s, s:s?, s:i, s:f, s:f, s:o, s:o, s:o, s:o}",
 				 "cpu_model", machine->cpu_model,
 				 "microarchitecture", machine->microarchitecture,
 				 "usable_threads", machine->usable_threads,
 				 "clock_ghz", machine->clock_ghz,
 				 "clock_fp_ghz", machine->clock_fp_ghz,
-				 "complete", machine->complete,
+				 "counts", counts,
 				 "caches", caches, "roofs", roofs, "notes", notes);
 	if (failed || !json) {
 		json_decref(json);
@@ -140,6 +144,27 @@ static struct rf_error *roofs_from_json(json_t *json, struct machine *machine)
 	return NULL;
 }
 
+static struct rf_error *counts_from_json(json_t *json, struct machine *machine)
+{
+	size_t n = json_array_size(json);
+	machine->counts = calloc(n ? n : 1, sizeof(*machine->counts));
+	if (!machine->counts)
+		return out_of_memory();
+	for (size_t i = 0; i < n; i++) {
+		struct machine_count *count = &machine->counts[i];
+		int complete;
+		json_error_t cause;
+		if (json_unpack_ex(json_array_get(json, i), &cause, 0, "{s:i, s:b}", "threads",
+				   &count->threads, "complete", &complete))
+			return format_error("counts", cause.text);
+		if (count->threads < 1 || (i && count->threads <= count[-1].threads))
+			return format_error("counts", "the thread counts do not ascend");
+		count->complete = complete;
+		machine->n_counts++;
+	}
+	return NULL;
+}
+
 static struct rf_error *caches_from_json(json_t *json, struct machine *machine)
 {
 	const size_t most = sizeof(machine->caches) / sizeof(machine->caches[0]);
@@ -183,22 +208,22 @@ struct rf_error *machine_from_json(json_t *json, struct machine *out)
 	struct machine machine = { 0 };
 	const char *cpu_model;
 	const char *microarchitecture = json_string_value(json_object_get(json, "microarchitecture"));
-	int complete;
-	json_t *caches, *roofs, *notes;
+	json_t *caches, *counts, *roofs, *notes;
 	json_error_t cause;
-	if (json_unpack_ex(json, &cause, 0, "{s:s, s:i, s:F, s:F, s:b, s:o, s:o, s:o}",
+	if (json_unpack_ex(json, &cause, 0, "{s:s, s:i, s:F, s:F, s:o, s:o, s:o, s:o}",
 			   "cpu_model", &cpu_model,
 			   "usable_threads", &machine.usable_threads, "clock_ghz", &machine.clock_ghz,
-			   "clock_fp_ghz", &machine.clock_fp_ghz, "complete", &complete, "caches", &caches, "roofs", &roofs, "notes", &notes))
+			   "clock_fp_ghz", &machine.clock_fp_ghz, "counts", &counts, "caches", &caches, "roofs", &roofs, "notes", &notes))
 		return format_error("machine", cause.text);
 	if (!is_rate(machine.clock_ghz) || machine.usable_threads < 1)
 		return format_error("machine", "the clock or the thread count is not positive");
-	machine.complete = complete;
 	machine.cpu_model = strdup(cpu_model);
 	machine.microarchitecture = microarchitecture ? strdup(microarchitecture) : NULL;
 	struct rf_error *error =
 		machine.cpu_model && (machine.microarchitecture || !microarchitecture) ? NULL
 										       : out_of_memory();
+	if (!error)
+		error = counts_from_json(counts, &machine);
 	if (!error)
 		error = caches_from_json(caches, &machine);
 	if (!error)

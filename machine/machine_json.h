@@ -1,7 +1,8 @@
 /* The machine as JSON:
  *
  *   { "cpu_model": text, "microarchitecture": text or null, "usable_threads": n, "clock_ghz": x,
- *     "clock_fp_ghz": x, "complete": bool,
+ *     "clock_fp_ghz": x,
+ *     "counts": [ { "threads": n, "complete": bool } … ],
  *     "caches": [ { "level", "size_bytes", "line_bytes", "ways", "shared_by" } … ],
  *     "roofs": [ { "kind": "compute" | "bandwidth", "isa", "precision", "op", "level", "threads",
  *                  "cpu_node": n or null, "memory_node": n or null,

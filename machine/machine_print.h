@@ -1,10 +1,10 @@
-/* The machine and its roofs as a table for people. */
+/* The machine and its roofs as a text for people. */
 #pragma once
 
 #include "machine/machine.h"
 
 #include <stdio.h>
 
-/* Prints CPU, caches, clock, one line for each roof with its best, median and quartiles, and the
- * notes.  Levels that cannot be told from the next are marked. */
-struct rf_error *machine_print(const struct machine *machine, FILE *stream);
+/* Prints the roofs at `n_threads` thread counts; NULL: at the lowest and the highest. */
+struct rf_error *machine_print(const struct machine *machine, const int *threads, size_t n_threads,
+			       FILE *stream);

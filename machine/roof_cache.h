@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 /* Goes up with each change to what is measured or how, and to the file's form. */
-#define ROOF_CACHE_VERSION 2
+#define ROOF_CACHE_VERSION 3
 
 /* All that the roofs depend on: CPU model, microcode, kernel, hardware threads with their caches
  * (that is, topology inside the affinity mask), limits of the control group, and the version.  The

@@ -1,24 +1,44 @@
+/* Rows of compute: one for each precision, width and operation that this CPU has. */
+#include "machine/roofs.h"
+
 #include "machine/compute_kernels.h"
 #include "machine/cpu_features.h"
-#include "machine/roofs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_VARIANTS 16 /* kernels of one row of the roof table */
+#define MAX_VARIANTS 16 /* kernels of one row */
 
-/* A kernel on all threads of a team. */
-struct compute_run {
+/* One kernel, as a task. */
+struct compute_task {
 	const struct compute_kernel *kernel;
-	const struct compute_state *initial;
+	struct compute_state initial;
 	struct compute_state *states;	/* what each thread leaves */
+};
+
+/* The context of a job: its tasks' contexts, then a state for each thread. */
+struct compute_job {
+	struct compute_task tasks[MAX_VARIANTS];
+	struct compute_state states[];
 };
 
 static void run_kernel(void *context, int thread, uint64_t count)
 {
-	struct compute_run *run = context;
-	run->states[thread] = *run->initial;
-	compute_kernel_run(run->kernel, count, &run->states[thread]);
+	struct compute_task *task = context;
+	task->states[thread] = task->initial;
+	compute_kernel_run(task->kernel, count, &task->states[thread]);
+}
+
+static struct rf_error *check_states(const struct roof_job *job)
+{
+	const struct compute_task *task = job->tasks[job->series.best].context;
+	for (int i = 0; i < job->site->n_threads; i++)
+		if (!compute_state_valid(task->kernel, &task->states[i]))
+			return rf_error_create(RF_EINTERNAL, NULL,
+					       "the %s %s %s kernel computed a wrong value",
+					       task->kernel->isa, task->kernel->precision,
+					       task->kernel->op);
+	return NULL;
 }
 
 static bool same_row(const struct compute_kernel *a, const struct compute_kernel *b)
@@ -27,104 +47,60 @@ static bool same_row(const struct compute_kernel *a, const struct compute_kernel
 	       !strcmp(a->op, b->op);
 }
 
-/* Number of kernels from `first` on that are for the same row. */
-static size_t variants(size_t first)
+/* Kernels of the row of kernel `first` that this CPU can run, when that is the row's first one. */
+static size_t runnable_variants(size_t first, const struct compute_kernel *variants[MAX_VARIANTS])
 {
-	size_t n = 1;
-	while (first + n < n_compute_kernels && n < MAX_VARIANTS &&
-	       same_row(&compute_kernels[first], &compute_kernels[first + n]))
-		n++;
+	size_t n = 0;
+	for (size_t i = 0; i < first; i++)
+		if (same_row(&compute_kernels[i], &compute_kernels[first]))
+			return 0;
+	for (size_t i = first; i < n_compute_kernels && n < MAX_VARIANTS; i++)
+		if (same_row(&compute_kernels[i], &compute_kernels[first]) &&
+		    cpu_has(compute_kernels[i].needs))
+			variants[n++] = &compute_kernels[i];
 	return n;
 }
 
-/* Picks those of the `n` kernels from `first` on that this CPU has. */
-static size_t usable(size_t first, size_t n, const struct compute_kernel *kernels[MAX_VARIANTS])
+static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *site,
+				 const struct compute_kernel **variants, size_t n)
 {
-	size_t n_usable = 0;
-	for (size_t i = first; i < first + n; i++)
-		if (cpu_has(compute_kernels[i].needs))
-			kernels[n_usable++] = &compute_kernels[i];
-	return n_usable;
-}
-
-int roofs_compute_steps(void)
-{
-	const struct compute_kernel *kernels[MAX_VARIANTS];
-	int steps = 0;
-	for (size_t first = 0, n; first < n_compute_kernels; first += n) {
-		n = variants(first);
-		steps += usable(first, n, kernels) > 0;
-	}
-	return steps;
-}
-
-static struct rf_error *check_states(const struct compute_run *run, int n_threads)
-{
-	for (int i = 0; i < n_threads; i++)
-		if (!compute_state_valid(run->kernel, &run->states[i]))
-			return rf_error_create(RF_EINTERNAL, NULL,
-					       "the %s %s %s kernel computed wrong values",
-					       run->kernel->isa, run->kernel->precision,
-					       run->kernel->op);
-	return NULL;
-}
-
-static struct rf_error *add_row(struct roofs_run *run, const struct compute_kernel *kernel,
-				int n_threads, const struct measure_rate *rate)
-{
-	struct roof roof = {
-		.kind = ROOF_COMPUTE, .threads = n_threads, .best = rate->best,
-		.median = rate->median, .q1 = rate->q1, .q3 = rate->q3,
-		.distinguishable = true,
-	};
-	snprintf(roof.unit, sizeof(roof.unit), "%s", kernel->unit);
-	snprintf(roof.isa, sizeof(roof.isa), "%s", kernel->isa);
-	snprintf(roof.precision, sizeof(roof.precision), "%s", kernel->precision);
-	snprintf(roof.op, sizeof(roof.op), "%s", kernel->op);
-	return roofs_add(run, &roof);
-}
-
-/* Measures the `n` kernels and adds a row for the fastest. */
-static struct rf_error *measure_row(struct roofs_run *run, struct team *team,
-				    struct compute_state *states,
-				    const struct compute_kernel *const *kernels, size_t n)
-{
-	int n_threads = team_size(team);
-	struct compute_state initial[MAX_VARIANTS];
-	struct compute_run runs[MAX_VARIANTS];
-	struct measure_task tasks[MAX_VARIANTS];
+	struct roof_job job;
+	struct compute_job *context;
+	size_t states = site->n_threads * sizeof(struct compute_state);
+	struct rf_error *error = roofs_new_job(site, n, sizeof(*context) + states, &job);
+	if (error)
+		return error;
+	context = job.context;
 	for (size_t i = 0; i < n; i++) {
-		compute_state_init(kernels[i], &initial[i]);
-		runs[i] = (struct compute_run){ kernels[i], &initial[i], states };
-		tasks[i] = (struct measure_task){ run_kernel, &runs[i], kernels[i]->ops_per_iteration };
+		struct compute_task *task = &context->tasks[i];
+		*task = (struct compute_task){ .kernel = variants[i], .states = context->states };
+		compute_state_init(variants[i], &task->initial);
+		job.tasks[i] = (struct measure_task){ .run = run_kernel, .context = task,
+			.work = variants[i]->ops_per_iteration, .with_clock = true,
+			.isa = variants[i]->isa };
 	}
-	struct measure_effort effort = roofs_effort(run);
-	struct measure_rate rate;
-	size_t best;
-	struct rf_error *error = measure_fastest(team, tasks, n, &effort, &rate, &best);
-	if (!error)
-		error = check_states(&runs[best], n_threads);
-	return error ? error : add_row(run, runs[best].kernel, n_threads, &rate);
+	job.check = check_states;
+	job.row.kind = ROOF_COMPUTE;
+	snprintf(job.row.isa, sizeof(job.row.isa), "%s", variants[0]->isa);
+	snprintf(job.row.precision, sizeof(job.row.precision), "%s", variants[0]->precision);
+	snprintf(job.row.op, sizeof(job.row.op), "%s", variants[0]->op);
+	snprintf(job.row.unit, sizeof(job.row.unit), "%s", variants[0]->unit);
+	if (run->microarchitecture)
+		job.per_cycle = theory_compute(run->microarchitecture, job.row.isa, job.row.precision,
+					       job.row.op);
+	return roofs_add_job(run, &job);
 }
 
-struct rf_error *roofs_compute(struct roofs_run *run, struct team *team)
+struct rf_error *roofs_plan_compute(struct roofs_run *run, const struct roof_site *site)
 {
-	int n_threads = team_size(team);
-	struct compute_state *states =
-		aligned_alloc(_Alignof(struct compute_state), n_threads * sizeof(*states));
-	if (!states)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	struct rf_error *error = NULL;
-	for (size_t first = 0, n; first < n_compute_kernels && !error; first += n) {
-		const struct compute_kernel *row = &compute_kernels[first], *kernels[MAX_VARIANTS];
-		n = variants(first);
-		size_t n_usable = usable(first, n, kernels);
-		if (!n_usable)
+	for (size_t first = 0; first < n_compute_kernels && !error; first++) {
+		const struct compute_kernel *variants[MAX_VARIANTS];
+		if (run->wish->quick && !compute_kernels[first].quick)
 			continue;
-		roofs_progress(run, "%s %s %s, %d thread%s", row->isa, row->precision, row->op,
-			       n_threads, n_threads == 1 ? "" : "s");
-		error = measure_row(run, team, states, kernels, n_usable);
+		size_t n = runnable_variants(first, variants);
+		if (n > 0)
+			error = plan_row(run, site, variants, n);
 	}
-	free(states);
 	return error;
 }

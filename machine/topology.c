@@ -147,6 +147,19 @@ static struct rf_error *read_cpus(hwloc_topology_t hw, struct topology *topology
 	return NULL;
 }
 
+/* The NUMA nodes; without any, memory is not asked to be on one. */
+static struct rf_error *read_nodes(hwloc_topology_t hw, struct topology *topology)
+{
+	int n = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_NUMANODE);
+	topology->nodes = calloc(n > 0 ? n : 1, sizeof(*topology->nodes));
+	if (!topology->nodes)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	for (int i = 0; i < n; i++)
+		topology->nodes[i] = hwloc_get_obj_by_type(hw, HWLOC_OBJ_NUMANODE, i)->os_index;
+	topology->n_nodes = n > 0 ? n : 0;
+	return NULL;
+}
+
 static struct rf_error *read_hardware(struct topology *topology)
 {
 	hwloc_topology_t hw;
@@ -158,6 +171,8 @@ static struct rf_error *read_hardware(struct topology *topology)
 					"cannot read the topology of this machine");
 	else
 		error = read_cpus(hw, topology);
+	if (!error)
+		error = read_nodes(hw, topology);
 	hwloc_topology_destroy(hw);
 	return error;
 }
@@ -199,6 +214,7 @@ void topology_deinit(struct topology *topology)
 	free(topology->microcode);
 	free(topology->kernel);
 	free(topology->cpus);
+	free(topology->nodes);
 	*topology = (struct topology){ 0 };
 }
 
@@ -210,6 +226,18 @@ static int sharers(const struct topology *topology, int level, int i, int limit)
 	for (int j = 0; j < limit; j++)
 		n += topology->cpus[j].caches[level - 1].bytes &&
 		     topology->cpus[j].caches[level - 1].id == topology->cpus[i].caches[level - 1].id;
+	return n;
+}
+
+int topology_cores(const struct topology *topology, int n_threads)
+{
+	int n = 0;
+	for (int i = 0; i < n_threads; i++) {
+		int same = 0;
+		for (int j = 0; j < i; j++)
+			same += topology->cpus[j].core == topology->cpus[i].core;
+		n += same == 0;
+	}
 	return n;
 }
 

@@ -23,6 +23,9 @@ struct topology {
 	 * first, then the cores' further hardware threads. */
 	struct topology_cpu *cpus;
 	int n_cpus;
+	int *nodes;		/* operating system numbers of the NUMA nodes that this process may
+				 * take memory from, by logical number */
+	int n_nodes;
 	int usable_threads;	/* n_cpus, or less by the CPU quota (rounded up) */
 	struct machine_cache caches[8]; /* of the first CPU */
 	size_t n_caches;
@@ -36,6 +39,9 @@ void topology_deinit(struct topology *topology);
 /* Size of the largest cache level that the first `n_threads` threads have: the sum over its
  * instances, and the level (1 to 3) in *level; 0 when no cache is known. */
 uint64_t topology_last_level_bytes(const struct topology *topology, int n_threads, int *level);
+
+/* Cores among the first `n_threads` threads. */
+int topology_cores(const struct topology *topology, int n_threads);
 
 /* The part of a level (1 to 3) that each of the first `n_threads` threads has to itself: the least
  * over the threads of size / threads on that instance; 0 when a thread has no such cache. */

@@ -124,49 +124,60 @@ static struct rf_error *write_json(const struct machine *machine, FILE *stream)
 	return error;
 }
 
-static struct rf_error *show(const struct machine *machine, bool json)
+/* The thread counts that the user asked for; none: threads NULL. */
+struct wanted_threads { int *threads; size_t n; };
+
+static struct rf_error *show(const struct machine *machine, const struct wanted_threads *wanted, bool json)
 {
 	struct output_file output;
 	struct rf_error *error = output_file_open(&output, NULL, stdout);
 	if (error)
 		return error;
-	error = json ? write_json(machine, output.stream) : machine_print(machine, output.stream);
+	error = json ? write_json(machine, output.stream) : machine_print(machine, wanted->threads, wanted->n, output.stream);
 	if (!error && !json)
 		error = print_custom(machine, output.stream);
 	return output_file_close(&output, error);
 }
 
-static struct rf_error *measure(const struct machine_command *command, struct machine *machine)
+static struct rf_error *measure(const struct machine_command *command, const struct wanted_threads *wanted,
+				struct machine *machine)
 {
 	struct machine_options options = {.refresh = command->refresh, .quick = command->quick,
+					  .threads = wanted->threads, .n_threads = wanted->n,
 					  .progress = progress};
 	struct rf_error *warning = NULL;
-	int *threads = NULL;
-	if (command->threads && !thread_list_parse(command->threads, &threads, &options.n_threads))
-		return rf_error_create(RF_EINPUT, "--threads takes numbers and ranges, such as 1,2,4-8; "
-				       "see rfprof machine --help", "--threads: %.60s", command->threads);
-	options.threads = threads;
 	struct rf_error *error = machine_get(&options, machine, &warning);
-	free(threads);
 	warn(warning);
 	return error;
 }
 
 /* The picture first: a reader of the table may leave early. */
-static struct rf_error *show_machine(const struct machine_command *command)
+static struct rf_error *show_threads(const struct machine_command *command,
+				     const struct wanted_threads *wanted)
 {
 	struct machine machine = {0};
 	struct rf_error *error = output_file_check(command->svg_path);
 	if (!error)
-		error = measure(command, &machine);
+		error = measure(command, wanted, &machine);
 	if (error)
 		return error;
 	error = add_custom(&machine);
 	if (!error && command->svg_path)
 		error = report_machine_svg(&machine, command->svg_path);
 	if (!error)
-		error = show(&machine, command->json);
+		error = show(&machine, wanted, command->json);
 	machine_deinit(&machine);
+	return error;
+}
+
+static struct rf_error *show_machine(const struct machine_command *command)
+{
+	struct wanted_threads wanted = {0};
+	if (command->threads && !thread_list_parse(command->threads, &wanted.threads, &wanted.n))
+		return rf_error_create(RF_EINPUT, "--threads takes numbers and ranges, such as 1,2,4-8; "
+				       "see rfprof machine --help", "--threads: %.60s", command->threads);
+	struct rf_error *error = show_threads(command, &wanted);
+	free(wanted.threads);
 	return error;
 }
 

@@ -12,9 +12,6 @@ static void assert_ok(struct rf_error *error)
 	cr_assert_null(error, "%s", error ? error->message : "");
 }
 
-static const struct measure_effort tiny = { .repeat_ns = 2000, .search_repeats = 2, .repeats = 3,
-					    .max_batches = 1 };
-
 /* Up to `most` hardware threads that this process may use. */
 static int usable_cpus(int *cpus, int most)
 {
@@ -131,17 +128,45 @@ Test(measure, the_fastest_candidate_is_found)
 	const struct measure_task tasks[] = {
 		{ count_work, &seen[0], 1 }, { count_work, &seen[1], 1e6 }, { count_work, &seen[2], 1 },
 	};
-	struct measure_rate rate;
-	size_t best = 99;
+	struct measure_series series = { 0 };
 	assert_ok(team_create(cpus, n, &team));
-	assert_ok(measure_fastest(team, tasks, 3, &tiny, &rate, &best));
-	cr_assert_eq(best, 1);
-	cr_assert(rate.q1 <= rate.median && rate.median <= rate.q3 && rate.q3 <= rate.best);
-	cr_assert_gt(rate.q1, 0);
-	cr_assert_eq(seen[1].calls[0], tiny.search_repeats + tiny.repeats);
-	cr_assert_eq(seen[2].calls[0], tiny.search_repeats);
+	assert_ok(measure_search(team, tasks, 3, 2000, 2, &series));
+	cr_assert_eq(series.best, 1);
+	cr_assert_eq(series.n_rates, 0);
+	cr_assert_eq(seen[1].calls[0], 2);
+	cr_assert_eq(seen[2].calls[0], 2);
+	assert_ok(measure_repeats(team, &tasks[1], 3, &series));
+	cr_assert_eq(seen[1].calls[0], 2 + 3);
+	cr_assert_eq(series.n_rates, 3);
+	cr_assert_eq(series.clock_ghz, 0, "nobody asked for the clock");
+	assert_ok(measure_repeats(team, &tasks[1], 4, &series));
+	cr_assert_eq(series.n_rates, 3 + 4);
 	for (int i = 1; i < n; i++)
 		cr_assert_eq(seen[1].calls[i], seen[1].calls[0]);
+	struct measure_rate rate = measure_summary(series.rates, series.n_rates);
+	cr_assert(rate.q1 <= rate.median && rate.median <= rate.q3 && rate.q3 <= rate.best);
+	cr_assert_gt(rate.q1, 0);
+	measure_series_deinit(&series);
+	team_destroy(team);
+}
+
+/* A repeat is as long as it was asked for, whatever the candidates' speed. */
+Test(measure, the_count_fits_the_time)
+{
+	int cpus[1];
+	struct team *team;
+	struct seen seen = { 0 };
+	const struct measure_task task = { count_work, &seen, 1, .with_clock = true };
+	struct measure_series series = { 0 };
+	usable_cpus(cpus, 1);
+	assert_ok(team_create(cpus, 1, &team));
+	assert_ok(measure_search(team, &task, 1, 1000000, 3, &series));
+	assert_ok(measure_repeats(team, &task, 1, &series));
+	/* rate · time = work of the count, with the best of few rates: within a factor. */
+	double ms = series.count / series.rates[0] * 1e-6;
+	cr_assert(ms > 0.2, "%g ms", ms);
+	cr_assert(series.clock_ghz > 0.1 && series.clock_ghz < 10, "%g GHz", series.clock_ghz);
+	measure_series_deinit(&series);
 	team_destroy(team);
 }
 
@@ -149,10 +174,11 @@ Test(measure, clock_is_a_clock)
 {
 	int cpus[1];
 	struct team *team;
-	double ghz = 0;
+	struct machine_clock clock = { 0 };
 	usable_cpus(cpus, 1);
 	assert_ok(team_create(cpus, 1, &team));
-	assert_ok(clock_measure(team, &measure_effort_default, &ghz));
-	cr_assert(ghz > 0.1 && ghz < 10, "%g GHz", ghz);
+	assert_ok(clock_measure(team, &clock));
+	cr_assert(clock.ghz > 0.1 && clock.ghz < 10, "%g GHz", clock.ghz);
+	cr_assert(clock.fp_ghz > 0.1 && clock.fp_ghz < 10, "%g GHz", clock.fp_ghz);
 	team_destroy(team);
 }

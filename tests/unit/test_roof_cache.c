@@ -48,13 +48,15 @@ static struct roof example_roofs[] = {
 	  .bytes_convention = "24 B/element: 2 loads, store; write-allocate not counted" },
 };
 
+static struct machine_count example_counts[] = { { 1, true }, { 2, false } };
+
 static char *example_notes[] = { "a note with \"quotes\" and µ" };
 
 static struct machine example_machine(void)
 {
 	return (struct machine){
 		.cpu_model = "Example CPU @ 2.00GHz", .usable_threads = 2, .clock_ghz = 3.7165973534971646,
-		.microarchitecture = "Example Lake", .clock_fp_ghz = 3.5, .complete = true,
+		.microarchitecture = "Example Lake", .clock_fp_ghz = 3.5, .counts = example_counts, .n_counts = 2,
 		.caches = { { 1, 49152, 64, 12, 1 }, { 3, UINT64_C(480) << 20, 64, -1, 2 } },
 		.n_caches = 2, .roofs = example_roofs, .n_roofs = 2,
 		.notes = example_notes, .n_notes = 1,
@@ -68,7 +70,10 @@ static void assert_same_machine(const struct machine *a, const struct machine *b
 	cr_assert_eq(a->clock_ghz, b->clock_ghz);
 	cr_assert_str_eq(a->microarchitecture, b->microarchitecture);
 	cr_assert_eq(a->clock_fp_ghz, b->clock_fp_ghz);
-	cr_assert_eq(a->complete, b->complete);
+	cr_assert_eq(a->n_counts, b->n_counts);
+	for (size_t i = 0; i < a->n_counts; i++)
+		cr_assert(a->counts[i].threads == b->counts[i].threads &&
+			  a->counts[i].complete == b->counts[i].complete);
 	cr_assert_eq(a->n_caches, b->n_caches);
 	for (size_t i = 0; i < a->n_caches; i++) {
 		const struct machine_cache *x = &a->caches[i], *y = &b->caches[i];

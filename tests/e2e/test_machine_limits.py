@@ -1,0 +1,374 @@
+"""The roofs where something is in the way: a bad cache, no place for one, few CPUs, little memory, signals.
+
+Nothing here asserts a rate.  Where rfprof has --quick, the measurements are quick ones.
+"""
+
+import contextlib
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import Skip, add_case, case, files_below, need_command, text
+from test_errors import as_nobody
+
+MEMORY = 256 << 20
+
+
+def has_option(t, option):
+    return option in t.rfprof("machine", "--help").stdout.decode()
+
+
+def machine_command(t, *options):
+    quick = ["--quick"] if has_option(t, "--quick") else []
+    return [t.rfprof_path, "machine", *quick, *options]
+
+
+def check_machine(result):
+    """A whole machine in JSON, whatever was in the way; returns it."""
+    assert result.status == 0, str(result)
+    machine = json.loads(result.stdout)
+    kinds = {(roof["kind"], roof["level"]) for roof in machine["roofs"]}
+    assert {("compute", ""), ("bandwidth", "L1"), ("bandwidth", "DRAM")} <= kinds, f"{kinds}\n{result}"
+    for roof in machine["roofs"]:
+        assert 0 < roof["q1"] <= roof["median"] <= roof["q3"] <= roof["best"], str(roof)
+        assert roof["threads"] <= machine["usable_threads"], str(roof)
+    return machine
+
+
+def check_quiet(result):
+    assert result.stderr == b"", f"something on standard error\n{result}"
+
+
+def check_warned(result, *words):
+    """One warning, with these words and a next step where the cause is outside of rfprof."""
+    lines = result.stderr.decode().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("rfprof: "), f"not one warning\n{result}"
+    for word in words:
+        assert word in lines[0], f"nothing about {word!r}\n{result}"
+
+
+def roofs_files(cache):
+    return sorted(glob.glob(os.path.join(cache, "rfprof", "roofs-*")))
+
+
+def empty_cache(t):
+    shutil.rmtree(t.cache)
+    os.makedirs(t.cache)
+
+
+# ---- the cache ----
+
+DAMAGES = {
+    "empty": lambda data: b"",
+    "truncated": lambda data: data[:len(data) // 2],
+    "not_json": lambda data: b"\x00\xff" * 500,
+    "a_list": lambda data: b"[]",
+    "without_roofs": lambda data: json.dumps({**json.loads(data), "machine": {}}).encode(),
+    "impossible_rate": lambda data: json.dumps(with_first_rate(json.loads(data), -1)).encode(),
+}
+
+
+def with_first_rate(content, rate):
+    content["machine"]["roofs"][0]["best"] = rate
+    return content
+
+
+def corrupt_cache(damage):
+    """Measured again with a warning; the file is whole afterwards."""
+
+    def check(t):
+        command = machine_command(t, "--json")
+        check_machine(t.run(command))
+        [path] = roofs_files(t.cache)
+        with open(path, "rb") as file:
+            good = file.read()
+        with open(path, "wb") as file:
+            file.write(damage(good))
+        again = t.run(command)
+        check_machine(again)
+        check_warned(again, "corrupt", path)
+        assert roofs_files(t.cache) == [path], f"{roofs_files(t.cache)}"
+        assert json.loads(text(path))["machine"]["roofs"], "the file was not written again"
+        kept = t.run(command)
+        check_quiet(kept)
+        assert kept.stdout == again.stdout, "measured a third time"
+
+    return check
+
+
+for name, damage in DAMAGES.items():
+    add_case(f"e2e/machine/corrupt_cache_{name}", corrupt_cache(damage), alone=True)
+
+
+@case("e2e/machine", alone=True)
+def cache_below_a_file(t):
+    """No directory can be made there, not even by root."""
+    path = os.path.join(t.directory, "a-file")
+    with open(path, "w", encoding="utf-8"):
+        pass
+    result = t.run(machine_command(t, "--json"), env={"XDG_CACHE_HOME": path})
+    check_machine(result)
+    check_warned(result, path, "XDG_CACHE_HOME")
+
+
+@case("e2e/machine", alone=True)
+def cache_closed(t):
+    """A directory that an ordinary user may not write to."""
+    closed = os.path.join(t.directory, "closed")
+    os.makedirs(closed)
+    prefix = as_nobody(t, t.work)
+    os.chmod(closed, 0o555)
+    result = t.run([*prefix, *machine_command(t, "--json")], env={"HOME": t.work, "XDG_CACHE_HOME": closed})
+    check_machine(result)
+    check_warned(result, closed, "denied", "XDG_CACHE_HOME")
+    assert os.listdir(closed) == []
+
+
+@case("e2e/machine", alone=True)
+def no_home(t):
+    result = t.run(machine_command(t, "--json"), env={"HOME": None, "XDG_CACHE_HOME": None})
+    check_machine(result)
+    check_warned(result, "XDG_CACHE_HOME")
+    assert files_below(t.work) == {}, "something was left in the working directory"
+
+
+# ---- limits ----
+
+@case("e2e/machine", alone=True)
+def one_cpu(t):
+    taskset = need_command("/usr/bin/taskset")
+    cpu = min(os.sched_getaffinity(0))
+    result = t.run([taskset, "-c", str(cpu), *machine_command(t, "--json")])
+    machine = check_machine(result)
+    check_quiet(result)
+    assert machine["usable_threads"] == 1, str(machine["usable_threads"])
+    assert {roof["threads"] for roof in machine["roofs"]} == {1}
+
+
+def check_note(machine, *words):
+    """One of the notes has all the words."""
+    assert any(all(word in note for word in words) for note in machine["notes"]), \
+        f"no note about {' and '.join(words)}: {machine['notes']}"
+
+
+def groups():
+    """(controller, directory of its root group, version) for what is mounted here."""
+    found = {}
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        for line in file:
+            _, path, kind, options = line.split()[:4]
+            if kind == "cgroup":
+                for controller in {"cpu", "memory"} & set(options.split(",")):
+                    found[controller] = (path, 1)
+            elif kind == "cgroup2" and os.access(os.path.join(path, "cgroup.subtree_control"), os.R_OK):
+                for controller in {"cpu", "memory"} & set(text(os.path.join(path, "cgroup.controllers")).split()):
+                    found.setdefault(controller, (path, 2))
+    return found
+
+
+@contextlib.contextmanager
+def group(controller, settings):
+    """A control group with limits; yields the file that takes a process in.  settings: version → files."""
+    if controller not in groups():
+        raise Skip(f"no control groups with {controller} here")
+    root, version = groups()[controller]
+    path = os.path.join(root, f"rfprof-test-{os.getpid()}")
+    try:
+        if version == 2:
+            write(os.path.join(root, "cgroup.subtree_control"), f"+{controller}")
+        os.mkdir(path)
+    except OSError as error:
+        raise Skip(f"no control group can be made here: {error}") from None
+    try:
+        for name, value in settings[version].items():
+            write(os.path.join(path, name), value)
+        yield os.path.join(path, "cgroup.procs")
+    except PermissionError as error:
+        raise Skip(f"no limit can be set here: {error}") from None
+    finally:
+        remove_group(path)
+
+
+def write(path, value):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(value)
+
+
+def remove_group(path):
+    """Its last process may take a moment to be gone."""
+    for _ in range(100):
+        try:
+            os.rmdir(path)
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError(f"{path} cannot be removed")
+
+
+def run_in(t, procs, command):
+    return t.run(["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', procs, *command])
+
+
+@case("e2e/machine", alone=True)
+def quota_below_one_cpu(t):
+    """Half a CPU."""
+    settings = {1: {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000"}, 2: {"cpu.max": "50000 100000"}}
+    with group("cpu", settings) as procs:
+        result = run_in(t, procs, machine_command(t, "--json"))
+    machine = check_machine(result)
+    check_quiet(result)
+    assert machine["usable_threads"] == 1, str(machine["usable_threads"])
+    check_note(machine, "CPU", "quota")
+
+
+def little_dram(machine):
+    """True when 4 times the last-level cache does not fit into half of the memory limit."""
+    last = max(machine["caches"], key=lambda cache: cache["level"], default=None)
+    return last is not None and 4 * last["size_bytes"] > MEMORY // 2
+
+
+def check_little_memory(result):
+    machine = check_machine(result)
+    check_quiet(result)
+    if little_dram(machine):
+        check_note(machine, "DRAM", "MiB")
+
+
+@case("e2e/machine", alone=True)
+def memory_limit(t):
+    """256 MB in a control group: not killed, and DRAM is measured in what is there."""
+    settings = {1: {"memory.limit_in_bytes": str(MEMORY)}, 2: {"memory.max": str(MEMORY)}}
+    with group("memory", settings) as procs:
+        check_little_memory(run_in(t, procs, machine_command(t, "--json")))
+
+
+@case("e2e/machine", alone=True)
+def address_space_limit(t):
+    """ulimit -v: 256 MB."""
+    prlimit = need_command("/usr/bin/prlimit")
+    if "libasan" in t.run(["/usr/bin/ldd", t.rfprof_path]).stdout.decode():
+        raise Skip("the sanitizer's shadow memory does not fit")
+    empty_cache(t)  # no part of its key
+    check_little_memory(t.run([prlimit, f"--as={MEMORY}", "--", *machine_command(t, "--json")]))
+
+
+# ---- signals ----
+
+def start_measuring(t, *command):
+    """Starts a command that measures, in a session of its own, and waits until it is at it."""
+    lock = os.path.join(t.cache, "rfprof", "lock")
+    process = subprocess.Popen(command, cwd=t.work, env=t.environment(), start_new_session=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 20
+    while not os.path.exists(lock) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.4)
+    assert process.poll() is None, f"ended early: {process.returncode} {process.communicate()}"
+    return process
+
+
+def end_with(process, number):
+    """Sends the signal to the whole group, as a terminal does; returns the status."""
+    try:
+        os.killpg(process.pid, number)
+        process.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"{signal.Signals(number).name} did not end it") from None
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+    return process.returncode
+
+
+def in_cache(t):
+    """What is there, but for the lock, which has no contents."""
+    return {name: data for name, data in files_below(t.cache).items() if name != "rfprof/lock"}
+
+
+def interrupted(number):
+    """Ends by that signal; no partial file, no temporary file; the next run measures."""
+
+    def check(t):
+        empty_cache(t)
+        command = machine_command(t, "--json")
+        status = end_with(start_measuring(t, *command), number)
+        assert status in (-number, 128 + number), f"status {status}"
+        assert in_cache(t) == {}, f"left in the cache: {list(in_cache(t))}"
+        result = t.run(command)
+        check_machine(result)
+        check_quiet(result)
+        assert len(roofs_files(t.cache)) == 1
+
+    return check
+
+
+for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]:
+    add_case(f"e2e/machine/interrupted_by_{number.name.lower()}", interrupted(number), alone=True)
+
+
+@case("e2e/machine", alone=True)
+def interrupted_refresh_keeps_the_old(t):
+    command = machine_command(t, "--json")
+    check_machine(t.run(command))
+    before = in_cache(t)
+    os.unlink(os.path.join(t.cache, "rfprof", "lock"))
+    status = end_with(start_measuring(t, *command, "--refresh"), signal.SIGINT)
+    assert status in (-signal.SIGINT, 128 + signal.SIGINT), f"status {status}"
+    assert in_cache(t) == before, "the cache was changed"
+
+
+@case("e2e/machine", alone=True)
+def interrupted_before_a_program(t):
+    """Ctrl-C while `rfprof ./app` measures by itself, which it may do before or after the program's runs."""
+    empty_cache(t)
+    process = start_measuring(t, t.rfprof_path, "--no-save", "/bin/true")
+    end_with(process, signal.SIGINT)
+    assert in_cache(t) == {}, f"left in the cache: {list(in_cache(t))}"
+
+
+# ---- what to measure ----
+
+def need_option(t, option):
+    if not has_option(t, option):
+        raise Skip(f"rfprof machine has no {option} yet")
+
+
+@case("e2e/machine", alone=True)
+def quick_has_fewer_rows(t):
+    """A quick set is marked so, is enough for the next quick request, and not for a whole one."""
+    need_option(t, "--quick")
+    empty_cache(t)
+    quick = check_machine(t.rfprof("machine", "--quick", "--json"))
+    assert quick["complete"] is False
+    assert json.loads(t.rfprof("machine", "--quick", "--json").stdout) == quick, "measured again"
+    whole = check_machine(t.rfprof("machine", "--json"))
+    assert whole["complete"] is True and len(whole["roofs"]) > len(quick["roofs"])
+    again = json.loads(t.rfprof("machine", "--quick", "--json").stdout)
+    assert again == whole, "a whole set is not enough for --quick"
+
+
+@case("e2e/machine", alone=True)
+def chosen_threads(t):
+    need_option(t, "--threads")
+    empty_cache(t)
+    machine = check_machine(t.run(machine_command(t, "--threads", "1", "--json")))
+    assert {roof["threads"] for roof in machine["roofs"]} == {1}
+    usable = machine["usable_threads"]
+    if usable > 1:
+        machine = check_machine(t.run(machine_command(t, "--threads", str(usable), "--json")))
+        assert usable in {roof["threads"] for roof in machine["roofs"]}
+
+
+@case("e2e/machine")
+def bad_thread_lists(t):
+    """One line on standard error, status 2, nothing measured."""
+    need_option(t, "--threads")
+    for words in ["0", "-1", "two", "1,,2", "", "1,x", "99999999999999999999", "1000000"]:
+        result = t.run([t.rfprof_path, "machine", "--threads", words])
+        assert result.status == 2 and result.stdout == b"", f"--threads '{words}'\n{result}"
+        assert result.stderr.startswith(b"rfprof: ") and b"--threads" in result.stderr, f"'{words}'\n{result}"

@@ -192,46 +192,45 @@ def measured_points(t, program, tasks, threads):
     return points
 
 
-def points_round(t, program, plan, threads, print_row):
-    """Measures the tasks that `plan` makes from fresh roofs; returns those above and those below."""
-    roofs = Roofs(t)
-    tasks = plan(roofs)
-    points = measured_points(t, program, tasks, threads) if tasks else {}
+def points_round(t, program, plans, wanted):
+    """Measures the tasks that the plans make from fresh roofs, as far as they are wanted (None: all);
+    returns (plan, function) of those above and of those below."""
+    roofs, points = Roofs(t), []
+    for what, threads, make in plans:
+        tasks = {name: task for name, task in make(roofs).items() if wanted is None or (what, threads, name) in wanted}
+        if tasks:
+            found = measured_points(t, program, tasks, threads)
+            points += [((what, threads, name), tasks[name], found[name]) for name in tasks]
     roofs.measure()
     above, below = set(), set()
-    for name, point in points.items():
-        _, members, _, band = tasks[name]
+    for key, (_, members, _, band), point in points:
         part = point / roofs.best(**members)
         where = "above" if part > MARGIN else "below" if part < band else ""
-        {"above": above, "below": below}.get(where, set()).add(name)
-        print_row(name, members, point, point / part, part, where)
-    return above, below
+        {"above": above, "below": below}.get(where, set()).add(key)
+        print_point(key[-1], members, point, part, where)
+    return above, below, len(points)
 
 
-def print_point(name, members, point, roof, part, where):
+def print_point(name, members, point, part, where):
     level = members.get("level", "")
-    print(f"{name:20}{level:6}{members['threads']:8}{point:10.1f}{roof:9.1f}{100 * part:8.1f} %  {where}", flush=True)
+    print(f"{name:20}{level:6}{members['threads']:8}{point:10.1f}{point / part:9.1f}{100 * part:8.1f} %  {where}",
+          flush=True)
 
 
 def points_on_roofs(t, plans):
-    """plans: (name, threads, function of fresh roofs that makes tasks); each in up to ROUNDS rounds."""
+    """plans: (name, threads, function of fresh roofs that makes tasks); in up to ROUNDS rounds.  What is
+    amiss must be so in the same way in each."""
     program = t.program("roof_points.c")
     print(f"{'function':20}{'level':6}{'threads':>8}{'measured':>10}{'roof':>9}{'percent':>10}")
-    wrong = []
-    for what, threads, plan in plans:
-        above = below = None
-        for _ in range(ROUNDS):
-            wanted = None if above is None else above | below
-            limited = lambda roofs: {name: task for name, task in plan(roofs).items()
-                                     if wanted is None or name in wanted}
-            now_above, now_below = points_round(t, program, limited, threads, print_point)
-            # Amiss in the same way in each round.
-            above = now_above if above is None else above & now_above
-            below = now_below if below is None else below & now_below
-            if not above | below:
-                break
-        wrong += [f"{what}, {threads} threads: {name} above its roof" for name in sorted(above)]
-        wrong += [f"{what}, {threads} threads: {name} below its band" for name in sorted(below)]
+    above, below, measured = points_round(t, program, plans, None)
+    assert measured, "nothing to compare"
+    for _ in range(ROUNDS - 1):
+        if above | below:
+            now_above, now_below, _ = points_round(t, program, plans, above | below)
+            above, below = above & now_above, below & now_below
+    wrong = [f"{name}, {what}, {threads} threads: {where} in {ROUNDS} rounds"
+             for where, keys in (("above its roof", above), ("below its band", below))
+             for what, threads, name in sorted(keys)]
     assert not wrong, "\n".join(wrong)
 
 

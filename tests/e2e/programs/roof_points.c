@@ -49,48 +49,42 @@ CRUNCH(fma_single_sse2, vfmadd213ps, xmm, xmm);
 CRUNCH(fma_single_avx2, vfmadd213ps, ymm, ymm);
 CRUNCH(fma_single_avx512f, vfmadd213ps, zmm, zmm);
 
-/* One iteration of a stream: 8 registers of `s` bytes. */
-#define LOAD_B(i, r, s) vmovaps r##i, [rsi + i*s];
-#define LOAD_C(i, r, s) vmovaps r##i, [rdx + i*s];
-#define STORE_A(i, r, s) vmovaps [rdi + i*s], r##i;
-#define MADD_B(i, r, s) vfmadd213pd r##i, r##15, [rsi + i*s];
-#define MADD_A(i, r, s) vfmadd213pd r##i, r##15, [rdi + i*s];
-#define DOT_B(i, r, s) vmovaps r##14, [rdi + i*s]; vfmadd231pd r##i, r##14, [rsi + i*s];
-#define STREAM_KERNEL(name, body, r, s)                                                             \
+/* One vector of `s` bytes; a loop of one is the fastest on some CPUs, but a sum needs many chains. */
+#define COPY_ONE(i, r, s) vmovaps r##i, [rsi + rax + i*s]; vmovaps [rdi + rax + i*s], r##i;
+#define TRIAD_ONE(i, r, s) vmovaps r##i, [rdx + rax + i*s]; vfmadd213pd r##i, r##15, [rsi + rax + i*s];  \
+	vmovaps [rdi + rax + i*s], r##i;
+#define DAXPY_ONE(i, r, s) vmovaps r##i, [rsi + rax + i*s]; vfmadd213pd r##i, r##15, [rdi + rax + i*s];  \
+	vmovaps [rdi + rax + i*s], r##i;
+#define DOT_ONE(i, r, s) vmovaps r##14, [rdi + rax + i*s]; vfmadd231pd r##i, r##14, [rsi + rax + i*s];
+#define STREAM_KERNEL(name, body, n, r, s)                                                          \
 	EXPANDED_KERNEL(name,                                                                       \
 			vmovups r##15, [r9];                                                        \
 			EIGHT(START, r)                                                             \
 		1:	xor eax, eax;                                                               \
 			.p2align 6;                                                                 \
 		2:	body(r, s)                                                                  \
-			add rdi, 8*s;                                                               \
-			add rsi, 8*s;                                                               \
-			add rdx, 8*s;                                                               \
-			add rax, 8*s;                                                               \
+			add rax, n*s;                                                               \
 			cmp rax, rcx;                                                               \
 			jb 2b;                                                                      \
-			sub rdi, rcx;                                                               \
-			sub rsi, rcx;                                                               \
-			sub rdx, rcx;                                                               \
 			dec r8;                                                                     \
 			jnz 1b;                                                                     \
 			vzeroupper;                                                                 \
 			ret);                                                                       \
 	kernel_fn name
 
-#define COPY(r, s) EIGHT(LOAD_B, r, s) EIGHT(STORE_A, r, s)
-#define TRIAD(r, s) EIGHT(LOAD_C, r, s) EIGHT(MADD_B, r, s) EIGHT(STORE_A, r, s)
-#define DAXPY(r, s) EIGHT(LOAD_B, r, s) EIGHT(MADD_A, r, s) EIGHT(STORE_A, r, s)
-#define DOT(r, s) EIGHT(DOT_B, r, s)
+#define COPY(r, s) COPY_ONE(0, r, s)
+#define TRIAD(r, s) TRIAD_ONE(0, r, s)
+#define DAXPY(r, s) DAXPY_ONE(0, r, s)
+#define DOT(r, s) EIGHT(DOT_ONE, r, s)
 
-STREAM_KERNEL(copy_avx2, COPY, ymm, 32);
-STREAM_KERNEL(triad_avx2, TRIAD, ymm, 32);
-STREAM_KERNEL(daxpy_avx2, DAXPY, ymm, 32);
-STREAM_KERNEL(dot_avx2, DOT, ymm, 32);
-STREAM_KERNEL(copy_avx512f, COPY, zmm, 64);
-STREAM_KERNEL(triad_avx512f, TRIAD, zmm, 64);
-STREAM_KERNEL(daxpy_avx512f, DAXPY, zmm, 64);
-STREAM_KERNEL(dot_avx512f, DOT, zmm, 64);
+STREAM_KERNEL(copy_avx2, COPY, 1, ymm, 32);
+STREAM_KERNEL(triad_avx2, TRIAD, 1, ymm, 32);
+STREAM_KERNEL(daxpy_avx2, DAXPY, 1, ymm, 32);
+STREAM_KERNEL(dot_avx2, DOT, 8, ymm, 32);
+STREAM_KERNEL(copy_avx512f, COPY, 1, zmm, 64);
+STREAM_KERNEL(triad_avx512f, TRIAD, 1, zmm, 64);
+STREAM_KERNEL(daxpy_avx512f, DAXPY, 1, zmm, 64);
+STREAM_KERNEL(dot_avx512f, DOT, 8, zmm, 64);
 enum { STEP = 512 }; /* bytes of an array in one iteration, at most */
 
 static const struct kernel { const char *name; kernel_fn *run; int arrays, single; } kernels[] = {

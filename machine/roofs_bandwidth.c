@@ -22,19 +22,18 @@
 static const struct operation {
 	const char *op, *convention;
 	double memory_bytes;
-	bool dram_only;
 } operations[] = {
-	{ "read", "8 B/element loaded", 1, false },
-	{ "write", "8 B/element stored, write-allocate not counted", 2, false },
-	{ "copy", "16 B/element: load, store; write-allocate not counted", 24.0 / 16, false },
-	{ "triad", "24 B/element: 2 loads, store; write-allocate not counted", 32.0 / 24, false },
-	{ "update", "16 B/element: load, store in place", 1, false },
-	{ "daxpy", "24 B/element: 2 loads, store in place", 1, false },
-	{ "write_rep", "8 B/element stored by rep stos; write-allocate not counted", 0, false },
-	{ "copy_rep", "16 B/element by rep movs; write-allocate not counted", 0, false },
-	{ "write_nt", "8 B/element stored, non-temporal", 1, true },
-	{ "copy_nt", "16 B/element: load, non-temporal store", 1, true },
-	{ "triad_nt", "24 B/element: 2 loads, non-temporal store", 1, true },
+	{ "read", "8 B/element loaded", 1 },
+	{ "write", "8 B/element stored, write-allocate not counted", 2 },
+	{ "copy", "16 B/element: load, store; write-allocate not counted", 24.0 / 16 },
+	{ "triad", "24 B/element: 2 loads, store; write-allocate not counted", 32.0 / 24 },
+	{ "update", "16 B/element: load, store in place", 1 },
+	{ "daxpy", "24 B/element: 2 loads, store in place", 1 },
+	{ "write_rep", "8 B/element stored by rep stos; write-allocate not counted", 0 },
+	{ "copy_rep", "16 B/element by rep movs; write-allocate not counted", 0 },
+	{ "write_nt", "8 B/element stored, non-temporal", 1 },
+	{ "copy_nt", "16 B/element: load, non-temporal store", 1 },
+	{ "triad_nt", "24 B/element: 2 loads, non-temporal store", 1 },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -176,7 +175,6 @@ struct rf_error *roofs_plan_bandwidth(struct roofs_run *run, const struct roof_s
 	struct rf_error *error = NULL;
 	for (size_t level = 0; level < n; level++)
 		for (size_t op = 0; op < N_OPERATIONS && !error; op++)
-			if (levels[level].is_dram || !operations[op].dram_only)
-				error = plan_row(run, site, &operations[op], &levels[level]);
+			error = plan_row(run, site, &operations[op], &levels[level]);
 	return error;
 }

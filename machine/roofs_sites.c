@@ -83,15 +83,30 @@ static double affordable_share(const struct roofs_run *run, int n_threads)
 	return sum > budget ? budget / sum : 1;
 }
 
+/* Maps that part of the wanted memory for all threads, or for none. */
+static struct rf_error *map_share(struct roofs_run *run, int n_threads, double share)
+{
+	struct rf_error *error = NULL;
+	for (int i = 0; i < n_threads && !error; i++)
+		error = arena_map(&run->arenas[i], wanted_bytes(run, i) * share, ARENA_ANY_NODE);
+	for (int i = 0; i < n_threads && error; i++)
+		arena_unmap(&run->arenas[i]);
+	return error;
+}
+
+/* Less and less where a limit (ulimit -v) refuses what is free. */
 static struct rf_error *map_arenas(struct roofs_run *run, int n_threads)
 {
 	double share = affordable_share(run, n_threads);
-	struct rf_error *error = NULL;
 	run->arenas = calloc((unsigned)n_threads, sizeof(*run->arenas));
 	if (!run->arenas)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-	for (int i = 0; i < n_threads && !error; i++)
-		error = arena_map(&run->arenas[i], wanted_bytes(run, i) * share, ARENA_ANY_NODE);
+	struct rf_error *error = map_share(run, n_threads, share);
+	while (error && wanted_bytes(run, 0) * share > ARENA_HUGE_PAGE) {
+		rf_error_destroy(error);
+		share /= 2;
+		error = map_share(run, n_threads, share);
+	}
 	return error;
 }
 

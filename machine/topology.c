@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 /* The value of the first line "KEY<blanks>: VALUE" of `path`, or NULL. */
@@ -41,7 +42,17 @@ static char *kernel_release(void)
 	return strdup(uname(&name) == 0 ? name.release : "unknown");
 }
 
-/* MemAvailable, or less by the control group's limit. */
+/* The limits of the control groups; the memory's is lower where the process may map less. */
+static struct cgroup_limits read_limits(void)
+{
+	struct cgroup_limits limits = cgroup_limits_read("");
+	struct rlimit space;
+	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < limits.memory_limit)
+		limits.memory_limit = space.rlim_cur;
+	return limits;
+}
+
+/* MemAvailable, or less by the limits. */
 static uint64_t memory_available(const struct cgroup_limits *limits)
 {
 	uint64_t available = UINT64_MAX;
@@ -191,7 +202,7 @@ struct rf_error *topology_read(struct topology *out)
 		.cpu_model = field_or("/proc/cpuinfo", "model name", "unknown CPU"),
 		.microcode = field_or("/proc/cpuinfo", "microcode", "unknown"),
 		.kernel = kernel_release(),
-		.limits = cgroup_limits_read(""),
+		.limits = read_limits(),
 	};
 	struct rf_error *error = NULL;
 	if (!topology.cpu_model || !topology.microcode || !topology.kernel)

@@ -29,7 +29,7 @@ struct topology {
 	int usable_threads;	/* n_cpus, or less by the CPU quota (rounded up) */
 	struct machine_cache caches[8]; /* of the first CPU */
 	size_t n_caches;
-	struct cgroup_limits limits;
+	struct cgroup_limits limits;	/* the memory limit also by RLIMIT_AS */
 	uint64_t memory_available; /* bytes that may be allocated now */
 };
 

@@ -14,8 +14,9 @@
  * so that one is only met again after all the others, and a repeat can be short however large the
  * arrays are. */
 #define WINDOW ARENA_HUGE_PAGE
-/* DRAM repeats are longer, so that the start of a window does not count. */
-#define DRAM_REPEAT 4
+/* Repeats that end at the memory are longer, so that the start of a window does not count and the
+ * memory's own unevenness averages out. */
+#define MEMORY_REPEAT 4
 
 /* What an operation counts as bytes moved, and how many bytes memory moves for one of them: with a
  * line read before it is written (write-allocate), and written back later. */
@@ -161,10 +162,10 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 	}
 	fill_row(operation, level, &job.row);
 	set_theory(run, operation, level, kernels[0]->isa, &job);
-	if (level->is_dram) {
-		job.repeat_ns = DRAM_REPEAT * run->wish->effort.repeat_ns;
+	if (level->is_dram || kernels[0]->non_temporal)
+		job.repeat_ns = MEMORY_REPEAT * run->wish->effort.repeat_ns;
+	if (level->is_dram)
 		job.prepare = warm_up;
-	}
 	return roofs_add_job(run, &job);
 }
 

@@ -206,18 +206,14 @@ static void assert_bandwidth_rows(const struct machine *machine, const struct to
 				  int threads, bool quick)
 {
 	static const char *const ops[] = { "read", "write", "copy", "triad", "update", "daxpy",
-					   "write_rep", "copy_rep" };
-	static const char *const nt_ops[] = { "write_nt", "copy_nt", "triad_nt" };
+					   "write_rep", "copy_rep", "write_nt", "copy_nt", "triad_nt" };
 	static const char *const full_ops[] = { "random", "chase" };
 	static const char *const names[] = { "L1", "L2", "L3", "DRAM" };
 	for (int level = 0; level < 4; level++) {
 		int there = level == 3 || topology_share_bytes(topology, level + 1, 1) ? 1 : 0;
-		for (int op = 0; op < 8; op++)
+		for (int op = 0; op < 11; op++)
 			cr_assert_eq(rows_like(machine, NULL, "", ops[op], names[level], threads), there,
 				     "%s %s", names[level], ops[op]);
-		for (int op = 0; op < 3; op++)
-			cr_assert_eq(rows_like(machine, NULL, "", nt_ops[op], names[level], threads),
-				     level == 3 ? 1 : 0);
 		for (int op = 0; op < 2; op++)
 			cr_assert_eq(rows_like(machine, NULL, "", full_ops[op], names[level], threads),
 				     quick ? 0 : there);

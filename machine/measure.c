@@ -20,6 +20,9 @@ struct repeats {
 	struct times { uint64_t start, end, clock_ns; } *times;
 };
 
+/* What one repeat showed. */
+struct repeat { double rate, clock_ghz; };
+
 uint64_t measure_now_ns(void)
 {
 	struct timespec now;
@@ -86,19 +89,22 @@ static double rate_of(const struct repeats *repeats, int i, double *ghz)
 	return repeats->task->work * repeats->count * n_threads / (end > start ? end - start : 1);
 }
 
-/* Runs `n` repeats of `count` and writes a rate for each; keeps the highest clock in *clock_ghz. */
+/* Runs `n` repeats of `count` and writes a rate and a clock (0: not measured) for each.  Other load
+ * only makes the clock seem lower, so of those behind and before a repeat the higher one counts. */
 static struct rf_error *run_repeats(struct team *team, const struct measure_task *task,
-				    uint64_t count, int n, double *rates, double *clock_ghz)
+				    uint64_t count, int n, struct repeat *results)
 {
 	struct repeats repeats = { .team = team, .task = task, .count = count, .n = n };
 	repeats.times = calloc((size_t)n * team_size(team), sizeof(*repeats.times));
 	if (!repeats.times)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	team_run(team, repeat_on_thread, &repeats);
+	double before = 0;
 	for (int i = 0; i < n; i++) {
-		double ghz;
-		rates[i] = rate_of(&repeats, i, &ghz);
-		*clock_ghz = fmax(*clock_ghz, ghz);
+		double behind;
+		results[i].rate = rate_of(&repeats, i, &behind);
+		results[i].clock_ghz = fmax(before, behind);
+		before = behind;
 	}
 	free(repeats.times);
 	return NULL;
@@ -120,11 +126,12 @@ static struct rf_error *calibrate(struct team *team, const struct measure_task *
 	const uint64_t limit = UINT64_C(1) << 40;
 	struct rf_error *error = NULL;
 	for (*count = 1; *count < limit && !error; *count *= 4) {
-		double rates[3], unused = 0;
-		error = run_repeats(team, task, *count, 3, rates, &unused);
+		struct repeat of[3];
+		error = run_repeats(team, task, *count, 3, of);
 		if (error)
 			break;
-		uint64_t wanted = count_for(team, task, fmax(rates[0], fmax(rates[1], rates[2])), repeat_ns);
+		double rate = fmax(of[0].rate, fmax(of[1].rate, of[2].rate));
+		uint64_t wanted = count_for(team, task, rate, repeat_ns);
 		if (*count < wanted / 8)
 			continue;
 		*count = wanted;
@@ -139,10 +146,10 @@ struct candidate { double best; uint64_t count; };
 static struct rf_error *try_candidate(struct team *team, const struct measure_task *task,
 				      struct candidate *candidate)
 {
-	double rate, unused = 0;
-	struct rf_error *error = run_repeats(team, task, candidate->count, 1, &rate, &unused);
+	struct repeat repeat;
+	struct rf_error *error = run_repeats(team, task, candidate->count, 1, &repeat);
 	if (!error)
-		candidate->best = fmax(candidate->best, rate);
+		candidate->best = fmax(candidate->best, repeat.rate);
 	return error;
 }
 
@@ -168,18 +175,28 @@ struct rf_error *measure_search(struct team *team, const struct measure_task *ta
 	return error;
 }
 
+static struct rf_error *add_repeat(struct measure_series *series, const struct repeat *repeat)
+{
+	if (repeat->rate > series->highest) {
+		series->highest = repeat->rate;
+		series->clock_ghz = repeat->clock_ghz;
+	}
+	if (rf_array_push(series->rates, series->n_rates, series->cap_rates, repeat->rate))
+		return NULL;
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+}
+
 struct rf_error *measure_repeats(struct team *team, const struct measure_task *task, int n,
 				 struct measure_series *series)
 {
-	double *rates = calloc(n, sizeof(*rates));
+	struct repeat *repeats = calloc(n, sizeof(*repeats));
 	struct rf_error *error = NULL;
-	if (!rates)
+	if (!repeats)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-	error = run_repeats(team, task, series->count, n, rates, &series->clock_ghz);
+	error = run_repeats(team, task, series->count, n, repeats);
 	for (int i = 0; i < n && !error; i++)
-		if (!rf_array_push(series->rates, series->n_rates, series->cap_rates, rates[i]))
-			error = rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-	free(rates);
+		error = add_repeat(series, &repeats[i]);
+	free(repeats);
 	return error;
 }
 

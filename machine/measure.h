@@ -32,7 +32,8 @@ struct measure_series {
 	uint64_t count;		/* its work in one repeat */
 	double *rates;		/* one a repeat, 1e9 units a second */
 	size_t n_rates, cap_rates;
-	double clock_ghz;	/* highest mean over the threads seen beside a repeat; 0: not measured */
+	double highest;		/* of the rates */
+	double clock_ghz;	/* beside the highest, mean over the threads; 0: not measured */
 };
 
 /* CLOCK_MONOTONIC in nanoseconds. */

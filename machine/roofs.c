@@ -18,12 +18,14 @@
 #define LASTING_SHARE 0.85
 
 const struct roofs_effort roofs_effort_full = {
-	.repeat_ns = MEASURE_REPEAT_NS, .search_rounds = 4, .repeats = 12, .extra_rounds = 4,
-	.budget_ns = UINT64_C(13000000000),
+	.repeat_ns = MEASURE_REPEAT_NS, .search_rounds = 4, .repeats = 12, .stretch = 4,
+	.extra_rounds = 4,
+	.budget_ns = UINT64_C(16000000000),
 };
 const struct roofs_effort roofs_effort_quick = {
-	.repeat_ns = MEASURE_REPEAT_NS, .search_rounds = 2, .repeats = 6, .extra_rounds = 1,
-	.budget_ns = UINT64_C(2800000000),
+	.repeat_ns = MEASURE_REPEAT_NS, .search_rounds = 2, .repeats = 6, .stretch = 2,
+	.extra_rounds = 1,
+	.budget_ns = UINT64_C(3300000000),
 };
 
 static struct rf_error *out_of_memory(void)
@@ -182,9 +184,11 @@ static struct rf_error *visit(struct roofs_run *run, struct roof_job *job)
 	struct measure_series *series = &job->series;
 	struct rf_error *error = job->prepare ? job->prepare(run, job) : NULL;
 	pace(run, &rounds, &repeats);
-	if (!error && series->n_rates == 0)
+	if (!error && series->n_rates == 0) {
 		error = measure_search(job->site->team, job->tasks, job->n_tasks, job->repeat_ns, rounds,
 				       series);
+		series->count *= run->wish->effort.stretch;
+	}
 	if (!error)
 		error = measure_repeats(job->site->team, &job->tasks[series->best], repeats, series);
 	if (!error && job->check)

@@ -10,9 +10,12 @@
 
 /* How long to measure: see docs/roofs.md. */
 struct roofs_effort {
-	uint64_t repeat_ns;
-	int search_rounds;	/* over the candidates of a row */
-	int repeats;		/* of the fastest candidate, in each visit */
+	uint64_t repeat_ns;	/* while the fastest candidate of a row is sought */
+	int search_rounds;	/* over the candidates */
+	/* Of the fastest candidate, in each visit; each is `stretch` times as long as when it was
+	 * sought, because the clock and memory that others use too waver within milliseconds, and a
+	 * roof is what lasts. */
+	int repeats, stretch;
 	int extra_rounds;	/* of visits to noisy rows, at most */
 	uint64_t budget_ns;	/* for two thread counts; visits after the first of each row end then */
 };
@@ -48,7 +51,7 @@ struct roof_job {
 	const struct roof_site *site;
 	double per_cycle;	/* theory: units of work in a cycle of one core; 0: not known */
 	double theory;		/* theory that does not depend on the clock, in the row's unit; or 0 */
-	uint64_t repeat_ns;
+	uint64_t repeat_ns;	/* of the search */
 	struct measure_task *tasks;
 	size_t n_tasks;
 	void *context;		/* of the tasks; freed with the job, like `tasks` */

@@ -16,7 +16,7 @@
 #define WINDOW ARENA_HUGE_PAGE
 /* Repeats that end at the memory are longer, so that the start of a window does not count and the
  * memory's own unevenness averages out. */
-#define MEMORY_REPEAT 4
+#define MEMORY_REPEAT 2
 
 /* What an operation counts as bytes moved, and how many bytes memory moves for one of them: with a
  * line read before it is written (write-allocate), and written back later. */

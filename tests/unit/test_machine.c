@@ -162,7 +162,7 @@ static struct machine measure_tiny(struct topology *topology, const int *counts,
 {
 	const struct roofs_wish wish = {
 		.counts = counts, .n_counts = n_counts, .quick = quick,
-		.effort = { .repeat_ns = 2000, .search_rounds = 1, .repeats = 2, .budget_ns = 1 },
+		.effort = { .repeat_ns = 2000, .search_rounds = 1, .repeats = 2, .stretch = 1, .budget_ns = 1 },
 	};
 	struct machine machine = { .cpu_model = strdup("x") };
 	assert_ok(roofs_measure(topology, &wish, &machine));

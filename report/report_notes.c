@@ -34,19 +34,18 @@ static bool note_sources(struct report_view *view)
 {
 	const char *time = profile_get_fact(view->profile, "time_source");
 	const char *work = profile_get_fact(view->profile, "work_source");
-	double period = report_number_fact(view->profile, "sample_period_ns", 0);
+	unsigned long long n = view->model->n_samples;
 	char number[TEXT_NUMBER], every[64] = "";
-	if (period > 0)
+	if (n > 0)
 		snprintf(every, sizeof(every), ", one per %s ms of CPU time",
-			 text_number(number, period * 1e-6));
+			 text_number(number, 1e-6 * view->model->time_ns / n));
 	const char *incomplete = profile_get_fact(view->profile, "counts_incomplete");
 	if (incomplete && view->model->counted &&
 	    !note(view, "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, distances and "
 			"headroom upper bounds", incomplete))
 		return false;
 	if (!note(view, "time: %s, %llu sample%s%s; work and bytes: %s%s", time ? time : "unknown source",
-		  (unsigned long long)view->model->n_samples, view->model->n_samples == 1 ? "" : "s",
-		  every, work ? work : "unknown source",
+		  n, n == 1 ? "" : "s", every, work ? work : "unknown source",
 		  !view->model->counted ? "" : incomplete ? " (incomplete)" : " (exact)"))
 		return false;
 	bool inferred = false;

@@ -5,11 +5,12 @@
  * thread's CPU time; ticks that fall into the kernel are skipped (exclude_kernel), so the sum of
  * the periods estimates user time.
  *
- * Rate: two events share each ring.  The fast one starts at the execve and is switched off after
- * BOOST_SAMPLES on any CPU; the steady one takes over.  So a run of 0.2 s has several hundred
- * samples, and a long run pays for BOOST_SAMPLES more than at the steady rate alone.  (A change of
- * the period by PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited;
- * PERF_EVENT_IOC_ENABLE and _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
+ * Rate: three events share each ring.  The fastest starts at the execve; after some samples on any
+ * CPU it is switched off and the next takes over.  So a run of 0.2 s has some hundred samples, and a
+ * long run is hardly slowed down: a sample costs 2 us on hardware but was seen to cost 15 us in a
+ * virtual machine, 1.5 % of a period of 1 ms.  (A change of the period by PERF_EVENT_IOC_PERIOD does
+ * not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE and _DISABLE do:
+ * perf_event_for_each_child in kernel/events/core.c.) */
 #include "tracer/perf_ring.h"
 #include "tracer/sample_log.h"
 
@@ -30,10 +31,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Not round numbers: a program with a period of its own must not run in step with its samples. */
-#define STEADY_PERIOD_NS 997001
-#define FAST_PERIOD_NS 249989
-enum { BOOST_SAMPLES = 256 };
+/* One event of each CPU after the other, until `samples` have come from it on any CPU.  Not round
+ * numbers: a program with a period of its own must not run in step with its samples. */
+enum { STAGES = 3, LAST_STAGE = STAGES - 1 };
+static const struct { uint64_t period_ns, samples; } stages[STAGES] = {
+	{ 249989, 128 }, { 997001, 256 }, { 3997003, UINT64_MAX },
+};
 
 /* Enough for a call chain of some ten frames; a record must fit into 64 KiB. */
 enum { STACK_BYTES = 4096 };
@@ -50,10 +53,10 @@ static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
 enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100 };
 
 struct cpu_events {
-	int fast, steady; /* descriptors or -1 */
+	int events[STAGES]; /* descriptors or -1; the last one has the ring */
 	void *mapping;
 	size_t mapping_size;
-	uint64_t n_samples;
+	uint64_t n_samples; /* of this stage */
 	struct perf_ring ring;
 };
 
@@ -64,7 +67,8 @@ struct perf_sampler {
 	size_t n_cpus, cap_cpus;
 	struct pollfd *polls; /* n_cpus rings and the stop event */
 	int stop;
-	bool boosted, reading, raised_limit;
+	int stage;
+	bool reading, raised_limit;
 	pthread_t reader;
 	struct rlimit old_limit;
 };
@@ -138,7 +142,7 @@ static struct rf_error *refused(int errnum)
 				      "security module)", level);
 	if (errnum == EMFILE || errnum == ENFILE)
 		return rf_error_errno(RF_EUNAVAILABLE, errnum, "raise the limit: ulimit -n 4096",
-				      "too few file descriptors for two events per CPU");
+				      "too few file descriptors for three events per CPU");
 	return rf_error_errno(RF_EUNAVAILABLE, errnum, NULL, "cannot open a cpu-clock event");
 }
 
@@ -154,7 +158,7 @@ static int event_open_best(struct perf_event_attr *attr, pid_t pid, int cpu)
 
 static struct rf_error *perf_probe(void)
 {
-	struct perf_event_attr attr = event_attributes(STEADY_PERIOD_NS);
+	struct perf_event_attr attr = event_attributes(stages[0].period_ns);
 	int fd = event_open_best(&attr, 0, -1);
 	if (fd < 0)
 		return refused(errno);
@@ -168,26 +172,23 @@ static void cpu_events_destroy(struct cpu_events *cpu)
 {
 	if (cpu->mapping != MAP_FAILED)
 		munmap(cpu->mapping, cpu->mapping_size);
-	if (cpu->fast >= 0)
-		close(cpu->fast);
-	if (cpu->steady >= 0)
-		close(cpu->steady);
+	for (int i = 0; i < STAGES; i++)
+		if (cpu->events[i] >= 0)
+			close(cpu->events[i]);
 	free(cpu);
 }
 
 static struct rf_error *open_events(struct cpu_events *cpu, pid_t pid, int number)
 {
-	struct perf_event_attr steady = event_attributes(STEADY_PERIOD_NS);
-	struct perf_event_attr fast = event_attributes(FAST_PERIOD_NS);
-	/* Wake when a quarter of the smallest common ring is full. */
-	steady.wakeup_watermark = fast.wakeup_watermark = 32 * 4096;
-	fast.enable_on_exec = 1;
-	cpu->steady = event_open_best(&steady, pid, number);
-	if (cpu->steady < 0)
-		return refused(errno);
-	cpu->fast = event_open_best(&fast, pid, number);
-	if (cpu->fast < 0)
-		return refused(errno);
+	for (int i = 0; i < STAGES; i++) {
+		struct perf_event_attr attr = event_attributes(stages[i].period_ns);
+		/* Wake when a quarter of the smallest common ring is full. */
+		attr.wakeup_watermark = 32 * 4096;
+		attr.enable_on_exec = i == 0;
+		cpu->events[i] = event_open_best(&attr, pid, number);
+		if (cpu->events[i] < 0)
+			return refused(errno);
+	}
 	return NULL;
 }
 
@@ -201,7 +202,8 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 	struct cpu_events *cpu = calloc(1, sizeof(*cpu));
 	if (!cpu)
 		return out_of_memory();
-	cpu->fast = cpu->steady = -1;
+	for (int i = 0; i < STAGES; i++)
+		cpu->events[i] = -1;
 	cpu->mapping = MAP_FAILED;
 	struct rf_error *error = open_events(cpu, pid, number);
 	if (error && error->errnum == ENODEV) { /* went off line */
@@ -216,7 +218,7 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 	return error;
 }
 
-/* Two descriptors for each CPU of a large machine are more than the usual soft limit of 1,024.
+/* Three descriptors for each CPU of a large machine are more than the usual soft limit of 1,024.
  * The program has been forked before: it keeps its own limit. */
 static void raise_descriptor_limit(struct perf_sampler *sampler)
 {
@@ -252,7 +254,7 @@ static bool map_rings(struct perf_sampler *sampler, size_t mapping_size)
 		struct cpu_events *cpu = sampler->cpus[i];
 		cpu->mapping_size = mapping_size;
 		cpu->mapping = mmap(NULL, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-				    cpu->steady, 0);
+				    cpu->events[LAST_STAGE], 0);
 		if (cpu->mapping == MAP_FAILED)
 			return false;
 		perf_ring_init(&cpu->ring, cpu->mapping, mapping_size);
@@ -276,14 +278,15 @@ static struct rf_error *map_largest_rings(struct perf_sampler *sampler)
 			      "cannot lock memory for the samples");
 }
 
-/* The fast event of a CPU writes into the ring of the steady one. */
+/* All events of a CPU write into the ring of the last one. */
 static struct rf_error *share_rings(const struct perf_sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->n_cpus; i++)
-		if (ioctl(sampler->cpus[i]->fast, PERF_EVENT_IOC_SET_OUTPUT,
-			  sampler->cpus[i]->steady) != 0)
-			return rf_error_errno(RF_EUNAVAILABLE, errno, NULL,
-					      "cannot share a ring between events");
+		for (int stage = 0; stage < LAST_STAGE; stage++)
+			if (ioctl(sampler->cpus[i]->events[stage], PERF_EVENT_IOC_SET_OUTPUT,
+				  sampler->cpus[i]->events[LAST_STAGE]) != 0)
+				return rf_error_errno(RF_EUNAVAILABLE, errno, NULL,
+						      "cannot share a ring between events");
 	return NULL;
 }
 
@@ -315,20 +318,22 @@ static void drain(struct perf_sampler *sampler)
 	}
 }
 
-/* The steady event starts first: mappings are reported without a gap, and its first sample is a
- * whole period away, so nothing is counted twice. */
-static void end_boost(struct perf_sampler *sampler)
+/* The event of the next stage starts first: mappings are reported without a gap, and its first sample
+ * is a whole period away, so nothing is counted twice. */
+static void end_stage(struct perf_sampler *sampler)
 {
 	bool enough = false;
 	for (size_t i = 0; i < sampler->n_cpus; i++)
-		enough |= sampler->cpus[i]->n_samples >= BOOST_SAMPLES;
-	if (!sampler->boosted || !enough)
+		enough |= sampler->cpus[i]->n_samples >= stages[sampler->stage].samples;
+	if (!enough)
 		return;
 	for (size_t i = 0; i < sampler->n_cpus; i++) {
-		ioctl(sampler->cpus[i]->steady, PERF_EVENT_IOC_ENABLE, 0);
-		ioctl(sampler->cpus[i]->fast, PERF_EVENT_IOC_DISABLE, 0);
+		struct cpu_events *cpu = sampler->cpus[i];
+		ioctl(cpu->events[sampler->stage + 1], PERF_EVENT_IOC_ENABLE, 0);
+		ioctl(cpu->events[sampler->stage], PERF_EVENT_IOC_DISABLE, 0);
+		cpu->n_samples = 0;
 	}
-	sampler->boosted = false;
+	sampler->stage++;
 }
 
 static uint64_t now_ns(void)
@@ -347,7 +352,7 @@ static void *read_rings(void *opaque)
 		poll(sampler->polls, sampler->n_cpus + 1, timeout);
 		uint64_t before = now_ns();
 		drain(sampler);
-		end_boost(sampler);
+		end_stage(sampler);
 		/* All that was written before this round began has now been read. */
 		sample_log_complete_until(sampler->log, before);
 		/* The first program of the run has ended; its children may go on. */
@@ -365,7 +370,7 @@ static struct rf_error *start_reader(struct perf_sampler *sampler)
 	if (!sampler->polls || sampler->stop < 0)
 		return out_of_memory();
 	for (size_t i = 0; i < sampler->n_cpus; i++)
-		sampler->polls[i] = (struct pollfd){ sampler->cpus[i]->fast, POLLIN, 0 };
+		sampler->polls[i] = (struct pollfd){ sampler->cpus[i]->events[0], POLLIN, 0 };
 	sampler->polls[sampler->n_cpus] = (struct pollfd){ sampler->stop, POLLIN, 0 };
 	sigset_t all, old;
 	sigfillset(&all);
@@ -395,7 +400,6 @@ static struct sampler *perf_create(void)
 	if (!sampler)
 		return NULL;
 	sampler->stop = -1;
-	sampler->boosted = true;
 	sampler->log = sample_log_create(SAMPLE_MEMORY);
 	if (sampler->log)
 		return &sampler->base;
@@ -423,15 +427,15 @@ static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 static struct rf_error *perf_finish(struct sampler *base, struct profile *profile)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
-	for (size_t i = 0; i < sampler->n_cpus; i++) {
-		ioctl(sampler->cpus[i]->fast, PERF_EVENT_IOC_DISABLE, 0);
-		ioctl(sampler->cpus[i]->steady, PERF_EVENT_IOC_DISABLE, 0);
-	}
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		for (int stage = 0; stage < STAGES; stage++)
+			ioctl(sampler->cpus[i]->events[stage], PERF_EVENT_IOC_DISABLE, 0);
 	stop_reader(sampler);
 	drain(sampler);
 	for (size_t i = 0; i < sampler->n_cpus; i++)
 		sample_log_lost(sampler->log, sampler->cpus[i]->ring.broken);
-	return sample_log_finish(sampler->log, sampler_perf.name, STEADY_PERIOD_NS, profile);
+	return sample_log_finish(sampler->log, sampler_perf.name, stages[sampler->stage].period_ns,
+				 profile);
 }
 
 static void perf_destroy(struct sampler *base)

@@ -5,20 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Width of a time bin for the concurrency, in sample periods. */
-#define BIN_PERIODS 10
+/* A stretch of time of a thread in a function: what one sample stands for. */
+struct stay { uint32_t row, thread; uint64_t start, end; };
 
-/* One sample, as far as concurrency is concerned. */
-struct presence { uint32_t row, thread; uint64_t bin, weight_ns; };
-
-static int compare_presence(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b)
 {
-	const struct presence *x = a, *y = b;
+	const struct stay *x = a, *y = b;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int compare_stays(const void *a, const void *b)
+{
+	const struct stay *x = a, *y = b;
 	if (x->row != y->row)
 		return x->row < y->row ? -1 : 1;
-	if (x->bin != y->bin)
-		return x->bin < y->bin ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return compare_starts(a, b);
 }
 
 /* Row of each frame, so that each is looked up once. */
@@ -32,57 +35,56 @@ static uint32_t *rows_of_frames(const struct model_rows *rows)
 	return row_of;
 }
 
-static uint64_t bin_width_ns(const struct profile *profile)
+/* Time that is in at least one of `n` stays, which are sorted by their start. */
+static double covered_ns(const struct stay *stays, size_t n)
 {
-	const char *fact = profile_get_fact(profile, "sample_period_ns");
-	double period = fact ? strtod(fact, NULL) : 0;
-	if (!(period >= 1 && period <= 1e12)) /* unknown: what a sample stands for on average */
-		period = profile->n_samples ? (double)profile->samples[0].weight_ns : 0;
-	return period >= 1 && period <= 1e12 ? (uint64_t)(period * BIN_PERIODS) : 10000000;
-}
-
-/* Adds one bin of one function: Σ_k X_k and max_k X_k, X_k being thread k's time in it. */
-static size_t add_bin(const struct presence *presence, size_t n, double *sum, double *most)
-{
-	size_t i = 0;
-	double longest = 0;
-	while (i < n && presence[i].row == presence->row && presence[i].bin == presence->bin) {
-		uint32_t thread = presence[i].thread;
-		double x = 0;
-		for (; i < n && presence[i].row == presence->row &&
-		       presence[i].bin == presence->bin && presence[i].thread == thread; i++)
-			x += (double)presence[i].weight_ns;
-		*sum += x;
-		longest = x > longest ? x : longest;
+	double covered = 0;
+	uint64_t until = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t start = stays[i].start > until ? stays[i].start : until;
+		if (stays[i].end <= start)
+			continue;
+		covered += (double)(stays[i].end - start);
+		until = stays[i].end;
 	}
-	*most += longest;
-	return i;
+	return covered;
 }
 
-/* Concurrency c of each row = Σ_bins Σ_k X_k / Σ_bins max_k X_k.  While any thread is inside is at
- * least as long as the longest of them is; with threads that are inside at the same time it is
- * that long, so c is exact for parallel regions and for a single thread.  Threads that take turns
- * within a bin count as concurrent: an estimate, from above.  Hardware threads bound it. */
-static void set_concurrency(struct model_rows *rows, struct presence *presence, size_t n)
+/* Concurrency of the `n` stays of a function: threads' time in it, over the time in which at least one
+ * is.  Threads that take turns within a sample period count as concurrent: an estimate, from above.
+ * Sorts the stays anew. */
+static double concurrency_of(struct stay *stays, size_t n)
+{
+	double sum = 0;
+	for (size_t i = 0, of_thread; i < n; i += of_thread) {
+		for (of_thread = 1; i + of_thread < n && stays[i + of_thread].thread == stays[i].thread;)
+			of_thread++;
+		sum += covered_ns(stays + i, of_thread);
+	}
+	qsort(stays, n, sizeof(*stays), compare_starts);
+	double any = covered_ns(stays, n);
+	return any > 0 ? sum / any : 1;
+}
+
+/* Hardware threads bound the concurrency. */
+static void set_concurrency(struct model_rows *rows, struct stay *stays, size_t n)
 {
 	const char *fact = profile_get_fact(rows->profile, "usable_threads");
 	double limit = fact ? strtod(fact, NULL) : 0;
-	qsort(presence, n, sizeof(*presence), compare_presence);
-	for (size_t i = 0; i < n;) {
-		uint32_t row = presence[i].row;
-		double sum = 0, most = 0;
-		while (i < n && presence[i].row == row)
-			i += add_bin(presence + i, n - i, &sum, &most);
-		double c = most > 0 ? sum / most : 1;
+	qsort(stays, n, sizeof(*stays), compare_stays);
+	for (size_t i = 0, of_row; i < n; i += of_row) {
+		uint32_t row = stays[i].row;
+		for (of_row = 1; i + of_row < n && stays[i + of_row].row == row;)
+			of_row++;
+		double c = concurrency_of(stays + i, of_row);
 		rows->rows[row].concurrency = limit >= 1 && c > limit ? limit : c;
 	}
 }
 
 static void add_samples(struct model_rows *rows, struct model *model, const uint32_t *row_of,
-			struct presence *presence)
+			struct stay *stays)
 {
 	const struct profile *profile = rows->profile;
-	uint64_t width = bin_width_ns(profile);
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		size_t row = sample->frame == PROFILE_NONE ? rows->n_rows - 1 : row_of[sample->frame];
@@ -93,8 +95,8 @@ static void add_samples(struct model_rows *rows, struct model *model, const uint
 			rows->rows[row].time_ns = UINT64_MAX;
 		model->n_samples++;
 		rows->rows[row].n_samples++;
-		presence[i] = (struct presence){(uint32_t)row, sample->thread,
-						sample->time_ns / width, weight};
+		uint64_t end = sample->time_ns;
+		stays[i] = (struct stay){(uint32_t)row, sample->thread, end > weight ? end - weight : 0, end};
 	}
 }
 
@@ -102,11 +104,11 @@ bool model_time(struct model_rows *rows, struct model *model)
 {
 	size_t n = rows->profile->n_samples;
 	uint32_t *row_of = rows_of_frames(rows);
-	struct presence *presence = malloc((n + 1) * sizeof(*presence));
-	bool done = row_of && presence;
+	struct stay *stays = malloc((n + 1) * sizeof(*stays));
+	bool done = row_of && stays;
 	if (done) {
-		add_samples(rows, model, row_of, presence);
-		set_concurrency(rows, presence, n);
+		add_samples(rows, model, row_of, stays);
+		set_concurrency(rows, stays, n);
 	}
 	for (size_t row = 0; done && row < rows->n_rows; row++) {
 		struct model_function *function = &rows->rows[row];
@@ -119,6 +121,6 @@ bool model_time(struct model_rows *rows, struct model *model)
 			function->halfwidth_s = 1.96 * time_s / sqrt((double)function->n_samples);
 	}
 	free(row_of);
-	free(presence);
+	free(stays);
 	return done;
 }

@@ -2,8 +2,8 @@
 
 These are timed, so they only run with ./dev test --slow, each alone.  Roofs are measured fresh before
 and after in each round, and the better of the two counts, since other load on the machine only makes
-them lower; what is amiss in one round is measured again, at most ROUNDS times in all, and only fails
-when it is amiss in each.
+them lower; what is amiss in one round is measured again, a few times in all, and only fails when it is
+amiss in each.
 """
 
 import json
@@ -12,7 +12,8 @@ import os
 
 from harness import SOURCE, Skip, case, functions
 
-ROUNDS = 3
+STREAM_ROUNDS = 3
+POINT_ROUNDS = 8  # a point is a mean, a roof is what the machine lets be in good moments
 MARGIN = 1.02
 SECONDS = 1.0  # of a kernel whose point is placed
 LEVELS = ["L1", "L2", "L3", "DRAM"]
@@ -21,12 +22,12 @@ LEVELS = ["L1", "L2", "L3", "DRAM"]
 class Roofs:
     """The better of the roofs measured before and after."""
 
-    def __init__(self, t):
-        self.t, self.machines = t, []
+    def __init__(self, t, *options):
+        self.t, self.options, self.machines = t, options, []
         self.measure()
 
     def measure(self):
-        result = self.t.rfprof("machine", "--refresh", "--json")
+        result = self.t.rfprof("machine", "--refresh", "--json", *self.options)
         assert result.status == 0, str(result)
         self.machines.append(json.loads(result.stdout))
 
@@ -35,6 +36,14 @@ class Roofs:
         rows = [roof["best"] for machine in self.machines for roof in machine["roofs"]
                 if roof.get("cpu_node") is None and all(roof[key] == value for key, value in wanted.items())]
         return max(rows, default=None)
+
+    def at(self, concurrency, **wanted):
+        """The same at a number of threads that may lie between those measured: linear between them."""
+        counts = sorted({roof["threads"] for roof in self.machine["roofs"]})
+        below = max((count for count in counts if count <= concurrency), default=counts[0])
+        above = min((count for count in counts if count >= concurrency), default=counts[-1])
+        low, high = (self.best(**wanted, threads=count) for count in (below, above))
+        return low + (high - low) * (concurrency - below) / max(above - below, 1)
 
     def bandwidth(self, ops, level, threads):
         found = [self.best(kind="bandwidth", op=op, level=level, threads=threads) for op in ops]
@@ -129,7 +138,7 @@ def stream_stays_below(t):
     programs = {build: t.program(source, ("-O3", "-march=native", *flags)) for build, flags in STREAM_FLAGS.items()}
     above, measured = None, 0
     print(f"{'kernel':8}{'build':10}{'level':6}{'threads':>8}{'STREAM GB/s':>13}{'roof':>9}{'ratio':>8}")
-    for _ in range(ROUNDS):
+    for _ in range(STREAM_ROUNDS):
         rows = stream_round(t, programs, above)
         measured = measured or len(rows)
         above = []
@@ -142,60 +151,64 @@ def stream_stays_below(t):
         if not above:
             break
     assert measured, "nothing to compare"
-    assert not above, f"above the roof in {ROUNDS} rounds: {above}"
+    assert not above, f"above the roof in {STREAM_ROUNDS} rounds: {above}"
 
 
 # ---- points ----
 
 def fma_tasks(roofs, threads):
-    """Function → (task of roof_points, roof's members, member of the report, band)."""
+    """Name → (tasks of roof_points, of which the fastest counts; roof's members; member of the report; band)."""
     tasks = {}
     for precision in ("double", "single"):
         for isa in ("scalar", "sse2", "avx2", "avx512f"):
-            members = {"kind": "compute", "isa": isa, "precision": precision, "op": "fma", "threads": threads}
-            roof = roofs.best(**members)
+            members = {"kind": "compute", "isa": isa, "precision": precision, "op": "fma"}
+            roof = roofs.best(**members, threads=threads)
             if roof:
                 bits = {"scalar": 0, "sse2": 128, "avx2": 256, "avx512f": 512}[isa]
                 lanes = max(1, bits // (64 if precision == "double" else 32))
                 count = round(SECONDS * roof / threads * 1e9 / (24 * 2 * lanes))
-                tasks[f"fma_{precision}_{isa}"] = (count, 0), members, "gflops", 0.97
+                name = f"fma_{precision}_{isa}"
+                tasks[name] = {name: (count, 0)}, members, "gflops", 0.97
     return tasks
 
 
 def stream_tasks(roofs, level, threads):
-    """The same for streams; dot reads only."""
+    """The same for streams; dot reads only.  Beyond L2 it depends on the CPU whether prefetches help."""
     tasks = {}
     wide = roofs.best(kind="compute", isa="avx512f", precision="double", op="fma", threads=1)
+    isa = "avx512f" if wide else "avx2"
     size = level_bytes(roofs.machine, level, threads)
     if not size or size * threads > available_bytes() // 2:
         return {}
     for name, op, arrays, bytes_each in (("copy", "copy", 2, 16), ("triad", "triad", 3, 24),
                                          ("daxpy", "daxpy", 2, 24), ("dot", "read", 2, 16)):
-        members = {"kind": "bandwidth", "op": op, "level": level, "threads": threads}
-        roof = roofs.best(**members)
+        members = {"kind": "bandwidth", "op": op, "level": level}
+        roof = roofs.best(**members, threads=threads)
         if roof:
             moved = size // arrays // 512 * 512 // 8 * bytes_each
             count = max(2, round(SECONDS * roof / threads * 1e9 / moved))
-            tasks[f"{name}_{'avx512f' if wide else 'avx2'}"] = (count, size), members, "gbytes_per_s", 0.90
+            shapes = [name] if level in ("L1", "L2") else [name, f"{name}_ahead"]
+            choice = {f"{shape}_{isa}": (count, size) for shape in shapes}
+            tasks[name] = choice, members, "gbytes_per_s", 0.90
     return tasks
 
 
 def measured_points(t, program, tasks, threads):
-    """Function → what rfprof's report says of it."""
-    words = [f"{name}:{count}:{size}" for name, ((count, size), *_) in tasks.items()]
+    """Name → (what rfprof's report says of it, its concurrency, function)."""
+    words = [f"{function}:{count}:{size}" for choice, *_ in tasks.values() for function, (count, size) in choice.items()]
     report = t.profile([program, str(threads), *words]).json
     points = {}
-    for name, (_, _, member, _) in tasks.items():
-        rows = functions(report, name)
-        assert len(rows) == 1, f"{len(rows)} rows for {name}"
-        points[name] = rows[0][member]
+    for name, (choice, _, member, _) in tasks.items():
+        rows = [row for function in choice for row in functions(report, function)]
+        assert len(rows) == len(choice), f"{len(rows)} rows for {name}"
+        points[name] = max((row[member], row["threads"], row["name"]) for row in rows)
     return points
 
 
 def points_round(t, program, plans, wanted):
     """Measures the tasks that the plans make from fresh roofs, as far as they are wanted (None: all);
-    returns (plan, function) of those above and of those below."""
-    roofs, points = Roofs(t), []
+    returns (plan, name) of those above and of those below."""
+    roofs, points = Roofs(t, "--quick"), []
     for what, threads, make in plans:
         tasks = {name: task for name, task in make(roofs).items() if wanted is None or (what, threads, name) in wanted}
         if tasks:
@@ -203,39 +216,38 @@ def points_round(t, program, plans, wanted):
             points += [((what, threads, name), tasks[name], found[name]) for name in tasks]
     roofs.measure()
     above, below = set(), set()
-    for key, (_, members, _, band), point in points:
-        part = point / roofs.best(**members)
+    for key, (_, members, _, band), (point, concurrency, function) in points:
+        part = point / roofs.at(concurrency, **members)
         where = "above" if part > MARGIN else "below" if part < band else ""
         {"above": above, "below": below}.get(where, set()).add(key)
-        print_point(key[-1], members, point, part, where)
+        print_point(function, members.get("level", ""), concurrency, point, part, where)
     return above, below, len(points)
 
 
-def print_point(name, members, point, part, where):
-    level = members.get("level", "")
-    print(f"{name:20}{level:6}{members['threads']:8}{point:10.1f}{point / part:9.1f}{100 * part:8.1f} %  {where}",
+def print_point(name, level, concurrency, point, part, where):
+    print(f"{name:20}{level:6}{concurrency:8.2f}{point:10.1f}{point / part:9.1f}{100 * part:8.1f} %  {where}",
           flush=True)
 
 
 def points_on_roofs(t, plans):
-    """plans: (name, threads, function of fresh roofs that makes tasks); in up to ROUNDS rounds.  What is
+    """plans: (name, threads, function of fresh roofs that makes tasks); in up to POINT_ROUNDS rounds.  What is
     amiss must be so in the same way in each."""
     program = t.program("roof_points.c")
     print(f"{'function':20}{'level':6}{'threads':>8}{'measured':>10}{'roof':>9}{'percent':>10}")
     above, below, measured = points_round(t, program, plans, None)
     assert measured, "nothing to compare"
-    for _ in range(ROUNDS - 1):
+    for _ in range(POINT_ROUNDS - 1):
         if above | below:
             now_above, now_below, _ = points_round(t, program, plans, above | below)
             above, below = above & now_above, below & now_below
-    wrong = [f"{name}, {what}, {threads} threads: {where} in {ROUNDS} rounds"
+    wrong = [f"{name}, {what}, {threads} threads: {where} in {POINT_ROUNDS} rounds"
              for where, keys in (("above its roof", above), ("below its band", below))
              for what, threads, name in sorted(keys)]
     assert not wrong, "\n".join(wrong)
 
 
 def thread_counts(t):
-    return Roofs(t).thread_counts()
+    return Roofs(t, "--quick").thread_counts()
 
 
 def need_fma():

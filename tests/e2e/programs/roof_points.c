@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Stringized only after the macros in it are replaced. */
 #define EXPANDED_KERNEL(name, ...) KERNEL(name, __VA_ARGS__)
@@ -49,21 +50,28 @@ CRUNCH(fma_single_sse2, vfmadd213ps, xmm, xmm);
 CRUNCH(fma_single_avx2, vfmadd213ps, ymm, ymm);
 CRUNCH(fma_single_avx512f, vfmadd213ps, zmm, zmm);
 
-/* One vector of `s` bytes; a loop of one is the fastest on some CPUs, but a sum needs many chains. */
+/* One vector of `s` bytes. */
 #define COPY_ONE(i, r, s) vmovaps r##i, [rsi + rax + i*s]; vmovaps [rdi + rax + i*s], r##i;
 #define TRIAD_ONE(i, r, s) vmovaps r##i, [rdx + rax + i*s]; vfmadd213pd r##i, r##15, [rsi + rax + i*s];  \
 	vmovaps [rdi + rax + i*s], r##i;
 #define DAXPY_ONE(i, r, s) vmovaps r##i, [rsi + rax + i*s]; vfmadd213pd r##i, r##15, [rdi + rax + i*s];  \
 	vmovaps [rdi + rax + i*s], r##i;
 #define DOT_ONE(i, r, s) vmovaps r##14, [rdi + rax + i*s]; vfmadd231pd r##i, r##14, [rsi + rax + i*s];
-#define STREAM_KERNEL(name, body, n, r, s)                                                          \
+/* The same with prefetches far ahead of it, which is faster where the hardware's own do not do. */
+#define FETCH(i, s, base) prefetcht0 [base + rax + i*s + 1024];
+#define FETCHW(i, s, base) prefetchw [base + rax + i*s + 1024];
+#define COPY_AHEAD(i, r, s) FETCHW(i, s, rdi) FETCH(i, s, rsi) COPY_ONE(i, r, s)
+#define TRIAD_AHEAD(i, r, s) FETCHW(i, s, rdi) FETCH(i, s, rsi) FETCH(i, s, rdx) TRIAD_ONE(i, r, s)
+#define DAXPY_AHEAD(i, r, s) FETCHW(i, s, rdi) FETCH(i, s, rsi) DAXPY_ONE(i, r, s)
+#define DOT_AHEAD(i, r, s) FETCH(i, s, rdi) FETCH(i, s, rsi) DOT_ONE(i, r, s)
+#define STREAM_KERNEL(name, one, r, s)                                                              \
 	EXPANDED_KERNEL(name,                                                                       \
 			vmovups r##15, [r9];                                                        \
 			EIGHT(START, r)                                                             \
 		1:	xor eax, eax;                                                               \
 			.p2align 6;                                                                 \
-		2:	body(r, s)                                                                  \
-			add rax, n*s;                                                               \
+		2:	EIGHT(one, r, s)                                                            \
+			add rax, 8*s;                                                               \
 			cmp rax, rcx;                                                               \
 			jb 2b;                                                                      \
 			dec r8;                                                                     \
@@ -72,19 +80,17 @@ CRUNCH(fma_single_avx512f, vfmadd213ps, zmm, zmm);
 			ret);                                                                       \
 	kernel_fn name
 
-#define COPY(r, s) COPY_ONE(0, r, s)
-#define TRIAD(r, s) TRIAD_ONE(0, r, s)
-#define DAXPY(r, s) DAXPY_ONE(0, r, s)
-#define DOT(r, s) EIGHT(DOT_ONE, r, s)
-
-STREAM_KERNEL(copy_avx2, COPY, 1, ymm, 32);
-STREAM_KERNEL(triad_avx2, TRIAD, 1, ymm, 32);
-STREAM_KERNEL(daxpy_avx2, DAXPY, 1, ymm, 32);
-STREAM_KERNEL(dot_avx2, DOT, 8, ymm, 32);
-STREAM_KERNEL(copy_avx512f, COPY, 1, zmm, 64);
-STREAM_KERNEL(triad_avx512f, TRIAD, 1, zmm, 64);
-STREAM_KERNEL(daxpy_avx512f, DAXPY, 1, zmm, 64);
-STREAM_KERNEL(dot_avx512f, DOT, 8, zmm, 64);
+#define STREAMS(isa, r, s)                                                                          \
+	STREAM_KERNEL(copy_##isa, COPY_ONE, r, s);                                                  \
+	STREAM_KERNEL(triad_##isa, TRIAD_ONE, r, s);                                                \
+	STREAM_KERNEL(daxpy_##isa, DAXPY_ONE, r, s);                                                \
+	STREAM_KERNEL(dot_##isa, DOT_ONE, r, s);                                                    \
+	STREAM_KERNEL(copy_ahead_##isa, COPY_AHEAD, r, s);                                          \
+	STREAM_KERNEL(triad_ahead_##isa, TRIAD_AHEAD, r, s);                                        \
+	STREAM_KERNEL(daxpy_ahead_##isa, DAXPY_AHEAD, r, s);                                        \
+	STREAM_KERNEL(dot_ahead_##isa, DOT_AHEAD, r, s)
+STREAMS(avx2, ymm, 32);
+STREAMS(avx512f, zmm, 64);
 enum { STEP = 512 }; /* bytes of an array in one iteration, at most */
 
 static const struct kernel { const char *name; kernel_fn *run; int arrays, single; } kernels[] = {
@@ -92,9 +98,12 @@ static const struct kernel { const char *name; kernel_fn *run; int arrays, singl
 	CRUNCHES(fma_double_scalar, 0), CRUNCHES(fma_double_sse2, 0), CRUNCHES(fma_double_avx2, 0),
 	CRUNCHES(fma_double_avx512f, 0), CRUNCHES(fma_single_scalar, 1), CRUNCHES(fma_single_sse2, 1),
 	CRUNCHES(fma_single_avx2, 1), CRUNCHES(fma_single_avx512f, 1),
-#define STREAMS(name, arrays) { #name, name, arrays, 0 }
-	STREAMS(copy_avx2, 2), STREAMS(triad_avx2, 3), STREAMS(daxpy_avx2, 2), STREAMS(dot_avx2, 2),
-	STREAMS(copy_avx512f, 2), STREAMS(triad_avx512f, 3), STREAMS(daxpy_avx512f, 2), STREAMS(dot_avx512f, 2),
+#define STREAM(name, arrays) { #name, name, arrays, 0 }
+#define STREAM_ROWS(isa)                                                                            \
+	STREAM(copy_##isa, 2), STREAM(triad_##isa, 3), STREAM(daxpy_##isa, 2), STREAM(dot_##isa, 2), \
+	STREAM(copy_ahead_##isa, 2), STREAM(triad_ahead_##isa, 3), STREAM(daxpy_ahead_##isa, 2),    \
+	STREAM(dot_ahead_##isa, 2)
+	STREAM_ROWS(avx2), STREAM_ROWS(avx512f),
 };
 
 static struct task { const struct kernel *kernel; uint64_t count, bytes; } *tasks;
@@ -127,6 +136,7 @@ static void run_task(const struct task *task)
 
 	if (!memory)
 		exit(2);
+	madvise(memory, total, MADV_HUGEPAGE); /* else the pages are small, and it is slower */
 	for (uint64_t i = 0; i < total / sizeof(*memory); i++)
 		memory[i] = 1;
 	for (int i = 0; i < 3; i++)

@@ -76,7 +76,7 @@
  * form of a square root, `suffix` the instruction's ending. */
 #define COMPUTE_MIXED_EVEX(X, isa, precision, quick, needs, registers, suffix)                             \
 	COMPUTE_MIXED_1_1_32(X, isa, precision, fma1_add1, quick, needs, mixed_1_1, registers, suffix)     \
-	COMPUTE_MIXED_2_1_32(X, isa, precision, fma2_add1, true, needs, mixed_2_1, registers, suffix)     \
+	COMPUTE_MIXED_2_1_32(X, isa, precision, fma2_add1, quick, needs, mixed_2_1, registers, suffix)     \
 	COMPUTE_MIXED_1_2_32(X, isa, precision, fma1_add2, false, needs, mixed_1_2, registers, suffix)
 /* One to one wants more chains than 16 registers hold with something to spare; EVEX has 32. */
 #define COMPUTE_MIXED_VEX(X, isa, precision, registers, evex_registers, suffix)                            \

@@ -101,7 +101,7 @@ static inline void sample_kernel_add(struct profile *p, const struct sample_kern
 		if (kernel->units && t == 0)
 			rf_array_push(p->units, p->n_units, p->cap_units, units);
 		for (unsigned i = 0; i < kernel->samples[t]; i++) {
-			struct profile_sample sample = {timed, *time_ns + i * SAMPLE_PERIOD_NS,
+			struct profile_sample sample = {timed, *time_ns + (i + 1) * SAMPLE_PERIOD_NS,
 							SAMPLE_PERIOD_NS,
 							profile_frame(p, PROFILE_NONE, module, start + 1)};
 			rf_array_push(p->samples, p->n_samples, p->cap_samples, sample);

@@ -1,17 +1,16 @@
 #include "machine/roof_cache.h"
 
+#include "machine/keep_file.h"
 #include "machine/machine_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+static const struct keep_place place = {"XDG_CACHE_HOME", ".cache", "measured roofs"};
 
 static struct rf_error *out_of_memory(void)
 {
@@ -42,47 +41,14 @@ json_t *roof_cache_key(const struct topology *topology)
 			 "cpu_quota", topology->limits.cpus, "memory_limit", memory);
 }
 
-/* Makes a directory and its parents like mkdir -p.  Writes to `path` for a while. */
-static int make_directories(char *path)
-{
-	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-		*at = '\0';
-		int status = mkdir(path, 0777);
-		*at = '/';
-		if (status && errno != EEXIST)
-			return -1;
-	}
-	return mkdir(path, 0777) && errno != EEXIST ? -1 : 0;
-}
-
 struct rf_error *roof_cache_directory(char **out)
 {
-	/* XDG Base Directory Specification: an unset, empty or relative value is ignored. */
-	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	int length;
-	if (base && base[0] == '/')
-		length = asprintf(out, "%s/rfprof", base);
-	else if (home && home[0] == '/')
-		length = asprintf(out, "%s/.cache/rfprof", home);
-	else
-		return rf_error_create(RF_EACCESS, "set XDG_CACHE_HOME to a directory",
-				       "no home directory to keep the measured roofs in");
-	return length < 0 ? out_of_memory() : NULL;
+	return keep_file_directory(&place, out);
 }
 
 struct rf_error *roof_cache_prepare(const char *directory)
 {
-	char *path = strdup(directory);
-	if (!path)
-		return out_of_memory();
-	int failed = make_directories(path) || access(directory, W_OK | X_OK);
-	int error = errno;
-	free(path);
-	if (!failed)
-		return NULL;
-	return rf_error_errno(RF_EACCESS, error,
-			      "set XDG_CACHE_HOME to a directory that can be written",
-			      "cannot keep the measured roofs in %s", directory);
+	return keep_file_prepare(&place, directory);
 }
 
 /* FNV-1a, 64 bits. */
@@ -132,30 +98,6 @@ struct rf_error *roof_cache_load(const char *path, json_t *key, struct machine *
 	return error;
 }
 
-/* Writes `json` to a new file of mkostemp template `temporary` and renames it to `path`. */
-static int write_and_rename(json_t *json, char *temporary, const char *path)
-{
-	int fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	FILE *file = fdopen(fd, "w");
-	int failed = !file || json_dumpf(json, file, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-	int error = errno;
-	if (file ? fclose(file) : close(fd)) {
-		failed = 1;
-		error = errno;
-	}
-	if (!failed && rename(temporary, path)) {
-		failed = 1;
-		error = errno;
-	}
-	if (!failed)
-		return 0;
-	unlink(temporary);
-	errno = error;
-	return -1;
-}
-
 struct rf_error *roof_cache_save(const char *path, json_t *key, const struct machine *machine)
 {
 	json_t *content;
@@ -163,21 +105,7 @@ struct rf_error *roof_cache_save(const char *path, json_t *key, const struct mac
 	if (error)
 		return error;
 	json_t *json = json_pack("{s:O, s:o}", "key", key, "machine", content);
-	char *temporary;
-	if (!json || asprintf(&temporary, "%s.XXXXXX", path) < 0) {
-		json_decref(json);
-		return out_of_memory();
-	}
-	/* A signal that ends the process must not leave the temporary file. */
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (write_and_rename(json, temporary, path))
-		error = rf_error_errno(RF_EACCESS, errno,
-				       "set XDG_CACHE_HOME to a directory that can be written",
-				       "cannot write %s", path);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	free(temporary);
+	error = json ? keep_file_save(&place, path, json) : out_of_memory();
 	json_decref(json);
 	return error;
 }

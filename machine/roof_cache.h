@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 /* Goes up with each change to what is measured or how, and to the file's form. */
-#define ROOF_CACHE_VERSION 3
+#define ROOF_CACHE_VERSION 4
 
 /* All that the roofs depend on: CPU model, microcode, kernel, hardware threads with their caches
  * (that is, topology inside the affinity mask), limits of the control group, and the version.  The
@@ -31,7 +31,7 @@ char *roof_cache_path(const char *directory, json_t *key);
  * is corrupt.  *machine is set on success only. */
 struct rf_error *roof_cache_load(const char *path, json_t *key, struct machine *machine);
 
-/* Writes a file whole or not at all: temporary file beside it, then rename. */
+/* Writes a file whole or not at all. */
 struct rf_error *roof_cache_save(const char *path, json_t *key, const struct machine *machine);
 
 /* Takes the directory's lock, so that two processes do not measure at the same time and halve each

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,14 @@ sys.path.insert(0, os.path.join(TESTS, "e2e"))
 import harness  # noqa: E402
 
 WORKERS = 2
+
+
+def restore_signals():
+    """A shell ignores Ctrl-C in what it starts in the background, nohup ignores hanging up, and what is
+    ignored stays so in all programs that the tests start."""
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Tally:
@@ -171,6 +180,7 @@ def main():
         for name in ["unit/" + test["name"] for test in units] + [case.name for case in cases]:
             print(name)
         return 0
+    restore_signals()
     tally = Tally()
     for test in units:
         run_unit_test(test, tally)

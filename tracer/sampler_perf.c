@@ -6,11 +6,11 @@
  * the periods estimates user time.
  *
  * Rate: three events share each ring.  The fastest starts at the execve; after some samples on any
- * CPU it is switched off and the next takes over.  So a run of 0.2 s has some hundred samples, and a
- * long run is hardly slowed down: a sample costs 2 us on hardware but was seen to cost 15 us in a
- * virtual machine, 1.5 % of a period of 1 ms.  (A change of the period by PERF_EVENT_IOC_PERIOD does
- * not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE and _DISABLE do:
- * perf_event_for_each_child in kernel/events/core.c.) */
+ * CPU it is switched off and the next takes over.  So a run of 0.2 s has 200 samples, one of a second
+ * a thousand, and a long run is hardly slowed down: a sample costs 2 us on hardware but was seen to
+ * cost 14 us in a virtual machine, 1.4 % of a period of 1 ms.  (A change of the period by
+ * PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE and
+ * _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
 #include "tracer/perf_ring.h"
 #include "tracer/sample_log.h"
 
@@ -35,7 +35,7 @@
  * numbers: a program with a period of its own must not run in step with its samples. */
 enum { STAGES = 3, LAST_STAGE = STAGES - 1 };
 static const struct { uint64_t period_ns, samples; } stages[STAGES] = {
-	{ 249989, 128 }, { 997001, 256 }, { 3997003, UINT64_MAX },
+	{ 249989, 128 }, { 997001, 1024 }, { 3997003, UINT64_MAX },
 };
 
 /* Enough for a call chain of some ten frames; a record must fit into 64 KiB. */

@@ -5,8 +5,8 @@
  * the point, from DRAM upward.  A point cannot lie above the roof of the level that its data come
  * from, so no level below the inferred one is possible; a faster one is.  The distance is therefore
  * the least that it can be, and roof_l1 says the most.  Reports mark an inferred level with "~".  Code
- * that no cache level holds below its peak is placed under the peak as soon as it is above the slowest
- * level. */
+ * that would be compute bound if all its data came from L1 is placed under its peak as soon as it is
+ * above the slowest level. */
 #include "report/model_parts.h"
 
 #include <math.h>
@@ -14,6 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Balanced: within 20 % of the ridge. */
+#define BALANCED 0.2
 
 /* Roofs of one function on one axis: min(top, factor × bandwidth). */
 struct scale {
@@ -37,8 +40,8 @@ static double slope_of(const struct scale *scale, size_t i)
 }
 
 /* The slowest bandwidth whose roof is not below the point.  A point above the slowest level of all has
- * its data in some cache; when the fastest one would let it reach the top, the work is what binds
- * it, and no level between is named: a blocked matrix product is not "bound by L3". */
+ * its data in some cache; when it is compute bound under the fastest one, the work is what binds it,
+ * and no level between is named: a blocked matrix product is not "bound by L3". */
 static const struct model_bandwidth *infer_bandwidth(const struct scale *scale, double point)
 {
 	const struct model_bandwidth *all = scale->bandwidths, *fastest = &all[scale->n - 1];
@@ -48,7 +51,7 @@ static const struct model_bandwidth *infer_bandwidth(const struct scale *scale, 
 		    all[i].rate.value <= slowest->rate.value)
 			slowest = &all[i];
 	bool memory = strcmp(slowest->level, all[0].level) == 0;
-	return !memory && slope_of(scale, scale->n - 1) >= scale->top ? fastest : slowest;
+	return !memory && slope_of(scale, scale->n - 1) > (1 + BALANCED) * scale->top ? fastest : slowest;
 }
 
 /* The roof is a bandwidth. */
@@ -72,9 +75,9 @@ static enum model_bound flop_bound(const struct model_place *place, double inten
 {
 	if (place->point < lowest / 2)
 		return BOUND_LATENCY;
-	if (place->ridge <= 0 || intensity > 1.2 * place->ridge)
+	if (place->ridge <= 0 || intensity > (1 + BALANCED) * place->ridge)
 		return BOUND_COMPUTE;
-	return intensity < 0.8 * place->ridge ? BOUND_MEMORY : BOUND_BALANCED;
+	return intensity < (1 - BALANCED) * place->ridge ? BOUND_MEMORY : BOUND_BALANCED;
 }
 
 static void set_measured(const struct profile *profile, const struct model_function *function,

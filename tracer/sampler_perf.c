@@ -35,7 +35,7 @@
  * numbers: a program with a period of its own must not run in step with its samples. */
 enum { STAGES = 3, LAST_STAGE = STAGES - 1 };
 static const struct { uint64_t period_ns, samples; } stages[STAGES] = {
-	{ 249989, 128 }, { 997001, 1024 }, { 3997003, UINT64_MAX },
+	{ 249989, 128 }, { 997001, 8192 }, { 3997003, UINT64_MAX },
 };
 
 /* Enough for a call chain of some ten frames; a record must fit into 64 KiB. */

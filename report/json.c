@@ -118,7 +118,7 @@ static json_t *obtained_json(const struct report_view *view)
 	const char *time = profile_get_fact(view->profile, "time_source");
 	return json_pack("{s:o, s:o, s:o, s:s, s:s}", "time", string(time ? time : "unknown"),
 			 "work", string(work ? work : "unknown"), "bytes", string(work ? work : "unknown"),
-			 "concurrency", "estimated from samples, bins of 10 sample periods",
+			 "concurrency", "estimated from samples, each standing for the time before it",
 			 "level", "inferred: the slowest level whose roof is not below the point");
 }
 
@@ -129,7 +129,8 @@ static json_t *run_json(const struct report_view *view)
 		"exit_same", "date", "rfprof_version",
 	};
 	static const char *const numbers[] = {"wall_s", "counted_wall_s"};
-	static const char *const integers[] = {"threads", "lost_samples", "sample_period_ns"};
+	static const char *const integers[] = {"threads", "lost_samples", "sample_period_ns",
+						"sample_cost_ns"};
 	const struct profile *profile = view->profile;
 	const struct model *model = view->model;
 	const char *once = profile_get_fact(profile, "once");

@@ -81,14 +81,24 @@ static void set_concurrency(struct model_rows *rows, struct stay *stays, size_t 
 	}
 }
 
+/* What one sample added to the program's own time, in ns. */
+static uint64_t sample_cost(const struct profile *profile)
+{
+	const char *fact = profile_get_fact(profile, "sample_cost_ns");
+	double cost = fact ? strtod(fact, NULL) : 0;
+	return cost > 0 && cost < 1e9 ? (uint64_t)cost : 0;
+}
+
 static void add_samples(struct model_rows *rows, struct model *model, const uint32_t *row_of,
 			struct stay *stays)
 {
 	const struct profile *profile = rows->profile;
+	uint64_t cost = sample_cost(profile);
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		size_t row = sample->frame == PROFILE_NONE ? rows->n_rows - 1 : row_of[sample->frame];
-		uint64_t weight = sample->weight_ns;
+		/* no more than half, so that absurd figures leave a time to divide by */
+		uint64_t stay = sample->weight_ns, weight = stay - (cost < stay / 2 ? cost : stay / 2);
 		if (__builtin_add_overflow(model->time_ns, weight, &model->time_ns))
 			model->time_ns = UINT64_MAX;
 		if (__builtin_add_overflow(rows->rows[row].time_ns, weight, &rows->rows[row].time_ns))
@@ -96,7 +106,7 @@ static void add_samples(struct model_rows *rows, struct model *model, const uint
 		model->n_samples++;
 		rows->rows[row].n_samples++;
 		uint64_t end = sample->time_ns;
-		stays[i] = (struct stay){(uint32_t)row, sample->thread, end > weight ? end - weight : 0, end};
+		stays[i] = (struct stay){(uint32_t)row, sample->thread, end > stay ? end - stay : 0, end};
 	}
 }
 

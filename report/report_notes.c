@@ -35,8 +35,13 @@ static bool note_sources(struct report_view *view)
 	const char *time = profile_get_fact(view->profile, "time_source");
 	const char *work = profile_get_fact(view->profile, "work_source");
 	unsigned long long n = view->model->n_samples;
-	char number[TEXT_NUMBER], every[64] = "";
-	if (n > 0)
+	char number[TEXT_NUMBER], every[128] = "";
+	double cost_us = 1e-3 * report_number_fact(view->profile, "sample_cost_ns", 0);
+	char cost[TEXT_NUMBER];
+	if (n > 0 && cost_us >= 0.1)
+		snprintf(every, sizeof(every), ", one per %s ms of CPU time (less %s us, which a sample takes itself)",
+			 text_number(number, 1e-6 * view->model->time_ns / n), text_number(cost, cost_us));
+	else if (n > 0)
 		snprintf(every, sizeof(every), ", one per %s ms of CPU time",
 			 text_number(number, 1e-6 * view->model->time_ns / n));
 	const char *incomplete = profile_get_fact(view->profile, "counts_incomplete");

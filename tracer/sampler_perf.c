@@ -12,12 +12,14 @@
  * PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE and
  * _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
 #include "tracer/perf_ring.h"
+#include "tracer/sample_cost.h"
 #include "tracer/sample_log.h"
 
 #include "base/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -68,6 +70,7 @@ struct perf_sampler {
 	struct pollfd *polls; /* n_cpus rings and the stop event */
 	int stop;
 	int stage;
+	uint64_t sample_cost_ns;
 	bool reading, raised_limit;
 	pthread_t reader;
 	struct rlimit old_limit;
@@ -415,6 +418,8 @@ static char **perf_environment(struct sampler *base, char **envp)
 static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
+	struct perf_event_attr attr = event_attributes(stages[0].period_ns);
+	sampler->sample_cost_ns = sample_cost_ns(&attr);
 	raise_descriptor_limit(sampler);
 	struct rf_error *error = open_all_cpus(sampler, pid);
 	if (!error)
@@ -434,6 +439,7 @@ static struct rf_error *perf_finish(struct sampler *base, struct profile *profil
 	drain(sampler);
 	for (size_t i = 0; i < sampler->n_cpus; i++)
 		sample_log_lost(sampler->log, sampler->cpus[i]->ring.broken);
+	profile_set_fact(profile, "sample_cost_ns", "%" PRIu64, sampler->sample_cost_ns);
 	return sample_log_finish(sampler->log, sampler_perf.name, stages[sampler->stage].period_ns,
 				 profile);
 }

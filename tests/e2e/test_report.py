@@ -6,7 +6,7 @@ import re
 import shutil
 import xml.etree.ElementTree
 
-from harness import case, functions, text
+from harness import Skip, case, functions, text
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROW_KEYS = {"name", "module", "time_s", "share", "flop", "flop_by_kind", "load_bytes", "store_bytes", "instructions",
@@ -64,27 +64,41 @@ def demo_table(t):
     assert distances == sorted(distances, reverse=True), "not ranked by headroom"
 
 
+def three_to_one(make_report):
+    """A report in which one function runs about three times as long as the other of the same code.  In a
+    few hundred samples that may be by chance otherwise: one of four must show it."""
+    seen = []
+    for _ in range(4):
+        report = make_report()
+        long, short = (functions(report, name)[0]["time_s"] for name in ["three_times", "one_time"])
+        seen.append(f"{long} s and {short} s")
+        if 2.4 < long / short < 3.6:
+            return report
+    raise AssertionError("; ".join(seen))
+
+
 @case("e2e/report")
 def time_is_where_it_is_spent(t):
     """One function runs three times as long as another of the same code."""
-    report = t.profile([t.program("three_to_one.c")]).json
-    long, short = (functions(report, name)[0]["time_s"] for name in ["three_times", "one_time"])
-    assert 2.4 < long / short < 3.6, f"{long} s and {short} s"
+    report = three_to_one(lambda: t.profile([t.program("three_to_one.c")]).json)
+    known = sum(functions(report, name)[0]["time_s"] for name in ["three_times", "one_time"])
     time = sum(row["time_s"] or 0 for row in report["functions"])
-    assert (long + short) / time > 0.95, f"{long + short} s of {time} s"
+    assert known / time > 0.95, f"{known} s of {time} s"
 
 
 @case("e2e/report")
 def both_samplers_agree(t):
-    program = t.program("three_to_one.c")
-    for sampler in ["perf", "timer"]:
-        result = t.rfprof("--sampler", sampler, "-q", "--no-save", "--json", os.path.join(t.directory, "s.json"), program)
+    path = os.path.join(t.directory, "s.json")
+
+    def report(sampler):
+        result = t.rfprof("--sampler", sampler, "-q", "--no-save", "--json", path, t.program("three_to_one.c"))
         if sampler == "perf" and result.status == 2 and b"perf_event" in result.stderr:
-            continue
+            raise Skip("perf_event_open is refused here")
         assert result.status == 0, str(result)
-        report = json.loads(text(os.path.join(t.directory, "s.json")))
-        long, short = (functions(report, name)[0]["time_s"] for name in ["three_times", "one_time"])
-        assert 2.4 < long / short < 3.6, f"{sampler}: {long} s and {short} s"
+        return json.loads(text(path))
+
+    three_to_one(lambda: report("timer"))
+    three_to_one(lambda: report("perf"))
 
 
 @case("e2e/report")

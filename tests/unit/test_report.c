@@ -186,6 +186,25 @@ Test(report, time_and_concurrency)
 	profile_destroy(profile);
 }
 
+/* What a sample costs is no time of the program; how long threads are inside does not change by it. */
+Test(report, samples_do_not_count_themselves)
+{
+	struct profile *p = report_sample();
+	profile_set_fact(p, "sample_cost_ns", "%u", SAMPLE_PERIOD_NS / 5);
+	struct model model = build(p);
+	const struct model_function *triad = find(&model, "triad");
+	cr_expect_eq(triad->time_ns, 800000000);
+	expect_near(triad->concurrency, 2, "both threads all the time");
+	expect_near(triad->elapsed_s, 0.4, "elapsed");
+	expect_near(find(&model, "dot")->share, 300.0 / 1890, "share");
+	model_deinit(&model);
+	profile_set_fact(p, "sample_cost_ns", "%u", 2 * SAMPLE_PERIOD_NS);
+	model = build(p);
+	cr_expect_eq(find(&model, "triad")->time_ns, 500000000, "something is left");
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
 Test(report, threads_in_turn_are_not_concurrent)
 {
 	struct profile *p = report_sample();

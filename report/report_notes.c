@@ -39,7 +39,7 @@ static bool note_sources(struct report_view *view)
 	double cost_us = 1e-3 * report_number_fact(view->profile, "sample_cost_ns", 0);
 	char cost[TEXT_NUMBER];
 	if (n > 0 && cost_us >= 0.1)
-		snprintf(every, sizeof(every), ", one per %s ms of CPU time (less %s us, which a sample takes itself)",
+		snprintf(every, sizeof(every), ", one per %s ms of CPU time, their own %s us each taken off",
 			 text_number(number, 1e-6 * view->model->time_ns / n), text_number(cost, cost_us));
 	else if (n > 0)
 		snprintf(every, sizeof(every), ", one per %s ms of CPU time",

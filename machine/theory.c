@@ -110,10 +110,10 @@ const struct microarchitecture *microarchitecture_here(void)
 struct isa_width { const char *isa; enum theory_width width; bool scalar; };
 
 static const struct isa_width isa_widths[] = {
-	{ "scalar", WIDTH_128, true },
-	{ "sse2", WIDTH_128, false },
-	{ "avx2", WIDTH_256, false },
-	{ "avx512f", WIDTH_512, false },
+	{ "scalar", THEORY_128, true },
+	{ "sse2", THEORY_128, false },
+	{ "avx2", THEORY_256, false },
+	{ "avx512f", THEORY_512, false },
 };
 
 static const struct isa_width *find_isa(const char *isa)
@@ -272,6 +272,14 @@ static double l1_bytes(const struct microarchitecture *row, const struct isa_wid
 	if (n_loads && n_stores && (n_loads + n_stores) / both > cycles)
 		cycles = (n_loads + n_stores) / both;
 	return (n_loads + n_stores) * vector_bytes(isa) / cycles;
+}
+
+double theory_issue(const char *name)
+{
+	for (unsigned i = 0; name && i < n_microarchitectures; i++)
+		if (!strcmp(microarchitectures[i].name, name))
+			return microarchitectures[i].issue;
+	return 0;
 }
 
 double theory_bandwidth(const struct microarchitecture *row, const char *level, const char *op,

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* Index of a value that depends on the vector width. */
-enum theory_width { WIDTH_128, WIDTH_256, WIDTH_512, N_WIDTHS };
+enum theory_width { THEORY_128, THEORY_256, THEORY_512, THEORY_WIDTHS };
 
 /* Models `first` to `last` of one family of one vendor (CPUID leaf 0: "GenuineIntel"). */
 struct cpu_models { const char *vendor; unsigned family, first, last; };
@@ -19,19 +19,20 @@ struct microarchitecture {
 	struct cpu_models models[6];
 	/* Rates by width: FMA, add, multiply, and FMA and adds together.  Scalars share the units of
 	 * 128 bits; single and double run equally fast. */
-	double fma[N_WIDTHS], add[N_WIDTHS], mul[N_WIDTHS], fma_and_add[N_WIDTHS];
-	double half[N_WIDTHS];		/* FP16: FMA, add and multiply alike */
-	double dot_bfloat16[N_WIDTHS], dot_int8[N_WIDTHS];	/* VDPBF16PS, VPDPBUSD */
+	double fma[THEORY_WIDTHS], add[THEORY_WIDTHS], mul[THEORY_WIDTHS], fma_and_add[THEORY_WIDTHS];
+	double half[THEORY_WIDTHS];		/* FP16: FMA, add and multiply alike */
+	double dot_bfloat16[THEORY_WIDTHS], dot_int8[THEORY_WIDTHS];	/* VDPBF16PS, VPDPBUSD */
 	/* Times of division and square root: scalar, then by width. */
-	double div_single[1 + N_WIDTHS], div_double[1 + N_WIDTHS], sqrt_single[1 + N_WIDTHS];
+	double div_single[1 + THEORY_WIDTHS], div_double[1 + THEORY_WIDTHS], sqrt_single[1 + THEORY_WIDTHS];
 	double x87;			/* rate of FADD, and of FMUL */
+	double issue;			/* instructions of any kind, where more than 6 are documented */
 	/* Rates of general register instructions between registers: ADD and XOR alike, IMUL. */
 	double integer, imul32, imul64;
 	/* Rates of PADDx, PMULLD and PXOR. */
-	double vector_add[N_WIDTHS], vector_mul32[N_WIDTHS], vector_logic[N_WIDTHS];
+	double vector_add[THEORY_WIDTHS], vector_mul32[THEORY_WIDTHS], vector_logic[THEORY_WIDTHS];
 	double amx_bfloat16, amx_half, amx_int8; /* operations (2 a product) per cycle */
 	/* Vector loads and stores per cycle from and to L1, and both together. */
-	double loads[N_WIDTHS], stores[N_WIDTHS], memory[N_WIDTHS];
+	double loads[THEORY_WIDTHS], stores[THEORY_WIDTHS], memory[THEORY_WIDTHS];
 	double l2_bytes;		/* from L2 to L1 per cycle */
 	bool hybrid;			/* these models have other cores too: the row is the P-core's */
 	bool one_fma512_possible;	/* models with one and with two 512-bit FMA units share a number */
@@ -57,6 +58,10 @@ const struct microarchitecture *microarchitecture_find(const char *vendor, unsig
  * "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2", "dot", "logic". */
 double theory_compute(const struct microarchitecture *row, const char *isa, const char *precision,
 		      const char *op);
+
+/* Instructions of any kind that a core of the microarchitecture of that name (may be NULL) handles in a
+ * cycle, at most; 0: not known to be more than others. */
+double theory_issue(const char *name);
 
 /* Bytes per cycle that loads and stores of one core can move (the bytes of docs/roofs.md: no
  * write-allocate); 0: not known.  level "L1", op "read", "write", "copy", "update", "triad", "daxpy"

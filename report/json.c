@@ -80,14 +80,14 @@ static json_t *integer_fact(const struct profile *profile, const char *key)
 
 static json_t *machine_json(const struct profile *profile)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o}",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}",
 			 "cpu_model", fact(profile, "cpu_model"),
 			 "microarchitecture", fact(profile, "microarchitecture"),
 			 "usable_threads", integer_fact(profile, "usable_threads"),
 			 "clock_ghz", number_fact(profile, "clock_ghz"),
 			 "clock_fp_ghz", number_fact(profile, "clock_fp_ghz"),
 			 "kernel", fact(profile, "kernel"), "hostname", fact(profile, "hostname"),
-			 "issue_width", MODEL_ISSUE_WIDTH, "roofs", roofs_json(profile),
+			 "issue_width", model_issue_width(profile), "roofs", roofs_json(profile),
 			 "custom_roofs", custom_roofs_json(profile));
 }
 

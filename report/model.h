@@ -8,10 +8,13 @@
 
 #include <stdbool.h>
 
-/* Issue limit, instructions per cycle: what Golden Cove renames and Zen 4 dispatches (Intel and AMD
- * optimisation manuals); older cores reach 4.  A default until a measured one exists: too high says
- * "further below" at worst, too low would call real code a fault. */
+/* Issue limit, instructions per cycle, of cores that are not known to be wider: what Golden Cove
+ * renames and Zen 4 dispatches (Intel and AMD optimisation manuals); older cores reach 4.  A default
+ * until a measured one exists: too high says "further below" at worst, too low would call real code a
+ * fault. */
 #define MODEL_ISSUE_WIDTH 6
+/* The profile's own, or the default. */
+double model_issue_width(const struct profile *profile);
 /* A point may lie this far above a roof before that roof is ruled out: the spread of timing. */
 #define MODEL_TOLERANCE 0.05
 /* Below this many flop per instruction a function is control code: a conversion here and there

@@ -62,13 +62,20 @@ static void set_level(struct model_place *place, const struct model_bandwidth *b
 	place->noisy = bandwidth->rate.noisy;
 }
 
+/* By how much of `n` samples the mean that they come from may be above them: the upper end of the score
+ * interval of a Poisson mean, 95 %, n + z²/2 + z √(n + z²/4). */
+static double spread_of(uint64_t n)
+{
+	const double z = 1.96;
+	return n ? (z * z / 2 + z * sqrt((double)n + z * z / 4)) / (double)n : 0;
+}
+
 static void set_distance(const struct model_function *function, struct model_place *place)
 {
 	place->distance = place->roof / place->point;
 	place->headroom_s = function->elapsed_s * fmax(0, 1 - place->point / place->roof);
 	/* A fault only where the spread of the roof and of so few samples cannot explain it. */
-	double spread = function->n_samples ? 1.96 / sqrt((double)function->n_samples) : 0;
-	place->above = place->point > place->roof * (1 + MODEL_TOLERANCE) * (1 + spread);
+	place->above = place->point > place->roof * (1 + MODEL_TOLERANCE) * (1 + spread_of(function->n_samples));
 }
 
 static enum model_bound flop_bound(const struct model_place *place, double intensity, double lowest)
@@ -130,7 +137,14 @@ static bool place_by_bytes(const struct profile *profile, const struct model_fun
 	return true;
 }
 
-/* Instructions per second under clock × MODEL_ISSUE_WIDTH × threads. */
+double model_issue_width(const struct profile *profile)
+{
+	const char *fact = profile_get_fact(profile, "issue_width");
+	double width = fact ? strtod(fact, NULL) : 0;
+	return width >= 1 && width <= 64 ? width : MODEL_ISSUE_WIDTH;
+}
+
+/* Instructions per second under clock × issue width × threads. */
 static bool place_by_instructions(const struct profile *profile,
 				  const struct model_function *function, struct model_place *place)
 {
@@ -140,7 +154,7 @@ static bool place_by_instructions(const struct profile *profile,
 	place->point = (double)function->tally.instructions * 1e-9 / function->elapsed_s;
 	if (!(clock > 0 && clock < 100))
 		return false;
-	place->roof = place->ceiling = place->roof_l1 = clock * MODEL_ISSUE_WIDTH * function->concurrency;
+	place->roof = place->ceiling = place->roof_l1 = clock * model_issue_width(profile) * function->concurrency;
 	set_distance(function, place);
 	place->bound = place->distance > 2 ? BOUND_LATENCY : BOUND_ISSUE;
 	return true;

@@ -3,6 +3,7 @@
 #include "report/report_parts.h"
 
 #include "base/array.h"
+#include "machine/theory.h"
 
 struct rf_error *report_take_custom(struct profile *profile, const struct custom_roof *roofs, size_t n)
 {
@@ -24,6 +25,8 @@ struct rf_error *report_take_machine(struct profile *profile, const struct machi
 		profile_set_fact(profile, "microarchitecture", "%s", machine->microarchitecture);
 	profile_set_fact(profile, "usable_threads", "%d", machine->usable_threads);
 	profile_set_fact(profile, "clock_ghz", "%.4f", machine->clock_ghz);
+	if (theory_issue(machine->microarchitecture) > 0)
+		profile_set_fact(profile, "issue_width", "%g", theory_issue(machine->microarchitecture));
 	if (machine->clock_fp_ghz > 0)
 		profile_set_fact(profile, "clock_fp_ghz", "%.4f", machine->clock_fp_ghz);
 	return done ? report_take_custom(profile, machine->custom_roofs, machine->n_custom_roofs)

@@ -265,6 +265,15 @@ Test(report, points_lie_under_the_right_roof)
 	cr_expect_eq(jit->place.bound, BOUND_UNCOUNTED);
 	cr_expect(isnan(jit->place.distance));
 	model_deinit(&model);
+	/* a wider core, and a width that none has */
+	profile_set_fact(profile, "issue_width", "8");
+	model = build(profile);
+	expect_near(find(&model, "integer")->place.roof, 2.9 * 8, "integer roof of a wider core");
+	model_deinit(&model);
+	profile_set_fact(profile, "issue_width", "1e9");
+	model = build(profile);
+	expect_near(find(&model, "integer")->place.roof, 2.9 * 6, "integer roof of an absurd core");
+	model_deinit(&model);
 	profile_destroy(profile);
 }
 

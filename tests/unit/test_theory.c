@@ -158,6 +158,14 @@ Test(theory, compute_is_lanes_times_units)
 }
 
 /* What is not there, not documented, or not told by the model number. */
+Test(theory, issue_where_it_is_wide)
+{
+	cr_expect_eq(theory_issue("Zen 5"), 8);
+	cr_expect_eq(theory_issue("Zen 4"), 0);
+	cr_expect_eq(theory_issue("no such"), 0);
+	cr_expect_eq(theory_issue(NULL), 0);
+}
+
 Test(theory, unknown_is_zero)
 {
 	static const struct { const char *name, *isa, *precision, *op; } unknown[] = {
@@ -315,7 +323,7 @@ Test(theory, operations_relate_as_units_do)
 Test(theory, loads_and_stores_together_are_within_each)
 {
 	for (unsigned i = 0; i < n_microarchitectures; i++)
-		for (size_t w = 0; w < N_WIDTHS; w++) {
+		for (size_t w = 0; w < THEORY_WIDTHS; w++) {
 			const struct microarchitecture *row = &microarchitectures[i];
 			double more = row->loads[w] > row->stores[w] ? row->loads[w] : row->stores[w];
 			cr_assert(!row->memory[w] || (row->stores[w] && row->memory[w] >= more &&

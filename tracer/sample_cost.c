@@ -4,6 +4,7 @@
 #include "machine/measure.h"
 #include "tracer/perf_ring.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -68,7 +69,7 @@ static void count_sample(void *opaque, const void *bytes, size_t size)
 	*(unsigned *)opaque += header->type == PERF_RECORD_SAMPLE;
 }
 
-/* The cost of a sample by one pair of loops, or -1: no samples came. */
+/* The cost of a sample by one pair of loops, below 0 where the first was disturbed; NAN: no samples came. */
 static double cost_of_pair(const struct probe *probe, uint64_t count)
 {
 	unsigned n = 0;
@@ -77,7 +78,7 @@ static double cost_of_pair(const struct probe *probe, uint64_t count)
 	uint64_t with = time_of(count);
 	ioctl(probe->event, PERF_EVENT_IOC_DISABLE, 0);
 	perf_ring_read(probe->ring, count_sample, &n);
-	return n > 0 ? ((double)with - (double)without) / n : -1;
+	return n > 0 ? ((double)with - (double)without) / n : NAN;
 }
 
 uint64_t sample_cost_ns(const struct perf_event_attr *attr)
@@ -91,9 +92,10 @@ uint64_t sample_cost_ns(const struct perf_event_attr *attr)
 	count = count * LOOP_NS / (once > 0 ? once : 1) + 1;
 	for (int i = 0; i < PAIRS; i++) {
 		double cost = cost_of_pair(&probe, count);
-		if (cost >= 0)
+		if (!isnan(cost))
 			costs[n++] = cost;
 	}
 	close_probe(&probe);
-	return n > 0 ? (uint64_t)measure_summary(costs, n).median : 0;
+	double median = n > 0 ? measure_summary(costs, n).median : 0;
+	return median > 0 ? (uint64_t)median : 0;
 }

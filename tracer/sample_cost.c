@@ -14,8 +14,8 @@
 /* Samples as dense as the kernel's limits allow with something to spare; not a round number, as the
  * samplers' periods. */
 #define PERIOD_NS 49999
-#define LOOP_NS 400000
-enum { PAIRS = 15, RING_PAGES = 32 };
+#define LOOP_NS 300000
+enum { PAIRS = 9, RING_PAGES = 32 };
 
 /* An event on this thread with its ring. */
 struct probe {
@@ -40,6 +40,8 @@ static bool open_probe(struct probe *probe, const struct perf_event_attr *like)
 	attr.sample_period = PERIOD_NS;
 	attr.disabled = 1;
 	attr.inherit = attr.enable_on_exec = 0;
+	/* nothing but samples; and older kernels refuse build ids */
+	attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.comm_exec = attr.task = 0;
 	*probe = (struct probe){ .mapping = MAP_FAILED,
 				 .size = (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE) };
 	probe->event = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);

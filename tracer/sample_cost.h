@@ -6,6 +6,6 @@
 #include <stdint.h>
 
 /* Nanoseconds by which one sample of an event like `attr` delays the thread that it interrupts, on this
- * thread and now: the median over pairs of loops with and without samples.  Takes about 12 ms.  0 when
+ * thread and now: the median over pairs of loops with and without samples.  Takes about 6 ms.  0 when
  * it cannot be measured. */
 uint64_t sample_cost_ns(const struct perf_event_attr *attr);

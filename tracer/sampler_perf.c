@@ -70,7 +70,6 @@ struct perf_sampler {
 	struct pollfd *polls; /* n_cpus rings and the stop event */
 	int stop;
 	int stage;
-	uint64_t sample_cost_ns;
 	bool reading, raised_limit;
 	pthread_t reader;
 	struct rlimit old_limit;
@@ -418,8 +417,6 @@ static char **perf_environment(struct sampler *base, char **envp)
 static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
-	struct perf_event_attr attr = event_attributes(stages[0].period_ns);
-	sampler->sample_cost_ns = sample_cost_ns(&attr);
 	raise_descriptor_limit(sampler);
 	struct rf_error *error = open_all_cpus(sampler, pid);
 	if (!error)
@@ -439,7 +436,9 @@ static struct rf_error *perf_finish(struct sampler *base, struct profile *profil
 	drain(sampler);
 	for (size_t i = 0; i < sampler->n_cpus; i++)
 		sample_log_lost(sampler->log, sampler->cpus[i]->ring.broken);
-	profile_set_fact(profile, "sample_cost_ns", "%" PRIu64, sampler->sample_cost_ns);
+	/* now, so that the program's start need not wait for it */
+	struct perf_event_attr attr = event_attributes(stages[0].period_ns);
+	profile_set_fact(profile, "sample_cost_ns", "%" PRIu64, sample_cost_ns(&attr));
 	return sample_log_finish(sampler->log, sampler_perf.name, stages[sampler->stage].period_ns,
 				 profile);
 }

@@ -6,10 +6,11 @@
  * through here would see its own trap flag pushed, or the kernel would take a popf for the
  * program's wish to be trapped.  GS holds the thread's slot (protocol.h).
  *
- * Entries, reached by `jmp *%gs:G_AT_…`:
- *   gate_miss      direct transfer to code not yet linked: G_SPILL_RAX = rax, eax = stub number
- *   gate_indirect  jump table has no entry: rcx = pc, G_SPILL_RAX/RCX = the program's
- *   gate_collide   entry was for another pc: rcx = pc - entry's pc, rax = -entry's pc
+ * Entries, reached by `jmp *%gs:G_AT_…` or through a table:
+ *   gate_miss      direct transfer to code not yet linked: SAVE_RAX = rax, eax = stub number
+ *   gate_indirect  jump table has no entry: rcx = pc, G_SPILL_RCX/R11 = the program's
+ *   gate_collide   entry was for another pc: rcx = pc - entry's pc, r11 = -entry's pc
+ *   gate_return    return table has no entry or one for another pc; the pc is in -8(%rsp)
  *   gate_syscall   the program's system call: rcx = cache address behind it (rcx and r11 are the
  *                  two registers that the syscall instruction may destroy) */
 #include "preload/protocol.h"
@@ -23,9 +24,9 @@
 
 	.section .rodata
 	.balign 64
-	.globl gate_begin, gate_miss, gate_indirect, gate_collide, gate_syscall, gate_end
+	.globl gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.globl gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
-	.hidden gate_begin, gate_miss, gate_indirect, gate_collide, gate_syscall, gate_end
+	.hidden gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.hidden gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
 gate_begin:
 
@@ -45,26 +46,50 @@ gate_after_syscall:
 
 gate_miss:
 	movq	%rcx, %gs:SAVE_RCX
-	movq	%gs:G_SPILL_RAX, %rcx
-	movq	%rcx, %gs:SAVE_RAX
 	movl	$REQ_MISS, %ecx
 	jmp	gate_request
 
 gate_collide:
-	movq	%rdx, %gs:SAVE_RDX
-	movq	%rax, %rdx
+	movq	%rax, %gs:SAVE_RAX
 	lahf
 	seto	%al
 	movq	%rax, %gs:SAVE_FLAGS
-	subq	%rdx, %rcx
-	jmp	gate_look_up
+	subq	%r11, %rcx
+	jmp	gate_look_up_jump
 gate_indirect:
-	movq	%rdx, %gs:SAVE_RDX
+	movq	%rax, %gs:SAVE_RAX
 	lahf
 	seto	%al
 	movq	%rax, %gs:SAVE_FLAGS
-gate_look_up:		/* rdx and flags saved; rcx = pc; rax free */
+gate_look_up_jump:
+	movq	%gs:G_SPILL_RCX, %rax
+	movq	%rax, %gs:SAVE_RCX
+	movq	%gs:G_SPILL_R11, %rax
+	movq	%rax, %gs:SAVE_R11
+	movq	%rcx, %gs:G_REQ_ARG
+	movl	$REQ_INDIRECT, %gs:G_REQ_TYPE
+	movq	%rdx, %gs:SAVE_RDX
 	movq	%rsi, %gs:SAVE_RSI
+	testq	%rcx, %rcx			/* no address of a program */
+	js	gate_save
+	jmp	gate_look_up
+
+gate_return:
+	movq	%rax, %gs:SAVE_RAX
+	lahf
+	seto	%al
+	movq	%rax, %gs:SAVE_FLAGS
+	movq	%rcx, %gs:SAVE_RCX
+	movq	%r11, %gs:SAVE_R11
+	movq	-8(%rsp), %rcx
+	movq	%rcx, %gs:G_REQ_ARG
+	movl	$REQ_RETURN, %gs:G_REQ_TYPE
+	movq	%rdx, %gs:SAVE_RDX
+	movq	%rsi, %gs:SAVE_RSI
+	btsq	$RETURN_KEY_BIT, %rcx
+	jc	gate_save
+
+gate_look_up:		/* rcx = key; rax, rdx, rsi, r11 and the flags are saved */
 	movq	%gs:G_PROCESS, %rdx
 	movq	P_TABLE(%rdx), %rsi
 	imulq	$0x2545f491, %rcx, %rax
@@ -75,45 +100,43 @@ gate_look_up:		/* rdx and flags saved; rcx = pc; rax free */
 	cmpq	%rcx, 16(%rsi,%rdx)
 	je	3f
 	cmpq	$0, 16(%rsi,%rdx)
-	je	4f
+	je	gate_save
 	incq	%rax
 	jmp	2b
 3:	movq	24(%rsi,%rdx), %rax		/* found: remember it in this thread's table */
 	testq	%rax, %rax
-	jz	4f
+	jz	gate_save
 	movzwl	%cx, %edx
-	movq	%rax, %gs:SLOT_JUMPS(,%rdx,8)
 	movq	%rax, %gs:G_JUMP
-	movq	%gs:SAVE_FLAGS, %rax
+	testq	%rcx, %rcx
+	js	4f
+	movq	%rax, %gs:SLOT_JUMPS(,%rdx,8)
+	jmp	5f
+4:	movq	%rax, %gs:SLOT_RETURNS(,%rdx,8)
+	movq	%gs:SAVE_RCX, %rcx
+	movq	%gs:SAVE_R11, %r11
+5:	movq	%gs:SAVE_FLAGS, %rax
 	addb	$0x7f, %al			/* sets OF again */
 	sahf
+	movq	%gs:SAVE_RAX, %rax
 	movq	%gs:SAVE_RDX, %rdx
 	movq	%gs:SAVE_RSI, %rsi
 	jmp	*%gs:G_JUMP
-4:	movq	%gs:SAVE_RDX, %rdx		/* unknown: ask; the answer is the block itself */
-	movq	%gs:SAVE_RSI, %rsi
-	movq	%gs:G_SPILL_RAX, %rax
-	movq	%rax, %gs:SAVE_RAX
-	movq	%gs:G_SPILL_RCX, %rax
-	movq	%rax, %gs:SAVE_RCX
-	movq	%rcx, %gs:G_REQ_ARG
-	movl	$REQ_INDIRECT, %gs:G_REQ_TYPE
-	jmp	gate_save
 
 gate_request:		/* ecx = type, rax = argument; SAVE_RAX, SAVE_RCX hold the program's */
+	movq	%r11, %gs:SAVE_R11
+	movq	%rdx, %gs:SAVE_RDX
+	movq	%rsi, %gs:SAVE_RSI
 	movq	%rax, %gs:G_REQ_ARG
 	movl	%ecx, %gs:G_REQ_TYPE
 	lahf
 	seto	%al
 	movq	%rax, %gs:SAVE_FLAGS
-gate_save:
-	movq	%rdx, %gs:SAVE_RDX
-	movq	%rsi, %gs:SAVE_RSI
+gate_save:		/* rax, rcx, rdx, rsi, r11 and the flags are saved */
 	movq	%rdi, %gs:SAVE_RDI
 	movq	%r8, %gs:SAVE_R8
 	movq	%r9, %gs:SAVE_R9
 	movq	%r10, %gs:SAVE_R10
-	movq	%r11, %gs:SAVE_R11
 	movq	%rsp, %gs:SAVE_RSP
 	movq	%gs:G_STATE, %rdi
 	movq	%gs:G_PROCESS, %rdx

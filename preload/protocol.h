@@ -7,15 +7,16 @@
 
 /* Slots */
 #define SLOT_STRIDE	(16 << 20)	/* bytes of address space for a thread; touched sparsely */
-#define SLOT_JUMPS	0x10000		/* 65536 code-cache addresses, by the low 16 bits of a pc */
-#define SLOT_COUNTERS	0x100000	/* 64-bit counters up to the end of the slot */
+#define SLOT_JUMPS	0x10000		/* 65536 code-cache addresses, by the low 16 bits of a pc: */
+#define SLOT_RETURNS	0x90000		/* where jumps and calls go to, and where returns do */
+#define SLOT_COUNTERS	0x110000	/* 64-bit counters up to the end of the slot */
 #define SLOT_N_COUNTERS	((SLOT_STRIDE - SLOT_COUNTERS) / 8)
 #define MAX_SLOTS	512
 
 /* Thread block: at GS:0 */
 #define G_SELF		0x00
-#define G_SPILL_RCX	0x08		/* program's rcx and rax while an indirect transfer runs */
-#define G_SPILL_RAX	0x10
+#define G_SPILL_RCX	0x08		/* program's rcx and r11 while an indirect transfer runs */
+#define G_SPILL_R11	0x10
 #define G_SPILL_FAR	0x18		/* register borrowed for an operand out of reach */
 #define G_SPILL_COUNT	0x20		/* register borrowed for counting */
 #define G_SYSRET	0x28		/* cache address behind the system call now in the gate */
@@ -43,12 +44,13 @@
 #define SAVE_FLAGS	(G_SAVE + 0x50)	/* as lahf and seto %al leave them in ax */
 #define G_SPILL_LOOP	0xd8		/* register that holds the counter of a loop */
 #define G_SPILL_FLAGS	0xe0		/* flags (lahf, seto) while a tile is counted */
+#define G_AT_RETURN	0xe8		/* one more of the gate's entries */
 #define G_TILECFG	0x100		/* 64 bytes: sttilecfg */
 
 /* Process area: slot 0 */
 #define P_DOORBELL	0x00		/* u32: raised with every request */
 #define P_SLEEPING	0x04		/* u32: the server waits on the doorbell */
-#define P_TABLE		0x08		/* → current hash table pc → entry */
+#define P_TABLE		0x08		/* → current hash table key → entry (RETURN_KEY) */
 #define P_SYSTAB	0x10000		/* 65536 bytes: 1 = system call runs in place */
 #define P_STATES	0x20000		/* u32 for each slot */
 #define P_TABLES	0x100000	/* hash tables: {mask, 0, {pc, entry}…}; grown by the server */
@@ -57,6 +59,11 @@
 #define REQ_MISS	1		/* arg: number of the stub that ran */
 #define REQ_INDIRECT	2		/* arg: program counter wanted */
 #define REQ_SYSCALL	3		/* arg: system call number; arguments in the save area */
+#define REQ_RETURN	4		/* arg: program counter returned to */
+
+/* The key of a pc in the hash table: the pc itself for jumps and calls, with this bit for returns. */
+#define RETURN_KEY_BIT	63
+#define RETURN_KEY	(1ull << RETURN_KEY_BIT)
 
 /* States of a thread's request */
 #define STATE_IDLE	0

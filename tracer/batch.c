@@ -67,7 +67,7 @@ uint32_t batch_stub(struct code_cache *cache, struct arena *arena, uint64_t pc, 
 	*ok = rf_array_push(arena->pieces, arena->n_pieces, arena->cap_pieces, new) &&
 	      rf_array_push(cache->stubs, cache->n_stubs, cache->cap_stubs, pc) &&
 	      code_cache_add_link(cache, arena, head, pc, true);
-	emit_gs_store(arena, RAX, G_SPILL_RAX);
+	emit_gs_store(arena, RAX, SAVE_RAX);
 	EMIT(arena, 0xb8); /* mov $stub, %eax */
 	emit_u32(arena, (uint32_t)(cache->n_stubs - 1));
 	emit_gs_jump(arena, G_AT_MISS);
@@ -85,6 +85,8 @@ static void resolve_wanted(struct batch *batch)
 			continue;
 		bool ok = u64_map_set(&done, pc, 1);
 		struct code_block *block = code_cache_block(cache, pc);
+		if (block && block->provisional)
+			block = NULL;
 		uint32_t destination;
 		if (block && &cache->arenas[block->arena] == batch->arena) {
 			destination = block->body;
@@ -116,7 +118,8 @@ void batch_publish(struct batch *batch)
 		return;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (size_t i = batch->first_block; i < cache->n_blocks; i++)
-		code_cache_aim_links(cache, batch->arena, cache->blocks[i].pc, cache->blocks[i].body,
-				     batch->translator->quiet);
+		if (!cache->blocks[i].provisional)
+			code_cache_aim_links(cache, batch->arena, cache->blocks[i].pc,
+					     cache->blocks[i].body, batch->translator->quiet);
 }
 

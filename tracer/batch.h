@@ -16,6 +16,14 @@ struct call_site {
 	uint64_t return_pc;
 };
 
+/* A jump through the GOT that does not go where it went when it was translated. */
+struct got_miss {
+	uint32_t sites[2];	/* rel32 of the branches that find it out; 0: none */
+	uint32_t block;
+	uint16_t orig;
+	struct decoded insn;
+};
+
 struct batch {
 	struct translator *translator;
 	struct code_cache *cache;
@@ -26,8 +34,14 @@ struct batch {
 	bool count_in_transfer;	/* its counter is raised by its last instruction's code */
 	struct call_site *calls;
 	size_t n_calls, cap_calls;
+	struct got_miss *got_misses;
+	size_t n_got_misses, cap_got_misses;
 	uint64_t *wanted;	/* branch targets of this batch */
 	size_t n_wanted, cap_wanted;
+	uint64_t *exclusive;	/* return addresses whose flags matter, in cells that others have, too */
+	size_t n_exclusive, cap_exclusive;
+	uint64_t landing_due;	/* the code behind the call just emitted must land there; 0: no */
+	uint64_t got_value;	/* where the GOT jump that ends the block will go; 0: it has none */
 	bool failed;
 };
 
@@ -85,16 +99,27 @@ bool in_reach(const struct arena *arena, uint64_t target);
 /* An instruction that does not transfer control, with its run-time units counted. */
 void emit_plain(struct batch *batch, const struct planned *item, uint16_t orig);
 
+/* ---- landing.c ---- */
+
+/* The entry for indirect jumps and calls to pc: rcx holds the wanted address.  Falls through into the
+ * block with rcx and r11 restored. */
+void emit_entry(struct batch *batch, uint64_t pc);
+/* The landing for returns to pc: -8(%rsp) holds the address that was returned to.  Falls through.
+ * `flags_dead`: all status flags may be changed there. */
+void emit_landing(struct batch *batch, uint64_t pc, bool flags_dead);
+/* Brings older landings to terms with those of this batch. */
+void emit_replaced_landings(struct batch *batch);
+
 /* ---- transfer.c ---- */
 
-/* The entry for indirect transfers to pc: rcx holds the wanted address.  Falls through into the
- * block with rcx and rax restored. */
-void emit_entry(struct batch *batch, uint64_t pc);
+/* Where the jump through the GOT that ends a block goes to, if its code can rely on that; else 0. */
+uint64_t got_value(struct batch *batch, const struct planned *items, size_t n);
 /* Emits the last instruction of a block when it transfers control.  Whatever can fall through
  * leaves the arena so that the next block's code may follow. */
 void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t orig);
-/* The far ends of the batch's calls. */
+/* The far ends of the batch's calls, and of its jumps through the GOT. */
 void emit_cold_calls(struct batch *batch);
+void emit_got_misses(struct batch *batch);
 /* The condition code of a jcc. */
 uint8_t branch_condition(const struct decoded *insn);
 

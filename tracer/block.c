@@ -35,11 +35,8 @@ static void open_block(struct batch *batch, const struct planned *items, size_t 
 		.n_insns = (uint16_t)n,
 		.arena = (uint8_t)(batch->arena - cache->arenas),
 		.counter = new_counter(cache),
-		.flags_dead = items[0].flags_dead,
+		.dead = items[0].dead,
 	};
-	const uint32_t *landing = u64_map_find(&cache->landings, block.pc);
-	if (landing && code_cache_arena(cache, block.pc) == batch->arena)
-		block.entry = *landing;
 	const struct code_source *source = &batch->translator->source;
 	source->locate(source->context, block.pc, &block.module, &block.module_offset);
 	copy_original(batch, &block, items, n);
@@ -64,6 +61,7 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 		       enum piece_kind kind, enum reg loop_register)
 {
 	struct arena *arena = batch->arena;
+	batch->got_value = got_value(batch, items, n);
 	const struct count_place place = kind == PIECE_LOOP ? (struct count_place){n + 1, false}
 							    : count_place(batch, items, n);
 	uint16_t orig = 0;
@@ -129,21 +127,28 @@ static void emit_loop(struct batch *batch, const struct planned *items, size_t n
 	emit_gs_load(arena, reg, G_SPILL_LOOP);
 }
 
-/* `returned_to`: control comes from a call just before this block, by way of a return. */
-static void emit_block(struct batch *batch, const struct planned *items, size_t n,
-		       bool returned_to)
+/* Emits what a call that has just been emitted needs behind it. */
+static void emit_due_landing(struct batch *batch, uint8_t dead)
 {
+	if (batch->landing_due)
+		emit_landing(batch, batch->landing_due, dead == DEAD_ALL);
+	batch->landing_due = 0;
+}
+
+static void emit_block(struct batch *batch, const struct planned *items, size_t n)
+{
+	uint8_t dead = items[0].dead;
+	if (batch->landing_due && dead != DEAD_ALL)
+		dead |= plan_dead_at(batch->translator, items[0].insn.pc);
 	open_block(batch, items, n);
 	if (batch->failed)
 		return;
 	struct code_block *block = &batch->cache->blocks[batch->block];
 	enum reg reg = loop_register(batch, items, n);
-	if (returned_to) {
-		block->entry = (uint32_t)batch->arena->used;
-		emit_entry(batch, block->pc);
-	} else if (items[0].loop_head && reg == NO_REGISTER) {
+	if (batch->landing_due)
+		emit_due_landing(batch, dead);
+	else if (items[0].loop_head && reg == NO_REGISTER)
 		keep_alignment(batch, block->pc);
-	}
 	block->body = (uint32_t)batch->arena->used;
 	if (reg == NO_REGISTER)
 		emit_insns(batch, items, n, PIECE_CLEAN, RAX);
@@ -161,29 +166,21 @@ static bool falls_through(const struct decoded *insn)
 static void emit_continuation(struct batch *batch, const struct decoded *last)
 {
 	uint64_t next = last->pc + last->length;
+	const bool is_call = last->flow == FLOW_CALL || last->flow == FLOW_CALL_INDIRECT;
+	const bool is_shared = is_call && !batch->landing_due; /* it ends in a jump to another call */
 	batch_piece(batch, PIECE_STEP, 0);
-	if (last->flow == FLOW_CALL || last->flow == FLOW_CALL_INDIRECT) {
-		struct code_block *block = code_cache_block(batch->cache, next);
-		if (!block)
-			batch_check(batch, u64_map_set(&batch->cache->landings, next,
-						 (uint32_t)batch->arena->used));
-		else if (!block->entry && &batch->cache->arenas[block->arena] == batch->arena)
-			block->entry = (uint32_t)batch->arena->used;
-		emit_entry(batch, next);
-	}
-	if (falls_through(last))
+	if (batch->landing_due)
+		emit_due_landing(batch, plan_dead_at(batch->translator, next));
+	if (falls_through(last) && !is_shared)
 		batch_jump(batch, next);
 }
 
 void emit_runs(struct batch *batch, const struct plan *plan)
 {
-	bool returned_to = false;
 	for (size_t i = 0; i < plan->n_items && !batch->failed;) {
 		size_t n = block_length(plan, i);
 		const struct planned *last = &plan->items[i + n - 1];
-		emit_block(batch, &plan->items[i], n, returned_to);
-		returned_to = !last->last_of_run && (last->insn.flow == FLOW_CALL ||
-						     last->insn.flow == FLOW_CALL_INDIRECT);
+		emit_block(batch, &plan->items[i], n);
 		if (last->last_of_run)
 			emit_continuation(batch, &last->insn);
 		i += n;

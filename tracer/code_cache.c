@@ -1,10 +1,20 @@
 #include "tracer/code_cache.h"
 
 #include "base/array.h"
+#include "tracer/emit.h"
 
 #include <string.h>
 
-#define ARENA_RESERVE (256 << 10) /* room that one batch can never use up */
+#define ARENA_RESERVE (512 << 10) /* room that one batch can never use up */
+#define ARENA_BEGIN 64		  /* offset 0 stands for "none"; then the jump at ARENA_TO_RETURN */
+
+void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host, size_t size)
+{
+	struct arena *arena = &cache->arenas[cache->n_arenas++];
+	*arena = (struct arena){.base = base, .host = host, .size = size, .used = ARENA_TO_RETURN};
+	emit_gs_jump(arena, G_AT_RETURN);
+	arena->used = ARENA_BEGIN;
+}
 
 void code_cache_deinit(struct code_cache *cache)
 {
@@ -12,20 +22,28 @@ void code_cache_deinit(struct code_cache *cache)
 		free(cache->blocks[i].bytes);
 	for (int i = 0; i < cache->n_arenas; i++)
 		free(cache->arenas[i].pieces);
+	free(cache->landings);
 	free(cache->blocks);
 	free(cache->units);
 	free(cache->links);
 	free(cache->stubs);
 	u64_map_deinit(&cache->block_of_pc);
 	u64_map_deinit(&cache->links_to);
-	u64_map_deinit(&cache->landings);
-	*cache = (struct code_cache){0};
+	u64_map_deinit(&cache->landing_of_pc);
+	u64_map_deinit(&cache->calls);
+	memset(cache, 0, sizeof(*cache));
 }
 
 struct code_block *code_cache_block(struct code_cache *cache, uint64_t pc)
 {
 	const uint32_t *index = u64_map_find(&cache->block_of_pc, pc);
 	return index ? &cache->blocks[*index] : NULL;
+}
+
+struct landing *code_cache_landing(struct code_cache *cache, uint64_t pc)
+{
+	const uint32_t *index = u64_map_find(&cache->landing_of_pc, pc);
+	return index ? &cache->landings[*index] : NULL;
 }
 
 static uint64_t distance(const struct arena *arena, uint64_t pc)
@@ -39,7 +57,12 @@ struct arena *code_cache_arena(struct code_cache *cache, uint64_t pc)
 	for (int i = 0; i < cache->n_arenas; i++)
 		if (!best || distance(&cache->arenas[i], pc) < distance(best, pc))
 			best = &cache->arenas[i];
-	return best && best->used + ARENA_RESERVE < best->size ? best : NULL;
+	return best && code_cache_has_room(best) ? best : NULL;
+}
+
+bool code_cache_has_room(const struct arena *arena)
+{
+	return arena->used + ARENA_RESERVE < arena->size;
 }
 
 struct arena *code_cache_arena_at(const struct code_cache *cache, uint64_t address)

@@ -15,7 +15,8 @@
 
 enum piece_kind {
 	PIECE_CLEAN,	/* the program's state is exact: pc = block's pc + orig */
-	PIECE_RESTART,	/* the same but rcx and rax are in their spill slots; nothing else is done */
+	PIECE_RESTART,	/* the same but rcx and r11 are in their spill slots; nothing else is done */
+	PIECE_RETURN,	/* the same but r11 is in its spill slot: a return has begun */
 	PIECE_FAR,	/* the same but register `reg` is in the far spill slot */
 	PIECE_LOOP,	/* the same but `reg` is in the loop's spill slot and holds the counter */
 	PIECE_REP,	/* exact, but rcx units are counted already that will be counted again */
@@ -41,9 +42,10 @@ struct code_block {
 	uint16_t n_insns;
 	uint8_t arena;
 	bool stale;		/* its code is gone from the program's memory */
-	bool flags_dead;	/* it writes all status flags but CF before it reads any */
+	bool provisional;	/* goes through a slot of the GOT that is not resolved yet: never linked to */
+	uint8_t dead;		/* enum dead_flags where control enters it */
 	uint32_t body;		/* cache offset of the body */
-	uint32_t entry;		/* cache offset of the checking entry for indirect transfers, or 0 */
+	uint32_t entry;		/* cache offset of the checking entry for jumps and calls, or 0 */
 	uint32_t counter;	/* counter slot */
 	uint32_t counted_at;	/* cache offset behind the counter's increment */
 	uint32_t module;	/* profile module */
@@ -67,6 +69,19 @@ struct link {
 	bool is_stub;		/* `site` is the 8-aligned head of the stub itself */
 };
 
+/* Where each arena has a jump to the gate's entry for returns that came to the wrong place. */
+#define ARENA_TO_RETURN 16
+
+/* The checked end of a return: code that makes sure that `pc` was returned to, right behind the call
+ * wherever there is one in the cache, because the processor predicts that returns go there. */
+struct landing {
+	uint64_t pc;
+	uint32_t at, behind;	/* cache offsets of its first byte, and behind the check */
+	uint32_t next;		/* landing whose pc has the same low 16 bits, plus 1; 0: none */
+	uint8_t arena;
+	bool keeps_flags;	/* its check leaves the status flags alone */
+};
+
 struct arena {
 	uint64_t base;		/* address in the target */
 	uint8_t *host;		/* the same memory here */
@@ -76,6 +91,8 @@ struct arena {
 };
 
 #define MAX_ARENAS 4
+#define CALL_ARENA_SHIFT 28
+#define CALL_OFFSET ((1u << CALL_ARENA_SHIFT) - 1)
 
 struct code_cache {
 	struct arena arenas[MAX_ARENAS];
@@ -90,16 +107,27 @@ struct code_cache {
 	size_t n_stubs, cap_stubs;
 	struct u64_map block_of_pc;
 	struct u64_map links_to;	/* target pc → first link */
-	struct u64_map landings;	/* pc without a block yet → checking entry behind its call */
+	struct landing *landings;
+	size_t n_landings, cap_landings;
+	struct u64_map landing_of_pc;	/* pc → its newest landing */
+	struct u64_map calls;		/* return pc → the one call that has it: CALL_OFFSET and arena */
+	uint32_t landing_of_cell[65536];	/* by the low 16 bits of the pc, plus 1 */
 	uint32_t n_counters;
 	uint64_t lowest, highest;	/* range of all translated code */
 };
+
+/* Adds an arena at `base` in the target, the same memory as `host` here. */
+void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host, size_t size);
 
 void code_cache_deinit(struct code_cache *cache);
 
 /* The live block that starts at pc, or NULL. */
 struct code_block *code_cache_block(struct code_cache *cache, uint64_t pc);
+/* The landing for returns to pc, or NULL. */
+struct landing *code_cache_landing(struct code_cache *cache, uint64_t pc);
 
+/* Whether there is room for a batch. */
+bool code_cache_has_room(const struct arena *arena);
 /* Arena for code at pc: the nearest one.  NULL when it is nearly full. */
 struct arena *code_cache_arena(struct code_cache *cache, uint64_t pc);
 

@@ -63,7 +63,7 @@ void emit_plain(struct batch *batch, const struct planned *item, uint16_t orig)
 	}
 	uint32_t counter = new_unit_counter(batch, insn->pc);
 	batch_piece(batch, PIECE_STEP, orig);
-	emit_units_before(batch->arena, insn, counter, item->flags_dead && item->carry_dead);
+	emit_units_before(batch->arena, insn, counter, item->dead == DEAD_ALL);
 	batch_piece(batch, insn->units.units == UNITS_REP ? PIECE_REP : PIECE_UNITS, orig);
 	emit_copy(batch, insn, orig);
 	batch_piece(batch, PIECE_STEP, orig);

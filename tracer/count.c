@@ -47,17 +47,20 @@ struct count_place count_place(struct batch *batch, const struct planned *items,
 {
 	const struct decoded *last = &items[n - 1].insn;
 	for (size_t i = 0; i < n; i++)
-		if (items[i].flags_dead)
+		if (items[i].dead & DEAD_ARITHMETIC)
 			return (struct count_place){i, true};
 	switch ((enum flow)last->flow) {
-	case FLOW_RETURN:
 	case FLOW_JUMP_INDIRECT:
+		if (batch->got_value)
+			return (struct count_place){n - 1, true};
+		return (struct count_place){n, false};
+	case FLOW_RETURN:
 	case FLOW_CALL_INDIRECT:
 	case FLOW_SYSCALL:
 		return (struct count_place){n, false};
 	case FLOW_CALL:
 	case FLOW_JUMP:
-		if (plan_flags_dead_at(batch->translator, last->target))
+		if (plan_dead_at(batch->translator, last->target) & DEAD_ARITHMETIC)
 			return (struct count_place){n - 1, true};
 		break;
 	default:

@@ -67,7 +67,7 @@ static inline void emit_lea_increment(struct arena *arena, enum reg reg)
 /* mov $value, %reg (64 bits) */
 static inline void emit_mov_imm64(struct arena *arena, enum reg reg, uint64_t value)
 {
-	EMIT(arena, 0x48, (uint8_t)(0xb8 | reg));
+	EMIT(arena, (uint8_t)(0x48 | reg >> 3), (uint8_t)(0xb8 | (reg & 7)));
 	emit_u64(arena, value);
 }
 

@@ -2,6 +2,8 @@
 
 #include "base/array.h"
 
+#include <string.h>
+
 #define MAX_BLOCK_INSNS 1000 /* offsets inside a block are 16 bits wide */
 
 void plan_deinit(struct plan *plan)
@@ -79,9 +81,9 @@ static void add_run(struct plan *plan, struct translator *translator, uint64_t p
 		    !add_insn(plan, translator, pc, why))
 			break;
 		struct planned *item = &plan->items[plan->n_items - 1];
-		item->leader = leader || length % MAX_BLOCK_INSNS == 0;
+		item->leader = leader;
 		pc += item->insn.length;
-		leader = item->insn.flow != FLOW_NEXT;
+		leader = item->insn.flow != FLOW_NEXT || (length + 1) % MAX_BLOCK_INSNS == 0;
 		const struct decoded insn = item->insn;
 		if (!follow(plan, &insn))
 			break;
@@ -90,47 +92,48 @@ static void add_run(struct plan *plan, struct translator *translator, uint64_t p
 		plan->items[plan->n_items - 1].last_of_run = true;
 }
 
-/* Whether the status flags are dead where control enters pc, as far as is known. */
-static bool dead_at(const struct plan *plan, struct translator *translator, uint64_t pc)
+/* Which status flags are dead where control enters pc, as far as is known. */
+static uint8_t known_dead_at(const struct plan *plan, struct translator *translator, uint64_t pc)
 {
 	const uint32_t *index = u64_map_find(&plan->index_of_pc, pc);
 	if (index)
-		return plan->items[*index].flags_dead;
+		return plan->items[*index].dead;
 	const struct code_block *block = code_cache_block(&translator->cache, pc);
-	return block && block->flags_dead;
+	return block ? block->dead : 0;
 }
 
-/* Whether they are dead behind an instruction that ends a run or transfers control.  What comes
- * behind returns, calls and indirect jumps is not known. */
-static bool dead_behind(const struct plan *plan, struct translator *translator,
-			const struct decoded *insn)
+/* Which are dead behind an instruction that ends a run or transfers control.  What comes behind
+ * returns and indirect transfers is not known. */
+static uint8_t dead_behind(const struct plan *plan, struct translator *translator,
+			   const struct decoded *insn)
 {
-	if (insn->flow == FLOW_JUMP)
-		return dead_at(plan, translator, insn->target);
-	return insn->flow == FLOW_NEXT && dead_at(plan, translator, insn->pc + insn->length);
+	if (insn->flow == FLOW_JUMP || insn->flow == FLOW_CALL)
+		return known_dead_at(plan, translator, insn->target);
+	if (insn->flow == FLOW_NEXT)
+		return known_dead_at(plan, translator, insn->pc + insn->length);
+	return 0;
 }
 
-/* Walks backward: before an instruction that writes all status flags and reads none, they are
- * dead.  (The counters' own inc leaves CF alone, so that CF matters for run-time units only.)  "Dead" is only ever concluded from what is known to be dead, so that each walk is right,
- * and the second one knows more of jumps backward. */
+static uint8_t killed_by(const struct decoded *insn)
+{
+	if (!insn->kills_flags)
+		return 0;
+	return insn->keeps_carry ? DEAD_ARITHMETIC : DEAD_ALL;
+}
+
+/* Walks backward: before an instruction that writes status flags and reads none, they are dead.
+ * "Dead" is only ever concluded from what is known to be dead, so that each walk is right, and the
+ * second one knows more of jumps backward. */
 static void find_dead_flags(struct plan *plan, struct translator *translator)
 {
 	for (int walk = 0; walk < 2; walk++) {
-		bool dead = false, carry_dead = false;
+		uint8_t dead = 0;
 		for (size_t i = plan->n_items; i-- > 0;) {
 			struct planned *item = &plan->items[i];
-			if (item->last_of_run || item->insn.flow != FLOW_NEXT) {
+			if (item->last_of_run || item->insn.flow != FLOW_NEXT)
 				dead = dead_behind(plan, translator, &item->insn);
-				carry_dead = false;
-			}
-			if (item->insn.reads_flags) {
-				dead = carry_dead = false;
-			} else if (item->insn.kills_flags) {
-				dead = true;
-				carry_dead |= !item->insn.keeps_carry;
-			}
-			item->flags_dead = dead;
-			item->carry_dead = carry_dead;
+			dead = item->insn.reads_flags ? 0 : dead | killed_by(&item->insn);
+			item->dead = dead;
 		}
 	}
 }
@@ -154,27 +157,54 @@ bool plan_build(struct plan *plan, struct translator *translator, uint64_t pc, c
 	return true;
 }
 
-#define PEEK_INSNS 12
+#define PEEK_INSNS 16
 
-bool plan_flags_dead_at(struct translator *translator, uint64_t pc)
+static bool read_one(struct translator *translator, uint64_t pc, struct decoded *insn)
 {
 	const struct code_source *source = &translator->source;
+	uint8_t bytes[15];
+	const char *ignored;
+	size_t size = source->read(source->context, pc, bytes, sizeof(bytes), &ignored);
+	if (size)
+		decode_instruction(bytes, size, pc, insn);
+	return size;
+}
+
+/* A jump through a slot of the GOT goes to another function, on a way that may lead through the
+ * dynamic linker, which keeps no status flags. */
+static bool is_got_jump(const struct decoded *insn)
+{
+	return insn->flow == FLOW_JUMP_INDIRECT && insn->rip_relative;
+}
+
+uint8_t plan_dead_at(struct translator *translator, uint64_t pc)
+{
 	const struct code_block *block = code_cache_block(&translator->cache, pc);
-	if (block)
-		return block->flags_dead;
-	for (int i = 0; i < PEEK_INSNS; i++) {
-		uint8_t bytes[15];
+	uint8_t dead = block ? block->dead : 0;
+	for (int i = 0; i < PEEK_INSNS && dead != DEAD_ALL; i++) {
 		struct decoded insn;
-		const char *ignored;
-		size_t size = source->read(source->context, pc, bytes, sizeof(bytes), &ignored);
-		if (!size)
-			return false;
-		decode_instruction(bytes, size, pc, &insn);
-		if (insn.reads_flags || (insn.flow != FLOW_NEXT && insn.flow != FLOW_JUMP))
-			return false;
-		if (insn.kills_flags)
-			return true;
-		pc = insn.flow == FLOW_JUMP ? insn.target : pc + insn.length;
+		if (!read_one(translator, pc, &insn) || insn.reads_flags)
+			break;
+		if (is_got_jump(&insn))
+			return DEAD_ALL;
+		dead |= killed_by(&insn);
+		if (insn.flow == FLOW_JUMP || insn.flow == FLOW_CALL)
+			pc = insn.target;
+		else if (insn.flow == FLOW_NEXT)
+			pc += insn.length;
+		else
+			break;
 	}
-	return false;
+	return dead;
+}
+
+bool plan_is_unresolved(struct translator *translator, uint64_t value)
+{
+	struct decoded insn;
+	if (!read_one(translator, value, &insn))
+		return false;
+	if (insn.length == 4 && memcmp(insn.bytes, "\xf3\x0f\x1e\xfa", 4) == 0 &&
+	    !read_one(translator, value + 4, &insn))
+		return false;
+	return insn.length == 5 && insn.bytes[0] == 0x68;
 }

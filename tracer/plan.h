@@ -5,13 +5,15 @@
 #include "tracer/decode.h"
 #include "tracer/translate.h"
 
+/* Status flags whose values are read by nobody. */
+enum dead_flags { DEAD_ARITHMETIC = 1, /* OF, SF, ZF, AF, PF */ DEAD_CARRY = 2, DEAD_ALL = 3 };
+
 struct planned {
 	struct decoded insn;
 	bool leader;		/* a block begins here */
 	bool loop_head;		/* target of a backward branch */
 	bool last_of_run;	/* the next instruction in memory is not the next in the plan */
-	bool flags_dead;	/* status flags other than CF may be changed just before it */
-	bool carry_dead;	/* CF may be, too */
+	uint8_t dead;		/* enum dead_flags: may be changed just before it */
 };
 
 struct plan {
@@ -27,6 +29,10 @@ struct plan {
 bool plan_build(struct plan *plan, struct translator *translator, uint64_t pc, const char **why);
 void plan_deinit(struct plan *plan);
 
-/* Whether the code at pc writes all status flags before it reads any, found by looking at its
- * first few instructions. */
-bool plan_flags_dead_at(struct translator *translator, uint64_t pc);
+/* Which status flags the code at pc writes before it reads any, found by looking at its first few
+ * instructions. */
+uint8_t plan_dead_at(struct translator *translator, uint64_t pc);
+
+/* Whether a value in the GOT aims at the code that has it resolved (the dynamic linker's lazy
+ * binding): push $number, behind an endbr64 if need be. */
+bool plan_is_unresolved(struct translator *translator, uint64_t value);

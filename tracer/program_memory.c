@@ -213,6 +213,11 @@ static void look_up_file(struct program_memory *memory, struct memory_region *re
 						region->file->build_id);
 }
 
+bool program_memory_value(void *context, uint64_t address, uint64_t *value)
+{
+	return program_memory_read(context, address, value, sizeof(*value));
+}
+
 void program_memory_locate(void *context, uint64_t pc, uint32_t *module, uint64_t *offset)
 {
 	struct program_memory *memory = context;

@@ -56,7 +56,8 @@ bool program_memory_write(const struct program_memory *memory, uint64_t address,
 /* The reason given for jumps that fault natively too (a NULL function pointer, say). */
 extern const char why_not_executable[];
 
-/* The two functions of struct code_source; context: struct program_memory. */
+/* The functions of struct code_source; context: struct program_memory. */
 size_t program_memory_code(void *context, uint64_t pc, uint8_t *buffer, size_t size,
 			   const char **why);
 void program_memory_locate(void *context, uint64_t pc, uint32_t *module, uint64_t *offset);
+bool program_memory_value(void *context, uint64_t address, uint64_t *value);

@@ -15,14 +15,14 @@
 /* As the gate reads it (gate_look_up). */
 struct code_table {
 	uint64_t mask, unused;
-	struct { uint64_t pc, entry; } cells[];
+	struct { uint64_t key, entry; } cells[];
 };
 
 /* ---- the table of entries for indirect transfers ---- */
 
-static uint64_t cell_hash(uint64_t pc)
+static uint64_t cell_hash(uint64_t key)
 {
-	return (pc * 0x2545f491u) >> 9;
+	return (key * 0x2545f491u) >> 9;
 }
 
 static struct code_table *new_table(struct target *target, uint64_t n_cells)
@@ -37,15 +37,15 @@ static struct code_table *new_table(struct target *target, uint64_t n_cells)
 	return table;
 }
 
-static void table_place(struct target *target, struct code_table *table, uint64_t pc,
+static void table_place(struct target *target, struct code_table *table, uint64_t key,
 			uint64_t entry)
 {
-	uint64_t i = cell_hash(pc) & table->mask;
-	while (table->cells[i].pc && table->cells[i].pc != pc)
+	uint64_t i = cell_hash(key) & table->mask;
+	while (table->cells[i].key && table->cells[i].key != key)
 		i = (i + 1) & table->mask;
-	target->table_used += !table->cells[i].pc;
+	target->table_used += !table->cells[i].key;
 	__atomic_store_n(&table->cells[i].entry, entry, __ATOMIC_RELEASE);
-	__atomic_store_n(&table->cells[i].pc, pc, __ATOMIC_RELEASE);
+	__atomic_store_n(&table->cells[i].key, key, __ATOMIC_RELEASE);
 }
 
 static void show_table(struct target *target, struct code_table *table)
@@ -55,7 +55,7 @@ static void show_table(struct target *target, struct code_table *table)
 	__atomic_store_n((uint64_t *)(target->slots + P_TABLE), address, __ATOMIC_RELEASE);
 }
 
-static void table_set(struct target *target, uint64_t pc, uint64_t entry)
+static void table_set(struct target *target, uint64_t key, uint64_t entry)
 {
 	struct code_table *old = target->table;
 	if (target->table_used * 2 > old->mask) {
@@ -64,40 +64,58 @@ static void table_set(struct target *target, uint64_t pc, uint64_t entry)
 			return; /* full: this target asks each time */
 		for (uint64_t i = 0; i <= old->mask; i++)
 			if (old->cells[i].entry)
-				table_place(target, bigger, old->cells[i].pc, old->cells[i].entry);
-		table_place(target, bigger, pc, entry);
+				table_place(target, bigger, old->cells[i].key, old->cells[i].entry);
+		table_place(target, bigger, key, entry);
 		show_table(target, bigger);
 		return;
 	}
-	table_place(target, old, pc, entry);
+	table_place(target, old, key, entry);
+}
+
+/* The cell of a thread's own table for that key, and what it holds when it holds no entry. */
+static uint64_t *thread_cell(struct target *target, int slot, uint64_t key)
+{
+	const size_t table = key & RETURN_KEY ? SLOT_RETURNS : SLOT_JUMPS;
+	return slot_u64(target->slots + (uint64_t)slot * SLOT_STRIDE, table + 8 * (key & 0xffff));
+}
+
+static uint64_t no_entry(const struct target *target, uint64_t key)
+{
+	return target_gate(target, key & RETURN_KEY ? gate_return : gate_indirect);
+}
+
+static void clear_cells(struct target *target, uint64_t key)
+{
+	for (int slot = 1; slot < target->n_slots; slot++)
+		__atomic_store_n(thread_cell(target, slot, key), no_entry(target, key),
+				 __ATOMIC_RELEASE);
 }
 
 /* Returns, above all, then find their way without asking. */
 static void show_new_entries(struct target *target)
 {
 	struct translator *translator = &target->translator;
-	for (size_t i = 0; i < translator->n_new_entries; i++)
-		table_set(target, translator->new_entries[i].pc, translator->new_entries[i].entry);
+	for (size_t i = 0; i < translator->n_new_entries; i++) {
+		const struct new_entry *new = &translator->new_entries[i];
+		table_set(target, new->key, new->entry);
+		if (new->replaces)
+			clear_cells(target, new->key);
+	}
 	translator->n_new_entries = 0;
-}
-
-static uint64_t *jump_cell(struct target *target, int slot, uint64_t pc)
-{
-	return slot_u64(target->slots + (uint64_t)slot * SLOT_STRIDE, SLOT_JUMPS + 8 * (pc & 0xffff));
 }
 
 /* Makes all entries of [start, end) unreachable. */
 static void forget_entries(struct target *target, uint64_t start, uint64_t end)
 {
 	for (uint64_t i = 0; i <= target->table->mask; i++) {
-		uint64_t pc = target->table->cells[i].pc;
+		uint64_t pc = target->table->cells[i].key & ~RETURN_KEY;
 		if (pc >= start && pc < end)
 			__atomic_store_n(&target->table->cells[i].entry, 0, __ATOMIC_RELEASE);
 	}
-	for (int slot = 1; slot < target->n_slots; slot++)
-		for (uint64_t i = 0; i < 65536; i++)
-			__atomic_store_n(jump_cell(target, slot, i),
-					 target_gate(target, gate_indirect), __ATOMIC_RELEASE);
+	for (uint64_t low = 0; low < 65536; low++) {
+		clear_cells(target, low);
+		clear_cells(target, low | RETURN_KEY);
+	}
 }
 
 /* ---- system calls that need a look before they run ---- */
@@ -207,12 +225,14 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 	uint64_t ignored, body = 0, entry = 0;
 	if (target->native)
 		return pc;
-	if (type == REQ_INDIRECT) {
-		entry = translate_entry(&target->translator, pc, &why);
-		body = entry ? translate_body(&target->translator, pc, &why) : 0;
-	} else {
+	if (type == REQ_MISS)
 		body = translate_stub(&target->translator, argument, &ignored, &why);
-	}
+	else if (type == REQ_RETURN)
+		entry = translate_landing(&target->translator, pc, &why);
+	else
+		entry = translate_entry(&target->translator, pc, &why);
+	if (entry)
+		body = translate_body(&target->translator, pc, &why);
 	if (!body) {
 		uint32_t module;
 		uint64_t offset;
@@ -224,7 +244,7 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 	}
 	show_new_entries(target);
 	if (entry)
-		*jump_cell(target, slot, pc) = entry;
+		*thread_cell(target, slot, type == REQ_RETURN ? pc | RETURN_KEY : pc) = entry;
 	return body;
 }
 

@@ -78,13 +78,7 @@ static struct rf_error *map_remote(struct injection *injection, const struct sha
 
 static void add_arena(struct target *target, const struct shared *shared, uint64_t address)
 {
-	struct code_cache *cache = &target->translator.cache;
-	cache->arenas[cache->n_arenas++] = (struct arena){
-		.base = address,
-		.host = shared->host,
-		.size = shared->size,
-		.used = 64, /* offset 0 stands for "none" */
-	};
+	code_cache_add_arena(&target->translator.cache, address, shared->host, shared->size);
 }
 
 /* An arena near `pc`: below the module where there is room, else above it, within 2 GiB of both
@@ -173,9 +167,12 @@ static void init_slot(struct target *target, int index)
 	*slot_u64(slot, G_AT_MISS) = target_gate(target, gate_miss);
 	*slot_u64(slot, G_AT_INDIRECT) = target_gate(target, gate_indirect);
 	*slot_u64(slot, G_AT_COLLIDE) = target_gate(target, gate_collide);
+	*slot_u64(slot, G_AT_RETURN) = target_gate(target, gate_return);
 	*slot_u64(slot, G_AT_SYSCALL) = target_gate(target, gate_syscall);
-	for (size_t i = 0; i < 65536; i++)
+	for (size_t i = 0; i < 65536; i++) {
 		*slot_u64(slot, SLOT_JUMPS + 8 * i) = target_gate(target, gate_indirect);
+		*slot_u64(slot, SLOT_RETURNS + 8 * i) = target_gate(target, gate_return);
+	}
 }
 
 uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
@@ -362,7 +359,8 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	target->n_slots = 1;
 	target->lock = lock;
 	target->translator = (struct translator){
-		.source = {&target->memory, program_memory_code, program_memory_locate},
+		.source = {&target->memory, program_memory_code, program_memory_locate,
+			   program_memory_value},
 		.batch_insns = BATCH_INSNS,
 	};
 	struct injection injection;

@@ -84,9 +84,9 @@ static inline uint64_t *slot_u64(uint8_t *slot, size_t offset)
 uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
 
 /* Gate addresses in the target. */
-extern const char gate_begin[], gate_miss[], gate_indirect[], gate_collide[], gate_syscall[],
-	gate_do_syscall[], gate_after_syscall[], gate_wait_begin[], gate_wait_end[], gate_resume[],
-	gate_end[];
+extern const char gate_begin[], gate_miss[], gate_indirect[], gate_collide[], gate_return[],
+	gate_syscall[], gate_do_syscall[], gate_after_syscall[], gate_wait_begin[],
+	gate_wait_end[], gate_resume[], gate_end[];
 static inline uint64_t target_gate(const struct target *target, const char *label)
 {
 	return target->gate_address + (uint64_t)(label - gate_begin);

@@ -2,30 +2,6 @@
 
 #include "base/array.h"
 
-void emit_entry(struct batch *batch, uint64_t pc)
-{
-	struct arena *arena = batch->arena;
-	struct translator *translator = batch->translator;
-	struct new_entry new = {pc, arena_address(arena, (uint32_t)arena->used)};
-	batch_check(batch, rf_array_push(translator->new_entries, translator->n_new_entries,
-				   translator->cap_new_entries, new));
-	batch_piece(batch, PIECE_STEP, 0);
-	if (pc < 1u << 31) {
-		EMIT(arena, 0x48, 0x8d, 0x89); /* lea -pc(%rcx), %rcx */
-		emit_u32(arena, (uint32_t)-(int64_t)pc);
-		EMIT(arena, 0xe3, 15);	       /* jrcxz */
-		EMIT(arena, 0x48, 0xc7, 0xc0); /* mov $-pc, %rax */
-		emit_u32(arena, (uint32_t)-(int64_t)pc);
-	} else {
-		emit_mov_imm64(arena, RAX, -pc);
-		EMIT(arena, 0x48, 0x8d, 0x0c, 0x01); /* lea (%rcx,%rax), %rcx */
-		EMIT(arena, 0xe3, 8);
-	}
-	emit_gs_jump(arena, G_AT_COLLIDE);
-	emit_gs_load(arena, RCX, G_SPILL_RCX);
-	emit_gs_load(arena, RAX, G_SPILL_RAX);
-}
-
 /* The prefixes that say how an operand is addressed: fs and 32-bit addresses. */
 static void emit_address_prefixes(struct arena *arena, const struct decoded *insn)
 {
@@ -58,70 +34,158 @@ static void emit_load_operand(struct batch *batch, const struct decoded *insn, u
 		emit_bytes(arena, insn->bytes + rest, insn->length - rest);
 }
 
-/* Between the spills of an indirect transfer and its end rax is free to count with. */
-static void emit_late_count(struct batch *batch, uint16_t orig)
+/* Between the spills of an indirect transfer and its end r11 is free to count with. */
+static void emit_late_count(struct batch *batch, enum piece_kind kind, uint16_t orig)
 {
-	batch_piece(batch, PIECE_RESTART, orig);
+	batch_piece(batch, kind, orig);
 	if (!batch->count_in_transfer)
 		return;
-	emit_count_in(batch, RAX);
-	batch_piece(batch, PIECE_RESTART, orig);
+	emit_count_in(batch, R11);
+	batch_piece(batch, kind, orig);
 }
 
 static void emit_target_in_rcx(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	emit_gs_store(batch->arena, RCX, G_SPILL_RCX);
-	emit_gs_store(batch->arena, RAX, G_SPILL_RAX);
+	emit_gs_store(batch->arena, R11, G_SPILL_R11);
 	emit_load_operand(batch, insn, orig);
-	emit_late_count(batch, orig);
+	emit_late_count(batch, PIECE_RESTART, orig);
 }
 
 static void emit_table_jump(struct arena *arena)
 {
-	EMIT(arena, 0x0f, 0xb7, 0xc1);		   /* movzwl %cx, %eax */
-	EMIT(arena, 0x65, 0xff, 0x24, 0xc5);	   /* jmp *%gs:SLOT_JUMPS(,%rax,8) */
+	EMIT(arena, 0x44, 0x0f, 0xb7, 0xd9);		   /* movzwl %cx, %r11d */
+	EMIT(arena, 0x65, 0x42, 0xff, 0x24, 0xdd);	   /* jmp *%gs:SLOT_JUMPS(,%r11,8) */
 	emit_u32(arena, SLOT_JUMPS);
 }
 
-/* The program's return address stays on its stack until the last moment; then the cache address
- * behind the call takes its place, so that the processor's return predictor, fed by the real call
- * in emit_call, is right. */
-static void emit_return(struct batch *batch, const struct decoded *insn, uint16_t orig)
+/* A return that takes arguments off the stack is rare: it goes the way of indirect jumps. */
+static void emit_return_and_pop(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	emit_gs_store(arena, RCX, G_SPILL_RCX);
-	emit_gs_store(arena, RAX, G_SPILL_RAX);
+	emit_gs_store(arena, R11, G_SPILL_R11);
+	batch_piece(batch, PIECE_RESTART, orig);
 	EMIT(arena, 0x48, 0x8b, 0x0c, 0x24); /* mov (%rsp), %rcx */
-	emit_late_count(batch, orig);
-	EMIT(arena, 0x0f, 0xb7, 0xc1);	     /* movzwl %cx, %eax */
-	EMIT(arena, 0x65, 0x48, 0x8b, 0x04, 0xc5); /* mov %gs:SLOT_JUMPS(,%rax,8), %rax */
-	emit_u32(arena, SLOT_JUMPS);
-	EMIT(arena, 0x48, 0x89, 0x04, 0x24); /* mov %rax, (%rsp) */
+	emit_late_count(batch, PIECE_RESTART, orig);
+	EMIT(arena, 0x48, 0x8d, 0xa4, 0x24); /* lea 8+pop(%rsp), %rsp */
+	emit_u32(arena, 8u + insn->pop_bytes);
 	batch_piece(batch, PIECE_STEP, orig);
-	if (insn->pop_bytes)
-		EMIT(arena, 0xc2, (uint8_t)insn->pop_bytes, (uint8_t)(insn->pop_bytes >> 8));
-	else
-		EMIT(arena, 0xc3);
+	emit_table_jump(arena);
+}
+
+/* The cache address to return to is pushed below the program's own return address and returned to
+ * from there, over both: so the processor's return predictor, fed by the real call in emit_call, is
+ * right, and the landing finds the program's return address where it was. */
+static void emit_return(struct batch *batch, const struct decoded *insn, uint16_t orig)
+{
+	struct arena *arena = batch->arena;
+	if (insn->pop_bytes) {
+		emit_return_and_pop(batch, insn, orig);
+		return;
+	}
+	emit_gs_store(arena, R11, G_SPILL_R11);
+	emit_late_count(batch, PIECE_RETURN, orig);
+	EMIT(arena, 0x44, 0x0f, 0xb7, 0x1c, 0x24); /* movzwl (%rsp), %r11d */
+	EMIT(arena, 0x65, 0x42, 0xff, 0x34, 0xdd); /* push %gs:SLOT_RETURNS(,%r11,8) */
+	emit_u32(arena, SLOT_RETURNS);
+	batch_piece(batch, PIECE_STEP, orig);
+	emit_gs_load(arena, R11, G_SPILL_R11);
+	EMIT(arena, 0xc2, 8, 0); /* ret $8 */
 }
 
 /* A real call to a cold part (emit_cold_calls), which replaces the pushed cache address by the
- * program's own and goes on; behind the call stands the checking entry of the return address. */
+ * program's own and goes on; behind the call stands the landing of the return address.  Code that has
+ * been translated twice has one call for both, else returns would be predicted wrongly in one. */
 static void emit_call(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	const bool direct = insn->flow == FLOW_CALL;
 	if (!direct)
 		emit_target_in_rcx(batch, insn, orig);
+	const uint64_t return_pc = insn->pc + insn->length;
+	const uint32_t *same = u64_map_find(&batch->cache->calls, return_pc);
+	const uint32_t arena_bits = (uint32_t)(arena - batch->cache->arenas) << CALL_ARENA_SHIFT;
+	if (same && (*same & ~CALL_OFFSET) == arena_bits) {
+		EMIT(arena, 0xe9);
+		emit_u32(arena, 0);
+		emit_rel32_at(arena, (uint32_t)arena->used - 4, *same & CALL_OFFSET);
+		return;
+	}
+	batch_check(batch, u64_map_set(&batch->cache->calls, return_pc,
+				       (uint32_t)arena->used | arena_bits));
+	batch->landing_due = return_pc;
 	EMIT(arena, 0xe8);
 	struct call_site call = {
 		.site = (uint32_t)arena->used,
 		.block = batch->block,
 		.orig = orig,
 		.target = direct ? insn->target : 0,
-		.return_pc = insn->pc + insn->length,
+		.return_pc = return_pc,
 	};
 	batch_check(batch, rf_array_push(batch->calls, batch->n_calls, batch->cap_calls, call));
 	emit_u32(arena, 0);
+}
+
+/* ---- jumps through the GOT ---- */
+
+#define MAX_PLT_INSNS 2
+
+/* Only what looks like an entry of a PLT: nothing but an endbr64 before the jump. */
+uint64_t got_value(struct batch *batch, const struct planned *items, size_t n)
+{
+	struct translator *translator = batch->translator;
+	const struct decoded *last = &items[n - 1].insn;
+	uint64_t value;
+	if (n > MAX_PLT_INSNS || last->flow != FLOW_JUMP_INDIRECT || !last->rip_relative ||
+	    !in_reach(batch->arena, last->target) || last->prefix_end + 6 < last->length ||
+	    !translator->source.value ||
+	    !translator->source.value(translator->source.context, last->target, &value))
+		return 0;
+	if (plan_is_unresolved(translator, value)) {
+		batch->cache->blocks[batch->block].provisional = true;
+		return 0;
+	}
+	return plan_dead_at(translator, value) == DEAD_ALL ? value : 0;
+}
+
+/* cmpl $half, address(%rip); jne to what emit_got_misses will emit.  Returns the rel32's place. */
+static uint32_t emit_compare_half(struct arena *arena, uint64_t address, uint32_t half)
+{
+	EMIT(arena, 0x81, 0x3d);
+	emit_u32(arena, (uint32_t)(address - arena_address(arena, (uint32_t)arena->used + 8)));
+	emit_u32(arena, half);
+	EMIT(arena, 0x0f, 0x85);
+	emit_u32(arena, 0);
+	return (uint32_t)arena->used - 4;
+}
+
+/* As long as the slot holds what it held, a direct jump is right. */
+static void emit_got_jump(struct batch *batch, const struct decoded *insn, uint16_t orig)
+{
+	struct arena *arena = batch->arena;
+	const uint64_t value = batch->got_value;
+	struct got_miss miss = {.block = batch->block, .orig = orig, .insn = *insn};
+	miss.sites[0] = emit_compare_half(arena, insn->target, (uint32_t)value);
+	miss.sites[1] = emit_compare_half(arena, insn->target + 4, (uint32_t)(value >> 32));
+	batch_check(batch, rf_array_push(batch->got_misses, batch->n_got_misses,
+					 batch->cap_got_misses, miss));
+	batch_jump(batch, value);
+}
+
+void emit_got_misses(struct batch *batch)
+{
+	struct arena *arena = batch->arena;
+	batch->count_in_transfer = false;
+	for (size_t i = 0; i < batch->n_got_misses && !batch->failed; i++) {
+		const struct got_miss *miss = &batch->got_misses[i];
+		batch->block = miss->block;
+		emit_rel32_at(arena, miss->sites[0], arena->used);
+		emit_rel32_at(arena, miss->sites[1], arena->used);
+		batch_piece(batch, PIECE_CLEAN, miss->orig);
+		emit_target_in_rcx(batch, &miss->insn, miss->orig);
+		emit_table_jump(arena);
+	}
 }
 
 static void emit_syscall(struct batch *batch, const struct decoded *insn, uint16_t orig)
@@ -170,6 +234,10 @@ void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t ori
 		emit_call(batch, insn, orig);
 		break;
 	case FLOW_JUMP_INDIRECT:
+		if (batch->got_value) {
+			emit_got_jump(batch, insn, orig);
+			break;
+		}
 		emit_target_in_rcx(batch, insn, orig);
 		emit_table_jump(arena);
 		break;

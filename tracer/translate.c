@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+static const char why_full[] = "the code cache is full";
+static const char why_no_memory[] = "rfprof is out of memory";
+
 static bool emit_batch(struct translator *translator, const struct plan *plan, const char **why)
 {
 	struct batch batch = {
@@ -13,20 +16,44 @@ static bool emit_batch(struct translator *translator, const struct plan *plan, c
 		.first_block = translator->cache.n_blocks,
 		.block = NO_BLOCK,
 	};
+	if (translator->failed) { /* what was begun then must not be built upon */
+		*why = why_no_memory;
+		return false;
+	}
 	if (!batch.arena || batch.cache->n_counters + 2 * plan->n_items > SLOT_N_COUNTERS) {
-		*why = "the code cache is full";
+		*why = why_full;
 		return false;
 	}
 	emit_nops(batch.arena, -batch.arena->used & 15);
 	batch.start = (uint32_t)batch.arena->used;
 	emit_runs(&batch, plan);
 	emit_cold_calls(&batch);
+	emit_got_misses(&batch);
+	emit_replaced_landings(&batch);
 	batch_publish(&batch);
 	if (batch.failed)
-		*why = "rfprof is out of memory";
+		*why = why_no_memory;
+	translator->failed |= batch.failed;
 	free(batch.calls);
+	free(batch.got_misses);
 	free(batch.wanted);
+	free(batch.exclusive);
 	return !batch.failed;
+}
+
+static void forget(struct translator *translator, struct code_block *block)
+{
+	struct code_cache *cache = &translator->cache;
+	block->stale = true;
+	u64_map_remove(&cache->block_of_pc, block->pc);
+	u64_map_remove(&cache->landing_of_pc, block->pc);
+	u64_map_remove(&cache->calls, block->pc + block->size);
+	for (int i = 0; i < cache->n_arenas; i++) {
+		bool ok = code_cache_has_room(&cache->arenas[i]);
+		uint32_t stub = ok ? batch_stub(cache, &cache->arenas[i], block->pc, &ok) : 0;
+		if (ok)
+			code_cache_aim_links(cache, &cache->arenas[i], block->pc, stub, true);
+	}
 }
 
 static struct code_block *find_or_translate(struct translator *translator, uint64_t pc,
@@ -41,10 +68,51 @@ static struct code_block *find_or_translate(struct translator *translator, uint6
 	return ok ? code_cache_block(&translator->cache, pc) : NULL;
 }
 
+/* Whether the slot that a provisional block goes through has been resolved since. */
+static bool got_is_resolved(struct translator *translator, const struct code_block *block)
+{
+	struct decoded insn;
+	uint64_t value, offset = 0;
+	do {
+		decode_instruction(block->bytes + offset, block->size - offset, block->pc + offset, &insn);
+		offset += insn.length;
+	} while (offset < block->size && insn.length);
+	return translator->source.value(translator->source.context, insn.target, &value) &&
+	       !plan_is_unresolved(translator, value);
+}
+
+/* Code that was translated before its slot of the GOT was resolved is translated once more. */
+static struct code_block *find_resolved(struct translator *translator, uint64_t pc, const char **why)
+{
+	struct code_block *block = find_or_translate(translator, pc, why);
+	if (!block || !block->provisional || !got_is_resolved(translator, block))
+		return block;
+	forget(translator, block);
+	return find_or_translate(translator, pc, why);
+}
+
 uint64_t translate_body(struct translator *translator, uint64_t pc, const char **why)
 {
 	struct code_block *block = find_or_translate(translator, pc, why);
 	return block ? arena_address(&translator->cache.arenas[block->arena], block->body) : 0;
+}
+
+/* A batch of nothing but a way to the block. */
+static struct batch way_to(struct translator *translator, const struct code_block *block)
+{
+	return (struct batch){
+		.translator = translator,
+		.cache = &translator->cache,
+		.arena = &translator->cache.arenas[block->arena],
+		.block = (uint32_t)(block - translator->cache.blocks),
+	};
+}
+
+static void emit_jump_to(struct arena *arena, uint32_t offset)
+{
+	EMIT(arena, 0xe9);
+	emit_u32(arena, 0);
+	emit_rel32_at(arena, (uint32_t)arena->used - 4, offset);
 }
 
 uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why)
@@ -52,22 +120,40 @@ uint64_t translate_entry(struct translator *translator, uint64_t pc, const char 
 	struct code_block *block = find_or_translate(translator, pc, why);
 	if (!block)
 		return 0;
-	struct arena *arena = &translator->cache.arenas[block->arena];
+	struct batch batch = way_to(translator, block);
 	if (!block->entry) {
-		struct batch batch = {
-			.translator = translator,
-			.cache = &translator->cache,
-			.arena = arena,
-			.block = (uint32_t)(block - translator->cache.blocks),
-		};
-		uint32_t entry = (uint32_t)arena->used;
+		if (!code_cache_has_room(batch.arena)) {
+			*why = why_full;
+			return 0;
+		}
+		block->entry = (uint32_t)batch.arena->used;
 		emit_entry(&batch, pc);
-		EMIT(arena, 0xe9);
-		emit_u32(arena, 0);
-		emit_rel32_at(arena, (uint32_t)arena->used - 4, block->body);
-		block->entry = entry;
+		emit_jump_to(batch.arena, block->body);
 	}
-	return arena_address(arena, block->entry);
+	return arena_address(batch.arena, block->entry);
+}
+
+uint64_t translate_landing(struct translator *translator, uint64_t pc, const char **why)
+{
+	struct code_cache *cache = &translator->cache;
+	struct code_block *block = find_or_translate(translator, pc, why);
+	if (!block)
+		return 0;
+	struct landing *landing = code_cache_landing(cache, pc);
+	if (!landing) {
+		struct batch batch = way_to(translator, block);
+		if (!code_cache_has_room(batch.arena)) {
+			*why = why_full;
+			return 0;
+		}
+		emit_landing(&batch, pc, plan_dead_at(translator, pc) == DEAD_ALL);
+		emit_jump_to(batch.arena, block->body);
+		emit_replaced_landings(&batch);
+		free(batch.exclusive);
+		translator->failed |= batch.failed;
+		landing = code_cache_landing(cache, pc);
+	}
+	return landing ? arena_address(&cache->arenas[landing->arena], landing->at) : 0;
 }
 
 uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *pc,
@@ -75,9 +161,11 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 {
 	struct code_cache *cache = &translator->cache;
 	*pc = cache->stubs[stub];
-	struct code_block *block = find_or_translate(translator, *pc, why);
+	struct code_block *block = find_resolved(translator, *pc, why);
 	if (!block)
 		return 0;
+	if (block->provisional)
+		return arena_address(&cache->arenas[block->arena], block->body);
 	uint64_t body = arena_address(&cache->arenas[block->arena], block->body);
 	/* Links within the block's arena were aimed when it was published; a stub of another arena
 	 * gets a far jump. */
@@ -87,7 +175,7 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 		uint32_t l = first ? *first : UINT32_MAX;
 		while (l != UINT32_MAX && &cache->arenas[cache->links[l].arena] != arena)
 			l = cache->links[l].next;
-		if (i == block->arena || l == UINT32_MAX)
+		if (i == block->arena || l == UINT32_MAX || !code_cache_has_room(arena))
 			continue;
 		struct batch batch = {.translator = translator, .cache = cache, .arena = arena,
 				      .block = NO_BLOCK};
@@ -97,20 +185,6 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 		code_cache_aim_links(cache, arena, *pc, jump, translator->quiet);
 	}
 	return body;
-}
-
-static void forget(struct translator *translator, struct code_block *block)
-{
-	struct code_cache *cache = &translator->cache;
-	block->stale = true;
-	u64_map_remove(&cache->block_of_pc, block->pc);
-	u64_map_remove(&cache->landings, block->pc);
-	for (int i = 0; i < cache->n_arenas; i++) {
-		bool ok;
-		uint32_t stub = batch_stub(cache, &cache->arenas[i], block->pc, &ok);
-		if (ok)
-			code_cache_aim_links(cache, &cache->arenas[i], block->pc, stub, true);
-	}
 }
 
 size_t translate_invalidate(struct translator *translator, uint64_t start, uint64_t end)

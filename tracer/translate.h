@@ -15,15 +15,19 @@ struct code_source {
 	size_t (*read)(void *context, uint64_t pc, uint8_t *buffer, size_t size, const char **why);
 	/* Profile module and offset (ELF virtual address) of pc. */
 	void (*locate)(void *context, uint64_t pc, uint32_t *module, uint64_t *offset);
+	/* The 8 bytes of data at an address; false when it cannot be read. */
+	bool (*value)(void *context, uint64_t address, uint64_t *value);
 };
 
 struct translator {
 	struct code_cache cache;
 	struct code_source source;
+	bool failed;		/* memory ran short; nothing is translated any more */
 	bool quiet;		/* only one thread runs translated code */
 	size_t batch_insns;	/* how many instructions one request may translate */
-	/* Entries for indirect transfers made since the caller last emptied the list. */
-	struct new_entry { uint64_t pc, entry; } *new_entries;
+	/* Entries for indirect transfers made since the caller last emptied the list; key as in
+	 * preload/protocol.h.  `replaces`: no thread may use an older one any more. */
+	struct new_entry { uint64_t key, entry; bool replaces; } *new_entries;
 	size_t n_new_entries, cap_new_entries;
 };
 
@@ -31,8 +35,10 @@ struct translator {
  * the program must go on natively there. */
 uint64_t translate_body(struct translator *translator, uint64_t pc, const char **why);
 
-/* The same for the entry that checks the program counter in rcx (indirect transfers). */
+/* The same for the entry that checks the program counter in rcx (indirect jumps and calls), and for
+ * the landing that checks the one below the stack pointer (returns). */
 uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why);
+uint64_t translate_landing(struct translator *translator, uint64_t pc, const char **why);
 
 /* The block that stub number `stub` wants; links the stub.  *pc gets the program's address. */
 uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *pc,

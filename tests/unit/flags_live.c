@@ -43,12 +43,12 @@ uint32_t flags_live_at(const struct lockstep *lockstep, uint64_t pc)
 		pc += insn.length;
 		switch (insn.meta.category) {
 		case ZYDIS_CATEGORY_UNCOND_BR:
+		case ZYDIS_CATEGORY_CALL: /* where it begins, the flags are the caller's */
 			if (!insn.raw.imm[0].is_relative)
 				return live | open;
 			pc += (uint64_t)insn.raw.imm[0].value.s;
 			break;
 		case ZYDIS_CATEGORY_COND_BR:
-		case ZYDIS_CATEGORY_CALL:
 		case ZYDIS_CATEGORY_RET:
 		case ZYDIS_CATEGORY_SYSCALL:
 			return live | open;

@@ -153,15 +153,6 @@ struct run {
 	bool abandoned;			/* nothing can be compared at the end */
 };
 
-static unsigned long long *register_number(struct user_regs_struct *regs, unsigned number)
-{
-	unsigned long long *const by_number[16] = {
-		&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx, &regs->rsp, &regs->rbp,
-		&regs->rsi, &regs->rdi, &regs->r8,  &regs->r9,	&regs->r10, &regs->r11,
-		&regs->r12, &regs->r13, &regs->r14, &regs->r15};
-	return by_number[number & 15];
-}
-
 /* Which of the gate's entries was reached; EXITS: none. */
 static enum lockstep_exit gate_exit(const struct lockstep *lockstep, uint64_t rip)
 {
@@ -424,7 +415,7 @@ static bool is_popped(const struct run *run, uint64_t address)
 {
 	for (size_t i = 0; i < run->at; i++)
 		if (reference.steps[i].kind == STEP_RETURN && reference.steps[i].regs.rsp == address)
-			return address < run->regs.rsp;
+			return true; /* also where random code has put the stack pointer below it again */
 	return false;
 }
 
@@ -559,8 +550,10 @@ static bool run_translated(struct run *run, const struct lockstep_state *start)
 	struct lockstep *lockstep = run->lockstep;
 	const char *why = NULL;
 	bool ok = true, compared = false;
+	uint64_t whole = 0;
 	run->regs = start->regs;
 	run->regs.rip = translate_body(&lockstep->translator, start->regs.rip, &why);
+	lockstep->refused = run->regs.rip ? NULL : why;
 	if (!run->regs.rip)
 		return true;
 	if (run->options->collide_with)
@@ -577,11 +570,15 @@ static bool run_translated(struct run *run, const struct lockstep_state *start)
 		ok = run_to_exit(run);
 		compared |= ok && !run->abandoned;
 		lockstep->tally.blocks += ok ? run->prediction.n_visits : 0;
+		whole += run->prediction.n_visits - run->ended_in_fault;
 		lockstep->tally.insns += run->at - before;
 		go_on = ok && !run->abandoned && answer(run);
 	}
 	lockstep->tally.runs += compared;
-	return ok && (!compared || run->abandoned || (make_expected(run) && compare_end(run, start)));
+	if (!ok || !compared || run->abandoned)
+		return ok;
+	lockstep->tally.whole_blocks += whole;
+	return make_expected(run) && compare_end(run, start);
 }
 
 bool lockstep_run(struct lockstep *lockstep, const struct lockstep_state *start,

@@ -48,6 +48,7 @@ struct lockstep_options {
 struct lockstep_tally {
 	uint64_t runs;			/* with at least one comparison */
 	uint64_t blocks;		/* block executions */
+	uint64_t whole_blocks;		/* those that ended in no fault, in runs compared to the end */
 	uint64_t insns;
 	uint64_t exits[EXITS];
 	uint64_t unit_insns;		/* executions with repetitions or lanes counted at run time */
@@ -70,6 +71,7 @@ struct lockstep {
 	size_t xstate_size;
 	uint64_t random;		/* state of the generator */
 	struct lockstep_tally tally;
+	const char *refused;		/* why the last run was not translated, or NULL */
 	char path[64];			/* exits of the last run: M I C S F, as in enum lockstep_exit */
 	char failure[4096];		/* what differed in the last run that failed */
 };
@@ -97,12 +99,31 @@ uint64_t lockstep_random_pc(struct lockstep *lockstep);
  * scratch area, indices and repeat counts are small, everything else is random. */
 void lockstep_random_state(struct lockstep *lockstep, uint64_t pc, struct lockstep_state *state);
 
+/* The same with values at the edges: largest and smallest integers, NaNs, denormals, rounding modes,
+ * empty and full masks; now and then with exceptions unmasked. */
+void lockstep_edge_state(struct lockstep *lockstep, uint64_t pc, struct lockstep_state *state);
+
+/* Changes the pointers that the first `steps` instructions follow, in registers and in the memory
+ * that both runs start from, so that the operands are there.  Faults that come from anything else
+ * stay.  Returns false when the child is stuck or gone. */
+bool lockstep_aim(struct lockstep *lockstep, struct lockstep_state *state, size_t steps);
+
 /* Runs from `start` both ways and compares.  Returns false with `failure` set when something
  * differs. */
 bool lockstep_run(struct lockstep *lockstep, const struct lockstep_state *start,
 		  const struct lockstep_options *options);
 
 uint64_t lockstep_random(struct lockstep *lockstep);
+
+/* A general register by its number in instructions. */
+static inline unsigned long long *register_number(struct user_regs_struct *regs, unsigned number)
+{
+	unsigned long long *const by_number[16] = {
+		&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx, &regs->rsp, &regs->rbp,
+		&regs->rsi, &regs->rdi, &regs->r8,  &regs->r9,	&regs->r10, &regs->r11,
+		&regs->r12, &regs->r13, &regs->r14, &regs->r15};
+	return by_number[number & 15];
+}
 
 #define STATUS_FLAGS 0x8d5u	/* CF PF AF ZF SF OF */
 
@@ -136,6 +157,9 @@ static inline uint64_t *lockstep_slot_word(const struct lockstep *lockstep, size
 {
 	return (uint64_t *)(lockstep->slot + offset);
 }
+
+/* A word that random code can make something of: a pointer, an address of code, a number. */
+uint64_t lockstep_plausible_word(struct lockstep *lockstep);
 
 /* Offsets in the xsave area of components 0…9 (0: this processor has none). */
 uint32_t lockstep_component(unsigned number);

@@ -1,4 +1,4 @@
-/* Code, data and random states for lockstep runs. */
+/* Code and data for lockstep runs. */
 #include "lockstep.h"
 
 #include "preload/protocol.h"
@@ -17,6 +17,7 @@
 #define SLOT_ADDRESS 0x230000000000ull
 #define TRAPS_ADDRESS 0x231000000000ull
 #define PAGE 4096ull
+#define MAX_WRITABLE (1u << 20) /* of a segment; it is compared in each run */
 
 static const struct { uint64_t image, arena; } addresses[LAYOUTS] = {
 	[LAYOUT_NEAR] = {0x210000000000, 0x210040000000},
@@ -153,8 +154,7 @@ static bool open_image(struct lockstep *lockstep, size_t size, enum lockstep_lay
 	return true;
 }
 
-/* Words that random code can make something of. */
-static uint64_t plausible_word(struct lockstep *lockstep)
+uint64_t lockstep_plausible_word(struct lockstep *lockstep)
 {
 	const uint64_t random = lockstep_random(lockstep), kind = random % 16;
 	if (kind < 7)
@@ -178,7 +178,7 @@ static void fill_memory(struct lockstep *lockstep)
 		const size_t n = (lockstep->writable[i].end - lockstep->writable[i].start) / 8;
 		uint64_t *words = (uint64_t *)lockstep->initial[i];
 		for (size_t j = 0; j < n; j++)
-			words[j] = plausible_word(lockstep);
+			words[j] = lockstep_plausible_word(lockstep);
 	}
 }
 
@@ -211,7 +211,8 @@ static bool map_segments(struct lockstep *lockstep, const uint8_t *file, size_t 
 		if (segment->p_offset + segment->p_filesz > size)
 			return false;
 		memcpy((void *)(bias + segment->p_vaddr), file + segment->p_offset, segment->p_filesz);
-		if (segment->p_flags & PF_W && !add_writable(lockstep, start, end))
+		const uint64_t limit = start + MAX_WRITABLE < end ? start + MAX_WRITABLE : end;
+		if (segment->p_flags & PF_W && !add_writable(lockstep, start, limit))
 			return false;
 		if (segment->p_flags & PF_X && lockstep->n_exec < 8)
 			lockstep->exec[lockstep->n_exec++] = (struct range){start, end};
@@ -272,7 +273,7 @@ bool lockstep_open_file(struct lockstep *lockstep, const char *path, enum lockst
 	return ok;
 }
 
-/* ---- random states ---- */
+/* ---- places in it ---- */
 
 /* Decoding from a little before the place falls into step with the true instructions. */
 uint64_t lockstep_random_pc(struct lockstep *lockstep)
@@ -305,127 +306,4 @@ uint32_t lockstep_component(unsigned number)
 	if (number > 1 && !__get_cpuid_count(0xd, number, &size, &offset, &c, &d))
 		return 0;
 	return size ? offset : 0;
-}
-
-static uint64_t scratch_pointer(struct lockstep *lockstep)
-{
-	const uint64_t random = lockstep_random(lockstep);
-	const uint64_t step = random % 4 ? 64 : 1;
-	return SCRATCH_ADDRESS + SCRATCH_SIZE / 4 + (random >> 8) % (SCRATCH_SIZE / 2) / step * step;
-}
-
-/* Index in encoding order, or -1. */
-static int general_register(ZydisRegister reg)
-{
-	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-	bool general = whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15;
-	return general ? (int)(whole - ZYDIS_REGISTER_RAX) : -1;
-}
-
-/* Which registers the code from pc on uses for addresses: 'p' pointer, 'i' index. */
-static void find_roles(const struct lockstep *lockstep, uint64_t pc, char roles[16])
-{
-	ZydisDecoder decoder;
-	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	for (int n = 0; n < 24; n++, pc += insn.length) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (void *)pc,
-							 lockstep_code_at(lockstep, pc), &insn, operands)))
-			return;
-		if (insn.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
-			roles[1] = 'i';
-		for (int i = 0; i < insn.operand_count; i++) {
-			if (operands[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
-				continue;
-			int base = general_register(operands[i].mem.base);
-			int index = general_register(operands[i].mem.index);
-			if (index >= 0 && !roles[index])
-				roles[index] = operands[i].mem.scale > 1 ? 'i' : 'p';
-			if (base >= 0 && !roles[base])
-				roles[base] = index >= 0 && operands[i].mem.scale <= 1 &&
-					      roles[index] == 'p' ? 'i' : 'p';
-		}
-	}
-}
-
-static uint64_t random_value(struct lockstep *lockstep, char role)
-{
-	const uint64_t random = lockstep_random(lockstep);
-	if (role == 'p')
-		return scratch_pointer(lockstep);
-	if (role == 'i')
-		return random % 48;
-	return random % 2 ? plausible_word(lockstep) : random >> (random >> 58);
-}
-
-static void random_regs(struct lockstep *lockstep, uint64_t pc, struct user_regs_struct *regs)
-{
-	unsigned long long *const by_number[16] = {
-		&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx, &regs->rsp, &regs->rbp,
-		&regs->rsi, &regs->rdi, &regs->r8,  &regs->r9,	&regs->r10, &regs->r11,
-		&regs->r12, &regs->r13, &regs->r14, &regs->r15};
-	char roles[16] = {0};
-	find_roles(lockstep, pc, roles);
-	for (int i = 0; i < 16; i++)
-		*by_number[i] = random_value(lockstep, roles[i]);
-	regs->rsp = STACK_ADDRESS + STACK_SIZE / 2 + lockstep_random(lockstep) % 64 * 8;
-	regs->rip = pc;
-	regs->eflags = (lockstep_random(lockstep) & 0x8d5) | 0x202; /* CF PF AF ZF SF OF */
-	regs->fs_base = SCRATCH_ADDRESS + SCRATCH_SIZE / 2;
-	regs->gs_base = (uint64_t)lockstep->slot;
-	regs->orig_rax = (unsigned long long)-1;
-}
-
-/* Registers in the xsave area: bytes that are random, small integers or floating-point numbers. */
-static void random_vector(struct lockstep *lockstep, uint8_t *bytes, size_t n)
-{
-	const uint64_t kind = lockstep_random(lockstep) % 4;
-	for (size_t i = 0; i + 8 <= n; i += 8) {
-		uint64_t word = kind == 0 ? lockstep_random(lockstep) : plausible_word(lockstep);
-		if (kind == 1)
-			word = (lockstep_random(lockstep) & 0x1f0000001f) | (word << 63);
-		memcpy(bytes + i, &word, sizeof(word));
-	}
-}
-
-static void random_xstate(struct lockstep *lockstep, uint8_t *xstate)
-{
-	/* SSE, AVX, mask registers, upper halves of zmm0…15, zmm16…31: bytes of each register */
-	static const struct { uint8_t component, registers, bytes; } parts[] = {
-		{1, 16, 16}, {2, 16, 16}, {5, 8, 8}, {6, 16, 32}, {7, 16, 64}};
-	uint64_t present;
-	memcpy(&present, xstate + 512, sizeof(present));
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		uint32_t offset = parts[i].component == 1 ? 160 : lockstep_component(parts[i].component);
-		if (!offset)
-			continue;
-		for (unsigned j = 0; j < parts[i].registers; j++)
-			random_vector(lockstep, xstate + offset + j * parts[i].bytes, parts[i].bytes);
-		present |= 1u << parts[i].component;
-	}
-	present |= 1;
-	memcpy(xstate + 512, &present, sizeof(present));
-	const bool x87_full = lockstep_random(lockstep) % 2;
-	xstate[4] = x87_full ? 0x0f : 0; /* four registers in use */
-	for (int i = 0; i < 8; i++) {
-		uint64_t mantissa = lockstep_random(lockstep) | 1ull << 63;
-		uint16_t exponent = (uint16_t)(0x3ff0 + lockstep_random(lockstep) % 32);
-		memcpy(xstate + 32 + 16 * i, &mantissa, sizeof(mantissa));
-		memcpy(xstate + 40 + 16 * i, &exponent, sizeof(exponent));
-	}
-}
-
-void lockstep_random_state(struct lockstep *lockstep, uint64_t pc, struct lockstep_state *state)
-{
-	if (!lockstep->child && !lockstep_start_child(lockstep))
-		return;
-	lockstep_get_regs(lockstep, &state->regs);
-	random_regs(lockstep, pc, &state->regs);
-	lockstep_get_xstate(lockstep, state->xstate);
-	static const uint8_t control[] = {0x7f, 0x03, 0, 0, 0, 0}; /* fninit */
-	memcpy(state->xstate, control, sizeof(control));
-	static const uint32_t mxcsr = 0x1f80;
-	memcpy(state->xstate + 24, &mxcsr, sizeof(mxcsr));
-	random_xstate(lockstep, state->xstate);
 }

@@ -4,7 +4,6 @@
 #include "preload/protocol.h"
 
 #include <criterion/criterion.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,87 +134,6 @@ Test(translate, entry_of_another_target_collides)
 		cr_expect_str_eq(lockstep.path, "CF", "%s", layout_names[layout]);
 		lockstep_close(&lockstep);
 	}
-}
-
-/* ---- real programs ---- */
-
-static bool is_slow_run(void)
-{
-	const char *slow = getenv("RFPROF_SLOW");
-	return slow && strcmp(slow, "0") != 0;
-}
-
-static void add_tally(struct lockstep_tally *sum, const struct lockstep_tally *tally)
-{
-	sum->runs += tally->runs;
-	sum->blocks += tally->blocks;
-	sum->insns += tally->insns;
-	sum->unit_insns += tally->unit_insns;
-	sum->loops += tally->loops;
-	for (int i = 0; i < EXITS; i++)
-		sum->exits[i] += tally->exits[i];
-}
-
-static struct lockstep_options random_options(void)
-{
-	const uint64_t random = lockstep_random(&lockstep);
-	return (struct lockstep_options){
-		.batch_insns = random % 4 ? 1 + (random >> 8) % 12 : 200,
-		.max_steps = 1 + (random >> 16) % 120,
-		.busy = random >> 32 & 1,
-	};
-}
-
-/* Returns false when the file is not there. */
-static bool try_file(const char *path, enum lockstep_layout layout, uint64_t blocks,
-		     struct lockstep_tally *sum)
-{
-	unsigned failures = 0;
-	if (!lockstep_open_file(&lockstep, path, layout, layout * 1000003u)) {
-		lockstep_close(&lockstep);
-		return false;
-	}
-	for (uint64_t runs = 0; lockstep.tally.blocks < blocks && runs < 20 * blocks && failures < 3; runs++) {
-		const uint64_t seed = lockstep.random;
-		struct lockstep_options options = random_options();
-		lockstep_random_state(&lockstep, lockstep_random_pc(&lockstep), &state);
-		bool ok = lockstep_run(&lockstep, &state, &options);
-		failures += !ok;
-		cr_expect(ok, "%s, %s, state %#" PRIx64 " of the generator: %s", path, layout_names[layout],
-			  seed, lockstep.failure);
-	}
-	cr_expect_geq(lockstep.tally.blocks, failures ? 0 : blocks, "too few blocks of %s ran", path);
-	add_tally(sum, &lockstep.tally);
-	lockstep_close(&lockstep);
-	return true;
-}
-
-Test(translate, real_code_in_lockstep)
-{
-	static const char *const paths[] = {
-		"/lib/x86_64-linux-gnu/libc.so.6",	 "/lib/x86_64-linux-gnu/libm.so.6",
-		"/lib/x86_64-linux-gnu/libmvec.so.1",	 "/lib/x86_64-linux-gnu/libcrypto.so.3",
-		"/lib/x86_64-linux-gnu/libopenblas.so.0", "/usr/bin/python3",
-	};
-	const uint64_t total = is_slow_run() ? 60000 : 3000;
-	struct lockstep_tally sum = {0};
-	unsigned present = 0;
-	for (size_t i = 0; i < COUNT(paths); i++)
-		for (int layout = 0; layout < LAYOUTS; layout++)
-			present += try_file(paths[i], (enum lockstep_layout)layout,
-					    total / (COUNT(paths) * LAYOUTS) + 1, &sum);
-	cr_assert_geq(present, LAYOUTS, "no library to take code from");
-	cr_log_info("%" PRIu64 " runs: %" PRIu64 " blocks, %" PRIu64 " instructions; exits: %" PRIu64
-		    " miss, %" PRIu64 " indirect, %" PRIu64 " collide, %" PRIu64 " system call, %" PRIu64
-		    " fault; %" PRIu64 " instructions with units, %" PRIu64 " faults in loops",
-		    sum.runs, sum.blocks, sum.insns, sum.exits[EXIT_MISS], sum.exits[EXIT_INDIRECT],
-		    sum.exits[EXIT_COLLIDE], sum.exits[EXIT_SYSCALL], sum.exits[EXIT_FAULT],
-		    sum.unit_insns, sum.loops);
-	cr_expect_geq(sum.blocks, present == COUNT(paths) * LAYOUTS ? 2000 : 300);
-	cr_expect_gt(sum.exits[EXIT_MISS], 0);
-	cr_expect_gt(sum.exits[EXIT_INDIRECT], 0);
-	cr_expect_gt(sum.exits[EXIT_FAULT], 0);
-	cr_expect_gt(sum.unit_insns, 0);
 }
 
 /* ---- code that changes, and the cache's own books ---- */

@@ -18,7 +18,10 @@ struct code_table {
 	struct { uint64_t key, entry; } cells[];
 };
 
-/* ---- the table of entries for indirect transfers ---- */
+/* ---- the table of entries for indirect transfers ----
+ *
+ * The program can write the slots and the process area: what is read back from there is never
+ * trusted.  So the mask that counts here is the target's own. */
 
 static uint64_t cell_hash(uint64_t key)
 {
@@ -33,19 +36,25 @@ static struct code_table *new_table(struct target *target, uint64_t n_cells)
 		return NULL;
 	target->tables_end += (size + 4095) & ~4095ull;
 	target->table_used = 0;
-	table->mask = n_cells - 1;
+	target->table_mask = n_cells - 1;
+	table->mask = target->table_mask;
 	return table;
 }
 
 static void table_place(struct target *target, struct code_table *table, uint64_t key,
 			uint64_t entry)
 {
-	uint64_t i = cell_hash(key) & table->mask;
-	while (table->cells[i].key && table->cells[i].key != key)
-		i = (i + 1) & table->mask;
-	target->table_used += !table->cells[i].key;
-	__atomic_store_n(&table->cells[i].entry, entry, __ATOMIC_RELEASE);
-	__atomic_store_n(&table->cells[i].key, key, __ATOMIC_RELEASE);
+	const uint64_t mask = target->table_mask, first = cell_hash(key);
+	for (uint64_t n = 0; n <= mask; n++) {
+		const uint64_t i = (first + n) & mask;
+		const uint64_t there = __atomic_load_n(&table->cells[i].key, __ATOMIC_RELAXED);
+		if (there && there != key)
+			continue;
+		target->table_used += !there;
+		__atomic_store_n(&table->cells[i].entry, entry, __ATOMIC_RELEASE);
+		__atomic_store_n(&table->cells[i].key, key, __ATOMIC_RELEASE);
+		return;
+	}
 }
 
 static void show_table(struct target *target, struct code_table *table)
@@ -58,11 +67,12 @@ static void show_table(struct target *target, struct code_table *table)
 static void table_set(struct target *target, uint64_t key, uint64_t entry)
 {
 	struct code_table *old = target->table;
-	if (target->table_used * 2 > old->mask) {
-		struct code_table *bigger = new_table(target, (old->mask + 1) * 4);
+	const uint64_t old_mask = target->table_mask;
+	if (target->table_used * 2 > old_mask) {
+		struct code_table *bigger = new_table(target, (old_mask + 1) * 4);
 		if (!bigger)
 			return; /* full: this target asks each time */
-		for (uint64_t i = 0; i <= old->mask; i++)
+		for (uint64_t i = 0; i <= old_mask; i++)
 			if (old->cells[i].entry)
 				table_place(target, bigger, old->cells[i].key, old->cells[i].entry);
 		table_place(target, bigger, key, entry);
@@ -107,7 +117,7 @@ static void show_new_entries(struct target *target)
 /* Makes all entries of [start, end) unreachable. */
 static void forget_entries(struct target *target, uint64_t start, uint64_t end)
 {
-	for (uint64_t i = 0; i <= target->table->mask; i++) {
+	for (uint64_t i = 0; i <= target->table_mask; i++) {
 		uint64_t pc = target->table->cells[i].key & ~RETURN_KEY;
 		if (pc >= start && pc < end)
 			__atomic_store_n(&target->table->cells[i].entry, 0, __ATOMIC_RELEASE);
@@ -139,10 +149,10 @@ void requests_init(struct target *target)
 	show_table(target, new_table(target, FIRST_TABLE_CELLS));
 }
 
-/* The code in [start, start + size) may be something else after this call. */
+/* The code in the pages of [start, start + size) may be something else after this call. */
 static void code_may_change(struct target *target, uint64_t start, uint64_t size)
 {
-	const uint64_t end = start + size;
+	const uint64_t end = (start + size + 4095) & ~4095ull;
 	if (program_memory_forget(&target->memory, start & ~4095ull, end) &&
 	    translate_invalidate(&target->translator, start, end))
 		forget_entries(target, start, end);
@@ -179,8 +189,12 @@ static uint64_t answer_syscall(struct target *target, uint8_t *slot)
 		if (*slot_u64(slot, SAVE_R10) & MAP_FIXED)
 			code_may_change(target, a, b);
 		break;
-	case SYS_munmap:
 	case SYS_mremap:
+		if (*slot_u64(slot, SAVE_R10) & MREMAP_FIXED)
+			code_may_change(target, *slot_u64(slot, SAVE_R8), *slot_u64(slot, SAVE_RDX));
+		code_may_change(target, a, b);
+		break;
+	case SYS_munmap:
 	case SYS_mprotect:
 	case SYS_pkey_mprotect:
 		code_may_change(target, a, b);
@@ -212,20 +226,19 @@ static uint64_t answer_syscall(struct target *target, uint8_t *slot)
 
 /* ---- requests ---- */
 
-static uint64_t wanted_pc(struct target *target, uint32_t type, uint64_t argument)
-{
-	return type == REQ_MISS ? target->translator.cache.stubs[argument] : argument;
-}
-
-/* Returns the cache address to go on at, or the program's own address to go on natively. */
+/* Returns the cache address to go on at, or the program's own address to go on natively.  What is
+ * no stub's request is taken as one for the address that it holds: nobody but a program that writes
+ * into its slot asks so. */
 static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, uint64_t argument)
 {
-	const uint64_t pc = wanted_pc(target, type, argument);
+	const struct code_cache *cache = &target->translator.cache;
+	const bool is_stub = type == REQ_MISS && argument < cache->n_stubs;
+	const uint64_t pc = is_stub ? cache->stubs[argument] : argument;
 	const char *why = NULL;
 	uint64_t ignored, body = 0, entry = 0;
 	if (target->native)
 		return pc;
-	if (type == REQ_MISS)
+	if (is_stub)
 		body = translate_stub(&target->translator, argument, &ignored, &why);
 	else if (type == REQ_RETURN)
 		entry = translate_landing(&target->translator, pc, &why);

@@ -120,13 +120,13 @@ void sample_store_get(const struct sample_store *store, uint32_t number, struct 
 		      uint8_t *stack)
 {
 	*sample = store->samples[number];
-	const uint32_t *reference = store->references + sample->first_chunk;
+	size_t reference = sample->first_chunk;
 	for (size_t done = 0; done < sample->stack_size; reference++) {
 		size_t skip = (sample->regs.sp + done) % CHUNK_SIZE;
 		size_t part = CHUNK_SIZE - skip;
 		if (part > sample->stack_size - done)
 			part = sample->stack_size - done;
-		memcpy(stack + done, store->chunks[*reference].bytes + skip, part);
+		memcpy(stack + done, store->chunks[store->references[reference]].bytes + skip, part);
 		done += part;
 	}
 }

@@ -42,6 +42,7 @@ struct target {
 	bool native;			/* given up: threads leave the cache at their next request */
 	struct profile *profile;	/* not owned */
 	struct code_table *table;	/* current hash table in the process area */
+	uint64_t table_mask;		/* its number of cells, a power of two, less one */
 	size_t table_used, tables_end;
 	pthread_mutex_t *lock;		/* of the whole run: the profile and all targets */
 	pthread_t server;

@@ -1,5 +1,6 @@
 /* Fuzz target: the translator on arbitrary bytes as program code.  The first byte chooses where the
- * code lies and how large batches are, the others are code.  Whatever they hold: nothing is written
+ * code lies and how large batches are, the second whether a second module with the same code and an
+ * arena of its own lies far away, and whether batches are as large as in a real run; the others are code.  Whatever they hold: nothing is written
  * outside of what a request appends but the links' own fields, every emitted byte decodes or is data,
  * the cache's books agree with each other, and asking again gives the same answer.  Built with
  * -fsanitize=fuzzer, or as a plain program with replay.c over a folder of inputs. */
@@ -10,14 +11,16 @@
 #include <string.h>
 
 #define ARENA_SIZE (4u << 20)
+#define N_ARENAS 2
 #define MAX_CODE 512
+#define FAR_BASE 0x5500000000ull
 #define MAX_REQUESTS 40
 #define FILL 0xa5 /* unused arena */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct program {
-	uint64_t base;
+	uint64_t base, far;	/* the same code at both; far is 0 where there is no second module */
 	const uint8_t *code;
 	size_t size;
 };
@@ -28,16 +31,23 @@ static void require(bool condition)
 		abort();
 }
 
+static uint64_t offset_in(const struct program *program, uint64_t pc)
+{
+	const bool is_far = program->far && pc - program->far < program->size;
+	return pc - (is_far ? program->far : program->base);
+}
+
 static size_t read_code(void *context, uint64_t pc, uint8_t *buffer, size_t size, const char **why)
 {
 	const struct program *program = context;
-	if (pc - program->base >= program->size) {
+	const uint64_t offset = offset_in(program, pc);
+	if (offset >= program->size) {
 		*why = "no code there";
 		return 0;
 	}
-	size_t n = program->size - (pc - program->base);
+	size_t n = program->size - offset;
 	n = n < size ? n : size;
-	memcpy(buffer, program->code + (pc - program->base), n);
+	memcpy(buffer, program->code + offset, n);
 	return n;
 }
 
@@ -45,33 +55,32 @@ static void locate_code(void *context, uint64_t pc, uint32_t *module, uint64_t *
 {
 	const struct program *program = context;
 	*module = 1;
-	*offset = pc - program->base;
+	*offset = offset_in(program, pc);
 }
 
 /* ---- what must hold ---- */
 
-static bool is_link(const struct code_cache *cache, uint32_t offset)
+static bool is_link(const struct code_cache *cache, const struct arena *arena, uint32_t offset)
 {
 	for (size_t i = 0; i < cache->n_links; i++)
-		if (offset - cache->links[i].site < (cache->links[i].is_stub ? 8 : 4))
+		if (&cache->arenas[cache->links[i].arena] == arena && offset - cache->links[i].site < (cache->links[i].is_stub ? 8 : 4))
 			return true;
 	return false;
 }
 
 /* Only links may have changed below `used`, and nothing beyond the new end. */
-static void check_writes(const struct code_cache *cache, const uint8_t *before, size_t used)
+static void check_writes(const struct code_cache *cache, const struct arena *arena, const uint8_t *before,
+			 size_t used)
 {
-	const struct arena *arena = &cache->arenas[0];
 	require(arena->used >= used && arena->used <= arena->size);
 	for (size_t i = 0; i < used; i++)
-		require(before[i] == arena->host[i] || is_link(cache, (uint32_t)i));
+		require(before[i] == arena->host[i] || is_link(cache, arena, (uint32_t)i));
 	for (size_t i = arena->used; i < arena->used + 4096 && i < arena->size; i++)
 		require(arena->host[i] == FILL);
 }
 
-static void check_pieces(const struct code_cache *cache)
+static void check_pieces(const struct code_cache *cache, const struct arena *arena)
 {
-	const struct arena *arena = &cache->arenas[0];
 	for (size_t i = 0; i < arena->n_pieces; i++) {
 		const struct piece *piece = &arena->pieces[i];
 		require(piece->cache <= arena->used && piece->kind <= PIECE_DATA);
@@ -84,12 +93,12 @@ static void check_pieces(const struct code_cache *cache)
 
 static void check_blocks(struct code_cache *cache, const struct program *program)
 {
-	const struct arena *arena = &cache->arenas[0];
 	for (size_t i = 0; i < cache->n_blocks; i++) {
 		const struct code_block *block = &cache->blocks[i];
-		require(block->pc - program->base < program->size);
-		require(block->size >= 1 && block->pc - program->base + block->size <= program->size);
-		require(!memcmp(block->bytes, program->code + (block->pc - program->base), block->size));
+		const struct arena *arena = &cache->arenas[block->arena];
+		const uint64_t offset = offset_in(program, block->pc);
+		require(block->size >= 1 && offset < program->size && offset + block->size <= program->size);
+		require(!memcmp(block->bytes, program->code + offset, block->size));
 		require(block->n_insns >= 1 && block->n_insns <= block->size);
 		require(block->body < arena->used && block->counter < cache->n_counters);
 		require(block->counted_at > block->body && block->counted_at <= arena->used);
@@ -102,9 +111,8 @@ static void check_blocks(struct code_cache *cache, const struct program *program
 }
 
 /* From each piece on there are whole instructions up to the next piece, as far as it can be told. */
-static void check_code(const struct code_cache *cache)
+static void check_code(const struct arena *arena)
 {
-	const struct arena *arena = &cache->arenas[0];
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction insn;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -124,9 +132,9 @@ static void check_code(const struct code_cache *cache)
 /* Every direct link ends in a piece: a block, a stub or a jump to one. */
 static void check_links(const struct code_cache *cache)
 {
-	const struct arena *arena = &cache->arenas[0];
 	for (size_t i = 0; i < cache->n_links; i++) {
 		const struct link *link = &cache->links[i];
+		const struct arena *arena = &cache->arenas[link->arena];
 		int32_t rel;
 		require(link->site + 4 <= arena->used);
 		if (link->is_stub)
@@ -143,17 +151,18 @@ static void check_links(const struct code_cache *cache)
 struct fuzzed {
 	struct program program;
 	struct translator translator;
-	uint8_t *before;
+	uint8_t *before[N_ARENAS];
 };
 
 static void request(struct fuzzed *fuzzed, unsigned kind, uint64_t pc)
 {
 	struct translator *translator = &fuzzed->translator;
 	struct code_cache *cache = &translator->cache;
-	const size_t used = cache->arenas[0].used;
+	const size_t used[N_ARENAS] = {cache->arenas[0].used, cache->arenas[1].used};
 	const char *why = NULL;
 	uint64_t answer, again, wanted;
-	memcpy(fuzzed->before, cache->arenas[0].host, used);
+	for (int i = 0; i < cache->n_arenas; i++)
+		memcpy(fuzzed->before[i], cache->arenas[i].host, used[i]);
 	if (kind == 0) {
 		answer = translate_body(translator, pc, &why);
 		again = translate_body(translator, pc, &why);
@@ -171,7 +180,8 @@ static void request(struct fuzzed *fuzzed, unsigned kind, uint64_t pc)
 		why = "";
 	}
 	require(answer == again && (answer || why));
-	check_writes(cache, fuzzed->before, used);
+	for (int i = 0; i < cache->n_arenas; i++)
+		check_writes(cache, &cache->arenas[i], fuzzed->before[i], used[i]);
 }
 
 static void fuzz(struct fuzzed *fuzzed, const uint8_t *data, size_t size)
@@ -180,11 +190,14 @@ static void fuzz(struct fuzzed *fuzzed, const uint8_t *data, size_t size)
 	for (size_t i = 0; i < size && i < MAX_REQUESTS; i++) {
 		if (cache->arenas[0].used > ARENA_SIZE / 16)
 			break;
-		request(fuzzed, i < 4 ? 0 : data[i] & 3, fuzzed->program.base + (i < 4 ? i : i * 7 % size));
+		const uint64_t base = fuzzed->program.far && i & 1 ? fuzzed->program.far : fuzzed->program.base;
+		request(fuzzed, i < 4 ? 0 : data[i] & 3, base + (i < 4 ? i : i * 7 % size));
 	}
-	check_pieces(cache);
+	for (int i = 0; i < cache->n_arenas; i++) {
+		check_pieces(cache, &cache->arenas[i]);
+		check_code(&cache->arenas[i]);
+	}
 	check_blocks(cache, &fuzzed->program);
-	check_code(cache);
 	check_links(cache);
 }
 
@@ -192,32 +205,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint64_t bases[] = {0x400000, 0x210000000000, 0x7ffff0000000, 0x7fffff00};
 	static const uint64_t arenas[] = {0x10000000, 0x210040000000, 0x210040000000, 0x10000000};
-	static uint8_t *host, *before;
-	if (size < 2)
+	static uint8_t *hosts[N_ARENAS], *before[N_ARENAS];
+	if (size < 3)
 		return 0;
-	if (!host) {
-		host = malloc(ARENA_SIZE);
-		before = malloc(ARENA_SIZE);
-		require(host && before);
-		memset(host, FILL, ARENA_SIZE);
+	for (int i = 0; i < N_ARENAS && !hosts[i]; i++) {
+		hosts[i] = malloc(ARENA_SIZE);
+		before[i] = malloc(ARENA_SIZE);
+		require(hosts[i] && before[i]);
+		memset(hosts[i], FILL, ARENA_SIZE);
 	}
-	const size_t n = size - 1 < MAX_CODE ? size - 1 : MAX_CODE;
+	const size_t n = size - 2 < MAX_CODE ? size - 2 : MAX_CODE;
 	uint8_t *code = malloc(n); /* of exactly this size: the sanitizer sees each byte read beyond */
 	require(code);
-	memcpy(code, data + 1, n);
+	memcpy(code, data + 2, n);
 	struct fuzzed fuzzed = {
-		.program = {bases[data[0] & 3], code, n},
-		.before = before,
+		.program = {bases[data[0] & 3], data[1] & 1 ? FAR_BASE : 0, code, n},
+		.before = {before[0], before[1]},
 		.translator = {
-			.batch_insns = 1u + (data[0] >> 3),
+			.batch_insns = data[1] & 2 ? 200u : 1u + (data[0] >> 3),
 			.quiet = data[0] & 4,
-			.cache = {.n_arenas = 1, .arenas = {{.base = arenas[data[0] & 3], .host = host,
-							     .size = ARENA_SIZE, .used = 64}}},
+			.cache = {.n_arenas = data[1] & 1 ? 2 : 1,
+				  .arenas = {{.base = arenas[data[0] & 3], .host = hosts[0], .size = ARENA_SIZE, .used = 64},
+					     {.base = FAR_BASE + (16u << 20), .host = hosts[1], .size = ARENA_SIZE,
+					      .used = 64}}},
 		},
 	};
 	fuzzed.translator.source = (struct code_source){&fuzzed.program, read_code, locate_code};
-	fuzz(&fuzzed, data + 1, n);
-	memset(host, FILL, fuzzed.translator.cache.arenas[0].used);
+	fuzz(&fuzzed, data + 2, n);
+	for (int i = 0; i < N_ARENAS; i++)
+		memset(hosts[i], FILL, fuzzed.translator.cache.arenas[i].used);
 	free(fuzzed.translator.new_entries);
 	code_cache_deinit(&fuzzed.translator.cache);
 	free(code);

@@ -2,7 +2,6 @@
 
 #include "report/work.h"
 
-#include <Zydis/Zydis.h>
 #include <signal.h>
 #include <string.h>
 
@@ -199,4 +198,95 @@ bool reference_replay(struct lockstep *lockstep, const struct lockstep_state *st
 		execute(lockstep, &reference.steps[at]);
 	reference_keep_memory(lockstep, lockstep->native);
 	return lockstep_get_xstate(lockstep, xstate);
+}
+
+/* ---- what its steps read and write ---- */
+
+bool reference_decode(const struct lockstep *lockstep, size_t at, struct full *full)
+{
+	const uint64_t pc = reference.steps[at].regs.rip;
+	ZydisDecoder decoder;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (void *)pc, lockstep_code_at(lockstep, pc),
+						   &full->insn, full->operands));
+}
+
+bool reference_address(const struct full *full, const ZydisDecodedOperand *operand, size_t at,
+		       uint64_t *address)
+{
+	struct user_regs_struct regs = reference.steps[at].regs;
+	ZydisRegisterContext context = {0};
+	for (unsigned i = 0; i < 16; i++)
+		context.values[ZYDIS_REGISTER_RAX + i] = *register_number(&regs, i);
+	if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&full->insn, operand, regs.rip, &context, address)))
+		return false;
+	if (operand->mem.segment == ZYDIS_REGISTER_FS)
+		*address += regs.fs_base;
+	return true;
+}
+
+#define MAX_POPPED 64
+
+struct popped { uint64_t words[MAX_POPPED]; size_t n; };
+
+/* The words that [address, address + size) touches; those that it covers are forgotten. */
+static bool touches_popped(struct popped *popped, uint64_t address, uint64_t size, bool forget)
+{
+	bool any = false;
+	for (size_t i = 0; i < popped->n; i++) {
+		const uint64_t word = popped->words[i];
+		if (word + 8 <= address || address + size <= word)
+			continue;
+		any = true;
+		if (forget && address <= word && word + 8 <= address + size)
+			popped->words[i--] = popped->words[--popped->n];
+	}
+	return any;
+}
+
+/* Pushes and calls write below the stack pointer as it is before them. */
+static uint64_t place_of(const struct full *full, uint64_t address)
+{
+	const bool pushes = full->insn.meta.category == ZYDIS_CATEGORY_PUSH ||
+			    full->insn.meta.category == ZYDIS_CATEGORY_CALL;
+	return pushes ? address - full->insn.operand_width / 8 : address;
+}
+
+static bool reads_popped(const struct lockstep *lockstep, struct popped *popped, size_t at)
+{
+	struct full full;
+	bool reads = false;
+	if (!popped->n || !reference_decode(lockstep, at, &full))
+		return false;
+	const uint64_t times = reference.steps[at].repeats ? reference.steps[at].units : 1;
+	for (int writing = 0; writing < 2; writing++)
+		for (unsigned i = 0; i < full.insn.operand_count; i++) {
+			const ZydisDecodedOperand *operand = &full.operands[i];
+			const unsigned mask = writing ? ZYDIS_OPERAND_ACTION_MASK_WRITE
+						      : ZYDIS_OPERAND_ACTION_MASK_READ;
+			uint64_t address;
+			if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || !(operand->actions & mask) ||
+			    !reference_address(&full, operand, at, &address))
+				continue;
+			if (writing && operand->mem.base == ZYDIS_REGISTER_RSP && i >= full.insn.operand_count_visible)
+				address = place_of(&full, address);
+			const bool touches = touches_popped(popped, address, operand->size / 8 * times, writing);
+			reads |= touches && !writing;
+		}
+	return reads;
+}
+
+void reference_end_at_popped(const struct lockstep *lockstep)
+{
+	struct popped popped = {.n = 0};
+	for (size_t i = 0; i < reference.n; i++) {
+		if (reads_popped(lockstep, &popped, i)) {
+			reference.n = i;
+			reference.fault = 0;
+			return;
+		}
+		if (reference.steps[i].kind == STEP_RETURN)
+			popped.words[popped.n++ % MAX_POPPED] = reference.steps[i].regs.rsp;
+		popped.n = popped.n < MAX_POPPED ? popped.n : MAX_POPPED;
+	}
 }

@@ -4,6 +4,8 @@
 
 #include "lockstep.h"
 
+#include <Zydis/Zydis.h>
+
 #define MAX_STEPS 4096
 
 enum step_kind { STEP_NEXT, STEP_DIRECT, STEP_INDIRECT, STEP_RETURN, STEP_CALL, STEP_CALL_INDIRECT,
@@ -41,3 +43,19 @@ bool reference_record(struct lockstep *lockstep, const struct lockstep_state *st
 /* The same again up to step `at`, where memory and vector registers are kept. */
 bool reference_replay(struct lockstep *lockstep, const struct lockstep_state *start, size_t at,
 		      uint8_t *xstate);
+
+/* An instruction with its operands. */
+struct full {
+	ZydisDecodedInstruction insn;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+};
+bool reference_decode(const struct lockstep *lockstep, size_t at, struct full *full);
+
+/* Where an operand of step `at` lies.  False for gathers, whose addresses are many. */
+bool reference_address(const struct full *full, const ZydisDecodedOperand *operand, size_t at,
+		       uint64_t *address);
+
+/* Ends the reference in front of the first step that reads what a return has popped before it is
+ * written again.  Translated returns leave an address of the code cache there; no program makes
+ * sense of it, but random code may carry it on. */
+void reference_end_at_popped(const struct lockstep *lockstep);

@@ -246,35 +246,6 @@ void lockstep_edge_state(struct lockstep *lockstep, uint64_t pc, struct lockstep
 
 /* ---- pointers that lead nowhere are aimed elsewhere ---- */
 
-struct full {
-	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-static bool decode_step(const struct lockstep *lockstep, size_t at, struct full *full)
-{
-	const uint64_t pc = reference.steps[at].regs.rip;
-	ZydisDecoder decoder;
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (void *)pc, lockstep_code_at(lockstep, pc),
-						   &full->insn, full->operands));
-}
-
-/* False for gathers, whose addresses are many. */
-static bool operand_address(const struct full *full, const ZydisDecodedOperand *operand, size_t at,
-			    uint64_t *address)
-{
-	struct user_regs_struct regs = reference.steps[at].regs;
-	ZydisRegisterContext context = {0};
-	for (unsigned i = 0; i < 16; i++)
-		context.values[ZYDIS_REGISTER_RAX + i] = *register_number(&regs, i);
-	if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&full->insn, operand, regs.rip, &context, address)))
-		return false;
-	if (operand->mem.segment == ZYDIS_REGISTER_FS)
-		*address += regs.fs_base;
-	return true;
-}
-
 static bool is_there(const struct lockstep *lockstep, uint64_t address, bool written)
 {
 	if (!written && in_range(&lockstep->image, address))
@@ -318,7 +289,7 @@ static bool tame_source(struct lockstep *lockstep, size_t at, unsigned *number, 
 	struct full full;
 	int sources[ZYDIS_MAX_OPERAND_COUNT * 2], n = 0;
 	uint64_t address, word;
-	if (!decode_step(lockstep, at, &full) || general_register(full.operands[0].reg.value) != (int)*number)
+	if (!reference_decode(lockstep, at, &full) || general_register(full.operands[0].reg.value) != (int)*number)
 		return false;
 	for (unsigned i = 0; i < full.insn.operand_count_visible; i++) {
 		const ZydisDecodedOperand *operand = &full.operands[i];
@@ -330,7 +301,7 @@ static bool tame_source(struct lockstep *lockstep, size_t at, unsigned *number, 
 			sources[n++] = general_register(operand->mem.base);
 			sources[n++] = general_register(operand->mem.index);
 		} else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-			   operand_address(&full, operand, at, &address) &&
+			   reference_address(&full, operand, at, &address) &&
 			   is_there(lockstep, address, false) && is_there(lockstep, address + 7, false)) {
 			memcpy(&word, (void *)address, sizeof(word));
 			*done = move_word(lockstep, address, (lockstep_random(lockstep) & TAME) - word);
@@ -395,7 +366,7 @@ static bool follow_back(struct lockstep *lockstep, struct lockstep_state *state,
 {
 	struct full full;
 	uint64_t address;
-	if (!decode_step(lockstep, at, &full))
+	if (!reference_decode(lockstep, at, &full))
 		return false;
 	const ZydisDecodedOperand *to = &full.operands[0], *from = &full.operands[1];
 	int source = (int)*number;
@@ -407,7 +378,7 @@ static bool follow_back(struct lockstep *lockstep, struct lockstep_state *state,
 		/* fall through */
 	case ZYDIS_MNEMONIC_MOV:
 		if (from->type == ZYDIS_OPERAND_TYPE_MEMORY && to->size == 64)
-			*done = operand_address(&full, from, at, &address) && move_word(lockstep, address, delta);
+			*done = reference_address(&full, from, at, &address) && move_word(lockstep, address, delta);
 		source = from->type == ZYDIS_OPERAND_TYPE_REGISTER ? general_register(from->reg.value) : -1;
 		break;
 	case ZYDIS_MNEMONIC_LEA:
@@ -467,7 +438,7 @@ static bool aim_operand(struct lockstep *lockstep, struct lockstep_state *state,
 	const unsigned scale = operand->mem.scale;
 	uint64_t address;
 	if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
-	    !operand_address(full, operand, at, &address))
+	    !reference_address(full, operand, at, &address))
 		return false;
 	const bool written = operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
 	const bool there = is_there(lockstep, address, written);
@@ -490,7 +461,7 @@ static bool aim_transfer(struct lockstep *lockstep, struct lockstep_state *state
 		word = *register_number(&reference.steps[at].regs, (unsigned)number & 15);
 		return chase(lockstep, state, number, at, lockstep_random_pc(lockstep) - word);
 	}
-	if (reference.steps[at].kind != STEP_RETURN && !operand_address(full, operand, at, &address))
+	if (reference.steps[at].kind != STEP_RETURN && !reference_address(full, operand, at, &address))
 		return false;
 	if (!is_there(lockstep, address, false) || !is_there(lockstep, address + 7, false))
 		return false;
@@ -504,7 +475,7 @@ static bool aim_fault(struct lockstep *lockstep, struct lockstep_state *state)
 	const size_t at = reference.n;
 	const uint8_t kind = reference.steps[at].kind;
 	struct full full;
-	if ((reference.fault != SIGSEGV && reference.fault != SIGBUS) || !decode_step(lockstep, at, &full))
+	if ((reference.fault != SIGSEGV && reference.fault != SIGBUS) || !reference_decode(lockstep, at, &full))
 		return false;
 	for (unsigned i = 0; i < full.insn.operand_count; i++)
 		if (aim_operand(lockstep, state, at, &full, &full.operands[i]))

@@ -62,6 +62,7 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 {
 	struct arena *arena = batch->arena;
 	batch->got_value = got_value(batch, items, n);
+	batch->cache->blocks[batch->block].got_value = batch->got_value;
 	const struct count_place place = kind == PIECE_LOOP ? (struct count_place){n + 1, false}
 							    : count_place(batch, items, n);
 	uint16_t orig = 0;

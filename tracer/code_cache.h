@@ -50,6 +50,7 @@ struct code_block {
 	uint32_t counted_at;	/* cache offset behind the counter's increment */
 	uint32_t module;	/* profile module */
 	uint64_t module_offset;
+	uint64_t got_value;	/* where its jump through the GOT is expected to go; 0: nowhere */
 	uint8_t *bytes;		/* copy of the original code */
 };
 

@@ -28,6 +28,13 @@ static uint32_t tested(const ZydisDecodedInstruction *insn)
 	return insn->cpu_flags ? insn->cpu_flags->tested & STATUS_FLAGS : 0;
 }
 
+/* On such a way flags are nobody's: it may lead through the dynamic linker. */
+static bool goes_through_got(const ZydisDecodedInstruction *insn)
+{
+	return insn->meta.category == ZYDIS_CATEGORY_UNCOND_BR && insn->opcode == 0xff &&
+	       insn->raw.modrm.mod == 0 && insn->raw.modrm.rm == 5;
+}
+
 uint32_t flags_live_at(const struct lockstep *lockstep, uint64_t pc)
 {
 	ZydisDecoder decoder;
@@ -44,6 +51,8 @@ uint32_t flags_live_at(const struct lockstep *lockstep, uint64_t pc)
 		switch (insn.meta.category) {
 		case ZYDIS_CATEGORY_UNCOND_BR:
 		case ZYDIS_CATEGORY_CALL: /* where it begins, the flags are the caller's */
+			if (goes_through_got(&insn))
+				return live;
 			if (!insn.raw.imm[0].is_relative)
 				return live | open;
 			pc += (uint64_t)insn.raw.imm[0].value.s;

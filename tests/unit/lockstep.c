@@ -14,7 +14,7 @@
 
 #define DIRECTION_FLAG 0x400u
 
-static uint64_t linked_pc[65536];	/* what the jump table's entries stand for */
+static uint64_t linked_pc[2][65536];	/* what the entries of the jump and of the return table stand for */
 
 /* ---- failures ---- */
 
@@ -82,11 +82,14 @@ static bool arrive(struct lockstep *lockstep, struct prediction *prediction, siz
 	return true;
 }
 
-/* After an indirect transfer: the exit through the jump table, or EXITS for none. */
-static enum lockstep_exit table_exit(uint64_t pc)
+/* After an indirect transfer: the exit through its table, or EXITS for none. */
+static enum lockstep_exit table_exit(const struct step *step, uint64_t pc)
 {
-	const uint64_t linked = linked_pc[pc & 0xffff];
-	return !linked ? EXIT_INDIRECT : linked != pc ? EXIT_COLLIDE : EXITS;
+	const bool returns = step->kind == STEP_RETURN;
+	const uint64_t linked = linked_pc[returns][pc & 0xffff];
+	if (linked == pc)
+		return EXITS;
+	return returns ? EXIT_RETURN : linked ? EXIT_COLLIDE : EXIT_INDIRECT;
 }
 
 static bool is_writable(const struct lockstep *lockstep, uint64_t address)
@@ -98,18 +101,15 @@ static bool is_writable(const struct lockstep *lockstep, uint64_t address)
 	return false;
 }
 
-/* Translated returns write to the place that they pop, so a stack that cannot be written is left
- * out; so are, without link_indirect, returns that no exit follows (put_back_popped). */
-static bool can_return(const struct lockstep *lockstep, const struct lockstep_options *options, size_t at)
+/* Translated returns write below the place that they pop (emulated where that cannot be written). */
+static bool can_return(const struct lockstep *lockstep, size_t at)
 {
-	return is_writable(lockstep, reference.steps[at].regs.rsp) &&
-	       (options->link_indirect || table_exit(reference.steps[at + 1].regs.rip) == EXIT_INDIRECT);
+	return is_writable(lockstep, reference.steps[at].regs.rsp - 8);
 }
 
 /* Follows the reference from step `at`, at the beginning of a block, to where translated code must
  * leave the cache. */
-static void predict(struct lockstep *lockstep, const struct lockstep_options *options, size_t at,
-		    struct prediction *prediction)
+static void predict(struct lockstep *lockstep, size_t at, struct prediction *prediction)
 {
 	prediction->beyond = false;
 	prediction->n_visits = 0;
@@ -127,9 +127,9 @@ static void predict(struct lockstep *lockstep, const struct lockstep_options *op
 		    (step->repeats && next->regs.rip == step->regs.rip))
 			continue;
 		prediction->at = at + 1;
-		if (is_indirect(step)) {
-			prediction->exit = table_exit(next->regs.rip);
-			prediction->beyond = step->kind == STEP_RETURN && !can_return(lockstep, options, at);
+		if (is_indirect(step) && block->got_value != next->regs.rip) {
+			prediction->exit = table_exit(step, next->regs.rip);
+			prediction->beyond = step->kind == STEP_RETURN && !can_return(lockstep, at);
 			if (prediction->exit != EXITS || prediction->beyond)
 				return;
 		}
@@ -165,6 +165,8 @@ static enum lockstep_exit gate_exit(const struct lockstep *lockstep, uint64_t ri
 		return EXIT_COLLIDE;
 	case TRAP_SYSCALL:
 		return EXIT_SYSCALL;
+	case TRAP_RETURN:
+		return EXIT_RETURN;
 	default:
 		return EXITS;
 	}
@@ -176,10 +178,9 @@ static bool regs_at_gate(struct run *run, enum lockstep_exit exit)
 	const struct lockstep *lockstep = run->lockstep;
 	struct user_regs_struct *regs = &run->regs;
 	*regs = run->raw;
-	if (exit != EXIT_SYSCALL)
-		regs->rax = *lockstep_slot_word(lockstep, G_SPILL_RAX);
 	switch (exit) {
 	case EXIT_MISS:
+		regs->rax = *lockstep_slot_word(lockstep, SAVE_RAX);
 		if (run->raw.rax >= lockstep->translator.cache.n_stubs)
 			return false;
 		regs->rip = lockstep->translator.cache.stubs[run->raw.rax];
@@ -187,7 +188,11 @@ static bool regs_at_gate(struct run *run, enum lockstep_exit exit)
 	case EXIT_INDIRECT:
 	case EXIT_COLLIDE:
 		regs->rcx = *lockstep_slot_word(lockstep, G_SPILL_RCX);
-		regs->rip = run->raw.rcx - (exit == EXIT_COLLIDE ? run->raw.rax : 0);
+		regs->r11 = *lockstep_slot_word(lockstep, G_SPILL_R11);
+		regs->rip = run->raw.rcx - (exit == EXIT_COLLIDE ? run->raw.r11 : 0);
+		return true;
+	case EXIT_RETURN:
+		regs->rip = *(uint64_t *)(regs->rsp - 8);
 		return true;
 	default: /* rcx holds the way back and is lost in a system call anyway */
 		regs->rcx = reference.steps[run->prediction.at].regs.rcx;
@@ -216,7 +221,10 @@ static bool regs_at_fault(struct run *run)
 		break;
 	case PIECE_RESTART:
 		regs->rcx = *lockstep_slot_word(lockstep, G_SPILL_RCX);
-		regs->rax = *lockstep_slot_word(lockstep, G_SPILL_RAX);
+		regs->r11 = *lockstep_slot_word(lockstep, G_SPILL_R11);
+		break;
+	case PIECE_RETURN:
+		regs->r11 = *lockstep_slot_word(lockstep, G_SPILL_R11);
 		break;
 	case PIECE_FAR:
 		*borrowed = *lockstep_slot_word(lockstep, G_SPILL_FAR);
@@ -262,20 +270,6 @@ static bool is_ours(const struct lockstep *lockstep, uint64_t value)
 	       value - (uint64_t)lockstep->traps < 4096;
 }
 
-/* A return puts a cache address into the place that it pops in the same moment.  No program reads
- * there again; random code cut out of leaf functions may, so the word is put back. */
-static bool put_back_popped(struct run *run)
-{
-	const struct step *step = &reference.steps[run->at - 1];
-	uint64_t *popped = (uint64_t *)step->regs.rsp;
-	if (step->kind != STEP_RETURN || !is_writable(run->lockstep, step->regs.rsp))
-		return true;
-	if (!is_ours(run->lockstep, *popped) && *popped != reference.steps[run->at].regs.rip)
-		return false;
-	*popped = reference.steps[run->at].regs.rip;
-	return true;
-}
-
 /* After a call the program's own return address is on its stack. */
 static bool has_return_address(const struct run *run)
 {
@@ -289,8 +283,21 @@ static bool has_return_address(const struct run *run)
  * asks for the block there first. */
 static bool is_beyond_canonical(const struct run *run)
 {
-	const int64_t target = (int64_t)run->raw.rcx;
-	return is_indirect(&reference.steps[run->at]) && target >> 47 != 0 && target >> 47 != -1;
+	const struct step *step = &reference.steps[run->at];
+	const int64_t target = step->kind == STEP_RETURN ? *(int64_t *)(run->raw.rsp - 8)
+							 : (int64_t)run->raw.rcx;
+	return is_indirect(step) && target >> 47 != 0 && target >> 47 != -1;
+}
+
+/* Flags may be lost behind a jump through the GOT (it goes to the beginnings of functions, which read
+ * none, in all programs but random ones), and in a return to an address that has no landing, in whose
+ * cell there is that of another one: what calls return to always has one (landing.c). */
+static bool keeps_flags(const struct run *run, enum lockstep_exit exit)
+{
+	if (reference_passes_got(run->lockstep, run->at))
+		return false;
+	return exit != EXIT_RETURN || !linked_pc[true][run->regs.rip & 0xffff] ||
+	       code_cache_landing(&run->lockstep->translator.cache, run->regs.rip);
 }
 
 /* Runs translated code from the child's registers to the predicted exit and compares there. */
@@ -307,7 +314,8 @@ static bool run_to_exit(struct run *run)
 	enum lockstep_exit exit = number == SIGTRAP ? gate_exit(lockstep, run->raw.rip) : EXITS;
 	if (exit == EXITS)
 		exit = EXIT_FAULT;
-	if (predicted == EXIT_FAULT && exit == EXIT_INDIRECT && is_beyond_canonical(run)) {
+	if (predicted == EXIT_FAULT && (exit == EXIT_INDIRECT || exit == EXIT_RETURN) &&
+	    is_beyond_canonical(run)) {
 		run->abandoned = true;
 		return true;
 	}
@@ -320,48 +328,60 @@ static bool run_to_exit(struct run *run)
 		say(lockstep, "stopped at %#llx; ", run->raw.rip);
 		return fail(lockstep, run->at, "the program's state cannot be told");
 	}
-	if (!compare_regs(run, DIRECTION_FLAG | flags_live_at(lockstep, run->regs.rip)))
+	const uint64_t flags = keeps_flags(run, exit) ? flags_live_at(lockstep, run->regs.rip) : 0;
+	if (!compare_regs(run, DIRECTION_FLAG | flags))
 		return fail(lockstep, run->at, "registers differ");
 	if (exit != EXIT_FAULT && run->at && !has_return_address(run))
 		return fail(lockstep, run->at, "the return address on the stack is wrong");
-	if (exit == EXIT_INDIRECT && run->at && !put_back_popped(run))
-		return fail(lockstep, run->at, "what a return popped became something else");
 	lockstep->tally.exits[exit]++;
 	const size_t n = strlen(lockstep->path);
 	if (n + 1 < sizeof(lockstep->path))
-		lockstep->path[n] = "MICSF"[exit];
+		lockstep->path[n] = "MICSRF"[exit];
 	run->ended_in_fault = exit == EXIT_FAULT;
 	return true;
 }
 
 /* ---- what the server does ---- */
 
-static uint16_t linked_cells[65536];
-static size_t n_linked_cells;
+static uint64_t linked_keys[2 * 65536];
+static size_t n_linked_keys;
 
-static void link_entry(struct lockstep *lockstep, uint64_t pc, uint64_t entry)
+static uint64_t *linked(uint64_t key)
 {
-	if (!linked_pc[pc & 0xffff])
-		linked_cells[n_linked_cells++] = (uint16_t)pc;
-	linked_pc[pc & 0xffff] = pc;
-	*lockstep_slot_word(lockstep, SLOT_JUMPS + 8 * (pc & 0xffff)) = entry;
+	return &linked_pc[key >> RETURN_KEY_BIT][key & 0xffff];
+}
+
+static uint64_t *cell_of(const struct lockstep *lockstep, uint64_t key)
+{
+	return lockstep_slot_word(lockstep, (key & RETURN_KEY ? SLOT_RETURNS : SLOT_JUMPS) + 8 * (key & 0xffff));
+}
+
+static void link_entry(struct lockstep *lockstep, uint64_t key, uint64_t entry)
+{
+	if (!*linked(key))
+		linked_keys[n_linked_keys++] = key;
+	*linked(key) = key & ~RETURN_KEY;
+	*cell_of(lockstep, key) = entry;
 }
 
 static void unlink_entries(struct lockstep *lockstep)
 {
-	while (n_linked_cells) {
-		const uint16_t cell = linked_cells[--n_linked_cells];
-		linked_pc[cell] = 0;
-		*lockstep_slot_word(lockstep, SLOT_JUMPS + 8ul * cell) =
-			(uint64_t)lockstep->traps + TRAP_INDIRECT;
+	while (n_linked_keys) {
+		const uint64_t key = linked_keys[--n_linked_keys];
+		*linked(key) = 0;
+		*cell_of(lockstep, key) =
+			(uint64_t)lockstep->traps + (key & RETURN_KEY ? TRAP_RETURN : TRAP_INDIRECT);
 	}
 }
 
 static void link_new_entries(struct run *run)
 {
 	struct translator *translator = &run->lockstep->translator;
-	for (size_t i = 0; run->options->link_indirect && i < translator->n_new_entries; i++)
-		link_entry(run->lockstep, translator->new_entries[i].pc, translator->new_entries[i].entry);
+	for (size_t i = 0; i < translator->n_new_entries; i++) {
+		const struct new_entry *new = &translator->new_entries[i];
+		if (run->options->link_indirect || *linked(new->key) == (new->key & ~RETURN_KEY))
+			link_entry(run->lockstep, new->key, new->entry);
+	}
 	translator->n_new_entries = 0;
 }
 
@@ -369,13 +389,15 @@ static void link_new_entries(struct run *run)
 static uint64_t answer_indirect(struct run *run, uint64_t pc, const char **why)
 {
 	struct lockstep *lockstep = run->lockstep;
-	uint64_t entry = translate_entry(&lockstep->translator, pc, why);
+	const bool returns = run->prediction.exit == EXIT_RETURN;
+	const uint64_t entry = returns ? translate_landing(&lockstep->translator, pc, why)
+				       : translate_entry(&lockstep->translator, pc, why);
 	if (!entry)
 		return 0;
-	if (reference.steps[run->at - 1].kind != STEP_RETURN || run->options->link_indirect)
-		link_entry(lockstep, pc, entry);
-	run->regs.rcx = pc;
-	run->regs.rax = entry;
+	if (!returns || run->options->link_indirect)
+		link_entry(lockstep, returns ? pc | RETURN_KEY : pc, entry);
+	if (!returns)
+		run->regs.rcx = pc;
 	return entry;
 }
 
@@ -392,6 +414,7 @@ static bool answer(struct run *run)
 		break;
 	case EXIT_INDIRECT:
 	case EXIT_COLLIDE:
+	case EXIT_RETURN:
 		go_on = answer_indirect(run, pc, &why);
 		break;
 	case EXIT_SYSCALL:
@@ -411,22 +434,20 @@ static bool answer(struct run *run)
 
 /* ---- the comparison at the end ---- */
 
-/* Whether each byte of `seen` that differs is one of the cache address that a return has left there
- * in the place of the program's own; also where random code has put the stack pointer below it again,
- * and written a part of the word. */
+/* Whether each byte of `seen` that differs is one of the cache address that a return has left below
+ * the place that it popped; also where random code has written a part of the word since. */
 static bool is_left_by_return(const struct run *run, uint64_t address, uint64_t truth, uint64_t seen)
 {
 	for (size_t i = 0; i < run->at; i++) {
 		const struct step *step = &reference.steps[i];
-		if (step->kind != STEP_RETURN || step->regs.rsp != address)
+		if (step->kind != STEP_RETURN || step->regs.rsp - 8 != address)
 			continue;
 		if (is_ours(run->lockstep, seen))
 			return true;
-		const uint64_t popped = step[1].regs.rip;
-		const uint64_t left = *lockstep_slot_word(run->lockstep, SLOT_JUMPS + 8 * (popped & 0xffff));
+		const uint64_t left = *cell_of(run->lockstep, step[1].regs.rip | RETURN_KEY);
 		uint64_t same = 0;
 		for (unsigned bit = 0; bit < 64; bit += 8)
-			if (!((truth ^ popped) >> bit & 0xff) && !((seen ^ left) >> bit & 0xff))
+			if (!((seen ^ left) >> bit & 0xff))
 				same |= 0xffull << bit;
 		if (!((truth ^ seen) & ~same))
 			return true;
@@ -555,9 +576,7 @@ static void reset_cache(struct lockstep *lockstep)
 	const struct arena arena = cache->arenas[0];
 	memset(arena.host, 0, arena.used);
 	code_cache_deinit(cache);
-	cache->n_arenas = 1;
-	cache->arenas[0] =
-		(struct arena){.base = arena.base, .host = arena.host, .size = arena.size, .used = 64};
+	code_cache_add_arena(cache, arena.base, arena.host, arena.size);
 }
 
 static bool run_translated(struct run *run, const struct lockstep_state *start)
@@ -579,7 +598,7 @@ static bool run_translated(struct run *run, const struct lockstep_state *start)
 	lockstep_set_regs(lockstep, &run->regs);
 	for (bool go_on = true; ok && go_on && make_expected(run);) {
 		size_t before = run->at;
-		predict(lockstep, run->options, run->at, &run->prediction);
+		predict(lockstep, run->at, &run->prediction);
 		if (run->prediction.beyond)
 			break;
 		ok = run_to_exit(run);
@@ -615,8 +634,7 @@ bool lockstep_run(struct lockstep *lockstep, const struct lockstep_state *start,
 		reset_cache(lockstep);
 	bool ok = reference_record(lockstep, start, options->max_steps < MAX_STEPS ? options->max_steps : MAX_STEPS) ||
 		  fail(lockstep, reference.n, "the child is stuck in the reference");
-	if (options->link_indirect)
-		reference_end_at_popped(lockstep);
+	reference_end_at_left(lockstep);
 	ok = ok && run_translated(run, start);
 	free(run->expected);
 	free(run);

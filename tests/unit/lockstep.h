@@ -26,7 +26,7 @@ enum lockstep_layout {
 };
 
 /* How translated code left the code cache. */
-enum lockstep_exit { EXIT_MISS, EXIT_INDIRECT, EXIT_COLLIDE, EXIT_SYSCALL, EXIT_FAULT, EXITS };
+enum lockstep_exit { EXIT_MISS, EXIT_INDIRECT, EXIT_COLLIDE, EXIT_SYSCALL, EXIT_RETURN, EXIT_FAULT, EXITS };
 
 #define LOCKSTEP_DATA 0x20000	/* offset of the data that lockstep_open_code adds to the code */
 #define LOCKSTEP_XSTATE_MAX 16384
@@ -72,7 +72,7 @@ struct lockstep {
 	uint64_t random;		/* state of the generator */
 	struct lockstep_tally tally;
 	const char *refused;		/* why the last run was not translated, or NULL */
-	char path[64];			/* exits of the last run: M I C S F, as in enum lockstep_exit */
+	char path[64];			/* exits of the last run: M I C S R F, as in enum lockstep_exit */
 	char failure[4096];		/* what differed in the last run that failed */
 };
 
@@ -132,7 +132,7 @@ uint32_t flags_live_at(const struct lockstep *lockstep, uint64_t pc);
 
 /* ---- the child, lockstep_child.c ---- */
 
-enum { TRAP_MISS = 0, TRAP_INDIRECT = 16, TRAP_COLLIDE = 32, TRAP_SYSCALL = 48 };
+enum { TRAP_MISS = 0, TRAP_INDIRECT = 16, TRAP_COLLIDE = 32, TRAP_SYSCALL = 48, TRAP_RETURN = 64 };
 
 bool lockstep_start_child(struct lockstep *lockstep);
 void lockstep_stop_child(struct lockstep *lockstep);

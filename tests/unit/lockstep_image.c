@@ -77,6 +77,19 @@ static void locate_code(void *context, uint64_t pc, uint32_t *module, uint64_t *
 	*offset = pc - lockstep->image.start;
 }
 
+/* The data that both runs start from. */
+static bool read_value(void *context, uint64_t address, uint64_t *value)
+{
+	const struct lockstep *lockstep = context;
+	for (size_t i = 0; i < lockstep->n_writable; i++)
+		if (in_range(&lockstep->writable[i], address) &&
+		    in_range(&lockstep->writable[i], address + 7)) {
+			memcpy(value, lockstep->initial[i] + (address - lockstep->writable[i].start), 8);
+			return true;
+		}
+	return false;
+}
+
 /* Everything but the image: arena, slot with its gate entries, scratch area, stack. */
 static bool map_surroundings(struct lockstep *lockstep)
 {
@@ -94,18 +107,18 @@ static bool map_surroundings(struct lockstep *lockstep)
 	static const struct { uint16_t entry, trap; } gate[] = {
 		{G_AT_MISS, TRAP_MISS}, {G_AT_INDIRECT, TRAP_INDIRECT},
 		{G_AT_COLLIDE, TRAP_COLLIDE}, {G_AT_SYSCALL, TRAP_SYSCALL},
+		{G_AT_RETURN, TRAP_RETURN},
 	};
 	for (size_t i = 0; i < sizeof(gate) / sizeof(gate[0]); i++)
 		*lockstep_slot_word(lockstep, gate[i].entry) = TRAPS_ADDRESS + gate[i].trap;
 	*lockstep_slot_word(lockstep, G_SELF) = SLOT_ADDRESS;
-	for (size_t i = 0; i < 65536; i++)
+	for (size_t i = 0; i < 65536; i++) {
 		*lockstep_slot_word(lockstep, SLOT_JUMPS + 8 * i) = TRAPS_ADDRESS + TRAP_INDIRECT;
-	struct code_cache *cache = &lockstep->translator.cache;
-	cache->n_arenas = 1;
-	cache->arenas[0] = (struct arena){
-		.base = arena, .host = lockstep->arena, .size = ARENA_SIZE, .used = 64};
-	lockstep->translator.source =
-		(struct code_source){.context = lockstep, .read = read_code, .locate = locate_code};
+		*lockstep_slot_word(lockstep, SLOT_RETURNS + 8 * i) = TRAPS_ADDRESS + TRAP_RETURN;
+	}
+	code_cache_add_arena(&lockstep->translator.cache, arena, lockstep->arena, ARENA_SIZE);
+	lockstep->translator.source = (struct code_source){
+		.context = lockstep, .read = read_code, .locate = locate_code, .value = read_value};
 	return add_writable(lockstep, SCRATCH_ADDRESS, SCRATCH_ADDRESS + SCRATCH_SIZE) &&
 	       add_writable(lockstep, STACK_ADDRESS, STACK_ADDRESS + STACK_SIZE);
 }

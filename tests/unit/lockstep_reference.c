@@ -66,8 +66,8 @@ static enum step_kind kind_of(const ZydisDecodedInstruction *insn)
 		return insn->raw.imm[0].is_relative ? STEP_DIRECT : STEP_INDIRECT;
 	case ZYDIS_CATEGORY_CALL:
 		return insn->raw.imm[0].is_relative ? STEP_CALL : STEP_CALL_INDIRECT;
-	case ZYDIS_CATEGORY_RET:
-		return STEP_RETURN;
+	case ZYDIS_CATEGORY_RET: /* one that pops arguments goes through the jump table */
+		return insn->raw.imm[0].size ? STEP_INDIRECT : STEP_RETURN;
 	default:
 		return insn->mnemonic == ZYDIS_MNEMONIC_SYSCALL ? STEP_SYSCALL : STEP_NEXT;
 	}
@@ -225,21 +225,21 @@ bool reference_address(const struct full *full, const ZydisDecodedOperand *opera
 	return true;
 }
 
-#define MAX_POPPED 64
+#define MAX_LEFT 64
 
-struct popped { uint64_t words[MAX_POPPED]; size_t n; };
+struct left { uint64_t words[MAX_LEFT]; size_t n; };
 
 /* The words that [address, address + size) touches; those that it covers are forgotten. */
-static bool touches_popped(struct popped *popped, uint64_t address, uint64_t size, bool forget)
+static bool touches_left(struct left *left, uint64_t address, uint64_t size, bool forget)
 {
 	bool any = false;
-	for (size_t i = 0; i < popped->n; i++) {
-		const uint64_t word = popped->words[i];
+	for (size_t i = 0; i < left->n; i++) {
+		const uint64_t word = left->words[i];
 		if (word + 8 <= address || address + size <= word)
 			continue;
 		any = true;
 		if (forget && address <= word && word + 8 <= address + size)
-			popped->words[i--] = popped->words[--popped->n];
+			left->words[i--] = left->words[--left->n];
 	}
 	return any;
 }
@@ -252,11 +252,11 @@ static uint64_t place_of(const struct full *full, uint64_t address)
 	return pushes ? address - full->insn.operand_width / 8 : address;
 }
 
-static bool reads_popped(const struct lockstep *lockstep, struct popped *popped, size_t at)
+static bool reads_left(const struct lockstep *lockstep, struct left *left, size_t at)
 {
 	struct full full;
 	bool reads = false;
-	if (!popped->n || !reference_decode(lockstep, at, &full))
+	if (!left->n || !reference_decode(lockstep, at, &full))
 		return false;
 	const uint64_t times = reference.steps[at].repeats ? reference.steps[at].units : 1;
 	for (int writing = 0; writing < 2; writing++)
@@ -270,23 +270,35 @@ static bool reads_popped(const struct lockstep *lockstep, struct popped *popped,
 				continue;
 			if (writing && operand->mem.base == ZYDIS_REGISTER_RSP && i >= full.insn.operand_count_visible)
 				address = place_of(&full, address);
-			const bool touches = touches_popped(popped, address, operand->size / 8 * times, writing);
+			const bool touches = touches_left(left, address, operand->size / 8 * times, writing);
 			reads |= touches && !writing;
 		}
 	return reads;
 }
 
-void reference_end_at_popped(const struct lockstep *lockstep)
+void reference_end_at_left(const struct lockstep *lockstep)
 {
-	struct popped popped = {.n = 0};
+	struct left left = {.n = 0};
 	for (size_t i = 0; i < reference.n; i++) {
-		if (reads_popped(lockstep, &popped, i)) {
+		if (reads_left(lockstep, &left, i)) {
 			reference.n = i;
 			reference.fault = 0;
 			return;
 		}
 		if (reference.steps[i].kind == STEP_RETURN)
-			popped.words[popped.n++ % MAX_POPPED] = reference.steps[i].regs.rsp;
-		popped.n = popped.n < MAX_POPPED ? popped.n : MAX_POPPED;
+			left.words[left.n++ % MAX_LEFT] = reference.steps[i].regs.rsp - 8;
+		left.n = left.n < MAX_LEFT ? left.n : MAX_LEFT;
 	}
+}
+
+bool reference_passes_got(const struct lockstep *lockstep, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *code = (const uint8_t *)reference.steps[i].regs.rip;
+		code += *code == 0xf2; /* bnd */
+		if (code[0] == 0xff && code[1] == 0x25 &&
+		    flags_live_at(lockstep, reference.steps[i + 1].regs.rip))
+			return true;
+	}
+	return false;
 }

@@ -55,7 +55,9 @@ bool reference_decode(const struct lockstep *lockstep, size_t at, struct full *f
 bool reference_address(const struct full *full, const ZydisDecodedOperand *operand, size_t at,
 		       uint64_t *address);
 
-/* Ends the reference in front of the first step that reads what a return has popped before it is
- * written again.  Translated returns leave an address of the code cache there; no program makes
- * sense of it, but random code may carry it on. */
-void reference_end_at_popped(const struct lockstep *lockstep);
+/* Ends the reference in front of the first step that reads what a translated return has left below the
+ * place that it popped, before it is written again. */
+void reference_end_at_left(const struct lockstep *lockstep);
+
+/* Whether one of the first n steps is a jump through the GOT to code that reads status flags. */
+bool reference_passes_got(const struct lockstep *lockstep, size_t n);

@@ -3,7 +3,7 @@
  * is the data that every snippet has at LOCKSTEP_DATA behind its start, the label 9.
  *
  * The paths are the exits of translated code when a batch takes in all of it and the jump table is
- * empty: Miss, Indirect, Syscall, Fault. */
+ * empty: Miss, Indirect, Syscall, Return, Fault. */
 #pragma once
 
 #include <stdint.h>
@@ -32,28 +32,28 @@
 	X(jrcxz_not_taken, "F", "mov $1, %ecx\n jrcxz 1f\n inc %eax\n 1: hlt")                     \
 	X(jecxz_taken, "F", "mov $1, %rcx\n shl $32, %rcx\n jecxz 1f\n inc %eax\n"                 \
 	  " 1: hlt")                                                                               \
-	X(call_direct, "MIF", "call 1f\n inc %ebx\n hlt\n 1: inc %eax\n ret")                      \
+	X(call_direct, "MRF", "call 1f\n inc %ebx\n hlt\n 1: inc %eax\n ret")                      \
 	X(call_next, "F", "call 1f\n 1: pop %rax\n hlt")                                           \
-	X(call_in_call, "MMIIF", "call 1f\n hlt\n 1: call 2f\n mov (%rsp), %rdx\n"                 \
+	X(call_in_call, "MMRRF", "call 1f\n hlt\n 1: call 2f\n mov (%rsp), %rdx\n"                 \
 	  " ret\n 2: lea (%rsp), %rsi\n ret")                                                      \
-	X(recursion, "MIIIIF", "mov $3, %ebx\n call 1f\n hlt\n"                                    \
+	X(recursion, "MRRRRF", "mov $3, %ebx\n call 1f\n hlt\n"                                    \
 	  " 1: test %ebx, %ebx\n jz 2f\n dec %ebx\n call 1b\n inc %eax\n 2: ret")                  \
 	X(ret_imm, "MIF", "push %rax\n push %rbx\n call 1f\n hlt\n 1: ret $16")                    \
-	X(ret_bnd, "MIF", "call 1f\n hlt\n 1: repz ret")                                           \
-	X(call_bnd, "MIF", ".byte 0xf2\n call 1f\n hlt\n 1: .byte 0xf2\n ret")                     \
-	X(call_tls, "MIF", ".byte 0x66, 0x66, 0x48\n call 1f\n hlt\n 1: ret")                      \
-	X(call_rax, "IIF", "lea 1f(%rip), %rax\n call *%rax\n hlt\n"                               \
+	X(ret_bnd, "MRF", "call 1f\n hlt\n 1: repz ret")                                           \
+	X(call_bnd, "MRF", ".byte 0xf2\n call 1f\n hlt\n 1: .byte 0xf2\n ret")                     \
+	X(call_tls, "MRF", ".byte 0x66, 0x66, 0x48\n call 1f\n hlt\n 1: ret")                      \
+	X(call_rax, "IRF", "lea 1f(%rip), %rax\n call *%rax\n hlt\n"                               \
 	  " 1: mov (%rsp), %rdx\n ret")                                                            \
-	X(call_rcx, "IIF", "lea 1f(%rip), %rcx\n call *%rcx\n hlt\n 1: ret")                       \
-	X(call_r8, "IIF", "lea 1f(%rip), %r8\n call *%r8\n hlt\n 1: ret")                          \
-	X(call_r11, "IIF", "lea 1f(%rip), %r11\n notrack call *%r11\n hlt\n 1: ret")               \
-	X(call_memory, "IIF", "lea 1f(%rip), %rdx\n mov %rdx, 0x20000+9b(%rip)\n"                  \
+	X(call_rcx, "IRF", "lea 1f(%rip), %rcx\n call *%rcx\n hlt\n 1: ret")                       \
+	X(call_r8, "IRF", "lea 1f(%rip), %r8\n call *%r8\n hlt\n 1: ret")                          \
+	X(call_r11, "IRF", "lea 1f(%rip), %r11\n notrack call *%r11\n hlt\n 1: ret")               \
+	X(call_memory, "IRF", "lea 1f(%rip), %rdx\n mov %rdx, 0x20000+9b(%rip)\n"                  \
 	  " call *0x20000+9b(%rip)\n hlt\n 1: ret")                                                \
-	X(call_rsp, "IIF", "lea 1f(%rip), %rax\n push %rax\n push %rbx\n"                          \
+	X(call_rsp, "IRF", "lea 1f(%rip), %rax\n push %rax\n push %rbx\n"                          \
 	  " call *8(%rsp)\n hlt\n 1: mov 16(%rsp), %rcx\n ret")                                    \
-	X(call_r12, "IIF", "lea 1f(%rip), %rax\n mov %rsp, %r12\n"                                 \
+	X(call_r12, "IRF", "lea 1f(%rip), %rax\n mov %rsp, %r12\n"                                 \
 	  " mov %rax, -64(%r12)\n call *-64(%r12)\n hlt\n 1: ret")                                 \
-	X(call_r13_index, "IIF", "lea 1f(%rip), %rax\n lea -64(%rsp), %r13\n"                      \
+	X(call_r13_index, "IRF", "lea 1f(%rip), %rax\n lea -64(%rsp), %r13\n"                      \
 	  " mov $2, %r9d\n mov %rax, (%r13,%r9,8)\n call *(%r13,%r9,8)\n hlt\n"                    \
 	  " 1: ret")                                                                               \
 	X(call_faults, "F", "xor %eax, %eax\n call *16(%rax)")                                     \
@@ -80,9 +80,9 @@
 	X(jmp_rsp, "IF", "lea 1f(%rip), %rdx\n push %rdx\n jmp *(%rsp)\n 1: hlt")                  \
 	X(jmp_fs, "IF", "lea 1f(%rip), %rdx\n mov %rdx, %fs:0x20\n jmp *%fs:0x20\n"                \
 	  " 1: hlt")                                                                               \
-	X(call_fs, "IIF", "lea 1f(%rip), %rdx\n mov %rdx, %fs:0x20\n"                              \
+	X(call_fs, "IRF", "lea 1f(%rip), %rdx\n mov %rdx, %fs:0x20\n"                              \
 	  " mov $0x10, %r14d\n call *%fs:0x10(%r14)\n hlt\n 1: ret")                               \
-	X(push_ret, "IF", "lea 1f(%rip), %rdx\n push %rdx\n ret\n 1: hlt")                         \
+	X(push_ret, "RF", "lea 1f(%rip), %rdx\n push %rdx\n ret\n 1: hlt")                         \
 	X(system_call, "SF", "mov $39, %eax\n syscall\n add %rcx, %rdx\n hlt")                     \
 	X(system_calls, "SSSF", "mov $3, %ebx\n 1: mov %ebx, %eax\n syscall\n"                     \
 	  " dec %ebx\n jnz 1b\n hlt")                                                              \

@@ -234,7 +234,7 @@ Test(translate, stubs_and_entries_are_found_again)
 	const uint64_t entry = translate_entry(translator, pc + 0x10, &why);
 	cr_expect_eq(translate_entry(translator, pc + 0x10, &why), entry);
 	cr_assert_eq(translator->n_new_entries, 1);
-	cr_expect_eq(translator->new_entries[0].pc, pc + 0x10);
+	cr_expect_eq(translator->new_entries[0].key, pc + 0x10);
 	cr_expect_eq(translator->new_entries[0].entry, entry);
 	lockstep_close(&lockstep);
 }

@@ -289,12 +289,11 @@ static bool is_beyond_canonical(const struct run *run)
 	return is_indirect(step) && target >> 47 != 0 && target >> 47 != -1;
 }
 
-/* Flags may be lost behind a jump through the GOT (it goes to the beginnings of functions, which read
- * none, in all programs but random ones), and in a return to an address that has no landing, in whose
+/* Flags may be lost behind a jump through the GOT, and in a return to an address that has no landing, in whose
  * cell there is that of another one: what calls return to always has one (landing.c). */
 static bool keeps_flags(const struct run *run, enum lockstep_exit exit)
 {
-	if (reference_passes_got(run->lockstep, run->at))
+	if (run->at > reference_first_got(run->lockstep))
 		return false;
 	return exit != EXIT_RETURN || !linked_pc[true][run->regs.rip & 0xffff] ||
 	       code_cache_landing(&run->lockstep->translator.cache, run->regs.rip);
@@ -635,6 +634,11 @@ bool lockstep_run(struct lockstep *lockstep, const struct lockstep_state *start,
 	bool ok = reference_record(lockstep, start, options->max_steps < MAX_STEPS ? options->max_steps : MAX_STEPS) ||
 		  fail(lockstep, reference.n, "the child is stuck in the reference");
 	reference_end_at_left(lockstep);
+	const size_t got = reference_first_got(lockstep);
+	if (options->is_random && got < reference.n) {
+		reference.n = got;
+		reference.fault = 0;
+	}
 	ok = ok && run_translated(run, start);
 	free(run->expected);
 	free(run);

@@ -41,6 +41,7 @@ struct lockstep_options {
 	size_t max_steps;	/* of the reference */
 	bool link_indirect;	/* fill the jump table at each indirect transfer that is asked for */
 	uint64_t collide_with;	/* if not 0: the jump table holds the entry of this address already */
+	bool is_random;		/* the code was not meant to run from here: see reference_first_got */
 	bool busy;		/* as if other threads ran translated code: no unaligned store to a link */
 };
 

@@ -291,14 +291,14 @@ void reference_end_at_left(const struct lockstep *lockstep)
 	}
 }
 
-bool reference_passes_got(const struct lockstep *lockstep, size_t n)
+size_t reference_first_got(const struct lockstep *lockstep)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < reference.n; i++) {
 		const uint8_t *code = (const uint8_t *)reference.steps[i].regs.rip;
 		code += *code == 0xf2; /* bnd */
 		if (code[0] == 0xff && code[1] == 0x25 &&
 		    flags_live_at(lockstep, reference.steps[i + 1].regs.rip))
-			return true;
+			return i;
 	}
-	return false;
+	return reference.n;
 }

@@ -59,5 +59,7 @@ bool reference_address(const struct full *full, const ZydisDecodedOperand *opera
  * place that it popped, before it is written again. */
 void reference_end_at_left(const struct lockstep *lockstep);
 
-/* Whether one of the first n steps is a jump through the GOT to code that reads status flags. */
-bool reference_passes_got(const struct lockstep *lockstep, size_t n);
+/* The first step that is a jump through the GOT to code that reads status flags; the number of steps
+ * when there is none.  In all programs but random ones such jumps go to the beginnings of functions,
+ * which read none. */
+size_t reference_first_got(const struct lockstep *lockstep);

@@ -98,6 +98,7 @@ static struct lockstep_options random_options(void)
 	return (struct lockstep_options){
 		.batch_insns = random % 4 ? 1 + (random >> 8) % 12 : 200,
 		.max_steps = 8 + (random >> 16) % 150,
+		.is_random = true,
 		.busy = random >> 32 & 1,
 		.link_indirect = random >> 33 & 1,
 	};

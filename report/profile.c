@@ -18,7 +18,7 @@ struct row_index {
 /* The public struct is the first member: a pointer to one is a pointer to the other. */
 struct profile_private {
 	struct profile profile;
-	struct row_index modules, threads, frames;
+	struct row_index modules, threads, frames, processes, jit;
 };
 
 typedef uint64_t row_hash_fn(const struct profile *profile, size_t row);
@@ -101,6 +101,12 @@ static void free_rows(struct profile *profile)
 		free(profile->blocks[i].bytes);
 	for (size_t i = 0; i < profile->n_uncounted; i++)
 		free(profile->uncounted[i].reason);
+	for (size_t i = 0; i < profile->n_processes; i++) {
+		free(profile->processes[i].command);
+		free(profile->processes[i].native_reason);
+	}
+	for (size_t i = 0; i < profile->n_native_threads; i++)
+		free(profile->native_threads[i].reason);
 	for (size_t i = 0; i < profile->n_facts; i++) {
 		free(profile->facts[i].key);
 		free(profile->facts[i].value);
@@ -125,9 +131,13 @@ void profile_destroy(struct profile *profile)
 	free(profile->facts);
 	free(profile->roofs);
 	free(profile->custom_roofs);
+	free(profile->processes);
+	free(profile->native_threads);
 	free(private->modules.slots);
 	free(private->threads.slots);
 	free(private->frames.slots);
+	free(private->processes.slots);
+	free(private->jit.slots);
 	free(private);
 }
 
@@ -255,6 +265,121 @@ uint32_t profile_frame(struct profile *profile, uint32_t parent, uint32_t module
 	if (!rf_array_push(profile->frames, profile->n_frames, profile->cap_frames, key))
 		return PROFILE_NONE;
 	return (uint32_t)(profile->n_frames - 1);
+}
+
+static uint64_t process_key_hash(const struct profile_process *process)
+{
+	return mix((uint64_t)process->run << 32 | (uint32_t)process->pid);
+}
+
+static uint64_t process_hash(const struct profile *profile, size_t row)
+{
+	return process_key_hash(&profile->processes[row]);
+}
+
+static bool process_equal(const struct profile *profile, size_t row, const void *key)
+{
+	const struct profile_process *have = &profile->processes[row], *want = key;
+	return have->run == want->run && have->pid == want->pid;
+}
+
+uint32_t profile_find_process(struct profile *profile, enum profile_run run, int pid)
+{
+	struct row_index *index = &((struct profile_private *)profile)->processes;
+	const struct profile_process key = {.run = run, .pid = pid};
+	if (!index_refresh(index, profile, profile->n_processes, process_hash))
+		return PROFILE_NONE;
+	return index_find(index, profile, process_key_hash(&key), process_equal, &key);
+}
+
+uint32_t profile_process(struct profile *profile, enum profile_run run, int pid, uint32_t parent)
+{
+	uint32_t row = profile_find_process(profile, run, pid);
+	if (row != PROFILE_NONE)
+		return row;
+	struct profile_process fresh = {
+		.run = run, .pid = pid, .parent = parent, .twin = PROFILE_NONE,
+		.module = PROFILE_NONE, .exit_status = -1,
+		.command = strdup(""), .native_reason = strdup(""),
+	};
+	if (fresh.command && fresh.native_reason &&
+	    rf_array_push(profile->processes, profile->n_processes, profile->cap_processes, fresh))
+		return (uint32_t)(profile->n_processes - 1);
+	free(fresh.command);
+	free(fresh.native_reason);
+	return PROFILE_NONE;
+}
+
+static void replace_text(char **text, const char *with)
+{
+	char *copy = strcmp(*text, with) != 0 ? strdup(with) : NULL;
+	if (!copy)
+		return;
+	free(*text);
+	*text = copy;
+}
+
+void profile_process_command(struct profile *profile, uint32_t process, const char *command)
+{
+	if (process != PROFILE_NONE)
+		replace_text(&profile->processes[process].command, command);
+}
+
+void profile_native_process(struct profile *profile, int pid, const char *reason)
+{
+	uint32_t row = profile_find_process(profile, RUN_COUNTED, pid);
+	if (row != PROFILE_NONE && !profile->processes[row].native_reason[0])
+		replace_text(&profile->processes[row].native_reason, reason);
+}
+
+void profile_native_thread(struct profile *profile, uint32_t thread, const char *reason)
+{
+	for (size_t i = profile->n_native_threads; i-- > 0;)
+		if (profile->native_threads[i].thread == thread)
+			return;
+	struct profile_native_thread row = {thread, strdup(reason)};
+	if (thread != PROFILE_NONE && row.reason &&
+	    rf_array_push(profile->native_threads, profile->n_native_threads,
+			  profile->cap_native_threads, row))
+		return;
+	free(row.reason);
+}
+
+/* Rows of functions that are none of the module's have an equal hash, and are never equal. */
+static uint64_t jit_hash(const struct profile *profile, size_t row)
+{
+	const struct profile_function *function = &profile->functions[row];
+	bool jit = strcmp(profile->modules[function->module].path, "[jit]") == 0;
+	return jit ? hash_text(function->name) : row;
+}
+
+static bool jit_equal(const struct profile *profile, size_t row, const void *key)
+{
+	const struct profile_function *have = &profile->functions[row], *want = key;
+	return have->module == want->module && strcmp(have->name, want->name) == 0;
+}
+
+uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module)
+{
+	struct row_index *index = &((struct profile_private *)profile)->jit;
+	struct profile_function key = {.module = profile_module(profile, "[jit]", ""), .name = (char *)name};
+	*module = key.module;
+	if (key.module == PROFILE_NONE ||
+	    !index_refresh(index, profile, profile->n_functions, jit_hash))
+		return *module = PROFILE_NONE;
+	uint32_t row = index_find(index, profile, hash_text(name), jit_equal, &key);
+	if (row != PROFILE_NONE)
+		return profile->functions[row].start;
+	key.start = (profile->n_functions + 1) * PROFILE_JIT_STRIDE;
+	key.end = key.start + PROFILE_JIT_STRIDE;
+	key.name = strdup(name);
+	key.file = strdup("");
+	if (key.name && key.file &&
+	    rf_array_push(profile->functions, profile->n_functions, profile->cap_functions, key))
+		return key.start;
+	free(key.name);
+	free(key.file);
+	return *module = PROFILE_NONE;
 }
 
 static struct profile_fact *find_fact(const struct profile *profile, const char *key)

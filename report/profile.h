@@ -10,10 +10,11 @@
 #include "base/error.h"
 #include "machine/machine.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 2 /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 3 /* PRAGMA user_version */
 #define PROFILE_NONE UINT32_MAX  /* "no such row" for every index below */
 
 enum profile_run { RUN_TIMED = 1, RUN_COUNTED = 2 };
@@ -30,6 +31,28 @@ struct profile_thread {
 	int pid, tid;
 	char *name;	/* comm, or "" */
 };
+
+enum process_birth { BIRTH_UNKNOWN, BIRTH_FIRST, BIRTH_FORK, BIRTH_VFORK, BIRTH_SPAWN };
+
+/* A process of one run; its threads are those of the same run and pid.  Times are since the start of
+ * its run. */
+struct profile_process {
+	enum profile_run run;
+	uint32_t parent;	/* an earlier row, or PROFILE_NONE */
+	uint32_t twin;		/* the same process in the other run, if that row is an earlier one,
+				 * else PROFILE_NONE */
+	int pid;
+	enum process_birth birth;
+	uint32_t execs;		/* how many programs it has executed */
+	char *command;		/* comm, the last one */
+	uint32_t module;	/* its executable, the last one, or PROFILE_NONE */
+	uint64_t start_ns, end_ns; /* end 0: not seen */
+	int exit_status;	/* wait status, or -1: not known */
+	char *native_reason;	/* why it ran natively in the counted run, from some moment on, or "" */
+};
+
+/* A thread of the counted run that ran natively from some moment on. */
+struct profile_native_thread { uint32_t thread; char *reason; };
 
 struct profile_function {
 	uint32_t module;
@@ -82,6 +105,8 @@ struct profile {
 	struct profile_fact *facts;		size_t n_facts, cap_facts;
 	struct roof *roofs;			size_t n_roofs, cap_roofs;
 	struct custom_roof *custom_roofs;	size_t n_custom_roofs, cap_custom_roofs;
+	struct profile_process *processes;	size_t n_processes, cap_processes;
+	struct profile_native_thread *native_threads;	size_t n_native_threads, cap_native_threads;
 };
 
 struct profile *profile_create(void);
@@ -93,6 +118,25 @@ uint32_t profile_thread(struct profile *profile, enum profile_run run, int pid, 
 			const char *name);
 /* Child frame of `parent` (PROFILE_NONE for a root): find-or-add through a hash. */
 uint32_t profile_frame(struct profile *profile, uint32_t parent, uint32_t module, uint64_t offset);
+
+/* The process with that id, find-or-add.  A new one has nothing but its id; its parent is `parent`. */
+uint32_t profile_process(struct profile *profile, enum profile_run run, int pid, uint32_t parent);
+/* Finds it; PROFILE_NONE when it is not there. */
+uint32_t profile_find_process(struct profile *profile, enum profile_run run, int pid);
+/* Replaces its command; copied.  Nothing happens for PROFILE_NONE, or when memory is short. */
+void profile_process_command(struct profile *profile, uint32_t process, const char *command);
+/* Says why a process, or a thread, of the counted run went on natively.  The first reason stays. */
+void profile_native_process(struct profile *profile, int pid, const char *reason);
+void profile_native_thread(struct profile *profile, uint32_t thread, const char *reason);
+/* Sets the twins: the n-th process with a command under a parent in one run is the n-th with that
+ * command under the parent's twin in the other.  False when memory is short. */
+bool profile_match_processes(struct profile *profile);
+
+/* The place of a function that was made at run time (JIT), by its name: in the module "[jit]", where each
+ * name has PROFILE_JIT_STRIDE offsets from the one returned on.  A row of `functions` says so.  Its real
+ * address is another one in each process and run.  PROFILE_NONE in *module when memory is short. */
+#define PROFILE_JIT_STRIDE (1ull << 24)
+uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module);
 
 /* Sets a fact (replaces an older value); value by printf format. */
 void profile_set_fact(struct profile *profile, const char *key, const char *format, ...)

@@ -12,12 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define OLDEST_VERSION 2 /* of the schema, that can still be read; tables that came later stay empty */
 #define DAMAGED_HINT "record the program again, or copy the file again from where it was whole"
 
 struct reader {
 	sqlite3 *db;
 	const char *path;
 	struct profile *profile;
+	uint32_t version;
 	uint64_t budget; /* bytes of text, code and rows that a file of this size can hold */
 };
 
@@ -60,10 +62,10 @@ static struct rf_error *check_header(const char *path, const uint8_t *header, si
 		return rf_error_create(RF_EFORMAT, "update rfprof",
 				       "%s has schema version %u, newer than the %d that this rfprof reads", path,
 				       version, PROFILE_SCHEMA_VERSION);
-	if (version > 0 && version < PROFILE_SCHEMA_VERSION)
+	if (version > 0 && version < OLDEST_VERSION)
 		return rf_error_create(RF_EFORMAT, "profile the program again",
 				       "%s has schema version %u, older than the %d that this rfprof reads", path,
-				       version, PROFILE_SCHEMA_VERSION);
+				       version, OLDEST_VERSION);
 	if (version == 0)
 		return foreign(path, "it has no schema version");
 	uint64_t page = header[16] << 8 | header[17];
@@ -76,7 +78,7 @@ static struct rf_error *check_header(const char *path, const uint8_t *header, si
 	return NULL;
 }
 
-static struct rf_error *check_file(const char *path, uint64_t *size)
+static struct rf_error *check_file(const char *path, uint64_t *size, uint32_t *version)
 {
 	uint8_t header[100];
 	struct stat info;
@@ -92,7 +94,10 @@ static struct rf_error *check_file(const char *path, uint64_t *size)
 	if (n < 0)
 		return rf_error_errno(RF_EINPUT, errnum, NULL, "cannot read %s", path);
 	*size = (uint64_t)info.st_size;
-	return check_header(path, header, (size_t)n, *size);
+	struct rf_error *error = check_header(path, header, (size_t)n, *size);
+	if (!error)
+		*version = big_endian(header + 60);
+	return error;
 }
 
 static struct rf_error *read_error(const struct reader *reader)
@@ -184,6 +189,9 @@ static bool read_integer(const struct column *column, int64_t value, void *field
 	case COLUMN_RUN:
 		*(enum profile_run *)field = (enum profile_run)value;
 		return value == RUN_TIMED || value == RUN_COUNTED;
+	case COLUMN_BIRTH:
+		*(enum process_birth *)field = (enum process_birth)value;
+		return value >= BIRTH_UNKNOWN && value <= BIRTH_SPAWN;
 	case COLUMN_ROOF_KIND:
 		*(enum roof_kind *)field = (enum roof_kind)value;
 		return value == ROOF_COMPUTE || value == ROOF_BANDWIDTH;
@@ -339,6 +347,8 @@ static struct rf_error *read_database(struct reader *reader)
 	if (sqlite3_exec(reader->db, "PRAGMA cell_size_check=ON", NULL, NULL, NULL) != SQLITE_OK)
 		return read_error(reader);
 	for (int t = 0; t < N_TABLES; t++) {
+		if (profile_tables[t].since > reader->version)
+			continue;
 		struct rf_error *error = read_table(reader, &profile_tables[t]);
 		if (error)
 			return error;
@@ -349,10 +359,12 @@ static struct rf_error *read_database(struct reader *reader)
 struct rf_error *profile_load(const char *path, struct profile **out)
 {
 	uint64_t size = 0;
-	struct rf_error *error = check_file(path, &size);
+	uint32_t version = 0;
+	struct rf_error *error = check_file(path, &size, &version);
 	if (error)
 		return error;
-	struct reader reader = {.path = path, .profile = profile_create(), .budget = size};
+	struct reader reader = {
+		.path = path, .profile = profile_create(), .version = version, .budget = size};
 	if (!reader.profile)
 		return no_memory(path);
 	error = read_database(&reader);

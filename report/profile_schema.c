@@ -88,8 +88,28 @@ static const struct column custom_roof_columns[] = {
 	{"source", COLUMN_CHARS, AT(custom_roof, source), sizeof(((struct custom_roof *)0)->source)},
 };
 
-#define TABLE(name, sql, columns, row, member)                                                     \
-	{name, sql, columns, sizeof(columns) / sizeof(*columns), sizeof(struct row),               \
+static const struct column process_columns[] = {
+	{"run", COLUMN_RUN, AT(profile_process, run)},
+	{"parent_id", COLUMN_REF_NULL, AT(profile_process, parent), .target = PROCESSES},
+	{"twin_id", COLUMN_REF_NULL, AT(profile_process, twin), .target = PROCESSES},
+	{"pid", COLUMN_INT, AT(profile_process, pid)},
+	{"birth", COLUMN_BIRTH, AT(profile_process, birth)},
+	{"execs", COLUMN_U32, AT(profile_process, execs)},
+	{"command", COLUMN_TEXT, AT(profile_process, command)},
+	{"module_id", COLUMN_REF_NULL, AT(profile_process, module), .target = MODULES},
+	{"start_ns", COLUMN_U64, AT(profile_process, start_ns)},
+	{"end_ns", COLUMN_U64, AT(profile_process, end_ns)},
+	{"exit_status", COLUMN_INT, AT(profile_process, exit_status)},
+	{"native_reason", COLUMN_TEXT, AT(profile_process, native_reason)},
+};
+static const struct column native_thread_columns[] = {
+	{"thread_id", COLUMN_REF, AT(profile_native_thread, thread), .target = THREADS},
+	{"reason", COLUMN_TEXT, AT(profile_native_thread, reason)},
+};
+
+#define TABLE(name, sql, columns, row, member) NEW_TABLE(2, name, sql, columns, row, member)
+#define NEW_TABLE(since, name, sql, columns, row, member)                                          \
+	{name, since, sql, columns, sizeof(columns) / sizeof(*columns), sizeof(struct row),               \
 	 offsetof(struct profile, member), offsetof(struct profile, n_##member),                   \
 	 offsetof(struct profile, cap_##member)}
 #define ID "(id INTEGER PRIMARY KEY, "
@@ -138,6 +158,16 @@ const struct table profile_tables[N_TABLES] = {
 	[CUSTOM_ROOFS] = TABLE("custom_roofs", ID "name TEXT NOT NULL, value REAL NOT NULL, "
 		"unit TEXT NOT NULL, source TEXT NOT NULL) STRICT",
 		custom_roof_columns, custom_roof, custom_roofs),
+	[PROCESSES] = NEW_TABLE(3, "processes", ID "run INTEGER NOT NULL, "
+		"parent_id INTEGER REFERENCES processes(id), "
+		"twin_id INTEGER REFERENCES processes(id), pid INTEGER NOT NULL, "
+		"birth INTEGER NOT NULL, execs INTEGER NOT NULL, command TEXT NOT NULL, "
+		"module_id INTEGER REFERENCES modules(id), start_ns INTEGER NOT NULL, "
+		"end_ns INTEGER NOT NULL, exit_status INTEGER NOT NULL, native_reason TEXT NOT NULL) "
+		"STRICT", process_columns, profile_process, processes),
+	[NATIVE_THREADS] = NEW_TABLE(3, "native_threads", ID
+		"thread_id INTEGER NOT NULL REFERENCES threads(id), reason TEXT NOT NULL) STRICT",
+		native_thread_columns, profile_native_thread, native_threads),
 };
 
 const char profile_views[] =

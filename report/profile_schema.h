@@ -15,6 +15,7 @@ enum column_type {
 	COLUMN_U64,	 /* stored as its two's complement: SQLite's integers are signed */
 	COLUMN_COUNT,	 /* int64_t, not negative */
 	COLUMN_RUN,	 /* enum profile_run */
+	COLUMN_BIRTH,	 /* enum process_birth */
 	COLUMN_ROOF_KIND, /* enum roof_kind */
 	COLUMN_BOOL,
 	COLUMN_DOUBLE,	 /* finite, not negative */
@@ -26,7 +27,7 @@ enum column_type {
 };
 
 enum table_id { MODULES, THREADS, FUNCTIONS, BLOCKS, COUNTS, UNITS, FRAMES, SAMPLES, UNCOUNTED,
-		FACTS, ROOFS, CUSTOM_ROOFS, N_TABLES };
+		FACTS, ROOFS, CUSTOM_ROOFS, PROCESSES, NATIVE_THREADS, N_TABLES };
 
 struct column {
 	const char *name;
@@ -38,6 +39,7 @@ struct column {
 
 struct table {
 	const char *name;
+	uint32_t since;		     /* first schema version that has it */
 	const char *create;	     /* the part of CREATE TABLE behind the name */
 	const struct column *columns;
 	size_t n_columns;

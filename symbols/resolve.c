@@ -222,7 +222,8 @@ struct rf_error *symbols_resolve(struct profile *profile)
 			if (places.items[i + n].module != module)
 				break;
 		struct module_work work = { profile, module, NULL, &places.items[i], n, 0, 0 };
-		if (module < profile->n_modules)
+		/* functions made at run time were named when they were seen */
+		if (module < profile->n_modules && strcmp(profile->modules[module].path, "[jit]") != 0)
 			ok = resolve_module(&work);
 	}
 	free(places.items);

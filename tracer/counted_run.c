@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "tracer/interrupt.h"
 #include "tracer/module_file.h"
+#include "tracer/process_log.h"
 #include "tracer/tracees.h"
 
 #include <errno.h>
@@ -37,9 +38,10 @@ struct counted_run {
 	pthread_mutex_t lock;	/* of these two lists, the profile and all targets */
 	struct module_files *files;
 	struct profile *profile;
+	struct process_log processes;
 	pid_t main_pid;
 	int status;
-	bool ended, keep_rest;
+	bool ended, keep_rest, first_only;
 };
 
 /* ---- targets ---- */
@@ -71,10 +73,12 @@ static bool has_threads(const struct counted_run *run, const struct target *targ
 	return false;
 }
 
-static void note_uncounted(struct counted_run *run, const char *why)
+/* A process runs natively. */
+static void note_uncounted(struct counted_run *run, pid_t pid, const char *why)
 {
 	pthread_mutex_lock(&run->lock);
 	profile_add_uncounted(run->profile, PROFILE_NONE, why);
+	profile_native_process(run->profile, pid, why);
 	pthread_mutex_unlock(&run->lock);
 }
 
@@ -99,7 +103,7 @@ static void count_from_here(struct counted_run *run, struct tracee *tracee)
 	struct rf_error *error =
 		target_create(tracee->tid, run->files, run->profile, &run->lock, &new);
 	if (error)
-		note_uncounted(run, error->message);
+		note_uncounted(run, tracee->tid, error->message);
 	rf_error_destroy(error);
 	pthread_mutex_lock(&run->lock);
 	if (new && rf_array_push(run->targets, run->n_targets, run->cap_targets, new))
@@ -125,10 +129,13 @@ static void on_exec(struct counted_run *run, pid_t tid)
 	tracee->started = true;
 	if (old && old->pid == tid)
 		retire(run, old);
+	pthread_mutex_lock(&run->lock);
+	process_log_exec(&run->processes, tid);
+	pthread_mutex_unlock(&run->lock);
 	if (is_native_elf(tid))
 		count_from_here(run, tracee);
 	else
-		note_uncounted(run, "a program that is not 64-bit x86");
+		note_uncounted(run, tid, "a program that is not 64-bit x86");
 	ptrace(PTRACE_CONT, tid, 0, 0);
 }
 
@@ -160,6 +167,25 @@ static bool shares_memory(pid_t one, pid_t other)
 	return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
 }
 
+/* --no-children: a child that runs natively from its birth needs no tracing. */
+static void let_go(struct counted_run *run, pid_t pid)
+{
+	tracees_remove(&run->tracees, pid);
+	ptrace(PTRACE_DETACH, pid, 0, 0);
+}
+
+/* A thread without a slot has a row as well: threads of both runs are matched by their order. */
+static void note_native_thread(struct counted_run *run, const struct tracee *tracee, const char *name,
+			       bool native_process)
+{
+	static const char why[] = "more threads at once than rfprof has room for";
+	uint32_t thread = profile_thread(run->profile, RUN_COUNTED, tracee->tgid, tracee->tid, name);
+	if (native_process) /* for a reason of its own */
+		return;
+	profile_add_uncounted(run->profile, PROFILE_NONE, why);
+	profile_native_thread(run->profile, thread, why);
+}
+
 /* A new thread gets a slot and goes on in the cache; a forked process gets a cache of its own;
  * other children, and threads without a slot, go on natively behind the program's own system
  * call. */
@@ -182,17 +208,19 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 		} else {
 			regs.rip = regs.rcx = target_behind_syscall(target, birth->sysret);
 		}
-		if (!gs && birth->is_thread && !target->native)
-			profile_add_uncounted(run->profile, PROFILE_NONE, "more threads at once "
-									  "than rfprof has room for");
+		if (!gs && birth->is_thread)
+			note_native_thread(run, tracee, name, target->native);
 		pthread_mutex_unlock(target->lock);
 		regs.gs_base = gs;
 		ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);
-		if (!birth->is_thread && !target->native &&
+		if (!birth->is_thread && !target->native && !run->first_only &&
 		    !shares_memory(birth->parent_tgid, tracee->tid))
 			count_from_here(run, tracee);
 	}
-	ptrace(PTRACE_CONT, tracee->tid, 0, 0);
+	if (!birth->is_thread && run->first_only)
+		let_go(run, tracee->tid);
+	else
+		ptrace(PTRACE_CONT, tracee->tid, 0, 0);
 }
 
 static bool is_thread_of(pid_t tid, pid_t tgid)
@@ -212,8 +240,14 @@ static void on_birth(struct counted_run *run, pid_t tid)
 		return;
 	struct birth birth = {.child = (pid_t)child, .parent_tgid = parent->tgid};
 	birth.is_thread = is_thread_of(birth.child, parent->tgid);
+	const bool has_regs = ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0;
+	if (!birth.is_thread && has_regs && !run->first_only) {
+		pthread_mutex_lock(&run->lock);
+		process_log_birth(&run->processes, parent->tgid, birth.child, &regs);
+		pthread_mutex_unlock(&run->lock);
+	}
 	/* a thread that has left the cache has children that were never in it */
-	if (parent->target && ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 &&
+	if (parent->target && has_regs &&
 	    regs.rip == target_gate(parent->target, gate_after_syscall)) {
 		birth.target = parent->target;
 		birth.sysret = *slot_u64(target_slot(parent->target, tid), G_SYSRET);
@@ -246,12 +280,21 @@ static void on_first_stop(struct counted_run *run, pid_t tid)
 
 /* ---- the loop ---- */
 
+static void note_exit(struct counted_run *run, const struct tracee *tracee, int status)
+{
+	pthread_mutex_lock(&run->lock);
+	process_log_exit(&run->processes, tracee->tgid, tracee->tid, status);
+	pthread_mutex_unlock(&run->lock);
+}
+
 static void on_gone(struct counted_run *run, pid_t tid, int status)
 {
 	struct tracee *tracee = tracees_find(&run->tracees, tid);
 	struct target *target = tracee ? tracee->target : NULL;
 	if (target)
 		target_remove_thread(target, tid);
+	if (tracee)
+		note_exit(run, tracee, status);
 	tracees_remove(&run->tracees, tid);
 	if (target && !has_threads(run, target))
 		retire(run, target);
@@ -270,8 +313,10 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 		on_exec(run, tid);
 		return;
 	case PTRACE_EVENT_EXIT:
-		if (tracee)
+		if (tracee) {
 			interrupt_flush(tracee);
+			note_exit(run, tracee, -1);
+		}
 		ptrace(PTRACE_CONT, tid, 0, 0);
 		return;
 	case PTRACE_EVENT_CLONE:
@@ -347,13 +392,14 @@ static void kill_rest(struct counted_run *run)
 	}
 }
 
-struct counted_run *counted_run_create(struct profile *profile, bool keep_rest)
+struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, bool first_only)
 {
 	struct counted_run *run = calloc(1, sizeof(*run));
 	if (!run)
 		return NULL;
 	run->profile = profile;
 	run->keep_rest = keep_rest;
+	run->first_only = first_only;
 	run->files = module_files_create();
 	pthread_mutex_init(&run->lock, NULL);
 	return run;
@@ -368,6 +414,7 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	struct tracee *tracee = tracees_add(&run->tracees, run->main_pid);
 	if (tracee)
 		tracee->started = true;
+	process_log_begin(&run->processes, run->profile, run->main_pid);
 	launch_release(launch);
 	follow(run);
 	if (run->keep_rest)

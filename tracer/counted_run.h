@@ -11,9 +11,9 @@
 
 struct counted_run; /* also the map from cache addresses to the program's, until destroyed */
 
-/* `keep_rest`: processes that outlive the program go on, natively, when it has ended (the only run);
+/* `first_only`: the processes that the program starts run natively, untraced.  `keep_rest`: processes that outlive the program go on, natively, when it has ended (the only run);
  * else they are ended with it, because their twins from the first run are the real ones. */
-struct counted_run *counted_run_create(struct profile *profile, bool keep_rest);
+struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, bool first_only);
 void counted_run_destroy(struct counted_run *run);
 
 /* Seizes the child that waits in `launch`, releases it and follows it to the end.  *status gets

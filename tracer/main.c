@@ -13,7 +13,7 @@
 
 /* What the options of a command line are read into; static, because popt's tables are. */
 static struct {
-	int once, quiet, no_save, to_stdout, refresh, quick, json, version, top;
+	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
 		*import_path, *forget;
 } given;
@@ -32,6 +32,8 @@ static struct poptOption report_table[] = {
 static struct poptOption run_table[] = {
 	{"once", 0, POPT_ARG_NONE, &given.once, 0,
 	 "run the program only once, counted; the times include the counting", NULL},
+	{"no-children", 0, POPT_ARG_NONE, &given.no_children, 0,
+	 "time and count only PROGRAM itself, not the processes that it starts", NULL},
 	{"quiet", 'q', POPT_ARG_NONE, &given.quiet, 0, "say nothing but errors", NULL},
 	{"no-save", 0, POPT_ARG_NONE, &given.no_save, 0, "save no profile", NULL},
 	{"save", 0, POPT_ARG_STRING, &given.save_path, 0,
@@ -122,6 +124,7 @@ static struct rf_error *command_run(poptContext context, int *status)
 	run.once = given.once;
 	run.quiet = given.quiet;
 	run.no_save = given.no_save;
+	run.no_children = given.no_children;
 	run.to_stdout = given.to_stdout;
 	run.save_path = given.save_path;
 	run.log_path = given.log_path;

@@ -174,6 +174,7 @@ static void resume_where_interrupted(struct target *target, uint64_t frame)
 static void give_up(struct target *target, const char *why)
 {
 	profile_add_uncounted(target->profile, PROFILE_NONE, why);
+	profile_native_process(target->profile, target->pid, why);
 	profile_set_fact(target->profile, "counts_incomplete", "%s", why);
 	target->native = true;
 }
@@ -251,6 +252,7 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 		uint64_t offset;
 		program_memory_locate(&target->memory, pc, &module, &offset);
 		profile_add_uncounted(target->profile, module, why);
+		profile_native_thread(target->profile, target->slot_of[slot].thread, why);
 		if (why != why_not_executable)
 			profile_set_fact(target->profile, "counts_incomplete", "%s", why);
 		return pc;

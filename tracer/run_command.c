@@ -232,9 +232,25 @@ static struct rf_error *end(struct session *session, struct launch *launch, stru
 			      "cannot execute %s", session->path);
 }
 
-static struct rf_error *run_timed(struct session *session)
+static struct sampler *create_sampler(const struct session *session)
 {
 	struct sampler *sampler = session->sampler_ops->create();
+	if (sampler && session->options->no_children)
+		sampler_set_first_only(sampler);
+	return sampler;
+}
+
+/* A sampler does not see how the program ends. */
+static void note_first_exit(struct session *session, pid_t pid)
+{
+	uint32_t row = profile_find_process(session->profile, RUN_TIMED, pid);
+	if (row != PROFILE_NONE)
+		session->profile->processes[row].exit_status = session->timed_status;
+}
+
+static struct rf_error *run_timed(struct session *session)
+{
+	struct sampler *sampler = create_sampler(session);
 	struct launch launch;
 	double wall_s = 0;
 	if (!sampler)
@@ -245,6 +261,8 @@ static struct rf_error *run_timed(struct session *session)
 			    timed_run(&launch, session->profile, session->sampler_ops, sampler,
 				      &session->timed_status, &wall_s));
 	session->sampler_ops->destroy(sampler);
+	if (!error)
+		note_first_exit(session, launch.pid);
 	profile_set_fact(session->profile, "wall_s", "%.6f", wall_s);
 	return error;
 }
@@ -269,9 +287,10 @@ static struct rf_error *follow_counted(struct session *session, struct launch *l
 /* One counted run; with --once it is sampled too. */
 static struct rf_error *run_counted(struct session *session, int run)
 {
-	struct sampler *sampler = session->options->once ? session->sampler_ops->create() : NULL;
+	struct sampler *sampler = session->options->once ? create_sampler(session) : NULL;
 	struct counted_run *counted = counted_run_create(session->profile,
-							   session->options->once);
+							   session->options->once,
+							   session->options->no_children);
 	struct launch launch;
 	struct rf_error *error = NULL;
 	if (!counted || (session->options->once && !sampler))
@@ -388,6 +407,10 @@ static struct rf_error *finish(struct session *session)
 	profile_set_fact(profile, "work_source", "%s",
 			 session->counted ? "counted execution" : "none");
 	note_threads(profile);
+	if (session->options->no_children)
+		profile_set_fact(profile, "no_children", "1");
+	if (!profile_match_processes(profile))
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	/* a limit on file sizes is an error to be told of, not our death; the program kept its own way */
 	signal(SIGXFSZ, SIG_IGN);
 	struct rf_error *error = symbols_resolve(profile);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 struct run_options {
-	bool once, quiet, no_save;
+	bool once, quiet, no_save, no_children;
 	const char *save_path;		/* NULL: rfprof-PROGRAM.rfp */
 	const char *output_path;	/* the table; NULL: standard error */
 	bool to_stdout;			/* the table, on standard output */

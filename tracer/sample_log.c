@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "tracer/mappings.h"
+#include "tracer/perf_maps.h"
 #include "tracer/sample_store.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 
 enum { MAX_FRAMES = 128, MAX_STACK = 1 << 16 };
 
-enum event_kind { EVENT_SAMPLE, EVENT_MAPPING, EVENT_COMM, EVENT_EXEC, EVENT_FORK };
+enum event_kind { EVENT_SAMPLE, EVENT_MAPPING, EVENT_COMM, EVENT_EXEC, EVENT_FORK, EVENT_EXIT };
 
 struct event {
 	uint64_t time;
@@ -33,6 +34,7 @@ struct sample_log {
 	struct module_files *files;
 	struct mappings *mappings;
 	struct unwinder *unwinder;
+	struct perf_maps *names; /* of code made at run time */
 	struct profile *played;	/* what has been played so far; times are absolute */
 	uint64_t start;		/* time of the first execve */
 	uint64_t n_samples, lost, throttled;
@@ -50,8 +52,9 @@ struct sample_log *sample_log_create(size_t limit)
 	log->files = module_files_create();
 	log->mappings = mappings_create();
 	log->unwinder = unwinder_create();
+	log->names = perf_maps_create();
 	log->played = profile_create();
-	if (log->store && log->files && log->mappings && log->unwinder && log->played)
+	if (log->store && log->files && log->mappings && log->unwinder && log->names && log->played)
 		return log;
 	sample_log_destroy(log);
 	return NULL;
@@ -66,6 +69,7 @@ void sample_log_destroy(struct sample_log *log)
 	mappings_destroy(log->mappings);
 	module_files_destroy(log->files);
 	unwinder_destroy(log->unwinder);
+	perf_maps_destroy(log->names);
 	profile_destroy(log->played);
 	free(log);
 }
@@ -115,6 +119,11 @@ static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 	add_event(log, record, &event);
 }
 
+static bool is_anonymous(const struct module_file *file)
+{
+	return strcmp(file->path, "[anon]") == 0;
+}
+
 static void arrive_mapping(struct sample_log *log, const struct perf_record *record)
 {
 	struct event event = {
@@ -122,6 +131,8 @@ static void arrive_mapping(struct sample_log *log, const struct perf_record *rec
 		.mapping = { record->start, record->start + record->length, record->file_offset,
 			     module_files_get(log->files, record) },
 	};
+	if (event.mapping.file && is_anonymous(event.mapping.file))
+		perf_maps_watch(log->names, record->pid);
 	if (event.mapping.file)
 		add_event(log, record, &event);
 	else
@@ -138,10 +149,19 @@ static void arrive_comm(struct sample_log *log, const struct perf_record *record
 	add_event(log, record, &event);
 }
 
+/* What says which process it is about. */
+static bool is_of_process(uint32_t type)
+{
+	return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_MMAP2 || type == PERF_RECORD_COMM ||
+	       type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT;
+}
+
 void sample_log_record(struct sample_log *log, const struct sampler *sampler,
 		       const struct perf_record *record)
 {
-	struct event event = { .kind = EVENT_FORK };
+	struct event event = { .kind = record->type == PERF_RECORD_EXIT ? EVENT_EXIT : EVENT_FORK };
+	if (sampler->only_pid && record->pid != sampler->only_pid && is_of_process(record->type))
+		return;
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
 		arrive_sample(log, sampler, record);
@@ -153,8 +173,12 @@ void sample_log_record(struct sample_log *log, const struct sampler *sampler,
 		arrive_comm(log, record);
 		break;
 	case PERF_RECORD_FORK:
+		perf_maps_fork(log->names, record->parent_pid, record->pid);
 		event.parent.pid = record->parent_pid;
 		event.parent.tid = record->parent_tid;
+		add_event(log, record, &event);
+		break;
+	case PERF_RECORD_EXIT:
 		add_event(log, record, &event);
 		break;
 	case PERF_RECORD_LOST:
@@ -187,11 +211,67 @@ static void name_thread(struct sample_log *log, uint32_t pid, uint32_t tid, cons
 	thread->name = copy;
 }
 
+/* The row of a process; a new one has no parent. */
+static struct profile_process *process_of(struct sample_log *log, uint32_t pid)
+{
+	uint32_t row = profile_process(log->played, RUN_TIMED, (int)pid, PROFILE_NONE);
+	if (row == PROFILE_NONE)
+		log->out_of_memory = true;
+	return row == PROFILE_NONE ? NULL : &log->played->processes[row];
+}
+
+static void name_process(struct sample_log *log, uint32_t pid, const char *name)
+{
+	profile_process_command(log->played, profile_find_process(log->played, RUN_TIMED, (int)pid), name);
+}
+
+static void play_birth(struct sample_log *log, const struct event *event)
+{
+	struct profile *profile = log->played;
+	if (!process_of(log, event->parent.pid))
+		return;
+	uint32_t parent = profile_find_process(profile, RUN_TIMED, (int)event->parent.pid);
+	size_t before = profile->n_processes;
+	uint32_t row = profile_process(profile, RUN_TIMED, (int)event->pid, parent);
+	if (row == PROFILE_NONE || profile->n_processes == before)
+		return;
+	struct profile_process *process = &profile->processes[row];
+	process->start_ns = event->time;
+	process->module = profile->processes[parent].module;
+	profile_process_command(profile, row, profile->processes[parent].command);
+}
+
+static void play_exec(struct sample_log *log, const struct event *event)
+{
+	struct profile_process *process = process_of(log, event->pid);
+	mappings_exec(log->mappings, event->pid);
+	if (!process)
+		return;
+	process->execs++;
+	process->module = PROFILE_NONE; /* until its first mapping is seen */
+	if (!process->start_ns)
+		process->start_ns = event->time;
+}
+
+/* The kernel maps the executable before anything else (load_elf_binary in fs/binfmt_elf.c). */
+static void play_mapping(struct sample_log *log, const struct event *event)
+{
+	const struct module_file *file = event->mapping.file;
+	uint32_t row = profile_find_process(log->played, RUN_TIMED, (int)event->pid);
+	if (!mappings_add(log->mappings, event->pid, &event->mapping))
+		log->out_of_memory = true;
+	if (row != PROFILE_NONE && file->has_file && log->played->processes[row].module == PROFILE_NONE)
+		log->played->processes[row].module =
+			profile_module(log->played, file->path, file->build_id);
+}
+
 static void play_fork(struct sample_log *log, const struct event *event)
 {
-	if (event->pid != event->parent.pid &&
-	    !mappings_fork(log->mappings, event->parent.pid, event->pid))
-		log->out_of_memory = true;
+	if (event->pid != event->parent.pid) {
+		if (!mappings_fork(log->mappings, event->parent.pid, event->pid))
+			log->out_of_memory = true;
+		play_birth(log, event);
+	}
 	uint32_t parent = profile_thread(log->played, RUN_TIMED, (int)event->parent.pid,
 					 (int)event->parent.tid, "");
 	if (parent != PROFILE_NONE)
@@ -208,18 +288,35 @@ static const char *unmapped_name(uint64_t address)
 	return address ? "[unknown]" : "[rfprof]";
 }
 
+/* The module of code in memory without a file: by its function's name where the program has told it. */
+static uint32_t made_at_run_time(struct sample_log *log, uint32_t pid, uint64_t address,
+				 uint64_t *offset)
+{
+	uint64_t start;
+	uint32_t module;
+	const char *name = perf_maps_find(log->names, pid, address, &start);
+	if (!name)
+		return profile_module(log->played, "[anon]", "");
+	uint64_t inside = address - start;
+	*offset = profile_jit_function(log->played, name, &module) +
+		  (inside < PROFILE_JIT_STRIDE ? inside : PROFILE_JIT_STRIDE - 1);
+	return module;
+}
+
 static uint32_t frame_of(struct sample_log *log, uint32_t parent, uint32_t pid, uint64_t address)
 {
 	const struct mapping *mapping = mappings_find(log->mappings, pid, address);
 	uint32_t module;
-	if (mapping)
+	uint64_t offset = mapping ? mapping_offset(mapping, address) : address;
+	if (mapping && is_anonymous(mapping->file))
+		module = made_at_run_time(log, pid, address, &offset);
+	else if (mapping)
 		module = profile_module(log->played, mapping->file->path, mapping->file->build_id);
 	else
 		module = profile_module(log->played, unmapped_name(address), "");
 	if (module == PROFILE_NONE)
 		return PROFILE_NONE;
-	return profile_frame(log->played, parent, module,
-			     mapping ? mapping_offset(mapping, address) : address);
+	return profile_frame(log->played, parent, module, offset);
 }
 
 static uint32_t unwind(struct sample_log *log, uint32_t pid, const struct raw_sample *sample)
@@ -255,6 +352,14 @@ static void play_sample(struct sample_log *log, const struct event *event)
 		log->out_of_memory = true;
 }
 
+/* Of each thread; the last one is the process's. */
+static void play_exit(struct sample_log *log, const struct event *event)
+{
+	uint32_t row = profile_find_process(log->played, RUN_TIMED, (int)event->pid);
+	if (row != PROFILE_NONE)
+		log->played->processes[row].end_ns = event->time;
+}
+
 static void play(struct sample_log *log, const struct event *event)
 {
 	switch (event->kind) {
@@ -262,15 +367,18 @@ static void play(struct sample_log *log, const struct event *event)
 		play_sample(log, event);
 		break;
 	case EVENT_MAPPING:
-		if (!mappings_add(log->mappings, event->pid, &event->mapping))
-			log->out_of_memory = true;
+		play_mapping(log, event);
 		break;
 	case EVENT_EXEC:
-		mappings_exec(log->mappings, event->pid);
-		name_thread(log, event->pid, event->tid, event->name);
-		break;
+		play_exec(log, event);
+		/* fall through */
 	case EVENT_COMM:
 		name_thread(log, event->pid, event->tid, event->name);
+		if (event->pid == event->tid)
+			name_process(log, event->pid, event->name);
+		break;
+	case EVENT_EXIT:
+		play_exit(log, event);
 		break;
 	case EVENT_FORK:
 		play_fork(log, event);
@@ -318,6 +426,7 @@ static void play_until(struct sample_log *log, uint64_t until)
 	if (log->n_events)
 		qsort(log->events, log->n_events, sizeof(*log->events), compare_events);
 	size_t n = 0;
+	perf_maps_refresh(log->names);
 	while (n < log->n_events && log->events[n].time < until)
 		play(log, &log->events[n++]);
 	log->n_events -= n;
@@ -328,6 +437,7 @@ static void play_until(struct sample_log *log, uint64_t until)
 
 void sample_log_complete_until(struct sample_log *log, uint64_t time)
 {
+	perf_maps_look(log->names);
 	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) > log->limit)
 		play_until(log, time);
 }
@@ -339,7 +449,40 @@ struct rows {
 	uint32_t *modules, *threads, *frames;
 };
 
-static bool copy_rows(const struct profile *from, struct profile *to, struct rows *rows)
+static uint64_t since(uint64_t start, uint64_t time)
+{
+	return time > start ? time - start : 0;
+}
+
+static bool copy_process(const struct profile *from, const struct profile_process *row,
+			 struct profile *to, const struct rows *rows, uint64_t start)
+{
+	uint32_t parent = row->parent == PROFILE_NONE
+				  ? PROFILE_NONE
+				  : profile_find_process(to, RUN_TIMED, from->processes[row->parent].pid);
+	uint32_t copy = profile_process(to, RUN_TIMED, row->pid, parent);
+	if (copy == PROFILE_NONE)
+		return false;
+	struct profile_process *process = &to->processes[copy];
+	process->birth = row->parent == PROFILE_NONE ? BIRTH_FIRST : BIRTH_UNKNOWN;
+	process->execs = row->execs;
+	process->module = row->module == PROFILE_NONE ? PROFILE_NONE : rows->modules[row->module];
+	process->start_ns = since(start, row->start_ns);
+	process->end_ns = since(start, row->end_ns);
+	profile_process_command(to, copy, row->command);
+	return true;
+}
+
+/* A function made at run time has another place in each profile. */
+static uint64_t move_jit(const struct profile *from, uint64_t offset, struct profile *to,
+			 uint32_t *module)
+{
+	const char *name = from->functions[offset / PROFILE_JIT_STRIDE - 1].name;
+	return profile_jit_function(to, name, module) + offset % PROFILE_JIT_STRIDE;
+}
+
+static bool copy_rows(const struct profile *from, struct profile *to, struct rows *rows,
+		      uint64_t start)
 {
 	for (size_t i = 0; i < from->n_modules; i++) {
 		const struct profile_module *row = &from->modules[i];
@@ -353,13 +496,21 @@ static bool copy_rows(const struct profile *from, struct profile *to, struct row
 		if (rows->threads[i] == PROFILE_NONE)
 			return false;
 	}
+	for (size_t i = 0; i < from->n_processes; i++)
+		if (!copy_process(from, &from->processes[i], to, rows, start))
+			return false;
 	/* A frame's parent always comes before it. */
 	for (size_t i = 0; i < from->n_frames; i++) {
 		const struct profile_frame *row = &from->frames[i];
 		uint32_t parent =
 			row->parent == PROFILE_NONE ? PROFILE_NONE : rows->frames[row->parent];
-		rows->frames[i] = profile_frame(to, parent, rows->modules[row->module],
-						row->offset);
+		uint32_t module = rows->modules[row->module];
+		uint64_t offset = row->offset;
+		if (strcmp(from->modules[row->module].path, "[jit]") == 0)
+			offset = move_jit(from, row->offset, to, &module);
+		rows->frames[i] = module == PROFILE_NONE
+					  ? PROFILE_NONE
+					  : profile_frame(to, parent, module, offset);
 		if (rows->frames[i] == PROFILE_NONE)
 			return false;
 	}
@@ -373,7 +524,7 @@ static bool copy_samples(const struct profile *from, struct profile *to, const s
 		struct profile_sample sample = from->samples[i];
 		sample.thread = rows->threads[sample.thread];
 		sample.frame = rows->frames[sample.frame];
-		sample.time_ns -= start < sample.time_ns ? start : sample.time_ns;
+		sample.time_ns = since(start, sample.time_ns);
 		if (!rf_array_push(to->samples, to->n_samples, to->cap_samples, sample))
 			return false;
 	}
@@ -388,7 +539,7 @@ static bool copy_played(const struct sample_log *log, struct profile *to)
 		calloc(from->n_threads + 1, sizeof(uint32_t)),
 		calloc(from->n_frames + 1, sizeof(uint32_t)),
 	};
-	bool done = rows.modules && rows.threads && rows.frames && copy_rows(from, to, &rows) &&
+	bool done = rows.modules && rows.threads && rows.frames && copy_rows(from, to, &rows, log->start) &&
 		    copy_samples(from, to, &rows, log->start);
 	free(rows.modules);
 	free(rows.threads);

@@ -18,6 +18,8 @@
 struct sampler {
 	sampler_map_fn *map;
 	void *map_context;
+	uint32_t only_pid; /* records of other processes are left out; 0: none is */
+	bool first_only;
 };
 
 struct sample_log;

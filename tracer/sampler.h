@@ -35,4 +35,6 @@ extern const struct sampler_ops sampler_perf, sampler_timer;
 /* For a counted run with --once: where sample addresses lie in rfprof's code cache, `map` gives
  * the program's own address (0: unknown, drop the frame).  Set before start. */
 typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address);
+/* --no-children: the processes that the program starts are not sampled.  Set before start. */
+void sampler_set_first_only(struct sampler *sampler);
 void sampler_set_map(struct sampler *sampler, sampler_map_fn *map, void *context);

@@ -148,10 +148,15 @@ static struct rf_error *refused(int errnum)
 	return rf_error_errno(RF_EUNAVAILABLE, errnum, NULL, "cannot open a cpu-clock event");
 }
 
-/* perf_event_open with what this kernel knows: build ids in mappings came with Linux 5.12. */
+/* perf_event_open with what this kernel knows: build ids in mappings came with Linux 5.12, events for
+ * threads without children with 5.13 (before, children's records are read and left out). */
 static int event_open_best(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	int fd = event_open(attr, pid, cpu);
+	if (fd < 0 && errno == EINVAL && attr->inherit_thread) {
+		attr->inherit_thread = 0;
+		fd = event_open(attr, pid, cpu);
+	}
 	if (fd >= 0 || errno != EINVAL || !attr->build_id)
 		return fd;
 	attr->build_id = 0;
@@ -180,13 +185,14 @@ static void cpu_events_destroy(struct cpu_events *cpu)
 	free(cpu);
 }
 
-static struct rf_error *open_events(struct cpu_events *cpu, pid_t pid, int number)
+static struct rf_error *open_events(struct cpu_events *cpu, pid_t pid, int number, bool first_only)
 {
 	for (int i = 0; i < STAGES; i++) {
 		struct perf_event_attr attr = event_attributes(stages[i].period_ns);
 		/* Wake when a quarter of the smallest common ring is full. */
 		attr.wakeup_watermark = 32 * 4096;
 		attr.enable_on_exec = i == 0;
+		attr.inherit_thread = first_only;
 		cpu->events[i] = event_open_best(&attr, pid, number);
 		if (cpu->events[i] < 0)
 			return refused(errno);
@@ -207,7 +213,7 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 	for (int i = 0; i < STAGES; i++)
 		cpu->events[i] = -1;
 	cpu->mapping = MAP_FAILED;
-	struct rf_error *error = open_events(cpu, pid, number);
+	struct rf_error *error = open_events(cpu, pid, number, sampler->base.first_only);
 	if (error && error->errnum == ENODEV) { /* went off line */
 		rf_error_destroy(error);
 		cpu_events_destroy(cpu);
@@ -417,6 +423,8 @@ static char **perf_environment(struct sampler *base, char **envp)
 static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
+	if (base->first_only)
+		base->only_pid = (uint32_t)pid;
 	raise_descriptor_limit(sampler);
 	struct rf_error *error = open_all_cpus(sampler, pid);
 	if (!error)

@@ -231,6 +231,8 @@ static struct rf_error *timer_start(struct sampler *base, pid_t pid)
 {
 	struct timer_sampler *sampler = (struct timer_sampler *)base;
 	sigset_t all, old;
+	if (base->first_only) /* children still load the library, and are not listened to */
+		base->only_pid = (uint32_t)pid;
 	sampler->stop = eventfd(0, EFD_CLOEXEC);
 	if (sampler->stop < 0)
 		return rf_error_errno(RF_EINTERNAL, errno, NULL, "cannot make an event descriptor");

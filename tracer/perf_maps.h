@@ -1,0 +1,23 @@
+/* The perf-PID.map files of a run's processes.  A file may be deleted when its program ends, and in a
+ * container it can only be reached while the process lives: so it is opened as soon as it is there, and
+ * read when its names are wanted. */
+#pragma once
+
+#include <stdint.h>
+
+struct perf_maps;
+struct perf_maps *perf_maps_create(void);
+void perf_maps_destroy(struct perf_maps *maps);
+
+/* A process has executable memory without a file: look for its names from now on. */
+void perf_maps_watch(struct perf_maps *maps, uint32_t pid);
+/* A copy of `parent`: without names of its own it has its parent's. */
+void perf_maps_fork(struct perf_maps *maps, uint32_t parent, uint32_t pid);
+/* Opens what has appeared.  Cheap: one attempt for each watched process without a file. */
+void perf_maps_look(struct perf_maps *maps);
+/* Reads files again that have grown since they were read. */
+void perf_maps_refresh(struct perf_maps *maps);
+
+/* The function at an address of a process, or NULL; *start gets its beginning.  Valid until the next
+ * refresh. */
+const char *perf_maps_find(struct perf_maps *maps, uint32_t pid, uint64_t address, uint64_t *start);

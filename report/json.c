@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 static json_t *real(double value)
 {
@@ -91,16 +92,108 @@ static json_t *machine_json(const struct profile *profile)
 			 "custom_roofs", custom_roofs_json(profile));
 }
 
-static json_t *uncounted_json(const struct profile *profile)
+static json_t *uncounted_part(const struct report_view *view, const char *kind, const char *name,
+			      const char *reason, uint64_t time_ns)
 {
+	const double all = (double)view->model->time_ns;
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "kind", kind,
+			 "name", string(name && *name ? name : NULL),
+			 "module", string(strcmp(kind, "module") == 0 ? name : NULL),
+			 "reason", string(reason), "time_s", real((double)time_ns * 1e-9),
+			 "share", real(all > 0 ? (double)time_ns / all : 0));
+}
+
+/* The causes with time, then reasons for which no time was seen. */
+static json_t *uncounted_json(const struct report_view *view)
+{
+	const struct profile *profile = view->profile;
 	json_t *array = json_array();
+	for (size_t i = 0; i < view->model->n_uncounted; i++) {
+		const struct model_uncounted *part = &view->model->uncounted[i];
+		json_array_append_new(array, uncounted_part(view, part->kind, part->name, part->reason,
+							    part->time_ns));
+	}
 	for (size_t i = 0; i < profile->n_uncounted; i++) {
 		const struct profile_uncounted *row = &profile->uncounted[i];
-		const char *module = row->module == PROFILE_NONE ? NULL
-								  : profile->modules[row->module].name;
-		json_array_append_new(array, json_pack("{s:o, s:o}", "module", string(module),
-						       "reason", string(row->reason)));
+		bool known = row->module != PROFILE_NONE;
+		if (report_has_time(view->model, row->reason))
+			continue;
+		json_array_append_new(array, uncounted_part(view, known ? "module" : "program",
+							    known ? profile->modules[row->module].name
+								  : NULL, row->reason, 0));
 	}
+	return array;
+}
+
+/* The row that knows more of a process: the counted one, where there is one. */
+static const struct profile_process *known_row(const struct profile *profile,
+					       const struct model_process *process)
+{
+	return &profile->processes[process->counted != PROFILE_NONE ? process->counted : process->timed];
+}
+
+static json_t *pid_json(const struct profile *profile, uint32_t row)
+{
+	return row == PROFILE_NONE ? json_null() : json_integer(profile->processes[row].pid);
+}
+
+/* Start and end in the timed run. */
+static void add_times(json_t *object, const struct profile *profile, const struct model_process *process)
+{
+	const struct profile_process *timed =
+		process->timed == PROFILE_NONE ? NULL : &profile->processes[process->timed];
+	json_object_set_new(object, "start_s", real(timed ? (double)timed->start_ns * 1e-9 : NAN));
+	json_object_set_new(object, "end_s", real(timed && timed->end_ns ? (double)timed->end_ns * 1e-9 : NAN));
+}
+
+static json_t *exit_json(int status)
+{
+	if (status == -1)
+		return json_null();
+	if (WIFSIGNALED(status))
+		return json_sprintf("signal %d", WTERMSIG(status));
+	return json_sprintf("%d", WEXITSTATUS(status));
+}
+
+static json_t *process_json(const struct report_view *view, const struct model_process *process)
+{
+	static const char *const births[] = {
+		[BIRTH_UNKNOWN] = NULL, [BIRTH_FIRST] = "first", [BIRTH_FORK] = "fork",
+		[BIRTH_VFORK] = "vfork", [BIRTH_SPAWN] = "spawn",
+	};
+	const struct profile *profile = view->profile;
+	const struct profile_process *row = known_row(profile, process);
+	const double all = (double)view->model->time_ns;
+	json_t *object = json_object();
+	json_object_set_new(object, "command", string(row->command));
+	json_object_set_new(object, "executable", string(row->module == PROFILE_NONE
+			    ? NULL : profile->modules[row->module].path));
+	json_object_set_new(object, "parent", process->parent == PROFILE_NONE
+			    ? json_null() : json_integer(process->parent));
+	json_object_set_new(object, "pid", pid_json(profile, process->timed));
+	json_object_set_new(object, "counted_pid", pid_json(profile, process->counted));
+	json_object_set_new(object, "birth", string(births[row->birth]));
+	json_object_set_new(object, "execs", count(row->execs));
+	json_object_set_new(object, "exit_status", exit_json(row->exit_status));
+	add_times(object, profile, process);
+	json_object_set_new(object, "time_s", real((double)process->time_ns * 1e-9));
+	json_object_set_new(object, "share", real(all > 0 ? (double)process->time_ns / all : 0));
+	json_object_set_new(object, "samples", count(process->n_samples));
+	json_object_set_new(object, "uncounted_s", real((double)process->uncounted_ns * 1e-9));
+	json_object_set_new(object, "native_reason", string(row->native_reason[0]
+			    ? row->native_reason : NULL));
+	json_object_set_new(object, "flop", count(process->flop));
+	json_object_set_new(object, "load_bytes", count(process->load_bytes));
+	json_object_set_new(object, "store_bytes", count(process->store_bytes));
+	json_object_set_new(object, "instructions", count(process->instructions));
+	return object;
+}
+
+static json_t *processes_json(const struct report_view *view)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < view->model->n_processes; i++)
+		json_array_append_new(array, process_json(view, &view->model->processes[i]));
 	return array;
 }
 
@@ -142,10 +235,12 @@ static json_t *run_json(const struct report_view *view)
 	for (size_t i = 0; i < sizeof(integers) / sizeof(*integers); i++)
 		json_object_set_new(run, integers[i], integer_fact(profile, integers[i]));
 	json_object_set_new(run, "once", json_boolean(once && strcmp(once, "1") == 0));
+	const char *no_children = profile_get_fact(profile, "no_children");
+	json_object_set_new(run, "no_children", json_boolean(no_children && strcmp(no_children, "1") == 0));
 	json_object_set_new(run, "samples", count(model->n_samples));
 	json_object_set_new(run, "cpu_time_s", real((double)model->time_ns * 1e-9));
 	json_object_set_new(run, "uncounted_s", real((double)model->uncounted_ns * 1e-9));
-	json_object_set_new(run, "uncounted", uncounted_json(profile));
+	json_object_set_new(run, "uncounted", uncounted_json(view));
 	json_object_set_new(run, "obtained", obtained_json(view));
 	json_object_set_new(run, "notes", notes_json(view));
 	return run;
@@ -278,9 +373,9 @@ struct rf_error *report_json(const struct report_view *view, FILE *stream)
 	for (size_t i = 0; i < view->n_rank; i++)
 		json_array_append_new(functions, function_json(view->profile,
 							       &view->model->functions[view->rank[i]]));
-	json_t *root = json_pack("{s:i, s:o, s:o, s:o}", "schema", 1, "machine",
+	json_t *root = json_pack("{s:i, s:o, s:o, s:o, s:o}", "schema", 1, "machine",
 				 machine_json(view->profile), "run", run_json(view),
-				 "functions", functions);
+				 "processes", processes_json(view), "functions", functions);
 	/* Writing errors show in the stream. */
 	bool complete = root && json_array_size(functions) == view->n_rank;
 	if (complete) {

@@ -60,6 +60,7 @@ static bool name_row(const struct model_rows *rows, size_t row)
 {
 	const struct profile *profile = rows->profile;
 	struct model_function *function = &rows->rows[row];
+	row %= rows->n_places;
 	function->function = PROFILE_NONE;
 	if (row < profile->n_functions) {
 		const struct profile_function *source = &profile->functions[row];
@@ -79,7 +80,8 @@ static bool name_row(const struct model_rows *rows, size_t row)
 static bool rows_init(struct model_rows *rows, const struct profile *profile)
 {
 	size_t n = profile->n_functions;
-	*rows = (struct model_rows){.profile = profile, .n_rows = n + profile->n_modules + 1};
+	*rows = (struct model_rows){.profile = profile, .n_places = n + profile->n_modules + 1};
+	rows->n_rows = 2 * rows->n_places;
 	rows->order = malloc((n + 1) * sizeof(*rows->order));
 	rows->rows = calloc(rows->n_rows, sizeof(*rows->rows));
 	if (!rows->order || !rows->rows)
@@ -134,8 +136,6 @@ static bool finish_rows(struct model_rows *rows, struct model *model)
 		derive(model, function);
 		if (!model_place(rows->profile, function, model->counted))
 			return false;
-		if (function->place.bound == BOUND_UNCOUNTED)
-			model->uncounted_ns += function->time_ns;
 	}
 	return true;
 }
@@ -160,11 +160,20 @@ struct rf_error *model_build(const struct profile *profile, struct model *out)
 	struct model model = {0};
 	const char *source = profile_get_fact(profile, "work_source");
 	model.counted = profile->n_counts > 0 || (source && strcmp(source, "none") != 0);
+	struct model_threads threads = {0};
 	bool done = rows_init(&rows, profile) && model_count(&rows, &model) &&
-		    model_time(&rows, &model) && finish_rows(&rows, &model);
+		    model_threads_init(&threads, &rows) && model_processes(&threads, &model) &&
+		    model_time(&rows, &threads, &model) && finish_rows(&rows, &model);
+	model.process_of_thread = threads.process_of;
+	threads.process_of = NULL;
+	model_threads_deinit(&threads);
 	if (done) {
 		compact(&rows, &model);
 		*out = model;
+	} else {
+		free(model.process_of_thread);
+		free(model.processes);
+		free(model.uncounted);
 	}
 	for (size_t row = 0; rows.rows && row < rows.n_rows; row++)
 		function_deinit(&rows.rows[row]);
@@ -178,6 +187,9 @@ void model_deinit(struct model *model)
 	for (size_t i = 0; i < model->n_functions; i++)
 		function_deinit(&model->functions[i]);
 	free(model->functions);
+	free(model->process_of_thread);
+	free(model->processes);
+	free(model->uncounted);
 	*model = (struct model){0};
 }
 

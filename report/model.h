@@ -73,7 +73,8 @@ struct model_place {
 };
 
 struct model_function {
-	char *name;		/* as in the profile, or "[unknown in MODULE]" */
+	char *name;		/* as in the profile, or "[unknown in MODULE]".  Twice where one part of its
+				 * time was counted and another was not: that row is BOUND_UNCOUNTED */
 	const char *module;	/* display name */
 	uint32_t function;	/* row in profile->functions, or PROFILE_NONE */
 	struct tally tally;
@@ -90,12 +91,34 @@ struct model_function {
 	struct model_place place;
 };
 
+/* A process: what both runs know of it. */
+struct model_process {
+	uint32_t timed, counted; /* rows in profile->processes, or PROFILE_NONE */
+	uint32_t parent;	/* index in model->processes, an earlier one, or PROFILE_NONE */
+	uint64_t time_ns, n_samples;
+	uint64_t uncounted_ns;	/* of time_ns: ran natively in the counted run */
+	uint64_t flop, load_bytes, store_bytes, instructions;
+};
+
+/* Time of code that the counted run did not count, by the cause. */
+struct model_uncounted {
+	const char *kind;	/* "process", "thread", "module" or "function" */
+	const char *name;	/* of that process, …; "" where all functions are meant that have no other cause */
+	const char *reason;
+	uint64_t time_ns, n_samples;
+};
+
 struct model {
 	struct model_function *functions; /* those with time or instructions */
 	size_t n_functions;
 	bool counted;		/* the profile holds counts */
 	uint64_t time_ns, n_samples;
-	uint64_t uncounted_ns;	/* time of functions that were not counted */
+	uint64_t uncounted_ns;	/* time of what was not counted */
+	struct model_uncounted *uncounted; /* its parts, longest first */
+	size_t n_uncounted, cap_uncounted;
+	uint32_t *process_of_thread; /* rows in profile->processes, or PROFILE_NONE */
+	struct model_process *processes; /* in the order of birth; none in files without them */
+	size_t n_processes;
 	size_t unreadable_blocks; /* blocks with an instruction that cannot be decoded */
 	size_t unmatched_units;	/* run-time units whose instruction is in no block */
 };

@@ -1,6 +1,8 @@
 /* Samples → time and concurrency of each function. */
 #include "report/model_parts.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,37 +91,85 @@ static uint64_t sample_cost(const struct profile *profile)
 	return cost > 0 && cost < 1e9 ? (uint64_t)cost : 0;
 }
 
-static void add_samples(struct model_rows *rows, struct model *model, const uint32_t *row_of,
-			struct stay *stays)
+static void add_ns(uint64_t *sum, uint64_t ns)
+{
+	if (__builtin_add_overflow(*sum, ns, sum))
+		*sum = UINT64_MAX;
+}
+
+/* Adds to the part of the uncounted time that has this cause.  False: no memory. */
+static bool add_uncounted(struct model *model, const struct model_uncounted *cause, uint64_t ns)
+{
+	size_t i = 0;
+	while (i < model->n_uncounted && (strcmp(model->uncounted[i].kind, cause->kind) != 0 ||
+					  strcmp(model->uncounted[i].name, cause->name) != 0 ||
+					  strcmp(model->uncounted[i].reason, cause->reason) != 0))
+		i++;
+	if (i == model->n_uncounted &&
+	    !rf_array_push(model->uncounted, model->n_uncounted, model->cap_uncounted, *cause))
+		return false;
+	model->uncounted[i].n_samples++;
+	add_ns(&model->uncounted[i].time_ns, ns);
+	add_ns(&model->uncounted_ns, ns);
+	return true;
+}
+
+static int compare_uncounted(const void *a, const void *b)
+{
+	const struct model_uncounted *x = a, *y = b;
+	return (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
+}
+
+/* The process's part.  `uncounted`: 0, or the sample's weight. */
+static void add_to_process(const struct model_threads *threads, struct model *model, uint32_t thread,
+			   uint64_t weight, uint64_t uncounted)
+{
+	uint32_t row = threads->process_of[thread];
+	if (row == PROFILE_NONE)
+		return;
+	struct model_process *process = &model->processes[threads->shown[row]];
+	process->n_samples++;
+	add_ns(&process->time_ns, weight);
+	add_ns(&process->uncounted_ns, uncounted);
+}
+
+static bool add_samples(struct model_rows *rows, const struct model_threads *threads, struct model *model,
+			const uint32_t *row_of, struct stay *stays)
 {
 	const struct profile *profile = rows->profile;
 	uint64_t cost = sample_cost(profile);
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
-		size_t row = sample->frame == PROFILE_NONE ? rows->n_rows - 1 : row_of[sample->frame];
+		size_t row = sample->frame == PROFILE_NONE ? rows->n_places - 1 : row_of[sample->frame];
 		/* no more than half, so that absurd figures leave a time to divide by */
 		uint64_t stay = sample->weight_ns, weight = stay - (cost < stay / 2 ? cost : stay / 2);
-		if (__builtin_add_overflow(model->time_ns, weight, &model->time_ns))
-			model->time_ns = UINT64_MAX;
-		if (__builtin_add_overflow(rows->rows[row].time_ns, weight, &rows->rows[row].time_ns))
-			rows->rows[row].time_ns = UINT64_MAX;
+		struct model_uncounted cause = {0};
+		bool uncounted = model->counted && model_is_uncounted(threads, row, sample->thread, &cause);
+		if (uncounted && !add_uncounted(model, &cause, weight))
+			return false;
+		if (uncounted && rows->rows[row].tally.instructions > 0)
+			row += rows->n_places;
+		add_to_process(threads, model, sample->thread, weight, uncounted ? weight : 0);
+		add_ns(&model->time_ns, weight);
+		add_ns(&rows->rows[row].time_ns, weight);
 		model->n_samples++;
 		rows->rows[row].n_samples++;
 		uint64_t end = sample->time_ns;
 		stays[i] = (struct stay){(uint32_t)row, sample->thread, end > stay ? end - stay : 0, end};
 	}
+	if (model->n_uncounted)
+		qsort(model->uncounted, model->n_uncounted, sizeof(*model->uncounted), compare_uncounted);
+	return true;
 }
 
-bool model_time(struct model_rows *rows, struct model *model)
+bool model_time(struct model_rows *rows, const struct model_threads *threads, struct model *model)
 {
 	size_t n = rows->profile->n_samples;
 	uint32_t *row_of = rows_of_frames(rows);
 	struct stay *stays = malloc((n + 1) * sizeof(*stays));
-	bool done = row_of && stays;
-	if (done) {
-		add_samples(rows, model, row_of, stays);
+	bool done = row_of && stays && add_samples(rows, threads, model, row_of, stays);
+	if (done)
 		set_concurrency(rows, stays, n);
-	}
 	for (size_t row = 0; done && row < rows->n_rows; row++) {
 		struct model_function *function = &rows->rows[row];
 		double time_s = (double)function->time_ns * 1e-9;

@@ -91,6 +91,8 @@ static void match(struct profile *profile, const struct families *counted, const
 				       timed, place[i]);
 		if (twin_of[i] == PROFILE_NONE)
 			continue;
+		if (profile->processes[i].birth == BIRTH_UNKNOWN) /* a sampler does not see it */
+			profile->processes[i].birth = profile->processes[twin_of[i]].birth;
 		uint32_t twin = twin_of[i], later = twin > i ? twin : (uint32_t)i;
 		profile->processes[later].twin = later == twin ? (uint32_t)i : twin;
 	}

@@ -25,6 +25,13 @@ bool report_sort_parse(const char *word, enum report_sort *sort)
 	return false;
 }
 
+bool report_processes_parse(const char *word, enum report_processes *processes)
+{
+	bool tree = strcmp(word, "tree") == 0;
+	*processes = tree ? PROCESSES_TREE : PROCESSES_MERGED;
+	return tree || strcmp(word, "merge") == 0;
+}
+
 struct rf_error *report_no_memory(void)
 {
 	return rf_error_errno(RF_EINTERNAL, ENOMEM, NULL, "cannot write the report");
@@ -199,9 +206,11 @@ struct rf_error *report_write_file(const struct report_view *view, report_format
 	return error ? error : failed ? write_failed(path, errnum) : NULL;
 }
 
-static struct rf_error *write_all(struct report_view *view, const struct report_options *options,
-				  FILE *stream)
+/* context: the stream, or NULL. */
+static struct rf_error *write_all(struct report_view *view, void *context)
 {
+	const struct report_options *options = view->options;
+	FILE *stream = context;
 	struct rf_error *error = report_notes(view);
 	if (!error && stream)
 		error = report_table(view, stream);
@@ -209,21 +218,29 @@ static struct rf_error *write_all(struct report_view *view, const struct report_
 		error = report_write_file(view, report_svg, options->svg_path);
 	if (!error)
 		error = report_write_file(view, report_json, options->json_path);
+	report_notes_deinit(view);
 	return error;
 }
 
 struct rf_error *report_write(const struct profile *profile, const struct report_options *options,
 			      FILE *stream)
 {
+	return report_with_view(profile, options, write_all, stream);
+}
+
+struct rf_error *report_with_view(const struct profile *profile, const struct report_options *options,
+				  struct rf_error *(*use)(struct report_view *view, void *context),
+				  void *context)
+{
 	struct model model;
 	struct rf_error *error = model_build(profile, &model);
 	if (error)
 		return error;
-	struct report_view view = {.profile = profile, .model = &model, .sort = options->sort};
+	struct report_view view = {
+		.profile = profile, .model = &model, .options = options, .sort = options->sort};
 	size_t *rank = rank_functions(&view, options->top ? options->top : DEFAULT_TOP);
 	view.rank = rank;
-	error = rank ? write_all(&view, options, stream) : report_no_memory();
-	report_notes_deinit(&view);
+	error = rank ? use(&view, context) : report_no_memory();
 	free(rank);
 	model_deinit(&model);
 	return error;

@@ -9,15 +9,22 @@
 
 enum report_sort { SORT_HEADROOM, SORT_DISTANCE, SORT_TIME, SORT_FLOPS, SORT_BYTES, SORT_NAME };
 
+/* One table for all processes together, or one for each. */
+enum report_processes { PROCESSES_MERGED, PROCESSES_TREE };
+
 struct report_options {
 	size_t top;		/* rows in the table, points in the picture; 0: 20 */
 	enum report_sort sort;
+	enum report_processes processes;
 	const char *svg_path;	/* or NULL */
 	const char *json_path;	/* or NULL */
 };
 
 /* "headroom", "distance", "time", "flops", "bytes", "name" → enum; false for another word. */
 bool report_sort_parse(const char *word, enum report_sort *sort);
+
+/* "merge", "tree" → enum; false for another word. */
+bool report_processes_parse(const char *word, enum report_processes *processes);
 
 /* Writes the head line and the ranked table to `stream`, and the SVG and JSON files if asked. */
 struct rf_error *report_write(const struct profile *profile, const struct report_options *options,

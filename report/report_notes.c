@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_REASONS 5
+#define MAX_REASONS 5 /* of each kind */
 #define MAX_MASKED 3
 
 static bool note(struct report_view *view, const char *format, ...)
@@ -61,26 +61,59 @@ static bool note_sources(struct report_view *view)
 			  "the point; \"below\" and \"headroom\" are the least that they can be");
 }
 
-static bool note_uncounted(struct report_view *view)
+/* The causes of uncounted time, each with its share. */
+static bool note_uncounted_time(struct report_view *view)
 {
-	const struct profile *profile = view->profile;
 	const struct model *model = view->model;
 	char number[TEXT_NUMBER];
 	if (model->uncounted_ns > 0 &&
-	    !note(view, "uncounted: %s s of CPU time (%.1f %%) in functions that the counted run did not "
-			"count", text_number(number, (double)model->uncounted_ns * 1e-9),
+	    !note(view, "not counted: %s s of CPU time (%.1f %%), in all; what was done in that time is not "
+			"known", text_number(number, (double)model->uncounted_ns * 1e-9),
 		  100 * (double)model->uncounted_ns / (double)model->time_ns))
 		return false;
-	for (size_t i = 0; i < profile->n_uncounted && i < MAX_REASONS; i++) {
+	for (size_t i = 0; i < model->n_uncounted && i < MAX_REASONS; i++) {
+		const struct model_uncounted *part = &model->uncounted[i];
+		if (!note(view, "not counted, %.1f %% of the time: %s%s%s%s%s",
+			  100 * (double)part->time_ns / (double)model->time_ns,
+			  part->name[0] ? part->kind : "", part->name[0] ? " " : "", part->name,
+			  part->name[0] ? ": " : "", part->reason))
+			return false;
+	}
+	return model->n_uncounted <= MAX_REASONS ||
+	       note(view, "and %zu more (\"uncounted\" in the JSON report)",
+		    model->n_uncounted - MAX_REASONS);
+}
+
+bool report_has_time(const struct model *model, const char *reason)
+{
+	for (size_t i = 0; i < model->n_uncounted; i++)
+		if (strcmp(model->uncounted[i].reason, reason) == 0)
+			return true;
+	return false;
+}
+
+/* Reasons for which no time was seen. */
+static bool note_reasons(struct report_view *view)
+{
+	const struct profile *profile = view->profile;
+	size_t n = 0;
+	for (size_t i = 0; i < profile->n_uncounted; i++) {
 		const struct profile_uncounted *row = &profile->uncounted[i];
 		bool has_module = row->module != PROFILE_NONE;
+		if (report_has_time(view->model, row->reason) || n++ >= MAX_REASONS)
+			continue;
 		if (!note(view, "not counted: %s%s%s", has_module ? profile->modules[row->module].name : "",
 			  has_module ? ": " : "", row->reason))
 			return false;
 	}
-	if (profile->n_uncounted > MAX_REASONS &&
-	    !note(view, "and %zu more reasons (table \"uncounted\" of the profile)",
-		  profile->n_uncounted - MAX_REASONS))
+	return n <= MAX_REASONS || note(view, "and %zu more reasons (table \"uncounted\" of the profile)",
+					n - MAX_REASONS);
+}
+
+static bool note_uncounted(struct report_view *view)
+{
+	const struct model *model = view->model;
+	if (!note_uncounted_time(view) || !note_reasons(view))
 		return false;
 	if (model->unreadable_blocks &&
 	    !note(view, "%zu blocks end early: they hold an instruction that rfprof cannot decode",
@@ -99,6 +132,10 @@ static bool note_run(struct report_view *view)
 	const char *exits = profile_get_fact(profile, "exit_same");
 	const char *once = profile_get_fact(profile, "once");
 	double lost = report_number_fact(profile, "lost_samples", 0);
+	const char *no_children = profile_get_fact(profile, "no_children");
+	if (no_children && strcmp(no_children, "1") == 0 &&
+	    !note(view, "--no-children: processes that the program started are neither timed nor counted"))
+		return false;
 	if (once && strcmp(once, "1") == 0 &&
 	    !note(view, "one counted run (--once): the times include the counting"))
 		return false;

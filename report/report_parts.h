@@ -9,6 +9,7 @@ struct report_view {
 	const struct profile *profile;
 	const struct model *model;
 	bool machine;		/* no run, the machine's roofs alone */
+	const struct report_options *options; /* NULL for a machine */
 	enum report_sort sort;
 	const size_t *rank;	/* rows of model->functions, best first */
 	size_t n_rank;		/* = model->n_functions */
@@ -18,8 +19,24 @@ struct report_view {
 };
 
 /* report_notes.c: the sentences under the table. */
+/* Whether time was seen that was not counted for this reason. */
+bool report_has_time(const struct model *model, const char *reason);
 struct rf_error *report_notes(struct report_view *view);
 void report_notes_deinit(struct report_view *view);
+
+/* report_processes.c: the tree of processes, and with PROCESSES_TREE a table of functions for each; nothing for
+ * a single process. */
+struct rf_error *report_tree(const struct report_view *view, FILE *stream);
+/* report.c: calls `use` with the view of a part of a profile. */
+struct rf_error *report_with_view(const struct profile *profile, const struct report_options *options,
+				  struct rf_error *(*use)(struct report_view *view, void *context),
+				  void *context);
+
+/* table.c: the ranked functions alone. */
+struct rf_error *report_functions(const struct report_view *view, FILE *stream);
+/* "0.316 s", in 64 bytes, in a unit that fits `longest`. */
+void report_put_time(char *cell, double seconds, double longest);
+void report_put_share(char *cell, double share);
 
 /* table.c, svg.c, json.c */
 struct rf_error *report_table(const struct report_view *view, FILE *stream);

@@ -34,11 +34,16 @@ struct layout {
 	struct time_unit unit;
 };
 
-static struct time_unit choose_unit(const struct report_view *view)
+static double longest_time(const struct report_view *view)
 {
 	double longest = 0;
 	for (size_t i = 0; i < view->n_shown; i++)
 		longest = fmax(longest, (double)view->model->functions[view->rank[i]].time_ns * 1e-9);
+	return longest;
+}
+
+static struct time_unit choose_unit(double longest)
+{
 	if (longest >= 1 || longest == 0)
 		return (struct time_unit){"s", 1};
 	return longest >= 1e-3 ? (struct time_unit){"ms", 1e-3} : (struct time_unit){"µs", 1e-6};
@@ -56,17 +61,23 @@ static const char *time_number(char number[static TEXT_NUMBER], double value)
 	return number;
 }
 
-static void put_time(char *cell, const struct layout *layout, double seconds, const char *mark)
+static void put_time(char *cell, const struct time_unit *unit, double seconds, const char *mark)
 {
 	char number[TEXT_NUMBER];
 	if (isnan(seconds))
 		snprintf(cell, 64, "–");
 	else
-		snprintf(cell, 64, "%s%s %s", mark, time_number(number, seconds / layout->unit.seconds),
-			 layout->unit.name);
+		snprintf(cell, 64, "%s%s %s", mark, time_number(number, seconds / unit->seconds),
+			 unit->name);
 }
 
-static void put_share(char *cell, double share)
+void report_put_time(char *cell, double seconds, double longest)
+{
+	const struct time_unit unit = choose_unit(longest);
+	put_time(cell, &unit, seconds, "");
+}
+
+void report_put_share(char *cell, double share)
 {
 	snprintf(cell, 64, share >= 0.0995 || share == 0 ? "%.0f %%" : "%.1f %%", 100 * share);
 }
@@ -112,15 +123,15 @@ static void function_cells(const struct layout *layout, const struct model_funct
 	const struct model_place *place = &f->place;
 	char number[TEXT_NUMBER];
 	const char *mark = f->n_samples < MODEL_FEW_SAMPLES ? "≈" : "";
-	put_time(cells->text[TIME], layout, f->n_samples ? (double)f->time_ns * 1e-9 : NAN, mark);
-	put_share(cells->text[PERCENT], f->share);
+	put_time(cells->text[TIME], &layout->unit, f->n_samples ? (double)f->time_ns * 1e-9 : NAN, mark);
+	report_put_share(cells->text[PERCENT], f->share);
 	put_rate(cells->text[POINT], place->axis, place->point, "");
 	snprintf(cells->text[INTENSITY], 64, "%s",
 		 text_number(number, f->tally.flop ? f->intensity : NAN));
 	put_bound(cells->text[BOUND], place);
 	put_rate(cells->text[ROOF], place->axis, place->roof, place->borrowed ? "*" : "");
 	put_below(cells->text[BELOW], place);
-	put_time(cells->text[HEADROOM], layout, place->headroom_s, "");
+	put_time(cells->text[HEADROOM], &layout->unit, place->headroom_s, "");
 	cells->name = text_clean(f->name);
 }
 
@@ -129,8 +140,8 @@ static void sum_cells(const struct layout *layout, const char *name, double time
 		      struct cells *cells)
 {
 	double all = (double)layout->view->model->time_ns;
-	put_time(cells->text[TIME], layout, time_ns * 1e-9, "");
-	put_share(cells->text[PERCENT], all > 0 ? time_ns / all : 0);
+	put_time(cells->text[TIME], &layout->unit, time_ns * 1e-9, "");
+	report_put_share(cells->text[PERCENT], all > 0 ? time_ns / all : 0);
 	cells->name = strdup(name);
 }
 
@@ -150,7 +161,7 @@ static size_t add_sums(const struct layout *layout, struct cells *cells)
 		sum_cells(layout, name, hidden_ns, &cells[n++]);
 	}
 	if (view->model->uncounted_ns) {
-		sum_cells(layout, "(all uncounted)", (double)view->model->uncounted_ns, &cells[n]);
+		sum_cells(layout, "(all that was not counted)", (double)view->model->uncounted_ns, &cells[n]);
 		strcpy(cells[n++].text[BOUND], "uncounted");
 	}
 	return n;
@@ -282,19 +293,38 @@ static bool print_head(const struct report_view *view, FILE *stream)
 	return true;
 }
 
-static bool print_all(const struct report_view *view, struct cells *cells, FILE *stream)
+static bool print_functions(const struct report_view *view, struct cells *cells, FILE *stream)
 {
-	struct layout layout = {.view = view, .unit = choose_unit(view)};
+	struct layout layout = {.view = view, .unit = choose_unit(longest_time(view))};
 	size_t n = fill_cells(&layout, cells);
-	if (!print_head(view, stream) || !fit_names(cells, n, terminal_columns(stream)))
+	if (!fit_names(cells, n, terminal_columns(stream)))
 		return false;
 	if (n == 0)
 		fputs("  no function took any time or did any work\n", stream);
-	else if (!print_table(cells, n, stream))
-		return false;
-	for (size_t i = 0; i < view->n_notes; i++)
+	return n == 0 || print_table(cells, n, stream);
+}
+
+struct rf_error *report_functions(const struct report_view *view, FILE *stream)
+{
+	size_t n = view->n_shown + 2;
+	struct cells *cells = calloc(n, sizeof(*cells));
+	bool done = cells && print_functions(view, cells, stream);
+	for (size_t i = 0; cells && i < n; i++)
+		free(cells[i].name);
+	free(cells);
+	return done ? NULL : report_no_memory();
+}
+
+static struct rf_error *print_all(const struct report_view *view, FILE *stream)
+{
+	const bool apart = view->options->processes == PROCESSES_TREE && view->model->n_processes > 1;
+	bool done = print_head(view, stream);
+	struct rf_error *error = done && !apart ? report_functions(view, stream) : NULL;
+	if (done && !error)
+		error = report_tree(view, stream);
+	for (size_t i = 0; done && !error && i < view->n_notes; i++)
 		fprintf(stream, "  %s %s\n", "·", view->notes[i]);
-	return true;
+	return done ? error : report_no_memory();
 }
 
 struct rf_error *report_table(const struct report_view *view, FILE *stream)
@@ -302,15 +332,10 @@ struct rf_error *report_table(const struct report_view *view, FILE *stream)
 	/* Widths, and the points of numbers, are the same whatever the user's locale is. */
 	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
 	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
-	size_t n = view->n_shown + 2;
-	struct cells *cells = calloc(n, sizeof(*cells));
-	bool done = cells && print_all(view, cells, stream);
-	for (size_t i = 0; cells && i < n; i++)
-		free(cells[i].name);
-	free(cells);
+	struct rf_error *error = print_all(view, stream);
 	if (utf8) {
 		uselocale(before);
 		freelocale(utf8);
 	}
-	return done ? NULL : report_no_memory();
+	return error;
 }

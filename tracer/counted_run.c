@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,8 @@ struct counted_run {
 	struct module_files *files;
 	struct profile *profile;
 	struct process_log processes;
+	int *let_go;		/* pidfds of children that are not traced */
+	size_t n_let_go, cap_let_go;
 	pid_t main_pid;
 	int status;
 	bool ended, keep_rest, first_only;
@@ -167,9 +170,27 @@ static bool shares_memory(pid_t one, pid_t other)
 	return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
 }
 
+/* A pidfd can be read when its process has ended. */
+static void forget_ended(struct counted_run *run)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < run->n_let_go; i++) {
+		struct pollfd fd = {run->let_go[i], POLLIN, 0};
+		if (poll(&fd, 1, 0) > 0)
+			close(run->let_go[i]);
+		else
+			run->let_go[kept++] = run->let_go[i];
+	}
+	run->n_let_go = kept;
+}
+
 /* --no-children: a child that runs natively from its birth needs no tracing. */
 static void let_go(struct counted_run *run, pid_t pid)
 {
+	int fd = run->keep_rest ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+	forget_ended(run);
+	if (fd >= 0 && !rf_array_push(run->let_go, run->n_let_go, run->cap_let_go, fd))
+		close(fd);
 	tracees_remove(&run->tracees, pid);
 	ptrace(PTRACE_DETACH, pid, 0, 0);
 }
@@ -380,6 +401,8 @@ static void kill_rest(struct counted_run *run)
 {
 	for (size_t i = 0; i < run->tracees.n_items; i++)
 		kill(run->tracees.items[i].tid, SIGKILL);
+	for (size_t i = 0; i < run->n_let_go; i++)
+		syscall(SYS_pidfd_send_signal, run->let_go[i], SIGKILL, NULL, 0);
 	for (int tries = 0; tries < 2000; tries++) {
 		int status;
 		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
@@ -458,6 +481,9 @@ void counted_run_destroy(struct counted_run *run)
 		target_destroy(run->retired[i]);
 	module_files_destroy(run->files);
 	pthread_mutex_destroy(&run->lock);
+	for (size_t i = 0; i < run->n_let_go; i++)
+		close(run->let_go[i]);
+	free(run->let_go);
 	free(run->tracees.items);
 	free(run->births);
 	free(run->targets);

@@ -15,13 +15,15 @@
 static struct {
 	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
-		*import_path, *forget;
+		*import_path, *forget, *processes;
 } given;
 
 static struct poptOption report_table[] = {
 	{"top", 0, POPT_ARG_INT, &given.top, 't', "show the first N functions (default 20)", "N"},
 	{"sort", 0, POPT_ARG_STRING, &given.sort, 0,
 	 "rank by headroom (default), distance, time, flops, bytes or name", "KEY"},
+	{"processes", 0, POPT_ARG_STRING, &given.processes, 0,
+	 "merge (default): one table for all processes; tree: one for each", "HOW"},
 	{"svg", 0, POPT_ARG_STRING, &given.svg_path, 0, "draw the roofline plot", "FILE"},
 	{"json", 0, POPT_ARG_STRING, &given.json_path, 0, "write everything as JSON", "FILE"},
 	{"output", 'o', POPT_ARG_STRING, &given.output_path, 0, "write the table to FILE", "FILE"},
@@ -96,6 +98,8 @@ static struct rf_error *report_options(struct report_options *options)
 	if (given.sort && !report_sort_parse(given.sort, &options->sort))
 		return usage_error("--sort takes headroom, distance, time, flops, bytes or name",
 				   given.sort);
+	if (given.processes && !report_processes_parse(given.processes, &options->processes))
+		return usage_error("--processes takes merge or tree", given.processes);
 	return NULL;
 }
 

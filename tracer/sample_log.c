@@ -457,14 +457,17 @@ static uint64_t since(uint64_t start, uint64_t time)
 static bool copy_process(const struct profile *from, const struct profile_process *row,
 			 struct profile *to, const struct rows *rows, uint64_t start)
 {
-	uint32_t parent = row->parent == PROFILE_NONE
-				  ? PROFILE_NONE
-				  : profile_find_process(to, RUN_TIMED, from->processes[row->parent].pid);
+	const bool first = row == from->processes;
+	/* the fall-back sampler does not see every birth: such a process stands under the first */
+	const struct profile_process *above = row->parent == PROFILE_NONE
+						      ? from->processes
+						      : &from->processes[row->parent];
+	uint32_t parent = first ? PROFILE_NONE : profile_find_process(to, RUN_TIMED, above->pid);
 	uint32_t copy = profile_process(to, RUN_TIMED, row->pid, parent);
 	if (copy == PROFILE_NONE)
 		return false;
 	struct profile_process *process = &to->processes[copy];
-	process->birth = row->parent == PROFILE_NONE ? BIRTH_FIRST : BIRTH_UNKNOWN;
+	process->birth = first ? BIRTH_FIRST : BIRTH_UNKNOWN;
 	process->execs = row->execs;
 	process->module = row->module == PROFILE_NONE ? PROFILE_NONE : rows->modules[row->module];
 	process->start_ns = since(start, row->start_ns);

@@ -1,0 +1,181 @@
+"""Processes: the tree of both runs, what of them is not counted, --no-children, and names of JIT code."""
+
+import os
+import stat
+
+from harness import Skip, case, functions, need_command, text
+
+TREE = """#!/bin/sh
+for i in 1 2 3; do gzip -9 < "$1" > /dev/null; done
+env sh -c 'exec gzip -1' < "$1" > /dev/null
+exit 0
+"""
+
+
+def script(t, body=TREE):
+    path = os.path.join(t.work, "tree.sh")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(body)
+    os.chmod(path, stat.S_IRWXU)
+    return path
+
+
+def data(t, size=3 << 20):
+    path = os.path.join(t.work, "data")
+    with open(path, "wb") as file:
+        file.write(b"".join(b"%d %d\n" % (i, i * i % 9973) for i in range(size // 12)))
+    return path
+
+
+def uncounted_share(t, kind, reason, argument=None):
+    """Profiles native_share; checks the 30 % everywhere, and returns the report and its one cause."""
+    program = t.program("native_share.c")
+    command = [program, kind] + ([argument] if argument else [])
+    table = os.path.join(t.directory, "table.txt")
+    result = t.profile(command, "-o", table)
+    truth = float(result.stdout)
+    assert 28 < truth < 32, f"the program itself spent {truth} %\n{result}"
+    run = result.json["run"]
+    shown = 100 * run["uncounted_s"] / run["cpu_time_s"]
+    assert 27 <= shown <= 33, f"{shown} % shown, the program says {truth} %\n{run}\n{text(table)}"
+    causes = [part for part in run["uncounted"] if 0.27 <= part["share"] <= 0.33]
+    assert len(causes) == 1, f"not one cause of 30 %: {run['uncounted']}"
+    assert reason in causes[0]["reason"], causes[0]
+    counted = [row for row in functions(result.json, "work", "native_share") if row["bound"] != "uncounted"]
+    assert len(counted) == 1 and 0.66 <= counted[0]["share"] <= 0.74, f"the counted 70 %: {counted}"
+    assert counted[0]["instructions"] > 0, counted
+    lines = [line for line in text(table).splitlines() if "% of the time: " in line and reason in line]
+    assert lines, f"no line says so\n{text(table)}"
+    return result.json, causes[0]
+
+
+@case("e2e/processes", alone=True)
+def native_share_of_a_thread(t):
+    """30 % in a thread that uses the GS segment; the same function is counted elsewhere."""
+    uncounted_share(t, "thread", "GS segment")
+
+
+@case("e2e/processes", alone=True)
+def native_share_of_a_process(t):
+    """30 % in a child in a sandbox; the same function is counted in its parent."""
+    report, cause = uncounted_share(t, "process", "seccomp")
+    assert cause["kind"] == "process" and cause["name"] == "native_share", cause
+    parent, child = report["processes"]
+    assert parent["uncounted_s"] < 0.02 * parent["time_s"] and parent["native_reason"] is None, parent
+    assert "seccomp" in child["native_reason"] and child["parent"] == 0, child
+    assert child["uncounted_s"] > 0.9 * child["time_s"] > 0, child
+
+
+@case("e2e/processes", alone=True)
+def native_share_of_a_module(t):
+    """30 % in code that lies in shared memory."""
+    _, cause = uncounted_share(t, "module", "shared memory", os.path.join(t.work, "native.bin"))
+    assert (cause["kind"], cause["name"]) == ("module", "native.bin"), cause
+
+
+@case("e2e/processes", alone=True)
+def native_share_of_a_32_bit_program(t):
+    """30 % in a child of another architecture."""
+    try:
+        child = t.program("spend_32.c", ("-m32", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-ffreestanding"))
+    except AssertionError as error:
+        raise Skip(f"no 32-bit compiler: {str(error).splitlines()[-1]}") from None
+    try:
+        works = t.run([child, "1"]).status == 0
+    except OSError:
+        works = False
+    if not works:
+        raise Skip("this kernel runs no 32-bit programs")
+    report, cause = uncounted_share(t, "exec", "not 64-bit x86", child)
+    assert (cause["kind"], cause["name"]) == ("process", "spend_32"), cause
+    assert [row["birth"] for row in report["processes"]] == ["first", "vfork"], report["processes"]
+
+
+@case("e2e/processes")
+def tree_of_both_runs(t):
+    """Every process has its twin, its parent, its program, its time and its work."""
+    need_command("/bin/gzip")
+    for options in ([], ["--once"]):
+        table = os.path.join(t.directory, "table.txt")
+        report = t.profile([script(t), data(t)], "-o", table, *options).json
+        rows = report["processes"]
+        assert [row["command"] for row in rows] == ["tree.sh"] + ["gzip"] * 4, rows
+        assert [row["parent"] for row in rows] == [None, 0, 0, 0, 0], rows
+        assert [row["execs"] for row in rows] == [1, 1, 1, 1, 3], rows
+        assert rows[0]["birth"] == "first" and all(row["birth"] in ("fork", "vfork") for row in rows[1:]), rows
+        assert all(os.path.basename(row["executable"]) == "gzip" for row in rows[1:]), rows
+        for row in rows:
+            assert row["counted_pid"] and row["pid"] and row["exit_status"] == "0", row
+            assert row["instructions"] > 0 and row["end_s"] > row["start_s"] >= 0, row
+        work = [row["instructions"] for row in rows]
+        assert max(work[1:4]) < 1.001 * min(work[1:4]) and work[1] > 2 * work[4], work
+        total = sum(row["time_s"] for row in rows)
+        assert abs(total - report["run"]["cpu_time_s"]) < 1e-6, (total, report["run"])
+        assert sum(row["instructions"] for row in report["functions"]) == sum(work)
+        assert "    gzip ×4\n" in text(table), text(table)
+
+
+@case("e2e/processes")
+def a_table_for_each_process(t):
+    """--processes=tree shows the functions of each program alone, and is said wrong otherwise."""
+    need_command("/bin/gzip")
+    saved = os.path.join(t.work, "tree.rfp")
+    assert t.rfprof("-q", "--save", saved, script(t), data(t)).status == 0
+    merged = t.rfprof("report", saved).stdout.decode()
+    apart = t.rfprof("report", "--processes=tree", saved).stdout.decode()
+    assert "tree.sh → gzip ×4" in apart and "tree.sh → gzip ×4" not in merged, apart
+    assert t.rfprof("report", "--processes=merge", saved).stdout.decode() == merged
+    wrong = t.rfprof("report", "--processes=each", saved)
+    assert wrong.status == 2 and b"--processes takes merge or tree" in wrong.stderr, str(wrong)
+
+
+@case("e2e/processes")
+def no_children(t):
+    """Only the first process is timed and counted, in all its images; children do what they do."""
+    need_command("/bin/gzip")
+    path, body = data(t), "#!/bin/sh\ngzip -9 < \"$1\"\nexec env sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'\n"
+    command = [script(t, body), path]
+    native = t.run(command)
+    for options in ([], ["--once"], ["--sampler=timer"]):
+        table = os.path.join(t.directory, "table.txt")
+        result = t.profile(command, "--no-children", "-o", table, *options)
+        assert result.stdout == native.stdout, options
+        report = result.json
+        assert report["run"]["no_children"] is True
+        assert "--no-children: " in text(table), text(table)
+        assert [row["execs"] for row in report["processes"]] == [3], report["processes"]
+        assert functions(report, module="dash") and not functions(report, module="gzip"), options
+        assert sum(row["instructions"] for row in functions(report, module="dash")) > 1e6
+
+
+@case("e2e/processes")
+def no_children_leaves_nothing_behind(t):
+    """What the second run's program leaves in the background is ended, although it is not followed."""
+    token = os.path.join(t.work, "still-here")
+    body = f"#!/bin/sh\n(sleep 1.5; echo x >> {token}) > /dev/null 2>&1 &\nexit 0\n"
+    result = t.profile([script(t, body)], "--no-children")
+    assert result.status == 0
+    # The first run's own is the real one; the harness ends the session, so it may be gone as well.
+    assert not os.path.exists(token) or text(token) == "x\n", text(token)
+
+
+@case("e2e/processes")
+def jit_functions_have_their_names(t):
+    """Samples in code made at run time are named by perf-PID.map, also when it is deleted at the end."""
+    program = t.program("jit_names.c")
+    for arguments in ([], ["delete"]):
+        report = t.profile([program, *arguments]).json
+        rows = {row["name"]: row["time_s"] for row in functions(report, module="[jit]")}
+        assert set(rows) == {"hot function", "warm"}, rows
+        assert 2 < rows["hot function"] / rows["warm"] < 4.5, rows
+
+
+@case("e2e/processes")
+def node_functions_have_their_names(t):
+    """Node.js names its compiled functions with --perf-basic-prof."""
+    node = need_command("/usr/bin/node")
+    source = ("function busy(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) % 65537; return s; }"
+              "let r = 0; for (let k = 0; k < 40; k++) r += busy(2000000); console.log(r);")
+    report = t.profile([node, "--perf-basic-prof", "-e", source], cwd=t.work).json
+    time = sum(row["time_s"] for row in functions(report, module="[jit]") if "busy" in row["name"])
+    assert time > 0.5 * report["run"]["cpu_time_s"], functions(report, module="[jit]")

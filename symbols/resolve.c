@@ -212,6 +212,17 @@ static bool resolve_module(struct module_work *work)
 	return ok;
 }
 
+/* Functions made at run time were named when they were seen. */
+static bool is_named(const struct profile *profile, uint32_t module)
+{
+	if (strcmp(profile->modules[module].path, "[jit]") != 0)
+		return false;
+	for (size_t i = 0; i < profile->n_functions; i++)
+		if (profile->functions[i].module == module)
+			return true;
+	return false;
+}
+
 struct rf_error *symbols_resolve(struct profile *profile)
 {
 	struct places places = { 0 };
@@ -222,8 +233,7 @@ struct rf_error *symbols_resolve(struct profile *profile)
 			if (places.items[i + n].module != module)
 				break;
 		struct module_work work = { profile, module, NULL, &places.items[i], n, 0, 0 };
-		/* functions made at run time were named when they were seen */
-		if (module < profile->n_modules && strcmp(profile->modules[module].path, "[jit]") != 0)
+		if (module < profile->n_modules && !is_named(profile, module))
 			ok = resolve_module(&work);
 	}
 	free(places.items);

@@ -49,6 +49,23 @@ static void spread(struct profile *profile, struct input *input)
 		profile->counts[i].n = (int64_t)(take(input, 8) >> 1);
 	for (size_t i = 0; i < profile->n_units; i++)
 		profile->units[i].n = take(input, 8);
+	for (uint32_t i = 0; i < 8; i++) {
+		const enum profile_run run = take(input, 1) & 1 ? RUN_TIMED : RUN_COUNTED;
+		uint32_t row = profile_process(profile, run, (int)take(input, 1) % 2 + (run == RUN_TIMED ? 100 : 200),
+					       i ? (uint32_t)take(input, 1) % i : PROFILE_NONE);
+		if (row == PROFILE_NONE || row != i)
+			break;
+		profile->processes[row].twin = i && take(input, 1) & 1 ? (uint32_t)take(input, 1) % i
+								       : PROFILE_NONE;
+		profile->processes[row].exit_status = (int)take(input, 4);
+		profile->processes[row].end_ns = take(input, 8);
+		char *command = take_text(input);
+		profile_process_command(profile, row, command ? command : "");
+		free(command);
+		if (take(input, 1) & 1)
+			profile_native_process(profile, profile->processes[row].pid, "fuzz");
+	}
+	profile_native_thread(profile, (uint32_t)take(input, 1) % (uint32_t)profile->n_threads, "fuzz");
 	for (size_t i = 0; i < profile->n_samples; i += 100) {
 		profile->samples[i].time_ns = take(input, 8);
 		profile->samples[i].weight_ns = take(input, 8);
@@ -61,7 +78,8 @@ static void spread(struct profile *profile, struct input *input)
 
 static void report(const struct profile *profile)
 {
-	struct report_options options = {.svg_path = "/dev/null", .json_path = "/dev/null"};
+	struct report_options options = {
+		.processes = PROCESSES_TREE, .svg_path = "/dev/null", .json_path = "/dev/null"};
 	FILE *stream = fopen("/dev/null", "w");
 	if (stream) {
 		rf_error_destroy(report_write(profile, &options, stream));

@@ -144,6 +144,114 @@ Test(model, time_and_concurrency)
 	profile_destroy(profile);
 }
 
+/* ---- processes, and what of them was not counted ---- */
+
+static void add_sample(struct profile *p, int pid, int tid, uint64_t offset)
+{
+	struct profile_sample sample = {
+		profile_thread(p, RUN_TIMED, pid, tid, ""), 0, SAMPLE_PERIOD_NS,
+		profile_frame(p, PROFILE_NONE, profile_module(p, "/opt/solver", ""), offset)};
+	cr_assert(rf_array_push(p->samples, p->n_samples, p->cap_samples, sample));
+}
+
+/* The process of report_sample() in both runs, matched. */
+static struct profile *sample_with_processes(void)
+{
+	struct profile *p = report_sample();
+	profile_process(p, RUN_TIMED, 100, PROFILE_NONE);
+	profile_process(p, RUN_COUNTED, 200, PROFILE_NONE);
+	return p;
+}
+
+static const struct model_function *find_uncounted(const struct model *model, const char *name)
+{
+	for (size_t i = 0; i < model->n_functions; i++)
+		if (strcmp(model->functions[i].name, name) == 0 &&
+		    model->functions[i].place.bound == BOUND_UNCOUNTED)
+			return &model->functions[i];
+	return NULL;
+}
+
+/* The second thread runs "fma_crunch", which only the first has counts of. */
+Test(model, time_of_a_native_thread_is_apart)
+{
+	struct profile *p = sample_with_processes();
+	for (int i = 0; i < 40; i++)
+		add_sample(p, 100, 101, 0x2001);
+	cr_assert(profile_match_processes(p));
+	struct model model = build(p);
+	cr_expect_null(find_uncounted(&model, "fma_crunch(unsigned long)"), "threads share work as they like");
+	cr_expect_eq(model.processes[0].uncounted_ns, 10000000, "the JIT code");
+	model_deinit(&model);
+	profile_native_thread(p, profile_thread(p, RUN_COUNTED, 200, 201, ""), "a reason");
+	model = build(p);
+	const struct model_function *native = find_uncounted(&model, "fma_crunch(unsigned long)");
+	cr_assert_not_null(native);
+	cr_expect_eq(native->time_ns, 40000000);
+	cr_expect_eq(native->tally.instructions, 0);
+	cr_expect_eq(find(&model, "fma_crunch(unsigned long)")->time_ns, 400000000);
+	cr_expect_eq(find(&model, "triad")->time_ns, 1000000000, "that thread has counts of it");
+	cr_assert_eq(model.n_uncounted, 2);
+	cr_expect_str_eq(model.uncounted[0].kind, "thread");
+	cr_expect_str_eq(model.uncounted[0].name, "solver");
+	cr_expect_str_eq(model.uncounted[0].reason, "a reason");
+	cr_expect_eq(model.uncounted[0].time_ns, 40000000);
+	cr_expect_str_eq(model.uncounted[1].kind, "module");
+	cr_expect_eq(model.uncounted_ns, 50000000);
+	cr_expect_eq(model.processes[0].uncounted_ns, 50000000);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
+Test(model, time_of_a_native_or_missing_process_is_apart)
+{
+	for (int missing = 0; missing < 2; missing++) {
+		struct profile *p = sample_with_processes();
+		uint32_t child = profile_process(p, RUN_TIMED, 110, profile_find_process(p, RUN_TIMED, 100));
+		profile_process_command(p, child, "child");
+		if (!missing) {
+			uint32_t twin = profile_process(p, RUN_COUNTED, 210,
+							profile_find_process(p, RUN_COUNTED, 200));
+			profile_process_command(p, twin, "child");
+			profile_native_process(p, 210, "a reason");
+		}
+		for (int i = 0; i < 25; i++)
+			add_sample(p, 110, 110, 0x1001);
+		cr_assert(profile_match_processes(p));
+		struct model model = build(p);
+		cr_assert_not_null(find_uncounted(&model, "triad"));
+		cr_expect_eq(find_uncounted(&model, "triad")->time_ns, 25000000);
+		cr_assert_eq(model.n_processes, 2);
+		cr_expect_eq(model.processes[1].parent, 0);
+		cr_expect_eq(model.processes[1].time_ns, 25000000);
+		cr_expect_eq(model.processes[1].uncounted_ns, 25000000);
+		cr_expect_str_eq(model.uncounted[0].kind, "process");
+		cr_expect_str_eq(model.uncounted[0].name, "child");
+		cr_expect_str_eq(model.uncounted[0].reason,
+				 missing ? "the counted run had no such process" : "a reason");
+		model_deinit(&model);
+		profile_destroy(p);
+	}
+}
+
+Test(model, a_process_has_its_work)
+{
+	struct profile *p = sample_with_processes();
+	cr_assert(profile_match_processes(p));
+	struct model model = build(p);
+	uint64_t flop = 0, instructions = 0;
+	for (size_t i = 0; i < model.n_functions; i++) {
+		flop += model.functions[i].tally.flop;
+		instructions += model.functions[i].tally.instructions;
+	}
+	cr_assert_eq(model.n_processes, 1);
+	cr_expect_eq(model.processes[0].flop, flop);
+	cr_expect_eq(model.processes[0].instructions, instructions);
+	cr_expect_eq(model.processes[0].time_ns, model.time_ns);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
 /* What a sample costs is no time of the program; how long threads are inside does not change by it. */
 Test(model, samples_do_not_count_themselves)
 {

@@ -79,6 +79,18 @@ static struct profile *sample_profile(void)
 	cr_assert(rf_array_push(p->samples, p->n_samples, p->cap_samples, sample));
 	profile_add_uncounted(p, PROFILE_NONE, "because");
 	profile_add_uncounted(p, app, "it's 100 %");
+	uint32_t first = profile_process(p, RUN_TIMED, 10, PROFILE_NONE);
+	uint32_t child = profile_process(p, RUN_TIMED, 11, first);
+	uint32_t counted = profile_process(p, RUN_COUNTED, 20, PROFILE_NONE);
+	p->processes[first].birth = BIRTH_FIRST;
+	p->processes[child].birth = BIRTH_SPAWN;
+	p->processes[child].module = app;
+	p->processes[child].exit_status = 139;
+	p->processes[child].end_ns = UINT64_MAX;
+	p->processes[counted].twin = first;
+	profile_process_command(p, child, "wörk'er\"");
+	profile_native_process(p, 20, "a sandbox");
+	profile_native_thread(p, t1, "GS");
 	profile_set_fact(p, "command", "./app 'in put'");
 	add_roof(p, (struct roof){.kind = ROOF_COMPUTE, .isa = "avx2", .precision = "double", .op = "fma",
 		.threads = 1, .best = 50.5, .median = 50, .q1 = 49, .q3 = 50.25,
@@ -372,11 +384,80 @@ Test(profile, a_newer_schema_says_which_and_what_to_do)
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
-	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 2 that this rfprof reads");
+	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 3 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT, "schema version 1, older than the 2 that this rfprof reads");
 	run_sql("PRAGMA user_version = 0");
 	assert_error(load_error(), RF_EFORMAT, "no schema version");
+}
+
+/* Version 2 had neither processes nor native threads. */
+Test(profile, an_older_schema_is_read_without_what_came_later)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	save_sample();
+	run_sql("DROP TABLE processes; DROP TABLE native_threads; PRAGMA user_version = 2");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_processes, 0);
+	cr_expect_eq(loaded->n_native_threads, 0);
+	cr_expect_eq(loaded->n_samples, saved->n_samples);
+	cr_expect_eq(loaded->n_custom_roofs, saved->n_custom_roofs);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
+static uint32_t add_process(struct profile *p, enum profile_run run, int pid, uint32_t parent,
+			    const char *command)
+{
+	uint32_t row = profile_process(p, run, pid, parent);
+	cr_assert_neq(row, PROFILE_NONE);
+	profile_process_command(p, row, command);
+	return row;
+}
+
+/* make with two cc and an ld, whose order differs; one cc of the second run has a child that the first run's
+ * has not. */
+Test(profile, processes_of_two_runs_are_matched)
+{
+	struct profile *p = profile_create();
+	uint32_t make = add_process(p, RUN_TIMED, 1, PROFILE_NONE, "make");
+	uint32_t cc1 = add_process(p, RUN_TIMED, 2, make, "cc");
+	uint32_t ld = add_process(p, RUN_TIMED, 3, make, "ld");
+	uint32_t cc2 = add_process(p, RUN_TIMED, 4, make, "cc");
+	uint32_t as = add_process(p, RUN_TIMED, 5, cc2, "as");
+	uint32_t lost = add_process(p, RUN_TIMED, 6, make, "cc");
+	uint32_t make_ = add_process(p, RUN_COUNTED, 1, PROFILE_NONE, "make");
+	uint32_t ld_ = add_process(p, RUN_COUNTED, 30, make_, "ld");
+	uint32_t cc1_ = add_process(p, RUN_COUNTED, 20, make_, "cc");
+	uint32_t more = add_process(p, RUN_COUNTED, 60, cc1_, "as");
+	uint32_t cc2_ = add_process(p, RUN_COUNTED, 40, make_, "cc");
+	uint32_t as_ = add_process(p, RUN_COUNTED, 50, cc2_, "as");
+	p->processes[ld_].birth = BIRTH_VFORK;
+	cr_assert(profile_match_processes(p));
+	cr_expect_eq(p->processes[make_].twin, make);
+	cr_expect_eq(p->processes[cc1_].twin, cc1);
+	cr_expect_eq(p->processes[cc2_].twin, cc2);
+	cr_expect_eq(p->processes[ld_].twin, ld);
+	cr_expect_eq(p->processes[as_].twin, as);
+	cr_expect_eq(p->processes[more].twin, PROFILE_NONE);
+	cr_expect_eq(p->processes[lost].twin, PROFILE_NONE);
+	cr_expect_eq(p->processes[ld].birth, BIRTH_VFORK, "a sampler learns it from the counted run");
+	profile_destroy(p);
+}
+
+Test(profile, functions_made_at_run_time_have_a_place_by_their_name)
+{
+	struct profile *p = sample_profile();
+	uint32_t module, other;
+	uint64_t a = profile_jit_function(p, "a", &module), b = profile_jit_function(p, "b", &other);
+	cr_expect_eq(module, other);
+	cr_expect(a >= b + PROFILE_JIT_STRIDE || b >= a + PROFILE_JIT_STRIDE);
+	struct profile_function by_hand = {0, 5, 6, strdup("a"), strdup(""), 0};
+	cr_assert(rf_array_push(p->functions, p->n_functions, p->cap_functions, by_hand));
+	cr_expect_eq(profile_jit_function(p, "a", &other), a);
+	cr_expect_str_eq(p->modules[module].name, "[jit]");
+	cr_expect_str_eq(p->functions[a / PROFILE_JIT_STRIDE - 1].name, "a");
+	profile_destroy(p);
 }
 
 Test(profile, every_truncation_is_noticed)
@@ -412,6 +493,13 @@ static const struct hostile hostile[] = {
 	{"UPDATE samples SET thread_id = 2", "not there"},
 	{"UPDATE uncounted SET module_id = 2", "not there"},
 	{"UPDATE threads SET run = 3", "makes no sense"},
+	{"UPDATE processes SET parent_id = 1 WHERE id = 1", "not there"},
+	{"UPDATE processes SET twin_id = 2 WHERE id = 0", "not there"},
+	{"UPDATE processes SET module_id = 2", "not there"},
+	{"UPDATE processes SET birth = 5", "makes no sense"},
+	{"UPDATE processes SET execs = -1", "makes no sense"},
+	{"UPDATE native_threads SET thread_id = 2", "not there"},
+	{"DROP TABLE processes", "\"processes\" is missing or changed"},
 	{"UPDATE threads SET pid = 1 << 40", "makes no sense"},
 	{"UPDATE roofs SET isa = 'sixteen chars and'", "makes no sense"},
 	{"UPDATE roofs SET best = -1.0", "makes no sense"},

@@ -57,6 +57,61 @@ Test(report, table_is_as_checked_in)
 	profile_destroy(profile);
 }
 
+static void add_process(struct profile *p, int pid, int parent, const char *command, unsigned samples)
+{
+	uint32_t above = profile_find_process(p, RUN_TIMED, parent);
+	profile_process_command(p, profile_process(p, RUN_TIMED, pid, above), command);
+	struct profile_sample sample = p->samples[0];
+	sample.thread = profile_thread(p, RUN_TIMED, pid, pid, command);
+	for (unsigned i = 0; i < samples; i++)
+		cr_assert(rf_array_push(p->samples, p->n_samples, p->cap_samples, sample));
+}
+
+/* make (the sample's own process) with three gcc, each with a cc1 and an as, and many that do nothing. */
+static struct profile *sample_with_tree(void)
+{
+	struct profile *p = report_sample();
+	add_process(p, 100, 0, "make", 0);
+	for (int i = 0; i < 3; i++) {
+		add_process(p, 300 + i, 100, "gcc", 1);
+		add_process(p, 310 + i, 300 + i, "as", 10);
+		add_process(p, 320 + i, 300 + i, "cc1", 100);
+	}
+	for (int i = 0; i < 40; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "idle%d", i);
+		add_process(p, 400 + i, 100, name, 0);
+	}
+	return p;
+}
+
+Test(report, processes_are_a_folded_tree)
+{
+	struct profile *p = sample_with_tree();
+	char *text = table_text(p, (struct report_options){0});
+	const char *lines[] = {"  make\n", "    gcc ×3\n", "      cc1 ×3\n", "      as ×3\n", "    idle0\n",
+			       "  (24 more processes)\n"};
+	const char *at = strstr(text, "process, without its children\n");
+	cr_assert_not_null(at, "%s", text);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		const char *found = strstr(at, lines[i]);
+		cr_assert_not_null(found, "no \"%s\", or too early, in\n%s", lines[i], text);
+		at = found;
+	}
+	free(text);
+	text = table_text(p, (struct report_options){.processes = PROCESSES_TREE});
+	cr_expect(strstr(text, "\n  make → gcc ×3 → cc1 ×3\n"), "%s", text);
+	cr_expect_not(strstr(text, "→ idle"), "%s", text);
+	free(text);
+	profile_destroy(p);
+	p = report_sample();
+	add_process(p, 100, 0, "make", 0);
+	text = table_text(p, (struct report_options){0});
+	cr_expect_not(strstr(text, "without its children"), "a single process is no tree\n%s", text);
+	free(text);
+	profile_destroy(p);
+}
+
 /* The second thread is in the triad for `kept` of the 500 samples of the first; in `dot` as well. */
 static struct profile *sample_with_concurrency(unsigned kept, unsigned kept_in_dot)
 {

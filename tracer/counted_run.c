@@ -264,7 +264,7 @@ static void on_birth(struct counted_run *run, pid_t tid)
 	const bool has_regs = ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0;
 	if (!birth.is_thread && has_regs && !run->first_only) {
 		pthread_mutex_lock(&run->lock);
-		process_log_birth(&run->processes, parent->tgid, birth.child, &regs);
+		process_log_birth(&run->processes, parent->tgid, tid, birth.child, &regs);
 		pthread_mutex_unlock(&run->lock);
 	}
 	/* a thread that has left the cache has children that were never in it */

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,17 +41,18 @@ void process_log_begin(struct process_log *log, struct profile *profile, pid_t p
 }
 
 /* posix_spawn and its kin clone with both flags (glibc's spawni.c); clone3 has its flags in memory. */
-static enum process_birth birth_of(const struct user_regs_struct *regs)
+static enum process_birth birth_of(pid_t tid, const struct user_regs_struct *regs)
 {
 	const uint64_t shared = CLONE_VM | CLONE_VFORK;
+	uint64_t flags = regs->orig_rax == SYS_clone ? regs->rdi : 0;
+	if (regs->orig_rax == SYS_clone3)
+		flags = (uint64_t)ptrace(PTRACE_PEEKDATA, tid, regs->rdi, 0);
 	if (regs->orig_rax == SYS_vfork)
 		return BIRTH_VFORK;
-	if (regs->orig_rax == SYS_clone && (regs->rdi & shared) == shared)
-		return BIRTH_SPAWN;
-	return BIRTH_FORK;
+	return (flags & shared) == shared ? BIRTH_SPAWN : BIRTH_FORK;
 }
 
-void process_log_birth(struct process_log *log, pid_t parent, pid_t child,
+void process_log_birth(struct process_log *log, pid_t parent, pid_t tid, pid_t child,
 		       const struct user_regs_struct *regs)
 {
 	uint32_t parent_row = profile_find_process(log->profile, RUN_COUNTED, parent);
@@ -58,7 +60,7 @@ void process_log_birth(struct process_log *log, pid_t parent, pid_t child,
 	if (row == PROFILE_NONE || parent_row == PROFILE_NONE)
 		return;
 	struct profile_process *process = &log->profile->processes[row];
-	process->birth = birth_of(regs);
+	process->birth = birth_of(tid, regs);
 	process->module = log->profile->processes[parent_row].module;
 	process->start_ns = now_ns() - log->start;
 	profile_process_command(log->profile, row, log->profile->processes[parent_row].command);

@@ -13,8 +13,8 @@ struct process_log {
 
 /* The program itself; the clock starts. */
 void process_log_begin(struct process_log *log, struct profile *profile, pid_t pid);
-/* `parent` has a new child, and is stopped after the system call, with `regs`. */
-void process_log_birth(struct process_log *log, pid_t parent, pid_t child,
+/* Thread `tid` of `parent` has a new child, and is stopped after the system call, with `regs`. */
+void process_log_birth(struct process_log *log, pid_t parent, pid_t tid, pid_t child,
 		       const struct user_regs_struct *regs);
 void process_log_exec(struct process_log *log, pid_t pid);
 /* A thread is about to end, or has: the name and the time of the last one stay.  `status`: its wait status, or

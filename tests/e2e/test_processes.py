@@ -116,6 +116,20 @@ def tree_of_both_runs(t):
 
 
 @case("e2e/processes")
+def births_are_told_apart(t):
+    """How a process began, in both runs' rows."""
+    source = os.path.join(t.work, "births.c")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("#include <spawn.h>\n#include <sys/wait.h>\n#include <unistd.h>\nint main(void) { pid_t p;"
+                   "char *v[] = {\"true\", 0}; if (!fork()) _exit(3); wait(0);"
+                   "if (!vfork()) { execv(\"/bin/true\", v); _exit(1); } wait(0);"
+                   "posix_spawn(&p, \"/bin/true\", 0, 0, v, v + 1); wait(0); return 0; }\n")
+    rows = t.profile([t.program(source)]).json["processes"]
+    assert [row["birth"] for row in rows] == ["first", "fork", "vfork", "spawn"], rows
+    assert [row["exit_status"] for row in rows] == ["0", "3", "0", "0"], rows
+
+
+@case("e2e/processes")
 def a_table_for_each_process(t):
     """--processes=tree shows the functions of each program alone, and is said wrong otherwise."""
     need_command("/bin/gzip")

@@ -20,7 +20,8 @@ import time
 import traceback
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(TESTS, "e2e"))
+FOLDERS = [os.path.join(TESTS, name) for name in ("e2e", "transparency")]
+sys.path[:0] = FOLDERS
 
 import harness  # noqa: E402
 
@@ -154,7 +155,7 @@ def run_cases(cases, build, tally):
 
 
 def load_cases():
-    for name in sorted(os.listdir(os.path.join(TESTS, "e2e"))):
+    for name in sorted(name for folder in FOLDERS for name in os.listdir(folder)):
         if name.startswith("test_") and name.endswith(".py"):
             importlib.import_module(name[:-3])
     return harness.cases
@@ -166,7 +167,7 @@ def main():
     parser.add_argument("--slow", action="store_true", help="the slow tests too")
     parser.add_argument("--asan", action="store_true", help="with rfprof built with sanitizers")
     parser.add_argument("--list", action="store_true", help="only name the tests")
-    parser.add_argument("filter", nargs="*", help="unit, targets, e2e or part of a name")
+    parser.add_argument("filter", nargs="*", help="unit, targets, e2e, transparency or part of a name")
     options = parser.parse_args()
     if options.slow:
         os.environ["RFPROF_SLOW"] = "1"  # for the unit tests that have more to do

@@ -7,6 +7,8 @@ its own, into which the roofs are copied that one case has measured.
 
 import json
 import os
+import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -78,26 +80,47 @@ def files_below(directory):
     return found
 
 
+def compiler_command(compiler, source, flags, libraries, output):
+    name = os.path.basename(compiler)
+    if name == "go":
+        return [compiler, "build", *flags, "-o", output, source]
+    if name == "rustc":
+        return [compiler, "-O", "-g", *flags, "-o", output, source]
+    return [compiler, "-O2", "-g", "-pthread", "-D_GNU_SOURCE", *flags, source, "-o", output, *libraries]
+
+
+def last_change(source):
+    """Of a program or of a header beside or above it."""
+    folder = os.path.dirname(source)
+    headers = [entry for where in (folder, os.path.dirname(folder)) for entry in os.scandir(where)
+               if entry.name.endswith(".h")]
+    return max(entry.stat().st_mtime for entry in [*headers, pathlib.Path(source)])
+
+
 class Programs:
-    """Compiles the programs of tests/e2e/programs, each combination of flags once."""
+    """Compiles programs, each combination of flags once; a name without a folder is of tests/e2e/programs."""
 
     def __init__(self, directory):
         self.directory, self.lock = directory, threading.Lock()
 
-    def build(self, source, flags=(), libraries=()):
-        compiler = "g++" if source.endswith(".cpp") else "gcc"
+    def output(self, source, compiler, flags):
+        words = [os.path.basename(compiler), os.path.basename(os.path.dirname(source)), *flags]
+        variant = re.sub(r"[^\w=,.]", "_", "_".join(words).replace(SOURCE, ""))
+        return os.path.join(self.directory, variant, os.path.splitext(os.path.basename(source))[0])
+
+    def build(self, source, flags=(), libraries=(), compiler=None):
+        compiler = compiler or ("g++" if source.endswith(".cpp") else "gcc")
         if not shutil.which(compiler):
             raise Skip(f"no {compiler}")
-        path = source if os.path.isabs(source) else os.path.join(PROGRAMS, source)
-        base = os.path.splitext(os.path.basename(source))[0]
-        variant = "".join(flags).replace("/", "").replace("-", "_")
-        output = os.path.join(self.directory, variant or "plain", base)
+        path = os.path.join(PROGRAMS, source)
+        output = self.output(path, compiler, flags)
         with self.lock:
-            if os.path.exists(output) and os.path.getmtime(output) > os.path.getmtime(path):
+            if os.path.exists(output) and os.path.getmtime(output) > last_change(path):
                 return output
             os.makedirs(os.path.dirname(output), exist_ok=True)
-            command = [compiler, "-O2", "-g", "-pthread", "-D_GNU_SOURCE", *flags, path, "-o", output, *libraries]
-            done = subprocess.run(command, capture_output=True, text=True)
+            command = compiler_command(compiler, path, flags, libraries, output)
+            done = subprocess.run(command, capture_output=True, text=True,
+                                  env={**os.environ, "GOCACHE": os.path.join(self.directory, "go")})
             if done.returncode:
                 raise AssertionError(f"{' '.join(command)}:\n{done.stderr}")
         return output

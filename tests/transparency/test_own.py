@@ -28,7 +28,7 @@ GROUPS = ["threads", "processes", "signals", "control", "code", "builds", "isa",
 COMPILERS = {".c": "gcc", ".S": "gcc", ".cpp": "g++", ".rs": "rustc", ".go": "go"}
 SKIPPED = 77
 RUNS, SLOW_RUNS = 2, 20
-LIMIT = 60  # seconds
+LIMIT = 30  # seconds
 
 
 class Program:

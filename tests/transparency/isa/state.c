@@ -2,7 +2,7 @@
  * @flags -mxsave -mcx16
  * @libraries -latomic
  * @cases vectors masks x87 flags pkeys rdtsc cpuid xgetbv direction wide int80
- * @partly int80: 32-bit */
+ */
 #include "../own.h"
 
 #include <cpuid.h>

@@ -2,6 +2,7 @@
  * @cases nofile fsize cpu as as_exec data nproc dumpable privs close_range chroot unshare setuid stack mdwe
  * @status fsize: SIGXFSZ
  * @status cpu: SIGXCPU
+ * @partly nofile: memfd_create
  * @partly as_exec: cannot map */
 #include "../own.h"
 

@@ -38,7 +38,7 @@ static void forbid(unsigned number, unsigned action)
 
 static void *in_thread(void *unused)
 {
-	CHECK(getppid() == -1 && errno == EACCES);
+	CHECK(syscall(SYS_getppid) == -1 && errno == EACCES);
 	return unused;
 }
 
@@ -58,12 +58,12 @@ int main(int argc, char **argv)
 		forbid(SYS_acct, SECCOMP_RET_KILL_PROCESS);
 	} else if (!strcmp(how, "errno")) {
 		forbid(SYS_getppid, SECCOMP_RET_ERRNO | EACCES);
-		CHECK(getppid() == -1 && errno == EACCES);
+		CHECK(syscall(SYS_getppid) == -1 && errno == EACCES);
 	} else if (!strcmp(how, "trap")) {
 		handle(SIGSYS, on_sigsys, 0);
 		forbid(SYS_getppid, SECCOMP_RET_TRAP);
 		for (int i = 0; i < 5; i++)
-			CHECK(getppid() == 4242);
+			CHECK(syscall(SYS_getppid) == 4242);
 		CHECK(trapped == 5);
 	} else if (!strcmp(how, "kill_memfd")) {	/* and what is execed then must still run */
 		forbid(SYS_memfd_create, SECCOMP_RET_KILL_PROCESS);

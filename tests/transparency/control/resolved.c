@@ -9,7 +9,7 @@ static int chosen(void)
 	return 33;
 }
 
-static int (*choose(void))(void)
+UNUSED static int (*choose(void))(void)
 {
 	return chosen;
 }

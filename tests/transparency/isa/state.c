@@ -6,7 +6,7 @@
 #include "../own.h"
 
 #include <cpuid.h>
-#include <immintrin.h>
+#include <x86intrin.h>
 
 static volatile int faults;
 

@@ -36,7 +36,7 @@ int main(void)
 
 	for (int i = 0; i < 3; i++)
 		MUST(pthread_create(&threads[i], NULL, i ? churn : come_and_go, NULL) == 0);
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < 4; i++) {
 		pid_t pid = fork();
 
 		if (pid == 0) {

@@ -27,7 +27,7 @@ static pid_t later(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		usleep(40000);
+		usleep(200000);
 		_exit(write(ends[1], "x", 1) == 1 ? 4 : 5);
 	}
 	return pid;
@@ -35,7 +35,7 @@ static pid_t later(void)
 
 static long interrupt(const char *how)
 {
-	struct timespec time = { 0, 40000000 }, left = { 9, 0 };
+	struct timespec time = { 0, 400000000 }, left = { 9, 0 };
 	char byte = 0;
 	static char room[1 << 17];
 
@@ -62,12 +62,12 @@ static long interrupt(const char *how)
 	if (!strcmp(how, "sleep"))
 		return nanosleep(&time, &left) < 0 && left.tv_sec == 0 && left.tv_nsec > 0 ? -1 : 0;
 	if (!strcmp(how, "poll"))
-		return poll(&(struct pollfd){ ends[0], POLLIN, 0 }, 1, 40);
+		return poll(&(struct pollfd){ ends[0], POLLIN, 0 }, 1, 400);
 	if (!strcmp(how, "futex"))
 		return syscall(SYS_futex, &word, FUTEX_WAIT, 0, &time);
 	if (!strcmp(how, "semaphore")) {
 		clock_gettime(CLOCK_REALTIME, &time);
-		time.tv_nsec += 40000000;
+		time.tv_nsec += 400000000;
 		time.tv_sec += time.tv_nsec / 1000000000;
 		time.tv_nsec %= 1000000000;
 		return sem_timedwait(&semaphore, &time);
@@ -78,7 +78,7 @@ static long interrupt(const char *how)
 
 	bind(fd, (struct sockaddr *)&(struct sockaddr_un){ AF_UNIX, "" }, 2);
 	listen(fd, 1);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ 0, 40000 }, sizeof(struct timeval));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ 0, 400000 }, sizeof(struct timeval));
 	long n = accept(fd, NULL, NULL);
 	int error = errno;
 
@@ -89,7 +89,7 @@ static long interrupt(const char *how)
 
 int main(int argc, char **argv)
 {
-	const struct itimerval soon = { { 0, 0 }, { 0, 15000 } };
+	const struct itimerval soon = { { 0, 0 }, { 0, 60000 } };
 	const char *how = argv[argc - 1];
 
 	for (int restart = 0; restart < (strcmp(how, "write") ? 2 : 1); restart++) {

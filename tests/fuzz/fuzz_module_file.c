@@ -1,5 +1,5 @@
-/* Fuzz target: an arbitrary file as one that the program has mapped: its program headers and build id as
- * the tracer reads them, and offsets in it turned into addresses. */
+/* Fuzz target: an arbitrary file as one that the program has mapped: its program headers and build
+ * id as the tracer reads them, and offsets in it turned into addresses. */
 #include "tracer/module_file.h"
 
 #include <stdio.h>

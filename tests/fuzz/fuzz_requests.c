@@ -1,9 +1,10 @@
-/* Fuzz target: a program that writes anything into its slots, and the memory that a request points at
- * (signal frames), against the server's answers.  The input is a layout, code, and operations: requests
- * of each kind with any argument, stores into the slots and the process area, stores into the
- * program's memory, threads that come and go.  Whatever they are: each request is answered, nothing is
- * written beyond slots and arenas (pages without access lie on both sides), the program goes on in
- * whole translated code, in the gate or at an address of its own, and the counts become a profile. */
+/* Fuzz target: a program that writes anything into its slots, and the memory that a request points
+ * at (signal frames), against the server's answers.  The input is a layout, code, and operations:
+ * requests of each kind with any argument, stores into the slots and the process area, stores into
+ * the program's memory, threads that come and go.  Whatever they are: each request is answered,
+ * nothing is written beyond slots and arenas (pages without access lie on both sides), the program
+ * goes on in whole translated code, in the gate or at an address of its own, and the counts become
+ * a profile. */
 #include "tracer/requests.h"
 
 #include <stdlib.h>
@@ -45,8 +46,8 @@ static uint64_t take(struct input *input, int bytes)
 
 static void *map_guarded(uint64_t size)
 {
-	uint8_t *whole = mmap(NULL, size + 2 * GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			      -1, 0);
+	uint8_t *whole = mmap(NULL, size + 2 * GUARD, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	require(whole != MAP_FAILED && !mprotect(whole + GUARD, size, PROT_READ | PROT_WRITE));
 	return whole + GUARD;
 }
@@ -77,7 +78,8 @@ static void write_code(int file, uint64_t address, const uint8_t *code, size_t n
 		pwrite(file, code, n, (off_t)address) == (ssize_t)n);
 }
 
-/* A file takes the place of /proc/PID/mem; no process has the number 0, so its maps are never read. */
+/* A file takes the place of /proc/PID/mem; no process has the number 0, so its maps are never read.
+ */
 static void open_memory(struct program_memory *memory, const uint8_t *code, size_t n)
 {
 	static int file = -1;
@@ -100,8 +102,10 @@ static void open_arenas(struct target *target, int n, uint64_t size)
 	static const uint64_t bases[] = {0x10000000, 0x7f0010000000};
 	struct code_cache *cache = &target->translator.cache;
 	for (cache->n_arenas = 0; cache->n_arenas < n; cache->n_arenas++)
-		cache->arenas[cache->n_arenas] = (struct arena){
-			.base = bases[cache->n_arenas], .host = map_guarded(size), .size = size, .used = 64};
+		cache->arenas[cache->n_arenas] = (struct arena){.base = bases[cache->n_arenas],
+								.host = map_guarded(size),
+								.size = size,
+								.used = 64};
 	struct arena *first = &cache->arenas[0];
 	target->gate_address = arena_address(first, (uint32_t)first->used);
 	memcpy(first->host + first->used, gate_begin, (size_t)(gate_end - gate_begin));
@@ -143,7 +147,8 @@ static uint64_t take_value(struct target *target, struct input *input)
 	}
 }
 
-/* The program goes on in whole code: where a piece begins, or in the gate, or where rfprof has no say. */
+/* The program goes on in whole code: where a piece begins, or in the gate, or where rfprof has no
+ * say. */
 static void check_answer(const struct target *target, uint64_t address)
 {
 	const struct code_cache *cache = &target->translator.cache;
@@ -184,10 +189,12 @@ static void ask(struct target *target, int index, uint32_t state)
 static void ask_system_call(struct target *target, struct input *input, int index)
 {
 	static const uint16_t numbers[] = {
-		SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_pkey_mprotect, SYS_rt_sigreturn, SYS_rseq,
-		SYS_rt_sigreturn, SYS_mprotect, SYS_munmap, SYS_mmap, SYS_arch_prctl, SYS_seccomp, SYS_prctl,
+		SYS_mmap,         SYS_munmap,     SYS_mremap,       SYS_mprotect, SYS_pkey_mprotect,
+		SYS_rt_sigreturn, SYS_rseq,       SYS_rt_sigreturn, SYS_mprotect, SYS_munmap,
+		SYS_mmap,         SYS_arch_prctl, SYS_seccomp,      SYS_prctl,
 	};
-	static const uint16_t arguments[] = {SAVE_RDI, SAVE_RSI, SAVE_RDX, SAVE_R10, SAVE_R8, SAVE_RSP, G_SYSRET};
+	static const uint16_t arguments[] = {SAVE_RDI, SAVE_RSI, SAVE_RDX, SAVE_R10,
+					     SAVE_R8,  SAVE_RSP, G_SYSRET};
 	uint8_t *slot = slot_at(target, index);
 	const uint64_t choice = take(input, 1);
 	const size_t n = sizeof(numbers) / sizeof(numbers[0]);
@@ -210,7 +217,9 @@ static void ask_transfer(struct target *target, struct input *input, int index, 
 static void store(struct target *target, struct input *input, int index)
 {
 	const uint64_t kind = take(input, 1), offset = take(input, 4);
-	uint8_t *base = kind & 1 ? (uint8_t *)target->table : kind & 2 ? slot_at(target, index) : target->slots;
+	uint8_t *base = kind & 1   ? (uint8_t *)target->table
+			: kind & 2 ? slot_at(target, index)
+				   : target->slots;
 	const uint64_t limit = kind & 1 ? 16 + 16 * (target->table_mask + 1)
 			       : kind & 2 ? 0x200 : (uint64_t)target->n_slots * SLOT_STRIDE;
 	*slot_u64(base, offset % (limit / 8) * 8) = take_value(target, input);
@@ -314,7 +323,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	struct input input = {data, size, 0};
 	const uint64_t layout = take(&input, 1), n = take(&input, 1) * 2;
-	const uint64_t arena_size = layout & 2 ? 1u << 20 : 272u << 10; /* little more than the reserve */
+	const uint64_t arena_size =
+		layout & 2 ? 1u << 20 : 272u << 10; /* little more than the reserve */
 	const size_t n_code = n < size - input.at ? n : size - input.at;
 	if (!files)
 		files = module_files_create();

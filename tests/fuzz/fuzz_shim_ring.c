@@ -1,6 +1,6 @@
-/* Fuzz target: the file that the preloaded shim shares with rfprof, written by a program at will: slots
- * with any state, positions and owner, and rings of any bytes, read by the timer sampler into a
- * profile.  The file is found as the shim finds it, by its descriptor. */
+/* Fuzz target: the file that the preloaded shim shares with rfprof, written by a program at will:
+ * slots with any state, positions and owner, and rings of any bytes, read by the timer sampler into
+ * a profile.  The file is found as the shim finds it, by its descriptor. */
 #include "preload/shim_protocol.h"
 #include "report/profile.h"
 #include "tracer/sampler.h"

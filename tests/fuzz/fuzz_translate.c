@@ -1,9 +1,10 @@
 /* Fuzz target: the translator on arbitrary bytes as program code.  The first byte chooses where the
  * code lies and how large batches are, the second whether a second module with the same code and an
- * arena of its own lies far away, and whether batches are as large as in a real run; the others are code.  Whatever they hold: nothing is written
- * outside of what a request appends but the links' own fields, every emitted byte decodes or is data,
- * the cache's books agree with each other, and asking again gives the same answer.  Built with
- * -fsanitize=fuzzer, or as a plain program with replay.c over a folder of inputs. */
+ * arena of its own lies far away, and whether batches are as large as in a real run; the others are
+ * code.  Whatever they hold: nothing is written outside of what a request appends but the links'
+ * own fields, every emitted byte decodes or is data, the cache's books agree with each other, and
+ * asking again gives the same answer.  Built with -fsanitize=fuzzer, or as a plain program with
+ * replay.c over a folder of inputs. */
 #include "tracer/translate.h"
 
 #include <Zydis/Zydis.h>
@@ -63,14 +64,15 @@ static void locate_code(void *context, uint64_t pc, uint32_t *module, uint64_t *
 static bool is_link(const struct code_cache *cache, const struct arena *arena, uint32_t offset)
 {
 	for (size_t i = 0; i < cache->n_links; i++)
-		if (&cache->arenas[cache->links[i].arena] == arena && offset - cache->links[i].site < (cache->links[i].is_stub ? 8 : 4))
+		if (&cache->arenas[cache->links[i].arena] == arena &&
+		    offset - cache->links[i].site < (cache->links[i].is_stub ? 8 : 4))
 			return true;
 	return false;
 }
 
 /* Only links may have changed below `used`, and nothing beyond the new end. */
-static void check_writes(const struct code_cache *cache, const struct arena *arena, const uint8_t *before,
-			 size_t used)
+static void check_writes(const struct code_cache *cache, const struct arena *arena,
+			 const uint8_t *before, size_t used)
 {
 	require(arena->used >= used && arena->used <= arena->size);
 	for (size_t i = 0; i < used; i++)
@@ -97,7 +99,8 @@ static void check_blocks(struct code_cache *cache, const struct program *program
 		const struct code_block *block = &cache->blocks[i];
 		const struct arena *arena = &cache->arenas[block->arena];
 		const uint64_t offset = offset_in(program, block->pc);
-		require(block->size >= 1 && offset < program->size && offset + block->size <= program->size);
+		require(block->size >= 1 && offset < program->size &&
+			offset + block->size <= program->size);
 		require(!memcmp(block->bytes, program->code + offset, block->size));
 		require(block->n_insns >= 1 && block->n_insns <= block->size);
 		require(block->body < arena->used && block->counter < cache->n_counters);
@@ -190,7 +193,8 @@ static void fuzz(struct fuzzed *fuzzed, const uint8_t *data, size_t size)
 	for (size_t i = 0; i < size && i < MAX_REQUESTS; i++) {
 		if (cache->arenas[0].used > ARENA_SIZE / 16)
 			break;
-		const uint64_t base = fuzzed->program.far && i & 1 ? fuzzed->program.far : fuzzed->program.base;
+		const uint64_t base =
+			fuzzed->program.far && i & 1 ? fuzzed->program.far : fuzzed->program.base;
 		request(fuzzed, i < 4 ? 0 : data[i] & 3, base + (i < 4 ? i : i * 7 % size));
 	}
 	for (int i = 0; i < cache->n_arenas; i++) {
@@ -221,14 +225,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzzed fuzzed = {
 		.program = {bases[data[0] & 3], data[1] & 1 ? FAR_BASE : 0, code, n},
 		.before = {before[0], before[1]},
-		.translator = {
-			.batch_insns = data[1] & 2 ? 200u : 1u + (data[0] >> 3),
-			.quiet = data[0] & 4,
-			.cache = {.n_arenas = data[1] & 1 ? 2 : 1,
-				  .arenas = {{.base = arenas[data[0] & 3], .host = hosts[0], .size = ARENA_SIZE, .used = 64},
-					     {.base = FAR_BASE + (16u << 20), .host = hosts[1], .size = ARENA_SIZE,
-					      .used = 64}}},
-		},
+		.translator =
+			{
+				.batch_insns = data[1] & 2 ? 200u : 1u + (data[0] >> 3),
+				.quiet = data[0] & 4,
+				.cache = {.n_arenas = data[1] & 1 ? 2 : 1,
+					  .arenas = {{.base = arenas[data[0] & 3],
+						      .host = hosts[0],
+						      .size = ARENA_SIZE,
+						      .used = 64},
+						     {.base = FAR_BASE + (16u << 20),
+						      .host = hosts[1],
+						      .size = ARENA_SIZE,
+						      .used = 64}}},
+			},
 	};
 	fuzzed.translator.source = (struct code_source){&fuzzed.program, read_code, locate_code};
 	fuzz(&fuzzed, data + 2, n);

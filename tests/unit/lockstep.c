@@ -435,7 +435,8 @@ static bool answer(struct run *run)
 
 /* Whether each byte of `seen` that differs is one of the cache address that a return has left below
  * the place that it popped; also where random code has written a part of the word since. */
-static bool is_left_by_return(const struct run *run, uint64_t address, uint64_t truth, uint64_t seen)
+static bool is_left_by_return(const struct run *run, uint64_t address, uint64_t truth,
+			      uint64_t seen)
 {
 	for (size_t i = 0; i < run->at; i++) {
 		const struct step *step = &reference.steps[i];

@@ -100,8 +100,8 @@ uint64_t lockstep_random_pc(struct lockstep *lockstep);
  * scratch area, indices and repeat counts are small, everything else is random. */
 void lockstep_random_state(struct lockstep *lockstep, uint64_t pc, struct lockstep_state *state);
 
-/* The same with values at the edges: largest and smallest integers, NaNs, denormals, rounding modes,
- * empty and full masks; now and then with exceptions unmasked. */
+/* The same with values at the edges: largest and smallest integers, NaNs, denormals, rounding
+ * modes, empty and full masks; now and then with exceptions unmasked. */
 void lockstep_edge_state(struct lockstep *lockstep, uint64_t pc, struct lockstep_state *state);
 
 /* Changes the pointers that the first `steps` instructions follow, in registers and in the memory

@@ -218,7 +218,8 @@ bool reference_address(const struct full *full, const ZydisDecodedOperand *opera
 	ZydisRegisterContext context = {0};
 	for (unsigned i = 0; i < 16; i++)
 		context.values[ZYDIS_REGISTER_RAX + i] = *register_number(&regs, i);
-	if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&full->insn, operand, regs.rip, &context, address)))
+	if (!ZYAN_SUCCESS(
+		    ZydisCalcAbsoluteAddressEx(&full->insn, operand, regs.rip, &context, address)))
 		return false;
 	if (operand->mem.segment == ZYDIS_REGISTER_FS)
 		*address += regs.fs_base;
@@ -268,9 +269,11 @@ static bool reads_left(const struct lockstep *lockstep, struct left *left, size_
 			if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || !(operand->actions & mask) ||
 			    !reference_address(&full, operand, at, &address))
 				continue;
-			if (writing && operand->mem.base == ZYDIS_REGISTER_RSP && i >= full.insn.operand_count_visible)
+			if (writing && operand->mem.base == ZYDIS_REGISTER_RSP &&
+			    i >= full.insn.operand_count_visible)
 				address = place_of(&full, address);
-			const bool touches = touches_left(left, address, operand->size / 8 * times, writing);
+			const bool touches =
+				touches_left(left, address, operand->size / 8 * times, writing);
 			reads |= touches && !writing;
 		}
 	return reads;

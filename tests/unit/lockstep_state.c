@@ -36,10 +36,11 @@ static void find_roles(const struct lockstep *lockstep, uint64_t pc, char roles[
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (int n = 0; n < 24; n++, pc += insn.length) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (void *)pc,
-							 lockstep_code_at(lockstep, pc), &insn, operands)))
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(
+			    &decoder, (void *)pc, lockstep_code_at(lockstep, pc), &insn, operands)))
 			return;
-		if (insn.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+		if (insn.attributes &
+		    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
 			roles[1] = 'i';
 		for (int i = 0; i < insn.operand_count; i++) {
 			if (operands[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
@@ -84,7 +85,8 @@ static void random_vector(struct lockstep *lockstep, uint8_t *bytes, size_t n)
 {
 	const uint64_t kind = lockstep_random(lockstep) % 4;
 	for (size_t i = 0; i + 8 <= n; i += 8) {
-		uint64_t word = kind == 0 ? lockstep_random(lockstep) : lockstep_plausible_word(lockstep);
+		uint64_t word =
+			kind == 0 ? lockstep_random(lockstep) : lockstep_plausible_word(lockstep);
 		if (kind == 1)
 			word = (lockstep_random(lockstep) & 0x1f0000001f) | (word << 63);
 		memcpy(bytes + i, &word, sizeof(word));
@@ -99,7 +101,8 @@ static void random_xstate(struct lockstep *lockstep, uint8_t *xstate)
 	uint64_t present;
 	memcpy(&present, xstate + 512, sizeof(present));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		uint32_t offset = parts[i].component == 1 ? 160 : lockstep_component(parts[i].component);
+		uint32_t offset =
+			parts[i].component == 1 ? 160 : lockstep_component(parts[i].component);
 		if (!offset)
 			continue;
 		for (unsigned j = 0; j < parts[i].registers; j++)
@@ -187,7 +190,8 @@ static void edge_x87(struct lockstep *lockstep, uint8_t *xstate)
 	const bool unmasked = random % 32 == 0;
 	const uint16_t control = (uint16_t)(0x40 | (unmasked ? random >> 8 & 0x3f : 0x3f) |
 					    (random >> 16 & 0xf) << 8); /* precision, rounding */
-	const uint16_t status = (uint16_t)((random >> 20 & 0x7f00) | (unmasked ? 0 : random >> 40 & 0x7f));
+	const uint16_t status =
+		(uint16_t)((random >> 20 & 0x7f00) | (unmasked ? 0 : random >> 40 & 0x7f));
 	memcpy(xstate, &control, sizeof(control));
 	memcpy(xstate + 2, &status, sizeof(status));
 	xstate[4] = (uint8_t)(random >> 48);
@@ -206,7 +210,8 @@ static void edge_mxcsr(struct lockstep *lockstep, uint8_t *xstate)
 	const uint64_t random = lockstep_random(lockstep);
 	const uint32_t masks = random % 32 ? 0x3f : random >> 8 & 0x3f;
 	/* sticky flags, denormals are zero, masks, rounding, flush to zero */
-	const uint32_t mxcsr = (uint32_t)((random >> 16 & 0x7f) | masks << 7 | (random >> 24 & 7) << 13);
+	const uint32_t mxcsr =
+		(uint32_t)((random >> 16 & 0x7f) | masks << 7 | (random >> 24 & 7) << 13);
 	memcpy(xstate + 24, &mxcsr, sizeof(mxcsr));
 }
 
@@ -289,20 +294,24 @@ static bool tame_source(struct lockstep *lockstep, size_t at, unsigned *number, 
 	struct full full;
 	int sources[ZYDIS_MAX_OPERAND_COUNT * 2], n = 0;
 	uint64_t address, word;
-	if (!reference_decode(lockstep, at, &full) || general_register(full.operands[0].reg.value) != (int)*number)
+	if (!reference_decode(lockstep, at, &full) ||
+	    general_register(full.operands[0].reg.value) != (int)*number)
 		return false;
 	for (unsigned i = 0; i < full.insn.operand_count_visible; i++) {
 		const ZydisDecodedOperand *operand = &full.operands[i];
-		if (!(operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) && full.insn.mnemonic != ZYDIS_MNEMONIC_LEA)
+		if (!(operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) &&
+		    full.insn.mnemonic != ZYDIS_MNEMONIC_LEA)
 			continue;
 		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			sources[n++] = general_register(operand->reg.value);
-		} else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.type == ZYDIS_MEMOP_TYPE_AGEN) {
+		} else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			   operand->mem.type == ZYDIS_MEMOP_TYPE_AGEN) {
 			sources[n++] = general_register(operand->mem.base);
 			sources[n++] = general_register(operand->mem.index);
 		} else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 			   reference_address(&full, operand, at, &address) &&
-			   is_there(lockstep, address, false) && is_there(lockstep, address + 7, false)) {
+			   is_there(lockstep, address, false) &&
+			   is_there(lockstep, address + 7, false)) {
 			memcpy(&word, (void *)address, sizeof(word));
 			*done = move_word(lockstep, address, (lockstep_random(lockstep) & TAME) - word);
 			return *done;
@@ -337,8 +346,8 @@ static bool is_pointer(uint64_t value)
 	return value - SCRATCH_ADDRESS < SCRATCH_SIZE;
 }
 
-/* Of two registers (or one, the other negative) whose sum is an address: the one that is the pointer.
- * The other one becomes a small number first, where it is none: then *tamed says so. */
+/* Of two registers (or one, the other negative) whose sum is an address: the one that is the
+ * pointer. The other one becomes a small number first, where it is none: then *tamed says so. */
 static int pointer_of(struct lockstep *lockstep, struct lockstep_state *state, int base, int index,
 		      unsigned scale, size_t at, bool *tamed)
 {
@@ -358,9 +367,9 @@ static bool is_string(const struct full *full)
 	return full->insn.meta.category == ZYDIS_CATEGORY_STRINGOP;
 }
 
-/* Where register *number, which step `at` has written, comes from, when it must be greater by delta:
- * another register in *number; or memory, which is changed at once: then *done.  Returns false when
- * it cannot be followed. */
+/* Where register *number, which step `at` has written, comes from, when it must be greater by
+ * delta: another register in *number; or memory, which is changed at once: then *done.  Returns
+ * false when it cannot be followed. */
 static bool follow_back(struct lockstep *lockstep, struct lockstep_state *state, size_t at,
 			unsigned *number, uint64_t delta, bool *done)
 {
@@ -378,8 +387,11 @@ static bool follow_back(struct lockstep *lockstep, struct lockstep_state *state,
 		/* fall through */
 	case ZYDIS_MNEMONIC_MOV:
 		if (from->type == ZYDIS_OPERAND_TYPE_MEMORY && to->size == 64)
-			*done = reference_address(&full, from, at, &address) && move_word(lockstep, address, delta);
-		source = from->type == ZYDIS_OPERAND_TYPE_REGISTER ? general_register(from->reg.value) : -1;
+			*done = reference_address(&full, from, at, &address) &&
+				move_word(lockstep, address, delta);
+		source = from->type == ZYDIS_OPERAND_TYPE_REGISTER
+				 ? general_register(from->reg.value)
+				 : -1;
 		break;
 	case ZYDIS_MNEMONIC_LEA:
 		source = pointer_of(lockstep, state, general_register(from->mem.base),
@@ -389,7 +401,8 @@ static bool follow_back(struct lockstep *lockstep, struct lockstep_state *state,
 		break;
 	case ZYDIS_MNEMONIC_ADD:
 		if (from->type == ZYDIS_OPERAND_TYPE_REGISTER)
-			source = pointer_of(lockstep, state, source, general_register(from->reg.value), 1, at, done);
+			source = pointer_of(lockstep, state, source,
+					    general_register(from->reg.value), 1, at, done);
 		break;
 	case ZYDIS_MNEMONIC_SUB:
 		*done = from->type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -430,11 +443,13 @@ static bool chase(struct lockstep *lockstep, struct lockstep_state *state, int r
 	return true;
 }
 
-/* A pointer into the scratch area, on a cache line, for an operand that is not there or not aligned. */
+/* A pointer into the scratch area, on a cache line, for an operand that is not there or not
+ * aligned. */
 static bool aim_operand(struct lockstep *lockstep, struct lockstep_state *state, size_t at,
 			const struct full *full, const ZydisDecodedOperand *operand)
 {
-	const int base = general_register(operand->mem.base), index = general_register(operand->mem.index);
+	const int base = general_register(operand->mem.base),
+		  index = general_register(operand->mem.index);
 	const unsigned scale = operand->mem.scale;
 	uint64_t address;
 	if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
@@ -447,10 +462,12 @@ static bool aim_operand(struct lockstep *lockstep, struct lockstep_state *state,
 	const uint64_t delta = there ? -(address & 63) : (scratch_pointer(lockstep) & ~63ull) - address;
 	bool tamed;
 	const int pointer = pointer_of(lockstep, state, base, index, scale, at, &tamed);
-	return tamed || chase(lockstep, state, pointer, at, pointer == base ? delta : delta / (scale ? scale : 1));
+	return tamed || chase(lockstep, state, pointer, at,
+			      pointer == base ? delta : delta / (scale ? scale : 1));
 }
 
-/* The operand of an indirect transfer, or the word that a return pops, becomes an address of code. */
+/* The operand of an indirect transfer, or the word that a return pops, becomes an address of code.
+ */
 static bool aim_transfer(struct lockstep *lockstep, struct lockstep_state *state, size_t at,
 			 const struct full *full)
 {
@@ -475,7 +492,8 @@ static bool aim_fault(struct lockstep *lockstep, struct lockstep_state *state)
 	const size_t at = reference.n;
 	const uint8_t kind = reference.steps[at].kind;
 	struct full full;
-	if ((reference.fault != SIGSEGV && reference.fault != SIGBUS) || !reference_decode(lockstep, at, &full))
+	if ((reference.fault != SIGSEGV && reference.fault != SIGBUS) ||
+	    !reference_decode(lockstep, at, &full))
 		return false;
 	for (unsigned i = 0; i < full.insn.operand_count; i++)
 		if (aim_operand(lockstep, state, at, &full, &full.operands[i]))

@@ -1,7 +1,7 @@
 /* Lockstep over code cut at random from the libraries and programs of this machine.
  *
- * RFPROF_SEED=N repeats a run: each cut (place, state, options) follows from it.  A cut counts when at
- * least one whole block of it ran and was compared; what did not count is listed by reason. */
+ * RFPROF_SEED=N repeats a run: each cut (place, state, options) follows from it.  A cut counts when
+ * at least one whole block of it ran and was compared; what did not count is listed by reason. */
 #include "lockstep.h"
 #include "lockstep_reference.h"
 
@@ -26,8 +26,8 @@ static struct lockstep_state state;
 
 static const char *const layout_names[LAYOUTS] = {"near", "far", "low", "low and far"};
 
-/* Numeric and string code for several processors, interpreters, compilers, tables, allocators; hand-
- * written assembly and what GCC, Clang and other compilers make. */
+/* Numeric and string code for several processors, interpreters, compilers, tables, allocators;
+ * hand-written assembly and what GCC, Clang and other compilers make. */
 static const char *const patterns[] = {
 	"/lib/x86_64-linux-gnu/libc.so.6",
 	"/lib/x86_64-linux-gnu/libm.so.6",
@@ -128,7 +128,8 @@ static void note_reason(struct summary *summary, const char *why)
 }
 
 /* A place from which control is transferred within `limit` instructions, where one follows at all:
- * of long straight code only the end can be run without a fault, and it is run three times in four. */
+ * of long straight code only the end can be run without a fault, and it is run three times in four.
+ */
 static uint64_t choose_place(void)
 {
 	const uint64_t chosen = lockstep_random_pc(&lockstep), random = lockstep_random(&lockstep);
@@ -138,10 +139,11 @@ static uint64_t choose_place(void)
 	ZydisDecodedInstruction insn = {0};
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	size_t n = 0;
-	for (; n < MAX_STEPS && insn.meta.branch_type == ZYDIS_BRANCH_TYPE_NONE; n++, pc += insn.length) {
+	for (; n < MAX_STEPS && insn.meta.branch_type == ZYDIS_BRANCH_TYPE_NONE;
+	     n++, pc += insn.length) {
 		behind[n] = pc;
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, (void *)pc,
-								lockstep_code_at(&lockstep, pc), &insn)))
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+			    &decoder, NULL, (void *)pc, lockstep_code_at(&lockstep, pc), &insn)))
 			return chosen;
 	}
 	return n > limit ? behind[n - limit] : chosen;
@@ -152,7 +154,8 @@ static bool run(uint64_t pc, struct lockstep_options *options)
 {
 	const uint64_t before = lockstep.tally.whole_blocks;
 	bool ok = true;
-	for (int tries = 0; ok && lockstep.tally.whole_blocks == before && tries < MAX_STATES; tries++) {
+	for (int tries = 0; ok && lockstep.tally.whole_blocks == before && tries < MAX_STATES;
+	     tries++) {
 		if (tries == 0)
 			lockstep_edge_state(&lockstep, pc, &state);
 		else
@@ -187,7 +190,8 @@ static bool try_file(struct summary *summary, const char *path, enum lockstep_la
 {
 	const uint64_t goal = summary->cuts + wanted, limit = summary->tried + 3 * wanted;
 	const bool loaded = lockstep_open_file(&lockstep, path, layout, seed);
-	while (loaded && summary->cuts < goal && summary->tried < limit && summary->failures < MAX_FAILURES)
+	while (loaded && summary->cuts < goal && summary->tried < limit &&
+	       summary->failures < MAX_FAILURES)
 		try_cut(summary, path);
 	add_tally(&summary->tally, &lockstep.tally);
 	lockstep_close(&lockstep);
@@ -205,8 +209,9 @@ static void print_summary(const struct summary *summary, uint64_t seed, size_t n
 		    " faults in loops", tally->exits[EXIT_MISS], tally->exits[EXIT_INDIRECT],
 		    tally->exits[EXIT_COLLIDE], tally->exits[EXIT_SYSCALL], tally->exits[EXIT_FAULT],
 		    tally->unit_insns, tally->loops);
-	cr_log_info("left out: %" PRIu64 " of %" PRIu64 " cuts (%.1f %%)", summary->tried - summary->cuts,
-		    summary->tried, 100. * (double)(summary->tried - summary->cuts) / (double)summary->tried);
+	cr_log_info("left out: %" PRIu64 " of %" PRIu64 " cuts (%.1f %%)",
+		    summary->tried - summary->cuts, summary->tried,
+		    100. * (double)(summary->tried - summary->cuts) / (double)summary->tried);
 	for (size_t i = 0; i < summary->n_reasons; i++)
 		cr_log_info("  %6" PRIu64 ": %s", summary->reasons[i].n, summary->reasons[i].why);
 }
@@ -223,11 +228,14 @@ Test(library_blocks, run_translated_as_natively)
 		cr_skip_test("no library to cut from");
 	/* each file in one layout, or in all; then again, should some not have given their share */
 	const size_t n = files.gl_pathc, planned = n * (is_slow_run() ? LAYOUTS : 1);
-	for (size_t i = 0; i < 2 * planned && summary.cuts < total && summary.failures < MAX_FAILURES; i++) {
+	for (size_t i = 0;
+	     i < 2 * planned && summary.cuts < total && summary.failures < MAX_FAILURES; i++) {
 		const uint64_t left = i < planned ? planned - i : 1;
-		const enum lockstep_layout layout = (enum lockstep_layout)((i + i / n + seed) % LAYOUTS);
-		const bool loaded = try_file(&summary, files.gl_pathv[i % n], layout, seed * 1000003 + i,
-					     (total - summary.cuts + left - 1) / left);
+		const enum lockstep_layout layout =
+			(enum lockstep_layout)((i + i / n + seed) % LAYOUTS);
+		const bool loaded =
+			try_file(&summary, files.gl_pathv[i % n], layout, seed * 1000003 + i,
+				 (total - summary.cuts + left - 1) / left);
 		n_files += loaded && i < n;
 	}
 	globfree(&files);

@@ -136,6 +136,22 @@ Test(translate, entry_of_another_target_collides)
 	}
 }
 
+/* As natively: the fault comes at the target, where nothing is. */
+Test(translate, jump_to_address_0)
+{
+	static const struct lockstep_options options = {.batch_insns = 4, .max_steps = 20};
+	uint8_t code[16] = {0x0f, 0x84, 0, 0, 0, 0, 0xf4}; /* jz 0; hlt */
+	const int32_t rel = -0x10000006;
+	memcpy(code + 2, &rel, sizeof(rel));
+	cr_assert(lockstep_open_code(&lockstep, code, sizeof(code), LAYOUT_LOW));
+	cr_assert_eq(lockstep.image.start, 0x10000000);
+	lockstep_random_state(&lockstep, lockstep.image.start, &state);
+	state.regs.eflags |= 0x40;
+	cr_expect(lockstep_run(&lockstep, &state, &options), "%s", lockstep.failure);
+	cr_expect_str_eq(lockstep.path, "M");
+	lockstep_close(&lockstep);
+}
+
 /* ---- code that changes, and the cache's own books ---- */
 
 /* mov $VALUE, %eax; hlt, reached by a jump that has been linked to it. */

@@ -15,14 +15,14 @@
 
 #define CODE 0x100000ull		/* addresses in the program: its code, */
 #define DATA 0x110000ull		/* what it can write, */
-#define FAR_CODE 0x7f0000100000ull	/* and the same code in another module */
+#define FAR_CODE 0x60000000ull		/* and the same code in a module with another arena */
 #define REGION 0x2000ull
 #define MAX_CODE 512
 #define SLOTS_ADDRESS 0x100000000000ull
 #define SLOTS_SIZE ((uint64_t)MAX_SLOTS * SLOT_STRIDE)
 #define GUARD 4096ul
 #define THREADS 2
-#define MAX_OPERATIONS 80
+#define MAX_OPERATIONS 100
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -99,7 +99,7 @@ static void open_memory(struct program_memory *memory, const uint8_t *code, size
 
 static void open_arenas(struct target *target, int n, uint64_t size)
 {
-	static const uint64_t bases[] = {0x10000000, 0x7f0010000000};
+	static const uint64_t bases[] = {0x10000000, 0x61000000};
 	struct code_cache *cache = &target->translator.cache;
 	for (cache->n_arenas = 0; cache->n_arenas < n; cache->n_arenas++)
 		cache->arenas[cache->n_arenas] = (struct arena){.base = bases[cache->n_arenas],

@@ -287,6 +287,12 @@ static size_t last_write(unsigned number, size_t at)
 	return at;
 }
 
+static bool writes(const struct full *full, unsigned number)
+{
+	return full->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       general_register(full->operands[0].reg.value) == (int)number;
+}
+
 /* Goes back from step `at`, which has written register *number, to one of the registers that it
  * went by; or makes a small number of the memory that it read, and says so in *done. */
 static bool tame_source(struct lockstep *lockstep, size_t at, unsigned *number, bool *done)
@@ -294,8 +300,7 @@ static bool tame_source(struct lockstep *lockstep, size_t at, unsigned *number, 
 	struct full full;
 	int sources[ZYDIS_MAX_OPERAND_COUNT * 2], n = 0;
 	uint64_t address, word;
-	if (!reference_decode(lockstep, at, &full) ||
-	    general_register(full.operands[0].reg.value) != (int)*number)
+	if (!reference_decode(lockstep, at, &full) || !writes(&full, *number))
 		return false;
 	for (unsigned i = 0; i < full.insn.operand_count_visible; i++) {
 		const ZydisDecodedOperand *operand = &full.operands[i];
@@ -379,7 +384,7 @@ static bool follow_back(struct lockstep *lockstep, struct lockstep_state *state,
 		return false;
 	const ZydisDecodedOperand *to = &full.operands[0], *from = &full.operands[1];
 	int source = (int)*number;
-	if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || general_register(to->reg.value) != source)
+	if (!writes(&full, *number))
 		return is_string(&full);
 	switch (full.insn.mnemonic) {
 	case ZYDIS_MNEMONIC_POP:

@@ -61,13 +61,15 @@ text:	.ascii "hello\n"
 END
 """
 
-script("gcc", C + "gcc -O2 -g -ffast-math -c a.c -o a.o; gcc -O3 a.c -lm -o a; ./a; ! gcc -c none.c", slow=False)
+script("gcc", C + "gcc -O2 -g -ffast-math -c a.c -o a.o; gcc -O3 a.c -lm -o a; ./a; ! gcc -c none.c")
 script("gcc_lto", C + "gcc -O2 -flto=2 -frandom-seed=1 a.c -lm -o a; ./a; objdump -d a | wc -l", ["gcc", "objdump"])
 script("g++", CPP + "g++ -O2 -std=c++17 b.cpp -o b; ./b", slow=False)
-script("clang", C + "clang -O2 -c a.c -o a.o && clang a.o -lm -o a && ./a; clang -S -emit-llvm -O1 a.c -o - | tail -n 20")
+script("clang", C + "clang -O2 -c a.c -o a.o && clang a.o -lm -o a && ./a; clang -S -emit-llvm -O1 a.c -o - | tail"
+       " -n 20")
 script("as_and_ld", ASSEMBLY + "as s.s -o s.o; ld s.o -o s; strip s; readelf -hlS s; ./s || echo $?", ["as", "ld"],
        shows="hello\n7\n", slow=False)
-script("nasm", "printf 'bits 64\\nsection .text\\nglobal f\\nf: mov eax, [rdi+4*rsi]\\n%%rep 500\\nadd eax, 3\\n%%endrep\\nret\\n'"
+script("nasm", "printf 'bits 64\\nsection .text\\nglobal f\\nf: mov eax, [rdi+4*rsi]\\n%%rep 500\\nadd eax,"
+       " 3\\n%%endrep\\nret\\n'"
        " >a.asm; nasm -f elf64 a.asm; nasm -f bin a.asm -l a.lst; head -n 9 a.lst")
 script("tcc", C + "tcc -c a.c -o a.o; tcc a.c -lm -o a; ./a; tcc -lm -run a.c")
 script("gfortran", r"""
@@ -183,15 +185,18 @@ sum: NUMBER | sum '+' sum | sum '-' sum | sum '*' sum | sum '/' sum | '(' sum ')
 END
 bison -v -o g.c g.y; flex -o s.c s.l; gcc -O1 s.c -o s; ./s <$IN/text""", ["bison", "flex", "gcc"])
 script("make", r"""
-printf 'all: a b c d\n%%:\n\t@echo $@ | tr a-d A-D > $@.out; sleep 0.02\n' >Makefile; make -s -j2; cat *.out""", slow=False)
+printf 'all: a b c d\n%%:\n\t@echo $@ | tr a-d A-D > $@.out; sleep 0.02\n' >Makefile; make -s -j2; cat *.out""",
+       slow=False)
 script("cmake_and_ninja", C + CPP + r"""
 printf 'cmake_minimum_required(VERSION 3.10)\nproject(p C CXX)\nadd_executable(a a.c)\ntarget_link_libraries(a m)
 add_executable(b b.cpp)\n' >CMakeLists.txt
-cmake -G Ninja -B build . | grep -v -e ABI -e 'done (' ; ninja -C build -j 2 | tail -n 1; build/a; build/b; rm -rf build""",
+cmake -G Ninja -B build . | grep -v -e ABI -e 'done (' ; ninja -C build -j 2 | tail -n 1; build/a; build/b
+rm -rf build""",
        ["cmake", "ninja", "gcc"])
 script("binutils", "nm -D /usr/bin/bash | wc -l; objdump -d /bin/true | sha256sum; readelf -aW /bin/true | sha256sum;"
-       "strings -n 8 /usr/bin/bash | sort -u | sha256sum; objcopy --strip-all /bin/true t; size t; ar rcD l.a t; ranlib -D l.a",
-       ["objdump", "nm", "readelf"], slow=False)
+       "strings -n 8 /usr/bin/bash | sort -u | sha256sum; objcopy --strip-all /bin/true t; size t; ar rcD l.a t;"
+       " ranlib -D l.a",
+       ["objdump", "nm", "readelf"])
 script("verilator", r"""
 printf 'module m(input clk, output reg [7:0] q);\nalways @(posedge clk) q <= q + 3;\nendmodule\n' >m.v
 verilator_bin --cc m.v --Mdir o 2>&1; ls o | sort; cat o/Vm.cpp | sha256sum; rm -r o""", ["verilator_bin"])

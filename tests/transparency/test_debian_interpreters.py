@@ -116,7 +116,8 @@ public class A {
         System.out.println(IntStream.range(0, 100000).parallel().mapToLong(i -> (long) i * i).sum());
         try { Object none = null; none.hashCode(); } catch (NullPointerException e) { System.out.println("null"); }
         Thread[] threads = new Thread[4]; int[] sums = new int[4];
-        for (int i = 0; i < 4; i++) { int k = i; threads[i] = new Thread(() -> sums[k] = f(15 + k)); threads[i].start(); }
+        for (int i = 0; i < 4; i++) { int k = i; threads[i] = new Thread(() -> sums[k] = f(15 + k));
+threads[i].start(); }
         for (Thread thread : threads) thread.join();
         System.out.println(Arrays.toString(sums)); System.exit(3);
     }
@@ -136,12 +137,14 @@ PROLOG = r"""
 queens(N, Q) :- numlist(1, N, L), permutation(L, Q), safe(Q).
 safe([]). safe([H|T]) :- apart(H, T, 1), safe(T).
 apart(_, [], _). apart(H, [X|T], D) :- H - X =\= D, X - H =\= D, D1 is D + 1, apart(H, T, D1).
-:- queens(6, Q), print(Q), nl, X is 2 ** 200, print(X), nl, catch(atom_length(_, _), error(E, _), (print(caught), nl)), halt(3).
+:- queens(6, Q), print(Q), nl, X is 2 ** 200, print(X), nl, catch(atom_length(_, _), error(E, _),
+(print(caught), nl)), halt(3).
 """
 LISP = r"""
 (defun f (n) (if (< n 2) n (+ (f (- n 1)) (f (- n 2))))) (print (f 22)) (print (expt 3 200))
 (print (handler-case (car 5) (error () :caught))) (print (handler-case (/ 1 0) (division-by-zero () :zero)))
-(gc :full t) (print (length (loop for i below 100000 collect (list i)))) (terpri) (finish-output) (exit :code 5 :abort t)
+(gc :full t) (print (length (loop for i below 100000 collect (list i)))) (terpri)
+(finish-output) (exit :code 5 :abort t)
 """
 ERLANG = r"""
 F = fun F(0) -> 0; F(N) -> N + F(N - 1) end, S = self(),
@@ -173,21 +176,26 @@ interpreter("R", R, "Rscript --vanilla $IN/code", 4, need=["/usr/lib/R/bin/exec/
 interpreter("swipl", PROLOG, "swipl -q $IN/code", 3, shows="caught")
 interpreter("sbcl", LISP, "sbcl --script $IN/code", 5, shows=":CAUGHT \n:ZERO")
 interpreter("erl", ERLANG, "erl -noshell -eval \"$(cat $IN/code)\"", 4, need=["erl"], shows="1692002500")
-script("gforth", "gforth -e ': f dup 2 < if else dup 1- recurse swap 2 - recurse + then ; 22 f . 1 s>d d. bye'", shows="17711")
+script("gforth", "gforth -e ': f dup 2 < if else dup 1- recurse swap 2 - recurse + then ; 22 f . 1 s>d d. bye'",
+       shows="17711")
 script("gawk", "gawk '{ for (i = 1; i <= NF; i++) n[$i]++ } END { PROCINFO[\"sorted_in\"] = \"@val_num_desc\";"
        " for (w in n) if (k++ < 5) print n[w] | \"sort -n\"; close(\"sort -n\"); exit 3 }' $IN/text", status=3)
 script("mawk", "mawk '{ for (i = 1; i <= NF; i++) s += length($i) * 1.5 } END { print s; exit 3 }' $IN/text", status=3)
-script("dash", "dash -c 'i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done; trap \"echo bye\" EXIT; (kill -TERM $$) & wait;"
+script("dash", "dash -c 'i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done; trap \"echo bye\" EXIT; (kill -TERM $$)"
+       " & wait;"
        " echo no' || echo $?; dash -c 'seq 10 | while read x; do echo $x; done; exit 4'", status=4, slow=False)
 script("bash", r"""
 f() { local n=$1; ((n < 2)) && { echo $n; return; }; echo $(($(f $((n - 1))) + $(f $((n - 2))))); }
 f 7; declare -A a; for i in {1..3000}; do a[$((i % 50))]+=$i; done; echo ${#a[@]} ${a[7]}
 trap 'echo usr1' USR1; kill -USR1 $$; coproc { tr a-z A-Z; }; echo text >&${COPROC[1]}; exec {w}>&${COPROC[1]}- {w}>&-
-cat <&${COPROC[0]}; diff <(seq 5) <(seq 6) || echo ${PIPESTATUS[0]}; ulimit -n 40; exec python3 -c "$(echo 'print(1.5)')"
-""", ["bash", "python3"], slow=False)
-script("zsh", "zsh -fc 'zmodload zsh/mathfunc; touch x y; typeset -A a; for i in {1..5000}; do a[$((i % 50))]=$i; done; print ${(onk)a}; print ${(s:,:)${:-a,b}}"
+cat <&${COPROC[0]}; diff <(seq 5) <(seq 6) || echo ${PIPESTATUS[0]}; ulimit -n 40
+exec python3 -c "$(echo 'print(1.5)')"
+""", ["bash", "python3"])
+script("zsh", "zsh -fc 'zmodload zsh/mathfunc; touch x y; typeset -A a; for i in {1..5000}; do a[$((i % 50))]=$i;"
+       " done; print ${(onk)a}; print ${(s:,:)${:-a,b}}"
        " $((sqrt(2.))) *(N); exit 4' 2>&1", status=4)
-script("bc", "echo 'scale=60; 4*a(1); e(1); define f(n) { if (n < 2) return n; return f(n-1) + f(n-2) }; f(16)' | bc -l")
+script("bc", "echo 'scale=60; 4*a(1); e(1); define f(n) { if (n < 2) return n; return f(n-1) + f(n-2) }; f(16)' | bc"
+       " -l")
 script("dc", "echo '2 4000 ^ p 3 500 ^ 7 ~ p p 40 k 2 v p' | dc")
 script("sed", "sed -E 's/([a-z]+) ([a-z]+)/\\2 \\1/g; /the/d; y/abc/xyz/; $!N; P; D' $IN/text | sha256sum", slow=False)
 script("m4", r"""

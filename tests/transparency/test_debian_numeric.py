@@ -69,9 +69,11 @@ def numpy(t):
 
 
 script("pari", r"""gp -q -f <<<'print(factor(2^101-1)); print(nextprime(10^60)); \p 200
-print(zeta(3)); print(ellan(ellinit([0,-1,1,-10,-20]),30)); print(matdet(matrix(40,40,i,j,1/(i+j)))==0); print(polroots(x^5-x-1)[1])'""",
+print(zeta(3)); print(ellan(ellinit([0,-1,1,-10,-20]),30)); print(matdet(matrix(40,40,i,j,1/(i+j)))==0)
+print(polroots(x^5-x-1)[1])'""",
        ["gp"])
-script("maxima", "maxima --very-quiet --batch-string='display2d:false$ integrate(exp(-x^2)*x^3,x,0,inf); factor(x^12-1);"
+script("maxima", "maxima --very-quiet --batch-string='display2d:false$ integrate(exp(-x^2)*x^3,x,0,inf);"
+       " factor(x^12-1);"
        " solve(x^3-2*x+1,x); bfloat(%pi),fpprec:60; taylor(sin(tan(x)),x,0,9);'", ["/usr/bin/maxima"])
 script("glpk", r"""
 cat >m.mod <<'END'
@@ -79,9 +81,11 @@ set I := 1..12; param w{i in I} := (i * 37) mod 23 + 3; param v{i in I} := (i * 
 var x{I} binary; maximize value: sum{i in I} v[i] * x[i]; s.t. c: sum{i in I} w[i] * x[i] <= 60;
 solve; display value, x; end;
 END
-glpsol -m m.mod | grep -v -i -e time -e memory; printf 'max: 3x+2y;\nc1: x+y<=4;\nc2: x+3y<=6;\nx<=3;\nint y;\n' | lp_solve -S4 | grep -v -i time""",
+glpsol -m m.mod | grep -v -i -e time -e memory
+printf 'max: 3x+2y;\nc1: x+y<=4;\nc2: x+3y<=6;\nx<=3;\nint y;\n' | lp_solve -S4 | grep -v -i time""",
        ["glpsol", "lp_solve"], shows="value.val = ")
-script("units", "units -t '3 miles/hour' m/s; units -t -v 'tempF(100)' tempC; units -t '1|3 cup' ml; units -t 6furlongs/fortnight parsec/year;"
+script("units", "units -t '3 miles/hour' m/s; units -t -v 'tempF(100)' tempC; units -t '1|3 cup' ml; units -t"
+       " 6furlongs/fortnight parsec/year;"
        " units -t furlong kg || echo $?")
 script("gsl", r"""
 cat >a.c <<'END'
@@ -113,16 +117,23 @@ int main(void)
 	return 0;
 }
 END
-gcc -O2 a.c -lgsl -lgslcblas -lm -o a; ./a; gsl-histogram 0 100 10 <<<$'3\n14\n15\n92\n65\n35'; gsl-randist 7 5 gaussian 1.5""",
+gcc -O2 a.c -lgsl -lgslcblas -lm -o a; ./a; gsl-histogram 0 100 10 <<<$'3\n14\n15\n92\n65\n35'
+gsl-randist 7 5 gaussian 1.5""",
        ["gsl-histogram", "gcc", "/usr/include/gsl/gsl_sf.h"])
-script("fftw_wisdom", "fftw-wisdom -e -n cif64 rof100 | sed -n 1,1p | tr -d 0-9; fftw-wisdom -V | sed -n 1,1p", ["fftw-wisdom"])
-script("hdf5", "cd $IN; awk 'BEGIN { for (i = 0; i < 2000; i++) print i * 0.25 }' >n; printf 'PATH a/b\\nINPUT-CLASS TEXTFP\\nRANK 2\\n"
-       "DIMENSION-SIZES 40 50\\nOUTPUT-CLASS FP\\nOUTPUT-SIZE 64\\nCHUNKED-DIMENSION-SIZES 10 10\\nCOMPRESSION-PARAM 6\\n' >c; h5import n -c c"
+script("fftw_wisdom", "fftw-wisdom -e -n cif64 rof100 | sed -n 1,1p | tr -d 0-9; fftw-wisdom -V | sed -n 1,1p",
+       ["fftw-wisdom"])
+script("hdf5", "cd $IN; awk 'BEGIN { for (i = 0; i < 2000; i++) print i * 0.25 }' >n; printf 'PATH a/b\\nINPUT-CLASS"
+       " TEXTFP\\nRANK 2\\n"
+       "DIMENSION-SIZES 40 50\\nOUTPUT-CLASS FP\\nOUTPUT-SIZE 64\\nCHUNKED-DIMENSION-SIZES 10 10\\nCOMPRESSION-PARAM"
+       " 6\\n' >c; h5import n -c c"
        " -o a.h5; h5dump a.h5 | sha256sum; h5repack -f SHUF -f GZIP=3 a.h5 b.h5; h5diff -v a.h5 b.h5; h5ls -r b.h5",
        ["h5dump", "h5import", "h5repack"])
-script("netcdf", "printf 'netcdf a {\\ndimensions: x = 50 ;\\nvariables: double v(x) ;\\ndata: v = %s ;\\n}\\n' \"$(seq -s, 50)\" >a.cdl; ncgen -k nc3 -o"
-       " a.nc a.cdl; ncdump a.nc; ncgen -k nc4 -o $IN/b.nc a.cdl; nccopy -k nc3 $IN/b.nc - >/dev/null || true; ncdump -h $IN/b.nc", ["ncgen", "ncdump"])
-script("ngspice", "printf 'rc\\nv1 1 0 pulse(0 5 0 1n 1n 1u 2u)\\nr1 1 2 1k\\nc1 2 0 1n\\nd1 2 3 d\\nr2 3 0 10k\\n.model d d\\n.tran 20n 4u\\n.print tran"
+script("netcdf", "printf 'netcdf a {\\ndimensions: x = 50 ;\\nvariables: double v(x) ;\\ndata: v = %s ;\\n}\\n'"
+       " \"$(seq -s, 50)\" >a.cdl; ncgen -k nc3 -o"
+       " a.nc a.cdl; ncdump a.nc; ncgen -k nc4 -o $IN/b.nc a.cdl; nccopy -k nc3 $IN/b.nc - >/dev/null || true;"
+       " ncdump -h $IN/b.nc", ["ncgen", "ncdump"])
+script("ngspice", "printf 'rc\\nv1 1 0 pulse(0 5 0 1n 1n 1u 2u)\\nr1 1 2 1k\\nc1 2 0 1n\\nd1 2 3 d\\nr2 3 0"
+       " 10k\\n.model d d\\n.tran 20n 4u\\n.print tran"
        " v(2) v(3)\\n.end\\n' >c.cir; ngspice -b c.cir 2>/dev/null | grep -E '^[0-9]+\\s' | sha256sum")
 
 
@@ -130,7 +141,8 @@ def openmp(source, threads):
     def check(t):
         program = t.program(os.path.join(PROGRAMS, source), ("-fopenmp",), ["-lm"])
         for wait in ("active", "passive"):
-            env = {"OMP_NUM_THREADS": threads, "OMP_WAIT_POLICY": wait, "OMP_MAX_ACTIVE_LEVELS": "2", "OMP_DYNAMIC": "false"}
+            env = {"OMP_NUM_THREADS": threads, "OMP_WAIT_POLICY": wait, "OMP_MAX_ACTIVE_LEVELS": "2",
+                   "OMP_DYNAMIC": "false"}
             same_counted(t, f"{source} {wait}", [program], [program], env=env)
 
     return check

@@ -1,4 +1,4 @@
-"""The stressors of stress-ng: each does one thing to the processor or the kernel, over and over, and checks itself."""
+"""The stressors of stress-ng: each does one thing to the processor or the kernel, and checks itself."""
 
 import os
 
@@ -9,7 +9,7 @@ TIMEOUT = 60  # s, not reached when all is well
 
 # What a stressor says about failing or being left out, and whether it did all its operations.
 SUMMARY = r"""$4 == name && $5 ~ /^[0-9]+$/ && !seen++ { print $5 >= ops ? "done" : "stopped early" }
-$2 != "metrc:" && /fail|skip/ { gsub(/\[[0-9]+\]/, ""); print }"""
+$2 != "metrc:" && /fail|skipp/ { gsub(/\[[0-9]+\]/, ""); print }"""
 
 
 def stressor(name, operations, as_user):
@@ -17,8 +17,10 @@ def stressor(name, operations, as_user):
         find("stress-ng")
         user = "setpriv --reuid 65534 --regid 65534 --clear-groups" if as_user and os.getuid() == 0 else ""
         source = (f"chmod 777 .; {user} stress-ng --verify --metrics-brief -t {TIMEOUT} --temp-path . --{name} 1"
-                  f" --{name}-ops {operations} 2>&1 | awk -v name={name} -v ops={operations} '{SUMMARY}'; echo ${{PIPESTATUS[0]}}")
-        native, _ = same_counted(t, f"stress-ng {name}", ["/bin/bash", "-c", source], [find("stress-ng")], env={"PATH": PATH})
+                  f" --{name}-ops {operations} 2>&1 | awk -v name={name} -v ops={operations} '{SUMMARY}';"
+                  " echo ${PIPESTATUS[0]}")
+        native, _ = same_counted(t, f"stress-ng {name}", ["/bin/bash", "-c", source],
+       [find("stress-ng")], env={"PATH": PATH})
         if native.stdout != b"done\n0\n":
             raise Skip(native.stdout.decode(errors="replace").replace("\n", " "))
 
@@ -28,4 +30,5 @@ def stressor(name, operations, as_user):
 for line in text(os.path.join(PROGRAMS, "stressors.txt")).splitlines():
     if not line.startswith("#"):
         stress, count, *marks = line.split()
-        add_case(f"transparency/debian/stress_{stress}", stressor(stress, count, "user" in marks), slow="quick" not in marks)
+        add_case(f"transparency/debian/stress_{stress}", stressor(stress, count, "user" in marks),
+       slow="quick" not in marks)

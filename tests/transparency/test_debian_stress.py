@@ -5,7 +5,7 @@ import os
 from debian import PATH, PROGRAMS, find, same_counted
 from harness import Skip, add_case, text
 
-TIMEOUT = 60  # s, not reached when all is well
+TIMEOUT = 60  # s, after which a stressor stops by itself; not reached when all is well
 
 # What a stressor says about failing or being left out, and whether it did all its operations.
 SUMMARY = r"""$4 == name && $5 ~ /^[0-9]+$/ && !seen++ { print $5 >= ops ? "done" : "stopped early" }
@@ -19,7 +19,7 @@ def stressor(name, operations, as_user):
         source = (f"chmod 777 .; {user} stress-ng --verify --metrics-brief -t {TIMEOUT} --temp-path . --{name} 1"
                   f" --{name}-ops {operations} 2>&1 | awk -v name={name} -v ops={operations} '{SUMMARY}';"
                   " echo ${PIPESTATUS[0]}")
-        native, _ = same_counted(t, f"stress-ng {name}", ["/bin/bash", "-c", source],
+        native, report = same_counted(t, f"stress-ng {name}", ["/bin/bash", "-c", source],
        [find("stress-ng")], env={"PATH": PATH})
         if native.stdout != b"done\n0\n":
             raise Skip(native.stdout.decode(errors="replace").replace("\n", " "))

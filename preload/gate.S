@@ -8,8 +8,8 @@
  *
  * Entries, reached by `jmp *%gs:G_AT_…` or through a table:
  *   gate_miss      direct transfer to code not yet linked: SAVE_RAX = rax, eax = stub number
- *   gate_indirect  jump table has no entry: rcx = pc, G_SPILL_RCX/R11 = the program's
- *   gate_collide   entry was for another pc: rcx = pc - entry's pc, r11 = -entry's pc
+ *   gate_indirect  jump table has no entry: rcx = pc, G_SPILL_RCX/RAX = the program's
+ *   gate_collide   entry was for another pc: rcx = pc - entry's pc, rax = -entry's pc
  *   gate_return    return table has no entry or one for another pc; the pc is in -8(%rsp)
  *   gate_syscall   the program's system call: rcx = cache address behind it (rcx and r11 are the
  *                  two registers that the syscall instruction may destroy) */
@@ -50,25 +50,25 @@ gate_miss:
 	jmp	gate_request
 
 gate_collide:
-	movq	%rax, %gs:SAVE_RAX
+	movq	%rdx, %gs:SAVE_RDX
+	movq	%rax, %rdx
 	lahf
 	seto	%al
 	movq	%rax, %gs:SAVE_FLAGS
-	subq	%r11, %rcx
+	subq	%rdx, %rcx
 	jmp	gate_look_up_jump
 gate_indirect:
-	movq	%rax, %gs:SAVE_RAX
+	movq	%rdx, %gs:SAVE_RDX
 	lahf
 	seto	%al
 	movq	%rax, %gs:SAVE_FLAGS
 gate_look_up_jump:
 	movq	%gs:G_SPILL_RCX, %rax
 	movq	%rax, %gs:SAVE_RCX
-	movq	%gs:G_SPILL_R11, %rax
-	movq	%rax, %gs:SAVE_R11
+	movq	%gs:G_SPILL_RAX, %rax
+	movq	%rax, %gs:SAVE_RAX
 	movq	%rcx, %gs:G_REQ_ARG
 	movl	$REQ_INDIRECT, %gs:G_REQ_TYPE
-	movq	%rdx, %gs:SAVE_RDX
 	movq	%rsi, %gs:SAVE_RSI
 	testq	%rcx, %rcx			/* no address of a program */
 	js	gate_save
@@ -80,7 +80,6 @@ gate_return:
 	seto	%al
 	movq	%rax, %gs:SAVE_FLAGS
 	movq	%rcx, %gs:SAVE_RCX
-	movq	%r11, %gs:SAVE_R11
 	movq	-8(%rsp), %rcx
 	movq	%rcx, %gs:G_REQ_ARG
 	movl	$REQ_RETURN, %gs:G_REQ_TYPE
@@ -89,7 +88,7 @@ gate_return:
 	btsq	$RETURN_KEY_BIT, %rcx
 	jc	gate_save
 
-gate_look_up:		/* rcx = key; rax, rdx, rsi, r11 and the flags are saved */
+gate_look_up:		/* rcx = key; rax, rcx, rdx, rsi and the flags are saved */
 	movq	%gs:G_PROCESS, %rdx
 	movq	P_TABLE(%rdx), %rsi
 	imulq	$0x2545f491, %rcx, %rax
@@ -114,7 +113,6 @@ gate_look_up:		/* rcx = key; rax, rdx, rsi, r11 and the flags are saved */
 	jmp	5f
 4:	movq	%rax, %gs:SLOT_RETURNS(,%rdx,8)
 	movq	%gs:SAVE_RCX, %rcx
-	movq	%gs:SAVE_R11, %r11
 5:	movq	%gs:SAVE_FLAGS, %rax
 	addb	$0x7f, %al			/* sets OF again */
 	sahf
@@ -124,7 +122,6 @@ gate_look_up:		/* rcx = key; rax, rdx, rsi, r11 and the flags are saved */
 	jmp	*%gs:G_JUMP
 
 gate_request:		/* ecx = type, rax = argument; SAVE_RAX, SAVE_RCX hold the program's */
-	movq	%r11, %gs:SAVE_R11
 	movq	%rdx, %gs:SAVE_RDX
 	movq	%rsi, %gs:SAVE_RSI
 	movq	%rax, %gs:G_REQ_ARG
@@ -132,11 +129,12 @@ gate_request:		/* ecx = type, rax = argument; SAVE_RAX, SAVE_RCX hold the progra
 	lahf
 	seto	%al
 	movq	%rax, %gs:SAVE_FLAGS
-gate_save:		/* rax, rcx, rdx, rsi, r11 and the flags are saved */
+gate_save:		/* rax, rcx, rdx, rsi and the flags are saved */
 	movq	%rdi, %gs:SAVE_RDI
 	movq	%r8, %gs:SAVE_R8
 	movq	%r9, %gs:SAVE_R9
 	movq	%r10, %gs:SAVE_R10
+	movq	%r11, %gs:SAVE_R11
 	movq	%rsp, %gs:SAVE_RSP
 	movq	%gs:G_STATE, %rdi
 	movq	%gs:G_PROCESS, %rdx

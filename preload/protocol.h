@@ -15,8 +15,8 @@
 
 /* Thread block: at GS:0 */
 #define G_SELF		0x00
-#define G_SPILL_RCX	0x08		/* program's rcx and r11 while an indirect transfer runs */
-#define G_SPILL_R11	0x10
+#define G_SPILL_RCX	0x08		/* program's rcx and rax while an indirect jump or call runs */
+#define G_SPILL_RAX	0x10
 #define G_SPILL_FAR	0x18		/* register borrowed for an operand out of reach */
 #define G_SPILL_COUNT	0x20		/* register borrowed for counting */
 #define G_SYSRET	0x28		/* cache address behind the system call now in the gate */
@@ -44,6 +44,7 @@
 #define SAVE_FLAGS	(G_SAVE + 0x50)	/* as lahf and seto %al leave them in ax */
 #define G_SPILL_LOOP	0xd8		/* register that holds the counter of a loop */
 #define G_SPILL_FLAGS	0xe0		/* flags (lahf, seto) while a tile is counted */
+#define G_SPILL_RDI	0xf0		/* program's rdi while a return runs */
 #define G_AT_RETURN	0xe8		/* one more of the gate's entries */
 #define G_TILECFG	0x100		/* 64 bytes: sttilecfg */
 

@@ -102,7 +102,7 @@ void emit_plain(struct batch *batch, const struct planned *item, uint16_t orig);
 /* ---- landing.c ---- */
 
 /* The entry for indirect jumps and calls to pc: rcx holds the wanted address.  Falls through into the
- * block with rcx and r11 restored. */
+ * block with rcx and rax restored. */
 void emit_entry(struct batch *batch, uint64_t pc);
 /* The landing for returns to pc: -8(%rsp) holds the address that was returned to.  Falls through.
  * `flags_dead`: all status flags may be changed there. */

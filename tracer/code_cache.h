@@ -15,8 +15,8 @@
 
 enum piece_kind {
 	PIECE_CLEAN,	/* the program's state is exact: pc = block's pc + orig */
-	PIECE_RESTART,	/* the same but rcx and r11 are in their spill slots; nothing else is done */
-	PIECE_RETURN,	/* the same but r11 is in its spill slot: a return has begun */
+	PIECE_RESTART,	/* the same but rcx and rax are in their spill slots; nothing else is done */
+	PIECE_RETURN,	/* the same but rdi is in its spill slot: a return has begun */
 	PIECE_FAR,	/* the same but register `reg` is in the far spill slot */
 	PIECE_LOOP,	/* the same but `reg` is in the loop's spill slot and holds the counter */
 	PIECE_REP,	/* exact, but rcx units are counted already that will be counted again */

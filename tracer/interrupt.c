@@ -83,9 +83,9 @@ static void borrowed_back(struct target *target, uint8_t *slot, const struct pie
 	unsigned long long *borrowed = by_number[piece->reg & 15];
 	if (piece->kind == PIECE_RESTART) {
 		regs->rcx = *slot_u64(slot, G_SPILL_RCX);
-		regs->r11 = *slot_u64(slot, G_SPILL_R11);
+		regs->rax = *slot_u64(slot, G_SPILL_RAX);
 	} else if (piece->kind == PIECE_RETURN) {
-		regs->r11 = *slot_u64(slot, G_SPILL_R11);
+		regs->rdi = *slot_u64(slot, G_SPILL_RDI);
 	} else if (piece->kind == PIECE_FAR) {
 		*borrowed = *slot_u64(slot, G_SPILL_FAR);
 	} else if (piece->kind == PIECE_LOOP) {

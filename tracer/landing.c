@@ -16,15 +16,15 @@ static void add_new_entry(struct batch *batch, uint64_t key, uint32_t at, bool r
 					 translator->cap_new_entries, new));
 }
 
-/* rcx -= pc, through r11 where pc is no immediate; then over the next `skip` bytes if rcx is 0. */
-static void emit_compare(struct arena *arena, uint64_t pc, uint8_t skip)
+/* rcx -= pc, through `reg` where pc is no immediate; then over the next `skip` bytes if rcx is 0. */
+static void emit_compare(struct arena *arena, uint64_t pc, enum reg reg, uint8_t skip)
 {
 	if (is_low(pc)) {
 		EMIT(arena, 0x48, 0x8d, 0x89); /* lea -pc(%rcx), %rcx */
 		emit_u32(arena, (uint32_t)-(int64_t)pc);
 	} else {
-		emit_mov_imm64(arena, R11, -pc);
-		EMIT(arena, 0x4a, 0x8d, 0x0c, 0x19); /* lea (%rcx,%r11), %rcx */
+		emit_mov_imm64(arena, reg, -pc);
+		EMIT(arena, 0x48, 0x8d, 0x0c, (uint8_t)(reg << 3 | RCX)); /* lea (%rcx,%reg), %rcx */
 	}
 	EMIT(arena, 0xe3, skip); /* jrcxz */
 }
@@ -34,14 +34,14 @@ void emit_entry(struct batch *batch, uint64_t pc)
 	struct arena *arena = batch->arena;
 	add_new_entry(batch, pc, (uint32_t)arena->used, false);
 	batch_piece(batch, PIECE_STEP, 0);
-	emit_compare(arena, pc, is_low(pc) ? 15 : 8);
+	emit_compare(arena, pc, RAX, is_low(pc) ? 15 : 8);
 	if (is_low(pc)) {
-		EMIT(arena, 0x49, 0xc7, 0xc3); /* mov $-pc, %r11 */
+		EMIT(arena, 0x48, 0xc7, 0xc0); /* mov $-pc, %rax */
 		emit_u32(arena, (uint32_t)-(int64_t)pc);
 	}
 	emit_gs_jump(arena, G_AT_COLLIDE);
 	emit_gs_load(arena, RCX, G_SPILL_RCX);
-	emit_gs_load(arena, R11, G_SPILL_R11);
+	emit_gs_load(arena, RAX, G_SPILL_RAX);
 }
 
 /* ---- returns ---- */
@@ -71,14 +71,14 @@ static void emit_check_with_flags(struct arena *arena, uint64_t pc)
 static void emit_check_without_flags(struct arena *arena, uint64_t pc)
 {
 	emit_gs_store(arena, RCX, G_SPILL_RCX);
-	emit_gs_store(arena, R11, G_SPILL_R11);
+	emit_gs_store(arena, RDI, G_SPILL_RDI);
 	EMIT(arena, 0x48, 0x8b, 0x4c, 0x24, 0xf8); /* mov -8(%rsp), %rcx */
-	emit_compare(arena, pc, 26);
+	emit_compare(arena, pc, RDI, 26);
 	emit_gs_load(arena, RCX, G_SPILL_RCX);
-	emit_gs_load(arena, R11, G_SPILL_R11);
+	emit_gs_load(arena, RDI, G_SPILL_RDI);
 	emit_gs_jump(arena, G_AT_RETURN);
 	emit_gs_load(arena, RCX, G_SPILL_RCX);
-	emit_gs_load(arena, R11, G_SPILL_R11);
+	emit_gs_load(arena, RDI, G_SPILL_RDI);
 }
 
 static void emit_one_landing(struct batch *batch, uint64_t pc, bool keeps_flags, bool replaces)

@@ -34,28 +34,28 @@ static void emit_load_operand(struct batch *batch, const struct decoded *insn, u
 		emit_bytes(arena, insn->bytes + rest, insn->length - rest);
 }
 
-/* Between the spills of an indirect transfer and its end r11 is free to count with. */
-static void emit_late_count(struct batch *batch, enum piece_kind kind, uint16_t orig)
+/* Between the spills of an indirect transfer and its end `reg` is free to count with. */
+static void emit_late_count(struct batch *batch, enum piece_kind kind, enum reg reg, uint16_t orig)
 {
 	batch_piece(batch, kind, orig);
 	if (!batch->count_in_transfer)
 		return;
-	emit_count_in(batch, R11);
+	emit_count_in(batch, reg);
 	batch_piece(batch, kind, orig);
 }
 
 static void emit_target_in_rcx(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	emit_gs_store(batch->arena, RCX, G_SPILL_RCX);
-	emit_gs_store(batch->arena, R11, G_SPILL_R11);
+	emit_gs_store(batch->arena, RAX, G_SPILL_RAX);
 	emit_load_operand(batch, insn, orig);
-	emit_late_count(batch, PIECE_RESTART, orig);
+	emit_late_count(batch, PIECE_RESTART, RAX, orig);
 }
 
 static void emit_table_jump(struct arena *arena)
 {
-	EMIT(arena, 0x44, 0x0f, 0xb7, 0xd9);		   /* movzwl %cx, %r11d */
-	EMIT(arena, 0x65, 0x42, 0xff, 0x24, 0xdd);	   /* jmp *%gs:SLOT_JUMPS(,%r11,8) */
+	EMIT(arena, 0x0f, 0xb7, 0xc1);		   /* movzwl %cx, %eax */
+	EMIT(arena, 0x65, 0xff, 0x24, 0xc5);	   /* jmp *%gs:SLOT_JUMPS(,%rax,8) */
 	emit_u32(arena, SLOT_JUMPS);
 }
 
@@ -64,10 +64,10 @@ static void emit_return_and_pop(struct batch *batch, const struct decoded *insn,
 {
 	struct arena *arena = batch->arena;
 	emit_gs_store(arena, RCX, G_SPILL_RCX);
-	emit_gs_store(arena, R11, G_SPILL_R11);
+	emit_gs_store(arena, RAX, G_SPILL_RAX);
 	batch_piece(batch, PIECE_RESTART, orig);
 	EMIT(arena, 0x48, 0x8b, 0x0c, 0x24); /* mov (%rsp), %rcx */
-	emit_late_count(batch, PIECE_RESTART, orig);
+	emit_late_count(batch, PIECE_RESTART, RAX, orig);
 	EMIT(arena, 0x48, 0x8d, 0xa4, 0x24); /* lea 8+pop(%rsp), %rsp */
 	emit_u32(arena, 8u + insn->pop_bytes);
 	batch_piece(batch, PIECE_STEP, orig);
@@ -76,7 +76,9 @@ static void emit_return_and_pop(struct batch *batch, const struct decoded *insn,
 
 /* The cache address to return to is pushed below the program's own return address and returned to
  * from there, over both: so the processor's return predictor, fed by the real call in emit_call, is
- * right, and the landing finds the program's return address where it was. */
+ * right, and the landing finds the program's return address where it was.  The register that is borrowed
+ * should be one that programs write often: one that they leave alone would be a chain of loads that wait
+ * for stores, from return to return. */
 static void emit_return(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
@@ -84,13 +86,13 @@ static void emit_return(struct batch *batch, const struct decoded *insn, uint16_
 		emit_return_and_pop(batch, insn, orig);
 		return;
 	}
-	emit_gs_store(arena, R11, G_SPILL_R11);
-	emit_late_count(batch, PIECE_RETURN, orig);
-	EMIT(arena, 0x44, 0x0f, 0xb7, 0x1c, 0x24); /* movzwl (%rsp), %r11d */
-	EMIT(arena, 0x65, 0x42, 0xff, 0x34, 0xdd); /* push %gs:SLOT_RETURNS(,%r11,8) */
+	emit_gs_store(arena, RDI, G_SPILL_RDI);
+	emit_late_count(batch, PIECE_RETURN, RDI, orig);
+	EMIT(arena, 0x0f, 0xb7, 0x3c, 0x24);	   /* movzwl (%rsp), %edi */
+	EMIT(arena, 0x65, 0xff, 0x34, 0xfd);	   /* push %gs:SLOT_RETURNS(,%rdi,8) */
 	emit_u32(arena, SLOT_RETURNS);
 	batch_piece(batch, PIECE_STEP, orig);
-	emit_gs_load(arena, R11, G_SPILL_R11);
+	emit_gs_load(arena, RDI, G_SPILL_RDI);
 	EMIT(arena, 0xc2, 8, 0); /* ret $8 */
 }
 

@@ -188,8 +188,8 @@ static bool regs_at_gate(struct run *run, enum lockstep_exit exit)
 	case EXIT_INDIRECT:
 	case EXIT_COLLIDE:
 		regs->rcx = *lockstep_slot_word(lockstep, G_SPILL_RCX);
-		regs->r11 = *lockstep_slot_word(lockstep, G_SPILL_R11);
-		regs->rip = run->raw.rcx - (exit == EXIT_COLLIDE ? run->raw.r11 : 0);
+		regs->rax = *lockstep_slot_word(lockstep, G_SPILL_RAX);
+		regs->rip = run->raw.rcx - (exit == EXIT_COLLIDE ? run->raw.rax : 0);
 		return true;
 	case EXIT_RETURN:
 		regs->rip = *(uint64_t *)(regs->rsp - 8);
@@ -221,10 +221,10 @@ static bool regs_at_fault(struct run *run)
 		break;
 	case PIECE_RESTART:
 		regs->rcx = *lockstep_slot_word(lockstep, G_SPILL_RCX);
-		regs->r11 = *lockstep_slot_word(lockstep, G_SPILL_R11);
+		regs->rax = *lockstep_slot_word(lockstep, G_SPILL_RAX);
 		break;
 	case PIECE_RETURN:
-		regs->r11 = *lockstep_slot_word(lockstep, G_SPILL_R11);
+		regs->rdi = *lockstep_slot_word(lockstep, G_SPILL_RDI);
 		break;
 	case PIECE_FAR:
 		*borrowed = *lockstep_slot_word(lockstep, G_SPILL_FAR);

@@ -2,6 +2,14 @@
 
 #include <stdlib.h>
 
+/* Cells with key 0 are empty; an address of 0 is kept as one that no program has. */
+#define ZERO (1ull << 63)
+
+static uint64_t stored(uint64_t key)
+{
+	return key ? key : ZERO;
+}
+
 static size_t cell_of(uint64_t key, size_t n_cells)
 {
 	return (key * 0x9e3779b97f4a7c15u >> 20) & (n_cells - 1);
@@ -23,6 +31,7 @@ uint32_t *u64_map_find(const struct u64_map *map, uint64_t key)
 {
 	if (!map->n_cells)
 		return NULL;
+	key = stored(key);
 	const size_t bit = filter_bit(key, map->n_cells);
 	if (!(map->filter[bit / 64] >> bit % 64 & 1))
 		return NULL;
@@ -69,7 +78,7 @@ bool u64_map_set(struct u64_map *map, uint64_t key, uint32_t value)
 {
 	if (map->n_used * 2 >= map->n_cells && !grow(map))
 		return false;
-	place(map, key, value);
+	place(map, stored(key), value);
 	return true;
 }
 
@@ -77,6 +86,7 @@ void u64_map_remove(struct u64_map *map, uint64_t key)
 {
 	if (!map->n_cells)
 		return;
+	key = stored(key);
 	for (size_t i = cell_of(key, map->n_cells); map->cells[i].key; i = (i + 1) & (map->n_cells - 1))
 		if (map->cells[i].key == key) {
 			map->cells[i].deleted = true;

@@ -49,12 +49,19 @@ static void open_block(struct batch *batch, const struct planned *items, size_t 
 		cache->highest = block.pc + block.size;
 }
 
+#define MOST_NOPS 18 /* bytes; more would cost more than a jump over them */
+
 /* Loops keep the alignment that their compiler gave them, up to a cache line. */
 static void keep_alignment(struct batch *batch, uint64_t pc)
 {
 	struct arena *arena = batch->arena;
+	size_t n = (pc - arena_address(arena, (uint32_t)arena->used)) & 63;
 	batch_piece(batch, PIECE_STEP, 0);
-	emit_nops(arena, (pc - arena_address(arena, (uint32_t)arena->used)) & 63);
+	if (n > MOST_NOPS) {
+		n -= 2;
+		EMIT(arena, 0xeb, (uint8_t)n); /* jmp */
+	}
+	emit_nops(arena, n);
 }
 
 static void emit_insns(struct batch *batch, const struct planned *items, size_t n,
@@ -146,10 +153,15 @@ static void emit_block(struct batch *batch, const struct planned *items, size_t 
 		return;
 	struct code_block *block = &batch->cache->blocks[batch->block];
 	enum reg reg = loop_register(batch, items, n);
-	if (batch->landing_due)
+	if (batch->entry_due) {
+		block->entry = (uint32_t)batch->arena->used;
+		emit_entry(batch, block->pc);
+		batch->entry_due = 0;
+	} else if (batch->landing_due) {
 		emit_due_landing(batch, dead);
-	else if (items[0].loop_head && reg == NO_REGISTER)
+	} else if (items[0].loop_head && reg == NO_REGISTER) {
 		keep_alignment(batch, block->pc);
+	}
 	block->body = (uint32_t)batch->arena->used;
 	if (reg == NO_REGISTER)
 		emit_insns(batch, items, n, PIECE_CLEAN, RAX);

@@ -193,6 +193,12 @@ static void note_addresses(const ZydisDecodedInstruction *insn, struct decoded *
 
 void decode_instruction(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out)
 {
+	if (!decode_common(bytes, size, pc, out))
+		decode_any(bytes, size, pc, out);
+}
+
+void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out)
+{
 	ZydisDecodedInstruction insn;
 	ZydisDecoderContext context;
 	*out = (struct decoded){.pc = pc};
@@ -232,6 +238,8 @@ unsigned decode_used_registers(const struct decoded *insn)
 	ZydisDecodedInstruction full;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	unsigned used = 0;
+	if (insn->used_known)
+		return insn->used;
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), insn->bytes, insn->length, &full,
 						 operands)))
 		return 0xffff;

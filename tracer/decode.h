@@ -34,6 +34,8 @@ struct decoded {
 	uint8_t modrm_offset;
 	uint8_t prefix_end;	/* legacy prefixes end here (REX, VEX or opcode begins) */
 	uint16_t pop_bytes;	/* ret imm16 */
+	uint16_t used;		/* general registers as decode_used_registers gives them, when known */
+	bool used_known;
 	struct work units;	/* valid when units.units != UNITS_NONE */
 	const char *why_native;	/* FLOW_NATIVE: reason, static text */
 };
@@ -41,6 +43,12 @@ struct decoded {
 /* Decodes the instruction at pc from `size` bytes at `bytes`.  What cannot be decoded or must not
  * be copied comes back as FLOW_NATIVE. */
 void decode_instruction(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out);
+
+/* The same for nearly all instructions, in a tenth of the time: returns false for the others, and then
+ * *out means nothing. */
+bool decode_common(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out);
+/* The same by Zydis alone. */
+void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out);
 
 /* The general registers (bit n: number n) that the instruction reads or writes, as a whole or in
  * part, for addresses too.  All of them when it cannot be decoded. */

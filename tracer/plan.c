@@ -25,14 +25,28 @@ static void add_leader(struct plan *plan, uint64_t pc, uint64_t from)
 	(void)rf_array_push(plan->todo, plan->n_todo, plan->cap_todo, pc);
 }
 
+/* The code at pc, at least one instruction's; *size gets 0 with *why when there is none. */
+static const uint8_t *code_at(struct code_window *window, struct translator *translator, uint64_t pc,
+			      size_t *size, const char **why)
+{
+	const struct code_source *source = &translator->source;
+	const uint64_t offset = pc - window->pc;
+	if (offset >= window->size || (window->size - offset < LONGEST_INSN && !window->ends)) {
+		window->pc = pc;
+		window->size = source->read(source->context, pc, window->bytes, sizeof(window->bytes), why);
+		window->ends = window->size < sizeof(window->bytes);
+	}
+	*size = window->size - (pc - window->pc);
+	return window->bytes + (pc - window->pc);
+}
+
 /* Returns false when the run ends in front of pc. */
 static bool add_insn(struct plan *plan, struct translator *translator, uint64_t pc,
 		     const char **why)
 {
-	uint8_t bytes[15];
 	struct planned item = {0};
-	size_t size = translator->source.read(translator->source.context, pc, bytes, sizeof(bytes),
-					      why);
+	size_t size;
+	const uint8_t *bytes = code_at(&plan->window, translator, pc, &size, why);
 	if (!size)
 		return false;
 	decode_instruction(bytes, size, pc, &item.insn);
@@ -140,7 +154,7 @@ static void find_dead_flags(struct plan *plan, struct translator *translator)
 
 bool plan_build(struct plan *plan, struct translator *translator, uint64_t pc, const char **why)
 {
-	*plan = (struct plan){0};
+	memset(plan, 0, sizeof(*plan));
 	add_run(plan, translator, pc, why);
 	if (!plan->n_items)
 		return false;
@@ -159,10 +173,11 @@ bool plan_build(struct plan *plan, struct translator *translator, uint64_t pc, c
 
 #define PEEK_INSNS 16
 
+/* One instruction. */
 static bool read_one(struct translator *translator, uint64_t pc, struct decoded *insn)
 {
 	const struct code_source *source = &translator->source;
-	uint8_t bytes[15];
+	uint8_t bytes[LONGEST_INSN];
 	const char *ignored;
 	size_t size = source->read(source->context, pc, bytes, sizeof(bytes), &ignored);
 	if (size)

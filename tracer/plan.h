@@ -16,7 +16,15 @@ struct planned {
 	uint8_t dead;		/* enum dead_flags: may be changed just before it */
 };
 
+#define LONGEST_INSN 15
+
 struct plan {
+	struct code_window {	/* a copy of the program's code around the place being decoded */
+		uint64_t pc;
+		size_t size;
+		bool ends;	/* there is no code behind it */
+		uint8_t bytes[256];
+	} window;
 	struct planned *items;
 	size_t n_items, cap_items;
 	struct u64_map index_of_pc;

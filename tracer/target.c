@@ -17,7 +17,7 @@
 
 #define SLOTS_SIZE ((uint64_t)MAX_SLOTS * SLOT_STRIDE)
 #define ARENA_SIZE (128ull << 20)
-#define BATCH_INSNS 200
+#define BATCH_INSNS 80 /* more would translate more that never runs; fewer would ask more often */
 
 /* ---- memory shared with the target ---- */
 

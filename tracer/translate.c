@@ -7,7 +7,8 @@
 static const char why_full[] = "the code cache is full";
 static const char why_no_memory[] = "rfprof is out of memory";
 
-static bool emit_batch(struct translator *translator, const struct plan *plan, const char **why)
+static bool emit_batch(struct translator *translator, const struct plan *plan, bool with_entry,
+		       const char **why)
 {
 	struct batch batch = {
 		.translator = translator,
@@ -15,6 +16,7 @@ static bool emit_batch(struct translator *translator, const struct plan *plan, c
 		.arena = code_cache_arena(&translator->cache, plan->items[0].insn.pc),
 		.first_block = translator->cache.n_blocks,
 		.block = NO_BLOCK,
+		.entry_due = with_entry ? plan->items[0].insn.pc : 0,
 	};
 	if (translator->failed) { /* what was begun then must not be built upon */
 		*why = why_no_memory;
@@ -56,14 +58,15 @@ static void forget(struct translator *translator, struct code_block *block)
 	}
 }
 
+/* `with_entry`: an indirect jump or call asks for it, so that its entry should stand before it. */
 static struct code_block *find_or_translate(struct translator *translator, uint64_t pc,
-					    const char **why)
+					    bool with_entry, const char **why)
 {
 	struct code_block *block = code_cache_block(&translator->cache, pc);
 	if (block)
 		return block;
 	struct plan plan;
-	bool ok = plan_build(&plan, translator, pc, why) && emit_batch(translator, &plan, why);
+	bool ok = plan_build(&plan, translator, pc, why) && emit_batch(translator, &plan, with_entry, why);
 	plan_deinit(&plan);
 	return ok ? code_cache_block(&translator->cache, pc) : NULL;
 }
@@ -84,16 +87,16 @@ static bool got_is_resolved(struct translator *translator, const struct code_blo
 /* Code that was translated before its slot of the GOT was resolved is translated once more. */
 static struct code_block *find_resolved(struct translator *translator, uint64_t pc, const char **why)
 {
-	struct code_block *block = find_or_translate(translator, pc, why);
+	struct code_block *block = find_or_translate(translator, pc, false, why);
 	if (!block || !block->provisional || !got_is_resolved(translator, block))
 		return block;
 	forget(translator, block);
-	return find_or_translate(translator, pc, why);
+	return find_or_translate(translator, pc, false, why);
 }
 
 uint64_t translate_body(struct translator *translator, uint64_t pc, const char **why)
 {
-	struct code_block *block = find_or_translate(translator, pc, why);
+	struct code_block *block = find_or_translate(translator, pc, false, why);
 	return block ? arena_address(&translator->cache.arenas[block->arena], block->body) : 0;
 }
 
@@ -117,7 +120,7 @@ static void emit_jump_to(struct arena *arena, uint32_t offset)
 
 uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why)
 {
-	struct code_block *block = find_or_translate(translator, pc, why);
+	struct code_block *block = find_or_translate(translator, pc, true, why);
 	if (!block)
 		return 0;
 	struct batch batch = way_to(translator, block);
@@ -136,7 +139,7 @@ uint64_t translate_entry(struct translator *translator, uint64_t pc, const char 
 uint64_t translate_landing(struct translator *translator, uint64_t pc, const char **why)
 {
 	struct code_cache *cache = &translator->cache;
-	struct code_block *block = find_or_translate(translator, pc, why);
+	struct code_block *block = find_or_translate(translator, pc, false, why);
 	if (!block)
 		return 0;
 	struct landing *landing = code_cache_landing(cache, pc);

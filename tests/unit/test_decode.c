@@ -117,6 +117,59 @@ Test(decode, cut_short)
 		}
 }
 
+/* ---- the short cut against Zydis ---- */
+
+static void compare_decoders(const uint8_t *bytes, size_t size, uint64_t *n_common)
+{
+	struct decoded common, any;
+	if (!decode_common(bytes, size, PC, &common))
+		return;
+	++*n_common;
+	decode_any(bytes, size, PC, &any);
+	char text[64] = "";
+	for (size_t i = 0; i < size && i < 15; i++)
+		snprintf(text + 3 * i, 4, " %02x", bytes[i]);
+	const unsigned used = decode_used_registers(&any);
+	cr_assert_eq(common.flow, any.flow, "%s: flow %d, not %d", text, common.flow, any.flow);
+	cr_assert_eq(common.length, any.length, "%s: length %d, not %d", text, common.length, any.length);
+	cr_assert_eq(memcmp(common.bytes, any.bytes, sizeof(any.bytes)), 0, "%s: bytes", text);
+	cr_assert_eq(common.target, any.target, "%s: target", text);
+	cr_assert_eq(common.rip_relative, any.rip_relative, "%s: rip-relative", text);
+	cr_assert_eq(common.disp_offset, any.disp_offset, "%s: displacement", text);
+	cr_assert_eq(common.reads_flags, any.reads_flags, "%s: reads flags", text);
+	cr_assert_eq(common.kills_flags, any.kills_flags, "%s: kills flags", text);
+	cr_assert_eq(common.keeps_carry, any.keeps_carry, "%s: keeps carry", text);
+	cr_assert_eq(common.prefix_end, any.prefix_end, "%s: prefixes", text);
+	cr_assert_eq(common.modrm_offset, any.modrm_offset, "%s: ModRM", text);
+	cr_assert_eq(any.units.units, UNITS_NONE, "%s: units", text);
+	cr_assert_eq(used & ~decode_used_registers(&common), 0, "%s: registers %#x, not %#x", text,
+		     decode_used_registers(&common), used);
+}
+
+/* All opcodes with all ModRM bytes, SIB bytes and prefixes of their turn. */
+Test(decode, short_cut_is_right)
+{
+	static const uint8_t prefixes[][3] = {{0}, {0x66}, {0x48}, {0x41}, {0x4f}, {0x66, 0x48}, {0x64, 0x45},
+					      {0x64}, {0x40}, {0x42}, {0x66, 0x44}, {0x66, 0x64}};
+	uint64_t n_common = 0;
+	for (size_t p = 0; p < COUNT(prefixes); p++)
+		for (unsigned opcode = 0; opcode < 512; opcode++)
+			for (unsigned modrm = 0; modrm < 256; modrm++) {
+				uint8_t bytes[24] = {0};
+				size_t n = strnlen((const char *)prefixes[p], 3);
+				memcpy(bytes, prefixes[p], n);
+				if (opcode >= 256)
+					bytes[n++] = 0x0f;
+				bytes[n++] = (uint8_t)opcode;
+				bytes[n++] = (uint8_t)modrm;
+				for (size_t i = n; i < sizeof(bytes); i++)
+					bytes[i] = (uint8_t)(opcode * 7 + modrm * 13 + i * 29);
+				for (size_t size = 1; size <= 15; size += size < 6 ? 1 : 9)
+					compare_decoders(bytes, size, &n_common);
+			}
+	cr_expect_gt(n_common, 500000);
+}
+
 /* ---- real programs ---- */
 
 /* Calls `visit` for instructions of each library; returns how many it was called for. */

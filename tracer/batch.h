@@ -9,10 +9,10 @@
 #include "tracer/translate.h"
 
 struct call_site {
-	uint32_t site;		/* rel32 of the call */
+	uint32_t site;		/* rel32 of the call, when it goes through the jump table; else 0 */
+	uint32_t push;		/* rel32 of the push before it: where the return address is; or 0 */
 	uint32_t block;
 	uint16_t orig;
-	uint64_t target;	/* 0: through the jump table */
 	uint64_t return_pc;
 };
 
@@ -29,14 +29,14 @@ struct batch {
 	struct code_cache *cache;
 	struct arena *arena;
 	uint32_t start;		/* everything from here on is not yet seen by any thread */
-	size_t first_block;
+	size_t first_block, first_link;
 	uint32_t block;		/* the block being emitted */
 	bool count_in_transfer;	/* its counter is raised by its last instruction's code */
 	struct call_site *calls;
 	size_t n_calls, cap_calls;
 	struct got_miss *got_misses;
 	size_t n_got_misses, cap_got_misses;
-	uint64_t *wanted;	/* branch targets of this batch */
+	struct wanted { uint64_t pc; bool is_call; } *wanted; /* targets of this batch's transfers */
 	size_t n_wanted, cap_wanted;
 	uint64_t *exclusive;	/* return addresses whose flags matter, in cells that others have, too */
 	size_t n_exclusive, cap_exclusive;
@@ -51,11 +51,16 @@ struct batch {
 void batch_check(struct batch *batch, bool ok);
 /* What follows in the arena belongs to a new piece of the block being emitted. */
 void batch_piece(struct batch *batch, enum piece_kind kind, uint16_t orig);
-/* A rel32 that will aim at the block of pc; a jump to it. */
-void batch_link(struct batch *batch, uint64_t pc);
+/* A rel32 that will aim at the block of pc, of a call (one word too many is on the stack) or not; a
+ * jump to it. */
+void batch_link(struct batch *batch, uint64_t pc, bool is_call);
 void batch_jump(struct batch *batch, uint64_t pc);
+/* Takes the word of a call off the stack again. */
+void emit_drop_word(struct arena *arena);
 /* Code that asks for the block at pc, on an 8-byte boundary; its head can become a jump. */
-uint32_t batch_stub(struct code_cache *cache, struct arena *arena, uint64_t pc, bool *ok);
+uint32_t batch_stub(struct batch *batch, uint64_t pc, bool is_call);
+/* The place in the batch's arena where control for pc goes: the block itself, a way to it, or a stub. */
+uint32_t batch_way(struct batch *batch, uint64_t pc, bool is_call);
 void emit_rel32_at(struct arena *arena, uint32_t site, uint64_t destination);
 void emit_far_jump(struct arena *arena, uint64_t address);
 /* Gives each branch target of this batch its block or a stub; then aims older links at the new
@@ -118,7 +123,7 @@ uint64_t got_value(struct batch *batch, const struct planned *items, size_t n);
 /* Emits the last instruction of a block when it transfers control.  Whatever can fall through
  * leaves the arena so that the next block's code may follow. */
 void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t orig);
-/* The far ends of the batch's calls, and of its jumps through the GOT. */
+/* What calls need elsewhere, and what jumps through the GOT do. */
 void emit_cold_calls(struct batch *batch);
 void emit_got_misses(struct batch *batch);
 /* The condition code of a jcc. */

@@ -143,7 +143,8 @@ static void emit_due_landing(struct batch *batch, uint8_t dead)
 	batch->landing_due = 0;
 }
 
-static void emit_block(struct batch *batch, const struct planned *items, size_t n)
+/* `first_of_run`: control does not come from the code before it. */
+static void emit_block(struct batch *batch, const struct planned *items, size_t n, bool first_of_run)
 {
 	uint8_t dead = items[0].dead;
 	if (batch->landing_due && dead != DEAD_ALL)
@@ -159,9 +160,13 @@ static void emit_block(struct batch *batch, const struct planned *items, size_t 
 		batch->entry_due = 0;
 	} else if (batch->landing_due) {
 		emit_due_landing(batch, dead);
-	} else if (items[0].loop_head && reg == NO_REGISTER) {
-		keep_alignment(batch, block->pc);
+	} else if (first_of_run && code_cache_has_links(batch->cache, batch->arena, block->pc, true)) {
+		batch_piece(batch, PIECE_STEP, 0);
+		block->called = (uint32_t)batch->arena->used;
+		emit_drop_word(batch->arena);
 	}
+	if (items[0].loop_head && reg == NO_REGISTER)
+		keep_alignment(batch, block->pc);
 	block->body = (uint32_t)batch->arena->used;
 	if (reg == NO_REGISTER)
 		emit_insns(batch, items, n, PIECE_CLEAN, RAX);
@@ -193,7 +198,7 @@ void emit_runs(struct batch *batch, const struct plan *plan)
 	for (size_t i = 0; i < plan->n_items && !batch->failed;) {
 		size_t n = block_length(plan, i);
 		const struct planned *last = &plan->items[i + n - 1];
-		emit_block(batch, &plan->items[i], n);
+		emit_block(batch, &plan->items[i], n, i == 0 || plan->items[i - 1].last_of_run);
 		if (last->last_of_run)
 			emit_continuation(batch, &last->insn);
 		i += n;

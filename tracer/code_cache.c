@@ -90,7 +90,7 @@ struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address)
 }
 
 bool code_cache_add_link(struct code_cache *cache, struct arena *arena, uint32_t site,
-			 uint64_t target, bool is_stub)
+			 uint64_t target, bool is_call, bool is_stub)
 {
 	uint32_t *first = u64_map_find(&cache->links_to, target);
 	struct link link = {
@@ -98,6 +98,7 @@ bool code_cache_add_link(struct code_cache *cache, struct arena *arena, uint32_t
 		.site = site,
 		.next = first ? *first : UINT32_MAX,
 		.arena = (uint8_t)(arena - cache->arenas),
+		.is_call = is_call,
 		.is_stub = is_stub,
 	};
 	return rf_array_push(cache->links, cache->n_links, cache->cap_links, link) &&
@@ -135,13 +136,23 @@ static void aim_stub(struct arena *arena, uint32_t head, uint32_t destination)
 	__atomic_store_n((uint64_t *)(arena->host + head), value, __ATOMIC_RELEASE);
 }
 
-void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc,
+bool code_cache_has_links(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
+			  bool is_call)
+{
+	const uint32_t *first = u64_map_find(&cache->links_to, pc);
+	for (uint32_t i = first ? *first : UINT32_MAX; i != UINT32_MAX; i = cache->links[i].next)
+		if (&cache->arenas[cache->links[i].arena] == arena && cache->links[i].is_call == is_call)
+			return true;
+	return false;
+}
+
+void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc, bool is_call,
 			  uint32_t destination, bool quiet)
 {
 	const uint32_t *first = u64_map_find(&cache->links_to, pc);
 	for (uint32_t i = first ? *first : UINT32_MAX; i != UINT32_MAX; i = cache->links[i].next) {
 		struct link *link = &cache->links[i];
-		if (&cache->arenas[link->arena] != arena)
+		if (&cache->arenas[link->arena] != arena || link->is_call != is_call)
 			continue;
 		if (link->is_stub && link->site != destination)
 			aim_stub(arena, link->site, destination);

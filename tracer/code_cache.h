@@ -17,7 +17,9 @@ enum piece_kind {
 	PIECE_CLEAN,	/* the program's state is exact: pc = block's pc + orig */
 	PIECE_RESTART,	/* the same but rcx and rax are in their spill slots; nothing else is done */
 	PIECE_RETURN,	/* the same but rdi is in its spill slot: a return has begun */
-	PIECE_FAR,	/* the same but register `reg` is in the far spill slot */
+	PIECE_CALL,	/* the return address is pushed; only the call itself is left */
+	PIECE_CALL_INDIRECT, /* the same; rcx and rax are in their spill slots, rcx is the target */
+	PIECE_FAR,	/* exact, but register `reg` is in the far spill slot */
 	PIECE_LOOP,	/* the same but `reg` is in the loop's spill slot and holds the counter */
 	PIECE_REP,	/* exact, but rcx units are counted already that will be counted again */
 	PIECE_UNITS,	/* exact, but the units of this instruction are counted already: step on */
@@ -45,6 +47,7 @@ struct code_block {
 	bool provisional;	/* goes through a slot of the GOT that is not resolved yet: never linked to */
 	uint8_t dead;		/* enum dead_flags where control enters it */
 	uint32_t body;		/* cache offset of the body */
+	uint32_t called;	/* cache offset for calls, which come with one word too many; or 0 */
 	uint32_t entry;		/* cache offset of the checking entry for jumps and calls, or 0 */
 	uint32_t counter;	/* counter slot */
 	uint32_t counted_at;	/* cache offset behind the counter's increment */
@@ -67,7 +70,16 @@ struct link {
 	uint32_t site;		/* cache offset of the rel32 */
 	uint32_t next;		/* next link to the same target, or UINT32_MAX */
 	uint8_t arena;
+	bool is_call;		/* aims at the block's `called` */
 	bool is_stub;		/* `site` is the 8-aligned head of the stub itself */
+};
+
+/* Code that asks for the block at pc. */
+struct stub {
+	uint64_t pc;
+	uint8_t arena;
+	bool is_call;
+	bool linked;		/* its head has become a jump */
 };
 
 /* Where each arena has a jump to the gate's entry for returns that came to the wrong place. */
@@ -104,7 +116,7 @@ struct code_cache {
 	size_t n_units, cap_units;
 	struct link *links;
 	size_t n_links, cap_links;
-	uint64_t *stubs;	/* target pc of each stub */
+	struct stub *stubs;
 	size_t n_stubs, cap_stubs;
 	struct u64_map block_of_pc;
 	struct u64_map links_to;	/* target pc → first link */
@@ -146,10 +158,13 @@ static inline uint64_t arena_address(const struct arena *arena, uint32_t offset)
 
 /* Adds a rel32 at `site` that aims at `target`; it is written when the block is there. */
 bool code_cache_add_link(struct code_cache *cache, struct arena *arena, uint32_t site,
-			 uint64_t target, bool is_stub);
+			 uint64_t target, bool is_call, bool is_stub);
+/* Whether there are calls (or jumps) to pc in `arena`. */
+bool code_cache_has_links(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
+			  bool is_call);
 
-/* Aims every link to `pc` in `arena` at the cache offset `destination`.  `quiet`: no other thread
+/* Aims every call (or jump) to `pc` in `arena` at the cache offset `destination`.  `quiet`: no other thread
  * runs translated code, so that any store is safe; else only fields inside one aligned 8-byte word
  * are stored, and the others go on through their stub, whose head is redirected. */
-void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc,
+void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc, bool is_call,
 			  uint32_t destination, bool quiet);

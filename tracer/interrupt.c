@@ -121,7 +121,8 @@ static enum place place_of(struct tracee *tracee, uint8_t *slot, struct user_reg
 		return PLACE_NATIVE;
 	const struct piece *piece = code_cache_piece(&target->translator.cache, regs->rip);
 	if (!piece || piece->block == NO_BLOCK || piece->kind == PIECE_STEP ||
-	    piece->kind == PIECE_DATA ||
+	    piece->kind == PIECE_DATA || piece->kind == PIECE_CALL ||
+	    piece->kind == PIECE_CALL_INDIRECT ||
 	    ((piece->kind == PIECE_UNITS || piece->kind == PIECE_COUNT) && !fault))
 		return PLACE_STEP;
 	borrowed_back(target, slot, piece, regs);

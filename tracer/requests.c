@@ -234,7 +234,7 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 {
 	const struct code_cache *cache = &target->translator.cache;
 	const bool is_stub = type == REQ_MISS && argument < cache->n_stubs;
-	const uint64_t pc = is_stub ? cache->stubs[argument] : argument;
+	const uint64_t pc = is_stub ? cache->stubs[argument].pc : argument;
 	const char *why = NULL;
 	uint64_t ignored, body = 0, entry = 0;
 	if (target->native)

@@ -96,17 +96,32 @@ static void emit_return(struct batch *batch, const struct decoded *insn, uint16_
 	EMIT(arena, 0xc2, 8, 0); /* ret $8 */
 }
 
-/* A real call to a cold part (emit_cold_calls), which replaces the pushed cache address by the
- * program's own and goes on; behind the call stands the landing of the return address.  Code that has
- * been translated twice has one call for both, else returns would be predicted wrongly in one. */
+static void emit_push_return_address(struct batch *batch, struct call_site *call)
+{
+	struct arena *arena = batch->arena;
+	if (call->return_pc < 1u << 31) {
+		EMIT(arena, 0x68); /* push $return_pc */
+		emit_u32(arena, (uint32_t)call->return_pc);
+		return;
+	}
+	EMIT(arena, 0xff, 0x35); /* push constant(%rip) */
+	call->push = (uint32_t)arena->used;
+	emit_u32(arena, 0);
+}
+
+/* The program's own return address is pushed, and then there is a real call, which pushes one word too
+ * many: the called end drops it (code_block.called).  Behind the call stands the landing of the return
+ * address.  Code that has been translated twice has one call for both, else returns would be predicted
+ * wrongly in one. */
 static void emit_call(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	const bool direct = insn->flow == FLOW_CALL;
 	if (!direct)
 		emit_target_in_rcx(batch, insn, orig);
-	const uint64_t return_pc = insn->pc + insn->length;
-	const uint32_t *same = u64_map_find(&batch->cache->calls, return_pc);
+	struct call_site call = {
+		.block = batch->block, .orig = orig, .return_pc = insn->pc + insn->length};
+	const uint32_t *same = u64_map_find(&batch->cache->calls, call.return_pc);
 	const uint32_t arena_bits = (uint32_t)(arena - batch->cache->arenas) << CALL_ARENA_SHIFT;
 	if (same && (*same & ~CALL_OFFSET) == arena_bits) {
 		EMIT(arena, 0xe9);
@@ -114,19 +129,19 @@ static void emit_call(struct batch *batch, const struct decoded *insn, uint16_t 
 		emit_rel32_at(arena, (uint32_t)arena->used - 4, *same & CALL_OFFSET);
 		return;
 	}
-	batch_check(batch, u64_map_set(&batch->cache->calls, return_pc,
+	batch_check(batch, u64_map_set(&batch->cache->calls, call.return_pc,
 				       (uint32_t)arena->used | arena_bits));
-	batch->landing_due = return_pc;
+	batch->landing_due = call.return_pc;
+	emit_push_return_address(batch, &call);
+	batch_piece(batch, direct ? PIECE_CALL : PIECE_CALL_INDIRECT, orig);
 	EMIT(arena, 0xe8);
-	struct call_site call = {
-		.site = (uint32_t)arena->used,
-		.block = batch->block,
-		.orig = orig,
-		.target = direct ? insn->target : 0,
-		.return_pc = return_pc,
-	};
+	if (direct) {
+		batch_link(batch, insn->target, true);
+	} else {
+		call.site = (uint32_t)arena->used;
+		emit_u32(arena, 0);
+	}
 	batch_check(batch, rf_array_push(batch->calls, batch->n_calls, batch->cap_calls, call));
-	emit_u32(arena, 0);
 }
 
 /* ---- jumps through the GOT ---- */
@@ -220,7 +235,7 @@ void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t ori
 		break;
 	case FLOW_BRANCH:
 		EMIT(arena, 0x0f, (uint8_t)(0x80 | branch_condition(insn)));
-		batch_link(batch, insn->target);
+		batch_link(batch, insn->target, false);
 		break;
 	case FLOW_LOOP: /* loop over a jump to the next block; then a jump to the target */
 		emit_bytes(arena, insn->bytes, insn->length - 1u);
@@ -255,31 +270,20 @@ void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t ori
 	}
 }
 
-/* The other end of a call: puts the program's return address in the place of the cache's. */
 static void emit_cold_call(struct batch *batch, const struct call_site *call)
 {
 	struct arena *arena = batch->arena;
-	uint32_t push_site = 0;
 	batch->block = call->block;
-	batch_piece(batch, PIECE_STEP, call->orig);
-	emit_rel32_at(arena, call->site, arena->used);
-	if (call->return_pc < 1u << 31) {
-		EMIT(arena, 0x48, 0xc7, 0x04, 0x24); /* movq $return_pc, (%rsp) */
-		emit_u32(arena, (uint32_t)call->return_pc);
-	} else {
-		EMIT(arena, 0x48, 0x8d, 0x64, 0x24, 0x08); /* lea 8(%rsp), %rsp */
-		EMIT(arena, 0xff, 0x35);		   /* push constant(%rip) */
-		push_site = (uint32_t)arena->used;
-		emit_u32(arena, 0);
-	}
-	if (call->target)
-		batch_jump(batch, call->target);
-	else
+	if (call->site) {
+		emit_rel32_at(arena, call->site, arena->used);
+		batch_piece(batch, PIECE_STEP, call->orig);
+		emit_drop_word(arena);
 		emit_table_jump(arena);
-	if (push_site) {
+	}
+	if (call->push) {
 		batch_piece(batch, PIECE_DATA, 0);
 		emit_nops(arena, -arena->used & 7);
-		emit_rel32_at(arena, push_site, arena->used);
+		emit_rel32_at(arena, call->push, arena->used);
 		emit_u64(arena, call->return_pc);
 	}
 }

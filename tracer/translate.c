@@ -15,6 +15,7 @@ static bool emit_batch(struct translator *translator, const struct plan *plan, b
 		.cache = &translator->cache,
 		.arena = code_cache_arena(&translator->cache, plan->items[0].insn.pc),
 		.first_block = translator->cache.n_blocks,
+		.first_link = translator->cache.n_links,
 		.block = NO_BLOCK,
 		.entry_due = with_entry ? plan->items[0].insn.pc : 0,
 	};
@@ -50,12 +51,17 @@ static void forget(struct translator *translator, struct code_block *block)
 	u64_map_remove(&cache->block_of_pc, block->pc);
 	u64_map_remove(&cache->landing_of_pc, block->pc);
 	u64_map_remove(&cache->calls, block->pc + block->size);
-	for (int i = 0; i < cache->n_arenas; i++) {
-		bool ok = code_cache_has_room(&cache->arenas[i]);
-		uint32_t stub = ok ? batch_stub(cache, &cache->arenas[i], block->pc, &ok) : 0;
-		if (ok)
-			code_cache_aim_links(cache, &cache->arenas[i], block->pc, stub, true);
-	}
+	for (int i = 0; i < cache->n_arenas; i++)
+		for (int is_call = 0; is_call < 2; is_call++) {
+			struct batch batch = {.translator = translator, .cache = cache,
+					      .arena = &cache->arenas[i]};
+			if (!code_cache_has_links(cache, batch.arena, block->pc, is_call) ||
+			    !code_cache_has_room(batch.arena))
+				continue;
+			const uint32_t stub = batch_stub(&batch, block->pc, is_call);
+			code_cache_aim_links(cache, batch.arena, block->pc, is_call, stub, true);
+			translator->failed |= batch.failed;
+		}
 }
 
 /* `with_entry`: an indirect jump or call asks for it, so that its entry should stand before it. */
@@ -163,31 +169,23 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 			const char **why)
 {
 	struct code_cache *cache = &translator->cache;
-	*pc = cache->stubs[stub];
+	const struct stub asked = cache->stubs[stub];
+	*pc = asked.pc;
 	struct code_block *block = find_resolved(translator, *pc, why);
 	if (!block)
 		return 0;
-	if (block->provisional)
-		return arena_address(&cache->arenas[block->arena], block->body);
-	uint64_t body = arena_address(&cache->arenas[block->arena], block->body);
-	/* Links within the block's arena were aimed when it was published; a stub of another arena
-	 * gets a far jump. */
-	for (int i = 0; i < cache->n_arenas; i++) {
-		struct arena *arena = &cache->arenas[i];
-		const uint32_t *first = u64_map_find(&cache->links_to, *pc);
-		uint32_t l = first ? *first : UINT32_MAX;
-		while (l != UINT32_MAX && &cache->arenas[cache->links[l].arena] != arena)
-			l = cache->links[l].next;
-		if (i == block->arena || l == UINT32_MAX || !code_cache_has_room(arena))
-			continue;
-		struct batch batch = {.translator = translator, .cache = cache, .arena = arena,
-				      .block = NO_BLOCK};
-		uint32_t jump = (uint32_t)arena->used;
-		batch_piece(&batch, PIECE_STEP, 0);
-		emit_far_jump(arena, body);
-		code_cache_aim_links(cache, arena, *pc, jump, translator->quiet);
+	struct batch batch = {.translator = translator, .cache = cache,
+			      .arena = &cache->arenas[asked.arena], .block = NO_BLOCK};
+	/* Links within the block's arena were aimed when it was published; those of the stub's arena get
+	 * a way to it. */
+	if (!block->provisional && asked.arena != block->arena && !asked.linked &&
+	    code_cache_has_room(batch.arena)) {
+		uint32_t way = batch_way(&batch, *pc, asked.is_call);
+		code_cache_aim_links(cache, batch.arena, *pc, asked.is_call, way, translator->quiet);
+		cache->stubs[stub].linked = true;
+		translator->failed |= batch.failed;
 	}
-	return body;
+	return arena_address(&cache->arenas[block->arena], block->body);
 }
 
 size_t translate_invalidate(struct translator *translator, uint64_t start, uint64_t end)

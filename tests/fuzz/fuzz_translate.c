@@ -176,7 +176,7 @@ static void request(struct fuzzed *fuzzed, unsigned kind, uint64_t pc)
 		const uint64_t stub = pc % cache->n_stubs;
 		answer = translate_stub(translator, stub, &wanted, &why);
 		again = translate_stub(translator, stub, &wanted, &why);
-		require(wanted == cache->stubs[stub]);
+		require(wanted == cache->stubs[stub].pc);
 	} else {
 		answer = again = translate_invalidate(translator, pc, pc + 3);
 		require(!translate_invalidate(translator, pc, pc + 3));

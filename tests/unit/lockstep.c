@@ -101,10 +101,11 @@ static bool is_writable(const struct lockstep *lockstep, uint64_t address)
 	return false;
 }
 
-/* Translated returns write below the place that they pop (emulated where that cannot be written). */
-static bool can_return(const struct lockstep *lockstep, size_t at)
+/* Where translated calls and returns cannot write, the tracer completes them. */
+static bool can_transfer(const struct lockstep *lockstep, size_t at)
 {
-	return is_writable(lockstep, reference.steps[at].regs.rsp - 8);
+	const uint64_t left = reference_left_at(at);
+	return !left || is_writable(lockstep, left);
 }
 
 /* Follows the reference from step `at`, at the beginning of a block, to where translated code must
@@ -127,10 +128,12 @@ static void predict(struct lockstep *lockstep, size_t at, struct prediction *pre
 		    (step->repeats && next->regs.rip == step->regs.rip))
 			continue;
 		prediction->at = at + 1;
+		prediction->beyond = !can_transfer(lockstep, at);
+		if (prediction->beyond)
+			return;
 		if (is_indirect(step) && block->got_value != next->regs.rip) {
 			prediction->exit = table_exit(step, next->regs.rip);
-			prediction->beyond = step->kind == STEP_RETURN && !can_return(lockstep, at);
-			if (prediction->exit != EXITS || prediction->beyond)
+			if (prediction->exit != EXITS)
 				return;
 		}
 		if (!arrive(lockstep, prediction, at + 1))
@@ -183,7 +186,7 @@ static bool regs_at_gate(struct run *run, enum lockstep_exit exit)
 		regs->rax = *lockstep_slot_word(lockstep, SAVE_RAX);
 		if (run->raw.rax >= lockstep->translator.cache.n_stubs)
 			return false;
-		regs->rip = lockstep->translator.cache.stubs[run->raw.rax];
+		regs->rip = lockstep->translator.cache.stubs[run->raw.rax].pc;
 		return true;
 	case EXIT_INDIRECT:
 	case EXIT_COLLIDE:
@@ -433,19 +436,23 @@ static bool answer(struct run *run)
 
 /* ---- the comparison at the end ---- */
 
-/* Whether each byte of `seen` that differs is one of the cache address that a return has left below
- * the place that it popped; also where random code has written a part of the word since. */
-static bool is_left_by_return(const struct run *run, uint64_t address, uint64_t truth,
-			      uint64_t seen)
+/* Whether each byte of `seen` that differs is one of a cache address that a return or a call has left
+ * there; also where random code has written a part of the word since. */
+static bool is_left(const struct run *run, uint64_t address, uint64_t truth, uint64_t seen)
 {
+	const struct code_cache *cache = &run->lockstep->translator.cache;
 	for (size_t i = 0; i < run->at; i++) {
 		const struct step *step = &reference.steps[i];
-		if (step->kind != STEP_RETURN || step->regs.rsp - 8 != address)
+		if (reference_left_at(i) != address)
 			continue;
 		if (is_ours(run->lockstep, seen))
 			return true;
-		const uint64_t left = *cell_of(run->lockstep, step[1].regs.rip | RETURN_KEY);
-		uint64_t same = 0;
+		const bool returns = step->kind == STEP_RETURN;
+		const uint64_t pc = returns ? step[1].regs.rip : step->regs.rip + step->length;
+		const struct landing *landing = code_cache_landing((struct code_cache *)cache, pc);
+		uint64_t left = *cell_of(run->lockstep, pc | RETURN_KEY), same = 0;
+		if (!returns)
+			left = landing ? arena_address(&cache->arenas[landing->arena], landing->at) : 0;
 		for (unsigned bit = 0; bit < 64; bit += 8)
 			if (!((seen ^ left) >> bit & 0xff))
 				same |= 0xffull << bit;
@@ -466,7 +473,7 @@ static bool compare_memory(struct run *run)
 			uint64_t truth, seen;
 			memcpy(&truth, lockstep->native[i] + at, 8);
 			memcpy(&seen, lockstep->translated[i] + at, 8);
-			if (truth == seen || is_left_by_return(run, start + at, truth, seen))
+			if (truth == seen || is_left(run, start + at, truth, seen))
 				continue;
 			say(lockstep, "at %#" PRIx64 ": %#" PRIx64 ", not %#" PRIx64 "; ", start + at,
 			    seen, truth);

@@ -279,6 +279,19 @@ static bool reads_left(const struct lockstep *lockstep, struct left *left, size_
 	return reads;
 }
 
+uint64_t reference_left_at(size_t step)
+{
+	switch (reference.steps[step].kind) {
+	case STEP_RETURN:
+		return reference.steps[step].regs.rsp - 8;
+	case STEP_CALL:
+	case STEP_CALL_INDIRECT:
+		return reference.steps[step].regs.rsp - 16;
+	default:
+		return 0;
+	}
+}
+
 void reference_end_at_left(const struct lockstep *lockstep)
 {
 	struct left left = {.n = 0};
@@ -288,8 +301,8 @@ void reference_end_at_left(const struct lockstep *lockstep)
 			reference.fault = 0;
 			return;
 		}
-		if (reference.steps[i].kind == STEP_RETURN)
-			left.words[left.n++ % MAX_LEFT] = reference.steps[i].regs.rsp - 8;
+		if (reference_left_at(i))
+			left.words[left.n++ % MAX_LEFT] = reference_left_at(i);
 		left.n = left.n < MAX_LEFT ? left.n : MAX_LEFT;
 	}
 }

@@ -55,8 +55,11 @@ bool reference_decode(const struct lockstep *lockstep, size_t at, struct full *f
 bool reference_address(const struct full *full, const ZydisDecodedOperand *operand, size_t at,
 		       uint64_t *address);
 
-/* Ends the reference in front of the first step that reads what a translated return has left below the
- * place that it popped, before it is written again. */
+/* Where a translated return or call leaves an address of the code cache: below the word that it pops,
+ * or pushes.  0 for other steps. */
+uint64_t reference_left_at(size_t step);
+
+/* Ends the reference in front of the first step that reads there, before it is written again. */
 void reference_end_at_left(const struct lockstep *lockstep);
 
 /* The first step that is a jump through the GOT to code that reads status flags; the number of steps

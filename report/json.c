@@ -221,9 +221,10 @@ static json_t *run_json(const struct report_view *view)
 		"command", "program", "exit_status", "work_source", "time_source", "stdout_same",
 		"exit_same", "date", "rfprof_version",
 	};
-	static const char *const numbers[] = {"wall_s", "counted_wall_s"};
+	static const char *const numbers[] = {"wall_s", "counted_wall_s", "translation_s"};
 	static const char *const integers[] = {"threads", "lost_samples", "sample_period_ns",
-						"sample_cost_ns"};
+						"sample_cost_ns", "translated_blocks",
+						"translated_instructions"};
 	const struct profile *profile = view->profile;
 	const struct model *model = view->model;
 	const char *once = profile_get_fact(profile, "once");

@@ -386,6 +386,24 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	return NULL;
 }
 
+/* Adds to a fact that is a sum over all processes. */
+static void add_to_fact(struct profile *profile, const char *key, const char *format, double n)
+{
+	const char *before = profile_get_fact(profile, key);
+	profile_set_fact(profile, key, format, n + (before ? atof(before) : 0));
+}
+
+static void note_translation(struct target *target)
+{
+	const struct code_cache *cache = &target->translator.cache;
+	uint64_t insns = 0;
+	for (size_t i = 0; i < cache->n_blocks; i++)
+		insns += cache->blocks[i].n_insns;
+	add_to_fact(target->profile, "translated_blocks", "%.0f", (double)cache->n_blocks);
+	add_to_fact(target->profile, "translated_instructions", "%.0f", (double)insns);
+	add_to_fact(target->profile, "translation_s", "%.6f", (double)target->translator.spent_ns * 1e-9);
+}
+
 void target_finish(struct target *target)
 {
 	server_stop(target);
@@ -394,6 +412,7 @@ void target_finish(struct target *target)
 		if (target->slot_of[i].tid)
 			collect_slot(target, i);
 	fill_profile(target);
+	note_translation(target);
 	unmap(target);
 	pthread_mutex_unlock(target->lock);
 }

@@ -24,6 +24,7 @@ struct translator {
 	struct code_source source;
 	bool failed;		/* memory ran short; nothing is translated any more */
 	bool quiet;		/* only one thread runs translated code */
+	uint64_t spent_ns;	/* on translation */
 	size_t batch_insns;	/* how many instructions one request may translate */
 	/* Entries for indirect transfers made since the caller last emptied the list; key as in
 	 * preload/protocol.h.  `replaces`: no thread may use an older one any more. */

@@ -1,0 +1,13 @@
+/* The Fibonacci numbers by recursion: nothing but calls and returns. */
+#include <stdio.h>
+
+__attribute__((noinline)) static long fib(long n)
+{
+	return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
+
+int main(void)
+{
+	printf("%ld\n", fib(40));
+	return 0;
+}

@@ -4,6 +4,20 @@
 
 #include <stdlib.h>
 
+/* Length of the loop that begins at `first` and jumps back to there, without any other transfer, or 0.
+ * Compilers often enter such a loop in its middle; it is one block nevertheless, so that its counter
+ * can stay in a register, and what begins in its middle becomes another block, with a copy of the rest. */
+static size_t loop_length(const struct plan *plan, size_t first)
+{
+	size_t i = first;
+	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
+	       i - first < MAX_LOOP_INSNS)
+		i++;
+	const struct decoded *last = &plan->items[i].insn;
+	const bool is_loop = last->flow == FLOW_BRANCH && last->target == plan->items[first].insn.pc;
+	return is_loop ? i - first + 1 : 0;
+}
+
 static size_t block_length(const struct plan *plan, size_t first)
 {
 	size_t i = first;
@@ -193,15 +207,33 @@ static void emit_continuation(struct batch *batch, const struct decoded *last)
 		batch_jump(batch, next);
 }
 
+/* The blocks that begin inside a loop which is one block itself. */
+static void emit_rests(struct batch *batch, const struct plan *plan, size_t first, size_t n)
+{
+	const struct planned *items = plan->items;
+	for (size_t i = first + 1; i < first + n && !batch->failed; i++) {
+		if (!items[i].leader)
+			continue;
+		emit_block(batch, &items[i], first + n - i, true);
+		emit_continuation(batch, &items[first + n - 1].insn);
+	}
+}
+
 void emit_runs(struct batch *batch, const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->n_items && !batch->failed;) {
-		size_t n = block_length(plan, i);
+	for (size_t i = 0, n; i < plan->n_items && !batch->failed; i += n) {
+		const size_t loop = loop_length(plan, i);
+		n = loop ? loop : block_length(plan, i);
 		const struct planned *last = &plan->items[i + n - 1];
 		emit_block(batch, &plan->items[i], n, i == 0 || plan->items[i - 1].last_of_run);
 		if (last->last_of_run)
 			emit_continuation(batch, &last->insn);
-		i += n;
+	}
+	for (size_t i = 0, n; i < plan->n_items; i += n) {
+		n = loop_length(plan, i);
+		if (n)
+			emit_rests(batch, plan, i, n);
+		else
+			n = block_length(plan, i);
 	}
 }
-

@@ -79,6 +79,29 @@ static bool follow(struct plan *plan, const struct decoded *insn)
 	}
 }
 
+/* A run that has come to known code: when that jumps back to the beginning of the run, without any other
+ * transfer, both are one loop (compilers often enter loops in their middle).  It shall be one block, so
+ * that its counter can stay in a register: the run goes on with a copy. */
+static void complete_loop(struct plan *plan, size_t first, size_t known)
+{
+	size_t end = known;
+	for (size_t i = first; i < plan->n_items; i++)
+		if (plan->items[i].insn.flow != FLOW_NEXT || (i > first && plan->items[i].leader))
+			return;
+	while (plan->items[end].insn.flow == FLOW_NEXT && !plan->items[end].last_of_run &&
+	       end - known < MAX_LOOP_INSNS)
+		end++;
+	const struct decoded *last = &plan->items[end].insn;
+	if (end >= first || last->flow != FLOW_BRANCH || last->target != plan->items[first].insn.pc)
+		return;
+	for (size_t i = known; i <= end; i++) {
+		struct planned copy = plan->items[i];
+		copy.leader = copy.last_of_run = false;
+		if (!rf_array_push(plan->items, plan->n_items, plan->cap_items, copy))
+			return;
+	}
+}
+
 static void add_run(struct plan *plan, struct translator *translator, uint64_t pc,
 		    const char **why)
 {
@@ -88,6 +111,7 @@ static void add_run(struct plan *plan, struct translator *translator, uint64_t p
 		uint32_t *known = u64_map_find(&plan->index_of_pc, pc);
 		if (known) {
 			plan->items[*known].leader = true;
+			complete_loop(plan, first, *known);
 			break;
 		}
 		if (code_cache_block(&translator->cache, pc) ||

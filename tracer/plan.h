@@ -17,6 +17,7 @@ struct planned {
 };
 
 #define LONGEST_INSN 15
+#define MAX_LOOP_INSNS 200	/* of a loop that becomes one block */
 
 struct plan {
 	struct code_window {	/* a copy of the program's code around the place being decoded */

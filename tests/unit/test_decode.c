@@ -280,7 +280,19 @@ Test(decode, flags_taken_for_dead_are_dead)
 	cr_expect_gt(n_dead, n_planned / 5, "%zu of %zu: hardly any block finds a place", n_dead, n_planned);
 }
 
-/* The instructions of a plan are those in memory, each once, in runs without gaps. */
+/* A second copy of an instruction completes a loop: its run ends in a branch to its last leader. */
+static bool completes_loop(const struct plan *plan, size_t i)
+{
+	size_t leader = i, end = i;
+	while (!plan->items[leader].leader)
+		leader--;
+	while (!plan->items[end].last_of_run)
+		end++;
+	return leader < i && plan->items[end].insn.flow == FLOW_BRANCH &&
+	       plan->items[end].insn.target == plan->items[leader].insn.pc;
+}
+
+/* The instructions of a plan are those in memory, each once but in loops, in runs without gaps. */
 static void check_plan(uint64_t pc)
 {
 	struct plan plan;
@@ -292,7 +304,7 @@ static void check_plan(uint64_t pc)
 	for (size_t i = 0; ok && i < plan.n_items; i++) {
 		const struct planned *item = &plan.items[i];
 		const uint32_t *index = u64_map_find(&plan.index_of_pc, item->insn.pc);
-		cr_expect(index && *index == i);
+		cr_expect(index && (*index == i || (*index < i && completes_loop(&plan, i))));
 		cr_expect_eq(memcmp(item->insn.bytes, (void *)item->insn.pc, item->insn.length), 0);
 		cr_expect_neq(item->insn.flow, FLOW_NATIVE);
 		if (i + 1 == plan.n_items)
@@ -306,7 +318,7 @@ static void check_plan(uint64_t pc)
 		plan_deinit(&plan);
 }
 
-Test(decode, plans_hold_each_instruction_once)
+Test(decode, plans_hold_each_instruction_once_but_in_loops)
 {
 	visit_libraries(200, check_plan);
 }

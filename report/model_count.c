@@ -14,6 +14,7 @@ struct counter {
 	uint32_t *by_block;
 	uint32_t *units;	/* rows of profile->units by (module, offset) */
 	bool *units_taken;	/* one instruction may stand in several blocks; its units count once */
+	bool takes_back;	/* second pass: counts below 0 */
 };
 
 /* A file can claim any number: stop at the largest that JSON readers keep exact as int64. */
@@ -25,14 +26,28 @@ static void add_scaled(uint64_t *sum, uint64_t value, uint64_t times)
 		*sum = INT64_MAX;
 }
 
-static void add_tally(struct tally *sum, const struct tally *part, uint64_t times)
+static void take_back_scaled(uint64_t *sum, uint64_t value, uint64_t times)
+{
+	uint64_t product;
+	*sum = __builtin_mul_overflow(value, times, &product) || product > *sum ? 0 : *sum - product;
+}
+
+static void add_or_take_back(uint64_t *sum, uint64_t value, int64_t times)
+{
+	if (times < 0)
+		take_back_scaled(sum, value, -(uint64_t)times);
+	else
+		add_scaled(sum, value, (uint64_t)times);
+}
+
+static void add_tally(struct tally *sum, const struct tally *part, int64_t times)
 {
 	_Static_assert(sizeof(struct tally) % sizeof(uint64_t) == 0, "a tally is an array of counts");
 	uint64_t *to = (uint64_t *)sum;
 	const uint64_t *from = (const uint64_t *)part;
 	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
 		if (from[i])
-			add_scaled(&to[i], from[i], times);
+			add_or_take_back(&to[i], from[i], times);
 }
 
 static struct model_thread *thread_of(struct model_function *function, uint32_t thread)
@@ -47,15 +62,15 @@ static struct model_thread *thread_of(struct model_function *function, uint32_t 
 }
 
 static bool add_to_thread(struct model_function *function, uint32_t thread,
-			  const struct tally *part, uint64_t times)
+			  const struct tally *part, int64_t times)
 {
 	struct model_thread *sum = thread_of(function, thread);
 	if (!sum)
 		return false;
-	add_scaled(&sum->flop, part->flop, times);
-	add_scaled(&sum->load_bytes, part->load_bytes, times);
-	add_scaled(&sum->store_bytes, part->store_bytes, times);
-	add_scaled(&sum->instructions, part->instructions, times);
+	add_or_take_back(&sum->flop, part->flop, times);
+	add_or_take_back(&sum->load_bytes, part->load_bytes, times);
+	add_or_take_back(&sum->store_bytes, part->store_bytes, times);
+	add_or_take_back(&sum->instructions, part->instructions, times);
 	return true;
 }
 
@@ -66,10 +81,10 @@ static bool add_executions(struct counter *counter, size_t row, size_t block,
 	struct model_function *function = &counter->rows->rows[row];
 	for (size_t i = counter->first_count[block]; i < counter->first_count[block + 1]; i++) {
 		const struct profile_count *count = &counter->profile->counts[counter->by_block[i]];
-		if (count->n <= 0)
+		if (count->n == 0 || (count->n < 0) != counter->takes_back)
 			continue;
-		add_tally(&function->tally, part, (uint64_t)count->n);
-		if (!add_to_thread(function, count->thread, part, (uint64_t)count->n))
+		add_tally(&function->tally, part, count->n);
+		if (!add_to_thread(function, count->thread, part, count->n))
 			return false;
 	}
 	return true;
@@ -141,8 +156,9 @@ static bool add_units(struct counter *counter, size_t row, uint32_t module, uint
 		if (counter->units_taken[i])
 			continue;
 		counter->units_taken[i] = true;
-		add_tally(&function->tally, &unit, units->n);
-		if (!add_to_thread(function, units->thread, &unit, units->n))
+		const int64_t n = units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX;
+		add_tally(&function->tally, &unit, n);
+		if (!add_to_thread(function, units->thread, &unit, n))
 			return false;
 	}
 	return true;
@@ -165,11 +181,11 @@ static bool count_block(struct counter *counter, size_t index)
 			row = model_row_at(counter->rows, block->module, offset, &end);
 		}
 		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0) {
-			counter->model->unreadable_blocks++;
+			counter->model->unreadable_blocks += !counter->takes_back;
 			break;
 		}
 		add_fixed(&part, &work);
-		if (work.units != UNITS_NONE &&
+		if (work.units != UNITS_NONE && !counter->takes_back &&
 		    !add_units(counter, row, block->module, offset, &work))
 			return false;
 		at += work.length;
@@ -219,12 +235,26 @@ static bool counter_init(struct counter *counter)
 	return true;
 }
 
+/* An execution that a signal cut in two stands there as one of the whole block, one of the rest that
+ * was run afterwards, and one less of that rest. */
+static bool has_less(const struct counter *counter, size_t block)
+{
+	for (size_t i = counter->first_count[block]; i < counter->first_count[block + 1]; i++)
+		if (counter->profile->counts[counter->by_block[i]].n < 0)
+			return true;
+	return false;
+}
+
 bool model_count(struct model_rows *rows, struct model *model)
 {
 	struct counter counter = {.rows = rows, .model = model, .profile = rows->profile};
 	bool done = counter_init(&counter);
 	for (size_t b = 0; done && b < counter.profile->n_blocks; b++)
 		if (counter.first_count[b] < counter.first_count[b + 1])
+			done = count_block(&counter, b);
+	counter.takes_back = true;
+	for (size_t b = 0; done && b < counter.profile->n_blocks; b++)
+		if (has_less(&counter, b))
 			done = count_block(&counter, b);
 	for (size_t i = 0; done && i < counter.profile->n_units; i++)
 		model->unmatched_units += !counter.units_taken[i];

@@ -16,6 +16,8 @@
 
 #define PROFILE_SCHEMA_VERSION 3 /* PRAGMA user_version */
 #define PROFILE_NONE UINT32_MAX  /* "no such row" for every index below */
+/* The module of samples in the gate and between a program's translated instructions. */
+#define PROFILE_OWN_MODULE "[rfprof]"
 
 enum profile_run { RUN_TIMED = 1, RUN_COUNTED = 2 };
 

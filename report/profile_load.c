@@ -201,9 +201,9 @@ static bool read_integer(const struct column *column, int64_t value, void *field
 	case COLUMN_U64:
 		*(uint64_t *)field = (uint64_t)value;
 		return true;
-	case COLUMN_COUNT:
+	case COLUMN_I64:
 		*(int64_t *)field = value;
-		return value >= 0;
+		return true;
 	default: /* 32 bits; a reference must also not be PROFILE_NONE */
 		*(uint32_t *)field = (uint32_t)value;
 		return value >= 0 && value <= (column->type == COLUMN_U32 ? UINT32_MAX

@@ -35,7 +35,7 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct column *col
 	case COLUMN_BOOL:
 		return sqlite3_bind_int(statement, at, *(const bool *)field);
 	case COLUMN_U64:
-	case COLUMN_COUNT:
+	case COLUMN_I64:
 		return sqlite3_bind_int64(statement, at, *(const int64_t *)field);
 	case COLUMN_DOUBLE: /* 0 is this field's "no such roof" */
 		number = *(const double *)field;

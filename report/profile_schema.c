@@ -33,7 +33,7 @@ static const struct column block_columns[] = {
 static const struct column count_columns[] = {
 	{"block_id", COLUMN_REF, AT(profile_count, block), .target = BLOCKS},
 	{"thread_id", COLUMN_REF, AT(profile_count, thread), .target = THREADS},
-	{"executions", COLUMN_COUNT, AT(profile_count, n)},
+	{"executions", COLUMN_I64, AT(profile_count, n)},
 };
 static const struct column unit_columns[] = {
 	{"module_id", COLUMN_REF, AT(profile_units, module), .target = MODULES},

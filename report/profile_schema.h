@@ -13,7 +13,7 @@ enum column_type {
 	COLUMN_U32,
 	COLUMN_INT,
 	COLUMN_U64,	 /* stored as its two's complement: SQLite's integers are signed */
-	COLUMN_COUNT,	 /* int64_t, not negative */
+	COLUMN_I64,
 	COLUMN_RUN,	 /* enum profile_run */
 	COLUMN_BIRTH,	 /* enum process_birth */
 	COLUMN_ROOF_KIND, /* enum roof_kind */

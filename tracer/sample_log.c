@@ -285,7 +285,7 @@ static const char *unmapped_name(uint64_t address)
 	if ((address & ~(uint64_t)4095) == 0xffffffffff600000u)
 		return "[vsyscall]";
 	/* sampler_map_fn: code of rfprof's own in the program. */
-	return address ? "[unknown]" : "[rfprof]";
+	return address ? "[unknown]" : PROFILE_OWN_MODULE;
 }
 
 /* The module of code in memory without a file: by its function's name where the program has told it. */

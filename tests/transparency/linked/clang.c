@@ -1,0 +1,3 @@
+/* By another compiler.
+ * @compiler clang */
+#include "common.h"

@@ -1,0 +1,3 @@
+/* Frame pointers, no optimisation.
+ * @flags -O0 -fno-omit-frame-pointer */
+#include "common.h"

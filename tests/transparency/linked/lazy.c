@@ -1,0 +1,3 @@
+/* Symbols bound when they are first called.
+ * @flags -Wl,-z,lazy */
+#include "common.h"

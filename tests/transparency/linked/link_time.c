@@ -1,0 +1,3 @@
+/* Optimised at link time.
+ * @flags -flto -O3 */
+#include "common.h"

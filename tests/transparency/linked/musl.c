@@ -1,0 +1,4 @@
+/* With another C library, statically.
+ * @compiler musl-gcc
+ * @flags -static */
+#include "common.h"

@@ -1,0 +1,3 @@
+/* At a fixed low address.
+ * @flags -no-pie */
+#include "common.h"

@@ -1,0 +1,3 @@
+/* For size: short jumps, loop and leave.
+ * @flags -Os */
+#include "common.h"

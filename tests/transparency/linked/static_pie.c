@@ -1,0 +1,3 @@
+/* Static and position independent: it relocates itself.
+ * @flags -static-pie */
+#include "common.h"

@@ -1,0 +1,3 @@
+/* Static, without a symbol.
+ * @flags -static -s */
+#include "common.h"

@@ -1,0 +1,3 @@
+/* Without symbols.
+ * @flags -s */
+#include "common.h"

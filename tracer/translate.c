@@ -84,6 +84,8 @@ static struct code_block *find_or_translate(struct translator *translator, uint6
 	bool ok = plan_build(&plan, translator, pc, why) && emit_batch(translator, &plan, with_entry, why);
 	plan_deinit(&plan);
 	translator->spent_ns += now_ns() - start;
+	if (ok)
+		*why = NULL; /* that of the code behind it */
 	return ok ? code_cache_block(&translator->cache, pc) : NULL;
 }
 

@@ -24,7 +24,7 @@ import signal
 from harness import Skip, add_case, text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GROUPS = ["threads", "processes", "signals", "control", "code", "builds", "isa", "sandboxes", "kernel"]
+GROUPS = ["threads", "processes", "signals", "control", "code", "isa", "sandboxes", "kernel"]
 COMPILERS = {".c": "gcc", ".S": "gcc", ".cpp": "g++", ".rs": "rustc", ".go": "go"}
 SKIPPED = 77
 RUNS, SLOW_RUNS = 2, 20
@@ -117,7 +117,8 @@ def check_report(path, program, kind, why):
     """The report has work where the program is counted, and a reason where it is not."""
     assert os.path.exists(path), "no JSON report"
     report = json.loads(text(path))
-    reasons = [row["reason"] for row in report["run"]["uncounted"]]
+    # time that no counted function accounts for (that of the gate, say) has a row, but not because something ran natively
+    reasons = [row["reason"] for row in report["run"]["uncounted"] if row["kind"] != "function"]
     counted = sum(row["instructions"] for row in report["functions"])
     if kind == "whole":
         assert not reasons, f"should be counted wholly, but: {reasons}"

@@ -301,21 +301,30 @@ static enum place settle(struct tracee *tracee, struct user_regs_struct *regs, b
 	return alive && place == PLACE_STEP ? PLACE_NATIVE : place;
 }
 
-/* ---- which signals have a handler ---- */
+/* ---- which signals have a handler ----
+ *
+ * What is read of the kernel's sets of signals is what holds now: ptrace would show the mask that a
+ * sigsuspend is to restore. */
 
-static uint64_t read_caught(pid_t tid)
+/* A set of signals from /proc/PID/status; bit n - 1: signal n. */
+static uint64_t read_set(pid_t tid, const char *name)
 {
 	char path[64], line[256];
-	unsigned long long caught = 0;
+	unsigned long long set = 0;
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	FILE *status = fopen(path, "re");
 	if (!status)
 		return 0;
 	while (fgets(line, sizeof(line), status))
-		if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+		if (!strncmp(line, name, strlen(name)) && sscanf(strchr(line, ':'), ": %llx", &set) == 1)
 			break;
 	fclose(status);
-	return caught;
+	return set;
+}
+
+static bool in_set(pid_t tid, const char *name, int number)
+{
+	return read_set(tid, name) >> (number - 1) & 1;
 }
 
 /* How many calls of rt_sigaction there were.  False when one runs just now, or may run unseen. */
@@ -340,12 +349,12 @@ static bool has_handler(struct tracee *tracee, int number)
 	uint64_t n;
 	if (!count_actions(tracee->target, &n)) {
 		known->known = false;
-		return read_caught(tracee->tid) & bit;
+		return in_set(tracee->tid, "SigCgt:", number);
 	}
 	if (!known->known || known->actions != n)
-		*known = (struct caught_signals){true, n, read_caught(tracee->tid), 0, 0};
+		*known = (struct caught_signals){true, n, read_set(tracee->tid, "SigCgt:"), 0, 0};
 	if (known->delivered & bit && !(known->kept & bit)) {
-		known->caught = read_caught(tracee->tid);
+		known->caught = read_set(tracee->tid, "SigCgt:");
 		known->kept |= known->caught & bit;
 	}
 	known->delivered |= known->caught & bit;
@@ -399,7 +408,10 @@ static bool go_on_at(struct tracee *tracee, struct user_regs_struct *regs)
 static bool go_on_translated(struct tracee *tracee)
 {
 	struct user_regs_struct regs;
-	return ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 && go_on_at(tracee, &regs);
+	if (ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0)
+		return false;
+	/* that instruction can be an rt_sigreturn, whose frame has been aimed at the cache */
+	return code_cache_arena_at(&tracee->target->translator.cache, regs.rip) || go_on_at(tracee, &regs);
 }
 
 /* One that has left the cache for more than running natively is resumed by the follower. */
@@ -458,12 +470,19 @@ static void stop_later(struct tracee *tracee)
 	server_wake(target);
 }
 
+/* A signal that a thread sends to its own process has been delivered when the call returns. */
+static bool may_wait(const struct tracee *tracee, const siginfo_t *info)
+{
+	return info->si_code == SI_KERNEL || info->si_code == SI_TIMER ||
+	       (info->si_code <= 0 && info->si_pid != tracee->tgid);
+}
+
 /* Whether a signal is held back.  One whose system call says so to the program is not. */
 static bool waits(struct tracee *tracee, int number, const siginfo_t *info)
 {
 	struct target *target = tracee->target;
 	struct user_regs_struct regs;
-	if (is_fault(number, info) || !tracee->delivery_ns || target_now_ns() >= quiet_until(tracee) ||
+	if (is_fault(number, info) || !may_wait(tracee, info) || !tracee->delivery_ns || target_now_ns() >= quiet_until(tracee) ||
 	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0 ||
 	    !code_cache_arena_at(&target->translator.cache, regs.rip) ||
 	    (regs.rip == target_gate(target, gate_after_syscall) && (long long)regs.rax == -EINTR) ||
@@ -503,7 +522,8 @@ static bool attend(struct tracee *tracee)
 		return resume(tracee, 0);
 	struct held_signal next = tracee->held[0];
 	memmove(tracee->held, tracee->held + 1, (size_t)--tracee->n_held * sizeof(tracee->held[0]));
-	if (has_handler(tracee, next.number))
+	/* one that is blocked by now the kernel makes pending, wherever the thread is */
+	if (has_handler(tracee, next.number) && !in_set(tracee->tid, "SigBlk:", next.number))
 		return deliver_timed(tracee, next.number, &next.info, false) && resume(tracee, 0);
 	ptrace(PTRACE_SETSIGINFO, tracee->tid, 0, &next.info);
 	return resume(tracee, next.number);
@@ -580,27 +600,12 @@ void interrupt_give_back(struct tracee *tracee)
 
 /* ---- letting go ---- */
 
-static bool stop_is_pending(pid_t tid)
-{
-	char path[64], line[256];
-	unsigned long long pending = 0;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	FILE *status = fopen(path, "re");
-	if (!status)
-		return false;
-	while (fgets(line, sizeof(line), status))
-		if (sscanf(line, "SigPnd: %llx", &pending) == 1)
-			break;
-	fclose(status);
-	return pending >> (SIGSTOP - 1) & 1;
-}
-
 /* A stop of ours that is still on its way would stop the thread for good when nobody waits for it. */
 static void await_stop(struct tracee *tracee)
 {
 	int status;
 	siginfo_t info;
-	while (stop_is_pending(tracee->tid) && ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0 &&
+	while (in_set(tracee->tid, "SigPnd:", SIGSTOP) && ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0 &&
 	       waitpid(tracee->tid, &status, __WALL) == tracee->tid && WIFSTOPPED(status))
 		if (!(status >> 16) && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&
 		    !target_sent_stop(&info))

@@ -29,8 +29,8 @@
 	.balign 64
 	.globl gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.globl gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
-	.globl gate_do_action, gate_after_action, gate_peek_clone, gate_peek_path
-	.hidden gate_do_action, gate_after_action, gate_peek_clone, gate_peek_path
+	.globl gate_do_action, gate_after_action, gate_peek_clone, gate_peek_path, gate_do_change, gate_after_change
+	.hidden gate_do_action, gate_after_action, gate_peek_clone, gate_peek_path, gate_do_change, gate_after_change
 	.hidden gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.hidden gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
 gate_begin:
@@ -132,6 +132,13 @@ gate_after_action:
 	leal	1(%rcx), %ecx
 	movl	%ecx, %gs:G_ACTIONS
 	movl	$0, %gs:G_ACTING
+	jmp	*%gs:G_SYSRET
+
+	/* Calls that change code: the server answers nobody else about that code meanwhile. */
+gate_do_change:
+	syscall
+gate_after_change:
+	movl	$0, %gs:G_CHANGING
 	jmp	*%gs:G_SYSRET
 
 gate_miss:

@@ -30,27 +30,32 @@ static bool in_gate(const struct target *target, uint64_t pc)
 /* The number of its calls of rt_sigaction that have ended, and whether it is amid one. */
 static uint32_t *actions(uint8_t *slot)
 {
-	return (uint32_t *)(slot + G_ACTIONS);
+	return slot_u32(slot, G_ACTIONS);
 }
 
 static uint32_t *acting(uint8_t *slot)
 {
-	return (uint32_t *)(slot + G_ACTING);
+	return slot_u32(slot, G_ACTING);
+}
+
+/* At a system call of the program: whether it has run yet. */
+static bool at_call(const struct target *target, uint64_t pc, bool *done)
+{
+	*done = pc == target_gate(target, gate_after_syscall) ||
+		pc == target_gate(target, gate_after_action) ||
+		pc == target_gate(target, gate_after_change);
+	return *done || pc == target_gate(target, gate_do_syscall) ||
+	       pc == target_gate(target, gate_do_action) || pc == target_gate(target, gate_do_change);
 }
 
 static enum place place_in_gate(struct target *target, uint8_t *slot, struct user_regs_struct *regs)
 {
 	const uint64_t pc = regs->rip;
-	const bool after_action = pc == target_gate(target, gate_after_action);
-	if (after_action || pc == target_gate(target, gate_do_action)) {
-		*actions(slot) += after_action; /* what the gate would have done */
-		*acting(slot) = 0;
-	}
-	if (after_action || pc == target_gate(target, gate_do_action) ||
-	    pc == target_gate(target, gate_do_syscall) ||
-	    pc == target_gate(target, gate_after_syscall)) {
+	bool done;
+	if (at_call(target, pc, &done)) {
 		uint64_t behind = target_behind_syscall(target, *slot_u64(slot, G_SYSRET));
-		bool done = after_action || pc == target_gate(target, gate_after_syscall);
+		*actions(slot) += *acting(slot); /* what the gate would have done */
+		*acting(slot) = *slot_u32(slot, G_CHANGING) = 0;
 		regs->rip = done ? behind : behind - 2;
 		regs->rcx = behind;
 		return PLACE_CLEAN;
@@ -219,13 +224,14 @@ static bool step(struct tracee *tracee, int number)
 }
 
 /* Answers the request that the thread waits for and gives it the registers with which the gate
- * would have gone on. */
-static void finish_request(struct tracee *tracee, uint8_t *slot, struct user_regs_struct *regs)
+ * would have gone on.  False when there is no answer yet. */
+static bool finish_request(struct tracee *tracee, uint8_t *slot, struct user_regs_struct *regs)
 {
 	struct target *target = tracee->target;
 	const int index = slot_number(target, slot);
 	struct leaving *leaving = &target->leaving[index];
-	target_decide(target, index);
+	if (!target_decide(target, index))
+		return false;
 	__atomic_store_n((uint32_t *)(target->slots + P_STATES) + index, STATE_IDLE, __ATOMIC_RELEASE);
 	regs->rax = *slot_u64(slot, SAVE_RAX);
 	regs->rcx = *slot_u64(slot, SAVE_RCX);
@@ -242,12 +248,13 @@ static void finish_request(struct tracee *tracee, uint8_t *slot, struct user_reg
 	regs->rip = *slot_u64(slot, G_JUMP);
 	regs->orig_rax = (unsigned long long)-1;
 	if (leaving->how == STAYS)
-		return;
+		return true;
 	regs->rip = leaving->pc;
 	regs->gs_base = 0;
 	if (leaving->how != LEAVES)
 		tracee->left = *leaving;
 	*leaving = (struct leaving){.how = STAYS};
+	return true;
 }
 
 /* Signals that come while a thread is stepped stay in the kernel, where they are as they would be
@@ -266,8 +273,8 @@ static enum place place_now(struct tracee *tracee, struct user_regs_struct *regs
 	pthread_mutex_lock(target->lock);
 	uint8_t *slot = target_slot(target, tracee->tid);
 	enum place place = slot ? place_of(tracee, slot, regs, fault) : PLACE_NATIVE;
-	if (place == PLACE_WAIT)
-		finish_request(tracee, slot, regs);
+	if (place == PLACE_WAIT && !finish_request(tracee, slot, regs))
+		place = PLACE_STEP;
 	pthread_mutex_unlock(target->lock);
 	return place;
 }
@@ -482,10 +489,11 @@ static bool waits(struct tracee *tracee, int number, const siginfo_t *info)
 {
 	struct target *target = tracee->target;
 	struct user_regs_struct regs;
+	bool done;
 	if (is_fault(number, info) || !may_wait(tracee, info) || !tracee->delivery_ns || target_now_ns() >= quiet_until(tracee) ||
 	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0 ||
 	    !code_cache_arena_at(&target->translator.cache, regs.rip) ||
-	    (regs.rip == target_gate(target, gate_after_syscall) && (long long)regs.rax == -EINTR) ||
+	    (at_call(target, regs.rip, &done) && done && (long long)regs.rax == -EINTR) ||
 	    !hold(tracee, number, info))
 		return false;
 	stop_later(tracee);

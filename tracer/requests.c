@@ -20,12 +20,18 @@
 #define ARCH_GET_GS 0x1004
 #define ARCH_SHSTK_ENABLE 0x5001
 #define FIRST_TABLE_CELLS (1u << 14)
+#define BATCH_REACH (1u << 16)
 
 /* As the gate reads it (gate_look_up). */
 struct code_table {
 	uint64_t mask, unused;
 	struct { uint64_t key, entry; } cells[];
 };
+
+static uint8_t *slot_at(const struct target *target, int slot)
+{
+	return target->slots + (uint64_t)slot * SLOT_STRIDE;
+}
 
 /* ---- the table of entries for indirect transfers ----
  *
@@ -97,7 +103,7 @@ static void table_set(struct target *target, uint64_t key, uint64_t entry)
 static uint64_t *thread_cell(struct target *target, int slot, uint64_t key)
 {
 	const size_t table = key & RETURN_KEY ? SLOT_RETURNS : SLOT_JUMPS;
-	return slot_u64(target->slots + (uint64_t)slot * SLOT_STRIDE, table + 8 * (key & 0xffff));
+	return slot_u64(slot_at(target, slot), table + 8 * (key & 0xffff));
 }
 
 static uint64_t no_entry(const struct target *target, uint64_t key)
@@ -193,24 +199,46 @@ static void code_changes(struct target *target, uint64_t start, uint64_t end)
 		forget_entries(target, start, end);
 }
 
-/* The same for [start, start + size) after this call, which has not run yet: until it has, another
- * thread can bring the old code back, so it is forgotten again at this thread's next request. */
+/* The same for [start, start + size) from this call on, which has not run yet: until it has, no other
+ * thread may bring the old code back. */
 static void code_may_change(struct target *target, int slot, uint64_t start, uint64_t size)
 {
 	const uint64_t first = start & ~4095ull, end = (start + size + 4095) & ~4095ull;
-	if (target->changing[slot].end)
-		code_changes(target, target->changing[slot].start, target->changing[slot].end);
-	target->changing[slot].start = first;
-	target->changing[slot].end = end;
+	struct changing *changing = &target->changing[slot];
 	code_changes(target, first, end);
+	if (changing->end) { /* mremap has two ranges */
+		changing->start = changing->start < first ? changing->start : first;
+		changing->end = changing->end > end ? changing->end : end;
+		return;
+	}
+	*changing = (struct changing){first, end};
+	target->n_changing++;
+	__atomic_store_n(slot_u32(slot_at(target, slot), G_CHANGING), 1, __ATOMIC_SEQ_CST);
 }
 
-static void note_changed(struct target *target, int slot)
+/* What calls that have run since have changed is looked at anew. */
+static void note_changes(struct target *target)
 {
-	if (!target->changing[slot].end)
-		return;
-	code_changes(target, target->changing[slot].start, target->changing[slot].end);
-	target->changing[slot].end = 0;
+	for (int slot = 1; slot < target->n_slots && target->n_changing; slot++) {
+		struct changing *changing = &target->changing[slot];
+		if (!changing->end ||
+		    __atomic_load_n(slot_u32(slot_at(target, slot), G_CHANGING), __ATOMIC_SEQ_CST))
+			continue;
+		code_changes(target, changing->start, changing->end);
+		changing->end = 0;
+		target->n_changing--;
+	}
+}
+
+/* Whether code near pc is about to change; a batch reaches so far. */
+static bool is_changing(const struct target *target, uint64_t pc)
+{
+	for (int slot = 1; slot < target->n_slots && target->n_changing; slot++) {
+		const struct changing *changing = &target->changing[slot];
+		if (changing->end && pc < changing->end + BATCH_REACH && changing->start < pc + BATCH_REACH)
+			return true;
+	}
+	return false;
 }
 
 /* Aims the frame at the cache.  False when the program goes on natively where it was interrupted. */
@@ -413,6 +441,7 @@ static uint64_t leave(struct target *target, int index, uint64_t pc)
 {
 	struct leaving *leaving = &target->leaving[index];
 	leaving->pc = pc;
+	*slot_u32(slot_at(target, index), G_CHANGING) = 0;
 	if (leaving->how == STAYS)
 		leaving->how = LEAVES;
 	target->actions_unseen = true;
@@ -430,23 +459,32 @@ static uint64_t answer_syscall(struct target *target, int index, uint8_t *slot)
 		return sysret;
 	if (target->native || native)
 		return leave(target, index, target_behind_syscall(target, sysret) - 2);
-	return target_gate(target, gate_do_syscall);
+	return target_gate(target, target->changing[index].end ? gate_do_change : gate_do_syscall);
 }
 
 /* ---- requests ---- */
 
-/* Returns the cache address to go on at, or 0 when the thread leaves the cache.  What is no stub's request is taken as one for the address that it holds: nobody but a program that writes into its
- * slot asks so. */
+static bool is_stub(const struct target *target, uint32_t type, uint64_t argument)
+{
+	return type == REQ_MISS && argument < target->translator.cache.n_stubs;
+}
+
+/* What is no stub's request is taken as one for the address that it holds: nobody but a program that
+ * writes into its slot asks so. */
+static uint64_t wanted_pc(const struct target *target, uint32_t type, uint64_t argument)
+{
+	return is_stub(target, type, argument) ? target->translator.cache.stubs[argument] : argument;
+}
+
+/* Returns the cache address to go on at, or 0 when the thread leaves the cache. */
 static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, uint64_t argument)
 {
-	const struct code_cache *cache = &target->translator.cache;
-	const bool is_stub = type == REQ_MISS && argument < cache->n_stubs;
-	const uint64_t pc = is_stub ? cache->stubs[argument] : argument;
+	const uint64_t pc = wanted_pc(target, type, argument);
 	const char *why = NULL;
 	uint64_t ignored, body = 0, entry = 0;
 	if (target->native)
 		return leave(target, slot, pc);
-	if (is_stub)
+	if (is_stub(target, type, argument))
 		body = translate_stub(&target->translator, argument, &ignored, &why);
 	else if (type == REQ_RETURN)
 		entry = translate_landing(&target->translator, pc, &why);
@@ -475,18 +513,21 @@ static uint32_t *state_of(struct target *target, int index)
 	return (uint32_t *)(target->slots + P_STATES) + index;
 }
 
-void target_decide(struct target *target, int index)
+bool target_decide(struct target *target, int index)
 {
-	uint8_t *slot = target->slots + (uint64_t)index * SLOT_STRIDE;
+	uint8_t *slot = slot_at(target, index);
 	const uint32_t seen = __atomic_load_n(state_of(target, index), __ATOMIC_ACQUIRE);
 	if ((seen != STATE_REQUESTED && seen != STATE_SLEEPING) || target->leaving[index].how != STAYS)
-		return;
-	note_changed(target, index);
+		return seen == STATE_DONE || target->leaving[index].how != STAYS;
+	note_changes(target);
 	const uint32_t type = (uint32_t)saved(slot, G_REQ_TYPE);
-	*slot_u64(slot, G_JUMP) =
-		type == REQ_SYSCALL
-			? answer_syscall(target, index, slot)
-			: answer_transfer(target, index, type, saved(slot, G_REQ_ARG));
+	const uint64_t argument = saved(slot, G_REQ_ARG);
+	if (type != REQ_SYSCALL && is_changing(target, wanted_pc(target, type, argument)))
+		return false;
+	*slot_u64(slot, G_JUMP) = type == REQ_SYSCALL
+					  ? answer_syscall(target, index, slot)
+					  : answer_transfer(target, index, type, argument);
+	return true;
 }
 
 void target_answer(struct target *target, int index)
@@ -494,14 +535,14 @@ void target_answer(struct target *target, int index)
 	uint32_t *state = state_of(target, index);
 	uint32_t seen = __atomic_load_n(state, __ATOMIC_ACQUIRE);
 	struct leaving *leaving = &target->leaving[index];
-	if ((seen != STATE_REQUESTED && seen != STATE_SLEEPING) || leaving->how != STAYS)
+	if ((seen != STATE_REQUESTED && seen != STATE_SLEEPING) || leaving->how != STAYS ||
+	    !target_decide(target, index))
 		return;
-	target_decide(target, index);
 	if (leaving->how != STAYS) {
 		if (target_stop_thread(target, index))
 			return;
 		/* it takes itself out, with a segment base that is not the program's */
-		*slot_u64(target->slots + (uint64_t)index * SLOT_STRIDE, G_JUMP) = leaving->pc;
+		*slot_u64(slot_at(target, index), G_JUMP) = leaving->pc;
 		leaving->how = STAYS;
 	}
 	if (__atomic_exchange_n(state, STATE_DONE, __ATOMIC_SEQ_CST) == STATE_SLEEPING)

@@ -196,7 +196,6 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
 		target->n_slots = slot + 1;
 	}
 	target->leaving[slot] = (struct leaving){.how = STAYS};
-	target->changing[slot].end = 0;
 	target->stop_at[slot] = target->resumed_at[slot] = 0;
 	target->slot_of[slot].tid = tid;
 	target->slot_of[slot].thread =
@@ -272,6 +271,7 @@ static void collect_slot(struct target *target, int index)
 			(void)rf_array_push(target->units, target->n_units, target->cap_units, units);
 		*n = 0;
 	}
+	*slot_u32(slot, G_CHANGING) = 0;
 	target->slot_of[index].tid = 0;
 	target->n_threads--;
 	target->translator.quiet = target->n_threads <= 1;

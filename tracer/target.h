@@ -55,7 +55,8 @@ struct target {
 	uint64_t gate_address;		/* the gate's copy in the target */
 	struct { pid_t tid; uint32_t thread; } slot_of[MAX_SLOTS]; /* tid 0: free */
 	struct leaving leaving[MAX_SLOTS];
-	struct { uint64_t start, end; } changing[MAX_SLOTS]; /* memory that its call may change now */
+	struct changing { uint64_t start, end; } changing[MAX_SLOTS]; /* memory that its call changes now */
+	int n_changing;
 	uint64_t stop_at[MAX_SLOTS];	/* ns: when the server stops that thread for the follower; 0: never */
 	uint64_t resumed_at[MAX_SLOTS];	/* ns: its last return from a signal handler */
 	struct caught_signals caught;
@@ -112,8 +113,8 @@ uint8_t *target_slot(const struct target *target, pid_t tid);
 /* Answers the pending request of a slot, if it has one: the thread goes on in the cache, or
  * `leaving` says how it leaves and it is stopped for that.  The lock is held by the caller. */
 void target_answer(struct target *target, int slot);
-/* The same for a thread that is stopped: it is not told. */
-void target_decide(struct target *target, int slot);
+/* The same for a thread that is stopped: it is not told.  False when it must wait. */
+bool target_decide(struct target *target, int slot);
 /* From now on all threads leave the cache at their next request; why (static text) is the reason. */
 void target_give_up(struct target *target, const char *why);
 /* Stops that slot's thread for the follower; false when it cannot be. */
@@ -128,6 +129,11 @@ static inline uint64_t *slot_u64(uint8_t *slot, size_t offset)
 	return (uint64_t *)(slot + offset);
 }
 
+static inline uint32_t *slot_u32(uint8_t *slot, size_t offset)
+{
+	return (uint32_t *)(slot + offset);
+}
+
 /* The program's address behind the system call whose cache address is `sysret`; 0 if unknown. */
 uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
 
@@ -135,7 +141,7 @@ uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
 extern const char gate_begin[], gate_miss[], gate_indirect[], gate_collide[], gate_return[],
 	gate_syscall[], gate_do_syscall[], gate_after_syscall[], gate_wait_begin[],
 	gate_wait_end[], gate_resume[], gate_do_action[], gate_after_action[],
-	gate_peek_clone[], gate_peek_path[], gate_end[];
+	gate_peek_clone[], gate_peek_path[], gate_do_change[], gate_after_change[], gate_end[];
 static inline uint64_t target_gate(const struct target *target, const char *label)
 {
 	return target->gate_address + (uint64_t)(label - gate_begin);

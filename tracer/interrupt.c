@@ -190,6 +190,12 @@ static bool mend_peek(struct tracee *tracee, int number)
 	return ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs) == 0;
 }
 
+static bool is_fault(int number, const siginfo_t *info)
+{
+	return info->si_code > 0 && (number == SIGSEGV || number == SIGBUS || number == SIGFPE ||
+				     number == SIGILL || number == SIGTRAP);
+}
+
 static void on_signal_amid_step(struct tracee *tracee, int number)
 {
 	siginfo_t info;
@@ -198,6 +204,8 @@ static void on_signal_amid_step(struct tracee *tracee, int number)
 		return;
 	if (number == SIGSTOP)
 		kill(tracee->tid, SIGSTOP);
+	else if (is_fault(number, &info)) /* it will come again */
+		tracee->faulted = true;
 	else
 		hold(tracee, number, &info);
 }
@@ -287,8 +295,8 @@ static enum place settle(struct tracee *tracee, struct user_regs_struct *regs, b
 	enum place place = PLACE_STEP;
 	uint64_t mask;
 	bool masked = false, alive = true;
-	*moved = false;
-	for (int steps = 0; alive && steps < MAX_STEPS; steps++) {
+	*moved = tracee->faulted = false;
+	for (int steps = 0; alive && !tracee->faulted && steps < MAX_STEPS; steps++) {
 		if (ptrace(PTRACE_GETREGS, tracee->tid, 0, regs) < 0)
 			return PLACE_STEP;
 		place = place_now(tracee, regs, fault);
@@ -369,12 +377,6 @@ static bool has_handler(struct tracee *tracee, int number)
 }
 
 /* ---- delivery ---- */
-
-static bool is_fault(int number, const siginfo_t *info)
-{
-	return info->si_code > 0 && (number == SIGSEGV || number == SIGBUS || number == SIGFPE ||
-				     number == SIGILL || number == SIGTRAP);
-}
 
 /* A fault's si_addr is the instruction's address for SIGILL, SIGFPE and SIGTRAP. */
 static bool correct_address(siginfo_t *info, uint64_t cache_pc, uint64_t pc)

@@ -186,6 +186,8 @@ void requests_init(struct target *target)
 	memset(systab, CALL_IN_PLACE, 1024);
 	for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++)
 		systab[watched[i].number] = watched[i].call;
+	for (uint64_t i = 0; i < (uint64_t)MAX_SLOTS * SLOT_STRIDE >> 24; i++)
+		target->slots[P_CODE_UNITS + (((target->slots_address >> 24) + i) & 0xffff)] = 1;
 	target->tables_end = P_TABLES;
 	show_table(target, new_table(target, FIRST_TABLE_CELLS));
 }
@@ -288,6 +290,26 @@ static bool write_as_program(const struct target *target, uint64_t address, cons
 
 /* ---- what a watched system call means; true: it has its result and does not run ---- */
 
+/* Whether [start, start + size) has memory of ours in it, as a program sees that looks into its maps and
+ * unmaps all that it does not know. */
+static bool is_ours(const struct target *target, uint64_t start, uint64_t size)
+{
+	const struct code_cache *cache = &target->translator.cache;
+	const uint64_t end = start + size, slots = target->slots_address;
+	for (int i = 0; i < cache->n_arenas; i++)
+		if (start < cache->arenas[i].base + cache->arenas[i].size && cache->arenas[i].base < end)
+			return true;
+	return start < slots + (uint64_t)MAX_SLOTS * SLOT_STRIDE && slots < end;
+}
+
+/* Nothing of ours may stay where the program wants to have something else. */
+static void make_way(struct target *target, int index)
+{
+	target_give_up(target, "the program changes memory that rfprof had mapped");
+	if (target->n_threads == 1)
+		target->leaving[index].how = LEAVES_UNMAPPED;
+}
+
 static void look_at_memory_call(struct target *target, int index, uint8_t *slot, uint64_t number)
 {
 	const uint64_t a = saved(slot, SAVE_RDI), b = saved(slot, SAVE_RSI);
@@ -295,6 +317,8 @@ static void look_at_memory_call(struct target *target, int index, uint8_t *slot,
 		return;
 	if (number == SYS_shmat && !(saved(slot, SAVE_RDX) & SHM_REMAP))
 		return;
+	if (is_ours(target, a, b))
+		make_way(target, index);
 	if (number == SYS_mremap && saved(slot, SAVE_R10) & MREMAP_FIXED)
 		code_may_change(target, index, saved(slot, SAVE_R8), saved(slot, SAVE_RDX));
 	/* how much shmat will map only the kernel knows */

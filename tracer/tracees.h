@@ -17,6 +17,7 @@ struct tracee {
 	bool started;			/* its first stop has been dealt with */
 	bool gone;			/* its end was seen while it was stepped */
 	int gone_status;
+	bool faulted;			/* while it was stepped: it gets no further */
 	bool stopped_early;		/* its first stop came before its parent's event */
 	struct held_signal held[MAX_HELD]; /* to be delivered later (interrupt.c) */
 	int n_held;

@@ -178,6 +178,7 @@ static const struct { uint16_t number; uint8_t call; } watched[] = {
 	{SYS_ptrace, CALL_ASK},
 	{SYS_setrlimit, CALL_ASK},
 	{SYS_prlimit64, CALL_ASK},
+	{SYS_mlockall, CALL_ASK},
 };
 
 void requests_init(struct target *target)
@@ -401,6 +402,20 @@ static void look_at_limit(struct target *target, int index, uint8_t *slot, uint6
 		target->leaving[index].how = LEAVES_UNMAPPED;
 }
 
+/* Our maps are large and nearly empty: with them the program would exceed a limit that it keeps, and
+ * all of their pages would be made, unless pages are locked only when they are there. */
+static void look_at_lock(struct target *target, int index, uint8_t *slot)
+{
+	struct rlimit limit;
+	if (prlimit(target->pid, RLIMIT_MEMLOCK, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    target->n_threads == 1) {
+		target_give_up(target, "the program locks its memory, and has a limit for that");
+		target->leaving[index].how = LEAVES_UNMAPPED;
+	} else if (saved(slot, SAVE_RDI) & MCL_CURRENT) {
+		*slot_u64(slot, SAVE_RDI) |= MCL_ONFAULT;
+	}
+}
+
 /* One that traces itself lets its parent do so; it cannot have two tracers. */
 static void look_at_ptrace(struct target *target, int index, uint8_t *slot)
 {
@@ -451,6 +466,9 @@ static bool look_at_call(struct target *target, int index, uint8_t *slot, uint64
 	case SYS_setrlimit:
 	case SYS_prlimit64:
 		look_at_limit(target, index, slot, number);
+		return false;
+	case SYS_mlockall:
+		look_at_lock(target, index, slot);
 		return false;
 	case SYS_ptrace:
 		look_at_ptrace(target, index, slot);

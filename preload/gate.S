@@ -255,11 +255,14 @@ gate_wait_begin:
 	pause
 	decl	%ecx
 	jnz	6b
+	movq	%gs:G_PROCESS, %rdx
+	cmpl	$0, P_CROWDED(%rdx)
+	jne	7f
 	movl	$SYS_SCHED_YIELD, %eax	/* the server may want this very processor */
 	syscall
 	decl	%r8d
 	jnz	5b
-	movl	$STATE_REQUESTED, %eax
+7:	movl	$STATE_REQUESTED, %eax
 	movl	$STATE_SLEEPING, %ecx
 	lock cmpxchgl %ecx, (%rdi)
 	movl	$FUTEX_WAIT, %esi

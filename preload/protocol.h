@@ -54,6 +54,7 @@
 /* Process area: slot 0 */
 #define P_DOORBELL	0x00		/* u32: raised with every request */
 #define P_SLEEPING	0x04		/* u32: the server waits on the doorbell */
+#define P_CROWDED	0x10		/* u32: others want the processors: to yield is to wait for long */
 #define P_TABLE		0x08		/* → current hash table key → entry (RETURN_KEY) */
 #define P_SYSTAB	0x10000		/* 65536 bytes: what the gate does about a system call */
 #define P_STATES	0x20000		/* u32 for each slot */

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #define SPIN_NS 60000 /* a program that asks once tends to ask again at once */
+#define LONG_YIELD_NS 300000	/* of a thread that gave its processor to others for their time slices, */
+#define CROWDED_NS 100000000	/* which then sleeps for some time: who is woken comes first */
 
 static uint32_t *doorbell(struct target *target)
 {
@@ -68,16 +70,27 @@ static void sleep_until_rung(struct target *target, uint32_t seen)
 	__atomic_store_n(sleeping, 0, __ATOMIC_SEQ_CST);
 }
 
+/* The asker may want this very processor.  Returns when to yield again at the earliest. */
+static uint64_t yield(struct target *target)
+{
+	const uint64_t before = target_now_ns();
+	sched_yield();
+	const uint64_t after = target_now_ns();
+	const bool crowded = after - before > LONG_YIELD_NS;
+	__atomic_store_n((uint32_t *)(target->slots + P_CROWDED), crowded, __ATOMIC_RELAXED);
+	return crowded ? after + CROWDED_NS : 0;
+}
+
 static void *serve(void *argument)
 {
 	struct target *target = argument;
-	uint64_t last_answer = 0;
+	uint64_t last_answer = 0, yield_from = 0;
 	while (!__atomic_load_n(&target->stop, __ATOMIC_ACQUIRE)) {
 		uint32_t seen = __atomic_load_n(doorbell(target), __ATOMIC_SEQ_CST);
 		if (answer_all(target))
 			last_answer = target_now_ns();
-		else if (target_now_ns() - last_answer < SPIN_NS)
-			sched_yield(); /* the asker may want this very processor */
+		else if (target_now_ns() - last_answer < SPIN_NS && target_now_ns() >= yield_from)
+			yield_from = yield(target);
 		else
 			sleep_until_rung(target, seen);
 	}

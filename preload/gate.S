@@ -29,8 +29,10 @@
 	.balign 64
 	.globl gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.globl gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
-	.globl gate_do_action, gate_after_action, gate_peek_clone, gate_peek_path, gate_do_change, gate_after_change
-	.hidden gate_do_action, gate_after_action, gate_peek_clone, gate_peek_path, gate_do_change, gate_after_change
+	.globl gate_do_action, gate_after_action, gate_do_change, gate_after_change
+	.globl gate_peek_clone, gate_peek_path
+	.hidden gate_do_action, gate_after_action, gate_do_change, gate_after_change
+	.hidden gate_peek_clone, gate_peek_path
 	.hidden gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.hidden gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
 gate_begin:
@@ -63,10 +65,12 @@ gate_calls:	/* by what P_SYSTAB holds, from CALL_IN_PLACE on */
 	.word	gate_peek_clone - gate_calls, gate_open - gate_calls, gate_openat - gate_calls
 	.word	gate_remap - gate_calls, gate_map - gate_calls
 
+	/* mmap: as malloc calls it, it replaces nothing */
 gate_map:
 	leal	-(MAP_PRIVATE + MAP_ANONYMOUS)(%r10), %ecx
 	jrcxz	gate_do_syscall
 	jmp	gate_range
+
 	/* mremap: one that only may move, as that of realloc, is no more than its range */
 gate_remap:
 	leal	-MREMAP_MAYMOVE(%r10), %ecx

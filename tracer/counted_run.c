@@ -23,6 +23,9 @@
 #define OPTIONS                                                                                    \
 	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |      \
 	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
+/* Of a child of vfork, which may ask to be traced before its exec. */
+#define WATCHED_OPTIONS (OPTIONS | PTRACE_O_TRACESYSGOOD)
+#define WATCHED_STOP (SIGTRAP | 0x80)
 /* Of a process that traces others: its children are its own. */
 #define CHILDLESS_OPTIONS                                                                          \
 	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
@@ -33,6 +36,7 @@ struct birth {
 	struct target *target;	/* the parent's */
 	uint64_t sysret;	/* where the parent's system call returns to in the cache; 0: native */
 	bool is_thread, is_vfork;
+	bool is_plain_vfork;	/* by the system call of that name */
 };
 
 struct counted_run {
@@ -183,6 +187,7 @@ static void on_exec(struct counted_run *run, pid_t tid)
 	pthread_mutex_unlock(&run->lock);
 	tracee->n_held = 0;
 	tracee->left.how = STAYS;
+	ptrace(PTRACE_SETOPTIONS, tid, 0, OPTIONS);
 	count_from_here(run, tracee);
 	ptrace(PTRACE_CONT, tid, 0, 0);
 }
@@ -302,6 +307,8 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 	}
 	if (!birth->is_thread && run->first_only)
 		let_go(run, tracee->tid);
+	else if (birth->is_plain_vfork && ptrace(PTRACE_SETOPTIONS, tracee->tid, 0, WATCHED_OPTIONS) == 0)
+		ptrace(PTRACE_SYSCALL, tracee->tid, 0, 0);
 	else
 		ptrace(PTRACE_CONT, tracee->tid, 0, 0);
 }
@@ -322,9 +329,10 @@ static void on_birth(struct counted_run *run, pid_t tid, int event)
 	if (!parent)
 		return;
 	struct birth birth = {.child = (pid_t)child, .parent_tgid = parent->tgid};
+	const bool has_regs = ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0;
 	birth.is_thread = is_thread_of(birth.child, parent->tgid);
 	birth.is_vfork = event == PTRACE_EVENT_VFORK;
-	const bool has_regs = ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0;
+	birth.is_plain_vfork = has_regs && regs.orig_rax == SYS_vfork;
 	if (!birth.is_thread && has_regs && !run->first_only) {
 		pthread_mutex_lock(&run->lock);
 		process_log_birth(&run->processes, parent->tgid, tid, birth.child, &regs);
@@ -453,6 +461,20 @@ static void after_leaving(struct counted_run *run, struct tracee *tracee)
 	ptrace(PTRACE_CONT, tid, 0, 0);
 }
 
+/* A debugger's child runs natively in the memory of its parent when it asks to be traced. */
+static void on_watched_call(struct counted_run *run, pid_t tid)
+{
+	struct user_regs_struct regs;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0 || regs.orig_rax != SYS_ptrace ||
+	    regs.rdi != PTRACE_TRACEME || (long long)regs.rax != -ENOSYS /* it has run */) {
+		ptrace(PTRACE_SYSCALL, tid, 0, 0);
+		return;
+	}
+	note_uncounted(run, tid, "another program traces it");
+	ptrace(PTRACE_DETACH, tid, 0, 0);
+	forget_tracee(run, tid);
+}
+
 static void on_stop(struct counted_run *run, pid_t tid, int status)
 {
 	const int event = status >> 16, number = WSTOPSIG(status);
@@ -484,6 +506,10 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 		return;
 	default:
 		break;
+	}
+	if (number == WATCHED_STOP) {
+		on_watched_call(run, tid);
+		return;
 	}
 	if (!tracee)
 		ptrace(PTRACE_CONT, tid, 0, number);

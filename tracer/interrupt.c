@@ -492,7 +492,8 @@ static bool waits(struct tracee *tracee, int number, const siginfo_t *info)
 	struct target *target = tracee->target;
 	struct user_regs_struct regs;
 	bool done;
-	if (is_fault(number, info) || !may_wait(tracee, info) || !tracee->delivery_ns || target_now_ns() >= quiet_until(tracee) ||
+	if (is_fault(number, info) || !may_wait(tracee, info) || !tracee->delivery_ns ||
+	    target_now_ns() >= quiet_until(tracee) ||
 	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0 ||
 	    !code_cache_arena_at(&target->translator.cache, regs.rip) ||
 	    (at_call(target, regs.rip, &done) && done && (long long)regs.rax == -EINTR) ||

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -276,13 +275,15 @@ static uint64_t saved(uint8_t *slot, size_t offset)
 }
 
 /* Plain access as the program itself has it: memory that it cannot read or write is refused. */
-static bool read_as_program(const struct target *target, uint64_t address, void *buffer, size_t size)
+static bool read_as_program(const struct target *target, uint64_t address, void *buffer,
+			    size_t size)
 {
 	const struct iovec here = {buffer, size}, there = {(void *)(uintptr_t)address, size};
 	return process_vm_readv(target->pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-static bool write_as_program(const struct target *target, uint64_t address, const void *buffer, size_t size)
+static bool write_as_program(const struct target *target, uint64_t address, const void *buffer,
+			     size_t size)
 {
 	const struct iovec here = {(void *)(uintptr_t)buffer, size};
 	const struct iovec there = {(void *)(uintptr_t)address, size};
@@ -336,7 +337,9 @@ static bool look_at_arch_prctl(struct target *target, uint8_t *slot)
 		target_give_up(target, "the program uses the GS segment");
 	if (code == ARCH_GET_GS) /* the program's own is 0 as long as it is counted */
 		*slot_u64(slot, SAVE_RAX) =
-			write_as_program(target, saved(slot, SAVE_RSI), &base, sizeof(base)) ? 0 : (uint64_t)-EFAULT;
+			write_as_program(target, saved(slot, SAVE_RSI), &base, sizeof(base))
+				? 0
+				: (uint64_t)-EFAULT;
 	else if (code == ARCH_SHSTK_ENABLE) /* the calls of translated code are not the program's */
 		*slot_u64(slot, SAVE_RAX) = (uint64_t)-EOPNOTSUPP;
 	else
@@ -367,7 +370,8 @@ static void look_at_open(struct target *target, uint8_t *slot, uint64_t number)
 	uint64_t flags = saved(slot, at ? SAVE_RDX : SAVE_RSI);
 	if (number == SYS_creat)
 		flags = O_WRONLY;
-	if (number == SYS_openat2 && !read_as_program(target, saved(slot, SAVE_RDX), &flags, sizeof(flags)))
+	if (number == SYS_openat2 &&
+	    !read_as_program(target, saved(slot, SAVE_RDX), &flags, sizeof(flags)))
 		return;
 	if ((flags & O_ACCMODE) != O_RDONLY &&
 	    is_process_memory(target, saved(slot, at ? SAVE_RSI : SAVE_RDI)))
@@ -394,8 +398,9 @@ static void look_at_limit(struct target *target, int index, uint8_t *slot, uint6
 	const uint64_t pid = both ? saved(slot, SAVE_RDI) : 0;
 	const uint64_t limit = saved(slot, both ? SAVE_RDX : SAVE_RSI);
 	struct rlimit new;
-	if (saved(slot, both ? SAVE_RSI : SAVE_RDI) != RLIMIT_AS || (pid && pid != (uint64_t)target->pid) ||
-	    !limit || !read_as_program(target, limit, &new, sizeof(new)) || new.rlim_cur == RLIM_INFINITY)
+	if (saved(slot, both ? SAVE_RSI : SAVE_RDI) != RLIMIT_AS ||
+	    (pid && pid != (uint64_t)target->pid) || !limit ||
+	    !read_as_program(target, limit, &new, sizeof(new)) || new.rlim_cur == RLIM_INFINITY)
 		return;
 	target_give_up(target, "the program limits its address space");
 	if (target->n_threads == 1)

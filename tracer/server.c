@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #define SPIN_NS 60000 /* a program that asks once tends to ask again at once */
-#define LONG_YIELD_NS 300000	/* of a thread that gave its processor to others for their time slices, */
-#define CROWDED_NS 100000000	/* which then sleeps for some time: who is woken comes first */
+/* A yield this long gave the processor to others for their time slices; then the server sleeps
+ * instead for some time: who is woken comes first. */
+#define LONG_YIELD_NS 300000
+#define CROWDED_NS 100000000
 
 static uint32_t *doorbell(struct target *target)
 {

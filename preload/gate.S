@@ -19,6 +19,9 @@
 #define FUTEX_WAKE 1
 #define SYS_FUTEX 202
 #define SYS_SCHED_YIELD 24
+#define MREMAP_MAYMOVE 1
+#define MAP_PRIVATE 0x02
+#define MAP_ANONYMOUS 0x20
 #define SPINS 200	/* rounds of PAUSES and a yield before sleeping */
 #define PAUSES 50
 
@@ -26,6 +29,10 @@
 	.balign 64
 	.globl gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.globl gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
+	.globl gate_do_action, gate_after_action, gate_do_change, gate_after_change
+	.globl gate_peek_clone, gate_peek_path
+	.hidden gate_do_action, gate_after_action, gate_do_change, gate_after_change
+	.hidden gate_peek_clone, gate_peek_path
 	.hidden gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.hidden gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
 gate_begin:
@@ -35,14 +42,108 @@ gate_syscall:
 	movzwl	%ax, %ecx
 	movq	%gs:G_SYSTAB, %r11
 	movzbl	(%r11,%rcx), %ecx
-	jrcxz	1f
+	jrcxz	gate_ask
+	leal	-CALL_IN_PLACE(%rcx), %ecx
+	jrcxz	gate_do_syscall
+	leaq	gate_calls(%rip), %r11
+	movzwl	(%r11,%rcx,2), %ecx
+	leaq	(%r11,%rcx), %r11
+	jmp	*%r11
 gate_do_syscall:
 	syscall
 gate_after_syscall:
 	jmp	*%gs:G_SYSRET
-1:	movq	%rax, %gs:SAVE_RAX
+gate_ask:
+	movq	%rax, %gs:SAVE_RAX
 	movl	$REQ_SYSCALL, %ecx
 	jmp	gate_request
+
+	.balign 2
+gate_calls:	/* by what P_SYSTAB holds, from CALL_IN_PLACE on */
+	.word	0
+	.word	gate_range - gate_calls, gate_action - gate_calls, gate_clone - gate_calls
+	.word	gate_peek_clone - gate_calls, gate_open - gate_calls, gate_openat - gate_calls
+	.word	gate_remap - gate_calls, gate_map - gate_calls
+
+	/* mmap: as malloc calls it, it replaces nothing */
+gate_map:
+	leal	-(MAP_PRIVATE + MAP_ANONYMOUS)(%r10), %ecx
+	jrcxz	gate_do_syscall
+	jmp	gate_range
+
+	/* mremap: one that only may move, as that of realloc, is no more than its range */
+gate_remap:
+	leal	-MREMAP_MAYMOVE(%r10), %ecx
+	jrcxz	gate_range
+	jmp	gate_ask
+
+	/* A call that changes the memory [rdi, rdi + rsi): one of less than 16 MB that begins and
+	 * ends where no code ever was runs in place.  Reading at an odd place shifts by 24. */
+gate_range:
+	movq	%rsi, %gs:G_SHIFT
+	movq	%gs:G_SHIFT+3, %rcx
+	jrcxz	1f
+	jmp	gate_ask
+1:	movq	%gs:G_PROCESS, %r11
+	movq	%rdi, %gs:G_SHIFT
+	movzwl	%gs:G_SHIFT+3, %ecx
+	movzbl	P_CODE_UNITS(%r11,%rcx), %ecx
+	jrcxz	1f
+	jmp	gate_ask
+1:	leaq	(%rdi,%rsi), %rcx
+	movq	%rcx, %gs:G_SHIFT
+	movzwl	%gs:G_SHIFT+3, %ecx
+	movzbl	P_CODE_UNITS(%r11,%rcx), %ecx
+	jrcxz	2f
+	jmp	gate_ask
+2:	jmp	gate_do_syscall
+
+	/* A clone whose child is not to be traced: bit 23 of the flags, made a byte by its sign. */
+gate_clone:
+	movq	%rdi, %gs:G_SHIFT
+	movsbl	%gs:G_SHIFT+2, %ecx
+	jmp	gate_sign
+gate_peek_clone:
+	movsbl	2(%rdi), %ecx
+gate_sign:
+	movl	%ecx, %gs:G_SHIFT
+	movzbl	%gs:G_SHIFT+3, %ecx
+	jrcxz	2b
+	jmp	gate_ask
+
+	/* Paths that may end in the memory of a process: those that begin with "/pro", and "mem". */
+gate_open:
+	movq	%rdi, %rcx
+	jmp	gate_peek_path
+gate_openat:
+	movq	%rsi, %rcx
+gate_peek_path:
+	movl	(%rcx), %r11d
+	leal	-0x6f72702f(%r11), %ecx
+	jrcxz	3f
+	leal	-0x006d656d(%r11), %ecx
+	jrcxz	3f
+	jmp	gate_do_syscall
+3:	jmp	gate_ask
+
+	/* rt_sigaction: the tracer knows by the number of these whether what it has read still holds */
+gate_action:
+	movl	$1, %gs:G_ACTING
+gate_do_action:
+	syscall
+gate_after_action:
+	movl	%gs:G_ACTIONS, %ecx
+	leal	1(%rcx), %ecx
+	movl	%ecx, %gs:G_ACTIONS
+	movl	$0, %gs:G_ACTING
+	jmp	*%gs:G_SYSRET
+
+	/* Calls that change code: the server answers nobody else about that code meanwhile. */
+gate_do_change:
+	syscall
+gate_after_change:
+	movl	$0, %gs:G_CHANGING
+	jmp	*%gs:G_SYSRET
 
 gate_miss:
 	movq	%rcx, %gs:SAVE_RCX
@@ -156,11 +257,14 @@ gate_wait_begin:
 	pause
 	decl	%ecx
 	jnz	6b
+	movq	%gs:G_PROCESS, %rdx
+	cmpl	$0, P_CROWDED(%rdx)
+	jne	7f
 	movl	$SYS_SCHED_YIELD, %eax	/* the server may want this very processor */
 	syscall
 	decl	%r8d
 	jnz	5b
-	movl	$STATE_REQUESTED, %eax
+7:	movl	$STATE_REQUESTED, %eax
 	movl	$STATE_SLEEPING, %ecx
 	lock cmpxchgl %ecx, (%rdi)
 	movl	$FUTEX_WAIT, %esi

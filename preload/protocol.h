@@ -46,15 +46,33 @@
 #define G_SPILL_FLAGS	0xe0		/* flags (lahf, seto) while a tile is counted */
 #define G_SPILL_RDI	0xf0		/* program's rdi while a return runs */
 #define G_AT_RETURN	0xe8		/* one more of the gate's entries */
+#define G_ACTIONS	0xf0		/* u32: how many rt_sigaction calls this thread has ended */
+#define G_ACTING	0xf4		/* u32: 1 from before such a call until it is counted there */
+#define G_CHANGING	0xf8		/* u32: 1 from before a call that changes code until it has run */
 #define G_TILECFG	0x100		/* 64 bytes: sttilecfg */
+#define G_SHIFT		0x140		/* 16 bytes, the upper 8 always 0 */
 
 /* Process area: slot 0 */
 #define P_DOORBELL	0x00		/* u32: raised with every request */
 #define P_SLEEPING	0x04		/* u32: the server waits on the doorbell */
+#define P_CROWDED	0x10		/* u32: others want the processors: to yield is to wait for long */
 #define P_TABLE		0x08		/* → current hash table key → entry (RETURN_KEY) */
-#define P_SYSTAB	0x10000		/* 65536 bytes: 1 = system call runs in place */
+#define P_SYSTAB	0x10000		/* 65536 bytes: what the gate does about a system call */
 #define P_STATES	0x20000		/* u32 for each slot */
+#define P_CODE_UNITS	0x30000		/* 65536 bytes by bits 24 to 39 of an address: 1 = code was there */
 #define P_TABLES	0x100000	/* hash tables: {mask, 0, {pc, entry}…}; grown by the server */
+
+/* What P_SYSTAB holds */
+#define CALL_ASK	0		/* the server looks at it first */
+#define CALL_IN_PLACE	1
+#define CALL_RANGE	2		/* in place where no code is in [rdi, rdi + rsi) */
+#define CALL_ACTION	3		/* rt_sigaction: in place, and counted */
+#define CALL_CLONE	4		/* in place when the child may be traced */
+#define CALL_CLONE3	5
+#define CALL_OPEN	6		/* in place when the path is no process's memory */
+#define CALL_OPENAT	7
+#define CALL_REMAP	8		/* mremap: as CALL_RANGE when its flags (r10) are as usual */
+#define CALL_MAP	9		/* mmap: in place when its flags (r10) are those of malloc */
 
 /* Requests */
 #define REQ_MISS	1		/* arg: number of the stub that ran */

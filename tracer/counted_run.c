@@ -1,6 +1,7 @@
 #include "tracer/counted_run.h"
 
 #include "base/array.h"
+#include "tracer/inject.h"
 #include "tracer/interrupt.h"
 #include "tracer/module_file.h"
 #include "tracer/process_log.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <linux/kcmp.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,13 +23,20 @@
 #define OPTIONS                                                                                    \
 	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |      \
 	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
+/* Of a child of vfork, which may ask to be traced before its exec. */
+#define WATCHED_OPTIONS (OPTIONS | PTRACE_O_TRACESYSGOOD)
+#define WATCHED_STOP (SIGTRAP | 0x80)
+/* Of a process that traces others: its children are its own. */
+#define CHILDLESS_OPTIONS                                                                          \
+	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
 
 /* A child whose parent's event has come: how it starts. */
 struct birth {
 	pid_t child, parent_tgid;
 	struct target *target;	/* the parent's */
 	uint64_t sysret;	/* where the parent's system call returns to in the cache; 0: native */
-	bool is_thread;
+	bool is_thread, is_vfork;
+	bool is_plain_vfork;	/* by the system call of that name */
 };
 
 struct counted_run {
@@ -99,13 +108,54 @@ static bool is_native_elf(pid_t pid)
 	return ok;
 }
 
+/* Its line in /proc/PID/status says whether system calls are filtered; ours could be forbidden. */
+static bool is_sandboxed(pid_t pid)
+{
+	char path[64], line[256];
+	int mode = 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	FILE *status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return mode != 0;
+}
+
+/* Why nothing of ours may be put into a process, or NULL. */
+static const char *objection(pid_t pid)
+{
+	struct rlimit limit;
+	if (!is_native_elf(pid))
+		return "a program that is not 64-bit x86";
+	if (is_sandboxed(pid))
+		return "a program in a seccomp sandbox";
+	if (prlimit(pid, RLIMIT_AS, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		return "its address space is limited";
+	return NULL;
+}
+
+/* Killed while it was being set up: nothing of it is left to be counted. */
+static bool is_ending(pid_t tid)
+{
+	siginfo_t info;
+	return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0 || info.si_code >> 8 == PTRACE_EVENT_EXIT;
+}
+
 /* The stopped process has a code cache of its own from now on, or stays native. */
 static void count_from_here(struct counted_run *run, struct tracee *tracee)
 {
 	struct target *new = NULL;
+	const char *why = objection(tracee->tid);
+	if (why) {
+		if (!is_ending(tracee->tid))
+			note_uncounted(run, tracee->tid, why);
+		return;
+	}
 	struct rf_error *error =
 		target_create(tracee->tid, run->files, run->profile, &run->lock, &new);
-	if (error)
+	if (error && !is_ending(tracee->tid))
 		note_uncounted(run, tracee->tid, error->message);
 	rf_error_destroy(error);
 	pthread_mutex_lock(&run->lock);
@@ -135,10 +185,10 @@ static void on_exec(struct counted_run *run, pid_t tid)
 	pthread_mutex_lock(&run->lock);
 	process_log_exec(&run->processes, tid);
 	pthread_mutex_unlock(&run->lock);
-	if (is_native_elf(tid))
-		count_from_here(run, tracee);
-	else
-		note_uncounted(run, tid, "a program that is not 64-bit x86");
+	tracee->n_held = 0;
+	tracee->left.how = STAYS;
+	ptrace(PTRACE_SETOPTIONS, tid, 0, OPTIONS);
+	count_from_here(run, tracee);
 	ptrace(PTRACE_CONT, tid, 0, 0);
 }
 
@@ -168,6 +218,11 @@ static void thread_name(pid_t tid, char *name, int size)
 static bool shares_memory(pid_t one, pid_t other)
 {
 	return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
+}
+
+static bool shares_handlers(pid_t one, pid_t other)
+{
+	return syscall(SYS_kcmp, one, other, KCMP_SIGHAND, 0, 0) == 0;
 }
 
 /* A pidfd can be read when its process has ended. */
@@ -207,6 +262,19 @@ static void note_native_thread(struct counted_run *run, const struct tracee *tra
 	profile_native_thread(run->profile, thread, why);
 }
 
+/* A forked process; or one that runs in its parent's memory: until its exec (vfork) that is a matter
+ * of little time. */
+static void start_process(struct counted_run *run, struct tracee *tracee, const struct birth *birth)
+{
+	if (!shares_memory(birth->parent_tgid, tracee->tid)) {
+		count_from_here(run, tracee);
+		return;
+	}
+	birth->target->actions_unseen |= shares_handlers(birth->parent_tgid, tracee->tid);
+	if (!birth->is_vfork)
+		note_uncounted(run, tracee->tid, "it runs in its parent's memory");
+}
+
 /* A new thread gets a slot and goes on in the cache; a forked process gets a cache of its own;
  * other children, and threads without a slot, go on natively behind the program's own system
  * call. */
@@ -234,12 +302,13 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 		pthread_mutex_unlock(target->lock);
 		regs.gs_base = gs;
 		ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);
-		if (!birth->is_thread && !target->native && !run->first_only &&
-		    !shares_memory(birth->parent_tgid, tracee->tid))
-			count_from_here(run, tracee);
+		if (!birth->is_thread && !target->native && !run->first_only)
+			start_process(run, tracee, birth);
 	}
 	if (!birth->is_thread && run->first_only)
 		let_go(run, tracee->tid);
+	else if (birth->is_plain_vfork && ptrace(PTRACE_SETOPTIONS, tracee->tid, 0, WATCHED_OPTIONS) == 0)
+		ptrace(PTRACE_SYSCALL, tracee->tid, 0, 0);
 	else
 		ptrace(PTRACE_CONT, tracee->tid, 0, 0);
 }
@@ -251,7 +320,7 @@ static bool is_thread_of(pid_t tid, pid_t tgid)
 	return access(path, F_OK) == 0;
 }
 
-static void on_birth(struct counted_run *run, pid_t tid)
+static void on_birth(struct counted_run *run, pid_t tid, int event)
 {
 	unsigned long child = 0;
 	struct user_regs_struct regs;
@@ -260,8 +329,10 @@ static void on_birth(struct counted_run *run, pid_t tid)
 	if (!parent)
 		return;
 	struct birth birth = {.child = (pid_t)child, .parent_tgid = parent->tgid};
-	birth.is_thread = is_thread_of(birth.child, parent->tgid);
 	const bool has_regs = ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0;
+	birth.is_thread = is_thread_of(birth.child, parent->tgid);
+	birth.is_vfork = event == PTRACE_EVENT_VFORK;
+	birth.is_plain_vfork = has_regs && regs.orig_rax == SYS_vfork;
 	if (!birth.is_thread && has_regs && !run->first_only) {
 		pthread_mutex_lock(&run->lock);
 		process_log_birth(&run->processes, parent->tgid, tid, birth.child, &regs);
@@ -325,6 +396,85 @@ static void on_gone(struct counted_run *run, pid_t tid, int status)
 	}
 }
 
+/* ---- leaving the cache for more than running natively ---- */
+
+/* The tracee is not followed any more. */
+static void forget_tracee(struct counted_run *run, pid_t tid)
+{
+	struct tracee *tracee = tracees_find(&run->tracees, tid);
+	struct target *target = tracee ? tracee->target : NULL;
+	if (target)
+		target_remove_thread(target, tid);
+	tracees_remove(&run->tracees, tid);
+	if (target && !has_threads(run, target))
+		retire(run, target);
+}
+
+/* A process that another will trace. */
+static void release_process(struct counted_run *run, pid_t pid)
+{
+	const struct tracee *of = tracees_find(&run->tracees, pid);
+	const pid_t tgid = of ? of->tgid : 0;
+	if (!tgid || pid == run->main_pid)
+		return;
+	note_uncounted(run, tgid, "another program traces it");
+	for (size_t i = run->tracees.n_items; i-- > 0;) {
+		struct tracee *tracee = &run->tracees.items[i];
+		if (tracee->tgid != tgid)
+			continue;
+		interrupt_release(tracee);
+		forget_tracee(run, tracee->tid);
+	}
+}
+
+static void unmap_all(struct tracee *tracee)
+{
+	struct target *target = tracee->target;
+	struct injection injection;
+	struct rf_error *error = injection_begin_at(&injection, tracee->tid, &target->memory);
+	if (!error) {
+		target_unmap(target, &injection);
+		injection_end(&injection);
+	}
+	rf_error_destroy(error);
+}
+
+/* The tracee has the program's registers and waits. */
+static void after_leaving(struct counted_run *run, struct tracee *tracee)
+{
+	const struct leaving left = tracee->left;
+	const pid_t tid = tracee->tid;
+	tracee->left.how = STAYS;
+	if (left.how == LEAVES_UNTRACED) {
+		interrupt_detach(tracee, 0);
+		forget_tracee(run, tid);
+		return;
+	}
+	if (left.how == LEAVES_UNMAPPED) {
+		unmap_all(tracee);
+		target_remove_thread(tracee->target, tid);
+		retire(run, tracee->target);
+	} else if (left.how == LEAVES_TO_TRACE) {
+		ptrace(PTRACE_SETOPTIONS, tid, 0, CHILDLESS_OPTIONS);
+		release_process(run, left.argument);
+	}
+	ptrace(PTRACE_CONT, tid, 0, 0);
+}
+
+/* A debugger's child runs natively in the memory of its parent when it asks to be traced. */
+static void on_watched_call(struct counted_run *run, pid_t tid)
+{
+	struct user_regs_struct regs;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0 || regs.orig_rax != SYS_ptrace ||
+	    regs.rdi != PTRACE_TRACEME || (long long)regs.rax != -ENOSYS /* it has run */) {
+		ptrace(PTRACE_SYSCALL, tid, 0, 0);
+		return;
+	}
+	note_uncounted(run, tid, "another program traces it");
+	ptrace(PTRACE_DETACH, tid, 0, 0);
+	forget_tracee(run, tid);
+}
+
 static void on_stop(struct counted_run *run, pid_t tid, int status)
 {
 	const int event = status >> 16, number = WSTOPSIG(status);
@@ -336,6 +486,7 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 	case PTRACE_EVENT_EXIT:
 		if (tracee) {
 			interrupt_flush(tracee);
+			interrupt_give_back(tracee);
 			note_exit(run, tracee, -1);
 		}
 		ptrace(PTRACE_CONT, tid, 0, 0);
@@ -343,7 +494,7 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 	case PTRACE_EVENT_CLONE:
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
-		on_birth(run, tid);
+		on_birth(run, tid, event);
 		return;
 	case PTRACE_EVENT_STOP:
 		if (!tracee || !tracee->started)
@@ -356,10 +507,16 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 	default:
 		break;
 	}
+	if (number == WATCHED_STOP) {
+		on_watched_call(run, tid);
+		return;
+	}
 	if (!tracee)
 		ptrace(PTRACE_CONT, tid, 0, number);
 	else if (!interrupt_deliver(tracee, number) && tracee->gone)
 		on_gone(run, tid, tracee->gone_status);
+	else if (tracee->left.how != STAYS)
+		after_leaving(run, tracee);
 }
 
 static void follow(struct counted_run *run)

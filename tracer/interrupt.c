@@ -2,10 +2,13 @@
 
 #include "base/array.h"
 #include "tracer/code_cache.h"
+#include "tracer/decode.h"
+#include "tracer/server.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #define MAX_STEPS 4000	/* far more than any sequence of ours is long */
@@ -25,13 +28,35 @@ static bool in_gate(const struct target *target, uint64_t pc)
 	return pc >= target->gate_address && pc < target_gate(target, gate_end);
 }
 
+/* The number of its calls of rt_sigaction that have ended, and whether it is amid one. */
+static uint32_t *actions(uint8_t *slot)
+{
+	return slot_u32(slot, G_ACTIONS);
+}
+
+static uint32_t *acting(uint8_t *slot)
+{
+	return slot_u32(slot, G_ACTING);
+}
+
+/* At a system call of the program: whether it has run yet. */
+static bool at_call(const struct target *target, uint64_t pc, bool *done)
+{
+	*done = pc == target_gate(target, gate_after_syscall) ||
+		pc == target_gate(target, gate_after_action) ||
+		pc == target_gate(target, gate_after_change);
+	return *done || pc == target_gate(target, gate_do_syscall) ||
+	       pc == target_gate(target, gate_do_action) || pc == target_gate(target, gate_do_change);
+}
+
 static enum place place_in_gate(struct target *target, uint8_t *slot, struct user_regs_struct *regs)
 {
 	const uint64_t pc = regs->rip;
-	if (pc == target_gate(target, gate_do_syscall) ||
-	    pc == target_gate(target, gate_after_syscall)) {
+	bool done;
+	if (at_call(target, pc, &done)) {
 		uint64_t behind = target_behind_syscall(target, *slot_u64(slot, G_SYSRET));
-		bool done = pc == target_gate(target, gate_after_syscall);
+		*actions(slot) += *acting(slot); /* what the gate would have done */
+		*acting(slot) = *slot_u32(slot, G_CHANGING) = 0;
 		regs->rip = done ? behind : behind - 2;
 		regs->rcx = behind;
 		return PLACE_CLEAN;
@@ -136,13 +161,55 @@ static enum place place_of(struct tracee *tracee, uint8_t *slot, struct user_reg
 
 /* ---- steps ---- */
 
-static void hold(struct tracee *tracee, int number)
+static int slot_number(const struct target *target, const uint8_t *slot)
 {
-	if (tracee->n_held == (int)(sizeof(tracee->held) / sizeof(tracee->held[0])))
+	return (int)((slot - target->slots) / SLOT_STRIDE);
+}
+
+/* A standard signal that is waiting already does not wait twice.  False when there is no room. */
+static bool hold(struct tracee *tracee, int number, const siginfo_t *info)
+{
+	for (int i = 0; i < tracee->n_held; i++)
+		if (tracee->held[i].number == number && number < SIGRTMIN)
+			return true;
+	if (tracee->n_held == MAX_HELD)
+		return false;
+	tracee->held[tracee->n_held++] = (struct held_signal){number, *info};
+	return true;
+}
+
+/* The gate looks at arguments of the program that may lie nowhere: then the kernel will say so. */
+static bool mend_peek(struct tracee *tracee, int number)
+{
+	struct target *target = tracee->target;
+	struct user_regs_struct regs;
+	if (!target || (number != SIGSEGV && number != SIGBUS) ||
+	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0 ||
+	    (regs.rip != target_gate(target, gate_peek_clone) &&
+	     regs.rip != target_gate(target, gate_peek_path)))
+		return false;
+	regs.rip = target_gate(target, gate_do_syscall);
+	return ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs) == 0;
+}
+
+static bool is_fault(int number, const siginfo_t *info)
+{
+	return info->si_code > 0 && (number == SIGSEGV || number == SIGBUS || number == SIGFPE ||
+				     number == SIGILL || number == SIGTRAP);
+}
+
+static void on_signal_amid_step(struct tracee *tracee, int number)
+{
+	siginfo_t info;
+	if (mend_peek(tracee, number) || ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0 ||
+	    target_sent_stop(&info))
 		return;
-	struct held_signal *held = &tracee->held[tracee->n_held++];
-	held->number = number;
-	ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &held->info);
+	if (number == SIGSTOP)
+		kill(tracee->tid, SIGSTOP);
+	else if (is_fault(number, &info)) /* it will come again */
+		tracee->faulted = true;
+	else
+		hold(tracee, number, &info);
 }
 
 /* Resumes for one step, with `number` if not 0; other signals that come are held back.  Returns
@@ -162,18 +229,20 @@ static bool step(struct tracee *tracee, int number)
 	if (status >> 16 == PTRACE_EVENT_EXIT)
 		interrupt_flush(tracee);
 	if (WSTOPSIG(status) != SIGTRAP && !(status >> 16))
-		hold(tracee, WSTOPSIG(status));
+		on_signal_amid_step(tracee, WSTOPSIG(status));
 	return true;
 }
 
 /* Answers the request that the thread waits for and gives it the registers with which the gate
- * would have gone on. */
-static void finish_request(struct target *target, uint8_t *slot, struct user_regs_struct *regs)
+ * would have gone on.  False when there is no answer yet. */
+static bool finish_request(struct tracee *tracee, uint8_t *slot, struct user_regs_struct *regs)
 {
-	const int index = (int)((slot - target->slots) / SLOT_STRIDE);
-	uint32_t *state = (uint32_t *)(target->slots + P_STATES) + index;
-	target_answer(target, index);
-	__atomic_store_n(state, STATE_IDLE, __ATOMIC_RELEASE);
+	struct target *target = tracee->target;
+	const int index = slot_number(target, slot);
+	struct leaving *leaving = &target->leaving[index];
+	if (!target_decide(target, index))
+		return false;
+	__atomic_store_n((uint32_t *)(target->slots + P_STATES) + index, STATE_IDLE, __ATOMIC_RELEASE);
 	regs->rax = *slot_u64(slot, SAVE_RAX);
 	regs->rcx = *slot_u64(slot, SAVE_RCX);
 	regs->rdx = *slot_u64(slot, SAVE_RDX);
@@ -188,134 +257,421 @@ static void finish_request(struct target *target, uint8_t *slot, struct user_reg
 	regs->eflags = (regs->eflags & ~STATUS_BITS) | (saved >> 8 & 0xd5) | (saved & 1) << 11;
 	regs->rip = *slot_u64(slot, G_JUMP);
 	regs->orig_rax = (unsigned long long)-1;
+	if (leaving->how == STAYS)
+		return true;
+	regs->rip = leaving->pc;
+	regs->gs_base = 0;
+	if (leaving->how != LEAVES)
+		tracee->left = *leaving;
+	*leaving = (struct leaving){.how = STAYS};
+	return true;
+}
+
+/* Signals that come while a thread is stepped stay in the kernel, where they are as they would be
+ * natively.  SIGTRAP must not be blocked: the kernel would take its handler away at the next step.
+ * In code of ours the thread is in no system call that has put another mask in place. */
+static bool block_signals(const struct tracee *tracee, uint64_t *mask)
+{
+	const uint64_t all = ~(1ull << (SIGTRAP - 1));
+	return ptrace(PTRACE_GETSIGMASK, tracee->tid, sizeof(*mask), mask) == 0 &&
+	       ptrace(PTRACE_SETSIGMASK, tracee->tid, sizeof(all), &all) == 0;
+}
+
+static enum place place_now(struct tracee *tracee, struct user_regs_struct *regs, bool fault)
+{
+	struct target *target = tracee->target;
+	pthread_mutex_lock(target->lock);
+	uint8_t *slot = target_slot(target, tracee->tid);
+	enum place place = slot ? place_of(tracee, slot, regs, fault) : PLACE_NATIVE;
+	if (place == PLACE_WAIT && !finish_request(tracee, slot, regs))
+		place = PLACE_STEP;
+	pthread_mutex_unlock(target->lock);
+	return place;
 }
 
 /* Brings a stopped thread to a point where its registers are the program's own.  Returns the place
- * reached (PLACE_CLEAN or PLACE_NATIVE), or PLACE_STEP when the thread is gone. */
-static enum place settle(struct tracee *tracee, struct user_regs_struct *regs, bool fault)
+ * reached (PLACE_CLEAN or PLACE_NATIVE), or PLACE_STEP when the thread is gone.  *moved: it is not
+ * where it was stopped any more. */
+static enum place settle(struct tracee *tracee, struct user_regs_struct *regs, bool fault, bool *moved)
 {
-	struct target *target = tracee->target;
-	for (int steps = 0; steps < MAX_STEPS; steps++) {
+	enum place place = PLACE_STEP;
+	uint64_t mask;
+	bool masked = false, alive = true;
+	*moved = tracee->faulted = false;
+	for (int steps = 0; alive && !tracee->faulted && steps < MAX_STEPS; steps++) {
 		if (ptrace(PTRACE_GETREGS, tracee->tid, 0, regs) < 0)
 			return PLACE_STEP;
-		pthread_mutex_lock(target->lock);
-		uint8_t *slot = target_slot(target, tracee->tid);
-		enum place place = slot ? place_of(tracee, slot, regs, fault) : PLACE_NATIVE;
-		if (place == PLACE_WAIT)
-			finish_request(target, slot, regs);
-		pthread_mutex_unlock(target->lock);
-		if (place == PLACE_WAIT)
+		place = place_now(tracee, regs, fault);
+		if (place == PLACE_WAIT) {
 			ptrace(PTRACE_SETREGS, tracee->tid, 0, regs);
-		else if (place != PLACE_STEP)
-			return place;
-		else if (!step(tracee, 0))
-			return PLACE_STEP;
+		} else if (place != PLACE_STEP) {
+			break;
+		} else {
+			masked = masked || block_signals(tracee, &mask);
+			*moved = true;
+			alive = step(tracee, 0);
+		}
 		fault = false;
 	}
-	return PLACE_NATIVE;
+	if (masked && alive)
+		ptrace(PTRACE_SETSIGMASK, tracee->tid, sizeof(mask), &mask);
+	return alive && place == PLACE_STEP ? PLACE_NATIVE : place;
+}
+
+/* ---- which signals have a handler ----
+ *
+ * What is read of the kernel's sets of signals is what holds now: ptrace would show the mask that a
+ * sigsuspend is to restore. */
+
+/* A set of signals from /proc/PID/status; bit n - 1: signal n. */
+static uint64_t read_set(pid_t tid, const char *name)
+{
+	char path[64], line[256];
+	unsigned long long set = 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	FILE *status = fopen(path, "re");
+	if (!status)
+		return 0;
+	while (fgets(line, sizeof(line), status))
+		if (!strncmp(line, name, strlen(name)) && sscanf(strchr(line, ':'), ": %llx", &set) == 1)
+			break;
+	fclose(status);
+	return set;
+}
+
+static bool in_set(pid_t tid, const char *name, int number)
+{
+	return read_set(tid, name) >> (number - 1) & 1;
+}
+
+/* How many calls of rt_sigaction there were.  False when one runs just now, or may run unseen. */
+static bool count_actions(const struct target *target, uint64_t *n)
+{
+	*n = 0;
+	for (int i = 1; i < target->n_slots; i++) {
+		uint8_t *slot = target->slots + (uint64_t)i * SLOT_STRIDE;
+		if (target->slot_of[i].tid && __atomic_load_n(acting(slot), __ATOMIC_SEQ_CST))
+			return false;
+		*n += __atomic_load_n(actions(slot), __ATOMIC_SEQ_CST);
+	}
+	return !target->actions_unseen;
+}
+
+/* Reading costs more than delivering does, so it is done again only after another rt_sigaction, and
+ * after the first delivery of each signal, which can have taken its handler away (SA_RESETHAND). */
+static bool has_handler(struct tracee *tracee, int number)
+{
+	struct caught_signals *known = &tracee->target->caught;
+	const uint64_t bit = 1ull << (number - 1);
+	uint64_t n;
+	if (!count_actions(tracee->target, &n)) {
+		known->known = false;
+		return in_set(tracee->tid, "SigCgt:", number);
+	}
+	if (!known->known || known->actions != n)
+		*known = (struct caught_signals){true, n, read_set(tracee->tid, "SigCgt:"), 0, 0};
+	if (known->delivered & bit && !(known->kept & bit)) {
+		known->caught = read_set(tracee->tid, "SigCgt:");
+		known->kept |= known->caught & bit;
+	}
+	known->delivered |= known->caught & bit;
+	return known->caught & bit;
 }
 
 /* ---- delivery ---- */
 
-static bool has_handler(pid_t tid, int number)
-{
-	char path[64], line[256];
-	unsigned long long caught = 0;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	FILE *status = fopen(path, "re");
-	if (!status)
-		return false;
-	while (fgets(line, sizeof(line), status))
-		if (sscanf(line, "SigCgt: %llx", &caught) == 1)
-			break;
-	fclose(status);
-	return caught >> (number - 1) & 1;
-}
-
-static bool is_fault(int number)
-{
-	return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL ||
-	       number == SIGTRAP;
-}
-
 /* A fault's si_addr is the instruction's address for SIGILL, SIGFPE and SIGTRAP. */
-static void correct_address(siginfo_t *info, uint64_t cache_pc, uint64_t pc)
+static bool correct_address(siginfo_t *info, uint64_t cache_pc, uint64_t pc)
 {
-	if (info->si_code > 0 && is_fault(info->si_signo) &&
-	    (uint64_t)(uintptr_t)info->si_addr == cache_pc)
-		info->si_addr = (void *)(uintptr_t)pc;
+	if (!is_fault(info->si_signo, info) || (uint64_t)(uintptr_t)info->si_addr != cache_pc)
+		return false;
+	info->si_addr = (void *)(uintptr_t)pc;
+	return true;
+}
+
+/* The cache address of the program's code at pc; 0 when it must run natively. */
+static uint64_t body_of(struct target *target, uint64_t pc)
+{
+	const char *why = NULL;
+	pthread_mutex_lock(target->lock);
+	uint64_t body = target->native ? 0 : translate_body(&target->translator, pc, &why);
+	if (why)
+		profile_add_uncounted(target->profile, PROFILE_NONE, why);
+	pthread_mutex_unlock(target->lock);
+	return body;
+}
+
+/* A thread with the program's registers goes on translated, or natively if need be. */
+static bool go_on_at(struct tracee *tracee, struct user_regs_struct *regs)
+{
+	const uint64_t body = body_of(tracee->target, regs->rip);
+	if (body)
+		regs->rip = body;
+	else
+		regs->gs_base = 0;
+	tracee->target->actions_unseen |= !body;
+	regs->orig_rax = (unsigned long long)-1;
+	return ptrace(PTRACE_SETREGS, tracee->tid, 0, regs) == 0;
 }
 
 /* After a delivery: the thread stands at its handler's first instruction, or, when the kernel put
  * the signal off, one instruction further in its own code; both go on translated. */
 static bool go_on_translated(struct tracee *tracee)
 {
-	struct target *target = tracee->target;
 	struct user_regs_struct regs;
-	const char *why = NULL;
 	if (ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0)
 		return false;
-	pthread_mutex_lock(target->lock);
-	uint64_t body = target->native ? 0 : translate_body(&target->translator, regs.rip, &why);
-	if (why)
-		profile_add_uncounted(target->profile, PROFILE_NONE, why);
-	pthread_mutex_unlock(target->lock);
-	if (!body)
-		return true;
-	regs.rip = body;
-	regs.orig_rax = (unsigned long long)-1;
-	return ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs) == 0;
+	/* that instruction can be an rt_sigreturn, whose frame has been aimed at the cache */
+	return code_cache_arena_at(&tracee->target->translator.cache, regs.rip) || go_on_at(tracee, &regs);
 }
 
-static bool deliver_one(struct tracee *tracee, int number, siginfo_t *info)
+/* One that has left the cache for more than running natively is resumed by the follower. */
+static bool resume(const struct tracee *tracee, int number)
+{
+	return tracee->left.how != STAYS || ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
+}
+
+/* `here`: the thread is stopped by this very signal. */
+static bool deliver_one(struct tracee *tracee, int number, siginfo_t *info, bool here)
 {
 	struct user_regs_struct before, regs;
-	const bool fault = is_fault(number) && info->si_code > 0;
-	if (ptrace(PTRACE_GETREGS, tracee->tid, 0, &before) < 0)
+	const bool fault = is_fault(number, info);
+	bool moved;
+	if (fault && ptrace(PTRACE_GETREGS, tracee->tid, 0, &before) < 0)
 		return false;
-	enum place place = settle(tracee, &regs, fault);
+	const enum place place = settle(tracee, &regs, fault, &moved);
 	if (place == PLACE_STEP)
 		return false;
 	if (place == PLACE_CLEAN) {
-		correct_address(info, before.rip, regs.rip);
+		here = !(fault && correct_address(info, before.rip, regs.rip)) && here;
 		ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);
 	}
-	ptrace(PTRACE_SETSIGINFO, tracee->tid, 0, info);
+	if (!here || moved)
+		ptrace(PTRACE_SETSIGINFO, tracee->tid, 0, info);
 	if (!step(tracee, number))
 		return false;
 	return place == PLACE_NATIVE || go_on_translated(tracee);
 }
 
+/* ---- keeping the program going ----
+ *
+ * A delivery takes longer here than natively, perhaps longer than the period of a timer.  So that the
+ * program gets on, a thread runs as long as the last delivery took before it has the next signal that
+ * is none of its own faults. */
+
+#define MAX_QUIET_NS 50000000ull
+
+static uint64_t quiet_until(struct tracee *tracee)
+{
+	struct target *target = tracee->target;
+	const uint8_t *slot = target_slot(target, tracee->tid);
+	uint64_t from = tracee->delivered_at;
+	if (slot && target->resumed_at[slot_number(target, slot)] > from)
+		from = target->resumed_at[slot_number(target, slot)];
+	return from + (tracee->delivery_ns < MAX_QUIET_NS ? tracee->delivery_ns : MAX_QUIET_NS);
+}
+
+static void stop_later(struct tracee *tracee)
+{
+	struct target *target = tracee->target;
+	const uint8_t *slot = target_slot(target, tracee->tid);
+	if (!slot)
+		return;
+	__atomic_store_n(&target->stop_at[slot_number(target, slot)], quiet_until(tracee), __ATOMIC_RELEASE);
+	server_wake(target);
+}
+
+/* A signal that a thread sends to its own process has been delivered when the call returns. */
+static bool may_wait(const struct tracee *tracee, const siginfo_t *info)
+{
+	return info->si_code == SI_KERNEL || info->si_code == SI_TIMER ||
+	       (info->si_code <= 0 && info->si_pid != tracee->tgid);
+}
+
+/* Whether a signal is held back.  One whose system call says so to the program is not. */
+static bool waits(struct tracee *tracee, int number, const siginfo_t *info)
+{
+	struct target *target = tracee->target;
+	struct user_regs_struct regs;
+	bool done;
+	if (is_fault(number, info) || !may_wait(tracee, info) || !tracee->delivery_ns ||
+	    target_now_ns() >= quiet_until(tracee) ||
+	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0 ||
+	    !code_cache_arena_at(&target->translator.cache, regs.rip) ||
+	    (at_call(target, regs.rip, &done) && done && (long long)regs.rax == -EINTR) ||
+	    !hold(tracee, number, info))
+		return false;
+	stop_later(tracee);
+	return true;
+}
+
+static bool deliver_timed(struct tracee *tracee, int number, siginfo_t *info, bool here)
+{
+	const uint64_t start = target_now_ns();
+	const bool alive = deliver_one(tracee, number, info, here);
+	tracee->delivered_at = target_now_ns();
+	tracee->delivery_ns = tracee->delivered_at - start;
+	if (alive && tracee->n_held)
+		stop_later(tracee);
+	return alive;
+}
+
+/* The stop that stop_later or a request that ends counting asked for. */
+static bool attend(struct tracee *tracee)
+{
+	struct target *target = tracee->target;
+	struct user_regs_struct regs;
+	bool moved, leaves = false;
+	pthread_mutex_lock(target->lock);
+	const uint8_t *slot = target_slot(target, tracee->tid);
+	if (slot) {
+		__atomic_store_n(&target->stop_at[slot_number(target, slot)], 0, __ATOMIC_RELEASE);
+		leaves = target->leaving[slot_number(target, slot)].how != STAYS;
+	}
+	pthread_mutex_unlock(target->lock);
+	if (leaves && settle(tracee, &regs, false, &moved) == PLACE_STEP)
+		return false;
+	if (!tracee->n_held)
+		return resume(tracee, 0);
+	struct held_signal next = tracee->held[0];
+	memmove(tracee->held, tracee->held + 1, (size_t)--tracee->n_held * sizeof(tracee->held[0]));
+	/* one that is blocked by now the kernel makes pending, wherever the thread is */
+	if (has_handler(tracee, next.number) && !in_set(tracee->tid, "SigBlk:", next.number))
+		return deliver_timed(tracee, next.number, &next.info, false) && resume(tracee, 0);
+	ptrace(PTRACE_SETSIGINFO, tracee->tid, 0, &next.info);
+	return resume(tracee, next.number);
+}
+
+/* ---- faults of ours ---- */
+
+/* Whether the program itself could read there. */
+static bool read_word(const struct target *target, uint64_t address, uint64_t *word)
+{
+	const struct iovec here = {word, sizeof(*word)};
+	const struct iovec there = {(void *)(uintptr_t)address, sizeof(*word)};
+	return process_vm_readv(target->pid, &here, 1, &there, 1, 0) == sizeof(*word);
+}
+
+/* Where the transfer would go whose last part faulted, with the program's registers behind it.  False:
+ * it is none, or the program's own would fault as well. */
+static bool behind_transfer(const struct target *target, uint8_t *slot, const struct piece *piece,
+			    struct user_regs_struct *regs)
+{
+	const struct code_block *block = &target->translator.cache.blocks[piece->block];
+	struct decoded insn;
+	uint64_t pc;
+	switch ((enum piece_kind)piece->kind) {
+	case PIECE_RETURN:
+		if (!read_word(target, regs->rsp, &pc))
+			return false;
+		regs->rdi = *slot_u64(slot, G_SPILL_RDI);
+		regs->rsp += 8;
+		break;
+	case PIECE_CALL:
+		decode_instruction(block->bytes + piece->orig, block->size - piece->orig,
+				   block->pc + piece->orig, &insn);
+		pc = insn.target;
+		break;
+	case PIECE_CALL_INDIRECT:
+		pc = regs->rcx;
+		regs->rcx = *slot_u64(slot, G_SPILL_RCX);
+		regs->rax = *slot_u64(slot, G_SPILL_RAX);
+		break;
+	default:
+		return false;
+	}
+	regs->rip = pc;
+	return true;
+}
+
+/* Translated calls and returns need a word below the stack pointer, which the program's own do not. */
+static bool mend_transfer(struct tracee *tracee, int number)
+{
+	struct target *target = tracee->target;
+	struct user_regs_struct regs;
+	if ((number != SIGSEGV && number != SIGBUS) || ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0)
+		return false;
+	pthread_mutex_lock(target->lock);
+	uint8_t *slot = target_slot(target, tracee->tid);
+	const struct piece *piece = code_cache_piece(&target->translator.cache, regs.rip);
+	const bool ours = slot && piece && piece->block != NO_BLOCK && !in_gate(target, regs.rip) &&
+			  behind_transfer(target, slot, piece, &regs);
+	pthread_mutex_unlock(target->lock);
+	return ours && go_on_at(tracee, &regs);
+}
+
+/* The program traps itself step by step, and would be trapped in code of ours. */
+static void note_trap_flag(struct tracee *tracee, const siginfo_t *info)
+{
+	struct target *target = tracee->target;
+	if (info->si_signo != SIGTRAP || info->si_code != TRAP_TRACE)
+		return;
+	pthread_mutex_lock(target->lock);
+	target_give_up(target, "the program sets its trap flag");
+	pthread_mutex_unlock(target->lock);
+}
+
 bool interrupt_deliver(struct tracee *tracee, int number)
 {
 	siginfo_t info;
-	if (!tracee->target || !has_handler(tracee->tid, number) ||
-	    ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0)
+	if (!tracee->target || ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0)
 		return ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
-	bool alive = deliver_one(tracee, number, &info);
-	while (alive && tracee->n_held) {
-		struct held_signal next = tracee->held[0];
-		memmove(tracee->held, tracee->held + 1,
-			(size_t)--tracee->n_held * sizeof(tracee->held[0]));
-		if (has_handler(tracee->tid, next.number))
-			alive = deliver_one(tracee, next.number, &next.info);
-		else
-			alive = step(tracee, next.number);
-	}
-	return alive && ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0;
+	if (target_sent_stop(&info))
+		return attend(tracee);
+	if (is_fault(number, &info) && (mend_peek(tracee, number) || mend_transfer(tracee, number)))
+		return resume(tracee, 0);
+	if (!has_handler(tracee, number))
+		return ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
+	if (waits(tracee, number, &info))
+		return resume(tracee, 0);
+	note_trap_flag(tracee, &info);
+	return deliver_timed(tracee, number, &info, true) && resume(tracee, 0);
+}
+
+void interrupt_give_back(struct tracee *tracee)
+{
+	for (int i = 0; i < tracee->n_held; i++)
+		if (tracee->held[i].info.si_code != SI_TKILL)
+			kill(tracee->tgid, tracee->held[i].number);
+	tracee->n_held = 0;
+}
+
+/* ---- letting go ---- */
+
+/* A stop of ours that is still on its way would stop the thread for good when nobody waits for it. */
+static void await_stop(struct tracee *tracee)
+{
+	int status;
+	siginfo_t info;
+	while (in_set(tracee->tid, "SigPnd:", SIGSTOP) && ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0 &&
+	       waitpid(tracee->tid, &status, __WALL) == tracee->tid && WIFSTOPPED(status))
+		if (!(status >> 16) && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&
+		    !target_sent_stop(&info))
+			hold(tracee, WSTOPSIG(status), &info);
+}
+
+void interrupt_detach(struct tracee *tracee, int number)
+{
+	await_stop(tracee);
+	interrupt_give_back(tracee);
+	ptrace(PTRACE_DETACH, tracee->tid, 0, number);
 }
 
 void interrupt_release(struct tracee *tracee)
 {
 	struct user_regs_struct regs;
+	siginfo_t info;
+	bool moved;
 	int status;
 	if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) < 0 ||
 	    waitpid(tracee->tid, &status, __WALL) != tracee->tid || !WIFSTOPPED(status))
 		return;
-	if (tracee->target && settle(tracee, &regs, false) == PLACE_CLEAN) {
+	int number = status >> 16 ? 0 : WSTOPSIG(status);
+	if (number && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 && target_sent_stop(&info))
+		number = 0;
+	if (tracee->target && settle(tracee, &regs, false, &moved) == PLACE_CLEAN) {
 		regs.gs_base = 0;
 		ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);
 	}
-	const int number = status >> 16 ? 0 : WSTOPSIG(status);
-	ptrace(PTRACE_DETACH, tracee->tid, 0, number);
+	interrupt_detach(tracee, number);
 }

@@ -15,11 +15,25 @@ static volatile sig_atomic_t forward_to, seen[NSIG];
 
 /* ---- start ---- */
 
-static void child_process(const struct launch_spec *spec, int go_fd, int error_fd)
+/* Each counted process takes descriptors of ours; the program has the limit that it would have had. */
+static void allow_descriptors(struct rlimit *before)
+{
+	struct rlimit raised;
+	if (getrlimit(RLIMIT_NOFILE, before) < 0)
+		*before = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+	raised = *before;
+	raised.rlim_cur = raised.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &raised);
+}
+
+static void child_process(const struct launch_spec *spec, const struct rlimit *descriptors, int go_fd,
+			  int error_fd)
 {
 	char byte;
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		;
+	if (descriptors->rlim_max != RLIM_INFINITY)
+		setrlimit(RLIMIT_NOFILE, descriptors);
 	if (spec->in_child)
 		spec->in_child(spec->context);
 	execve(spec->path, spec->argv, spec->envp);
@@ -43,14 +57,17 @@ static bool high_pipe(int ends[2])
 
 struct rf_error *launch_start(const struct launch_spec *spec, struct launch *launch)
 {
+	static struct rlimit descriptors; /* as rfprof was started */
 	int go[2], error[2];
+	if (!descriptors.rlim_max)
+		allow_descriptors(&descriptors);
 	if (!high_pipe(go) || !high_pipe(error))
 		return rf_error_errno(RF_EACCESS, errno, "raise the limit of open files (ulimit -n)",
 				      "cannot make a pipe");
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(go[1]);
-		child_process(spec, go[0], error[1]);
+		child_process(spec, &descriptors, go[0], error[1]);
 	}
 	int cause = errno;
 	close(go[0]);

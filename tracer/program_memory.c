@@ -61,6 +61,13 @@ static bool parse_line(char *line, struct memory_region *region)
 	return region->path;
 }
 
+/* The gate asks about memory calls in units of 16 MB where code is, or was. */
+static void note_code_units(struct program_memory *memory, const struct memory_region *region)
+{
+	for (uint64_t unit = region->start >> 24; unit <= (region->end - 1) >> 24; unit++)
+		memory->code_units[unit & 0xffff] = 1;
+}
+
 void program_memory_refresh(struct program_memory *memory)
 {
 	char path[64], *line = NULL;
@@ -70,14 +77,26 @@ void program_memory_refresh(struct program_memory *memory)
 	if (!maps)
 		return;
 	drop_regions(memory);
+	memory->stale = false;
 	while (getline(&line, &line_size, maps) > 0) {
 		struct memory_region region;
-		if (parse_line(line, &region) &&
-		    !rf_array_push(memory->regions, memory->n_regions, memory->cap_regions, region))
+		if (!parse_line(line, &region))
+			continue;
+		if (!rf_array_push(memory->regions, memory->n_regions, memory->cap_regions, region))
 			free(region.path);
+		else if (region.executable && memory->code_units)
+			note_code_units(memory, &region);
 	}
 	free(line);
 	fclose(maps);
+}
+
+void program_memory_changes(struct program_memory *memory, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < memory->n_regions; i++)
+		if (memory->regions[i].executable && memory->regions[i].start < end &&
+		    start < memory->regions[i].end)
+			memory->stale = true;
 }
 
 bool program_memory_forget(struct program_memory *memory, uint64_t start, uint64_t end)
@@ -170,7 +189,7 @@ size_t program_memory_code(void *context, uint64_t pc, uint8_t *buffer, size_t s
 		const uint32_t *known = u64_map_find(&memory->page_index, page_address);
 		if (!known) {
 			struct memory_region *region = program_memory_region(memory, at);
-			if (refusal(region)) {
+			if (memory->stale || refusal(region)) {
 				program_memory_refresh(memory);
 				region = program_memory_region(memory, at);
 			}

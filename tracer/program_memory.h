@@ -32,6 +32,8 @@ struct program_memory {
 	struct u64_map page_index;
 	struct module_files *files;	/* not owned */
 	struct profile *profile;	/* not owned */
+	uint8_t *code_units;		/* not owned: P_CODE_UNITS, or NULL */
+	bool stale;			/* executable regions may have changed: to be read again */
 };
 
 struct rf_error *program_memory_init(struct program_memory *memory, pid_t pid,
@@ -40,6 +42,8 @@ void program_memory_deinit(struct program_memory *memory);
 
 /* Reads /proc/PID/maps again, when the program may have changed it. */
 void program_memory_refresh(struct program_memory *memory);
+/* What is mapped in [start, end) may change: if that matters, it is read again when it is needed. */
+void program_memory_changes(struct program_memory *memory, uint64_t start, uint64_t end);
 /* Forgets the copies of code in [start, end).  Returns false when there were none: nothing there
  * has been translated. */
 bool program_memory_forget(struct program_memory *memory, uint64_t start, uint64_t end);

@@ -5,3 +5,5 @@
 
 void server_start(struct target *target);
 void server_stop(struct target *target);
+/* Something has become due at another time (stop_at). */
+void server_wake(struct target *target);

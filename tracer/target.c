@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SLOTS_SIZE ((uint64_t)MAX_SLOTS * SLOT_STRIDE)
@@ -128,6 +129,14 @@ static void place_gate(struct target *target)
 	arena->used += (size_t)(gate_end - gate_begin);
 }
 
+void target_unmap(struct target *target, struct injection *injection)
+{
+	const struct code_cache *cache = &target->translator.cache;
+	for (int i = 0; i < cache->n_arenas; i++)
+		injection_call(injection, SYS_munmap, cache->arenas[i].base, cache->arenas[i].size, 0, 0, 0, 0);
+	injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE, 0, 0, 0, 0);
+}
+
 /* Where the main executable's entry point lies: AT_ENTRY from the auxiliary vector. */
 static uint64_t entry_point(pid_t pid)
 {
@@ -186,6 +195,8 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
 		init_slot(target, slot);
 		target->n_slots = slot + 1;
 	}
+	target->leaving[slot] = (struct leaving){.how = STAYS};
+	target->stop_at[slot] = target->resumed_at[slot] = 0;
 	target->slot_of[slot].tid = tid;
 	target->slot_of[slot].thread =
 		profile_thread(target->profile, RUN_COUNTED, target->pid, tid, name);
@@ -209,6 +220,38 @@ uint8_t *target_slot(const struct target *target, pid_t tid)
 	return index ? target->slots + (uint64_t)index * SLOT_STRIDE : NULL;
 }
 
+/* ---- stopping a thread for the follower ---- */
+
+#define STOP_AGAIN_NS 50000000ull /* a SIGCONT takes pending stops away */
+
+static const char stop_mark; /* its address marks SIGSTOPs of ours */
+
+uint64_t target_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool target_stop_thread(struct target *target, int slot)
+{
+	siginfo_t info = {.si_signo = SIGSTOP, .si_code = SI_QUEUE};
+	info.si_value.sival_ptr = (void *)(uintptr_t)&stop_mark;
+	const pid_t tid = target->slot_of[slot].tid;
+	if (syscall(SYS_rt_tgsigqueueinfo, target->pid, tid, SIGSTOP, &info) < 0)
+		return false;
+	__atomic_store_n(&target->stop_at[slot], target_now_ns() + STOP_AGAIN_NS, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool target_sent_stop(const siginfo_t *info)
+{
+	/* without room in its queue of signals the kernel drops what comes with one */
+	const bool bare = info->si_code == SI_USER && !info->si_pid && !info->si_uid;
+	return info->si_signo == SIGSTOP &&
+	       (bare || (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &stop_mark));
+}
+
 static void collect_slot(struct target *target, int index)
 {
 	uint8_t *slot = target->slots + (uint64_t)index * SLOT_STRIDE;
@@ -228,6 +271,7 @@ static void collect_slot(struct target *target, int index)
 			(void)rf_array_push(target->units, target->n_units, target->cap_units, units);
 		*n = 0;
 	}
+	*slot_u32(slot, G_CHANGING) = 0;
 	target->slot_of[index].tid = 0;
 	target->n_threads--;
 	target->translator.quiet = target->n_threads <= 1;
@@ -375,6 +419,7 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 		target_destroy(target);
 		return error;
 	}
+	target->memory.code_units = target->slots + P_CODE_UNITS;
 	program_memory_refresh(&target->memory);
 	place_gate(target);
 	requests_init(target);

@@ -9,6 +9,7 @@
 #include "tracer/translate.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,6 +22,30 @@ struct interruption {
 	bool head_counted;	/* the block's own counter had been raised already */
 };
 
+/* A thread in the gate whose request ends counting: the thread that follows the tracees
+ * (counted_run.c) takes it out, with the program's own registers and segment base. */
+enum leaving_how {
+	STAYS,
+	LEAVES,
+	LEAVES_UNTRACED,	/* and is not traced from then on */
+	LEAVES_TO_TRACE,	/* and traces; process `argument`, if not 0, is not traced from then on */
+	LEAVES_UNMAPPED,	/* and nothing of ours stays in the process */
+};
+
+struct leaving {
+	enum leaving_how how;
+	uint64_t pc;		/* the program's address to go on at */
+	pid_t argument;
+};
+
+/* What is known of the signals that have a handler (interrupt.c). */
+struct caught_signals {
+	bool known;
+	uint64_t actions;	/* rt_sigaction calls when it was read */
+	uint64_t caught;	/* bit n - 1: signal n */
+	uint64_t delivered, kept; /* since then; those that delivery leaves with their handler */
+};
+
 struct target {
 	pid_t pid;
 	struct program_memory memory;
@@ -29,6 +54,13 @@ struct target {
 	uint64_t slots_address;		/* and in the target */
 	uint64_t gate_address;		/* the gate's copy in the target */
 	struct { pid_t tid; uint32_t thread; } slot_of[MAX_SLOTS]; /* tid 0: free */
+	struct leaving leaving[MAX_SLOTS];
+	struct changing { uint64_t start, end; } changing[MAX_SLOTS]; /* memory that its call changes now */
+	int n_changing;
+	uint64_t stop_at[MAX_SLOTS];	/* ns: when the server stops that thread for the follower; 0: never */
+	uint64_t resumed_at[MAX_SLOTS];	/* ns: its last return from a signal handler */
+	struct caught_signals caught;
+	bool actions_unseen;		/* code that runs natively may change the signals' actions */
 	int n_slots;			/* one more than the highest slot ever used */
 	int n_threads;			/* counted threads alive */
 	struct profile_count *counts;	/* of threads that are gone; block: index in the cache */
@@ -44,6 +76,7 @@ struct target {
 	struct code_table *table;	/* current hash table in the process area */
 	uint64_t table_mask;		/* its number of cells, a power of two, less one */
 	size_t table_used, tables_end;
+	bool table_full;
 	pthread_mutex_t *lock;		/* of the whole run: the profile and all targets */
 	pthread_t server;
 	bool server_runs, stop;
@@ -60,6 +93,10 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 void target_finish(struct target *target);
 void target_destroy(struct target *target);
 
+/* Takes all that target_create mapped out of the process again; no thread is in it. */
+struct injection;
+void target_unmap(struct target *target, struct injection *injection);
+
 /* The program's address for `address` in the code cache, when `tid` was one of this target's
  * threads; 0 for the gate and for code between the program's instructions.  *ours is false when
  * the address is none of the cache's or the thread is not the target's.  The lock is held by the
@@ -73,12 +110,28 @@ void target_remove_thread(struct target *target, pid_t tid);
 /* The slot's thread block as mapped here, or NULL. */
 uint8_t *target_slot(const struct target *target, pid_t tid);
 
-/* Answers the pending request of a slot, if it has one.  The lock is held by the caller. */
+/* Answers the pending request of a slot, if it has one: the thread goes on in the cache, or
+ * `leaving` says how it leaves and it is stopped for that.  The lock is held by the caller. */
 void target_answer(struct target *target, int slot);
+/* The same for a thread that is stopped: it is not told.  False when it must wait. */
+bool target_decide(struct target *target, int slot);
+/* From now on all threads leave the cache at their next request; why (static text) is the reason. */
+void target_give_up(struct target *target, const char *why);
+/* Stops that slot's thread for the follower; false when it cannot be. */
+bool target_stop_thread(struct target *target, int slot);
+/* Whether a SIGSTOP comes from target_stop_thread. */
+bool target_sent_stop(const siginfo_t *info);
+
+uint64_t target_now_ns(void);
 
 static inline uint64_t *slot_u64(uint8_t *slot, size_t offset)
 {
 	return (uint64_t *)(slot + offset);
+}
+
+static inline uint32_t *slot_u32(uint8_t *slot, size_t offset)
+{
+	return (uint32_t *)(slot + offset);
 }
 
 /* The program's address behind the system call whose cache address is `sysret`; 0 if unknown. */
@@ -87,7 +140,8 @@ uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
 /* Gate addresses in the target. */
 extern const char gate_begin[], gate_miss[], gate_indirect[], gate_collide[], gate_return[],
 	gate_syscall[], gate_do_syscall[], gate_after_syscall[], gate_wait_begin[],
-	gate_wait_end[], gate_resume[], gate_end[];
+	gate_wait_end[], gate_resume[], gate_do_action[], gate_after_action[],
+	gate_peek_clone[], gate_peek_path[], gate_do_change[], gate_after_change[], gate_end[];
 static inline uint64_t target_gate(const struct target *target, const char *label)
 {
 	return target->gate_address + (uint64_t)(label - gate_begin);

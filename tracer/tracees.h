@@ -9,15 +9,20 @@
 
 struct held_signal { int number; siginfo_t info; };
 
+#define MAX_HELD 16
+
 struct tracee {
 	pid_t tid, tgid;
 	struct target *target;		/* NULL: runs natively */
 	bool started;			/* its first stop has been dealt with */
 	bool gone;			/* its end was seen while it was stepped */
 	int gone_status;
+	bool faulted;			/* while it was stepped: it gets no further */
 	bool stopped_early;		/* its first stop came before its parent's event */
-	struct held_signal held[8];	/* came while another was being delivered */
+	struct held_signal held[MAX_HELD]; /* to be delivered later (interrupt.c) */
 	int n_held;
+	uint64_t delivered_at, delivery_ns; /* when the last signal had been delivered; how long it took */
+	struct leaving left;		/* how it has left the cache, if something is to be done about it */
 };
 
 struct tracees {

@@ -1,7 +1,7 @@
 /* Code that changes under the program: rewritten in place, mapped over, moved, dropped, written by
  * another process's way; and code on the stack, on the heap, in shared memory, mapped twice.
  * @cases rewrite twice fixed moved dropped self_mem unmapped none heap shared threads pkey text
- * @partly rewrite twice heap shared: memory
+ * @partly rewrite twice heap shared self_mem text: memory
  * @partly unmapped none: not executable */
 #include "../own.h"
 

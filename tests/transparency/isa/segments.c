@@ -1,7 +1,6 @@
 /* FS and GS are the program's to use.
  * @cases set_fs wrfsbase set_gs get_gs wrgsbase read_gs selectors
- * @partly set_gs get_gs: GS
- * @partly wrgsbase read_gs: gs */
+ * @partly set_gs wrgsbase read_gs: GS */
 #include "../own.h"
 
 #include <asm/prctl.h>

@@ -3,7 +3,7 @@
  * @status fsize: SIGXFSZ
  * @status cpu: SIGXCPU
  * @partly nofile: memfd_create
- * @partly as_exec: cannot map */
+ * @partly as as_exec: address space */
 #include "../own.h"
 
 #include <grp.h>

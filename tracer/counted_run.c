@@ -410,10 +410,26 @@ static void forget_tracee(struct counted_run *run, pid_t tid)
 		retire(run, target);
 }
 
+static void on_stop(struct counted_run *run, pid_t tid, int status);
+
+/* The tracee, when its first stop has been dealt with, which may be still to come. */
+static const struct tracee *started_tracee(struct counted_run *run, pid_t pid)
+{
+	const struct tracee *tracee;
+	int status;
+	while (!(tracee = tracees_find(&run->tracees, pid)) || !tracee->started) {
+		if ((tracee && tracee->stopped_early) || waitpid(pid, &status, __WALL) != pid ||
+		    !WIFSTOPPED(status))
+			return NULL;
+		on_stop(run, pid, status);
+	}
+	return tracee;
+}
+
 /* A process that another will trace. */
 static void release_process(struct counted_run *run, pid_t pid)
 {
-	const struct tracee *of = tracees_find(&run->tracees, pid);
+	const struct tracee *of = pid ? started_tracee(run, pid) : NULL;
 	const pid_t tgid = of ? of->tgid : 0;
 	if (!tgid || pid == run->main_pid)
 		return;

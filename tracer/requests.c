@@ -412,11 +412,13 @@ static void look_at_limit(struct target *target, int index, uint8_t *slot, uint6
 static void look_at_lock(struct target *target, int index, uint8_t *slot)
 {
 	struct rlimit limit;
+	if (!(saved(slot, SAVE_RDI) & MCL_CURRENT))
+		return;
 	if (prlimit(target->pid, RLIMIT_MEMLOCK, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    target->n_threads == 1) {
 		target_give_up(target, "the program locks its memory, and has a limit for that");
 		target->leaving[index].how = LEAVES_UNMAPPED;
-	} else if (saved(slot, SAVE_RDI) & MCL_CURRENT) {
+	} else {
 		*slot_u64(slot, SAVE_RDI) |= MCL_ONFAULT;
 	}
 }

@@ -176,6 +176,8 @@ static void ask(struct target *target, int index, uint32_t state)
 	uint8_t *slot = slot_at(target, index);
 	const uint64_t sysret = *slot_u64(slot, G_SYSRET), argument = *slot_u64(slot, G_REQ_ARG);
 	*shown = state;
+	for (int other = 1; other < target->n_slots; other++) /* their calls have run */
+		*slot_u32(slot_at(target, other), G_CHANGING) = 0;
 	target_answer(target, index);
 	check_books(target);
 	if (state != STATE_REQUESTED && state != STATE_SLEEPING)

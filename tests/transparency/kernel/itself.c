@@ -36,7 +36,10 @@ int main(int argc, char **argv)
 		CHECK(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
 		printf("%s %s\n", strrchr(path, '/'), strrchr(program_invocation_name, '/'));
 	} else if (!strcmp(how, "status")) {
-		lines_with("/proc/self/status", "Sig", 1);
+		lines_with("/proc/self/status", "SigP", 1); /* SigQ counts those of all processes */
+		lines_with("/proc/self/status", "SigB", 1);
+		lines_with("/proc/self/status", "SigI", 1);
+		lines_with("/proc/self/status", "SigC", 1);
 		lines_with("/proc/self/status", "Threads", 1);
 		lines_with("/proc/self/status", "Seccomp", 1);
 	} else if (!strcmp(how, "environ")) {

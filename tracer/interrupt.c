@@ -80,8 +80,7 @@ static void note_interruption(struct target *target, uint32_t thread, const stru
 	};
 	if (!cut.orig && !cut.head_counted)
 		return;
-	(void)rf_array_push(target->interruptions, target->n_interruptions,
-			    target->cap_interruptions, cut);
+	target_note_interruption(target, &cut);
 }
 
 /* A rep instruction that stops half-way: the rest of rcx will be counted again. */

@@ -312,6 +312,30 @@ static void add_count(struct profile *profile, uint32_t block, uint32_t thread, 
 		(void)rf_array_push(profile->counts, profile->n_counts, profile->cap_counts, row);
 }
 
+/* Place, thread and kind of an interruption in one word, 20 bits for the thread's row. */
+static uint64_t interruption_key(const struct interruption *cut)
+{
+	return (uint64_t)cut->block << 37 | (uint64_t)cut->orig << 21 | (uint64_t)cut->thread << 1 |
+	       cut->head_counted;
+}
+
+void target_note_interruption(struct target *target, const struct interruption *cut)
+{
+	struct interruption first = *cut;
+	const uint64_t key = interruption_key(cut);
+	const bool has_key = cut->thread < 1u << 20 && cut->block < 1u << 27;
+	const uint32_t *index = has_key ? u64_map_find(&target->interruption_of_place, key) : NULL;
+	if (index) {
+		target->interruptions[*index].n++;
+		return;
+	}
+	first.n = 1;
+	if (rf_array_push(target->interruptions, target->n_interruptions, target->cap_interruptions,
+			  first) && has_key)
+		(void)u64_map_set(&target->interruption_of_place, key,
+				  (uint32_t)target->n_interruptions - 1);
+}
+
 /* Moves counts, units and interruptions into the profile; only blocks that ran get a row. */
 static void fill_profile(struct target *target)
 {
@@ -332,9 +356,9 @@ static void fill_profile(struct target *target)
 		if (row_of[cut->block] == PROFILE_NONE)
 			row_of[cut->block] = add_block(profile, &cache->blocks[cut->block], 0);
 		if (!cut->head_counted)
-			add_count(profile, row_of[cut->block], cut->thread, 1);
+			add_count(profile, row_of[cut->block], cut->thread, cut->n);
 		add_count(profile, add_block(profile, &cache->blocks[cut->block], cut->orig),
-			  cut->thread, -1);
+			  cut->thread, -cut->n);
 	}
 	for (size_t i = 0; i < target->n_units; i++) {
 		const struct unit_counter *unit = &cache->units[target->units[i].module];
@@ -371,6 +395,7 @@ void target_destroy(struct target *target)
 	free(target->counts);
 	free(target->units);
 	free(target->interruptions);
+	u64_map_deinit(&target->interruption_of_place);
 	free(target->tids);
 	free(target);
 }

@@ -20,6 +20,7 @@ struct interruption {
 	uint32_t block, thread;
 	uint16_t orig;		/* where the tail begins */
 	bool head_counted;	/* the block's own counter had been raised already */
+	int64_t n;		/* how often */
 };
 
 /* A thread in the gate whose request ends counting: the thread that follows the tracees
@@ -69,6 +70,7 @@ struct target {
 	size_t n_units, cap_units;
 	struct interruption *interruptions;
 	size_t n_interruptions, cap_interruptions;
+	struct u64_map interruption_of_place;	/* key: interruption_key; value: index */
 	pid_t *tids;			/* of all threads there ever were */
 	size_t n_tids, cap_tids;
 	bool native;			/* given up: threads leave the cache at their next request */
@@ -109,6 +111,9 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name);
 void target_remove_thread(struct target *target, pid_t tid);
 /* The slot's thread block as mapped here, or NULL. */
 uint8_t *target_slot(const struct target *target, pid_t tid);
+
+/* Adds one execution that was cut in two (n is taken for 1).  The lock is held by the caller. */
+void target_note_interruption(struct target *target, const struct interruption *cut);
 
 /* Answers the pending request of a slot, if it has one: the thread goes on in the cache, or
  * `leaving` says how it leaves and it is stopped for that.  The lock is held by the caller. */

@@ -484,7 +484,8 @@ static void stop_later(struct tracee *tracee)
 static bool may_wait(const struct tracee *tracee, const siginfo_t *info)
 {
 	return info->si_code == SI_KERNEL || info->si_code == SI_TIMER ||
-	       (info->si_code <= 0 && info->si_pid != tracee->tgid);
+	       ((info->si_code == SI_USER || info->si_code == SI_QUEUE) && info->si_pid &&
+		info->si_pid != tracee->tgid);
 }
 
 /* Whether a signal is held back.  One whose system call says so to the program is not. */

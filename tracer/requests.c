@@ -251,6 +251,8 @@ static bool resume_where_interrupted(struct target *target, int slot, uint64_t f
 	target->resumed_at[slot] = target_now_ns();
 	if (!program_memory_read(&target->memory, frame + SIGFRAME_RIP, &pc, sizeof(pc)))
 		return true; /* the kernel will say so */
+	if (code_cache_arena_at(&target->translator.cache, pc))
+		return true; /* done, but a signal came before the call */
 	uint64_t body = target->native ? 0 : translate_body(&target->translator, pc, &why);
 	if (body)
 		program_memory_write(&target->memory, frame + SIGFRAME_RIP, &body, sizeof(body));

@@ -65,11 +65,11 @@ static void open_block(struct batch *batch, const struct planned *items, size_t 
 
 #define MOST_NOPS 18 /* bytes; more would cost more than a jump over them */
 
-/* Loops keep the alignment that their compiler gave them, up to a cache line. */
+/* Loops keep the alignment that their compiler gave them, up to half a cache line. */
 static void keep_alignment(struct batch *batch, uint64_t pc)
 {
 	struct arena *arena = batch->arena;
-	size_t n = (pc - arena_address(arena, (uint32_t)arena->used)) & 63;
+	size_t n = (pc - arena_address(arena, (uint32_t)arena->used)) & 31;
 	batch_piece(batch, PIECE_STEP, 0);
 	if (n > MOST_NOPS) {
 		n -= 2;

@@ -1,7 +1,7 @@
 /* The matrix product as a triple loop over rows and columns. */
 #include <stdio.h>
 
-enum { N = 1000 };
+enum { N = 1600 };
 
 static double a[N][N], b[N][N], c[N][N];
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { BODIES = 5, STEPS = 4000000 };
+enum { BODIES = 5, STEPS = 40000000 };
 
 struct body { double x[3], v[3], mass; };
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { N = 4 << 20, SWEEPS = 150 };
+enum { N = 4 << 20, SWEEPS = 450 };
 
 __attribute__((noinline)) static void triad(double *a, const double *b, const double *c, double s)
 {

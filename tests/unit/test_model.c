@@ -111,6 +111,33 @@ Test(model, units_count_once)
 	profile_destroy(p);
 }
 
+/* Three of ten executions of a block were cut in two behind its first instruction: the rest of the block
+ * stands there for the whole block, for itself, and less once more.  The rows come in any order. */
+Test(model, executions_cut_in_two_count_once)
+{
+	struct profile *p = profile_create();
+	uint32_t m = profile_module(p, "/x", ""), t = profile_thread(p, RUN_COUNTED, 1, 1, "");
+	const char *code = sample_kernels[5].code; /* add (3 bytes), imul (4), dec (3), jnz (2) */
+	struct profile_function f = {m, 0x10, 0x40, strdup("f"), strdup(""), 0};
+	struct profile_block rest = {m, 0x13, 9, memcpy(malloc(9), code + 3, 9)};
+	struct profile_block whole = {m, 0x10, 12, memcpy(malloc(12), code, 12)};
+	struct profile_block again = {m, 0x13, 9, memcpy(malloc(9), code + 3, 9)};
+	const struct profile_count counts[] = {{0, t, -3}, {1, t, 10}, {2, t, 3}};
+	cr_assert(rf_array_push(p->functions, p->n_functions, p->cap_functions, f));
+	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, rest));
+	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, whole));
+	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, again));
+	for (int i = 0; i < 3; i++)
+		cr_assert(rf_array_push(p->counts, p->n_counts, p->cap_counts, counts[i]));
+	struct model model = build(p);
+	const struct model_function *function = find(&model, "f");
+	cr_expect_eq(function->tally.instructions, 40, "%lu", function->tally.instructions);
+	cr_assert_eq(function->n_threads, 1);
+	cr_expect_eq(function->threads[0].instructions, 40);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
 Test(model, absurd_counts_saturate)
 {
 	struct profile *p = report_sample();

@@ -1,6 +1,7 @@
 #include "machine/measure.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "machine/clock_kernels.h"
 
 #include <math.h>
@@ -22,13 +23,6 @@ struct repeats {
 
 /* What one repeat showed. */
 struct repeat { double rate, clock_ghz; };
-
-uint64_t measure_now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
-}
 
 static int compare_doubles(const void *left, const void *right)
 {
@@ -62,14 +56,14 @@ static void repeat_on_thread(void *context, int thread)
 	for (int i = 0; i < repeats->n; i++) {
 		struct times *times = &repeats->times[i * n_threads + thread];
 		team_barrier(repeats->team);
-		times->start = measure_now_ns();
+		times->start = clock_now_ns();
 		task->run(task->context, thread, repeats->count);
-		times->end = measure_now_ns();
+		times->end = clock_now_ns();
 		if (!task->with_clock)
 			continue;
-		uint64_t start = measure_now_ns();
+		uint64_t start = clock_now_ns();
 		clock_adds(CLOCK_COUNTS);
-		times->clock_ns = measure_now_ns() - start;
+		times->clock_ns = clock_now_ns() - start;
 	}
 }
 

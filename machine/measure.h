@@ -36,9 +36,6 @@ struct measure_series {
 	double clock_ghz;	/* beside the highest, mean over the threads; 0: not measured */
 };
 
-/* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t measure_now_ns(void);
-
 /* Best (highest), median and quartiles of `n` > 0 rates, which get sorted.  Quartiles by linear
  * interpolation between order statistics (Hyndman & Fan 1996, definition 7). */
 struct measure_rate measure_summary(double *rates, size_t n);

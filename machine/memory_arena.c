@@ -1,5 +1,6 @@
 #include "machine/memory_arena.h"
 
+#include "base/clock.h"
 #include "machine/measure.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ static void touch_arena(void *context, int thread)
 	struct arena *arena = &touch->arenas[thread];
 	size_t usable = arena->mapping + arena->mapped - arena->base;
 	usable = usable / ARENA_HUGE_PAGE * ARENA_HUGE_PAGE;
-	while (arena->bytes < usable && (!arena->bytes || measure_now_ns() < touch->deadline)) {
+	while (arena->bytes < usable && (!arena->bytes || clock_now_ns() < touch->deadline)) {
 		fill(arena->base + arena->bytes, ARENA_HUGE_PAGE);
 		arena->bytes += ARENA_HUGE_PAGE;
 	}
@@ -75,6 +76,6 @@ static void touch_arena(void *context, int thread)
 
 void arenas_touch(struct team *team, struct arena *arenas, uint64_t limit_ns)
 {
-	struct touch touch = { arenas, measure_now_ns() + limit_ns };
+	struct touch touch = { arenas, clock_now_ns() + limit_ns };
 	team_run(team, touch_arena, &touch);
 }

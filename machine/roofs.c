@@ -1,6 +1,7 @@
 #include "machine/roofs.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "machine/clock.h"
 #include "machine/dmi.h"
 
@@ -152,7 +153,7 @@ void roofs_mark_levels(struct roof *roofs, size_t n_roofs)
 
 static uint64_t elapsed_ns(const struct roofs_run *run)
 {
-	return measure_now_ns() - run->started_ns;
+	return clock_now_ns() - run->started_ns;
 }
 
 static uint64_t budget_ns(const struct roofs_run *run)
@@ -420,7 +421,7 @@ struct rf_error *roofs_measure(const struct topology *topology, const struct roo
 			       struct machine *machine)
 {
 	struct roofs_run run = {
-		.topology = topology, .wish = wish, .started_ns = measure_now_ns(),
+		.topology = topology, .wish = wish, .started_ns = clock_now_ns(),
 		.microarchitecture = microarchitecture_here(),
 	};
 	struct rf_error *error = measure_all(&run, machine);

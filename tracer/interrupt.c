@@ -1,6 +1,7 @@
 #include "tracer/interrupt.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "tracer/code_cache.h"
 #include "tracer/decode.h"
 #include "tracer/server.h"
@@ -495,7 +496,7 @@ static bool waits(struct tracee *tracee, int number, const siginfo_t *info)
 	struct user_regs_struct regs;
 	bool done;
 	if (is_fault(number, info) || !may_wait(tracee, info) || !tracee->delivery_ns ||
-	    target_now_ns() >= quiet_until(tracee) ||
+	    clock_now_ns() >= quiet_until(tracee) ||
 	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0 ||
 	    !code_cache_arena_at(&target->translator.cache, regs.rip) ||
 	    (at_call(target, regs.rip, &done) && done && (long long)regs.rax == -EINTR) ||
@@ -507,9 +508,9 @@ static bool waits(struct tracee *tracee, int number, const siginfo_t *info)
 
 static bool deliver_timed(struct tracee *tracee, int number, siginfo_t *info, bool here)
 {
-	const uint64_t start = target_now_ns();
+	const uint64_t start = clock_now_ns();
 	const bool alive = deliver_one(tracee, number, info, here);
-	tracee->delivered_at = target_now_ns();
+	tracee->delivered_at = clock_now_ns();
 	tracee->delivery_ns = tracee->delivered_at - start;
 	if (alive && tracee->n_held)
 		stop_later(tracee);

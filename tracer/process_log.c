@@ -1,20 +1,14 @@
 #include "tracer/process_log.h"
 
+#include "base/clock.h"
+
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* What the kernel calls it now; it stays as it was when it is gone. */
 static void read_command(struct process_log *log, uint32_t row, pid_t pid)
@@ -34,7 +28,7 @@ static void read_command(struct process_log *log, uint32_t row, pid_t pid)
 void process_log_begin(struct process_log *log, struct profile *profile, pid_t pid)
 {
 	log->profile = profile;
-	log->start = now_ns();
+	log->start = clock_now_ns();
 	uint32_t row = profile_process(profile, RUN_COUNTED, pid, PROFILE_NONE);
 	if (row != PROFILE_NONE)
 		profile->processes[row].birth = BIRTH_FIRST;
@@ -62,7 +56,7 @@ void process_log_birth(struct process_log *log, pid_t parent, pid_t tid, pid_t c
 	struct profile_process *process = &log->profile->processes[row];
 	process->birth = birth_of(tid, regs);
 	process->module = log->profile->processes[parent_row].module;
-	process->start_ns = now_ns() - log->start;
+	process->start_ns = clock_now_ns() - log->start;
 	profile_process_command(log->profile, row, log->profile->processes[parent_row].command);
 }
 
@@ -88,7 +82,7 @@ void process_log_exit(struct process_log *log, pid_t pid, pid_t tid, int status)
 	uint32_t row = profile_find_process(log->profile, RUN_COUNTED, pid);
 	if (row == PROFILE_NONE)
 		return;
-	log->profile->processes[row].end_ns = now_ns() - log->start;
+	log->profile->processes[row].end_ns = clock_now_ns() - log->start;
 	if (tid != pid)
 		return;
 	if (status == -1)

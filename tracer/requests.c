@@ -1,5 +1,7 @@
 #include "tracer/requests.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -248,7 +250,7 @@ static bool resume_where_interrupted(struct target *target, int slot, uint64_t f
 {
 	uint64_t pc;
 	const char *why = NULL;
-	target->resumed_at[slot] = target_now_ns();
+	target->resumed_at[slot] = clock_now_ns();
 	if (!program_memory_read(&target->memory, frame + SIGFRAME_RIP, &pc, sizeof(pc)))
 		return true; /* the kernel will say so */
 	if (code_cache_arena_at(&target->translator.cache, pc))

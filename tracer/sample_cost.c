@@ -1,5 +1,6 @@
 #include "tracer/sample_cost.h"
 
+#include "base/clock.h"
 #include "machine/clock_kernels.h"
 #include "machine/measure.h"
 #include "tracer/perf_ring.h"
@@ -59,9 +60,9 @@ static bool open_probe(struct probe *probe, const struct perf_event_attr *like)
 
 static uint64_t time_of(uint64_t count)
 {
-	uint64_t start = measure_now_ns();
+	uint64_t start = clock_now_ns();
 	clock_adds(count);
-	return measure_now_ns() - start;
+	return clock_now_ns() - start;
 }
 
 static void count_sample(void *opaque, const void *bytes, size_t size)

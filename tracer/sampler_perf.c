@@ -12,6 +12,7 @@
  * PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE and
  * _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
 #include "tracer/perf_ring.h"
+#include "base/clock.h"
 #include "tracer/sample_cost.h"
 #include "tracer/sample_log.h"
 
@@ -344,13 +345,6 @@ static void end_stage(struct perf_sampler *sampler)
 	sampler->stage++;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void *read_rings(void *opaque)
 {
 	struct perf_sampler *sampler = opaque;
@@ -358,7 +352,7 @@ static void *read_rings(void *opaque)
 	for (unsigned round = 0; !(stop->revents & POLLIN); round++) {
 		int timeout = round < FIRST_POLLS ? POLL_FIRST_MS : POLL_MS;
 		poll(sampler->polls, sampler->n_cpus + 1, timeout);
-		uint64_t before = now_ns();
+		uint64_t before = clock_now_ns();
 		drain(sampler);
 		end_stage(sampler);
 		/* All that was written before this round began has now been read. */

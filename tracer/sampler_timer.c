@@ -1,6 +1,7 @@
 /* Samples by the preloaded shim, for systems that refuse perf_event_open: see
  * preload/shim_protocol.h for the shared file and preload/shim_timer.c for the timers. */
 #include "preload/shim_protocol.h"
+#include "base/clock.h"
 #include "tracer/perf_ring.h"
 #include "tracer/sample_log.h"
 #include "tracer/shim_path.h"
@@ -133,20 +134,13 @@ static void read_slots(struct timer_sampler *sampler, bool reap)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void *read_rings(void *opaque)
 {
 	struct timer_sampler *sampler = opaque;
 	struct pollfd stop = { sampler->stop, POLLIN, 0 };
 	for (unsigned round = 1; !(stop.revents & POLLIN); round++) {
 		poll(&stop, 1, POLL_MS);
-		uint64_t before = now_ns();
+		uint64_t before = clock_now_ns();
 		read_slots(sampler, round % ROUNDS_PER_REAP == 0);
 		sample_log_complete_until(sampler->log, before);
 	}

@@ -1,5 +1,7 @@
 #include "tracer/server.h"
 
+#include "base/clock.h"
+
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -21,7 +23,7 @@ static uint32_t *doorbell(struct target *target)
 static bool stop_is_due(struct target *target, int slot)
 {
 	const uint64_t at = __atomic_load_n(&target->stop_at[slot], __ATOMIC_ACQUIRE);
-	return at && target_now_ns() >= at;
+	return at && clock_now_ns() >= at;
 }
 
 static bool asks(struct target *target, int slot)
@@ -54,7 +56,7 @@ static bool answer_all(struct target *target)
 static struct timespec patience(struct target *target)
 {
 	uint64_t ns = 50000000;
-	const uint64_t now = target_now_ns();
+	const uint64_t now = clock_now_ns();
 	for (int slot = 1; slot < target->n_slots; slot++) {
 		const uint64_t at = __atomic_load_n(&target->stop_at[slot], __ATOMIC_ACQUIRE);
 		if (at && at < now + ns)
@@ -75,9 +77,9 @@ static void sleep_until_rung(struct target *target, uint32_t seen)
 /* The asker may want this very processor.  Returns when to yield again at the earliest. */
 static uint64_t yield(struct target *target)
 {
-	const uint64_t before = target_now_ns();
+	const uint64_t before = clock_now_ns();
 	sched_yield();
-	const uint64_t after = target_now_ns();
+	const uint64_t after = clock_now_ns();
 	const bool crowded = after - before > LONG_YIELD_NS;
 	__atomic_store_n((uint32_t *)(target->slots + P_CROWDED), crowded, __ATOMIC_RELAXED);
 	return crowded ? after + CROWDED_NS : 0;
@@ -90,8 +92,8 @@ static void *serve(void *argument)
 	while (!__atomic_load_n(&target->stop, __ATOMIC_ACQUIRE)) {
 		uint32_t seen = __atomic_load_n(doorbell(target), __ATOMIC_SEQ_CST);
 		if (answer_all(target))
-			last_answer = target_now_ns();
-		else if (target_now_ns() - last_answer < SPIN_NS && target_now_ns() >= yield_from)
+			last_answer = clock_now_ns();
+		else if (clock_now_ns() - last_answer < SPIN_NS && clock_now_ns() >= yield_from)
 			yield_from = yield(target);
 		else
 			sleep_until_rung(target, seen);

@@ -1,6 +1,7 @@
 #include "tracer/target.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "tracer/inject.h"
 #include "tracer/requests.h"
 #include "tracer/server.h"
@@ -226,13 +227,6 @@ uint8_t *target_slot(const struct target *target, pid_t tid)
 
 static const char stop_mark; /* its address marks SIGSTOPs of ours */
 
-uint64_t target_now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 bool target_stop_thread(struct target *target, int slot)
 {
 	siginfo_t info = {.si_signo = SIGSTOP, .si_code = SI_QUEUE};
@@ -240,7 +234,7 @@ bool target_stop_thread(struct target *target, int slot)
 	const pid_t tid = target->slot_of[slot].tid;
 	if (syscall(SYS_rt_tgsigqueueinfo, target->pid, tid, SIGSTOP, &info) < 0)
 		return false;
-	__atomic_store_n(&target->stop_at[slot], target_now_ns() + STOP_AGAIN_NS, __ATOMIC_RELEASE);
+	__atomic_store_n(&target->stop_at[slot], clock_now_ns() + STOP_AGAIN_NS, __ATOMIC_RELEASE);
 	return true;
 }
 

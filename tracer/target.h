@@ -127,7 +127,6 @@ bool target_stop_thread(struct target *target, int slot);
 /* Whether a SIGSTOP comes from target_stop_thread. */
 bool target_sent_stop(const siginfo_t *info);
 
-uint64_t target_now_ns(void);
 
 static inline uint64_t *slot_u64(uint8_t *slot, size_t offset)
 {

@@ -1,9 +1,9 @@
 #include "tracer/translate.h"
 
+#include "base/clock.h"
 #include "tracer/batch.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 static const char why_full[] = "the code cache is full";
 static const char why_no_memory[] = "rfprof is out of memory";
@@ -65,13 +65,6 @@ static void forget(struct translator *translator, struct code_block *block)
 		}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* `with_entry`: an indirect jump or call asks for it, so that its entry should stand before it. */
 static struct code_block *find_or_translate(struct translator *translator, uint64_t pc,
 					    bool with_entry, const char **why)
@@ -79,11 +72,11 @@ static struct code_block *find_or_translate(struct translator *translator, uint6
 	struct code_block *block = code_cache_block(&translator->cache, pc);
 	if (block)
 		return block;
-	const uint64_t start = now_ns();
+	const uint64_t start = clock_now_ns();
 	struct plan plan;
 	bool ok = plan_build(&plan, translator, pc, why) && emit_batch(translator, &plan, with_entry, why);
 	plan_deinit(&plan);
-	translator->spent_ns += now_ns() - start;
+	translator->spent_ns += clock_now_ns() - start;
 	if (ok)
 		*why = NULL; /* that of the code behind it */
 	return ok ? code_cache_block(&translator->cache, pc) : NULL;

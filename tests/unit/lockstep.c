@@ -175,6 +175,14 @@ static enum lockstep_exit gate_exit(const struct lockstep *lockstep, uint64_t ri
 	}
 }
 
+/* Memory of the child, which is mapped here at the same place. */
+static uint64_t word_at(uint64_t address)
+{
+	uint64_t word;
+	memcpy(&word, (const void *)address, sizeof(word));
+	return word;
+}
+
 /* The program's registers behind a stop in one of the gate's entries (preload/gate.S). */
 static bool regs_at_gate(struct run *run, enum lockstep_exit exit)
 {
@@ -195,7 +203,7 @@ static bool regs_at_gate(struct run *run, enum lockstep_exit exit)
 		regs->rip = run->raw.rcx - (exit == EXIT_COLLIDE ? run->raw.rax : 0);
 		return true;
 	case EXIT_RETURN:
-		regs->rip = *(uint64_t *)(regs->rsp - 8);
+		regs->rip = word_at(regs->rsp - 8);
 		return true;
 	default: /* rcx holds the way back and is lost in a system call anyway */
 		regs->rcx = reference.steps[run->prediction.at].regs.rcx;
@@ -279,7 +287,7 @@ static bool has_return_address(const struct run *run)
 	const struct step *step = &reference.steps[run->at - 1];
 	if (step->kind != STEP_CALL && step->kind != STEP_CALL_INDIRECT)
 		return true;
-	return *(uint64_t *)run->regs.rsp == step->regs.rip + step->length;
+	return word_at(run->regs.rsp) == step->regs.rip + step->length;
 }
 
 /* A transfer to an address with bits that no address has faults before it is done; translated code
@@ -287,8 +295,8 @@ static bool has_return_address(const struct run *run)
 static bool is_beyond_canonical(const struct run *run)
 {
 	const struct step *step = &reference.steps[run->at];
-	const int64_t target = step->kind == STEP_RETURN ? *(int64_t *)(run->raw.rsp - 8)
-							 : (int64_t)run->raw.rcx;
+	const int64_t target = (int64_t)(step->kind == STEP_RETURN ? word_at(run->raw.rsp - 8)
+								   : run->raw.rcx);
 	return is_indirect(step) && target >> 47 != 0 && target >> 47 != -1;
 }
 

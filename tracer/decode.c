@@ -172,7 +172,8 @@ static void note_addresses(const ZydisDecodedInstruction *insn, struct decoded *
 	const uint64_t next = out->pc + insn->length;
 	out->modrm_offset = insn->raw.modrm.offset;
 	out->rip_relative = (insn->attributes & ZYDIS_ATTRIB_HAS_MODRM) &&
-			    insn->raw.modrm.mod == 0 && insn->raw.modrm.rm == 5;
+			    insn->raw.modrm.mod == 0 && insn->raw.modrm.rm == 5 &&
+			    insn->raw.disp.size == 32; /* not so: moves of control registers */
 	if (out->rip_relative) {
 		out->disp_offset = insn->raw.disp.offset;
 		out->target = next + (uint64_t)insn->raw.disp.value;

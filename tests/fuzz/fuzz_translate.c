@@ -149,6 +149,17 @@ static void check_links(const struct code_cache *cache)
 	}
 }
 
+/* Data lies in the code, too. */
+static bool read_value(void *context, uint64_t address, uint64_t *value)
+{
+	const struct program *program = context;
+	const uint64_t offset = offset_in(program, address);
+	if (offset >= program->size || program->size - offset < sizeof(*value))
+		return false;
+	memcpy(value, program->code + offset, sizeof(*value));
+	return true;
+}
+
 /* ---- requests ---- */
 
 struct fuzzed {
@@ -229,18 +240,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			{
 				.batch_insns = data[1] & 2 ? 200u : 1u + (data[0] >> 3),
 				.quiet = data[0] & 4,
-				.cache = {.n_arenas = data[1] & 1 ? 2 : 1,
-					  .arenas = {{.base = arenas[data[0] & 3],
-						      .host = hosts[0],
-						      .size = ARENA_SIZE,
-						      .used = 64},
-						     {.base = FAR_BASE + (16u << 20),
-						      .host = hosts[1],
-						      .size = ARENA_SIZE,
-						      .used = 64}}},
 			},
 	};
-	fuzzed.translator.source = (struct code_source){&fuzzed.program, read_code, locate_code};
+	code_cache_add_arena(&fuzzed.translator.cache, arenas[data[0] & 3], hosts[0], ARENA_SIZE);
+	if (data[1] & 1)
+		code_cache_add_arena(&fuzzed.translator.cache, FAR_BASE + (16u << 20), hosts[1], ARENA_SIZE);
+	fuzzed.translator.source =
+		(struct code_source){&fuzzed.program, read_code, locate_code, read_value};
 	fuzz(&fuzzed, data + 2, n);
 	for (int i = 0; i < N_ARENAS; i++)
 		memset(hosts[i], FILL, fuzzed.translator.cache.arenas[i].used);

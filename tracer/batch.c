@@ -53,6 +53,13 @@ void batch_jump(struct batch *batch, uint64_t pc)
 	batch_link(batch, pc, false);
 }
 
+void emit_jump_to(struct arena *arena, uint32_t offset)
+{
+	EMIT(arena, 0xe9);
+	emit_u32(arena, 0);
+	emit_rel32_at(arena, (uint32_t)arena->used - 4, offset);
+}
+
 /* jmp *0(%rip); .quad address */
 void emit_far_jump(struct arena *arena, uint64_t address)
 {
@@ -102,9 +109,7 @@ uint32_t batch_way(struct batch *batch, uint64_t pc, bool is_call)
 		emit_drop_word(arena);
 	if (is_here) {
 		block->called = way;
-		EMIT(arena, 0xe9);
-		emit_u32(arena, 0);
-		emit_rel32_at(arena, (uint32_t)arena->used - 4, block->body);
+		emit_jump_to(arena, block->body);
 	} else {
 		emit_far_jump(arena, arena_address(&batch->cache->arenas[block->arena], block->body));
 	}

@@ -63,6 +63,8 @@ uint32_t batch_stub(struct batch *batch, uint64_t pc, bool is_call);
 uint32_t batch_way(struct batch *batch, uint64_t pc, bool is_call);
 void emit_rel32_at(struct arena *arena, uint32_t site, uint64_t destination);
 void emit_far_jump(struct arena *arena, uint64_t address);
+/* A jump to a place in the same arena. */
+void emit_jump_to(struct arena *arena, uint32_t offset);
 /* Gives each branch target of this batch its block or a stub; then aims older links at the new
  * blocks. */
 void batch_publish(struct batch *batch);

@@ -152,8 +152,7 @@ static void emit_loop(struct batch *batch, const struct planned *items, size_t n
 /* Emits what a call that has just been emitted needs behind it. */
 static void emit_due_landing(struct batch *batch, uint8_t dead)
 {
-	if (batch->landing_due)
-		emit_landing(batch, batch->landing_due, dead == DEAD_ALL);
+	emit_landing(batch, batch->landing_due, dead == DEAD_ALL);
 	batch->landing_due = 0;
 }
 

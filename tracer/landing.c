@@ -140,9 +140,7 @@ static void replace_landings(struct batch *batch, uint64_t pc)
 		batch->arena = &cache->arenas[old.arena];
 		batch->block = NO_BLOCK;
 		emit_one_landing(batch, old.pc, true, true);
-		EMIT(batch->arena, 0xe9);
-		emit_u32(batch->arena, 0);
-		emit_rel32_at(batch->arena, (uint32_t)batch->arena->used - 4, old.behind);
+		emit_jump_to(batch->arena, old.behind);
 		batch->arena = own;
 	}
 }

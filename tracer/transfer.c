@@ -124,9 +124,7 @@ static void emit_call(struct batch *batch, const struct decoded *insn, uint16_t 
 	const uint32_t *same = u64_map_find(&batch->cache->calls, call.return_pc);
 	const uint32_t arena_bits = (uint32_t)(arena - batch->cache->arenas) << CALL_ARENA_SHIFT;
 	if (same && (*same & ~CALL_OFFSET) == arena_bits) {
-		EMIT(arena, 0xe9);
-		emit_u32(arena, 0);
-		emit_rel32_at(arena, (uint32_t)arena->used - 4, *same & CALL_OFFSET);
+		emit_jump_to(arena, *same & CALL_OFFSET);
 		return;
 	}
 	batch_check(batch, u64_map_set(&batch->cache->calls, call.return_pc,

@@ -122,13 +122,6 @@ static struct batch way_to(struct translator *translator, const struct code_bloc
 	};
 }
 
-static void emit_jump_to(struct arena *arena, uint32_t offset)
-{
-	EMIT(arena, 0xe9);
-	emit_u32(arena, 0);
-	emit_rel32_at(arena, (uint32_t)arena->used - 4, offset);
-}
-
 uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why)
 {
 	struct code_block *block = find_or_translate(translator, pc, true, why);

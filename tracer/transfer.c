@@ -237,7 +237,9 @@ void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t ori
 		break;
 	case FLOW_LOOP: /* loop over a jump to the next block; then a jump to the target */
 		emit_bytes(arena, insn->bytes, insn->length - 1u);
-		EMIT(arena, 2, 0xeb, 5);
+		EMIT(arena, 2);
+		batch_piece(batch, PIECE_STEP, orig); /* rcx is counted down */
+		EMIT(arena, 0xeb, 5);
 		batch_jump(batch, insn->target);
 		break;
 	case FLOW_XBEGIN: /* a transaction that always aborts, with status 0 */

@@ -588,8 +588,10 @@ static void kill_rest(struct counted_run *run)
 	}
 }
 
-struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, bool first_only)
+struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, bool first_only,
+				       const struct traffic_options *traffic)
 {
+	(void)traffic;
 	struct counted_run *run = calloc(1, sizeof(*run));
 	if (!run)
 		return NULL;

@@ -45,13 +45,13 @@
 #define SAVE_FLAGS	(G_SAVE + 0x50)	/* as lahf and seto %al leave them in ax */
 #define G_SPILL_LOOP	0xd8		/* register that holds the counter of a loop */
 #define G_SPILL_FLAGS	0xe0		/* flags (lahf, seto) while a tile is counted */
-#define G_SPILL_RDI	0xf0		/* program's rdi while a return runs */
 #define G_AT_RETURN	0xe8		/* one more of the gate's entries */
 #define G_ACTIONS	0xf0		/* u32: how many rt_sigaction calls this thread has ended */
 #define G_ACTING	0xf4		/* u32: 1 from before such a call until it is counted there */
 #define G_CHANGING	0xf8		/* u32: 1 from before a call that changes code until it has run */
 #define G_TILECFG	0x100		/* 64 bytes: sttilecfg */
 #define G_SHIFT		0x140		/* 16 bytes, the upper 8 always 0 */
+#define G_SPILL_RDI	0x150		/* program's rdi while a return runs */
 
 /* Traced accesses (docs/traffic.md).  Those below 0x200 are written by translated code and the gate. */
 #define G_SPILL_TRACE	0x150		/* register borrowed for checks of addresses */

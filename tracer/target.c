@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "tracer/derive.h"
 #include "tracer/inject.h"
 #include "tracer/requests.h"
 #include "tracer/server.h"
@@ -246,25 +247,35 @@ bool target_sent_stop(const siginfo_t *info)
 	       (bare || (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &stop_mark));
 }
 
+/* A thread that was killed may have been between two blocks: what is derived can be one too few then. */
+static void collect_blocks(struct target *target, const uint64_t *counters, uint32_t thread)
+{
+	const struct code_cache *cache = &target->translator.cache;
+	int64_t *executions = malloc(cache->n_blocks * sizeof(*executions) + 1);
+	if (!executions || !derive_executions(cache, counters, executions))
+		target_give_up(target, "rfprof is out of memory");
+	else
+		for (size_t i = 0; i < cache->n_blocks; i++) {
+			const struct profile_count count = {(uint32_t)i, thread, executions[i]};
+			if (executions[i] > 0)
+				(void)rf_array_push(target->counts, target->n_counts, target->cap_counts, count);
+		}
+	free(executions);
+}
+
 static void collect_slot(struct target *target, int index)
 {
 	uint8_t *slot = target->slots + (uint64_t)index * SLOT_STRIDE;
 	const struct code_cache *cache = &target->translator.cache;
 	const uint32_t thread = target->slot_of[index].thread;
-	for (size_t i = 0; i < cache->n_blocks; i++) {
-		uint64_t *n = slot_u64(slot, SLOT_COUNTERS + 8ull * cache->blocks[i].counter);
-		struct profile_count count = {(uint32_t)i, thread, (int64_t)*n};
-		if (*n)
-			(void)rf_array_push(target->counts, target->n_counts, target->cap_counts, count);
-		*n = 0;
-	}
+	collect_blocks(target, slot_u64(slot, SLOT_COUNTERS), thread);
 	for (size_t i = 0; i < cache->n_units; i++) {
 		uint64_t *n = slot_u64(slot, SLOT_COUNTERS + 8ull * cache->units[i].counter);
 		struct profile_units units = {.module = (uint32_t)i, .thread = thread, .n = *n};
 		if (*n)
 			(void)rf_array_push(target->units, target->n_units, target->cap_units, units);
-		*n = 0;
 	}
+	memset(slot + SLOT_COUNTERS, 0, 8ull * cache->n_counters);
 	*slot_u32(slot, G_CHANGING) = 0;
 	target->slot_of[index].tid = 0;
 	target->n_threads--;

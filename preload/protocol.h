@@ -54,7 +54,7 @@
 #define G_SPILL_RDI	0x150		/* program's rdi while a return runs */
 
 /* Traced accesses (docs/traffic.md).  Those below 0x200 are written by translated code and the gate. */
-#define G_SPILL_TRACE	0x150		/* register borrowed for checks of addresses */
+#define G_SPILL_TRACE	0x1f8		/* register borrowed for checks of addresses */
 #define G_SPILL_TRACE_RCX 0x158		/* program's rcx during a check that keeps the flags */
 #define G_AT_RECORD	0x160		/* one more of the gate's entries */
 #define G_TRACE_BACK	0x168		/* cache address behind a record */

@@ -134,6 +134,8 @@ static void borrowed_back(struct target *target, uint8_t *slot, const struct pie
 		*slot_u64(slot, SLOT_COUNTERS + 8ull * block->counter) = *borrowed;
 		*borrowed = *slot_u64(slot, G_SPILL_LOOP);
 	}
+	if (piece->spilled)
+		*by_number[piece->spilled - 1] = *slot_u64(slot, G_SPILL_TRACE);
 }
 
 void interrupt_flush(struct tracee *tracee)

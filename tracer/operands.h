@@ -36,6 +36,7 @@ struct operand {
 	uint8_t lanes;
 	uint8_t mask;		/* number of the register with the mask */
 	uint8_t mask_bits;	/* 0: it is a k-register; else a vector's elements have so many bits */
+	uint8_t mask_shift;	/* the low bits that are not its own */
 	uint8_t vector;		/* OPERAND_GATHER: number of the index vector; the scale is above */
 	uint8_t index_bits;	/* of its elements */
 };

@@ -259,6 +259,20 @@ static void add_to_group(struct builder *builder, const struct operand *operand,
 	group->members[group->n++] = member;
 }
 
+/* A record has room for a mask of 32 lanes. */
+static void add_halves(struct builder *builder, const struct operand *operand, size_t i, uint32_t number)
+{
+	struct operand half = *operand;
+	if (operand->form == OPERAND_MASKED && operand->lanes > 32) {
+		half.lanes = 32;
+		add_to_group(builder, &half, i, number);
+		half.lanes = (uint8_t)(operand->lanes - 32);
+		half.mask_shift = 32;
+		half.displacement += 32 * operand->bytes;
+	}
+	add_to_group(builder, &half, i, number);
+}
+
 /* Records that are made whatever the address is. */
 static void add_always(struct builder *builder, const struct operand *operand, size_t i, uint32_t number)
 {
@@ -285,7 +299,7 @@ static bool is_traced(const struct builder *builder, const struct operand *opera
 {
 	if (operand->form == OPERAND_UNTRACED || (operand->fs && !builder->config->has_fs_base))
 		return false;
-	return operand->form != OPERAND_MASKED || operand->lanes <= 64;
+	return operand->form != OPERAND_PACKED || operand->lanes <= 32;
 }
 
 static void add_operands(struct builder *builder, const struct operands *operands, size_t i)
@@ -299,7 +313,7 @@ static void add_operands(struct builder *builder, const struct operands *operand
 		else if (operand->form == OPERAND_STRING || operand->form == OPERAND_GATHER)
 			add_always(builder, operand, i, number);
 		else
-			add_to_group(builder, operand, i, number);
+			add_halves(builder, operand, i, number);
 	}
 }
 

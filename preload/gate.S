@@ -323,7 +323,8 @@ gate_record:
 	leaq	-1(%rax,%rcx,8), %rcx		/* the last byte, or one in the same 8 behind it */
 	shrq	$6, %rcx
 	shrq	$6, %rax
-	subq	%rax, %rcx			/* rax = first line, rcx = how many more */
+	subl	%eax, %ecx			/* rax = first line, rcx = how many more, */
+	andl	$(TRACE_MASKS - 1), %ecx	/* also where addresses wrap */
 	shrxq	%rax, %gs:G_TRACE_MASKS(,%rcx,8), %rdx
 	testb	$1, %dl
 	jz	trace_leave

@@ -76,6 +76,8 @@
 #define G_TRACE_SETTLED	0x400		/* for each class 16 bytes: the last line times 2, plus 1 when it was
 					 * stored to; u32 accesses since */
 
+#define TRACE_MASKS	16		/* so many there are */
+
 /* The word of a record: the number of a group of operands, the bytes from the first to the last, by 8, and */
 #define TRACE_GROUP_BITS 22
 #define TRACE_GROUP_MAX	((1 << TRACE_GROUP_BITS) - 2)

@@ -160,7 +160,7 @@ static void access_bytes(void *context, const struct trace_operand *operand, uin
 		const uint64_t line = address / CACHE_LINE;
 		const unsigned first = address % CACHE_LINE;
 		const unsigned n = bytes < CACHE_LINE - first ? (unsigned)bytes : CACHE_LINE - first;
-		if (drain->classes >> line % CACHE_CLASSES & 1) {
+		if (drain->classes >> line % CACHE_CLASSES & 1 && !(line >> SPACE_SHIFT)) {
 			if (who == UINT32_MAX)
 				who = who_of(drain, source, operand);
 			if (who == UINT32_MAX)

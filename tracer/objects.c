@@ -606,6 +606,7 @@ uint64_t objects_unseen(const struct objects *objects)
 /* Files whose symbols have been opened for this. */
 struct name_source {
 	struct profile *profile;
+	const struct objects_rows *rows;
 	size_t n_old;			/* objects of other processes */
 	struct symbol_module **modules;	/* by profile module; NULL: not opened, or cannot be */
 	bool *tried;
@@ -634,8 +635,8 @@ static struct symbol_module *symbols_of(struct name_source *names, uint32_t modu
 /* The function and line of the call before a call site; a function without a symbol has no name. */
 static void name_site(struct name_source *names, const struct object *object, struct profile_object *row)
 {
-	struct symbol_module *module = object->module < names->profile->n_modules
-					       ? symbols_of(names, object->module) : NULL;
+	struct symbol_module *module = row->module < names->profile->n_modules
+					       ? symbols_of(names, row->module) : NULL;
 	struct symbol symbol;
 	const char *file = NULL;
 	uint32_t line = 0;
@@ -649,9 +650,9 @@ static void name_site(struct name_source *names, const struct object *object, st
 	row->line = line;
 }
 
-static bool same_object(const struct profile_object *row, const struct object *object)
+static bool same_object(const struct profile_object *row, const struct object *object, uint32_t module)
 {
-	return row->kind == object->kind && row->module == object->module &&
+	return row->kind == object->kind && row->module == module &&
 	       row->offset == object->offset &&
 	       (object->kind != OBJECT_HEAP || row->module != PROFILE_NONE ||
 		strcmp(row->name, object->name ? object->name : "") == 0);
@@ -660,16 +661,19 @@ static bool same_object(const struct profile_object *row, const struct object *o
 static uint32_t save_object(struct name_source *names, const struct object *object)
 {
 	struct profile *profile = names->profile;
+	const uint32_t module = object->module == PROFILE_NONE
+					? PROFILE_NONE
+					: names->rows->module(names->rows->context, object->module);
 	for (size_t i = 0; i < names->n_old; i++) {
 		struct profile_object *row = &profile->objects[i];
-		if (!same_object(row, object))
+		if (!same_object(row, object, module))
 			continue;
 		row->n += object->n;
 		row->bytes = row->bytes > object->most ? row->bytes : object->most;
 		return (uint32_t)i;
 	}
 	struct profile_object row = {
-		.kind = object->kind, .module = object->module, .offset = object->offset,
+		.kind = object->kind, .module = module, .offset = object->offset,
 		.name = strdup(object->name ? object->name : ""),
 		.file = strdup(object->file ? object->file : ""),
 		.line = object->line, .bytes = object->most, .n = object->n,
@@ -703,8 +707,7 @@ static void save_traffic(struct profile *profile, struct u64_map *row_of,
 }
 
 static void save_moved(struct objects *objects, struct profile *profile, const uint32_t *row_of_object,
-		       void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset),
-		       void *context)
+		       const struct objects_rows *rows)
 {
 	struct u64_map row_of = {0};
 	for (size_t i = 0; i < objects->n_moved; i++) {
@@ -713,19 +716,27 @@ static void save_moved(struct objects *objects, struct profile *profile, const u
 			.object = row_of_object[moved->object], .module = PROFILE_NONE,
 			.read = moved->read, .write_allocate = moved->write_allocate, .write = moved->write,
 		};
-		place(context, moved->who, &row.module, &row.offset);
+		rows->place(rows->context, moved->who, &row.module, &row.offset);
 		if (row.object != PROFILE_NONE)
 			save_traffic(profile, &row_of, &row);
 	}
 	u64_map_deinit(&row_of);
 }
 
-void objects_save(struct objects *objects, struct profile *profile,
-		  void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset),
-		  void *context)
+/* All modules of objects have a row before there are arrays by module. */
+static void make_module_rows(const struct objects *objects, const struct objects_rows *rows)
 {
+	for (size_t i = 0; i < objects->n_items; i++)
+		if (objects->items[i].module != PROFILE_NONE)
+			(void)rows->module(rows->context, objects->items[i].module);
+}
+
+void objects_save(struct objects *objects, struct profile *profile, const struct objects_rows *rows)
+{
+	make_module_rows(objects, rows);
 	struct name_source names = {
 		.profile = profile,
+		.rows = rows,
 		.n_old = profile->n_objects,
 		.modules = calloc(profile->n_modules + 1, sizeof(*names.modules)),
 		.tried = calloc(profile->n_modules + 1, sizeof(*names.tried)),
@@ -736,7 +747,7 @@ void objects_save(struct objects *objects, struct profile *profile,
 					   ? save_object(&names, &objects->items[i])
 					   : PROFILE_NONE;
 	if (names.modules && names.tried && row_of_object)
-		save_moved(objects, profile, row_of_object, place, context);
+		save_moved(objects, profile, row_of_object, rows);
 	for (size_t i = 0; names.modules && i < profile->n_modules; i++)
 		symbol_module_close(names.modules[i]);
 	free(names.modules);

@@ -82,9 +82,15 @@ struct object_view objects_at(struct objects *objects, uint64_t address);
 /* Calls of allocators whose result was not seen, because the function was left otherwise. */
 uint64_t objects_unseen(const struct objects *objects);
 
+/* How the numbers of the caller become rows of the profile. */
+struct objects_rows {
+	void *context;
+	/* The module of the source's number, or PROFILE_NONE for that. */
+	uint32_t (*module)(void *context, uint32_t module);
+	/* The instruction of a `who`. */
+	void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset);
+};
+
 /* Adds the objects, with names and places in the source, and their traffic to the profile; rows of the same
- * object, of other processes too, are one: `n` is their sum, `bytes` the most of any.  `place` gives
- * the instruction of a `who`. */
-void objects_save(struct objects *objects, struct profile *profile,
-		  void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset),
-		  void *context);
+ * object, of other processes too, are one: `n` is their sum, `bytes` the most of any. */
+void objects_save(struct objects *objects, struct profile *profile, const struct objects_rows *rows);

@@ -342,6 +342,13 @@ static void place(void *context, uint32_t who, uint32_t *module, uint64_t *offse
 	*offset = who / 2; /* two threads */
 }
 
+static uint32_t same_module(void *context, uint32_t module)
+{
+	return module;
+}
+
+static const struct objects_rows rows = {NULL, same_module, place};
+
 static const struct profile_object *row_of(const struct profile *profile, uint64_t site)
 {
 	for (size_t i = 0; i < profile->n_objects; i++)
@@ -367,8 +374,8 @@ Test(objects, traffic_goes_to_the_profile)
 	objects_note(child, HEAP + 4032, TRAFFIC_MEM_NON_TEMPORAL, 12);
 	objects_allocated(child, HEAP + 4096, 100, CODE + 0x12a0);
 	objects_note(child, HEAP + 0x5000, TRAFFIC_MEM_READ, 12);
-	objects_save(objects, profile, place, NULL);
-	objects_save(child, profile, place, NULL);
+	objects_save(objects, profile, &rows);
+	objects_save(child, profile, &rows);
 	const struct profile_object *row = row_of(profile, 0x12a0);
 	cr_assert(row && row->module == 0 && row->n == 2 && row->bytes == 4096);
 	uint64_t read = 0, write_allocate = 0, write = 0;
@@ -421,7 +428,7 @@ Test(objects, variables_have_names)
 	struct profile *profile = profile_create();
 	cr_assert_eq(profile_module(profile, "/proc/self/exe", ""), 0);
 	objects_note(objects, (uint64_t)(uintptr_t)&first_array[5], TRAFFIC_MEM_READ, 0);
-	objects_save(objects, profile, place, NULL);
+	objects_save(objects, profile, &rows);
 	bool found = false;
 	for (size_t i = 0; i < profile->n_objects; i++)
 		if (strcmp(profile->objects[i].name, "first_array") == 0) {

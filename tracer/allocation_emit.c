@@ -45,7 +45,7 @@ void emit_allocation(struct batch *batch, uint64_t pc)
 		return;
 	batch_piece(batch, PIECE_STEP, 0);
 	emit_gs_set(arena, G_ALLOCATION, description(number));
-	emit_gs_store(arena, RAX, G_TRACE_SAVE);
+	emit_gs_store(arena, RAX, KEPT_RAX);
 	EMIT(arena, 0x48, 0x8d, 0x05, 17, 0, 0, 0); /* lea 17(%rip), %rax: behind the jump */
 	emit_gs_store(arena, RAX, G_ALLOCATION_BACK);
 	emit_gs_jump(arena, G_AT_ALLOCATION);

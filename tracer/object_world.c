@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#define LOOK_AGAIN_NS 1000000 /* unknown addresses are looked for at most so often */
+#define LOOK_AGAIN_NS 1000000 /* unknown addresses are looked for at most so often … */
+#define OLD_NS 10000000	/* … and known ones are taken for what they were for so long */
 
 /* Where the data of a mapped file lies: all of its segments, with what is zero at first. */
 struct image { uint64_t low, high, bias; uint32_t module; };
@@ -24,6 +25,8 @@ struct object_world {
 	bool frozen;
 };
 
+static void identify(struct object_world *world);
+
 struct object_world *object_world_create(pid_t pid)
 {
 	struct object_world *world = calloc(1, sizeof(*world));
@@ -36,8 +39,10 @@ struct object_world *object_world_create(pid_t pid)
 	struct rf_error *error = NULL;
 	if (world->modules && world->files)
 		error = program_memory_init(&world->memory, pid, world->files, world->modules);
-	if (world->modules && world->files && !error)
+	if (world->modules && world->files && !error) {
+		identify(world);
 		return world;
+	}
 	rf_error_destroy(error);
 	object_world_destroy(world);
 	return NULL;
@@ -152,7 +157,7 @@ static struct memory_region *find(struct object_world *world, uint64_t address)
 {
 	struct memory_region *region = program_memory_region(&world->memory, address);
 	const uint64_t now = clock_now_ns();
-	if (region || now - world->looked_at < LOOK_AGAIN_NS)
+	if (now - world->looked_at < (region ? OLD_NS : LOOK_AGAIN_NS))
 		return region;
 	look(world);
 	world->looked_at = clock_now_ns();

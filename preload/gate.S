@@ -303,6 +303,7 @@ gate_resume:
 
 #define SETTLED_LINE G_TRACE_SETTLED
 #define SETTLED_N (G_TRACE_SETTLED + 8)
+#define SETTLED_SKIP (G_TRACE_SETTLED + 12)
 
 	/* Calls of allocators.  Their records lie in the ring of accesses, in order with these.  A return that
 	 * is awaited is seen because the cell of its address in the table of returns leads here; so it does
@@ -499,7 +500,7 @@ gate_record:
 	cmpq	$1, %rdx
 	ja	3f
 	testl	$TRACE_STORES, %gs:G_TRACE_WORD	/* the same line; edx: it has been stored to */
-	jz	1f
+	jz	2f
 	testl	%edx, %edx
 	jnz	1f
 	incq	%gs:SETTLED_LINE(%rcx)
@@ -509,6 +510,14 @@ gate_record:
 	incl	%eax
 	movl	%eax, %gs:SETTLED_N(%rcx)
 	testl	$(TRACE_SETTLED_OF - TRACE_SETTLED_FIRST), %eax
+	jz	trace_append
+	jmp	trace_leave
+2:	testl	%edx, %edx
+	jnz	1b
+	movl	%gs:SETTLED_N(%rcx), %eax	/* nothing but loads */
+	incl	%eax
+	movl	%eax, %gs:SETTLED_N(%rcx)
+	testl	%gs:SETTLED_SKIP(%rcx), %eax
 	jz	trace_append
 	jmp	trace_leave
 3:	testl	$TRACE_STORES, %gs:G_TRACE_WORD	/* another line */

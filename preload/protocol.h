@@ -93,7 +93,8 @@
 #define G_ALLOCATION_STACK 0x348	/* stack pointers of calls whose return is awaited */
 #define ALLOCATION_DEPTH 8
 #define G_TRACE_SETTLED	0x400		/* for each class 16 bytes: the last line times 2, plus 1 when it was
-					 * stored to; u32 accesses since */
+					 * stored to; u32 accesses since; u32 a load is not recorded when
+					 * that number has one of these bits, and there was no store */
 
 #define TRACE_MASKS	16		/* so many there are */
 
@@ -132,7 +133,8 @@
 #define TRACE_CHUNK	(1 << TRACE_CHUNK_SHIFT)
 #define TRACE_CHUNKS	64
 /* Of accesses to a line that stays the last one of its class the first are recorded, again and again; the
- * others change nothing in any cache. */
+ * others change nothing in any cache.  Of loads alone it is the first only, but for a class of which more is
+ * to be known than caches need. */
 #define TRACE_SETTLED_FIRST 128
 #define TRACE_SETTLED_OF 8192
 

@@ -48,6 +48,7 @@ struct drain {
 	struct hierarchy *hierarchy;
 	struct geometry geometry;
 	uint64_t classes;
+	uint64_t full;			/* one of them, in which no load of a thread is left out */
 	uint8_t rank[CACHE_CLASSES];	/* of a class among those simulated */
 	unsigned n_classes;
 	pthread_mutex_t lock;		/* of all that follows */
@@ -163,7 +164,7 @@ static uint32_t who_of(struct drain *drain, struct drain_source *source, const s
 /* ---- accesses ---- */
 
 /* The kinds of one operand, loads first. */
-static void access_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
+static inline void access_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
 			unsigned n, uint8_t access, uint32_t who)
 {
 	static const struct { uint8_t bit, kind; } kinds[] = {
@@ -172,6 +173,11 @@ static void access_line(struct drain *drain, const struct drain_source *source, 
 		{OPERAND_CLEAN, CACHE_CLEAN}, {OPERAND_LINE_ZERO, CACHE_LINE_ZERO},
 	};
 	const uint64_t tagged = line | (uint64_t)source->space << SPACE_SHIFT;
+	if (access == OPERAND_LOAD || access == OPERAND_STORE) { /* nearly all */
+		hierarchy_access(drain->hierarchy, source->core, tagged,
+				 access == OPERAND_LOAD ? CACHE_LOAD : CACHE_STORE, first, n, who);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (access & kinds[i].bit)
 			hierarchy_access(drain->hierarchy, source->core, tagged, kinds[i].kind, first, n, who);
@@ -198,6 +204,26 @@ static void access_bytes(void *context, const struct trace_operand *operand, uin
 		address += n;
 		bytes -= n;
 	}
+}
+
+/* A record of one operand, as most are, on one line. */
+static bool take_simple(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+{
+	const struct trace_group *group =
+		trace_config_group(source->config, record->word & ((1u << TRACE_GROUP_BITS) - 1));
+	if (!group || group->n != 1 || group->form != OPERAND_PLAIN)
+		return false;
+	const struct trace_operand *operand = &group->operands[0];
+	const uint64_t address = record->address + (uint64_t)operand->at, line = address / CACHE_LINE;
+	const unsigned first = address % CACHE_LINE, page = operand->number / WHO_PAGE;
+	if (first + operand->bytes > CACHE_LINE || line >> SPACE_SHIFT || page >= source->n_pages ||
+	    !source->who[page] || !source->who[page][operand->number % WHO_PAGE])
+		return false;
+	drain->address = address;
+	if (drain->classes >> line % CACHE_CLASSES & 1)
+		access_line(drain, source, line, first, operand->bytes, operand->access,
+			    source->who[page][operand->number % WHO_PAGE] - 1);
+	return true;
 }
 
 static struct objects *objects_of(struct drain *drain, const struct drain_source *source)
@@ -229,7 +255,7 @@ static void take_all(struct drain *drain, struct drain_source *source, const str
 	for (i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
 		if (is_allocation_record(&records[i]))
 			take_allocation(drain, source, &records[i]);
-		else
+		else if (!take_simple(drain, source, &records[i]))
 			drain->n_unknown += !trace_expand(source->config, &source->expansion, &records[i],
 							  access_bytes, source);
 	drain->n_records += i;
@@ -330,7 +356,7 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 		*source = (struct drain_source){.drain = drain, .config = config, .thread = thread, .space = space};
 	pthread_mutex_lock(&drain->lock);
 	if (source) {
-		trace_ring_init(&source->ring, slot, slot_address, drain->classes);
+		trace_ring_init(&source->ring, slot, slot_address, drain->classes, drain->full);
 		source->core = take_core(drain);
 	}
 	if (!source || !rf_array_push(drain->sources, drain->n_sources, drain->cap_sources, source)) {
@@ -414,6 +440,7 @@ static void set_untraced(struct profile *profile, const char *why)
 static void set_classes(struct drain *drain)
 {
 	drain->classes = hierarchy_classes(drain->hierarchy);
+	drain->full = drain->classes & -drain->classes;
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
 		if (drain->classes >> k & 1)
 			drain->rank[k] = (uint8_t)drain->n_classes++;

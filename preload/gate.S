@@ -12,7 +12,9 @@
  *   gate_collide   entry was for another pc: rcx = pc - entry's pc, rax = -entry's pc
  *   gate_return    return table has no entry or one for another pc; the pc is in -8(%rsp)
  *   gate_syscall   the program's system call: rcx = cache address behind it (rcx and r11 are the
- *                  two registers that the syscall instruction may destroy) */
+ *                  two registers that the syscall instruction may destroy)
+ *   gate_record    an access to memory that may be in a class that is simulated: G_TRACE_ADDRESS, _WORD,
+ *                  _EXTRA and _BACK; changes no register and no flag */
 #include "preload/protocol.h"
 
 #define FUTEX_WAIT 0
@@ -30,7 +32,8 @@
 	.globl gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.globl gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
 	.globl gate_do_action, gate_after_action, gate_do_change, gate_after_change
-	.globl gate_peek_clone, gate_peek_path
+	.globl gate_peek_clone, gate_peek_path, gate_record
+	.hidden gate_record
 	.hidden gate_do_action, gate_after_action, gate_do_change, gate_after_change
 	.hidden gate_peek_clone, gate_peek_path
 	.hidden gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
@@ -291,5 +294,149 @@ gate_resume:
 	movq	%gs:SAVE_R10, %r10
 	movq	%gs:SAVE_R11, %r11
 	jmp	*%gs:G_JUMP
+
+#define KEPT_RAX (G_TRACE_SAVE + 0x00)
+#define KEPT_RCX (G_TRACE_SAVE + 0x08)
+#define KEPT_RDX (G_TRACE_SAVE + 0x10)
+#define KEPT_FLAGS (G_TRACE_SAVE + 0x18)
+#define KEPT_RSI (G_TRACE_SAVE + 0x20)
+#define KEPT_RDI (G_TRACE_SAVE + 0x28)
+#define KEPT_R10 (G_TRACE_SAVE + 0x30)
+#define KEPT_R11 (G_TRACE_SAVE + 0x38)
+#define SETTLED_LINE G_TRACE_SETTLED
+#define SETTLED_N (G_TRACE_SETTLED + 8)
+
+gate_record:
+	movq	%rax, %gs:KEPT_RAX
+	lahf
+	seto	%al
+	movq	%rax, %gs:KEPT_FLAGS
+	movq	%rcx, %gs:KEPT_RCX
+	movq	%rdx, %gs:KEPT_RDX
+	movq	%gs:G_TRACE_ADDRESS, %rax
+	movl	%gs:G_TRACE_WORD, %edx
+	testl	%edx, %edx
+	js	trace_unsettle_all
+	movl	%edx, %ecx
+	shrl	$TRACE_SPAN_SHIFT, %ecx
+	andl	$TRACE_SPAN_MAX, %ecx
+	leaq	-1(%rax,%rcx,8), %rcx		/* the last byte, or one in the same 8 behind it */
+	shrq	$6, %rcx
+	shrq	$6, %rax
+	subq	%rax, %rcx			/* rax = first line, rcx = how many more */
+	shrxq	%rax, %gs:G_TRACE_MASKS(,%rcx,8), %rdx
+	testb	$1, %dl
+	jz	trace_leave
+	testl	$TRACE_CHANGES, %gs:G_TRACE_WORD
+	jnz	trace_unsettle
+	testl	%ecx, %ecx
+	jnz	trace_unsettle
+	movl	%eax, %ecx
+	andl	$63, %ecx
+	shll	$4, %ecx
+	addq	%rax, %rax
+	movq	%gs:SETTLED_LINE(%rcx), %rdx
+	xorq	%rax, %rdx
+	cmpq	$1, %rdx
+	ja	3f
+	testl	$TRACE_STORES, %gs:G_TRACE_WORD	/* the same line; edx: it has been stored to */
+	jz	1f
+	testl	%edx, %edx
+	jnz	1f
+	incq	%gs:SETTLED_LINE(%rcx)
+	movl	$0, %gs:SETTLED_N(%rcx)
+	jmp	trace_append
+1:	movl	%gs:SETTLED_N(%rcx), %eax
+	incl	%eax
+	movl	%eax, %gs:SETTLED_N(%rcx)
+	testl	$(TRACE_SETTLED_OF - TRACE_SETTLED_FIRST), %eax
+	jz	trace_append
+	jmp	trace_leave
+3:	testl	$TRACE_STORES, %gs:G_TRACE_WORD	/* another line */
+	setnz	%dl
+	movzbl	%dl, %edx
+	orq	%rdx, %rax
+	movq	%rax, %gs:SETTLED_LINE(%rcx)
+	movl	$0, %gs:SETTLED_N(%rcx)
+	jmp	trace_append
+
+trace_unsettle_all:	/* it may be anywhere */
+	xorl	%eax, %eax
+	movl	$63, %ecx
+trace_unsettle:		/* rax = a line, ecx = how many more */
+	movl	%eax, %edx
+	andl	$63, %edx
+	shll	$4, %edx
+	movq	$0, %gs:SETTLED_LINE(%rdx)
+	incl	%eax
+	decl	%ecx
+	jns	trace_unsettle
+
+trace_append:
+	movq	%gs:G_TRACE_AT, %rcx
+	movq	%gs:G_TRACE_ADDRESS, %rax
+	movq	%gs:G_TRACE_WORD, %rdx		/* and G_TRACE_EXTRA */
+	movq	%rax, (%rcx)
+	movq	%rdx, 8(%rcx)
+	addq	$16, %rcx
+	movq	%rcx, %gs:G_TRACE_AT
+	cmpq	%gs:G_TRACE_END, %rcx
+	jae	trace_hand_over
+trace_leave:
+	movq	%gs:KEPT_FLAGS, %rax
+	addb	$0x7f, %al
+	sahf
+	movq	%gs:KEPT_RAX, %rax
+	movq	%gs:KEPT_RCX, %rcx
+	movq	%gs:KEPT_RDX, %rdx
+	jmp	*%gs:G_TRACE_BACK
+
+trace_hand_over:	/* the chunk is full; the next one may not be drained yet */
+	movq	%gs:G_TRACE_END, %rcx
+	rdtsc
+	shlq	$32, %rdx
+	orq	%rdx, %rax
+	movq	%rax, -TRACE_CHUNK(%rcx)
+	incl	%gs:G_TRACE_FILLED
+	movl	%gs:G_TRACE_FILLED, %eax
+	subl	%gs:G_TRACE_DRAINED, %eax
+	cmpl	$TRACE_CHUNKS, %eax
+	jae	trace_wait
+trace_next_chunk:
+	movl	%gs:G_TRACE_FILLED, %ecx
+	andl	$(TRACE_CHUNKS - 1), %ecx
+	shll	$TRACE_CHUNK_SHIFT, %ecx
+	addq	%gs:G_SELF, %rcx
+	leaq	(SLOT_RING + 16)(%rcx), %rax
+	movq	%rax, %gs:G_TRACE_AT
+	addq	$(TRACE_CHUNK - 16), %rax
+	movq	%rax, %gs:G_TRACE_END
+	jmp	trace_leave
+
+trace_wait:
+	movq	%rsi, %gs:KEPT_RSI
+	movq	%rdi, %gs:KEPT_RDI
+	movq	%r10, %gs:KEPT_R10
+	movq	%r11, %gs:KEPT_R11
+4:	movl	$1, %eax
+	xchgl	%eax, %gs:G_TRACE_WAITS
+	movl	%gs:G_TRACE_DRAINED, %edx
+	movl	%gs:G_TRACE_FILLED, %eax
+	subl	%edx, %eax
+	cmpl	$TRACE_CHUNKS, %eax
+	jb	5f
+	movq	%gs:G_SELF, %rdi
+	addq	$G_TRACE_DRAINED, %rdi
+	movl	$FUTEX_WAIT, %esi
+	xorl	%r10d, %r10d
+	movl	$SYS_FUTEX, %eax
+	syscall
+	jmp	4b
+5:	movl	$0, %gs:G_TRACE_WAITS
+	movq	%gs:KEPT_RSI, %rsi
+	movq	%gs:KEPT_RDI, %rdi
+	movq	%gs:KEPT_R10, %r10
+	movq	%gs:KEPT_R11, %r11
+	jmp	trace_next_chunk
 gate_end:
 	.section .note.GNU-stack,"",@progbits

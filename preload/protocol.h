@@ -9,8 +9,9 @@
 #define SLOT_STRIDE	(16 << 20)	/* bytes of address space for a thread; touched sparsely */
 #define SLOT_JUMPS	0x10000		/* 65536 code-cache addresses, by the low 16 bits of a pc: */
 #define SLOT_RETURNS	0x90000		/* where jumps and calls go to, and where returns do */
-#define SLOT_COUNTERS	0x110000	/* 64-bit counters up to the end of the slot */
-#define SLOT_N_COUNTERS	((SLOT_STRIDE - SLOT_COUNTERS) / 8)
+#define SLOT_COUNTERS	0x110000	/* 64-bit counters up to the ring */
+#define SLOT_RING	(SLOT_STRIDE - (1 << 20)) /* chunks of records of traced accesses */
+#define SLOT_N_COUNTERS	((SLOT_RING - SLOT_COUNTERS) / 8)
 #define MAX_SLOTS	512
 
 /* Thread block: at GS:0 */
@@ -44,13 +45,54 @@
 #define SAVE_FLAGS	(G_SAVE + 0x50)	/* as lahf and seto %al leave them in ax */
 #define G_SPILL_LOOP	0xd8		/* register that holds the counter of a loop */
 #define G_SPILL_FLAGS	0xe0		/* flags (lahf, seto) while a tile is counted */
-#define G_SPILL_RDI	0xf0		/* program's rdi while a return runs */
 #define G_AT_RETURN	0xe8		/* one more of the gate's entries */
 #define G_ACTIONS	0xf0		/* u32: how many rt_sigaction calls this thread has ended */
 #define G_ACTING	0xf4		/* u32: 1 from before such a call until it is counted there */
 #define G_CHANGING	0xf8		/* u32: 1 from before a call that changes code until it has run */
 #define G_TILECFG	0x100		/* 64 bytes: sttilecfg */
 #define G_SHIFT		0x140		/* 16 bytes, the upper 8 always 0 */
+#define G_SPILL_RDI	0x150		/* program's rdi while a return runs */
+
+/* Traced accesses (docs/traffic.md).  Those below 0x200 are written by translated code and the gate. */
+#define G_SPILL_TRACE	0x1f8		/* register borrowed for checks of addresses */
+#define G_SPILL_TRACE_RCX 0x158		/* program's rcx during a check that keeps the flags */
+#define G_AT_RECORD	0x160		/* one more of the gate's entries */
+#define G_TRACE_BACK	0x168		/* cache address behind a record */
+#define G_TRACE_ADDRESS	0x170		/* the record: address, word (TRACE_…), and what it needs besides */
+#define G_TRACE_WORD	0x178
+#define G_TRACE_EXTRA	0x17c
+#define G_TRACE_AT	0x180		/* → where the next record goes */
+#define G_TRACE_END	0x188		/* → end of the chunk being filled */
+#define G_TRACE_FILLED	0x190		/* u32: chunks handed over */
+#define G_TRACE_SAVE	0x198		/* program's registers while a record is made, 8 bytes each */
+#define G_TRACE_ONE	0x1e0		/* the number 1 */
+#define G_TRACE_RDI	0x1e8		/* where a string instruction began */
+#define G_TRACE_RSI	0x1f0
+#define G_TRACE_MASKS	0x200		/* u64 for 1 to 16 lines: bit k is set when one of so many lines from
+					 * class k on is simulated */
+#define G_TRACE_VECTOR	0x280		/* 64 bytes: index vector of a gather or scatter */
+#define G_TRACE_DRAINED	0x300		/* u32: chunks that the tracer has taken */
+#define G_TRACE_WAITS	0x304		/* u32: the thread waits for that number to rise */
+#define G_TRACE_SETTLED	0x400		/* for each class 16 bytes: the last line times 2, plus 1 when it was
+					 * stored to; u32 accesses since */
+
+/* The word of a record: the number of a group of operands, the bytes from the first to the last, by 8, and */
+#define TRACE_GROUP_BITS 22
+#define TRACE_GROUP_MAX	((1 << TRACE_GROUP_BITS) - 2)
+#define TRACE_SPAN_SHIFT TRACE_GROUP_BITS
+#define TRACE_SPAN_MAX	127
+#define TRACE_CHANGES	(1 << 29)	/* a group that leaves no line settled: not a plain load or store */
+#define TRACE_STORES	(1 << 30)
+#define TRACE_ALWAYS	0x80000000	/* recorded whatever the address is */
+
+/* A chunk: a stamp (rdtsc, when it was handed over), 8 bytes unused, and records of 16 bytes. */
+#define TRACE_CHUNK_SHIFT 14
+#define TRACE_CHUNK	(1 << TRACE_CHUNK_SHIFT)
+#define TRACE_CHUNKS	64
+/* Of accesses to a line that stays the last one of its class the first are recorded, again and again; the
+ * others change nothing in any cache. */
+#define TRACE_SETTLED_FIRST 128
+#define TRACE_SETTLED_OF 8192
 
 /* Process area: slot 0 */
 #define P_DOORBELL	0x00		/* u32: raised with every request */

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "tracer/emit.h"
+#include "tracer/layout.h"
 #include "tracer/plan.h"
 #include "tracer/translate.h"
 
@@ -28,6 +29,7 @@ struct batch {
 	struct translator *translator;
 	struct code_cache *cache;
 	struct arena *arena;
+	const struct layout *layout;
 	uint32_t start;		/* everything from here on is not yet seen by any thread */
 	size_t first_block, first_link;
 	uint32_t block;		/* the block being emitted */
@@ -36,12 +38,15 @@ struct batch {
 	size_t n_calls, cap_calls;
 	struct got_miss *got_misses;
 	size_t n_got_misses, cap_got_misses;
-	struct wanted { uint64_t pc; bool is_call; } *wanted; /* targets of this batch's transfers */
+	struct wanted { uint64_t pc; enum link_kind kind; } *wanted; /* targets of this batch's transfers */
 	size_t n_wanted, cap_wanted;
 	uint64_t *exclusive;	/* return addresses whose flags matter, in cells that others have, too */
 	size_t n_exclusive, cap_exclusive;
 	uint64_t entry_due;	/* the block at this pc, the first one, must have an entry; 0: none */
 	uint64_t landing_due;	/* the code behind the call just emitted must land there; 0: no */
+	uint8_t spilled;	/* of the pieces (struct piece) */
+	struct cold_check *cold_checks;
+	size_t n_cold_checks, cap_cold_checks;
 	uint64_t got_value;	/* where the GOT jump that ends the block will go; 0: it has none */
 	bool failed;
 };
@@ -51,16 +56,21 @@ struct batch {
 void batch_check(struct batch *batch, bool ok);
 /* What follows in the arena belongs to a new piece of the block being emitted. */
 void batch_piece(struct batch *batch, enum piece_kind kind, uint16_t orig);
-/* A rel32 that will aim at the block of pc, of a call (one word too many is on the stack) or not; a
- * jump to it. */
-void batch_link(struct batch *batch, uint64_t pc, bool is_call);
-void batch_jump(struct batch *batch, uint64_t pc);
+/* A rel32 that will aim at the block of pc; a jump to it.  Calls leave one word too many on the stack.
+ * LINK_FLOW: where the layout has the way from the end of the block being emitted. */
+void batch_link(struct batch *batch, uint64_t pc, enum link_kind kind);
+void batch_jump(struct batch *batch, uint64_t pc, enum link_kind kind);
 /* Takes the word of a call off the stack again. */
 void emit_drop_word(struct arena *arena);
 /* Code that asks for the block at pc, on an 8-byte boundary; its head can become a jump. */
 uint32_t batch_stub(struct batch *batch, uint64_t pc, bool is_call);
+/* Where control from outside its batch enters a block, in the block's arena; made if need be, in room that
+ * the caller has seen to.  Batches that fail get 0. */
+uint32_t batch_body(struct batch *batch, struct code_block *block);
 /* The place in the batch's arena where control for pc goes: the block itself, a way to it, or a stub. */
 uint32_t batch_way(struct batch *batch, uint64_t pc, bool is_call);
+/* Where control that comes from junction `junction` to pc goes when the block there is gone. */
+uint32_t batch_way_out(struct batch *batch, uint64_t pc, uint32_t junction);
 void emit_rel32_at(struct arena *arena, uint32_t site, uint64_t destination);
 void emit_far_jump(struct arena *arena, uint64_t address);
 /* A jump to a place in the same arena. */
@@ -90,6 +100,8 @@ uint32_t new_unit_counter(struct batch *batch, uint64_t pc);
 void emit_count_in(struct batch *batch, enum reg reg);
 void emit_count_borrowing(struct batch *batch, enum reg reg, uint16_t orig);
 void emit_count_flags(struct batch *batch);
+/* Raises another counter, by the state of the flags (enum dead_flags). */
+void emit_count_other(struct batch *batch, uint32_t counter, uint8_t dead);
 
 /* Where and how a block is counted. */
 struct count_place {
@@ -133,5 +145,5 @@ uint8_t branch_condition(const struct decoded *insn);
 
 /* ---- block.c ---- */
 
-/* Emits all blocks of a plan. */
-void emit_runs(struct batch *batch, const struct plan *plan);
+/* Emits all blocks of the layout. */
+void emit_blocks(struct batch *batch, const struct plan *plan);

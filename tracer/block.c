@@ -1,31 +1,9 @@
 #include "tracer/batch.h"
+#include "tracer/trace_emit.h"
 
 #include "base/array.h"
 
 #include <stdlib.h>
-
-/* Length of the loop that begins at `first` and jumps back to there, without any other transfer, or 0.
- * Compilers often enter such a loop in its middle; it is one block nevertheless, so that its counter
- * can stay in a register, and what begins in its middle becomes another block, with a copy of the rest. */
-static size_t loop_length(const struct plan *plan, size_t first)
-{
-	size_t i = first;
-	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
-	       i - first < MAX_LOOP_INSNS)
-		i++;
-	const struct decoded *last = &plan->items[i].insn;
-	const bool is_loop = last->flow == FLOW_BRANCH && last->target == plan->items[first].insn.pc;
-	return is_loop ? i - first + 1 : 0;
-}
-
-static size_t block_length(const struct plan *plan, size_t first)
-{
-	size_t i = first;
-	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
-	       !plan->items[i + 1].leader)
-		i++;
-	return i - first + 1;
-}
 
 static void copy_original(struct batch *batch, struct code_block *block,
 			  const struct planned *items, size_t n)
@@ -41,15 +19,18 @@ static void copy_original(struct batch *batch, struct code_block *block,
 	}
 }
 
-static void open_block(struct batch *batch, const struct planned *items, size_t n)
+static void open_block(struct batch *batch, const struct planned *items, const struct layout_block *layout)
 {
 	struct code_cache *cache = batch->cache;
+	const size_t n = layout->n;
 	struct code_block block = {
 		.pc = items[0].insn.pc,
 		.n_insns = (uint16_t)n,
 		.arena = (uint8_t)(batch->arena - cache->arenas),
-		.counter = new_counter(cache),
+		.counter = layout->is_derived ? NO_COUNTER : new_counter(cache),
 		.dead = items[0].dead,
+		.in = layout->in,
+		.out = layout->out,
 	};
 	const struct code_source *source = &batch->translator->source;
 	source->locate(source->context, block.pc, &block.module, &block.module_offset);
@@ -78,19 +59,33 @@ static void keep_alignment(struct batch *batch, uint64_t pc)
 	emit_nops(arena, n);
 }
 
-static void emit_insns(struct batch *batch, const struct planned *items, size_t n,
-		       enum piece_kind kind, enum reg loop_register)
+static void emit_traced(struct batch *batch, const struct trace_block *trace, const struct planned *item,
+			size_t i, uint16_t orig)
 {
+	emit_plain(batch, item, orig);
+	trace_behind(batch, trace, i, orig);
+}
+
+static void emit_insns(struct batch *batch, const struct planned *items, size_t n, struct trace_block *trace)
+{
+	const enum piece_kind kind = trace->kind;
+	const enum reg loop_register = trace->loop_register;
 	struct arena *arena = batch->arena;
 	batch->got_value = got_value(batch, items, n);
 	batch->cache->blocks[batch->block].got_value = batch->got_value;
-	const struct count_place place = kind == PIECE_LOOP ? (struct count_place){n + 1, false}
-							    : count_place(batch, items, n);
+	const bool counts = kind != PIECE_LOOP && batch->cache->blocks[batch->block].counter != NO_COUNTER;
+	const struct count_place place = counts ? count_place(batch, items, n)
+						: (struct count_place){n + 1, false};
 	uint16_t orig = 0;
 	batch->count_in_transfer = place.before == n;
 	for (size_t i = 0; i < n && !batch->failed; i++) {
 		batch_piece(batch, kind, orig);
 		arena->pieces[arena->n_pieces - 1].reg = (uint8_t)loop_register;
+		trace_before(batch, trace, i, orig);
+		if (items[i].insn.flow != FLOW_NEXT && kind != PIECE_LOOP) {
+			trace_restore(batch, trace);
+			batch_piece(batch, kind, orig);
+		}
 		if (i == place.before && place.flags_dead)
 			emit_count_flags(batch);
 		else if (i == place.before)
@@ -98,11 +93,22 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 		if (i == place.before)
 			batch_piece(batch, PIECE_CLEAN, orig);
 		if (items[i].insn.flow == FLOW_NEXT)
-			emit_plain(batch, &items[i], orig);
+			emit_traced(batch, trace, &items[i], i, orig);
 		else if (kind != PIECE_LOOP)
 			emit_transfer(batch, &items[i].insn, orig);
 		orig = (uint16_t)(orig + items[i].insn.length);
 	}
+	if (items[n - 1].insn.flow == FLOW_NEXT) {
+		batch_piece(batch, PIECE_STEP, orig);
+		trace_restore(batch, trace);
+	}
+}
+
+static void emit_straight(struct batch *batch, const struct planned *items, size_t n, struct trace_block *trace)
+{
+	batch_piece(batch, PIECE_CLEAN, 0);
+	trace_save(batch, trace);
+	emit_insns(batch, items, n, trace);
 }
 
 /* A block that jumps back to itself keeps its counter in a register that it does not use: a
@@ -124,14 +130,16 @@ static enum reg loop_register(const struct batch *batch, const struct planned *i
 	return free_register(used, any_register, N_REGISTERS(any_register));
 }
 
-static void emit_loop(struct batch *batch, const struct planned *items, size_t n, enum reg reg)
+static void emit_loop(struct batch *batch, const struct planned *items, size_t n, struct trace_block *trace)
 {
 	struct arena *arena = batch->arena;
+	const enum reg reg = trace->loop_register;
 	struct code_block *block = &batch->cache->blocks[batch->block];
 	const struct decoded *last = &items[n - 1].insn;
 	const uint32_t counter = counter_offset(block->counter);
 	batch_piece(batch, PIECE_CLEAN, 0);
 	emit_gs_store(arena, reg, G_SPILL_LOOP);
+	trace_save(batch, trace);
 	batch_piece(batch, PIECE_STEP, 0);
 	emit_gs_load(arena, reg, counter);
 	keep_alignment(batch, block->pc);
@@ -140,13 +148,14 @@ static void emit_loop(struct batch *batch, const struct planned *items, size_t n
 	arena->pieces[arena->n_pieces - 1].reg = (uint8_t)reg;
 	emit_lea_increment(arena, reg);
 	block->counted_at = (uint32_t)arena->used;
-	emit_insns(batch, items, n, PIECE_LOOP, reg);
+	emit_insns(batch, items, n, trace);
 	EMIT(arena, 0x0f, (uint8_t)(0x80 | branch_condition(last)));
 	emit_u32(arena, 0);
 	emit_rel32_at(arena, (uint32_t)arena->used - 4, head);
 	batch_piece(batch, PIECE_STEP, 0);
 	emit_gs_store(arena, reg, counter);
 	emit_gs_load(arena, reg, G_SPILL_LOOP);
+	trace_restore(batch, trace);
 }
 
 /* Emits what a call that has just been emitted needs behind it. */
@@ -156,13 +165,13 @@ static void emit_due_landing(struct batch *batch, uint8_t dead)
 	batch->landing_due = 0;
 }
 
-/* `first_of_run`: control does not come from the code before it. */
-static void emit_block(struct batch *batch, const struct planned *items, size_t n, bool first_of_run)
+static void emit_block(struct batch *batch, const struct planned *items, const struct layout_block *layout)
 {
+	const size_t n = layout->n;
 	uint8_t dead = items[0].dead;
 	if (batch->landing_due && dead != DEAD_ALL)
 		dead |= plan_dead_at(batch->translator, items[0].insn.pc);
-	open_block(batch, items, n);
+	open_block(batch, items, layout);
 	if (batch->failed)
 		return;
 	struct code_block *block = &batch->cache->blocks[batch->block];
@@ -173,18 +182,23 @@ static void emit_block(struct batch *batch, const struct planned *items, size_t 
 		batch->entry_due = 0;
 	} else if (batch->landing_due) {
 		emit_due_landing(batch, dead);
-	} else if (first_of_run && code_cache_has_links(batch->cache, batch->arena, block->pc, true)) {
+	} else if (layout->first_of_run && layout->in == OUTSIDE &&
+		   code_cache_has_links(batch->cache, batch->arena, block->pc, LINK_CALL, OUTSIDE)) {
 		batch_piece(batch, PIECE_STEP, 0);
 		block->called = (uint32_t)batch->arena->used;
 		emit_drop_word(batch->arena);
 	}
 	if (items[0].loop_head && reg == NO_REGISTER)
 		keep_alignment(batch, block->pc);
-	block->body = (uint32_t)batch->arena->used;
-	if (reg == NO_REGISTER)
-		emit_insns(batch, items, n, PIECE_CLEAN, RAX);
+	block->inner = (uint32_t)batch->arena->used;
+	block->body = layout->in == OUTSIDE ? block->inner : 0;
+	struct trace_block trace;
+	trace_begin(batch, &trace, items, n, reg == NO_REGISTER ? PIECE_CLEAN : PIECE_LOOP, reg);
+	if (reg != NO_REGISTER)
+		emit_loop(batch, items, n, &trace);
 	else
-		emit_loop(batch, items, n, reg);
+		emit_straight(batch, items, n, &trace);
+	trace_end(&trace);
 }
 
 static bool falls_through(const struct decoded *insn)
@@ -203,36 +217,16 @@ static void emit_continuation(struct batch *batch, const struct decoded *last)
 	if (batch->landing_due)
 		emit_due_landing(batch, plan_dead_at(batch->translator, next));
 	if (falls_through(last) && !is_shared)
-		batch_jump(batch, next);
+		batch_jump(batch, next, is_call ? LINK_JUMP : LINK_FLOW);
 }
 
-/* The blocks that begin inside a loop which is one block itself. */
-static void emit_rests(struct batch *batch, const struct plan *plan, size_t first, size_t n)
+void emit_blocks(struct batch *batch, const struct plan *plan)
 {
-	const struct planned *items = plan->items;
-	for (size_t i = first + 1; i < first + n && !batch->failed; i++) {
-		if (!items[i].leader)
-			continue;
-		emit_block(batch, &items[i], first + n - i, true);
-		emit_continuation(batch, &items[first + n - 1].insn);
-	}
-}
-
-void emit_runs(struct batch *batch, const struct plan *plan)
-{
-	for (size_t i = 0, n; i < plan->n_items && !batch->failed; i += n) {
-		const size_t loop = loop_length(plan, i);
-		n = loop ? loop : block_length(plan, i);
-		const struct planned *last = &plan->items[i + n - 1];
-		emit_block(batch, &plan->items[i], n, i == 0 || plan->items[i - 1].last_of_run);
-		if (last->last_of_run)
+	for (size_t b = 0; b < batch->layout->n_blocks && !batch->failed; b++) {
+		const struct layout_block *block = &batch->layout->blocks[b];
+		const struct planned *items = &plan->items[block->first], *last = &items[block->n - 1];
+		emit_block(batch, items, block);
+		if (block->is_rest || last->last_of_run)
 			emit_continuation(batch, &last->insn);
-	}
-	for (size_t i = 0, n; i < plan->n_items; i += n) {
-		n = loop_length(plan, i);
-		if (n)
-			emit_rests(batch, plan, i, n);
-		else
-			n = block_length(plan, i);
 	}
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define ARENA_RESERVE (512 << 10) /* room that one batch can never use up */
+#define ARENA_RESERVE (1 << 20)  /* room that one batch can never use up */
 #define ARENA_BEGIN 64		  /* offset 0 stands for "none"; then the jump at ARENA_TO_RETURN */
 
 void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host, size_t size)
@@ -27,6 +27,9 @@ void code_cache_deinit(struct code_cache *cache)
 	free(cache->units);
 	free(cache->links);
 	free(cache->stubs);
+	free(cache->crossings);
+	free(cache->derived);
+	free(cache->leaving);
 	u64_map_deinit(&cache->block_of_pc);
 	u64_map_deinit(&cache->links_to);
 	u64_map_deinit(&cache->landing_of_pc);
@@ -89,20 +92,13 @@ struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address)
 	return &arena->pieces[low];
 }
 
-bool code_cache_add_link(struct code_cache *cache, struct arena *arena, uint32_t site,
-			 uint64_t target, bool is_call, bool is_stub)
+bool code_cache_add_link(struct code_cache *cache, const struct link *link)
 {
-	uint32_t *first = u64_map_find(&cache->links_to, target);
-	struct link link = {
-		.target = target,
-		.site = site,
-		.next = first ? *first : UINT32_MAX,
-		.arena = (uint8_t)(arena - cache->arenas),
-		.is_call = is_call,
-		.is_stub = is_stub,
-	};
-	return rf_array_push(cache->links, cache->n_links, cache->cap_links, link) &&
-	       u64_map_set(&cache->links_to, target, (uint32_t)(cache->n_links - 1));
+	uint32_t *first = u64_map_find(&cache->links_to, link->target);
+	struct link new = *link;
+	new.next = first ? *first : UINT32_MAX;
+	return rf_array_push(cache->links, cache->n_links, cache->cap_links, new) &&
+	       u64_map_set(&cache->links_to, link->target, (uint32_t)(cache->n_links - 1));
 }
 
 /* Stores a rel32 as one aligned 8-byte word, so that a thread that fetches it sees the old or the
@@ -136,24 +132,36 @@ static void aim_stub(struct arena *arena, uint32_t head, uint32_t destination)
 	__atomic_store_n((uint64_t *)(arena->host + head), value, __ATOMIC_RELEASE);
 }
 
-bool code_cache_has_links(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
-			  bool is_call)
+/* The next link, from number `i` on, of a kind and junction in `arena`; UINT32_MAX: none. */
+static uint32_t next_link(const struct code_cache *cache, const struct arena *arena, uint32_t i,
+			  enum link_kind kind, uint32_t junction)
 {
-	const uint32_t *first = u64_map_find(&cache->links_to, pc);
-	for (uint32_t i = first ? *first : UINT32_MAX; i != UINT32_MAX; i = cache->links[i].next)
-		if (&cache->arenas[cache->links[i].arena] == arena && cache->links[i].is_call == is_call)
-			return true;
-	return false;
+	while (i != UINT32_MAX &&
+	       (&cache->arenas[cache->links[i].arena] != arena || cache->links[i].kind != kind ||
+		cache->links[i].junction != junction))
+		i = cache->links[i].next;
+	return i;
 }
 
-void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc, bool is_call,
-			  uint32_t destination, bool quiet)
+static uint32_t first_link(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
+			   enum link_kind kind, uint32_t junction)
 {
 	const uint32_t *first = u64_map_find(&cache->links_to, pc);
-	for (uint32_t i = first ? *first : UINT32_MAX; i != UINT32_MAX; i = cache->links[i].next) {
-		struct link *link = &cache->links[i];
-		if (&cache->arenas[link->arena] != arena || link->is_call != is_call)
-			continue;
+	return next_link(cache, arena, first ? *first : UINT32_MAX, kind, junction);
+}
+
+bool code_cache_has_links(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
+			  enum link_kind kind, uint32_t junction)
+{
+	return first_link(cache, arena, pc, kind, junction) != UINT32_MAX;
+}
+
+void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc, enum link_kind kind,
+			  uint32_t junction, uint32_t destination, bool quiet)
+{
+	for (uint32_t i = first_link(cache, arena, pc, kind, junction); i != UINT32_MAX;
+	     i = next_link(cache, arena, cache->links[i].next, kind, junction)) {
+		const struct link *link = &cache->links[i];
 		if (link->is_stub && link->site != destination)
 			aim_stub(arena, link->site, destination);
 		else if (!link->is_stub)

@@ -34,9 +34,25 @@ struct piece {
 	uint16_t orig;		/* offset from the block's pc */
 	uint8_t kind;		/* enum piece_kind */
 	uint8_t reg;		/* PIECE_FAR, PIECE_LOOP */
+	uint8_t spilled;	/* this register less one is borrowed for checks (trace_emit.h); 0: none */
+	bool in_loop;		/* PIECE_STEP: `reg` holds the counter as in PIECE_LOOP */
 };
 
 #define NO_BLOCK UINT32_MAX
+#define NO_COUNTER UINT32_MAX
+#define OUTSIDE 0	/* the junction of all control that comes from, or goes to, no block of the batch */
+
+/* Control that goes from one junction to another without passing a block, and is counted (derive.h). */
+struct crossing {
+	uint32_t from, to;	/* junctions */
+	uint32_t counter;
+};
+
+/* A block whose count is what the flows at one of its junctions leave over. */
+struct derived {
+	uint32_t block;
+	bool at_in;		/* at its `in`; else at its `out` */
+};
 
 struct code_block {
 	uint64_t pc;
@@ -46,11 +62,14 @@ struct code_block {
 	bool stale;		/* its code is gone from the program's memory */
 	bool provisional;	/* goes through a slot of the GOT that is not resolved yet: never linked to */
 	uint8_t dead;		/* enum dead_flags where control enters it */
-	uint32_t body;		/* cache offset of the body */
+	uint32_t inner;		/* cache offset of the body, for control that comes from its own batch */
+	uint32_t body;		/* the same for all other control; 0: not made yet (batch_body) */
 	uint32_t called;	/* cache offset for calls, which come with one word too many; or 0 */
 	uint32_t entry;		/* cache offset of the checking entry for jumps and calls, or 0 */
-	uint32_t counter;	/* counter slot */
+	uint32_t counter;	/* counter slot, or NO_COUNTER: its count is derived */
 	uint32_t counted_at;	/* cache offset behind the counter's increment */
+	uint32_t n_untraced;	/* operands that are not traced */
+	uint32_t in, out;	/* junctions that control comes from and goes to */
 	uint32_t module;	/* profile module */
 	uint64_t module_offset;
 	uint64_t got_value;	/* where its jump through the GOT is expected to go; 0: nowhere */
@@ -64,13 +83,20 @@ struct unit_counter {
 	uint64_t module_offset;
 };
 
+enum link_kind {
+	LINK_JUMP,	/* aims at the block's `body` */
+	LINK_CALL,	/* at its `called` */
+	LINK_FLOW,	/* at its `inner`: control stays between the blocks of one batch */
+};
+
 /* A rel32 field that aims at the block of `target`, or at a stub until that block exists. */
 struct link {
 	uint64_t target;
 	uint32_t site;		/* cache offset of the rel32 */
 	uint32_t next;		/* next link to the same target, or UINT32_MAX */
+	uint32_t junction;	/* LINK_FLOW: the one that it leads out of; else 0 */
 	uint8_t arena;
-	bool is_call;		/* aims at the block's `called` */
+	uint8_t kind;		/* enum link_kind */
 	bool is_stub;		/* `site` is the 8-aligned head of the stub itself */
 };
 
@@ -126,6 +152,12 @@ struct code_cache {
 	struct u64_map calls;		/* return pc → the one call that has it: CALL_OFFSET and arena */
 	uint32_t landing_of_cell[65536];	/* by the low 16 bits of the pc, plus 1 */
 	uint32_t n_counters;
+	struct crossing *crossings;
+	size_t n_crossings, cap_crossings;
+	struct derived *derived;	/* in the order in which their counts can be had */
+	size_t n_derived, cap_derived;
+	uint32_t *leaving;	/* by junction: the counter of those that left it to the outside, or NO_COUNTER */
+	size_t n_junctions, cap_leaving; /* OUTSIDE is among them */
 	uint64_t lowest, highest;	/* range of all translated code */
 };
 
@@ -157,14 +189,13 @@ static inline uint64_t arena_address(const struct arena *arena, uint32_t offset)
 }
 
 /* Adds a rel32 at `site` that aims at `target`; it is written when the block is there. */
-bool code_cache_add_link(struct code_cache *cache, struct arena *arena, uint32_t site,
-			 uint64_t target, bool is_call, bool is_stub);
-/* Whether there are calls (or jumps) to pc in `arena`. */
+bool code_cache_add_link(struct code_cache *cache, const struct link *link);
+/* Whether there are links of a kind to pc, out of that junction, in `arena`. */
 bool code_cache_has_links(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
-			  bool is_call);
+			  enum link_kind kind, uint32_t junction);
 
-/* Aims every call (or jump) to `pc` in `arena` at the cache offset `destination`.  `quiet`: no other thread
- * runs translated code, so that any store is safe; else only fields inside one aligned 8-byte word
- * are stored, and the others go on through their stub, whose head is redirected. */
-void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc, bool is_call,
-			  uint32_t destination, bool quiet);
+/* Aims every such link at the cache offset `destination`.  `quiet`: no other thread runs translated code, so that
+ * any store is safe; else only fields inside one aligned 8-byte word are stored, and the others go on
+ * through their stub, whose head is redirected. */
+void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc, enum link_kind kind,
+			  uint32_t junction, uint32_t destination, bool quiet);

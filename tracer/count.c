@@ -33,6 +33,20 @@ void emit_count_flags(struct batch *batch)
 	block->counted_at = (uint32_t)batch->arena->used;
 }
 
+void emit_count_other(struct batch *batch, uint32_t counter, uint8_t dead)
+{
+	const uint32_t offset = counter_offset(counter);
+	if (dead & DEAD_ARITHMETIC) {
+		emit_gs_increment_flags(batch->arena, offset);
+		return;
+	}
+	emit_gs_store(batch->arena, R11, G_SPILL_COUNT);
+	emit_gs_load(batch->arena, R11, offset);
+	emit_lea_increment(batch->arena, R11);
+	emit_gs_store(batch->arena, R11, offset);
+	emit_gs_load(batch->arena, R11, G_SPILL_COUNT);
+}
+
 uint32_t new_unit_counter(struct batch *batch, uint64_t pc)
 {
 	struct unit_counter unit = {.counter = new_counter(batch->cache)};

@@ -51,6 +51,8 @@ struct counted_run {
 	struct process_log processes;
 	int *let_go;		/* pidfds of children that are not traced */
 	size_t n_let_go, cap_let_go;
+	struct traffic_options traffic;
+	struct drain *drain;	/* NULL: accesses are not traced */
 	pid_t main_pid;
 	int status;
 	bool ended, keep_rest, first_only;
@@ -154,7 +156,7 @@ static void count_from_here(struct counted_run *run, struct tracee *tracee)
 		return;
 	}
 	struct rf_error *error =
-		target_create(tracee->tid, run->files, run->profile, &run->lock, &new);
+		target_create(tracee->tid, run->files, run->profile, run->drain, &run->lock, &new);
 	if (error && !is_ending(tracee->tid))
 		note_uncounted(run, tracee->tid, error->message);
 	rf_error_destroy(error);
@@ -591,13 +593,13 @@ static void kill_rest(struct counted_run *run)
 struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, bool first_only,
 				       const struct traffic_options *traffic)
 {
-	(void)traffic;
 	struct counted_run *run = calloc(1, sizeof(*run));
 	if (!run)
 		return NULL;
 	run->profile = profile;
 	run->keep_rest = keep_rest;
 	run->first_only = first_only;
+	run->traffic = *traffic;
 	run->files = module_files_create();
 	pthread_mutex_init(&run->lock, NULL);
 	return run;
@@ -606,7 +608,10 @@ struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, 
 struct rf_error *counted_run_follow(struct counted_run *run, struct launch *launch, int *status)
 {
 	run->main_pid = launch->pid;
-	struct rf_error *error = seize(launch->pid);
+	struct rf_error *error =
+		run->traffic.trace ? drain_create(&run->traffic, run->profile, &run->drain) : NULL;
+	if (!error)
+		error = seize(launch->pid);
 	if (error)
 		return error;
 	struct tracee *tracee = tracees_add(&run->tracees, run->main_pid);
@@ -621,6 +626,7 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 		kill_rest(run);
 	while (run->n_targets)
 		retire(run, run->targets[0]);
+	drain_finish(run->drain);
 	*status = run->status;
 	return NULL;
 }
@@ -654,6 +660,7 @@ void counted_run_destroy(struct counted_run *run)
 		return;
 	for (size_t i = 0; i < run->n_retired; i++)
 		target_destroy(run->retired[i]);
+	drain_destroy(run->drain);
 	module_files_destroy(run->files);
 	pthread_mutex_destroy(&run->lock);
 	for (size_t i = 0; i < run->n_let_go; i++)

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "tracer/code_cache.h"
 #include "tracer/decode.h"
+#include "tracer/derive.h"
 #include "tracer/server.h"
 
 #include <errno.h>
@@ -23,6 +24,11 @@ enum place {
 	PLACE_STEP,	/* between: step on */
 	PLACE_WAIT,	/* in the gate, waiting for an answer */
 };
+
+static int slot_number(const struct target *target, const uint8_t *slot)
+{
+	return (int)((slot - target->slots) / SLOT_STRIDE);
+}
 
 static bool in_gate(const struct target *target, uint64_t pc)
 {
@@ -67,21 +73,31 @@ static enum place place_in_gate(struct target *target, uint8_t *slot, struct use
 	return PLACE_STEP;
 }
 
+/* Whether the execution that is at `cache_pc` counts for its block. */
+static bool is_counted(const struct code_cache *cache, const struct piece *piece, uint64_t cache_pc)
+{
+	const struct code_block *block = &cache->blocks[piece->block];
+	if (block->counter == NO_COUNTER)
+		return piece->orig;
+	return cache_pc >= arena_address(&cache->arenas[block->arena], block->counted_at);
+}
+
 /* The tail of an interrupted block is counted again when it resumes there. */
-static void note_interruption(struct target *target, uint32_t thread, const struct piece *piece,
+static void note_interruption(struct target *target, uint8_t *slot, const struct piece *piece,
 			      uint64_t cache_pc)
 {
 	const struct code_cache *cache = &target->translator.cache;
+	const uint32_t thread = target->slot_of[slot_number(target, slot)].thread;
 	const struct code_block *block = &cache->blocks[piece->block];
 	struct interruption cut = {
 		.block = piece->block,
 		.thread = thread,
 		.orig = piece->orig,
-		.head_counted = cache_pc >= cache->arenas[block->arena].base + block->counted_at,
+		.head_counted = is_counted(cache, piece, cache_pc),
 	};
-	if (!cut.orig && !cut.head_counted)
-		return;
-	target_note_interruption(target, &cut);
+	derive_leave(&target->translator.cache, block, cut.head_counted, slot_u64(slot, SLOT_COUNTERS));
+	if (cut.orig || cut.head_counted)
+		target_note_interruption(target, &cut);
 }
 
 /* A rep instruction that stops half-way: the rest of rcx will be counted again. */
@@ -118,6 +134,8 @@ static void borrowed_back(struct target *target, uint8_t *slot, const struct pie
 		*slot_u64(slot, SLOT_COUNTERS + 8ull * block->counter) = *borrowed;
 		*borrowed = *slot_u64(slot, G_SPILL_LOOP);
 	}
+	if (piece->spilled)
+		*by_number[piece->spilled - 1] = *slot_u64(slot, G_SPILL_TRACE);
 }
 
 void interrupt_flush(struct tracee *tracee)
@@ -129,8 +147,12 @@ void interrupt_flush(struct tracee *tracee)
 	pthread_mutex_lock(target->lock);
 	uint8_t *slot = target_slot(target, tracee->tid);
 	const struct piece *piece = code_cache_piece(&target->translator.cache, regs.rip);
-	if (slot && piece && piece->kind == PIECE_LOOP)
+	if (slot && piece && piece->block != NO_BLOCK) {
+		struct code_cache *cache = &target->translator.cache;
 		borrowed_back(target, slot, piece, &regs);
+		derive_leave(cache, &cache->blocks[piece->block], is_counted(cache, piece, regs.rip),
+			     slot_u64(slot, SLOT_COUNTERS));
+	}
 	pthread_mutex_unlock(target->lock);
 }
 
@@ -153,18 +175,12 @@ static enum place place_of(struct tracee *tracee, uint8_t *slot, struct user_reg
 	borrowed_back(target, slot, piece, regs);
 	if (piece->kind == PIECE_REP)
 		take_back_units(target, slot, piece, regs->rcx);
-	const uint32_t index = (uint32_t)((slot - target->slots) / SLOT_STRIDE);
-	note_interruption(target, target->slot_of[index].thread, piece, regs->rip);
+	note_interruption(target, slot, piece, regs->rip);
 	regs->rip = target->translator.cache.blocks[piece->block].pc + piece->orig;
 	return PLACE_CLEAN;
 }
 
 /* ---- steps ---- */
-
-static int slot_number(const struct target *target, const uint8_t *slot)
-{
-	return (int)((slot - target->slots) / SLOT_STRIDE);
-}
 
 /* A standard signal that is waiting already does not wait twice.  False when there is no room. */
 static bool hold(struct tracee *tracee, int number, const siginfo_t *info)

@@ -18,6 +18,7 @@ struct planned {
 
 #define LONGEST_INSN 15
 #define MAX_LOOP_INSNS 200	/* of a loop that becomes one block */
+#define MAX_PLT_INSNS 2	/* of an entry of a PLT: nothing but an endbr64 before the jump */
 
 struct plan {
 	struct code_window {	/* a copy of the program's code around the place being decoded */

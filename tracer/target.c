@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "tracer/derive.h"
 #include "tracer/inject.h"
 #include "tracer/requests.h"
 #include "tracer/server.h"
@@ -179,6 +180,7 @@ static void init_slot(struct target *target, int index)
 	*slot_u64(slot, G_AT_COLLIDE) = target_gate(target, gate_collide);
 	*slot_u64(slot, G_AT_RETURN) = target_gate(target, gate_return);
 	*slot_u64(slot, G_AT_SYSCALL) = target_gate(target, gate_syscall);
+	*slot_u64(slot, G_AT_RECORD) = target_gate(target, gate_record);
 	for (size_t i = 0; i < 65536; i++) {
 		*slot_u64(slot, SLOT_JUMPS + 8 * i) = target_gate(target, gate_indirect);
 		*slot_u64(slot, SLOT_RETURNS + 8 * i) = target_gate(target, gate_return);
@@ -196,15 +198,24 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
 		init_slot(target, slot);
 		target->n_slots = slot + 1;
 	}
+	const uint32_t thread = profile_thread(target->profile, RUN_COUNTED, target->pid, tid, name);
+	const uint64_t address = target->slots_address + (uint64_t)slot * SLOT_STRIDE;
+	if (target->drain) {
+		target->sources[slot] =
+			drain_add_thread(target->drain, target->translator.trace,
+					 target->slots + (uint64_t)slot * SLOT_STRIDE, address, thread,
+					 target->space);
+		if (!target->sources[slot])
+			return 0;
+	}
 	target->leaving[slot] = (struct leaving){.how = STAYS};
 	target->stop_at[slot] = target->resumed_at[slot] = 0;
 	target->slot_of[slot].tid = tid;
-	target->slot_of[slot].thread =
-		profile_thread(target->profile, RUN_COUNTED, target->pid, tid, name);
+	target->slot_of[slot].thread = thread;
 	(void)rf_array_push(target->tids, target->n_tids, target->cap_tids, tid);
 	target->n_threads++;
 	target->translator.quiet = target->n_threads == 1;
-	return target->slots_address + (uint64_t)slot * SLOT_STRIDE;
+	return address;
 }
 
 static int slot_index(const struct target *target, pid_t tid)
@@ -246,25 +257,39 @@ bool target_sent_stop(const siginfo_t *info)
 	       (bare || (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &stop_mark));
 }
 
+/* A thread that was killed may have been between two blocks: what is derived can be one too few then. */
+static void collect_blocks(struct target *target, const uint64_t *counters, uint32_t thread)
+{
+	const struct code_cache *cache = &target->translator.cache;
+	int64_t *executions = malloc(cache->n_blocks * sizeof(*executions) + 1);
+	if (!executions || !derive_executions(cache, counters, executions))
+		target_give_up(target, "rfprof is out of memory");
+	else
+		for (size_t i = 0; i < cache->n_blocks; i++) {
+			const struct profile_count count = {(uint32_t)i, thread, executions[i]};
+			if (executions[i] > 0)
+				target->untraced += (double)executions[i] * cache->blocks[i].n_untraced;
+			if (executions[i] > 0)
+				(void)rf_array_push(target->counts, target->n_counts, target->cap_counts, count);
+		}
+	free(executions);
+}
+
 static void collect_slot(struct target *target, int index)
 {
 	uint8_t *slot = target->slots + (uint64_t)index * SLOT_STRIDE;
 	const struct code_cache *cache = &target->translator.cache;
 	const uint32_t thread = target->slot_of[index].thread;
-	for (size_t i = 0; i < cache->n_blocks; i++) {
-		uint64_t *n = slot_u64(slot, SLOT_COUNTERS + 8ull * cache->blocks[i].counter);
-		struct profile_count count = {(uint32_t)i, thread, (int64_t)*n};
-		if (*n)
-			(void)rf_array_push(target->counts, target->n_counts, target->cap_counts, count);
-		*n = 0;
-	}
+	collect_blocks(target, slot_u64(slot, SLOT_COUNTERS), thread);
+	drain_remove_thread(target->drain, target->sources[index]);
+	target->sources[index] = NULL;
 	for (size_t i = 0; i < cache->n_units; i++) {
 		uint64_t *n = slot_u64(slot, SLOT_COUNTERS + 8ull * cache->units[i].counter);
 		struct profile_units units = {.module = (uint32_t)i, .thread = thread, .n = *n};
 		if (*n)
 			(void)rf_array_push(target->units, target->n_units, target->cap_units, units);
-		*n = 0;
 	}
+	memset(slot + SLOT_COUNTERS, 0, 8ull * cache->n_counters);
 	*slot_u32(slot, G_CHANGING) = 0;
 	target->slot_of[index].tid = 0;
 	target->n_threads--;
@@ -385,6 +410,7 @@ void target_destroy(struct target *target)
 		return;
 	unmap(target);
 	code_cache_deinit(&target->translator.cache);
+	trace_config_destroy(target->translator.trace);
 	free(target->translator.new_entries);
 	free(target->counts);
 	free(target->units);
@@ -412,7 +438,7 @@ static void enter(struct target *target, pid_t tid)
 }
 
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       pthread_mutex_t *lock, struct target **out)
+			       struct drain *drain, pthread_mutex_t *lock, struct target **out)
 {
 	struct target *target = calloc(1, sizeof(*target));
 	if (!target)
@@ -425,7 +451,10 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 		.source = {&target->memory, program_memory_code, program_memory_locate,
 			   program_memory_value},
 		.batch_insns = BATCH_INSNS,
+		.trace = drain ? trace_config_create(drain_classes(drain)) : NULL,
 	};
+	target->drain = target->translator.trace ? drain : NULL;
+	target->space = drain ? drain_new_space(drain) : 0;
 	struct injection injection;
 	struct rf_error *error = program_memory_init(&target->memory, tid, files, profile);
 	if (!error)
@@ -465,6 +494,8 @@ static void note_translation(struct target *target)
 		insns += cache->blocks[i].n_insns;
 	add_to_fact(target->profile, "translated_blocks", "%.0f", (double)cache->n_blocks);
 	add_to_fact(target->profile, "translated_instructions", "%.0f", (double)insns);
+	if (target->untraced > 0)
+		add_to_fact(target->profile, "untraced_accesses", "%.0f", target->untraced);
 	add_to_fact(target->profile, "translation_s", "%.6f", (double)target->translator.spent_ns * 1e-9);
 }
 

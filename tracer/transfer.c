@@ -134,7 +134,7 @@ static void emit_call(struct batch *batch, const struct decoded *insn, uint16_t 
 	batch_piece(batch, direct ? PIECE_CALL : PIECE_CALL_INDIRECT, orig);
 	EMIT(arena, 0xe8);
 	if (direct) {
-		batch_link(batch, insn->target, true);
+		batch_link(batch, insn->target, LINK_CALL);
 	} else {
 		call.site = (uint32_t)arena->used;
 		emit_u32(arena, 0);
@@ -144,9 +144,7 @@ static void emit_call(struct batch *batch, const struct decoded *insn, uint16_t 
 
 /* ---- jumps through the GOT ---- */
 
-#define MAX_PLT_INSNS 2
-
-/* Only what looks like an entry of a PLT: nothing but an endbr64 before the jump. */
+/* Only what looks like an entry of a PLT. */
 uint64_t got_value(struct batch *batch, const struct planned *items, size_t n)
 {
 	struct translator *translator = batch->translator;
@@ -185,7 +183,7 @@ static void emit_got_jump(struct batch *batch, const struct decoded *insn, uint1
 	miss.sites[1] = emit_compare_half(arena, insn->target + 4, (uint32_t)(value >> 32));
 	batch_check(batch, rf_array_push(batch->got_misses, batch->n_got_misses,
 					 batch->cap_got_misses, miss));
-	batch_jump(batch, value);
+	batch_jump(batch, value, LINK_JUMP);
 }
 
 void emit_got_misses(struct batch *batch)
@@ -229,20 +227,22 @@ void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t ori
 	struct arena *arena = batch->arena;
 	switch ((enum flow)insn->flow) {
 	case FLOW_JUMP:
-		batch_jump(batch, insn->target);
+		batch_jump(batch, insn->target, LINK_FLOW);
 		break;
 	case FLOW_BRANCH:
 		EMIT(arena, 0x0f, (uint8_t)(0x80 | branch_condition(insn)));
-		batch_link(batch, insn->target, false);
+		batch_link(batch, insn->target, LINK_FLOW);
 		break;
 	case FLOW_LOOP: /* loop over a jump to the next block; then a jump to the target */
 		emit_bytes(arena, insn->bytes, insn->length - 1u);
-		EMIT(arena, 2, 0xeb, 5);
-		batch_jump(batch, insn->target);
+		EMIT(arena, 2);
+		batch_piece(batch, PIECE_STEP, orig); /* rcx is counted down */
+		EMIT(arena, 0xeb, 5);
+		batch_jump(batch, insn->target, LINK_FLOW);
 		break;
 	case FLOW_XBEGIN: /* a transaction that always aborts, with status 0 */
 		EMIT(arena, 0xb8, 0, 0, 0, 0);
-		batch_jump(batch, insn->target);
+		batch_jump(batch, insn->target, LINK_FLOW);
 		break;
 	case FLOW_CALL:
 	case FLOW_CALL_INDIRECT:

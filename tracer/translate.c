@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "tracer/batch.h"
+#include "tracer/trace_emit.h"
 
 #include <stdlib.h>
 
@@ -30,19 +31,39 @@ static bool emit_batch(struct translator *translator, const struct plan *plan, b
 	}
 	emit_nops(batch.arena, -batch.arena->used & 15);
 	batch.start = (uint32_t)batch.arena->used;
-	emit_runs(&batch, plan);
+	struct layout layout;
+	batch_check(&batch, layout_build(&layout, plan, batch.cache));
+	batch.layout = &layout;
+	emit_blocks(&batch, plan);
 	emit_cold_calls(&batch);
 	emit_got_misses(&batch);
+	emit_cold_checks(&batch);
 	emit_replaced_landings(&batch);
 	batch_publish(&batch);
+	layout_deinit(&layout);
 	if (batch.failed)
 		*why = why_no_memory;
 	translator->failed |= batch.failed;
 	free(batch.calls);
 	free(batch.got_misses);
+	free(batch.cold_checks);
 	free(batch.wanted);
 	free(batch.exclusive);
 	return !batch.failed;
+}
+
+/* Sends links that aim at pc to the gate. */
+static void sever(struct translator *translator, struct arena *arena, uint64_t pc, enum link_kind kind,
+		  uint32_t junction)
+{
+	struct code_cache *cache = &translator->cache;
+	struct batch batch = {.translator = translator, .cache = cache, .arena = arena};
+	if (!code_cache_has_links(cache, arena, pc, kind, junction) || !code_cache_has_room(arena))
+		return;
+	const uint32_t way = kind == LINK_FLOW ? batch_way_out(&batch, pc, junction)
+					       : batch_stub(&batch, pc, kind == LINK_CALL);
+	code_cache_aim_links(cache, arena, pc, kind, junction, way, true);
+	translator->failed |= batch.failed;
 }
 
 static void forget(struct translator *translator, struct code_block *block)
@@ -52,17 +73,12 @@ static void forget(struct translator *translator, struct code_block *block)
 	u64_map_remove(&cache->block_of_pc, block->pc);
 	u64_map_remove(&cache->landing_of_pc, block->pc);
 	u64_map_remove(&cache->calls, block->pc + block->size);
-	for (int i = 0; i < cache->n_arenas; i++)
-		for (int is_call = 0; is_call < 2; is_call++) {
-			struct batch batch = {.translator = translator, .cache = cache,
-					      .arena = &cache->arenas[i]};
-			if (!code_cache_has_links(cache, batch.arena, block->pc, is_call) ||
-			    !code_cache_has_room(batch.arena))
-				continue;
-			const uint32_t stub = batch_stub(&batch, block->pc, is_call);
-			code_cache_aim_links(cache, batch.arena, block->pc, is_call, stub, true);
-			translator->failed |= batch.failed;
-		}
+	for (int i = 0; i < cache->n_arenas; i++) {
+		sever(translator, &cache->arenas[i], block->pc, LINK_JUMP, OUTSIDE);
+		sever(translator, &cache->arenas[i], block->pc, LINK_CALL, OUTSIDE);
+	}
+	if (block->in != OUTSIDE)
+		sever(translator, &cache->arenas[block->arena], block->pc, LINK_FLOW, block->in);
 }
 
 /* `with_entry`: an indirect jump or call asks for it, so that its entry should stand before it. */
@@ -105,21 +121,38 @@ static struct code_block *find_resolved(struct translator *translator, uint64_t 
 	return find_or_translate(translator, pc, false, why);
 }
 
-uint64_t translate_body(struct translator *translator, uint64_t pc, const char **why)
+/* A batch of nothing but a way to the block.  False when there is no room for one. */
+static bool way_to(struct translator *translator, const struct code_block *block, struct batch *batch,
+		   const char **why)
 {
-	struct code_block *block = find_or_translate(translator, pc, false, why);
-	return block ? arena_address(&translator->cache.arenas[block->arena], block->body) : 0;
-}
-
-/* A batch of nothing but a way to the block. */
-static struct batch way_to(struct translator *translator, const struct code_block *block)
-{
-	return (struct batch){
+	*batch = (struct batch){
 		.translator = translator,
 		.cache = &translator->cache,
 		.arena = &translator->cache.arenas[block->arena],
 		.block = (uint32_t)(block - translator->cache.blocks),
 	};
+	if (!code_cache_has_room(batch->arena))
+		*why = why_full;
+	return code_cache_has_room(batch->arena);
+}
+
+/* The cache address of a block's body; 0 with *why when it cannot be made. */
+static uint64_t body_of(struct translator *translator, struct code_block *block, const char **why)
+{
+	struct batch batch;
+	if (!block || (!block->body && !way_to(translator, block, &batch, why)))
+		return 0;
+	const uint32_t body = block->body ? block->body : batch_body(&batch, block);
+	if (!body) {
+		translator->failed = true;
+		*why = why_no_memory;
+	}
+	return body ? arena_address(&translator->cache.arenas[block->arena], body) : 0;
+}
+
+uint64_t translate_body(struct translator *translator, uint64_t pc, const char **why)
+{
+	return body_of(translator, find_or_translate(translator, pc, false, why), why);
 }
 
 uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why)
@@ -127,17 +160,16 @@ uint64_t translate_entry(struct translator *translator, uint64_t pc, const char 
 	struct code_block *block = find_or_translate(translator, pc, true, why);
 	if (!block)
 		return 0;
-	struct batch batch = way_to(translator, block);
+	struct arena *const arena = &translator->cache.arenas[block->arena];
+	struct batch batch;
 	if (!block->entry) {
-		if (!code_cache_has_room(batch.arena)) {
-			*why = why_full;
+		if (!way_to(translator, block, &batch, why) || !body_of(translator, block, why))
 			return 0;
-		}
-		block->entry = (uint32_t)batch.arena->used;
+		block->entry = (uint32_t)arena->used;
 		emit_entry(&batch, pc);
-		emit_jump_to(batch.arena, block->body);
+		emit_jump_to(arena, block->body);
 	}
-	return arena_address(batch.arena, block->entry);
+	return arena_address(arena, block->entry);
 }
 
 uint64_t translate_landing(struct translator *translator, uint64_t pc, const char **why)
@@ -148,11 +180,9 @@ uint64_t translate_landing(struct translator *translator, uint64_t pc, const cha
 		return 0;
 	struct landing *landing = code_cache_landing(cache, pc);
 	if (!landing) {
-		struct batch batch = way_to(translator, block);
-		if (!code_cache_has_room(batch.arena)) {
-			*why = why_full;
+		struct batch batch;
+		if (!way_to(translator, block, &batch, why) || !body_of(translator, block, why))
 			return 0;
-		}
 		emit_landing(&batch, pc, plan_dead_at(translator, pc) == DEAD_ALL);
 		emit_jump_to(batch.arena, block->body);
 		emit_replaced_landings(&batch);
@@ -179,11 +209,12 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 	if (!block->provisional && asked.arena != block->arena && !asked.linked &&
 	    code_cache_has_room(batch.arena)) {
 		uint32_t way = batch_way(&batch, *pc, asked.is_call);
-		code_cache_aim_links(cache, batch.arena, *pc, asked.is_call, way, translator->quiet);
+		code_cache_aim_links(cache, batch.arena, *pc, asked.is_call ? LINK_CALL : LINK_JUMP, OUTSIDE, way,
+				     translator->quiet);
 		cache->stubs[stub].linked = true;
 		translator->failed |= batch.failed;
 	}
-	return arena_address(&cache->arenas[block->arena], block->body);
+	return body_of(translator, block, why);
 }
 
 size_t translate_invalidate(struct translator *translator, uint64_t start, uint64_t end)

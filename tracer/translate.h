@@ -19,10 +19,12 @@ struct code_source {
 	bool (*value)(void *context, uint64_t address, uint64_t *value);
 };
 
+struct trace_config;
 struct translator {
 	struct code_cache cache;
 	struct code_source source;
 	bool failed;		/* memory ran short; nothing is translated any more */
+	struct trace_config *trace;	/* accesses are traced; NULL: not */
 	bool quiet;		/* only one thread runs translated code */
 	uint64_t spent_ns;	/* on translation */
 	size_t batch_insns;	/* how many instructions one request may translate */

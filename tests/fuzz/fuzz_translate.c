@@ -103,10 +103,12 @@ static void check_blocks(struct code_cache *cache, const struct program *program
 			offset + block->size <= program->size);
 		require(!memcmp(block->bytes, program->code + offset, block->size));
 		require(block->n_insns >= 1 && block->n_insns <= block->size);
-		require(block->body < arena->used && block->counter < cache->n_counters);
-		require(block->counted_at > block->body && block->counted_at <= arena->used);
+		require(block->body < arena->used && block->inner < arena->used && (block->counter < cache->n_counters || block->counter == NO_COUNTER));
+		require(block->inner && block->in < cache->n_junctions + 1 && block->out < cache->n_junctions + 1);
+		require(block->counter == NO_COUNTER ||
+			(block->counted_at > block->inner && block->counted_at <= arena->used));
 		require(block->stale || code_cache_block(cache, block->pc) == block);
-		const struct piece *piece = code_cache_piece(cache, arena->base + block->body);
+		const struct piece *piece = code_cache_piece(cache, arena->base + block->inner);
 		require(piece && piece->block == i && piece->orig == 0);
 	}
 	for (size_t i = 0; i < cache->n_units; i++)

@@ -3,6 +3,7 @@
 #include "lockstep_reference.h"
 
 #include "preload/protocol.h"
+#include "tracer/derive.h"
 
 #include <Zydis/Zydis.h>
 #include <inttypes.h>
@@ -68,14 +69,15 @@ static bool is_indirect(const struct step *step)
 	return step->kind == STEP_INDIRECT || step->kind == STEP_CALL_INDIRECT || step->kind == STEP_RETURN;
 }
 
-/* Control arrives at step `at`; returns whether there is a block. */
-static bool arrive(struct lockstep *lockstep, struct prediction *prediction, size_t at)
+/* Control arrives at step `at`; returns whether there is a block.  `by_link`: by a direct transfer, which is never
+ * linked to a provisional block. */
+static bool arrive(struct lockstep *lockstep, struct prediction *prediction, size_t at, bool by_link)
 {
 	struct code_cache *cache = &lockstep->translator.cache;
 	struct code_block *block = code_cache_block(cache, reference.steps[at].regs.rip);
 	prediction->at = at;
 	prediction->exit = EXIT_MISS;
-	if (!block)
+	if (!block || (by_link && block->provisional))
 		return false;
 	prediction->block = (uint32_t)(block - cache->blocks);
 	prediction->visits[prediction->n_visits++] = prediction->block;
@@ -87,7 +89,7 @@ static enum lockstep_exit table_exit(const struct step *step, uint64_t pc)
 {
 	const bool returns = step->kind == STEP_RETURN;
 	const uint64_t linked = linked_pc[returns][pc & 0xffff];
-	if (linked == pc)
+	if (linked && linked == pc) /* 0: nothing is linked */
 		return EXITS;
 	return returns ? EXIT_RETURN : linked ? EXIT_COLLIDE : EXIT_INDIRECT;
 }
@@ -114,7 +116,7 @@ static void predict(struct lockstep *lockstep, size_t at, struct prediction *pre
 {
 	prediction->beyond = false;
 	prediction->n_visits = 0;
-	if (!arrive(lockstep, prediction, at))
+	if (!arrive(lockstep, prediction, at, false))
 		return;
 	for (;; at++) {
 		const struct step *step = &reference.steps[at], *next = step + 1;
@@ -131,12 +133,14 @@ static void predict(struct lockstep *lockstep, size_t at, struct prediction *pre
 		prediction->beyond = !can_transfer(lockstep, at);
 		if (prediction->beyond)
 			return;
-		if (is_indirect(step) && block->got_value != next->regs.rip) {
+		const bool by_got = block->got_value && block->got_value == next->regs.rip;
+		if (is_indirect(step) && !by_got) {
 			prediction->exit = table_exit(step, next->regs.rip);
 			if (prediction->exit != EXITS)
 				return;
 		}
-		if (!arrive(lockstep, prediction, at + 1))
+		const bool by_link = by_got || (!is_indirect(step) && next->regs.rip != step->regs.rip + step->length);
+		if (!arrive(lockstep, prediction, at + 1, by_link))
 			return;
 	}
 }
@@ -149,7 +153,7 @@ struct run {
 	struct prediction prediction;
 	struct user_regs_struct raw;	/* where the child stopped */
 	struct user_regs_struct regs;	/* the program's registers there */
-	uint64_t *expected;		/* counters of blocks */
+	int64_t *expected;		/* executions of blocks */
 	size_t n_expected;
 	size_t at;			/* compared up to here */
 	bool ended_in_fault;
@@ -248,8 +252,11 @@ static bool regs_at_fault(struct run *run)
 	default:
 		return false;
 	}
-	if (run->raw.rip < arena_address(&cache->arenas[0], block->counted_at))
-		run->expected[block->counter]--;
+	const bool counted = block->counter == NO_COUNTER
+				     ? piece->orig
+				     : run->raw.rip >= arena_address(&cache->arenas[0], block->counted_at);
+	derive_leave(&lockstep->translator.cache, block, counted, lockstep_slot_word(lockstep, SLOT_COUNTERS));
+	run->expected[piece->block] -= !counted;
 	return true;
 }
 
@@ -316,7 +323,7 @@ static bool run_to_exit(struct run *run)
 	struct lockstep *lockstep = run->lockstep;
 	const enum lockstep_exit predicted = run->prediction.exit;
 	for (size_t i = 0; i < run->prediction.n_visits; i++)
-		run->expected[lockstep->translator.cache.blocks[run->prediction.visits[i]].counter]++;
+		run->expected[run->prediction.visits[i]]++;
 	run->at = run->prediction.at;
 	int number = lockstep_resume(lockstep);
 	if (!number || !lockstep_get_regs(lockstep, &run->raw))
@@ -444,30 +451,54 @@ static bool answer(struct run *run)
 
 /* ---- the comparison at the end ---- */
 
-/* Whether each byte of `seen` that differs is one of a cache address that a return or a call has left
- * there; also where random code has written a part of the word since. */
-static bool is_left(const struct run *run, uint64_t address, uint64_t truth, uint64_t seen)
+/* The word at `address`, which need not be aligned, as translated code has left it.  False outside. */
+static bool translated_word(const struct lockstep *lockstep, uint64_t address, uint64_t *word)
 {
-	const struct code_cache *cache = &run->lockstep->translator.cache;
-	for (size_t i = 0; i < run->at; i++) {
-		const struct step *step = &reference.steps[i];
-		if (reference_left_at(i) != address)
+	for (size_t i = 0; i < lockstep->n_writable; i++) {
+		const uint64_t start = lockstep->writable[i].start;
+		if (address < start || address + 8 > lockstep->writable[i].end)
 			continue;
-		if (is_ours(run->lockstep, seen))
-			return true;
-		const bool returns = step->kind == STEP_RETURN;
-		const uint64_t pc = returns ? step[1].regs.rip : step->regs.rip + step->length;
-		const struct landing *landing = code_cache_landing((struct code_cache *)cache, pc);
-		uint64_t left = *cell_of(run->lockstep, pc | RETURN_KEY), same = 0;
-		if (!returns)
-			left = landing ? arena_address(&cache->arenas[landing->arena], landing->at) : 0;
-		for (unsigned bit = 0; bit < 64; bit += 8)
-			if (!((seen ^ left) >> bit & 0xff))
-				same |= 0xffull << bit;
-		if (!((truth ^ seen) & ~same))
-			return true;
+		memcpy(word, lockstep->translated[i] + (address - start), 8);
+		return true;
 	}
 	return false;
+}
+
+/* Which bytes of the word that the return or call of step `i` wrote below the stack pointer are those of a cache
+ * address; random code may have written a part of the word since. */
+static uint64_t left_bytes(const struct run *run, size_t i)
+{
+	struct lockstep *lockstep = run->lockstep;
+	struct code_cache *cache = &lockstep->translator.cache;
+	const struct step *step = &reference.steps[i];
+	const bool returns = step->kind == STEP_RETURN;
+	const uint64_t pc = returns ? step[1].regs.rip : step->regs.rip + step->length;
+	const struct landing *landing = code_cache_landing(cache, pc);
+	uint64_t left = *cell_of(lockstep, pc | RETURN_KEY), seen, same = 0;
+	if (!translated_word(lockstep, reference_left_at(i), &seen))
+		return 0;
+	if (is_ours(lockstep, seen))
+		return UINT64_MAX;
+	if (!returns)
+		left = landing ? arena_address(&cache->arenas[landing->arena], landing->at) : 0;
+	for (unsigned bit = 0; bit < 64; bit += 8)
+		if (!((seen ^ left) >> bit & 0xff))
+			same |= 0xffull << bit;
+	return same;
+}
+
+/* Whether each byte that differs in the word at `address` is one of a cache address that a return or a call has
+ * left there. */
+static bool is_left(const struct run *run, uint64_t address, uint64_t different)
+{
+	for (size_t i = 0; i < run->at; i++) {
+		const uint64_t at = reference_left_at(i);
+		if (!at || at + 7 < address || at > address + 7)
+			continue;
+		const uint64_t bytes = left_bytes(run, i);
+		different &= ~(at < address ? bytes >> 8 * (address - at) : bytes << 8 * (at - address));
+	}
+	return !different;
 }
 
 static bool compare_memory(struct run *run)
@@ -481,7 +512,7 @@ static bool compare_memory(struct run *run)
 			uint64_t truth, seen;
 			memcpy(&truth, lockstep->native[i] + at, 8);
 			memcpy(&seen, lockstep->translated[i] + at, 8);
-			if (truth == seen || is_left(run, start + at, truth, seen))
+			if (truth == seen || is_left(run, start + at, truth ^ seen))
 				continue;
 			say(lockstep, "at %#" PRIx64 ": %#" PRIx64 ", not %#" PRIx64 "; ", start + at,
 			    seen, truth);
@@ -508,16 +539,18 @@ static bool compare_counters(struct run *run)
 {
 	struct lockstep *lockstep = run->lockstep;
 	const struct code_cache *cache = &lockstep->translator.cache;
-	for (size_t i = 0; i < cache->n_units; i++)
-		run->expected[cache->units[i].counter] = UINT64_MAX;
-	for (size_t i = 0; i < run->n_expected; i++) {
-		uint64_t seen = *lockstep_slot_word(lockstep, SLOT_COUNTERS + 8 * i);
-		if (seen == run->expected[i] || run->expected[i] == UINT64_MAX)
-			continue;
-		say(lockstep, "counter %zu is %" PRIu64 ", not %" PRIu64 "; ", i, seen, run->expected[i]);
-		return fail(lockstep, run->at, "blocks were not counted as often as they ran");
-	}
-	return true;
+	int64_t *seen = malloc(cache->n_blocks * sizeof(*seen) + 1);
+	if (!seen || !derive_executions(cache, lockstep_slot_word(lockstep, SLOT_COUNTERS), seen))
+		return fail(lockstep, run->at, "memory is short");
+	size_t i = 0;
+	while (i < run->n_expected && seen[i] == run->expected[i])
+		i++;
+	if (i < run->n_expected)
+		say(lockstep, "block %zu%s was counted %" PRId64 " times, not %" PRId64 "; ", i,
+		    cache->blocks[i].counter == NO_COUNTER ? ", derived," : "", seen[i], run->expected[i]);
+	free(seen);
+	return i == run->n_expected ||
+	       fail(lockstep, run->at, "blocks were not counted as often as they ran");
 }
 
 static uint64_t units_counted(const struct lockstep *lockstep, uint64_t pc)
@@ -572,11 +605,11 @@ static bool compare_end(struct run *run, const struct lockstep_state *start)
 
 /* ---- a run ---- */
 
-/* The counters of blocks translated since. */
+/* Blocks translated since have not run yet. */
 static bool make_expected(struct run *run)
 {
-	const size_t n = run->lockstep->translator.cache.n_counters;
-	uint64_t *expected = realloc(run->expected, (n + 1) * sizeof(*expected));
+	const size_t n = run->lockstep->translator.cache.n_blocks;
+	int64_t *expected = realloc(run->expected, (n + 1) * sizeof(*expected));
 	if (!expected)
 		return false;
 	run->expected = expected;

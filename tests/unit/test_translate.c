@@ -218,7 +218,7 @@ Test(translate, every_byte_has_its_piece)
 	for (size_t i = 0; i < arena->n_pieces; i++)
 		check_piece(cache, &arena->pieces[i]);
 	for (size_t i = 0; i < cache->n_blocks; i++) {
-		const struct piece *piece = find_piece(arena, cache->blocks[i].body);
+		const struct piece *piece = find_piece(arena, cache->blocks[i].inner);
 		cr_assert_eq(piece->block, i);
 		cr_assert_eq(piece->orig, 0);
 		cr_assert_eq(memcmp(cache->blocks[i].bytes, (void *)cache->blocks[i].pc, cache->blocks[i].size), 0);

@@ -2,13 +2,13 @@
 
 #include <Zydis/Zydis.h>
 
-static enum branch_kind kind_of(const ZydisDecodedInstruction *insn)
+static enum branch_kind kind_of(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *first)
 {
 	switch (insn->meta.category) {
 	case ZYDIS_CATEGORY_COND_BR:
 		return BRANCH_CONDITIONAL;
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		return insn->attributes & ZYDIS_ATTRIB_IS_RELATIVE ? BRANCH_JUMP : BRANCH_INDIRECT;
+		return first->type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? BRANCH_JUMP : BRANCH_INDIRECT;
 	case ZYDIS_CATEGORY_RET:
 		return BRANCH_LEAVE;
 	default:
@@ -26,7 +26,7 @@ struct branch branch_of_bytes(const uint8_t *bytes, size_t size, uint64_t offset
 	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn, operands)))
 		return branch;
-	branch.kind = kind_of(&insn);
+	branch.kind = kind_of(&insn, &operands[0]);
 	if (branch.kind == BRANCH_CONDITIONAL || branch.kind == BRANCH_JUMP)
 		branch.target = offset + insn.length + (uint64_t)operands[0].imm.value.s;
 	return branch;

@@ -78,6 +78,7 @@ struct model_place {
 	const struct roof *noisy; /* a row of the profile behind the roof whose spread is wide, or NULL */
 	bool above;		/* above every roof by more than the tolerance and the spread of its
 				 * samples: a fault, not a feat */
+	bool late_writes;	/* above, but for what it wrote back: that may be later, in the time of others */
 	const char *borrowed;	/* precision whose roof stands in for the function's own, or NULL */
 	char *why;		/* hints, "; " between them, or "" */
 };

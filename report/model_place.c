@@ -147,6 +147,19 @@ static double roof_at(const struct model_function *function, const char *name, d
 	return level && level->bandwidth > 0 ? fmin(top, level->bandwidth * level->intensity) : top;
 }
 
+/* What a function has changed may be written back later, in the time of others: a point is at fault only when
+ * it is above its roof by what it has read alone. */
+static void excuse_late_writes(const struct model_function *function, const struct model_level *level,
+			       struct model_place *place)
+{
+	if (!place->above || !level || function->elapsed_s <= 0)
+		return;
+	const double read = level->moved[DIRECTION_READ].bytes * 1e-9 / function->elapsed_s;
+	place->above = read > level->bandwidth * (1 + MODEL_TOLERANCE) * (1 + spread_of_level(level, DIRECTION_READ)) *
+				      (1 + spread_of(function->n_samples));
+	place->late_writes = !place->above;
+}
+
 static void place_by_traced_flop(const struct profile *profile, const struct model_choice *choice,
 				 const struct model_function *function, const struct model_rate *top,
 				 struct model_place *place)
@@ -164,6 +177,10 @@ static void place_by_traced_flop(const struct profile *profile, const struct mod
 	set_measured(profile, function, place);
 	set_distance(function, place, slope < top->value ? spread_of_level(level, choice->direction) : 0);
 	place->bound = flop_bound(place, level ? level->intensity : INFINITY, place->ceiling);
+	/* what its instructions can do at most is less than what memory lets them do */
+	if (place->bound == BOUND_MEMORY && place->ceiling < (1 - BALANCED) * slope)
+		place->bound = BOUND_COMPUTE;
+	excuse_late_writes(function, level, place);
 }
 
 static void place_by_flop(const struct profile *profile, const struct model_choice *choice,
@@ -207,6 +224,7 @@ static bool place_by_traced_bytes(const struct profile *profile, const struct mo
 	set_measured(profile, function, place);
 	set_distance(function, place, spread_of_level(level, choice->direction));
 	place->bound = place->distance > 2 ? BOUND_LATENCY : BOUND_MEMORY;
+	excuse_late_writes(function, level, place);
 	return true;
 }
 
@@ -363,6 +381,8 @@ static bool set_why(const struct profile *profile, struct model_function *functi
 	if (function->place.above)
 		hint(why, "above its roof: measure the roofs again, and check that both "
 			  "runs did the same work");
+	if (function->place.late_writes)
+		hint(why, "part of what it changed is written back later, in the time of other functions");
 	if (function->place.bound == BOUND_UNCOUNTED)
 		hint(why, "no block of this function was counted");
 	if (function->place.axis == AXIS_FLOP && function->place.distance > 1.1)

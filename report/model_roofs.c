@@ -470,20 +470,22 @@ size_t model_bandwidths(const struct profile *profile, const struct tally *tally
 /* The fastest of the kernels that move so large a share of writes. */
 static struct model_rate moved_rate(const struct rows *rows, const struct model_moves *moves)
 {
+	struct model_rate rate = on_curve(rows, in_place_moved, moves->written);
+	if (!has_curve(rows, in_place_moved))
+		rate.value = 0;
 	if (moves->non_temporal > moves->written / 2 && has_curve(rows, streamed))
-		return faster(on_curve(rows, streamed, moves->written), on_curve(rows, in_place_moved, moves->written));
-	struct model_rate rate = faster(on_curve(rows, apart_moved, moves->written),
-					on_curve(rows, in_place_moved, moves->written));
-	return moves->strings > 0.5 ? faster(rate, on_curve(rows, strings_moved, moves->written)) : rate;
+		return faster(rate, on_curve(rows, streamed, moves->written));
+	if (moves->strings > 0.5 && has_curve(rows, strings_moved))
+		rate = faster(rate, on_curve(rows, strings_moved, moves->written));
+	return faster(rate, on_curve(rows, apart_moved, moves->written));
 }
 
 /* Registers ↔ L1: LS bytes. */
 static struct model_rate l1_rate(const struct rows *rows, const struct tally *tally)
 {
-	if (tally->load_bytes == 0 && tally->store_bytes == 0)
-		return (struct model_rate){0};
 	struct byte_mix mix = byte_mix(tally);
-	return faster(curve_rate(rows, &mix, apart), curve_rate(rows, &mix, in_place));
+	struct model_rate rate = curve_rate(rows, &mix, apart);
+	return has_curve(rows, in_place) ? faster(rate, curve_rate(rows, &mix, in_place)) : rate;
 }
 
 /* Only what is read, or only what is written: the fastest kernel of that kind. */
@@ -504,12 +506,14 @@ struct model_rate model_level_rate(const struct profile *profile, const char *le
 	const char *levels[MODEL_LEVELS];
 	size_t n = model_levels(profile, levels);
 	struct model_rate best = {0};
+	if (strcmp(level, "L1") == 0 && tally->load_bytes == 0 && tally->store_bytes == 0)
+		return best;
 	for (size_t i = 0; i < n; i++) { /* a cache is never slower than the level below it */
 		struct rows rows = level_rows(profile, levels[i], threads);
 		bool first = strcmp(levels[i], "L1") == 0;
 		if (moves->direction != DIRECTION_BOTH)
 			best = faster(best, one_way_rate(&rows, moves->direction));
-		else
+		else /* bytes of L1 there are, else it has returned */
 			best = faster(best, first ? l1_rate(&rows, tally) : moved_rate(&rows, moves));
 		if (strcmp(levels[i], level) == 0)
 			return best;

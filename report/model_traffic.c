@@ -118,11 +118,13 @@ static bool has_cache(const struct profile *profile, const char *name)
 
 static double share(double part, double whole) { return whole > 0 ? part / whole : NAN; }
 
-/* Every line that comes from a level was missed in the one above. */
+/* Every line that comes from a level was missed in the one above.  A repeated string instruction is one that
+ * makes many accesses; their number is not known here. */
 static void set_misses(struct model_traffic *traffic, const struct tally *tally)
 {
 	struct model_level *levels = traffic->levels;
-	double accesses = (double)tally->loads + (double)tally->stores;
+	const bool strings = 2 * (double)tally->string_bytes > (double)tally->load_bytes + (double)tally->store_bytes;
+	const double accesses = strings ? 0 : (double)tally->loads + (double)tally->stores;
 	levels[0].misses = share(levels[1].moved[DIRECTION_READ].bytes / CACHE_LINE, accesses);
 	for (size_t i = 1; i + 1 < traffic->n_levels; i++)
 		levels[i].misses = share(levels[i + 1].moved[DIRECTION_READ].bytes,

@@ -16,9 +16,9 @@ struct line { char text[N_COLUMNS][64]; char *name; };
 static const struct line head = {{"function", "level", "flop/B", "read", "written", "±", "GB/s", "roof", "misses"}};
 
 /* Of 95 %, in percent of what moved. */
-static void put_spread(char *cell, const struct model_estimate *moved)
+static void put_spread(char *cell, const struct model_estimate *moved, bool exact)
 {
-	if (moved->bytes <= 0 || moved->halfwidth == 0)
+	if (moved->bytes <= 0 || exact)
 		snprintf(cell, 64, "%s", moved->bytes > 0 ? "exact" : "");
 	else if (isnan(moved->halfwidth))
 		snprintf(cell, 64, "?");
@@ -43,7 +43,8 @@ static void fill_line(const struct report_view *view, const struct model_functio
 	snprintf(line->text[INTENSITY], 64, "%s", text_number(number, f->tally.flop ? level->intensity : NAN));
 	report_put_bytes(line->text[READ], level->moved[DIRECTION_READ].bytes);
 	report_put_bytes(line->text[WRITTEN], level->moved[DIRECTION_WRITE].bytes);
-	put_spread(line->text[SPREAD], report_moved(view, level));
+	put_spread(line->text[SPREAD], report_moved(view, level),
+		   k == 0 || view->model->traced_classes == CACHE_CLASSES);
 	snprintf(line->text[RATE], 64, "%s", text_number(number, level->rate));
 	snprintf(line->text[BANDWIDTH], 64, "%s", text_number(number, level->bandwidth > 0 ? level->bandwidth : NAN));
 	put_misses(line->text[MISSES], level->misses);

@@ -381,7 +381,7 @@ static bool note_total(struct report_view *view)
 	report_put_bytes(evadable, bytes->events[TRAFFIC_MEM_EVADABLE].bytes);
 	if (!note(view, "the program's memory traffic: %s read, %s written%s; %s more was changed and still in the "
 			"caches at its end", read, written,
-		  view->model->traced_classes < CACHE_CLASSES ? " (± 95 %)" : "", left))
+		  view->model->traced_classes < CACHE_CLASSES ? " (± 95 % interval)" : "", left))
 		return false;
 	const double reads = bytes->mem[DIRECTION_READ].bytes;
 	return !(bytes->events[TRAFFIC_MEM_EVADABLE].bytes > 0.05 * reads) ||
@@ -395,11 +395,10 @@ static bool note_doubts(struct report_view *view)
 	const char *halved = profile_get_fact(profile, "traffic_halved");
 	double untraced = report_number_fact(profile, "untraced_accesses", 0);
 	const char *source = profile_get_fact(profile, "traffic_geometry_source");
-	char number[TEXT_NUMBER];
 	if (halved && !note(view, "%s", halved))
 		return false;
-	if (untraced > 0 && !note(view, "%s accesses to memory could not be traced: their traffic is missing",
-				  text_number(number, untraced)))
+	if (untraced > 0 && !note(view, "%.0f accesses to memory could not be traced: their traffic is missing",
+				  untraced))
 		return false;
 	return !source || (strcmp(source, "given") != 0 && strcmp(source, "file") != 0) ||
 	       note(view, "the roofs are this machine's, the caches are not: \"roof\" and \"below\" mix both");
@@ -410,8 +409,8 @@ static bool note_how_to_read(struct report_view *view)
 	const struct report_options *options = view->options;
 	const char *level = options && options->level ? options->level : "DRAM";
 	static const char *const whats[] = {
-		[DIRECTION_BOTH] = "bytes moved", [DIRECTION_READ] = "bytes read",
-		[DIRECTION_WRITE] = "bytes written"};
+		[DIRECTION_BOTH] = "bytes to and from", [DIRECTION_READ] = "bytes read from",
+		[DIRECTION_WRITE] = "bytes written to"};
 	bool unsure = false;
 	for (size_t i = 0; i < view->n_shown; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
@@ -419,7 +418,7 @@ static bool note_how_to_read(struct report_view *view)
 		const struct model_estimate *moved = at ? report_moved(view, at) : NULL;
 		unsure |= moved && !(moved->halfwidth <= REPORT_SURE * moved->bytes);
 	}
-	return note(view, "flop/B, %s and GB/s: %s at %s%s; bound names the level whose roof is %s",
+	return note(view, "flop/B, %s and GB/s: %s %s%s; bound names the level whose roof is %s",
 		    options && options->level ? options->level : "memory",
 		    whats[options ? options->direction : DIRECTION_BOTH], level,
 		    unsure ? " (≈: the sample leaves more than ±10 %)" : "",
@@ -433,6 +432,8 @@ static void object_words(const struct profile *profile, const struct profile_obj
 	report_put_bytes(bytes, (double)object->bytes);
 	if (object->file[0])
 		snprintf(place, sizeof(place), " (%.100s:%u)", object->file, object->line);
+	else if (object->module != PROFILE_NONE && object->kind == OBJECT_STATIC)
+		snprintf(place, sizeof(place), " of %.80s", profile->modules[object->module].name);
 	else if (object->module != PROFILE_NONE)
 		snprintf(place, sizeof(place), " (%.80s+0x%llx)", profile->modules[object->module].name,
 			 (unsigned long long)object->offset);
@@ -479,7 +480,7 @@ static void objects_words(const struct report_view *view, const struct model_tra
 	}
 }
 
-/* "moves 8.10 GB; with a cache of 3.10 MB 0.200 GB" */
+/* "moves 8.10 GB now, 0.200 GB with a last cache of 3.10 MB" */
 static void working_set_words(const struct model_traffic *traffic, char *text, size_t size)
 {
 	char now[64], fits[64], then[64];
@@ -490,9 +491,9 @@ static void working_set_words(const struct model_traffic *traffic, char *text, s
 	report_put_bytes(fits, traffic->fits_in);
 	report_put_bytes(then, traffic->moves_then);
 	if (traffic->moves_then < 0.8 * traffic->moves_now)
-		snprintf(text, size, "moves %s now; what it uses again fits in %s, then %s", now, fits, then);
+		snprintf(text, size, "moves %s now, %s with a last cache of %s", now, then, fits);
 	else
-		snprintf(text, size, "what it uses again fits in %s", fits);
+		snprintf(text, size, "what it uses again fits in %s of cache", fits);
 }
 
 /* The functions with most memory traffic: whose data it is, and what would fit. */

@@ -16,8 +16,22 @@
 
 static double bandwidth(const struct picture *p, const char *level, int threads)
 {
+	const bool written = p->level && p->view->options->direction == DIRECTION_WRITE;
 	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH, NULL, "",
-			    "read", level, threads);
+			    written ? "write" : "read", level, threads);
+}
+
+size_t svg_levels(const struct picture *p, const char *levels[MODEL_LEVELS])
+{
+	size_t n = model_levels(p->view->profile, levels);
+	if (!p->level || p->view->options->levels)
+		return n;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(levels[i], p->level) == 0) {
+			levels[0] = levels[i];
+			return 1;
+		}
+	return n;
 }
 
 static bool is_used(const struct picture *p, const char *precision)
@@ -62,7 +76,7 @@ void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, dou
 {
 	const struct profile *profile = p->view->profile;
 	const char *levels[MODEL_LEVELS];
-	size_t n = model_levels(profile, levels);
+	size_t n = svg_levels(p, levels);
 	double few = highest_peak(p, p->few_threads), all = highest_peak(p, p->all_threads);
 	for (size_t i = 0; i < n && few > 0; i++)
 		svg_widen(x_low, x_high, few / bandwidth(p, levels[i], p->few_threads));
@@ -120,7 +134,7 @@ static void draw_line(const struct picture *p, const struct roof_line *line, con
 static void slopes(struct picture *p, int threads)
 {
 	const char *levels[MODEL_LEVELS];
-	size_t n = model_levels(p->view->profile, levels);
+	size_t n = svg_levels(p, levels);
 	bool few = threads == p->few_threads;
 	double top = highest_peak(p, threads);
 	for (size_t i = 0; i < n; i++) {
@@ -144,7 +158,7 @@ static void slopes(struct picture *p, int threads)
 static double steepest_measured(const struct picture *p, int threads)
 {
 	const char *levels[MODEL_LEVELS];
-	size_t n = model_levels(p->view->profile, levels);
+	size_t n = svg_levels(p, levels);
 	return n ? bandwidth(p, levels[n - 1], threads) : 0;
 }
 

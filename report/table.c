@@ -120,6 +120,8 @@ static void put_bound(char *cell, const struct model_place *place)
 	else
 		snprintf(cell, 64, "%s%s%s", model_bound_name(place->bound),
 			 !place->level[0] ? "" : place->traced ? " " : " ~", place->level);
+	if (place->traced && place->bound == BOUND_COMPUTE) /* its own mix is the lower ceiling */
+		snprintf(cell, 64, "%s", model_bound_name(place->bound));
 }
 
 /* Where the bytes are less than sure, the intensity has only a lower end. */

@@ -32,8 +32,8 @@
 	.globl gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.globl gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
 	.globl gate_do_action, gate_after_action, gate_do_change, gate_after_change
-	.globl gate_peek_clone, gate_peek_path, gate_record
-	.hidden gate_record
+	.globl gate_peek_clone, gate_peek_path, gate_record, gate_record_wait
+	.hidden gate_record, gate_record_wait
 	.hidden gate_do_action, gate_after_action, gate_do_change, gate_after_change
 	.hidden gate_peek_clone, gate_peek_path
 	.hidden gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
@@ -295,14 +295,6 @@ gate_resume:
 	movq	%gs:SAVE_R11, %r11
 	jmp	*%gs:G_JUMP
 
-#define KEPT_RAX (G_TRACE_SAVE + 0x00)
-#define KEPT_RCX (G_TRACE_SAVE + 0x08)
-#define KEPT_RDX (G_TRACE_SAVE + 0x10)
-#define KEPT_FLAGS (G_TRACE_SAVE + 0x18)
-#define KEPT_RSI (G_TRACE_SAVE + 0x20)
-#define KEPT_RDI (G_TRACE_SAVE + 0x28)
-#define KEPT_R10 (G_TRACE_SAVE + 0x30)
-#define KEPT_R11 (G_TRACE_SAVE + 0x38)
 #define SETTLED_LINE G_TRACE_SETTLED
 #define SETTLED_N (G_TRACE_SETTLED + 8)
 
@@ -323,7 +315,8 @@ gate_record:
 	leaq	-1(%rax,%rcx,8), %rcx		/* the last byte, or one in the same 8 behind it */
 	shrq	$6, %rcx
 	shrq	$6, %rax
-	subq	%rax, %rcx			/* rax = first line, rcx = how many more */
+	subl	%eax, %ecx			/* rax = first line, rcx = how many more, */
+	andl	$(TRACE_MASKS - 1), %ecx	/* also where addresses wrap */
 	shrxq	%rax, %gs:G_TRACE_MASKS(,%rcx,8), %rdx
 	testb	$1, %dl
 	jz	trace_leave
@@ -401,7 +394,7 @@ trace_hand_over:	/* the chunk is full; the next one may not be drained yet */
 	movl	%gs:G_TRACE_FILLED, %eax
 	subl	%gs:G_TRACE_DRAINED, %eax
 	cmpl	$TRACE_CHUNKS, %eax
-	jae	trace_wait
+	jae	gate_record_wait
 trace_next_chunk:
 	movl	%gs:G_TRACE_FILLED, %ecx
 	andl	$(TRACE_CHUNKS - 1), %ecx
@@ -413,7 +406,7 @@ trace_next_chunk:
 	movq	%rax, %gs:G_TRACE_END
 	jmp	trace_leave
 
-trace_wait:
+gate_record_wait:
 	movq	%rsi, %gs:KEPT_RSI
 	movq	%rdi, %gs:KEPT_RDI
 	movq	%r10, %gs:KEPT_R10

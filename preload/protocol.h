@@ -64,7 +64,14 @@
 #define G_TRACE_AT	0x180		/* → where the next record goes */
 #define G_TRACE_END	0x188		/* → end of the chunk being filled */
 #define G_TRACE_FILLED	0x190		/* u32: chunks handed over */
-#define G_TRACE_SAVE	0x198		/* program's registers while a record is made, 8 bytes each */
+#define KEPT_RAX	0x198		/* program's registers while a record is made */
+#define KEPT_RCX	0x1a0
+#define KEPT_RDX	0x1a8
+#define KEPT_FLAGS	0x1b0
+#define KEPT_RSI	0x1b8		/* these four while it waits */
+#define KEPT_RDI	0x1c0
+#define KEPT_R10	0x1c8
+#define KEPT_R11	0x1d0
 #define G_TRACE_ONE	0x1e0		/* the number 1 */
 #define G_TRACE_RDI	0x1e8		/* where a string instruction began */
 #define G_TRACE_RSI	0x1f0
@@ -75,6 +82,8 @@
 #define G_TRACE_WAITS	0x304		/* u32: the thread waits for that number to rise */
 #define G_TRACE_SETTLED	0x400		/* for each class 16 bytes: the last line times 2, plus 1 when it was
 					 * stored to; u32 accesses since */
+
+#define TRACE_MASKS	16		/* so many there are */
 
 /* The word of a record: the number of a group of operands, the bytes from the first to the last, by 8, and */
 #define TRACE_GROUP_BITS 22

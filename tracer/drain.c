@@ -4,6 +4,7 @@
 #include "base/u64_map.h"
 #include "cache/geometry_machine.h"
 #include "cache/hierarchy.h"
+#include "tracer/trace_expand.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,8 @@ struct drain_source {
 	uint32_t thread, space, core;
 	uint32_t **who;		/* by an instruction's number: page, then its number plus 1 */
 	uint32_t n_pages;
-	struct { uint64_t base; uint32_t mask, got; uint64_t words[8]; } gather; /* seen so far */
-	uint64_t string_begin;
+	struct trace_expansion expansion;
+	struct drain *drain;
 };
 
 struct drain {
@@ -150,15 +151,16 @@ static void access_line(struct drain *drain, const struct drain_source *source, 
 			hierarchy_access(drain->hierarchy, source->core, tagged, kinds[i].kind, first, n, who);
 }
 
-static void access_bytes(struct drain *drain, struct drain_source *source, const struct trace_operand *operand,
-			 uint64_t address, uint64_t bytes)
+static void access_bytes(void *context, const struct trace_operand *operand, uint64_t address, uint64_t bytes)
 {
+	struct drain_source *source = context;
+	struct drain *drain = source->drain;
 	uint32_t who = UINT32_MAX;
 	while (bytes) {
 		const uint64_t line = address / CACHE_LINE;
 		const unsigned first = address % CACHE_LINE;
 		const unsigned n = bytes < CACHE_LINE - first ? (unsigned)bytes : CACHE_LINE - first;
-		if (drain->classes >> line % CACHE_CLASSES & 1) {
+		if (drain->classes >> line % CACHE_CLASSES & 1 && !(line >> SPACE_SHIFT)) {
 			if (who == UINT32_MAX)
 				who = who_of(drain, source, operand);
 			if (who == UINT32_MAX)
@@ -171,119 +173,12 @@ static void access_bytes(struct drain *drain, struct drain_source *source, const
 	}
 }
 
-static void take_plain(struct drain *drain, struct drain_source *source, const struct trace_group *group,
-		       uint64_t address)
-{
-	for (unsigned i = 0; i < group->n; i++) {
-		const struct trace_operand *operand = &group->operands[i];
-		access_bytes(drain, source, operand, address + (uint64_t)operand->at, operand->bytes);
-	}
-}
-
-/* Neighbouring lanes that are on are one access. */
-static void take_masked(struct drain *drain, struct drain_source *source, const struct trace_operand *operand,
-			uint64_t address, uint32_t mask)
-{
-	for (unsigned lane = 0; lane < operand->lanes;) {
-		unsigned n = 0;
-		while (lane + n < operand->lanes && mask >> (lane + n) & 1)
-			n++;
-		if (n)
-			access_bytes(drain, source, operand, address + lane * operand->bytes,
-				     (uint64_t)n * operand->bytes);
-		lane += n + 1;
-	}
-}
-
-static void take_packed(struct drain *drain, struct drain_source *source, const struct trace_operand *operand,
-			uint64_t address, uint32_t mask)
-{
-	const uint32_t kept = operand->lanes < 32 ? mask & ((1u << operand->lanes) - 1) : mask;
-	access_bytes(drain, source, operand, address, (uint64_t)__builtin_popcount(kept) * operand->bytes);
-}
-
-/* Two records: where the instruction began, and where it ended; downward that is below. */
-static void take_string(struct drain *drain, struct drain_source *source, const struct trace_operand *operand,
-			const struct trace_record *record)
-{
-	const uint64_t begin = source->string_begin, end = record->address;
-	if (!record->extra)
-		source->string_begin = record->address;
-	else if (end - begin < 1ull << 47)
-		access_bytes(drain, source, operand, begin, end - begin);
-	else if (begin - end < 1ull << 47)
-		access_bytes(drain, source, operand, end + operand->bytes, begin - end);
-}
-
-static void take_lanes(struct drain *drain, struct drain_source *source, const struct trace_operand *operand)
-{
-	const uint8_t *vector = (const uint8_t *)source->gather.words;
-	const size_t size = operand->index_bits / 8;
-	for (unsigned lane = 0; lane < operand->lanes; lane++) {
-		int64_t index = 0;
-		int32_t narrow;
-		if (!(source->gather.mask >> lane & 1))
-			continue;
-		memcpy(&index, vector + lane * size, size);
-		memcpy(&narrow, vector + lane * size, sizeof(narrow));
-		index = size == 4 ? narrow : index;
-		access_bytes(drain, source, operand, source->gather.base + (uint64_t)(index * operand->scale),
-			     operand->bytes);
-	}
-}
-
-/* The base with the mask, then the index vector in words. */
-static void take_gather(struct drain *drain, struct drain_source *source, const struct trace_operand *operand,
-			const struct trace_record *record)
-{
-	const unsigned words = operand->lanes * operand->index_bits / 64;
-	if (source->gather.got == 0) {
-		source->gather.base = record->address;
-		source->gather.mask = record->extra;
-	} else {
-		source->gather.words[(source->gather.got - 1) % 8] = record->address;
-	}
-	if (source->gather.got++ < words)
-		return;
-	source->gather.got = 0;
-	take_lanes(drain, source, operand);
-}
-
-static void take(struct drain *drain, struct drain_source *source, const struct trace_record *record)
-{
-	const struct trace_group *group =
-		trace_config_group(source->config, record->word & ((1u << TRACE_GROUP_BITS) - 1));
-	if (!group) {
-		drain->n_unknown++;
-		return;
-	}
-	const struct trace_operand *operand = &group->operands[0];
-	switch ((enum operand_form)group->form) {
-	case OPERAND_PLAIN:
-		take_plain(drain, source, group, record->address);
-		break;
-	case OPERAND_MASKED:
-		take_masked(drain, source, operand, record->address + (uint64_t)operand->at, record->extra);
-		break;
-	case OPERAND_PACKED:
-		take_packed(drain, source, operand, record->address + (uint64_t)operand->at, record->extra);
-		break;
-	case OPERAND_STRING:
-		take_string(drain, source, operand, record);
-		break;
-	case OPERAND_GATHER:
-		take_gather(drain, source, operand, record);
-		break;
-	case OPERAND_UNTRACED:
-		break;
-	}
-}
-
 static void take_all(struct drain *drain, struct drain_source *source, const struct trace_record *records,
 		     size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		take(drain, source, &records[i]);
+		drain->n_unknown += !trace_expand(source->config, &source->expansion, &records[i], access_bytes,
+						  source);
 	drain->n_records += n;
 }
 
@@ -358,7 +253,7 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 {
 	struct drain_source *source = calloc(1, sizeof(*source));
 	if (source)
-		*source = (struct drain_source){.config = config, .thread = thread, .space = space};
+		*source = (struct drain_source){.drain = drain, .config = config, .thread = thread, .space = space};
 	pthread_mutex_lock(&drain->lock);
 	if (source) {
 		trace_ring_init(&source->ring, slot, slot_address, drain->classes);

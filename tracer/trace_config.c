@@ -1,7 +1,5 @@
 #include "tracer/trace_config.h"
 
-#include "preload/protocol.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cache/traffic.h"
+#include "preload/protocol.h"
 #include "tracer/operands.h"
 
 #include <stdbool.h>
@@ -47,7 +48,6 @@ void trace_config_destroy(struct trace_config *config);
 const char *trace_config_objection(void);
 
 /* Masks for lines: bit k of mask n is set when the class of any of the lines k … k + n is simulated. */
-#define TRACE_MASKS 16
 void trace_config_masks(uint64_t classes, uint64_t masks[TRACE_MASKS]);
 
 /* Adds a group; the operands are copied.  Returns its number, or UINT32_MAX when there is no room. */

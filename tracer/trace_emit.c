@@ -216,12 +216,17 @@ static void resume_piece(struct batch *batch, const struct trace_block *trace, u
 }
 
 /* In the middle of something. */
-static void step_piece(struct batch *batch, const struct trace_block *trace, uint16_t orig)
+static void add_step_piece(struct batch *batch, uint16_t orig, bool in_loop, uint8_t loop_register)
 {
 	batch_piece(batch, PIECE_STEP, orig);
 	struct piece *piece = &batch->arena->pieces[batch->arena->n_pieces - 1];
-	piece->reg = (uint8_t)trace->loop_register;
-	piece->in_loop = trace->kind == PIECE_LOOP;
+	piece->reg = loop_register;
+	piece->in_loop = in_loop;
+}
+
+static void step_piece(struct batch *batch, const struct trace_block *trace, uint16_t orig)
+{
+	add_step_piece(batch, orig, trace->kind == PIECE_LOOP, (uint8_t)trace->loop_register);
 }
 
 /* A register for a check of a block that uses them all. */
@@ -233,12 +238,14 @@ static enum reg borrow(const struct trace_block *trace, const struct trace_check
 	return free_register(used, any_register, N_REGISTERS(any_register));
 }
 
-static void add_cold(struct batch *batch, const struct trace_check *check, uint32_t site, uint16_t orig,
-		     enum reg reg, uint32_t saved)
+/* The branch to it has just been emitted. */
+static void add_cold(struct batch *batch, const struct trace_block *trace, const struct trace_check *check,
+		     uint16_t orig, enum reg reg, uint32_t saved)
 {
 	const struct cold_check cold = {
-		.check = *check, .site = site, .back = (uint32_t)batch->arena->used, .block = batch->block,
-		.orig = orig, .reg = reg, .saved = saved};
+		.check = *check, .site = (uint32_t)batch->arena->used - 4, .back = (uint32_t)batch->arena->used,
+		.block = batch->block, .orig = orig, .in_loop = trace->kind == PIECE_LOOP,
+		.loop_register = (uint8_t)trace->loop_register, .reg = reg, .saved = saved};
 	batch_check(batch, rf_array_push(batch->cold_checks, batch->n_cold_checks, batch->cap_cold_checks, cold));
 }
 
@@ -259,7 +266,7 @@ static void emit_check(struct batch *batch, const struct trace_block *trace, con
 	emit_test_bit(arena, reg);
 	EMIT(arena, 0x0f, 0x85); /* jnz */
 	emit_u32(arena, 0);
-	add_cold(batch, check, (uint32_t)arena->used - 4, orig, reg, 0);
+	add_cold(batch, trace, check, orig, reg, 0);
 	if (borrows) {
 		emit_gs_load(arena, reg, G_SPILL_TRACE);
 		resume_piece(batch, trace, orig);
@@ -281,7 +288,7 @@ static void emit_check_keeping_flags(struct batch *batch, const struct trace_blo
 	emit_gs_vex(arena, 0xf5, 2, RCX, RCX, G_TRACE_ONE); /* pext %gs:one, %rcx, %rcx */
 	EMIT(arena, 0xe3, 5, 0xe9);			     /* jrcxz over a jmp */
 	emit_u32(arena, 0);
-	add_cold(batch, check, (uint32_t)arena->used - 4, orig, RCX, borrows ? G_SPILL_TRACE_RCX : 0);
+	add_cold(batch, trace, check, orig, RCX, borrows ? G_SPILL_TRACE_RCX : 0);
 	if (borrows)
 		emit_gs_load(arena, RCX, G_SPILL_TRACE_RCX);
 	resume_piece(batch, trace, orig);
@@ -346,13 +353,13 @@ static void emit_cold_check(struct batch *batch, const struct cold_check *cold)
 	emit_rel32_at(arena, emit_call_gate(arena, cold->reg, cold->check.word), cold->back);
 }
 
-/* Their pieces: see interrupt_flush. */
 void emit_cold_checks(struct batch *batch)
 {
 	for (size_t i = 0; i < batch->n_cold_checks && !batch->failed; i++) {
-		batch->block = batch->cold_checks[i].block;
-		batch_piece(batch, PIECE_STEP, batch->cold_checks[i].orig);
-		emit_cold_check(batch, &batch->cold_checks[i]);
+		const struct cold_check *cold = &batch->cold_checks[i];
+		batch->block = cold->block;
+		add_step_piece(batch, cold->orig, cold->in_loop, cold->loop_register);
+		emit_cold_check(batch, cold);
 	}
 }
 

@@ -23,6 +23,8 @@ struct cold_check {
 	uint32_t site, back;	/* cache offsets: rel32 of the branch that leads there; where it returns to */
 	uint32_t block;
 	uint16_t orig;
+	bool in_loop;		/* as in struct piece, with `loop_register` */
+	uint8_t loop_register;
 	enum reg reg;		/* to be used; its value is not needed */
 	uint32_t saved;		/* the slot that has the program's value of it, or 0: it is not needed */
 };

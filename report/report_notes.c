@@ -430,14 +430,19 @@ static void object_words(const struct profile *profile, const struct profile_obj
 {
 	char bytes[64], place[160] = "";
 	report_put_bytes(bytes, (double)object->bytes);
+	const char *slash = strrchr(object->file, '/');
 	if (object->file[0])
-		snprintf(place, sizeof(place), " (%.100s:%u)", object->file, object->line);
+		snprintf(place, sizeof(place), " (%.100s:%u)", slash ? slash + 1 : object->file, object->line);
 	else if (object->module != PROFILE_NONE && object->kind == OBJECT_STATIC)
 		snprintf(place, sizeof(place), " of %.80s", profile->modules[object->module].name);
 	else if (object->module != PROFILE_NONE)
 		snprintf(place, sizeof(place), " (%.80s+0x%llx)", profile->modules[object->module].name,
 			 (unsigned long long)object->offset);
 	const char *name = object->name[0] ? object->name : "unknown code";
+	if ((object->kind == OBJECT_HEAP || object->kind == OBJECT_MAPPING) && object->module == PROFILE_NONE) {
+		snprintf(text, size, "%.80s", object->name[0] ? object->name : "memory of unknown origin");
+		return;
+	}
 	switch (object->kind) {
 	case OBJECT_HEAP:
 		snprintf(text, size, "%s that %.80s%s allocates", bytes, name, place);
@@ -459,14 +464,14 @@ static void object_words(const struct profile *profile, const struct profile_obj
 	}
 }
 
-/* The objects with most of its traffic, until three quarters of it have a name. */
+/* The objects with most of its traffic, until nine tenths of it have a name. */
 static void objects_words(const struct report_view *view, const struct model_traffic *traffic, char *text, size_t size)
 {
 	double all = 0, said = 0;
 	size_t used = 0;
 	for (size_t i = 0; i < traffic->n_objects; i++)
 		all += traffic->objects[i].read + traffic->objects[i].write;
-	for (size_t i = 0; i < traffic->n_objects && i < MAX_OBJECTS && said < 0.75 * all; i++) {
+	for (size_t i = 0; i < traffic->n_objects && i < MAX_OBJECTS && said < 0.9 * all; i++) {
 		const struct model_object *part = &traffic->objects[i];
 		const double bytes = part->read + part->write;
 		char words[320];

@@ -520,3 +520,16 @@ struct model_rate model_level_rate(const struct profile *profile, const char *le
 	}
 	return (struct model_rate){0};
 }
+
+double model_level_most(const struct profile *profile, const char *level, double threads,
+			enum traffic_direction direction)
+{
+	static const struct curve_point *const curves[] = {apart_moved, in_place_moved, strings_moved, streamed};
+	const bool first = strcmp(level, "L1") == 0;
+	struct rows rows = level_rows(profile, level, threads);
+	double most = direction == DIRECTION_BOTH ? 0 : one_way_rate(&rows, direction).value;
+	for (size_t c = 0; c < 4 && direction == DIRECTION_BOTH; c++)
+		for (size_t i = 0; i < MAX_CURVE && curves[c][i].op; i++)
+			most = fmax(most, rate_of(&rows, curves[c][i].op) * (first ? 1 : curves[c][i].factor));
+	return most;
+}

@@ -16,9 +16,10 @@
 
 static double bandwidth(const struct picture *p, const char *level, int threads)
 {
-	const bool written = p->level && p->view->options->direction == DIRECTION_WRITE;
+	if (p->level) /* the points' own bandwidths are for their mix of reads and writes */
+		return model_level_most(p->view->profile, level, threads, p->view->options->direction);
 	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH, NULL, "",
-			    written ? "write" : "read", level, threads);
+			    "read", level, threads);
 }
 
 size_t svg_levels(const struct picture *p, const char *levels[MODEL_LEVELS])
@@ -152,6 +153,25 @@ static void slopes(struct picture *p, int threads)
 			 few ? "#222222" : "#c4c4c4", few ? "2" : "1.4");
 		draw_line(p, line, style);
 	}
+}
+
+/* The picture's roof is that of the fastest mix of reads and writes: what reading alone reaches is a ceiling. */
+static void reading(struct picture *p)
+{
+	char number[TEXT_NUMBER];
+	if (!p->level || p->view->options->levels || p->view->options->direction != DIRECTION_BOTH)
+		return;
+	const double beta = machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH, NULL, "",
+					 "read", p->level, p->few_threads);
+	if (beta > 0.97 * bandwidth(p, p->level, p->few_threads))
+		return;
+	struct roof_line *line = add_slope(p, beta, highest_peak(p, p->few_threads));
+	if (!line)
+		return;
+	snprintf(line->text, sizeof(line->text), "reading alone %s GB/s", text_number(number, beta));
+	line->colour = "#888888";
+	line->turn = TURN_CEILING;
+	draw_line(p, line, "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
 }
 
 /* L1's bandwidth, or that of what stands in for it; 0 without any. */
@@ -445,6 +465,7 @@ void svg_roofs(struct picture *p)
 	if (many)
 		slopes(p, p->all_threads);
 	slopes(p, p->few_threads);
+	reading(p);
 	if (many)
 		peaks(p, p->all_threads);
 	peaks(p, p->few_threads);

@@ -1,6 +1,7 @@
 #include "cache/hierarchy.h"
 
 #include "base/array.h"
+#include "cache/presence.h"
 #include "cache/regions.h"
 #include "cache/set.h"
 #include "cache/write_combining.h"
@@ -9,6 +10,9 @@
 
 #define ALL_BYTES UINT64_MAX
 #define NO_SLOT (-1)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define NEVER_INLINE __attribute__((noinline))
+#define PRESENCE_CORES 3	/* with fewer a search is cheaper than the counting */
 
 struct level {
 	struct set_shape shape;
@@ -16,7 +20,6 @@ struct level {
 	uint32_t sets;			/* of a group */
 	bool power_of_two;
 	uint64_t reciprocal;		/* 2^64 / sets, rounded up */
-	char *shared;			/* the sets of a shared level: slot after slot */
 };
 
 /* Lines of a set of L1 that came from memory for a store and may yet be written whole: bit i of pending. */
@@ -26,23 +29,33 @@ struct fresh {
 };
 
 struct core {
-	char *sets[CACHE_LEVELS];	/* of private levels: slot after slot */
+	char *sets[CACHE_LEVELS];	/* slot after slot; the shared levels' are common to all cores */
 	char *fresh;			/* beside those of L1 */
 	struct combining *combining;	/* by slot; NULL before the first non-temporal store */
+};
+
+/* What the code for loads and stores is compiled for: constants make it two to three times as fast. */
+struct build {
+	int n_levels, n_private;
+	bool small;		/* all sets are small */
 };
 
 struct hierarchy {
 	int n_levels, n_private;
 	struct level levels[CACHE_LEVELS];
 	size_t fresh_bytes;
-	struct core **cores;
+	struct core **cores;		/* NULL: not used yet */
 	size_t n_cores, cap_cores;
+	struct core common;		/* the sets of the shared levels */
+	struct presence presence;
+	size_t presence_cores;		/* for how many there is room in it */
 	unsigned groups, n_slots;
 	int8_t slots[CACHE_CLASSES];	/* of the group of a class, or NO_SLOT */
 	uint64_t classes;
 	struct regions regions;
 	int prefetch_into;		/* level, or −1: no prefetch */
 	uint64_t n_combining;		/* buffers in use, of all cores */
+	void (*load_or_store)(struct hierarchy *h, struct core *core, uint32_t line, bool store, uint64_t bytes);
 	hierarchy_note *note;
 	void *context;
 	uint64_t n_lost;
@@ -50,6 +63,7 @@ struct hierarchy {
 	/* The access at hand. */
 	unsigned slot, group;
 	uint32_t who;
+	uint64_t line;
 };
 
 /* ---- Events ---- */
@@ -57,14 +71,14 @@ struct hierarchy {
 enum direction { READ, WRITE_ALLOCATE, WRITE_BACK };
 
 /* By the border: 1 is above the second level, …, the last is that of memory. */
-static enum traffic event_of(const struct hierarchy *h, int border, enum direction direction)
+static ALWAYS_INLINE enum traffic event_of(int n_levels, int border, enum direction direction)
 {
 	static const enum traffic events[CACHE_LEVELS][3] = {
 		{ TRAFFIC_L2_READ, TRAFFIC_L2_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_BACK },
 		{ TRAFFIC_L3_READ, TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_BACK },
 		{ TRAFFIC_MEM_READ, TRAFFIC_MEM_WRITE_ALLOCATE, TRAFFIC_MEM_WRITE_BACK },
 	};
-	return events[border == h->n_levels ? CACHE_LEVELS - 1 : border - 1][direction];
+	return events[border == n_levels ? CACHE_LEVELS - 1 : border - 1][direction];
 }
 
 static void note(struct hierarchy *h, enum traffic event, uint32_t who, uint32_t line)
@@ -72,11 +86,17 @@ static void note(struct hierarchy *h, enum traffic event, uint32_t who, uint32_t
 	h->note(h->context, event, who, regions_line(&h->regions, line, h->group));
 }
 
+/* Of the line of the access at hand, for who makes it. */
+static void note_here(struct hierarchy *h, enum traffic event)
+{
+	h->note(h->context, event, h->who, h->line);
+}
+
 /* A changed line goes down from level `from` to level `to` (n_levels: memory). */
 static void note_write_backs(struct hierarchy *h, int from, int to, uint32_t who, uint32_t line)
 {
 	for (int border = from + 1; border <= to; border++)
-		note(h, event_of(h, border, WRITE_BACK), who, line);
+		note(h, event_of(h->n_levels, border, WRITE_BACK), who, line);
 }
 
 /* ---- Where a line may be ---- */
@@ -95,10 +115,41 @@ static inline size_t set_number(const struct hierarchy *h, int at, uint32_t line
 	return (size_t)h->slot * level->sets + set_index(level, regions_set_sum(&h->regions, line, at));
 }
 
-static inline void *set_at(struct hierarchy *h, const struct core *core, int at, uint32_t line)
+static ALWAYS_INLINE void *set_at_with(const struct hierarchy *h, struct build b, const struct core *core, int at,
+				       uint32_t line)
 {
-	char *sets = at < h->n_private ? core->sets[at] : h->levels[at].shared;
-	return sets + set_number(h, at, line) * h->levels[at].shape.bytes;
+	size_t bytes = b.small ? sizeof(struct small_set) : h->levels[at].shape.bytes;
+	return core->sets[at] + set_number(h, at, line) * bytes;
+}
+
+static void *set_at(const struct hierarchy *h, const struct core *core, int at, uint32_t line)
+{
+	return set_at_with(h, (struct build){ 0 }, core, at, line);
+}
+
+static ALWAYS_INLINE int find_in(const struct hierarchy *h, struct build b, int at, void *set, uint32_t line)
+{
+	return b.small ? small_set_find(set, line) : set_find(&h->levels[at].shape, set, line);
+}
+
+static ALWAYS_INLINE void touch_in(const struct hierarchy *h, struct build b, int at, void *set, unsigned way)
+{
+	if (b.small)
+		small_set_touch(set, way);
+	else
+		set_touch(&h->levels[at].shape, set, way);
+}
+
+static ALWAYS_INLINE uint32_t *who_in(const struct hierarchy *h, struct build b, int at, void *set)
+{
+	return b.small ? ((struct small_set *)set)->who : set_who(&h->levels[at].shape, set);
+}
+
+static ALWAYS_INLINE void change_in(const struct hierarchy *h, struct build b, int at, void *set, unsigned way,
+				    uint32_t who)
+{
+	((struct set_header *)set)->changed |= UINT64_C(1) << way;
+	who_in(h, b, at, set)[way] = who;
 }
 
 static inline struct fresh *fresh_at(struct hierarchy *h, const struct core *core, uint32_t line)
@@ -108,7 +159,12 @@ static inline struct fresh *fresh_at(struct hierarchy *h, const struct core *cor
 
 /* ---- Lines leave ---- */
 
-static void put(struct hierarchy *h, struct core *core, int at, uint32_t line, bool changed, uint32_t who);
+static void remove_way(struct hierarchy *h, int at, void *set, int way)
+{
+	if (at < h->n_private)
+		presence_remove(&h->presence, h->slot, set_lines(set)[way]);
+	set_remove(&h->levels[at].shape, set, way);
+}
 
 static void fresh_end(struct hierarchy *h, struct core *core, uint32_t line, int way)
 {
@@ -136,7 +192,7 @@ static int withdraw(struct hierarchy *h, struct core *core, int from, int to, ui
 		if (at == 0)
 			fresh_end(h, core, line, way);
 		if (remove)
-			set_remove(shape, set, way);
+			remove_way(h, at, set, way);
 		else
 			set_clean(set, way);
 	}
@@ -156,7 +212,7 @@ static int withdraw_all(struct hierarchy *h, int to, uint32_t line, bool remove,
 			*who = writer;
 		}
 	}
-	int at = withdraw(h, NULL, n_private, to, line, remove, &writer, &present);
+	int at = withdraw(h, &h->common, n_private, to, line, remove, &writer, &present);
 	if (at < 0 || innermost >= 0)
 		return innermost;
 	*who = writer;
@@ -178,66 +234,103 @@ static void back_invalidate(struct hierarchy *h, struct core *core, int at, uint
 	*who = writer;
 }
 
-/* A line has been replaced in a level. */
-static void evicted(struct hierarchy *h, struct core *core, int at, uint32_t line, bool changed, uint32_t who)
-{
-	if (at > 0 && h->levels[at].inclusion == CACHE_INCLUSIVE)
-		back_invalidate(h, core, at, line, &changed, &who);
-	if (changed) {
-		note_write_backs(h, at, at + 1, who, line);
-		if (at + 1 < h->n_levels)
-			put(h, core, at + 1, line, true, who);
-	} else if (at + 1 < h->n_levels && h->levels[at + 1].inclusion == CACHE_VICTIM) {
-		if (at + 1 == 2)
-			note(h, TRAFFIC_L3_CLEAN_VICTIM, h->who, line);
-		put(h, core, at + 1, line, false, 0);
-	}
-}
-
 /* ---- Lines come in ---- */
 
-/* Returns the way. */
-static unsigned insert(struct hierarchy *h, struct core *core, int at, uint32_t line, bool changed, uint32_t who)
+struct victim { uint32_t line, who; bool changed; };	/* line 0: none */
+
+/* Puts a line into a set in the place of another. */
+static ALWAYS_INLINE struct victim replace(struct hierarchy *h, struct build b, int at, void *set, uint32_t line,
+					   unsigned *way)
 {
 	const struct set_shape *shape = &h->levels[at].shape;
-	void *set = set_at(h, core, at, line);
-	unsigned way = set_victim(shape, set);
-	uint32_t old = set_lines(set)[way], old_who = 0;
-	bool old_changed = set_changed(set, way);
-	if (old_changed)
-		old_who = set_who(shape, set)[way];
-	set_lines(set)[way] = line;
-	set_clean(set, way);
-	if (changed)
-		set_change(shape, set, way, who);
-	set_touch(shape, set, way);
-	if (at == 0)
-		fresh_end(h, core, line, way);
-	if (old)
-		evicted(h, core, at, old, old_changed, old_who);
-	return way;
+	*way = b.small ? small_set_replace(set, shape->ways) : set_replace(shape, set);
+	uint32_t *place = &set_lines(set)[*way];
+	struct victim victim = { .line = *place, .changed = set_changed(set, *way) };
+	if (victim.changed) {
+		victim.who = who_in(h, b, at, set)[*way];
+		set_clean(set, *way);
+	}
+	*place = line;
+	if (at < b.n_private && h->presence.counts) {
+		presence_add(&h->presence, h->slot, line);
+		if (victim.line)
+			presence_remove(&h->presence, h->slot, victim.line);
+	}
+	return victim;
 }
 
-/* What the level above has evicted. */
-static void put(struct hierarchy *h, struct core *core, int at, uint32_t line, bool changed, uint32_t who)
+/* Where a line goes that has been replaced in a level: the next, n_levels for memory, or −1 for nowhere. */
+static ALWAYS_INLINE int victim_goes(struct hierarchy *h, struct build b, struct core *core, int at,
+				     struct victim *victim)
 {
-	const struct set_shape *shape = &h->levels[at].shape;
-	void *set = set_at(h, core, at, line);
-	int way = set_find(shape, set, line);
-	if (way < 0) {
-		insert(h, core, at, line, changed, who);
-		return;
+	if (at > 0 && h->levels[at].inclusion == CACHE_INCLUSIVE)
+		back_invalidate(h, core, at, victim->line, &victim->changed, &victim->who);
+	if (victim->changed) {
+		note(h, event_of(b.n_levels, at + 1, WRITE_BACK), victim->who, victim->line);
+		return at + 1;
 	}
-	set_touch(shape, set, way);
-	if (changed)
-		set_change(shape, set, way, who);
+	if (at + 1 == b.n_levels || h->levels[at + 1].inclusion != CACHE_VICTIM)
+		return -1;
+	if (at + 1 == 2)
+		note(h, TRAFFIC_L3_CLEAN_VICTIM, h->who, victim->line);
+	return at + 1;
+}
+
+/* Puts a line into a level.  What it replaces is left in *line, for the level that is returned: n_levels or −1
+ * when there is nothing to be done with it. */
+static ALWAYS_INLINE int put_into(struct hierarchy *h, struct build b, struct core *core, int at, struct victim *line)
+{
+	void *set = set_at_with(h, b, core, at, line->line);
+	int found = find_in(h, b, at, set, line->line);
+	unsigned way = found;
+	struct victim out = { 0 };
+	if (found >= 0)
+		touch_in(h, b, at, set, way);
+	else
+		out = replace(h, b, at, set, line->line, &way);
+	if (line->changed)
+		change_in(h, b, at, set, way, line->who);
+	*line = out;
+	return out.line ? victim_goes(h, b, core, at, line) : -1;
+}
+
+/* Puts a line into a level, what it replaces into the next, and so on. */
+static ALWAYS_INLINE void put_with(struct hierarchy *h, struct build b, struct core *core, int at, struct victim line)
+{
+	if (at == 1 && b.n_levels > 1)
+		at = put_into(h, b, core, 1, &line);
+	if (at == 2 && b.n_levels > 2)
+		put_into(h, b, core, 2, &line);
+}
+
+static struct build build_of(const struct hierarchy *h)
+{
+	return (struct build){ h->n_levels, h->n_private, false };
+}
+
+static NEVER_INLINE void put(struct hierarchy *h, struct core *core, int at, struct victim line)
+{
+	put_with(h, build_of(h), core, at, line);
+}
+
+/* Puts a line that is not there into a set of a level.  Returns the way. */
+static ALWAYS_INLINE unsigned insert(struct hierarchy *h, struct build b, struct core *core, int at, void *set,
+				     struct victim in)
+{
+	unsigned way;
+	struct victim out = replace(h, b, at, set, in.line, &way);
+	if (in.changed)
+		change_in(h, b, at, set, way, in.who);
+	if (out.line)
+		put_with(h, b, core, victim_goes(h, b, core, at, &out), out);
+	return way;
 }
 
 /* ---- Other cores ---- */
 
 /* Before a core reads or writes a line: what others have changed moves to the first shared level (without
  * one, to memory); before a write the others lose it.  Returns whether any other had it. */
-static bool snoop(struct hierarchy *h, const struct core *me, uint32_t line, bool write)
+static NEVER_INLINE bool snoop(struct hierarchy *h, const struct core *me, uint32_t line, bool write)
 {
 	bool present = false;
 	for (size_t i = 0; i < h->n_cores; i++) {
@@ -250,13 +343,15 @@ static bool snoop(struct hierarchy *h, const struct core *me, uint32_t line, boo
 			continue;
 		note_write_backs(h, from, h->n_private, who, line);
 		if (h->n_private < h->n_levels)
-			put(h, other, h->n_private, line, true, who);
+			put(h, other, h->n_private, (struct victim){ line, who, true });
 	}
 	return present;
 }
 
-static bool others_have(struct hierarchy *h, uint32_t line)
+static bool any_has(struct hierarchy *h, uint32_t line)
 {
+	if (!presence_maybe(&h->presence, h->slot, line, 0))
+		return false;
 	for (size_t i = 0; i < h->n_cores; i++)
 		for (int at = 0; h->cores[i] && at < h->n_private; at++)
 			if (set_find(&h->levels[at].shape, set_at(h, h->cores[i], at, line), line) >= 0)
@@ -266,81 +361,102 @@ static bool others_have(struct hierarchy *h, uint32_t line)
 
 /* ---- Loads and stores ---- */
 
-/* Where a line comes from. */
+/* Where a line comes from, and the sets in which it may be. */
 struct supply {
 	int level;	/* n_levels: memory, or another core */
 	int way;
-	void *set;
 	bool kept;	/* other cores have it, too */
+	void *sets[CACHE_LEVELS];
 };
 
-static struct supply find_supply(struct hierarchy *h, struct core *core, int from, int to, uint32_t line)
+/* Searches the levels from `from` to `to` − 1; ->level is `to` when it is in none. */
+static ALWAYS_INLINE void find_supply(struct hierarchy *h, struct build b, struct supply *supply, int from, int to,
+				      uint32_t line)
 {
-	struct supply supply = { .level = from, .way = -1 };
-	for (; supply.level < to; supply.level++) {
-		supply.set = set_at(h, core, supply.level, line);
-		supply.way = set_find(&h->levels[supply.level].shape, supply.set, line);
-		if (supply.way >= 0)
-			break;
-	}
-	return supply;
-}
-
-/* Brings a line into the levels above its supply down to level `to`; a victim cache gives it away, with its
- * changes, unless other cores have it, too.  Returns the way in `to`. */
-static unsigned fill(struct hierarchy *h, struct core *core, const struct supply *supply, int to, uint32_t line)
-{
-	bool changed = false;
-	uint32_t who = 0;
-	unsigned way = 0;
-	if (supply->level < h->n_levels) {
-		const struct level *level = &h->levels[supply->level];
-		if (level->inclusion == CACHE_VICTIM && !supply->kept) {
-			changed = set_changed(supply->set, supply->way);
-			who = changed ? set_who(&level->shape, supply->set)[supply->way] : 0;
-			set_remove(&level->shape, supply->set, supply->way);
-		} else {
-			set_touch(&level->shape, supply->set, supply->way);
+	supply->level = to;
+#pragma GCC unroll 3
+	for (int at = from; at < to; at++) {
+		supply->way = find_in(h, b, at, supply->sets[at], line);
+		if (supply->way >= 0) {
+			supply->level = at;
+			return;
 		}
 	}
-	for (int at = supply->level - 1; at >= to; at--) {
-		if (at > to && h->levels[at].inclusion == CACHE_VICTIM)
+}
+
+/* Takes a line from a level that has it: a victim cache gives it away, with its changes, unless other cores have
+ * it, too. */
+static ALWAYS_INLINE struct victim take(struct hierarchy *h, struct build b, int at, void *set, unsigned way, bool kept,
+					uint32_t line)
+{
+	struct victim taken = { .line = line };
+	if (h->levels[at].inclusion != CACHE_VICTIM || kept) {
+		touch_in(h, b, at, set, way);
+		return taken;
+	}
+	taken.changed = set_changed(set, way);
+	taken.who = taken.changed ? who_in(h, b, at, set)[way] : 0;
+	remove_way(h, at, set, way);
+	return taken;
+}
+
+/* Brings a line into the levels above its supply down to level `to`.  Returns the way in `to`. */
+static ALWAYS_INLINE unsigned fill(struct hierarchy *h, struct build b, struct core *core, const struct supply *supply,
+				   int to, uint32_t line)
+{
+	struct victim in = { .line = line };
+	unsigned way = 0;
+#pragma GCC unroll 3
+	for (int at = b.n_levels - 1; at >= to; at--) {
+		if (at == supply->level)
+			in = take(h, b, at, supply->sets[at], supply->way, supply->kept, line);
+		if (at >= supply->level || (at > to && h->levels[at].inclusion == CACHE_VICTIM))
 			continue;
-		way = insert(h, core, at, line, changed, who);
-		changed = false;
+		way = insert(h, b, core, at, supply->sets[at], in);
+		in.changed = false;
 	}
 	return way;
 }
 
-static void note_supply(struct hierarchy *h, int from, const struct supply *supply, bool from_memory,
-			enum direction direction, uint32_t line)
+static ALWAYS_INLINE void note_supply(struct hierarchy *h, struct build b, int from, const struct supply *supply,
+				      bool from_memory, enum direction direction)
 {
-	for (int border = from; border <= supply->level && border < h->n_levels; border++)
-		note(h, event_of(h, border, direction), h->who, line);
+#pragma GCC unroll 3
+	for (int border = from; border < b.n_levels; border++)
+		if (border <= supply->level)
+			note_here(h, event_of(b.n_levels, border, direction));
 	if (from_memory)
-		note(h, event_of(h, h->n_levels, direction), h->who, line);
+		note_here(h, event_of(b.n_levels, b.n_levels, direction));
 }
 
-/* Fetches the other line of the pair that `line` belongs to, if no core has it. */
-static void prefetch(struct hierarchy *h, struct core *core, uint64_t line, enum direction direction)
+/* Fetches the other line of the pair that the line at hand belongs to, if no core has it. */
+static NEVER_INLINE void prefetch(struct hierarchy *h, struct core *core, enum direction direction)
 {
 	int to = h->prefetch_into;
-	h->slot = h->slots[line % CACHE_CLASSES];
-	h->group = line % h->groups;
-	uint32_t compact = regions_compact(&h->regions, line);
-	if (!compact || others_have(h, compact) || find_supply(h, core, 0, to + 1, compact).level <= to)
+	struct build b = build_of(h);
+	struct supply supply = { 0 };
+	h->line ^= 1;
+	h->slot = h->slots[h->line % CACHE_CLASSES];
+	h->group = h->line & (h->groups - 1);
+	uint32_t compact = regions_compact(&h->regions, h->line);
+	if (!compact || any_has(h, compact))
 		return;
-	struct supply supply = find_supply(h, core, to + 1, h->n_levels, compact);
-	note_supply(h, to + 1, &supply, supply.level == h->n_levels, direction, compact);
-	fill(h, core, &supply, to, compact);
+	for (int at = 0; at < h->n_levels; at++)
+		supply.sets[at] = set_at(h, core, at, compact);
+	find_supply(h, b, &supply, 0, h->n_levels, compact);
+	if (supply.level <= to)
+		return;
+	note_supply(h, b, to + 1, &supply, supply.level == h->n_levels, direction);
+	unsigned way = fill(h, b, core, &supply, to, compact);
+	if (to == 0)
+		fresh_end(h, core, compact, way);
 }
 
-/* Begins to watch whether a line is written whole. */
-static void fresh_begin(struct hierarchy *h, struct core *core, uint32_t line, unsigned way, uint64_t bytes)
+/* A line came from memory for a store: begins to watch whether it is written whole. */
+static void fresh_begin(struct hierarchy *h, struct fresh *fresh, unsigned way, uint64_t bytes)
 {
-	struct fresh *fresh = fresh_at(h, core, line);
 	if (bytes == ALL_BYTES) {
-		note(h, TRAFFIC_MEM_EVADABLE, h->who, line);
+		note_here(h, TRAFFIC_MEM_EVADABLE);
 		return;
 	}
 	fresh->pending |= UINT64_C(1) << way;
@@ -348,37 +464,8 @@ static void fresh_begin(struct hierarchy *h, struct core *core, uint32_t line, u
 	fresh->ways[way].who = h->who;
 }
 
-static void miss(struct hierarchy *h, struct core *core, uint64_t address, uint32_t line, bool store,
-		 uint64_t bytes)
-{
-	int n = h->n_levels;
-	bool elsewhere = false;
-	if (n > 1)
-		__builtin_prefetch(set_at(h, core, n - 1, line));
-	struct supply supply = find_supply(h, core, 1, h->n_private, line);
-	if (supply.level >= h->n_private) {
-		elsewhere = h->n_cores > 1 && snoop(h, core, line, store);
-		supply = find_supply(h, core, h->n_private, n, line);
-	} else if (store && h->n_cores > 1 && !set_changed(supply.set, supply.way)) {
-		snoop(h, core, line, true);
-	}
-	bool from_memory = supply.level == n && !(elsewhere && h->n_private < n);
-	supply.kept = elsewhere && !store;
-	enum direction direction = store ? WRITE_ALLOCATE : READ;
-	note_supply(h, 1, &supply, from_memory, direction, line);
-	unsigned way = fill(h, core, &supply, 0, line);
-	if (store) {
-		set_change(&h->levels[0].shape, set_at(h, core, 0, line), way, h->who);
-		if (from_memory)
-			fresh_begin(h, core, line, way, bytes);
-	}
-	if (h->prefetch_into >= 0 && supply.level > h->prefetch_into)
-		prefetch(h, core, address ^ 1, direction);
-}
-
 /* A line that came for a store is loaded or stored to: is it written whole, or read before it is? */
-static void fresh_access(struct hierarchy *h, struct fresh *fresh, uint32_t line, int way, bool store,
-			 uint64_t bytes)
+static void fresh_access(struct hierarchy *h, struct fresh *fresh, int way, bool store, uint64_t bytes)
 {
 	uint64_t written = fresh->ways[way].written;
 	if (!store && !(bytes & ~written))
@@ -389,29 +476,114 @@ static void fresh_access(struct hierarchy *h, struct fresh *fresh, uint32_t line
 		return;
 	fresh->pending &= ~(UINT64_C(1) << way);
 	if (store)
-		note(h, TRAFFIC_MEM_EVADABLE, fresh->ways[way].who, line);
+		h->note(h->context, TRAFFIC_MEM_EVADABLE, fresh->ways[way].who, h->line);
 }
 
-static void load_or_store(struct hierarchy *h, struct core *core, uint64_t address, uint32_t line, bool store,
-			  uint64_t bytes)
+/* Copies that a core has of a line that is in its L1. */
+static unsigned own_copies(struct hierarchy *h, struct core *core, uint32_t line)
 {
-	const struct set_shape *shape = &h->levels[0].shape;
+	unsigned n = 1;
+	for (int at = 1; at < h->n_private; at++)
+		n += set_find(&h->levels[at].shape, set_at(h, core, at, line), line) >= 0;
+	return n;
+}
+
+/* A store to a line that is in L1 and not changed there: other cores lose it. */
+static NEVER_INLINE void claim(struct hierarchy *h, struct core *core, uint32_t line)
+{
+	if (!h->presence.counts || presence_maybe(&h->presence, h->slot, line, own_copies(h, core, line)))
+		snoop(h, core, line, true);
+}
+
+/* Finds a line behind L1, and deals with other cores' copies.  Returns whether it comes from memory. */
+static ALWAYS_INLINE bool search(struct hierarchy *h, struct build b, struct core *core, uint32_t line, bool store,
+				 struct supply *supply)
+{
+	bool elsewhere = false;
+	find_supply(h, b, supply, 1, b.n_private, line);
+	if (supply->level == b.n_private) {
+		if (h->n_cores > 1 && presence_maybe(&h->presence, h->slot, line, 0))
+			elsewhere = snoop(h, core, line, store);
+		find_supply(h, b, supply, b.n_private, b.n_levels, line);
+	} else if (store && h->n_cores > 1 && !set_changed(supply->sets[supply->level], supply->way)) {
+		snoop(h, core, line, true);
+	}
+	supply->kept = elsewhere && !store;
+	return supply->level == b.n_levels && !(elsewhere && b.n_private < b.n_levels);
+}
+
+static ALWAYS_INLINE void miss(struct hierarchy *h, struct build b, struct core *core, uint32_t line, void *set,
+			       struct fresh *fresh, bool store, uint64_t bytes)
+{
+	enum direction direction = store ? WRITE_ALLOCATE : READ;
+	struct supply supply = { .sets[0] = set };
+#pragma GCC unroll 3
+	for (int at = b.n_levels - 1; at > 0; at--) {
+		supply.sets[at] = set_at_with(h, b, core, at, line);
+		__builtin_prefetch(supply.sets[at]);
+		__builtin_prefetch((char *)supply.sets[at] + CACHE_LINE);
+	}
+	bool from_memory = search(h, b, core, line, store, &supply);
+	note_supply(h, b, 1, &supply, from_memory, direction);
+	unsigned way = fill(h, b, core, &supply, 0, line);
+	if (fresh->pending)
+		fresh->pending &= ~(UINT64_C(1) << way);
+	if (store) {
+		change_in(h, b, 0, set, way, h->who);
+		if (from_memory)
+			fresh_begin(h, fresh, way, bytes);
+	}
+	if (h->prefetch_into >= 0 && supply.level > h->prefetch_into)
+		prefetch(h, core, direction);
+}
+
+typedef void miss_function(struct hierarchy *h, struct core *core, uint32_t line, void *set, struct fresh *fresh,
+			   bool store, uint64_t bytes);
+
+static ALWAYS_INLINE void load_or_store(struct hierarchy *h, struct build b, miss_function *on_miss, struct core *core,
+					uint32_t line, bool store, uint64_t bytes)
+{
 	size_t number = set_number(h, 0, line);
-	void *set = core->sets[0] + number * shape->bytes;
-	int way = set_find(shape, set, line);
+	void *set = core->sets[0] + number * (b.small ? sizeof(struct small_set) : h->levels[0].shape.bytes);
+	struct fresh *fresh = (struct fresh *)(core->fresh + number * h->fresh_bytes);
+	int way = find_in(h, b, 0, set, line);
 	if (way < 0) {
-		miss(h, core, address, line, store, bytes);
+		on_miss(h, core, line, set, fresh, store, bytes);
 		return;
 	}
-	set_touch(shape, set, way);
+	touch_in(h, b, 0, set, way);
 	if (store) {
 		if (h->n_cores > 1 && !set_changed(set, way))
-			snoop(h, core, line, true);
-		set_change(shape, set, way, h->who);
+			claim(h, core, line);
+		change_in(h, b, 0, set, way, h->who);
 	}
-	struct fresh *fresh = (struct fresh *)(core->fresh + number * h->fresh_bytes);
 	if (fresh->pending >> way & 1)
-		fresh_access(h, fresh, line, way, store, bytes);
+		fresh_access(h, fresh, way, store, bytes);
+}
+
+#define BUILD(name, ...)                                                                                               \
+	static NEVER_INLINE void miss_##name(struct hierarchy *h, struct core *core, uint32_t line, void *set,         \
+					     struct fresh *fresh, bool store, uint64_t bytes)                          \
+	{                                                                                                              \
+		miss(h, (struct build){ __VA_ARGS__ }, core, line, set, fresh, store, bytes);                          \
+	}                                                                                                              \
+	static void load_or_store_##name(struct hierarchy *h, struct core *core, uint32_t line, bool store,            \
+					 uint64_t bytes)                                                               \
+	{                                                                                                              \
+		load_or_store(h, (struct build){ __VA_ARGS__ }, miss_##name, core, line, store, bytes);                \
+	}
+
+BUILD(three, 3, 2, true)
+BUILD(two, 2, 1, true)
+BUILD(any, h->n_levels, h->n_private, false)
+
+static void choose_build(struct hierarchy *h)
+{
+	bool small = true;
+	for (int at = 0; at < h->n_levels; at++)
+		small = small && h->levels[at].shape.small;
+	h->load_or_store = small && h->n_levels == 3 && h->n_private == 2 ? load_or_store_three :
+			   small && h->n_levels == 2 && h->n_private == 1 ? load_or_store_two : load_or_store_any;
 }
 
 /* ---- Past the caches ---- */
@@ -488,11 +660,11 @@ static void *allocate(struct hierarchy *h, size_t bytes)
 	return memory;
 }
 
-static void core_destroy(struct core *core)
+static void core_destroy(struct hierarchy *h, struct core *core)
 {
 	if (!core)
 		return;
-	for (int i = 0; i < CACHE_LEVELS; i++)
+	for (int i = 0; i < h->n_private; i++)
 		free(core->sets[i]);
 	free(core->fresh);
 	free(core->combining);
@@ -507,24 +679,58 @@ static char *allocate_sets(struct hierarchy *h, const struct level *level)
 static struct core *core_create(struct hierarchy *h)
 {
 	struct core *core = allocate(h, sizeof(*core));
-	bool complete = core != NULL;
-	for (int i = 0; complete && i < h->n_private; i++)
-		complete = (core->sets[i] = allocate_sets(h, &h->levels[i])) != NULL;
-	if (complete)
-		core->fresh = allocate(h, (size_t)h->n_slots * h->levels[0].sets * h->fresh_bytes);
+	if (!core)
+		return NULL;
+	*core = h->common;
+	bool complete = true;
+	for (int i = 0; i < h->n_private; i++)
+		complete = (core->sets[i] = allocate_sets(h, &h->levels[i])) && complete;
+	core->fresh = allocate(h, (size_t)h->n_slots * h->levels[0].sets * h->fresh_bytes);
 	if (complete && core->fresh)
 		return core;
-	core_destroy(core);
+	core_destroy(h, core);
 	return NULL;
 }
 
-static __attribute__((noinline)) struct core *core_add(struct hierarchy *h, unsigned number)
+/* Counts the copies that a core has of each line. */
+static void presence_count(struct hierarchy *h, const struct core *core)
+{
+	for (int at = 0; at < h->n_private; at++) {
+		const struct level *level = &h->levels[at];
+		char *set = core->sets[at];
+		for (uint32_t i = 0; i < h->n_slots * level->sets; i++, set += level->shape.bytes)
+			for (unsigned way = 0; way < level->shape.ways; way++)
+				if (set_lines(set)[way])
+					presence_add(&h->presence, i / level->sets, set_lines(set)[way]);
+	}
+}
+
+/* Makes counts for twice as many cores as there are; without memory for them every core is searched. */
+static void presence_create(struct hierarchy *h)
+{
+	size_t lines = 0;
+	for (int at = 0; at < h->n_private; at++)
+		lines += (size_t)h->n_slots * h->levels[at].sets * h->levels[at].shape.ways;
+	h->presence_cores = 2 * h->n_cores;
+	h->presence.shift = 63;
+	while (UINT64_C(1) << (64 - h->presence.shift) < 2 * lines * h->presence_cores)
+		h->presence.shift--;
+	free(h->presence.counts);
+	h->presence.counts = allocate(h, sizeof(*h->presence.counts) << (64 - h->presence.shift));
+	for (size_t i = 0; h->presence.counts && i < h->n_cores; i++)
+		if (h->cores[i])
+			presence_count(h, h->cores[i]);
+}
+
+static NEVER_INLINE struct core *core_add(struct hierarchy *h, unsigned number)
 {
 	while (h->n_cores <= number)
 		if (!rf_array_push(h->cores, h->n_cores, h->cap_cores, NULL))
 			return NULL;
 	if (!h->cores[number])
 		h->cores[number] = core_create(h);
+	if (h->n_cores >= PRESENCE_CORES && h->n_cores > h->presence_cores)
+		presence_create(h);
 	return h->cores[number];
 }
 
@@ -570,7 +776,7 @@ static bool levels_create(struct hierarchy *h, const struct geometry *geometry)
 	h->levels[0].inclusion = CACHE_NON_INCLUSIVE;
 	h->fresh_bytes = sizeof(struct fresh) + geometry->levels[0].ways * sizeof(((struct fresh *)0)->ways[0]);
 	for (int i = h->n_private; i < h->n_levels; i++)
-		if (!(h->levels[i].shared = allocate_sets(h, &h->levels[i])))
+		if (!(h->common.sets[i] = allocate_sets(h, &h->levels[i])))
 			return false;
 	return true;
 }
@@ -589,7 +795,9 @@ struct hierarchy *hierarchy_create(const struct geometry *geometry, unsigned n_c
 	h->context = context;
 	slots_init(h, h->classes);
 	regions_init(&h->regions, geometry, h->groups);
-	if (levels_create(h, geometry) && (n_cores == 0 || core_add(h, n_cores - 1)))
+	bool complete = levels_create(h, geometry) && (n_cores == 0 || core_add(h, n_cores - 1));
+	choose_build(h);
+	if (complete)
 		return h;
 	hierarchy_destroy(h);
 	return NULL;
@@ -600,10 +808,11 @@ void hierarchy_destroy(struct hierarchy *h)
 	if (!h)
 		return;
 	for (size_t i = 0; i < h->n_cores; i++)
-		core_destroy(h->cores[i]);
+		core_destroy(h, h->cores[i]);
 	free(h->cores);
-	for (int i = 0; i < h->n_levels; i++)
-		free(h->levels[i].shared);
+	for (int i = h->n_private; i < h->n_levels; i++)
+		free(h->common.sets[i]);
+	free(h->presence.counts);
 	regions_deinit(&h->regions);
 	free(h);
 }
@@ -641,8 +850,9 @@ void hierarchy_access(struct hierarchy *h, unsigned core_number, uint64_t line, 
 		return;
 	}
 	h->slot = slot;
-	h->group = line % h->groups;
+	h->group = line & (h->groups - 1);
 	h->who = who;
+	h->line = line;
 	uint64_t bytes = byte_mask(first_byte, n_bytes);
 	if (kind == CACHE_NON_TEMPORAL || kind == CACHE_LINE_ZERO) {
 		non_temporal(h, core, compact, kind == CACHE_LINE_ZERO ? ALL_BYTES : bytes);
@@ -651,7 +861,7 @@ void hierarchy_access(struct hierarchy *h, unsigned core_number, uint64_t line, 
 	if (h->n_combining)
 		combining_flush(h, NULL, compact);
 	if (kind == CACHE_LOAD || kind == CACHE_STORE)
-		load_or_store(h, core, line, compact, kind == CACHE_STORE, bytes);
+		h->load_or_store(h, core, compact, kind == CACHE_STORE, bytes);
 	else
 		flush(h, compact, kind == CACHE_FLUSH);
 }
@@ -685,7 +895,7 @@ static void finish_group(struct hierarchy *h)
 	finish_combining(h);
 	for (int at = 0; at < h->n_levels; at++) {
 		if (at >= h->n_private)
-			finish_sets(h, h->levels[at].shared, &h->levels[at]);
+			finish_sets(h, h->common.sets[at], &h->levels[at]);
 		for (size_t i = 0; at < h->n_private && i < h->n_cores; i++)
 			if (h->cores[i])
 				finish_sets(h, h->cores[i]->sets[at], &h->levels[at]);

@@ -4,14 +4,14 @@
  *
  *	struct set_header	recency, changed lines
  *	uint32_t lines[padded]	compact line numbers (regions.h); 0: none
- *	uint32_t who[ways]	the last writer, where the line is changed
+ *	uint32_t who[padded]	the last writer, where the line is changed
  *	uint8_t recency[ways]	only LRU with more than 16 ways
  *
- * Lines never move within a set.  LRU with up to 16 ways keeps the ways in the order of their last use as
- * nibbles of a word, the latest lowest; with more ways as bytes.  Ways without a line are last.  Both are
- * stored as the difference from 0, 1, 2, …, which makes the empty order 0.  Tree-PLRU keeps a bit for each
- * inner node of a binary tree over the ways (node 1 is the root, 2i and 2i + 1 are below i), which tells the
- * half that goes next. */
+ * Lines never move within a set.  LRU with up to 16 ways ("small" sets, nearly all that there are) keeps the
+ * ways in the order of their last use as nibbles of a word, the latest lowest; with more ways as bytes.  Ways
+ * without a line are last.  Both are stored as the difference from 0, 1, 2, …, which makes the empty order 0.
+ * Tree-PLRU keeps a bit for each inner node of a binary tree over the ways (node 1 is the root, 2i and 2i + 1
+ * are below i), which tells the half that goes next. */
 #pragma once
 
 #include "cache/geometry.h"
@@ -21,25 +21,31 @@
 #include <string.h>
 
 #define SET_NIBBLES UINT64_C(0xfedcba9876543210)
-#define SET_NIBBLE_WAYS 16
+#define SET_SMALL 16
 
 struct set_header { uint64_t order, changed; };
 
+/* The record of a small set. */
+struct small_set {
+	struct set_header header;
+	uint32_t lines[SET_SMALL], who[SET_SMALL];
+};
+
 struct set_shape {
-	unsigned ways, padded;		/* padded: a multiple of 8 */
+	unsigned ways, padded;		/* padded: a multiple of 16 */
 	unsigned who_at, recency_at, bytes; /* offsets and size of the record */
-	bool tree, nibbles;
+	bool tree, small;
 };
 
 static inline void set_shape_init(struct set_shape *shape, const struct cache_level *level)
 {
 	shape->ways = level->ways;
-	shape->padded = (level->ways + 7) / 8 * 8;
+	shape->padded = (level->ways + SET_SMALL - 1) / SET_SMALL * SET_SMALL;
 	shape->tree = level->replacement == CACHE_TREE_PLRU;
-	shape->nibbles = !shape->tree && level->ways <= SET_NIBBLE_WAYS;
+	shape->small = !shape->tree && level->ways <= SET_SMALL;
 	shape->who_at = sizeof(struct set_header) + shape->padded * 4;
-	shape->recency_at = shape->who_at + shape->ways * 4;
-	unsigned end = shape->recency_at + (shape->tree || shape->nibbles ? 0 : shape->ways);
+	shape->recency_at = shape->who_at + shape->padded * 4;
+	unsigned end = shape->recency_at + (shape->tree || shape->small ? 0 : shape->ways);
 	shape->bytes = (end + 15) / 16 * 16;
 }
 
@@ -76,13 +82,24 @@ static inline void set_clean(void *set, int way)
 
 /* ---- Who is here ---- */
 
-/* Bit i: lines[i] is `line`; of 8. */
-static inline unsigned set_match8(const uint32_t *lines, __m128i line)
+/* Which of four lines are `line`: all bits of a word. */
+static inline __m128i set_match4(const uint32_t *lines, __m128i line)
 {
-	__m128i low = _mm_cmpeq_epi32(_mm_load_si128((const __m128i *)lines), line);
-	__m128i high = _mm_cmpeq_epi32(_mm_load_si128((const __m128i *)(lines + 4)), line);
-	__m128i words = _mm_packs_epi32(low, high);
-	return _mm_movemask_epi8(_mm_packs_epi16(words, words)) & 0xff;
+	return _mm_cmpeq_epi32(_mm_load_si128((const __m128i *)lines), line);
+}
+
+/* Bit i: lines[i] is `line`; of 16. */
+static inline unsigned set_match16(const uint32_t *lines, __m128i line)
+{
+	__m128i low = _mm_packs_epi32(set_match4(lines, line), set_match4(lines + 4, line));
+	__m128i high = _mm_packs_epi32(set_match4(lines + 8, line), set_match4(lines + 12, line));
+	return _mm_movemask_epi8(_mm_packs_epi16(low, high));
+}
+
+static inline int small_set_find(const struct small_set *set, uint32_t line)
+{
+	unsigned match = set_match16(set->lines, _mm_set1_epi32(line));
+	return match ? __builtin_ctz(match) : -1;
 }
 
 /* The way of a line, or of the first free one for line 0; −1: not there.  Padding is 0, too: a caller that
@@ -91,8 +108,8 @@ static inline int set_find(const struct set_shape *shape, void *set, uint32_t li
 {
 	const uint32_t *lines = set_lines(set);
 	__m128i needle = _mm_set1_epi32(line);
-	for (unsigned i = 0; i < shape->padded; i += 8) {
-		unsigned match = set_match8(lines + i, needle);
+	for (unsigned i = 0; i < shape->padded; i += SET_SMALL) {
+		unsigned match = set_match16(lines + i, needle);
 		if (match)
 			return i + __builtin_ctz(match);
 	}
@@ -113,7 +130,7 @@ static inline uint64_t set_low_bits(unsigned n)
 	return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
-static inline void set_nibbles_touch(struct set_header *header, unsigned way)
+static inline void small_set_touch(struct set_header *header, unsigned way)
 {
 	uint64_t order = header->order ^ SET_NIBBLES;
 	if ((order & 15) == way)
@@ -123,7 +140,16 @@ static inline void set_nibbles_touch(struct set_header *header, unsigned way)
 	header->order = (above | below << 4 | way) ^ SET_NIBBLES;
 }
 
-static inline void set_nibbles_drop(struct set_header *header, unsigned way, unsigned ways)
+/* Takes the last of the ways and makes it the first. */
+static inline unsigned small_set_replace(struct set_header *header, unsigned ways)
+{
+	uint64_t order = header->order ^ SET_NIBBLES, used = set_low_bits(4 * ways);
+	unsigned way = order >> 4 * (ways - 1) & 15;
+	header->order = ((order & ~used) | (order << 4 & used) | way) ^ SET_NIBBLES;
+	return way;
+}
+
+static inline void small_set_drop(struct set_header *header, unsigned way, unsigned ways)
 {
 	uint64_t order = header->order ^ SET_NIBBLES;
 	unsigned at = set_nibble_at(order, way), last = 4 * (ways - 1);
@@ -176,25 +202,26 @@ static inline unsigned set_tree_victim(const struct set_header *header, unsigned
 static inline void set_touch(const struct set_shape *shape, void *set, unsigned way)
 {
 	uint8_t *recency = set_recency(shape, set);
-	if (shape->nibbles)
-		set_nibbles_touch(set, way);
+	if (shape->small)
+		small_set_touch(set, way);
 	else if (shape->tree)
 		set_tree_touch(set, way, shape->ways);
 	else if (recency[0] != way)
 		set_bytes_move(recency, set_bytes_find(recency, way), 0, way);
 }
 
-/* The way that goes next: a free one, if any. */
-static inline unsigned set_victim(const struct set_shape *shape, void *set)
+/* The way that goes next: a free one, if any; it counts as used. */
+static inline unsigned set_replace(const struct set_shape *shape, void *set)
 {
-	const struct set_header *header = set;
 	unsigned last = shape->ways - 1;
-	if (shape->nibbles)
-		return (header->order ^ SET_NIBBLES) >> 4 * last & 15;
-	if (!shape->tree)
-		return set_recency(shape, set)[last] ^ last;
-	int empty = set_find(shape, set, 0);
-	return empty >= 0 && empty < (int)shape->ways ? (unsigned)empty : set_tree_victim(header, shape->ways);
+	if (shape->small)
+		return small_set_replace(set, shape->ways);
+	int empty = shape->tree ? set_find(shape, set, 0) : -1;
+	unsigned way = !shape->tree ? set_recency(shape, set)[last] ^ last :
+		       empty >= 0 && empty < (int)shape->ways ? (unsigned)empty :
+								 set_tree_victim(set, shape->ways);
+	set_touch(shape, set, way);
+	return way;
 }
 
 /* Takes a line out. */
@@ -202,8 +229,8 @@ static inline void set_remove(const struct set_shape *shape, void *set, unsigned
 {
 	set_lines(set)[way] = 0;
 	set_clean(set, way);
-	if (shape->nibbles)
-		set_nibbles_drop(set, way, shape->ways);
+	if (shape->small)
+		small_set_drop(set, way, shape->ways);
 	else if (!shape->tree)
 		set_bytes_move(set_recency(shape, set), set_bytes_find(set_recency(shape, set), way),
 			       shape->ways - 1, way);

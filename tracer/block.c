@@ -1,4 +1,5 @@
 #include "tracer/batch.h"
+#include "tracer/allocation_emit.h"
 #include "tracer/trace_emit.h"
 
 #include "base/array.h"
@@ -192,6 +193,7 @@ static void emit_block(struct batch *batch, const struct planned *items, const s
 		keep_alignment(batch, block->pc);
 	block->inner = (uint32_t)batch->arena->used;
 	block->body = layout->in == OUTSIDE ? block->inner : 0;
+	emit_allocation(batch, items[0].insn.pc);
 	struct trace_block trace;
 	trace_begin(batch, &trace, items, n, reg == NO_REGISTER ? PIECE_CLEAN : PIECE_LOOP, reg);
 	if (reg != NO_REGISTER)

@@ -182,8 +182,10 @@ static void on_exec(struct counted_run *run, pid_t tid)
 	tracee->target = NULL;
 	tracee->tgid = tid;
 	tracee->started = true;
-	if (old && old->pid == tid)
+	if (old && old->pid == tid) {
+		object_world_freeze(old->world);
 		retire(run, old);
+	}
 	pthread_mutex_lock(&run->lock);
 	process_log_exec(&run->processes, tid);
 	pthread_mutex_unlock(&run->lock);
@@ -295,6 +297,7 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 			gs = target_add_thread(target, tracee->tid, name);
 		if (gs) {
 			*slot_u64(target_slot(target, tracee->tid), G_SYSRET) = birth->sysret;
+			target_set_stack(target, tracee->tid, regs.rsp);
 			tracee->target = target;
 		} else {
 			regs.rip = regs.rcx = target_behind_syscall(target, birth->sysret);
@@ -506,6 +509,7 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 			interrupt_flush(tracee);
 			interrupt_give_back(tracee);
 			note_exit(run, tracee, -1);
+			object_world_look(tracee->target ? tracee->target->world : NULL);
 		}
 		ptrace(PTRACE_CONT, tid, 0, 0);
 		return;

@@ -4,6 +4,9 @@
 #include "base/u64_map.h"
 #include "cache/geometry_machine.h"
 #include "cache/hierarchy.h"
+#include "tracer/allocation_records.h"
+#include "tracer/allocators.h"
+#include "tracer/objects.h"
 #include "tracer/trace_expand.h"
 
 #include <stdlib.h>
@@ -30,6 +33,14 @@ struct drain_source {
 	uint32_t n_pages;
 	struct trace_expansion expansion;
 	struct drain *drain;
+	struct allocation_reader allocation;
+	uint64_t stack_pointer;	/* not yet told; or 0 */
+};
+
+/* One address space. */
+struct space {
+	struct object_world *world;
+	struct objects *objects;	/* NULL: not asked */
 };
 
 struct drain {
@@ -37,6 +48,7 @@ struct drain {
 	struct hierarchy *hierarchy;
 	struct geometry geometry;
 	uint64_t classes;
+	uint64_t full;			/* one of them, in which no load of a thread is left out */
 	uint8_t rank[CACHE_CLASSES];	/* of a class among those simulated */
 	unsigned n_classes;
 	pthread_mutex_t lock;		/* of all that follows */
@@ -49,7 +61,10 @@ struct drain {
 	uint32_t n_places;
 	struct profile_traffic *rows;	/* for each who that had an event n_classes rows */
 	size_t n_rows, cap_rows;
-	uint32_t n_spaces;
+	struct space *spaces;
+	size_t n_spaces, cap_spaces;
+	struct allocator_files *allocators;
+	uint64_t address;		/* of the access at hand */
 	uint8_t core_used[MAX_CORES];
 	uint64_t n_records, n_unknown;
 	bool memory_short;
@@ -74,10 +89,22 @@ static bool make_rows(struct drain *drain, struct who *who)
 	return true;
 }
 
+/* Of a line that the access at hand brings in or writes past the caches, the place in it is known. */
+static void note_object(struct drain *drain, enum traffic event, uint32_t number, uint64_t line)
+{
+	const uint64_t space = line >> SPACE_SHIFT;
+	const uint64_t address = (line & ((1ull << SPACE_SHIFT) - 1)) * CACHE_LINE;
+	if (event < TRAFFIC_MEM_READ || space >= drain->n_spaces || !drain->spaces[space].objects)
+		return;
+	const bool is_here = drain->address / CACHE_LINE == address / CACHE_LINE && event != TRAFFIC_MEM_WRITE_BACK;
+	objects_note(drain->spaces[space].objects, is_here ? drain->address : address, event, number);
+}
+
 static void note(void *context, enum traffic event, uint32_t number, uint64_t line)
 {
 	struct drain *drain = context;
 	struct who *who = &drain->whos[number];
+	note_object(drain, event, number, line);
 	if (who->first_row == NO_ROW && !make_rows(drain, who)) {
 		drain->memory_short = true;
 		return;
@@ -137,7 +164,7 @@ static uint32_t who_of(struct drain *drain, struct drain_source *source, const s
 /* ---- accesses ---- */
 
 /* The kinds of one operand, loads first. */
-static void access_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
+static inline void access_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
 			unsigned n, uint8_t access, uint32_t who)
 {
 	static const struct { uint8_t bit, kind; } kinds[] = {
@@ -146,6 +173,11 @@ static void access_line(struct drain *drain, const struct drain_source *source, 
 		{OPERAND_CLEAN, CACHE_CLEAN}, {OPERAND_LINE_ZERO, CACHE_LINE_ZERO},
 	};
 	const uint64_t tagged = line | (uint64_t)source->space << SPACE_SHIFT;
+	if (access == OPERAND_LOAD || access == OPERAND_STORE) { /* nearly all */
+		hierarchy_access(drain->hierarchy, source->core, tagged,
+				 access == OPERAND_LOAD ? CACHE_LOAD : CACHE_STORE, first, n, who);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (access & kinds[i].bit)
 			hierarchy_access(drain->hierarchy, source->core, tagged, kinds[i].kind, first, n, who);
@@ -163,6 +195,7 @@ static void access_bytes(void *context, const struct trace_operand *operand, uin
 		if (drain->classes >> line % CACHE_CLASSES & 1 && !(line >> SPACE_SHIFT)) {
 			if (who == UINT32_MAX)
 				who = who_of(drain, source, operand);
+			drain->address = address;
 			if (who == UINT32_MAX)
 				drain->memory_short = true;
 			else
@@ -173,13 +206,59 @@ static void access_bytes(void *context, const struct trace_operand *operand, uin
 	}
 }
 
+/* A record of one operand, as most are, on one line. */
+static bool take_simple(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+{
+	const struct trace_group *group =
+		trace_config_group(source->config, record->word & ((1u << TRACE_GROUP_BITS) - 1));
+	if (!group || group->n != 1 || group->form != OPERAND_PLAIN)
+		return false;
+	const struct trace_operand *operand = &group->operands[0];
+	const uint64_t address = record->address + (uint64_t)operand->at, line = address / CACHE_LINE;
+	const unsigned first = address % CACHE_LINE, page = operand->number / WHO_PAGE;
+	if (first + operand->bytes > CACHE_LINE || line >> SPACE_SHIFT || page >= source->n_pages ||
+	    !source->who[page] || !source->who[page][operand->number % WHO_PAGE])
+		return false;
+	drain->address = address;
+	if (drain->classes >> line % CACHE_CLASSES & 1)
+		access_line(drain, source, line, first, operand->bytes, operand->access,
+			    source->who[page][operand->number % WHO_PAGE] - 1);
+	return true;
+}
+
+static struct objects *objects_of(struct drain *drain, const struct drain_source *source)
+{
+	return source->space < drain->n_spaces ? drain->spaces[source->space].objects : NULL;
+}
+
+static void take_allocation(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+{
+	struct objects *objects = objects_of(drain, source);
+	if (objects)
+		allocation_record_take(&source->allocation, objects, source->thread, record);
+}
+
+/* Only now what the parent has mapped for it is known. */
+static void tell_stack(struct drain *drain, struct drain_source *source)
+{
+	struct objects *objects = objects_of(drain, source);
+	if (objects && source->stack_pointer)
+		objects_stack(objects, source->stack_pointer);
+	source->stack_pointer = 0;
+}
+
 static void take_all(struct drain *drain, struct drain_source *source, const struct trace_record *records,
 		     size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		drain->n_unknown += !trace_expand(source->config, &source->expansion, &records[i], access_bytes,
-						  source);
-	drain->n_records += n;
+	size_t i;
+	tell_stack(drain, source);
+	for (i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
+		if (is_allocation_record(&records[i]))
+			take_allocation(drain, source, &records[i]);
+		else if (!take_simple(drain, source, &records[i]))
+			drain->n_unknown += !trace_expand(source->config, &source->expansion, &records[i],
+							  access_bytes, source);
+	drain->n_records += i;
 }
 
 /* ---- rings ---- */
@@ -240,12 +319,33 @@ static uint32_t take_core(struct drain *drain)
 	return MAX_CORES - 1;
 }
 
-uint32_t drain_new_space(struct drain *drain)
+uint32_t drain_new_space(struct drain *drain, struct object_world *world)
 {
+	struct space space = {.world = world};
+	if (world) {
+		const struct objects_source source = object_world_source(world);
+		space.objects = objects_create(&source);
+	}
 	pthread_mutex_lock(&drain->lock);
-	const uint32_t space = drain->n_spaces++ & ((1u << (64 - SPACE_SHIFT)) - 1);
+	if (!rf_array_push(drain->spaces, drain->n_spaces, drain->cap_spaces, space)) {
+		objects_destroy(space.objects);
+		object_world_destroy(world);
+		drain->memory_short = true;
+	}
+	const size_t number = drain->n_spaces - 1;
 	pthread_mutex_unlock(&drain->lock);
-	return space;
+	return number & ((1u << (64 - SPACE_SHIFT)) - 1);
+}
+
+struct allocator_files *drain_allocators(struct drain *drain)
+{
+	return drain->allocators;
+}
+
+void drain_set_stack(struct drain_source *source, uint64_t stack_pointer)
+{
+	if (source)
+		source->stack_pointer = stack_pointer;
 }
 
 struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config, uint8_t *slot,
@@ -256,7 +356,7 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 		*source = (struct drain_source){.drain = drain, .config = config, .thread = thread, .space = space};
 	pthread_mutex_lock(&drain->lock);
 	if (source) {
-		trace_ring_init(&source->ring, slot, slot_address, drain->classes);
+		trace_ring_init(&source->ring, slot, slot_address, drain->classes, drain->full);
 		source->core = take_core(drain);
 	}
 	if (!source || !rf_array_push(drain->sources, drain->n_sources, drain->cap_sources, source)) {
@@ -340,6 +440,7 @@ static void set_untraced(struct profile *profile, const char *why)
 static void set_classes(struct drain *drain)
 {
 	drain->classes = hierarchy_classes(drain->hierarchy);
+	drain->full = drain->classes & -drain->classes;
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
 		if (drain->classes >> k & 1)
 			drain->rank[k] = (uint8_t)drain->n_classes++;
@@ -373,6 +474,7 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	}
 	drain->profile = profile;
 	drain->geometry = geometry;
+	drain->allocators = allocator_files_create();
 	pthread_mutex_init(&drain->lock, NULL);
 	set_classes(drain);
 	set_facts(drain);
@@ -402,6 +504,38 @@ static void save_rows(struct drain *drain)
 							      profile->cap_traffic, drain->rows[i]);
 }
 
+/* ---- objects ---- */
+
+struct space_rows { struct drain *drain; struct object_world *world; };
+
+static uint32_t module_row(void *context, uint32_t module)
+{
+	const struct space_rows *rows = context;
+	return object_world_module(rows->world, module, rows->drain->profile);
+}
+
+static void instruction(void *context, uint32_t number, uint32_t *module, uint64_t *offset)
+{
+	const struct space_rows *rows = context;
+	*module = rows->drain->whos[number].module;
+	*offset = rows->drain->whos[number].offset;
+}
+
+static void save_objects(struct drain *drain)
+{
+	uint64_t unseen = 0;
+	for (size_t i = 0; i < drain->n_spaces; i++) {
+		struct space_rows context = {drain, drain->spaces[i].world};
+		const struct objects_rows rows = {&context, module_row, instruction};
+		if (!drain->spaces[i].objects)
+			continue;
+		objects_save(drain->spaces[i].objects, drain->profile, &rows);
+		unseen += objects_unseen(drain->spaces[i].objects);
+	}
+	if (unseen)
+		profile_set_fact(drain->profile, "allocations_unseen", "%llu", (unsigned long long)unseen);
+}
+
 void drain_finish(struct drain *drain)
 {
 	if (!drain)
@@ -413,6 +547,7 @@ void drain_finish(struct drain *drain)
 		pthread_join(drain->thread, NULL);
 	hierarchy_finish(drain->hierarchy);
 	save_rows(drain);
+	save_objects(drain);
 	profile_set_fact(drain->profile, "traffic_records", "%llu", (unsigned long long)drain->n_records);
 	if (drain->n_unknown || drain->memory_short || hierarchy_lost(drain->hierarchy))
 		profile_set_fact(drain->profile, "traffic_incomplete", "%llu records of no known instruction, "
@@ -429,6 +564,12 @@ void drain_destroy(struct drain *drain)
 	pthread_mutex_destroy(&drain->lock);
 	u64_map_deinit(&drain->places);
 	u64_map_deinit(&drain->who_of);
+	for (size_t i = 0; i < drain->n_spaces; i++) {
+		objects_destroy(drain->spaces[i].objects);
+		object_world_destroy(drain->spaces[i].world);
+	}
+	allocator_files_destroy(drain->allocators);
+	free(drain->spaces);
 	free(drain->sources);
 	free(drain->whos);
 	free(drain->rows);

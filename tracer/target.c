@@ -181,6 +181,8 @@ static void init_slot(struct target *target, int index)
 	*slot_u64(slot, G_AT_RETURN) = target_gate(target, gate_return);
 	*slot_u64(slot, G_AT_SYSCALL) = target_gate(target, gate_syscall);
 	*slot_u64(slot, G_AT_RECORD) = target_gate(target, gate_record);
+	*slot_u64(slot, G_AT_ALLOCATION) = target_gate(target, gate_allocation);
+	*slot_u64(slot, G_AT_ALLOCATED) = target_gate(target, gate_allocated);
 	for (size_t i = 0; i < 65536; i++) {
 		*slot_u64(slot, SLOT_JUMPS + 8 * i) = target_gate(target, gate_indirect);
 		*slot_u64(slot, SLOT_RETURNS + 8 * i) = target_gate(target, gate_return);
@@ -224,6 +226,13 @@ static int slot_index(const struct target *target, pid_t tid)
 		if (target->slot_of[i].tid == tid)
 			return i;
 	return 0;
+}
+
+void target_set_stack(struct target *target, pid_t tid, uint64_t stack_pointer)
+{
+	const int index = slot_index(target, tid);
+	if (index)
+		drain_set_stack(target->sources[index], stack_pointer);
 }
 
 uint8_t *target_slot(const struct target *target, pid_t tid)
@@ -449,12 +458,13 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	target->lock = lock;
 	target->translator = (struct translator){
 		.source = {&target->memory, program_memory_code, program_memory_locate,
-			   program_memory_value},
+			   program_memory_value, program_memory_allocator},
 		.batch_insns = BATCH_INSNS,
 		.trace = drain ? trace_config_create(drain_classes(drain)) : NULL,
 	};
 	target->drain = target->translator.trace ? drain : NULL;
-	target->space = drain ? drain_new_space(drain) : 0;
+	target->world = target->drain ? object_world_create(tid) : NULL;
+	target->space = drain ? drain_new_space(drain, target->world) : 0;
 	struct injection injection;
 	struct rf_error *error = program_memory_init(&target->memory, tid, files, profile);
 	if (!error)
@@ -468,6 +478,7 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 		return error;
 	}
 	target->memory.code_units = target->slots + P_CODE_UNITS;
+	target->memory.allocators = target->drain ? drain_allocators(drain) : NULL;
 	program_memory_refresh(&target->memory);
 	place_gate(target);
 	requests_init(target);

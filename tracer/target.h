@@ -77,6 +77,7 @@ struct target {
 	struct drain *drain;		/* not owned; NULL: accesses are not traced */
 	struct drain_source *sources[MAX_SLOTS]; /* of traced threads */
 	uint32_t space;			/* drain_new_space */
+	struct object_world *world;	/* not owned; or NULL */
 	double untraced;		/* accesses that could not be traced */
 	bool native;			/* given up: threads leave the cache at their next request */
 	struct profile *profile;	/* not owned */
@@ -113,6 +114,8 @@ uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ou
 
 /* Takes a slot for a thread; returns its GS base in the target, or 0 when all are taken. */
 uint64_t target_add_thread(struct target *target, pid_t tid, const char *name);
+/* Its stack pointer, before it runs. */
+void target_set_stack(struct target *target, pid_t tid, uint64_t stack_pointer);
 /* Collects the counts of a thread that is gone. */
 void target_remove_thread(struct target *target, pid_t tid);
 /* The slot's thread block as mapped here, or NULL. */
@@ -151,7 +154,8 @@ uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
 extern const char gate_begin[], gate_miss[], gate_indirect[], gate_collide[], gate_return[],
 	gate_syscall[], gate_do_syscall[], gate_after_syscall[], gate_wait_begin[],
 	gate_wait_end[], gate_resume[], gate_do_action[], gate_after_action[],
-	gate_peek_clone[], gate_peek_path[], gate_record[], gate_record_wait[], gate_do_change[], gate_after_change[], gate_end[];
+	gate_peek_clone[], gate_peek_path[], gate_record[], gate_record_wait[], gate_allocation[],
+	gate_allocated[], gate_do_change[], gate_after_change[], gate_end[];
 static inline uint64_t target_gate(const struct target *target, const char *label)
 {
 	return target->gate_address + (uint64_t)(label - gate_begin);

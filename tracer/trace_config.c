@@ -57,10 +57,3 @@ uint32_t trace_config_add(struct trace_config *config, uint8_t form, const struc
 	__atomic_store_n(&config->n_groups, number + 1, __ATOMIC_RELEASE);
 	return number;
 }
-
-const struct trace_group *trace_config_group(const struct trace_config *config, uint32_t number)
-{
-	if (number >= __atomic_load_n(&config->n_groups, __ATOMIC_ACQUIRE))
-		return NULL;
-	return &config->pages[number / TRACE_PAGE][number % TRACE_PAGE];
-}

@@ -54,4 +54,9 @@ void trace_config_masks(uint64_t classes, uint64_t masks[TRACE_MASKS]);
 uint32_t trace_config_add(struct trace_config *config, uint8_t form, const struct trace_operand *operands,
 			  size_t n);
 /* The group of that number, or NULL. */
-const struct trace_group *trace_config_group(const struct trace_config *config, uint32_t number);
+static inline const struct trace_group *trace_config_group(const struct trace_config *config, uint32_t number)
+{
+	if (number >= __atomic_load_n(&config->n_groups, __ATOMIC_ACQUIRE))
+		return NULL;
+	return &config->pages[number / TRACE_PAGE][number % TRACE_PAGE];
+}

@@ -23,7 +23,7 @@ static size_t chunk_offset(uint32_t chunk)
 	return SLOT_RING + (size_t)(chunk % TRACE_CHUNKS) * TRACE_CHUNK;
 }
 
-void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes)
+void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes, uint64_t full)
 {
 	*ring = (struct trace_ring){slot, address, 0};
 	trace_config_masks(classes, word64(ring, G_TRACE_MASKS));
@@ -32,6 +32,9 @@ void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, u
 	*word64(ring, G_TRACE_END) = address + SLOT_RING + TRACE_CHUNK;
 	*word32(ring, G_TRACE_FILLED) = *word32(ring, G_TRACE_DRAINED) = *word32(ring, G_TRACE_WAITS) = 0;
 	memset(slot + G_TRACE_SETTLED, 0, 16 * CACHE_CLASSES);
+	for (unsigned k = 0; k < CACHE_CLASSES; k++)
+		*word32(ring, G_TRACE_SETTLED + 16 * k + 12) =
+			TRACE_SETTLED_OF - (full >> k & 1 ? TRACE_SETTLED_FIRST : 1);
 }
 
 bool trace_ring_pending(const struct trace_ring *ring, uint64_t *stamp)

@@ -22,8 +22,9 @@ struct trace_ring {
 	uint32_t taken;		/* chunks */
 };
 
-/* Makes a slot's ring empty, for checks of these classes.  Its thread does not run. */
-void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes);
+/* Makes a slot's ring empty, for checks of these classes.  `full`: those of them of which repeated loads are
+ * recorded.  Its thread does not run. */
+void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes, uint64_t full);
 
 /* Whether a chunk has been handed over; *stamp says when. */
 bool trace_ring_pending(const struct trace_ring *ring, uint64_t *stamp);

@@ -389,6 +389,15 @@ static bool note_total(struct report_view *view)
 			  "notices reads that much less", evadable);
 }
 
+/* Share of the load and store instructions. */
+static double share_of_accesses(const struct model *model, double n)
+{
+	double all = 0;
+	for (size_t i = 0; i < model->n_functions; i++)
+		all += (double)model->functions[i].tally.loads + (double)model->functions[i].tally.stores;
+	return all > 0 ? n / all : 0;
+}
+
 static bool note_doubts(struct report_view *view)
 {
 	const struct profile *profile = view->profile;
@@ -397,8 +406,9 @@ static bool note_doubts(struct report_view *view)
 	const char *source = profile_get_fact(profile, "traffic_geometry_source");
 	if (halved && !note(view, "%s", halved))
 		return false;
-	if (untraced > 0 && !note(view, "%.0f accesses to memory could not be traced: their traffic is missing",
-				  untraced))
+	const double share = share_of_accesses(view->model, untraced);
+	if (untraced > 0 && !note(view, "%.0f accesses to memory (%s%.3g %%) could not be traced: their traffic is missing",
+				  untraced, share < 1e-4 ? "less than " : "", 100 * fmax(share, 1e-4)))
 		return false;
 	return !source || (strcmp(source, "given") != 0 && strcmp(source, "file") != 0) ||
 	       note(view, "the roofs are this machine's, the caches are not: \"roof\" and \"below\" mix both");

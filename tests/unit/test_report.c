@@ -662,7 +662,7 @@ Test(report, doubts_about_the_traffic_are_said)
 		{"traffic_geometry_source", "given", "the roofs are this machine's, the caches are not"},
 		{"traffic_halved", "the sample was halved twice", "the sample was halved twice"},
 		{"traffic_classes", "64", "all sets"}, {"traffic_classes", "1", "too few for an error"},
-		{"untraced_accesses", "77", "77 accesses to memory could not be traced"},
+		{"untraced_accesses", "77", "77 accesses to memory (less than 0.01 %) could not be traced"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct profile *p = report_traced_sample();

@@ -12,7 +12,12 @@
  *   gate_collide   entry was for another pc: rcx = pc - entry's pc, rax = -entry's pc
  *   gate_return    return table has no entry or one for another pc; the pc is in -8(%rsp)
  *   gate_syscall   the program's system call: rcx = cache address behind it (rcx and r11 are the
- *                  two registers that the syscall instruction may destroy) */
+ *                  two registers that the syscall instruction may destroy)
+ *   gate_record    an access to memory that may be in a class that is simulated: G_TRACE_ADDRESS, _WORD,
+ *                  _EXTRA and _BACK; changes no register and no flag
+ *   gate_allocation an allocator begins: G_ALLOCATION, G_ALLOCATION_BACK, rax in KEPT_RAX;
+ *                  changes no register and no flag
+ *   gate_allocated as gate_return, but the return may be an allocator's */
 #include "preload/protocol.h"
 
 #define FUTEX_WAIT 0
@@ -30,7 +35,8 @@
 	.globl gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.globl gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
 	.globl gate_do_action, gate_after_action, gate_do_change, gate_after_change
-	.globl gate_peek_clone, gate_peek_path
+	.globl gate_peek_clone, gate_peek_path, gate_record, gate_record_wait, gate_allocation, gate_allocated
+	.hidden gate_record, gate_record_wait, gate_allocation, gate_allocated
 	.hidden gate_do_action, gate_after_action, gate_do_change, gate_after_change
 	.hidden gate_peek_clone, gate_peek_path
 	.hidden gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
@@ -212,7 +218,10 @@ gate_look_up:		/* rcx = key; rax, rcx, rdx, rsi and the flags are saved */
 	js	4f
 	movq	%rax, %gs:SLOT_JUMPS(,%rdx,8)
 	jmp	5f
-4:	movq	%rax, %gs:SLOT_RETURNS(,%rdx,8)
+4:	cmpl	$0, %gs:G_ALLOCATION_KEEP
+	jne	6f
+	movq	%rax, %gs:SLOT_RETURNS(,%rdx,8)
+6:	movl	$0, %gs:G_ALLOCATION_KEEP
 	movq	%gs:SAVE_RCX, %rcx
 5:	movq	%gs:SAVE_FLAGS, %rax
 	addb	$0x7f, %al			/* sets OF again */
@@ -291,5 +300,312 @@ gate_resume:
 	movq	%gs:SAVE_R10, %r10
 	movq	%gs:SAVE_R11, %r11
 	jmp	*%gs:G_JUMP
+
+#define SETTLED_LINE G_TRACE_SETTLED
+#define SETTLED_N (G_TRACE_SETTLED + 8)
+#define SETTLED_SKIP (G_TRACE_SETTLED + 12)
+
+	/* Calls of allocators.  Their records lie in the ring of accesses, in order with these.  A return that
+	 * is awaited is seen because the cell of its address in the table of returns leads here; so it does
+	 * not matter by which instruction of which function it comes. */
+#define SIZE_OF_RECORD 16
+#define STACKED(n) %gs:(G_ALLOCATION_STACK - 8)(n)	/* the last of n bytes of stack pointers */
+
+allocation_again:
+	movq	%rax, %gs:KEPT_RAX
+gate_allocation:
+	lahf
+	seto	%al
+	movq	%rax, %gs:KEPT_FLAGS
+	movq	%rcx, %gs:KEPT_RCX
+	movq	%rdx, %gs:KEPT_RDX
+	movq	%gs:G_TRACE_AT, %rcx
+	leaq	(4 * SIZE_OF_RECORD)(%rcx), %rdx
+	cmpq	%gs:G_TRACE_END, %rdx
+	ja	allocation_no_room
+	movl	$1, %eax
+	testl	$ALLOCATION_SIZE_1, %gs:G_ALLOCATION
+	jz	1f
+	movq	%rdi, %rax
+1:	testl	$ALLOCATION_SIZE_2, %gs:G_ALLOCATION
+	jz	2f
+	imulq	%rsi, %rax
+2:	testl	$ALLOCATION_SIZE_3, %gs:G_ALLOCATION
+	jz	3f
+	imulq	%gs:KEPT_RDX, %rax
+3:	cmpq	$ALLOCATION_BIG, %rax
+	setae	%al
+	movzbl	%al, %eax
+	movl	%eax, %gs:G_ALLOCATION_BIG
+	testl	$ALLOCATION_RETURNS, %gs:G_ALLOCATION
+	jz	allocation_takes
+
+	movq	%gs:G_ALLOCATION_N, %rax
+4:	testq	%rax, %rax
+	jz	5f
+	cmpq	%rsp, STACKED(%rax)		/* frames that are gone */
+	ja	5f
+	subq	$8, %rax
+	jmp	4b
+5:	cmpq	$(8 * ALLOCATION_DEPTH), %rax
+	jb	6f
+	xorl	%eax, %eax
+6:	addq	$8, %rax
+	movq	%rsp, STACKED(%rax)
+	movq	%rax, %gs:G_ALLOCATION_N
+	movq	(%rsp), %rax
+	movq	%rax, (%rcx)
+	movzwl	%ax, %eax
+	movq	%gs:G_AT_ALLOCATED, %rdx
+	movq	%rdx, %gs:SLOT_RETURNS(,%rax,8)
+	movl	$ALLOCATION_RECORD(ALLOCATION_ENTER), 8(%rcx)
+	movq	%rsp, %rax
+	shrq	$32, %rax
+	shll	$16, %eax
+	movb	%gs:G_ALLOCATION, %al
+	movl	%eax, 12(%rcx)
+	movq	%rdi, SIZE_OF_RECORD(%rcx)
+	movl	$ALLOCATION_RECORD(ALLOCATION_FIRST), (SIZE_OF_RECORD + 8)(%rcx)
+	movl	%esp, (SIZE_OF_RECORD + 12)(%rcx)
+	addq	$(2 * SIZE_OF_RECORD), %rcx
+	testl	$ALLOCATION_STORES, %gs:G_ALLOCATION
+	jz	allocation_more
+	movq	%rdi, %gs:G_ALLOCATION_AT
+	movq	%rsp, %gs:G_ALLOCATION_SP
+allocation_more:
+	testl	$(ALLOCATION_TWO | ALLOCATION_THREE), %gs:G_ALLOCATION
+	jz	allocation_done
+	movq	%rsi, (%rcx)
+	movl	$ALLOCATION_RECORD(ALLOCATION_MORE), 8(%rcx)
+	addq	$SIZE_OF_RECORD, %rcx
+	testl	$ALLOCATION_THREE, %gs:G_ALLOCATION
+	jz	allocation_done
+	movq	%gs:KEPT_RDX, %rax
+	movq	%rax, (%rcx)
+	movl	$ALLOCATION_RECORD(ALLOCATION_MORE), 8(%rcx)
+	addq	$SIZE_OF_RECORD, %rcx
+allocation_done:	/* rcx = where the next record goes */
+	movq	%gs:G_ALLOCATION_BACK, %rax
+	movq	%rax, %gs:G_TRACE_BACK
+	movq	%rcx, %gs:G_TRACE_AT
+	cmpq	%gs:G_TRACE_END, %rcx
+	jae	trace_hand_over
+	jmp	trace_leave
+
+allocation_takes:
+	movq	%rdi, (%rcx)
+	movl	$ALLOCATION_RECORD(ALLOCATION_TAKE), 8(%rcx)
+	movzbl	%gs:G_ALLOCATION, %eax
+	movl	%eax, 12(%rcx)
+	addq	$SIZE_OF_RECORD, %rcx
+	testl	$(ALLOCATION_SIZE_1 | ALLOCATION_SIZE_2), %gs:G_ALLOCATION
+	jz	allocation_more			/* how much free takes it does not say */
+	movq	%rsi, (%rcx)			/* munmap */
+	movl	$ALLOCATION_RECORD(ALLOCATION_MORE), 8(%rcx)
+	addq	$SIZE_OF_RECORD, %rcx
+	movq	%gs:G_ALLOCATION_BACK, %rax
+	jmp	allocation_hand_over
+
+allocation_no_room:
+	leaq	allocation_again(%rip), %rax
+	movl	$1, %gs:G_ALLOCATION_BIG
+allocation_hand_over:	/* rax = where to go on; the rest of the chunk is given away when it matters */
+	movq	%rax, %gs:G_TRACE_BACK
+	movq	%rcx, %gs:G_TRACE_AT
+	cmpq	%gs:G_TRACE_END, %rcx
+	jae	trace_hand_over
+	cmpl	$0, %gs:G_ALLOCATION_BIG
+	je	trace_leave
+	movl	$ALLOCATION_RECORD(ALLOCATION_END), 8(%rcx)
+	jmp	trace_hand_over
+
+gate_allocated:		/* the program's registers; what was returned to is at -8(%rsp) */
+	movq	%rax, %gs:KEPT_RAX
+	lahf
+	seto	%al
+	movq	%rax, %gs:KEPT_FLAGS
+	movq	%rcx, %gs:KEPT_RCX
+	movq	%rdx, %gs:KEPT_RDX
+	leaq	-8(%rsp), %rdx
+	movq	%gs:G_ALLOCATION_N, %rax
+	movl	$1, %gs:G_ALLOCATION_KEEP
+1:	testq	%rax, %rax
+	jz	allocated_other
+	cmpq	%rdx, STACKED(%rax)
+	jae	2f
+	subq	$8, %rax
+	jmp	1b
+2:	movq	%rax, %gs:G_ALLOCATION_N
+	jne	allocated_other
+	subq	$8, %rax
+	movq	%rax, %gs:G_ALLOCATION_N
+	movl	%eax, %gs:G_ALLOCATION_KEEP	/* another may be awaited through the same cell */
+	movq	%gs:KEPT_RAX, %rax
+	cmpq	%rdx, %gs:G_ALLOCATION_SP
+	jne	4f
+	movq	$0, %gs:G_ALLOCATION_SP
+	testl	%eax, %eax
+	movl	$0, %eax
+	jnz	4f
+	movq	%gs:G_ALLOCATION_AT, %rax
+	movq	(%rax), %rax
+4:	movq	%gs:G_TRACE_AT, %rcx
+	movl	%edx, 12(%rcx)
+	shrq	$32, %rdx
+	movzwl	%dx, %edx
+	shlq	$16, %rax
+	orq	%rdx, %rax
+	movq	%rax, (%rcx)
+	movl	$ALLOCATION_RECORD(ALLOCATION_LEAVE), 8(%rcx)
+	addq	$SIZE_OF_RECORD, %rcx
+	leaq	gate_return(%rip), %rax
+	jmp	allocation_hand_over
+allocated_other:
+	leaq	gate_return(%rip), %rax
+	movq	%rax, %gs:G_TRACE_BACK
+	jmp	trace_leave
+
+gate_record:
+	movq	%rax, %gs:KEPT_RAX
+	lahf
+	seto	%al
+	movq	%rax, %gs:KEPT_FLAGS
+	movq	%rcx, %gs:KEPT_RCX
+	movq	%rdx, %gs:KEPT_RDX
+	movq	%gs:G_TRACE_ADDRESS, %rax
+	movl	%gs:G_TRACE_WORD, %edx
+	testl	%edx, %edx
+	js	trace_unsettle_all
+	movl	%edx, %ecx
+	shrl	$TRACE_SPAN_SHIFT, %ecx
+	andl	$TRACE_SPAN_MAX, %ecx
+	leaq	-1(%rax,%rcx,8), %rcx		/* the last byte, or one in the same 8 behind it */
+	shrq	$6, %rcx
+	shrq	$6, %rax
+	subl	%eax, %ecx			/* rax = first line, rcx = how many more, */
+	andl	$(TRACE_MASKS - 1), %ecx	/* also where addresses wrap */
+	shrxq	%rax, %gs:G_TRACE_MASKS(,%rcx,8), %rdx
+	testb	$1, %dl
+	jz	trace_leave
+	testl	$TRACE_CHANGES, %gs:G_TRACE_WORD
+	jnz	trace_unsettle
+	testl	%ecx, %ecx
+	jnz	trace_unsettle
+	movl	%eax, %ecx
+	andl	$63, %ecx
+	shll	$4, %ecx
+	addq	%rax, %rax
+	movq	%gs:SETTLED_LINE(%rcx), %rdx
+	xorq	%rax, %rdx
+	cmpq	$1, %rdx
+	ja	3f
+	testl	$TRACE_STORES, %gs:G_TRACE_WORD	/* the same line; edx: it has been stored to */
+	jz	2f
+	testl	%edx, %edx
+	jnz	1f
+	incq	%gs:SETTLED_LINE(%rcx)
+	movl	$0, %gs:SETTLED_N(%rcx)
+	jmp	trace_append
+1:	movl	%gs:SETTLED_N(%rcx), %eax
+	incl	%eax
+	movl	%eax, %gs:SETTLED_N(%rcx)
+	testl	$(TRACE_SETTLED_OF - TRACE_SETTLED_FIRST), %eax
+	jz	trace_append
+	jmp	trace_leave
+2:	testl	%edx, %edx
+	jnz	1b
+	movl	%gs:SETTLED_N(%rcx), %eax	/* nothing but loads */
+	incl	%eax
+	movl	%eax, %gs:SETTLED_N(%rcx)
+	testl	%gs:SETTLED_SKIP(%rcx), %eax
+	jz	trace_append
+	jmp	trace_leave
+3:	testl	$TRACE_STORES, %gs:G_TRACE_WORD	/* another line */
+	setnz	%dl
+	movzbl	%dl, %edx
+	orq	%rdx, %rax
+	movq	%rax, %gs:SETTLED_LINE(%rcx)
+	movl	$0, %gs:SETTLED_N(%rcx)
+	jmp	trace_append
+
+trace_unsettle_all:	/* it may be anywhere */
+	xorl	%eax, %eax
+	movl	$63, %ecx
+trace_unsettle:		/* rax = a line, ecx = how many more */
+	movl	%eax, %edx
+	andl	$63, %edx
+	shll	$4, %edx
+	movq	$0, %gs:SETTLED_LINE(%rdx)
+	incl	%eax
+	decl	%ecx
+	jns	trace_unsettle
+
+trace_append:
+	movq	%gs:G_TRACE_AT, %rcx
+	movq	%gs:G_TRACE_ADDRESS, %rax
+	movq	%gs:G_TRACE_WORD, %rdx		/* and G_TRACE_EXTRA */
+	movq	%rax, (%rcx)
+	movq	%rdx, 8(%rcx)
+	addq	$16, %rcx
+	movq	%rcx, %gs:G_TRACE_AT
+	cmpq	%gs:G_TRACE_END, %rcx
+	jae	trace_hand_over
+trace_leave:
+	movq	%gs:KEPT_FLAGS, %rax
+	addb	$0x7f, %al
+	sahf
+	movq	%gs:KEPT_RAX, %rax
+	movq	%gs:KEPT_RCX, %rcx
+	movq	%gs:KEPT_RDX, %rdx
+	jmp	*%gs:G_TRACE_BACK
+
+trace_hand_over:	/* the chunk is full; the next one may not be drained yet */
+	movq	%gs:G_TRACE_END, %rcx
+	rdtsc
+	shlq	$32, %rdx
+	orq	%rdx, %rax
+	movq	%rax, -TRACE_CHUNK(%rcx)
+	incl	%gs:G_TRACE_FILLED
+	movl	%gs:G_TRACE_FILLED, %eax
+	subl	%gs:G_TRACE_DRAINED, %eax
+	cmpl	$TRACE_CHUNKS, %eax
+	jae	gate_record_wait
+trace_next_chunk:
+	movl	%gs:G_TRACE_FILLED, %ecx
+	andl	$(TRACE_CHUNKS - 1), %ecx
+	shll	$TRACE_CHUNK_SHIFT, %ecx
+	addq	%gs:G_SELF, %rcx
+	leaq	(SLOT_RING + 16)(%rcx), %rax
+	movq	%rax, %gs:G_TRACE_AT
+	addq	$(TRACE_CHUNK - 16), %rax
+	movq	%rax, %gs:G_TRACE_END
+	jmp	trace_leave
+
+gate_record_wait:
+	movq	%rsi, %gs:KEPT_RSI
+	movq	%rdi, %gs:KEPT_RDI
+	movq	%r10, %gs:KEPT_R10
+	movq	%r11, %gs:KEPT_R11
+4:	movl	$1, %eax
+	xchgl	%eax, %gs:G_TRACE_WAITS
+	movl	%gs:G_TRACE_DRAINED, %edx
+	movl	%gs:G_TRACE_FILLED, %eax
+	subl	%edx, %eax
+	cmpl	$TRACE_CHUNKS, %eax
+	jb	5f
+	movq	%gs:G_SELF, %rdi
+	addq	$G_TRACE_DRAINED, %rdi
+	movl	$FUTEX_WAIT, %esi
+	xorl	%r10d, %r10d
+	movl	$SYS_FUTEX, %eax
+	syscall
+	jmp	4b
+5:	movl	$0, %gs:G_TRACE_WAITS
+	movq	%gs:KEPT_RSI, %rsi
+	movq	%gs:KEPT_RDI, %rdi
+	movq	%gs:KEPT_R10, %r10
+	movq	%gs:KEPT_R11, %r11
+	jmp	trace_next_chunk
+
 gate_end:
 	.section .note.GNU-stack,"",@progbits

@@ -9,8 +9,9 @@
 #define SLOT_STRIDE	(16 << 20)	/* bytes of address space for a thread; touched sparsely */
 #define SLOT_JUMPS	0x10000		/* 65536 code-cache addresses, by the low 16 bits of a pc: */
 #define SLOT_RETURNS	0x90000		/* where jumps and calls go to, and where returns do */
-#define SLOT_COUNTERS	0x110000	/* 64-bit counters up to the end of the slot */
-#define SLOT_N_COUNTERS	((SLOT_STRIDE - SLOT_COUNTERS) / 8)
+#define SLOT_COUNTERS	0x110000	/* 64-bit counters up to the ring */
+#define SLOT_RING	(SLOT_STRIDE - (1 << 20)) /* chunks of records of traced accesses */
+#define SLOT_N_COUNTERS	((SLOT_RING - SLOT_COUNTERS) / 8)
 #define MAX_SLOTS	512
 
 /* Thread block: at GS:0 */
@@ -51,6 +52,91 @@
 #define G_TILECFG	0x100		/* 64 bytes: sttilecfg */
 #define G_SHIFT		0x140		/* 16 bytes, the upper 8 always 0 */
 #define G_SPILL_RDI	0x150		/* program's rdi while a return runs */
+
+/* Traced accesses (docs/traffic.md).  Those below 0x200 are written by translated code and the gate. */
+#define G_SPILL_TRACE	0x1f8		/* register borrowed for checks of addresses */
+#define G_SPILL_TRACE_RCX 0x158		/* program's rcx during a check that keeps the flags */
+#define G_AT_RECORD	0x160		/* one more of the gate's entries */
+#define G_TRACE_BACK	0x168		/* cache address behind a record */
+#define G_TRACE_ADDRESS	0x170		/* the record: address, word (TRACE_…), and what it needs besides */
+#define G_TRACE_WORD	0x178
+#define G_TRACE_EXTRA	0x17c
+#define G_TRACE_AT	0x180		/* → where the next record goes */
+#define G_TRACE_END	0x188		/* → end of the chunk being filled */
+#define G_TRACE_FILLED	0x190		/* u32: chunks handed over */
+#define KEPT_RAX	0x198		/* program's registers while a record is made */
+#define KEPT_RCX	0x1a0
+#define KEPT_RDX	0x1a8
+#define KEPT_FLAGS	0x1b0
+#define KEPT_RSI	0x1b8		/* these four while it waits */
+#define KEPT_RDI	0x1c0
+#define KEPT_R10	0x1c8
+#define KEPT_R11	0x1d0
+#define G_TRACE_ONE	0x1e0		/* the number 1 */
+#define G_TRACE_RDI	0x1e8		/* where a string instruction began */
+#define G_TRACE_RSI	0x1f0
+#define G_TRACE_MASKS	0x200		/* u64 for 1 to 16 lines: bit k is set when one of so many lines from
+					 * class k on is simulated */
+#define G_TRACE_VECTOR	0x280		/* 64 bytes: index vector of a gather or scatter */
+#define G_TRACE_DRAINED	0x300		/* u32: chunks that the tracer has taken */
+#define G_TRACE_WAITS	0x304		/* u32: the thread waits for that number to rise */
+/* Calls of allocators (docs/traffic.md, "Data objects") */
+#define G_AT_ALLOCATION	0x308		/* two more of the gate's entries */
+#define G_AT_ALLOCATED	0x310		/* … which stands in the table of returns for one that is awaited */
+#define G_ALLOCATION	0x318		/* u32: number of the function, ALLOCATION_… */
+#define G_ALLOCATION_BIG 0x31c		/* u32: the last one asked for so much that its chunk does not wait */
+#define G_ALLOCATION_BACK 0x320		/* cache address behind the call's record */
+#define G_ALLOCATION_AT	0x328		/* posix_memalign: where it stores the address … */
+#define G_ALLOCATION_SP	0x330		/* … and its stack pointer */
+#define G_ALLOCATION_KEEP 0x338		/* u32: the cell of the table stays as it is */
+#define G_ALLOCATION_N	0x340		/* bytes in use of … */
+#define G_ALLOCATION_STACK 0x348	/* stack pointers of calls whose return is awaited */
+#define ALLOCATION_DEPTH 8
+#define G_TRACE_SETTLED	0x400		/* for each class 16 bytes: the last line times 2, plus 1 when it was
+					 * stored to; u32 accesses since; u32 a load is not recorded when
+					 * that number has one of these bits, and there was no store */
+
+#define TRACE_MASKS	16		/* so many there are */
+
+/* The word of a record: the number of a group of operands, the bytes from the first to the last, by 8, and */
+#define TRACE_GROUP_BITS 22
+#define TRACE_GROUP_MAX	((1 << TRACE_GROUP_BITS) - 2)
+#define TRACE_SPAN_SHIFT TRACE_GROUP_BITS
+#define TRACE_SPAN_MAX	127
+#define TRACE_CHANGES	(1 << 29)	/* a group that leaves no line settled: not a plain load or store */
+#define TRACE_STORES	(1 << 30)
+#define TRACE_ALWAYS	0x80000000	/* recorded whatever the address is */
+
+/* The group of records that stand for calls of allocators and more; its spans are kinds. */
+#define TRACE_ALLOCATION (TRACE_GROUP_MAX + 1)
+#define ALLOCATION_RECORD(kind) (TRACE_ALLOCATION | (kind) << TRACE_SPAN_SHIFT)
+#define ALLOCATION_END	1	/* the rest of the chunk is empty */
+#define ALLOCATION_ENTER 2	/* return address; extra: bits 32 to 47 of the stack pointer << 16, function */
+#define ALLOCATION_FIRST 3	/* first argument; extra: low half of the stack pointer */
+#define ALLOCATION_MORE	4	/* one more argument */
+#define ALLOCATION_TAKE	5	/* of a function that gives memory back: first argument; extra: function */
+#define ALLOCATION_LEAVE 6	/* result << 16, bits 32 to 47 of the stack pointer; extra: its low half */
+
+/* What the gate is told of an allocator, above the function's number. */
+#define ALLOCATION_TWO	0x100		/* so many arguments are recorded */
+#define ALLOCATION_THREE 0x200
+#define ALLOCATION_RETURNS 0x400	/* its result is awaited */
+#define ALLOCATION_STORES 0x800		/* posix_memalign */
+#define ALLOCATION_SIZE_1 0x1000	/* these arguments, multiplied, are the size */
+#define ALLOCATION_SIZE_2 0x2000
+#define ALLOCATION_SIZE_3 0x4000
+/* Bytes from which on a chunk is handed over with the record: so much memory may soon be another thread's. */
+#define ALLOCATION_BIG	65536
+
+/* A chunk: a stamp (rdtsc, when it was handed over), 8 bytes unused, and records of 16 bytes. */
+#define TRACE_CHUNK_SHIFT 14
+#define TRACE_CHUNK	(1 << TRACE_CHUNK_SHIFT)
+#define TRACE_CHUNKS	64
+/* Of accesses to a line that stays the last one of its class the first are recorded, again and again; the
+ * others change nothing in any cache.  Of loads alone it is the first only, but for a class of which more is
+ * to be known than caches need. */
+#define TRACE_SETTLED_FIRST 128
+#define TRACE_SETTLED_OF 8192
 
 /* Process area: slot 0 */
 #define P_DOORBELL	0x00		/* u32: raised with every request */

@@ -107,6 +107,10 @@ static void free_rows(struct profile *profile)
 	}
 	for (size_t i = 0; i < profile->n_native_threads; i++)
 		free(profile->native_threads[i].reason);
+	for (size_t i = 0; i < profile->n_objects; i++) {
+		free(profile->objects[i].name);
+		free(profile->objects[i].file);
+	}
 	for (size_t i = 0; i < profile->n_facts; i++) {
 		free(profile->facts[i].key);
 		free(profile->facts[i].value);
@@ -133,6 +137,11 @@ void profile_destroy(struct profile *profile)
 	free(profile->custom_roofs);
 	free(profile->processes);
 	free(profile->native_threads);
+	free(profile->traffic);
+	free(profile->objects);
+	free(profile->object_traffic);
+	free(profile->strides);
+	free(profile->working_sets);
 	free(private->modules.slots);
 	free(private->threads.slots);
 	free(private->frames.slots);

@@ -8,13 +8,14 @@
 #pragma once
 
 #include "base/error.h"
+#include "cache/traffic.h"
 #include "machine/machine.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 3 /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 4 /* PRAGMA user_version */
 #define PROFILE_NONE UINT32_MAX  /* "no such row" for every index below */
 /* The module of samples in the gate and between a program's translated instructions. */
 #define PROFILE_OWN_MODULE "[rfprof]"
@@ -77,6 +78,56 @@ struct profile_count { uint32_t block, thread; int64_t n; };
 /* Run-time units (enum work_units) of the instruction at (module, offset). */
 struct profile_units { uint32_t module; uint64_t offset; uint32_t thread; uint64_t n; };
 
+/* Lines that an instruction moved (cache/traffic.h), as simulated in one of the sampled classes of sets:
+ * classes are numbered from 0 to the fact `traffic_classes` less one, of CACHE_CLASSES in all. */
+struct profile_traffic {
+	uint32_t module;
+	uint64_t offset;	/* of the instruction */
+	uint32_t thread, class;
+	uint64_t lines[N_TRAFFIC];
+};
+
+enum object_kind { OBJECT_OTHER, OBJECT_HEAP, OBJECT_MAPPING, OBJECT_STATIC, OBJECT_STACK, OBJECT_CODE };
+
+/* Data that belongs together: what one place allocates, a variable, a thread's stack. */
+struct profile_object {
+	enum object_kind kind;
+	char *name;		/* a variable's; the allocating function's; or "" */
+	uint32_t module;	/* of the variable or of the call that allocates, or PROFILE_NONE */
+	uint64_t offset;
+	char *file;		/* source file of that place, or "" */
+	uint32_t line;		/* or 0 */
+	uint64_t bytes;		/* the most there was of it at one time */
+	uint64_t n;		/* how often it was allocated */
+};
+
+/* Lines that an instruction moved between the last cache and memory for an object, in all sampled classes. */
+struct profile_object_traffic {
+	uint32_t object, module;
+	uint64_t offset;
+	uint64_t read, write_allocate, write; /* lines; `write` has write-backs and non-temporal ones */
+};
+
+/* How the addresses of one instruction follow each other, among those that were looked at. */
+struct profile_stride {
+	uint32_t module;
+	uint64_t offset;
+	uint64_t unit, constant, random; /* steps: by the width of the access, by another constant, others */
+	int64_t step;		/* bytes, the most frequent constant one; 0: none */
+	uint64_t fetched, used;	/* bytes of lines that it brought in from memory and that have left again, and of
+				 * these those touched by anybody meanwhile */
+};
+
+/* Memory traffic of an instruction as a function of the last cache's capacity: these lines come from
+ * memory (are written to memory) when it holds fewer than `capacity` bytes, and do not when it holds more.
+ * Sums over all sampled lines, scaled to all lines.  0: with any capacity. */
+struct profile_working_set {
+	uint32_t module;
+	uint64_t offset;
+	uint64_t capacity;	/* bytes, a multiple of the line */
+	uint64_t reads, writes;	/* lines */
+};
+
 /* Call-stack frames as a tree; a sample points at its leaf.  parent of a root: PROFILE_NONE. */
 struct profile_frame { uint32_t parent, module; uint64_t offset; };
 
@@ -109,6 +160,11 @@ struct profile {
 	struct custom_roof *custom_roofs;	size_t n_custom_roofs, cap_custom_roofs;
 	struct profile_process *processes;	size_t n_processes, cap_processes;
 	struct profile_native_thread *native_threads;	size_t n_native_threads, cap_native_threads;
+	struct profile_traffic *traffic;	size_t n_traffic, cap_traffic;
+	struct profile_object *objects;		size_t n_objects, cap_objects;
+	struct profile_object_traffic *object_traffic; size_t n_object_traffic, cap_object_traffic;
+	struct profile_stride *strides;		size_t n_strides, cap_strides;
+	struct profile_working_set *working_sets; size_t n_working_sets, cap_working_sets;
 };
 
 struct profile *profile_create(void);

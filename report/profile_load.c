@@ -192,6 +192,9 @@ static bool read_integer(const struct column *column, int64_t value, void *field
 	case COLUMN_BIRTH:
 		*(enum process_birth *)field = (enum process_birth)value;
 		return value >= BIRTH_UNKNOWN && value <= BIRTH_SPAWN;
+	case COLUMN_OBJECT_KIND:
+		*(enum object_kind *)field = (enum object_kind)value;
+		return value >= OBJECT_OTHER && value <= OBJECT_CODE;
 	case COLUMN_ROOF_KIND:
 		*(enum roof_kind *)field = (enum roof_kind)value;
 		return value == ROOF_COMPUTE || value == ROOF_BANDWIDTH;

@@ -30,6 +30,8 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct column *col
 		return sqlite3_bind_int(statement, at, *(const enum profile_run *)field);
 	case COLUMN_BIRTH:
 		return sqlite3_bind_int(statement, at, *(const enum process_birth *)field);
+	case COLUMN_OBJECT_KIND:
+		return sqlite3_bind_int(statement, at, *(const enum object_kind *)field);
 	case COLUMN_ROOF_KIND:
 		return sqlite3_bind_int(statement, at, *(const enum roof_kind *)field);
 	case COLUMN_BOOL:

@@ -107,6 +107,63 @@ static const struct column native_thread_columns[] = {
 	{"reason", COLUMN_TEXT, AT(profile_native_thread, reason)},
 };
 
+#define LINES(event) COLUMN_U64, AT(profile_traffic, lines) + (event) * sizeof(uint64_t)
+static const struct column traffic_columns[] = {
+	{"module_id", COLUMN_REF, AT(profile_traffic, module), .target = MODULES},
+	{"code_offset", COLUMN_U64, AT(profile_traffic, offset)},
+	{"thread_id", COLUMN_REF, AT(profile_traffic, thread), .target = THREADS},
+	{"class", COLUMN_U32, AT(profile_traffic, class)},
+	{"l2_read_lines", LINES(TRAFFIC_L2_READ)},
+	{"l2_write_allocate_lines", LINES(TRAFFIC_L2_WRITE_ALLOCATE)},
+	{"l2_write_back_lines", LINES(TRAFFIC_L2_WRITE_BACK)},
+	{"l3_read_lines", LINES(TRAFFIC_L3_READ)},
+	{"l3_write_allocate_lines", LINES(TRAFFIC_L3_WRITE_ALLOCATE)},
+	{"l3_write_back_lines", LINES(TRAFFIC_L3_WRITE_BACK)},
+	{"l3_clean_victim_lines", LINES(TRAFFIC_L3_CLEAN_VICTIM)},
+	{"mem_read_lines", LINES(TRAFFIC_MEM_READ)},
+	{"mem_write_allocate_lines", LINES(TRAFFIC_MEM_WRITE_ALLOCATE)},
+	{"mem_write_back_lines", LINES(TRAFFIC_MEM_WRITE_BACK)},
+	{"mem_non_temporal_lines", LINES(TRAFFIC_MEM_NON_TEMPORAL)},
+	{"mem_evadable_lines", LINES(TRAFFIC_MEM_EVADABLE)},
+	{"mem_left_lines", LINES(TRAFFIC_MEM_LEFT)},
+};
+static const struct column object_columns[] = {
+	{"kind", COLUMN_OBJECT_KIND, AT(profile_object, kind)},
+	{"name", COLUMN_TEXT, AT(profile_object, name)},
+	{"module_id", COLUMN_REF_NULL, AT(profile_object, module), .target = MODULES},
+	{"code_offset", COLUMN_U64, AT(profile_object, offset)},
+	{"file", COLUMN_TEXT, AT(profile_object, file)},
+	{"line", COLUMN_U32, AT(profile_object, line)},
+	{"size_bytes", COLUMN_U64, AT(profile_object, bytes)},
+	{"allocations", COLUMN_U64, AT(profile_object, n)},
+};
+static const struct column object_traffic_columns[] = {
+	{"object_id", COLUMN_REF, AT(profile_object_traffic, object), .target = OBJECTS},
+	{"module_id", COLUMN_REF, AT(profile_object_traffic, module), .target = MODULES},
+	{"code_offset", COLUMN_U64, AT(profile_object_traffic, offset)},
+	{"mem_read_lines", COLUMN_U64, AT(profile_object_traffic, read)},
+	{"mem_write_allocate_lines", COLUMN_U64, AT(profile_object_traffic, write_allocate)},
+	{"mem_write_lines", COLUMN_U64, AT(profile_object_traffic, write)},
+};
+static const struct column stride_columns[] = {
+	{"module_id", COLUMN_REF, AT(profile_stride, module), .target = MODULES},
+	{"code_offset", COLUMN_U64, AT(profile_stride, offset)},
+	{"unit_steps", COLUMN_U64, AT(profile_stride, unit)},
+	{"constant_steps", COLUMN_U64, AT(profile_stride, constant)},
+	{"random_steps", COLUMN_U64, AT(profile_stride, random)},
+	{"step_bytes", COLUMN_I64, AT(profile_stride, step)},
+	{"fetched_bytes", COLUMN_U64, AT(profile_stride, fetched)},
+	{"used_bytes", COLUMN_U64, AT(profile_stride, used)},
+};
+static const struct column working_set_columns[] = {
+	{"module_id", COLUMN_REF, AT(profile_working_set, module), .target = MODULES},
+	{"code_offset", COLUMN_U64, AT(profile_working_set, offset)},
+	{"capacity_bytes", COLUMN_U64, AT(profile_working_set, capacity)},
+	{"read_lines", COLUMN_U64, AT(profile_working_set, reads)},
+	{"write_lines", COLUMN_U64, AT(profile_working_set, writes)},
+};
+
+#define PLACE "module_id INTEGER NOT NULL REFERENCES modules(id), code_offset INTEGER NOT NULL, "
 #define TABLE(name, sql, columns, row, member) NEW_TABLE(2, name, sql, columns, row, member)
 #define NEW_TABLE(since, name, sql, columns, row, member)                                          \
 	{name, since, sql, columns, sizeof(columns) / sizeof(*columns), sizeof(struct row),               \
@@ -168,6 +225,33 @@ const struct table profile_tables[N_TABLES] = {
 	[NATIVE_THREADS] = NEW_TABLE(3, "native_threads", ID
 		"thread_id INTEGER NOT NULL REFERENCES threads(id), reason TEXT NOT NULL) STRICT",
 		native_thread_columns, profile_native_thread, native_threads),
+	[TRAFFIC] = NEW_TABLE(4, "traffic", ID PLACE
+		"thread_id INTEGER NOT NULL REFERENCES threads(id), class INTEGER NOT NULL, "
+		"l2_read_lines INTEGER NOT NULL, l2_write_allocate_lines INTEGER NOT NULL, "
+		"l2_write_back_lines INTEGER NOT NULL, l3_read_lines INTEGER NOT NULL, "
+		"l3_write_allocate_lines INTEGER NOT NULL, l3_write_back_lines INTEGER NOT NULL, "
+		"l3_clean_victim_lines INTEGER NOT NULL, mem_read_lines INTEGER NOT NULL, "
+		"mem_write_allocate_lines INTEGER NOT NULL, mem_write_back_lines INTEGER NOT NULL, "
+		"mem_non_temporal_lines INTEGER NOT NULL, mem_evadable_lines INTEGER NOT NULL, "
+		"mem_left_lines INTEGER NOT NULL) STRICT", traffic_columns, profile_traffic, traffic),
+	[OBJECTS] = NEW_TABLE(4, "objects", ID "kind INTEGER NOT NULL, name TEXT NOT NULL, "
+		"module_id INTEGER REFERENCES modules(id), code_offset INTEGER NOT NULL, "
+		"file TEXT NOT NULL, line INTEGER NOT NULL, size_bytes INTEGER NOT NULL, "
+		"allocations INTEGER NOT NULL) STRICT", object_columns, profile_object, objects),
+	[OBJECT_TRAFFIC] = NEW_TABLE(4, "object_traffic", ID
+		"object_id INTEGER NOT NULL REFERENCES objects(id), " PLACE
+		"mem_read_lines INTEGER NOT NULL, mem_write_allocate_lines INTEGER NOT NULL, "
+		"mem_write_lines INTEGER NOT NULL) STRICT",
+		object_traffic_columns, profile_object_traffic, object_traffic),
+	[STRIDES] = NEW_TABLE(4, "strides", ID PLACE
+		"unit_steps INTEGER NOT NULL, constant_steps INTEGER NOT NULL, "
+		"random_steps INTEGER NOT NULL, step_bytes INTEGER NOT NULL, "
+		"fetched_bytes INTEGER NOT NULL, used_bytes INTEGER NOT NULL) STRICT",
+		stride_columns, profile_stride, strides),
+	[WORKING_SETS] = NEW_TABLE(4, "working_sets", ID PLACE
+		"capacity_bytes INTEGER NOT NULL, read_lines INTEGER NOT NULL, "
+		"write_lines INTEGER NOT NULL) STRICT",
+		working_set_columns, profile_working_set, working_sets),
 };
 
 const char profile_views[] =

@@ -16,6 +16,7 @@ enum column_type {
 	COLUMN_I64,
 	COLUMN_RUN,	 /* enum profile_run */
 	COLUMN_BIRTH,	 /* enum process_birth */
+	COLUMN_OBJECT_KIND, /* enum object_kind */
 	COLUMN_ROOF_KIND, /* enum roof_kind */
 	COLUMN_BOOL,
 	COLUMN_DOUBLE,	 /* finite, not negative */
@@ -27,7 +28,8 @@ enum column_type {
 };
 
 enum table_id { MODULES, THREADS, FUNCTIONS, BLOCKS, COUNTS, UNITS, FRAMES, SAMPLES, UNCOUNTED,
-		FACTS, ROOFS, CUSTOM_ROOFS, PROCESSES, NATIVE_THREADS, N_TABLES };
+		FACTS, ROOFS, CUSTOM_ROOFS, PROCESSES, NATIVE_THREADS, TRAFFIC, OBJECTS, OBJECT_TRAFFIC, STRIDES,
+		WORKING_SETS, N_TABLES };
 
 struct column {
 	const char *name;

@@ -5,6 +5,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Namespaces and classes nest; a damaged file could nest without end. */
 #define MAX_DEPTH 64
@@ -189,5 +190,46 @@ bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **fi
 		return false;
 	*file = name;
 	*line = number;
+	return true;
+}
+
+static bool is_system_header(const char *file)
+{
+	return strncmp(file, "/usr/", 5) == 0;
+}
+
+/* Where an inlined call stands: DW_AT_call_file is an index into the unit's files. */
+static bool call_place(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file, uint32_t *line)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number, index;
+	Dwarf_Files *files;
+	size_t n;
+	if (!dwarf_attr(inlined, DW_AT_call_line, &attribute) || dwarf_formudata(&attribute, &number) != 0 ||
+	    !dwarf_attr(inlined, DW_AT_call_file, &attribute) || dwarf_formudata(&attribute, &index) != 0 ||
+	    dwarf_getsrcfiles(unit, &files, &n) != 0 || index >= n)
+		return false;
+	const char *name = dwarf_filesrc(files, index, NULL, NULL);
+	if (!name)
+		return false;
+	*file = name;
+	*line = (uint32_t)number;
+	return true;
+}
+
+bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line)
+{
+	const uint64_t address = vaddr - names->shift;
+	const struct unit_range *unit = find_unit(names, address);
+	Dwarf_Die die, *scopes = NULL;
+	if (!dwarf_names_line(names, vaddr, file, line))
+		return false;
+	if (!is_system_header(*file) || !unit || !dwarf_offdie(names->dwarf, unit->unit, &die))
+		return true;
+	const int n = dwarf_getscopes(&die, address, &scopes);
+	for (int i = 0; i < n && is_system_header(*file); i++)
+		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine)
+			(void)call_place(&die, &scopes[i], file, line);
+	free(scopes);
 	return true;
 }

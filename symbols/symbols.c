@@ -318,3 +318,8 @@ bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *sy
 	};
 	return true;
 }
+
+bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line)
+{
+	return module_dwarf(module) && dwarf_names_caller_line(module->dwarf, vaddr, file, line);
+}

@@ -39,6 +39,11 @@ struct symbol {
  * Returns false only for an address outside every executable segment. */
 bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *symbol);
 
+/* Source file and line of the instruction at `vaddr`.  Where it belongs to a function of a library's header
+ * that was inlined, the line of the program that it was inlined into.  False when that is not known; *file
+ * is owned by the module. */
+bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line);
+
 /* Adds to the profile every function that holds one of its blocks or frames: opens each module
  * by path once, splits nothing, leaves no two functions of a module overlapping.  A module that
  * cannot be opened gets rows per 4-KiB page named "[name]+0x…".  For "[vdso]" the image of this

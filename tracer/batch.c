@@ -29,6 +29,7 @@ void batch_piece(struct batch *batch, enum piece_kind kind, uint16_t orig)
 		.block = batch->block,
 		.orig = orig,
 		.kind = (uint8_t)kind,
+		.spilled = batch->spilled,
 	};
 	batch_check(batch, rf_array_push(arena->pieces, arena->n_pieces, arena->cap_pieces, new));
 }

@@ -44,6 +44,9 @@ struct batch {
 	size_t n_exclusive, cap_exclusive;
 	uint64_t entry_due;	/* the block at this pc, the first one, must have an entry; 0: none */
 	uint64_t landing_due;	/* the code behind the call just emitted must land there; 0: no */
+	uint8_t spilled;	/* of the pieces (struct piece) */
+	struct cold_check *cold_checks;
+	size_t n_cold_checks, cap_cold_checks;
 	uint64_t got_value;	/* where the GOT jump that ends the block will go; 0: it has none */
 	bool failed;
 };

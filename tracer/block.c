@@ -1,4 +1,6 @@
 #include "tracer/batch.h"
+#include "tracer/allocation_emit.h"
+#include "tracer/trace_emit.h"
 
 #include "base/array.h"
 
@@ -58,9 +60,17 @@ static void keep_alignment(struct batch *batch, uint64_t pc)
 	emit_nops(arena, n);
 }
 
-static void emit_insns(struct batch *batch, const struct planned *items, size_t n,
-		       enum piece_kind kind, enum reg loop_register)
+static void emit_traced(struct batch *batch, const struct trace_block *trace, const struct planned *item,
+			size_t i, uint16_t orig)
 {
+	emit_plain(batch, item, orig);
+	trace_behind(batch, trace, i, orig);
+}
+
+static void emit_insns(struct batch *batch, const struct planned *items, size_t n, struct trace_block *trace)
+{
+	const enum piece_kind kind = trace->kind;
+	const enum reg loop_register = trace->loop_register;
 	struct arena *arena = batch->arena;
 	batch->got_value = got_value(batch, items, n);
 	batch->cache->blocks[batch->block].got_value = batch->got_value;
@@ -72,6 +82,11 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 	for (size_t i = 0; i < n && !batch->failed; i++) {
 		batch_piece(batch, kind, orig);
 		arena->pieces[arena->n_pieces - 1].reg = (uint8_t)loop_register;
+		trace_before(batch, trace, i, orig);
+		if (items[i].insn.flow != FLOW_NEXT && kind != PIECE_LOOP) {
+			trace_restore(batch, trace);
+			batch_piece(batch, kind, orig);
+		}
 		if (i == place.before && place.flags_dead)
 			emit_count_flags(batch);
 		else if (i == place.before)
@@ -79,11 +94,22 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 		if (i == place.before)
 			batch_piece(batch, PIECE_CLEAN, orig);
 		if (items[i].insn.flow == FLOW_NEXT)
-			emit_plain(batch, &items[i], orig);
+			emit_traced(batch, trace, &items[i], i, orig);
 		else if (kind != PIECE_LOOP)
 			emit_transfer(batch, &items[i].insn, orig);
 		orig = (uint16_t)(orig + items[i].insn.length);
 	}
+	if (items[n - 1].insn.flow == FLOW_NEXT) {
+		batch_piece(batch, PIECE_STEP, orig);
+		trace_restore(batch, trace);
+	}
+}
+
+static void emit_straight(struct batch *batch, const struct planned *items, size_t n, struct trace_block *trace)
+{
+	batch_piece(batch, PIECE_CLEAN, 0);
+	trace_save(batch, trace);
+	emit_insns(batch, items, n, trace);
 }
 
 /* A block that jumps back to itself keeps its counter in a register that it does not use: a
@@ -105,14 +131,16 @@ static enum reg loop_register(const struct batch *batch, const struct planned *i
 	return free_register(used, any_register, N_REGISTERS(any_register));
 }
 
-static void emit_loop(struct batch *batch, const struct planned *items, size_t n, enum reg reg)
+static void emit_loop(struct batch *batch, const struct planned *items, size_t n, struct trace_block *trace)
 {
 	struct arena *arena = batch->arena;
+	const enum reg reg = trace->loop_register;
 	struct code_block *block = &batch->cache->blocks[batch->block];
 	const struct decoded *last = &items[n - 1].insn;
 	const uint32_t counter = counter_offset(block->counter);
 	batch_piece(batch, PIECE_CLEAN, 0);
 	emit_gs_store(arena, reg, G_SPILL_LOOP);
+	trace_save(batch, trace);
 	batch_piece(batch, PIECE_STEP, 0);
 	emit_gs_load(arena, reg, counter);
 	keep_alignment(batch, block->pc);
@@ -121,13 +149,14 @@ static void emit_loop(struct batch *batch, const struct planned *items, size_t n
 	arena->pieces[arena->n_pieces - 1].reg = (uint8_t)reg;
 	emit_lea_increment(arena, reg);
 	block->counted_at = (uint32_t)arena->used;
-	emit_insns(batch, items, n, PIECE_LOOP, reg);
+	emit_insns(batch, items, n, trace);
 	EMIT(arena, 0x0f, (uint8_t)(0x80 | branch_condition(last)));
 	emit_u32(arena, 0);
 	emit_rel32_at(arena, (uint32_t)arena->used - 4, head);
 	batch_piece(batch, PIECE_STEP, 0);
 	emit_gs_store(arena, reg, counter);
 	emit_gs_load(arena, reg, G_SPILL_LOOP);
+	trace_restore(batch, trace);
 }
 
 /* Emits what a call that has just been emitted needs behind it. */
@@ -164,10 +193,14 @@ static void emit_block(struct batch *batch, const struct planned *items, const s
 		keep_alignment(batch, block->pc);
 	block->inner = (uint32_t)batch->arena->used;
 	block->body = layout->in == OUTSIDE ? block->inner : 0;
-	if (reg == NO_REGISTER)
-		emit_insns(batch, items, n, PIECE_CLEAN, RAX);
+	emit_allocation(batch, items[0].insn.pc);
+	struct trace_block trace;
+	trace_begin(batch, &trace, items, n, reg == NO_REGISTER ? PIECE_CLEAN : PIECE_LOOP, reg);
+	if (reg != NO_REGISTER)
+		emit_loop(batch, items, n, &trace);
 	else
-		emit_loop(batch, items, n, reg);
+		emit_straight(batch, items, n, &trace);
+	trace_end(&trace);
 }
 
 static bool falls_through(const struct decoded *insn)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define ARENA_RESERVE (512 << 10) /* room that one batch can never use up */
+#define ARENA_RESERVE (1 << 20)  /* room that one batch can never use up */
 #define ARENA_BEGIN 64		  /* offset 0 stands for "none"; then the jump at ARENA_TO_RETURN */
 
 void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host, size_t size)

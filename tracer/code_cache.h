@@ -34,6 +34,8 @@ struct piece {
 	uint16_t orig;		/* offset from the block's pc */
 	uint8_t kind;		/* enum piece_kind */
 	uint8_t reg;		/* PIECE_FAR, PIECE_LOOP */
+	uint8_t spilled;	/* this register less one is borrowed for checks (trace_emit.h); 0: none */
+	bool in_loop;		/* PIECE_STEP: `reg` holds the counter as in PIECE_LOOP */
 };
 
 #define NO_BLOCK UINT32_MAX
@@ -66,6 +68,7 @@ struct code_block {
 	uint32_t entry;		/* cache offset of the checking entry for jumps and calls, or 0 */
 	uint32_t counter;	/* counter slot, or NO_COUNTER: its count is derived */
 	uint32_t counted_at;	/* cache offset behind the counter's increment */
+	uint32_t n_untraced;	/* operands that are not traced */
 	uint32_t in, out;	/* junctions that control comes from and goes to */
 	uint32_t module;	/* profile module */
 	uint64_t module_offset;

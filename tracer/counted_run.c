@@ -51,6 +51,8 @@ struct counted_run {
 	struct process_log processes;
 	int *let_go;		/* pidfds of children that are not traced */
 	size_t n_let_go, cap_let_go;
+	struct traffic_options traffic;
+	struct drain *drain;	/* NULL: accesses are not traced */
 	pid_t main_pid;
 	int status;
 	bool ended, keep_rest, first_only;
@@ -154,7 +156,7 @@ static void count_from_here(struct counted_run *run, struct tracee *tracee)
 		return;
 	}
 	struct rf_error *error =
-		target_create(tracee->tid, run->files, run->profile, &run->lock, &new);
+		target_create(tracee->tid, run->files, run->profile, run->drain, &run->lock, &new);
 	if (error && !is_ending(tracee->tid))
 		note_uncounted(run, tracee->tid, error->message);
 	rf_error_destroy(error);
@@ -180,8 +182,10 @@ static void on_exec(struct counted_run *run, pid_t tid)
 	tracee->target = NULL;
 	tracee->tgid = tid;
 	tracee->started = true;
-	if (old && old->pid == tid)
+	if (old && old->pid == tid) {
+		object_world_freeze(old->world);
 		retire(run, old);
+	}
 	pthread_mutex_lock(&run->lock);
 	process_log_exec(&run->processes, tid);
 	pthread_mutex_unlock(&run->lock);
@@ -293,6 +297,7 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 			gs = target_add_thread(target, tracee->tid, name);
 		if (gs) {
 			*slot_u64(target_slot(target, tracee->tid), G_SYSRET) = birth->sysret;
+			target_set_stack(target, tracee->tid, regs.rsp);
 			tracee->target = target;
 		} else {
 			regs.rip = regs.rcx = target_behind_syscall(target, birth->sysret);
@@ -504,6 +509,7 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 			interrupt_flush(tracee);
 			interrupt_give_back(tracee);
 			note_exit(run, tracee, -1);
+			object_world_look(tracee->target ? tracee->target->world : NULL);
 		}
 		ptrace(PTRACE_CONT, tid, 0, 0);
 		return;
@@ -588,7 +594,8 @@ static void kill_rest(struct counted_run *run)
 	}
 }
 
-struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, bool first_only)
+struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, bool first_only,
+				       const struct traffic_options *traffic)
 {
 	struct counted_run *run = calloc(1, sizeof(*run));
 	if (!run)
@@ -596,6 +603,7 @@ struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, 
 	run->profile = profile;
 	run->keep_rest = keep_rest;
 	run->first_only = first_only;
+	run->traffic = *traffic;
 	run->files = module_files_create();
 	pthread_mutex_init(&run->lock, NULL);
 	return run;
@@ -604,7 +612,10 @@ struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, 
 struct rf_error *counted_run_follow(struct counted_run *run, struct launch *launch, int *status)
 {
 	run->main_pid = launch->pid;
-	struct rf_error *error = seize(launch->pid);
+	struct rf_error *error =
+		run->traffic.trace ? drain_create(&run->traffic, run->profile, &run->drain) : NULL;
+	if (!error)
+		error = seize(launch->pid);
 	if (error)
 		return error;
 	struct tracee *tracee = tracees_add(&run->tracees, run->main_pid);
@@ -619,6 +630,7 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 		kill_rest(run);
 	while (run->n_targets)
 		retire(run, run->targets[0]);
+	drain_finish(run->drain);
 	*status = run->status;
 	return NULL;
 }
@@ -652,6 +664,7 @@ void counted_run_destroy(struct counted_run *run)
 		return;
 	for (size_t i = 0; i < run->n_retired; i++)
 		target_destroy(run->retired[i]);
+	drain_destroy(run->drain);
 	module_files_destroy(run->files);
 	pthread_mutex_destroy(&run->lock);
 	for (size_t i = 0; i < run->n_let_go; i++)

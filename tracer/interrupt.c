@@ -129,11 +129,30 @@ static void borrowed_back(struct target *target, uint8_t *slot, const struct pie
 		regs->rdi = *slot_u64(slot, G_SPILL_RDI);
 	} else if (piece->kind == PIECE_FAR) {
 		*borrowed = *slot_u64(slot, G_SPILL_FAR);
-	} else if (piece->kind == PIECE_LOOP) {
+	} else if (piece->kind == PIECE_LOOP || piece->in_loop) {
 		const struct code_block *block = &target->translator.cache.blocks[piece->block];
 		*slot_u64(slot, SLOT_COUNTERS + 8ull * block->counter) = *borrowed;
 		*borrowed = *slot_u64(slot, G_SPILL_LOOP);
 	}
+	if (piece->spilled)
+		*by_number[piece->spilled - 1] = *slot_u64(slot, G_SPILL_TRACE);
+}
+
+/* One that ends while the gate makes a record of an access is taken for behind it. */
+static void leave_record(const struct target *target, uint8_t *slot, struct user_regs_struct *regs)
+{
+	if (regs->rip < target_gate(target, gate_record) || !in_gate(target, regs->rip))
+		return;
+	regs->rax = *slot_u64(slot, KEPT_RAX);
+	regs->rcx = *slot_u64(slot, KEPT_RCX);
+	regs->rdx = *slot_u64(slot, KEPT_RDX);
+	if (regs->rip >= target_gate(target, gate_record_wait)) {
+		regs->rsi = *slot_u64(slot, KEPT_RSI);
+		regs->rdi = *slot_u64(slot, KEPT_RDI);
+		regs->r10 = *slot_u64(slot, KEPT_R10);
+		regs->r11 = *slot_u64(slot, KEPT_R11);
+	}
+	regs->rip = *slot_u64(slot, G_TRACE_BACK);
 }
 
 void interrupt_flush(struct tracee *tracee)
@@ -144,6 +163,8 @@ void interrupt_flush(struct tracee *tracee)
 		return;
 	pthread_mutex_lock(target->lock);
 	uint8_t *slot = target_slot(target, tracee->tid);
+	if (slot)
+		leave_record(target, slot, &regs);
 	const struct piece *piece = code_cache_piece(&target->translator.cache, regs.rip);
 	if (slot && piece && piece->block != NO_BLOCK) {
 		struct code_cache *cache = &target->translator.cache;

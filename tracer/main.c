@@ -1,4 +1,5 @@
 /* The command line. */
+#include "cache/geometry.h"
 #include "report/report.h"
 #include "tracer/launch.h"
 #include "tracer/machine_command.h"
@@ -13,10 +14,11 @@
 
 /* What the options of a command line are read into; static, because popt's tables are. */
 static struct {
-	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top;
+	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top, cache_sample,
+		cache_prefetch, levels;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
-		*import_path, *forget, *processes;
-} given;
+		*import_path, *forget, *processes, *traffic, *cache, *level, *direction;
+} given = {.cache_sample = TRAFFIC_DEFAULT_SAMPLE};
 
 static struct poptOption report_table[] = {
 	{"top", 0, POPT_ARG_INT, &given.top, 't', "show the first N functions (default 20)", "N"},
@@ -24,6 +26,12 @@ static struct poptOption report_table[] = {
 	 "rank by headroom (default), distance, time, flops, bytes or name", "KEY"},
 	{"processes", 0, POPT_ARG_STRING, &given.processes, 0,
 	 "merge (default): one table for all processes; tree: one for each", "HOW"},
+	{"levels", 0, POPT_ARG_NONE, &given.levels, 0,
+	 "show what moved at every level of the memory hierarchy", NULL},
+	{"level", 0, POPT_ARG_STRING, &given.level, 0,
+	 "place and rank by the traffic of L1, L2, L3 or DRAM (default: the level that binds)", "LEVEL"},
+	{"direction", 0, POPT_ARG_STRING, &given.direction, 0,
+	 "place by what is read or by what is written alone: read, write, both (default)", "WHICH"},
 	{"svg", 0, POPT_ARG_STRING, &given.svg_path, 0, "draw the roofline plot", "FILE"},
 	{"json", 0, POPT_ARG_STRING, &given.json_path, 0, "write everything as JSON", "FILE"},
 	{"output", 'o', POPT_ARG_STRING, &given.output_path, 0, "write the table to FILE", "FILE"},
@@ -45,6 +53,15 @@ static struct poptOption run_table[] = {
 	{"sampler", 0, POPT_ARG_STRING, &given.sampler, 0,
 	 "take the times from perf (perf_event_open) or timer (preloaded timers); default auto",
 	 "NAME"},
+	{"traffic", 0, POPT_ARG_STRING, &given.traffic, 0,
+	 "trace (default): find what moves between caches and memory; none: do not", "HOW"},
+	{"cache", 0, POPT_ARG_STRING, &given.cache, 0,
+	 "simulate these caches, such as L1=48K:12,L2=2M:16,L3=32M:16, or those that a file describes; "
+	 "default: this machine's", "CACHES"},
+	{"cache-sample", 0, POPT_ARG_INT, &given.cache_sample, 0,
+	 "simulate one in N of the cache sets (1 to 64, default 16); 1: all of them", "N"},
+	{"cache-prefetch", 0, POPT_ARG_NONE, &given.cache_prefetch, 0,
+	 "simulate a prefetch of the next line at each miss", NULL},
 	{"version", 0, POPT_ARG_NONE, &given.version, 0, "print the version", NULL},
 	{NULL, 0, POPT_ARG_INCLUDE_TABLE, report_table, 0, "The report:", NULL},
 	POPT_AUTOHELP POPT_TABLEEND,
@@ -92,6 +109,7 @@ static struct rf_error *report_options(struct report_options *options)
 {
 	*options = (struct report_options){
 		.top = (size_t)given.top,
+		.levels = given.levels,
 		.svg_path = given.svg_path,
 		.json_path = given.json_path,
 	};
@@ -100,10 +118,30 @@ static struct rf_error *report_options(struct report_options *options)
 				   given.sort);
 	if (given.processes && !report_processes_parse(given.processes, &options->processes))
 		return usage_error("--processes takes merge or tree", given.processes);
+	if (given.level && !(options->level = report_level_parse(given.level)))
+		return usage_error("--level takes L1, L2, L3 or DRAM", given.level);
+	if (given.direction && !report_direction_parse(given.direction, &options->direction))
+		return usage_error("--direction takes read, write or both", given.direction);
 	return NULL;
 }
 
 /* ---- rfprof PROGRAM ---- */
+
+static struct rf_error *traffic_options(struct traffic_options *traffic)
+{
+	*traffic = (struct traffic_options){
+		.trace = !given.traffic || strcmp(given.traffic, "none") != 0,
+		.cache = given.cache,
+		.cache_sample = (unsigned)given.cache_sample,
+		.cache_prefetch = given.cache_prefetch,
+	};
+	if (given.traffic && traffic->trace && strcmp(given.traffic, "trace") != 0)
+		return usage_error("--traffic takes trace or none", given.traffic);
+	if (given.cache_sample < 1 || given.cache_sample > CACHE_CLASSES)
+		return usage_error("a number from 1 to 64 is wanted", "--cache-sample");
+	struct geometry geometry;
+	return given.cache ? geometry_given(given.cache, &geometry) : NULL;
+}
 
 static struct rf_error *command_run(poptContext context, int *status)
 {
@@ -112,6 +150,8 @@ static struct rf_error *command_run(poptContext context, int *status)
 	struct rf_error *error = read_options(context, &words);
 	if (!error)
 		error = report_options(&run.report);
+	if (!error)
+		error = traffic_options(&run.traffic);
 	if (error)
 		return error;
 	if (given.version) {

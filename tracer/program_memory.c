@@ -1,6 +1,7 @@
 #include "tracer/program_memory.h"
 
 #include "base/array.h"
+#include "tracer/allocators.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,4 +254,18 @@ void program_memory_locate(void *context, uint64_t pc, uint32_t *module, uint64_
 	const struct mapping mapping = {region->start, region->end, region->file_offset,
 					region->file};
 	*offset = mapping_offset(&mapping, pc);
+}
+
+int program_memory_allocator(void *context, uint64_t pc)
+{
+	struct program_memory *memory = context;
+	struct memory_region *region = program_memory_region(memory, pc);
+	if (!region || !memory->allocators)
+		return -1;
+	if (!region->file)
+		look_up_file(memory, region);
+	if (!region->file || !region->file->has_file)
+		return -1;
+	return allocator_files_find(memory->allocators, region->file,
+				    module_file_vaddr(region->file, region->file_offset + (pc - region->start)));
 }

@@ -33,6 +33,7 @@ struct program_memory {
 	struct module_files *files;	/* not owned */
 	struct profile *profile;	/* not owned */
 	uint8_t *code_units;		/* not owned: P_CODE_UNITS, or NULL */
+	struct allocator_files *allocators; /* not owned; or NULL: nobody asks for them */
 	bool stale;			/* executable regions may have changed: to be read again */
 };
 
@@ -65,3 +66,4 @@ size_t program_memory_code(void *context, uint64_t pc, uint8_t *buffer, size_t s
 			   const char **why);
 void program_memory_locate(void *context, uint64_t pc, uint32_t *module, uint64_t *offset);
 bool program_memory_value(void *context, uint64_t address, uint64_t *value);
+int program_memory_allocator(void *context, uint64_t pc);

@@ -284,13 +284,27 @@ static struct rf_error *follow_counted(struct session *session, struct launch *l
 	return error;
 }
 
+/* Times would be those of the tracing: with --once there is none. */
+static struct traffic_options choose_traffic(struct session *session)
+{
+	struct traffic_options traffic = session->options->traffic;
+	const char *why = session->options->once ? "--once" : "--traffic=none";
+	traffic.trace &= !session->options->once;
+	if (!traffic.trace) {
+		profile_set_fact(session->profile, "traffic_source", "none");
+		profile_set_fact(session->profile, "traffic_why", "%s", why);
+	}
+	return traffic;
+}
+
 /* One counted run; with --once it is sampled too. */
 static struct rf_error *run_counted(struct session *session, int run)
 {
 	struct sampler *sampler = session->options->once ? create_sampler(session) : NULL;
+	struct traffic_options traffic = choose_traffic(session);
 	struct counted_run *counted = counted_run_create(session->profile,
 							   session->options->once,
-							   session->options->no_children);
+							   session->options->no_children, &traffic);
 	struct launch launch;
 	struct rf_error *error = NULL;
 	if (!counted || (session->options->once && !sampler))

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "report/report.h"
+#include "tracer/traffic_options.h"
 
 #include <stdbool.h>
 
@@ -13,6 +14,7 @@ struct run_options {
 	bool to_stdout;			/* the table, on standard output */
 	const char *log_path;		/* rfprof's own messages; NULL: standard error */
 	const char *sampler;		/* "auto", "perf", "timer" */
+	struct traffic_options traffic;
 	struct report_options report;
 	char **argv;			/* the program and its arguments, NULL-terminated */
 };

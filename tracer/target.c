@@ -180,6 +180,9 @@ static void init_slot(struct target *target, int index)
 	*slot_u64(slot, G_AT_COLLIDE) = target_gate(target, gate_collide);
 	*slot_u64(slot, G_AT_RETURN) = target_gate(target, gate_return);
 	*slot_u64(slot, G_AT_SYSCALL) = target_gate(target, gate_syscall);
+	*slot_u64(slot, G_AT_RECORD) = target_gate(target, gate_record);
+	*slot_u64(slot, G_AT_ALLOCATION) = target_gate(target, gate_allocation);
+	*slot_u64(slot, G_AT_ALLOCATED) = target_gate(target, gate_allocated);
 	for (size_t i = 0; i < 65536; i++) {
 		*slot_u64(slot, SLOT_JUMPS + 8 * i) = target_gate(target, gate_indirect);
 		*slot_u64(slot, SLOT_RETURNS + 8 * i) = target_gate(target, gate_return);
@@ -197,15 +200,24 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
 		init_slot(target, slot);
 		target->n_slots = slot + 1;
 	}
+	const uint32_t thread = profile_thread(target->profile, RUN_COUNTED, target->pid, tid, name);
+	const uint64_t address = target->slots_address + (uint64_t)slot * SLOT_STRIDE;
+	if (target->drain) {
+		target->sources[slot] =
+			drain_add_thread(target->drain, target->translator.trace,
+					 target->slots + (uint64_t)slot * SLOT_STRIDE, address, thread,
+					 target->space);
+		if (!target->sources[slot])
+			return 0;
+	}
 	target->leaving[slot] = (struct leaving){.how = STAYS};
 	target->stop_at[slot] = target->resumed_at[slot] = 0;
 	target->slot_of[slot].tid = tid;
-	target->slot_of[slot].thread =
-		profile_thread(target->profile, RUN_COUNTED, target->pid, tid, name);
+	target->slot_of[slot].thread = thread;
 	(void)rf_array_push(target->tids, target->n_tids, target->cap_tids, tid);
 	target->n_threads++;
 	target->translator.quiet = target->n_threads == 1;
-	return target->slots_address + (uint64_t)slot * SLOT_STRIDE;
+	return address;
 }
 
 static int slot_index(const struct target *target, pid_t tid)
@@ -214,6 +226,13 @@ static int slot_index(const struct target *target, pid_t tid)
 		if (target->slot_of[i].tid == tid)
 			return i;
 	return 0;
+}
+
+void target_set_stack(struct target *target, pid_t tid, uint64_t stack_pointer)
+{
+	const int index = slot_index(target, tid);
+	if (index)
+		drain_set_stack(target->sources[index], stack_pointer);
 }
 
 uint8_t *target_slot(const struct target *target, pid_t tid)
@@ -258,6 +277,8 @@ static void collect_blocks(struct target *target, const uint64_t *counters, uint
 		for (size_t i = 0; i < cache->n_blocks; i++) {
 			const struct profile_count count = {(uint32_t)i, thread, executions[i]};
 			if (executions[i] > 0)
+				target->untraced += (double)executions[i] * cache->blocks[i].n_untraced;
+			if (executions[i] > 0)
 				(void)rf_array_push(target->counts, target->n_counts, target->cap_counts, count);
 		}
 	free(executions);
@@ -269,6 +290,8 @@ static void collect_slot(struct target *target, int index)
 	const struct code_cache *cache = &target->translator.cache;
 	const uint32_t thread = target->slot_of[index].thread;
 	collect_blocks(target, slot_u64(slot, SLOT_COUNTERS), thread);
+	drain_remove_thread(target->drain, target->sources[index]);
+	target->sources[index] = NULL;
 	for (size_t i = 0; i < cache->n_units; i++) {
 		uint64_t *n = slot_u64(slot, SLOT_COUNTERS + 8ull * cache->units[i].counter);
 		struct profile_units units = {.module = (uint32_t)i, .thread = thread, .n = *n};
@@ -396,6 +419,7 @@ void target_destroy(struct target *target)
 		return;
 	unmap(target);
 	code_cache_deinit(&target->translator.cache);
+	trace_config_destroy(target->translator.trace);
 	free(target->translator.new_entries);
 	free(target->counts);
 	free(target->units);
@@ -423,7 +447,7 @@ static void enter(struct target *target, pid_t tid)
 }
 
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       pthread_mutex_t *lock, struct target **out)
+			       struct drain *drain, pthread_mutex_t *lock, struct target **out)
 {
 	struct target *target = calloc(1, sizeof(*target));
 	if (!target)
@@ -434,9 +458,13 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	target->lock = lock;
 	target->translator = (struct translator){
 		.source = {&target->memory, program_memory_code, program_memory_locate,
-			   program_memory_value},
+			   program_memory_value, program_memory_allocator},
 		.batch_insns = BATCH_INSNS,
+		.trace = drain ? trace_config_create(drain_classes(drain)) : NULL,
 	};
+	target->drain = target->translator.trace ? drain : NULL;
+	target->world = target->drain ? object_world_create(tid) : NULL;
+	target->space = drain ? drain_new_space(drain, target->world) : 0;
 	struct injection injection;
 	struct rf_error *error = program_memory_init(&target->memory, tid, files, profile);
 	if (!error)
@@ -450,6 +478,7 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 		return error;
 	}
 	target->memory.code_units = target->slots + P_CODE_UNITS;
+	target->memory.allocators = target->drain ? drain_allocators(drain) : NULL;
 	program_memory_refresh(&target->memory);
 	place_gate(target);
 	requests_init(target);
@@ -476,6 +505,8 @@ static void note_translation(struct target *target)
 		insns += cache->blocks[i].n_insns;
 	add_to_fact(target->profile, "translated_blocks", "%.0f", (double)cache->n_blocks);
 	add_to_fact(target->profile, "translated_instructions", "%.0f", (double)insns);
+	if (target->untraced > 0)
+		add_to_fact(target->profile, "untraced_accesses", "%.0f", target->untraced);
 	add_to_fact(target->profile, "translation_s", "%.6f", (double)target->translator.spent_ns * 1e-9);
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "preload/protocol.h"
 #include "report/profile.h"
+#include "tracer/drain.h"
 #include "tracer/program_memory.h"
 #include "tracer/translate.h"
 
@@ -73,6 +74,11 @@ struct target {
 	struct u64_map interruption_of_place;	/* key: interruption_key; value: index */
 	pid_t *tids;			/* of all threads there ever were */
 	size_t n_tids, cap_tids;
+	struct drain *drain;		/* not owned; NULL: accesses are not traced */
+	struct drain_source *sources[MAX_SLOTS]; /* of traced threads */
+	uint32_t space;			/* drain_new_space */
+	struct object_world *world;	/* not owned; or NULL */
+	double untraced;		/* accesses that could not be traced */
 	bool native;			/* given up: threads leave the cache at their next request */
 	struct profile *profile;	/* not owned */
 	struct code_table *table;	/* current hash table in the process area */
@@ -86,9 +92,10 @@ struct target {
 
 /* Prepares the process `tid`, stopped at the end of its execve or fork, for counting, and sets its
  * registers so that it goes on in the code cache.  On failure the process is as it was.  `lock`
- * guards the profile and all targets of a run; the caller does not hold it. */
+ * guards the profile and all targets of a run; the caller does not hold it.  `drain`: takes the records of
+ * its accesses, or NULL. */
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       pthread_mutex_t *lock, struct target **out);
+			       struct drain *drain, pthread_mutex_t *lock, struct target **out);
 
 /* Stops the server and collects the counts of all threads into the profile; frees what only a
  * running target needs.  The map of addresses stays. */
@@ -107,6 +114,8 @@ uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ou
 
 /* Takes a slot for a thread; returns its GS base in the target, or 0 when all are taken. */
 uint64_t target_add_thread(struct target *target, pid_t tid, const char *name);
+/* Its stack pointer, before it runs. */
+void target_set_stack(struct target *target, pid_t tid, uint64_t stack_pointer);
 /* Collects the counts of a thread that is gone. */
 void target_remove_thread(struct target *target, pid_t tid);
 /* The slot's thread block as mapped here, or NULL. */
@@ -145,7 +154,8 @@ uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
 extern const char gate_begin[], gate_miss[], gate_indirect[], gate_collide[], gate_return[],
 	gate_syscall[], gate_do_syscall[], gate_after_syscall[], gate_wait_begin[],
 	gate_wait_end[], gate_resume[], gate_do_action[], gate_after_action[],
-	gate_peek_clone[], gate_peek_path[], gate_do_change[], gate_after_change[], gate_end[];
+	gate_peek_clone[], gate_peek_path[], gate_record[], gate_record_wait[], gate_allocation[],
+	gate_allocated[], gate_do_change[], gate_after_change[], gate_end[];
 static inline uint64_t target_gate(const struct target *target, const char *label)
 {
 	return target->gate_address + (uint64_t)(label - gate_begin);

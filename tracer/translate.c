@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "tracer/batch.h"
+#include "tracer/trace_emit.h"
 
 #include <stdlib.h>
 
@@ -36,6 +37,7 @@ static bool emit_batch(struct translator *translator, const struct plan *plan, b
 	emit_blocks(&batch, plan);
 	emit_cold_calls(&batch);
 	emit_got_misses(&batch);
+	emit_cold_checks(&batch);
 	emit_replaced_landings(&batch);
 	batch_publish(&batch);
 	layout_deinit(&layout);
@@ -44,6 +46,7 @@ static bool emit_batch(struct translator *translator, const struct plan *plan, b
 	translator->failed |= batch.failed;
 	free(batch.calls);
 	free(batch.got_misses);
+	free(batch.cold_checks);
 	free(batch.wanted);
 	free(batch.exclusive);
 	return !batch.failed;

@@ -17,12 +17,16 @@ struct code_source {
 	void (*locate)(void *context, uint64_t pc, uint32_t *module, uint64_t *offset);
 	/* The 8 bytes of data at an address; false when it cannot be read. */
 	bool (*value)(void *context, uint64_t address, uint64_t *value);
+	/* The allocator (tracer/allocators.h) that begins at pc, or -1. */
+	int (*allocator)(void *context, uint64_t pc);
 };
 
+struct trace_config;
 struct translator {
 	struct code_cache cache;
 	struct code_source source;
 	bool failed;		/* memory ran short; nothing is translated any more */
+	struct trace_config *trace;	/* accesses are traced; NULL: not */
 	bool quiet;		/* only one thread runs translated code */
 	uint64_t spent_ns;	/* on translation */
 	size_t batch_insns;	/* how many instructions one request may translate */

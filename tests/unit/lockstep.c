@@ -1,6 +1,7 @@
 /* The prediction of where translated code must leave the cache, and the comparison. */
 #include "lockstep.h"
 #include "lockstep_reference.h"
+#include "lockstep_trace.h"
 
 #include "preload/protocol.h"
 #include "tracer/derive.h"
@@ -255,6 +256,8 @@ static bool regs_at_fault(struct run *run)
 	default:
 		return false;
 	}
+	if (piece->spilled)
+		*register_number(regs, piece->spilled - 1u) = *lockstep_slot_word(lockstep, G_SPILL_TRACE);
 	const bool counted = block->counter == NO_COUNTER
 				     ? piece->orig
 				     : run->raw.rip >= arena_address(&cache->arenas[0], block->counted_at);
@@ -600,6 +603,10 @@ static bool compare_end(struct run *run, const struct lockstep_state *start)
 	if (!lockstep_get_xstate(lockstep, translated))
 		return fail(lockstep, run->at, "the child is gone");
 	reference_keep_memory(lockstep, lockstep->translated);
+	const struct code_block *last =
+		run->ended_in_fault ? &lockstep->translator.cache.blocks[run->prediction.block] : NULL;
+	if (!lockstep_trace_compare(lockstep, run->at, last))
+		return fail(lockstep, run->at, "accesses differ");
 	if (!compare_counters(run) || !compare_units(run))
 		return false;
 	if (!reference_replay(lockstep, start, run->at, native))
@@ -684,6 +691,7 @@ bool lockstep_run(struct lockstep *lockstep, const struct lockstep_state *start,
 	memset(lockstep->slot + SLOT_COUNTERS, 0, 8ul * translator->cache.n_counters);
 	if (translator->cache.n_blocks > 2000)
 		reset_cache(lockstep);
+	lockstep_trace_begin(lockstep);
 	bool ok = reference_record(lockstep, start, options->max_steps < MAX_STEPS ? options->max_steps : MAX_STEPS) ||
 		  fail(lockstep, reference.n, "the child is stuck in the reference");
 	reference_end_at_left(lockstep);

@@ -72,6 +72,8 @@ struct lockstep {
 	size_t xstate_size;
 	uint64_t random;		/* state of the generator */
 	struct lockstep_tally tally;
+	uint64_t trace_classes;		/* accesses to these classes of lines are traced and compared; 0: none */
+	uint64_t traced;		/* accesses compared */
 	const char *refused;		/* why the last run was not translated, or NULL */
 	char path[64];			/* exits of the last run: M I C S R F, as in enum lockstep_exit */
 	char failure[4096];		/* what differed in the last run that failed */

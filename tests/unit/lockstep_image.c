@@ -1,5 +1,6 @@
 /* Code and data for lockstep runs. */
 #include "lockstep.h"
+#include "lockstep_trace.h"
 
 #include "preload/protocol.h"
 
@@ -116,6 +117,7 @@ static bool map_surroundings(struct lockstep *lockstep)
 		*lockstep_slot_word(lockstep, SLOT_JUMPS + 8 * i) = TRAPS_ADDRESS + TRAP_INDIRECT;
 		*lockstep_slot_word(lockstep, SLOT_RETURNS + 8 * i) = TRAPS_ADDRESS + TRAP_RETURN;
 	}
+	lockstep_trace_place_gate(lockstep);
 	code_cache_add_arena(&lockstep->translator.cache, arena, lockstep->arena, ARENA_SIZE);
 	lockstep->translator.source = (struct code_source){
 		.context = lockstep, .read = read_code, .locate = locate_code, .value = read_value};
@@ -143,6 +145,7 @@ void lockstep_close(struct lockstep *lockstep)
 	}
 	code_cache_deinit(&lockstep->translator.cache);
 	free(lockstep->translator.new_entries);
+	trace_config_destroy(lockstep->translator.trace);
 	*lockstep = (struct lockstep){0};
 }
 

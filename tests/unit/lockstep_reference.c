@@ -73,16 +73,49 @@ static enum step_kind kind_of(const ZydisDecodedInstruction *insn)
 	}
 }
 
+/* 16 bytes of a vector register from byte 16 * part on, as in the state components of Intel SDM vol. 1, 13.4. */
+static void vector_part(const uint8_t *xstate, unsigned reg, unsigned part, uint8_t *out)
+{
+	memset(out, 0, 16);
+	if (reg >= 16 && lockstep_component(7))
+		memcpy(out, xstate + lockstep_component(7) + 64 * (reg - 16) + 16 * part, 16);
+	else if (part == 0)
+		memcpy(out, xstate + 160 + 16 * reg, 16);
+	else if (part == 1 && lockstep_component(2))
+		memcpy(out, xstate + lockstep_component(2) + 16 * reg, 16);
+	else if (part >= 2 && lockstep_component(6))
+		memcpy(out, xstate + lockstep_component(6) + 32 * reg + 16 * (part - 2), 16);
+}
+
+/* The index vector, if the instruction has one. */
+static void keep_index(struct step *step, const uint8_t *xstate)
+{
+	ZydisDecoder decoder;
+	struct full full;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (void *)step->regs.rip, step->length, &full.insn,
+						 full.operands)))
+		return;
+	for (unsigned i = 0; i < full.insn.operand_count; i++)
+		if (full.operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    full.operands[i].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+			for (unsigned part = 0; part < 4; part++)
+				vector_part(xstate, (unsigned)ZydisRegisterGetId(full.operands[i].mem.index),
+					    part, step->index + 16 * part);
+}
+
 /* Bits of a mask register, or sign bits of a vector register's elements. */
-static uint64_t active_lanes(struct lockstep *lockstep, const struct work *work)
+static uint64_t active_lanes(struct lockstep *lockstep, struct step *step, const struct work *work)
 {
 	static uint8_t xstate[LOCKSTEP_XSTATE_MAX];
 	uint64_t mask = 0, n = 0;
 	lockstep_get_xstate(lockstep, xstate);
+	keep_index(step, xstate);
 	if (work->units == UNITS_KMASK) {
 		memcpy(&mask, xstate + lockstep_component(5) + 8 * work->unit_reg, sizeof(mask));
 		for (unsigned i = 0; i < work->lanes; i++)
 			n += mask >> i & 1;
+		step->mask = mask;
 		return n;
 	}
 	const size_t element = work->unit_element_bits / 8;
@@ -92,6 +125,7 @@ static uint64_t active_lanes(struct lockstep *lockstep, const struct work *work)
 		if (element == 1 && work->lanes == 8) /* an MMX register: fxsave's st/mm area */
 			half = xstate + 32;
 		n += half[16 * work->unit_reg + last] >> 7;
+		step->mask |= (uint64_t)(half[16 * work->unit_reg + last] >> 7) << i;
 	}
 	return n;
 }
@@ -137,7 +171,7 @@ static bool look_at(struct lockstep *lockstep, struct step *step)
 	if (step->repeats)
 		step->units = step->regs.rcx;
 	else if (step->has_units)
-		step->units = active_lanes(lockstep, &work);
+		step->units = active_lanes(lockstep, step, &work);
 	return true;
 }
 

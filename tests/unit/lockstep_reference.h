@@ -18,6 +18,8 @@ struct step {
 	uint8_t length;
 	uint8_t kind;			/* enum step_kind */
 	bool repeats, pushes_flags, has_units;
+	uint64_t mask;			/* UNITS_KMASK, UNITS_VMASK: the active lanes */
+	uint8_t index[64];		/* the index vector of a gather or scatter */
 };
 
 /* steps[n] was not executed: the limit was reached, it is left out, or it raised `fault`. */

@@ -384,7 +384,7 @@ Test(profile, a_newer_schema_says_which_and_what_to_do)
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
-	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 3 that this rfprof reads");
+	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 4 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT, "schema version 1, older than the 2 that this rfprof reads");
 	run_sql("PRAGMA user_version = 0");
@@ -402,6 +402,22 @@ Test(profile, an_older_schema_is_read_without_what_came_later)
 	cr_expect_eq(loaded->n_native_threads, 0);
 	cr_expect_eq(loaded->n_samples, saved->n_samples);
 	cr_expect_eq(loaded->n_custom_roofs, saved->n_custom_roofs);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
+/* Version 3 had no traffic. */
+Test(profile, a_schema_without_traffic_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	save_sample();
+	run_sql("DROP TABLE working_sets; DROP TABLE strides; DROP TABLE object_traffic; DROP TABLE objects; "
+		"DROP TABLE traffic; PRAGMA user_version = 3");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_traffic + loaded->n_objects + loaded->n_object_traffic, 0);
+	cr_expect_eq(loaded->n_strides + loaded->n_working_sets, 0);
+	cr_expect_eq(loaded->n_processes, saved->n_processes);
+	cr_expect_eq(loaded->n_samples, saved->n_samples);
 	profile_destroy(loaded);
 	profile_destroy(saved);
 }

@@ -1,0 +1,358 @@
+#include "cache/geometry.h"
+
+#include "cache/policy.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_BYTES 65536	/* a longer one is not a geometry */
+#define EXAMPLE "give the caches as in L1=48K:12,L2=2M:16,L3=32M:16, the nearest first"
+
+/* What has been read so far. */
+struct parse {
+	struct geometry geometry;
+	const struct cache_policy *policy;
+	bool said_sharing[CACHE_LEVELS], said_inclusion[CACHE_LEVELS], said_replacement[CACHE_LEVELS];
+};
+
+/* ---- One item ---- */
+
+static struct rf_error *refuse(const char *item, size_t length, const char *why)
+{
+	int shown = length > 60 ? 60 : (int)length;
+	return rf_error_create(RF_EINPUT, EXAMPLE, "cache geometry, '%.*s': %s", shown, item, why);
+}
+
+/* A number without sign or blanks, followed by `end`, which is not `text` when there was one. */
+static uint64_t read_number(const char *text, const char **end)
+{
+	uint64_t value = 0;
+	*end = text;
+	for (; isdigit((unsigned char)**end); ++*end)
+		value = value > UINT64_MAX / 10 - 10 ? UINT64_MAX / 10 - 10 : value * 10 + (**end - '0');
+	return value;
+}
+
+/* Bytes, or 0 when it is not a size, or more than CACHE_BYTES. */
+static uint64_t read_size(const char *text, const char **end)
+{
+	static const struct { char letter; int shift; } units[] = { { 'K', 10 }, { 'M', 20 }, { 'G', 30 } };
+	uint64_t value = read_number(text, end);
+	int shift = 0;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (toupper((unsigned char)**end) == units[i].letter)
+			shift = units[i].shift;
+	*end += shift > 0;
+	return value > CACHE_BYTES >> shift ? 0 : value << shift;
+}
+
+static const struct attribute {
+	const char *name;
+	enum { SHARING, INCLUSION, REPLACEMENT } kind;
+	int value;
+} attributes[] = {
+	{ "private", SHARING, false },
+	{ "shared", SHARING, true },
+	{ "non-inclusive", INCLUSION, CACHE_NON_INCLUSIVE },
+	{ "inclusive", INCLUSION, CACHE_INCLUSIVE },
+	{ "victim", INCLUSION, CACHE_VICTIM },
+	{ "lru", REPLACEMENT, CACHE_LRU },
+	{ "plru", REPLACEMENT, CACHE_TREE_PLRU },
+};
+
+static const char *attribute_name(int kind, int value)
+{
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
+		if ((int)attributes[i].kind == kind && attributes[i].value == value)
+			return attributes[i].name;
+	return "";
+}
+
+/* Sets what an attribute says; false when it is none, or was said before. */
+static bool set_attribute(struct parse *parse, int at, const char *name, size_t length)
+{
+	struct cache_level *level = &parse->geometry.levels[at];
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		const struct attribute *attribute = &attributes[i];
+		bool *said = attribute->kind == SHARING ? &parse->said_sharing[at] :
+			     attribute->kind == INCLUSION ? &parse->said_inclusion[at] :
+							    &parse->said_replacement[at];
+		if (strlen(attribute->name) != length || strncasecmp(attribute->name, name, length))
+			continue;
+		if (*said)
+			return false;
+		*said = true;
+		if (attribute->kind == SHARING)
+			level->shared = attribute->value;
+		else if (attribute->kind == INCLUSION)
+			level->inclusion = attribute->value;
+		else
+			level->replacement = attribute->value;
+		return true;
+	}
+	return false;
+}
+
+/* What is wrong with size and ways, or NULL. */
+static const char *level_fault(const struct cache_level *level)
+{
+	uint64_t lines = level->bytes / CACHE_LINE;
+	if (level->bytes == 0)
+		return "the size must be from 64 bytes to 8G, in bytes or with K, M or G";
+	if (level->ways == 0 || level->ways > CACHE_WAYS)
+		return "the ways must be from 1 to 64";
+	if (level->bytes % CACHE_LINE || lines % level->ways)
+		return "the size is no multiple of ways times 64 bytes";
+	if (level->replacement == CACHE_TREE_PLRU && level->ways & (level->ways - 1))
+		return "a tree (plru) needs a power of two as ways";
+	return NULL;
+}
+
+static struct rf_error *read_attributes(struct parse *parse, int at, const char *item, size_t length,
+					const char *text)
+{
+	const char *end = item + length;
+	while (text < end) {
+		const char *name = text + 1;
+		size_t n = 0;
+		while (name + n < end && name[n] != ':')
+			n++;
+		if (*text != ':' || !set_attribute(parse, at, name, n))
+			return refuse(item, length, "after the ways there can be private or shared, non-inclusive, "
+						    "inclusive or victim, lru or plru, each after a colon");
+		text = name + n;
+	}
+	return NULL;
+}
+
+static struct rf_error *read_level(struct parse *parse, const char *item, size_t length)
+{
+	struct geometry *geometry = &parse->geometry;
+	const char *text = item + 3;
+	int at = geometry->n_levels;
+	if (at == CACHE_LEVELS || item[1] != '1' + at)
+		return refuse(item, length, "the levels must be L1, then L2, then L3, each once");
+	struct cache_level *level = &geometry->levels[at];
+	level->bytes = read_size(text, &text);
+	if (*text != ':')
+		return refuse(item, length, level->bytes ? "after the size there must be a colon and the ways" :
+							   level_fault(level));
+	uint64_t ways = read_number(text + 1, &text);
+	level->ways = ways > CACHE_WAYS ? CACHE_WAYS + 1 : ways;
+	struct rf_error *error = read_attributes(parse, at, item, length, text);
+	if (error)
+		return error;
+	const char *fault = level_fault(level);
+	if (fault)
+		return refuse(item, length, fault);
+	level->sets = level->bytes / CACHE_LINE / level->ways;
+	geometry->n_levels++;
+	return NULL;
+}
+
+static struct rf_error *read_policy(struct parse *parse, const char *item, size_t length)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "%.*s", (int)(length - 7), item + 7);
+	if (parse->policy)
+		return refuse(item, length, "there is a policy already");
+	parse->policy = cache_policy_find(name);
+	return parse->policy ? NULL : refuse(item, length, "no processor of that name in the table of policies");
+}
+
+/* An item without the blanks around it. */
+static struct rf_error *read_item(struct parse *parse, const char *item, size_t length)
+{
+	if (length > 3 && toupper((unsigned char)item[0]) == 'L' && isdigit((unsigned char)item[1]) && item[2] == '=')
+		return read_level(parse, item, length);
+	if (length > 7 && !strncasecmp(item, "policy=", 7))
+		return read_policy(parse, item, length);
+	return refuse(item, length, "neither a level (L1=48K:12) nor policy=NAME");
+}
+
+/* ---- The whole ---- */
+
+/* What nothing was said about. */
+static void complete(struct parse *parse)
+{
+	struct geometry said = parse->geometry, *geometry = &parse->geometry;
+	geometry->line = CACHE_LINE;
+	if (parse->policy)
+		cache_policy_apply(parse->policy, geometry);
+	else
+		snprintf(geometry->policy, sizeof(geometry->policy), "as given");
+	for (int i = 0; i < geometry->n_levels; i++) {
+		struct cache_level *level = &geometry->levels[i];
+		if (!parse->said_sharing[i])
+			level->shared = i > 0 && i == geometry->n_levels - 1;
+		if (parse->said_inclusion[i])
+			level->inclusion = said.levels[i].inclusion;
+		if (parse->said_replacement[i])
+			level->replacement = said.levels[i].replacement;
+	}
+}
+
+/* What is wrong between the levels. */
+static struct rf_error *check(const struct geometry *geometry)
+{
+	const struct cache_level *levels = geometry->levels;
+	const char *fault = NULL;
+	if (geometry->n_levels == 0)
+		return rf_error_create(RF_EINPUT, EXAMPLE, "cache geometry: there is no L1");
+	if (levels[0].shared || levels[0].inclusion != CACHE_NON_INCLUSIVE)
+		fault = "L1 is private and has no level above that it could include";
+	for (int i = 1; i < geometry->n_levels && !fault; i++) {
+		if (levels[i].bytes <= levels[i - 1].bytes && levels[i].inclusion != CACHE_VICTIM)
+			fault = "a level must be larger than the one before, unless it is a victim cache";
+		if (levels[i - 1].shared && !levels[i].shared)
+			fault = "a private level cannot be behind a shared one";
+	}
+	return fault ? rf_error_create(RF_EINPUT, EXAMPLE, "cache geometry: %s", fault) : NULL;
+}
+
+/* Items are separated by commas or ends of lines; from # to the end of its line is a comment. */
+static struct rf_error *read_items(struct parse *parse, const char *text)
+{
+	bool line_has_item = false;
+	for (const char *at = text;;) {
+		at += strspn(at, " \t\r");
+		size_t length = strcspn(at, ",\n#"), kept = length;
+		while (kept && strchr(" \t\r", at[kept - 1]))
+			kept--;
+		char end = at[length];
+		struct rf_error *error = NULL;
+		if (kept)
+			error = read_item(parse, at, kept);
+		else if (end == ',' || (line_has_item && at > text && at[-1] == ','))
+			error = refuse(at, 1, "there is nothing before or behind a comma");
+		if (error)
+			return error;
+		line_has_item = end == ',';
+		at += length;
+		if (end == '#')
+			at += strcspn(at, "\n");
+		if (!*at)
+			return NULL;
+		at++;
+	}
+}
+
+struct rf_error *geometry_parse(const char *text, struct geometry *out)
+{
+	struct parse parse = { .geometry.source = GEOMETRY_GIVEN };
+	struct rf_error *error = read_items(&parse, text);
+	if (error)
+		return error;
+	complete(&parse);
+	error = check(&parse.geometry);
+	if (!error)
+		*out = parse.geometry;
+	return error;
+}
+
+/* ---- Files ---- */
+
+static struct rf_error *read_text(const char *path, char *text, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return rf_error_errno(RF_EACCESS, errno, EXAMPLE ", or a file that has that", "cannot open %s", path);
+	size_t n = fread(text, 1, size, file);
+	int errnum = ferror(file) ? errno : 0;
+	fclose(file);
+	if (errnum)
+		return rf_error_errno(RF_EACCESS, errnum, EXAMPLE ", or a file that has that", "cannot read %s", path);
+	if (n == size || memchr(text, '\0', n))
+		return rf_error_create(RF_EFORMAT, EXAMPLE, "%s is no description of caches", path);
+	text[n] = '\0';
+	return NULL;
+}
+
+struct rf_error *geometry_from_file(const char *path, struct geometry *geometry)
+{
+	char *text = malloc(FILE_BYTES);
+	struct rf_error *error = text ? read_text(path, text, FILE_BYTES) :
+					rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	struct rf_error *fault = error ? NULL : geometry_parse(text, geometry);
+	free(text);
+	if (fault)
+		error = rf_error_create(fault->code, fault->hint, "%s: %s", path, fault->message);
+	else if (!error)
+		geometry->source = GEOMETRY_FILE;
+	rf_error_destroy(fault);
+	return error;
+}
+
+struct rf_error *geometry_given(const char *text_or_path, struct geometry *geometry)
+{
+	if (strchr(text_or_path, '=') && access(text_or_path, F_OK) != 0)
+		return geometry_parse(text_or_path, geometry);
+	return geometry_from_file(text_or_path, geometry);
+}
+
+/* ---- Text ---- */
+
+static void print_size(FILE *stream, uint64_t bytes)
+{
+	const char *units[] = { "", "K", "M", "G" };
+	int unit = 0;
+	for (; unit < 3 && bytes % 1024 == 0; unit++)
+		bytes /= 1024;
+	fprintf(stream, "%llu%s", (unsigned long long)bytes, units[unit]);
+}
+
+char *geometry_print(const struct geometry *geometry)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&text, &size);
+	if (!stream)
+		return NULL;
+	for (int i = 0; i < geometry->n_levels; i++) {
+		const struct cache_level *level = &geometry->levels[i];
+		fprintf(stream, "%sL%d=", i ? "," : "", i + 1);
+		print_size(stream, level->bytes);
+		fprintf(stream, ":%u", level->ways);
+		if (level->shared != (i > 0 && i == geometry->n_levels - 1))
+			fprintf(stream, ":%s", attribute_name(SHARING, level->shared));
+		if (level->inclusion != CACHE_NON_INCLUSIVE)
+			fprintf(stream, ":%s", attribute_name(INCLUSION, level->inclusion));
+		if (level->replacement != CACHE_LRU)
+			fprintf(stream, ":%s", attribute_name(REPLACEMENT, level->replacement));
+	}
+	if (fclose(stream) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+const char *geometry_source_name(enum geometry_source source)
+{
+	static const char *const names[] = { "machine", "given", "file", "assumed" };
+	return names[source];
+}
+
+/* ---- Classes ---- */
+
+unsigned geometry_class_groups(const struct geometry *geometry)
+{
+	unsigned groups = CACHE_CLASSES;
+	for (int i = 0; i < geometry->n_levels; i++)
+		while (geometry->levels[i].sets % groups)
+			groups /= 2;
+	return groups;
+}
+
+uint64_t geometry_classes(const struct geometry *geometry, uint64_t classes, bool next_line_prefetch)
+{
+	const uint64_t even = UINT64_C(0x5555555555555555);
+	if (next_line_prefetch)
+		classes |= (classes & even) << 1 | (classes >> 1 & even);
+	for (unsigned apart = CACHE_CLASSES / 2; apart >= geometry_class_groups(geometry); apart /= 2)
+		classes |= classes << apart | classes >> (CACHE_CLASSES - apart);
+	return classes;
+}

@@ -1,0 +1,23 @@
+/* What passes between the caches of a processor: rows of policies.def. */
+#pragma once
+
+#include "cache/geometry.h"
+
+struct cache_policy {
+	const char *name;		/* as in machine/microarchitectures.def where it is there */
+	enum cache_inclusion l2, l3;	/* L2 of L1, L3 of L2 */
+	enum cache_replacement replacement[CACHE_LEVELS]; /* tree-PLRU only where the ways are a power of two */
+	bool evades_write_allocate;
+};
+
+extern const struct cache_policy cache_policies[];
+extern const unsigned n_cache_policies;
+
+/* The row of that name (case does not matter), or NULL. */
+const struct cache_policy *cache_policy_find(const char *name);
+
+/* The row for processors that are not in the table. */
+const struct cache_policy *cache_policy_assumed(void);
+
+/* Gives the levels what a row says: inclusion and replacement. */
+void cache_policy_apply(const struct cache_policy *policy, struct geometry *geometry);

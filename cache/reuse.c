@@ -1,0 +1,229 @@
+#include "cache/reuse.h"
+
+#include "base/u64_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD 64
+#define NO_SLOT UINT32_MAX
+
+/* Uses are numbered; a line is at the number of its last use.  The distance of a line is how many lines are at
+ * later numbers: set bits, counted by words in a Fenwick tree.  When the numbers run out, the lines move
+ * together. */
+struct reuse {
+	size_t max_lines, n_lines, n_times, time;
+	uint64_t *present;	/* bit t: some line is at t */
+	uint32_t *counts;	/* Fenwick tree over the words of `present`: [i] sums i − lowest bit of i … i − 1 */
+	uint32_t *slot_at;	/* by time */
+	struct { uint64_t line; uint32_t time; } *slots;
+	uint32_t *free_slots;
+	size_t n_free;
+	struct u64_map slot_of;	/* line + 1 → slot */
+	unsigned halvings;
+	uint64_t n_lost;
+	void (*dropped)(void *context, uint32_t slot);
+	void *context;
+};
+
+/* Any mixing of all bits will do; this is the finaliser of MurmurHash3. */
+static uint64_t hash(uint64_t x)
+{
+	x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
+	x = (x ^ x >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+	return x ^ x >> 33;
+}
+
+static bool is_chosen(const struct reuse *reuse, uint64_t line)
+{
+	return reuse->halvings == 0 || hash(line) >> (64 - reuse->halvings) == 0;
+}
+
+/* ---- Lines by the time of their last use ---- */
+
+static void count_add(struct reuse *reuse, size_t time, int change)
+{
+	for (size_t i = time / WORD + 1; i <= reuse->n_times / WORD; i += i & -i)
+		reuse->counts[i] += change;
+}
+
+static void place(struct reuse *reuse, uint32_t slot, size_t time)
+{
+	reuse->present[time / WORD] |= UINT64_C(1) << time % WORD;
+	reuse->slot_at[time] = slot;
+	reuse->slots[slot].time = time;
+}
+
+static void take_away(struct reuse *reuse, size_t time)
+{
+	reuse->present[time / WORD] &= ~(UINT64_C(1) << time % WORD);
+	count_add(reuse, time, -1);
+}
+
+/* Lines at times up to `time`. */
+static size_t count_to(const struct reuse *reuse, size_t time)
+{
+	size_t n = __builtin_popcountll(reuse->present[time / WORD] << (WORD - 1 - time % WORD));
+	for (size_t i = time / WORD; i > 0; i -= i & -i)
+		n += reuse->counts[i];
+	return n;
+}
+
+static void build_counts(struct reuse *reuse)
+{
+	size_t n = reuse->n_times / WORD;
+	for (size_t i = 1; i <= n; i++)
+		reuse->counts[i] = __builtin_popcountll(reuse->present[i - 1]);
+	for (size_t i = 1; i <= n; i++)
+		if (i + (i & -i) <= n)
+			reuse->counts[i + (i & -i)] += reuse->counts[i];
+}
+
+/* Moves the lines to the first times, in their order. */
+static void move_together(struct reuse *reuse)
+{
+	size_t n = 0;
+	for (size_t time = 0; time < reuse->time; time++) {
+		uint32_t slot = reuse->slot_at[time];
+		if (!(reuse->present[time / WORD] >> time % WORD & 1))
+			continue;
+		reuse->present[time / WORD] &= ~(UINT64_C(1) << time % WORD);
+		place(reuse, slot, n++);
+	}
+	reuse->time = n;
+	build_counts(reuse);
+}
+
+/* ---- Thinning ---- */
+
+static void drop(struct reuse *reuse, size_t time)
+{
+	uint32_t slot = reuse->slot_at[time];
+	reuse->present[time / WORD] &= ~(UINT64_C(1) << time % WORD);
+	reuse->free_slots[reuse->n_free++] = slot;
+	reuse->n_lines--;
+	if (reuse->dropped)
+		reuse->dropped(reuse->context, slot);
+}
+
+/* Halves the lines.  False when memory is short; the lines that are left are then forgotten. */
+static bool thin(struct reuse *reuse)
+{
+	bool complete = true;
+	reuse->halvings++;
+	u64_map_deinit(&reuse->slot_of);
+	for (size_t time = 0; time < reuse->time; time++) {
+		if (!(reuse->present[time / WORD] >> time % WORD & 1))
+			continue;
+		uint32_t slot = reuse->slot_at[time];
+		if (is_chosen(reuse, reuse->slots[slot].line) &&
+		    u64_map_set(&reuse->slot_of, reuse->slots[slot].line + 1, slot))
+			continue;
+		complete = complete && !is_chosen(reuse, reuse->slots[slot].line);
+		drop(reuse, time);
+	}
+	move_together(reuse);
+	return complete;
+}
+
+/* ---- Public ---- */
+
+struct reuse *reuse_create(size_t max_lines, void (*dropped)(void *context, uint32_t slot), void *context)
+{
+	struct reuse *reuse = calloc(1, sizeof(*reuse));
+	if (!reuse)
+		return NULL;
+	reuse->max_lines = max_lines;
+	reuse->n_times = (max_lines * 4 + WORD - 1) / WORD * WORD;
+	reuse->dropped = dropped;
+	reuse->context = context;
+	reuse->present = calloc(reuse->n_times / WORD, sizeof(*reuse->present));
+	reuse->counts = calloc(reuse->n_times / WORD + 1, sizeof(*reuse->counts));
+	reuse->slot_at = calloc(reuse->n_times, sizeof(*reuse->slot_at));
+	reuse->slots = calloc(max_lines, sizeof(*reuse->slots));
+	reuse->free_slots = calloc(max_lines, sizeof(*reuse->free_slots));
+	if (!reuse->present || !reuse->counts || !reuse->slot_at || !reuse->slots || !reuse->free_slots) {
+		reuse_destroy(reuse);
+		return NULL;
+	}
+	while (reuse->n_free < max_lines) {
+		reuse->free_slots[reuse->n_free] = max_lines - 1 - reuse->n_free;
+		reuse->n_free++;
+	}
+	return reuse;
+}
+
+void reuse_destroy(struct reuse *reuse)
+{
+	if (!reuse)
+		return;
+	free(reuse->present);
+	free(reuse->counts);
+	free(reuse->slot_at);
+	free(reuse->slots);
+	free(reuse->free_slots);
+	u64_map_deinit(&reuse->slot_of);
+	free(reuse);
+}
+
+/* Makes a slot for a line that is not followed yet; NO_SLOT: it will not be. */
+static uint32_t slot_create(struct reuse *reuse, uint64_t line)
+{
+	while (reuse->n_free == 0)
+		if (!thin(reuse)) {
+			reuse->n_lost++;
+			return NO_SLOT;
+		}
+	if (!is_chosen(reuse, line))
+		return NO_SLOT;
+	uint32_t slot = reuse->free_slots[reuse->n_free - 1];
+	if (!u64_map_set(&reuse->slot_of, line + 1, slot)) {
+		reuse->n_lost++;
+		return NO_SLOT;
+	}
+	reuse->n_free--;
+	reuse->n_lines++;
+	reuse->slots[slot].line = line;
+	return slot;
+}
+
+uint64_t reuse_age(const struct reuse *reuse, uint32_t slot)
+{
+	return (reuse->n_lines - count_to(reuse, reuse->slots[slot].time)) << reuse->halvings;
+}
+
+bool reuse_access(struct reuse *reuse, uint64_t line, struct reuse_use *use)
+{
+	if (!is_chosen(reuse, line))
+		return false;
+	uint32_t *found = u64_map_find(&reuse->slot_of, line + 1);
+	use->first = !found;
+	use->slot = found ? *found : slot_create(reuse, line);
+	if (use->slot == NO_SLOT)
+		return false;
+	use->distance = 0;
+	if (found) {
+		use->distance = reuse_age(reuse, use->slot);
+		take_away(reuse, reuse->slots[use->slot].time);
+	}
+	if (reuse->time == reuse->n_times)
+		move_together(reuse);
+	place(reuse, use->slot, reuse->time);
+	count_add(reuse, reuse->time++, 1);
+	return true;
+}
+
+uint64_t reuse_weight(const struct reuse *reuse)
+{
+	return UINT64_C(1) << reuse->halvings;
+}
+
+size_t reuse_max_lines(const struct reuse *reuse)
+{
+	return reuse->max_lines;
+}
+
+uint64_t reuse_lost(const struct reuse *reuse)
+{
+	return reuse->n_lost;
+}

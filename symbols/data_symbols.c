@@ -1,0 +1,356 @@
+#include "symbols/data_symbols.h"
+
+#include "base/array.h"
+#include "symbols/debug_file.h"
+#include "symbols/demangle.h"
+#include "symbols/elf_file.h"
+#include "symbols/function_map.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEPTH 64 /* namespaces, functions and their blocks; a damaged file could nest without end */
+
+enum { FILE_ITSELF, FILE_DEBUG, FILE_DEBUG_DATA, N_FILES };
+
+/* Where DWARF says that a variable is declared. */
+struct declaration {
+	uint64_t vaddr;
+	const char *name, *file; /* borrowed from the Dwarf */
+	uint32_t line;
+	bool thread_local;
+};
+
+struct data_symbols {
+	struct elf_file files[N_FILES];
+	bool opened[N_FILES];
+	struct function_map variables, thread_locals;
+	struct declaration *declarations; /* sorted */
+	size_t n_declarations, cap_declarations;
+	Dwarf *dwarf;
+	bool dwarf_read;
+	size_t dies_left;	/* bound for a walk over a damaged file */
+	char **names;		/* every name that was handed out */
+	size_t n_names, cap_names;
+};
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory while reading symbols of data");
+}
+
+void data_symbols_close(struct data_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	dwarf_end(symbols->dwarf);
+	for (int i = 0; i < N_FILES; i++)
+		if (symbols->opened[i])
+			elf_file_close(&symbols->files[i]);
+	function_map_deinit(&symbols->variables);
+	function_map_deinit(&symbols->thread_locals);
+	free(symbols->declarations);
+	for (size_t i = 0; i < symbols->n_names; i++)
+		free(symbols->names[i]);
+	free(symbols->names);
+	free(symbols);
+}
+
+static uint64_t shift_of(const struct data_symbols *symbols, int file)
+{
+	return debug_file_shift(&symbols->files[FILE_ITSELF], &symbols->files[file]);
+}
+
+/* ---- symbol tables ---- */
+
+static bool add_symbol(struct data_symbols *symbols, const GElf_Sym *symbol, const char *name,
+		       uint64_t shift)
+{
+	const int type = GELF_ST_TYPE(symbol->st_info), bind = GELF_ST_BIND(symbol->st_info);
+	const enum function_rank rank = bind == STB_LOCAL  ? RANK_LOCAL
+					: bind == STB_WEAK ? RANK_WEAK
+							   : RANK_GLOBAL;
+	if ((type != STT_OBJECT && type != STT_TLS) || symbol->st_shndx == SHN_UNDEF ||
+	    symbol->st_shndx == SHN_ABS || !symbol->st_size || !name || !name[0])
+		return true;
+	const bool is_local = type == STT_TLS;
+	const uint64_t start = symbol->st_value + (is_local ? 0 : shift);
+	if (!is_local && !elf_file_segment(&symbols->files[FILE_ITSELF], start))
+		return true;
+	return start + symbol->st_size < start ||
+	       function_map_append(is_local ? &symbols->thread_locals : &symbols->variables, start,
+				   start + symbol->st_size, name, "", rank);
+}
+
+static bool read_table(struct data_symbols *symbols, int file, Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf *elf = symbols->files[file].elf;
+	Elf_Data *data = elf_getdata(section, NULL);
+	if (!data || !data->d_buf || header->sh_entsize != sizeof(Elf64_Sym))
+		return true;
+	GElf_Sym symbol;
+	for (int i = 0; gelf_getsym(data, i, &symbol); i++)
+		if (!add_symbol(symbols, &symbol, elf_strptr(elf, header->sh_link, symbol.st_name),
+				shift_of(symbols, file)))
+			return false;
+	return true;
+}
+
+static bool read_tables(struct data_symbols *symbols, int file)
+{
+	bool ok = true;
+	for (Elf_Scn *section = NULL; ok && (section = elf_nextscn(symbols->files[file].elf, section));) {
+		GElf_Shdr header;
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+			ok = read_table(symbols, file, section, &header);
+	}
+	return ok;
+}
+
+struct rf_error *data_symbols_open(const char *path, struct data_symbols **out)
+{
+	struct elf_file file;
+	struct rf_error *error = elf_file_open(path, &file);
+	if (error)
+		return error;
+	struct data_symbols *symbols = calloc(1, sizeof(*symbols));
+	char *build_id = elf_file_build_id(&file);
+	bool ok = symbols && build_id;
+	if (symbols) {
+		symbols->files[FILE_ITSELF] = file;
+		symbols->opened[FILE_ITSELF] = true;
+	} else {
+		elf_file_close(&file);
+	}
+	if (ok) {
+		symbols->opened[FILE_DEBUG] =
+			debug_file_open(&symbols->files[FILE_ITSELF], path, build_id, &symbols->files[FILE_DEBUG]);
+		symbols->opened[FILE_DEBUG_DATA] =
+			debug_data_open(&symbols->files[FILE_ITSELF], &symbols->files[FILE_DEBUG_DATA]);
+	}
+	free(build_id);
+	for (int i = 0; ok && i < N_FILES; i++)
+		ok = !symbols->opened[i] || read_tables(symbols, i);
+	ok = ok && function_map_settle(&symbols->variables) && function_map_settle(&symbols->thread_locals);
+	if (!ok) {
+		data_symbols_close(symbols);
+		return out_of_memory();
+	}
+	*out = symbols;
+	return NULL;
+}
+
+/* ---- DWARF ---- */
+
+/* The one address in a location expression: DW_OP_addr, or a constant and DW_OP_GNU_push_tls_address or
+ * DW_OP_form_tls_address (DWARF 5, 2.5.1). */
+static bool static_location(Dwarf_Die *die, uint64_t *vaddr, bool *thread_local)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Op *operations;
+	size_t n;
+	if (!dwarf_attr(die, DW_AT_location, &attribute) ||
+	    dwarf_getlocation(&attribute, &operations, &n) != 0 || !n || n > 2)
+		return false;
+	const int first = operations[0].atom;
+	if (first != DW_OP_addr && first != DW_OP_const8u && first != DW_OP_const4u)
+		return false;
+	*thread_local = n == 2 && (operations[1].atom == DW_OP_GNU_push_tls_address ||
+				   operations[1].atom == DW_OP_form_tls_address);
+	*vaddr = operations[0].number;
+	return *thread_local || (n == 1 && first == DW_OP_addr);
+}
+
+static const char *declaration_file(Dwarf_Die *die)
+{
+	Dwarf_Die origin = *die;
+	Dwarf_Attribute attribute;
+	if (dwarf_attr(die, DW_AT_specification, &attribute) ||
+	    dwarf_attr(die, DW_AT_abstract_origin, &attribute))
+		if (!dwarf_formref_die(&attribute, &origin))
+			origin = *die;
+	const char *file = dwarf_decl_file(die);
+	return file ? file : dwarf_decl_file(&origin);
+}
+
+static bool add_declaration(struct data_symbols *symbols, Dwarf_Die *die, uint64_t shift)
+{
+	struct declaration new = {0};
+	Dwarf_Attribute attribute;
+	Dwarf_Word line;
+	if (!static_location(die, &new.vaddr, &new.thread_local))
+		return true;
+	if (!new.thread_local)
+		new.vaddr += shift;
+	new.name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+	new.file = declaration_file(die);
+	if (dwarf_attr_integrate(die, DW_AT_decl_line, &attribute) &&
+	    dwarf_formudata(&attribute, &line) == 0)
+		new.line = (uint32_t)line;
+	return !new.name || rf_array_push(symbols->declarations, symbols->n_declarations,
+					  symbols->cap_declarations, new);
+}
+
+static bool walk(struct data_symbols *symbols, Dwarf_Die *parent, int depth, uint64_t shift)
+{
+	Dwarf_Die die;
+	bool ok = true;
+	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
+		return true;
+	do {
+		if (!symbols->dies_left)
+			return true;
+		symbols->dies_left--;
+		if (dwarf_tag(&die) == DW_TAG_variable)
+			ok = add_declaration(symbols, &die, shift);
+		else if (dwarf_haschildren(&die))
+			ok = walk(symbols, &die, depth + 1, shift);
+	} while (ok && dwarf_siblingof(&die, &die) == 0);
+	return ok;
+}
+
+static int compare_declarations(const void *left, const void *right)
+{
+	const struct declaration *a = left, *b = right;
+	if (a->thread_local != b->thread_local)
+		return a->thread_local - b->thread_local;
+	return a->vaddr < b->vaddr ? -1 : a->vaddr > b->vaddr;
+}
+
+static void read_dwarf(struct data_symbols *symbols)
+{
+	symbols->dwarf_read = true;
+	for (int i = 0; i < N_FILES && !symbols->n_declarations; i++) {
+		if (!symbols->opened[i])
+			continue;
+		dwarf_end(symbols->dwarf);
+		symbols->dwarf = dwarf_begin_elf(symbols->files[i].elf, DWARF_C_READ, NULL);
+		symbols->dies_left = symbols->files[i].size * 32;
+		Dwarf_CU *unit = NULL;
+		Dwarf_Die die, split;
+		uint8_t type;
+		while (symbols->dwarf &&
+		       dwarf_get_units(symbols->dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
+			if (type == DW_UT_compile && !walk(symbols, &die, 0, shift_of(symbols, i)))
+				break;
+	}
+	if (symbols->n_declarations)
+		qsort(symbols->declarations, symbols->n_declarations, sizeof(*symbols->declarations),
+		      compare_declarations);
+}
+
+static const struct declaration *find_declaration(struct data_symbols *symbols, uint64_t start,
+						  bool thread_local)
+{
+	const struct declaration key = {.vaddr = start, .thread_local = thread_local};
+	if (!symbols->dwarf_read)
+		read_dwarf(symbols);
+	return symbols->n_declarations
+		       ? bsearch(&key, symbols->declarations, symbols->n_declarations,
+				 sizeof(key), compare_declarations)
+		       : NULL;
+}
+
+/* ---- the answers ---- */
+
+/* A static variable of a function is "name.123" in the symbol table. */
+static const char *plain_name(struct data_symbols *symbols, struct function_range *range,
+			      const struct declaration *declaration)
+{
+	const size_t length = declaration ? strlen(declaration->name) : 0;
+	if (length && strncmp(range->raw, declaration->name, length) == 0 &&
+	    (!range->raw[length] || range->raw[length] == '.'))
+		return declaration->name;
+	char *name = symbol_demangle(range->raw);
+	if (name && rf_array_push(symbols->names, symbols->n_names, symbols->cap_names, name))
+		return name;
+	free(name);
+	return range->raw;
+}
+
+static void answer(struct data_symbols *symbols, struct function_range *range, bool thread_local,
+		   struct data_symbol *out)
+{
+	if (!range->name) {
+		const struct declaration *declaration =
+			find_declaration(symbols, range->start, thread_local);
+		range->name = plain_name(symbols, range, declaration);
+		range->file = declaration ? declaration->file : NULL;
+		range->line = declaration ? declaration->line : 0;
+	}
+	*out = (struct data_symbol){
+		.start = range->start,
+		.end = range->end,
+		.name = range->name,
+		.file = range->file ? range->file : "",
+		.line = range->line,
+	};
+}
+
+/* The section that holds vaddr, else the part of the segment that no section has. */
+static bool find_section(const struct data_symbols *symbols, uint64_t vaddr, struct data_symbol *out)
+{
+	const struct elf_file *file = &symbols->files[FILE_ITSELF];
+	const struct elf_segment *segment = elf_file_segment(file, vaddr);
+	size_t names;
+	if (!segment)
+		return false;
+	*out = (struct data_symbol){.start = segment->vaddr, .end = segment->vaddr + segment->memory_size,
+				    .name = "", .file = "", .is_section = true};
+	if (elf_getshdrstrndx(file->elf, &names) != 0)
+		return true;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
+		GElf_Shdr header;
+		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
+		    (header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS))
+			continue;
+		const uint64_t end = header.sh_addr + header.sh_size;
+		if (vaddr >= header.sh_addr && vaddr < end) {
+			const char *name = elf_strptr(file->elf, names, header.sh_name);
+			*out = (struct data_symbol){.start = header.sh_addr, .end = end,
+						    .name = name ? name : "", .file = "", .is_section = true};
+			return true;
+		}
+		if (header.sh_addr > vaddr && header.sh_addr < out->end)
+			out->end = header.sh_addr;
+		if (end <= vaddr && end > out->start)
+			out->start = end;
+	}
+	return true;
+}
+
+bool data_symbols_find(struct data_symbols *symbols, uint64_t vaddr, struct data_symbol *out)
+{
+	size_t next;
+	struct function_range *range = function_map_find(&symbols->variables, vaddr, &next);
+	if (range) {
+		answer(symbols, range, false, out);
+		return true;
+	}
+	if (!find_section(symbols, vaddr, out))
+		return false;
+	/* as far as there is no variable */
+	if (next && symbols->variables.ranges[next - 1].end > out->start)
+		out->start = symbols->variables.ranges[next - 1].end;
+	if (next < symbols->variables.n_ranges && symbols->variables.ranges[next].start < out->end)
+		out->end = symbols->variables.ranges[next].start;
+	return true;
+}
+
+bool data_symbols_find_thread_local(struct data_symbols *symbols, uint64_t offset,
+				    struct data_symbol *out)
+{
+	struct function_range *range = function_map_find(&symbols->thread_locals, offset, NULL);
+	if (range)
+		answer(symbols, range, true, out);
+	return range;
+}
+
+void data_symbols_extent(const struct data_symbols *symbols, uint64_t *low, uint64_t *high)
+{
+	*low = symbols->files[FILE_ITSELF].low;
+	*high = symbols->files[FILE_ITSELF].high;
+}

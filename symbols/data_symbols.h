@@ -1,0 +1,29 @@
+/* Static and global variables of one ELF file: names by symbol, places in the source by DWARF. */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct data_symbols;
+/* Reads the symbols of the ELF file at `path`, with its debug file.  Errors: as elf_file_open. */
+struct rf_error *data_symbols_open(const char *path, struct data_symbols **out);
+void data_symbols_close(struct data_symbols *symbols);
+
+struct data_symbol {
+	uint64_t start, end;	/* ELF virtual addresses; of thread-local ones, offsets in the segment */
+	const char *name;	/* demangled; of a section: its name; owned by `symbols` */
+	const char *file;	/* source file of the declaration, or "" */
+	uint32_t line;		/* or 0 */
+	bool is_section;	/* no variable is known there */
+};
+
+/* The variable that holds `vaddr`; else the section, or what lies between the sections, of a loaded segment;
+ * false outside of them. */
+bool data_symbols_find(struct data_symbols *symbols, uint64_t vaddr, struct data_symbol *out);
+/* The same for thread-local variables, by their offset in the segment; false when none is known. */
+bool data_symbols_find_thread_local(struct data_symbols *symbols, uint64_t offset,
+				    struct data_symbol *out);
+/* Virtual addresses of all loaded segments. */
+void data_symbols_extent(const struct data_symbols *symbols, uint64_t *low, uint64_t *high);

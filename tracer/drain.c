@@ -1,0 +1,577 @@
+#include "tracer/drain.h"
+
+#include "base/array.h"
+#include "base/u64_map.h"
+#include "cache/geometry_machine.h"
+#include "cache/hierarchy.h"
+#include "tracer/allocation_records.h"
+#include "tracer/allocators.h"
+#include "tracer/objects.h"
+#include "tracer/trace_expand.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define IDLE_NS 100000		/* between looks when there is nothing to do, at first … */
+#define IDLE_MOST_NS 1000000	/* … and after a while */
+#define SPACE_SHIFT 51		/* of the address space in a line (cache/hierarchy.h) */
+#define WHO_PAGE 256
+#define MAX_CORES 1024
+
+/* One of those on whose account lines move: an instruction in a thread. */
+struct who { uint32_t module, thread; uint64_t offset; uint32_t first_row; };
+#define NO_ROW UINT32_MAX
+
+struct drain_source {
+	struct trace_ring ring;
+	struct trace_config *config;
+	uint32_t thread, space, core;
+	uint32_t **who;		/* by an instruction's number: page, then its number plus 1 */
+	uint32_t n_pages;
+	struct trace_expansion expansion;
+	struct drain *drain;
+	struct allocation_reader allocation;
+	uint64_t stack_pointer;	/* not yet told; or 0 */
+};
+
+/* One address space. */
+struct space {
+	struct object_world *world;
+	struct objects *objects;	/* NULL: not asked */
+};
+
+struct drain {
+	struct profile *profile;
+	struct hierarchy *hierarchy;
+	struct geometry geometry;
+	uint64_t classes;
+	uint64_t full;			/* one of them, in which no load of a thread is left out */
+	uint8_t rank[CACHE_CLASSES];	/* of a class among those simulated */
+	unsigned n_classes;
+	pthread_mutex_t lock;		/* of all that follows */
+	struct drain_source **sources;
+	size_t n_sources, cap_sources;
+	struct who *whos;
+	size_t n_whos, cap_whos;
+	struct u64_map places;		/* module and offset → number */
+	struct u64_map who_of;		/* number of a place, thread → who */
+	uint32_t n_places;
+	struct profile_traffic *rows;	/* for each who that had an event n_classes rows */
+	size_t n_rows, cap_rows;
+	struct space *spaces;
+	size_t n_spaces, cap_spaces;
+	struct allocator_files *allocators;
+	uint64_t address;		/* of the access at hand */
+	uint8_t core_used[MAX_CORES];
+	uint64_t n_records, n_unknown;
+	bool memory_short;
+	pthread_t thread;
+	bool runs, stop;
+};
+
+/* ---- events ---- */
+
+static bool make_rows(struct drain *drain, struct who *who)
+{
+	who->first_row = (uint32_t)drain->n_rows;
+	for (unsigned c = 0; c < drain->n_classes; c++) {
+		const struct profile_traffic row = {
+			.module = who->module, .offset = who->offset, .thread = who->thread, .class = c};
+		if (!rf_array_push(drain->rows, drain->n_rows, drain->cap_rows, row)) {
+			drain->n_rows = who->first_row;
+			who->first_row = NO_ROW;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Of a line that the access at hand brings in or writes past the caches, the place in it is known. */
+static void note_object(struct drain *drain, enum traffic event, uint32_t number, uint64_t line)
+{
+	const uint64_t space = line >> SPACE_SHIFT;
+	const uint64_t address = (line & ((1ull << SPACE_SHIFT) - 1)) * CACHE_LINE;
+	if (event < TRAFFIC_MEM_READ || space >= drain->n_spaces || !drain->spaces[space].objects)
+		return;
+	const bool is_here = drain->address / CACHE_LINE == address / CACHE_LINE && event != TRAFFIC_MEM_WRITE_BACK;
+	objects_note(drain->spaces[space].objects, is_here ? drain->address : address, event, number);
+}
+
+static void note(void *context, enum traffic event, uint32_t number, uint64_t line)
+{
+	struct drain *drain = context;
+	struct who *who = &drain->whos[number];
+	note_object(drain, event, number, line);
+	if (who->first_row == NO_ROW && !make_rows(drain, who)) {
+		drain->memory_short = true;
+		return;
+	}
+	drain->rows[who->first_row + drain->rank[line % CACHE_CLASSES]].lines[event]++;
+}
+
+/* ---- whose it is ---- */
+
+static uint32_t new_who(struct drain *drain, const struct drain_source *source,
+			const struct trace_operand *operand)
+{
+	const uint64_t place = ((uint64_t)operand->module << 48 | operand->offset) + 1;
+	const uint32_t *known = u64_map_find(&drain->places, place);
+	const uint32_t number = known ? *known : drain->n_places;
+	if (!known && u64_map_set(&drain->places, place, number))
+		drain->n_places++;
+	const uint64_t key = ((uint64_t)number << 24 | (source->thread & 0xffffff)) + 1;
+	const uint32_t *who = u64_map_find(&drain->who_of, key);
+	if (who)
+		return *who;
+	const struct who new = {operand->module, source->thread, operand->offset, NO_ROW};
+	if (!rf_array_push(drain->whos, drain->n_whos, drain->cap_whos, new))
+		return UINT32_MAX;
+	(void)u64_map_set(&drain->who_of, key, (uint32_t)drain->n_whos - 1);
+	return (uint32_t)drain->n_whos - 1;
+}
+
+static bool grow_pages(struct drain_source *source, uint32_t page)
+{
+	if (page < source->n_pages)
+		return true;
+	const uint32_t n = page * 2 + 16;
+	uint32_t **pages = realloc(source->who, n * sizeof(*pages));
+	if (!pages)
+		return false;
+	memset(pages + source->n_pages, 0, (n - source->n_pages) * sizeof(*pages));
+	source->who = pages;
+	source->n_pages = n;
+	return true;
+}
+
+/* The number of an instruction in this thread; UINT32_MAX when memory is short. */
+static uint32_t who_of(struct drain *drain, struct drain_source *source, const struct trace_operand *operand)
+{
+	const uint32_t page = operand->number / WHO_PAGE;
+	if (page < source->n_pages && source->who[page] && source->who[page][operand->number % WHO_PAGE])
+		return source->who[page][operand->number % WHO_PAGE] - 1;
+	if (!grow_pages(source, page) ||
+	    (!source->who[page] && !(source->who[page] = calloc(WHO_PAGE, sizeof(**source->who)))))
+		return UINT32_MAX;
+	const uint32_t who = new_who(drain, source, operand);
+	source->who[page][operand->number % WHO_PAGE] = who + 1;
+	return who;
+}
+
+/* ---- accesses ---- */
+
+/* The kinds of one operand, loads first. */
+static inline void access_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
+			unsigned n, uint8_t access, uint32_t who)
+{
+	static const struct { uint8_t bit, kind; } kinds[] = {
+		{OPERAND_LOAD, CACHE_LOAD}, {OPERAND_STORE, CACHE_STORE},
+		{OPERAND_NON_TEMPORAL, CACHE_NON_TEMPORAL}, {OPERAND_FLUSH, CACHE_FLUSH},
+		{OPERAND_CLEAN, CACHE_CLEAN}, {OPERAND_LINE_ZERO, CACHE_LINE_ZERO},
+	};
+	const uint64_t tagged = line | (uint64_t)source->space << SPACE_SHIFT;
+	if (access == OPERAND_LOAD || access == OPERAND_STORE) { /* nearly all */
+		hierarchy_access(drain->hierarchy, source->core, tagged,
+				 access == OPERAND_LOAD ? CACHE_LOAD : CACHE_STORE, first, n, who);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (access & kinds[i].bit)
+			hierarchy_access(drain->hierarchy, source->core, tagged, kinds[i].kind, first, n, who);
+}
+
+static void access_bytes(void *context, const struct trace_operand *operand, uint64_t address, uint64_t bytes)
+{
+	struct drain_source *source = context;
+	struct drain *drain = source->drain;
+	uint32_t who = UINT32_MAX;
+	while (bytes) {
+		const uint64_t line = address / CACHE_LINE;
+		const unsigned first = address % CACHE_LINE;
+		const unsigned n = bytes < CACHE_LINE - first ? (unsigned)bytes : CACHE_LINE - first;
+		if (drain->classes >> line % CACHE_CLASSES & 1 && !(line >> SPACE_SHIFT)) {
+			if (who == UINT32_MAX)
+				who = who_of(drain, source, operand);
+			drain->address = address;
+			if (who == UINT32_MAX)
+				drain->memory_short = true;
+			else
+				access_line(drain, source, line, first, n, operand->access, who);
+		}
+		address += n;
+		bytes -= n;
+	}
+}
+
+/* A record of one operand, as most are, on one line. */
+static bool take_simple(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+{
+	const struct trace_group *group =
+		trace_config_group(source->config, record->word & ((1u << TRACE_GROUP_BITS) - 1));
+	if (!group || group->n != 1 || group->form != OPERAND_PLAIN)
+		return false;
+	const struct trace_operand *operand = &group->operands[0];
+	const uint64_t address = record->address + (uint64_t)operand->at, line = address / CACHE_LINE;
+	const unsigned first = address % CACHE_LINE, page = operand->number / WHO_PAGE;
+	if (first + operand->bytes > CACHE_LINE || line >> SPACE_SHIFT || page >= source->n_pages ||
+	    !source->who[page] || !source->who[page][operand->number % WHO_PAGE])
+		return false;
+	drain->address = address;
+	if (drain->classes >> line % CACHE_CLASSES & 1)
+		access_line(drain, source, line, first, operand->bytes, operand->access,
+			    source->who[page][operand->number % WHO_PAGE] - 1);
+	return true;
+}
+
+static struct objects *objects_of(struct drain *drain, const struct drain_source *source)
+{
+	return source->space < drain->n_spaces ? drain->spaces[source->space].objects : NULL;
+}
+
+static void take_allocation(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+{
+	struct objects *objects = objects_of(drain, source);
+	if (objects)
+		allocation_record_take(&source->allocation, objects, source->thread, record);
+}
+
+/* Only now what the parent has mapped for it is known. */
+static void tell_stack(struct drain *drain, struct drain_source *source)
+{
+	struct objects *objects = objects_of(drain, source);
+	if (objects && source->stack_pointer)
+		objects_stack(objects, source->stack_pointer);
+	source->stack_pointer = 0;
+}
+
+static void take_all(struct drain *drain, struct drain_source *source, const struct trace_record *records,
+		     size_t n)
+{
+	size_t i;
+	tell_stack(drain, source);
+	for (i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
+		if (is_allocation_record(&records[i]))
+			take_allocation(drain, source, &records[i]);
+		else if (!take_simple(drain, source, &records[i]))
+			drain->n_unknown += !trace_expand(source->config, &source->expansion, &records[i],
+							  access_bytes, source);
+	drain->n_records += i;
+}
+
+/* ---- rings ---- */
+
+/* Of the chunks that wait the one that was handed over first. */
+static struct drain_source *earliest(struct drain *drain)
+{
+	struct drain_source *found = NULL;
+	uint64_t first = UINT64_MAX, stamp;
+	for (size_t i = 0; i < drain->n_sources; i++)
+		if (trace_ring_pending(&drain->sources[i]->ring, &stamp) && (!found || stamp < first)) {
+			found = drain->sources[i];
+			first = stamp;
+		}
+	return found;
+}
+
+static bool take_chunk(struct drain *drain)
+{
+	struct drain_source *source = earliest(drain);
+	size_t n;
+	if (!source)
+		return false;
+	const struct trace_record *records = trace_ring_chunk(&source->ring, &n);
+	take_all(drain, source, records, n);
+	trace_ring_release(&source->ring);
+	return true;
+}
+
+static void *run(void *argument)
+{
+	struct drain *drain = argument;
+	long idle = IDLE_NS;
+	pthread_mutex_lock(&drain->lock);
+	while (!drain->stop) {
+		const bool any = take_chunk(drain);
+		pthread_mutex_unlock(&drain->lock);
+		if (!any)
+			nanosleep(&(struct timespec){.tv_nsec = idle}, NULL);
+		idle = any ? IDLE_NS : idle * 2 < IDLE_MOST_NS ? idle * 2 : IDLE_MOST_NS;
+		pthread_mutex_lock(&drain->lock);
+	}
+	pthread_mutex_unlock(&drain->lock);
+	return NULL;
+}
+
+/* ---- threads ---- */
+
+/* Threads that run one after another have one core after another; that is what a scheduler does that
+ * keeps caches warm. */
+static uint32_t take_core(struct drain *drain)
+{
+	for (uint32_t core = 0; core < MAX_CORES; core++)
+		if (!drain->core_used[core]) {
+			drain->core_used[core] = 1;
+			return core;
+		}
+	return MAX_CORES - 1;
+}
+
+uint32_t drain_new_space(struct drain *drain, struct object_world *world)
+{
+	struct space space = {.world = world};
+	if (world) {
+		const struct objects_source source = object_world_source(world);
+		space.objects = objects_create(&source);
+	}
+	pthread_mutex_lock(&drain->lock);
+	if (!rf_array_push(drain->spaces, drain->n_spaces, drain->cap_spaces, space)) {
+		objects_destroy(space.objects);
+		object_world_destroy(world);
+		drain->memory_short = true;
+	}
+	const size_t number = drain->n_spaces - 1;
+	pthread_mutex_unlock(&drain->lock);
+	return number & ((1u << (64 - SPACE_SHIFT)) - 1);
+}
+
+struct allocator_files *drain_allocators(struct drain *drain)
+{
+	return drain->allocators;
+}
+
+void drain_set_stack(struct drain_source *source, uint64_t stack_pointer)
+{
+	if (source)
+		source->stack_pointer = stack_pointer;
+}
+
+struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config, uint8_t *slot,
+				      uint64_t slot_address, uint32_t thread, uint32_t space)
+{
+	struct drain_source *source = calloc(1, sizeof(*source));
+	if (source)
+		*source = (struct drain_source){.drain = drain, .config = config, .thread = thread, .space = space};
+	pthread_mutex_lock(&drain->lock);
+	if (source) {
+		trace_ring_init(&source->ring, slot, slot_address, drain->classes, drain->full);
+		source->core = take_core(drain);
+	}
+	if (!source || !rf_array_push(drain->sources, drain->n_sources, drain->cap_sources, source)) {
+		free(source);
+		source = NULL;
+	}
+	if (source && !drain->runs)
+		drain->runs = pthread_create(&drain->thread, NULL, run, drain) == 0;
+	pthread_mutex_unlock(&drain->lock);
+	return source;
+}
+
+static void take_rest(struct drain *drain, struct drain_source *source)
+{
+	uint64_t stamp;
+	size_t n;
+	while (trace_ring_pending(&source->ring, &stamp))
+		take_chunk(drain);
+	const struct trace_record *records = trace_ring_rest(&source->ring, &n);
+	take_all(drain, source, records, n);
+}
+
+void drain_remove_thread(struct drain *drain, struct drain_source *source)
+{
+	if (!source)
+		return;
+	pthread_mutex_lock(&drain->lock);
+	take_rest(drain, source);
+	drain->core_used[source->core] = 0;
+	for (size_t i = 0; i < drain->n_sources; i++)
+		if (drain->sources[i] == source)
+			drain->sources[i] = drain->sources[--drain->n_sources];
+	pthread_mutex_unlock(&drain->lock);
+	for (uint32_t i = 0; i < source->n_pages; i++)
+		free(source->who[i]);
+	free(source->who);
+	free(source);
+}
+
+/* ---- the whole ---- */
+
+/* n of all classes, each choice as likely as any other. */
+static uint64_t choose_classes(unsigned n)
+{
+	uint64_t classes = 0;
+	uint8_t order[CACHE_CLASSES];
+	uint32_t random;
+	for (unsigned i = 0; i < CACHE_CLASSES; i++)
+		order[i] = (uint8_t)i;
+	for (unsigned i = 0; i < n && i < CACHE_CLASSES; i++) {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			random = (uint32_t)clock() * 2654435761u;
+		const unsigned k = i + random % (CACHE_CLASSES - i);
+		const uint8_t chosen = order[k];
+		order[k] = order[i];
+		order[i] = chosen;
+		classes |= 1ull << chosen;
+	}
+	return classes;
+}
+
+static void set_facts(struct drain *drain)
+{
+	struct profile *profile = drain->profile;
+	char *text = geometry_print(&drain->geometry);
+	profile_set_fact(profile, "traffic_source", "traced");
+	profile_set_fact(profile, "traffic_geometry", "%s", text ? text : "");
+	profile_set_fact(profile, "traffic_geometry_source", "%s",
+			 geometry_source_name(drain->geometry.source));
+	profile_set_fact(profile, "traffic_policy", "%s", drain->geometry.policy);
+	profile_set_fact(profile, "traffic_classes", "%u", drain->n_classes);
+	free(text);
+}
+
+static void set_untraced(struct profile *profile, const char *why)
+{
+	profile_set_fact(profile, "traffic_source", "none");
+	profile_set_fact(profile, "traffic_why", "%s", why);
+}
+
+static void set_classes(struct drain *drain)
+{
+	drain->classes = hierarchy_classes(drain->hierarchy);
+	drain->full = drain->classes & -drain->classes;
+	for (unsigned k = 0; k < CACHE_CLASSES; k++)
+		if (drain->classes >> k & 1)
+			drain->rank[k] = (uint8_t)drain->n_classes++;
+}
+
+struct rf_error *drain_create(const struct traffic_options *options, struct profile *profile,
+			      struct drain **out)
+{
+	const unsigned sample = options->cache_sample ? options->cache_sample : TRAFFIC_DEFAULT_SAMPLE;
+	const char *why = trace_config_objection();
+	struct geometry geometry;
+	*out = NULL;
+	struct rf_error *error = options->cache ? geometry_given(options->cache, &geometry) : NULL;
+	if (error)
+		return error;
+	if (!options->cache)
+		geometry_of_machine(&geometry);
+	if (why) {
+		set_untraced(profile, why);
+		return NULL;
+	}
+	struct drain *drain = calloc(1, sizeof(*drain));
+	const unsigned n = sample < CACHE_CLASSES ? CACHE_CLASSES / sample : 1;
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	if (drain)
+		drain->hierarchy = hierarchy_create(&geometry, cores > 0 ? (unsigned)cores : 1, choose_classes(n),
+						    options->cache_prefetch, note, drain);
+	if (!drain || !drain->hierarchy) {
+		free(drain);
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	}
+	drain->profile = profile;
+	drain->geometry = geometry;
+	drain->allocators = allocator_files_create();
+	pthread_mutex_init(&drain->lock, NULL);
+	set_classes(drain);
+	set_facts(drain);
+	*out = drain;
+	return NULL;
+}
+
+uint64_t drain_classes(const struct drain *drain)
+{
+	return drain->classes;
+}
+
+static bool has_lines(const struct profile_traffic *row)
+{
+	for (int event = 0; event < N_TRAFFIC; event++)
+		if (row->lines[event])
+			return true;
+	return false;
+}
+
+static void save_rows(struct drain *drain)
+{
+	struct profile *profile = drain->profile;
+	for (size_t i = 0; i < drain->n_rows; i++)
+		if (has_lines(&drain->rows[i]))
+			drain->memory_short |= !rf_array_push(profile->traffic, profile->n_traffic,
+							      profile->cap_traffic, drain->rows[i]);
+}
+
+/* ---- objects ---- */
+
+struct space_rows { struct drain *drain; struct object_world *world; };
+
+static uint32_t module_row(void *context, uint32_t module)
+{
+	const struct space_rows *rows = context;
+	return object_world_module(rows->world, module, rows->drain->profile);
+}
+
+static void instruction(void *context, uint32_t number, uint32_t *module, uint64_t *offset)
+{
+	const struct space_rows *rows = context;
+	*module = rows->drain->whos[number].module;
+	*offset = rows->drain->whos[number].offset;
+}
+
+static void save_objects(struct drain *drain)
+{
+	uint64_t unseen = 0;
+	for (size_t i = 0; i < drain->n_spaces; i++) {
+		struct space_rows context = {drain, drain->spaces[i].world};
+		const struct objects_rows rows = {&context, module_row, instruction};
+		if (!drain->spaces[i].objects)
+			continue;
+		objects_save(drain->spaces[i].objects, drain->profile, &rows);
+		unseen += objects_unseen(drain->spaces[i].objects);
+	}
+	if (unseen)
+		profile_set_fact(drain->profile, "allocations_unseen", "%llu", (unsigned long long)unseen);
+}
+
+void drain_finish(struct drain *drain)
+{
+	if (!drain)
+		return;
+	pthread_mutex_lock(&drain->lock);
+	drain->stop = true;
+	pthread_mutex_unlock(&drain->lock);
+	if (drain->runs)
+		pthread_join(drain->thread, NULL);
+	hierarchy_finish(drain->hierarchy);
+	save_rows(drain);
+	save_objects(drain);
+	profile_set_fact(drain->profile, "traffic_records", "%llu", (unsigned long long)drain->n_records);
+	if (drain->n_unknown || drain->memory_short || hierarchy_lost(drain->hierarchy))
+		profile_set_fact(drain->profile, "traffic_incomplete", "%llu records of no known instruction, "
+				 "%llu accesses not simulated%s", (unsigned long long)drain->n_unknown,
+				 (unsigned long long)hierarchy_lost(drain->hierarchy),
+				 drain->memory_short ? ", and rfprof was out of memory" : "");
+}
+
+void drain_destroy(struct drain *drain)
+{
+	if (!drain)
+		return;
+	hierarchy_destroy(drain->hierarchy);
+	pthread_mutex_destroy(&drain->lock);
+	u64_map_deinit(&drain->places);
+	u64_map_deinit(&drain->who_of);
+	for (size_t i = 0; i < drain->n_spaces; i++) {
+		objects_destroy(drain->spaces[i].objects);
+		object_world_destroy(drain->spaces[i].world);
+	}
+	allocator_files_destroy(drain->allocators);
+	free(drain->spaces);
+	free(drain->sources);
+	free(drain->whos);
+	free(drain->rows);
+	free(drain);
+}

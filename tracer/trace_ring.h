@@ -1,0 +1,38 @@
+/* A thread's ring of records (preload/protocol.h), as the tracer sees it.
+ *
+ * The program can write there, too: nothing that is read is trusted. */
+#pragma once
+
+#include "preload/protocol.h"
+#include "tracer/trace_config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trace_record {
+	uint64_t address;
+	uint32_t word;		/* TRACE_… */
+	uint32_t extra;
+};
+
+struct trace_ring {
+	uint8_t *slot;		/* the thread's slot as mapped here */
+	uint64_t address;	/* and in the target */
+	uint32_t taken;		/* chunks */
+};
+
+/* Makes a slot's ring empty, for checks of these classes.  `full`: those of them of which repeated loads are
+ * recorded.  Its thread does not run. */
+void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes, uint64_t full);
+
+/* Whether a chunk has been handed over; *stamp says when. */
+bool trace_ring_pending(const struct trace_ring *ring, uint64_t *stamp);
+/* The records of that chunk. */
+const struct trace_record *trace_ring_chunk(const struct trace_ring *ring, size_t *n);
+/* It has been read: the thread may fill it again. */
+void trace_ring_release(struct trace_ring *ring);
+/* The records behind the last full chunk; the thread runs no more. */
+const struct trace_record *trace_ring_rest(const struct trace_ring *ring, size_t *n);
+/* Adds a record in the place of the thread, which is stopped.  False when there is no room. */
+bool trace_ring_add(struct trace_ring *ring, const struct trace_record *record);

@@ -1,0 +1,16 @@
+/* How the counted run finds out what moves between the levels of the memory hierarchy: what the command
+ * line says of it. */
+#pragma once
+
+#include <stdbool.h>
+
+#define TRAFFIC_DEFAULT_SAMPLE 16
+
+struct traffic_options {
+	bool trace;		/* false: no traffic */
+	const char *cache;	/* the hierarchy to simulate, such as L1=48K:12,L2=2M:16,L3=32M:16, or the name of
+				 * a file that describes one; NULL: this machine's */
+	unsigned cache_sample;	/* one class of sets in so many is simulated (cache/traffic.h); 1: all,
+				 * CACHE_CLASSES: one */
+	bool cache_prefetch;	/* a miss brings the next line, too */
+};

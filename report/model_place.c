@@ -178,7 +178,8 @@ static void place_by_traced_flop(const struct profile *profile, const struct mod
 	set_distance(function, place, slope < top->value ? spread_of_level(level, choice->direction) : 0);
 	place->bound = flop_bound(place, level ? level->intensity : INFINITY, place->ceiling);
 	/* what its instructions can do at most is less than what memory lets them do */
-	if (place->bound == BOUND_MEMORY && place->ceiling < (1 - BALANCED) * slope)
+	if ((place->bound == BOUND_MEMORY || place->bound == BOUND_BALANCED) &&
+	    place->ceiling < (1 - BALANCED) * slope)
 		place->bound = BOUND_COMPUTE;
 	excuse_late_writes(function, level, place);
 }

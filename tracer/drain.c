@@ -4,6 +4,7 @@
 #include "base/u64_map.h"
 #include "cache/geometry_machine.h"
 #include "cache/hierarchy.h"
+#include "tracer/access_filter.h"
 #include "tracer/allocation_records.h"
 #include "tracer/allocators.h"
 #include "tracer/objects.h"
@@ -29,6 +30,7 @@ struct drain_source {
 	struct trace_ring ring;
 	struct trace_config *config;
 	uint32_t thread, space, core;
+	struct access_filter filter;
 	uint32_t **who;		/* by an instruction's number: page, then its number plus 1 */
 	uint32_t n_pages;
 	struct trace_expansion expansion;
@@ -53,6 +55,7 @@ struct drain {
 	unsigned n_classes;
 	pthread_mutex_t lock;		/* of all that follows */
 	struct drain_source **sources;
+	struct drain_source *current;	/* whose records were taken last */
 	size_t n_sources, cap_sources;
 	struct who *whos;
 	size_t n_whos, cap_whos;
@@ -165,8 +168,8 @@ static uint32_t who_of(struct drain *drain, struct drain_source *source, const s
 /* ---- accesses ---- */
 
 /* The kinds of one operand, loads first. */
-static inline void access_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
-			unsigned n, uint8_t access, uint32_t who)
+static inline void access_line(struct drain_source *source, uint64_t line, unsigned first, unsigned n,
+			       uint8_t access, uint32_t who)
 {
 	static const struct { uint8_t bit, kind; } kinds[] = {
 		{OPERAND_LOAD, CACHE_LOAD}, {OPERAND_STORE, CACHE_STORE},
@@ -175,13 +178,13 @@ static inline void access_line(struct drain *drain, const struct drain_source *s
 	};
 	const uint64_t tagged = line | (uint64_t)source->space << SPACE_SHIFT;
 	if (access == OPERAND_LOAD || access == OPERAND_STORE) { /* nearly all */
-		hierarchy_access(drain->hierarchy, source->core, tagged,
-				 access == OPERAND_LOAD ? CACHE_LOAD : CACHE_STORE, first, n, who);
+		access_filter_access(&source->filter, tagged, access == OPERAND_LOAD ? CACHE_LOAD : CACHE_STORE, first,
+				     n, who);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (access & kinds[i].bit)
-			hierarchy_access(drain->hierarchy, source->core, tagged, kinds[i].kind, first, n, who);
+			access_filter_access(&source->filter, tagged, kinds[i].kind, first, n, who);
 }
 
 static void access_bytes(void *context, const struct trace_operand *operand, uint64_t address, uint64_t bytes)
@@ -200,7 +203,7 @@ static void access_bytes(void *context, const struct trace_operand *operand, uin
 			if (who == UINT32_MAX)
 				drain->memory_short = true;
 			else
-				access_line(drain, source, line, first, n, operand->access, who);
+				access_line(source, line, first, n, operand->access, who);
 		}
 		address += n;
 		bytes -= n;
@@ -222,7 +225,7 @@ static bool take_simple(struct drain *drain, struct drain_source *source, const 
 		return false;
 	drain->address = address;
 	if (drain->classes >> line % CACHE_CLASSES & 1)
-		access_line(drain, source, line, first, operand->bytes, operand->access,
+		access_line(source, line, first, operand->bytes, operand->access,
 			    source->who[page][operand->number % WHO_PAGE] - 1);
 	return true;
 }
@@ -252,6 +255,9 @@ static void take_all(struct drain *drain, struct drain_source *source, const str
 		     size_t n)
 {
 	size_t i;
+	if (drain->current && drain->current != source)
+		access_filter_end(&drain->current->filter);
+	drain->current = source;
 	tell_stack(drain, source);
 	for (i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
 		if (is_allocation_record(&records[i]))
@@ -362,6 +368,8 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 	if (source) {
 		trace_ring_init(&source->ring, slot, slot_address, drain->classes, drain->full);
 		source->core = take_core(drain);
+		access_filter_init(&source->filter, drain->hierarchy, source->core,
+				   access_filter_suits(&drain->geometry));
 	}
 	if (!source || !rf_array_push(drain->sources, drain->n_sources, drain->cap_sources, source)) {
 		free(source);
@@ -389,6 +397,8 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 		return;
 	pthread_mutex_lock(&drain->lock);
 	take_rest(drain, source);
+	access_filter_end(&source->filter);
+	drain->current = drain->current == source ? NULL : drain->current;
 	drain->core_used[source->core] = 0;
 	for (size_t i = 0; i < drain->n_sources; i++)
 		if (drain->sources[i] == source)

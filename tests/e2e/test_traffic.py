@@ -35,7 +35,7 @@ def check(source, sample, tolerance):
         assert traffic["classes"] == 64 // sample, str(traffic)
         assert result.json["run"].get("exit_same", True), "the traced run ended otherwise"
         for name, truth in truths(result.stdout).items():
-            if name == "gather":
+            if name == "gather" or (name == "masked" and sample > 1):  # only even lines: not like all classes
                 continue
             for what, true, seen in zip(("read", "written"), truth, moved(result.json, name)):
                 limit = tolerance * max(true, ARRAY)

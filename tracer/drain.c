@@ -391,6 +391,19 @@ static void take_rest(struct drain *drain, struct drain_source *source)
 	take_all(drain, source, records, n);
 }
 
+void drain_add_records(struct drain *drain, struct drain_source *source, const struct trace_record *records,
+		       size_t n)
+{
+	pthread_mutex_lock(&drain->lock);
+	for (size_t i = 0; i < n; i++)
+		if (!trace_ring_add(&source->ring, &records[i])) {
+			take_rest(drain, source);
+			trace_ring_rewind(&source->ring);
+			(void)trace_ring_add(&source->ring, &records[i]);
+		}
+	pthread_mutex_unlock(&drain->lock);
+}
+
 void drain_remove_thread(struct drain *drain, struct drain_source *source)
 {
 	if (!source)

@@ -48,6 +48,7 @@ add_case("traffic/streams", check("streams.c", 1, 0.02))
 add_case("traffic/streams_sampled", check("streams.c", 16, 0.10))
 add_case("traffic/two_threads", check("two_threads.c", 1, 0.02))
 add_case("traffic/two_threads_sampled", check("two_threads.c", 16, 0.10))
+add_case("traffic/interrupted_strings", check("interrupted_strings.c", 1, 0.02))
 
 
 def gather(t):

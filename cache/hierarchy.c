@@ -127,6 +127,13 @@ static void *set_at(const struct hierarchy *h, const struct core *core, int at, 
 	return set_at_with(h, (struct build){ 0 }, core, at, line);
 }
 
+/* Asks for what a search of a set reads. */
+static ALWAYS_INLINE void prefetch_set(const void *set)
+{
+	__builtin_prefetch(set);
+	__builtin_prefetch((const char *)set + CACHE_LINE);
+}
+
 static ALWAYS_INLINE int find_in(const struct hierarchy *h, struct build b, int at, void *set, uint32_t line)
 {
 	return b.small ? small_set_find(set, line) : set_find(&h->levels[at].shape, set, line);
@@ -281,6 +288,8 @@ static ALWAYS_INLINE int victim_goes(struct hierarchy *h, struct build b, struct
 static ALWAYS_INLINE int put_into(struct hierarchy *h, struct build b, struct core *core, int at, struct victim *line)
 {
 	void *set = set_at_with(h, b, core, at, line->line);
+	if (at == b.n_levels - 1)
+		prefetch_set((char *)set + h->levels[at].shape.bytes);
 	int found = find_in(h, b, at, set, line->line);
 	unsigned way = found;
 	struct victim out = { 0 };
@@ -520,9 +529,11 @@ static ALWAYS_INLINE void miss(struct hierarchy *h, struct build b, struct core 
 #pragma GCC unroll 3
 	for (int at = b.n_levels - 1; at > 0; at--) {
 		supply.sets[at] = set_at_with(h, b, core, at, line);
-		__builtin_prefetch(supply.sets[at]);
-		__builtin_prefetch((char *)supply.sets[at] + CACHE_LINE);
+		prefetch_set(supply.sets[at]);
 	}
+	/* A stream comes to the next set of its class when it has passed the other classes. */
+	if (b.n_levels > 1)
+		prefetch_set((char *)supply.sets[b.n_levels - 1] + h->levels[b.n_levels - 1].shape.bytes);
 	bool from_memory = search(h, b, core, line, store, &supply);
 	note_supply(h, b, 1, &supply, from_memory, direction);
 	unsigned way = fill(h, b, core, &supply, 0, line);

@@ -44,9 +44,8 @@ void hierarchy_access(struct hierarchy *hierarchy, unsigned core, uint64_t line,
  * line that is still changed.  Accesses may follow; the caches keep their lines, which are then clean. */
 void hierarchy_finish(struct hierarchy *hierarchy);
 
-/* Accesses that were not simulated: memory was short, or they were spread over more memory than can be told
- * apart (2^18 bytes × 2^14 × 4096; less for caches of fewer than 64 sets).  0 in any sane run; to be reported
- * when it is not. */
+/* Accesses that were not simulated: memory was short, or they were spread over more than 2^18 − 1 regions of 64 MiB
+ * (fewer for caches of fewer than 64 sets), of all address spaces.  To be reported when it is not 0. */
 uint64_t hierarchy_lost(const struct hierarchy *hierarchy);
 
 /* Bytes allocated. */

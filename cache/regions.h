@@ -1,6 +1,6 @@
 /* Line numbers in 32 bits.
  *
- * Programs use few regions of a large address space.  Each region of 2^24 lines (1 GiB) that is met gets a
+ * Programs use few regions of a large address space.  Each region of 2^20 lines (64 MiB) that is met gets a
  * number, from 1, which takes the place of the address bits above.  All lines of a group (line modulo
  * `groups`, a power of two) are numbered together, without the bits that they have in common; so there is
  * room for 2^32 × groups lines.  0 is no line. */
@@ -9,8 +9,8 @@
 #include "base/u64_map.h"
 #include "cache/geometry.h"
 
-#define REGION_BITS 24
-#define REGION_RECENT 64
+#define REGION_BITS 20
+#define REGION_RECENT 256
 
 struct region {
 	uint64_t number;		/* line >> REGION_BITS */

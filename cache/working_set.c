@@ -40,15 +40,15 @@ static uint64_t capacity_number(unsigned i)
 /* The number of the least capacity that is not below `bytes`; the last when there is none. */
 static unsigned find_capacity(const uint64_t *capacities, uint64_t bytes)
 {
-	unsigned low = 0, high = N_CAPACITIES - 1;
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-		if (capacities[middle] < bytes)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (bytes <= WORKING_SET_LEAST)
+		return 0;
+	unsigned octave = __builtin_clzll(WORKING_SET_LEAST) - __builtin_clzll(bytes);
+	if (octave >= OCTAVES)
+		return N_CAPACITIES - 1;
+	unsigned i = octave * PER_OCTAVE;
+	while (capacities[i] < bytes)
+		i++;
+	return i;
 }
 
 uint64_t working_set_capacity(uint64_t bytes)

@@ -217,6 +217,24 @@ Test(working_set, capacities_are_eighths_of_octaves)
 	cr_assert_eq(working_set_capacity((64 << 10) + 1), 71424);	/* 65536 · 2^(1/8) = 71467 */
 	cr_assert_eq(working_set_capacity(1 << 20), 1 << 20);
 	cr_assert_eq(working_set_capacity(UINT64_C(1) << 40), UINT64_C(1) << 40);
+	cr_assert_eq(working_set_capacity(UINT64_C(1) << 60), UINT64_C(1) << 48);	/* the largest */
+}
+
+/* Sweeps over n lines need all of them at a time, at whatever capacity that is. */
+Test(working_set, knees_are_at_every_capacity)
+{
+	for (uint64_t n = 900; n < LINES; n += n / 7) {
+		struct working_set *ws = working_set_create(LINES, CACHE_CLASSES);
+		uint64_t needed = working_set_capacity(n * CACHE_LINE);
+		struct sums less = { .capacity = needed - CACHE_LINE }, enough = { .capacity = needed };
+		for (unsigned i = 0; i < 2 * n; i++)
+			working_set_read(ws, 0, i % n);
+		working_set_rows(ws, add_row, &less);
+		working_set_rows(ws, add_row, &enough);
+		cr_assert_eq(less.traffic.reads[0], 2 * n);
+		cr_assert_eq(enough.traffic.reads[0], n);
+		working_set_destroy(ws);
+	}
 }
 
 /* ---- Behind a hierarchy ---- */

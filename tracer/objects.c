@@ -371,13 +371,27 @@ static uint32_t object_of_variable(struct objects *objects, uint32_t statics, ui
 
 /* ---- whose data ---- */
 
+/* The block at an address.  Between blocks there are the allocator's few bytes, which may be what is left of an
+ * older block: they move with the first block in their line, a live one if there is any. */
+static bool find_block_at(const struct objects *objects, uint64_t address, struct interval *out)
+{
+	const uint64_t line = address & ~(uint64_t)(CACHE_LINE - 1), end = line + CACHE_LINE;
+	struct interval beside;
+	const bool is_in = interval_map_find(objects->blocks, address, out);
+	if (is_in && !(out->value & FREED))
+		return true;
+	for (uint64_t at = line; at < end && interval_map_next(objects->blocks, at, end, &beside); at = beside.end)
+		if (!(beside.value & FREED)) {
+			*out = beside;
+			return true;
+		}
+	return is_in || interval_map_next(objects->blocks, line, end, out);
+}
+
 static uint32_t object_at(struct objects *objects, uint64_t address)
 {
-	const uint64_t line = address & ~(uint64_t)(CACHE_LINE - 1);
 	struct interval there;
-	/* between blocks there are the allocator's few bytes: they move with the block beside them */
-	if (interval_map_find(objects->blocks, address, &there) ||
-	    interval_map_next(objects->blocks, line, line + CACHE_LINE, &there))
+	if (find_block_at(objects, address, &there))
 		return there.value & ~FREED;
 	if (interval_map_find(objects->mappings, address, &there))
 		return there.value;

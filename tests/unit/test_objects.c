@@ -127,9 +127,15 @@ static void reference_freed(uint64_t at)
 		reference_kill(at);
 }
 
-/* The site whose data an address is: of the block there, else of the first one behind it in its line. */
+/* The site whose data an address is: of the live block there, else of the first live one in its line, else of
+ * the freed one there, else of the first in its line. */
 static uint32_t reference_site(uint64_t at)
 {
+	if (cells[at].live)
+		return cells[at].site;
+	for (uint64_t i = at & ~63ull; i < (at | 63) + 1 && i < SIZE; i++)
+		if (cells[i].live)
+			return cells[i].site;
 	if (cells[at].site)
 		return cells[at].site;
 	for (uint64_t i = at & ~63ull; i < (at | 63) + 1 && i < SIZE; i++)

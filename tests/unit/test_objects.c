@@ -112,6 +112,10 @@ static void reference_allocated(uint64_t at, uint64_t size, uint32_t site)
 	for (uint64_t i = at; i < at + size; i++)
 		if (cells[i].live)
 			reference_kill(i);
+	if (at && cells[at].site && cells[at - 1].site && cells[at - 1].block == cells[at].block)
+		for (uint64_t i = at - 16; i < at; i++)
+			if (cells[i].block == cells[at].block)
+				cells[i] = (struct cell){0};
 	n_blocks++;
 	for (uint64_t i = at; i < at + size; i++)
 		cells[i] = (struct cell){site, n_blocks, true};

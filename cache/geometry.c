@@ -265,7 +265,7 @@ static struct rf_error *read_text(const char *path, char *text, size_t size)
 	int errnum = ferror(file) ? errno : 0;
 	fclose(file);
 	if (errnum)
-		return rf_error_errno(RF_EACCESS, errnum, NULL, "cannot read %s", path);
+		return rf_error_errno(RF_EACCESS, errnum, EXAMPLE ", or a file that has that", "cannot read %s", path);
 	if (n == size || memchr(text, '\0', n))
 		return rf_error_create(RF_EFORMAT, EXAMPLE, "%s is no description of caches", path);
 	text[n] = '\0';

@@ -9,17 +9,17 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static json_t *real(double value)
+json_t *report_json_real(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *count(uint64_t value)
+json_t *report_json_count(uint64_t value)
 {
 	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
 }
 
-static json_t *string(const char *text)
+json_t *report_json_string(const char *text)
 {
 	char *clean = text ? text_clean(text) : NULL;
 	json_t *value = clean ? json_string(clean) : text ? NULL : json_null();
@@ -35,14 +35,14 @@ static json_t *roofs_json(const struct profile *profile)
 		bool compute = r->kind == ROOF_COMPUTE;
 		json_array_append_new(array, json_pack(
 			"{s:s, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}",
-			"kind", compute ? "compute" : "bandwidth", "isa", string(r->isa),
-			"precision", string(r->precision), "op", string(r->op),
-			"level", string(r->level), "threads", r->threads,
+			"kind", compute ? "compute" : "bandwidth", "isa", report_json_string(r->isa),
+			"precision", report_json_string(r->precision), "op", report_json_string(r->op),
+			"level", report_json_string(r->level), "threads", r->threads,
 			"cpu_node", r->by_node ? json_integer(r->cpu_node) : json_null(),
 			"memory_node", r->by_node ? json_integer(r->memory_node) : json_null(),
-			"best", real(r->best), "theory", real(r->theory > 0 ? r->theory : NAN),
-			"median", real(r->median), "q1", real(r->q1), "q3", real(r->q3),
-			"unit", string(r->unit), "bytes_convention", string(r->bytes_convention),
+			"best", report_json_real(r->best), "theory", report_json_real(r->theory > 0 ? r->theory : NAN),
+			"median", report_json_real(r->median), "q1", report_json_real(r->q1), "q3", report_json_real(r->q3),
+			"unit", report_json_string(r->unit), "bytes_convention", report_json_string(r->bytes_convention),
 			"distinguishable", (int)r->distinguishable, "noisy", (int)r->noisy));
 	}
 	return array;
@@ -53,21 +53,21 @@ static json_t *custom_roofs_json(const struct profile *profile)
 	json_t *array = json_array();
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
 		const struct custom_roof *r = &profile->custom_roofs[i];
-		json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:o}", "name", string(r->name),
-						       "value", real(r->value), "unit", string(r->unit),
-						       "source", string(r->source)));
+		json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:o}", "name", report_json_string(r->name),
+						       "value", report_json_real(r->value), "unit", report_json_string(r->unit),
+						       "source", report_json_string(r->source)));
 	}
 	return array;
 }
 
 static json_t *fact(const struct profile *profile, const char *key)
 {
-	return string(profile_get_fact(profile, key));
+	return report_json_string(profile_get_fact(profile, key));
 }
 
 static json_t *number_fact(const struct profile *profile, const char *key)
 {
-	return real(report_number_fact(profile, key, NAN));
+	return report_json_real(report_number_fact(profile, key, NAN));
 }
 
 /* A whole number stays one in the JSON. */
@@ -97,10 +97,10 @@ static json_t *uncounted_part(const struct report_view *view, const char *kind, 
 {
 	const double all = (double)view->model->time_ns;
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "kind", kind,
-			 "name", string(name && *name ? name : NULL),
-			 "module", string(strcmp(kind, "module") == 0 ? name : NULL),
-			 "reason", string(reason), "time_s", real((double)time_ns * 1e-9),
-			 "share", real(all > 0 ? (double)time_ns / all : 0));
+			 "name", report_json_string(name && *name ? name : NULL),
+			 "module", report_json_string(strcmp(kind, "module") == 0 ? name : NULL),
+			 "reason", report_json_string(reason), "time_s", report_json_real((double)time_ns * 1e-9),
+			 "share", report_json_real(all > 0 ? (double)time_ns / all : 0));
 }
 
 /* The causes with time, then reasons for which no time was seen. */
@@ -142,8 +142,8 @@ static void add_times(json_t *object, const struct profile *profile, const struc
 {
 	const struct profile_process *timed =
 		process->timed == PROFILE_NONE ? NULL : &profile->processes[process->timed];
-	json_object_set_new(object, "start_s", real(timed ? (double)timed->start_ns * 1e-9 : NAN));
-	json_object_set_new(object, "end_s", real(timed && timed->end_ns ? (double)timed->end_ns * 1e-9 : NAN));
+	json_object_set_new(object, "start_s", report_json_real(timed ? (double)timed->start_ns * 1e-9 : NAN));
+	json_object_set_new(object, "end_s", report_json_real(timed && timed->end_ns ? (double)timed->end_ns * 1e-9 : NAN));
 }
 
 static json_t *exit_json(int status)
@@ -165,27 +165,27 @@ static json_t *process_json(const struct report_view *view, const struct model_p
 	const struct profile_process *row = known_row(profile, process);
 	const double all = (double)view->model->time_ns;
 	json_t *object = json_object();
-	json_object_set_new(object, "command", string(row->command));
-	json_object_set_new(object, "executable", string(row->module == PROFILE_NONE
+	json_object_set_new(object, "command", report_json_string(row->command));
+	json_object_set_new(object, "executable", report_json_string(row->module == PROFILE_NONE
 			    ? NULL : profile->modules[row->module].path));
 	json_object_set_new(object, "parent", process->parent == PROFILE_NONE
 			    ? json_null() : json_integer(process->parent));
 	json_object_set_new(object, "pid", pid_json(profile, process->timed));
 	json_object_set_new(object, "counted_pid", pid_json(profile, process->counted));
-	json_object_set_new(object, "birth", string(births[row->birth]));
-	json_object_set_new(object, "execs", count(row->execs));
+	json_object_set_new(object, "birth", report_json_string(births[row->birth]));
+	json_object_set_new(object, "execs", report_json_count(row->execs));
 	json_object_set_new(object, "exit_status", exit_json(row->exit_status));
 	add_times(object, profile, process);
-	json_object_set_new(object, "time_s", real((double)process->time_ns * 1e-9));
-	json_object_set_new(object, "share", real(all > 0 ? (double)process->time_ns / all : 0));
-	json_object_set_new(object, "samples", count(process->n_samples));
-	json_object_set_new(object, "uncounted_s", real((double)process->uncounted_ns * 1e-9));
-	json_object_set_new(object, "native_reason", string(row->native_reason[0]
+	json_object_set_new(object, "time_s", report_json_real((double)process->time_ns * 1e-9));
+	json_object_set_new(object, "share", report_json_real(all > 0 ? (double)process->time_ns / all : 0));
+	json_object_set_new(object, "samples", report_json_count(process->n_samples));
+	json_object_set_new(object, "uncounted_s", report_json_real((double)process->uncounted_ns * 1e-9));
+	json_object_set_new(object, "native_reason", report_json_string(row->native_reason[0]
 			    ? row->native_reason : NULL));
-	json_object_set_new(object, "flop", count(process->flop));
-	json_object_set_new(object, "load_bytes", count(process->load_bytes));
-	json_object_set_new(object, "store_bytes", count(process->store_bytes));
-	json_object_set_new(object, "instructions", count(process->instructions));
+	json_object_set_new(object, "flop", report_json_count(process->flop));
+	json_object_set_new(object, "load_bytes", report_json_count(process->load_bytes));
+	json_object_set_new(object, "store_bytes", report_json_count(process->store_bytes));
+	json_object_set_new(object, "instructions", report_json_count(process->instructions));
 	return object;
 }
 
@@ -201,7 +201,7 @@ static json_t *notes_json(const struct report_view *view)
 {
 	json_t *array = json_array();
 	for (size_t i = 0; i < view->n_notes; i++)
-		json_array_append_new(array, string(view->notes[i]));
+		json_array_append_new(array, report_json_string(view->notes[i]));
 	return array;
 }
 
@@ -209,10 +209,11 @@ static json_t *obtained_json(const struct report_view *view)
 {
 	const char *work = profile_get_fact(view->profile, "work_source");
 	const char *time = profile_get_fact(view->profile, "time_source");
-	return json_pack("{s:o, s:o, s:o, s:s, s:s}", "time", string(time ? time : "unknown"),
-			 "work", string(work ? work : "unknown"), "bytes", string(work ? work : "unknown"),
+	return json_pack("{s:o, s:o, s:o, s:s, s:s}", "time", report_json_string(time ? time : "unknown"),
+			 "work", report_json_string(work ? work : "unknown"), "bytes", report_json_string(work ? work : "unknown"),
 			 "concurrency", "estimated from samples, each standing for the time before it",
-			 "level", "inferred: the slowest level whose roof is not below the point");
+			 "level", view->model->traced ? "traced, caches simulated"
+			 : "inferred: the slowest level whose roof is not below the point");
 }
 
 static json_t *run_json(const struct report_view *view)
@@ -238,10 +239,11 @@ static json_t *run_json(const struct report_view *view)
 	json_object_set_new(run, "once", json_boolean(once && strcmp(once, "1") == 0));
 	const char *no_children = profile_get_fact(profile, "no_children");
 	json_object_set_new(run, "no_children", json_boolean(no_children && strcmp(no_children, "1") == 0));
-	json_object_set_new(run, "samples", count(model->n_samples));
-	json_object_set_new(run, "cpu_time_s", real((double)model->time_ns * 1e-9));
-	json_object_set_new(run, "uncounted_s", real((double)model->uncounted_ns * 1e-9));
+	json_object_set_new(run, "samples", report_json_count(model->n_samples));
+	json_object_set_new(run, "cpu_time_s", report_json_real((double)model->time_ns * 1e-9));
+	json_object_set_new(run, "uncounted_s", report_json_real((double)model->uncounted_ns * 1e-9));
 	json_object_set_new(run, "uncounted", uncounted_json(view));
+	json_object_set_new(run, "traffic", report_json_run_traffic(view));
 	json_object_set_new(run, "obtained", obtained_json(view));
 	json_object_set_new(run, "notes", notes_json(view));
 	return run;
@@ -257,7 +259,7 @@ static json_t *kinds_json(const struct tally *tally)
 				if (!tally->flop_by_kind[k][p][w])
 					continue;
 				model_kind_name(k, p, w, name, sizeof(name));
-				json_object_set_new(kinds, name, count(tally->flop_by_kind[k][p][w]));
+				json_object_set_new(kinds, name, report_json_count(tally->flop_by_kind[k][p][w]));
 			}
 	return kinds;
 }
@@ -273,7 +275,7 @@ static json_t *classes_json(const struct tally *tally)
 	json_t *classes = json_object();
 	for (int c = 0; c < INSN_CLASSES; c++)
 		if (tally->class_instructions[c])
-			json_object_set_new(classes, names[c], count(tally->class_instructions[c]));
+			json_object_set_new(classes, names[c], report_json_count(tally->class_instructions[c]));
 	return classes;
 }
 
@@ -286,9 +288,9 @@ static json_t *threads_json(const struct profile *profile, const struct model_fu
 		json_array_append_new(array, json_pack(
 			"{s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "thread", (json_int_t)t->thread,
 			"pid", thread->pid, "tid", thread->tid,
-			"name", string(thread->name ? thread->name : ""), "flop", count(t->flop),
-			"load_bytes", count(t->load_bytes), "store_bytes", count(t->store_bytes),
-			"instructions", count(t->instructions)));
+			"name", report_json_string(thread->name ? thread->name : ""), "flop", report_json_count(t->flop),
+			"load_bytes", report_json_count(t->load_bytes), "store_bytes", report_json_count(t->store_bytes),
+			"instructions", report_json_count(t->instructions)));
 	}
 	return array;
 }
@@ -296,18 +298,18 @@ static json_t *threads_json(const struct profile *profile, const struct model_fu
 static void add_work(json_t *object, const struct profile *profile, const struct model_function *f)
 {
 	const struct tally *tally = &f->tally;
-	json_object_set_new(object, "flop", count(tally->flop));
-	json_object_set_new(object, "flop_unmasked", count(tally->flop_unmasked));
+	json_object_set_new(object, "flop", report_json_count(tally->flop));
+	json_object_set_new(object, "flop_unmasked", report_json_count(tally->flop_unmasked));
 	json_object_set_new(object, "flop_by_kind", kinds_json(tally));
 	json_object_set_new(object, "precision", tally->flop
 			    ? json_string(model_precision_name(f->precision)) : json_null());
-	json_object_set_new(object, "load_bytes", count(tally->load_bytes));
-	json_object_set_new(object, "store_bytes", count(tally->store_bytes));
-	json_object_set_new(object, "nt_store_bytes", count(tally->nt_store_bytes));
-	json_object_set_new(object, "string_bytes", count(tally->string_bytes));
-	json_object_set_new(object, "load_instructions", count(tally->loads));
-	json_object_set_new(object, "store_instructions", count(tally->stores));
-	json_object_set_new(object, "instructions", count(tally->instructions));
+	json_object_set_new(object, "load_bytes", report_json_count(tally->load_bytes));
+	json_object_set_new(object, "store_bytes", report_json_count(tally->store_bytes));
+	json_object_set_new(object, "nt_store_bytes", report_json_count(tally->nt_store_bytes));
+	json_object_set_new(object, "string_bytes", report_json_count(tally->string_bytes));
+	json_object_set_new(object, "load_instructions", report_json_count(tally->loads));
+	json_object_set_new(object, "store_instructions", report_json_count(tally->stores));
+	json_object_set_new(object, "instructions", report_json_count(tally->instructions));
 	json_object_set_new(object, "instructions_by_class", classes_json(tally));
 	json_object_set_new(object, "per_thread", threads_json(profile, f));
 }
@@ -323,48 +325,52 @@ static void add_place(json_t *object, const struct model_function *f)
 	bool flop = place->axis == AXIS_FLOP && roofed;
 	double bytes = (double)f->tally.load_bytes + (double)f->tally.store_bytes;
 	bool counted = f->tally.instructions > 0;
-	json_object_set_new(object, "gflops", real(timed && counted ? (double)f->tally.flop * 1e-9 /
+	json_object_set_new(object, "gflops", report_json_real(timed && counted ? (double)f->tally.flop * 1e-9 /
 						   f->elapsed_s : NAN));
-	json_object_set_new(object, "gbytes_per_s", real(timed && counted ? bytes * 1e-9 / f->elapsed_s
+	json_object_set_new(object, "gbytes_per_s", report_json_real(timed && counted ? bytes * 1e-9 / f->elapsed_s
 								     : NAN));
-	json_object_set_new(object, "intensity", real(counted ? f->intensity : NAN));
+	json_object_set_new(object, "intensity", report_json_real(counted ? f->intensity : NAN));
 	json_object_set_new(object, "bound", json_string(model_bound_name(place->bound)));
 	json_object_set_new(object, "level", place->level[0] ? json_string(place->level) : json_null());
-	json_object_set_new(object, "level_inferred", json_boolean(place->level[0] != '\0'));
-	json_object_set_new(object, "roof_stores", string(place->stores));
+	json_object_set_new(object, "level_inferred", json_boolean(place->level[0] && !place->traced));
+	json_object_set_new(object, "roof_stores", report_json_string(place->stores));
 	json_object_set_new(object, "roof_interpolated", json_boolean(place->interpolated));
-	json_object_set_new(object, "roof_gflops", real(flop ? place->roof : NAN));
-	json_object_set_new(object, "roof_l1_gflops", real(flop ? place->roof_l1 : NAN));
-	json_object_set_new(object, "ceiling_gflops", real(flop ? place->ceiling : NAN));
-	json_object_set_new(object, "roof_precision", string(!flop ? NULL : place->borrowed
+	json_object_set_new(object, "roof_gflops", report_json_real(flop ? place->roof : NAN));
+	json_object_set_new(object, "roof_l1_gflops", report_json_real(flop ? place->roof_l1 : NAN));
+	json_object_set_new(object, "ceiling_gflops", report_json_real(flop ? place->ceiling : NAN));
+	json_object_set_new(object, "roof_precision", report_json_string(!flop ? NULL : place->borrowed
 				? place->borrowed : model_precision_name(f->precision)));
-	json_object_set_new(object, "point", real(place->axis == AXIS_NONE ? NAN : place->point));
-	json_object_set_new(object, "roof", real(roofed ? place->roof : NAN));
-	json_object_set_new(object, "point_unit", string(units[place->axis]));
-	json_object_set_new(object, "distance", real(place->distance));
-	json_object_set_new(object, "headroom_s", real(place->headroom_s));
+	json_object_set_new(object, "point", report_json_real(place->axis == AXIS_NONE ? NAN : place->point));
+	json_object_set_new(object, "roof", report_json_real(roofed ? place->roof : NAN));
+	json_object_set_new(object, "point_unit", report_json_string(units[place->axis]));
+	json_object_set_new(object, "distance", report_json_real(place->distance));
+	json_object_set_new(object, "headroom_s", report_json_real(place->headroom_s));
 	json_object_set_new(object, "above_roof", json_boolean(place->above));
-	json_object_set_new(object, "why", string(place->why));
+	json_object_set_new(object, "why", report_json_string(place->why));
 }
 
-static json_t *function_json(const struct profile *profile, const struct model_function *f)
+static json_t *function_json(const struct report_view *view, const struct model_function *f)
 {
+	const struct profile *profile = view->profile;
 	const struct profile_function *source = f->function == PROFILE_NONE
 						? NULL : &profile->functions[f->function];
 	json_t *object = json_object();
-	json_object_set_new(object, "name", string(f->name));
-	json_object_set_new(object, "module", string(f->module));
-	json_object_set_new(object, "file", string(source && source->file && source->file[0]
+	json_object_set_new(object, "name", report_json_string(f->name));
+	json_object_set_new(object, "module", report_json_string(f->module));
+	json_object_set_new(object, "file", report_json_string(source && source->file && source->file[0]
 						   ? source->file : NULL));
-	json_object_set_new(object, "line", source && source->line ? count(source->line) : json_null());
-	json_object_set_new(object, "time_s", real((double)f->time_ns * 1e-9));
-	json_object_set_new(object, "time_halfwidth_s", real(f->n_samples ? f->halfwidth_s : NAN));
-	json_object_set_new(object, "elapsed_s", real(f->elapsed_s));
-	json_object_set_new(object, "samples", count(f->n_samples));
-	json_object_set_new(object, "share", real(f->share));
-	json_object_set_new(object, "threads", real(f->concurrency));
+	json_object_set_new(object, "line", source && source->line ? report_json_count(source->line) : json_null());
+	json_object_set_new(object, "time_s", report_json_real((double)f->time_ns * 1e-9));
+	json_object_set_new(object, "time_halfwidth_s", report_json_real(f->n_samples ? f->halfwidth_s : NAN));
+	json_object_set_new(object, "elapsed_s", report_json_real(f->elapsed_s));
+	json_object_set_new(object, "samples", report_json_count(f->n_samples));
+	json_object_set_new(object, "share", report_json_real(f->share));
+	json_object_set_new(object, "threads", report_json_real(f->concurrency));
 	add_work(object, profile, f);
 	add_place(object, f);
+	report_json_traffic(object, view, f);
+	json_object_set_new(object, "metrics", report_json_metrics(view, f));
+	json_object_set_new(object, "loops", report_json_loops(view, f));
 	return object;
 }
 
@@ -372,7 +378,7 @@ struct rf_error *report_json(const struct report_view *view, FILE *stream)
 {
 	json_t *functions = json_array();
 	for (size_t i = 0; i < view->n_rank; i++)
-		json_array_append_new(functions, function_json(view->profile,
+		json_array_append_new(functions, function_json(view,
 							       &view->model->functions[view->rank[i]]));
 	json_t *root = json_pack("{s:i, s:o, s:o, s:o, s:o}", "schema", 1, "machine",
 				 machine_json(view->profile), "run", run_json(view),

@@ -77,10 +77,11 @@ static bool name_row(const struct model_rows *rows, size_t row)
 	return (function->name = strdup("[unknown]")) != NULL;
 }
 
-static bool rows_init(struct model_rows *rows, const struct profile *profile)
+static bool rows_init(struct model_rows *rows, const struct profile *profile, const struct model_choice *choice)
 {
 	size_t n = profile->n_functions;
-	*rows = (struct model_rows){.profile = profile, .n_places = n + profile->n_modules + 1};
+	*rows = (struct model_rows){
+		.profile = profile, .n_places = n + profile->n_modules + 1, .choice = *choice};
 	rows->n_rows = 2 * rows->n_places;
 	rows->order = malloc((n + 1) * sizeof(*rows->order));
 	rows->rows = calloc(rows->n_rows, sizeof(*rows->rows));
@@ -96,6 +97,8 @@ static void function_deinit(struct model_function *function)
 {
 	free(function->name);
 	free(function->threads);
+	free(function->loops);
+	model_traffic_destroy(function->traffic);
 	free(function->place.why);
 }
 
@@ -134,7 +137,9 @@ static bool finish_rows(struct model_rows *rows, struct model *model)
 		if (!name_row(rows, row))
 			return false;
 		derive(model, function);
-		if (!model_place(rows->profile, function, model->counted))
+		if (function->traffic)
+			model_trace_rates(rows->profile, &rows->choice, function);
+		if (!model_place(rows->profile, &rows->choice, function, model->counted))
 			return false;
 	}
 	return true;
@@ -156,14 +161,22 @@ static void compact(struct model_rows *rows, struct model *model)
 
 struct rf_error *model_build(const struct profile *profile, struct model *out)
 {
+	return model_build_as(profile, &(struct model_choice){0}, out);
+}
+
+struct rf_error *model_build_as(const struct profile *profile, const struct model_choice *choice,
+				struct model *out)
+{
 	struct model_rows rows;
 	struct model model = {0};
 	const char *source = profile_get_fact(profile, "work_source");
 	model.counted = profile->n_counts > 0 || (source && strcmp(source, "none") != 0);
 	struct model_threads threads = {0};
-	bool done = rows_init(&rows, profile) && model_count(&rows, &model) &&
-		    model_threads_init(&threads, &rows) && model_processes(&threads, &model) &&
-		    model_time(&rows, &threads, &model) && finish_rows(&rows, &model);
+	bool done = rows_init(&rows, profile, choice) && model_count(&rows, &model) &&
+		    model_trace(&rows, &model) && model_threads_init(&threads, &rows) &&
+		    model_processes(&threads, &model) && model_time(&rows, &threads, &model) &&
+		    (!choice->loops || model_find_loops(&rows, &threads, &model)) &&
+		    finish_rows(&rows, &model);
 	model.process_of_thread = threads.process_of;
 	threads.process_of = NULL;
 	model_threads_deinit(&threads);

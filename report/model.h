@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "report/model_traffic.h"
 #include "report/profile.h"
 #include "report/work.h"
 
@@ -41,6 +42,13 @@ struct model_thread {
 	uint64_t flop, load_bytes, store_bytes, instructions;
 };
 
+/* What a model is asked for beside the defaults. */
+struct model_choice {
+	const char *level;	/* place by this level of the traffic, "L1" to "DRAM"; NULL: by the one that binds */
+	enum traffic_direction direction;
+	bool loops;		/* find the loops of each function */
+};
+
 enum model_bound {
 	BOUND_UNKNOWN,	 /* no roof or no count to place it by */
 	BOUND_UNCOUNTED, /* has time, but the counted run did not see it */
@@ -62,12 +70,15 @@ struct model_place {
 	double headroom_s;	/* elapsed_s · (1 - point / roof), at least 0; NAN without a roof */
 	enum model_bound bound;
 	char level[8];		/* level whose bandwidth the roof is; "" for a compute roof */
+	bool traced;		/* by what moved at that level; else by LS bytes, and the level is inferred */
 	const char *stores;	/* how the stores of that bandwidth's kernels are made: "apart",
-				 * "in place", "non-temporal", "string"; NULL for a compute roof */
+				 * "in place", "non-temporal", "string"; NULL for a compute roof, and where
+				 * traced */
 	bool interpolated;	/* no roof was measured at this concurrency */
 	const struct roof *noisy; /* a row of the profile behind the roof whose spread is wide, or NULL */
 	bool above;		/* above every roof by more than the tolerance and the spread of its
 				 * samples: a fault, not a feat */
+	bool late_writes;	/* above, but for what it wrote back: that may be later, in the time of others */
 	const char *borrowed;	/* precision whose roof stands in for the function's own, or NULL */
 	char *why;		/* hints, "; " between them, or "" */
 };
@@ -88,6 +99,9 @@ struct model_function {
 	double halfwidth_s;	/* of time_ns / 1e9, 95 % */
 	enum flop_precision precision; /* the one with most flop */
 	double intensity;	/* flop per LS byte; INFINITY without bytes, 0 without flop */
+	struct model_traffic *traffic; /* NULL: not traced */
+	struct model_loop *loops; /* the outermost before those within it; none unless asked for */
+	size_t n_loops, cap_loops;
 	struct model_place place;
 };
 
@@ -108,10 +122,25 @@ struct model_uncounted {
 	uint64_t time_ns, n_samples;
 };
 
+/* A loop of a function: instructions that can be reached from one another by the transfers that were
+ * executed. */
+struct model_loop {
+	uint32_t parent;	/* the loop around it, an earlier one of the function, or PROFILE_NONE */
+	uint64_t start, end;	/* offsets: of its first instruction, behind its last one */
+	uint64_t header;	/* offset of the instruction that each turn passes */
+	int64_t turns;		/* executions of it */
+	struct tally tally;	/* with the loops within */
+	uint64_t time_ns, n_samples;
+	struct model_bytes bytes; /* traced; else 0 */
+};
+
 struct model {
 	struct model_function *functions; /* those with time or instructions */
 	size_t n_functions;
 	bool counted;		/* the profile holds counts */
+	bool traced;		/* and traffic */
+	unsigned traced_classes; /* of CACHE_CLASSES */
+	struct model_bytes bytes; /* of all code, whether it is in a function or not */
 	uint64_t time_ns, n_samples;
 	uint64_t uncounted_ns;	/* time of what was not counted */
 	struct model_uncounted *uncounted; /* its parts, longest first */
@@ -125,6 +154,8 @@ struct model {
 
 /* Fails only when memory is short. */
 struct rf_error *model_build(const struct profile *profile, struct model *model);
+struct rf_error *model_build_as(const struct profile *profile, const struct model_choice *choice,
+				struct model *model);
 void model_deinit(struct model *model);
 
 /* "add_double_256" and so on. */
@@ -133,8 +164,11 @@ const char *model_precision_name(enum flop_precision precision);
 const char *model_bound_name(enum model_bound bound);
 
 /* Levels with a bandwidth roof that can be told apart, from the slowest ("DRAM") to "L1". */
-#define MODEL_LEVELS 4
 size_t model_levels(const struct profile *profile, const char *levels[MODEL_LEVELS]);
+/* The most that any measured mix of reads and writes moves at a level (L1: in LS bytes), 1e9 bytes per second; no
+ * function's bandwidth there is higher.  0: none was measured. */
+double model_level_most(const struct profile *profile, const char *level, double threads,
+			enum traffic_direction direction);
 /* Peak of a precision ("double", "single", …) at `threads`, GFLOP/s, by what one kind of instruction
  * reaches alone (FMA, dot product, add, multiply); 0: none. */
 double model_peak(const struct profile *profile, const char *precision, double threads);

@@ -40,7 +40,7 @@ static void add_or_take_back(uint64_t *sum, uint64_t value, int64_t times)
 		add_scaled(sum, value, (uint64_t)times);
 }
 
-static void add_tally(struct tally *sum, const struct tally *part, int64_t times)
+void model_tally_add(struct tally *sum, const struct tally *part, int64_t times)
 {
 	_Static_assert(sizeof(struct tally) % sizeof(uint64_t) == 0, "a tally is an array of counts");
 	uint64_t *to = (uint64_t *)sum;
@@ -83,7 +83,7 @@ static bool add_executions(struct counter *counter, size_t row, size_t block,
 		const struct profile_count *count = &counter->profile->counts[counter->by_block[i]];
 		if (count->n == 0 || (count->n < 0) != counter->takes_back)
 			continue;
-		add_tally(&function->tally, part, count->n);
+		model_tally_add(&function->tally, part, count->n);
 		if (!add_to_thread(function, count->thread, part, count->n))
 			return false;
 	}
@@ -97,7 +97,7 @@ static void add_flop(struct tally *tally, const struct work *work, uint64_t flop
 }
 
 /* What is known from the instruction alone. */
-static void add_fixed(struct tally *tally, const struct work *work)
+void model_tally_fixed(struct tally *tally, const struct work *work)
 {
 	uint64_t flop = (uint64_t)work->flop_lanes * work->flop_per_lane;
 	tally->instructions++;
@@ -113,7 +113,7 @@ static void add_fixed(struct tally *tally, const struct work *work)
 }
 
 /* What one run-time unit adds. */
-static void unit_tally(const struct work *work, struct tally *tally)
+void model_tally_unit(const struct work *work, struct tally *tally)
 {
 	*tally = (struct tally){.load_bytes = work->unit_load_bytes,
 				.store_bytes = work->unit_store_bytes};
@@ -148,7 +148,7 @@ static bool add_units(struct counter *counter, size_t row, uint32_t module, uint
 {
 	struct model_function *function = &counter->rows->rows[row];
 	struct tally unit;
-	unit_tally(work, &unit);
+	model_tally_unit(work, &unit);
 	for (size_t i = first_units(counter, module, offset); i < counter->profile->n_units; i++) {
 		const struct profile_units *units = &counter->profile->units[counter->units[i]];
 		if (units->module != module || units->offset != offset)
@@ -157,7 +157,7 @@ static bool add_units(struct counter *counter, size_t row, uint32_t module, uint
 			continue;
 		counter->units_taken[i] = true;
 		const int64_t n = units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX;
-		add_tally(&function->tally, &unit, n);
+		model_tally_add(&function->tally, &unit, n);
 		if (!add_to_thread(function, units->thread, &unit, n))
 			return false;
 	}
@@ -184,7 +184,7 @@ static bool count_block(struct counter *counter, size_t index)
 			counter->model->unreadable_blocks += !counter->takes_back;
 			break;
 		}
-		add_fixed(&part, &work);
+		model_tally_fixed(&part, &work);
 		if (work.units != UNITS_NONE && !counter->takes_back &&
 		    !add_units(counter, row, block->module, offset, &work))
 			return false;

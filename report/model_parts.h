@@ -12,6 +12,7 @@ struct model_rows {
 	struct model_function *rows;
 	size_t n_rows;		/* twice n_places */
 	size_t n_places;
+	struct model_choice choice;
 };
 
 /* Row of the code at (module, offset); *end (may be NULL) gets the offset up to which it holds. */
@@ -41,6 +42,9 @@ bool model_is_uncounted(const struct model_threads *threads, size_t row, uint32_
 
 /* model_time.c: samples → time, concurrency. */
 bool model_time(struct model_rows *rows, const struct model_threads *threads, struct model *model);
+/* What one sample added to the program's own time, in ns; the CPU time that a sample stands for without it. */
+uint64_t model_sample_cost(const struct profile *profile);
+uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost);
 /* model_roofs.c: the measured roofs that fit a function. */
 
 struct model_rate {
@@ -68,5 +72,41 @@ double model_mix_ceiling(const struct profile *profile, const struct model_funct
 size_t model_bandwidths(const struct profile *profile, const struct tally *tally, double threads,
 			struct model_bandwidth out[MODEL_BANDWIDTHS]);
 
+/* How the bytes that move at a level are made up; shares of all of them. */
+struct model_moves {
+	double written;		/* write-backs and non-temporal stores */
+	double non_temporal;
+	double strings;		/* of the LS bytes: by repeated string instructions */
+	enum traffic_direction direction; /* one of them alone: its bytes by its fastest kernel */
+};
+/* The most that can move at a level ("L1": LS bytes), 1e9 bytes per second; 0 where no row tells it from the
+ * level below.  Roofs are measured in LS bytes; docs/profile-format.md says how they are converted. */
+struct model_rate model_level_rate(const struct profile *profile, const char *level, const struct tally *tally,
+				   double threads, const struct model_moves *moves);
+
+/* Of a function's bytes at one of its levels. */
+struct model_moves model_moves_of(const struct model_function *function, const struct model_level *level,
+				  enum traffic_direction direction);
+
+/* model_traffic.c: rows->rows[].traffic, as far as it is known without the time.  False: no memory. */
+bool model_trace(struct model_rows *rows, struct model *model);
+/* Its intensities, rates and roofs, when the time is known. */
+void model_trace_rates(const struct profile *profile, const struct model_choice *choice,
+		       struct model_function *function);
+void model_traffic_destroy(struct model_traffic *traffic);
+/* Adds one row of the profile. */
+void model_add_lines(struct traffic_lines *lines, const struct profile_traffic *row);
+struct model_bytes model_bytes_of(const struct traffic_lines *lines, unsigned n_classes);
+
+/* model_count.c, for sums over other parts of the code than functions: the instruction once; one unit of it;
+ * sum += part × times. */
+void model_tally_fixed(struct tally *tally, const struct work *work);
+void model_tally_unit(const struct work *work, struct tally *tally);
+void model_tally_add(struct tally *sum, const struct tally *part, int64_t times);
+
+/* model_loops.c: rows->rows[].loops.  False: no memory. */
+bool model_find_loops(struct model_rows *rows, const struct model_threads *threads, struct model *model);
+
 /* model_place.c: point, roof, distance, headroom, bound. */
-bool model_place(const struct profile *profile, struct model_function *function, bool counted);
+bool model_place(const struct profile *profile, const struct model_choice *choice,
+		 struct model_function *function, bool counted);

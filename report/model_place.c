@@ -1,7 +1,11 @@
-/* The point and its roof (cache-aware roofline: arithmetic intensity on LS bytes).
+/* The point and its roof.
  *
- * Which level a function's data come from, and whether its stores go to lines that it has loaded, is
- * not measured yet.  It is inferred: the binding bandwidth is the slowest one whose roof is not below
+ * Where the memory traffic was traced, each level has an intensity and a roof of its own, and the lowest of
+ * them binds.
+ *
+ * Where it was not, the point stands on the cache-aware roofline (arithmetic intensity on LS bytes).  Which
+ * level a function's data come from, and whether its stores go to lines that it has loaded, is
+ * then not known.  It is inferred: the binding bandwidth is the slowest one whose roof is not below
  * the point, from DRAM upward.  A point cannot lie above the roof of the level that its data come
  * from, so no level below the inferred one is possible; a faster one is.  The distance is therefore
  * the least that it can be, and roof_l1 says the most.  Reports mark an inferred level with "~".  Code
@@ -70,12 +74,40 @@ static double spread_of(uint64_t n)
 	return n ? (z * z / 2 + z * sqrt((double)n + z * z / 4)) / (double)n : 0;
 }
 
-static void set_distance(const struct model_function *function, struct model_place *place)
+/* The level that a traced function is held by: the one that was chosen, else the one whose bandwidth needs
+ * longest for what moved.  NULL: nothing moved where a bandwidth was measured. */
+static const struct model_level *binding_level(const struct model_function *function,
+					       const struct model_choice *choice)
+{
+	const struct model_traffic *traffic = function->traffic;
+	const struct model_level *binding = NULL;
+	double longest = 0;
+	for (size_t i = 0; i < traffic->n_levels; i++) {
+		const struct model_level *level = &traffic->levels[i];
+		if (!(level->bandwidth > 0) || (choice->level && strcmp(choice->level, level->name) != 0))
+			continue;
+		double needed = level->rate / level->bandwidth;
+		if (needed > 0 && needed >= longest)
+			binding = level, longest = needed;
+	}
+	return binding;
+}
+
+/* Relative, 95 %: how far what moved at the level may be below the estimate. */
+static double spread_of_level(const struct model_level *level, enum traffic_direction direction)
+{
+	const struct model_estimate *moved = level ? &level->moved[direction] : NULL;
+	return !moved || moved->bytes <= 0 || moved->halfwidth <= 0 ? 0
+	       : isnan(moved->halfwidth) ? 1 : moved->halfwidth / moved->bytes;
+}
+
+static void set_distance(const struct model_function *function, struct model_place *place, double spread)
 {
 	place->distance = place->roof / place->point;
 	place->headroom_s = function->elapsed_s * fmax(0, 1 - place->point / place->roof);
 	/* A fault only where the spread of the roof and of so few samples cannot explain it. */
-	place->above = place->point > place->roof * (1 + MODEL_TOLERANCE) * (1 + spread_of(function->n_samples));
+	place->above = place->point > place->roof * (1 + MODEL_TOLERANCE) * (1 + spread) *
+					      (1 + spread_of(function->n_samples));
 }
 
 static enum model_bound flop_bound(const struct model_place *place, double intensity, double lowest)
@@ -94,14 +126,75 @@ static void set_measured(const struct profile *profile, const struct model_funct
 							function->concurrency);
 }
 
-static void place_by_flop(const struct profile *profile, const struct model_function *function,
-			  struct model_place *place)
+static struct model_rate rate_of_level(const struct profile *profile, const struct model_choice *choice,
+				       const struct model_function *function, const struct model_level *level)
+{
+	struct model_moves moves = model_moves_of(function, level, choice->direction);
+	return model_level_rate(profile, level->name, &function->tally, function->concurrency, &moves);
+}
+
+static void set_traced_level(const struct profile *profile, const struct model_choice *choice,
+			     const struct model_function *function, const struct model_level *level,
+			     struct model_place *place)
+{
+	snprintf(place->level, sizeof(place->level), "%s", level->name);
+	place->noisy = rate_of_level(profile, choice, function, level).noisy;
+}
+
+static double roof_at(const struct model_function *function, const char *name, double top)
+{
+	const struct model_level *level = model_level(function->traffic, name);
+	return level && level->bandwidth > 0 ? fmin(top, level->bandwidth * level->intensity) : top;
+}
+
+/* What a function has changed may be written back later, in the time of others: a point is at fault only when
+ * it is above its roof by what it has read alone. */
+static void excuse_late_writes(const struct model_function *function, const struct model_level *level,
+			       struct model_place *place)
+{
+	if (!place->above || !level || function->elapsed_s <= 0)
+		return;
+	const double read = level->moved[DIRECTION_READ].bytes * 1e-9 / function->elapsed_s;
+	place->above = read > level->bandwidth * (1 + MODEL_TOLERANCE) * (1 + spread_of_level(level, DIRECTION_READ)) *
+				      (1 + spread_of(function->n_samples));
+	place->late_writes = !place->above;
+}
+
+static void place_by_traced_flop(const struct profile *profile, const struct model_choice *choice,
+				 const struct model_function *function, const struct model_rate *top,
+				 struct model_place *place)
+{
+	const struct model_level *level = binding_level(function, choice);
+	double slope = level ? level->bandwidth * level->intensity : INFINITY;
+	place->traced = true;
+	place->roof = fmin(top->value, slope);
+	place->roof_l1 = roof_at(function, "L1", top->value);
+	place->ceiling = fmin(slope, model_mix_ceiling(profile, function, top->value));
+	place->ridge = level ? top->value / level->bandwidth : 0;
+	place->noisy = top->noisy;
+	if (slope < top->value)
+		set_traced_level(profile, choice, function, level, place);
+	set_measured(profile, function, place);
+	set_distance(function, place, slope < top->value ? spread_of_level(level, choice->direction) : 0);
+	place->bound = flop_bound(place, level ? level->intensity : INFINITY, place->ceiling);
+	/* what its instructions can do at most is less than what memory lets them do */
+	if (place->bound == BOUND_MEMORY && place->ceiling < (1 - BALANCED) * slope)
+		place->bound = BOUND_COMPUTE;
+	excuse_late_writes(function, level, place);
+}
+
+static void place_by_flop(const struct profile *profile, const struct model_choice *choice,
+			  const struct model_function *function, struct model_place *place)
 {
 	struct model_rate top = model_top(profile, function, &place->borrowed);
 	place->axis = AXIS_FLOP;
 	place->point = (double)function->tally.flop * 1e-9 / function->elapsed_s;
 	if (top.value <= 0)
 		return;
+	if (function->traffic) {
+		place_by_traced_flop(profile, choice, function, &top, place);
+		return;
+	}
 	struct scale scale = scale_of(profile, function, top.value, function->intensity);
 	const struct model_bandwidth *bandwidth = scale.n ? infer_bandwidth(&scale, place->point) : NULL;
 	double slope = bandwidth ? scale.factor * bandwidth->rate.value : INFINITY;
@@ -113,8 +206,26 @@ static void place_by_flop(const struct profile *profile, const struct model_func
 	if (slope < top.value)
 		set_level(place, bandwidth);
 	set_measured(profile, function, place);
-	set_distance(function, place);
+	set_distance(function, place, 0);
 	place->bound = flop_bound(place, function->intensity, place->ceiling);
+}
+
+static bool place_by_traced_bytes(const struct profile *profile, const struct model_choice *choice,
+				  const struct model_function *function, struct model_place *place)
+{
+	const struct model_level *level = binding_level(function, choice);
+	if (!level)
+		return false;
+	place->axis = AXIS_BYTES;
+	place->traced = true;
+	place->point = level->rate;
+	place->roof = place->ceiling = place->roof_l1 = level->bandwidth;
+	set_traced_level(profile, choice, function, level, place);
+	set_measured(profile, function, place);
+	set_distance(function, place, spread_of_level(level, choice->direction));
+	place->bound = place->distance > 2 ? BOUND_LATENCY : BOUND_MEMORY;
+	excuse_late_writes(function, level, place);
+	return true;
 }
 
 /* Bytes per second under the levels' bandwidths; false when nothing is to be placed so. */
@@ -132,7 +243,7 @@ static bool place_by_bytes(const struct profile *profile, const struct model_fun
 	place->roof_l1 = slope_of(&scale, scale.n - 1);
 	set_level(place, bandwidth);
 	set_measured(profile, function, place);
-	set_distance(function, place);
+	set_distance(function, place, 0);
 	place->bound = place->distance > 2 ? BOUND_LATENCY : BOUND_MEMORY;
 	return true;
 }
@@ -155,18 +266,19 @@ static bool place_by_instructions(const struct profile *profile,
 	if (!(clock > 0 && clock < 100))
 		return false;
 	place->roof = place->ceiling = place->roof_l1 = clock * model_issue_width(profile) * function->concurrency;
-	set_distance(function, place);
+	set_distance(function, place, 0);
 	place->bound = place->distance > 2 ? BOUND_LATENCY : BOUND_ISSUE;
 	return true;
 }
 
 /* A function without flop takes at least as long as its bytes need and as its instructions need:
  * the roof that it is nearer to is the one that holds it. */
-static void place_control(const struct profile *profile, const struct model_function *function,
-			  struct model_place *place)
+static void place_control(const struct profile *profile, const struct model_choice *choice,
+			  const struct model_function *function, struct model_place *place)
 {
 	struct model_place bytes = *place, instructions = *place;
-	bool has_bytes = place_by_bytes(profile, function, &bytes);
+	bool has_bytes = function->traffic ? place_by_traced_bytes(profile, choice, function, &bytes)
+					   : place_by_bytes(profile, function, &bytes);
 	bool has_instructions = place_by_instructions(profile, function, &instructions);
 	if (has_bytes && (!has_instructions || bytes.distance <= instructions.distance))
 		*place = bytes;
@@ -240,6 +352,26 @@ static void control_hints(const struct model_function *function, FILE *why)
 			  "misses or branches");
 }
 
+/* How its data are laid out, where memory or waiting for it holds it. */
+static void traffic_hints(const struct model_function *function, FILE *why)
+{
+	const struct model_strides *strides = &function->traffic->strides;
+	const double steps = strides->unit + strides->constant + strides->random;
+	const struct model_level *memory = model_level(function->traffic, "DRAM");
+	if (function->place.bound != BOUND_MEMORY && function->place.bound != BOUND_LATENCY)
+		return;
+	if (!memory || !(memory->moved[DIRECTION_BOTH].bytes > 0))
+		return;
+	if (percent(strides->random, steps) > 30)
+		hint(why, "%.0f %% of the steps between its addresses are irregular", percent(strides->random, steps));
+	if (percent(strides->constant, steps) > 30)
+		hint(why, "%.0f %% of the steps between its addresses are strided (mostly %lld bytes)",
+		     percent(strides->constant, steps), (long long)strides->step);
+	if (strides->fetched > 0 && percent(strides->used, strides->fetched) < 60)
+		hint(why, "of the bytes that it brings in from memory %.0f %% are used",
+		     percent(strides->used, strides->fetched));
+}
+
 static bool set_why(const struct profile *profile, struct model_function *function)
 {
 	size_t size;
@@ -249,16 +381,21 @@ static bool set_why(const struct profile *profile, struct model_function *functi
 	if (function->place.above)
 		hint(why, "above its roof: measure the roofs again, and check that both "
 			  "runs did the same work");
+	if (function->place.late_writes)
+		hint(why, "part of what it changed is written back later, in the time of other functions");
 	if (function->place.bound == BOUND_UNCOUNTED)
 		hint(why, "no block of this function was counted");
 	if (function->place.axis == AXIS_FLOP && function->place.distance > 1.1)
 		flop_hints(profile, function, why);
+	if (function->place.axis != AXIS_NONE && function->traffic)
+		traffic_hints(function, why);
 	if (function->place.axis != AXIS_NONE)
 		control_hints(function, why);
 	return fclose(why) == 0 && function->place.why;
 }
 
-bool model_place(const struct profile *profile, struct model_function *function, bool counted)
+bool model_place(const struct profile *profile, const struct model_choice *choice,
+		 struct model_function *function, bool counted)
 {
 	const struct tally *tally = &function->tally;
 	struct model_place *place = &function->place;
@@ -267,8 +404,8 @@ bool model_place(const struct profile *profile, struct model_function *function,
 		place->bound = counted ? BOUND_UNCOUNTED : BOUND_UNKNOWN;
 	else if (function->time_ns > 0 && (double)tally->flop >=
 		 MODEL_FLOP_PER_INSTRUCTION * (double)tally->instructions)
-		place_by_flop(profile, function, place);
+		place_by_flop(profile, choice, function, place);
 	else if (function->time_ns > 0)
-		place_control(profile, function, place);
+		place_control(profile, choice, function, place);
 	return set_why(profile, function);
 }

@@ -76,8 +76,8 @@ static struct model_rate take(const struct rows *rows, const char *op)
 
 #define MAX_CURVE 5
 
-/* Measured mixes along an axis, ascending; a NULL op ends them. */
-struct curve_point { double at; const char *op; };
+/* Measured mixes along an axis, ascending; a NULL op ends them.  `factor`: what a rate counts for; 0: 1. */
+struct curve_point { double at; const char *op; double factor; };
 
 /* Linear between the mixes that were measured, constant beyond them; value 0: none was. */
 static struct model_rate on_curve(const struct rows *rows, const struct curve_point *curve, double x)
@@ -88,6 +88,7 @@ static struct model_rate on_curve(const struct rows *rows, const struct curve_po
 		if (curve[i].at > x && above.value > 0)
 			break;
 		struct model_rate rate = take(rows, curve[i].op);
+		rate.value *= curve[i].factor > 0 ? curve[i].factor : 1;
 		if (rate.value > 0 && curve[i].at <= x)
 			below = rate, at_below = curve[i].at;
 		else if (rate.value > 0)
@@ -103,7 +104,8 @@ static struct model_rate on_curve(const struct rows *rows, const struct curve_po
 /* Along the surplus of additions e = (adds - muls) / (adds + muls), an FMA being one of each: m FMA
  * and n add instructions have e = ((m + n) - m) / (2 m + n). */
 static const struct curve_point surplus_curve[MAX_CURVE] = {
-	{0, "fma"}, {1.0 / 5, "fma2_add1"}, {1.0 / 3, "fma1_add1"}, {1.0 / 2, "fma1_add2"}, {1, "add"},
+	{0, "fma", 1}, {1.0 / 5, "fma2_add1", 1}, {1.0 / 3, "fma1_add1", 1}, {1.0 / 2, "fma1_add2", 1},
+	{1, "add", 1},
 };
 
 static double surplus(const struct tally *tally)
@@ -319,10 +321,21 @@ double model_mix_ceiling(const struct profile *profile, const struct model_funct
 /* Along the share of the bytes that are stored.  LS bytes: what is read to be overwritten whole does
  * not count, although it costs time; that is why it matters where stores go. */
 static const struct curve_point
-	apart[MAX_CURVE] = {{0, "read"}, {1.0 / 3, "triad"}, {1.0 / 2, "copy"}, {1, "write"}},
-	in_place[MAX_CURVE] = {{0, "read"}, {1.0 / 3, "daxpy"}, {1.0 / 2, "update"}, {1, "write"}},
-	streamed[MAX_CURVE] = {{0, "read"}, {1.0 / 3, "triad_nt"}, {1.0 / 2, "copy_nt"}, {1, "write_nt"}},
-	string_moves[MAX_CURVE] = {{0, "read"}, {1.0 / 2, "copy_rep"}, {1, "write_rep"}};
+	apart[MAX_CURVE] = {{0, "read", 1}, {1.0 / 3, "triad", 1}, {1.0 / 2, "copy", 1}, {1, "write", 1}},
+	in_place[MAX_CURVE] = {{0, "read", 1}, {1.0 / 3, "daxpy", 1}, {1.0 / 2, "update", 1}, {1, "write", 1}},
+	streamed[MAX_CURVE] = {{0, "read", 1}, {1.0 / 3, "triad_nt", 1}, {1.0 / 2, "copy_nt", 1},
+			       {1, "write_nt", 1}},
+	string_moves[MAX_CURVE] = {{0, "read", 1}, {1.0 / 2, "copy_rep", 1}, {1, "write_rep", 1}};
+
+/* The same kernels by what moves between two levels, along the share of it that is written: a store apart
+ * from what is loaded reads its line before it writes it.  A processor that does without that read moves
+ * less than these factors say, of the function as well as of the kernel: the time that a like function
+ * needs at this rate is the kernel's in any case. */
+static const struct curve_point
+	apart_moved[MAX_CURVE] = {{0, "read", 1}, {1.0 / 4, "triad", 4.0 / 3}, {1.0 / 3, "copy", 3.0 / 2},
+				  {1.0 / 2, "write", 2}},
+	in_place_moved[MAX_CURVE] = {{0, "read", 1}, {1.0 / 3, "daxpy", 1}, {1.0 / 2, "update", 1}},
+	strings_moved[MAX_CURVE] = {{0, "read", 1}, {1.0 / 3, "copy_rep", 3.0 / 2}, {1.0 / 2, "write_rep", 2}};
 
 static struct rows level_rows(const struct profile *profile, const char *level, double threads)
 {
@@ -450,4 +463,73 @@ size_t model_bandwidths(const struct profile *profile, const struct tally *tally
 		return streamed_bandwidths(&memory, &mix, ordinary, n, out);
 	memcpy(out, ordinary, n * sizeof(*out));
 	return n;
+}
+
+/* ---- bandwidths of what moves at a level ---- */
+
+/* The fastest of the kernels that move so large a share of writes. */
+static struct model_rate moved_rate(const struct rows *rows, const struct model_moves *moves)
+{
+	struct model_rate rate = on_curve(rows, in_place_moved, moves->written);
+	if (!has_curve(rows, in_place_moved))
+		rate.value = 0;
+	if (moves->non_temporal > moves->written / 2 && has_curve(rows, streamed))
+		return faster(rate, on_curve(rows, streamed, moves->written));
+	if (moves->strings > 0.5 && has_curve(rows, strings_moved))
+		rate = faster(rate, on_curve(rows, strings_moved, moves->written));
+	return faster(rate, on_curve(rows, apart_moved, moves->written));
+}
+
+/* Registers ↔ L1: LS bytes. */
+static struct model_rate l1_rate(const struct rows *rows, const struct tally *tally)
+{
+	struct byte_mix mix = byte_mix(tally);
+	struct model_rate rate = curve_rate(rows, &mix, apart);
+	return has_curve(rows, in_place) ? faster(rate, curve_rate(rows, &mix, in_place)) : rate;
+}
+
+/* Only what is read, or only what is written: the fastest kernel of that kind. */
+static struct model_rate one_way_rate(const struct rows *rows, enum traffic_direction direction)
+{
+	static const char *const writes[] = {"write", "write_nt", "write_rep"};
+	struct model_rate rate = {0};
+	if (direction == DIRECTION_READ)
+		return take(rows, "read");
+	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes); i++)
+		rate = faster(rate, take(rows, writes[i]));
+	return rate;
+}
+
+struct model_rate model_level_rate(const struct profile *profile, const char *level, const struct tally *tally,
+				   double threads, const struct model_moves *moves)
+{
+	const char *levels[MODEL_LEVELS];
+	size_t n = model_levels(profile, levels);
+	struct model_rate best = {0};
+	if (strcmp(level, "L1") == 0 && tally->load_bytes == 0 && tally->store_bytes == 0)
+		return best;
+	for (size_t i = 0; i < n; i++) { /* a cache is never slower than the level below it */
+		struct rows rows = level_rows(profile, levels[i], threads);
+		bool first = strcmp(levels[i], "L1") == 0;
+		if (moves->direction != DIRECTION_BOTH)
+			best = faster(best, one_way_rate(&rows, moves->direction));
+		else /* bytes of L1 there are, else it has returned */
+			best = faster(best, first ? l1_rate(&rows, tally) : moved_rate(&rows, moves));
+		if (strcmp(levels[i], level) == 0)
+			return best;
+	}
+	return (struct model_rate){0};
+}
+
+double model_level_most(const struct profile *profile, const char *level, double threads,
+			enum traffic_direction direction)
+{
+	static const struct curve_point *const curves[] = {apart_moved, in_place_moved, strings_moved, streamed};
+	const bool first = strcmp(level, "L1") == 0;
+	struct rows rows = level_rows(profile, level, threads);
+	double most = direction == DIRECTION_BOTH ? 0 : one_way_rate(&rows, direction).value;
+	for (size_t c = 0; c < 4 && direction == DIRECTION_BOTH; c++)
+		for (size_t i = 0; i < MAX_CURVE && curves[c][i].op; i++)
+			most = fmax(most, rate_of(&rows, curves[c][i].op) * (first ? 1 : curves[c][i].factor));
+	return most;
 }

@@ -84,11 +84,18 @@ static void set_concurrency(struct model_rows *rows, struct stay *stays, size_t 
 }
 
 /* What one sample added to the program's own time, in ns. */
-static uint64_t sample_cost(const struct profile *profile)
+uint64_t model_sample_cost(const struct profile *profile)
 {
 	const char *fact = profile_get_fact(profile, "sample_cost_ns");
 	double cost = fact ? strtod(fact, NULL) : 0;
 	return cost > 0 && cost < 1e9 ? (uint64_t)cost : 0;
+}
+
+uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost)
+{
+	/* no more than half, so that absurd figures leave a time to divide by */
+	uint64_t stay = sample->weight_ns;
+	return stay - (cost < stay / 2 ? cost : stay / 2);
 }
 
 static void add_ns(uint64_t *sum, uint64_t ns)
@@ -137,12 +144,11 @@ static bool add_samples(struct model_rows *rows, const struct model_threads *thr
 			const uint32_t *row_of, struct stay *stays)
 {
 	const struct profile *profile = rows->profile;
-	uint64_t cost = sample_cost(profile);
+	uint64_t cost = model_sample_cost(profile);
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		size_t row = sample->frame == PROFILE_NONE ? rows->n_places - 1 : row_of[sample->frame];
-		/* no more than half, so that absurd figures leave a time to divide by */
-		uint64_t stay = sample->weight_ns, weight = stay - (cost < stay / 2 ? cost : stay / 2);
+		uint64_t stay = sample->weight_ns, weight = model_sample_weight(sample, cost);
 		struct model_uncounted cause = {0};
 		bool uncounted = model->counted && model_is_uncounted(threads, row, sample->thread, &cause);
 		if (uncounted && !add_uncounted(model, &cause, weight))

@@ -42,13 +42,13 @@ const char *report_level_parse(const char *word)
 	return NULL;
 }
 
-bool report_direction_parse(const char *word, enum report_direction *direction)
+bool report_direction_parse(const char *word, enum traffic_direction *direction)
 {
 	static const char *const words[] = {
 		[DIRECTION_BOTH] = "both", [DIRECTION_READ] = "read", [DIRECTION_WRITE] = "write"};
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strcmp(word, words[i]) == 0) {
-			*direction = (enum report_direction)i;
+			*direction = (enum traffic_direction)i;
 			return true;
 		}
 	return false;
@@ -143,7 +143,8 @@ static double sort_key(const struct model_function *f, enum report_sort sort)
 		key = (double)f->tally.flop;
 		break;
 	case SORT_BYTES:
-		key = (double)f->tally.load_bytes + (double)f->tally.store_bytes;
+		key = f->traffic ? f->traffic->bytes.mem[DIRECTION_BOTH].bytes
+				 : (double)f->tally.load_bytes + (double)f->tally.store_bytes;
 		break;
 	case SORT_NAME:
 		break;
@@ -201,6 +202,40 @@ static size_t *rank_functions(struct report_view *view, size_t top)
 	return order;
 }
 
+/* ---- what moved ---- */
+
+const struct model_level *report_level(const struct report_view *view, const struct model_function *f)
+{
+	const char *chosen = view->options ? view->options->level : NULL;
+	return f->traffic ? model_level(f->traffic, chosen ? chosen : "DRAM") : NULL;
+}
+
+const struct model_estimate *report_moved(const struct report_view *view, const struct model_level *level)
+{
+	return &level->moved[view->options ? view->options->direction : DIRECTION_BOTH];
+}
+
+double report_intensity(const struct report_view *view, const struct model_function *f)
+{
+	const struct model_level *level = report_level(view, f);
+	return level ? level->intensity : f->intensity;
+}
+
+void report_put_bytes(char *cell, double bytes)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+	char number[TEXT_NUMBER];
+	size_t unit = 0;
+	for (; unit + 1 < sizeof(units) / sizeof(*units) && bytes >= 999.5; unit++)
+		bytes /= 1000;
+	if (isnan(bytes))
+		snprintf(cell, 64, "–");
+	else if (unit == 0)
+		snprintf(cell, 64, "%.0f B", bytes);
+	else
+		snprintf(cell, 64, "%s %s", text_number(number, bytes), units[unit]);
+}
+
 /* ---- files ---- */
 
 static struct rf_error *write_failed(const char *path, int errnum)
@@ -255,7 +290,9 @@ struct rf_error *report_with_view(const struct profile *profile, const struct re
 				  void *context)
 {
 	struct model model;
-	struct rf_error *error = model_build(profile, &model);
+	const struct model_choice choice = {
+		.level = options->level, .direction = options->direction, .loops = options->json_path != NULL};
+	struct rf_error *error = model_build_as(profile, &choice, &model);
 	if (error)
 		return error;
 	struct report_view view = {

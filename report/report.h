@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "report/model_traffic.h"
 #include "report/profile.h"
 
 #include <stdbool.h>
@@ -12,15 +13,12 @@ enum report_sort { SORT_HEADROOM, SORT_DISTANCE, SORT_TIME, SORT_FLOPS, SORT_BYT
 /* One table for all processes together, or one for each. */
 enum report_processes { PROCESSES_MERGED, PROCESSES_TREE };
 
-/* Which of the bytes at a level place a function: those read, those written, or all. */
-enum report_direction { DIRECTION_BOTH, DIRECTION_READ, DIRECTION_WRITE };
-
 struct report_options {
 	size_t top;		/* rows in the table, points in the picture; 0: 20 */
 	enum report_sort sort;
 	enum report_processes processes;
 	const char *level;	/* "L1", "L2", "L3" or "DRAM": place and rank by its traffic; NULL: the one that binds */
-	enum report_direction direction;
+	enum traffic_direction direction;
 	bool levels;		/* every level: a table of its own, and points in the picture */
 	const char *svg_path;	/* or NULL */
 	const char *json_path;	/* or NULL */
@@ -35,7 +33,7 @@ bool report_processes_parse(const char *word, enum report_processes *processes);
 /* "L1" to "DRAM", in any case of letters → the name as it is above; NULL for another word. */
 const char *report_level_parse(const char *word);
 /* "both", "read", "write" → enum; false for another word. */
-bool report_direction_parse(const char *word, enum report_direction *direction);
+bool report_direction_parse(const char *word, enum traffic_direction *direction);
 
 /* Writes the head line and the ranked table to `stream`, and the SVG and JSON files if asked. */
 struct rf_error *report_write(const struct profile *profile, const struct report_options *options,

@@ -11,6 +11,8 @@
 
 #define MAX_REASONS 5 /* of each kind */
 #define MAX_MASKED 3
+#define MAX_DATA 3
+#define MAX_OBJECTS 3	/* of a function */
 
 static bool note(struct report_view *view, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -54,8 +56,10 @@ static bool note_sources(struct report_view *view)
 		  !view->model->counted ? "" : incomplete ? " (incomplete)" : " (exact)"))
 		return false;
 	bool inferred = false;
-	for (size_t i = 0; i < view->n_shown; i++)
-		inferred |= view->model->functions[view->rank[i]].place.level[0] != '\0';
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_place *place = &view->model->functions[view->rank[i]].place;
+		inferred |= place->level[0] && !place->traced;
+	}
 	return !inferred ||
 	       note(view, "~LEVEL: not measured but inferred, the slowest level whose roof is not below "
 			  "the point; \"below\" and \"headroom\" are the least that they can be");
@@ -309,6 +313,234 @@ static bool note_noisy(struct report_view *view)
 		    row->threads, row->threads == 1 ? "" : "s", 100 * spread_of(row), others);
 }
 
+/* ---- traffic ---- */
+
+/* "machine" → words. */
+static const char *geometry_words(const char *source)
+{
+	static const char *const words[][2] = {
+		{"machine", "this machine's"}, {"given", "as given by --cache"}, {"file", "from the file of --cache"},
+		{"assumed", "ASSUMED, since this machine does not tell"},
+	};
+	for (size_t i = 0; source && i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(source, words[i][0]) == 0)
+			return words[i][1];
+	return source ? source : "of unknown origin";
+}
+
+/* Why there is no traffic, in one line. */
+static bool note_untraced(struct report_view *view)
+{
+	const char *why = profile_get_fact(view->profile, "traffic_why");
+	const struct report_options *options = view->options;
+	if (!view->model->counted)
+		return true;
+	if (options && (options->levels || options->level || options->direction != DIRECTION_BOTH) &&
+	    !note(view, "--levels, --level and --direction have nothing to show: this profile has no memory traffic"))
+		return false;
+	return note(view, "memory traffic: none (%s)", why ? why : "this profile was recorded without it");
+}
+
+/* What was simulated, and how sure it is. */
+static bool note_simulation(struct report_view *view)
+{
+	const struct profile *profile = view->profile;
+	const char *geometry = profile_get_fact(profile, "traffic_geometry");
+	const char *source = profile_get_fact(profile, "traffic_geometry_source");
+	const char *policy = profile_get_fact(profile, "traffic_policy");
+	const unsigned n = view->model->traced_classes;
+	char sample[128];
+	if (n >= CACHE_CLASSES)
+		snprintf(sample, sizeof(sample), "all sets");
+	else
+		snprintf(sample, sizeof(sample), "%u/%d of the sets, chosen at random%s", n, CACHE_CLASSES,
+			 n < 2 ? "; too few for an error" : "");
+	return note(view, "memory traffic: traced, caches simulated: %s (%s%s%s), %s; hardware prefetches are not in it",
+		    geometry ? geometry : "unknown caches", geometry_words(source), policy ? "; " : "",
+		    policy ? policy : "", sample);
+}
+
+static void put_estimate(char *cell, size_t size, const struct model_estimate *estimate)
+{
+	char bytes[64], spread[64];
+	report_put_bytes(bytes, estimate->bytes);
+	report_put_bytes(spread, estimate->halfwidth);
+	if (estimate->halfwidth > 0)
+		snprintf(cell, size, "%s ± %s", bytes, spread);
+	else
+		snprintf(cell, size, "%s", bytes);
+}
+
+static bool note_total(struct report_view *view)
+{
+	const struct model_bytes *bytes = &view->model->bytes;
+	char read[160], written[160], left[64], evadable[64];
+	put_estimate(read, sizeof(read), &bytes->mem[DIRECTION_READ]);
+	put_estimate(written, sizeof(written), &bytes->mem[DIRECTION_WRITE]);
+	report_put_bytes(left, bytes->events[TRAFFIC_MEM_LEFT].bytes);
+	report_put_bytes(evadable, bytes->events[TRAFFIC_MEM_EVADABLE].bytes);
+	if (!note(view, "the program's memory traffic: %s read, %s written%s; %s more was changed and still in the "
+			"caches at its end", read, written,
+		  view->model->traced_classes < CACHE_CLASSES ? " (± 95 % interval)" : "", left))
+		return false;
+	const double reads = bytes->mem[DIRECTION_READ].bytes;
+	return !(bytes->events[TRAFFIC_MEM_EVADABLE].bytes > 0.05 * reads) ||
+	       note(view, "of what was read %s is for lines that are then overwritten whole: a processor that "
+			  "notices reads that much less", evadable);
+}
+
+/* Share of the load and store instructions. */
+static double share_of_accesses(const struct model *model, double n)
+{
+	double all = 0;
+	for (size_t i = 0; i < model->n_functions; i++)
+		all += (double)model->functions[i].tally.loads + (double)model->functions[i].tally.stores;
+	return all > 0 ? n / all : 0;
+}
+
+static bool note_doubts(struct report_view *view)
+{
+	const struct profile *profile = view->profile;
+	const char *halved = profile_get_fact(profile, "traffic_halved");
+	double untraced = report_number_fact(profile, "untraced_accesses", 0);
+	const char *source = profile_get_fact(profile, "traffic_geometry_source");
+	if (halved && !note(view, "%s", halved))
+		return false;
+	const double share = share_of_accesses(view->model, untraced);
+	if (untraced > 0 && !note(view, "%.0f accesses to memory (%s%.3g %%) could not be traced: their traffic is missing",
+				  untraced, share < 1e-4 ? "less than " : "", 100 * fmax(share, 1e-4)))
+		return false;
+	return !source || (strcmp(source, "given") != 0 && strcmp(source, "file") != 0) ||
+	       note(view, "the roofs are this machine's, the caches are not: \"roof\" and \"below\" mix both");
+}
+
+static bool note_how_to_read(struct report_view *view)
+{
+	const struct report_options *options = view->options;
+	const char *level = options && options->level ? options->level : "DRAM";
+	static const char *const whats[] = {
+		[DIRECTION_BOTH] = "bytes to and from", [DIRECTION_READ] = "bytes read from",
+		[DIRECTION_WRITE] = "bytes written to"};
+	bool unsure = false;
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		const struct model_level *at = report_level(view, f);
+		const struct model_estimate *moved = at ? report_moved(view, at) : NULL;
+		unsure |= moved && !(moved->halfwidth <= REPORT_SURE * moved->bytes);
+	}
+	return note(view, "flop/B, %s and GB/s: %s %s%s; bound names the level whose roof is %s",
+		    options && options->level ? options->level : "memory",
+		    whats[options ? options->direction : DIRECTION_BOTH], level,
+		    unsure ? " (≈: the sample leaves more than ±10 %)" : "",
+		    options && options->level ? "asked for" : "the lowest");
+}
+
+/* "the 96.0 MB that main allocates (mesh.c:88)" */
+static void object_words(const struct profile *profile, const struct profile_object *object, char *text, size_t size)
+{
+	char bytes[64], place[160] = "";
+	report_put_bytes(bytes, (double)object->bytes);
+	const char *slash = strrchr(object->file, '/');
+	if (object->file[0])
+		snprintf(place, sizeof(place), " (%.100s:%u)", slash ? slash + 1 : object->file, object->line);
+	else if (object->module != PROFILE_NONE && object->kind == OBJECT_STATIC)
+		snprintf(place, sizeof(place), " of %.80s", profile->modules[object->module].name);
+	else if (object->module != PROFILE_NONE)
+		snprintf(place, sizeof(place), " (%.80s+0x%llx)", profile->modules[object->module].name,
+			 (unsigned long long)object->offset);
+	const char *name = object->name[0] ? object->name : "unknown code";
+	if ((object->kind == OBJECT_HEAP || object->kind == OBJECT_MAPPING) && object->module == PROFILE_NONE) {
+		snprintf(text, size, "%.80s", object->name[0] ? object->name : "memory of unknown origin");
+		return;
+	}
+	switch (object->kind) {
+	case OBJECT_HEAP:
+		snprintf(text, size, "%s that %.80s%s allocates", bytes, name, place);
+		break;
+	case OBJECT_MAPPING:
+		snprintf(text, size, "%s that %.80s%s maps", bytes, name, place);
+		break;
+	case OBJECT_STATIC:
+		snprintf(text, size, "the variable %.80s%s, %s", name, place, bytes);
+		break;
+	case OBJECT_STACK:
+		snprintf(text, size, "the stack");
+		break;
+	case OBJECT_CODE:
+		snprintf(text, size, "code");
+		break;
+	default:
+		snprintf(text, size, "data of unknown origin");
+	}
+}
+
+/* The objects with most of its traffic, until nine tenths of it have a name. */
+static void objects_words(const struct report_view *view, const struct model_traffic *traffic, char *text, size_t size)
+{
+	double all = 0, said = 0;
+	size_t used = 0;
+	for (size_t i = 0; i < traffic->n_objects; i++)
+		all += traffic->objects[i].read + traffic->objects[i].write;
+	for (size_t i = 0; i < traffic->n_objects && i < MAX_OBJECTS && said < 0.9 * all; i++) {
+		const struct model_object *part = &traffic->objects[i];
+		const double bytes = part->read + part->write;
+		char words[320];
+		if (bytes < 0.05 * all)
+			break;
+		object_words(view->profile, &view->profile->objects[part->object], words, sizeof(words));
+		int n = snprintf(text + used, size - used, used ? ", %.0f %% %s" : "%.0f %% of its memory traffic is %s",
+				 100 * bytes / all, words);
+		used += n > 0 && (size_t)n < size - used ? (size_t)n : size - used - 1;
+		said += bytes;
+	}
+}
+
+/* "moves 8.10 GB now, 0.200 GB with a last cache of 3.10 MB" */
+static void working_set_words(const struct model_traffic *traffic, char *text, size_t size)
+{
+	char now[64], fits[64], then[64];
+	*text = '\0';
+	if (!(traffic->fits_in > 0) || !(traffic->moves_now > 0))
+		return;
+	report_put_bytes(now, traffic->moves_now);
+	report_put_bytes(fits, traffic->fits_in);
+	report_put_bytes(then, traffic->moves_then);
+	if (traffic->moves_then < 0.8 * traffic->moves_now)
+		snprintf(text, size, "moves %s now, %s with a last cache of %s", now, then, fits);
+	else
+		snprintf(text, size, "what it uses again fits in %s of cache", fits);
+}
+
+/* The functions with most memory traffic: whose data it is, and what would fit. */
+static bool note_data(struct report_view *view)
+{
+	const double all = view->model->bytes.mem[DIRECTION_BOTH].bytes;
+	size_t said = 0;
+	for (size_t i = 0; i < view->n_shown && said < MAX_DATA; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		char objects[1200] = "", working_set[256];
+		if (!f->traffic || f->traffic->bytes.mem[DIRECTION_BOTH].bytes < 0.05 * all || all <= 0)
+			continue;
+		objects_words(view, f->traffic, objects, sizeof(objects));
+		working_set_words(f->traffic, working_set, sizeof(working_set));
+		if (!objects[0] && !working_set[0])
+			continue;
+		said++;
+		if (!note(view, "%.60s: %s%s%s", f->name, objects, objects[0] && working_set[0] ? "; " : "",
+			  working_set))
+			return false;
+	}
+	return true;
+}
+
+static bool note_traffic(struct report_view *view)
+{
+	if (!view->model->traced)
+		return note_untraced(view);
+	return note_simulation(view) && note_how_to_read(view) && note_total(view) && note_data(view) &&
+	       note_doubts(view);
+}
+
 static bool note_facts(struct report_view *view)
 {
 	for (size_t i = 0; i < view->profile->n_facts; i++)
@@ -320,7 +552,7 @@ static bool note_facts(struct report_view *view)
 
 struct rf_error *report_notes(struct report_view *view)
 {
-	bool done = note_sources(view) && note_uncounted(view) && note_run(view) &&
+	bool done = note_sources(view) && note_traffic(view) && note_uncounted(view) && note_run(view) &&
 		    note_masked(view) && note_marks(view) && note_interpolated(view) &&
 		    note_noisy(view) && note_facts(view);
 	return done ? NULL : report_no_memory();

@@ -4,6 +4,9 @@
 #include "report/model.h"
 #include "report/report.h"
 
+/* Bytes with a wider 95 % interval, relative, are marked. */
+#define REPORT_SURE 0.1
+
 /* What every format gets. */
 struct report_view {
 	const struct profile *profile;
@@ -37,6 +40,28 @@ struct rf_error *report_functions(const struct report_view *view, FILE *stream);
 /* "0.316 s", in 64 bytes, in a unit that fits `longest`. */
 void report_put_time(char *cell, double seconds, double longest);
 void report_put_share(char *cell, double share);
+
+/* report_levels.c: what moved at every level (--levels). */
+struct rf_error *report_levels(const struct report_view *view, FILE *stream);
+
+/* report.c: the level that a report is about (DRAM, or the one that was asked for), of a traced function; else
+ * NULL.  What moved there in the direction that was asked for. */
+const struct model_level *report_level(const struct report_view *view, const struct model_function *f);
+const struct model_estimate *report_moved(const struct report_view *view, const struct model_level *level);
+/* Flop per byte there; where it was not traced, per LS byte. */
+double report_intensity(const struct report_view *view, const struct model_function *f);
+/* "8.10 GB", in 64 bytes. */
+void report_put_bytes(char *cell, double bytes);
+
+/* json_traffic.c: of a function or a loop; NULL where it was not traced. */
+struct json_t;
+void report_json_traffic(struct json_t *object, const struct report_view *view, const struct model_function *f);
+struct json_t *report_json_loops(const struct report_view *view, const struct model_function *f);
+struct json_t *report_json_run_traffic(const struct report_view *view);
+struct json_t *report_json_metrics(const struct report_view *view, const struct model_function *f);
+struct json_t *report_json_real(double value);
+struct json_t *report_json_count(uint64_t value);
+struct json_t *report_json_string(const char *text);
 
 /* table.c, svg.c, json.c */
 struct rf_error *report_table(const struct report_view *view, FILE *stream);

@@ -302,8 +302,9 @@ static bool keep_rows(const struct report_view *view, const bool *thread_is_memb
 	part->samples = malloc((all->n_samples + 1) * sizeof(*part->samples));
 	part->counts = malloc((all->n_counts + 1) * sizeof(*part->counts));
 	part->units = malloc((all->n_units + 1) * sizeof(*part->units));
-	part->n_samples = part->n_counts = part->n_units = 0;
-	if (!part->samples || !part->counts || !part->units)
+	part->traffic = malloc((all->n_traffic + 1) * sizeof(*part->traffic));
+	part->n_samples = part->n_counts = part->n_units = part->n_traffic = 0;
+	if (!part->samples || !part->counts || !part->units || !part->traffic)
 		return false;
 	for (size_t i = 0; i < all->n_samples; i++)
 		if (thread_is_member[all->samples[i].thread])
@@ -314,6 +315,9 @@ static bool keep_rows(const struct report_view *view, const bool *thread_is_memb
 	for (size_t i = 0; i < all->n_units; i++)
 		if (thread_is_member[all->units[i].thread])
 			part->units[part->n_units++] = all->units[i];
+	for (size_t i = 0; i < all->n_traffic; i++)
+		if (thread_is_member[all->traffic[i].thread])
+			part->traffic[part->n_traffic++] = all->traffic[i];
 	return true;
 }
 
@@ -341,7 +345,7 @@ static struct rf_error *print_part(const struct report_view *view, const struct 
 	bool *members = calloc(all->n_processes + 1, sizeof(*members));
 	bool *threads = calloc(all->n_threads + 1, sizeof(*threads));
 	struct profile part = *all;
-	part.samples = NULL, part.counts = NULL, part.units = NULL;
+	part.samples = NULL, part.counts = NULL, part.units = NULL, part.traffic = NULL;
 	struct rf_error *error = NULL;
 	if (members && threads) {
 		mark_members(view, tree, node, members);
@@ -361,6 +365,7 @@ static struct rf_error *print_part(const struct report_view *view, const struct 
 	free(part.samples);
 	free(part.counts);
 	free(part.units);
+	free(part.traffic);
 	free(members);
 	free(threads);
 	return error;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FAR_RIGHT 1e4 /* flop/byte; traced points beyond stand at the right edge */
 #define FAULT "#c00000\" stroke-width=\"2.5" /* ring around a point above its roof */
 
 static double log_scale(double value, double low, double high, double from, double to)
@@ -36,6 +37,18 @@ void svg_widen(double *low, double *high, double value)
 	*high = fmax(*high, value);
 }
 
+double svg_intensity(const struct picture *p, const struct model_function *f)
+{
+	const struct model_level *level = p->level && f->traffic ? model_level(f->traffic, p->level) : NULL;
+	return level ? level->intensity : f->intensity;
+}
+
+/* So few bytes that the point stands at the edge, where it does not make the picture wider. */
+static bool in_picture(double intensity)
+{
+	return intensity > 0 && intensity <= FAR_RIGHT;
+}
+
 /* Whole decades, with room for labels around the points. */
 static void snap(double *low, double *high)
 {
@@ -53,7 +66,11 @@ static void choose_ranges(struct picture *p)
 			strip = fmin(strip, 1 / fmax(f->place.distance, 1));
 			continue;
 		}
-		svg_widen(&x_low, &x_high, f->intensity);
+		if (!p->level || in_picture(svg_intensity(p, f)))
+			svg_widen(&x_low, &x_high, svg_intensity(p, f));
+		for (size_t k = 0; p->view->options->levels && f->traffic && k < f->traffic->n_levels; k++)
+			if (in_picture(f->traffic->levels[k].intensity))
+				svg_widen(&x_low, &x_high, f->traffic->levels[k].intensity);
 		svg_widen(&y_low, &y_high, f->place.point);
 	}
 	if (y_high <= 0)
@@ -101,12 +118,20 @@ static void grid(struct picture *p, bool vertical, double low, double high)
 
 static void axes(struct picture *p)
 {
+	static const char *const whats[] = {[DIRECTION_BOTH] = "moved to or from", [DIRECTION_READ] = "read from",
+					    [DIRECTION_WRITE] = "written to"};
 	grid(p, true, p->x_min, p->x_max);
 	grid(p, false, p->y_min, p->y_max);
 	fprintf(p->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "
 		"stroke=\"#888888\"/>\n", LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
-	svg_text(p->out, (LEFT + RIGHT) / 2, BOTTOM + 42, "text-anchor=\"middle\" font-size=\"14\"",
-		"arithmetic intensity (flop per byte loaded or stored)");
+	char text[128] = "arithmetic intensity (flop per byte loaded or stored)";
+	if (p->level && strcmp(p->level, "L1") != 0)
+		snprintf(text, sizeof(text), "operational intensity (flop per byte %s %s)",
+			 whats[p->view->options->direction],
+			 strcmp(p->level, "DRAM") == 0 ? "memory" : p->level);
+	if (p->level && p->view->options->levels)
+		snprintf(text, sizeof(text), "intensity (flop per byte moved at the level)");
+	svg_text(p->out, (LEFT + RIGHT) / 2, BOTTOM + 42, "text-anchor=\"middle\" font-size=\"14\"", text);
 	fprintf(p->out, "<text transform=\"translate(22 %.1f) rotate(-90)\" text-anchor=\"middle\" "
 		"font-size=\"14\">performance (GFLOP/s)</text>\n", (TOP + BOTTOM) / 2);
 }
@@ -122,7 +147,7 @@ static void point_position(const struct picture *p, size_t i, double *x, double 
 		*y = (STRIP_TOP + STRIP_BOTTOM) / 2;
 		return;
 	}
-	*x = isinf(f->intensity) ? RIGHT : svg_x(p, f->intensity);
+	*x = isinf(svg_intensity(p, f)) ? RIGHT : svg_x(p, svg_intensity(p, f));
 	*y = svg_y(p, f->place.point);
 }
 
@@ -150,8 +175,9 @@ static void measure_labels(struct picture *p)
 	}
 }
 
-static void write_title(FILE *out, const struct model_function *f)
+static void write_title(const struct picture *p, const struct model_function *f)
 {
+	FILE *out = p->out;
 	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
 	char *name = text_clean(f->name);
 	fputs("<title>", out);
@@ -161,10 +187,10 @@ static void write_title(FILE *out, const struct model_function *f)
 		100 * f->share);
 	if (f->place.axis == AXIS_FLOP)
 		fprintf(out, "%s GFLOP/s at %s flop/byte&#10;", text_number(b, f->place.point),
-			text_number(c, f->intensity));
+			text_number(c, svg_intensity(p, f)));
 	if (f->place.roof > 0)
 		fprintf(out, "%s× below its roof, %s bound%s%s", text_number(a, f->place.distance),
-			model_bound_name(f->place.bound), f->place.level[0] ? " ~" : "", f->place.level);
+			model_bound_name(f->place.bound), !f->place.level[0] ? "" : f->place.traced ? " " : " ~", f->place.level);
 	fputs("</title>", out);
 }
 
@@ -177,12 +203,36 @@ static void draw_point(const struct picture *p, size_t i)
 		p->points[i].strip ? "point control" : "point", label->x, label->y, label->radius,
 		svg_colour(f->place.bound), f->place.above ? FAULT : "#ffffff");
 	text_write_xml(p->out, p->points[i].name);
-	if (isfinite(f->intensity))
-		fprintf(p->out, "\" data-intensity=\"%.9g", f->intensity);
+	if (isfinite(svg_intensity(p, f)))
+		fprintf(p->out, "\" data-intensity=\"%.9g", svg_intensity(p, f));
 	fprintf(p->out, "\" data-point=\"%.9g\" data-time-s=\"%.9g\">", f->place.point,
 		(double)f->time_ns * 1e-9);
-	write_title(p->out, f);
+	write_title(p, f);
 	fputs("</circle>\n", p->out);
+}
+
+/* One ring a level, on a thin line through the point. */
+static void draw_levels(const struct picture *p, size_t i)
+{
+	const struct model_function *f = p->points[i].function;
+	double left = p->labels[i].x, right = p->labels[i].x, y = p->labels[i].y;
+	for (size_t k = 0; k < f->traffic->n_levels; k++) {
+		const double intensity = f->traffic->levels[k].intensity;
+		left = intensity > 0 ? fmin(left, svg_x(p, intensity)) : left;
+		right = intensity > 0 ? fmax(right, svg_x(p, intensity)) : right;
+	}
+	svg_line(p->out, left, y, right, y, "class=\"levels\" stroke=\"#666666\" stroke-width=\"0.8\"");
+	for (size_t k = 0; k < f->traffic->n_levels; k++) {
+		const struct model_level *level = &f->traffic->levels[k];
+		if (!in_picture(level->intensity) || strcmp(level->name, p->level) == 0)
+			continue;
+		fprintf(p->out, "<circle class=\"level\" cx=\"%.2f\" cy=\"%.2f\" r=\"4\" fill=\"#ffffff\" stroke=\"%s\" "
+			"stroke-width=\"1.5\" data-level=\"%s\" data-intensity=\"%.9g\"><title>%s</title></circle>\n",
+			svg_x(p, level->intensity), y, svg_colour(f->place.bound), level->name, level->intensity,
+			level->name);
+		fprintf(p->out, "<text class=\"halo\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"9\" "
+			"fill=\"#666666\">%s</text>\n", svg_x(p, level->intensity), k % 2 ? y - 8 : y + 14, level->name);
+	}
 }
 
 /* A line from the point to a label that had to go further away. */
@@ -201,6 +251,9 @@ static void points(struct picture *p)
 		if (p->labels[i].placed)
 			draw_leader(p, &p->labels[i]);
 	for (size_t i = p->n_points; i-- > 0;) /* the first on top */
+		if (p->view->options->levels && p->points[i].function->traffic && !p->points[i].strip)
+			draw_levels(p, i);
+	for (size_t i = p->n_points; i-- > 0;)
 		draw_point(p, i);
 	for (size_t i = 0; i < p->n_points; i++) {
 		const struct label *label = &p->labels[i];
@@ -255,6 +308,36 @@ static bool collect_points(struct picture *p)
 	return true;
 }
 
+/* Share of the time of the points that moves something at a level. */
+static double share_in_picture(const struct picture *p, const char *name)
+{
+	double all = 0, there = 0;
+	for (size_t i = 0; i < p->n_points; i++) {
+		const struct model_function *f = p->points[i].function;
+		const struct model_level *level = f->traffic ? model_level(f->traffic, name) : NULL;
+		if (p->points[i].strip)
+			continue;
+		all += (double)f->time_ns;
+		there += level && in_picture(level->intensity) ? (double)f->time_ns : 0;
+	}
+	return all > 0 ? there / all : 1;
+}
+
+/* The level that the picture is about: the one asked for, else memory; where most functions move nothing there,
+ * the farthest one where one in five does. */
+static void choose_level(struct picture *p)
+{
+	static const char *const levels[] = {"DRAM", "L3", "L2", "L1"};
+	const struct report_options *options = p->view->options;
+	if (!p->view->model->traced || !options)
+		return;
+	p->level = options->level;
+	for (size_t k = 0; k < MODEL_LEVELS && !p->level; k++)
+		if (share_in_picture(p, levels[k]) >= 0.2)
+			p->level = levels[k];
+	p->level = p->level ? p->level : "DRAM";
+}
+
 /* The fewest threads that roofs were measured at, usually 1, and the most. */
 static void thread_range(struct picture *p)
 {
@@ -271,6 +354,7 @@ static bool draw(struct picture *p)
 {
 	if (!collect_points(p))
 		return false;
+	choose_level(p);
 	choose_ranges(p);
 	svg_head(p);
 	axes(p);

@@ -53,14 +53,26 @@ static void legend_bounds(const struct picture *p, double *y)
 		svg_text(p->out, LEGEND + 22, *y, "", meanings[b]);
 	}
 	bool above = false, no_bytes = false;
+	char text[64];
 	for (size_t i = 0; i < p->n_points; i++) {
 		above |= p->points[i].function->place.above;
-		no_bytes |= !p->points[i].strip && isinf(p->points[i].function->intensity);
+		no_bytes |= !p->points[i].strip && svg_intensity(p, p->points[i].function) > p->x_max;
 	}
 	if (p->n_points)
 		svg_text(p->out, LEGEND, *y += 22, "", "area: time in the function");
 	if (no_bytes)
-		svg_text(p->out, LEGEND, *y += 20, "", "at the right edge: no bytes");
+		svg_text(p->out, LEGEND, *y += 20, "", p->level ? "at the right edge: (almost)" :
+			 "at the right edge: no bytes");
+	if (no_bytes && p->level) {
+		snprintf(text, sizeof(text), "nothing moved at %s", p->level);
+		svg_text(p->out, LEGEND, *y += 15, "", text);
+	}
+	if (p->n_points && p->level) {
+		snprintf(text, sizeof(text), "intensity at %s (traced)", p->level);
+		svg_text(p->out, LEGEND, *y += 20, "", text);
+	}
+	if (p->n_points && p->level && p->view->options->levels)
+		svg_text(p->out, LEGEND, *y += 20, "", "rings: at the other levels");
 	if (above)
 		svg_text(p->out, LEGEND, *y += 20, "fill=\"#c00000\"", "red ring: above its roof, a fault");
 	*y += p->n_points ? 34 : 0;
@@ -206,9 +218,10 @@ static void head_text(const struct picture *p)
 			 text_number(number, report_number_fact(profile, "clock_ghz", NAN)),
 			 family ? ", " : "", family ? family : "");
 	else
-		snprintf(text, sizeof(text), "%s s, %d thread%s; a level with ~ is inferred",
+		snprintf(text, sizeof(text), "%s s, %d thread%s; %s",
 			 text_number(number, report_number_fact(profile, "wall_s", NAN)), threads,
-			 threads == 1 ? "" : "s");
+			 threads == 1 ? "" : "s", p->level ? "memory traffic traced, caches simulated"
+							    : "a level with ~ is inferred");
 	svg_text(p->out, LEFT, 28, "font-size=\"18\" font-weight=\"bold\"", brief ? brief : "");
 	svg_text(p->out, LEFT, 48, "fill=\"#666666\"", text);
 	free(title);

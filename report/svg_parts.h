@@ -49,6 +49,7 @@ struct picture {
 	FILE *out;
 	double x_min, x_max, y_min, y_max; /* flop/byte, GFLOP/s */
 	double strip_min;	/* least share of a roof in the strip */
+	const char *level;	/* whose traffic the points are placed by; NULL: LS bytes */
 	const char *precision;
 	int few_threads, all_threads; /* of the roofs that are drawn */
 	struct point *points;
@@ -64,6 +65,10 @@ struct picture {
 /* Pixels of an intensity, of a rate; what lies outside stands at the edge. */
 double svg_x(const struct picture *p, double intensity);
 double svg_y(const struct picture *p, double rate);
+/* Where a function stands: flop per byte at the picture's level. */
+double svg_intensity(const struct picture *p, const struct model_function *f);
+/* The levels whose bandwidths are drawn, as model_levels gives them. */
+size_t svg_levels(const struct picture *p, const char *levels[MODEL_LEVELS]);
 /* Moves the ends of a range so that a value > 0 lies inside. */
 void svg_widen(double *low, double *high, double value);
 /* Widens the ranges for all roofs; draws them and their labels, whose places become obstacles. */

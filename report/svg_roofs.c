@@ -16,8 +16,23 @@
 
 static double bandwidth(const struct picture *p, const char *level, int threads)
 {
+	if (p->level) /* the points' own bandwidths are for their mix of reads and writes */
+		return model_level_most(p->view->profile, level, threads, p->view->options->direction);
 	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH, NULL, "",
 			    "read", level, threads);
+}
+
+size_t svg_levels(const struct picture *p, const char *levels[MODEL_LEVELS])
+{
+	size_t n = model_levels(p->view->profile, levels);
+	if (!p->level || p->view->options->levels)
+		return n;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(levels[i], p->level) == 0) {
+			levels[0] = levels[i];
+			return 1;
+		}
+	return n;
 }
 
 static bool is_used(const struct picture *p, const char *precision)
@@ -62,7 +77,7 @@ void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, dou
 {
 	const struct profile *profile = p->view->profile;
 	const char *levels[MODEL_LEVELS];
-	size_t n = model_levels(profile, levels);
+	size_t n = svg_levels(p, levels);
 	double few = highest_peak(p, p->few_threads), all = highest_peak(p, p->all_threads);
 	for (size_t i = 0; i < n && few > 0; i++)
 		svg_widen(x_low, x_high, few / bandwidth(p, levels[i], p->few_threads));
@@ -120,7 +135,7 @@ static void draw_line(const struct picture *p, const struct roof_line *line, con
 static void slopes(struct picture *p, int threads)
 {
 	const char *levels[MODEL_LEVELS];
-	size_t n = model_levels(p->view->profile, levels);
+	size_t n = svg_levels(p, levels);
 	bool few = threads == p->few_threads;
 	double top = highest_peak(p, threads);
 	for (size_t i = 0; i < n; i++) {
@@ -140,11 +155,30 @@ static void slopes(struct picture *p, int threads)
 	}
 }
 
+/* The picture's roof is that of the fastest mix of reads and writes: what reading alone reaches is a ceiling. */
+static void reading(struct picture *p)
+{
+	char number[TEXT_NUMBER];
+	if (!p->level || p->view->options->levels || p->view->options->direction != DIRECTION_BOTH)
+		return;
+	const double beta = machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH, NULL, "",
+					 "read", p->level, p->few_threads);
+	if (beta > 0.97 * bandwidth(p, p->level, p->few_threads))
+		return;
+	struct roof_line *line = add_slope(p, beta, highest_peak(p, p->few_threads));
+	if (!line)
+		return;
+	snprintf(line->text, sizeof(line->text), "reading alone %s GB/s", text_number(number, beta));
+	line->colour = "#888888";
+	line->turn = TURN_CEILING;
+	draw_line(p, line, "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
+}
+
 /* L1's bandwidth, or that of what stands in for it; 0 without any. */
 static double steepest_measured(const struct picture *p, int threads)
 {
 	const char *levels[MODEL_LEVELS];
-	size_t n = model_levels(p->view->profile, levels);
+	size_t n = svg_levels(p, levels);
 	return n ? bandwidth(p, levels[n - 1], threads) : 0;
 }
 
@@ -431,6 +465,7 @@ void svg_roofs(struct picture *p)
 	if (many)
 		slopes(p, p->all_threads);
 	slopes(p, p->few_threads);
+	reading(p);
 	if (many)
 		peaks(p, p->all_threads);
 	peaks(p, p->few_threads);

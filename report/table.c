@@ -14,12 +14,13 @@
 #define DEFAULT_COLUMNS 132 /* where the table does not go to a terminal */
 #define MIN_NAME 16
 
-enum { TIME, PERCENT, NAME, POINT, INTENSITY, BOUND, ROOF, BELOW, HEADROOM, N_COLUMNS };
+enum { TIME, PERCENT, NAME, POINT, INTENSITY, MOVED, RATE, BOUND, ROOF, BELOW, HEADROOM, N_COLUMNS };
 
 static const struct { const char *title; int flags; } columns[N_COLUMNS] = {
 	[TIME] = {"time", SCOLS_FL_RIGHT}, [PERCENT] = {"%", SCOLS_FL_RIGHT},
 	[NAME] = {"function", 0}, [POINT] = {"GFLOP/s", SCOLS_FL_RIGHT},
-	[INTENSITY] = {"flop/B", SCOLS_FL_RIGHT}, [BOUND] = {"bound", 0},
+	[INTENSITY] = {"flop/B", SCOLS_FL_RIGHT}, [MOVED] = {"memory", SCOLS_FL_RIGHT},
+	[RATE] = {"GB/s", SCOLS_FL_RIGHT}, [BOUND] = {"bound", 0},
 	[ROOF] = {"roof", SCOLS_FL_RIGHT}, [BELOW] = {"below", SCOLS_FL_RIGHT},
 	[HEADROOM] = {"headroom", SCOLS_FL_RIGHT},
 };
@@ -32,7 +33,11 @@ struct time_unit { const char *name; double seconds; };
 struct layout {
 	const struct report_view *view;
 	struct time_unit unit;
+	bool shown[N_COLUMNS];
 };
+
+/* What a narrow terminal does without, the first first; only where traffic has added columns. */
+static const int spared[] = {ROOF, PERCENT, RATE, MOVED};
 
 static double longest_time(const struct report_view *view)
 {
@@ -113,21 +118,48 @@ static void put_bound(char *cell, const struct model_place *place)
 	else if (place->bound == BOUND_UNKNOWN)
 		snprintf(cell, 64, "–");
 	else
-		snprintf(cell, 64, "%s%s%s", model_bound_name(place->bound), place->level[0] ? " ~" : "",
-			 place->level);
+		snprintf(cell, 64, "%s%s%s", model_bound_name(place->bound),
+			 !place->level[0] ? "" : place->traced ? " " : " ~", place->level);
+	if (place->traced && place->bound == BOUND_COMPUTE) /* its own mix is the lower ceiling */
+		snprintf(cell, 64, "%s", model_bound_name(place->bound));
+}
+
+/* Where the bytes are less than sure, the intensity has only a lower end. */
+static void put_intensity(char *cell, const struct report_view *view, const struct model_function *f)
+{
+	const struct model_level *level = report_level(view, f);
+	const struct model_estimate *moved = level ? report_moved(view, level) : NULL;
+	char number[TEXT_NUMBER];
+	if (!f->tally.flop)
+		snprintf(cell, 64, "–");
+	else if (moved && moved->bytes > 0 && moved->halfwidth >= moved->bytes)
+		snprintf(cell, 64, ">%s", text_number(number, (double)f->tally.flop /
+								(moved->bytes + moved->halfwidth)));
+	else
+		snprintf(cell, 64, "%s", text_number(number, report_intensity(view, f)));
+}
+
+static void put_moved(struct cells *cells, const struct report_view *view, const struct model_function *f)
+{
+	const struct model_level *level = report_level(view, f);
+	const struct model_estimate *moved = level ? report_moved(view, level) : NULL;
+	const bool unsure = moved && !(moved->halfwidth <= REPORT_SURE * moved->bytes);
+	char number[TEXT_NUMBER], bytes[64];
+	report_put_bytes(bytes, moved ? moved->bytes : NAN);
+	snprintf(cells->text[MOVED], 64, "%s%.56s", unsure ? "≈" : "", bytes);
+	snprintf(cells->text[RATE], 64, "%s", text_number(number, level ? level->rate : NAN));
 }
 
 static void function_cells(const struct layout *layout, const struct model_function *f,
 			   struct cells *cells)
 {
 	const struct model_place *place = &f->place;
-	char number[TEXT_NUMBER];
 	const char *mark = f->n_samples < MODEL_FEW_SAMPLES ? "≈" : "";
 	put_time(cells->text[TIME], &layout->unit, f->n_samples ? (double)f->time_ns * 1e-9 : NAN, mark);
 	report_put_share(cells->text[PERCENT], f->share);
 	put_rate(cells->text[POINT], place->axis, place->point, "");
-	snprintf(cells->text[INTENSITY], 64, "%s",
-		 text_number(number, f->tally.flop ? f->intensity : NAN));
+	put_intensity(cells->text[INTENSITY], layout->view, f);
+	put_moved(cells, layout->view, f);
 	put_bound(cells->text[BOUND], place);
 	put_rate(cells->text[ROOF], place->axis, place->roof, place->borrowed ? "*" : "");
 	put_below(cells->text[BELOW], place);
@@ -184,18 +216,41 @@ static size_t terminal_columns(FILE *stream)
 	return DEFAULT_COLUMNS;
 }
 
-/* Cuts the names to what the other columns leave. */
-static bool fit_names(struct cells *cells, size_t n, size_t width)
+static const char *column_title(const struct layout *layout, int column)
 {
-	size_t used = 2 + 2 * (N_COLUMNS - 1);
+	const char *level = layout->view->options ? layout->view->options->level : NULL;
+	return column == MOVED && level ? level : columns[column].title;
+}
+
+/* Columns of the terminal that all but the names take. */
+static size_t used_columns(const struct layout *layout, const struct cells *cells, size_t n)
+{
+	size_t used = 0;
 	for (int c = 0; c < N_COLUMNS; c++) {
-		size_t widest = c == NAME ? 0 : text_columns(columns[c].title);
+		size_t widest = c == NAME ? 0 : text_columns(column_title(layout, c));
 		for (size_t i = 0; c != NAME && i < n; i++) {
 			size_t own = text_columns(cells[i].text[c]);
 			widest = own > widest ? own : widest;
 		}
-		used += widest;
+		used += layout->shown[c] ? widest + 2 : 0;
 	}
+	return used;
+}
+
+static void choose_columns(struct layout *layout, const struct cells *cells, size_t n, size_t width)
+{
+	const bool traced = layout->view->model->traced;
+	for (int c = 0; c < N_COLUMNS; c++)
+		layout->shown[c] = traced || (c != MOVED && c != RATE);
+	for (size_t i = 0; traced && i < sizeof(spared) / sizeof(*spared) &&
+			   used_columns(layout, cells, n) + MIN_NAME > width; i++)
+		layout->shown[spared[i]] = false;
+}
+
+/* Cuts the names to what the other columns leave. */
+static bool fit_names(const struct layout *layout, struct cells *cells, size_t n, size_t width)
+{
+	const size_t used = used_columns(layout, cells, n);
 	size_t room = width > used + MIN_NAME ? width - used : MIN_NAME;
 	for (size_t i = 0; i < n; i++) {
 		char *cut = cells[i].name ? text_shorten(cells[i].name, room) : NULL;
@@ -207,16 +262,19 @@ static bool fit_names(struct cells *cells, size_t n, size_t width)
 	return true;
 }
 
-static bool fill_table(struct libscols_table *table, const struct cells *cells, size_t n)
+static bool fill_table(const struct layout *layout, struct libscols_table *table, const struct cells *cells,
+		       size_t n)
 {
 	for (int c = 0; c < N_COLUMNS; c++)
-		if (!scols_table_new_column(table, columns[c].title, 0, columns[c].flags))
+		if (layout->shown[c] &&
+		    !scols_table_new_column(table, column_title(layout, c), 0, columns[c].flags))
 			return false;
 	for (size_t i = 0; i < n; i++) {
 		struct libscols_line *line = scols_table_new_line(table, NULL);
+		size_t at = 0;
 		for (int c = 0; c < N_COLUMNS; c++) {
 			const char *text = c == NAME ? cells[i].name : cells[i].text[c];
-			if (!line || scols_line_set_data(line, (size_t)c, text) != 0)
+			if (layout->shown[c] && (!line || scols_line_set_data(line, at++, text) != 0))
 				return false;
 		}
 	}
@@ -235,11 +293,11 @@ static void print_indented(const char *text, FILE *stream)
 	}
 }
 
-static bool print_table(const struct cells *cells, size_t n, FILE *stream)
+static bool print_table(const struct layout *layout, const struct cells *cells, size_t n, FILE *stream)
 {
 	char *text = NULL;
 	struct libscols_table *table = scols_new_table();
-	bool done = table && fill_table(table, cells, n) &&
+	bool done = table && fill_table(layout, table, cells, n) &&
 		    scols_table_set_column_separator(table, "  ") == 0 &&
 		    scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER) == 0 &&
 		    scols_print_table_to_string(table, &text) == 0 && text;
@@ -297,11 +355,12 @@ static bool print_functions(const struct report_view *view, struct cells *cells,
 {
 	struct layout layout = {.view = view, .unit = choose_unit(longest_time(view))};
 	size_t n = fill_cells(&layout, cells);
-	if (!fit_names(cells, n, terminal_columns(stream)))
+	choose_columns(&layout, cells, n, terminal_columns(stream));
+	if (!fit_names(&layout, cells, n, terminal_columns(stream)))
 		return false;
 	if (n == 0)
 		fputs("  no function took any time or did any work\n", stream);
-	return n == 0 || print_table(cells, n, stream);
+	return n == 0 || print_table(&layout, cells, n, stream);
 }
 
 struct rf_error *report_functions(const struct report_view *view, FILE *stream)
@@ -320,6 +379,8 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 	const bool apart = view->options->processes == PROCESSES_TREE && view->model->n_processes > 1;
 	bool done = print_head(view, stream);
 	struct rf_error *error = done && !apart ? report_functions(view, stream) : NULL;
+	if (done && !error && view->options->levels)
+		error = report_levels(view, stream);
 	if (done && !error)
 		error = report_tree(view, stream);
 	for (size_t i = 0; done && !error && i < view->n_notes; i++)

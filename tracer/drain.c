@@ -71,6 +71,7 @@ struct drain {
 	uint64_t address;		/* of the access at hand */
 	uint8_t core_used[MAX_CORES];
 	uint64_t n_records, n_unknown;
+	double spent_s;			/* processor time of the thread */
 	bool memory_short;
 	pthread_t thread;
 	bool runs, stop;
@@ -339,6 +340,9 @@ static void *run(void *argument)
 		pthread_mutex_lock(&drain->lock);
 	}
 	pthread_mutex_unlock(&drain->lock);
+	struct timespec spent;
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent) == 0)
+		drain->spent_s = (double)spent.tv_sec + (double)spent.tv_nsec * 1e-9;
 	return NULL;
 }
 
@@ -605,6 +609,7 @@ void drain_finish(struct drain *drain)
 	save_objects(drain);
 	save_strides(drain);
 	profile_set_fact(drain->profile, "traffic_records", "%llu", (unsigned long long)drain->n_records);
+	profile_set_fact(drain->profile, "traffic_simulation_s", "%.3f", drain->spent_s);
 	if (drain->n_unknown || drain->memory_short || hierarchy_lost(drain->hierarchy))
 		profile_set_fact(drain->profile, "traffic_incomplete", "%llu records of no known instruction, "
 				 "%llu accesses not simulated%s", (unsigned long long)drain->n_unknown,

@@ -1,4 +1,5 @@
 /* The command line. */
+#include "cache/geometry.h"
 #include "report/report.h"
 #include "tracer/launch.h"
 #include "tracer/machine_command.h"
@@ -138,7 +139,8 @@ static struct rf_error *traffic_options(struct traffic_options *traffic)
 		return usage_error("--traffic takes trace or none", given.traffic);
 	if (given.cache_sample < 1 || given.cache_sample > CACHE_CLASSES)
 		return usage_error("a number from 1 to 64 is wanted", "--cache-sample");
-	return NULL;
+	struct geometry geometry;
+	return given.cache ? geometry_given(given.cache, &geometry) : NULL;
 }
 
 static struct rf_error *command_run(poptContext context, int *status)

@@ -93,6 +93,12 @@ add_case("e2e/errors/bad_traffic", bad_usage("--traffic", "guess", "/bin/echo", 
 for number in ["0", "-1", "65", "many", "4x", "", "4294967312"]:
     add_case(f"e2e/errors/cache_sample_{number or 'empty'}",
              bad_usage(f"--cache-sample={number}", "/bin/echo", "ran", word="--cache-sample"))
+for name, cache, word in [
+    ("no_number", "L1=big:8", "big"), ("no_ways", "L1=48K:0,L2=2M:16", "L1"), ("no_level", "L5=1M:8", "L5"),
+    ("no_file", "/nonexistent/caches", "/nonexistent/caches"), ("uneven", "L1=1000:7", "L1"), ("empty", "L1=", "L1"),
+    ("twice", "L1=32K:8,L1=32K:8", "L1"), ("a_directory", "/tmp", "/tmp"),
+]:
+    add_case(f"e2e/errors/cache_{name}", bad_command_line(f"--cache={cache}", "/bin/echo", "ran", words=[word]))
 add_case("e2e/errors/no_arguments", bad_usage(word="PROGRAM"))
 
 

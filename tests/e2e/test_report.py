@@ -64,6 +64,44 @@ def demo_table(t):
     assert distances == sorted(distances, reverse=True), "not ranked by headroom"
 
 
+@case("e2e/report")
+def traffic_of_a_triad(t):
+    """With caches far smaller than its arrays, all simulated, a triad moves what it has to: 24 bytes an element in
+    (16 past the caches), 8 out; the table of levels shows it."""
+    path = os.path.join(t.directory, "triad.json")
+    result = t.rfprof("--no-save", "--levels", "--json", path, "--cache=L1=32K:8,L2=64K:16", "--cache-sample=1",
+                      t.target("triad"), timeout=300)
+    assert result.status == 0, str(result)
+    report = json.loads(text(path))
+    assert report["run"]["traffic"]["source"] == "traced", report["run"]["traffic"]
+    for name, allocated in [("triad", 8), ("triad_stream", 0)]:
+        triad = functions(report, name)[0]
+        elements = triad["flop"] // 2
+        written = triad["mem_write_bytes"] + triad["mem_left_bytes"]
+        assert elements >= 500000, triad["flop"]
+        assert abs(triad["mem_read_bytes"] / (16 * elements) - 1) < 0.02, triad["mem_read_bytes"]
+        assert abs(triad["mem_write_allocate_bytes"] / elements - allocated) < 0.16, triad["mem_write_allocate_bytes"]
+        assert abs(written / (8 * elements) - 1) < 0.02, written
+        assert triad["mem_stderr_bytes"] == 0 and triad["l3_bytes"] is None, triad["mem_stderr_bytes"]
+        assert [level["level"] for level in triad["levels"]] == ["L1", "L2", "DRAM"], triad["levels"]
+        assert abs(triad["metrics"]["l2_miss_ratio"] - 1) < 0.02, triad["metrics"]
+        assert len(triad["loops"]) == 1 and triad["loops"][0]["flop"] == triad["flop"], triad["loops"]
+    table = result.stderr.decode()
+    assert "memory traffic: traced" in table and "all sets" in table, table
+
+
+@case("e2e/report")
+def no_traffic_is_said(t):
+    """Without it: one line in the table, null in the JSON, never 0."""
+    for words, why in [(["--once"], "--once"), (["--traffic=none"], "--traffic=none")]:
+        path = os.path.join(t.directory, "none.json")
+        result = t.rfprof("--no-save", "--json", path, *words, "/bin/true", timeout=120)
+        assert result.status == 0 and f"memory traffic: none ({why})" in result.stderr.decode(), str(result)
+        report = json.loads(text(path))
+        assert report["run"]["traffic"]["source"] == "none" and report["run"]["traffic"]["why"] == why
+        assert all(row["mem_bytes"] is None and row["levels"] is None for row in report["functions"])
+
+
 def three_to_one(make_report):
     """A report in which one function runs about three times as long as the other of the same code.  In a
     few hundred samples that may be by chance otherwise: one of four must show it."""

@@ -76,10 +76,48 @@ static void spread(struct profile *profile, struct input *input)
 	}
 }
 
+/* What moved: where, how much, whose. */
+static void spread_traffic(struct profile *profile, struct input *input)
+{
+	sample_data(profile);
+	for (size_t i = 0; i < profile->n_traffic; i++) {
+		struct profile_traffic *row = &profile->traffic[i];
+		row->class = (uint32_t)take(input, 1);
+		if (take(input, 1) & 1)
+			row->offset = take(input, 8);
+		for (int e = 0; e < N_TRAFFIC; e++)
+			row->lines[e] = take(input, 1) & 1 ? take(input, 8) : row->lines[e];
+	}
+	for (size_t i = 0; i < profile->n_objects; i++) {
+		free(profile->objects[i].name);
+		profile->objects[i].name = take_text(input);
+		profile->objects[i].kind = (enum object_kind)(take(input, 1) % (OBJECT_CODE + 1));
+		profile->objects[i].bytes = take(input, 8);
+	}
+	for (size_t i = 0; i < profile->n_object_traffic; i++)
+		profile->object_traffic[i].read = take(input, 8);
+	for (size_t i = 0; i < profile->n_strides; i++) {
+		profile->strides[i].random = take(input, 8);
+		profile->strides[i].step = (int64_t)take(input, 8);
+		profile->strides[i].used = take(input, 8);
+	}
+	for (size_t i = 0; i < profile->n_working_sets; i++) {
+		profile->working_sets[i].capacity = take(input, (int)(take(input, 1) % 9));
+		profile->working_sets[i].reads = take(input, 8);
+	}
+	char *geometry = take_text(input);
+	if (take(input, 1) & 1)
+		profile_set_fact(profile, "traffic_geometry", "L%u=%s", (unsigned)take(input, 1) % 5,
+				 geometry ? geometry : "");
+	free(geometry);
+	profile_set_fact(profile, "traffic_classes", "%u", (unsigned)take(input, 1) % 80);
+	profile_set_fact(profile, "untraced_accesses", "%llu", (unsigned long long)take(input, 8));
+}
+
 static void report(const struct profile *profile)
 {
 	struct report_options options = {
-		.processes = PROCESSES_TREE, .svg_path = "/dev/null", .json_path = "/dev/null"};
+		.processes = PROCESSES_TREE, .levels = true, .svg_path = "/dev/null", .json_path = "/dev/null"};
 	FILE *stream = fopen("/dev/null", "w");
 	if (stream) {
 		rf_error_destroy(report_write(profile, &options, stream));
@@ -108,8 +146,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			load_and_report(path);
 	} else {
 		struct input input = {data, size, 0};
-		struct profile *profile = report_sample();
+		struct profile *profile = report_traced_sample();
 		spread(profile, &input);
+		spread_traffic(profile, &input);
 		report(profile);
 		rf_error_destroy(profile_save(profile, path));
 		load_and_report(path);

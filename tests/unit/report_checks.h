@@ -19,6 +19,13 @@ static inline struct model build(const struct profile *profile)
 	return model;
 }
 
+static inline struct model build_as(const struct profile *profile, struct model_choice choice)
+{
+	struct model model;
+	assert_ok(model_build_as(profile, &choice, &model));
+	return model;
+}
+
 static inline const struct model_function *find(const struct model *model, const char *name)
 {
 	for (size_t i = 0; i < model->n_functions; i++)

@@ -134,3 +134,95 @@ static inline struct profile *report_sample(void)
 	profile_set_fact(p, "lost_samples", "3");
 	return p;
 }
+
+#define SAMPLE_CLASSES 4
+
+static inline void sample_lines(struct profile *p, uint64_t offset, enum traffic event, uint64_t lines,
+				uint64_t step)
+{
+	for (uint32_t k = 0; k < SAMPLE_CLASSES; k++) {
+		struct profile_traffic row = {profile_module(p, "/opt/solver", ""), offset,
+					      profile_thread(p, RUN_COUNTED, 200, 200, "solver"), k, {0}};
+		row.lines[event] = lines + step * k;
+		if (!rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row))
+			abort();
+	}
+}
+
+/* The same profile as a traced run would leave it; a class of `lines` stands for lines × 64 × 64 bytes.
+ * triad: two arrays of 3.2 GB are read and one is written, all from memory, one array's lines unevenly.
+ * dot: 1.6 GB from L2.  copy: reads and overwrites in L3 and memory, a part of it still in a cache. */
+static inline struct profile *report_traced_sample(void)
+{
+	struct profile *p = report_sample();
+	const uint64_t array = 781250, copied = 122070;
+	static const enum traffic reads[] = {TRAFFIC_L2_READ, TRAFFIC_L3_READ, TRAFFIC_MEM_READ};
+	static const enum traffic writes[][2] = {
+		{TRAFFIC_L2_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_BACK}, {TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_BACK},
+		{TRAFFIC_MEM_WRITE_ALLOCATE, TRAFFIC_MEM_WRITE_BACK},
+	};
+	for (int level = 0; level < 3; level++) {
+		sample_lines(p, 0x1000, reads[level], array, 0);
+		sample_lines(p, 0x1005, reads[level], array - 1500, 1000);
+		sample_lines(p, 0x100b, writes[level][0], array, 0);
+		sample_lines(p, 0x100b, writes[level][1], array, 0);
+		sample_lines(p, 0x5000, reads[level], copied, 0);
+		sample_lines(p, 0x5000, writes[level][0], copied, 0);
+		sample_lines(p, 0x5000, writes[level][1], level < 2 ? copied : 100000, 0);
+	}
+	sample_lines(p, 0x3000, TRAFFIC_L2_READ, 390625, 0);
+	sample_lines(p, 0x5000, TRAFFIC_MEM_EVADABLE, copied, 0);
+	sample_lines(p, 0x5000, TRAFFIC_MEM_LEFT, copied - 100000, 0);
+	profile_set_fact(p, "traffic_source", "traced");
+	profile_set_fact(p, "traffic_geometry", "L1=48K:12,L2=2M:16,L3=32M:16");
+	profile_set_fact(p, "traffic_geometry_source", "machine");
+	profile_set_fact(p, "traffic_policy", "Golden Cove");
+	profile_set_fact(p, "traffic_classes", "%d", SAMPLE_CLASSES);
+	profile_set_fact(p, "untraced_accesses", "12");
+	return p;
+}
+
+static inline uint32_t sample_object(struct profile *p, enum object_kind kind, const char *name, const char *file,
+				     uint32_t line, uint64_t bytes)
+{
+	struct profile_object object = {kind, strdup(name), profile_module(p, "/opt/solver", ""), 0x1234,
+					strdup(file), line, bytes, 1};
+	if (!rf_array_push(p->objects, p->n_objects, p->cap_objects, object))
+		abort();
+	return (uint32_t)p->n_objects - 1;
+}
+
+static inline void sample_object_lines(struct profile *p, uint32_t object, uint64_t offset, uint64_t read,
+				       uint64_t write_allocate, uint64_t write)
+{
+	struct profile_object_traffic row = {object, profile_module(p, "/opt/solver", ""), offset, read,
+					     write_allocate, write};
+	if (!rf_array_push(p->object_traffic, p->n_object_traffic, p->cap_object_traffic, row))
+		abort();
+}
+
+/* Objects, strides and working sets for it: the triad reads b and c, which main allocates, and writes the
+ * variable a; copy would fit in 48 MB. */
+static inline void sample_data(struct profile *p)
+{
+	const uint32_t m = profile_module(p, "/opt/solver", "");
+	const uint64_t array = 4 * 781250ull;
+	uint32_t heap = sample_object(p, OBJECT_HEAP, "main", "mesh.c", 88, 6400000000);
+	uint32_t variable = sample_object(p, OBJECT_STATIC, "a", "", 0, 3200000000);
+	sample_object_lines(p, heap, 0x1000, array, 0, 0);
+	sample_object_lines(p, heap, 0x1005, array, 0, 0);
+	sample_object_lines(p, variable, 0x100b, 0, array, array);
+	const struct profile_stride strides[] = {
+		{m, 0x1000, 900, 0, 100, 0, 64000, 64000}, {m, 0x1005, 0, 990, 10, 4096, 64000, 8000},
+	};
+	for (size_t i = 0; i < 2; i++)
+		if (!rf_array_push(p->strides, p->n_strides, p->cap_strides, strides[i]))
+			abort();
+	const struct profile_working_set sets[] = {
+		{m, 0x5000, 48 << 20, 6000000, 4000000}, {m, 0x5000, 1 << 20, 100000, 0}, {m, 0x5000, 0, 500000, 0},
+		{m, 0x5000, 1 << 20, 100000, 0},
+	};
+	for (size_t i = 0; i < 4; i++)
+		if (!rf_array_push(p->working_sets, p->n_working_sets, p->cap_working_sets, sets[i]))
+			abort();
+}

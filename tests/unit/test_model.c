@@ -3,6 +3,8 @@
 #include "report_checks.h"
 #include "report_sample.h"
 
+static const struct model_choice defaults;
+
 /* ---- counts: tolerance 0 ---- */
 
 struct truth { const char *name; uint64_t flop, unmasked, loads, stores, instructions; };
@@ -530,7 +532,7 @@ static void check_bandwidth(const struct fit_case *c, size_t index)
 	f.tally.store_bytes = (uint64_t)llround((double)c->store * unit);
 	f.tally.nt_store_bytes = (uint64_t)llround((double)c->streamed * unit);
 	f.tally.string_bytes = (uint64_t)llround((double)c->strings * unit);
-	cr_assert(model_place(p, &f, true));
+	cr_assert(model_place(p, &defaults, &f, true));
 	cr_expect_eq(f.place.axis, AXIS_BYTES);
 	cr_expect(fabs(f.place.roof - c->roof) <= 1e-8 * c->roof, "case %zu: roof %.12g, not %.12g", index,
 		  f.place.roof, c->roof);
@@ -610,12 +612,12 @@ Test(model, a_faster_level_is_never_slower)
 			p->roofs[i].best = 50; /* L3: 60 read, 48 triad */
 	struct model_function f = in_one_second();
 	f.tally.load_bytes = 45000000000;
-	cr_assert(model_place(p, &f, true));
+	cr_assert(model_place(p, &defaults, &f, true));
 	expect_near(f.place.roof, 60, "reading at 45 GB/s");
 	cr_expect_str_eq(f.place.level, "L3");
 	free(f.place.why);
 	f.tally.load_bytes = 66000000000;
-	cr_assert(model_place(p, &f, true));
+	cr_assert(model_place(p, &defaults, &f, true));
 	cr_expect_str_eq(f.place.level, "L1");
 	free(f.place.why);
 	profile_destroy(p);
@@ -649,7 +651,7 @@ static void check_flop(const struct flop_case *c, size_t index)
 	struct profile *p = fit_profile(c->left_out);
 	struct model_function f = in_one_second();
 	set_flop(&f, c->parts);
-	cr_assert(model_place(p, &f, true));
+	cr_assert(model_place(p, &defaults, &f, true));
 	cr_expect_eq(f.place.axis, AXIS_FLOP);
 	cr_expect(fabs(f.place.roof - c->roof) <= 1e-12 * c->roof, "case %zu: roof %.15g, not %.15g", index,
 		  f.place.roof, c->roof);
@@ -729,7 +731,7 @@ Test(model, the_ceiling_knows_shared_units)
 		struct model_function f = in_one_second();
 		struct flop_part parts[3] = {PART(ADD, SCALAR, 1), PART(MUL, SCALAR, 1)};
 		set_flop(&f, parts);
-		cr_assert(model_place(p, &f, true));
+		cr_assert(model_place(p, &defaults, &f, true));
 		expect_near(f.place.ceiling, 8, "two operations a cycle, not four");
 		free(f.place.why);
 		profile_destroy(p);
@@ -750,7 +752,7 @@ Test(model, code_above_memory_is_bound_by_its_work)
 		f.intensity = 2;
 		f.tally.load_bytes = f.tally.flop / 3;
 		f.tally.store_bytes = f.tally.flop / 6;
-		cr_assert(model_place(p, &f, true));
+		cr_assert(model_place(p, &defaults, &f, true));
 		cr_expect(fabs(f.place.roof - rows[i].roof) < 1e-6, "%lu GFLOP/s: roof %g",
 			  rows[i].gflops, f.place.roof);
 		cr_expect_str_eq(f.place.level, rows[i].level);
@@ -780,7 +782,7 @@ Test(model, precisions_have_their_own_roofs)
 	struct model_function f = in_one_second();
 	struct flop_part parts[3] = {PART_OF(X87, MUL, SCALAR, 1)};
 	set_flop(&f, parts);
-	cr_assert(model_place(p, &f, true));
+	cr_assert(model_place(p, &defaults, &f, true));
 	cr_expect_str_eq(f.place.borrowed, "double");
 	expect_near(f.place.roof, 130, "x87 without rows");
 	free(f.place.why);
@@ -804,7 +806,7 @@ Test(model, bounds_follow_the_ceiling)
 		struct model_function f = in_one_second();
 		struct flop_part parts[3] = {PART(DIV, SCALAR, (uint64_t)llround(rows[i].gflops * 1000))};
 		set_flop(&f, parts);
-		cr_assert(model_place(p, &f, true));
+		cr_assert(model_place(p, &defaults, &f, true));
 		cr_expect_eq(f.place.bound, rows[i].bound, "%g GFLOP/s: %s", rows[i].gflops,
 			     model_bound_name(f.place.bound));
 		free(f.place.why);
@@ -819,7 +821,7 @@ Test(model, additions_may_pass_the_fma_peak)
 	struct model_function f = in_one_second();
 	struct flop_part parts[3] = {PART(ADD, 512, 63000), PART(FMA, 512, 126000)};
 	set_flop(&f, parts);
-	cr_assert(model_place(p, &f, true));
+	cr_assert(model_place(p, &defaults, &f, true));
 	expect_near(f.place.point, 189, "point");
 	cr_expect(!f.place.above);
 	expect_near(f.place.distance, 195 / 189., "distance");

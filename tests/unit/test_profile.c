@@ -406,6 +406,22 @@ Test(profile, an_older_schema_is_read_without_what_came_later)
 	profile_destroy(saved);
 }
 
+/* Version 3 had no traffic. */
+Test(profile, a_schema_without_traffic_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	save_sample();
+	run_sql("DROP TABLE working_sets; DROP TABLE strides; DROP TABLE object_traffic; DROP TABLE objects; "
+		"DROP TABLE traffic; PRAGMA user_version = 3");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_traffic + loaded->n_objects + loaded->n_object_traffic, 0);
+	cr_expect_eq(loaded->n_strides + loaded->n_working_sets, 0);
+	cr_expect_eq(loaded->n_processes, saved->n_processes);
+	cr_expect_eq(loaded->n_samples, saved->n_samples);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
 static uint32_t add_process(struct profile *p, enum profile_run run, int pid, uint32_t parent,
 			    const char *command)
 {

@@ -1,7 +1,7 @@
 /* The report in every format, against a profile whose truth is known.
  *
- * tests/unit/golden/report_table.txt is the expected table.  To rewrite it after an intended change:
- *   RFPROF_REWRITE_GOLDEN=1 build/tests/unit/test_report --filter 'report/table_is_as_checked_in'
+ * tests/unit/golden/report_*.txt are the expected tables.  To rewrite them after an intended change:
+ *   RFPROF_REWRITE_GOLDEN=1 build/tests/unit/test_report --filter 'report/t*as_checked_in'
  */
 #include "report/report.h"
 #include "report/svg_labels.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define GOLDEN TEST_SOURCE_DIR "/golden/report_table.txt"
+#define GOLDEN(name) TEST_SOURCE_DIR "/golden/" name
 /* ---- text ---- */
 
 /* Not inlined: gcc 12 takes the stream's hold on `text` for a dangling pointer. */
@@ -40,20 +40,34 @@ static char *read_whole(const char *path)
 	return text;
 }
 
-Test(report, table_is_as_checked_in)
+static void expect_golden(char *text, const char *path)
 {
-	struct profile *profile = report_sample();
-	char *text = table_text(profile, (struct report_options){0});
 	if (getenv("RFPROF_REWRITE_GOLDEN")) {
-		FILE *stream = fopen(GOLDEN, "w");
+		FILE *stream = fopen(path, "w");
 		cr_assert_not_null(stream);
 		fputs(text, stream);
 		fclose(stream);
 	}
-	char *golden = read_whole(GOLDEN);
+	char *golden = read_whole(path);
 	cr_expect_str_eq(text, golden);
 	free(golden);
 	free(text);
+}
+
+Test(report, table_is_as_checked_in)
+{
+	struct profile *profile = report_sample();
+	expect_golden(table_text(profile, (struct report_options){0}), GOLDEN("report_table.txt"));
+	profile_destroy(profile);
+}
+
+Test(report, traced_tables_are_as_checked_in)
+{
+	struct profile *profile = report_traced_sample();
+	sample_data(profile);
+	expect_golden(table_text(profile, (struct report_options){.levels = true}), GOLDEN("report_traced.txt"));
+	expect_golden(table_text(profile, (struct report_options){.level = "L2", .direction = DIRECTION_READ}),
+		      GOLDEN("report_traced_l2_read.txt"));
 	profile_destroy(profile);
 }
 
@@ -564,4 +578,176 @@ Test(report, an_empty_profile_has_a_report)
 	free(svg);
 	profile_destroy(profile);
 	remove_directory();
+}
+
+/* ---- traffic ---- */
+
+static char *picture_as(const struct profile *profile, struct report_options options)
+{
+	options.svg_path = in_directory("t.svg");
+	assert_ok(report_write(profile, &options, NULL));
+	return read_whole(options.svg_path);
+}
+
+static double number_at(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	cr_assert(json_is_number(value), "%s is no number", key);
+	return json_number_value(value);
+}
+
+Test(report, json_has_the_traffic, .fini = remove_directory)
+{
+	static const struct { const char *key; double value; } truths[] = {
+		{"l2_bytes", 12.8e9}, {"l3_bytes", 12.8e9}, {"mem_bytes", 12.8e9}, {"mem_read_bytes", 6.4e9},
+		{"mem_write_allocate_bytes", 3.2e9}, {"mem_write_bytes", 3.2e9}, {"mem_left_bytes", 0},
+		{"mem_evadable_bytes", 0}, {"operational_intensity", 0.0625}, {"useful_share", 72.0 / 128},
+	};
+	/* 100 million turns of two loads, a store and 8 flop in one instruction, 1 s on one of two threads */
+	static const struct { const char *key; double value; } metrics[] = {
+		{"time_s", 0.5}, {"flop_per_s", 1.6e9}, {"ipc", 6e8 / (1e9 * 2.9)}, {"ls_bytes", 9.6e9},
+		{"l2_per_ls", 4.0 / 3}, {"mem_per_ls", 4.0 / 3}, {"l1_miss_ratio", 0.5}, {"l2_miss_ratio", 1},
+		{"l3_miss_ratio", 1}, {"flop", 8e8}, {"flop_per_fp_instruction", 8}, {"arithmetic_intensity", 1.0 / 12},
+		{"load_per_store_instruction", 2}, {"flop_per_load_instruction", 4}, {"flop_per_store_instruction", 8},
+		{"flop_per_load_byte", 0.125}, {"flop_per_store_byte", 0.25},
+	};
+	struct profile *p = report_traced_sample();
+	sample_data(p);
+	json_t *root = report_as_json(p);
+	json_t *triad = json_function(root, "triad"), *copy = json_function(root, "copy");
+	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++)
+		expect_near(number_at(triad, truths[i].key), truths[i].value, truths[i].key);
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics); i++)
+		expect_near(number_at(json_object_get(triad, "metrics"), metrics[i].key), metrics[i].value,
+			    metrics[i].key);
+	cr_expect_eq(json_array_size(json_object_get(triad, "levels")), 4);
+	cr_expect_eq(json_array_size(json_object_get(triad, "objects")), 2);
+	cr_expect_eq(json_array_size(json_object_get(triad, "loops")), 1);
+	expect_near(number_at(json_array_get(json_object_get(triad, "loops"), 0), "mem_bytes"), 12.8e9, "its loop");
+	cr_expect(json_is_false(json_object_get(triad, "level_inferred")));
+	expect_near(number_at(copy, "mem_left_bytes"), 22070.0 * 4096, "left");
+	expect_near(number_at(copy, "mem_evadable_bytes"), 122070.0 * 4096, "evadable");
+	expect_near(number_at(json_object_get(copy, "working_set"), "moves_then_bytes"), 32e6, "then");
+	cr_expect(json_is_null(json_object_get(json_function(root, "jit_code"), "mem_bytes")));
+	cr_expect_eq(number_at(json_object_get(json_object_get(root, "run"), "traffic"), "classes"), 4);
+	json_decref(root);
+	profile_destroy(p);
+}
+
+/* What a report without traffic shows is null, never 0. */
+Test(report, json_without_traffic_says_so, .fini = remove_directory)
+{
+	static const char *const keys[] = {"l2_bytes", "l3_bytes", "mem_bytes", "mem_stderr_bytes", "levels",
+					   "objects", "strides", "useful_share", "working_set"};
+	struct profile *p = report_sample();
+	profile_set_fact(p, "traffic_source", "none");
+	profile_set_fact(p, "traffic_why", "--once");
+	json_t *root = report_as_json(p);
+	json_t *triad = json_function(root, "triad");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		cr_expect(json_is_null(json_object_get(triad, keys[i])), "%s", keys[i]);
+	cr_expect(json_is_null(json_object_get(json_object_get(triad, "metrics"), "mem_bytes")));
+	expect_near(number_at(json_object_get(triad, "metrics"), "ls_bytes"), 9.6e9, "LS bytes");
+	const json_t *traffic = json_object_get(json_object_get(root, "run"), "traffic");
+	cr_expect_str_eq(json_string_value(json_object_get(traffic, "why")), "--once");
+	json_decref(root);
+	expect_note(p, "memory traffic: none (--once)", true);
+	profile_destroy(p);
+}
+
+Test(report, doubts_about_the_traffic_are_said)
+{
+	static const struct { const char *key, *value, *note; } rows[] = {
+		{"traffic_geometry_source", "assumed", "ASSUMED"},
+		{"traffic_geometry_source", "given", "the roofs are this machine's, the caches are not"},
+		{"traffic_halved", "the sample was halved twice", "the sample was halved twice"},
+		{"traffic_classes", "64", "all sets"}, {"traffic_classes", "1", "too few for an error"},
+		{"untraced_accesses", "77", "77 accesses to memory (less than 0.01 %) could not be traced"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct profile *p = report_traced_sample();
+		profile_set_fact(p, "untraced_accesses", "0");
+		expect_note(p, rows[i].note, false);
+		profile_set_fact(p, rows[i].key, "%s", rows[i].value);
+		expect_note(p, rows[i].note, true);
+		profile_destroy(p);
+	}
+}
+
+/* Less than the error says: no figure that looks sure. */
+Test(report, unsure_bytes_are_marked)
+{
+	struct profile *p = report_traced_sample();
+	struct profile_traffic row = {profile_module(p, "/opt/solver", ""), 0x3000, 2, 1, {0}};
+	row.lines[TRAFFIC_MEM_READ] = 1000;
+	cr_assert(rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row));
+	char *text = table_text(p, (struct report_options){0});
+	char *dot = strstr(text, "  dot ");
+	cr_assert_not_null(dot);
+	*strchr(dot, '\n') = '\0';
+	/* 1000 lines of one class in four: 1.02 MB ± 3.182 · 4096 · 500 / 2 · √(60/64) bytes */
+	cr_expect(strstr(dot, "≈1.02 MB"), "%s", dot);
+	cr_expect(strstr(dot, ">47.9"), "%s", dot);
+	free(text);
+	profile_destroy(p);
+}
+
+Test(report, svg_has_the_traced_intensities, .fini = remove_directory)
+{
+	struct profile *p = report_traced_sample();
+	char *svg = picture_as(p, (struct report_options){0});
+	const char *triad = strstr(svg, "data-name=\"triad\"");
+	cr_assert_not_null(triad);
+	expect_near(attribute(triad, "data-intensity"), 0.0625, "at memory");
+	cr_expect(strstr(svg, "data-level=\"DRAM\""));
+	cr_expect_not(strstr(svg, "data-level=\"L1\""), "a slope of another level");
+	cr_expect_not(strstr(svg, "class=\"level\""));
+	cr_expect(strstr(svg, "intensity at DRAM"));
+	free(svg);
+	svg = picture_as(p, (struct report_options){.levels = true});
+	const char *ring = strstr(svg, "class=\"level\"");
+	cr_assert_not_null(ring);
+	cr_expect(strstr(svg, "data-level=\"L1\"") && strstr(svg, "rings: at the other levels"));
+	free(svg);
+	svg = picture_as(p, (struct report_options){.level = "L2"});
+	cr_expect(strstr(svg, "intensity at L2"));
+	const char *dot = strstr(svg, "data-name=\"dot\"");
+	cr_assert_not_null(dot);
+	expect_near(attribute(dot, "data-intensity"), 0.125, "at L2");
+	free(svg);
+	profile_destroy(p);
+}
+
+Test(report, level_and_direction_words)
+{
+	enum traffic_direction direction = DIRECTION_BOTH;
+	cr_expect_str_eq(report_level_parse("dram"), "DRAM");
+	cr_expect_str_eq(report_level_parse("L2"), "L2");
+	cr_expect_null(report_level_parse("L4"));
+	cr_expect_null(report_level_parse(""));
+	cr_expect(report_direction_parse("write", &direction));
+	cr_expect_eq(direction, DIRECTION_WRITE);
+	cr_expect_not(report_direction_parse("writes", &direction));
+	cr_expect_eq(direction, DIRECTION_WRITE);
+}
+
+/* A thread's part of the traffic goes with its process. */
+Test(report, traffic_follows_its_process)
+{
+	struct profile *p = report_traced_sample();
+	add_process(p, 100, 0, "make", 0);
+	add_process(p, 300, 100, "gcc", 5);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t row = profile_process(p, RUN_COUNTED, i ? 500 : 200, i ? 2 : PROFILE_NONE);
+		profile_process_command(p, row, i ? "gcc" : "make");
+	}
+	cr_assert(profile_match_processes(p));
+	char *text = table_text(p, (struct report_options){.processes = PROCESSES_TREE});
+	char *make = strstr(text, "\n  make\n"), *gcc = make ? strstr(make + 1, "\n  make → gcc\n") : NULL;
+	cr_assert(make && gcc, "%s", text);
+	*gcc = '\0';
+	cr_expect(strstr(make, "12.8 GB"), "%s", text);
+	cr_expect_not(strstr(gcc + 1, "12.8 GB"), "%s", gcc + 1);
+	free(text);
+	profile_destroy(p);
 }

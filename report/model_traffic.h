@@ -1,0 +1,83 @@
+/* What moved between the levels of the memory hierarchy, of one function: from lines in the simulated
+ * classes of sets to bytes with their uncertainty, to intensities and roofs at every level. */
+#pragma once
+
+#include "cache/traffic.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MODEL_LEVELS 4	/* at most: L1, L2, L3, DRAM */
+
+/* Which of the bytes at a level are looked at: all, those that come from it, those that go to it. */
+enum traffic_direction { DIRECTION_BOTH, DIRECTION_READ, DIRECTION_WRITE, TRAFFIC_DIRECTIONS };
+
+/* Lines by class of sets and event: what a profile has of one function or loop. */
+struct traffic_lines { double by_class[CACHE_CLASSES][N_TRAFFIC]; };
+
+/* An estimate from a sample of classes. */
+struct model_estimate {
+	double bytes;
+	double stderr_bytes;	/* standard error; NAN from a single class, 0 where all were simulated */
+	double halfwidth;	/* of the 95 % interval, by Student's t */
+};
+
+/* The events in `events` (bit e: event e), of `n` classes that were drawn from CACHE_CLASSES without putting
+ * back: sum × CACHE_CLASSES / n, its standard error sd/√n · √(1 − n/CACHE_CLASSES) · CACHE_CLASSES. */
+struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned n, unsigned events);
+
+/* All of it, in bytes. */
+struct model_bytes {
+	struct model_estimate events[N_TRAFFIC];
+	struct model_estimate l2, l3; /* both directions; without clean victims */
+	struct model_estimate mem[TRAFFIC_DIRECTIONS];
+};
+
+/* One level: what moves between it and the level above it; for L1 between it and registers. */
+struct model_level {
+	const char *name;	/* "L1", "L2", "L3", "DRAM" */
+	struct model_estimate moved[TRAFFIC_DIRECTIONS]; /* exact at L1 */
+	double write_allocate;	/* bytes; of what is read, for stores */
+	double intensity;	/* flop per byte in the direction that was asked for; INFINITY without bytes */
+	double rate;		/* 1e9 bytes per second of elapsed time, in that direction */
+	double bandwidth;	/* of this mix of reads and writes at this level, 1e9 bytes per second; 0: none
+				 * was measured that can be told from the level below */
+	double roof;		/* GFLOP/s: min(π, bandwidth × intensity); 0 without a bandwidth or flop */
+	double misses;		/* share of the accesses here that needed the level below, or NAN: DRAM, or no
+				 * access.  At L1 of load and store instructions, below it of lines */
+};
+
+/* The part of a function's memory traffic that an object has. */
+struct model_object { uint32_t object; /* row in profile->objects */ double read, write; /* bytes */ };
+
+/* How its addresses follow each other, summed over its instructions. */
+struct model_strides {
+	double unit, constant, random; /* steps */
+	int64_t step;		/* bytes, the constant one of the instruction with most of them; 0: none */
+	double fetched, used;	/* bytes of lines from memory; of them touched before they left */
+};
+
+/* Memory traffic against capacity: `bytes` (in both directions) move when the last cache holds less than
+ * `capacity` bytes, and with the larger capacities' they do not when it holds more. */
+struct model_capacity { uint64_t capacity; double reads, writes; };
+
+struct model_traffic {
+	struct model_level levels[MODEL_LEVELS]; /* from L1 to DRAM */
+	size_t n_levels;
+	struct model_bytes bytes;
+	struct model_object *objects; /* the largest first */
+	size_t n_objects, cap_objects;
+	struct model_strides strides;
+	struct model_capacity *capacities; /* ascending; capacity 0 (always) first */
+	size_t n_capacities, cap_capacities;
+	/* Derived from the capacities; 0 without any. */
+	double moves_now;	/* with the last cache as it was simulated, bytes */
+	double fits_in;		/* capacity in bytes from which on it moves hardly more than `moves_then` */
+	double moves_then;
+};
+
+/* The level of that name, or NULL. */
+const struct model_level *model_level(const struct model_traffic *traffic, const char *name);
+/* Bytes that move with a last cache of that capacity. */
+double model_moves_at(const struct model_traffic *traffic, double capacity);

@@ -216,6 +216,10 @@ void objects_allocated(struct objects *objects, uint64_t address, uint64_t size,
 	const uint32_t object = object_of_site(objects, &objects->of_call_site, OBJECT_HEAP, call_site);
 	if (!size || address + size < address)
 		size = 1; /* it has an address of its own all the same */
+	if (interval_map_set_over(objects->blocks, address, address + size, object, FREED)) {
+		grew(&objects->items[object], size);
+		return;
+	}
 	/* the words of the allocator in front of it are no longer in a block */
 	const uint64_t before = take_live_blocks(objects, address, address + size);
 	if (before)

@@ -13,10 +13,12 @@ static void add_argument(struct allocation_reader *reader, struct objects *objec
 
 static void begin(struct allocation_reader *reader, uint32_t thread, uint32_t function)
 {
-	*reader = (struct allocation_reader){.call = {.thread = thread, .function = function}};
-	if (function >= n_allocators)
-		return;
-	reader->wanted = allocators[function].n_arguments ? allocators[function].n_arguments : 1;
+	reader->call.thread = thread;
+	reader->call.function = function;
+	reader->call.return_address = reader->call.stack_pointer = 0;
+	reader->n = reader->wanted = 0;
+	if (function < n_allocators)
+		reader->wanted = allocators[function].n_arguments ? allocators[function].n_arguments : 1;
 }
 
 void allocation_record_take(struct allocation_reader *reader, struct objects *objects, uint32_t thread,

@@ -8,6 +8,7 @@
 #define PAGE_SHIFT 12
 #define PAGE_SIZE (1ull << PAGE_SHIFT)
 #define PAGE_MASK (PAGE_SIZE - 1)
+#define N_RECENT 256u
 #define LARGE (16 * PAGE_SIZE)	/* from this size on an interval is a span */
 
 /* The part of an interval that lies in one page. */
@@ -27,6 +28,7 @@ struct interval_map {
 	struct page *pages;
 	size_t n_pages, cap_pages;
 	struct u64_map page_of_number;
+	struct recent { uint64_t number; uint32_t index; } *recent; /* pages by the low bits of their number */
 	struct interval *spans;	/* sorted */
 	size_t n_spans, cap_spans;
 };
@@ -35,7 +37,16 @@ struct interval_map {
 
 struct interval_map *interval_map_create(void)
 {
-	return calloc(1, sizeof(struct interval_map));
+	struct interval_map *map = calloc(1, sizeof(*map));
+	struct recent *recent = malloc(N_RECENT * sizeof(*recent));
+	if (!map || !recent) {
+		free(map);
+		free(recent);
+		return NULL;
+	}
+	memset(recent, 0xff, N_RECENT * sizeof(*recent)); /* no page has that number */
+	map->recent = recent;
+	return map;
 }
 
 void interval_map_destroy(struct interval_map *map)
@@ -46,6 +57,7 @@ void interval_map_destroy(struct interval_map *map)
 		free(map->pages[i].pieces);
 	free(map->pages);
 	u64_map_deinit(&map->page_of_number);
+	free(map->recent);
 	free(map->spans);
 	free(map);
 }
@@ -97,6 +109,20 @@ size_t interval_map_bytes(const struct interval_map *map)
 	return bytes;
 }
 
+/* The first span that ends above address. */
+static size_t span_position(const struct interval_map *map, uint64_t address)
+{
+	size_t low = 0, high = map->n_spans;
+	while (low < high) {
+		const size_t middle = (low + high) / 2;
+		if (map->spans[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* ---- pieces of one page ---- */
 
 static unsigned first_of(const struct piece *piece)
@@ -124,8 +150,14 @@ static size_t piece_position(const struct page *page, unsigned offset)
 
 static struct page *find_page(const struct interval_map *map, uint64_t number)
 {
+	struct recent *recent = &map->recent[number % N_RECENT];
+	if (recent->number == number)
+		return &map->pages[recent->index];
 	const uint32_t *index = u64_map_find(&map->page_of_number, number);
-	return index ? &map->pages[*index] : NULL;
+	if (!index)
+		return NULL;
+	*recent = (struct recent){number, *index};
+	return &map->pages[*index];
 }
 
 static struct piece *find_piece(const struct interval_map *map, uint64_t address)
@@ -239,20 +271,6 @@ static bool set_pages(struct interval_map *map, uint64_t start, uint64_t end, ui
 
 /* ---- spans ---- */
 
-/* The first span that ends above address. */
-static size_t span_position(const struct interval_map *map, uint64_t address)
-{
-	size_t low = 0, high = map->n_spans;
-	while (low < high) {
-		const size_t middle = (low + high) / 2;
-		if (map->spans[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool insert_span(struct interval_map *map, size_t at, struct interval span)
 {
 	if (!rf_array_reserve((void **)&map->spans, map->n_spans, &map->cap_spans,
@@ -309,9 +327,47 @@ static bool replace_same(struct interval_map *map, uint64_t start, uint64_t end,
 	return true;
 }
 
+/* The piece behind `at` begins behind `last`, so that there is room for it before that one. */
+static bool fits_before(const struct page *page, size_t at, unsigned last)
+{
+	return at == page->n_pieces || first_of(&page->pieces[at]) > last;
+}
+
+static bool meets_span(const struct interval_map *map, uint64_t start, uint64_t end)
+{
+	const size_t i = span_position(map, start);
+	return i < map->n_spans && map->spans[i].start < end;
+}
+
+/* The common case of small blocks: a range within one page, where there is none or one that begins at the
+ * same place and is as long or longer. */
+static bool set_in_page(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value)
+{
+	const unsigned first = start & PAGE_MASK, last = (end - 1) & PAGE_MASK;
+	struct page *page = first && last >= first && last < PAGE_MASK && end - start < PAGE_SIZE
+				    ? find_page(map, start >> PAGE_SHIFT) : NULL;
+	if (!page)
+		return false;
+	const size_t at = piece_position(page, first);
+	const struct piece new = {(uint16_t)first, (uint16_t)last, value};
+	if (fits_before(page, at, last))
+		return !meets_span(map, start, end) && insert_piece(page, at, new);
+	struct piece *old = &page->pieces[at];
+	if (first_of(old) == first && old->last == last) {
+		*old = new;
+		return true;
+	}
+	if (first_of(old) != first || last_of(old) < last)
+		return false;
+	if (!insert_piece(page, at, new))
+		return false;
+	page->pieces[at + 1].start = (uint16_t)(last + 1);
+	return true;
+}
+
 bool interval_map_set(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value)
 {
-	if (start >= end || replace_same(map, start, end, value))
+	if (start >= end || set_in_page(map, start, end, value) || replace_same(map, start, end, value))
 		return true;
 	if (!interval_map_remove(map, start, end))
 		return false;
@@ -403,4 +459,19 @@ bool interval_map_change(struct interval_map *map, uint64_t address, uint32_t va
 			piece->value = value;
 	}
 	return true;
+}
+
+bool interval_map_mark(struct interval_map *map, uint64_t start, uint32_t bits, struct interval *out)
+{
+	struct piece *piece = find_piece(map, start);
+	if (piece && (piece->start != (start & PAGE_MASK)))
+		return false;
+	if (piece && !(piece->last & JOINED)) {
+		const uint64_t base = start & ~PAGE_MASK;
+		*out = (struct interval){start, base + last_of(piece) + 1, piece->value};
+		piece->value |= bits;
+		return true;
+	}
+	return interval_map_find(map, start, out) && out->start == start &&
+	       interval_map_change(map, start, out->value | bits, out);
 }

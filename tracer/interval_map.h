@@ -27,6 +27,10 @@ bool interval_map_remove(struct interval_map *map, uint64_t start, uint64_t end)
 bool interval_map_change(struct interval_map *map, uint64_t address, uint32_t value,
 			 struct interval *out);
 
+/* Sets bits in the value of the interval that begins at `start`; *out gets it as it was.  False when none
+ * begins there. */
+bool interval_map_mark(struct interval_map *map, uint64_t start, uint32_t bits, struct interval *out);
+
 /* The interval that holds address, as it was set, or what is left of it. */
 bool interval_map_find(const struct interval_map *map, uint64_t address, struct interval *out);
 /* The first interval that ends above address and starts below limit, which is above address. */

@@ -226,9 +226,8 @@ static bool find_block(const struct objects *objects, uint64_t address, struct i
 void objects_freed(struct objects *objects, uint64_t address)
 {
 	struct interval block;
-	if (!find_block(objects, address, &block))
+	if (!interval_map_mark(objects->blocks, address, FREED, &block) || block.value & FREED)
 		return;
-	(void)interval_map_change(objects->blocks, address, block.value | FREED, &block);
 	shrank(&objects->items[block.value], block.end - block.start);
 }
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define ACCESSES (1u << 20)
-#define ROUNDS 7
+#define ACCESSES (1u << 17)
+#define ROUNDS 60
 
 struct access { uint64_t line; uint32_t who; uint8_t core, kind, first, n; };
 

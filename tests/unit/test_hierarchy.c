@@ -16,13 +16,15 @@ static const char *const event_names[N_TRAFFIC] = {
 	"evadable", "left",
 };
 
-struct counts { uint64_t n[N_TRAFFIC][WHOS][CACHE_CLASSES]; };
+/* How many events there were, and the sum of their lines. */
+struct counts { uint64_t n[N_TRAFFIC][WHOS][CACHE_CLASSES], lines[N_TRAFFIC][WHOS][CACHE_CLASSES]; };
 
 static void count(void *context, enum traffic event, uint32_t who, uint64_t line)
 {
 	struct counts *counts = context;
 	cr_assert_lt(who, WHOS);
 	counts->n[event][who][line % CACHE_CLASSES]++;
+	counts->lines[event][who][line % CACHE_CLASSES] += line;
 }
 
 static uint64_t sum(const struct counts *counts, enum traffic event)
@@ -168,11 +170,13 @@ static void assert_same(const struct counts *fast, const struct counts *slow, ui
 {
 	for (int event = 0; event < N_TRAFFIC; event++)
 		for (int who = 0; who < WHOS; who++)
-			for (int k = 0; k < CACHE_CLASSES; k++)
-				cr_assert_eq(fast->n[event][who][k], classes >> k & 1 ? slow->n[event][who][k] : 0,
-					     "%s: %s of %d, class %d: %llu, truth %llu", what, event_names[event],
-					     who, k, (unsigned long long)fast->n[event][who][k],
-					     (unsigned long long)slow->n[event][who][k]);
+			for (int k = 0; k < CACHE_CLASSES; k++) {
+				uint64_t n = classes >> k & 1 ? slow->n[event][who][k] : 0;
+				uint64_t lines = classes >> k & 1 ? slow->lines[event][who][k] : 0;
+				cr_assert(fast->n[event][who][k] == n && fast->lines[event][who][k] == lines,
+					  "%s: %s of %d, class %d: %llu, truth %llu", what, event_names[event], who, k,
+					  (unsigned long long)fast->n[event][who][k], (unsigned long long)n);
+			}
 }
 
 /* Three hierarchies side by side: the slow one, all classes, and some. */
@@ -222,7 +226,7 @@ static void compare(const char *text, const struct mix *mix, unsigned n_cores, b
 static unsigned enough(const char *text)
 {
 	struct geometry geometry = parse(text);
-	return 6000 + 8 * largest_lines(&geometry);
+	return 3000 + 5 * largest_lines(&geometry);
 }
 
 static void compare_all(unsigned n_cores, bool prefetch)
@@ -251,4 +255,279 @@ Test(hierarchy, prefetch_as_the_slow_simulator)
 {
 	compare_all(1, true);
 	compare_all(3, true);
+}
+
+/* ---- Known truths ---- */
+
+static const char *const machines[] = {
+	"L1=32K:8,L2=256K:8,L3=1M:16", "L1=48K:12,L2=256K:16,L3=1M:16:victim", "L1=32K:8:plru,L2=256K:8:plru,L3=960K:20:inclusive",
+	"L1=32K:8,L2=512K:8:inclusive,L3=1M:16:victim", "L1=32K:8,L2=1M:16",
+};
+#define BIG 65536u	/* lines: 4 MB, out of all caches */
+
+struct run { struct hierarchy *h; struct counts counts; int n_levels; };
+
+static void run_begin(struct run *run, const char *text, bool prefetch)
+{
+	struct geometry geometry = parse(text);
+	memset(&run->counts, 0, sizeof(run->counts));
+	run->n_levels = geometry.n_levels;
+	run->h = hierarchy_create(&geometry, 2, UINT64_MAX, prefetch, count, &run->counts);
+}
+
+static void run_end(struct run *run)
+{
+	hierarchy_finish(run->h);
+	hierarchy_destroy(run->h);
+}
+
+static void assert_sum(const struct run *run, enum traffic event, uint64_t truth, const char *text)
+{
+	cr_assert_eq(sum(&run->counts, event), truth, "%s: %s %llu, truth %llu", text, event_names[event],
+		     (unsigned long long)sum(&run->counts, event), (unsigned long long)truth);
+}
+
+static struct run run;	/* large */
+
+/* 24 bytes an element without the write-allocate, 32 with it. */
+Test(hierarchy_truth, triad)
+{
+	for (size_t m = 0; m < COUNT(machines); m++) {
+		run_begin(&run, machines[m], false);
+		for (unsigned i = 0; i < BIG * 8; i++) {
+			hierarchy_access(run.h, 0, BASE + i / 8, CACHE_LOAD, i % 8 * 8, 8, 1);
+			hierarchy_access(run.h, 0, 2 * BASE + i / 8, CACHE_LOAD, i % 8 * 8, 8, 2);
+			hierarchy_access(run.h, 0, 3 * BASE + i / 8, CACHE_STORE, i % 8 * 8, 8, 3);
+		}
+		run_end(&run);
+		assert_sum(&run, TRAFFIC_L2_READ, 2 * BIG, machines[m]);
+		assert_sum(&run, TRAFFIC_L2_WRITE_ALLOCATE, BIG, machines[m]);
+		assert_sum(&run, TRAFFIC_L3_READ, run.n_levels == 3 ? 2 * BIG : 0, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_READ, 2 * BIG, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, BIG, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_EVADABLE, BIG, machines[m]);
+		cr_assert_eq(sum(&run.counts, TRAFFIC_MEM_WRITE_BACK) + sum(&run.counts, TRAFFIC_MEM_LEFT), BIG);
+		cr_assert_leq(sum(&run.counts, TRAFFIC_MEM_LEFT), 32768);	/* what the caches hold */
+		assert_sum(&run, TRAFFIC_MEM_NON_TEMPORAL, 0, machines[m]);
+		cr_assert_eq(run.counts.n[TRAFFIC_MEM_READ][1][9], BIG / 64);
+		cr_assert_eq(run.counts.n[TRAFFIC_MEM_WRITE_ALLOCATE][3][9], BIG / 64);
+	}
+}
+
+/* Half the demand misses fetch a second line: the same lines move. */
+Test(hierarchy_truth, prefetch_moves_the_same)
+{
+	for (size_t m = 0; m < COUNT(machines); m++) {
+		run_begin(&run, machines[m], true);
+		for (unsigned i = 0; i < BIG; i++) {
+			hierarchy_access(run.h, 0, BASE + i, CACHE_LOAD, 0, 64, i % 2);
+			hierarchy_access(run.h, 0, 2 * BASE + i, CACHE_STORE, 0, 64, 2 + i % 2);
+		}
+		run_end(&run);
+		assert_sum(&run, TRAFFIC_L2_READ, BIG, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_READ, BIG, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, BIG, machines[m]);
+		cr_assert_eq(run.counts.n[TRAFFIC_MEM_READ][1][3], 0, "the first of a pair misses");
+		cr_assert_eq(run.counts.n[TRAFFIC_MEM_READ][0][3], BIG / 64);
+	}
+}
+
+Test(hierarchy_truth, copy_past_the_caches)
+{
+	for (size_t m = 0; m < COUNT(machines); m++) {
+		run_begin(&run, machines[m], false);
+		for (unsigned i = 0; i < BIG * 4; i++) {
+			hierarchy_access(run.h, 0, BASE + i / 4, CACHE_LOAD, i % 4 * 16, 16, 1);
+			hierarchy_access(run.h, 0, 2 * BASE + i / 4, CACHE_NON_TEMPORAL, i % 4 * 16, 16, 2);
+		}
+		run_end(&run);
+		assert_sum(&run, TRAFFIC_MEM_READ, BIG, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_NON_TEMPORAL, BIG, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, 0, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_WRITE_BACK, 0, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_LEFT, 0, machines[m]);
+		assert_sum(&run, TRAFFIC_L2_WRITE_ALLOCATE, 0, machines[m]);
+	}
+}
+
+/* Sweeps of an array that fits: read once, written back once. */
+Test(hierarchy_truth, an_array_in_the_last_level)
+{
+	const unsigned lines = 6000;
+	for (size_t m = 0; m < COUNT(machines); m++) {
+		run_begin(&run, machines[m], false);
+		for (unsigned i = 0; i < 10 * lines; i++)
+			hierarchy_access(run.h, 0, BASE + i % lines, CACHE_STORE, 8, 8, 1);
+		run_end(&run);
+		assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, lines, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_WRITE_BACK, 0, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_LEFT, lines, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_EVADABLE, 0, machines[m]);
+		assert_sum(&run, TRAFFIC_L2_WRITE_ALLOCATE, 10 * lines, machines[m]);
+		cr_assert_geq(sum(&run.counts, TRAFFIC_L2_WRITE_BACK), 9 * lines);
+	}
+}
+
+/* One line more than ways, a set apart: LRU misses each time. */
+Test(hierarchy_truth, conflicting_strides)
+{
+	for (unsigned stride = 1; stride <= 128; stride++)
+		for (unsigned n = 11; n <= 14; n++) {
+			run_begin(&run, "L1=48K:12,L2=2M:16,L3=6M:12", false);
+			for (unsigned i = 0; i < 10 * n; i++)
+				hierarchy_access(run.h, 0, BASE + i % n * stride, CACHE_LOAD, 0, 8, 0);
+			run_end(&run);
+			bool conflict = stride % 64 == 0 && n > 12;
+			assert_sum(&run, TRAFFIC_L2_READ, conflict ? 10 * n : n, "stride");
+			assert_sum(&run, TRAFFIC_L3_READ, n, "stride");
+		}
+}
+
+/* Both cores read all: memory is read once. */
+Test(hierarchy_truth, shared_reads)
+{
+	for (size_t m = 0; m < COUNT(machines); m++) {
+		run_begin(&run, machines[m], false);
+		for (unsigned i = 0; i < 2 * BIG; i++)
+			hierarchy_access(run.h, i % 2, BASE + i / 2, CACHE_LOAD, 0, 64, i % 2);
+		run_end(&run);
+		assert_sum(&run, TRAFFIC_L2_READ, 2 * BIG, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_READ, BIG, machines[m]);
+		cr_assert_eq(run.counts.n[TRAFFIC_MEM_READ][1][7], 0);
+		assert_sum(&run, TRAFFIC_MEM_WRITE_BACK, 0, machines[m]);
+	}
+}
+
+/* Two cores store to one line in turn: it goes to and fro through the shared level, and memory sees nothing. */
+Test(hierarchy_truth, false_sharing)
+{
+	for (size_t m = 0; m < COUNT(machines); m++) {
+		run_begin(&run, machines[m], false);
+		for (unsigned i = 0; i < 1000; i++)
+			hierarchy_access(run.h, i % 2, BASE, CACHE_STORE, i % 2 * 8, 8, i % 2);
+		run_end(&run);
+		assert_sum(&run, TRAFFIC_L2_WRITE_ALLOCATE, 1000, machines[m]);
+		assert_sum(&run, TRAFFIC_L2_WRITE_BACK, 999, machines[m]);
+		assert_sum(&run, TRAFFIC_L3_WRITE_ALLOCATE, run.n_levels == 3 ? 1000 : 0, machines[m]);
+		assert_sum(&run, TRAFFIC_L3_WRITE_BACK, run.n_levels == 3 ? 999 : 0, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, 1, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_WRITE_BACK, 0, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_LEFT, 1, machines[m]);
+		cr_assert_eq(run.counts.n[TRAFFIC_MEM_LEFT][1][BASE % 64], 1, "the last writer's");
+	}
+}
+
+Test(hierarchy_truth, flushed_and_cleaned_lines)
+{
+	for (size_t m = 0; m < COUNT(machines); m++) {
+		run_begin(&run, machines[m], false);
+		hierarchy_access(run.h, 0, BASE, CACHE_STORE, 0, 8, 1);
+		hierarchy_access(run.h, 1, BASE, CACHE_FLUSH, 0, 1, 2);		/* from another core */
+		hierarchy_access(run.h, 0, BASE, CACHE_LOAD, 0, 8, 3);		/* read again */
+		hierarchy_access(run.h, 0, BASE + 1, CACHE_STORE, 0, 8, 4);
+		hierarchy_access(run.h, 0, BASE + 1, CACHE_CLEAN, 0, 1, 5);
+		hierarchy_access(run.h, 0, BASE + 1, CACHE_CLEAN, 0, 1, 5);	/* nothing left to write */
+		hierarchy_access(run.h, 0, BASE + 1, CACHE_LOAD, 0, 8, 6);	/* still there */
+		run_end(&run);
+		assert_sum(&run, TRAFFIC_MEM_WRITE_BACK, 2, machines[m]);
+		cr_assert_eq(run.counts.n[TRAFFIC_MEM_WRITE_BACK][1][BASE % 64], 1);
+		cr_assert_eq(run.counts.n[TRAFFIC_MEM_WRITE_BACK][4][BASE % 64 + 1], 1);
+		assert_sum(&run, TRAFFIC_MEM_READ, 1, machines[m]);
+		assert_sum(&run, TRAFFIC_MEM_LEFT, 0, machines[m]);
+	}
+}
+
+/* Lines that are written in part, whole, or read before they are. */
+Test(hierarchy_truth, evadable_write_allocates)
+{
+	run_begin(&run, machines[0], false);
+	for (unsigned i = 0; i < 64; i++) {
+		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 32, 1);
+		if (i % 4 == 1)
+			hierarchy_access(run.h, 0, BASE + i, CACHE_LOAD, 40, 4, 2);	/* not written yet */
+		if (i % 4 == 2)
+			hierarchy_access(run.h, 0, BASE + i, CACHE_LOAD, 8, 8, 2);	/* written already */
+		if (i % 4 != 3)
+			hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 32, 32, 3);
+		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 32, 4);		/* no second time */
+	}
+	run_end(&run);
+	assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, 64, machines[0]);
+	assert_sum(&run, TRAFFIC_MEM_EVADABLE, 32, machines[0]);
+	for (int k = 0; k < 64; k++)
+		cr_assert_eq(run.counts.n[TRAFFIC_MEM_EVADABLE][1][k], (k - BASE % 64) % 4 % 2 == 0);
+}
+
+/* A buffer that is not filled is a line of its own when it is needed for another, or at the end. */
+Test(hierarchy_truth, partial_non_temporal_lines)
+{
+	run_begin(&run, machines[0], false);
+	for (unsigned i = 0; i < 100; i++)
+		hierarchy_access(run.h, 0, BASE + i * 64, CACHE_NON_TEMPORAL, 0, 32, 1);
+	assert_sum(&run, TRAFFIC_MEM_NON_TEMPORAL, 90, machines[0]);
+	for (unsigned i = 0; i < 100; i++)	/* ten are still there and are filled */
+		hierarchy_access(run.h, 0, BASE + (99 - i) * 64, CACHE_NON_TEMPORAL, 32, 32, 2);
+	hierarchy_access(run.h, 0, 2 * BASE, CACHE_NON_TEMPORAL, 0, 16, 3);
+	hierarchy_access(run.h, 1, 2 * BASE, CACHE_LOAD, 0, 16, 4);	/* written, then read from memory */
+	hierarchy_access(run.h, 0, 3 * BASE, CACHE_LINE_ZERO, 0, 1, 5);
+	run_end(&run);
+	assert_sum(&run, TRAFFIC_MEM_NON_TEMPORAL, 90 + 10 + 90 + 1 + 1, machines[0]);
+	assert_sum(&run, TRAFFIC_MEM_READ, 1, machines[0]);
+	assert_sum(&run, TRAFFIC_MEM_LEFT, 0, machines[0]);
+}
+
+/* The same lines in two address spaces are two. */
+Test(hierarchy_truth, address_spaces)
+{
+	run_begin(&run, machines[1], false);
+	for (unsigned i = 0; i < 100; i++) {
+		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 8, 1);
+		hierarchy_access(run.h, 0, (UINT64_C(5) << 52) + BASE + i, CACHE_STORE, 0, 8, 2);
+	}
+	run_end(&run);
+	assert_sum(&run, TRAFFIC_MEM_LEFT, 200, machines[1]);
+	cr_assert_eq(run.counts.n[TRAFFIC_MEM_LEFT][2][20], 2);
+	cr_assert_eq(run.counts.lines[TRAFFIC_MEM_LEFT][2][20] >> 52, 10);
+}
+
+/* More regions than there are numbers for: the rest is said to be lost, and the others go on. */
+Test(hierarchy_truth, what_cannot_be_told_apart_is_lost)
+{
+	run_begin(&run, machines[1], false);
+	for (uint64_t i = 0; i < 20000; i++)
+		hierarchy_access(run.h, 0, i << 24, CACHE_LOAD, 0, 8, 1);
+	cr_assert_eq(hierarchy_lost(run.h), 20000 - 16383);
+	hierarchy_access(run.h, 0, UINT64_C(100) << 24 | 64, CACHE_LOAD, 0, 8, 2);
+	cr_assert_eq(hierarchy_lost(run.h), 20000 - 16383);
+	run_end(&run);
+	assert_sum(&run, TRAFFIC_MEM_READ, 16383 + 1, machines[1]);
+}
+
+/* Cores come as they are used. */
+Test(hierarchy_truth, many_cores)
+{
+	run_begin(&run, machines[0], false);
+	for (unsigned core = 0; core < 100; core++)
+		hierarchy_access(run.h, core, BASE, CACHE_LOAD, 0, 8, 1);
+	hierarchy_access(run.h, 50, BASE, CACHE_STORE, 0, 8, 2);
+	for (unsigned core = 0; core < 100; core++)
+		hierarchy_access(run.h, core, BASE, CACHE_LOAD, 0, 8, 3);
+	run_end(&run);
+	assert_sum(&run, TRAFFIC_MEM_READ, 1, machines[0]);
+	assert_sum(&run, TRAFFIC_L2_READ, 100 + 99, machines[0]);
+	assert_sum(&run, TRAFFIC_L3_WRITE_BACK, 1, machines[0]);
+	assert_sum(&run, TRAFFIC_MEM_LEFT, 1, machines[0]);
+}
+
+/* A last level of 480 MB, a sixteenth of it simulated. */
+Test(hierarchy_truth, memory_is_bounded)
+{
+	struct geometry geometry = parse("L1=48K:12,L2=2M:16,L3=480M:16:victim");
+	struct counts *counts = calloc(1, sizeof(*counts));
+	struct hierarchy *h = hierarchy_create(&geometry, 8, 0xf, false, count, counts);
+	for (unsigned core = 0; core < 8; core++)
+		hierarchy_access(h, core, 0, CACHE_LOAD, 0, 8, 0);
+	cr_assert_lt(hierarchy_memory(h), 20 << 20);
+	hierarchy_destroy(h);
+	free(counts);
 }

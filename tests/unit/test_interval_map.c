@@ -63,14 +63,19 @@ static void assert_same_next(const struct interval_map *map, const struct cell *
 		cr_assert_eq(found.start, reference_find(cells, at).start);
 }
 
+#define LARGEST 200000
+static uint64_t most_size;
+
 /* Sizes as they come: blocks of a heap, pages, mappings; starts that are edges of pages more often. */
 static void any_range(uint64_t *start, uint64_t *end)
 {
 	static const uint64_t sizes[] = {1, 8, 32, 100, 4096, 8192, 20000, 65536, 200000};
 	uint64_t size = 1 + any(sizes[any(9)]);
-	if (!any(3))
+	if (size > most_size)
+		size = 1 + any(most_size);
+	if (!any(3) && most_size == LARGEST)
 		size = (size + 4095) & ~4095ull;
-	*start = any(SIZE);
+	*start = any(most_size == LARGEST ? SIZE : SIZE / 16);
 	if (!any(3))
 		*start &= ~4095ull;
 	*end = *start + size < SIZE ? *start + size : SIZE;
@@ -92,6 +97,15 @@ static void random_changes(struct interval_map *map, struct cell *cells, uint32_
 			cr_assert(old.start == whole.start && old.end == whole.end && old.value == whole.value);
 			for (uint64_t at = whole.start - BASE; at < whole.end - BASE; at++)
 				cells[at].value = value;
+		} else if (any(8) == 0) {
+			struct interval old;
+			const bool begins = cells[start].serial && reference_find(cells, start).start == BASE + start;
+			const struct interval whole = reference_find(cells, start);
+			cr_assert_eq(interval_map_mark(map, BASE + start, 8, &old), begins);
+			for (uint64_t at = start; begins && at < whole.end - BASE; at++)
+				cells[at].value |= 8;
+			if (begins)
+				cr_assert(old.start == whole.start && old.end == whole.end && old.value == whole.value);
 		} else {
 			cr_assert(interval_map_set(map, BASE + start, BASE + end, value));
 			reference_set(cells, start, end, value, i);
@@ -114,6 +128,7 @@ Test(interval_map, agrees_with_an_array_of_bytes)
 	for (int round = 0; round < 4; round++) {
 		struct interval_map *map = interval_map_create();
 		memset(cells, 0, SIZE * sizeof(*cells));
+		most_size = round % 2 ? LARGEST : 100; /* without and with spans */
 		random_changes(map, cells, 2000);
 		for (uint64_t at = 0; at < SIZE; at += 7)
 			assert_same_at(map, cells, at);

@@ -1,0 +1,95 @@
+"""Traffic of programs whose truth is known, simulated in small caches so that it takes no time."""
+
+import contextlib
+import os
+import sqlite3
+
+from harness import add_case, functions
+
+HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "traffic")
+CACHE = "--cache=L1=16K:4,L2=32K:8,L3=128K:16"
+FLAGS = ("-O2", "-fno-tree-loop-distribute-patterns", "-pthread")
+ARRAY = 8 << 17  # bytes
+
+
+def truths(stdout):
+    text = stdout if isinstance(stdout, str) else stdout.decode()
+    return {name: (float(read), float(written))
+            for name, read, written in (line.split() for line in text.splitlines())}
+
+
+def moved(report, name):
+    """Bytes read from memory and written to it, with those that were still in a cache at the end."""
+    rows = functions(report, name)
+    assert rows, f"no function {name}"
+    read = sum(row["mem_read_bytes"] + row["mem_write_allocate_bytes"] for row in rows)
+    return read, sum(row["mem_write_bytes"] + row["mem_left_bytes"] for row in rows)
+
+
+def check(source, sample, tolerance):
+    def case(t):
+        program = t.program(os.path.join(HERE, source), FLAGS)
+        result = t.profile([program], CACHE, f"--cache-sample={sample}", timeout=300)
+        traffic = result.json["run"]["traffic"]
+        assert traffic["source"] == "traced", str(traffic)
+        assert traffic["classes"] == 64 // sample, str(traffic)
+        assert result.json["run"].get("exit_same", True), "the traced run ended otherwise"
+        for name, truth in truths(result.stdout).items():
+            if name == "gather":
+                continue
+            for what, true, seen in zip(("read", "written"), truth, moved(result.json, name)):
+                limit = tolerance * max(true, ARRAY)
+                assert abs(seen - true) <= limit, f"{name}: {seen:.0f} bytes {what}, true {true:.0f}"
+
+    return case
+
+
+add_case("traffic/streams", check("streams.c", 1, 0.02))
+add_case("traffic/streams_sampled", check("streams.c", 16, 0.10))
+add_case("traffic/two_threads", check("two_threads.c", 1, 0.02))
+add_case("traffic/two_threads_sampled", check("two_threads.c", 16, 0.10))
+
+
+def gather(t):
+    """Each index once, in an order without locality: more than the array, less than a line for each lane; and
+    what the full and the sampled simulation say of it is near each other."""
+    program = t.program(os.path.join(HERE, "streams.c"), FLAGS)
+    result = t.profile([program], CACHE, "--cache-sample=1", timeout=300)
+    if "gather" not in truths(result.stdout):
+        return
+    read, written = moved(result.json, "gather")
+    lanes = 4 << 17
+    assert 4 * (ARRAY + ARRAY / 2) <= read <= 64 * lanes + 4 * ARRAY / 2, f"{read:.0f} bytes read"
+    assert written <= 0.02 * ARRAY, f"{written:.0f} bytes written"
+
+
+add_case("traffic/gather", gather)
+
+
+def none(flags, why):
+    def case(t):
+        program = t.program(os.path.join(HERE, "two_threads.c"), FLAGS)
+        traffic = t.profile([program], *flags).json["run"]["traffic"]
+        assert (traffic["source"], traffic["why"]) == ("none", why), str(traffic)
+
+    return case
+
+
+add_case("traffic/once", none(["--once"], "--once"))
+add_case("traffic/not_asked", none(["--traffic=none"], "--traffic=none"))
+
+
+def disturbed(t):
+    """The traced run of a program that looks at its registers prints and ends as the native one."""
+    program = t.program(os.path.join(HERE, "disturbed.c"))
+    for sample in (1, 16):
+        path = os.path.join(t.directory, "disturbed.rfp")
+        result = t.rfprof("-q", "--save", path, CACHE, f"--cache-sample={sample}", program, "300", timeout=300)
+        assert result.status == 0, str(result)
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            facts = dict(database.execute("SELECT key, value FROM facts"))
+        assert facts["traffic_source"] == "traced", str(facts)
+        assert (facts["stdout_same"], facts["exit_same"]) == ("same", "same"), str(facts)
+
+
+add_case("traffic/disturbed", disturbed)

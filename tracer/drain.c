@@ -7,6 +7,7 @@
 #include "tracer/allocation_records.h"
 #include "tracer/allocators.h"
 #include "tracer/objects.h"
+#include "tracer/strides.h"
 #include "tracer/trace_expand.h"
 
 #include <stdlib.h>
@@ -35,6 +36,8 @@ struct drain_source {
 	struct drain *drain;
 	struct allocation_reader allocation;
 	uint64_t stack_pointer;	/* not yet told; or 0 */
+	uint32_t n_chunks;	/* taken */
+	bool in_burst;		/* the steps of its accesses are looked at */
 };
 
 /* One address space. */
@@ -64,6 +67,7 @@ struct drain {
 	struct space *spaces;
 	size_t n_spaces, cap_spaces;
 	struct allocator_files *allocators;
+	struct strides *strides;
 	uint64_t address;		/* of the access at hand */
 	uint8_t core_used[MAX_CORES];
 	uint64_t n_records, n_unknown;
@@ -103,6 +107,8 @@ static void note_object(struct drain *drain, enum traffic event, uint32_t number
 static void note(void *context, enum traffic event, uint32_t number, uint64_t line)
 {
 	struct drain *drain = context;
+	if (event == TRAFFIC_MEM_READ || event == TRAFFIC_MEM_WRITE_ALLOCATE)
+		strides_fetched(drain->strides, line, number);
 	struct who *who = &drain->whos[number];
 	note_object(drain, event, number, line);
 	if (who->first_row == NO_ROW && !make_rows(drain, who)) {
@@ -164,7 +170,7 @@ static uint32_t who_of(struct drain *drain, struct drain_source *source, const s
 /* ---- accesses ---- */
 
 /* The kinds of one operand, loads first. */
-static inline void access_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
+static inline void simulate_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
 			unsigned n, uint8_t access, uint32_t who)
 {
 	static const struct { uint8_t bit, kind; } kinds[] = {
@@ -183,10 +189,36 @@ static inline void access_line(struct drain *drain, const struct drain_source *s
 			hierarchy_access(drain->hierarchy, source->core, tagged, kinds[i].kind, first, n, who);
 }
 
+static inline void access_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
+			       unsigned n, uint8_t access, uint32_t who)
+{
+	simulate_line(drain, source, line, first, n, access, who);
+	if (access & (OPERAND_LOAD | OPERAND_STORE))
+		strides_touched(drain->strides, line | (uint64_t)source->space << SPACE_SHIFT, first, n);
+}
+
+#define BURST_FIRST 8	/* chunks of a thread whose steps are looked at: the first, and then … */
+#define BURST_OF 16	/* … one in so many */
+
+static void begin_chunk(struct drain_source *source)
+{
+	const uint32_t n = source->n_chunks++;
+	source->in_burst = n < BURST_FIRST || n % BURST_OF == 0;
+}
+
+static void note_step(struct drain *drain, const struct drain_source *source, uint64_t address, uint64_t bytes,
+		      uint8_t access, uint32_t who)
+{
+	const uint32_t burst = source->n_chunks <= BURST_FIRST ? 0 : source->n_chunks;
+	if (source->in_burst && access & (OPERAND_LOAD | OPERAND_STORE | OPERAND_NON_TEMPORAL))
+		strides_note(drain->strides, who, !(access & OPERAND_LOAD), burst, address, (uint32_t)bytes);
+}
+
 static void access_bytes(void *context, const struct trace_operand *operand, uint64_t address, uint64_t bytes)
 {
 	struct drain_source *source = context;
 	struct drain *drain = source->drain;
+	const uint64_t begin = address;
 	uint32_t who = UINT32_MAX;
 	while (bytes) {
 		const uint64_t line = address / CACHE_LINE;
@@ -200,6 +232,8 @@ static void access_bytes(void *context, const struct trace_operand *operand, uin
 				drain->memory_short = true;
 			else
 				access_line(drain, source, line, first, n, operand->access, who);
+			if (who != UINT32_MAX && address == begin)
+				note_step(drain, source, address, bytes, operand->access, who);
 		}
 		address += n;
 		bytes -= n;
@@ -220,9 +254,11 @@ static bool take_simple(struct drain *drain, struct drain_source *source, const 
 	    !source->who[page] || !source->who[page][operand->number % WHO_PAGE])
 		return false;
 	drain->address = address;
-	if (drain->classes >> line % CACHE_CLASSES & 1)
-		access_line(drain, source, line, first, operand->bytes, operand->access,
-			    source->who[page][operand->number % WHO_PAGE] - 1);
+	const uint32_t who = source->who[page][operand->number % WHO_PAGE] - 1;
+	if (drain->classes >> line % CACHE_CLASSES & 1) {
+		access_line(drain, source, line, first, operand->bytes, operand->access, who);
+		note_step(drain, source, address, operand->bytes, operand->access, who);
+	}
 	return true;
 }
 
@@ -251,6 +287,7 @@ static void take_all(struct drain *drain, struct drain_source *source, const str
 		     size_t n)
 {
 	size_t i;
+	begin_chunk(source);
 	tell_stack(drain, source);
 	for (i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
 		if (is_allocation_record(&records[i]))
@@ -437,6 +474,12 @@ static void set_untraced(struct profile *profile, const char *why)
 	profile_set_fact(profile, "traffic_why", "%s", why);
 }
 
+static void make_strides(struct drain *drain)
+{
+	const struct cache_level *last = &drain->geometry.levels[drain->geometry.n_levels - 1];
+	drain->strides = strides_create(drain->full, drain->full, last->bytes / CACHE_LINE / CACHE_CLASSES);
+}
+
 static void set_classes(struct drain *drain)
 {
 	drain->classes = hierarchy_classes(drain->hierarchy);
@@ -477,6 +520,11 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	drain->allocators = allocator_files_create();
 	pthread_mutex_init(&drain->lock, NULL);
 	set_classes(drain);
+	make_strides(drain);
+	if (!drain->strides || !drain->allocators) {
+		drain_destroy(drain);
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	}
 	set_facts(drain);
 	*out = drain;
 	return NULL;
@@ -521,6 +569,13 @@ static void instruction(void *context, uint32_t number, uint32_t *module, uint64
 	*offset = rows->drain->whos[number].offset;
 }
 
+static void save_strides(struct drain *drain)
+{
+	struct space_rows context = {.drain = drain};
+	if (drain->strides)
+		strides_save(drain->strides, drain->profile, instruction, &context);
+}
+
 static void save_objects(struct drain *drain)
 {
 	uint64_t unseen = 0;
@@ -548,6 +603,7 @@ void drain_finish(struct drain *drain)
 	hierarchy_finish(drain->hierarchy);
 	save_rows(drain);
 	save_objects(drain);
+	save_strides(drain);
 	profile_set_fact(drain->profile, "traffic_records", "%llu", (unsigned long long)drain->n_records);
 	if (drain->n_unknown || drain->memory_short || hierarchy_lost(drain->hierarchy))
 		profile_set_fact(drain->profile, "traffic_incomplete", "%llu records of no known instruction, "
@@ -569,6 +625,7 @@ void drain_destroy(struct drain *drain)
 		object_world_destroy(drain->spaces[i].world);
 	}
 	allocator_files_destroy(drain->allocators);
+	strides_destroy(drain->strides);
 	free(drain->spaces);
 	free(drain->sources);
 	free(drain->whos);

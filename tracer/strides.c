@@ -18,7 +18,9 @@ struct walk {
 	int64_t step;
 	int64_t before;		/* the difference before, … */
 	uint64_t before_from;	/* … from this address on */
-	uint32_t bytes;
+	uint64_t last_told;	/* address, of whatever class */
+	int64_t divisor;	/* that all differences since `last` have in common */
+	uint32_t bytes, burst;
 	uint8_t n;		/* differences that agree on the step, up to ENOUGH: then it is followed */
 	uint8_t held;		/* differences that are not counted yet */
 	bool strayed;
@@ -30,7 +32,7 @@ struct walk {
 struct line_use { uint64_t line, used; uint32_t who; }; /* who: plus 1; 0: empty */
 
 struct strides {
-	uint64_t classes;
+	uint64_t classes, followed;
 	struct walk *walks;	/* of who: 2 who for loads, 2 who + 1 for stores */
 	size_t n_walks;
 	struct fetches { uint64_t fetched, used; } *fetches; /* of who */
@@ -39,12 +41,13 @@ struct strides {
 	uint64_t n_buckets;	/* a power of two */
 };
 
-struct strides *strides_create(uint64_t classes, uint64_t lines)
+struct strides *strides_create(uint64_t classes, uint64_t used, uint64_t lines)
 {
 	struct strides *strides = calloc(1, sizeof(*strides));
 	if (!strides)
 		return NULL;
 	strides->classes = classes;
+	strides->followed = used;
 	strides->n_buckets = 64;
 	while (strides->n_buckets * WAYS < 2 * lines && strides->n_buckets < 1u << 22)
 		strides->n_buckets *= 2;
@@ -132,12 +135,21 @@ static void count_step(struct walk *walk, int64_t step, uint64_t n)
 	walk->steps[rarest].n += n;
 }
 
-static void add_constant(struct walk *walk, uint64_t n)
+/* The step, or a part of it that explains the last difference too and that accesses between have shown. */
+static int64_t shown_step(const struct strides *strides, const struct walk *walk, int64_t difference)
 {
-	const bool unit = walk->step && (walk->step == walk->bytes || walk->step == -(int64_t)walk->bytes);
+	const int64_t part = walk->step < 0 ? -walk->divisor : walk->divisor;
+	const bool fits = part && walk->step % part == 0 && leads(strides, walk->last, part, difference);
+	return fits ? part : walk->step;
+}
+
+static void add_constant(const struct strides *strides, struct walk *walk, int64_t difference, uint64_t n)
+{
+	const int64_t step = shown_step(strides, walk, difference);
+	const bool unit = step && (step == walk->bytes || step == -(int64_t)walk->bytes);
 	walk->unit += unit ? n : 0;
 	walk->constant += unit ? 0 : n;
-	count_step(walk, walk->step, n);
+	count_step(walk, step, n);
 }
 
 /* Whether a step explains this difference and the one before. */
@@ -191,7 +203,7 @@ static void follow(struct walk *walk, const struct strides *strides, int64_t dif
 {
 	if (leads(strides, walk->last, walk->step, difference) ||
 	    (!walk->strayed && refine(strides, walk, difference))) {
-		add_constant(walk, 1);
+		add_constant(strides, walk, difference, 1);
 		walk->strayed = false;
 	} else if (walk->strayed) {
 		try_new(strides, walk, difference);
@@ -217,17 +229,36 @@ static void try_on(struct walk *walk, const struct strides *strides, int64_t dif
 	walk->held++;
 	if (walk->n < ENOUGH)
 		return;
-	add_constant(walk, walk->held);
+	add_constant(strides, walk, difference, walk->held);
 	walk->held = 0;
 }
 
-void strides_note(struct strides *strides, uint32_t who, bool store, uint64_t address, uint32_t bytes)
+/* Differences across a gap mean nothing; a step that is being followed is known all the same. */
+static void begin_burst(struct walk *walk, uint32_t burst)
+{
+	walk->burst = burst;
+	walk->begun = walk->has_before = walk->strayed = false;
+	walk->random += walk->held;
+	walk->held = 0;
+	if (walk->n < ENOUGH)
+		walk->n = 0;
+}
+
+void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t burst, uint64_t address,
+		  uint32_t bytes)
 {
 	const size_t index = 2 * (size_t)who + store;
 	if (!make_room((void **)&strides->walks, &strides->n_walks, index, sizeof(*strides->walks)))
 		return;
 	struct walk *walk = &strides->walks[index];
 	walk->bytes = bytes;
+	if (walk->burst != burst)
+		begin_burst(walk, burst);
+	const int64_t since = (int64_t)(address - walk->last_told);
+	walk->divisor = walk->begun ? common_divisor(since < 0 ? -since : since, walk->divisor) : 0;
+	walk->last_told = address;
+	if (!is_seen(strides, address))
+		return;
 	if (walk->begun) {
 		const int64_t difference = (int64_t)(address - walk->last);
 		if (walk->n == ENOUGH)
@@ -240,6 +271,7 @@ void strides_note(struct strides *strides, uint32_t who, bool store, uint64_t ad
 	}
 	walk->begun = true;
 	walk->last = address;
+	walk->divisor = 0;
 }
 
 /* ---- lines from memory ---- */
@@ -259,8 +291,15 @@ static void close_use(struct strides *strides, const struct line_use *use)
 	strides->fetches[use->who - 1].used += (unsigned)__builtin_popcountll(use->used);
 }
 
+static bool is_followed(const struct strides *strides, uint64_t line)
+{
+	return strides->followed >> line % CACHE_CLASSES & 1;
+}
+
 void strides_fetched(struct strides *strides, uint64_t line, uint32_t who)
 {
+	if (!is_followed(strides, line))
+		return;
 	struct line_use *bucket = bucket_of(strides, line);
 	size_t way = 0;
 	while (way < WAYS - 1 && !(bucket[way].who && bucket[way].line == line))
@@ -272,6 +311,8 @@ void strides_fetched(struct strides *strides, uint64_t line, uint32_t who)
 
 void strides_touched(struct strides *strides, uint64_t line, unsigned first, unsigned bytes)
 {
+	if (!is_followed(strides, line))
+		return;
 	struct line_use *bucket = bucket_of(strides, line);
 	const uint64_t mask = (bytes < CACHE_LINE ? (1ull << bytes) - 1 : UINT64_MAX) << (first & LINE_MASK);
 	for (size_t way = 0; way < WAYS; way++)

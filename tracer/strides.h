@@ -18,20 +18,23 @@
 #include <stdint.h>
 
 struct strides;
-/* `classes`: bit k is set when lines of class k (line modulo CACHE_CLASSES) are seen.  `lines`: how many of these
- * the last cache holds. */
-struct strides *strides_create(uint64_t classes, uint64_t lines);
+/* `classes`: bit k is set when all accesses to lines of class k (line modulo CACHE_CLASSES) are told.  `used`: of these, those
+ * whose use is followed.  `lines`: how many lines of the latter the last cache holds. */
+struct strides *strides_create(uint64_t classes, uint64_t used, uint64_t lines);
 void strides_destroy(struct strides *strides);
 
-/* The instruction and thread `who` (any small number) accesses `bytes` from `address` on, in a line that is seen;
- * in the order of its execution.  Loads and stores of one instruction are told apart. */
-void strides_note(struct strides *strides, uint32_t who, bool store, uint64_t address, uint32_t bytes);
+/* The instruction and thread `who` (any small number) accesses `bytes` from `address` on; in the order of its
+ * execution.  Of other classes than those above some may be told, too: they only help to find the step.  Loads and stores of one instruction are told apart.  Between two with different
+ * `burst` there may have been others that were not told. */
+void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t burst, uint64_t address,
+		  uint32_t bytes);
 
 /* `who` brings a line in from memory: what is touched of it from now on is used, until it is brought in once
  * more, or twice as many lines as the last cache holds have been since, or the end comes.  `line` may have
  * bits that tell address spaces apart. */
 void strides_fetched(struct strides *strides, uint64_t line, uint32_t who);
-/* Anybody touches bytes of a line.  Those of lines that nobody has brought in are ignored. */
+/* Anybody touches bytes of a line.  Those of lines that nobody has brought in, or that are not followed, are
+ * ignored, here and there. */
 void strides_touched(struct strides *strides, uint64_t line, unsigned first, unsigned bytes);
 
 /* What was found for one `who`. */

@@ -29,14 +29,14 @@ static uint64_t any_classes(unsigned n)
 static void begin(uint64_t these)
 {
 	classes = these;
-	strides = strides_create(these, 4096);
+	strides = strides_create(these, these, 4096);
 }
 
 /* One execution: seen only when its line is. */
 static void access(uint32_t who, uint64_t address, uint32_t bytes)
 {
 	if (classes >> address / CACHE_LINE % CACHE_CLASSES & 1)
-		strides_note(strides, who, false, address, bytes);
+		strides_note(strides, who, false, 0, address, bytes);
 }
 
 static struct stride_counts end(uint32_t who)
@@ -114,6 +114,28 @@ Test(strides, columns_that_classes_tell_apart)
 	}
 }
 
+/* One class is told whole; what is told of three others, one access of a line, shows the step. */
+Test(strides, other_classes_help)
+{
+	unsigned right = 0;
+	for (int round = 0; round < 200; round++) {
+		const uint64_t all = any_classes(4);
+		const int64_t step = 64 * (1 + 2 * (int64_t)any(300));
+		strides = strides_create(all & -all, all & -all, 4096);
+		for (uint64_t i = 0; i < 20000; i++) {
+			const uint64_t address = DATA + (uint64_t)step * i;
+			if (all >> address / CACHE_LINE % CACHE_CLASSES & 1)
+				strides_note(strides, 1, false, 0, address, 8);
+		}
+		const struct stride_counts counts = end(1);
+		cr_assert_eq(counts.random, 0);
+		cr_assert_gt(counts.constant, 200);
+		cr_assert_eq(counts.step % step, 0);
+		right += counts.step == step;
+	}
+	cr_assert_gt(right, 120); /* 8 in 9 expected */
+}
+
 Test(strides, one_address)
 {
 	begin(UINT64_MAX);
@@ -173,9 +195,9 @@ Test(strides, loads_and_stores_are_apart)
 {
 	begin(UINT64_MAX);
 	for (uint64_t i = 0; i < 1000; i++) {
-		strides_note(strides, 1, false, DATA + 8 * i, 8);
-		strides_note(strides, 1, true, DATA + 0x100000 - 8 * i, 8);
-		strides_note(strides, 2, false, DATA + 800 * i, 8);
+		strides_note(strides, 1, false, 0, DATA + 8 * i, 8);
+		strides_note(strides, 1, true, 0, DATA + 0x100000 - 8 * i, 8);
+		strides_note(strides, 2, false, 0, DATA + 800 * i, 8);
 	}
 	const struct stride_counts other = strides_counts(strides, 2);
 	cr_assert_eq(other.constant, 999);
@@ -183,6 +205,18 @@ Test(strides, loads_and_stores_are_apart)
 	const struct stride_counts counts = end(1);
 	cr_assert_eq(counts.unit, 2 * 999);
 	cr_assert_eq(counts.random, 0);
+}
+
+/* What was not told between bursts is no step. */
+Test(strides, bursts)
+{
+	begin(UINT64_MAX);
+	for (uint32_t burst = 0; burst < 50; burst++)
+		for (uint64_t i = 0; i < 100; i++)
+			strides_note(strides, 1, false, burst, DATA + burst * 123456 + 8 * i, 8);
+	const struct stride_counts counts = end(1);
+	cr_assert_eq(counts.unit, 50 * 99);
+	cr_assert_eq(counts.random + counts.constant, 0);
 }
 
 /* ---- the useful share ---- */
@@ -210,6 +244,19 @@ Test(strides, useful_share)
 	strides_destroy(strides);
 }
 
+Test(strides, only_some_classes_are_followed)
+{
+	struct strides *some = strides_create(UINT64_MAX, 1ull << 5, 4096);
+	for (uint64_t line = 0; line < 640; line++) {
+		strides_fetched(some, line, 1);
+		strides_touched(some, line, 8, 8);
+	}
+	cr_assert_eq(strides_counts(some, 1).fetched, 640);
+	cr_assert_eq(strides_counts(some, 1).used, 80);
+	strides_destroy(some);
+	strides_destroy(NULL);
+}
+
 /* However many lines come, none is lost from the sums. */
 Test(strides, more_lines_than_a_cache_holds)
 {
@@ -234,9 +281,9 @@ Test(strides, rows_of_the_profile)
 	struct profile *profile = profile_create();
 	begin(UINT64_MAX);
 	for (uint64_t i = 0; i < 1000; i++) {
-		strides_note(strides, 4, false, DATA + 8 * i, 8);
-		strides_note(strides, 5, false, DATA + 0x100000 + 8 * i, 8);
-		strides_note(strides, 6, false, DATA + 100 * i, 8);
+		strides_note(strides, 4, false, 0, DATA + 8 * i, 8);
+		strides_note(strides, 5, false, 0, DATA + 0x100000 + 8 * i, 8);
+		strides_note(strides, 6, false, 0, DATA + 100 * i, 8);
 	}
 	strides_fetched(strides, 1, 4);
 	strides_touched(strides, 1, 0, 32);

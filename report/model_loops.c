@@ -231,7 +231,9 @@ static bool add_nodes(struct finder *finder, const struct piece *piece)
 		struct work work;
 		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0)
 			break;
-		struct branch branch = branch_of_bytes(block->bytes + at, block->size - at, block->start + at);
+		struct branch branch = {BRANCH_NONE, 0}; /* only a block's last instruction can be one */
+		if (at + work.length == block->size)
+			branch = branch_of_bytes(block->bytes + at, block->size - at, block->start + at);
 		struct node node = {
 			.offset = block->start + at, .n = finder->executions[piece->block],
 			.target = branch.target, .block = piece->block, .at = at, .kind = branch.kind,

@@ -178,7 +178,8 @@ static void place_by_traced_flop(const struct profile *profile, const struct mod
 	set_distance(function, place, slope < top->value ? spread_of_level(level, choice->direction) : 0);
 	place->bound = flop_bound(place, level ? level->intensity : INFINITY, place->ceiling);
 	/* what its instructions can do at most is less than what memory lets them do */
-	if (place->bound == BOUND_MEMORY && place->ceiling < (1 - BALANCED) * slope)
+	if ((place->bound == BOUND_MEMORY || place->bound == BOUND_BALANCED) &&
+	    place->ceiling < (1 - BALANCED) * slope)
 		place->bound = BOUND_COMPUTE;
 	excuse_late_writes(function, level, place);
 }
@@ -365,7 +366,7 @@ static void traffic_hints(const struct model_function *function, FILE *why)
 	if (percent(strides->random, steps) > 30)
 		hint(why, "%.0f %% of the steps between its addresses are irregular", percent(strides->random, steps));
 	if (percent(strides->constant, steps) > 30)
-		hint(why, "%.0f %% of the steps between its addresses are strided (mostly %lld bytes)",
+		hint(why, "%.0f %% of the steps between its addresses are strided (%lld bytes or a part of that)",
 		     percent(strides->constant, steps), (long long)strides->step);
 	if (strides->fetched > 0 && percent(strides->used, strides->fetched) < 60)
 		hint(why, "of the bytes that it brings in from memory %.0f %% are used",

@@ -185,13 +185,16 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 	struct model_traffic *traffic = function->traffic;
 	const double flop = (double)function->tally.flop;
 	const char *borrowed = NULL;
-	const double top = flop > 0 ? model_top(profile, function, &borrowed).value : 0;
+	const bool timed = function->time_ns > 0; /* for the many that are not, roofs are never looked at */
+	const double top = flop > 0 && timed ? model_top(profile, function, &borrowed).value : 0;
 	for (size_t i = 0; i < traffic->n_levels; i++) {
 		struct model_level *level = &traffic->levels[i];
 		const double bytes = level->moved[choice->direction].bytes;
-		struct model_moves moves = model_moves_of(function, level, choice->direction);
 		level->intensity = flop <= 0 ? 0 : bytes > 0 ? flop / bytes : INFINITY;
 		level->rate = function->elapsed_s > 0 ? bytes * 1e-9 / function->elapsed_s : NAN;
+		if (!timed)
+			continue;
+		struct model_moves moves = model_moves_of(function, level, choice->direction);
 		level->bandwidth = model_level_rate(profile, level->name, &function->tally,
 						    function->concurrency, &moves).value;
 		if (level->bandwidth > 0 && top > 0)

@@ -10,6 +10,9 @@
 
 #define MODEL_LEVELS 4	/* at most: L1, L2, L3, DRAM */
 
+/* Above this many flop per byte of a level its bytes do not matter. */
+#define MODEL_IN_CACHE 1e4
+
 /* Which of the bytes at a level are looked at: all, those that come from it, those that go to it. */
 enum traffic_direction { DIRECTION_BOTH, DIRECTION_READ, DIRECTION_WRITE, TRAFFIC_DIRECTIONS };
 

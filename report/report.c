@@ -221,6 +221,15 @@ double report_intensity(const struct report_view *view, const struct model_funct
 	return level ? level->intensity : f->intensity;
 }
 
+void report_put_intensity(char *cell, double intensity)
+{
+	char number[TEXT_NUMBER];
+	if (isfinite(intensity) && intensity > MODEL_IN_CACHE)
+		snprintf(cell, 64, ">%g", MODEL_IN_CACHE);
+	else
+		snprintf(cell, 64, "%s", text_number(number, intensity));
+}
+
 void report_put_bytes(char *cell, double bytes)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};

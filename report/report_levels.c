@@ -40,7 +40,7 @@ static void fill_line(const struct report_view *view, const struct model_functio
 	const struct model_level *level = &f->traffic->levels[k];
 	char number[TEXT_NUMBER];
 	snprintf(line->text[LEVEL], 64, "%s", level->name);
-	snprintf(line->text[INTENSITY], 64, "%s", text_number(number, f->tally.flop ? level->intensity : NAN));
+	report_put_intensity(line->text[INTENSITY], f->tally.flop ? level->intensity : NAN);
 	report_put_bytes(line->text[READ], level->moved[DIRECTION_READ].bytes);
 	report_put_bytes(line->text[WRITTEN], level->moved[DIRECTION_WRITE].bytes);
 	put_spread(line->text[SPREAD], report_moved(view, level),

@@ -435,6 +435,24 @@ static bool note_how_to_read(struct report_view *view)
 		    options && options->level ? "asked for" : "the lowest");
 }
 
+/* Where hardly anything moves to memory the column has little to tell: say where else to look. */
+static bool note_in_cache(struct report_view *view)
+{
+	double all = 0, there = 0;
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		const struct model_level *memory = f->traffic ? model_level(f->traffic, "DRAM") : NULL;
+		if (!memory || !f->tally.flop)
+			continue;
+		all += (double)f->time_ns;
+		there += memory->intensity <= MODEL_IN_CACHE ? (double)f->time_ns : 0;
+	}
+	if (!(all > 0) || there >= 0.2 * all || (view->options && (view->options->level || view->options->levels)))
+		return true;
+	return note(view, "the data of most functions fit in the caches, hence flop/B ∞: --levels shows what moves "
+			  "between the caches, --level=L3 (or L2) places by that");
+}
+
 /* "the 96.0 MB that main allocates (mesh.c:88)" */
 static void object_words(const struct profile *profile, const struct profile_object *object, char *text, size_t size)
 {
@@ -537,7 +555,7 @@ static bool note_traffic(struct report_view *view)
 {
 	if (!view->model->traced)
 		return note_untraced(view);
-	return note_simulation(view) && note_how_to_read(view) && note_total(view) && note_data(view) &&
+	return note_simulation(view) && note_how_to_read(view) && note_in_cache(view) && note_total(view) && note_data(view) &&
 	       note_doubts(view);
 }
 

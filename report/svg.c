@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR_RIGHT 1e4 /* flop/byte; traced points beyond stand at the right edge */
 #define FAULT "#c00000\" stroke-width=\"2.5" /* ring around a point above its roof */
 
 static double log_scale(double value, double low, double high, double from, double to)
@@ -46,7 +45,7 @@ double svg_intensity(const struct picture *p, const struct model_function *f)
 /* So few bytes that the point stands at the edge, where it does not make the picture wider. */
 static bool in_picture(double intensity)
 {
-	return intensity > 0 && intensity <= FAR_RIGHT;
+	return intensity > 0 && intensity <= MODEL_IN_CACHE;
 }
 
 /* Whole decades, with room for labels around the points. */

@@ -129,14 +129,16 @@ static void put_intensity(char *cell, const struct report_view *view, const stru
 {
 	const struct model_level *level = report_level(view, f);
 	const struct model_estimate *moved = level ? report_moved(view, level) : NULL;
+	const double least = moved ? (double)f->tally.flop / (moved->bytes + moved->halfwidth) : 0;
 	char number[TEXT_NUMBER];
 	if (!f->tally.flop)
 		snprintf(cell, 64, "–");
-	else if (moved && moved->bytes > 0 && moved->halfwidth >= moved->bytes)
-		snprintf(cell, 64, ">%s", text_number(number, (double)f->tally.flop /
-								(moved->bytes + moved->halfwidth)));
+	else if (moved && moved->bytes > 0 && moved->halfwidth >= moved->bytes && least < MODEL_IN_CACHE)
+		snprintf(cell, 64, ">%s", text_number(number, least));
+	else if (moved)
+		report_put_intensity(cell, report_intensity(view, f));
 	else
-		snprintf(cell, 64, "%s", text_number(number, report_intensity(view, f)));
+		snprintf(cell, 64, "%s", text_number(number, f->intensity));
 }
 
 static void put_moved(struct cells *cells, const struct report_view *view, const struct model_function *f)

@@ -542,6 +542,7 @@ trace_unsettle:		/* rax = a line, ecx = how many more */
 
 trace_append:
 	movq	%gs:G_TRACE_AT, %rcx
+	prefetchw	512(%rcx)
 	movq	%gs:G_TRACE_ADDRESS, %rax
 	movq	%gs:G_TRACE_WORD, %rdx		/* and G_TRACE_EXTRA */
 	movq	%rax, (%rcx)

@@ -366,7 +366,7 @@ static void traffic_hints(const struct model_function *function, FILE *why)
 	if (percent(strides->random, steps) > 30)
 		hint(why, "%.0f %% of the steps between its addresses are irregular", percent(strides->random, steps));
 	if (percent(strides->constant, steps) > 30)
-		hint(why, "%.0f %% of the steps between its addresses are strided (mostly %lld bytes)",
+		hint(why, "%.0f %% of the steps between its addresses are strided (%lld bytes or a part of that)",
 		     percent(strides->constant, steps), (long long)strides->step);
 	if (strides->fetched > 0 && percent(strides->used, strides->fetched) < 60)
 		hint(why, "of the bytes that it brings in from memory %.0f %% are used",

@@ -221,15 +221,19 @@ bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const ch
 {
 	const uint64_t address = vaddr - names->shift;
 	const struct unit_range *unit = find_unit(names, address);
-	Dwarf_Die die, *scopes = NULL;
+	Dwarf_Die die, *scopes = NULL, *callers = NULL;
 	if (!dwarf_names_line(names, vaddr, file, line))
 		return false;
 	if (!is_system_header(*file) || !unit || !dwarf_offdie(names->dwarf, unit->unit, &die))
 		return true;
-	const int n = dwarf_getscopes(&die, address, &scopes);
-	for (int i = 0; i < n && is_system_header(*file); i++)
-		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine)
-			(void)call_place(&die, &scopes[i], file, line);
+	/* behind an inlined function come the scopes of its definition: those around it are asked for apart */
+	if (dwarf_getscopes(&die, address, &scopes) > 0) {
+		const int n = dwarf_getscopes_die(&scopes[0], &callers);
+		for (int i = 0; i < n && is_system_header(*file); i++)
+			if (dwarf_tag(&callers[i]) == DW_TAG_inlined_subroutine)
+				(void)call_place(&die, &callers[i], file, line);
+	}
+	free(callers);
 	free(scopes);
 	return true;
 }

@@ -4,6 +4,7 @@
 #include "base/u64_map.h"
 #include "cache/geometry_machine.h"
 #include "cache/hierarchy.h"
+#include "tracer/access_filter.h"
 #include "tracer/allocation_records.h"
 #include "tracer/allocators.h"
 #include "tracer/objects.h"
@@ -30,6 +31,7 @@ struct drain_source {
 	struct trace_ring ring;
 	struct trace_config *config;
 	uint32_t thread, space, core;
+	struct access_filter filter;
 	uint32_t **who;		/* by an instruction's number: page, then its number plus 1 */
 	uint32_t n_pages;
 	struct trace_expansion expansion;
@@ -56,6 +58,7 @@ struct drain {
 	unsigned n_classes;
 	pthread_mutex_t lock;		/* of all that follows */
 	struct drain_source **sources;
+	struct drain_source *current;	/* whose records were taken last */
 	size_t n_sources, cap_sources;
 	struct who *whos;
 	size_t n_whos, cap_whos;
@@ -71,6 +74,7 @@ struct drain {
 	uint64_t address;		/* of the access at hand */
 	uint8_t core_used[MAX_CORES];
 	uint64_t n_records, n_unknown;
+	double spent_s;			/* processor time of the thread */
 	bool memory_short;
 	pthread_t thread;
 	bool runs, stop;
@@ -170,8 +174,8 @@ static uint32_t who_of(struct drain *drain, struct drain_source *source, const s
 /* ---- accesses ---- */
 
 /* The kinds of one operand, loads first. */
-static inline void simulate_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
-			unsigned n, uint8_t access, uint32_t who)
+static inline void simulate_line(struct drain_source *source, uint64_t line, unsigned first, unsigned n,
+				 uint8_t access, uint32_t who)
 {
 	static const struct { uint8_t bit, kind; } kinds[] = {
 		{OPERAND_LOAD, CACHE_LOAD}, {OPERAND_STORE, CACHE_STORE},
@@ -180,19 +184,19 @@ static inline void simulate_line(struct drain *drain, const struct drain_source 
 	};
 	const uint64_t tagged = line | (uint64_t)source->space << SPACE_SHIFT;
 	if (access == OPERAND_LOAD || access == OPERAND_STORE) { /* nearly all */
-		hierarchy_access(drain->hierarchy, source->core, tagged,
-				 access == OPERAND_LOAD ? CACHE_LOAD : CACHE_STORE, first, n, who);
+		access_filter_access(&source->filter, tagged, access == OPERAND_LOAD ? CACHE_LOAD : CACHE_STORE, first,
+				     n, who);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (access & kinds[i].bit)
-			hierarchy_access(drain->hierarchy, source->core, tagged, kinds[i].kind, first, n, who);
+			access_filter_access(&source->filter, tagged, kinds[i].kind, first, n, who);
 }
 
-static inline void access_line(struct drain *drain, const struct drain_source *source, uint64_t line, unsigned first,
+static inline void access_line(struct drain *drain, struct drain_source *source, uint64_t line, unsigned first,
 			       unsigned n, uint8_t access, uint32_t who)
 {
-	simulate_line(drain, source, line, first, n, access, who);
+	simulate_line(source, line, first, n, access, who);
 	if (access & (OPERAND_LOAD | OPERAND_STORE))
 		strides_touched(drain->strides, line | (uint64_t)source->space << SPACE_SHIFT, first, n);
 }
@@ -287,6 +291,9 @@ static void take_all(struct drain *drain, struct drain_source *source, const str
 		     size_t n)
 {
 	size_t i;
+	if (drain->current && drain->current != source)
+		access_filter_end(&drain->current->filter);
+	drain->current = source;
 	begin_chunk(source);
 	tell_stack(drain, source);
 	for (i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
@@ -339,6 +346,9 @@ static void *run(void *argument)
 		pthread_mutex_lock(&drain->lock);
 	}
 	pthread_mutex_unlock(&drain->lock);
+	struct timespec spent;
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent) == 0)
+		drain->spent_s = (double)spent.tv_sec + (double)spent.tv_nsec * 1e-9;
 	return NULL;
 }
 
@@ -395,6 +405,8 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 	if (source) {
 		trace_ring_init(&source->ring, slot, slot_address, drain->classes, drain->full);
 		source->core = take_core(drain);
+		access_filter_init(&source->filter, drain->hierarchy, source->core,
+				   access_filter_suits(&drain->geometry));
 	}
 	if (!source || !rf_array_push(drain->sources, drain->n_sources, drain->cap_sources, source)) {
 		free(source);
@@ -416,12 +428,27 @@ static void take_rest(struct drain *drain, struct drain_source *source)
 	take_all(drain, source, records, n);
 }
 
+void drain_add_records(struct drain *drain, struct drain_source *source, const struct trace_record *records,
+		       size_t n)
+{
+	pthread_mutex_lock(&drain->lock);
+	for (size_t i = 0; i < n; i++)
+		if (!trace_ring_add(&source->ring, &records[i])) {
+			take_rest(drain, source);
+			trace_ring_rewind(&source->ring);
+			(void)trace_ring_add(&source->ring, &records[i]);
+		}
+	pthread_mutex_unlock(&drain->lock);
+}
+
 void drain_remove_thread(struct drain *drain, struct drain_source *source)
 {
 	if (!source)
 		return;
 	pthread_mutex_lock(&drain->lock);
 	take_rest(drain, source);
+	access_filter_end(&source->filter);
+	drain->current = drain->current == source ? NULL : drain->current;
 	drain->core_used[source->core] = 0;
 	for (size_t i = 0; i < drain->n_sources; i++)
 		if (drain->sources[i] == source)
@@ -605,6 +632,7 @@ void drain_finish(struct drain *drain)
 	save_objects(drain);
 	save_strides(drain);
 	profile_set_fact(drain->profile, "traffic_records", "%llu", (unsigned long long)drain->n_records);
+	profile_set_fact(drain->profile, "traffic_simulation_s", "%.3f", drain->spent_s);
 	if (drain->n_unknown || drain->memory_short || hierarchy_lost(drain->hierarchy))
 		profile_set_fact(drain->profile, "traffic_incomplete", "%llu records of no known instruction, "
 				 "%llu accesses not simulated%s", (unsigned long long)drain->n_unknown,

@@ -37,6 +37,9 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 				      uint64_t slot_address, uint32_t thread, uint32_t space);
 /* Its thread, which has not run yet, has its stack there. */
 void drain_set_stack(struct drain_source *source, uint64_t stack_pointer);
+/* Adds a few records in the place of its thread, which is stopped outside the gate. */
+void drain_add_records(struct drain *drain, struct drain_source *source, const struct trace_record *records,
+		       size_t n);
 /* Its thread runs no more: all that it has recorded is simulated when this returns. */
 void drain_remove_thread(struct drain *drain, struct drain_source *source);
 

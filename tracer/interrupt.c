@@ -5,6 +5,7 @@
 #include "tracer/code_cache.h"
 #include "tracer/decode.h"
 #include "tracer/derive.h"
+#include "tracer/emit.h"
 #include "tracer/server.h"
 
 #include <errno.h>
@@ -114,6 +115,23 @@ static void take_back_units(struct target *target, uint8_t *slot, const struct p
 		}
 }
 
+/* The part of a string instruction that has been done; the rest is recorded when it resumes. */
+static void record_string(struct target *target, uint8_t *slot, const struct piece *piece,
+			  const struct user_regs_struct *regs)
+{
+	const struct code_block *block = &target->translator.cache.blocks[piece->block];
+	const struct { uint8_t base; uint64_t begin, end; } ways[2] = {
+		{RSI, *slot_u64(slot, G_TRACE_RSI), regs->rsi}, {RDI, *slot_u64(slot, G_TRACE_RDI), regs->rdi}};
+	struct drain_source *source = target->sources[slot_number(target, slot)];
+	for (int i = 0; i < 2 && source; i++) {
+		const uint32_t group = trace_config_string(target->translator.trace, block->module,
+							   block->module_offset + piece->orig, ways[i].base);
+		const struct trace_record records[2] = {{ways[i].begin, group, 0}, {ways[i].end, group, 1}};
+		if (group != UINT32_MAX && ways[i].begin != ways[i].end)
+			drain_add_records(target->drain, source, records, 2);
+	}
+}
+
 static void borrowed_back(struct target *target, uint8_t *slot, const struct piece *piece,
 			  struct user_regs_struct *regs)
 {
@@ -192,8 +210,10 @@ static enum place place_of(struct tracee *tracee, uint8_t *slot, struct user_reg
 	    ((piece->kind == PIECE_UNITS || piece->kind == PIECE_COUNT) && !fault))
 		return PLACE_STEP;
 	borrowed_back(target, slot, piece, regs);
-	if (piece->kind == PIECE_REP)
+	if (piece->kind == PIECE_REP) {
 		take_back_units(target, slot, piece, regs->rcx);
+		record_string(target, slot, piece, regs);
+	}
 	note_interruption(target, slot, piece, regs->rip);
 	regs->rip = target->translator.cache.blocks[piece->block].pc + piece->orig;
 	return PLACE_CLEAN;

@@ -365,6 +365,34 @@ static bool set_in_page(struct interval_map *map, uint64_t start, uint64_t end, 
 	return true;
 }
 
+bool interval_map_set_over(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value,
+			   uint32_t dead)
+{
+	const unsigned first = start & PAGE_MASK, last = (end - 1) & PAGE_MASK;
+	struct page *page = start < end && first && last >= first && last < PAGE_MASK && end - start < PAGE_SIZE
+				    ? find_page(map, start >> PAGE_SHIFT) : NULL;
+	if (!page)
+		return false;
+	const size_t at = piece_position(page, first);
+	const struct piece new = {(uint16_t)first, (uint16_t)last, value};
+	if (fits_before(page, at, last))
+		return !meets_span(map, start, end) && insert_piece(page, at, new);
+	struct piece *old = &page->pieces[at];
+	const unsigned old_last = last_of(old);
+	if (first_of(old) != first || !(old->value & dead))
+		return false;
+	if (old_last > last) { /* what is left stays dead */
+		if (!insert_piece(page, at, new))
+			return false;
+		page->pieces[at + 1].start = (uint16_t)(last + 1);
+		return true;
+	}
+	if (old->last != last && (!fits_before(page, at + 1, last) || meets_span(map, start, end)))
+		return false;
+	*old = new;
+	return true;
+}
+
 bool interval_map_set(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value)
 {
 	if (start >= end || set_in_page(map, start, end, value) || replace_same(map, start, end, value))

@@ -20,6 +20,10 @@ struct interval_map *interval_map_copy(const struct interval_map *map);
 /* [start, end) has that value from now on.  An empty range changes nothing.  False when memory is short:
  * then some of the range may have no value. */
 bool interval_map_set(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value);
+/* The same, done only when it is cheap and nothing in the range has a value without the bit `dead`; false when
+ * nothing was done. */
+bool interval_map_set_over(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value,
+			   uint32_t dead);
 /* [start, end) has no value any more.  False when memory is short: then some of it may keep its own. */
 bool interval_map_remove(struct interval_map *map, uint64_t start, uint64_t end);
 /* Changes the value of the whole interval that holds address; *out gets it as it was.  False when there is

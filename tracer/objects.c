@@ -13,6 +13,7 @@
 #define FREED 0x80000000u	/* in the map of blocks: no longer live */
 #define MAX_PENDING 16		/* calls of allocators within each other */
 #define MAX_NESTED 64		/* calls that may come out of one; with more it has been left by an exception */
+#define HEADER 16	/* bytes that allocators keep in front of a block */
 #define REGION_PAGE 4096ull
 
 struct object {
@@ -194,16 +195,20 @@ static void shrank(struct object *object, uint64_t size)
 
 /* ---- what happens to memory ---- */
 
-/* A live block that is there though its memory is used again was freed unseen. */
-static void take_live_blocks(struct objects *objects, uint64_t start, uint64_t end)
+/* A live block that is there though its memory is used again was freed unseen.  Returns how many bytes before
+ * `start` an older block begins that reaches into the range. */
+static uint64_t take_live_blocks(struct objects *objects, uint64_t start, uint64_t end)
 {
 	struct interval old;
+	uint64_t before = 0;
 	for (uint64_t at = start; at < end && interval_map_next(objects->blocks, at, end, &old); at = old.end) {
+		before = old.start < start ? start - old.start : before;
 		if (!(old.value & FREED)) {
 			shrank(&objects->items[old.value], old.end - old.start);
 			(void)interval_map_change(objects->blocks, old.start, old.value | FREED, &old);
 		}
 	}
+	return before;
 }
 
 void objects_allocated(struct objects *objects, uint64_t address, uint64_t size, uint64_t call_site)
@@ -211,7 +216,14 @@ void objects_allocated(struct objects *objects, uint64_t address, uint64_t size,
 	const uint32_t object = object_of_site(objects, &objects->of_call_site, OBJECT_HEAP, call_site);
 	if (!size || address + size < address)
 		size = 1; /* it has an address of its own all the same */
-	take_live_blocks(objects, address, address + size);
+	if (interval_map_set_over(objects->blocks, address, address + size, object, FREED)) {
+		grew(&objects->items[object], size);
+		return;
+	}
+	/* the words of the allocator in front of it are no longer in a block */
+	const uint64_t before = take_live_blocks(objects, address, address + size);
+	if (before)
+		(void)interval_map_remove(objects->blocks, address - (before < HEADER ? before : HEADER), address);
 	if (interval_map_set(objects->blocks, address, address + size, object))
 		grew(&objects->items[object], size);
 }
@@ -237,7 +249,7 @@ void objects_unmapped(struct objects *objects, uint64_t address, uint64_t size)
 	struct interval old;
 	if (end <= address)
 		return;
-	take_live_blocks(objects, address, end);
+	(void)take_live_blocks(objects, address, end);
 	for (uint64_t at = address; at < end && interval_map_next(objects->mappings, at, end, &old);
 	     at = old.end) {
 		const uint64_t from = old.start > address ? old.start : address;
@@ -371,13 +383,27 @@ static uint32_t object_of_variable(struct objects *objects, uint32_t statics, ui
 
 /* ---- whose data ---- */
 
+/* The block at an address.  Between blocks there are the allocator's few bytes, which may be what is left of an
+ * older block: they move with the first block in their line, a live one if there is any. */
+static bool find_block_at(const struct objects *objects, uint64_t address, struct interval *out)
+{
+	const uint64_t line = address & ~(uint64_t)(CACHE_LINE - 1), end = line + CACHE_LINE;
+	struct interval beside;
+	const bool is_in = interval_map_find(objects->blocks, address, out);
+	if (is_in && !(out->value & FREED))
+		return true;
+	for (uint64_t at = line; at < end && interval_map_next(objects->blocks, at, end, &beside); at = beside.end)
+		if (!(beside.value & FREED)) {
+			*out = beside;
+			return true;
+		}
+	return is_in || interval_map_next(objects->blocks, line, end, out);
+}
+
 static uint32_t object_at(struct objects *objects, uint64_t address)
 {
-	const uint64_t line = address & ~(uint64_t)(CACHE_LINE - 1);
 	struct interval there;
-	/* between blocks there are the allocator's few bytes: they move with the block beside them */
-	if (interval_map_find(objects->blocks, address, &there) ||
-	    interval_map_next(objects->blocks, line, line + CACHE_LINE, &there))
+	if (find_block_at(objects, address, &there))
 		return there.value & ~FREED;
 	if (interval_map_find(objects->mappings, address, &there))
 		return there.value;

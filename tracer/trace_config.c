@@ -57,3 +57,15 @@ uint32_t trace_config_add(struct trace_config *config, uint8_t form, const struc
 	__atomic_store_n(&config->n_groups, number + 1, __ATOMIC_RELEASE);
 	return number;
 }
+
+uint32_t trace_config_string(const struct trace_config *config, uint32_t module, uint64_t offset, uint8_t base)
+{
+	for (uint32_t i = 0; i < config->n_groups; i++) {
+		const struct trace_group *group = trace_config_group(config, i);
+		const struct trace_operand *operand = &group->operands[0];
+		if (group->form == OPERAND_STRING && operand->offset == offset && operand->module == module &&
+		    operand->base == base)
+			return i;
+	}
+	return UINT32_MAX;
+}

@@ -22,6 +22,7 @@ struct trace_operand {
 	uint8_t access;		/* bits of enum operand_access */
 	uint8_t lanes;		/* MASKED, PACKED, GATHER */
 	uint8_t scale, index_bits; /* GATHER */
+	uint8_t base;		/* STRING: general register */
 };
 
 struct trace_group {
@@ -53,6 +54,8 @@ void trace_config_masks(uint64_t classes, uint64_t masks[TRACE_MASKS]);
 /* Adds a group; the operands are copied.  Returns its number, or UINT32_MAX when there is no room. */
 uint32_t trace_config_add(struct trace_config *config, uint8_t form, const struct trace_operand *operands,
 			  size_t n);
+/* The number of the group of a string instruction's operand that goes by register `base`; UINT32_MAX: none. */
+uint32_t trace_config_string(const struct trace_config *config, uint32_t module, uint64_t offset, uint8_t base);
 /* The group of that number, or NULL. */
 static inline const struct trace_group *trace_config_group(const struct trace_config *config, uint32_t number)
 {

@@ -197,6 +197,7 @@ static struct trace_operand member_of(struct builder *builder, const struct deco
 		.lanes = operand->lanes,
 		.scale = operand->scale,
 		.index_bits = operand->index_bits,
+		.base = operand->base,
 	};
 	builder->source->locate(builder->source->context, insn->pc, &member.module, &member.offset);
 	return member;

@@ -76,6 +76,12 @@ const struct trace_record *trace_ring_rest(const struct trace_ring *ring, size_t
 					     CHUNK_HEADER);
 }
 
+void trace_ring_rewind(struct trace_ring *ring)
+{
+	*word64(ring, G_TRACE_AT) =
+		ring->address + chunk_offset(*word32(ring, G_TRACE_FILLED)) + CHUNK_HEADER;
+}
+
 bool trace_ring_add(struct trace_ring *ring, const struct trace_record *record)
 {
 	const size_t at = place_in_chunk(ring), size = sizeof(*record);

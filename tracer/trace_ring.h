@@ -34,5 +34,7 @@ const struct trace_record *trace_ring_chunk(const struct trace_ring *ring, size_
 void trace_ring_release(struct trace_ring *ring);
 /* The records behind the last full chunk; the thread runs no more. */
 const struct trace_record *trace_ring_rest(const struct trace_ring *ring, size_t *n);
+/* These have been read: the chunk is filled from its beginning again.  The thread is stopped outside the gate. */
+void trace_ring_rewind(struct trace_ring *ring);
 /* Adds a record in the place of the thread, which is stopped.  False when there is no room. */
 bool trace_ring_add(struct trace_ring *ring, const struct trace_record *record);

@@ -35,7 +35,7 @@ def check(source, sample, tolerance):
         assert traffic["classes"] == 64 // sample, str(traffic)
         assert result.json["run"].get("exit_same", True), "the traced run ended otherwise"
         for name, truth in truths(result.stdout).items():
-            if name == "gather":
+            if name == "gather" or (name == "masked" and sample > 1):  # only even lines: not like all classes
                 continue
             for what, true, seen in zip(("read", "written"), truth, moved(result.json, name)):
                 limit = tolerance * max(true, ARRAY)
@@ -48,6 +48,7 @@ add_case("traffic/streams", check("streams.c", 1, 0.02))
 add_case("traffic/streams_sampled", check("streams.c", 16, 0.10))
 add_case("traffic/two_threads", check("two_threads.c", 1, 0.02))
 add_case("traffic/two_threads_sampled", check("two_threads.c", 16, 0.10))
+add_case("traffic/interrupted_strings", check("interrupted_strings.c", 1, 0.02))
 
 
 def gather(t):

@@ -1,17 +1,43 @@
-/* Timer signals amid traced code: every register that the program holds, its flags and its data stay what they are;
- * the kernel below uses all general registers, so that every check of an address has to borrow one. */
+/* Timer signals amid traced code: every register that the program holds, its flags and its data stay what they are.
+ * One kernel uses all general registers, so that every check of an address has to borrow one; the other leaves most
+ * alone, and its handler looks at them. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
+#include <ucontext.h>
 
-static volatile sig_atomic_t signals;
+static volatile sig_atomic_t signals, seen_wrong;
 
-static void on_alarm(int number)
+extern const char rest_begin[], rest_end[];
+
+static void on_alarm(int number, siginfo_t *info, void *context)
 {
-	(void)number;
+	const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	const greg_t pc = regs[REG_RIP];
+	(void)number, (void)info;
 	signals++;
+	if (pc < (greg_t)rest_begin || pc >= (greg_t)rest_end)
+		return;
+	for (int i = REG_R8; i <= REG_R15; i++)
+		seen_wrong |= regs[i] != 0x123456780 + i - REG_R8;
+}
+
+/* Loads and stores by rsi, while r8 to r15 hold what the handler knows. */
+static __attribute__((noinline, noclone)) uint64_t rest(uint64_t *memory, uint64_t rounds)
+{
+	uint64_t a = 0;
+	__asm__ volatile("movabs $0x123456780, %%r8\n\tlea 1(%%r8), %%r9\n\tlea 2(%%r8), %%r10\n\t"
+			 "lea 3(%%r8), %%r11\n\tlea 4(%%r8), %%r12\n\tlea 5(%%r8), %%r13\n\t"
+			 "lea 6(%%r8), %%r14\n\tlea 7(%%r8), %%r15\n"
+			 "rest_begin:\n1:\tmov (%%rsi), %%rax\n\tmov %%rax, 192(%%rsi)\n\tadd 320(%%rsi), %%rax\n\t"
+			 "mov %%rax, 768(%%rsi)\n\tdec %%rcx\n\tjz 2f\n\tmov 1024(%%rsi), %%rax\n\t"
+			 "add %%rax, 1024(%%rsi,%%rax)\n\tjmp 1b\n2:\tnop\nrest_end:"
+			 : "+a"(a), "+c"(rounds)
+			 : "S"(memory)
+			 : "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc");
+	return a;
 }
 
 /* 14 registers with known values, and memory through all of them; returns 0 when they are intact. */
@@ -45,11 +71,13 @@ int main(int argc, char **argv)
 	const int wanted = argc > 1 ? atoi(argv[1]) : 100;
 	const struct itimerval often = {{0, 100}, {0, 100}};
 	uint64_t *memory = calloc(8192, 1), wrong = 0;
-	signal(SIGALRM, on_alarm);
+	struct sigaction action = {.sa_sigaction = on_alarm, .sa_flags = SA_SIGINFO};
+	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	while (signals < wanted && !wrong)
-		wrong = hold(memory, 100);
+	while (signals < wanted && !wrong && !seen_wrong)
+		wrong = hold(memory, 100) | rest(memory + 512, 100);
 	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+	wrong |= (uint64_t)seen_wrong;
 	printf("%s\n", wrong ? "registers differ" : "registers are intact");
 	return wrong != 0;
 }

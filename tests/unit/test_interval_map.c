@@ -107,7 +107,12 @@ static void random_changes(struct interval_map *map, struct cell *cells, uint32_
 			if (begins)
 				cr_assert(old.start == whole.start && old.end == whole.end && old.value == whole.value);
 		} else {
-			cr_assert(interval_map_set(map, BASE + start, BASE + end, value));
+			bool all_dead = true;
+			for (uint64_t at = start; at < end; at++)
+				all_dead &= !cells[at].serial || cells[at].value & 8;
+			const bool done = interval_map_set_over(map, BASE + start, BASE + end, value, 8);
+			cr_assert(!done || all_dead);
+			cr_assert(done || interval_map_set(map, BASE + start, BASE + end, value));
 			reference_set(cells, start, end, value, i);
 		}
 		for (int check = 0; check < 20; check++)

@@ -112,6 +112,10 @@ static void reference_allocated(uint64_t at, uint64_t size, uint32_t site)
 	for (uint64_t i = at; i < at + size; i++)
 		if (cells[i].live)
 			reference_kill(i);
+	if (at && cells[at].site && cells[at - 1].site && cells[at - 1].block == cells[at].block)
+		for (uint64_t i = at - 16; i < at; i++)
+			if (cells[i].block == cells[at].block)
+				cells[i] = (struct cell){0};
 	n_blocks++;
 	for (uint64_t i = at; i < at + size; i++)
 		cells[i] = (struct cell){site, n_blocks, true};
@@ -127,9 +131,15 @@ static void reference_freed(uint64_t at)
 		reference_kill(at);
 }
 
-/* The site whose data an address is: of the block there, else of the first one behind it in its line. */
+/* The site whose data an address is: of the live block there, else of the first live one in its line, else of
+ * the freed one there, else of the first in its line. */
 static uint32_t reference_site(uint64_t at)
 {
+	if (cells[at].live)
+		return cells[at].site;
+	for (uint64_t i = at & ~63ull; i < (at | 63) + 1 && i < SIZE; i++)
+		if (cells[i].live)
+			return cells[i].site;
 	if (cells[at].site)
 		return cells[at].site;
 	for (uint64_t i = at & ~63ull; i < (at | 63) + 1 && i < SIZE; i++)

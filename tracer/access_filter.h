@@ -1,0 +1,41 @@
+/* Puts accesses off that cannot miss, and does them later, all to one line at once.
+ *
+ * The last few lines of a class that a core has accessed are in its L1, where they are the most recently used ones of
+ * their set.  Accesses to them change nothing but their order, that they are changed, and which of their bytes were
+ * read and written.  So these are kept here, and told to the hierarchy before it next hears of another line of the
+ * class: each line once, in the order of their last accesses.  What it counts is the same, access by access
+ * (tests/unit/test_access_filter.c).
+ *
+ * That is so where L1 has at least as many ways as lines are kept here, whole sets of each class, and no level
+ * behind that takes lines out of L1 (inclusion): access_filter_suits. */
+#pragma once
+
+#include "cache/hierarchy.h"
+
+#define FILTER_LINES 4
+
+struct filter_class {
+	uint64_t lines[FILTER_LINES];	/* plus 1; 0: none */
+	uint64_t times[FILTER_LINES];	/* of their last accesses */
+	uint64_t loaded[FILTER_LINES], stored[FILTER_LINES]; /* bytes, put off; loaded before they were stored */
+	uint32_t load_who[FILTER_LINES], store_who[FILTER_LINES];
+};
+
+/* Of one core. */
+struct access_filter {
+	struct hierarchy *hierarchy;
+	unsigned core;
+	bool on;
+	uint64_t time;
+	struct filter_class classes[CACHE_CLASSES];
+};
+
+bool access_filter_suits(const struct geometry *geometry);
+void access_filter_init(struct access_filter *filter, struct hierarchy *hierarchy, unsigned core, bool on);
+
+/* Takes the place of hierarchy_access. */
+void access_filter_access(struct access_filter *filter, uint64_t line, enum cache_access kind, unsigned first,
+			  unsigned n, uint32_t who);
+
+/* Does what was put off, and keeps nothing: before another core accesses anything, and at the end. */
+void access_filter_end(struct access_filter *filter);

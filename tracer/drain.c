@@ -4,6 +4,7 @@
 #include "base/u64_map.h"
 #include "cache/geometry_machine.h"
 #include "cache/hierarchy.h"
+#include "cache/working_set.h"
 #include "tracer/access_filter.h"
 #include "tracer/allocation_records.h"
 #include "tracer/allocators.h"
@@ -22,6 +23,7 @@
 #define SPACE_SHIFT 51		/* of the address space in a line (cache/hierarchy.h) */
 #define WHO_PAGE 256
 #define MAX_CORES 1024
+#define FOLLOWED_LINES (1 << 14)	/* by the working sets: more would take too long, with lines that do not come again */
 
 /* One of those on whose account lines move: an instruction in a thread. */
 struct who { uint32_t module, thread; uint64_t offset; uint32_t first_row; };
@@ -71,6 +73,7 @@ struct drain {
 	size_t n_spaces, cap_spaces;
 	struct allocator_files *allocators;
 	struct strides *strides;
+	struct working_set *working_set;
 	uint64_t address;		/* of the access at hand */
 	uint8_t core_used[MAX_CORES];
 	uint64_t n_records, n_unknown;
@@ -113,6 +116,7 @@ static void note(void *context, enum traffic event, uint32_t number, uint64_t li
 	struct drain *drain = context;
 	if (event == TRAFFIC_MEM_READ || event == TRAFFIC_MEM_WRITE_ALLOCATE)
 		strides_fetched(drain->strides, line, number);
+	working_set_event(drain->working_set, drain->geometry.n_levels, event, number, line);
 	struct who *who = &drain->whos[number];
 	note_object(drain, event, number, line);
 	if (who->first_row == NO_ROW && !make_rows(drain, who)) {
@@ -548,7 +552,8 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	pthread_mutex_init(&drain->lock, NULL);
 	set_classes(drain);
 	make_strides(drain);
-	if (!drain->strides || !drain->allocators) {
+	drain->working_set = working_set_create(FOLLOWED_LINES, drain->n_classes);
+	if (!drain->strides || !drain->working_set || !drain->allocators) {
 		drain_destroy(drain);
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	}
@@ -603,6 +608,15 @@ static void save_strides(struct drain *drain)
 		strides_save(drain->strides, drain->profile, instruction, &context);
 }
 
+static void add_working_set(void *context, const struct working_set_row *row)
+{
+	struct drain *drain = context;
+	const struct who *who = &drain->whos[row->who];
+	const struct profile_working_set new = {who->module, who->offset, row->capacity, row->reads, row->writes};
+	drain->memory_short |= !rf_array_push(drain->profile->working_sets, drain->profile->n_working_sets,
+					      drain->profile->cap_working_sets, new);
+}
+
 static void save_objects(struct drain *drain)
 {
 	uint64_t unseen = 0;
@@ -631,6 +645,7 @@ void drain_finish(struct drain *drain)
 	save_rows(drain);
 	save_objects(drain);
 	save_strides(drain);
+	working_set_rows(drain->working_set, add_working_set, drain);
 	profile_set_fact(drain->profile, "traffic_records", "%llu", (unsigned long long)drain->n_records);
 	profile_set_fact(drain->profile, "traffic_simulation_s", "%.3f", drain->spent_s);
 	if (drain->n_unknown || drain->memory_short || hierarchy_lost(drain->hierarchy))
@@ -654,6 +669,7 @@ void drain_destroy(struct drain *drain)
 	}
 	allocator_files_destroy(drain->allocators);
 	strides_destroy(drain->strides);
+	working_set_destroy(drain->working_set);
 	free(drain->spaces);
 	free(drain->sources);
 	free(drain->whos);

@@ -3,6 +3,9 @@
 
 The last line is `N passed, N failed`, with `, N skipped` where there are any.  The exit status is 0
 when nothing failed, 1 when something did, 2 when there was nothing to run.
+
+What depends on time can fail because others use the machine.  So up to AGAIN tests that fail are run once more,
+alone, when all others have ended; one that passes then is called unsteady, with its first failure.
 """
 
 import argparse
@@ -26,6 +29,7 @@ sys.path[:0] = FOLDERS
 import harness  # noqa: E402
 
 WORKERS = 2
+AGAIN = 4  # more failures are no accident
 
 
 def restore_signals():
@@ -36,21 +40,47 @@ def restore_signals():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+class Result:
+    """Of one test: "passed", "failed" or "skipped"; seconds or None; what to print with it."""
+
+    def __init__(self, name, outcome, seconds=None, detail=""):
+        self.name, self.outcome, self.seconds, self.detail = name, outcome, seconds, detail
+
+
+def indented(detail):
+    return "        " + detail.rstrip().replace("\n", "\n        ")
+
+
 class Tally:
     def __init__(self):
-        self.passed = self.failed = self.skipped = 0
+        self.counts = {"passed": 0, "failed": 0, "skipped": 0}
+        self.failures = []  # (result, function that runs it again and returns results)
 
-    def note(self, outcome, name, seconds=None, detail=""):
-        setattr(self, outcome, getattr(self, outcome) + 1)
-        took = "" if seconds is None else f" ({seconds:.1f} s)"
-        reason = f": {detail}" if outcome == "skipped" else ""
-        print(f"{outcome:7} {name}{took}{reason}", flush=True)
-        if outcome == "failed" and detail:
-            print("        " + detail.rstrip().replace("\n", "\n        "), flush=True)
+    def note(self, result, again=None):
+        if result.outcome == "failed" and again:
+            self.failures.append((result, again))
+            return
+        self.counts[result.outcome] += 1
+        took = "" if result.seconds is None else f" ({result.seconds:.1f} s)"
+        reason = f": {result.detail}" if result.outcome == "skipped" else ""
+        print(f"{result.outcome:7} {result.name}{took}{reason}", flush=True)
+        if result.outcome == "failed" and result.detail:
+            print(indented(result.detail), flush=True)
+
+    def settle(self):
+        """Runs again what failed, one after the other."""
+        are_few = len(self.failures) <= AGAIN
+        for first, again in self.failures:
+            second = {result.name: result for result in again()} if are_few else {}
+            result = second.get(first.name, first)
+            if result.outcome == "passed":
+                print(f"unsteady {first.name}: passed when run again, alone; before:", flush=True)
+                print(indented(first.detail), flush=True)
+            self.note(result)
 
     def line(self):
-        skipped = f", {self.skipped} skipped" if self.skipped else ""
-        return f"{self.passed} passed, {self.failed} failed{skipped}"
+        skipped = f", {self.counts['skipped']} skipped" if self.counts["skipped"] else ""
+        return f"{self.counts['passed']} passed, {self.counts['failed']} failed{skipped}"
 
 
 def wanted(name, filters):
@@ -80,8 +110,8 @@ def run_bounded(command, test, directory):
         return status, file.read()
 
 
-def run_unit_test(test, tally):
-    """One test program of the build; those named test_MODULE are Criterion's and report in TAP."""
+def unit_results(test):
+    """Of one test program of the build; those named test_MODULE are Criterion's and report in TAP."""
     name = "unit/" + test["name"]
     criterion = os.path.basename(test["cmd"][0]).startswith("test_")
     with tempfile.TemporaryDirectory() as where:
@@ -92,21 +122,28 @@ def run_unit_test(test, tally):
         seconds = time.monotonic() - start
         lines = harness.text(tap).splitlines() if criterion and os.path.exists(tap) else []
     outcomes = [match for match in map(re.compile(r"(not ok|ok) +- +(\S+)(.*)").match, lines) if match]
+    results = []
     for match in outcomes:
         skipped = "# skip" in match[3].lower()
         outcome = "skipped" if skipped else "passed" if match[1] == "ok" else "failed"
-        tally.note(outcome, "unit/" + match[2].replace("::", "/"), None, output if outcome == "failed" else match[3])
+        detail = output if outcome == "failed" else match[3]
+        results.append(Result("unit/" + match[2].replace("::", "/"), outcome, None, detail))
     if status == 77 and not outcomes:
-        tally.note("skipped", name, seconds, output.strip())
+        results.append(Result(name, "skipped", seconds, output.strip()))
     elif status != 0 and not any(match[1] == "not ok" for match in outcomes):
         reason = "not finished in time" if status is None else f"exit status {status}"
-        tally.note("failed", name, seconds, f"{reason}\n{output}")
+        results.append(Result(name, "failed", seconds, f"{reason}\n{output}"))
     elif not outcomes:
-        tally.note("passed", name, seconds)
+        results.append(Result(name, "passed", seconds))
+    return results
+
+
+def run_unit_test(test, tally):
+    for result in unit_results(test):
+        tally.note(result, lambda: unit_results(test))
 
 
 def run_case(case, build, programs, roofs):
-    """Returns (outcome, seconds, detail)."""
     directory = tempfile.mkdtemp(prefix="rfprof-test-")
     start = time.monotonic()
     try:
@@ -122,7 +159,7 @@ def run_case(case, build, programs, roofs):
         outcome, detail = "failed", traceback.format_exc()
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-    return outcome, time.monotonic() - start, detail
+    return Result(case.name, outcome, time.monotonic() - start, detail)
 
 
 def measure_roofs(build, roofs):
@@ -144,8 +181,7 @@ def run_cases(cases, build, tally):
         measure_roofs(build, roofs)
 
     def run(case):
-        outcome, seconds, detail = run_case(case, build, programs, roofs)
-        tally.note(outcome, case.name, seconds, detail)
+        tally.note(run_case(case, build, programs, roofs), lambda: [run_case(case, build, programs, roofs)])
 
     for case in cases:
         if case.alone:
@@ -186,12 +222,13 @@ def main():
     for test in units:
         run_unit_test(test, tally)
     run_cases(cases, options.build, tally)
+    tally.settle()
     if slow:
         print(f"{len(slow)} slow tests left out (./dev test --slow runs them)")
     print(tally.line())
-    if not tally.passed and not tally.failed and not tally.skipped:
+    if not any(tally.counts.values()):
         return 2
-    return 1 if tally.failed else 0
+    return 1 if tally.counts["failed"] else 0
 
 
 if __name__ == "__main__":

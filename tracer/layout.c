@@ -201,16 +201,24 @@ static void weigh(struct layout *layout, const struct plan *plan)
 	}
 }
 
+/* Two blocks may share one call (transfer.c); a thread that is stopped there must be known to have been counted,
+ * which for a derived block is told by its being past the first instruction (interrupt.c). */
+static bool is_lone_call(const struct plan *plan, const struct layout_block *block)
+{
+	const uint8_t flow = last_insn(plan, block)->flow;
+	return block->n == 1 && (flow == FLOW_CALL || flow == FLOW_CALL_INDIRECT);
+}
+
 /* The heaviest spanning tree: blocks by weight, those left out that would close a circle (Kruskal 1956).
  * `parent`: room for the junctions from `first` on, and OUTSIDE. */
-static void choose_derived(struct layout *layout, uint32_t *parent, uint32_t first, size_t n_junctions)
+static void choose_derived(struct layout *layout, const struct plan *plan, uint32_t *parent, uint32_t first, size_t n_junctions)
 {
 	for (uint32_t i = 0; i <= n_junctions; i++)
 		parent[i] = i;
 	for (int weight = N_WEIGHTS - 1; weight >= 0; weight--)
 		for (size_t b = 0; b < layout->n_blocks; b++) {
 			struct layout_block *block = &layout->blocks[b];
-			if (block->weight == weight)
+			if (block->weight == weight && !is_lone_call(plan, block))
 				block->is_derived = unite(parent, block->in ? block->in - first + 1 : OUTSIDE,
 							  block->out ? block->out - first + 1 : OUTSIDE);
 		}
@@ -280,7 +288,7 @@ bool layout_build(struct layout *layout, const struct plan *plan, struct code_ca
 	bool ok = parent && number && meetings && find_junctions(layout, plan, cache, parent, number);
 	if (ok) {
 		weigh(layout, plan);
-		choose_derived(layout, parent, first, n_nodes - 1);
+		choose_derived(layout, plan, parent, first, n_nodes - 1);
 		ok = order_derived(layout, cache, meetings, first);
 	}
 	free(parent);

@@ -20,7 +20,7 @@
 
 #define SLOTS_SIZE ((uint64_t)MAX_SLOTS * SLOT_STRIDE)
 #define ARENA_SIZE (128ull << 20)
-#define BATCH_INSNS 80 /* more would translate more that never runs; fewer would ask more often */
+#define BATCH_INSNS 400 /* more would translate more that never runs; fewer would ask and count more often */
 
 /* ---- memory shared with the target ---- */
 

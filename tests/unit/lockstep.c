@@ -225,9 +225,12 @@ static bool regs_at_fault(struct run *run)
 	const struct piece *piece = code_cache_piece(cache, run->raw.rip);
 	struct user_regs_struct *regs = &run->regs;
 	*regs = run->raw;
-	if (!piece || piece->block != run->prediction.block)
+	if (!piece || piece->block == NO_BLOCK)
 		return false;
 	const struct code_block *block = &cache->blocks[piece->block];
+	const bool is_other = piece->block != run->prediction.block; /* two blocks share one call */
+	if (is_other && block->pc + piece->orig != reference.steps[run->at].regs.rip)
+		return false;
 	regs->rip = block->pc + piece->orig;
 	unsigned long long *borrowed = register_number(regs, piece->reg);
 	switch ((enum piece_kind)piece->kind) {
@@ -260,7 +263,7 @@ static bool regs_at_fault(struct run *run)
 				     : run->raw.rip >= arena_address(&cache->arenas[0], block->counted_at);
 	derive_leave(&lockstep->translator.cache, block, counted, lockstep_slot_word(lockstep, SLOT_COUNTERS));
 	run->expected[piece->block] -= !counted;
-	return true;
+	return counted || !is_other;
 }
 
 static bool compare_regs(struct run *run, uint64_t flags)
@@ -484,8 +487,9 @@ static uint64_t left_bytes(const struct run *run, size_t i)
 		return UINT64_MAX;
 	if (!returns)
 		left = landing ? arena_address(&cache->arenas[landing->arena], landing->at) : 0;
+	const uint64_t unlinked = (uint64_t)lockstep->traps + TRAP_RETURN; /* what the cell held before */
 	for (unsigned bit = 0; bit < 64; bit += 8)
-		if (!((seen ^ left) >> bit & 0xff))
+		if (!((seen ^ left) >> bit & 0xff) || !((seen ^ unlinked) >> bit & 0xff))
 			same |= 0xffull << bit;
 	return same;
 }

@@ -130,6 +130,25 @@ static uint64_t active_lanes(struct lockstep *lockstep, struct step *step, const
 	return n;
 }
 
+/* Whether the instruction of the step being recorded locks the bus: the kernel traps that for reasons of its own
+ * (split lock detection), and a single step can be lost then. */
+static bool locks_bus(const struct lockstep *lockstep)
+{
+	struct full full;
+	uint64_t address;
+	if (!reference_decode(lockstep, reference.n, &full) ||
+	    !((full.insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) || full.insn.mnemonic == ZYDIS_MNEMONIC_XCHG))
+		return false;
+	for (unsigned i = 0; i < full.insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &full.operands[i];
+		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    reference_address(&full, operand, reference.n, &address) &&
+		    address % 64 + operand->size / 8 > 64)
+			return true;
+	}
+	return false;
+}
+
 /* Returns whether the reference may execute it. */
 static bool look_at(struct lockstep *lockstep, struct step *step)
 {
@@ -140,7 +159,7 @@ static bool look_at(struct lockstep *lockstep, struct step *step)
 	struct work work;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (!size || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, (void *)pc, size, &insn)) ||
-	    is_left_out(&insn))
+	    is_left_out(&insn) || locks_bus(lockstep))
 		return false;
 	step->length = insn.length;
 	step->kind = (uint8_t)kind_of(&insn);

@@ -13,10 +13,12 @@
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NEVER_INLINE __attribute__((noinline))
 #define PRESENCE_CORES 3	/* with fewer a search is cheaper than the counting */
+#define OWED UINT32_MAX		/* instead of `who` of a line that is not changed: look into core->owed */
 
 struct level {
 	struct set_shape shape;
 	enum cache_inclusion inclusion;
+	bool above_victim;		/* the next is a victim cache, which gives lines up with their debts */
 	uint32_t sets;			/* of a group */
 	bool power_of_two;
 	uint64_t reciprocal;		/* 2^64 / sets, rounded up */
@@ -28,8 +30,18 @@ struct fresh {
 	struct { uint64_t written; uint32_t who; } ways[]; /* bytes; who did the write-allocate */
 };
 
+/* The change of a line that came up from a victim cache: it is owed to memory, but known in that level. */
+struct debt {
+	uint32_t writer;
+	uint32_t level;		/* the farthest that knows of the change: 1 or 2; 0: no debt */
+};
+
+/* A line that was not changed since it came up with a debt. */
+struct owed { struct debt debt; uint32_t fetcher; };
+
 struct core {
 	char *sets[CACHE_LEVELS];	/* slot after slot; the shared levels' are common to all cores */
+	struct owed *owed[CACHE_LEVELS]; /* by way, beside the sets above a victim cache */
 	char *fresh;			/* beside those of L1 */
 	struct combining *combining;	/* by slot; NULL before the first non-temporal store */
 };
@@ -92,11 +104,33 @@ static void note_here(struct hierarchy *h, enum traffic event)
 	h->note(h->context, event, h->who, h->line);
 }
 
-/* A changed line goes down from level `from` to level `to` (n_levels: memory). */
-static void note_write_backs(struct hierarchy *h, int from, int to, uint32_t who, uint32_t line)
+/* A line on its way between two levels; without a debt when it is changed. */
+struct moving {
+	uint32_t line;		/* 0: none */
+	uint32_t who;		/* the last writer when it is changed, else who fetched it */
+	bool changed;
+	struct debt debt;
+};
+
+/* A line goes down to level `to` (n_levels: memory).  Where its change is known it is a clean victim; behind that
+ * level it is a changed line. */
+static ALWAYS_INLINE void go_down(struct hierarchy *h, int n_levels, struct moving *line, int to)
 {
-	for (int border = from + 1; border <= to; border++)
-		note(h, event_of(h->n_levels, border, WRITE_BACK), who, line);
+	if (line->changed) {
+		note(h, event_of(n_levels, to, WRITE_BACK), line->who, line->line);
+		return;
+	}
+	if (to == 2)
+		note(h, TRAFFIC_L3_CLEAN_VICTIM, line->who, line->line);
+	if (line->debt.level == (uint32_t)to)
+		*line = (struct moving){ .line = line->line, .who = line->debt.writer, .changed = true };
+}
+
+/* The same through all levels from `from` to `to`. */
+static void go_down_to(struct hierarchy *h, struct moving *line, int from, int to)
+{
+	for (int at = from + 1; at <= to; at++)
+		go_down(h, h->n_levels, line, at);
 }
 
 /* ---- Where a line may be ---- */
@@ -159,6 +193,18 @@ static ALWAYS_INLINE void change_in(const struct hierarchy *h, struct build b, i
 	who_in(h, b, at, set)[way] = who;
 }
 
+static inline struct owed *owed_at(const struct hierarchy *h, const struct core *core, int at, uint32_t line,
+				   unsigned way)
+{
+	return &core->owed[at][set_number(h, at, line) * h->levels[at].shape.ways + way];
+}
+
+/* Whether the line in a way is not changed and has a debt. */
+static ALWAYS_INLINE bool is_owed(const struct hierarchy *h, struct build b, int at, void *set, unsigned way)
+{
+	return h->levels[at].above_victim && who_in(h, b, at, set)[way] == OWED;
+}
+
 static inline struct fresh *fresh_at(struct hierarchy *h, const struct core *core, uint32_t line)
 {
 	return (struct fresh *)(core->fresh + set_number(h, 0, line) * h->fresh_bytes);
@@ -178,11 +224,27 @@ static void fresh_end(struct hierarchy *h, struct core *core, uint32_t line, int
 	fresh_at(h, core, line)->pending &= ~(UINT64_C(1) << way);
 }
 
-/* Takes a line out of the levels `from` to `to` − 1 (of this core, or shared), or only its changes.  Returns
- * the innermost level in which it was changed, with the writer in *who, or −1; *present is set when it was in
+/* What a way holds; without `who` where it is neither changed nor above a victim cache. */
+static ALWAYS_INLINE struct moving line_at(const struct hierarchy *h, struct build b, const struct core *core, int at,
+					   void *set, unsigned way)
+{
+	struct moving line = { .line = set_lines(set)[way], .changed = set_changed(set, way) };
+	if (!line.changed && !h->levels[at].above_victim)
+		return line;
+	line.who = who_in(h, b, at, set)[way];
+	if (line.who == OWED) {
+		const struct owed *owed = owed_at(h, core, at, line.line, way);
+		line.who = owed->fetcher;
+		line.debt = owed->debt;
+	}
+	return line;
+}
+
+/* Takes a line out of the levels `from` to `to` − 1 (of this core, or shared), or only its changes and debts.
+ * Returns the innermost level in which it had any, with the line in *found, or −1; *present is set when it was in
  * any. */
 static int withdraw(struct hierarchy *h, struct core *core, int from, int to, uint32_t line, bool remove,
-		    uint32_t *who, bool *present)
+		    struct moving *found, bool *present)
 {
 	int innermost = -1;
 	for (int at = from; at < to; at++) {
@@ -192,12 +254,15 @@ static int withdraw(struct hierarchy *h, struct core *core, int from, int to, ui
 		if (way < 0)
 			continue;
 		*present = true;
-		if (set_changed(set, way) && innermost < 0) {
+		struct moving here = line_at(h, (struct build){ 0 }, core, at, set, way);
+		if ((here.changed || here.debt.level) && innermost < 0) {
 			innermost = at;
-			*who = set_who(shape, set)[way];
+			*found = here;
 		}
 		if (at == 0)
 			fresh_end(h, core, line, way);
+		if (here.debt.level)
+			set_who(shape, set)[way] = here.who;
 		if (remove)
 			remove_way(h, at, set, way);
 		else
@@ -207,57 +272,50 @@ static int withdraw(struct hierarchy *h, struct core *core, int from, int to, ui
 }
 
 /* The same for all cores and all levels above `to`. */
-static int withdraw_all(struct hierarchy *h, int to, uint32_t line, bool remove, uint32_t *who)
+static int withdraw_all(struct hierarchy *h, int to, uint32_t line, bool remove, struct moving *found)
 {
 	int innermost = -1, n_private = to < h->n_private ? to : h->n_private;
 	bool present = false;
-	uint32_t writer = 0;
+	struct moving here;
 	for (size_t i = 0; i < h->n_cores; i++) {
-		int at = h->cores[i] ? withdraw(h, h->cores[i], 0, n_private, line, remove, &writer, &present) : -1;
+		int at = h->cores[i] ? withdraw(h, h->cores[i], 0, n_private, line, remove, &here, &present) : -1;
 		if (at >= 0 && innermost < 0) {
 			innermost = at;
-			*who = writer;
+			*found = here;
 		}
 	}
-	int at = withdraw(h, &h->common, n_private, to, line, remove, &writer, &present);
+	int at = withdraw(h, &h->common, n_private, to, line, remove, &here, &present);
 	if (at < 0 || innermost >= 0)
 		return innermost;
-	*who = writer;
+	*found = here;
 	return at;
 }
 
 /* A line has left an inclusive level, and so leaves those above; their changes go down. */
-static void back_invalidate(struct hierarchy *h, struct core *core, int at, uint32_t line, bool *changed,
-			    uint32_t *who)
+static void back_invalidate(struct hierarchy *h, struct core *core, int at, struct moving *line)
 {
 	bool present = false;
-	uint32_t writer = 0;
-	int from = at < h->n_private ? withdraw(h, core, 0, at, line, true, &writer, &present) :
-				       withdraw_all(h, at, line, true, &writer);
+	struct moving above;
+	int from = at < h->n_private ? withdraw(h, core, 0, at, line->line, true, &above, &present) :
+				       withdraw_all(h, at, line->line, true, &above);
 	if (from < 0)
 		return;
-	note_write_backs(h, from, at, writer, line);
-	*changed = true;
-	*who = writer;
+	go_down_to(h, &above, from, at);
+	*line = above;
 }
 
 /* ---- Lines come in ---- */
 
-struct victim { uint32_t line, who; bool changed; };	/* line 0: none */
-
-/* Puts a line into a set in the place of another. */
-static ALWAYS_INLINE struct victim replace(struct hierarchy *h, struct build b, int at, void *set, uint32_t line,
-					   unsigned *way)
+/* Puts a line into a set in the place of another, without its state. */
+static ALWAYS_INLINE struct moving replace(struct hierarchy *h, struct build b, const struct core *core, int at,
+					   void *set, uint32_t line, unsigned *way)
 {
 	const struct set_shape *shape = &h->levels[at].shape;
 	*way = b.small ? small_set_replace(set, shape->ways) : set_replace(shape, set);
-	uint32_t *place = &set_lines(set)[*way];
-	struct victim victim = { .line = *place, .changed = set_changed(set, *way) };
-	if (victim.changed) {
-		victim.who = who_in(h, b, at, set)[*way];
+	struct moving victim = line_at(h, b, core, at, set, *way);
+	if (victim.changed)
 		set_clean(set, *way);
-	}
-	*place = line;
+	set_lines(set)[*way] = line;
 	if (at < b.n_private && h->presence.counts) {
 		presence_add(&h->presence, h->slot, line);
 		if (victim.line)
@@ -266,45 +324,53 @@ static ALWAYS_INLINE struct victim replace(struct hierarchy *h, struct build b, 
 	return victim;
 }
 
+/* Notes the state of a line that was put into a way. */
+static ALWAYS_INLINE void set_state(struct hierarchy *h, struct build b, const struct core *core, int at, void *set,
+				    unsigned way, const struct moving *line)
+{
+	if (line->changed) {
+		change_in(h, b, at, set, way, line->who);
+	} else if (h->levels[at].above_victim) {
+		who_in(h, b, at, set)[way] = line->debt.level ? OWED : line->who;
+		if (line->debt.level)
+			*owed_at(h, core, at, line->line, way) = (struct owed){ line->debt, line->who };
+	}
+}
+
 /* Where a line goes that has been replaced in a level: the next, n_levels for memory, or −1 for nowhere. */
 static ALWAYS_INLINE int victim_goes(struct hierarchy *h, struct build b, struct core *core, int at,
-				     struct victim *victim)
+				     struct moving *victim)
 {
 	if (at > 0 && h->levels[at].inclusion == CACHE_INCLUSIVE)
-		back_invalidate(h, core, at, victim->line, &victim->changed, &victim->who);
-	if (victim->changed) {
-		note(h, event_of(b.n_levels, at + 1, WRITE_BACK), victim->who, victim->line);
-		return at + 1;
-	}
-	if (at + 1 == b.n_levels || h->levels[at + 1].inclusion != CACHE_VICTIM)
+		back_invalidate(h, core, at, victim);
+	if (!victim->changed && !h->levels[at].above_victim)
 		return -1;
-	if (at + 1 == 2)
-		note(h, TRAFFIC_L3_CLEAN_VICTIM, h->who, victim->line);
+	go_down(h, b.n_levels, victim, at + 1);
 	return at + 1;
 }
 
 /* Puts a line into a level.  What it replaces is left in *line, for the level that is returned: n_levels or −1
  * when there is nothing to be done with it. */
-static ALWAYS_INLINE int put_into(struct hierarchy *h, struct build b, struct core *core, int at, struct victim *line)
+static ALWAYS_INLINE int put_into(struct hierarchy *h, struct build b, struct core *core, int at, struct moving *line)
 {
 	void *set = set_at_with(h, b, core, at, line->line);
 	if (at == b.n_levels - 1)
 		prefetch_set((char *)set + h->levels[at].shape.bytes);
 	int found = find_in(h, b, at, set, line->line);
 	unsigned way = found;
-	struct victim out = { 0 };
+	struct moving out = { 0 };
 	if (found >= 0)
 		touch_in(h, b, at, set, way);
 	else
-		out = replace(h, b, at, set, line->line, &way);
-	if (line->changed)
-		change_in(h, b, at, set, way, line->who);
+		out = replace(h, b, core, at, set, line->line, &way);
+	if (found < 0 || line->changed || (line->debt.level && !set_changed(set, way)))
+		set_state(h, b, core, at, set, way, line);
 	*line = out;
 	return out.line ? victim_goes(h, b, core, at, line) : -1;
 }
 
 /* Puts a line into a level, what it replaces into the next, and so on. */
-static ALWAYS_INLINE void put_with(struct hierarchy *h, struct build b, struct core *core, int at, struct victim line)
+static ALWAYS_INLINE void put_with(struct hierarchy *h, struct build b, struct core *core, int at, struct moving line)
 {
 	if (at == 1 && b.n_levels > 1)
 		at = put_into(h, b, core, 1, &line);
@@ -317,19 +383,18 @@ static struct build build_of(const struct hierarchy *h)
 	return (struct build){ h->n_levels, h->n_private, false };
 }
 
-static NEVER_INLINE void put(struct hierarchy *h, struct core *core, int at, struct victim line)
+static NEVER_INLINE void put(struct hierarchy *h, struct core *core, int at, struct moving line)
 {
 	put_with(h, build_of(h), core, at, line);
 }
 
 /* Puts a line that is not there into a set of a level.  Returns the way. */
 static ALWAYS_INLINE unsigned insert(struct hierarchy *h, struct build b, struct core *core, int at, void *set,
-				     struct victim in)
+				     struct moving in)
 {
 	unsigned way;
-	struct victim out = replace(h, b, at, set, in.line, &way);
-	if (in.changed)
-		change_in(h, b, at, set, way, in.who);
+	struct moving out = replace(h, b, core, at, set, in.line, &way);
+	set_state(h, b, core, at, set, way, &in);
 	if (out.line)
 		put_with(h, b, core, victim_goes(h, b, core, at, &out), out);
 	return way;
@@ -337,7 +402,7 @@ static ALWAYS_INLINE unsigned insert(struct hierarchy *h, struct build b, struct
 
 /* ---- Other cores ---- */
 
-/* Before a core reads or writes a line: what others have changed moves to the first shared level (without
+/* Before a core reads or writes a line: what others have changed, or owe, moves to the first shared level (without
  * one, to memory); before a write the others lose it.  Returns whether any other had it. */
 static NEVER_INLINE bool snoop(struct hierarchy *h, const struct core *me, uint32_t line, bool write)
 {
@@ -346,13 +411,13 @@ static NEVER_INLINE bool snoop(struct hierarchy *h, const struct core *me, uint3
 		struct core *other = h->cores[i];
 		if (!other || other == me)
 			continue;
-		uint32_t who = 0;
-		int from = withdraw(h, other, 0, h->n_private, line, write, &who, &present);
+		struct moving found;
+		int from = withdraw(h, other, 0, h->n_private, line, write, &found, &present);
 		if (from < 0)
 			continue;
-		note_write_backs(h, from, h->n_private, who, line);
+		go_down_to(h, &found, from, h->n_private);
 		if (h->n_private < h->n_levels)
-			put(h, other, h->n_private, (struct victim){ line, who, true });
+			put(h, other, h->n_private, found);
 	}
 	return present;
 }
@@ -393,18 +458,22 @@ static ALWAYS_INLINE void find_supply(struct hierarchy *h, struct build b, struc
 	}
 }
 
-/* Takes a line from a level that has it: a victim cache gives it away, with its changes, unless other cores have
- * it, too. */
-static ALWAYS_INLINE struct victim take(struct hierarchy *h, struct build b, int at, void *set, unsigned way, bool kept,
-					uint32_t line)
+/* Takes a line from a level that has it, for the access at hand: a victim cache gives it away, with what it owes,
+ * unless other cores have it, too. */
+static ALWAYS_INLINE struct moving take(struct hierarchy *h, struct build b, const struct core *core, int at, void *set,
+					unsigned way, bool kept, uint32_t line)
 {
-	struct victim taken = { .line = line };
+	struct moving taken = { .line = line, .who = h->who };
 	if (h->levels[at].inclusion != CACHE_VICTIM || kept) {
 		touch_in(h, b, at, set, way);
 		return taken;
 	}
-	taken.changed = set_changed(set, way);
-	taken.who = taken.changed ? who_in(h, b, at, set)[way] : 0;
+	if (set_changed(set, way)) {
+		taken.debt = (struct debt){ who_in(h, b, at, set)[way], at };
+	} else if (is_owed(h, b, at, set, way)) {
+		taken.debt = owed_at(h, core, at, line, way)->debt;
+		who_in(h, b, at, set)[way] = 0;
+	}
 	remove_way(h, at, set, way);
 	return taken;
 }
@@ -413,16 +482,16 @@ static ALWAYS_INLINE struct victim take(struct hierarchy *h, struct build b, int
 static ALWAYS_INLINE unsigned fill(struct hierarchy *h, struct build b, struct core *core, const struct supply *supply,
 				   int to, uint32_t line)
 {
-	struct victim in = { .line = line };
+	struct moving in = { .line = line, .who = h->who };
 	unsigned way = 0;
 #pragma GCC unroll 3
 	for (int at = b.n_levels - 1; at >= to; at--) {
 		if (at == supply->level)
-			in = take(h, b, at, supply->sets[at], supply->way, supply->kept, line);
+			in = take(h, b, core, at, supply->sets[at], supply->way, supply->kept, line);
 		if (at >= supply->level || (at > to && h->levels[at].inclusion == CACHE_VICTIM))
 			continue;
 		way = insert(h, b, core, at, supply->sets[at], in);
-		in.changed = false;
+		in.debt.level = 0;
 	}
 	return way;
 }
@@ -602,10 +671,10 @@ static void choose_build(struct hierarchy *h)
 /* What is changed of a line is written to memory; the caches lose it, or keep it unchanged. */
 static void flush(struct hierarchy *h, uint32_t line, bool remove)
 {
-	uint32_t who = 0;
-	int from = withdraw_all(h, h->n_levels, line, remove, &who);
+	struct moving found;
+	int from = withdraw_all(h, h->n_levels, line, remove, &found);
 	if (from >= 0)
-		note_write_backs(h, from, h->n_levels, who, line);
+		go_down_to(h, &found, from, h->n_levels);
 }
 
 static void combining_end(struct hierarchy *h, struct combining *buffers, struct combining_line *buffer)
@@ -671,20 +740,31 @@ static void *allocate(struct hierarchy *h, size_t bytes)
 	return memory;
 }
 
+static void sets_destroy(struct core *core, int at)
+{
+	free(core->sets[at]);
+	free(core->owed[at]);
+}
+
+/* The sets of a level, and what belongs to them. */
+static bool sets_create(struct hierarchy *h, struct core *core, int at)
+{
+	const struct level *level = &h->levels[at];
+	size_t n = (size_t)h->n_slots * level->sets;
+	core->sets[at] = allocate(h, n * level->shape.bytes);
+	core->owed[at] = level->above_victim ? allocate(h, n * level->shape.ways * sizeof(*core->owed[at])) : NULL;
+	return core->sets[at] && (core->owed[at] || !level->above_victim);
+}
+
 static void core_destroy(struct hierarchy *h, struct core *core)
 {
 	if (!core)
 		return;
 	for (int i = 0; i < h->n_private; i++)
-		free(core->sets[i]);
+		sets_destroy(core, i);
 	free(core->fresh);
 	free(core->combining);
 	free(core);
-}
-
-static char *allocate_sets(struct hierarchy *h, const struct level *level)
-{
-	return allocate(h, (size_t)h->n_slots * level->sets * level->shape.bytes);
 }
 
 static struct core *core_create(struct hierarchy *h)
@@ -695,7 +775,7 @@ static struct core *core_create(struct hierarchy *h)
 	*core = h->common;
 	bool complete = true;
 	for (int i = 0; i < h->n_private; i++)
-		complete = (core->sets[i] = allocate_sets(h, &h->levels[i])) && complete;
+		complete = sets_create(h, core, i) && complete;
 	core->fresh = allocate(h, (size_t)h->n_slots * h->levels[0].sets * h->fresh_bytes);
 	if (complete && core->fresh)
 		return core;
@@ -783,11 +863,12 @@ static bool levels_create(struct hierarchy *h, const struct geometry *geometry)
 	for (int i = 0; i < h->n_levels; i++) {
 		level_init(&h->levels[i], &geometry->levels[i], h->groups);
 		h->n_private += !geometry->levels[i].shared;
+		h->levels[i].above_victim = i + 1 < h->n_levels && geometry->levels[i + 1].inclusion == CACHE_VICTIM;
 	}
 	h->levels[0].inclusion = CACHE_NON_INCLUSIVE;
 	h->fresh_bytes = sizeof(struct fresh) + geometry->levels[0].ways * sizeof(((struct fresh *)0)->ways[0]);
 	for (int i = h->n_private; i < h->n_levels; i++)
-		if (!(h->common.sets[i] = allocate_sets(h, &h->levels[i])))
+		if (!sets_create(h, &h->common, i))
 			return false;
 	return true;
 }
@@ -822,7 +903,7 @@ void hierarchy_destroy(struct hierarchy *h)
 		core_destroy(h, h->cores[i]);
 	free(h->cores);
 	for (int i = h->n_private; i < h->n_levels; i++)
-		free(h->common.sets[i]);
+		sets_destroy(&h->common, i);
 	free(h->presence.counts);
 	regions_deinit(&h->regions);
 	free(h);
@@ -888,15 +969,19 @@ static void finish_combining(struct hierarchy *h)
 	}
 }
 
-/* Notes the changed lines of a level's sets, each once for all its copies. */
-static void finish_sets(struct hierarchy *h, char *sets, const struct level *level)
+/* Notes the lines of a level's sets that are changed or owed, each once for all its copies. */
+static void finish_sets(struct hierarchy *h, char *sets, int at)
 {
+	const struct level *level = &h->levels[at];
 	char *set = sets + (size_t)h->slot * level->sets * level->shape.bytes;
 	for (uint32_t i = 0; i < level->sets; i++, set += level->shape.bytes) {
 		for (unsigned way = 0; way < level->shape.ways; way++) {
-			uint32_t line = set_lines(set)[way], who = 0;
-			if (set_changed(set, way) && withdraw_all(h, h->n_levels, line, false, &who) >= 0)
-				note(h, TRAFFIC_MEM_LEFT, who, line);
+			uint32_t line = set_lines(set)[way];
+			struct moving found;
+			if (!line || !(set_changed(set, way) || is_owed(h, (struct build){ 0 }, at, set, way)))
+				continue;
+			if (withdraw_all(h, h->n_levels, line, false, &found) >= 0)
+				note(h, TRAFFIC_MEM_LEFT, found.changed ? found.who : found.debt.writer, line);
 		}
 	}
 }
@@ -906,10 +991,10 @@ static void finish_group(struct hierarchy *h)
 	finish_combining(h);
 	for (int at = 0; at < h->n_levels; at++) {
 		if (at >= h->n_private)
-			finish_sets(h, h->common.sets[at], &h->levels[at]);
+			finish_sets(h, h->common.sets[at], at);
 		for (size_t i = 0; at < h->n_private && i < h->n_cores; i++)
 			if (h->cores[i])
-				finish_sets(h, h->cores[i]->sets[at], &h->levels[at]);
+				finish_sets(h, h->cores[i]->sets[at], at);
 	}
 }
 

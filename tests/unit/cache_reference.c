@@ -6,11 +6,19 @@
 #define BUFFERS 10		/* of a core for the lines that share sets */
 #define ALL_BUFFERS (BUFFERS * CACHE_CLASSES * REFERENCE_CORES)
 
+/* What a cache has of a line, and passes on.  A clean one is known everywhere behind. */
+struct content {
+	bool changed;		/* memory has not got it yet */
+	uint32_t writer;	/* who changed it last */
+	int known;		/* the farthest level that has seen this change */
+	uint32_t fetcher;	/* who fetched it, or changed it since */
+};
+
 /* One place of a cache. */
 struct place {
-	bool here, changed;
+	bool here;
 	uint64_t line, used;
-	uint32_t who;
+	struct content content;
 	bool fresh;		/* L1: came from memory for a store, not read and not yet written whole */
 	bool written[CACHE_LINE];
 	uint32_t allocator;
@@ -109,19 +117,27 @@ static void crossed(struct reference *r, int border, int what, uint32_t who, uin
 	r->note(r->context, first + what, who, line);	/* the write-allocate is next to the read */
 }
 
-static void went_down(struct reference *r, int from, int to, uint32_t who, uint64_t line)
+/* A level that has seen the change gets nothing new: a clean victim.  One that has not is told: a write-back. */
+static void went_down(struct reference *r, int from, int to, struct content *content, uint64_t line)
 {
+	static const enum traffic write_backs[] = { N_TRAFFIC, TRAFFIC_L2_WRITE_BACK, TRAFFIC_L3_WRITE_BACK };
 	for (int border = from + 1; border <= to; border++) {
-		if (border == r->geometry.n_levels)
-			r->note(r->context, TRAFFIC_MEM_WRITE_BACK, who, line);
-		else
-			r->note(r->context, border == 1 ? TRAFFIC_L2_WRITE_BACK : TRAFFIC_L3_WRITE_BACK, who, line);
+		bool memory = border == r->geometry.n_levels, new = content->changed && border > content->known;
+		if (new)
+			r->note(r->context, memory ? TRAFFIC_MEM_WRITE_BACK : write_backs[border], content->writer,
+				line);
+		else if (border == 2 && !memory)
+			r->note(r->context, TRAFFIC_L3_CLEAN_VICTIM, content->fetcher, line);
+		if (content->changed && border >= content->known) {
+			content->known = border;
+			content->fetcher = content->writer;
+		}
 	}
 }
 
 /* ---- Lines leave ---- */
 
-static void receive(struct reference *r, unsigned core, int level, uint64_t line, bool changed, uint32_t who);
+static void receive(struct reference *r, unsigned core, int level, uint64_t line, struct content content);
 
 /* The copy of a line that was changed last: the nearest to a core; NULL: none is changed. */
 static struct place *newest(struct reference *r, uint64_t line, int below, int *level)
@@ -129,7 +145,7 @@ static struct place *newest(struct reference *r, uint64_t line, int below, int *
 	for (*level = 0; *level < below; ++*level)
 		for (unsigned core = 0; core < REFERENCE_CORES; core++) {
 			struct place *place = find(cache_of(r, core, *level), line);
-			if (place && place->changed)
+			if (place && place->content.changed)
 				return place;
 		}
 	return NULL;
@@ -146,51 +162,45 @@ static void evict(struct reference *r, unsigned core, int level, struct place ol
 				if (level < r->n_private && c != core)
 					continue;
 				struct place *copy = find(cache_of(r, c, above), old.line);
-				if (copy && copy->changed) {
-					old.changed = true;
-					old.who = copy->who;
+				if (copy && copy->content.changed) {
+					old.content = copy->content;
 					from = above;
 				}
 				if (copy)
 					copy->here = false;
 			}
 		if (from >= 0)
-			went_down(r, from, level, old.who, old.line);
+			went_down(r, from, level, &old.content, old.line);
 	}
-	if (old.changed) {
-		went_down(r, level, level + 1, old.who, old.line);
-		if (level + 1 < n)
-			receive(r, core, level + 1, old.line, true, old.who);
-	} else if (level + 1 < n && r->geometry.levels[level + 1].inclusion == CACHE_VICTIM) {
-		if (level + 1 == 2)
-			r->note(r->context, TRAFFIC_L3_CLEAN_VICTIM, r->who, old.line);
-		receive(r, core, level + 1, old.line, false, 0);
-	}
+	bool to_victim = level + 1 < n && r->geometry.levels[level + 1].inclusion == CACHE_VICTIM;
+	if (!old.content.changed && !to_victim)
+		return;
+	went_down(r, level, level + 1, &old.content, old.line);
+	if (level + 1 < n)
+		receive(r, core, level + 1, old.line, old.content);
 }
 
-static void add(struct reference *r, unsigned core, int level, uint64_t line, bool changed, uint32_t who)
+static void add(struct reference *r, unsigned core, int level, uint64_t line, struct content content)
 {
 	struct cache *cache = cache_of(r, core, level);
 	struct place *place = next_victim(cache, line), old = *place;
-	*place = (struct place){ .here = true, .line = line, .changed = changed, .who = who };
+	*place = (struct place){ .here = true, .line = line, .content = content };
 	use(r, cache, place);
 	if (old.here)
 		evict(r, core, level, old);
 }
 
 /* The level above has evicted a line. */
-static void receive(struct reference *r, unsigned core, int level, uint64_t line, bool changed, uint32_t who)
+static void receive(struct reference *r, unsigned core, int level, uint64_t line, struct content content)
 {
 	struct place *place = find(cache_of(r, core, level), line);
 	if (!place) {
-		add(r, core, level, line, changed, who);
+		add(r, core, level, line, content);
 		return;
 	}
 	use(r, cache_of(r, core, level), place);
-	if (changed) {
-		place->changed = true;
-		place->who = who;
-	}
+	if (content.changed)
+		place->content = content;
 }
 
 /* ---- Other cores ---- */
@@ -209,26 +219,26 @@ static bool ask_others(struct reference *r, unsigned core, uint64_t line, bool s
 	bool any = false;
 	for (unsigned other = 0; other < REFERENCE_CORES; other++) {
 		int from = -1;
-		uint32_t who = 0;
+		struct content newest = { 0 };
 		if (other == core || !has(r, other, line))
 			continue;
 		any = true;
 		for (int level = r->n_private - 1; level >= 0; level--) {
 			struct place *place = find(cache_of(r, other, level), line);
-			if (place && place->changed) {
+			if (place && place->content.changed) {
 				from = level;
-				who = place->who;
+				newest = place->content;
 			}
 			if (place) {
-				place->changed = place->fresh = false;
+				place->content.changed = place->fresh = false;
 				place->here = !store;
 			}
 		}
 		if (from < 0)
 			continue;
-		went_down(r, from, r->n_private, who, line);
+		went_down(r, from, r->n_private, &newest, line);
 		if (r->n_private < r->geometry.n_levels)
-			receive(r, other, r->n_private, line, true, who);
+			receive(r, other, r->n_private, line, newest);
 	}
 	return any;
 }
@@ -246,13 +256,12 @@ static bool bring(struct reference *r, unsigned core, int to, uint64_t line, int
 	for (int border = to + 1; border <= from; border++)
 		if (border < n || !others_supply)
 			crossed(r, border, what, r->who, line);
-	bool changed = false;
-	uint32_t who = 0;
+	struct content content = { .fetcher = r->who };
 	if (from < n) {
 		struct place *place = find(cache_of(r, core, from), line);
 		if (r->geometry.levels[from].inclusion == CACHE_VICTIM && (store || !others)) {
-			changed = place->changed;
-			who = place->who;
+			content = place->content;
+			content.fetcher = r->who;
 			place->here = false;
 		} else {
 			use(r, cache_of(r, core, from), place);
@@ -260,8 +269,8 @@ static bool bring(struct reference *r, unsigned core, int to, uint64_t line, int
 	}
 	for (int level = from - 1; level >= to; level--)
 		if (level == to || r->geometry.levels[level].inclusion != CACHE_VICTIM) {
-			add(r, core, level, line, changed, who);
-			changed = false;
+			add(r, core, level, line, content);
+			content.changed = false;
 		}
 	return from == n && !others_supply;
 }
@@ -317,8 +326,7 @@ static void load_or_store(struct reference *r, unsigned core, uint64_t line, boo
 	if (far == 0)
 		use(r, cache_of(r, core, 0), place);
 	if (store) {
-		place->changed = true;
-		place->who = r->who;
+		place->content = (struct content){ true, r->who, 0, r->who };
 		if (from_memory) {
 			place->fresh = true;
 			place->allocator = r->who;
@@ -338,13 +346,14 @@ static void flush(struct reference *r, uint64_t line, bool remove)
 {
 	int level;
 	struct place *place = newest(r, line, r->geometry.n_levels, &level);
+	struct content content = place ? place->content : (struct content){ 0 };
 	if (place)
-		went_down(r, level, r->geometry.n_levels, place->who, line);
+		went_down(r, level, r->geometry.n_levels, &content, line);
 	for (level = 0; level < r->geometry.n_levels; level++)
 		for (unsigned core = 0; core < REFERENCE_CORES; core++) {
 			place = find(cache_of(r, core, level), line);
 			if (place) {
-				place->changed = place->fresh = false;
+				place->content.changed = place->fresh = false;
 				place->here = !remove;
 			}
 		}
@@ -461,16 +470,16 @@ void reference_finish(struct reference *r)
 			for (size_t i = 0; i < (size_t)cache->level.sets * cache->level.ways; i++) {
 				struct place *place = &cache->places[i];
 				int where;
-				if (!place->here || !place->changed)
+				if (!place->here || !place->content.changed)
 					continue;
 				struct place *last = newest(r, place->line, r->geometry.n_levels, &where);
-				uint32_t who = last->who;
+				uint32_t who = last->content.writer;
 				uint64_t line = place->line;
 				for (where = 0; where < r->geometry.n_levels; where++)
 					for (unsigned c = 0; c < REFERENCE_CORES; c++) {
 						struct place *copy = find(cache_of(r, c, where), line);
 						if (copy)
-							copy->changed = copy->fresh = false;
+							copy->content.changed = copy->fresh = false;
 					}
 				r->note(r->context, TRAFFIC_MEM_LEFT, who, line);
 			}

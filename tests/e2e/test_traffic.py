@@ -94,3 +94,29 @@ def disturbed(t):
 
 
 add_case("traffic/disturbed", disturbed)
+
+
+def working_sets(t):
+    """The curves of one run against simulations of last caches of six sizes, none beside a knee."""
+    program = t.program(os.path.join(HERE, "working_set.c"), FLAGS)
+
+    def run(size):
+        cache = f"--cache=L1=16K:4,L2=32K:8,L3={size}K:16"
+        return t.profile([program], cache, "--cache-sample=1", timeout=300).json
+
+    def memory(row):
+        return row["mem_read_bytes"] + row["mem_write_allocate_bytes"] + row["mem_write_bytes"]
+
+    names = ("read_lines", "change_lines", "read_anywhere")
+    curves = {name: functions(one, name)[0]["working_set"]["curve"] for one in [run(512)] for name in names}
+    for size in (256, 512, 1024, 1448, 2048, 8192):
+        report = run(size)
+        for name in names:
+            seen = [step["mem_bytes"] for step in curves[name] if step["capacity_bytes"] <= size * 1030]
+            true = sum(memory(row) for row in functions(report, name))
+            most = max(step["mem_bytes"] for step in curves[name])
+            said = seen[-1] if seen else most
+            assert abs(said - true) <= 0.05 * max(true, most / 20), f"{name}, {size} KiB: {said:.0f}, simulated {true:.0f}"
+
+
+add_case("traffic/working_sets", working_sets)

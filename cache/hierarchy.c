@@ -13,12 +13,10 @@
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NEVER_INLINE __attribute__((noinline))
 #define PRESENCE_CORES 3	/* with fewer a search is cheaper than the counting */
-#define OWED UINT32_MAX		/* instead of `who` of a line that is not changed: look into core->owed */
 
 struct level {
 	struct set_shape shape;
 	enum cache_inclusion inclusion;
-	bool above_victim;		/* the next is a victim cache, which gives lines up with their debts */
 	uint32_t sets;			/* of a group */
 	bool power_of_two;
 	uint64_t reciprocal;		/* 2^64 / sets, rounded up */
@@ -30,18 +28,8 @@ struct fresh {
 	struct { uint64_t written; uint32_t who; } ways[]; /* bytes; who did the write-allocate */
 };
 
-/* The change of a line that came up from a victim cache: it is owed to memory, but known in that level. */
-struct debt {
-	uint32_t writer;
-	uint32_t level;		/* the farthest that knows of the change: 1 or 2; 0: no debt */
-};
-
-/* A line that was not changed since it came up with a debt. */
-struct owed { struct debt debt; uint32_t fetcher; };
-
 struct core {
 	char *sets[CACHE_LEVELS];	/* slot after slot; the shared levels' are common to all cores */
-	struct owed *owed[CACHE_LEVELS]; /* by way, beside the sets above a victim cache */
 	char *fresh;			/* beside those of L1 */
 	struct combining *combining;	/* by slot; NULL before the first non-temporal store */
 };
@@ -50,6 +38,7 @@ struct core {
 struct build {
 	int n_levels, n_private;
 	bool small;		/* all sets are small */
+	bool exclusive;		/* with small: only the L3 is a victim cache; not: none is */
 };
 
 struct hierarchy {
@@ -116,14 +105,13 @@ struct moving {
  * level it is a changed line. */
 static ALWAYS_INLINE void go_down(struct hierarchy *h, int n_levels, struct moving *line, int to)
 {
-	if (line->changed) {
-		note(h, event_of(n_levels, to, WRITE_BACK), line->who, line->line);
-		return;
-	}
-	if (to == 2)
-		note(h, TRAFFIC_L3_CLEAN_VICTIM, line->who, line->line);
-	if (line->debt.level == (uint32_t)to)
-		*line = (struct moving){ .line = line->line, .who = line->debt.writer, .changed = true };
+	enum traffic changed = event_of(n_levels, to, WRITE_BACK);
+	if (line->changed || (to == 2 && n_levels > 2))
+		note(h, line->changed ? changed : TRAFFIC_L3_CLEAN_VICTIM, line->who, line->line);
+	bool due = !line->changed && line->debt.level == (uint32_t)to;
+	line->who = due ? line->debt.writer : line->who;
+	line->changed = line->changed || due;
+	line->debt.level = line->changed ? 0 : line->debt.level;
 }
 
 /* The same through all levels from `from` to `to`. */
@@ -149,10 +137,17 @@ static inline size_t set_number(const struct hierarchy *h, int at, uint32_t line
 	return (size_t)h->slot * level->sets + set_index(level, regions_set_sum(&h->regions, line, at));
 }
 
+/* Whether the next level is a victim cache. */
+static ALWAYS_INLINE bool has_debts(const struct hierarchy *h, struct build b, int at)
+{
+	return b.small ? b.exclusive && at == 1 : h->levels[at].shape.debts;
+}
+
 static ALWAYS_INLINE void *set_at_with(const struct hierarchy *h, struct build b, const struct core *core, int at,
 				       uint32_t line)
 {
-	size_t bytes = b.small ? sizeof(struct small_set) : h->levels[at].shape.bytes;
+	size_t bytes = !b.small ? h->levels[at].shape.bytes :
+		       has_debts(h, b, at) ? sizeof(struct small_debt_set) : sizeof(struct small_set);
 	return core->sets[at] + set_number(h, at, line) * bytes;
 }
 
@@ -186,23 +181,16 @@ static ALWAYS_INLINE uint32_t *who_in(const struct hierarchy *h, struct build b,
 	return b.small ? ((struct small_set *)set)->who : set_who(&h->levels[at].shape, set);
 }
 
+static ALWAYS_INLINE struct debt *debts_in(const struct hierarchy *h, struct build b, int at, void *set)
+{
+	return b.small ? ((struct small_debt_set *)set)->debts : set_debts(&h->levels[at].shape, set);
+}
+
 static ALWAYS_INLINE void change_in(const struct hierarchy *h, struct build b, int at, void *set, unsigned way,
 				    uint32_t who)
 {
 	((struct set_header *)set)->changed |= UINT64_C(1) << way;
 	who_in(h, b, at, set)[way] = who;
-}
-
-static inline struct owed *owed_at(const struct hierarchy *h, const struct core *core, int at, uint32_t line,
-				   unsigned way)
-{
-	return &core->owed[at][set_number(h, at, line) * h->levels[at].shape.ways + way];
-}
-
-/* Whether the line in a way is not changed and has a debt. */
-static ALWAYS_INLINE bool is_owed(const struct hierarchy *h, struct build b, int at, void *set, unsigned way)
-{
-	return h->levels[at].above_victim && who_in(h, b, at, set)[way] == OWED;
 }
 
 static inline struct fresh *fresh_at(struct hierarchy *h, const struct core *core, uint32_t line)
@@ -225,17 +213,15 @@ static void fresh_end(struct hierarchy *h, struct core *core, uint32_t line, int
 }
 
 /* What a way holds; without `who` where it is neither changed nor above a victim cache. */
-static ALWAYS_INLINE struct moving line_at(const struct hierarchy *h, struct build b, const struct core *core, int at,
-					   void *set, unsigned way)
+static ALWAYS_INLINE struct moving line_at(const struct hierarchy *h, struct build b, int at, void *set, unsigned way)
 {
 	struct moving line = { .line = set_lines(set)[way], .changed = set_changed(set, way) };
-	if (!line.changed && !h->levels[at].above_victim)
-		return line;
-	line.who = who_in(h, b, at, set)[way];
-	if (line.who == OWED) {
-		const struct owed *owed = owed_at(h, core, at, line.line, way);
-		line.who = owed->fetcher;
-		line.debt = owed->debt;
+	if (has_debts(h, b, at)) {
+		line.who = who_in(h, b, at, set)[way];
+		line.debt = debts_in(h, b, at, set)[way];
+		line.debt.level = line.changed ? 0 : line.debt.level;
+	} else if (line.changed) {
+		line.who = who_in(h, b, at, set)[way];
 	}
 	return line;
 }
@@ -254,15 +240,15 @@ static int withdraw(struct hierarchy *h, struct core *core, int from, int to, ui
 		if (way < 0)
 			continue;
 		*present = true;
-		struct moving here = line_at(h, (struct build){ 0 }, core, at, set, way);
-		if ((here.changed || here.debt.level) && innermost < 0) {
+		bool owed = shape->debts && set_debts(shape, set)[way].level;
+		if (innermost < 0 && (owed || set_changed(set, way))) {
 			innermost = at;
-			*found = here;
+			*found = line_at(h, (struct build){ 0 }, at, set, way);
 		}
+		if (owed)
+			set_debts(shape, set)[way].level = 0;
 		if (at == 0)
 			fresh_end(h, core, line, way);
-		if (here.debt.level)
-			set_who(shape, set)[way] = here.who;
 		if (remove)
 			remove_way(h, at, set, way);
 		else
@@ -307,12 +293,12 @@ static void back_invalidate(struct hierarchy *h, struct core *core, int at, stru
 /* ---- Lines come in ---- */
 
 /* Puts a line into a set in the place of another, without its state. */
-static ALWAYS_INLINE struct moving replace(struct hierarchy *h, struct build b, const struct core *core, int at,
-					   void *set, uint32_t line, unsigned *way)
+static ALWAYS_INLINE struct moving replace(struct hierarchy *h, struct build b, int at, void *set, uint32_t line,
+					   unsigned *way)
 {
 	const struct set_shape *shape = &h->levels[at].shape;
 	*way = b.small ? small_set_replace(set, shape->ways) : set_replace(shape, set);
-	struct moving victim = line_at(h, b, core, at, set, *way);
+	struct moving victim = line_at(h, b, at, set, *way);
 	if (victim.changed)
 		set_clean(set, *way);
 	set_lines(set)[*way] = line;
@@ -325,16 +311,15 @@ static ALWAYS_INLINE struct moving replace(struct hierarchy *h, struct build b, 
 }
 
 /* Notes the state of a line that was put into a way. */
-static ALWAYS_INLINE void set_state(struct hierarchy *h, struct build b, const struct core *core, int at, void *set,
-				    unsigned way, const struct moving *line)
+static ALWAYS_INLINE void set_state(struct hierarchy *h, struct build b, int at, void *set, unsigned way,
+				    const struct moving *line)
 {
-	if (line->changed) {
-		change_in(h, b, at, set, way, line->who);
-	} else if (h->levels[at].above_victim) {
-		who_in(h, b, at, set)[way] = line->debt.level ? OWED : line->who;
-		if (line->debt.level)
-			*owed_at(h, core, at, line->line, way) = (struct owed){ line->debt, line->who };
+	if (has_debts(h, b, at)) {
+		who_in(h, b, at, set)[way] = line->who;
+		debts_in(h, b, at, set)[way] = line->debt;
 	}
+	if (line->changed)
+		change_in(h, b, at, set, way, line->who);
 }
 
 /* Where a line goes that has been replaced in a level: the next, n_levels for memory, or −1 for nowhere. */
@@ -343,7 +328,7 @@ static ALWAYS_INLINE int victim_goes(struct hierarchy *h, struct build b, struct
 {
 	if (at > 0 && h->levels[at].inclusion == CACHE_INCLUSIVE)
 		back_invalidate(h, core, at, victim);
-	if (!victim->changed && !h->levels[at].above_victim)
+	if (!victim->changed && !has_debts(h, b, at))
 		return -1;
 	go_down(h, b.n_levels, victim, at + 1);
 	return at + 1;
@@ -362,9 +347,9 @@ static ALWAYS_INLINE int put_into(struct hierarchy *h, struct build b, struct co
 	if (found >= 0)
 		touch_in(h, b, at, set, way);
 	else
-		out = replace(h, b, core, at, set, line->line, &way);
+		out = replace(h, b, at, set, line->line, &way);
 	if (found < 0 || line->changed || (line->debt.level && !set_changed(set, way)))
-		set_state(h, b, core, at, set, way, line);
+		set_state(h, b, at, set, way, line);
 	*line = out;
 	return out.line ? victim_goes(h, b, core, at, line) : -1;
 }
@@ -380,7 +365,7 @@ static ALWAYS_INLINE void put_with(struct hierarchy *h, struct build b, struct c
 
 static struct build build_of(const struct hierarchy *h)
 {
-	return (struct build){ h->n_levels, h->n_private, false };
+	return (struct build){ h->n_levels, h->n_private, false, false };
 }
 
 static NEVER_INLINE void put(struct hierarchy *h, struct core *core, int at, struct moving line)
@@ -393,8 +378,8 @@ static ALWAYS_INLINE unsigned insert(struct hierarchy *h, struct build b, struct
 				     struct moving in)
 {
 	unsigned way;
-	struct moving out = replace(h, b, core, at, set, in.line, &way);
-	set_state(h, b, core, at, set, way, &in);
+	struct moving out = replace(h, b, at, set, in.line, &way);
+	set_state(h, b, at, set, way, &in);
 	if (out.line)
 		put_with(h, b, core, victim_goes(h, b, core, at, &out), out);
 	return way;
@@ -460,20 +445,18 @@ static ALWAYS_INLINE void find_supply(struct hierarchy *h, struct build b, struc
 
 /* Takes a line from a level that has it, for the access at hand: a victim cache gives it away, with what it owes,
  * unless other cores have it, too. */
-static ALWAYS_INLINE struct moving take(struct hierarchy *h, struct build b, const struct core *core, int at, void *set,
-					unsigned way, bool kept, uint32_t line)
+static ALWAYS_INLINE struct moving take(struct hierarchy *h, struct build b, int at, void *set, unsigned way, bool kept,
+					uint32_t line)
 {
 	struct moving taken = { .line = line, .who = h->who };
 	if (h->levels[at].inclusion != CACHE_VICTIM || kept) {
 		touch_in(h, b, at, set, way);
 		return taken;
 	}
-	if (set_changed(set, way)) {
+	if (set_changed(set, way))
 		taken.debt = (struct debt){ who_in(h, b, at, set)[way], at };
-	} else if (is_owed(h, b, at, set, way)) {
-		taken.debt = owed_at(h, core, at, line, way)->debt;
-		who_in(h, b, at, set)[way] = 0;
-	}
+	else if (has_debts(h, b, at))
+		taken.debt = debts_in(h, b, at, set)[way];
 	remove_way(h, at, set, way);
 	return taken;
 }
@@ -487,7 +470,7 @@ static ALWAYS_INLINE unsigned fill(struct hierarchy *h, struct build b, struct c
 #pragma GCC unroll 3
 	for (int at = b.n_levels - 1; at >= to; at--) {
 		if (at == supply->level)
-			in = take(h, b, core, at, supply->sets[at], supply->way, supply->kept, line);
+			in = take(h, b, at, supply->sets[at], supply->way, supply->kept, line);
 		if (at >= supply->level || (at > to && h->levels[at].inclusion == CACHE_VICTIM))
 			continue;
 		way = insert(h, b, core, at, supply->sets[at], in);
@@ -653,17 +636,21 @@ static ALWAYS_INLINE void load_or_store(struct hierarchy *h, struct build b, mis
 		load_or_store(h, (struct build){ __VA_ARGS__ }, miss_##name, core, line, store, bytes);                \
 	}
 
-BUILD(three, 3, 2, true)
-BUILD(two, 2, 1, true)
-BUILD(any, h->n_levels, h->n_private, false)
+BUILD(exclusive, 3, 2, true, true)
+BUILD(three, 3, 2, true, false)
+BUILD(two, 2, 1, true, false)
+BUILD(any, h->n_levels, h->n_private, false, false)
 
 static void choose_build(struct hierarchy *h)
 {
-	bool small = true;
-	for (int at = 0; at < h->n_levels; at++)
-		small = small && h->levels[at].shape.small;
-	h->load_or_store = small && h->n_levels == 3 && h->n_private == 2 ? load_or_store_three :
-			   small && h->n_levels == 2 && h->n_private == 1 ? load_or_store_two : load_or_store_any;
+	const struct level *levels = h->levels;
+	bool small = levels[0].shape.small && !levels[0].shape.debts;
+	for (int at = 1; at < h->n_levels; at++)
+		small = small && levels[at].shape.small;
+	h->load_or_store = !small ? load_or_store_any :
+			   h->n_levels == 2 && h->n_private == 1 ? load_or_store_two :
+			   h->n_levels != 3 || h->n_private != 2 ? load_or_store_any :
+			   levels[1].shape.debts ? load_or_store_exclusive : load_or_store_three;
 }
 
 /* ---- Past the caches ---- */
@@ -740,31 +727,20 @@ static void *allocate(struct hierarchy *h, size_t bytes)
 	return memory;
 }
 
-static void sets_destroy(struct core *core, int at)
-{
-	free(core->sets[at]);
-	free(core->owed[at]);
-}
-
-/* The sets of a level, and what belongs to them. */
-static bool sets_create(struct hierarchy *h, struct core *core, int at)
-{
-	const struct level *level = &h->levels[at];
-	size_t n = (size_t)h->n_slots * level->sets;
-	core->sets[at] = allocate(h, n * level->shape.bytes);
-	core->owed[at] = level->above_victim ? allocate(h, n * level->shape.ways * sizeof(*core->owed[at])) : NULL;
-	return core->sets[at] && (core->owed[at] || !level->above_victim);
-}
-
 static void core_destroy(struct hierarchy *h, struct core *core)
 {
 	if (!core)
 		return;
 	for (int i = 0; i < h->n_private; i++)
-		sets_destroy(core, i);
+		free(core->sets[i]);
 	free(core->fresh);
 	free(core->combining);
 	free(core);
+}
+
+static char *allocate_sets(struct hierarchy *h, const struct level *level)
+{
+	return allocate(h, (size_t)h->n_slots * level->sets * level->shape.bytes);
 }
 
 static struct core *core_create(struct hierarchy *h)
@@ -775,7 +751,7 @@ static struct core *core_create(struct hierarchy *h)
 	*core = h->common;
 	bool complete = true;
 	for (int i = 0; i < h->n_private; i++)
-		complete = sets_create(h, core, i) && complete;
+		complete = (core->sets[i] = allocate_sets(h, &h->levels[i])) && complete;
 	core->fresh = allocate(h, (size_t)h->n_slots * h->levels[0].sets * h->fresh_bytes);
 	if (complete && core->fresh)
 		return core;
@@ -834,9 +810,9 @@ static inline struct core *core_at(struct hierarchy *h, unsigned number)
 
 /* ---- Public ---- */
 
-static void level_init(struct level *level, const struct cache_level *given, unsigned groups)
+static void level_init(struct level *level, const struct cache_level *given, bool above_victim, unsigned groups)
 {
-	set_shape_init(&level->shape, given);
+	set_shape_init(&level->shape, given, above_victim);
 	level->inclusion = given->inclusion;
 	level->sets = given->sets / groups;
 	level->power_of_two = !(level->sets & (level->sets - 1));
@@ -861,14 +837,14 @@ static int prefetch_level(const struct geometry *geometry)
 static bool levels_create(struct hierarchy *h, const struct geometry *geometry)
 {
 	for (int i = 0; i < h->n_levels; i++) {
-		level_init(&h->levels[i], &geometry->levels[i], h->groups);
+		bool above_victim = i + 1 < h->n_levels && geometry->levels[i + 1].inclusion == CACHE_VICTIM;
+		level_init(&h->levels[i], &geometry->levels[i], above_victim, h->groups);
 		h->n_private += !geometry->levels[i].shared;
-		h->levels[i].above_victim = i + 1 < h->n_levels && geometry->levels[i + 1].inclusion == CACHE_VICTIM;
 	}
 	h->levels[0].inclusion = CACHE_NON_INCLUSIVE;
 	h->fresh_bytes = sizeof(struct fresh) + geometry->levels[0].ways * sizeof(((struct fresh *)0)->ways[0]);
 	for (int i = h->n_private; i < h->n_levels; i++)
-		if (!sets_create(h, &h->common, i))
+		if (!(h->common.sets[i] = allocate_sets(h, &h->levels[i])))
 			return false;
 	return true;
 }
@@ -903,7 +879,7 @@ void hierarchy_destroy(struct hierarchy *h)
 		core_destroy(h, h->cores[i]);
 	free(h->cores);
 	for (int i = h->n_private; i < h->n_levels; i++)
-		sets_destroy(&h->common, i);
+		free(h->common.sets[i]);
 	free(h->presence.counts);
 	regions_deinit(&h->regions);
 	free(h);
@@ -976,12 +952,11 @@ static void finish_sets(struct hierarchy *h, char *sets, int at)
 	char *set = sets + (size_t)h->slot * level->sets * level->shape.bytes;
 	for (uint32_t i = 0; i < level->sets; i++, set += level->shape.bytes) {
 		for (unsigned way = 0; way < level->shape.ways; way++) {
-			uint32_t line = set_lines(set)[way];
-			struct moving found;
-			if (!line || !(set_changed(set, way) || is_owed(h, (struct build){ 0 }, at, set, way)))
+			struct moving line = line_at(h, (struct build){ 0 }, at, set, way), found;
+			if (!line.line || !(line.changed || line.debt.level))
 				continue;
-			if (withdraw_all(h, h->n_levels, line, false, &found) >= 0)
-				note(h, TRAFFIC_MEM_LEFT, found.changed ? found.who : found.debt.writer, line);
+			if (withdraw_all(h, h->n_levels, line.line, false, &found) >= 0)
+				note(h, TRAFFIC_MEM_LEFT, found.changed ? found.who : found.debt.writer, line.line);
 		}
 	}
 }

@@ -19,8 +19,8 @@ enum cache_access {
 struct hierarchy;
 
 /* Called for each line that crosses a border.  `who` is the one who caused it: of a write-back (and of
- * TRAFFIC_MEM_LEFT) the last writer's, of TRAFFIC_MEM_EVADABLE that of the write-allocate, else that of the
- * access at hand. */
+ * TRAFFIC_MEM_LEFT) the last writer's, of TRAFFIC_MEM_EVADABLE that of the write-allocate, of
+ * TRAFFIC_L3_CLEAN_VICTIM who fetched the line, else that of the access at hand. */
 typedef void hierarchy_note(void *context, enum traffic event, uint32_t who, uint64_t line);
 
 /* An empty hierarchy.  `n_cores`: how many cores to expect; more are added when they are used.  `classes`:

@@ -4,8 +4,12 @@
  *
  *	struct set_header	recency, changed lines
  *	uint32_t lines[padded]	compact line numbers (regions.h); 0: none
- *	uint32_t who[padded]	the last writer, where the line is changed
+ *	uint32_t who[padded]	the last writer, where the line is changed; else who fetched it (above a victim cache)
  *	uint8_t recency[ways]	only LRU with more than 16 ways
+ *	struct debt debts[padded]	only above a victim cache
+ *
+ * A victim cache gives a line away together with its change, which is then a debt of the level above: it is still
+ * to be written to memory, for its writer, but the line is not changed until it is written again.
  *
  * Lines never move within a set.  LRU with up to 16 ways ("small" sets, nearly all that there are) keeps the
  * ways in the order of their last use as nibbles of a word, the latest lowest; with more ways as bytes.  Ways
@@ -25,19 +29,29 @@
 
 struct set_header { uint64_t order, changed; };
 
-/* The record of a small set. */
+/* What is owed of a line that is not changed. */
+struct debt {
+	uint32_t writer;
+	uint32_t level;		/* the farthest that knows of the change: 1 or 2; 0: no debt */
+};
+
+/* The record of a small set, and of one above a victim cache. */
 struct small_set {
 	struct set_header header;
 	uint32_t lines[SET_SMALL], who[SET_SMALL];
 };
+struct small_debt_set {
+	struct small_set set;
+	struct debt debts[SET_SMALL];
+};
 
 struct set_shape {
 	unsigned ways, padded;		/* padded: a multiple of 16 */
-	unsigned who_at, recency_at, bytes; /* offsets and size of the record */
-	bool tree, small;
+	unsigned who_at, recency_at, debts_at, bytes; /* offsets and size of the record */
+	bool tree, small, debts;
 };
 
-static inline void set_shape_init(struct set_shape *shape, const struct cache_level *level)
+static inline void set_shape_init(struct set_shape *shape, const struct cache_level *level, bool debts)
 {
 	shape->ways = level->ways;
 	shape->padded = (level->ways + SET_SMALL - 1) / SET_SMALL * SET_SMALL;
@@ -46,7 +60,9 @@ static inline void set_shape_init(struct set_shape *shape, const struct cache_le
 	shape->who_at = sizeof(struct set_header) + shape->padded * 4;
 	shape->recency_at = shape->who_at + shape->padded * 4;
 	unsigned end = shape->recency_at + (shape->tree || shape->small ? 0 : shape->ways);
-	shape->bytes = (end + 15) / 16 * 16;
+	shape->debts = debts;
+	shape->debts_at = (end + 15) / 16 * 16;
+	shape->bytes = shape->debts_at + (debts ? shape->padded * sizeof(struct debt) : 0);
 }
 
 static inline uint32_t *set_lines(void *set)
@@ -57,6 +73,11 @@ static inline uint32_t *set_lines(void *set)
 static inline uint32_t *set_who(const struct set_shape *shape, void *set)
 {
 	return (uint32_t *)((char *)set + shape->who_at);
+}
+
+static inline struct debt *set_debts(const struct set_shape *shape, void *set)
+{
+	return (struct debt *)((char *)set + shape->debts_at);
 }
 
 static inline uint8_t *set_recency(const struct set_shape *shape, void *set)

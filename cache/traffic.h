@@ -1,7 +1,8 @@
 /* What moves between neighbouring levels of the memory hierarchy, as kinds of events.
  *
  * An event is one cache line that crosses a border, counted for the instruction that caused it: the
- * load or store that missed, and for write-backs the store that changed the line last.  The border of
+ * load or store that missed, for write-backs the store that changed the line last, and for clean victims
+ * the access that fetched the line.  The border of
  * L2 is the one between L1 and L2, and so on; that of memory lies behind the last cache.  A hierarchy of
  * two caches has no events of L3. */
 #pragma once
@@ -18,7 +19,7 @@ enum traffic {
 	TRAFFIC_L3_READ,
 	TRAFFIC_L3_WRITE_ALLOCATE,
 	TRAFFIC_L3_WRITE_BACK,
-	TRAFFIC_L3_CLEAN_VICTIM,	/* L2 → L3, not changed: the L3 takes what the L2 evicts */
+	TRAFFIC_L3_CLEAN_VICTIM,	/* L2 → L3, not changed since it came up: the L3 takes what the L2 evicts */
 	TRAFFIC_MEM_READ,
 	TRAFFIC_MEM_WRITE_ALLOCATE,
 	TRAFFIC_MEM_WRITE_BACK,

@@ -249,6 +249,16 @@ Test(policies, every_microarchitecture_has_one_row)
 	cr_assert_str_eq(cache_policy_assumed()->name, "assumed");
 }
 
+Test(policies, every_row_can_be_named)
+{
+	for (unsigned i = 0; i < n_cache_policies; i++) {
+		char text[200];
+		snprintf(text, sizeof(text), "L1=48K:12,policy=%s,L2=2M:16", cache_policies[i].name);
+		struct geometry geometry = parse(text);
+		cr_assert_str_eq(geometry.policy, cache_policies[i].name);
+	}
+}
+
 /* A row of the table is one that any geometry of its processor may have. */
 Test(policies, rows_make_possible_geometries)
 {

@@ -287,6 +287,15 @@ static void assert_sum(const struct run *run, enum traffic event, uint64_t truth
 		     (unsigned long long)sum(&run->counts, event), (unsigned long long)truth);
 }
 
+static void assert_who(const struct run *run, enum traffic event, unsigned who, uint64_t truth)
+{
+	uint64_t n = 0;
+	for (int k = 0; k < CACHE_CLASSES; k++)
+		n += run->counts.n[event][who][k];
+	cr_assert_eq(n, truth, "%s of %u: %llu, truth %llu", event_names[event], who, (unsigned long long)n,
+		     (unsigned long long)truth);
+}
+
 static struct run run;	/* large */
 
 /* 24 bytes an element without the write-allocate, 32 with it. */
@@ -366,6 +375,57 @@ Test(hierarchy_truth, an_array_in_the_last_level)
 		assert_sum(&run, TRAFFIC_L2_WRITE_ALLOCATE, 10 * lines, machines[m]);
 		cr_assert_geq(sum(&run.counts, TRAFFIC_L2_WRITE_BACK), 9 * lines);
 	}
+}
+
+/* Written once by 1, then read ten times by 2 from a victim L3: each line goes down changed once, and clean ever
+ * after.  LRU evicts all but the last 16384 lines of each sweep. */
+Test(hierarchy_truth, written_once_read_often_from_a_victim_cache)
+{
+	const unsigned l2 = 16384;
+	run_begin(&run, "L1=48K:12,L2=1M:16,L3=32M:16:victim", false);
+	for (unsigned i = 0; i < BIG; i++)
+		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 64, 1);
+	for (unsigned i = 0; i < 10 * BIG; i++)
+		hierarchy_access(run.h, 0, BASE + i % BIG, CACHE_LOAD, 0, 64, 2);
+	run_end(&run);
+	const struct { enum traffic event; uint64_t truths[2]; } rows[] = {	/* of 1 and of 2 */
+		{ TRAFFIC_L2_READ, { 0, 10 * BIG } }, { TRAFFIC_L2_WRITE_ALLOCATE, { BIG, 0 } },
+		{ TRAFFIC_L2_WRITE_BACK, { BIG, 0 } }, { TRAFFIC_L3_READ, { 0, 10 * BIG } },
+		{ TRAFFIC_L3_WRITE_ALLOCATE, { BIG, 0 } }, { TRAFFIC_L3_WRITE_BACK, { BIG, 0 } },
+		{ TRAFFIC_L3_CLEAN_VICTIM, { 0, 10 * BIG - l2 } }, { TRAFFIC_MEM_READ, { 0, 0 } },
+		{ TRAFFIC_MEM_WRITE_ALLOCATE, { BIG, 0 } }, { TRAFFIC_MEM_WRITE_BACK, { 0, 0 } },
+		{ TRAFFIC_MEM_NON_TEMPORAL, { 0, 0 } }, { TRAFFIC_MEM_EVADABLE, { BIG, 0 } },
+		{ TRAFFIC_MEM_LEFT, { BIG, 0 } },
+	};
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_who(&run, rows[i].event, 1, rows[i].truths[0]);
+		assert_who(&run, rows[i].event, 2, rows[i].truths[1]);
+		assert_sum(&run, rows[i].event, rows[i].truths[0] + rows[i].truths[1], "written once");
+	}
+}
+
+/* The same with other sizes: a debt is paid to memory once, when the L3 loses the line, for its writer. */
+Test(hierarchy_truth, a_debt_is_paid_once)
+{
+	const unsigned lines = 6000;
+	run_begin(&run, machines[1], false);
+	for (unsigned i = 0; i < lines; i++)
+		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 8, 1);
+	for (unsigned i = 0; i < 5 * lines; i++)
+		hierarchy_access(run.h, 0, BASE + i % lines, CACHE_LOAD, 0, 8, 2 + i % 2);
+	for (unsigned i = 0; i < 100; i++)	/* some again, by another */
+		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 8, 4);
+	for (unsigned i = 0; i < BIG; i++)
+		hierarchy_access(run.h, 0, 2 * BASE + i, CACHE_LOAD, 0, 8, 5);
+	run_end(&run);
+	assert_who(&run, TRAFFIC_L3_WRITE_BACK, 1, lines);
+	assert_who(&run, TRAFFIC_L3_WRITE_BACK, 4, 100);
+	assert_sum(&run, TRAFFIC_L3_WRITE_BACK, lines + 100, machines[1]);
+	assert_who(&run, TRAFFIC_MEM_WRITE_BACK, 1, lines - 100);
+	assert_who(&run, TRAFFIC_MEM_WRITE_BACK, 4, 100);
+	assert_sum(&run, TRAFFIC_MEM_LEFT, 0, machines[1]);
+	assert_who(&run, TRAFFIC_L3_CLEAN_VICTIM, 2, 5 * lines / 2);
+	assert_who(&run, TRAFFIC_L3_CLEAN_VICTIM, 3, 5 * lines / 2);
 }
 
 /* One line more than ways, a set apart: LRU misses each time. */

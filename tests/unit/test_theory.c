@@ -59,7 +59,7 @@ Test(theory, known_cpus_have_known_names)
 		{ "AuthenticAMD", 0x1a, 0x11, "Zen 5" },	/* EPYC 9965 */
 		{ "AuthenticAMD", 0x1a, 0x44, "Zen 5" },	/* Ryzen 9 9950X */
 		{ "AuthenticAMD", 0x1a, 0x70, "Zen 5" },	/* Ryzen AI Max+ 395 */
-		{ "AuthenticAMD", 0x1a, 0x24, "Zen 5, 256-bit datapath" }, /* Ryzen AI 9 HX 370 */
+		{ "AuthenticAMD", 0x1a, 0x24, "Zen 5 (256-bit datapath)" }, /* Ryzen AI 9 HX 370 */
 		{ "HygonGenuine", 0x18, 0x01, "Zen" },		/* C86 7185 */
 	};
 	for (size_t i = 0; i < COUNT(cpus); i++) {
@@ -147,8 +147,8 @@ Test(theory, compute_is_lanes_times_units)
 		{ "Zen 5", "scalar", "int32", "add", 6 },
 		{ "Zen 5", "x87", "x87", "add", 1 },
 		{ "Zen 5", "x87", "x87", "mul", 1 },
-		{ "Zen 5, 256-bit datapath", "avx512f", "double", "fma", 16 },
-		{ "Zen 5, 256-bit datapath", "avx2", "double", "fma", 16 },
+		{ "Zen 5 (256-bit datapath)", "avx512f", "double", "fma", 16 },
+		{ "Zen 5 (256-bit datapath)", "avx2", "double", "fma", 16 },
 	};
 	for (size_t i = 0; i < COUNT(truths); i++)
 		cr_assert_eq(theory_compute(named(truths[i].name), truths[i].isa, truths[i].precision,
@@ -216,10 +216,10 @@ Test(theory, bandwidth_is_vectors_times_bytes)
 		{ "Zen 5", "L1", "copy", "avx512f", 128 }, { "Zen 5", "L1", "update", "avx512f", 128 },
 		{ "Zen 5", "L1", "triad", "avx512f", 192 }, { "Zen 5", "L1", "daxpy", "avx2", 96 },
 		{ "Zen 5", "L2", "read", "avx512f", 64 },
-		{ "Zen 5, 256-bit datapath", "L1", "read", "avx2", 64 },
+		{ "Zen 5 (256-bit datapath)", "L1", "read", "avx2", 64 },
 		/* not known */
-		{ "Zen 5, 256-bit datapath", "L1", "copy", "avx2", 0 },
-		{ "Zen 5, 256-bit datapath", "L2", "read", "avx2", 0 },
+		{ "Zen 5 (256-bit datapath)", "L1", "copy", "avx2", 0 },
+		{ "Zen 5 (256-bit datapath)", "L2", "read", "avx2", 0 },
 		{ "Haswell", "L1", "read", "avx512f", 0 }, { "Zen 5", "L1", "read", "scalar", 0 },
 		{ "Zen 5", "L1", "read", "rep", 0 }, { "Zen 5", "L1", "write_nt", "avx512f", 0 },
 		{ "Zen 5", "L2", "write", "avx512f", 0 }, { "Zen 5", "L3", "read", "avx512f", 0 },

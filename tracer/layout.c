@@ -11,7 +11,10 @@
 
 /* ---- blocks ---- */
 
-size_t layout_loop_length(const struct plan *plan, size_t first)
+/* Length of the loop that begins at an item and jumps back to there, without any other transfer, or 0.
+ * Compilers often enter such a loop in its middle; it is one block nevertheless, so that its counter
+ * can stay in a register, and what begins in its middle becomes another block, with a copy of the rest. */
+static size_t loop_length(const struct plan *plan, size_t first)
 {
 	size_t i = first;
 	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
@@ -48,7 +51,7 @@ static bool add_blocks(struct layout *layout, const struct plan *plan)
 {
 	bool ok = true;
 	for (size_t i = 0, n; ok && i < plan->n_items; i += n) {
-		n = layout_loop_length(plan, i);
+		n = loop_length(plan, i);
 		n = n ? n : block_length(plan, i);
 		ok = add_block(layout, plan, i, n, false);
 	}

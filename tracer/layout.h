@@ -29,11 +29,6 @@ struct layout {
 bool layout_build(struct layout *layout, const struct plan *plan, struct code_cache *cache);
 void layout_deinit(struct layout *layout);
 
-/* Length of the loop that begins at an item and jumps back to there, without any other transfer, or 0.
- * Compilers often enter such a loop in its middle; it is one block nevertheless, so that its counter
- * can stay in a register, and what begins in its middle becomes another block, with a copy of the rest. */
-size_t layout_loop_length(const struct plan *plan, size_t first);
-
 /* The junction that direct transfers from this batch to pc lead through, or OUTSIDE when pc is no block of it or
  * takes control from elsewhere, too. */
 uint32_t layout_junction(const struct layout *layout, uint64_t pc);

@@ -35,6 +35,8 @@
 	.globl gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
 	.globl gate_do_syscall, gate_after_syscall, gate_wait_begin, gate_wait_end, gate_resume
 	.globl gate_do_action, gate_after_action, gate_do_change, gate_after_change
+	.globl gate_do_timer, gate_after_timer
+	.hidden gate_do_timer, gate_after_timer
 	.globl gate_peek_clone, gate_peek_path, gate_record, gate_record_wait, gate_allocation, gate_allocated
 	.hidden gate_record, gate_record_wait, gate_allocation, gate_allocated
 	.hidden gate_do_action, gate_after_action, gate_do_change, gate_after_change
@@ -58,18 +60,28 @@ gate_syscall:
 gate_do_syscall:
 	syscall
 gate_after_syscall:
-	jmp	*%gs:G_SYSRET
+	movl	%gs:G_HELD_SENT, %ecx
+	jrcxz	1f
+	jmp	gate_attend
+1:	jmp	*%gs:G_SYSRET
+
+	/* Signals that are held for this thread: natively they would have come by now. */
+gate_attend:
+	movq	%rax, %gs:SAVE_RAX
+	movl	$REQ_ATTEND, %ecx
+	jmp	gate_request
+
 gate_ask:
 	movq	%rax, %gs:SAVE_RAX
 	movl	$REQ_SYSCALL, %ecx
 	jmp	gate_request
 
 	.balign 2
-gate_calls:	/* by what P_SYSTAB holds, from CALL_IN_PLACE on */
+gate_calls:	/* by what P_SYSTAB holds, from CALL_IN_PLACE on; all lie behind this table */
 	.word	0
 	.word	gate_range - gate_calls, gate_action - gate_calls, gate_clone - gate_calls
 	.word	gate_peek_clone - gate_calls, gate_open - gate_calls, gate_openat - gate_calls
-	.word	gate_remap - gate_calls, gate_map - gate_calls
+	.word	gate_remap - gate_calls, gate_map - gate_calls, gate_do_timer - gate_calls
 
 	/* mmap: as malloc calls it, it replaces nothing */
 gate_map:
@@ -143,6 +155,15 @@ gate_after_action:
 	movl	%ecx, %gs:G_ACTIONS
 	movl	$0, %gs:G_ACTING
 	jmp	*%gs:G_SYSRET
+
+	/* Calls that stop timers: no signal of a timer that is stopped comes behind them. */
+gate_do_timer:
+	syscall
+gate_after_timer:
+	movl	%gs:G_HELD, %ecx
+	jrcxz	4f
+	jmp	gate_attend
+4:	jmp	*%gs:G_SYSRET
 
 	/* Calls that change code: the server answers nobody else about that code meanwhile. */
 gate_do_change:

@@ -49,6 +49,8 @@
 #define G_ACTIONS	0xf0		/* u32: how many rt_sigaction calls this thread has ended */
 #define G_ACTING	0xf4		/* u32: 1 from before such a call until it is counted there */
 #define G_CHANGING	0xf8		/* u32: 1 from before a call that changes code until it has run */
+#define G_HELD		0x1d8		/* u32: signals are held for this thread (interrupt.c) … */
+#define G_HELD_SENT	0x1dc		/* u32: … that another process has sent */
 #define G_TILECFG	0x100		/* 64 bytes: sttilecfg */
 #define G_SHIFT		0x140		/* 16 bytes, the upper 8 always 0 */
 #define G_SPILL_RDI	0x150		/* program's rdi while a return runs */
@@ -159,12 +161,14 @@
 #define CALL_OPENAT	7
 #define CALL_REMAP	8		/* mremap: as CALL_RANGE when its flags (r10) are as usual */
 #define CALL_MAP	9		/* mmap: in place when its flags (r10) are those of malloc */
+#define CALL_TIMER	10		/* in place; then signals that are held are delivered */
 
 /* Requests */
 #define REQ_MISS	1		/* arg: number of the stub that ran */
 #define REQ_INDIRECT	2		/* arg: program counter wanted */
 #define REQ_SYSCALL	3		/* arg: system call number; arguments in the save area */
 #define REQ_RETURN	4		/* arg: program counter returned to */
+#define REQ_ATTEND	5		/* behind a system call: held signals are to be delivered */
 
 /* The key of a pc in the hash table: the pc itself for jumps and calls, with this bit for returns. */
 #define RETURN_KEY_BIT	63

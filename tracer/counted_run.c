@@ -190,6 +190,8 @@ static void on_exec(struct counted_run *run, pid_t tid)
 	process_log_exec(&run->processes, tid);
 	pthread_mutex_unlock(&run->lock);
 	tracee->n_held = 0;
+	tracee->catches_up = false;
+	memset(tracee->owed, 0, sizeof(tracee->owed));
 	tracee->left.how = STAYS;
 	ptrace(PTRACE_SETOPTIONS, tid, 0, OPTIONS);
 	count_from_here(run, tracee);

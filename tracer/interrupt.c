@@ -52,9 +52,11 @@ static bool at_call(const struct target *target, uint64_t pc, bool *done)
 {
 	*done = pc == target_gate(target, gate_after_syscall) ||
 		pc == target_gate(target, gate_after_action) ||
+		pc == target_gate(target, gate_after_timer) ||
 		pc == target_gate(target, gate_after_change);
 	return *done || pc == target_gate(target, gate_do_syscall) ||
-	       pc == target_gate(target, gate_do_action) || pc == target_gate(target, gate_do_change);
+	       pc == target_gate(target, gate_do_action) || pc == target_gate(target, gate_do_timer) ||
+	       pc == target_gate(target, gate_do_change);
 }
 
 static enum place place_in_gate(struct target *target, uint8_t *slot, struct user_regs_struct *regs)
@@ -221,16 +223,44 @@ static enum place place_of(struct tracee *tracee, uint8_t *slot, struct user_reg
 
 /* ---- steps ---- */
 
+/* One that another process has sent must be there before whatever that process does next is seen. */
+static bool is_sent(const siginfo_t *info)
+{
+	return info->si_code == SI_USER || info->si_code == SI_QUEUE;
+}
+
+/* Tells the gate what is held, so that it does not go on behind a system call. */
+static void show_held(const struct tracee *tracee)
+{
+	uint8_t *slot = tracee->target ? target_slot(tracee->target, tracee->tid) : NULL;
+	bool sent = false;
+	if (!slot)
+		return;
+	for (int i = 0; i < tracee->n_held; i++)
+		sent |= is_sent(&tracee->held[i].info);
+	*slot_u32(slot, G_HELD) = tracee->n_held > 0;
+	*slot_u32(slot, G_HELD_SENT) = sent;
+}
+
 /* A standard signal that is waiting already does not wait twice.  False when there is no room. */
-static bool hold(struct tracee *tracee, int number, const siginfo_t *info)
+static bool hold(struct tracee *tracee, int number, const siginfo_t *info, bool caught)
 {
 	for (int i = 0; i < tracee->n_held; i++)
 		if (tracee->held[i].number == number && number < SIGRTMIN)
 			return true;
 	if (tracee->n_held == MAX_HELD)
 		return false;
-	tracee->held[tracee->n_held++] = (struct held_signal){number, *info};
+	tracee->held[tracee->n_held++] = (struct held_signal){number, *info, caught};
+	show_held(tracee);
 	return true;
+}
+
+static struct held_signal take_held(struct tracee *tracee)
+{
+	const struct held_signal first = tracee->held[0];
+	memmove(tracee->held, tracee->held + 1, (size_t)--tracee->n_held * sizeof(tracee->held[0]));
+	show_held(tracee);
+	return first;
 }
 
 /* The gate looks at arguments of the program that may lie nowhere: then the kernel will say so. */
@@ -264,7 +294,7 @@ static void on_signal_amid_step(struct tracee *tracee, int number)
 	else if (is_fault(number, &info)) /* it will come again */
 		tracee->faulted = true;
 	else
-		hold(tracee, number, &info);
+		hold(tracee, number, &info, false);
 }
 
 /* Resumes for one step, with `number` if not 0; other signals that come are held back.  Returns
@@ -283,6 +313,7 @@ static bool step(struct tracee *tracee, int number)
 	}
 	if (status >> 16 == PTRACE_EVENT_EXIT)
 		interrupt_flush(tracee);
+	tracee->notified = false;
 	if (WSTOPSIG(status) != SIGTRAP && !(status >> 16))
 		on_signal_amid_step(tracee, WSTOPSIG(status));
 	return true;
@@ -297,7 +328,7 @@ static bool finish_request(struct tracee *tracee, uint8_t *slot, struct user_reg
 	struct leaving *leaving = &target->leaving[index];
 	if (!target_decide(target, index))
 		return false;
-	__atomic_store_n((uint32_t *)(target->slots + P_STATES) + index, STATE_IDLE, __ATOMIC_RELEASE);
+	target_set_state(target, index, STATE_IDLE);
 	regs->rax = *slot_u64(slot, SAVE_RAX);
 	regs->rcx = *slot_u64(slot, SAVE_RCX);
 	regs->rdx = *slot_u64(slot, SAVE_RDX);
@@ -315,8 +346,9 @@ static bool finish_request(struct tracee *tracee, uint8_t *slot, struct user_reg
 	if (leaving->how == STAYS)
 		return true;
 	regs->rip = leaving->pc;
-	regs->gs_base = 0;
-	if (leaving->how != LEAVES)
+	if (leaving->how != ATTENDED)
+		regs->gs_base = 0;
+	if (leaving->how != LEAVES && leaving->how != ATTENDED)
 		tracee->left = *leaving;
 	*leaving = (struct leaving){.how = STAYS};
 	return true;
@@ -505,6 +537,7 @@ static bool deliver_one(struct tracee *tracee, int number, siginfo_t *info, bool
 		ptrace(PTRACE_SETSIGINFO, tracee->tid, 0, info);
 	if (!step(tracee, number))
 		return false;
+	tracee->notified = true;
 	return place == PLACE_NATIVE || go_on_translated(tracee);
 }
 
@@ -515,6 +548,7 @@ static bool deliver_one(struct tracee *tracee, int number, siginfo_t *info, bool
  * is none of its own faults. */
 
 #define MAX_QUIET_NS 50000000ull
+#define MAX_OWED 4096	/* signals pending at once; a bound for a loop */
 
 static uint64_t quiet_until(struct tracee *tracee)
 {
@@ -540,8 +574,32 @@ static void stop_later(struct tracee *tracee)
 static bool may_wait(const struct tracee *tracee, const siginfo_t *info)
 {
 	return info->si_code == SI_KERNEL || info->si_code == SI_TIMER ||
-	       ((info->si_code == SI_USER || info->si_code == SI_QUEUE) && info->si_pid &&
-		info->si_pid != tracee->tgid);
+	       (is_sent(info) && info->si_pid && info->si_pid != tracee->tgid);
+}
+
+/* Natively all that is pending at the end of a system call comes before the program goes on.  Here some comes
+ * only when the handler of another returns; it is not held back then. */
+static void note_owed(struct tracee *tracee)
+{
+	siginfo_t infos[32];
+	memset(tracee->owed, 0, sizeof(tracee->owed));
+	for (uint32_t flags = 0; flags <= PTRACE_PEEKSIGINFO_SHARED; flags++) {
+		struct __ptrace_peeksiginfo_args wanted = {0, flags, 32};
+		long n = 32;
+		while (n == 32 && wanted.off < MAX_OWED) {
+			n = ptrace(PTRACE_PEEKSIGINFO, tracee->tid, &wanted, infos);
+			for (long i = 0; i < n; i++)
+				tracee->owed[infos[i].si_signo & 63]++;
+			wanted.off += 32;
+		}
+	}
+}
+
+/* Whether the thread may be about to leave a system call. */
+static bool is_in_gate(const struct tracee *tracee)
+{
+	struct user_regs_struct regs;
+	return ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 && in_gate(tracee->target, regs.rip);
 }
 
 /* Whether a signal is held back.  One whose system call says so to the program is not. */
@@ -550,12 +608,16 @@ static bool waits(struct tracee *tracee, int number, const siginfo_t *info)
 	struct target *target = tracee->target;
 	struct user_regs_struct regs;
 	bool done;
+	if (tracee->owed[number & 63]) {
+		tracee->owed[number & 63]--;
+		return false;
+	}
 	if (is_fault(number, info) || !may_wait(tracee, info) || !tracee->delivery_ns ||
 	    clock_now_ns() >= quiet_until(tracee) ||
 	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0 ||
 	    !code_cache_arena_at(&target->translator.cache, regs.rip) ||
 	    (at_call(target, regs.rip, &done) && done && (long long)regs.rax == -EINTR) ||
-	    !hold(tracee, number, info))
+	    !hold(tracee, number, info, true))
 		return false;
 	stop_later(tracee);
 	return true;
@@ -572,30 +634,69 @@ static bool deliver_timed(struct tracee *tracee, int number, siginfo_t *info, bo
 	return alive;
 }
 
-/* The stop that stop_later or a request that ends counting asked for. */
-static bool attend(struct tracee *tracee)
+/* Delivers the signal that has been held longest, or leaves it to the kernel: *number.  False when the
+ * thread is gone. */
+static bool deliver_held(struct tracee *tracee, int *number)
+{
+	struct held_signal next = take_held(tracee);
+	const bool handled = has_handler(tracee, next.number);
+	if (!handled && next.caught) /* natively it would have met its handler */
+		return true;
+	/* one that is blocked by now the kernel makes pending, wherever the thread is */
+	if (handled && !in_set(tracee->tid, "SigBlk:", next.number))
+		return deliver_timed(tracee, next.number, &next.info, false);
+	*number = next.number;
+	tracee->owed[next.number & 63]++;
+	ptrace(PTRACE_SETSIGINFO, tracee->tid, 0, &next.info);
+	return true;
+}
+
+/* The thread goes on with what is held: the oldest, or all, one behind the other as far as they let each
+ * other. */
+static bool deliver_and_resume(struct tracee *tracee, int most)
+{
+	int number = 0;
+	for (int n = 0; n < most && tracee->n_held && !number; n++)
+		if ((tracee->notified && !step(tracee, 0)) || !deliver_held(tracee, &number))
+			return false;
+	tracee->catches_up = most > 1 && tracee->n_held;
+	if (tracee->n_held)
+		stop_later(tracee);
+	return resume(tracee, number);
+}
+
+/* How the thread wants to leave; one that wants to stay is let out of the gate. */
+static enum leaving_how wish_of(struct tracee *tracee)
 {
 	struct target *target = tracee->target;
-	struct user_regs_struct regs;
-	bool moved, leaves = false;
+	enum leaving_how how = STAYS;
 	pthread_mutex_lock(target->lock);
 	const uint8_t *slot = target_slot(target, tracee->tid);
 	if (slot) {
-		__atomic_store_n(&target->stop_at[slot_number(target, slot)], 0, __ATOMIC_RELEASE);
-		leaves = target->leaving[slot_number(target, slot)].how != STAYS;
+		const int index = slot_number(target, slot);
+		__atomic_store_n(&target->stop_at[index], 0, __ATOMIC_RELEASE);
+		how = target->leaving[index].how;
+		if (how == ATTENDED) {
+			target->leaving[index].how = STAYS;
+			target_set_state(target, index, STATE_DONE);
+		}
 	}
 	pthread_mutex_unlock(target->lock);
-	if (leaves && settle(tracee, &regs, false, &moved) == PLACE_STEP)
+	return how;
+}
+
+/* The stop that stop_later, a request that ends counting or the gate behind a system call asked for. */
+static bool attend(struct tracee *tracee)
+{
+	struct user_regs_struct regs;
+	bool moved;
+	const bool gate = is_in_gate(tracee);
+	const enum leaving_how how = wish_of(tracee);
+	if (gate)
+		note_owed(tracee);
+	if (how != STAYS && how != ATTENDED && settle(tracee, &regs, false, &moved) == PLACE_STEP)
 		return false;
-	if (!tracee->n_held)
-		return resume(tracee, 0);
-	struct held_signal next = tracee->held[0];
-	memmove(tracee->held, tracee->held + 1, (size_t)--tracee->n_held * sizeof(tracee->held[0]));
-	/* one that is blocked by now the kernel makes pending, wherever the thread is */
-	if (has_handler(tracee, next.number) && !in_set(tracee->tid, "SigBlk:", next.number))
-		return deliver_timed(tracee, next.number, &next.info, false) && resume(tracee, 0);
-	ptrace(PTRACE_SETSIGINFO, tracee->tid, 0, &next.info);
-	return resume(tracee, next.number);
+	return deliver_and_resume(tracee, gate || tracee->catches_up ? MAX_HELD : 1);
 }
 
 /* ---- faults of ours ---- */
@@ -670,6 +771,7 @@ static void note_trap_flag(struct tracee *tracee, const siginfo_t *info)
 bool interrupt_deliver(struct tracee *tracee, int number)
 {
 	siginfo_t info;
+	tracee->notified = false;
 	if (!tracee->target || ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0)
 		return ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
 	if (target_sent_stop(&info))
@@ -681,7 +783,11 @@ bool interrupt_deliver(struct tracee *tracee, int number)
 	if (waits(tracee, number, &info))
 		return resume(tracee, 0);
 	note_trap_flag(tracee, &info);
-	return deliver_timed(tracee, number, &info, true) && resume(tracee, 0);
+	const bool gate = is_in_gate(tracee);
+	if (gate)
+		note_owed(tracee);
+	return deliver_timed(tracee, number, &info, true) &&
+	       deliver_and_resume(tracee, gate || tracee->catches_up ? MAX_HELD : 0);
 }
 
 void interrupt_give_back(struct tracee *tracee)
@@ -690,6 +796,7 @@ void interrupt_give_back(struct tracee *tracee)
 		if (tracee->held[i].info.si_code != SI_TKILL)
 			kill(tracee->tgid, tracee->held[i].number);
 	tracee->n_held = 0;
+	show_held(tracee);
 }
 
 /* ---- letting go ---- */
@@ -703,7 +810,7 @@ static void await_stop(struct tracee *tracee)
 	       waitpid(tracee->tid, &status, __WALL) == tracee->tid && WIFSTOPPED(status))
 		if (!(status >> 16) && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&
 		    !target_sent_stop(&info))
-			hold(tracee, WSTOPSIG(status), &info);
+			hold(tracee, WSTOPSIG(status), &info, false);
 }
 
 void interrupt_detach(struct tracee *tracee, int number)

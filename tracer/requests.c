@@ -180,6 +180,10 @@ static const struct { uint16_t number; uint8_t call; } watched[] = {
 	{SYS_setrlimit, CALL_ASK},
 	{SYS_prlimit64, CALL_ASK},
 	{SYS_mlockall, CALL_ASK},
+	{SYS_alarm, CALL_TIMER},
+	{SYS_setitimer, CALL_TIMER},
+	{SYS_timer_settime, CALL_TIMER},
+	{SYS_timer_delete, CALL_TIMER},
 };
 
 void requests_init(struct target *target)
@@ -515,6 +519,15 @@ static uint64_t answer_syscall(struct target *target, int index, uint8_t *slot)
 	return target_gate(target, target->changing[index].end ? gate_do_change : gate_do_syscall);
 }
 
+/* Behind a system call, with the thread still in the gate: the follower delivers what is held for it. */
+static uint64_t let_attend(struct target *target, int index, uint8_t *slot)
+{
+	struct leaving *leaving = &target->leaving[index];
+	leaving->pc = saved(slot, G_SYSRET);
+	leaving->how = ATTENDED;
+	return leaving->pc;
+}
+
 /* ---- requests ---- */
 
 static bool is_stub(const struct target *target, uint32_t type, uint64_t argument)
@@ -566,6 +579,11 @@ static uint32_t *state_of(struct target *target, int index)
 	return (uint32_t *)(target->slots + P_STATES) + index;
 }
 
+void target_set_state(struct target *target, int index, uint32_t state)
+{
+	__atomic_store_n(state_of(target, index), state, __ATOMIC_RELEASE);
+}
+
 bool target_decide(struct target *target, int index)
 {
 	uint8_t *slot = slot_at(target, index);
@@ -575,6 +593,10 @@ bool target_decide(struct target *target, int index)
 	note_changes(target);
 	const uint32_t type = (uint32_t)saved(slot, G_REQ_TYPE);
 	const uint64_t argument = saved(slot, G_REQ_ARG);
+	if (type == REQ_ATTEND) {
+		*slot_u64(slot, G_JUMP) = let_attend(target, index, slot);
+		return true;
+	}
 	if (type != REQ_SYSCALL && is_changing(target, wanted_pc(target, type, argument)))
 		return false;
 	*slot_u64(slot, G_JUMP) = type == REQ_SYSCALL

@@ -212,6 +212,8 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
 	}
 	target->leaving[slot] = (struct leaving){.how = STAYS};
 	target->stop_at[slot] = target->resumed_at[slot] = 0;
+	uint8_t *block = target->slots + (uint64_t)slot * SLOT_STRIDE;
+	*slot_u32(block, G_HELD) = *slot_u32(block, G_HELD_SENT) = 0;
 	target->slot_of[slot].tid = tid;
 	target->slot_of[slot].thread = thread;
 	(void)rf_array_push(target->tids, target->n_tids, target->cap_tids, tid);

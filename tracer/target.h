@@ -28,6 +28,7 @@ struct interruption {
  * (counted_run.c) takes it out, with the program's own registers and segment base. */
 enum leaving_how {
 	STAYS,
+	ATTENDED,		/* stays, but is stopped first for the signals that are held for it */
 	LEAVES,
 	LEAVES_UNTRACED,	/* and is not traced from then on */
 	LEAVES_TO_TRACE,	/* and traces; process `argument`, if not 0, is not traced from then on */
@@ -129,6 +130,8 @@ void target_note_interruption(struct target *target, const struct interruption *
 void target_answer(struct target *target, int slot);
 /* The same for a thread that is stopped: it is not told.  False when it must wait. */
 bool target_decide(struct target *target, int slot);
+/* The gate sees it when the thread runs again (STATE_…). */
+void target_set_state(struct target *target, int slot, uint32_t state);
 /* From now on all threads leave the cache at their next request; why (static text) is the reason. */
 void target_give_up(struct target *target, const char *why);
 /* Stops that slot's thread for the follower; false when it cannot be. */
@@ -153,8 +156,8 @@ uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
 /* Gate addresses in the target. */
 extern const char gate_begin[], gate_miss[], gate_indirect[], gate_collide[], gate_return[],
 	gate_syscall[], gate_do_syscall[], gate_after_syscall[], gate_wait_begin[],
-	gate_wait_end[], gate_resume[], gate_do_action[], gate_after_action[],
-	gate_peek_clone[], gate_peek_path[], gate_record[], gate_record_wait[], gate_allocation[],
+	gate_wait_end[], gate_resume[], gate_do_action[], gate_after_action[], gate_do_timer[],
+	gate_after_timer[], gate_peek_clone[], gate_peek_path[], gate_record[], gate_record_wait[], gate_allocation[],
 	gate_allocated[], gate_do_change[], gate_after_change[], gate_end[];
 static inline uint64_t target_gate(const struct target *target, const char *label)
 {

@@ -405,18 +405,26 @@ static void finish_row(struct model_traffic *traffic, double cache)
 	set_fits(traffic, cache);
 }
 
+/* A number of classes that a fact tells; 0 when it makes no sense. */
+static unsigned classes_in(const struct profile *profile, const char *fact)
+{
+	const char *text = profile_get_fact(profile, fact);
+	const long n = text ? strtol(text, NULL, 10) : 0;
+	return n >= 1 && n <= CACHE_CLASSES ? (unsigned)n : 0;
+}
+
 bool model_trace(struct model_rows *rows, struct model *model)
 {
 	const char *source = profile_get_fact(rows->profile, "traffic_source");
-	const char *classes = profile_get_fact(rows->profile, "traffic_classes");
-	const long n = classes ? strtol(classes, NULL, 10) : 0;
-	model->traced = model->counted && source && strcmp(source, "traced") == 0 && n >= 1 && n <= CACHE_CLASSES;
+	const unsigned n = classes_in(rows->profile, "traffic_classes");
+	model->traced = model->counted && source && strcmp(source, "traced") == 0 && n;
 	if (!model->traced)
 		return true;
-	model->traced_classes = (unsigned)n;
+	model->traced_classes = n;
+	const unsigned of_objects = classes_in(rows->profile, "object_classes");
 	struct traffic_lines **lines = calloc(rows->n_rows, sizeof(*lines)), *sum = calloc(1, sizeof(*sum));
-	bool done = lines && sum && collect_lines(rows, model->traced_classes, lines) &&
-		    fill_rows(rows, model->traced_classes, lines) && add_objects(rows, model->traced_classes) &&
+	bool done = lines && sum && collect_lines(rows, n, lines) &&
+		    fill_rows(rows, n, lines) && add_objects(rows, of_objects ? of_objects : n) &&
 		    add_capacities(rows);
 	if (done) {
 		add_strides(rows);

@@ -23,6 +23,8 @@
 #define SPACE_SHIFT 51		/* of the address space in a line (cache/hierarchy.h) */
 #define WHO_PAGE 256
 #define MAX_CORES 1024
+#define LEAST_THINNED 4
+#define LATE_CHUNKS 2048	/* two million records */
 #define FOLLOWED_LINES (1 << 14)	/* by the working sets: more would take too long, with lines that do not come again */
 
 /* One of those on whose account lines move: an instruction in a thread. */
@@ -54,10 +56,12 @@ struct drain {
 	struct profile *profile;
 	struct hierarchy *hierarchy;
 	struct geometry geometry;
-	uint64_t classes;
+	uint64_t classes;		/* that are simulated now */
+	uint64_t kept;			/* those of them that are in any case, to the end */
+	unsigned n_late;		/* chunks that were taken when their thread had no other to fill */
 	uint64_t full;			/* one of them, in which no load of a thread is left out */
-	uint8_t rank[CACHE_CLASSES];	/* of a class among those simulated */
-	unsigned n_classes;
+	uint8_t rank[CACHE_CLASSES];	/* of a class among those simulated at first */
+	unsigned n_classes;		/* at first */
 	pthread_mutex_t lock;		/* of all that follows */
 	struct drain_source **sources;
 	struct drain_source *current;	/* whose records were taken last */
@@ -116,9 +120,11 @@ static void note(void *context, enum traffic event, uint32_t number, uint64_t li
 	struct drain *drain = context;
 	if (event == TRAFFIC_MEM_READ || event == TRAFFIC_MEM_WRITE_ALLOCATE)
 		strides_fetched(drain->strides, line, number);
-	working_set_event(drain->working_set, drain->geometry.n_levels, event, number, line);
+	if (drain->kept >> line % CACHE_CLASSES & 1) {
+		working_set_event(drain->working_set, drain->geometry.n_levels, event, number, line);
+		note_object(drain, event, number, line);
+	}
 	struct who *who = &drain->whos[number];
-	note_object(drain, event, number, line);
 	if (who->first_row == NO_ROW && !make_rows(drain, who)) {
 		drain->memory_short = true;
 		return;
@@ -324,12 +330,24 @@ static struct drain_source *earliest(struct drain *drain)
 	return found;
 }
 
+/* Threads wait for the drain: it goes on with those classes alone that are kept.  What it has counted of the others
+ * is left out at the end. */
+static void thin(struct drain *drain)
+{
+	drain->classes = drain->kept;
+	for (size_t i = 0; i < drain->n_sources; i++)
+		trace_ring_set_classes(&drain->sources[i]->ring, drain->classes);
+}
+
 static bool take_chunk(struct drain *drain)
 {
 	struct drain_source *source = earliest(drain);
 	size_t n;
 	if (!source)
 		return false;
+	drain->n_late += trace_ring_is_full(&source->ring);
+	if (drain->classes != drain->kept && drain->n_late > LATE_CHUNKS)
+		thin(drain);
 	const struct trace_record *records = trace_ring_chunk(&source->ring, &n);
 	take_all(drain, source, records, n);
 	trace_ring_release(&source->ring);
@@ -466,24 +484,34 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 
 /* ---- the whole ---- */
 
-/* n of all classes, each choice as likely as any other. */
-static uint64_t choose_classes(unsigned n)
+static unsigned random_below(unsigned n)
 {
-	uint64_t classes = 0;
-	uint8_t order[CACHE_CLASSES];
 	uint32_t random;
-	for (unsigned i = 0; i < CACHE_CLASSES; i++)
-		order[i] = (uint8_t)i;
-	for (unsigned i = 0; i < n && i < CACHE_CLASSES; i++) {
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			random = (uint32_t)clock() * 2654435761u;
-		const unsigned k = i + random % (CACHE_CLASSES - i);
-		const uint8_t chosen = order[k];
-		order[k] = order[i];
-		order[i] = chosen;
-		classes |= 1ull << chosen;
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		random = (uint32_t)clock() * 2654435761u;
+	return random % n;
+}
+
+/* n of these classes, each choice as likely as any other. */
+static uint64_t choose_of(uint64_t classes, unsigned n)
+{
+	uint64_t chosen = 0;
+	for (; n && classes; n--) {
+		uint64_t rest = classes;
+		for (unsigned k = random_below((unsigned)__builtin_popcountll(classes)); k; k--)
+			rest &= rest - 1;
+		chosen |= rest & -rest;
+		classes &= ~chosen;
 	}
-	return classes;
+	return chosen;
+}
+
+/* Half of the classes, the one in which no load is left out among them, when they can do without the others. */
+static uint64_t choose_kept(const struct drain *drain, bool prefetch)
+{
+	const uint64_t half = drain->full | choose_of(drain->classes & ~drain->full, drain->n_classes / 2 - 1);
+	const uint64_t kept = geometry_classes(&drain->geometry, half, prefetch);
+	return drain->n_classes >= LEAST_THINNED && kept == half ? kept : drain->classes;
 }
 
 static void set_facts(struct drain *drain)
@@ -495,7 +523,6 @@ static void set_facts(struct drain *drain)
 	profile_set_fact(profile, "traffic_geometry_source", "%s",
 			 geometry_source_name(drain->geometry.source));
 	profile_set_fact(profile, "traffic_policy", "%s", drain->geometry.policy);
-	profile_set_fact(profile, "traffic_classes", "%u", drain->n_classes);
 	free(text);
 }
 
@@ -540,7 +567,7 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	const unsigned n = sample < CACHE_CLASSES ? CACHE_CLASSES / sample : 1;
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	if (drain)
-		drain->hierarchy = hierarchy_create(&geometry, cores > 0 ? (unsigned)cores : 1, choose_classes(n),
+		drain->hierarchy = hierarchy_create(&geometry, cores > 0 ? (unsigned)cores : 1, choose_of(UINT64_MAX, n),
 						    options->cache_prefetch, note, drain);
 	if (!drain || !drain->hierarchy) {
 		free(drain);
@@ -551,8 +578,9 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	drain->allocators = allocator_files_create();
 	pthread_mutex_init(&drain->lock, NULL);
 	set_classes(drain);
+	drain->kept = options->cache_sample ? drain->classes : choose_kept(drain, options->cache_prefetch);
 	make_strides(drain);
-	drain->working_set = working_set_create(FOLLOWED_LINES, drain->n_classes);
+	drain->working_set = working_set_create(FOLLOWED_LINES, (unsigned)__builtin_popcountll(drain->kept));
 	if (!drain->strides || !drain->working_set || !drain->allocators) {
 		drain_destroy(drain);
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
@@ -567,6 +595,20 @@ uint64_t drain_classes(const struct drain *drain)
 	return drain->classes;
 }
 
+/* How many classes the counts are of; objects are counted in those alone that are kept in any case. */
+static void set_class_facts(struct drain *drain)
+{
+	struct profile *profile = drain->profile;
+	const unsigned n = (unsigned)__builtin_popcountll(drain->classes);
+	profile_set_fact(profile, "traffic_classes", "%u", n);
+	profile_set_fact(profile, "object_classes", "%u", (unsigned)__builtin_popcountll(drain->kept));
+	if (n < drain->n_classes)
+		profile_set_fact(profile, "traffic_halved",
+				 "%u/%d of the sets were simulated instead of %u/%d, for more would have slowed the "
+				 "program down (--cache-sample=%d does not mind)", n, CACHE_CLASSES,
+				 drain->n_classes, CACHE_CLASSES, CACHE_CLASSES / (int)drain->n_classes);
+}
+
 static bool has_lines(const struct profile_traffic *row)
 {
 	for (int event = 0; event < N_TRAFFIC; event++)
@@ -575,13 +617,22 @@ static bool has_lines(const struct profile_traffic *row)
 	return false;
 }
 
+/* Their classes get numbers without gaps. */
 static void save_rows(struct drain *drain)
 {
 	struct profile *profile = drain->profile;
-	for (size_t i = 0; i < drain->n_rows; i++)
-		if (has_lines(&drain->rows[i]))
+	uint32_t number[CACHE_CLASSES], n = 0;
+	memset(number, 0xff, sizeof(number));
+	for (unsigned k = 0; k < CACHE_CLASSES; k++)
+		if (drain->classes >> k & 1)
+			number[drain->rank[k]] = n++;
+	for (size_t i = 0; i < drain->n_rows; i++) {
+		struct profile_traffic row = drain->rows[i];
+		row.class = number[row.class];
+		if (row.class != UINT32_MAX && has_lines(&row))
 			drain->memory_short |= !rf_array_push(profile->traffic, profile->n_traffic,
-							      profile->cap_traffic, drain->rows[i]);
+							      profile->cap_traffic, row);
+	}
 }
 
 /* ---- objects ---- */
@@ -642,6 +693,7 @@ void drain_finish(struct drain *drain)
 	if (drain->runs)
 		pthread_join(drain->thread, NULL);
 	hierarchy_finish(drain->hierarchy);
+	set_class_facts(drain);
 	save_rows(drain);
 	save_objects(drain);
 	save_strides(drain);

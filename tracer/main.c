@@ -15,10 +15,10 @@
 /* What the options of a command line are read into; static, because popt's tables are. */
 static struct {
 	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top, cache_sample,
-		cache_prefetch, levels;
+		sample_given, cache_prefetch, levels;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
 		*import_path, *forget, *processes, *traffic, *cache, *level, *direction;
-} given = {.cache_sample = TRAFFIC_DEFAULT_SAMPLE};
+} given;
 
 static struct poptOption report_table[] = {
 	{"top", 0, POPT_ARG_INT, &given.top, 't', "show the first N functions (default 20)", "N"},
@@ -58,8 +58,8 @@ static struct poptOption run_table[] = {
 	{"cache", 0, POPT_ARG_STRING, &given.cache, 0,
 	 "simulate these caches, such as L1=48K:12,L2=2M:16,L3=32M:16, or those that a file describes; "
 	 "default: this machine's", "CACHES"},
-	{"cache-sample", 0, POPT_ARG_INT, &given.cache_sample, 0,
-	 "simulate one in N of the cache sets (1 to 64, default 16); 1: all of them", "N"},
+	{"cache-sample", 0, POPT_ARG_INT, &given.cache_sample, 's',
+	 "simulate one in N of the cache sets (1 to 64; default 16, or 32 when that is too slow); 1: all of them", "N"},
 	{"cache-prefetch", 0, POPT_ARG_NONE, &given.cache_prefetch, 0,
 	 "simulate a prefetch of the next line at each miss", NULL},
 	{"version", 0, POPT_ARG_NONE, &given.version, 0, "print the version", NULL},
@@ -95,8 +95,10 @@ static struct rf_error *read_options(poptContext context, const char ***words)
 {
 	int key;
 	bool top_given = false;
-	while ((key = poptGetNextOpt(context)) > 0)
+	while ((key = poptGetNextOpt(context)) > 0) {
 		top_given |= key == 't';
+		given.sample_given |= key == 's';
+	}
 	if (key < -1)
 		return usage_error(poptStrerror(key), poptBadOption(context, POPT_BADOPTION_NOALIAS));
 	if (top_given && given.top < 1)
@@ -137,7 +139,7 @@ static struct rf_error *traffic_options(struct traffic_options *traffic)
 	};
 	if (given.traffic && traffic->trace && strcmp(given.traffic, "trace") != 0)
 		return usage_error("--traffic takes trace or none", given.traffic);
-	if (given.cache_sample < 1 || given.cache_sample > CACHE_CLASSES)
+	if (given.sample_given && (given.cache_sample < 1 || given.cache_sample > CACHE_CLASSES))
 		return usage_error("a number from 1 to 64 is wanted", "--cache-sample");
 	struct geometry geometry;
 	return given.cache ? geometry_given(given.cache, &geometry) : NULL;

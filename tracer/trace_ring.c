@@ -37,6 +37,16 @@ void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, u
 			TRACE_SETTLED_OF - (full >> k & 1 ? TRACE_SETTLED_FIRST : 1);
 }
 
+void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes)
+{
+	trace_config_masks(classes, word64(ring, G_TRACE_MASKS));
+}
+
+bool trace_ring_is_full(const struct trace_ring *ring)
+{
+	return __atomic_load_n(word32(ring, G_TRACE_FILLED), __ATOMIC_ACQUIRE) - ring->taken >= TRACE_CHUNKS - 1;
+}
+
 bool trace_ring_pending(const struct trace_ring *ring, uint64_t *stamp)
 {
 	const uint32_t filled = __atomic_load_n(word32(ring, G_TRACE_FILLED), __ATOMIC_ACQUIRE);

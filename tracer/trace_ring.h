@@ -26,6 +26,11 @@ struct trace_ring {
  * recorded.  Its thread does not run. */
 void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes, uint64_t full);
 
+/* From now on its thread checks for these classes, which are some of those it did; it may run. */
+void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes);
+
+/* Whether the thread waits, or soon will, until a chunk is released. */
+bool trace_ring_is_full(const struct trace_ring *ring);
 /* Whether a chunk has been handed over; *stamp says when. */
 bool trace_ring_pending(const struct trace_ring *ring, uint64_t *stamp);
 /* The records of that chunk. */

@@ -11,6 +11,6 @@ struct traffic_options {
 	const char *cache;	/* the hierarchy to simulate, such as L1=48K:12,L2=2M:16,L3=32M:16, or the name of
 				 * a file that describes one; NULL: this machine's */
 	unsigned cache_sample;	/* one class of sets in so many is simulated (cache/traffic.h); 1: all,
-				 * CACHE_CLASSES: one */
+				 * CACHE_CLASSES: one; 0: TRAFFIC_DEFAULT_SAMPLE, or half of it if need be */
 	bool cache_prefetch;	/* a miss brings the next line, too */
 };

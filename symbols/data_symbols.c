@@ -20,13 +20,12 @@ struct declaration {
 	uint64_t vaddr;
 	const char *name, *file; /* borrowed from the Dwarf */
 	uint32_t line;
-	bool thread_local;
 };
 
 struct data_symbols {
 	struct elf_file files[N_FILES];
 	bool opened[N_FILES];
-	struct function_map variables, thread_locals;
+	struct function_map variables;
 	struct declaration *declarations; /* sorted */
 	size_t n_declarations, cap_declarations;
 	Dwarf *dwarf;
@@ -50,7 +49,6 @@ void data_symbols_close(struct data_symbols *symbols)
 		if (symbols->opened[i])
 			elf_file_close(&symbols->files[i]);
 	function_map_deinit(&symbols->variables);
-	function_map_deinit(&symbols->thread_locals);
 	free(symbols->declarations);
 	for (size_t i = 0; i < symbols->n_names; i++)
 		free(symbols->names[i]);
@@ -72,16 +70,12 @@ static bool add_symbol(struct data_symbols *symbols, const GElf_Sym *symbol, con
 	const enum function_rank rank = bind == STB_LOCAL  ? RANK_LOCAL
 					: bind == STB_WEAK ? RANK_WEAK
 							   : RANK_GLOBAL;
-	if ((type != STT_OBJECT && type != STT_TLS) || symbol->st_shndx == SHN_UNDEF ||
+	if (type != STT_OBJECT || symbol->st_shndx == SHN_UNDEF ||
 	    symbol->st_shndx == SHN_ABS || !symbol->st_size || !name || !name[0])
 		return true;
-	const bool is_local = type == STT_TLS;
-	const uint64_t start = symbol->st_value + (is_local ? 0 : shift);
-	if (!is_local && !elf_file_segment(&symbols->files[FILE_ITSELF], start))
-		return true;
-	return start + symbol->st_size < start ||
-	       function_map_append(is_local ? &symbols->thread_locals : &symbols->variables, start,
-				   start + symbol->st_size, name, "", rank);
+	const uint64_t start = symbol->st_value + shift;
+	return !elf_file_segment(&symbols->files[FILE_ITSELF], start) || start + symbol->st_size < start ||
+	       function_map_append(&symbols->variables, start, start + symbol->st_size, name, "", rank);
 }
 
 static bool read_table(struct data_symbols *symbols, int file, Elf_Scn *section, const GElf_Shdr *header)
@@ -134,7 +128,7 @@ struct rf_error *data_symbols_open(const char *path, struct data_symbols **out)
 	free(build_id);
 	for (int i = 0; ok && i < N_FILES; i++)
 		ok = !symbols->opened[i] || read_tables(symbols, i);
-	ok = ok && function_map_settle(&symbols->variables) && function_map_settle(&symbols->thread_locals);
+	ok = ok && function_map_settle(&symbols->variables);
 	if (!ok) {
 		data_symbols_close(symbols);
 		return out_of_memory();
@@ -145,23 +139,17 @@ struct rf_error *data_symbols_open(const char *path, struct data_symbols **out)
 
 /* ---- DWARF ---- */
 
-/* The one address in a location expression: DW_OP_addr, or a constant and DW_OP_GNU_push_tls_address or
- * DW_OP_form_tls_address (DWARF 5, 2.5.1). */
-static bool static_location(Dwarf_Die *die, uint64_t *vaddr, bool *thread_local)
+/* The one address in a location expression (DWARF 5, 2.5.1). */
+static bool static_location(Dwarf_Die *die, uint64_t *vaddr)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Op *operations;
 	size_t n;
 	if (!dwarf_attr(die, DW_AT_location, &attribute) ||
-	    dwarf_getlocation(&attribute, &operations, &n) != 0 || !n || n > 2)
+	    dwarf_getlocation(&attribute, &operations, &n) != 0 || n != 1 || operations[0].atom != DW_OP_addr)
 		return false;
-	const int first = operations[0].atom;
-	if (first != DW_OP_addr && first != DW_OP_const8u && first != DW_OP_const4u)
-		return false;
-	*thread_local = n == 2 && (operations[1].atom == DW_OP_GNU_push_tls_address ||
-				   operations[1].atom == DW_OP_form_tls_address);
 	*vaddr = operations[0].number;
-	return *thread_local || (n == 1 && first == DW_OP_addr);
+	return true;
 }
 
 static const char *declaration_file(Dwarf_Die *die)
@@ -181,10 +169,9 @@ static bool add_declaration(struct data_symbols *symbols, Dwarf_Die *die, uint64
 	struct declaration new = {0};
 	Dwarf_Attribute attribute;
 	Dwarf_Word line;
-	if (!static_location(die, &new.vaddr, &new.thread_local))
+	if (!static_location(die, &new.vaddr))
 		return true;
-	if (!new.thread_local)
-		new.vaddr += shift;
+	new.vaddr += shift;
 	new.name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 	new.file = declaration_file(die);
 	if (dwarf_attr_integrate(die, DW_AT_decl_line, &attribute) &&
@@ -215,8 +202,6 @@ static bool walk(struct data_symbols *symbols, Dwarf_Die *parent, int depth, uin
 static int compare_declarations(const void *left, const void *right)
 {
 	const struct declaration *a = left, *b = right;
-	if (a->thread_local != b->thread_local)
-		return a->thread_local - b->thread_local;
 	return a->vaddr < b->vaddr ? -1 : a->vaddr > b->vaddr;
 }
 
@@ -242,10 +227,9 @@ static void read_dwarf(struct data_symbols *symbols)
 		      compare_declarations);
 }
 
-static const struct declaration *find_declaration(struct data_symbols *symbols, uint64_t start,
-						  bool thread_local)
+static const struct declaration *find_declaration(struct data_symbols *symbols, uint64_t start)
 {
-	const struct declaration key = {.vaddr = start, .thread_local = thread_local};
+	const struct declaration key = {.vaddr = start};
 	if (!symbols->dwarf_read)
 		read_dwarf(symbols);
 	return symbols->n_declarations
@@ -256,37 +240,18 @@ static const struct declaration *find_declaration(struct data_symbols *symbols, 
 
 /* ---- the answers ---- */
 
-/* A static variable of a function is "name.123" in the symbol table. */
-static const char *plain_name(struct data_symbols *symbols, struct function_range *range,
-			      const struct declaration *declaration)
+static void answer(struct data_symbols *symbols, struct function_range *range, struct data_symbol *out)
 {
-	const size_t length = declaration ? strlen(declaration->name) : 0;
-	if (length && strncmp(range->raw, declaration->name, length) == 0 &&
-	    (!range->raw[length] || range->raw[length] == '.'))
-		return declaration->name;
-	char *name = symbol_demangle(range->raw);
+	char *name = range->name ? NULL : symbol_demangle(range->raw);
 	if (name && rf_array_push(symbols->names, symbols->n_names, symbols->cap_names, name))
-		return name;
-	free(name);
-	return range->raw;
-}
-
-static void answer(struct data_symbols *symbols, struct function_range *range, bool thread_local,
-		   struct data_symbol *out)
-{
-	if (!range->name) {
-		const struct declaration *declaration =
-			find_declaration(symbols, range->start, thread_local);
-		range->name = plain_name(symbols, range, declaration);
-		range->file = declaration ? declaration->file : NULL;
-		range->line = declaration ? declaration->line : 0;
-	}
+		range->name = name;
+	else
+		free(name);
 	*out = (struct data_symbol){
 		.start = range->start,
 		.end = range->end,
-		.name = range->name,
-		.file = range->file ? range->file : "",
-		.line = range->line,
+		.name = range->name ? range->name : range->raw,
+		.file = "",
 	};
 }
 
@@ -327,7 +292,7 @@ bool data_symbols_find(struct data_symbols *symbols, uint64_t vaddr, struct data
 	size_t next;
 	struct function_range *range = function_map_find(&symbols->variables, vaddr, &next);
 	if (range) {
-		answer(symbols, range, false, out);
+		answer(symbols, range, out);
 		return true;
 	}
 	if (!find_section(symbols, vaddr, out))
@@ -340,13 +305,18 @@ bool data_symbols_find(struct data_symbols *symbols, uint64_t vaddr, struct data
 	return true;
 }
 
-bool data_symbols_find_thread_local(struct data_symbols *symbols, uint64_t offset,
-				    struct data_symbol *out)
+void data_symbols_declare(struct data_symbols *symbols, struct data_symbol *symbol)
 {
-	struct function_range *range = function_map_find(&symbols->thread_locals, offset, NULL);
-	if (range)
-		answer(symbols, range, true, out);
-	return range;
+	const struct declaration *declaration =
+		symbol->is_section ? NULL : find_declaration(symbols, symbol->start);
+	if (!declaration)
+		return;
+	const size_t length = strlen(declaration->name);
+	symbol->file = declaration->file ? declaration->file : "";
+	symbol->line = declaration->line;
+	/* a static variable of a function is "name.123" in the symbol table */
+	if (strncmp(symbol->name, declaration->name, length) == 0 && symbol->name[length] == '.')
+		symbol->name = declaration->name;
 }
 
 void data_symbols_extent(const struct data_symbols *symbols, uint64_t *low, uint64_t *high)

@@ -15,6 +15,9 @@
 #define MAX_NESTED 64		/* calls that may come out of one; with more it has been left by an exception */
 #define HEADER 16	/* bytes that allocators keep in front of a block */
 #define REGION_PAGE 4096ull
+/* Of a variable with so large a part of all lines, and with so many, it is looked up where it is declared. */
+#define DECLARED_SHARE 0.001
+#define DECLARED_LINES 256
 
 struct object {
 	enum object_kind kind;
@@ -25,6 +28,7 @@ struct object {
 	uint32_t line;
 	uint64_t live, most, n;
 	bool is_touched;	/* has traffic */
+	uint32_t statics;	/* of a variable: whose module's symbols */
 };
 
 struct pending {
@@ -372,8 +376,7 @@ static uint32_t object_of_variable(struct objects *objects, uint32_t statics, ui
 	const uint32_t new = add_object(objects, OBJECT_STATIC, module->module, symbol.start, symbol.name);
 	struct object *object = &objects->items[new];
 	if (new != objects->other) {
-		object->file = symbol.file && symbol.file[0] ? symbol.file : NULL;
-		object->line = symbol.line;
+		object->statics = statics;
 		object->live = object->most = symbol.end - symbol.start;
 		object->n = !symbol.is_section;
 	}
@@ -756,8 +759,37 @@ static void make_module_rows(const struct objects *objects, const struct objects
 			(void)rows->module(rows->context, objects->items[i].module);
 }
 
+/* Finds out where the variables are declared that are worth the reading of all DWARF. */
+static void declare_variables(struct objects *objects)
+{
+	uint64_t all = 0, *of = calloc(objects->n_items, sizeof(*of));
+	for (size_t i = 0; of && i < objects->n_moved; i++) {
+		const struct moved_lines *moved = &objects->moved[i];
+		const uint64_t lines = moved->read + moved->write_allocate + moved->write;
+		of[moved->object] += lines;
+		all += lines;
+	}
+	for (size_t i = 0; of && i < objects->n_items; i++) {
+		struct object *object = &objects->items[i];
+		struct data_symbols *symbols =
+			object->kind == OBJECT_STATIC ? objects->statics[object->statics].symbols : NULL;
+		struct data_symbol symbol;
+		if (!symbols || of[i] < DECLARED_LINES || (double)of[i] < DECLARED_SHARE * (double)all || !object->n ||
+		    !data_symbols_find(symbols, object->offset, &symbol) || symbol.start != object->offset)
+			continue;
+		data_symbols_declare(symbols, &symbol);
+		object->file = symbol.file[0] ? symbol.file : NULL;
+		object->line = symbol.line;
+		char *name = strdup(symbol.name);
+		free(name ? object->name : NULL);
+		object->name = name ? name : object->name;
+	}
+	free(of);
+}
+
 void objects_save(struct objects *objects, struct profile *profile, const struct objects_rows *rows)
 {
+	declare_variables(objects);
 	make_module_rows(objects, rows);
 	struct name_source names = {
 		.profile = profile,

@@ -241,7 +241,7 @@ static void conflicts(long offset)
 {
 	const long n = 1 << 16; /* 512 KiB */
 	a = array((size_t)n);
-	conflict(n, offset, 1 << 20);
+	conflict(n, offset, 1 << 18);
 }
 
 /* ---- two threads ---- */
@@ -285,6 +285,99 @@ static void disjoint(long n)
 	two_threads((const struct part[]){{a, b, 0, n}, {a, b, n, 2 * n}});
 }
 
+/* ---- threads in step ---- */
+
+static pthread_barrier_t barrier;
+
+static long side;
+
+KERNEL stencil_rows(double *to, const double *from, long begin, long end)
+{
+	const long n = side;
+	for (long i = begin; i < end; i++)
+		for (long j = 1; j < n - 1; j++)
+			to[i * n + j] = 0.2 * (from[i * n + j] + from[(i - 1) * n + j] + from[(i + 1) * n + j] +
+					       from[i * n + j - 1] + from[i * n + j + 1]);
+}
+
+static void *sweep_rows(void *argument)
+{
+	const struct part *part = argument;
+	for (int i = 0; i < 2 * REPEATS; i++) {
+		stencil_rows(i % 2 ? a : b, i % 2 ? b : a, part->begin, part->end);
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+/* Each pass of one thread is over before the next of the other begins, or at the same time. */
+static void *pass(void *argument)
+{
+	const struct part *part = argument;
+	for (int i = 0; i < 2 * REPEATS; i++) {
+		scale(part->to, part->from, part->begin, part->end);
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+KERNEL read_range(const double *from, long begin, long end)
+{
+	double s = 0;
+	for (long i = begin; i < end; i++)
+		s += from[i];
+	sink = s;
+}
+
+static void *read_pass(void *argument)
+{
+	const struct part *part = argument;
+	for (int i = 0; i < 2 * REPEATS; i++) {
+		read_range(part->from, part->begin, part->end);
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+/* `block` threads. */
+static void in_step(void *(*run)(void *), struct part *parts)
+{
+	pthread_t threads[8];
+	pthread_barrier_init(&barrier, NULL, (unsigned)block);
+	for (long t = 0; t < block; t++)
+		pthread_create(&threads[t], NULL, run, &parts[t]);
+	for (long t = 0; t < block; t++)
+		pthread_join(threads[t], NULL);
+}
+
+static void stencil_threads(long n)
+{
+	struct part parts[8];
+	a = array((size_t)(n * n));
+	b = array((size_t)(n * n));
+	side = n;
+	for (long t = 0; t < block; t++)
+		parts[t] = (struct part){.begin = 1 + (n - 2) * t / block, .end = 1 + (n - 2) * (t + 1) / block};
+	in_step(sweep_rows, parts);
+}
+
+static void own_arrays(long n)
+{
+	struct part parts[8];
+	for (long t = 0; t < block; t++)
+		parts[t] = (struct part){array((size_t)n), array((size_t)n), 0, n};
+	in_step(pass, parts);
+}
+
+static void read_by_all(long n)
+{
+	struct part parts[8];
+	a = array((size_t)n);
+	for (long t = 0; t < block; t++)
+		parts[t] = (struct part){NULL, a, 0, n};
+	in_step(read_pass, parts);
+}
+
 /* ---- */
 
 struct target { const char *name; void (*run)(void); void (*dense)(long); void (*other)(long); };
@@ -296,7 +389,8 @@ static const struct target targets[] = {
 	{"dgemm_transposed", NULL, dgemm_transposed, NULL}, {"dgemm_blocked", NULL, dgemm_blocked, NULL},
 	{"stencil", NULL, NULL, stencils}, {"spmv", NULL, NULL, sparse}, {"random_updates", NULL, NULL, updates},
 	{"chase", NULL, NULL, chases}, {"conflict", NULL, NULL, conflicts}, {"shared", NULL, NULL, shared},
-	{"disjoint", NULL, NULL, disjoint},
+	{"disjoint", NULL, NULL, disjoint}, {"stencil_threads", NULL, NULL, stencil_threads},
+	{"own_arrays", NULL, NULL, own_arrays}, {"read_by_all", NULL, NULL, read_by_all},
 };
 
 /* accuracy TARGET [SIZE [BLOCK]] */

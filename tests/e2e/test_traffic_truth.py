@@ -62,7 +62,7 @@ ELEMENTS, OPERATIONS = 1 << 16, 1 << 18
 
 def misses(offset, sets, ways):
     """Of a level with LRU: a set misses always where more lines take turns in it than it has ways, else never."""
-    lines = [LINE * i // LINE for i in range(0, ELEMENTS * 8 // LINE, offset * 8 // LINE)]
+    lines = range(0, ELEMENTS * 8 // LINE, offset * 8 // LINE)
     in_set = collections.Counter(line % sets for line in lines)
     trials = OPERATIONS * offset // ELEMENTS
     return trials * sum(n for n in in_set.values() if n > ways)
@@ -72,7 +72,7 @@ def conflict_spikes(t):
     """[G] algorithm 3: at all offsets as many loads and stores; those of few sets miss L1, their neighbours do not.
     L2 has them all."""
     spikes = {}
-    for offset in (496, 504, 512, 520, 384, 376, 256, 264, 440, 448):  # doubles: 8 to a line
+    for offset in (504, 512, 520, 384, 376, 256, 264, 448):  # doubles: 8 to a line
         rows = rows_of(t, "--cache=L1=32K:8,L2=1M:16", "conflict", "conflict", offset)
         seen, true = level(rows, "L2", "read_bytes") / LINE, misses(offset, 64, 8)
         at_first = ELEMENTS / offset  # once each

@@ -466,22 +466,31 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 
 /* ---- the whole ---- */
 
-/* n of all classes, each choice as likely as any other. */
+static unsigned random_below(unsigned n)
+{
+	uint32_t random;
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		random = (uint32_t)clock() * 2654435761u;
+	return random % n;
+}
+
+/* n of all classes, each as likely as any other.  Where n is a power of two they are spread: one for each remainder
+ * modulo n, so that strides of up to n lines find as many of them as any, and over the page. */
 static uint64_t choose_classes(unsigned n)
 {
+	const unsigned parts = CACHE_CLASSES / n;
 	uint64_t classes = 0;
 	uint8_t order[CACHE_CLASSES];
-	uint32_t random;
 	for (unsigned i = 0; i < CACHE_CLASSES; i++)
 		order[i] = (uint8_t)i;
-	for (unsigned i = 0; i < n && i < CACHE_CLASSES; i++) {
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			random = (uint32_t)clock() * 2654435761u;
-		const unsigned k = i + random % (CACHE_CLASSES - i);
+	const bool spread = (n & (n - 1)) == 0;
+	const unsigned from = spread ? n : CACHE_CLASSES;
+	for (unsigned i = 0; i < n; i++) {
+		const unsigned k = i + random_below(from - i);
 		const uint8_t chosen = order[k];
 		order[k] = order[i];
 		order[i] = chosen;
-		classes |= 1ull << chosen;
+		classes |= 1ull << (spread ? (chosen * parts + random_below(parts)) / n * n + i : chosen);
 	}
 	return classes;
 }

@@ -54,7 +54,7 @@ struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned
 	if (n < 2)
 		return estimate;
 	estimate.stderr_bytes = scale * sqrt(squares / (n - 1) / n * (1 - (double)n / CACHE_CLASSES));
-	estimate.halfwidth = student(n - 1) * estimate.stderr_bytes;
+	estimate.halfwidth = hypot(student(n - 1) * estimate.stderr_bytes, MODEL_RESOLUTION * estimate.bytes);
 	return estimate;
 }
 

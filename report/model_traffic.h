@@ -13,6 +13,10 @@
 /* Above this many flop per byte of a level its bytes do not matter. */
 #define MODEL_IN_CACHE 1e4
 
+/* Of an estimate from a sample: no finer is it told.  Classes of a sweep are so alike that a few of them may show no
+ * spread at all, while others have a line more: of a number of lines that is small for what large caches hold. */
+#define MODEL_RESOLUTION 0.005
+
 /* Which of the bytes at a level are looked at: all, those that come from it, those that go to it. */
 enum traffic_direction { DIRECTION_BOTH, DIRECTION_READ, DIRECTION_WRITE, TRAFFIC_DIRECTIONS };
 
@@ -23,7 +27,7 @@ struct traffic_lines { double by_class[CACHE_CLASSES][N_TRAFFIC]; };
 struct model_estimate {
 	double bytes;
 	double stderr_bytes;	/* standard error; NAN from a single class, 0 where all were simulated */
-	double halfwidth;	/* of the 95 % interval, by Student's t */
+	double halfwidth;	/* of the 95 % interval: √((Student's t × stderr_bytes)² + (MODEL_RESOLUTION × bytes)²) */
 };
 
 /* The events in `events` (bit e: event e), of `n` classes that were drawn from CACHE_CLASSES without putting

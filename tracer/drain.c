@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/u64_map.h"
+#include "cache/class_sample.h"
 #include "cache/geometry_machine.h"
 #include "cache/hierarchy.h"
 #include "cache/working_set.h"
@@ -14,7 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -484,34 +484,13 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 
 /* ---- the whole ---- */
 
-static unsigned random_below(unsigned n)
-{
-	uint32_t random;
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		random = (uint32_t)clock() * 2654435761u;
-	return random % n;
-}
-
-/* n of these classes, each choice as likely as any other. */
-static uint64_t choose_of(uint64_t classes, unsigned n)
-{
-	uint64_t chosen = 0;
-	for (; n && classes; n--) {
-		uint64_t rest = classes;
-		for (unsigned k = random_below((unsigned)__builtin_popcountll(classes)); k; k--)
-			rest &= rest - 1;
-		chosen |= rest & -rest;
-		classes &= ~chosen;
-	}
-	return chosen;
-}
-
-/* Half of the classes, the one in which no load is left out among them, when they can do without the others. */
+/* Half of the classes, when these can do without the others. */
 static uint64_t choose_kept(const struct drain *drain, bool prefetch)
 {
-	const uint64_t half = drain->full | choose_of(drain->classes & ~drain->full, drain->n_classes / 2 - 1);
-	const uint64_t kept = geometry_classes(&drain->geometry, half, prefetch);
-	return drain->n_classes >= LEAST_THINNED && kept == half ? kept : drain->classes;
+	const uint64_t half = class_sample_half(drain->classes, drain->n_classes);
+	const bool whole = (unsigned)__builtin_popcountll(half) * 2 == drain->n_classes &&
+			   geometry_classes(&drain->geometry, half, prefetch) == half;
+	return drain->n_classes >= LEAST_THINNED && whole ? half : drain->classes;
 }
 
 static void set_facts(struct drain *drain)
@@ -541,7 +520,6 @@ static void make_strides(struct drain *drain)
 static void set_classes(struct drain *drain)
 {
 	drain->classes = hierarchy_classes(drain->hierarchy);
-	drain->full = drain->classes & -drain->classes;
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
 		if (drain->classes >> k & 1)
 			drain->rank[k] = (uint8_t)drain->n_classes++;
@@ -567,7 +545,7 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	const unsigned n = sample < CACHE_CLASSES ? CACHE_CLASSES / sample : 1;
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	if (drain)
-		drain->hierarchy = hierarchy_create(&geometry, cores > 0 ? (unsigned)cores : 1, choose_of(UINT64_MAX, n),
+		drain->hierarchy = hierarchy_create(&geometry, cores > 0 ? (unsigned)cores : 1, class_sample(n),
 						    options->cache_prefetch, note, drain);
 	if (!drain || !drain->hierarchy) {
 		free(drain);
@@ -579,6 +557,7 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	pthread_mutex_init(&drain->lock, NULL);
 	set_classes(drain);
 	drain->kept = options->cache_sample ? drain->classes : choose_kept(drain, options->cache_prefetch);
+	drain->full = drain->kept & -drain->kept;
 	make_strides(drain);
 	drain->working_set = working_set_create(FOLLOWED_LINES, (unsigned)__builtin_popcountll(drain->kept));
 	if (!drain->strides || !drain->working_set || !drain->allocators) {

@@ -1,5 +1,6 @@
 """Bad input: one line that says the cause and the next step, exit status 2, the program not run."""
 
+import json
 import os
 import shutil
 import signal
@@ -96,10 +97,35 @@ for number in ["0", "-1", "65", "many", "4x", "", "4294967312"]:
 for name, cache, word in [
     ("no_number", "L1=big:8", "big"), ("no_ways", "L1=48K:0,L2=2M:16", "L1"), ("no_level", "L5=1M:8", "L5"),
     ("no_file", "/nonexistent/caches", "/nonexistent/caches"), ("uneven", "L1=1000:7", "L1"), ("empty", "L1=", "L1"),
-    ("twice", "L1=32K:8,L1=32K:8", "L1"), ("a_directory", "/tmp", "/tmp"),
+    ("twice", "L1=32K:8,L1=32K:8", "L1"), ("a_directory", "/tmp", "/tmp"), ("smaller_L2", "L1=48K:12,L2=32K:8", "larger"),
+    ("more_ways_than_lines", "L1=64:2", "L1=64:2"), ("many_ways", "L1=64K:65", "ways"), ("garbage", "fast", "fast"),
+    ("negative_ways", "L1=32K:-8", "L1=32K:-8"), ("vast", "L1=32K:8,L2=99999999999999999999G:8", "size"),
+    ("unknown_attribute", "L1=32K:8,L2=1M:16:mesi", "mesi"), ("nothing", "", "cannot open"),
+    ("comma", "L1=32K:8,", "comma"), ("random_file", "/bin/true", "/bin/true"), ("empty_file", "/dev/null", "/dev/null"),
 ]:
     add_case(f"e2e/errors/cache_{name}", bad_command_line(f"--cache={cache}", "/bin/echo", "ran", words=[word]))
 add_case("e2e/errors/no_arguments", bad_usage(word="PROGRAM"))
+
+
+@case("e2e/errors")
+def caches_without_sysfs(t):
+    """A container may have no /sys: the caches come from the processor itself, or are assumed, and it is said which."""
+    if os.getuid() != 0:
+        raise Skip("hiding /sys takes root")
+    need_command("/usr/bin/unshare")
+    path = os.path.join(t.directory, "report.json")
+    hidden = 'mount -t tmpfs none /sys && exec "$@"'
+    result = t.run(["/usr/bin/unshare", "--mount", "/bin/sh", "-c", hidden, "sh", t.rfprof_path, "--no-save", "--json",
+                    path, "/bin/echo", "ran"])
+    if b"mount:" in result.stderr or b"unshare:" in result.stderr:
+        raise Skip("nothing can be mounted here")
+    assert result.status == 0 and result.stdout == b"ran\n", str(result)
+    with open(path, encoding="utf-8") as file:
+        traffic = json.load(file)["run"]["traffic"]
+    if traffic["source"] == "none":
+        raise Skip(traffic["why"])
+    assert traffic["geometry_source"] in ("machine", "assumed") and "L1=" in traffic["geometry"], str(traffic)
+    assert traffic["geometry_source"] == "machine" or "assumed" in result.stderr.decode(), str(result)
 
 
 @case("e2e/errors")

@@ -37,8 +37,8 @@
 	.globl gate_do_action, gate_after_action, gate_do_change, gate_after_change
 	.globl gate_do_timer, gate_after_timer
 	.hidden gate_do_timer, gate_after_timer
-	.globl gate_peek_clone, gate_peek_path, gate_record, gate_record_wait, gate_allocation, gate_allocated
-	.hidden gate_record, gate_record_wait, gate_allocation, gate_allocated
+	.globl gate_peek_clone, gate_peek_path, gate_record, gate_record_more, gate_allocation, gate_allocated
+	.hidden gate_record, gate_record_more, gate_allocation, gate_allocated
 	.hidden gate_do_action, gate_after_action, gate_do_change, gate_after_change
 	.hidden gate_peek_clone, gate_peek_path
 	.hidden gate_begin, gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_end
@@ -322,10 +322,6 @@ gate_resume:
 	movq	%gs:SAVE_R11, %r11
 	jmp	*%gs:G_JUMP
 
-#define SETTLED_LINE G_TRACE_SETTLED
-#define SETTLED_N (G_TRACE_SETTLED + 8)
-#define SETTLED_SKIP (G_TRACE_SETTLED + 12)
-
 	/* Calls of allocators.  Their records lie in the ring of accesses, in order with these.  A return that
 	 * is awaited is seen because the cell of its address in the table of returns leads here; so it does
 	 * not matter by which instruction of which function it comes. */
@@ -486,148 +482,473 @@ allocated_other:
 	movq	%rax, %gs:G_TRACE_BACK
 	jmp	trace_leave
 
-gate_record:
-	movq	%rax, %gs:KEPT_RAX
-	lahf
-	seto	%al
-	movq	%rax, %gs:KEPT_FLAGS
-	movq	%rcx, %gs:KEPT_RCX
-	movq	%rdx, %gs:KEPT_RDX
-	movq	%gs:G_TRACE_ADDRESS, %rax
-	movl	%gs:G_TRACE_WORD, %edx
-	testl	%edx, %edx
-	js	trace_unsettle_all
-	movl	%edx, %ecx
-	shrl	$TRACE_SPAN_SHIFT, %ecx
-	andl	$TRACE_SPAN_MAX, %ecx
-	leaq	-1(%rax,%rcx,8), %rcx		/* the last byte, or one in the same 8 behind it */
-	shrq	$6, %rcx
-	shrq	$6, %rax
-	subl	%eax, %ecx			/* rax = first line, rcx = how many more, */
-	andl	$(TRACE_MASKS - 1), %ecx	/* also where addresses wrap */
-	shrxq	%rax, %gs:G_TRACE_MASKS(,%rcx,8), %rdx
-	testb	$1, %dl
-	jz	trace_leave
-	testl	$TRACE_CHANGES, %gs:G_TRACE_WORD
-	jnz	trace_unsettle
-	testl	%ecx, %ecx
-	jnz	trace_unsettle
-	movl	%eax, %ecx
-	andl	$63, %ecx
-	shll	$4, %ecx
-	addq	%rax, %rax
-	movq	%gs:SETTLED_LINE(%rcx), %rdx
-	xorq	%rax, %rdx
-	cmpq	$1, %rdx
-	ja	3f
-	testl	$TRACE_STORES, %gs:G_TRACE_WORD	/* the same line; edx: it has been stored to */
-	jz	2f
-	testl	%edx, %edx
-	jnz	1f
-	incq	%gs:SETTLED_LINE(%rcx)
-	movl	$0, %gs:SETTLED_N(%rcx)
-	jmp	trace_append
-1:	movl	%gs:SETTLED_N(%rcx), %eax
-	incl	%eax
-	movl	%eax, %gs:SETTLED_N(%rcx)
-	testl	$(TRACE_SETTLED_OF - TRACE_SETTLED_FIRST), %eax
-	jz	trace_append
-	jmp	trace_leave
-2:	testl	%edx, %edx
-	jnz	1b
-	movl	%gs:SETTLED_N(%rcx), %eax	/* nothing but loads */
-	incl	%eax
-	movl	%eax, %gs:SETTLED_N(%rcx)
-	testl	%gs:SETTLED_SKIP(%rcx), %eax
-	jz	trace_append
-	jmp	trace_leave
-3:	testl	$TRACE_STORES, %gs:G_TRACE_WORD	/* another line */
-	setnz	%dl
-	movzbl	%dl, %edx
-	orq	%rdx, %rax
-	movq	%rax, %gs:SETTLED_LINE(%rcx)
-	movl	$0, %gs:SETTLED_N(%rcx)
-	jmp	trace_append
+/* ---- Records of accesses: the window of a class (protocol.h, G_TRACE_WINDOWS) ---- */
 
-trace_unsettle_all:	/* it may be anywhere */
-	xorl	%eax, %eax
-	movl	$63, %ecx
-trace_unsettle:		/* rax = a line, ecx = how many more */
-	movl	%eax, %edx
-	andl	$63, %edx
-	shll	$4, %edx
-	movq	$0, %gs:SETTLED_LINE(%rdx)
-	incl	%eax
-	decl	%ecx
-	jns	trace_unsettle
+#define WINDOW(field) (G_TRACE_WINDOWS + (field))
+
+.macro TOUCH way			/* of the window at rcx; it becomes the last one touched */
+	movl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %edx
+	orl $(15 << (4 * \way)), %edx
+	andl $~(0x1111 << \way), %edx
+	movl %edx, %gs:WINDOW(WINDOW_TOUCHED)(%rcx)
+	movl $\way, %eax
+.endm
+
+gate_record:
+	movq %rax, %gs:KEPT_RAX
+	lahf
+	seto %al
+	movq %rax, %gs:KEPT_FLAGS
+	movq %rcx, %gs:KEPT_RCX
+	movq %rdx, %gs:KEPT_RDX
+	movq %gs:G_TRACE_ADDRESS, %rax
+	movl %gs:G_TRACE_WORD, %edx
+	testl %edx, %edx
+	js trace_slow
+	movl %edx, %ecx
+	shrl $TRACE_SPAN_SHIFT, %ecx
+	andl $TRACE_SPAN_MAX, %ecx
+	leaq -1(%rax,%rcx,8), %rcx	/* the last byte, or one in the same 8 behind it */
+	shrq $6, %rcx
+	shrq $6, %rax
+	subl %eax, %ecx			/* rax = first line, rcx = how many more, */
+	andl $(TRACE_MASKS - 1), %ecx	/* also where addresses wrap */
+	shrxq %rax, %gs:G_TRACE_MASKS(,%rcx,8), %rdx
+	testb $1, %dl
+	jz trace_leave
+	testl $TRACE_CHANGES, %gs:G_TRACE_WORD
+	jnz trace_slow
+	testl %ecx, %ecx
+	jnz trace_slow
+	movl %eax, %ecx
+	andl $63, %ecx
+	shll $WINDOW_SHIFT, %ecx
+	cmpq %gs:WINDOW(WINDOW_LINES)(%rcx), %rax
+	je 1f
+	cmpq %gs:WINDOW(WINDOW_LINES + 8)(%rcx), %rax
+	je 2f
+	cmpq %gs:WINDOW(WINDOW_LINES + 16)(%rcx), %rax
+	je 3f
+	cmpq %gs:WINDOW(WINDOW_LINES + 24)(%rcx), %rax
+	jne trace_slow
+	TOUCH 3
+	jmp 4f
+1:	TOUCH 0
+	jmp 4f
+2:	TOUCH 1
+	jmp 4f
+3:	TOUCH 2
+4:	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
+	addl $WINDOW_ONE, %edx
+	testl $TRACE_STORES, %gs:G_TRACE_WORD
+	jnz 5f
+	testl $(WINDOW_STORED | WINDOW_FULL | WINDOW_STALE), %edx
+	jnz 6f
+	testl $WINDOW_OF, %edx		/* nothing but loads */
+	jz trace_slow
+	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	jmp trace_leave
+5:	testl $WINDOW_STORED, %edx
+	jz trace_slow
+	testl $WINDOW_STALE, %edx
+	jnz trace_slow
+	testl $WINDOW_BUT_FIRST, %edx
+	jz trace_slow
+	orl $WINDOW_OWED, %edx		/* it is the last writer now */
+	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	addl %eax, %eax
+	movq %gs:G_TRACE_ADDRESS, %rdx
+	movq %rdx, %gs:WINDOW(WINDOW_RECORDS)(%rcx,%rax,8)
+	movl %gs:G_TRACE_WORD, %edx
+	movl %edx, %gs:WINDOW(WINDOW_RECORDS + 8)(%rcx,%rax,8)
+	jmp trace_leave
+6:	testl $WINDOW_STALE, %edx
+	jnz trace_slow
+	testl $WINDOW_BUT_FIRST, %edx
+	jz trace_slow
+	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+trace_leave:
+	movq %gs:KEPT_FLAGS, %rax
+	addb $0x7f, %al
+	sahf
+	movq %gs:KEPT_RAX, %rax
+	movq %gs:KEPT_RCX, %rcx
+	movq %gs:KEPT_RDX, %rdx
+	jmp *%gs:G_TRACE_BACK
+
+trace_hand_over:	/* the chunk is full */
+	leaq trace_leave_more(%rip), %rax
+	jmp trace_more
+trace_slow:
+	leaq trace_decide(%rip), %rax
+trace_more:
+	movq %rsi, %gs:KEPT_RSI
+	movq %rdi, %gs:KEPT_RDI
+	movq %r8, %gs:KEPT_R8
+	movq %r9, %gs:KEPT_R9
+	movq %r10, %gs:KEPT_R10
+	movq %r11, %gs:KEPT_R11
+
+	/* From here on these six are kept as well. */
+gate_record_more:
+	leaq trace_decide(%rip), %rcx
+	cmpq %rcx, %rax
+	je trace_decide
+	movq %rax, %gs:G_TRACE_AFTER
+	jmp trace_give
+
+trace_leave_more:
+	movq %gs:KEPT_RSI, %rsi
+	movq %gs:KEPT_RDI, %rdi
+	movq %gs:KEPT_R8, %r8
+	movq %gs:KEPT_R9, %r9
+	movq %gs:KEPT_R10, %r10
+	movq %gs:KEPT_R11, %r11
+	jmp trace_leave
+
+trace_decide:		/* all but what is left out at once; it changes nothing until there is room */
+	movq %gs:G_TRACE_ADDRESS, %rsi
+	movl %gs:G_TRACE_WORD, %edx
+	movl $63, %edi
+	testl %edx, %edx
+	js trace_clear			/* it may be anywhere */
+	movl %edx, %ecx
+	shrl $TRACE_SPAN_SHIFT, %ecx
+	andl $TRACE_SPAN_MAX, %ecx
+	leaq -8(%rsi,%rcx,8), %rax	/* no byte behind the last */
+	leaq 7(%rax), %rdi
+	shrq $6, %rax
+	shrq $6, %rdi
+	shrq $6, %rsi
+	subl %esi, %eax
+	subl %esi, %edi
+	andl $(TRACE_MASKS - 1), %edi
+	testl $TRACE_CHANGES, %edx
+	jnz trace_clear
+	cmpl $1, %edi
+	ja trace_clear
+	cmpl %edi, %eax
+	jne trace_clear			/* the second line may be none of its */
+	movq %gs:G_TRACE_AT, %rax
+	addq $((8 + 1) * SIZE_OF_RECORD), %rax
+	cmpq %gs:G_TRACE_END, %rax
+	ja trace_end_chunk
+	testl %edi, %edi
+	jz trace_note
+
+	/* Two lines.  It is left out when it would be for both. */
+	leaq 1f(%rip), %r11
+	jmp trace_is_known
+1:	jne trace_note
+	incq %rsi
+	leaq 1f(%rip), %r11
+	jmp trace_is_known
+1:	leaq -1(%rsi), %rsi
+	jne trace_note
+	leaq 1f(%rip), %r11
+	jmp trace_pass
+1:	incq %rsi
+	leaq trace_leave_more(%rip), %r11
+	jmp trace_pass
+
+trace_find:		/* line rsi: rcx = its window, eax = its place there, 4: none; back to r10 */
+	movl %esi, %ecx
+	andl $63, %ecx
+	shll $WINDOW_SHIFT, %ecx
+	xorl %eax, %eax
+1:	cmpq %rsi, %gs:WINDOW(WINDOW_LINES)(%rcx,%rax,8)
+	je 2f
+	incl %eax
+	cmpl $WINDOW_WAYS, %eax
+	jb 1b
+2:	jmp *%r10
+
+trace_is_known:		/* ZF: the access to line rsi may be left out; back to r11 */
+	movq %gs:G_TRACE_MASKS, %rdx
+	btq %rsi, %rdx
+	jnc 3f
+	leaq 1f(%rip), %r10
+	jmp trace_find
+1:	cmpl $WINDOW_WAYS, %eax
+	je 4f
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
+	addl $WINDOW_ONE, %edx
+	testl $WINDOW_STALE, %edx
+	jnz 5f
+	testl $TRACE_STORES, %gs:G_TRACE_WORD
+	jz 2f
+	testl $WINDOW_STORED, %edx
+	jz 4f
+2:	movl $WINDOW_OF, %eax
+	testl $(WINDOW_STORED | WINDOW_FULL), %edx
+	jz 2f
+	movl $WINDOW_BUT_FIRST, %eax
+2:	testl %eax, %edx
+	jz 4f
+3:	xorl %eax, %eax
+	jmp *%r11
+4:	orl $1, %eax			/* clears ZF */
+5:	jmp *%r11
+
+trace_touch:		/* the way eax of the window rcx in the order at rcx + rdx; back to r10 */
+	leaq trace_rows(%rip), %r9
+	movl (%r9,%rax,4), %r8d
+	addl %edx, %ecx
+	orl %r8d, %gs:G_TRACE_WINDOWS(%rcx)
+	movl 16(%r9,%rax,4), %r8d
+	andl %r8d, %gs:G_TRACE_WINDOWS(%rcx)
+	subl %edx, %ecx
+	jmp *%r10
+
+trace_save:		/* keeps the access at hand as that of way eax; back to r10 */
+	addl %eax, %eax
+	movq %gs:G_TRACE_ADDRESS, %r8
+	movq %r8, %gs:WINDOW(WINDOW_RECORDS)(%rcx,%rax,8)
+	movl %gs:G_TRACE_WORD, %r8d
+	movl %r8d, %gs:WINDOW(WINDOW_RECORDS + 8)(%rcx,%rax,8)
+	shrl $1, %eax
+	jmp *%r10
+
+trace_pass:		/* the access to line rsi is left out; back to r11 */
+	movq %gs:G_TRACE_MASKS, %rdx
+	btq %rsi, %rdx
+	jnc 2f
+	leaq 1f(%rip), %r10
+	jmp trace_find
+1:	movl $WINDOW_TOUCHED, %edx
+	leaq 1f(%rip), %r10
+	jmp trace_touch
+1:	addl $WINDOW_ONE, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	testl $TRACE_STORES, %gs:G_TRACE_WORD
+	jz 2f
+	orl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	movq %r11, %r10
+	jmp trace_save
+2:	jmp *%r11
+
+trace_note:		/* the access to line rsi and edi more will be recorded */
+	movq %gs:G_TRACE_MASKS, %rdx
+	btq %rsi, %rdx
+	jnc trace_noted
+	leaq 1f(%rip), %r10
+	jmp trace_find
+1:	cmpl $WINDOW_WAYS, %eax
+	jb trace_note_known
+	movl %gs:G_TRACE_KEEP, %edx
+	cmpl $1, %edx
+	jb trace_noted
+	je trace_note_only
+	movl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %edx
+	cmpl %gs:WINDOW(WINDOW_TOLD)(%rcx), %edx
+	jne trace_note_behind
+	movl $3, %eax			/* the one that was not touched for longest */
+	testl $0xf000, %edx
+	jz 2f
+	movl $2, %eax
+	testl $0xf00, %edx
+	jz 2f
+	movl $1, %eax
+	testl $0xf0, %edx
+	jz 2f
+	xorl %eax, %eax
+2:	testl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	jz trace_note_new
+trace_note_behind:
+	leaq trace_note(%rip), %r11
+	jmp trace_flush
+trace_note_only:	/* a window of one line */
+	xorl %eax, %eax
+	testl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx)
+	jnz trace_note_behind
+trace_note_new:
+	movq %rsi, %gs:WINDOW(WINDOW_LINES)(%rcx,%rax,8)
+	movl %gs:WINDOW(WINDOW_FIRST_STATE)(%rcx), %edx
+	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+trace_note_known:
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
+	andl $~WINDOW_STALE, %edx
+	addl $WINDOW_ONE, %edx
+	testl $TRACE_STORES, %gs:G_TRACE_WORD
+	jz 3f
+	testl $WINDOW_STORED, %edx
+	jnz 2f
+	andl $WINDOW_FULL, %edx
+	orl $WINDOW_STORED, %edx
+2:	andl $~WINDOW_OWED, %edx
+3:	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	leaq 4f(%rip), %r10
+	testl $WINDOW_OWED, %edx
+	jz trace_save
+4:	movl $WINDOW_TOUCHED, %edx
+	leaq 5f(%rip), %r10
+	jmp trace_touch
+5:	movl $WINDOW_TOLD, %edx
+	leaq trace_noted(%rip), %r10
+	jmp trace_touch
+trace_noted:
+	incq %rsi
+	decl %edi
+	jns trace_note
 
 trace_append:
-	movq	%gs:G_TRACE_AT, %rcx
-	prefetchw	512(%rcx)
-	movq	%gs:G_TRACE_ADDRESS, %rax
-	movq	%gs:G_TRACE_WORD, %rdx		/* and G_TRACE_EXTRA */
-	movq	%rax, (%rcx)
-	movq	%rdx, 8(%rcx)
-	addq	$16, %rcx
-	movq	%rcx, %gs:G_TRACE_AT
-	cmpq	%gs:G_TRACE_END, %rcx
-	jae	trace_hand_over
-trace_leave:
-	movq	%gs:KEPT_FLAGS, %rax
-	addb	$0x7f, %al
-	sahf
-	movq	%gs:KEPT_RAX, %rax
-	movq	%gs:KEPT_RCX, %rcx
-	movq	%gs:KEPT_RDX, %rdx
-	jmp	*%gs:G_TRACE_BACK
+	movq %gs:G_TRACE_AT, %rcx
+	prefetchw 512(%rcx)
+	movq %gs:G_TRACE_ADDRESS, %rax
+	movq %gs:G_TRACE_WORD, %rdx	/* and G_TRACE_EXTRA */
+	movq %rax, (%rcx)
+	movq %rdx, 8(%rcx)
+	addq $16, %rcx
+	movq %rcx, %gs:G_TRACE_AT
+	cmpq %gs:G_TRACE_END, %rcx
+	jb trace_leave_more
+	leaq trace_leave_more(%rip), %rax
+	movq %rax, %gs:G_TRACE_AFTER
+	jmp trace_give
 
-trace_hand_over:	/* the chunk is full; the next one may not be drained yet */
-	movq	%gs:G_TRACE_END, %rcx
+trace_clear:		/* no line from rsi on, and edi more, is known any more */
+	leal 1(%rdi), %eax
+	shll $6, %eax			/* a record for each place of their windows */
+	addq %gs:G_TRACE_AT, %rax
+	addq $SIZE_OF_RECORD, %rax
+	cmpq %gs:G_TRACE_END, %rax
+	ja trace_end_chunk
+1:	movq %gs:G_TRACE_MASKS, %rdx
+	btq %rsi, %rdx
+	jnc 3f
+	leaq 2f(%rip), %r11
+	jmp trace_settle
+2:	movq $-1, %gs:WINDOW(WINDOW_LINES)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 8)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 16)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 24)(%rcx)
+3:	incq %rsi
+	decl %edi
+	jns 1b
+	jmp trace_append
+
+trace_settle:		/* what is to be told of the window of line rsi, rcx, is told; back to r11 */
+	movl %esi, %ecx
+	andl $63, %ecx
+	shll $WINDOW_SHIFT, %ecx
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx), %eax
+	orl %gs:WINDOW(WINDOW_STATES + 4)(%rcx), %eax
+	orl %gs:WINDOW(WINDOW_STATES + 8)(%rcx), %eax
+	orl %gs:WINDOW(WINDOW_STATES + 12)(%rcx), %eax
+	andl $WINDOW_OWED, %eax
+	movl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %edx
+	xorl %gs:WINDOW(WINDOW_TOLD)(%rcx), %edx
+	orl %edx, %eax
+	jnz trace_flush
+	jmp *%r11
+
+	/* Records once more what was touched in another order than was recorded, and by whom a line was stored to
+	 * last: from the first such line on all, from the one touched earliest to the last.  Back to r11. */
+trace_flush:
+	movl %gs:WINDOW(WINDOW_TOLD)(%rcx), %r8d
+	notl %r8d
+	andl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %r8d /* a row: lines that only the records have behind it */
+	xorl %r10d, %r10d		/* how many others were touched earlier; 0x100: records are made */
+1:	xorl %eax, %eax
+2:	leal (,%rax,4), %edx
+	shrxl %edx, %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %r9d
+	andl $15, %r9d
+	popcntl %r9d, %r9d
+	cmpb %r10b, %r9b
+	je 3f
+	incl %eax
+	andl $(WINDOW_WAYS - 1), %eax
+	jmp 2b
+3:	cmpq $-1, %gs:WINDOW(WINDOW_LINES)(%rcx,%rax,8)
+	je 6f
+	testl $0x100, %r10d
+	jnz 5f
+	shrxl %edx, %r8d, %r9d
+	testl $15, %r9d
+	jnz 4f
+	testl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	jz 6f
+4:	orl $0x100, %r10d
+5:	andl $~WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	leal (%rax,%rax), %edx
+	movq %gs:G_TRACE_AT, %r9
+	movq %gs:WINDOW(WINDOW_RECORDS)(%rcx,%rdx,8), %rdx
+	movq %rdx, (%r9)
+	leal (%rax,%rax), %edx
+	movl %gs:WINDOW(WINDOW_RECORDS + 8)(%rcx,%rdx,8), %edx
+	andl $~(TRACE_SPAN_MAX << TRACE_SPAN_SHIFT), %edx
+	movl %edx, 8(%r9)
+	movl %gs:WINDOW(WINDOW_LINES)(%rcx,%rax,8), %edx
+	movl %edx, 12(%r9)
+	addq $SIZE_OF_RECORD, %r9
+	movq %r9, %gs:G_TRACE_AT
+6:	incl %r10d
+	testl $WINDOW_WAYS, %r10d
+	jz 1b
+	movl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %eax
+	movl %eax, %gs:WINDOW(WINDOW_TOLD)(%rcx)
+	jmp *%r11
+
+trace_end_chunk:	/* there is not room enough; then the access is looked at again */
+	movq %gs:G_TRACE_AT, %rcx
+	movl $ALLOCATION_RECORD(ALLOCATION_END), 8(%rcx)
+	leaq trace_decide(%rip), %rax
+	movq %rax, %gs:G_TRACE_AFTER
+trace_give:		/* the next chunk may not be drained yet */
+	movq %gs:G_TRACE_END, %rcx
 	rdtsc
-	shlq	$32, %rdx
-	orq	%rdx, %rax
-	movq	%rax, -TRACE_CHUNK(%rcx)
-	incl	%gs:G_TRACE_FILLED
-	movl	%gs:G_TRACE_FILLED, %eax
-	subl	%gs:G_TRACE_DRAINED, %eax
-	cmpl	$TRACE_CHUNKS, %eax
-	jae	gate_record_wait
-trace_next_chunk:
-	movl	%gs:G_TRACE_FILLED, %ecx
-	andl	$(TRACE_CHUNKS - 1), %ecx
-	shll	$TRACE_CHUNK_SHIFT, %ecx
-	addq	%gs:G_SELF, %rcx
-	leaq	(SLOT_RING + 16)(%rcx), %rax
-	movq	%rax, %gs:G_TRACE_AT
-	addq	$(TRACE_CHUNK - 16), %rax
-	movq	%rax, %gs:G_TRACE_END
-	jmp	trace_leave
-
-gate_record_wait:
-	movq	%rsi, %gs:KEPT_RSI
-	movq	%rdi, %gs:KEPT_RDI
-	movq	%r10, %gs:KEPT_R10
-	movq	%r11, %gs:KEPT_R11
-4:	movl	$1, %eax
-	xchgl	%eax, %gs:G_TRACE_WAITS
-	movl	%gs:G_TRACE_DRAINED, %edx
-	movl	%gs:G_TRACE_FILLED, %eax
-	subl	%edx, %eax
-	cmpl	$TRACE_CHUNKS, %eax
-	jb	5f
-	movq	%gs:G_SELF, %rdi
-	addq	$G_TRACE_DRAINED, %rdi
-	movl	$FUTEX_WAIT, %esi
-	xorl	%r10d, %r10d
-	movl	$SYS_FUTEX, %eax
+	shlq $32, %rdx
+	orq %rdx, %rax
+	movq %rax, -TRACE_CHUNK(%rcx)
+	incl %gs:G_TRACE_FILLED
+1:	movl %gs:G_TRACE_FILLED, %eax
+	subl %gs:G_TRACE_DRAINED, %eax
+	cmpl $TRACE_CHUNKS, %eax
+	jb trace_next_chunk
+	movl $1, %eax
+	xchgl %eax, %gs:G_TRACE_WAITS
+	movl %gs:G_TRACE_DRAINED, %edx
+	movl %gs:G_TRACE_FILLED, %eax
+	subl %edx, %eax
+	cmpl $TRACE_CHUNKS, %eax
+	jb trace_next_chunk
+	movq %gs:G_SELF, %rdi
+	addq $G_TRACE_DRAINED, %rdi
+	movl $FUTEX_WAIT, %esi
+	xorl %r10d, %r10d
+	movl $SYS_FUTEX, %eax
 	syscall
-	jmp	4b
-5:	movl	$0, %gs:G_TRACE_WAITS
-	movq	%gs:KEPT_RSI, %rsi
-	movq	%gs:KEPT_RDI, %rdi
-	movq	%gs:KEPT_R10, %r10
-	movq	%gs:KEPT_R11, %r11
-	jmp	trace_next_chunk
+	jmp 1b
+trace_next_chunk:
+	movl $0, %gs:G_TRACE_WAITS
+	movl %gs:G_TRACE_FILLED, %ecx
+	andl $(TRACE_CHUNKS - 1), %ecx
+	shll $TRACE_CHUNK_SHIFT, %ecx
+	addq %gs:G_SELF, %rcx
+	leaq (SLOT_RING + 16)(%rcx), %rax
+	movq %rax, %gs:G_TRACE_AT
+	addq $(TRACE_CHUNK - 16), %rax
+	movq %rax, %gs:G_TRACE_END
+
+	/* Other threads come between two chunks: what they have done to the lines is to be seen. */
+	xorl %esi, %esi
+3:	movq %gs:G_TRACE_MASKS, %rdx
+	btq %rsi, %rdx
+	jnc 5f
+	leaq 4f(%rip), %r11
+	jmp trace_settle
+4:	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES)(%rcx)
+	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES + 4)(%rcx)
+	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES + 8)(%rcx)
+	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES + 12)(%rcx)
+5:	incl %esi
+	cmpl $64, %esi
+	jb 3b
+	jmp *%gs:G_TRACE_AFTER
+
+	.balign 4
+trace_rows:		/* of the order: a row for each way, and all but its column */
+	.long 0xf, 0xf0, 0xf00, 0xf000
+	.long 0xeeee, 0xdddd, 0xbbbb, 0x7777
 
 gate_end:
 	.section .note.GNU-stack,"",@progbits

@@ -70,7 +70,7 @@
 #define KEPT_RCX	0x1a0
 #define KEPT_RDX	0x1a8
 #define KEPT_FLAGS	0x1b0
-#define KEPT_RSI	0x1b8		/* these four while it waits */
+#define KEPT_RSI	0x1b8		/* these, and r8 and r9, where it is not left out at once */
 #define KEPT_RDI	0x1c0
 #define KEPT_R10	0x1c8
 #define KEPT_R11	0x1d0
@@ -94,9 +94,29 @@
 #define G_ALLOCATION_N	0x340		/* bytes in use of … */
 #define G_ALLOCATION_STACK 0x348	/* stack pointers of calls whose return is awaited */
 #define ALLOCATION_DEPTH 8
-#define G_TRACE_SETTLED	0x400		/* for each class 16 bytes: the last line times 2, plus 1 when it was
-					 * stored to; u32 accesses since; u32 a load is not recorded when
-					 * that number has one of these bits, and there was no store */
+#define KEPT_R8		0x388
+#define KEPT_R9		0x390
+#define G_TRACE_AFTER	0x398		/* where the gate goes on in a new chunk */
+#define G_TRACE_KEEP	0x3a0		/* u32: lines of a window, WINDOW_WAYS, 1 or 0 */
+#define G_TRACE_WINDOWS	0x400		/* of each class */
+
+/* The window of a class: its lines that the thread accessed last.  Accesses to them are left out as far as they
+ * change nothing for any cache.  What they change is the order in which the lines were touched last; where it is not
+ * that of the records when another line comes, the gate records once more what is needed. */
+#define WINDOW_SHIFT	7		/* of its size */
+#define WINDOW_WAYS	4
+#define WINDOW_LINES	0x00		/* u64 each; ~0: none */
+#define WINDOW_RECORDS	0x20		/* 16 bytes each: address and word of its last record, or of … */
+#define WINDOW_STATES	0x60		/* u32 each: bits 19 to 31 count accesses, and */
+#define WINDOW_ONE	(1 << 19)
+#define WINDOW_STORED	1		/* … there was a store to it */
+#define WINDOW_FULL	2		/* … loads are recorded like stores */
+#define WINDOW_STALE	4		/* … the next access is recorded */
+#define WINDOW_OWED	8		/* … a store that is not recorded yet: it is the last writer */
+#define WINDOW_TOUCHED	0x70		/* u32: bit 4 i + j: line i was touched after line j, … */
+#define WINDOW_TOLD	0x74		/* … as far as it has been recorded */
+#define WINDOW_FIRST_STATE 0x78		/* u32: 0 or WINDOW_FULL */
+#define WINDOW_ORDER	0x7310		/* any order at first */
 
 #define TRACE_MASKS	16		/* so many there are */
 
@@ -104,8 +124,8 @@
 #define TRACE_GROUP_BITS 22
 #define TRACE_GROUP_MAX	((1 << TRACE_GROUP_BITS) - 2)
 #define TRACE_SPAN_SHIFT TRACE_GROUP_BITS
-#define TRACE_SPAN_MAX	127
-#define TRACE_CHANGES	(1 << 29)	/* a group that leaves no line settled: not a plain load or store */
+#define TRACE_SPAN_MAX	127		/* 0 bytes: once more; extra: low half of the only line that counts */
+#define TRACE_CHANGES	(1 << 29)	/* a group that leaves no line known: not a plain load or store */
 #define TRACE_STORES	(1 << 30)
 #define TRACE_ALWAYS	0x80000000	/* recorded whatever the address is */
 
@@ -134,11 +154,13 @@
 #define TRACE_CHUNK_SHIFT 14
 #define TRACE_CHUNK	(1 << TRACE_CHUNK_SHIFT)
 #define TRACE_CHUNKS	64
-/* Of accesses to a line that stays the last one of its class the first are recorded, again and again; the
- * others change nothing in any cache.  Of loads alone it is the first only, but for a class of which more is
- * to be known than caches need. */
+/* Of accesses to a line that stays in its window the first TRACE_SETTLED_FIRST of each TRACE_SETTLED_OF are
+ * recorded; the others change nothing in any cache.  Of loads alone it is the first only, but for a class of which
+ * more is to be known than caches need. */
 #define TRACE_SETTLED_FIRST 128
 #define TRACE_SETTLED_OF 8192
+#define WINDOW_OF	0xfff80000	/* bits of a state: the place among TRACE_SETTLED_OF, … */
+#define WINDOW_BUT_FIRST 0xfc000000	/* … which is not among the first */
 
 /* Process area: slot 0 */
 #define P_DOORBELL	0x00		/* u32: raised with every request */

@@ -15,6 +15,13 @@ bool access_filter_suits(const struct geometry *geometry)
 	return true;
 }
 
+unsigned access_filter_lines(const struct geometry *geometry)
+{
+	if (access_filter_suits(geometry))
+		return FILTER_LINES;
+	return geometry_class_groups(geometry) == CACHE_CLASSES && !geometry->levels[0].shared;
+}
+
 void access_filter_init(struct access_filter *filter, struct hierarchy *hierarchy, unsigned core, bool on)
 {
 	*filter = (struct access_filter){.hierarchy = hierarchy, .core = core, .on = on};

@@ -31,6 +31,9 @@ struct access_filter {
 };
 
 bool access_filter_suits(const struct geometry *geometry);
+/* Of how many lines of a class, those that a core accessed last, repeated accesses change nothing but their order:
+ * FILTER_LINES, 1, or 0 where lines of several classes share a set. */
+unsigned access_filter_lines(const struct geometry *geometry);
 void access_filter_init(struct access_filter *filter, struct hierarchy *hierarchy, unsigned core, bool on);
 
 /* Takes the place of hierarchy_access. */

@@ -44,6 +44,8 @@ struct drain_source {
 	uint64_t stack_pointer;	/* not yet told; or 0 */
 	uint32_t n_chunks;	/* taken */
 	bool in_burst;		/* the steps of its accesses are looked at */
+	bool repeats;		/* the record at hand is made once more … */
+	uint32_t line;		/* … for this line alone: the low half of its number */
 };
 
 /* One address space. */
@@ -238,7 +240,8 @@ static void access_bytes(void *context, const struct trace_operand *operand, uin
 		const uint64_t line = address / CACHE_LINE;
 		const unsigned first = address % CACHE_LINE;
 		const unsigned n = bytes < CACHE_LINE - first ? (unsigned)bytes : CACHE_LINE - first;
-		if (drain->classes >> line % CACHE_CLASSES & 1 && !(line >> SPACE_SHIFT)) {
+		if (drain->classes >> line % CACHE_CLASSES & 1 && !(line >> SPACE_SHIFT) &&
+		    (!source->repeats || (uint32_t)line == source->line)) {
 			if (who == UINT32_MAX)
 				who = who_of(drain, source, operand);
 			drain->address = address;
@@ -246,7 +249,7 @@ static void access_bytes(void *context, const struct trace_operand *operand, uin
 				drain->memory_short = true;
 			else
 				access_line(drain, source, line, first, n, operand->access, who);
-			if (who != UINT32_MAX && address == begin)
+			if (who != UINT32_MAX && address == begin && !source->repeats)
 				note_step(drain, source, address, bytes, operand->access, who);
 		}
 		address += n;
@@ -259,7 +262,7 @@ static bool take_simple(struct drain *drain, struct drain_source *source, const 
 {
 	const struct trace_group *group =
 		trace_config_group(source->config, record->word & ((1u << TRACE_GROUP_BITS) - 1));
-	if (!group || group->n != 1 || group->form != OPERAND_PLAIN)
+	if (!group || group->n != 1 || group->form != OPERAND_PLAIN || trace_record_repeats(record))
 		return false;
 	const struct trace_operand *operand = &group->operands[0];
 	const uint64_t address = record->address + (uint64_t)operand->at, line = address / CACHE_LINE;
@@ -297,6 +300,13 @@ static void tell_stack(struct drain *drain, struct drain_source *source)
 	source->stack_pointer = 0;
 }
 
+static void take_other(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+{
+	source->repeats = trace_record_repeats(record);
+	source->line = record->extra;
+	drain->n_unknown += !trace_expand(source->config, &source->expansion, record, access_bytes, source);
+}
+
 static void take_all(struct drain *drain, struct drain_source *source, const struct trace_record *records,
 		     size_t n)
 {
@@ -310,8 +320,7 @@ static void take_all(struct drain *drain, struct drain_source *source, const str
 		if (is_allocation_record(&records[i]))
 			take_allocation(drain, source, &records[i]);
 		else if (!take_simple(drain, source, &records[i]))
-			drain->n_unknown += !trace_expand(source->config, &source->expansion, &records[i],
-							  access_bytes, source);
+			take_other(drain, source, &records[i]);
 	drain->n_records += i;
 }
 
@@ -425,7 +434,8 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 		*source = (struct drain_source){.drain = drain, .config = config, .thread = thread, .space = space};
 	pthread_mutex_lock(&drain->lock);
 	if (source) {
-		trace_ring_init(&source->ring, slot, slot_address, drain->classes, drain->full);
+		trace_ring_init(&source->ring, slot, slot_address, drain->classes, drain->full,
+				access_filter_lines(&drain->geometry));
 		source->core = take_core(drain);
 		access_filter_init(&source->filter, drain->hierarchy, source->core,
 				   access_filter_suits(&drain->geometry));

@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#define MAX_STEPS 4000	/* far more than any sequence of ours is long */
+#define MAX_STEPS 40000	/* far more than any sequence of ours is long */
 #define STATUS_BITS 0x8d5ull /* OF, SF, ZF, AF, PF, CF in rflags */
 
 /* ---- where a stopped thread is ---- */
@@ -128,7 +128,8 @@ static void record_string(struct target *target, uint8_t *slot, const struct pie
 	for (int i = 0; i < 2 && source; i++) {
 		const uint32_t group = trace_config_string(target->translator.trace, block->module,
 							   block->module_offset + piece->orig, ways[i].base);
-		const struct trace_record records[2] = {{ways[i].begin, group, 0}, {ways[i].end, group, 1}};
+		const uint32_t word = group | 1u << TRACE_SPAN_SHIFT;
+		const struct trace_record records[2] = {{ways[i].begin, word, 0}, {ways[i].end, word, 1}};
 		if (group != UINT32_MAX && ways[i].begin != ways[i].end)
 			drain_add_records(target->drain, source, records, 2);
 	}
@@ -166,9 +167,11 @@ static void leave_record(const struct target *target, uint8_t *slot, struct user
 	regs->rax = *slot_u64(slot, KEPT_RAX);
 	regs->rcx = *slot_u64(slot, KEPT_RCX);
 	regs->rdx = *slot_u64(slot, KEPT_RDX);
-	if (regs->rip >= target_gate(target, gate_record_wait)) {
+	if (regs->rip >= target_gate(target, gate_record_more)) {
 		regs->rsi = *slot_u64(slot, KEPT_RSI);
 		regs->rdi = *slot_u64(slot, KEPT_RDI);
+		regs->r8 = *slot_u64(slot, KEPT_R8);
+		regs->r9 = *slot_u64(slot, KEPT_R9);
 		regs->r10 = *slot_u64(slot, KEPT_R10);
 		regs->r11 = *slot_u64(slot, KEPT_R11);
 	}

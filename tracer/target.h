@@ -157,7 +157,7 @@ uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
 extern const char gate_begin[], gate_miss[], gate_indirect[], gate_collide[], gate_return[],
 	gate_syscall[], gate_do_syscall[], gate_after_syscall[], gate_wait_begin[],
 	gate_wait_end[], gate_resume[], gate_do_action[], gate_after_action[], gate_do_timer[],
-	gate_after_timer[], gate_peek_clone[], gate_peek_path[], gate_record[], gate_record_wait[], gate_allocation[],
+	gate_after_timer[], gate_peek_clone[], gate_peek_path[], gate_record[], gate_record_more[], gate_allocation[],
 	gate_allocated[], gate_do_change[], gate_after_change[], gate_end[];
 static inline uint64_t target_gate(const struct target *target, const char *label)
 {

@@ -23,7 +23,18 @@ static size_t chunk_offset(uint32_t chunk)
 	return SLOT_RING + (size_t)(chunk % TRACE_CHUNKS) * TRACE_CHUNK;
 }
 
-void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes, uint64_t full)
+static void clear_windows(const struct trace_ring *ring)
+{
+	for (unsigned k = 0; k < CACHE_CLASSES; k++) {
+		const size_t at = G_TRACE_WINDOWS + ((size_t)k << WINDOW_SHIFT);
+		memset(ring->slot + at + WINDOW_LINES, 0xff, 8 * WINDOW_WAYS);
+		memset(ring->slot + at + WINDOW_STATES, 0, 4 * WINDOW_WAYS);
+		*word32(ring, at + WINDOW_TOUCHED) = *word32(ring, at + WINDOW_TOLD) = WINDOW_ORDER;
+	}
+}
+
+void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes, uint64_t full,
+		     unsigned keep)
 {
 	*ring = (struct trace_ring){slot, address, 0};
 	trace_config_masks(classes, word64(ring, G_TRACE_MASKS));
@@ -31,10 +42,11 @@ void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, u
 	*word64(ring, G_TRACE_AT) = address + SLOT_RING + CHUNK_HEADER;
 	*word64(ring, G_TRACE_END) = address + SLOT_RING + TRACE_CHUNK;
 	*word32(ring, G_TRACE_FILLED) = *word32(ring, G_TRACE_DRAINED) = *word32(ring, G_TRACE_WAITS) = 0;
-	memset(slot + G_TRACE_SETTLED, 0, 16 * CACHE_CLASSES);
+	*word32(ring, G_TRACE_KEEP) = keep;
+	clear_windows(ring);
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
-		*word32(ring, G_TRACE_SETTLED + 16 * k + 12) =
-			TRACE_SETTLED_OF - (full >> k & 1 ? TRACE_SETTLED_FIRST : 1);
+		*word32(ring, G_TRACE_WINDOWS + ((size_t)k << WINDOW_SHIFT) + WINDOW_FIRST_STATE) =
+			full >> k & 1 ? WINDOW_FULL : 0;
 }
 
 void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes)
@@ -98,6 +110,7 @@ bool trace_ring_add(struct trace_ring *ring, const struct trace_record *record)
 	if (!at || at + 2 * size > TRACE_CHUNK) /* the thread itself hands chunks over */
 		return false;
 	memcpy(ring->slot + chunk_offset(*word32(ring, G_TRACE_FILLED)) + at, record, size);
+	clear_windows(ring);
 	*word64(ring, G_TRACE_AT) += size;
 	return true;
 }

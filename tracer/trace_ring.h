@@ -22,9 +22,17 @@ struct trace_ring {
 	uint32_t taken;		/* chunks */
 };
 
+/* Whether a record was made once more, for a line that was left out: the other lines of its bytes do not count. */
+static inline bool trace_record_repeats(const struct trace_record *record)
+{
+	return !(record->word & TRACE_SPAN_MAX << TRACE_SPAN_SHIFT);
+}
+
 /* Makes a slot's ring empty, for checks of these classes.  `full`: those of them of which repeated loads are
- * recorded.  Its thread does not run. */
-void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes, uint64_t full);
+ * recorded.  `keep`: of how many lines of a class repeated accesses are left out, access_filter_lines.  Its thread
+ * does not run. */
+void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes, uint64_t full,
+		     unsigned keep);
 
 /* From now on its thread checks for these classes, which are some of those it did; it may run. */
 void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes);
@@ -41,5 +49,6 @@ void trace_ring_release(struct trace_ring *ring);
 const struct trace_record *trace_ring_rest(const struct trace_ring *ring, size_t *n);
 /* These have been read: the chunk is filled from its beginning again.  The thread is stopped outside the gate. */
 void trace_ring_rewind(struct trace_ring *ring);
-/* Adds a record in the place of the thread, which is stopped.  False when there is no room. */
+/* Adds a record in the place of the thread, which is stopped; of no line repeated accesses are left out then.  False
+ * when there is no room. */
 bool trace_ring_add(struct trace_ring *ring, const struct trace_record *record);

@@ -291,7 +291,7 @@ static bool compare_regs(struct run *run, uint64_t flags)
 static bool is_ours(const struct lockstep *lockstep, uint64_t value)
 {
 	return code_cache_arena_at(&lockstep->translator.cache, value) ||
-	       value - (uint64_t)lockstep->traps < 4096;
+	       value - (uint64_t)lockstep->traps < TRAPS_SIZE;
 }
 
 /* After a call the program's own return address is on its stack. */

@@ -135,6 +135,7 @@ uint32_t flags_live_at(const struct lockstep *lockstep, uint64_t pc);
 
 /* ---- the child, lockstep_child.c ---- */
 
+#define TRAPS_SIZE 8192	/* the traps, and behind them the gate */
 enum { TRAP_MISS = 0, TRAP_INDIRECT = 16, TRAP_COLLIDE = 32, TRAP_SYSCALL = 48, TRAP_RETURN = 64 };
 
 bool lockstep_start_child(struct lockstep *lockstep);

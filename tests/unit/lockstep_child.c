@@ -26,7 +26,7 @@ static void child_main(const struct lockstep *lockstep)
 	const struct code_cache *cache = &lockstep->translator.cache;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	mprotect(lockstep->arena, cache->arenas[0].size, PROT_READ | PROT_EXEC);
-	mprotect(lockstep->traps, 4096, PROT_READ | PROT_EXEC);
+	mprotect(lockstep->traps, TRAPS_SIZE, PROT_READ | PROT_EXEC);
 	mprotect((void *)lockstep->image.start, lockstep->image.end - lockstep->image.start,
 		 PROT_READ);
 	for (size_t i = 0; i < lockstep->n_exec; i++)
@@ -100,7 +100,7 @@ static bool clear_memory(struct lockstep *lockstep)
 		lockstep->image,
 		lockstep->writable[0],
 		lockstep->writable[1],
-		{(uint64_t)lockstep->traps, (uint64_t)lockstep->traps + 4096},
+		{(uint64_t)lockstep->traps, (uint64_t)lockstep->traps + TRAPS_SIZE},
 		{(uint64_t)lockstep->slot, (uint64_t)lockstep->slot + SLOT_STRIDE},
 		{(uint64_t)lockstep->arena,
 		 (uint64_t)lockstep->arena + lockstep->translator.cache.arenas[0].size},

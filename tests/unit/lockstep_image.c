@@ -100,11 +100,11 @@ static bool map_surroundings(struct lockstep *lockstep)
 	if (!slot)
 		slot = map_at(SLOT_ADDRESS, SLOT_STRIDE);
 	lockstep->slot = slot;
-	lockstep->traps = map_at(TRAPS_ADDRESS, PAGE);
+	lockstep->traps = map_at(TRAPS_ADDRESS, TRAPS_SIZE);
 	if (!lockstep->arena || !lockstep->slot || !lockstep->traps ||
 	    !map_at(SCRATCH_ADDRESS, SCRATCH_SIZE) || !map_at(STACK_ADDRESS, STACK_SIZE))
 		return false;
-	memset(lockstep->traps, 0xcc, PAGE);
+	memset(lockstep->traps, 0xcc, TRAPS_SIZE);
 	static const struct { uint16_t entry, trap; } gate[] = {
 		{G_AT_MISS, TRAP_MISS}, {G_AT_INDIRECT, TRAP_INDIRECT},
 		{G_AT_COLLIDE, TRAP_COLLIDE}, {G_AT_SYSCALL, TRAP_SYSCALL},
@@ -135,7 +135,7 @@ void lockstep_close(struct lockstep *lockstep)
 	if (lockstep->slot)
 		memset(lockstep->slot + SLOT_COUNTERS, 0, 8ul * lockstep->translator.cache.n_counters);
 	if (lockstep->traps)
-		munmap(lockstep->traps, PAGE);
+		munmap(lockstep->traps, TRAPS_SIZE);
 	munmap((void *)SCRATCH_ADDRESS, SCRATCH_SIZE);
 	munmap((void *)STACK_ADDRESS, STACK_SIZE);
 	for (size_t i = 0; i < lockstep->n_writable; i++) {

@@ -5,6 +5,7 @@
 #include "preload/protocol.h"
 /* preload/gate.S */
 extern const char gate_begin[], gate_record[], gate_end[];
+#include "tracer/allocation_records.h"
 #include "tracer/trace_expand.h"
 
 #include <inttypes.h>
@@ -14,6 +15,7 @@ extern const char gate_begin[], gate_record[], gate_end[];
 
 #define GATE_AT 0x400	/* in the page of traps */
 #define MAX_LINES (1u << 20)
+#define MOST_TOUCHED (1u << 12)	/* counts of accesses, by the line modulo that */
 
 /* An access to one line, by bits: what and where. */
 struct line_access { uint64_t line; uint64_t offset; uint8_t access; uint8_t first, n; };
@@ -26,11 +28,12 @@ struct accesses {
 };
 
 static struct accesses truth, seen;
+static uint32_t touched[MOST_TOUCHED];	/* in truth, also by instructions that do not count */
 
 void lockstep_trace_place_gate(struct lockstep *lockstep)
 {
 	const size_t size = (size_t)(gate_end - gate_begin);
-	if (GATE_AT + size > 4096)
+	if (GATE_AT + size > TRAPS_SIZE)
 		abort();
 	memcpy(lockstep->traps + GATE_AT, gate_begin, size);
 	*lockstep_slot_word(lockstep, G_AT_RECORD) =
@@ -46,6 +49,7 @@ static void add_bytes(struct accesses *accesses, uint64_t offset, uint8_t access
 		const bool counts = accesses->classes >> line % CACHE_CLASSES & 1 &&
 				    offset - accesses->left_out_start >=
 					    accesses->left_out_end - accesses->left_out_start;
+		touched[line % MOST_TOUCHED] += accesses == &truth;
 		if (counts)
 			accesses->items[accesses->n++] =
 				(struct line_access){line, offset, access, (uint8_t)first, (uint8_t)n};
@@ -193,6 +197,16 @@ static void add_seen(void *context, const struct trace_operand *operand, uint64_
 		add_bytes(&seen, operand->offset, access, address, bytes);
 }
 
+static bool read_records(const struct lockstep *lockstep, struct trace_expansion *expansion,
+			 const struct trace_record *records, size_t n)
+{
+	bool known = true;
+	for (size_t i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
+		known &= trace_record_repeats(&records[i]) ||
+			 trace_expand(lockstep->translator.trace, expansion, &records[i], add_seen, NULL);
+	return known;
+}
+
 static bool read_ring(struct lockstep *lockstep)
 {
 	struct trace_ring ring = {lockstep->slot, (uint64_t)lockstep->slot, 0};
@@ -202,14 +216,11 @@ static bool read_ring(struct lockstep *lockstep)
 	bool known = true;
 	while (trace_ring_pending(&ring, &stamp)) {
 		const struct trace_record *records = trace_ring_chunk(&ring, &n);
-		for (size_t i = 0; i < n; i++)
-			known &= trace_expand(lockstep->translator.trace, &expansion, &records[i], add_seen, NULL);
+		known &= read_records(lockstep, &expansion, records, n);
 		ring.taken++;
 	}
 	const struct trace_record *records = trace_ring_rest(&ring, &n);
-	for (size_t i = 0; i < n; i++)
-		known &= trace_expand(lockstep->translator.trace, &expansion, &records[i], add_seen, NULL);
-	return known;
+	return read_records(lockstep, &expansion, records, n) && known;
 }
 
 /* ---- the comparison ---- */
@@ -252,13 +263,14 @@ static bool differ(struct lockstep *lockstep, const struct line_access *access, 
 	return false;
 }
 
-/* Of accesses to a line that stays the last one of its class some may be left out. */
-static bool is_same(const struct sum *true_sum, const struct sum *seen_sum)
+/* Of many accesses to a line some may be left out. */
+static bool is_same(const struct sum *true_sum, const struct sum *seen_sum, uint64_t line)
 {
-	if (true_sum->loads != seen_sum->loads || true_sum->stores != seen_sum->stores)
-		return false;
-	return true_sum->bytes == seen_sum->bytes ||
-	       (true_sum->n > TRACE_SETTLED_FIRST / 2 && seen_sum->bytes < true_sum->bytes);
+	if (touched[line % MOST_TOUCHED] > TRACE_SETTLED_FIRST / 2)
+		return !(seen_sum->loads & ~true_sum->loads) && !(seen_sum->stores & ~true_sum->stores) &&
+		       seen_sum->bytes <= true_sum->bytes;
+	return true_sum->loads == seen_sum->loads && true_sum->stores == seen_sum->stores &&
+	       true_sum->bytes == seen_sum->bytes;
 }
 
 static bool compare(struct lockstep *lockstep)
@@ -270,7 +282,7 @@ static bool compare(struct lockstep *lockstep)
 		const int order = t == truth.n ? 1 : s == seen.n ? -1 : by_place(&truth.items[t], &seen.items[s]);
 		const struct sum true_sum = order <= 0 ? sum_from(&truth, t) : none;
 		const struct sum seen_sum = order >= 0 ? sum_from(&seen, s) : none;
-		if (!is_same(&true_sum, &seen_sum))
+		if (!is_same(&true_sum, &seen_sum, order <= 0 ? truth.items[t].line : seen.items[s].line))
 			return differ(lockstep, order <= 0 ? &truth.items[t] : &seen.items[s], &true_sum, &seen_sum);
 		t += true_sum.n;
 		s += seen_sum.n;
@@ -299,7 +311,7 @@ void lockstep_trace_begin(struct lockstep *lockstep)
 	if (!translator->trace)
 		translator->trace = trace_config_create(lockstep->trace_classes);
 	trace_ring_init(&ring, lockstep->slot, (uint64_t)lockstep->slot, lockstep->trace_classes,
-			lockstep->trace_classes);
+			lockstep->trace_classes, WINDOW_WAYS);
 }
 
 bool lockstep_trace_compare(struct lockstep *lockstep, size_t at, const struct code_block *last)
@@ -308,6 +320,7 @@ bool lockstep_trace_compare(struct lockstep *lockstep, size_t at, const struct c
 		return true;
 	if (!make(&truth, lockstep, last) || !make(&seen, lockstep, last))
 		return false;
+	memset(touched, 0, sizeof(touched));
 	for (size_t i = 0; i < at; i++)
 		add_step(lockstep, i);
 	if (!read_ring(lockstep)) {

@@ -24,9 +24,10 @@ class Target:
     """A program of tests/traffic or tests/e2e/programs with its words."""
 
     def __init__(self, name, words, cache=LARGE, source=os.path.join(HERE, "accuracy.c"), libraries=(), needs=None,
-                 threads=1):
+                 threads=1, bars=True):
         self.name, self.words, self.cache, self.source = name, words.split(), cache, source
         self.libraries, self.needs, self.threads = libraries, needs, threads
+        self.bars = bars  # False: fewer classes have lines of it than are left out (docs/traffic.md, "Accuracy")
 
     def command(self, t):
         if self.needs:
@@ -66,7 +67,8 @@ TARGETS = [
     Target("FFT, 30000", "30000 5", SMALL, **FFTW), Target("stencil", "stencil 500"), Target("SpMV", "spmv 20000", SMALL),
     Target("random access", "random_updates 400000"), Target("pointer chase", "chase 40000"),
     Target("stride 136", "conflict 17", SMALL), Target("stride 128", "conflict 16", SMALL),
-    Target("stride 1024", "conflict 128", SMALL), Target("stride 4096", "conflict 512", SMALL),
+    Target("stride 256", "conflict 32", SMALL), Target("stride 1024", "conflict 128", SMALL, bars=False),
+    Target("stride 4096", "conflict 512", SMALL, bars=False),
     Target("2 threads, shared", "shared 262144", threads=2), Target("2 threads, disjoint", "disjoint 131072", threads=2),
 ]
 
@@ -106,14 +108,13 @@ def accuracy(t):
         except Skip as skip:
             rows.append(f"| {target.name} | not run: {skip} | | | |")
             continue
+        differences = [value for one in found.values() for value in one.differences]
+        if target.bars and (statistics.median(differences) > MEDIAN or max(differences) > WORST):
+            missed.append(target.name)
         for level, one in found.items():
             rows.append(row_of(target.name, level, one.differences, one.covered))
             covered, n = covered + one.covered, n + len(one.differences)
-        differences = [value for one in found.values() for value in one.differences]
-        if statistics.median(differences) > MEDIAN or max(differences) > WORST:
-            missed.append(target.name)
-        print(rows[-len(found):], flush=True)
-    print("\n".join(rows), flush=True)
+    print("\n".join(rows))
     print(f"covered: {covered} of {n}", flush=True)
     assert not missed, f"beyond 3 % (median) or 10 % (worst): {', '.join(missed)}"
     assert covered >= COVERED * n, f"half-widths cover {covered} of {n}"
@@ -134,5 +135,5 @@ def even(name):
     return case
 
 
-for name in ("copy", "copy, non-temporal", "pointer chase"):
+for name in ("copy", "copy, non-temporal", "stride 128"):
     add_case(f"traffic/accuracy_{name.replace(', ', '_').replace(' ', '_').replace('-', '_')}", even(name))

@@ -594,7 +594,7 @@ static void set_class_facts(struct drain *drain)
 	if (n < drain->n_classes)
 		profile_set_fact(profile, "traffic_halved",
 				 "%u/%d of the sets were simulated instead of %u/%d, for more would have slowed the "
-				 "program down (--cache-sample=%d does not mind)", n, CACHE_CLASSES,
+				 "program down (--cache-sample=%d simulates those all the same)", n, CACHE_CLASSES,
 				 drain->n_classes, CACHE_CLASSES, CACHE_CLASSES / (int)drain->n_classes);
 }
 

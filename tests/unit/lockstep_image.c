@@ -1,6 +1,7 @@
 /* Code and data for lockstep runs. */
 #include "lockstep.h"
 #include "lockstep_trace.h"
+#include "splitmix.h"
 
 #include "preload/protocol.h"
 
@@ -27,13 +28,9 @@ static const struct { uint64_t image, arena; } addresses[LAYOUTS] = {
 	[LAYOUT_LOW_FAR] = {0x10000000, 0x310000000000},
 };
 
-/* splitmix64 */
 uint64_t lockstep_random(struct lockstep *lockstep)
 {
-	uint64_t z = lockstep->random += 0x9e3779b97f4a7c15;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
+	return random_number(&lockstep->random);
 }
 
 /* ---- mappings ---- */

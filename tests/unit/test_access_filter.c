@@ -1,4 +1,5 @@
 /* Through the filter the hierarchy notes what it notes without it. */
+#include "splitmix.h"
 #include "tracer/access_filter.h"
 
 #include <criterion/criterion.h>
@@ -14,15 +15,6 @@ static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 {
 	(void)line;
 	(*(counts *)context)[event][who]++;
-}
-
-/* splitmix64 */
-static uint64_t random_number(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
 }
 
 struct access { uint64_t line; enum cache_access kind; unsigned first, n; uint32_t who; };

@@ -1,4 +1,5 @@
 /* What the gate records of accesses moves the same lines, for the same instructions, as all of them do. */
+#include "splitmix.h"
 #include "tracer/access_filter.h"
 #include "tracer/allocation_records.h"
 #include "tracer/trace_ring.h"
@@ -30,15 +31,6 @@ static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 {
 	(void)line;
 	(*(counts *)context)[event][who]++;
-}
-
-/* splitmix64 */
-static uint64_t random_number(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
 }
 
 /* The gate itself, with the slot as its thread's. */

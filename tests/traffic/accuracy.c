@@ -9,11 +9,11 @@
 
 enum { N = 1 << 18, REPEATS = 4, LINE = 64 };
 
-#define KERNEL static __attribute__((noinline, noclone)) void
-
 static double *a, *b, *c;
 static uint32_t *order;
 static volatile double sink;
+
+#include "stream_kernels.h"
 
 static double *array(size_t n)
 {
@@ -31,32 +31,6 @@ static uint64_t next_random(void)
 }
 
 /* ---- streams ---- */
-
-KERNEL sum(void)
-{
-	double s = 0;
-	for (long i = 0; i < N; i++)
-		s += a[i];
-	sink = s;
-}
-
-KERNEL copy(void)
-{
-	for (long i = 0; i < N; i++)
-		a[i] = b[i];
-}
-
-KERNEL triad(void)
-{
-	for (long i = 0; i < N; i++)
-		a[i] = b[i] + 3 * c[i];
-}
-
-KERNEL daxpy(void)
-{
-	for (long i = 0; i < N; i++)
-		a[i] += 3 * b[i];
-}
 
 KERNEL copy_non_temporal(void)
 {

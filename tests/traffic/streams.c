@@ -11,38 +11,12 @@ static double *a, *b, *c;
 static uint32_t *order;
 static volatile double sink;
 
-#define KERNEL static __attribute__((noinline, noclone)) void
-
-KERNEL sum(void)
-{
-	double s = 0;
-	for (long i = 0; i < N; i++)
-		s += a[i];
-	sink = s;
-}
+#include "stream_kernels.h"
 
 KERNEL fill(void)
 {
 	for (long i = 0; i < N; i++)
 		a[i] = 3;
-}
-
-KERNEL copy(void)
-{
-	for (long i = 0; i < N; i++)
-		a[i] = b[i];
-}
-
-KERNEL triad(void)
-{
-	for (long i = 0; i < N; i++)
-		a[i] = b[i] + 3 * c[i];
-}
-
-KERNEL daxpy(void)
-{
-	for (long i = 0; i < N; i++)
-		a[i] += 3 * b[i];
 }
 
 KERNEL update(void)

@@ -1,0 +1,59 @@
+/* What hardware counters count, by microarchitecture, as data: one .def file for each, beside this header.
+ *
+ * The formulas are those of Ofenbeck et al. 2014, table II, and of Gravelle et al. 2022, algorithms 9 to 16: a
+ * quantity is the sum over its rows of multiplier x count.  An event is a string of libpfm4 ("pmu::EVENT:UMASK"), so
+ * that encodings are that library's affair. */
+#pragma once
+
+#include <stddef.h>
+
+/* What a row adds to.  Flop by precision where the processor tells them apart, else together. */
+enum event_quantity {
+	EVENT_CYCLES,		/* core clock, not the time stamp counter */
+	EVENT_INSTRUCTIONS,	/* retired */
+	EVENT_FLOP_HP, EVENT_FLOP_SP, EVENT_FLOP_DP,
+	EVENT_FLOP_ANY,		/* of any precision */
+	EVENT_FP_INSTRUCTIONS,
+	EVENT_LOADS, EVENT_STORES, /* retired instructions or operations; the row says which */
+	EVENT_L1_BYTES,		/* between L1 and L2: lines in, and out where that is counted */
+	EVENT_L2_BYTES,		/* between L2 and L3 */
+	EVENT_LLC_MISS_BYTES,	/* lines that missed the last cache: a lower bound of memory traffic */
+	EVENT_MEMORY_READ_BYTES, EVENT_MEMORY_WRITE_BYTES, /* at the memory controller (uncore) */
+	N_EVENT_QUANTITIES
+};
+
+/* Flags of a row. */
+enum {
+	EVENT_SPECULATIVE = 1 << 0,  /* counts what is not retired too */
+	EVENT_UNCORE = 1 << 1,	     /* of the whole package, not of a thread */
+	EVENT_UNRELIABLE = 1 << 2,   /* an erratum makes it wrong: used only when asked for by name */
+	EVENT_FMA_TWICE = 1 << 3,    /* a fused multiply-add counts as two, by itself */
+};
+
+struct event_row {
+	enum event_quantity quantity;
+	const char *event;	/* for libpfm4 */
+	double multiplier;	/* flop, instructions or bytes for each count */
+	unsigned flags;
+	const char *meaning;	/* one line */
+	const char *erratum;	/* what is known to be wrong with it, with its source; or NULL */
+	const char *source;	/* manual and table, or paper */
+};
+
+struct event_table {
+	const char *pmu;	/* name of the core PMU in libpfm4: "skx" */
+	const char *name;	/* "Intel Skylake X" */
+	const struct event_row *rows;
+	size_t n_rows;
+};
+
+extern const struct event_table event_tables[];
+extern const size_t n_event_tables;
+
+/* The table of a PMU by libpfm4's name; NULL: there is none. */
+const struct event_table *event_table_find(const char *pmu);
+/* The table of the processor here, as libpfm4 detects it (by CPUID or its like, with or without a PMU that can be
+ * used); NULL: there is none.  pfm_initialize must have succeeded. */
+const struct event_table *event_table_here(void);
+/* "flop_dp", "cycles", …: as files and options name it. */
+const char *event_quantity_name(enum event_quantity quantity);

@@ -40,10 +40,10 @@
 
 #define LLC_MISS_NOTE "a lower bound of memory traffic: no prefetch, no write-back, no non-temporal store [O, III.D]"
 #define FILL_NOTE "a lower bound of memory traffic: no write-back, no non-temporal store, no instruction fetch"
-#define FP_ARITH_NOTE "masked-off lanes count; DPPS and DPPD count twice [SDM vol. 3B, FP_ARITH_INST_RETIRED]; x87 does not count"
+#define FP_ARITH_NOTE "masked-off lanes count; DPPS and DPPD count twice [SDM vol. 3B, FP_ARITH_INST_RETIRED]"
 #define FP_INSTRUCTIONS_NOTE "a fused multiply-add counts as two instructions [SDM vol. 3B; G, 5.2.2]"
-#define MERGE_NOTE "takes two counters of the core; Linux before 5.6 does not pair them and counts too few, up to 5.7 "	       \
-	"it samples at wrong periods [commits 5738891229a2, 26e52558ead4]"
+#define MERGE_NOTE "takes two counters of the core; Linux before 5.6 does not pair them and counts too few, and then "	       \
+	"sampled at wrong periods until 26e52558ead4 was in [Linux commits 5738891229a2, 26e52558ead4]"
 
 #define ROW(quantity, event, multiplier, flags, meaning, erratum, source)					       \
 	{ EVENT_##quantity, PMU "::" event, multiplier, flags, meaning, erratum, source },
@@ -144,12 +144,12 @@ static const struct event_row clx[] = {
 #undef IMC
 #define PMU "icl"
 static const struct event_row icl[] = {
-#include "tracer/events/intel_skl.def"
+#include "tracer/events/intel_icl.def"
 };
 #undef PMU
 #define PMU "icx"
 static const struct event_row icx[] = {
-#include "tracer/events/intel_skl.def"
+#include "tracer/events/intel_icl.def"
 };
 #undef PMU
 #define PMU "spr"

@@ -8,6 +8,7 @@
 #include <perfmon/pfmlib.h>
 #include <perfmon/perf_event.h>
 #include <perfmon/pfmlib_perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -224,8 +225,8 @@ static double flop_by_name(const char *pmu, const char *name)
 	for (size_t i = 0; i < COUNT(widths); i++)
 		if (strstr(name, widths[i].part))
 			return widths[i].bits / lane;
-	if (strstr(name, "_SCALE_OPS_")) /* flop for each 128 bits: vectors of 256 on V1, 128 on N2, 512 on A64FX */
-		return !strcmp(pmu, "arm_v1") ? 2 : !strcmp(pmu, "arm_n2") ? 1 : 4;
+	if (strstr(name, "_SCALE_OPS_")) /* flop for each 128 bits: vectors of 256 on V1, 128 on N2 and V2, 512 on A64FX */
+		return !strcmp(pmu, "arm_v1") ? 2 : strcmp(pmu, "arm_a64fx") ? 1 : 4;
 	const char *flop = strstr(name, "FLOP_CMPL");
 	if (flop) /* PM_4FLOP_CMPL */
 		return flop[-1] - '0';
@@ -302,6 +303,22 @@ Test(event_table, flags_are_what_names_say)
 			cr_expect(!early || row->flags & EVENT_SPECULATIVE || strstr(row->event, "a64fx"), "%s",
 				  row->event);
 		}
+}
+
+/* docs/events.md has a line for each table. */
+Test(event_table, docs_name_every_table)
+{
+	FILE *file = fopen(TEST_SOURCE_DIR "/../../docs/events.md", "r");
+	cr_assert_not_null(file);
+	static char text[1 << 16];
+	const size_t size = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	cr_assert_lt(size, sizeof(text) - 1, "the file is longer than this test reads");
+	for (size_t t = 0; t < n_event_tables; t++) {
+		char line[128];
+		snprintf(line, sizeof(line), "| `%s` | %s |", event_tables[t].pmu, event_tables[t].name);
+		cr_expect_not_null(strstr(text, line), "%s", line);
+	}
 }
 
 /* ---- The papers --------------------------------------------------------------------------- */

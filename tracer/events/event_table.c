@@ -198,6 +198,13 @@ static const struct event_row v1[] = {
 };
 #undef SVE_VECTOR
 #undef PMU
+#define PMU "arm_v2"
+#define SVE_VECTOR 1	/* 128 bits */
+static const struct event_row v2[] = {
+#include "tracer/events/arm_sve.def"
+};
+#undef SVE_VECTOR
+#undef PMU
 #define PMU "arm_a64fx"
 static const struct event_row a64fx[] = {
 #include "tracer/events/arm_a64fx.def"

@@ -16,20 +16,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define IDLE_NS 100000		/* between looks when there is nothing to do, at first … */
 #define IDLE_MOST_NS 1000000	/* … and after a while */
 #define SPACE_SHIFT 51		/* of the address space in a line (cache/hierarchy.h) */
 #define WHO_PAGE 256
 #define MAX_CORES 1024
-#define LEAST_THINNED 4
-#define LATE_CHUNKS 2048	/* two million records */
+#define LEAST_CLASSES 2
+#define MAX_STAGES 8
+#define LATE_CHUNKS 1024	/* a million records */
 #define FOLLOWED_LINES (1 << 14)	/* by the working sets: more would take too long, with lines that do not come again */
 
 /* One of those on whose account lines move: an instruction in a thread. */
-struct who { uint32_t module, thread; uint64_t offset; uint32_t first_row; };
-#define NO_ROW UINT32_MAX
+struct who { uint32_t module, thread; uint64_t offset; uint32_t first_cell; };
+#define NO_CELL UINT32_MAX
 
 struct drain_source {
 	struct trace_ring ring;
@@ -58,9 +58,11 @@ struct drain {
 	struct profile *profile;
 	struct hierarchy *hierarchy;
 	struct geometry geometry;
-	uint64_t classes;		/* that are simulated now */
-	uint64_t kept;			/* those of them that are in any case, to the end */
-	unsigned n_late;		/* chunks that were taken when their thread had no other to fill */
+	uint64_t stages[MAX_STAGES];	/* the classes that are simulated at first, … and in any case */
+	unsigned stage, n_stages;
+	uint64_t classes;		/* those of this stage */
+	uint64_t kept;			/* those of the last one */
+	unsigned n_late;		/* chunks in this stage that were taken when their thread had no other to fill */
 	uint64_t full;			/* one of them, in which no load of a thread is left out */
 	uint8_t rank[CACHE_CLASSES];	/* of a class among those simulated at first */
 	unsigned n_classes;		/* at first */
@@ -73,8 +75,10 @@ struct drain {
 	struct u64_map places;		/* module and offset → number */
 	struct u64_map who_of;		/* number of a place, thread → who */
 	uint32_t n_places;
-	struct profile_traffic *rows;	/* for each who that had an event n_classes rows */
+	struct profile_traffic *rows;	/* for each who and class that had an event together */
 	size_t n_rows, cap_rows;
+	uint32_t *cells;		/* for each who that had an event n_classes numbers of rows, plus 1; or 0 */
+	size_t n_cells, cap_cells;
 	struct space *spaces;
 	size_t n_spaces, cap_spaces;
 	struct allocator_files *allocators;
@@ -91,19 +95,29 @@ struct drain {
 
 /* ---- events ---- */
 
-static bool make_rows(struct drain *drain, struct who *who)
+static bool make_cells(struct drain *drain, struct who *who)
 {
-	who->first_row = (uint32_t)drain->n_rows;
-	for (unsigned c = 0; c < drain->n_classes; c++) {
-		const struct profile_traffic row = {
-			.module = who->module, .offset = who->offset, .thread = who->thread, .class = c};
-		if (!rf_array_push(drain->rows, drain->n_rows, drain->cap_rows, row)) {
-			drain->n_rows = who->first_row;
-			who->first_row = NO_ROW;
+	const size_t first = drain->n_cells;
+	for (unsigned c = 0; c < drain->n_classes; c++)
+		if (!rf_array_push(drain->cells, drain->n_cells, drain->cap_cells, 0)) {
+			drain->n_cells = first;
 			return false;
 		}
-	}
+	who->first_cell = (uint32_t)first;
 	return true;
+}
+
+/* The row of an instruction and a class; NULL when memory is short. */
+static struct profile_traffic *row_of(struct drain *drain, struct who *who, unsigned rank)
+{
+	if (who->first_cell == NO_CELL && !make_cells(drain, who))
+		return NULL;
+	uint32_t *cell = &drain->cells[who->first_cell + rank];
+	const struct profile_traffic row = {
+		.module = who->module, .offset = who->offset, .thread = who->thread, .class = rank};
+	if (!*cell && rf_array_push(drain->rows, drain->n_rows, drain->cap_rows, row))
+		*cell = (uint32_t)drain->n_rows;
+	return *cell ? &drain->rows[*cell - 1] : NULL;
 }
 
 /* Of a line that the access at hand brings in or writes past the caches, the place in it is known. */
@@ -126,12 +140,11 @@ static void note(void *context, enum traffic event, uint32_t number, uint64_t li
 		working_set_event(drain->working_set, drain->geometry.n_levels, event, number, line);
 		note_object(drain, event, number, line);
 	}
-	struct who *who = &drain->whos[number];
-	if (who->first_row == NO_ROW && !make_rows(drain, who)) {
+	struct profile_traffic *row = row_of(drain, &drain->whos[number], drain->rank[line % CACHE_CLASSES]);
+	if (row)
+		row->lines[event]++;
+	else
 		drain->memory_short = true;
-		return;
-	}
-	drain->rows[who->first_row + drain->rank[line % CACHE_CLASSES]].lines[event]++;
 }
 
 /* ---- whose it is ---- */
@@ -148,7 +161,7 @@ static uint32_t new_who(struct drain *drain, const struct drain_source *source,
 	const uint32_t *who = u64_map_find(&drain->who_of, key);
 	if (who)
 		return *who;
-	const struct who new = {operand->module, source->thread, operand->offset, NO_ROW};
+	const struct who new = {operand->module, source->thread, operand->offset, NO_CELL};
 	if (!rf_array_push(drain->whos, drain->n_whos, drain->cap_whos, new))
 		return UINT32_MAX;
 	(void)u64_map_set(&drain->who_of, key, (uint32_t)drain->n_whos - 1);
@@ -339,11 +352,12 @@ static struct drain_source *earliest(struct drain *drain)
 	return found;
 }
 
-/* Threads wait for the drain: it goes on with those classes alone that are kept.  What it has counted of the others
- * is left out at the end. */
+/* Threads wait for the drain: it goes on with half of the classes.  What it has counted of the others is left out at
+ * the end. */
 static void thin(struct drain *drain)
 {
-	drain->classes = drain->kept;
+	drain->classes = drain->stages[++drain->stage];
+	drain->n_late = 0;
 	for (size_t i = 0; i < drain->n_sources; i++)
 		trace_ring_set_classes(&drain->sources[i]->ring, drain->classes);
 }
@@ -355,7 +369,7 @@ static bool take_chunk(struct drain *drain)
 	if (!source)
 		return false;
 	drain->n_late += trace_ring_is_full(&source->ring);
-	if (drain->classes != drain->kept && drain->n_late > LATE_CHUNKS)
+	if (drain->stage + 1 < drain->n_stages && drain->n_late > LATE_CHUNKS)
 		thin(drain);
 	const struct trace_record *records = trace_ring_chunk(&source->ring, &n);
 	take_all(drain, source, records, n);
@@ -494,13 +508,31 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 
 /* ---- the whole ---- */
 
-/* Half of the classes, when these can do without the others. */
-static uint64_t choose_kept(const struct drain *drain, bool prefetch)
+/* A sample of n classes, and its halves down to LEAST_CLASSES, if each of them can do without the others. */
+static unsigned choose_halves(const struct geometry *geometry, bool prefetch, unsigned n, uint64_t stages[])
 {
-	const uint64_t half = class_sample_half(drain->classes, drain->n_classes);
-	const bool whole = (unsigned)__builtin_popcountll(half) * 2 == drain->n_classes &&
-			   geometry_classes(&drain->geometry, half, prefetch) == half;
-	return drain->n_classes >= LEAST_THINNED && whole ? half : drain->classes;
+	unsigned n_stages = 0;
+	for (uint64_t classes = class_sample(n);; classes = class_sample_half(classes, n), n /= 2) {
+		if (geometry_classes(geometry, classes, prefetch) != classes)
+			return 0;
+		stages[n_stages++] = classes;
+		if (n <= LEAST_CLASSES)
+			return n_stages;
+	}
+}
+
+/* The classes to begin with, and those to go on with when threads wait.  Returns the number of stages. */
+static unsigned choose_stages(const struct geometry *geometry, const struct traffic_options *options,
+			      uint64_t stages[MAX_STAGES])
+{
+	const unsigned sample = options->cache_sample;
+	const unsigned n = !sample ? TRAFFIC_FEWEST : sample < CACHE_CLASSES ? CACHE_CLASSES / sample : 1;
+	const unsigned n_stages =
+		sample ? 0 : choose_halves(geometry, options->cache_prefetch, TRAFFIC_MOST, stages);
+	if (n_stages)
+		return n_stages;
+	stages[0] = geometry_classes(geometry, class_sample(n), options->cache_prefetch);
+	return 1;
 }
 
 static void set_facts(struct drain *drain)
@@ -538,7 +570,6 @@ static void set_classes(struct drain *drain)
 struct rf_error *drain_create(const struct traffic_options *options, struct profile *profile,
 			      struct drain **out)
 {
-	const unsigned sample = options->cache_sample ? options->cache_sample : TRAFFIC_DEFAULT_SAMPLE;
 	const char *why = trace_config_objection();
 	struct geometry geometry;
 	*out = NULL;
@@ -552,11 +583,11 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 		return NULL;
 	}
 	struct drain *drain = calloc(1, sizeof(*drain));
-	const unsigned n = sample < CACHE_CLASSES ? CACHE_CLASSES / sample : 1;
-	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	if (drain)
-		drain->hierarchy = hierarchy_create(&geometry, cores > 0 ? (unsigned)cores : 1, class_sample(n),
-						    options->cache_prefetch, note, drain);
+	if (drain) {
+		drain->n_stages = choose_stages(&geometry, options, drain->stages);
+		drain->hierarchy = hierarchy_create(&geometry, 1, drain->stages[0], options->cache_prefetch, note,
+						    drain);
+	}
 	if (!drain || !drain->hierarchy) {
 		free(drain);
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
@@ -566,7 +597,7 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	drain->allocators = allocator_files_create();
 	pthread_mutex_init(&drain->lock, NULL);
 	set_classes(drain);
-	drain->kept = options->cache_sample ? drain->classes : choose_kept(drain, options->cache_prefetch);
+	drain->kept = drain->stages[drain->n_stages - 1];
 	drain->full = drain->kept & -drain->kept;
 	make_strides(drain);
 	drain->working_set = working_set_create(FOLLOWED_LINES, (unsigned)__builtin_popcountll(drain->kept));
@@ -715,5 +746,6 @@ void drain_destroy(struct drain *drain)
 	free(drain->sources);
 	free(drain->whos);
 	free(drain->rows);
+	free(drain->cells);
 	free(drain);
 }

@@ -59,7 +59,7 @@ static struct poptOption run_table[] = {
 	 "simulate these caches, such as L1=48K:12,L2=2M:16,L3=32M:16, or those that a file describes; "
 	 "default: this machine's", "CACHES"},
 	{"cache-sample", 0, POPT_ARG_INT, &given.cache_sample, 's',
-	 "simulate one in N of the cache sets (1 to 64; default 16, or 32 when that is too slow); 1: all of them", "N"},
+	 "simulate one in N of the cache sets (1 to 64; 1: all of them); default: 4, or up to 32 when that is too slow", "N"},
 	{"cache-prefetch", 0, POPT_ARG_NONE, &given.cache_prefetch, 0,
 	 "simulate a prefetch of the next line at each miss", NULL},
 	{"version", 0, POPT_ARG_NONE, &given.version, 0, "print the version", NULL},

@@ -4,13 +4,16 @@
 
 #include <stdbool.h>
 
-#define TRAFFIC_DEFAULT_SAMPLE 16
+/* Without --cache-sample: so many classes of sets at first, halved as long as threads wait for the simulation, down to
+ * two; and so many where they cannot be halved. */
+#define TRAFFIC_MOST 16
+#define TRAFFIC_FEWEST 4
 
 struct traffic_options {
 	bool trace;		/* false: no traffic */
 	const char *cache;	/* the hierarchy to simulate, such as L1=48K:12,L2=2M:16,L3=32M:16, or the name of
 				 * a file that describes one; NULL: this machine's */
 	unsigned cache_sample;	/* one class of sets in so many is simulated (cache/traffic.h); 1: all,
-				 * CACHE_CLASSES: one; 0: TRAFFIC_DEFAULT_SAMPLE, or half of it if need be */
+				 * CACHE_CLASSES: one; 0: as many as can be simulated meanwhile */
 	bool cache_prefetch;	/* a miss brings the next line, too */
 };

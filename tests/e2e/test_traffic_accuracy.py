@@ -67,7 +67,7 @@ TARGETS = [
     Target("FFT, 30000", "30000 5", SMALL, **FFTW), Target("stencil", "stencil 500"), Target("SpMV", "spmv 20000", SMALL),
     Target("random access", "random_updates 400000"), Target("pointer chase", "chase 40000"),
     Target("stride 136", "conflict 17", SMALL), Target("stride 128", "conflict 16", SMALL),
-    Target("stride 256", "conflict 32", SMALL), Target("stride 1024", "conflict 128", SMALL, bars=False),
+    Target("stride 256", "conflict 32", SMALL), Target("stride 1024", "conflict 128", SMALL),
     Target("stride 4096", "conflict 512", SMALL, bars=False),
     Target("2 threads, shared", "shared 262144", threads=2), Target("2 threads, disjoint", "disjoint 131072", threads=2),
 ]

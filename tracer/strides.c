@@ -30,6 +30,7 @@ struct walk {
 };
 
 struct line_use { uint64_t line, used; uint32_t who; }; /* who: plus 1; 0: empty */
+#define RECENT 64	/* lines whose place is kept at hand */
 
 struct strides {
 	uint64_t classes, followed;
@@ -39,6 +40,7 @@ struct strides {
 	size_t n_fetches;
 	struct line_use *uses;	/* n_buckets times WAYS, the newest of each first */
 	uint64_t n_buckets;	/* a power of two */
+	struct line_use *recent[RECENT]; /* where a line was that was touched; another may have come there */
 };
 
 struct strides *strides_create(uint64_t classes, uint64_t used, uint64_t lines)
@@ -296,13 +298,18 @@ static bool is_followed(const struct strides *strides, uint64_t line)
 	return strides->followed >> line % CACHE_CLASSES & 1;
 }
 
+static bool is_use_of(const struct line_use *use, uint64_t line)
+{
+	return use->who && use->line == line;
+}
+
 void strides_fetched(struct strides *strides, uint64_t line, uint32_t who)
 {
 	if (!is_followed(strides, line))
 		return;
 	struct line_use *bucket = bucket_of(strides, line);
 	size_t way = 0;
-	while (way < WAYS - 1 && !(bucket[way].who && bucket[way].line == line))
+	while (way < WAYS - 1 && !is_use_of(&bucket[way], line))
 		way++;
 	close_use(strides, &bucket[way]); /* the same one, or the oldest */
 	memmove(&bucket[1], &bucket[0], way * sizeof(*bucket));
@@ -313,11 +320,17 @@ void strides_touched(struct strides *strides, uint64_t line, unsigned first, uns
 {
 	if (!is_followed(strides, line))
 		return;
-	struct line_use *bucket = bucket_of(strides, line);
 	const uint64_t mask = (bytes < CACHE_LINE ? (1ull << bytes) - 1 : UINT64_MAX) << (first & LINE_MASK);
+	struct line_use **recent = &strides->recent[line / CACHE_CLASSES % RECENT];
+	if (*recent && is_use_of(*recent, line)) {
+		(*recent)->used |= mask;
+		return;
+	}
+	struct line_use *bucket = bucket_of(strides, line);
 	for (size_t way = 0; way < WAYS; way++)
-		if (bucket[way].who && bucket[way].line == line) {
+		if (is_use_of(&bucket[way], line)) {
 			bucket[way].used |= mask;
+			*recent = &bucket[way];
 			return;
 		}
 }

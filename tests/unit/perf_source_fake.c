@@ -59,6 +59,10 @@ static int fake_open(void *context, const struct perf_event_attr *attr, pid_t pi
 		return refuse(ENODEV);
 	if (attr->type != PERF_TYPE_SOFTWARE && !fake->hardware)
 		return refuse(ENOENT);
+	if (attr->precise_ip > fake->max_precise)
+		return refuse(EOPNOTSUPP);
+	if (attr->inherit_thread && fake->old)
+		return refuse(EINVAL);
 	if (group >= 0 && (!fake->events[group].open || fake->events[group].cpu != cpu))
 		return refuse(EINVAL);
 	while (fd < FAKE_EVENTS && fake->events[fd].open)
@@ -100,6 +104,8 @@ static int fake_control(void *context, int fd, unsigned long request, uintptr_t 
 	struct fake_event *event = &fake->events[fd];
 	if (fault(fake, FAKE_CONTROL, &event->attr))
 		return -1;
+	if (request == PERF_EVENT_IOC_DISABLE && fake->runs && event->enabled_now)
+		fake_pass(fake, event->cpu, 1000, 1);
 	if (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE)
 		event->enabled_now = request == PERF_EVENT_IOC_ENABLE;
 	else if (request == PERF_EVENT_IOC_RESET)
@@ -157,6 +163,7 @@ void fake_init(struct fake *fake)
 	};
 	fake->general = 4;
 	fake->hardware = true;
+	fake->max_precise = 3;
 }
 
 void fake_fail(struct fake *fake, enum fake_call call, int errnum, unsigned skip, uint64_t config)

@@ -44,6 +44,9 @@ struct fake {
 	unsigned usable;	/* of these, that are free: a larger group is taken but never runs; 0: all are */
 	int n_cpus;		/* others are refused with ENODEV; 0: any */
 	size_t max_pages;	/* of one mapping; larger ones are refused with EPERM; 0: any */
+	bool runs;		/* while an event is enabled and disabled again, a moment passes */
+	unsigned max_precise;	/* attr.precise_ip; more is refused with EOPNOTSUPP */
+	bool old;		/* does not know attr.inherit_thread: EINVAL */
 	bool hardware;		/* false: ENOENT for everything but software events */
 	struct fake_fault faults[FAKE_FAULTS];
 	unsigned n_open, n_mapped;

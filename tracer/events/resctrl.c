@@ -75,28 +75,58 @@ static int add_task(const struct resctrl_group *group, pid_t pid)
 	return errnum;
 }
 
-struct rf_error *resctrl_group_create(const char *root, pid_t pid, struct resctrl_group **group)
+static struct resctrl_group *name_group(const char *root, pid_t pid)
 {
 	struct resctrl_group *made = calloc(1, sizeof(*made));
+	if (made)
+		snprintf(made->path, sizeof(made->path), "%s/sys/fs/resctrl/mon_groups/rfprof-%d", root, (int)pid);
+	return made;
+}
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory for resctrl");
+}
+
+static struct rf_error *note_first(struct resctrl_group *group)
+{
 	struct resctrl_bytes first;
+	struct rf_error *error = resctrl_group_read(group, &first);
+	if (error)
+		return error;
+	group->first_total = first.total;
+	group->first_local = first.local;
+	return NULL;
+}
+
+struct rf_error *resctrl_group_open(const char *root, pid_t pid, struct resctrl_group **group)
+{
+	struct resctrl_group *made = name_group(root, pid);
+	struct rf_error *error = made ? note_first(made) : out_of_memory();
+	if (error)
+		free(made);
+	else
+		*group = made;
+	return error;
+}
+
+struct rf_error *resctrl_group_create(const char *root, pid_t pid, struct resctrl_group **group)
+{
+	struct resctrl_group *made = name_group(root, pid);
 	if (!made)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory for resctrl");
-	snprintf(made->path, sizeof(made->path), "%s/sys/fs/resctrl/mon_groups/rfprof-%d", root, (int)pid);
+		return out_of_memory();
 	if (mkdir(made->path, 0755) != 0) {
 		const int errnum = errno;
 		free(made);
 		return no_group(errnum);
 	}
 	const int errnum = add_task(made, pid);
-	struct rf_error *error = errnum ? no_group(errnum) : resctrl_group_read(made, &first);
-	if (error) {
+	struct rf_error *error = errnum ? no_group(errnum) : note_first(made);
+	if (error)
 		resctrl_group_destroy(made);
-		return error;
-	}
-	made->first_total = first.total;
-	made->first_local = first.local;
-	*group = made;
-	return NULL;
+	else
+		*group = made;
+	return error;
 }
 
 void resctrl_group_destroy(struct resctrl_group *group)

@@ -15,6 +15,8 @@ struct rf_error *resctrl_probe(const char *root);
 struct resctrl_group;
 /* Makes a monitoring group (mon_groups/rfprof-PID) and puts `pid` into it. */
 struct rf_error *resctrl_group_create(const char *root, pid_t pid, struct resctrl_group **group);
+/* Uses the group of that name, which is there already, from what it has counted so far on. */
+struct rf_error *resctrl_group_open(const char *root, pid_t pid, struct resctrl_group **group);
 /* Removes the group from the file system; NULL is allowed. */
 void resctrl_group_destroy(struct resctrl_group *group);
 

@@ -57,7 +57,7 @@ bool uncore_cpu_list(const char *text, int **cpus, size_t *n)
 		for (; first <= last; first++)
 			if (!rf_array_push(list, n_list, cap_list, (int)first))
 				goto wrong;
-	} while (*text == ',' && *++text);
+	} while (*text == ',' && text++);
 	if (*text)
 		goto wrong;
 	*cpus = list;
@@ -91,7 +91,7 @@ bool uncore_place_bits(const char *format, uint64_t value, uint64_t configs[3])
 			return false;
 		for (; first <= last; first++, value >>= 1)
 			*word |= (value & 1) << first;
-	} while (*format == ',' && *++format);
+	} while (*format == ',' && format++);
 	if (*format || value)
 		return false;
 	memcpy(configs, placed, sizeof(placed));

@@ -23,6 +23,9 @@ static void check(const struct counters *counters)
 {
 	if (counters->sums[0].n_samples + counters->sums[1].n_samples != n_seen)
 		abort(); /* each sample that is counted is handed out, and no other */
+	for (size_t i = 0; i < 2; i++)
+		if (counters->sums[i].sampled != counters->sums[i].n_samples * counters->events[i].period)
+			abort();
 }
 
 /* The first bytes choose the size of the ring and where reading begins. */
@@ -31,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static struct cpu_ring ring;
 	struct cpu_ring *rings[1] = { &ring };
 	struct sums sums[2] = { { 0 } };
+	struct counter_event events[2] = { { .period = 1000 }, { .period = 3 } };
 	if (size < 4)
 		return 0;
 	const size_t ring_size = (size_t)64 << (bytes[0] % 12);
@@ -43,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		data[at % ring_size] = bytes[4 + at - tail];
 	ring.mapping = data;
 	ring.ring = (struct perf_ring){ .head = &head, .tail = &tail, .data = data, .size = ring_size };
-	struct counters counters = { .n_events = 2, .sums = sums, .opened = opened, .n_opened = 2, .rings = rings,
+	struct counters counters = { .events = events, .n_events = 2, .sums = sums, .opened = opened, .n_opened = 2, .rings = rings,
 				     .n_rings = 1 };
 	n_seen = 0;
 	counters_drain(&counters, see, NULL);

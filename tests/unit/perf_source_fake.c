@@ -258,9 +258,9 @@ void fake_write(struct fake *fake, int fd, uint32_t type, const void *body, size
 	control->data_head += sizeof(header) + size;
 }
 
-void fake_sample(struct fake *fake, int fd, uint64_t time, uint64_t ip, uint32_t pid, uint32_t tid, uint64_t period)
+void fake_sample(struct fake *fake, int fd, uint64_t time, uint64_t ip, uint32_t pid, uint32_t tid)
 {
-	const uint64_t body[] = { fake_id(fd), ip, (uint64_t)tid << 32 | pid, time, period };
+	const uint64_t body[] = { fake_id(fd), ip, (uint64_t)tid << 32 | pid, time };
 	fake_write(fake, fd, PERF_RECORD_SAMPLE, body, sizeof(body));
 }
 

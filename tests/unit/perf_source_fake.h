@@ -69,6 +69,6 @@ int fake_find(const struct fake *fake, int cpu, uint64_t config);
 uint64_t fake_id(int fd);
 /* Writes a record of this type into the ring that `fd` writes to, around its end where need be. */
 void fake_write(struct fake *fake, int fd, uint32_t type, const void *body, size_t size);
-void fake_sample(struct fake *fake, int fd, uint64_t time, uint64_t ip, uint32_t pid, uint32_t tid, uint64_t period);
+void fake_sample(struct fake *fake, int fd, uint64_t time, uint64_t ip, uint32_t pid, uint32_t tid);
 /* PERF_RECORD_LOST of `n`. */
 void fake_lost(struct fake *fake, int fd, uint64_t n);

@@ -298,7 +298,8 @@ static void check_places(const char *mode, unsigned pages, unsigned touches)
 	const double sum = places.a + places.b + places.other, total = places.total.value;
 	cr_assert(fabs(sum - total) <= 1e-9 * total, "%f of %f", sum, total);
 	if (places.losses.lost || places.losses.throttled)
-		cr_skip_test("the kernel lost samples");
+		cr_skip_test("the kernel lost samples: %d lost, %d throttled, of %d", (int)places.losses.lost,
+			     (int)places.losses.throttled, (int)places.total.n_samples);
 	const double allowed = 2.0 * PERIOD * cpus() * (touches + 1) + 0.02 * total;
 	cr_assert(fabs(places.a - 3.0 * touches * pages) <= allowed, "%s: %f", mode, places.a);
 	cr_assert(fabs(places.b - 1.0 * touches * pages) <= allowed, "%s: %f", mode, places.b);

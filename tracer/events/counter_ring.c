@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* The trailer of every record but samples: u32 pid, tid; u64 time; u64 id. */
-enum { HEADER = sizeof(struct perf_event_header), TRAILER = 24, SAMPLE = 40 };
+enum { HEADER = sizeof(struct perf_event_header), TRAILER = 24, SAMPLE = 32 };
 _Static_assert(HEADER == 8, "records are made of 64-bit words");
 
 static uint64_t word(const uint8_t *bytes, size_t number)
@@ -13,7 +13,7 @@ static uint64_t word(const uint8_t *bytes, size_t number)
 	return value;
 }
 
-/* u64 id, ip; u32 pid, tid; u64 time, period. */
+/* u64 id, ip; u32 pid, tid; u64 time. */
 static bool parse_sample(const uint8_t *body, size_t size, struct counter_record *record)
 {
 	if (size < SAMPLE)
@@ -23,7 +23,6 @@ static bool parse_sample(const uint8_t *body, size_t size, struct counter_record
 	record->pid = (uint32_t)word(body, 2);
 	record->tid = (uint32_t)(word(body, 2) >> 32);
 	record->time = word(body, 3);
-	record->period = word(body, 4);
 	return true;
 }
 

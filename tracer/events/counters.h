@@ -22,7 +22,10 @@
 struct counter_event {
 	struct perf_event_attr attr;	/* type, config, config1, config2, precise_ip, as encoded; the rest is set here */
 	const char *name;		/* for messages; lives as long as the counters */
-	uint64_t period;		/* a sample each so many events; 0: none, the total alone */
+	/* A sample each so many events; 0: none, the total alone.  To be chosen so large that a thread has a thousand a
+	 * second or fewer: beyond kernel.perf_event_max_sample_rate the kernel throttles, and for as long as it does so a
+	 * counter of the PMU stands still and its total is too low (__perf_event_overflow in kernel/events/core.c). */
+	uint64_t period;
 	struct group_wish wish;		/* `software` is set here, by the type */
 };
 
@@ -81,6 +84,7 @@ struct counter_losses counters_losses(const struct counters *counters);
 enum counter_state {
 	COUNTER_EXACT,		/* counted all the time */
 	COUNTER_SCALED,		/* in turns with others: raw / share */
+	COUNTER_TOO_LOW,	/* samples came so fast that the kernel stopped the counter at times (throttled): a lower bound */
 	COUNTER_NOT_COUNTED,	/* not for a moment: value is 0 and says nothing */
 };
 
@@ -93,6 +97,7 @@ struct counter_total {
 	/* what was drained: */
 	uint64_t n_samples;
 	uint64_t sampled;	/* sum of their periods */
+	uint64_t throttled;	/* times that the kernel stopped sampling it until the next tick */
 };
 
 /* raw, enabled and running as read → state, share and value.  Of an event that is in several groups these are sums over

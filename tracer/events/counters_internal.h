@@ -20,7 +20,7 @@ struct cpu_ring {
 };
 
 struct sums {
-	uint64_t n_samples, sampled;
+	uint64_t n_samples, sampled, throttled;
 };
 
 struct counters {

@@ -29,14 +29,24 @@ static void take_sample(const struct drain *drain, const struct counter_record *
 		counters->losses.unknown++;
 		return;
 	}
+	const uint64_t period = counters->events[opened->event].period;
 	counters->sums[opened->event].n_samples++;
-	counters->sums[opened->event].sampled += record->period;
+	counters->sums[opened->event].sampled += period;
 	const struct counter_sample sample = {
-		.time = record->time, .ip = record->ip, .period = record->period,
+		.time = record->time, .ip = record->ip, .period = period,
 		.pid = record->pid, .tid = record->tid, .event = opened->event,
 	};
 	if (drain->fn)
 		drain->fn(drain->context, &sample);
+}
+
+/* An event was stopped until the next tick (it says PERF_RECORD_UNTHROTTLE when it goes on). */
+static void take_throttle(struct counters *counters, const struct counter_record *record)
+{
+	const struct opened *opened = find_opened(counters, record->id);
+	counters->losses.throttled++;
+	if (opened)
+		counters->sums[opened->event].throttled++;
 }
 
 static void take_record(void *opaque, const void *bytes, size_t size)
@@ -49,7 +59,7 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 	else if (record.type == PERF_RECORD_SAMPLE)
 		take_sample(drain, &record);
 	else if (record.type == PERF_RECORD_THROTTLE)
-		losses->throttled++;
+		take_throttle(drain->counters, &record);
 	else
 		losses->lost += record.lost;
 }
@@ -153,6 +163,10 @@ struct rf_error *counters_total(struct counters *counters, size_t event, struct 
 	*total = counter_scale(sum.value, clock.enabled, sum.running);
 	total->n_samples = counters->sums[event].n_samples;
 	total->sampled = counters->sums[event].sampled;
+	total->throttled = counters->sums[event].throttled;
+	/* what the kernel counts itself goes on */
+	if (total->throttled && total->state != COUNTER_NOT_COUNTED && !counters->events[event].wish.software)
+		total->state = COUNTER_TOO_LOW;
 	return NULL;
 }
 

@@ -10,7 +10,7 @@
 
 enum { MAX_FRAMES = 128, MAX_STACK = 1 << 16 };
 
-enum event_kind { EVENT_SAMPLE, EVENT_MAPPING, EVENT_COMM, EVENT_EXEC, EVENT_FORK, EVENT_EXIT };
+enum event_kind { EVENT_SAMPLE, EVENT_COUNTER, EVENT_MAPPING, EVENT_COMM, EVENT_EXEC, EVENT_FORK, EVENT_EXIT };
 
 struct event {
 	uint64_t time;
@@ -19,6 +19,7 @@ struct event {
 	uint8_t kind;
 	union {
 		uint32_t sample;
+		struct { uint64_t ip, period; uint32_t event; } counter;
 		struct mapping mapping;
 		char name[16]; /* TASK_COMM_LEN */
 		struct { uint32_t pid, tid; } parent;
@@ -35,6 +36,8 @@ struct sample_log {
 	struct mappings *mappings;
 	struct unwinder *unwinder;
 	struct perf_maps *names; /* of code made at run time */
+	struct counter_place *places; /* rows of `played` until they are copied, times absolute */
+	size_t n_places, cap_places;
 	struct profile *played;	/* what has been played so far; times are absolute */
 	uint64_t start;		/* time of the first execve */
 	uint64_t n_samples, lost, throttled;
@@ -65,6 +68,7 @@ void sample_log_destroy(struct sample_log *log)
 	if (!log)
 		return;
 	free(log->events);
+	free(log->places);
 	sample_store_destroy(log->store);
 	mappings_destroy(log->mappings);
 	module_files_destroy(log->files);
@@ -117,6 +121,20 @@ static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 	}
 	log->n_samples++;
 	add_event(log, record, &event);
+}
+
+void sample_log_counter(struct sample_log *log, const struct sampler *sampler,
+			const struct counter_sample *sample)
+{
+	const struct perf_record record = { .time = sample->time, .pid = sample->pid, .tid = sample->tid };
+	struct event event = { .kind = EVENT_COUNTER };
+	if (sampler->only_pid && sample->pid != sampler->only_pid)
+		return;
+	event.counter.ip = sampler->map ? sampler->map(sampler->map_context, (pid_t)sample->tid, sample->ip)
+					: sample->ip;
+	event.counter.period = sample->period;
+	event.counter.event = sample->event;
+	add_event(log, &record, &event);
 }
 
 static bool is_anonymous(const struct module_file *file)
@@ -303,17 +321,22 @@ static uint32_t made_at_run_time(struct sample_log *log, uint32_t pid, uint64_t 
 	return module;
 }
 
-static uint32_t frame_of(struct sample_log *log, uint32_t parent, uint32_t pid, uint64_t address)
+/* The module of an address and where in it. */
+static uint32_t place_of(struct sample_log *log, uint32_t pid, uint64_t address, uint64_t *offset)
 {
 	const struct mapping *mapping = mappings_find(log->mappings, pid, address);
-	uint32_t module;
-	uint64_t offset = mapping ? mapping_offset(mapping, address) : address;
-	if (mapping && is_anonymous(mapping->file))
-		module = made_at_run_time(log, pid, address, &offset);
-	else if (mapping)
-		module = profile_module(log->played, mapping->file->path, mapping->file->build_id);
-	else
-		module = profile_module(log->played, unmapped_name(address), "");
+	*offset = mapping ? mapping_offset(mapping, address) : address;
+	if (!mapping)
+		return profile_module(log->played, unmapped_name(address), "");
+	if (is_anonymous(mapping->file))
+		return made_at_run_time(log, pid, address, offset);
+	return profile_module(log->played, mapping->file->path, mapping->file->build_id);
+}
+
+static uint32_t frame_of(struct sample_log *log, uint32_t parent, uint32_t pid, uint64_t address)
+{
+	uint64_t offset;
+	const uint32_t module = place_of(log, pid, address, &offset);
 	if (module == PROFILE_NONE)
 		return PROFILE_NONE;
 	return profile_frame(log->played, parent, module, offset);
@@ -352,6 +375,20 @@ static void play_sample(struct sample_log *log, const struct event *event)
 		log->out_of_memory = true;
 }
 
+static void play_counter(struct sample_log *log, const struct event *event)
+{
+	struct counter_place place = {
+		.time_ns = event->time,
+		.period = event->counter.period,
+		.thread = profile_thread(log->played, RUN_TIMED, (int)event->pid, (int)event->tid, ""),
+		.event = event->counter.event,
+	};
+	place.module = place_of(log, event->pid, event->counter.ip, &place.offset);
+	if (place.thread == PROFILE_NONE || place.module == PROFILE_NONE ||
+	    !rf_array_push(log->places, log->n_places, log->cap_places, place))
+		log->out_of_memory = true;
+}
+
 /* Of each thread; the last one is the process's. */
 static void play_exit(struct sample_log *log, const struct event *event)
 {
@@ -365,6 +402,9 @@ static void play(struct sample_log *log, const struct event *event)
 	switch (event->kind) {
 	case EVENT_SAMPLE:
 		play_sample(log, event);
+		break;
+	case EVENT_COUNTER:
+		play_counter(log, event);
 		break;
 	case EVENT_MAPPING:
 		play_mapping(log, event);
@@ -534,7 +574,24 @@ static bool copy_samples(const struct profile *from, struct profile *to, const s
 	return true;
 }
 
-static bool copy_played(const struct sample_log *log, struct profile *to)
+static bool copy_places(struct sample_log *log, struct profile *to, const struct rows *rows)
+{
+	for (size_t i = 0; i < log->n_places; i++) {
+		struct counter_place *place = &log->places[i];
+		const bool jit = strcmp(log->played->modules[place->module].path, "[jit]") == 0;
+		uint32_t module = rows->modules[place->module];
+		if (jit)
+			place->offset = move_jit(log->played, place->offset, to, &module);
+		if (module == PROFILE_NONE)
+			return false;
+		place->module = module;
+		place->thread = rows->threads[place->thread];
+		place->time_ns = since(log->start, place->time_ns);
+	}
+	return true;
+}
+
+static bool copy_played(struct sample_log *log, struct profile *to)
 {
 	const struct profile *from = log->played;
 	struct rows rows = {
@@ -543,7 +600,7 @@ static bool copy_played(const struct sample_log *log, struct profile *to)
 		calloc(from->n_frames + 1, sizeof(uint32_t)),
 	};
 	bool done = rows.modules && rows.threads && rows.frames && copy_rows(from, to, &rows, log->start) &&
-		    copy_samples(from, to, &rows, log->start);
+		    copy_samples(from, to, &rows, log->start) && copy_places(log, to, &rows);
 	free(rows.modules);
 	free(rows.threads);
 	free(rows.frames);
@@ -571,4 +628,10 @@ struct rf_error *sample_log_finish(struct sample_log *log, const char *source, u
 	profile_set_fact(profile, "sample_period_ns", "%" PRIu64,
 			 period_ns ? period_ns : mean_weight(log->played));
 	return NULL;
+}
+
+const struct counter_place *sample_log_counters(const struct sample_log *log, size_t *n)
+{
+	*n = log->n_places;
+	return log->places;
 }

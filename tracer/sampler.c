@@ -10,3 +10,9 @@ void sampler_set_map(struct sampler *sampler, sampler_map_fn *map, void *context
 	sampler->map = map;
 	sampler->map_context = context;
 }
+
+void sampler_set_drain(struct sampler *sampler, sampler_drain_fn *drain, void *context)
+{
+	sampler->drain = drain;
+	sampler->drain_context = context;
+}

@@ -38,3 +38,9 @@ typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address);
 /* --no-children: the processes that the program starts are not sampled.  Set before start. */
 void sampler_set_first_only(struct sampler *sampler);
 void sampler_set_map(struct sampler *sampler, sampler_map_fn *map, void *context);
+
+/* Samples of hardware counters (events/counters.h) beside those of time: the sampler's thread calls `drain` each 10 ms,
+ * and finish calls it a last time; it hands what it has to sample_log_counter.  sampler_perf only.  Set before start. */
+struct sample_log;
+typedef void sampler_drain_fn(void *context, struct sample_log *log, const struct sampler *sampler);
+void sampler_set_drain(struct sampler *sampler, sampler_drain_fn *drain, void *context);

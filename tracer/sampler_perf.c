@@ -13,6 +13,7 @@
  * _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
 #include "tracer/perf_ring.h"
 #include "base/clock.h"
+#include "tracer/events/refusal.h"
 #include "tracer/sample_cost.h"
 #include "tracer/sample_log.h"
 
@@ -52,7 +53,7 @@ enum { MAX_RING_PAGES = 256, MIN_RING_PAGES = 8 };
 static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
 
 /* The reader wakes at least this often: soon at first, so that files are opened before a short
- * program can delete them. */
+ * program can delete them.  Rings that are drained besides wake nobody. */
 enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100 };
 
 struct cpu_events {
@@ -108,45 +109,9 @@ static struct perf_event_attr event_attributes(uint64_t period)
 	};
 }
 
-/* --- what stands in the way --- */
-
-static int read_paranoid(void)
-{
-	int level = -1;
-	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &level) != 1)
-		level = -1;
-	fclose(file);
-	return level;
-}
-
-/* Levels: Documentation/admin-guide/sysctl/kernel.rst, "perf_event_paranoid".  3 and 4 exist in
- * Debian's and Ubuntu's kernels and refuse plain users altogether. */
 static struct rf_error *refused(int errnum)
 {
-	int level = read_paranoid();
-	if (errnum == ENOSYS || errnum == ENOENT || errnum == EOPNOTSUPP)
-		return rf_error_errno(RF_EUNAVAILABLE, errnum,
-				      "a kernel with CONFIG_PERF_EVENTS is needed",
-				      "this kernel has no cpu-clock event");
-	if ((errnum == EACCES || errnum == EPERM) && level > 2 && geteuid() != 0)
-		return rf_error_errno(RF_EUNAVAILABLE, errnum,
-				      "as root: sysctl kernel.perf_event_paranoid=2",
-				      "kernel.perf_event_paranoid is %d, sampling needs 2 or less",
-				      level);
-	if (errnum == EACCES || errnum == EPERM)
-		return rf_error_errno(RF_EUNAVAILABLE, errnum,
-				      "in a container allow perf_event_open, for instance with "
-				      "--security-opt seccomp=unconfined or --cap-add PERFMON",
-				      "perf_event_open is refused although "
-				      "kernel.perf_event_paranoid is %d (a seccomp filter or a "
-				      "security module)", level);
-	if (errnum == EMFILE || errnum == ENFILE)
-		return rf_error_errno(RF_EUNAVAILABLE, errnum, "raise the limit: ulimit -n 4096",
-				      "too few file descriptors for three events per CPU");
-	return rf_error_errno(RF_EUNAVAILABLE, errnum, NULL, "cannot open a cpu-clock event");
+	return refusal_here(errnum, REFUSED_SOFTWARE, "a cpu-clock event");
 }
 
 /* perf_event_open with what this kernel knows: build ids in mappings came with Linux 5.12, events for
@@ -279,12 +244,12 @@ static struct rf_error *map_largest_rings(struct perf_sampler *sampler)
 	for (size_t n = MAX_RING_PAGES; n >= MIN_RING_PAGES; n /= 2) {
 		if (map_rings(sampler, (n + 1) * page))
 			return NULL;
+		const int errnum = errno;
 		for (size_t i = 0; i < sampler->n_cpus; i++)
 			unmap_ring(sampler->cpus[i]);
+		errno = errnum;
 	}
-	return rf_error_errno(RF_EUNAVAILABLE, errno,
-			      "raise kernel.perf_event_mlock_kb or ulimit -l",
-			      "cannot lock memory for the samples");
+	return refusal_here(errno, REFUSED_RING, "the samples of cpu-clock");
 }
 
 /* All events of a CPU write into the ring of the last one. */
@@ -325,6 +290,8 @@ static void drain(struct perf_sampler *sampler)
 		struct read_context context = { sampler, sampler->cpus[i] };
 		perf_ring_read(&sampler->cpus[i]->ring, take_record, &context);
 	}
+	if (sampler->base.drain)
+		sampler->base.drain(sampler->base.drain_context, sampler->log, &sampler->base);
 }
 
 /* The event of the next stage starts first: mappings are reported without a gap, and its first sample
@@ -350,7 +317,7 @@ static void *read_rings(void *opaque)
 	struct perf_sampler *sampler = opaque;
 	struct pollfd *stop = &sampler->polls[sampler->n_cpus];
 	for (unsigned round = 0; !(stop->revents & POLLIN); round++) {
-		int timeout = round < FIRST_POLLS ? POLL_FIRST_MS : POLL_MS;
+		int timeout = round < FIRST_POLLS || sampler->base.drain ? POLL_FIRST_MS : POLL_MS;
 		poll(sampler->polls, sampler->n_cpus + 1, timeout);
 		uint64_t before = clock_now_ns();
 		drain(sampler);

@@ -17,7 +17,8 @@ static struct {
 	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top, cache_sample,
 		sample_given, cache_prefetch, levels;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
-		*import_path, *forget, *processes, *traffic, *cache, *level, *direction;
+		*import_path, *forget, *processes, *traffic, *cache, *level, *direction,
+		*exports[N_EXPORTS];
 } given;
 
 static struct poptOption report_table[] = {
@@ -34,6 +35,9 @@ static struct poptOption report_table[] = {
 	 "place by what is read or by what is written alone: read, write, both (default)", "WHICH"},
 	{"svg", 0, POPT_ARG_STRING, &given.svg_path, 0, "draw the roofline plot", "FILE"},
 	{"json", 0, POPT_ARG_STRING, &given.json_path, 0, "write everything as JSON", "FILE"},
+#define EXPORT(name, writer, check, help) {#name, 0, POPT_ARG_STRING, &given.exports[EXPORT_##name], 0, help, "FILE"},
+#include "report/export/formats.def"
+#undef EXPORT
 	{"output", 'o', POPT_ARG_STRING, &given.output_path, 0, "write the table to FILE", "FILE"},
 	{"stdout", 0, POPT_ARG_NONE, &given.to_stdout, 0, "write the table to standard output", NULL},
 	POPT_TABLEEND,
@@ -115,6 +119,9 @@ static struct rf_error *report_options(struct report_options *options)
 		.svg_path = given.svg_path,
 		.json_path = given.json_path,
 	};
+	memcpy(options->exports.of, given.exports, sizeof(given.exports));
+	if (report_stdout_files(options) + (given.to_stdout != 0) > 1)
+		return usage_error("only one thing can go to standard output", given.to_stdout ? "--stdout" : "-");
 	if (given.sort && !report_sort_parse(given.sort, &options->sort))
 		return usage_error("--sort takes headroom, distance, time, flops, bytes or name",
 				   given.sort);
@@ -195,12 +202,15 @@ static struct rf_error *command_report(poptContext context)
 	if (!words || !words[0] || words[1])
 		return rf_error_create(RF_EINPUT, "try rfprof report rfprof-PROGRAM.rfp",
 				       "one profile is wanted");
-	error = profile_load(words[0], &profile);
+	error = export_check(&options.exports);
+	if (!error)
+		error = profile_load(words[0], &profile);
 	if (error)
 		return error;
 	error = output_file_open(&table, given.output_path, stdout);
 	if (!error) {
-		error = report_write(profile, &options, table.stream);
+		const bool other = report_stdout_files(&options) && !given.output_path && !given.to_stdout;
+		error = report_write(profile, &options, other ? NULL : table.stream);
 		error = output_file_close(&table, error);
 	}
 	profile_destroy(profile);

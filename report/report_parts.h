@@ -19,6 +19,8 @@ struct report_view {
 	size_t n_shown;		/* of them in the table and the picture */
 	char **notes;
 	size_t n_notes, cap_notes;
+	const struct diff *diff; /* NULL, or a comparison whose B this is */
+	size_t n_top;		/* of its pairs in the picture */
 };
 
 /* report_notes.c: the sentences under the table. */

@@ -1,6 +1,7 @@
 /* The command line. */
 #include "cache/geometry.h"
 #include "report/report.h"
+#include "tracer/diff_command.h"
 #include "tracer/launch.h"
 #include "tracer/machine_command.h"
 #include "tracer/output_file.h"
@@ -9,8 +10,10 @@
 #include <popt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define EXIT_TROUBLE 2 /* rfprof's own failures */
+#define EXIT_CONDITION 3 /* a condition of rfprof diff --fail-on is met */
 
 /* What the options of a command line are read into; static, because popt's tables are. */
 static struct {
@@ -18,7 +21,7 @@ static struct {
 		sample_given, cache_prefetch, levels;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
 		*import_path, *forget, *processes, *traffic, *cache, *level, *direction,
-		*exports[N_EXPORTS];
+		*exports[N_EXPORTS], **fail_on;
 } given;
 
 static struct poptOption report_table[] = {
@@ -86,6 +89,16 @@ static struct poptOption machine_table[] = {
 	{"import", 0, POPT_ARG_STRING, &given.import_path, 0,
 	 "keep the roofs of FILE, or of another machine's --json, to be drawn", "FILE"},
 	{"forget", 0, POPT_ARG_STRING, &given.forget, 0, "remove an imported roof, or all", "NAME"},
+	POPT_AUTOHELP POPT_TABLEEND,
+};
+
+static struct poptOption diff_table[] = {
+	{"top", 0, POPT_ARG_INT, &given.top, 't', "show the N functions that changed most (default 20)", "N"},
+	{"fail-on", 0, POPT_ARG_ARGV, &given.fail_on, 0,
+	 "exit with status 3 when this holds, such as time>5%; may be given several times", "CONDITION"},
+	{"svg", 0, POPT_ARG_STRING, &given.svg_path, 0, "draw both in one roofline plot, with arrows", "FILE"},
+	{"json", 0, POPT_ARG_STRING, &given.json_path, 0, "write the comparison as JSON", "FILE"},
+	{"output", 'o', POPT_ARG_STRING, &given.output_path, 0, "write the table to FILE", "FILE"},
 	POPT_AUTOHELP POPT_TABLEEND,
 };
 
@@ -238,6 +251,30 @@ static struct rf_error *command_machine(poptContext context)
 	});
 }
 
+/* ---- rfprof diff ---- */
+
+/* *status: a wait status. */
+static struct rf_error *command_diff(poptContext context, int *status)
+{
+	const char **words = NULL;
+	bool failed = false;
+	struct rf_error *error = read_options(context, &words);
+	if (error)
+		return error;
+	if (!words || !words[0] || !words[1] || words[2])
+		return rf_error_create(RF_EINPUT, "try rfprof diff before.rfp after.rfp", "two profiles are wanted");
+	error = diff_command(&(struct diff_command){
+		.paths = {words[0], words[1]},
+		.top = (size_t)given.top,
+		.fail_on = (const char *const *)given.fail_on,
+		.svg_path = given.svg_path,
+		.json_path = given.json_path,
+		.output_path = given.output_path,
+	}, &failed);
+	*status = failed ? W_EXITCODE(EXIT_CONDITION, 0) : 0;
+	return error;
+}
+
 /* ---- choice of the command ---- */
 
 static const struct command {
@@ -247,7 +284,8 @@ static const struct command {
 } commands[] = {
 	{"report", "rfprof report", "[OPTIONS] FILE", redraw_table},
 	{"machine", "rfprof machine", "[OPTIONS]", machine_table},
-	{NULL, "rfprof", "[OPTIONS] PROGRAM [ARGUMENTS] | report FILE | machine",
+	{"diff", "rfprof diff", "[OPTIONS] A B", diff_table},
+	{NULL, "rfprof", "[OPTIONS] PROGRAM [ARGUMENTS] | report FILE | diff A B | machine",
 	 run_table},
 };
 
@@ -265,6 +303,7 @@ int main(int argc, char **argv)
 	poptSetOtherOptionHelp(context, command->arguments);
 	struct rf_error *error = command->table == redraw_table	 ? command_report(context)
 				 : command->table == machine_table ? command_machine(context)
+				 : command->table == diff_table	 ? command_diff(context, &status)
 								   : command_run(context, &status);
 	poptFreeContext(context);
 	if (!error)

@@ -17,7 +17,7 @@ struct call {
 	uint32_t module;
 	uint64_t offset;	/* of the call instruction */
 	uint32_t callee;	/* row */
-	int64_t executions;	/* of it; 0: not known */
+	int64_t executions;	/* of it; 0: not known, and written as 1: callgrind_annotate takes 0 for no call */
 	uint64_t ns;		/* of samples with it on their stack */
 	uint32_t open;		/* how often it is on the path that is looked at */
 };
@@ -228,7 +228,7 @@ static bool put_call(struct graph *graph, const struct call *call)
 		return true;
 	if (!put_place(graph, "c", call->callee))
 		return false;
-	fprintf(graph->stream, "calls=%" PRId64 " 0x%" PRIx64 " %" PRIu32 "\n", call->executions,
+	fprintf(graph->stream, "calls=%" PRId64 " 0x%" PRIx64 " %" PRIu32 "\n", call->executions ? call->executions : 1,
 		code->functions[call->callee].start, code->functions[call->callee].line);
 	fprintf(graph->stream, "0x%" PRIx64 " %" PRIu32 " %" PRIu64 "\n", call->offset,
 		code->functions[call->row].line, call->ns);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_LENGTH 15 /* bytes of an instruction (Intel SDM vol. 2, 2.3.11) */
+
 /* ---- functions ---- */
 
 static void name_function(struct code *code, size_t row)
@@ -313,10 +315,14 @@ const struct code_instruction *code_instruction_at(const struct code *code, uint
 		else
 			high = middle;
 	}
-	if (low == 0)
-		return NULL;
-	const struct code_instruction *at = &code->instructions[code->by_address[low - 1]];
-	return at->module == module && offset - at->offset < at->length ? at : NULL;
+	for (; low > 0; low--) { /* a sample may lie between, where nothing was counted */
+		const struct code_instruction *at = &code->instructions[code->by_address[low - 1]];
+		if (at->module != module || offset - at->offset >= MAX_LENGTH)
+			return NULL;
+		if (offset - at->offset < at->length)
+			return at;
+	}
+	return NULL;
 }
 
 /* ---- numbers and names ---- */

@@ -78,7 +78,7 @@ struct rf_error *diff_json(const struct diff *diff, const char *const names[2], 
 				 "total", total, "functions", functions_json(diff), "notes", notes_json(diff));
 	const bool done = root != NULL;
 	if (done) {
-		json_dumpf(root, stream, JSON_INDENT(1));
+		json_dumpf(root, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(12)); /* more is not known */
 		putc('\n', stream);
 	}
 	json_decref(root);

@@ -35,7 +35,7 @@ static void put_count(FILE *stream, uint64_t value) { fprintf(stream, "%" PRIu64
 static void put_real(FILE *stream, double value)
 {
 	if (isfinite(value))
-		fprintf(stream, "%.9g", value);
+		fprintf(stream, "%.12g", value);
 }
 
 static void put_seconds(FILE *stream, uint64_t ns)

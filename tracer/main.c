@@ -240,6 +240,8 @@ static struct rf_error *command_machine(poptContext context)
 		return error;
 	if (words && *words)
 		return usage_error("rfprof machine takes no argument", *words);
+	if (given.svg_path && strcmp(given.svg_path, "-") == 0)
+		return usage_error("the table goes to standard output", "--svg -");
 	return machine_command(&(struct machine_command){
 		.refresh = given.refresh,
 		.quick = given.quick,

@@ -77,20 +77,26 @@ static bool name_row(const struct model_rows *rows, size_t row)
 	return (function->name = strdup("[unknown]")) != NULL;
 }
 
-static bool rows_init(struct model_rows *rows, const struct profile *profile, const struct model_choice *choice)
+bool model_places_init(struct model_rows *rows, const struct profile *profile)
 {
 	size_t n = profile->n_functions;
-	*rows = (struct model_rows){
-		.profile = profile, .n_places = n + profile->n_modules + 1, .choice = *choice};
-	rows->n_rows = 2 * rows->n_places;
+	*rows = (struct model_rows){.profile = profile, .n_places = n + profile->n_modules + 1};
 	rows->order = malloc((n + 1) * sizeof(*rows->order));
-	rows->rows = calloc(rows->n_rows, sizeof(*rows->rows));
-	if (!rows->order || !rows->rows)
+	if (!rows->order)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		rows->order[i] = (uint32_t)i;
 	qsort_r(rows->order, n, sizeof(*rows->order), compare_functions, (void *)profile);
 	return true;
+}
+
+static bool rows_init(struct model_rows *rows, const struct profile *profile, const struct model_choice *choice)
+{
+	bool done = model_places_init(rows, profile);
+	rows->choice = *choice;
+	rows->n_rows = 2 * rows->n_places;
+	rows->rows = calloc(rows->n_rows, sizeof(*rows->rows));
+	return done && rows->rows;
 }
 
 static void function_deinit(struct model_function *function)

@@ -15,6 +15,8 @@ struct model_rows {
 	struct model_choice choice;
 };
 
+/* What model_row_at needs, without any row; `order` is to be freed.  False: no memory. */
+bool model_places_init(struct model_rows *rows, const struct profile *profile);
 /* Row of the code at (module, offset); *end (may be NULL) gets the offset up to which it holds. */
 size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end);
 

@@ -54,6 +54,16 @@ bool report_direction_parse(const char *word, enum traffic_direction *direction)
 	return false;
 }
 
+static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+
+size_t report_stdout_files(const struct report_options *options)
+{
+	size_t n = is_stdout(options->svg_path) + is_stdout(options->json_path);
+	for (size_t i = 0; i < N_EXPORTS; i++)
+		n += is_stdout(options->exports.of[i]);
+	return n;
+}
+
 struct rf_error *report_no_memory(void)
 {
 	return rf_error_errno(RF_EINTERNAL, ENOMEM, NULL, "cannot write the report");
@@ -256,16 +266,18 @@ static struct rf_error *write_failed(const char *path, int errnum)
 struct rf_error *report_write_file(const struct report_view *view, report_format *format,
 				   const char *path)
 {
-	FILE *stream = path ? fopen(path, "we") : NULL;
+	const bool to_stdout = is_stdout(path);
+	FILE *stream = to_stdout ? stdout : path ? fopen(path, "we") : NULL;
 	if (!path)
 		return NULL;
 	if (!stream)
 		return write_failed(path, errno);
+	path = to_stdout ? "standard output" : path;
 	struct rf_error *error = format(view, stream);
 	errno = 0;
 	bool failed = fflush(stream) != 0 || ferror(stream);
 	int errnum = errno ? errno : EIO;
-	if (fclose(stream) != 0 && !failed) {
+	if (!to_stdout && fclose(stream) != 0 && !failed) {
 		failed = true;
 		errnum = errno;
 	}
@@ -284,6 +296,8 @@ static struct rf_error *write_all(struct report_view *view, void *context)
 		error = report_write_file(view, report_svg, options->svg_path);
 	if (!error)
 		error = report_write_file(view, report_json, options->json_path);
+	if (!error)
+		error = export_write(view, &options->exports);
 	report_notes_deinit(view);
 	return error;
 }

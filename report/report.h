@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "report/export/export.h"
 #include "report/model_traffic.h"
 #include "report/profile.h"
 
@@ -22,7 +23,11 @@ struct report_options {
 	bool levels;		/* every level: a table of its own, and points in the picture */
 	const char *svg_path;	/* or NULL */
 	const char *json_path;	/* or NULL */
+	struct export_paths exports;
 };
+
+/* How many of the files are standard output, "-". */
+size_t report_stdout_files(const struct report_options *options);
 
 /* "headroom", "distance", "time", "flops", "bytes", "name" → enum; false for another word. */
 bool report_sort_parse(const char *word, enum report_sort *sort);

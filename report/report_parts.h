@@ -19,6 +19,8 @@ struct report_view {
 	size_t n_shown;		/* of them in the table and the picture */
 	char **notes;
 	size_t n_notes, cap_notes;
+	const struct diff *diff; /* NULL, or a comparison whose B this is */
+	size_t n_top;		/* of its pairs in the picture */
 };
 
 /* report_notes.c: the sentences under the table. */
@@ -70,7 +72,7 @@ struct rf_error *report_table(const struct report_view *view, FILE *stream);
 struct rf_error *report_svg(const struct report_view *view, FILE *stream);
 struct rf_error *report_json(const struct report_view *view, FILE *stream);
 
-/* report.c: one format to a file; nothing to do for a path of NULL. */
+/* report.c: one format to a file, "-" for standard output; nothing to do for a path of NULL. */
 typedef struct rf_error *report_format(const struct report_view *view, FILE *stream);
 struct rf_error *report_write_file(const struct report_view *view, report_format *format,
 				   const char *path);

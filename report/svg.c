@@ -72,6 +72,7 @@ static void choose_ranges(struct picture *p)
 				svg_widen(&x_low, &x_high, f->traffic->levels[k].intensity);
 		svg_widen(&y_low, &y_high, f->place.point);
 	}
+	svg_diff_widen(p, &x_low, &x_high, &y_low, &y_high);
 	if (y_high <= 0)
 		y_low = 0.1, y_high = 100;
 	snap(&x_low, &x_high);
@@ -137,10 +138,9 @@ static void axes(struct picture *p)
 
 /* ---- points ---- */
 
-static void point_position(const struct picture *p, size_t i, double *x, double *y)
+void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x, double *y)
 {
-	const struct model_function *f = p->points[i].function;
-	if (p->points[i].strip) {
+	if (strip) {
 		double share = fmin(1, 1 / f->place.distance);
 		*x = log_scale(share, p->strip_min, 1, LEFT, RIGHT);
 		*y = (STRIP_TOP + STRIP_BOTTOM) / 2;
@@ -165,7 +165,7 @@ static void measure_labels(struct picture *p)
 	for (size_t i = 0; i < p->n_points; i++) {
 		struct label *label = &p->labels[i];
 		bool strip = p->points[i].strip;
-		point_position(p, i, &label->x, &label->y);
+		svg_position(p, p->points[i].function, strip, &label->x, &label->y);
 		label->radius = radius(p, p->points[i].function);
 		label->width = (double)text_columns(p->points[i].name) * COLUMN_WIDTH;
 		label->height = FONT + 3;
@@ -254,6 +254,7 @@ static void points(struct picture *p)
 			draw_levels(p, i);
 	for (size_t i = p->n_points; i-- > 0;)
 		draw_point(p, i);
+	svg_diff(p);
 	for (size_t i = 0; i < p->n_points; i++) {
 		const struct label *label = &p->labels[i];
 		if (!label->placed)
@@ -265,7 +266,7 @@ static void points(struct picture *p)
 	}
 }
 
-static void strip(struct picture *p)
+static void draw_strip(struct picture *p)
 {
 	if (!p->n_strip)
 		return;
@@ -357,7 +358,7 @@ static bool draw(struct picture *p)
 	choose_ranges(p);
 	svg_head(p);
 	axes(p);
-	strip(p);
+	draw_strip(p);
 	measure_labels(p);
 	svg_roofs(p);
 	points(p);

@@ -73,6 +73,8 @@ static void legend_bounds(const struct picture *p, double *y)
 	}
 	if (p->n_points && p->level && p->view->options->levels)
 		svg_text(p->out, LEGEND, *y += 20, "", "rings: at the other levels");
+	if (p->view->diff)
+		svg_text(p->out, LEGEND, *y += 20, "", "arrow: from A (hollow) to B");
 	if (above)
 		svg_text(p->out, LEGEND, *y += 20, "fill=\"#c00000\"", "red ring: above its roof, a fault");
 	*y += p->n_points ? 34 : 0;

@@ -67,6 +67,11 @@ double svg_x(const struct picture *p, double intensity);
 double svg_y(const struct picture *p, double rate);
 /* Where a function stands: flop per byte at the picture's level. */
 double svg_intensity(const struct picture *p, const struct model_function *f);
+/* Where it stands, in pixels; strip: among those without flop. */
+void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x, double *y);
+/* svg_diff.c: A's points of a comparison, and the arrows from them; nothing for one profile alone. */
+void svg_diff_widen(const struct picture *p, double *x_low, double *x_high, double *y_low, double *y_high);
+void svg_diff(const struct picture *p);
 /* The levels whose bandwidths are drawn, as model_levels gives them. */
 size_t svg_levels(const struct picture *p, const char *levels[MODEL_LEVELS]);
 /* Moves the ends of a range so that a value > 0 lies inside. */

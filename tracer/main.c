@@ -1,6 +1,7 @@
 /* The command line. */
 #include "cache/geometry.h"
 #include "report/report.h"
+#include "tracer/diff_command.h"
 #include "tracer/launch.h"
 #include "tracer/machine_command.h"
 #include "tracer/output_file.h"
@@ -9,15 +10,18 @@
 #include <popt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define EXIT_TROUBLE 2 /* rfprof's own failures */
+#define EXIT_CONDITION 3 /* a condition of rfprof diff --fail-on is met */
 
 /* What the options of a command line are read into; static, because popt's tables are. */
 static struct {
 	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top, cache_sample,
 		sample_given, cache_prefetch, levels;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
-		*import_path, *forget, *processes, *traffic, *cache, *level, *direction;
+		*import_path, *forget, *processes, *traffic, *cache, *level, *direction,
+		*exports[N_EXPORTS], **fail_on;
 } given;
 
 static struct poptOption report_table[] = {
@@ -34,6 +38,9 @@ static struct poptOption report_table[] = {
 	 "place by what is read or by what is written alone: read, write, both (default)", "WHICH"},
 	{"svg", 0, POPT_ARG_STRING, &given.svg_path, 0, "draw the roofline plot", "FILE"},
 	{"json", 0, POPT_ARG_STRING, &given.json_path, 0, "write everything as JSON", "FILE"},
+#define EXPORT(name, writer, check, help) {#name, 0, POPT_ARG_STRING, &given.exports[EXPORT_##name], 0, help, "FILE"},
+#include "report/export/formats.def"
+#undef EXPORT
 	{"output", 'o', POPT_ARG_STRING, &given.output_path, 0, "write the table to FILE", "FILE"},
 	{"stdout", 0, POPT_ARG_NONE, &given.to_stdout, 0, "write the table to standard output", NULL},
 	POPT_TABLEEND,
@@ -85,6 +92,16 @@ static struct poptOption machine_table[] = {
 	POPT_AUTOHELP POPT_TABLEEND,
 };
 
+static struct poptOption diff_table[] = {
+	{"top", 0, POPT_ARG_INT, &given.top, 't', "show the N functions that changed most (default 20)", "N"},
+	{"fail-on", 0, POPT_ARG_ARGV, &given.fail_on, 0,
+	 "exit with status 3 when this holds, such as time>5%; may be given several times", "CONDITION"},
+	{"svg", 0, POPT_ARG_STRING, &given.svg_path, 0, "draw both in one roofline plot, with arrows", "FILE"},
+	{"json", 0, POPT_ARG_STRING, &given.json_path, 0, "write the comparison as JSON", "FILE"},
+	{"output", 'o', POPT_ARG_STRING, &given.output_path, 0, "write the table to FILE", "FILE"},
+	POPT_AUTOHELP POPT_TABLEEND,
+};
+
 static struct rf_error *usage_error(const char *what, const char *word)
 {
 	return rf_error_create(RF_EINPUT, "rfprof --help lists the options", "%s: %s", word, what);
@@ -115,6 +132,9 @@ static struct rf_error *report_options(struct report_options *options)
 		.svg_path = given.svg_path,
 		.json_path = given.json_path,
 	};
+	memcpy(options->exports.of, given.exports, sizeof(given.exports));
+	if (report_stdout_files(options) + (given.to_stdout != 0) > 1)
+		return usage_error("only one thing can go to standard output", given.to_stdout ? "--stdout" : "-");
 	if (given.sort && !report_sort_parse(given.sort, &options->sort))
 		return usage_error("--sort takes headroom, distance, time, flops, bytes or name",
 				   given.sort);
@@ -195,12 +215,15 @@ static struct rf_error *command_report(poptContext context)
 	if (!words || !words[0] || words[1])
 		return rf_error_create(RF_EINPUT, "try rfprof report rfprof-PROGRAM.rfp",
 				       "one profile is wanted");
-	error = profile_load(words[0], &profile);
+	error = export_check(&options.exports);
+	if (!error)
+		error = profile_load(words[0], &profile);
 	if (error)
 		return error;
 	error = output_file_open(&table, given.output_path, stdout);
 	if (!error) {
-		error = report_write(profile, &options, table.stream);
+		const bool other = report_stdout_files(&options) && !given.output_path && !given.to_stdout;
+		error = report_write(profile, &options, other ? NULL : table.stream);
 		error = output_file_close(&table, error);
 	}
 	profile_destroy(profile);
@@ -217,6 +240,8 @@ static struct rf_error *command_machine(poptContext context)
 		return error;
 	if (words && *words)
 		return usage_error("rfprof machine takes no argument", *words);
+	if (given.svg_path && strcmp(given.svg_path, "-") == 0)
+		return usage_error("the table goes to standard output", "--svg -");
 	return machine_command(&(struct machine_command){
 		.refresh = given.refresh,
 		.quick = given.quick,
@@ -228,6 +253,30 @@ static struct rf_error *command_machine(poptContext context)
 	});
 }
 
+/* ---- rfprof diff ---- */
+
+/* *status: a wait status. */
+static struct rf_error *command_diff(poptContext context, int *status)
+{
+	const char **words = NULL;
+	bool failed = false;
+	struct rf_error *error = read_options(context, &words);
+	if (error)
+		return error;
+	if (!words || !words[0] || !words[1] || words[2])
+		return rf_error_create(RF_EINPUT, "try rfprof diff before.rfp after.rfp", "two profiles are wanted");
+	error = diff_command(&(struct diff_command){
+		.paths = {words[0], words[1]},
+		.top = (size_t)given.top,
+		.fail_on = (const char *const *)given.fail_on,
+		.svg_path = given.svg_path,
+		.json_path = given.json_path,
+		.output_path = given.output_path,
+	}, &failed);
+	*status = failed ? W_EXITCODE(EXIT_CONDITION, 0) : 0;
+	return error;
+}
+
 /* ---- choice of the command ---- */
 
 static const struct command {
@@ -237,7 +286,8 @@ static const struct command {
 } commands[] = {
 	{"report", "rfprof report", "[OPTIONS] FILE", redraw_table},
 	{"machine", "rfprof machine", "[OPTIONS]", machine_table},
-	{NULL, "rfprof", "[OPTIONS] PROGRAM [ARGUMENTS] | report FILE | machine",
+	{"diff", "rfprof diff", "[OPTIONS] A B", diff_table},
+	{NULL, "rfprof", "[OPTIONS] PROGRAM [ARGUMENTS] | report FILE | diff A B | machine",
 	 run_table},
 };
 
@@ -255,6 +305,7 @@ int main(int argc, char **argv)
 	poptSetOtherOptionHelp(context, command->arguments);
 	struct rf_error *error = command->table == redraw_table	 ? command_report(context)
 				 : command->table == machine_table ? command_machine(context)
+				 : command->table == diff_table	 ? command_diff(context, &status)
 								   : command_run(context, &status);
 	poptFreeContext(context);
 	if (!error)

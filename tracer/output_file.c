@@ -34,7 +34,7 @@ struct rf_error *output_file_close(struct output_file *file, struct rf_error *er
 
 struct rf_error *output_file_check(const char *path)
 {
-	if (!path)
+	if (!path || strcmp(path, "-") == 0)
 		return NULL;
 	if (access(path, F_OK) == 0)
 		return access(path, W_OK) == 0 ? NULL : cannot_write(path, errno);

@@ -16,6 +16,6 @@ struct rf_error *output_file_open(struct output_file *file, const char *path, FI
 /* Flushes and closes.  Passes `error` through when there is one already. */
 struct rf_error *output_file_close(struct output_file *file, struct rf_error *error);
 
-/* Says before anything is run whether `path` can be written (NULL: nothing to say).  Creates
+/* Says before anything is run whether `path` can be written (NULL, or "-": nothing to say).  Creates
  * nothing and changes nothing. */
 struct rf_error *output_file_check(const char *path);

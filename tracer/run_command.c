@@ -105,7 +105,9 @@ static struct rf_error *check_output(struct session *session)
 				      options->report.json_path};
 	for (size_t k = 0; k < sizeof(others) / sizeof(others[0]) && !error; k++)
 		error = output_file_check(others[k]);
-	return error;
+	for (size_t k = 0; k < N_EXPORTS && !error; k++)
+		error = output_file_check(options->report.exports.of[k]);
+	return error ? error : export_check(&options->report.exports);
 }
 
 static struct rf_error *choose_sampler(struct session *session)

@@ -251,5 +251,6 @@ def help_names_everything(t):
     result = t.rfprof("--help")
     assert result.status == 0 and result.stderr == b"", str(result)
     for word in ["--once", "--quiet", "--no-save", "--top", "--sort", "--svg", "--json", "--output", "--stdout", "--log",
-                 "--sampler", "--save", "report", "machine"]:
+                 "--sampler", "--save", "--csv", "--folded", "--pprof", "--firefox", "--callgrind", "--png", "report", "diff",
+                 "machine"]:
         assert word in result.stdout.decode(), f"no {word}\n{result}"

@@ -1,0 +1,341 @@
+/* The callgrind format (valgrind's manual, "Callgrind Format Specification") for KCachegrind and
+ * callgrind_annotate: costs of each instruction, and of calls the time that the stacks tell. */
+#include "report/export/code.h"
+#include "report/export/writers.h"
+
+#include "base/array.h"
+#include "base/u64_map.h"
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From one place of the code into a function. */
+struct call {
+	uint32_t row;		/* of the caller */
+	uint32_t module;
+	uint64_t offset;	/* of the call instruction */
+	uint32_t callee;	/* row */
+	int64_t executions;	/* of it; 0: not known, and written as 1: callgrind_annotate takes 0 for no call */
+	uint64_t ns;		/* of samples with it on their stack */
+	uint32_t open;		/* how often it is on the path that is looked at */
+};
+
+struct graph {
+	const struct code *code;
+	FILE *stream;
+	struct call *calls;
+	size_t n_calls, cap_calls;
+	uint32_t *call_of_frame; /* that leads to the frame, or PROFILE_NONE */
+	uint64_t *self_ns;	/* per frame */
+	uint64_t *with_callees_ns;
+	bool *file_named, *object_named, *function_named;
+	struct code_rounding memory;
+};
+
+/* ---- calls from the stacks ---- */
+
+/* The frame's call: a return address less one lies within the call instruction. */
+static void describe_call(const struct graph *graph, uint32_t frame, struct call *call)
+{
+	const struct profile_frame *above = &graph->code->profile->frames[graph->code->profile->frames[frame].parent];
+	const struct code_instruction *at = code_instruction_at(graph->code, above->module, above->offset);
+	*call = (struct call){
+		.row = code_row_of(graph->code, graph->code->profile->frames[frame].parent),
+		.module = above->module,
+		.offset = at ? at->offset : above->offset,
+		.callee = code_row_of(graph->code, frame),
+		.executions = at && at->is_call ? at->executions : 0,
+	};
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return (x->callee > y->callee) - (x->callee < y->callee);
+}
+
+/* Of an instruction that calls several functions it is not known how often it called which. */
+static void forget_shared_counts(struct graph *graph)
+{
+	struct call *calls = graph->calls;
+	for (size_t i = 1; i < graph->n_calls; i++)
+		if (calls[i].module == calls[i - 1].module && calls[i].offset == calls[i - 1].offset)
+			calls[i].executions = calls[i - 1].executions = 0;
+}
+
+static bool find_calls(struct graph *graph)
+{
+	const struct profile *profile = graph->code->profile;
+	size_t kept = 0;
+	for (size_t i = 0; i < profile->n_frames; i++) {
+		struct call call;
+		if (profile->frames[i].parent == PROFILE_NONE)
+			continue;
+		describe_call(graph, (uint32_t)i, &call);
+		if (!rf_array_push(graph->calls, graph->n_calls, graph->cap_calls, call))
+			return false;
+	}
+	if (graph->n_calls)
+		qsort(graph->calls, graph->n_calls, sizeof(*graph->calls), compare_calls);
+	for (size_t i = 0; i < graph->n_calls; i++)
+		if (!kept || compare_calls(&graph->calls[kept - 1], &graph->calls[i]))
+			graph->calls[kept++] = graph->calls[i];
+	graph->n_calls = kept;
+	forget_shared_counts(graph);
+	for (size_t i = 0; i < profile->n_frames; i++) {
+		struct call call, *found;
+		graph->call_of_frame[i] = PROFILE_NONE;
+		if (profile->frames[i].parent == PROFILE_NONE)
+			continue;
+		describe_call(graph, (uint32_t)i, &call);
+		found = bsearch(&call, graph->calls, graph->n_calls, sizeof(call), compare_calls);
+		graph->call_of_frame[i] = (uint32_t)(found - graph->calls);
+	}
+	return true;
+}
+
+static void add_times(struct graph *graph)
+{
+	const struct profile *profile = graph->code->profile;
+	for (size_t i = 0; i < profile->n_samples; i++)
+		if (profile->samples[i].frame != PROFILE_NONE)
+			graph->self_ns[profile->samples[i].frame] += code_sample_ns(graph->code, &profile->samples[i]);
+	memcpy(graph->with_callees_ns, graph->self_ns, profile->n_frames * sizeof(*graph->self_ns));
+	for (size_t i = profile->n_frames; i-- > 0;)
+		if (profile->frames[i].parent != PROFILE_NONE)
+			graph->with_callees_ns[profile->frames[i].parent] += graph->with_callees_ns[i];
+}
+
+/* The tree of frames, children after each other. */
+struct tree { uint32_t *first, *next; };
+
+static void walk_into(struct graph *graph, uint32_t frame)
+{
+	const uint32_t index = graph->call_of_frame[frame];
+	struct call *call = index == PROFILE_NONE ? NULL : &graph->calls[index];
+	if (call && call->open++ == 0) /* once for each sample, however often a recursion comes by */
+		call->ns += graph->with_callees_ns[frame];
+}
+
+static void walk_out(struct graph *graph, uint32_t frame)
+{
+	if (graph->call_of_frame[frame] != PROFILE_NONE)
+		graph->calls[graph->call_of_frame[frame]].open--;
+}
+
+static void walk_tree(struct graph *graph, const struct tree *tree, uint32_t root)
+{
+	uint32_t at = root;
+	walk_into(graph, at);
+	for (;;) {
+		if (tree->first[at] != PROFILE_NONE) {
+			at = tree->first[at];
+			walk_into(graph, at);
+			continue;
+		}
+		while (at != root && tree->next[at] == PROFILE_NONE) {
+			walk_out(graph, at);
+			at = graph->code->profile->frames[at].parent;
+		}
+		walk_out(graph, at);
+		if (at == root)
+			return;
+		at = tree->next[at];
+		walk_into(graph, at);
+	}
+}
+
+static bool sum_calls(struct graph *graph)
+{
+	const struct profile *profile = graph->code->profile;
+	const size_t n = profile->n_frames;
+	struct tree tree = {malloc((n + 1) * sizeof(uint32_t)), malloc((n + 1) * sizeof(uint32_t))};
+	const bool done = tree.first && tree.next;
+	for (size_t i = 0; done && i < n; i++)
+		tree.first[i] = tree.next[i] = PROFILE_NONE;
+	for (size_t i = n; done && i-- > 0;) {
+		const uint32_t parent = profile->frames[i].parent;
+		if (parent == PROFILE_NONE)
+			continue;
+		tree.next[i] = tree.first[parent];
+		tree.first[parent] = (uint32_t)i;
+	}
+	for (size_t i = 0; done && i < n; i++)
+		if (profile->frames[i].parent == PROFILE_NONE)
+			walk_tree(graph, &tree, (uint32_t)i);
+	free(tree.first);
+	free(tree.next);
+	return done;
+}
+
+/* ---- writing ---- */
+
+/* "(ID) NAME" the first time, then "(ID)". */
+static void put_name(const struct graph *graph, const char *key, size_t id, bool *named, const char *name)
+{
+	fprintf(graph->stream, "%s=(%zu)", key, id + 1);
+	if (!*named)
+		fprintf(graph->stream, " %s", name);
+	*named = true;
+	putc('\n', graph->stream);
+}
+
+/* prefix: "" or "c", of a callee. */
+static bool put_place(struct graph *graph, const char *prefix, uint32_t row)
+{
+	const struct code *code = graph->code;
+	const struct code_function *function = &code->functions[row];
+	const size_t module = function->module == PROFILE_NONE ? code->profile->n_modules : function->module;
+	char *object = text_clean(module < code->profile->n_modules ? code->profile->modules[module].path : "???");
+	char key[8];
+	if (!object)
+		return false;
+	snprintf(key, sizeof(key), "%sob", prefix);
+	put_name(graph, key, module, &graph->object_named[module], object);
+	free(object);
+	snprintf(key, sizeof(key), "%s", *prefix ? "cfi" : "fl");
+	put_name(graph, key, row, &graph->file_named[row], function->file[0] ? function->file : "???");
+	snprintf(key, sizeof(key), "%sfn", prefix);
+	put_name(graph, key, row, &graph->function_named[row], function->name);
+	return true;
+}
+
+static void put_costs(struct graph *graph, const struct code_instruction *at)
+{
+	const struct code *code = graph->code;
+	uint64_t bytes;
+	if (__builtin_add_overflow((uint64_t)at->load_bytes, (uint64_t)at->store_bytes, &bytes))
+		bytes = UINT64_MAX;
+	fprintf(graph->stream, "0x%" PRIx64 " %" PRIu32 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64,
+		at->offset, code->functions[at->row].line, at->time_ns, at->flop, at->executions, bytes);
+	if (code->view->model->traced)
+		fprintf(graph->stream, " %" PRIu64, code_memory_bytes(code, &graph->memory, at));
+	putc('\n', graph->stream);
+}
+
+static bool put_call(struct graph *graph, const struct call *call)
+{
+	const struct code *code = graph->code;
+	if (!call->ns)
+		return true;
+	if (!put_place(graph, "c", call->callee))
+		return false;
+	fprintf(graph->stream, "calls=%" PRId64 " 0x%" PRIx64 " %" PRIu32 "\n", call->executions ? call->executions : 1,
+		code->functions[call->callee].start, code->functions[call->callee].line);
+	fprintf(graph->stream, "0x%" PRIx64 " %" PRIu32 " %" PRIu64 "\n", call->offset,
+		code->functions[call->row].line, call->ns);
+	return true;
+}
+
+static void put_text(FILE *stream, const char *key, const char *text)
+{
+	char *clean = text ? text_clean(text) : NULL;
+	if (clean)
+		fprintf(stream, "%s: %s\n", key, clean);
+	free(clean);
+}
+
+static void put_head(const struct graph *graph)
+{
+	const struct profile *profile = graph->code->profile;
+	FILE *stream = graph->stream;
+	fputs("# callgrind format\nversion: 1\ncreator: rfprof\n", stream);
+	put_text(stream, "cmd", profile_get_fact(profile, "command"));
+	put_text(stream, "desc: Machine", profile_get_fact(profile, "cpu_model"));
+	fputs("positions: instr line\n"
+	      "event: Time : CPU time, ns\n"
+	      "event: Flop : Flop\n"
+	      "event: Instructions : Instructions\n"
+	      "event: LSBytes : Bytes loaded and stored\n", stream);
+	if (graph->code->view->model->traced)
+		fputs("event: MemoryBytes : Bytes to and from memory\n", stream);
+	fprintf(stream, "events: Time Flop Instructions LSBytes%s\n",
+		graph->code->view->model->traced ? " MemoryBytes" : "");
+}
+
+/* Sums of the lines below. */
+static void put_summary(const struct graph *graph)
+{
+	const struct code *code = graph->code;
+	struct code_rounding rounding = {0};
+	uint64_t sums[5] = {0};
+	for (size_t i = 0; i < code->n_instructions; i++) {
+		const struct code_instruction *at = &code->instructions[i];
+		sums[0] += at->time_ns;
+		sums[1] += (uint64_t)at->flop;
+		sums[2] += (uint64_t)at->executions;
+		sums[3] += (uint64_t)at->load_bytes + (uint64_t)at->store_bytes;
+		sums[4] += code_memory_bytes(code, &rounding, at);
+	}
+	fputs("summary:", graph->stream);
+	for (size_t i = 0; i < (code->view->model->traced ? 5 : 4); i++)
+		fprintf(graph->stream, " %" PRIu64, sums[i]);
+	fputs("\n\n", graph->stream);
+}
+
+/* One function: its instructions, then its calls; both lists are sorted by it. */
+static bool put_functions(struct graph *graph)
+{
+	const struct code *code = graph->code;
+	size_t i = 0, c = 0;
+	while (i < code->n_instructions || c < graph->n_calls) {
+		uint32_t row = i < code->n_instructions ? code->instructions[i].row : UINT32_MAX;
+		if (c < graph->n_calls && graph->calls[c].row < row)
+			row = graph->calls[c].row;
+		if (!put_place(graph, "", row))
+			return false;
+		for (; i < code->n_instructions && code->instructions[i].row == row; i++)
+			put_costs(graph, &code->instructions[i]);
+		for (; c < graph->n_calls && graph->calls[c].row == row; c++)
+			if (!put_call(graph, &graph->calls[c]))
+				return false;
+		putc('\n', graph->stream);
+	}
+	return true;
+}
+
+static bool put_graph(struct graph *graph)
+{
+	const size_t n_frames = graph->code->profile->n_frames, n_functions = graph->code->n_functions;
+	graph->call_of_frame = malloc((n_frames + 1) * sizeof(*graph->call_of_frame));
+	graph->self_ns = calloc(n_frames + 1, sizeof(*graph->self_ns));
+	graph->with_callees_ns = calloc(n_frames + 1, sizeof(*graph->with_callees_ns));
+	graph->file_named = calloc(n_functions + 1, 1);
+	graph->function_named = calloc(n_functions + 1, 1);
+	graph->object_named = calloc(graph->code->profile->n_modules + 1, 1);
+	if (!graph->call_of_frame || !graph->self_ns || !graph->with_callees_ns || !graph->file_named ||
+	    !graph->function_named || !graph->object_named || !find_calls(graph))
+		return false;
+	add_times(graph);
+	if (!sum_calls(graph))
+		return false;
+	put_head(graph);
+	put_summary(graph);
+	return put_functions(graph);
+}
+
+struct rf_error *export_callgrind(const struct report_view *view, FILE *stream)
+{
+	struct code code;
+	struct graph graph = {.code = &code, .stream = stream};
+	struct rf_error *error = code_init(&code, view);
+	if (!error && !put_graph(&graph))
+		error = report_no_memory();
+	free(graph.calls);
+	free(graph.call_of_frame);
+	free(graph.self_ns);
+	free(graph.with_callees_ns);
+	free(graph.file_named);
+	free(graph.function_named);
+	free(graph.object_named);
+	code_deinit(&code);
+	return error;
+}

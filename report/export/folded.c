@@ -1,0 +1,119 @@
+/* Collapsed stacks: "THREAD;caller;…;function MICROSECONDS", a line for each path. */
+#include "report/export/stacks.h"
+#include "report/export/writers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A sample's path: whose, and which. */
+struct path { uint32_t name, node; uint64_t ns; };
+
+/* What names of a stack must not hold is replaced. */
+static void put_name(FILE *stream, const char *name)
+{
+	for (; *name; name++)
+		putc(*name == ';' ? ':' : *name, stream);
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+	const struct path *x = a, *y = b;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* The first thread with the same name, for each. */
+static uint32_t *equal_names(char *const *names, size_t n)
+{
+	uint32_t *first = malloc((n + 1) * sizeof(*first));
+	for (size_t i = 0; first && i < n; i++) {
+		first[i] = (uint32_t)i;
+		for (size_t k = 0; k < i && first[i] == i; k++)
+			if (first[k] == k && strcmp(names[k], names[i]) == 0)
+				first[i] = (uint32_t)k;
+	}
+	return first;
+}
+
+static bool put_path(const struct code *code, const struct stacks *stacks, uint32_t node, FILE *stream)
+{
+	size_t depth = 0;
+	for (uint32_t at = node; at != PROFILE_NONE; at = stacks->nodes[at].parent)
+		depth++;
+	uint32_t *rows = malloc(depth * sizeof(*rows));
+	size_t i = depth;
+	for (uint32_t at = node; rows && at != PROFILE_NONE; at = stacks->nodes[at].parent)
+		rows[--i] = stacks->nodes[at].row;
+	for (; rows && i < depth; i++) {
+		putc(';', stream);
+		put_name(stream, code->functions[rows[i]].name);
+	}
+	free(rows);
+	return rows != NULL;
+}
+
+/* Equal paths are neighbours. */
+static bool put_paths(const struct code *code, const struct stacks *stacks, char *const *names,
+		      struct path *paths, size_t n, FILE *stream)
+{
+	struct code_rounding rounding = {0};
+	bool done = true;
+	qsort(paths, n, sizeof(*paths), compare_paths);
+	for (size_t i = 0, of_path; done && i < n; i += of_path) {
+		uint64_t ns = 0;
+		for (of_path = 0; i + of_path < n && !compare_paths(&paths[i], &paths[i + of_path]); of_path++)
+			ns += paths[i + of_path].ns;
+		const uint64_t us = code_round(&rounding, ns, 1, 1000);
+		if (!us)
+			continue;
+		put_name(stream, names[paths[i].name]);
+		done = put_path(code, stacks, paths[i].node, stream);
+		fprintf(stream, " %llu\n", (unsigned long long)us);
+	}
+	return done;
+}
+
+static bool put_samples(const struct code *code, const struct stacks *stacks, char *const *names, FILE *stream)
+{
+	const struct profile *profile = code->profile;
+	uint32_t *first = equal_names(names, profile->n_threads);
+	struct path *paths = malloc((profile->n_samples + 1) * sizeof(*paths));
+	bool done = first && paths;
+	for (size_t i = 0; done && i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		paths[i] = (struct path){first[sample->thread], stacks_of(stacks, code, sample->frame),
+					 code_sample_ns(code, sample)};
+	}
+	if (done)
+		done = put_paths(code, stacks, names, paths, profile->n_samples, stream);
+	free(first);
+	free(paths);
+	return done;
+}
+
+static bool put_all(const struct code *code, FILE *stream)
+{
+	const size_t n = code->profile->n_threads;
+	char **names = calloc(n + 1, sizeof(*names));
+	struct stacks stacks = {0};
+	bool done = names && stacks_init(&stacks, code);
+	for (size_t i = 0; done && i < n; i++)
+		done = (names[i] = code_thread_name(code, (uint32_t)i)) != NULL;
+	done = done && put_samples(code, &stacks, names, stream);
+	for (size_t i = 0; names && i < n; i++)
+		free(names[i]);
+	free(names);
+	stacks_deinit(&stacks);
+	return done;
+}
+
+struct rf_error *export_folded(const struct report_view *view, FILE *stream)
+{
+	struct code code;
+	struct rf_error *error = code_init(&code, view);
+	if (!error && !put_all(&code, stream))
+		error = report_no_memory();
+	code_deinit(&code);
+	return error;
+}

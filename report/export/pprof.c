@@ -1,0 +1,409 @@
+/* pprof's profile.proto, gzip-compressed.  Times stand at call stacks; what was counted and traced stands at its
+ * instruction, without callers, since no call path was counted with it. */
+#include "report/export/code.h"
+#include "report/export/protobuf.h"
+#include "report/export/writers.h"
+#include "report/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zlib.h>
+
+/* Field numbers of profile.proto. */
+enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION,
+       PROFILE_STRING_TABLE, PROFILE_TIME_NANOS = 9, PROFILE_DURATION_NANOS, PROFILE_PERIOD_TYPE,
+       PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_SAMPLE_TYPE };
+enum { VALUE_TYPE = 1, VALUE_UNIT };
+enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM };
+enum { MAPPING_ID = 1, MAPPING_MEMORY_START, MAPPING_MEMORY_LIMIT, MAPPING_FILE_OFFSET, MAPPING_FILENAME,
+       MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS, MAPPING_HAS_FILENAMES, MAPPING_HAS_LINE_NUMBERS };
+enum { LOCATION_ID = 1, LOCATION_MAPPING_ID, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION_ID = 1, LINE_LINE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILENAME, FUNCTION_START_LINE };
+
+/* The values of each sample. */
+enum { SAMPLES, CPU, FLOP, INSTRUCTIONS, LS_BYTES, MEMORY_BYTES, N_VALUES };
+static const char *const value_types[N_VALUES][2] = {
+	[SAMPLES] = {"samples", "count"}, [CPU] = {"cpu", "nanoseconds"}, [FLOP] = {"flop", "count"},
+	[INSTRUCTIONS] = {"instructions", "count"}, [LS_BYTES] = {"loaded_stored", "bytes"},
+	[MEMORY_BYTES] = {"memory", "bytes"},
+};
+
+#define PAGE 4096
+
+/* A module's code in the addresses of the file, which has room for all of them beside each other. */
+struct module { bool used; uint64_t low, high, bias; };
+
+struct address { uint32_t module; uint64_t offset; uint32_t row; };
+
+struct pprof {
+	const struct code *code;
+	size_t n_values;
+	struct protobuf out, part, inner;
+	struct protobuf strings;
+	uint64_t n_strings;
+	struct module *modules;	/* one more for code in none */
+	struct address *addresses; /* the locations; id: index + 1 */
+	size_t n_addresses;
+	uint64_t *location_of_frame; /* ids */
+	uint64_t nowhere;	/* id, for samples without a frame */
+	uint64_t *stack;
+	bool *function_used;
+};
+
+/* ---- parts ---- */
+
+static uint64_t string(struct pprof *pprof, const char *text)
+{
+	char *clean = text_clean(text);
+	protobuf_string(&pprof->strings, PROFILE_STRING_TABLE, clean ? clean : "");
+	pprof->strings.failed |= !clean;
+	free(clean);
+	return pprof->n_strings++;
+}
+
+static void put_type(struct pprof *pprof, unsigned field, size_t value)
+{
+	protobuf_clear(&pprof->part);
+	protobuf_number(&pprof->part, VALUE_TYPE, string(pprof, value_types[value][0]));
+	protobuf_number(&pprof->part, VALUE_UNIT, string(pprof, value_types[value][1]));
+	protobuf_message(&pprof->out, field, &pprof->part);
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const struct address *x = a, *y = b;
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* ---- locations ---- */
+
+static void take_address(struct pprof *pprof, uint32_t module, uint64_t offset, uint32_t row)
+{
+	const size_t index = module == PROFILE_NONE ? pprof->code->profile->n_modules : module;
+	struct module *of = &pprof->modules[index];
+	of->low = !of->used || offset < of->low ? offset : of->low;
+	of->high = !of->used || offset > of->high ? offset : of->high;
+	of->used = true;
+	pprof->function_used[row] = true;
+	pprof->addresses[pprof->n_addresses++] = (struct address){module, offset, row};
+}
+
+static bool collect_addresses(struct pprof *pprof)
+{
+	const struct code *code = pprof->code;
+	const size_t most = code->profile->n_frames + code->n_instructions;
+	size_t kept = 0;
+	pprof->addresses = malloc((most + 1) * sizeof(*pprof->addresses));
+	pprof->function_used = calloc(code->n_functions + 1, 1);
+	pprof->modules = calloc(code->profile->n_modules + 1, sizeof(*pprof->modules));
+	if (!pprof->addresses || !pprof->function_used || !pprof->modules)
+		return false;
+	for (size_t i = 0; i < code->profile->n_frames; i++)
+		take_address(pprof, code->profile->frames[i].module, code->profile->frames[i].offset,
+			     code->row_of_frame[i]);
+	for (size_t i = 0; i < code->n_instructions; i++)
+		take_address(pprof, code->instructions[i].module, code->instructions[i].offset,
+			     code->instructions[i].row);
+	if (pprof->n_addresses)
+		qsort(pprof->addresses, pprof->n_addresses, sizeof(*pprof->addresses), compare_addresses);
+	for (size_t i = 0; i < pprof->n_addresses; i++)
+		if (!kept || compare_addresses(&pprof->addresses[kept - 1], &pprof->addresses[i]))
+			pprof->addresses[kept++] = pprof->addresses[i];
+	pprof->n_addresses = kept;
+	return true;
+}
+
+static uint64_t location(const struct pprof *pprof, uint32_t module, uint64_t offset)
+{
+	const struct address key = {module, offset, 0};
+	const struct address *found = bsearch(&key, pprof->addresses, pprof->n_addresses, sizeof(key),
+					      compare_addresses);
+	return found ? (uint64_t)(found - pprof->addresses) + 1 : 0;
+}
+
+/* Offsets of a file become addresses: its lowest page starts behind the module before. */
+static void place_modules(struct pprof *pprof)
+{
+	uint64_t next = 0x10000000;
+	for (size_t m = 0; m <= pprof->code->profile->n_modules; m++) {
+		struct module *module = &pprof->modules[m];
+		if (!module->used)
+			continue;
+		module->low -= module->low % PAGE;
+		module->bias = next - module->low;
+		next += module->high - module->low + 1;
+		next += (PAGE - next % PAGE) % PAGE + PAGE;
+	}
+}
+
+static void put_mappings(struct pprof *pprof)
+{
+	const struct profile *profile = pprof->code->profile;
+	for (size_t m = 0; m < profile->n_modules; m++) {
+		const struct module *module = &pprof->modules[m];
+		if (!module->used)
+			continue;
+		protobuf_clear(&pprof->part);
+		protobuf_number(&pprof->part, MAPPING_ID, m + 1);
+		protobuf_number(&pprof->part, MAPPING_MEMORY_START, module->low + module->bias);
+		protobuf_number(&pprof->part, MAPPING_MEMORY_LIMIT, module->high + module->bias + 1);
+		protobuf_number(&pprof->part, MAPPING_FILE_OFFSET, profile->modules[m].path[0] == '/' ? module->low : 0);
+		protobuf_number(&pprof->part, MAPPING_FILENAME, string(pprof, profile->modules[m].path));
+		protobuf_number(&pprof->part, MAPPING_BUILD_ID, string(pprof, profile->modules[m].build_id));
+		protobuf_number(&pprof->part, MAPPING_HAS_FUNCTIONS, 1);
+		protobuf_number(&pprof->part, MAPPING_HAS_FILENAMES, 1);
+		protobuf_number(&pprof->part, MAPPING_HAS_LINE_NUMBERS, 1);
+		protobuf_message(&pprof->out, PROFILE_MAPPING, &pprof->part);
+	}
+}
+
+static void put_locations(struct pprof *pprof)
+{
+	const struct profile *profile = pprof->code->profile;
+	for (size_t i = 0; i < pprof->n_addresses; i++) {
+		const struct address *address = &pprof->addresses[i];
+		const bool inside = address->module != PROFILE_NONE;
+		const size_t module = inside ? address->module : profile->n_modules;
+		protobuf_clear(&pprof->inner);
+		protobuf_number(&pprof->inner, LINE_FUNCTION_ID, address->row + 1);
+		protobuf_number(&pprof->inner, LINE_LINE, pprof->code->functions[address->row].line);
+		protobuf_clear(&pprof->part);
+		protobuf_number(&pprof->part, LOCATION_ID, i + 1);
+		protobuf_number(&pprof->part, LOCATION_MAPPING_ID, inside ? module + 1 : 0);
+		protobuf_number(&pprof->part, LOCATION_ADDRESS, address->offset + pprof->modules[module].bias);
+		protobuf_message(&pprof->part, LOCATION_LINE, &pprof->inner);
+		protobuf_message(&pprof->out, PROFILE_LOCATION, &pprof->part);
+	}
+}
+
+static void put_functions(struct pprof *pprof)
+{
+	for (size_t row = 0; row < pprof->code->n_functions; row++) {
+		const struct code_function *function = &pprof->code->functions[row];
+		if (!pprof->function_used[row])
+			continue;
+		const uint64_t name = string(pprof, function->name);
+		protobuf_clear(&pprof->part);
+		protobuf_number(&pprof->part, FUNCTION_ID, row + 1);
+		protobuf_number(&pprof->part, FUNCTION_NAME, name);
+		protobuf_number(&pprof->part, FUNCTION_SYSTEM_NAME, name);
+		protobuf_number(&pprof->part, FUNCTION_FILENAME, function->file[0] ? string(pprof, function->file) : 0);
+		protobuf_number(&pprof->part, FUNCTION_START_LINE, function->line);
+		protobuf_message(&pprof->out, PROFILE_FUNCTION, &pprof->part);
+	}
+}
+
+/* ---- samples ---- */
+
+struct labels { uint64_t thread, pid, tid; }; /* strings */
+
+static void put_label(struct pprof *pprof, uint64_t key, uint64_t text, uint64_t number)
+{
+	protobuf_clear(&pprof->inner);
+	protobuf_number(&pprof->inner, LABEL_KEY, key);
+	protobuf_number(&pprof->inner, LABEL_STR, text);
+	protobuf_number(&pprof->inner, LABEL_NUM, number);
+	protobuf_message(&pprof->part, SAMPLE_LABEL, &pprof->inner);
+}
+
+/* Leaf first. */
+static size_t fill_stack(struct pprof *pprof, uint32_t frame)
+{
+	size_t depth = 0;
+	if (frame == PROFILE_NONE)
+		pprof->stack[depth++] = pprof->nowhere;
+	for (; frame != PROFILE_NONE; frame = pprof->code->profile->frames[frame].parent)
+		pprof->stack[depth++] = pprof->location_of_frame[frame];
+	return depth;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct profile_sample *x = a, *y = b;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->frame > y->frame) - (x->frame < y->frame);
+}
+
+static bool put_times(struct pprof *pprof, uint64_t *thread_names)
+{
+	const struct profile *profile = pprof->code->profile;
+	const struct labels keys = {string(pprof, "thread"), string(pprof, "pid"), string(pprof, "tid")};
+	struct profile_sample *samples = malloc((profile->n_samples + 1) * sizeof(*samples));
+	if (!samples)
+		return false;
+	memcpy(samples, profile->samples, profile->n_samples * sizeof(*samples));
+	qsort(samples, profile->n_samples, sizeof(*samples), compare_samples);
+	for (size_t i = 0, n; i < profile->n_samples; i += n) {
+		const struct profile_thread *thread = &profile->threads[samples[i].thread];
+		uint64_t values[N_VALUES] = {0};
+		for (n = 0; i + n < profile->n_samples && !compare_samples(&samples[i], &samples[i + n]); n++)
+			values[CPU] += code_sample_ns(pprof->code, &samples[i + n]);
+		values[SAMPLES] = n;
+		protobuf_clear(&pprof->part);
+		protobuf_numbers(&pprof->part, SAMPLE_LOCATION_ID, pprof->stack, fill_stack(pprof, samples[i].frame));
+		protobuf_numbers(&pprof->part, SAMPLE_VALUE, values, pprof->n_values);
+		put_label(pprof, keys.thread, thread_names[samples[i].thread], 0);
+		put_label(pprof, keys.pid, 0, (uint64_t)thread->pid);
+		put_label(pprof, keys.tid, 0, (uint64_t)thread->tid);
+		protobuf_message(&pprof->out, PROFILE_SAMPLE, &pprof->part);
+	}
+	free(samples);
+	return true;
+}
+
+static void put_counts(struct pprof *pprof)
+{
+	const struct code *code = pprof->code;
+	struct code_rounding rounding = {0};
+	for (size_t i = 0; i < code->n_instructions; i++) {
+		const struct code_instruction *at = &code->instructions[i];
+		const uint64_t values[N_VALUES] = {
+			[FLOP] = (uint64_t)at->flop, [INSTRUCTIONS] = (uint64_t)at->executions,
+			[LS_BYTES] = (uint64_t)at->load_bytes + (uint64_t)at->store_bytes,
+			[MEMORY_BYTES] = code_memory_bytes(code, &rounding, at),
+		};
+		const uint64_t id = location(pprof, at->module, at->offset);
+		if (!(values[FLOP] | values[INSTRUCTIONS] | values[LS_BYTES] | values[MEMORY_BYTES]))
+			continue;
+		protobuf_clear(&pprof->part);
+		protobuf_numbers(&pprof->part, SAMPLE_LOCATION_ID, &id, 1);
+		protobuf_numbers(&pprof->part, SAMPLE_VALUE, values, pprof->n_values);
+		protobuf_message(&pprof->out, PROFILE_SAMPLE, &pprof->part);
+	}
+}
+
+static bool put_samples(struct pprof *pprof)
+{
+	const struct profile *profile = pprof->code->profile;
+	uint64_t *names = calloc(profile->n_threads + 1, sizeof(*names));
+	size_t deepest = 1, *depth = calloc(profile->n_frames + 1, sizeof(*depth));
+	bool done = names && depth;
+	for (size_t i = 0; done && i < profile->n_frames; i++) {
+		const uint32_t parent = profile->frames[i].parent;
+		depth[i] = parent == PROFILE_NONE ? 1 : depth[parent] + 1;
+		deepest = depth[i] > deepest ? depth[i] : deepest;
+	}
+	free(depth);
+	pprof->stack = malloc(deepest * sizeof(*pprof->stack));
+	for (size_t i = 0; done && i < profile->n_threads; i++) {
+		char *name = code_thread_name(pprof->code, (uint32_t)i);
+		names[i] = string(pprof, name ? name : "");
+		free(name);
+	}
+	done = done && pprof->stack && put_times(pprof, names);
+	free(names);
+	if (done)
+		put_counts(pprof);
+	return done;
+}
+
+/* ---- the whole ---- */
+
+static uint64_t date_ns(const struct profile *profile)
+{
+	const char *date = profile_get_fact(profile, "date");
+	struct tm tm = {0};
+	const char *end = date ? strptime(date, "%Y-%m-%dT%H:%M:%SZ", &tm) : NULL;
+	const time_t seconds = end && !*end ? timegm(&tm) : 0;
+	return seconds > 0 && seconds < INT64_MAX / 1000000000 ? (uint64_t)seconds * 1000000000 : 0;
+}
+
+static uint64_t number_fact(const struct profile *profile, const char *key, double scale)
+{
+	const double value = report_number_fact(profile, key, 0) * scale;
+	return value > 0 && value < 9e18 ? (uint64_t)value : 0;
+}
+
+static void put_head(struct pprof *pprof)
+{
+	const struct profile *profile = pprof->code->profile;
+	const char *command = profile_get_fact(profile, "command");
+	string(pprof, ""); /* the table's first */
+	for (size_t i = 0; i < pprof->n_values; i++)
+		put_type(pprof, PROFILE_SAMPLE_TYPE, i);
+	protobuf_number(&pprof->out, PROFILE_TIME_NANOS, date_ns(profile));
+	protobuf_number(&pprof->out, PROFILE_DURATION_NANOS, number_fact(profile, "wall_s", 1e9));
+	put_type(pprof, PROFILE_PERIOD_TYPE, CPU);
+	protobuf_number(&pprof->out, PROFILE_PERIOD, number_fact(profile, "sample_period_ns", 1));
+	protobuf_number(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, string(pprof, value_types[CPU][0]));
+	if (!command)
+		return;
+	const uint64_t comment = string(pprof, command);
+	protobuf_numbers(&pprof->out, PROFILE_COMMENT, &comment, 1);
+}
+
+static bool put_profile(struct pprof *pprof)
+{
+	const struct profile *profile = pprof->code->profile;
+	pprof->location_of_frame = malloc((profile->n_frames + 1) * sizeof(*pprof->location_of_frame));
+	if (!pprof->location_of_frame || !collect_addresses(pprof))
+		return false;
+	for (size_t i = 0; i < profile->n_frames; i++)
+		pprof->location_of_frame[i] = location(pprof, profile->frames[i].module, profile->frames[i].offset);
+	pprof->nowhere = location(pprof, PROFILE_NONE, 0);
+	place_modules(pprof);
+	put_head(pprof);
+	if (!put_samples(pprof))
+		return false;
+	put_mappings(pprof);
+	put_locations(pprof);
+	put_functions(pprof);
+	return !pprof->out.failed && !pprof->strings.failed;
+}
+
+/* As gzip does, without a date, so that equal profiles are equal files. */
+static bool put_compressed(const struct protobuf *const parts[2], FILE *stream)
+{
+	enum { GZIP = 16, WINDOW = 15, MEMORY = 8, CHUNK = 1 << 16 };
+	static unsigned char chunk[CHUNK];
+	z_stream z = {0};
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW + GZIP, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+		return false;
+	for (int part = 0; part < 2; part++) {
+		const struct protobuf *from = parts[part];
+		for (size_t at = 0; at < from->n || part == 1;) {
+			const size_t n = from->n - at < CHUNK ? from->n - at : CHUNK;
+			const bool last = part == 1 && at + n == from->n;
+			z.next_in = from->bytes + at;
+			z.avail_in = (uInt)n;
+			do {
+				z.next_out = chunk;
+				z.avail_out = CHUNK;
+				deflate(&z, last ? Z_FINISH : Z_NO_FLUSH);
+				fwrite(chunk, 1, CHUNK - z.avail_out, stream);
+			} while (z.avail_out == 0);
+			at += n;
+			if (last)
+				break;
+		}
+	}
+	deflateEnd(&z);
+	return true;
+}
+
+struct rf_error *export_pprof(const struct report_view *view, FILE *stream)
+{
+	struct code code;
+	struct pprof pprof = {.code = &code, .n_values = view->model->traced ? N_VALUES : N_VALUES - 1};
+	struct rf_error *error = code_init(&code, view);
+	const struct protobuf *const parts[2] = {&pprof.out, &pprof.strings};
+	if (!error && (!put_profile(&pprof) || !put_compressed(parts, stream)))
+		error = report_no_memory();
+	protobuf_deinit(&pprof.out);
+	protobuf_deinit(&pprof.part);
+	protobuf_deinit(&pprof.inner);
+	protobuf_deinit(&pprof.strings);
+	free(pprof.modules);
+	free(pprof.addresses);
+	free(pprof.location_of_frame);
+	free(pprof.stack);
+	free(pprof.function_used);
+	code_deinit(&code);
+	return error;
+}

@@ -1,0 +1,20 @@
+/* Call stacks by function: one node for each path of functions, as flame graphs draw them. */
+#pragma once
+
+#include "report/export/code.h"
+
+struct stack_node {
+	uint32_t parent;	/* a smaller one, or PROFILE_NONE */
+	uint32_t row;		/* in code->functions */
+};
+
+struct stacks {
+	struct stack_node *nodes;
+	size_t n_nodes, cap_nodes;
+	uint32_t *of_frame;	/* node of each frame of the profile; one more for samples without a frame */
+};
+
+/* False: no memory. */
+bool stacks_init(struct stacks *stacks, const struct code *code);
+void stacks_deinit(struct stacks *stacks);
+uint32_t stacks_of(const struct stacks *stacks, const struct code *code, uint32_t frame);

@@ -184,7 +184,7 @@ static void add_bandwidths(json_t *array, const struct profile *profile, int thr
 }
 
 /* The roofs as they are drawn: what moves at most at a level, in each direction, by measured count of threads.
- * Peaks and ceilings are rows of the machine's own list. */
+ * Ceilings are rows of the machine's own list. */
 static json_t *bandwidths_json(const struct profile *profile)
 {
 	size_t n;
@@ -192,6 +192,26 @@ static json_t *bandwidths_json(const struct profile *profile)
 	json_t *array = threads ? json_array() : NULL;
 	for (size_t i = 0; threads && i < n; i++)
 		add_bandwidths(array, profile, threads[i]);
+	free(threads);
+	return array;
+}
+
+/* The highest rate of each precision, by measured count of threads. */
+static json_t *peaks_json(const struct profile *profile)
+{
+	size_t n;
+	int *threads = thread_counts(profile, &n);
+	json_t *array = threads ? json_array() : NULL;
+	for (size_t i = 0; threads && i < n; i++)
+		for (int p = 0; p < FLOP_PRECISIONS; p++) {
+			const char *precision = model_precision_name((enum flop_precision)p);
+			const struct roof *row = model_peak_row(profile, precision, threads[i]);
+			if (row)
+				json_array_append_new(array, json_pack(
+					"{s:s, s:i, s:f, s:o, s:o, s:o}", "precision", precision, "threads", threads[i],
+					"gflops", row->best, "isa", report_json_string(row->isa), "isa_name",
+					report_json_string(report_isa_name(row->isa)), "op", report_json_string(row->op)));
+		}
 	free(threads);
 	return array;
 }
@@ -211,6 +231,7 @@ static json_t *head_of(const struct report_view *view, json_t *functions)
 	json_object_set_new(head, "traced", json_boolean(view->model->traced));
 	json_object_set_new(head, "main_precision", json_string(report_main_precision(view->model)));
 	json_object_set_new(head, "bandwidths", bandwidths);
+	json_object_set_new(head, "peaks", peaks_json(view->profile));
 	json_object_set_new(head, "functions", functions);
 	free(program);
 	shorten(head);

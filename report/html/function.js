@@ -84,7 +84,7 @@ function pageFacts(f, detail) {
 function pageWhy(f, detail) {
 	const words = (detail.why || "").split("; ").filter(Boolean);
 	const list = element("ul", {class: "why"}, ...words.map(word => element("li", {}, word)));
-	const head = element("p", {class: "verdict"}, boundMark(f), element("b", {}, boundText(f)), `: ${BOUNDS[boundOf(f)].means}.`);
+	const head = element("p", {class: "verdict"}, boundMark(f), element("b", {}, boundPhrase(f)), `: ${BOUNDS[boundOf(f)].means}.`);
 	const roof = known(f.ceiling_gflops) && known(f.roof_gflops) && f.ceiling_gflops < 0.97 * f.roof_gflops
 		? element("p", {}, `Its mix of instructions reaches at most ${significant(f.ceiling_gflops)} GFLOP/s; the roof is ${significant(f.roof_gflops)}.`) : null;
 	return section(f.distance > 1.1 || !known(f.distance) ? "Why it is below the roof" : "At its roof", head, roof, words.length ? list : null);
@@ -97,7 +97,7 @@ function pageLevels(f, detail) {
 		{title: "possible GB/s", help: "for this mix of reads and writes"}, {title: "misses", help: "share of accesses that needed the next level"}];
 	return section("What moved at every level", plainTable("", columns, detail.levels.map(row => [
 		row.level, formatBytes(row.read_bytes), formatBytes(row.write_allocate_bytes), formatBytes(row.write_bytes),
-		f.flop > 0 ? significant(intensityAt(f, row.level, "both")) : DASH, significant(row.gbytes_per_s),
+		f.flop > 0 ? intensityText(intensityAt(f, row.level, "both")) : DASH, significant(row.gbytes_per_s),
 		significant(row.bandwidth_gbytes_per_s), formatShare(row.miss_ratio)])));
 }
 
@@ -234,6 +234,9 @@ function levelMarks(f, app) {
 			points.push({index: f.index, label: level, place, bound: boundOf(f), weight: 1, area: level === f.level ? 210 : 90,
 				above: f.above_roof && level === f.level, hollow: f.level !== "" && f.level !== null && level !== f.level});
 	}
+	/* levels at which nothing moved stand at one place */
+	const there = points.filter(point => point.place.x > IN_CACHE);
+	there.forEach((point, i) => { point.label = i ? "" : there.map(other => other.label).join(", "); });
 	for (let i = 1; i < points.length; i++)
 		links.push({from: points[i - 1].place, to: points[i].place, style: "levels"});
 	const roofs = app.levels.map(level => ({level, rate: bandwidthOf(app.profile, level, app.state.direction, threads), chosen: level === f.level})).filter(roof => roof.rate > 0);

@@ -28,9 +28,9 @@ class App {
 		this.plotHolder = element("div", {class: "plot"});
 		this.tableHolder = element("div", {class: "table-holder"});
 		this.count = element("p", {class: "note", id: "count", role: "status"});
-		this.list.append(this.heading(), this.worst(), element("section", {class: "picture", "aria-label": "Roofline"},
+		this.list.append(...[this.heading(), this.worst(), element("section", {class: "picture", "aria-label": "Roofline"},
 			this.controls(), this.plotHolder, this.legend()),
-		element("section", {"aria-label": "Functions"}, this.filters(), this.tableHolder, this.count), this.goneList(), this.about());
+		element("section", {"aria-label": "Functions"}, this.filters(), this.tableHolder, this.count), this.goneList(), this.about()].filter(Boolean));
 		this.plot = new Roofline(this.plotHolder, {name: "list", title: `Roofline of ${profile.title}`, zoom: true,
 			height: width => Math.min(520, Math.max(330, width * 0.52)), labels: width => width < 560 ? 6 : 16,
 			hover: (point, event) => this.hover(point, event), choose: point => { location.hash = `f${point.index}`; }});
@@ -66,7 +66,7 @@ class App {
 			return null;
 		return element("section", {class: "worst"}, element("h2", {}, "Most to gain"), element("ol", {}, ...first.map(f =>
 			element("li", {}, boundMark(f), element("span", {}, element("a", {href: `#f${f.index}`}, shortenMiddle(f.name, 40)),
-				element("span", {class: "note"}, ` ${formatShare(f.share)} of the time, ${formatTimes(f.distance)} below its roof, ${boundText(f)} bound: up to `),
+				element("span", {class: "note"}, ` ${formatShare(f.share)} of the time, ${formatTimes(f.distance)} below its roof, ${boundPhrase(f)}: up to `),
 				element("b", {}, formatSeconds(f.headroom_s)))))));
 	}
 
@@ -156,10 +156,10 @@ class App {
 			const place = placeOf(f, state.level, state.direction);
 			if (!place)
 				continue;
-			points.push({index: f.index, label: f.name, place, bound: boundOf(f), weight: f.time_s, above: f.above_roof});
+			points.push({index: f.index, label: f.name, place, bound: boundOf(f), weight: f.time_s, above: f.above_roof, roof: f.roof_gflops});
 			const before = f.before && placeOf(f.before, state.level, state.direction);
 			if (before && before.strip === place.strip && links.length < 60)
-				links.push({from: before, to: place, style: "arrow"});
+				links.push({from: before, to: place, style: "arrow", weight: f.time_s});
 		}
 		points.sort((a, b) => b.weight - a.weight);
 		const roofs = levels.map(level => ({level, rate: bandwidthOf(profile, level, state.direction, state.threads), chosen: level === state.level})).filter(roof => roof.rate > 0);
@@ -190,8 +190,8 @@ class App {
 		const f = this.profile.functions[point.index];
 		const {level, direction} = this.state;
 		this.tooltip.replaceChildren(element("b", {}, shortenMiddle(f.name, 60)), element("span", {}, `${formatSeconds(f.time_s)} · ${formatShare(f.share)} of the time`),
-			element("span", {}, point.place.strip ? `${rateText(f)}, roof ${significant(f.roof)}` : `${rateText(f)} at ${significant(intensityAt(f, level, direction))} flop/byte`),
-			element("span", {}, `${boundText(f)} bound, ${formatTimes(f.distance)} below its roof`));
+			element("span", {}, point.place.strip ? `${rateText(f)}, roof ${significant(f.roof)}` : `${rateText(f)} at ${intensityText(intensityAt(f, level, direction))} flop/byte`),
+			element("span", {}, `${boundPhrase(f)}, ${formatTimes(f.distance)} below its roof`));
 		const x = Math.min(event.pageX + 14, document.documentElement.scrollWidth - this.tooltip.offsetWidth - 8);
 		this.tooltip.style.left = `${Math.max(8, x)}px`;
 		this.tooltip.style.top = `${event.pageY + 16}px`;

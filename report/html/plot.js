@@ -1,7 +1,7 @@
 /* The roofline as an interactive SVG: roofs, ceilings, a point per function; the same drawing serves the list and,
  * with a point at every level, a function's own page. */
 
-const PLOT = {left: 62, right: 16, top: 14, bottom: 46, gutter: 34, strip: 62, stripGap: 40};
+const PLOT = {left: 62, right: 26, top: 14, bottom: 46, gutter: 34, strip: 62, stripGap: 40};
 const IN_CACHE = 1e4; /* above this many flop per byte the bytes do not matter */
 
 function tickText(value) {
@@ -12,15 +12,15 @@ function isDecade(value) {
 	return Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-6;
 }
 
-/* Whole decades around the values. */
-function decades(values, least, most) {
+/* A range around the values, with room for labels. */
+function around(values, least, most) {
 	let low = least, high = most;
 	for (const value of values)
 		if (value > 0 && Number.isFinite(value)) {
-			low = Math.min(low, value / 1.5);
-			high = Math.max(high, value * 1.5);
+			low = Math.min(low, value / 2);
+			high = Math.max(high, value * 2);
 		}
-	return [10 ** Math.floor(Math.log10(low)), 10 ** Math.ceil(Math.log10(high))];
+	return [low, high];
 }
 
 class Roofline {
@@ -69,9 +69,9 @@ class Roofline {
 		this.hasStrip = hasStrip;
 		const inPlot = marks.points.filter(point => !point.place.strip);
 		const ridges = marks.roofs.map(roof => marks.peaks.length ? marks.peaks[0].rate / roof.rate : 0);
-		const [x0, x1] = decades([...inPlot.map(point => point.place.x).filter(x => x <= IN_CACHE), ...ridges.map(x => x * 2)], 0.05, 20);
+		const [x0, x1] = around([...inPlot.map(point => point.place.x).filter(x => x <= IN_CACHE), ...ridges.map(x => x * 2)], 0.03, 20);
 		const rates = marks.peaks.filter(peak => peak.top).map(peak => peak.rate);
-		const [y0, y1] = decades([...inPlot.map(point => point.place.y), ...rates], rates.length ? rates[0] / 50 : 0.1, rates.length ? rates[0] * 1.3 : 100);
+		const [y0, y1] = around([...inPlot.map(point => point.place.y), ...rates], rates.length ? rates[0] / 50 : 0.1, rates.length ? rates[0] * 1.3 : 100);
 		const base = {x: d3.scaleLog([x0, x1], [PLOT.left, this.right]), y: d3.scaleLog([y0, y1], [this.bottom, PLOT.top])};
 		this.x = this.transform.rescaleX(base.x);
 		this.y = this.transform.rescaleY(base.y);
@@ -107,12 +107,13 @@ class Roofline {
 		const narrow = this.width < 560;
 		const format = scale => value => isDecade(value) && (!narrow || span(scale) < 6 || Math.round(Math.log10(value)) % 2 === 0) ||
 			span(scale) < 1.5 && /^[25]/.test(value.toExponential()) ? tickText(value) : "";
-		this.drawAxis("x", d3.axisBottom(this.x).ticks(20, format(this.x)).tickSize(-(this.bottom - PLOT.top)).tickPadding(8), `translate(0,${this.bottom})`);
+		const beforeGutter = format(this.x);
+		this.drawAxis("x", d3.axisBottom(this.x).ticks(20, value => this.x(value) < this.right - 8 ? beforeGutter(value) : "").tickSize(-(this.bottom - PLOT.top)).tickPadding(8), `translate(0,${this.bottom})`);
 		this.drawAxis("y", d3.axisLeft(this.y).ticks(20, format(this.y)).tickSize(-(this.right + PLOT.gutter - PLOT.left)).tickPadding(6), `translate(${PLOT.left},0)`);
 		const rect = this.svg.append("rect").attr("class", "frame").attr("x", PLOT.left).attr("y", PLOT.top);
 		rect.attr("width", this.right + PLOT.gutter - PLOT.left).attr("height", this.bottom - PLOT.top);
 		this.svg.append("line").attr("class", "gutter").attr("x1", this.right).attr("x2", this.right).attr("y1", PLOT.top).attr("y2", this.bottom);
-		this.text(this.right + PLOT.gutter / 2, this.bottom + 20, "∞", "middle", "tick-text");
+		this.text(this.right + PLOT.gutter / 2, this.bottom + 21, "∞", "middle", "infinity");
 		this.text((PLOT.left + this.right) / 2, this.bottom + 40, this.marks.xLabel, "middle", "axis-label");
 		this.text(0, 0, "performance, GFLOP/s", "middle", "axis-label").attr("transform", `translate(15,${(PLOT.top + this.bottom) / 2}) rotate(-90)`);
 	}
@@ -163,17 +164,26 @@ class Roofline {
 		for (const peak of peaks)
 			labels.push({x: this.right + PLOT.gutter - 6, y: this.y(peak.rate) - 5, text: `${peak.text} ${significant(peak.rate)} GFLOP/s`,
 				style: peak.top ? "roof-label chosen" : "roof-label", anchor: "end"});
-		for (const label of labels) {
-			const width = label.text.length * 6.1;
-			const box = [label.x - width, label.y - 11, label.x, label.y + 3];
-			if (label.y < PLOT.top + 8 || label.y > this.bottom || overlaps(box, taken))
-				continue;
-			taken.push(box);
-			this.text(label.x, label.y, label.text, label.anchor, label.style);
-		}
+		for (const label of labels)
+			this.labelFlat(label, taken);
 		const slopes = [...roofs].sort((a, b) => b.chosen - a.chosen);
 		for (const roof of slopes)
 			this.labelSlope(roof, top, taken);
+	}
+
+	/* As far right as there is room. */
+	labelFlat(label, taken) {
+		const width = label.text.length * 6.3;
+		if (label.y < PLOT.top + 8 || label.y > this.bottom)
+			return;
+		for (let x = label.x; x - width > PLOT.left + 0.45 * (this.right - PLOT.left); x -= 20) {
+			const box = [x - width, label.y - 11, x, label.y + 3];
+			if (overlaps(box, taken))
+				continue;
+			taken.push(box);
+			this.text(x, label.y, label.text, label.anchor, label.style);
+			return;
+		}
 	}
 
 	labelSlope(roof, top, taken) {
@@ -196,20 +206,36 @@ class Roofline {
 
 	/* ---- points ---- */
 
+	/* Of a point, in square pixels; most: the largest weight. */
+	static area(weight, most) {
+		return 30 + 620 * Math.max(0, weight) / most;
+	}
+
+	mostWeight() {
+		return this.marks.points.reduce((most, point) => Math.max(most, point.weight), 1e-30);
+	}
+
 	drawLinks(layer) {
+		const most = this.mostWeight();
 		for (const link of this.marks.links) {
 			const [x1, y1] = this.position(link.from), [x2, y2] = this.position(link.to);
-			if (Math.hypot(x2 - x1, y2 - y1) < 3)
+			const length = Math.hypot(x2 - x1, y2 - y1);
+			const short = link.style === "arrow" ? Math.sqrt(Roofline.area(link.weight, most) / Math.PI) + 2 : 0;
+			if (length < short + 5 || !this.isInside([x1, y1], link.from) || !this.isInside([x2, y2], link.to))
 				continue;
-			this.line(layer, x1, y1, x2, y2, link.style).attr("marker-end", link.style === "arrow" ? "url(#arrow-head)" : null);
+			const part = (length - short) / length;
+			this.line(layer, x1, y1, x1 + part * (x2 - x1), y1 + part * (y2 - y1), link.style)
+				.attr("marker-end", link.style === "arrow" ? "url(#arrow-head)" : null);
+			if (link.style === "arrow")
+				layer.append("circle").attr("class", "before").attr("cx", x1).attr("cy", y1).attr("r", 3);
 		}
 	}
 
 	drawPoints() {
 		const {marks} = this;
-		const most = Math.max(...marks.points.map(point => point.weight), 1e-30);
+		const most = this.mostWeight();
 		const shown = marks.points.map(point => ({...point, at: this.position(point.place),
-			area: point.area || 30 + 620 * Math.max(0, point.weight) / most}))
+			area: point.area || Roofline.area(point.weight, most)}))
 			.filter(point => this.isInside(point.at, point.place)).reverse(); /* the first on top */
 		const symbol = d3.symbol();
 		const layer = this.svg.append("g").attr("class", "points");
@@ -277,9 +303,19 @@ class Roofline {
 		this.labelPoints(shown, taken);
 	}
 
-	/* A ring around one function's point. */
+	/* A ring around one function's point, and the way from there up to its own roof. */
 	mark(index) {
+		this.svg.selectAll(".to-roof").remove();
 		this.svg.selectAll("path.point").classed("marked", point => point.index === index);
+		const point = this.marks.points.find(point => point.index === index);
+		if (!point || point.place.strip || !(point.roof > point.place.y))
+			return;
+		const [x, y] = this.position(point.place), top = this.y(point.roof);
+		if (top < PLOT.top || y > this.bottom || x < PLOT.left || x > this.right + PLOT.gutter)
+			return;
+		const layer = this.svg.insert("g", ".points").attr("class", "to-roof");
+		this.line(layer, x, y, x, top, "way");
+		this.line(layer, x - 9, top, x + 9, top, "cap");
 	}
 }
 

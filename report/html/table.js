@@ -8,8 +8,12 @@ function rateText(f) {
 	return known(f.point) && f.point_unit ? `${significant(f.point)} ${units[f.point_unit] || f.point_unit}` : DASH;
 }
 
+function intensityText(intensity) {
+	return known(intensity) && intensity > IN_CACHE ? `>${IN_CACHE}` : significant(intensity);
+}
+
 function boundMark(f) {
-	const symbol = d3.symbol().type(d3[BOUNDS[boundOf(f)].shape]).size(64);
+	const symbol = d3.symbol().type(d3[BOUNDS[boundOf(f)].shape]).size(100);
 	const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
 	const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
 	svg.setAttribute("viewBox", "-8 -8 16 16");
@@ -25,6 +29,11 @@ function boundText(f) {
 	return `${BOUNDS[boundOf(f)].label}${f.level ? ` · ${f.level_inferred ? "~" : ""}${f.level}` : ""}`;
 }
 
+function boundPhrase(f) {
+	const level = f.level ? ` (${f.level_inferred ? "~" : ""}${f.level})` : "";
+	return `${BOUNDS[boundOf(f)].label}${["uncounted", "unknown"].includes(boundOf(f)) ? "" : " bound"}${level}`;
+}
+
 /* Whether other figures than time can be told. */
 function timeMark(f) {
 	return f.samples > 0 && f.samples < 20 ? "≈" : "";
@@ -37,7 +46,7 @@ const COLUMNS = [
 	{key: "share", title: "share", value: f => f.share, show: f => formatShare(f.share), bar: f => f.share},
 	{key: "rate", title: "speed", value: f => f.point_unit === "GFLOP/s" ? f.point : known(f.point) ? f.point * 1e-6 : null, show: rateText},
 	{key: "intensity", title: "flop/byte", help: "at the chosen level", value: (f, state) => f.flop > 0 ? intensityAt(f, state.level, state.direction) : null,
-		show: (f, state) => f.flop > 0 ? significant(intensityAt(f, state.level, state.direction)) : DASH},
+		show: (f, state) => f.flop > 0 ? intensityText(intensityAt(f, state.level, state.direction)) : DASH},
 	{key: "bytes", title: "bytes", help: "at the chosen level", value: (f, state) => bytesAt(f, state.level, state.direction),
 		show: (f, state) => formatBytes(bytesAt(f, state.level, state.direction))},
 	{key: "bound", title: "bound by", text: true, first: "up", value: f => boundText(f), show: boundText},

@@ -43,7 +43,7 @@ class App {
 			run.threads ? `${run.threads} thread${run.threads === 1 ? "" : "s"}` : null, machine.cpu_model, (run.date || "").slice(0, 10)];
 		return element("header", {class: "top"}, element("div", {}, element("h1", {}, shortenMiddle(title.split("/").pop() || title, 60)),
 			element("p", {class: "note"}, words.filter(Boolean).map(word => shortenMiddle(word, 80)).join(" · ")),
-			this.other ? element("p", {class: "note"}, `Compared with ${shortenMiddle(this.other.title, 80)}, ${(this.other.run.date || "").slice(0, 16).replace("T", " ")}; arrows lead from there to here.`) : null),
+			this.other ? element("p", {class: "note"}, `Compared with ${shortenMiddle(this.other.title.split("/").pop(), 80)}, ${(this.other.run.date || "").slice(0, 16).replace("T", " ")}; arrows lead from there to here.`) : null),
 		this.themeButton());
 	}
 

@@ -94,7 +94,7 @@ class Roofline {
 
 	drawAxis(name, axis, move) {
 		const group = this.svg.append("g").attr("class", `axis ${name}`).attr("transform", move);
-		group.call(axis);
+		group.call(axis.offset(0)); /* a tick stands where its value is */
 		group.selectAll(".tick").attr("data-value", value => value);
 		group.selectAll(".tick line").attr("class", value => isDecade(value) ? "decade" : "minor");
 		/* d3 sets these for its own fonts */
@@ -176,7 +176,8 @@ class Roofline {
 		const width = label.text.length * 6.3;
 		if (label.y < PLOT.top + 8 || label.y > this.bottom)
 			return;
-		for (let x = label.x; x - width > PLOT.left + 0.45 * (this.right - PLOT.left); x -= 20) {
+		const end = PLOT.left + (this.width < 560 ? 4 : 0.45 * (this.right - PLOT.left));
+		for (let x = label.x; x - width > end; x -= 20) {
 			const box = [x - width, label.y - 11, x, label.y + 3];
 			if (overlaps(box, taken))
 				continue;
@@ -237,11 +238,10 @@ class Roofline {
 		const shown = marks.points.map(point => ({...point, at: this.position(point.place),
 			area: point.area || Roofline.area(point.weight, most)}))
 			.filter(point => this.isInside(point.at, point.place)).reverse(); /* the first on top */
-		const symbol = d3.symbol();
 		const layer = this.svg.append("g").attr("class", "points");
 		const paths = layer.selectAll("path").data(shown).join("path")
 			.attr("class", point => `point bound-${point.bound}${point.above ? " above" : ""}${point.hollow ? " hollow" : ""}`)
-			.attr("d", point => symbol.type(d3[BOUNDS[point.bound].shape]).size(point.area)())
+			.attr("d", point => symbolPath(point.bound, point.area))
 			.attr("transform", point => `translate(${point.at[0].toFixed(2)},${point.at[1].toFixed(2)})`)
 			.attr("data-index", point => point.index)
 			.attr("data-label", point => point.label);
@@ -317,6 +317,10 @@ class Roofline {
 		this.line(layer, x, y, x, top, "way");
 		this.line(layer, x - 9, top, x + 9, top, "cap");
 	}
+}
+
+function symbolPath(bound, area) {
+	return d3.symbol(d3[BOUNDS[bound].shape], area).digits(2)();
 }
 
 function overlaps(box, others) {

@@ -1,6 +1,6 @@
 /* The sortable list of functions.  Only the first rows are made; a button makes more. */
 
-const FIRST_ROWS = 100;
+const FIRST_ROWS = 60;
 const MORE_ROWS = 200;
 
 function rateText(f) {
@@ -13,13 +13,12 @@ function intensityText(intensity) {
 }
 
 function boundMark(f) {
-	const symbol = d3.symbol().type(d3[BOUNDS[boundOf(f)].shape]).size(100);
 	const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
 	const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
 	svg.setAttribute("viewBox", "-8 -8 16 16");
 	svg.setAttribute("class", "mark");
 	svg.setAttribute("aria-hidden", "true");
-	path.setAttribute("d", symbol());
+	path.setAttribute("d", symbolPath(boundOf(f), 100));
 	path.setAttribute("class", `point bound-${boundOf(f)}`);
 	svg.append(path);
 	return svg;

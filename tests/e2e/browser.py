@@ -119,6 +119,13 @@ class Browser:
             raise AssertionError(got["exceptionDetails"].get("exception", {}).get("description", got))
         return got["result"].get("value")
 
+    def until(self, expression):
+        """Waits for a condition."""
+        deadline = time.monotonic() + PATIENCE
+        while not self.value(expression):
+            assert time.monotonic() < deadline, f"never: {expression}"
+            time.sleep(0.02)
+
     def key(self, key, text=None):
         codes = {"Escape": 27, "Enter": 13, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9, "/": 191}
         for kind in ("keyDown", "keyUp"):

@@ -369,7 +369,9 @@ static void write_row(const struct report_view *view, const struct model_functio
 	fprintf(out, "<td>%.1f %%</td>", 100 * f->share);
 	write_number_cell(out, counted && f->elapsed_s > 0 ? (double)f->tally.flop * 1e-9 / f->elapsed_s : NAN, "");
 	report_put_intensity(intensity, counted ? report_intensity(view, f) : NAN);
-	fprintf(out, "<td>%s</td><td class=\"word\">%s%s%s</td>", intensity, model_bound_name(place->bound),
+	fputs("<td>", out);
+	text_write_xml(out, intensity);
+	fprintf(out, "</td><td class=\"word\">%s%s%s</td>", model_bound_name(place->bound),
 		place->level[0] ? place->traced ? " " : " ~" : "", place->level);
 	write_number_cell(out, place->distance, "\xc3\x97");
 	write_number_cell(out, place->headroom_s, " s");

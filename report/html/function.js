@@ -267,7 +267,7 @@ function showFunction(holder, f, app) {
 	].filter(Boolean));
 	if (!hasPlot)
 		return null;
-	const plot = new Roofline(plotHolder, {name: "function", title: "Roofline of this function", height: width => Math.min(380, Math.max(260, width * 0.62)), labels: () => 4});
+	const plot = new Roofline(plotHolder, {name: "function", title: "Roofline of this function", height: width => Math.min(380, Math.max(260, width * 0.62)), labels: () => 4, upright: true});
 	plot.show(levelMarks(f, app));
 	return plot;
 }

@@ -101,7 +101,7 @@ class App {
 		const present = Object.keys(BOUNDS).filter(bound => this.profile.functions.some(f => boundOf(f) === bound && f.time_s > 0 && f.point_unit));
 		return element("p", {class: "legend"}, element("span", {}, "Bound by"), ...present.map(bound =>
 			element("span", {title: BOUNDS[bound].means}, boundMark({bound}), BOUNDS[bound].label)),
-		element("span", {class: "note"}, "Area: CPU time. Right of the line, ∞: nothing moved at this level."),
+		element("span", {class: "note"}, "Area: CPU time. Right of the dotted line: (almost) nothing moved at this level. Point at one to see the roof of its own mix."),
 		this.profile.functions.some(f => f.above_roof) ? element("span", {class: "fault"}, "Ring: above its roof, a fault.") : null);
 	}
 

@@ -262,6 +262,8 @@ class Roofline {
 			const [x, y] = point.at;
 			const ways = [[r, 4, "start"], [-r, 4, "end"], [0, -r, "middle"], [0, r + 10, "middle"],
 				[r * 0.8, -r * 0.7, "start"], [-r * 0.8, -r * 0.7, "end"], [r * 0.8, r + 6, "start"], [-r * 0.8, r + 6, "end"]];
+			if (this.options.upright) /* its points stand on a line from left to right */
+				ways.unshift(ways[2], ways[3]);
 			for (const [dx, dy, anchor] of ways) {
 				const left = x + dx - (anchor === "end" ? width : anchor === "middle" ? width / 2 : 0);
 				const box = [left, y + dy - 11, left + width, y + dy + 3];

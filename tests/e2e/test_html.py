@@ -36,7 +36,21 @@ def saved_profile(t):
     path = os.path.join(t.directory, "base.rfp")
     result = t.rfprof("-q", "--save", path, "--cache=L1=32K:8,L2=64K:16,L3=1M:16", "--cache-sample=1", t.target("triad"), timeout=300)
     assert result.status == 0, str(result)
+    add_samples(path)
     return path
+
+
+def add_samples(path):
+    """Time in the functions that matter, for the real run may be too short for a sample in each."""
+    base = sqlite3.connect(path)
+    thread = base.execute("SELECT id FROM threads WHERE run = 1 LIMIT 1").fetchone()[0]
+    for module, start in base.execute("SELECT module_id, start_offset FROM functions WHERE name LIKE 'triad%'").fetchall():
+        frame, sample = (base.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("frames", "samples"))
+        base.execute("INSERT INTO frames VALUES (?, NULL, ?, ?)", (frame, module, start))
+        for i in range(30):
+            base.execute("INSERT INTO samples VALUES (?, ?, ?, 1000000, ?)", (sample + i, thread, i * 1000000, frame))
+    base.commit()
+    base.close()
 
 
 def report(t, profile, *options):
@@ -166,7 +180,8 @@ def page_has_all_data(t):
         moved = sum(line[6] for line in parts["code"])
         assert abs(moved - row["mem_bytes"]) <= len(parts["code"]), (row["name"], moved, row["mem_bytes"])
         time_ns = sum(line[3] for line in parts["code"])
-        assert time_ns <= row["time_s"] * 1e9 + 1, (row["name"], time_ns)
+        is_split = any(other["name"] == row["name"] and other["bound"] == "uncounted" for other in expected["functions"])
+        assert is_split or time_ns <= row["time_s"] * 1e9 + 1, (row["name"], time_ns)
     assert with_code >= 2, with_code
     triad = next(i for i, row in enumerate(expected["functions"]) if row["name"] == "triad")
     assert any(re.match(r"v?mov|v?mul|v?add|vfm", line[1]) for line in detail(page, triad)["code"]), "no disassembly"

@@ -239,15 +239,19 @@ class Roofline {
 			area: point.area || Roofline.area(point.weight, most)}))
 			.filter(point => this.isInside(point.at, point.place)).reverse(); /* the first on top */
 		const layer = this.svg.append("g").attr("class", "points");
-		const paths = layer.selectAll("path").data(shown).join("path")
-			.attr("class", point => `point bound-${point.bound}${point.above ? " above" : ""}${point.hollow ? " hollow" : ""}`)
-			.attr("d", point => symbolPath(point.bound, point.area))
-			.attr("transform", point => `translate(${point.at[0].toFixed(2)},${point.at[1].toFixed(2)})`)
-			.attr("data-index", point => point.index)
-			.attr("data-label", point => point.label);
+		for (const point of shown) {
+			const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+			path.setAttribute("class", `point bound-${point.bound}${point.above ? " above" : ""}${point.hollow ? " hollow" : ""}`);
+			path.setAttribute("d", symbolPath(point.bound, point.area));
+			path.setAttribute("transform", `translate(${point.at[0].toFixed(2)},${point.at[1].toFixed(2)})`);
+			path.dataset.index = point.index;
+			path.__data__ = point; /* where d3 looks for it */
+			layer.node().append(path);
+		}
 		if (this.options.hover)
-			paths.on("pointerenter", (event, point) => this.options.hover(point, event)).on("pointerleave", () => this.options.hover(null))
-				.on("click", (event, point) => this.options.choose(point));
+			layer.on("pointerover", event => this.options.hover(d3.select(event.target).datum(), event))
+				.on("pointerout", () => this.options.hover(null))
+				.on("click", event => this.options.choose(d3.select(event.target).datum()));
 		return shown.reverse();
 	}
 
@@ -321,8 +325,14 @@ class Roofline {
 	}
 }
 
+const symbolPaths = new Map();
+
+/* Most of many points are alike. */
 function symbolPath(bound, area) {
-	return d3.symbol(d3[BOUNDS[bound].shape], area).digits(2)();
+	const key = `${bound} ${area.toFixed(0)}`;
+	if (!symbolPaths.has(key))
+		symbolPaths.set(key, d3.symbol(d3[BOUNDS[bound].shape], area).digits(2)());
+	return symbolPaths.get(key);
 }
 
 function overlaps(box, others) {

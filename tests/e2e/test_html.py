@@ -258,7 +258,7 @@ def check_use(browser, rows):
     assert browser.value('document.querySelectorAll("#page table.loops tbody tr").length') == len(rows[second]["loops"])
     browser.key("Escape")
     browser.until('document.getElementById("page").hidden')
-    browser.value('document.querySelector("#list path.point[data-index]").dispatchEvent(new MouseEvent("click"))')
+    browser.value('document.querySelector("#list path.point[data-index]").dispatchEvent(new MouseEvent("click", {bubbles: true}))')
     browser.until('!document.getElementById("page").hidden')
     browser.key("Escape")
     browser.until('document.getElementById("page").hidden')
@@ -329,7 +329,8 @@ def hostile_names(t):
             browser.until(f"rfprof.last === {i}")
         browser.value('location.hash = ""; document.getElementById("untimed").click()')
         browser.until('document.getElementById("page").hidden')
-        browser.value('document.querySelector("#list path.point[data-index]").dispatchEvent(new PointerEvent("pointerenter"))')
+        browser.value('document.querySelector("#list path.point[data-index]").dispatchEvent(new PointerEvent("pointerover", {bubbles: true}))')
+        assert not browser.value('document.getElementById("tip").hidden')
         assert browser.value("typeof hacked") == "undefined"
         assert browser.value('document.querySelectorAll("img, iframe, object, embed, b b, #app script").length') == 0
         check_quiet(browser)

@@ -32,6 +32,14 @@ class Roofline {
 		this.svg = d3.select(holder).append("svg").attr("class", "roofline").attr("role", "img")
 			.attr("font-family", "system-ui, sans-serif").attr("font-size", 12);
 		this.svg.append("title").text(options.title);
+		/* Points stay from one drawing to the next; what is below and above them is made anew. */
+		this.under = this.svg.append("g");
+		this.points = this.svg.append("g").attr("class", "points");
+		this.over = this.svg.append("g");
+		if (options.hover)
+			this.points.on("pointerover", event => options.hover(event.target.point, event))
+				.on("pointerout", () => options.hover(null))
+				.on("click", event => options.choose(event.target.point));
 		this.zoom = d3.zoom().scaleExtent([1, 40])
 			.filter(event => event.type === "wheel" ? event.ctrlKey || event.metaKey : !event.button)
 			.on("zoom", event => {
@@ -93,7 +101,7 @@ class Roofline {
 	}
 
 	drawAxis(name, axis, move) {
-		const group = this.svg.append("g").attr("class", `axis ${name}`).attr("transform", move);
+		const group = this.layer.append("g").attr("class", `axis ${name}`).attr("transform", move);
 		group.call(axis.offset(0)); /* a tick stands where its value is */
 		group.selectAll(".tick").attr("data-value", value => value);
 		group.selectAll(".tick line").attr("class", value => isDecade(value) ? "decade" : "minor");
@@ -110,23 +118,23 @@ class Roofline {
 		const beforeGutter = format(this.x);
 		this.drawAxis("x", d3.axisBottom(this.x).ticks(20, value => this.x(value) < this.right - 8 ? beforeGutter(value) : "").tickSize(-(this.bottom - PLOT.top)).tickPadding(8), `translate(0,${this.bottom})`);
 		this.drawAxis("y", d3.axisLeft(this.y).ticks(20, format(this.y)).tickSize(-(this.right + PLOT.gutter - PLOT.left)).tickPadding(6), `translate(${PLOT.left},0)`);
-		const rect = this.svg.append("rect").attr("class", "frame").attr("x", PLOT.left).attr("y", PLOT.top);
+		const rect = this.layer.append("rect").attr("class", "frame").attr("x", PLOT.left).attr("y", PLOT.top);
 		rect.attr("width", this.right + PLOT.gutter - PLOT.left).attr("height", this.bottom - PLOT.top);
-		this.svg.append("line").attr("class", "gutter").attr("x1", this.right).attr("x2", this.right).attr("y1", PLOT.top).attr("y2", this.bottom);
+		this.layer.append("line").attr("class", "gutter").attr("x1", this.right).attr("x2", this.right).attr("y1", PLOT.top).attr("y2", this.bottom);
 		this.text(this.right + PLOT.gutter / 2, this.bottom + 21, "∞", "middle", "infinity");
 		this.text((PLOT.left + this.right) / 2, this.bottom + 40, this.marks.xLabel, "middle", "axis-label");
 		this.text(0, 0, "performance, GFLOP/s", "middle", "axis-label").attr("transform", `translate(15,${(PLOT.top + this.bottom) / 2}) rotate(-90)`);
 	}
 
 	text(x, y, content, anchor, style) {
-		return this.svg.append("text").attr("class", style).attr("x", x).attr("y", y).attr("text-anchor", anchor).text(content);
+		return this.layer.append("text").attr("class", style).attr("x", x).attr("y", y).attr("text-anchor", anchor).text(content);
 	}
 
 	drawStrip() {
 		const top = this.stripTop, bottom = top + PLOT.strip;
 		this.text(PLOT.left, top - 8, this.width < 560 ? "Without flop: share of their roof" :
 			"Functions without flop: the share of their bandwidth or issue roof that they reach", "start", "axis-label");
-		const rect = this.svg.append("rect").attr("class", "frame").attr("x", PLOT.left).attr("y", top);
+		const rect = this.layer.append("rect").attr("class", "frame").attr("x", PLOT.left).attr("y", top);
 		rect.attr("width", this.right + PLOT.gutter - PLOT.left).attr("height", PLOT.strip);
 		const axis = d3.axisBottom(this.share).ticks(6, value => isDecade(value) ? `${tickText(100 * value)} %` : "").tickSize(-PLOT.strip).tickPadding(8);
 		this.drawAxis("share", axis, `translate(0,${bottom})`);
@@ -233,26 +241,30 @@ class Roofline {
 	}
 
 	drawPoints() {
-		const {marks} = this;
 		const most = this.mostWeight();
-		const shown = marks.points.map(point => ({...point, at: this.position(point.place),
-			area: point.area || Roofline.area(point.weight, most)}))
-			.filter(point => this.isInside(point.at, point.place)).reverse(); /* the first on top */
-		const layer = this.svg.append("g").attr("class", "points");
-		for (const point of shown) {
-			const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-			path.setAttribute("class", `point bound-${point.bound}${point.above ? " above" : ""}${point.hollow ? " hollow" : ""}`);
-			path.setAttribute("d", symbolPath(point.bound, point.area));
-			path.setAttribute("transform", `translate(${point.at[0].toFixed(2)},${point.at[1].toFixed(2)})`);
-			path.dataset.index = point.index;
-			path.__data__ = point; /* where d3 looks for it */
-			layer.node().append(path);
-		}
-		if (this.options.hover)
-			layer.on("pointerover", event => this.options.hover(d3.select(event.target).datum(), event))
-				.on("pointerout", () => this.options.hover(null))
-				.on("click", event => this.options.choose(d3.select(event.target).datum()));
-		return shown.reverse();
+		const points = this.marks.points.map(point => ({...point, at: this.position(point.place),
+			area: point.area || Roofline.area(point.weight, most)}));
+		const paths = this.pathsFor(points.length);
+		points.forEach((point, i) => {
+			const path = paths[paths.length - 1 - i]; /* the first on top */
+			path.point = point;
+			setChanged(path, "class", `point bound-${point.bound}${point.above ? " above" : ""}${point.hollow ? " hollow" : ""}`);
+			setChanged(path, "d", symbolPath(point.bound, point.area));
+			setChanged(path, "transform", `translate(${point.at[0].toFixed(2)},${point.at[1].toFixed(2)})`);
+			setChanged(path, "data-index", String(point.index));
+			setChanged(path, "display", this.isInside(point.at, point.place) ? "inline" : "none");
+		});
+		return points.filter(point => this.isInside(point.at, point.place));
+	}
+
+	/* That many elements, those from before first. */
+	pathsFor(n) {
+		const layer = this.points.node();
+		while (layer.children.length > n)
+			layer.lastChild.remove();
+		while (layer.children.length < n)
+			layer.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+		return [...layer.children];
 	}
 
 	labelPoints(shown, taken) {
@@ -285,21 +297,25 @@ class Roofline {
 	draw() {
 		const svg = this.svg;
 		this.measure();
-		svg.selectAll("*:not(title)").remove();
+		this.under.selectAll("*").remove();
+		this.over.selectAll("*").remove();
+		svg.selectAll(".to-roof").remove();
+		this.layer = this.under;
 		svg.attr("viewBox", `0 0 ${this.width} ${this.height}`).attr("width", this.width).attr("height", this.height);
-		const defs = svg.append("defs");
+		const defs = this.under.append("defs");
 		const clip = `clip-${this.options.name}`;
 		defs.append("clipPath").attr("id", clip).append("rect").attr("x", PLOT.left).attr("y", PLOT.top)
 			.attr("width", this.right + PLOT.gutter - PLOT.left).attr("height", this.bottom - PLOT.top);
 		defs.append("marker").attr("id", "arrow-head").attr("viewBox", "0 0 8 8").attr("refX", 7).attr("refY", 4)
 			.attr("markerWidth", 7).attr("markerHeight", 7).attr("orient", "auto").append("path").attr("class", "arrow-head").attr("d", "M0,0L8,4L0,8z");
-		svg.append("rect").attr("class", "ground").attr("width", this.width).attr("height", this.height);
+		this.under.append("rect").attr("class", "ground").attr("width", this.width).attr("height", this.height);
 		this.drawAxes();
 		if (this.hasStrip)
 			this.drawStrip();
-		this.drawRoofs(svg.append("g").attr("clip-path", `url(#${clip})`));
-		this.drawLinks(svg.append("g"));
+		this.drawRoofs(this.under.append("g").attr("clip-path", `url(#${clip})`));
+		this.drawLinks(this.under.append("g"));
 		const shown = this.drawPoints();
+		this.layer = this.over;
 		const taken = [];
 		const radius = point => Math.sqrt(point.area / Math.PI);
 		const solid = shown.slice(0, 40).map(point => [point.at[0] - radius(point), point.at[1] - radius(point), point.at[0] + radius(point), point.at[1] + radius(point)]);
@@ -312,7 +328,8 @@ class Roofline {
 	/* A ring around one function's point, and the way from there up to its own roof. */
 	mark(index) {
 		this.svg.selectAll(".to-roof").remove();
-		this.svg.selectAll("path.point").classed("marked", point => point.index === index);
+		for (const path of this.points.node().children)
+			path.classList.toggle("marked", path.point.index === index);
 		const point = this.marks.points.find(point => point.index === index);
 		if (!point || point.place.strip || !(point.roof > point.place.y))
 			return;
@@ -333,6 +350,12 @@ function symbolPath(bound, area) {
 	if (!symbolPaths.has(key))
 		symbolPaths.set(key, d3.symbol(d3[BOUNDS[bound].shape], area).digits(2)());
 	return symbolPaths.get(key);
+}
+
+/* An attribute that is as it was costs nothing. */
+function setChanged(node, name, value) {
+	if (node.getAttribute(name) !== value)
+		node.setAttribute(name, value);
 }
 
 function overlaps(box, others) {

@@ -349,7 +349,7 @@ static void add_place(json_t *object, const struct model_function *f)
 	json_object_set_new(object, "why", report_json_string(place->why));
 }
 
-static json_t *function_json(const struct report_view *view, const struct model_function *f)
+json_t *report_json_function(const struct report_view *view, const struct model_function *f)
 {
 	const struct profile *profile = view->profile;
 	const struct profile_function *source = f->function == PROFILE_NONE
@@ -374,21 +374,26 @@ static json_t *function_json(const struct report_view *view, const struct model_
 	return object;
 }
 
+json_t *report_json_head(const struct report_view *view)
+{
+	return json_pack("{s:i, s:o, s:o, s:o}", "schema", 1, "machine", machine_json(view->profile), "run",
+			 run_json(view), "processes", processes_json(view));
+}
+
 struct rf_error *report_json(const struct report_view *view, FILE *stream)
 {
 	json_t *functions = json_array();
 	for (size_t i = 0; i < view->n_rank; i++)
-		json_array_append_new(functions, function_json(view,
-							       &view->model->functions[view->rank[i]]));
-	json_t *root = json_pack("{s:i, s:o, s:o, s:o, s:o}", "schema", 1, "machine",
-				 machine_json(view->profile), "run", run_json(view),
-				 "processes", processes_json(view), "functions", functions);
+		json_array_append_new(functions, report_json_function(view, &view->model->functions[view->rank[i]]));
+	json_t *root = report_json_head(view);
 	/* Writing errors show in the stream. */
-	bool complete = root && json_array_size(functions) == view->n_rank;
+	bool complete = root && json_array_size(functions) == view->n_rank &&
+			json_object_set(root, "functions", functions) == 0;
 	if (complete) {
 		json_dumpf(root, stream, JSON_INDENT(1));
 		putc('\n', stream);
 	}
+	json_decref(functions);
 	json_decref(root);
 	return complete ? NULL : report_no_memory();
 }

@@ -298,6 +298,8 @@ static struct rf_error *write_all(struct report_view *view, void *context)
 		error = report_write_file(view, report_json, options->json_path);
 	if (!error)
 		error = export_write(view, &options->exports);
+	if (!error)
+		error = report_write_file(view, report_html, options->html_path);
 	report_notes_deinit(view);
 	return error;
 }
@@ -314,7 +316,7 @@ struct rf_error *report_with_view(const struct profile *profile, const struct re
 {
 	struct model model;
 	const struct model_choice choice = {
-		.level = options->level, .direction = options->direction, .loops = options->json_path != NULL};
+		.level = options->level, .direction = options->direction, .loops = options->json_path || options->html_path};
 	struct rf_error *error = model_build_as(profile, &choice, &model);
 	if (error)
 		return error;

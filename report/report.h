@@ -23,6 +23,8 @@ struct report_options {
 	bool levels;		/* every level: a table of its own, and points in the picture */
 	const char *svg_path;	/* or NULL */
 	const char *json_path;	/* or NULL */
+	const char *html_path;	/* or NULL */
+	const char *html_compare; /* a profile that the page compares this one with, or NULL */
 	struct export_paths exports;
 };
 

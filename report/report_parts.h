@@ -63,6 +63,9 @@ void report_json_traffic(struct json_t *object, const struct report_view *view, 
 struct json_t *report_json_loops(const struct report_view *view, const struct model_function *f);
 struct json_t *report_json_run_traffic(const struct report_view *view);
 struct json_t *report_json_metrics(const struct report_view *view, const struct model_function *f);
+/* json.c: all but the functions; one function. */
+struct json_t *report_json_head(const struct report_view *view);
+struct json_t *report_json_function(const struct report_view *view, const struct model_function *f);
 struct json_t *report_json_real(double value);
 struct json_t *report_json_count(uint64_t value);
 struct json_t *report_json_string(const char *text);
@@ -71,6 +74,17 @@ struct json_t *report_json_string(const char *text);
 struct rf_error *report_table(const struct report_view *view, FILE *stream);
 struct rf_error *report_svg(const struct report_view *view, FILE *stream);
 struct rf_error *report_json(const struct report_view *view, FILE *stream);
+
+/* html.c: one page with all of it. */
+struct rf_error *report_html(const struct report_view *view, FILE *stream);
+/* html_code.c: the instructions of functions, one compact array each; index and result by `create` are NULL when
+ * memory is short. */
+struct html_code;
+struct html_code *html_code_create(const struct report_view *view);
+void html_code_destroy(struct html_code *code);
+/* The instructions of a function that were executed, by their offsets, at most `most`; null where there are none
+ * or more.  Fields: enum html_code_field in html_code.c. */
+struct json_t *html_code_of(struct html_code *code, const struct model_function *f, size_t most);
 
 /* report.c: one format to a file, "-" for standard output; nothing to do for a path of NULL. */
 typedef struct rf_error *report_format(const struct report_view *view, FILE *stream);

@@ -20,7 +20,7 @@ static struct {
 	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top, cache_sample,
 		sample_given, cache_prefetch, levels;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
-		*import_path, *forget, *processes, *traffic, *cache, *level, *direction,
+		*import_path, *forget, *processes, *traffic, *cache, *level, *direction, *html_path, *html_compare,
 		*exports[N_EXPORTS], **fail_on;
 } given;
 
@@ -38,6 +38,9 @@ static struct poptOption report_table[] = {
 	 "place by what is read or by what is written alone: read, write, both (default)", "WHICH"},
 	{"svg", 0, POPT_ARG_STRING, &given.svg_path, 0, "draw the roofline plot", "FILE"},
 	{"json", 0, POPT_ARG_STRING, &given.json_path, 0, "write everything as JSON", "FILE"},
+	{"html", 0, POPT_ARG_STRING, &given.html_path, 0, "write a page with everything, for a browser", "FILE"},
+	{"html-compare", 0, POPT_ARG_STRING, &given.html_compare, 0,
+	 "compare with this profile, an earlier one, in the page of --html", "PROFILE"},
 #define EXPORT(name, writer, check, help) {#name, 0, POPT_ARG_STRING, &given.exports[EXPORT_##name], 0, help, "FILE"},
 #include "report/export/formats.def"
 #undef EXPORT
@@ -131,10 +134,14 @@ static struct rf_error *report_options(struct report_options *options)
 		.levels = given.levels,
 		.svg_path = given.svg_path,
 		.json_path = given.json_path,
+		.html_path = given.html_path,
+		.html_compare = given.html_compare,
 	};
 	memcpy(options->exports.of, given.exports, sizeof(given.exports));
 	if (report_stdout_files(options) + (given.to_stdout != 0) > 1)
 		return usage_error("only one thing can go to standard output", given.to_stdout ? "--stdout" : "-");
+	if (given.html_compare && !given.html_path)
+		return usage_error("--html-compare is about the page of --html", given.html_compare);
 	if (given.sort && !report_sort_parse(given.sort, &options->sort))
 		return usage_error("--sort takes headroom, distance, time, flops, bytes or name",
 				   given.sort);

@@ -102,7 +102,7 @@ static struct rf_error *check_output(struct session *session)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	struct rf_error *error = options->no_save ? NULL : output_file_check(session->save_path);
 	const char *const others[] = {options->output_path, options->report.svg_path,
-				      options->report.json_path};
+				      options->report.json_path, options->report.html_path};
 	for (size_t k = 0; k < sizeof(others) / sizeof(others[0]) && !error; k++)
 		error = output_file_check(others[k]);
 	for (size_t k = 0; k < N_EXPORTS && !error; k++)

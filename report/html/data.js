@@ -1,0 +1,147 @@
+/* The profile as the page has it, and where its functions stand. */
+
+/* Okabe and Ito's colours are in page.css by these classes; shapes tell the same to who sees no colours. */
+const BOUNDS = {
+	memory: {label: "memory", shape: "symbolCircle", means: "bytes are what it waits for"},
+	compute: {label: "compute", shape: "symbolSquare", means: "arithmetic is what it waits for"},
+	balanced: {label: "balanced", shape: "symbolDiamond", means: "both alike"},
+	latency: {label: "latency", shape: "symbolTriangle", means: "below half of every roof: it waits for results, misses or branches"},
+	issue: {label: "instruction issue", shape: "symbolCross", means: "no flop, and near the most instructions a second"},
+	uncounted: {label: "uncounted", shape: "symbolWye", means: "it ran natively in the counted run"},
+	unknown: {label: "no roof", shape: "symbolWye", means: "no roof or no count to place it by"},
+};
+const LEVELS = ["L1", "L2", "L3", "DRAM"];
+const DIRECTIONS = ["both", "read", "write"];
+const LEVEL_FIELDS = ["level", "read_bytes", "write_bytes", "bandwidth_gbytes_per_s"];
+
+function boundOf(f) {
+	return Object.hasOwn(BOUNDS, f.bound) ? f.bound : "unknown";
+}
+
+function withFields(row, fields) {
+	return Object.fromEntries(fields.map((field, i) => [field, row[i]]));
+}
+
+function readProfile(id) {
+	const holder = document.getElementById(id);
+	if (!holder)
+		return null;
+	const profile = JSON.parse(holder.textContent);
+	profile.functions.forEach((f, index) => {
+		f.index = index;
+		f.levels = f.levels ? f.levels.map(row => withFields(row, LEVEL_FIELDS)) : null;
+		f.search = `${f.name} ${f.module}`.toLowerCase();
+	});
+	profile.threadCounts = [...new Set(profile.bandwidths.concat(profile.peaks).map(row => row.threads))].sort((a, b) => a - b);
+	return profile;
+}
+
+/* What is only needed on a function's own page; read when it is opened. */
+function readDetail(f) {
+	return JSON.parse(document.getElementById(`detail-${f.index}`).textContent);
+}
+
+/* Bytes that moved at a level ("L1": loads and stores) in a direction; null where that is not known. */
+function bytesAt(f, level, direction) {
+	const row = f.levels && f.levels.find(row => row.level === level);
+	if (!row && level !== "L1")
+		return null;
+	const read = row ? row.read_bytes : f.load_bytes, write = row ? row.write_bytes : f.store_bytes;
+	return direction === "read" ? read : direction === "write" ? write : read + write;
+}
+
+/* Flop per byte, Infinity where nothing moved, null where that is not known. */
+function intensityAt(f, level, direction) {
+	const bytes = bytesAt(f, level, direction);
+	return bytes === null ? null : bytes > 0 ? f.flop / bytes : Infinity;
+}
+
+/* Where it stands: in the plot (flop per byte, GFLOP/s), in the strip (share of its roof), or nowhere (null). */
+function placeOf(f, level, direction) {
+	if (f.point_unit === "GFLOP/s") {
+		const x = intensityAt(f, level, direction);
+		return x === null || !(f.gflops > 0) ? null : {strip: false, x, y: f.gflops};
+	}
+	return known(f.distance) && f.distance > 0 ? {strip: true, x: Math.min(1, 1 / f.distance)} : null;
+}
+
+/* The levels that there are roofs or points of. */
+function levelsOf(profile) {
+	const measured = new Set(profile.bandwidths.map(row => row.level));
+	return LEVELS.filter(level => profile.traced ? measured.has(level) ||
+		profile.functions.some(f => f.levels && f.levels.some(row => row.level === level)) : level === "L1");
+}
+
+/* Memory; where most functions move nothing there, the farthest level at which one in five does (by time). */
+function defaultLevel(profile) {
+	const placed = profile.functions.filter(f => f.point_unit === "GFLOP/s");
+	const all = placed.reduce((sum, f) => sum + f.time_s, 0);
+	for (const level of levelsOf(profile).reverse()) {
+		const there = placed.filter(f => intensityAt(f, level, "both") < 1e4).reduce((sum, f) => sum + f.time_s, 0);
+		if (all > 0 && there >= 0.2 * all)
+			return level;
+	}
+	return profile.traced ? "DRAM" : "L1";
+}
+
+function bandwidthOf(profile, level, direction, threads) {
+	const row = profile.bandwidths.find(row => row.level === level && row.direction === direction && row.threads === threads);
+	return row ? row.gbytes_per_s : 0;
+}
+
+const PRECISION_SHORT = {double: "DP", single: "SP"};
+const OP_NAMES = {fma: "FMA", add: "add", mul: "multiply"};
+
+/* The highest rate at that many threads, then the ceilings beneath it: {rate, text, top}. */
+function peaksOf(profile, precision, threads) {
+	const peak = profile.peaks.find(row => row.precision === precision && row.threads === threads);
+	if (!peak)
+		return [];
+	const short = PRECISION_SHORT[precision] || precision;
+	const found = [{rate: peak.gflops, top: true,
+		text: `${peak.isa_name} ${OP_NAMES[peak.op] || peak.op}, ${short}`}];
+	const rows = profile.machine.roofs.filter(row => row.kind === "compute" && row.precision === precision &&
+		row.threads === threads && row.memory_node === null);
+	const best = (isa, op) => rows.filter(row => row.isa === isa && row.op === op).reduce((most, row) => Math.max(most, row.best), 0);
+	const ceilings = [[peak.isa, "add", `${peak.isa_name} without FMA`], ["scalar", "fma", "scalar FMA"],
+		["scalar", "add", "scalar without FMA"]];
+	for (const [isa, op, text] of ceilings) {
+		const rate = best(isa, op);
+		if (rate > 0 && rate < 0.9 * found[found.length - 1].rate)
+			found.push({rate, top: false, text});
+	}
+	return found;
+}
+
+/* Functions of the earlier profile by module and name. */
+function matchFunctions(profile, other) {
+	const key = f => `${f.module}\n${f.name}\n${f.bound === "uncounted"}`;
+	const byKey = new Map(other.functions.map(f => [key(f), f]));
+	for (const f of profile.functions) {
+		f.before = byKey.get(key(f)) || null;
+		byKey.delete(key(f));
+	}
+	return [...byKey.values()].filter(f => f.time_s > 0);
+}
+
+/* Functions that pass the filters, in the order asked for. */
+function chosenFunctions(profile, state) {
+	const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+	const rows = profile.functions.filter(f =>
+		words.every(word => f.search.includes(word)) && (!state.module || f.module === state.module) &&
+		(!state.bound || boundOf(f) === state.bound) && !(f.share < state.least) &&
+		(state.untimed || f.time_s > 0));
+	const column = COLUMNS.find(column => column.key === state.sort);
+	if (!column)
+		return rows;
+	const missing = value => value === null || value === undefined || Number.isNaN(value);
+	const keyed = rows.map(f => [column.value(f, state), f]);
+	const sign = state.descending ? -1 : 1;
+	keyed.sort(([a, f], [b, g]) => {
+		if (missing(a) || missing(b))
+			return missing(a) - missing(b) || f.index - g.index;
+		const order = typeof a === "string" ? a.localeCompare(b) : a - b;
+		return sign * order || f.index - g.index;
+	});
+	return keyed.map(([, f]) => f);
+}

@@ -58,7 +58,7 @@ static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0;
 
 size_t report_stdout_files(const struct report_options *options)
 {
-	size_t n = is_stdout(options->svg_path) + is_stdout(options->json_path);
+	size_t n = is_stdout(options->svg_path) + is_stdout(options->json_path) + is_stdout(options->html_path);
 	for (size_t i = 0; i < N_EXPORTS; i++)
 		n += is_stdout(options->exports.of[i]);
 	return n;

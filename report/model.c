@@ -104,6 +104,7 @@ static void function_deinit(struct model_function *function)
 	free(function->name);
 	free(function->threads);
 	free(function->loops);
+	free(function->quantities);
 	model_traffic_destroy(function->traffic);
 	free(function->place.why);
 }
@@ -179,6 +180,7 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 	model.counted = profile->n_counts > 0 || (source && strcmp(source, "none") != 0);
 	struct model_threads threads = {0};
 	bool done = rows_init(&rows, profile, choice) && model_count(&rows, &model) &&
+		    model_counters(&rows, &model) &&
 		    model_trace(&rows, &model) && model_threads_init(&threads, &rows) &&
 		    model_processes(&threads, &model) && model_time(&rows, &threads, &model) &&
 		    (!choice->loops || model_find_loops(&rows, &threads, &model)) &&
@@ -193,6 +195,7 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 		free(model.process_of_thread);
 		free(model.processes);
 		free(model.uncounted);
+		free(model.quantities);
 	}
 	for (size_t row = 0; rows.rows && row < rows.n_rows; row++)
 		function_deinit(&rows.rows[row]);
@@ -209,6 +212,7 @@ void model_deinit(struct model *model)
 	free(model->process_of_thread);
 	free(model->processes);
 	free(model->uncounted);
+	free(model->quantities);
 	*model = (struct model){0};
 }
 

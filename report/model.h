@@ -83,6 +83,16 @@ struct model_place {
 	char *why;		/* hints, "; " between them, or "" */
 };
 
+/* A sum over hardware counters: of the whole run, or what samples say of a function. */
+struct model_quantity {
+	const char *name;	/* "flop_dp", … (tracer/events/event_table.h) */
+	double value;		/* flop, instructions, bytes, … */
+	double variance;	/* of `value`, by the choice of samples; 0 for totals */
+	uint64_t samples;
+	bool used;		/* totals: any of its events was counted */
+	bool estimate;		/* totals: some of them in turns with others, or too low */
+};
+
 struct model_function {
 	char *name;		/* as in the profile, or "[unknown in MODULE]".  Twice where one part of its
 				 * time was counted and another was not: that row is BOUND_UNCOUNTED */
@@ -100,6 +110,7 @@ struct model_function {
 	enum flop_precision precision; /* the one with most flop */
 	double intensity;	/* flop per LS byte; INFINITY without bytes, 0 without flop */
 	struct model_traffic *traffic; /* NULL: not traced */
+	struct model_quantity *quantities; /* as many as the model has; NULL: no sample of a hardware counter */
 	struct model_loop *loops; /* the outermost before those within it; none unless asked for */
 	size_t n_loops, cap_loops;
 	struct model_place place;
@@ -145,6 +156,8 @@ struct model {
 	uint64_t uncounted_ns;	/* time of what was not counted */
 	struct model_uncounted *uncounted; /* its parts, longest first */
 	size_t n_uncounted, cap_uncounted;
+	struct model_quantity *quantities; /* of hardware counters, of all code */
+	size_t n_quantities, cap_quantities;
 	uint32_t *process_of_thread; /* rows in profile->processes, or PROFILE_NONE */
 	struct model_process *processes; /* in the order of birth; none in files without them */
 	size_t n_processes;

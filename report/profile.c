@@ -111,6 +111,11 @@ static void free_rows(struct profile *profile)
 		free(profile->objects[i].name);
 		free(profile->objects[i].file);
 	}
+	for (size_t i = 0; i < profile->n_counters; i++) {
+		free(profile->counters[i].quantity);
+		free(profile->counters[i].event);
+		free(profile->counters[i].why);
+	}
 	for (size_t i = 0; i < profile->n_facts; i++) {
 		free(profile->facts[i].key);
 		free(profile->facts[i].value);
@@ -142,6 +147,8 @@ void profile_destroy(struct profile *profile)
 	free(profile->object_traffic);
 	free(profile->strides);
 	free(profile->working_sets);
+	free(profile->counters);
+	free(profile->counter_places);
 	free(private->modules.slots);
 	free(private->threads.slots);
 	free(private->frames.slots);

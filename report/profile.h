@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 4 /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 5 /* PRAGMA user_version */
 #define PROFILE_NONE UINT32_MAX  /* "no such row" for every index below */
 /* The module of samples in the gate and between a program's translated instructions. */
 #define PROFILE_OWN_MODULE "[rfprof]"
@@ -128,6 +128,29 @@ struct profile_working_set {
 	uint64_t reads, writes;	/* lines */
 };
 
+enum counter_use { COUNTER_UNUSED, COUNTER_USED, COUNTER_IN_TURNS, COUNTER_BELOW, N_COUNTER_USES };
+
+/* A hardware event of the timed run.  A quantity ("flop_dp", tracer/events/event_table.h) is the sum of multiplier
+ * times events over its counters. */
+struct profile_counter {
+	char *quantity, *event;
+	double multiplier;
+	enum counter_use use;	/* not at all (`why`), all the time, in turns with others (events is an estimate), or
+				 * stopped at times (events is a lower bound) */
+	double events;		/* of all threads and processes */
+	double share;		/* of the time that it was counted for, 0…1 */
+	double missing;		/* share of the events that no sample stands for, 0…1 */
+	uint64_t samples;
+	char *why;		/* it is not used, or what is to be said of it; or "" */
+};
+
+/* Where its events happened, by samples: scaled so that all places add up to the total. */
+struct profile_counter_place {
+	uint32_t counter, thread, module;
+	uint64_t offset, samples;
+	double events;
+};
+
 /* Call-stack frames as a tree; a sample points at its leaf.  parent of a root: PROFILE_NONE. */
 struct profile_frame { uint32_t parent, module; uint64_t offset; };
 
@@ -165,6 +188,8 @@ struct profile {
 	struct profile_object_traffic *object_traffic; size_t n_object_traffic, cap_object_traffic;
 	struct profile_stride *strides;		size_t n_strides, cap_strides;
 	struct profile_working_set *working_sets; size_t n_working_sets, cap_working_sets;
+	struct profile_counter *counters;	size_t n_counters, cap_counters;
+	struct profile_counter_place *counter_places; size_t n_counter_places, cap_counter_places;
 };
 
 struct profile *profile_create(void);

@@ -198,6 +198,9 @@ static bool read_integer(const struct column *column, int64_t value, void *field
 	case COLUMN_ROOF_KIND:
 		*(enum roof_kind *)field = (enum roof_kind)value;
 		return value == ROOF_COMPUTE || value == ROOF_BANDWIDTH;
+	case COLUMN_COUNTER_USE:
+		*(enum counter_use *)field = (enum counter_use)value;
+		return value >= 0 && value < N_COUNTER_USES;
 	case COLUMN_BOOL:
 		*(bool *)field = value == 1;
 		return value == 0 || value == 1;
@@ -216,6 +219,7 @@ static bool read_integer(const struct column *column, int64_t value, void *field
 
 static const int storage_class[] = {
 	[COLUMN_DOUBLE] = SQLITE_FLOAT,
+	[COLUMN_REAL] = SQLITE_FLOAT,
 	[COLUMN_TEXT] = SQLITE_TEXT,
 	[COLUMN_CHARS] = SQLITE_TEXT,
 	[COLUMN_BLOB] = SQLITE_BLOB,
@@ -244,6 +248,9 @@ static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
 	case COLUMN_DOUBLE:
 		*(double *)field = sqlite3_column_double(statement, at);
 		return isfinite(*(double *)field) && *(double *)field >= 0;
+	case COLUMN_REAL:
+		*(double *)field = sqlite3_column_double(statement, at);
+		return isfinite(*(double *)field);
 	default:
 		return read_integer(column, sqlite3_column_int64(statement, at), field);
 	}

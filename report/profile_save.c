@@ -34,11 +34,14 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct column *col
 		return sqlite3_bind_int(statement, at, *(const enum object_kind *)field);
 	case COLUMN_ROOF_KIND:
 		return sqlite3_bind_int(statement, at, *(const enum roof_kind *)field);
+	case COLUMN_COUNTER_USE:
+		return sqlite3_bind_int(statement, at, *(const enum counter_use *)field);
 	case COLUMN_BOOL:
 		return sqlite3_bind_int(statement, at, *(const bool *)field);
 	case COLUMN_U64:
 	case COLUMN_I64:
 		return sqlite3_bind_int64(statement, at, *(const int64_t *)field);
+	case COLUMN_REAL:
 	case COLUMN_DOUBLE: /* 0 is this field's "no such roof" */
 		number = *(const double *)field;
 		return sqlite3_bind_double(statement, at, isfinite(number) ? number : 0);

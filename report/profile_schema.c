@@ -163,6 +163,26 @@ static const struct column working_set_columns[] = {
 	{"write_lines", COLUMN_U64, AT(profile_working_set, writes)},
 };
 
+static const struct column counter_columns[] = {
+	{"quantity", COLUMN_TEXT, AT(profile_counter, quantity)},
+	{"event", COLUMN_TEXT, AT(profile_counter, event)},
+	{"multiplier", COLUMN_REAL, AT(profile_counter, multiplier)},
+	{"use", COLUMN_COUNTER_USE, AT(profile_counter, use)},
+	{"events", COLUMN_DOUBLE, AT(profile_counter, events)},
+	{"counted_share", COLUMN_DOUBLE, AT(profile_counter, share)},
+	{"missing_share", COLUMN_DOUBLE, AT(profile_counter, missing)},
+	{"samples", COLUMN_U64, AT(profile_counter, samples)},
+	{"why", COLUMN_TEXT, AT(profile_counter, why)},
+};
+static const struct column counter_place_columns[] = {
+	{"counter_id", COLUMN_REF, AT(profile_counter_place, counter), .target = COUNTERS},
+	{"thread_id", COLUMN_REF, AT(profile_counter_place, thread), .target = THREADS},
+	{"module_id", COLUMN_REF_NULL, AT(profile_counter_place, module), .target = MODULES},
+	{"code_offset", COLUMN_U64, AT(profile_counter_place, offset)},
+	{"samples", COLUMN_U64, AT(profile_counter_place, samples)},
+	{"events", COLUMN_DOUBLE, AT(profile_counter_place, events)},
+};
+
 #define PLACE "module_id INTEGER NOT NULL REFERENCES modules(id), code_offset INTEGER NOT NULL, "
 #define TABLE(name, sql, columns, row, member) NEW_TABLE(2, name, sql, columns, row, member)
 #define NEW_TABLE(since, name, sql, columns, row, member)                                          \
@@ -252,6 +272,15 @@ const struct table profile_tables[N_TABLES] = {
 		"capacity_bytes INTEGER NOT NULL, read_lines INTEGER NOT NULL, "
 		"write_lines INTEGER NOT NULL) STRICT",
 		working_set_columns, profile_working_set, working_sets),
+	[COUNTERS] = NEW_TABLE(5, "counters", ID "quantity TEXT NOT NULL, event TEXT NOT NULL, "
+		"multiplier REAL NOT NULL, use INTEGER NOT NULL, events REAL NOT NULL, "
+		"counted_share REAL NOT NULL, missing_share REAL NOT NULL, samples INTEGER NOT NULL, "
+		"why TEXT NOT NULL) STRICT", counter_columns, profile_counter, counters),
+	[COUNTER_PLACES] = NEW_TABLE(5, "counter_places", ID
+		"counter_id INTEGER NOT NULL REFERENCES counters(id), "
+		"thread_id INTEGER NOT NULL REFERENCES threads(id), module_id INTEGER REFERENCES modules(id), "
+		"code_offset INTEGER NOT NULL, samples INTEGER NOT NULL, events REAL NOT NULL) STRICT",
+		counter_place_columns, profile_counter_place, counter_places),
 };
 
 const char profile_views[] =

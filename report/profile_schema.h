@@ -19,7 +19,9 @@ enum column_type {
 	COLUMN_OBJECT_KIND, /* enum object_kind */
 	COLUMN_ROOF_KIND, /* enum roof_kind */
 	COLUMN_BOOL,
+	COLUMN_COUNTER_USE, /* enum counter_use */
 	COLUMN_DOUBLE,	 /* finite, not negative */
+	COLUMN_REAL,	 /* finite */
 	COLUMN_TEXT,	 /* char * */
 	COLUMN_CHARS,	 /* char[size] */
 	COLUMN_BLOB,	 /* uint8_t *, its length in the uint32_t at `size` */
@@ -29,7 +31,7 @@ enum column_type {
 
 enum table_id { MODULES, THREADS, FUNCTIONS, BLOCKS, COUNTS, UNITS, FRAMES, SAMPLES, UNCOUNTED,
 		FACTS, ROOFS, CUSTOM_ROOFS, PROCESSES, NATIVE_THREADS, TRAFFIC, OBJECTS, OBJECT_TRAFFIC, STRIDES,
-		WORKING_SETS, N_TABLES };
+		WORKING_SETS, COUNTERS, COUNTER_PLACES, N_TABLES };
 
 struct column {
 	const char *name;

@@ -42,7 +42,7 @@ static int compare_places(const void *left, const void *right)
 
 static bool collect_places(const struct profile *profile, struct places *places)
 {
-	size_t n = profile->n_blocks + profile->n_frames;
+	size_t n = profile->n_blocks + profile->n_frames + profile->n_counter_places;
 	places->items = malloc((n + 1) * sizeof(*places->items));
 	if (!places->items)
 		return false;
@@ -52,6 +52,9 @@ static bool collect_places(const struct profile *profile, struct places *places)
 	for (size_t i = 0; i < profile->n_frames; i++)
 		places->items[places->n_items++] = (struct place){
 			profile->frames[i].offset, profile->frames[i].module, PROFILE_NONE };
+	for (size_t i = 0; i < profile->n_counter_places; i++)
+		places->items[places->n_items++] = (struct place){
+			profile->counter_places[i].offset, profile->counter_places[i].module, PROFILE_NONE };
 	qsort(places->items, places->n_items, sizeof(*places->items), compare_places);
 	return true;
 }

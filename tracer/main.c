@@ -20,8 +20,8 @@ static struct {
 	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top, cache_sample,
 		sample_given, cache_prefetch, levels;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
-		*import_path, *forget, *processes, *traffic, *cache, *level, *direction, *html_path, *html_compare,
-		*exports[N_EXPORTS], **fail_on;
+		*import_path, *forget, *processes, *traffic, *cache, *level, *direction, *html_path, *html_compare, *work,
+		*exports[N_EXPORTS], **fail_on, **counters;
 } given;
 
 static struct poptOption report_table[] = {
@@ -63,8 +63,14 @@ static struct poptOption run_table[] = {
 	{"sampler", 0, POPT_ARG_STRING, &given.sampler, 0,
 	 "take the times from perf (perf_event_open) or timer (preloaded timers); default auto",
 	 "NAME"},
+	{"work", 0, POPT_ARG_STRING, &given.work, 0,
+	 "count work by the PMU (pmu), by translation (count), by both, or by what is there and complete (auto, "
+	 "default)", "HOW"},
 	{"traffic", 0, POPT_ARG_STRING, &given.traffic, 0,
-	 "trace (default): find what moves between caches and memory; none: do not", "HOW"},
+	 "find what moves between caches and memory by simulation (trace), by the PMU (pmu), by what is there and "
+	 "complete (auto, default), or not at all (none)", "HOW"},
+	{"counter", 0, POPT_ARG_ARGV, &given.counters, 0,
+	 "count this event of libpfm4 too, as QUANTITY=EVENT[*MULTIPLIER][@PERIOD]; can be given several times", "EVENT"},
 	{"cache", 0, POPT_ARG_STRING, &given.cache, 0,
 	 "simulate these caches, such as L1=48K:12,L2=2M:16,L3=32M:16, or those that a file describes; "
 	 "default: this machine's", "CACHES"},
@@ -159,17 +165,27 @@ static struct rf_error *report_options(struct report_options *options)
 static struct rf_error *traffic_options(struct traffic_options *traffic)
 {
 	*traffic = (struct traffic_options){
-		.trace = !given.traffic || strcmp(given.traffic, "none") != 0,
+		.trace = true,
 		.cache = given.cache,
 		.cache_sample = (unsigned)given.cache_sample,
 		.cache_prefetch = given.cache_prefetch,
 	};
-	if (given.traffic && traffic->trace && strcmp(given.traffic, "trace") != 0)
-		return usage_error("--traffic takes trace or none", given.traffic);
 	if (given.sample_given && (given.cache_sample < 1 || given.cache_sample > CACHE_CLASSES))
 		return usage_error("a number from 1 to 64 is wanted", "--cache-sample");
 	struct geometry geometry;
 	return given.cache ? geometry_given(given.cache, &geometry) : NULL;
+}
+
+static struct rf_error *counter_options(struct pmu_options *counters)
+{
+	*counters = (struct pmu_options){.once = given.once, .named = (const char *const *)given.counters};
+	if (given.work && !pmu_work_parse(given.work, &counters->work))
+		return usage_error("--work takes auto, pmu, count or both", given.work);
+	if (given.traffic && !pmu_traffic_parse(given.traffic, &counters->traffic))
+		return usage_error("--traffic takes auto, pmu, trace or none", given.traffic);
+	if (given.once && given.counters)
+		return usage_error("--once has no native run that it could count", "--counter");
+	return NULL;
 }
 
 static struct rf_error *command_run(poptContext context, int *status)
@@ -181,6 +197,8 @@ static struct rf_error *command_run(poptContext context, int *status)
 		error = report_options(&run.report);
 	if (!error)
 		error = traffic_options(&run.traffic);
+	if (!error)
+		error = counter_options(&run.counters);
 	if (error)
 		return error;
 	if (given.version) {

@@ -11,11 +11,9 @@
 #include "tracer/timed_run.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -33,6 +31,7 @@ struct session {
 	char *save_path;
 	const char *name;	/* base name of the program */
 	const struct sampler_ops *sampler_ops;
+	struct pmu_plan counters;
 	int timed_status, counted_status;
 	bool counted;
 	int n_notes;
@@ -76,21 +75,6 @@ static void progress(void *context, const char *what, int step, int n_steps)
 
 /* ---- before the runs ---- */
 
-static bool has_pmu(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 static struct rf_error *check_output(struct session *session)
 {
 	const struct run_options *options = session->options;
@@ -124,6 +108,19 @@ static struct rf_error *choose_sampler(struct session *session)
 	}
 	session->sampler_ops = &sampler_timer;
 	return sampler_timer.probe();
+}
+
+/* What was asked for and is not to be had is said; the next source takes its place. */
+static struct rf_error *choose_counters(struct session *session)
+{
+	struct rf_error *error = pmu_plan_init(&perf_source_kernel, &session->options->counters, &session->counters);
+	const struct choice *choice = &session->counters.choice;
+	if (error || !choice->refused)
+		return error;
+	const enum work_option work = session->options->counters.work;
+	const char *why = work == WORK_PMU || work == WORK_BOTH ? choice->why_work : choice->why_traffic;
+	warn(session, rf_error_create(RF_EUNAVAILABLE, NULL, "%s", why));
+	return NULL;
 }
 
 /* The machine and the custom roofs go into the profile, so that it can be redrawn anywhere. */
@@ -250,6 +247,23 @@ static void note_first_exit(struct session *session, pid_t pid)
 		session->profile->processes[row].exit_status = session->timed_status;
 }
 
+/* Refused counters are replaced by the next source: the run goes on. */
+static struct pmu_run *open_counters(struct session *session, pid_t pid, struct sampler *sampler)
+{
+	struct pmu_run *counters = NULL;
+	struct rf_error *error = NULL;
+	if (session->counters.choice.counters && session->sampler_ops != &sampler_perf)
+		error = rf_error_create(RF_EUNAVAILABLE, NULL, "hardware counters need the sampler perf");
+	else if (session->counters.choice.counters)
+		error = pmu_run_start(&perf_source_kernel, &session->counters, pid, session->options->no_children,
+				      sampler, &counters);
+	if (error) {
+		warn(session, error);
+		pmu_plan_refuse(&session->counters);
+	}
+	return counters;
+}
+
 static struct rf_error *run_timed(struct session *session)
 {
 	struct sampler *sampler = create_sampler(session);
@@ -258,11 +272,13 @@ static struct rf_error *run_timed(struct session *session)
 	if (!sampler)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	struct rf_error *error = start(session, 1, sampler, &launch);
+	struct pmu_run *counters = error ? NULL : open_counters(session, launch.pid, sampler);
 	if (!error)
 		error = end(session, &launch,
-			    timed_run(&launch, session->profile, session->sampler_ops, sampler,
+			    timed_run(&launch, session->profile, session->sampler_ops, sampler, counters,
 				      &session->timed_status, &wall_s));
 	session->sampler_ops->destroy(sampler);
+	pmu_run_destroy(counters);
 	if (!error)
 		note_first_exit(session, launch.pid);
 	profile_set_fact(session->profile, "wall_s", "%.6f", wall_s);
@@ -290,8 +306,9 @@ static struct rf_error *follow_counted(struct session *session, struct launch *l
 static struct traffic_options choose_traffic(struct session *session)
 {
 	struct traffic_options traffic = session->options->traffic;
-	const char *why = session->options->once ? "--once" : "--traffic=none";
-	traffic.trace &= !session->options->once;
+	const char *why = session->options->once ? "--once" :
+			  session->counters.choice.traffic == TRAFFIC_FROM_PMU ? "--traffic=pmu" : "--traffic=none";
+	traffic.trace = session->counters.choice.traffic == TRAFFIC_FROM_TRACE;
 	if (!traffic.trace) {
 		profile_set_fact(session->profile, "traffic_source", "none");
 		profile_set_fact(session->profile, "traffic_why", "%s", why);
@@ -349,6 +366,21 @@ static void set_status(struct profile *profile, const char *key, int status)
 		profile_set_fact(profile, key, "%d", WEXITSTATUS(status));
 }
 
+static void note_sources(struct session *session)
+{
+	static const char *const words[] = {
+		[WORK_FROM_PMU] = "PMU", [WORK_FROM_COUNTING] = "counted execution",
+		[WORK_FROM_BOTH] = "counted execution and PMU"};
+	const struct choice *choice = &session->counters.choice;
+	const bool there = session->counted || choice->work == WORK_FROM_PMU;
+	profile_set_fact(session->profile, "work_source", "%s", there ? words[choice->work] : "none");
+	profile_set_fact(session->profile, "work_why", "%s", choice->why_work);
+	if (choice->traffic == TRAFFIC_FROM_PMU) {
+		profile_set_fact(session->profile, "traffic_source", "none");
+		profile_set_fact(session->profile, "traffic_why", "%s", choice->why_traffic);
+	}
+}
+
 static void compare_runs(struct session *session)
 {
 	static const char *const words[] = {
@@ -368,11 +400,14 @@ static void compare_runs(struct session *session)
 
 static struct rf_error *run_twice(struct session *session)
 {
-	say(session, has_pmu() ? "run 1/2 times the program, run 2/2 counts it"
-			       : "no hardware counters here: run 1/2 times the program, run 2/2 "
-				 "counts it");
+	const struct choice *choice = &session->counters.choice;
+	say(session, !choice->counted_run ? "one run: it is timed, and counted by the PMU"
+		     : choice->counters ? "run 1/2 times the program and reads its counters, run 2/2 counts it"
+		     : session->counters.why[0] ? "no hardware counters here: run 1/2 times the program, run 2/2 "
+						  "counts it"
+						: "run 1/2 times the program, run 2/2 counts it");
 	struct rf_error *error = run_timed(session);
-	if (error)
+	if (error || !choice->counted_run)
 		return error;
 	if (launch_was_interrupted(session->timed_status)) {
 		note(session, "interrupted: the second run, which counts, was left out");
@@ -420,8 +455,7 @@ static struct rf_error *finish(struct session *session)
 {
 	struct profile *profile = session->profile;
 	set_status(profile, "exit_status", session->timed_status);
-	profile_set_fact(profile, "work_source", "%s",
-			 session->counted ? "counted execution" : "none");
+	note_sources(session);
 	note_threads(profile);
 	if (session->options->no_children)
 		profile_set_fact(profile, "no_children", "1");
@@ -453,6 +487,8 @@ static struct rf_error *run_session(struct session *session)
 		error = check_output(session);
 	if (!error)
 		error = choose_sampler(session);
+	if (!error)
+		error = choose_counters(session);
 	if (!error)
 		error = measure_machine(session);
 	if (error)
@@ -488,6 +524,7 @@ struct rf_error *run_command(const struct run_options *options, int *status)
 		fclose(session.log);
 	stdio_plan_destroy(session.plan);
 	profile_destroy(session.profile);
+	pmu_plan_deinit(&session.counters);
 	free(session.path);
 	free(session.save_path);
 	*status = session.timed_status;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "report/report.h"
+#include "tracer/pmu_plan.h"
 #include "tracer/traffic_options.h"
 
 #include <stdbool.h>
@@ -15,6 +16,7 @@ struct run_options {
 	const char *log_path;		/* rfprof's own messages; NULL: standard error */
 	const char *sampler;		/* "auto", "perf", "timer" */
 	struct traffic_options traffic;
+	struct pmu_options counters;
 	struct report_options report;
 	char **argv;			/* the program and its arguments, NULL-terminated */
 };

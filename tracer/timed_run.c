@@ -12,7 +12,7 @@ double monotonic_s(void)
 }
 
 struct rf_error *timed_run(struct launch *launch, struct profile *profile,
-			   const struct sampler_ops *ops, struct sampler *sampler, int *status,
+			   const struct sampler_ops *ops, struct sampler *sampler, struct pmu_run *counters, int *status,
 			   double *wall_s)
 {
 	struct rf_error *error = ops->start(sampler, launch->pid);
@@ -23,5 +23,7 @@ struct rf_error *timed_run(struct launch *launch, struct profile *profile,
 	while (waitpid(launch->pid, status, 0) < 0 && errno == EINTR)
 		;
 	*wall_s = monotonic_s() - start;
-	return ops->finish(sampler, profile);
+	pmu_run_stop(counters);
+	error = ops->finish(sampler, profile);
+	return error ? error : pmu_run_save(counters, profile);
 }

@@ -4,12 +4,13 @@
 #include "base/error.h"
 #include "report/profile.h"
 #include "tracer/launch.h"
+#include "tracer/pmu_run.h"
 #include "tracer/sampler.h"
 
-/* Releases the child that waits in `launch`, waits for its end, and adds samples, threads and
- * modules to the profile.  *status gets its wait status, *wall_s the time from the release. */
+/* Releases the child that waits in `launch`, waits for its end, and adds samples, threads,
+ * modules and what `counters` (or NULL) counted to the profile.  *status gets its wait status, *wall_s the time from the release. */
 struct rf_error *timed_run(struct launch *launch, struct profile *profile,
-			   const struct sampler_ops *ops, struct sampler *sampler, int *status,
+			   const struct sampler_ops *ops, struct sampler *sampler, struct pmu_run *counters, int *status,
 			   double *wall_s);
 
 /* Seconds of CLOCK_MONOTONIC. */

@@ -10,7 +10,7 @@
 #define TRAFFIC_FEWEST 4
 
 struct traffic_options {
-	bool trace;		/* false: no traffic */
+	bool trace;		/* false: no traffic; set by the choice of sources (tracer/pmu_plan.h) */
 	const char *cache;	/* the hierarchy to simulate, such as L1=48K:12,L2=2M:16,L3=32M:16, or the name of
 				 * a file that describes one; NULL: this machine's */
 	unsigned cache_sample;	/* one class of sets in so many is simulated (cache/traffic.h); 1: all,

@@ -370,14 +370,16 @@ json_t *report_json_function(const struct report_view *view, const struct model_
 	add_place(object, f);
 	report_json_traffic(object, view, f);
 	json_object_set_new(object, "metrics", report_json_metrics(view, f));
+	json_object_set_new(object, "counters", report_json_quantities(view, f));
+	report_json_ratios(object, view, f);
 	json_object_set_new(object, "loops", report_json_loops(view, f));
 	return object;
 }
 
 json_t *report_json_head(const struct report_view *view)
 {
-	return json_pack("{s:i, s:o, s:o, s:o}", "schema", 1, "machine", machine_json(view->profile), "run",
-			 run_json(view), "processes", processes_json(view));
+	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "schema", 1, "machine", machine_json(view->profile), "run",
+			 run_json(view), "processes", processes_json(view), "counters", report_json_counters(view));
 }
 
 struct rf_error *report_json(const struct report_view *view, FILE *stream)

@@ -16,6 +16,8 @@
 #define MODEL_ISSUE_WIDTH 6
 /* The profile's own, or the default. */
 double model_issue_width(const struct profile *profile);
+/* Whether work comes from hardware counters alone: then it is sampled, and nothing is uncounted. */
+bool model_from_counters(const struct profile *profile);
 /* A point may lie this far above a roof before that roof is ruled out: the spread of timing. */
 #define MODEL_TOLERANCE 0.05
 /* Below this many flop per instruction a function is control code: a conversion here and there

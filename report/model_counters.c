@@ -98,7 +98,7 @@ static void take_work(const struct model *model, struct model_function *function
 	tally->load_bytes = (uint64_t)value_of(model, function, "ls_bytes");
 }
 
-bool model_is_from_counters(const struct profile *profile)
+bool model_from_counters(const struct profile *profile)
 {
 	const char *source = profile_get_fact(profile, "work_source");
 	return source && !strcmp(source, "PMU");
@@ -113,7 +113,7 @@ bool model_counters(struct model_rows *rows, struct model *model)
 		done = add_place(rows, model, quantity, &profile->counter_places[i]);
 	if (done)
 		name_quantities(rows, model);
-	for (size_t row = 0; done && model_is_from_counters(profile) && row < rows->n_rows; row++)
+	for (size_t row = 0; done && model_from_counters(profile) && row < rows->n_rows; row++)
 		if (rows->rows[row].quantities)
 			take_work(model, &rows->rows[row]);
 	free(quantity);

@@ -24,7 +24,6 @@ size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t off
 bool model_count(struct model_rows *rows, struct model *model);
 /* model_counters.c: hardware counters → quantities; and work, where that is from them. */
 bool model_counters(struct model_rows *rows, struct model *model);
-bool model_is_from_counters(const struct profile *profile);
 /* model_processes.c: which process and thread of one run is which of the other, and what of them ran
  * natively in the counted run. */
 struct model_threads {

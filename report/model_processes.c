@@ -240,6 +240,8 @@ bool model_is_uncounted(const struct model_threads *threads, size_t row, uint32_
 	const uint32_t process = timed == PROFILE_NONE ? PROFILE_NONE : threads->twin_process[timed];
 	const uint32_t twin = threads->twin_thread[thread];
 	const bool nowhere = function->tally.instructions == 0;
+	if (model_from_counters(rows->profile))
+		return false;
 	if (strcmp(module_of_row(rows, row), PROFILE_OWN_MODULE) == 0) {
 		*cause = (struct model_uncounted){
 			.kind = "rfprof", .name = "",

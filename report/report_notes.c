@@ -14,9 +14,7 @@
 #define MAX_DATA 3
 #define MAX_OBJECTS 3	/* of a function */
 
-static bool note(struct report_view *view, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static bool note(struct report_view *view, const char *format, ...)
+bool report_note(struct report_view *view, const char *format, ...)
 {
 	char *text = NULL;
 	va_list arguments;
@@ -48,12 +46,13 @@ static bool note_sources(struct report_view *view)
 			 text_number(number, 1e-6 * view->model->time_ns / n));
 	const char *incomplete = profile_get_fact(view->profile, "counts_incomplete");
 	if (incomplete && view->model->counted &&
-	    !note(view, "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, distances and "
+	    !report_note(view, "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, distances and "
 			"headroom upper bounds", incomplete))
 		return false;
-	if (!note(view, "time: %s, %llu sample%s%s; work and bytes: %s%s", time ? time : "unknown source",
+	if (!report_note(view, "time: %s, %llu sample%s%s; work and bytes: %s%s", time ? time : "unknown source",
 		  n, n == 1 ? "" : "s", every, work ? work : "unknown source",
-		  !view->model->counted ? "" : incomplete ? " (incomplete)" : " (exact)"))
+		  !view->model->counted ? "" : incomplete ? " (incomplete)" :
+		  model_from_counters(view->profile) ? " (sampled)" : " (exact)"))
 		return false;
 	bool inferred = false;
 	for (size_t i = 0; i < view->n_shown; i++) {
@@ -61,7 +60,7 @@ static bool note_sources(struct report_view *view)
 		inferred |= place->level[0] && !place->traced;
 	}
 	return !inferred ||
-	       note(view, "~LEVEL: not measured but inferred, the slowest level whose roof is not below "
+	       report_note(view, "~LEVEL: not measured but inferred, the slowest level whose roof is not below "
 			  "the point; \"below\" and \"headroom\" are the least that they can be");
 }
 
@@ -71,20 +70,20 @@ static bool note_uncounted_time(struct report_view *view)
 	const struct model *model = view->model;
 	char number[TEXT_NUMBER];
 	if (model->uncounted_ns > 0 &&
-	    !note(view, "not counted: %s s of CPU time (%.1f %%), in all; what was done in that time is not "
+	    !report_note(view, "not counted: %s s of CPU time (%.1f %%), in all; what was done in that time is not "
 			"known", text_number(number, (double)model->uncounted_ns * 1e-9),
 		  100 * (double)model->uncounted_ns / (double)model->time_ns))
 		return false;
 	for (size_t i = 0; i < model->n_uncounted && i < MAX_REASONS; i++) {
 		const struct model_uncounted *part = &model->uncounted[i];
-		if (!note(view, "not counted, %.1f %% of the time: %s%s%s%s%s",
+		if (!report_note(view, "not counted, %.1f %% of the time: %s%s%s%s%s",
 			  100 * (double)part->time_ns / (double)model->time_ns,
 			  part->name[0] ? part->kind : "", part->name[0] ? " " : "", part->name,
 			  part->name[0] ? ": " : "", part->reason))
 			return false;
 	}
 	return model->n_uncounted <= MAX_REASONS ||
-	       note(view, "and %zu more (\"uncounted\" in the JSON report)",
+	       report_note(view, "and %zu more (\"uncounted\" in the JSON report)",
 		    model->n_uncounted - MAX_REASONS);
 }
 
@@ -106,11 +105,11 @@ static bool note_reasons(struct report_view *view)
 		bool has_module = row->module != PROFILE_NONE;
 		if (report_has_time(view->model, row->reason) || n++ >= MAX_REASONS)
 			continue;
-		if (!note(view, "not counted: %s%s%s", has_module ? profile->modules[row->module].name : "",
+		if (!report_note(view, "not counted: %s%s%s", has_module ? profile->modules[row->module].name : "",
 			  has_module ? ": " : "", row->reason))
 			return false;
 	}
-	return n <= MAX_REASONS || note(view, "and %zu more reasons (table \"uncounted\" of the profile)",
+	return n <= MAX_REASONS || report_note(view, "and %zu more reasons (table \"uncounted\" of the profile)",
 					n - MAX_REASONS);
 }
 
@@ -120,11 +119,11 @@ static bool note_uncounted(struct report_view *view)
 	if (!note_uncounted_time(view) || !note_reasons(view))
 		return false;
 	if (model->unreadable_blocks &&
-	    !note(view, "%zu blocks end early: they hold an instruction that rfprof cannot decode",
+	    !report_note(view, "%zu blocks end early: they hold an instruction that rfprof cannot decode",
 		  model->unreadable_blocks))
 		return false;
 	return !model->unmatched_units ||
-	       note(view, "%zu run-time counts belong to no counted instruction and were left out",
+	       report_note(view, "%zu run-time counts belong to no counted instruction and were left out",
 		    model->unmatched_units);
 }
 
@@ -138,29 +137,29 @@ static bool note_run(struct report_view *view)
 	double lost = report_number_fact(profile, "lost_samples", 0);
 	const char *no_children = profile_get_fact(profile, "no_children");
 	if (no_children && strcmp(no_children, "1") == 0 &&
-	    !note(view, "--no-children: processes that the program started are neither timed nor counted"))
+	    !report_note(view, "--no-children: processes that the program started are neither timed nor counted"))
 		return false;
 	if (once && strcmp(once, "1") == 0 &&
-	    !note(view, "one counted run (--once): the times include the counting"))
+	    !report_note(view, "one counted run (--once): the times include the counting"))
 		return false;
 	if (status && strcmp(status, "0") != 0 &&
-	    !note(view, "the program ended with %s%s", strncmp(status, "signal", 6) == 0
+	    !report_note(view, "the program ended with %s%s", strncmp(status, "signal", 6) == 0
 		  ? "" : "exit status ", status))
 		return false;
 	if (out && strcmp(out, "same") != 0 &&
-	    !note(view, "%s%s", strcmp(out, "different") == 0
+	    !report_note(view, "%s%s", strcmp(out, "different") == 0
 		  ? "the two runs wrote different output: time and work may not belong together"
 		  : "standard output of the two runs was not compared: ",
 		  strncmp(out, "unknown: ", 9) == 0 ? out + 9 : ""))
 		return false;
 	if (exits && strcmp(exits, "different") == 0 &&
-	    !note(view, "the two runs ended differently: time and work may not belong together"))
+	    !report_note(view, "the two runs ended differently: time and work may not belong together"))
 		return false;
 	double unsampled = report_number_fact(profile, "unsampled_threads", 0);
 	if (unsampled > 0 &&
-	    !note(view, "%.0f threads could not be sampled: their time is missing", unsampled))
+	    !report_note(view, "%.0f threads could not be sampled: their time is missing", unsampled))
 		return false;
-	return !(lost > 0) || note(view, "%.0f samples were lost: times are that much too short", lost);
+	return !(lost > 0) || report_note(view, "%.0f samples were lost: times are that much too short", lost);
 }
 
 /* Active and all lanes where they differ by more than 1 % (MODEL, "Work"). */
@@ -174,7 +173,7 @@ static bool note_masked(struct report_view *view)
 		if (all <= 1.01 * active)
 			continue;
 		noted++;
-		if (!note(view, "%.60s: %s Gflop in active lanes, %s Gflop in all lanes (what a hardware "
+		if (!report_note(view, "%.60s: %s Gflop in active lanes, %s Gflop in all lanes (what a hardware "
 				"counter shows)", f->name, text_number(a, active * 1e-9),
 			  text_number(b, all * 1e-9)))
 			return false;
@@ -200,18 +199,18 @@ static struct marks count_marks(const struct report_view *view)
 static bool note_marks(struct report_view *view)
 {
 	struct marks marks = count_marks(view);
-	if (marks.few && !note(view, "≈: fewer than %d samples, the time is rough", MODEL_FEW_SAMPLES))
+	if (marks.few && !report_note(view, "≈: fewer than %d samples, the time is rough", MODEL_FEW_SAMPLES))
 		return false;
 	if (marks.above &&
-	    !note(view, "above roof!: a fault of the roofs or of the times, not a feat; measure the roofs "
+	    !report_note(view, "above roof!: a fault of the roofs or of the times, not a feat; measure the roofs "
 			"again, and check that both runs did the same work"))
 		return false;
 	if (marks.borrowed &&
-	    !note(view, "*: no roof of this precision was measured, %s precision's stands in",
+	    !report_note(view, "*: no roof of this precision was measured, %s precision's stands in",
 		  marks.precision))
 		return false;
 	return view->profile->n_roofs > 0 ||
-	       note(view, "no roofs in this profile: no distances can be given");
+	       report_note(view, "no roofs in this profile: no distances can be given");
 }
 
 /* Functions whose roof is not of a measured count of threads. */
@@ -260,9 +259,9 @@ static bool note_interpolated(struct report_view *view)
 	neighbours(view->profile, found.fewest, &first, &after_fewest);
 	neighbours(view->profile, found.most, &before_most, &last);
 	if (!first || !last)
-		return note(view, "roofs at %s threads (%zu row%s) are those of the nearest measured counts, "
+		return report_note(view, "roofs at %s threads (%zu row%s) are those of the nearest measured counts, "
 				  "or interpolated between them", range, found.n, found.n == 1 ? "" : "s");
-	return note(view, "roofs at %s threads (%zu row%s) are interpolated between the measured counts "
+	return report_note(view, "roofs at %s threads (%zu row%s) are interpolated between the measured counts "
 			  "%d %s %d", range, found.n, found.n == 1 ? "" : "s", first,
 		    first == before_most ? "and" : "to", last);
 }
@@ -309,7 +308,7 @@ static bool note_noisy(struct report_view *view)
 		snprintf(name, sizeof(name), "%s %s %s", row->isa, row->precision, row->op);
 	if (n > 1)
 		snprintf(others, sizeof(others), ", and %zu more", n - 1);
-	return note(view, "the %s roof at %d thread%s is noisy (quartiles %.0f %% apart)%s", name,
+	return report_note(view, "the %s roof at %d thread%s is noisy (quartiles %.0f %% apart)%s", name,
 		    row->threads, row->threads == 1 ? "" : "s", 100 * spread_of(row), others);
 }
 
@@ -336,9 +335,9 @@ static bool note_untraced(struct report_view *view)
 	if (!view->model->counted)
 		return true;
 	if (options && (options->levels || options->level || options->direction != DIRECTION_BOTH) &&
-	    !note(view, "--levels, --level and --direction have nothing to show: this profile has no memory traffic"))
+	    !report_note(view, "--levels, --level and --direction have nothing to show: this profile has no memory traffic"))
 		return false;
-	return note(view, "memory traffic: none (%s)", why ? why : "this profile was recorded without it");
+	return report_note(view, "memory traffic: none (%s)", why ? why : "this profile was recorded without it");
 }
 
 /* What was simulated, and how sure it is. */
@@ -355,7 +354,7 @@ static bool note_simulation(struct report_view *view)
 	else
 		snprintf(sample, sizeof(sample), "%u/%d of the sets, chosen at random%s", n, CACHE_CLASSES,
 			 n < 2 ? "; too few for an error" : "");
-	return note(view, "memory traffic: traced, caches simulated: %s (%s%s%s), %s; hardware prefetches are not in it",
+	return report_note(view, "memory traffic: traced, caches simulated: %s (%s%s%s), %s; hardware prefetches are not in it",
 		    geometry ? geometry : "unknown caches", geometry_words(source), policy ? "; " : "",
 		    policy ? policy : "", sample);
 }
@@ -379,13 +378,13 @@ static bool note_total(struct report_view *view)
 	put_estimate(written, sizeof(written), &bytes->mem[DIRECTION_WRITE]);
 	report_put_bytes(left, bytes->events[TRAFFIC_MEM_LEFT].bytes);
 	report_put_bytes(evadable, bytes->events[TRAFFIC_MEM_EVADABLE].bytes);
-	if (!note(view, "the program's memory traffic: %s read, %s written%s; %s more was changed and still in the "
+	if (!report_note(view, "the program's memory traffic: %s read, %s written%s; %s more was changed and still in the "
 			"caches at its end", read, written,
 		  view->model->traced_classes < CACHE_CLASSES ? " (± 95 % interval)" : "", left))
 		return false;
 	const double reads = bytes->mem[DIRECTION_READ].bytes;
 	return !(bytes->events[TRAFFIC_MEM_EVADABLE].bytes > 0.05 * reads) ||
-	       note(view, "of what was read %s is for lines that are then overwritten whole: a processor that "
+	       report_note(view, "of what was read %s is for lines that are then overwritten whole: a processor that "
 			  "notices reads that much less", evadable);
 }
 
@@ -404,14 +403,14 @@ static bool note_doubts(struct report_view *view)
 	const char *halved = profile_get_fact(profile, "traffic_halved");
 	double untraced = report_number_fact(profile, "untraced_accesses", 0);
 	const char *source = profile_get_fact(profile, "traffic_geometry_source");
-	if (halved && !note(view, "%s", halved))
+	if (halved && !report_note(view, "%s", halved))
 		return false;
 	const double share = share_of_accesses(view->model, untraced);
-	if (untraced > 0 && !note(view, "%.0f accesses to memory (%s%.3g %%) could not be traced: their traffic is missing",
+	if (untraced > 0 && !report_note(view, "%.0f accesses to memory (%s%.3g %%) could not be traced: their traffic is missing",
 				  untraced, share < 1e-4 ? "less than " : "", 100 * fmax(share, 1e-4)))
 		return false;
 	return !source || (strcmp(source, "given") != 0 && strcmp(source, "file") != 0) ||
-	       note(view, "the roofs are this machine's, the caches are not: \"roof\" and \"below\" mix both");
+	       report_note(view, "the roofs are this machine's, the caches are not: \"roof\" and \"below\" mix both");
 }
 
 static bool note_how_to_read(struct report_view *view)
@@ -428,7 +427,7 @@ static bool note_how_to_read(struct report_view *view)
 		const struct model_estimate *moved = at ? report_moved(view, at) : NULL;
 		unsure |= moved && !(moved->halfwidth <= REPORT_SURE * moved->bytes);
 	}
-	return note(view, "flop/B, %s and GB/s: %s %s%s; bound names the level whose roof is %s",
+	return report_note(view, "flop/B, %s and GB/s: %s %s%s; bound names the level whose roof is %s",
 		    options && options->level ? options->level : "memory",
 		    whats[options ? options->direction : DIRECTION_BOTH], level,
 		    unsure ? " (≈: the sample leaves more than ±10 %)" : "",
@@ -449,7 +448,7 @@ static bool note_in_cache(struct report_view *view)
 	}
 	if (!(all > 0) || there >= 0.2 * all || (view->options && (view->options->level || view->options->levels)))
 		return true;
-	return note(view, "the data of most functions fit in the caches, hence flop/B ∞: --levels shows what moves "
+	return report_note(view, "the data of most functions fit in the caches, hence flop/B ∞: --levels shows what moves "
 			  "between the caches, --level=L3 (or L2) places by that");
 }
 
@@ -544,7 +543,7 @@ static bool note_data(struct report_view *view)
 		if (!objects[0] && !working_set[0])
 			continue;
 		said++;
-		if (!note(view, "%.60s: %s%s%s", f->name, objects, objects[0] && working_set[0] ? "; " : "",
+		if (!report_note(view, "%.60s: %s%s%s", f->name, objects, objects[0] && working_set[0] ? "; " : "",
 			  working_set))
 			return false;
 	}
@@ -563,14 +562,14 @@ static bool note_facts(struct report_view *view)
 {
 	for (size_t i = 0; i < view->profile->n_facts; i++)
 		if (strncmp(view->profile->facts[i].key, "note.", 5) == 0 &&
-		    !note(view, "%s", view->profile->facts[i].value))
+		    !report_note(view, "%s", view->profile->facts[i].value))
 			return false;
 	return true;
 }
 
 struct rf_error *report_notes(struct report_view *view)
 {
-	bool done = note_sources(view) && note_traffic(view) && note_uncounted(view) && note_run(view) &&
+	bool done = note_sources(view) && report_note_counters(view) && note_traffic(view) && note_uncounted(view) && note_run(view) &&
 		    note_masked(view) && note_marks(view) && note_interpolated(view) &&
 		    note_noisy(view) && note_facts(view);
 	return done ? NULL : report_no_memory();

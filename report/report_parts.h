@@ -27,6 +27,10 @@ struct report_view {
 /* Whether time was seen that was not counted for this reason. */
 bool report_has_time(const struct model *model, const char *reason);
 struct rf_error *report_notes(struct report_view *view);
+/* Adds one; false when memory is short. */
+bool report_note(struct report_view *view, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* report_counters.c: those about hardware counters. */
+bool report_note_counters(struct report_view *view);
 void report_notes_deinit(struct report_view *view);
 
 /* report_processes.c: the tree of processes, and with PROCESSES_TREE a table of functions for each; nothing for
@@ -63,6 +67,10 @@ void report_json_traffic(struct json_t *object, const struct report_view *view, 
 struct json_t *report_json_loops(const struct report_view *view, const struct model_function *f);
 struct json_t *report_json_run_traffic(const struct report_view *view);
 struct json_t *report_json_metrics(const struct report_view *view, const struct model_function *f);
+/* report_counters.c: the hardware counters; what they say of a function; and set beside what was counted. */
+struct json_t *report_json_counters(const struct report_view *view);
+struct json_t *report_json_quantities(const struct report_view *view, const struct model_function *f);
+void report_json_ratios(struct json_t *object, const struct report_view *view, const struct model_function *f);
 /* json.c: all but the functions; one function. */
 struct json_t *report_json_head(const struct report_view *view);
 struct json_t *report_json_function(const struct report_view *view, const struct model_function *f);

@@ -89,6 +89,7 @@ struct model_place {
 struct model_quantity {
 	const char *name;	/* "flop_dp", … (tracer/events/event_table.h) */
 	double value;		/* flop, instructions, bytes, … */
+	double events;		/* behind it */
 	double variance;	/* of `value`, by the choice of samples; 0 for totals */
 	uint64_t samples;
 	bool used;		/* totals: any of its events was counted */

@@ -32,6 +32,7 @@ static bool add_totals(const struct profile *profile, struct model *model, size_
 		sum->used = true;
 		sum->estimate |= counter->use != COUNTER_USED;
 		sum->value += counter->multiplier * counter->events;
+		sum->events += counter->events;
 	}
 	return true;
 }
@@ -57,6 +58,7 @@ static bool add_place(struct model_rows *rows, const struct model *model, const 
 		return false;
 	struct model_quantity *sum = &function->quantities[quantity[place->counter]];
 	sum->value += counter->multiplier * place->events;
+	sum->events += place->events;
 	sum->samples += place->samples;
 	sum->variance += counter->multiplier * counter->multiplier * variance_of(counter, place->samples);
 	return true;
@@ -79,12 +81,30 @@ static double value_of(const struct model *model, const struct model_function *f
 	return 0;
 }
 
+static const struct { const char *name; enum flop_precision precision; double lane_bytes; } flops[] = {
+	{"flop_hp", PRECISION_HALF, 2}, {"flop_sp", PRECISION_SINGLE, 4}, {"flop_dp", PRECISION_DOUBLE, 8},
+	{"flop_any", PRECISION_DOUBLE, 8}};
+
+/* Bytes between registers and L1: counted, or else loads and stores times the mean width of the floating-point
+ * instructions (Gravelle et al. 2022, algorithms 10 and 13).  0: not known. */
+static double ls_bytes(const struct model *model, const struct model_function *function)
+{
+	const double counted = value_of(model, function, "ls_bytes");
+	double width = 0, instructions = 0;
+	for (size_t i = 0; i < sizeof(flops) / sizeof(flops[0]); i++)
+		for (size_t k = 0; k < model->n_quantities; k++)
+			if (!strcmp(model->quantities[k].name, flops[i].name)) {
+				width += function->quantities[k].value * flops[i].lane_bytes;
+				instructions += function->quantities[k].events;
+			}
+	if (counted > 0 || instructions <= 0)
+		return counted;
+	return (value_of(model, function, "loads") + value_of(model, function, "stores")) * width / instructions;
+}
+
 /* Counters do not tell kinds and widths of flop apart. */
 static void take_work(const struct model *model, struct model_function *function)
 {
-	static const struct { const char *name; enum flop_precision precision; } flops[] = {
-		{"flop_hp", PRECISION_HALF}, {"flop_sp", PRECISION_SINGLE}, {"flop_dp", PRECISION_DOUBLE},
-		{"flop_any", PRECISION_DOUBLE}};
 	struct tally *tally = &function->tally;
 	for (size_t i = 0; i < sizeof(flops) / sizeof(flops[0]); i++) {
 		const uint64_t flop = (uint64_t)value_of(model, function, flops[i].name);
@@ -95,7 +115,7 @@ static void take_work(const struct model *model, struct model_function *function
 	tally->instructions = (uint64_t)value_of(model, function, "instructions");
 	tally->loads = (uint64_t)value_of(model, function, "loads");
 	tally->stores = (uint64_t)value_of(model, function, "stores");
-	tally->load_bytes = (uint64_t)value_of(model, function, "ls_bytes");
+	tally->load_bytes = (uint64_t)fmin(fmax(ls_bytes(model, function), 0), 9e18);
 }
 
 bool model_from_counters(const struct profile *profile)

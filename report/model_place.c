@@ -401,8 +401,8 @@ bool model_place(const struct profile *profile, const struct model_choice *choic
 	const struct tally *tally = &function->tally;
 	struct model_place *place = &function->place;
 	*place = (struct model_place){.distance = NAN, .headroom_s = NAN};
-	if (function->time_ns > 0 && tally->instructions == 0)
-		place->bound = counted ? BOUND_UNCOUNTED : BOUND_UNKNOWN;
+	if (function->time_ns > 0 && tally->instructions == 0 && tally->flop == 0)
+		place->bound = counted && !model_from_counters(profile) ? BOUND_UNCOUNTED : BOUND_UNKNOWN;
 	else if (function->time_ns > 0 && (double)tally->flop >=
 		 MODEL_FLOP_PER_INSTRUCTION * (double)tally->instructions)
 		place_by_flop(profile, choice, function, place);

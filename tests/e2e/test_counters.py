@@ -1,0 +1,124 @@
+"""Hardware counters from end to end.  Page faults, which the kernel counts, stand in for events of a PMU; the one case
+that needs a PMU is skipped where there is none."""
+
+import os
+import sqlite3
+
+from harness import Skip, add_case
+
+FAULTS = "perf::PAGE-FAULTS"
+
+
+def errors(done):
+    return done.stderr.decode()
+
+
+def need_perf(t):
+    done = t.rfprof("-q", "--no-save", "--sampler=perf", "/bin/true")
+    if done.status:
+        raise Skip(f"no perf events here: {errors(done).strip()}")
+
+
+def counted(t, *options, multiplier=2):
+    """The report of a run whose page faults are `multiplier` flop each, and the true flop of both functions."""
+    need_perf(t)
+    program = t.program("page_touches.c")
+    result = t.profile([program], f"--counter=flop_dp={FAULTS}*{multiplier}@7", *options)
+    many, few = (multiplier * int(word) for word in result.stdout.split())
+    return result.json, {"touch_many": many, "touch_few": few}
+
+
+def quantity(function, name):
+    rows = [row for row in function["counters"] if row["quantity"] == name]
+    assert len(rows) == 1, str(function["counters"])
+    return rows[0]
+
+
+def places(t):
+    """Samples say whose events they are, and all places add up to the exact total."""
+    report, truth = counted(t)
+    (counter,) = report["counters"]
+    assert counter["use"] == "exact" and counter["counted_share"] == 1, str(counter)
+    assert sum(truth.values()) <= 2 * counter["events"] <= sum(truth.values()) + 2000, str(counter)
+    for function in report["functions"]:
+        if function["name"] in truth:
+            row = quantity(function, "flop_dp")
+            true = truth.pop(function["name"])
+            # one sample in seven events: a draw, but an even one
+            assert abs(row["value"] - true) <= 0.02 * true, f"{function['name']}: {row}, true {true}"
+            assert row["samples"] > 0.9 * true / 2 / 7, str(row)
+    assert not truth, f"not in the report: {truth}"
+    assert report["run"]["work_source"] == "counted execution"
+
+
+def sums(t):
+    """In the file, the places of a counter add up to its events."""
+    need_perf(t)
+    path = os.path.join(t.directory, "counters.rfp")
+    done = t.rfprof("-q", f"--save={path}", f"--counter=loads={FAULTS}@3", t.program("page_touches.c"))
+    assert done.status == 0, str(done)
+    file = sqlite3.connect(path)
+    (total,) = file.execute("SELECT events FROM counters").fetchone()
+    (placed,) = file.execute("SELECT sum(events) FROM counter_places").fetchone()
+    assert abs(total - placed) <= 1e-6 * total, f"{placed} of {total}"
+
+
+def alone(t):
+    """--work=pmu: one run, whose work is what the counters say."""
+    report, truth = counted(t, "--work=pmu", "--traffic=none")
+    assert report["run"]["work_source"] == "PMU", str(report["run"])
+    flop = {function["name"]: function["flop"] for function in report["functions"]}
+    for name, true in truth.items():
+        assert abs(flop[name] - true) <= 0.02 * true, f"{name}: {flop[name]}, true {true}"
+    assert report["run"]["uncounted_s"] == 0, str(report["run"]["uncounted_s"])
+
+
+def both(t):
+    """--work=both: each is a check of the other; page_touches has no flop, so no ratio."""
+    report, _ = counted(t, "--work=both")
+    assert report["run"]["work_source"] == "counted execution and PMU", str(report["run"])
+    for function in report["functions"]:
+        assert function["pmu_per_counted_flop"] is None, str(function)
+
+
+def refused(t):
+    """What is asked for and not there is said; the next source takes its place."""
+    if has_pmu(t):
+        raise Skip("there is a PMU here")
+    for option, word in (("--work=pmu", "counted execution"), ("--traffic=pmu", "traced execution")):
+        done = t.rfprof("--no-save", option, "/bin/true")
+        assert done.status == 0 and word in errors(done) and "not to be had" in errors(done), str(done)
+
+
+def bad_words(t):
+    for option, word in (("--work=fast", "--work"), ("--traffic=some", "--traffic"), ("--counter=flop_dp", "QUANTITY"),
+                         ("--counter=speed=perf::PAGE-FAULTS", "speed"), ("--counter=loads=nosuch::EVENT", "nosuch"),
+                         ("--counter=loads=perf::PAGE-FAULTS*x", "multiplier"),
+                         ("--counter=loads=perf::PAGE-FAULTS*-1", "multiplier"),
+                         ("--counter=loads=perf::PAGE-FAULTS@0", "period"),
+                         ("--counter=loads=perf::PAGE-FAULTS@-7", "period")):
+        done = t.rfprof("--no-save", option, "/bin/echo", "ran")
+        assert done.status == 2 and word in errors(done) and b"ran" not in done.stdout, str(done)
+        assert len(errors(done).strip().splitlines()) == 1, str(done)
+
+
+def has_pmu(t):
+    done = t.rfprof("--no-save", "--work=pmu", "--traffic=none", "/bin/true")
+    return "not to be had" not in errors(done)
+
+
+def pmu_beside_counting(t):
+    """Counted execution is exact, so the ratio is the PMU's error: flop within 0.5 %, instructions within 0.1 %."""
+    if not has_pmu(t):
+        raise Skip("no PMU with events for flop here")
+    report = t.profile([t.target("crunch_fma")], "--work=both", timeout=300).json
+    rows = [function for function in report["functions"] if function["share"] > 0.5]
+    for function in rows:
+        flop, instructions = (function[f"pmu_per_counted_{name}"] for name in ("flop", "instructions"))
+        print(f"{function['name']}: PMU/counted: flop {flop:.4f}, instructions {instructions:.4f}")
+        assert abs(flop - 1) <= 0.005 and abs(instructions - 1) <= 0.001, str(function)
+
+
+for name, function in (("places", places), ("sums", sums), ("alone", alone), ("both", both), ("refused", refused),
+                       ("bad_words", bad_words), ("pmu_beside_counting", pmu_beside_counting)):
+    add_case(f"e2e/counters/{name}", function)

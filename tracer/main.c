@@ -1,6 +1,7 @@
 /* The command line. */
 #include "cache/geometry.h"
 #include "report/report.h"
+#include "tracer/doctor_command.h"
 #include "tracer/launch.h"
 #include "tracer/machine_command.h"
 #include "tracer/output_file.h"
@@ -9,6 +10,7 @@
 #include <popt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define EXIT_TROUBLE 2 /* rfprof's own failures */
 
@@ -82,6 +84,11 @@ static struct poptOption machine_table[] = {
 	{"import", 0, POPT_ARG_STRING, &given.import_path, 0,
 	 "keep the roofs of FILE, or of another machine's --json, to be drawn", "FILE"},
 	{"forget", 0, POPT_ARG_STRING, &given.forget, 0, "remove an imported roof, or all", "NAME"},
+	POPT_AUTOHELP POPT_TABLEEND,
+};
+
+static struct poptOption doctor_table[] = {
+	{"json", 0, POPT_ARG_NONE, &given.json, 0, "write JSON instead of the table", NULL},
 	POPT_AUTOHELP POPT_TABLEEND,
 };
 
@@ -228,6 +235,23 @@ static struct rf_error *command_machine(poptContext context)
 	});
 }
 
+/* ---- rfprof doctor ---- */
+
+/* *status: 1 when a default run would lack something. */
+static struct rf_error *command_doctor(poptContext context, int *status)
+{
+	const char **words = NULL;
+	bool possible = false;
+	struct rf_error *error = read_options(context, &words);
+	if (error)
+		return error;
+	if (words && *words)
+		return usage_error("rfprof doctor takes no argument", *words);
+	error = doctor_command(given.json, &possible);
+	*status = W_EXITCODE(possible ? 0 : 1, 0);
+	return error;
+}
+
 /* ---- choice of the command ---- */
 
 static const struct command {
@@ -237,7 +261,8 @@ static const struct command {
 } commands[] = {
 	{"report", "rfprof report", "[OPTIONS] FILE", redraw_table},
 	{"machine", "rfprof machine", "[OPTIONS]", machine_table},
-	{NULL, "rfprof", "[OPTIONS] PROGRAM [ARGUMENTS] | report FILE | machine",
+	{"doctor", "rfprof doctor", "[OPTIONS]", doctor_table},
+	{NULL, "rfprof", "[OPTIONS] PROGRAM [ARGUMENTS] | report FILE | machine | doctor",
 	 run_table},
 };
 
@@ -255,6 +280,7 @@ int main(int argc, char **argv)
 	poptSetOtherOptionHelp(context, command->arguments);
 	struct rf_error *error = command->table == redraw_table	 ? command_report(context)
 				 : command->table == machine_table ? command_machine(context)
+				 : command->table == doctor_table ? command_doctor(context, &status)
 								   : command_run(context, &status);
 	poptFreeContext(context);
 	if (!error)

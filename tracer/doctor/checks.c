@@ -300,14 +300,27 @@ static void check_debuginfod(const struct doctor_facts *facts, struct doctor_lin
 
 /* ---- counters ---- */
 
+/* In the words for what is known of this machine, which is more than the files of /proc tell where they are hidden. */
+static struct doctor_refusal explained_pmu(const struct doctor_facts *facts)
+{
+	const struct refusal_request request = { .kind = REFUSED_HARDWARE, .what = "the event branches" };
+	struct refusal_facts known = facts->refusal;
+	struct doctor_refusal refusal = facts->pmu.refused;
+	known.hypervisor |= facts->hypervisor[0] != '\0';
+	if (refusal.there && refusal.errnum)
+		doctor_refusal_take(&refusal, refusal_explain(refusal.errnum, &request, &known));
+	return refusal;
+}
+
 static void check_pmu(const struct doctor_facts *facts, struct doctor_line *line)
 {
 	const struct doctor_pmu *pmu = &facts->pmu;
 	const char *table = pmu->table[0] ? pmu->table : "a processor without a table of events";
 	if (pmu->refused.there) {
-		SAY(line->found, "%s: %s", table, pmu->refused.message);
+		struct doctor_refusal refusal = explained_pmu(facts);
+		SAY(line->found, "%s: %s", table, refusal.message);
 		lacks(line, DOCTOR_MISSING, "a second run, which counts by translation: exact, but slower than the program",
-		      pmu->refused.hint);
+		      refusal.hint);
 		return;
 	}
 	SAY(line->found, "%s: %u general counter%s, %d fixed", table, pmu->general, pmu->general == 1 ? "" : "s",
@@ -468,17 +481,18 @@ static enum pmu_state memory_state(const struct doctor_facts *facts)
 	return facts->pmu.quantities[EVENT_LLC_MISS_BYTES].usable ? PMU_PARTIAL : PMU_NONE;
 }
 
-static const char *why_no_work(const struct doctor_facts *facts)
+static const char *why_no_work(const struct doctor_facts *facts, const struct doctor_refusal *refusal)
 {
 	if (facts->endings[PROBE_PMU].how != PROBE_DONE)
 		return "the PMU gives no answer";
-	return facts->pmu.refused.there ? facts->pmu.refused.message : NULL;
+	return refusal->there ? refusal->message : NULL;
 }
 
 static void say_sentence(const struct doctor_facts *facts, struct doctor_report *report)
 {
+	const struct doctor_refusal refusal = explained_pmu(facts);
 	const struct choice_input input = { .work_events = work_state(&facts->pmu), .memory_events = memory_state(facts),
-					    .why_no_work = why_no_work(facts),
+					    .why_no_work = why_no_work(facts, &refusal),
 					    .why_no_memory = "no counter of memory traffic can be used" };
 	const struct choice choice = choose(&input);
 	const bool counts = has(report, NEED_COUNTS);

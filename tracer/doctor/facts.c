@@ -219,9 +219,16 @@ static bool caches_by_cpuid(const struct geometry *geometry)
 	return geometry->source == GEOMETRY_MACHINE && told.source != GEOMETRY_MACHINE;
 }
 
+/* What hwloc does not find is in the table; it need not say so as well. */
+static void hush_hwloc(void)
+{
+	setenv("HWLOC_HIDE_ERRORS", "2", 0);
+}
+
 static void probe_caches(struct doctor_facts *facts)
 {
 	struct geometry geometry = { 0 };
+	hush_hwloc();
 	geometry_of_machine(&geometry);
 	char *text = geometry_print(&geometry);
 	snprintf(facts->caches, sizeof(facts->caches), "%s", text ? text : "");
@@ -262,6 +269,7 @@ static void probe_roofs(struct doctor_facts *facts)
 {
 	struct topology topology = { 0 };
 	char *directory = NULL;
+	hush_hwloc();
 	struct rf_error *error = roof_cache_directory(&directory);
 	if (!error)
 		error = topology_read(&topology);

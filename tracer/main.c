@@ -2,6 +2,7 @@
 #include "cache/geometry.h"
 #include "report/report.h"
 #include "tracer/diff_command.h"
+#include "tracer/doctor_command.h"
 #include "tracer/launch.h"
 #include "tracer/machine_command.h"
 #include "tracer/output_file.h"
@@ -108,6 +109,11 @@ static struct poptOption diff_table[] = {
 	{"svg", 0, POPT_ARG_STRING, &given.svg_path, 0, "draw both in one roofline plot, with arrows", "FILE"},
 	{"json", 0, POPT_ARG_STRING, &given.json_path, 0, "write the comparison as JSON", "FILE"},
 	{"output", 'o', POPT_ARG_STRING, &given.output_path, 0, "write the table to FILE", "FILE"},
+	POPT_AUTOHELP POPT_TABLEEND,
+};
+
+static struct poptOption doctor_table[] = {
+	{"json", 0, POPT_ARG_NONE, &given.json, 0, "write JSON instead of the table", NULL},
 	POPT_AUTOHELP POPT_TABLEEND,
 };
 
@@ -302,6 +308,23 @@ static struct rf_error *command_diff(poptContext context, int *status)
 	return error;
 }
 
+/* ---- rfprof doctor ---- */
+
+/* *status: 1 when a default run would lack something. */
+static struct rf_error *command_doctor(poptContext context, int *status)
+{
+	const char **words = NULL;
+	bool possible = false;
+	struct rf_error *error = read_options(context, &words);
+	if (error)
+		return error;
+	if (words && *words)
+		return usage_error("rfprof doctor takes no argument", *words);
+	error = doctor_command(given.json, &possible);
+	*status = W_EXITCODE(possible ? 0 : 1, 0);
+	return error;
+}
+
 /* ---- choice of the command ---- */
 
 static const struct command {
@@ -312,7 +335,8 @@ static const struct command {
 	{"report", "rfprof report", "[OPTIONS] FILE", redraw_table},
 	{"machine", "rfprof machine", "[OPTIONS]", machine_table},
 	{"diff", "rfprof diff", "[OPTIONS] A B", diff_table},
-	{NULL, "rfprof", "[OPTIONS] PROGRAM [ARGUMENTS] | report FILE | diff A B | machine",
+	{"doctor", "rfprof doctor", "[OPTIONS]", doctor_table},
+	{NULL, "rfprof", "[OPTIONS] PROGRAM [ARGUMENTS] | report FILE | diff A B | machine | doctor",
 	 run_table},
 };
 
@@ -331,6 +355,7 @@ int main(int argc, char **argv)
 	struct rf_error *error = command->table == redraw_table	 ? command_report(context)
 				 : command->table == machine_table ? command_machine(context)
 				 : command->table == diff_table	 ? command_diff(context, &status)
+				 : command->table == doctor_table ? command_doctor(context, &status)
 								   : command_run(context, &status);
 	poptFreeContext(context);
 	if (!error)

@@ -435,6 +435,22 @@ const char *profile_get_fact(const struct profile *profile, const char *key)
 	return fact ? fact->value : NULL;
 }
 
+bool profile_add_counter(struct profile *profile, const char *quantity, const char *event,
+			 const struct profile_counter *given, const char *why)
+{
+	struct profile_counter counter = *given;
+	counter.quantity = strdup(quantity);
+	counter.event = strdup(event);
+	counter.why = strdup(why);
+	if (counter.quantity && counter.event && counter.why &&
+	    rf_array_push(profile->counters, profile->n_counters, profile->cap_counters, counter))
+		return true;
+	free(counter.quantity);
+	free(counter.event);
+	free(counter.why);
+	return false;
+}
+
 void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason)
 {
 	for (size_t i = 0; i < profile->n_uncounted; i++)

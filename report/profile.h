@@ -226,6 +226,9 @@ void profile_set_fact(struct profile *profile, const char *key, const char *form
 	__attribute__((format(printf, 3, 4)));
 /* The value of a fact, or NULL. */
 const char *profile_get_fact(const struct profile *profile, const char *key);
+/* Adds a hardware counter: `given` with these texts, which are copied.  False when memory is short. */
+bool profile_add_counter(struct profile *profile, const char *quantity, const char *event,
+			 const struct profile_counter *given, const char *why);
 /* Adds a reason for uncounted work once (copied). */
 void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason);
 

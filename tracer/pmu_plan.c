@@ -1,6 +1,7 @@
 #include "tracer/pmu_plan.h"
 
 #include "base/array.h"
+#include "tracer/pmu_memory.h"
 #include "tracer/events/counter_limits.h"
 #include "tracer/events/event_encode.h"
 #include "tracer/events/proof_loops.h"
@@ -203,10 +204,22 @@ static enum pmu_state work_state(const struct pmu_plan *plan, const char **why)
 	return any || (both[0] && both[1]) ? PMU_COMPLETE : both[0] || both[1] ? PMU_PARTIAL : PMU_NONE;
 }
 
-/* Misses of the last cache alone: they say whose they are, but not all that moves. */
+/* Misses of the last cache say whose they are, but not all that moves; the controllers say it the other way around. */
 static enum pmu_state memory_state(const struct pmu_plan *plan, const char **why)
 {
+	if (plan->memory)
+		return PMU_COMPLETE;
+	*why = plan->why_no_memory[0] ? plan->why_no_memory : *why;
 	return has(plan, EVENT_LLC_MISS_BYTES, why) ? PMU_PARTIAL : PMU_NONE;
+}
+
+static void find_memory(struct pmu_plan *plan)
+{
+	struct rf_error *error = pmu_memory_probe("");
+	plan->memory = !error;
+	if (error)
+		snprintf(plan->why_no_memory, sizeof(plan->why_no_memory), "%s", error->message);
+	rf_error_destroy(error);
 }
 
 static void decide(struct pmu_plan *plan)
@@ -215,9 +228,11 @@ static void decide(struct pmu_plan *plan)
 	struct choice_input input = {.work = options->work, .traffic = options->traffic, .once = options->once};
 	input.work_events = work_state(plan, &input.why_no_work);
 	input.memory_events = memory_state(plan, &input.why_no_memory);
-	if (plan->why[0]) {
+	if (plan->why[0])
 		input.why_no_work = plan->why;
-		input.why_no_memory = plan->why;
+	if (options->traffic != TRAFFIC_PMU) {
+		input.memory_events = PMU_NONE;
+		input.why_no_memory = "it says what each function moves";
 	}
 	plan->choice = choose(&input);
 	for (size_t i = 0; i < plan->n_events; i++) /* what is asked for by name is counted in any case */
@@ -242,6 +257,8 @@ struct rf_error *pmu_plan_init(const struct perf_source *source, const struct pm
 		if (!error)
 			error = prove(source, plan);
 	}
+	if (!error && options->traffic == TRAFFIC_PMU && !options->once)
+		find_memory(plan);
 	if (!error)
 		decide(plan);
 	return error;
@@ -252,7 +269,9 @@ void pmu_plan_refuse(struct pmu_plan *plan)
 	for (size_t i = 0; i < plan->n_events; i++)
 		plan->events[i].used = false;
 	snprintf(plan->why, sizeof(plan->why), "the kernel refused its counters");
+	snprintf(plan->why_no_memory, sizeof(plan->why_no_memory), "the kernel refused its counters");
 	plan->n_events = 0;
+	plan->memory = false;
 	decide(plan);
 }
 

@@ -32,6 +32,8 @@ struct pmu_plan {
 	size_t n_events, cap_events;
 	struct counter_limits limits;
 	char *texts;		/* of what the user named */
+	bool memory;		/* the bytes at the memory's controllers are counted, too (pmu_memory.h) */
+	char why_no_memory[320];
 	char why[320];		/* there is no PMU, or no table: why; "" else */
 };
 

@@ -1,6 +1,7 @@
 #include "tracer/pmu_run.h"
 
 #include "base/array.h"
+#include "tracer/pmu_memory.h"
 #include "tracer/sample_log.h"
 
 #include <inttypes.h>
@@ -10,7 +11,8 @@
 
 struct pmu_run {
 	const struct pmu_plan *plan;
-	struct counters *counters;
+	struct counters *counters;	/* NULL: only the memory's bytes are counted */
+	struct pmu_memory *memory;	/* or NULL */
 	struct sample_log *log;	/* the sampler's; NULL before its first round */
 	const struct sampler *sampler;
 	uint32_t event_of[EVENT_GROUPS_MAX];	/* of the plan, by the index in `counters` */
@@ -70,7 +72,9 @@ static void drain(void *context, struct sample_log *log, const struct sampler *s
 	struct pmu_run *run = context;
 	run->log = log;
 	run->sampler = sampler;
-	counters_drain(run->counters, take, run);
+	if (run->counters)
+		counters_drain(run->counters, take, run);
+	pmu_memory_tick(run->memory);
 }
 
 struct rf_error *pmu_run_start(const struct perf_source *source, const struct pmu_plan *plan, pid_t pid, bool first_only,
@@ -86,8 +90,10 @@ struct rf_error *pmu_run_start(const struct perf_source *source, const struct pm
 		.pid = pid, .n_cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF), .first_only = first_only};
 	const size_t n = list_events(run, events);
 	struct rf_error *error = n ? counters_open(source, events, n, &plan->limits, &options, &run->counters) : NULL;
-	if (error || n == 0) {
-		free(run);
+	if (!error && plan->memory)
+		error = pmu_memory_start(source, "", pid, &run->memory);
+	if (error) {
+		pmu_run_destroy(run);
 		return error;
 	}
 	sampler_set_drain(sampler, drain, run);
@@ -97,7 +103,7 @@ struct rf_error *pmu_run_start(const struct perf_source *source, const struct pm
 
 void pmu_run_stop(struct pmu_run *run)
 {
-	if (run)
+	if (run && run->counters)
 		counters_disable(run->counters);
 }
 
@@ -106,6 +112,7 @@ void pmu_run_destroy(struct pmu_run *run)
 	if (!run)
 		return;
 	counters_destroy(run->counters);
+	pmu_memory_destroy(run->memory);
 	free(run);
 }
 
@@ -115,17 +122,8 @@ static bool add_counter(struct profile *profile, const struct pmu_event *event, 
 			const char *why)
 {
 	struct profile_counter counter = *given;
-	counter.quantity = strdup(event_quantity_name(event->row.quantity));
-	counter.event = strdup(event->row.event);
 	counter.multiplier = event->row.multiplier;
-	counter.why = strdup(why);
-	if (counter.quantity && counter.event && counter.why &&
-	    rf_array_push(profile->counters, profile->n_counters, profile->cap_counters, counter))
-		return true;
-	free(counter.quantity);
-	free(counter.event);
-	free(counter.why);
-	return false;
+	return profile_add_counter(profile, event_quantity_name(event->row.quantity), event->row.event, &counter, why);
 }
 
 struct rf_error *pmu_plan_save(const struct pmu_plan *plan, struct profile *profile)
@@ -236,9 +234,13 @@ struct rf_error *pmu_run_save(struct pmu_run *run, struct profile *profile)
 		error = save_total(run, k, profile, &scales[k]);
 	if (!error)
 		error = save_places(run, first, scales, profile);
+	if (!error)
+		error = pmu_memory_save(run->memory, profile);
+	if (error || !run->counters)
+		return error;
 	const struct counter_losses losses = counters_losses(run->counters);
 	if (losses.lost || losses.broken || losses.unknown)
 		profile_set_fact(profile, "counter_samples_lost", "%" PRIu64, losses.lost + losses.broken + losses.unknown);
 	profile_set_fact(profile, "counter_groups", "%zu", counters_groups(run->counters)->n);
-	return error ? error : pmu_plan_save(run->plan, profile);
+	return pmu_plan_save(run->plan, profile);
 }

@@ -303,16 +303,10 @@ static struct rf_error *follow_counted(struct session *session, struct launch *l
 }
 
 /* Times would be those of the tracing: with --once there is none. */
-static struct traffic_options choose_traffic(struct session *session)
+static struct traffic_options choose_traffic(const struct session *session)
 {
 	struct traffic_options traffic = session->options->traffic;
-	const char *why = session->options->once ? "--once" :
-			  session->counters.choice.traffic == TRAFFIC_FROM_PMU ? "--traffic=pmu" : "--traffic=none";
 	traffic.trace = session->counters.choice.traffic == TRAFFIC_FROM_TRACE;
-	if (!traffic.trace) {
-		profile_set_fact(session->profile, "traffic_source", "none");
-		profile_set_fact(session->profile, "traffic_why", "%s", why);
-	}
 	return traffic;
 }
 
@@ -375,10 +369,12 @@ static void note_sources(struct session *session)
 	const bool there = session->counted || choice->work == WORK_FROM_PMU;
 	profile_set_fact(session->profile, "work_source", "%s", there ? words[choice->work] : "none");
 	profile_set_fact(session->profile, "work_why", "%s", choice->why_work);
-	if (choice->traffic == TRAFFIC_FROM_PMU) {
-		profile_set_fact(session->profile, "traffic_source", "none");
-		profile_set_fact(session->profile, "traffic_why", "%s", choice->why_traffic);
-	}
+	if (choice->traffic == TRAFFIC_FROM_TRACE)
+		return;
+	profile_set_fact(session->profile, "traffic_source", "none");
+	profile_set_fact(session->profile, "traffic_why", "%s", session->options->once ? "--once" :
+			 choice->traffic == TRAFFIC_FROM_PMU ? "--traffic=pmu: what the PMU counts is not told apart by level"
+							     : "--traffic=none");
 }
 
 static void compare_runs(struct session *session)

@@ -3,6 +3,7 @@
 #include "tracer/events/uncore.h"
 #include "tracer/events/uncore_files.h"
 
+#include "fixture_root.h"
 #include "perf_source_fake.h"
 
 #include <criterion/criterion.h>
@@ -13,73 +14,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char root[64];
 static struct fake fake;
 
 static void make_root(void)
 {
-	strcpy(root, "/tmp/uncore_testXXXXXX");
-	cr_assert_not_null(mkdtemp(root));
+	fixture_root_make();
 	fake_init(&fake);
 }
-
-static void remove_root(void)
-{
-	char command[128];
-	snprintf(command, sizeof(command), "rm -r '%s'", root);
-	cr_assert_eq(system(command), 0);
-}
-TestSuite(uncore, .init = make_root, .fini = remove_root);
-TestSuite(resctrl, .init = make_root, .fini = remove_root);
-
-static void put(const char *path, const char *text)
-{
-	char whole[512];
-	snprintf(whole, sizeof(whole), "%s%s", root, path);
-	for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
-		*slash = '\0';
-		cr_assert(mkdir(whole, 0755) == 0 || errno == EEXIST);
-	}
-	FILE *file = fopen(whole, "w");
-	cr_assert_not_null(file, "%s", whole);
-	fputs(text, file);
-	fclose(file);
-}
-
-#define DEVICES "/sys/bus/event_source/devices/"
-
-/* As a server has it, two channels of two packages. */
-static void put_server(void)
-{
-	for (int i = 0; i < 2; i++) {
-		char path[128], number[16];
-		snprintf(path, sizeof(path), DEVICES "uncore_imc_%d/type", i);
-		snprintf(number, sizeof(number), "%d\n", 20 + i);
-		put(path, number);
-		static const char *const files[][2] = {
-			{ "cpumask", "0,18\n" }, { "format/event", "config:0-7\n" }, { "format/umask", "config:8-15\n" },
-			{ "events/cas_count_read", "event=0x04,umask=0x03\n" }, { "events/cas_count_read.unit", "MiB\n" },
-			{ "events/cas_count_read.scale", "6.103515625e-5\n" },
-			{ "events/cas_count_write", "event=0x04,umask=0x0c\n" },
-		};
-		for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
-			snprintf(path, sizeof(path), DEVICES "uncore_imc_%d/%s", i, files[k][0]);
-			put(path, files[k][1]);
-		}
-	}
-	put(DEVICES "uncore_imc_free_running_0/type", "30\n");
-	put(DEVICES "uncore_imc_free_running_0/cpumask", "0\n");
-	put(DEVICES "uncore_imc_free_running_0/format/event", "config:0-7\n");
-	put(DEVICES "uncore_imc_free_running_0/events/data_read", "event=0xff\n");
-	put(DEVICES "uncore_cha_0/type", "31\n");
-	put(DEVICES "cpu/type", "4\n");
-}
+TestSuite(uncore, .init = make_root, .fini = fixture_root_remove);
+TestSuite(resctrl, .init = make_root, .fini = fixture_root_remove);
 
 Test(uncore, server)
 {
 	struct uncore uncore;
-	put_server();
-	cr_assert_null(uncore_find(root, &uncore));
+	fixture_put_server();
+	cr_assert_null(uncore_find(fixture_root, &uncore));
 	cr_assert_eq(uncore.n_pmus, 2); /* the free running one would count the same bytes again */
 	const struct uncore_pmu *pmu = &uncore.pmus[1];
 	cr_assert_str_eq(pmu->name, "uncore_imc_1");
@@ -97,8 +46,8 @@ Test(uncore, counting)
 	struct uncore uncore;
 	struct uncore_counters *counters;
 	struct uncore_bytes bytes;
-	put_server();
-	cr_assert_null(uncore_find(root, &uncore));
+	fixture_put_server();
+	cr_assert_null(uncore_find(fixture_root, &uncore));
 	cr_assert_null(uncore_open(&fake.source, &uncore, &counters));
 	cr_assert_eq(fake.n_open, 8);
 	fake_pass(&fake, 0, 1000, 1);
@@ -131,20 +80,20 @@ Test(uncore, counting)
 Test(uncore, other_kinds_and_nonsense)
 {
 	struct uncore uncore;
-	struct rf_error *error = uncore_find(root, &uncore);
+	struct rf_error *error = uncore_find(fixture_root, &uncore);
 	cr_assert(error && error->code == RF_EUNAVAILABLE && strstr(error->hint, "modprobe"));
 	rf_error_destroy(error);
-	put(DEVICES "amd_df/type", "12\n");
-	put(DEVICES "amd_df/cpumask", "0\n");
-	put(DEVICES "uncore_imc/type", "9\n");
-	put(DEVICES "uncore_imc/cpumask", "0\n");
-	put(DEVICES "uncore_imc/format/event", "config:0-7\n");
-	put(DEVICES "uncore_imc/events/data_reads", "event=0x1\n");
-	put(DEVICES "uncore_imc/events/data_reads.scale", "nan\n");
-	put(DEVICES "uncore_imc/events/data_writes", "event=0x102\n"); /* does not fit eight bits */
-	put(DEVICES "uncore_imc_2/type", "9\n"); /* without a cpumask */
-	put(DEVICES "uncore_imc_x/type", "9\n");
-	cr_assert_null(uncore_find(root, &uncore));
+	fixture_put(DEVICES "amd_df/type", "12\n");
+	fixture_put(DEVICES "amd_df/cpumask", "0\n");
+	fixture_put(DEVICES "uncore_imc/type", "9\n");
+	fixture_put(DEVICES "uncore_imc/cpumask", "0\n");
+	fixture_put(DEVICES "uncore_imc/format/event", "config:0-7\n");
+	fixture_put(DEVICES "uncore_imc/events/data_reads", "event=0x1\n");
+	fixture_put(DEVICES "uncore_imc/events/data_reads.scale", "nan\n");
+	fixture_put(DEVICES "uncore_imc/events/data_writes", "event=0x102\n"); /* does not fit eight bits */
+	fixture_put(DEVICES "uncore_imc_2/type", "9\n"); /* without a cpumask */
+	fixture_put(DEVICES "uncore_imc_x/type", "9\n");
+	cr_assert_null(uncore_find(fixture_root, &uncore));
 	cr_assert_eq(uncore.n_pmus, 2);
 	cr_assert_str_eq(uncore.pmus[0].name, "amd_df");
 	cr_assert(uncore.pmus[0].n_events == 0 && uncore.pmus[1].n_events == 0);
@@ -194,19 +143,19 @@ Test(uncore, share_by_slices)
 Test(uncore, busy_time)
 {
 	uint64_t busy;
-	cr_assert_not(uncore_busy_ns(root, &busy));
-	put("/proc/stat", "cpu  100 20 30 4000 50 6 7 8 0 0\ncpu0 1 2 3\n");
-	cr_assert(uncore_busy_ns(root, &busy));
+	cr_assert_not(uncore_busy_ns(fixture_root, &busy));
+	fixture_put("/proc/stat", "cpu  100 20 30 4000 50 6 7 8 0 0\ncpu0 1 2 3\n");
+	cr_assert(uncore_busy_ns(fixture_root, &busy));
 	cr_assert_eq(busy, 163 * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)));
-	put("/proc/stat", "cpu  100 20\n");
-	cr_assert_not(uncore_busy_ns(root, &busy));
+	fixture_put("/proc/stat", "cpu  100 20\n");
+	cr_assert_not(uncore_busy_ns(fixture_root, &busy));
 }
 
 /* --- resctrl --- */
 
 static void check_probe(const char *part)
 {
-	struct rf_error *error = resctrl_probe(root);
+	struct rf_error *error = resctrl_probe(fixture_root);
 	cr_assert(error && error->code == RF_EUNAVAILABLE && error->hint);
 	cr_assert_not_null(strstr(error->message, part), "%s", error->message);
 	rf_error_destroy(error);
@@ -216,33 +165,33 @@ static void check_probe(const char *part)
 
 static void put_counts(const char *first, const char *second)
 {
-	put(GROUP "mon_data/mon_L3_00/mbm_total_bytes", first);
-	put(GROUP "mon_data/mon_L3_00/mbm_local_bytes", "10\n");
-	put(GROUP "mon_data/mon_L3_01/mbm_total_bytes", second);
+	fixture_put(GROUP "mon_data/mon_L3_00/mbm_total_bytes", first);
+	fixture_put(GROUP "mon_data/mon_L3_00/mbm_local_bytes", "10\n");
+	fixture_put(GROUP "mon_data/mon_L3_01/mbm_total_bytes", second);
 }
 
 Test(resctrl, what_is_missing_is_said)
 {
 	check_probe("no resctrl");
-	put("/sys/fs/resctrl/x", "");
+	fixture_put("/sys/fs/resctrl/x", "");
 	check_probe("not mounted");
-	put("/sys/fs/resctrl/info/L3_MON/mon_features", "llc_occupancy\n");
+	fixture_put("/sys/fs/resctrl/info/L3_MON/mon_features", "llc_occupancy\n");
 	check_probe("does not count bytes");
-	put("/sys/fs/resctrl/info/L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n");
-	cr_assert_null(resctrl_probe(root));
+	fixture_put("/sys/fs/resctrl/info/L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n");
+	cr_assert_null(resctrl_probe(fixture_root));
 }
 
 /* In a tree of plain files nobody fills a group's directory: no number, so no group. */
 Test(resctrl, group)
 {
 	struct resctrl_group *group = NULL;
-	put("/sys/fs/resctrl/mon_groups/x", "");
-	struct rf_error *error = resctrl_group_create(root, 4711, &group);
+	fixture_put("/sys/fs/resctrl/mon_groups/x", "");
+	struct rf_error *error = resctrl_group_create(fixture_root, 4711, &group);
 	cr_assert_not_null(error);
 	rf_error_destroy(error);
 	cr_assert_null(group);
 	put_counts("5000\n", "Unavailable\n");
-	error = resctrl_group_create(root, 4711, &group);
+	error = resctrl_group_create(fixture_root, 4711, &group);
 	cr_assert(error && error->errnum == EEXIST);
 	rf_error_destroy(error);
 }
@@ -252,7 +201,7 @@ Test(resctrl, numbers)
 	struct resctrl_group *group = NULL;
 	struct resctrl_bytes bytes;
 	put_counts("5000\n", "Unavailable\n");
-	cr_assert_null(resctrl_group_open(root, 4711, &group));
+	cr_assert_null(resctrl_group_open(fixture_root, 4711, &group));
 	put_counts("5600\n", "70\n");
 	cr_assert_null(resctrl_group_read(group, &bytes));
 	cr_assert(bytes.total == 670 && bytes.local == 0 && bytes.unavailable == 0);

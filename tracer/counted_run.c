@@ -5,6 +5,7 @@
 #include "tracer/interrupt.h"
 #include "tracer/module_file.h"
 #include "tracer/process_log.h"
+#include "tracer/sandbox.h"
 #include "tracer/tracees.h"
 
 #include <errno.h>
@@ -53,6 +54,7 @@ struct counted_run {
 	size_t n_let_go, cap_let_go;
 	struct traffic_options traffic;
 	struct drain *drain;	/* NULL: accesses are not traced */
+	struct sandbox sandbox;
 	pid_t main_pid;
 	int status;
 	bool ended, keep_rest, first_only;
@@ -110,29 +112,15 @@ static bool is_native_elf(pid_t pid)
 	return ok;
 }
 
-/* Its line in /proc/PID/status says whether system calls are filtered; ours could be forbidden. */
-static bool is_sandboxed(pid_t pid)
-{
-	char path[64], line[256];
-	int mode = 0;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	FILE *status = fopen(path, "re");
-	while (status && fgets(line, sizeof(line), status))
-		if (sscanf(line, "Seccomp: %d", &mode) == 1)
-			break;
-	if (status)
-		fclose(status);
-	return mode != 0;
-}
-
 /* Why nothing of ours may be put into a process, or NULL. */
-static const char *objection(pid_t pid)
+static const char *objection(const struct counted_run *run, pid_t pid)
 {
 	struct rlimit limit;
 	if (!is_native_elf(pid))
 		return "a program that is not 64-bit x86";
-	if (is_sandboxed(pid))
-		return "a program in a seccomp sandbox";
+	const char *sandboxed = sandbox_objection(&run->sandbox, pid);
+	if (sandboxed)
+		return sandboxed;
 	if (prlimit(pid, RLIMIT_AS, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		return "its address space is limited";
 	return NULL;
@@ -149,7 +137,7 @@ static bool is_ending(pid_t tid)
 static void count_from_here(struct counted_run *run, struct tracee *tracee)
 {
 	struct target *new = NULL;
-	const char *why = objection(tracee->tid);
+	const char *why = objection(run, tracee->tid);
 	if (why) {
 		if (!is_ending(tracee->tid))
 			note_uncounted(run, tracee->tid, why);
@@ -607,6 +595,7 @@ struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, 
 	run->first_only = first_only;
 	run->traffic = *traffic;
 	run->files = module_files_create();
+	sandbox_init(&run->sandbox);
 	pthread_mutex_init(&run->lock, NULL);
 	return run;
 }

@@ -35,10 +35,11 @@ def ask(t, prefix=(), **options):
     return checks, report
 
 
-def is_counted(t, prefix=(), **options):
+def is_counted(t, prefix=(), command=None, **options):
     """Whether a run there counts anything, and where its times come from."""
     path = os.path.join(t.work, "report.json")
-    result = t.run([*prefix, t.rfprof_path, "-q", "--no-save", "--json", path, t.target("daxpy")], **options)
+    result = t.run([*prefix, t.rfprof_path, "-q", "--no-save", "--json", path,
+                    *(command or [t.target("daxpy")])], **options)
     assert result.status == 0, str(result)
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
@@ -148,9 +149,9 @@ def perf_event_open_is_refused(t):
     assert "perf_event_open is refused" in checks["perf sampler"]["found"] and not checks["perf sampler"]["needed_for"]
     assert checks["PMU"]["state"] == "missing" and "perf_event_open is refused" in checks["PMU"]["found"]
     assert "times by timers" in report["sentence"], report["sentence"]
-    assert "seccomp" in report["missing"], "a filtered program is not counted"
+    assert "seccomp" not in report["missing"], "what a run needs is not filtered"
     counted, result = is_counted(t, prefix)
-    assert not counted and b"perf_event_open is refused" in result.stderr, str(result)
+    assert counted and b"perf_event_open is refused" in result.stderr, str(result)
 
 
 @case("e2e/doctor")
@@ -171,11 +172,24 @@ def memory_is_refused(t):
 
 
 @case("e2e/doctor")
-def any_filter_keeps_programs_from_being_counted(t):
-    prefix = refused(t, "acct", "errno")
-    _, report = ask(t, prefix)
+def filters_of_a_container_let_programs_be_counted(t):
+    """rfprof and the program are under the same filters, which refuse nothing that a run needs."""
+    prefix = refused(t, "acct", "kill")
+    checks, report = ask(t, prefix)
     counted, result = is_counted(t, prefix)
-    assert "seccomp" in report["missing"].split(", ") and not counted, f"{report}\n{result}"
+    assert "seccomp" not in report["missing"] and counted, f"{report}\n{result}"
+    assert checks["seccomp"]["state"] == "works" and "filtered" in checks["seccomp"]["found"], str(checks["seccomp"])
+
+
+@case("e2e/doctor")
+def filters_that_a_run_cannot_do_with(t):
+    """The program is not harmed: it runs natively, with one filter for both and with one of its own."""
+    for action in ("errno", "kill"):
+        prefix = refused(t, "memfd_create", action)
+        _, report = ask(t, prefix)
+        assert "seccomp" in report["missing"].split(", "), str(report)
+    counted, result = is_counted(t, [], command=[*refused(t, "acct", "kill"), t.target("daxpy")])
+    assert not counted, str(result)
 
 
 def ended_by_filter(call, *names):

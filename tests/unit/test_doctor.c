@@ -112,6 +112,9 @@ Test(doctor, surroundings)
 	expect("hypervisor", DOCTOR_PARTLY, "KVMKVMKVM", "metal");
 	facts.refusal.seccomp = true;
 	expect("seccomp", DOCTOR_MISSING, "filtered", "outside of the sandbox");
+	facts.sandbox_allows = true;
+	expect("seccomp", DOCTOR_WORKS, "none that a run needs", "");
+	facts.sandbox_allows = false;
 	facts.refusal.container = true;
 	expect("seccomp", DOCTOR_MISSING, "filtered", "seccomp=unconfined");
 	expect("container", DOCTOR_WORKS, "a container", "");

@@ -67,7 +67,9 @@ static void check_seccomp(const struct doctor_facts *facts, struct doctor_line *
 {
 	SAY(line->found, "%s", facts->refusal.seccomp ? "system calls are filtered, and so are those of programs started here"
 						      : facts->proc ? "no filter" : "cannot be told without /proc");
-	if (facts->refusal.seccomp)
+	if (facts->refusal.seccomp && facts->sandbox_allows)
+		SAY(line->found, "system calls are filtered, but none that a run needs");
+	else if (facts->refusal.seccomp)
 		lacks(line, DOCTOR_MISSING, "a program in a seccomp sandbox runs natively: " COSTS_COUNTS,
 		      facts->refusal.container ? UNCONFINED : "start rfprof outside of the sandbox that filters system calls");
 	else if (!facts->proc)

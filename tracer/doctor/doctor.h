@@ -71,6 +71,7 @@ struct doctor_facts {
 	struct doctor_refusal resctrl;
 	bool resctrl_writable;
 	struct doctor_trial tracing, memory;	/* PROBE_TRACING, PROBE_MEMORY */
+	bool sandbox_allows;			/* the filters of rfprof itself let the counted run's calls pass; PROBE_MEMORY */
 	/* PROBE_CPU */
 	bool fsgsbase;
 	char no_traffic[96];		/* trace_config_objection, or "" */

@@ -7,6 +7,7 @@
 #include "tracer/events/resctrl.h"
 #include "tracer/events/uncore.h"
 #include "tracer/sampler.h"
+#include "tracer/sandbox.h"
 #include "tracer/trace_config.h"
 
 #include <cpuid.h>
@@ -195,7 +196,10 @@ static void probe_tracing(struct doctor_facts *facts)
 
 static void probe_memory(struct doctor_facts *facts)
 {
+	struct sandbox sandbox;
 	facts->memory = doctor_try_memory();
+	sandbox_init(&sandbox);
+	facts->sandbox_allows = sandbox.allows;
 }
 
 static void probe_cpu(struct doctor_facts *facts)

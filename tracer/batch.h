@@ -136,7 +136,7 @@ void emit_replaced_landings(struct batch *batch);
 uint64_t got_value(struct batch *batch, const struct planned *items, size_t n);
 /* Emits the last instruction of a block when it transfers control.  Whatever can fall through
  * leaves the arena so that the next block's code may follow. */
-void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t orig);
+void emit_transfer(struct batch *batch, const struct planned *item, uint16_t orig);
 /* What calls need elsewhere, and what jumps through the GOT do. */
 void emit_cold_calls(struct batch *batch);
 void emit_got_misses(struct batch *batch);

@@ -96,7 +96,7 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 		if (items[i].insn.flow == FLOW_NEXT)
 			emit_traced(batch, trace, &items[i], i, orig);
 		else if (kind != PIECE_LOOP)
-			emit_transfer(batch, &items[i].insn, orig);
+			emit_transfer(batch, &items[i], orig);
 		orig = (uint16_t)(orig + items[i].insn.length);
 	}
 	if (items[n - 1].insn.flow == FLOW_NEXT) {

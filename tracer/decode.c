@@ -214,6 +214,8 @@ void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *
 	out->kills_flags = always_kills_flags(insn.mnemonic);
 	out->keeps_carry = insn.mnemonic == ZYDIS_MNEMONIC_INC ||
 			   insn.mnemonic == ZYDIS_MNEMONIC_DEC;
+	out->restores_flags = insn.mnemonic == ZYDIS_MNEMONIC_POPFQ || insn.mnemonic == ZYDIS_MNEMONIC_POPF ||
+			      insn.mnemonic == ZYDIS_MNEMONIC_SAHF;
 	note_addresses(&insn, out);
 	if (out->flow == FLOW_RETURN)
 		out->pop_bytes = insn.raw.imm[0].size ? (uint16_t)insn.raw.imm[0].value.u : 0;

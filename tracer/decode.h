@@ -30,6 +30,7 @@ struct decoded {
 	bool reads_flags;	/* any status flag */
 	bool kills_flags;	/* always writes OF, SF, ZF, AF and PF, whatever its operands are */
 	bool keeps_carry;	/* inc, dec: does not write CF with them */
+	bool restores_flags;	/* popf, sahf: what they held before matters again */
 	uint8_t disp_offset;	/* of the disp32 of a rip-relative operand */
 	uint8_t modrm_offset;
 	uint8_t prefix_end;	/* legacy prefixes end here (REX, VEX or opcode begins) */

@@ -176,6 +176,20 @@ static void find_dead_flags(struct plan *plan, struct translator *translator)
 	}
 }
 
+/* By the convention of calls status flags are dead at a return.  Not so where a runtime has put the return's address
+ * amid other code, to interrupt it: what comes back there restores them last. */
+static void find_flag_returns(struct plan *plan)
+{
+	bool restored = false;
+	for (size_t i = 0; i < plan->n_items; i++) {
+		struct planned *item = &plan->items[i];
+		const uint8_t flow = item->insn.flow;
+		item->keeps_flags = restored && flow == FLOW_RETURN;
+		restored = item->insn.restores_flags || (restored && !item->insn.kills_flags);
+		restored &= !item->last_of_run && (flow == FLOW_NEXT || flow == FLOW_BRANCH || flow == FLOW_LOOP);
+	}
+}
+
 bool plan_build(struct plan *plan, struct translator *translator, uint64_t pc, const char **why)
 {
 	memset(plan, 0, sizeof(*plan));
@@ -192,6 +206,7 @@ bool plan_build(struct plan *plan, struct translator *translator, uint64_t pc, c
 			add_run(plan, translator, next, &ignored);
 	}
 	find_dead_flags(plan, translator);
+	find_flag_returns(plan);
 	return true;
 }
 

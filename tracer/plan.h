@@ -14,6 +14,7 @@ struct planned {
 	bool loop_head;		/* target of a backward branch */
 	bool last_of_run;	/* the next instruction in memory is not the next in the plan */
 	uint8_t dead;		/* enum dead_flags: may be changed just before it */
+	bool keeps_flags;	/* a return behind what restores the status flags: they matter where it leads */
 };
 
 #define LONGEST_INSN 15

@@ -59,8 +59,9 @@ static void emit_table_jump(struct arena *arena)
 	emit_u32(arena, SLOT_JUMPS);
 }
 
-/* A return that takes arguments off the stack is rare: it goes the way of indirect jumps. */
-static void emit_return_and_pop(struct batch *batch, const struct decoded *insn, uint16_t orig)
+/* Returns that take arguments off the stack, or whose status flags matter where they lead, are rare: they go the way of
+ * indirect jumps, which changes no flags. */
+static void emit_return_as_jump(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	emit_gs_store(arena, RCX, G_SPILL_RCX);
@@ -79,11 +80,11 @@ static void emit_return_and_pop(struct batch *batch, const struct decoded *insn,
  * right, and the landing finds the program's return address where it was.  The register that is borrowed
  * should be one that programs write often: one that they leave alone would be a chain of loads that wait
  * for stores, from return to return. */
-static void emit_return(struct batch *batch, const struct decoded *insn, uint16_t orig)
+static void emit_return(struct batch *batch, const struct planned *item, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
-	if (insn->pop_bytes) {
-		emit_return_and_pop(batch, insn, orig);
+	if (item->insn.pop_bytes || item->keeps_flags) {
+		emit_return_as_jump(batch, &item->insn, orig);
 		return;
 	}
 	emit_gs_store(arena, RDI, G_SPILL_RDI);
@@ -222,8 +223,9 @@ uint8_t branch_condition(const struct decoded *insn)
 	return (*opcode == 0x0f ? opcode[1] : opcode[0]) & 0xf;
 }
 
-void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t orig)
+void emit_transfer(struct batch *batch, const struct planned *item, uint16_t orig)
 {
+	const struct decoded *insn = &item->insn;
 	struct arena *arena = batch->arena;
 	switch ((enum flow)insn->flow) {
 	case FLOW_JUMP:
@@ -257,7 +259,7 @@ void emit_transfer(struct batch *batch, const struct decoded *insn, uint16_t ori
 		emit_table_jump(arena);
 		break;
 	case FLOW_RETURN:
-		emit_return(batch, insn, orig);
+		emit_return(batch, item, orig);
 		break;
 	case FLOW_SYSCALL:
 		emit_syscall(batch, insn, orig);

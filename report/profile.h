@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 4 /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 5 /* PRAGMA user_version */
 #define PROFILE_NONE UINT32_MAX  /* "no such row" for every index below */
 /* The module of samples in the gate and between a program's translated instructions. */
 #define PROFILE_OWN_MODULE "[rfprof]"
@@ -63,6 +63,15 @@ struct profile_function {
 	char *name;		/* demangled; "libfoo.so+0x12a0" without a symbol */
 	char *file;		/* source file of its first line, or "" */
 	uint32_t line;		/* or 0 */
+};
+
+/* Code [start, end) that the compiler made for one source line; where it belongs to an inlined function of a
+ * system header, the line of the program that it was inlined into.  Only code that was executed has rows. */
+struct profile_line {
+	uint32_t module;
+	uint64_t start, end;	/* offsets [start, end) */
+	char *file;
+	uint32_t line;
 };
 
 /* A run of instructions executed from its first to its last byte `count` times. */
@@ -165,6 +174,7 @@ struct profile {
 	struct profile_object_traffic *object_traffic; size_t n_object_traffic, cap_object_traffic;
 	struct profile_stride *strides;		size_t n_strides, cap_strides;
 	struct profile_working_set *working_sets; size_t n_working_sets, cap_working_sets;
+	struct profile_line *lines;		size_t n_lines, cap_lines;
 };
 
 struct profile *profile_create(void);

@@ -53,6 +53,7 @@ struct finder {
 	const struct model_rows *rows;
 	const struct profile *profile;
 	const struct model *model;
+	struct model *kept;	/* the same, for its loop_code */
 	struct piece *pieces; size_t n_pieces, cap_pieces;
 	int64_t *executions;	/* per block */
 	uint32_t *samples; size_t n_samples; /* by row */
@@ -659,6 +660,26 @@ static bool fill_loops(struct finder *finder, uint32_t row)
 	return !finder->model->traced || add_traffic(finder, row);
 }
 
+/* Says which code is in which loop, for sums over that code. */
+static bool keep_code(const struct finder *finder, uint32_t row)
+{
+	struct model *model = finder->kept;
+	for (size_t i = 0; i < finder->n_nodes; i++) {
+		const struct node *node = &finder->nodes[i];
+		struct model_loop_code *last =
+			model->n_loop_code ? &model->loop_code[model->n_loop_code - 1] : NULL;
+		struct model_loop_code code = {finder->module, row, node->loop, node->offset,
+					       node->offset + node->length};
+		if (node->loop == PROFILE_NONE)
+			continue;
+		if (last && last->function == row && last->loop == node->loop && last->end == node->offset)
+			last->end = code.end;
+		else if (!rf_array_push(model->loop_code, model->n_loop_code, model->cap_loop_code, code))
+			return false;
+	}
+	return true;
+}
+
 /* The function whose pieces are [first, first + n). */
 static bool look_at(struct finder *finder, const struct piece *pieces, size_t n)
 {
@@ -670,7 +691,7 @@ static bool look_at(struct finder *finder, const struct piece *pieces, size_t n)
 		done = add_nodes(finder, &pieces[i]);
 	merge_nodes(finder);
 	done = done && search_init(&finder->search, finder->n_nodes) && link_nodes(finder) &&
-	       find_in_function(finder) && fill_loops(finder, pieces->row);
+	       find_in_function(finder) && fill_loops(finder, pieces->row) && keep_code(finder, pieces->row);
 	search_deinit(&finder->search);
 	free(finder->edges);
 	free(finder->first_edge);
@@ -683,7 +704,7 @@ static bool look_at(struct finder *finder, const struct piece *pieces, size_t n)
 
 bool model_find_loops(struct model_rows *rows, const struct model_threads *threads, struct model *model)
 {
-	struct finder finder = {.rows = rows, .profile = rows->profile, .model = model};
+	struct finder finder = {.rows = rows, .profile = rows->profile, .model = model, .kept = model};
 	bool done = finder_init(&finder, threads);
 	for (size_t i = 0, n; done && i < finder.n_pieces; i += n) {
 		const uint32_t row = finder.pieces[i].row;

@@ -47,6 +47,8 @@ struct rf_error *report_terminal(const struct report_view *plain, FILE *stream);
 struct rf_error *report_plot(const struct report_view *view, FILE *stream);
 /* The key of a rank in plot and table: 1 to 9, a to z, A to Z; 0 behind these. */
 char report_plot_key(size_t rank);
+/* Where the plot puts a function, across. */
+double report_plot_intensity(const struct report_view *view, const struct model_function *f);
 /* function_page.c: everything about one function (--function). */
 struct rf_error *report_function_page(const struct report_view *plain, FILE *stream);
 /* table.c: the line above the table. */

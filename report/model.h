@@ -150,6 +150,7 @@ struct model_loop {
 	uint64_t start, end;	/* offsets: of its first instruction, behind its last one */
 	uint64_t header;	/* offset of the instruction that each turn passes */
 	int64_t turns;		/* executions of it */
+	int64_t entries;	/* how often it was entered from outside; -1: cannot be told from the counts */
 	struct tally tally;	/* with the loops within */
 	uint64_t time_ns, n_samples;
 	struct model_bytes bytes; /* traced; else 0 */

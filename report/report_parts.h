@@ -28,6 +28,9 @@ struct report_view {
 /* Whether time was seen that was not counted for this reason. */
 bool report_has_time(const struct model *model, const char *reason);
 struct rf_error *report_notes(struct report_view *view);
+/* "the 96.0 MB that main (mesh.c:88) allocates"; not clean. */
+void report_object_words(const struct profile *profile, const struct profile_object *object, char *text,
+			 size_t size);
 void report_notes_deinit(struct report_view *view);
 
 /* report_processes.c: the tree of processes, and with PROCESSES_TREE a table of functions for each; nothing for

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_NAME 16 /* before columns are left out for a shorter one */
+/* Before columns are left out for a shorter one. */
+#define MIN_NAME 16
+#define MIN_LONG_NAME 32
 
 enum { KEY, TIME, PERCENT, NAME, POINT, INTENSITY, MOVED, RATE, BOUND, ROOF, BELOW, HEADROOM, N_COLUMNS };
 
@@ -258,6 +260,13 @@ static size_t sort_column(const struct report_view *view)
 	return of[view->sort];
 }
 
+/* Names of loops and paths tell little without their middle. */
+static size_t least_name(const struct report_view *view)
+{
+	const enum report_by by = view->shaped ? view->options->by : BY_FUNCTION;
+	return by == BY_LOOP || by == BY_CALL_PATH ? MIN_LONG_NAME : MIN_NAME;
+}
+
 /* "narrow: without roof, %": which columns had to go. */
 static bool fit(struct layout *layout, FILE *stream)
 {
@@ -266,7 +275,7 @@ static bool fit(struct layout *layout, FILE *stream)
 	for (size_t i = 0; i < sizeof(spared) / sizeof(*spared); i++)
 		if (spared[i] != sort_column(layout->view) && !layout->table.hidden[spared[i]])
 			order[n++] = spared[i];
-	const size_t dropped = text_table_fit(&layout->table, order, n, MIN_NAME);
+	const size_t dropped = text_table_fit(&layout->table, order, n, least_name(layout->view));
 	text_table_print(&layout->table, stream);
 	for (size_t i = 0; i < dropped; i++)
 		snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%s", i ? ", " : "",

@@ -140,7 +140,7 @@ static void put_ceilings(struct page *page)
 		const struct model_level *level = &f->traffic->levels[i];
 		if (!(level->roof > 0))
 			continue;
-		snprintf(what, sizeof(what), "%s and its bytes from %s", i ? "roof:" : "roof:", level->name);
+		snprintf(what, sizeof(what), "roof: the best for its mix, with its bytes from %s", level->name);
 		put_ceiling(&table, place, level->roof, what);
 	}
 	finish(page, &table, NULL, 0);
@@ -231,7 +231,7 @@ static void put_loop(struct page *page, struct text_table *table, size_t i)
 		text_table_put(table, 3, STYLE_PLAIN, "%s", clean ? clean : "");
 		free(clean);
 	}
-	text_table_put(table, 4, STYLE_PLAIN, "%.6g", (double)loop->turns);
+	text_table_put(table, 4, STYLE_PLAIN, loop->turns < 1000000 ? "%.0f" : "%.3g", (double)loop->turns);
 	if (loop->entries > 0)
 		text_table_put(table, 5, STYLE_PLAIN, "%s", text_number(rate, (double)loop->turns / (double)loop->entries));
 	else
@@ -434,7 +434,7 @@ static struct rf_error *candidates(const struct report_view *view, const char *n
 	FILE *text = open_memstream(&list, &size);
 	for (size_t i = 0; text && i < view->n_rank; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
-		if (!(all ? f->time_ns > 0 : strstr(f->name, name) != NULL) || n++ >= MAX_CANDIDATES)
+		if ((!all && !strstr(f->name, name)) || (f->time_ns == 0 && (all || n)) || n++ >= MAX_CANDIDATES)
 			continue;
 		char *clean = text_clean(f->name), *cut = clean ? text_shorten(clean, 100) : NULL;
 		fprintf(text, "%s%s", n > 1 ? ", " : "", cut ? cut : "");

@@ -84,7 +84,11 @@ static void add_memory(const struct report_view *view, const struct model_functi
 	snprintf(try, sizeof(try), "use what is loaded more often before it leaves %s (block loops, join passes over the "
 				   "same data), or move less (smaller types)",
 		 strcmp(place->level, "L1") == 0 ? "the registers" : next_level(f->traffic, place->level));
-	if (place->axis == AXIS_FLOP && place->ridge > 0)
+	if (level->rate < level->bandwidth / 2)
+		add(reasons, "see the other reasons: fewer bytes will not help as long as it waits for single ones",
+		    "its data come from %s, but at %s GB/s of at most %s (%.0f %%): it waits for single lines, not for the "
+		    "bandwidth", place->level, rate, most, percent(level->rate, level->bandwidth));
+	else if (place->axis == AXIS_FLOP && place->ridge > 0)
 		add(reasons, try, "%s is what its roof stands on: %s GB/s move of at most %s (%.0f %%); it does %s flop per "
 				  "byte there, and %s would be needed to be bound by arithmetic instead",
 		    place->level, rate, most, percent(level->rate, level->bandwidth),
@@ -165,17 +169,21 @@ static void add_width(const struct report_view *view, const struct model_functio
 		    text_number(widest, wide));
 }
 
-static void add_kinds(const struct model_function *f, const struct flop_shares *shares, struct reasons *reasons)
+static void add_divisions(const struct flop_shares *shares, struct reasons *reasons)
 {
 	const double slow = shares->kind[FLOP_DIV] + shares->kind[FLOP_SQRT];
-	const double fusible = 2 * fmin(shares->kind[FLOP_ADD], shares->kind[FLOP_MUL]);
-	const double idle = percent((double)f->tally.flop_unmasked - (double)f->tally.flop,
-				    (double)f->tally.flop_unmasked);
 	if (slow > 5)
 		add(reasons, "multiply by a reciprocal that is computed once, or use approximate ones with a Newton step "
 			     "(-mrecip)",
 		    "%.0f %% of its flop are divisions or square roots: one takes as long as dozens of additions, and they "
-		    "are not pipelined", slow);
+		    "are hardly pipelined", slow);
+}
+
+static void add_kinds(const struct model_function *f, const struct flop_shares *shares, struct reasons *reasons)
+{
+	const double fusible = 2 * fmin(shares->kind[FLOP_ADD], shares->kind[FLOP_MUL]);
+	const double idle = percent((double)f->tally.flop_unmasked - (double)f->tally.flop,
+				    (double)f->tally.flop_unmasked);
 	if (fusible > 20)
 		add(reasons, "-mfma (in -march=native) with -ffp-contract=fast",
 		    "%.0f %% of its flop are separate additions and multiplications that could be fused, two flop in one "
@@ -256,8 +264,9 @@ void report_reasons(const struct report_view *view, const struct model_function 
 		if (memory)
 			add_working_set(f, reasons);
 		if (place->axis == AXIS_FLOP && (place->bound != BOUND_MEMORY)) {
-			add_kinds(f, &shares, reasons);
+			add_divisions(&shares, reasons);
 			add_width(view, f, &shares, reasons);
+			add_kinds(f, &shares, reasons);
 		}
 		if (waits(place) || place->bound == BOUND_COMPUTE)
 			add_waiting(view, f, reasons);

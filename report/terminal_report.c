@@ -1,10 +1,39 @@
 /* What goes to the terminal: head line, table, plot and notes, or a page about one function. */
 #include "report/ranking.h"
+#include "report/reasons.h"
+#include "report/text.h"
 
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct rf_error *no_memory_unless(bool done) { return done ? NULL : report_no_memory(); }
+
+/* The first row in words, and where its reasons are told. */
+static bool print_verdict(const struct report_view *view, FILE *stream)
+{
+	const struct model_function *f = view->n_shown ? &view->model->functions[view->rank[0]] : NULL;
+	const enum report_by by = view->options->by;
+	struct reasons reasons = {0};
+	char saved[64], *text = NULL, *name = f ? text_clean(f->name) : NULL;
+	if (!f || !name || !(f->place.headroom_s > 0) || view->sort != SORT_HEADROOM || by != BY_FUNCTION) {
+		free(name);
+		return true;
+	}
+	char *cut = text_shorten(name, 60);
+	report_put_time(saved, f->place.headroom_s, f->place.headroom_s);
+	report_reasons(view, f, &reasons);
+	bool done = cut && !reasons.failed &&
+		    asprintf(&text, "%s could save most, %s%s%s. What to try: rfprof report -f NAME FILE.rfp", cut, saved,
+			     reasons.n_items ? ": " : "", reasons.n_items ? reasons.items[0].what : "") >= 0;
+	done = done && terminal_sentence(view->terminal, stream, STYLE_HEAD, "  → ", text);
+	if (done || text)
+		free(text);
+	free(cut);
+	free(name);
+	reasons_deinit(&reasons);
+	return done;
+}
 
 static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 {
@@ -13,6 +42,8 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 	struct rf_error *error = no_memory_unless(report_head(view, stream));
 	if (!error && !apart)
 		error = report_functions(view, stream);
+	if (!error && !apart)
+		error = no_memory_unless(print_verdict(view, stream));
 	if (!error && options->plot)
 		error = report_plot(view, stream);
 	if (!error && options->levels)

@@ -207,7 +207,9 @@ static int by_time(const void *a, const void *b, void *context)
 	const struct model_loop *loops = context, *x = &loops[*(const size_t *)a], *y = &loops[*(const size_t *)b];
 	if (x->time_ns != y->time_ns)
 		return x->time_ns > y->time_ns ? -1 : 1;
-	return x < y ? -1 : x > y;
+	if (x->tally.instructions != y->tally.instructions)
+		return x->tally.instructions > y->tally.instructions ? -1 : 1;
+	return x < y ? -1 : x > y; /* an outer one before those within */
 }
 
 static void put_loop(struct page *page, struct text_table *table, size_t i)
@@ -243,6 +245,18 @@ static void put_loop(struct page *page, struct text_table *table, size_t i)
 	text_table_put(table, 7, STYLE_PLAIN, "%s", cell);
 }
 
+/* Each loop before those within it, and of neighbours the one with most time first. */
+static void put_loops_in(struct page *page, struct text_table *table, const size_t *ranked, uint32_t parent, int depth)
+{
+	const struct model_function *f = page->f;
+	const size_t n = f->n_loops < MAX_LOOPS ? f->n_loops : MAX_LOOPS;
+	for (size_t i = 0; i < n && depth < MAX_LOOPS; i++)
+		if (f->loops[ranked[i]].parent == parent) {
+			put_loop(page, table, ranked[i]);
+			put_loops_in(page, table, ranked, (uint32_t)ranked[i], depth + 1);
+		}
+}
+
 static void put_loops(struct page *page)
 {
 	static const struct text_column columns[] = {
@@ -251,26 +265,20 @@ static void put_loops(struct page *page)
 	static const size_t order[] = {7, 6, 4, 0};
 	const struct model_function *f = page->f;
 	size_t *ranked = malloc((f->n_loops + 1) * sizeof(*ranked));
-	bool *shown = calloc(f->n_loops + 1, sizeof(*shown));
 	struct text_table table;
-	page->failed |= !ranked || !shown;
-	if (ranked && shown && f->n_loops) {
+	page->failed |= !ranked;
+	if (ranked && f->n_loops) {
 		title(page, "loops, with those within them");
 		for (size_t i = 0; i < f->n_loops; i++)
 			ranked[i] = i;
 		qsort_r(ranked, f->n_loops, sizeof(*ranked), by_time, f->loops);
-		for (size_t i = 0; i < f->n_loops && i < MAX_LOOPS; i++)
-			shown[ranked[i]] = true;
 		text_table_init(&table, page->view->terminal, columns, 8, 3);
-		for (size_t i = 0; i < f->n_loops; i++)
-			if (shown[i])
-				put_loop(page, &table, i);
+		put_loops_in(page, &table, ranked, PROFILE_NONE, 0);
 		finish(page, &table, order, 4);
 		if (f->n_loops > MAX_LOOPS)
 			line(page, STYLE_DIM, "  · ", "and %zu more with less time", f->n_loops - MAX_LOOPS);
 	}
 	free(ranked);
-	free(shown);
 }
 
 /* ---- data, threads, callers ---- */

@@ -207,6 +207,23 @@ static void free_lists(struct model *model)
 	free(model->uncounted);
 }
 
+/* Profiles without processes have nothing that tells threads of the two runs apart but the order of birth. */
+static void pair_threads(const struct profile *profile, uint32_t *twins)
+{
+	uint32_t next[2] = {0, 0}; /* RUN_TIMED, RUN_COUNTED */
+	for (;;) {
+		for (int run = 0; run < 2; run++)
+			while (next[run] < profile->n_threads &&
+			       profile->threads[next[run]].run != (run ? RUN_COUNTED : RUN_TIMED))
+				next[run]++;
+		if (next[0] >= profile->n_threads || next[1] >= profile->n_threads)
+			return;
+		twins[next[0]] = next[1];
+		twins[next[1]++] = next[0];
+		next[0]++;
+	}
+}
+
 struct rf_error *model_build(const struct profile *profile, struct model *out)
 {
 	return model_build_as(profile, &(struct model_choice){0}, out);
@@ -228,6 +245,8 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 	model.process_of_thread = threads.process_of;
 	model.twin_of_thread = threads.twin_thread;
 	threads.process_of = threads.twin_thread = NULL;
+	if (done && profile->n_processes == 0)
+		pair_threads(profile, model.twin_of_thread);
 	model_threads_deinit(&threads);
 	if (done) {
 		compact(&rows, &model);

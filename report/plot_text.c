@@ -106,7 +106,7 @@ static void set_scales(struct plot *plot)
 {
 	const char *levels[MODEL_LEVELS];
 	const double peak = model_peak(plot->view->profile, plot->precision, plot->threads);
-	double x_low = 0.1, x_high = 10, y_low = INFINITY, y_high = 0;
+	double x_low = 0.1, x_high = 9, y_low = INFINITY, y_high = 0;
 	const size_t n = slopes_of(plot, levels);
 	for (size_t i = 0; i < n && peak > 0; i++)
 		widen(&x_low, &x_high, peak / slope_of(plot, levels[i]));

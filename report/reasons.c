@@ -85,9 +85,9 @@ static void add_memory(const struct report_view *view, const struct model_functi
 				   "same data), or move less (smaller types)",
 		 strcmp(place->level, "L1") == 0 ? "the registers" : next_level(f->traffic, place->level));
 	if (level->rate < level->bandwidth / 2)
-		add(reasons, "see the other reasons: fewer bytes will not help as long as it waits for single ones",
-		    "its data come from %s, but at %s GB/s of at most %s (%.0f %%): it waits for single lines, not for the "
-		    "bandwidth", place->level, rate, most, percent(level->rate, level->bandwidth));
+		add(reasons, "the other reasons first: fewer bytes alone will not help",
+		    "its data come from %s at %s GB/s of at most %s (%.0f %%): the bandwidth does not hold it",
+		    place->level, rate, most, percent(level->rate, level->bandwidth));
 	else if (place->axis == AXIS_FLOP && place->ridge > 0)
 		add(reasons, try, "%s is what its roof stands on: %s GB/s move of at most %s (%.0f %%); it does %s flop per "
 				  "byte there, and %s would be needed to be bound by arithmetic instead",
@@ -201,14 +201,25 @@ static void add_waiting(const struct report_view *view, const struct model_funct
 	const uint64_t *classes = f->tally.class_instructions;
 	const double all = (double)f->tally.instructions;
 	const double jumps = (double)classes[INSN_BRANCH] + (double)classes[INSN_CALL] + (double)classes[INSN_RETURN];
-	if (ipc < 0.4 * width)
+	if (f->place.bound == BOUND_ISSUE)
+		add(reasons, "fewer instructions: vectors for the integer work, a better algorithm, -O3 -march=native",
+		    "%.2f instructions per cycle of at most %.0f: what costs is how many there are", ipc, width);
+	else if (ipc < 0.4 * width)
 		add(reasons, "more work that does not depend on each other: several sums at once, unrolled loops, several "
 			     "chains side by side",
 		    "%.2f instructions per cycle of at most %.0f: they wait for each other's results%s", ipc, width,
 		    f->traffic && f->tally.loads ? " or for data" : "");
-	if (percent(jumps, all) > 15)
+	if (percent(jumps, all) > 20)
 		add(reasons, "inline small functions, unroll, take decisions out of the inner loop",
 		    "a branch, call or return every %.1f instructions", all / jumps);
+}
+
+static bool is_innermost(const struct model_function *f, size_t loop)
+{
+	for (size_t i = loop + 1; i < f->n_loops; i++)
+		if (f->loops[i].parent == loop)
+			return false;
+	return true;
 }
 
 static void add_short_loops(const struct model_function *f, struct reasons *reasons)
@@ -217,7 +228,7 @@ static void add_short_loops(const struct model_function *f, struct reasons *reas
 	for (size_t i = 0; i < f->n_loops; i++) {
 		const struct model_loop *loop = &f->loops[i];
 		if (loop->entries > 0 && loop->turns < SHORT_LOOP * loop->entries &&
-		    (double)loop->time_ns > 0.2 * (double)f->time_ns && (!worst || loop->time_ns > worst->time_ns))
+		    (double)loop->time_ns > 0.2 * (double)f->time_ns && is_innermost(f, i) && (!worst || loop->time_ns > worst->time_ns))
 			worst = loop;
 	}
 	if (worst)
@@ -252,12 +263,11 @@ void report_reasons(const struct report_view *view, const struct model_function 
 	if (place->bound == BOUND_UNCOUNTED || place->bound == BOUND_UNKNOWN) {
 		add(reasons, "see the notes under rfprof's table for the cause",
 		    "the counted run did not see what it does: only its time is known");
-		return;
-	}
-	if (place->distance > NEAR || isnan(place->distance)) {
+	} else if (place->distance > NEAR || isnan(place->distance)) {
 		const bool memory = place->level[0] && f->traffic &&
 				    (place->bound == BOUND_MEMORY || place->bound == BOUND_BALANCED || waits(place));
-		if (memory)
+		const bool full = memory && !waits(place);
+		if (full)
 			add_memory(view, f, reasons);
 		if (memory)
 			add_layout(f, reasons);
@@ -268,9 +278,11 @@ void report_reasons(const struct report_view *view, const struct model_function 
 			add_width(view, f, &shares, reasons);
 			add_kinds(f, &shares, reasons);
 		}
-		if (waits(place) || place->bound == BOUND_COMPUTE)
+		if (waits(place))
 			add_waiting(view, f, reasons);
 		add_short_loops(f, reasons);
+		if (memory && !full)
+			add_memory(view, f, reasons);
 	} else if (place->bound == BOUND_MEMORY) {
 		add_memory(view, f, reasons);
 	}

@@ -264,7 +264,7 @@ static size_t sort_column(const struct report_view *view)
 static size_t least_name(const struct report_view *view)
 {
 	const enum report_by by = view->shaped ? view->options->by : BY_FUNCTION;
-	return by == BY_LOOP || by == BY_CALL_PATH ? MIN_LONG_NAME : MIN_NAME;
+	return by == BY_LOOP || by == BY_CALL_PATH || by == BY_LINE ? MIN_LONG_NAME : MIN_NAME;
 }
 
 /* "narrow: without roof, %": which columns had to go. */

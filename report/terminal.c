@@ -84,27 +84,23 @@ const char *terminal_end(const struct terminal *terminal, enum style style)
 
 /* ---- characters ---- */
 
-/* One column each, so that nothing moves. */
-static char ascii_of(wchar_t wide)
-{
-	static const struct { wchar_t from; char to; } pairs[] = {
-		{L'×', 'x'}, {L'–', '-'}, {L'—', '-'}, {L'≈', '~'}, {L'∞', 'I'}, {L'·', '-'}, {L'…', '~'}, {L'µ', 'u'},
-		{L'±', '~'}, {L'→', '>'}, {L'≤', '<'}, {L'≥', '>'}, {L'α', 'a'}, {L'β', 'b'}, {L'π', 'p'}, {L'√', 'v'},
-		{L'└', '`'}, {L'│', '|'}, {L'█', '#'}, {L'░', '.'},
-	};
-	if (wide < 0x80)
-		return (char)wide;
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
-		if (pairs[i].from == wide)
-			return pairs[i].to;
-	return '?';
-}
-
+/* No longer than what they stand for is in UTF-8. */
 static size_t put_ascii(char *to, wchar_t wide)
 {
+	static const struct { wchar_t from; const char *to; } pairs[] = {
+		{L'×', "x"}, {L'–', "-"}, {L'≈', "~"}, {L'∞', "inf"}, {L'·', "-"}, {L'…', "~"}, {L'µ', "u"}, {L'±', "+-"},
+		{L'→', "->"},
+	};
 	const int columns = wcwidth(wide);
 	const size_t n = columns < 0 ? 1 : (size_t)columns;
-	memset(to, ascii_of(wide), n);
+	if (wide < 0x80) {
+		*to = (char)wide;
+		return 1;
+	}
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (pairs[i].from == wide)
+			return (size_t)(stpcpy(to, pairs[i].to) - to);
+	memset(to, '?', n);
 	return n;
 }
 

@@ -32,7 +32,7 @@ const char *terminal_begin(const struct terminal *terminal, enum style style);
 /* The one that ends it, or "". */
 const char *terminal_end(const struct terminal *terminal, enum style style);
 
-/* Copy of clean text as the terminal can show it: with ascii, one ASCII character for each column.  Marks that
+/* Copy of clean text as the terminal can show it; with ascii, what stands for it there, or "?".  Marks that
  * combine with the character before them are kept to two.  NULL: no memory. */
 char *terminal_text(const struct terminal *terminal, const char *clean);
 /* Writes `lead` and then the clean `text`, broken to the width, further lines indented as far as `lead` reaches.

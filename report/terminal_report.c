@@ -35,6 +35,19 @@ static bool print_verdict(const struct report_view *view, FILE *stream)
 	return done;
 }
 
+/* What is particular about rows that are not functions. */
+static bool print_hint(const struct report_view *view, FILE *stream)
+{
+	const char *text = NULL;
+	if (view->options->by == BY_LINE && !view->profile->n_lines)
+		text = "this profile has no source lines: the program has no debug information, or it was recorded by an older "
+		       "rfprof; rows are functions";
+	if (view->options->by == BY_CALL_PATH)
+		text = "work is counted by function, not by path: speeds and roofs are those of a path's last function, its "
+		       "headroom is divided by time";
+	return !text || terminal_sentence(view->terminal, stream, STYLE_PLAIN, "  · ", text);
+}
+
 static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 {
 	const struct report_options *options = view->options;
@@ -42,6 +55,8 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 	struct rf_error *error = no_memory_unless(report_head(view, stream));
 	if (!error && !apart)
 		error = report_functions(view, stream);
+	if (!error && view->shaped)
+		error = no_memory_unless(print_hint(view, stream));
 	if (!error && !apart)
 		error = no_memory_unless(print_verdict(view, stream));
 	if (!error && options->plot)

@@ -19,6 +19,8 @@ void text_table_deinit(struct text_table *table)
 {
 	for (size_t i = 0; i < table->n_rows * table->n_columns; i++)
 		free(table->cells[i].text);
+	for (size_t c = 0; c < table->n_columns; c++)
+		free(table->titles[c]);
 	free(table->cells);
 	*table = (struct text_table){0};
 }
@@ -57,6 +59,20 @@ void text_table_put(struct text_table *table, size_t column, enum style style, c
 	*cell = (struct text_cell){shown, style};
 }
 
+static const char *title_of(const struct text_table *table, size_t column)
+{
+	return table->titles[column] ? table->titles[column] : "";
+}
+
+static void make_titles(struct text_table *table)
+{
+	for (size_t c = 0; c < table->n_columns; c++) {
+		free(table->titles[c]);
+		table->titles[c] = terminal_text(table->terminal, table->columns[c].title);
+		table->failed |= !table->titles[c];
+	}
+}
+
 static const char *text_at(const struct text_table *table, size_t row, size_t column)
 {
 	const char *text = table->cells[row * table->n_columns + column].text;
@@ -65,7 +81,7 @@ static const char *text_at(const struct text_table *table, size_t row, size_t co
 
 static size_t width_of(const struct text_table *table, size_t column)
 {
-	size_t widest = table->untitled ? 0 : text_columns(table->columns[column].title);
+	size_t widest = table->untitled ? 0 : text_columns(title_of(table, column));
 	for (size_t row = 0; row < table->n_rows; row++) {
 		const size_t own = text_columns(text_at(table, row, column));
 		widest = own > widest ? own : widest;
@@ -100,6 +116,7 @@ static void shorten_cells(struct text_table *table, size_t room)
 
 size_t text_table_fit(struct text_table *table, const size_t *order, size_t n_order, size_t least)
 {
+	make_titles(table);
 	const size_t widest = width_of(table, table->flexible), wanted = widest < least ? widest : least;
 	size_t dropped = 0;
 	while (dropped < n_order && used_by_others(table) + wanted > table->terminal->columns)
@@ -138,7 +155,7 @@ void text_table_print(const struct text_table *table, FILE *stream)
 	}
 	for (size_t c = 0; c <= end && !table->untitled; c++)
 		if (!table->hidden[c])
-			print_cell(table, c, width[c], table->columns[c].title, STYLE_HEAD, c == end, stream);
+			print_cell(table, c, width[c], title_of(table, c), STYLE_HEAD, c == end, stream);
 	if (!table->untitled)
 		putc('\n', stream);
 	for (size_t row = 0; row < table->n_rows; row++) {

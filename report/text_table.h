@@ -16,6 +16,7 @@ struct text_table {
 	size_t n_columns;
 	size_t flexible;	/* the column that is shortened in the middle */
 	bool hidden[TEXT_COLUMNS];
+	char *titles[TEXT_COLUMNS]; /* as the terminal can show them */
 	bool untitled;		/* no line of titles */
 	struct text_cell *cells; /* rows × n_columns */
 	size_t n_rows, cap_rows;
@@ -30,7 +31,7 @@ void text_table_row(struct text_table *table);
 /* Fills a cell of the last row. */
 void text_table_put(struct text_table *table, size_t column, enum style style, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Leaves out the columns in `order`, the first first, until the flexible one has `least` columns; then shortens
+/* To be called once, before text_table_print.  Leaves out the columns in `order`, the first first, until the flexible one has `least` columns; then shortens
  * that to what there is (at least 8).  Returns how many of `order` were left out. */
 size_t text_table_fit(struct text_table *table, const size_t *order, size_t n_order, size_t least);
 void text_table_print(const struct text_table *table, FILE *stream);

@@ -1,9 +1,7 @@
 /* A page about one function: where it stands, why, and what one would try (--function). */
-#include "report/ranking.h"
+#include "report/function_page.h"
 #include "report/reasons.h"
-#include "report/text_table.h"
 
-#include "base/array.h"
 #include "report/model_parts.h"
 #include "report/text.h"
 
@@ -14,22 +12,8 @@
 
 #define MAX_CANDIDATES 20
 #define MAX_LOOPS 12
-#define MAX_OBJECTS 5
-#define MAX_THREADS 16
-#define MAX_CALLERS 6
 
-struct page {
-	const struct report_view *view;
-	const struct model_function *f;
-	FILE *stream;
-	bool failed;
-};
-
-static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
-
-static void line(struct page *page, enum style style, const char *lead, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-static void line(struct page *page, enum style style, const char *lead, const char *format, ...)
+void page_line(struct page *page, enum style style, const char *lead, const char *format, ...)
 {
 	char *text = NULL;
 	va_list arguments;
@@ -43,13 +27,13 @@ static void line(struct page *page, enum style style, const char *lead, const ch
 		free(text);
 }
 
-static void title(struct page *page, const char *text)
+void page_title(struct page *page, const char *text)
 {
 	putc('\n', page->stream);
-	line(page, STYLE_HEAD, "", "%s", text);
+	page_line(page, STYLE_HEAD, "", "%s", text);
 }
 
-static void finish(struct page *page, struct text_table *table, const size_t *order, size_t n)
+void page_table(struct page *page, struct text_table *table, const size_t *order, size_t n)
 {
 	(void)text_table_fit(table, order, n, 16);
 	text_table_print(table, page->stream);
@@ -74,10 +58,10 @@ static void put_head(struct page *page)
 	if (f->function != PROFILE_NONE)
 		(void)report_line_at(profile, profile->functions[f->function].module, profile->functions[f->function].start,
 				     where, sizeof(where));
-	line(page, STYLE_HEAD, "", "%s", f->name);
-	line(page, STYLE_DIM, "  ", "%s%s%s", f->module, where[0] ? " · " : "", where);
+	page_line(page, STYLE_HEAD, "", "%s", f->name);
+	page_line(page, STYLE_DIM, "  ", "%s%s%s", f->module, where[0] ? " · " : "", where);
 	report_put_time(time, (double)f->time_ns * 1e-9, (double)f->time_ns * 1e-9);
-	line(page, STYLE_PLAIN, "  ", "%s of CPU time, %.1f %% of the program's, %llu samples, on %s thread%s at once", time,
+	page_line(page, STYLE_PLAIN, "  ", "%s of CPU time, %.1f %% of the program's, %llu samples, on %s thread%s at once", time,
 	     100 * f->share, (unsigned long long)f->n_samples, text_number(threads, f->concurrency),
 	     f->concurrency > 1 ? "s" : "");
 	if (place->axis == AXIS_NONE || !(place->roof > 0))
@@ -85,7 +69,7 @@ static void put_head(struct page *page)
 	report_put_time(saved, place->headroom_s, (double)f->time_ns * 1e-9);
 	if (place->bound == BOUND_MEMORY || place->bound == BOUND_LATENCY || place->bound == BOUND_BALANCED)
 		snprintf(bound, sizeof(bound), "%s%s", place->level[0] ? " " : "", place->level);
-	line(page, report_bound_style(place), "  ", "%s %s of %s that its roof allows: %s× below, %s bound%s; at the roof it "
+	page_line(page, report_bound_style(place), "  ", "%s %s of %s that its roof allows: %s× below, %s bound%s; at the roof it "
 	     "would save %s", text_number(point, place->point), unit_of(place), text_number(roof, place->roof),
 	     text_number(below, place->distance), model_bound_name(place->bound), bound, saved);
 }
@@ -98,7 +82,7 @@ static void put_levels(struct page *page)
 	one.n_rank = one.n_shown = 1;
 	if (!page->f->traffic)
 		return;
-	title(page, "at every level");
+	page_title(page, "at every level");
 	struct rf_error *error = report_levels(&one, page->stream);
 	page->failed |= error != NULL;
 	rf_error_destroy(error);
@@ -113,7 +97,7 @@ static void put_ceiling(struct text_table *table, const struct model_place *plac
 		return;
 	text_table_row(table);
 	text_table_put(table, 0, STYLE_PLAIN, "%s", text_number(number, value));
-	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%", percent(place->point, value));
+	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%", page_percent(place->point, value));
 	text_table_put(table, 2, STYLE_PLAIN, "%s", what);
 }
 
@@ -128,7 +112,7 @@ static void put_ceilings(struct page *page)
 	struct text_table table;
 	if (place->axis != AXIS_FLOP)
 		return;
-	title(page, "roofs and ceilings");
+	page_title(page, "roofs and ceilings");
 	text_table_init(&table, page->view->terminal, columns, 3, 2);
 	snprintf(what, sizeof(what), "best %s code", precision);
 	put_ceiling(&table, place, model_peak(profile, precision, f->concurrency), what);
@@ -143,7 +127,7 @@ static void put_ceilings(struct page *page)
 		snprintf(what, sizeof(what), "roof: the best for its mix, with its bytes from %s", level->name);
 		put_ceiling(&table, place, level->roof, what);
 	}
-	finish(page, &table, NULL, 0);
+	page_table(page, &table, NULL, 0);
 }
 
 /* ---- instructions ---- */
@@ -159,18 +143,18 @@ static void put_instructions(struct page *page)
 	char text[512] = "", count[TEXT_NUMBER];
 	if (!tally->instructions)
 		return;
-	title(page, "instructions");
+	page_title(page, "instructions");
 	for (int c = 0; c < INSN_CLASSES; c++)
-		if (percent((double)tally->class_instructions[c], all) >= 0.5)
+		if (page_percent((double)tally->class_instructions[c], all) >= 0.5)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %.0f %%", text[0] ? ", " : "", names[c],
-				 percent((double)tally->class_instructions[c], all));
-	line(page, STYLE_PLAIN, "  ", "%s G: %s", text_number(count, all * 1e-9), text);
-	snprintf(text, sizeof(text), "%.0f %% load, %.0f %% store", percent((double)tally->loads, all),
-		 percent((double)tally->stores, all));
+				 page_percent((double)tally->class_instructions[c], all));
+	page_line(page, STYLE_PLAIN, "  ", "%s G: %s", text_number(count, all * 1e-9), text);
+	snprintf(text, sizeof(text), "%.0f %% load, %.0f %% store", page_percent((double)tally->loads, all),
+		 page_percent((double)tally->stores, all));
 	if (isfinite(ipc))
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "; %.2f a cycle of at most %.0f (at the measured clock)",
 			 ipc, model_issue_width(page->view->profile));
-	line(page, STYLE_PLAIN, "  ", "%s", text);
+	page_line(page, STYLE_PLAIN, "  ", "%s", text);
 }
 
 static void put_shares(struct page *page, const char *what, const double *shares, const char *const *names, int n)
@@ -180,7 +164,7 @@ static void put_shares(struct page *page, const char *what, const double *shares
 		if (shares[i] >= 0.5)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %.0f %%", text[0] ? ", " : "", names[i],
 				 shares[i]);
-	line(page, STYLE_PLAIN, "  ", "%s: %s", what, text[0] ? text : "–");
+	page_line(page, STYLE_PLAIN, "  ", "%s: %s", what, text[0] ? text : "–");
 }
 
 static void put_flop(struct page *page)
@@ -193,8 +177,8 @@ static void put_flop(struct page *page)
 	char number[TEXT_NUMBER];
 	if (!page->f->tally.flop)
 		return;
-	title(page, "arithmetic");
-	line(page, STYLE_PLAIN, "  ", "%s Gflop", text_number(number, (double)page->f->tally.flop * 1e-9));
+	page_title(page, "arithmetic");
+	page_line(page, STYLE_PLAIN, "  ", "%s Gflop", text_number(number, (double)page->f->tally.flop * 1e-9));
 	put_shares(page, "vector width", shares.width, widths, FLOP_WIDTHS);
 	put_shares(page, "kind", shares.kind, kinds, FLOP_KINDS);
 	put_shares(page, "precision", shares.precision, precisions, FLOP_PRECISIONS);
@@ -224,7 +208,7 @@ static void put_loop(struct page *page, struct text_table *table, size_t i)
 	text_table_row(table);
 	report_put_time(cell, (double)loop->time_ns * 1e-9, (double)f->time_ns * 1e-9);
 	text_table_put(table, 0, STYLE_PLAIN, "%s", cell);
-	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%", percent((double)loop->time_ns, (double)f->time_ns));
+	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%", page_percent((double)loop->time_ns, (double)f->time_ns));
 	report_loop_number(number, f, i);
 	text_table_put(table, 2, STYLE_PLAIN, "%*s%s", 2 * depth, "", number);
 	if (f->function != PROFILE_NONE &&
@@ -268,148 +252,17 @@ static void put_loops(struct page *page)
 	struct text_table table;
 	page->failed |= !ranked;
 	if (ranked && f->n_loops) {
-		title(page, "loops, with those within them");
+		page_title(page, "loops, with those within them");
 		for (size_t i = 0; i < f->n_loops; i++)
 			ranked[i] = i;
 		qsort_r(ranked, f->n_loops, sizeof(*ranked), by_time, f->loops);
 		text_table_init(&table, page->view->terminal, columns, 8, 3);
 		put_loops_in(page, &table, ranked, PROFILE_NONE, 0);
-		finish(page, &table, order, 4);
+		page_table(page, &table, order, 4);
 		if (f->n_loops > MAX_LOOPS)
-			line(page, STYLE_DIM, "  · ", "and %zu more with less time", f->n_loops - MAX_LOOPS);
+			page_line(page, STYLE_DIM, "  · ", "and %zu more with less time", f->n_loops - MAX_LOOPS);
 	}
 	free(ranked);
-}
-
-/* ---- data, threads, callers ---- */
-
-static void put_objects(struct page *page)
-{
-	const struct model_traffic *traffic = page->f->traffic;
-	double all = 0;
-	char words[320], bytes[64];
-	if (!traffic || !traffic->n_objects)
-		return;
-	title(page, "data that it moves to and from memory");
-	for (size_t i = 0; i < traffic->n_objects; i++)
-		all += traffic->objects[i].read + traffic->objects[i].write;
-	for (size_t i = 0; i < traffic->n_objects && i < MAX_OBJECTS; i++) {
-		const struct model_object *part = &traffic->objects[i];
-		report_object_words(page->view->profile, &page->view->profile->objects[part->object], words, sizeof(words));
-		report_put_bytes(bytes, part->read + part->write);
-		line(page, STYLE_PLAIN, "  ", "%.0f %% (%s): %s", percent(part->read + part->write, all), bytes, words);
-	}
-}
-
-struct part { uint32_t key; uint64_t time_ns, flop; };
-
-static struct part *part_of(struct part **parts, size_t *n, size_t *cap, uint32_t key)
-{
-	for (size_t i = 0; i < *n; i++)
-		if ((*parts)[i].key == key)
-			return &(*parts)[i];
-	const struct part fresh = {.key = key};
-	return rf_array_push(*parts, *n, *cap, fresh) ? &(*parts)[*n - 1] : NULL;
-}
-
-static int longest_first(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-	return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns ? -1 : 1) : (x->key > y->key) - (x->key < y->key);
-}
-
-/* Time of its samples by thread, and by the function that has called it. */
-static bool split_time(const struct page *page, struct part **threads, size_t *n_threads, struct part **callers,
-		       size_t *n_callers)
-{
-	const struct profile *profile = page->view->profile;
-	const uint64_t cost = model_sample_cost(profile);
-	const uint32_t own = (uint32_t)page->f->row;
-	size_t cap_threads = 0, cap_callers = 0;
-	uint32_t *rows = report_rows_of_frames(profile);
-	bool ok = rows != NULL;
-	for (size_t i = 0; ok && i < profile->n_samples; i++) {
-		const struct profile_sample *sample = &profile->samples[i];
-		uint32_t frame = sample->frame;
-		if (frame == PROFILE_NONE || rows[frame] != own ||
-		    page->view->model->uncounted_samples[i] != (page->f->place.bound == BOUND_UNCOUNTED))
-			continue;
-		while (frame != PROFILE_NONE && rows[frame] == own)
-			frame = profile->frames[frame].parent;
-		struct part *thread = part_of(threads, n_threads, &cap_threads, sample->thread);
-		struct part *caller = part_of(callers, n_callers, &cap_callers, frame == PROFILE_NONE ? frame : rows[frame]);
-		ok = thread && caller;
-		if (!ok)
-			break;
-		thread->time_ns += model_sample_weight(sample, cost);
-		caller->time_ns += model_sample_weight(sample, cost);
-	}
-	free(rows);
-	for (size_t i = 0; ok && i < page->f->n_threads; i++) {
-		const struct model_thread *counted = &page->f->threads[i];
-		const uint32_t twin = page->view->model->twin_of_thread[counted->thread];
-		struct part *thread = part_of(threads, n_threads, &cap_threads, twin == PROFILE_NONE ? counted->thread : twin);
-		ok = thread != NULL;
-		if (ok)
-			thread->flop += counted->flop;
-	}
-	return ok;
-}
-
-static void put_threads(struct page *page, struct part *threads, size_t n)
-{
-	static const struct text_column columns[] = {{"time", true}, {"share", true}, {"Gflop", true}, {"thread", false}};
-	const struct profile *profile = page->view->profile;
-	const double all = (double)page->f->time_ns;
-	struct text_table table;
-	char cell[64], number[TEXT_NUMBER];
-	if (n)
-		qsort(threads, n, sizeof(*threads), longest_first);
-	if (n < 2)
-		return;
-	title(page, "threads");
-	text_table_init(&table, page->view->terminal, columns, 4, 3);
-	for (size_t i = 0; i < n && i < MAX_THREADS; i++) {
-		const struct profile_thread *thread = &profile->threads[threads[i].key];
-		char *name = text_clean(thread->name);
-		text_table_row(&table);
-		report_put_time(cell, (double)threads[i].time_ns * 1e-9, (double)threads[0].time_ns * 1e-9);
-		text_table_put(&table, 0, STYLE_PLAIN, "%s", cell);
-		text_table_put(&table, 1, STYLE_PLAIN, "%.0f %%", percent((double)threads[i].time_ns, all));
-		text_table_put(&table, 2, STYLE_PLAIN, "%s", text_number(number, (double)threads[i].flop * 1e-9));
-		text_table_put(&table, 3, STYLE_PLAIN, "%s (%d)", name ? name : "", thread->tid);
-		free(name);
-	}
-	finish(page, &table, NULL, 0);
-	line(page, STYLE_DIM, "  · ", "%zu thread%s in it; the longest takes %.2f× the mean%s", n, n > 1 ? "s" : "",
-	     all > 0 ? (double)threads[0].time_ns * (double)n / all : 1,
-	     all > 0 && (double)threads[0].time_ns * (double)n > 1.25 * all ? ": share the work more evenly" : "");
-}
-
-static void put_callers(struct page *page, struct part *callers, size_t n)
-{
-	const double all = (double)page->f->time_ns;
-	if (!n)
-		return;
-	qsort(callers, n, sizeof(*callers), longest_first);
-	title(page, "callers");
-	for (size_t i = 0; i < n && i < MAX_CALLERS; i++)
-		line(page, STYLE_PLAIN, "  ", "%.0f %% %s", percent((double)callers[i].time_ns, all),
-		     callers[i].key == PROFILE_NONE ? "(not known: the stack could not be followed)"
-						    : report_row_name(page->view->profile, callers[i].key));
-	if (n > MAX_CALLERS)
-		line(page, STYLE_DIM, "  · ", "and %zu more", n - MAX_CALLERS);
-}
-
-static void put_people(struct page *page)
-{
-	struct part *threads = NULL, *callers = NULL;
-	size_t n_threads = 0, n_callers = 0;
-	page->failed |= !split_time(page, &threads, &n_threads, &callers, &n_callers);
-	put_threads(page, threads, n_threads);
-	put_callers(page, callers, n_callers);
-	free(threads);
-	free(callers);
 }
 
 /* ---- why ---- */
@@ -419,14 +272,14 @@ static void put_reasons(struct page *page)
 	struct reasons reasons = {0};
 	char lead[32];
 	report_reasons(page->view, page->f, &reasons);
-	title(page, page->f->place.distance <= 1.1 ? "at its roof" : "why below the roof");
+	page_title(page, page->f->place.distance <= 1.1 ? "at its roof" : "why below the roof");
 	for (size_t i = 0; i < reasons.n_items; i++) {
 		snprintf(lead, sizeof(lead), "  %zu. ", i + 1);
-		line(page, STYLE_PLAIN, lead, "%s", reasons.items[i].what);
-		line(page, STYLE_BALANCED, "     try: ", "%s", reasons.items[i].try);
+		page_line(page, STYLE_PLAIN, lead, "%s", reasons.items[i].what);
+		page_line(page, STYLE_BALANCED, "     try: ", "%s", reasons.items[i].try);
 	}
 	if (!reasons.n_items)
-		line(page, STYLE_PLAIN, "  ", page->f->place.distance <= 1.1
+		page_line(page, STYLE_PLAIN, "  ", page->f->place.distance <= 1.1
 			     ? "nothing to gain here but by other work: fewer operations, or fewer bytes"
 			     : "nothing in the counts says why: other programs on the machine, or page faults, may");
 	page->failed |= reasons.failed;
@@ -499,7 +352,7 @@ struct rf_error *report_function_page(const struct report_view *plain, FILE *str
 	put_flop(&page);
 	put_instructions(&page);
 	put_loops(&page);
-	put_objects(&page);
-	put_people(&page);
+	page_objects(&page);
+	page_people(&page);
 	return page.failed ? report_no_memory() : NULL;
 }

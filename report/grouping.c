@@ -1,5 +1,5 @@
 /* Rows other than functions: code and threads are given rows of their own, and the model does the rest. */
-#include "report/ranking.h"
+#include "report/grouping.h"
 
 #include "base/array.h"
 
@@ -7,21 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LEFT_OUT 0
-enum kind { KIND_IN, KIND_BEHIND, KIND_IGNORED, N_KINDS }; /* code: in focus, not in focus, ignored */
-
-struct maker {
-	const struct report_view *view;
-	const struct profile *profile;
-	struct report_filter filter;
-	struct model_range *base; size_t n_base, cap_base; /* all code; row: the plain model's */
-	struct model_range *over; size_t n_over, cap_over; /* parts of it; row: in `named` */
-	uint32_t *named;	/* per row of an overlay: group, or PROFILE_NONE */
-	const struct model_function **functions; /* of the plain model, per function of the profile */
-	uint32_t *plain;	/* per row of the plain model: group, or PROFILE_NONE */
-	struct grouping *out;
-};
 
 /* ---- all code, and parts of it ---- */
 
@@ -179,8 +164,7 @@ static char *name_over(const struct maker *maker, uint32_t row)
 	return asprintf(&name, "%s %s (%s)", of, number, line) < 0 ? NULL : name;
 }
 
-/* Takes the name. */
-static bool new_group(struct grouping *out, char *name, const char *module, uint32_t function, bool left_out,
+bool grouping_new(struct grouping *out, char *name, const char *module, uint32_t function, bool left_out,
 		      uint32_t *group)
 {
 	struct model_group row = {name, module, function, left_out};
@@ -201,14 +185,14 @@ static bool group_of(struct maker *maker, uint32_t plain, uint32_t over, uint32_
 	const uint32_t home = !modules || plain >= n ? plain : n + maker->profile->functions[plain].module;
 	uint32_t *known = over == PROFILE_NONE ? &maker->plain[home] : &maker->named[over];
 	if (*known == PROFILE_NONE &&
-	    !new_group(maker->out, over == PROFILE_NONE ? name_plain(maker, home) : name_over(maker, over),
+	    !grouping_new(maker->out, over == PROFILE_NONE ? name_plain(maker, home) : name_over(maker, over),
 		       module_of(maker, plain), !modules && plain < n ? plain : PROFILE_NONE, false, known))
 		return false;
 	*group = *known;
 	return true;
 }
 
-static enum kind kind_of(const struct maker *maker, uint32_t plain)
+enum kind grouping_kind(const struct maker *maker, uint32_t plain)
 {
 	const struct report_filter *filter = &maker->filter;
 	const char *module = module_of(maker, plain);
@@ -246,7 +230,7 @@ static bool group_code(struct maker *maker)
 	cut_overlaps(maker->over, maker->n_over);
 	for (size_t i = 0; i < maker->n_base; i++) {
 		const struct model_range *code = &maker->base[i];
-		const enum kind kind = kind_of(maker, code->row);
+		const enum kind kind = grouping_kind(maker, code->row);
 		uint64_t done = code->start;
 		while (at < maker->n_over && is_before(&maker->over[at], code))
 			at++;
@@ -264,95 +248,6 @@ static bool group_code(struct maker *maker)
 			return false;
 	}
 	return true;
-}
-
-/* ---- groups of threads ---- */
-
-/* What threads have in common: of a process, its row in model->processes; of a thread, that of the timed run. */
-static uint32_t owner_of(const struct maker *maker, uint32_t thread)
-{
-	const struct model *model = maker->view->model;
-	const uint32_t twin = model->twin_of_thread[thread];
-	if (maker->view->options->by == BY_THREAD)
-		return maker->profile->threads[thread].run == RUN_TIMED || twin == PROFILE_NONE ? thread : twin;
-	for (size_t i = 0; i < model->n_processes; i++) {
-		const uint32_t row = model->process_of_thread[thread];
-		if (row != PROFILE_NONE && (model->processes[i].timed == row || model->processes[i].counted == row))
-			return (uint32_t)i;
-	}
-	return PROFILE_NONE;
-}
-
-static char *name_owner(const struct maker *maker, uint32_t owner, size_t twins)
-{
-	const struct profile *profile = maker->profile;
-	const struct model_process *process;
-	const char *name;
-	char *text = NULL;
-	if (owner == PROFILE_NONE)
-		return report_program(profile);
-	if (maker->view->options->by == BY_THREAD) {
-		name = profile->threads[owner].name;
-	} else {
-		process = &maker->view->model->processes[owner];
-		name = profile->processes[process->timed != PROFILE_NONE ? process->timed : process->counted].command;
-	}
-	int n = twins ? asprintf(&text, "%s #%zu", *name ? name : "?", twins + 1) : asprintf(&text, "%s", *name ? name : "?");
-	return n < 0 ? NULL : text;
-}
-
-/* How many owners before this one have its name: "worker", "worker #2", … */
-static size_t same_names(const struct maker *maker, const uint32_t *owners, size_t n)
-{
-	char *own = name_owner(maker, owners[n], 0);
-	size_t same = 0;
-	for (size_t i = 0; own && i < n; i++) {
-		char *other = name_owner(maker, owners[i], 0);
-		same += other && strcmp(own, other) == 0;
-		free(other);
-	}
-	free(own);
-	return same;
-}
-
-static bool add_owner(struct maker *maker, uint32_t **owners, size_t *n, size_t *cap, uint32_t owner, uint32_t *group)
-{
-	for (size_t i = 0; i < *n; i++)
-		if ((*owners)[i] == owner) {
-			*group = (uint32_t)i + 1; /* behind what is left out */
-			return true;
-		}
-	if (!rf_array_push(*owners, *n, *cap, owner))
-		return false;
-	return new_group(maker->out, name_owner(maker, owner, same_names(maker, *owners, *n - 1)), "", PROFILE_NONE, false,
-			 group);
-}
-
-static bool group_threads(struct maker *maker)
-{
-	struct grouping *out = maker->out;
-	const size_t n_threads = maker->profile->n_threads;
-	uint32_t *owners = NULL, unused;
-	size_t n_owners = 0, cap_owners = 0;
-	bool ok = (out->by_thread = calloc(N_KINDS * n_threads + 1, sizeof(*out->by_thread))) != NULL;
-	for (uint32_t t = 0; ok && t < n_threads; t++) {
-		uint32_t group;
-		ok = add_owner(maker, &owners, &n_owners, &cap_owners, owner_of(maker, t), &group);
-		if (!ok || report_filter_ignore(&maker->filter, out->rows[group].name))
-			continue;
-		out->by_thread[KIND_IN * n_threads + t] = group;
-		if (report_filter_focus(&maker->filter, out->rows[group].name))
-			out->by_thread[KIND_BEHIND * n_threads + t] = group;
-	}
-	while (ok && out->n_rows < N_KINDS) /* rows of ranges and groups must not be mistaken for rows of unknown code */
-		ok = new_group(out, strdup(""), "", PROFILE_NONE, false, &unused);
-	for (size_t i = 0; ok && i < maker->n_base; i++) {
-		struct model_range range = maker->base[i];
-		range.row = kind_of(maker, range.row);
-		ok = rf_array_push(out->ranges, out->n_ranges, out->cap_ranges, range);
-	}
-	free(owners);
-	return ok;
 }
 
 /* ---- both ---- */
@@ -374,7 +269,7 @@ static bool maker_init(struct maker *maker)
 	}
 	memset(maker->plain, 0xff, n * sizeof(*maker->plain));
 	memset(maker->named, 0xff, n_over * sizeof(*maker->named));
-	return new_group(maker->out, strdup("(left out)"), "", PROFILE_NONE, true, &group) && find_all_code(maker);
+	return grouping_new(maker->out, strdup("(left out)"), "", PROFILE_NONE, true, &group) && find_all_code(maker);
 }
 
 static bool make_groups(struct maker *maker)
@@ -383,7 +278,7 @@ static bool make_groups(struct maker *maker)
 	if (!maker_init(maker))
 		return false;
 	if (by == BY_THREAD || by == BY_PROCESS)
-		return group_threads(maker);
+		return grouping_threads(maker);
 	if ((by == BY_LINE && !find_lines(maker)) || (by == BY_LOOP && !find_loops(maker)))
 		return false;
 	return group_code(maker);

@@ -272,7 +272,7 @@ static void put_x_axis(const struct plot *plot, FILE *stream)
 	fprintf(stream, "%*s%s", MARGIN - 1, "", ascii ? "+" : "└");
 	if (labels)
 		memset(labels, ' ', plot->columns);
-	for (size_t column = 0, tick = 0; column < plot->columns; column++) {
+	for (size_t column = 0; column < plot->columns; column++) {
 		char text[16] = "";
 		bool here = false;
 		for (int k = first; k < last; k++)
@@ -285,7 +285,6 @@ static void put_x_axis(const struct plot *plot, FILE *stream)
 			memcpy(labels + column, text, strlen(text));
 			free_from = column + strlen(text) + 1;
 		}
-		tick += here;
 	}
 	if (labels) {
 		labels[plot->columns] = '\0';

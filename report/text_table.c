@@ -81,7 +81,7 @@ static const char *text_at(const struct text_table *table, size_t row, size_t co
 
 static size_t width_of(const struct text_table *table, size_t column)
 {
-	size_t widest = table->untitled ? 0 : text_columns(title_of(table, column));
+	size_t widest = text_columns(title_of(table, column));
 	for (size_t row = 0; row < table->n_rows; row++) {
 		const size_t own = text_columns(text_at(table, row, column));
 		widest = own > widest ? own : widest;
@@ -153,11 +153,10 @@ void text_table_print(const struct text_table *table, FILE *stream)
 		width[c] = width_of(table, c);
 		end = table->hidden[c] ? end : c;
 	}
-	for (size_t c = 0; c <= end && !table->untitled; c++)
+	for (size_t c = 0; c <= end; c++)
 		if (!table->hidden[c])
 			print_cell(table, c, width[c], title_of(table, c), STYLE_HEAD, c == end, stream);
-	if (!table->untitled)
-		putc('\n', stream);
+	putc('\n', stream);
 	for (size_t row = 0; row < table->n_rows; row++) {
 		const size_t last = last_of(table, row);
 		for (size_t c = 0; c <= last; c++)

@@ -17,7 +17,6 @@ struct text_table {
 	size_t flexible;	/* the column that is shortened in the middle */
 	bool hidden[TEXT_COLUMNS];
 	char *titles[TEXT_COLUMNS]; /* as the terminal can show them */
-	bool untitled;		/* no line of titles */
 	struct text_cell *cells; /* rows × n_columns */
 	size_t n_rows, cap_rows;
 	bool failed;		/* memory was short */

@@ -227,7 +227,7 @@ static void add_short_loops(const struct model_function *f, struct reasons *reas
 	const struct model_loop *worst = NULL;
 	for (size_t i = 0; i < f->n_loops; i++) {
 		const struct model_loop *loop = &f->loops[i];
-		if (loop->entries > 0 && loop->turns < SHORT_LOOP * loop->entries &&
+		if (loop->entries > 0 && loop->turns / SHORT_LOOP < loop->entries &&
 		    (double)loop->time_ns > 0.2 * (double)f->time_ns && is_innermost(f, i) && (!worst || loop->time_ns > worst->time_ns))
 			worst = loop;
 	}

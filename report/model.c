@@ -33,6 +33,31 @@ static size_t functions_before(const struct model_rows *rows, uint32_t module, u
 	return low;
 }
 
+/* The same among the ranges of groups. */
+static size_t ranges_before(const struct model_groups *groups, uint32_t module, uint64_t offset)
+{
+	size_t low = 0, high = groups->n_ranges;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct model_range *range = &groups->ranges[middle];
+		if (range->module < module || (range->module == module && range->start <= offset))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static size_t group_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end)
+{
+	const size_t n = ranges_before(rows->groups, module, offset);
+	const struct model_range *range = n ? &rows->groups->ranges[n - 1] : NULL;
+	if (!range || range->module != module || offset >= range->end)
+		return rows->n_named + module;
+	*end = range->end;
+	return range->row;
+}
+
 size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end)
 {
 	const struct profile *profile = rows->profile;
@@ -40,7 +65,9 @@ size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t off
 	end = end ? end : &ignored;
 	*end = UINT64_MAX;
 	if (module == PROFILE_NONE)
-		return profile->n_functions + profile->n_modules;
+		return rows->n_named + profile->n_modules;
+	if (rows->groups)
+		return group_at(rows, module, offset, end);
 	size_t n = functions_before(rows, module, offset);
 	if (n < profile->n_functions) { /* the next function ends what is known about this one */
 		const struct profile_function *next = &profile->functions[rows->order[n]];
@@ -59,17 +86,27 @@ size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t off
 static bool name_row(const struct model_rows *rows, size_t row)
 {
 	const struct profile *profile = rows->profile;
+	const struct model_groups *groups = rows->groups;
 	struct model_function *function = &rows->rows[row];
+	function->uncounted_part = row >= rows->n_places;
 	row %= rows->n_places;
 	function->function = PROFILE_NONE;
-	if (row < profile->n_functions) {
+	function->row = row;
+	if (groups && row < groups->n_groups) {
+		const struct model_group *group = &groups->groups[row];
+		function->function = group->function;
+		function->module = group->module;
+		function->left_out = group->left_out;
+		return (function->name = strdup(group->name)) != NULL;
+	}
+	if (row < rows->n_named) {
 		const struct profile_function *source = &profile->functions[row];
 		function->function = (uint32_t)row;
 		function->module = profile->modules[source->module].name;
 		return (function->name = strdup(source->name ? source->name : "")) != NULL;
 	}
-	if (row < profile->n_functions + profile->n_modules) {
-		function->module = profile->modules[row - profile->n_functions].name;
+	if (row < rows->n_named + profile->n_modules) {
+		function->module = profile->modules[row - rows->n_named].name;
 		return asprintf(&function->name, "[unknown in %s]", function->module) >= 0 ||
 		       (function->name = NULL);
 	}
@@ -80,7 +117,7 @@ static bool name_row(const struct model_rows *rows, size_t row)
 bool model_places_init(struct model_rows *rows, const struct profile *profile)
 {
 	size_t n = profile->n_functions;
-	*rows = (struct model_rows){.profile = profile, .n_places = n + profile->n_modules + 1};
+	*rows = (struct model_rows){.profile = profile, .n_named = n, .n_places = n + profile->n_modules + 1};
 	rows->order = malloc((n + 1) * sizeof(*rows->order));
 	if (!rows->order)
 		return false;
@@ -94,6 +131,11 @@ static bool rows_init(struct model_rows *rows, const struct profile *profile, co
 {
 	bool done = model_places_init(rows, profile);
 	rows->choice = *choice;
+	rows->groups = choice->groups;
+	if (rows->groups) {
+		rows->n_named = rows->groups->n_groups;
+		rows->n_places = rows->n_named + profile->n_modules + 1;
+	}
 	rows->n_rows = 2 * rows->n_places;
 	rows->rows = calloc(rows->n_rows, sizeof(*rows->rows));
 	return done && rows->rows;
@@ -166,6 +208,34 @@ static void compact(struct model_rows *rows, struct model *model)
 	rows->rows = NULL;
 }
 
+static void free_lists(struct model *model)
+{
+	free(model->process_of_thread);
+	free(model->twin_of_thread);
+	free(model->uncounted_samples);
+	free(model->loop_code);
+	free(model->processes);
+	free(model->uncounted);
+	free(model->quantities);
+}
+
+/* Profiles without processes have nothing that tells threads of the two runs apart but the order of birth. */
+static void pair_threads(const struct profile *profile, uint32_t *twins)
+{
+	uint32_t next[2] = {0, 0}; /* RUN_TIMED, RUN_COUNTED */
+	for (;;) {
+		for (int run = 0; run < 2; run++)
+			while (next[run] < profile->n_threads &&
+			       profile->threads[next[run]].run != (run ? RUN_COUNTED : RUN_TIMED))
+				next[run]++;
+		if (next[0] >= profile->n_threads || next[1] >= profile->n_threads)
+			return;
+		twins[next[0]] = next[1];
+		twins[next[1]++] = next[0];
+		next[0]++;
+	}
+}
+
 struct rf_error *model_build(const struct profile *profile, struct model *out)
 {
 	return model_build_as(profile, &(struct model_choice){0}, out);
@@ -186,16 +256,16 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 		    (!choice->loops || model_find_loops(&rows, &threads, &model)) &&
 		    finish_rows(&rows, &model);
 	model.process_of_thread = threads.process_of;
-	threads.process_of = NULL;
+	model.twin_of_thread = threads.twin_thread;
+	threads.process_of = threads.twin_thread = NULL;
+	if (done && profile->n_processes == 0)
+		pair_threads(profile, model.twin_of_thread);
 	model_threads_deinit(&threads);
 	if (done) {
 		compact(&rows, &model);
 		*out = model;
 	} else {
-		free(model.process_of_thread);
-		free(model.processes);
-		free(model.uncounted);
-		free(model.quantities);
+		free_lists(&model);
 	}
 	for (size_t row = 0; rows.rows && row < rows.n_rows; row++)
 		function_deinit(&rows.rows[row]);
@@ -209,10 +279,7 @@ void model_deinit(struct model *model)
 	for (size_t i = 0; i < model->n_functions; i++)
 		function_deinit(&model->functions[i]);
 	free(model->functions);
-	free(model->process_of_thread);
-	free(model->processes);
-	free(model->uncounted);
-	free(model->quantities);
+	free_lists(model);
 	*model = (struct model){0};
 }
 

@@ -44,11 +44,29 @@ struct model_thread {
 	uint64_t flop, load_bytes, store_bytes, instructions;
 };
 
+/* Rows that are not functions.  Code [start, end) of a module belongs to the row of its range. */
+struct model_range { uint32_t module; uint64_t start, end; uint32_t row; };
+struct model_group {
+	const char *name, *module;
+	uint32_t function;	/* row in profile->functions, or PROFILE_NONE */
+	bool left_out;		/* by --focus or --ignore */
+};
+struct model_groups {
+	const struct model_range *ranges; /* by (module, start), without overlaps, all code of each module */
+	size_t n_ranges;
+	const struct model_group *groups; /* the rows */
+	size_t n_groups;
+	const uint32_t *by_thread; /* NULL, or the row of what thread t did in ranges of row r: [r × n_threads + t] */
+	size_t n_kinds;		/* of by_thread: rows that ranges have */
+	const bool *uncounted;	/* per sample, as a model without groups has found it */
+};
+
 /* What a model is asked for beside the defaults. */
 struct model_choice {
 	const char *level;	/* place by this level of the traffic, "L1" to "DRAM"; NULL: by the one that binds */
 	enum traffic_direction direction;
 	bool loops;		/* find the loops of each function */
+	const struct model_groups *groups; /* NULL: rows are functions */
 };
 
 enum model_bound {
@@ -101,6 +119,9 @@ struct model_function {
 				 * time was counted and another was not: that row is BOUND_UNCOUNTED */
 	const char *module;	/* display name */
 	uint32_t function;	/* row in profile->functions, or PROFILE_NONE */
+	size_t row;		/* that row; for unknown code n_functions + module, or n_functions + n_modules */
+	bool uncounted_part;	/* the second of two rows of one name */
+	bool left_out;		/* by --focus or --ignore */
 	struct tally tally;
 	struct model_thread *threads;
 	size_t n_threads, cap_threads;
@@ -143,10 +164,14 @@ struct model_loop {
 	uint64_t start, end;	/* offsets: of its first instruction, behind its last one */
 	uint64_t header;	/* offset of the instruction that each turn passes */
 	int64_t turns;		/* executions of it */
+	int64_t entries;	/* how often it was entered from outside; -1: cannot be told from the counts */
 	struct tally tally;	/* with the loops within */
 	uint64_t time_ns, n_samples;
 	struct model_bytes bytes; /* traced; else 0 */
 };
+
+/* Code of the innermost loop `loop` of the function with row `function` in profile->functions. */
+struct model_loop_code { uint32_t module, function, loop; uint64_t start, end; };
 
 struct model {
 	struct model_function *functions; /* those with time or instructions */
@@ -161,6 +186,10 @@ struct model {
 	size_t n_uncounted, cap_uncounted;
 	struct model_quantity *quantities; /* of hardware counters, of all code */
 	size_t n_quantities, cap_quantities;
+	struct model_loop_code *loop_code; /* where loops were asked for; by (function, start) */
+	size_t n_loop_code, cap_loop_code;
+	bool *uncounted_samples; /* per sample */
+	uint32_t *twin_of_thread; /* per thread: the same one in the other run, or PROFILE_NONE */
 	uint32_t *process_of_thread; /* rows in profile->processes, or PROFILE_NONE */
 	struct model_process *processes; /* in the order of birth; none in files without them */
 	size_t n_processes;

@@ -78,11 +78,12 @@ static bool add_to_thread(struct model_function *function, uint32_t thread,
 static bool add_executions(struct counter *counter, size_t row, size_t block,
 			   const struct tally *part)
 {
-	struct model_function *function = &counter->rows->rows[row];
 	for (size_t i = counter->first_count[block]; i < counter->first_count[block + 1]; i++) {
 		const struct profile_count *count = &counter->profile->counts[counter->by_block[i]];
 		if (count->n == 0 || (count->n < 0) != counter->takes_back)
 			continue;
+		struct model_function *function =
+			&counter->rows->rows[model_row_of_thread(counter->rows, row, count->thread)];
 		model_tally_add(&function->tally, part, count->n);
 		if (!add_to_thread(function, count->thread, part, count->n))
 			return false;
@@ -146,7 +147,6 @@ static size_t first_units(const struct counter *counter, uint32_t module, uint64
 static bool add_units(struct counter *counter, size_t row, uint32_t module, uint64_t offset,
 		      const struct work *work)
 {
-	struct model_function *function = &counter->rows->rows[row];
 	struct tally unit;
 	model_tally_unit(work, &unit);
 	for (size_t i = first_units(counter, module, offset); i < counter->profile->n_units; i++) {
@@ -157,6 +157,8 @@ static bool add_units(struct counter *counter, size_t row, uint32_t module, uint
 			continue;
 		counter->units_taken[i] = true;
 		const int64_t n = units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX;
+		struct model_function *function =
+			&counter->rows->rows[model_row_of_thread(counter->rows, row, units->thread)];
 		model_tally_add(&function->tally, &unit, n);
 		if (!add_to_thread(function, units->thread, &unit, n))
 			return false;

@@ -53,6 +53,7 @@ struct finder {
 	const struct model_rows *rows;
 	const struct profile *profile;
 	const struct model *model;
+	struct model *kept;	/* the same, for its loop_code */
 	struct piece *pieces; size_t n_pieces, cap_pieces;
 	int64_t *executions;	/* per block */
 	uint32_t *samples; size_t n_samples; /* by row */
@@ -63,7 +64,7 @@ struct finder {
 	uint64_t cost;		/* of a sample */
 	/* of the function that is looked at */
 	struct model_function *function;
-	uint32_t module;
+	uint32_t module, row;
 	struct node *nodes; size_t n_nodes, cap_nodes;
 	struct edges *edges;
 	uint32_t *first_edge, *edges_to; /* the nodes before node i: edges_to[first_edge[i] .. first_edge[i + 1]) */
@@ -480,6 +481,50 @@ static bool is_entered(const struct finder *finder, uint32_t node)
 	return false;
 }
 
+/* How often control went from one node to the next; false where the counts do not tell. */
+static bool edge_count(const struct finder *finder, uint32_t from, uint32_t to, int64_t *n)
+{
+	const struct node *node = &finder->nodes[from];
+	const uint32_t *ways = finder->edges[from].to;
+	const uint32_t other = ways[0] == to ? ways[1] : ways[0];
+	*n = node->n;
+	if (node->kind == BRANCH_INDIRECT)
+		return false;
+	if (node->kind != BRANCH_CONDITIONAL || other == to)
+		return true;
+	if (other == NO_NODE) { /* never executed, unless the way leads out of the function */
+		const struct profile_function *f = &finder->profile->functions[finder->row];
+		const uint64_t place = ways[0] == to ? node->target : node->offset + node->length;
+		return place >= f->start && place < f->end;
+	}
+	if (other == 0 || finder->first_edge[other + 1] - finder->first_edge[other] != 1)
+		return false;
+	*n -= finder->nodes[other].n;
+	return *n >= 0;
+}
+
+/* From the ways into the header, those from outside or, where these are not known, those from within.  Members
+ * are marked. */
+static int64_t entries_of(const struct finder *finder, uint32_t header)
+{
+	int64_t sums[2] = {0, 0}, n; /* from outside, from within */
+	bool known[2] = {header != 0, true};
+	for (uint32_t i = finder->first_edge[header]; i < finder->first_edge[header + 1]; i++) {
+		const uint32_t from = finder->edges_to[i];
+		const bool within = finder->search.member[from] == finder->search.n_loops;
+		if (edge_count(finder, from, header, &n))
+			sums[within] = add_clamped(sums[within], n);
+		else
+			known[within] = false;
+	}
+	if (finder->n_orphans && finder->first_edge[header] == finder->first_edge[header + 1])
+		known[0] = false;
+	const int64_t turns = finder->nodes[header].n;
+	if (known[0] && sums[0] > 0 && sums[0] <= turns)
+		return sums[0];
+	return known[1] && sums[1] < turns ? turns - sums[1] : -1;
+}
+
 /* Index of the first member that is entered from outside; the first where none is. */
 static size_t find_header(struct finder *finder, const uint32_t *members, size_t n)
 {
@@ -502,6 +547,7 @@ static bool new_loop(struct finder *finder, const struct task *task, size_t firs
 	struct model_loop loop = {
 		.parent = task->loop, .start = finder->nodes[members[0]].offset,
 		.end = last->offset + last->length, .header = header->offset, .turns = header->n,
+		.entries = entries_of(finder, members[at]),
 	};
 	const uint32_t index = (uint32_t)function->n_loops;
 	if (!rf_array_push(function->loops, function->n_loops, function->cap_loops, loop))
@@ -659,18 +705,39 @@ static bool fill_loops(struct finder *finder, uint32_t row)
 	return !finder->model->traced || add_traffic(finder, row);
 }
 
+/* Says which code is in which loop, for sums over that code. */
+static bool keep_code(const struct finder *finder, uint32_t row)
+{
+	struct model *model = finder->kept;
+	for (size_t i = 0; i < finder->n_nodes; i++) {
+		const struct node *node = &finder->nodes[i];
+		struct model_loop_code *last =
+			model->n_loop_code ? &model->loop_code[model->n_loop_code - 1] : NULL;
+		struct model_loop_code code = {finder->module, row, node->loop, node->offset,
+					       node->offset + node->length};
+		if (node->loop == PROFILE_NONE)
+			continue;
+		if (last && last->function == row && last->loop == node->loop && last->end == node->offset)
+			last->end = code.end;
+		else if (!rf_array_push(model->loop_code, model->n_loop_code, model->cap_loop_code, code))
+			return false;
+	}
+	return true;
+}
+
 /* The function whose pieces are [first, first + n). */
 static bool look_at(struct finder *finder, const struct piece *pieces, size_t n)
 {
 	bool done = true;
 	finder->function = &finder->rows->rows[pieces->row];
+	finder->row = pieces->row;
 	finder->module = finder->profile->blocks[pieces->block].module;
 	finder->n_nodes = 0;
 	for (size_t i = 0; i < n && done; i++)
 		done = add_nodes(finder, &pieces[i]);
 	merge_nodes(finder);
 	done = done && search_init(&finder->search, finder->n_nodes) && link_nodes(finder) &&
-	       find_in_function(finder) && fill_loops(finder, pieces->row);
+	       find_in_function(finder) && fill_loops(finder, pieces->row) && keep_code(finder, pieces->row);
 	search_deinit(&finder->search);
 	free(finder->edges);
 	free(finder->first_edge);
@@ -683,7 +750,7 @@ static bool look_at(struct finder *finder, const struct piece *pieces, size_t n)
 
 bool model_find_loops(struct model_rows *rows, const struct model_threads *threads, struct model *model)
 {
-	struct finder finder = {.rows = rows, .profile = rows->profile, .model = model};
+	struct finder finder = {.rows = rows, .profile = rows->profile, .model = model, .kept = model};
 	bool done = finder_init(&finder, threads);
 	for (size_t i = 0, n; done && i < finder.n_pieces; i += n) {
 		const uint32_t row = finder.pieces[i].row;

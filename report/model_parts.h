@@ -8,7 +8,9 @@
  * ran natively here. */
 struct model_rows {
 	const struct profile *profile;
+	const struct model_groups *groups; /* NULL: rows are functions */
 	uint32_t *order;	/* functions by (module, start) */
+	size_t n_named;		/* rows before those of unknown code */
 	struct model_function *rows;
 	size_t n_rows;		/* twice n_places */
 	size_t n_places;
@@ -19,6 +21,14 @@ struct model_rows {
 bool model_places_init(struct model_rows *rows, const struct profile *profile);
 /* Row of the code at (module, offset); *end (may be NULL) gets the offset up to which it holds. */
 size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end);
+
+/* Row of what `thread` did in code whose row is `row`. */
+static inline size_t model_row_of_thread(const struct model_rows *rows, size_t row, uint32_t thread)
+{
+	const struct model_groups *groups = rows->groups;
+	return groups && groups->by_thread && row < groups->n_kinds
+		       ? groups->by_thread[row * rows->profile->n_threads + thread] : row;
+}
 
 /* model_count.c: blocks × counts × work. */
 bool model_count(struct model_rows *rows, struct model *model);

@@ -150,9 +150,13 @@ static bool add_samples(struct model_rows *rows, const struct model_threads *thr
 		size_t row = sample->frame == PROFILE_NONE ? rows->n_places - 1 : row_of[sample->frame];
 		uint64_t stay = sample->weight_ns, weight = model_sample_weight(sample, cost);
 		struct model_uncounted cause = {0};
-		bool uncounted = model->counted && model_is_uncounted(threads, row, sample->thread, &cause);
-		if (uncounted && !add_uncounted(model, &cause, weight))
+		const bool *known = rows->groups ? rows->groups->uncounted : NULL;
+		bool uncounted = known ? known[i] : model->counted && model_is_uncounted(threads, row, sample->thread,
+											 &cause);
+		if (uncounted && !known && !add_uncounted(model, &cause, weight))
 			return false;
+		model->uncounted_samples[i] = uncounted;
+		row = model_row_of_thread(rows, row, sample->thread);
 		if (uncounted && rows->rows[row].tally.instructions > 0)
 			row += rows->n_places;
 		add_to_process(threads, model, sample->thread, weight, uncounted ? weight : 0);
@@ -173,7 +177,8 @@ bool model_time(struct model_rows *rows, const struct model_threads *threads, st
 	size_t n = rows->profile->n_samples;
 	uint32_t *row_of = rows_of_frames(rows);
 	struct stay *stays = malloc((n + 1) * sizeof(*stays));
-	bool done = row_of && stays && add_samples(rows, threads, model, row_of, stays);
+	model->uncounted_samples = calloc(n + 1, sizeof(*model->uncounted_samples));
+	bool done = row_of && stays && model->uncounted_samples && add_samples(rows, threads, model, row_of, stays);
 	if (done)
 		set_concurrency(rows, stays, n);
 	for (size_t row = 0; done && row < rows->n_rows; row++) {

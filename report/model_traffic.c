@@ -206,6 +206,8 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 
 static struct model_traffic *traffic_of(const struct model_rows *rows, uint32_t module, uint64_t offset)
 {
+	if (rows->groups && rows->groups->by_thread) /* it is not known whose it is */
+		return NULL;
 	return rows->rows[model_row_at(rows, module, offset, NULL)].traffic;
 }
 
@@ -253,9 +255,10 @@ static void add_strides(struct model_rows *rows)
 	for (size_t i = 0; most && i < profile->n_strides; i++) {
 		const struct profile_stride *row = &profile->strides[i];
 		size_t at = model_row_at(rows, row->module, row->offset, NULL);
-		if (!rows->rows[at].traffic)
+		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
+		if (!traffic)
 			continue;
-		struct model_strides *sum = &rows->rows[at].traffic->strides;
+		struct model_strides *sum = &traffic->strides;
 		sum->unit += (double)row->unit;
 		sum->constant += (double)row->constant;
 		sum->random += (double)row->random;
@@ -361,7 +364,7 @@ static bool collect_lines(struct model_rows *rows, unsigned n_classes, struct tr
 	const struct profile *profile = rows->profile;
 	for (size_t i = 0; i < profile->n_traffic; i++) {
 		const struct profile_traffic *row = &profile->traffic[i];
-		size_t at = model_row_at(rows, row->module, row->offset, NULL);
+		size_t at = model_row_of_thread(rows, model_row_at(rows, row->module, row->offset, NULL), row->thread);
 		if (row->class >= n_classes)
 			continue;
 		if (!lines[at] && !(lines[at] = calloc(1, sizeof(**lines))))

@@ -146,6 +146,9 @@ void profile_destroy(struct profile *profile)
 	free(profile->objects);
 	free(profile->object_traffic);
 	free(profile->strides);
+	for (size_t i = 0; i < profile->n_lines; i++)
+		free(profile->lines[i].file);
+	free(profile->lines);
 	free(profile->working_sets);
 	free(profile->counters);
 	free(profile->counter_places);

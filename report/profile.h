@@ -65,6 +65,15 @@ struct profile_function {
 	uint32_t line;		/* or 0 */
 };
 
+/* Code [start, end) that the compiler made for one source line; where it belongs to an inlined function of a
+ * system header, the line of the program that it was inlined into.  Only code that was executed has rows. */
+struct profile_line {
+	uint32_t module;
+	uint64_t start, end;	/* offsets [start, end) */
+	char *file;
+	uint32_t line;
+};
+
 /* A run of instructions executed from its first to its last byte `count` times. */
 struct profile_block {
 	uint32_t module;
@@ -190,6 +199,7 @@ struct profile {
 	struct profile_working_set *working_sets; size_t n_working_sets, cap_working_sets;
 	struct profile_counter *counters;	size_t n_counters, cap_counters;
 	struct profile_counter_place *counter_places; size_t n_counter_places, cap_counter_places;
+	struct profile_line *lines;		size_t n_lines, cap_lines;
 };
 
 struct profile *profile_create(void);

@@ -340,6 +340,9 @@ static struct rf_error *check_rows(const struct reader *reader)
 	for (size_t i = 0; i < reader->profile->n_functions; i++)
 		if (reader->profile->functions[i].start > reader->profile->functions[i].end)
 			return damaged(reader, "a function ends before it starts");
+	for (size_t i = 0; i < reader->profile->n_lines; i++)
+		if (reader->profile->lines[i].start > reader->profile->lines[i].end)
+			return damaged(reader, "a source line ends before it starts");
 	return NULL;
 }
 

@@ -107,25 +107,25 @@ static const struct column native_thread_columns[] = {
 	{"reason", COLUMN_TEXT, AT(profile_native_thread, reason)},
 };
 
-#define LINES(event) COLUMN_U64, AT(profile_traffic, lines) + (event) * sizeof(uint64_t)
+#define EVENT_LINES(event) COLUMN_U64, AT(profile_traffic, lines) + (event) * sizeof(uint64_t)
 static const struct column traffic_columns[] = {
 	{"module_id", COLUMN_REF, AT(profile_traffic, module), .target = MODULES},
 	{"code_offset", COLUMN_U64, AT(profile_traffic, offset)},
 	{"thread_id", COLUMN_REF, AT(profile_traffic, thread), .target = THREADS},
 	{"class", COLUMN_U32, AT(profile_traffic, class)},
-	{"l2_read_lines", LINES(TRAFFIC_L2_READ)},
-	{"l2_write_allocate_lines", LINES(TRAFFIC_L2_WRITE_ALLOCATE)},
-	{"l2_write_back_lines", LINES(TRAFFIC_L2_WRITE_BACK)},
-	{"l3_read_lines", LINES(TRAFFIC_L3_READ)},
-	{"l3_write_allocate_lines", LINES(TRAFFIC_L3_WRITE_ALLOCATE)},
-	{"l3_write_back_lines", LINES(TRAFFIC_L3_WRITE_BACK)},
-	{"l3_clean_victim_lines", LINES(TRAFFIC_L3_CLEAN_VICTIM)},
-	{"mem_read_lines", LINES(TRAFFIC_MEM_READ)},
-	{"mem_write_allocate_lines", LINES(TRAFFIC_MEM_WRITE_ALLOCATE)},
-	{"mem_write_back_lines", LINES(TRAFFIC_MEM_WRITE_BACK)},
-	{"mem_non_temporal_lines", LINES(TRAFFIC_MEM_NON_TEMPORAL)},
-	{"mem_evadable_lines", LINES(TRAFFIC_MEM_EVADABLE)},
-	{"mem_left_lines", LINES(TRAFFIC_MEM_LEFT)},
+	{"l2_read_lines", EVENT_LINES(TRAFFIC_L2_READ)},
+	{"l2_write_allocate_lines", EVENT_LINES(TRAFFIC_L2_WRITE_ALLOCATE)},
+	{"l2_write_back_lines", EVENT_LINES(TRAFFIC_L2_WRITE_BACK)},
+	{"l3_read_lines", EVENT_LINES(TRAFFIC_L3_READ)},
+	{"l3_write_allocate_lines", EVENT_LINES(TRAFFIC_L3_WRITE_ALLOCATE)},
+	{"l3_write_back_lines", EVENT_LINES(TRAFFIC_L3_WRITE_BACK)},
+	{"l3_clean_victim_lines", EVENT_LINES(TRAFFIC_L3_CLEAN_VICTIM)},
+	{"mem_read_lines", EVENT_LINES(TRAFFIC_MEM_READ)},
+	{"mem_write_allocate_lines", EVENT_LINES(TRAFFIC_MEM_WRITE_ALLOCATE)},
+	{"mem_write_back_lines", EVENT_LINES(TRAFFIC_MEM_WRITE_BACK)},
+	{"mem_non_temporal_lines", EVENT_LINES(TRAFFIC_MEM_NON_TEMPORAL)},
+	{"mem_evadable_lines", EVENT_LINES(TRAFFIC_MEM_EVADABLE)},
+	{"mem_left_lines", EVENT_LINES(TRAFFIC_MEM_LEFT)},
 };
 static const struct column object_columns[] = {
 	{"kind", COLUMN_OBJECT_KIND, AT(profile_object, kind)},
@@ -181,6 +181,13 @@ static const struct column counter_place_columns[] = {
 	{"code_offset", COLUMN_U64, AT(profile_counter_place, offset)},
 	{"samples", COLUMN_U64, AT(profile_counter_place, samples)},
 	{"events", COLUMN_DOUBLE, AT(profile_counter_place, events)},
+};
+static const struct column line_columns[] = {
+	{"module_id", COLUMN_REF, AT(profile_line, module), .target = MODULES},
+	{"start_offset", COLUMN_U64, AT(profile_line, start)},
+	{"end_offset", COLUMN_U64, AT(profile_line, end)},
+	{"file", COLUMN_TEXT, AT(profile_line, file)},
+	{"line", COLUMN_U32, AT(profile_line, line)},
 };
 
 #define PLACE "module_id INTEGER NOT NULL REFERENCES modules(id), code_offset INTEGER NOT NULL, "
@@ -281,6 +288,9 @@ const struct table profile_tables[N_TABLES] = {
 		"thread_id INTEGER NOT NULL REFERENCES threads(id), module_id INTEGER REFERENCES modules(id), "
 		"code_offset INTEGER NOT NULL, samples INTEGER NOT NULL, events REAL NOT NULL) STRICT",
 		counter_place_columns, profile_counter_place, counter_places),
+	[LINES] = NEW_TABLE(5, "lines", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+		"start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, file TEXT NOT NULL, "
+		"line INTEGER NOT NULL) STRICT", line_columns, profile_line, lines),
 };
 
 const char profile_views[] =

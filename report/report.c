@@ -2,6 +2,7 @@
 #include "report/report.h"
 #include "report/report_parts.h"
 
+#include "report/ranking.h"
 #include "report/text.h"
 
 #include <errno.h>
@@ -9,22 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#define DEFAULT_TOP 20
-
-bool report_sort_parse(const char *word, enum report_sort *sort)
-{
-	static const char *const words[] = {
-		[SORT_HEADROOM] = "headroom", [SORT_DISTANCE] = "distance", [SORT_TIME] = "time",
-		[SORT_FLOPS] = "flops", [SORT_BYTES] = "bytes", [SORT_NAME] = "name",
-	};
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(word, words[i]) == 0) {
-			*sort = (enum report_sort)i;
-			return true;
-		}
-	return false;
-}
 
 bool report_processes_parse(const char *word, enum report_processes *processes)
 {
@@ -131,87 +116,6 @@ const char *report_main_precision(const struct model *model)
 	return model_precision_name(best);
 }
 
-/* ---- ranking ---- */
-
-struct ranking { const struct model *model; enum report_sort sort; };
-
-/* Larger comes first.  What has no such figure comes after what has one. */
-static double sort_key(const struct model_function *f, enum report_sort sort)
-{
-	double key = 0;
-	switch (sort) {
-	case SORT_HEADROOM:
-		key = f->place.headroom_s;
-		break;
-	case SORT_DISTANCE:
-		key = f->place.distance;
-		break;
-	case SORT_TIME:
-		key = (double)f->time_ns;
-		break;
-	case SORT_FLOPS:
-		key = (double)f->tally.flop;
-		break;
-	case SORT_BYTES:
-		key = f->traffic ? f->traffic->bytes.mem[DIRECTION_BOTH].bytes
-				 : (double)f->tally.load_bytes + (double)f->tally.store_bytes;
-		break;
-	case SORT_NAME:
-		break;
-	}
-	return isnan(key) ? -1 : key;
-}
-
-static int descending(double a, double b) { return a > b ? -1 : a < b; }
-
-static int compare_ranks(const void *a, const void *b, void *context)
-{
-	const struct ranking *ranking = context;
-	const struct model_function *x = &ranking->model->functions[*(const size_t *)a];
-	const struct model_function *y = &ranking->model->functions[*(const size_t *)b];
-	int order = descending(sort_key(x, ranking->sort), sort_key(y, ranking->sort));
-	if (!order && ranking->sort != SORT_NAME)
-		order = descending((double)x->time_ns, (double)y->time_ns);
-	if (!order && ranking->sort != SORT_NAME)
-		order = descending((double)x->tally.instructions, (double)y->tally.instructions);
-	if (!order)
-		order = strcmp(x->name, y->name);
-	if (!order)
-		order = strcmp(x->module, y->module);
-	return order ? order : x < y ? -1 : x > y;
-}
-
-/* Functions without a sample stand in the table only where time is not what it is about. */
-static bool is_shown(const struct report_view *view, const struct model_function *f)
-{
-	if (f->n_samples > 0 || view->model->n_samples == 0)
-		return true;
-	return (view->sort == SORT_FLOPS && f->tally.flop > 0) || view->sort == SORT_BYTES;
-}
-
-/* Ranks; what may not be shown moves behind what may, in order. */
-static size_t *rank_functions(struct report_view *view, size_t top)
-{
-	size_t n = view->model->n_functions, shown = 0, hidden = 0;
-	size_t *order = malloc((2 * n + 1) * sizeof(*order)), *rest = order + n;
-	struct ranking ranking = {view->model, view->sort};
-	if (!order)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		order[i] = i;
-	qsort_r(order, n, sizeof(*order), compare_ranks, &ranking);
-	for (size_t i = 0; i < n; i++) {
-		if (is_shown(view, &view->model->functions[order[i]]))
-			order[shown++] = order[i];
-		else
-			rest[hidden++] = order[i];
-	}
-	memcpy(order + shown, rest, hidden * sizeof(*order));
-	view->n_rank = n;
-	view->n_shown = shown < top ? shown : top;
-	return order;
-}
-
 /* ---- what moved ---- */
 
 const struct model_level *report_level(const struct report_view *view, const struct model_function *f)
@@ -291,7 +195,7 @@ static struct rf_error *write_all(struct report_view *view, void *context)
 	FILE *stream = context;
 	struct rf_error *error = report_notes(view);
 	if (!error && stream)
-		error = report_table(view, stream);
+		error = report_terminal(view, stream);
 	if (!error)
 		error = report_write_file(view, report_svg, options->svg_path);
 	if (!error)
@@ -316,13 +220,14 @@ struct rf_error *report_with_view(const struct profile *profile, const struct re
 {
 	struct model model;
 	const struct model_choice choice = {
-		.level = options->level, .direction = options->direction, .loops = options->json_path || options->html_path};
+		.level = options->level, .direction = options->direction,
+		.loops = options->json_path || options->html_path || options->function || options->by == BY_LOOP};
 	struct rf_error *error = model_build_as(profile, &choice, &model);
 	if (error)
 		return error;
 	struct report_view view = {
 		.profile = profile, .model = &model, .options = options, .sort = options->sort};
-	size_t *rank = rank_functions(&view, options->top ? options->top : DEFAULT_TOP);
+	size_t *rank = report_rank(&view);
 	view.rank = rank;
 	error = rank ? use(&view, context) : report_no_memory();
 	free(rank);

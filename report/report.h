@@ -14,9 +14,25 @@ enum report_sort { SORT_HEADROOM, SORT_DISTANCE, SORT_TIME, SORT_FLOPS, SORT_BYT
 /* One table for all processes together, or one for each. */
 enum report_processes { PROCESSES_MERGED, PROCESSES_TREE };
 
+/* What a row of the table in the terminal is. */
+enum report_by { BY_FUNCTION, BY_LOOP, BY_LINE, BY_MODULE, BY_THREAD, BY_PROCESS, BY_CALL_PATH };
+
+enum report_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
 struct report_options {
 	size_t top;		/* rows in the table, points in the picture; 0: 20 */
 	enum report_sort sort;
+	/* the terminal alone; files have all functions */
+	enum report_by by;
+	const char *focus, *ignore; /* extended regular expressions, or NULL */
+	double min_share;	/* of the time of all samples; rows with less are summed up in one */
+	const char *function;	/* a page about this function instead of the table, or NULL */
+	bool plot;		/* the roofline plot, under the table */
+	enum report_color color;
+	bool ascii;		/* nothing but ASCII */
+	bool utf8;		/* UTF-8 whatever the locale says */
+	size_t width;		/* columns; 0: the terminal's */
+	/* all formats */
 	enum report_processes processes;
 	const char *level;	/* "L1", "L2", "L3" or "DRAM": place and rank by its traffic; NULL: the one that binds */
 	enum traffic_direction direction;
@@ -33,6 +49,15 @@ size_t report_stdout_files(const struct report_options *options);
 
 /* "headroom", "distance", "time", "flops", "bytes", "name" → enum; false for another word. */
 bool report_sort_parse(const char *word, enum report_sort *sort);
+
+/* "function", "loop", "line", "module", "thread", "process", "call-path" → enum; false for another word. */
+bool report_by_parse(const char *word, enum report_by *by);
+/* "auto", "always", "never" → enum; false for another word. */
+bool report_color_parse(const char *word, enum report_color *color);
+/* "5%", "5 %" or "5" → 0.05; false for what is not a number from 0 to 100. */
+bool report_share_parse(const char *word, double *share);
+/* Whether `pattern` is an extended regular expression; `option`: the option it was given with. */
+struct rf_error *report_pattern_check(const char *option, const char *pattern);
 
 /* "merge", "tree" → enum; false for another word. */
 bool report_processes_parse(const char *word, enum report_processes *processes);

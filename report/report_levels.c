@@ -2,18 +2,22 @@
 #include "report/report_parts.h"
 
 #include "report/text.h"
+#include "report/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NAME, LEVEL, INTENSITY, READ, WRITTEN, SPREAD, RATE, BANDWIDTH, MISSES, N_COLUMNS };
-#define NAME_COLUMNS 28
 
-/* `name`: instead of text[NAME], which it may be longer than; or NULL. */
-struct line { char text[N_COLUMNS][64]; char *name; };
-
-static const struct line head = {{"function", "level", "flop/B", "read", "written", "±", "GB/s", "roof", "misses"}};
+static const struct text_column columns[N_COLUMNS] = {
+	{"function", false}, {"level", false}, {"flop/B", true}, {"read", true}, {"written", true}, {"±", true},
+	{"GB/s", true}, {"roof", true}, {"misses", true},
+};
+/* What a narrow terminal does without, the first first. */
+static const size_t spared[] = {SPREAD, BANDWIDTH, WRITTEN, READ, RATE};
+#define N_SPARED (sizeof(spared) / sizeof(*spared))
+#define LEAST_NAME 10
 
 /* Of 95 %, in percent of what moved. */
 static void put_spread(char *cell, const struct model_estimate *moved, bool exact)
@@ -34,74 +38,71 @@ static void put_misses(char *cell, double misses)
 		snprintf(cell, 64, misses > 0 && misses < 0.0995 ? "%.2f %%" : "%.0f %%", 100 * misses);
 }
 
-static void fill_line(const struct report_view *view, const struct model_function *f, size_t k,
-		      struct line *line)
+static void put_level(const struct report_view *view, const struct model_function *f, size_t k,
+		      struct text_table *table)
 {
 	const struct model_level *level = &f->traffic->levels[k];
-	char number[TEXT_NUMBER];
-	snprintf(line->text[LEVEL], 64, "%s", level->name);
-	report_put_intensity(line->text[INTENSITY], f->tally.flop ? level->intensity : NAN);
-	report_put_bytes(line->text[READ], level->moved[DIRECTION_READ].bytes);
-	report_put_bytes(line->text[WRITTEN], level->moved[DIRECTION_WRITE].bytes);
-	put_spread(line->text[SPREAD], report_moved(view, level),
-		   k == 0 || view->model->traced_classes == CACHE_CLASSES);
-	snprintf(line->text[RATE], 64, "%s", text_number(number, level->rate));
-	snprintf(line->text[BANDWIDTH], 64, "%s", text_number(number, level->bandwidth > 0 ? level->bandwidth : NAN));
-	put_misses(line->text[MISSES], level->misses);
+	char cell[64];
+	text_table_row(table);
+	text_table_put(table, LEVEL, STYLE_PLAIN, "%s", level->name);
+	report_put_intensity(cell, f->tally.flop ? level->intensity : NAN);
+	text_table_put(table, INTENSITY, STYLE_PLAIN, "%s", cell);
+	report_put_bytes(cell, level->moved[DIRECTION_READ].bytes);
+	text_table_put(table, READ, STYLE_PLAIN, "%s", cell);
+	report_put_bytes(cell, level->moved[DIRECTION_WRITE].bytes);
+	text_table_put(table, WRITTEN, STYLE_PLAIN, "%s", cell);
+	put_spread(cell, report_moved(view, level), k == 0 || view->model->traced_classes == CACHE_CLASSES);
+	text_table_put(table, SPREAD, STYLE_PLAIN, "%s", cell);
+	text_table_put(table, RATE, STYLE_PLAIN, "%s", text_number(cell, level->rate));
+	text_table_put(table, BANDWIDTH, STYLE_PLAIN, "%s",
+		       text_number(cell, level->bandwidth > 0 ? level->bandwidth : NAN));
+	put_misses(cell, level->misses);
+	text_table_put(table, MISSES, STYLE_PLAIN, "%s", cell);
 }
 
-static bool fill_function(const struct report_view *view, const struct model_function *f, struct line *lines)
+static void put_levels(const struct report_view *view, const struct model_function *f, struct text_table *table)
 {
-	char *clean = text_clean(f->name), *name = clean ? text_shorten(clean, NAME_COLUMNS) : NULL;
-	for (size_t k = 0; name && k < f->traffic->n_levels; k++)
-		fill_line(view, f, k, &lines[k]);
-	lines->name = name;
+	char *clean = text_clean(f->name);
+	const size_t first = table->n_rows;
+	for (size_t k = 0; k < f->traffic->n_levels; k++) {
+		put_level(view, f, k, table);
+		if (table->n_rows == first + 1 && k == 0)
+			text_table_put(table, NAME, STYLE_PLAIN, "%s", clean ? clean : "");
+	}
+	table->failed |= !clean;
 	free(clean);
-	return name != NULL;
 }
 
-static const char *cell_of(const struct line *line, int column)
+/* Names of functions are no longer than this, whatever the width is. */
+static void shorten_names(struct text_table *table)
 {
-	return column == NAME && line->name ? line->name : line->text[column];
-}
-
-static void print_lines(const struct line *lines, size_t n, FILE *stream)
-{
-	size_t width[N_COLUMNS] = {0};
-	for (size_t i = 0; i < n; i++)
-		for (int c = 0; c < N_COLUMNS; c++)
-			if (text_columns(cell_of(&lines[i], c)) > width[c])
-				width[c] = text_columns(cell_of(&lines[i], c));
-	for (size_t i = 0; i < n; i++) {
-		fputs(" ", stream);
-		for (int c = 0; c < N_COLUMNS; c++) {
-			const int gap = (int)(width[c] - text_columns(cell_of(&lines[i], c)));
-			const bool left = c <= LEVEL;
-			fprintf(stream, "%s%*s%s%*s", c ? "  " : " ", left ? 0 : gap, "", cell_of(&lines[i], c),
-				left ? gap : 0, "");
+	for (size_t i = 0; i < table->n_rows; i++) {
+		struct text_cell *cell = &table->cells[i * table->n_columns + NAME];
+		char *cut = cell->text ? text_shorten(cell->text, 28) : NULL;
+		table->failed |= cell->text && !cut;
+		if (cut) {
+			free(cell->text);
+			cell->text = cut;
 		}
-		putc('\n', stream);
 	}
 }
 
 struct rf_error *report_levels(const struct report_view *view, FILE *stream)
 {
-	struct line *lines = calloc(1 + view->n_shown * MODEL_LEVELS, sizeof(*lines));
-	size_t n = 1;
-	bool done = lines != NULL;
-	if (done)
-		lines[0] = head;
-	for (size_t i = 0; done && i < view->n_shown; i++) {
+	const struct terminal own = view->terminal ? *view->terminal : terminal_of(stream, view->options);
+	struct text_table table;
+	text_table_init(&table, &own, columns, N_COLUMNS, NAME);
+	table.hidden[NAME] = view->options->function != NULL;
+	for (size_t i = 0; i < view->n_shown; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
-		if (!f->traffic)
-			continue;
-		done = fill_function(view, f, &lines[n]);
-		n += f->traffic->n_levels;
+		if (f->traffic)
+			put_levels(view, f, &table);
 	}
-	if (done && n > 1)
-		print_lines(lines, n, stream);
-	for (size_t i = 0; lines && i < n; i++)
-		free(lines[i].name);
-	free(lines);
-	return done ? NULL : report_no_memory();
+	shorten_names(&table);
+	(void)text_table_fit(&table, spared, N_SPARED, LEAST_NAME);
+	if (table.n_rows)
+		text_table_print(&table, stream);
+	const bool failed = table.failed;
+	text_table_deinit(&table);
+	return failed ? report_no_memory() : NULL;
 }

@@ -453,7 +453,7 @@ static bool note_in_cache(struct report_view *view)
 }
 
 /* "the 96.0 MB that main allocates (mesh.c:88)" */
-static void object_words(const struct profile *profile, const struct profile_object *object, char *text, size_t size)
+void report_object_words(const struct profile *profile, const struct profile_object *object, char *text, size_t size)
 {
 	char bytes[64], place[160] = "";
 	report_put_bytes(bytes, (double)object->bytes);
@@ -504,7 +504,7 @@ static void objects_words(const struct report_view *view, const struct model_tra
 		char words[320];
 		if (bytes < 0.05 * all)
 			break;
-		object_words(view->profile, &view->profile->objects[part->object], words, sizeof(words));
+		report_object_words(view->profile, &view->profile->objects[part->object], words, sizeof(words));
 		int n = snprintf(text + used, size - used, used ? ", %.0f %% %s" : "%.0f %% of its memory traffic is %s",
 				 100 * bytes / all, words);
 		used += n > 0 && (size_t)n < size - used ? (size_t)n : size - used - 1;

@@ -3,6 +3,7 @@
 
 #include "report/model.h"
 #include "report/report.h"
+#include "report/terminal.h"
 
 /* Bytes with a wider 95 % interval, relative, are marked. */
 #define REPORT_SURE 0.1
@@ -11,11 +12,13 @@
 struct report_view {
 	const struct profile *profile;
 	const struct model *model;
+	const struct terminal *terminal; /* NULL: the formats for files */
+	bool shaped;		/* rows by --by, --focus, --ignore, --min; else all functions */
 	bool machine;		/* no run, the machine's roofs alone */
 	const struct report_options *options; /* NULL for a machine */
 	enum report_sort sort;
 	const size_t *rank;	/* rows of model->functions, best first */
-	size_t n_rank;		/* = model->n_functions */
+	size_t n_rank;		/* = model->n_functions, less those left out */
 	size_t n_shown;		/* of them in the table and the picture */
 	char **notes;
 	size_t n_notes, cap_notes;
@@ -31,6 +34,9 @@ struct rf_error *report_notes(struct report_view *view);
 bool report_note(struct report_view *view, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* report_counters.c: those about hardware counters. */
 bool report_note_counters(struct report_view *view);
+/* "the 96.0 MB that main (mesh.c:88) allocates"; not clean. */
+void report_object_words(const struct profile *profile, const struct profile_object *object, char *text,
+			 size_t size);
 void report_notes_deinit(struct report_view *view);
 
 /* report_processes.c: the tree of processes, and with PROCESSES_TREE a table of functions for each; nothing for
@@ -41,8 +47,26 @@ struct rf_error *report_with_view(const struct profile *profile, const struct re
 				  struct rf_error *(*use)(struct report_view *view, void *context),
 				  void *context);
 
+/* ranking.c: whether a row is below --min. */
+bool report_is_small(const struct report_view *view, const struct model_function *f);
+
+/* terminal_report.c: all that is asked for, to `stream`. */
+struct rf_error *report_terminal(const struct report_view *plain, FILE *stream);
+/* plot_text.c: the roofline plot (--plot). */
+struct rf_error *report_plot(const struct report_view *view, FILE *stream);
+/* The key of a rank in plot and table: 1 to 9, a to z, A to Z; 0 behind these. */
+char report_plot_key(size_t rank);
+/* Where the plot puts a function, across. */
+double report_plot_intensity(const struct report_view *view, const struct model_function *f);
+/* function_page.c: everything about one function (--function). */
+struct rf_error *report_function_page(const struct report_view *plain, FILE *stream);
+/* table.c: the line above the table. */
+bool report_head(const struct report_view *view, FILE *stream);
+
 /* table.c: the ranked functions alone. */
 struct rf_error *report_functions(const struct report_view *view, FILE *stream);
+/* What a bound looks like in colour. */
+enum style report_bound_style(const struct model_place *place);
 /* "0.316 s", in 64 bytes, in a unit that fits `longest`. */
 void report_put_time(char *cell, double seconds, double longest);
 void report_put_share(char *cell, double share);
@@ -78,8 +102,7 @@ struct json_t *report_json_real(double value);
 struct json_t *report_json_count(uint64_t value);
 struct json_t *report_json_string(const char *text);
 
-/* table.c, svg.c, json.c */
-struct rf_error *report_table(const struct report_view *view, FILE *stream);
+/* svg.c, json.c */
 struct rf_error *report_svg(const struct report_view *view, FILE *stream);
 struct rf_error *report_json(const struct report_view *view, FILE *stream);
 

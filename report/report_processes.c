@@ -2,6 +2,7 @@
 #include "report/report_parts.h"
 
 #include "report/text.h"
+#include "report/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -236,20 +237,26 @@ static bool fill_line(const struct report_view *view, const struct report_tree *
 	return line->name != NULL;
 }
 
-static void print_lines(const struct line *lines, size_t n, FILE *stream)
+static bool print_lines(const struct report_view *view, const struct line *lines, size_t n, FILE *stream)
 {
-	size_t width[N_FIGURES] = {0};
-	for (size_t i = 0; i < n; i++)
-		for (int c = 0; c < N_FIGURES; c++)
-			if (text_columns(lines[i].figures[c]) > width[c])
-				width[c] = text_columns(lines[i].figures[c]);
+	static const struct text_column columns[N_FIGURES + 1] = {
+		[TIME] = {"time", true}, [PERCENT] = {"%", true}, [FLOP] = {"Gflop", true}, [BYTES] = {"GB", true},
+		[INSTRUCTIONS] = {"Ginstr", true}, [N_FIGURES] = {"process, without its children", false}};
+	static const size_t spared[] = {INSTRUCTIONS, BYTES, FLOP, PERCENT};
+	const struct terminal own = view->terminal ? *view->terminal : terminal_of(stream, view->options);
+	struct text_table table;
+	text_table_init(&table, &own, columns, N_FIGURES + 1, N_FIGURES);
 	for (size_t i = 0; i < n; i++) {
-		fputs("  ", stream);
-		for (int c = 0; c < N_FIGURES; c++)
-			fprintf(stream, "%*s%s  ", (int)(width[c] - text_columns(lines[i].figures[c])), "",
-				lines[i].figures[c]);
-		fprintf(stream, "%s\n", lines[i].name);
+		text_table_row(&table);
+		for (size_t c = 0; c < N_FIGURES; c++)
+			text_table_put(&table, c, STYLE_PLAIN, "%s", lines[i].figures[c]);
+		text_table_put(&table, N_FIGURES, STYLE_PLAIN, "%s", lines[i].name);
 	}
+	(void)text_table_fit(&table, spared, sizeof(spared) / sizeof(*spared), 24);
+	text_table_print(&table, stream);
+	const bool done = !table.failed;
+	text_table_deinit(&table);
+	return done;
 }
 
 static size_t count_processes(const struct report_tree *tree)
@@ -262,18 +269,16 @@ static size_t count_processes(const struct report_tree *tree)
 
 static bool print_tree(const struct report_view *view, const struct report_tree *tree, FILE *stream)
 {
-	struct line lines[REPORT_TREE_LINES + 1] = {
-		{{"time", "%", "Gflop", "GB", "Ginstr"}, "process, without its children"}};
+	struct line lines[REPORT_TREE_LINES + 1] = {0};
 	double longest = 0;
 	bool done = true;
 	for (size_t i = 0; i < tree->n_shown; i++)
 		longest = fmax(longest, tree->nodes[tree->shown[i]].time_s);
 	for (size_t i = 0; i < tree->n_shown; i++)
-		done &= fill_line(view, tree, tree->shown[i], longest, &lines[i + 1]);
-	if (done)
-		print_lines(lines, tree->n_shown + 1, stream);
+		done &= fill_line(view, tree, tree->shown[i], longest, &lines[i]);
+	done = done && print_lines(view, lines, tree->n_shown, stream);
 	for (size_t i = 0; i < tree->n_shown; i++)
-		free(lines[i + 1].name);
+		free(lines[i].name);
 	size_t hidden = view->model->n_processes - count_processes(tree);
 	if (hidden)
 		fprintf(stream, "  (%zu more process%s)\n", hidden, hidden == 1 ? "" : "es");

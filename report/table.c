@@ -2,30 +2,27 @@
 #include "report/report_parts.h"
 
 #include "report/text.h"
+#include "report/text_table.h"
 
-#include <libsmartcols.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-#define DEFAULT_COLUMNS 132 /* where the table does not go to a terminal */
+/* Before columns are left out for a shorter one. */
 #define MIN_NAME 16
+#define MIN_LONG_NAME 32
 
-enum { TIME, PERCENT, NAME, POINT, INTENSITY, MOVED, RATE, BOUND, ROOF, BELOW, HEADROOM, N_COLUMNS };
+enum { KEY, TIME, PERCENT, NAME, POINT, INTENSITY, MOVED, RATE, BOUND, ROOF, BELOW, HEADROOM, N_COLUMNS };
 
-static const struct { const char *title; int flags; } columns[N_COLUMNS] = {
-	[TIME] = {"time", SCOLS_FL_RIGHT}, [PERCENT] = {"%", SCOLS_FL_RIGHT},
-	[NAME] = {"function", 0}, [POINT] = {"GFLOP/s", SCOLS_FL_RIGHT},
-	[INTENSITY] = {"flop/B", SCOLS_FL_RIGHT}, [MOVED] = {"memory", SCOLS_FL_RIGHT},
-	[RATE] = {"GB/s", SCOLS_FL_RIGHT}, [BOUND] = {"bound", 0},
-	[ROOF] = {"roof", SCOLS_FL_RIGHT}, [BELOW] = {"below", SCOLS_FL_RIGHT},
-	[HEADROOM] = {"headroom", SCOLS_FL_RIGHT},
+static const struct text_column default_columns[N_COLUMNS] = {
+	[KEY] = {"#", false}, [TIME] = {"time", true}, [PERCENT] = {"%", true}, [NAME] = {"function", false},
+	[POINT] = {"GFLOP/s", true}, [INTENSITY] = {"flop/B", true}, [MOVED] = {"memory", true},
+	[RATE] = {"GB/s", true}, [BOUND] = {"bound", false}, [ROOF] = {"roof", true}, [BELOW] = {"below", true},
+	[HEADROOM] = {"headroom", true},
 };
 
-struct cells { char text[N_COLUMNS][64]; char *name; };
+/* What a narrow terminal does without, the first first; never what the table is sorted by. */
+static const size_t spared[] = {ROOF, PERCENT, RATE, MOVED, INTENSITY, POINT, TIME, BELOW, HEADROOM};
 
 /* One unit of time for the whole table, so that its columns can be read downward. */
 struct time_unit { const char *name; double seconds; };
@@ -33,11 +30,9 @@ struct time_unit { const char *name; double seconds; };
 struct layout {
 	const struct report_view *view;
 	struct time_unit unit;
-	bool shown[N_COLUMNS];
+	struct text_column columns[N_COLUMNS];
+	struct text_table table;
 };
-
-/* What a narrow terminal does without, the first first; only where traffic has added columns. */
-static const int spared[] = {ROOF, PERCENT, RATE, MOVED};
 
 static double longest_time(const struct report_view *view)
 {
@@ -141,173 +136,182 @@ static void put_intensity(char *cell, const struct report_view *view, const stru
 		snprintf(cell, 64, "%s", text_number(number, f->intensity));
 }
 
-static void put_moved(struct cells *cells, const struct report_view *view, const struct model_function *f)
+static void put_moved(struct layout *layout, const struct model_function *f)
 {
+	const struct report_view *view = layout->view;
 	const struct model_level *level = report_level(view, f);
 	const struct model_estimate *moved = level ? report_moved(view, level) : NULL;
 	const bool unsure = moved && !(moved->halfwidth <= REPORT_SURE * moved->bytes);
 	char number[TEXT_NUMBER], bytes[64];
 	report_put_bytes(bytes, moved ? moved->bytes : NAN);
-	snprintf(cells->text[MOVED], 64, "%s%.56s", unsure ? "≈" : "", bytes);
-	snprintf(cells->text[RATE], 64, "%s", text_number(number, level ? level->rate : NAN));
+	text_table_put(&layout->table, MOVED, STYLE_PLAIN, "%s%.56s", unsure ? "≈" : "", bytes);
+	text_table_put(&layout->table, RATE, STYLE_PLAIN, "%s", text_number(number, level ? level->rate : NAN));
 }
 
-static void function_cells(const struct layout *layout, const struct model_function *f,
-			   struct cells *cells)
+enum style report_bound_style(const struct model_place *place)
+{
+	static const enum style styles[] = {
+		[BOUND_UNKNOWN] = STYLE_DIM, [BOUND_UNCOUNTED] = STYLE_DIM, [BOUND_MEMORY] = STYLE_MEMORY,
+		[BOUND_COMPUTE] = STYLE_COMPUTE, [BOUND_BALANCED] = STYLE_BALANCED, [BOUND_ISSUE] = STYLE_ISSUE,
+		[BOUND_LATENCY] = STYLE_LATENCY,
+	};
+	return place->above ? STYLE_FAULT : styles[place->bound];
+}
+
+static void put_function(struct layout *layout, const struct model_function *f, size_t rank)
 {
 	const struct model_place *place = &f->place;
+	struct text_table *table = &layout->table;
 	const char *mark = f->n_samples < MODEL_FEW_SAMPLES ? "≈" : "";
-	put_time(cells->text[TIME], &layout->unit, f->n_samples ? (double)f->time_ns * 1e-9 : NAN, mark);
-	report_put_share(cells->text[PERCENT], f->share);
-	put_rate(cells->text[POINT], place->axis, place->point, "");
-	put_intensity(cells->text[INTENSITY], layout->view, f);
-	put_moved(cells, layout->view, f);
-	put_bound(cells->text[BOUND], place);
-	put_rate(cells->text[ROOF], place->axis, place->roof, place->borrowed ? "*" : "");
-	put_below(cells->text[BELOW], place);
-	put_time(cells->text[HEADROOM], &layout->unit, place->headroom_s, "");
-	cells->name = text_clean(f->name);
+	char cell[64];
+	const char key = report_plot_key(rank);
+	char *name = text_clean(f->name);
+	text_table_row(table);
+	text_table_put(table, KEY, STYLE_HEAD, "%.1s", &key);
+	put_time(cell, &layout->unit, f->n_samples ? (double)f->time_ns * 1e-9 : NAN, mark);
+	text_table_put(table, TIME, STYLE_PLAIN, "%s", cell);
+	report_put_share(cell, f->share);
+	text_table_put(table, PERCENT, STYLE_PLAIN, "%s", cell);
+	text_table_put(table, NAME, STYLE_PLAIN, "%s", name ? name : "");
+	table->failed |= !name;
+	put_rate(cell, place->axis, place->point, "");
+	text_table_put(table, POINT, STYLE_PLAIN, "%s", cell);
+	put_intensity(cell, layout->view, f);
+	text_table_put(table, INTENSITY, STYLE_PLAIN, "%s", cell);
+	put_moved(layout, f);
+	put_bound(cell, place);
+	text_table_put(table, BOUND, report_bound_style(place), "%s", cell);
+	put_rate(cell, place->axis, place->roof, place->borrowed ? "*" : "");
+	text_table_put(table, ROOF, STYLE_PLAIN, "%s", cell);
+	put_below(cell, place);
+	text_table_put(table, BELOW, STYLE_PLAIN, "%s", cell);
+	put_time(cell, &layout->unit, place->headroom_s, "");
+	text_table_put(table, HEADROOM, STYLE_HEAD, "%s", cell);
+	free(name);
 }
 
 /* A last row that sums up: uncounted time, or what is not shown. */
-static void sum_cells(const struct layout *layout, const char *name, double time_ns,
-		      struct cells *cells)
+static void put_sum(struct layout *layout, double time_ns, const char *name, const char *bound)
 {
-	double all = (double)layout->view->model->time_ns;
-	put_time(cells->text[TIME], &layout->unit, time_ns * 1e-9, "");
-	report_put_share(cells->text[PERCENT], all > 0 ? time_ns / all : 0);
-	cells->name = strdup(name);
+	const double all = (double)layout->view->model->time_ns;
+	char cell[64];
+	text_table_row(&layout->table);
+	put_time(cell, &layout->unit, time_ns * 1e-9, "");
+	text_table_put(&layout->table, TIME, STYLE_DIM, "%s", cell);
+	report_put_share(cell, all > 0 ? time_ns / all : 0);
+	text_table_put(&layout->table, PERCENT, STYLE_DIM, "%s", cell);
+	text_table_put(&layout->table, NAME, STYLE_DIM, "%s", name);
+	text_table_put(&layout->table, BOUND, STYLE_DIM, "%s", bound);
 }
 
-static size_t add_sums(const struct layout *layout, struct cells *cells)
+static const char *row_word(const struct report_view *view, bool many)
+{
+	static const char *const words[][2] = {
+		[BY_FUNCTION] = {"function", "functions"}, [BY_LOOP] = {"loop", "loops"}, [BY_LINE] = {"line", "lines"},
+		[BY_MODULE] = {"module", "modules"}, [BY_THREAD] = {"thread", "threads"},
+		[BY_PROCESS] = {"process", "processes"}, [BY_CALL_PATH] = {"call path", "call paths"},
+	};
+	return words[view->shaped ? view->options->by : BY_FUNCTION][many];
+}
+
+/* What has time and no row: behind the last rank, below --min, left out. */
+static void put_sums(struct layout *layout)
 {
 	const struct report_view *view = layout->view;
-	double hidden_ns = 0;
-	size_t hidden = 0, n = 0;
+	double time[3] = {0};
+	size_t n[3] = {0};
+	char name[96];
 	for (size_t i = view->n_shown; i < view->n_rank; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
-		hidden_ns += (double)f->time_ns;
-		hidden += f->time_ns > 0;
+		const int which = report_is_small(view, f);
+		time[which] += (double)f->time_ns;
+		n[which] += f->time_ns > 0;
 	}
-	if (hidden) {
-		char name[64];
-		snprintf(name, sizeof(name), "(%zu more function%s)", hidden, hidden == 1 ? "" : "s");
-		sum_cells(layout, name, hidden_ns, &cells[n++]);
+	for (size_t i = 0; i < view->model->n_functions; i++)
+		if (view->model->functions[i].left_out) {
+			time[2] += (double)view->model->functions[i].time_ns;
+			n[2] += view->model->functions[i].time_ns > 0;
+		}
+	if (n[0]) {
+		snprintf(name, sizeof(name), "(%zu more %s)", n[0], row_word(view, n[0] > 1));
+		put_sum(layout, time[0], name, "");
 	}
-	if (view->model->uncounted_ns) {
-		sum_cells(layout, "(all that was not counted)", (double)view->model->uncounted_ns, &cells[n]);
-		strcpy(cells[n++].text[BOUND], "uncounted");
+	if (n[1]) {
+		snprintf(name, sizeof(name), "(%zu %s below %g %%)", n[1], row_word(view, n[1] > 1),
+			 100 * view->options->min_share);
+		put_sum(layout, time[1], name, "");
 	}
-	return n;
+	if (n[2])
+		put_sum(layout, time[2], view->options->ignore ? view->options->focus ? "(left out by --focus, --ignore)"
+										      : "(left out by --ignore)"
+							       : "(left out by --focus)", "");
+	if (view->shaped && (n[0] || n[1] || n[2]))
+		put_sum(layout, (double)view->model->time_ns, "(all)", "");
+	if (view->model->uncounted_ns)
+		put_sum(layout, (double)view->model->uncounted_ns, "(all that was not counted)", "uncounted");
 }
 
-static size_t fill_cells(const struct layout *layout, struct cells *cells)
+static size_t sort_column(const struct report_view *view)
+{
+	static const size_t of[] = {
+		[SORT_HEADROOM] = HEADROOM, [SORT_DISTANCE] = BELOW, [SORT_TIME] = TIME, [SORT_FLOPS] = POINT,
+		[SORT_BYTES] = MOVED, [SORT_NAME] = NAME,
+	};
+	return of[view->sort];
+}
+
+/* Names of loops and paths tell little without their middle. */
+static size_t least_name(const struct report_view *view)
+{
+	const enum report_by by = view->shaped ? view->options->by : BY_FUNCTION;
+	return by == BY_LOOP || by == BY_CALL_PATH || by == BY_LINE ? MIN_LONG_NAME : MIN_NAME;
+}
+
+/* "narrow: without roof, %": which columns had to go. */
+static bool fit(struct layout *layout, FILE *stream)
+{
+	size_t order[sizeof(spared) / sizeof(*spared)], n = 0;
+	char words[160] = "narrow: without ";
+	for (size_t i = 0; i < sizeof(spared) / sizeof(*spared); i++)
+		if (spared[i] != sort_column(layout->view) && !layout->table.hidden[spared[i]])
+			order[n++] = spared[i];
+	const size_t dropped = text_table_fit(&layout->table, order, n, least_name(layout->view));
+	text_table_print(&layout->table, stream);
+	for (size_t i = 0; i < dropped; i++)
+		snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%s", i ? ", " : "",
+			 layout->columns[order[i]].title);
+	return !dropped || terminal_sentence(layout->table.terminal, stream, STYLE_DIM, "  · ", words);
+}
+
+static void choose_columns(struct layout *layout)
 {
 	const struct report_view *view = layout->view;
+	const bool paths = view->shaped && view->options->by == BY_CALL_PATH;
+	memcpy(layout->columns, default_columns, sizeof(default_columns));
+	layout->columns[NAME].title = row_word(view, false);
+	if (view->options && view->options->level)
+		layout->columns[MOVED].title = view->options->level;
+	layout->table.hidden[KEY] = !view->options || !view->options->plot;
+	layout->table.hidden[MOVED] = layout->table.hidden[RATE] = !view->model->traced || paths;
+	layout->table.hidden[INTENSITY] = paths; /* work is not counted by path */
+}
+
+struct rf_error *report_functions(const struct report_view *view, FILE *stream)
+{
+	const struct terminal own = view->terminal ? *view->terminal : terminal_of(stream, view->options);
+	struct layout layout = {.view = view, .unit = choose_unit(longest_time(view))};
+	text_table_init(&layout.table, &own, layout.columns, N_COLUMNS, NAME);
+	choose_columns(&layout);
 	for (size_t i = 0; i < view->n_shown; i++)
-		function_cells(layout, &view->model->functions[view->rank[i]], &cells[i]);
-	return view->n_shown + add_sums(layout, cells + view->n_shown);
-}
-
-static size_t terminal_columns(FILE *stream)
-{
-	struct winsize size;
-	int fd = fileno(stream);
-	if (fd >= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
-	return DEFAULT_COLUMNS;
-}
-
-static const char *column_title(const struct layout *layout, int column)
-{
-	const char *level = layout->view->options ? layout->view->options->level : NULL;
-	return column == MOVED && level ? level : columns[column].title;
-}
-
-/* Columns of the terminal that all but the names take. */
-static size_t used_columns(const struct layout *layout, const struct cells *cells, size_t n)
-{
-	size_t used = 0;
-	for (int c = 0; c < N_COLUMNS; c++) {
-		size_t widest = c == NAME ? 0 : text_columns(column_title(layout, c));
-		for (size_t i = 0; c != NAME && i < n; i++) {
-			size_t own = text_columns(cells[i].text[c]);
-			widest = own > widest ? own : widest;
-		}
-		used += layout->shown[c] ? widest + 2 : 0;
-	}
-	return used;
-}
-
-static void choose_columns(struct layout *layout, const struct cells *cells, size_t n, size_t width)
-{
-	const bool traced = layout->view->model->traced;
-	for (int c = 0; c < N_COLUMNS; c++)
-		layout->shown[c] = traced || (c != MOVED && c != RATE);
-	for (size_t i = 0; traced && i < sizeof(spared) / sizeof(*spared) &&
-			   used_columns(layout, cells, n) + MIN_NAME > width; i++)
-		layout->shown[spared[i]] = false;
-}
-
-/* Cuts the names to what the other columns leave. */
-static bool fit_names(const struct layout *layout, struct cells *cells, size_t n, size_t width)
-{
-	const size_t used = used_columns(layout, cells, n);
-	size_t room = width > used + MIN_NAME ? width - used : MIN_NAME;
-	for (size_t i = 0; i < n; i++) {
-		char *cut = cells[i].name ? text_shorten(cells[i].name, room) : NULL;
-		if (!cut)
-			return false;
-		free(cells[i].name);
-		cells[i].name = cut;
-	}
-	return true;
-}
-
-static bool fill_table(const struct layout *layout, struct libscols_table *table, const struct cells *cells,
-		       size_t n)
-{
-	for (int c = 0; c < N_COLUMNS; c++)
-		if (layout->shown[c] &&
-		    !scols_table_new_column(table, column_title(layout, c), 0, columns[c].flags))
-			return false;
-	for (size_t i = 0; i < n; i++) {
-		struct libscols_line *line = scols_table_new_line(table, NULL);
-		size_t at = 0;
-		for (int c = 0; c < N_COLUMNS; c++) {
-			const char *text = c == NAME ? cells[i].name : cells[i].text[c];
-			if (layout->shown[c] && (!line || scols_line_set_data(line, at++, text) != 0))
-				return false;
-		}
-	}
-	return true;
-}
-
-/* libsmartcols pads the last column and knows no indent: line by line. */
-static void print_indented(const char *text, FILE *stream)
-{
-	while (*text) {
-		size_t length = strcspn(text, "\n"), kept = length;
-		while (kept && text[kept - 1] == ' ')
-			kept--;
-		fprintf(stream, "  %.*s\n", (int)kept, text);
-		text += length + (text[length] == '\n');
-	}
-}
-
-static bool print_table(const struct layout *layout, const struct cells *cells, size_t n, FILE *stream)
-{
-	char *text = NULL;
-	struct libscols_table *table = scols_new_table();
-	bool done = table && fill_table(layout, table, cells, n) &&
-		    scols_table_set_column_separator(table, "  ") == 0 &&
-		    scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER) == 0 &&
-		    scols_print_table_to_string(table, &text) == 0 && text;
-	if (done)
-		print_indented(text, stream);
-	free(text);
-	scols_unref_table(table);
-	return done;
+		put_function(&layout, &view->model->functions[view->rank[i]], i);
+	put_sums(&layout);
+	bool done = true;
+	if (layout.table.n_rows == 0)
+		fputs("  no function took any time or did any work\n", stream);
+	else
+		done = fit(&layout, stream) && !layout.table.failed;
+	text_table_deinit(&layout.table);
+	return done ? NULL : report_no_memory();
 }
 
 static void print_roofs(const struct report_view *view, FILE *stream)
@@ -335,70 +339,24 @@ static void print_roofs(const struct report_view *view, FILE *stream)
 		fputs(" GB/s", stream);
 }
 
-static bool print_head(const struct report_view *view, FILE *stream)
+bool report_head(const struct report_view *view, FILE *stream)
 {
-	char number[TEXT_NUMBER], *program = report_program(view->profile);
+	char number[TEXT_NUMBER], *program = report_program(view->profile), *line = NULL;
 	char *shown = program ? text_shorten(program, 40) : NULL;
-	int threads = (int)report_number_fact(view->profile, "threads", 0);
-	free(program);
-	if (!shown)
-		return false;
-	fprintf(stream, "rfprof: %s", shown);
-	if (threads > 0)
-		fprintf(stream, " · %d thread%s", threads, threads == 1 ? "" : "s");
-	fprintf(stream, " · %s s", text_number(number, report_number_fact(view->profile, "wall_s", NAN)));
-	print_roofs(view, stream);
-	putc('\n', stream);
-	free(shown);
-	return true;
-}
-
-static bool print_functions(const struct report_view *view, struct cells *cells, FILE *stream)
-{
-	struct layout layout = {.view = view, .unit = choose_unit(longest_time(view))};
-	size_t n = fill_cells(&layout, cells);
-	choose_columns(&layout, cells, n, terminal_columns(stream));
-	if (!fit_names(&layout, cells, n, terminal_columns(stream)))
-		return false;
-	if (n == 0)
-		fputs("  no function took any time or did any work\n", stream);
-	return n == 0 || print_table(&layout, cells, n, stream);
-}
-
-struct rf_error *report_functions(const struct report_view *view, FILE *stream)
-{
-	size_t n = view->n_shown + 2;
-	struct cells *cells = calloc(n, sizeof(*cells));
-	bool done = cells && print_functions(view, cells, stream);
-	for (size_t i = 0; cells && i < n; i++)
-		free(cells[i].name);
-	free(cells);
-	return done ? NULL : report_no_memory();
-}
-
-static struct rf_error *print_all(const struct report_view *view, FILE *stream)
-{
-	const bool apart = view->options->processes == PROCESSES_TREE && view->model->n_processes > 1;
-	bool done = print_head(view, stream);
-	struct rf_error *error = done && !apart ? report_functions(view, stream) : NULL;
-	if (done && !error && view->options->levels)
-		error = report_levels(view, stream);
-	if (done && !error)
-		error = report_tree(view, stream);
-	for (size_t i = 0; done && !error && i < view->n_notes; i++)
-		fprintf(stream, "  %s %s\n", "·", view->notes[i]);
-	return done ? error : report_no_memory();
-}
-
-struct rf_error *report_table(const struct report_view *view, FILE *stream)
-{
-	/* Widths, and the points of numbers, are the same whatever the user's locale is. */
-	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
-	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
-	struct rf_error *error = print_all(view, stream);
-	if (utf8) {
-		uselocale(before);
-		freelocale(utf8);
+	const int threads = (int)report_number_fact(view->profile, "threads", 0);
+	size_t size;
+	FILE *text = shown ? open_memstream(&line, &size) : NULL;
+	if (text) {
+		fputs(shown, text);
+		if (threads > 0)
+			fprintf(text, " · %d thread%s", threads, threads == 1 ? "" : "s");
+		fprintf(text, " · %s s", text_number(number, report_number_fact(view->profile, "wall_s", NAN)));
+		print_roofs(view, text);
 	}
-	return error;
+	const bool done = text && fclose(text) == 0 &&
+			  terminal_sentence(view->terminal, stream, STYLE_PLAIN, "rfprof: ", line);
+	free(line);
+	free(program);
+	free(shown);
+	return done;
 }

@@ -237,3 +237,26 @@ bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const ch
 	free(scopes);
 	return true;
 }
+
+uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr)
+{
+	const uint64_t address = vaddr - names->shift;
+	const struct unit_range *unit = find_unit(names, address);
+	Dwarf_Die die;
+	Dwarf_Lines *lines;
+	size_t n;
+	if (!unit || !dwarf_offdie(names->dwarf, unit->unit, &die) || dwarf_getsrclines(&die, &lines, &n) != 0)
+		return UINT64_MAX;
+	size_t low = 0, high = n;
+	Dwarf_Addr at = 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at) == 0 && at <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == n || dwarf_lineaddr(dwarf_onesrcline(lines, low), &at) != 0 || at <= address)
+		return UINT64_MAX;
+	return at + names->shift;
+}

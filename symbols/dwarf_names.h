@@ -18,6 +18,8 @@ bool dwarf_names_functions(struct dwarf_names *names, struct function_map *funct
 /* Source file and line of the instruction at `vaddr`; false when they are not known.  *file is
  * borrowed from `names`. */
 bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line);
-/* The same; for an instruction of a function from a header of the system (below /usr) that was inlined, the
+/* As dwarf_names_line; for an instruction of a function from a header of the system (below /usr) that was inlined, the
  * line of the innermost call that is in no such header. */
 bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line);
+/* Address up to which the line table says what it says about `vaddr`; UINT64_MAX where it says nothing. */
+uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr);

@@ -128,6 +128,44 @@ static bool add_functions(struct module_work *work)
 	return ok;
 }
 
+/* One more row, or a longer last one. */
+static bool add_line(struct module_work *work, uint64_t start, uint64_t end, const char *file, uint32_t line)
+{
+	struct profile *profile = work->profile;
+	struct profile_line *last = profile->n_lines ? &profile->lines[profile->n_lines - 1] : NULL;
+	if (last && last->module == work->module && last->end == start && last->line == line &&
+	    strcmp(last->file, file) == 0) {
+		last->end = end;
+		return true;
+	}
+	struct profile_line row = {work->module, start, end, strdup(file), line};
+	if (row.file && rf_array_push(profile->lines, profile->n_lines, profile->cap_lines, row))
+		return true;
+	free(row.file);
+	return false;
+}
+
+/* Source lines of the code that was executed or sampled. */
+static bool add_lines(struct module_work *work)
+{
+	uint64_t done = 0;
+	for (size_t i = 0; work->symbols && i < work->n_places; i++) {
+		const struct place *place = &work->places[i];
+		const uint64_t size = place->block == PROFILE_NONE ? 1 : work->profile->blocks[place->block].size;
+		const uint64_t end = place->offset + size;
+		for (uint64_t at = place->offset > done ? place->offset : done, next; at < end; at = next) {
+			const char *file;
+			uint32_t line;
+			bool known = symbol_line_range(work->symbols, at, &file, &line, &next);
+			next = next < end ? next : end;
+			if (known && !add_line(work, at, next, file, line))
+				return false;
+			done = next;
+		}
+	}
+	return true;
+}
+
 /* How well the vdso fits at `bias`: places in named functions, and blocks whose bytes are there. */
 static size_t score_vdso(const struct module_work *work, const uint8_t *image, size_t size,
 			 uint64_t bias)
@@ -211,6 +249,7 @@ static bool resolve_module(struct module_work *work)
 	rf_error_destroy(open_symbols(work, is_vdso));
 	drop_changed_file(work);
 	bool ok = is_vdso && work->symbols ? add_vdso_functions(work) : add_functions(work);
+	ok = ok && (is_vdso || add_lines(work));
 	symbol_module_close(work->symbols);
 	return ok;
 }

@@ -323,3 +323,10 @@ bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char
 {
 	return module_dwarf(module) && dwarf_names_caller_line(module->dwarf, vaddr, file, line);
 }
+
+bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line,
+		       uint64_t *end)
+{
+	*end = module_dwarf(module) ? dwarf_names_line_end(module->dwarf, vaddr) : UINT64_MAX;
+	return symbol_caller_line(module, vaddr, file, line);
+}

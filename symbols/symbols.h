@@ -44,6 +44,10 @@ bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *sy
  * is owned by the module. */
 bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line);
 
+/* The same, and in *end the address up to which that holds; where no line is known, up to which none is. */
+bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line,
+		       uint64_t *end);
+
 /* Adds to the profile every function that holds one of its blocks or frames: opens each module
  * by path once, splits nothing, leaves no two functions of a module overlapping.  A module that
  * cannot be opened gets rows per 4-KiB page named "[name]+0x…".  For "[vdso]" the image of this

@@ -19,9 +19,10 @@
 /* What the options of a command line are read into; static, because popt's tables are. */
 static struct {
 	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top, cache_sample,
-		sample_given, cache_prefetch, levels;
+		sample_given, cache_prefetch, levels, plot, ascii, width, width_given;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
-		*import_path, *forget, *processes, *traffic, *cache, *level, *direction, *html_path, *html_compare, *work,
+		*import_path, *forget, *processes, *traffic, *cache, *level, *direction, *html_path, *html_compare, *work, *by, *focus,
+		*ignore, *min, *color, *function,
 		*exports[N_EXPORTS], **fail_on, **counters;
 } given;
 
@@ -29,6 +30,17 @@ static struct poptOption report_table[] = {
 	{"top", 0, POPT_ARG_INT, &given.top, 't', "show the first N functions (default 20)", "N"},
 	{"sort", 0, POPT_ARG_STRING, &given.sort, 0,
 	 "rank by headroom (default), distance, time, flops, bytes or name", "KEY"},
+	{"by", 0, POPT_ARG_STRING, &given.by, 0,
+	 "what a row is: function (default), loop, line, module, thread, process or call-path", "WHAT"},
+	{"focus", 0, POPT_ARG_STRING, &given.focus, 0, "only rows, functions and modules that match", "REGEX"},
+	{"ignore", 0, POPT_ARG_STRING, &given.ignore, 0, "without rows, functions and modules that match", "REGEX"},
+	{"min", 0, POPT_ARG_STRING, &given.min, 0, "sum up the rows with less than that share of the time", "SHARE%"},
+	{"function", 'f', POPT_ARG_STRING, &given.function, 0,
+	 "a page about one function: why it is below its roof, and what to try", "NAME"},
+	{"plot", 0, POPT_ARG_NONE, &given.plot, 0, "draw the roofline in the terminal", NULL},
+	{"color", 0, POPT_ARG_STRING, &given.color, 0, "auto (default), always or never", "WHEN"},
+	{"ascii", 0, POPT_ARG_NONE, &given.ascii, 0, "write nothing but ASCII", NULL},
+	{"width", 0, POPT_ARG_INT, &given.width, 'w', "fit the table to N columns (default: the terminal's)", "N"},
 	{"processes", 0, POPT_ARG_STRING, &given.processes, 0,
 	 "merge (default): one table for all processes; tree: one for each", "HOW"},
 	{"levels", 0, POPT_ARG_NONE, &given.levels, 0,
@@ -130,6 +142,7 @@ static struct rf_error *read_options(poptContext context, const char ***words)
 	while ((key = poptGetNextOpt(context)) > 0) {
 		top_given |= key == 't';
 		given.sample_given |= key == 's';
+		given.width_given |= key == 'w';
 	}
 	if (key < -1)
 		return usage_error(poptStrerror(key), poptBadOption(context, POPT_BADOPTION_NOALIAS));
@@ -144,6 +157,12 @@ static struct rf_error *report_options(struct report_options *options)
 	*options = (struct report_options){
 		.top = (size_t)given.top,
 		.levels = given.levels,
+		.focus = given.focus,
+		.ignore = given.ignore,
+		.function = given.function,
+		.plot = given.plot,
+		.ascii = given.ascii,
+		.width = (size_t)given.width,
 		.svg_path = given.svg_path,
 		.json_path = given.json_path,
 		.html_path = given.html_path,
@@ -157,10 +176,25 @@ static struct rf_error *report_options(struct report_options *options)
 	if (given.sort && !report_sort_parse(given.sort, &options->sort))
 		return usage_error("--sort takes headroom, distance, time, flops, bytes or name",
 				   given.sort);
+	if (given.by && !report_by_parse(given.by, &options->by))
+		return usage_error("--by takes function, loop, line, module, thread, process or call-path", given.by);
+	if (given.color && !report_color_parse(given.color, &options->color))
+		return usage_error("--color takes auto, always or never", given.color);
+	if (given.min && !report_share_parse(given.min, &options->min_share))
+		return usage_error("--min takes a share of the time, such as 2%", given.min);
+	if (given.width_given && (given.width < 40 || given.width > 10000))
+		return usage_error("a number from 40 to 10000 is wanted", "--width");
+	struct rf_error *error = report_pattern_check("--focus", given.focus);
+	if (!error)
+		error = report_pattern_check("--ignore", given.ignore);
+	if (error)
+		return error;
 	if (given.processes && !report_processes_parse(given.processes, &options->processes))
 		return usage_error("--processes takes merge or tree", given.processes);
 	if (given.level && !(options->level = report_level_parse(given.level)))
 		return usage_error("--level takes L1, L2, L3 or DRAM", given.level);
+	if (options->processes == PROCESSES_TREE && (options->by != BY_FUNCTION || given.focus || given.ignore || given.min))
+		return usage_error("goes without --by, --focus, --ignore and --min", "--processes=tree");
 	if (given.direction && !report_direction_parse(given.direction, &options->direction))
 		return usage_error("--direction takes read, write or both", given.direction);
 	return NULL;

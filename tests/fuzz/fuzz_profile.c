@@ -114,17 +114,34 @@ static void spread_traffic(struct profile *profile, struct input *input)
 	profile_set_fact(profile, "untraced_accesses", "%llu", (unsigned long long)take(input, 8));
 }
 
+static void add_lines(struct profile *profile, struct input *input)
+{
+	for (int i = 0; i < 4 && profile->n_modules; i++) {
+		struct profile_line line = {(uint32_t)take(input, 1) % (uint32_t)profile->n_modules, 0x1000 + take(input, 2), 0,
+					    strdup("a.c"), (uint32_t)take(input, 1)};
+		line.end = line.start + take(input, i ? 1 : 8);
+		if (line.end < line.start || !line.file ||
+		    !rf_array_push(profile->lines, profile->n_lines, profile->cap_lines, line))
+			free(line.file);
+	}
+}
+
 static void report(const struct profile *profile)
 {
-	struct report_options options = {
-		.processes = PROCESSES_TREE, .levels = true, .svg_path = "/dev/null", .json_path = "/dev/null"};
+	struct report_options all[] = {
+		{.processes = PROCESSES_TREE, .levels = true, .svg_path = "/dev/null", .json_path = "/dev/null"},
+		{.by = BY_LOOP, .plot = true, .utf8 = true, .width = 40}, {.by = BY_LINE, .focus = "a", .min_share = 0.01},
+		{.by = BY_MODULE, .ignore = "triad"}, {.by = BY_THREAD, .focus = "dot"}, {.by = BY_PROCESS, .ascii = true},
+		{.by = BY_CALL_PATH, .plot = true, .level = "L2"}, {.function = "triad", .color = COLOR_ALWAYS},
+		{.function = "o"},
+	};
 	FILE *stream = fopen("/dev/null", "w");
 	for (int format = 0; format < N_EXPORTS; format++)
-		options.exports.of[format] = format == EXPORT_png ? NULL : "/dev/null"; /* that is another's program */
-	if (stream) {
-		rf_error_destroy(report_write(profile, &options, stream));
+		all[0].exports.of[format] = format == EXPORT_png ? NULL : "/dev/null"; /* that is another's program */
+	for (size_t i = 0; stream && i < sizeof(all) / sizeof(*all); i++)
+		rf_error_destroy(report_write(profile, &all[i], stream));
+	if (stream)
 		fclose(stream);
-	}
 }
 
 static void load_and_report(const char *path)
@@ -150,6 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct input input = {data, size, 0};
 		struct profile *profile = report_traced_sample();
 		spread(profile, &input);
+		add_lines(profile, &input);
 		spread_traffic(profile, &input);
 		report(profile);
 		rf_error_destroy(profile_save(profile, path));

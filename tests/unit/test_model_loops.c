@@ -63,10 +63,12 @@ Test(model_loops, a_nest_is_taken_apart)
 	cr_expect_eq(outer->end, 0x113);
 	cr_expect_eq(outer->header, 0x101);
 	cr_expect_eq(outer->turns, 10);
+	cr_expect_eq(outer->entries, 1);
 	cr_expect_eq(inner->start, 0x103);
 	cr_expect_eq(inner->end, 0x10e);
 	cr_expect_eq(inner->header, 0x103);
 	cr_expect_eq(inner->turns, 100);
+	cr_expect_eq(inner->entries, 10);
 	cr_expect_eq(inner->tally.instructions, 4 * 100);
 	cr_expect_eq(outer->tally.instructions, 3 * 10 + 4 * 100);
 	cr_expect_eq(f->tally.instructions, 2 + 3 * 10 + 4 * 100);
@@ -96,7 +98,41 @@ Test(model_loops, a_loop_entered_at_its_end_is_one)
 	cr_expect_eq(f->loops[0].end, 0x10a);
 	cr_expect_eq(f->loops[0].header, 0x105);
 	cr_expect_eq(f->loops[0].turns, 8);
+	cr_expect_eq(f->loops[0].entries, 1);
 	cr_expect_eq(f->loops[0].tally.instructions, 7 + 2 * 8);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* 0 dec rdx; 3 jnz 0; 5 ret: called three times, 100 turns in all; entries only from the ways back. */
+Test(model_loops, entries_of_a_loop_that_the_function_begins_with)
+{
+	static const char code[] = "\x48\xff\xca\x75\xfb\xc3";
+	struct profile *p = function_of(6);
+	add_block(p, code, 0, 5, 100);
+	add_block(p, code, 5, 6, 3);
+	struct model model = build_as(p, with_loops);
+	const struct model_function *f = find(&model, "f");
+	cr_assert_eq(f->n_loops, 1);
+	cr_expect_eq(f->loops[0].turns, 100);
+	cr_expect_eq(f->loops[0].entries, 3);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* 0 test rcx,rcx; 3 jz a; 5 dec rdx; 8 jnz 5; a ret: how often each of the two jumps led to the ret is not known. */
+Test(model_loops, entries_that_the_counts_do_not_tell_are_not_told)
+{
+	static const char code[] = "\x48\x85\xc9\x74\x05\x48\xff\xca\x75\xfb\xc3";
+	struct profile *p = function_of(11);
+	add_block(p, code, 0, 5, 8);
+	add_block(p, code, 5, 10, 100);
+	add_block(p, code, 10, 11, 8);
+	struct model model = build_as(p, with_loops);
+	const struct model_function *f = find(&model, "f");
+	cr_assert_eq(f->n_loops, 1);
+	cr_expect_eq(f->loops[0].turns, 100);
+	cr_expect_eq(f->loops[0].entries, -1);
 	model_deinit(&model);
 	profile_destroy(p);
 }

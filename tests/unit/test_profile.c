@@ -420,6 +420,29 @@ Test(profile, a_schema_without_traffic_is_read)
 	profile_destroy(saved);
 }
 
+/* Version 4 had no source lines. */
+Test(profile, a_schema_without_lines_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	struct profile_line line = {0, 0x10, 0x20, strdup("a b.c"), 7};
+	cr_assert(rf_array_push(saved->lines, saved->n_lines, saved->cap_lines, line));
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	cr_assert_eq(loaded->n_lines, 1);
+	cr_expect_str_eq(loaded->lines[0].file, "a b.c");
+	cr_expect_eq(loaded->lines[0].end, 0x20);
+	cr_expect_eq(loaded->lines[0].line, 7);
+	profile_destroy(loaded);
+	run_sql("UPDATE lines SET end_offset = 1");
+	assert_error(load_error(), RF_EFORMAT, "a source line ends before it starts");
+	run_sql("DROP TABLE lines; PRAGMA user_version = 4");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_lines, 0);
+	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
 static uint32_t add_process(struct profile *p, enum profile_run run, int pid, uint32_t parent,
 			    const char *command)
 {

@@ -527,7 +527,7 @@ Test(report, json_takes_hostile_names, .fini = remove_directory)
 	json_decref(root);
 	char *text = table_text(profile, (struct report_options){0});
 	cr_expect_null(strchr(text, '\033'));
-	char *lines = strstr(text, "\n  ·"); /* the notes are sentences; the table before them fits */
+	char *lines = strstr(text, "\n  →"); /* then come sentences; the table before them fits */
 	cr_assert_not_null(lines);
 	*lines = '\0';
 	setlocale(LC_ALL, "C.UTF-8");

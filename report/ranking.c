@@ -1,0 +1,218 @@
+#include "report/ranking.h"
+
+#include "report/text.h"
+
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TOP 20
+
+/* ---- words ---- */
+
+static bool find_word(const char *const words[], size_t n, const char *word, int *found)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(word, words[i]) == 0) {
+			*found = (int)i;
+			return true;
+		}
+	return false;
+}
+
+bool report_sort_parse(const char *word, enum report_sort *sort)
+{
+	static const char *const words[] = {
+		[SORT_HEADROOM] = "headroom", [SORT_DISTANCE] = "distance", [SORT_TIME] = "time",
+		[SORT_FLOPS] = "flops", [SORT_BYTES] = "bytes", [SORT_NAME] = "name",
+	};
+	int found;
+	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))
+		return false;
+	*sort = (enum report_sort)found;
+	return true;
+}
+
+bool report_by_parse(const char *word, enum report_by *by)
+{
+	static const char *const words[] = {
+		[BY_FUNCTION] = "function", [BY_LOOP] = "loop", [BY_LINE] = "line", [BY_MODULE] = "module",
+		[BY_THREAD] = "thread", [BY_PROCESS] = "process", [BY_CALL_PATH] = "call-path",
+	};
+	int found;
+	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))
+		return false;
+	*by = (enum report_by)found;
+	return true;
+}
+
+bool report_color_parse(const char *word, enum report_color *color)
+{
+	static const char *const words[] = {
+		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
+	int found;
+	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))
+		return false;
+	*color = (enum report_color)found;
+	return true;
+}
+
+bool report_share_parse(const char *word, double *share)
+{
+	char *end;
+	const double value = strtod(word, &end);
+	const bool number = end != word;
+	end += strspn(end, " ");
+	end += *end == '%';
+	if (!number || *end || !(value >= 0 && value <= 100))
+		return false;
+	*share = value / 100;
+	return true;
+}
+
+/* ---- filters ---- */
+
+static struct rf_error *compile(const char *option, const char *pattern, void **out)
+{
+	regex_t *expression = pattern ? calloc(1, sizeof(*expression)) : NULL;
+	*out = NULL;
+	if (!pattern)
+		return NULL;
+	const int status = expression ? regcomp(expression, pattern, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
+	if (status == 0) {
+		*out = expression;
+		return NULL;
+	}
+	char why[128];
+	regerror(status, expression, why, sizeof(why));
+	free(expression);
+	return rf_error_create(RF_EINPUT, "extended regular expressions, as of grep -E, are taken", "%s %s: %s", option,
+			       pattern, why);
+}
+
+static void discard(void *expression)
+{
+	if (expression)
+		regfree(expression);
+	free(expression);
+}
+
+struct rf_error *report_pattern_check(const char *option, const char *pattern)
+{
+	void *expression;
+	struct rf_error *error = compile(option, pattern, &expression);
+	discard(expression);
+	return error;
+}
+
+struct rf_error *report_filter_init(struct report_filter *filter, const struct report_options *options)
+{
+	*filter = (struct report_filter){0};
+	struct rf_error *error = compile("--focus", options->focus, &filter->focus);
+	return error ? error : compile("--ignore", options->ignore, &filter->ignore);
+}
+
+void report_filter_deinit(struct report_filter *filter)
+{
+	discard(filter->focus);
+	discard(filter->ignore);
+	*filter = (struct report_filter){0};
+}
+
+bool report_filter_focus(const struct report_filter *filter, const char *text)
+{
+	return !filter->focus || regexec(filter->focus, text, 0, NULL, 0) == 0;
+}
+
+bool report_filter_ignore(const struct report_filter *filter, const char *text)
+{
+	return filter->ignore && regexec(filter->ignore, text, 0, NULL, 0) == 0;
+}
+
+/* ---- order ---- */
+
+/* Larger comes first.  What has no such figure comes after what has one. */
+static double sort_key(const struct model_function *f, enum report_sort sort)
+{
+	double key = 0;
+	switch (sort) {
+	case SORT_HEADROOM:
+		key = f->place.headroom_s;
+		break;
+	case SORT_DISTANCE:
+		key = f->place.distance;
+		break;
+	case SORT_TIME:
+		key = (double)f->time_ns;
+		break;
+	case SORT_FLOPS:
+		key = (double)f->tally.flop;
+		break;
+	case SORT_BYTES:
+		key = f->traffic ? f->traffic->bytes.mem[DIRECTION_BOTH].bytes
+				 : (double)f->tally.load_bytes + (double)f->tally.store_bytes;
+		break;
+	case SORT_NAME:
+		break;
+	}
+	return isnan(key) ? -1 : key;
+}
+
+static int descending(double a, double b) { return a > b ? -1 : a < b; }
+
+static int compare_ranks(const void *a, const void *b, void *context)
+{
+	const struct report_view *view = context;
+	const struct model_function *x = &view->model->functions[*(const size_t *)a];
+	const struct model_function *y = &view->model->functions[*(const size_t *)b];
+	int order = descending(sort_key(x, view->sort), sort_key(y, view->sort));
+	if (!order && view->sort != SORT_NAME)
+		order = descending((double)x->time_ns, (double)y->time_ns);
+	if (!order && view->sort != SORT_NAME)
+		order = descending((double)x->tally.instructions, (double)y->tally.instructions);
+	if (!order)
+		order = strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(x->module, y->module);
+	return order ? order : x < y ? -1 : x > y;
+}
+
+bool report_is_small(const struct report_view *view, const struct model_function *f)
+{
+	return view->shaped && f->share < view->options->min_share;
+}
+
+/* Functions without a sample stand in the table only where time is not what it is about. */
+static bool is_shown(const struct report_view *view, const struct model_function *f)
+{
+	if (report_is_small(view, f))
+		return false;
+	if (f->n_samples > 0 || view->model->n_samples == 0)
+		return true;
+	return (view->sort == SORT_FLOPS && f->tally.flop > 0) || view->sort == SORT_BYTES;
+}
+
+/* What may not be shown moves behind what may, in order; what is left out has no rank. */
+size_t *report_rank(struct report_view *view)
+{
+	const size_t all = view->model->n_functions, top = view->options->top ? view->options->top : DEFAULT_TOP;
+	size_t n = 0, shown = 0, hidden = 0;
+	size_t *order = malloc((2 * all + 1) * sizeof(*order)), *rest = order + all;
+	if (!order)
+		return NULL;
+	for (size_t i = 0; i < all; i++)
+		if (!view->model->functions[i].left_out)
+			order[n++] = i;
+	qsort_r(order, n, sizeof(*order), compare_ranks, view);
+	for (size_t i = 0; i < n; i++) {
+		if (is_shown(view, &view->model->functions[order[i]]))
+			order[shown++] = order[i];
+		else
+			rest[hidden++] = order[i];
+	}
+	memcpy(order + shown, rest, hidden * sizeof(*order));
+	view->n_rank = n;
+	view->n_shown = shown < top ? shown : top;
+	return order;
+}

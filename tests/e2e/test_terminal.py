@@ -1,0 +1,129 @@
+"""The report in a terminal: width and colours on a pseudo-terminal and in a pipe, pages, rows of every kind."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+import unicodedata
+
+from harness import add_case, case, end_group
+
+COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+BY = ["function", "loop", "line", "module", "thread", "process", "call-path"]
+
+
+def record(t):
+    """A saved profile of a program with debug information."""
+    path = os.path.join(t.work, "p.rfp")
+    if not os.path.exists(path):
+        result = t.rfprof("-q", "--save", path, t.program("three_to_one.c", ["-O2", "-g"]))
+        assert result.status == 0, str(result)
+    return path
+
+
+def on_terminal(t, columns, *arguments, env=None):
+    """What rfprof writes to a terminal of that width, and its exit status."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen([t.rfprof_path, *arguments], cwd=t.work, env=t.environment({"TERM": "xterm", **(env or {})}),
+                               stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+    os.close(slave)
+    written = b""
+    try:
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            written += part
+        return written.replace(b"\r\n", b"\n"), process.wait(60)
+    finally:
+        os.close(master)
+        end_group(process.pid)
+
+
+def width(line):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+@case("e2e/terminal")
+def fits_the_terminal(t):
+    """No line of any report is wider than the terminal; a pipe has whole sentences."""
+    path = record(t)
+    for columns in [40, 80, 120, 200]:
+        for options in [["--by", by] for by in BY] + [["--plot", "--levels"], ["-f", "main"]]:
+            written, status = on_terminal(t, columns, "report", *options, path)
+            assert status == 0, written
+            lines = COLOUR.sub(b"", written).decode().splitlines()
+            assert len(lines) > 3, written
+            assert max(map(width, lines)) <= columns, f"{columns} {options}: {max(lines, key=width)}"
+    piped = t.rfprof("report", path)
+    assert piped.status == 0 and b"\x1b" not in piped.stdout, str(piped)
+    assert max(map(width, piped.stdout.decode().splitlines())) > 132, "sentences are broken in a pipe"
+
+
+@case("e2e/terminal")
+def colours_where_they_are_wanted(t):
+    """A terminal has colours, a pipe has none; the environment and --color decide otherwise."""
+    path = record(t)
+    on_a_terminal = [({}, [], True), ({"NO_COLOR": "1"}, [], False), ({"NO_COLOR": ""}, [], True), ({"CLICOLOR": "0"}, [], False),
+                     ({"TERM": "dumb"}, [], False), ({"NO_COLOR": "1"}, ["--color=always"], True), ({}, ["--color=never"], False)]
+    for env, options, coloured in on_a_terminal:
+        written, status = on_terminal(t, 100, "report", *options, path, env=env)
+        assert status == 0 and bool(COLOUR.search(written)) == coloured, f"{env} {options}: {written[:500]}"
+    in_a_pipe = [({}, [], False), ({"CLICOLOR_FORCE": "1"}, [], True), ({"CLICOLOR_FORCE": "0"}, [], False),
+                 ({"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, [], False), ({}, ["--color=always"], True)]
+    for env, options, coloured in in_a_pipe:
+        result = t.rfprof("report", *options, path, env=env)
+        assert result.status == 0 and bool(COLOUR.search(result.stdout)) == coloured, f"{env} {options}: {result}"
+
+
+@case("e2e/terminal")
+def characters_of_the_locale(t):
+    """Braille where the locale is UTF-8, ASCII elsewhere and with --ascii."""
+    path = record(t)
+    for env, options, ascii_only, braille in [({}, [], False, True), ({"LANG": "C", "LC_ALL": "C"}, [], True, False),
+                                              ({}, ["--ascii"], True, False)]:
+        written, status = on_terminal(t, 100, "report", "--plot", "--color=never", *options, path, env=env)
+        text = written.decode()
+        assert status == 0 and text.isascii() == ascii_only, text
+        assert any("\u2801" <= c <= "\u28ff" for c in text) == braille, text
+
+
+@case("e2e/terminal")
+def lines_come_from_the_source(t):
+    """Rows by line name lines of the source file; their shares add up to all of the time."""
+    result = t.rfprof("report", "--by", "line", "--sort", "time", "--top", "1000", record(t))
+    rows = re.findall(r"^ +≈?[0-9.]+ m?s +([0-9.]+) % +(\S.*?)  ", result.stdout.decode(), re.M)
+    shares = [float(share) for share, name in rows if name != "(all)"]
+    assert any(name.startswith("three_to_one.c:") for _, name in rows), str(result)
+    assert 95 <= sum(shares) <= 105, f"{sum(shares)}\n{result}"
+
+
+@case("e2e/terminal")
+def a_page_right_after_the_run(t):
+    """rfprof -f NAME PROGRAM ends with the page of that function."""
+    result = t.rfprof("--no-save", "-f", "main", t.program("three_to_one.c", ["-O2", "-g"]))
+    assert result.status == 0 and b"\ninstructions\n" in result.stderr, str(result)
+    result = t.rfprof("report", "-f", "no such function", record(t))
+    assert result.status == 2 and b"no function is called no such function" in result.stderr, str(result)
+
+
+def bad(word, *options):
+    def check(t):
+        result = t.rfprof(*options, "/bin/echo", "ran")
+        assert result.status == 2 and word.encode() in result.stderr and b"ran" not in result.stdout, str(result)
+
+    check.__doc__ = f"{' '.join(options)} is refused before the program runs."
+    return check
+
+
+for name, options in {"by": ["--by", "colour"], "color": ["--color", "blue"], "min": ["--min", "many"], "focus": ["--focus", "a("],
+                      "ignore": ["--ignore", "[b"], "width": ["--width", "39"],
+                      "tree": ["--processes", "tree", "--by", "loop"]}.items():
+    add_case(f"e2e/terminal/bad_{name}", bad({"width": "--width", "tree": "--processes=tree"}.get(name, options[1]), *options))

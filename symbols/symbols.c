@@ -328,5 +328,5 @@ bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char 
 		       uint64_t *end)
 {
 	*end = module_dwarf(module) ? dwarf_names_line_end(module->dwarf, vaddr) : UINT64_MAX;
-	return symbol_caller_line(module, vaddr, file, line);
+	return module_dwarf(module) && dwarf_names_line(module->dwarf, vaddr, file, line);
 }

@@ -44,7 +44,8 @@ bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *sy
  * is owned by the module. */
 bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line);
 
-/* The same, and in *end the address up to which that holds; where no line is known, up to which none is. */
+/* The line of the instruction itself, be it inlined or not, and in *end the address up to which that holds; where no line
+ * is known, up to which none is. */
 bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line,
 		       uint64_t *end);
 

@@ -1,6 +1,7 @@
 #include "tracer/drain.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/u64_map.h"
 #include "cache/class_sample.h"
 #include "cache/geometry_machine.h"
@@ -25,6 +26,8 @@
 #define LEAST_CLASSES 2
 #define MAX_STAGES 8
 #define LATE_CHUNKS 1024	/* a million records */
+#define MANY_CLASSES 4		/* with more, the checks alone slow the program down: so many for a while only, … */
+#define PATIENCE_NS 4000000000ull /* … which is this divided by their number */
 #define FOLLOWED_LINES (1 << 14)	/* by the working sets: more would take too long, with lines that do not come again */
 
 /* One of those on whose account lines move: an instruction in a thread. */
@@ -62,6 +65,7 @@ struct drain {
 	unsigned stage, n_stages;
 	uint64_t classes;		/* those of this stage */
 	uint64_t kept;			/* those of the last one */
+	uint64_t began_ns;		/* the first chunk was taken; 0: none yet */
 	unsigned n_late;		/* chunks in this stage that were taken when their thread had no other to fill */
 	uint64_t full;			/* one of them, in which no load of a thread is left out */
 	uint8_t rank[CACHE_CLASSES];	/* of a class among those simulated at first */
@@ -362,6 +366,18 @@ static void thin(struct drain *drain)
 		trace_ring_set_classes(&drain->sources[i]->ring, drain->classes);
 }
 
+/* Whether fewer classes must do. */
+static bool is_slow(struct drain *drain)
+{
+	const unsigned n = (unsigned)__builtin_popcountll(drain->classes);
+	if (drain->stage + 1 >= drain->n_stages)
+		return false;
+	if (!drain->began_ns)
+		drain->began_ns = clock_now_ns();
+	return drain->n_late > LATE_CHUNKS ||
+	       (n > MANY_CLASSES && clock_now_ns() - drain->began_ns > PATIENCE_NS / n);
+}
+
 static bool take_chunk(struct drain *drain)
 {
 	struct drain_source *source = earliest(drain);
@@ -369,7 +385,7 @@ static bool take_chunk(struct drain *drain)
 	if (!source)
 		return false;
 	drain->n_late += trace_ring_is_full(&source->ring);
-	if (drain->stage + 1 < drain->n_stages && drain->n_late > LATE_CHUNKS)
+	if (is_slow(drain))
 		thin(drain);
 	const struct trace_record *records = trace_ring_chunk(&source->ring, &n);
 	take_all(drain, source, records, n);

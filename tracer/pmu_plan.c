@@ -239,6 +239,15 @@ static void decide(struct pmu_plan *plan)
 		plan->choice.counters |= plan->events[i].named && !options->once;
 }
 
+/* Whether any events would be used, were all of them proved: the proof takes a while, before each run. */
+static bool could_matter(const struct pmu_options *options)
+{
+	const struct choice_input best = {
+		.work = options->work, .traffic = options->traffic, .once = options->once, .work_events = PMU_COMPLETE,
+		.memory_events = options->traffic == TRAFFIC_PMU ? PMU_COMPLETE : PMU_NONE};
+	return choose(&best).counters;
+}
+
 struct rf_error *pmu_plan_init(const struct perf_source *source, const struct pmu_options *options,
 			       struct pmu_plan *plan)
 {
@@ -249,7 +258,7 @@ struct rf_error *pmu_plan_init(const struct perf_source *source, const struct pm
 	if (none) {
 		snprintf(plan->why, sizeof(plan->why), "%s", none->message);
 		rf_error_destroy(none);
-	} else if (!error && wanted) {
+	} else if (!error && wanted && could_matter(options)) {
 		const struct event_table *table = pfm_initialize() == PFM_SUCCESS ? event_table_here() : NULL;
 		if (!table)
 			snprintf(plan->why, sizeof(plan->why), "no table of events for this processor");

@@ -78,6 +78,16 @@ Test(pmu_plan_of, counters_at_zero_are_not_used)
 	pmu_plan_deinit(&plan);
 }
 
+/* Where the traffic is traced, the same run counts: no run waits for a proof that changes nothing. */
+Test(pmu_plan_of, nothing_is_proved_for_nothing)
+{
+	make_plan((struct pmu_options){0});
+	cr_assert_eq(plan.n_events, 0);
+	cr_assert(plan.choice.work == WORK_FROM_COUNTING && plan.choice.traffic == TRAFFIC_FROM_TRACE);
+	cr_assert_eq(plan.why[0], '\0');
+	pmu_plan_deinit(&plan);
+}
+
 Test(pmu_plan_of, no_pmu_has_a_reason)
 {
 	fake.hardware = false;

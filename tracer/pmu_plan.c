@@ -230,10 +230,6 @@ static void decide(struct pmu_plan *plan)
 	input.memory_events = memory_state(plan, &input.why_no_memory);
 	if (plan->why[0])
 		input.why_no_work = plan->why;
-	if (options->traffic != TRAFFIC_PMU) {
-		input.memory_events = PMU_NONE;
-		input.why_no_memory = "it says what each function moves";
-	}
 	plan->choice = choose(&input);
 	for (size_t i = 0; i < plan->n_events; i++) /* what is asked for by name is counted in any case */
 		plan->choice.counters |= plan->events[i].named && !options->once;
@@ -244,7 +240,7 @@ static bool could_matter(const struct pmu_options *options)
 {
 	const struct choice_input best = {
 		.work = options->work, .traffic = options->traffic, .once = options->once, .work_events = PMU_COMPLETE,
-		.memory_events = options->traffic == TRAFFIC_PMU ? PMU_COMPLETE : PMU_NONE};
+		.memory_events = PMU_COMPLETE};
 	return choose(&best).counters;
 }
 

@@ -10,12 +10,10 @@ static const struct row {
 	bool refused;
 	const char *why_work, *why_traffic; /* parts */
 } rows[] = {
-	/* nothing asked for: one native run where the PMU has it all, else the counted run has it all */
-	{ "auto", "auto", "complete", "complete", "pmu", "pmu", false, "proved and complete", "proved and complete" },
-	{ "auto", "auto", "complete", "partial", "count", "trace", false, "traces the traffic counts exactly", "M" },
-	{ "auto", "auto", "complete", "none", "count", "trace", false, "traces the traffic counts exactly", "M" },
-	{ "auto", "auto", "partial", "*", "count", "trace", false, "W", "traced" },
-	{ "auto", "auto", "none", "*", "count", "trace", false, "W", "traced" },
+	/* nothing asked for: the counted run has it all */
+	{ "auto", "auto", "complete", "*", "count", "trace", false, "traces the traffic counts exactly", "it alone says" },
+	{ "auto", "auto", "partial", "*", "count", "trace", false, "W", "it alone says" },
+	{ "auto", "auto", "none", "*", "count", "trace", false, "W", "it alone says" },
 	{ "auto", "pmu", "complete", "complete", "pmu", "pmu", false, "complete", "--traffic=pmu" },
 	{ "auto", "pmu", "complete", "partial", "pmu", "pmu", false, "complete", "a lower bound: M" },
 	{ "auto", "pmu", "*", "none", "count", "trace", true, "counted", "--traffic=pmu is not to be had: M" },
@@ -27,9 +25,7 @@ static const struct row {
 	{ "auto", "none", "complete", "*", "pmu", "none", false, "complete", "--traffic=none" },
 	{ "auto", "none", "partial", "*", "count", "none", false, "W", "--traffic=none" },
 	{ "auto", "none", "none", "*", "count", "none", false, "W", "--traffic=none" },
-	{ "pmu", "auto", "complete", "complete", "pmu", "pmu", false, "--work=pmu", "complete" },
-	{ "pmu", "auto", "complete", "partial", "pmu", "trace", false, "--work=pmu", "M" },
-	{ "pmu", "auto", "complete", "none", "pmu", "trace", false, "--work=pmu", "M" },
+	{ "pmu", "auto", "complete", "*", "pmu", "trace", false, "--work=pmu", "it alone says" },
 	{ "pmu", "auto", "partial", "*", "pmu", "trace", false, "--work=pmu; W", "traced" },
 	{ "pmu", "auto", "none", "*", "count", "trace", true, "--work=pmu is not to be had: W", "traced" },
 	{ "pmu", "pmu", "complete", "complete", "pmu", "pmu", false, "--work=pmu", "--traffic=pmu" },

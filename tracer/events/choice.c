@@ -47,15 +47,8 @@ static void choose_traffic(const struct choice_input *input, struct choice *choi
 	case TRAFFIC_AUTO:
 		break;
 	}
-	/* a run that counts anyway traces as well, and knows more: whose bytes they are */
-	const bool alone = input->work_events == PMU_COMPLETE && (input->work == WORK_AUTO || input->work == WORK_PMU);
-	choice->traffic = input->memory_events == PMU_COMPLETE && alone ? TRAFFIC_FROM_PMU : TRAFFIC_FROM_TRACE;
-	if (choice->traffic == TRAFFIC_FROM_PMU)
-		SAY(choice->why_traffic, "PMU: its events for memory are proved and complete");
-	else if (input->memory_events == PMU_COMPLETE)
-		SAY(choice->why_traffic, "traced execution: there is a counted run anyway, which says whose bytes they are");
-	else
-		SAY(choice->why_traffic, "traced execution: %s", why);
+	choice->traffic = TRAFFIC_FROM_TRACE;
+	SAY(choice->why_traffic, "traced execution: it alone says what each function moves, at every level");
 }
 
 static void choose_work(const struct choice_input *input, struct choice *choice)

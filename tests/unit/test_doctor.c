@@ -1,6 +1,7 @@
 #include "tracer/doctor/doctor.h"
 #include "tracer/doctor/guard.h"
 
+#include "fixture_root.h"
 #include "perf_source_fake.h"
 
 #include <criterion/criterion.h>
@@ -351,43 +352,22 @@ Test(doctor, trials_leave_nothing)
 	cr_assert(memory.stage == TRIAL_DONE || memory.errnum || memory.stage == TRIAL_RUN);
 }
 
-static char root[] = "/tmp/doctor_testXXXXXX";
-
-static void put(const char *path, const char *text)
-{
-	char whole[512], command[600];
-	snprintf(whole, sizeof(whole), "%s%s", root, path);
-	snprintf(command, sizeof(command), "mkdir -p \"$(dirname '%s')\"", whole);
-	cr_assert_eq(system(command), 0);
-	FILE *file = fopen(whole, "w");
-	cr_assert_not_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
-static void remove_root(void)
-{
-	char command[600];
-	snprintf(command, sizeof(command), "rm -r '%s'", root);
-	cr_assert_eq(system(command), 0);
-}
-
-Test(doctor, system_below_a_root, .fini = remove_root)
+Test(doctor, system_below_a_root, .fini = fixture_root_remove)
 {
 	struct doctor_facts read = { 0 };
-	cr_assert_not_null(mkdtemp(root));
+	fixture_root_make();
 	setenv("DEBUGINFOD_URLS", "", 1);
 	setenv("PATH", "/nonexistent:/usr/bin:/bin", 1);
-	doctor_read_system(root, &read);
+	doctor_read_system(fixture_root, &read);
 	cr_assert(!read.proc && !read.sys && read.ptrace_scope == REFUSAL_UNKNOWN && !read.debuginfod_urls);
 	cr_assert_eq(strncmp(read.kernel, "Linux ", 6), 0, "%s", read.kernel);
 	cr_assert_gt(read.kernel_major, 0);
-	put("/proc/self/status", "Seccomp:\t2\n");
-	put("/proc/sys/kernel/yama/ptrace_scope", "3\n");
-	put("/proc/sys/kernel/perf_event_paranoid", "4\n");
-	put("/sys/devices/system/cpu/online", "0\n");
+	fixture_put("/proc/self/status", "Seccomp:\t2\n");
+	fixture_put("/proc/sys/kernel/yama/ptrace_scope", "3\n");
+	fixture_put("/proc/sys/kernel/perf_event_paranoid", "4\n");
+	fixture_put("/sys/devices/system/cpu/online", "0\n");
 	setenv("DEBUGINFOD_URLS", "https://example.org", 1);
-	doctor_read_system(root, &read);
+	doctor_read_system(fixture_root, &read);
 	cr_assert(read.proc && read.sys && read.ptrace_scope == 3 && read.refusal.seccomp && read.refusal.paranoid == 4);
 	cr_assert(read.debuginfod_urls);
 }

@@ -1,5 +1,7 @@
 #include "tracer/events/refusal.h"
 
+#include "fixture_root.h"
+
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -96,44 +98,23 @@ Test(refusal, capability_outweighs_the_level)
 
 /* --- facts --- */
 
-static char root[] = "/tmp/refusal_testXXXXXX";
-
-static void put(const char *path, const char *text)
-{
-	char whole[512], command[600];
-	snprintf(whole, sizeof(whole), "%s%s", root, path);
-	snprintf(command, sizeof(command), "mkdir -p \"$(dirname '%s')\"", whole);
-	cr_assert_eq(system(command), 0);
-	FILE *file = fopen(whole, "w");
-	cr_assert_not_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
-static void remove_root(void)
-{
-	char command[600];
-	snprintf(command, sizeof(command), "rm -r '%s'", root);
-	cr_assert_eq(system(command), 0);
-}
-
-Test(refusal, facts_are_read, .fini = remove_root)
+Test(refusal, facts_are_read, .fini = fixture_root_remove)
 {
 	struct refusal_facts facts;
-	cr_assert_not_null(mkdtemp(root));
-	refusal_facts_read(root, &facts);
+	fixture_root_make();
+	refusal_facts_read(fixture_root, &facts);
 	cr_assert(facts.paranoid == REFUSAL_UNKNOWN && !facts.perfmon && !facts.seccomp && !facts.container);
-	put("/proc/sys/kernel/perf_event_paranoid", "-1\n");
-	put("/proc/sys/kernel/nmi_watchdog", "1\n");
-	put("/proc/sys/kernel/perf_event_mlock_kb", "516\n");
-	put("/proc/sys/fs/nr_open", "1048576\n");
-	put("/proc/self/status", "Name:\tx\nCapEff:\t0000004000000000\nSeccomp:\t2\nSeccomp_filters:\t1\n");
-	put("/proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n");
-	put("/run/.containerenv", "");
-	refusal_facts_read(root, &facts);
+	fixture_put("/proc/sys/kernel/perf_event_paranoid", "-1\n");
+	fixture_put("/proc/sys/kernel/nmi_watchdog", "1\n");
+	fixture_put("/proc/sys/kernel/perf_event_mlock_kb", "516\n");
+	fixture_put("/proc/sys/fs/nr_open", "1048576\n");
+	fixture_put("/proc/self/status", "Name:\tx\nCapEff:\t0000004000000000\nSeccomp:\t2\nSeccomp_filters:\t1\n");
+	fixture_put("/proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n");
+	fixture_put("/run/.containerenv", "");
+	refusal_facts_read(fixture_root, &facts);
 	cr_assert(facts.paranoid == -1 && facts.nmi_watchdog == 1 && facts.mlock_kb == 516 && facts.nr_open == 1048576);
 	cr_assert(facts.perfmon && facts.seccomp && facts.container && facts.hypervisor);
-	put("/proc/self/status", "CapEff:\t0000000000000000\nSeccomp:\t0\n");
-	refusal_facts_read(root, &facts);
+	fixture_put("/proc/self/status", "CapEff:\t0000000000000000\nSeccomp:\t0\n");
+	refusal_facts_read(fixture_root, &facts);
 	cr_assert(!facts.perfmon && !facts.seccomp);
 }

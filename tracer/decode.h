@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LONGEST_INSN 15	/* bytes */
+
 enum flow {
 	FLOW_NEXT,		/* goes on to the next instruction */
 	FLOW_JUMP,		/* direct jump */
@@ -23,7 +25,7 @@ enum flow {
 struct decoded {
 	uint64_t pc;
 	uint64_t target;	/* direct transfers, and the address of a rip-relative operand */
-	uint8_t bytes[15];
+	uint8_t bytes[LONGEST_INSN];
 	uint8_t length;
 	uint8_t flow;		/* enum flow */
 	bool rip_relative;

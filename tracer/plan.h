@@ -17,7 +17,6 @@ struct planned {
 	bool keeps_flags;	/* a return behind what restores the status flags: they matter where it leads */
 };
 
-#define LONGEST_INSN 15
 #define MAX_LOOP_INSNS 200	/* of a loop that becomes one block */
 #define MAX_PLT_INSNS 2	/* of an entry of a PLT: nothing but an endbr64 before the jump */
 

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "tracer/allocators.h"
+#include "tracer/decode.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -190,6 +191,9 @@ size_t program_memory_code(void *context, uint64_t pc, uint8_t *buffer, size_t s
 		const uint32_t *known = u64_map_find(&memory->page_index, page_address);
 		if (!known) {
 			struct memory_region *region = program_memory_region(memory, at);
+			/* What lies behind the instruction at pc is asked about again when control gets there. */
+			if (!memory->stale && refusal(region) && done >= LONGEST_INSN)
+				return done;
 			if (memory->stale || refusal(region)) {
 				program_memory_refresh(memory);
 				region = program_memory_region(memory, at);

@@ -542,9 +542,9 @@ gate_record:
 	addl $WINDOW_ONE, %edx
 	testl $TRACE_STORES, %gs:G_TRACE_WORD
 	jnz 5f
-	testl $(WINDOW_STORED | WINDOW_FULL | WINDOW_STALE), %edx
+	testl $(WINDOW_FULL | WINDOW_STALE), %edx
 	jnz 6f
-	testl $WINDOW_OF, %edx		/* nothing but loads */
+	testl $WINDOW_OF, %edx
 	jz trace_slow
 	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
 	jmp trace_leave
@@ -552,7 +552,11 @@ gate_record:
 	jz trace_slow
 	testl $WINDOW_STALE, %edx
 	jnz trace_slow
+	testl $WINDOW_FULL, %edx
+	jz 7f
 	testl $WINDOW_BUT_FIRST, %edx
+	jz trace_slow
+7:	testl $WINDOW_OF, %edx
 	jz trace_slow
 	orl $WINDOW_OWED, %edx		/* it is the last writer now */
 	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
@@ -680,7 +684,7 @@ trace_is_known:		/* ZF: the access to line rsi may be left out; back to r11 */
 	testl $WINDOW_STORED, %edx
 	jz 4f
 2:	movl $WINDOW_OF, %eax
-	testl $(WINDOW_STORED | WINDOW_FULL), %edx
+	testl $WINDOW_FULL, %edx
 	jz 2f
 	movl $WINDOW_BUT_FIRST, %eax
 2:	testl %eax, %edx
@@ -762,8 +766,12 @@ trace_note_only:	/* a window of one line */
 	jnz trace_note_behind
 trace_note_new:
 	movq %rsi, %gs:WINDOW(WINDOW_LINES)(%rcx,%rax,8)
+	imull $FULL_FACTOR, %esi, %edx
+	testl %gs:G_TRACE_FULL, %edx
+	movl $0, %edx
+	jnz 2f
 	movl %gs:WINDOW(WINDOW_FIRST_STATE)(%rcx), %edx
-	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+2:	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
 trace_note_known:
 	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
 	andl $~WINDOW_STALE, %edx

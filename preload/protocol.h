@@ -98,6 +98,7 @@
 #define KEPT_R9		0x390
 #define G_TRACE_AFTER	0x398		/* where the gate goes on in a new chunk */
 #define G_TRACE_KEEP	0x3a0		/* u32: lines of a window, WINDOW_WAYS, 1 or 0 */
+#define G_TRACE_FULL	0x3a4		/* u32: bits that are 0 in FULL_FACTOR times the number of a full line */
 #define G_TRACE_WINDOWS	0x400		/* of each class */
 
 /* The window of a class: its lines that the thread accessed last.  Accesses to them are left out as far as they
@@ -110,12 +111,13 @@
 #define WINDOW_STATES	0x60		/* u32 each: bits 19 to 31 count accesses, and */
 #define WINDOW_ONE	(1 << 19)
 #define WINDOW_STORED	1		/* … there was a store to it */
-#define WINDOW_FULL	2		/* … loads are recorded like stores */
+#define WINDOW_FULL	2		/* … it is a full one: accesses that change nothing are recorded, too */
 #define WINDOW_STALE	4		/* … the next access is recorded */
 #define WINDOW_OWED	8		/* … a store that is not recorded yet: it is the last writer */
 #define WINDOW_TOUCHED	0x70		/* u32: bit 4 i + j: line i was touched after line j, … */
 #define WINDOW_TOLD	0x74		/* … as far as it has been recorded */
-#define WINDOW_FIRST_STATE 0x78		/* u32: 0 or WINDOW_FULL */
+#define WINDOW_FIRST_STATE 0x78		/* u32: 0, or WINDOW_FULL where the class has full lines */
+#define FULL_FACTOR	0x9e3779b1	/* spreads numbers of lines over 32 bits (2^32 by the golden ratio) */
 #define WINDOW_ORDER	0x7310		/* any order at first */
 
 #define TRACE_MASKS	16		/* so many there are */
@@ -154,9 +156,9 @@
 #define TRACE_CHUNK_SHIFT 14
 #define TRACE_CHUNK	(1 << TRACE_CHUNK_SHIFT)
 #define TRACE_CHUNKS	64
-/* Of accesses to a line that stays in its window the first TRACE_SETTLED_FIRST of each TRACE_SETTLED_OF are
- * recorded; the others change nothing in any cache.  Of loads alone it is the first only, but for a class of which
- * more is to be known than caches need. */
+/* Of accesses to a line that stays in its window the first load and the first store are recorded; the others change
+ * nothing in any cache.  Of full lines, of which more is to be known than caches need, it is the first
+ * TRACE_SETTLED_FIRST of each TRACE_SETTLED_OF. */
 #define TRACE_SETTLED_FIRST 128
 #define TRACE_SETTLED_OF 8192
 #define WINDOW_OF	0xfff80000	/* bits of a state: the place among TRACE_SETTLED_OF, … */

@@ -28,7 +28,10 @@
 #define LATE_CHUNKS 1024	/* a million records */
 #define MANY_CLASSES 4		/* with more, the checks alone slow the program down: so many for a while only, … */
 #define PATIENCE_NS 4000000000ull /* … which is this divided by their number */
-#define FOLLOWED_LINES (1 << 14)	/* by the working sets: more would take too long, with lines that do not come again */
+#define FULL_OF 16	/* one class in so many has full lines, … */
+#define FULL_BITS 0xc0000000 /* … a quarter of its lines, where classes are a sample */
+#define FOLLOWED_LINES (1 << 14)	/* by the working sets of a sample: more would take too long, with lines that do not come again … */
+#define FOLLOWED_OF_ALL (1 << 16) /* … and of all lines */
 
 /* One of those on whose account lines move: an instruction in a thread. */
 struct who { uint32_t module, thread; uint64_t offset; uint32_t first_cell; };
@@ -51,6 +54,12 @@ struct drain_source {
 	uint32_t line;		/* … for this line alone: the low half of its number */
 };
 
+/* The events of an instruction, in a thread, in a class. */
+struct row {
+	struct profile_traffic traffic;
+	uint64_t full_allocates;	/* write-allocates of full lines: of these it is known which were evadable */
+};
+
 /* One address space. */
 struct space {
 	struct object_world *world;
@@ -67,7 +76,7 @@ struct drain {
 	uint64_t kept;			/* those of the last one */
 	uint64_t began_ns;		/* the first chunk was taken; 0: none yet */
 	unsigned n_late;		/* chunks in this stage that were taken when their thread had no other to fill */
-	uint64_t full;			/* one of them, in which no load of a thread is left out */
+	struct line_sample full;	/* lines of these of which a thread's accesses are all recorded */
 	uint8_t rank[CACHE_CLASSES];	/* of a class among those simulated at first */
 	unsigned n_classes;		/* at first */
 	pthread_mutex_t lock;		/* of all that follows */
@@ -79,7 +88,7 @@ struct drain {
 	struct u64_map places;		/* module and offset → number */
 	struct u64_map who_of;		/* number of a place, thread → who */
 	uint32_t n_places;
-	struct profile_traffic *rows;	/* for each who and class that had an event together */
+	struct row *rows;		/* for each who and class that had an event together */
 	size_t n_rows, cap_rows;
 	uint32_t *cells;		/* for each who that had an event n_classes numbers of rows, plus 1; or 0 */
 	size_t n_cells, cap_cells;
@@ -112,13 +121,13 @@ static bool make_cells(struct drain *drain, struct who *who)
 }
 
 /* The row of an instruction and a class; NULL when memory is short. */
-static struct profile_traffic *row_of(struct drain *drain, struct who *who, unsigned rank)
+static struct row *row_of(struct drain *drain, struct who *who, unsigned rank)
 {
 	if (who->first_cell == NO_CELL && !make_cells(drain, who))
 		return NULL;
 	uint32_t *cell = &drain->cells[who->first_cell + rank];
-	const struct profile_traffic row = {
-		.module = who->module, .offset = who->offset, .thread = who->thread, .class = rank};
+	const struct row row = {{
+		.module = who->module, .offset = who->offset, .thread = who->thread, .class = rank}, 0};
 	if (!*cell && rf_array_push(drain->rows, drain->n_rows, drain->cap_rows, row))
 		*cell = (uint32_t)drain->n_rows;
 	return *cell ? &drain->rows[*cell - 1] : NULL;
@@ -144,11 +153,16 @@ static void note(void *context, enum traffic event, uint32_t number, uint64_t li
 		working_set_event(drain->working_set, drain->geometry.n_levels, event, number, line);
 		note_object(drain, event, number, line);
 	}
-	struct profile_traffic *row = row_of(drain, &drain->whos[number], drain->rank[line % CACHE_CLASSES]);
-	if (row)
-		row->lines[event]++;
-	else
+	const bool is_full = line_sample_has(&drain->full, line);
+	if (event == TRAFFIC_MEM_EVADABLE && !is_full)
+		return; /* what else was written to it is not known */
+	struct row *row = row_of(drain, &drain->whos[number], drain->rank[line % CACHE_CLASSES]);
+	if (!row) {
 		drain->memory_short = true;
+		return;
+	}
+	row->traffic.lines[event]++;
+	row->full_allocates += event == TRAFFIC_MEM_WRITE_ALLOCATE && is_full;
 }
 
 /* ---- whose it is ---- */
@@ -464,7 +478,7 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 		*source = (struct drain_source){.drain = drain, .config = config, .thread = thread, .space = space};
 	pthread_mutex_lock(&drain->lock);
 	if (source) {
-		trace_ring_init(&source->ring, slot, slot_address, drain->classes, drain->full,
+		trace_ring_init(&source->ring, slot, slot_address, drain->classes, &drain->full,
 				access_filter_lines(&drain->geometry));
 		source->core = take_core(drain);
 		access_filter_init(&source->filter, drain->hierarchy, source->core,
@@ -572,7 +586,9 @@ static void set_untraced(struct profile *profile, const char *why)
 static void make_strides(struct drain *drain)
 {
 	const struct cache_level *last = &drain->geometry.levels[drain->geometry.n_levels - 1];
-	drain->strides = strides_create(drain->full, drain->full, last->bytes / CACHE_LINE / CACHE_CLASSES);
+	const uint64_t n_classes = (uint64_t)__builtin_popcountll(drain->full.classes);
+	drain->strides = strides_create(&drain->full, &drain->full, last->bytes / CACHE_LINE / CACHE_CLASSES * n_classes /
+					line_sample_one_in(&drain->full));
 }
 
 static void set_classes(struct drain *drain)
@@ -581,6 +597,16 @@ static void set_classes(struct drain *drain)
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
 		if (drain->classes >> k & 1)
 			drain->rank[k] = (uint8_t)drain->n_classes++;
+}
+
+/* The lines of which more is known than caches need, of classes that are kept in any case. */
+static void choose_full(struct drain *drain)
+{
+	unsigned n = 0;
+	for (uint64_t rest = drain->kept; rest; rest &= rest - 1)
+		if (n++ % FULL_OF == 0)
+			drain->full.classes |= rest & -rest;
+	drain->full.bits = drain->classes == UINT64_MAX ? 0 : FULL_BITS;
 }
 
 struct rf_error *drain_create(const struct traffic_options *options, struct profile *profile,
@@ -614,9 +640,10 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	pthread_mutex_init(&drain->lock, NULL);
 	set_classes(drain);
 	drain->kept = drain->stages[drain->n_stages - 1];
-	drain->full = drain->kept & -drain->kept;
+	choose_full(drain);
 	make_strides(drain);
-	drain->working_set = working_set_create(FOLLOWED_LINES, (unsigned)__builtin_popcountll(drain->kept));
+	drain->working_set = working_set_create(drain->kept == UINT64_MAX ? FOLLOWED_OF_ALL : FOLLOWED_LINES,
+						(unsigned)__builtin_popcountll(drain->kept));
 	if (!drain->strides || !drain->working_set || !drain->allocators) {
 		drain_destroy(drain);
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
@@ -653,6 +680,24 @@ static bool has_lines(const struct profile_traffic *row)
 	return false;
 }
 
+/* The share of evadable ones among the write-allocates of full lines is taken for that of all. */
+static void spread_evadable(struct drain *drain, const struct who *who)
+{
+	uint64_t evadable = 0, full = 0;
+	uint32_t *const cells = &drain->cells[who->first_cell];
+	for (unsigned c = 0; c < drain->n_classes; c++)
+		if (cells[c]) {
+			evadable += drain->rows[cells[c] - 1].traffic.lines[TRAFFIC_MEM_EVADABLE];
+			full += drain->rows[cells[c] - 1].full_allocates;
+		}
+	for (unsigned c = 0; c < drain->n_classes && full; c++)
+		if (cells[c]) {
+			uint64_t *lines = drain->rows[cells[c] - 1].traffic.lines;
+			lines[TRAFFIC_MEM_EVADABLE] = (uint64_t)((double)lines[TRAFFIC_MEM_WRITE_ALLOCATE] *
+								 (double)evadable / (double)full + 0.5);
+		}
+}
+
 /* Their classes get numbers without gaps. */
 static void save_rows(struct drain *drain)
 {
@@ -662,8 +707,11 @@ static void save_rows(struct drain *drain)
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
 		if (drain->classes >> k & 1)
 			number[drain->rank[k]] = n++;
+	for (size_t i = 0; i < drain->n_whos; i++)
+		if (drain->whos[i].first_cell != NO_CELL)
+			spread_evadable(drain, &drain->whos[i]);
 	for (size_t i = 0; i < drain->n_rows; i++) {
-		struct profile_traffic row = drain->rows[i];
+		struct profile_traffic row = drain->rows[i].traffic;
 		row.class = number[row.class];
 		if (row.class != UINT32_MAX && has_lines(&row))
 			drain->memory_short |= !rf_array_push(profile->traffic, profile->n_traffic,

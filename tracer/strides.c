@@ -33,7 +33,7 @@ struct line_use { uint64_t line, used; uint32_t who; }; /* who: plus 1; 0: empty
 #define RECENT 64	/* lines whose place is kept at hand */
 
 struct strides {
-	uint64_t classes, followed;
+	struct line_sample told, followed;
 	struct walk *walks;	/* of who: 2 who for loads, 2 who + 1 for stores */
 	size_t n_walks;
 	struct fetches { uint64_t fetched, used; } *fetches; /* of who */
@@ -43,13 +43,13 @@ struct strides {
 	struct line_use *recent[RECENT]; /* where a line was that was touched; another may have come there */
 };
 
-struct strides *strides_create(uint64_t classes, uint64_t used, uint64_t lines)
+struct strides *strides_create(const struct line_sample *told, const struct line_sample *used, uint64_t lines)
 {
 	struct strides *strides = calloc(1, sizeof(*strides));
 	if (!strides)
 		return NULL;
-	strides->classes = classes;
-	strides->followed = used;
+	strides->told = *told;
+	strides->followed = *used;
 	strides->n_buckets = 64;
 	while (strides->n_buckets * WAYS < 2 * lines && strides->n_buckets < 1u << 22)
 		strides->n_buckets *= 2;
@@ -89,7 +89,7 @@ static bool make_room(void **items, size_t *n, size_t index, size_t size)
 
 static bool is_seen(const struct strides *strides, uint64_t address)
 {
-	return strides->classes >> address / CACHE_LINE % CACHE_CLASSES & 1;
+	return line_sample_has(&strides->told, address / CACHE_LINE);
 }
 
 /* Whether steps of `step` bytes from `from` on lead to `from` + `difference` without an access between that
@@ -101,8 +101,9 @@ static bool leads(const struct strides *strides, uint64_t from, int64_t step, in
 	if (difference % step || difference / step < 0)
 		return false;
 	const int64_t n = difference / step;
-	/* after so many steps a walk comes to the class again where it began */
-	const int64_t period = CACHE_CLASSES * CACHE_LINE;
+	/* After so many steps a walk comes to the class again where it began; of these not all lines may be in the
+	 * sample, but hardly more than so many in a row are not. */
+	const int64_t period = CACHE_CLASSES * CACHE_LINE * (int64_t)(2 * line_sample_one_in(&strides->told) - 1);
 	for (int64_t i = 1; i < n; i++)
 		if (i > period || is_seen(strides, from + (uint64_t)(i * step)))
 			return false;
@@ -295,7 +296,7 @@ static void close_use(struct strides *strides, const struct line_use *use)
 
 static bool is_followed(const struct strides *strides, uint64_t line)
 {
-	return strides->followed >> line % CACHE_CLASSES & 1;
+	return line_sample_has(&strides->followed, line);
 }
 
 static bool is_use_of(const struct line_use *use, uint64_t line)

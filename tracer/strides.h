@@ -1,7 +1,7 @@
 /* How the addresses of each instruction follow each other, and how much of the lines that it brings in from
  * memory is used.
  *
- * Only accesses to lines of sampled classes are seen.  A step is the difference between two that follow each
+ * Only accesses to sampled lines are seen.  A step is the difference between two that follow each
  * other, of one instruction and thread; it is k times the true step when k - 1 accesses between them went
  * to lines that are not sampled.  Which those are is known.  So a constant step s is recognised by this: each
  * difference d is a multiple of s, and none of the addresses in between (a + s, a + 2 s, …) lies in a
@@ -13,18 +13,19 @@
 #pragma once
 
 #include "report/profile.h"
+#include "tracer/line_sample.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct strides;
-/* `classes`: bit k is set when all accesses to lines of class k (line modulo CACHE_CLASSES) are told.  `used`: of these, those
- * whose use is followed.  `lines`: how many lines of the latter the last cache holds. */
-struct strides *strides_create(uint64_t classes, uint64_t used, uint64_t lines);
+/* `told`: the lines whose accesses are all told.  `used`: of these, those whose use is followed.  `lines`: how many of the
+ * latter the last cache holds. */
+struct strides *strides_create(const struct line_sample *told, const struct line_sample *used, uint64_t lines);
 void strides_destroy(struct strides *strides);
 
 /* The instruction and thread `who` (any small number) accesses `bytes` from `address` on; in the order of its
- * execution.  Of other classes than those above some may be told, too: they only help to find the step.  Loads and stores of one instruction are told apart.  Between two with different
+ * execution.  Of other lines than those above some may be told, too: they only help to find the step.  Loads and stores of one instruction are told apart.  Between two with different
  * `burst` there may have been others that were not told. */
 void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t burst, uint64_t address,
 		  uint32_t bytes);

@@ -33,8 +33,8 @@ static void clear_windows(const struct trace_ring *ring)
 	}
 }
 
-void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes, uint64_t full,
-		     unsigned keep)
+void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes,
+		     const struct line_sample *full, unsigned keep)
 {
 	*ring = (struct trace_ring){slot, address, 0};
 	trace_config_masks(classes, word64(ring, G_TRACE_MASKS));
@@ -43,10 +43,11 @@ void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, u
 	*word64(ring, G_TRACE_END) = address + SLOT_RING + TRACE_CHUNK;
 	*word32(ring, G_TRACE_FILLED) = *word32(ring, G_TRACE_DRAINED) = *word32(ring, G_TRACE_WAITS) = 0;
 	*word32(ring, G_TRACE_KEEP) = keep;
+	*word32(ring, G_TRACE_FULL) = full->bits;
 	clear_windows(ring);
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
 		*word32(ring, G_TRACE_WINDOWS + ((size_t)k << WINDOW_SHIFT) + WINDOW_FIRST_STATE) =
-			full >> k & 1 ? WINDOW_FULL : 0;
+			full->classes >> k & 1 ? WINDOW_FULL : 0;
 }
 
 void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes)

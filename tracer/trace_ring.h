@@ -4,6 +4,7 @@
 #pragma once
 
 #include "preload/protocol.h"
+#include "tracer/line_sample.h"
 #include "tracer/trace_config.h"
 
 #include <stdbool.h>
@@ -28,11 +29,11 @@ static inline bool trace_record_repeats(const struct trace_record *record)
 	return !(record->word & TRACE_SPAN_MAX << TRACE_SPAN_SHIFT);
 }
 
-/* Makes a slot's ring empty, for checks of these classes.  `full`: those of them of which repeated loads are
- * recorded.  `keep`: of how many lines of a class repeated accesses are left out, access_filter_lines.  Its thread
+/* Makes a slot's ring empty, for checks of these classes.  `full`: lines of them of which repeated
+ * accesses are recorded.  `keep`: of how many lines of a class repeated accesses are left out, access_filter_lines.  Its thread
  * does not run. */
-void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes, uint64_t full,
-		     unsigned keep);
+void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes,
+		     const struct line_sample *full, unsigned keep);
 
 /* From now on its thread checks for these classes, which are some of those it did; it may run. */
 void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes);

@@ -310,8 +310,8 @@ void lockstep_trace_begin(struct lockstep *lockstep)
 		return;
 	if (!translator->trace)
 		translator->trace = trace_config_create(lockstep->trace_classes);
-	trace_ring_init(&ring, lockstep->slot, (uint64_t)lockstep->slot, lockstep->trace_classes,
-			lockstep->trace_classes, WINDOW_WAYS);
+	const struct line_sample full = {lockstep->trace_classes, 0};
+	trace_ring_init(&ring, lockstep->slot, (uint64_t)lockstep->slot, lockstep->trace_classes, &full, WINDOW_WAYS);
 }
 
 bool lockstep_trace_compare(struct lockstep *lockstep, size_t at, const struct code_block *last)

@@ -16,7 +16,7 @@ static uint64_t any(uint64_t below)
 #define DATA 0x7f0000001000ull
 
 static struct strides *strides;
-static uint64_t classes;
+static struct line_sample told;
 
 static uint64_t any_classes(unsigned n)
 {
@@ -26,16 +26,21 @@ static uint64_t any_classes(unsigned n)
 	return chosen;
 }
 
+static void begin_of(uint64_t these, uint32_t bits)
+{
+	told = (struct line_sample){these, bits};
+	strides = strides_create(&told, &told, 4096);
+}
+
 static void begin(uint64_t these)
 {
-	classes = these;
-	strides = strides_create(these, these, 4096);
+	begin_of(these, 0);
 }
 
 /* One execution: seen only when its line is. */
 static void access(uint32_t who, uint64_t address, uint32_t bytes)
 {
-	if (classes >> address / CACHE_LINE % CACHE_CLASSES & 1)
+	if (line_sample_has(&told, address / CACHE_LINE))
 		strides_note(strides, who, false, 0, address, bytes);
 }
 
@@ -66,6 +71,37 @@ Test(strides, unit_steps)
 		cr_assert_eq(counts.constant, 0);
 		cr_assert_eq(counts.random, 0);
 		cr_assert_eq(counts.step, step);
+	}
+}
+
+/* The same, where a quarter of the lines of a class is seen. */
+Test(strides, unit_steps_of_some_lines)
+{
+	for (int round = 0; round < 60; round++) {
+		const uint32_t bytes = 1u << any(7);
+		const int64_t step = round % 2 ? bytes : -(int64_t)bytes;
+		const uint64_t n = (1u << 20) / bytes;
+		begin_of(any_classes(1 + (unsigned)any(4)), 0xc0000000);
+		for (uint64_t i = 0; i < n; i++)
+			access(1, DATA + (1ull << 32) + (uint64_t)(step * (int64_t)i), bytes);
+		const struct stride_counts counts = end(1);
+		cr_assert_gt(counts.unit, n / 400, "%u bytes: %lu", bytes, (unsigned long)counts.unit);
+		cr_assert_eq(counts.constant, 0);
+		cr_assert_eq(counts.random, 0, "%u bytes: %lu", bytes, (unsigned long)counts.random);
+		cr_assert_eq(counts.step, step);
+	}
+}
+
+/* Whatever the distance of the lines of a class that a program goes through, a quarter of them is in the sample. */
+Test(strides, lines_of_a_sample)
+{
+	const struct line_sample sample = {1, 0xc0000000};
+	cr_assert_eq(line_sample_one_in(&sample), 4);
+	for (uint64_t distance = 64; distance <= 4096; distance += 64) {
+		unsigned n = 0;
+		for (uint64_t i = 0; i < 4000; i++)
+			n += line_sample_has(&sample, 0x1fc000000ull + i * distance);
+		cr_expect(n > 800 && n < 1200, "%lu: %u", (unsigned long)distance, n);
 	}
 }
 
@@ -121,7 +157,8 @@ Test(strides, other_classes_help)
 	for (int round = 0; round < 200; round++) {
 		const uint64_t all = any_classes(4);
 		const int64_t step = 64 * (1 + 2 * (int64_t)any(300));
-		strides = strides_create(all & -all, all & -all, 4096);
+		const struct line_sample one = {all & -all, 0};
+		strides = strides_create(&one, &one, 4096);
 		for (uint64_t i = 0; i < 20000; i++) {
 			const uint64_t address = DATA + (uint64_t)step * i;
 			if (all >> address / CACHE_LINE % CACHE_CLASSES & 1)
@@ -246,7 +283,8 @@ Test(strides, useful_share)
 
 Test(strides, only_some_classes_are_followed)
 {
-	struct strides *some = strides_create(UINT64_MAX, 1ull << 5, 4096);
+	const struct line_sample all = {UINT64_MAX, 0}, one = {1ull << 5, 0};
+	struct strides *some = strides_create(&all, &one, 4096);
 	for (uint64_t line = 0; line < 640; line++) {
 		strides_fetched(some, line, 1);
 		strides_touched(some, line, 8, 8);

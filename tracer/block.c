@@ -30,6 +30,7 @@ static void open_block(struct batch *batch, const struct planned *items, const s
 		.arena = (uint8_t)(batch->arena - cache->arenas),
 		.counter = layout->is_derived ? NO_COUNTER : new_counter(cache),
 		.dead = items[0].dead,
+		.falls_in = !layout->first_of_run,
 		.in = layout->in,
 		.out = layout->out,
 	};

@@ -60,6 +60,7 @@ struct code_block {
 	uint16_t n_insns;
 	uint8_t arena;
 	bool stale;		/* its code is gone from the program's memory */
+	bool falls_in;		/* control comes from the block before it, in whose batch it is, without a link */
 	bool provisional;	/* goes through a slot of the GOT that is not resolved yet: never linked to */
 	uint8_t dead;		/* enum dead_flags where control enters it */
 	uint32_t inner;		/* cache offset of the body, for control that comes from its own batch */

@@ -203,7 +203,7 @@ static void code_changes(struct target *target, uint64_t start, uint64_t end)
 {
 	program_memory_changes(&target->memory, start, end);
 	if (program_memory_forget(&target->memory, start, end) &&
-	    translate_invalidate(&target->translator, start, end))
+	    translate_invalidate(&target->translator, &start, end))
 		forget_entries(target, start, end);
 }
 

@@ -217,18 +217,34 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 	return body_of(translator, block, why);
 }
 
-size_t translate_invalidate(struct translator *translator, uint64_t start, uint64_t end)
+/* Forgets a block and what runs on into it.  Returns how many were not forgotten yet. */
+static size_t forget_run(struct translator *translator, size_t i, uint64_t *lowest)
 {
 	struct code_cache *cache = &translator->cache;
-	if (start >= cache->highest || end <= cache->lowest)
+	size_t n = 0;
+	for (;; i--) {
+		struct code_block *block = &cache->blocks[i];
+		if (!block->stale) {
+			*lowest = block->pc < *lowest ? block->pc : *lowest;
+			forget(translator, block);
+			n++;
+		}
+		if (!cache->blocks[i].falls_in)
+			return n;
+	}
+}
+
+size_t translate_invalidate(struct translator *translator, uint64_t *start, uint64_t end)
+{
+	struct code_cache *cache = &translator->cache;
+	const uint64_t from = *start;
+	if (from >= cache->highest || end <= cache->lowest)
 		return 0;
 	size_t n = 0;
 	for (size_t i = 0; i < cache->n_blocks; i++) {
-		struct code_block *block = &cache->blocks[i];
-		if (block->stale || block->pc >= end || block->pc + block->size <= start)
-			continue;
-		forget(translator, block);
-		n++;
+		const struct code_block *block = &cache->blocks[i];
+		if (!block->stale && block->pc < end && block->pc + block->size > from)
+			n += forget_run(translator, i, start);
 	}
 	return n;
 }

@@ -49,6 +49,7 @@ uint64_t translate_landing(struct translator *translator, uint64_t pc, const cha
 uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *pc,
 			const char **why);
 
-/* The program's code in [start, end) is going away: forgets its blocks and sends links that aim
- * at them to the gate.  Returns how many blocks were forgotten. */
-size_t translate_invalidate(struct translator *translator, uint64_t start, uint64_t end);
+/* The program's code in [*start, end) is going away: forgets its blocks, and those before them that run on into
+ * them, and sends links that aim at them to the gate.  *start becomes the lowest address of what was forgotten, if
+ * that is lower.  Returns how many blocks were forgotten. */
+size_t translate_invalidate(struct translator *translator, uint64_t *start, uint64_t end);

@@ -191,8 +191,11 @@ static void request(struct fuzzed *fuzzed, unsigned kind, uint64_t pc)
 		again = translate_stub(translator, stub, &wanted, &why);
 		require(wanted == cache->stubs[stub].pc);
 	} else {
-		answer = again = translate_invalidate(translator, pc, pc + 3);
-		require(!translate_invalidate(translator, pc, pc + 3));
+		uint64_t start = pc;
+		answer = again = translate_invalidate(translator, &start, pc + 3);
+		require(start <= pc);
+		start = pc;
+		require(!translate_invalidate(translator, &start, pc + 3) && start == pc);
 		why = "";
 	}
 	require(answer == again && (answer || why));

@@ -154,6 +154,36 @@ Test(translate, jump_to_address_0)
 
 /* ---- code that changes, and the cache's own books ---- */
 
+static size_t invalidate(struct translator *translator, uint64_t start, uint64_t end)
+{
+	return translate_invalidate(translator, &start, end);
+}
+
+/* Of three blocks that follow each other the last changes: those that run on into it are forgotten, what stands before
+ * them is not. */
+Test(translate, what_runs_on_into_changed_code_is_forgotten)
+{
+	static const struct lockstep_options options = {.batch_insns = 20, .max_steps = 20};
+	/* 0: jmp 0x20.  0x20: test %eax, %eax; je 0x24; 0x24: test %ecx, %ecx; je 0x28; 0x28: mov $1, %eax; hlt */
+	uint8_t code[0x80] = {0xeb, 0x1e};
+	static const uint8_t run[] = {0x85, 0xc0, 0x74, 0, 0x85, 0xc9, 0x74, 0, 0xb8, 1, 0, 0, 0, 0xf4};
+	memcpy(code + 0x20, run, sizeof(run));
+	cr_assert(lockstep_open_code(&lockstep, code, sizeof(code), (enum lockstep_layout)0));
+	struct translator *translator = &lockstep.translator;
+	const uint64_t pc = lockstep.image.start;
+	lockstep_random_state(&lockstep, pc, &state);
+	cr_expect(lockstep_run(&lockstep, &state, &options), "%s", lockstep.failure);
+	uint64_t start = pc + 0x29;
+	cr_expect_eq(translate_invalidate(translator, &start, pc + 0x2a), 3);
+	cr_expect_eq(start, pc + 0x20);
+	cr_expect_null(code_cache_block(&translator->cache, pc + 0x24));
+	cr_expect_not_null(code_cache_block(&translator->cache, pc));
+	((uint8_t *)pc)[0x29] = 7;
+	lockstep_random_state(&lockstep, pc, &state);
+	cr_expect(lockstep_run(&lockstep, &state, &options), "%s", lockstep.failure);
+	lockstep_close(&lockstep);
+}
+
 /* mov $VALUE, %eax; hlt, reached by a jump that has been linked to it. */
 Test(translate, changed_code_is_translated_anew)
 {
@@ -172,13 +202,13 @@ Test(translate, changed_code_is_translated_anew)
 			lockstep_random_state(&lockstep, pc, &state);
 			cr_expect(lockstep_run(&lockstep, &state, &options), "%s", lockstep.failure);
 			cr_expect_str_eq(lockstep.path, value == 1 ? "F" : "MF", "value %d", value);
-			cr_expect_eq(translate_invalidate(translator, pc + 0x21, pc + 0x22), 1);
+			cr_expect_eq(invalidate(translator, pc + 0x21, pc + 0x22), 1);
 			cr_expect_null(code_cache_block(&translator->cache, pc + 0x20));
 			cr_expect_not_null(code_cache_block(&translator->cache, pc + 0x40));
-			cr_expect_eq(translate_invalidate(translator, pc + 0x21, pc + 0x22), 0);
+			cr_expect_eq(invalidate(translator, pc + 0x21, pc + 0x22), 0);
 		}
-		cr_expect_eq(translate_invalidate(translator, pc + 0x1000, pc + 0x2000), 0);
-		cr_expect_eq(translate_invalidate(translator, 0, UINT64_MAX), 2);
+		cr_expect_eq(invalidate(translator, pc + 0x1000, pc + 0x2000), 0);
+		cr_expect_eq(invalidate(translator, 0, UINT64_MAX), 2);
 		lockstep_close(&lockstep);
 	}
 }

@@ -51,7 +51,8 @@ static void put_level(const struct report_view *view, const struct model_functio
 	text_table_put(table, READ, STYLE_PLAIN, "%s", cell);
 	report_put_bytes(cell, level->moved[DIRECTION_WRITE].bytes);
 	text_table_put(table, WRITTEN, STYLE_PLAIN, "%s", cell);
-	put_spread(cell, report_moved(view, level), k == 0 || view->model->traced_classes == CACHE_CLASSES);
+	const bool exact = k == 0 ? !model_from_counters(view->profile) : view->model->traced_classes == CACHE_CLASSES;
+	put_spread(cell, report_moved(view, level), exact);
 	text_table_put(table, SPREAD, STYLE_PLAIN, "%s", cell);
 	text_table_put(table, RATE, STYLE_PLAIN, "%s", text_number(cell, level->rate));
 	text_table_put(table, BANDWIDTH, STYLE_PLAIN, "%s",

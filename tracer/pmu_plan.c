@@ -137,12 +137,25 @@ static bool is_named(const struct pmu_plan *plan, enum event_quantity quantity)
 	return false;
 }
 
-/* Rows of the core, that are not known to be wrong and that the user does not replace. */
+static bool is_memory(enum event_quantity quantity)
+{
+	return quantity == EVENT_LLC_MISS_BYTES || quantity == EVENT_MEMORY_READ_BYTES || quantity == EVENT_MEMORY_WRITE_BYTES;
+}
+
+/* Whether any events of the table would be used, were all of them proved. */
+static bool is_table_wanted(const struct pmu_options *options)
+{
+	return !options->once && (options->work != WORK_COUNT || options->traffic == TRAFFIC_PMU);
+}
+
+/* Rows of the core that are asked for, that are not known to be wrong and that the user does not replace. */
 static struct rf_error *add_table(struct pmu_plan *plan, const struct event_table *table)
 {
 	for (size_t i = 0; i < table->n_rows && plan->n_events < EVENT_GROUPS_MAX; i++) {
 		struct pmu_event event = {.row = table->rows[i]};
 		if (event.row.flags & (EVENT_UNCORE | EVENT_UNRELIABLE) || is_named(plan, event.row.quantity))
+			continue;
+		if (plan->options.work == WORK_COUNT && !is_memory(event.row.quantity))
 			continue;
 		struct rf_error *error = event_encode(event.row.event, &event.attr);
 		if (error) { /* a stepping without it */
@@ -207,14 +220,18 @@ static enum pmu_state work_state(const struct pmu_plan *plan, const char **why)
 /* Misses of the last cache say whose they are, but not all that moves; the controllers say it the other way around. */
 static enum pmu_state memory_state(const struct pmu_plan *plan, const char **why)
 {
-	if (plan->memory)
+	const bool read = has(plan, EVENT_MEMORY_READ_BYTES, why), written = has(plan, EVENT_MEMORY_WRITE_BYTES, why);
+	if (plan->memory || (read && written))
 		return PMU_COMPLETE;
 	*why = plan->why_no_memory[0] ? plan->why_no_memory : *why;
-	return has(plan, EVENT_LLC_MISS_BYTES, why) ? PMU_PARTIAL : PMU_NONE;
+	return has(plan, EVENT_LLC_MISS_BYTES, why) || read || written ? PMU_PARTIAL : PMU_NONE;
 }
 
+/* What the user names takes the place of the controllers', too: the same quantity is not counted twice. */
 static void find_memory(struct pmu_plan *plan)
 {
+	if (is_named(plan, EVENT_MEMORY_READ_BYTES) || is_named(plan, EVENT_MEMORY_WRITE_BYTES))
+		return;
 	struct rf_error *error = pmu_memory_probe("");
 	plan->memory = !error;
 	if (error)
@@ -248,7 +265,7 @@ struct rf_error *pmu_plan_init(const struct perf_source *source, const struct pm
 			       struct pmu_plan *plan)
 {
 	*plan = (struct pmu_plan){.options = *options};
-	const bool wanted = !options->once && options->work != WORK_COUNT;
+	const bool wanted = is_table_wanted(options);
 	struct rf_error *error = add_named(plan, options->named);
 	struct rf_error *none = error || !wanted ? NULL : counter_limits_find(source, &plan->limits);
 	if (none) {

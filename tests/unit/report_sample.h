@@ -182,6 +182,34 @@ static inline struct profile *report_traced_sample(void)
 	return p;
 }
 
+/* Hardware counters: what --traffic=pmu leaves, with the fact `traffic_source` "PMU". */
+static inline uint32_t sample_counter(struct profile *p, const char *quantity, double multiplier, double events,
+				      uint64_t samples, enum counter_use use)
+{
+	const struct profile_counter counter = {
+		.multiplier = multiplier, .use = use, .events = events, .share = 1, .samples = samples};
+	if (!profile_add_counter(p, quantity, "test::EVENT", &counter, ""))
+		abort();
+	return (uint32_t)p->n_counters - 1;
+}
+
+static inline void sample_counter_place(struct profile *p, uint32_t counter, uint64_t offset, uint64_t samples, double events)
+{
+	const struct profile_counter_place row = {counter, profile_thread(p, RUN_TIMED, 100, 100, "solver"),
+						  profile_module(p, "/opt/solver", ""), offset, samples, events};
+	if (!rf_array_push(p->counter_places, p->n_counter_places, p->cap_counter_places, row))
+		abort();
+}
+
+/* A quantity of 64 bytes an event: four fifths in triad, one fifth in dot. */
+static inline void sample_split(struct profile *p, const char *quantity, double events, uint64_t samples,
+				enum counter_use use)
+{
+	uint32_t counter = sample_counter(p, quantity, 64, events, samples, use);
+	sample_counter_place(p, counter, 0x1005, samples / 5 * 4, events * 4 / 5);
+	sample_counter_place(p, counter, 0x3000, samples / 5, events / 5);
+}
+
 static inline uint32_t sample_object(struct profile *p, enum object_kind kind, const char *name, const char *file,
 				     uint32_t line, uint64_t bytes)
 {

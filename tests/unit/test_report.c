@@ -674,6 +674,29 @@ Test(report, doubts_about_the_traffic_are_said)
 	}
 }
 
+/* By the PMU: the source is named, what is a lower bound is marked, and what is not known is null. */
+Test(report, traffic_by_the_pmu_names_its_source, .fini = remove_directory)
+{
+	struct profile *p = report_sample();
+	profile_set_fact(p, "traffic_source", "PMU");
+	sample_split(p, "llc_miss_bytes", 1.5e8, 1500, COUNTER_USED);
+	expect_golden(table_text(p, (struct report_options){.levels = true}), GOLDEN("report_pmu_memory.txt"));
+	json_t *root = report_as_json(p);
+	json_t *triad = json_function(root, "triad");
+	expect_near(number_at(triad, "mem_bytes"), 64 * 1.2e8, "bytes");
+	cr_expect_eq(number_at(triad, "mem_samples"), 1200);
+	expect_near(number_at(triad, "operational_intensity"), 8e8 / (64 * 1.2e8), "intensity");
+	cr_expect_str_eq(json_string_value(json_object_get(triad, "mem_source")), "PMU: misses of the last cache, a lower bound");
+	cr_expect(json_is_true(json_object_get(triad, "at_most")));
+	static const char *const unknown[] = {"l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "strides", "objects"};
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		cr_expect(json_is_null(json_object_get(triad, unknown[i])), "%s", unknown[i]);
+	const json_t *traffic = json_object_get(json_object_get(root, "run"), "traffic");
+	expect_near(number_at(traffic, "mem_bytes"), 64 * 1.5e8, "of the program");
+	json_decref(root);
+	profile_destroy(p);
+}
+
 /* Less than the error says: no figure that looks sure. */
 Test(report, unsure_bytes_are_marked)
 {

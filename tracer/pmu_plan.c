@@ -210,21 +210,20 @@ static bool has(const struct pmu_plan *plan, enum event_quantity quantity, const
 	return any;
 }
 
-static enum pmu_state work_state(const struct pmu_plan *plan, const char **why)
+/* The states of flop and of memory, with the first reason against what they lack. */
+static void find_states(const struct pmu_plan *plan, struct choice_input *input)
 {
-	const bool any = has(plan, EVENT_FLOP_ANY, why);
-	const bool both[] = {has(plan, EVENT_FLOP_DP, why), has(plan, EVENT_FLOP_SP, why)};
-	return any || (both[0] && both[1]) ? PMU_COMPLETE : both[0] || both[1] ? PMU_PARTIAL : PMU_NONE;
-}
-
-/* Misses of the last cache say whose they are, but not all that moves; the controllers say it the other way around. */
-static enum pmu_state memory_state(const struct pmu_plan *plan, const char **why)
-{
-	const bool read = has(plan, EVENT_MEMORY_READ_BYTES, why), written = has(plan, EVENT_MEMORY_WRITE_BYTES, why);
-	if (plan->memory || (read && written))
-		return PMU_COMPLETE;
-	*why = plan->why_no_memory[0] ? plan->why_no_memory : *why;
-	return has(plan, EVENT_LLC_MISS_BYTES, why) || read || written ? PMU_PARTIAL : PMU_NONE;
+	static const enum event_quantity flop[] = {EVENT_FLOP_ANY, EVENT_FLOP_DP, EVENT_FLOP_SP, EVENT_FLOP_HP};
+	bool usable[N_EVENT_QUANTITIES] = {false};
+	for (size_t i = 0; i < sizeof(flop) / sizeof(*flop); i++)
+		usable[flop[i]] = has(plan, flop[i], &input->why_no_work);
+	if (plan->why_no_memory[0])
+		input->why_no_memory = plan->why_no_memory;
+	for (int q = 0; q < N_EVENT_QUANTITIES; q++)
+		if (is_memory((enum event_quantity)q))
+			usable[q] = has(plan, (enum event_quantity)q, &input->why_no_memory);
+	input->work_events = choice_work_state(usable);
+	input->memory_events = choice_memory_state(usable, plan->memory);
 }
 
 /* What the user names takes the place of the controllers', too: the same quantity is not counted twice. */
@@ -243,8 +242,7 @@ static void decide(struct pmu_plan *plan)
 {
 	const struct pmu_options *options = &plan->options;
 	struct choice_input input = {.work = options->work, .traffic = options->traffic, .once = options->once};
-	input.work_events = work_state(plan, &input.why_no_work);
-	input.memory_events = memory_state(plan, &input.why_no_memory);
+	find_states(plan, &input);
 	if (plan->why[0])
 		input.why_no_work = plan->why;
 	plan->choice = choose(&input);

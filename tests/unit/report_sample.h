@@ -79,13 +79,30 @@ static inline void sample_roofs(struct profile *p)
 	}
 }
 
+static inline void sample_function(struct profile *p, uint32_t module, uint64_t start, uint64_t end, const char *name,
+				   const char *file, uint32_t line)
+{
+	struct profile_function function = {module, start, end, strdup(name), strdup(file), line};
+	if (!rf_array_push(p->functions, p->n_functions, p->cap_functions, function))
+		abort();
+}
+
+/* A block of code and how often one thread executed it. */
+static inline void sample_block(struct profile *p, uint32_t module, uint64_t start, const char *code, uint32_t size,
+				uint32_t thread, int64_t n)
+{
+	struct profile_block block = {module, start, size, memcpy(malloc(size), code, size)};
+	const struct profile_count count = {(uint32_t)p->n_blocks, thread, n};
+	if (!rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, block) ||
+	    !rf_array_push(p->counts, p->n_counts, p->cap_counts, count))
+		abort();
+}
+
 static inline void sample_kernel_add(struct profile *p, const struct sample_kernel *kernel,
 				     uint64_t start, uint64_t *time_ns)
 {
 	uint32_t module = profile_module(p, kernel->code ? "/opt/solver" : "[anon]", "");
-	struct profile_function function = {module, start, start + kernel->size, strdup(kernel->name),
-					    strdup("solver.c"), (uint32_t)start};
-	rf_array_push(p->functions, p->n_functions, p->cap_functions, function);
+	sample_function(p, module, start, start + kernel->size, kernel->name, "solver.c", (uint32_t)start);
 	if (kernel->code) {
 		struct profile_block block = {module, start, kernel->size, malloc(kernel->size)};
 		memcpy(block.bytes, kernel->code, kernel->size);

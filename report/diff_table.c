@@ -2,8 +2,8 @@
 #include "report/diff.h"
 #include "report/report_parts.h"
 #include "report/text.h"
+#include "report/text_table.h"
 
-#include <libsmartcols.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,14 +14,15 @@
 
 enum { TIME_A, TIME_B, CHANGE, SPREAD, VERDICT, NAME, FLOP, BYTES, BELOW_A, BELOW_B, N_COLUMNS };
 
-static const struct { const char *title; int flags; } columns[N_COLUMNS] = {
-	[TIME_A] = {"time A", SCOLS_FL_RIGHT}, [TIME_B] = {"time B", SCOLS_FL_RIGHT},
-	[CHANGE] = {"change", SCOLS_FL_RIGHT}, [SPREAD] = {"±", SCOLS_FL_RIGHT}, [VERDICT] = {"", 0},
-	[NAME] = {"function", 0}, [FLOP] = {"flop", SCOLS_FL_RIGHT}, [BYTES] = {"bytes", SCOLS_FL_RIGHT},
-	[BELOW_A] = {"below A", SCOLS_FL_RIGHT}, [BELOW_B] = {"below B", SCOLS_FL_RIGHT},
+static const struct text_column columns[N_COLUMNS] = {
+	[TIME_A] = {"time A", true}, [TIME_B] = {"time B", true}, [CHANGE] = {"change", true}, [SPREAD] = {"±", true},
+	[VERDICT] = {"", false}, [NAME] = {"function", false}, [FLOP] = {"flop", true}, [BYTES] = {"bytes", true},
+	[BELOW_A] = {"below A", true}, [BELOW_B] = {"below B", true},
 };
-
-struct line { char text[N_COLUMNS][64]; char *name; };
+/* What a narrow terminal does without, the first first. */
+static const size_t spared[] = {SPREAD, BELOW_A, BELOW_B, BYTES, FLOP};
+#define N_SPARED (sizeof(spared) / sizeof(*spared))
+#define LEAST_NAME 12
 
 /* "+12.3 %" of A; "=" where nothing changed, or no more than the noise. */
 static void put_change(char *cell, const struct diff_value *value, bool noise)
@@ -49,81 +50,68 @@ static void put_below(char *cell, double distance)
 		snprintf(cell, 64, distance >= 9999.5 ? ">9999×" : distance < 9.95 ? "%.1f×" : "%.0f×", distance);
 }
 
+static void put(struct text_table *table, size_t column, const char *cell)
+{
+	text_table_put(table, column, STYLE_PLAIN, "%s", cell);
+}
+
 /* function NULL: the sums. */
-static void fill_line(const struct diff *diff, const struct diff_function *function, double longest, struct line *line)
+static void put_line(const struct diff *diff, const struct diff_function *function, double longest,
+		     struct text_table *table)
 {
 	const struct diff_value time = diff_value(diff, function, DIFF_TIME);
 	const struct diff_value flop = diff_value(diff, function, DIFF_FLOP);
 	const struct diff_value bytes = diff_value(diff, function, DIFF_BYTES);
 	const struct diff_value distance = diff_value(diff, function, DIFF_DISTANCE);
-	report_put_time(line->text[TIME_A], function && !function->a ? NAN : time.a, longest);
-	report_put_time(line->text[TIME_B], function && !function->b ? NAN : time.b, longest);
-	put_change(line->text[CHANGE], &time, false);
+	char cell[64], *clean = text_clean(function ? diff_name(function) : "all");
+	text_table_row(table);
+	report_put_time(cell, function && !function->a ? NAN : time.a, longest);
+	put(table, TIME_A, cell);
+	report_put_time(cell, function && !function->b ? NAN : time.b, longest);
+	put(table, TIME_B, cell);
+	put_change(cell, &time, false);
+	put(table, CHANGE, cell);
 	if (time.a > 0)
-		snprintf(line->text[SPREAD], 64, "%.1f %%", fmin(999, 100 * time.halfwidth / time.a));
-	snprintf(line->text[VERDICT], 64, "%s", diff_verdict(diff, function));
-	put_change(line->text[FLOP], &flop, true);
-	put_change(line->text[BYTES], &bytes, true);
-	put_below(line->text[BELOW_A], distance.a);
-	put_below(line->text[BELOW_B], distance.b);
-	char *clean = text_clean(function ? diff_name(function) : "all");
-	line->name = clean ? text_shorten(clean, NAME_COLUMNS) : NULL;
+		text_table_put(table, SPREAD, STYLE_PLAIN, "%.1f %%", fmin(999, 100 * time.halfwidth / time.a));
+	put(table, VERDICT, diff_verdict(diff, function));
+	put(table, NAME, clean ? clean : "");
+	put_change(cell, &flop, true);
+	put(table, FLOP, cell);
+	put_change(cell, &bytes, true);
+	put(table, BYTES, cell);
+	put_below(cell, distance.a);
+	put(table, BELOW_A, cell);
+	put_below(cell, distance.b);
+	put(table, BELOW_B, cell);
+	table->failed |= !clean;
 	free(clean);
 }
 
-static bool add_line(struct libscols_table *table, const struct line *line)
-{
-	struct libscols_line *row = line->name ? scols_table_new_line(table, NULL) : NULL;
-	for (int c = 0; row && c < N_COLUMNS; c++)
-		if (scols_line_set_data(row, (size_t)c, c == NAME ? line->name : line->text[c]) != 0)
-			return false;
-	return row != NULL;
-}
-
-static bool add_lines(const struct diff *diff, size_t top, struct libscols_table *table)
+static void put_lines(const struct diff *diff, size_t top, struct text_table *table)
 {
 	double longest = 0;
-	bool done = true;
 	for (size_t i = 0; i < diff->n_functions && i < top; i++) {
 		const struct diff_value time = diff_value(diff, &diff->functions[i], DIFF_TIME);
 		longest = fmax(longest, fmax(time.a, time.b));
 	}
-	for (size_t i = 0; done && i <= diff->n_functions && i <= top; i++) {
-		const bool last = i == diff->n_functions || i == top;
-		struct line line = {0};
-		fill_line(diff, last ? NULL : &diff->functions[i], longest, &line);
-		done = add_line(table, &line);
-		free(line.name);
-	}
-	return done;
-}
-
-static void print_trimmed(const char *text, FILE *stream)
-{
-	while (*text) {
-		size_t length = strcspn(text, "\n"), kept = length;
-		while (kept && text[kept - 1] == ' ')
-			kept--;
-		fprintf(stream, "  %.*s\n", (int)kept, text);
-		text += length + (text[length] == '\n');
-	}
+	for (size_t i = 0; i < diff->n_functions && i < top; i++)
+		put_line(diff, &diff->functions[i], longest, table);
+	put_line(diff, NULL, longest, table);
 }
 
 static bool print_rows(const struct diff *diff, size_t top, FILE *stream)
 {
-	struct libscols_table *table = scols_new_table();
-	char *text = NULL;
-	bool done = table != NULL;
-	for (int c = 0; done && c < N_COLUMNS; c++)
-		done = scols_table_new_column(table, columns[c].title, 0, columns[c].flags) != NULL;
-	done = done && add_lines(diff, top, table) && scols_table_set_column_separator(table, "  ") == 0 &&
-	       scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER) == 0 &&
-	       scols_print_table_to_string(table, &text) == 0 && text;
-	if (done)
-		print_trimmed(text, stream);
-	free(text);
-	scols_unref_table(table);
-	return done;
+	const struct report_options none = {0};
+	const struct terminal terminal = terminal_of(stream, &none);
+	struct text_table table;
+	text_table_init(&table, &terminal, columns, N_COLUMNS, NAME);
+	put_lines(diff, top, &table);
+	text_table_limit(&table, NAME_COLUMNS);
+	(void)text_table_fit(&table, spared, N_SPARED, LEAST_NAME);
+	text_table_print(&table, stream);
+	const bool failed = table.failed;
+	text_table_deinit(&table);
+	return !failed;
 }
 
 static bool print_head(const struct diff *diff, const char *const names[2], FILE *stream)

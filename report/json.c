@@ -212,7 +212,7 @@ static json_t *obtained_json(const struct report_view *view)
 	return json_pack("{s:o, s:o, s:o, s:s, s:s}", "time", report_json_string(time ? time : "unknown"),
 			 "work", report_json_string(work ? work : "unknown"), "bytes", report_json_string(work ? work : "unknown"),
 			 "concurrency", "estimated from samples, each standing for the time before it",
-			 "level", view->model->traced ? "traced, caches simulated"
+			 "level", view->model->memory != MEMORY_UNKNOWN ? model_memory_words(view->model->memory)
 			 : "inferred: the slowest level whose roof is not below the point");
 }
 
@@ -345,6 +345,7 @@ static void add_place(json_t *object, const struct model_function *f)
 	json_object_set_new(object, "point_unit", report_json_string(units[place->axis]));
 	json_object_set_new(object, "distance", report_json_real(place->distance));
 	json_object_set_new(object, "headroom_s", report_json_real(place->headroom_s));
+	json_object_set_new(object, "at_most", json_boolean(place->at_most));
 	json_object_set_new(object, "above_roof", json_boolean(place->above));
 	json_object_set_new(object, "why", report_json_string(place->why));
 }

@@ -37,12 +37,24 @@ static void add_bytes(json_t *object, const struct model_bytes *bytes)
 	set(object, "mem_write_stderr_bytes", bytes->mem[DIRECTION_WRITE].stderr_bytes);
 }
 
-static json_t *level_json(const struct model_level *level)
+/* What the PMU tells: the rest stays null. */
+static void add_counted_bytes(json_t *object, const struct model_bytes *bytes)
+{
+	set(object, "mem_bytes", bytes->mem[DIRECTION_BOTH].bytes);
+	set(object, "mem_write_bytes", bytes->mem[DIRECTION_WRITE].bytes);
+	set(object, "mem_stderr_bytes", bytes->mem[DIRECTION_BOTH].stderr_bytes);
+	set(object, "mem_halfwidth_bytes", bytes->mem[DIRECTION_BOTH].halfwidth);
+	set(object, "mem_read_stderr_bytes", bytes->mem[DIRECTION_READ].stderr_bytes);
+	set(object, "mem_write_stderr_bytes", bytes->mem[DIRECTION_WRITE].stderr_bytes);
+}
+
+static json_t *level_json(const struct model_level *level, bool traced)
 {
 	json_t *object = json_object();
 	json_object_set_new(object, "level", json_string(level->name));
+	json_object_set_new(object, "at_least", json_boolean(level->at_least));
 	set(object, "read_bytes", level->moved[DIRECTION_READ].bytes);
-	set(object, "write_allocate_bytes", level->write_allocate);
+	set(object, "write_allocate_bytes", traced ? level->write_allocate : NAN);
 	set(object, "write_bytes", level->moved[DIRECTION_WRITE].bytes);
 	set(object, "bytes", level->moved[DIRECTION_BOTH].bytes);
 	set(object, "stderr_bytes", level->moved[DIRECTION_BOTH].stderr_bytes);
@@ -59,7 +71,7 @@ static json_t *levels_json(const struct model_traffic *traffic)
 {
 	json_t *array = json_array();
 	for (size_t i = 0; i < traffic->n_levels; i++)
-		json_array_append_new(array, level_json(&traffic->levels[i]));
+		json_array_append_new(array, level_json(&traffic->levels[i], traffic->source == MEMORY_TRACED));
 	return array;
 }
 
@@ -162,16 +174,23 @@ void report_json_traffic(json_t *object, const struct report_view *view, const s
 		"operational_intensity", "levels", "objects", "strides", "useful_share", "working_set",
 	};
 	const struct model_traffic *traffic = f->traffic;
-	for (size_t i = 0; !traffic && i < sizeof(absent) / sizeof(*absent); i++)
+	const bool traced = traffic && traffic->source == MEMORY_TRACED;
+	for (size_t i = 0; !traced && i < sizeof(absent) / sizeof(*absent); i++)
 		json_object_set_new(object, absent[i], json_null());
+	json_object_set_new(object, "mem_source", traffic ? json_string(model_memory_words(traffic->source)) : json_null());
+	json_object_set_new(object, "mem_samples", traffic && !traced ? report_json_count(traffic->samples) : json_null());
 	if (!traffic)
 		return;
+	json_object_set_new(object, "levels", levels_json(traffic));
+	set(object, "operational_intensity",
+	    ratio((double)f->tally.flop, traffic->bytes.mem[DIRECTION_BOTH].bytes));
+	if (!traced) {
+		add_counted_bytes(object, &traffic->bytes);
+		return;
+	}
 	add_bytes(object, &traffic->bytes);
 	if (!model_level(traffic, "L3"))
 		json_object_set_new(object, "l3_bytes", json_null());
-	set(object, "operational_intensity",
-	    ratio((double)f->tally.flop, traffic->bytes.mem[DIRECTION_BOTH].bytes));
-	json_object_set_new(object, "levels", levels_json(traffic));
 	json_object_set_new(object, "objects", objects_json(view->profile, traffic));
 	json_object_set_new(object, "strides", strides_json(&traffic->strides));
 	set(object, "useful_share", ratio(traffic->strides.used, traffic->strides.fetched));
@@ -195,8 +214,11 @@ json_t *report_json_run_traffic(const struct report_view *view)
 	json_object_set_new(object, "classes", model->traced ? json_integer(model->traced_classes) : json_null());
 	json_object_set_new(object, "classes_of", json_integer(CACHE_CLASSES));
 	set(object, "untraced_accesses", report_number_fact(view->profile, "untraced_accesses", NAN));
+	json_object_set_new(object, "memory", json_string(model_memory_words(model->memory)));
 	if (model->traced)
 		add_bytes(object, &model->bytes);
+	else if (model->memory != MEMORY_UNKNOWN)
+		add_counted_bytes(object, &model->bytes);
 	return object;
 }
 

@@ -251,7 +251,7 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 	struct model_threads threads = {0};
 	bool done = rows_init(&rows, profile, choice) && model_count(&rows, &model) &&
 		    model_counters(&rows, &model) &&
-		    model_trace(&rows, &model) && model_threads_init(&threads, &rows) &&
+		    model_memory(&rows, &model) && model_threads_init(&threads, &rows) &&
 		    model_processes(&threads, &model) && model_time(&rows, &threads, &model) &&
 		    (!choice->loops || model_find_loops(&rows, &threads, &model)) &&
 		    finish_rows(&rows, &model);

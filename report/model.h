@@ -90,7 +90,9 @@ struct model_place {
 	double headroom_s;	/* elapsed_s · (1 - point / roof), at least 0; NAN without a roof */
 	enum model_bound bound;
 	char level[8];		/* level whose bandwidth the roof is; "" for a compute roof */
-	bool traced;		/* by what moved at that level; else by LS bytes, and the level is inferred */
+	bool traced;		/* by what moved at that level, as traced or by the PMU; else by LS bytes, and the
+				 * level is inferred */
+	bool at_most;		/* what moved is a lower bound: roof, distance and headroom are at most these */
 	const char *stores;	/* how the stores of that bandwidth's kernels are made: "apart",
 				 * "in place", "non-temporal", "string"; NULL for a compute roof, and where
 				 * traced */
@@ -112,6 +114,7 @@ struct model_quantity {
 	uint64_t samples;
 	bool used;		/* totals: any of its events was counted */
 	bool estimate;		/* totals: some of them in turns with others, or too low */
+	bool below;		/* totals: some of them are lower bounds */
 };
 
 struct model_function {
@@ -133,7 +136,7 @@ struct model_function {
 	double halfwidth_s;	/* of time_ns / 1e9, 95 % */
 	enum flop_precision precision; /* the one with most flop */
 	double intensity;	/* flop per LS byte; INFINITY without bytes, 0 without flop */
-	struct model_traffic *traffic; /* NULL: not traced */
+	struct model_traffic *traffic; /* NULL: neither traced nor counted by the PMU */
 	struct model_quantity *quantities; /* as many as the model has; NULL: no sample of a hardware counter */
 	struct model_loop *loops; /* the outermost before those within it; none unless asked for */
 	size_t n_loops, cap_loops;
@@ -177,9 +180,10 @@ struct model {
 	struct model_function *functions; /* those with time or instructions */
 	size_t n_functions;
 	bool counted;		/* the profile holds counts */
-	bool traced;		/* and traffic */
+	enum model_memory memory; /* where what functions move to and from memory is from */
+	bool traced;		/* MEMORY_TRACED */
 	unsigned traced_classes; /* of CACHE_CLASSES */
-	struct model_bytes bytes; /* of all code, whether it is in a function or not */
+	struct model_bytes bytes; /* of all code, whether it is in a function or not; by the PMU `mem` alone */
 	uint64_t time_ns, n_samples;
 	uint64_t uncounted_ns;	/* time of what was not counted */
 	struct model_uncounted *uncounted; /* its parts, longest first */

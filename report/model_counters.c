@@ -31,6 +31,7 @@ static bool add_totals(const struct profile *profile, struct model *model, size_
 			continue;
 		sum->used = true;
 		sum->estimate |= counter->use != COUNTER_USED;
+		sum->below |= counter->use == COUNTER_BELOW;
 		sum->value += counter->multiplier * counter->events;
 		sum->events += counter->events;
 	}
@@ -50,8 +51,8 @@ static bool add_place(struct model_rows *rows, const struct model *model, const 
 		      const struct profile_counter_place *place)
 {
 	const struct profile_counter *counter = &rows->profile->counters[place->counter];
-	struct model_function *function =
-		&rows->rows[model_row_at(rows, place->module, place->offset, NULL)];
+	const size_t row = model_row_at(rows, place->module, place->offset, NULL);
+	struct model_function *function = &rows->rows[model_row_of_thread(rows, row, place->thread)];
 	if (!function->quantities)
 		function->quantities = calloc(model->n_quantities, sizeof(*function->quantities));
 	if (!function->quantities)

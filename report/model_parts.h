@@ -88,7 +88,7 @@ size_t model_bandwidths(const struct profile *profile, const struct tally *tally
 
 /* How the bytes that move at a level are made up; shares of all of them. */
 struct model_moves {
-	double written;		/* write-backs and non-temporal stores */
+	double written;		/* write-backs and non-temporal stores; NAN: not known, the fastest mix then */
 	double non_temporal;
 	double strings;		/* of the LS bytes: by repeated string instructions */
 	enum traffic_direction direction; /* one of them alone: its bytes by its fastest kernel */
@@ -102,8 +102,14 @@ struct model_rate model_level_rate(const struct profile *profile, const char *le
 struct model_moves model_moves_of(const struct model_function *function, const struct model_level *level,
 				  enum traffic_direction direction);
 
-/* model_traffic.c: rows->rows[].traffic, as far as it is known without the time.  False: no memory. */
+/* model_memory.c: model->memory and rows->rows[].traffic, as far as it is known without the time: traced where it was,
+ * else by the PMU where it was asked for that.  model_counters comes before.  False: no memory. */
+bool model_memory(struct model_rows *rows, struct model *model);
+/* The traced kind of it. */
 bool model_trace(struct model_rows *rows, struct model *model);
+/* The first step of both: level L1, by LS bytes. */
+struct model_level *model_add_level(struct model_traffic *traffic, const char *name);
+void model_add_registers(struct model_traffic *traffic, const struct tally *tally);
 /* Its intensities, rates and roofs, when the time is known. */
 void model_trace_rates(const struct profile *profile, const struct model_choice *choice,
 		       struct model_function *function);

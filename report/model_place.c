@@ -3,7 +3,10 @@
  * Where the memory traffic was traced, each level has an intensity and a roof of its own, and the lowest of
  * them binds.
  *
- * Where it was not, the point stands on the cache-aware roofline (arithmetic intensity on LS bytes).  Which
+ * Where the PMU tells what moved to and from memory (model_memory.c), DRAM's roof comes from that, and the caches
+ * are inferred as below; the lower one binds.  Of what is a lower bound, DRAM's roof is the most that it can be.
+ *
+ * Where neither is known, the point stands on the cache-aware roofline (arithmetic intensity on LS bytes).  Which
  * level a function's data come from, and whether its stores go to lines that it has loaded, is
  * then not known.  It is inferred: the binding bandwidth is the slowest one whose roof is not below
  * the point, from DRAM upward.  A point cannot lie above the roof of the level that its data come
@@ -28,6 +31,7 @@ struct scale {
 	double factor;	/* of the axis, per byte */
 	struct model_bandwidth bandwidths[MODEL_BANDWIDTHS];
 	size_t n;	/* 0: top alone */
+	bool caches;	/* none of them is memory's */
 };
 
 static struct scale scale_of(const struct profile *profile, const struct model_function *function,
@@ -54,7 +58,7 @@ static const struct model_bandwidth *infer_bandwidth(const struct scale *scale, 
 		if (fmin(scale->top, slope_of(scale, i)) * (1 + MODEL_TOLERANCE) >= point &&
 		    all[i].rate.value <= slowest->rate.value)
 			slowest = &all[i];
-	bool memory = strcmp(slowest->level, all[0].level) == 0;
+	bool memory = !scale->caches && strcmp(slowest->level, all[0].level) == 0;
 	return !memory && slope_of(scale, scale->n - 1) > (1 + BALANCED) * scale->top ? fastest : slowest;
 }
 
@@ -74,17 +78,40 @@ static double spread_of(uint64_t n)
 	return n ? (z * z / 2 + z * sqrt((double)n + z * z / 4)) / (double)n : 0;
 }
 
-/* The level that a traced function is held by: the one that was chosen, else the one whose bandwidth needs
+static bool is_traced(const struct model_function *function)
+{
+	return function->traffic && function->traffic->source == MEMORY_TRACED;
+}
+
+/* The level that was asked for, unless the PMU tells nothing of it; or NULL. */
+static const char *chosen_level(const struct model_function *function, const struct model_choice *choice)
+{
+	return is_traced(function) || (choice->level && model_level(function->traffic, choice->level)) ? choice->level : NULL;
+}
+
+/* Where the PMU has counted what moved to and from memory, LS bytes have no say in that. */
+static void drop_memory(struct scale *scale)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < scale->n; i++)
+		if (strcmp(scale->bandwidths[i].level, "DRAM") != 0)
+			scale->bandwidths[kept++] = scale->bandwidths[i];
+	scale->n = kept;
+	scale->caches = true;
+}
+
+/* The level that a function whose traffic is known is held by: the one that was chosen, else the one whose bandwidth needs
  * longest for what moved.  NULL: nothing moved where a bandwidth was measured. */
 static const struct model_level *binding_level(const struct model_function *function,
 					       const struct model_choice *choice)
 {
 	const struct model_traffic *traffic = function->traffic;
 	const struct model_level *binding = NULL;
+	const char *chosen = chosen_level(function, choice);
 	double longest = 0;
 	for (size_t i = 0; i < traffic->n_levels; i++) {
 		const struct model_level *level = &traffic->levels[i];
-		if (!(level->bandwidth > 0) || (choice->level && strcmp(choice->level, level->name) != 0))
+		if (!(level->bandwidth > 0) || (chosen && strcmp(chosen, level->name) != 0))
 			continue;
 		double needed = level->rate / level->bandwidth;
 		if (needed > 0 && needed >= longest)
@@ -141,6 +168,14 @@ static void set_traced_level(const struct profile *profile, const struct model_c
 	place->noisy = rate_of_level(profile, choice, function, level).noisy;
 }
 
+/* A roof that stands on a lower bound of what moved, or would be lower if more moved. */
+static bool is_at_most(const struct model_function *function, const struct model_choice *choice)
+{
+	const struct model_level *memory = model_level(function->traffic, "DRAM");
+	const char *chosen = chosen_level(function, choice);
+	return memory && memory->at_least && (!chosen || strcmp(chosen, "DRAM") == 0);
+}
+
 static double roof_at(const struct model_function *function, const char *name, double top)
 {
 	const struct model_level *level = model_level(function->traffic, name);
@@ -152,7 +187,7 @@ static double roof_at(const struct model_function *function, const char *name, d
 static void excuse_late_writes(const struct model_function *function, const struct model_level *level,
 			       struct model_place *place)
 {
-	if (!place->above || !level || function->elapsed_s <= 0)
+	if (!place->above || !level || function->elapsed_s <= 0 || !is_traced(function))
 		return;
 	const double read = level->moved[DIRECTION_READ].bytes * 1e-9 / function->elapsed_s;
 	place->above = read > level->bandwidth * (1 + MODEL_TOLERANCE) * (1 + spread_of_level(level, DIRECTION_READ)) *
@@ -167,6 +202,7 @@ static void place_by_traced_flop(const struct profile *profile, const struct mod
 	const struct model_level *level = binding_level(function, choice);
 	double slope = level ? level->bandwidth * level->intensity : INFINITY;
 	place->traced = true;
+	place->at_most = is_at_most(function, choice);
 	place->roof = fmin(top->value, slope);
 	place->roof_l1 = roof_at(function, "L1", top->value);
 	place->ceiling = fmin(slope, model_mix_ceiling(profile, function, top->value));
@@ -184,6 +220,18 @@ static void place_by_traced_flop(const struct profile *profile, const struct mod
 	excuse_late_writes(function, level, place);
 }
 
+/* Whether memory, as the PMU has counted it, is a lower roof than the caches' (at `slope`, GFLOP/s); or a level was asked
+ * for that is known. */
+static bool is_by_traffic(const struct model_function *function, const struct model_choice *choice, double slope)
+{
+	const struct model_level *memory = function->traffic ? model_level(function->traffic, "DRAM") : NULL;
+	if (!memory)
+		return false;
+	if (chosen_level(function, choice))
+		return true;
+	return memory->bandwidth > 0 && memory->bandwidth * memory->intensity <= slope;
+}
+
 static void place_by_flop(const struct profile *profile, const struct model_choice *choice,
 			  const struct model_function *function, struct model_place *place)
 {
@@ -192,13 +240,19 @@ static void place_by_flop(const struct profile *profile, const struct model_choi
 	place->point = (double)function->tally.flop * 1e-9 / function->elapsed_s;
 	if (top.value <= 0)
 		return;
-	if (function->traffic) {
+	if (is_traced(function)) {
 		place_by_traced_flop(profile, choice, function, &top, place);
 		return;
 	}
 	struct scale scale = scale_of(profile, function, top.value, function->intensity);
+	if (function->traffic)
+		drop_memory(&scale);
 	const struct model_bandwidth *bandwidth = scale.n ? infer_bandwidth(&scale, place->point) : NULL;
 	double slope = bandwidth ? scale.factor * bandwidth->rate.value : INFINITY;
+	if (is_by_traffic(function, choice, slope)) {
+		place_by_traced_flop(profile, choice, function, &top, place);
+		return;
+	}
 	place->roof = fmin(top.value, slope);
 	place->roof_l1 = scale.n ? fmin(top.value, slope_of(&scale, scale.n - 1)) : top.value;
 	place->ceiling = fmin(slope, model_mix_ceiling(profile, function, top.value));
@@ -219,6 +273,7 @@ static bool place_by_traced_bytes(const struct profile *profile, const struct mo
 		return false;
 	place->axis = AXIS_BYTES;
 	place->traced = true;
+	place->at_most = is_at_most(function, choice);
 	place->point = level->rate;
 	place->roof = place->ceiling = place->roof_l1 = level->bandwidth;
 	set_traced_level(profile, choice, function, level, place);
@@ -235,6 +290,8 @@ static bool place_by_bytes(const struct profile *profile, const struct model_fun
 {
 	double bytes = (double)function->tally.load_bytes + (double)function->tally.store_bytes;
 	struct scale scale = scale_of(profile, function, INFINITY, 1);
+	if (function->traffic)
+		drop_memory(&scale);
 	if (scale.n == 0)
 		return false;
 	place->axis = AXIS_BYTES;
@@ -277,9 +334,13 @@ static bool place_by_instructions(const struct profile *profile,
 static void place_control(const struct profile *profile, const struct model_choice *choice,
 			  const struct model_function *function, struct model_place *place)
 {
-	struct model_place bytes = *place, instructions = *place;
-	bool has_bytes = function->traffic ? place_by_traced_bytes(profile, choice, function, &bytes)
-					   : place_by_bytes(profile, function, &bytes);
+	struct model_place bytes = *place, instructions = *place, caches = *place;
+	const bool all_known = is_traced(function) || (function->traffic && chosen_level(function, choice));
+	bool has_bytes = function->traffic && place_by_traced_bytes(profile, choice, function, &bytes);
+	if (!all_known && place_by_bytes(profile, function, &caches) && !(has_bytes && bytes.distance <= caches.distance)) {
+		bytes = caches;
+		has_bytes = true;
+	}
 	bool has_instructions = place_by_instructions(profile, function, &instructions);
 	if (has_bytes && (!has_instructions || bytes.distance <= instructions.distance))
 		*place = bytes;
@@ -384,6 +445,10 @@ static bool set_why(const struct profile *profile, struct model_function *functi
 			  "runs did the same work");
 	if (function->place.late_writes)
 		hint(why, "part of what it changed is written back later, in the time of other functions");
+	if (function->place.above && function->traffic && function->traffic->source == MEMORY_SHARED)
+		hint(why, "its memory traffic is an estimate, shared out among functions");
+	if (function->place.at_most && function->place.bound != BOUND_MEMORY)
+		hint(why, "its memory traffic is a lower bound: memory may hold it more than this shows");
 	if (function->place.bound == BOUND_UNCOUNTED)
 		hint(why, "no block of this function was counted");
 	if (function->place.axis == AXIS_FLOP && function->place.distance > 1.1)

@@ -513,6 +513,8 @@ struct model_rate model_level_rate(const struct profile *profile, const char *le
 		bool first = strcmp(levels[i], "L1") == 0;
 		if (moves->direction != DIRECTION_BOTH)
 			best = faster(best, one_way_rate(&rows, moves->direction));
+		else if (isnan(moves->written))
+			best.value = fmax(best.value, model_level_most(profile, levels[i], threads, DIRECTION_BOTH));
 		else /* bytes of L1 there are, else it has returned */
 			best = faster(best, first ? l1_rate(&rows, tally) : moved_rate(&rows, moves));
 		if (strcmp(levels[i], level) == 0)

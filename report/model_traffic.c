@@ -87,11 +87,20 @@ static struct model_estimate exact(double bytes)
 	return (struct model_estimate){.bytes = bytes};
 }
 
-static struct model_level *add_level(struct model_traffic *traffic, const char *name)
+struct model_level *model_add_level(struct model_traffic *traffic, const char *name)
 {
 	struct model_level *level = &traffic->levels[traffic->n_levels++];
 	*level = (struct model_level){.name = name, .misses = NAN};
 	return level;
+}
+
+void model_add_registers(struct model_traffic *traffic, const struct tally *tally)
+{
+	const double loads = (double)tally->load_bytes, stores = (double)tally->store_bytes;
+	struct model_level *level = model_add_level(traffic, "L1");
+	level->moved[DIRECTION_BOTH] = exact(loads + stores);
+	level->moved[DIRECTION_READ] = exact(loads);
+	level->moved[DIRECTION_WRITE] = exact(stores);
 }
 
 /* The three kinds of events of a cache. */
@@ -100,7 +109,7 @@ struct cache_events { const char *name; enum traffic read, write_allocate, write
 static void add_cache(struct model_traffic *traffic, const struct traffic_lines *lines, unsigned n,
 		      const struct cache_events *events)
 {
-	struct model_level *level = add_level(traffic, events->name);
+	struct model_level *level = model_add_level(traffic, events->name);
 	const unsigned reads = BIT(events->read) | BIT(events->write_allocate), writes = BIT(events->write_back);
 	level->moved[DIRECTION_BOTH] = model_estimate(lines, n, reads | writes);
 	level->moved[DIRECTION_READ] = model_estimate(lines, n, reads);
@@ -138,16 +147,13 @@ static void fill_levels(const struct profile *profile, const struct traffic_line
 		{"L2", TRAFFIC_L2_READ, TRAFFIC_L2_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_BACK},
 		{"L3", TRAFFIC_L3_READ, TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_BACK},
 	};
-	double loads = (double)tally->load_bytes, stores = (double)tally->store_bytes;
+	traffic->source = MEMORY_TRACED;
 	traffic->bytes = model_bytes_of(lines, n);
-	struct model_level *level = add_level(traffic, "L1");
-	level->moved[DIRECTION_BOTH] = exact(loads + stores);
-	level->moved[DIRECTION_READ] = exact(loads);
-	level->moved[DIRECTION_WRITE] = exact(stores);
+	model_add_registers(traffic, tally);
 	for (size_t i = 0; i < 2; i++)
 		if (has_cache(profile, caches[i].name))
 			add_cache(traffic, lines, n, &caches[i]);
-	level = add_level(traffic, "DRAM");
+	struct model_level *level = model_add_level(traffic, "DRAM");
 	memcpy(level->moved, traffic->bytes.mem, sizeof(level->moved));
 	level->write_allocate = traffic->bytes.events[TRAFFIC_MEM_WRITE_ALLOCATE].bytes;
 	set_misses(traffic, tally);
@@ -171,6 +177,9 @@ struct model_moves model_moves_of(const struct model_function *function, const s
 	const double streamed = function->traffic->bytes.events[TRAFFIC_MEM_NON_TEMPORAL].bytes;
 	const double ls = (double)tally->load_bytes + (double)tally->store_bytes;
 	const bool memory = strcmp(level->name, "DRAM") == 0;
+	/* what was read is known alone: under what can be read */
+	if (isnan(level->moved[DIRECTION_WRITE].bytes) && !isnan(level->moved[DIRECTION_READ].bytes))
+		direction = DIRECTION_READ;
 	return (struct model_moves){
 		.written = all > 0 ? level->moved[DIRECTION_WRITE].bytes / all : 0,
 		.non_temporal = memory && all > 0 ? streamed / all : 0,
@@ -190,7 +199,7 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 	for (size_t i = 0; i < traffic->n_levels; i++) {
 		struct model_level *level = &traffic->levels[i];
 		const double bytes = level->moved[choice->direction].bytes;
-		level->intensity = flop <= 0 ? 0 : bytes > 0 ? flop / bytes : INFINITY;
+		level->intensity = isnan(bytes) ? NAN : flop <= 0 ? 0 : bytes > 0 ? flop / bytes : INFINITY;
 		level->rate = function->elapsed_s > 0 ? bytes * 1e-9 / function->elapsed_s : NAN;
 		if (!timed)
 			continue;

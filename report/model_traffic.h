@@ -1,5 +1,6 @@
 /* What moved between the levels of the memory hierarchy, of one function: from lines in the simulated
- * classes of sets to bytes with their uncertainty, to intensities and roofs at every level. */
+ * classes of sets, or from samples of hardware counters, to bytes with their uncertainty, to intensities and
+ * roofs at every level. */
 #pragma once
 
 #include "cache/traffic.h"
@@ -19,6 +20,18 @@
 
 /* Which of the bytes at a level are looked at: all, those that come from it, those that go to it. */
 enum traffic_direction { DIRECTION_BOTH, DIRECTION_READ, DIRECTION_WRITE, TRAFFIC_DIRECTIONS };
+
+/* Where the bytes come from that functions move to and from memory; one for all functions of a model. */
+enum model_memory {
+	MEMORY_UNKNOWN,
+	MEMORY_TRACED,	/* counted execution, caches simulated: every level is known */
+	/* Of the rest only L1 (LS bytes) and DRAM are known. */
+	MEMORY_COUNTED,	/* events for bytes at memory, sampled by function */
+	MEMORY_SHARED,	/* the program's bytes, by its memory controllers or resctrl, shared out among functions as
+			 * the misses of the last cache are: an estimate */
+	MEMORY_MISSES,	/* misses of the last cache, sampled by function, times the line: a lower bound */
+	N_MODEL_MEMORY
+};
 
 /* Lines by class of sets and event: what a profile has of one function or loop. */
 struct traffic_lines { double by_class[CACHE_CLASSES][N_TRAFFIC]; };
@@ -44,7 +57,9 @@ struct model_bytes {
 /* One level: what moves between it and the level above it; for L1 between it and registers. */
 struct model_level {
 	const char *name;	/* "L1", "L2", "L3", "DRAM" */
-	struct model_estimate moved[TRAFFIC_DIRECTIONS]; /* exact at L1 */
+	struct model_estimate moved[TRAFFIC_DIRECTIONS]; /* exact at L1 where it was counted; NAN bytes: not known
+				 * in that direction */
+	bool at_least;		/* what moved is a lower bound: intensity and roof are at most what they say */
 	double write_allocate;	/* bytes; of what is read, for stores */
 	double intensity;	/* flop per byte in the direction that was asked for; INFINITY without bytes */
 	double rate;		/* 1e9 bytes per second of elapsed time, in that direction */
@@ -70,7 +85,9 @@ struct model_strides {
 struct model_capacity { uint64_t capacity; double reads, writes; };
 
 struct model_traffic {
-	struct model_level levels[MODEL_LEVELS]; /* from L1 to DRAM */
+	enum model_memory source; /* never MEMORY_UNKNOWN */
+	uint64_t samples;	/* of hardware counters that its bytes at memory rest on */
+	struct model_level levels[MODEL_LEVELS]; /* from L1 to DRAM; below, all else than `bytes.mem` is of traced ones */
 	size_t n_levels;
 	struct model_bytes bytes;
 	struct model_object *objects; /* the largest first */
@@ -84,6 +101,8 @@ struct model_traffic {
 	double moves_then;
 };
 
+/* "traced, caches simulated", … */
+const char *model_memory_words(enum model_memory source);
 /* The level of that name, or NULL. */
 const struct model_level *model_level(const struct model_traffic *traffic, const char *name);
 /* Bytes that move with a last cache of that capacity. */

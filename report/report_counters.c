@@ -114,6 +114,48 @@ bool report_note_counters(struct report_view *view)
 	return note_totals(view) && note_unused(view) && (!has_both(view) || note_ratios(view));
 }
 
+/* ---- memory ---- */
+
+static bool note_unknown_level(struct report_view *view)
+{
+	const char *level = view->options ? view->options->level : NULL;
+	return !level || strcmp(level, "DRAM") == 0 || strcmp(level, "L1") == 0 ||
+	       report_note(view, "--level=%s: the PMU tells what moved to and from memory only (DRAM), and loads and stores (L1)",
+			   level);
+}
+
+static void put_total(char *text, size_t size, const struct model_estimate *mem)
+{
+	char both[64], read[64], written[64];
+	report_put_bytes(both, mem[DIRECTION_BOTH].bytes);
+	report_put_bytes(read, mem[DIRECTION_READ].bytes);
+	report_put_bytes(written, mem[DIRECTION_WRITE].bytes);
+	if (isnan(mem[DIRECTION_WRITE].bytes))
+		snprintf(text, size, "%s%s", both, isnan(mem[DIRECTION_READ].bytes) ? ", read or written" : " read");
+	else
+		snprintf(text, size, "%s read, %s written", read, written);
+}
+
+bool report_note_memory(struct report_view *view)
+{
+	bool at_least = false, unsure = false;
+	char total[160];
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		const struct model_level *memory = f->traffic ? model_level(f->traffic, "DRAM") : NULL;
+		at_least |= memory && memory->at_least;
+		unsure |= memory && !(memory->moved[DIRECTION_BOTH].halfwidth <= REPORT_SURE * memory->moved[DIRECTION_BOTH].bytes);
+	}
+	put_total(total, sizeof(total), view->model->bytes.mem);
+	return report_note(view, "memory traffic: %s; the program's: %s%s", model_memory_words(view->model->memory),
+			   at_least ? "at least " : "", total) &&
+	       report_note(view, "flop/B, memory and GB/s: bytes at memory (DRAM)%s%s; a roof of DRAM stands on them, one of a cache "
+			   "(~) on loads and stores", unsure ? " (≈: the samples leave more than ±10 %)" : "",
+			   at_least ? "; ≥: a lower bound, then flop/B, roof, \"below\" and headroom are at most what they say (≤)"
+				    : "") &&
+	       note_unknown_level(view);
+}
+
 /* ---- JSON ---- */
 
 json_t *report_json_counters(const struct report_view *view)

@@ -18,6 +18,7 @@ static const struct text_column columns[N_COLUMNS] = {
 static const size_t spared[] = {SPREAD, BANDWIDTH, WRITTEN, READ, RATE};
 #define N_SPARED (sizeof(spared) / sizeof(*spared))
 #define LEAST_NAME 10
+#define NAME_COLUMNS 28 /* at most, whatever the width is */
 
 /* Of 95 %, in percent of what moved. */
 static void put_spread(char *cell, const struct model_estimate *moved, bool exact)
@@ -51,7 +52,8 @@ static void put_level(const struct report_view *view, const struct model_functio
 	text_table_put(table, READ, STYLE_PLAIN, "%s", cell);
 	report_put_bytes(cell, level->moved[DIRECTION_WRITE].bytes);
 	text_table_put(table, WRITTEN, STYLE_PLAIN, "%s", cell);
-	put_spread(cell, report_moved(view, level), k == 0 || view->model->traced_classes == CACHE_CLASSES);
+	const bool exact = k == 0 ? !model_from_counters(view->profile) : view->model->traced_classes == CACHE_CLASSES;
+	put_spread(cell, report_moved(view, level), exact);
 	text_table_put(table, SPREAD, STYLE_PLAIN, "%s", cell);
 	text_table_put(table, RATE, STYLE_PLAIN, "%s", text_number(cell, level->rate));
 	text_table_put(table, BANDWIDTH, STYLE_PLAIN, "%s",
@@ -73,20 +75,6 @@ static void put_levels(const struct report_view *view, const struct model_functi
 	free(clean);
 }
 
-/* Names of functions are no longer than this, whatever the width is. */
-static void shorten_names(struct text_table *table)
-{
-	for (size_t i = 0; i < table->n_rows; i++) {
-		struct text_cell *cell = &table->cells[i * table->n_columns + NAME];
-		char *cut = cell->text ? text_shorten(cell->text, 28) : NULL;
-		table->failed |= cell->text && !cut;
-		if (cut) {
-			free(cell->text);
-			cell->text = cut;
-		}
-	}
-}
-
 struct rf_error *report_levels(const struct report_view *view, FILE *stream)
 {
 	const struct terminal own = view->terminal ? *view->terminal : terminal_of(stream, view->options);
@@ -98,7 +86,7 @@ struct rf_error *report_levels(const struct report_view *view, FILE *stream)
 		if (f->traffic)
 			put_levels(view, f, &table);
 	}
-	shorten_names(&table);
+	text_table_limit(&table, NAME_COLUMNS);
 	(void)text_table_fit(&table, spared, N_SPARED, LEAST_NAME);
 	if (table.n_rows)
 		text_table_print(&table, stream);

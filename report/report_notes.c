@@ -552,6 +552,8 @@ static bool note_data(struct report_view *view)
 
 static bool note_traffic(struct report_view *view)
 {
+	if (!view->model->traced && view->model->memory != MEMORY_UNKNOWN)
+		return report_note_memory(view);
 	if (!view->model->traced)
 		return note_untraced(view);
 	return note_simulation(view) && note_how_to_read(view) && note_in_cache(view) && note_total(view) && note_data(view) &&

@@ -34,6 +34,8 @@ struct rf_error *report_notes(struct report_view *view);
 bool report_note(struct report_view *view, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* report_counters.c: those about hardware counters. */
 bool report_note_counters(struct report_view *view);
+/* And about memory traffic by the PMU. */
+bool report_note_memory(struct report_view *view);
 /* "the 96.0 MB that main (mesh.c:88) allocates"; not clean. */
 void report_object_words(const struct profile *profile, const struct profile_object *object, char *text,
 			 size_t size);

@@ -308,8 +308,9 @@ static bool keep_rows(const struct report_view *view, const bool *thread_is_memb
 	part->counts = malloc((all->n_counts + 1) * sizeof(*part->counts));
 	part->units = malloc((all->n_units + 1) * sizeof(*part->units));
 	part->traffic = malloc((all->n_traffic + 1) * sizeof(*part->traffic));
-	part->n_samples = part->n_counts = part->n_units = part->n_traffic = 0;
-	if (!part->samples || !part->counts || !part->units || !part->traffic)
+	part->counter_places = malloc((all->n_counter_places + 1) * sizeof(*part->counter_places));
+	part->n_samples = part->n_counts = part->n_units = part->n_traffic = part->n_counter_places = 0;
+	if (!part->samples || !part->counts || !part->units || !part->traffic || !part->counter_places)
 		return false;
 	for (size_t i = 0; i < all->n_samples; i++)
 		if (thread_is_member[all->samples[i].thread])
@@ -323,6 +324,9 @@ static bool keep_rows(const struct report_view *view, const bool *thread_is_memb
 	for (size_t i = 0; i < all->n_traffic; i++)
 		if (thread_is_member[all->traffic[i].thread])
 			part->traffic[part->n_traffic++] = all->traffic[i];
+	for (size_t i = 0; i < all->n_counter_places; i++)
+		if (thread_is_member[all->counter_places[i].thread])
+			part->counter_places[part->n_counter_places++] = all->counter_places[i];
 	return true;
 }
 
@@ -350,7 +354,7 @@ static struct rf_error *print_part(const struct report_view *view, const struct 
 	bool *members = calloc(all->n_processes + 1, sizeof(*members));
 	bool *threads = calloc(all->n_threads + 1, sizeof(*threads));
 	struct profile part = *all;
-	part.samples = NULL, part.counts = NULL, part.units = NULL, part.traffic = NULL;
+	part.samples = NULL, part.counts = NULL, part.units = NULL, part.traffic = NULL, part.counter_places = NULL;
 	struct rf_error *error = NULL;
 	if (members && threads) {
 		mark_members(view, tree, node, members);
@@ -371,6 +375,7 @@ static struct rf_error *print_part(const struct report_view *view, const struct 
 	free(part.counts);
 	free(part.units);
 	free(part.traffic);
+	free(part.counter_places);
 	free(members);
 	free(threads);
 	return error;

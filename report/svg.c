@@ -329,7 +329,7 @@ static void choose_level(struct picture *p)
 {
 	static const char *const levels[] = {"DRAM", "L3", "L2", "L1"};
 	const struct report_options *options = p->view->options;
-	if (!p->view->model->traced || !options)
+	if (p->view->model->memory == MEMORY_UNKNOWN || !options)
 		return;
 	p->level = options->level;
 	for (size_t k = 0; k < MODEL_LEVELS && !p->level; k++)

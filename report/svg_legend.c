@@ -68,7 +68,7 @@ static void legend_bounds(const struct picture *p, double *y)
 		svg_text(p->out, LEGEND, *y += 15, "", text);
 	}
 	if (p->n_points && p->level) {
-		snprintf(text, sizeof(text), "intensity at %s (traced)", p->level);
+		snprintf(text, sizeof(text), "intensity at %s (%s)", p->level, p->view->model->traced ? "traced" : "PMU");
 		svg_text(p->out, LEGEND, *y += 20, "", text);
 	}
 	if (p->n_points && p->level && p->view->options->levels)
@@ -222,7 +222,8 @@ static void head_text(const struct picture *p)
 	else
 		snprintf(text, sizeof(text), "%s s, %d thread%s; %s",
 			 text_number(number, report_number_fact(profile, "wall_s", NAN)), threads,
-			 threads == 1 ? "" : "s", p->level ? "memory traffic traced, caches simulated"
+			 threads == 1 ? "" : "s", p->level && p->view->model->traced ? "memory traffic traced, caches simulated"
+			 : p->level ? "memory traffic by the PMU"
 							    : "a level with ~ is inferred");
 	svg_text(p->out, LEFT, 28, "font-size=\"18\" font-weight=\"bold\"", brief ? brief : "");
 	svg_text(p->out, LEFT, 48, "fill=\"#666666\"", text);

@@ -84,12 +84,13 @@ void report_put_share(char *cell, double share)
 
 static void put_below(char *cell, const struct model_place *place)
 {
+	const char *most = place->at_most && !place->above ? "≤" : "";
 	if (isnan(place->distance))
 		snprintf(cell, 64, "–");
 	else if (place->distance >= 9999.5)
-		snprintf(cell, 64, ">9999×");
+		snprintf(cell, 64, most[0] ? "–" : ">9999×");
 	else /* inside the tolerance the point is on its roof */
-		snprintf(cell, 64, place->distance < 9.95 ? "%.1f×" : "%.0f×",
+		snprintf(cell, 64, place->distance < 9.95 ? "%s%.1f×" : "%s%.0f×", most,
 			 place->above ? place->distance : fmax(1, place->distance));
 }
 
@@ -128,6 +129,8 @@ static void put_intensity(char *cell, const struct report_view *view, const stru
 	char number[TEXT_NUMBER];
 	if (!f->tally.flop)
 		snprintf(cell, 64, "–");
+	else if (moved && level->at_least) /* of nothing seen nothing is known */
+		snprintf(cell, 64, isfinite(level->intensity) ? "≤%s" : "–", text_number(number, level->intensity));
 	else if (moved && moved->bytes > 0 && moved->halfwidth >= moved->bytes && least < MODEL_IN_CACHE)
 		snprintf(cell, 64, ">%s", text_number(number, least));
 	else if (moved)
@@ -144,7 +147,9 @@ static void put_moved(struct layout *layout, const struct model_function *f)
 	const bool unsure = moved && !(moved->halfwidth <= REPORT_SURE * moved->bytes);
 	char number[TEXT_NUMBER], bytes[64];
 	report_put_bytes(bytes, moved ? moved->bytes : NAN);
-	text_table_put(&layout->table, MOVED, STYLE_PLAIN, "%s%.56s", unsure ? "≈" : "", bytes);
+	const bool none = moved && moved->bytes == 0;
+	text_table_put(&layout->table, MOVED, STYLE_PLAIN, "%s%s%.56s", level && level->at_least ? "≥" : "",
+		       unsure && !(none && level->at_least) ? "≈" : "", bytes);
 	text_table_put(&layout->table, RATE, STYLE_PLAIN, "%s", text_number(number, level ? level->rate : NAN));
 }
 
@@ -292,7 +297,8 @@ static void choose_columns(struct layout *layout)
 	if (view->options && view->options->level)
 		layout->columns[MOVED].title = view->options->level;
 	layout->table.hidden[KEY] = !view->options || !view->options->plot;
-	layout->table.hidden[MOVED] = layout->table.hidden[RATE] = !view->model->traced || paths;
+	layout->table.hidden[MOVED] = layout->table.hidden[RATE] =
+		view->model->memory == MEMORY_UNKNOWN || paths;
 	layout->table.hidden[INTENSITY] = paths; /* work is not counted by path */
 }
 

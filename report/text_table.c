@@ -114,6 +114,11 @@ static void shorten_cells(struct text_table *table, size_t room)
 	}
 }
 
+void text_table_limit(struct text_table *table, size_t most)
+{
+	shorten_cells(table, most);
+}
+
 size_t text_table_fit(struct text_table *table, const size_t *order, size_t n_order, size_t least)
 {
 	make_titles(table);

@@ -1,4 +1,7 @@
-/* Columns of text that fit the width of a terminal: one of them gives way, others can be left out. */
+/* Columns of text that fit the width of a terminal: one of them gives way, others can be left out.
+ *
+ * It exists since libsmartcols, which prints the tables that have their own width (machine, doctor), cuts cells at their
+ * end, not in their middle, and leaves out no columns in a given order. */
 #pragma once
 
 #include "report/terminal.h"
@@ -30,7 +33,9 @@ void text_table_row(struct text_table *table);
 /* Fills a cell of the last row. */
 void text_table_put(struct text_table *table, size_t column, enum style style, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* To be called once, before text_table_print.  Leaves out the columns in `order`, the first first, until the flexible one has `least` columns; then shortens
- * that to what there is (at least 8).  Returns how many of `order` were left out. */
+/* Shortens the cells of the flexible column to `most` columns, whatever the width is. */
+void text_table_limit(struct text_table *table, size_t most);
+/* To be called once, before text_table_print.  Leaves out the columns in `order`, the first first, until the flexible
+ * one has `least` columns; then shortens that to what there is (at least 8).  Returns how many of `order` were left out. */
 size_t text_table_fit(struct text_table *table, const size_t *order, size_t n_order, size_t least);
 void text_table_print(const struct text_table *table, FILE *stream);

@@ -137,12 +137,25 @@ static bool is_named(const struct pmu_plan *plan, enum event_quantity quantity)
 	return false;
 }
 
-/* Rows of the core, that are not known to be wrong and that the user does not replace. */
+static bool is_memory(enum event_quantity quantity)
+{
+	return quantity == EVENT_LLC_MISS_BYTES || quantity == EVENT_MEMORY_READ_BYTES || quantity == EVENT_MEMORY_WRITE_BYTES;
+}
+
+/* Whether any events of the table would be used, were all of them proved. */
+static bool is_table_wanted(const struct pmu_options *options)
+{
+	return !options->once && (options->work != WORK_COUNT || options->traffic == TRAFFIC_PMU);
+}
+
+/* Rows of the core that are asked for, that are not known to be wrong and that the user does not replace. */
 static struct rf_error *add_table(struct pmu_plan *plan, const struct event_table *table)
 {
 	for (size_t i = 0; i < table->n_rows && plan->n_events < EVENT_GROUPS_MAX; i++) {
 		struct pmu_event event = {.row = table->rows[i]};
 		if (event.row.flags & (EVENT_UNCORE | EVENT_UNRELIABLE) || is_named(plan, event.row.quantity))
+			continue;
+		if (plan->options.work == WORK_COUNT && !is_memory(event.row.quantity))
 			continue;
 		struct rf_error *error = event_encode(event.row.event, &event.attr);
 		if (error) { /* a stepping without it */
@@ -197,24 +210,27 @@ static bool has(const struct pmu_plan *plan, enum event_quantity quantity, const
 	return any;
 }
 
-static enum pmu_state work_state(const struct pmu_plan *plan, const char **why)
+/* The states of flop and of memory, with the first reason against what they lack. */
+static void find_states(const struct pmu_plan *plan, struct choice_input *input)
 {
-	const bool any = has(plan, EVENT_FLOP_ANY, why);
-	const bool both[] = {has(plan, EVENT_FLOP_DP, why), has(plan, EVENT_FLOP_SP, why)};
-	return any || (both[0] && both[1]) ? PMU_COMPLETE : both[0] || both[1] ? PMU_PARTIAL : PMU_NONE;
+	static const enum event_quantity flop[] = {EVENT_FLOP_ANY, EVENT_FLOP_DP, EVENT_FLOP_SP, EVENT_FLOP_HP};
+	bool usable[N_EVENT_QUANTITIES] = {false};
+	for (size_t i = 0; i < sizeof(flop) / sizeof(*flop); i++)
+		usable[flop[i]] = has(plan, flop[i], &input->why_no_work);
+	if (plan->why_no_memory[0])
+		input->why_no_memory = plan->why_no_memory;
+	for (int q = 0; q < N_EVENT_QUANTITIES; q++)
+		if (is_memory((enum event_quantity)q))
+			usable[q] = has(plan, (enum event_quantity)q, &input->why_no_memory);
+	input->work_events = choice_work_state(usable);
+	input->memory_events = choice_memory_state(usable, plan->memory);
 }
 
-/* Misses of the last cache say whose they are, but not all that moves; the controllers say it the other way around. */
-static enum pmu_state memory_state(const struct pmu_plan *plan, const char **why)
-{
-	if (plan->memory)
-		return PMU_COMPLETE;
-	*why = plan->why_no_memory[0] ? plan->why_no_memory : *why;
-	return has(plan, EVENT_LLC_MISS_BYTES, why) ? PMU_PARTIAL : PMU_NONE;
-}
-
+/* What the user names takes the place of the controllers', too: the same quantity is not counted twice. */
 static void find_memory(struct pmu_plan *plan)
 {
+	if (is_named(plan, EVENT_MEMORY_READ_BYTES) || is_named(plan, EVENT_MEMORY_WRITE_BYTES))
+		return;
 	struct rf_error *error = pmu_memory_probe("");
 	plan->memory = !error;
 	if (error)
@@ -226,8 +242,7 @@ static void decide(struct pmu_plan *plan)
 {
 	const struct pmu_options *options = &plan->options;
 	struct choice_input input = {.work = options->work, .traffic = options->traffic, .once = options->once};
-	input.work_events = work_state(plan, &input.why_no_work);
-	input.memory_events = memory_state(plan, &input.why_no_memory);
+	find_states(plan, &input);
 	if (plan->why[0])
 		input.why_no_work = plan->why;
 	plan->choice = choose(&input);
@@ -248,7 +263,7 @@ struct rf_error *pmu_plan_init(const struct perf_source *source, const struct pm
 			       struct pmu_plan *plan)
 {
 	*plan = (struct pmu_plan){.options = *options};
-	const bool wanted = !options->once && options->work != WORK_COUNT;
+	const bool wanted = is_table_wanted(options);
 	struct rf_error *error = add_named(plan, options->named);
 	struct rf_error *none = error || !wanted ? NULL : counter_limits_find(source, &plan->limits);
 	if (none) {

@@ -371,10 +371,10 @@ static void note_sources(struct session *session)
 	profile_set_fact(session->profile, "work_why", "%s", choice->why_work);
 	if (choice->traffic == TRAFFIC_FROM_TRACE)
 		return;
-	profile_set_fact(session->profile, "traffic_source", "none");
+	const bool pmu = choice->traffic == TRAFFIC_FROM_PMU;
+	profile_set_fact(session->profile, "traffic_source", pmu ? "PMU" : "none");
 	profile_set_fact(session->profile, "traffic_why", "%s", session->options->once ? "--once" :
-			 choice->traffic == TRAFFIC_FROM_PMU ? "--traffic=pmu: what the PMU counts is not told apart by level"
-							     : "--traffic=none");
+			 pmu ? choice->why_traffic : "--traffic=none");
 }
 
 static void compare_runs(struct session *session)

@@ -81,6 +81,45 @@ def both(t):
         assert function["pmu_per_counted_flop"] is None, str(function)
 
 
+def memory(t):
+    """--traffic=pmu: what functions move to and from memory, and their place, by the events of memory; a fault stands for
+    a page that is read."""
+    need_perf(t)
+    result = t.profile([t.program("page_touches.c")], f"--counter=llc_miss_bytes={FAULTS}*4096@7", "--traffic=pmu")
+    report, truth = result.json, dict(zip(("touch_many", "touch_few"), map(int, result.stdout.split())))
+    assert report["run"]["traffic"]["source"] == "PMU", str(report["run"]["traffic"])
+    assert "lower bound" in report["run"]["traffic"]["memory"], str(report["run"]["traffic"])
+    for function in report["functions"]:
+        if function["name"] not in truth:
+            continue
+        true = 4096 * truth.pop(function["name"])
+        assert abs(function["mem_bytes"] - true) <= 0.02 * true, f"{function['name']}: {function['mem_bytes']}, true {true}"
+        assert "lower bound" in function["mem_source"] and function["mem_samples"] > 0.9 * true / 4096 / 7, str(function)
+        memory_level = next(level for level in function["levels"] if level["level"] == "DRAM")
+        assert memory_level["at_least"] and memory_level["write_bytes"] is None, str(memory_level)
+        if function["time_s"]:
+            assert function["level"] == "DRAM" and function["at_most"] and not function["level_inferred"], str(function)
+            rate = function["mem_bytes"] * 1e-9 / function["elapsed_s"]
+            assert abs(function["point"] - rate) <= 1e-9 * rate, str(function)
+    assert not truth, f"not in the report: {truth}"
+    assert any("misses of the last cache" in note for note in report["run"]["notes"]), str(report["run"]["notes"])
+
+
+def memory_both_ways(t):
+    """Reads and writes apart are no lower bound.  Two events: the kernel (6.18) gives samples of one software event that is
+    opened twice the id of either when both overflow at once."""
+    need_perf(t)
+    report = t.profile([t.program("page_touches.c")], "--counter=memory_read_bytes=perf::MINOR-FAULTS*64@7",
+                       f"--counter=memory_write_bytes={FAULTS}*192@7", "--traffic=pmu").json
+    (function,) = [function for function in report["functions"] if function["name"] == "touch_many"]
+    level = next(level for level in function["levels"] if level["level"] == "DRAM")
+    assert not level["at_least"] and not function["at_most"], str(function)
+    # each event has its own samples
+    assert abs(level["write_bytes"] - 3 * level["read_bytes"]) <= 0.03 * level["write_bytes"], str(level)
+    assert abs(level["bytes"] - level["read_bytes"] - level["write_bytes"]) <= 1e-9 * level["bytes"], str(level)
+    assert "sampled by function" in function["mem_source"], str(function)
+
+
 def refused(t):
     """What is asked for and not there is said; the next source takes its place."""
     if has_pmu(t):
@@ -119,6 +158,7 @@ def pmu_beside_counting(t):
         assert abs(flop - 1) <= 0.005 and abs(instructions - 1) <= 0.001, str(function)
 
 
-for name, function in (("places", places), ("sums", sums), ("alone", alone), ("both", both), ("refused", refused),
+for name, function in (("places", places), ("sums", sums), ("alone", alone), ("both", both), ("memory", memory), ("memory_both_ways", memory_both_ways),
+                       ("refused", refused),
                        ("bad_words", bad_words), ("pmu_beside_counting", pmu_beside_counting)):
     add_case(f"e2e/counters/{name}", function)

@@ -7,9 +7,7 @@
 static inline uint32_t export_function(struct profile *p, const char *name, uint64_t start, const char *file, uint32_t line)
 {
 	uint32_t module = profile_module(p, "/opt/solver", "");
-	struct profile_function function = {module, start, start + 0x100, strdup(name), strdup(file), line};
-	if (!rf_array_push(p->functions, p->n_functions, p->cap_functions, function))
-		abort();
+	sample_function(p, module, start, start + 0x100, name, file, line);
 	return module;
 }
 

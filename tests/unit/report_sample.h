@@ -79,13 +79,30 @@ static inline void sample_roofs(struct profile *p)
 	}
 }
 
+static inline void sample_function(struct profile *p, uint32_t module, uint64_t start, uint64_t end, const char *name,
+				   const char *file, uint32_t line)
+{
+	struct profile_function function = {module, start, end, strdup(name), strdup(file), line};
+	if (!rf_array_push(p->functions, p->n_functions, p->cap_functions, function))
+		abort();
+}
+
+/* A block of code and how often one thread executed it. */
+static inline void sample_block(struct profile *p, uint32_t module, uint64_t start, const char *code, uint32_t size,
+				uint32_t thread, int64_t n)
+{
+	struct profile_block block = {module, start, size, memcpy(malloc(size), code, size)};
+	const struct profile_count count = {(uint32_t)p->n_blocks, thread, n};
+	if (!rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, block) ||
+	    !rf_array_push(p->counts, p->n_counts, p->cap_counts, count))
+		abort();
+}
+
 static inline void sample_kernel_add(struct profile *p, const struct sample_kernel *kernel,
 				     uint64_t start, uint64_t *time_ns)
 {
 	uint32_t module = profile_module(p, kernel->code ? "/opt/solver" : "[anon]", "");
-	struct profile_function function = {module, start, start + kernel->size, strdup(kernel->name),
-					    strdup("solver.c"), (uint32_t)start};
-	rf_array_push(p->functions, p->n_functions, p->cap_functions, function);
+	sample_function(p, module, start, start + kernel->size, kernel->name, "solver.c", (uint32_t)start);
 	if (kernel->code) {
 		struct profile_block block = {module, start, kernel->size, malloc(kernel->size)};
 		memcpy(block.bytes, kernel->code, kernel->size);
@@ -180,6 +197,34 @@ static inline struct profile *report_traced_sample(void)
 	profile_set_fact(p, "traffic_classes", "%d", SAMPLE_CLASSES);
 	profile_set_fact(p, "untraced_accesses", "12");
 	return p;
+}
+
+/* Hardware counters: what --traffic=pmu leaves, with the fact `traffic_source` "PMU". */
+static inline uint32_t sample_counter(struct profile *p, const char *quantity, double multiplier, double events,
+				      uint64_t samples, enum counter_use use)
+{
+	const struct profile_counter counter = {
+		.multiplier = multiplier, .use = use, .events = events, .share = 1, .samples = samples};
+	if (!profile_add_counter(p, quantity, "test::EVENT", &counter, ""))
+		abort();
+	return (uint32_t)p->n_counters - 1;
+}
+
+static inline void sample_counter_place(struct profile *p, uint32_t counter, uint64_t offset, uint64_t samples, double events)
+{
+	const struct profile_counter_place row = {counter, profile_thread(p, RUN_TIMED, 100, 100, "solver"),
+						  profile_module(p, "/opt/solver", ""), offset, samples, events};
+	if (!rf_array_push(p->counter_places, p->n_counter_places, p->cap_counter_places, row))
+		abort();
+}
+
+/* A quantity of 64 bytes an event: four fifths in triad, one fifth in dot. */
+static inline void sample_split(struct profile *p, const char *quantity, double events, uint64_t samples,
+				enum counter_use use)
+{
+	uint32_t counter = sample_counter(p, quantity, 64, events, samples, use);
+	sample_counter_place(p, counter, 0x1005, samples / 5 * 4, events * 4 / 5);
+	sample_counter_place(p, counter, 0x3000, samples / 5, events / 5);
 }
 
 static inline uint32_t sample_object(struct profile *p, enum object_kind kind, const char *name, const char *file,

@@ -154,3 +154,32 @@ Test(choice, once)
 			cr_assert_not_null(strstr(choice.why_work, "--once"));
 		}
 }
+
+Test(choice, flop_are_complete_when_every_precision_that_matters_is)
+{
+	static const struct { enum event_quantity of[2]; enum pmu_state state; } cases[] = {
+		{ { EVENT_FLOP_ANY, EVENT_FLOP_ANY }, PMU_COMPLETE }, { { EVENT_FLOP_SP, EVENT_FLOP_DP }, PMU_COMPLETE },
+		{ { EVENT_FLOP_SP, EVENT_FLOP_HP }, PMU_PARTIAL }, { { EVENT_FLOP_DP, EVENT_LOADS }, PMU_PARTIAL },
+		{ { EVENT_FLOP_HP, EVENT_FLOP_HP }, PMU_PARTIAL }, { { EVENT_LOADS, EVENT_FP_INSTRUCTIONS }, PMU_NONE },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		bool usable[N_EVENT_QUANTITIES] = { false };
+		usable[cases[i].of[0]] = usable[cases[i].of[1]] = true;
+		cr_assert_eq(choice_work_state(usable), cases[i].state, "row %zu", i);
+	}
+}
+
+Test(choice, memory_is_complete_by_controllers_or_by_reads_and_writes)
+{
+	static const struct { enum event_quantity of[2]; enum pmu_state state; } cases[] = {
+		{ { EVENT_MEMORY_READ_BYTES, EVENT_MEMORY_WRITE_BYTES }, PMU_COMPLETE },
+		{ { EVENT_MEMORY_READ_BYTES, EVENT_LOADS }, PMU_PARTIAL }, { { EVENT_MEMORY_WRITE_BYTES, EVENT_LOADS }, PMU_PARTIAL },
+		{ { EVENT_LLC_MISS_BYTES, EVENT_LOADS }, PMU_PARTIAL }, { { EVENT_L2_BYTES, EVENT_LOADS }, PMU_NONE },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		bool usable[N_EVENT_QUANTITIES] = { false };
+		usable[cases[i].of[0]] = usable[cases[i].of[1]] = true;
+		cr_assert_eq(choice_memory_state(usable, false), cases[i].state, "row %zu", i);
+		cr_assert_eq(choice_memory_state(usable, true), PMU_COMPLETE, "row %zu", i);
+	}
+}

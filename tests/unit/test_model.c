@@ -68,21 +68,13 @@ Test(model, a_block_is_split_where_the_next_function_starts)
 {
 	struct profile *p = profile_create();
 	uint32_t m = profile_module(p, "/x", ""), t = profile_thread(p, RUN_COUNTED, 1, 1, "");
-	struct profile_function f[] = {{m, 0x10, 0x17, strdup("first"), strdup(""), 0},
-				       {m, 0x17, 0x40, strdup("second"), strdup(""), 0}};
-	for (int i = 0; i < 2; i++)
-		cr_assert(rf_array_push(p->functions, p->n_functions, p->cap_functions, f[i]));
+	sample_function(p, m, 0x10, 0x17, "first", "", 0);
+	sample_function(p, m, 0x17, 0x40, "second", "", 0);
 	/* "integer" of the sample: add, imul (7 bytes), dec, jnz */
 	const char *code = sample_kernels[5].code;
-	struct profile_block whole = {m, 0x10, 12, memcpy(malloc(12), code, 12)};
-	struct profile_block part = {m, 0x13, 9, memcpy(malloc(9), code + 3, 9)};
-	struct profile_block outside = {m, 0x100, 3, memcpy(malloc(3), code, 3)};
-	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, whole));
-	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, part));
-	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, outside));
-	struct profile_count counts[] = {{2, t, 1000}, {0, t, 10}, {1, t, 100}};
-	for (int i = 0; i < 3; i++)
-		cr_assert(rf_array_push(p->counts, p->n_counts, p->cap_counts, counts[i]));
+	sample_block(p, m, 0x100, code, 3, t, 1000);
+	sample_block(p, m, 0x10, code, 12, t, 10);
+	sample_block(p, m, 0x13, code + 3, 9, t, 100);
 	struct model model = build(p);
 	cr_expect_eq(find(&model, "first")->tally.instructions, 2 * 10 + 100);
 	cr_expect_eq(find(&model, "second")->tally.instructions, 2 * 10 + 2 * 100);
@@ -120,17 +112,10 @@ Test(model, executions_cut_in_two_count_once)
 	struct profile *p = profile_create();
 	uint32_t m = profile_module(p, "/x", ""), t = profile_thread(p, RUN_COUNTED, 1, 1, "");
 	const char *code = sample_kernels[5].code; /* add (3 bytes), imul (4), dec (3), jnz (2) */
-	struct profile_function f = {m, 0x10, 0x40, strdup("f"), strdup(""), 0};
-	struct profile_block rest = {m, 0x13, 9, memcpy(malloc(9), code + 3, 9)};
-	struct profile_block whole = {m, 0x10, 12, memcpy(malloc(12), code, 12)};
-	struct profile_block again = {m, 0x13, 9, memcpy(malloc(9), code + 3, 9)};
-	const struct profile_count counts[] = {{0, t, -3}, {1, t, 10}, {2, t, 3}};
-	cr_assert(rf_array_push(p->functions, p->n_functions, p->cap_functions, f));
-	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, rest));
-	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, whole));
-	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, again));
-	for (int i = 0; i < 3; i++)
-		cr_assert(rf_array_push(p->counts, p->n_counts, p->cap_counts, counts[i]));
+	sample_function(p, m, 0x10, 0x40, "f", "", 0);
+	sample_block(p, m, 0x13, code + 3, 9, t, -3);
+	sample_block(p, m, 0x10, code, 12, t, 10);
+	sample_block(p, m, 0x13, code + 3, 9, t, 3);
 	struct model model = build(p);
 	const struct model_function *function = find(&model, "f");
 	cr_expect_eq(function->tally.instructions, 40, "%lu", function->tally.instructions);
@@ -836,12 +821,8 @@ Test(model, streamed_and_string_bytes_are_counted)
 	static const char code[] = "\xc5\xfd\x2b\x07\x48\x0f\xc3\x07\xc5\xfd\x11\x07\x66\x0f\xf7\xdd";
 	struct profile *p = report_sample();
 	uint32_t m = profile_module(p, "/opt/solver", "");
-	struct profile_function function = {m, 0x9000, 0x9010, strdup("fill"), strdup(""), 0};
-	cr_assert(rf_array_push(p->functions, p->n_functions, p->cap_functions, function));
-	struct profile_block block = {m, 0x9000, 16, memcpy(malloc(16), code, 16)};
-	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, block));
-	struct profile_count count = {(uint32_t)p->n_blocks - 1, 1, 10};
-	cr_assert(rf_array_push(p->counts, p->n_counts, p->cap_counts, count));
+	sample_function(p, m, 0x9000, 0x9010, "fill", "", 0);
+	sample_block(p, m, 0x9000, code, 16, 1, 10);
 	struct profile_units units = {m, 0x900c, 1, 45};
 	cr_assert(rf_array_push(p->units, p->n_units, p->cap_units, units));
 	struct model model = build(p);

@@ -10,18 +10,13 @@ static struct profile *function_of(uint32_t size)
 {
 	struct profile *p = profile_create();
 	uint32_t m = profile_module(p, "/x", "");
-	struct profile_function f = {m, 0x100, 0x100 + size, strdup("f"), strdup(""), 0};
-	cr_assert(rf_array_push(p->functions, p->n_functions, p->cap_functions, f));
+	sample_function(p, m, 0x100, 0x100 + size, "f", "", 0);
 	return p;
 }
 
 static void add_block(struct profile *p, const char *code, uint32_t from, uint32_t to, int64_t n)
 {
-	struct profile_block block = {0, 0x100 + from, to - from, memcpy(malloc(to - from), code + from, to - from)};
-	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, block));
-	uint32_t thread = profile_thread(p, RUN_COUNTED, 1, 1, "");
-	struct profile_count count = {(uint32_t)p->n_blocks - 1, thread, n};
-	cr_assert(rf_array_push(p->counts, p->n_counts, p->cap_counts, count));
+	sample_block(p, 0, 0x100 + from, code + from, to - from, profile_thread(p, RUN_COUNTED, 1, 1, ""), n);
 }
 
 static void add_sample(struct profile *p, uint64_t offset)

@@ -107,6 +107,35 @@ Test(pmu_plan_of, counting_asks_no_counter)
 	pmu_plan_deinit(&plan);
 }
 
+/* --work=count asks the PMU for nothing but what --traffic=pmu needs. */
+Test(pmu_plan_of, counted_work_leaves_the_events_of_memory)
+{
+	make_plan((struct pmu_options){.work = WORK_COUNT, .traffic = TRAFFIC_PMU});
+	for (size_t i = 0; i < plan.n_events; i++)
+		cr_assert_eq(plan.events[i].row.quantity, EVENT_LLC_MISS_BYTES, "%s", plan.events[i].row.event);
+	cr_assert(plan.n_events > 0 || plan.why[0]); /* no table for this processor: it is said */
+	pmu_plan_deinit(&plan);
+}
+
+Test(pmu_plan_of, named_bytes_of_memory_are_traffic)
+{
+	static const char *const both[] = {"memory_read_bytes=perf::PAGE-FAULTS*64@7", "memory_write_bytes=perf::PAGE-FAULTS*64@7",
+					   NULL};
+	static const char *const misses[] = {"llc_miss_bytes=perf::PAGE-FAULTS*64@7", NULL};
+	fake.hardware = false;
+	make_plan((struct pmu_options){.named = both, .work = WORK_COUNT, .traffic = TRAFFIC_PMU});
+	cr_assert(plan.choice.traffic == TRAFFIC_FROM_PMU && plan.choice.counters && !plan.choice.refused);
+	cr_assert_not(plan.memory, "counted twice");
+	cr_assert_null(strstr(plan.choice.why_traffic, "lower bound"), "%s", plan.choice.why_traffic);
+	pmu_plan_deinit(&plan);
+	make_plan((struct pmu_options){.named = both + 1, .work = WORK_COUNT, .traffic = TRAFFIC_PMU});
+	cr_assert_not_null(strstr(plan.choice.why_traffic, "lower bound"), "%s", plan.choice.why_traffic);
+	pmu_plan_deinit(&plan);
+	make_plan((struct pmu_options){.named = misses, .work = WORK_COUNT, .traffic = TRAFFIC_PMU});
+	cr_assert(plan.choice.traffic == TRAFFIC_FROM_PMU && !plan.choice.refused);
+	pmu_plan_deinit(&plan);
+}
+
 /* A named event takes the place of the table's for its quantity, and is counted whatever the work comes from. */
 Test(pmu_plan_of, named_events_are_taken_as_they_are)
 {

@@ -6,7 +6,7 @@
 #include "report/report.h"
 #include "report/svg_labels.h"
 #include "report/text.h"
-#include "report_checks.h"
+#include "report_golden.h"
 #include "report_sample.h"
 
 #include <jansson.h>
@@ -14,50 +14,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define GOLDEN(name) TEST_SOURCE_DIR "/golden/" name
 /* ---- text ---- */
-
-/* Not inlined: gcc 12 takes the stream's hold on `text` for a dangling pointer. */
-__attribute__((noinline)) static char *table_text(const struct profile *profile, struct report_options options)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&text, &size);
-	assert_ok(report_write(profile, &options, stream));
-	fclose(stream);
-	return text;
-}
-
-static char *read_whole(const char *path)
-{
-	FILE *stream = fopen(path, "r");
-	cr_assert_not_null(stream, "%s", path);
-	char *text = NULL;
-	size_t size = 0;
-	ssize_t n = getdelim(&text, &size, '\0', stream);
-	cr_assert_geq(n, 0);
-	fclose(stream);
-	return text;
-}
-
-static void expect_golden(char *text, const char *path)
-{
-	if (getenv("RFPROF_REWRITE_GOLDEN")) {
-		FILE *stream = fopen(path, "w");
-		cr_assert_not_null(stream);
-		fputs(text, stream);
-		fclose(stream);
-	}
-	char *golden = read_whole(path);
-	cr_expect_str_eq(text, golden);
-	free(golden);
-	free(text);
-}
 
 Test(report, table_is_as_checked_in)
 {
 	struct profile *profile = report_sample();
-	expect_golden(table_text(profile, (struct report_options){0}), GOLDEN("report_table.txt"));
+	expect_golden(report_text(profile, (struct report_options){0}), "report_table");
 	profile_destroy(profile);
 }
 
@@ -65,9 +27,9 @@ Test(report, traced_tables_are_as_checked_in)
 {
 	struct profile *profile = report_traced_sample();
 	sample_data(profile);
-	expect_golden(table_text(profile, (struct report_options){.levels = true}), GOLDEN("report_traced.txt"));
-	expect_golden(table_text(profile, (struct report_options){.level = "L2", .direction = DIRECTION_READ}),
-		      GOLDEN("report_traced_l2_read.txt"));
+	expect_golden(report_text(profile, (struct report_options){.levels = true}), "report_traced");
+	expect_golden(report_text(profile, (struct report_options){.level = "L2", .direction = DIRECTION_READ}),
+		      "report_traced_l2_read");
 	profile_destroy(profile);
 }
 
@@ -102,7 +64,7 @@ static struct profile *sample_with_tree(void)
 Test(report, processes_are_a_folded_tree)
 {
 	struct profile *p = sample_with_tree();
-	char *text = table_text(p, (struct report_options){0});
+	char *text = report_text(p, (struct report_options){0});
 	const char *lines[] = {"  make\n", "    gcc ×3\n", "      cc1 ×3\n", "      as ×3\n", "    idle0\n",
 			       "  (24 more processes)\n"};
 	const char *at = strstr(text, "process, without its children\n");
@@ -113,14 +75,14 @@ Test(report, processes_are_a_folded_tree)
 		at = found;
 	}
 	free(text);
-	text = table_text(p, (struct report_options){.processes = PROCESSES_TREE});
+	text = report_text(p, (struct report_options){.processes = PROCESSES_TREE});
 	cr_expect(strstr(text, "\n  make → gcc ×3 → cc1 ×3\n"), "%s", text);
 	cr_expect_not(strstr(text, "→ idle"), "%s", text);
 	free(text);
 	profile_destroy(p);
 	p = report_sample();
 	add_process(p, 100, 0, "make", 0);
-	text = table_text(p, (struct report_options){0});
+	text = report_text(p, (struct report_options){0});
 	cr_expect_not(strstr(text, "without its children"), "a single process is no tree\n%s", text);
 	free(text);
 	profile_destroy(p);
@@ -149,7 +111,7 @@ static struct profile *sample_with_concurrency(unsigned kept, unsigned kept_in_d
 
 static void expect_note(const struct profile *profile, const char *text, bool present)
 {
-	char *table = table_text(profile, (struct report_options){0});
+	char *table = report_text(profile, (struct report_options){0});
 	cr_expect_eq(strstr(table, text) != NULL, present, "\"%s\" in\n%s", text, table);
 	free(table);
 }
@@ -215,7 +177,7 @@ Test(report, order_follows_the_sort)
 	};
 	struct profile *profile = report_sample();
 	for (size_t i = 0; i < sizeof(sorts) / sizeof(*sorts); i++) {
-		char *text = table_text(profile, (struct report_options){.top = 1, .sort = sorts[i].sort});
+		char *text = report_text(profile, (struct report_options){.top = 1, .sort = sorts[i].sort});
 		char *line = strchr(strchr(text, '\n') + 1, '\n') + 1;
 		*strchr(line, '\n') = '\0';
 		cr_expect(strstr(line, sorts[i].first), "sort %d: %s", sorts[i].sort, line);
@@ -525,7 +487,7 @@ Test(report, json_takes_hostile_names, .fini = remove_directory)
 	cr_expect_eq(json_array_size(json_object_get(root, "functions")), N_SAMPLE_KERNELS);
 	json_function(root, "</svg><script>alert(1)</script>");
 	json_decref(root);
-	char *text = table_text(profile, (struct report_options){0});
+	char *text = report_text(profile, (struct report_options){0});
 	cr_expect_null(strchr(text, '\033'));
 	char *lines = strstr(text, "\n  →"); /* then come sentences; the table before them fits */
 	cr_assert_not_null(lines);
@@ -558,8 +520,8 @@ Test(report, a_report_from_the_file_is_the_same)
 	char *path = in_directory("a.rfp");
 	assert_ok(profile_save(profile, path));
 	assert_ok(profile_load(path, &loaded));
-	char *a = table_text(profile, (struct report_options){0});
-	char *b = table_text(loaded, (struct report_options){0});
+	char *a = report_text(profile, (struct report_options){0});
+	char *b = report_text(loaded, (struct report_options){0});
 	cr_expect_str_eq(a, b);
 	free(a), free(b);
 	profile_destroy(loaded);
@@ -570,7 +532,7 @@ Test(report, a_report_from_the_file_is_the_same)
 Test(report, an_empty_profile_has_a_report)
 {
 	struct profile *profile = profile_create();
-	char *text = table_text(profile, (struct report_options){0});
+	char *text = report_text(profile, (struct report_options){0});
 	cr_expect(strstr(text, "no function took any time"));
 	free(text);
 	char *svg = picture(profile);
@@ -674,6 +636,29 @@ Test(report, doubts_about_the_traffic_are_said)
 	}
 }
 
+/* By the PMU: the source is named, what is a lower bound is marked, and what is not known is null. */
+Test(report, traffic_by_the_pmu_names_its_source, .fini = remove_directory)
+{
+	struct profile *p = report_sample();
+	profile_set_fact(p, "traffic_source", "PMU");
+	sample_split(p, "llc_miss_bytes", 1.5e8, 1500, COUNTER_USED);
+	expect_golden(report_text(p, (struct report_options){.levels = true}), "report_pmu_memory");
+	json_t *root = report_as_json(p);
+	json_t *triad = json_function(root, "triad");
+	expect_near(number_at(triad, "mem_bytes"), 64 * 1.2e8, "bytes");
+	cr_expect_eq(number_at(triad, "mem_samples"), 1200);
+	expect_near(number_at(triad, "operational_intensity"), 8e8 / (64 * 1.2e8), "intensity");
+	cr_expect_str_eq(json_string_value(json_object_get(triad, "mem_source")), "PMU: misses of the last cache, a lower bound");
+	cr_expect(json_is_true(json_object_get(triad, "at_most")));
+	static const char *const unknown[] = {"l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "strides", "objects"};
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		cr_expect(json_is_null(json_object_get(triad, unknown[i])), "%s", unknown[i]);
+	const json_t *traffic = json_object_get(json_object_get(root, "run"), "traffic");
+	expect_near(number_at(traffic, "mem_bytes"), 64 * 1.5e8, "of the program");
+	json_decref(root);
+	profile_destroy(p);
+}
+
 /* Less than the error says: no figure that looks sure. */
 Test(report, unsure_bytes_are_marked)
 {
@@ -681,7 +666,7 @@ Test(report, unsure_bytes_are_marked)
 	struct profile_traffic row = {profile_module(p, "/opt/solver", ""), 0x3000, 2, 1, {0}};
 	row.lines[TRAFFIC_MEM_READ] = 1000;
 	cr_assert(rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row));
-	char *text = table_text(p, (struct report_options){0});
+	char *text = report_text(p, (struct report_options){0});
 	char *dot = strstr(text, "  dot ");
 	cr_assert_not_null(dot);
 	*strchr(dot, '\n') = '\0';
@@ -742,7 +727,7 @@ Test(report, traffic_follows_its_process)
 		profile_process_command(p, row, i ? "gcc" : "make");
 	}
 	cr_assert(profile_match_processes(p));
-	char *text = table_text(p, (struct report_options){.processes = PROCESSES_TREE});
+	char *text = report_text(p, (struct report_options){.processes = PROCESSES_TREE});
 	char *make = strstr(text, "\n  make\n"), *gcc = make ? strstr(make + 1, "\n  make → gcc\n") : NULL;
 	cr_assert(make && gcc, "%s", text);
 	*gcc = '\0';

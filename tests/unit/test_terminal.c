@@ -6,7 +6,7 @@
 #include "report/ranking.h"
 #include "report/report.h"
 #include "report/text.h"
-#include "report_checks.h"
+#include "report_golden.h"
 #include "report_sample.h"
 
 #include <locale.h>
@@ -15,34 +15,6 @@
 
 static const size_t widths[] = {40, 80, 120, 200};
 #define N_WIDTHS (sizeof(widths) / sizeof(*widths))
-
-__attribute__((noinline)) static char *report_text(const struct profile *profile, struct report_options options)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&text, &size);
-	assert_ok(report_write(profile, &options, stream));
-	fclose(stream);
-	return text;
-}
-
-static void expect_golden(char *text, const char *name)
-{
-	char path[512], *golden = NULL;
-	size_t size = 0;
-	snprintf(path, sizeof(path), TEST_SOURCE_DIR "/golden/terminal_%s.txt", name);
-	FILE *stream = fopen(path, getenv("RFPROF_REWRITE_GOLDEN") ? "w+" : "r");
-	cr_assert_not_null(stream, "%s", path);
-	if (getenv("RFPROF_REWRITE_GOLDEN")) {
-		fputs(text, stream);
-		rewind(stream);
-	}
-	cr_assert_geq(getdelim(&golden, &size, '\0', stream), 0);
-	fclose(stream);
-	cr_expect_str_eq(text, golden);
-	free(golden);
-	free(text);
-}
 
 /* Call stacks and source lines for the sample: main calls triad, dot by way of solve, and all else. */
 static struct profile *sample_with_code(void)
@@ -53,9 +25,7 @@ static struct profile *sample_with_code(void)
 	uint32_t frames[2];
 	sample_data(p);
 	for (size_t i = 0; i < 2; i++) {
-		struct profile_function function = {m, callers[i].start, callers[i].start + 0x80, strdup(callers[i].name),
-						    strdup("main.c"), 1};
-		cr_assert(rf_array_push(p->functions, p->n_functions, p->cap_functions, function));
+		sample_function(p, m, callers[i].start, callers[i].start + 0x80, callers[i].name, "main.c", 1);
 		frames[i] = profile_frame(p, i ? frames[0] : PROFILE_NONE, m, callers[i].start + 8);
 	}
 	for (size_t i = 0; i < p->n_samples; i++) {
@@ -81,7 +51,7 @@ Test(terminal, tables_are_as_checked_in)
 	struct profile *p = sample_with_code();
 	for (size_t i = 0; i < N_WIDTHS; i++) {
 		char name[32];
-		snprintf(name, sizeof(name), "table_%zu", widths[i]);
+		snprintf(name, sizeof(name), "terminal_table_%zu", widths[i]);
 		expect_golden(report_text(p, (struct report_options){.width = widths[i]}), name);
 	}
 	profile_destroy(p);
@@ -90,19 +60,19 @@ Test(terminal, tables_are_as_checked_in)
 Test(terminal, plots_are_as_checked_in)
 {
 	struct profile *p = sample_with_code();
-	expect_golden(report_text(p, (struct report_options){.width = 90, .plot = true, .utf8 = true}), "plot_braille");
-	expect_golden(report_text(p, (struct report_options){.width = 90, .plot = true, .ascii = true}), "plot_ascii");
+	expect_golden(report_text(p, (struct report_options){.width = 90, .plot = true, .utf8 = true}), "terminal_plot_braille");
+	expect_golden(report_text(p, (struct report_options){.width = 90, .plot = true, .ascii = true}), "terminal_plot_ascii");
 	expect_golden(report_text(p, (struct report_options){.width = 60, .plot = true, .ascii = true, .level = "DRAM"}),
-		      "plot_dram");
+		      "terminal_plot_dram");
 	profile_destroy(p);
 }
 
 Test(terminal, pages_are_as_checked_in)
 {
 	struct profile *p = sample_with_code();
-	expect_golden(report_text(p, (struct report_options){.width = 90, .function = "triad"}), "page_triad");
-	expect_golden(report_text(p, (struct report_options){.width = 90, .function = "crunch"}), "page_crunch");
-	expect_golden(report_text(p, (struct report_options){.width = 90, .function = "dot"}), "page_dot");
+	expect_golden(report_text(p, (struct report_options){.width = 90, .function = "triad"}), "terminal_page_triad");
+	expect_golden(report_text(p, (struct report_options){.width = 90, .function = "crunch"}), "terminal_page_crunch");
+	expect_golden(report_text(p, (struct report_options){.width = 90, .function = "dot"}), "terminal_page_dot");
 	profile_destroy(p);
 }
 
@@ -117,7 +87,7 @@ Test(terminal, rows_are_as_checked_in)
 		enum report_by parsed;
 		cr_assert(report_by_parse(by_words[by], &parsed));
 		cr_assert_eq(parsed, by);
-		snprintf(name, sizeof(name), "by_%s", by_words[by]);
+		snprintf(name, sizeof(name), "terminal_by_%s", by_words[by]);
 		expect_golden(report_text(p, (struct report_options){.width = 100, .by = by}), name);
 	}
 	profile_destroy(p);

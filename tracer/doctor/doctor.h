@@ -2,7 +2,7 @@
  *
  * Facts are gathered first, each group of them by a probe in a process of its own (guard.h): a filter that ends whoever
  * makes a system call, or a file that never answers, ends or holds up only that probe.  What the facts mean is decided
- * from them alone (checks.c), so that tests can state any machine. */
+ * from them alone (checks.h), so that tests can state any machine. */
 #pragma once
 
 #include "base/error.h"

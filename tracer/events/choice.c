@@ -11,6 +11,23 @@ static const char *reason(const char *why, enum pmu_state state)
 
 #define SAY(field, ...) snprintf(field, sizeof(field), __VA_ARGS__)
 
+enum pmu_state choice_work_state(const bool usable[N_EVENT_QUANTITIES])
+{
+	const bool sp = usable[EVENT_FLOP_SP], dp = usable[EVENT_FLOP_DP];
+	if (usable[EVENT_FLOP_ANY] || (sp && dp))
+		return PMU_COMPLETE;
+	return sp || dp || usable[EVENT_FLOP_HP] ? PMU_PARTIAL : PMU_NONE;
+}
+
+/* Misses of the last cache say whose they are, but not all that moves; the controllers say it the other way around. */
+enum pmu_state choice_memory_state(const bool usable[N_EVENT_QUANTITIES], bool controllers)
+{
+	const bool read = usable[EVENT_MEMORY_READ_BYTES], written = usable[EVENT_MEMORY_WRITE_BYTES];
+	if (controllers || (read && written))
+		return PMU_COMPLETE;
+	return usable[EVENT_LLC_MISS_BYTES] || read || written ? PMU_PARTIAL : PMU_NONE;
+}
+
 /* The counters count a native run; with --once there is none. */
 static void choose_once(const struct choice_input *input, struct choice *choice)
 {

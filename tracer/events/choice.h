@@ -2,6 +2,8 @@
  * from nothing else. */
 #pragma once
 
+#include "tracer/events/event_table.h"
+
 #include <stdbool.h>
 
 enum work_option { WORK_AUTO, WORK_PMU, WORK_COUNT, WORK_BOTH };	/* --work= */
@@ -13,6 +15,11 @@ enum pmu_state {
 	PMU_PARTIAL,	/* proved, but not all of it: some precisions, or a lower bound */
 	PMU_COMPLETE,	/* proved and complete */
 };
+
+/* How far events go that can be used, by quantity: of flop, all of one row of events or every precision that matters; of
+ * memory, where the program's bytes are measured (`controllers`: by the memory's, or resctrl) or reads and writes are. */
+enum pmu_state choice_work_state(const bool usable[N_EVENT_QUANTITIES]);
+enum pmu_state choice_memory_state(const bool usable[N_EVENT_QUANTITIES], bool controllers);
 
 struct choice_input {
 	enum work_option work;

@@ -16,6 +16,8 @@
  * Sources that several rows have:
  * [SDM]  Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 3B, performance monitoring events, and
  *	  Intel's event files (perfmon) for the microarchitecture.
+ * [perf] Intel's and Arm's event files as Linux has them, tools/perf/pmu-events/arch, by folder and file: what errata
+ *	  say is from there, where it says so.
  * [PPR]  AMD Processor Programming References: 54945 (Zen), 55803 (Zen 2), 55898 (Zen 3), 55901 (Zen 4): core
  *	  performance monitor counters.
  * [ARM]  Arm Architecture Reference Manual, A-profile, PMU events; Technical Reference Manual of the core.
@@ -38,9 +40,12 @@
 #define G_FLOPS "[G] algorithms 12 and 15"
 #define G_A64FX "[G] algorithms 11 and 16"
 
-#define LLC_MISS_NOTE "a lower bound of memory traffic: no prefetch, no write-back, no non-temporal store [O, III.D]"
+#define LLC_MISS_NOTE "a lower bound of memory traffic: prefetches into the last cache, write-backs and non-temporal "	       \
+	"stores are not in it [O, III.D]; prefetches into L1, and since Skylake L2, and instruction fetches are [perf, "       \
+	"cache.json, LONGEST_LAT_CACHE.MISS]"
 #define FILL_NOTE "a lower bound of memory traffic: no write-back, no non-temporal store, no instruction fetch"
-#define FP_ARITH_NOTE "masked-off lanes count; DPPS and DPPD count twice [SDM vol. 3B, FP_ARITH_INST_RETIRED]"
+#define FP_ARITH_NOTE "a count stands for every lane, masked-off ones too; DPPS and DPPD count twice; it is specified for "      \
+	"DAZ and FTZ set in MXCSR [perf, skylakex/floating-point.json]"
 #define FP_INSTRUCTIONS_NOTE "a fused multiply-add counts as two instructions [SDM vol. 3B; G, 5.2.2]"
 #define MERGE_NOTE "takes two counters of the core; Linux before 5.6 does not pair them and counts too few, and then "	       \
 	"sampled at wrong periods until 26e52558ead4 was in [Linux commits 5738891229a2, 26e52558ead4]"

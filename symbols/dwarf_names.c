@@ -17,6 +17,7 @@ struct dwarf_names {
 	uint64_t shift;
 	struct unit_range *units; /* sorted by start */
 	size_t n_units, cap_units;
+	size_t most_dies;	/* that the file can hold */
 	size_t dies_left;	/* bound for a walk over a damaged file */
 };
 
@@ -57,7 +58,7 @@ struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shi
 	names->shift = shift;
 	/* Every DIE takes at least a byte of the file (compressed sections: of what they unpack
 	 * to, hence the factor). */
-	names->dies_left = file->size * 32;
+	names->dies_left = names->most_dies = file->size * 32;
 	names->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	if (names->dwarf && read_units(names) && names->n_units)
 		return names;
@@ -87,7 +88,7 @@ static const struct unit_range *find_unit(const struct dwarf_names *names, uint6
 	return low && address < names->units[low - 1].end ? &names->units[low - 1] : NULL;
 }
 
-static const char *die_name(Dwarf_Die *die)
+const char *dwarf_names_of_die(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	const char *name = NULL;
@@ -101,7 +102,7 @@ static const char *die_name(Dwarf_Die *die)
 static bool add_subprogram(struct dwarf_names *names, Dwarf_Die *die,
 			   struct function_map *functions)
 {
-	const char *name = die_name(die);
+	const char *name = dwarf_names_of_die(die);
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 	bool ok = true;
@@ -259,4 +260,29 @@ uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr)
 	if (low == n || dwarf_lineaddr(dwarf_onesrcline(lines, low), &at) != 0 || at <= address)
 		return UINT64_MAX;
 	return at + names->shift;
+}
+
+bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address, uint64_t *end)
+{
+	*address = vaddr - names->shift;
+	const struct unit_range *range = find_unit(names, *address);
+	if (range) {
+		*end = range->end;
+		return dwarf_offdie(names->dwarf, range->unit, unit) != NULL;
+	}
+	size_t low = 0, high = names->n_units;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (names->units[middle].start <= *address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*end = low < names->n_units ? names->units[low].start : UINT64_MAX;
+	return false;
+}
+
+size_t dwarf_names_most_dies(const struct dwarf_names *names)
+{
+	return names->most_dies;
 }

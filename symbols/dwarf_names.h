@@ -4,6 +4,8 @@
 #include "symbols/elf_file.h"
 #include "symbols/function_map.h"
 
+#include <elfutils/libdw.h>
+
 struct dwarf_names;
 
 /* Opens the DWARF of `file`; `shift` is added to its addresses.  NULL when there is none.  `file`
@@ -23,3 +25,12 @@ bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **fi
 bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line);
 /* Address up to which the line table says what it says about `vaddr`; UINT64_MAX where it says nothing. */
 uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr);
+
+/* For what else is read from the DWARF of the same file (dwarf_inlines).  The unit whose code `vaddr` is, or false; in
+ * *address what `vaddr` is in the DWARF, and in *end the address there up to which the answer holds, UINT64_MAX: to the
+ * end. */
+bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address, uint64_t *end);
+/* The linkage name of an entry, else its name, or NULL. */
+const char *dwarf_names_of_die(Dwarf_Die *die);
+/* More entries than that the file cannot hold. */
+size_t dwarf_names_most_dies(const struct dwarf_names *names);

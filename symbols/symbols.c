@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "symbols/debug_file.h"
 #include "symbols/demangle.h"
+#include "symbols/dwarf_inlines.h"
 #include "symbols/dwarf_names.h"
 #include "symbols/eh_frame.h"
 #include "symbols/elf_file.h"
@@ -27,6 +28,7 @@ struct symbol_module {
 	bool complete;			/* with DWARF's functions, and the gaps between all */
 	struct dwarf_names *dwarf;
 	bool dwarf_opened;
+	struct dwarf_inlines *inlines;
 	char **names;			/* every name that was handed out */
 	size_t n_names, cap_names;
 };
@@ -165,6 +167,7 @@ void symbol_module_close(struct symbol_module *module)
 	for (size_t i = 0; i < module->n_names; i++)
 		free(module->names[i]);
 	free(module->names);
+	dwarf_inlines_destroy(module->inlines);
 	dwarf_names_destroy(module->dwarf);
 	for (int i = 0; i < N_FILES; i++)
 		if (module->opened[i])
@@ -329,4 +332,12 @@ bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char 
 {
 	*end = module_dwarf(module) ? dwarf_names_line_end(module->dwarf, vaddr) : UINT64_MAX;
 	return module_dwarf(module) && dwarf_names_line(module->dwarf, vaddr, file, line);
+}
+
+const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr, uint64_t *end)
+{
+	*end = UINT64_MAX;
+	if (!module->inlines && module_dwarf(module))
+		module->inlines = dwarf_inlines_create(module->dwarf);
+	return module->inlines ? dwarf_inlines_find(module->inlines, vaddr, end) : NULL;
 }

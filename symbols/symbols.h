@@ -49,8 +49,14 @@ bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char
 bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line,
 		       uint64_t *end);
 
+/* The innermost call that was inlined at `vaddr` (symbols/dwarf_inlines.h), NULL where the code is the function's own or
+ * nothing is known, and in *end the address up to which that holds.  Lives as long as the module. */
+struct dwarf_inline;
+const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr, uint64_t *end);
+
 /* Adds to the profile every function that holds one of its blocks or frames: opens each module
- * by path once, splits nothing, leaves no two functions of a module overlapping.  A module that
+ * by path once, splits nothing, leaves no two functions of a module overlapping; and the source lines and inlined
+ * functions of the code that ran, by (module, start).  A module that
  * cannot be opened gets rows per 4-KiB page named "[name]+0x…".  For "[vdso]" the image of this
  * process is used. */
 struct rf_error *symbols_resolve(struct profile *profile);

@@ -31,7 +31,7 @@ static struct poptOption report_table[] = {
 	{"sort", 0, POPT_ARG_STRING, &given.sort, 0,
 	 "rank by headroom (default), distance, time, flops, bytes or name", "KEY"},
 	{"by", 0, POPT_ARG_STRING, &given.by, 0,
-	 "what a row is: function (default), loop, line, module, thread, process or call-path", "WHAT"},
+	 "what a row is: function (default), inlined, loop, line, module, thread, process or call-path", "WHAT"},
 	{"focus", 0, POPT_ARG_STRING, &given.focus, 0, "only rows, functions and modules that match", "REGEX"},
 	{"ignore", 0, POPT_ARG_STRING, &given.ignore, 0, "without rows, functions and modules that match", "REGEX"},
 	{"min", 0, POPT_ARG_STRING, &given.min, 0, "sum up the rows with less than that share of the time", "SHARE%"},
@@ -177,7 +177,7 @@ static struct rf_error *report_options(struct report_options *options)
 		return usage_error("--sort takes headroom, distance, time, flops, bytes or name",
 				   given.sort);
 	if (given.by && !report_by_parse(given.by, &options->by))
-		return usage_error("--by takes function, loop, line, module, thread, process or call-path", given.by);
+		return usage_error("--by takes function, inlined, loop, line, module, thread, process or call-path", given.by);
 	if (given.color && !report_color_parse(given.color, &options->color))
 		return usage_error("--color takes auto, always or never", given.color);
 	if (given.min && !report_share_parse(given.min, &options->min_share))

@@ -28,6 +28,7 @@ struct module_work {
 	size_t n_places;
 	uint64_t bias;			/* offset minus virtual address: 0 but for the vdso */
 	uint64_t covered;		/* end of the last function added */
+	const struct symbol_fetcher *fetcher;
 	struct u64_map *calls;		/* inlined calls that have a row, by their address */
 };
 
@@ -161,6 +162,16 @@ static bool add_line_at(struct module_work *work, uint64_t at, uint64_t end, uin
 	return !known || add_line(work, at, *next, file, line);
 }
 
+/* Lambdas are told apart by where they stand: most compilers give them no linkage name. */
+static char *name_of_inlined(const struct dwarf_inline *call)
+{
+	const char *slash = strrchr(call->file, '/');
+	char *name;
+	if (strcmp(call->name, "operator()") != 0 || !call->line)
+		return symbol_demangle(call->name[0] ? call->name : "(without a name)");
+	return asprintf(&name, "operator() (%s:%" PRIu32 ")", slash ? slash + 1 : call->file, call->line) < 0 ? NULL : name;
+}
+
 /* One row for each call, with those that it stands in; PROFILE_NONE: no memory. */
 static uint32_t call_row(struct module_work *work, const struct dwarf_inline *call)
 {
@@ -168,7 +179,7 @@ static uint32_t call_row(struct module_work *work, const struct dwarf_inline *ca
 	if (known)
 		return *known;
 	const uint32_t caller = call->caller ? call_row(work, call->caller) : PROFILE_NONE;
-	char *name = symbol_demangle(call->name[0] ? call->name : "(without a name)");
+	char *name = name_of_inlined(call);
 	uint32_t row = PROFILE_NONE;
 	if (name && (!call->caller || caller != PROFILE_NONE))
 		row = profile_inlined_function(work->profile, work->module, name, call->file, call->line);
@@ -288,7 +299,7 @@ static struct rf_error *open_symbols(struct module_work *work, bool is_vdso)
 			       : NULL;
 	if (module->path[0] == '[')
 		return NULL;
-	return symbol_module_open(module->path, &work->symbols);
+	return symbol_module_open_with(module->path, work->fetcher, &work->symbols);
 }
 
 /* A file that was replaced since the run would give wrong names: better none. */
@@ -325,7 +336,7 @@ static bool is_named(const struct profile *profile, uint32_t module)
 	return false;
 }
 
-struct rf_error *symbols_resolve(struct profile *profile)
+struct rf_error *symbols_resolve_with(struct profile *profile, const struct symbol_fetcher *fetcher)
 {
 	struct places places = { 0 };
 	bool ok = collect_places(profile, &places);
@@ -334,10 +345,15 @@ struct rf_error *symbols_resolve(struct profile *profile)
 		for (n = 1; i + n < places.n_items; n++)
 			if (places.items[i + n].module != module)
 				break;
-		struct module_work work = {profile, module, NULL, &places.items[i], n, 0, 0, NULL};
+		struct module_work work = {profile, module, NULL, &places.items[i], n, 0, 0, fetcher, NULL};
 		if (module < profile->n_modules && !is_named(profile, module))
 			ok = resolve_module(&work);
 	}
 	free(places.items);
 	return ok ? NULL : out_of_memory();
+}
+
+struct rf_error *symbols_resolve(struct profile *profile)
+{
+	return symbols_resolve_with(profile, NULL);
 }

@@ -113,9 +113,29 @@ static bool build_functions(struct symbol_module *module)
 	return ok;
 }
 
+/* A debug file from elsewhere takes the place of one without DWARF. */
+static void fetch_debug_file(struct symbol_module *module, const struct symbol_fetcher *fetcher)
+{
+	struct elf_file fetched, *debug = &module->files[FILE_DEBUG];
+	if (!fetcher || !module->build_id[0] || elf_file_has_dwarf(&module->files[FILE_ITSELF]) ||
+	    (module->opened[FILE_DEBUG] && elf_file_has_dwarf(debug)))
+		return;
+	const char *path = fetcher->fetch(fetcher->context, module->name, module->build_id);
+	if (!path)
+		return;
+	if (!debug_file_take(path, module->build_id, &fetched)) {
+		fetcher->refuse(fetcher->context, module->name, path);
+		return;
+	}
+	if (module->opened[FILE_DEBUG])
+		elf_file_close(debug);
+	*debug = fetched;
+	module->opened[FILE_DEBUG] = true;
+}
+
 /* Goes on after the file itself is open; takes over `file`. */
 static struct rf_error *create_module(const char *path, bool has_path, struct elf_file *file,
-				      struct symbol_module **out)
+				      const struct symbol_fetcher *fetcher, struct symbol_module **out)
 {
 	struct symbol_module *module = calloc(1, sizeof(*module));
 	if (!module) {
@@ -133,6 +153,7 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 		if (has_path)
 			module->opened[FILE_DEBUG] = debug_file_open(
 				file, path, module->build_id, &module->files[FILE_DEBUG]);
+		fetch_debug_file(module, fetcher);
 		module->opened[FILE_DEBUG_DATA] =
 			debug_data_open(file, &module->files[FILE_DEBUG_DATA]);
 		if (build_functions(module)) {
@@ -144,11 +165,16 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 	return out_of_memory();
 }
 
-struct rf_error *symbol_module_open(const char *path, struct symbol_module **out)
+struct rf_error *symbol_module_open_with(const char *path, const struct symbol_fetcher *fetcher, struct symbol_module **out)
 {
 	struct elf_file file;
 	struct rf_error *error = elf_file_open(path, &file);
-	return error ? error : create_module(path, true, &file, out);
+	return error ? error : create_module(path, true, &file, fetcher, out);
+}
+
+struct rf_error *symbol_module_open(const char *path, struct symbol_module **out)
+{
+	return symbol_module_open_with(path, NULL, out);
 }
 
 struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,
@@ -156,7 +182,7 @@ struct rf_error *symbol_module_open_image(const char *name, const void *image, s
 {
 	struct elf_file file;
 	struct rf_error *error = elf_file_open_image(name, image, size, &file);
-	return error ? error : create_module(name, false, &file, out);
+	return error ? error : create_module(name, false, &file, NULL, out);
 }
 
 void symbol_module_close(struct symbol_module *module)

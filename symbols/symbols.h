@@ -14,6 +14,17 @@ struct rf_error *symbol_module_open(const char *path, struct symbol_module **out
 /* The same for an ELF image in memory (the vdso); the bytes are copied. */
 struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,
 					  struct symbol_module **out);
+/* Where debug files come from that are not on this machine. */
+struct symbol_fetcher {
+	/* The path of the debug file of a build id, valid until the next call; NULL: there is none.  `module`: its base name. */
+	const char *(*fetch)(void *context, const char *module, const char *build_id);
+	/* That file was another one's. */
+	void (*refuse)(void *context, const char *module, const char *path);
+	void *context;
+};
+/* As symbol_module_open; `fetcher` (or NULL) is asked when there is no debug information here. */
+struct rf_error *symbol_module_open_with(const char *path, const struct symbol_fetcher *fetcher,
+					 struct symbol_module **out);
 void symbol_module_close(struct symbol_module *module);
 
 /* Build id in lower-case hex; "" when there is none. */
@@ -60,3 +71,5 @@ const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t
  * cannot be opened gets rows per 4-KiB page named "[name]+0x…".  For "[vdso]" the image of this
  * process is used. */
 struct rf_error *symbols_resolve(struct profile *profile);
+/* The same; `fetcher` (or NULL) is asked for the modules that have no debug information here. */
+struct rf_error *symbols_resolve_with(struct profile *profile, const struct symbol_fetcher *fetcher);

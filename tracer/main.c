@@ -19,7 +19,7 @@
 /* What the options of a command line are read into; static, because popt's tables are. */
 static struct {
 	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top, cache_sample,
-		sample_given, cache_prefetch, levels, plot, ascii, width, width_given;
+		sample_given, cache_prefetch, levels, plot, ascii, width, width_given, debuginfod;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
 		*import_path, *forget, *processes, *traffic, *cache, *level, *direction, *html_path, *html_compare, *work, *by, *focus,
 		*ignore, *min, *color, *function,
@@ -67,6 +67,8 @@ static struct poptOption run_table[] = {
 	 "run the program only once, counted; the times include the counting", NULL},
 	{"no-children", 0, POPT_ARG_NONE, &given.no_children, 0,
 	 "time and count only PROGRAM itself, not the processes that it starts", NULL},
+	{"debuginfod", 0, POPT_ARG_NONE, &given.debuginfod, 0,
+	 "fetch debug information that is not here from the servers of DEBUGINFOD_URLS, after the run", NULL},
 	{"quiet", 'q', POPT_ARG_NONE, &given.quiet, 0, "say nothing but errors", NULL},
 	{"no-save", 0, POPT_ARG_NONE, &given.no_save, 0, "save no profile", NULL},
 	{"save", 0, POPT_ARG_STRING, &given.save_path, 0,
@@ -256,6 +258,7 @@ static struct rf_error *command_run(poptContext context, int *status)
 	run.quiet = given.quiet;
 	run.no_save = given.no_save;
 	run.no_children = given.no_children;
+	run.debuginfod = given.debuginfod;
 	run.to_stdout = given.to_stdout;
 	run.save_path = given.save_path;
 	run.log_path = given.log_path;

@@ -28,7 +28,7 @@ const struct symbol_fetcher *debuginfod_fetcher(struct debuginfod *debuginfod);
 
 /* How it went. */
 struct debuginfod_result {
-	size_t fetched, missing; /* modules; missing: no server has it */
+	size_t fetched, missing; /* files; missing: no server has it */
 	const char *trouble;	/* what went wrong, or NULL; as long as `debuginfod` lives */
 };
 struct debuginfod_result debuginfod_result(const struct debuginfod *debuginfod);

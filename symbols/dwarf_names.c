@@ -4,6 +4,8 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,8 @@ struct dwarf_names {
 	uint64_t shift;
 	struct unit_range *units; /* sorted by start */
 	size_t n_units, cap_units;
+	struct elf_file part;	/* see dwarf_names_take_part */
+	Dwarf *part_dwarf;
 	size_t most_dies;	/* that the file can hold */
 	size_t dies_left;	/* bound for a walk over a damaged file */
 };
@@ -71,8 +75,35 @@ void dwarf_names_destroy(struct dwarf_names *names)
 	if (!names)
 		return;
 	dwarf_end(names->dwarf);
+	if (names->part_dwarf) {
+		dwarf_end(names->part_dwarf);
+		elf_file_close(&names->part);
+	}
 	free(names->units);
 	free(names);
+}
+
+char *dwarf_names_missing_part(struct dwarf_names *names)
+{
+	const char *name;
+	const void *id;
+	const ssize_t length = dwelf_dwarf_gnu_debugaltlink(names->dwarf, &name, &id);
+	char *text = length > 0 && !dwarf_getalt(names->dwarf) ? malloc(2 * (size_t)length + 1) : NULL;
+	for (ssize_t i = 0; text && i < length; i++)
+		sprintf(text + 2 * i, "%02x", ((const uint8_t *)id)[i]);
+	return text;
+}
+
+void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file)
+{
+	Dwarf *dwarf = names->part_dwarf ? NULL : dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	if (!dwarf) {
+		elf_file_close(file);
+		return;
+	}
+	names->part = *file;
+	names->part_dwarf = dwarf;
+	dwarf_setalt(names->dwarf, dwarf);
 }
 
 static const struct unit_range *find_unit(const struct dwarf_names *names, uint64_t address)

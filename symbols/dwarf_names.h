@@ -13,6 +13,12 @@ struct dwarf_names;
 struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shift);
 void dwarf_names_destroy(struct dwarf_names *names);
 
+/* Several debug files can share a file with what they have in common (dwz).  The build id of the one that belongs to this DWARF and is
+ * not on this machine, in lower-case hex, to be freed; NULL: there is none, or it is here. */
+char *dwarf_names_missing_part(struct dwarf_names *names);
+/* Takes over the file, which is that part. */
+void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file);
+
 /* Adds every subprogram's ranges to an unsettled list (names are borrowed from `names`).  False
  * when memory is short. */
 bool dwarf_names_functions(struct dwarf_names *names, struct function_map *functions);

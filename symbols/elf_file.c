@@ -334,11 +334,23 @@ static bool find_build_id(Elf_Data *data, struct elf_bytes *out)
 	return false;
 }
 
+/* What dwz makes has no segments. */
+static char *hex_of_section(const struct elf_file *file)
+{
+	GElf_Shdr header;
+	struct elf_bytes id;
+	Elf_Scn *section = find_section(file, ".note.gnu.build-id", &header);
+	Elf_Data *data = section && header.sh_type == SHT_NOTE ? elf_getdata(section, NULL) : NULL;
+	if (data && data->d_buf && find_build_id(data, &id))
+		return hex(id.bytes, id.size);
+	return hex(NULL, 0);
+}
+
 char *elf_file_build_id(const struct elf_file *file)
 {
 	size_t n;
 	if (elf_getphdrnum(file->elf, &n) != 0)
-		return hex(NULL, 0);
+		return hex_of_section(file);
 	for (size_t i = 0; i < n; i++) {
 		GElf_Phdr phdr;
 		if (!gelf_getphdr(file->elf, i, &phdr) || phdr.p_type != PT_NOTE)
@@ -350,5 +362,5 @@ char *elf_file_build_id(const struct elf_file *file)
 		if (data && data->d_buf && find_build_id(data, &id))
 			return hex(id.bytes, id.size);
 	}
-	return hex(NULL, 0);
+	return hex_of_section(file);
 }

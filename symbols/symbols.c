@@ -28,6 +28,7 @@ struct symbol_module {
 	bool complete;			/* with DWARF's functions, and the gaps between all */
 	struct dwarf_names *dwarf;
 	bool dwarf_opened;
+	const struct symbol_fetcher *fetcher; /* or NULL */
 	struct dwarf_inlines *inlines;
 	char **names;			/* every name that was handed out */
 	size_t n_names, cap_names;
@@ -113,24 +114,40 @@ static bool build_functions(struct symbol_module *module)
 	return ok;
 }
 
+/* False when there is none, or it is another one's. */
+static bool fetch_file(struct symbol_module *module, const char *build_id, struct elf_file *out)
+{
+	const struct symbol_fetcher *fetcher = module->fetcher;
+	const char *path = fetcher ? fetcher->fetch(fetcher->context, module->name, build_id) : NULL;
+	if (!path)
+		return false;
+	if (debug_file_take(path, build_id, out))
+		return true;
+	fetcher->refuse(fetcher->context, module->name, path);
+	return false;
+}
+
 /* A debug file from elsewhere takes the place of one without DWARF. */
-static void fetch_debug_file(struct symbol_module *module, const struct symbol_fetcher *fetcher)
+static void fetch_debug_file(struct symbol_module *module)
 {
 	struct elf_file fetched, *debug = &module->files[FILE_DEBUG];
-	if (!fetcher || !module->build_id[0] || elf_file_has_dwarf(&module->files[FILE_ITSELF]) ||
-	    (module->opened[FILE_DEBUG] && elf_file_has_dwarf(debug)))
+	if (!module->build_id[0] || elf_file_has_dwarf(&module->files[FILE_ITSELF]) ||
+	    (module->opened[FILE_DEBUG] && elf_file_has_dwarf(debug)) || !fetch_file(module, module->build_id, &fetched))
 		return;
-	const char *path = fetcher->fetch(fetcher->context, module->name, module->build_id);
-	if (!path)
-		return;
-	if (!debug_file_take(path, module->build_id, &fetched)) {
-		fetcher->refuse(fetcher->context, module->name, path);
-		return;
-	}
 	if (module->opened[FILE_DEBUG])
 		elf_file_close(debug);
 	*debug = fetched;
 	module->opened[FILE_DEBUG] = true;
+}
+
+/* What its debug file shares with others, where that is not here. */
+static void fetch_shared_part(struct symbol_module *module)
+{
+	struct elf_file fetched;
+	char *build_id = module->dwarf && module->fetcher ? dwarf_names_missing_part(module->dwarf) : NULL;
+	if (build_id && fetch_file(module, build_id, &fetched))
+		dwarf_names_take_part(module->dwarf, &fetched);
+	free(build_id);
 }
 
 /* Goes on after the file itself is open; takes over `file`. */
@@ -149,11 +166,12 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 	const char *slash = strrchr(path, '/');
 	module->name = strdup(slash ? slash + 1 : path);
 	module->build_id = elf_file_build_id(file);
+	module->fetcher = fetcher;
 	if (module->name && module->build_id) {
 		if (has_path)
 			module->opened[FILE_DEBUG] = debug_file_open(
 				file, path, module->build_id, &module->files[FILE_DEBUG]);
-		fetch_debug_file(module, fetcher);
+		fetch_debug_file(module);
 		module->opened[FILE_DEBUG_DATA] =
 			debug_data_open(file, &module->files[FILE_DEBUG_DATA]);
 		if (build_functions(module)) {
@@ -222,6 +240,7 @@ static struct dwarf_names *module_dwarf(struct symbol_module *module)
 	for (int i = 0; i < N_FILES && !module->dwarf; i++)
 		if (module->opened[i])
 			module->dwarf = dwarf_names_create(&module->files[i], shift_of(module, i));
+	fetch_shared_part(module);
 	return module->dwarf;
 }
 

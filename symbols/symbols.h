@@ -22,7 +22,8 @@ struct symbol_fetcher {
 	void (*refuse)(void *context, const char *module, const char *path);
 	void *context;
 };
-/* As symbol_module_open; `fetcher` (or NULL) is asked when there is no debug information here. */
+/* As symbol_module_open; `fetcher` (or NULL) is asked when there is no debug information here, or a
+ * part of it is not; it must outlive the module. */
 struct rf_error *symbol_module_open_with(const char *path, const struct symbol_fetcher *fetcher,
 					 struct symbol_module **out);
 void symbol_module_close(struct symbol_module *module);

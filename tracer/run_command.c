@@ -481,9 +481,9 @@ static void note_fetched(struct session *session, const struct debuginfod_result
 	if (trouble)
 		warn(session, rf_error_create(RF_EUNAVAILABLE, NULL, "debuginfod: %s", trouble));
 	free(trouble);
-	profile_set_fact(session->profile, "debuginfod", "%zu modules fetched, %zu not found", result->fetched, result->missing);
+	profile_set_fact(session->profile, "debuginfod", "%zu files fetched, %zu not found", result->fetched, result->missing);
 	if (!session->options->quiet)
-		fprintf(session->log, "rfprof: debuginfod: debug information of %zu module%s fetched, %zu not found\n",
+		fprintf(session->log, "rfprof: debuginfod: %zu debug file%s fetched, %zu not found\n",
 			result->fetched, result->fetched == 1 ? "" : "s", result->missing);
 }
 

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 
-from harness import Skip, case, end_group
+from harness import SOURCE, Skip, case, end_group
 
 ID = re.compile(r"Build ID: ([0-9a-f]+)")
 
@@ -102,12 +102,29 @@ def fetches_what_is_not_here(t):
         profile, result = record(t, made, program, "--debuginfod")
         asked = [path for path in made.asked if identity in path]
         assert asked == [f"/buildid/{identity}/debuginfo"], str(made.asked)
-        assert re.search(rb"debug information of 1 module fetched, \d+ not found", result.stderr), str(result)
+        assert re.search(rb"debuginfod: 1 debug file fetched, \d+ not found", result.stderr), str(result)
         assert rows(profile, LINES)[0][0] > 3 and ("main",) in rows(profile, NAMES), rows(profile, NAMES)
         del made.asked[:]
         profile, _ = record(t, made, program, "--debuginfod")
         assert not [path for path in made.asked if identity in path], "the client's cache has it"
         assert rows(profile, LINES)[0][0] > 3
+
+
+@case("e2e/debuginfod")
+def fetches_what_debug_files_share(t):
+    """dwz puts what two debug files have in common into a third, with a build id of its own: the names of inlined functions."""
+    if not shutil.which("dwz", path=t.environment()["PATH"]):
+        raise Skip("no dwz")
+    program, identity, debug = split(t, os.path.join(SOURCE, "tests", "targets", "inlined.c"))
+    twin, shared = os.path.join(t.directory, "twin.debug"), os.path.join(t.directory, "shared.debug")
+    shutil.copy(debug, twin)
+    made_part = t.run(["dwz", "-m", shared, "-M", "/nonexistent/shared.debug", debug, twin])
+    assert made_part.status == 0 and os.path.exists(shared), str(made_part)
+    with server({identity: debug, build_id(shared): shared}) as made:
+        profile, result = record(t, made, program, "--debuginfod")
+        assert b"debuginfod: 2 debug files fetched" in result.stderr, str(result)
+    names = {name for name, in rows(profile, "SELECT name FROM inlined_functions")}
+    assert {"multiply", "dot", "triple"} <= names, names
 
 
 @case("e2e/debuginfod")
@@ -129,7 +146,7 @@ def what_is_not_found_is_said(t):
     with server({}) as made:
         profile, result = record(t, made, program, "--debuginfod")
         assert any(identity in path for path in made.asked), str(made.asked)
-        assert re.search(rb"debug information of 0 modules fetched, [1-9]\d* not found", result.stderr), str(result)
+        assert re.search(rb"debuginfod: 0 debug files fetched, [1-9]\d* not found", result.stderr), str(result)
         assert rows(profile, LINES)[0][0] == 0
 
 
@@ -146,7 +163,7 @@ def a_wrong_file_is_refused(t):
         with server({identity: wrong}) as made:
             profile, result = record(t, made, program, "--debuginfod")
             assert b"what came for program is no debug file with its build id" in result.stderr, str(result)
-            assert re.search(rb"debug information of 0 modules fetched", result.stderr), str(result)
+            assert re.search(rb"debuginfod: 0 debug files fetched", result.stderr), str(result)
             assert rows(profile, LINES)[0][0] == 0 and ("main",) not in rows(profile, NAMES)
 
 

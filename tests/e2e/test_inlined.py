@@ -2,13 +2,14 @@
 
 import bisect
 import contextlib
+import json
 import os
 import re
 import shutil
 import sqlite3
 import subprocess
 
-from harness import SOURCE, Skip, case
+from harness import SOURCE, Skip, case, functions, text
 
 TARGETS = os.path.join(SOURCE, "tests", "targets")
 
@@ -57,6 +58,11 @@ def counts_in_c(t):
     assert re.search(r" dot +inlined\.c:\d+", section) and re.search(r" multiply +inlined\.c:\d+", section), page
     assert "(its own code)" in section and "triple" not in section, page
     assert ", in dot" in page.partition("loops, with those within them")[2], page
+    paths = [os.path.join(t.directory, name) for name in ("all.json", "page.html")]
+    assert t.rfprof("report", "--json", paths[0], "--html", paths[1], profile).status == 0
+    loops = [loop for row in functions(json.loads(text(paths[0])), "first") for loop in row["loops"]]
+    assert [loop["inlined"] for loop in loops] == ["dot"], str(loops)
+    assert re.search(r"multiply \(inlined\.c:\d+\), in dot \(inlined\.c:\d+\)", text(paths[1])), "in the page's instructions"
 
 
 @case("e2e/inlined")

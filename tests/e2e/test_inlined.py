@@ -52,7 +52,13 @@ def check_truth(t, program):
 
 @case("e2e/inlined")
 def counts_in_c(t):
-    profile = check_truth(t, t.target("inlined"))
+    check_truth(t, t.target("inlined"))
+
+
+@case("e2e/inlined")
+def pages_name_what_is_inlined(t):
+    """The page of a function in the terminal, its loops in JSON, its instructions in HTML."""
+    profile, _ = record(t, t.program(os.path.join(TARGETS, "inlined.c"), ("-fno-tree-vectorize", "-ffp-contract=off")))
     page = t.rfprof("report", "-f", "first", profile).stdout.decode()
     section = page.partition("inlined in it")[2].split("\n\n")[0]
     assert re.search(r" dot +inlined\.c:\d+", section) and re.search(r" multiply +inlined\.c:\d+", section), page

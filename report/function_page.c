@@ -196,7 +196,7 @@ static int by_time(const void *a, const void *b, void *context)
 	return x < y ? -1 : x > y; /* an outer one before those within */
 }
 
-static void put_loop(struct page *page, struct text_table *table, size_t i)
+static void put_loop(struct page *page, struct text_table *table, size_t i, uint32_t call)
 {
 	const struct model_function *f = page->f;
 	const struct model_loop *loop = &f->loops[i];
@@ -213,9 +213,10 @@ static void put_loop(struct page *page, struct text_table *table, size_t i)
 	text_table_put(table, 2, STYLE_PLAIN, "%*s%s", 2 * depth, "", number);
 	if (f->function != PROFILE_NONE &&
 	    report_line_at(profile, profile->functions[f->function].module, loop->header, cell, sizeof(cell))) {
-		char *clean = text_clean(cell);
-		text_table_put(table, 3, STYLE_PLAIN, "%s", clean ? clean : "");
+		char *clean = text_clean(cell), *in = call == PROFILE_NONE ? NULL : text_clean(report_inlined_name(profile, call));
+		text_table_put(table, 3, STYLE_PLAIN, "%s%s%s", clean ? clean : "", in ? ", in " : "", in ? in : "");
 		free(clean);
+		free(in);
 	}
 	text_table_put(table, 4, STYLE_PLAIN, loop->turns < 1000000 ? "%.0f" : "%.3g", (double)loop->turns);
 	if (loop->entries > 0)
@@ -230,14 +231,15 @@ static void put_loop(struct page *page, struct text_table *table, size_t i)
 }
 
 /* Each loop before those within it, and of neighbours the one with most time first. */
-static void put_loops_in(struct page *page, struct text_table *table, const size_t *ranked, uint32_t parent, int depth)
+static void put_loops_in(struct page *page, struct text_table *table, const size_t *ranked, const uint32_t *calls,
+			 uint32_t parent, int depth)
 {
 	const struct model_function *f = page->f;
 	const size_t n = f->n_loops < MAX_LOOPS ? f->n_loops : MAX_LOOPS;
 	for (size_t i = 0; i < n && depth < MAX_LOOPS; i++)
 		if (f->loops[ranked[i]].parent == parent) {
-			put_loop(page, table, ranked[i]);
-			put_loops_in(page, table, ranked, (uint32_t)ranked[i], depth + 1);
+			put_loop(page, table, ranked[i], calls[ranked[i]]);
+			put_loops_in(page, table, ranked, calls, (uint32_t)ranked[i], depth + 1);
 		}
 }
 
@@ -249,20 +251,22 @@ static void put_loops(struct page *page)
 	static const size_t order[] = {7, 6, 4, 0};
 	const struct model_function *f = page->f;
 	size_t *ranked = malloc((f->n_loops + 1) * sizeof(*ranked));
+	uint32_t *calls = report_calls_of_loops(page->view, f);
 	struct text_table table;
-	page->failed |= !ranked;
-	if (ranked && f->n_loops) {
+	page->failed |= !ranked || !calls;
+	if (ranked && calls && f->n_loops) {
 		page_title(page, "loops, with those within them");
 		for (size_t i = 0; i < f->n_loops; i++)
 			ranked[i] = i;
 		qsort_r(ranked, f->n_loops, sizeof(*ranked), by_time, f->loops);
 		text_table_init(&table, page->view->terminal, columns, 8, 3);
-		put_loops_in(page, &table, ranked, PROFILE_NONE, 0);
+		put_loops_in(page, &table, ranked, calls, PROFILE_NONE, 0);
 		page_table(page, &table, order, 4);
 		if (f->n_loops > MAX_LOOPS)
 			page_line(page, STYLE_DIM, "  · ", "and %zu more with less time", f->n_loops - MAX_LOOPS);
 	}
 	free(ranked);
+	free(calls);
 }
 
 /* ---- why ---- */
@@ -351,6 +355,7 @@ struct rf_error *report_function_page(const struct report_view *plain, FILE *str
 	put_ceilings(&page);
 	put_flop(&page);
 	put_instructions(&page);
+	page_inlined(&page);
 	put_loops(&page);
 	page_objects(&page);
 	page_people(&page);

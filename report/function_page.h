@@ -20,6 +20,8 @@ void page_title(struct page *page, const char *text);
 /* Fits, prints and frees a table. */
 void page_table(struct page *page, struct text_table *table, const size_t *order, size_t n);
 
+/* function_inlined.c: what was inlined in it. */
+void page_inlined(struct page *page);
 /* function_people.c */
 void page_objects(struct page *page);
 void page_people(struct page *page);

@@ -121,7 +121,100 @@ static bool find_loops(struct maker *maker)
 	return ok;
 }
 
+/* ---- inlined functions ---- */
+
+static int compare_inlined(const struct profile *profile, uint32_t row, uint32_t module, const char *name)
+{
+	const struct profile_inlined_function *inlined = &profile->inlined_functions[row];
+	if (inlined->module != module)
+		return inlined->module < module ? -1 : 1;
+	return strcmp(inlined->name, name);
+}
+
+static int compare_inlined_rows(const void *a, const void *b, void *context)
+{
+	const struct profile *profile = context;
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct profile_inlined_function *other = &profile->inlined_functions[y];
+	const int order = compare_inlined(profile, x, other->module, other->name);
+	return order ? order : x < y ? -1 : x > y;
+}
+
+/* The inlined function that is the same one; those of one name in several files are told apart by the file. */
+static uint32_t inlined_of(const struct profile *profile, const uint32_t *order, const struct profile_function *function)
+{
+	size_t low = 0, high = profile->n_inlined_functions;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		if (compare_inlined(profile, order[middle], function->module, function->name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < profile->n_inlined_functions; low++) {
+		const char *file = profile->inlined_functions[order[low]].file;
+		if (compare_inlined(profile, order[low], function->module, function->name) != 0)
+			break;
+		if (!file[0] || !function->file[0] || strcmp(file, function->file) == 0)
+			return order[low];
+	}
+	return PROFILE_NONE;
+}
+
+static bool match_bodies(struct maker *maker)
+{
+	const struct profile *profile = maker->profile;
+	const size_t n = profile->n_inlined_functions;
+	uint32_t *order = malloc((n + 1) * sizeof(*order));
+	maker->own = malloc((profile->n_functions + 1) * sizeof(*maker->own));
+	maker->body = malloc((n + 1) * sizeof(*maker->body));
+	const bool ok = order && maker->own && maker->body;
+	for (size_t i = 0; ok && i < n; i++) {
+		order[i] = (uint32_t)i;
+		maker->body[i] = PROFILE_NONE;
+	}
+	if (ok)
+		qsort_r(order, n, sizeof(*order), compare_inlined_rows, (void *)profile);
+	for (size_t i = 0; ok && i < profile->n_functions; i++) {
+		maker->own[i] = inlined_of(profile, order, &profile->functions[i]);
+		if (maker->own[i] != PROFILE_NONE)
+			maker->body[maker->own[i]] = (uint32_t)i;
+	}
+	free(order);
+	return ok;
+}
+
+/* Rows of the overlay: the innermost inlined functions. */
+static bool find_inlined(struct maker *maker)
+{
+	const struct profile *profile = maker->profile;
+	bool ok = match_bodies(maker);
+	for (size_t i = 0; ok && i < profile->n_inlined_code; i++) {
+		const struct profile_inlined_code *code = &profile->inlined_code[i];
+		ok = add_range(&maker->over, &maker->n_over, &maker->cap_over,
+			       (struct model_range){code->module, code->start, code->end,
+						    profile->inlined_calls[code->call].function});
+	}
+	return ok;
+}
+
 /* ---- names ---- */
+
+/* ", in dot" for a loop that lies in an inlined function, or "". */
+static char *name_inlined(struct maker *maker, const struct model_function *function, uint32_t loop)
+{
+	char *text = NULL;
+	if (maker->loop_function != function->function) {
+		free(maker->loop_calls);
+		maker->loop_calls = report_calls_of_loops(maker->view, function);
+		maker->loop_function = function->function;
+	}
+	if (!maker->loop_calls)
+		return NULL;
+	if (maker->loop_calls[loop] == PROFILE_NONE)
+		return strdup("");
+	return asprintf(&text, ", in %s", report_inlined_name(maker->profile, maker->loop_calls[loop])) < 0 ? NULL : text;
+}
 
 static const char *module_of(const struct maker *maker, uint32_t plain)
 {
@@ -133,7 +226,7 @@ static const char *module_of(const struct maker *maker, uint32_t plain)
 
 static char *name_plain(const struct maker *maker, uint32_t plain)
 {
-	const enum report_by by = maker->view->options->by;
+	const enum report_by by = maker->by;
 	const char *suffix = by == BY_LINE ? " (no line)" : by == BY_LOOP ? " (no loop)" : "";
 	const struct profile *profile = maker->profile;
 	char *name = NULL;
@@ -144,14 +237,16 @@ static char *name_plain(const struct maker *maker, uint32_t plain)
 	return n < 0 ? NULL : name;
 }
 
-static char *name_over(const struct maker *maker, uint32_t row)
+static char *name_over(struct maker *maker, uint32_t row)
 {
 	char *name = NULL, number[64], line[160];
-	if (maker->view->options->by == BY_LINE) {
+	if (maker->by == BY_LINE) {
 		const struct profile_line *at = &maker->profile->lines[row];
 		const char *slash = strrchr(at->file, '/');
 		return asprintf(&name, "%s:%" PRIu32, slash ? slash + 1 : at->file, at->line) < 0 ? NULL : name;
 	}
+	if (maker->by == BY_INLINED)
+		return strdup(maker->profile->inlined_functions[row].name);
 	const struct model_loop_code *code = &maker->view->model->loop_code[row];
 	const struct model_function *function = maker->functions[code->function];
 	const char *of = maker->profile->functions[code->function].name;
@@ -161,7 +256,11 @@ static char *name_over(const struct maker *maker, uint32_t row)
 	const struct model_loop *loop = &function->loops[code->loop];
 	if (!report_line_at(maker->profile, code->module, loop->header, line, sizeof(line)))
 		snprintf(line, sizeof(line), "+0x%" PRIx64, loop->header - maker->profile->functions[code->function].start);
-	return asprintf(&name, "%s %s (%s)", of, number, line) < 0 ? NULL : name;
+	char *inlined = name_inlined(maker, function, code->loop);
+	if (!inlined || asprintf(&name, "%s %s (%s%s)", of, number, line, inlined) < 0)
+		name = NULL;
+	free(inlined);
+	return name;
 }
 
 bool grouping_new(struct grouping *out, char *name, const char *module, uint32_t function, bool left_out,
@@ -180,13 +279,16 @@ bool grouping_new(struct grouping *out, char *name, const char *module, uint32_t
 /* The group of a row of the plain model, or of a row of the overlay. */
 static bool group_of(struct maker *maker, uint32_t plain, uint32_t over, uint32_t *group)
 {
-	const bool modules = maker->view->options->by == BY_MODULE;
+	const bool modules = maker->by == BY_MODULE;
 	const uint32_t n = (uint32_t)maker->profile->n_functions;
+	if (maker->own && over == PROFILE_NONE && plain < n)
+		over = maker->own[plain];
+	const uint32_t function = maker->body && over != PROFILE_NONE ? maker->body[over] : plain;
 	const uint32_t home = !modules || plain >= n ? plain : n + maker->profile->functions[plain].module;
 	uint32_t *known = over == PROFILE_NONE ? &maker->plain[home] : &maker->named[over];
 	if (*known == PROFILE_NONE &&
 	    !grouping_new(maker->out, over == PROFILE_NONE ? name_plain(maker, home) : name_over(maker, over),
-		       module_of(maker, plain), !modules && plain < n ? plain : PROFILE_NONE, false, known))
+		       module_of(maker, plain), !modules && function < n ? function : PROFILE_NONE, false, known))
 		return false;
 	*group = *known;
 	return true;
@@ -230,7 +332,8 @@ static bool group_code(struct maker *maker)
 	cut_overlaps(maker->over, maker->n_over);
 	for (size_t i = 0; i < maker->n_base; i++) {
 		const struct model_range *code = &maker->base[i];
-		const enum kind kind = grouping_kind(maker, code->row);
+		const bool wanted = maker->only == PROFILE_NONE || maker->only == code->row;
+		const enum kind kind = wanted ? grouping_kind(maker, code->row) : KIND_IGNORED;
 		uint64_t done = code->start;
 		while (at < maker->n_over && is_before(&maker->over[at], code))
 			at++;
@@ -255,7 +358,7 @@ static bool group_code(struct maker *maker)
 static bool maker_init(struct maker *maker)
 {
 	const size_t n = maker->profile->n_functions + maker->profile->n_modules + 1;
-	const size_t n_over = maker->profile->n_lines + maker->view->model->n_loop_code + 1;
+	const size_t n_over = maker->profile->n_lines + maker->view->model->n_loop_code + maker->profile->n_inlined_functions + 1;
 	uint32_t group;
 	maker->plain = malloc(n * sizeof(*maker->plain));
 	maker->named = malloc(n_over * sizeof(*maker->named));
@@ -274,37 +377,55 @@ static bool maker_init(struct maker *maker)
 
 static bool make_groups(struct maker *maker)
 {
-	const enum report_by by = maker->view->options->by;
+	const enum report_by by = maker->by;
 	if (!maker_init(maker))
 		return false;
 	if (by == BY_THREAD || by == BY_PROCESS)
 		return grouping_threads(maker);
-	if ((by == BY_LINE && !find_lines(maker)) || (by == BY_LOOP && !find_loops(maker)))
+	if ((by == BY_LINE && !find_lines(maker)) || (by == BY_LOOP && !find_loops(maker)) ||
+	    (by == BY_INLINED && !find_inlined(maker)))
 		return false;
 	return group_code(maker);
 }
 
-struct rf_error *grouping_create(const struct report_view *view, struct grouping *out)
+static struct rf_error *make(struct maker *maker, const struct report_options *options)
 {
-	struct maker maker = {.view = view, .profile = view->profile, .out = out};
+	struct grouping *out = maker->out;
 	*out = (struct grouping){0};
-	struct rf_error *error = report_filter_init(&maker.filter, view->options);
-	if (!error && !make_groups(&maker))
+	struct rf_error *error = options ? report_filter_init(&maker->filter, options) : NULL;
+	if (!error && !make_groups(maker))
 		error = report_no_memory();
 	out->groups = (struct model_groups){
 		.ranges = out->ranges, .n_ranges = out->n_ranges, .groups = out->rows, .n_groups = out->n_rows,
 		.by_thread = out->by_thread, .n_kinds = out->by_thread ? N_KINDS : 0,
-		.uncounted = view->model->uncounted_samples,
+		.uncounted = maker->view->model->uncounted_samples,
 	};
-	report_filter_deinit(&maker.filter);
-	free(maker.base);
-	free(maker.over);
-	free(maker.named);
-	free(maker.functions);
-	free(maker.plain);
+	report_filter_deinit(&maker->filter);
+	free(maker->base);
+	free(maker->over);
+	free(maker->named);
+	free(maker->functions);
+	free(maker->plain);
+	free(maker->own);
+	free(maker->body);
+	free(maker->loop_calls);
 	if (error)
 		grouping_destroy(out);
 	return error;
+}
+
+struct rf_error *grouping_create(const struct report_view *view, struct grouping *out)
+{
+	struct maker maker = {.view = view, .profile = view->profile, .by = view->options->by, .only = PROFILE_NONE,
+			      .loop_function = PROFILE_NONE, .out = out};
+	return make(&maker, view->options);
+}
+
+struct rf_error *grouping_of_function(const struct report_view *view, uint32_t function, struct grouping *out)
+{
+	struct maker maker = {.view = view, .profile = view->profile, .by = BY_INLINED, .only = function,
+			      .loop_function = PROFILE_NONE, .out = out};
+	return make(&maker, NULL);
 }
 
 void grouping_destroy(struct grouping *grouping)

@@ -9,6 +9,12 @@ enum kind { KIND_IN, KIND_BEHIND, KIND_IGNORED, N_KINDS }; /* code: in focus, no
 struct maker {
 	const struct report_view *view;
 	const struct profile *profile;
+	enum report_by by;
+	uint32_t only;		/* code of that function alone (row in profile->functions), or PROFILE_NONE */
+	uint32_t *own;		/* BY_INLINED, per function: its row in inlined_functions, or PROFILE_NONE */
+	uint32_t *body;		/* per row of inlined_functions: the function, or PROFILE_NONE */
+	uint32_t *loop_calls;	/* report_calls_of_loops of the function whose loops were named last */
+	uint32_t loop_function;
 	struct report_filter filter;
 	struct model_range *base; size_t n_base, cap_base; /* all code; row: the plain model's */
 	struct model_range *over; size_t n_over, cap_over; /* parts of it; row: in `named` */

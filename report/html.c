@@ -93,7 +93,7 @@ static const char *const listed[] = {
 /* Fields of a loop's array; html/function.js has the same list. */
 static const char *const loop_fields[] = {
 	"parent", "start_offset", "end_offset", "header_offset", "turns", "instructions", "flop", "load_bytes",
-	"store_bytes", "time_s", "samples", "l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes",
+	"store_bytes", "time_s", "samples", "l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined",
 };
 
 /* Fields of a level's array; html/data.js has the same list. */

@@ -1,6 +1,6 @@
 /* The instructions of functions, each with how often it ran and what it did: for pages. */
 #include "report/model_parts.h"
-#include "report/report_parts.h"
+#include "report/ranking.h"
 
 #include "base/array.h"
 
@@ -14,6 +14,7 @@ enum html_code_field {
 	CODE_TIME_NS,	/* of the samples that stand at it */
 	CODE_FLOP, CODE_LS_BYTES,
 	CODE_MEM_BYTES,	/* to and from memory, estimated; 0 where nothing was traced */
+	CODE_INLINED,	/* only where it is another than of the line before: what was inlined there, "" where nothing */
 };
 
 struct line {
@@ -309,8 +310,22 @@ static json_t *line_json(const struct html_code *code, const struct line *line)
 	json_array_append_new(fields, report_json_count(tally->flop));
 	json_array_append_new(fields, report_json_count(tally->load_bytes + tally->store_bytes));
 	json_array_append_new(fields, report_json_count((uint64_t)line->mem_bytes));
-	_Static_assert(CODE_MEM_BYTES == 6, "a field each");
+	_Static_assert(CODE_MEM_BYTES == 6 && CODE_INLINED == 7, "a field each");
 	return fields;
+}
+
+/* Behind the other fields; *before: the call of the line before. */
+static bool add_inlined(const struct html_code *code, uint32_t module, const struct line *line, json_t *fields,
+			uint32_t *before)
+{
+	const uint32_t call = report_inlined_at(code->profile, module, line->offset);
+	char *chain = call == *before ? NULL : report_inlined_chain(code->profile, call);
+	const bool done = call == *before || chain;
+	if (chain)
+		json_array_append_new(fields, report_json_string(chain));
+	free(chain);
+	*before = call;
+	return done;
 }
 
 json_t *html_code_of(struct html_code *code, const struct model_function *f, size_t most)
@@ -328,7 +343,14 @@ json_t *html_code_of(struct html_code *code, const struct model_function *f, siz
 	if (code->model->traced && !add_traffic(code, function))
 		return NULL;
 	json_t *array = json_array();
-	for (size_t i = 0; i < code->n_lines; i++)
-		json_array_append_new(array, line_json(code, &code->lines[i]));
+	uint32_t before = PROFILE_NONE;
+	for (size_t i = 0; i < code->n_lines; i++) {
+		json_t *fields = line_json(code, &code->lines[i]);
+		json_array_append_new(array, fields);
+		if (!add_inlined(code, function->module, &code->lines[i], fields, &before)) {
+			json_decref(array);
+			return NULL;
+		}
+	}
 	return array;
 }

@@ -1,8 +1,9 @@
 /* What moved, and what follows from it, as JSON; docs/profile-format.md is the schema. */
-#include "report/report_parts.h"
+#include "report/ranking.h"
 
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_OBJECTS 20
@@ -288,7 +289,7 @@ json_t *report_json_metrics(const struct report_view *view, const struct model_f
 
 /* ---- loops ---- */
 
-static json_t *loop_json(const struct report_view *view, const struct model_loop *loop)
+static json_t *loop_json(const struct report_view *view, const struct model_loop *loop, uint32_t call)
 {
 	const struct tally *tally = &loop->tally;
 	json_t *object = json_object();
@@ -304,6 +305,9 @@ static json_t *loop_json(const struct report_view *view, const struct model_loop
 	json_object_set_new(object, "store_bytes", report_json_count(tally->store_bytes));
 	set(object, "time_s", (double)loop->time_ns * 1e-9);
 	json_object_set_new(object, "samples", report_json_count(loop->n_samples));
+	json_object_set_new(object, "inlined", call == PROFILE_NONE
+							? json_null()
+							: report_json_string(report_inlined_name(view->profile, call)));
 	if (view->model->traced)
 		add_bytes(object, &loop->bytes);
 	return object;
@@ -311,8 +315,10 @@ static json_t *loop_json(const struct report_view *view, const struct model_loop
 
 json_t *report_json_loops(const struct report_view *view, const struct model_function *f)
 {
-	json_t *array = json_array();
-	for (size_t i = 0; i < f->n_loops; i++)
-		json_array_append_new(array, loop_json(view, &f->loops[i]));
+	uint32_t *calls = report_calls_of_loops(view, f);
+	json_t *array = calls ? json_array() : NULL;
+	for (size_t i = 0; calls && i < f->n_loops; i++)
+		json_array_append_new(array, loop_json(view, &f->loops[i], calls[i]));
+	free(calls);
 	return array;
 }

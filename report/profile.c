@@ -18,7 +18,7 @@ struct row_index {
 /* The public struct is the first member: a pointer to one is a pointer to the other. */
 struct profile_private {
 	struct profile profile;
-	struct row_index modules, threads, frames, processes, jit;
+	struct row_index modules, threads, frames, processes, jit, inlined_functions, inlined_calls;
 };
 
 typedef uint64_t row_hash_fn(const struct profile *profile, size_t row);
@@ -116,6 +116,12 @@ static void free_rows(struct profile *profile)
 		free(profile->counters[i].event);
 		free(profile->counters[i].why);
 	}
+	for (size_t i = 0; i < profile->n_inlined_functions; i++) {
+		free(profile->inlined_functions[i].name);
+		free(profile->inlined_functions[i].file);
+	}
+	for (size_t i = 0; i < profile->n_inlined_calls; i++)
+		free(profile->inlined_calls[i].file);
 	for (size_t i = 0; i < profile->n_facts; i++) {
 		free(profile->facts[i].key);
 		free(profile->facts[i].value);
@@ -149,6 +155,9 @@ void profile_destroy(struct profile *profile)
 	for (size_t i = 0; i < profile->n_lines; i++)
 		free(profile->lines[i].file);
 	free(profile->lines);
+	free(profile->inlined_functions);
+	free(profile->inlined_calls);
+	free(profile->inlined_code);
 	free(profile->working_sets);
 	free(profile->counters);
 	free(profile->counter_places);
@@ -157,6 +166,8 @@ void profile_destroy(struct profile *profile)
 	free(private->frames.slots);
 	free(private->processes.slots);
 	free(private->jit.slots);
+	free(private->inlined_functions.slots);
+	free(private->inlined_calls.slots);
 	free(private);
 }
 
@@ -399,6 +410,75 @@ uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_
 	free(key.name);
 	free(key.file);
 	return *module = PROFILE_NONE;
+}
+
+static uint64_t inlined_function_key_hash(const struct profile_inlined_function *function)
+{
+	return mix(hash_text(function->name) + function->module) ^ hash_text(function->file);
+}
+
+static uint64_t inlined_function_hash(const struct profile *profile, size_t row)
+{
+	return inlined_function_key_hash(&profile->inlined_functions[row]);
+}
+
+static bool inlined_function_equal(const struct profile *profile, size_t row, const void *key)
+{
+	const struct profile_inlined_function *have = &profile->inlined_functions[row], *want = key;
+	return have->module == want->module && strcmp(have->name, want->name) == 0 && strcmp(have->file, want->file) == 0;
+}
+
+uint32_t profile_inlined_function(struct profile *profile, uint32_t module, const char *name, const char *file,
+				  uint32_t line)
+{
+	struct row_index *index = &((struct profile_private *)profile)->inlined_functions;
+	struct profile_inlined_function key = {module, (char *)name, (char *)file, line};
+	if (!index_refresh(index, profile, profile->n_inlined_functions, inlined_function_hash))
+		return PROFILE_NONE;
+	uint32_t row = index_find(index, profile, inlined_function_key_hash(&key), inlined_function_equal, &key);
+	if (row != PROFILE_NONE)
+		return row;
+	key.name = strdup(name);
+	key.file = strdup(file);
+	if (key.name && key.file && rf_array_push(profile->inlined_functions, profile->n_inlined_functions,
+						  profile->cap_inlined_functions, key))
+		return (uint32_t)(profile->n_inlined_functions - 1);
+	free(key.name);
+	free(key.file);
+	return PROFILE_NONE;
+}
+
+static uint64_t inlined_call_key_hash(const struct profile_inlined_call *call)
+{
+	return mix(mix((uint64_t)call->parent << 32 | call->function) + call->line) ^ hash_text(call->file);
+}
+
+static uint64_t inlined_call_hash(const struct profile *profile, size_t row)
+{
+	return inlined_call_key_hash(&profile->inlined_calls[row]);
+}
+
+static bool inlined_call_equal(const struct profile *profile, size_t row, const void *key)
+{
+	const struct profile_inlined_call *have = &profile->inlined_calls[row], *want = key;
+	return have->parent == want->parent && have->function == want->function && have->line == want->line &&
+	       strcmp(have->file, want->file) == 0;
+}
+
+uint32_t profile_inlined_call(struct profile *profile, uint32_t parent, uint32_t function, const char *file, uint32_t line)
+{
+	struct row_index *index = &((struct profile_private *)profile)->inlined_calls;
+	struct profile_inlined_call key = {parent, function, (char *)file, line};
+	if (!index_refresh(index, profile, profile->n_inlined_calls, inlined_call_hash))
+		return PROFILE_NONE;
+	uint32_t row = index_find(index, profile, inlined_call_key_hash(&key), inlined_call_equal, &key);
+	if (row != PROFILE_NONE)
+		return row;
+	key.file = strdup(file);
+	if (key.file && rf_array_push(profile->inlined_calls, profile->n_inlined_calls, profile->cap_inlined_calls, key))
+		return (uint32_t)(profile->n_inlined_calls - 1);
+	free(key.file);
+	return PROFILE_NONE;
 }
 
 static struct profile_fact *find_fact(const struct profile *profile, const char *key)

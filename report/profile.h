@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 5 /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 6 /* PRAGMA user_version */
 #define PROFILE_NONE UINT32_MAX  /* "no such row" for every index below */
 /* The module of samples in the gate and between a program's translated instructions. */
 #define PROFILE_OWN_MODULE "[rfprof]"
@@ -65,14 +65,35 @@ struct profile_function {
 	uint32_t line;		/* or 0 */
 };
 
-/* Code [start, end) that the compiler made for one source line; where it belongs to an inlined function of a
- * system header, the line of the program that it was inlined into.  Only code that was executed has rows. */
+/* Code [start, end) that the compiler made for one source line, be it inlined or not.  Only code that was executed has
+ * rows. */
 struct profile_line {
 	uint32_t module;
 	uint64_t start, end;	/* offsets [start, end) */
 	char *file;
 	uint32_t line;
 };
+
+/* A function of which the compiler put a copy where it was called; "foo(int)" and its file are as those of `functions`
+ * where it has code of its own as well. */
+struct profile_inlined_function {
+	uint32_t module;
+	char *name;		/* demangled */
+	char *file;		/* where it is declared, or "" */
+	uint32_t line;		/* or 0 */
+};
+
+/* One such call: the place of a copy in the source. */
+struct profile_inlined_call {
+	uint32_t parent;	/* the call that it stands in, an earlier row, or PROFILE_NONE: in the function itself */
+	uint32_t function;	/* row in inlined_functions */
+	char *file;		/* where the call stands, or "" */
+	uint32_t line;		/* or 0 */
+};
+
+/* Code [start, end) whose innermost call is `call`.  By (module, start), without overlaps; only code that was
+ * executed has rows, and only where something is inlined. */
+struct profile_inlined_code { uint32_t module; uint64_t start, end; uint32_t call; };
 
 /* A run of instructions executed from its first to its last byte `count` times. */
 struct profile_block {
@@ -200,6 +221,9 @@ struct profile {
 	struct profile_counter *counters;	size_t n_counters, cap_counters;
 	struct profile_counter_place *counter_places; size_t n_counter_places, cap_counter_places;
 	struct profile_line *lines;		size_t n_lines, cap_lines;
+	struct profile_inlined_function *inlined_functions; size_t n_inlined_functions, cap_inlined_functions;
+	struct profile_inlined_call *inlined_calls; size_t n_inlined_calls, cap_inlined_calls;
+	struct profile_inlined_code *inlined_code; size_t n_inlined_code, cap_inlined_code;
 };
 
 struct profile *profile_create(void);
@@ -211,6 +235,11 @@ uint32_t profile_thread(struct profile *profile, enum profile_run run, int pid, 
 			const char *name);
 /* Child frame of `parent` (PROFILE_NONE for a root): find-or-add through a hash. */
 uint32_t profile_frame(struct profile *profile, uint32_t parent, uint32_t module, uint64_t offset);
+
+/* Find-or-add by all but the line of the function: a declaration and its definition are one. */
+uint32_t profile_inlined_function(struct profile *profile, uint32_t module, const char *name, const char *file,
+				  uint32_t line);
+uint32_t profile_inlined_call(struct profile *profile, uint32_t parent, uint32_t function, const char *file, uint32_t line);
 
 /* The process with that id, find-or-add.  A new one has nothing but its id; its parent is `parent`. */
 uint32_t profile_process(struct profile *profile, enum profile_run run, int pid, uint32_t parent);

@@ -325,6 +325,18 @@ static struct rf_error *check_references(const struct reader *reader, const stru
 	return NULL;
 }
 
+/* Look-ups in inlined_code are by its order. */
+static struct rf_error *check_inlined(const struct reader *reader)
+{
+	const struct profile_inlined_code *code = reader->profile->inlined_code;
+	for (size_t i = 0; i < reader->profile->n_inlined_code; i++)
+		if (code[i].start > code[i].end ||
+		    (i && (code[i].module < code[i - 1].module ||
+			   (code[i].module == code[i - 1].module && code[i].start < code[i - 1].end))))
+			return damaged(reader, "inlined code overlaps or is out of order");
+	return NULL;
+}
+
 static struct rf_error *check_rows(const struct reader *reader)
 {
 	for (int t = 0; t < N_TABLES; t++) {
@@ -343,7 +355,7 @@ static struct rf_error *check_rows(const struct reader *reader)
 	for (size_t i = 0; i < reader->profile->n_lines; i++)
 		if (reader->profile->lines[i].start > reader->profile->lines[i].end)
 			return damaged(reader, "a source line ends before it starts");
-	return NULL;
+	return check_inlined(reader);
 }
 
 static struct rf_error *read_database(struct reader *reader)

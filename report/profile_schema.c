@@ -189,6 +189,24 @@ static const struct column line_columns[] = {
 	{"file", COLUMN_TEXT, AT(profile_line, file)},
 	{"line", COLUMN_U32, AT(profile_line, line)},
 };
+static const struct column inlined_function_columns[] = {
+	{"module_id", COLUMN_REF, AT(profile_inlined_function, module), .target = MODULES},
+	{"name", COLUMN_TEXT, AT(profile_inlined_function, name)},
+	{"file", COLUMN_TEXT, AT(profile_inlined_function, file)},
+	{"line", COLUMN_U32, AT(profile_inlined_function, line)},
+};
+static const struct column inlined_call_columns[] = {
+	{"parent_id", COLUMN_REF_NULL, AT(profile_inlined_call, parent), .target = INLINED_CALLS},
+	{"inlined_function_id", COLUMN_REF, AT(profile_inlined_call, function), .target = INLINED_FUNCTIONS},
+	{"file", COLUMN_TEXT, AT(profile_inlined_call, file)},
+	{"line", COLUMN_U32, AT(profile_inlined_call, line)},
+};
+static const struct column inlined_code_columns[] = {
+	{"module_id", COLUMN_REF, AT(profile_inlined_code, module), .target = MODULES},
+	{"start_offset", COLUMN_U64, AT(profile_inlined_code, start)},
+	{"end_offset", COLUMN_U64, AT(profile_inlined_code, end)},
+	{"inlined_call_id", COLUMN_REF, AT(profile_inlined_code, call), .target = INLINED_CALLS},
+};
 
 #define PLACE "module_id INTEGER NOT NULL REFERENCES modules(id), code_offset INTEGER NOT NULL, "
 #define TABLE(name, sql, columns, row, member) NEW_TABLE(2, name, sql, columns, row, member)
@@ -291,6 +309,17 @@ const struct table profile_tables[N_TABLES] = {
 	[LINES] = NEW_TABLE(5, "lines", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
 		"start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, file TEXT NOT NULL, "
 		"line INTEGER NOT NULL) STRICT", line_columns, profile_line, lines),
+	[INLINED_FUNCTIONS] = NEW_TABLE(6, "inlined_functions", ID
+		"module_id INTEGER NOT NULL REFERENCES modules(id), name TEXT NOT NULL, file TEXT NOT NULL, "
+		"line INTEGER NOT NULL) STRICT",
+		inlined_function_columns, profile_inlined_function, inlined_functions),
+	[INLINED_CALLS] = NEW_TABLE(6, "inlined_calls", ID "parent_id INTEGER REFERENCES inlined_calls(id), "
+		"inlined_function_id INTEGER NOT NULL REFERENCES inlined_functions(id), file TEXT NOT NULL, "
+		"line INTEGER NOT NULL) STRICT", inlined_call_columns, profile_inlined_call, inlined_calls),
+	[INLINED_CODE] = NEW_TABLE(6, "inlined_code", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+		"start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, "
+		"inlined_call_id INTEGER NOT NULL REFERENCES inlined_calls(id)) STRICT",
+		inlined_code_columns, profile_inlined_code, inlined_code),
 };
 
 const char profile_views[] =

@@ -39,6 +39,7 @@ bool report_by_parse(const char *word, enum report_by *by)
 	static const char *const words[] = {
 		[BY_FUNCTION] = "function", [BY_LOOP] = "loop", [BY_LINE] = "line", [BY_MODULE] = "module",
 		[BY_THREAD] = "thread", [BY_PROCESS] = "process", [BY_CALL_PATH] = "call-path",
+		[BY_INLINED] = "inlined",
 	};
 	int found;
 	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))

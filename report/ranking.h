@@ -14,6 +14,8 @@ struct grouping {
  * focus where the expression is found in what it is called or in the name of its function or module.  Fails for
  * want of memory, and for expressions that are none. */
 struct rf_error *grouping_create(const struct report_view *view, struct grouping *out);
+/* Groups for one function alone (row in profile->functions): its own code, and each function that was inlined in it. */
+struct rf_error *grouping_of_function(const struct report_view *view, uint32_t function, struct grouping *out);
 void grouping_destroy(struct grouping *grouping);
 
 /* A model whose rows are call paths, from the outermost function (below start-up code) to the one that the time is
@@ -37,6 +39,19 @@ size_t *report_rank(struct report_view *view);
 void report_loop_number(char *text, const struct model_function *function, size_t loop);
 /* Base name and number of the source line at a place, "mesh.c:88"; false where none is known. */
 bool report_line_at(const struct profile *profile, uint32_t module, uint64_t offset, char *text, size_t size);
+
+/* inlined_names.c: the innermost inlined call (row in profile->inlined_calls) at a place, or PROFILE_NONE. */
+uint32_t report_inlined_at(const struct profile *profile, uint32_t module, uint64_t offset);
+/* The first row of inlined_code that ends behind a place. */
+size_t report_inlined_from(const struct profile *profile, uint32_t module, uint64_t offset);
+/* The function of a call. */
+const char *report_inlined_name(const struct profile *profile, uint32_t call);
+/* "mul (dot.h:9), in dot (solver.c:12)": a call and those that it stands in, with where they stand; to be freed.
+ * NULL: no memory. */
+char *report_inlined_chain(const struct profile *profile, uint32_t call);
+/* Per loop of a function of the plain model: the innermost call that holds all its code, or PROFILE_NONE; to be freed.
+ * NULL: no memory. */
+uint32_t *report_calls_of_loops(const struct report_view *view, const struct model_function *f);
 
 /* --focus and --ignore. */
 struct report_filter { void *focus, *ignore; }; /* compiled, or NULL */

@@ -15,7 +15,8 @@ enum report_sort { SORT_HEADROOM, SORT_DISTANCE, SORT_TIME, SORT_FLOPS, SORT_BYT
 enum report_processes { PROCESSES_MERGED, PROCESSES_TREE };
 
 /* What a row of the table in the terminal is. */
-enum report_by { BY_FUNCTION, BY_LOOP, BY_LINE, BY_MODULE, BY_THREAD, BY_PROCESS, BY_CALL_PATH };
+enum report_by { BY_FUNCTION, BY_LOOP, BY_LINE, BY_MODULE, BY_THREAD, BY_PROCESS, BY_CALL_PATH,
+		BY_INLINED };
 
 enum report_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -50,7 +51,7 @@ size_t report_stdout_files(const struct report_options *options);
 /* "headroom", "distance", "time", "flops", "bytes", "name" → enum; false for another word. */
 bool report_sort_parse(const char *word, enum report_sort *sort);
 
-/* "function", "loop", "line", "module", "thread", "process", "call-path" → enum; false for another word. */
+/* "function", "loop", "line", "module", "thread", "process", "call-path", "inlined" → enum; false for another word. */
 bool report_by_parse(const char *word, enum report_by *by);
 /* "auto", "always", "never" → enum; false for another word. */
 bool report_color_parse(const char *word, enum report_color *color);

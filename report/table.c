@@ -215,6 +215,7 @@ static const char *row_word(const struct report_view *view, bool many)
 		[BY_FUNCTION] = {"function", "functions"}, [BY_LOOP] = {"loop", "loops"}, [BY_LINE] = {"line", "lines"},
 		[BY_MODULE] = {"module", "modules"}, [BY_THREAD] = {"thread", "threads"},
 		[BY_PROCESS] = {"process", "processes"}, [BY_CALL_PATH] = {"call path", "call paths"},
+		[BY_INLINED] = {"function", "functions"},
 	};
 	return words[view->shaped ? view->options->by : BY_FUNCTION][many];
 }

@@ -42,6 +42,9 @@ static bool print_hint(const struct report_view *view, FILE *stream)
 	if (view->options->by == BY_LINE && !view->profile->n_lines)
 		text = "this profile has no source lines: the program has no debug information, or it was recorded by an older "
 		       "rfprof; rows are functions";
+	if (view->options->by == BY_INLINED && !view->profile->n_inlined_code)
+		text = "this profile has no inlined functions: the program has no debug information, or none were inlined, or it was "
+		       "recorded by an older rfprof; rows are functions";
 	if (view->options->by == BY_CALL_PATH)
 		text = "work is counted by function, not by path: speeds and roofs are those of a path's last function, its "
 		       "headroom is divided by time";

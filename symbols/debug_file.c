@@ -95,6 +95,19 @@ bool debug_file_open(const struct elf_file *file, const char *path, const char *
 	return open_by_build_id(build_id, out) || open_by_debuglink(file, path, build_id, out);
 }
 
+bool debug_file_take(const char *path, const char *build_id, struct elf_file *out)
+{
+	struct elf_file candidate;
+	if (!build_id[0] || !try_candidate(path, build_id, NULL, &candidate))
+		return false;
+	if (elf_file_has_dwarf(&candidate)) {
+		*out = candidate;
+		return true;
+	}
+	elf_file_close(&candidate);
+	return false;
+}
+
 /* Decompresses one xz stream into `out`, doubling it until it fits. */
 static bool decompress(const struct elf_bytes *packed, uint8_t **out, size_t *size)
 {

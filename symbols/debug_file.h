@@ -10,6 +10,10 @@
 bool debug_file_open(const struct elf_file *file, const char *path, const char *build_id,
 		     struct elf_file *out);
 
+/* Opens a file that somebody says is the debug file of that build id, which must not be "".  False when it is not, or has no
+ * DWARF. */
+bool debug_file_take(const char *path, const char *build_id, struct elf_file *out);
+
 /* Opens the small symbol table that some distributions put, xz-compressed, into .gnu_debugdata. */
 bool debug_data_open(const struct elf_file *file, struct elf_file *out);
 

@@ -4,6 +4,8 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,9 @@ struct dwarf_names {
 	uint64_t shift;
 	struct unit_range *units; /* sorted by start */
 	size_t n_units, cap_units;
+	struct elf_file part;	/* see dwarf_names_take_part */
+	Dwarf *part_dwarf;
+	size_t most_dies;	/* that the file can hold */
 	size_t dies_left;	/* bound for a walk over a damaged file */
 };
 
@@ -57,7 +62,7 @@ struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shi
 	names->shift = shift;
 	/* Every DIE takes at least a byte of the file (compressed sections: of what they unpack
 	 * to, hence the factor). */
-	names->dies_left = file->size * 32;
+	names->dies_left = names->most_dies = file->size * 32;
 	names->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	if (names->dwarf && read_units(names) && names->n_units)
 		return names;
@@ -70,8 +75,35 @@ void dwarf_names_destroy(struct dwarf_names *names)
 	if (!names)
 		return;
 	dwarf_end(names->dwarf);
+	if (names->part_dwarf) {
+		dwarf_end(names->part_dwarf);
+		elf_file_close(&names->part);
+	}
 	free(names->units);
 	free(names);
+}
+
+char *dwarf_names_missing_part(struct dwarf_names *names)
+{
+	const char *name;
+	const void *id;
+	const ssize_t length = dwelf_dwarf_gnu_debugaltlink(names->dwarf, &name, &id);
+	char *text = length > 0 && !dwarf_getalt(names->dwarf) ? malloc(2 * (size_t)length + 1) : NULL;
+	for (ssize_t i = 0; text && i < length; i++)
+		sprintf(text + 2 * i, "%02x", ((const uint8_t *)id)[i]);
+	return text;
+}
+
+void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file)
+{
+	Dwarf *dwarf = names->part_dwarf ? NULL : dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	if (!dwarf) {
+		elf_file_close(file);
+		return;
+	}
+	names->part = *file;
+	names->part_dwarf = dwarf;
+	dwarf_setalt(names->dwarf, dwarf);
 }
 
 static const struct unit_range *find_unit(const struct dwarf_names *names, uint64_t address)
@@ -87,7 +119,7 @@ static const struct unit_range *find_unit(const struct dwarf_names *names, uint6
 	return low && address < names->units[low - 1].end ? &names->units[low - 1] : NULL;
 }
 
-static const char *die_name(Dwarf_Die *die)
+const char *dwarf_names_of_die(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	const char *name = NULL;
@@ -101,7 +133,7 @@ static const char *die_name(Dwarf_Die *die)
 static bool add_subprogram(struct dwarf_names *names, Dwarf_Die *die,
 			   struct function_map *functions)
 {
-	const char *name = die_name(die);
+	const char *name = dwarf_names_of_die(die);
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 	bool ok = true;
@@ -259,4 +291,29 @@ uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr)
 	if (low == n || dwarf_lineaddr(dwarf_onesrcline(lines, low), &at) != 0 || at <= address)
 		return UINT64_MAX;
 	return at + names->shift;
+}
+
+bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address, uint64_t *end)
+{
+	*address = vaddr - names->shift;
+	const struct unit_range *range = find_unit(names, *address);
+	if (range) {
+		*end = range->end;
+		return dwarf_offdie(names->dwarf, range->unit, unit) != NULL;
+	}
+	size_t low = 0, high = names->n_units;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (names->units[middle].start <= *address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*end = low < names->n_units ? names->units[low].start : UINT64_MAX;
+	return false;
+}
+
+size_t dwarf_names_most_dies(const struct dwarf_names *names)
+{
+	return names->most_dies;
 }

@@ -4,12 +4,20 @@
 #include "symbols/elf_file.h"
 #include "symbols/function_map.h"
 
+#include <elfutils/libdw.h>
+
 struct dwarf_names;
 
 /* Opens the DWARF of `file`; `shift` is added to its addresses.  NULL when there is none.  `file`
  * must outlive it. */
 struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shift);
 void dwarf_names_destroy(struct dwarf_names *names);
+
+/* Several debug files can share a file with what they have in common (dwz).  The build id of the one that belongs to this DWARF and is
+ * not on this machine, in lower-case hex, to be freed; NULL: there is none, or it is here. */
+char *dwarf_names_missing_part(struct dwarf_names *names);
+/* Takes over the file, which is that part. */
+void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file);
 
 /* Adds every subprogram's ranges to an unsettled list (names are borrowed from `names`).  False
  * when memory is short. */
@@ -23,3 +31,12 @@ bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **fi
 bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line);
 /* Address up to which the line table says what it says about `vaddr`; UINT64_MAX where it says nothing. */
 uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr);
+
+/* For what else is read from the DWARF of the same file (dwarf_inlines).  The unit whose code `vaddr` is, or false; in
+ * *address what `vaddr` is in the DWARF, and in *end the address there up to which the answer holds, UINT64_MAX: to the
+ * end. */
+bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address, uint64_t *end);
+/* The linkage name of an entry, else its name, or NULL. */
+const char *dwarf_names_of_die(Dwarf_Die *die);
+/* More entries than that the file cannot hold. */
+size_t dwarf_names_most_dies(const struct dwarf_names *names);

@@ -246,21 +246,33 @@ static bool section_contents(Elf_Scn *section, const GElf_Shdr *header, struct e
 	return true;
 }
 
-bool elf_file_section(const struct elf_file *file, const char *name, struct elf_bytes *out)
+static Elf_Scn *find_section(const struct elf_file *file, const char *name, GElf_Shdr *header)
 {
 	size_t strings;
 	if (elf_getshdrstrndx(file->elf, &strings) != 0)
-		return false;
+		return NULL;
 	Elf_Scn *section = NULL;
 	while ((section = elf_nextscn(file->elf, section))) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header))
+		if (!gelf_getshdr(section, header))
 			continue;
-		const char *found = elf_strptr(file->elf, strings, header.sh_name);
+		const char *found = elf_strptr(file->elf, strings, header->sh_name);
 		if (found && strcmp(found, name) == 0)
-			return section_contents(section, &header, out);
+			return section;
 	}
-	return false;
+	return NULL;
+}
+
+bool elf_file_section(const struct elf_file *file, const char *name, struct elf_bytes *out)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(file, name, &header);
+	return section && section_contents(section, &header, out);
+}
+
+bool elf_file_has_dwarf(const struct elf_file *file)
+{
+	GElf_Shdr header;
+	return find_section(file, ".debug_info", &header) || find_section(file, ".zdebug_info", &header);
 }
 
 bool elf_file_eh_frame_hdr(const struct elf_file *file, struct elf_bytes *out)
@@ -322,11 +334,23 @@ static bool find_build_id(Elf_Data *data, struct elf_bytes *out)
 	return false;
 }
 
+/* What dwz makes has no segments. */
+static char *hex_of_section(const struct elf_file *file)
+{
+	GElf_Shdr header;
+	struct elf_bytes id;
+	Elf_Scn *section = find_section(file, ".note.gnu.build-id", &header);
+	Elf_Data *data = section && header.sh_type == SHT_NOTE ? elf_getdata(section, NULL) : NULL;
+	if (data && data->d_buf && find_build_id(data, &id))
+		return hex(id.bytes, id.size);
+	return hex(NULL, 0);
+}
+
 char *elf_file_build_id(const struct elf_file *file)
 {
 	size_t n;
 	if (elf_getphdrnum(file->elf, &n) != 0)
-		return hex(NULL, 0);
+		return hex_of_section(file);
 	for (size_t i = 0; i < n; i++) {
 		GElf_Phdr phdr;
 		if (!gelf_getphdr(file->elf, i, &phdr) || phdr.p_type != PT_NOTE)
@@ -338,5 +362,5 @@ char *elf_file_build_id(const struct elf_file *file)
 		if (data && data->d_buf && find_build_id(data, &id))
 			return hex(id.bytes, id.size);
 	}
-	return hex(NULL, 0);
+	return hex_of_section(file);
 }

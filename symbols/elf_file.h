@@ -53,6 +53,9 @@ bool elf_file_at(const struct elf_file *file, uint64_t vaddr, struct elf_bytes *
 /* The section of that name with its (decompressed) contents, or false. */
 bool elf_file_section(const struct elf_file *file, const char *name, struct elf_bytes *out);
 
+/* Whether it has a section of DWARF's entries. */
+bool elf_file_has_dwarf(const struct elf_file *file);
+
 /* `.eh_frame`, by section header or else through PT_GNU_EH_FRAME (a file without sections). */
 bool elf_file_eh_frame(const struct elf_file *file, struct elf_bytes *out);
 /* `.eh_frame_hdr` by PT_GNU_EH_FRAME. */

@@ -2,6 +2,9 @@
 #include "symbols/symbols.h"
 
 #include "base/array.h"
+#include "base/u64_map.h"
+#include "symbols/demangle.h"
+#include "symbols/dwarf_inlines.h"
 #include "symbols/vdso.h"
 
 #include <inttypes.h>
@@ -25,6 +28,8 @@ struct module_work {
 	size_t n_places;
 	uint64_t bias;			/* offset minus virtual address: 0 but for the vdso */
 	uint64_t covered;		/* end of the last function added */
+	const struct symbol_fetcher *fetcher;
+	struct u64_map *calls;		/* inlined calls that have a row, by their address */
 };
 
 static struct rf_error *out_of_memory(void)
@@ -145,8 +150,67 @@ static bool add_line(struct module_work *work, uint64_t start, uint64_t end, con
 	return false;
 }
 
-/* Source lines of the code that was executed or sampled. */
-static bool add_lines(struct module_work *work)
+/* What is known of the code from `at` on, up to `end` at the most: adds it, and gives in *next how far it goes. */
+typedef bool add_code(struct module_work *work, uint64_t at, uint64_t end, uint64_t *next);
+
+static bool add_line_at(struct module_work *work, uint64_t at, uint64_t end, uint64_t *next)
+{
+	const char *file;
+	uint32_t line;
+	const bool known = symbol_line_range(work->symbols, at, &file, &line, next);
+	*next = *next < end ? *next : end;
+	return !known || add_line(work, at, *next, file, line);
+}
+
+/* Lambdas are told apart by where they stand: most compilers give them no linkage name. */
+static char *name_of_inlined(const struct dwarf_inline *call)
+{
+	const char *slash = strrchr(call->file, '/');
+	char *name;
+	if (strcmp(call->name, "operator()") != 0 || !call->line)
+		return symbol_demangle(call->name[0] ? call->name : "(without a name)");
+	return asprintf(&name, "operator() (%s:%" PRIu32 ")", slash ? slash + 1 : call->file, call->line) < 0 ? NULL : name;
+}
+
+/* One row for each call, with those that it stands in; PROFILE_NONE: no memory. */
+static uint32_t call_row(struct module_work *work, const struct dwarf_inline *call)
+{
+	const uint32_t *known = u64_map_find(work->calls, (uintptr_t)call);
+	if (known)
+		return *known;
+	const uint32_t caller = call->caller ? call_row(work, call->caller) : PROFILE_NONE;
+	char *name = name_of_inlined(call);
+	uint32_t row = PROFILE_NONE;
+	if (name && (!call->caller || caller != PROFILE_NONE))
+		row = profile_inlined_function(work->profile, work->module, name, call->file, call->line);
+	free(name);
+	if (row != PROFILE_NONE)
+		row = profile_inlined_call(work->profile, caller, row, call->call_file, call->call_line);
+	return row != PROFILE_NONE && u64_map_set(work->calls, (uintptr_t)call, row) ? row : PROFILE_NONE;
+}
+
+/* One more row, or a longer last one. */
+static bool add_inlined_at(struct module_work *work, uint64_t at, uint64_t end, uint64_t *next)
+{
+	struct profile *profile = work->profile;
+	const struct dwarf_inline *call = symbol_inlined(work->symbols, at, next);
+	*next = *next < end ? *next : end;
+	if (!call)
+		return true;
+	const uint32_t row = call_row(work, call);
+	struct profile_inlined_code *last =
+		profile->n_inlined_code ? &profile->inlined_code[profile->n_inlined_code - 1] : NULL;
+	if (last && last->module == work->module && last->end == at && last->call == row) {
+		last->end = *next;
+		return true;
+	}
+	const struct profile_inlined_code code = {work->module, at, *next, row};
+	return row != PROFILE_NONE &&
+	       rf_array_push(profile->inlined_code, profile->n_inlined_code, profile->cap_inlined_code, code);
+}
+
+/* Goes through the code that was executed or sampled, in order and each byte once. */
+static bool add_to_code(struct module_work *work, add_code *add)
 {
 	uint64_t done = 0;
 	for (size_t i = 0; work->symbols && i < work->n_places; i++) {
@@ -154,16 +218,23 @@ static bool add_lines(struct module_work *work)
 		const uint64_t size = place->block == PROFILE_NONE ? 1 : work->profile->blocks[place->block].size;
 		const uint64_t end = place->offset + size;
 		for (uint64_t at = place->offset > done ? place->offset : done, next; at < end; at = next) {
-			const char *file;
-			uint32_t line;
-			bool known = symbol_line_range(work->symbols, at, &file, &line, &next);
-			next = next < end ? next : end;
-			if (known && !add_line(work, at, next, file, line))
+			if (!add(work, at, end, &next))
 				return false;
-			done = next;
+			done = next = next > at ? next : at + 1; /* whatever a damaged file says */
 		}
 	}
 	return true;
+}
+
+/* Recursion in call_row is as deep as calls are inlined in each other: dwarf_inlines bounds that. */
+static bool add_inlined(struct module_work *work)
+{
+	struct u64_map calls = {0};
+	work->calls = &calls;
+	const bool ok = add_to_code(work, add_inlined_at);
+	u64_map_deinit(&calls);
+	work->calls = NULL;
+	return ok;
 }
 
 /* How well the vdso fits at `bias`: places in named functions, and blocks whose bytes are there. */
@@ -228,7 +299,7 @@ static struct rf_error *open_symbols(struct module_work *work, bool is_vdso)
 			       : NULL;
 	if (module->path[0] == '[')
 		return NULL;
-	return symbol_module_open(module->path, &work->symbols);
+	return symbol_module_open_with(module->path, work->fetcher, &work->symbols);
 }
 
 /* A file that was replaced since the run would give wrong names: better none. */
@@ -249,7 +320,7 @@ static bool resolve_module(struct module_work *work)
 	rf_error_destroy(open_symbols(work, is_vdso));
 	drop_changed_file(work);
 	bool ok = is_vdso && work->symbols ? add_vdso_functions(work) : add_functions(work);
-	ok = ok && (is_vdso || add_lines(work));
+	ok = ok && (is_vdso || (add_to_code(work, add_line_at) && add_inlined(work)));
 	symbol_module_close(work->symbols);
 	return ok;
 }
@@ -265,7 +336,7 @@ static bool is_named(const struct profile *profile, uint32_t module)
 	return false;
 }
 
-struct rf_error *symbols_resolve(struct profile *profile)
+struct rf_error *symbols_resolve_with(struct profile *profile, const struct symbol_fetcher *fetcher)
 {
 	struct places places = { 0 };
 	bool ok = collect_places(profile, &places);
@@ -274,10 +345,15 @@ struct rf_error *symbols_resolve(struct profile *profile)
 		for (n = 1; i + n < places.n_items; n++)
 			if (places.items[i + n].module != module)
 				break;
-		struct module_work work = { profile, module, NULL, &places.items[i], n, 0, 0 };
+		struct module_work work = {profile, module, NULL, &places.items[i], n, 0, 0, fetcher, NULL};
 		if (module < profile->n_modules && !is_named(profile, module))
 			ok = resolve_module(&work);
 	}
 	free(places.items);
 	return ok ? NULL : out_of_memory();
+}
+
+struct rf_error *symbols_resolve(struct profile *profile)
+{
+	return symbols_resolve_with(profile, NULL);
 }

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "symbols/debug_file.h"
 #include "symbols/demangle.h"
+#include "symbols/dwarf_inlines.h"
 #include "symbols/dwarf_names.h"
 #include "symbols/eh_frame.h"
 #include "symbols/elf_file.h"
@@ -27,6 +28,8 @@ struct symbol_module {
 	bool complete;			/* with DWARF's functions, and the gaps between all */
 	struct dwarf_names *dwarf;
 	bool dwarf_opened;
+	const struct symbol_fetcher *fetcher; /* or NULL */
+	struct dwarf_inlines *inlines;
 	char **names;			/* every name that was handed out */
 	size_t n_names, cap_names;
 };
@@ -111,9 +114,45 @@ static bool build_functions(struct symbol_module *module)
 	return ok;
 }
 
+/* False when there is none, or it is another one's. */
+static bool fetch_file(struct symbol_module *module, const char *build_id, struct elf_file *out)
+{
+	const struct symbol_fetcher *fetcher = module->fetcher;
+	const char *path = fetcher ? fetcher->fetch(fetcher->context, module->name, build_id) : NULL;
+	if (!path)
+		return false;
+	if (debug_file_take(path, build_id, out))
+		return true;
+	fetcher->refuse(fetcher->context, module->name, path);
+	return false;
+}
+
+/* A debug file from elsewhere takes the place of one without DWARF. */
+static void fetch_debug_file(struct symbol_module *module)
+{
+	struct elf_file fetched, *debug = &module->files[FILE_DEBUG];
+	if (!module->build_id[0] || elf_file_has_dwarf(&module->files[FILE_ITSELF]) ||
+	    (module->opened[FILE_DEBUG] && elf_file_has_dwarf(debug)) || !fetch_file(module, module->build_id, &fetched))
+		return;
+	if (module->opened[FILE_DEBUG])
+		elf_file_close(debug);
+	*debug = fetched;
+	module->opened[FILE_DEBUG] = true;
+}
+
+/* What its debug file shares with others, where that is not here. */
+static void fetch_shared_part(struct symbol_module *module)
+{
+	struct elf_file fetched;
+	char *build_id = module->dwarf && module->fetcher ? dwarf_names_missing_part(module->dwarf) : NULL;
+	if (build_id && fetch_file(module, build_id, &fetched))
+		dwarf_names_take_part(module->dwarf, &fetched);
+	free(build_id);
+}
+
 /* Goes on after the file itself is open; takes over `file`. */
 static struct rf_error *create_module(const char *path, bool has_path, struct elf_file *file,
-				      struct symbol_module **out)
+				      const struct symbol_fetcher *fetcher, struct symbol_module **out)
 {
 	struct symbol_module *module = calloc(1, sizeof(*module));
 	if (!module) {
@@ -127,10 +166,12 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 	const char *slash = strrchr(path, '/');
 	module->name = strdup(slash ? slash + 1 : path);
 	module->build_id = elf_file_build_id(file);
+	module->fetcher = fetcher;
 	if (module->name && module->build_id) {
 		if (has_path)
 			module->opened[FILE_DEBUG] = debug_file_open(
 				file, path, module->build_id, &module->files[FILE_DEBUG]);
+		fetch_debug_file(module);
 		module->opened[FILE_DEBUG_DATA] =
 			debug_data_open(file, &module->files[FILE_DEBUG_DATA]);
 		if (build_functions(module)) {
@@ -142,11 +183,16 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 	return out_of_memory();
 }
 
-struct rf_error *symbol_module_open(const char *path, struct symbol_module **out)
+struct rf_error *symbol_module_open_with(const char *path, const struct symbol_fetcher *fetcher, struct symbol_module **out)
 {
 	struct elf_file file;
 	struct rf_error *error = elf_file_open(path, &file);
-	return error ? error : create_module(path, true, &file, out);
+	return error ? error : create_module(path, true, &file, fetcher, out);
+}
+
+struct rf_error *symbol_module_open(const char *path, struct symbol_module **out)
+{
+	return symbol_module_open_with(path, NULL, out);
 }
 
 struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,
@@ -154,7 +200,7 @@ struct rf_error *symbol_module_open_image(const char *name, const void *image, s
 {
 	struct elf_file file;
 	struct rf_error *error = elf_file_open_image(name, image, size, &file);
-	return error ? error : create_module(name, false, &file, out);
+	return error ? error : create_module(name, false, &file, NULL, out);
 }
 
 void symbol_module_close(struct symbol_module *module)
@@ -165,6 +211,7 @@ void symbol_module_close(struct symbol_module *module)
 	for (size_t i = 0; i < module->n_names; i++)
 		free(module->names[i]);
 	free(module->names);
+	dwarf_inlines_destroy(module->inlines);
 	dwarf_names_destroy(module->dwarf);
 	for (int i = 0; i < N_FILES; i++)
 		if (module->opened[i])
@@ -193,6 +240,7 @@ static struct dwarf_names *module_dwarf(struct symbol_module *module)
 	for (int i = 0; i < N_FILES && !module->dwarf; i++)
 		if (module->opened[i])
 			module->dwarf = dwarf_names_create(&module->files[i], shift_of(module, i));
+	fetch_shared_part(module);
 	return module->dwarf;
 }
 
@@ -329,4 +377,12 @@ bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char 
 {
 	*end = module_dwarf(module) ? dwarf_names_line_end(module->dwarf, vaddr) : UINT64_MAX;
 	return module_dwarf(module) && dwarf_names_line(module->dwarf, vaddr, file, line);
+}
+
+const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr, uint64_t *end)
+{
+	*end = UINT64_MAX;
+	if (!module->inlines && module_dwarf(module))
+		module->inlines = dwarf_inlines_create(module->dwarf);
+	return module->inlines ? dwarf_inlines_find(module->inlines, vaddr, end) : NULL;
 }

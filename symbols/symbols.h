@@ -14,6 +14,18 @@ struct rf_error *symbol_module_open(const char *path, struct symbol_module **out
 /* The same for an ELF image in memory (the vdso); the bytes are copied. */
 struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,
 					  struct symbol_module **out);
+/* Where debug files come from that are not on this machine. */
+struct symbol_fetcher {
+	/* The path of the debug file of a build id, valid until the next call; NULL: there is none.  `module`: its base name. */
+	const char *(*fetch)(void *context, const char *module, const char *build_id);
+	/* That file was another one's. */
+	void (*refuse)(void *context, const char *module, const char *path);
+	void *context;
+};
+/* As symbol_module_open; `fetcher` (or NULL) is asked when there is no debug information here, or a
+ * part of it is not; it must outlive the module. */
+struct rf_error *symbol_module_open_with(const char *path, const struct symbol_fetcher *fetcher,
+					 struct symbol_module **out);
 void symbol_module_close(struct symbol_module *module);
 
 /* Build id in lower-case hex; "" when there is none. */
@@ -49,8 +61,16 @@ bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char
 bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line,
 		       uint64_t *end);
 
+/* The innermost call that was inlined at `vaddr` (symbols/dwarf_inlines.h), NULL where the code is the function's own or
+ * nothing is known, and in *end the address up to which that holds.  Lives as long as the module. */
+struct dwarf_inline;
+const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr, uint64_t *end);
+
 /* Adds to the profile every function that holds one of its blocks or frames: opens each module
- * by path once, splits nothing, leaves no two functions of a module overlapping.  A module that
+ * by path once, splits nothing, leaves no two functions of a module overlapping; and the source lines and inlined
+ * functions of the code that ran, by (module, start).  A module that
  * cannot be opened gets rows per 4-KiB page named "[name]+0x…".  For "[vdso]" the image of this
  * process is used. */
 struct rf_error *symbols_resolve(struct profile *profile);
+/* The same; `fetcher` (or NULL) is asked for the modules that have no debug information here. */
+struct rf_error *symbols_resolve_with(struct profile *profile, const struct symbol_fetcher *fetcher);

@@ -19,7 +19,7 @@
 /* What the options of a command line are read into; static, because popt's tables are. */
 static struct {
 	int once, quiet, no_save, no_children, to_stdout, refresh, quick, json, version, top, cache_sample,
-		sample_given, cache_prefetch, levels, plot, ascii, width, width_given;
+		sample_given, cache_prefetch, levels, plot, ascii, width, width_given, debuginfod;
 	char *save_path, *log_path, *sampler, *sort, *svg_path, *json_path, *output_path, *threads,
 		*import_path, *forget, *processes, *traffic, *cache, *level, *direction, *html_path, *html_compare, *work, *by, *focus,
 		*ignore, *min, *color, *function,
@@ -31,7 +31,7 @@ static struct poptOption report_table[] = {
 	{"sort", 0, POPT_ARG_STRING, &given.sort, 0,
 	 "rank by headroom (default), distance, time, flops, bytes or name", "KEY"},
 	{"by", 0, POPT_ARG_STRING, &given.by, 0,
-	 "what a row is: function (default), loop, line, module, thread, process or call-path", "WHAT"},
+	 "what a row is: function (default), inlined, loop, line, module, thread, process or call-path", "WHAT"},
 	{"focus", 0, POPT_ARG_STRING, &given.focus, 0, "only rows, functions and modules that match", "REGEX"},
 	{"ignore", 0, POPT_ARG_STRING, &given.ignore, 0, "without rows, functions and modules that match", "REGEX"},
 	{"min", 0, POPT_ARG_STRING, &given.min, 0, "sum up the rows with less than that share of the time", "SHARE%"},
@@ -67,6 +67,8 @@ static struct poptOption run_table[] = {
 	 "run the program only once, counted; the times include the counting", NULL},
 	{"no-children", 0, POPT_ARG_NONE, &given.no_children, 0,
 	 "time and count only PROGRAM itself, not the processes that it starts", NULL},
+	{"debuginfod", 0, POPT_ARG_NONE, &given.debuginfod, 0,
+	 "fetch debug information that is not here from the servers of DEBUGINFOD_URLS, after the run", NULL},
 	{"quiet", 'q', POPT_ARG_NONE, &given.quiet, 0, "say nothing but errors", NULL},
 	{"no-save", 0, POPT_ARG_NONE, &given.no_save, 0, "save no profile", NULL},
 	{"save", 0, POPT_ARG_STRING, &given.save_path, 0,
@@ -177,7 +179,7 @@ static struct rf_error *report_options(struct report_options *options)
 		return usage_error("--sort takes headroom, distance, time, flops, bytes or name",
 				   given.sort);
 	if (given.by && !report_by_parse(given.by, &options->by))
-		return usage_error("--by takes function, loop, line, module, thread, process or call-path", given.by);
+		return usage_error("--by takes function, inlined, loop, line, module, thread, process or call-path", given.by);
 	if (given.color && !report_color_parse(given.color, &options->color))
 		return usage_error("--color takes auto, always or never", given.color);
 	if (given.min && !report_share_parse(given.min, &options->min_share))
@@ -256,6 +258,7 @@ static struct rf_error *command_run(poptContext context, int *status)
 	run.quiet = given.quiet;
 	run.no_save = given.no_save;
 	run.no_children = given.no_children;
+	run.debuginfod = given.debuginfod;
 	run.to_stdout = given.to_stdout;
 	run.save_path = given.save_path;
 	run.log_path = given.log_path;

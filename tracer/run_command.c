@@ -1,7 +1,8 @@
 #include "tracer/run_command.h"
 
 #include "machine/custom_roofs.h"
-#include "symbols/symbols.h"
+#include "report/text.h"
+#include "symbols/debuginfod.h"
 #include "tracer/counted_run.h"
 #include "tracer/launch.h"
 #include "tracer/output_file.h"
@@ -33,7 +34,7 @@ struct session {
 	const struct sampler_ops *sampler_ops;
 	struct pmu_plan counters;
 	int timed_status, counted_status;
-	bool counted;
+	bool counted, fetches;
 	int n_notes;
 };
 
@@ -121,6 +122,14 @@ static struct rf_error *choose_counters(struct session *session)
 	const char *why = work == WORK_PMU || work == WORK_BOTH ? choice->why_work : choice->why_traffic;
 	warn(session, rf_error_create(RF_EUNAVAILABLE, NULL, "%s", why));
 	return NULL;
+}
+
+/* Said before the program runs, so that it can be put right without waiting for the end. */
+static void choose_debuginfod(struct session *session)
+{
+	struct rf_error *error = session->options->debuginfod ? debuginfod_check() : NULL;
+	session->fetches = session->options->debuginfod && !error;
+	warn(session, error);
 }
 
 /* The machine and the custom roofs go into the profile, so that it can be redrawn anywhere. */
@@ -447,6 +456,51 @@ static struct rf_error *write_report(struct session *session)
 	return output_file_close(&table, error);
 }
 
+/* One line that overwrites itself. */
+static void show_fetch(void *context, const char *module, long done, long all)
+{
+	const struct session *session = context;
+	if (session->options->quiet || !isatty(fileno(session->log)))
+		return;
+	char *name = text_clean(module);
+	if (done < 0)
+		fprintf(session->log, "\033[K");
+	else if (all > 0)
+		fprintf(session->log, "rfprof: debug information of %s: %.1f of %.1f MB (Ctrl-C ends this)\033[K\r", name ? name : "?",
+			(double)done * 1e-6, (double)all * 1e-6);
+	else
+		fprintf(session->log, "rfprof: debug information of %s: %.1f MB (Ctrl-C ends this)\033[K\r", name ? name : "?",
+			(double)done * 1e-6);
+	fflush(session->log);
+	free(name);
+}
+
+static void note_fetched(struct session *session, const struct debuginfod_result *result)
+{
+	char *trouble = result->trouble ? text_clean(result->trouble) : NULL;
+	if (trouble)
+		warn(session, rf_error_create(RF_EUNAVAILABLE, NULL, "debuginfod: %s", trouble));
+	free(trouble);
+	profile_set_fact(session->profile, "debuginfod", "%zu files fetched, %zu not found", result->fetched, result->missing);
+	if (!session->options->quiet)
+		fprintf(session->log, "rfprof: debuginfod: %zu debug file%s fetched, %zu not found\n",
+			result->fetched, result->fetched == 1 ? "" : "s", result->missing);
+}
+
+static struct rf_error *resolve(struct session *session)
+{
+	struct debuginfod *debuginfod = NULL;
+	struct rf_error *error = session->fetches ? debuginfod_create(show_fetch, session, &debuginfod) : NULL;
+	warn(session, error);
+	error = symbols_resolve_with(session->profile, debuginfod ? debuginfod_fetcher(debuginfod) : NULL);
+	if (debuginfod && !error) {
+		const struct debuginfod_result result = debuginfod_result(debuginfod);
+		note_fetched(session, &result);
+	}
+	debuginfod_destroy(debuginfod);
+	return error;
+}
+
 static struct rf_error *finish(struct session *session)
 {
 	struct profile *profile = session->profile;
@@ -459,7 +513,7 @@ static struct rf_error *finish(struct session *session)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	/* a limit on file sizes is an error to be told of, not our death; the program kept its own way */
 	signal(SIGXFSZ, SIG_IGN);
-	struct rf_error *error = symbols_resolve(profile);
+	struct rf_error *error = resolve(session);
 	if (error)
 		return error;
 	struct rf_error *report_error = write_report(session);
@@ -490,6 +544,7 @@ static struct rf_error *run_session(struct session *session)
 	if (error)
 		return error;
 	note_environment(session);
+	choose_debuginfod(session);
 	error = session->options->once ? run_once(session) : run_twice(session);
 	return error ? error : finish(session);
 }

@@ -10,6 +10,7 @@
 
 struct run_options {
 	bool once, quiet, no_save, no_children;
+	bool debuginfod;		/* fetch debug files that are not here */
 	const char *save_path;		/* NULL: rfprof-PROGRAM.rfp */
 	const char *output_path;	/* the table; NULL: standard error */
 	bool to_stdout;			/* the table, on standard output */

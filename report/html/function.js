@@ -1,8 +1,8 @@
 /* A function's own page. */
 
 const LOOP_FIELDS = ["parent", "start_offset", "end_offset", "header_offset", "turns", "instructions", "flop", "load_bytes",
-	"store_bytes", "time_s", "samples", "l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes"];
-const CODE_FIELDS = ["offset", "text", "executions", "time_ns", "flop", "ls_bytes", "mem_bytes"];
+	"store_bytes", "time_s", "samples", "l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined"];
+const CODE_FIELDS = ["offset", "text", "executions", "time_ns", "flop", "ls_bytes", "mem_bytes", "inlined"];
 const ROWS_AT_ONCE = 200;
 
 function section(title, ...content) {
@@ -136,7 +136,8 @@ function pageLoops(f, detail, goTo) {
 		{title: "flop"}, {title: "loaded, stored"}, {title: "memory"}, {title: "flop/byte", help: "by what it loads and stores"}];
 	const table = growingTable("loops", columns, loops, loop => {
 		const name = element("button", {type: "button", class: "link", click: () => goTo(loop)}, `${formatHex(loop.start_offset)}–${formatHex(loop.end_offset)}`);
-		const first = element("td", {class: "word"}, loop.depth ? element("span", {class: "branch"}, "└ ") : null, name);
+		const first = element("td", {class: "word"}, loop.depth ? element("span", {class: "branch"}, "└ ") : null, name,
+			loop.inlined ? element("span", {class: "note"}, ` in ${shortenMiddle(loop.inlined, 40)}`) : null);
 		first.style.paddingInlineStart = `${0.6 + 1.3 * Math.min(loop.depth, 12)}em`;
 		const bytes = loop.load_bytes + loop.store_bytes;
 		const memory = known(loop.mem_read_bytes) ? loop.mem_read_bytes + loop.mem_write_bytes : null;
@@ -184,9 +185,15 @@ function pageCode(f, detail) {
 			"Not in this page: the instructions of functions without samples, very long ones, and those behind the first 40,000 by rank are left out." :
 			"None of its code was counted."));
 	const lines = detail.code.map(row => withFields(row, CODE_FIELDS));
+	/* stands only where it changes */
+	let inlined = "";
+	for (const line of lines)
+		line.inlined = inlined = typeof line.inlined === "string" ? line.inlined : inlined;
+	const anyInlined = lines.some(line => line.inlined);
 	const headers = new Set((detail.loops || []).map(row => row[LOOP_FIELDS.indexOf("header_offset")]));
 	const columns = [{title: "offset", word: true}, {title: "instruction", word: true}, {title: "executions"}, {title: "CPU time"}, {title: "", word: true},
-		{title: "flop"}, {title: "bytes", help: "loaded and stored"}, {title: "memory", help: "bytes to and from memory"}];
+		{title: "flop"}, {title: "bytes", help: "loaded and stored"}, {title: "memory", help: "bytes to and from memory"},
+		...(anyInlined ? [{title: "inlined from", word: true, help: "the function that it is a copy of, and where that was called"}] : [])];
 	const most = Math.max(...lines.map(line => line.time_ns), 1);
 	let before = null;
 	const table = growingTable("code", columns, lines, line => {
@@ -199,6 +206,8 @@ function pageCode(f, detail) {
 			...[formatCount(line.executions), quiet(line.time_ns, value => formatSeconds(value * 1e-9))].map(text => element("td", {}, text)),
 			element("td", {class: "word"}, line.time_ns ? bar : ""),
 			...[quiet(line.flop, formatCount), quiet(line.ls_bytes, formatBytes), quiet(line.mem_bytes, formatBytes)].map(text => element("td", {}, text)));
+		if (anyInlined)
+			row.append(element("td", {class: "word", title: line.inlined || null}, shortenMiddle(line.inlined, 60)));
 		return row;
 	});
 	return section("Instructions", element("p", {class: "note"},

@@ -12,7 +12,7 @@ import unicodedata
 from harness import add_case, case, end_group
 
 COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
-BY = ["function", "loop", "line", "module", "thread", "process", "call-path"]
+BY = ["function", "inlined", "loop", "line", "module", "thread", "process", "call-path"]
 
 
 def record(t):

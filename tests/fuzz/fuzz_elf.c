@@ -32,6 +32,9 @@ static void probe_symbols(struct symbol_module *module, const struct elf_segment
 		require(symbol.start <= at && at < symbol.end && symbol.name && symbol.file);
 		require(symbol_find(module, symbol.start, &edge) && edge.start == symbol.start);
 		require(symbol_find(module, symbol.end - 1, &edge) && edge.end == symbol.end);
+		uint64_t end;
+		(void)symbol_inlined(module, at, &end);
+		require(end > at);
 	}
 }
 

@@ -74,7 +74,7 @@ Test(doctor, all_is_well)
 	for (size_t i = 0; i < report.n; i++) {
 		const struct doctor_line *each = &report.lines[i];
 		cr_assert(each->found[0], "%s", each->name);
-		cr_assert_eq(each->state, strcmp(each->name, "debuginfod") ? DOCTOR_WORKS : DOCTOR_PARTLY, "%s: %s", each->name,
+		cr_assert_eq(each->state, DOCTOR_WORKS, "%s: %s", each->name,
 			     each->found);
 		for (size_t k = 0; k < i; k++)
 			cr_assert_str_neq(each->name, report.lines[k].name);
@@ -251,9 +251,11 @@ Test(doctor, caches_and_roofs)
 
 Test(doctor, debuginfod)
 {
-	expect("debuginfod", DOCTOR_PARTLY, "asks no server", "debuginfod-find");
+	expect("debuginfod", DOCTOR_WORKS, "with --debuginfod only", "");
+	facts.debuginfod_urls = false;
+	expect("debuginfod", DOCTOR_MISSING, "DEBUGINFOD_URLS is not set, libdebuginfod is there", "--debuginfod");
 	facts.debuginfod_client = false;
-	expect("debuginfod", DOCTOR_MISSING, "DEBUGINFOD_URLS is set, debuginfod-find is not there", "debug packages");
+	expect("debuginfod", DOCTOR_MISSING, "libdebuginfod is not there", "debug packages");
 	expect_missing("");
 }
 

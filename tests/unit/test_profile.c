@@ -382,7 +382,7 @@ Test(profile, a_newer_schema_says_which_and_what_to_do)
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
-	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 5 that this rfprof reads");
+	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 6 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT, "schema version 1, older than the 2 that this rfprof reads");
 	run_sql("PRAGMA user_version = 0");
@@ -439,6 +439,44 @@ Test(profile, a_schema_without_lines_is_read)
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_lines, 0);
 	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
+/* Version 5 had no inlined functions. */
+Test(profile, a_schema_without_inlined_functions_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	const uint32_t dot = profile_inlined_function(saved, 0, "dot(int)", "a b.h", 7);
+	cr_expect_eq(profile_inlined_function(saved, 0, "dot(int)", "a b.h", 8), dot, "a declaration elsewhere");
+	cr_expect_neq(profile_inlined_function(saved, 0, "dot(int)", "c.h", 7), dot);
+	const uint32_t outer = profile_inlined_call(saved, PROFILE_NONE, dot, "m.c", 9);
+	const uint32_t inner = profile_inlined_call(saved, outer, dot, "a b.h", 8);
+	cr_expect_eq(profile_inlined_call(saved, outer, dot, "a b.h", 8), inner);
+	cr_expect_neq(profile_inlined_call(saved, PROFILE_NONE, dot, "a b.h", 8), inner);
+	const struct profile_inlined_code code[] = {{0, 0x10, 0x20, outer}, {0, 0x20, 0x30, inner}};
+	for (size_t i = 0; i < 2; i++)
+		cr_assert(rf_array_push(saved->inlined_code, saved->n_inlined_code, saved->cap_inlined_code, code[i]));
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	cr_assert_eq(loaded->n_inlined_functions, 2);
+	cr_assert_eq(loaded->n_inlined_calls, 3);
+	cr_assert_eq(loaded->n_inlined_code, 2);
+	cr_expect_str_eq(loaded->inlined_functions[dot].name, "dot(int)");
+	cr_expect_str_eq(loaded->inlined_functions[dot].file, "a b.h");
+	cr_expect_eq(loaded->inlined_functions[dot].line, 7);
+	cr_expect_eq(loaded->inlined_calls[inner].parent, outer);
+	cr_expect_str_eq(loaded->inlined_calls[outer].file, "m.c");
+	cr_expect_eq(loaded->inlined_code[1].call, inner);
+	profile_destroy(loaded);
+	run_sql("UPDATE inlined_code SET end_offset = 0x21 WHERE id = 0");
+	assert_error(load_error(), RF_EFORMAT, "overlaps or is out of order");
+	run_sql("UPDATE inlined_code SET end_offset = 0x20 WHERE id = 0; UPDATE inlined_calls SET parent_id = 1 WHERE id = 1");
+	assert_error(load_error(), RF_EFORMAT, "parent_id that is not there");
+	run_sql("DROP TABLE inlined_code; DROP TABLE inlined_calls; DROP TABLE inlined_functions; PRAGMA user_version = 5");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_inlined_functions + loaded->n_inlined_calls + loaded->n_inlined_code, 0);
+	cr_expect_eq(loaded->n_functions, saved->n_functions);
 	profile_destroy(loaded);
 	profile_destroy(saved);
 }

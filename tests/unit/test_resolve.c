@@ -56,73 +56,56 @@ static size_t functions_with(const struct profile *profile, uint32_t module, uin
 	return n;
 }
 
-static void free_profile(struct profile *profile)
-{
-	for (size_t i = 0; i < profile->n_modules; i++) {
-		free(profile->modules[i].path);
-		free(profile->modules[i].name);
-		free(profile->modules[i].build_id);
-	}
-	for (size_t i = 0; i < profile->n_functions; i++) {
-		free(profile->functions[i].name);
-		free(profile->functions[i].file);
-	}
-	free(profile->modules);
-	free(profile->functions);
-	free(profile->blocks);
-	free(profile->frames);
-}
-
 Test(resolve, gives_each_place_one_function)
 {
-	struct profile profile = { 0 };
+	struct profile *profile = profile_create();
 	const char *libm = "/lib/x86_64-linux-gnu/libm.so.6";
-	uint32_t good = add_module(&profile, libm, "");
-	uint32_t changed = add_module(&profile, libm, "00112233");
-	uint32_t gone = add_module(&profile, "/nonexistent/libgone.so", "");
-	uint32_t jit = add_module(&profile, "[jit]", "");
+	uint32_t good = add_module(profile, libm, "");
+	uint32_t changed = add_module(profile, libm, "00112233");
+	uint32_t gone = add_module(profile, "/nonexistent/libgone.so", "");
+	uint32_t jit = add_module(profile, "[jit]", "");
 	struct symbol_module *symbols = open_path(libm);
 	uint64_t text = 0;
 	struct symbol symbol;
 	while (!symbol_find(symbols, text, &symbol))
 		text += 4096;
 	for (uint64_t at = text; symbol_find(symbols, at, &symbol); at += 37)
-		add_block(&profile, good, at);
-	add_frame(&profile, good, text + 5);
-	add_frame(&profile, good, 1); /* outside every executable segment */
-	add_block(&profile, changed, 0x12345);
-	add_frame(&profile, gone, 0x2fff);
-	add_block(&profile, gone, 0x2000);
-	add_block(&profile, gone, 0x3000);
-	add_block(&profile, jit, 0x7f0000001234);
-	cr_assert_null(symbols_resolve(&profile));
+		add_block(profile, good, at);
+	add_frame(profile, good, text + 5);
+	add_frame(profile, good, 1); /* outside every executable segment */
+	add_block(profile, changed, 0x12345);
+	add_frame(profile, gone, 0x2fff);
+	add_block(profile, gone, 0x2000);
+	add_block(profile, gone, 0x3000);
+	add_block(profile, jit, 0x7f0000001234);
+	cr_assert_null(symbols_resolve(profile));
 
 	const struct profile_function *function;
-	for (size_t i = 0; i < profile.n_blocks; i++) {
-		uint64_t start = profile.blocks[i].start;
-		cr_assert_eq(functions_with(&profile, profile.blocks[i].module, start, &function), 1);
-		if (profile.blocks[i].module != good)
+	for (size_t i = 0; i < profile->n_blocks; i++) {
+		uint64_t start = profile->blocks[i].start;
+		cr_assert_eq(functions_with(profile, profile->blocks[i].module, start, &function), 1);
+		if (profile->blocks[i].module != good)
 			continue;
 		cr_assert(symbol_find(symbols, start, &symbol));
 		cr_expect_eq(function->start, symbol.start);
 		cr_expect_eq(function->end, symbol.end);
 		cr_expect_str_eq(function->name, symbol.name);
 	}
-	for (size_t i = 1; i < profile.n_functions; i++) {
-		const struct profile_function *pair = &profile.functions[i - 1];
+	for (size_t i = 1; i < profile->n_functions; i++) {
+		const struct profile_function *pair = &profile->functions[i - 1];
 		cr_expect(pair[0].module != pair[1].module || pair[0].end <= pair[1].start);
 	}
-	cr_assert_eq(functions_with(&profile, good, 1, &function), 1);
+	cr_assert_eq(functions_with(profile, good, 1, &function), 1);
 	cr_expect_str_eq(function->name, "[libm.so.6]+0x0");
-	cr_assert_eq(functions_with(&profile, changed, 0x12345, &function), 1);
+	cr_assert_eq(functions_with(profile, changed, 0x12345, &function), 1);
 	cr_expect_str_eq(function->name, "[libm.so.6]+0x12000");
-	cr_assert_eq(functions_with(&profile, gone, 0x2fff, &function), 1);
+	cr_assert_eq(functions_with(profile, gone, 0x2fff, &function), 1);
 	cr_expect_str_eq(function->name, "[libgone.so]+0x2000");
 	cr_expect_eq(function->end, 0x3000);
-	cr_assert_eq(functions_with(&profile, jit, 0x7f0000001234, &function), 1);
+	cr_assert_eq(functions_with(profile, jit, 0x7f0000001234, &function), 1);
 	cr_expect_str_eq(function->name, "[jit]+0x7f0000001000");
 	symbol_module_close(symbols);
-	free_profile(&profile);
+	profile_destroy(profile);
 }
 
 Test(resolve, finds_the_vdso_wherever_it_was)
@@ -139,31 +122,33 @@ Test(resolve, finds_the_vdso_wherever_it_was)
 			break;
 	cr_assert(strstr(wanted.name, "clock_gettime"));
 
-	struct profile profile = { 0 };
-	uint32_t module = add_module(&profile, "[vdso]", "");
+	struct profile *profile = profile_create();
+	uint32_t module = add_module(profile, "[vdso]", "");
 	static const uint64_t bases[] = { 0x7ffd12345000, 0x7ffeabcde000 };
 	for (int i = 0; i < 2; i++)
 		for (uint64_t at = wanted.start; at < wanted.end; at += 8) {
-			add_block(&profile, module, bases[i] + at);
-			profile.blocks[profile.n_blocks - 1].bytes = (uint8_t *)image + at;
+			add_block(profile, module, bases[i] + at);
+			profile->blocks[profile->n_blocks - 1].bytes = (uint8_t *)image + at;
 		}
-	cr_assert_null(symbols_resolve(&profile));
+	cr_assert_null(symbols_resolve(profile));
 	for (int i = 0; i < 2; i++) {
 		const struct profile_function *function;
-		cr_assert_eq(functions_with(&profile, module, bases[i] + wanted.start, &function), 1);
+		cr_assert_eq(functions_with(profile, module, bases[i] + wanted.start, &function), 1);
 		cr_expect_str_eq(function->name, wanted.name);
 		cr_expect_eq(function->start, bases[i] + wanted.start);
 		cr_expect_eq(function->end, bases[i] + wanted.end);
 	}
-	cr_expect_eq(profile.n_functions, 2);
+	cr_expect_eq(profile->n_functions, 2);
+	for (size_t i = 0; i < profile->n_blocks; i++)
+		profile->blocks[i].bytes = NULL; /* of the image */
 	symbol_module_close(symbols);
-	free_profile(&profile);
+	profile_destroy(profile);
 }
 
 Test(resolve, is_fast)
 {
-	struct profile profile = { 0 };
-	uint32_t module = add_module(&profile, "/usr/bin/python3", "");
+	struct profile *profile = profile_create();
+	uint32_t module = add_module(profile, "/usr/bin/python3", "");
 	struct symbol_module *symbols = open_path("/usr/bin/python3");
 	struct symbol symbol;
 	uint64_t text = 0;
@@ -171,12 +156,12 @@ Test(resolve, is_fast)
 		text += 4096;
 	symbol_module_close(symbols);
 	for (int i = 0; i < 200000; i++)
-		add_block(&profile, module, text + 2000003ull * i % 2800000);
+		add_block(profile, module, text + 2000003ull * i % 2800000);
 	double start = now();
-	cr_assert_null(symbols_resolve(&profile));
+	cr_assert_null(symbols_resolve(profile));
 	double seconds = now() - start;
-	cr_expect_gt(profile.n_functions, 5000);
+	cr_expect_gt(profile->n_functions, 5000);
 	/* 0.1 s on a 2-core guest; the bound leaves room for sanitizers and a busy machine. */
 	cr_expect_lt(seconds, 2.0);
-	free_profile(&profile);
+	profile_destroy(profile);
 }

@@ -600,6 +600,10 @@ Test(symbols, damaged_files_do_no_harm)
 		for (uint64_t at = 0; at < 0x6000; at += 16)
 			if (symbol_find(module, at, &symbol))
 				cr_expect(symbol.start <= at && at < symbol.end);
+		for (uint64_t at = 0, end; at < 0x6000; at += 16) {
+			(void)symbol_inlined(module, at, &end);
+			cr_expect_gt(end, at);
+		}
 		symbol_module_close(module);
 	}
 	cr_expect_gt(opened, 50);

@@ -43,6 +43,19 @@ static struct profile *sample_with_code(void)
 		line.file = strdup("/src/solver.c");
 		cr_assert(rf_array_push(p->lines, p->n_lines, p->cap_lines, line));
 	}
+	/* triad: its loads and the multiplication are a copy of axpy(), the store one of put() in that; the loop of dot,
+	 * a copy of sum(); and where triad ends, a copy of dot */
+	const uint32_t axpy = profile_inlined_function(p, m, "axpy", "/src/axpy.h", 3);
+	const uint32_t put = profile_inlined_function(p, m, "put", "/src/axpy.h", 1);
+	const uint32_t sum = profile_inlined_function(p, m, "sum", "", 0), dot = profile_inlined_function(p, m, "dot", "", 0);
+	const uint32_t in_triad = profile_inlined_call(p, PROFILE_NONE, axpy, "/src/solver.c", 12);
+	const struct profile_inlined_code code[] = {
+		{m, 0x1000, 0x100b, in_triad}, {m, 0x100b, 0x1010, profile_inlined_call(p, in_triad, put, "/src/axpy.h", 5)},
+		{m, 0x1014, 0x1017, profile_inlined_call(p, PROFILE_NONE, dot, "/src/solver.c", 13)},
+		{m, 0x3000, 0x3017, profile_inlined_call(p, PROFILE_NONE, sum, "", 0)},
+	};
+	for (size_t i = 0; i < 4; i++)
+		cr_assert(rf_array_push(p->inlined_code, p->n_inlined_code, p->cap_inlined_code, code[i]));
 	return p;
 }
 
@@ -76,7 +89,8 @@ Test(terminal, pages_are_as_checked_in)
 	profile_destroy(p);
 }
 
-static const char *const by_words[] = {"function", "loop", "line", "module", "thread", "process", "call-path"};
+static const char *const by_words[] = {"function", "loop", "line", "module", "thread", "process", "call-path",
+				       "inlined"};
 #define N_BY (sizeof(by_words) / sizeof(*by_words))
 
 Test(terminal, rows_are_as_checked_in)
@@ -165,6 +179,8 @@ Test(terminal, rows_add_up_to_all)
 		odd[i].file = strdup(i ? "" : "\033[31m");
 		cr_assert(rf_array_push(p->lines, p->n_lines, p->cap_lines, odd[i]));
 	}
+	cr_assert(rf_array_push(p->inlined_code, p->n_inlined_code, p->cap_inlined_code,
+				((struct profile_inlined_code){p->inlined_code[3].module, 0x3016, UINT64_MAX, 0})));
 	p->functions[1].end = UINT64_MAX;
 	p->samples[7].frame = PROFILE_NONE;
 	p->samples[8].frame = profile_frame(p, PROFILE_NONE, PROFILE_NONE, 77);
@@ -181,6 +197,7 @@ Test(terminal, focus_and_ignore_leave_out_the_rest)
 		{BY_LOOP, "triad", NULL, 890}, {BY_MODULE, "triad", NULL, 890}, {BY_MODULE, "^solver$", NULL, 10},
 		{BY_THREAD, "triad", NULL, 890}, {BY_THREAD, "#2", NULL, 1390}, {BY_THREAD, NULL, "#2", 500},
 		{BY_PROCESS, "dot", NULL, 1590}, {BY_LINE, "solver.c:20", NULL, 1490}, {BY_LINE, NULL, "solver.c:20", 400},
+		{BY_INLINED, "^sum$", NULL, 1590}, {BY_INLINED, "triad", "sum", 890}, {BY_INLINED, NULL, "^dot$", 300},
 		{BY_CALL_PATH, "solve", "triad", 1000}, {BY_CALL_PATH, "main", NULL, 0}, {BY_CALL_PATH, "^solve$", NULL, 1590},
 	};
 	struct profile *p = sample_with_code();
@@ -190,6 +207,69 @@ Test(terminal, focus_and_ignore_leave_out_the_rest)
 		const struct sums sums = group_sums(p, &plain, options);
 		cr_expect_eq(sums.left_out_ns, rows[i].left_out * 1000000ull, "row %zu: %zu", i, sums.left_out_ns);
 	}
+	model_deinit(&plain);
+	profile_destroy(p);
+}
+
+static uint64_t flop_of(const struct model *model, const char *name)
+{
+	uint64_t flop = 0;
+	for (size_t i = 0; i < model->n_functions; i++)
+		flop += strcmp(model->functions[i].name, name) == 0 ? model->functions[i].tally.flop : 0;
+	return flop;
+}
+
+/* Triad is 10^8 turns of a load, an FMA of 8 flop and a store of 32 bytes; dot 10^8 of 2 flop. */
+Test(terminal, inlined_functions_have_the_work_of_their_copies)
+{
+	struct profile *p = sample_with_code();
+	const struct report_options options = {.by = BY_INLINED};
+	struct model plain = build_as(p, (struct model_choice){.loops = true});
+	const struct report_view view = {.profile = p, .model = &plain, .options = &options};
+	struct grouping grouping;
+	assert_ok(grouping_create(&view, &grouping));
+	struct model model = build_as(p, (struct model_choice){.groups = &grouping.groups});
+	cr_expect_eq(flop_of(&model, "axpy"), 800000000);
+	cr_expect_eq(flop_of(&model, "put") + flop_of(&model, "triad") + flop_of(&model, "dot"), 0);
+	cr_expect_eq(flop_of(&model, "sum"), 200000000);
+	for (size_t i = 0; i < model.n_functions; i++) {
+		const struct model_function *f = &model.functions[i];
+		if (strcmp(f->name, "put") == 0)
+			cr_expect_eq(f->tally.store_bytes, 3200000000);
+		if (strcmp(f->name, "dot") == 0) /* the comparison and the addition in triad, nothing of its own */
+			cr_expect_eq(f->tally.instructions, 100000000, "%zu", f->tally.instructions);
+	}
+	model_deinit(&model);
+	grouping_destroy(&grouping);
+	model_deinit(&plain);
+	profile_destroy(p);
+}
+
+Test(terminal, loops_are_in_the_call_that_holds_all_of_them)
+{
+	struct profile *p = sample_with_code();
+	struct model plain = build_as(p, (struct model_choice){.loops = true});
+	const struct report_view view = {.profile = p, .model = &plain};
+	size_t seen = 0;
+	for (size_t i = 0; i < plain.n_functions; i++) {
+		const struct model_function *f = &plain.functions[i];
+		uint32_t *calls = report_calls_of_loops(&view, f);
+		const bool dot = strcmp(f->name, "dot") == 0, triad = strcmp(f->name, "triad") == 0;
+		if ((dot || triad) && f->n_loops) {
+			cr_expect_eq(f->n_loops, 1);
+			cr_expect_eq(calls[0] != PROFILE_NONE, dot, "%s", f->name);
+			cr_expect(triad || strcmp(report_inlined_name(p, calls[0]), "sum") == 0);
+			seen++;
+		}
+		free(calls);
+	}
+	cr_expect_eq(seen, 2);
+	char *chain = report_inlined_chain(p, 1);
+	cr_expect_str_eq(chain, "put (axpy.h:5), in axpy (solver.c:12)");
+	free(chain);
+	cr_expect_eq(report_inlined_at(p, p->inlined_code[0].module, 0x100a), 0);
+	cr_expect_eq(report_inlined_at(p, p->inlined_code[0].module, 0x1010), PROFILE_NONE);
+	cr_expect_eq(report_inlined_at(p, p->inlined_code[0].module + 1, 0x100a), PROFILE_NONE);
 	model_deinit(&plain);
 	profile_destroy(p);
 }

@@ -27,14 +27,16 @@ void check_roofs(const struct doctor_facts *facts, struct doctor_line *line)
 		      "can be written to");
 }
 
-/* rfprof itself asks no server. */
+/* No server is asked here, as none is without --debuginfod. */
 void check_debuginfod(const struct doctor_facts *facts, struct doctor_line *line)
 {
-	const bool ready = facts->debuginfod_urls && facts->debuginfod_client;
-	SAY(line->found, "DEBUGINFOD_URLS is %sset, debuginfod-find is %s; rfprof itself asks no server",
+	SAY(line->found, "DEBUGINFOD_URLS is %sset, libdebuginfod is %s; rfprof asks a server with --debuginfod only",
 	    facts->debuginfod_urls ? "" : "not ", facts->debuginfod_client ? "there" : "not there");
-	doctor_lacks(line, ready ? DOCTOR_PARTLY : DOCTOR_MISSING, "stripped code has the names of what it exports, no lines and no "
-	      "inlined functions", ready ? "debuginfod-find debuginfo FILE, and put what it fetches under "
-	      "/usr/lib/debug/.build-id, or install the debug packages" : "install the debug packages (NAME-dbgsym, "
-	      "NAME-debuginfo) of what is profiled");
+	if (facts->debuginfod_urls && facts->debuginfod_client)
+		return;
+	doctor_lacks(line, DOCTOR_MISSING, "stripped code has the names of what it exports, no lines and no inlined functions",
+	      facts->debuginfod_client ? "set DEBUGINFOD_URLS to your distribution's server and give --debuginfod, or install the "
+					 "debug packages (NAME-dbgsym, NAME-debuginfo) of what is profiled"
+				       : "install libdebuginfod, or the debug packages (NAME-dbgsym, NAME-debuginfo) of what is "
+					 "profiled");
 }

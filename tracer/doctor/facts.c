@@ -4,6 +4,7 @@
 #include "machine/roof_cache.h"
 #include "machine/theory.h"
 #include "machine/topology.h"
+#include "symbols/debuginfod.h"
 #include "tracer/events/resctrl.h"
 #include "tracer/events/uncore.h"
 #include "tracer/sampler.h"
@@ -94,20 +95,6 @@ static uint64_t soft_limit(__rlimit_resource_t resource)
 	return getrlimit(resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
-static bool in_path(const char *program)
-{
-	const char *path = getenv("PATH");
-	char whole[4096];
-	while (path && *path) {
-		const int length = (int)strcspn(path, ":");
-		if ((size_t)snprintf(whole, sizeof(whole), "%.*s/%s", length, path, program) < sizeof(whole) &&
-		    access(whole, X_OK) == 0)
-			return true;
-		path += length + (path[length] == ':');
-	}
-	return false;
-}
-
 void doctor_read_system(const char *root, struct doctor_facts *facts)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -121,7 +108,7 @@ void doctor_read_system(const char *root, struct doctor_facts *facts)
 	facts->descriptors = hard_limit(RLIMIT_NOFILE);
 	facts->n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
 	facts->debuginfod_urls = urls && *urls;
-	facts->debuginfod_client = in_path("debuginfod-find");
+	facts->debuginfod_client = debuginfod_has_library();
 }
 
 /* ---- the probes ---- */

@@ -1,0 +1,401 @@
+/* Two steps bound the cost in large files: of a unit, once, where its functions are; of a function, once, the calls
+ * that were inlined in it. */
+#include "symbols/dwarf_inlines.h"
+
+#include "base/array.h"
+#include "base/u64_map.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls and blocks nest; a damaged file could nest without end. */
+#define MAX_DEPTH 512
+
+/* Code whose innermost call is `call` (NULL: none). */
+struct piece { uint64_t start, end; const struct dwarf_inline *call; };
+
+struct pieces { struct piece *items; size_t n_items, cap_items; };
+
+struct subprogram {
+	Dwarf_Off die;
+	bool is_read;
+	struct pieces pieces;	/* sorted, without overlaps; what is not there is its own code */
+};
+
+struct code_range { uint64_t start, end; size_t subprogram; };
+
+struct unit {
+	Dwarf_Die die;		/* the split one, where there is one */
+	struct code_range *ranges; size_t n_ranges, cap_ranges; /* sorted by start */
+	struct subprogram *subprograms; size_t n_subprograms, cap_subprograms;
+};
+
+struct dwarf_inlines {
+	struct dwarf_names *names;
+	struct u64_map unit_at;	/* offset of a unit's entry + 1 → index */
+	struct unit **units; size_t n_units, cap_units;
+	struct dwarf_inline **calls; size_t n_calls, cap_calls;
+	size_t dies_left;	/* bound for a walk over a damaged file */
+};
+
+struct dwarf_inlines *dwarf_inlines_create(struct dwarf_names *names)
+{
+	struct dwarf_inlines *inlines = calloc(1, sizeof(*inlines));
+	if (!inlines)
+		return NULL;
+	inlines->names = names;
+	inlines->dies_left = dwarf_names_most_dies(names);
+	return inlines;
+}
+
+static void unit_destroy(struct unit *unit)
+{
+	for (size_t i = 0; i < unit->n_subprograms; i++)
+		free(unit->subprograms[i].pieces.items);
+	free(unit->subprograms);
+	free(unit->ranges);
+	free(unit);
+}
+
+void dwarf_inlines_destroy(struct dwarf_inlines *inlines)
+{
+	if (!inlines)
+		return;
+	for (size_t i = 0; i < inlines->n_units; i++)
+		unit_destroy(inlines->units[i]);
+	for (size_t i = 0; i < inlines->n_calls; i++)
+		free(inlines->calls[i]);
+	free(inlines->units);
+	free(inlines->calls);
+	u64_map_deinit(&inlines->unit_at);
+	free(inlines);
+}
+
+/* ---- a unit: where its functions are ---- */
+
+static bool add_subprogram(struct unit *unit, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	const size_t number = unit->n_subprograms;
+	bool there = false;
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		const struct code_range range = {start, end, number};
+		if (start < end && !rf_array_push(unit->ranges, unit->n_ranges, unit->cap_ranges, range))
+			return false;
+		there |= start < end;
+	}
+	const struct subprogram subprogram = {.die = dwarf_dieoffset(die)};
+	return !there || rf_array_push(unit->subprograms, unit->n_subprograms, unit->cap_subprograms, subprogram);
+}
+
+static bool may_hold_functions(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+	       tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
+}
+
+static bool find_subprograms(struct dwarf_inlines *inlines, struct unit *unit, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die die;
+	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
+		return true;
+	do {
+		if (!inlines->dies_left)
+			return true;
+		inlines->dies_left--;
+		const int tag = dwarf_tag(&die);
+		if (tag == DW_TAG_subprogram && !add_subprogram(unit, &die))
+			return false;
+		if (may_hold_functions(tag) && !find_subprograms(inlines, unit, &die, depth + 1))
+			return false;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return true;
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+	const struct code_range *a = left, *b = right;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->subprogram > b->subprogram) - (a->subprogram < b->subprogram);
+}
+
+/* With split DWARF (-gsplit-dwarf) what is in the file itself is a skeleton. */
+static void take_split(Dwarf_Die *die)
+{
+	Dwarf_Die split;
+	uint8_t type;
+	if (dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 && type == DW_UT_skeleton && split.addr)
+		*die = split;
+}
+
+static struct unit *read_unit(struct dwarf_inlines *inlines, Dwarf_Die *die)
+{
+	const uint64_t key = dwarf_dieoffset(die) + 1;
+	const uint32_t *known = u64_map_find(&inlines->unit_at, key);
+	if (known)
+		return inlines->units[*known];
+	struct unit *unit = calloc(1, sizeof(*unit));
+	if (!unit)
+		return NULL;
+	unit->die = *die;
+	take_split(&unit->die);
+	if (!find_subprograms(inlines, unit, &unit->die, 0) ||
+	    !rf_array_push(inlines->units, inlines->n_units, inlines->cap_units, unit)) {
+		unit_destroy(unit);
+		return NULL;
+	}
+	if (unit->n_ranges)
+		qsort(unit->ranges, unit->n_ranges, sizeof(*unit->ranges), compare_ranges);
+	return u64_map_set(&inlines->unit_at, key, (uint32_t)(inlines->n_units - 1)) ? unit : NULL;
+}
+
+/* ---- a function: what was inlined in it ---- */
+
+/* While a function is read: the code of each call, those further in with a greater depth. */
+struct layer { uint64_t start, end; uint32_t depth; const struct dwarf_inline *call; };
+
+struct reading {
+	struct dwarf_inlines *inlines;
+	struct unit *unit;
+	struct layer *layers; size_t n_layers, cap_layers;
+};
+
+static uint32_t number_of(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+	if (!dwarf_attr_integrate(die, name, &attribute) || dwarf_formudata(&attribute, &value) != 0 || value > UINT32_MAX)
+		return 0;
+	return (uint32_t)value;
+}
+
+/* DW_AT_call_file is an index into the files of the unit that the call stands in. */
+static const char *call_file(Dwarf_Die *unit, Dwarf_Die *call)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word index;
+	Dwarf_Files *files;
+	size_t n;
+	if (!dwarf_attr(call, DW_AT_call_file, &attribute) || dwarf_formudata(&attribute, &index) != 0 ||
+	    dwarf_getsrcfiles(unit, &files, &n) != 0 || index >= n)
+		return "";
+	const char *name = dwarf_filesrc(files, index, NULL, NULL);
+	return name ? name : "";
+}
+
+/* Where the function itself is written: a declaration in a class says less. */
+static void find_declaration(Dwarf_Die *die, struct dwarf_inline *call)
+{
+	const char *file = dwarf_decl_file(die);
+	call->file = file ? file : "";
+	call->line = number_of(die, DW_AT_decl_line);
+}
+
+static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *die, const struct dwarf_inline *caller)
+{
+	struct dwarf_inlines *inlines = reading->inlines;
+	struct dwarf_inline *call = calloc(1, sizeof(*call));
+	if (!call || !rf_array_push(inlines->calls, inlines->n_calls, inlines->cap_calls, call)) {
+		free(call);
+		return NULL;
+	}
+	const char *name = dwarf_names_of_die(die);
+	call->name = name ? name : "";
+	find_declaration(die, call);
+	call->call_file = call_file(&reading->unit->die, die);
+	call->call_line = number_of(die, DW_AT_call_line);
+	call->caller = caller;
+	return call;
+}
+
+static bool add_layers(struct reading *reading, Dwarf_Die *die, uint32_t depth, const struct dwarf_inline *call)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		const struct layer layer = {start, end, depth, call};
+		if (start < end && !rf_array_push(reading->layers, reading->n_layers, reading->cap_layers, layer))
+			return false;
+	}
+	return true;
+}
+
+/* Types and variables have no code; functions within a function have subprograms of their own. */
+static bool may_hold_calls(int tag)
+{
+	return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_try_block ||
+	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
+}
+
+static bool read_calls(struct reading *reading, Dwarf_Die *parent, uint32_t depth, const struct dwarf_inline *caller)
+{
+	Dwarf_Die die;
+	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
+		return true;
+	do {
+		if (!reading->inlines->dies_left)
+			return true;
+		reading->inlines->dies_left--;
+		const int tag = dwarf_tag(&die);
+		const struct dwarf_inline *call = caller;
+		if (!may_hold_calls(tag))
+			continue;
+		if (tag == DW_TAG_inlined_subroutine)
+			call = add_call(reading, &die, caller);
+		if ((tag == DW_TAG_inlined_subroutine && (!call || !add_layers(reading, &die, depth, call))) ||
+		    !read_calls(reading, &die, depth + 1, call))
+			return false;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return true;
+}
+
+/* ---- from layers to pieces ---- */
+
+static int compare_layers(const void *left, const void *right)
+{
+	const struct layer *a = left, *b = right;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->depth > b->depth) - (a->depth < b->depth);
+}
+
+/* A heap of layers, the deepest on top. */
+static void heap_push(const struct layer **heap, size_t *n, const struct layer *layer)
+{
+	size_t at = (*n)++;
+	for (size_t up; at && heap[up = (at - 1) / 2]->depth < layer->depth; at = up)
+		heap[at] = heap[up];
+	heap[at] = layer;
+}
+
+static void heap_pop(const struct layer **heap, size_t *n)
+{
+	const struct layer *last = heap[--*n];
+	size_t at = 0;
+	for (size_t down; (down = 2 * at + 1) < *n; at = down) {
+		down += down + 1 < *n && heap[down + 1]->depth > heap[down]->depth;
+		if (heap[down]->depth <= last->depth)
+			break;
+		heap[at] = heap[down];
+	}
+	heap[at] = last;
+}
+
+static bool add_piece(struct pieces *pieces, uint64_t start, uint64_t end, const struct dwarf_inline *call)
+{
+	struct piece *last = pieces->n_items ? &pieces->items[pieces->n_items - 1] : NULL;
+	if (last && last->end == start && last->call == call) {
+		last->end = end;
+		return true;
+	}
+	const struct piece piece = {start, end, call};
+	return start >= end || rf_array_push(pieces->items, pieces->n_items, pieces->cap_items, piece);
+}
+
+/* From one address where a layer begins or ends to the next, the deepest one there has the code. */
+static bool flatten(struct reading *reading, struct pieces *pieces)
+{
+	const size_t n = reading->n_layers;
+	const struct layer **heap = malloc((n + 1) * sizeof(*heap));
+	size_t n_heap = 0, next = 0;
+	bool ok = heap != NULL;
+	if (ok && n)
+		qsort(reading->layers, n, sizeof(*reading->layers), compare_layers);
+	for (uint64_t at = n ? reading->layers[0].start : 0; ok && (n_heap || next < n);) {
+		while (next < n && reading->layers[next].start <= at)
+			heap_push(heap, &n_heap, &reading->layers[next++]);
+		while (n_heap && heap[0]->end <= at)
+			heap_pop(heap, &n_heap);
+		uint64_t end = n_heap ? heap[0]->end : next < n ? reading->layers[next].start : at;
+		if (n_heap && next < n && reading->layers[next].start < end)
+			end = reading->layers[next].start;
+		if (n_heap)
+			ok = add_piece(pieces, at, end, heap[0]->call);
+		at = end;
+	}
+	free(heap);
+	return ok;
+}
+
+static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit, struct subprogram *subprogram)
+{
+	struct reading reading = {.inlines = inlines, .unit = unit};
+	Dwarf_Die die;
+	subprogram->is_read = true;
+	/* a unit of split DWARF is in a file of its own */
+	if (!dwarf_offdie(dwarf_cu_getdwarf(unit->die.cu), subprogram->die, &die))
+		return true;
+	const bool ok = read_calls(&reading, &die, 0, NULL) && flatten(&reading, &subprogram->pieces);
+	free(reading.layers);
+	return ok;
+}
+
+/* ---- look-ups ---- */
+
+/* The last range that starts at or before the address; *next gets the start of the one behind. */
+static const struct code_range *find_range(const struct unit *unit, uint64_t address, uint64_t *next)
+{
+	size_t low = 0, high = unit->n_ranges;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		if (unit->ranges[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*next = low < unit->n_ranges ? unit->ranges[low].start : UINT64_MAX;
+	return low && address < unit->ranges[low - 1].end ? &unit->ranges[low - 1] : NULL;
+}
+
+static const struct dwarf_inline *find_piece(const struct pieces *pieces, uint64_t address, uint64_t *end)
+{
+	size_t low = 0, high = pieces->n_items;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		if (pieces->items[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct piece *piece = low ? &pieces->items[low - 1] : NULL;
+	const bool inside = piece && address < piece->end;
+	const uint64_t limit = inside ? piece->end : low < pieces->n_items ? pieces->items[low].start : UINT64_MAX;
+	if (limit < *end)
+		*end = limit;
+	return inside ? piece->call : NULL;
+}
+
+/* An address of the DWARF as one of the file; sums that wrap around hold for one byte. */
+static uint64_t shifted(uint64_t address, uint64_t shift, uint64_t vaddr)
+{
+	if (address == UINT64_MAX)
+		return address;
+	return address + shift > vaddr ? address + shift : vaddr + 1;
+}
+
+const struct dwarf_inline *dwarf_inlines_find(struct dwarf_inlines *inlines, uint64_t vaddr, uint64_t *end)
+{
+	Dwarf_Die die;
+	uint64_t address, last, next;
+	const bool there = dwarf_names_unit(inlines->names, vaddr, &die, &address, &last);
+	const uint64_t shift = vaddr - address;
+	*end = shifted(last, shift, vaddr);
+	struct unit *unit = there ? read_unit(inlines, &die) : NULL;
+	if (!unit)
+		return NULL;
+	const struct code_range *range = find_range(unit, address, &next);
+	if (next < last)
+		last = next;
+	if (range && range->end < last)
+		last = range->end;
+	const struct dwarf_inline *call = NULL;
+	struct subprogram *subprogram = range ? &unit->subprograms[range->subprogram] : NULL;
+	if (subprogram && (subprogram->is_read || read_subprogram(inlines, unit, subprogram)))
+		call = find_piece(&subprogram->pieces, address, &last);
+	*end = shifted(last, shift, vaddr);
+	return call;
+}

@@ -214,13 +214,23 @@ struct rf_error *report_write(const struct profile *profile, const struct report
 	return report_with_view(profile, options, write_all, stream);
 }
 
+bool report_from_sums(const struct report_options *options)
+{
+	bool details = options->json_path || options->html_path || options->function || options->by != BY_FUNCTION ||
+		       options->focus || options->ignore || options->min_share > 0 ||
+		       options->processes == PROCESSES_TREE;
+	for (size_t i = 0; i < N_EXPORTS; i++)
+		details |= options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png;
+	return !details;
+}
+
 struct rf_error *report_with_view(const struct profile *profile, const struct report_options *options,
 				  struct rf_error *(*use)(struct report_view *view, void *context),
 				  void *context)
 {
 	struct model model;
 	const struct model_choice choice = {
-		.level = options->level, .direction = options->direction,
+		.level = options->level, .direction = options->direction, .sums = report_from_sums(options),
 		.loops = options->json_path || options->html_path || options->function || options->by == BY_LOOP};
 	struct rf_error *error = model_build_as(profile, &choice, &model);
 	if (error)

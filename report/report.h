@@ -67,6 +67,9 @@ const char *report_level_parse(const char *word);
 /* "both", "read", "write" → enum; false for another word. */
 bool report_direction_parse(const char *word, enum traffic_direction *direction);
 
+/* Whether a profile's sums are enough for what is asked for (profile_load_sums). */
+bool report_from_sums(const struct report_options *options);
+
 /* Writes the head line and the ranked table to `stream`, and the SVG and JSON files if asked. */
 struct rf_error *report_write(const struct profile *profile, const struct report_options *options,
 			      FILE *stream);

@@ -282,7 +282,8 @@ static struct rf_error *command_report(poptContext context)
 				       "one profile is wanted");
 	error = export_check(&options.exports);
 	if (!error)
-		error = profile_load(words[0], &profile);
+		error = report_from_sums(&options) ? profile_load_sums(words[0], &profile)
+						   : profile_load(words[0], &profile);
 	if (error)
 		return error;
 	error = output_file_open(&table, given.output_path, stdout);

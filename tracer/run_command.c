@@ -1,6 +1,7 @@
 #include "tracer/run_command.h"
 
 #include "machine/custom_roofs.h"
+#include "report/model.h"
 #include "symbols/symbols.h"
 #include "tracer/counted_run.h"
 #include "tracer/launch.h"
@@ -460,6 +461,8 @@ static struct rf_error *finish(struct session *session)
 	/* a limit on file sizes is an error to be told of, not our death; the program kept its own way */
 	signal(SIGXFSZ, SIG_IGN);
 	struct rf_error *error = symbols_resolve(profile);
+	if (!error && !session->options->no_save)
+		error = model_summarise(profile);
 	if (error)
 		return error;
 	struct rf_error *report_error = write_report(session);

@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import xml.etree.ElementTree
 
+import big_profile
 from harness import Skip, case, functions, text
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -32,6 +34,29 @@ def machine_is_measured_once(t):
                                                                       isa="scalar", threads=1)
     assert best(kind="bandwidth", level="L1", threads=1) > best(kind="bandwidth", level="DRAM", threads=1)
     assert 0.1 < best(kind="compute", precision="double", isa="scalar", threads=1) < 50
+
+
+@case("e2e/report")
+def large_profile_from_sums(t):
+    """What is recorded has sums; a report from them is the same as one without, also of a program with five times the
+    code and 22 times the samples; and the damaged details of a profile are not read for a table."""
+    path, big, plain = (os.path.join(t.directory, name) for name in ["a.rfp", "big.rfp", "plain.rfp"])
+    recorded = t.rfprof("--save", path, t.target("triad"), timeout=300)
+    assert recorded.status == 0, str(recorded)
+    big_profile.multiply(path, big, 5, 22)
+    big_profile.without_sums(big, plain)
+    for options in [[], ["--sort=bytes", "--levels", "--top=500"], ["--sort=flops", "--level=L2", "--plot"], ["--csv=-"],
+                    ["--svg=-"]]:
+        fast, slow = (t.rfprof("report", *options, file) for file in [big, plain])
+        assert fast.status == 0 and fast.stdout, str(fast)
+        assert fast.stdout.replace(b"big.rfp", b"plain.rfp") == slow.stdout, f"{options}\n{fast}\n{slow}"
+    connection = sqlite3.connect(big)
+    connection.execute("UPDATE blocks SET size_bytes = size_bytes + 1")
+    connection.commit()
+    connection.close()
+    assert t.rfprof("report", big).status == 0
+    refused = t.rfprof("report", "--by=loop", big)
+    assert refused.status != 0 and b'table "blocks" makes no sense' in refused.stderr, str(refused)
 
 
 @case("e2e/report")

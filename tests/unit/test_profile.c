@@ -382,7 +382,7 @@ Test(profile, a_newer_schema_says_which_and_what_to_do)
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
-	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 5 that this rfprof reads");
+	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 6 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT, "schema version 1, older than the 2 that this rfprof reads");
 	run_sql("PRAGMA user_version = 0");

@@ -34,14 +34,17 @@ bool report_sort_parse(const char *word, enum report_sort *sort)
 	return true;
 }
 
+static const char *const by_words[] = {
+	[BY_FUNCTION] = "function", [BY_LOOP] = "loop", [BY_LINE] = "line", [BY_MODULE] = "module",
+	[BY_THREAD] = "thread", [BY_PROCESS] = "process", [BY_CALL_PATH] = "call-path",
+};
+
+const char *report_by_name(enum report_by by) { return by_words[by]; }
+
 bool report_by_parse(const char *word, enum report_by *by)
 {
-	static const char *const words[] = {
-		[BY_FUNCTION] = "function", [BY_LOOP] = "loop", [BY_LINE] = "line", [BY_MODULE] = "module",
-		[BY_THREAD] = "thread", [BY_PROCESS] = "process", [BY_CALL_PATH] = "call-path",
-	};
 	int found;
-	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))
+	if (!find_word(by_words, sizeof(by_words) / sizeof(*by_words), word, &found))
 		return false;
 	*by = (enum report_by)found;
 	return true;

@@ -4,6 +4,7 @@
  *
  * Names come from files that nobody vouches for.  They stand in the page as text (text_write_xml) and in JSON in
  * which no character has a meaning in HTML; the policy in the head lets no other scripts run than those here. */
+#include "report/reasons.h"
 #include "report/report_parts.h"
 
 #include "report/html_assets.h"
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STATIC_REASONS 5	/* functions whose reasons are told without scripts */
 #define STATIC_ROWS 200		/* of the table that is there without scripts */
 #define CODE_LINES 40000	/* instructions in a page; those of the first functions of the ranking */
 #define CODE_OF_FUNCTION 10000	/* a function that has more shows none */
@@ -131,6 +133,23 @@ static json_t *summary_of(const json_t *function)
 	json_object_set_new(summary, "levels", all_taken(json_object_get(function, "levels"), level_fields,
 							 COUNT(level_fields)));
 	return summary;
+}
+
+/* Why it is below its roof, and what one would try: [what, try]; NULL: no memory. */
+static json_t *reasons_json(const struct report_view *view, const struct model_function *f)
+{
+	struct reasons reasons = {0};
+	json_t *array = json_array();
+	report_reasons(view, f, &reasons);
+	for (size_t i = 0; i < reasons.n_items; i++)
+		json_array_append_new(array, json_pack("[o, o]", report_json_string(reasons.items[i].what),
+						       report_json_string(reasons.items[i].try)));
+	const bool done = !reasons.failed && json_array_size(array) == reasons.n_items;
+	reasons_deinit(&reasons);
+	if (done)
+		return array;
+	json_decref(array);
+	return NULL;
 }
 
 /* What is not in the summary. */
@@ -260,13 +279,17 @@ static bool write_details(const struct report_view *view, json_t *functions, FIL
 		const bool timed = f->n_samples > 0 || view->model->n_samples == 0;
 		json_t *lines = timed ? html_code_of(code, f, room < CODE_OF_FUNCTION ? room : CODE_OF_FUNCTION) : json_null();
 		json_t *function = lines ? report_json_function(view, f) : NULL;
+		json_t *reasons = f->n_samples > 0 ? reasons_json(view, f) : json_array();
 		char id[32];
 		snprintf(id, sizeof(id), "detail-%zu", i);
-		done = function != NULL;
+		done = function && reasons;
 		if (!done) {
 			json_decref(lines);
+			json_decref(function);
+			json_decref(reasons);
 			break;
 		}
+		json_object_set_new(function, "reasons", reasons);
 		room -= json_array_size(lines);
 		json_array_append_new(functions, summary_of(function));
 		detail_of(function, lines);
@@ -391,6 +414,36 @@ static void write_table(const struct report_view *view, FILE *out)
 		fprintf(out, "<p>The first %d of %zu functions.</p>\n", STATIC_ROWS, view->n_rank);
 }
 
+static void write_reasons(const struct report_view *view, const struct model_function *f, FILE *out)
+{
+	struct reasons reasons = {0};
+	report_reasons(view, f, &reasons);
+	if (reasons.n_items) {
+		fputs("<h3>", out);
+		write_text(out, f->name);
+		fputs("</h3>\n<ol class=\"why\">\n", out);
+	}
+	for (size_t i = 0; i < reasons.n_items; i++) {
+		fputs("<li>", out);
+		write_text(out, reasons.items[i].what);
+		fputs("<p class=\"try\"><b>try: </b>", out);
+		write_text(out, reasons.items[i].try);
+		fputs("</p></li>\n", out);
+	}
+	if (reasons.n_items)
+		fputs("</ol>\n", out);
+	reasons_deinit(&reasons);
+}
+
+/* Of the first functions of the table. */
+static void write_all_reasons(const struct report_view *view, FILE *out)
+{
+	fputs("<h2>Why below the roof, and what one would try</h2>\n", out);
+	for (size_t i = 0; i < view->n_shown && i < STATIC_REASONS; i++)
+		if (view->model->functions[view->rank[i]].n_samples > 0)
+			write_reasons(view, &view->model->functions[view->rank[i]], out);
+}
+
 static void write_notes(const struct report_view *view, FILE *out)
 {
 	if (!view->n_notes)
@@ -414,6 +467,8 @@ static struct rf_error *write_static(const struct report_view *view, const char 
 	struct rf_error *error = write_picture(view, out);
 	fputs("</figure>\n<h2>Functions</h2>\n", out);
 	write_table(view, out);
+	if (view->n_shown && view->model->functions[view->rank[0]].n_samples > 0)
+		write_all_reasons(view, out);
 	write_notes(view, out);
 	fputs("</main>\n", out);
 	return error;

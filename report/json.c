@@ -216,6 +216,16 @@ static json_t *obtained_json(const struct report_view *view)
 			 : "inferred: the slowest level whose roof is not below the point");
 }
 
+/* What `functions` has. */
+static json_t *rows_json(const struct report_view *view)
+{
+	const struct report_options none = {0}, *options = view->shaped ? view->options : &none;
+	return json_pack("{s:s, s:o, s:o, s:o}", "by", report_by_name(options->by), "focus",
+			 options->focus ? report_json_string(options->focus) : json_null(), "ignore",
+			 options->ignore ? report_json_string(options->ignore) : json_null(), "min_share",
+			 report_json_real(options->min_share));
+}
+
 static json_t *run_json(const struct report_view *view)
 {
 	static const char *const texts[] = {
@@ -239,6 +249,7 @@ static json_t *run_json(const struct report_view *view)
 	json_object_set_new(run, "once", json_boolean(once && strcmp(once, "1") == 0));
 	const char *no_children = profile_get_fact(profile, "no_children");
 	json_object_set_new(run, "no_children", json_boolean(no_children && strcmp(no_children, "1") == 0));
+	json_object_set_new(run, "rows", rows_json(view));
 	json_object_set_new(run, "samples", report_json_count(model->n_samples));
 	json_object_set_new(run, "cpu_time_s", report_json_real((double)model->time_ns * 1e-9));
 	json_object_set_new(run, "uncounted_s", report_json_real((double)model->uncounted_ns * 1e-9));
@@ -386,12 +397,15 @@ json_t *report_json_head(const struct report_view *view)
 struct rf_error *report_json(const struct report_view *view, FILE *stream)
 {
 	json_t *functions = json_array();
-	for (size_t i = 0; i < view->n_rank; i++)
-		json_array_append_new(functions, report_json_function(view, &view->model->functions[view->rank[i]]));
+	size_t n = 0;
+	for (size_t i = 0; i < view->n_rank; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if (!report_is_small(view, f) && ++n)
+			json_array_append_new(functions, report_json_function(view, f));
+	}
 	json_t *root = report_json_head(view);
 	/* Writing errors show in the stream. */
-	bool complete = root && json_array_size(functions) == view->n_rank &&
-			json_object_set(root, "functions", functions) == 0;
+	bool complete = root && json_array_size(functions) == n && json_object_set(root, "functions", functions) == 0;
 	if (complete) {
 		json_dumpf(root, stream, JSON_INDENT(1));
 		putc('\n', stream);

@@ -1,6 +1,7 @@
 /* Functions out of a profile: rows, names, and the order of the steps. */
 #include "report/model.h"
 #include "report/model_parts.h"
+#include "report/roof_index.h"
 
 #include <errno.h>
 #include <math.h>
@@ -132,13 +133,15 @@ static bool rows_init(struct model_rows *rows, const struct profile *profile, co
 	bool done = model_places_init(rows, profile);
 	rows->choice = *choice;
 	rows->groups = choice->groups;
+	rows->sums = choice->sums && profile->has_sums && !choice->groups && !choice->loops;
 	if (rows->groups) {
 		rows->n_named = rows->groups->n_groups;
 		rows->n_places = rows->n_named + profile->n_modules + 1;
 	}
 	rows->n_rows = 2 * rows->n_places;
 	rows->rows = calloc(rows->n_rows, sizeof(*rows->rows));
-	return done && rows->rows;
+	rows->has_part = calloc(rows->n_places, sizeof(*rows->has_part));
+	return done && rows->rows && rows->has_part;
 }
 
 static void function_deinit(struct model_function *function)
@@ -155,6 +158,8 @@ static void function_deinit(struct model_function *function)
 static enum flop_precision main_precision(const struct tally *tally)
 {
 	double sums[FLOP_PRECISIONS] = {0};
+	if (!tally->flop)
+		return PRECISION_DOUBLE;
 	for (int k = 0; k < FLOP_KINDS; k++)
 		for (int p = 0; p < FLOP_PRECISIONS; p++)
 			for (int w = 0; w < FLOP_WIDTHS; w++)
@@ -181,7 +186,7 @@ static bool finish_rows(struct model_rows *rows, struct model *model)
 {
 	for (size_t row = 0; row < rows->n_rows; row++) {
 		struct model_function *function = &rows->rows[row];
-		if (function->time_ns == 0 && function->tally.instructions == 0)
+		if (!model_is_used(rows, row) || (function->time_ns == 0 && function->tally.instructions == 0))
 			continue;
 		if (!name_row(rows, row))
 			return false;
@@ -198,10 +203,12 @@ static void compact(struct model_rows *rows, struct model *model)
 {
 	size_t kept = 0;
 	for (size_t row = 0; row < rows->n_rows; row++) {
-		if (rows->rows[row].name)
-			rows->rows[kept++] = rows->rows[row];
-		else
+		if (!model_is_used(rows, row))
+			continue;
+		if (!rows->rows[row].name)
 			function_deinit(&rows->rows[row]);
+		else if (kept++ != row)
+			rows->rows[kept - 1] = rows->rows[row];
 	}
 	model->functions = rows->rows;
 	model->n_functions = kept;
@@ -241,18 +248,56 @@ struct rf_error *model_build(const struct profile *profile, struct model *out)
 	return model_build_as(profile, &(struct model_choice){0}, out);
 }
 
+/* All but names and places. */
+static bool fill_rows(struct model_rows *rows, struct model_threads *threads, struct model *model)
+{
+	return model_count(rows, model) && model_counters(rows, model) && model_memory(rows, model) &&
+	       model_threads_init(threads, rows) && model_processes(threads, model) && model_time(rows, threads, model);
+}
+
+static bool has_counts(const struct profile *profile)
+{
+	const char *source = profile_get_fact(profile, "work_source");
+	return profile->n_counts > 0 || profile->n_sum_threads > 0 || (source && strcmp(source, "none") != 0);
+}
+
+static struct rf_error *no_memory(void)
+{
+	return rf_error_errno(RF_EINTERNAL, ENOMEM, NULL, "cannot build the report");
+}
+
+static void free_rows(struct model_rows *rows)
+{
+	for (size_t row = 0; rows->rows && rows->has_part && row < rows->n_rows; row++)
+		if (model_is_used(rows, row))
+			function_deinit(&rows->rows[row]);
+	free(rows->rows);
+	free(rows->has_part);
+	free(rows->order);
+}
+
+struct rf_error *model_summarise(struct profile *profile)
+{
+	struct model_rows rows;
+	struct model model = {.counted = has_counts(profile)};
+	struct model_threads threads = {0};
+	const bool done = rows_init(&rows, profile, &(struct model_choice){0}) && fill_rows(&rows, &threads, &model) &&
+			  model_store_sums(&rows, &model, profile);
+	model_threads_deinit(&threads);
+	free_lists(&model);
+	free_rows(&rows);
+	return done ? NULL : no_memory();
+}
+
 struct rf_error *model_build_as(const struct profile *profile, const struct model_choice *choice,
 				struct model *out)
 {
 	struct model_rows rows;
-	struct model model = {0};
-	const char *source = profile_get_fact(profile, "work_source");
-	model.counted = profile->n_counts > 0 || (source && strcmp(source, "none") != 0);
+	struct model model = {.counted = has_counts(profile)};
 	struct model_threads threads = {0};
-	bool done = rows_init(&rows, profile, choice) && model_count(&rows, &model) &&
-		    model_counters(&rows, &model) &&
-		    model_memory(&rows, &model) && model_threads_init(&threads, &rows) &&
-		    model_processes(&threads, &model) && model_time(&rows, &threads, &model) &&
+	if (profile->roof_index && !roof_index_refresh(profile->roof_index, profile->roofs, profile->n_roofs))
+		return no_memory();
+	bool done = rows_init(&rows, profile, choice) && fill_rows(&rows, &threads, &model) &&
 		    (!choice->loops || model_find_loops(&rows, &threads, &model)) &&
 		    finish_rows(&rows, &model);
 	model.process_of_thread = threads.process_of;
@@ -267,11 +312,8 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 	} else {
 		free_lists(&model);
 	}
-	for (size_t row = 0; rows.rows && row < rows.n_rows; row++)
-		function_deinit(&rows.rows[row]);
-	free(rows.rows);
-	free(rows.order);
-	return done ? NULL : rf_error_errno(RF_EINTERNAL, ENOMEM, NULL, "cannot build the report");
+	free_rows(&rows);
+	return done ? NULL : no_memory();
 }
 
 void model_deinit(struct model *model)

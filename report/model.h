@@ -66,6 +66,7 @@ struct model_choice {
 	const char *level;	/* place by this level of the traffic, "L1" to "DRAM"; NULL: by the one that binds */
 	enum traffic_direction direction;
 	bool loops;		/* find the loops of each function */
+	bool sums;		/* where the profile has sums, build from these; not with loops or groups */
 	const struct model_groups *groups; /* NULL: rows are functions */
 };
 
@@ -200,6 +201,9 @@ struct model {
 	size_t unreadable_blocks; /* blocks with an instruction that cannot be decoded */
 	size_t unmatched_units;	/* run-time units whose instruction is in no block */
 };
+
+/* Adds the sums to a profile that is complete but for them, and sets has_sums.  Fails only when memory is short. */
+struct rf_error *model_summarise(struct profile *profile);
 
 /* Fails only when memory is short. */
 struct rf_error *model_build(const struct profile *profile, struct model *model);

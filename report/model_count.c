@@ -50,7 +50,7 @@ void model_tally_add(struct tally *sum, const struct tally *part, int64_t times)
 			add_or_take_back(&to[i], from[i], times);
 }
 
-static struct model_thread *thread_of(struct model_function *function, uint32_t thread)
+struct model_thread *model_thread_of(struct model_function *function, uint32_t thread)
 {
 	for (size_t i = function->n_threads; i-- > 0;)
 		if (function->threads[i].thread == thread)
@@ -64,7 +64,7 @@ static struct model_thread *thread_of(struct model_function *function, uint32_t 
 static bool add_to_thread(struct model_function *function, uint32_t thread,
 			  const struct tally *part, int64_t times)
 {
-	struct model_thread *sum = thread_of(function, thread);
+	struct model_thread *sum = model_thread_of(function, thread);
 	if (!sum)
 		return false;
 	add_or_take_back(&sum->flop, part->flop, times);
@@ -249,6 +249,8 @@ static bool has_less(const struct counter *counter, size_t block)
 
 bool model_count(struct model_rows *rows, struct model *model)
 {
+	if (rows->sums)
+		return model_count_sums(rows, model);
 	struct counter counter = {.rows = rows, .model = model, .profile = rows->profile};
 	bool done = counter_init(&counter);
 	for (size_t b = 0; done && b < counter.profile->n_blocks; b++)

@@ -65,9 +65,23 @@ static bool add_place(struct model_rows *rows, const struct model *model, const 
 	return true;
 }
 
+/* The same from a sum. */
+static bool take_sum(struct model_rows *rows, const struct model *model, const size_t *quantity,
+		     const struct profile_sum_quantity *sum)
+{
+	struct model_function *function = &rows->rows[model_row_of_sum(rows, sum->sum)];
+	if (!function->quantities)
+		function->quantities = calloc(model->n_quantities, sizeof(*function->quantities));
+	if (!function->quantities)
+		return false;
+	function->quantities[quantity[sum->counter]] = (struct model_quantity){
+		.value = sum->value, .events = sum->events, .samples = sum->samples, .variance = sum->variance};
+	return true;
+}
+
 static void name_quantities(struct model_rows *rows, const struct model *model)
 {
-	for (size_t row = 0; row < rows->n_rows; row++)
+	for (size_t row = 0; row < rows->n_places; row++)
 		for (size_t i = 0; rows->rows[row].quantities && i < model->n_quantities; i++)
 			rows->rows[row].quantities[i].name = model->quantities[i].name;
 }
@@ -130,11 +144,14 @@ bool model_counters(struct model_rows *rows, struct model *model)
 	const struct profile *profile = rows->profile;
 	size_t *quantity = calloc(profile->n_counters + 1, sizeof(*quantity));
 	bool done = quantity && add_totals(profile, model, quantity);
-	for (size_t i = 0; done && i < profile->n_counter_places; i++)
+	for (size_t i = 0; done && !rows->sums && i < profile->n_counter_places; i++)
 		done = add_place(rows, model, quantity, &profile->counter_places[i]);
+	for (size_t i = 0; done && rows->sums && i < profile->n_sum_quantities; i++)
+		done = take_sum(rows, model, quantity, &profile->sum_quantities[i]);
 	if (done)
 		name_quantities(rows, model);
-	for (size_t row = 0; done && model_from_counters(profile) && row < rows->n_rows; row++)
+	/* sums have that work already */
+	for (size_t row = 0; done && !rows->sums && model_from_counters(profile) && row < rows->n_places; row++)
 		if (rows->rows[row].quantities)
 			take_work(model, &rows->rows[row]);
 	free(quantity);

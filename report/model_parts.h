@@ -15,12 +15,20 @@ struct model_rows {
 	size_t n_rows;		/* twice n_places */
 	size_t n_places;
 	struct model_choice choice;
+	bool *has_part;		/* per place: whether the second of its rows is used */
+	bool sums;		/* all steps read the profile's sums, not what they were made from */
 };
 
 /* What model_row_at needs, without any row; `order` is to be freed.  False: no memory. */
 bool model_places_init(struct model_rows *rows, const struct profile *profile);
 /* Row of the code at (module, offset); *end (may be NULL) gets the offset up to which it holds. */
 size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end);
+
+/* Whether anything may be in a row.  Most have no second part: these stay as they were allocated, untouched. */
+static inline bool model_is_used(const struct model_rows *rows, size_t row)
+{
+	return row < rows->n_places || rows->has_part[row - rows->n_places];
+}
 
 /* Row of what `thread` did in code whose row is `row`. */
 static inline size_t model_row_of_thread(const struct model_rows *rows, size_t row, uint32_t thread)
@@ -30,8 +38,19 @@ static inline size_t model_row_of_thread(const struct model_rows *rows, size_t r
 		       ? groups->by_thread[row * rows->profile->n_threads + thread] : row;
 }
 
+/* model_sums.c: row of the place of a sum. */
+size_t model_row_of_sum(const struct model_rows *rows, uint32_t sum);
+/* The same as model_count, from sums; concurrency, too. */
+bool model_count_sums(struct model_rows *rows, struct model *model);
+/* The lines of a sum in the first classes. */
+void model_sum_lines(const struct profile_sum_traffic *row, unsigned n_classes, struct traffic_lines *lines);
+/* Puts the rows of a model, after all steps but the last, into the profile. */
+bool model_store_sums(const struct model_rows *rows, const struct model *model, struct profile *profile);
+
 /* model_count.c: blocks × counts × work. */
 bool model_count(struct model_rows *rows, struct model *model);
+/* Finds or adds; NULL when memory is short. */
+struct model_thread *model_thread_of(struct model_function *function, uint32_t thread);
 /* model_counters.c: hardware counters → quantities; and work, where that is from them. */
 bool model_counters(struct model_rows *rows, struct model *model);
 /* model_processes.c: which process and thread of one run is which of the other, and what of them ran

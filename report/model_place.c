@@ -437,6 +437,8 @@ static void traffic_hints(const struct model_function *function, FILE *why)
 static bool set_why(const struct profile *profile, struct model_function *function)
 {
 	size_t size;
+	if (function->time_ns == 0) /* most functions of a large program: there is nothing to say */
+		return (function->place.why = strdup("")) != NULL;
 	FILE *why = open_memstream(&function->place.why, &size);
 	if (!why)
 		return false;

@@ -6,6 +6,7 @@
  * interpolated linearly.  While the same unit limits both, time per flop (or byte) is linear between
  * them: the true rate is convex and lies below the chord, never above it. */
 #include "report/model_parts.h"
+#include "report/roof_index.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,11 +36,18 @@ static bool is_row(const struct rows *rows, const char *op, const struct roof *r
 	       strcmp(roof->precision, rows->precision) == 0 && strcmp(roof->level, rows->level) == 0;
 }
 
-/* Does machine_roof() take this row?  It takes the best of the nearest thread count on each side. */
-static bool is_taken(const struct rows *rows, const char *op, const struct roof *row)
+static struct roof_run run_of(const struct rows *rows, const char *op)
 {
-	for (size_t i = 0; i < rows->profile->n_roofs; i++) {
-		const struct roof *other = &rows->profile->roofs[i];
+	const struct profile *profile = rows->profile;
+	return roof_index_find(profile->roof_index, profile->roofs, profile->n_roofs, rows->kind, rows->precision,
+			       rows->level, op);
+}
+
+/* Does machine_roof() take this row?  It takes the best of the nearest thread count on each side. */
+static bool is_taken(const struct rows *rows, const char *op, const struct roof_run *run, const struct roof *row)
+{
+	for (size_t i = 0; i < run->n; i++) {
+		const struct roof *other = &run->roofs[i];
 		if (!is_row(rows, op, other))
 			continue;
 		if (other->threads == row->threads ? other->best > row->best
@@ -52,18 +60,19 @@ static bool is_taken(const struct rows *rows, const char *op, const struct roof 
 
 static const struct roof *noisy_row(const struct rows *rows, const char *op)
 {
-	for (size_t i = 0; i < rows->profile->n_roofs; i++) {
-		const struct roof *row = &rows->profile->roofs[i];
-		if (row->noisy && is_row(rows, op, row) && is_taken(rows, op, row))
-			return row;
+	const struct roof_run run = run_of(rows, op);
+	for (size_t i = 0; i < run.n; i++) {
+		const struct roof *row = &run.roofs[i];
+		if (row->noisy && is_row(rows, op, row) && is_taken(rows, op, &run, row))
+			return &rows->profile->roofs[run.rows ? run.rows[i] : i];
 	}
 	return NULL;
 }
 
 static double rate_of(const struct rows *rows, const char *op)
 {
-	return machine_roof(rows->profile->roofs, rows->profile->n_roofs, rows->kind, rows->isa,
-			    rows->precision, op, rows->level, rows->threads);
+	const struct roof_run run = run_of(rows, op);
+	return machine_roof(run.roofs, run.n, rows->kind, rows->isa, rows->precision, op, rows->level, rows->threads);
 }
 
 static struct model_rate take(const struct rows *rows, const char *op)
@@ -355,9 +364,9 @@ static bool has_curve(const struct rows *rows, const struct curve_point *curve)
 static bool level_distinguishable(const struct profile *profile, const char *level)
 {
 	struct rows rows = level_rows(profile, level, 0);
-	for (size_t i = 0; i < profile->n_roofs; i++)
-		if (is_row(&rows, "read", &profile->roofs[i]) && profile->roofs[i].distinguishable &&
-		    profile->roofs[i].best > 0)
+	const struct roof_run run = run_of(&rows, "read");
+	for (size_t i = 0; i < run.n; i++)
+		if (is_row(&rows, "read", &run.roofs[i]) && run.roofs[i].distinguishable && run.roofs[i].best > 0)
 			return true;
 	return false;
 }

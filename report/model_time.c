@@ -105,7 +105,7 @@ static void add_ns(uint64_t *sum, uint64_t ns)
 }
 
 /* Adds to the part of the uncounted time that has this cause.  False: no memory. */
-static bool add_uncounted(struct model *model, const struct model_uncounted *cause, uint64_t ns)
+static bool add_uncounted(struct model *model, const struct model_uncounted *cause, uint64_t n, uint64_t ns)
 {
 	size_t i = 0;
 	while (i < model->n_uncounted && (strcmp(model->uncounted[i].kind, cause->kind) != 0 ||
@@ -115,7 +115,7 @@ static bool add_uncounted(struct model *model, const struct model_uncounted *cau
 	if (i == model->n_uncounted &&
 	    !rf_array_push(model->uncounted, model->n_uncounted, model->cap_uncounted, *cause))
 		return false;
-	model->uncounted[i].n_samples++;
+	model->uncounted[i].n_samples += n;
 	add_ns(&model->uncounted[i].time_ns, ns);
 	add_ns(&model->uncounted_ns, ns);
 	return true;
@@ -124,20 +124,45 @@ static bool add_uncounted(struct model *model, const struct model_uncounted *cau
 static int compare_uncounted(const void *a, const void *b)
 {
 	const struct model_uncounted *x = a, *y = b;
-	return (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
+	int order = (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
+	order = order ? order : strcmp(x->kind, y->kind);
+	order = order ? order : strcmp(x->name, y->name);
+	return order ? order : strcmp(x->reason, y->reason);
 }
 
-/* The process's part.  `uncounted`: 0, or the sample's weight. */
-static void add_to_process(const struct model_threads *threads, struct model *model, uint32_t thread,
+/* The process's part, of `n` samples.  `uncounted`: 0, or their weight. */
+static void add_to_process(const struct model_threads *threads, struct model *model, uint32_t thread, uint64_t n,
 			   uint64_t weight, uint64_t uncounted)
 {
 	uint32_t row = threads->process_of[thread];
 	if (row == PROFILE_NONE)
 		return;
 	struct model_process *process = &model->processes[threads->shown[row]];
-	process->n_samples++;
+	process->n_samples += n;
 	add_ns(&process->time_ns, weight);
 	add_ns(&process->uncounted_ns, uncounted);
+}
+
+/* `n` samples of a thread in the place `*row`, of that weight together; *row becomes the row that they belong to.
+ * `known`: whether they are uncounted, where that has been found out already, or NULL. */
+static bool add_stay(struct model_rows *rows, const struct model_threads *threads, struct model *model,
+		     const struct profile_sum_time *stay, const bool *known, size_t *row, bool *uncounted)
+{
+	struct model_uncounted cause = {0};
+	*uncounted = known ? *known : model->counted && model_is_uncounted(threads, *row, stay->thread, &cause);
+	if (*uncounted && !known && !add_uncounted(model, &cause, stay->samples, stay->time_ns))
+		return false;
+	*row = model_row_of_thread(rows, *row, stay->thread);
+	if (*uncounted && rows->rows[*row].tally.instructions > 0) {
+		rows->has_part[*row] = true;
+		*row += rows->n_places;
+	}
+	add_to_process(threads, model, stay->thread, stay->samples, stay->time_ns, *uncounted ? stay->time_ns : 0);
+	add_ns(&model->time_ns, stay->time_ns);
+	add_ns(&rows->rows[*row].time_ns, stay->time_ns);
+	model->n_samples += stay->samples;
+	rows->rows[*row].n_samples += stay->samples;
+	return true;
 }
 
 static bool add_samples(struct model_rows *rows, const struct model_threads *threads, struct model *model,
@@ -147,42 +172,54 @@ static bool add_samples(struct model_rows *rows, const struct model_threads *thr
 	uint64_t cost = model_sample_cost(profile);
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
-		size_t row = sample->frame == PROFILE_NONE ? rows->n_places - 1 : row_of[sample->frame];
-		uint64_t stay = sample->weight_ns, weight = model_sample_weight(sample, cost);
-		struct model_uncounted cause = {0};
 		const bool *known = rows->groups ? rows->groups->uncounted : NULL;
-		bool uncounted = known ? known[i] : model->counted && model_is_uncounted(threads, row, sample->thread,
-											 &cause);
-		if (uncounted && !known && !add_uncounted(model, &cause, weight))
+		const struct profile_sum_time one = {
+			.thread = sample->thread, .samples = 1, .time_ns = model_sample_weight(sample, cost)};
+		size_t row = sample->frame == PROFILE_NONE ? rows->n_places - 1 : row_of[sample->frame];
+		if (!add_stay(rows, threads, model, &one, known ? &known[i] : NULL, &row, &model->uncounted_samples[i]))
 			return false;
-		model->uncounted_samples[i] = uncounted;
-		row = model_row_of_thread(rows, row, sample->thread);
-		if (uncounted && rows->rows[row].tally.instructions > 0)
-			row += rows->n_places;
-		add_to_process(threads, model, sample->thread, weight, uncounted ? weight : 0);
-		add_ns(&model->time_ns, weight);
-		add_ns(&rows->rows[row].time_ns, weight);
-		model->n_samples++;
-		rows->rows[row].n_samples++;
-		uint64_t end = sample->time_ns;
+		uint64_t end = sample->time_ns, stay = sample->weight_ns;
 		stays[i] = (struct stay){(uint32_t)row, sample->thread, end > stay ? end - stay : 0, end};
 	}
-	if (model->n_uncounted)
-		qsort(model->uncounted, model->n_uncounted, sizeof(*model->uncounted), compare_uncounted);
 	return true;
+}
+
+/* The same from sums, which have the concurrency already (model_count_sums). */
+static bool add_sums(struct model_rows *rows, const struct model_threads *threads, struct model *model)
+{
+	const struct profile *profile = rows->profile;
+	bool uncounted, done = true;
+	for (size_t i = 0; done && i < profile->n_sum_times; i++) {
+		size_t row = model_row_of_sum(rows, profile->sum_times[i].sum);
+		done = add_stay(rows, threads, model, &profile->sum_times[i], NULL, &row, &uncounted);
+	}
+	return done;
+}
+
+static bool add_all_samples(struct model_rows *rows, const struct model_threads *threads, struct model *model)
+{
+	const size_t n = rows->profile->n_samples;
+	uint32_t *row_of = rows_of_frames(rows);
+	struct stay *stays = malloc((n + 1) * sizeof(*stays));
+	const bool done = row_of && stays && add_samples(rows, threads, model, row_of, stays);
+	if (done)
+		set_concurrency(rows, stays, n);
+	free(row_of);
+	free(stays);
+	return done;
 }
 
 bool model_time(struct model_rows *rows, const struct model_threads *threads, struct model *model)
 {
-	size_t n = rows->profile->n_samples;
-	uint32_t *row_of = rows_of_frames(rows);
-	struct stay *stays = malloc((n + 1) * sizeof(*stays));
-	model->uncounted_samples = calloc(n + 1, sizeof(*model->uncounted_samples));
-	bool done = row_of && stays && model->uncounted_samples && add_samples(rows, threads, model, row_of, stays);
-	if (done)
-		set_concurrency(rows, stays, n);
+	model->uncounted_samples = calloc(rows->profile->n_samples + 1, sizeof(*model->uncounted_samples));
+	const bool done = model->uncounted_samples && (rows->sums ? add_sums(rows, threads, model)
+								  : add_all_samples(rows, threads, model));
+	if (model->n_uncounted)
+		qsort(model->uncounted, model->n_uncounted, sizeof(*model->uncounted), compare_uncounted);
 	for (size_t row = 0; done && row < rows->n_rows; row++) {
 		struct model_function *function = &rows->rows[row];
+		if (!model_is_used(rows, row))
+			continue;
 		double time_s = (double)function->time_ns * 1e-9;
 		if (function->concurrency < 1)
 			function->concurrency = 1;
@@ -191,7 +228,5 @@ bool model_time(struct model_rows *rows, const struct model_threads *threads, st
 		if (function->n_samples)
 			function->halfwidth_s = 1.96 * time_s / sqrt((double)function->n_samples);
 	}
-	free(row_of);
-	free(stays);
 	return done;
 }

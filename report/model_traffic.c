@@ -33,9 +33,8 @@ static double student(unsigned degrees)
 static double lines_of_class(const struct traffic_lines *lines, unsigned class, unsigned events)
 {
 	double sum = 0;
-	for (unsigned e = 0; e < N_TRAFFIC; e++)
-		if (events & BIT(e))
-			sum += lines->by_class[class][e];
+	for (unsigned left = events; left; left &= left - 1)
+		sum += lines->by_class[class][__builtin_ctz(left)];
 	return sum;
 }
 
@@ -140,15 +139,16 @@ static void set_misses(struct model_traffic *traffic, const struct tally *tally)
 					 levels[i].moved[DIRECTION_READ].bytes);
 }
 
+/* `bytes`: those of the lines. */
 static void fill_levels(const struct profile *profile, const struct traffic_lines *lines, unsigned n,
-			const struct tally *tally, struct model_traffic *traffic)
+			const struct model_bytes *bytes, const struct tally *tally, struct model_traffic *traffic)
 {
 	static const struct cache_events caches[] = {
 		{"L2", TRAFFIC_L2_READ, TRAFFIC_L2_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_BACK},
 		{"L3", TRAFFIC_L3_READ, TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_BACK},
 	};
 	traffic->source = MEMORY_TRACED;
-	traffic->bytes = model_bytes_of(lines, n);
+	traffic->bytes = *bytes;
 	model_add_registers(traffic, tally);
 	for (size_t i = 0; i < 2; i++)
 		if (has_cache(profile, caches[i].name))
@@ -260,7 +260,7 @@ static bool add_objects(struct model_rows *rows, unsigned n_classes)
 static void add_strides(struct model_rows *rows)
 {
 	const struct profile *profile = rows->profile;
-	uint64_t *most = calloc(rows->n_rows, sizeof(*most));
+	uint64_t *most = calloc(rows->n_places, sizeof(*most));
 	for (size_t i = 0; most && i < profile->n_strides; i++) {
 		const struct profile_stride *row = &profile->strides[i];
 		size_t at = model_row_at(rows, row->module, row->offset, NULL);
@@ -392,19 +392,24 @@ static void sum_up(const struct profile *profile, struct model *model, struct tr
 }
 
 /* Functions whose instructions were counted have traffic, be it none. */
-static bool fill_rows(struct model_rows *rows, unsigned n_classes, struct traffic_lines **lines)
+static bool fill_row(const struct profile *profile, struct model_function *function, const struct traffic_lines *lines,
+		     unsigned n_classes)
 {
 	static const struct traffic_lines none;
-	for (size_t row = 0; row < rows->n_places; row++) {
-		struct model_function *function = &rows->rows[row];
-		if (function->tally.instructions == 0)
-			continue;
-		function->traffic = calloc(1, sizeof(*function->traffic));
-		if (!function->traffic)
+	const struct model_bytes bytes = lines ? model_bytes_of(lines, n_classes) : (struct model_bytes){0};
+	function->traffic = calloc(1, sizeof(*function->traffic));
+	if (!function->traffic)
+		return false;
+	fill_levels(profile, lines ? lines : &none, n_classes, &bytes, &function->tally, function->traffic);
+	return true;
+}
+
+static bool fill_rows(struct model_rows *rows, unsigned n_classes, struct traffic_lines **lines)
+{
+	for (size_t row = 0; row < rows->n_places; row++)
+		if (rows->rows[row].tally.instructions > 0 &&
+		    !fill_row(rows->profile, &rows->rows[row], lines[row], n_classes))
 			return false;
-		fill_levels(rows->profile, lines[row] ? lines[row] : &none, n_classes, &function->tally,
-			    function->traffic);
-	}
 	return true;
 }
 
@@ -415,6 +420,90 @@ static void finish_row(struct model_traffic *traffic, double cache)
 	if (traffic->n_capacities)
 		merge_capacities(traffic);
 	set_fits(traffic, cache);
+}
+
+/* ---- from sums ---- */
+
+static void add_lines(struct traffic_lines *sum, const struct traffic_lines *part, unsigned n_classes)
+{
+	for (unsigned class = 0; class < n_classes; class++)
+		for (int e = 0; e < N_TRAFFIC; e++)
+			sum->by_class[class][e] += part->by_class[class][e];
+}
+
+/* Where a sum has two rows of lines, as no recording has, the first counts for its function. */
+static bool take_lines(struct model_rows *rows, struct model *model)
+{
+	const struct profile *profile = rows->profile;
+	const unsigned n = model->traced_classes;
+	struct traffic_lines *all = calloc(2, sizeof(*all)), *lines = all + 1;
+	bool ok = all != NULL;
+	for (size_t i = 0; ok && i < profile->n_sum_traffic; i++) {
+		const struct profile_sum_traffic *row = &profile->sum_traffic[i];
+		struct model_function *function = &rows->rows[model_row_of_sum(rows, row->sum)];
+		model_sum_lines(row, n, lines);
+		add_lines(all, lines, n);
+		if (function->tally.instructions > 0 && !function->traffic)
+			ok = fill_row(profile, function, lines, n);
+	}
+	for (uint32_t i = 0; ok && i < profile->n_sums; i++) {
+		struct model_function *function = &rows->rows[model_row_of_sum(rows, i)];
+		if (function->tally.instructions > 0 && !function->traffic)
+			ok = fill_row(profile, function, NULL, n);
+	}
+	if (ok)
+		model->bytes = model_bytes_of(all, n);
+	free(all);
+	return ok;
+}
+
+static struct model_traffic *traffic_of_sum(const struct model_rows *rows, uint32_t sum)
+{
+	return rows->rows[model_row_of_sum(rows, sum)].traffic;
+}
+
+static bool take_objects(struct model_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	bool ok = true;
+	for (size_t i = 0; ok && i < profile->n_sum_objects; i++) {
+		const struct profile_sum_object *row = &profile->sum_objects[i];
+		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
+		const struct model_object object = {row->object, row->read, row->write};
+		ok = !traffic || rf_array_push(traffic->objects, traffic->n_objects, traffic->cap_objects, object);
+	}
+	for (size_t i = 0; ok && i < profile->n_sum_working_sets; i++) {
+		const struct profile_sum_working_set *row = &profile->sum_working_sets[i];
+		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
+		const struct model_capacity capacity = {row->capacity, row->reads, row->writes};
+		ok = !traffic || rf_array_push(traffic->capacities, traffic->n_capacities, traffic->cap_capacities, capacity);
+	}
+	return ok;
+}
+
+static void take_strides(struct model_rows *rows)
+{
+	for (size_t i = 0; i < rows->profile->n_sum_strides; i++) {
+		const struct profile_sum_stride *row = &rows->profile->sum_strides[i];
+		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
+		if (traffic)
+			traffic->strides = (struct model_strides){
+				.unit = (double)row->unit, .constant = (double)row->constant,
+				.random = (double)row->random, .step = row->step,
+				.fetched = (double)row->fetched, .used = (double)row->used};
+	}
+}
+
+static bool trace_sums(struct model_rows *rows, struct model *model)
+{
+	if (!take_lines(rows, model) || !take_objects(rows))
+		return false;
+	take_strides(rows);
+	const double cache = last_cache_bytes(rows->profile);
+	for (size_t row = 0; row < rows->n_places; row++)
+		if (rows->rows[row].traffic)
+			finish_row(rows->rows[row].traffic, cache);
+	return true;
 }
 
 /* A number of classes that a fact tells; 0 when it makes no sense. */
@@ -433,8 +522,10 @@ bool model_trace(struct model_rows *rows, struct model *model)
 	if (!model->traced)
 		return true;
 	model->traced_classes = n;
+	if (rows->sums)
+		return trace_sums(rows, model);
 	const unsigned of_objects = classes_in(rows->profile, "object_classes");
-	struct traffic_lines **lines = calloc(rows->n_rows, sizeof(*lines)), *sum = calloc(1, sizeof(*sum));
+	struct traffic_lines **lines = calloc(rows->n_places, sizeof(*lines)), *sum = calloc(1, sizeof(*sum));
 	bool done = lines && sum && collect_lines(rows, n, lines) &&
 		    fill_rows(rows, n, lines) && add_objects(rows, of_objects ? of_objects : n) &&
 		    add_capacities(rows);
@@ -444,7 +535,7 @@ bool model_trace(struct model_rows *rows, struct model *model)
 	}
 	free(sum);
 	const double cache = last_cache_bytes(rows->profile);
-	for (size_t row = 0; lines && row < rows->n_rows; row++) {
+	for (size_t row = 0; lines && row < rows->n_places; row++) {
 		if (done && rows->rows[row].traffic)
 			finish_row(rows->rows[row].traffic, cache);
 		free(lines[row]);

@@ -2,6 +2,7 @@
 #include "report/profile.h"
 
 #include "base/array.h"
+#include "report/roof_index.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct row_index {
 struct profile_private {
 	struct profile profile;
 	struct row_index modules, threads, frames, processes, jit, inlined_functions, inlined_calls;
+	struct roof_index roof_index;
 };
 
 typedef uint64_t row_hash_fn(const struct profile *profile, size_t row);
@@ -81,7 +83,10 @@ static uint32_t index_find(const struct row_index *index, const struct profile *
 struct profile *profile_create(void)
 {
 	struct profile_private *private = calloc(1, sizeof(*private));
-	return private ? &private->profile : NULL;
+	if (!private)
+		return NULL;
+	private->profile.roof_index = &private->roof_index;
+	return &private->profile;
 }
 
 static void free_rows(struct profile *profile)
@@ -161,6 +166,19 @@ void profile_destroy(struct profile *profile)
 	free(profile->working_sets);
 	free(profile->counters);
 	free(profile->counter_places);
+	free(profile->sums);
+	free(profile->sum_classes);
+	free(profile->sum_flop);
+	free(profile->sum_threads);
+	free(profile->sum_times);
+	for (size_t i = 0; i < profile->n_sum_traffic; i++)
+		free(profile->sum_traffic[i].lines);
+	free(profile->sum_traffic);
+	free(profile->sum_objects);
+	free(profile->sum_strides);
+	free(profile->sum_working_sets);
+	free(profile->sum_quantities);
+	roof_index_deinit(&private->roof_index);
 	free(private->modules.slots);
 	free(private->threads.slots);
 	free(private->frames.slots);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cache/traffic.h"
 #include "machine/machine.h"
+#include "report/work.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -194,6 +195,36 @@ struct profile_sample {
 /* Time or code that could not be counted, and why. */
 struct profile_uncounted { char *reason; uint32_t module; /* or PROFILE_NONE */ };
 
+/* Sums by function (model_summarise), so that a table of functions need not read every block and sample.  They follow
+ * from the other tables.  One row is a function, code of a module that is in none, or (both PROFILE_NONE) of no module. */
+struct profile_sum {
+	uint32_t function, module; /* one of them, or PROFILE_NONE */
+	bool uncounted;		/* the part of its time that was not counted where another part was; no work */
+	double concurrency;	/* struct model_function */
+	uint32_t thread;	/* the one that did all of its work; PROFILE_NONE: see sum_threads */
+	uint64_t flop, flop_unmasked, load_bytes, store_bytes, nt_store_bytes, string_bytes, loads, stores, instructions;
+};
+struct profile_sum_classes { uint32_t sum; uint64_t instructions[INSN_CLASSES]; }; /* of those that took time */
+struct profile_sum_flop { uint32_t sum, kind, precision, width; uint64_t flop; }; /* report/work.h */
+struct profile_sum_thread { uint32_t sum, thread; uint64_t flop, load_bytes, store_bytes, instructions; };
+struct profile_sum_time { uint32_t sum, thread; uint64_t samples, time_ns; }; /* less what the samples cost */
+struct profile_sum_traffic {
+	uint32_t sum, size;
+	uint8_t *lines;		/* of each class in turn, N_TRAFFIC numbers, LEB128; `size` bytes */
+};
+struct profile_sum_object { uint32_t sum, object; double read, write; }; /* bytes; `read` with write-allocates */
+struct profile_sum_stride {
+	uint32_t sum;
+	uint64_t unit, constant, random, fetched, used;
+	int64_t step;		/* of the instruction with most constant steps */
+};
+struct profile_sum_working_set { uint32_t sum; uint64_t capacity; double reads, writes; }; /* bytes */
+struct profile_sum_quantity {	/* of hardware counters: struct model_quantity */
+	uint32_t sum, counter;	/* the first counter of the quantity */
+	uint64_t samples;
+	double value, events, variance;
+};
+
 /* Facts as text: command, wall_s, exit_status, work_source, time_source, lost_samples, … The
  * keys are listed in docs/profile-format.md. */
 struct profile_fact { char *key, *value; };
@@ -224,6 +255,18 @@ struct profile {
 	struct profile_inlined_function *inlined_functions; size_t n_inlined_functions, cap_inlined_functions;
 	struct profile_inlined_call *inlined_calls; size_t n_inlined_calls, cap_inlined_calls;
 	struct profile_inlined_code *inlined_code; size_t n_inlined_code, cap_inlined_code;
+	struct profile_sum *sums;		size_t n_sums, cap_sums;
+	struct profile_sum_classes *sum_classes; size_t n_sum_classes, cap_sum_classes;
+	struct profile_sum_flop *sum_flop;	size_t n_sum_flop, cap_sum_flop;
+	struct profile_sum_thread *sum_threads;	size_t n_sum_threads, cap_sum_threads;
+	struct profile_sum_time *sum_times;	size_t n_sum_times, cap_sum_times;
+	struct profile_sum_traffic *sum_traffic; size_t n_sum_traffic, cap_sum_traffic;
+	struct profile_sum_object *sum_objects;	size_t n_sum_objects, cap_sum_objects;
+	struct profile_sum_stride *sum_strides;	size_t n_sum_strides, cap_sum_strides;
+	struct profile_sum_working_set *sum_working_sets; size_t n_sum_working_sets, cap_sum_working_sets;
+	struct profile_sum_quantity *sum_quantities; size_t n_sum_quantities, cap_sum_quantities;
+	struct roof_index *roof_index; /* of the roofs as model_build has found them (roof_index.h), or NULL */
+	bool has_sums;		/* the tables of sums are there, and are those of this rfprof */
 };
 
 struct profile *profile_create(void);
@@ -273,5 +316,11 @@ void profile_add_uncounted(struct profile *profile, uint32_t module, const char 
 
 /* Writes the profile to `path` whole or not at all (temporary file beside it, then rename). */
 struct rf_error *profile_save(const struct profile *profile, const char *path);
-/* Reads a profile.  A foreign, truncated or newer file gives a clear error; *out untouched. */
+/* Reads a profile, without its sums.  A foreign, truncated or newer file gives a clear error; *out untouched. */
 struct rf_error *profile_load(const char *path, struct profile **out);
+/* The same, but where the file has sums that this rfprof understands, these instead of the tables that they were made
+ * from, which stay empty (see has_sums). */
+struct rf_error *profile_load_sums(const char *path, struct profile **out);
+/* The fact "sums" says whose figures the sums are: another rfprof may count otherwise. */
+#define PROFILE_SUMS_FACT "sums"
+#define PROFILE_SUMS_VERSION "1"

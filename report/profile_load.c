@@ -21,6 +21,7 @@ struct reader {
 	struct profile *profile;
 	uint32_t version;
 	uint64_t budget; /* bytes of text, code and rows that a file of this size can hold */
+	bool wants_sums;
 };
 
 static struct rf_error *damaged(const struct reader *reader, const char *what)
@@ -268,28 +269,31 @@ static char *append_row(struct profile *profile, const struct table *table)
 	return row;
 }
 
+static struct rf_error *bad_row(const struct reader *reader, const struct table *table, size_t row)
+{
+	char what[96];
+	snprintf(what, sizeof(what), "row %zu of table \"%s\" makes no sense", row, table->name);
+	return damaged(reader, what);
+}
+
 static struct rf_error *read_row(struct reader *reader, const struct table *table,
 				 sqlite3_stmt *statement)
 {
-	char what[96];
-	size_t n = *profile_table_count(reader->profile, table);
-	snprintf(what, sizeof(what), "row %zu of table \"%s\" makes no sense", n, table->name);
+	const size_t n = *profile_table_count(reader->profile, table);
 	if (sqlite3_column_int64(statement, 0) != (int64_t)n || !take_budget(reader, 4))
-		return damaged(reader, what);
+		return bad_row(reader, table, n);
 	char *row = append_row(reader->profile, table);
 	if (!row)
 		return no_memory(reader->path);
 	for (size_t c = 0; c < table->n_columns; c++)
 		if (!read_column(reader, statement, (int)c + 1, &table->columns[c], row))
-			return damaged(reader, what);
+			return bad_row(reader, table, n);
 	return NULL;
 }
 
 static struct rf_error *read_table(struct reader *reader, const struct table *table)
 {
-	struct rf_error *error = check_table(reader, table);
-	if (error)
-		return error;
+	struct rf_error *error = NULL;
 	char tail[64];
 	sqlite3_snprintf(sizeof(tail), tail, " FROM %s ORDER BY id", table->name);
 	char *sql = profile_column_list("SELECT ", table, tail);
@@ -337,6 +341,17 @@ static struct rf_error *check_inlined(const struct reader *reader)
 	return NULL;
 }
 
+static struct rf_error *check_sums(const struct reader *reader)
+{
+	const struct profile *profile = reader->profile;
+	for (size_t i = 0; i < profile->n_sum_flop; i++) {
+		const struct profile_sum_flop *row = &profile->sum_flop[i];
+		if (row->kind >= FLOP_KINDS || row->precision >= FLOP_PRECISIONS || row->width >= FLOP_WIDTHS)
+			return damaged(reader, "a sum is of a kind of flop that is not known");
+	}
+	return NULL;
+}
+
 static struct rf_error *check_rows(const struct reader *reader)
 {
 	for (int t = 0; t < N_TABLES; t++) {
@@ -355,13 +370,30 @@ static struct rf_error *check_rows(const struct reader *reader)
 	for (size_t i = 0; i < reader->profile->n_lines; i++)
 		if (reader->profile->lines[i].start > reader->profile->lines[i].end)
 			return damaged(reader, "a source line ends before it starts");
-	return check_inlined(reader);
+	struct rf_error *error = check_inlined(reader);
+	return error ? error : check_sums(reader);
+}
+
+/* All tables have to be there as they were made, also those that are not read now. */
+static struct rf_error *read_tables(struct reader *reader, enum table_kind kind)
+{
+	for (int t = 0; t < N_TABLES; t++) {
+		const struct table *table = &profile_tables[t];
+		if (table->since > reader->version)
+			continue;
+		struct rf_error *error = kind == TABLE_PLAIN ? check_table(reader, table) : NULL;
+		if (!error && table->kind == kind)
+			error = read_table(reader, table);
+		if (error)
+			return error;
+	}
+	return NULL;
 }
 
 static struct rf_error *read_database(struct reader *reader)
 {
 	char *name = profile_sqlite_path(reader->path);
-	int status = name ? sqlite3_open_v2(name, &reader->db, SQLITE_OPEN_READONLY, NULL)
+	int status = name ? sqlite3_open_v2(name, &reader->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL)
 			  : SQLITE_NOMEM;
 	sqlite3_free(name);
 	if (status != SQLITE_OK)
@@ -371,17 +403,19 @@ static struct rf_error *read_database(struct reader *reader)
 	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (sqlite3_exec(reader->db, "PRAGMA cell_size_check=ON", NULL, NULL, NULL) != SQLITE_OK)
 		return read_error(reader);
-	for (int t = 0; t < N_TABLES; t++) {
-		if (profile_tables[t].since > reader->version)
-			continue;
-		struct rf_error *error = read_table(reader, &profile_tables[t]);
-		if (error)
-			return error;
-	}
-	return check_rows(reader);
+	struct rf_error *error = read_tables(reader, TABLE_PLAIN);
+	const char *sums = profile_get_fact(reader->profile, PROFILE_SUMS_FACT);
+	reader->profile->has_sums = reader->wants_sums && sums && strcmp(sums, PROFILE_SUMS_VERSION) == 0;
+	if (!error && reader->profile->has_sums)
+		error = read_tables(reader, TABLE_SUM);
+	/* a profile that was loaded without sums and saved again has the fact, but none */
+	reader->profile->has_sums = reader->profile->n_sums > 0;
+	if (!error && !reader->profile->has_sums)
+		error = read_tables(reader, TABLE_DETAIL);
+	return error ? error : check_rows(reader);
 }
 
-struct rf_error *profile_load(const char *path, struct profile **out)
+static struct rf_error *load(const char *path, bool wants_sums, struct profile **out)
 {
 	uint64_t size = 0;
 	uint32_t version = 0;
@@ -389,7 +423,7 @@ struct rf_error *profile_load(const char *path, struct profile **out)
 	if (error)
 		return error;
 	struct reader reader = {
-		.path = path, .profile = profile_create(), .version = version, .budget = size};
+		.path = path, .profile = profile_create(), .version = version, .budget = size, .wants_sums = wants_sums};
 	if (!reader.profile)
 		return no_memory(path);
 	error = read_database(&reader);
@@ -400,4 +434,14 @@ struct rf_error *profile_load(const char *path, struct profile **out)
 	}
 	*out = reader.profile;
 	return NULL;
+}
+
+struct rf_error *profile_load(const char *path, struct profile **out)
+{
+	return load(path, false, out);
+}
+
+struct rf_error *profile_load_sums(const char *path, struct profile **out)
+{
+	return load(path, true, out);
 }

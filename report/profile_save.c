@@ -73,7 +73,7 @@ static char *insert_sql(const struct table *table)
 	char *head = profile_column_list(verb, table, ") VALUES (?");
 	if (!head)
 		return NULL;
-	char marks[64] = "";
+	char marks[128] = "";
 	for (size_t i = 0; i < table->n_columns; i++)
 		strcat(marks, ", ?");
 	char *sql = sqlite3_mprintf("%s%s)", head, marks);

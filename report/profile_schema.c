@@ -208,10 +208,93 @@ static const struct column inlined_code_columns[] = {
 	{"inlined_call_id", COLUMN_REF, AT(profile_inlined_code, call), .target = INLINED_CALLS},
 };
 
+static const struct column sum_columns[] = {
+	{"function_id", COLUMN_REF_NULL, AT(profile_sum, function), .target = FUNCTIONS},
+	{"module_id", COLUMN_REF_NULL, AT(profile_sum, module), .target = MODULES},
+	{"uncounted", COLUMN_BOOL, AT(profile_sum, uncounted)},
+	{"concurrency", COLUMN_DOUBLE, AT(profile_sum, concurrency)},
+	{"thread_id", COLUMN_REF_NULL, AT(profile_sum, thread), .target = THREADS},
+	{"flop", COLUMN_U64, AT(profile_sum, flop)},
+	{"flop_unmasked", COLUMN_U64, AT(profile_sum, flop_unmasked)},
+	{"load_bytes", COLUMN_U64, AT(profile_sum, load_bytes)},
+	{"store_bytes", COLUMN_U64, AT(profile_sum, store_bytes)},
+	{"nt_store_bytes", COLUMN_U64, AT(profile_sum, nt_store_bytes)},
+	{"string_bytes", COLUMN_U64, AT(profile_sum, string_bytes)},
+	{"load_instructions", COLUMN_U64, AT(profile_sum, loads)},
+	{"store_instructions", COLUMN_U64, AT(profile_sum, stores)},
+	{"instructions", COLUMN_U64, AT(profile_sum, instructions)},
+};
+static const struct column sum_classes_columns[] = {
+	{"sum_id", COLUMN_REF, AT(profile_sum_classes, sum), .target = SUMS},
+#define CLASS(name, class) {name "_instructions", COLUMN_U64, AT(profile_sum_classes, instructions) + (class) * sizeof(uint64_t)}
+	CLASS("other", INSN_OTHER), CLASS("move", INSN_MOVE), CLASS("integer", INSN_INTEGER),
+	CLASS("fp_arith", INSN_FP_ARITH), CLASS("fp_move", INSN_FP_MOVE), CLASS("branch", INSN_BRANCH),
+	CLASS("call", INSN_CALL), CLASS("return", INSN_RETURN), CLASS("string", INSN_STRING), CLASS("nop", INSN_NOP),
+	CLASS("system", INSN_SYSTEM),
+};
+static const struct column sum_flop_columns[] = {
+	{"sum_id", COLUMN_REF, AT(profile_sum_flop, sum), .target = SUMS},
+	{"kind", COLUMN_U32, AT(profile_sum_flop, kind)},
+	{"precision", COLUMN_U32, AT(profile_sum_flop, precision)},
+	{"width", COLUMN_U32, AT(profile_sum_flop, width)},
+	{"flop", COLUMN_U64, AT(profile_sum_flop, flop)},
+};
+static const struct column sum_thread_columns[] = {
+	{"sum_id", COLUMN_REF, AT(profile_sum_thread, sum), .target = SUMS},
+	{"thread_id", COLUMN_REF, AT(profile_sum_thread, thread), .target = THREADS},
+	{"flop", COLUMN_U64, AT(profile_sum_thread, flop)},
+	{"load_bytes", COLUMN_U64, AT(profile_sum_thread, load_bytes)},
+	{"store_bytes", COLUMN_U64, AT(profile_sum_thread, store_bytes)},
+	{"instructions", COLUMN_U64, AT(profile_sum_thread, instructions)},
+};
+static const struct column sum_time_columns[] = {
+	{"sum_id", COLUMN_REF, AT(profile_sum_time, sum), .target = SUMS},
+	{"thread_id", COLUMN_REF, AT(profile_sum_time, thread), .target = THREADS},
+	{"samples", COLUMN_U64, AT(profile_sum_time, samples)},
+	{"time_ns", COLUMN_U64, AT(profile_sum_time, time_ns)},
+};
+static const struct column sum_traffic_columns[] = {
+	{"sum_id", COLUMN_REF, AT(profile_sum_traffic, sum), .target = SUMS},
+	{"size_bytes", COLUMN_U32, AT(profile_sum_traffic, size)},
+	{"lines", COLUMN_BLOB, AT(profile_sum_traffic, lines), AT(profile_sum_traffic, size)},
+};
+static const struct column sum_object_columns[] = {
+	{"sum_id", COLUMN_REF, AT(profile_sum_object, sum), .target = SUMS},
+	{"object_id", COLUMN_REF, AT(profile_sum_object, object), .target = OBJECTS},
+	{"mem_read_bytes", COLUMN_DOUBLE, AT(profile_sum_object, read)},
+	{"mem_write_bytes", COLUMN_DOUBLE, AT(profile_sum_object, write)},
+};
+static const struct column sum_stride_columns[] = {
+	{"sum_id", COLUMN_REF, AT(profile_sum_stride, sum), .target = SUMS},
+	{"unit_steps", COLUMN_U64, AT(profile_sum_stride, unit)},
+	{"constant_steps", COLUMN_U64, AT(profile_sum_stride, constant)},
+	{"random_steps", COLUMN_U64, AT(profile_sum_stride, random)},
+	{"step_bytes", COLUMN_I64, AT(profile_sum_stride, step)},
+	{"fetched_bytes", COLUMN_U64, AT(profile_sum_stride, fetched)},
+	{"used_bytes", COLUMN_U64, AT(profile_sum_stride, used)},
+};
+static const struct column sum_working_set_columns[] = {
+	{"sum_id", COLUMN_REF, AT(profile_sum_working_set, sum), .target = SUMS},
+	{"capacity_bytes", COLUMN_U64, AT(profile_sum_working_set, capacity)},
+	{"read_bytes", COLUMN_DOUBLE, AT(profile_sum_working_set, reads)},
+	{"write_bytes", COLUMN_DOUBLE, AT(profile_sum_working_set, writes)},
+};
+static const struct column sum_quantity_columns[] = {
+	{"sum_id", COLUMN_REF, AT(profile_sum_quantity, sum), .target = SUMS},
+	{"counter_id", COLUMN_REF, AT(profile_sum_quantity, counter), .target = COUNTERS},
+	{"samples", COLUMN_U64, AT(profile_sum_quantity, samples)},
+	{"value", COLUMN_REAL, AT(profile_sum_quantity, value)},
+	{"events", COLUMN_DOUBLE, AT(profile_sum_quantity, events)},
+	{"variance", COLUMN_DOUBLE, AT(profile_sum_quantity, variance)},
+};
+
 #define PLACE "module_id INTEGER NOT NULL REFERENCES modules(id), code_offset INTEGER NOT NULL, "
 #define TABLE(name, sql, columns, row, member) NEW_TABLE(2, name, sql, columns, row, member)
-#define NEW_TABLE(since, name, sql, columns, row, member)                                          \
-	{name, since, sql, columns, sizeof(columns) / sizeof(*columns), sizeof(struct row),               \
+#define NEW_TABLE(since, ...) ANY_TABLE(since, TABLE_PLAIN, __VA_ARGS__)
+#define DETAIL(since, ...) ANY_TABLE(since, TABLE_DETAIL, __VA_ARGS__)
+#define SUM(...) ANY_TABLE(6, TABLE_SUM, __VA_ARGS__)
+#define ANY_TABLE(since, kind, name, sql, columns, row, member)                                    \
+	{name, since, kind, sql, columns, sizeof(columns) / sizeof(*columns), sizeof(struct row),               \
 	 offsetof(struct profile, member), offsetof(struct profile, n_##member),                   \
 	 offsetof(struct profile, cap_##member)}
 #define ID "(id INTEGER PRIMARY KEY, "
@@ -228,19 +311,19 @@ const struct table profile_tables[N_TABLES] = {
 		"start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, name TEXT NOT NULL, "
 		"file TEXT NOT NULL, line INTEGER NOT NULL) STRICT",
 		function_columns, profile_function, functions),
-	[BLOCKS] = TABLE("blocks", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+	[BLOCKS] = DETAIL(2, "blocks", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
 		"start_offset INTEGER NOT NULL, size_bytes INTEGER NOT NULL, code BLOB NOT NULL) "
 		"STRICT", block_columns, profile_block, blocks),
-	[COUNTS] = TABLE("counts", ID "block_id INTEGER NOT NULL REFERENCES blocks(id), "
+	[COUNTS] = DETAIL(2, "counts", ID "block_id INTEGER NOT NULL REFERENCES blocks(id), "
 		"thread_id INTEGER NOT NULL REFERENCES threads(id), executions INTEGER NOT NULL) "
 		"STRICT", count_columns, profile_count, counts),
-	[UNITS] = TABLE("units", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+	[UNITS] = DETAIL(2, "units", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
 		"code_offset INTEGER NOT NULL, thread_id INTEGER NOT NULL REFERENCES threads(id), "
 		"units INTEGER NOT NULL) STRICT", unit_columns, profile_units, units),
-	[FRAMES] = TABLE("frames", ID "parent_id INTEGER REFERENCES frames(id), "
+	[FRAMES] = DETAIL(2, "frames", ID "parent_id INTEGER REFERENCES frames(id), "
 		"module_id INTEGER REFERENCES modules(id), code_offset INTEGER NOT NULL) STRICT",
 		frame_columns, profile_frame, frames),
-	[SAMPLES] = TABLE("samples", ID "thread_id INTEGER NOT NULL REFERENCES threads(id), "
+	[SAMPLES] = DETAIL(2, "samples", ID "thread_id INTEGER NOT NULL REFERENCES threads(id), "
 		"time_ns INTEGER NOT NULL, weight_ns INTEGER NOT NULL, "
 		"frame_id INTEGER REFERENCES frames(id)) STRICT",
 		sample_columns, profile_sample, samples),
@@ -270,7 +353,7 @@ const struct table profile_tables[N_TABLES] = {
 	[NATIVE_THREADS] = NEW_TABLE(3, "native_threads", ID
 		"thread_id INTEGER NOT NULL REFERENCES threads(id), reason TEXT NOT NULL) STRICT",
 		native_thread_columns, profile_native_thread, native_threads),
-	[TRAFFIC] = NEW_TABLE(4, "traffic", ID PLACE
+	[TRAFFIC] = DETAIL(4, "traffic", ID PLACE
 		"thread_id INTEGER NOT NULL REFERENCES threads(id), class INTEGER NOT NULL, "
 		"l2_read_lines INTEGER NOT NULL, l2_write_allocate_lines INTEGER NOT NULL, "
 		"l2_write_back_lines INTEGER NOT NULL, l3_read_lines INTEGER NOT NULL, "
@@ -283,17 +366,17 @@ const struct table profile_tables[N_TABLES] = {
 		"module_id INTEGER REFERENCES modules(id), code_offset INTEGER NOT NULL, "
 		"file TEXT NOT NULL, line INTEGER NOT NULL, size_bytes INTEGER NOT NULL, "
 		"allocations INTEGER NOT NULL) STRICT", object_columns, profile_object, objects),
-	[OBJECT_TRAFFIC] = NEW_TABLE(4, "object_traffic", ID
+	[OBJECT_TRAFFIC] = DETAIL(4, "object_traffic", ID
 		"object_id INTEGER NOT NULL REFERENCES objects(id), " PLACE
 		"mem_read_lines INTEGER NOT NULL, mem_write_allocate_lines INTEGER NOT NULL, "
 		"mem_write_lines INTEGER NOT NULL) STRICT",
 		object_traffic_columns, profile_object_traffic, object_traffic),
-	[STRIDES] = NEW_TABLE(4, "strides", ID PLACE
+	[STRIDES] = DETAIL(4, "strides", ID PLACE
 		"unit_steps INTEGER NOT NULL, constant_steps INTEGER NOT NULL, "
 		"random_steps INTEGER NOT NULL, step_bytes INTEGER NOT NULL, "
 		"fetched_bytes INTEGER NOT NULL, used_bytes INTEGER NOT NULL) STRICT",
 		stride_columns, profile_stride, strides),
-	[WORKING_SETS] = NEW_TABLE(4, "working_sets", ID PLACE
+	[WORKING_SETS] = DETAIL(4, "working_sets", ID PLACE
 		"capacity_bytes INTEGER NOT NULL, read_lines INTEGER NOT NULL, "
 		"write_lines INTEGER NOT NULL) STRICT",
 		working_set_columns, profile_working_set, working_sets),
@@ -301,25 +384,70 @@ const struct table profile_tables[N_TABLES] = {
 		"multiplier REAL NOT NULL, use INTEGER NOT NULL, events REAL NOT NULL, "
 		"counted_share REAL NOT NULL, missing_share REAL NOT NULL, samples INTEGER NOT NULL, "
 		"why TEXT NOT NULL) STRICT", counter_columns, profile_counter, counters),
-	[COUNTER_PLACES] = NEW_TABLE(5, "counter_places", ID
+	[COUNTER_PLACES] = DETAIL(5, "counter_places", ID
 		"counter_id INTEGER NOT NULL REFERENCES counters(id), "
 		"thread_id INTEGER NOT NULL REFERENCES threads(id), module_id INTEGER REFERENCES modules(id), "
 		"code_offset INTEGER NOT NULL, samples INTEGER NOT NULL, events REAL NOT NULL) STRICT",
 		counter_place_columns, profile_counter_place, counter_places),
-	[LINES] = NEW_TABLE(5, "lines", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+	[LINES] = DETAIL(5, "lines", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
 		"start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, file TEXT NOT NULL, "
 		"line INTEGER NOT NULL) STRICT", line_columns, profile_line, lines),
-	[INLINED_FUNCTIONS] = NEW_TABLE(6, "inlined_functions", ID
+	[INLINED_FUNCTIONS] = DETAIL(6, "inlined_functions", ID
 		"module_id INTEGER NOT NULL REFERENCES modules(id), name TEXT NOT NULL, file TEXT NOT NULL, "
 		"line INTEGER NOT NULL) STRICT",
 		inlined_function_columns, profile_inlined_function, inlined_functions),
-	[INLINED_CALLS] = NEW_TABLE(6, "inlined_calls", ID "parent_id INTEGER REFERENCES inlined_calls(id), "
+	[INLINED_CALLS] = DETAIL(6, "inlined_calls", ID "parent_id INTEGER REFERENCES inlined_calls(id), "
 		"inlined_function_id INTEGER NOT NULL REFERENCES inlined_functions(id), file TEXT NOT NULL, "
 		"line INTEGER NOT NULL) STRICT", inlined_call_columns, profile_inlined_call, inlined_calls),
-	[INLINED_CODE] = NEW_TABLE(6, "inlined_code", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+	[INLINED_CODE] = DETAIL(6, "inlined_code", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
 		"start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, "
 		"inlined_call_id INTEGER NOT NULL REFERENCES inlined_calls(id)) STRICT",
 		inlined_code_columns, profile_inlined_code, inlined_code),
+	[SUMS] = SUM("sums", ID "function_id INTEGER REFERENCES functions(id), "
+		"module_id INTEGER REFERENCES modules(id), uncounted INTEGER NOT NULL, concurrency REAL NOT NULL, "
+		"thread_id INTEGER REFERENCES threads(id), flop INTEGER NOT NULL, flop_unmasked INTEGER NOT NULL, "
+		"load_bytes INTEGER NOT NULL, store_bytes INTEGER NOT NULL, nt_store_bytes INTEGER NOT NULL, "
+		"string_bytes INTEGER NOT NULL, load_instructions INTEGER NOT NULL, "
+		"store_instructions INTEGER NOT NULL, instructions INTEGER NOT NULL) STRICT",
+		sum_columns, profile_sum, sums),
+	[SUM_CLASSES] = SUM("sum_classes", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+		"other_instructions INTEGER NOT NULL, move_instructions INTEGER NOT NULL, "
+		"integer_instructions INTEGER NOT NULL, fp_arith_instructions INTEGER NOT NULL, "
+		"fp_move_instructions INTEGER NOT NULL, branch_instructions INTEGER NOT NULL, "
+		"call_instructions INTEGER NOT NULL, return_instructions INTEGER NOT NULL, "
+		"string_instructions INTEGER NOT NULL, nop_instructions INTEGER NOT NULL, "
+		"system_instructions INTEGER NOT NULL) STRICT",
+		sum_classes_columns, profile_sum_classes, sum_classes),
+	[SUM_FLOP] = SUM("sum_flop", ID
+		"sum_id INTEGER NOT NULL REFERENCES sums(id), kind INTEGER NOT NULL, precision INTEGER NOT NULL, "
+		"width INTEGER NOT NULL, flop INTEGER NOT NULL) STRICT",
+		sum_flop_columns, profile_sum_flop, sum_flop),
+	[SUM_THREADS] = SUM("sum_threads", ID
+		"sum_id INTEGER NOT NULL REFERENCES sums(id), thread_id INTEGER NOT NULL REFERENCES threads(id), flop "
+		"INTEGER NOT NULL, load_bytes INTEGER NOT NULL, store_bytes INTEGER NOT NULL, instructions INTEGER "
+		"NOT NULL) STRICT",
+		sum_thread_columns, profile_sum_thread, sum_threads),
+	[SUM_TIMES] = SUM("sum_times", ID
+		"sum_id INTEGER NOT NULL REFERENCES sums(id), thread_id INTEGER NOT NULL REFERENCES threads(id), "
+		"samples INTEGER NOT NULL, time_ns INTEGER NOT NULL) STRICT",
+		sum_time_columns, profile_sum_time, sum_times),
+	[SUM_TRAFFIC] = SUM("sum_traffic", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+		"size_bytes INTEGER NOT NULL, lines BLOB NOT NULL) STRICT",
+		sum_traffic_columns, profile_sum_traffic, sum_traffic),
+	[SUM_OBJECTS] = SUM("sum_objects", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+		"object_id INTEGER NOT NULL REFERENCES objects(id), mem_read_bytes REAL NOT NULL, "
+		"mem_write_bytes REAL NOT NULL) STRICT", sum_object_columns, profile_sum_object, sum_objects),
+	[SUM_STRIDES] = SUM("sum_strides", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+		"unit_steps INTEGER NOT NULL, constant_steps INTEGER NOT NULL, random_steps INTEGER NOT NULL, "
+		"step_bytes INTEGER NOT NULL, fetched_bytes INTEGER NOT NULL, used_bytes INTEGER NOT NULL) STRICT",
+		sum_stride_columns, profile_sum_stride, sum_strides),
+	[SUM_WORKING_SETS] = SUM("sum_working_sets", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+		"capacity_bytes INTEGER NOT NULL, read_bytes REAL NOT NULL, write_bytes REAL NOT NULL) STRICT",
+		sum_working_set_columns, profile_sum_working_set, sum_working_sets),
+	[SUM_QUANTITIES] = SUM("sum_quantities", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+		"counter_id INTEGER NOT NULL REFERENCES counters(id), samples INTEGER NOT NULL, value REAL NOT NULL, "
+		"events REAL NOT NULL, variance REAL NOT NULL) STRICT",
+		sum_quantity_columns, profile_sum_quantity, sum_quantities),
 };
 
 const char profile_views[] =

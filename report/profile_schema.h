@@ -31,8 +31,8 @@ enum column_type {
 
 enum table_id { MODULES, THREADS, FUNCTIONS, BLOCKS, COUNTS, UNITS, FRAMES, SAMPLES, UNCOUNTED,
 		FACTS, ROOFS, CUSTOM_ROOFS, PROCESSES, NATIVE_THREADS, TRAFFIC, OBJECTS, OBJECT_TRAFFIC, STRIDES,
-		WORKING_SETS, COUNTERS, COUNTER_PLACES, LINES,
-		INLINED_FUNCTIONS, INLINED_CALLS, INLINED_CODE, N_TABLES };
+		WORKING_SETS, COUNTERS, COUNTER_PLACES, LINES, INLINED_FUNCTIONS, INLINED_CALLS, INLINED_CODE, SUMS, SUM_CLASSES,
+		SUM_FLOP, SUM_THREADS, SUM_TIMES, SUM_TRAFFIC, SUM_OBJECTS, SUM_STRIDES, SUM_WORKING_SETS, SUM_QUANTITIES, N_TABLES };
 
 struct column {
 	const char *name;
@@ -42,9 +42,13 @@ struct column {
 	enum table_id target; /* see enum column_type */
 };
 
+/* A table of sums is read instead of the details that it sums up. */
+enum table_kind { TABLE_PLAIN, TABLE_DETAIL, TABLE_SUM };
+
 struct table {
 	const char *name;
 	uint32_t since;		     /* first schema version that has it */
+	enum table_kind kind;
 	const char *create;	     /* the part of CREATE TABLE behind the name */
 	const struct column *columns;
 	size_t n_columns;

@@ -34,15 +34,18 @@ bool report_sort_parse(const char *word, enum report_sort *sort)
 	return true;
 }
 
+static const char *const by_words[] = {
+	[BY_FUNCTION] = "function", [BY_LOOP] = "loop", [BY_LINE] = "line", [BY_MODULE] = "module",
+	[BY_THREAD] = "thread", [BY_PROCESS] = "process", [BY_CALL_PATH] = "call-path",
+	[BY_INLINED] = "inlined",
+};
+
+const char *report_by_name(enum report_by by) { return by_words[by]; }
+
 bool report_by_parse(const char *word, enum report_by *by)
 {
-	static const char *const words[] = {
-		[BY_FUNCTION] = "function", [BY_LOOP] = "loop", [BY_LINE] = "line", [BY_MODULE] = "module",
-		[BY_THREAD] = "thread", [BY_PROCESS] = "process", [BY_CALL_PATH] = "call-path",
-		[BY_INLINED] = "inlined",
-	};
 	int found;
-	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))
+	if (!find_word(by_words, sizeof(by_words) / sizeof(*by_words), word, &found))
 		return false;
 	*by = (enum report_by)found;
 	return true;
@@ -162,21 +165,32 @@ static double sort_key(const struct model_function *f, enum report_sort sort)
 
 static int descending(double a, double b) { return a > b ? -1 : a < b; }
 
-static int compare_ranks(const void *a, const void *b, void *context)
+/* A row with what it is ranked by, the first that differs: a model's rows are large, and far from each other. */
+struct ranked { size_t row; double keys[3]; const struct model_function *f; };
+
+static struct ranked ranked(const struct report_view *view, size_t row)
 {
-	const struct report_view *view = context;
-	const struct model_function *x = &view->model->functions[*(const size_t *)a];
-	const struct model_function *y = &view->model->functions[*(const size_t *)b];
-	int order = descending(sort_key(x, view->sort), sort_key(y, view->sort));
-	if (!order && view->sort != SORT_NAME)
-		order = descending((double)x->time_ns, (double)y->time_ns);
-	if (!order && view->sort != SORT_NAME)
-		order = descending((double)x->tally.instructions, (double)y->tally.instructions);
+	const struct model_function *f = &view->model->functions[row];
+	struct ranked r = {.row = row, .f = f};
+	if (view->sort == SORT_NAME)
+		return r;
+	r.keys[0] = sort_key(f, view->sort);
+	r.keys[1] = (double)f->time_ns;
+	r.keys[2] = (double)f->tally.instructions;
+	return r;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	int order = 0;
+	for (int i = 0; !order && i < 3; i++)
+		order = descending(x->keys[i], y->keys[i]);
 	if (!order)
-		order = strcmp(x->name, y->name);
+		order = strcmp(x->f->name, y->f->name);
 	if (!order)
-		order = strcmp(x->module, y->module);
-	return order ? order : x < y ? -1 : x > y;
+		order = strcmp(x->f->module, y->f->module);
+	return order ? order : x->row < y->row ? -1 : x->row > y->row;
 }
 
 bool report_is_small(const struct report_view *view, const struct model_function *f)
@@ -199,20 +213,25 @@ size_t *report_rank(struct report_view *view)
 {
 	const size_t all = view->model->n_functions, top = view->options->top ? view->options->top : DEFAULT_TOP;
 	size_t n = 0, shown = 0, hidden = 0;
-	size_t *order = malloc((2 * all + 1) * sizeof(*order)), *rest = order + all;
-	if (!order)
-		return NULL;
-	for (size_t i = 0; i < all; i++)
+	size_t *order = malloc((all + 1) * sizeof(*order));
+	struct ranked *rows = malloc((all + 1) * sizeof(*rows));
+	for (size_t i = 0; rows && i < all; i++)
 		if (!view->model->functions[i].left_out)
-			order[n++] = i;
-	qsort_r(order, n, sizeof(*order), compare_ranks, view);
-	for (size_t i = 0; i < n; i++) {
-		if (is_shown(view, &view->model->functions[order[i]]))
-			order[shown++] = order[i];
-		else
-			rest[hidden++] = order[i];
+			rows[n++] = ranked(view, i);
+	if (n)
+		qsort(rows, n, sizeof(*rows), compare_ranks);
+	for (size_t i = 0; order && i < n; i++)
+		if (is_shown(view, rows[i].f))
+			order[shown++] = rows[i].row;
+	for (size_t i = 0; order && i < n; i++)
+		if (!is_shown(view, rows[i].f))
+			order[shown + hidden++] = rows[i].row;
+	const bool failed = !order || !rows;
+	free(rows);
+	if (failed) {
+		free(order);
+		return NULL;
 	}
-	memcpy(order + shown, rest, hidden * sizeof(*order));
 	view->n_rank = n;
 	view->n_shown = shown < top ? shown : top;
 	return order;

@@ -189,7 +189,7 @@ struct rf_error *report_write_file(const struct report_view *view, report_format
 }
 
 /* context: the stream, or NULL. */
-static struct rf_error *write_all(struct report_view *view, void *context)
+static struct rf_error *write_view(struct report_view *view, void *context)
 {
 	const struct report_options *options = view->options;
 	FILE *stream = context;
@@ -208,10 +208,38 @@ static struct rf_error *write_all(struct report_view *view, void *context)
 	return error;
 }
 
+static struct rf_error *write_page(struct report_view *view, FILE *stream)
+{
+	struct rf_error *error = report_notes(view);
+	if (!error)
+		error = report_terminal(view, stream);
+	report_notes_deinit(view);
+	return error;
+}
+
+/* A page about one function is not about rows; the files beside it are. */
+static struct rf_error *write_all(struct report_view *view, void *context)
+{
+	const bool page = view->options->function != NULL;
+	if (!report_is_shaped(view->options))
+		return write_view(view, context);
+	struct rf_error *error = page && context ? write_page(view, context) : NULL;
+	return error ? error : report_shape(view, write_view, page ? NULL : context);
+}
+
 struct rf_error *report_write(const struct profile *profile, const struct report_options *options,
 			      FILE *stream)
 {
 	return report_with_view(profile, options, write_all, stream);
+}
+
+bool report_from_sums(const struct report_options *options)
+{
+	bool details = options->json_path || options->html_path || options->function || report_is_shaped(options) ||
+		       options->processes == PROCESSES_TREE;
+	for (size_t i = 0; i < N_EXPORTS; i++)
+		details |= options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png;
+	return !details;
 }
 
 struct rf_error *report_with_view(const struct profile *profile, const struct report_options *options,
@@ -220,7 +248,7 @@ struct rf_error *report_with_view(const struct profile *profile, const struct re
 {
 	struct model model;
 	const struct model_choice choice = {
-		.level = options->level, .direction = options->direction,
+		.level = options->level, .direction = options->direction, .sums = report_from_sums(options),
 		.loops = options->json_path || options->html_path || options->function || options->by == BY_LOOP};
 	struct rf_error *error = model_build_as(profile, &choice, &model);
 	if (error)

@@ -14,19 +14,20 @@ enum report_sort { SORT_HEADROOM, SORT_DISTANCE, SORT_TIME, SORT_FLOPS, SORT_BYT
 /* One table for all processes together, or one for each. */
 enum report_processes { PROCESSES_MERGED, PROCESSES_TREE };
 
-/* What a row of the table in the terminal is. */
-enum report_by { BY_FUNCTION, BY_LOOP, BY_LINE, BY_MODULE, BY_THREAD, BY_PROCESS, BY_CALL_PATH,
-		BY_INLINED };
+/* What a row of the table is. */
+enum report_by { BY_FUNCTION, BY_LOOP, BY_LINE, BY_MODULE, BY_THREAD, BY_PROCESS, BY_CALL_PATH, BY_INLINED };
 
 enum report_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct report_options {
 	size_t top;		/* rows in the table, points in the picture; 0: 20 */
 	enum report_sort sort;
-	/* the terminal alone; files have all functions */
+	/* these shape the table, --json, --csv, --svg and --png; other files have all (report_shape_check) */
 	enum report_by by;
 	const char *focus, *ignore; /* extended regular expressions, or NULL */
 	double min_share;	/* of the time of all samples; rows with less are summed up in one */
+	/* the terminal alone */
+	const char *saved_as;	/* the profile's file, for the command under the table; NULL: there is none */
 	const char *function;	/* a page about this function instead of the table, or NULL */
 	bool plot;		/* the roofline plot, under the table */
 	enum report_color color;
@@ -67,6 +68,14 @@ bool report_processes_parse(const char *word, enum report_processes *processes);
 const char *report_level_parse(const char *word);
 /* "both", "read", "write" → enum; false for another word. */
 bool report_direction_parse(const char *word, enum traffic_direction *direction);
+
+/* Refuses files that --by, --focus, --ignore and --min have no meaning for. */
+struct rf_error *report_shape_check(const struct report_options *options);
+/* The word of --by. */
+const char *report_by_name(enum report_by by);
+
+/* Whether a profile's sums are enough for what is asked for (profile_load_sums). */
+bool report_from_sums(const struct report_options *options);
 
 /* Writes the head line and the ranked table to `stream`, and the SVG and JSON files if asked. */
 struct rf_error *report_write(const struct profile *profile, const struct report_options *options,

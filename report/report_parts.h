@@ -13,7 +13,7 @@ struct report_view {
 	const struct profile *profile;
 	const struct model *model;
 	const struct terminal *terminal; /* NULL: the formats for files */
-	bool shaped;		/* rows by --by, --focus, --ignore, --min; else all functions */
+	bool shaped;		/* rows by --by, --focus, --ignore, --min (shape.c); else all functions */
 	bool machine;		/* no run, the machine's roofs alone */
 	const struct report_options *options; /* NULL for a machine */
 	enum report_sort sort;
@@ -48,6 +48,11 @@ struct rf_error *report_tree(const struct report_view *view, FILE *stream);
 struct rf_error *report_with_view(const struct profile *profile, const struct report_options *options,
 				  struct rf_error *(*use)(struct report_view *view, void *context),
 				  void *context);
+
+/* shape.c: whether rows are not simply all functions; calls `use` with a view of the rows that are asked for. */
+bool report_is_shaped(const struct report_options *options);
+struct rf_error *report_shape(const struct report_view *plain,
+			      struct rf_error *(*use)(struct report_view *view, void *context), void *context);
 
 /* ranking.c: whether a row is below --min. */
 bool report_is_small(const struct report_view *view, const struct model_function *f);

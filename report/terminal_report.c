@@ -6,8 +6,35 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct rf_error *no_memory_unless(bool done) { return done ? NULL : report_no_memory(); }
+
+static bool is_clean(const char *word)
+{
+	char *clean = text_clean(word);
+	const bool same = clean && strcmp(clean, word) == 0;
+	free(clean);
+	return same;
+}
+
+/* The command for the page about a function; to be freed.  What cannot be shown as it is has a word in its place. */
+static char *page_command(const struct report_view *view, const struct model_function *f)
+{
+	const char *file = view->options->saved_as;
+	char *command = NULL;
+	size_t size;
+	FILE *text = open_memstream(&command, &size);
+	if (!text)
+		return NULL;
+	fputs(file ? "rfprof report -f " : "the same command with -f ", text);
+	text_write_word(text, is_clean(f->name) ? f->name : "NAME");
+	if (file) {
+		fputs(*file == '-' ? " ./" : " ", text); /* no option */
+		text_write_word(text, is_clean(file) ? file : "FILE.rfp");
+	}
+	return fclose(text) == 0 ? command : NULL;
+}
 
 /* The first row in words, and where its reasons are told. */
 static bool print_verdict(const struct report_view *view, FILE *stream)
@@ -20,16 +47,17 @@ static bool print_verdict(const struct report_view *view, FILE *stream)
 		free(name);
 		return true;
 	}
-	char *cut = text_shorten(name, 60);
+	char *cut = text_shorten(name, 60), *command = page_command(view, f);
 	report_put_time(saved, f->place.headroom_s, f->place.headroom_s);
 	report_reasons(view, f, &reasons);
-	bool done = cut && !reasons.failed &&
-		    asprintf(&text, "%s could save most, %s%s%s. What to try: rfprof report -f NAME FILE.rfp", cut, saved,
-			     reasons.n_items ? ": " : "", reasons.n_items ? reasons.items[0].what : "") >= 0;
+	bool done = cut && command && !reasons.failed &&
+		    asprintf(&text, "%s could save most, %s%s%s. What to try: %s", cut, saved, reasons.n_items ? ": " : "",
+			     reasons.n_items ? reasons.items[0].what : "", command) >= 0;
 	done = done && terminal_sentence(view->terminal, stream, STYLE_HEAD, "  → ", text);
 	if (done || text)
 		free(text);
 	free(cut);
+	free(command);
 	free(name);
 	reasons_deinit(&reasons);
 	return done;
@@ -73,79 +101,15 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 	return error;
 }
 
-/* Ranks and prints the rows of another model than the plain one. */
-static struct rf_error *print_shaped(const struct report_view *plain, struct model *model, FILE *stream)
+struct rf_error *report_terminal(const struct report_view *asked, FILE *stream)
 {
-	struct report_view view = *plain;
-	view.model = model;
-	view.shaped = true;
-	view.notes = NULL;
-	view.n_notes = view.cap_notes = 0;
-	size_t *rank = report_rank(&view);
-	view.rank = rank;
-	struct rf_error *error = rank ? report_notes(&view) : report_no_memory();
-	if (!error)
-		error = print_all(&view, stream);
-	report_notes_deinit(&view);
-	free(rank);
-	return error;
-}
-
-static struct rf_error *print_paths(const struct report_view *plain, FILE *stream)
-{
-	struct model paths;
-	struct rf_error *error = call_paths_create(plain, &paths);
-	if (error)
-		return error;
-	error = print_shaped(plain, &paths, stream);
-	call_paths_destroy(&paths);
-	return error;
-}
-
-/* The uncounted time is what the plain model has found. */
-static struct rf_error *print_groups(const struct report_view *plain, FILE *stream)
-{
-	struct grouping grouping;
-	struct model model;
-	struct rf_error *error = grouping_create(plain, &grouping);
-	if (error)
-		return error;
-	const struct model_choice choice = {.level = plain->options->level, .direction = plain->options->direction,
-					    .groups = &grouping.groups};
-	error = model_build_as(plain->profile, &choice, &model);
-	if (!error) {
-		struct model shown = model;
-		shown.uncounted = plain->model->uncounted;
-		shown.n_uncounted = plain->model->n_uncounted;
-		shown.uncounted_ns = plain->model->uncounted_ns;
-		error = print_shaped(plain, &shown, stream);
-		model_deinit(&model);
-	}
-	grouping_destroy(&grouping);
-	return error;
-}
-
-static struct rf_error *print_as_asked(const struct report_view *view, FILE *stream)
-{
-	const struct report_options *options = view->options;
-	if (options->function)
-		return report_function_page(view, stream);
-	if (options->by == BY_CALL_PATH)
-		return print_paths(view, stream);
-	if (options->by != BY_FUNCTION || options->focus || options->ignore || options->min_share > 0)
-		return print_groups(view, stream);
-	return print_all(view, stream);
-}
-
-struct rf_error *report_terminal(const struct report_view *plain, FILE *stream)
-{
-	const struct terminal terminal = terminal_of(stream, plain->options);
-	struct report_view view = *plain;
+	const struct terminal terminal = terminal_of(stream, asked->options);
+	struct report_view view = *asked;
 	view.terminal = &terminal;
 	/* Widths, and the points of numbers, are the same whatever the user's locale is. */
 	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
 	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
-	struct rf_error *error = print_as_asked(&view, stream);
+	struct rf_error *error = view.options->function ? report_function_page(&view, stream) : print_all(&view, stream);
 	if (utf8) {
 		uselocale(before);
 		freelocale(utf8);

@@ -124,3 +124,19 @@ void text_write_xml(FILE *stream, const char *text)
 		default: putc(*text, stream);
 		}
 }
+
+void text_write_word(FILE *stream, const char *word)
+{
+	if (*word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				  "_-+=./:,@%") == strlen(word)) {
+		fputs(word, stream);
+		return;
+	}
+	fputc('\'', stream);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", stream);
+		else
+			fputc(*word, stream);
+	fputc('\'', stream);
+}

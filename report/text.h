@@ -16,5 +16,7 @@ char *text_shorten(const char *text, size_t columns);
  * Not a number: "–". */
 #define TEXT_NUMBER 32
 const char *text_number(char buffer[static TEXT_NUMBER], double value);
+/* Writes a word as a shell would need it. */
+void text_write_word(FILE *stream, const char *word);
 /* Writes clean text with XML's special characters escaped. */
 void text_write_xml(FILE *stream, const char *text);

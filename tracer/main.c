@@ -199,7 +199,7 @@ static struct rf_error *report_options(struct report_options *options)
 		return usage_error("goes without --by, --focus, --ignore and --min", "--processes=tree");
 	if (given.direction && !report_direction_parse(given.direction, &options->direction))
 		return usage_error("--direction takes read, write or both", given.direction);
-	return NULL;
+	return report_shape_check(options);
 }
 
 /* ---- rfprof PROGRAM ---- */
@@ -283,9 +283,11 @@ static struct rf_error *command_report(poptContext context)
 	if (!words || !words[0] || words[1])
 		return rf_error_create(RF_EINPUT, "try rfprof report rfprof-PROGRAM.rfp",
 				       "one profile is wanted");
+	options.saved_as = words[0];
 	error = export_check(&options.exports);
 	if (!error)
-		error = profile_load(words[0], &profile);
+		error = report_from_sums(&options) ? profile_load_sums(words[0], &profile)
+						   : profile_load(words[0], &profile);
 	if (error)
 		return error;
 	error = output_file_open(&table, given.output_path, stdout);

@@ -1,6 +1,7 @@
 #include "tracer/run_command.h"
 
 #include "machine/custom_roofs.h"
+#include "report/model.h"
 #include "report/text.h"
 #include "symbols/debuginfod.h"
 #include "tracer/counted_run.h"
@@ -155,23 +156,6 @@ static struct rf_error *measure_machine(struct session *session)
 	return error;
 }
 
-/* A word as a shell would need it. */
-static void append_quoted(FILE *stream, const char *word)
-{
-	if (*word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				  "_-+=./:,@%") == strlen(word)) {
-		fputs(word, stream);
-		return;
-	}
-	fputc('\'', stream);
-	for (; *word; word++)
-		if (*word == '\'')
-			fputs("'\\''", stream);
-		else
-			fputc(*word, stream);
-	fputc('\'', stream);
-}
-
 static void note_environment(struct session *session)
 {
 	struct utsname system;
@@ -182,7 +166,7 @@ static void note_environment(struct session *session)
 	for (char **word = session->options->argv; stream && *word; word++) {
 		if (word != session->options->argv)
 			fputc(' ', stream);
-		append_quoted(stream, *word);
+		text_write_word(stream, *word);
 	}
 	if (stream)
 		fclose(stream);
@@ -451,7 +435,9 @@ static struct rf_error *write_report(struct session *session)
 						  options->to_stdout ? stdout : session->log);
 	if (error)
 		return error;
-	error = report_write(session->profile, &options->report,
+	struct report_options report = options->report;
+	report.saved_as = options->no_save ? NULL : session->save_path;
+	error = report_write(session->profile, &report,
 			     options->quiet && to_log ? NULL : table.stream);
 	return output_file_close(&table, error);
 }
@@ -514,6 +500,8 @@ static struct rf_error *finish(struct session *session)
 	/* a limit on file sizes is an error to be told of, not our death; the program kept its own way */
 	signal(SIGXFSZ, SIG_IGN);
 	struct rf_error *error = resolve(session);
+	if (!error && !session->options->no_save)
+		error = model_summarise(profile);
 	if (error)
 		return error;
 	struct rf_error *report_error = write_report(session);

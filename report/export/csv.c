@@ -120,6 +120,8 @@ struct rf_error *export_csv(const struct report_view *view, FILE *stream)
 		fprintf(stream, "%s%s", columns[c].name, line_end(c));
 	for (size_t i = 0; i < view->n_rank; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if (report_is_small(view, f))
+			continue;
 		const struct row row = {view, f, f->function == PROFILE_NONE
 					? NULL : &view->profile->functions[f->function]};
 		for (size_t c = 0; c < N_COLUMNS; c++) {

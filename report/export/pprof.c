@@ -237,7 +237,8 @@ static bool put_times(struct pprof *pprof, uint64_t *thread_names)
 	struct profile_sample *samples = malloc((profile->n_samples + 1) * sizeof(*samples));
 	if (!samples)
 		return false;
-	memcpy(samples, profile->samples, profile->n_samples * sizeof(*samples));
+	if (profile->n_samples)
+		memcpy(samples, profile->samples, profile->n_samples * sizeof(*samples));
 	qsort(samples, profile->n_samples, sizeof(*samples), compare_samples);
 	for (size_t i = 0, n; i < profile->n_samples; i += n) {
 		const struct profile_thread *thread = &profile->threads[samples[i].thread];

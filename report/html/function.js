@@ -83,11 +83,14 @@ function pageFacts(f, detail) {
 
 function pageWhy(f, detail) {
 	const words = (detail.why || "").split("; ").filter(Boolean);
-	const list = element("ul", {class: "why"}, ...words.map(word => element("li", {}, word)));
+	const list = detail.reasons && detail.reasons.length
+		? element("ol", {class: "why"}, ...detail.reasons.map(([what, advice]) =>
+			element("li", {}, what, element("p", {class: "try"}, element("b", {}, "try: "), advice))))
+		: words.length ? element("ul", {class: "why"}, ...words.map(word => element("li", {}, word))) : null;
 	const head = element("p", {class: "verdict"}, boundMark(f), element("b", {}, boundPhrase(f)), `: ${BOUNDS[boundOf(f)].means}.`);
 	const roof = known(f.ceiling_gflops) && known(f.roof_gflops) && f.ceiling_gflops < 0.97 * f.roof_gflops
 		? element("p", {}, `Its mix of instructions reaches at most ${significant(f.ceiling_gflops)} GFLOP/s; the roof is ${significant(f.roof_gflops)}.`) : null;
-	return section(f.distance > 1.1 || !known(f.distance) ? "Why it is below the roof" : "At its roof", head, roof, words.length ? list : null);
+	return section(f.distance > 1.1 || !known(f.distance) ? "Why it is below the roof" : "At its roof", head, roof, list);
 }
 
 function pageLevels(f, detail) {

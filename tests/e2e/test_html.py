@@ -293,6 +293,44 @@ def page_without_scripts(t):
         assert browser.value('document.querySelectorAll("#static svg circle.point").length') > 0
 
 
+def flat(words):
+    return re.sub(r"\s+", " ", words)
+
+
+@case("e2e/html")
+def reasons_and_advice(t):
+    """A function's page says why it is below its roof and what one would try, in the words of --function; without
+    scripts the first functions' are there."""
+    profile = saved_profile(t)
+    html, expected = report(t, profile)
+    page = text(html)
+    told = {i: detail(page, i)["reasons"] for i in range(len(expected["functions"]))}
+    timed = [i for i, row in enumerate(expected["functions"]) if row["samples"] > 0]
+    assert any(told[i] for i in timed) and not any(told[i] for i in told if i not in timed), told
+    with Browser(t.directory) as browser:
+        browser.send("Emulation.setScriptExecutionDisabled", value=True)
+        browser.send("Page.navigate", "Page.loadEventFired", url="file://" + html)
+        browser.send("Emulation.setScriptExecutionDisabled", value=False)
+        static = flat(browser.value("document.body.innerText"))
+        for i in timed[:5]:
+            assert all(flat(part) in static for reason in told[i] for part in reason), f"{told[i]}\n{static}"
+        browser.open(html)
+        for i in timed:
+            browser.value(f'location.hash = "f{i}"')
+            browser.until(f"rfprof.last === {i}")
+            shown = browser.value('[...document.querySelectorAll("#page .why li")].map(li => li.innerText)')
+            assert [flat(words) for words in shown] == [flat(f"{what} try: {advice}") for what, advice in told[i]], (shown, told[i])
+        check_quiet(browser)
+    checked = 0
+    for i in timed:
+        name = expected["functions"][i]["name"]
+        said = flat(t.rfprof("report", "--width=1000", "-f", name, profile).stdout.decode())
+        for k, (what, advice) in enumerate(told[i]):
+            assert f"{k + 1}. {flat(what)} try: {flat(advice)}" in said, f"{what}\n{said}"
+            checked += 1
+    assert checked > 0
+
+
 HOSTILE = ["</script><script>hacked=1</script>", "<!--<script>", "<img src=x onerror=hacked=1>", "a\u2028b\u2029c", "x\x01\x1b[31m\x07y",
            "\"'`${hacked=1}\\u003c", "]]>&lt;&#60;b>", "\u202egnp.exe", "__proto__", "</style><svg onload=hacked=1>", "\U0001f600" * 300]
 

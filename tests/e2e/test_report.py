@@ -1,11 +1,15 @@
 """What rfprof says: table, JSON, SVG, profile file, roofs."""
 
+import csv
 import json
 import os
 import re
+import shlex
 import shutil
+import sqlite3
 import xml.etree.ElementTree
 
+import big_profile
 from harness import Skip, case, functions, text
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -32,6 +36,29 @@ def machine_is_measured_once(t):
                                                                       isa="scalar", threads=1)
     assert best(kind="bandwidth", level="L1", threads=1) > best(kind="bandwidth", level="DRAM", threads=1)
     assert 0.1 < best(kind="compute", precision="double", isa="scalar", threads=1) < 50
+
+
+@case("e2e/report")
+def large_profile_from_sums(t):
+    """What is recorded has sums; a report from them is the same as one without, also of a program with five times the
+    code and 22 times the samples; and the damaged details of a profile are not read for a table."""
+    path, big, plain = (os.path.join(t.directory, name) for name in ["a.rfp", "big.rfp", "plain.rfp"])
+    recorded = t.rfprof("--save", path, t.target("triad"), timeout=300)
+    assert recorded.status == 0, str(recorded)
+    big_profile.multiply(path, big, 5, 22)
+    big_profile.without_sums(big, plain)
+    for options in [[], ["--sort=bytes", "--levels", "--top=500"], ["--sort=flops", "--level=L2", "--plot"], ["--csv=-"],
+                    ["--svg=-"]]:
+        fast, slow = (t.rfprof("report", *options, file) for file in [big, plain])
+        assert fast.status == 0 and fast.stdout, str(fast)
+        assert fast.stdout.replace(b"big.rfp", b"plain.rfp") == slow.stdout, f"{options}\n{fast}\n{slow}"
+    connection = sqlite3.connect(big)
+    connection.execute("UPDATE blocks SET size_bytes = size_bytes + 1")
+    connection.commit()
+    connection.close()
+    assert t.rfprof("report", big).status == 0
+    refused = t.rfprof("report", "--by=loop", big)
+    assert refused.status != 0 and b'table "blocks" makes no sense' in refused.stderr, str(refused)
 
 
 @case("e2e/report")
@@ -254,3 +281,68 @@ def help_names_everything(t):
                  "--sampler", "--save", "--csv", "--folded", "--pprof", "--firefox", "--callgrind", "--png", "report", "diff",
                  "machine"]:
         assert word in result.stdout.decode(), f"no {word}\n{result}"
+
+
+@case("e2e/report")
+def files_obey_what_shapes_the_table(t):
+    """--json, --csv and --svg have the rows of --by, --focus, --ignore and --min; other files refuse them."""
+    path = os.path.join(t.directory, "a.rfp")
+    recorded = t.rfprof("--save", path, t.target("triad"), timeout=300)
+    assert recorded.status == 0, str(recorded)
+
+    def rows(*options):
+        out = os.path.join(t.directory, "out")
+        read = {}
+        for kind in ["json", "csv", "svg"]:
+            result = t.rfprof("report", f"--{kind}={out}.{kind}", *options, path)
+            assert result.status == 0, str(result)
+            read[kind] = text(f"{out}.{kind}")
+        report = json.loads(read["json"])
+        names = [row["name"] for row in report["functions"]]
+        cells = list(csv.DictReader(read["csv"].splitlines()))
+        assert names == [row["function"] for row in cells], f"{names}\n{read['csv']}"
+        drawn = xml.etree.ElementTree.fromstring(read["svg"])
+        points = {e.get("data-name") for e in drawn.iter(SVG + "circle") if "point" in e.get("class", "").split()}
+        for head, _, tail in (point.partition("…") for point in points):
+            assert any(name.startswith(head) and name.endswith(tail) for name in names), f"{head}…{tail}: {names}"
+        assert points, read["svg"]
+        return report["run"]["rows"], names, report
+
+    plain, all_names, whole = rows()
+    assert plain == {"by": "function", "focus": None, "ignore": None, "min_share": 0}, plain
+    assert "triad" in all_names
+    how, names, part = rows("--focus=triad_stream")
+    assert how["focus"] == "triad_stream" and names == ["triad_stream"], names
+    same = {row["name"]: row for row in whole["functions"]}
+    for row in part["functions"]:
+        for key in ["flop", "load_bytes", "store_bytes", "instructions", "samples", "time_s", "distance"]:
+            assert row[key] == same[row["name"]][key], f"{row['name']}: {key}"
+    assert "triad_stream" not in rows("--ignore=triad_stream")[1]
+    how, names, part = rows("--min=5%")
+    assert how["min_share"] == 0.05 and all(row["share"] >= 0.05 for row in part["functions"]), names
+    how, names, part = rows("--by=module")
+    assert how["by"] == "module" and "triad" in names and len(names) < len(all_names), names
+    assert sum(row["flop"] for row in part["functions"]) == sum(row["flop"] for row in whole["functions"])
+    assert any("loop 1" in name for name in rows("--by=loop", "--focus=triad")[1])
+    for option in ["--html", "--folded", "--pprof", "--firefox", "--callgrind"]:
+        for shape in ["--by=module", "--focus=x", "--ignore=x", "--min=1"]:
+            refused = t.rfprof("report", f"{option}=x", shape, path)
+            assert refused.status == 2 and option.encode() in refused.stderr, str(refused)
+    for option in ["--json", "--csv", "--svg", "--png"]:
+        refused = t.rfprof("report", f"{option}=x", "--by=call-path", path)
+        assert refused.status == 2 and b"call-path" in refused.stderr, str(refused)
+
+
+@case("e2e/report")
+def the_command_under_the_table_works(t):
+    """What the table says to type shows the page of the worst function, also of a file with a name that needs quotes."""
+    path = os.path.join(t.directory, "a 'quoted' $name.rfp")
+    recorded = t.rfprof("--save", path, t.target("triad"), timeout=300)
+    for said in [recorded.stderr.decode(), t.rfprof("report", path).stdout.decode()]:
+        command = re.search("What to try: rfprof (report -f .*)", said)
+        assert command, said
+        words = shlex.split(command.group(1))
+        page = t.rfprof(*words)
+        assert words[-1] == path and page.status == 0 and words[2].encode() in page.stdout, f"{words}\n{page}"
+    unsaved = t.rfprof("--no-save", t.target("triad"), timeout=300).stderr.decode()
+    assert "What to try: the same command with -f " in unsaved, unsaved

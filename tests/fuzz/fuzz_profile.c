@@ -3,6 +3,7 @@
  * An input that starts like an SQLite file is loaded as it is.  Any other input is spread over the
  * rows of a small profile (code, counts, times, names), saved, loaded and reported: the values get
  * past SQLite's own checks, which bytes flipped in a file seldom do. */
+#include "report/model.h"
 #include "report/report.h"
 #include "tests/unit/report_sample.h"
 
@@ -136,6 +137,10 @@ static void report(const struct profile *profile)
 		{.function = "o"},
 	};
 	FILE *stream = fopen("/dev/null", "w");
+	struct report_options from_sums = {.levels = true, .plot = true, .top = 1000, .sort = SORT_BYTES,
+					   .exports.of[EXPORT_csv] = "/dev/null"};
+	if (stream)
+		rf_error_destroy(report_write(profile, &from_sums, stream));
 	for (int format = 0; format < N_EXPORTS; format++)
 		all[0].exports.of[format] = format == EXPORT_png ? NULL : "/dev/null"; /* that is another's program */
 	for (size_t i = 0; stream && i < sizeof(all) / sizeof(*all); i++)
@@ -147,7 +152,13 @@ static void report(const struct profile *profile)
 static void load_and_report(const char *path)
 {
 	struct profile *profile = NULL;
-	struct rf_error *error = profile_load(path, &profile);
+	struct rf_error *error = profile_load_sums(path, &profile);
+	if (!error)
+		report(profile);
+	profile_destroy(profile);
+	rf_error_destroy(error);
+	profile = NULL;
+	error = profile_load(path, &profile);
 	if (!error)
 		report(profile);
 	profile_destroy(profile);
@@ -170,6 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		add_lines(profile, &input);
 		spread_traffic(profile, &input);
 		report(profile);
+		rf_error_destroy(model_summarise(profile));
 		rf_error_destroy(profile_save(profile, path));
 		load_and_report(path);
 		profile_destroy(profile);

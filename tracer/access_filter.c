@@ -116,6 +116,23 @@ void access_filter_access(struct access_filter *filter, uint64_t line, enum cach
 	class->times[i] = ++filter->time;
 }
 
+void access_filter_rest(struct access_filter *filter, uint64_t line, const struct filter_rest *rest)
+{
+	struct filter_class *class = &filter->classes[line % CACHE_CLASSES];
+	int i = 0;
+	while (i < FILTER_LINES - 1 && class->lines[i] != line + 1)
+		i++;
+	if (rest->loads) {
+		class->load_who[i] = rest->load_who;
+		class->loaded[i] |= rest->loaded & ~class->stored[i];
+	}
+	if (rest->stores) {
+		class->store_who[i] = rest->store_who;
+		class->stored[i] |= rest->stored;
+	}
+	class->times[i] = ++filter->time;
+}
+
 void access_filter_end(struct access_filter *filter)
 {
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)

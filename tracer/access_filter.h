@@ -40,5 +40,14 @@ void access_filter_init(struct access_filter *filter, struct hierarchy *hierarch
 void access_filter_access(struct access_filter *filter, uint64_t line, enum cache_access kind, unsigned first,
 			  unsigned n, uint32_t who);
 
+/* More accesses to the line of the access before: bytes, and the last who, of loads and of stores, where there are any.
+ * `loaded`: before they were stored.  Only where the filter is on. */
+struct filter_rest {
+	uint64_t loaded, stored;
+	uint32_t load_who, store_who;
+	bool loads, stores;
+};
+void access_filter_rest(struct access_filter *filter, uint64_t line, const struct filter_rest *rest);
+
 /* Does what was put off, and keeps nothing: before another core accesses anything, and at the end. */
 void access_filter_end(struct access_filter *filter);

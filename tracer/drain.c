@@ -10,6 +10,7 @@
 #include "tracer/access_filter.h"
 #include "tracer/allocation_records.h"
 #include "tracer/allocators.h"
+#include "tracer/group_lines.h"
 #include "tracer/objects.h"
 #include "tracer/strides.h"
 #include "tracer/trace_expand.h"
@@ -45,13 +46,14 @@ struct drain_source {
 	uint32_t **who;		/* by an instruction's number: page, then its number plus 1 */
 	uint32_t n_pages;
 	struct trace_expansion expansion;
+	struct group_lines_cache *lines; /* NULL before the first record of several operands */
 	struct drain *drain;
 	struct allocation_reader allocation;
 	uint64_t stack_pointer;	/* not yet told; or 0 */
 	uint32_t n_chunks;	/* taken */
 	bool in_burst;		/* the steps of its accesses are looked at */
-	bool repeats;		/* the record at hand is made once more … */
-	uint32_t line;		/* … for this line alone: the low half of its number */
+	bool repeats;		/* of the record at hand … */
+	uint32_t line;		/* … this line alone is to be looked at: the low half of its number */
 };
 
 /* The events of an instruction, in a thread, in a class. */
@@ -79,6 +81,7 @@ struct drain {
 	struct line_sample full;	/* lines of these of which a thread's accesses are all recorded */
 	uint8_t rank[CACHE_CLASSES];	/* of a class among those simulated at first */
 	unsigned n_classes;		/* at first */
+	bool by_line;			/* records are taken line by line: no line brings another one in */
 	pthread_mutex_t lock;		/* of all that follows */
 	struct drain_source **sources;
 	struct drain_source *current;	/* whose records were taken last */
@@ -310,6 +313,68 @@ static bool take_simple(struct drain *drain, struct drain_source *source, const 
 	return true;
 }
 
+/* The who of a number that a record of the thread had before. */
+static inline bool known_who(const struct drain_source *source, uint32_t number, uint32_t *who)
+{
+	const uint32_t page = number / WHO_PAGE;
+	if (page >= source->n_pages || !source->who[page] || !source->who[page][number % WHO_PAGE])
+		return false;
+	*who = source->who[page][number % WHO_PAGE] - 1;
+	return true;
+}
+
+/* False, and nothing is done, where one of the instructions has no who yet. */
+static bool take_part(struct drain *drain, struct drain_source *source, uint64_t line, const struct line_part *part)
+{
+	const uint64_t tagged = line | (uint64_t)source->space << SPACE_SHIFT;
+	struct filter_rest rest = {.loaded = part->loaded, .stored = part->stored, .loads = part->loads, .stores = part->stores};
+	uint32_t who;
+	if (!known_who(source, part->who, &who) || (rest.loads && !known_who(source, part->load_who, &rest.load_who)) ||
+	    (rest.stores && !known_who(source, part->store_who, &rest.store_who)))
+		return false;
+	drain->address = line * CACHE_LINE + part->first;
+	access_filter_access(&source->filter, tagged, (enum cache_access)part->kind, part->first, part->n, who);
+	if (rest.loads || rest.stores)
+		access_filter_rest(&source->filter, tagged, &rest);
+	strides_touched_bytes(drain->strides, tagged, part->touched);
+	return true;
+}
+
+/* Operand by operand, what a record does to one line. */
+static void take_line(struct drain_source *source, const struct trace_record *record, uint64_t line)
+{
+	source->repeats = true;
+	source->line = (uint32_t)line;
+	(void)trace_expand(source->config, &source->expansion, record, access_bytes, source);
+}
+
+static inline uint64_t rotate_right(uint64_t bits, unsigned n) { return bits >> n % 64 | bits << (64 - n) % 64; }
+
+/* A record of several operands, line by line.  False where each operand has to be looked at. */
+static bool take_lines(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+{
+	const uint32_t number = record->word & ((1u << TRACE_GROUP_BITS) - 1);
+	const struct trace_group *group = trace_config_group(source->config, number);
+	const uint64_t line = record->address / CACHE_LINE;
+	if (!group || source->in_burst || !drain->by_line || !source->filter.on || trace_record_repeats(record) ||
+	    line - FARTHEST_LINE >= (1ull << SPACE_SHIFT) - 2 * FARTHEST_LINE)
+		return false;
+	if (!source->lines && !(source->lines = calloc(1, sizeof(*source->lines))))
+		return false;
+	const struct group_lines *lines =
+		group_lines_get(source->lines, source->config, number, group, record->address);
+	if (!lines->n)
+		return false;
+	uint64_t todo = lines->lines & rotate_right(drain->classes, line % CACHE_CLASSES);
+	for (; todo; todo &= todo - 1) {
+		const unsigned k = (unsigned)__builtin_ctzll(todo);
+		const uint64_t at = k <= FARTHEST_LINE ? line + k : line + k - CACHE_CLASSES;
+		if (!take_part(drain, source, at, &lines->parts[lines->part[k]]))
+			take_line(source, record, at);
+	}
+	return true;
+}
+
 static struct objects *objects_of(struct drain *drain, const struct drain_source *source)
 {
 	return source->space < drain->n_spaces ? drain->spaces[source->space].objects : NULL;
@@ -350,7 +415,7 @@ static void take_all(struct drain *drain, struct drain_source *source, const str
 	for (i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
 		if (is_allocation_record(&records[i]))
 			take_allocation(drain, source, &records[i]);
-		else if (!take_simple(drain, source, &records[i]))
+		else if (!take_simple(drain, source, &records[i]) && !take_lines(drain, source, &records[i]))
 			take_other(drain, source, &records[i]);
 	drain->n_records += i;
 }
@@ -533,6 +598,7 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 	for (uint32_t i = 0; i < source->n_pages; i++)
 		free(source->who[i]);
 	free(source->who);
+	free(source->lines);
 	free(source);
 }
 
@@ -636,6 +702,7 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	}
 	drain->profile = profile;
 	drain->geometry = geometry;
+	drain->by_line = !options->cache_prefetch;
 	drain->allocators = allocator_files_create();
 	pthread_mutex_init(&drain->lock, NULL);
 	set_classes(drain);

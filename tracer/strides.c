@@ -319,9 +319,14 @@ void strides_fetched(struct strides *strides, uint64_t line, uint32_t who)
 
 void strides_touched(struct strides *strides, uint64_t line, unsigned first, unsigned bytes)
 {
+	strides_touched_bytes(strides, line,
+			      (bytes < CACHE_LINE ? (1ull << bytes) - 1 : UINT64_MAX) << (first & LINE_MASK));
+}
+
+void strides_touched_bytes(struct strides *strides, uint64_t line, uint64_t mask)
+{
 	if (!is_followed(strides, line))
 		return;
-	const uint64_t mask = (bytes < CACHE_LINE ? (1ull << bytes) - 1 : UINT64_MAX) << (first & LINE_MASK);
 	struct line_use **recent = &strides->recent[line / CACHE_CLASSES % RECENT];
 	if (*recent && is_use_of(*recent, line)) {
 		(*recent)->used |= mask;

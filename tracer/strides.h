@@ -38,6 +38,9 @@ void strides_fetched(struct strides *strides, uint64_t line, uint32_t who);
  * ignored, here and there. */
 void strides_touched(struct strides *strides, uint64_t line, unsigned first, unsigned bytes);
 
+/* The same of the bytes whose bits are set. */
+void strides_touched_bytes(struct strides *strides, uint64_t line, uint64_t bytes);
+
 /* What was found for one `who`. */
 struct stride_counts {
 	uint64_t unit, constant, random; /* steps: by the width of the access, by another constant, others */

@@ -178,7 +178,7 @@ def saved_profile_redraws_the_same(t):
     assert os.path.exists(saved), f"not saved as rfprof-daxpy.rfp: {os.listdir(t.work)}\n{result}"
     assert b"rfprof report rfprof-daxpy.rfp" in result.stderr, f"the next step is not named\n{result}"
     os.unlink(program)
-    report = t.rfprof("report", saved, "-o", again, "--json", again + ".json", "--svg", again + ".svg")
+    report = t.rfprof("report", os.path.basename(saved), "-o", again, "--json", again + ".json", "--svg", again + ".svg")
     assert report.status == 0, str(report)
     for suffix in ["", ".svg"]:
         assert text(table + suffix) == text(again + suffix), f"another {suffix or 'table'}"

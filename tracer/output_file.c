@@ -1,6 +1,7 @@
 #include "tracer/output_file.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,13 @@ struct rf_error *output_file_open(struct output_file *file, const char *path, FI
 	return file->stream ? NULL : cannot_write(path, errno);
 }
 
+/* A pipe whose reader has gone, as of `rfprof ./app | head`. */
+static bool has_no_reader(FILE *stream)
+{
+	struct pollfd end = {.fd = fileno(stream), .events = POLLOUT};
+	return poll(&end, 1, 0) == 1 && end.revents & POLLERR;
+}
+
 struct rf_error *output_file_close(struct output_file *file, struct rf_error *error)
 {
 	errno = 0;
@@ -27,7 +35,7 @@ struct rf_error *output_file_close(struct output_file *file, struct rf_error *er
 		failed = true;
 		cause = errno;
 	}
-	if (error || !failed)
+	if (error || !failed || (!file->path && has_no_reader(file->stream)))
 		return error;
 	return cannot_write(file->path ? file->path : "the table", cause);
 }

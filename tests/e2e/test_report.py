@@ -201,6 +201,17 @@ def svg_is_a_roofline(t):
 
 
 @case("e2e/report")
+def nobody_reads_on(t):
+    """Behind `| head` the profile is saved, and the status is the program's."""
+    path = os.path.join(t.directory, "saved.rfp")
+    script = f'"$@" --save {path} /bin/sh -c "exit 3" 2>&1 | head -n 1; exit ${{PIPESTATUS[0]}}'
+    result = t.run(["/bin/bash", "-c", script, "bash", t.rfprof_path])
+    assert result.status == 3 and result.stdout.count(b"\n") == 1, str(result)
+    report = t.rfprof("report", path)
+    assert report.status == 0 and b"headroom" in report.stdout, str(report)
+
+
+@case("e2e/report")
 def where_the_table_goes(t):
     """Standard error, or a file, or standard output, or the log; quiet says nothing."""
     program = ["/bin/echo", "ran"]

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static int compare_functions(const void *a, const void *b, void *profile)
 {
@@ -128,6 +129,15 @@ bool model_places_init(struct model_rows *rows, const struct profile *profile)
 	return true;
 }
 
+/* Rows of large programs take a hundred megabytes: to get these page by page is a tenth of the time of a report.  What
+ * is not touched still takes none. */
+static void use_large_pages(void *memory, size_t bytes)
+{
+	const uintptr_t page = 2 << 20, begin = ((uintptr_t)memory + page - 1) & -page, end = ((uintptr_t)memory + bytes) & -page;
+	if (memory && bytes > 4 * page)
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
 static bool rows_init(struct model_rows *rows, const struct profile *profile, const struct model_choice *choice)
 {
 	bool done = model_places_init(rows, profile);
@@ -141,6 +151,7 @@ static bool rows_init(struct model_rows *rows, const struct profile *profile, co
 	rows->n_rows = 2 * rows->n_places;
 	rows->rows = calloc(rows->n_rows, sizeof(*rows->rows));
 	rows->has_part = calloc(rows->n_places, sizeof(*rows->has_part));
+	use_large_pages(rows->rows, rows->n_rows * sizeof(*rows->rows));
 	return done && rows->rows && rows->has_part;
 }
 

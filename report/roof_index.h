@@ -11,7 +11,9 @@
 struct roof_index {
 	const struct roof *of;	/* what was indexed */
 	size_t n_of;
-	struct roof *roofs;	/* copies, without those of single nodes, by (kind, precision, level, op), in their order */
+	struct roof *roofs;	/* copies, without those of single nodes; those of one (kind, precision, level, op) stand
+				 * together, in their order */
+	uint64_t *hashes;	/* of these four: ascending */
 	uint32_t *rows;		/* which of `of` each is */
 	size_t n;
 };

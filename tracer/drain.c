@@ -291,6 +291,16 @@ static void access_bytes(void *context, const struct trace_operand *operand, uin
 	}
 }
 
+/* The who of a number that a record of the thread had before. */
+static inline bool known_who(const struct drain_source *source, uint32_t number, uint32_t *who)
+{
+	const uint32_t page = number / WHO_PAGE;
+	if (page >= source->n_pages || !source->who[page] || !source->who[page][number % WHO_PAGE])
+		return false;
+	*who = source->who[page][number % WHO_PAGE] - 1;
+	return true;
+}
+
 /* A record of one operand, as most are, on one line. */
 static bool take_simple(struct drain *drain, struct drain_source *source, const struct trace_record *record)
 {
@@ -300,26 +310,15 @@ static bool take_simple(struct drain *drain, struct drain_source *source, const 
 		return false;
 	const struct trace_operand *operand = &group->operands[0];
 	const uint64_t address = record->address + (uint64_t)operand->at, line = address / CACHE_LINE;
-	const unsigned first = address % CACHE_LINE, page = operand->number / WHO_PAGE;
-	if (first + operand->bytes > CACHE_LINE || line >> SPACE_SHIFT || page >= source->n_pages ||
-	    !source->who[page] || !source->who[page][operand->number % WHO_PAGE])
+	const unsigned first = address % CACHE_LINE;
+	uint32_t who;
+	if (first + operand->bytes > CACHE_LINE || line >> SPACE_SHIFT || !known_who(source, operand->number, &who))
 		return false;
 	drain->address = address;
-	const uint32_t who = source->who[page][operand->number % WHO_PAGE] - 1;
 	if (drain->classes >> line % CACHE_CLASSES & 1) {
 		access_line(drain, source, line, first, operand->bytes, operand->access, who);
 		note_step(drain, source, address, operand->bytes, operand->access, who);
 	}
-	return true;
-}
-
-/* The who of a number that a record of the thread had before. */
-static inline bool known_who(const struct drain_source *source, uint32_t number, uint32_t *who)
-{
-	const uint32_t page = number / WHO_PAGE;
-	if (page >= source->n_pages || !source->who[page] || !source->who[page][number % WHO_PAGE])
-		return false;
-	*who = source->who[page][number % WHO_PAGE] - 1;
 	return true;
 }
 

@@ -96,6 +96,21 @@ def disturbed(t):
 add_case("traffic/disturbed", disturbed)
 
 
+def evadable(t):
+    """All write-allocates of lines that are written whole, none of others; told by full lines alone."""
+    program = t.program(os.path.join(HERE, "evadable.c"), FLAGS)
+    for sample in (1, 16):
+        cache = "--cache=L1=16K:4,L2=32K:8,L3=256K:16"
+        report = t.profile([program], cache, f"--cache-sample={sample}", timeout=300).json
+        for name, allocated, share in [("write_whole", 4 << 23, 1), ("write_half", 4 << 23, 0), ("change", 0, 0)]:
+            row = functions(report, name)[0]
+            assert abs(row["mem_write_allocate_bytes"] - allocated) <= 0.02 * (4 << 23), f"{name}: {row}"
+            assert abs(row["mem_evadable_bytes"] - share * allocated) <= 0.02 * (4 << 23), f"{name}: {row}"
+
+
+add_case("traffic/evadable", evadable)
+
+
 def working_sets(t):
     """The curves of one run against simulations of last caches of six sizes, none beside a knee."""
     program = t.program(os.path.join(HERE, "working_set.c"), FLAGS)

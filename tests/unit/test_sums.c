@@ -2,7 +2,7 @@
 #include "report/model.h"
 #include "report/report.h"
 #include "report/roof_index.h"
-#include "report_checks.h"
+#include "report_golden.h"
 #include "report_sample.h"
 #include "splitmix.h"
 
@@ -10,16 +10,6 @@
 #include <unistd.h>
 
 #define N_PROFILES 40
-
-static char *text_of(const struct profile *profile, struct report_options options)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&text, &size);
-	assert_ok(report_write(profile, &options, stream));
-	fclose(stream);
-	return text;
-}
 
 /* Every kind of report that is made from sums. */
 static const struct report_options reports[] = {
@@ -34,7 +24,7 @@ static void compare(const struct profile *a, const struct profile *b, const char
 {
 	for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++) {
 		cr_assert(report_from_sums(&reports[i]));
-		char *x = text_of(a, reports[i]), *y = text_of(b, reports[i]);
+		char *x = report_text(a, reports[i]), *y = report_text(b, reports[i]);
 		cr_expect_str_eq(x, y, "%s, report %zu", what, i);
 		free(x);
 		free(y);
@@ -221,7 +211,7 @@ Test(sums, are_what_is_read)
 	struct profile *profile = report_traced_sample(), *same = report_traced_sample();
 	assert_ok(model_summarise(profile));
 	profile->sum_times[0].time_ns *= 2;
-	char *x = text_of(profile, reports[0]), *y = text_of(same, reports[0]);
+	char *x = report_text(profile, reports[0]), *y = report_text(same, reports[0]);
 	cr_expect_str_neq(x, y);
 	free(x), free(y);
 	profile_destroy(profile);

@@ -26,4 +26,4 @@ static inline bool rf_array_reserve(void **items, size_t n, size_t *cap, size_t 
 /* Appends `value` to the array `a`; an expression that is false when memory is short. */
 #define rf_array_push(a, n, cap, value)                                                            \
 	(rf_array_reserve((void **)&(a), (n), &(cap), sizeof(*(a))) ? ((a)[(n)++] = (value), true) \
-								   : false)
+								    : false)

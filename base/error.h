@@ -8,18 +8,18 @@
 #include <stdio.h>
 
 enum rf_error_code {
-	RF_EINPUT = 1,	/* what the user gave is wrong: exit status 2 */
-	RF_EFORMAT,	/* a file is not what it should be: exit status 2 */
-	RF_EACCESS,	/* the system refuses something: exit status 2 */
+	RF_EINPUT = 1,   /* what the user gave is wrong: exit status 2 */
+	RF_EFORMAT,      /* a file is not what it should be: exit status 2 */
+	RF_EACCESS,      /* the system refuses something: exit status 2 */
 	RF_EUNAVAILABLE, /* a source of data does not exist here; the caller takes the next one */
-	RF_EINTERNAL,	/* a fault of rfprof: exit status 2 */
+	RF_EINTERNAL,    /* a fault of rfprof: exit status 2 */
 };
 
 struct rf_error {
 	enum rf_error_code code;
-	int errnum;	/* errno behind it, or 0 */
-	char *message;	/* one line, without the program's name and without a full stop */
-	char *hint;	/* the next step for the user, or NULL */
+	int errnum;    /* errno behind it, or 0 */
+	char *message; /* one line, without the program's name and without a full stop */
+	char *hint;    /* the next step for the user, or NULL */
 };
 
 /* Makes an error.  `hint` is the next step for the user (copied), or NULL.  Never returns NULL:

@@ -87,7 +87,8 @@ void u64_map_remove(struct u64_map *map, uint64_t key)
 	if (!map->n_cells)
 		return;
 	key = stored(key);
-	for (size_t i = cell_of(key, map->n_cells); map->cells[i].key; i = (i + 1) & (map->n_cells - 1))
+	for (size_t i = cell_of(key, map->n_cells); map->cells[i].key;
+	     i = (i + 1) & (map->n_cells - 1))
 		if (map->cells[i].key == key) {
 			map->cells[i].deleted = true;
 			return;

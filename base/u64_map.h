@@ -1,5 +1,5 @@
-/* Hash map from 64-bit keys (not 0) to 32-bit values: open addressing, linear probing.  A bit filter
- * in front answers most look-ups of absent keys without touching the cells. */
+/* Hash map from 64-bit keys (not 0) to 32-bit values: open addressing, linear probing.  A bit
+ * filter in front answers most look-ups of absent keys without touching the cells. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,10 +7,14 @@
 #include <stdint.h>
 
 struct u64_map {
-	struct { uint64_t key; uint32_t value; bool deleted; } *cells;
-	size_t n_cells;		/* a power of two, or 0 */
-	size_t n_used;		/* with deleted ones */
-	uint64_t *filter;	/* 8 bits for each cell; set for the hash of each key ever added */
+	struct {
+		uint64_t key;
+		uint32_t value;
+		bool deleted;
+	} * cells;
+	size_t n_cells;   /* a power of two, or 0 */
+	size_t n_used;    /* with deleted ones */
+	uint64_t *filter; /* 8 bits for each cell; set for the hash of each key ever added */
 };
 
 void u64_map_deinit(struct u64_map *map);

@@ -28,7 +28,8 @@ uint64_t class_sample(unsigned n)
 		const uint8_t chosen = order[k];
 		order[k] = order[i];
 		order[i] = chosen;
-		classes |= 1ull << (spread ? (chosen * parts + random_below(parts)) / n * n + i : chosen);
+		classes |= 1ull << (spread ? (chosen * parts + random_below(parts)) / n * n + i
+					   : chosen);
 	}
 	return classes;
 }

@@ -9,14 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FILE_BYTES 65536	/* a longer one is not a geometry */
+#define FILE_BYTES 65536 /* a longer one is not a geometry */
 #define EXAMPLE "give the caches as in L1=48K:12,L2=2M:16,L3=32M:16, the nearest first"
 
 /* What has been read so far. */
 struct parse {
 	struct geometry geometry;
 	const struct cache_policy *policy;
-	bool said_sharing[CACHE_LEVELS], said_inclusion[CACHE_LEVELS], said_replacement[CACHE_LEVELS];
+	bool said_sharing[CACHE_LEVELS], said_inclusion[CACHE_LEVELS],
+		said_replacement[CACHE_LEVELS];
 };
 
 /* ---- One item ---- */
@@ -33,14 +34,18 @@ static uint64_t read_number(const char *text, const char **end)
 	uint64_t value = 0;
 	*end = text;
 	for (; isdigit((unsigned char)**end); ++*end)
-		value = value > UINT64_MAX / 10 - 10 ? UINT64_MAX / 10 - 10 : value * 10 + (**end - '0');
+		value = value > UINT64_MAX / 10 - 10 ? UINT64_MAX / 10 - 10
+						     : value * 10 + (**end - '0');
 	return value;
 }
 
 /* Bytes, or 0 when it is not a size, or more than CACHE_BYTES. */
 static uint64_t read_size(const char *text, const char **end)
 {
-	static const struct { char letter; int shift; } units[] = { { 'K', 10 }, { 'M', 20 }, { 'G', 30 } };
+	static const struct {
+		char letter;
+		int shift;
+	} units[] = {{'K', 10}, {'M', 20}, {'G', 30}};
 	uint64_t value = read_number(text, end);
 	int shift = 0;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
@@ -55,13 +60,13 @@ static const struct attribute {
 	enum { SHARING, INCLUSION, REPLACEMENT } kind;
 	int value;
 } attributes[] = {
-	{ "private", SHARING, false },
-	{ "shared", SHARING, true },
-	{ "non-inclusive", INCLUSION, CACHE_NON_INCLUSIVE },
-	{ "inclusive", INCLUSION, CACHE_INCLUSIVE },
-	{ "victim", INCLUSION, CACHE_VICTIM },
-	{ "lru", REPLACEMENT, CACHE_LRU },
-	{ "plru", REPLACEMENT, CACHE_TREE_PLRU },
+	{"private", SHARING, false},
+	{"shared", SHARING, true},
+	{"non-inclusive", INCLUSION, CACHE_NON_INCLUSIVE},
+	{"inclusive", INCLUSION, CACHE_INCLUSIVE},
+	{"victim", INCLUSION, CACHE_VICTIM},
+	{"lru", REPLACEMENT, CACHE_LRU},
+	{"plru", REPLACEMENT, CACHE_TREE_PLRU},
 };
 
 static const char *attribute_name(int kind, int value)
@@ -78,9 +83,9 @@ static bool set_attribute(struct parse *parse, int at, const char *name, size_t 
 	struct cache_level *level = &parse->geometry.levels[at];
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
 		const struct attribute *attribute = &attributes[i];
-		bool *said = attribute->kind == SHARING ? &parse->said_sharing[at] :
-			     attribute->kind == INCLUSION ? &parse->said_inclusion[at] :
-							    &parse->said_replacement[at];
+		bool *said = attribute->kind == SHARING     ? &parse->said_sharing[at]
+			     : attribute->kind == INCLUSION ? &parse->said_inclusion[at]
+							    : &parse->said_replacement[at];
 		if (strlen(attribute->name) != length || strncasecmp(attribute->name, name, length))
 			continue;
 		if (*said)
@@ -112,8 +117,8 @@ static const char *level_fault(const struct cache_level *level)
 	return NULL;
 }
 
-static struct rf_error *read_attributes(struct parse *parse, int at, const char *item, size_t length,
-					const char *text)
+static struct rf_error *read_attributes(struct parse *parse, int at, const char *item,
+					size_t length, const char *text)
 {
 	const char *end = item + length;
 	while (text < end) {
@@ -122,8 +127,10 @@ static struct rf_error *read_attributes(struct parse *parse, int at, const char 
 		while (name + n < end && name[n] != ':')
 			n++;
 		if (*text != ':' || !set_attribute(parse, at, name, n))
-			return refuse(item, length, "after the ways there can be private or shared, non-inclusive, "
-						    "inclusive or victim, lru or plru, each after a colon");
+			return refuse(
+				item, length,
+				"after the ways there can be private or shared, non-inclusive, "
+				"inclusive or victim, lru or plru, each after a colon");
 		text = name + n;
 	}
 	return NULL;
@@ -139,8 +146,9 @@ static struct rf_error *read_level(struct parse *parse, const char *item, size_t
 	struct cache_level *level = &geometry->levels[at];
 	level->bytes = read_size(text, &text);
 	if (*text != ':')
-		return refuse(item, length, level->bytes ? "after the size there must be a colon and the ways" :
-							   level_fault(level));
+		return refuse(item, length,
+			      level->bytes ? "after the size there must be a colon and the ways"
+					   : level_fault(level));
 	uint64_t ways = read_number(text + 1, &text);
 	level->ways = ways > CACHE_WAYS ? CACHE_WAYS + 1 : ways;
 	struct rf_error *error = read_attributes(parse, at, item, length, text);
@@ -161,13 +169,16 @@ static struct rf_error *read_policy(struct parse *parse, const char *item, size_
 	if (parse->policy)
 		return refuse(item, length, "there is a policy already");
 	parse->policy = cache_policy_find(name);
-	return parse->policy ? NULL : refuse(item, length, "no processor of that name in the table of policies");
+	return parse->policy
+		       ? NULL
+		       : refuse(item, length, "no processor of that name in the table of policies");
 }
 
 /* An item without the blanks around it. */
 static struct rf_error *read_item(struct parse *parse, const char *item, size_t length)
 {
-	if (length > 3 && toupper((unsigned char)item[0]) == 'L' && isdigit((unsigned char)item[1]) && item[2] == '=')
+	if (length > 3 && toupper((unsigned char)item[0]) == 'L' &&
+	    isdigit((unsigned char)item[1]) && item[2] == '=')
 		return read_level(parse, item, length);
 	if (length > 7 && !strncasecmp(item, "policy=", 7))
 		return read_policy(parse, item, length);
@@ -207,7 +218,8 @@ static struct rf_error *check(const struct geometry *geometry)
 		fault = "L1 is private and has no level above that it could include";
 	for (int i = 1; i < geometry->n_levels && !fault; i++) {
 		if (levels[i].bytes <= levels[i - 1].bytes && levels[i].inclusion != CACHE_VICTIM)
-			fault = "a level must be larger than the one before, unless it is a victim cache";
+			fault = "a level must be larger than the one before, unless it is a victim "
+				"cache";
 		if (levels[i - 1].shared && !levels[i].shared)
 			fault = "a private level cannot be behind a shared one";
 	}
@@ -243,7 +255,7 @@ static struct rf_error *read_items(struct parse *parse, const char *text)
 
 struct rf_error *geometry_parse(const char *text, struct geometry *out)
 {
-	struct parse parse = { .geometry.source = GEOMETRY_GIVEN };
+	struct parse parse = {.geometry.source = GEOMETRY_GIVEN};
 	struct rf_error *error = read_items(&parse, text);
 	if (error)
 		return error;
@@ -260,12 +272,14 @@ static struct rf_error *read_text(const char *path, char *text, size_t size)
 {
 	FILE *file = fopen(path, "re");
 	if (!file)
-		return rf_error_errno(RF_EACCESS, errno, EXAMPLE ", or a file that has that", "cannot open %s", path);
+		return rf_error_errno(RF_EACCESS, errno, EXAMPLE ", or a file that has that",
+				      "cannot open %s", path);
 	size_t n = fread(text, 1, size, file);
 	int errnum = ferror(file) ? errno : 0;
 	fclose(file);
 	if (errnum)
-		return rf_error_errno(RF_EACCESS, errnum, EXAMPLE ", or a file that has that", "cannot read %s", path);
+		return rf_error_errno(RF_EACCESS, errnum, EXAMPLE ", or a file that has that",
+				      "cannot read %s", path);
 	if (n == size || memchr(text, '\0', n))
 		return rf_error_create(RF_EFORMAT, EXAMPLE, "%s is no description of caches", path);
 	text[n] = '\0';
@@ -275,8 +289,8 @@ static struct rf_error *read_text(const char *path, char *text, size_t size)
 struct rf_error *geometry_from_file(const char *path, struct geometry *geometry)
 {
 	char *text = malloc(FILE_BYTES);
-	struct rf_error *error = text ? read_text(path, text, FILE_BYTES) :
-					rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	struct rf_error *error = text ? read_text(path, text, FILE_BYTES)
+				      : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	struct rf_error *fault = error ? NULL : geometry_parse(text, geometry);
 	free(text);
 	if (fault)
@@ -298,7 +312,7 @@ struct rf_error *geometry_given(const char *text_or_path, struct geometry *geome
 
 static void print_size(FILE *stream, uint64_t bytes)
 {
-	const char *units[] = { "", "K", "M", "G" };
+	const char *units[] = {"", "K", "M", "G"};
 	int unit = 0;
 	for (; unit < 3 && bytes % 1024 == 0; unit++)
 		bytes /= 1024;
@@ -332,7 +346,7 @@ char *geometry_print(const struct geometry *geometry)
 
 const char *geometry_source_name(enum geometry_source source)
 {
-	static const char *const names[] = { "machine", "given", "file", "assumed" };
+	static const char *const names[] = {"machine", "given", "file", "assumed"};
 	return names[source];
 }
 
@@ -347,12 +361,14 @@ unsigned geometry_class_groups(const struct geometry *geometry)
 	return groups;
 }
 
-uint64_t geometry_classes(const struct geometry *geometry, uint64_t classes, bool next_line_prefetch)
+uint64_t geometry_classes(const struct geometry *geometry, uint64_t classes,
+			  bool next_line_prefetch)
 {
 	const uint64_t even = UINT64_C(0x5555555555555555);
 	if (next_line_prefetch)
 		classes |= (classes & even) << 1 | (classes >> 1 & even);
-	for (unsigned apart = CACHE_CLASSES / 2; apart >= geometry_class_groups(geometry); apart /= 2)
+	for (unsigned apart = CACHE_CLASSES / 2; apart >= geometry_class_groups(geometry);
+	     apart /= 2)
 		classes |= classes << apart | classes >> (CACHE_CLASSES - apart);
 	return classes;
 }

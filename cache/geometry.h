@@ -4,15 +4,15 @@
  *
  *	L1=48K:12,L2=2M:16,L3=480M:16
  *
- * A level is L1, L2 or L3, a size (bytes, or with K, M or G: powers of 1024), its ways, and any of these
- * attributes, each after a colon:
- *	private, shared		each core has one; all cores have one together
- *	non-inclusive		a line that comes in stays here too; it leaves without regard to the levels above
- *	inclusive		what leaves here leaves the levels above too
- *	victim			takes what the level above evicts, and gives it back (exclusive)
- *	lru, plru		replacement: least recently used, or a binary tree of bits (ways: a power of two)
- * and `policy=NAME` in the list takes what is not said from that row of policies.def.  Without both, the
- * last of several levels is shared, the others are private, and all are non-inclusive and LRU.
+ * A level is L1, L2 or L3, a size (bytes, or with K, M or G: powers of 1024), its ways, and any of
+ *these attributes, each after a colon: private, shared		each core has one; all cores have
+ *one together
+ *	non-inclusive		a line that comes in stays here too; it leaves without regard to the
+ *levels above inclusive		what leaves here leaves the levels above too victim
+ *takes what the level above evicts, and gives it back (exclusive) lru, plru		replacement:
+ *least recently used, or a binary tree of bits (ways: a power of two) and `policy=NAME` in the list
+ *takes what is not said from that row of policies.def.  Without both, the last of several levels is
+ *shared, the others are private, and all are non-inclusive and LRU.
  *
  * A file has the same items, one or more a line; # begins a comment. */
 #pragma once
@@ -24,17 +24,17 @@
 #include <stdint.h>
 
 #define CACHE_LEVELS 3
-#define CACHE_WAYS 64			/* at most */
-#define CACHE_BYTES (UINT64_C(8) << 30)	/* at most, of one level */
+#define CACHE_WAYS 64                   /* at most */
+#define CACHE_BYTES (UINT64_C(8) << 30) /* at most, of one level */
 
 enum cache_inclusion { CACHE_NON_INCLUSIVE, CACHE_INCLUSIVE, CACHE_VICTIM };
 enum cache_replacement { CACHE_LRU, CACHE_TREE_PLRU };
 
 struct cache_level {
-	uint64_t bytes;			/* ways × sets × line */
+	uint64_t bytes; /* ways × sets × line */
 	unsigned ways, sets;
-	bool shared;			/* one for all cores; else one each */
-	enum cache_inclusion inclusion;	/* of the levels above; without meaning for L1 */
+	bool shared;                    /* one for all cores; else one each */
+	enum cache_inclusion inclusion; /* of the levels above; without meaning for L1 */
 	enum cache_replacement replacement;
 };
 
@@ -42,12 +42,13 @@ struct cache_level {
 enum geometry_source { GEOMETRY_MACHINE, GEOMETRY_GIVEN, GEOMETRY_FILE, GEOMETRY_ASSUMED };
 
 struct geometry {
-	int n_levels;			/* 1 to CACHE_LEVELS */
+	int n_levels; /* 1 to CACHE_LEVELS */
 	struct cache_level levels[CACHE_LEVELS];
-	unsigned line;			/* bytes: CACHE_LINE */
+	unsigned line; /* bytes: CACHE_LINE */
 	enum geometry_source source;
-	char policy[128];		/* which row of policies.def, and whether it is assumed */
-	bool evades_write_allocate;	/* this processor may do without the reads of TRAFFIC_MEM_EVADABLE */
+	char policy[128];           /* which row of policies.def, and whether it is assumed */
+	bool evades_write_allocate; /* this processor may do without the reads of
+				       TRAFFIC_MEM_EVADABLE */
 };
 
 /* Reads a geometry from text.  Errors (RF_EINPUT) name the item and what is wrong with it. */
@@ -56,21 +57,24 @@ struct rf_error *geometry_parse(const char *text, struct geometry *geometry);
 /* Reads a geometry from a file.  Errors: RF_EACCESS, or as above with the file's name. */
 struct rf_error *geometry_from_file(const char *path, struct geometry *geometry);
 
-/* What the user gave: text when there is a '=' in it and no file of that name, else a file's name. */
+/* What the user gave: text when there is a '=' in it and no file of that name, else a file's name.
+ */
 struct rf_error *geometry_given(const char *text_or_path, struct geometry *geometry);
 
-/* The text of a geometry, which geometry_parse reads back to the same levels: attributes are there where
- * they are not what a bare level has.  To be freed; NULL when memory is short. */
+/* The text of a geometry, which geometry_parse reads back to the same levels: attributes are there
+ * where they are not what a bare level has.  To be freed; NULL when memory is short. */
 char *geometry_print(const struct geometry *geometry);
 
 /* "machine", "given", "file" or "assumed". */
 const char *geometry_source_name(enum geometry_source source);
 
-/* `classes` (bit k: class k) with those classes added without which some set would miss lines: a cache of
- * fewer than CACHE_CLASSES sets, or of a number that these do not divide, has sets that several classes
- * share; and next-line prefetch joins the two classes of a pair of lines.  The accesses of all of them
- * must be simulated, and counts scaled by their number. */
-uint64_t geometry_classes(const struct geometry *geometry, uint64_t classes, bool next_line_prefetch);
+/* `classes` (bit k: class k) with those classes added without which some set would miss lines: a
+ * cache of fewer than CACHE_CLASSES sets, or of a number that these do not divide, has sets that
+ * several classes share; and next-line prefetch joins the two classes of a pair of lines.  The
+ * accesses of all of them must be simulated, and counts scaled by their number. */
+uint64_t geometry_classes(const struct geometry *geometry, uint64_t classes,
+			  bool next_line_prefetch);
 
-/* The classes of lines do not share a set when they differ modulo this: 1 to CACHE_CLASSES, a power of two. */
+/* The classes of lines do not share a set when they differ modulo this: 1 to CACHE_CLASSES, a power
+ * of two. */
 unsigned geometry_class_groups(const struct geometry *geometry);

@@ -14,8 +14,8 @@
 
 /* ---- What CPUID says ---- */
 
-/* Descriptions of caches one after another; the types 1 and 3 hold data [SDM vol. 2, CPUID leaf 04H; APM
- * vol. 3, 8000_001D]. */
+/* Descriptions of caches one after another; the types 1 and 3 hold data [SDM vol. 2, CPUID leaf
+ * 04H; APM vol. 3, 8000_001D]. */
 static void read_leaf(unsigned leaf, struct cache_cpuid found[CACHE_LEVELS])
 {
 	for (unsigned i = 0; i < 16; i++) {
@@ -26,8 +26,10 @@ static void read_leaf(unsigned leaf, struct cache_cpuid found[CACHE_LEVELS])
 		if ((type != 1 && type != 3) || level < 1 || level > CACHE_LEVELS)
 			continue;
 		uint64_t line = (ebx & 4095) + 1, partitions = (ebx >> 12 & 1023) + 1;
-		unsigned ways = eax >> 9 & 1 ? CACHE_WAYS : (ebx >> 22) + 1;	/* bit 9: fully associative */
-		found[level - 1].bytes = line * partitions * ((ebx >> 22) + 1) * ((uint64_t)ecx + 1);
+		unsigned ways =
+			eax >> 9 & 1 ? CACHE_WAYS : (ebx >> 22) + 1; /* bit 9: fully associative */
+		found[level - 1].bytes =
+			line * partitions * ((ebx >> 22) + 1) * ((uint64_t)ecx + 1);
 		found[level - 1].ways = ways;
 		found[level - 1].inclusive = edx >> 1 & 1;
 	}
@@ -89,28 +91,33 @@ static void sizes_of_cpuid(const struct cache_cpuid *cpuid, struct geometry *geo
 
 /* ---- Policies ---- */
 
-static void contradict(struct cache_level *level, int at, const char *row, enum cache_inclusion inclusion,
-		       struct geometry *geometry)
+static void contradict(struct cache_level *level, int at, const char *row,
+		       enum cache_inclusion inclusion, struct geometry *geometry)
 {
 	level->inclusion = inclusion;
 	snprintf(geometry->policy, sizeof(geometry->policy), "%s, but L%d %s (CPUID)", row, at + 1,
-		 inclusion == CACHE_INCLUSIVE ? "inclusive" :
-		 inclusion == CACHE_VICTIM ? "not inclusive: taken as a victim cache" : "not inclusive");
+		 inclusion == CACHE_INCLUSIVE ? "inclusive"
+		 : inclusion == CACHE_VICTIM  ? "not inclusive: taken as a victim cache"
+					      : "not inclusive");
 }
 
 static void apply_policy(const char *microarchitecture, const struct cache_cpuid *cpuid,
 			 struct geometry *geometry)
 {
-	const struct cache_policy *row = microarchitecture ? cache_policy_find(microarchitecture) : NULL;
+	const struct cache_policy *row =
+		microarchitecture ? cache_policy_find(microarchitecture) : NULL;
 	const char *name = row ? row->name : "assumed";
 	cache_policy_apply(row ? row : cache_policy_assumed(), geometry);
 	for (int i = 0; i < geometry->n_levels; i++) {
 		struct cache_level *level = &geometry->levels[i];
 		level->shared = i > 0 && i == geometry->n_levels - 1;
-		if (i == 0 || !cpuid[i].bytes || (level->inclusion == CACHE_INCLUSIVE) == cpuid[i].inclusive)
+		if (i == 0 || !cpuid[i].bytes ||
+		    (level->inclusion == CACHE_INCLUSIVE) == cpuid[i].inclusive)
 			continue;
 		contradict(level, i, name,
-			   cpuid[i].inclusive ? CACHE_INCLUSIVE : i == 2 ? CACHE_VICTIM : CACHE_NON_INCLUSIVE,
+			   cpuid[i].inclusive ? CACHE_INCLUSIVE
+			   : i == 2           ? CACHE_VICTIM
+					      : CACHE_NON_INCLUSIVE,
 			   geometry);
 	}
 }
@@ -130,11 +137,11 @@ static bool is_possible(const struct geometry *geometry)
 }
 
 void geometry_from_found(const struct machine_cache *caches, size_t n_caches,
-			 const struct cache_cpuid cpuid[CACHE_LEVELS], const char *microarchitecture,
-			 struct geometry *out)
+			 const struct cache_cpuid cpuid[CACHE_LEVELS],
+			 const char *microarchitecture, struct geometry *out)
 {
 	for (int source = 0; source < 2; source++) {
-		struct geometry geometry = { .line = CACHE_LINE, .source = GEOMETRY_MACHINE };
+		struct geometry geometry = {.line = CACHE_LINE, .source = GEOMETRY_MACHINE};
 		if (source == 0)
 			sizes_of_system(caches, n_caches, cpuid, &geometry);
 		else
@@ -153,12 +160,13 @@ void geometry_from_found(const struct machine_cache *caches, size_t n_caches,
 
 void geometry_of_machine(struct geometry *geometry)
 {
-	struct cache_cpuid cpuid[CACHE_LEVELS] = { 0 };
-	struct topology topology = { 0 };
+	struct cache_cpuid cpuid[CACHE_LEVELS] = {0};
+	struct topology topology = {0};
 	const struct microarchitecture *row = microarchitecture_here();
 	read_cpuid(cpuid);
 	struct rf_error *error = topology_read(&topology);
-	geometry_from_found(topology.caches, topology.n_caches, cpuid, row ? row->name : NULL, geometry);
+	geometry_from_found(topology.caches, topology.n_caches, cpuid, row ? row->name : NULL,
+			    geometry);
 	if (!error)
 		topology_deinit(&topology);
 	rf_error_destroy(error);

@@ -7,18 +7,24 @@
 #include <stddef.h>
 
 /* What CPUID says of a level: leaf 4 (Intel) or 8000001Dh (AMD). */
-struct cache_cpuid { uint64_t bytes; unsigned ways; bool inclusive; };
+struct cache_cpuid {
+	uint64_t bytes;
+	unsigned ways;
+	bool inclusive;
+};
 
 /* The geometry of this machine, of the first core that this process may use.
  *
- * Sizes and ways come from the operating system (hwloc), where it does not tell (a container without /sys)
- * from CPUID, and when neither gives a geometry that is possible they are assumed; ->source says which:
- * GEOMETRY_MACHINE or GEOMETRY_ASSUMED.  What passes between the levels comes from the processor's row of
- * policies.def; where CPUID contradicts it about inclusion, CPUID is followed; ->policy says so. */
+ * Sizes and ways come from the operating system (hwloc), where it does not tell (a container
+ * without /sys) from CPUID, and when neither gives a geometry that is possible they are assumed;
+ * ->source says which: GEOMETRY_MACHINE or GEOMETRY_ASSUMED.  What passes between the levels comes
+ * from the processor's row of policies.def; where CPUID contradicts it about inclusion, CPUID is
+ * followed; ->policy says so. */
 void geometry_of_machine(struct geometry *geometry);
 
-/* The same from what was found: `caches` by the operating system (ways −1: fully associative, 0: not known),
- * `cpuid` (by level, bytes 0: nothing), and the name of the microarchitecture, or NULL. */
+/* The same from what was found: `caches` by the operating system (ways −1: fully associative, 0:
+ * not known), `cpuid` (by level, bytes 0: nothing), and the name of the microarchitecture, or NULL.
+ */
 void geometry_from_found(const struct machine_cache *caches, size_t n_caches,
-			 const struct cache_cpuid cpuid[CACHE_LEVELS], const char *microarchitecture,
-			 struct geometry *geometry);
+			 const struct cache_cpuid cpuid[CACHE_LEVELS],
+			 const char *microarchitecture, struct geometry *geometry);

@@ -12,51 +12,57 @@
 #define NO_SLOT (-1)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NEVER_INLINE __attribute__((noinline))
-#define PRESENCE_CORES 3	/* with fewer a search is cheaper than the counting */
+#define PRESENCE_CORES 3 /* with fewer a search is cheaper than the counting */
 
 struct level {
 	struct set_shape shape;
 	enum cache_inclusion inclusion;
-	uint32_t sets;			/* of a group */
+	uint32_t sets; /* of a group */
 	bool power_of_two;
-	uint64_t reciprocal;		/* 2^64 / sets, rounded up */
+	uint64_t reciprocal; /* 2^64 / sets, rounded up */
 };
 
-/* Lines of a set of L1 that came from memory for a store and may yet be written whole: bit i of pending. */
+/* Lines of a set of L1 that came from memory for a store and may yet be written whole: bit i of
+ * pending. */
 struct fresh {
 	uint64_t pending;
-	struct { uint64_t written; uint32_t who; } ways[]; /* bytes; who did the write-allocate */
+	struct {
+		uint64_t written;
+		uint32_t who;
+	} ways[]; /* bytes; who did the write-allocate */
 };
 
 struct core {
-	char *sets[CACHE_LEVELS];	/* slot after slot; the shared levels' are common to all cores */
-	char *fresh;			/* beside those of L1 */
-	struct combining *combining;	/* by slot; NULL before the first non-temporal store */
+	char *sets[CACHE_LEVELS]; /* slot after slot; the shared levels' are common to all cores */
+	char *fresh;              /* beside those of L1 */
+	struct combining *combining; /* by slot; NULL before the first non-temporal store */
 };
 
-/* What the code for loads and stores is compiled for: constants make it two to three times as fast. */
+/* What the code for loads and stores is compiled for: constants make it two to three times as fast.
+ */
 struct build {
 	int n_levels, n_private;
-	bool small;		/* all sets are small */
-	bool exclusive;		/* with small: only the L3 is a victim cache; not: none is */
+	bool small;     /* all sets are small */
+	bool exclusive; /* with small: only the L3 is a victim cache; not: none is */
 };
 
 struct hierarchy {
 	int n_levels, n_private;
 	struct level levels[CACHE_LEVELS];
 	size_t fresh_bytes;
-	struct core **cores;		/* NULL: not used yet */
+	struct core **cores; /* NULL: not used yet */
 	size_t n_cores, cap_cores;
-	struct core common;		/* the sets of the shared levels */
+	struct core common; /* the sets of the shared levels */
 	struct presence presence;
-	size_t presence_cores;		/* for how many there is room in it */
+	size_t presence_cores; /* for how many there is room in it */
 	unsigned groups, n_slots;
-	int8_t slots[CACHE_CLASSES];	/* of the group of a class, or NO_SLOT */
+	int8_t slots[CACHE_CLASSES]; /* of the group of a class, or NO_SLOT */
 	uint64_t classes;
 	struct regions regions;
-	int prefetch_into;		/* level, or −1: no prefetch */
-	uint64_t n_combining;		/* buffers in use, of all cores */
-	void (*load_or_store)(struct hierarchy *h, struct core *core, uint32_t line, bool store, uint64_t bytes);
+	int prefetch_into;    /* level, or −1: no prefetch */
+	uint64_t n_combining; /* buffers in use, of all cores */
+	void (*load_or_store)(struct hierarchy *h, struct core *core, uint32_t line, bool store,
+			      uint64_t bytes);
 	hierarchy_note *note;
 	void *context;
 	uint64_t n_lost;
@@ -75,9 +81,9 @@ enum direction { READ, WRITE_ALLOCATE, WRITE_BACK };
 static ALWAYS_INLINE enum traffic event_of(int n_levels, int border, enum direction direction)
 {
 	static const enum traffic events[CACHE_LEVELS][3] = {
-		{ TRAFFIC_L2_READ, TRAFFIC_L2_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_BACK },
-		{ TRAFFIC_L3_READ, TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_BACK },
-		{ TRAFFIC_MEM_READ, TRAFFIC_MEM_WRITE_ALLOCATE, TRAFFIC_MEM_WRITE_BACK },
+		{TRAFFIC_L2_READ, TRAFFIC_L2_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_BACK},
+		{TRAFFIC_L3_READ, TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_BACK},
+		{TRAFFIC_MEM_READ, TRAFFIC_MEM_WRITE_ALLOCATE, TRAFFIC_MEM_WRITE_BACK},
 	};
 	return events[border == n_levels ? CACHE_LEVELS - 1 : border - 1][direction];
 }
@@ -95,14 +101,14 @@ static void note_here(struct hierarchy *h, enum traffic event)
 
 /* A line on its way between two levels; without a debt when it is changed. */
 struct moving {
-	uint32_t line;		/* 0: none */
-	uint32_t who;		/* the last writer when it is changed, else who fetched it */
+	uint32_t line; /* 0: none */
+	uint32_t who;  /* the last writer when it is changed, else who fetched it */
 	bool changed;
 	struct debt debt;
 };
 
-/* A line goes down to level `to` (n_levels: memory).  Where its change is known it is a clean victim; behind that
- * level it is a changed line. */
+/* A line goes down to level `to` (n_levels: memory).  Where its change is known it is a clean
+ * victim; behind that level it is a changed line. */
 static ALWAYS_INLINE void go_down(struct hierarchy *h, int n_levels, struct moving *line, int to)
 {
 	enum traffic changed = event_of(n_levels, to, WRITE_BACK);
@@ -123,7 +129,8 @@ static void go_down_to(struct hierarchy *h, struct moving *line, int from, int t
 
 /* ---- Where a line may be ---- */
 
-/* x mod sets, by Lemire, Kaser, Kurz: Faster remainder by direct computation (2019): exact for 32 bits. */
+/* x mod sets, by Lemire, Kaser, Kurz: Faster remainder by direct computation (2019): exact for 32
+ * bits. */
 static inline uint32_t set_index(const struct level *level, uint32_t x)
 {
 	if (level->power_of_two)
@@ -134,7 +141,8 @@ static inline uint32_t set_index(const struct level *level, uint32_t x)
 static inline size_t set_number(const struct hierarchy *h, int at, uint32_t line)
 {
 	const struct level *level = &h->levels[at];
-	return (size_t)h->slot * level->sets + set_index(level, regions_set_sum(&h->regions, line, at));
+	return (size_t)h->slot * level->sets +
+	       set_index(level, regions_set_sum(&h->regions, line, at));
 }
 
 /* Whether the next level is a victim cache. */
@@ -143,17 +151,18 @@ static ALWAYS_INLINE bool has_debts(const struct hierarchy *h, struct build b, i
 	return b.small ? b.exclusive && at == 1 : h->levels[at].shape.debts;
 }
 
-static ALWAYS_INLINE void *set_at_with(const struct hierarchy *h, struct build b, const struct core *core, int at,
-				       uint32_t line)
+static ALWAYS_INLINE void *set_at_with(const struct hierarchy *h, struct build b,
+				       const struct core *core, int at, uint32_t line)
 {
-	size_t bytes = !b.small ? h->levels[at].shape.bytes :
-		       has_debts(h, b, at) ? sizeof(struct small_debt_set) : sizeof(struct small_set);
+	size_t bytes = !b.small              ? h->levels[at].shape.bytes
+		       : has_debts(h, b, at) ? sizeof(struct small_debt_set)
+					     : sizeof(struct small_set);
 	return core->sets[at] + set_number(h, at, line) * bytes;
 }
 
 static void *set_at(const struct hierarchy *h, const struct core *core, int at, uint32_t line)
 {
-	return set_at_with(h, (struct build){ 0 }, core, at, line);
+	return set_at_with(h, (struct build){0}, core, at, line);
 }
 
 /* Asks for what a search of a set reads. */
@@ -163,12 +172,14 @@ static ALWAYS_INLINE void prefetch_set(const void *set)
 	__builtin_prefetch((const char *)set + CACHE_LINE);
 }
 
-static ALWAYS_INLINE int find_in(const struct hierarchy *h, struct build b, int at, void *set, uint32_t line)
+static ALWAYS_INLINE int find_in(const struct hierarchy *h, struct build b, int at, void *set,
+				 uint32_t line)
 {
 	return b.small ? small_set_find(set, line) : set_find(&h->levels[at].shape, set, line);
 }
 
-static ALWAYS_INLINE void touch_in(const struct hierarchy *h, struct build b, int at, void *set, unsigned way)
+static ALWAYS_INLINE void touch_in(const struct hierarchy *h, struct build b, int at, void *set,
+				   unsigned way)
 {
 	if (b.small)
 		small_set_touch(set, way);
@@ -181,13 +192,15 @@ static ALWAYS_INLINE uint32_t *who_in(const struct hierarchy *h, struct build b,
 	return b.small ? ((struct small_set *)set)->who : set_who(&h->levels[at].shape, set);
 }
 
-static ALWAYS_INLINE struct debt *debts_in(const struct hierarchy *h, struct build b, int at, void *set)
+static ALWAYS_INLINE struct debt *debts_in(const struct hierarchy *h, struct build b, int at,
+					   void *set)
 {
-	return b.small ? ((struct small_debt_set *)set)->debts : set_debts(&h->levels[at].shape, set);
+	return b.small ? ((struct small_debt_set *)set)->debts
+		       : set_debts(&h->levels[at].shape, set);
 }
 
-static ALWAYS_INLINE void change_in(const struct hierarchy *h, struct build b, int at, void *set, unsigned way,
-				    uint32_t who)
+static ALWAYS_INLINE void change_in(const struct hierarchy *h, struct build b, int at, void *set,
+				    unsigned way, uint32_t who)
 {
 	((struct set_header *)set)->changed |= UINT64_C(1) << way;
 	who_in(h, b, at, set)[way] = who;
@@ -213,9 +226,10 @@ static void fresh_end(struct hierarchy *h, struct core *core, uint32_t line, int
 }
 
 /* What a way holds; without `who` where it is neither changed nor above a victim cache. */
-static ALWAYS_INLINE struct moving line_at(const struct hierarchy *h, struct build b, int at, void *set, unsigned way)
+static ALWAYS_INLINE struct moving line_at(const struct hierarchy *h, struct build b, int at,
+					   void *set, unsigned way)
 {
-	struct moving line = { .line = set_lines(set)[way], .changed = set_changed(set, way) };
+	struct moving line = {.line = set_lines(set)[way], .changed = set_changed(set, way)};
 	if (has_debts(h, b, at)) {
 		line.who = who_in(h, b, at, set)[way];
 		line.debt = debts_in(h, b, at, set)[way];
@@ -226,11 +240,11 @@ static ALWAYS_INLINE struct moving line_at(const struct hierarchy *h, struct bui
 	return line;
 }
 
-/* Takes a line out of the levels `from` to `to` − 1 (of this core, or shared), or only its changes and debts.
- * Returns the innermost level in which it had any, with the line in *found, or −1; *present is set when it was in
- * any. */
-static int withdraw(struct hierarchy *h, struct core *core, int from, int to, uint32_t line, bool remove,
-		    struct moving *found, bool *present)
+/* Takes a line out of the levels `from` to `to` − 1 (of this core, or shared), or only its changes
+ * and debts. Returns the innermost level in which it had any, with the line in *found, or −1;
+ * *present is set when it was in any. */
+static int withdraw(struct hierarchy *h, struct core *core, int from, int to, uint32_t line,
+		    bool remove, struct moving *found, bool *present)
 {
 	int innermost = -1;
 	for (int at = from; at < to; at++) {
@@ -243,7 +257,7 @@ static int withdraw(struct hierarchy *h, struct core *core, int from, int to, ui
 		bool owed = shape->debts && set_debts(shape, set)[way].level;
 		if (innermost < 0 && (owed || set_changed(set, way))) {
 			innermost = at;
-			*found = line_at(h, (struct build){ 0 }, at, set, way);
+			*found = line_at(h, (struct build){0}, at, set, way);
 		}
 		if (owed)
 			set_debts(shape, set)[way].level = 0;
@@ -258,13 +272,16 @@ static int withdraw(struct hierarchy *h, struct core *core, int from, int to, ui
 }
 
 /* The same for all cores and all levels above `to`. */
-static int withdraw_all(struct hierarchy *h, int to, uint32_t line, bool remove, struct moving *found)
+static int withdraw_all(struct hierarchy *h, int to, uint32_t line, bool remove,
+			struct moving *found)
 {
 	int innermost = -1, n_private = to < h->n_private ? to : h->n_private;
 	bool present = false;
 	struct moving here;
 	for (size_t i = 0; i < h->n_cores; i++) {
-		int at = h->cores[i] ? withdraw(h, h->cores[i], 0, n_private, line, remove, &here, &present) : -1;
+		int at = h->cores[i] ? withdraw(h, h->cores[i], 0, n_private, line, remove, &here,
+						&present)
+				     : -1;
 		if (at >= 0 && innermost < 0) {
 			innermost = at;
 			*found = here;
@@ -282,8 +299,8 @@ static void back_invalidate(struct hierarchy *h, struct core *core, int at, stru
 {
 	bool present = false;
 	struct moving above;
-	int from = at < h->n_private ? withdraw(h, core, 0, at, line->line, true, &above, &present) :
-				       withdraw_all(h, at, line->line, true, &above);
+	int from = at < h->n_private ? withdraw(h, core, 0, at, line->line, true, &above, &present)
+				     : withdraw_all(h, at, line->line, true, &above);
 	if (from < 0)
 		return;
 	go_down_to(h, &above, from, at);
@@ -293,8 +310,8 @@ static void back_invalidate(struct hierarchy *h, struct core *core, int at, stru
 /* ---- Lines come in ---- */
 
 /* Puts a line into a set in the place of another, without its state. */
-static ALWAYS_INLINE struct moving replace(struct hierarchy *h, struct build b, int at, void *set, uint32_t line,
-					   unsigned *way)
+static ALWAYS_INLINE struct moving replace(struct hierarchy *h, struct build b, int at, void *set,
+					   uint32_t line, unsigned *way)
 {
 	const struct set_shape *shape = &h->levels[at].shape;
 	*way = b.small ? small_set_replace(set, shape->ways) : set_replace(shape, set);
@@ -311,8 +328,8 @@ static ALWAYS_INLINE struct moving replace(struct hierarchy *h, struct build b, 
 }
 
 /* Notes the state of a line that was put into a way. */
-static ALWAYS_INLINE void set_state(struct hierarchy *h, struct build b, int at, void *set, unsigned way,
-				    const struct moving *line)
+static ALWAYS_INLINE void set_state(struct hierarchy *h, struct build b, int at, void *set,
+				    unsigned way, const struct moving *line)
 {
 	if (has_debts(h, b, at)) {
 		who_in(h, b, at, set)[way] = line->who;
@@ -322,7 +339,8 @@ static ALWAYS_INLINE void set_state(struct hierarchy *h, struct build b, int at,
 		change_in(h, b, at, set, way, line->who);
 }
 
-/* Where a line goes that has been replaced in a level: the next, n_levels for memory, or −1 for nowhere. */
+/* Where a line goes that has been replaced in a level: the next, n_levels for memory, or −1 for
+ * nowhere. */
 static ALWAYS_INLINE int victim_goes(struct hierarchy *h, struct build b, struct core *core, int at,
 				     struct moving *victim)
 {
@@ -334,16 +352,17 @@ static ALWAYS_INLINE int victim_goes(struct hierarchy *h, struct build b, struct
 	return at + 1;
 }
 
-/* Puts a line into a level.  What it replaces is left in *line, for the level that is returned: n_levels or −1
- * when there is nothing to be done with it. */
-static ALWAYS_INLINE int put_into(struct hierarchy *h, struct build b, struct core *core, int at, struct moving *line)
+/* Puts a line into a level.  What it replaces is left in *line, for the level that is returned:
+ * n_levels or −1 when there is nothing to be done with it. */
+static ALWAYS_INLINE int put_into(struct hierarchy *h, struct build b, struct core *core, int at,
+				  struct moving *line)
 {
 	void *set = set_at_with(h, b, core, at, line->line);
 	if (at == b.n_levels - 1)
 		prefetch_set((char *)set + h->levels[at].shape.bytes);
 	int found = find_in(h, b, at, set, line->line);
 	unsigned way = found;
-	struct moving out = { 0 };
+	struct moving out = {0};
 	if (found >= 0)
 		touch_in(h, b, at, set, way);
 	else
@@ -355,7 +374,8 @@ static ALWAYS_INLINE int put_into(struct hierarchy *h, struct build b, struct co
 }
 
 /* Puts a line into a level, what it replaces into the next, and so on. */
-static ALWAYS_INLINE void put_with(struct hierarchy *h, struct build b, struct core *core, int at, struct moving line)
+static ALWAYS_INLINE void put_with(struct hierarchy *h, struct build b, struct core *core, int at,
+				   struct moving line)
 {
 	if (at == 1 && b.n_levels > 1)
 		at = put_into(h, b, core, 1, &line);
@@ -365,7 +385,7 @@ static ALWAYS_INLINE void put_with(struct hierarchy *h, struct build b, struct c
 
 static struct build build_of(const struct hierarchy *h)
 {
-	return (struct build){ h->n_levels, h->n_private, false, false };
+	return (struct build){h->n_levels, h->n_private, false, false};
 }
 
 static NEVER_INLINE void put(struct hierarchy *h, struct core *core, int at, struct moving line)
@@ -374,8 +394,8 @@ static NEVER_INLINE void put(struct hierarchy *h, struct core *core, int at, str
 }
 
 /* Puts a line that is not there into a set of a level.  Returns the way. */
-static ALWAYS_INLINE unsigned insert(struct hierarchy *h, struct build b, struct core *core, int at, void *set,
-				     struct moving in)
+static ALWAYS_INLINE unsigned insert(struct hierarchy *h, struct build b, struct core *core, int at,
+				     void *set, struct moving in)
 {
 	unsigned way;
 	struct moving out = replace(h, b, at, set, in.line, &way);
@@ -387,9 +407,11 @@ static ALWAYS_INLINE unsigned insert(struct hierarchy *h, struct build b, struct
 
 /* ---- Other cores ---- */
 
-/* Before a core reads or writes a line: what others have changed, or owe, moves to the first shared level (without
- * one, to memory); before a write the others lose it.  Returns whether any other had it. */
-static NEVER_INLINE bool snoop(struct hierarchy *h, const struct core *me, uint32_t line, bool write)
+/* Before a core reads or writes a line: what others have changed, or owe, moves to the first shared
+ * level (without one, to memory); before a write the others lose it.  Returns whether any other had
+ * it. */
+static NEVER_INLINE bool snoop(struct hierarchy *h, const struct core *me, uint32_t line,
+			       bool write)
 {
 	bool present = false;
 	for (size_t i = 0; i < h->n_cores; i++) {
@@ -413,7 +435,8 @@ static bool any_has(struct hierarchy *h, uint32_t line)
 		return false;
 	for (size_t i = 0; i < h->n_cores; i++)
 		for (int at = 0; h->cores[i] && at < h->n_private; at++)
-			if (set_find(&h->levels[at].shape, set_at(h, h->cores[i], at, line), line) >= 0)
+			if (set_find(&h->levels[at].shape, set_at(h, h->cores[i], at, line),
+				     line) >= 0)
 				return true;
 	return false;
 }
@@ -422,15 +445,15 @@ static bool any_has(struct hierarchy *h, uint32_t line)
 
 /* Where a line comes from, and the sets in which it may be. */
 struct supply {
-	int level;	/* n_levels: memory, or another core */
+	int level; /* n_levels: memory, or another core */
 	int way;
-	bool kept;	/* other cores have it, too */
+	bool kept; /* other cores have it, too */
 	void *sets[CACHE_LEVELS];
 };
 
 /* Searches the levels from `from` to `to` − 1; ->level is `to` when it is in none. */
-static ALWAYS_INLINE void find_supply(struct hierarchy *h, struct build b, struct supply *supply, int from, int to,
-				      uint32_t line)
+static ALWAYS_INLINE void find_supply(struct hierarchy *h, struct build b, struct supply *supply,
+				      int from, int to, uint32_t line)
 {
 	supply->level = to;
 #pragma GCC unroll 3
@@ -443,18 +466,18 @@ static ALWAYS_INLINE void find_supply(struct hierarchy *h, struct build b, struc
 	}
 }
 
-/* Takes a line from a level that has it, for the access at hand: a victim cache gives it away, with what it owes,
- * unless other cores have it, too. */
-static ALWAYS_INLINE struct moving take(struct hierarchy *h, struct build b, int at, void *set, unsigned way, bool kept,
-					uint32_t line)
+/* Takes a line from a level that has it, for the access at hand: a victim cache gives it away, with
+ * what it owes, unless other cores have it, too. */
+static ALWAYS_INLINE struct moving take(struct hierarchy *h, struct build b, int at, void *set,
+					unsigned way, bool kept, uint32_t line)
 {
-	struct moving taken = { .line = line, .who = h->who };
+	struct moving taken = {.line = line, .who = h->who};
 	if (h->levels[at].inclusion != CACHE_VICTIM || kept) {
 		touch_in(h, b, at, set, way);
 		return taken;
 	}
 	if (set_changed(set, way))
-		taken.debt = (struct debt){ who_in(h, b, at, set)[way], at };
+		taken.debt = (struct debt){who_in(h, b, at, set)[way], at};
 	else if (has_debts(h, b, at))
 		taken.debt = debts_in(h, b, at, set)[way];
 	remove_way(h, at, set, way);
@@ -462,10 +485,10 @@ static ALWAYS_INLINE struct moving take(struct hierarchy *h, struct build b, int
 }
 
 /* Brings a line into the levels above its supply down to level `to`.  Returns the way in `to`. */
-static ALWAYS_INLINE unsigned fill(struct hierarchy *h, struct build b, struct core *core, const struct supply *supply,
-				   int to, uint32_t line)
+static ALWAYS_INLINE unsigned fill(struct hierarchy *h, struct build b, struct core *core,
+				   const struct supply *supply, int to, uint32_t line)
 {
-	struct moving in = { .line = line, .who = h->who };
+	struct moving in = {.line = line, .who = h->who};
 	unsigned way = 0;
 #pragma GCC unroll 3
 	for (int at = b.n_levels - 1; at >= to; at--) {
@@ -479,8 +502,9 @@ static ALWAYS_INLINE unsigned fill(struct hierarchy *h, struct build b, struct c
 	return way;
 }
 
-static ALWAYS_INLINE void note_supply(struct hierarchy *h, struct build b, int from, const struct supply *supply,
-				      bool from_memory, enum direction direction)
+static ALWAYS_INLINE void note_supply(struct hierarchy *h, struct build b, int from,
+				      const struct supply *supply, bool from_memory,
+				      enum direction direction)
 {
 #pragma GCC unroll 3
 	for (int border = from; border < b.n_levels; border++)
@@ -495,7 +519,7 @@ static NEVER_INLINE void prefetch(struct hierarchy *h, struct core *core, enum d
 {
 	int to = h->prefetch_into;
 	struct build b = build_of(h);
-	struct supply supply = { 0 };
+	struct supply supply = {0};
 	h->line ^= 1;
 	h->slot = h->slots[h->line % CACHE_CLASSES];
 	h->group = h->line & (h->groups - 1);
@@ -525,8 +549,10 @@ static void fresh_begin(struct hierarchy *h, struct fresh *fresh, unsigned way, 
 	fresh->ways[way].who = h->who;
 }
 
-/* A line that came for a store is loaded or stored to: is it written whole, or read before it is? */
-static void fresh_access(struct hierarchy *h, struct fresh *fresh, int way, bool store, uint64_t bytes)
+/* A line that came for a store is loaded or stored to: is it written whole, or read before it is?
+ */
+static void fresh_access(struct hierarchy *h, struct fresh *fresh, int way, bool store,
+			 uint64_t bytes)
 {
 	uint64_t written = fresh->ways[way].written;
 	if (!store && !(bytes & ~written))
@@ -552,13 +578,15 @@ static unsigned own_copies(struct hierarchy *h, struct core *core, uint32_t line
 /* A store to a line that is in L1 and not changed there: other cores lose it. */
 static NEVER_INLINE void claim(struct hierarchy *h, struct core *core, uint32_t line)
 {
-	if (!h->presence.counts || presence_maybe(&h->presence, h->slot, line, own_copies(h, core, line)))
+	if (!h->presence.counts ||
+	    presence_maybe(&h->presence, h->slot, line, own_copies(h, core, line)))
 		snoop(h, core, line, true);
 }
 
-/* Finds a line behind L1, and deals with other cores' copies.  Returns whether it comes from memory. */
-static ALWAYS_INLINE bool search(struct hierarchy *h, struct build b, struct core *core, uint32_t line, bool store,
-				 struct supply *supply)
+/* Finds a line behind L1, and deals with other cores' copies.  Returns whether it comes from
+ * memory. */
+static ALWAYS_INLINE bool search(struct hierarchy *h, struct build b, struct core *core,
+				 uint32_t line, bool store, struct supply *supply)
 {
 	bool elsewhere = false;
 	find_supply(h, b, supply, 1, b.n_private, line);
@@ -566,18 +594,20 @@ static ALWAYS_INLINE bool search(struct hierarchy *h, struct build b, struct cor
 		if (h->n_cores > 1 && presence_maybe(&h->presence, h->slot, line, 0))
 			elsewhere = snoop(h, core, line, store);
 		find_supply(h, b, supply, b.n_private, b.n_levels, line);
-	} else if (store && h->n_cores > 1 && !set_changed(supply->sets[supply->level], supply->way)) {
+	} else if (store && h->n_cores > 1 &&
+		   !set_changed(supply->sets[supply->level], supply->way)) {
 		snoop(h, core, line, true);
 	}
 	supply->kept = elsewhere && !store;
 	return supply->level == b.n_levels && !(elsewhere && b.n_private < b.n_levels);
 }
 
-static ALWAYS_INLINE void miss(struct hierarchy *h, struct build b, struct core *core, uint32_t line, void *set,
-			       struct fresh *fresh, bool store, uint64_t bytes)
+static ALWAYS_INLINE void miss(struct hierarchy *h, struct build b, struct core *core,
+			       uint32_t line, void *set, struct fresh *fresh, bool store,
+			       uint64_t bytes)
 {
 	enum direction direction = store ? WRITE_ALLOCATE : READ;
-	struct supply supply = { .sets[0] = set };
+	struct supply supply = {.sets[0] = set};
 #pragma GCC unroll 3
 	for (int at = b.n_levels - 1; at > 0; at--) {
 		supply.sets[at] = set_at_with(h, b, core, at, line);
@@ -585,7 +615,8 @@ static ALWAYS_INLINE void miss(struct hierarchy *h, struct build b, struct core 
 	}
 	/* A stream comes to the next set of its class when it has passed the other classes. */
 	if (b.n_levels > 1)
-		prefetch_set((char *)supply.sets[b.n_levels - 1] + h->levels[b.n_levels - 1].shape.bytes);
+		prefetch_set((char *)supply.sets[b.n_levels - 1] +
+			     h->levels[b.n_levels - 1].shape.bytes);
 	bool from_memory = search(h, b, core, line, store, &supply);
 	note_supply(h, b, 1, &supply, from_memory, direction);
 	unsigned way = fill(h, b, core, &supply, 0, line);
@@ -600,14 +631,16 @@ static ALWAYS_INLINE void miss(struct hierarchy *h, struct build b, struct core 
 		prefetch(h, core, direction);
 }
 
-typedef void miss_function(struct hierarchy *h, struct core *core, uint32_t line, void *set, struct fresh *fresh,
-			   bool store, uint64_t bytes);
+typedef void miss_function(struct hierarchy *h, struct core *core, uint32_t line, void *set,
+			   struct fresh *fresh, bool store, uint64_t bytes);
 
-static ALWAYS_INLINE void load_or_store(struct hierarchy *h, struct build b, miss_function *on_miss, struct core *core,
-					uint32_t line, bool store, uint64_t bytes)
+static ALWAYS_INLINE void load_or_store(struct hierarchy *h, struct build b, miss_function *on_miss,
+					struct core *core, uint32_t line, bool store,
+					uint64_t bytes)
 {
 	size_t number = set_number(h, 0, line);
-	void *set = core->sets[0] + number * (b.small ? sizeof(struct small_set) : h->levels[0].shape.bytes);
+	void *set = core->sets[0] +
+		    number * (b.small ? sizeof(struct small_set) : h->levels[0].shape.bytes);
 	struct fresh *fresh = (struct fresh *)(core->fresh + number * h->fresh_bytes);
 	int way = find_in(h, b, 0, set, line);
 	if (way < 0) {
@@ -624,16 +657,18 @@ static ALWAYS_INLINE void load_or_store(struct hierarchy *h, struct build b, mis
 		fresh_access(h, fresh, way, store, bytes);
 }
 
-#define BUILD(name, ...)                                                                                               \
-	static NEVER_INLINE void miss_##name(struct hierarchy *h, struct core *core, uint32_t line, void *set,         \
-					     struct fresh *fresh, bool store, uint64_t bytes)                          \
-	{                                                                                                              \
-		miss(h, (struct build){ __VA_ARGS__ }, core, line, set, fresh, store, bytes);                          \
-	}                                                                                                              \
-	static void load_or_store_##name(struct hierarchy *h, struct core *core, uint32_t line, bool store,            \
-					 uint64_t bytes)                                                               \
-	{                                                                                                              \
-		load_or_store(h, (struct build){ __VA_ARGS__ }, miss_##name, core, line, store, bytes);                \
+#define BUILD(name, ...)                                                                        \
+	static NEVER_INLINE void miss_##name(struct hierarchy *h, struct core *core,            \
+					     uint32_t line, void *set, struct fresh *fresh,     \
+					     bool store, uint64_t bytes)                        \
+	{                                                                                       \
+		miss(h, (struct build){__VA_ARGS__}, core, line, set, fresh, store, bytes);     \
+	}                                                                                       \
+	static void load_or_store_##name(struct hierarchy *h, struct core *core, uint32_t line, \
+					 bool store, uint64_t bytes)                            \
+	{                                                                                       \
+		load_or_store(h, (struct build){__VA_ARGS__}, miss_##name, core, line, store,   \
+			      bytes);                                                           \
 	}
 
 BUILD(exclusive, 3, 2, true, true)
@@ -647,10 +682,11 @@ static void choose_build(struct hierarchy *h)
 	bool small = levels[0].shape.small && !levels[0].shape.debts;
 	for (int at = 1; at < h->n_levels; at++)
 		small = small && levels[at].shape.small;
-	h->load_or_store = !small ? load_or_store_any :
-			   h->n_levels == 2 && h->n_private == 1 ? load_or_store_two :
-			   h->n_levels != 3 || h->n_private != 2 ? load_or_store_any :
-			   levels[1].shape.debts ? load_or_store_exclusive : load_or_store_three;
+	h->load_or_store = !small                                  ? load_or_store_any
+			   : h->n_levels == 2 && h->n_private == 1 ? load_or_store_two
+			   : h->n_levels != 3 || h->n_private != 2 ? load_or_store_any
+			   : levels[1].shape.debts                 ? load_or_store_exclusive
+								   : load_or_store_three;
 }
 
 /* ---- Past the caches ---- */
@@ -664,7 +700,8 @@ static void flush(struct hierarchy *h, uint32_t line, bool remove)
 		go_down_to(h, &found, from, h->n_levels);
 }
 
-static void combining_end(struct hierarchy *h, struct combining *buffers, struct combining_line *buffer)
+static void combining_end(struct hierarchy *h, struct combining *buffers,
+			  struct combining_line *buffer)
 {
 	struct combining_line line = combining_take(buffers, buffer);
 	h->n_combining--;
@@ -708,7 +745,7 @@ static void non_temporal(struct hierarchy *h, struct core *core, uint32_t line, 
 		if (buffers->n == CACHE_COMBINING)
 			combining_end(h, buffers, buffers->lines);
 		buffer = &buffers->lines[buffers->n++];
-		*buffer = (struct combining_line){ .line = line };
+		*buffer = (struct combining_line){.line = line};
 		h->n_combining++;
 	}
 	buffer->who = h->who;
@@ -768,11 +805,13 @@ static void presence_count(struct hierarchy *h, const struct core *core)
 		for (uint32_t i = 0; i < h->n_slots * level->sets; i++, set += level->shape.bytes)
 			for (unsigned way = 0; way < level->shape.ways; way++)
 				if (set_lines(set)[way])
-					presence_add(&h->presence, i / level->sets, set_lines(set)[way]);
+					presence_add(&h->presence, i / level->sets,
+						     set_lines(set)[way]);
 	}
 }
 
-/* Makes counts for twice as many cores as there are; without memory for them every core is searched. */
+/* Makes counts for twice as many cores as there are; without memory for them every core is
+ * searched. */
 static void presence_create(struct hierarchy *h)
 {
 	size_t lines = 0;
@@ -810,7 +849,8 @@ static inline struct core *core_at(struct hierarchy *h, unsigned number)
 
 /* ---- Public ---- */
 
-static void level_init(struct level *level, const struct cache_level *given, bool above_victim, unsigned groups)
+static void level_init(struct level *level, const struct cache_level *given, bool above_victim,
+		       unsigned groups)
 {
 	set_shape_init(&level->shape, given, above_victim);
 	level->inclusion = given->inclusion;
@@ -837,20 +877,23 @@ static int prefetch_level(const struct geometry *geometry)
 static bool levels_create(struct hierarchy *h, const struct geometry *geometry)
 {
 	for (int i = 0; i < h->n_levels; i++) {
-		bool above_victim = i + 1 < h->n_levels && geometry->levels[i + 1].inclusion == CACHE_VICTIM;
+		bool above_victim =
+			i + 1 < h->n_levels && geometry->levels[i + 1].inclusion == CACHE_VICTIM;
 		level_init(&h->levels[i], &geometry->levels[i], above_victim, h->groups);
 		h->n_private += !geometry->levels[i].shared;
 	}
 	h->levels[0].inclusion = CACHE_NON_INCLUSIVE;
-	h->fresh_bytes = sizeof(struct fresh) + geometry->levels[0].ways * sizeof(((struct fresh *)0)->ways[0]);
+	h->fresh_bytes = sizeof(struct fresh) +
+			 geometry->levels[0].ways * sizeof(((struct fresh *)0)->ways[0]);
 	for (int i = h->n_private; i < h->n_levels; i++)
 		if (!(h->common.sets[i] = allocate_sets(h, &h->levels[i])))
 			return false;
 	return true;
 }
 
-struct hierarchy *hierarchy_create(const struct geometry *geometry, unsigned n_cores, uint64_t classes,
-				   bool next_line_prefetch, hierarchy_note *note_event, void *context)
+struct hierarchy *hierarchy_create(const struct geometry *geometry, unsigned n_cores,
+				   uint64_t classes, bool next_line_prefetch,
+				   hierarchy_note *note_event, void *context)
 {
 	struct hierarchy *h = calloc(1, sizeof(*h));
 	if (!h)
@@ -905,8 +948,8 @@ static inline uint64_t byte_mask(unsigned first, unsigned n)
 	return n >= CACHE_LINE ? ALL_BYTES : ((UINT64_C(1) << n) - 1) << (first % CACHE_LINE);
 }
 
-void hierarchy_access(struct hierarchy *h, unsigned core_number, uint64_t line, enum cache_access kind,
-		      unsigned first_byte, unsigned n_bytes, uint32_t who)
+void hierarchy_access(struct hierarchy *h, unsigned core_number, uint64_t line,
+		      enum cache_access kind, unsigned first_byte, unsigned n_bytes, uint32_t who)
 {
 	int slot = h->slots[line % CACHE_CLASSES];
 	if (slot == NO_SLOT)
@@ -952,11 +995,12 @@ static void finish_sets(struct hierarchy *h, char *sets, int at)
 	char *set = sets + (size_t)h->slot * level->sets * level->shape.bytes;
 	for (uint32_t i = 0; i < level->sets; i++, set += level->shape.bytes) {
 		for (unsigned way = 0; way < level->shape.ways; way++) {
-			struct moving line = line_at(h, (struct build){ 0 }, at, set, way), found;
+			struct moving line = line_at(h, (struct build){0}, at, set, way), found;
 			if (!line.line || !(line.changed || line.debt.level))
 				continue;
 			if (withdraw_all(h, h->n_levels, line.line, false, &found) >= 0)
-				note(h, TRAFFIC_MEM_LEFT, found.changed ? found.who : found.debt.writer, line.line);
+				note(h, TRAFFIC_MEM_LEFT,
+				     found.changed ? found.who : found.debt.writer, line.line);
 		}
 	}
 }

@@ -1,7 +1,7 @@
 /* Whether any core may have a line in its private caches: counts of copies by a hash of the line.
  *
- * With many cores most lines are in no other one; a count of none saves the search.  A count that is full
- * stays so. */
+ * With many cores most lines are in no other one; a count of none saves the search.  A count that
+ * is full stays so. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 #define PRESENCE_FULL UINT16_MAX
 
 struct presence {
-	uint16_t *counts;	/* NULL: not kept */
-	unsigned shift;		/* 64 − bits of their number */
+	uint16_t *counts; /* NULL: not kept */
+	unsigned shift;   /* 64 − bits of their number */
 };
 
 static inline uint16_t *presence_at(const struct presence *presence, unsigned slot, uint32_t line)
@@ -35,7 +35,8 @@ static inline void presence_remove(const struct presence *presence, unsigned slo
 }
 
 /* Whether there may be more than `own` copies. */
-static inline bool presence_maybe(const struct presence *presence, unsigned slot, uint32_t line, unsigned own)
+static inline bool presence_maybe(const struct presence *presence, unsigned slot, uint32_t line,
+				  unsigned own)
 {
 	return !presence->counts || *presence_at(presence, slot, line) > own;
 }

@@ -1,9 +1,9 @@
 /* Line numbers in 32 bits.
  *
- * Programs use few regions of a large address space.  Each region of 2^20 lines (64 MiB) that is met gets a
- * number, from 1, which takes the place of the address bits above.  All lines of a group (line modulo
- * `groups`, a power of two) are numbered together, without the bits that they have in common; so there is
- * room for 2^32 × groups lines.  0 is no line. */
+ * Programs use few regions of a large address space.  Each region of 2^20 lines (64 MiB) that is
+ * met gets a number, from 1, which takes the place of the address bits above.  All lines of a group
+ * (line modulo `groups`, a power of two) are numbered together, without the bits that they have in
+ * common; so there is room for 2^32 × groups lines.  0 is no line. */
 #pragma once
 
 #include "base/u64_map.h"
@@ -13,17 +13,21 @@
 #define REGION_RECENT 256
 
 struct region {
-	uint64_t number;		/* line >> REGION_BITS */
-	uint32_t first_set[CACHE_LEVELS]; /* of its first line of a group, in the group's sets of a level */
+	uint64_t number;                  /* line >> REGION_BITS */
+	uint32_t first_set[CACHE_LEVELS]; /* of its first line of a group, in the group's sets of a
+					     level */
 };
 
 struct regions {
-	unsigned group_bits, shift;	/* shift: bits of a compact number that are within the region */
-	uint32_t sets[CACHE_LEVELS];	/* of a group */
+	unsigned group_bits, shift; /* shift: bits of a compact number that are within the region */
+	uint32_t sets[CACHE_LEVELS]; /* of a group */
 	struct region *items;
 	size_t n_items, cap_items;
-	struct u64_map ids;		/* number + 1 → id */
-	struct { uint64_t number; uint32_t id; } recent[REGION_RECENT];
+	struct u64_map ids; /* number + 1 → id */
+	struct {
+		uint64_t number;
+		uint32_t id;
+	} recent[REGION_RECENT];
 };
 
 /* `groups`: a power of two that divides the sets of all levels. */

@@ -8,18 +8,22 @@
 #define WORD 64
 #define NO_SLOT UINT32_MAX
 
-/* Uses are numbered; a line is at the number of its last use.  The distance of a line is how many lines are at
- * later numbers: set bits, counted by words in a Fenwick tree.  When the numbers run out, the lines move
- * together. */
+/* Uses are numbered; a line is at the number of its last use.  The distance of a line is how many
+ * lines are at later numbers: set bits, counted by words in a Fenwick tree.  When the numbers run
+ * out, the lines move together. */
 struct reuse {
 	size_t max_lines, n_lines, n_times, time;
-	uint64_t *present;	/* bit t: some line is at t */
-	uint32_t *counts;	/* Fenwick tree over the words of `present`: [i] sums i − lowest bit of i … i − 1 */
-	uint32_t *slot_at;	/* by time */
-	struct { uint64_t line; uint32_t time; } *slots;
+	uint64_t *present; /* bit t: some line is at t */
+	uint32_t *counts; /* Fenwick tree over the words of `present`: [i] sums i − lowest bit of i
+			     … i − 1 */
+	uint32_t *slot_at; /* by time */
+	struct {
+		uint64_t line;
+		uint32_t time;
+	} * slots;
 	uint32_t *free_slots;
 	size_t n_free;
-	struct u64_map slot_of;	/* line + 1 → slot */
+	struct u64_map slot_of; /* line + 1 → slot */
 	unsigned halvings;
 	uint64_t n_lost;
 	void (*dropped)(void *context, uint32_t slot);
@@ -128,7 +132,8 @@ static bool thin(struct reuse *reuse)
 
 /* ---- Public ---- */
 
-struct reuse *reuse_create(size_t max_lines, void (*dropped)(void *context, uint32_t slot), void *context)
+struct reuse *reuse_create(size_t max_lines, void (*dropped)(void *context, uint32_t slot),
+			   void *context)
 {
 	struct reuse *reuse = calloc(1, sizeof(*reuse));
 	if (!reuse)
@@ -142,7 +147,8 @@ struct reuse *reuse_create(size_t max_lines, void (*dropped)(void *context, uint
 	reuse->slot_at = calloc(reuse->n_times, sizeof(*reuse->slot_at));
 	reuse->slots = calloc(max_lines, sizeof(*reuse->slots));
 	reuse->free_slots = calloc(max_lines, sizeof(*reuse->free_slots));
-	if (!reuse->present || !reuse->counts || !reuse->slot_at || !reuse->slots || !reuse->free_slots) {
+	if (!reuse->present || !reuse->counts || !reuse->slot_at || !reuse->slots ||
+	    !reuse->free_slots) {
 		reuse_destroy(reuse);
 		return NULL;
 	}

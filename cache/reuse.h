@@ -1,10 +1,11 @@
-/* Stack distances: how many other lines were used since a line was used last.  A fully associative LRU cache
- * still has the line when it holds more than that.
+/* Stack distances: how many other lines were used since a line was used last.  A fully associative
+ * LRU cache still has the line when it holds more than that.
  *
- * Exact as long as there are no more than `max_lines` lines.  With more, lines are thinned: those stay that a
- * hash of their number chooses, half as many each time, and each stands for twice as many (SHARDS: Waldspurger
- * et al., Efficient MRC construction with SHARDS, FAST 2015, section 3.3, with rates that are powers of two).
- * An access takes O(log max_lines); memory is bounded by max_lines. */
+ * Exact as long as there are no more than `max_lines` lines.  With more, lines are thinned: those
+ * stay that a hash of their number chooses, half as many each time, and each stands for twice as
+ * many (SHARDS: Waldspurger et al., Efficient MRC construction with SHARDS, FAST 2015, section 3.3,
+ * with rates that are powers of two). An access takes O(log max_lines); memory is bounded by
+ * max_lines. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,14 +15,16 @@
 struct reuse;
 
 struct reuse_use {
-	uint32_t slot;		/* of the line: below max_lines; another line may have it once this is dropped */
-	bool first;		/* not used before, or not known to be: no distance */
-	uint64_t distance;	/* lines */
+	uint32_t slot;     /* of the line: below max_lines; another line may have it once this is
+			      dropped */
+	bool first;        /* not used before, or not known to be: no distance */
+	uint64_t distance; /* lines */
 };
 
-/* `max_lines`: at least 2, below 2^30.  `dropped` (may be NULL) is told the slot of each line that is thinned
- * out.  NULL when memory is short. */
-struct reuse *reuse_create(size_t max_lines, void (*dropped)(void *context, uint32_t slot), void *context);
+/* `max_lines`: at least 2, below 2^30.  `dropped` (may be NULL) is told the slot of each line that
+ * is thinned out.  NULL when memory is short. */
+struct reuse *reuse_create(size_t max_lines, void (*dropped)(void *context, uint32_t slot),
+			   void *context);
 void reuse_destroy(struct reuse *reuse);
 
 /* A line is used.  Fills *use and returns true, or false when the line is not followed. */

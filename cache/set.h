@@ -4,18 +4,19 @@
  *
  *	struct set_header	recency, changed lines
  *	uint32_t lines[padded]	compact line numbers (regions.h); 0: none
- *	uint32_t who[padded]	the last writer, where the line is changed; else who fetched it (above a victim cache)
- *	uint8_t recency[ways]	only LRU with more than 16 ways
- *	struct debt debts[padded]	only above a victim cache
+ *	uint32_t who[padded]	the last writer, where the line is changed; else who fetched it
+ *(above a victim cache) uint8_t recency[ways]	only LRU with more than 16 ways struct debt
+ *debts[padded]	only above a victim cache
  *
- * A victim cache gives a line away together with its change, which is then a debt of the level above: it is still
- * to be written to memory, for its writer, but the line is not changed until it is written again.
+ * A victim cache gives a line away together with its change, which is then a debt of the level
+ *above: it is still to be written to memory, for its writer, but the line is not changed until it
+ *is written again.
  *
- * Lines never move within a set.  LRU with up to 16 ways ("small" sets, nearly all that there are) keeps the
- * ways in the order of their last use as nibbles of a word, the latest lowest; with more ways as bytes.  Ways
- * without a line are last.  Both are stored as the difference from 0, 1, 2, …, which makes the empty order 0.
- * Tree-PLRU keeps a bit for each inner node of a binary tree over the ways (node 1 is the root, 2i and 2i + 1
- * are below i), which tells the half that goes next. */
+ * Lines never move within a set.  LRU with up to 16 ways ("small" sets, nearly all that there are)
+ *keeps the ways in the order of their last use as nibbles of a word, the latest lowest; with more
+ *ways as bytes.  Ways without a line are last.  Both are stored as the difference from 0, 1, 2, …,
+ *which makes the empty order 0. Tree-PLRU keeps a bit for each inner node of a binary tree over the
+ *ways (node 1 is the root, 2i and 2i + 1 are below i), which tells the half that goes next. */
 #pragma once
 
 #include "cache/geometry.h"
@@ -27,12 +28,14 @@
 #define SET_NIBBLES UINT64_C(0xfedcba9876543210)
 #define SET_SMALL 16
 
-struct set_header { uint64_t order, changed; };
+struct set_header {
+	uint64_t order, changed;
+};
 
 /* What is owed of a line that is not changed. */
 struct debt {
 	uint32_t writer;
-	uint32_t level;		/* the farthest that knows of the change: 1 or 2; 0: no debt */
+	uint32_t level; /* the farthest that knows of the change: 1 or 2; 0: no debt */
 };
 
 /* The record of a small set, and of one above a victim cache. */
@@ -46,12 +49,13 @@ struct small_debt_set {
 };
 
 struct set_shape {
-	unsigned ways, padded;		/* padded: a multiple of 16 */
+	unsigned ways, padded;                        /* padded: a multiple of 16 */
 	unsigned who_at, recency_at, debts_at, bytes; /* offsets and size of the record */
 	bool tree, small, debts;
 };
 
-static inline void set_shape_init(struct set_shape *shape, const struct cache_level *level, bool debts)
+static inline void set_shape_init(struct set_shape *shape, const struct cache_level *level,
+				  bool debts)
 {
 	shape->ways = level->ways;
 	shape->padded = (level->ways + SET_SMALL - 1) / SET_SMALL * SET_SMALL;
@@ -123,8 +127,8 @@ static inline int small_set_find(const struct small_set *set, uint32_t line)
 	return match ? __builtin_ctz(match) : -1;
 }
 
-/* The way of a line, or of the first free one for line 0; −1: not there.  Padding is 0, too: a caller that
- * looks for 0 compares with the ways. */
+/* The way of a line, or of the first free one for line 0; −1: not there.  Padding is 0, too: a
+ * caller that looks for 0 compares with the ways. */
 static inline int set_find(const struct set_shape *shape, void *set, uint32_t line)
 {
 	const uint32_t *lines = set_lines(set);
@@ -143,7 +147,9 @@ static inline int set_find(const struct set_shape *shape, void *set, uint32_t li
 static inline unsigned set_nibble_at(uint64_t order, unsigned way)
 {
 	uint64_t x = order ^ way * UINT64_C(0x1111111111111111);
-	return __builtin_ctzll((x - UINT64_C(0x1111111111111111)) & ~x & UINT64_C(0x8888888888888888)) - 3;
+	return __builtin_ctzll((x - UINT64_C(0x1111111111111111)) & ~x &
+			       UINT64_C(0x8888888888888888)) -
+	       3;
 }
 
 static inline uint64_t set_low_bits(unsigned n)
@@ -200,7 +206,8 @@ static inline unsigned set_bytes_find(const uint8_t *recency, unsigned way)
 
 /* ---- The order of use: a tree ---- */
 
-/* Turns the nodes above a way away from it: a bit that is set means that the right half goes next. */
+/* Turns the nodes above a way away from it: a bit that is set means that the right half goes next.
+ */
 static inline void set_tree_touch(struct set_header *header, unsigned way, unsigned ways)
 {
 	for (unsigned node = way + ways; node > 1; node /= 2) {
@@ -238,9 +245,9 @@ static inline unsigned set_replace(const struct set_shape *shape, void *set)
 	if (shape->small)
 		return small_set_replace(set, shape->ways);
 	int empty = shape->tree ? set_find(shape, set, 0) : -1;
-	unsigned way = !shape->tree ? set_recency(shape, set)[last] ^ last :
-		       empty >= 0 && empty < (int)shape->ways ? (unsigned)empty :
-								 set_tree_victim(set, shape->ways);
+	unsigned way = !shape->tree ? set_recency(shape, set)[last] ^ last
+		       : empty >= 0 && empty < (int)shape->ways ? (unsigned)empty
+								: set_tree_victim(set, shape->ways);
 	set_touch(shape, set, way);
 	return way;
 }
@@ -253,6 +260,6 @@ static inline void set_remove(const struct set_shape *shape, void *set, unsigned
 	if (shape->small)
 		small_set_drop(set, way, shape->ways);
 	else if (!shape->tree)
-		set_bytes_move(set_recency(shape, set), set_bytes_find(set_recency(shape, set), way),
-			       shape->ways - 1, way);
+		set_bytes_move(set_recency(shape, set),
+			       set_bytes_find(set_recency(shape, set), way), shape->ways - 1, way);
 }

@@ -1,31 +1,31 @@
 /* What moves between neighbouring levels of the memory hierarchy, as kinds of events.
  *
  * An event is one cache line that crosses a border, counted for the instruction that caused it: the
- * load or store that missed, for write-backs the store that changed the line last, and for clean victims
- * the access that fetched the line.  The border of
- * L2 is the one between L1 and L2, and so on; that of memory lies behind the last cache.  A hierarchy of
- * two caches has no events of L3. */
+ * load or store that missed, for write-backs the store that changed the line last, and for clean
+ * victims the access that fetched the line.  The border of L2 is the one between L1 and L2, and so
+ * on; that of memory lies behind the last cache.  A hierarchy of two caches has no events of L3. */
 #pragma once
 
-#define CACHE_LINE 64	/* bytes */
-/* Sets are simulated by classes: the class of a line is its number modulo this, so each class has whole
- * sets of every cache with at least as many sets. */
+#define CACHE_LINE 64 /* bytes */
+/* Sets are simulated by classes: the class of a line is its number modulo this, so each class has
+ * whole sets of every cache with at least as many sets. */
 #define CACHE_CLASSES 64
 
 enum traffic {
-	TRAFFIC_L2_READ,		/* L2 → L1 for a load */
-	TRAFFIC_L2_WRITE_ALLOCATE,	/* L2 → L1 for a store */
-	TRAFFIC_L2_WRITE_BACK,		/* L1 → L2, changed */
+	TRAFFIC_L2_READ,           /* L2 → L1 for a load */
+	TRAFFIC_L2_WRITE_ALLOCATE, /* L2 → L1 for a store */
+	TRAFFIC_L2_WRITE_BACK,     /* L1 → L2, changed */
 	TRAFFIC_L3_READ,
 	TRAFFIC_L3_WRITE_ALLOCATE,
 	TRAFFIC_L3_WRITE_BACK,
-	TRAFFIC_L3_CLEAN_VICTIM,	/* L2 → L3, not changed since it came up: the L3 takes what the L2 evicts */
+	TRAFFIC_L3_CLEAN_VICTIM, /* L2 → L3, not changed since it came up: the L3 takes what the L2
+				    evicts */
 	TRAFFIC_MEM_READ,
 	TRAFFIC_MEM_WRITE_ALLOCATE,
 	TRAFFIC_MEM_WRITE_BACK,
-	TRAFFIC_MEM_NON_TEMPORAL,	/* written past the caches */
-	TRAFFIC_MEM_EVADABLE,		/* of the write-allocates: the whole line is overwritten before it is
-					 * read, so that a processor may do without the read */
-	TRAFFIC_MEM_LEFT,		/* changed and still in a cache at the end: not yet written back */
+	TRAFFIC_MEM_NON_TEMPORAL, /* written past the caches */
+	TRAFFIC_MEM_EVADABLE, /* of the write-allocates: the whole line is overwritten before it is
+			       * read, so that a processor may do without the read */
+	TRAFFIC_MEM_LEFT,     /* changed and still in a cache at the end: not yet written back */
 	N_TRAFFIC
 };

@@ -11,21 +11,22 @@
 #define OCTAVES 32
 #define N_CAPACITIES (PER_OCTAVE * OCTAVES + 1)
 
-/* What is pending of a line that was written: where it went will be known when it is written again. */
+/* What is pending of a line that was written: where it went will be known when it is written again.
+ */
 struct pending {
 	bool changed;
 	uint32_t who;
-	uint64_t farthest;	/* largest distance since, in lines */
+	uint64_t farthest; /* largest distance since, in lines */
 };
 
 struct working_set {
 	struct reuse *reuse;
-	struct pending *pending;	/* by slot */
+	struct pending *pending; /* by slot */
 	unsigned n_classes;
 	uint64_t capacities[N_CAPACITIES];
 	struct working_set_row *rows;
 	size_t n_rows, cap_rows;
-	struct u64_map row_of;		/* who × 2^16 + number of the capacity + 2 */
+	struct u64_map row_of; /* who × 2^16 + number of the capacity + 2 */
 	uint64_t n_lost;
 };
 
@@ -68,7 +69,8 @@ static struct working_set_row *row_at(struct working_set *ws, uint32_t who, int 
 	uint32_t *found = u64_map_find(&ws->row_of, key);
 	if (found)
 		return &ws->rows[*found];
-	struct working_set_row row = { .who = who, .capacity = number < 0 ? 0 : ws->capacities[number] };
+	struct working_set_row row = {.who = who,
+				      .capacity = number < 0 ? 0 : ws->capacities[number]};
 	if (!rf_array_push(ws->rows, ws->n_rows, ws->cap_rows, row))
 		return NULL;
 	if (u64_map_set(&ws->row_of, key, ws->n_rows - 1))
@@ -78,7 +80,8 @@ static struct working_set_row *row_at(struct working_set *ws, uint32_t who, int 
 }
 
 /* The row of what happens in caches of up to `distance` lines. */
-static struct working_set_row *row_of_distance(struct working_set *ws, uint32_t who, uint64_t distance)
+static struct working_set_row *row_of_distance(struct working_set *ws, uint32_t who,
+					       uint64_t distance)
 {
 	uint64_t lines = distance * CACHE_CLASSES / ws->n_classes + 1;
 	return row_at(ws, who, find_capacity(ws->capacities, lines * CACHE_LINE));
@@ -92,8 +95,8 @@ static void dropped(void *context, uint32_t slot)
 	ws->pending[slot].changed = false;
 }
 
-/* The line in a slot will be written again, or the run is over: it went to memory, once, in all caches of up to
- * the largest distance. */
+/* The line in a slot will be written again, or the run is over: it went to memory, once, in all
+ * caches of up to the largest distance. */
 static void settle(struct working_set *ws, uint32_t slot)
 {
 	struct pending *pending = &ws->pending[slot];
@@ -113,7 +116,7 @@ static bool use_line(struct working_set *ws, uint64_t line, struct reuse_use *us
 		return false;
 	struct pending *pending = &ws->pending[use->slot];
 	if (use->first)
-		*pending = (struct pending){ 0 };
+		*pending = (struct pending){0};
 	else if (use->distance > pending->farthest)
 		pending->farthest = use->distance;
 	return true;
@@ -124,7 +127,8 @@ void working_set_read(struct working_set *ws, uint32_t who, uint64_t line)
 	struct reuse_use use;
 	if (!use_line(ws, line, &use) || (!use.first && !use.distance))
 		return;
-	struct working_set_row *row = use.first ? row_at(ws, who, -1) : row_of_distance(ws, who, use.distance);
+	struct working_set_row *row =
+		use.first ? row_at(ws, who, -1) : row_of_distance(ws, who, use.distance);
 	if (row)
 		row->reads += reuse_weight(ws->reuse);
 	else
@@ -137,7 +141,7 @@ void working_set_write(struct working_set *ws, uint32_t who, uint64_t line)
 	if (!use_line(ws, line, &use))
 		return;
 	settle(ws, use.slot);
-	ws->pending[use.slot] = (struct pending){ .changed = true, .who = who };
+	ws->pending[use.slot] = (struct pending){.changed = true, .who = who};
 }
 
 void working_set_bypass(struct working_set *ws, uint32_t who)
@@ -149,12 +153,14 @@ void working_set_bypass(struct working_set *ws, uint32_t who)
 		ws->n_lost++;
 }
 
-void working_set_event(struct working_set *ws, int n_levels, enum traffic event, uint32_t who, uint64_t line)
+void working_set_event(struct working_set *ws, int n_levels, enum traffic event, uint32_t who,
+		       uint64_t line)
 {
-	static const enum traffic read[] = { TRAFFIC_MEM_READ, TRAFFIC_L2_READ, TRAFFIC_L3_READ };
-	if (event == read[n_levels - 1] || event == read[n_levels - 1] + 1)	/* + 1: write-allocate */
+	static const enum traffic read[] = {TRAFFIC_MEM_READ, TRAFFIC_L2_READ, TRAFFIC_L3_READ};
+	if (event == read[n_levels - 1] ||
+	    event == read[n_levels - 1] + 1) /* + 1: write-allocate */
 		working_set_read(ws, who, line);
-	else if (event == read[n_levels - 1] + 2)				/* write-back */
+	else if (event == read[n_levels - 1] + 2) /* write-back */
 		working_set_write(ws, who, line);
 	else if (event == TRAFFIC_MEM_NON_TEMPORAL)
 		working_set_bypass(ws, who);
@@ -204,8 +210,8 @@ static void settle_all(struct working_set *ws)
 	}
 }
 
-void working_set_rows(struct working_set *ws, void (*give)(void *context, const struct working_set_row *row),
-		      void *context)
+void working_set_rows(struct working_set *ws,
+		      void (*give)(void *context, const struct working_set_row *row), void *context)
 {
 	settle_all(ws);
 	for (size_t i = 0; i < ws->n_rows; i++) {

@@ -6,7 +6,7 @@
 
 /* <asm/prctl.h> of older systems does not have these.  Linux, Documentation/arch/x86/xstate.rst. */
 #define REQUEST_PERMISSION 0x1023 /* ARCH_REQ_XCOMP_PERM */
-#define TILE_DATA 18 /* the number of the state component, Intel SDM volume 1, 13.1 */
+#define TILE_DATA 18              /* the number of the state component, Intel SDM volume 1, 13.1 */
 
 static pthread_once_t asked = PTHREAD_ONCE_INIT;
 static bool permitted;

@@ -26,22 +26,34 @@ BANDWIDTH_KERNELS(DECLARE)
 #define DECLARE_STRING(op, instruction, shift) void rf_bandwidth_##op SIGNATURE;
 BANDWIDTH_STRING_KERNELS(DECLARE_STRING)
 
-#define OF_OPERATION(op_) \
+#define OF_OPERATION(op_)                                                     \
 	.op = #op_, .arrays = ARRAYS_##op_, .bytes_per_element = BYTES_##op_, \
 	.non_temporal = NON_TEMPORAL_##op_
-#define ROW(code, op_, body_, streams_, unroll_, group_, ahead_)                                  \
-	{                                                                                         \
-		.isa = ISA_##code, .body = #body_, .streams = streams_, .unroll = unroll_,        \
-		.group = group_, .ahead = ahead_, .needs = NEEDS_##code, OF_OPERATION(op_),       \
-		.run = NAME(code, op_, body_, streams_, unroll_, group_, ahead_),                 \
+#define ROW(code, op_, body_, streams_, unroll_, group_, ahead_)                  \
+	{                                                                         \
+		.isa = ISA_##code,                                                \
+		.body = #body_,                                                   \
+		.streams = streams_,                                              \
+		.unroll = unroll_,                                                \
+		.group = group_,                                                  \
+		.ahead = ahead_,                                                  \
+		.needs = NEEDS_##code,                                            \
+		OF_OPERATION(op_),                                                \
+		.run = NAME(code, op_, body_, streams_, unroll_, group_, ahead_), \
 	},
-#define STRING_ROW(op_, instruction, shift)                                                       \
-	{                                                                                         \
-		.isa = "rep", .body = #instruction, .streams = 1, .unroll = 1, .group = 1,        \
-		.needs = CPU_BASE, OF_OPERATION(op_), .run = rf_bandwidth_##op_,                  \
+#define STRING_ROW(op_, instruction, shift) \
+	{                                   \
+		.isa = "rep",               \
+		.body = #instruction,       \
+		.streams = 1,               \
+		.unroll = 1,                \
+		.group = 1,                 \
+		.needs = CPU_BASE,          \
+		OF_OPERATION(op_),          \
+		.run = rf_bandwidth_##op_,  \
 	},
-const struct bandwidth_kernel bandwidth_kernels[] = { BANDWIDTH_KERNELS(ROW)
-						      BANDWIDTH_STRING_KERNELS(STRING_ROW) };
+const struct bandwidth_kernel bandwidth_kernels[] = {BANDWIDTH_KERNELS(ROW)
+							     BANDWIDTH_STRING_KERNELS(STRING_ROW)};
 const size_t n_bandwidth_kernels = sizeof(bandwidth_kernels) / sizeof(bandwidth_kernels[0]);
 
 void bandwidth_state_init(struct bandwidth_state *state)

@@ -39,40 +39,40 @@
 
 /* X(code, op, body, streams, unroll, group, ahead).  Code: "fma3" is AVX2 with fused multiply-add,
  * which saves an instruction that a core of four a cycle has no room for. */
-#define BANDWIDTH_READ(X, code)              \
-	X(code, read, read, 1, 8, 8, 0)      \
-	X(code, read, read, 1, 16, 8, 0)     \
-	X(code, read, read, 2, 8, 8, 0)      \
-	X(code, read, read, 4, 8, 8, 0)      \
-	X(code, read, read, 1, 8, 8, 2048)   \
+#define BANDWIDTH_READ(X, code)            \
+	X(code, read, read, 1, 8, 8, 0)    \
+	X(code, read, read, 1, 16, 8, 0)   \
+	X(code, read, read, 2, 8, 8, 0)    \
+	X(code, read, read, 4, 8, 8, 0)    \
+	X(code, read, read, 1, 8, 8, 2048) \
 	X(code, read, load, 1, 8, 8, 0)
-#define BANDWIDTH_WRITE(X, code)             \
-	X(code, write, write, 1, 8, 8, 0)    \
-	X(code, write, write, 1, 16, 8, 0)   \
-	X(code, write, write, 2, 4, 4, 0)    \
-	X(code, write, write, 2, 8, 8, 0)    \
-	X(code, write, write, 4, 8, 8, 0)    \
+#define BANDWIDTH_WRITE(X, code)           \
+	X(code, write, write, 1, 8, 8, 0)  \
+	X(code, write, write, 1, 16, 8, 0) \
+	X(code, write, write, 2, 4, 4, 0)  \
+	X(code, write, write, 2, 8, 8, 0)  \
+	X(code, write, write, 4, 8, 8, 0)  \
 	X(code, write, write, 1, 8, 8, 1024)
-#define BANDWIDTH_COPY(X, code)              \
-	X(code, copy, copy, 1, 8, 8, 0)      \
-	X(code, copy, copy, 1, 8, 1, 0)      \
-	X(code, copy, copy, 1, 16, 1, 0)     \
-	X(code, copy, copy, 2, 8, 1, 0)      \
-	X(code, copy, copy, 2, 8, 8, 0)      \
+#define BANDWIDTH_COPY(X, code)          \
+	X(code, copy, copy, 1, 8, 8, 0)  \
+	X(code, copy, copy, 1, 8, 1, 0)  \
+	X(code, copy, copy, 1, 16, 1, 0) \
+	X(code, copy, copy, 2, 8, 1, 0)  \
+	X(code, copy, copy, 2, 8, 8, 0)  \
 	X(code, copy, copy, 1, 8, 8, 1024)
-#define BANDWIDTH_TRIAD(X, code)             \
-	X(code, triad, triad, 1, 2, 1, 0)    \
-	X(code, triad, triad, 1, 8, 1, 0)    \
-	X(code, triad, triad, 1, 16, 1, 0)   \
-	X(code, triad, triad, 1, 8, 8, 0)    \
-	X(code, triad, triad, 2, 8, 1, 0)    \
+#define BANDWIDTH_TRIAD(X, code)           \
+	X(code, triad, triad, 1, 2, 1, 0)  \
+	X(code, triad, triad, 1, 8, 1, 0)  \
+	X(code, triad, triad, 1, 16, 1, 0) \
+	X(code, triad, triad, 1, 8, 8, 0)  \
+	X(code, triad, triad, 2, 8, 1, 0)  \
 	X(code, triad, triad, 1, 8, 1, 1024)
-#define BANDWIDTH_DAXPY(X, code)             \
-	X(code, daxpy, daxpy, 1, 2, 1, 0)    \
-	X(code, daxpy, daxpy, 1, 8, 1, 0)    \
-	X(code, daxpy, daxpy, 1, 16, 1, 0)   \
-	X(code, daxpy, daxpy, 1, 8, 8, 0)    \
-	X(code, daxpy, daxpy, 2, 8, 8, 0)    \
+#define BANDWIDTH_DAXPY(X, code)           \
+	X(code, daxpy, daxpy, 1, 2, 1, 0)  \
+	X(code, daxpy, daxpy, 1, 8, 1, 0)  \
+	X(code, daxpy, daxpy, 1, 16, 1, 0) \
+	X(code, daxpy, daxpy, 1, 8, 8, 0)  \
+	X(code, daxpy, daxpy, 2, 8, 8, 0)  \
 	X(code, daxpy, daxpy, 1, 8, 1, 1024)
 #define BANDWIDTH_UPDATE(X, code)            \
 	X(code, update, update, 1, 2, 2, 0)  \
@@ -81,58 +81,58 @@
 	X(code, update, update, 2, 8, 1, 0)  \
 	X(code, update, update, 2, 16, 1, 0) \
 	X(code, update, update, 1, 8, 1, 1024)
-#define BANDWIDTH_NON_TEMPORAL_WRITE(X, code)   \
-	X(code, write_nt, write, 1, 8, 8, 0)    \
-	X(code, write_nt, write, 1, 16, 8, 0)   \
-	X(code, write_nt, write, 2, 8, 8, 0)    \
+#define BANDWIDTH_NON_TEMPORAL_WRITE(X, code) \
+	X(code, write_nt, write, 1, 8, 8, 0)  \
+	X(code, write_nt, write, 1, 16, 8, 0) \
+	X(code, write_nt, write, 2, 8, 8, 0)  \
 	X(code, write_nt, write, 4, 8, 8, 0)
-#define BANDWIDTH_NON_TEMPORAL_COPY(X, code)    \
-	X(code, copy_nt, copy, 1, 8, 1, 0)      \
-	X(code, copy_nt, copy, 1, 8, 8, 0)      \
-	X(code, copy_nt, copy, 2, 2, 2, 0)      \
-	X(code, copy_nt, copy, 2, 4, 4, 0)      \
+#define BANDWIDTH_NON_TEMPORAL_COPY(X, code) \
+	X(code, copy_nt, copy, 1, 8, 1, 0)   \
+	X(code, copy_nt, copy, 1, 8, 8, 0)   \
+	X(code, copy_nt, copy, 2, 2, 2, 0)   \
+	X(code, copy_nt, copy, 2, 4, 4, 0)   \
 	X(code, copy_nt, copy, 1, 8, 8, 1024)
-#define BANDWIDTH_NON_TEMPORAL_TRIAD(X, code)   \
-	X(code, triad_nt, triad, 1, 4, 1, 0)    \
-	X(code, triad_nt, triad, 1, 16, 1, 0)   \
-	X(code, triad_nt, triad, 1, 8, 4, 0)    \
-	X(code, triad_nt, triad, 2, 4, 4, 0)    \
+#define BANDWIDTH_NON_TEMPORAL_TRIAD(X, code) \
+	X(code, triad_nt, triad, 1, 4, 1, 0)  \
+	X(code, triad_nt, triad, 1, 16, 1, 0) \
+	X(code, triad_nt, triad, 1, 8, 4, 0)  \
+	X(code, triad_nt, triad, 2, 4, 4, 0)  \
 	X(code, triad_nt, triad, 1, 8, 4, 1024)
 /* For what has no wider vectors or no fused multiply-add. */
-#define BANDWIDTH_PLAIN(X, code, op, body)   \
-	X(code, op, body, 1, 8, 8, 0)        \
+#define BANDWIDTH_PLAIN(X, code, op, body) \
+	X(code, op, body, 1, 8, 8, 0)      \
 	X(code, op, body, 2, 8, 8, 0)
 
-#define BANDWIDTH_KERNELS(X)                         \
-	BANDWIDTH_READ(X, avx512f)                   \
-	BANDWIDTH_WRITE(X, avx512f)                  \
-	BANDWIDTH_COPY(X, avx512f)                   \
-	BANDWIDTH_TRIAD(X, avx512f)                  \
-	BANDWIDTH_DAXPY(X, avx512f)                  \
-	BANDWIDTH_UPDATE(X, avx512f)                 \
-	BANDWIDTH_NON_TEMPORAL_WRITE(X, avx512f)     \
-	BANDWIDTH_NON_TEMPORAL_COPY(X, avx512f)      \
-	BANDWIDTH_NON_TEMPORAL_TRIAD(X, avx512f)     \
-	BANDWIDTH_READ(X, avx2)                      \
-	BANDWIDTH_WRITE(X, avx2)                     \
-	BANDWIDTH_COPY(X, avx2)                      \
-	BANDWIDTH_TRIAD(X, fma3)                     \
-	BANDWIDTH_PLAIN(X, avx2, triad, triad)       \
-	BANDWIDTH_DAXPY(X, fma3)                     \
-	BANDWIDTH_PLAIN(X, avx2, daxpy, daxpy)       \
-	BANDWIDTH_UPDATE(X, avx2)                    \
-	BANDWIDTH_NON_TEMPORAL_WRITE(X, avx2)        \
-	BANDWIDTH_NON_TEMPORAL_COPY(X, avx2)         \
-	BANDWIDTH_NON_TEMPORAL_TRIAD(X, fma3)        \
-	BANDWIDTH_PLAIN(X, avx2, triad_nt, triad)    \
-	BANDWIDTH_PLAIN(X, sse2, read, read)         \
-	BANDWIDTH_PLAIN(X, sse2, write, write)       \
-	BANDWIDTH_PLAIN(X, sse2, copy, copy)         \
-	BANDWIDTH_PLAIN(X, sse2, triad, triad)       \
-	BANDWIDTH_PLAIN(X, sse2, daxpy, daxpy)       \
-	BANDWIDTH_PLAIN(X, sse2, update, update)     \
-	BANDWIDTH_PLAIN(X, sse2, write_nt, write)    \
-	BANDWIDTH_PLAIN(X, sse2, copy_nt, copy)      \
+#define BANDWIDTH_KERNELS(X)                      \
+	BANDWIDTH_READ(X, avx512f)                \
+	BANDWIDTH_WRITE(X, avx512f)               \
+	BANDWIDTH_COPY(X, avx512f)                \
+	BANDWIDTH_TRIAD(X, avx512f)               \
+	BANDWIDTH_DAXPY(X, avx512f)               \
+	BANDWIDTH_UPDATE(X, avx512f)              \
+	BANDWIDTH_NON_TEMPORAL_WRITE(X, avx512f)  \
+	BANDWIDTH_NON_TEMPORAL_COPY(X, avx512f)   \
+	BANDWIDTH_NON_TEMPORAL_TRIAD(X, avx512f)  \
+	BANDWIDTH_READ(X, avx2)                   \
+	BANDWIDTH_WRITE(X, avx2)                  \
+	BANDWIDTH_COPY(X, avx2)                   \
+	BANDWIDTH_TRIAD(X, fma3)                  \
+	BANDWIDTH_PLAIN(X, avx2, triad, triad)    \
+	BANDWIDTH_DAXPY(X, fma3)                  \
+	BANDWIDTH_PLAIN(X, avx2, daxpy, daxpy)    \
+	BANDWIDTH_UPDATE(X, avx2)                 \
+	BANDWIDTH_NON_TEMPORAL_WRITE(X, avx2)     \
+	BANDWIDTH_NON_TEMPORAL_COPY(X, avx2)      \
+	BANDWIDTH_NON_TEMPORAL_TRIAD(X, fma3)     \
+	BANDWIDTH_PLAIN(X, avx2, triad_nt, triad) \
+	BANDWIDTH_PLAIN(X, sse2, read, read)      \
+	BANDWIDTH_PLAIN(X, sse2, write, write)    \
+	BANDWIDTH_PLAIN(X, sse2, copy, copy)      \
+	BANDWIDTH_PLAIN(X, sse2, triad, triad)    \
+	BANDWIDTH_PLAIN(X, sse2, daxpy, daxpy)    \
+	BANDWIDTH_PLAIN(X, sse2, update, update)  \
+	BANDWIDTH_PLAIN(X, sse2, write_nt, write) \
+	BANDWIDTH_PLAIN(X, sse2, copy_nt, copy)   \
 	BANDWIDTH_PLAIN(X, sse2, triad_nt, triad)
 
 /* X(op, string instruction, log2 of the bytes that it moves); `isa` is "rep". */
@@ -150,7 +150,7 @@
 
 struct bandwidth_state {
 	_Alignas(64) double constant[8]; /* what write stores; s of triad and daxpy */
-	_Alignas(64) double factor[8];	 /* s of update */
+	_Alignas(64) double factor[8];   /* s of update */
 	/* read: xor of all 64-bit words by lane; body "load": of those of the last iteration */
 	_Alignas(64) uint64_t sum[8];
 };
@@ -159,9 +159,9 @@ struct bandwidth_kernel {
 	const char *isa, *op, *body;
 	int streams, unroll, group, ahead; /* see above; "rep": 1, 1, 1, 0 */
 	int arrays;
-	int bytes_per_element;	/* moved for each element of 8 bytes of one array: bytes of a pass
-				 * are bytes_per_element / 8 * bytes of an array */
-	unsigned needs;		/* enum cpu_feature bits */
+	int bytes_per_element; /* moved for each element of 8 bytes of one array: bytes of a pass
+				* are bytes_per_element / 8 * bytes of an array */
+	unsigned needs;        /* enum cpu_feature bits */
 	bool non_temporal;
 	/* Walks `passes` times through the arrays of `bytes` bytes each (a multiple of
 	 * BANDWIDTH_GRAIN, not 0; 64-byte aligned). */

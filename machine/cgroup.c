@@ -7,19 +7,20 @@
 
 /* A mounted hierarchy that the process is in. */
 struct hierarchy {
-	bool unified;		/* version 2 */
-	char *mount;		/* where it is mounted */
-	char *path;		/* of the process's group, below the mount */
+	bool unified; /* version 2 */
+	char *mount;  /* where it is mounted */
+	char *path;   /* of the process's group, below the mount */
 };
 
 /* One controller's files.  `limit` holds one number or, in version 2's cpu.max, two. */
-struct controller { const char *limit, *period, *used; };
+struct controller {
+	const char *limit, *period, *used;
+};
 
-static const struct controller cpu_v1 = { "cpu.cfs_quota_us", "cpu.cfs_period_us", NULL };
-static const struct controller cpu_v2 = { "cpu.max", NULL, NULL };
-static const struct controller memory_v1 = { "memory.limit_in_bytes", NULL,
-					     "memory.usage_in_bytes" };
-static const struct controller memory_v2 = { "memory.max", NULL, "memory.current" };
+static const struct controller cpu_v1 = {"cpu.cfs_quota_us", "cpu.cfs_period_us", NULL};
+static const struct controller cpu_v2 = {"cpu.max", NULL, NULL};
+static const struct controller memory_v1 = {"memory.limit_in_bytes", NULL, "memory.usage_in_bytes"};
+static const struct controller memory_v2 = {"memory.max", NULL, "memory.current"};
 
 static FILE *open_below(const char *root, const char *path)
 {
@@ -163,7 +164,7 @@ static void apply_cpu(const char *root, const struct hierarchy *hierarchy, const
 		      struct cgroup_limits *limits)
 {
 	const struct controller *cpu = hierarchy->unified ? &cpu_v2 : &cpu_v1;
-	double quota[2] = { 0, 0 };
+	double quota[2] = {0, 0};
 	int n = read_numbers(root, hierarchy->mount, group, cpu->limit, quota);
 	if (n == 1 && cpu->period) {
 		double period[2];
@@ -183,7 +184,7 @@ static void apply_memory(const char *root, const struct hierarchy *hierarchy, co
 			 struct cgroup_limits *limits)
 {
 	const struct controller *memory = hierarchy->unified ? &memory_v2 : &memory_v1;
-	double limit[2], used[2] = { 0, 0 };
+	double limit[2], used[2] = {0, 0};
 	if (!read_numbers(root, hierarchy->mount, group, memory->limit, limit))
 		return;
 	/* Version 1 says "no limit" by the largest number of whole pages. */
@@ -202,7 +203,7 @@ typedef void apply_function(const char *root, const struct hierarchy *hierarchy,
 static void apply_up(const char *root, const char *controller, apply_function *apply,
 		     struct cgroup_limits *limits)
 {
-	struct hierarchy hierarchy = { 0 };
+	struct hierarchy hierarchy = {0};
 	if (!find_hierarchy(root, controller, &hierarchy))
 		return;
 	char *group = hierarchy.path;
@@ -222,7 +223,7 @@ static void apply_up(const char *root, const char *controller, apply_function *a
 
 struct cgroup_limits cgroup_limits_read(const char *root)
 {
-	struct cgroup_limits limits = { .memory_limit = UINT64_MAX };
+	struct cgroup_limits limits = {.memory_limit = UINT64_MAX};
 	apply_up(root, "cpu", apply_cpu, &limits);
 	apply_up(root, "memory", apply_memory, &limits);
 	apply_up(root, NULL, apply_cpu, &limits);

@@ -4,9 +4,9 @@
 #include <stdint.h>
 
 struct cgroup_limits {
-	double cpus;		/* CPU quota in CPUs (quota / period); 0: none */
-	uint64_t memory_limit;	/* bytes; UINT64_MAX: none */
-	uint64_t memory_used;	/* of the group with that limit */
+	double cpus;           /* CPU quota in CPUs (quota / period); 0: none */
+	uint64_t memory_limit; /* bytes; UINT64_MAX: none */
+	uint64_t memory_used;  /* of the group with that limit */
 };
 
 /* Reads the tightest limits of the process's groups and their parents.  `root` is put in front of

@@ -17,10 +17,11 @@ static void adds_with_vectors(void *context, int thread, uint64_t count)
 	clock_adds_with_vectors(count);
 }
 
-static struct rf_error *best_rate(struct team *team, void (*run)(void *, int, uint64_t), double *ghz)
+static struct rf_error *best_rate(struct team *team, void (*run)(void *, int, uint64_t),
+				  double *ghz)
 {
-	const struct measure_task task = { .run = run, .work = CLOCK_CYCLES_PER_COUNT };
-	struct measure_series series = { 0 };
+	const struct measure_task task = {.run = run, .work = CLOCK_CYCLES_PER_COUNT};
+	struct measure_series series = {0};
 	struct rf_error *error = measure_search(team, &task, 1, MEASURE_REPEAT_NS, 1, &series);
 	if (!error)
 		error = measure_repeats(team, &task, REPEATS, &series);

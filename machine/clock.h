@@ -5,8 +5,8 @@
 #include "machine/team.h"
 
 struct machine_clock {
-	double ghz;	/* 1e9 cycles a second; the mean over the team's threads */
-	double fp_ghz;	/* the same while the widest vectors multiply and add */
+	double ghz;    /* 1e9 cycles a second; the mean over the team's threads */
+	double fp_ghz; /* the same while the widest vectors multiply and add */
 };
 
 /* Measures both for about 10 ms; the highest rates seen. */

@@ -68,21 +68,33 @@
 
 #define NAME(n, n_added, isa, registers, precision, op) \
 	rf_compute_##isa##_##registers##_##precision##_##op##_##n##_##n_added
-#define DECLARE(n, steps, n_added, added_steps, isa, precision, op, quick, needs, form, registers, ...) \
+#define DECLARE(n, steps, n_added, added_steps, isa, precision, op, quick, needs, form, registers, \
+		...)                                                                               \
 	void NAME(n, n_added, isa, registers, precision, op)(uint64_t, struct compute_state *);
 COMPUTE_KERNELS(DECLARE)
 
-#define ROW(n, steps_, n_added, added_steps_, isa_, precision_, op_, quick_, needs_, form, registers, ...) \
-	{                                                                                             \
-		.isa = #isa_, .precision = #precision_, .op = #op_, .quick = quick_, .needs = (needs_), \
-		.element = ELEMENT_##precision_, .accumulators = (n) + (n_added), .added = n_added,   \
-		.steps = steps_, .added_steps = added_steps_,                                         \
-		.accumulator_bytes = ACCUMULATOR_BYTES_##isa_, .lanes = LANES_##isa_(precision_),     \
-		.ops_per_iteration = LANES_##isa_(precision_) *                                       \
-			((n) * (steps_) * OPS_##op_(isa_, precision_) + (n_added) * (added_steps_)),  \
-		.unit = UNIT_##precision_, .run = NAME(n, n_added, isa_, registers, precision_, op_), \
+#define ROW(n, steps_, n_added, added_steps_, isa_, precision_, op_, quick_, needs_, form,         \
+	    registers, ...)                                                                        \
+	{                                                                                          \
+		.isa = #isa_,                                                                      \
+		.precision = #precision_,                                                          \
+		.op = #op_,                                                                        \
+		.quick = quick_,                                                                   \
+		.needs = (needs_),                                                                 \
+		.element = ELEMENT_##precision_,                                                   \
+		.accumulators = (n) + (n_added),                                                   \
+		.added = n_added,                                                                  \
+		.steps = steps_,                                                                   \
+		.added_steps = added_steps_,                                                       \
+		.accumulator_bytes = ACCUMULATOR_BYTES_##isa_,                                     \
+		.lanes = LANES_##isa_(precision_),                                                 \
+		.ops_per_iteration =                                                               \
+			LANES_##isa_(precision_) *                                                 \
+			((n) * (steps_)*OPS_##op_(isa_, precision_) + (n_added) * (added_steps_)), \
+		.unit = UNIT_##precision_,                                                         \
+		.run = NAME(n, n_added, isa_, registers, precision_, op_),                         \
 	},
-const struct compute_kernel compute_kernels[] = { COMPUTE_KERNELS(ROW) };
+const struct compute_kernel compute_kernels[] = {COMPUTE_KERNELS(ROW)};
 const size_t n_compute_kernels = sizeof(compute_kernels) / sizeof(compute_kernels[0]);
 
 static bool is(const char *a, const char *b)
@@ -105,7 +117,9 @@ static void fill_operand(enum element element, unsigned char *operand, long doub
 static long double half_ulp(enum element element)
 {
 	static const long double halves[] = {
-		[ELEMENT_HALF] = 0x1p-11L, [ELEMENT_SINGLE] = 0x1p-24L, [ELEMENT_DOUBLE] = 0x1p-53L,
+		[ELEMENT_HALF] = 0x1p-11L,
+		[ELEMENT_SINGLE] = 0x1p-24L,
+		[ELEMENT_DOUBLE] = 0x1p-53L,
 		[ELEMENT_X87] = 0x1p-64L,
 	};
 	return halves[element];
@@ -183,8 +197,8 @@ void compute_state_init(const struct compute_kernel *kernel, struct compute_stat
 			long double value = 1.25L + (k % 768 + 1 / 3.0L) / 1024;
 			if (is_integer(kernel))
 				value = (int64_t)((2 * k + 1) * UINT64_C(0x94d049bb133111eb));
-			element_set(kernel->element, state->accumulators + lane_offset(kernel, i, e),
-				    value);
+			element_set(kernel->element,
+				    state->accumulators + lane_offset(kernel, i, e), value);
 		}
 }
 
@@ -234,8 +248,9 @@ static uint64_t power(uint64_t base, uint64_t exponent)
 
 /* Where an integer lane must be after `pairs` times a step with b and a step with c, modulo 2^64:
  * its lower half is right for int32. */
-static uint64_t integer_after(const struct compute_kernel *kernel, const struct compute_state *state,
-			      uint64_t start, int lane, uint64_t pairs)
+static uint64_t integer_after(const struct compute_kernel *kernel,
+			      const struct compute_state *state, uint64_t start, int lane,
+			      uint64_t pairs)
 {
 	uint64_t b = (int64_t)element_get(kernel->element, state->b);
 	uint64_t c = (int64_t)element_get(kernel->element, state->c);
@@ -254,8 +269,8 @@ static bool integer_valid(const struct compute_kernel *kernel, const struct comp
 {
 	uint64_t start = (int64_t)compute_state_value(kernel, initial, i, lane);
 	uint64_t value = (int64_t)compute_state_value(kernel, state, i, lane);
-	uint64_t expected = integer_after(kernel, initial, start, lane,
-					  state->iterations * kernel->steps / 2);
+	uint64_t expected =
+		integer_after(kernel, initial, start, lane, state->iterations * kernel->steps / 2);
 	if (kernel->element == ELEMENT_INT32)
 		return (uint32_t)value == (uint32_t)expected;
 	return value == expected;
@@ -267,8 +282,9 @@ bool compute_state_valid(const struct compute_kernel *kernel, const struct compu
 	compute_state_init(kernel, &initial);
 	for (int i = 0; i < kernel->accumulators; i++)
 		for (int lane = 0; lane < kernel->lanes; lane++)
-			if (is_integer(kernel) ? !integer_valid(kernel, &initial, state, i, lane) :
-			    !float_valid(compute_state_value(kernel, state, i, lane)))
+			if (is_integer(kernel)
+				    ? !integer_valid(kernel, &initial, state, i, lane)
+				    : !float_valid(compute_state_value(kernel, state, i, lane)))
 				return false;
 	return true;
 }

@@ -35,8 +35,8 @@ static bool is_unit(const char *unit)
 	return strcmp(unit, "GFLOP/s") == 0 || strcmp(unit, "GB/s") == 0;
 }
 
-__attribute__((format(printf, 3, 4)))
-static bool refuse(char *why, size_t size, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool refuse(char *why, size_t size, const char *format,
+							 ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
@@ -45,7 +45,9 @@ static bool refuse(char *why, size_t size, const char *format, ...)
 	return false;
 }
 
-struct reason { char text[160]; };
+struct reason {
+	char text[160];
+};
 #define REFUSE(why, ...) refuse((why)->text, sizeof((why)->text), __VA_ARGS__)
 
 /* Copies a text member into a fixed array. */
@@ -80,7 +82,8 @@ static bool take_roof(json_t *entry, struct custom_roof *roof, struct reason *wh
 	if (!isfinite(roof->value) || roof->value <= 0)
 		return REFUSE(why, "its \"value\" is not above 0");
 	struct reason too_long;
-	if (!take_text(entry, "unit", roof->unit, sizeof(roof->unit), &too_long) || !is_unit(roof->unit))
+	if (!take_text(entry, "unit", roof->unit, sizeof(roof->unit), &too_long) ||
+	    !is_unit(roof->unit))
 		return REFUSE(why, "its \"unit\" is neither \"GFLOP/s\" nor \"GB/s\"");
 	return take_text(entry, "source", roof->source, sizeof(roof->source), why);
 }
@@ -104,17 +107,18 @@ static struct rf_error *set_from_json(json_t *json, const char *path, struct cus
 	struct reason why;
 	set->n = 0;
 	if (!json_is_array(entries))
-		return rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: there is no array \"roofs\"", path);
+		return rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: there is no array \"roofs\"",
+				       path);
 	if (json_array_size(entries) > CUSTOM_ROOFS_MAX)
-		return rf_error_create(RF_EFORMAT, "leave some out", "%s: %zu roofs, more than %d", path,
-				       json_array_size(entries), CUSTOM_ROOFS_MAX);
+		return rf_error_create(RF_EFORMAT, "leave some out", "%s: %zu roofs, more than %d",
+				       path, json_array_size(entries), CUSTOM_ROOFS_MAX);
 	for (size_t i = 0; i < json_array_size(entries); i++) {
 		bool taken = take_roof(json_array_get(entries, i), &roof, &why);
 		if (taken && find(set, roof.name))
 			taken = REFUSE(&why, "its name stands there twice");
 		if (!taken)
-			return rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: roof %zu%s%s%s: %s", path,
-					       i + 1, roof.name[0] ? " (" : "", roof.name,
+			return rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: roof %zu%s%s%s: %s",
+					       path, i + 1, roof.name[0] ? " (" : "", roof.name,
 					       roof.name[0] ? ")" : "", why.text);
 		set->roofs[set->n++] = roof;
 	}
@@ -126,9 +130,10 @@ json_t *custom_roofs_to_json(const struct custom_roof *roofs, size_t n)
 	json_t *array = json_array();
 	int failed = 0;
 	for (size_t i = 0; i < n; i++)
-		failed |= json_array_append_new(array, json_pack("{s:s, s:f, s:s, s:s}",
-			"name", roofs[i].name, "value", roofs[i].value, "unit", roofs[i].unit,
-			"source", roofs[i].source));
+		failed |= json_array_append_new(
+			array, json_pack("{s:s, s:f, s:s, s:s}", "name", roofs[i].name, "value",
+					 roofs[i].value, "unit", roofs[i].unit, "source",
+					 roofs[i].source));
 	if (!failed)
 		return array;
 	json_decref(array);
@@ -151,13 +156,15 @@ static size_t whole_characters(const char *text, const char *next)
 /* "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz" → "Xeon Gold 6130": what tells machines apart. */
 static void short_model(const char *model, char *out, size_t size)
 {
-	static const char *const noise[] = {"Intel(R) ", "(R)", "(TM)", "(r)", "(tm)", " CPU", "Intel ", "AMD ",
-					    " Processor"};
+	static const char *const noise[] = {"Intel(R) ", "(R)",    "(TM)", "(r)",       "(tm)",
+					    " CPU",      "Intel ", "AMD ", " Processor"};
 	char *to = out;
 	const char *end = strchr(model, '@'), *cores = strstr(model, "-Core");
 	while (cores && cores > model && cores[-1] != ' ') /* "96-Core Processor" */
 		cores--;
-	end = cores && cores > model && (!end || cores < end) ? cores : end ? end : model + strlen(model);
+	end = cores && cores > model && (!end || cores < end) ? cores
+	      : end                                           ? end
+							      : model + strlen(model);
 	while (model < end && to < out + size - 1) {
 		size_t skip = 0;
 		for (size_t i = 0; i < sizeof(noise) / sizeof(*noise) && !skip; i++)
@@ -234,7 +241,8 @@ static void add_stated(struct custom_roof_set *set, const struct machine *machin
 	set->n++;
 }
 
-static struct rf_error *set_from_machine(json_t *json, const char *path, struct custom_roof_set *set)
+static struct rf_error *set_from_machine(json_t *json, const char *path,
+					 struct custom_roof_set *set)
 {
 	static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};
 	struct machine machine;
@@ -242,17 +250,19 @@ static struct rf_error *set_from_machine(json_t *json, const char *path, struct 
 	int counts[2];
 	set->n = 0;
 	if (inner) {
-		struct rf_error *error = rf_error_create(inner->code,
-			"make the file again: rfprof machine --json >FILE", "%s: %s", path, inner->message);
+		struct rf_error *error =
+			rf_error_create(inner->code,
+					"make the file again: rfprof machine --json >FILE",
+					"%s: %s", path, inner->message);
 		rf_error_destroy(inner);
 		return error;
 	}
 	thread_range(&machine, &counts[0], &counts[1]);
 	for (int k = 0; k < (counts[1] > counts[0] ? 2 : 1); k++) {
-		add_stated(set, &machine, "DP peak", counts[k], fastest(&machine, "double", counts[k]),
-			   "GFLOP/s");
-		add_stated(set, &machine, "SP peak", counts[k], fastest(&machine, "single", counts[k]),
-			   "GFLOP/s");
+		add_stated(set, &machine, "DP peak", counts[k],
+			   fastest(&machine, "double", counts[k]), "GFLOP/s");
+		add_stated(set, &machine, "SP peak", counts[k],
+			   fastest(&machine, "single", counts[k]), "GFLOP/s");
 		for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
 			char what[16];
 			snprintf(what, sizeof(what), "%s read", levels[i]);
@@ -263,10 +273,12 @@ static struct rf_error *set_from_machine(json_t *json, const char *path, struct 
 	bool clean = !has_control(machine.cpu_model) && machine.cpu_model[0];
 	machine_deinit(&machine);
 	if (!clean)
-		return rf_error_create(RF_EFORMAT, FORMAT_HINT,
-				       "%s: its \"cpu_model\" is empty or holds a control character", path);
-	return set->n ? NULL : rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: no roof that can be drawn",
-					       path);
+		return rf_error_create(
+			RF_EFORMAT, FORMAT_HINT,
+			"%s: its \"cpu_model\" is empty or holds a control character", path);
+	return set->n ? NULL
+		      : rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: no roof that can be drawn",
+					path);
 }
 
 /* ---- files ---- */
@@ -278,7 +290,8 @@ static json_t *read_json(const char *path, struct rf_error **error)
 	FILE *file = fopen(path, "re");
 	if (!file) {
 		*error = rf_error_errno(errno == ENOENT ? RF_EUNAVAILABLE : RF_EACCESS, errno,
-					"check the file's name and its rights", "cannot read %s", path);
+					"check the file's name and its rights", "cannot read %s",
+					path);
 		return NULL;
 	}
 	errno = 0;
@@ -286,8 +299,8 @@ static json_t *read_json(const char *path, struct rf_error **error)
 	if (ferror(file))
 		*error = rf_error_errno(RF_EACCESS, errno, "name a file", "cannot read %s", path);
 	else if (!json)
-		*error = rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s is not JSON: line %d: %.120s", path,
-					 cause.line, cause.text);
+		*error = rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s is not JSON: line %d: %.120s",
+					 path, cause.line, cause.text);
 	fclose(file);
 	if (!*error)
 		return json;
@@ -345,8 +358,8 @@ struct rf_error *custom_roofs_load(struct custom_roof_set *out)
 	free(path);
 	if (!error)
 		return NULL;
-	error = rf_error_create(inner->code, "mend or remove the file", "custom roofs are left out: %s",
-				inner->message);
+	error = rf_error_create(inner->code, "mend or remove the file",
+				"custom roofs are left out: %s", inner->message);
 	rf_error_destroy(inner);
 	return error;
 }
@@ -403,7 +416,8 @@ static struct rf_error *merge(struct custom_roof_set *set, void *context)
 	for (size_t i = 0; i < added->n; i++) {
 		struct custom_roof *same = find(set, added->roofs[i].name);
 		if (!same && set->n == CUSTOM_ROOFS_MAX)
-			return rf_error_create(RF_EINPUT, "remove some: rfprof machine --forget NAME",
+			return rf_error_create(RF_EINPUT,
+					       "remove some: rfprof machine --forget NAME",
 					       "more than %d custom roofs", CUSTOM_ROOFS_MAX);
 		*(same ? same : &set->roofs[set->n++]) = added->roofs[i];
 	}
@@ -418,7 +432,10 @@ struct rf_error *custom_roofs_import(const char *path, struct custom_roof_set *i
 	return error ? error : change_kept(merge, imported);
 }
 
-struct forgetting { const char *name; size_t removed; };
+struct forgetting {
+	const char *name;
+	size_t removed;
+};
 
 static struct rf_error *forget(struct custom_roof_set *set, void *context)
 {
@@ -432,8 +449,8 @@ static struct rf_error *forget(struct custom_roof_set *set, void *context)
 	set->n = kept;
 	if (forgetting->removed || all)
 		return NULL;
-	return rf_error_create(RF_EINPUT, "rfprof machine lists them", "no custom roof is named %.120s",
-			       forgetting->name);
+	return rf_error_create(RF_EINPUT, "rfprof machine lists them",
+			       "no custom roof is named %.120s", forgetting->name);
 }
 
 struct rf_error *custom_roofs_forget(const char *name, size_t *removed)

@@ -2,7 +2,8 @@
  * measured ones and never place a function.  Kept in $XDG_CONFIG_HOME/rfprof/roofs.json, else
  * ~/.config/rfprof/roofs.json, which may be written by hand too:
  *
- *   { "roofs": [ { "name": text, "value": number, "unit": "GFLOP/s" | "GB/s", "source": text } … ] }
+ *   { "roofs": [ { "name": text, "value": number, "unit": "GFLOP/s" | "GB/s", "source": text } … ]
+ * }
  *
  * Units are 1e9 flop/s and 1e9 bytes/s.  A name stands once in a file; values are finite and above
  * 0; texts are not empty, shorter than the members of struct custom_roof, and without control

@@ -1,15 +1,16 @@
-/* SMBIOS structures by DSP0134, System Management BIOS Reference Specification (3.3 and later): 6.1.2
- * structure header, 6.1.3 text strings, 7.18 memory device (type 17).  Our own parser, since there is
- * no library for them: dmidecode is a program, and its text is not a stable interface.
+/* SMBIOS structures by DSP0134, System Management BIOS Reference Specification (3.3 and
+ * later): 6.1.2 structure header, 6.1.3 text strings, 7.18 memory device (type 17).  Our own
+ * parser, since there is no library for them: dmidecode is a program, and its text is not a stable
+ * interface.
  *
  * Which devices share a channel is not in the tables (type 17 names an array of devices, not a
  * channel), only in the free text of the locators.  Conventions that are understood:
  *   a channel by name, in the device's or else the bank's locator: "P0_Node0_Channel2_Dimm1",
  *   "ChannelA-DIMM0", "Controller1-ChannelB", "DIMM 1" in "P0 CHANNEL C": all up to the channel;
- *   a letter and a number behind "DIMM": "DIMM_A1", "CPU0_DIMM_A1", "P1-DIMMB2", "DIMM_P0_A0": all up
- *   to the letter.  Not where a number above 3 shows (also of an empty socket) that the letter is a
- *   processor and the number a socket, since no channel has more than three sockets.
- * Everything else ("DIMM 3", "A1", "PROC 1 DIMM 12") does not tell. */
+ *   a letter and a number behind "DIMM": "DIMM_A1", "CPU0_DIMM_A1", "P1-DIMMB2", "DIMM_P0_A0": all
+ * up to the letter.  Not where a number above 3 shows (also of an empty socket) that the letter is
+ * a processor and the number a socket, since no channel has more than three sockets. Everything
+ * else ("DIMM 3", "A1", "PROC 1 DIMM 12") does not tell. */
 #include "machine/dmi.h"
 
 #include <ctype.h>
@@ -21,7 +22,7 @@
 #define DMI_PATH "/sys/firmware/dmi/tables/DMI"
 
 enum {
-	FILE_LIMIT = 1 << 20,	/* a table's length is 16 bits up to SMBIOS 2, some 10 KB in fact */
+	FILE_LIMIT = 1 << 20, /* a table's length is 16 bits up to SMBIOS 2, some 10 KB in fact */
 	MAX_DEVICES = 1024,
 	MAX_TEXT = 96,
 	MAX_CHANNEL_SOCKETS = 3,
@@ -32,22 +33,29 @@ enum {
 
 /* Offsets in type 17 [DSP0134 7.18, table 76]. */
 enum {
-	AT_DATA_WIDTH = 0x0a, AT_SIZE = 0x0c, AT_DEVICE_LOCATOR = 0x10, AT_BANK_LOCATOR = 0x11,
-	AT_MEMORY_TYPE = 0x12, AT_SPEED = 0x15, AT_CONFIGURED_SPEED = 0x20, AT_TECHNOLOGY = 0x28,
-	AT_EXTENDED_SPEED = 0x54, AT_EXTENDED_CONFIGURED_SPEED = 0x58,
+	AT_DATA_WIDTH = 0x0a,
+	AT_SIZE = 0x0c,
+	AT_DEVICE_LOCATOR = 0x10,
+	AT_BANK_LOCATOR = 0x11,
+	AT_MEMORY_TYPE = 0x12,
+	AT_SPEED = 0x15,
+	AT_CONFIGURED_SPEED = 0x20,
+	AT_TECHNOLOGY = 0x28,
+	AT_EXTENDED_SPEED = 0x54,
+	AT_EXTENDED_CONFIGURED_SPEED = 0x58,
 };
 
 struct structure {
-	const uint8_t *bytes;	/* formatted area with header */
+	const uint8_t *bytes; /* formatted area with header */
 	size_t length;
-	const char *strings;	/* each ends with NUL, the last with two */
+	const char *strings;     /* each ends with NUL, the last with two */
 	const char *strings_end; /* behind the last string's NUL */
 };
 
 struct device {
 	char locator[MAX_TEXT], bank[MAX_TEXT];
 	char channel[2 * MAX_TEXT]; /* "": not told */
-	unsigned width, mts;	/* 0: not told */
+	unsigned width, mts;        /* 0: not told */
 	bool populated, highest_speed;
 };
 
@@ -73,7 +81,8 @@ static bool next_structure(const uint8_t *bytes, size_t size, size_t *offset, st
 	return false;
 }
 
-/* A field of `n_bytes` (1, 2, 4), little-endian; 0 where an older version's structure ends before. */
+/* A field of `n_bytes` (1, 2, 4), little-endian; 0 where an older version's structure ends before.
+ */
 static uint32_t field(const struct structure *structure, size_t at, size_t n_bytes)
 {
 	uint32_t value = 0;
@@ -84,8 +93,8 @@ static uint32_t field(const struct structure *structure, size_t at, size_t n_byt
 	return value;
 }
 
-/* Copies the string that the field at `at` names (from 1), without blanks around it; "" when there is
- * none or it is too long to be told from another. */
+/* Copies the string that the field at `at` names (from 1), without blanks around it; "" when there
+ * is none or it is too long to be told from another. */
 static void copy_string(const struct structure *structure, size_t at, char text[MAX_TEXT])
 {
 	const char *string = structure->strings;
@@ -125,7 +134,7 @@ static unsigned speed(const struct structure *structure, size_t at, size_t exten
 
 static void read_device(const struct structure *structure, struct device *device)
 {
-	*device = (struct device){ 0 };
+	*device = (struct device){0};
 	device->populated = field(structure, AT_SIZE, 2) != 0;
 	device->width = field(structure, AT_DATA_WIDTH, 2);
 	if (device->width == 0xffff)
@@ -147,15 +156,17 @@ static struct rf_error *read_devices(const uint8_t *bytes, size_t size, struct d
 	for (size_t offset = 0; offset < size;) {
 		size_t start = offset;
 		if (!next_structure(bytes, size, &offset, &structure))
-			return rf_error_create(RF_EFORMAT, NULL,
-					       "SMBIOS table: the structure at byte %zu does not end", start);
+			return rf_error_create(
+				RF_EFORMAT, NULL,
+				"SMBIOS table: the structure at byte %zu does not end", start);
 		if (structure.bytes[0] == TYPE_END)
 			break;
 		if (structure.bytes[0] != TYPE_MEMORY_DEVICE || !is_main_memory(&structure))
 			continue;
 		if (*n_devices == MAX_DEVICES)
 			return rf_error_create(RF_EFORMAT, NULL,
-					       "SMBIOS table: more than %d memory devices", MAX_DEVICES);
+					       "SMBIOS table: more than %d memory devices",
+					       MAX_DEVICES);
 		read_device(&structure, &devices[(*n_devices)++]);
 	}
 	return NULL;
@@ -163,8 +174,8 @@ static struct rf_error *read_devices(const uint8_t *bytes, size_t size, struct d
 
 /* ---- Channels ----------------------------------------------------------------------------- */
 
-/* Length of the text up to and with a channel's name: "Channel", separators, a number or a letter; 0:
- * there is none. */
+/* Length of the text up to and with a channel's name: "Channel", separators, a number or a letter;
+ * 0: there is none. */
 static size_t channel_prefix(const char *text)
 {
 	const char *at = strcasestr(text, "channel");
@@ -178,8 +189,8 @@ static size_t channel_prefix(const char *text)
 	return at + (digits ? digits : 1) - text;
 }
 
-/* Length of the text up to and with the letter of a last word "LETTER NUMBER" behind "DIMM", and the
- * number; 0: no such word. */
+/* Length of the text up to and with the letter of a last word "LETTER NUMBER" behind "DIMM", and
+ * the number; 0: no such word. */
 static size_t letter_prefix(const char *text, unsigned long *number)
 {
 	const char *dimm = strcasestr(text, "dimm"), *digits = text + strlen(text);
@@ -220,7 +231,8 @@ static void name_channel(struct device *device, bool letters)
 	/* The processor may only be in the device's locator: "CPU1_DIMM_A1" in "CHANNEL A". */
 	const char *dimm = strcasestr(device->locator, "dimm");
 	int before = dimm ? (int)(dimm - device->locator) : 0;
-	snprintf(device->channel, size, "%.*s%.*s", before, device->locator, (int)length, device->bank);
+	snprintf(device->channel, size, "%.*s%.*s", before, device->locator, (int)length,
+		 device->bank);
 }
 
 /* Two devices in one place: firmware that gives all the same text. */
@@ -264,10 +276,10 @@ static struct rf_error *check_devices(const struct device *devices, size_t n_dev
 				       "the SMBIOS table has no memory device that is in use");
 	for (size_t i = 0; i < n_devices; i++)
 		if (!devices[i].mts || !devices[i].width)
-			return rf_error_create(RF_EUNAVAILABLE, "usual in a virtual machine",
-					       "the SMBIOS table does not tell the %s of memory device \"%s\"",
-					       devices[i].mts ? "data width" : "speed",
-					       devices[i].locator);
+			return rf_error_create(
+				RF_EUNAVAILABLE, "usual in a virtual machine",
+				"the SMBIOS table does not tell the %s of memory device \"%s\"",
+				devices[i].mts ? "data width" : "speed", devices[i].locator);
 	return NULL;
 }
 
@@ -282,7 +294,7 @@ static void add_to_channel(struct device *channel, const struct device *device)
 
 static struct dmi_memory peak(struct device *devices, size_t n_devices)
 {
-	struct dmi_memory memory = { .devices = n_devices, .mts = devices[0].mts };
+	struct dmi_memory memory = {.devices = n_devices, .mts = devices[0].mts};
 	bool is_first[MAX_DEVICES];
 	for (size_t i = 0; i < n_devices; i++) {
 		size_t first = first_on_channel(devices, i);

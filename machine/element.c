@@ -7,16 +7,18 @@
 size_t element_bytes(enum element element)
 {
 	static const size_t bytes[] = {
-		[ELEMENT_HALF] = 2, [ELEMENT_BFLOAT16] = 2, [ELEMENT_SINGLE] = 4,
-		[ELEMENT_DOUBLE] = 8, [ELEMENT_X87] = 16, [ELEMENT_INT8] = 1, [ELEMENT_INT32] = 4,
-		[ELEMENT_INT64] = 8,
+		[ELEMENT_HALF] = 2,   [ELEMENT_BFLOAT16] = 2, [ELEMENT_SINGLE] = 4,
+		[ELEMENT_DOUBLE] = 8, [ELEMENT_X87] = 16,     [ELEMENT_INT8] = 1,
+		[ELEMENT_INT32] = 4,  [ELEMENT_INT64] = 8,
 	};
 	return bytes[element];
 }
 
 /* A binary interchange format of at most 16 bits, IEEE 754-2008, 3.4. */
-struct small_format { int fraction_bits, max_exponent; };
-static const struct small_format half_format = { 10, 15 }, bfloat16_format = { 7, 127 };
+struct small_format {
+	int fraction_bits, max_exponent;
+};
+static const struct small_format half_format = {10, 15}, bfloat16_format = {7, 127};
 
 static long double small_get(struct small_format format, uint16_t bits)
 {
@@ -46,7 +48,8 @@ static uint16_t small_bits(struct small_format format, long double value)
 		exponent = 2 - format.max_exponent; /* subnormals share the last exponent */
 	/* In units of the last place; the carry of a rounded-up fraction runs into the exponent. */
 	long units = lrintl(ldexpl(fabsl(value), format.fraction_bits + 1 - exponent));
-	long long bits = units + ((long long)(exponent - 2 + format.max_exponent) << format.fraction_bits);
+	long long bits =
+		units + ((long long)(exponent - 2 + format.max_exponent) << format.fraction_bits);
 	return sign | (bits < infinity ? bits : infinity);
 }
 

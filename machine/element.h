@@ -4,11 +4,11 @@
 #include <stddef.h>
 
 enum element {
-	ELEMENT_HALF,		/* IEEE 754 binary16 */
-	ELEMENT_BFLOAT16,	/* the upper half of a single */
+	ELEMENT_HALF,     /* IEEE 754 binary16 */
+	ELEMENT_BFLOAT16, /* the upper half of a single */
 	ELEMENT_SINGLE,
 	ELEMENT_DOUBLE,
-	ELEMENT_X87,		/* 10 bytes in a place of 16 */
+	ELEMENT_X87, /* 10 bytes in a place of 16 */
 	ELEMENT_INT8,
 	ELEMENT_INT32,
 	ELEMENT_INT64,

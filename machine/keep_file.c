@@ -18,7 +18,8 @@ static struct rf_error *cannot_write(const struct keep_place *place, const char 
 {
 	char hint[96];
 	snprintf(hint, sizeof(hint), "set %s to a directory that can be written", place->variable);
-	return rf_error_errno(RF_EACCESS, cause, hint, "cannot keep the %s in %s", place->what, path);
+	return rf_error_errno(RF_EACCESS, cause, hint, "cannot keep the %s in %s", place->what,
+			      path);
 }
 
 struct rf_error *keep_file_directory(const struct keep_place *place, char **out)
@@ -85,7 +86,8 @@ static int write_and_rename(const json_t *json, char *temporary, const char *pat
 	return cause;
 }
 
-struct rf_error *keep_file_save(const struct keep_place *place, const char *path, const json_t *json)
+struct rf_error *keep_file_save(const struct keep_place *place, const char *path,
+				const json_t *json)
 {
 	sigset_t all, before;
 	char *real = realpath(path, NULL), *temporary = NULL;

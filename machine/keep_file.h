@@ -1,4 +1,5 @@
-/* Small JSON files that rfprof keeps in the user's directories (XDG Base Directory Specification). */
+/* Small JSON files that rfprof keeps in the user's directories (XDG Base Directory Specification).
+ */
 #pragma once
 
 #include "base/error.h"
@@ -6,9 +7,9 @@
 #include <jansson.h>
 
 struct keep_place {
-	const char *variable;	/* "XDG_CONFIG_HOME" */
-	const char *below_home;	/* what stands in where it is not set: ".config" */
-	const char *what;	/* what is kept there, for messages: "custom roofs" */
+	const char *variable;   /* "XDG_CONFIG_HOME" */
+	const char *below_home; /* what stands in where it is not set: ".config" */
+	const char *what;       /* what is kept there, for messages: "custom roofs" */
 };
 
 /* The directory's name, "…/rfprof", in *out, heap.  RF_EACCESS when there is no home directory. */
@@ -20,4 +21,5 @@ struct rf_error *keep_file_prepare(const struct keep_place *place, const char *d
 
 /* Writes `json` to `path` whole or not at all: temporary file beside it, then rename, with signals
  * blocked.  Where `path` is a symbolic link, the file that it leads to is replaced. */
-struct rf_error *keep_file_save(const struct keep_place *place, const char *path, const json_t *json);
+struct rf_error *keep_file_save(const struct keep_place *place, const char *path,
+				const json_t *json);

@@ -22,7 +22,7 @@ void machine_deinit(struct machine *machine)
 	free(machine->custom_roofs);
 	free(machine->counts);
 	free(machine->roofs);
-	*machine = (struct machine){ 0 };
+	*machine = (struct machine){0};
 }
 
 /* Keeps the first warning; later ones are its consequences. */
@@ -38,7 +38,7 @@ static void warn(struct rf_error **warning, struct rf_error *error)
 struct request {
 	const struct topology *topology;
 	const struct machine_options *options;
-	int *counts;		/* thread counts wanted, ascending */
+	int *counts; /* thread counts wanted, ascending */
 	size_t n_counts;
 };
 
@@ -47,15 +47,16 @@ static struct rf_error *request_init(struct request *request, const struct topol
 				     const struct machine_options *options)
 {
 	int all = topology->usable_threads;
-	*request = (struct request){ topology, options };
+	*request = (struct request){topology, options};
 	request->counts = calloc(options->n_threads + 64, sizeof(*request->counts));
 	if (!request->counts)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	for (size_t i = 0; i < options->n_threads; i++) {
 		if (options->threads[i] > all)
-			return rf_error_create(RF_EINPUT, "ask for no more threads than that",
-					       "%d threads are asked for; %d hardware thread%s can be used here",
-					       options->threads[i], all, all == 1 ? "" : "s");
+			return rf_error_create(
+				RF_EINPUT, "ask for no more threads than that",
+				"%d threads are asked for; %d hardware thread%s can be used here",
+				options->threads[i], all, all == 1 ? "" : "s");
 		request->counts[request->n_counts++] = options->threads[i];
 	}
 	for (int n = 1; !options->n_threads && n < all; n *= 2)
@@ -86,13 +87,17 @@ static struct rf_error *measure(const struct request *request, struct machine *o
 	};
 	const struct machine_options *options = request->options;
 	const struct roofs_wish wish = {
-		.counts = request->counts, .n_counts = request->n_counts, .quick = options->quick,
+		.counts = request->counts,
+		.n_counts = request->n_counts,
+		.quick = options->quick,
 		.effort = options->quick ? roofs_effort_quick : roofs_effort_full,
-		.progress = options->progress, .progress_context = options->progress_context,
+		.progress = options->progress,
+		.progress_context = options->progress_context,
 	};
 	memcpy(machine.caches, topology->caches, sizeof(machine.caches));
-	struct rf_error *error = machine.cpu_model ? roofs_measure(topology, &wish, &machine)
-						   : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	struct rf_error *error = machine.cpu_model
+					 ? roofs_measure(topology, &wish, &machine)
+					 : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	if (!error && older)
 		error = machine_merge(&machine, older);
 	if (error) {
@@ -136,7 +141,7 @@ static struct rf_error *measure_and_save(const char *directory, const char *path
 		warn(warning, no_cache);
 		return measure(request, NULL, machine);
 	}
-	struct machine cached = { 0 };
+	struct machine cached = {0};
 	int lock = roof_cache_lock(directory, LOCK_WAIT_MS);
 	struct rf_error *error = NULL;
 	if (load_enough(path, key, request, &cached, NULL) && !request->options->refresh) {
@@ -163,13 +168,14 @@ static struct rf_error *get_with_request(const struct request *request, struct m
 	}
 	json_t *key = roof_cache_key(request->topology);
 	char *path = key ? roof_cache_path(directory, key) : NULL;
-	struct machine cached = { 0 };
+	struct machine cached = {0};
 	struct rf_error *error = NULL;
 	if (!path) {
 		error = rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-	} else if (load_enough(path, key, request, &cached, warning) && !request->options->refresh) {
+	} else if (load_enough(path, key, request, &cached, warning) &&
+		   !request->options->refresh) {
 		*machine = cached;
-		cached = (struct machine){ 0 };
+		cached = (struct machine){0};
 	} else {
 		error = measure_and_save(directory, path, key, request, machine, warning);
 	}
@@ -184,7 +190,7 @@ struct rf_error *machine_get(const struct machine_options *options, struct machi
 			     struct rf_error **warning)
 {
 	struct topology topology;
-	struct request request = { 0 };
+	struct request request = {0};
 	if (warning)
 		*warning = NULL;
 	struct rf_error *error = topology_read(&topology);

@@ -23,17 +23,17 @@ static json_t *node_to_json(bool by_node, int node)
 
 static json_t *roof_to_json(const struct roof *roof)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:s, s:s, "
-			 "s:b, s:b}",
-			 "kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth",
-			 "isa", roof->isa, "precision", roof->precision, "op", roof->op,
-			 "level", roof->level, "threads", roof->threads,
-			 "cpu_node", node_to_json(roof->by_node, roof->cpu_node),
-			 "memory_node", node_to_json(roof->by_node, roof->memory_node),
-			 "best", roof->best, "median", roof->median, "q1", roof->q1, "q3", roof->q3,
-			 "theory", roof->theory > 0 ? json_real(roof->theory) : json_null(),
-			 "unit", roof->unit, "bytes_convention", roof->bytes_convention,
-			 "distinguishable", roof->distinguishable, "noisy", roof->noisy);
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:s, s:s, "
+		"s:b, s:b}",
+		"kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth", "isa", roof->isa,
+		"precision", roof->precision, "op", roof->op, "level", roof->level, "threads",
+		roof->threads, "cpu_node", node_to_json(roof->by_node, roof->cpu_node),
+		"memory_node", node_to_json(roof->by_node, roof->memory_node), "best", roof->best,
+		"median", roof->median, "q1", roof->q1, "q3", roof->q3, "theory",
+		roof->theory > 0 ? json_real(roof->theory) : json_null(), "unit", roof->unit,
+		"bytes_convention", roof->bytes_convention, "distinguishable",
+		roof->distinguishable, "noisy", roof->noisy);
 }
 
 /* json_array_append_new() and json_pack() take NULL as a failure and pass it on. */
@@ -43,22 +43,21 @@ struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
 	json_t *notes = json_array();
 	int failed = 0;
 	for (size_t i = 0; i < machine->n_counts; i++)
-		failed |= json_array_append_new(counts, json_pack("{s:i, s:b}", "threads",
-			machine->counts[i].threads, "complete", machine->counts[i].complete));
+		failed |= json_array_append_new(
+			counts, json_pack("{s:i, s:b}", "threads", machine->counts[i].threads,
+					  "complete", machine->counts[i].complete));
 	for (size_t i = 0; i < machine->n_caches; i++)
 		failed |= json_array_append_new(caches, cache_to_json(&machine->caches[i]));
 	for (size_t i = 0; i < machine->n_roofs; i++)
 		failed |= json_array_append_new(roofs, roof_to_json(&machine->roofs[i]));
 	for (size_t i = 0; i < machine->n_notes; i++)
 		failed |= json_array_append_new(notes, json_string(machine->notes[i]));
-	json_t *json = json_pack("{s:s, s:s?, s:i, s:f, s:f, s:o, s:o, s:o, s:o}",
-				 "cpu_model", machine->cpu_model,
-				 "microarchitecture", machine->microarchitecture,
-				 "usable_threads", machine->usable_threads,
-				 "clock_ghz", machine->clock_ghz,
-				 "clock_fp_ghz", machine->clock_fp_ghz,
-				 "counts", counts,
-				 "caches", caches, "roofs", roofs, "notes", notes);
+	json_t *json =
+		json_pack("{s:s, s:s?, s:i, s:f, s:f, s:o, s:o, s:o, s:o}", "cpu_model",
+			  machine->cpu_model, "microarchitecture", machine->microarchitecture,
+			  "usable_threads", machine->usable_threads, "clock_ghz",
+			  machine->clock_ghz, "clock_fp_ghz", machine->clock_fp_ghz, "counts",
+			  counts, "caches", caches, "roofs", roofs, "notes", notes);
 	if (failed || !json) {
 		json_decref(json);
 		return out_of_memory();
@@ -93,16 +92,16 @@ static struct rf_error *roof_from_json(json_t *json, struct roof *roof)
 	json_t *cpu_node, *memory_node, *theory;
 	int distinguishable, noisy;
 	json_error_t cause;
-	*roof = (struct roof){ 0 };
+	*roof = (struct roof){0};
 	if (json_unpack_ex(json, &cause, 0,
 			   "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:F, s:F, s:F, s:F, s:o, s:s, "
 			   "s:s, s:b, s:b}",
-			   "kind", &kind, "isa", &isa, "precision", &precision, "op", &op,
-			   "level", &level, "threads", &roof->threads,
-			   "cpu_node", &cpu_node, "memory_node", &memory_node, "best", &roof->best,
-			   "median", &roof->median, "q1", &roof->q1, "q3", &roof->q3,
-			   "theory", &theory, "unit", &unit, "bytes_convention", &convention,
-			   "distinguishable", &distinguishable, "noisy", &noisy))
+			   "kind", &kind, "isa", &isa, "precision", &precision, "op", &op, "level",
+			   &level, "threads", &roof->threads, "cpu_node", &cpu_node, "memory_node",
+			   &memory_node, "best", &roof->best, "median", &roof->median, "q1",
+			   &roof->q1, "q3", &roof->q3, "theory", &theory, "unit", &unit,
+			   "bytes_convention", &convention, "distinguishable", &distinguishable,
+			   "noisy", &noisy))
 		return format_error("roof", cause.text);
 	bool is_compute = !strcmp(kind, "compute");
 	if (!is_compute && strcmp(kind, "bandwidth"))
@@ -136,7 +135,8 @@ static struct rf_error *roofs_from_json(json_t *json, struct machine *machine)
 	if (!machine->roofs)
 		return out_of_memory();
 	for (size_t i = 0; i < n; i++) {
-		struct rf_error *error = roof_from_json(json_array_get(json, i), &machine->roofs[i]);
+		struct rf_error *error =
+			roof_from_json(json_array_get(json, i), &machine->roofs[i]);
 		if (error)
 			return error;
 		machine->n_roofs++;
@@ -205,23 +205,25 @@ static struct rf_error *notes_from_json(json_t *json, struct machine *machine)
 
 struct rf_error *machine_from_json(json_t *json, struct machine *out)
 {
-	struct machine machine = { 0 };
+	struct machine machine = {0};
 	const char *cpu_model;
-	const char *microarchitecture = json_string_value(json_object_get(json, "microarchitecture"));
+	const char *microarchitecture =
+		json_string_value(json_object_get(json, "microarchitecture"));
 	json_t *caches, *counts, *roofs, *notes;
 	json_error_t cause;
-	if (json_unpack_ex(json, &cause, 0, "{s:s, s:i, s:F, s:F, s:o, s:o, s:o, s:o}",
-			   "cpu_model", &cpu_model,
-			   "usable_threads", &machine.usable_threads, "clock_ghz", &machine.clock_ghz,
-			   "clock_fp_ghz", &machine.clock_fp_ghz, "counts", &counts, "caches", &caches, "roofs", &roofs, "notes", &notes))
+	if (json_unpack_ex(json, &cause, 0, "{s:s, s:i, s:F, s:F, s:o, s:o, s:o, s:o}", "cpu_model",
+			   &cpu_model, "usable_threads", &machine.usable_threads, "clock_ghz",
+			   &machine.clock_ghz, "clock_fp_ghz", &machine.clock_fp_ghz, "counts",
+			   &counts, "caches", &caches, "roofs", &roofs, "notes", &notes))
 		return format_error("machine", cause.text);
 	if (!is_rate(machine.clock_ghz) || machine.usable_threads < 1)
 		return format_error("machine", "the clock or the thread count is not positive");
 	machine.cpu_model = strdup(cpu_model);
 	machine.microarchitecture = microarchitecture ? strdup(microarchitecture) : NULL;
 	struct rf_error *error =
-		machine.cpu_model && (machine.microarchitecture || !microarchitecture) ? NULL
-										       : out_of_memory();
+		machine.cpu_model && (machine.microarchitecture || !microarchitecture)
+			? NULL
+			: out_of_memory();
 	if (!error)
 		error = counts_from_json(counts, &machine);
 	if (!error)

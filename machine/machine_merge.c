@@ -62,7 +62,8 @@ static bool sort_roofs(struct machine *machine)
 static bool merge_roofs(struct machine *newer, const struct machine *older)
 {
 	bool keep_node_rows = !has_node_rows(newer);
-	struct roof *roofs = reallocarray(newer->roofs, newer->n_roofs + older->n_roofs + 1, sizeof(*roofs));
+	struct roof *roofs =
+		reallocarray(newer->roofs, newer->n_roofs + older->n_roofs + 1, sizeof(*roofs));
 	if (!roofs)
 		return false;
 	newer->roofs = roofs;
@@ -91,7 +92,8 @@ static bool merge_counts(struct machine *newer, const struct machine *older)
 
 static bool merge_notes(struct machine *newer, struct machine *older)
 {
-	char **notes = reallocarray(newer->notes, newer->n_notes + older->n_notes + 1, sizeof(*notes));
+	char **notes =
+		reallocarray(newer->notes, newer->n_notes + older->n_notes + 1, sizeof(*notes));
 	if (!notes)
 		return false;
 	newer->notes = notes;

@@ -16,12 +16,12 @@ struct printer {
 	const int *threads;
 	size_t n_threads;
 	FILE *stream;
-	bool noisy, same;	/* marks that were used and must be explained */
+	bool noisy, same; /* marks that were used and must be explained */
 };
 
 enum section { SECTION_COMPUTE, SECTION_BANDWIDTH, SECTION_NODES, SECTIONS };
 
-static const char *const titles[SECTIONS] = { "Compute", "Bandwidth", "Bandwidth by NUMA node" };
+static const char *const titles[SECTIONS] = {"Compute", "Bandwidth", "Bandwidth by NUMA node"};
 
 static enum section section_of(const struct roof *roof)
 {
@@ -34,8 +34,8 @@ static enum section section_of(const struct roof *roof)
  * difference to a bandwidth. */
 static bool same_roof(const struct roof *a, const struct roof *b)
 {
-	return section_of(a) == section_of(b) && !strcmp(a->op, b->op) && !strcmp(a->level, b->level) &&
-	       !strcmp(a->precision, b->precision) &&
+	return section_of(a) == section_of(b) && !strcmp(a->op, b->op) &&
+	       !strcmp(a->level, b->level) && !strcmp(a->precision, b->precision) &&
 	       (a->kind == ROOF_BANDWIDTH || !strcmp(a->isa, b->isa)) &&
 	       (!a->by_node || (a->cpu_node == b->cpu_node && a->memory_node == b->memory_node));
 }
@@ -69,7 +69,8 @@ static int set_rates(struct printer *printer, struct libscols_line *line, size_t
 		snprintf(median, sizeof(median), "%.2f", roof->median);
 		snprintf(quartiles, sizeof(quartiles), "%.2f–%.2f", roof->q1, roof->q3);
 		if (roof->theory > 0)
-			snprintf(theory, sizeof(theory), "%.1f %%", 100 * roof->best / roof->theory);
+			snprintf(theory, sizeof(theory), "%.1f %%",
+				 100 * roof->best / roof->theory);
 	}
 	int failed = set(line, column, best);
 	failed |= set(line, column, median);
@@ -102,7 +103,8 @@ static int add_line(struct printer *printer, struct libscols_table *table, enum 
 	if (section == SECTION_NODES)
 		failed |= set_rates(printer, line, &column, roof);
 	for (size_t i = 0; i < printer->n_threads && section != SECTION_NODES; i++)
-		failed |= set_rates(printer, line, &column, find(printer, roof, printer->threads[i]));
+		failed |=
+			set_rates(printer, line, &column, find(printer, roof, printer->threads[i]));
 	return failed | set(line, &column, roof->unit);
 }
 
@@ -125,7 +127,9 @@ static int make_columns(const struct printer *printer, struct libscols_table *ta
 			enum section section)
 {
 	static const char *const names[SECTIONS][3] = {
-		{ "precision", "isa", "op" }, { "level", "op" }, { "nodes", "op" },
+		{"precision", "isa", "op"},
+		{"level", "op"},
+		{"nodes", "op"},
 	};
 	int failed = 0;
 	for (int i = 0; i < 3 && names[section][i]; i++)
@@ -216,7 +220,8 @@ static void print_conventions(const struct printer *printer)
 				strcmp(machine->roofs[k].op, roof->op) != 0;
 		if (!first)
 			continue;
-		fprintf(printer->stream, "%s  %-9s  %s\n", any ? "" : "\nBytes that count as moved\n", roof->op,
+		fprintf(printer->stream, "%s  %-9s  %s\n",
+			any ? "" : "\nBytes that count as moved\n", roof->op,
 			roof->bytes_convention);
 		any = true;
 	}
@@ -225,11 +230,15 @@ static void print_conventions(const struct printer *printer)
 static void print_marks(const struct printer *printer)
 {
 	if (printer->noisy)
-		fputs(NOISY_MARK " noisy: the quartiles are 5 % or more of the median apart, even after "
-		      "longer measuring\n", printer->stream);
+		fputs(NOISY_MARK
+		      " noisy: the quartiles are 5 % or more of the median apart, even after "
+		      "longer measuring\n",
+		      printer->stream);
 	if (printer->same)
-		fputs(SAME_MARK " less than 15 % above the next level: cannot be told from it, not a roof of "
-		      "its own\n", printer->stream);
+		fputs(SAME_MARK
+		      " less than 15 % above the next level: cannot be told from it, not a roof of "
+		      "its own\n",
+		      printer->stream);
 }
 
 static void print_other_counts(const struct printer *printer)
@@ -241,7 +250,8 @@ static void print_other_counts(const struct printer *printer)
 		for (size_t k = 0; k < printer->n_threads; k++)
 			shown |= printer->threads[k] == machine->counts[i].threads;
 		if (!shown)
-			fprintf(printer->stream, "%s%d", any ? ", " : "also measured, shown by --threads: ",
+			fprintf(printer->stream, "%s%d",
+				any ? ", " : "also measured, shown by --threads: ",
 				machine->counts[i].threads);
 		any |= !shown;
 	}
@@ -249,11 +259,11 @@ static void print_other_counts(const struct printer *printer)
 		fputc('\n', printer->stream);
 }
 
-static struct rf_error *print_all(const struct machine *machine, const int *threads, size_t n_threads,
-				  FILE *stream)
+static struct rf_error *print_all(const struct machine *machine, const int *threads,
+				  size_t n_threads, FILE *stream)
 {
-	int ends[2] = { 0 };
-	struct printer printer = { machine, threads, n_threads, stream };
+	int ends[2] = {0};
+	struct printer printer = {machine, threads, n_threads, stream};
 	if (!threads && machine->n_counts) {
 		ends[printer.n_threads++] = machine->counts[0].threads;
 		if (machine->n_counts > 1)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The clock is measured for about 25 us at 4 GHz: reading the time does not count in it, and a clock
- * that fell under vector code has not risen again. */
+/* The clock is measured for about 25 us at 4 GHz: reading the time does not count in it, and a
+ * clock that fell under vector code has not risen again. */
 #define CLOCK_COUNTS 400
 
 /* One task's repeats: the threads write their own times, `times[repeat * n_threads + thread]`. */
@@ -18,11 +18,15 @@ struct repeats {
 	const struct measure_task *task;
 	uint64_t count;
 	int n;
-	struct times { uint64_t start, end, clock_ns; } *times;
+	struct times {
+		uint64_t start, end, clock_ns;
+	} * times;
 };
 
 /* What one repeat showed. */
-struct repeat { double rate, clock_ghz; };
+struct repeat {
+	double rate, clock_ghz;
+};
 
 static int compare_doubles(const void *left, const void *right)
 {
@@ -43,8 +47,10 @@ struct measure_rate measure_summary(double *rates, size_t n)
 {
 	qsort(rates, n, sizeof(*rates), compare_doubles);
 	return (struct measure_rate){
-		.best = rates[n - 1], .median = quantile(rates, n, 0.5),
-		.q1 = quantile(rates, n, 0.25), .q3 = quantile(rates, n, 0.75),
+		.best = rates[n - 1],
+		.median = quantile(rates, n, 0.5),
+		.q1 = quantile(rates, n, 0.25),
+		.q3 = quantile(rates, n, 0.75),
 	};
 }
 
@@ -78,7 +84,8 @@ static double rate_of(const struct repeats *repeats, int i, double *ghz)
 		start = times->start < start ? times->start : start;
 		end = times->end > end ? times->end : end;
 		if (times->clock_ns)
-			*ghz += (double)CLOCK_COUNTS * CLOCK_CYCLES_PER_COUNT / times->clock_ns / n_threads;
+			*ghz += (double)CLOCK_COUNTS * CLOCK_CYCLES_PER_COUNT / times->clock_ns /
+				n_threads;
 	}
 	return repeats->task->work * repeats->count * n_threads / (end > start ? end - start : 1);
 }
@@ -88,7 +95,7 @@ static double rate_of(const struct repeats *repeats, int i, double *ghz)
 static struct rf_error *run_repeats(struct team *team, const struct measure_task *task,
 				    uint64_t count, int n, struct repeat *results)
 {
-	struct repeats repeats = { .team = team, .task = task, .count = count, .n = n };
+	struct repeats repeats = {.team = team, .task = task, .count = count, .n = n};
 	repeats.times = calloc((size_t)n * team_size(team), sizeof(*repeats.times));
 	if (!repeats.times)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
@@ -135,7 +142,10 @@ static struct rf_error *calibrate(struct team *team, const struct measure_task *
 }
 
 /* The best rate so far and the repeat count of each candidate. */
-struct candidate { double best; uint64_t count; };
+struct candidate {
+	double best;
+	uint64_t count;
+};
 
 static struct rf_error *try_candidate(struct team *team, const struct measure_task *task,
 				      struct candidate *candidate)
@@ -164,7 +174,8 @@ struct rf_error *measure_search(struct team *team, const struct measure_task *ta
 	for (size_t i = 1; i < n; i++)
 		if (candidates[i].best > candidates[series->best].best)
 			series->best = i;
-	series->count = count_for(team, &tasks[series->best], candidates[series->best].best, repeat_ns);
+	series->count =
+		count_for(team, &tasks[series->best], candidates[series->best].best, repeat_ns);
 	free(candidates);
 	return error;
 }
@@ -197,5 +208,5 @@ struct rf_error *measure_repeats(struct team *team, const struct measure_task *t
 void measure_series_deinit(struct measure_series *series)
 {
 	free(series->rates);
-	*series = (struct measure_series){ 0 };
+	*series = (struct measure_series){0};
 }

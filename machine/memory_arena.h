@@ -1,5 +1,5 @@
-/* The memory that bandwidth is measured in: huge pages where the kernel gives them, first touched by
- * the thread that uses them, or bound to a NUMA node. */
+/* The memory that bandwidth is measured in: huge pages where the kernel gives them, first touched
+ * by the thread that uses them, or bound to a NUMA node. */
 #pragma once
 
 #include "base/error.h"
@@ -13,8 +13,8 @@
 
 /* Memory of one thread. */
 struct arena {
-	char *base;		/* multiple of ARENA_HUGE_PAGE */
-	size_t bytes;		/* that have been touched */
+	char *base;   /* multiple of ARENA_HUGE_PAGE */
+	size_t bytes; /* that have been touched */
 	char *mapping;
 	size_t mapped;
 };

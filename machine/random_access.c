@@ -5,19 +5,22 @@
 #define DECLARE(chains) void rf_random_access_##chains(uint64_t, struct random_state *);
 RANDOM_KERNELS(DECLARE)
 
-#define ROW(chains_) { .chains = chains_, .run = rf_random_access_##chains_ },
-const struct random_kernel random_kernels[] = { RANDOM_KERNELS(ROW) };
+#define ROW(chains_) {.chains = chains_, .run = rf_random_access_##chains_},
+const struct random_kernel random_kernels[] = {RANDOM_KERNELS(ROW)};
 const size_t n_random_kernels = sizeof(random_kernels) / sizeof(random_kernels[0]);
 
 /* What a prepared line begins with; see random_access_prepare(). */
-struct line { struct line *next, *in_order; };
+struct line {
+	struct line *next, *in_order;
+};
 
 static struct line *line_at(const void *memory, size_t line_bytes, size_t i)
 {
 	return (struct line *)((char *)memory + i * line_bytes);
 }
 
-/* A step of SplitMix64 (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators"). */
+/* A step of SplitMix64 (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number
+ * generators"). */
 static uint64_t next_random(uint64_t *state)
 {
 	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -26,16 +29,16 @@ static uint64_t next_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* 0 ... n - 1, by multiplication (Lemire 2019, "Fast random integer generation in an interval"); the
- * bias is below n / 2^64. */
+/* 0 ... n - 1, by multiplication (Lemire 2019, "Fast random integer generation in an interval");
+ * the bias is below n / 2^64. */
 static size_t random_below(uint64_t *state, size_t n)
 {
 	return (unsigned __int128)next_random(state) * n >> 64;
 }
 
 /* A uniformly random order of the lines (Fisher and Yates's shuffle, Durstenfeld's form), in the
- * second words: the positions do not depend on what is swapped, so that the core has many swaps under
- * way at once. */
+ * second words: the positions do not depend on what is swapped, so that the core has many swaps
+ * under way at once. */
 static void shuffle(void *memory, size_t n, size_t line_bytes, uint64_t seed)
 {
 	for (size_t i = 0; i < n; i++)
@@ -62,8 +65,8 @@ void random_access_prepare(void *memory, size_t bytes, size_t line_bytes, uint64
 	from->next = first;
 }
 
-void random_state_init(struct random_state *state, const void *memory, size_t bytes, size_t line_bytes,
-		       int chains)
+void random_state_init(struct random_state *state, const void *memory, size_t bytes,
+		       size_t line_bytes, int chains)
 {
 	size_t apart = bytes / line_bytes / chains;
 	memset(state, 0, sizeof(*state));

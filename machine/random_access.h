@@ -24,7 +24,9 @@
 #include <stdint.h>
 
 /* Where each chain is: the line that its next step loads from. */
-struct random_state { void *at[RANDOM_MAX_CHAINS]; };
+struct random_state {
+	void *at[RANDOM_MAX_CHAINS];
+};
 
 struct random_kernel {
 	int chains;
@@ -36,14 +38,15 @@ struct random_kernel {
 extern const struct random_kernel random_kernels[];
 extern const size_t n_random_kernels;
 
-/* Links all whole lines of `memory` (aligned to 16 bytes) to one cycle.  `bytes` is at least one line;
- * `line_bytes` is a multiple of 16, 64 as a rule.  The order depends on the number of lines and the
- * seed only.  The first word of a line points to the next line of the cycle; the second word of
- * line i of memory points to the i-th line of the cycle.  Takes about 30 ns a line in DRAM. */
+/* Links all whole lines of `memory` (aligned to 16 bytes) to one cycle.  `bytes` is at least one
+ * line; `line_bytes` is a multiple of 16, 64 as a rule.  The order depends on the number of lines
+ * and the seed only.  The first word of a line points to the next line of the cycle; the second
+ * word of line i of memory points to the i-th line of the cycle.  Takes about 30 ns a line in DRAM.
+ */
 void random_access_prepare(void *memory, size_t bytes, size_t line_bytes, uint64_t seed);
 
-/* Puts `chains` chains (at most RANDOM_MAX_CHAINS; as many or fewer than the lines) at places of the
- * prepared memory's cycle that are lines / chains steps apart, rounded down. */
-void random_state_init(struct random_state *state, const void *memory, size_t bytes, size_t line_bytes,
-		       int chains);
+/* Puts `chains` chains (at most RANDOM_MAX_CHAINS; as many or fewer than the lines) at places of
+ * the prepared memory's cycle that are lines / chains steps apart, rounded down. */
+void random_state_init(struct random_state *state, const void *memory, size_t bytes,
+		       size_t line_bytes, int chains);
 #endif

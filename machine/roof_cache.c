@@ -33,12 +33,13 @@ json_t *roof_cache_key(const struct topology *topology)
 	for (int i = 0; i < topology->n_cpus; i++)
 		json_array_append_new(cpus, cpu_to_json(&topology->cpus[i]));
 	/* JSON has no unsigned 64-bit integers: no limit is 0. */
-	json_int_t memory = topology->limits.memory_limit == UINT64_MAX ?
-				    0 : (json_int_t)topology->limits.memory_limit;
+	json_int_t memory = topology->limits.memory_limit == UINT64_MAX
+				    ? 0
+				    : (json_int_t)topology->limits.memory_limit;
 	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:f, s:I}", "version", ROOF_CACHE_VERSION,
 			 "cpu_model", topology->cpu_model, "microcode", topology->microcode,
-			 "kernel", topology->kernel, "cpus", cpus,
-			 "cpu_quota", topology->limits.cpus, "memory_limit", memory);
+			 "kernel", topology->kernel, "cpus", cpus, "cpu_quota",
+			 topology->limits.cpus, "memory_limit", memory);
 }
 
 struct rf_error *roof_cache_directory(char **out)
@@ -88,7 +89,8 @@ struct rf_error *roof_cache_load(const char *path, json_t *key, struct machine *
 	else if (!json_equal(file_key, key))
 		error = rf_error_create(RF_EUNAVAILABLE, NULL, "%s is of another machine", path);
 	if (!error) {
-		struct rf_error *inner = machine_from_json(json_object_get(json, "machine"), machine);
+		struct rf_error *inner =
+			machine_from_json(json_object_get(json, "machine"), machine);
 		if (inner)
 			error = rf_error_create(inner->code, NULL, "%s is corrupt: %s", path,
 						inner->message);
@@ -112,7 +114,7 @@ struct rf_error *roof_cache_save(const char *path, json_t *key, const struct mac
 
 int roof_cache_lock(const char *directory, int wait_ms)
 {
-	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
+	const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
 	char *path;
 	if (asprintf(&path, "%s/lock", directory) < 0)
 		return -1;

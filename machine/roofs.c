@@ -19,12 +19,18 @@
 #define LASTING_SHARE 0.85
 
 const struct roofs_effort roofs_effort_full = {
-	.repeat_ns = MEASURE_REPEAT_NS, .search_rounds = 4, .repeats = 12, .stretch = 4,
+	.repeat_ns = MEASURE_REPEAT_NS,
+	.search_rounds = 4,
+	.repeats = 12,
+	.stretch = 4,
 	.extra_rounds = 4,
 	.budget_ns = UINT64_C(16000000000),
 };
 const struct roofs_effort roofs_effort_quick = {
-	.repeat_ns = MEASURE_REPEAT_NS, .search_rounds = 2, .repeats = 6, .stretch = 2,
+	.repeat_ns = MEASURE_REPEAT_NS,
+	.search_rounds = 2,
+	.repeats = 6,
+	.stretch = 2,
 	.extra_rounds = 1,
 	.budget_ns = UINT64_C(3300000000),
 };
@@ -67,10 +73,13 @@ struct rf_error *roofs_new_job(const struct roof_site *site, size_t n_tasks, siz
 			       struct roof_job *job)
 {
 	*job = (struct roof_job){
-		.row = { .threads = site->n_threads, .by_node = site->by_node,
-			 .cpu_node = site->cpu_node, .memory_node = site->memory_node,
-			 .distinguishable = true },
-		.site = site, .n_tasks = n_tasks,
+		.row = {.threads = site->n_threads,
+			.by_node = site->by_node,
+			.cpu_node = site->cpu_node,
+			.memory_node = site->memory_node,
+			.distinguishable = true},
+		.site = site,
+		.n_tasks = n_tasks,
 		.tasks = calloc(n_tasks, sizeof(*job->tasks)),
 		.context = aligned_alloc(64, (context_size + 63) / 64 * 64),
 	};
@@ -104,11 +113,11 @@ static void job_progress(struct roofs_run *run, const struct roof *row)
 {
 	char what[96];
 	if (row->kind == ROOF_COMPUTE)
-		snprintf(what, sizeof(what), "%s %s %s, %d thread%s", row->isa, row->precision, row->op,
-			 row->threads, row->threads == 1 ? "" : "s");
+		snprintf(what, sizeof(what), "%s %s %s, %d thread%s", row->isa, row->precision,
+			 row->op, row->threads, row->threads == 1 ? "" : "s");
 	else
-		snprintf(what, sizeof(what), "%s %s, %d thread%s", row->level, row->op, row->threads,
-			 row->threads == 1 ? "" : "s");
+		snprintf(what, sizeof(what), "%s %s, %d thread%s", row->level, row->op,
+			 row->threads, row->threads == 1 ? "" : "s");
 	progress(run, what);
 }
 
@@ -116,7 +125,7 @@ static void job_progress(struct roofs_run *run, const struct roof *row)
 
 static int level_rank(const char *level)
 {
-	static const char *const levels[] = { "L1", "L2", "L3", "DRAM" };
+	static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};
 	for (int i = 0; i < 4; i++)
 		if (!strcmp(level, levels[i]))
 			return i;
@@ -130,8 +139,9 @@ static const struct roof *next_level(const struct roof *roofs, size_t n_roofs,
 	const struct roof *next = NULL;
 	for (size_t i = 0; i < n_roofs; i++) {
 		const struct roof *other = &roofs[i];
-		if (other->kind != ROOF_BANDWIDTH || other->by_node || other->threads != roof->threads ||
-		    strcmp(other->op, roof->op) || level_rank(other->level) <= level_rank(roof->level))
+		if (other->kind != ROOF_BANDWIDTH || other->by_node ||
+		    other->threads != roof->threads || strcmp(other->op, roof->op) ||
+		    level_rank(other->level) <= level_rank(roof->level))
 			continue;
 		if (!next || level_rank(other->level) < level_rank(next->level))
 			next = other;
@@ -162,8 +172,8 @@ static uint64_t budget_ns(const struct roofs_run *run)
 	return run->wish->effort.budget_ns * (n > 2 ? n : 2) / 2;
 }
 
-/* Less for the next visit where time runs out: a busy machine, on which each repeat may have to wait
- * for its turn. */
+/* Less for the next visit where time runs out: a busy machine, on which each repeat may have to
+ * wait for its turn. */
 static void pace(const struct roofs_run *run, int *rounds, int *repeats)
 {
 	uint64_t elapsed = elapsed_ns(run), budget = budget_ns(run);
@@ -186,12 +196,13 @@ static struct rf_error *visit(struct roofs_run *run, struct roof_job *job)
 	struct rf_error *error = job->prepare ? job->prepare(run, job) : NULL;
 	pace(run, &rounds, &repeats);
 	if (!error && series->n_rates == 0) {
-		error = measure_search(job->site->team, job->tasks, job->n_tasks, job->repeat_ns, rounds,
-				       series);
+		error = measure_search(job->site->team, job->tasks, job->n_tasks, job->repeat_ns,
+				       rounds, series);
 		series->count *= run->wish->effort.stretch;
 	}
 	if (!error)
-		error = measure_repeats(job->site->team, &job->tasks[series->best], repeats, series);
+		error = measure_repeats(job->site->team, &job->tasks[series->best], repeats,
+					series);
 	if (!error && job->check)
 		error = job->check(job);
 	return error;
@@ -223,16 +234,19 @@ static bool lacks_scaling(const struct roofs_run *run, const struct roof_job *jo
 	bool is_private = job->row.kind == ROOF_COMPUTE || !strcmp(job->row.level, "L1");
 	for (size_t i = 0; i < run->n_jobs && !job->row.by_node; i++) {
 		const struct roof_job *other = &run->jobs[i];
-		if (!same_row(&other->row, &job->row) || other->site->n_threads >= job->site->n_threads)
+		if (!same_row(&other->row, &job->row) ||
+		    other->site->n_threads >= job->site->n_threads)
 			continue;
-		double gain = is_private ? LEAST_SCALING * job->site->n_cores / other->site->n_cores : 1;
+		double gain =
+			is_private ? LEAST_SCALING * job->site->n_cores / other->site->n_cores : 1;
 		if (best_rate(job) < gain * best_rate(other))
 			return true;
 	}
 	return false;
 }
 
-static struct rf_error *visit_all(struct roofs_run *run, struct roof_job *jobs, size_t n, double share)
+static struct rf_error *visit_all(struct roofs_run *run, struct roof_job *jobs, size_t n,
+				  double share)
 {
 	struct rf_error *error = NULL;
 	for (int round = 0; round < 2 && !error; round++)
@@ -258,7 +272,8 @@ static struct rf_error *visit_doubtful(struct roofs_run *run, struct roof_job *j
 }
 
 /* `n` jobs, until `share` of the time is over. */
-static struct rf_error *measure_jobs(struct roofs_run *run, struct roof_job *jobs, size_t n, double share)
+static struct rf_error *measure_jobs(struct roofs_run *run, struct roof_job *jobs, size_t n,
+				     double share)
 {
 	struct rf_error *error = visit_all(run, jobs, n, share);
 	return error ? error : visit_doubtful(run, jobs, n, share);
@@ -271,16 +286,22 @@ static struct rf_error *limits_notes(struct roofs_run *run)
 	const struct topology *topology = run->topology;
 	struct rf_error *error = NULL;
 	if (topology->usable_threads < topology->n_cpus)
-		error = roofs_note(run, "the CPU quota of the control group is %.2f CPUs: roofs up "
-				   "to %d of %d hardware threads", topology->limits.cpus,
-				   topology->usable_threads, topology->n_cpus);
+		error = roofs_note(run,
+				   "the CPU quota of the control group is %.2f CPUs: roofs up "
+				   "to %d of %d hardware threads",
+				   topology->limits.cpus, topology->usable_threads,
+				   topology->n_cpus);
 	else if (topology->limits.cpus > 0 && topology->limits.cpus < topology->n_cpus)
-		error = roofs_note(run, "the CPU quota of the control group is %.2f CPUs: longer "
-				   "runs are throttled below these roofs", topology->limits.cpus);
+		error = roofs_note(run,
+				   "the CPU quota of the control group is %.2f CPUs: longer "
+				   "runs are throttled below these roofs",
+				   topology->limits.cpus);
 	for (int level = 1; level <= TOPOLOGY_LEVELS && !error; level++)
 		if (!topology_share_bytes(topology, level, 1))
-			error = roofs_note(run, "no L%d cache is reported: its bandwidth is not "
-					   "measured", level);
+			error = roofs_note(run,
+					   "no L%d cache is reported: its bandwidth is not "
+					   "measured",
+					   level);
 	return error;
 }
 
@@ -296,8 +317,11 @@ static struct rf_error *read_memory_theory(struct roofs_run *run)
 	run->memory_gbs = memory.gbs;
 	if (!memory.upper_bound)
 		return NULL;
-	return roofs_note(run, "the theory of DRAM is an upper bound: %d memory modules whose channels or "
-			  "speed are not told", memory.devices);
+	return roofs_note(
+		run,
+		"the theory of DRAM is an upper bound: %d memory modules whose channels or "
+		"speed are not told",
+		memory.devices);
 }
 
 /* Why theory is missing or incomplete. */
@@ -305,7 +329,8 @@ static struct rf_error *theory_notes(struct roofs_run *run)
 {
 	struct rf_error *error = read_memory_theory(run);
 	if (!error && !run->microarchitecture)
-		error = roofs_note(run, "this microarchitecture is not in the table: no theory of compute");
+		error = roofs_note(
+			run, "this microarchitecture is not in the table: no theory of compute");
 	else if (!error && run->microarchitecture->note)
 		error = roofs_note(run, "theory: %s", run->microarchitecture->note);
 	return error;
@@ -358,7 +383,8 @@ static struct rf_error *measure_all(struct roofs_run *run, struct machine *machi
 	if (!error)
 		error = measure_jobs(run, run->jobs, run->n_lasting, some_last ? LASTING_SHARE : 1);
 	if (!error && some_last)
-		error = measure_jobs(run, run->jobs + run->n_lasting, run->n_jobs - run->n_lasting, 1);
+		error = measure_jobs(run, run->jobs + run->n_lasting, run->n_jobs - run->n_lasting,
+				     1);
 	/* Again, now that the cores have been busy for long enough to have reached their clock. */
 	return error ? error : measure_clock(run, machine);
 }
@@ -397,8 +423,8 @@ static struct rf_error *finish(struct roofs_run *run, struct machine *machine)
 	roofs_mark_levels(machine->roofs, machine->n_roofs);
 	for (size_t i = 0; i < run->n_sites; i++)
 		if (!run->sites[i].by_node)
-			machine->counts[machine->n_counts++] = (struct machine_count){
-				run->sites[i].n_threads, !run->wish->quick };
+			machine->counts[machine->n_counts++] =
+				(struct machine_count){run->sites[i].n_threads, !run->wish->quick};
 	machine->notes = run->notes;
 	machine->n_notes = run->n_notes;
 	run->notes = NULL;
@@ -421,7 +447,9 @@ struct rf_error *roofs_measure(const struct topology *topology, const struct roo
 			       struct machine *machine)
 {
 	struct roofs_run run = {
-		.topology = topology, .wish = wish, .started_ns = clock_now_ns(),
+		.topology = topology,
+		.wish = wish,
+		.started_ns = clock_now_ns(),
 		.microarchitecture = microarchitecture_here(),
 	};
 	struct rf_error *error = measure_all(&run, machine);

@@ -24,17 +24,17 @@ static const struct operation {
 	const char *op, *convention;
 	double memory_bytes;
 } operations[] = {
-	{ "read", "8 B/element loaded", 1 },
-	{ "write", "8 B/element stored, write-allocate not counted", 2 },
-	{ "copy", "16 B/element: load, store; write-allocate not counted", 24.0 / 16 },
-	{ "triad", "24 B/element: 2 loads, store; write-allocate not counted", 32.0 / 24 },
-	{ "update", "16 B/element: load, store in place", 1 },
-	{ "daxpy", "24 B/element: 2 loads, store in place", 1 },
-	{ "write_rep", "8 B/element stored by rep stos; write-allocate not counted", 0 },
-	{ "copy_rep", "16 B/element by rep movs; write-allocate not counted", 0 },
-	{ "write_nt", "8 B/element stored, non-temporal", 1 },
-	{ "copy_nt", "16 B/element: load, non-temporal store", 1 },
-	{ "triad_nt", "24 B/element: 2 loads, non-temporal store", 1 },
+	{"read", "8 B/element loaded", 1},
+	{"write", "8 B/element stored, write-allocate not counted", 2},
+	{"copy", "16 B/element: load, store; write-allocate not counted", 24.0 / 16},
+	{"triad", "24 B/element: 2 loads, store; write-allocate not counted", 32.0 / 24},
+	{"update", "16 B/element: load, store in place", 1},
+	{"daxpy", "24 B/element: 2 loads, store in place", 1},
+	{"write_rep", "8 B/element stored by rep stos; write-allocate not counted", 0},
+	{"copy_rep", "16 B/element by rep movs; write-allocate not counted", 0},
+	{"write_nt", "8 B/element stored, non-temporal", 1},
+	{"copy_nt", "16 B/element: load, non-temporal store", 1},
+	{"triad_nt", "24 B/element: 2 loads, non-temporal store", 1},
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -42,12 +42,15 @@ static const struct operation {
 struct part {
 	_Alignas(64) struct bandwidth_state state;
 	char *arrays[3];
-	size_t window;		/* bytes of each array in one call */
+	size_t window; /* bytes of each array in one call */
 	size_t n_windows, cursor;
 };
 
 /* A kernel, as a task. */
-struct bandwidth_task { const struct bandwidth_kernel *kernel; struct part *parts; };
+struct bandwidth_task {
+	const struct bandwidth_kernel *kernel;
+	struct part *parts;
+};
 
 /* The context of a job. */
 struct bandwidth_job {
@@ -61,8 +64,8 @@ static void run_kernel(void *context, int thread, uint64_t count)
 	struct bandwidth_task *task = context;
 	struct part *part = &task->parts[thread];
 	if (part->n_windows == 1) {
-		task->kernel->run(part->arrays[0], part->arrays[1], part->arrays[2], part->window, count,
-				  &part->state);
+		task->kernel->run(part->arrays[0], part->arrays[1], part->arrays[2], part->window,
+				  count, &part->state);
 		return;
 	}
 	for (uint64_t i = 0; i < count; i++) {
@@ -74,11 +77,11 @@ static void run_kernel(void *context, int thread, uint64_t count)
 }
 
 /* Divides a thread's arena into the arrays of an operation. */
-static void place_arrays(struct part *part, const struct arena *arena, const struct roof_level *level,
-			 int n_arrays)
+static void place_arrays(struct part *part, const struct arena *arena,
+			 const struct roof_level *level, int n_arrays)
 {
-	size_t whole = (level->bytes / n_arrays - (n_arrays > 1 ? ARRAY_SKEW : 0)) / BANDWIDTH_GRAIN *
-		       BANDWIDTH_GRAIN; /* not 0: see roofs_levels() */
+	size_t whole = (level->bytes / n_arrays - (n_arrays > 1 ? ARRAY_SKEW : 0)) /
+		       BANDWIDTH_GRAIN * BANDWIDTH_GRAIN; /* not 0: see roofs_levels() */
 	memset(part, 0, sizeof(*part));
 	bandwidth_state_init(&part->state);
 	part->window = whole;
@@ -91,7 +94,10 @@ static void place_arrays(struct part *part, const struct arena *arena, const str
 		part->arrays[i] = arena->base + (i < n_arrays ? i : 0) * (whole + ARRAY_SKEW);
 }
 
-struct warm_up { struct bandwidth_task *task; uint64_t count; };
+struct warm_up {
+	struct bandwidth_task *task;
+	uint64_t count;
+};
 
 static void warm_up_thread(void *context, int thread)
 {
@@ -105,13 +111,14 @@ static void warm_up_thread(void *context, int thread)
 static struct rf_error *warm_up(struct roofs_run *run, struct roof_job *job)
 {
 	struct bandwidth_job *context = job->context;
-	struct warm_up warm_up = { &context->tasks[job->series.best],
-				   context->parts[0].n_windows / 3 + 1 };
+	struct warm_up warm_up = {&context->tasks[job->series.best],
+				  context->parts[0].n_windows / 3 + 1};
 	team_run(job->site->team, warm_up_thread, &warm_up);
 	return NULL;
 }
 
-static size_t find_kernels(const char *op, const struct bandwidth_kernel *kernels[BANDWIDTH_MAX_VARIANTS])
+static size_t find_kernels(const char *op,
+			   const struct bandwidth_kernel *kernels[BANDWIDTH_MAX_VARIANTS])
 {
 	size_t n = 0;
 	for (size_t i = 0; i < n_bandwidth_kernels && n < BANDWIDTH_MAX_VARIANTS; i++)
@@ -126,7 +133,8 @@ static void set_theory(const struct roofs_run *run, const struct operation *oper
 	if (level->is_dram && operation->memory_bytes > 0)
 		job->theory = run->memory_gbs / operation->memory_bytes;
 	if (!level->is_dram && run->microarchitecture)
-		job->per_cycle = theory_bandwidth(run->microarchitecture, level->name, operation->op, isa);
+		job->per_cycle =
+			theory_bandwidth(run->microarchitecture, level->name, operation->op, isa);
 }
 
 static void fill_row(const struct operation *operation, const struct roof_level *level,
@@ -146,8 +154,9 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 	size_t n = find_kernels(operation->op, kernels);
 	struct roof_job job;
 	struct bandwidth_job *context;
-	struct rf_error *error = roofs_new_job(
-		site, n, sizeof(*context) + site->n_threads * sizeof(struct part), &job);
+	struct rf_error *error =
+		roofs_new_job(site, n, sizeof(*context) + site->n_threads * sizeof(struct part),
+			      &job);
 	if (error)
 		return error;
 	context = job.context;
@@ -155,10 +164,13 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 	for (int i = 0; i < site->n_threads; i++)
 		place_arrays(&context->parts[i], &site->arenas[i], level, kernels[0]->arrays);
 	for (size_t i = 0; i < n; i++) {
-		context->tasks[i] = (struct bandwidth_task){ kernels[i], context->parts };
-		job.tasks[i] = (struct measure_task){ .run = run_kernel, .context = &context->tasks[i],
-			.work = context->parts[0].window / 8.0 * kernels[i]->bytes_per_element,
-			.with_clock = !level->is_dram, .isa = kernels[i]->isa };
+		context->tasks[i] = (struct bandwidth_task){kernels[i], context->parts};
+		job.tasks[i] = (struct measure_task){.run = run_kernel,
+						     .context = &context->tasks[i],
+						     .work = context->parts[0].window / 8.0 *
+							     kernels[i]->bytes_per_element,
+						     .with_clock = !level->is_dram,
+						     .isa = kernels[i]->isa};
 	}
 	fill_row(operation, level, &job.row);
 	set_theory(run, operation, level, kernels[0]->isa, &job);

@@ -13,7 +13,7 @@
 struct compute_task {
 	const struct compute_kernel *kernel;
 	struct compute_state initial;
-	struct compute_state *states;	/* what each thread leaves */
+	struct compute_state *states; /* what each thread leaves */
 };
 
 /* The context of a job: its tasks' contexts, then a state for each thread. */
@@ -73,11 +73,13 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 	context = job.context;
 	for (size_t i = 0; i < n; i++) {
 		struct compute_task *task = &context->tasks[i];
-		*task = (struct compute_task){ .kernel = variants[i], .states = context->states };
+		*task = (struct compute_task){.kernel = variants[i], .states = context->states};
 		compute_state_init(variants[i], &task->initial);
-		job.tasks[i] = (struct measure_task){ .run = run_kernel, .context = task,
-			.work = variants[i]->ops_per_iteration, .with_clock = true,
-			.isa = variants[i]->isa };
+		job.tasks[i] = (struct measure_task){.run = run_kernel,
+						     .context = task,
+						     .work = variants[i]->ops_per_iteration,
+						     .with_clock = true,
+						     .isa = variants[i]->isa};
 	}
 	job.check = check_states;
 	job.row.kind = ROOF_COMPUTE;
@@ -86,8 +88,8 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 	snprintf(job.row.op, sizeof(job.row.op), "%s", variants[0]->op);
 	snprintf(job.row.unit, sizeof(job.row.unit), "%s", variants[0]->unit);
 	if (run->microarchitecture)
-		job.per_cycle = theory_compute(run->microarchitecture, job.row.isa, job.row.precision,
-					       job.row.op);
+		job.per_cycle = theory_compute(run->microarchitecture, job.row.isa,
+					       job.row.precision, job.row.op);
 	return roofs_add_job(run, &job);
 }
 

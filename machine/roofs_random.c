@@ -11,11 +11,14 @@
 #define SEED 1
 
 /* A kernel, as a task. */
-struct random_task { const struct random_kernel *kernel; struct random_state *states; };
+struct random_task {
+	const struct random_kernel *kernel;
+	struct random_state *states;
+};
 
 /* The context of a job. */
 struct random_job {
-	size_t bytes;		/* of each thread's memory */
+	size_t bytes; /* of each thread's memory */
 	struct random_task tasks[MAX_KERNELS];
 	struct random_state states[]; /* one a thread and kernel: kernel-major */
 };
@@ -56,7 +59,8 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 	struct roof_job job;
 	struct random_job *context;
 	size_t states = n_random_kernels * site->n_threads * sizeof(struct random_state);
-	struct rf_error *error = roofs_new_job(site, n_random_kernels, sizeof(*context) + states, &job);
+	struct rf_error *error =
+		roofs_new_job(site, n_random_kernels, sizeof(*context) + states, &job);
 	if (error)
 		return error;
 	context = job.context;
@@ -67,9 +71,13 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 		if ((chase && !is_chase(kernel)) || kernel->chains * LINE_BYTES > level->bytes)
 			continue;
 		struct random_task *task = &context->tasks[job.n_tasks];
-		*task = (struct random_task){ kernel, context->states + job.n_tasks * site->n_threads };
-		job.tasks[job.n_tasks++] = (struct measure_task){ .run = run_kernel, .context = task,
-			.work = (double)kernel->chains * LINE_BYTES, .isa = "scalar" };
+		*task = (struct random_task){kernel,
+					     context->states + job.n_tasks * site->n_threads};
+		job.tasks[job.n_tasks++] =
+			(struct measure_task){.run = run_kernel,
+					      .context = task,
+					      .work = (double)kernel->chains * LINE_BYTES,
+					      .isa = "scalar"};
 	}
 	job.prepare = prepare;
 	job.repeat_ns = 2 * run->wish->effort.repeat_ns;

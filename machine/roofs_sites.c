@@ -50,15 +50,16 @@ static size_t arena_bytes(const struct roof_site *site)
 size_t roofs_levels(const struct roofs_run *run, const struct roof_site *site,
 		    struct roof_level levels[ROOF_LEVELS])
 {
-	size_t n = 0, has = arena_bytes(site), wanted = roofs_dram_bytes(run->topology, site->n_threads);
+	size_t n = 0, has = arena_bytes(site),
+	       wanted = roofs_dram_bytes(run->topology, site->n_threads);
 	for (int level = 1; level <= TOPOLOGY_LEVELS && !site->by_node; level++) {
 		uint64_t bytes = roofs_level_bytes(run->topology, level, site->n_threads);
 		if (bytes < LEVEL_MIN_BYTES)
 			continue;
-		levels[n] = (struct roof_level){ .bytes = bytes < has ? bytes : has };
+		levels[n] = (struct roof_level){.bytes = bytes < has ? bytes : has};
 		snprintf(levels[n++].name, sizeof(levels->name), "L%d", level);
 	}
-	levels[n++] = (struct roof_level){ "DRAM", wanted < has ? wanted : has, true };
+	levels[n++] = (struct roof_level){"DRAM", wanted < has ? wanted : has, true};
 	return n;
 }
 
@@ -116,10 +117,11 @@ static struct rf_error *note_small_dram(struct roofs_run *run, const struct roof
 	size_t wanted = roofs_dram_bytes(run->topology, site->n_threads), got = arena_bytes(site);
 	if (got >= wanted)
 		return NULL;
-	return roofs_note(run, "DRAM was measured in %zu MiB with %d thread%s, not in the %zu MiB of 4 "
+	return roofs_note(run,
+			  "DRAM was measured in %zu MiB with %d thread%s, not in the %zu MiB of 4 "
 			  "times the last-level cache: it may include cache hits",
-			  got * site->n_threads >> 20, site->n_threads, site->n_threads == 1 ? "" : "s",
-			  wanted * site->n_threads >> 20);
+			  got * site->n_threads >> 20, site->n_threads,
+			  site->n_threads == 1 ? "" : "s", wanted * site->n_threads >> 20);
 }
 
 /* Starts a team on the first `n` of the listed hardware threads. */
@@ -128,7 +130,8 @@ static struct rf_error *start_team(struct roofs_run *run, const int *cpus, struc
 	struct rf_error *error = team_create(cpus, site->n_threads, &site->team);
 	if (error && error->code == RF_EUNAVAILABLE && run->n_sites > 0) {
 		/* A limit on threads: what fits is still worth having. */
-		struct rf_error *full = roofs_note(run, "%s: no roofs at that count", error->message);
+		struct rf_error *full =
+			roofs_note(run, "%s: no roofs at that count", error->message);
 		rf_error_destroy(error);
 		return full;
 	}
@@ -149,7 +152,7 @@ static struct rf_error *make_count_sites(struct roofs_run *run, const int *cpus)
 {
 	struct rf_error *error = NULL;
 	for (size_t c = 0; c < run->wish->n_counts && !error; c++) {
-		struct roof_site site = { .n_threads = run->wish->counts[c], .arenas = run->arenas };
+		struct roof_site site = {.n_threads = run->wish->counts[c], .arenas = run->arenas};
 		site.n_cores = topology_cores(run->topology, site.n_threads);
 		error = start_team(run, cpus, &site);
 		if (!error && site.team)
@@ -199,9 +202,10 @@ static void free_node_site(struct roof_site *site)
 	team_destroy(site->team);
 }
 
-static struct rf_error *make_node_site(struct roofs_run *run, int cpu_node, int memory_node, int *cpus)
+static struct rf_error *make_node_site(struct roofs_run *run, int cpu_node, int memory_node,
+				       int *cpus)
 {
-	struct roof_site site = { .by_node = true, .cpu_node = cpu_node, .memory_node = memory_node };
+	struct roof_site site = {.by_node = true, .cpu_node = cpu_node, .memory_node = memory_node};
 	site.n_threads = site.n_cores = cpus_of_node(run, cpu_node, cpus);
 	if (site.n_threads == 0)
 		return NULL;
@@ -241,7 +245,8 @@ struct rf_error *roofs_make_sites(struct roofs_run *run)
 	struct rf_error *error = map_arenas(run, most);
 	if (!error)
 		error = make_count_sites(run, cpus);
-	if (!error && !run->wish->quick && topology->n_nodes > 1 && most == topology->usable_threads)
+	if (!error && !run->wish->quick && topology->n_nodes > 1 &&
+	    most == topology->usable_threads)
 		error = make_node_sites(run, cpus);
 	free(cpus);
 	return error;

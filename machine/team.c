@@ -17,11 +17,11 @@ struct team_thread {
 struct team {
 	pthread_mutex_t lock;
 	pthread_cond_t start, finish;
-	team_function *function;	/* NULL with a new generation: end */
+	team_function *function; /* NULL with a new generation: end */
 	void *context;
 	unsigned generation;
 	int running;
-	int n_threads;			/* of the team, for the barrier */
+	int n_threads; /* of the team, for the barrier */
 	_Alignas(64) atomic_int arrived;
 	_Alignas(64) atomic_uint barrier_round;
 	struct team_thread threads[];
@@ -85,7 +85,7 @@ static int start_threads(struct team *team, const int *cpus, int wanted)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int status = 0;
 	for (int i = 0; i < wanted && !status; i++) {
-		team->threads[i] = (struct team_thread){ .team = team, .index = i, .cpu = cpus[i] };
+		team->threads[i] = (struct team_thread){.team = team, .index = i, .cpu = cpus[i]};
 		status = pthread_create(&team->threads[i].handle, NULL, team_thread_main,
 					&team->threads[i]);
 		if (!status)
@@ -101,7 +101,7 @@ struct rf_error *team_create(const int *cpus, int n_threads, struct team **out)
 	struct team *team = aligned_alloc(64, (size + 63) / 64 * 64);
 	if (!team)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-	*team = (struct team){ .running = n_threads };
+	*team = (struct team){.running = n_threads};
 	pthread_mutex_init(&team->lock, NULL);
 	pthread_cond_init(&team->start, NULL);
 	pthread_cond_init(&team->finish, NULL);

@@ -8,7 +8,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct microarchitecture microarchitectures[] = {
-#define MICROARCHITECTURE(title, ...) { .name = title, __VA_ARGS__ },
+#define MICROARCHITECTURE(title, ...) {.name = title, __VA_ARGS__},
 #include "machine/microarchitectures.def"
 #undef MICROARCHITECTURE
 };
@@ -41,7 +41,8 @@ static enum core_kind core_kind_here(void)
 	unsigned eax, ebx, ecx, edx;
 	if (!__get_cpuid_count(0x1a, 0, &eax, &ebx, &ecx, &edx))
 		return CORE_UNKNOWN;
-	return eax >> 24 == CORE_EFFICIENT || eax >> 24 == CORE_PERFORMANCE ? eax >> 24 : CORE_UNKNOWN;
+	return eax >> 24 == CORE_EFFICIENT || eax >> 24 == CORE_PERFORMANCE ? eax >> 24
+									    : CORE_UNKNOWN;
 }
 
 /* The kind of all cores that this thread may run on: it visits each.  CORE_UNKNOWN: both, or not
@@ -57,8 +58,9 @@ static enum core_kind core_kind_of_all(void)
 			continue;
 		CPU_ZERO(&one);
 		CPU_SET(cpu, &one);
-		enum core_kind kind = sched_setaffinity(0, sizeof(one), &one) == 0 ? core_kind_here() :
-										      CORE_UNKNOWN;
+		enum core_kind kind = sched_setaffinity(0, sizeof(one), &one) == 0
+					      ? core_kind_here()
+					      : CORE_UNKNOWN;
 		common = n++ == 0 || kind == common ? kind : CORE_UNKNOWN;
 		if (common == CORE_UNKNOWN)
 			break;
@@ -99,21 +101,28 @@ const struct microarchitecture *microarchitecture_here(void)
 	if (!row || !row->hybrid)
 		return row;
 	switch (core_kind_of_all()) {
-	case CORE_PERFORMANCE: return row;
-	case CORE_EFFICIENT: return microarchitecture_find("GenuineIntel", 6, 0xbe); /* Gracemont */
-	default: return NULL;
+	case CORE_PERFORMANCE:
+		return row;
+	case CORE_EFFICIENT:
+		return microarchitecture_find("GenuineIntel", 6, 0xbe); /* Gracemont */
+	default:
+		return NULL;
 	}
 }
 
 /* ---- Compute ------------------------------------------------------------------------------ */
 
-struct isa_width { const char *isa; enum theory_width width; bool scalar; };
+struct isa_width {
+	const char *isa;
+	enum theory_width width;
+	bool scalar;
+};
 
 static const struct isa_width isa_widths[] = {
-	{ "scalar", THEORY_128, true },
-	{ "sse2", THEORY_128, false },
-	{ "avx2", THEORY_256, false },
-	{ "avx512f", THEORY_512, false },
+	{"scalar", THEORY_128, true},
+	{"sse2", THEORY_128, false},
+	{"avx2", THEORY_256, false},
+	{"avx512f", THEORY_512, false},
 };
 
 static const struct isa_width *find_isa(const char *isa)
@@ -135,8 +144,8 @@ static double lanes_of(const struct isa_width *isa, unsigned bytes)
 	return isa->scalar ? 1 : vector_bytes(isa) / bytes;
 }
 
-/* Flop per cycle and lane of a mix of `n_fma` FMA to `n_add` adds: cycles are those of the busiest of
- * the FMA units, the adders, and what both share. */
+/* Flop per cycle and lane of a mix of `n_fma` FMA to `n_add` adds: cycles are those of the busiest
+ * of the FMA units, the adders, and what both share. */
 static double mixed(const struct microarchitecture *row, enum theory_width width, double n_fma,
 		    double n_add)
 {
@@ -161,8 +170,13 @@ static double floating_rate(const struct microarchitecture *row, const struct is
 			    bool is_double, const char *op)
 {
 	size_t by_width = isa->scalar ? 0 : 1 + isa->width;
-	static const struct { const char *op; double n_fma, n_add; } mixes[] = {
-		{ "fma1_add1", 1, 1 }, { "fma2_add1", 2, 1 }, { "fma1_add2", 1, 2 },
+	static const struct {
+		const char *op;
+		double n_fma, n_add;
+	} mixes[] = {
+		{"fma1_add1", 1, 1},
+		{"fma2_add1", 2, 1},
+		{"fma1_add2", 1, 2},
 	};
 	for (size_t i = 0; i < COUNT(mixes); i++)
 		if (!strcmp(op, mixes[i].op))
@@ -180,7 +194,8 @@ static double floating_rate(const struct microarchitecture *row, const struct is
 	return 0;
 }
 
-static double half_rate(const struct microarchitecture *row, const struct isa_width *isa, const char *op)
+static double half_rate(const struct microarchitecture *row, const struct isa_width *isa,
+			const char *op)
 {
 	if (!strcmp(op, "fma"))
 		return 2 * row->half[isa->width];
@@ -222,8 +237,13 @@ static double amx_rate(const struct microarchitecture *row, const char *precisio
 static double vector_compute(const struct microarchitecture *row, const struct isa_width *isa,
 			     const char *precision, const char *op)
 {
-	static const struct { const char *precision; unsigned bytes; } integers[] = {
-		{ "int8", 1 }, { "int32", 4 }, { "int64", 8 },
+	static const struct {
+		const char *precision;
+		unsigned bytes;
+	} integers[] = {
+		{"int8", 1},
+		{"int32", 4},
+		{"int64", 8},
 	};
 	if (!strcmp(precision, "double"))
 		return lanes_of(isa, 8) * floating_rate(row, isa, true, op);
@@ -248,8 +268,9 @@ double theory_compute(const struct microarchitecture *row, const char *isa, cons
 	if (!strcmp(isa, "amx"))
 		return amx_rate(row, precision, op);
 	if (!strcmp(isa, "x87"))
-		return !strcmp(precision, "x87") && (!strcmp(op, "add") || !strcmp(op, "mul")) ?
-			       row->x87 : 0;
+		return !strcmp(precision, "x87") && (!strcmp(op, "add") || !strcmp(op, "mul"))
+			       ? row->x87
+			       : 0;
 	const struct isa_width *width = find_isa(isa);
 	return width ? vector_compute(row, width, precision, op) : 0;
 }
@@ -258,8 +279,8 @@ double theory_compute(const struct microarchitecture *row, const char *isa, cons
 
 /* Bytes per cycle of a loop of `n_loads` and `n_stores` vectors: the busiest of the load ports, the
  * store ports, and what both share. */
-static double l1_bytes(const struct microarchitecture *row, const struct isa_width *isa, double n_loads,
-		       double n_stores)
+static double l1_bytes(const struct microarchitecture *row, const struct isa_width *isa,
+		       double n_loads, double n_stores)
 {
 	double loads = row->loads[isa->width], stores = row->stores[isa->width];
 	double both = row->memory[isa->width], cycles = 0;
@@ -285,9 +306,12 @@ double theory_issue(const char *name)
 double theory_bandwidth(const struct microarchitecture *row, const char *level, const char *op,
 			const char *isa)
 {
-	static const struct { const char *op; double n_loads, n_stores; } loops[] = {
-		{ "read", 1, 0 },   { "write", 0, 1 }, { "copy", 1, 1 },
-		{ "update", 1, 1 }, { "triad", 2, 1 }, { "daxpy", 2, 1 },
+	static const struct {
+		const char *op;
+		double n_loads, n_stores;
+	} loops[] = {
+		{"read", 1, 0},   {"write", 0, 1}, {"copy", 1, 1},
+		{"update", 1, 1}, {"triad", 2, 1}, {"daxpy", 2, 1},
 	};
 	const struct isa_width *width = find_isa(isa);
 	if (!strcmp(level, "L2"))

@@ -1,7 +1,8 @@
 /* What a core can do by its documents: the theory that stands beside a measured roof.
  *
  * The data are rows of microarchitectures.def, found by CPUID's vendor, family and model.  What is
- * not documented, or what the model number does not tell, is 0: a wrong theory is worse than none. */
+ * not documented, or what the model number does not tell, is 0: a wrong theory is worse than none.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -10,22 +11,27 @@
 enum theory_width { THEORY_128, THEORY_256, THEORY_512, THEORY_WIDTHS };
 
 /* Models `first` to `last` of one family of one vendor (CPUID leaf 0: "GenuineIntel"). */
-struct cpu_models { const char *vendor; unsigned family, first, last; };
+struct cpu_models {
+	const char *vendor;
+	unsigned family, first, last;
+};
 
 /* Rates are instructions per cycle of one core, times are cycles per instruction; 0: not known, or
  * not there. */
 struct microarchitecture {
 	const char *name;
 	struct cpu_models models[6];
-	/* Rates by width: FMA, add, multiply, and FMA and adds together.  Scalars share the units of
-	 * 128 bits; single and double run equally fast. */
-	double fma[THEORY_WIDTHS], add[THEORY_WIDTHS], mul[THEORY_WIDTHS], fma_and_add[THEORY_WIDTHS];
-	double half[THEORY_WIDTHS];		/* FP16: FMA, add and multiply alike */
-	double dot_bfloat16[THEORY_WIDTHS], dot_int8[THEORY_WIDTHS];	/* VDPBF16PS, VPDPBUSD */
+	/* Rates by width: FMA, add, multiply, and FMA and adds together.  Scalars share the units
+	 * of 128 bits; single and double run equally fast. */
+	double fma[THEORY_WIDTHS], add[THEORY_WIDTHS], mul[THEORY_WIDTHS],
+		fma_and_add[THEORY_WIDTHS];
+	double half[THEORY_WIDTHS]; /* FP16: FMA, add and multiply alike */
+	double dot_bfloat16[THEORY_WIDTHS], dot_int8[THEORY_WIDTHS]; /* VDPBF16PS, VPDPBUSD */
 	/* Times of division and square root: scalar, then by width. */
-	double div_single[1 + THEORY_WIDTHS], div_double[1 + THEORY_WIDTHS], sqrt_single[1 + THEORY_WIDTHS];
-	double x87;			/* rate of FADD, and of FMUL */
-	double issue;			/* instructions of any kind, where more than 6 are documented */
+	double div_single[1 + THEORY_WIDTHS], div_double[1 + THEORY_WIDTHS],
+		sqrt_single[1 + THEORY_WIDTHS];
+	double x87;   /* rate of FADD, and of FMUL */
+	double issue; /* instructions of any kind, where more than 6 are documented */
 	/* Rates of general register instructions between registers: ADD and XOR alike, IMUL. */
 	double integer, imul32, imul64;
 	/* Rates of PADDx, PMULLD and PXOR. */
@@ -33,10 +39,11 @@ struct microarchitecture {
 	double amx_bfloat16, amx_half, amx_int8; /* operations (2 a product) per cycle */
 	/* Vector loads and stores per cycle from and to L1, and both together. */
 	double loads[THEORY_WIDTHS], stores[THEORY_WIDTHS], memory[THEORY_WIDTHS];
-	double l2_bytes;		/* from L2 to L1 per cycle */
-	bool hybrid;			/* these models have other cores too: the row is the P-core's */
-	bool one_fma512_possible;	/* models with one and with two 512-bit FMA units share a number */
-	const char *note;		/* why something is not known, or NULL */
+	double l2_bytes;          /* from L2 to L1 per cycle */
+	bool hybrid;              /* these models have other cores too: the row is the P-core's */
+	bool one_fma512_possible; /* models with one and with two 512-bit FMA units share a number
+				   */
+	const char *note;         /* why something is not known, or NULL */
 };
 
 extern const struct microarchitecture microarchitectures[];
@@ -46,25 +53,25 @@ extern const unsigned n_microarchitectures;
  * the calling thread may run on (CPUID leaf 1AH, asked on each), NULL when it may run on both. */
 const struct microarchitecture *microarchitecture_here(void);
 
-/* The row of a CPU by CPUID's vendor string and its family and model with the extended fields added,
- * or NULL.  Of a hybrid CPU: the row of its P-cores. */
+/* The row of a CPU by CPUID's vendor string and its family and model with the extended fields
+ * added, or NULL.  Of a hybrid CPU: the row of its P-cores. */
 const struct microarchitecture *microarchitecture_find(const char *vendor, unsigned family,
 						       unsigned model);
 
-/* Operations per cycle of one core with all units busy: lanes × units, an FMA is 2, a dot product 2 a
- * product; 0: not known.  A mix of a FMA to b adds takes as long as its busiest units.  isa,
+/* Operations per cycle of one core with all units busy: lanes × units, an FMA is 2, a dot product 2
+ * a product; 0: not known.  A mix of a FMA to b adds takes as long as its busiest units.  isa,
  * precision and op are those of struct roof: isa "scalar", "sse2", "avx2", "avx512f", "x87", "amx";
- * precision "half", "bfloat16", "single", "double", "x87", "int8", "int32", "int64"; op "fma", "add",
- * "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2", "dot", "logic". */
+ * precision "half", "bfloat16", "single", "double", "x87", "int8", "int32", "int64"; op "fma",
+ * "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2", "dot", "logic". */
 double theory_compute(const struct microarchitecture *row, const char *isa, const char *precision,
 		      const char *op);
 
-/* Instructions of any kind that a core of the microarchitecture of that name (may be NULL) handles in a
- * cycle, at most; 0: not known to be more than others. */
+/* Instructions of any kind that a core of the microarchitecture of that name (may be NULL) handles
+ * in a cycle, at most; 0: not known to be more than others. */
 double theory_issue(const char *name);
 
 /* Bytes per cycle that loads and stores of one core can move (the bytes of docs/roofs.md: no
- * write-allocate); 0: not known.  level "L1", op "read", "write", "copy", "update", "triad", "daxpy"
- * with whole vectors of isa; level "L2", op "read": the width of the path from L2 to L1. */
+ * write-allocate); 0: not known.  level "L1", op "read", "write", "copy", "update", "triad",
+ * "daxpy" with whole vectors of isa; level "L2", op "read": the width of the path from L2 to L1. */
 double theory_bandwidth(const struct microarchitecture *row, const char *level, const char *op,
 			const char *isa);

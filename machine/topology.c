@@ -62,8 +62,9 @@ static uint64_t memory_available(const struct cgroup_limits *limits)
 	free(text);
 	if (limits->memory_limit == UINT64_MAX)
 		return available;
-	uint64_t left = limits->memory_limit > limits->memory_used ?
-				limits->memory_limit - limits->memory_used : 0;
+	uint64_t left = limits->memory_limit > limits->memory_used
+				? limits->memory_limit - limits->memory_used
+				: 0;
 	return left < available ? left : available;
 }
 
@@ -226,7 +227,7 @@ void topology_deinit(struct topology *topology)
 	free(topology->kernel);
 	free(topology->cpus);
 	free(topology->nodes);
-	*topology = (struct topology){ 0 };
+	*topology = (struct topology){0};
 }
 
 /* How many of the first `n_threads` threads use the same instance of `level` as thread `i`, up to
@@ -236,7 +237,8 @@ static int sharers(const struct topology *topology, int level, int i, int limit)
 	int n = 0;
 	for (int j = 0; j < limit; j++)
 		n += topology->cpus[j].caches[level - 1].bytes &&
-		     topology->cpus[j].caches[level - 1].id == topology->cpus[i].caches[level - 1].id;
+		     topology->cpus[j].caches[level - 1].id ==
+			     topology->cpus[i].caches[level - 1].id;
 	return n;
 }
 

@@ -8,12 +8,15 @@
 #define TOPOLOGY_LEVELS 3 /* L1d, L2, L3 */
 
 /* A cache as one hardware thread sees it. */
-struct topology_cache { uint64_t bytes; int id; };	/* bytes 0: there is none */
+struct topology_cache {
+	uint64_t bytes;
+	int id;
+}; /* bytes 0: there is none */
 
 struct topology_cpu {
-	int os_index;		/* the operating system's number */
-	int core;		/* logical number of its core */
-	int numa_node;		/* logical number, or -1 */
+	int os_index;                                  /* the operating system's number */
+	int core;                                      /* logical number of its core */
+	int numa_node;                                 /* logical number, or -1 */
 	struct topology_cache caches[TOPOLOGY_LEVELS]; /* by level - 1; id within the level */
 };
 
@@ -23,14 +26,14 @@ struct topology {
 	 * first, then the cores' further hardware threads. */
 	struct topology_cpu *cpus;
 	int n_cpus;
-	int *nodes;		/* operating system numbers of the NUMA nodes that this process may
-				 * take memory from, by logical number */
+	int *nodes; /* operating system numbers of the NUMA nodes that this process may
+		     * take memory from, by logical number */
 	int n_nodes;
-	int usable_threads;	/* n_cpus, or less by the CPU quota (rounded up) */
+	int usable_threads;             /* n_cpus, or less by the CPU quota (rounded up) */
 	struct machine_cache caches[8]; /* of the first CPU */
 	size_t n_caches;
-	struct cgroup_limits limits;	/* the memory limit also by RLIMIT_AS */
-	uint64_t memory_available; /* bytes that may be allocated now */
+	struct cgroup_limits limits; /* the memory limit also by RLIMIT_AS */
+	uint64_t memory_available;   /* bytes that may be allocated now */
 };
 
 struct rf_error *topology_read(struct topology *topology);

@@ -138,7 +138,7 @@ EXPORT int sigaction(int signal_number, const struct sigaction *restrict action,
 
 EXPORT sighandler_t signal(int signal_number, sighandler_t handler)
 {
-	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART }, old;
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
 	if (!is_ours(signal_number))
 		return ORIGINAL(signal)(signal_number, handler);
 	sigaction(signal_number, &action, &old);
@@ -168,8 +168,8 @@ static struct shim_header *map_file(const char *path)
  * leave ours with it. */
 static bool install_handler(int signal_number)
 {
-	struct sigaction action = { .sa_sigaction = shim_handler,
-				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+	struct sigaction action = {.sa_sigaction = shim_handler,
+				   .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 	sigfillset(&action.sa_mask);
 	return ORIGINAL(sigaction)(signal_number, &action, &shim_process.user_action) == 0;
 }

@@ -36,14 +36,14 @@ static inline void shim_copy(void *to, const void *from, size_t size)
 struct shim_thread {
 	struct shim_slot *slot;
 	uint32_t generation, pid, tid;
-	int timer;		/* kernel's id */
+	int timer; /* kernel's id */
 	char name[16];
 };
 
 /* The process. */
 struct shim_process {
-	struct shim_header *header;	 /* the whole file, mapped; NULL: no sampling */
-	struct sigaction user_action;	 /* what the program wants for our signal */
+	struct shim_header *header;   /* the whole file, mapped; NULL: no sampling */
+	struct sigaction user_action; /* what the program wants for our signal */
 };
 extern struct shim_process shim_process;
 extern __thread struct shim_thread *shim_self __attribute__((tls_model("initial-exec")));
@@ -51,7 +51,7 @@ extern __thread struct shim_thread *shim_self __attribute__((tls_model("initial-
 /* shim_ring.c, all for handlers: records into a thread's ring. */
 struct shim_sample {
 	uint64_t ip, period;
-	uint64_t regs[8];	/* bx, bp, sp, ip, r12 … r15 */
+	uint64_t regs[8]; /* bx, bp, sp, ip, r12 … r15 */
 	uint64_t stack_size;
 };
 void shim_write_sample(struct shim_thread *thread, const struct shim_sample *sample);

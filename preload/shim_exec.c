@@ -119,10 +119,10 @@ static char *const *augment(char *const *environment, struct room *room)
 
 /* The environment for a new program: `given`, with ours where samples are asked for.  A macro
  * because the room must be on the caller's stack. */
-#define ENVIRONMENT(given, room)                                                                   \
-	(!*file_path || !shim_process.header                                                       \
-		 ? (given)                                                                         \
-		 : ((room)->entries = alloca((n_entries(given) + 3) * sizeof(char *)),             \
+#define ENVIRONMENT(given, room)                                                       \
+	(!*file_path || !shim_process.header                                           \
+		 ? (given)                                                             \
+		 : ((room)->entries = alloca((n_entries(given) + 3) * sizeof(char *)), \
 		    (room)->preload = alloca(preload_size(given)), augment((given), (room))))
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
@@ -191,7 +191,14 @@ static void collect(char **argv, const char *first, va_list *arguments)
 }
 
 /* Sets `argv` (on the caller's stack) and leaves `arguments` behind the NULL. */
-#define COLLECT(argv, first, arguments)                                                            	do {                                                                                       		va_start(arguments, first);                                                        		argv = alloca((count(first, arguments) + 1) * sizeof(char *));                     		va_end(arguments);                                                                 		va_start(arguments, first);                                                        		collect(argv, first, &(arguments));                                                	} while (0)
+#define COLLECT(argv, first, arguments)                                        \
+	do {                                                                   \
+		va_start(arguments, first);                                    \
+		argv = alloca((count(first, arguments) + 1) * sizeof(char *)); \
+		va_end(arguments);                                             \
+		va_start(arguments, first);                                    \
+		collect(argv, first, &(arguments));                            \
+	} while (0)
 
 EXPORT int execl(const char *path, const char *first, ...)
 {

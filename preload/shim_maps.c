@@ -37,9 +37,9 @@ static bool add_range(uint64_t start, uint64_t end, uint64_t inode)
 			return false;
 	if (n_ranges == MAX_RANGES)
 		return false;
-	struct range added = { start, end, inode };
+	struct range added = {start, end, inode};
 	if (n_ranges == MAX_RANGES - 1)
-		added = (struct range){ 0, UINT64_MAX, 0 };
+		added = (struct range){0, UINT64_MAX, 0};
 	ranges[n_ranges] = added;
 	__atomic_store_n(&n_ranges, n_ranges + 1, __ATOMIC_RELEASE);
 	return true;

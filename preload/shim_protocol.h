@@ -36,9 +36,9 @@ enum shim_slot_state { SHIM_SLOT_FREE, SHIM_SLOT_USED, SHIM_SLOT_CLOSED };
 
 /* Page before each ring. */
 struct shim_slot {
-	uint32_t state;	      /* FREE → USED by the thread, → CLOSED by it, → FREE by rfprof */
-	uint32_t generation;  /* changed by rfprof when it takes back the slot of a dead process */
+	uint32_t state;      /* FREE → USED by the thread, → CLOSED by it, → FREE by rfprof */
+	uint32_t generation; /* changed by rfprof when it takes back the slot of a dead process */
 	uint32_t pid, tid;
-	uint64_t head, tail;  /* bytes written and read since the beginning */
-	uint64_t lost;	      /* samples for which there was no room */
+	uint64_t head, tail; /* bytes written and read since the beginning */
+	uint64_t lost;       /* samples for which there was no room */
 };

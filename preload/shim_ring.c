@@ -22,7 +22,7 @@ static bool begin(const struct shim_thread *thread, size_t size, struct writer *
 		slot->lost++;
 		return false;
 	}
-	*writer = (struct writer){ slot, (uint8_t *)slot + SHIM_PAGE, slot->head };
+	*writer = (struct writer){slot, (uint8_t *)slot + SHIM_PAGE, slot->head};
 	return true;
 }
 
@@ -47,7 +47,7 @@ static void put_pair(struct writer *writer, uint32_t low, uint32_t high)
 
 static void put_header(struct writer *writer, uint32_t type, uint16_t misc, size_t size)
 {
-	struct perf_event_header header = { type, misc, (uint16_t)size };
+	struct perf_event_header header = {type, misc, (uint16_t)size};
 	put(writer, &header, sizeof(header));
 }
 
@@ -58,7 +58,7 @@ static void publish(struct writer *writer)
 
 static uint64_t now_ns(void)
 {
-	struct timespec now = { 0, 0 };
+	struct timespec now = {0, 0};
 	shim_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
@@ -143,7 +143,7 @@ void shim_write_mapping(struct shim_thread *thread, const uint64_t range[3], uin
 	put_u64(&writer, range[2]);
 	put_pair(&writer, major, minor);
 	put_u64(&writer, inode);
-	put_u64(&writer, 0); /* generation */
+	put_u64(&writer, 0);     /* generation */
 	put_pair(&writer, 0, 0); /* protection, flags */
 	put(&writer, path, length);
 	put(&writer, &zeros, padding);

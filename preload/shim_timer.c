@@ -45,7 +45,12 @@ static uint64_t readable_stack(uint64_t sp, uint64_t wanted)
 static void pass_on(int signal_number, siginfo_t *info, void *context)
 {
 	const struct sigaction *user = &shim_process.user_action;
-	struct { void *handler; unsigned long flags; void *restorer; uint64_t mask; } none = { 0 };
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} none = {0};
 	if (user->sa_flags & SA_SIGINFO) {
 		user->sa_sigaction(signal_number, info, context);
 	} else if (user->sa_handler == SIG_DFL) {
@@ -61,7 +66,7 @@ static void pass_on(int signal_number, siginfo_t *info, void *context)
 /* Threads rename themselves at any time. */
 static void follow_name(struct shim_thread *thread)
 {
-	uint64_t name[2] = { 0, 0 }, old[2];
+	uint64_t name[2] = {0, 0}, old[2];
 	shim_syscall(SYS_prctl, PR_GET_NAME, (long)name, 0, 0);
 	shim_copy(old, thread->name, sizeof(old));
 	if (name[0] == old[0] && name[1] == old[1])
@@ -81,10 +86,9 @@ static void take_sample(struct shim_thread *thread, const siginfo_t *info, const
 	struct shim_sample sample = {
 		.ip = (uint64_t)regs[REG_RIP],
 		.period = (uint64_t)header->interval_ns * (1 + (uint64_t)info->si_overrun),
-		.regs = { (uint64_t)regs[REG_RBX], (uint64_t)regs[REG_RBP], sp,
-			  (uint64_t)regs[REG_RIP], (uint64_t)regs[REG_R12],
-			  (uint64_t)regs[REG_R13], (uint64_t)regs[REG_R14],
-			  (uint64_t)regs[REG_R15] },
+		.regs = {(uint64_t)regs[REG_RBX], (uint64_t)regs[REG_RBP], sp,
+			 (uint64_t)regs[REG_RIP], (uint64_t)regs[REG_R12], (uint64_t)regs[REG_R13],
+			 (uint64_t)regs[REG_R14], (uint64_t)regs[REG_R15]},
 		.stack_size = readable_stack(sp, header->stack_bytes),
 	};
 	follow_name(thread);

@@ -2,7 +2,8 @@
 
 #include <Zydis/Zydis.h>
 
-static enum branch_kind kind_of(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *first)
+static enum branch_kind kind_of(const ZydisDecodedInstruction *insn,
+				const ZydisDecodedOperand *first)
 {
 	switch (insn->meta.category) {
 	case ZYDIS_CATEGORY_COND_BR:
@@ -13,7 +14,8 @@ static enum branch_kind kind_of(const ZydisDecodedInstruction *insn, const Zydis
 		return BRANCH_LEAVE;
 	default:
 		return insn->mnemonic == ZYDIS_MNEMONIC_UD2 || insn->mnemonic == ZYDIS_MNEMONIC_HLT
-			       ? BRANCH_LEAVE : BRANCH_NONE;
+			       ? BRANCH_LEAVE
+			       : BRANCH_NONE;
 	}
 }
 
@@ -23,7 +25,8 @@ struct branch branch_of_bytes(const uint8_t *bytes, size_t size, uint64_t offset
 	ZydisDecodedInstruction insn;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	struct branch branch = {BRANCH_LEAVE, 0};
-	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn, operands)))
 		return branch;
 	branch.kind = kind_of(&insn, &operands[0]);

@@ -10,10 +10,10 @@
 
 /* A function called by the path of its parent. */
 struct step {
-	uint32_t parent;	/* or PROFILE_NONE */
-	uint32_t row;		/* of the plain model */
-	uint32_t next;		/* another step with this one's hash, or PROFILE_NONE */
-	bool dull;		/* start-up code below the first function of interest */
+	uint32_t parent;                   /* or PROFILE_NONE */
+	uint32_t row;                      /* of the plain model */
+	uint32_t next;                     /* another step with this one's hash, or PROFILE_NONE */
+	bool dull;                         /* start-up code below the first function of interest */
 	uint64_t time_ns[2], n_samples[2]; /* counted, uncounted */
 };
 
@@ -21,10 +21,13 @@ struct walker {
 	const struct report_view *view;
 	const struct profile *profile;
 	struct report_filter filter;
-	struct step *steps; size_t n_steps, cap_steps;
-	uint32_t *buckets; size_t n_buckets; /* a power of 2 */
-	const struct model_function **functions[2]; /* per row of the plain model: counted, uncounted */
-	uint32_t *rows;		/* per frame */
+	struct step *steps;
+	size_t n_steps, cap_steps;
+	uint32_t *buckets;
+	size_t n_buckets; /* a power of 2 */
+	const struct model_function *
+		*functions[2]; /* per row of the plain model: counted, uncounted */
+	uint32_t *rows;        /* per frame */
 	struct model *out;
 	size_t cap_out;
 };
@@ -34,7 +37,8 @@ struct walker {
 static int compare_starts(const void *a, const void *b, void *context)
 {
 	const struct profile_function *functions = context;
-	const struct profile_function *x = &functions[*(const uint32_t *)a], *y = &functions[*(const uint32_t *)b];
+	const struct profile_function *x = &functions[*(const uint32_t *)a],
+				      *y = &functions[*(const uint32_t *)b];
 	if (x->module != y->module)
 		return x->module < y->module ? -1 : 1;
 	return x->start < y->start ? -1 : x->start > y->start;
@@ -44,7 +48,8 @@ static int compare_starts(const void *a, const void *b, void *context)
 uint32_t *report_rows_of_frames(const struct profile *profile)
 {
 	const size_t n = profile->n_functions;
-	uint32_t *order = malloc((n + 1) * sizeof(*order)), *rows = malloc((profile->n_frames + 1) * sizeof(*rows));
+	uint32_t *order = malloc((n + 1) * sizeof(*order)),
+		 *rows = malloc((profile->n_frames + 1) * sizeof(*rows));
 	for (size_t i = 0; order && i < n; i++)
 		order[i] = (uint32_t)i;
 	if (order && rows)
@@ -52,11 +57,13 @@ uint32_t *report_rows_of_frames(const struct profile *profile)
 	for (size_t i = 0; order && rows && i < profile->n_frames; i++) {
 		const struct profile_frame *frame = &profile->frames[i];
 		size_t low = 0, high = n;
-		rows[i] = (uint32_t)(n + (frame->module == PROFILE_NONE ? profile->n_modules : frame->module));
+		rows[i] = (uint32_t)(n + (frame->module == PROFILE_NONE ? profile->n_modules
+									: frame->module));
 		while (low < high) {
 			size_t middle = low + (high - low) / 2;
 			const struct profile_function *f = &profile->functions[order[middle]];
-			if (f->module < frame->module || (f->module == frame->module && f->start <= frame->offset))
+			if (f->module < frame->module ||
+			    (f->module == frame->module && f->start <= frame->offset))
 				low = middle + 1;
 			else
 				high = middle;
@@ -90,11 +97,18 @@ static const char *module_name(const struct profile *profile, uint32_t row)
 
 bool report_is_start_up(const char *name)
 {
-	static const char *const names[] = {"_start", "__libc_start_main", "__libc_start_call_main", "clone", "clone3",
-					    "__clone", "__clone3", "start_thread"};
+	static const char *const names[] = {"_start",
+					    "__libc_start_main",
+					    "__libc_start_call_main",
+					    "clone",
+					    "clone3",
+					    "__clone",
+					    "__clone3",
+					    "start_thread"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const size_t n = strlen(names[i]);
-		if (strncmp(name, names[i], n) == 0 && (!name[n] || name[n] == '@' || name[n] == '.'))
+		if (strncmp(name, names[i], n) == 0 &&
+		    (!name[n] || name[n] == '@' || name[n] == '.'))
 			return true;
 	}
 	return false;
@@ -140,7 +154,8 @@ static bool walk(struct walker *walker)
 		const uint32_t nowhere = (uint32_t)(profile->n_functions + profile->n_modules);
 		const bool uncounted = walker->view->model->uncounted_samples[i];
 		step = sample->frame == PROFILE_NONE ? PROFILE_NONE : steps[sample->frame];
-		ok = sample->frame != PROFILE_NONE || take_step(walker, PROFILE_NONE, nowhere, &step);
+		ok = sample->frame != PROFILE_NONE ||
+		     take_step(walker, PROFILE_NONE, nowhere, &step);
 		if (!ok)
 			break;
 		walker->steps[step].n_samples[uncounted]++;
@@ -158,7 +173,8 @@ static bool path_matches(const struct walker *walker, uint32_t step)
 	for (; step != PROFILE_NONE; step = walker->steps[step].parent) {
 		const char *name = report_row_name(walker->profile, walker->steps[step].row);
 		const char *module = module_name(walker->profile, walker->steps[step].row);
-		if (report_filter_ignore(&walker->filter, name) || report_filter_ignore(&walker->filter, module))
+		if (report_filter_ignore(&walker->filter, name) ||
+		    report_filter_ignore(&walker->filter, module))
 			return false;
 		focus = focus || report_filter_focus(&walker->filter, name) ||
 			report_filter_focus(&walker->filter, module);
@@ -201,9 +217,11 @@ static bool add_path(struct walker *walker, uint32_t step, bool uncounted)
 	row.time_ns = at->time_ns[uncounted];
 	row.n_samples = at->n_samples[uncounted];
 	row.share = plain->time_ns ? (double)row.time_ns / (double)plain->time_ns : 0;
-	row.place.headroom_s *= leaf && leaf->time_ns ? (double)row.time_ns / (double)leaf->time_ns : 1;
+	row.place.headroom_s *=
+		leaf && leaf->time_ns ? (double)row.time_ns / (double)leaf->time_ns : 1;
 	row.name = path_name(walker, step);
-	if (row.name && rf_array_push(walker->out->functions, walker->out->n_functions, walker->cap_out, row))
+	if (row.name &&
+	    rf_array_push(walker->out->functions, walker->out->n_functions, walker->cap_out, row))
 		return true;
 	free(row.name);
 	return false;

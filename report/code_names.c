@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* "2.1": its place among the loops of its parent, behind its parent's number. */
-static size_t put_number(char *text, size_t size, const struct model_function *function, size_t loop)
+static size_t put_number(char *text, size_t size, const struct model_function *function,
+			 size_t loop)
 {
 	const uint32_t parent = function->loops[loop].parent;
 	size_t used = 0, place = 1;
@@ -28,7 +29,8 @@ void report_loop_number(char *text, const struct model_function *function, size_
 	(void)put_number(text + 5, 59, function, loop);
 }
 
-bool report_line_at(const struct profile *profile, uint32_t module, uint64_t offset, char *text, size_t size)
+bool report_line_at(const struct profile *profile, uint32_t module, uint64_t offset, char *text,
+		    size_t size)
 {
 	size_t low = 0, high = profile->n_lines; /* they stand by (module, start) */
 	while (low < high) {

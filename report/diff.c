@@ -12,11 +12,14 @@
 #define NONE_SEEN 3.689
 
 static const char *const metric_names[N_DIFF_METRICS] = {
-	[DIFF_TIME] = "time", [DIFF_HEADROOM] = "headroom", [DIFF_DISTANCE] = "distance", [DIFF_FLOP] = "flop",
-	[DIFF_BYTES] = "bytes", [DIFF_WALL] = "wall",
+	[DIFF_TIME] = "time", [DIFF_HEADROOM] = "headroom", [DIFF_DISTANCE] = "distance",
+	[DIFF_FLOP] = "flop", [DIFF_BYTES] = "bytes",       [DIFF_WALL] = "wall",
 };
 
-const char *diff_metric_name(enum diff_metric metric) { return metric_names[metric]; }
+const char *diff_metric_name(enum diff_metric metric)
+{
+	return metric_names[metric];
+}
 
 bool diff_metric_parse(const char *word, enum diff_metric *metric)
 {
@@ -33,7 +36,7 @@ bool diff_metric_parse(const char *word, enum diff_metric *metric)
 /* What a function is found by. */
 struct entry {
 	const struct model_function *f;
-	const char *module;	/* "" for the program itself */
+	const char *module; /* "" for the program itself */
 	const char *file;
 	uint64_t start;
 	bool taken;
@@ -51,7 +54,10 @@ static int compare_names(const struct entry *x, const struct entry *y)
 	return order ? order : strcmp(x->module, y->module);
 }
 
-static bool is_uncounted(const struct entry *entry) { return entry->f->place.bound == BOUND_UNCOUNTED; }
+static bool is_uncounted(const struct entry *entry)
+{
+	return entry->f->place.bound == BOUND_UNCOUNTED;
+}
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -72,7 +78,8 @@ static struct entry *list_side(const struct diff_side *side)
 		const struct model_function *f = &side->model.functions[i];
 		const struct profile_function *source =
 			f->function == PROFILE_NONE ? NULL : &profile->functions[f->function];
-		entries[i] = (struct entry){f, key_module(profile, f), source && source->file ? source->file : "",
+		entries[i] = (struct entry){f, key_module(profile, f),
+					    source && source->file ? source->file : "",
 					    source ? source->start : 0, false};
 	}
 	if (entries && side->model.n_functions)
@@ -89,7 +96,8 @@ static bool likeness(const struct entry *x, const struct entry *y, int strictnes
 
 static void take_pair(struct diff *diff, struct entry *a, struct entry *b)
 {
-	diff->functions[diff->n_functions++] = (struct diff_function){a ? a->f : NULL, b ? b->f : NULL};
+	diff->functions[diff->n_functions++] =
+		(struct diff_function){a ? a->f : NULL, b ? b->f : NULL};
 	if (a)
 		a->taken = true;
 	if (b)
@@ -97,7 +105,8 @@ static void take_pair(struct diff *diff, struct entry *a, struct entry *b)
 }
 
 /* Those of one name: first what is most alike, in order. */
-static void pair_equal_names(struct diff *diff, struct entry *a, size_t n_a, struct entry *b, size_t n_b)
+static void pair_equal_names(struct diff *diff, struct entry *a, size_t n_a, struct entry *b,
+			     size_t n_b)
 {
 	for (int strictness = 2; strictness >= 0; strictness--)
 		for (size_t i = 0; i < n_a; i++)
@@ -143,13 +152,16 @@ static bool pair_functions(struct diff *diff)
 /* ---- figures ---- */
 
 /* A figure of one side with its 95 % half-width. */
-struct figure { double value, halfwidth; };
+struct figure {
+	double value, halfwidth;
+};
 
 static struct figure time_of(const struct diff_side *side, const struct model_function *f)
 {
 	if (f && f->n_samples)
 		return (struct figure){(double)f->time_ns * 1e-9, f->halfwidth_s};
-	return (struct figure){0, NONE_SEEN * 1e-9 * report_number_fact(side->profile, "sample_period_ns", 0)};
+	return (struct figure){0, NONE_SEEN * 1e-9 *
+					  report_number_fact(side->profile, "sample_period_ns", 0)};
 }
 
 static struct figure headroom_of(const struct model_function *f)
@@ -179,13 +191,16 @@ static struct figure bytes_of(const struct diff *diff, const struct model_functi
 	if (!f->tally.instructions)
 		return (struct figure){NAN, 0};
 	if (!diff->memory)
-		return (struct figure){(double)f->tally.load_bytes + (double)f->tally.store_bytes, 0};
-	const struct model_estimate *moved = f->traffic ? &f->traffic->bytes.mem[DIRECTION_BOTH] : NULL;
-	return (struct figure){moved ? moved->bytes : NAN, moved && !isnan(moved->halfwidth) ? moved->halfwidth : 0};
+		return (struct figure){(double)f->tally.load_bytes + (double)f->tally.store_bytes,
+				       0};
+	const struct model_estimate *moved =
+		f->traffic ? &f->traffic->bytes.mem[DIRECTION_BOTH] : NULL;
+	return (struct figure){moved ? moved->bytes : NAN,
+			       moved && !isnan(moved->halfwidth) ? moved->halfwidth : 0};
 }
 
-static struct figure figure_of(const struct diff *diff, const struct diff_side *side, const struct model_function *f,
-			       enum diff_metric metric)
+static struct figure figure_of(const struct diff *diff, const struct diff_side *side,
+			       const struct model_function *f, enum diff_metric metric)
 {
 	switch (metric) {
 	case DIFF_TIME:
@@ -204,7 +219,8 @@ static struct figure figure_of(const struct diff *diff, const struct diff_side *
 }
 
 /* Time that has a roof, and what of it reaching the roof would save. */
-static void sum_placed(const struct diff_side *side, double *elapsed, double *headroom, double *variance)
+static void sum_placed(const struct diff_side *side, double *elapsed, double *headroom,
+		       double *variance)
 {
 	*elapsed = *headroom = *variance = 0;
 	for (size_t i = 0; i < side->model.n_functions; i++) {
@@ -222,27 +238,32 @@ static struct figure total_bytes(const struct diff *diff, const struct diff_side
 	const struct model_estimate *moved = &side->model.bytes.mem[DIRECTION_BOTH];
 	double sum = 0;
 	if (diff->memory)
-		return (struct figure){moved->bytes, isnan(moved->halfwidth) ? 0 : moved->halfwidth};
+		return (struct figure){moved->bytes,
+				       isnan(moved->halfwidth) ? 0 : moved->halfwidth};
 	for (size_t i = 0; i < side->model.n_functions; i++)
 		sum += (double)side->model.functions[i].tally.load_bytes +
 		       (double)side->model.functions[i].tally.store_bytes;
 	return (struct figure){side->model.counted ? sum : NAN, 0};
 }
 
-static struct figure total_of(const struct diff *diff, const struct diff_side *side, enum diff_metric metric)
+static struct figure total_of(const struct diff *diff, const struct diff_side *side,
+			      enum diff_metric metric)
 {
 	const struct model *model = &side->model;
 	double elapsed, headroom, variance, flop = 0;
 	sum_placed(side, &elapsed, &headroom, &variance);
 	switch (metric) {
 	case DIFF_TIME:
-		return (struct figure){(double)model->time_ns * 1e-9, model->n_samples
-			? 1.96 * (double)model->time_ns * 1e-9 / sqrt((double)model->n_samples) : 0};
+		return (struct figure){(double)model->time_ns * 1e-9,
+				       model->n_samples ? 1.96 * (double)model->time_ns * 1e-9 /
+								  sqrt((double)model->n_samples)
+							: 0};
 	case DIFF_HEADROOM:
 		return (struct figure){elapsed > 0 ? headroom : NAN, sqrt(variance)};
 	case DIFF_DISTANCE:
 		return (struct figure){elapsed > headroom ? elapsed / (elapsed - headroom) : NAN,
-				       elapsed > headroom ? sqrt(variance) / (elapsed - headroom) : 0};
+				       elapsed > headroom ? sqrt(variance) / (elapsed - headroom)
+							  : 0};
 	case DIFF_FLOP:
 		for (size_t i = 0; i < model->n_functions; i++)
 			flop += (double)model->functions[i].tally.flop;
@@ -254,14 +275,16 @@ static struct figure total_of(const struct diff *diff, const struct diff_side *s
 	}
 }
 
-struct diff_value diff_value(const struct diff *diff, const struct diff_function *function, enum diff_metric metric)
+struct diff_value diff_value(const struct diff *diff, const struct diff_function *function,
+			     enum diff_metric metric)
 {
 	const struct figure a = function ? figure_of(diff, &diff->a, function->a, metric)
 					 : total_of(diff, &diff->a, metric);
 	const struct figure b = function ? figure_of(diff, &diff->b, function->b, metric)
 					 : total_of(diff, &diff->b, metric);
 	const double halfwidth = hypot(a.halfwidth, b.halfwidth);
-	return (struct diff_value){a.value, b.value, halfwidth, fabs(b.value - a.value) <= halfwidth};
+	return (struct diff_value){a.value, b.value, halfwidth,
+				   fabs(b.value - a.value) <= halfwidth};
 }
 
 const char *diff_verdict(const struct diff *diff, const struct diff_function *function)
@@ -289,8 +312,10 @@ const char *diff_module(const struct diff_function *function)
 /* Changes beyond the noise, by their size; then the rest, by its time. */
 static int compare_changes(const void *a, const void *b, void *context)
 {
-	const struct diff_value x = diff_value(context, a, DIFF_TIME), y = diff_value(context, b, DIFF_TIME);
-	const double change_x = x.same ? 0 : fabs(x.b - x.a), change_y = y.same ? 0 : fabs(y.b - y.a);
+	const struct diff_value x = diff_value(context, a, DIFF_TIME),
+				y = diff_value(context, b, DIFF_TIME);
+	const double change_x = x.same ? 0 : fabs(x.b - x.a),
+		     change_y = y.same ? 0 : fabs(y.b - y.a);
 	const double most_x = fmax(x.a, x.b), most_y = fmax(y.a, y.b);
 	if (change_x != change_y)
 		return change_x > change_y ? -1 : 1;
@@ -310,7 +335,8 @@ struct rf_error *diff_init(struct diff *diff, const struct profile *a, const str
 	if (!error && !pair_functions(diff))
 		error = report_no_memory();
 	if (!error && diff->n_functions)
-		qsort_r(diff->functions, diff->n_functions, sizeof(*diff->functions), compare_changes, diff);
+		qsort_r(diff->functions, diff->n_functions, sizeof(*diff->functions),
+			compare_changes, diff);
 	return error;
 }
 
@@ -325,7 +351,8 @@ void diff_deinit(struct diff *diff)
 
 static bool differs(const struct diff *diff, const char *key)
 {
-	const char *a = profile_get_fact(diff->a.profile, key), *b = profile_get_fact(diff->b.profile, key);
+	const char *a = profile_get_fact(diff->a.profile, key),
+		   *b = profile_get_fact(diff->b.profile, key);
 	return a && b && strcmp(a, b) != 0;
 }
 
@@ -336,15 +363,21 @@ static bool has_fact(const struct diff *diff, const char *key)
 
 char **diff_notes(const struct diff *diff, size_t *n)
 {
-	const struct { bool holds; const char *text; } all[] = {
-		{true, "±: the spread of sampling, 95 %; from run to run other load on the machine adds to it"},
+	const struct {
+		bool holds;
+		const char *text;
+	} all[] = {
+		{true, "±: the spread of sampling, 95 %; from run to run other load on the machine "
+		       "adds to it"},
 		{differs(diff, "cpu_model") || differs(diff, "hostname"),
 		 "A and B are of different machines: distances are to each one's own roofs"},
 		{has_fact(diff, "counts_incomplete"),
 		 "the counts of A or B are incomplete: work and bytes may differ for that alone"},
 		{has_fact(diff, "once"), "the times of A or B include the counting (--once)"},
-		{!diff->memory, "bytes: loaded and stored, for memory traffic was not traced in both"},
-		{diff->memory && differs(diff, "traffic_geometry"), "the caches that were simulated differ"},
+		{!diff->memory,
+		 "bytes: loaded and stored, for memory traffic was not traced in both"},
+		{diff->memory && differs(diff, "traffic_geometry"),
+		 "the caches that were simulated differ"},
 	};
 	char **notes = calloc(sizeof(all) / sizeof(*all), sizeof(*notes));
 	*n = 0;

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HINT "[FUNCTION:]METRIC OP NUMBER[%][s], such as time>5%, wall>2s, 'triad:distance>=3', '*:headroom>+0.1s'; " \
-	     "METRIC: time, headroom, distance, flop, bytes, wall; OP: < <= > >="
+#define HINT                                                                                 \
+	"[FUNCTION:]METRIC OP NUMBER[%][s], such as time>5%, wall>2s, 'triad:distance>=3', " \
+	"'*:headroom>+0.1s'; "                                                               \
+	"METRIC: time, headroom, distance, flop, bytes, wall; OP: < <= > >="
 
 static struct rf_error *refuse(const char *text, const char *why)
 {
@@ -27,7 +29,8 @@ static struct rf_error *parse_number(const char *text, struct diff_condition *co
 	char *end;
 	condition->change = *number == '+' || *number == '-';
 	condition->number = strtod(number, &end);
-	if (end == number || !isfinite(condition->number) || strspn(number, "+-.0123456789eE") < (size_t)(end - number))
+	if (end == number || !isfinite(condition->number) ||
+	    strspn(number, "+-.0123456789eE") < (size_t)(end - number))
 		return refuse(condition->text, "no number");
 	end += strspn(end, " ");
 	condition->percent = *end == '%';
@@ -41,7 +44,8 @@ static struct rf_error *parse_number(const char *text, struct diff_condition *co
 	return NULL;
 }
 
-/* "triad:time " → function and metric.  A name may have colons and more: the metric is behind the last one. */
+/* "triad:time " → function and metric.  A name may have colons and more: the metric is behind the
+ * last one. */
 static struct rf_error *parse_what(char *what, struct diff_condition *condition)
 {
 	for (size_t n = strlen(what); n && what[n - 1] == ' ';)
@@ -110,12 +114,17 @@ static bool compare(const char *op, double left, double right)
 	return equal || (op[0] == '<' ? left < right : left > right);
 }
 
-static void tell(const struct diff_condition *condition, const char *name, const struct diff_value *value, FILE *stream)
+static void tell(const struct diff_condition *condition, const char *name,
+		 const struct diff_value *value, FILE *stream)
 {
-	char a[TEXT_NUMBER], b[TEXT_NUMBER], *clean = text_clean(name), *text = text_clean(condition->text);
-	const char *unit = in_seconds(condition->metric) ? " s" : condition->metric == DIFF_DISTANCE ? "×" : "";
-	fprintf(stream, "rfprof: --fail-on %s: %s: %s %s%s → %s%s", text ? text : "", clean ? clean : "",
-		diff_metric_name(condition->metric), text_number(a, value->a), unit, text_number(b, value->b), unit);
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], *clean = text_clean(name),
+					     *text = text_clean(condition->text);
+	const char *unit = in_seconds(condition->metric)        ? " s"
+			   : condition->metric == DIFF_DISTANCE ? "×"
+								: "";
+	fprintf(stream, "rfprof: --fail-on %s: %s: %s %s%s → %s%s", text ? text : "",
+		clean ? clean : "", diff_metric_name(condition->metric), text_number(a, value->a),
+		unit, text_number(b, value->b), unit);
 	if (value->a > 0 && isfinite(value->b))
 		fprintf(stream, " (%+.1f %%)", 100 * (value->b - value->a) / value->a);
 	putc('\n', stream);
@@ -138,7 +147,8 @@ static bool test_one(const struct diff *diff, const struct diff_condition *condi
 	return true;
 }
 
-struct rf_error *diff_condition_test(const struct diff *diff, const struct diff_condition *condition, FILE *stream,
+struct rf_error *diff_condition_test(const struct diff *diff,
+				     const struct diff_condition *condition, FILE *stream,
 				     bool *met)
 {
 	const bool any = condition->function && strcmp(condition->function, "*") == 0;

@@ -15,9 +15,10 @@
 enum { TIME_A, TIME_B, CHANGE, SPREAD, VERDICT, NAME, FLOP, BYTES, BELOW_A, BELOW_B, N_COLUMNS };
 
 static const struct text_column columns[N_COLUMNS] = {
-	[TIME_A] = {"time A", true}, [TIME_B] = {"time B", true}, [CHANGE] = {"change", true}, [SPREAD] = {"±", true},
-	[VERDICT] = {"", false}, [NAME] = {"function", false}, [FLOP] = {"flop", true}, [BYTES] = {"bytes", true},
-	[BELOW_A] = {"below A", true}, [BELOW_B] = {"below B", true},
+	[TIME_A] = {"time A", true},   [TIME_B] = {"time B", true}, [CHANGE] = {"change", true},
+	[SPREAD] = {"±", true},        [VERDICT] = {"", false},     [NAME] = {"function", false},
+	[FLOP] = {"flop", true},       [BYTES] = {"bytes", true},   [BELOW_A] = {"below A", true},
+	[BELOW_B] = {"below B", true},
 };
 /* What a narrow terminal does without, the first first. */
 static const size_t spared[] = {SPREAD, BELOW_A, BELOW_B, BYTES, FLOP};
@@ -47,7 +48,11 @@ static void put_below(char *cell, double distance)
 	if (isnan(distance))
 		snprintf(cell, 64, "–");
 	else
-		snprintf(cell, 64, distance >= 9999.5 ? ">9999×" : distance < 9.95 ? "%.1f×" : "%.0f×", distance);
+		snprintf(cell, 64,
+			 distance >= 9999.5 ? ">9999×"
+			 : distance < 9.95  ? "%.1f×"
+					    : "%.0f×",
+			 distance);
 }
 
 static void put(struct text_table *table, size_t column, const char *cell)
@@ -72,7 +77,8 @@ static void put_line(const struct diff *diff, const struct diff_function *functi
 	put_change(cell, &time, false);
 	put(table, CHANGE, cell);
 	if (time.a > 0)
-		text_table_put(table, SPREAD, STYLE_PLAIN, "%.1f %%", fmin(999, 100 * time.halfwidth / time.a));
+		text_table_put(table, SPREAD, STYLE_PLAIN, "%.1f %%",
+			       fmin(999, 100 * time.halfwidth / time.a));
 	put(table, VERDICT, diff_verdict(diff, function));
 	put(table, NAME, clean ? clean : "");
 	put_change(cell, &flop, true);
@@ -121,8 +127,8 @@ static bool print_head(const struct diff *diff, const char *const names[2], FILE
 	char *clean[2] = {text_clean(names[0]), text_clean(names[1])};
 	put_change(change, &wall, false);
 	if (clean[0] && clean[1])
-		fprintf(stream, "rfprof diff: A %s · B %s · wall %s s → %s s (%s)\n", clean[0], clean[1],
-			text_number(a, wall.a), text_number(b, wall.b), change);
+		fprintf(stream, "rfprof diff: A %s · B %s · wall %s s → %s s (%s)\n", clean[0],
+			clean[1], text_number(a, wall.a), text_number(b, wall.b), change);
 	const bool done = clean[0] && clean[1];
 	free(clean[0]);
 	free(clean[1]);
@@ -145,7 +151,8 @@ static bool print_all(const struct diff *diff, const char *const names[2], size_
 	return done;
 }
 
-struct rf_error *diff_table(const struct diff *diff, const char *const names[2], size_t top, FILE *stream)
+struct rf_error *diff_table(const struct diff *diff, const char *const names[2], size_t top,
+			    FILE *stream)
 {
 	/* Widths, and the points of numbers, are the same whatever the user's locale is. */
 	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);

@@ -14,7 +14,8 @@
 static int by_time(const void *a, const void *b, void *context)
 {
 	const struct model *model = context;
-	const struct model_function *x = &model->functions[*(const size_t *)a], *y = &model->functions[*(const size_t *)b];
+	const struct model_function *x = &model->functions[*(const size_t *)a],
+				    *y = &model->functions[*(const size_t *)b];
 	if (x->time_ns != y->time_ns)
 		return x->time_ns > y->time_ns ? -1 : 1;
 	if (x->tally.instructions != y->tally.instructions)
@@ -29,11 +30,13 @@ static void put_calls(const struct page *page, const char *name, char *text, siz
 	const struct profile_function *function = &profile->functions[page->f->function];
 	uint32_t first = PROFILE_NONE, last = PROFILE_NONE;
 	size_t n = 0;
-	for (size_t i = report_inlined_from(profile, function->module, function->start); i < profile->n_inlined_code; i++) {
+	for (size_t i = report_inlined_from(profile, function->module, function->start);
+	     i < profile->n_inlined_code; i++) {
 		const struct profile_inlined_code *code = &profile->inlined_code[i];
 		if (code->module != function->module || code->start >= function->end)
 			break;
-		if (code->call == last || strcmp(report_inlined_name(profile, code->call), name) != 0)
+		if (code->call == last ||
+		    strcmp(report_inlined_name(profile, code->call), name) != 0)
 			continue;
 		last = code->call;
 		n += first != last;
@@ -44,7 +47,8 @@ static void put_calls(const struct page *page, const char *name, char *text, siz
 		return;
 	const struct profile_inlined_call *call = &profile->inlined_calls[first];
 	const char *slash = strrchr(call->file, '/');
-	snprintf(text, size, "%.100s:%" PRIu32 "%s", slash ? slash + 1 : call->file, call->line, n > 1 ? ", …" : "");
+	snprintf(text, size, "%.100s:%" PRIu32 "%s", slash ? slash + 1 : call->file, call->line,
+		 n > 1 ? ", …" : "");
 }
 
 static void put_row(struct page *page, struct text_table *table, const struct model_function *part)
@@ -57,11 +61,14 @@ static void put_row(struct page *page, struct text_table *table, const struct mo
 	text_table_row(table);
 	report_put_time(cell, (double)part->time_ns * 1e-9, (double)f->time_ns * 1e-9);
 	text_table_put(table, 0, STYLE_PLAIN, "%s", cell);
-	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%", page_percent((double)part->time_ns, (double)f->time_ns));
+	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%",
+		       page_percent((double)part->time_ns, (double)f->time_ns));
 	if (f->tally.flop)
-		text_table_put(table, 2, STYLE_PLAIN, "%.0f %%", page_percent((double)part->tally.flop, (double)f->tally.flop));
+		text_table_put(table, 2, STYLE_PLAIN, "%.0f %%",
+			       page_percent((double)part->tally.flop, (double)f->tally.flop));
 	text_table_put(table, 3, STYLE_PLAIN, "%.0f %%", page_percent(bytes, all));
-	report_put_bytes(cell, part->traffic ? part->traffic->bytes.mem[DIRECTION_BOTH].bytes : NAN);
+	report_put_bytes(cell,
+			 part->traffic ? part->traffic->bytes.mem[DIRECTION_BOTH].bytes : NAN);
 	text_table_put(table, 4, STYLE_PLAIN, "%s", cell);
 	text_table_put(table, 5, STYLE_PLAIN, "%s", own ? "(its own code)" : name ? name : "");
 	free(name);
@@ -75,15 +82,17 @@ static void put_row(struct page *page, struct text_table *table, const struct mo
 
 static void put_parts(struct page *page, const struct model *parts)
 {
-	static const struct text_column columns[] = {
-		{"time", true}, {"share", true}, {"flop", true}, {"bytes", true}, {"memory", true}, {"function", false},
-		{"called at", false}};
+	static const struct text_column columns[] = {{"time", true},      {"share", true},
+						     {"flop", true},      {"bytes", true},
+						     {"memory", true},    {"function", false},
+						     {"called at", false}};
 	static const size_t order[] = {6, 4, 0};
 	size_t *ranked = malloc((parts->n_functions + 1) * sizeof(*ranked)), n = 0;
 	struct text_table table;
 	page->failed |= !ranked;
 	for (size_t i = 0; ranked && i < parts->n_functions; i++)
-		if (!parts->functions[i].left_out && parts->functions[i].uncounted_part == page->f->uncounted_part)
+		if (!parts->functions[i].left_out &&
+		    parts->functions[i].uncounted_part == page->f->uncounted_part)
 			ranked[n++] = i;
 	if (ranked && n) {
 		page_title(page, "inlined in it");
@@ -93,7 +102,8 @@ static void put_parts(struct page *page, const struct model *parts)
 			put_row(page, &table, &parts->functions[ranked[i]]);
 		page_table(page, &table, order, 3);
 		if (n > MAX_INLINED)
-			page_line(page, STYLE_DIM, "  · ", "and %zu more with less time", n - MAX_INLINED);
+			page_line(page, STYLE_DIM, "  · ", "and %zu more with less time",
+				  n - MAX_INLINED);
 	}
 	free(ranked);
 }

@@ -1,4 +1,5 @@
-/* The page about one function while it is written: shared by function_page.c and function_people.c. */
+/* The page about one function while it is written: shared by function_page.c and function_people.c.
+ */
 #pragma once
 
 #include "report/ranking.h"
@@ -8,10 +9,13 @@ struct page {
 	const struct report_view *view;
 	const struct model_function *f;
 	FILE *stream;
-	bool failed;	/* memory was short */
+	bool failed; /* memory was short */
 };
 
-static inline double page_percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+static inline double page_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
 
 /* A sentence behind `lead`; the text need not be clean. */
 void page_line(struct page *page, enum style style, const char *lead, const char *format, ...)

@@ -1,4 +1,5 @@
-/* Rows other than functions: code and threads are given rows of their own, and the model does the rest. */
+/* Rows other than functions: code and threads are given rows of their own, and the model does the
+ * rest. */
 #include "report/grouping.h"
 
 #include "base/array.h"
@@ -35,7 +36,8 @@ static void cut_overlaps(struct model_range *ranges, size_t n)
 			ranges[i].end = ranges[i + 1].start;
 }
 
-static bool add_module(struct maker *maker, uint32_t module, const struct model_range *functions, size_t n)
+static bool add_module(struct maker *maker, uint32_t module, const struct model_range *functions,
+		       size_t n)
 {
 	const uint32_t unknown = (uint32_t)maker->profile->n_functions + module;
 	uint64_t done = 0;
@@ -57,7 +59,8 @@ static bool find_all_code(struct maker *maker)
 	struct model_range *functions = malloc((n + 1) * sizeof(*functions));
 	bool ok = functions != NULL;
 	for (size_t i = 0; ok && i < n; i++)
-		functions[i] = (struct model_range){profile->functions[i].module, profile->functions[i].start,
+		functions[i] = (struct model_range){profile->functions[i].module,
+						    profile->functions[i].start,
 						    profile->functions[i].end, (uint32_t)i};
 	if (ok)
 		cut_overlaps(functions, n);
@@ -73,7 +76,8 @@ static bool find_all_code(struct maker *maker)
 
 static int compare_lines(const void *a, const void *b, void *context)
 {
-	const struct profile_line *lines = context, *x = &lines[*(const uint32_t *)a], *y = &lines[*(const uint32_t *)b];
+	const struct profile_line *lines = context, *x = &lines[*(const uint32_t *)a],
+				  *y = &lines[*(const uint32_t *)b];
 	if (x->module != y->module)
 		return x->module < y->module ? -1 : 1;
 	if (x->line != y->line)
@@ -97,7 +101,8 @@ static bool find_lines(struct maker *maker)
 		if (compare_lines(&order[first], &order[i], profile->lines) != 0)
 			first = i;
 		ok = add_range(&maker->over, &maker->n_over, &maker->cap_over,
-			       (struct model_range){line->module, line->start, line->end, order[first]});
+			       (struct model_range){line->module, line->start, line->end,
+						    order[first]});
 	}
 	free(order);
 	return ok;
@@ -107,7 +112,8 @@ static bool find_lines(struct maker *maker)
 static bool find_loops(struct maker *maker)
 {
 	const struct model *model = maker->view->model;
-	uint32_t *first = calloc(model->n_loop_code + 1, sizeof(*first)); /* per loop of the function at hand */
+	uint32_t *first = calloc(model->n_loop_code + 1,
+				 sizeof(*first)); /* per loop of the function at hand */
 	bool ok = first != NULL;
 	for (size_t i = 0; ok && i < model->n_loop_code; i++) {
 		const struct model_loop_code *code = &model->loop_code[i];
@@ -115,7 +121,8 @@ static bool find_loops(struct maker *maker)
 		if (known->function != code->function || known->loop != code->loop)
 			first[code->loop] = (uint32_t)i;
 		ok = add_range(&maker->over, &maker->n_over, &maker->cap_over,
-			       (struct model_range){code->module, code->start, code->end, first[code->loop]});
+			       (struct model_range){code->module, code->start, code->end,
+						    first[code->loop]});
 	}
 	free(first);
 	return ok;
@@ -123,7 +130,8 @@ static bool find_loops(struct maker *maker)
 
 /* ---- inlined functions ---- */
 
-static int compare_inlined(const struct profile *profile, uint32_t row, uint32_t module, const char *name)
+static int compare_inlined(const struct profile *profile, uint32_t row, uint32_t module,
+			   const char *name)
 {
 	const struct profile_inlined_function *inlined = &profile->inlined_functions[row];
 	if (inlined->module != module)
@@ -140,8 +148,10 @@ static int compare_inlined_rows(const void *a, const void *b, void *context)
 	return order ? order : x < y ? -1 : x > y;
 }
 
-/* The inlined function that is the same one; those of one name in several files are told apart by the file. */
-static uint32_t inlined_of(const struct profile *profile, const uint32_t *order, const struct profile_function *function)
+/* The inlined function that is the same one; those of one name in several files are told apart by
+ * the file. */
+static uint32_t inlined_of(const struct profile *profile, const uint32_t *order,
+			   const struct profile_function *function)
 {
 	size_t low = 0, high = profile->n_inlined_functions;
 	while (low < high) {
@@ -213,7 +223,10 @@ static char *name_inlined(struct maker *maker, const struct model_function *func
 		return NULL;
 	if (maker->loop_calls[loop] == PROFILE_NONE)
 		return strdup("");
-	return asprintf(&text, ", in %s", report_inlined_name(maker->profile, maker->loop_calls[loop])) < 0 ? NULL : text;
+	return asprintf(&text, ", in %s",
+			report_inlined_name(maker->profile, maker->loop_calls[loop])) < 0
+		       ? NULL
+		       : text;
 }
 
 static const char *module_of(const struct maker *maker, uint32_t plain)
@@ -243,7 +256,9 @@ static char *name_over(struct maker *maker, uint32_t row)
 	if (maker->by == BY_LINE) {
 		const struct profile_line *at = &maker->profile->lines[row];
 		const char *slash = strrchr(at->file, '/');
-		return asprintf(&name, "%s:%" PRIu32, slash ? slash + 1 : at->file, at->line) < 0 ? NULL : name;
+		return asprintf(&name, "%s:%" PRIu32, slash ? slash + 1 : at->file, at->line) < 0
+			       ? NULL
+			       : name;
 	}
 	if (maker->by == BY_INLINED)
 		return strdup(maker->profile->inlined_functions[row].name);
@@ -255,7 +270,8 @@ static char *name_over(struct maker *maker, uint32_t row)
 	report_loop_number(number, function, code->loop);
 	const struct model_loop *loop = &function->loops[code->loop];
 	if (!report_line_at(maker->profile, code->module, loop->header, line, sizeof(line)))
-		snprintf(line, sizeof(line), "+0x%" PRIx64, loop->header - maker->profile->functions[code->function].start);
+		snprintf(line, sizeof(line), "+0x%" PRIx64,
+			 loop->header - maker->profile->functions[code->function].start);
 	char *inlined = name_inlined(maker, function, code->loop);
 	if (!inlined || asprintf(&name, "%s %s (%s%s)", of, number, line, inlined) < 0)
 		name = NULL;
@@ -263,8 +279,8 @@ static char *name_over(struct maker *maker, uint32_t row)
 	return name;
 }
 
-bool grouping_new(struct grouping *out, char *name, const char *module, uint32_t function, bool left_out,
-		      uint32_t *group)
+bool grouping_new(struct grouping *out, char *name, const char *module, uint32_t function,
+		  bool left_out, uint32_t *group)
 {
 	struct model_group row = {name, module, function, left_out};
 	*group = (uint32_t)out->n_rows;
@@ -284,11 +300,14 @@ static bool group_of(struct maker *maker, uint32_t plain, uint32_t over, uint32_
 	if (maker->own && over == PROFILE_NONE && plain < n)
 		over = maker->own[plain];
 	const uint32_t function = maker->body && over != PROFILE_NONE ? maker->body[over] : plain;
-	const uint32_t home = !modules || plain >= n ? plain : n + maker->profile->functions[plain].module;
+	const uint32_t home =
+		!modules || plain >= n ? plain : n + maker->profile->functions[plain].module;
 	uint32_t *known = over == PROFILE_NONE ? &maker->plain[home] : &maker->named[over];
 	if (*known == PROFILE_NONE &&
-	    !grouping_new(maker->out, over == PROFILE_NONE ? name_plain(maker, home) : name_over(maker, over),
-		       module_of(maker, plain), !modules && function < n ? function : PROFILE_NONE, false, known))
+	    !grouping_new(maker->out,
+			  over == PROFILE_NONE ? name_plain(maker, home) : name_over(maker, over),
+			  module_of(maker, plain),
+			  !modules && function < n ? function : PROFILE_NONE, false, known))
 		return false;
 	*group = *known;
 	return true;
@@ -298,14 +317,18 @@ enum kind grouping_kind(const struct maker *maker, uint32_t plain)
 {
 	const struct report_filter *filter = &maker->filter;
 	const char *module = module_of(maker, plain);
-	const char *name = plain < maker->profile->n_functions ? maker->profile->functions[plain].name : module;
+	const char *name = plain < maker->profile->n_functions
+				   ? maker->profile->functions[plain].name
+				   : module;
 	if (report_filter_ignore(filter, name) || report_filter_ignore(filter, module))
 		return KIND_IGNORED;
-	return report_filter_focus(filter, name) || report_filter_focus(filter, module) ? KIND_IN : KIND_BEHIND;
+	return report_filter_focus(filter, name) || report_filter_focus(filter, module)
+		       ? KIND_IN
+		       : KIND_BEHIND;
 }
 
-static bool add_part(struct maker *maker, const struct model_range *code, enum kind kind, uint64_t start, uint64_t end,
-		     uint32_t over)
+static bool add_part(struct maker *maker, const struct model_range *code, enum kind kind,
+		     uint64_t start, uint64_t end, uint32_t over)
 {
 	struct grouping *out = maker->out;
 	struct model_range part = {code->module, start, end, LEFT_OUT};
@@ -322,7 +345,8 @@ static bool add_part(struct maker *maker, const struct model_range *code, enum k
 
 static bool is_before(const struct model_range *range, const struct model_range *code)
 {
-	return range->module < code->module || (range->module == code->module && range->end <= code->start);
+	return range->module < code->module ||
+	       (range->module == code->module && range->end <= code->start);
 }
 
 /* All code, cut where the overlay's parts begin and end. */
@@ -338,7 +362,8 @@ static bool group_code(struct maker *maker)
 		while (at < maker->n_over && is_before(&maker->over[at], code))
 			at++;
 		for (size_t k = at; k < maker->n_over && maker->over[k].module == code->module &&
-				    maker->over[k].start < code->end; k++) {
+				    maker->over[k].start < code->end;
+		     k++) {
 			const struct model_range *over = &maker->over[k];
 			const uint64_t start = over->start > done ? over->start : done;
 			const uint64_t end = over->end < code->end ? over->end : code->end;
@@ -358,7 +383,8 @@ static bool group_code(struct maker *maker)
 static bool maker_init(struct maker *maker)
 {
 	const size_t n = maker->profile->n_functions + maker->profile->n_modules + 1;
-	const size_t n_over = maker->profile->n_lines + maker->view->model->n_loop_code + maker->profile->n_inlined_functions + 1;
+	const size_t n_over = maker->profile->n_lines + maker->view->model->n_loop_code +
+			      maker->profile->n_inlined_functions + 1;
 	uint32_t group;
 	maker->plain = malloc(n * sizeof(*maker->plain));
 	maker->named = malloc(n_over * sizeof(*maker->named));
@@ -372,7 +398,8 @@ static bool maker_init(struct maker *maker)
 	}
 	memset(maker->plain, 0xff, n * sizeof(*maker->plain));
 	memset(maker->named, 0xff, n_over * sizeof(*maker->named));
-	return grouping_new(maker->out, strdup("(left out)"), "", PROFILE_NONE, true, &group) && find_all_code(maker);
+	return grouping_new(maker->out, strdup("(left out)"), "", PROFILE_NONE, true, &group) &&
+	       find_all_code(maker);
 }
 
 static bool make_groups(struct maker *maker)
@@ -396,8 +423,12 @@ static struct rf_error *make(struct maker *maker, const struct report_options *o
 	if (!error && !make_groups(maker))
 		error = report_no_memory();
 	out->groups = (struct model_groups){
-		.ranges = out->ranges, .n_ranges = out->n_ranges, .groups = out->rows, .n_groups = out->n_rows,
-		.by_thread = out->by_thread, .n_kinds = out->by_thread ? N_KINDS : 0,
+		.ranges = out->ranges,
+		.n_ranges = out->n_ranges,
+		.groups = out->rows,
+		.n_groups = out->n_rows,
+		.by_thread = out->by_thread,
+		.n_kinds = out->by_thread ? N_KINDS : 0,
 		.uncounted = maker->view->model->uncounted_samples,
 	};
 	report_filter_deinit(&maker->filter);
@@ -416,15 +447,24 @@ static struct rf_error *make(struct maker *maker, const struct report_options *o
 
 struct rf_error *grouping_create(const struct report_view *view, struct grouping *out)
 {
-	struct maker maker = {.view = view, .profile = view->profile, .by = view->options->by, .only = PROFILE_NONE,
-			      .loop_function = PROFILE_NONE, .out = out};
+	struct maker maker = {.view = view,
+			      .profile = view->profile,
+			      .by = view->options->by,
+			      .only = PROFILE_NONE,
+			      .loop_function = PROFILE_NONE,
+			      .out = out};
 	return make(&maker, view->options);
 }
 
-struct rf_error *grouping_of_function(const struct report_view *view, uint32_t function, struct grouping *out)
+struct rf_error *grouping_of_function(const struct report_view *view, uint32_t function,
+				      struct grouping *out)
 {
-	struct maker maker = {.view = view, .profile = view->profile, .by = BY_INLINED, .only = function,
-			      .loop_function = PROFILE_NONE, .out = out};
+	struct maker maker = {.view = view,
+			      .profile = view->profile,
+			      .by = BY_INLINED,
+			      .only = function,
+			      .loop_function = PROFILE_NONE,
+			      .out = out};
 	return make(&maker, NULL);
 }
 

@@ -7,16 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What threads have in common: of a process, its row in model->processes; of a thread, that of the timed run. */
+/* What threads have in common: of a process, its row in model->processes; of a thread, that of the
+ * timed run. */
 static uint32_t owner_of(const struct maker *maker, uint32_t thread)
 {
 	const struct model *model = maker->view->model;
 	const uint32_t twin = model->twin_of_thread[thread];
 	if (maker->view->options->by == BY_THREAD)
-		return maker->profile->threads[thread].run == RUN_TIMED || twin == PROFILE_NONE ? thread : twin;
+		return maker->profile->threads[thread].run == RUN_TIMED || twin == PROFILE_NONE
+			       ? thread
+			       : twin;
 	for (size_t i = 0; i < model->n_processes; i++) {
 		const uint32_t row = model->process_of_thread[thread];
-		if (row != PROFILE_NONE && (model->processes[i].timed == row || model->processes[i].counted == row))
+		if (row != PROFILE_NONE &&
+		    (model->processes[i].timed == row || model->processes[i].counted == row))
 			return (uint32_t)i;
 	}
 	return PROFILE_NONE;
@@ -34,9 +38,12 @@ static char *name_owner(const struct maker *maker, uint32_t owner, size_t twins)
 		name = profile->threads[owner].name;
 	} else {
 		process = &maker->view->model->processes[owner];
-		name = profile->processes[process->timed != PROFILE_NONE ? process->timed : process->counted].command;
+		name = profile->processes[process->timed != PROFILE_NONE ? process->timed
+									 : process->counted]
+			       .command;
 	}
-	int n = twins ? asprintf(&text, "%s #%zu", *name ? name : "?", twins + 1) : asprintf(&text, "%s", *name ? name : "?");
+	int n = twins ? asprintf(&text, "%s #%zu", *name ? name : "?", twins + 1)
+		      : asprintf(&text, "%s", *name ? name : "?");
 	return n < 0 ? NULL : text;
 }
 
@@ -54,7 +61,8 @@ static size_t same_names(const struct maker *maker, const uint32_t *owners, size
 	return same;
 }
 
-static bool add_owner(struct maker *maker, uint32_t **owners, size_t *n, size_t *cap, uint32_t owner, uint32_t *group)
+static bool add_owner(struct maker *maker, uint32_t **owners, size_t *n, size_t *cap,
+		      uint32_t owner, uint32_t *group)
 {
 	for (size_t i = 0; i < *n; i++)
 		if ((*owners)[i] == owner) {
@@ -63,8 +71,9 @@ static bool add_owner(struct maker *maker, uint32_t **owners, size_t *n, size_t 
 		}
 	if (!rf_array_push(*owners, *n, *cap, owner))
 		return false;
-	return grouping_new(maker->out, name_owner(maker, owner, same_names(maker, *owners, *n - 1)), "", PROFILE_NONE, false,
-			 group);
+	return grouping_new(maker->out,
+			    name_owner(maker, owner, same_names(maker, *owners, *n - 1)), "",
+			    PROFILE_NONE, false, group);
 }
 
 bool grouping_threads(struct maker *maker)
@@ -73,7 +82,8 @@ bool grouping_threads(struct maker *maker)
 	const size_t n_threads = maker->profile->n_threads;
 	uint32_t *owners = NULL, unused;
 	size_t n_owners = 0, cap_owners = 0;
-	bool ok = (out->by_thread = calloc(N_KINDS * n_threads + 1, sizeof(*out->by_thread))) != NULL;
+	bool ok =
+		(out->by_thread = calloc(N_KINDS * n_threads + 1, sizeof(*out->by_thread))) != NULL;
 	for (uint32_t t = 0; ok && t < n_threads; t++) {
 		uint32_t group;
 		ok = add_owner(maker, &owners, &n_owners, &cap_owners, owner_of(maker, t), &group);
@@ -83,7 +93,8 @@ bool grouping_threads(struct maker *maker)
 		if (report_filter_focus(&maker->filter, out->rows[group].name))
 			out->by_thread[KIND_BEHIND * n_threads + t] = group;
 	}
-	while (ok && out->n_rows < N_KINDS) /* rows of ranges and groups must not be mistaken for rows of unknown code */
+	while (ok && out->n_rows < N_KINDS) /* rows of ranges and groups must not be mistaken for
+					       rows of unknown code */
 		ok = grouping_new(out, strdup(""), "", PROFILE_NONE, false, &unused);
 	for (size_t i = 0; ok && i < maker->n_base; i++) {
 		struct model_range range = maker->base[i];

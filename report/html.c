@@ -1,9 +1,11 @@
-/* Everything as one page for a browser: readable as it stands, and the data for the scripts that make more of it
- * (html/, put in by html_assets).  The data are those of json.c in another arrangement: what the list of functions
- * needs first, then one element for each function's own page, which is read when it is opened.
+/* Everything as one page for a browser: readable as it stands, and the data for the scripts that
+ * make more of it (html/, put in by html_assets).  The data are those of json.c in another
+ * arrangement: what the list of functions needs first, then one element for each function's own
+ * page, which is read when it is opened.
  *
- * Names come from files that nobody vouches for.  They stand in the page as text (text_write_xml) and in JSON in
- * which no character has a meaning in HTML; the policy in the head lets no other scripts run than those here. */
+ * Names come from files that nobody vouches for.  They stand in the page as text (text_write_xml)
+ * and in JSON in which no character has a meaning in HTML; the policy in the head lets no other
+ * scripts run than those here. */
 #include "report/reasons.h"
 #include "report/report_parts.h"
 
@@ -15,11 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATIC_REASONS 5	/* functions whose reasons are told without scripts */
-#define STATIC_ROWS 200		/* of the table that is there without scripts */
-#define CODE_LINES 40000	/* instructions in a page; those of the first functions of the ranking */
-#define CODE_OF_FUNCTION 10000	/* a function that has more shows none */
-#define LONG_STRING 2000	/* bytes; what is longer is shown with its middle left out */
+#define STATIC_REASONS 5 /* functions whose reasons are told without scripts */
+#define STATIC_ROWS 200  /* of the table that is there without scripts */
+#define CODE_LINES 40000 /* instructions in a page; those of the first functions of the ranking */
+#define CODE_OF_FUNCTION 10000 /* a function that has more shows none */
+#define LONG_STRING 2000       /* bytes; what is longer is shown with its middle left out */
 
 /* ---- JSON without a meaning in HTML ---- */
 
@@ -68,13 +70,15 @@ static void shorten(json_t *value)
 	const char *key;
 	json_t *part, *shorter;
 	size_t i;
-	json_object_foreach(value, key, part) {
+	json_object_foreach(value, key, part)
+	{
 		if (json_is_string(part) && (shorter = shortened(json_string_value(part))))
 			json_object_set_new(value, key, shorter);
 		else
 			shorten(part);
 	}
-	json_array_foreach(value, i, part) {
+	json_array_foreach(value, i, part)
+	{
 		if (json_is_string(part) && (shorter = shortened(json_string_value(part))))
 			json_array_set_new(value, i, shorter);
 		else
@@ -86,20 +90,25 @@ static void shorten(json_t *value)
 
 /* What the list and the picture need of a function; the rest waits in an element of its own. */
 static const char *const listed[] = {
-	"name", "module", "time_s", "time_halfwidth_s", "elapsed_s", "samples", "share", "threads", "flop", "load_bytes",
-	"store_bytes", "instructions", "gflops", "gbytes_per_s", "intensity", "precision", "bound", "level",
-	"level_inferred", "point", "point_unit", "roof", "roof_gflops", "ceiling_gflops", "distance", "headroom_s",
-	"above_roof", "mem_bytes",
+	"name",       "module",       "time_s",         "time_halfwidth_s",
+	"elapsed_s",  "samples",      "share",          "threads",
+	"flop",       "load_bytes",   "store_bytes",    "instructions",
+	"gflops",     "gbytes_per_s", "intensity",      "precision",
+	"bound",      "level",        "level_inferred", "point",
+	"point_unit", "roof",         "roof_gflops",    "ceiling_gflops",
+	"distance",   "headroom_s",   "above_roof",     "mem_bytes",
 };
 
 /* Fields of a loop's array; html/function.js has the same list. */
 static const char *const loop_fields[] = {
-	"parent", "start_offset", "end_offset", "header_offset", "turns", "instructions", "flop", "load_bytes",
-	"store_bytes", "time_s", "samples", "l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined",
+	"parent",   "start_offset",   "end_offset",      "header_offset", "turns",   "instructions",
+	"flop",     "load_bytes",     "store_bytes",     "time_s",        "samples", "l2_bytes",
+	"l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined",
 };
 
 /* Fields of a level's array; html/data.js has the same list. */
-static const char *const level_fields[] = {"level", "read_bytes", "write_bytes", "bandwidth_gbytes_per_s"};
+static const char *const level_fields[] = {"level", "read_bytes", "write_bytes",
+					   "bandwidth_gbytes_per_s"};
 
 static json_t *taken(const json_t *from, const char *const *fields, size_t n)
 {
@@ -117,8 +126,7 @@ static json_t *all_taken(const json_t *from, const char *const *fields, size_t n
 		return json_null();
 	json_t *array = json_array(), *row;
 	size_t i;
-	json_array_foreach(from, i, row)
-		json_array_append_new(array, taken(row, fields, n));
+	json_array_foreach(from, i, row) json_array_append_new(array, taken(row, fields, n));
 	return array;
 }
 
@@ -129,9 +137,12 @@ static json_t *summary_of(const json_t *function)
 	json_t *summary = json_object();
 	for (size_t i = 0; i < COUNT(listed); i++)
 		json_object_set(summary, listed[i], json_object_get(function, listed[i]));
-	json_object_set_new(summary, "n_loops", json_integer((json_int_t)json_array_size(json_object_get(function, "loops"))));
-	json_object_set_new(summary, "levels", all_taken(json_object_get(function, "levels"), level_fields,
-							 COUNT(level_fields)));
+	json_object_set_new(
+		summary, "n_loops",
+		json_integer((json_int_t)json_array_size(json_object_get(function, "loops"))));
+	json_object_set_new(summary, "levels",
+			    all_taken(json_object_get(function, "levels"), level_fields,
+				      COUNT(level_fields)));
 	return summary;
 }
 
@@ -142,8 +153,9 @@ static json_t *reasons_json(const struct report_view *view, const struct model_f
 	json_t *array = json_array();
 	report_reasons(view, f, &reasons);
 	for (size_t i = 0; i < reasons.n_items; i++)
-		json_array_append_new(array, json_pack("[o, o]", report_json_string(reasons.items[i].what),
-						       report_json_string(reasons.items[i].try)));
+		json_array_append_new(array,
+				      json_pack("[o, o]", report_json_string(reasons.items[i].what),
+						report_json_string(reasons.items[i].try)));
 	const bool done = !reasons.failed && json_array_size(array) == reasons.n_items;
 	reasons_deinit(&reasons);
 	if (done)
@@ -155,7 +167,8 @@ static json_t *reasons_json(const struct report_view *view, const struct model_f
 /* What is not in the summary. */
 static json_t *detail_of(json_t *function, json_t *code)
 {
-	json_t *loops = all_taken(json_object_get(function, "loops"), loop_fields, COUNT(loop_fields));
+	json_t *loops =
+		all_taken(json_object_get(function, "loops"), loop_fields, COUNT(loop_fields));
 	json_object_set_new(function, "loops", loops);
 	for (size_t i = 0; i < COUNT(listed); i++)
 		json_object_del(function, listed[i]);
@@ -194,16 +207,18 @@ static void add_bandwidths(json_t *array, const struct profile *profile, int thr
 	const size_t n = model_levels(profile, levels);
 	for (size_t i = 0; i < n; i++)
 		for (int d = 0; d < TRAFFIC_DIRECTIONS; d++) {
-			double most = model_level_most(profile, levels[i], threads, (enum traffic_direction)d);
+			double most = model_level_most(profile, levels[i], threads,
+						       (enum traffic_direction)d);
 			if (most > 0)
-				json_array_append_new(array, json_pack(
-					"{s:s, s:s, s:i, s:f}", "level", levels[i], "direction", directions[d],
-					"threads", threads, "gbytes_per_s", most));
+				json_array_append_new(
+					array, json_pack("{s:s, s:s, s:i, s:f}", "level", levels[i],
+							 "direction", directions[d], "threads",
+							 threads, "gbytes_per_s", most));
 		}
 }
 
-/* The roofs as they are drawn: what moves at most at a level, in each direction, by measured count of threads.
- * Ceilings are rows of the machine's own list. */
+/* The roofs as they are drawn: what moves at most at a level, in each direction, by measured count
+ * of threads. Ceilings are rows of the machine's own list. */
 static json_t *bandwidths_json(const struct profile *profile)
 {
 	size_t n;
@@ -226,10 +241,14 @@ static json_t *peaks_json(const struct profile *profile)
 			const char *precision = model_precision_name((enum flop_precision)p);
 			const struct roof *row = model_peak_row(profile, precision, threads[i]);
 			if (row)
-				json_array_append_new(array, json_pack(
-					"{s:s, s:i, s:f, s:o, s:o, s:o}", "precision", precision, "threads", threads[i],
-					"gflops", row->best, "isa", report_json_string(row->isa), "isa_name",
-					report_json_string(report_isa_name(row->isa)), "op", report_json_string(row->op)));
+				json_array_append_new(
+					array,
+					json_pack("{s:s, s:i, s:f, s:o, s:o, s:o}", "precision",
+						  precision, "threads", threads[i], "gflops",
+						  row->best, "isa", report_json_string(row->isa),
+						  "isa_name",
+						  report_json_string(report_isa_name(row->isa)),
+						  "op", report_json_string(row->op)));
 		}
 	free(threads);
 	return array;
@@ -248,7 +267,8 @@ static json_t *head_of(const struct report_view *view, json_t *functions)
 	json_object_set_new(head, "title", json_string(program ? program : "?"));
 	json_object_set_new(head, "counted", json_boolean(view->model->counted));
 	json_object_set_new(head, "traced", json_boolean(view->model->traced));
-	json_object_set_new(head, "main_precision", json_string(report_main_precision(view->model)));
+	json_object_set_new(head, "main_precision",
+			    json_string(report_main_precision(view->model)));
 	json_object_set_new(head, "bandwidths", bandwidths);
 	json_object_set_new(head, "peaks", peaks_json(view->profile));
 	json_object_set_new(head, "functions", functions);
@@ -261,7 +281,8 @@ static json_t *summaries(const struct report_view *view)
 {
 	json_t *functions = json_array();
 	for (size_t i = 0; i < view->n_rank; i++) {
-		json_t *function = report_json_function(view, &view->model->functions[view->rank[i]]);
+		json_t *function =
+			report_json_function(view, &view->model->functions[view->rank[i]]);
 		json_array_append_new(functions, summary_of(function));
 		json_decref(function);
 	}
@@ -277,7 +298,10 @@ static bool write_details(const struct report_view *view, json_t *functions, FIL
 	for (size_t i = 0; done && i < view->n_rank; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		const bool timed = f->n_samples > 0 || view->model->n_samples == 0;
-		json_t *lines = timed ? html_code_of(code, f, room < CODE_OF_FUNCTION ? room : CODE_OF_FUNCTION) : json_null();
+		json_t *lines =
+			timed ? html_code_of(code, f,
+					     room < CODE_OF_FUNCTION ? room : CODE_OF_FUNCTION)
+			      : json_null();
 		json_t *function = lines ? report_json_function(view, f) : NULL;
 		json_t *reasons = f->n_samples > 0 ? reasons_json(view, f) : json_array();
 		char id[32];
@@ -326,7 +350,8 @@ static bool write_data(const struct report_view *view, FILE *out)
 
 static struct rf_error *write_other(struct report_view *view, void *context)
 {
-	return write_json(context, "other", head_of(view, summaries(view))) ? NULL : report_no_memory();
+	return write_json(context, "other", head_of(view, summaries(view))) ? NULL
+									    : report_no_memory();
 }
 
 static struct rf_error *write_compared(const struct report_view *view, FILE *out)
@@ -390,7 +415,10 @@ static void write_row(const struct report_view *view, const struct model_functio
 	fputs("</td>", out);
 	write_number_cell(out, (double)f->time_ns * 1e-9, " s");
 	fprintf(out, "<td>%.1f %%</td>", 100 * f->share);
-	write_number_cell(out, counted && f->elapsed_s > 0 ? (double)f->tally.flop * 1e-9 / f->elapsed_s : NAN, "");
+	write_number_cell(out,
+			  counted && f->elapsed_s > 0 ? (double)f->tally.flop * 1e-9 / f->elapsed_s
+						      : NAN,
+			  "");
 	report_put_intensity(intensity, counted ? report_intensity(view, f) : NAN);
 	fputs("<td>", out);
 	text_write_xml(out, intensity);
@@ -404,9 +432,12 @@ static void write_row(const struct report_view *view, const struct model_functio
 static void write_table(const struct report_view *view, FILE *out)
 {
 	fputs("<table>\n<thead><tr><th scope=\"col\">function</th><th scope=\"col\">module</th>"
-	      "<th scope=\"col\">CPU time</th><th scope=\"col\">share</th><th scope=\"col\">GFLOP/s</th>"
-	      "<th scope=\"col\">flop/byte</th><th scope=\"col\">bound by</th><th scope=\"col\">below roof</th>"
-	      "<th scope=\"col\">headroom</th></tr></thead>\n<tbody>\n", out);
+	      "<th scope=\"col\">CPU time</th><th scope=\"col\">share</th><th "
+	      "scope=\"col\">GFLOP/s</th>"
+	      "<th scope=\"col\">flop/byte</th><th scope=\"col\">bound by</th><th "
+	      "scope=\"col\">below roof</th>"
+	      "<th scope=\"col\">headroom</th></tr></thead>\n<tbody>\n",
+	      out);
 	for (size_t i = 0; i < view->n_rank && i < STATIC_ROWS; i++)
 		write_row(view, &view->model->functions[view->rank[i]], out);
 	fputs("</tbody>\n</table>\n", out);
@@ -462,8 +493,11 @@ static struct rf_error *write_static(const struct report_view *view, const char 
 	char number[TEXT_NUMBER];
 	fputs("<main id=\"static\">\n<h1>", out);
 	write_text(out, program);
-	fprintf(out, "</h1>\n<p>%s s of CPU time; the nearer a point is to the roof, the less there is to gain.</p>\n"
-		"<figure>\n", text_number(number, (double)view->model->time_ns * 1e-9));
+	fprintf(out,
+		"</h1>\n<p>%s s of CPU time; the nearer a point is to the roof, the less there is "
+		"to gain.</p>\n"
+		"<figure>\n",
+		text_number(number, (double)view->model->time_ns * 1e-9));
 	struct rf_error *error = write_picture(view, out);
 	fputs("</figure>\n<h2>Functions</h2>\n", out);
 	write_table(view, out);
@@ -478,13 +512,16 @@ static struct rf_error *write_static(const struct report_view *view, const char 
 
 static void write_head(const char *program, FILE *out)
 {
-	fprintf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	fprintf(out,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		"<meta name=\"color-scheme\" content=\"light dark\">\n"
-		"<link rel=\"icon\" href=\"data:,\">\n<title>", html_policy);
+		"<link rel=\"icon\" href=\"data:,\">\n<title>",
+		html_policy);
 	write_text(out, program);
-	fprintf(out, " \xe2\x80\x93 roofline</title>\n<style>\n%s</style>\n</head>\n<body>\n", html_style);
+	fprintf(out, " \xe2\x80\x93 roofline</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+		html_style);
 }
 
 struct rf_error *report_html(const struct report_view *view, FILE *stream)
@@ -499,6 +536,7 @@ struct rf_error *report_html(const struct report_view *view, FILE *stream)
 	if (!error)
 		error = write_compared(view, stream);
 	if (!error)
-		fprintf(stream, "<script>%s</script>\n<script>%s</script>\n</body>\n</html>\n", html_library, html_script);
+		fprintf(stream, "<script>%s</script>\n<script>%s</script>\n</body>\n</html>\n",
+			html_library, html_script);
 	return error;
 }

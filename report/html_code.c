@@ -10,11 +10,15 @@
 
 /* The fields of an instruction's array, in this order. */
 enum html_code_field {
-	CODE_OFFSET, CODE_TEXT, CODE_EXECUTIONS,
-	CODE_TIME_NS,	/* of the samples that stand at it */
-	CODE_FLOP, CODE_LS_BYTES,
-	CODE_MEM_BYTES,	/* to and from memory, estimated; 0 where nothing was traced */
-	CODE_INLINED,	/* only where it is another than of the line before: what was inlined there, "" where nothing */
+	CODE_OFFSET,
+	CODE_TEXT,
+	CODE_EXECUTIONS,
+	CODE_TIME_NS, /* of the samples that stand at it */
+	CODE_FLOP,
+	CODE_LS_BYTES,
+	CODE_MEM_BYTES, /* to and from memory, estimated; 0 where nothing was traced */
+	CODE_INLINED,   /* only where it is another than of the line before: what was inlined there,
+			   "" where nothing */
 };
 
 struct line {
@@ -28,19 +32,25 @@ struct line {
 };
 
 /* Rows of the profile's tables, by (module, offset). */
-struct key { uint32_t module, row; uint64_t offset; };
-struct keys { struct key *all; size_t n; };
+struct key {
+	uint32_t module, row;
+	uint64_t offset;
+};
+struct keys {
+	struct key *all;
+	size_t n;
+};
 
 struct html_code {
 	const struct profile *profile;
 	const struct model *model;
 	struct keys blocks, units, samples, traffic;
-	int64_t *executions;	/* per block */
-	uint64_t longest;	/* block, bytes */
-	uint64_t cost;		/* of a sample */
+	int64_t *executions; /* per block */
+	uint64_t longest;    /* block, bytes */
+	uint64_t cost;       /* of a sample */
 	ZydisDecoder decoder;
 	ZydisFormatter formatter;
-	struct line *lines;	/* of the function that is looked at, by offset */
+	struct line *lines; /* of the function that is looked at, by offset */
 	size_t n_lines, cap_lines;
 };
 
@@ -99,11 +109,13 @@ static void fill_keys(struct html_code *code)
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const uint32_t frame = profile->samples[i].frame;
 		if (frame != PROFILE_NONE)
-			add_key(&code->samples, profile->frames[frame].module, profile->frames[frame].offset, i);
+			add_key(&code->samples, profile->frames[frame].module,
+				profile->frames[frame].offset, i);
 	}
 	for (size_t i = 0; i < profile->n_traffic; i++)
 		if (profile->traffic[i].class < code->model->traced_classes)
-			add_key(&code->traffic, profile->traffic[i].module, profile->traffic[i].offset, i);
+			add_key(&code->traffic, profile->traffic[i].module,
+				profile->traffic[i].offset, i);
 	sort_keys(&code->blocks);
 	sort_keys(&code->units);
 	sort_keys(&code->samples);
@@ -131,7 +143,8 @@ struct html_code *html_code_create(const struct report_view *view)
 	code->cost = model_sample_cost(profile);
 	code->executions = calloc(profile->n_blocks + 1, sizeof(*code->executions));
 	if (!code->executions || !keys_init(&code->blocks, profile->n_blocks) ||
-	    !keys_init(&code->units, profile->n_units) || !keys_init(&code->samples, profile->n_samples) ||
+	    !keys_init(&code->units, profile->n_units) ||
+	    !keys_init(&code->samples, profile->n_samples) ||
 	    !keys_init(&code->traffic, profile->n_traffic)) {
 		html_code_destroy(code);
 		return NULL;
@@ -141,7 +154,8 @@ struct html_code *html_code_create(const struct report_view *view)
 	ZydisDecoderInit(&code->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	ZydisFormatterInit(&code->formatter, ZYDIS_FORMATTER_STYLE_INTEL);
 	ZydisFormatterSetProperty(&code->formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
-	ZydisFormatterSetProperty(&code->formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, ZYDIS_PADDING_DISABLED);
+	ZydisFormatterSetProperty(&code->formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
+				  ZYDIS_PADDING_DISABLED);
 	return code;
 }
 
@@ -167,9 +181,13 @@ static bool add_block(struct html_code *code, uint32_t index, const struct profi
 		struct work work;
 		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0)
 			break;
-		struct line line = {.offset = block->start + at, .n = code->executions[index], .block = index,
-				    .at = at, .length = work.length};
-		if (line.offset >= f->start && !rf_array_push(code->lines, code->n_lines, code->cap_lines, line))
+		struct line line = {.offset = block->start + at,
+				    .n = code->executions[index],
+				    .block = index,
+				    .at = at,
+				    .length = work.length};
+		if (line.offset >= f->start &&
+		    !rf_array_push(code->lines, code->n_lines, code->cap_lines, line))
 			return false;
 		at += work.length;
 	}
@@ -256,8 +274,11 @@ static void add_time(struct html_code *code, const struct profile_function *f)
 		if (key->module != f->module || key->offset >= f->end)
 			break;
 		struct line *line = line_around(code, key->offset);
-		if (line && __builtin_add_overflow(line->time_ns, model_sample_weight(&code->profile->samples[key->row],
-										       code->cost), &line->time_ns))
+		if (line &&
+		    __builtin_add_overflow(line->time_ns,
+					   model_sample_weight(&code->profile->samples[key->row],
+							       code->cost),
+					   &line->time_ns))
 			line->time_ns = UINT64_MAX;
 	}
 }
@@ -268,17 +289,23 @@ static bool add_traffic(struct html_code *code, const struct profile_function *f
 	struct traffic_lines *lines = malloc(sizeof(*lines));
 	if (!lines)
 		return false;
-	for (size_t i = first_key(&code->traffic, f->module, f->start), next; i < code->traffic.n; i = next) {
+	for (size_t i = first_key(&code->traffic, f->module, f->start), next; i < code->traffic.n;
+	     i = next) {
 		const struct key *key = &code->traffic.all[i];
 		struct line *line = line_around(code, key->offset);
 		if (key->module != f->module || key->offset >= f->end)
 			break;
 		*lines = (struct traffic_lines){0};
-		for (next = i; next < code->traffic.n && code->traffic.all[next].module == key->module &&
-			       code->traffic.all[next].offset == key->offset; next++)
-			model_add_lines(lines, &code->profile->traffic[code->traffic.all[next].row]);
+		for (next = i;
+		     next < code->traffic.n && code->traffic.all[next].module == key->module &&
+		     code->traffic.all[next].offset == key->offset;
+		     next++)
+			model_add_lines(lines,
+					&code->profile->traffic[code->traffic.all[next].row]);
 		if (line)
-			line->mem_bytes += model_bytes_of(lines, code->model->traced_classes).mem[DIRECTION_BOTH].bytes;
+			line->mem_bytes += model_bytes_of(lines, code->model->traced_classes)
+						   .mem[DIRECTION_BOTH]
+						   .bytes;
 	}
 	free(lines);
 	return true;
@@ -290,11 +317,11 @@ static json_t *text_of(const struct html_code *code, const struct line *line)
 	ZydisDecodedInstruction instruction;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	char text[256];
-	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&code->decoder, block->bytes + line->at, block->size - line->at,
-					       &instruction, operands)) ||
+	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&code->decoder, block->bytes + line->at,
+					       block->size - line->at, &instruction, operands)) ||
 	    ZYAN_FAILED(ZydisFormatterFormatInstruction(&code->formatter, &instruction, operands,
-						       instruction.operand_count_visible, text, sizeof(text),
-						       line->offset, NULL)))
+							instruction.operand_count_visible, text,
+							sizeof(text), line->offset, NULL)))
 		return json_string("(unknown)");
 	return json_string(text);
 }
@@ -315,8 +342,8 @@ static json_t *line_json(const struct html_code *code, const struct line *line)
 }
 
 /* Behind the other fields; *before: the call of the line before. */
-static bool add_inlined(const struct html_code *code, uint32_t module, const struct line *line, json_t *fields,
-			uint32_t *before)
+static bool add_inlined(const struct html_code *code, uint32_t module, const struct line *line,
+			json_t *fields, uint32_t *before)
 {
 	const uint32_t call = report_inlined_at(code->profile, module, line->offset);
 	char *chain = call == *before ? NULL : report_inlined_chain(code->profile, call);

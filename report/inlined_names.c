@@ -26,7 +26,8 @@ size_t report_inlined_from(const struct profile *profile, uint32_t module, uint6
 uint32_t report_inlined_at(const struct profile *profile, uint32_t module, uint64_t offset)
 {
 	const size_t i = report_inlined_from(profile, module, offset);
-	const struct profile_inlined_code *code = i < profile->n_inlined_code ? &profile->inlined_code[i] : NULL;
+	const struct profile_inlined_code *code =
+		i < profile->n_inlined_code ? &profile->inlined_code[i] : NULL;
 	return code && code->module == module && code->start <= offset ? code->call : PROFILE_NONE;
 }
 
@@ -48,7 +49,8 @@ char *report_inlined_chain(const struct profile *profile, uint32_t call)
 	FILE *stream = open_memstream(&text, &size);
 	if (!stream)
 		return NULL;
-	for (bool first = true; call != PROFILE_NONE; call = profile->inlined_calls[call].parent, first = false) {
+	for (bool first = true; call != PROFILE_NONE;
+	     call = profile->inlined_calls[call].parent, first = false) {
 		const struct profile_inlined_call *row = &profile->inlined_calls[call];
 		fprintf(stream, "%s%s", first ? "" : ", in ", report_inlined_name(profile, call));
 		if (row->file[0])
@@ -112,11 +114,13 @@ uint32_t *report_calls_of_loops(const struct report_view *view, const struct mod
 		return NULL;
 	for (size_t i = 0; i < f->n_loops; i++)
 		calls[i] = IN_NO_LOOP_YET;
-	for (size_t i = f->function == PROFILE_NONE ? model->n_loop_code : first_code(model, f->function);
+	for (size_t i = f->function == PROFILE_NONE ? model->n_loop_code
+						    : first_code(model, f->function);
 	     i < model->n_loop_code && model->loop_code[i].function == f->function; i++) {
 		const struct model_loop_code *code = &model->loop_code[i];
 		if (code->loop < f->n_loops)
-			calls[code->loop] = common_call(profile, calls[code->loop], call_of_code(profile, code));
+			calls[code->loop] = common_call(profile, calls[code->loop],
+							call_of_code(profile, code));
 	}
 	/* an outer loop stands before those within it */
 	for (size_t i = f->n_loops; i-- > 0;) {

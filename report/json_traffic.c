@@ -14,17 +14,25 @@ static void set(json_t *object, const char *key, double value)
 	json_object_set_new(object, key, report_json_real(value));
 }
 
-static double ratio(double part, double whole) { return whole > 0 ? part / whole : NAN; }
+static double ratio(double part, double whole)
+{
+	return whole > 0 ? part / whole : NAN;
+}
 
 /* ---- bytes ---- */
 
 static void add_bytes(json_t *object, const struct model_bytes *bytes)
 {
-	static const struct { const char *key; enum traffic event; } events[] = {
-		{"mem_read_bytes", TRAFFIC_MEM_READ}, {"mem_write_allocate_bytes", TRAFFIC_MEM_WRITE_ALLOCATE},
+	static const struct {
+		const char *key;
+		enum traffic event;
+	} events[] = {
+		{"mem_read_bytes", TRAFFIC_MEM_READ},
+		{"mem_write_allocate_bytes", TRAFFIC_MEM_WRITE_ALLOCATE},
 		{"mem_write_back_bytes", TRAFFIC_MEM_WRITE_BACK},
 		{"mem_non_temporal_bytes", TRAFFIC_MEM_NON_TEMPORAL},
-		{"mem_evadable_bytes", TRAFFIC_MEM_EVADABLE}, {"mem_left_bytes", TRAFFIC_MEM_LEFT},
+		{"mem_evadable_bytes", TRAFFIC_MEM_EVADABLE},
+		{"mem_left_bytes", TRAFFIC_MEM_LEFT},
 	};
 	set(object, "l2_bytes", bytes->l2.bytes);
 	set(object, "l3_bytes", bytes->l3.bytes);
@@ -72,16 +80,18 @@ static json_t *levels_json(const struct model_traffic *traffic)
 {
 	json_t *array = json_array();
 	for (size_t i = 0; i < traffic->n_levels; i++)
-		json_array_append_new(array, level_json(&traffic->levels[i], traffic->source == MEMORY_TRACED));
+		json_array_append_new(array, level_json(&traffic->levels[i],
+							traffic->source == MEMORY_TRACED));
 	return array;
 }
 
 /* ---- data ---- */
 
-static json_t *object_json(const struct profile *profile, const struct model_object *part, double all)
+static json_t *object_json(const struct profile *profile, const struct model_object *part,
+			   double all)
 {
 	static const char *const kinds[] = {
-		[OBJECT_OTHER] = "other", [OBJECT_HEAP] = "heap", [OBJECT_MAPPING] = "mapping",
+		[OBJECT_OTHER] = "other",   [OBJECT_HEAP] = "heap",   [OBJECT_MAPPING] = "mapping",
 		[OBJECT_STATIC] = "static", [OBJECT_STACK] = "stack", [OBJECT_CODE] = "code",
 	};
 	const struct profile_object *data = &profile->objects[part->object];
@@ -89,8 +99,10 @@ static json_t *object_json(const struct profile *profile, const struct model_obj
 	json_object_set_new(object, "object", json_integer(part->object));
 	json_object_set_new(object, "kind", json_string(kinds[data->kind]));
 	json_object_set_new(object, "name", report_json_string(data->name[0] ? data->name : NULL));
-	json_object_set_new(object, "module", report_json_string(data->module == PROFILE_NONE
-			    ? NULL : profile->modules[data->module].name));
+	json_object_set_new(object, "module",
+			    report_json_string(data->module == PROFILE_NONE
+						       ? NULL
+						       : profile->modules[data->module].name));
 	json_object_set_new(object, "file", report_json_string(data->file[0] ? data->file : NULL));
 	json_object_set_new(object, "line", data->line ? json_integer(data->line) : json_null());
 	json_object_set_new(object, "size_bytes", report_json_count(data->bytes));
@@ -123,7 +135,8 @@ static json_t *strides_json(const struct model_strides *strides)
 	set(object, "unit_share", strides->unit / steps);
 	set(object, "constant_share", strides->constant / steps);
 	set(object, "random_share", strides->random / steps);
-	json_object_set_new(object, "step_bytes", strides->step ? json_integer(strides->step) : json_null());
+	json_object_set_new(object, "step_bytes",
+			    strides->step ? json_integer(strides->step) : json_null());
 	return object;
 }
 
@@ -166,20 +179,40 @@ static json_t *working_set_json(const struct model_traffic *traffic)
 	return object;
 }
 
-void report_json_traffic(json_t *object, const struct report_view *view, const struct model_function *f)
+void report_json_traffic(json_t *object, const struct report_view *view,
+			 const struct model_function *f)
 {
 	static const char *const absent[] = {
-		"l2_bytes", "l3_bytes", "mem_bytes", "mem_read_bytes", "mem_write_allocate_bytes", "mem_write_bytes",
-		"mem_write_back_bytes", "mem_non_temporal_bytes", "mem_stderr_bytes", "mem_halfwidth_bytes",
-		"mem_read_stderr_bytes", "mem_write_stderr_bytes", "mem_evadable_bytes", "mem_left_bytes",
-		"operational_intensity", "levels", "objects", "strides", "useful_share", "working_set",
+		"l2_bytes",
+		"l3_bytes",
+		"mem_bytes",
+		"mem_read_bytes",
+		"mem_write_allocate_bytes",
+		"mem_write_bytes",
+		"mem_write_back_bytes",
+		"mem_non_temporal_bytes",
+		"mem_stderr_bytes",
+		"mem_halfwidth_bytes",
+		"mem_read_stderr_bytes",
+		"mem_write_stderr_bytes",
+		"mem_evadable_bytes",
+		"mem_left_bytes",
+		"operational_intensity",
+		"levels",
+		"objects",
+		"strides",
+		"useful_share",
+		"working_set",
 	};
 	const struct model_traffic *traffic = f->traffic;
 	const bool traced = traffic && traffic->source == MEMORY_TRACED;
 	for (size_t i = 0; !traced && i < sizeof(absent) / sizeof(*absent); i++)
 		json_object_set_new(object, absent[i], json_null());
-	json_object_set_new(object, "mem_source", traffic ? json_string(model_memory_words(traffic->source)) : json_null());
-	json_object_set_new(object, "mem_samples", traffic && !traced ? report_json_count(traffic->samples) : json_null());
+	json_object_set_new(object, "mem_source",
+			    traffic ? json_string(model_memory_words(traffic->source))
+				    : json_null());
+	json_object_set_new(object, "mem_samples",
+			    traffic && !traced ? report_json_count(traffic->samples) : json_null());
 	if (!traffic)
 		return;
 	json_object_set_new(object, "levels", levels_json(traffic));
@@ -201,20 +234,23 @@ void report_json_traffic(json_t *object, const struct report_view *view, const s
 json_t *report_json_run_traffic(const struct report_view *view)
 {
 	static const char *const facts[][2] = {
-		{"source", "traffic_source"}, {"why", "traffic_why"}, {"geometry", "traffic_geometry"},
-		{"geometry_source", "traffic_geometry_source"}, {"policy", "traffic_policy"},
-		{"halved", "traffic_halved"},
+		{"source", "traffic_source"},     {"why", "traffic_why"},
+		{"geometry", "traffic_geometry"}, {"geometry_source", "traffic_geometry_source"},
+		{"policy", "traffic_policy"},     {"halved", "traffic_halved"},
 	};
 	const struct model *model = view->model;
 	json_t *object = json_object();
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
 		json_object_set_new(object, facts[i][0],
-				    report_json_string(profile_get_fact(view->profile, facts[i][1])));
+				    report_json_string(
+					    profile_get_fact(view->profile, facts[i][1])));
 	if (!profile_get_fact(view->profile, "traffic_source"))
 		json_object_set_new(object, "source", json_string("none"));
-	json_object_set_new(object, "classes", model->traced ? json_integer(model->traced_classes) : json_null());
+	json_object_set_new(object, "classes",
+			    model->traced ? json_integer(model->traced_classes) : json_null());
 	json_object_set_new(object, "classes_of", json_integer(CACHE_CLASSES));
-	set(object, "untraced_accesses", report_number_fact(view->profile, "untraced_accesses", NAN));
+	set(object, "untraced_accesses",
+	    report_number_fact(view->profile, "untraced_accesses", NAN));
 	json_object_set_new(object, "memory", json_string(model_memory_words(model->memory)));
 	if (model->traced)
 		add_bytes(object, &model->bytes);
@@ -226,7 +262,8 @@ json_t *report_json_run_traffic(const struct report_view *view)
 /* ---- metrics (Gravelle 2022, table 9) ---- */
 
 /* Cycles are time × clock: nothing here counts them. */
-static void add_performance(json_t *object, const struct report_view *view, const struct model_function *f)
+static void add_performance(json_t *object, const struct report_view *view,
+			    const struct model_function *f)
 {
 	const double clock = report_number_fact(view->profile, "clock_ghz", NAN);
 	const double cycles = (double)f->time_ns * clock;
@@ -251,7 +288,9 @@ static double level_bytes(const struct model_function *f, const char *name)
 static void add_movement(json_t *object, const struct model_function *f, double ls)
 {
 	static const char *const levels[][3] = {
-		{"L2", "l2_bytes", "l2_per_ls"}, {"L3", "l3_bytes", "l3_per_ls"}, {"DRAM", "mem_bytes", "mem_per_ls"},
+		{"L2", "l2_bytes", "l2_per_ls"},
+		{"L3", "l3_bytes", "l3_per_ls"},
+		{"DRAM", "mem_bytes", "mem_per_ls"},
 	};
 	set(object, "ls_bytes", ls);
 	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
@@ -267,7 +306,8 @@ static void add_movement(json_t *object, const struct model_function *f, double 
 json_t *report_json_metrics(const struct report_view *view, const struct model_function *f)
 {
 	const struct tally *tally = &f->tally;
-	const double flop = (double)tally->flop, loads = (double)tally->loads, stores = (double)tally->stores;
+	const double flop = (double)tally->flop, loads = (double)tally->loads,
+		     stores = (double)tally->stores;
 	const double ls = (double)tally->load_bytes + (double)tally->store_bytes;
 	json_t *object = json_object();
 	if (!tally->instructions) {
@@ -277,7 +317,8 @@ json_t *report_json_metrics(const struct report_view *view, const struct model_f
 	add_performance(object, view, f);
 	add_movement(object, f, ls);
 	set(object, "flop", flop);
-	set(object, "flop_per_fp_instruction", ratio(flop, (double)tally->class_instructions[INSN_FP_ARITH]));
+	set(object, "flop_per_fp_instruction",
+	    ratio(flop, (double)tally->class_instructions[INSN_FP_ARITH]));
 	set(object, "arithmetic_intensity", ratio(flop, ls));
 	set(object, "load_per_store_instruction", ratio(loads, stores));
 	set(object, "flop_per_load_instruction", ratio(flop, loads));
@@ -289,12 +330,14 @@ json_t *report_json_metrics(const struct report_view *view, const struct model_f
 
 /* ---- loops ---- */
 
-static json_t *loop_json(const struct report_view *view, const struct model_loop *loop, uint32_t call)
+static json_t *loop_json(const struct report_view *view, const struct model_loop *loop,
+			 uint32_t call)
 {
 	const struct tally *tally = &loop->tally;
 	json_t *object = json_object();
-	json_object_set_new(object, "parent", loop->parent == PROFILE_NONE ? json_null()
-									   : json_integer(loop->parent));
+	json_object_set_new(object, "parent",
+			    loop->parent == PROFILE_NONE ? json_null()
+							 : json_integer(loop->parent));
 	json_object_set_new(object, "start_offset", report_json_count(loop->start));
 	json_object_set_new(object, "end_offset", report_json_count(loop->end));
 	json_object_set_new(object, "header_offset", report_json_count(loop->header));
@@ -305,9 +348,10 @@ static json_t *loop_json(const struct report_view *view, const struct model_loop
 	json_object_set_new(object, "store_bytes", report_json_count(tally->store_bytes));
 	set(object, "time_s", (double)loop->time_ns * 1e-9);
 	json_object_set_new(object, "samples", report_json_count(loop->n_samples));
-	json_object_set_new(object, "inlined", call == PROFILE_NONE
-							? json_null()
-							: report_json_string(report_inlined_name(view->profile, call)));
+	json_object_set_new(object, "inlined",
+			    call == PROFILE_NONE
+				    ? json_null()
+				    : report_json_string(report_inlined_name(view->profile, call)));
 	if (view->model->traced)
 		add_bytes(object, &loop->bytes);
 	return object;

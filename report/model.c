@@ -50,7 +50,8 @@ static size_t ranges_before(const struct model_groups *groups, uint32_t module, 
 	return low;
 }
 
-static size_t group_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end)
+static size_t group_at(const struct model_rows *rows, uint32_t module, uint64_t offset,
+		       uint64_t *end)
 {
 	const size_t n = ranges_before(rows->groups, module, offset);
 	const struct model_range *range = n ? &rows->groups->ranges[n - 1] : NULL;
@@ -119,7 +120,9 @@ static bool name_row(const struct model_rows *rows, size_t row)
 bool model_places_init(struct model_rows *rows, const struct profile *profile)
 {
 	size_t n = profile->n_functions;
-	*rows = (struct model_rows){.profile = profile, .n_named = n, .n_places = n + profile->n_modules + 1};
+	*rows = (struct model_rows){.profile = profile,
+				    .n_named = n,
+				    .n_places = n + profile->n_modules + 1};
 	rows->order = malloc((n + 1) * sizeof(*rows->order));
 	if (!rows->order)
 		return false;
@@ -129,16 +132,18 @@ bool model_places_init(struct model_rows *rows, const struct profile *profile)
 	return true;
 }
 
-/* Rows of large programs take a hundred megabytes: to get these page by page is a tenth of the time of a report.  What
- * is not touched still takes none. */
+/* Rows of large programs take a hundred megabytes: to get these page by page is a tenth of the time
+ * of a report.  What is not touched still takes none. */
 static void use_large_pages(void *memory, size_t bytes)
 {
-	const uintptr_t page = 2 << 20, begin = ((uintptr_t)memory + page - 1) & -page, end = ((uintptr_t)memory + bytes) & -page;
+	const uintptr_t page = 2 << 20, begin = ((uintptr_t)memory + page - 1) & -page,
+			end = ((uintptr_t)memory + bytes) & -page;
 	if (memory && bytes > 4 * page)
 		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
-static bool rows_init(struct model_rows *rows, const struct profile *profile, const struct model_choice *choice)
+static bool rows_init(struct model_rows *rows, const struct profile *profile,
+		      const struct model_choice *choice)
 {
 	bool done = model_places_init(rows, profile);
 	rows->choice = *choice;
@@ -187,8 +192,9 @@ static void derive(const struct model *model, struct model_function *function)
 	const struct tally *tally = &function->tally;
 	double bytes = (double)tally->load_bytes + (double)tally->store_bytes;
 	function->precision = main_precision(tally);
-	function->intensity = tally->flop == 0 ? 0 : bytes == 0 ? INFINITY
-								: (double)tally->flop / bytes;
+	function->intensity = tally->flop == 0 ? 0
+			      : bytes == 0     ? INFINITY
+					       : (double)tally->flop / bytes;
 	function->share = model->time_ns ? (double)function->time_ns / (double)model->time_ns : 0;
 }
 
@@ -197,7 +203,8 @@ static bool finish_rows(struct model_rows *rows, struct model *model)
 {
 	for (size_t row = 0; row < rows->n_rows; row++) {
 		struct model_function *function = &rows->rows[row];
-		if (!model_is_used(rows, row) || (function->time_ns == 0 && function->tally.instructions == 0))
+		if (!model_is_used(rows, row) ||
+		    (function->time_ns == 0 && function->tally.instructions == 0))
 			continue;
 		if (!name_row(rows, row))
 			return false;
@@ -237,7 +244,8 @@ static void free_lists(struct model *model)
 	free(model->quantities);
 }
 
-/* Profiles without processes have nothing that tells threads of the two runs apart but the order of birth. */
+/* Profiles without processes have nothing that tells threads of the two runs apart but the order of
+ * birth. */
 static void pair_threads(const struct profile *profile, uint32_t *twins)
 {
 	uint32_t next[2] = {0, 0}; /* RUN_TIMED, RUN_COUNTED */
@@ -262,14 +270,16 @@ struct rf_error *model_build(const struct profile *profile, struct model *out)
 /* All but names and places. */
 static bool fill_rows(struct model_rows *rows, struct model_threads *threads, struct model *model)
 {
-	return model_count(rows, model) && model_counters(rows, model) && model_memory(rows, model) &&
-	       model_threads_init(threads, rows) && model_processes(threads, model) && model_time(rows, threads, model);
+	return model_count(rows, model) && model_counters(rows, model) &&
+	       model_memory(rows, model) && model_threads_init(threads, rows) &&
+	       model_processes(threads, model) && model_time(rows, threads, model);
 }
 
 static bool has_counts(const struct profile *profile)
 {
 	const char *source = profile_get_fact(profile, "work_source");
-	return profile->n_counts > 0 || profile->n_sum_threads > 0 || (source && strcmp(source, "none") != 0);
+	return profile->n_counts > 0 || profile->n_sum_threads > 0 ||
+	       (source && strcmp(source, "none") != 0);
 }
 
 static struct rf_error *no_memory(void)
@@ -292,7 +302,8 @@ struct rf_error *model_summarise(struct profile *profile)
 	struct model_rows rows;
 	struct model model = {.counted = has_counts(profile)};
 	struct model_threads threads = {0};
-	const bool done = rows_init(&rows, profile, &(struct model_choice){0}) && fill_rows(&rows, &threads, &model) &&
+	const bool done = rows_init(&rows, profile, &(struct model_choice){0}) &&
+			  fill_rows(&rows, &threads, &model) &&
 			  model_store_sums(&rows, &model, profile);
 	model_threads_deinit(&threads);
 	free_lists(&model);
@@ -306,7 +317,8 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 	struct model_rows rows;
 	struct model model = {.counted = has_counts(profile)};
 	struct model_threads threads = {0};
-	if (profile->roof_index && !roof_index_refresh(profile->roof_index, profile->roofs, profile->n_roofs))
+	if (profile->roof_index &&
+	    !roof_index_refresh(profile->roof_index, profile->roofs, profile->n_roofs))
 		return no_memory();
 	bool done = rows_init(&rows, profile, choice) && fill_rows(&rows, &threads, &model) &&
 		    (!choice->loops || model_find_loops(&rows, &threads, &model)) &&
@@ -337,12 +349,12 @@ void model_deinit(struct model *model)
 }
 
 static const char *const kind_names[FLOP_KINDS] = {"add", "mul", "fma", "div", "sqrt", "other"};
-static const char *const precision_names[FLOP_PRECISIONS] = {"half", "bfloat16", "single",
-							     "double", "x87"};
+static const char *const precision_names[FLOP_PRECISIONS] = {"half", "bfloat16", "single", "double",
+							     "x87"};
 static const char *const width_names[FLOP_WIDTHS] = {"scalar", "128", "256", "512", "tile"};
 static const char *const bound_names[] = {
 	[BOUND_UNKNOWN] = "unknown", [BOUND_UNCOUNTED] = "uncounted", [BOUND_MEMORY] = "memory",
-	[BOUND_COMPUTE] = "compute", [BOUND_BALANCED] = "balanced", [BOUND_ISSUE] = "issue",
+	[BOUND_COMPUTE] = "compute", [BOUND_BALANCED] = "balanced",   [BOUND_ISSUE] = "issue",
 	[BOUND_LATENCY] = "latency",
 };
 

@@ -10,11 +10,11 @@ struct counter {
 	struct model_rows *rows;
 	struct model *model;
 	const struct profile *profile;
-	size_t *first_count;	/* counts of block b: by_block[first_count[b] .. first_count[b+1]) */
+	size_t *first_count; /* counts of block b: by_block[first_count[b] .. first_count[b+1]) */
 	uint32_t *by_block;
-	uint32_t *units;	/* rows of profile->units by (module, offset) */
-	bool *units_taken;	/* one instruction may stand in several blocks; its units count once */
-	bool takes_back;	/* second pass: counts below 0 */
+	uint32_t *units;   /* rows of profile->units by (module, offset) */
+	bool *units_taken; /* one instruction may stand in several blocks; its units count once */
+	bool takes_back;   /* second pass: counts below 0 */
 };
 
 /* A file can claim any number: stop at the largest that JSON readers keep exact as int64. */
@@ -29,7 +29,8 @@ static void add_scaled(uint64_t *sum, uint64_t value, uint64_t times)
 static void take_back_scaled(uint64_t *sum, uint64_t value, uint64_t times)
 {
 	uint64_t product;
-	*sum = __builtin_mul_overflow(value, times, &product) || product > *sum ? 0 : *sum - product;
+	*sum = __builtin_mul_overflow(value, times, &product) || product > *sum ? 0
+										: *sum - product;
 }
 
 static void add_or_take_back(uint64_t *sum, uint64_t value, int64_t times)
@@ -42,7 +43,8 @@ static void add_or_take_back(uint64_t *sum, uint64_t value, int64_t times)
 
 void model_tally_add(struct tally *sum, const struct tally *part, int64_t times)
 {
-	_Static_assert(sizeof(struct tally) % sizeof(uint64_t) == 0, "a tally is an array of counts");
+	_Static_assert(sizeof(struct tally) % sizeof(uint64_t) == 0,
+		       "a tally is an array of counts");
 	uint64_t *to = (uint64_t *)sum;
 	const uint64_t *from = (const uint64_t *)part;
 	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
@@ -83,7 +85,8 @@ static bool add_executions(struct counter *counter, size_t row, size_t block,
 		if (count->n == 0 || (count->n < 0) != counter->takes_back)
 			continue;
 		struct model_function *function =
-			&counter->rows->rows[model_row_of_thread(counter->rows, row, count->thread)];
+			&counter->rows
+				 ->rows[model_row_of_thread(counter->rows, row, count->thread)];
 		model_tally_add(&function->tally, part, count->n);
 		if (!add_to_thread(function, count->thread, part, count->n))
 			return false;
@@ -158,7 +161,8 @@ static bool add_units(struct counter *counter, size_t row, uint32_t module, uint
 		counter->units_taken[i] = true;
 		const int64_t n = units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX;
 		struct model_function *function =
-			&counter->rows->rows[model_row_of_thread(counter->rows, row, units->thread)];
+			&counter->rows
+				 ->rows[model_row_of_thread(counter->rows, row, units->thread)];
 		model_tally_add(&function->tally, &unit, n);
 		if (!add_to_thread(function, units->thread, &unit, n))
 			return false;
@@ -182,7 +186,8 @@ static bool count_block(struct counter *counter, size_t index)
 			part = (struct tally){0};
 			row = model_row_at(counter->rows, block->module, offset, &end);
 		}
-		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0) {
+		if (!work_of_bytes(block->bytes + at, block->size - at, &work) ||
+		    work.length == 0) {
 			counter->model->unreadable_blocks += !counter->takes_back;
 			break;
 		}
@@ -237,8 +242,8 @@ static bool counter_init(struct counter *counter)
 	return true;
 }
 
-/* An execution that a signal cut in two stands there as one of the whole block, one of the rest that
- * was run afterwards, and one less of that rest. */
+/* An execution that a signal cut in two stands there as one of the whole block, one of the rest
+ * that was run afterwards, and one less of that rest. */
 static bool has_less(const struct counter *counter, size_t block)
 {
 	for (size_t i = counter->first_count[block]; i < counter->first_count[block + 1]; i++)

@@ -52,7 +52,8 @@ static bool add_place(struct model_rows *rows, const struct model *model, const 
 {
 	const struct profile_counter *counter = &rows->profile->counters[place->counter];
 	const size_t row = model_row_at(rows, place->module, place->offset, NULL);
-	struct model_function *function = &rows->rows[model_row_of_thread(rows, row, place->thread)];
+	struct model_function *function =
+		&rows->rows[model_row_of_thread(rows, row, place->thread)];
 	if (!function->quantities)
 		function->quantities = calloc(model->n_quantities, sizeof(*function->quantities));
 	if (!function->quantities)
@@ -61,7 +62,8 @@ static bool add_place(struct model_rows *rows, const struct model *model, const 
 	sum->value += counter->multiplier * place->events;
 	sum->events += place->events;
 	sum->samples += place->samples;
-	sum->variance += counter->multiplier * counter->multiplier * variance_of(counter, place->samples);
+	sum->variance +=
+		counter->multiplier * counter->multiplier * variance_of(counter, place->samples);
 	return true;
 }
 
@@ -74,8 +76,11 @@ static bool take_sum(struct model_rows *rows, const struct model *model, const s
 		function->quantities = calloc(model->n_quantities, sizeof(*function->quantities));
 	if (!function->quantities)
 		return false;
-	function->quantities[quantity[sum->counter]] = (struct model_quantity){
-		.value = sum->value, .events = sum->events, .samples = sum->samples, .variance = sum->variance};
+	function->quantities[quantity[sum->counter]] =
+		(struct model_quantity){.value = sum->value,
+					.events = sum->events,
+					.samples = sum->samples,
+					.variance = sum->variance};
 	return true;
 }
 
@@ -88,7 +93,8 @@ static void name_quantities(struct model_rows *rows, const struct model *model)
 
 /* ---- work from counters ---- */
 
-static double value_of(const struct model *model, const struct model_function *function, const char *name)
+static double value_of(const struct model *model, const struct model_function *function,
+		       const char *name)
 {
 	for (size_t i = 0; i < model->n_quantities; i++)
 		if (!strcmp(model->quantities[i].name, name))
@@ -96,12 +102,17 @@ static double value_of(const struct model *model, const struct model_function *f
 	return 0;
 }
 
-static const struct { const char *name; enum flop_precision precision; double lane_bytes; } flops[] = {
-	{"flop_hp", PRECISION_HALF, 2}, {"flop_sp", PRECISION_SINGLE, 4}, {"flop_dp", PRECISION_DOUBLE, 8},
-	{"flop_any", PRECISION_DOUBLE, 8}};
+static const struct {
+	const char *name;
+	enum flop_precision precision;
+	double lane_bytes;
+} flops[] = {{"flop_hp", PRECISION_HALF, 2},
+	     {"flop_sp", PRECISION_SINGLE, 4},
+	     {"flop_dp", PRECISION_DOUBLE, 8},
+	     {"flop_any", PRECISION_DOUBLE, 8}};
 
-/* Bytes between registers and L1: counted, or else loads and stores times the mean width of the floating-point
- * instructions (Gravelle et al. 2022, algorithms 10 and 13).  0: not known. */
+/* Bytes between registers and L1: counted, or else loads and stores times the mean width of the
+ * floating-point instructions (Gravelle et al. 2022, algorithms 10 and 13).  0: not known. */
 static double ls_bytes(const struct model *model, const struct model_function *function)
 {
 	const double counted = value_of(model, function, "ls_bytes");
@@ -114,7 +125,8 @@ static double ls_bytes(const struct model *model, const struct model_function *f
 			}
 	if (counted > 0 || instructions <= 0)
 		return counted;
-	return (value_of(model, function, "loads") + value_of(model, function, "stores")) * width / instructions;
+	return (value_of(model, function, "loads") + value_of(model, function, "stores")) * width /
+	       instructions;
 }
 
 /* Counters do not tell kinds and widths of flop apart. */
@@ -151,7 +163,8 @@ bool model_counters(struct model_rows *rows, struct model *model)
 	if (done)
 		name_quantities(rows, model);
 	/* sums have that work already */
-	for (size_t row = 0; done && !rows->sums && model_from_counters(profile) && row < rows->n_places; row++)
+	for (size_t row = 0;
+	     done && !rows->sums && model_from_counters(profile) && row < rows->n_places; row++)
 		if (rows->rows[row].quantities)
 			take_work(model, &rows->rows[row]);
 	free(quantity);

@@ -1,10 +1,11 @@
 /* The loops of each function, from the control transfers in the blocks that were executed.
  *
- * The graph has an instruction for a node.  A loop is a strongly connected part of it: instructions that can
- * all be reached from one another.  Without its header (where it is entered from outside) what is left of it
- * falls apart into the loops within.  Loops that share their header are one.  A part that is entered at
- * several places is a loop as well, with the first of them as its header.  Calls come back.  What an indirect
- * jump leads to is not in the code: each place that was executed and that nothing else leads to may be it. */
+ * The graph has an instruction for a node.  A loop is a strongly connected part of it: instructions
+ * that can all be reached from one another.  Without its header (where it is entered from outside)
+ * what is left of it falls apart into the loops within.  Loops that share their header are one.  A
+ * part that is entered at several places is a loop as well, with the first of them as its header.
+ * Calls come back.  What an indirect jump leads to is not in the code: each place that was executed
+ * and that nothing else leads to may be it. */
 #include "report/branch.h"
 #include "report/model_parts.h"
 
@@ -13,65 +14,86 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NEST 24	/* deeper loops are not taken apart */
+#define MAX_NEST 24 /* deeper loops are not taken apart */
 #define NO_NODE UINT32_MAX
 
 /* A part of a block that lies in one function. */
-struct piece { uint32_t row, block, from, to; };
+struct piece {
+	uint32_t row, block, from, to;
+};
 
 struct node {
 	uint64_t offset;
-	int64_t n;		/* executions */
-	uint64_t target;	/* of a direct branch */
-	uint32_t block, at;	/* where its bytes are */
+	int64_t n;          /* executions */
+	uint64_t target;    /* of a direct branch */
+	uint32_t block, at; /* where its bytes are */
 	enum branch_kind kind;
 	uint8_t length;
 	bool starts_block;
-	uint32_t loop;		/* the innermost, or PROFILE_NONE */
+	uint32_t loop; /* the innermost, or PROFILE_NONE */
 };
 
 /* Up to two ways on from a node. */
-struct edges { uint32_t to[2]; };
+struct edges {
+	uint32_t to[2];
+};
 
 /* Tarjan's algorithm, with a stack of its own. */
-struct visit { uint32_t node; uint32_t edge; };
+struct visit {
+	uint32_t node;
+	uint32_t edge;
+};
 struct search {
-	uint32_t *number, *low;	/* per node; number 0: not seen */
-	uint32_t *part;		/* per node: stamp of the set that is looked at */
+	uint32_t *number, *low; /* per node; number 0: not seen */
+	uint32_t *part;         /* per node: stamp of the set that is looked at */
 	bool *on_stack;
-	uint32_t *stack; size_t n_stack;
-	struct visit *visits; size_t n_visits;
+	uint32_t *stack;
+	size_t n_stack;
+	struct visit *visits;
+	size_t n_visits;
 	uint32_t next, stamp;
-	uint32_t *member;	/* per node: the number of the loop that has last looked at it */
+	uint32_t *member; /* per node: the number of the loop that has last looked at it */
 	uint32_t n_loops;
 };
 
 /* Members of a loop that are still to be taken apart: members[first .. first + n). */
-struct task { uint32_t loop; size_t first, n; unsigned depth; };
+struct task {
+	uint32_t loop;
+	size_t first, n;
+	unsigned depth;
+};
 
 struct finder {
 	const struct model_rows *rows;
 	const struct profile *profile;
 	const struct model *model;
-	struct model *kept;	/* the same, for its loop_code */
-	struct piece *pieces; size_t n_pieces, cap_pieces;
-	int64_t *executions;	/* per block */
-	uint32_t *samples; size_t n_samples; /* by row */
+	struct model *kept; /* the same, for its loop_code */
+	struct piece *pieces;
+	size_t n_pieces, cap_pieces;
+	int64_t *executions; /* per block */
+	uint32_t *samples;
+	size_t n_samples; /* by row */
 	uint32_t *sample_rows;
-	uint32_t *traffic; size_t n_traffic;
+	uint32_t *traffic;
+	size_t n_traffic;
 	uint32_t *traffic_rows;
-	uint32_t *units;	/* by (module, offset) */
-	uint64_t cost;		/* of a sample */
+	uint32_t *units; /* by (module, offset) */
+	uint64_t cost;   /* of a sample */
 	/* of the function that is looked at */
 	struct model_function *function;
 	uint32_t module, row;
-	struct node *nodes; size_t n_nodes, cap_nodes;
+	struct node *nodes;
+	size_t n_nodes, cap_nodes;
 	struct edges *edges;
-	uint32_t *first_edge, *edges_to; /* the nodes before node i: edges_to[first_edge[i] .. first_edge[i + 1]) */
-	uint32_t *orphans; size_t n_orphans; /* what indirect jumps may lead to */
+	uint32_t *first_edge, *edges_to; /* the nodes before node i: edges_to[first_edge[i] ..
+					    first_edge[i + 1]) */
+	uint32_t *orphans;
+	size_t n_orphans; /* what indirect jumps may lead to */
 	struct search search;
-	uint32_t *members; size_t n_members, cap_members;
-	struct task *tasks; size_t n_tasks, cap_tasks;
+	uint32_t *members;
+	size_t n_members, cap_members;
+	struct task *tasks;
+	size_t n_tasks, cap_tasks;
 };
 
 static int64_t add_clamped(int64_t a, int64_t b)
@@ -91,7 +113,8 @@ static bool add_pieces(struct finder *finder, uint32_t index)
 		uint64_t room = end - (block->start + at);
 		uint32_t to = room < block->size - at ? at + (uint32_t)room : block->size;
 		struct piece piece = {(uint32_t)row, index, at, to};
-		if (to <= at || !rf_array_push(finder->pieces, finder->n_pieces, finder->cap_pieces, piece))
+		if (to <= at ||
+		    !rf_array_push(finder->pieces, finder->n_pieces, finder->cap_pieces, piece))
 			return to <= at;
 		at = to;
 	}
@@ -164,8 +187,9 @@ static bool find_rows(struct finder *finder, const struct model_threads *threads
 			finder->sample_rows[i] = (uint32_t)row;
 	}
 	for (size_t i = 0; i < profile->n_traffic; i++)
-		finder->traffic_rows[i] = (uint32_t)model_row_at(finder->rows, profile->traffic[i].module,
-								 profile->traffic[i].offset, NULL);
+		finder->traffic_rows[i] =
+			(uint32_t)model_row_at(finder->rows, profile->traffic[i].module,
+					       profile->traffic[i].offset, NULL);
 	finder->samples = sorted_by(finder->sample_rows, profile->n_samples);
 	finder->traffic = sorted_by(finder->traffic_rows, profile->n_traffic);
 	return finder->samples && finder->traffic;
@@ -187,7 +211,8 @@ static bool finder_init(struct finder *finder, const struct model_threads *threa
 	for (size_t i = 0; i < profile->n_units; i++)
 		finder->units[i] = (uint32_t)i;
 	if (profile->n_units)
-		qsort_r(finder->units, profile->n_units, sizeof(*finder->units), compare_units, profile->units);
+		qsort_r(finder->units, profile->n_units, sizeof(*finder->units), compare_units,
+			profile->units);
 	for (size_t b = 0; b < profile->n_blocks; b++)
 		if (finder->executions[b] && !add_pieces(finder, (uint32_t)b))
 			return false;
@@ -232,13 +257,21 @@ static bool add_nodes(struct finder *finder, const struct piece *piece)
 		struct work work;
 		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0)
 			break;
-		struct branch branch = {BRANCH_NONE, 0}; /* only a block's last instruction can be one */
+		struct branch branch = {BRANCH_NONE,
+					0}; /* only a block's last instruction can be one */
 		if (at + work.length == block->size)
-			branch = branch_of_bytes(block->bytes + at, block->size - at, block->start + at);
+			branch = branch_of_bytes(block->bytes + at, block->size - at,
+						 block->start + at);
 		struct node node = {
-			.offset = block->start + at, .n = finder->executions[piece->block],
-			.target = branch.target, .block = piece->block, .at = at, .kind = branch.kind,
-			.length = work.length, .starts_block = at == 0, .loop = PROFILE_NONE,
+			.offset = block->start + at,
+			.n = finder->executions[piece->block],
+			.target = branch.target,
+			.block = piece->block,
+			.at = at,
+			.kind = branch.kind,
+			.length = work.length,
+			.starts_block = at == 0,
+			.loop = PROFILE_NONE,
 		};
 		if (!rf_array_push(finder->nodes, finder->n_nodes, finder->cap_nodes, node))
 			return false;
@@ -260,7 +293,8 @@ static void merge_nodes(struct finder *finder)
 	if (finder->n_nodes)
 		qsort(finder->nodes, finder->n_nodes, sizeof(*finder->nodes), compare_nodes);
 	for (size_t i = 0; i < finder->n_nodes; i++) {
-		struct node *next = &finder->nodes[i], *last = kept ? &finder->nodes[kept - 1] : NULL;
+		struct node *next = &finder->nodes[i],
+			    *last = kept ? &finder->nodes[kept - 1] : NULL;
 		if (last && last->offset == next->offset) {
 			last->n = add_clamped(last->n, next->n);
 			last->starts_block |= next->starts_block;
@@ -339,13 +373,15 @@ static bool link_nodes(struct finder *finder)
 	for (size_t i = 0; i < n; i++) {
 		const struct node *node = &finder->nodes[i];
 		bool direct = node->kind == BRANCH_CONDITIONAL || node->kind == BRANCH_JUMP;
-		finder->edges[i] = (struct edges){{
-			goes_on(node->kind) ? node_at(finder, node->offset + node->length) : NO_NODE,
-			direct ? node_at(finder, node->target) : NO_NODE}};
+		finder->edges[i] = (struct edges){
+			{goes_on(node->kind) ? node_at(finder, node->offset + node->length)
+					     : NO_NODE,
+			 direct ? node_at(finder, node->target) : NO_NODE}};
 	}
 	link_backward(finder);
 	for (size_t i = 1; i < n; i++) /* the first is the function's entry */
-		if (finder->first_edge[i] == finder->first_edge[i + 1] && finder->nodes[i].starts_block)
+		if (finder->first_edge[i] == finder->first_edge[i + 1] &&
+		    finder->nodes[i].starts_block)
 			finder->orphans[finder->n_orphans++] = (uint32_t)i;
 	return true;
 }
@@ -368,8 +404,10 @@ static bool edge_of(const struct finder *finder, uint32_t from, uint32_t k, uint
 static bool search_init(struct search *search, size_t n)
 {
 	*search = (struct search){
-		.number = calloc(n + 1, sizeof(*search->number)), .low = calloc(n + 1, sizeof(*search->low)),
-		.part = calloc(n + 1, sizeof(*search->part)), .on_stack = calloc(n + 1, sizeof(bool)),
+		.number = calloc(n + 1, sizeof(*search->number)),
+		.low = calloc(n + 1, sizeof(*search->low)),
+		.part = calloc(n + 1, sizeof(*search->part)),
+		.on_stack = calloc(n + 1, sizeof(bool)),
 		.stack = malloc((n + 1) * sizeof(*search->stack)),
 		.visits = malloc((n + 1) * sizeof(*search->visits)),
 		.member = calloc(n + 1, sizeof(*search->member)),
@@ -386,7 +424,10 @@ static void enter(struct search *search, uint32_t node)
 	search->visits[search->n_visits++] = (struct visit){node, 0};
 }
 
-static void lower(uint32_t *value, uint32_t to) { *value = to < *value ? to : *value; }
+static void lower(uint32_t *value, uint32_t to)
+{
+	*value = to < *value ? to : *value;
+}
 
 static bool has_edge(const struct finder *finder, uint32_t from, uint32_t to)
 {
@@ -439,7 +480,8 @@ static bool search_from(struct finder *finder, const struct task *task, uint32_t
 		if (search->low[node] == search->number[node] && !take_part(finder, task, node))
 			return false;
 		if (--search->n_visits)
-			lower(&search->low[search->visits[search->n_visits - 1].node], search->low[node]);
+			lower(&search->low[search->visits[search->n_visits - 1].node],
+			      search->low[node]);
 	}
 	return true;
 }
@@ -470,7 +512,8 @@ static int compare_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* From outside of the members, which are marked: by an edge, as the function's entry, or by who knows what. */
+/* From outside of the members, which are marked: by an edge, as the function's entry, or by who
+ * knows what. */
 static bool is_entered(const struct finder *finder, uint32_t node)
 {
 	if (node == 0 || finder->first_edge[node] == finder->first_edge[node + 1])
@@ -503,8 +546,8 @@ static bool edge_count(const struct finder *finder, uint32_t from, uint32_t to, 
 	return *n >= 0;
 }
 
-/* From the ways into the header, those from outside or, where these are not known, those from within.  Members
- * are marked. */
+/* From the ways into the header, those from outside or, where these are not known, those from
+ * within.  Members are marked. */
 static int64_t entries_of(const struct finder *finder, uint32_t header)
 {
 	int64_t sums[2] = {0, 0}, n; /* from outside, from within */
@@ -543,10 +586,14 @@ static bool new_loop(struct finder *finder, const struct task *task, size_t firs
 	uint32_t *members = finder->members + first;
 	qsort(members, n, sizeof(*members), compare_numbers);
 	size_t at = find_header(finder, members, n);
-	const struct node *header = &finder->nodes[members[at]], *last = &finder->nodes[members[n - 1]];
+	const struct node *header = &finder->nodes[members[at]],
+			  *last = &finder->nodes[members[n - 1]];
 	struct model_loop loop = {
-		.parent = task->loop, .start = finder->nodes[members[0]].offset,
-		.end = last->offset + last->length, .header = header->offset, .turns = header->n,
+		.parent = task->loop,
+		.start = finder->nodes[members[0]].offset,
+		.end = last->offset + last->length,
+		.header = header->offset,
+		.turns = header->n,
 		.entries = entries_of(finder, members[at]),
 	};
 	const uint32_t index = (uint32_t)function->n_loops;
@@ -565,7 +612,8 @@ static bool find_in_function(struct finder *finder)
 {
 	finder->n_members = finder->n_tasks = 0;
 	for (size_t i = 0; i < finder->n_nodes; i++)
-		if (!rf_array_push(finder->members, finder->n_members, finder->cap_members, (uint32_t)i))
+		if (!rf_array_push(finder->members, finder->n_members, finder->cap_members,
+				   (uint32_t)i))
 			return false;
 	struct task all = {PROFILE_NONE, 0, finder->n_nodes, 0};
 	if (!rf_array_push(finder->tasks, finder->n_tasks, finder->cap_tasks, all))
@@ -586,7 +634,8 @@ static size_t first_units(const struct finder *finder, uint64_t offset)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		const struct profile_units *units = &finder->profile->units[finder->units[middle]];
-		if (units->module < finder->module || (units->module == finder->module && units->offset < offset))
+		if (units->module < finder->module ||
+		    (units->module == finder->module && units->offset < offset))
 			low = middle + 1;
 		else
 			high = middle;
@@ -638,7 +687,8 @@ static void add_time(struct finder *finder, uint32_t row)
 	for (size_t i = first_of(finder->samples, n, finder->sample_rows, row);
 	     i < n && finder->sample_rows[finder->samples[i]] == row; i++) {
 		const struct profile_sample *sample = &profile->samples[finder->samples[i]];
-		struct model_loop *loop = loop_around(finder, profile->frames[sample->frame].offset);
+		struct model_loop *loop =
+			loop_around(finder, profile->frames[sample->frame].offset);
 		if (!loop)
 			continue;
 		loop->n_samples++;
@@ -717,9 +767,11 @@ static bool keep_code(const struct finder *finder, uint32_t row)
 					       node->offset + node->length};
 		if (node->loop == PROFILE_NONE)
 			continue;
-		if (last && last->function == row && last->loop == node->loop && last->end == node->offset)
+		if (last && last->function == row && last->loop == node->loop &&
+		    last->end == node->offset)
 			last->end = code.end;
-		else if (!rf_array_push(model->loop_code, model->n_loop_code, model->cap_loop_code, code))
+		else if (!rf_array_push(model->loop_code, model->n_loop_code, model->cap_loop_code,
+					code))
 			return false;
 	}
 	return true;
@@ -737,7 +789,8 @@ static bool look_at(struct finder *finder, const struct piece *pieces, size_t n)
 		done = add_nodes(finder, &pieces[i]);
 	merge_nodes(finder);
 	done = done && search_init(&finder->search, finder->n_nodes) && link_nodes(finder) &&
-	       find_in_function(finder) && fill_loops(finder, pieces->row) && keep_code(finder, pieces->row);
+	       find_in_function(finder) && fill_loops(finder, pieces->row) &&
+	       keep_code(finder, pieces->row);
 	search_deinit(&finder->search);
 	free(finder->edges);
 	free(finder->first_edge);
@@ -748,9 +801,11 @@ static bool look_at(struct finder *finder, const struct piece *pieces, size_t n)
 	return done;
 }
 
-bool model_find_loops(struct model_rows *rows, const struct model_threads *threads, struct model *model)
+bool model_find_loops(struct model_rows *rows, const struct model_threads *threads,
+		      struct model *model)
 {
-	struct finder finder = {.rows = rows, .profile = rows->profile, .model = model, .kept = model};
+	struct finder finder = {
+		.rows = rows, .profile = rows->profile, .model = model, .kept = model};
 	bool done = finder_init(&finder, threads);
 	for (size_t i = 0, n; done && i < finder.n_pieces; i += n) {
 		const uint32_t row = finder.pieces[i].row;

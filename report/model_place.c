@@ -1,19 +1,20 @@
 /* The point and its roof.
  *
- * Where the memory traffic was traced, each level has an intensity and a roof of its own, and the lowest of
- * them binds.
+ * Where the memory traffic was traced, each level has an intensity and a roof of its own, and the
+ * lowest of them binds.
  *
- * Where the PMU tells what moved to and from memory (model_memory.c), DRAM's roof comes from that, and the caches
- * are inferred as below; the lower one binds.  Of what is a lower bound, DRAM's roof is the most that it can be.
+ * Where the PMU tells what moved to and from memory (model_memory.c), DRAM's roof comes from that,
+ * and the caches are inferred as below; the lower one binds.  Of what is a lower bound, DRAM's roof
+ * is the most that it can be.
  *
- * Where neither is known, the point stands on the cache-aware roofline (arithmetic intensity on LS bytes).  Which
- * level a function's data come from, and whether its stores go to lines that it has loaded, is
- * then not known.  It is inferred: the binding bandwidth is the slowest one whose roof is not below
- * the point, from DRAM upward.  A point cannot lie above the roof of the level that its data come
- * from, so no level below the inferred one is possible; a faster one is.  The distance is therefore
- * the least that it can be, and roof_l1 says the most.  Reports mark an inferred level with "~".  Code
- * that would be compute bound if all its data came from L1 is placed under its peak as soon as it is
- * above the slowest level. */
+ * Where neither is known, the point stands on the cache-aware roofline (arithmetic intensity on LS
+ * bytes).  Which level a function's data come from, and whether its stores go to lines that it has
+ * loaded, is then not known.  It is inferred: the binding bandwidth is the slowest one whose roof
+ * is not below the point, from DRAM upward.  A point cannot lie above the roof of the level that
+ * its data come from, so no level below the inferred one is possible; a faster one is.  The
+ * distance is therefore the least that it can be, and roof_l1 says the most.  Reports mark an
+ * inferred level with "~".  Code that would be compute bound if all its data came from L1 is placed
+ * under its peak as soon as it is above the slowest level. */
 #include "report/model_parts.h"
 
 #include <math.h>
@@ -27,18 +28,19 @@
 
 /* Roofs of one function on one axis: min(top, factor × bandwidth). */
 struct scale {
-	double top;	/* INFINITY: none */
-	double factor;	/* of the axis, per byte */
+	double top;    /* INFINITY: none */
+	double factor; /* of the axis, per byte */
 	struct model_bandwidth bandwidths[MODEL_BANDWIDTHS];
-	size_t n;	/* 0: top alone */
-	bool caches;	/* none of them is memory's */
+	size_t n;    /* 0: top alone */
+	bool caches; /* none of them is memory's */
 };
 
 static struct scale scale_of(const struct profile *profile, const struct model_function *function,
 			     double top, double factor)
 {
 	struct scale scale = {.top = top, .factor = factor};
-	scale.n = model_bandwidths(profile, &function->tally, function->concurrency, scale.bandwidths);
+	scale.n = model_bandwidths(profile, &function->tally, function->concurrency,
+				   scale.bandwidths);
 	return scale;
 }
 
@@ -47,9 +49,9 @@ static double slope_of(const struct scale *scale, size_t i)
 	return scale->factor * scale->bandwidths[i].rate.value;
 }
 
-/* The slowest bandwidth whose roof is not below the point.  A point above the slowest level of all has
- * its data in some cache; when it is compute bound under the fastest one, the work is what binds it,
- * and no level between is named: a blocked matrix product is not "bound by L3". */
+/* The slowest bandwidth whose roof is not below the point.  A point above the slowest level of all
+ * has its data in some cache; when it is compute bound under the fastest one, the work is what
+ * binds it, and no level between is named: a blocked matrix product is not "bound by L3". */
 static const struct model_bandwidth *infer_bandwidth(const struct scale *scale, double point)
 {
 	const struct model_bandwidth *all = scale->bandwidths, *fastest = &all[scale->n - 1];
@@ -59,7 +61,8 @@ static const struct model_bandwidth *infer_bandwidth(const struct scale *scale, 
 		    all[i].rate.value <= slowest->rate.value)
 			slowest = &all[i];
 	bool memory = !scale->caches && strcmp(slowest->level, all[0].level) == 0;
-	return !memory && slope_of(scale, scale->n - 1) > (1 + BALANCED) * scale->top ? fastest : slowest;
+	return !memory && slope_of(scale, scale->n - 1) > (1 + BALANCED) * scale->top ? fastest
+										      : slowest;
 }
 
 /* The roof is a bandwidth. */
@@ -70,8 +73,8 @@ static void set_level(struct model_place *place, const struct model_bandwidth *b
 	place->noisy = bandwidth->rate.noisy;
 }
 
-/* By how much of `n` samples the mean that they come from may be above them: the upper end of the score
- * interval of a Poisson mean, 95 %, n + z²/2 + z √(n + z²/4). */
+/* By how much of `n` samples the mean that they come from may be above them: the upper end of the
+ * score interval of a Poisson mean, 95 %, n + z²/2 + z √(n + z²/4). */
 static double spread_of(uint64_t n)
 {
 	const double z = 1.96;
@@ -84,9 +87,13 @@ static bool is_traced(const struct model_function *function)
 }
 
 /* The level that was asked for, unless the PMU tells nothing of it; or NULL. */
-static const char *chosen_level(const struct model_function *function, const struct model_choice *choice)
+static const char *chosen_level(const struct model_function *function,
+				const struct model_choice *choice)
 {
-	return is_traced(function) || (choice->level && model_level(function->traffic, choice->level)) ? choice->level : NULL;
+	return is_traced(function) ||
+			       (choice->level && model_level(function->traffic, choice->level))
+		       ? choice->level
+		       : NULL;
 }
 
 /* Where the PMU has counted what moved to and from memory, LS bytes have no say in that. */
@@ -100,8 +107,9 @@ static void drop_memory(struct scale *scale)
 	scale->caches = true;
 }
 
-/* The level that a function whose traffic is known is held by: the one that was chosen, else the one whose bandwidth needs
- * longest for what moved.  NULL: nothing moved where a bandwidth was measured. */
+/* The level that a function whose traffic is known is held by: the one that was chosen, else the
+ * one whose bandwidth needs longest for what moved.  NULL: nothing moved where a bandwidth was
+ * measured. */
 static const struct model_level *binding_level(const struct model_function *function,
 					       const struct model_choice *choice)
 {
@@ -125,10 +133,12 @@ static double spread_of_level(const struct model_level *level, enum traffic_dire
 {
 	const struct model_estimate *moved = level ? &level->moved[direction] : NULL;
 	return !moved || moved->bytes <= 0 || moved->halfwidth <= 0 ? 0
-	       : isnan(moved->halfwidth) ? 1 : moved->halfwidth / moved->bytes;
+	       : isnan(moved->halfwidth)                            ? 1
+					 : moved->halfwidth / moved->bytes;
 }
 
-static void set_distance(const struct model_function *function, struct model_place *place, double spread)
+static void set_distance(const struct model_function *function, struct model_place *place,
+			 double spread)
 {
 	place->distance = place->roof / place->point;
 	place->headroom_s = function->elapsed_s * fmax(0, 1 - place->point / place->roof);
@@ -149,15 +159,18 @@ static enum model_bound flop_bound(const struct model_place *place, double inten
 static void set_measured(const struct profile *profile, const struct model_function *function,
 			 struct model_place *place)
 {
-	place->interpolated = machine_roof_interpolated(profile->roofs, profile->n_roofs,
-							function->concurrency);
+	place->interpolated =
+		machine_roof_interpolated(profile->roofs, profile->n_roofs, function->concurrency);
 }
 
-static struct model_rate rate_of_level(const struct profile *profile, const struct model_choice *choice,
-				       const struct model_function *function, const struct model_level *level)
+static struct model_rate rate_of_level(const struct profile *profile,
+				       const struct model_choice *choice,
+				       const struct model_function *function,
+				       const struct model_level *level)
 {
 	struct model_moves moves = model_moves_of(function, level, choice->direction);
-	return model_level_rate(profile, level->name, &function->tally, function->concurrency, &moves);
+	return model_level_rate(profile, level->name, &function->tally, function->concurrency,
+				&moves);
 }
 
 static void set_traced_level(const struct profile *profile, const struct model_choice *choice,
@@ -182,22 +195,23 @@ static double roof_at(const struct model_function *function, const char *name, d
 	return level && level->bandwidth > 0 ? fmin(top, level->bandwidth * level->intensity) : top;
 }
 
-/* What a function has changed may be written back later, in the time of others: a point is at fault only when
- * it is above its roof by what it has read alone. */
-static void excuse_late_writes(const struct model_function *function, const struct model_level *level,
-			       struct model_place *place)
+/* What a function has changed may be written back later, in the time of others: a point is at fault
+ * only when it is above its roof by what it has read alone. */
+static void excuse_late_writes(const struct model_function *function,
+			       const struct model_level *level, struct model_place *place)
 {
 	if (!place->above || !level || function->elapsed_s <= 0 || !is_traced(function))
 		return;
 	const double read = level->moved[DIRECTION_READ].bytes * 1e-9 / function->elapsed_s;
-	place->above = read > level->bandwidth * (1 + MODEL_TOLERANCE) * (1 + spread_of_level(level, DIRECTION_READ)) *
+	place->above = read > level->bandwidth * (1 + MODEL_TOLERANCE) *
+				      (1 + spread_of_level(level, DIRECTION_READ)) *
 				      (1 + spread_of(function->n_samples));
 	place->late_writes = !place->above;
 }
 
 static void place_by_traced_flop(const struct profile *profile, const struct model_choice *choice,
-				 const struct model_function *function, const struct model_rate *top,
-				 struct model_place *place)
+				 const struct model_function *function,
+				 const struct model_rate *top, struct model_place *place)
 {
 	const struct model_level *level = binding_level(function, choice);
 	double slope = level ? level->bandwidth * level->intensity : INFINITY;
@@ -211,7 +225,8 @@ static void place_by_traced_flop(const struct profile *profile, const struct mod
 	if (slope < top->value)
 		set_traced_level(profile, choice, function, level, place);
 	set_measured(profile, function, place);
-	set_distance(function, place, slope < top->value ? spread_of_level(level, choice->direction) : 0);
+	set_distance(function, place,
+		     slope < top->value ? spread_of_level(level, choice->direction) : 0);
 	place->bound = flop_bound(place, level ? level->intensity : INFINITY, place->ceiling);
 	/* what its instructions can do at most is less than what memory lets them do */
 	if ((place->bound == BOUND_MEMORY || place->bound == BOUND_BALANCED) &&
@@ -220,11 +235,13 @@ static void place_by_traced_flop(const struct profile *profile, const struct mod
 	excuse_late_writes(function, level, place);
 }
 
-/* Whether memory, as the PMU has counted it, is a lower roof than the caches' (at `slope`, GFLOP/s); or a level was asked
- * for that is known. */
-static bool is_by_traffic(const struct model_function *function, const struct model_choice *choice, double slope)
+/* Whether memory, as the PMU has counted it, is a lower roof than the caches' (at `slope`,
+ * GFLOP/s); or a level was asked for that is known. */
+static bool is_by_traffic(const struct model_function *function, const struct model_choice *choice,
+			  double slope)
 {
-	const struct model_level *memory = function->traffic ? model_level(function->traffic, "DRAM") : NULL;
+	const struct model_level *memory =
+		function->traffic ? model_level(function->traffic, "DRAM") : NULL;
 	if (!memory)
 		return false;
 	if (chosen_level(function, choice))
@@ -247,7 +264,8 @@ static void place_by_flop(const struct profile *profile, const struct model_choi
 	struct scale scale = scale_of(profile, function, top.value, function->intensity);
 	if (function->traffic)
 		drop_memory(&scale);
-	const struct model_bandwidth *bandwidth = scale.n ? infer_bandwidth(&scale, place->point) : NULL;
+	const struct model_bandwidth *bandwidth =
+		scale.n ? infer_bandwidth(&scale, place->point) : NULL;
 	double slope = bandwidth ? scale.factor * bandwidth->rate.value : INFINITY;
 	if (is_by_traffic(function, choice, slope)) {
 		place_by_traced_flop(profile, choice, function, &top, place);
@@ -323,7 +341,8 @@ static bool place_by_instructions(const struct profile *profile,
 	place->point = (double)function->tally.instructions * 1e-9 / function->elapsed_s;
 	if (!(clock > 0 && clock < 100))
 		return false;
-	place->roof = place->ceiling = place->roof_l1 = clock * model_issue_width(profile) * function->concurrency;
+	place->roof = place->ceiling = place->roof_l1 =
+		clock * model_issue_width(profile) * function->concurrency;
 	set_distance(function, place, 0);
 	place->bound = place->distance > 2 ? BOUND_LATENCY : BOUND_ISSUE;
 	return true;
@@ -335,9 +354,12 @@ static void place_control(const struct profile *profile, const struct model_choi
 			  const struct model_function *function, struct model_place *place)
 {
 	struct model_place bytes = *place, instructions = *place, caches = *place;
-	const bool all_known = is_traced(function) || (function->traffic && chosen_level(function, choice));
-	bool has_bytes = function->traffic && place_by_traced_bytes(profile, choice, function, &bytes);
-	if (!all_known && place_by_bytes(profile, function, &caches) && !(has_bytes && bytes.distance <= caches.distance)) {
+	const bool all_known =
+		is_traced(function) || (function->traffic && chosen_level(function, choice));
+	bool has_bytes =
+		function->traffic && place_by_traced_bytes(profile, choice, function, &bytes);
+	if (!all_known && place_by_bytes(profile, function, &caches) &&
+	    !(has_bytes && bytes.distance <= caches.distance)) {
 		bytes = caches;
 		has_bytes = true;
 	}
@@ -350,7 +372,10 @@ static void place_control(const struct profile *profile, const struct model_choi
 
 /* ---- hints ---- */
 
-static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
 
 static void hint(FILE *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void hint(FILE *why, const char *format, ...)
@@ -363,7 +388,9 @@ static void hint(FILE *why, const char *format, ...)
 	va_end(arguments);
 }
 
-struct shares { double scalar, fma, slow; };
+struct shares {
+	double scalar, fma, slow;
+};
 
 static struct shares flop_shares(const struct tally *tally)
 {
@@ -384,9 +411,8 @@ static void flop_hints(const struct profile *profile, const struct model_functio
 		       FILE *why)
 {
 	struct shares shares = flop_shares(&function->tally);
-	double idle = percent(
-		(double)function->tally.flop_unmasked - (double)function->tally.flop,
-		(double)function->tally.flop_unmasked);
+	double idle = percent((double)function->tally.flop_unmasked - (double)function->tally.flop,
+			      (double)function->tally.flop_unmasked);
 	double scalar = model_scalar_top(profile, function);
 	if (shares.scalar > 50 && scalar > 0)
 		hint(why, "%.0f %% of the flop are scalar (one lane; at most %.3g GFLOP/s)",
@@ -410,8 +436,9 @@ static void control_hints(const struct model_function *function, FILE *why)
 	if (percent(jumps, all) > 15)
 		hint(why, "a branch, call or return every %.1f instructions", all / jumps);
 	if (function->place.bound == BOUND_LATENCY)
-		hint(why, "far below every measured ceiling: waits on dependent instructions, cache "
-			  "misses or branches");
+		hint(why,
+		     "far below every measured ceiling: waits on dependent instructions, cache "
+		     "misses or branches");
 }
 
 /* How its data are laid out, where memory or waiting for it holds it. */
@@ -425,9 +452,12 @@ static void traffic_hints(const struct model_function *function, FILE *why)
 	if (!memory || !(memory->moved[DIRECTION_BOTH].bytes > 0))
 		return;
 	if (percent(strides->random, steps) > 30)
-		hint(why, "%.0f %% of the steps between its addresses are irregular", percent(strides->random, steps));
+		hint(why, "%.0f %% of the steps between its addresses are irregular",
+		     percent(strides->random, steps));
 	if (percent(strides->constant, steps) > 30)
-		hint(why, "%.0f %% of the steps between its addresses are strided (%lld bytes or a part of that)",
+		hint(why,
+		     "%.0f %% of the steps between its addresses are strided (%lld bytes or a part "
+		     "of that)",
 		     percent(strides->constant, steps), (long long)strides->step);
 	if (strides->fetched > 0 && percent(strides->used, strides->fetched) < 60)
 		hint(why, "of the bytes that it brings in from memory %.0f %% are used",
@@ -446,11 +476,14 @@ static bool set_why(const struct profile *profile, struct model_function *functi
 		hint(why, "above its roof: measure the roofs again, and check that both "
 			  "runs did the same work");
 	if (function->place.late_writes)
-		hint(why, "part of what it changed is written back later, in the time of other functions");
-	if (function->place.above && function->traffic && function->traffic->source == MEMORY_SHARED)
+		hint(why, "part of what it changed is written back later, in the time of other "
+			  "functions");
+	if (function->place.above && function->traffic &&
+	    function->traffic->source == MEMORY_SHARED)
 		hint(why, "its memory traffic is an estimate, shared out among functions");
 	if (function->place.at_most && function->place.bound != BOUND_MEMORY)
-		hint(why, "its memory traffic is a lower bound: memory may hold it more than this shows");
+		hint(why, "its memory traffic is a lower bound: memory may hold it more than this "
+			  "shows");
 	if (function->place.bound == BOUND_UNCOUNTED)
 		hint(why, "no block of this function was counted");
 	if (function->place.axis == AXIS_FLOP && function->place.distance > 1.1)
@@ -469,9 +502,10 @@ bool model_place(const struct profile *profile, const struct model_choice *choic
 	struct model_place *place = &function->place;
 	*place = (struct model_place){.distance = NAN, .headroom_s = NAN};
 	if (function->time_ns > 0 && tally->instructions == 0 && tally->flop == 0)
-		place->bound = counted && !model_from_counters(profile) ? BOUND_UNCOUNTED : BOUND_UNKNOWN;
-	else if (function->time_ns > 0 && (double)tally->flop >=
-		 MODEL_FLOP_PER_INSTRUCTION * (double)tally->instructions)
+		place->bound =
+			counted && !model_from_counters(profile) ? BOUND_UNCOUNTED : BOUND_UNKNOWN;
+	else if (function->time_ns > 0 &&
+		 (double)tally->flop >= MODEL_FLOP_PER_INSTRUCTION * (double)tally->instructions)
 		place_by_flop(profile, choice, function, place);
 	else if (function->time_ns > 0)
 		place_control(profile, choice, function, place);

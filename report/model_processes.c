@@ -1,5 +1,5 @@
-/* Processes and threads of both runs side by side, and what of the timed run the counted run did not
- * count. */
+/* Processes and threads of both runs side by side, and what of the timed run the counted run did
+ * not count. */
 #include "report/model_parts.h"
 
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static uint32_t find_process(const struct profile *profile, const uint32_t *sort
 	size_t low = 0, high = profile->n_processes;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = compare_ids(&profile->processes[sorted[middle]], thread->run, thread->pid);
+		int order =
+			compare_ids(&profile->processes[sorted[middle]], thread->run, thread->pid);
 		if (order == 0)
 			return sorted[middle];
 		if (order < 0)
@@ -60,7 +61,8 @@ static void find_twin_processes(struct model_threads *threads, const struct prof
 	memset(threads->twin_process, 0xff, profile->n_processes * sizeof(*threads->twin_process));
 	for (size_t i = 0; i < profile->n_processes; i++) {
 		uint32_t twin = profile->processes[i].twin;
-		if (twin == PROFILE_NONE || profile->processes[twin].run == profile->processes[i].run)
+		if (twin == PROFILE_NONE ||
+		    profile->processes[twin].run == profile->processes[i].run)
 			continue;
 		threads->twin_process[i] = twin;
 		threads->twin_process[twin] = (uint32_t)i;
@@ -68,7 +70,8 @@ static void find_twin_processes(struct model_threads *threads, const struct prof
 }
 
 /* Threads by process, counting sort: those of process p from first[p] on. */
-static void group_threads(struct model_threads *threads, const struct profile *profile, size_t *first)
+static void group_threads(struct model_threads *threads, const struct profile *profile,
+			  size_t *first)
 {
 	for (size_t i = 0; i < profile->n_threads; i++)
 		if (threads->process_of[i] != PROFILE_NONE)
@@ -100,7 +103,8 @@ static bool find_twin_threads(struct model_threads *threads, const struct profil
 		for (size_t i = first[p]; twin != PROFILE_NONE && i < first[p + 1]; i++) {
 			size_t other = first[twin] + (i - first[p]);
 			if (other < first[twin + 1])
-				threads->twin_thread[threads->by_process[i]] = threads->by_process[other];
+				threads->twin_thread[threads->by_process[i]] =
+					threads->by_process[other];
 		}
 	}
 	free(first);
@@ -151,13 +155,14 @@ bool model_threads_init(struct model_threads *threads, const struct model_rows *
 		.unmatched = calloc(n_processes, sizeof(*threads->unmatched)),
 		.shown = calloc(n_processes, sizeof(*threads->shown)),
 	};
-	if (!threads->process_of || !threads->twin_thread || !threads->native || !threads->by_process ||
-	    !threads->twin_process || !threads->unmatched || !threads->shown ||
-	    !find_processes(threads, profile))
+	if (!threads->process_of || !threads->twin_thread || !threads->native ||
+	    !threads->by_process || !threads->twin_process || !threads->unmatched ||
+	    !threads->shown || !find_processes(threads, profile))
 		return false;
 	find_twin_processes(threads, profile);
 	for (size_t i = 0; i < profile->n_native_threads; i++)
-		threads->native[profile->native_threads[i].thread] = profile->native_threads[i].reason;
+		threads->native[profile->native_threads[i].thread] =
+			profile->native_threads[i].reason;
 	return find_unmatched(threads, profile) && find_twin_threads(threads, profile);
 }
 
@@ -180,27 +185,31 @@ static bool has_counts(const struct model_threads *threads, const struct model_f
 {
 	for (size_t i = 0; i < function->n_threads; i++) {
 		uint32_t counted = function->threads[i].thread;
-		if (thread != PROFILE_NONE ? counted == thread : threads->process_of[counted] == process)
+		if (thread != PROFILE_NONE ? counted == thread
+					   : threads->process_of[counted] == process)
 			return true;
 	}
 	return false;
 }
 
-/* A process or thread that ran natively from some moment on: of the counted run; `timed` is its twin, whose
- * name is the one that the program has given it. */
+/* A process or thread that ran natively from some moment on: of the counted run; `timed` is its
+ * twin, whose name is the one that the program has given it. */
 static bool native_cause(const struct model_threads *threads, uint32_t process, uint32_t thread,
 			 uint32_t timed, struct model_uncounted *cause)
 {
 	const struct profile *profile = threads->rows->profile;
 	if (process != PROFILE_NONE && profile->processes[process].native_reason[0]) {
-		*cause = (struct model_uncounted){.kind = "process",
-						  .name = profile->processes[process].command,
-						  .reason = profile->processes[process].native_reason};
+		*cause =
+			(struct model_uncounted){.kind = "process",
+						 .name = profile->processes[process].command,
+						 .reason =
+							 profile->processes[process].native_reason};
 		return true;
 	}
 	if (thread == PROFILE_NONE || !threads->native[thread])
 		return false;
-	*cause = (struct model_uncounted){.kind = "thread", .name = profile->threads[timed].name,
+	*cause = (struct model_uncounted){.kind = "thread",
+					  .name = profile->threads[timed].name,
 					  .reason = threads->native[thread]};
 	return true;
 }
@@ -215,7 +224,8 @@ static bool module_cause(const struct profile *profile, const char *module,
 		if (row->module == PROFILE_NONE ||
 		    strcmp(profile->modules[row->module].name, memory) != 0)
 			continue;
-		*cause = (struct model_uncounted){.kind = "module", .name = module,
+		*cause = (struct model_uncounted){.kind = "module",
+						  .name = module,
 						  .reason = row->reason};
 		return true;
 	}
@@ -237,14 +247,16 @@ bool model_is_uncounted(const struct model_threads *threads, size_t row, uint32_
 	const struct model_rows *rows = threads->rows;
 	const struct model_function *function = &rows->rows[row];
 	const uint32_t timed = threads->process_of[thread];
-	const uint32_t process = timed == PROFILE_NONE ? PROFILE_NONE : threads->twin_process[timed];
+	const uint32_t process =
+		timed == PROFILE_NONE ? PROFILE_NONE : threads->twin_process[timed];
 	const uint32_t twin = threads->twin_thread[thread];
 	const bool nowhere = function->tally.instructions == 0;
 	if (model_from_counters(rows->profile))
 		return false;
 	if (strcmp(module_of_row(rows, row), PROFILE_OWN_MODULE) == 0) {
 		*cause = (struct model_uncounted){
-			.kind = "rfprof", .name = "",
+			.kind = "rfprof",
+			.name = "",
 			.reason = "rfprof's own part of a run that is timed and counted at once"};
 		return true;
 	}
@@ -253,13 +265,14 @@ bool model_is_uncounted(const struct model_threads *threads, size_t row, uint32_
 	if (native_cause(threads, process, twin, thread, cause))
 		return !has_counts(threads, function, process, twin);
 	if (timed != PROFILE_NONE && threads->unmatched[timed]) {
-		*cause = (struct model_uncounted){
-			.kind = "process", .name = rows->profile->processes[timed].command,
-			.reason = "the counted run had no such process"};
+		*cause = (struct model_uncounted){.kind = "process",
+						  .name = rows->profile->processes[timed].command,
+						  .reason = "the counted run had no such process"};
 		return true;
 	}
-	*cause = (struct model_uncounted){
-		.kind = "function", .name = "", .reason = "functions that the counted run did not count"};
+	*cause = (struct model_uncounted){.kind = "function",
+					  .name = "",
+					  .reason = "functions that the counted run did not count"};
 	return nowhere;
 }
 

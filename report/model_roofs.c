@@ -3,8 +3,8 @@
  *
  * A roof has to be an upper bound, or good code would lie above it, and it has to be close, or poor
  * code would look good.  Where the function's mix lies between two measured ones the rate is
- * interpolated linearly.  While the same unit limits both, time per flop (or byte) is linear between
- * them: the true rate is convex and lies below the chord, never above it. */
+ * interpolated linearly.  While the same unit limits both, time per flop (or byte) is linear
+ * between them: the true rate is convex and lies below the chord, never above it. */
 #include "report/model_parts.h"
 #include "report/roof_index.h"
 
@@ -21,36 +21,41 @@ struct rows {
 
 static const char *const isa_of_width[FLOP_WIDTHS] = {
 	[WIDTH_SCALAR] = "scalar", [WIDTH_128] = "sse2", [WIDTH_256] = "avx2",
-	[WIDTH_512] = "avx512f", [WIDTH_TILE] = "amx",
+	[WIDTH_512] = "avx512f",   [WIDTH_TILE] = "amx",
 };
 
 /* Precisions whose roof stands in where the own one was not measured. */
 static const char *const stand_in[FLOP_PRECISIONS] = {
-	[PRECISION_HALF] = "single", [PRECISION_BFLOAT16] = "single", [PRECISION_X87] = "double",
+	[PRECISION_HALF] = "single",
+	[PRECISION_BFLOAT16] = "single",
+	[PRECISION_X87] = "double",
 };
 
 static bool is_row(const struct rows *rows, const char *op, const struct roof *roof)
 {
 	return roof->kind == rows->kind && !roof->by_node && strcmp(roof->op, op) == 0 &&
 	       (!rows->isa || strcmp(roof->isa, rows->isa) == 0) &&
-	       strcmp(roof->precision, rows->precision) == 0 && strcmp(roof->level, rows->level) == 0;
+	       strcmp(roof->precision, rows->precision) == 0 &&
+	       strcmp(roof->level, rows->level) == 0;
 }
 
 static struct roof_run run_of(const struct rows *rows, const char *op)
 {
 	const struct profile *profile = rows->profile;
-	return roof_index_find(profile->roof_index, profile->roofs, profile->n_roofs, rows->kind, rows->precision,
-			       rows->level, op);
+	return roof_index_find(profile->roof_index, profile->roofs, profile->n_roofs, rows->kind,
+			       rows->precision, rows->level, op);
 }
 
-/* Does machine_roof() take this row?  It takes the best of the nearest thread count on each side. */
-static bool is_taken(const struct rows *rows, const char *op, const struct roof_run *run, const struct roof *row)
+/* Does machine_roof() take this row?  It takes the best of the nearest thread count on each side.
+ */
+static bool is_taken(const struct rows *rows, const char *op, const struct roof_run *run,
+		     const struct roof *row)
 {
 	for (size_t i = 0; i < run->n; i++) {
 		const struct roof *other = &run->roofs[i];
 		if (!is_row(rows, op, other))
 			continue;
-		if (other->threads == row->threads ? other->best > row->best
+		if (other->threads == row->threads  ? other->best > row->best
 		    : row->threads < other->threads ? other->threads <= rows->threads
 						    : other->threads >= rows->threads)
 			return false;
@@ -72,7 +77,8 @@ static const struct roof *noisy_row(const struct rows *rows, const char *op)
 static double rate_of(const struct rows *rows, const char *op)
 {
 	const struct roof_run run = run_of(rows, op);
-	return machine_roof(run.roofs, run.n, rows->kind, rows->isa, rows->precision, op, rows->level, rows->threads);
+	return machine_roof(run.roofs, run.n, rows->kind, rows->isa, rows->precision, op,
+			    rows->level, rows->threads);
 }
 
 static struct model_rate take(const struct rows *rows, const char *op)
@@ -85,11 +91,17 @@ static struct model_rate take(const struct rows *rows, const char *op)
 
 #define MAX_CURVE 5
 
-/* Measured mixes along an axis, ascending; a NULL op ends them.  `factor`: what a rate counts for; 0: 1. */
-struct curve_point { double at; const char *op; double factor; };
+/* Measured mixes along an axis, ascending; a NULL op ends them.  `factor`: what a rate counts for;
+ * 0: 1. */
+struct curve_point {
+	double at;
+	const char *op;
+	double factor;
+};
 
 /* Linear between the mixes that were measured, constant beyond them; value 0: none was. */
-static struct model_rate on_curve(const struct rows *rows, const struct curve_point *curve, double x)
+static struct model_rate on_curve(const struct rows *rows, const struct curve_point *curve,
+				  double x)
 {
 	struct model_rate below = {0}, above = {0};
 	double at_below = 0, at_above = 0;
@@ -113,7 +125,10 @@ static struct model_rate on_curve(const struct rows *rows, const struct curve_po
 /* Along the surplus of additions e = (adds - muls) / (adds + muls), an FMA being one of each: m FMA
  * and n add instructions have e = ((m + n) - m) / (2 m + n). */
 static const struct curve_point surplus_curve[MAX_CURVE] = {
-	{0, "fma", 1}, {1.0 / 5, "fma2_add1", 1}, {1.0 / 3, "fma1_add1", 1}, {1.0 / 2, "fma1_add2", 1},
+	{0, "fma", 1},
+	{1.0 / 5, "fma2_add1", 1},
+	{1.0 / 3, "fma1_add1", 1},
+	{1.0 / 2, "fma1_add2", 1},
 	{1, "add", 1},
 };
 
@@ -138,8 +153,8 @@ static double surplus(const struct tally *tally)
 static const char *const peak_ops[] = {"fma", "dot", "add", "mul"};
 #define N_PEAK_OPS (sizeof(peak_ops) / sizeof(*peak_ops))
 
-static struct rows compute_rows(const struct profile *profile, const char *isa, const char *precision,
-				double threads)
+static struct rows compute_rows(const struct profile *profile, const char *isa,
+				const char *precision, double threads)
 {
 	return (struct rows){profile, ROOF_COMPUTE, isa, precision, "", threads};
 }
@@ -173,9 +188,9 @@ const struct roof *model_peak_row(const struct profile *profile, const char *pre
 }
 
 /* The most that code with a surplus e of additions can reach.  As many products as sums are FMAs at
- * best.  More products than sums take the FMA units and make one flop where an FMA makes two, so the
- * FMA peak bounds e < 0 as well.  Of a sums and m < a products, m pairs are FMAs at best and
- * a - m = e (a + m) sums are left.  Where adders stand beside the FMA units these run meanwhile, and
+ * best.  More products than sums take the FMA units and make one flop where an FMA makes two, so
+ * the FMA peak bounds e < 0 as well.  Of a sums and m < a products, m pairs are FMAs at best and a
+ * - m = e (a + m) sums are left.  Where adders stand beside the FMA units these run meanwhile, and
  * the rate is above the FMA peak; how far, the measured mixes tell. */
 static struct model_rate top_of(const struct rows *rows, double e)
 {
@@ -188,7 +203,8 @@ static struct model_rate top_of(const struct rows *rows, double e)
 static const char *precision_of_rows(const struct profile *profile, int precision, double threads)
 {
 	const char *own = model_precision_name((enum flop_precision)precision);
-	return stand_in[precision] && model_peak(profile, own, threads) <= 0 ? stand_in[precision] : own;
+	return stand_in[precision] && model_peak(profile, own, threads) <= 0 ? stand_in[precision]
+									     : own;
 }
 
 static double flop_of_precision(const struct tally *tally, int precision)
@@ -203,7 +219,8 @@ static double flop_of_precision(const struct tally *tally, int precision)
 struct model_rate model_top(const struct profile *profile, const struct model_function *function,
 			    const char **borrowed)
 {
-	double threads = function->concurrency, e = surplus(&function->tally), seconds = 0, flop = 0;
+	double threads = function->concurrency, e = surplus(&function->tally), seconds = 0,
+	       flop = 0;
 	const char *main = precision_of_rows(profile, function->precision, threads);
 	struct rows rows = compute_rows(profile, NULL, main, threads);
 	struct model_rate top = top_of(&rows, e);
@@ -224,8 +241,9 @@ struct model_rate model_top(const struct profile *profile, const struct model_fu
 
 double model_scalar_top(const struct profile *profile, const struct model_function *function)
 {
-	struct rows rows = compute_rows(profile, "scalar", model_precision_name(function->precision),
-					function->concurrency);
+	struct rows rows =
+		compute_rows(profile, "scalar", model_precision_name(function->precision),
+			     function->concurrency);
 	return top_of(&rows, surplus(&function->tally)).value;
 }
 
@@ -234,17 +252,24 @@ double model_scalar_top(const struct profile *profile, const struct model_functi
 /* Parts that may run at the same time.  x87 has instructions and, in part, units of its own. */
 enum { MULTIPLIERS, ADDERS, DIVIDER, UNIT_GROUPS };
 
-static const struct { int units; const char *ops[4]; } rows_of_kind[FLOP_KINDS] = {
-	[FLOP_ADD] = {ADDERS, {"add", "mul", "fma"}}, [FLOP_MUL] = {MULTIPLIERS, {"mul", "add", "fma"}},
-	[FLOP_FMA] = {MULTIPLIERS, {"fma", "dot"}}, [FLOP_OTHER] = {ADDERS, {"add", "mul", "fma"}},
+static const struct {
+	int units;
+	const char *ops[4];
+} rows_of_kind[FLOP_KINDS] = {
+	[FLOP_ADD] = {ADDERS, {"add", "mul", "fma"}},
+	[FLOP_MUL] = {MULTIPLIERS, {"mul", "add", "fma"}},
+	[FLOP_FMA] = {MULTIPLIERS, {"fma", "dot"}},
+	[FLOP_OTHER] = {ADDERS, {"add", "mul", "fma"}},
 	[FLOP_DIV] = {DIVIDER, {"div", "add", "mul", "fma"}},
 	[FLOP_SQRT] = {DIVIDER, {"sqrt", "add", "mul", "fma"}},
 };
 
-static struct rows width_rows(const struct profile *profile, int precision, int width, double threads)
+static struct rows width_rows(const struct profile *profile, int precision, int width,
+			      double threads)
 {
 	const char *name = precision_of_rows(profile, precision, threads);
-	return compute_rows(profile, strcmp(name, "x87") == 0 ? "x87" : isa_of_width[width], name, threads);
+	return compute_rows(profile, strcmp(name, "x87") == 0 ? "x87" : isa_of_width[width], name,
+			    threads);
 }
 
 /* Rate of one kind at one width, by the first row that was measured; `otherwise` without any. */
@@ -289,7 +314,8 @@ static double overlapped(const struct rows *rows, double multiply, double add)
 	return fmax(longer, fmin(multiply + add, flop / rate));
 }
 
-/* Adds the time that each group of units needs for the flop of one precision and width; returns them. */
+/* Adds the time that each group of units needs for the flop of one precision and width; returns
+ * them. */
 static double add_unit_seconds(const struct profile *profile, const struct model_function *function,
 			       int precision, int width, double top, double seconds[UNIT_GROUPS])
 {
@@ -307,7 +333,8 @@ static double add_unit_seconds(const struct profile *profile, const struct model
 	return flop;
 }
 
-double model_mix_ceiling(const struct profile *profile, const struct model_function *function, double top)
+double model_mix_ceiling(const struct profile *profile, const struct model_function *function,
+			 double top)
 {
 	const struct tally *tally = &function->tally;
 	double vector[UNIT_GROUPS] = {0}, x87[UNIT_GROUPS] = {0}, flop = 0;
@@ -327,24 +354,38 @@ double model_mix_ceiling(const struct profile *profile, const struct model_funct
 
 /* ---- bandwidths ---- */
 
-/* Along the share of the bytes that are stored.  LS bytes: what is read to be overwritten whole does
- * not count, although it costs time; that is why it matters where stores go. */
-static const struct curve_point
-	apart[MAX_CURVE] = {{0, "read", 1}, {1.0 / 3, "triad", 1}, {1.0 / 2, "copy", 1}, {1, "write", 1}},
-	in_place[MAX_CURVE] = {{0, "read", 1}, {1.0 / 3, "daxpy", 1}, {1.0 / 2, "update", 1}, {1, "write", 1}},
-	streamed[MAX_CURVE] = {{0, "read", 1}, {1.0 / 3, "triad_nt", 1}, {1.0 / 2, "copy_nt", 1},
-			       {1, "write_nt", 1}},
-	string_moves[MAX_CURVE] = {{0, "read", 1}, {1.0 / 2, "copy_rep", 1}, {1, "write_rep", 1}};
+/* Along the share of the bytes that are stored.  LS bytes: what is read to be overwritten whole
+ * does not count, although it costs time; that is why it matters where stores go. */
+static const struct curve_point apart[MAX_CURVE] = {{0, "read", 1},
+						    {1.0 / 3, "triad", 1},
+						    {1.0 / 2, "copy", 1},
+						    {1, "write", 1}},
+				in_place[MAX_CURVE] = {{0, "read", 1},
+						       {1.0 / 3, "daxpy", 1},
+						       {1.0 / 2, "update", 1},
+						       {1, "write", 1}},
+				streamed[MAX_CURVE] = {{0, "read", 1},
+						       {1.0 / 3, "triad_nt", 1},
+						       {1.0 / 2, "copy_nt", 1},
+						       {1, "write_nt", 1}},
+				string_moves[MAX_CURVE] = {{0, "read", 1},
+							   {1.0 / 2, "copy_rep", 1},
+							   {1, "write_rep", 1}};
 
-/* The same kernels by what moves between two levels, along the share of it that is written: a store apart
- * from what is loaded reads its line before it writes it.  A processor that does without that read moves
- * less than these factors say, of the function as well as of the kernel: the time that a like function
- * needs at this rate is the kernel's in any case. */
-static const struct curve_point
-	apart_moved[MAX_CURVE] = {{0, "read", 1}, {1.0 / 4, "triad", 4.0 / 3}, {1.0 / 3, "copy", 3.0 / 2},
-				  {1.0 / 2, "write", 2}},
-	in_place_moved[MAX_CURVE] = {{0, "read", 1}, {1.0 / 3, "daxpy", 1}, {1.0 / 2, "update", 1}},
-	strings_moved[MAX_CURVE] = {{0, "read", 1}, {1.0 / 3, "copy_rep", 3.0 / 2}, {1.0 / 2, "write_rep", 2}};
+/* The same kernels by what moves between two levels, along the share of it that is written: a store
+ * apart from what is loaded reads its line before it writes it.  A processor that does without that
+ * read moves less than these factors say, of the function as well as of the kernel: the time that a
+ * like function needs at this rate is the kernel's in any case. */
+static const struct curve_point apart_moved[MAX_CURVE] = {{0, "read", 1},
+							  {1.0 / 4, "triad", 4.0 / 3},
+							  {1.0 / 3, "copy", 3.0 / 2},
+							  {1.0 / 2, "write", 2}},
+				in_place_moved[MAX_CURVE] = {{0, "read", 1},
+							     {1.0 / 3, "daxpy", 1},
+							     {1.0 / 2, "update", 1}},
+				strings_moved[MAX_CURVE] = {{0, "read", 1},
+							    {1.0 / 3, "copy_rep", 3.0 / 2},
+							    {1.0 / 2, "write_rep", 2}};
 
 static struct rows level_rows(const struct profile *profile, const char *level, double threads)
 {
@@ -366,7 +407,8 @@ static bool level_distinguishable(const struct profile *profile, const char *lev
 	struct rows rows = level_rows(profile, level, 0);
 	const struct roof_run run = run_of(&rows, "read");
 	for (size_t i = 0; i < run.n; i++)
-		if (is_row(&rows, "read", &run.roofs[i]) && run.roofs[i].distinguishable && run.roofs[i].best > 0)
+		if (is_row(&rows, "read", &run.roofs[i]) && run.roofs[i].distinguishable &&
+		    run.roofs[i].best > 0)
 			return true;
 	return false;
 }
@@ -382,18 +424,21 @@ size_t model_levels(const struct profile *profile, const char *levels[MODEL_LEVE
 }
 
 /* How a function's bytes are made up; shares of all LS bytes, 0 to 1. */
-struct byte_mix { double stored, streamed, strings; };
+struct byte_mix {
+	double stored, streamed, strings;
+};
 
 static struct byte_mix byte_mix(const struct tally *tally)
 {
 	double bytes = (double)tally->load_bytes + (double)tally->store_bytes;
-	struct byte_mix mix = {(double)tally->store_bytes / bytes, (double)tally->nt_store_bytes / bytes,
+	struct byte_mix mix = {(double)tally->store_bytes / bytes,
+			       (double)tally->nt_store_bytes / bytes,
 			       (double)tally->string_bytes / bytes};
 	return mix;
 }
 
-/* Where most bytes are moved by rep instructions: these at their own rate, the others at `rate`, one
- * after the other, as a repeated instruction lets few others run beside it. */
+/* Where most bytes are moved by rep instructions: these at their own rate, the others at `rate`,
+ * one after the other, as a repeated instruction lets few others run beside it. */
 static struct model_rate with_strings(const struct rows *rows, const struct byte_mix *mix,
 				      struct model_rate rate)
 {
@@ -426,7 +471,8 @@ static size_t ordinary_bandwidths(const struct profile *profile, const struct by
 	for (size_t i = 0; i < n_levels; i++) {
 		struct rows rows = level_rows(profile, levels[i], threads);
 		best_apart = faster(best_apart, curve_rate(&rows, mix, apart));
-		const char *how = mix->strings > 0.5 && has_curve(&rows, string_moves) ? "string" : "apart";
+		const char *how =
+			mix->strings > 0.5 && has_curve(&rows, string_moves) ? "string" : "apart";
 		out[n++] = (struct model_bandwidth){levels[i], how, best_apart};
 		if (has_curve(&rows, in_place))
 			best_in_place = faster(best_in_place, curve_rate(&rows, mix, in_place));
@@ -445,12 +491,14 @@ static size_t streamed_bandwidths(const struct rows *memory, const struct byte_m
 	size_t n = 0;
 	struct model_rate stores = on_curve(memory, streamed, 1);
 	stores.value /= mix->streamed;
-	out[n++] = (struct model_bandwidth){"DRAM", "non-temporal", on_curve(memory, streamed, mix->stored)};
+	out[n++] = (struct model_bandwidth){"DRAM", "non-temporal",
+					    on_curve(memory, streamed, mix->stored)};
 	for (size_t i = 0; i < n_ordinary; i++) {
 		bool limited = stores.value <= ordinary[i].rate.value;
 		struct model_bandwidth next = {limited ? "DRAM" : ordinary[i].level, "non-temporal",
 					       limited ? stores : ordinary[i].rate};
-		if (strcmp(ordinary[i].level, "DRAM") == 0 || next.rate.value <= out[n - 1].rate.value)
+		if (strcmp(ordinary[i].level, "DRAM") == 0 ||
+		    next.rate.value <= out[n - 1].rate.value)
 			continue;
 		out[n++] = next;
 		if (limited)
@@ -509,8 +557,9 @@ static struct model_rate one_way_rate(const struct rows *rows, enum traffic_dire
 	return rate;
 }
 
-struct model_rate model_level_rate(const struct profile *profile, const char *level, const struct tally *tally,
-				   double threads, const struct model_moves *moves)
+struct model_rate model_level_rate(const struct profile *profile, const char *level,
+				   const struct tally *tally, double threads,
+				   const struct model_moves *moves)
 {
 	const char *levels[MODEL_LEVELS];
 	size_t n = model_levels(profile, levels);
@@ -523,9 +572,11 @@ struct model_rate model_level_rate(const struct profile *profile, const char *le
 		if (moves->direction != DIRECTION_BOTH)
 			best = faster(best, one_way_rate(&rows, moves->direction));
 		else if (isnan(moves->written))
-			best.value = fmax(best.value, model_level_most(profile, levels[i], threads, DIRECTION_BOTH));
+			best.value = fmax(best.value, model_level_most(profile, levels[i], threads,
+								       DIRECTION_BOTH));
 		else /* bytes of L1 there are, else it has returned */
-			best = faster(best, first ? l1_rate(&rows, tally) : moved_rate(&rows, moves));
+			best = faster(best,
+				      first ? l1_rate(&rows, tally) : moved_rate(&rows, moves));
 		if (strcmp(levels[i], level) == 0)
 			return best;
 	}
@@ -535,12 +586,14 @@ struct model_rate model_level_rate(const struct profile *profile, const char *le
 double model_level_most(const struct profile *profile, const char *level, double threads,
 			enum traffic_direction direction)
 {
-	static const struct curve_point *const curves[] = {apart_moved, in_place_moved, strings_moved, streamed};
+	static const struct curve_point *const curves[] = {apart_moved, in_place_moved,
+							   strings_moved, streamed};
 	const bool first = strcmp(level, "L1") == 0;
 	struct rows rows = level_rows(profile, level, threads);
 	double most = direction == DIRECTION_BOTH ? 0 : one_way_rate(&rows, direction).value;
 	for (size_t c = 0; c < 4 && direction == DIRECTION_BOTH; c++)
 		for (size_t i = 0; i < MAX_CURVE && curves[c][i].op; i++)
-			most = fmax(most, rate_of(&rows, curves[c][i].op) * (first ? 1 : curves[c][i].factor));
+			most = fmax(most, rate_of(&rows, curves[c][i].op) *
+						  (first ? 1 : curves[c][i].factor));
 	return most;
 }

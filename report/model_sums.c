@@ -1,5 +1,6 @@
-/* Sums by function: made once when a profile is recorded, and read instead of blocks, samples and traffic where
- * functions are all that is asked for.  Every step of the model has its slow twin, which reads these. */
+/* Sums by function: made once when a profile is recorded, and read instead of blocks, samples and
+ * traffic where functions are all that is asked for.  Every step of the model has its slow twin,
+ * which reads these. */
 #include "report/model_parts.h"
 
 #include "base/array.h"
@@ -11,7 +12,7 @@ struct summer {
 	const struct model_rows *rows;
 	const struct model *model;
 	struct profile *profile;
-	uint32_t *sum_of;	/* per row, or PROFILE_NONE */
+	uint32_t *sum_of; /* per row, or PROFILE_NONE */
 };
 
 /* ---- from sums ---- */
@@ -49,8 +50,11 @@ static bool take_threads(struct model_rows *rows)
 			continue;
 		if (!thread)
 			return false;
-		*thread = (struct model_thread){.thread = sum->thread, .flop = sum->flop, .load_bytes = sum->load_bytes,
-						.store_bytes = sum->store_bytes, .instructions = sum->instructions};
+		*thread = (struct model_thread){.thread = sum->thread,
+						.flop = sum->flop,
+						.load_bytes = sum->load_bytes,
+						.store_bytes = sum->store_bytes,
+						.instructions = sum->instructions};
 	}
 	for (size_t i = 0; i < profile->n_sum_threads; i++) {
 		const struct profile_sum_thread *row = &profile->sum_threads[i];
@@ -58,8 +62,11 @@ static bool take_threads(struct model_rows *rows)
 			model_thread_of(&rows->rows[model_row_of_sum(rows, row->sum)], row->thread);
 		if (!thread)
 			return false;
-		*thread = (struct model_thread){.thread = row->thread, .flop = row->flop, .load_bytes = row->load_bytes,
-						.store_bytes = row->store_bytes, .instructions = row->instructions};
+		*thread = (struct model_thread){.thread = row->thread,
+						.flop = row->flop,
+						.load_bytes = row->load_bytes,
+						.store_bytes = row->store_bytes,
+						.instructions = row->instructions};
 	}
 	return true;
 }
@@ -77,7 +84,8 @@ bool model_count_sums(struct model_rows *rows, struct model *model)
 		const struct profile_sum *sum = &profile->sums[i];
 		const size_t row = model_row_of_sum(rows, i);
 		rows->has_part[row] |= sum->uncounted;
-		rows->rows[row + (sum->uncounted ? rows->n_places : 0)].concurrency = sum->concurrency;
+		rows->rows[row + (sum->uncounted ? rows->n_places : 0)].concurrency =
+			sum->concurrency;
 		if (!sum->uncounted)
 			take_tally(sum, &rows->rows[row].tally);
 	}
@@ -88,8 +96,8 @@ bool model_count_sums(struct model_rows *rows, struct model *model)
 	}
 	for (size_t i = 0; i < profile->n_sum_classes; i++) {
 		const struct profile_sum_classes *row = &profile->sum_classes[i];
-		memcpy(rows->rows[model_row_of_sum(rows, row->sum)].tally.class_instructions, row->instructions,
-		       sizeof(row->instructions));
+		memcpy(rows->rows[model_row_of_sum(rows, row->sum)].tally.class_instructions,
+		       row->instructions, sizeof(row->instructions));
 	}
 	model->unreadable_blocks = count_fact(profile, "unreadable_blocks");
 	model->unmatched_units = count_fact(profile, "unmatched_units");
@@ -103,8 +111,10 @@ static bool has_one_thread(const struct model_function *function)
 {
 	const struct tally *tally = &function->tally;
 	const struct model_thread *thread = function->threads;
-	return function->n_threads == 1 && thread->flop == tally->flop && thread->load_bytes == tally->load_bytes &&
-	       thread->store_bytes == tally->store_bytes && thread->instructions == tally->instructions;
+	return function->n_threads == 1 && thread->flop == tally->flop &&
+	       thread->load_bytes == tally->load_bytes &&
+	       thread->store_bytes == tally->store_bytes &&
+	       thread->instructions == tally->instructions;
 }
 
 /* Finds or adds the sum of a row.  False: no memory. */
@@ -119,13 +129,21 @@ static bool sum_of_row(struct summer *summer, size_t row, uint32_t *out)
 	if (*out != PROFILE_NONE)
 		return true;
 	*out = summer->sum_of[row] = (uint32_t)profile->n_sums;
-	struct profile_sum sum = {
-		.function = place < rows->n_named ? (uint32_t)place : PROFILE_NONE, .module = PROFILE_NONE,
-		.thread = PROFILE_NONE, .uncounted = row >= rows->n_places, .concurrency = function->concurrency, .flop = tally->flop,
-		.flop_unmasked = tally->flop_unmasked, .load_bytes = tally->load_bytes,
-		.store_bytes = tally->store_bytes, .nt_store_bytes = tally->nt_store_bytes,
-		.string_bytes = tally->string_bytes, .loads = tally->loads, .stores = tally->stores,
-		.instructions = tally->instructions};
+	struct profile_sum sum = {.function =
+					  place < rows->n_named ? (uint32_t)place : PROFILE_NONE,
+				  .module = PROFILE_NONE,
+				  .thread = PROFILE_NONE,
+				  .uncounted = row >= rows->n_places,
+				  .concurrency = function->concurrency,
+				  .flop = tally->flop,
+				  .flop_unmasked = tally->flop_unmasked,
+				  .load_bytes = tally->load_bytes,
+				  .store_bytes = tally->store_bytes,
+				  .nt_store_bytes = tally->nt_store_bytes,
+				  .string_bytes = tally->string_bytes,
+				  .loads = tally->loads,
+				  .stores = tally->stores,
+				  .instructions = tally->instructions};
 	if (place >= rows->n_named && place - rows->n_named < profile->n_modules)
 		sum.module = (uint32_t)(place - rows->n_named);
 	if (has_one_thread(function))
@@ -138,9 +156,11 @@ static bool store_flop(struct profile *profile, uint32_t sum, const struct tally
 	for (uint32_t k = 0; k < FLOP_KINDS; k++)
 		for (uint32_t p = 0; p < FLOP_PRECISIONS; p++)
 			for (uint32_t w = 0; w < FLOP_WIDTHS; w++) {
-				struct profile_sum_flop row = {sum, k, p, w, tally->flop_by_kind[k][p][w]};
-				if (row.flop && !rf_array_push(profile->sum_flop, profile->n_sum_flop,
-							       profile->cap_sum_flop, row))
+				struct profile_sum_flop row = {sum, k, p, w,
+							       tally->flop_by_kind[k][p][w]};
+				if (row.flop &&
+				    !rf_array_push(profile->sum_flop, profile->n_sum_flop,
+						   profile->cap_sum_flop, row))
 					return false;
 			}
 	return true;
@@ -150,16 +170,23 @@ static bool store_classes(struct profile *profile, uint32_t sum, const struct ta
 {
 	struct profile_sum_classes row = {.sum = sum};
 	memcpy(row.instructions, tally->class_instructions, sizeof(row.instructions));
-	return rf_array_push(profile->sum_classes, profile->n_sum_classes, profile->cap_sum_classes, row);
+	return rf_array_push(profile->sum_classes, profile->n_sum_classes, profile->cap_sum_classes,
+			     row);
 }
 
-static bool store_threads(struct profile *profile, uint32_t sum, const struct model_function *function)
+static bool store_threads(struct profile *profile, uint32_t sum,
+			  const struct model_function *function)
 {
 	for (size_t i = 0; !has_one_thread(function) && i < function->n_threads; i++) {
 		const struct model_thread *thread = &function->threads[i];
-		struct profile_sum_thread row = {sum, thread->thread, thread->flop, thread->load_bytes,
-						 thread->store_bytes, thread->instructions};
-		if (!rf_array_push(profile->sum_threads, profile->n_sum_threads, profile->cap_sum_threads, row))
+		struct profile_sum_thread row = {sum,
+						 thread->thread,
+						 thread->flop,
+						 thread->load_bytes,
+						 thread->store_bytes,
+						 thread->instructions};
+		if (!rf_array_push(profile->sum_threads, profile->n_sum_threads,
+				   profile->cap_sum_threads, row))
 			return false;
 	}
 	return true;
@@ -174,35 +201,51 @@ static uint32_t counter_of(const struct profile *profile, const char *quantity)
 	return i;
 }
 
-static bool store_quantities(struct summer *summer, uint32_t sum, const struct model_function *function)
+static bool store_quantities(struct summer *summer, uint32_t sum,
+			     const struct model_function *function)
 {
 	struct profile *profile = summer->profile;
 	for (size_t i = 0; function->quantities && i < summer->model->n_quantities; i++) {
 		const struct model_quantity *quantity = &function->quantities[i];
-		struct profile_sum_quantity row = {
-			.sum = sum, .counter = counter_of(profile, quantity->name), .samples = quantity->samples,
-			.value = quantity->value, .events = quantity->events, .variance = quantity->variance};
-		if (!rf_array_push(profile->sum_quantities, profile->n_sum_quantities, profile->cap_sum_quantities, row))
+		struct profile_sum_quantity row = {.sum = sum,
+						   .counter = counter_of(profile, quantity->name),
+						   .samples = quantity->samples,
+						   .value = quantity->value,
+						   .events = quantity->events,
+						   .variance = quantity->variance};
+		if (!rf_array_push(profile->sum_quantities, profile->n_sum_quantities,
+				   profile->cap_sum_quantities, row))
 			return false;
 	}
 	return true;
 }
 
 /* A file can claim any number. */
-static uint64_t whole(double count) { return count < 0x1p63 ? (uint64_t)count : INT64_MAX; }
+static uint64_t whole(double count)
+{
+	return count < 0x1p63 ? (uint64_t)count : INT64_MAX;
+}
 
 /* Of what moved, all but the lines. */
-static bool store_traffic(struct profile *profile, uint32_t sum, const struct model_traffic *traffic)
+static bool store_traffic(struct profile *profile, uint32_t sum,
+			  const struct model_traffic *traffic)
 {
 	const struct model_strides *s = &traffic->strides;
-	struct profile_sum_stride stride = {sum, whole(s->unit), whole(s->constant), whole(s->random),
-					    whole(s->fetched), whole(s->used), s->step};
+	struct profile_sum_stride stride = {sum,
+					    whole(s->unit),
+					    whole(s->constant),
+					    whole(s->random),
+					    whole(s->fetched),
+					    whole(s->used),
+					    s->step};
 	bool ok = (s->unit + s->constant + s->random + s->fetched + s->used == 0) ||
-		  rf_array_push(profile->sum_strides, profile->n_sum_strides, profile->cap_sum_strides, stride);
+		  rf_array_push(profile->sum_strides, profile->n_sum_strides,
+				profile->cap_sum_strides, stride);
 	for (size_t i = 0; ok && i < traffic->n_objects; i++) {
 		const struct model_object *object = &traffic->objects[i];
 		struct profile_sum_object row = {sum, object->object, object->read, object->write};
-		ok = rf_array_push(profile->sum_objects, profile->n_sum_objects, profile->cap_sum_objects, row);
+		ok = rf_array_push(profile->sum_objects, profile->n_sum_objects,
+				   profile->cap_sum_objects, row);
 	}
 	for (size_t i = 0; ok && i < traffic->n_capacities; i++) {
 		const struct model_capacity *at = &traffic->capacities[i];
@@ -216,7 +259,8 @@ static bool store_traffic(struct profile *profile, uint32_t sum, const struct mo
 static bool is_empty(const struct model_function *function)
 {
 	static const struct tally none;
-	return function->n_samples == 0 && !function->quantities && memcmp(&function->tally, &none, sizeof(none)) == 0;
+	return function->n_samples == 0 && !function->quantities &&
+	       memcmp(&function->tally, &none, sizeof(none)) == 0;
 }
 
 static bool store_row(struct summer *summer, size_t row)
@@ -225,9 +269,12 @@ static bool store_row(struct summer *summer, size_t row)
 	uint32_t sum;
 	if (!model_is_used(summer->rows, row) || is_empty(function))
 		return true;
-	return sum_of_row(summer, row, &sum) && store_flop(summer->profile, sum, &function->tally) &&
-	       (!function->n_samples || !function->tally.instructions || store_classes(summer->profile, sum, &function->tally)) &&
-	       store_threads(summer->profile, sum, function) && store_quantities(summer, sum, function) &&
+	return sum_of_row(summer, row, &sum) &&
+	       store_flop(summer->profile, sum, &function->tally) &&
+	       (!function->n_samples || !function->tally.instructions ||
+		store_classes(summer->profile, sum, &function->tally)) &&
+	       store_threads(summer->profile, sum, function) &&
+	       store_quantities(summer, sum, function) &&
 	       (!function->traffic || store_traffic(summer->profile, sum, function->traffic));
 }
 
@@ -252,7 +299,8 @@ static void merge_times(struct profile *profile)
 			continue;
 		}
 		rows[kept - 1].samples += rows[i].samples;
-		if (__builtin_add_overflow(rows[kept - 1].time_ns, rows[i].time_ns, &rows[kept - 1].time_ns))
+		if (__builtin_add_overflow(rows[kept - 1].time_ns, rows[i].time_ns,
+					   &rows[kept - 1].time_ns))
 			rows[kept - 1].time_ns = INT64_MAX;
 	}
 	profile->n_sum_times = kept;
@@ -267,12 +315,15 @@ static bool store_times(struct summer *summer)
 		const struct profile_sample *sample = &profile->samples[i];
 		const struct profile_frame *frame =
 			sample->frame == PROFILE_NONE ? NULL : &profile->frames[sample->frame];
-		const size_t row = frame ? model_row_at(summer->rows, frame->module, frame->offset, NULL)
-					 : summer->rows->n_places - 1;
-		struct profile_sum_time time = {
-			.thread = sample->thread, .samples = 1, .time_ns = model_sample_weight(sample, cost)};
+		const size_t row =
+			frame ? model_row_at(summer->rows, frame->module, frame->offset, NULL)
+			      : summer->rows->n_places - 1;
+		struct profile_sum_time time = {.thread = sample->thread,
+						.samples = 1,
+						.time_ns = model_sample_weight(sample, cost)};
 		if (!sum_of_row(summer, row, &time.sum) ||
-		    !rf_array_push(profile->sum_times, profile->n_sum_times, profile->cap_sum_times, time))
+		    !rf_array_push(profile->sum_times, profile->n_sum_times, profile->cap_sum_times,
+				   time))
 			return false;
 	}
 	merge_times(profile);
@@ -307,10 +358,11 @@ static uint64_t get_number(const struct profile_sum_traffic *row, size_t *at)
 	return value;
 }
 
-void model_sum_lines(const struct profile_sum_traffic *row, unsigned n_classes, struct traffic_lines *lines)
+void model_sum_lines(const struct profile_sum_traffic *row, unsigned n_classes,
+		     struct traffic_lines *lines)
 {
 	size_t at = 0;
-	for (unsigned class = 0; class < n_classes; class++)
+	for (unsigned class = 0; class < n_classes; class ++)
 		for (int e = 0; e < N_TRAFFIC; e++)
 			lines->by_class[class][e] = (double)get_number(row, &at);
 }
@@ -338,10 +390,11 @@ static bool store_lines_of(struct profile *profile, uint32_t sum, const uint32_t
 		for (int e = 0; e < N_TRAFFIC; e++)
 			lines[from->class][e] += from->lines[e];
 	}
-	for (unsigned class = 0; ok && class < n_classes; class++)
+	for (unsigned class = 0; ok && class < n_classes; class ++)
 		for (int e = 0; ok && e < N_TRAFFIC; e++)
 			ok = put_number(&row, &cap, lines[class][e]);
-	if (ok && rf_array_push(profile->sum_traffic, profile->n_sum_traffic, profile->cap_sum_traffic, row))
+	if (ok && rf_array_push(profile->sum_traffic, profile->n_sum_traffic,
+				profile->cap_sum_traffic, row))
 		return true;
 	free(row.lines);
 	return false;
@@ -356,7 +409,9 @@ static bool store_lines(struct summer *summer)
 	for (size_t i = 0; ok && i < n; i++) {
 		const struct profile_traffic *from = &profile->traffic[i];
 		order[i] = (uint32_t)i;
-		ok = sum_of_row(summer, model_row_at(summer->rows, from->module, from->offset, NULL), &sums[i]);
+		ok = sum_of_row(summer,
+				model_row_at(summer->rows, from->module, from->offset, NULL),
+				&sums[i]);
 	}
 	if (ok && n)
 		qsort_r(order, n, sizeof(*order), compare_rows, sums);
@@ -376,15 +431,18 @@ static void clear_sums(struct profile *profile)
 {
 	for (size_t i = 0; i < profile->n_sum_traffic; i++)
 		free(profile->sum_traffic[i].lines);
-	profile->n_sums = profile->n_sum_classes = profile->n_sum_flop = profile->n_sum_threads = profile->n_sum_times = 0;
+	profile->n_sums = profile->n_sum_classes = profile->n_sum_flop = profile->n_sum_threads =
+		profile->n_sum_times = 0;
 	profile->n_sum_traffic = profile->n_sum_objects = profile->n_sum_strides = 0;
 	profile->n_sum_working_sets = profile->n_sum_quantities = 0;
 	profile->has_sums = false;
 }
 
-bool model_store_sums(const struct model_rows *rows, const struct model *model, struct profile *profile)
+bool model_store_sums(const struct model_rows *rows, const struct model *model,
+		      struct profile *profile)
 {
-	struct summer summer = {rows, model, profile, malloc((rows->n_rows + 1) * sizeof(*summer.sum_of))};
+	struct summer summer = {rows, model, profile,
+				malloc((rows->n_rows + 1) * sizeof(*summer.sum_of))};
 	bool ok = summer.sum_of != NULL;
 	clear_sums(profile);
 	if (ok)

@@ -8,7 +8,10 @@
 #include <string.h>
 
 /* A stretch of time of a thread in a function: what one sample stands for. */
-struct stay { uint32_t row, thread; uint64_t start, end; };
+struct stay {
+	uint32_t row, thread;
+	uint64_t start, end;
+};
 
 static int compare_starts(const void *a, const void *b)
 {
@@ -52,14 +55,15 @@ static double covered_ns(const struct stay *stays, size_t n)
 	return covered;
 }
 
-/* Concurrency of the `n` stays of a function: threads' time in it, over the time in which at least one
- * is.  Threads that take turns within a sample period count as concurrent: an estimate, from above.
- * Sorts the stays anew. */
+/* Concurrency of the `n` stays of a function: threads' time in it, over the time in which at least
+ * one is.  Threads that take turns within a sample period count as concurrent: an estimate, from
+ * above. Sorts the stays anew. */
 static double concurrency_of(struct stay *stays, size_t n)
 {
 	double sum = 0;
 	for (size_t i = 0, of_thread; i < n; i += of_thread) {
-		for (of_thread = 1; i + of_thread < n && stays[i + of_thread].thread == stays[i].thread;)
+		for (of_thread = 1;
+		     i + of_thread < n && stays[i + of_thread].thread == stays[i].thread;)
 			of_thread++;
 		sum += covered_ns(stays + i, of_thread);
 	}
@@ -105,7 +109,8 @@ static void add_ns(uint64_t *sum, uint64_t ns)
 }
 
 /* Adds to the part of the uncounted time that has this cause.  False: no memory. */
-static bool add_uncounted(struct model *model, const struct model_uncounted *cause, uint64_t n, uint64_t ns)
+static bool add_uncounted(struct model *model, const struct model_uncounted *cause, uint64_t n,
+			  uint64_t ns)
 {
 	size_t i = 0;
 	while (i < model->n_uncounted && (strcmp(model->uncounted[i].kind, cause->kind) != 0 ||
@@ -131,8 +136,8 @@ static int compare_uncounted(const void *a, const void *b)
 }
 
 /* The process's part, of `n` samples.  `uncounted`: 0, or their weight. */
-static void add_to_process(const struct model_threads *threads, struct model *model, uint32_t thread, uint64_t n,
-			   uint64_t weight, uint64_t uncounted)
+static void add_to_process(const struct model_threads *threads, struct model *model,
+			   uint32_t thread, uint64_t n, uint64_t weight, uint64_t uncounted)
 {
 	uint32_t row = threads->process_of[thread];
 	if (row == PROFILE_NONE)
@@ -143,13 +148,17 @@ static void add_to_process(const struct model_threads *threads, struct model *mo
 	add_ns(&process->uncounted_ns, uncounted);
 }
 
-/* `n` samples of a thread in the place `*row`, of that weight together; *row becomes the row that they belong to.
- * `known`: whether they are uncounted, where that has been found out already, or NULL. */
-static bool add_stay(struct model_rows *rows, const struct model_threads *threads, struct model *model,
-		     const struct profile_sum_time *stay, const bool *known, size_t *row, bool *uncounted)
+/* `n` samples of a thread in the place `*row`, of that weight together; *row becomes the row that
+ * they belong to. `known`: whether they are uncounted, where that has been found out already, or
+ * NULL. */
+static bool add_stay(struct model_rows *rows, const struct model_threads *threads,
+		     struct model *model, const struct profile_sum_time *stay, const bool *known,
+		     size_t *row, bool *uncounted)
 {
 	struct model_uncounted cause = {0};
-	*uncounted = known ? *known : model->counted && model_is_uncounted(threads, *row, stay->thread, &cause);
+	*uncounted =
+		known ? *known
+		      : model->counted && model_is_uncounted(threads, *row, stay->thread, &cause);
 	if (*uncounted && !known && !add_uncounted(model, &cause, stay->samples, stay->time_ns))
 		return false;
 	*row = model_row_of_thread(rows, *row, stay->thread);
@@ -157,7 +166,8 @@ static bool add_stay(struct model_rows *rows, const struct model_threads *thread
 		rows->has_part[*row] = true;
 		*row += rows->n_places;
 	}
-	add_to_process(threads, model, stay->thread, stay->samples, stay->time_ns, *uncounted ? stay->time_ns : 0);
+	add_to_process(threads, model, stay->thread, stay->samples, stay->time_ns,
+		       *uncounted ? stay->time_ns : 0);
 	add_ns(&model->time_ns, stay->time_ns);
 	add_ns(&rows->rows[*row].time_ns, stay->time_ns);
 	model->n_samples += stay->samples;
@@ -165,38 +175,45 @@ static bool add_stay(struct model_rows *rows, const struct model_threads *thread
 	return true;
 }
 
-static bool add_samples(struct model_rows *rows, const struct model_threads *threads, struct model *model,
-			const uint32_t *row_of, struct stay *stays)
+static bool add_samples(struct model_rows *rows, const struct model_threads *threads,
+			struct model *model, const uint32_t *row_of, struct stay *stays)
 {
 	const struct profile *profile = rows->profile;
 	uint64_t cost = model_sample_cost(profile);
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		const bool *known = rows->groups ? rows->groups->uncounted : NULL;
-		const struct profile_sum_time one = {
-			.thread = sample->thread, .samples = 1, .time_ns = model_sample_weight(sample, cost)};
-		size_t row = sample->frame == PROFILE_NONE ? rows->n_places - 1 : row_of[sample->frame];
-		if (!add_stay(rows, threads, model, &one, known ? &known[i] : NULL, &row, &model->uncounted_samples[i]))
+		const struct profile_sum_time one = {.thread = sample->thread,
+						     .samples = 1,
+						     .time_ns = model_sample_weight(sample, cost)};
+		size_t row =
+			sample->frame == PROFILE_NONE ? rows->n_places - 1 : row_of[sample->frame];
+		if (!add_stay(rows, threads, model, &one, known ? &known[i] : NULL, &row,
+			      &model->uncounted_samples[i]))
 			return false;
 		uint64_t end = sample->time_ns, stay = sample->weight_ns;
-		stays[i] = (struct stay){(uint32_t)row, sample->thread, end > stay ? end - stay : 0, end};
+		stays[i] = (struct stay){(uint32_t)row, sample->thread, end > stay ? end - stay : 0,
+					 end};
 	}
 	return true;
 }
 
 /* The same from sums, which have the concurrency already (model_count_sums). */
-static bool add_sums(struct model_rows *rows, const struct model_threads *threads, struct model *model)
+static bool add_sums(struct model_rows *rows, const struct model_threads *threads,
+		     struct model *model)
 {
 	const struct profile *profile = rows->profile;
 	bool uncounted, done = true;
 	for (size_t i = 0; done && i < profile->n_sum_times; i++) {
 		size_t row = model_row_of_sum(rows, profile->sum_times[i].sum);
-		done = add_stay(rows, threads, model, &profile->sum_times[i], NULL, &row, &uncounted);
+		done = add_stay(rows, threads, model, &profile->sum_times[i], NULL, &row,
+				&uncounted);
 	}
 	return done;
 }
 
-static bool add_all_samples(struct model_rows *rows, const struct model_threads *threads, struct model *model)
+static bool add_all_samples(struct model_rows *rows, const struct model_threads *threads,
+			    struct model *model)
 {
 	const size_t n = rows->profile->n_samples;
 	uint32_t *row_of = rows_of_frames(rows);
@@ -211,11 +228,14 @@ static bool add_all_samples(struct model_rows *rows, const struct model_threads 
 
 bool model_time(struct model_rows *rows, const struct model_threads *threads, struct model *model)
 {
-	model->uncounted_samples = calloc(rows->profile->n_samples + 1, sizeof(*model->uncounted_samples));
-	const bool done = model->uncounted_samples && (rows->sums ? add_sums(rows, threads, model)
-								  : add_all_samples(rows, threads, model));
+	model->uncounted_samples =
+		calloc(rows->profile->n_samples + 1, sizeof(*model->uncounted_samples));
+	const bool done =
+		model->uncounted_samples && (rows->sums ? add_sums(rows, threads, model)
+							: add_all_samples(rows, threads, model));
 	if (model->n_uncounted)
-		qsort(model->uncounted, model->n_uncounted, sizeof(*model->uncounted), compare_uncounted);
+		qsort(model->uncounted, model->n_uncounted, sizeof(*model->uncounted),
+		      compare_uncounted);
 	for (size_t row = 0; done && row < rows->n_rows; row++) {
 		struct model_function *function = &rows->rows[row];
 		if (!model_is_used(rows, row))

@@ -22,8 +22,8 @@
 static double student(unsigned degrees)
 {
 	static const double table[] = {
-		0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
-		2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+		0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+		2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
 	};
 	const unsigned last = sizeof(table) / sizeof(*table) - 1;
 	/* beyond: 1.96 + 2.4 / degrees is right within 0.3 % */
@@ -52,8 +52,10 @@ struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned
 	estimate.stderr_bytes = estimate.halfwidth = NAN;
 	if (n < 2)
 		return estimate;
-	estimate.stderr_bytes = scale * sqrt(squares / (n - 1) / n * (1 - (double)n / CACHE_CLASSES));
-	estimate.halfwidth = hypot(student(n - 1) * estimate.stderr_bytes, MODEL_RESOLUTION * estimate.bytes);
+	estimate.stderr_bytes =
+		scale * sqrt(squares / (n - 1) / n * (1 - (double)n / CACHE_CLASSES));
+	estimate.halfwidth =
+		hypot(student(n - 1) * estimate.stderr_bytes, MODEL_RESOLUTION * estimate.bytes);
 	return estimate;
 }
 
@@ -68,11 +70,12 @@ struct model_bytes model_bytes_of(const struct traffic_lines *lines, unsigned n)
 	struct model_bytes bytes = {
 		.l2 = model_estimate(lines, n, L2_READS | BIT(TRAFFIC_L2_WRITE_BACK)),
 		.l3 = model_estimate(lines, n, L3_READS | BIT(TRAFFIC_L3_WRITE_BACK)),
-		.mem = {
-			[DIRECTION_BOTH] = model_estimate(lines, n, MEM_READS | MEM_WRITES),
-			[DIRECTION_READ] = model_estimate(lines, n, MEM_READS),
-			[DIRECTION_WRITE] = model_estimate(lines, n, MEM_WRITES),
-		},
+		.mem =
+			{
+				[DIRECTION_BOTH] = model_estimate(lines, n, MEM_READS | MEM_WRITES),
+				[DIRECTION_READ] = model_estimate(lines, n, MEM_READS),
+				[DIRECTION_WRITE] = model_estimate(lines, n, MEM_WRITES),
+			},
 	};
 	for (unsigned e = 0; e < N_TRAFFIC; e++)
 		bytes.events[e] = model_estimate(lines, n, BIT(e));
@@ -103,13 +106,17 @@ void model_add_registers(struct model_traffic *traffic, const struct tally *tall
 }
 
 /* The three kinds of events of a cache. */
-struct cache_events { const char *name; enum traffic read, write_allocate, write_back; };
+struct cache_events {
+	const char *name;
+	enum traffic read, write_allocate, write_back;
+};
 
 static void add_cache(struct model_traffic *traffic, const struct traffic_lines *lines, unsigned n,
 		      const struct cache_events *events)
 {
 	struct model_level *level = model_add_level(traffic, events->name);
-	const unsigned reads = BIT(events->read) | BIT(events->write_allocate), writes = BIT(events->write_back);
+	const unsigned reads = BIT(events->read) | BIT(events->write_allocate),
+		       writes = BIT(events->write_back);
 	level->moved[DIRECTION_BOTH] = model_estimate(lines, n, reads | writes);
 	level->moved[DIRECTION_READ] = model_estimate(lines, n, reads);
 	level->moved[DIRECTION_WRITE] = model_estimate(lines, n, writes);
@@ -124,14 +131,18 @@ static bool has_cache(const struct profile *profile, const char *name)
 	return at && (at == geometry || !geometry || at[-1] == ',' || at[-1] == ' ');
 }
 
-static double share(double part, double whole) { return whole > 0 ? part / whole : NAN; }
+static double share(double part, double whole)
+{
+	return whole > 0 ? part / whole : NAN;
+}
 
-/* Every line that comes from a level was missed in the one above.  A repeated string instruction is one that
- * makes many accesses; their number is not known here. */
+/* Every line that comes from a level was missed in the one above.  A repeated string instruction is
+ * one that makes many accesses; their number is not known here. */
 static void set_misses(struct model_traffic *traffic, const struct tally *tally)
 {
 	struct model_level *levels = traffic->levels;
-	const bool strings = 2 * (double)tally->string_bytes > (double)tally->load_bytes + (double)tally->store_bytes;
+	const bool strings = 2 * (double)tally->string_bytes >
+			     (double)tally->load_bytes + (double)tally->store_bytes;
 	const double accesses = strings ? 0 : (double)tally->loads + (double)tally->stores;
 	levels[0].misses = share(levels[1].moved[DIRECTION_READ].bytes / CACHE_LINE, accesses);
 	for (size_t i = 1; i + 1 < traffic->n_levels; i++)
@@ -140,8 +151,9 @@ static void set_misses(struct model_traffic *traffic, const struct tally *tally)
 }
 
 /* `bytes`: those of the lines. */
-static void fill_levels(const struct profile *profile, const struct traffic_lines *lines, unsigned n,
-			const struct model_bytes *bytes, const struct tally *tally, struct model_traffic *traffic)
+static void fill_levels(const struct profile *profile, const struct traffic_lines *lines,
+			unsigned n, const struct model_bytes *bytes, const struct tally *tally,
+			struct model_traffic *traffic)
 {
 	static const struct cache_events caches[] = {
 		{"L2", TRAFFIC_L2_READ, TRAFFIC_L2_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_BACK},
@@ -169,8 +181,8 @@ const struct model_level *model_level(const struct model_traffic *traffic, const
 
 /* ---- rates and roofs ---- */
 
-struct model_moves model_moves_of(const struct model_function *function, const struct model_level *level,
-				  enum traffic_direction direction)
+struct model_moves model_moves_of(const struct model_function *function,
+				  const struct model_level *level, enum traffic_direction direction)
 {
 	const struct tally *tally = &function->tally;
 	const double all = level->moved[DIRECTION_BOTH].bytes;
@@ -178,7 +190,8 @@ struct model_moves model_moves_of(const struct model_function *function, const s
 	const double ls = (double)tally->load_bytes + (double)tally->store_bytes;
 	const bool memory = strcmp(level->name, "DRAM") == 0;
 	/* what was read is known alone: under what can be read */
-	if (isnan(level->moved[DIRECTION_WRITE].bytes) && !isnan(level->moved[DIRECTION_READ].bytes))
+	if (isnan(level->moved[DIRECTION_WRITE].bytes) &&
+	    !isnan(level->moved[DIRECTION_READ].bytes))
 		direction = DIRECTION_READ;
 	return (struct model_moves){
 		.written = all > 0 ? level->moved[DIRECTION_WRITE].bytes / all : 0,
@@ -194,18 +207,23 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 	struct model_traffic *traffic = function->traffic;
 	const double flop = (double)function->tally.flop;
 	const char *borrowed = NULL;
-	const bool timed = function->time_ns > 0; /* for the many that are not, roofs are never looked at */
+	const bool timed =
+		function->time_ns > 0; /* for the many that are not, roofs are never looked at */
 	const double top = flop > 0 && timed ? model_top(profile, function, &borrowed).value : 0;
 	for (size_t i = 0; i < traffic->n_levels; i++) {
 		struct model_level *level = &traffic->levels[i];
 		const double bytes = level->moved[choice->direction].bytes;
-		level->intensity = isnan(bytes) ? NAN : flop <= 0 ? 0 : bytes > 0 ? flop / bytes : INFINITY;
+		level->intensity = isnan(bytes) ? NAN
+				   : flop <= 0  ? 0
+				   : bytes > 0  ? flop / bytes
+						: INFINITY;
 		level->rate = function->elapsed_s > 0 ? bytes * 1e-9 / function->elapsed_s : NAN;
 		if (!timed)
 			continue;
 		struct model_moves moves = model_moves_of(function, level, choice->direction);
 		level->bandwidth = model_level_rate(profile, level->name, &function->tally,
-						    function->concurrency, &moves).value;
+						    function->concurrency, &moves)
+					   .value;
 		if (level->bandwidth > 0 && top > 0)
 			level->roof = fmin(top, level->bandwidth * level->intensity);
 	}
@@ -213,7 +231,8 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 
 /* ---- objects, strides, working sets ---- */
 
-static struct model_traffic *traffic_of(const struct model_rows *rows, uint32_t module, uint64_t offset)
+static struct model_traffic *traffic_of(const struct model_rows *rows, uint32_t module,
+					uint64_t offset)
 {
 	if (rows->groups && rows->groups->by_thread) /* it is not known whose it is */
 		return NULL;
@@ -236,7 +255,9 @@ static int compare_objects(const void *a, const void *b)
 {
 	const struct model_object *x = a, *y = b;
 	double more = x->read + x->write, less = y->read + y->write;
-	return more != less ? (more > less ? -1 : 1) : x->object < y->object ? -1 : x->object > y->object;
+	return more != less            ? (more > less ? -1 : 1)
+	       : x->object < y->object ? -1
+				       : x->object > y->object;
 }
 
 static bool add_objects(struct model_rows *rows, unsigned n_classes)
@@ -287,7 +308,8 @@ static bool add_capacities(struct model_rows *rows)
 	for (size_t i = 0; i < profile->n_working_sets; i++) {
 		const struct profile_working_set *row = &profile->working_sets[i];
 		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
-		const struct model_capacity capacity = {row->capacity, (double)row->reads * CACHE_LINE,
+		const struct model_capacity capacity = {row->capacity,
+							(double)row->reads * CACHE_LINE,
 							(double)row->writes * CACHE_LINE};
 		if (traffic && !rf_array_push(traffic->capacities, traffic->n_capacities,
 					      traffic->cap_capacities, capacity))
@@ -306,7 +328,8 @@ static int compare_capacities(const void *a, const void *b)
 static void merge_capacities(struct model_traffic *traffic)
 {
 	size_t kept = 0;
-	qsort(traffic->capacities, traffic->n_capacities, sizeof(*traffic->capacities), compare_capacities);
+	qsort(traffic->capacities, traffic->n_capacities, sizeof(*traffic->capacities),
+	      compare_capacities);
 	for (size_t i = 0; i < traffic->n_capacities; i++) {
 		const struct model_capacity *next = &traffic->capacities[i];
 		if (kept && traffic->capacities[kept - 1].capacity == next->capacity) {
@@ -343,8 +366,8 @@ static double last_cache_bytes(const struct profile *profile)
 	return found ? value * pow(1024, (double)(found - units + 1)) : value;
 }
 
-/* Where the traffic of now (or, where the data already fit, of a cache that is just large enough) has come
- * down to what no cache can spare. */
+/* Where the traffic of now (or, where the data already fit, of a cache that is just large enough)
+ * has come down to what no cache can spare. */
 static void set_fits(struct model_traffic *traffic, double cache)
 {
 	if (!traffic->n_capacities)
@@ -360,7 +383,8 @@ static void set_fits(struct model_traffic *traffic, double cache)
 		if (sum <= limit)
 			continue;
 		traffic->fits_in = (double)traffic->capacities[i].capacity;
-		traffic->moves_then = sum - traffic->capacities[i].reads - traffic->capacities[i].writes;
+		traffic->moves_then =
+			sum - traffic->capacities[i].reads - traffic->capacities[i].writes;
 		return;
 	}
 }
@@ -373,7 +397,9 @@ static bool collect_lines(struct model_rows *rows, unsigned n_classes, struct tr
 	const struct profile *profile = rows->profile;
 	for (size_t i = 0; i < profile->n_traffic; i++) {
 		const struct profile_traffic *row = &profile->traffic[i];
-		size_t at = model_row_of_thread(rows, model_row_at(rows, row->module, row->offset, NULL), row->thread);
+		size_t at = model_row_of_thread(rows,
+						model_row_at(rows, row->module, row->offset, NULL),
+						row->thread);
 		if (row->class >= n_classes)
 			continue;
 		if (!lines[at] && !(lines[at] = calloc(1, sizeof(**lines))))
@@ -392,15 +418,17 @@ static void sum_up(const struct profile *profile, struct model *model, struct tr
 }
 
 /* Functions whose instructions were counted have traffic, be it none. */
-static bool fill_row(const struct profile *profile, struct model_function *function, const struct traffic_lines *lines,
-		     unsigned n_classes)
+static bool fill_row(const struct profile *profile, struct model_function *function,
+		     const struct traffic_lines *lines, unsigned n_classes)
 {
 	static const struct traffic_lines none;
-	const struct model_bytes bytes = lines ? model_bytes_of(lines, n_classes) : (struct model_bytes){0};
+	const struct model_bytes bytes =
+		lines ? model_bytes_of(lines, n_classes) : (struct model_bytes){0};
 	function->traffic = calloc(1, sizeof(*function->traffic));
 	if (!function->traffic)
 		return false;
-	fill_levels(profile, lines ? lines : &none, n_classes, &bytes, &function->tally, function->traffic);
+	fill_levels(profile, lines ? lines : &none, n_classes, &bytes, &function->tally,
+		    function->traffic);
 	return true;
 }
 
@@ -416,7 +444,8 @@ static bool fill_rows(struct model_rows *rows, unsigned n_classes, struct traffi
 static void finish_row(struct model_traffic *traffic, double cache)
 {
 	if (traffic->n_objects)
-		qsort(traffic->objects, traffic->n_objects, sizeof(*traffic->objects), compare_objects);
+		qsort(traffic->objects, traffic->n_objects, sizeof(*traffic->objects),
+		      compare_objects);
 	if (traffic->n_capacities)
 		merge_capacities(traffic);
 	set_fits(traffic, cache);
@@ -424,9 +453,10 @@ static void finish_row(struct model_traffic *traffic, double cache)
 
 /* ---- from sums ---- */
 
-static void add_lines(struct traffic_lines *sum, const struct traffic_lines *part, unsigned n_classes)
+static void add_lines(struct traffic_lines *sum, const struct traffic_lines *part,
+		      unsigned n_classes)
 {
-	for (unsigned class = 0; class < n_classes; class++)
+	for (unsigned class = 0; class < n_classes; class ++)
 		for (int e = 0; e < N_TRAFFIC; e++)
 			sum->by_class[class][e] += part->by_class[class][e];
 }
@@ -470,13 +500,15 @@ static bool take_objects(struct model_rows *rows)
 		const struct profile_sum_object *row = &profile->sum_objects[i];
 		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
 		const struct model_object object = {row->object, row->read, row->write};
-		ok = !traffic || rf_array_push(traffic->objects, traffic->n_objects, traffic->cap_objects, object);
+		ok = !traffic || rf_array_push(traffic->objects, traffic->n_objects,
+					       traffic->cap_objects, object);
 	}
 	for (size_t i = 0; ok && i < profile->n_sum_working_sets; i++) {
 		const struct profile_sum_working_set *row = &profile->sum_working_sets[i];
 		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
 		const struct model_capacity capacity = {row->capacity, row->reads, row->writes};
-		ok = !traffic || rf_array_push(traffic->capacities, traffic->n_capacities, traffic->cap_capacities, capacity);
+		ok = !traffic || rf_array_push(traffic->capacities, traffic->n_capacities,
+					       traffic->cap_capacities, capacity);
 	}
 	return ok;
 }
@@ -487,10 +519,12 @@ static void take_strides(struct model_rows *rows)
 		const struct profile_sum_stride *row = &rows->profile->sum_strides[i];
 		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
 		if (traffic)
-			traffic->strides = (struct model_strides){
-				.unit = (double)row->unit, .constant = (double)row->constant,
-				.random = (double)row->random, .step = row->step,
-				.fetched = (double)row->fetched, .used = (double)row->used};
+			traffic->strides = (struct model_strides){.unit = (double)row->unit,
+								  .constant = (double)row->constant,
+								  .random = (double)row->random,
+								  .step = row->step,
+								  .fetched = (double)row->fetched,
+								  .used = (double)row->used};
 	}
 }
 
@@ -525,10 +559,10 @@ bool model_trace(struct model_rows *rows, struct model *model)
 	if (rows->sums)
 		return trace_sums(rows, model);
 	const unsigned of_objects = classes_in(rows->profile, "object_classes");
-	struct traffic_lines **lines = calloc(rows->n_places, sizeof(*lines)), *sum = calloc(1, sizeof(*sum));
-	bool done = lines && sum && collect_lines(rows, n, lines) &&
-		    fill_rows(rows, n, lines) && add_objects(rows, of_objects ? of_objects : n) &&
-		    add_capacities(rows);
+	struct traffic_lines **lines = calloc(rows->n_places, sizeof(*lines)),
+			     *sum = calloc(1, sizeof(*sum));
+	bool done = lines && sum && collect_lines(rows, n, lines) && fill_rows(rows, n, lines) &&
+		    add_objects(rows, of_objects ? of_objects : n) && add_capacities(rows);
 	if (done) {
 		add_strides(rows);
 		sum_up(rows->profile, model, sum);

@@ -1,6 +1,6 @@
-/* What moved between the levels of the memory hierarchy, of one function: from lines in the simulated
- * classes of sets, or from samples of hardware counters, to bytes with their uncertainty, to intensities and
- * roofs at every level. */
+/* What moved between the levels of the memory hierarchy, of one function: from lines in the
+ * simulated classes of sets, or from samples of hardware counters, to bytes with their uncertainty,
+ * to intensities and roofs at every level. */
 #pragma once
 
 #include "cache/traffic.h"
@@ -9,43 +9,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MODEL_LEVELS 4	/* at most: L1, L2, L3, DRAM */
+#define MODEL_LEVELS 4 /* at most: L1, L2, L3, DRAM */
 
 /* Above this many flop per byte of a level its bytes do not matter. */
 #define MODEL_IN_CACHE 1e4
 
-/* Of an estimate from a sample: no finer is it told.  Classes of a sweep are so alike that a few of them may show no
- * spread at all, while others have a line more: of a number of lines that is small for what large caches hold. */
+/* Of an estimate from a sample: no finer is it told.  Classes of a sweep are so alike that a few of
+ * them may show no spread at all, while others have a line more: of a number of lines that is small
+ * for what large caches hold. */
 #define MODEL_RESOLUTION 0.005
 
-/* Which of the bytes at a level are looked at: all, those that come from it, those that go to it. */
+/* Which of the bytes at a level are looked at: all, those that come from it, those that go to it.
+ */
 enum traffic_direction { DIRECTION_BOTH, DIRECTION_READ, DIRECTION_WRITE, TRAFFIC_DIRECTIONS };
 
-/* Where the bytes come from that functions move to and from memory; one for all functions of a model. */
+/* Where the bytes come from that functions move to and from memory; one for all functions of a
+ * model. */
 enum model_memory {
 	MEMORY_UNKNOWN,
-	MEMORY_TRACED,	/* counted execution, caches simulated: every level is known */
+	MEMORY_TRACED, /* counted execution, caches simulated: every level is known */
 	/* Of the rest only L1 (LS bytes) and DRAM are known. */
-	MEMORY_COUNTED,	/* events for bytes at memory, sampled by function */
-	MEMORY_SHARED,	/* the program's bytes, by its memory controllers or resctrl, shared out among functions as
-			 * the misses of the last cache are: an estimate */
-	MEMORY_MISSES,	/* misses of the last cache, sampled by function, times the line: a lower bound */
+	MEMORY_COUNTED, /* events for bytes at memory, sampled by function */
+	MEMORY_SHARED,  /* the program's bytes, by its memory controllers or resctrl, shared out
+			 * among functions as  the misses of the last cache are: an estimate */
+	MEMORY_MISSES,  /* misses of the last cache, sampled by function, times the line: a lower
+			   bound */
 	N_MODEL_MEMORY
 };
 
 /* Lines by class of sets and event: what a profile has of one function or loop. */
-struct traffic_lines { double by_class[CACHE_CLASSES][N_TRAFFIC]; };
+struct traffic_lines {
+	double by_class[CACHE_CLASSES][N_TRAFFIC];
+};
 
 /* An estimate from a sample of classes. */
 struct model_estimate {
 	double bytes;
-	double stderr_bytes;	/* standard error; NAN from a single class, 0 where all were simulated */
-	double halfwidth;	/* of the 95 % interval: √((Student's t × stderr_bytes)² + (MODEL_RESOLUTION × bytes)²) */
+	double stderr_bytes; /* standard error; NAN from a single class, 0 where all were simulated
+			      */
+	double halfwidth;    /* of the 95 % interval: √((Student's t × stderr_bytes)² +
+				(MODEL_RESOLUTION × bytes)²) */
 };
 
-/* The events in `events` (bit e: event e), of `n` classes that were drawn from CACHE_CLASSES without putting
- * back: sum × CACHE_CLASSES / n, its standard error sd/√n · √(1 − n/CACHE_CLASSES) · CACHE_CLASSES. */
-struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned n, unsigned events);
+/* The events in `events` (bit e: event e), of `n` classes that were drawn from CACHE_CLASSES
+ * without putting back: sum × CACHE_CLASSES / n, its standard error sd/√n · √(1 − n/CACHE_CLASSES)
+ * · CACHE_CLASSES. */
+struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned n,
+				     unsigned events);
 
 /* All of it, in bytes. */
 struct model_bytes {
@@ -56,38 +66,47 @@ struct model_bytes {
 
 /* One level: what moves between it and the level above it; for L1 between it and registers. */
 struct model_level {
-	const char *name;	/* "L1", "L2", "L3", "DRAM" */
-	struct model_estimate moved[TRAFFIC_DIRECTIONS]; /* exact at L1 where it was counted; NAN bytes: not known
-				 * in that direction */
-	bool at_least;		/* what moved is a lower bound: intensity and roof are at most what they say */
-	double write_allocate;	/* bytes; of what is read, for stores */
-	double intensity;	/* flop per byte in the direction that was asked for; INFINITY without bytes */
-	double rate;		/* 1e9 bytes per second of elapsed time, in that direction */
-	double bandwidth;	/* of this mix of reads and writes at this level, 1e9 bytes per second; 0: none
-				 * was measured that can be told from the level below */
-	double roof;		/* GFLOP/s: min(π, bandwidth × intensity); 0 without a bandwidth or flop */
-	double misses;		/* share of the accesses here that needed the level below, or NAN: DRAM, or no
-				 * access.  At L1 of load and store instructions, below it of lines */
+	const char *name;                                /* "L1", "L2", "L3", "DRAM" */
+	struct model_estimate moved[TRAFFIC_DIRECTIONS]; /* exact at L1 where it was counted; NAN
+							  * bytes: not known in that direction */
+	bool at_least; /* what moved is a lower bound: intensity and roof are at most what they say
+			*/
+	double write_allocate; /* bytes; of what is read, for stores */
+	double intensity; /* flop per byte in the direction that was asked for; INFINITY without
+			     bytes */
+	double rate;      /* 1e9 bytes per second of elapsed time, in that direction */
+	double bandwidth; /* of this mix of reads and writes at this level, 1e9 bytes per second; 0:
+			   * none was measured that can be told from the level below */
+	double roof;   /* GFLOP/s: min(π, bandwidth × intensity); 0 without a bandwidth or flop */
+	double misses; /* share of the accesses here that needed the level below, or NAN: DRAM, or
+			* no access.  At L1 of load and store instructions, below it of lines */
 };
 
 /* The part of a function's memory traffic that an object has. */
-struct model_object { uint32_t object; /* row in profile->objects */ double read, write; /* bytes */ };
+struct model_object {
+	uint32_t object;    /* row in profile->objects */
+	double read, write; /* bytes */
+};
 
 /* How its addresses follow each other, summed over its instructions. */
 struct model_strides {
 	double unit, constant, random; /* steps */
-	int64_t step;		/* bytes, the constant one of the instruction with most of them; 0: none */
-	double fetched, used;	/* bytes of lines from memory; of them touched before they left */
+	int64_t step; /* bytes, the constant one of the instruction with most of them; 0: none */
+	double fetched, used; /* bytes of lines from memory; of them touched before they left */
 };
 
-/* Memory traffic against capacity: `bytes` (in both directions) move when the last cache holds less than
- * `capacity` bytes, and with the larger capacities' they do not when it holds more. */
-struct model_capacity { uint64_t capacity; double reads, writes; };
+/* Memory traffic against capacity: `bytes` (in both directions) move when the last cache holds less
+ * than `capacity` bytes, and with the larger capacities' they do not when it holds more. */
+struct model_capacity {
+	uint64_t capacity;
+	double reads, writes;
+};
 
 struct model_traffic {
 	enum model_memory source; /* never MEMORY_UNKNOWN */
-	uint64_t samples;	/* of hardware counters that its bytes at memory rest on */
-	struct model_level levels[MODEL_LEVELS]; /* from L1 to DRAM; below, all else than `bytes.mem` is of traced ones */
+	uint64_t samples;         /* of hardware counters that its bytes at memory rest on */
+	struct model_level levels[MODEL_LEVELS]; /* from L1 to DRAM; below, all else than
+						    `bytes.mem` is of traced ones */
 	size_t n_levels;
 	struct model_bytes bytes;
 	struct model_object *objects; /* the largest first */
@@ -96,8 +115,8 @@ struct model_traffic {
 	struct model_capacity *capacities; /* ascending; capacity 0 (always) first */
 	size_t n_capacities, cap_capacities;
 	/* Derived from the capacities; 0 without any. */
-	double moves_now;	/* with the last cache as it was simulated, bytes */
-	double fits_in;		/* capacity in bytes from which on it moves hardly more than `moves_then` */
+	double moves_now; /* with the last cache as it was simulated, bytes */
+	double fits_in; /* capacity in bytes from which on it moves hardly more than `moves_then` */
 	double moves_then;
 };
 

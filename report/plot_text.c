@@ -1,8 +1,8 @@
 /* The roofline in characters: braille dots (2 × 4 in each cell), or ASCII.
  *
- * Both axes are logarithmic over whole decades.  Value v stands in cell ⌊(log v − log min) / (log max − log min) · n⌋
- * of n cells; rows are counted from below.  A point's key takes its whole cell; of several in one cell the best
- * ranked is drawn, the others are named below the plot. */
+ * Both axes are logarithmic over whole decades.  Value v stands in cell ⌊(log v − log min) / (log
+ * max − log min) · n⌋ of n cells; rows are counted from below.  A point's key takes its whole cell;
+ * of several in one cell the best ranked is drawn, the others are named below the plot. */
 #include "report/report_parts.h"
 
 #include "report/text.h"
@@ -11,23 +11,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN 9	/* columns of the y axis */
+#define MARGIN 9 /* columns of the y axis */
 #define MAX_ROWS 24
 #define LEAST_ROWS 12
-#define MAX_POINTS 61	/* keys */
+#define MAX_POINTS 61 /* keys */
 
-struct point { const struct model_function *function; char key; size_t column, row; bool drawn, infinite; };
+struct point {
+	const struct model_function *function;
+	char key;
+	size_t column, row;
+	bool drawn, infinite;
+};
 
-struct cell { uint8_t dots; char mark; enum style style; };
+struct cell {
+	uint8_t dots;
+	char mark;
+	enum style style;
+};
 
 struct plot {
 	const struct report_view *view;
-	const char *level;	/* whose bytes x counts; "L1": those that are loaded and stored */
+	const char *level; /* whose bytes x counts; "L1": those that are loaded and stored */
 	const char *precision;
-	double threads;		/* of the roofs */
+	double threads;                    /* of the roofs */
 	double x_min, x_max, y_min, y_max; /* whole decades */
 	size_t columns, rows;
-	struct cell *cells;	/* from the top left */
+	struct cell *cells; /* from the top left */
 	struct point points[MAX_POINTS];
 	size_t n_points;
 };
@@ -71,8 +80,10 @@ static double slope_of(const struct plot *plot, const char *level)
 {
 	const struct profile *profile = plot->view->profile;
 	if (plot->view->options->level)
-		return model_level_most(profile, level, plot->threads, plot->view->options->direction);
-	return machine_roof(profile->roofs, profile->n_roofs, ROOF_BANDWIDTH, NULL, "", "read", level, plot->threads);
+		return model_level_most(profile, level, plot->threads,
+					plot->view->options->direction);
+	return machine_roof(profile->roofs, profile->n_roofs, ROOF_BANDWIDTH, NULL, "", "read",
+			    level, plot->threads);
 }
 
 static size_t slopes_of(const struct plot *plot, const char *levels[MODEL_LEVELS])
@@ -95,9 +106,10 @@ static void find_points(struct plot *plot)
 		if (f->place.axis != AXIS_FLOP || !(f->place.point > 0))
 			continue;
 		most = fmax(most, f->concurrency);
-		plot->points[plot->n_points++] = (struct point){
-			.function = f, .key = report_plot_key(i),
-			.infinite = !(report_plot_intensity(view, f) < 1e9)};
+		plot->points[plot->n_points++] =
+			(struct point){.function = f,
+				       .key = report_plot_key(i),
+				       .infinite = !(report_plot_intensity(view, f) < 1e9)};
 	}
 	plot->threads = round(most);
 }
@@ -118,8 +130,10 @@ static void set_scales(struct plot *plot)
 	}
 	if (!(y_high > 0))
 		y_low = 0.1, y_high = 100;
-	plot->x_min = pow(10, floor(log10(x_low))), plot->x_max = pow(10, ceil(log10(x_high * 1.01)));
-	plot->y_min = pow(10, floor(log10(y_low))), plot->y_max = pow(10, ceil(log10(y_high * 1.01)));
+	plot->x_min = pow(10, floor(log10(x_low))),
+	plot->x_max = pow(10, ceil(log10(x_high * 1.01)));
+	plot->y_min = pow(10, floor(log10(y_low))),
+	plot->y_max = pow(10, ceil(log10(y_high * 1.01)));
 }
 
 /* ---- lines ---- */
@@ -169,15 +183,18 @@ static void name_slope(struct plot *plot, double slope, size_t i, const char *le
 {
 	const double lowest = fmax(plot->x_min, plot->y_min / slope);
 	const size_t column = cell_of(lowest, plot->x_min, plot->x_max, plot->columns) + 2 + 2 * i;
-	const double x = plot->x_min * pow(plot->x_max / plot->x_min, ((double)column + 0.5) / (double)plot->columns);
+	const double x = plot->x_min * pow(plot->x_max / plot->x_min,
+					   ((double)column + 0.5) / (double)plot->columns);
 	if (column + 4 < plot->columns && slope * x < plot->y_max)
-		write_mark(plot, column, cell_of(slope * x, plot->y_min, plot->y_max, plot->rows), level);
+		write_mark(plot, column, cell_of(slope * x, plot->y_min, plot->y_max, plot->rows),
+			   level);
 }
 
 static double ceiling(const struct plot *plot, const char *isa, const char *op)
 {
 	const struct profile *profile = plot->view->profile;
-	return machine_roof(profile->roofs, profile->n_roofs, ROOF_COMPUTE, isa, plot->precision, op, "", plot->threads);
+	return machine_roof(profile->roofs, profile->n_roofs, ROOF_COMPUTE, isa, plot->precision,
+			    op, "", plot->threads);
 }
 
 static void name_flat(struct plot *plot, double value, const char *what)
@@ -187,7 +204,8 @@ static void name_flat(struct plot *plot, double value, const char *what)
 		return;
 	snprintf(text, sizeof(text), "%s %s", text_number(number, value), what);
 	if (strlen(text) + 4 < plot->columns)
-		write_mark(plot, plot->columns - strlen(text), cell_of(value, plot->y_min, plot->y_max, plot->rows), text);
+		write_mark(plot, plot->columns - strlen(text),
+			   cell_of(value, plot->y_min, plot->y_max, plot->rows), text);
 }
 
 static void draw_roofs(struct plot *plot)
@@ -216,14 +234,19 @@ static void draw_points(struct plot *plot)
 	for (size_t i = plot->n_points; i-- > 0;) {
 		struct point *point = &plot->points[i];
 		const double x = report_plot_intensity(plot->view, point->function);
-		point->column = point->infinite ? plot->columns - 1 : cell_of(x, plot->x_min, plot->x_max, plot->columns);
-		point->row = cell_of(point->function->place.point, plot->y_min, plot->y_max, plot->rows);
-		*cell_at(plot, point->column, point->row) = (struct cell){
-			.mark = point->key, .style = report_bound_style(&point->function->place)};
+		point->column = point->infinite
+					? plot->columns - 1
+					: cell_of(x, plot->x_min, plot->x_max, plot->columns);
+		point->row =
+			cell_of(point->function->place.point, plot->y_min, plot->y_max, plot->rows);
+		*cell_at(plot, point->column, point->row) =
+			(struct cell){.mark = point->key,
+				      .style = report_bound_style(&point->function->place)};
 	}
 	for (size_t i = 0; i < plot->n_points; i++)
 		plot->points[i].drawn =
-			cell_at(plot, plot->points[i].column, plot->points[i].row)->mark == plot->points[i].key;
+			cell_at(plot, plot->points[i].column, plot->points[i].row)->mark ==
+			plot->points[i].key;
 }
 
 /* ---- text ---- */
@@ -232,7 +255,8 @@ static void put_cell(const struct plot *plot, const struct cell *cell, FILE *str
 {
 	const struct terminal *terminal = plot->view->terminal;
 	const bool braille = cell->dots && !terminal->plot_ascii;
-	const char dots[] = {(char)0xe2, (char)(0xa0 | cell->dots >> 6), (char)(0x80 | (cell->dots & 0x3f)), '\0'};
+	const char dots[] = {(char)0xe2, (char)(0xa0 | cell->dots >> 6),
+			     (char)(0x80 | (cell->dots & 0x3f)), '\0'};
 	const char mark[] = {cell->mark ? cell->mark : ' ', '\0'};
 	fprintf(stream, "%s%s%s", terminal_begin(terminal, cell->style), braille ? dots : mark,
 		terminal_end(terminal, cell->style));
@@ -243,7 +267,10 @@ static void decade(char text[static 16], double value)
 	snprintf(text, 16, value >= 0.0009 && value < 2e5 ? "%.10g" : "%.0e", value);
 }
 
-static bool is_blank(const struct cell *cell) { return !cell->dots && (!cell->mark || cell->mark == ' '); }
+static bool is_blank(const struct cell *cell)
+{
+	return !cell->dots && (!cell->mark || cell->mark == ' ');
+}
 
 /* A row; a label where a decade's lower edge is in it. */
 static void put_row(const struct plot *plot, size_t row, FILE *stream)
@@ -276,12 +303,14 @@ static void put_x_axis(const struct plot *plot, FILE *stream)
 		char text[16] = "";
 		bool here = false;
 		for (int k = first; k < last; k++)
-			if (cell_of(pow(10, k) * 1.000001, plot->x_min, plot->x_max, plot->columns) == column) {
+			if (cell_of(pow(10, k) * 1.000001, plot->x_min, plot->x_max,
+				    plot->columns) == column) {
 				decade(text, pow(10, k));
 				here = true;
 			}
 		fputs(ascii ? here ? "+" : "-" : here ? "┬" : "─", stream);
-		if (labels && here && column >= free_from && column + strlen(text) <= plot->columns) {
+		if (labels && here && column >= free_from &&
+		    column + strlen(text) <= plot->columns) {
 			memcpy(labels + column, text, strlen(text));
 			free_from = column + strlen(text) + 1;
 		}
@@ -305,13 +334,16 @@ static bool put_rest(const struct plot *plot, FILE *stream)
 		const struct point *point = &plot->points[i];
 		const char over = cell_at(plot, point->column, point->row)->mark;
 		if (!point->drawn)
-			used += (size_t)sprintf(text + used, "%s%c is under %c", used ? ", " : "", point->key, over);
+			used += (size_t)sprintf(text + used, "%s%c is under %c", used ? ", " : "",
+						point->key, over);
 		if (point->infinite)
-			used += (size_t)sprintf(text + used, "%s%c is at the right edge for ∞", used ? ", " : "", point->key);
+			used += (size_t)sprintf(text + used, "%s%c is at the right edge for ∞",
+						used ? ", " : "", point->key);
 	}
 	for (size_t i = 0; i < view->n_shown && i < MAX_POINTS && used + 64 < sizeof(text); i++)
 		if (view->model->functions[view->rank[i]].place.axis != AXIS_FLOP)
-			used += (size_t)sprintf(text + used, "%s%c has no flop", used ? ", " : "", report_plot_key(i));
+			used += (size_t)sprintf(text + used, "%s%c has no flop", used ? ", " : "",
+						report_plot_key(i));
 	return !used || terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", text);
 }
 
@@ -329,25 +361,29 @@ static bool print_plot(const struct plot *plot, FILE *stream)
 			 strcmp(plot->level, "DRAM") == 0 ? "memory" : plot->level);
 	else
 		snprintf(what, sizeof(what), "flop per byte loaded or stored");
-	int used = snprintf(text, sizeof(text), "across: %s; roofs of %.0f thread%s:", what, plot->threads,
-			    plot->threads > 1 ? "s" : "");
+	int used = snprintf(text, sizeof(text), "across: %s; roofs of %.0f thread%s:", what,
+			    plot->threads, plot->threads > 1 ? "s" : "");
 	for (size_t i = n; i-- > 0;)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s %s", levels[i],
 				 text_number(number, slope_of(plot, levels[i])));
 	snprintf(text + used, sizeof(text) - (size_t)used, " GB/s; numbers and letters: column #");
-	return terminal_sentence(plot->view->terminal, stream, STYLE_DIM, "  · ", text) && put_rest(plot, stream);
+	return terminal_sentence(plot->view->terminal, stream, STYLE_DIM, "  · ", text) &&
+	       put_rest(plot, stream);
 }
 
 struct rf_error *report_plot(const struct report_view *view, FILE *stream)
 {
-	struct plot plot = {.view = view, .level = view->options->level ? view->options->level : "L1",
+	struct plot plot = {.view = view,
+			    .level = view->options->level ? view->options->level : "L1",
 			    .precision = report_main_precision(view->model)};
 	find_points(&plot);
 	set_scales(&plot);
 	plot.columns = view->terminal->columns - MARGIN - 1;
 	plot.columns = plot.columns > 110 ? 110 : plot.columns;
 	plot.rows = plot.columns / 4;
-	plot.rows = plot.rows > MAX_ROWS ? MAX_ROWS : plot.rows < LEAST_ROWS ? LEAST_ROWS : plot.rows;
+	plot.rows = plot.rows > MAX_ROWS     ? MAX_ROWS
+		    : plot.rows < LEAST_ROWS ? LEAST_ROWS
+					     : plot.rows;
 	plot.cells = calloc(plot.columns * plot.rows, sizeof(*plot.cells));
 	bool done = plot.cells != NULL;
 	if (done) {

@@ -12,7 +12,7 @@
  * array directly are taken in at the next look-up. */
 struct row_index {
 	uint32_t *slots; /* row number or PROFILE_NONE */
-	size_t n_slots;	 /* a power of two, or 0 */
+	size_t n_slots;  /* a power of two, or 0 */
 	size_t n_indexed;
 };
 
@@ -273,7 +273,8 @@ uint32_t profile_thread(struct profile *profile, enum profile_run run, int pid, 
 	key.name = strdup(name ? name : "");
 	if (!key.name)
 		return PROFILE_NONE;
-	if (row != PROFILE_NONE) { /* threads rename themselves: the last name is the one that says most */
+	if (row !=
+	    PROFILE_NONE) { /* threads rename themselves: the last name is the one that says most */
 		free(profile->threads[row].name);
 		profile->threads[row].name = key.name;
 		return row;
@@ -346,9 +347,14 @@ uint32_t profile_process(struct profile *profile, enum profile_run run, int pid,
 	if (row != PROFILE_NONE)
 		return row;
 	struct profile_process fresh = {
-		.run = run, .pid = pid, .parent = parent, .twin = PROFILE_NONE,
-		.module = PROFILE_NONE, .exit_status = -1,
-		.command = strdup(""), .native_reason = strdup(""),
+		.run = run,
+		.pid = pid,
+		.parent = parent,
+		.twin = PROFILE_NONE,
+		.module = PROFILE_NONE,
+		.exit_status = -1,
+		.command = strdup(""),
+		.native_reason = strdup(""),
 	};
 	if (fresh.command && fresh.native_reason &&
 	    rf_array_push(profile->processes, profile->n_processes, profile->cap_processes, fresh))
@@ -410,7 +416,8 @@ static bool jit_equal(const struct profile *profile, size_t row, const void *key
 uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module)
 {
 	struct row_index *index = &((struct profile_private *)profile)->jit;
-	struct profile_function key = {.module = profile_module(profile, "[jit]", ""), .name = (char *)name};
+	struct profile_function key = {.module = profile_module(profile, "[jit]", ""),
+				       .name = (char *)name};
 	*module = key.module;
 	if (key.module == PROFILE_NONE ||
 	    !index_refresh(index, profile, profile->n_functions, jit_hash))
@@ -443,23 +450,26 @@ static uint64_t inlined_function_hash(const struct profile *profile, size_t row)
 static bool inlined_function_equal(const struct profile *profile, size_t row, const void *key)
 {
 	const struct profile_inlined_function *have = &profile->inlined_functions[row], *want = key;
-	return have->module == want->module && strcmp(have->name, want->name) == 0 && strcmp(have->file, want->file) == 0;
+	return have->module == want->module && strcmp(have->name, want->name) == 0 &&
+	       strcmp(have->file, want->file) == 0;
 }
 
-uint32_t profile_inlined_function(struct profile *profile, uint32_t module, const char *name, const char *file,
-				  uint32_t line)
+uint32_t profile_inlined_function(struct profile *profile, uint32_t module, const char *name,
+				  const char *file, uint32_t line)
 {
 	struct row_index *index = &((struct profile_private *)profile)->inlined_functions;
 	struct profile_inlined_function key = {module, (char *)name, (char *)file, line};
 	if (!index_refresh(index, profile, profile->n_inlined_functions, inlined_function_hash))
 		return PROFILE_NONE;
-	uint32_t row = index_find(index, profile, inlined_function_key_hash(&key), inlined_function_equal, &key);
+	uint32_t row = index_find(index, profile, inlined_function_key_hash(&key),
+				  inlined_function_equal, &key);
 	if (row != PROFILE_NONE)
 		return row;
 	key.name = strdup(name);
 	key.file = strdup(file);
-	if (key.name && key.file && rf_array_push(profile->inlined_functions, profile->n_inlined_functions,
-						  profile->cap_inlined_functions, key))
+	if (key.name && key.file &&
+	    rf_array_push(profile->inlined_functions, profile->n_inlined_functions,
+			  profile->cap_inlined_functions, key))
 		return (uint32_t)(profile->n_inlined_functions - 1);
 	free(key.name);
 	free(key.file);
@@ -468,7 +478,8 @@ uint32_t profile_inlined_function(struct profile *profile, uint32_t module, cons
 
 static uint64_t inlined_call_key_hash(const struct profile_inlined_call *call)
 {
-	return mix(mix((uint64_t)call->parent << 32 | call->function) + call->line) ^ hash_text(call->file);
+	return mix(mix((uint64_t)call->parent << 32 | call->function) + call->line) ^
+	       hash_text(call->file);
 }
 
 static uint64_t inlined_call_hash(const struct profile *profile, size_t row)
@@ -479,21 +490,24 @@ static uint64_t inlined_call_hash(const struct profile *profile, size_t row)
 static bool inlined_call_equal(const struct profile *profile, size_t row, const void *key)
 {
 	const struct profile_inlined_call *have = &profile->inlined_calls[row], *want = key;
-	return have->parent == want->parent && have->function == want->function && have->line == want->line &&
-	       strcmp(have->file, want->file) == 0;
+	return have->parent == want->parent && have->function == want->function &&
+	       have->line == want->line && strcmp(have->file, want->file) == 0;
 }
 
-uint32_t profile_inlined_call(struct profile *profile, uint32_t parent, uint32_t function, const char *file, uint32_t line)
+uint32_t profile_inlined_call(struct profile *profile, uint32_t parent, uint32_t function,
+			      const char *file, uint32_t line)
 {
 	struct row_index *index = &((struct profile_private *)profile)->inlined_calls;
 	struct profile_inlined_call key = {parent, function, (char *)file, line};
 	if (!index_refresh(index, profile, profile->n_inlined_calls, inlined_call_hash))
 		return PROFILE_NONE;
-	uint32_t row = index_find(index, profile, inlined_call_key_hash(&key), inlined_call_equal, &key);
+	uint32_t row =
+		index_find(index, profile, inlined_call_key_hash(&key), inlined_call_equal, &key);
 	if (row != PROFILE_NONE)
 		return row;
 	key.file = strdup(file);
-	if (key.file && rf_array_push(profile->inlined_calls, profile->n_inlined_calls, profile->cap_inlined_calls, key))
+	if (key.file && rf_array_push(profile->inlined_calls, profile->n_inlined_calls,
+				      profile->cap_inlined_calls, key))
 		return (uint32_t)(profile->n_inlined_calls - 1);
 	free(key.file);
 	return PROFILE_NONE;

@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OLDEST_VERSION 2 /* of the schema, that can still be read; tables that came later stay empty */
+#define OLDEST_VERSION \
+	2 /* of the schema, that can still be read; tables that came later stay empty */
 #define DAMAGED_HINT "record the program again, or copy the file again from where it was whole"
 
 struct reader {
@@ -47,7 +48,8 @@ static struct rf_error *foreign(const char *path, const char *why)
 
 /* Checks the 100-byte header (www.sqlite.org/fileformat.html, section 1.3) before SQLite sees the
  * file, to say what is wrong in the user's words. */
-static struct rf_error *check_header(const char *path, const uint8_t *header, size_t n, uint64_t size)
+static struct rf_error *check_header(const char *path, const uint8_t *header, size_t n,
+				     uint64_t size)
 {
 	static const char magic[16] = "SQLite format 3";
 	if (n == 0)
@@ -60,13 +62,15 @@ static struct rf_error *check_header(const char *path, const uint8_t *header, si
 		return foreign(path, "it is an SQLite file of another program");
 	uint32_t version = big_endian(header + 60);
 	if (version > PROFILE_SCHEMA_VERSION)
-		return rf_error_create(RF_EFORMAT, "update rfprof",
-				       "%s has schema version %u, newer than the %d that this rfprof reads", path,
-				       version, PROFILE_SCHEMA_VERSION);
+		return rf_error_create(
+			RF_EFORMAT, "update rfprof",
+			"%s has schema version %u, newer than the %d that this rfprof reads", path,
+			version, PROFILE_SCHEMA_VERSION);
 	if (version > 0 && version < OLDEST_VERSION)
-		return rf_error_create(RF_EFORMAT, "profile the program again",
-				       "%s has schema version %u, older than the %d that this rfprof reads", path,
-				       version, OLDEST_VERSION);
+		return rf_error_create(
+			RF_EFORMAT, "profile the program again",
+			"%s has schema version %u, older than the %d that this rfprof reads", path,
+			version, OLDEST_VERSION);
 	if (version == 0)
 		return foreign(path, "it has no schema version");
 	uint64_t page = header[16] << 8 | header[17];
@@ -85,13 +89,14 @@ static struct rf_error *check_file(const char *path, uint64_t *size, uint32_t *v
 	struct stat info;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return rf_error_errno(RF_EINPUT, errno, "check the file's name", "cannot open %s", path);
+		return rf_error_errno(RF_EINPUT, errno, "check the file's name", "cannot open %s",
+				      path);
 	ssize_t n = fstat(fd, &info) == 0 && !S_ISREG(info.st_mode) ? -2 : read(fd, header, 100);
 	int errnum = errno;
 	close(fd);
 	if (n == -2)
-		return rf_error_create(RF_EINPUT, "give the name of a file", "%s is not a regular file",
-				       path);
+		return rf_error_create(RF_EINPUT, "give the name of a file",
+				       "%s is not a regular file", path);
 	if (n < 0)
 		return rf_error_errno(RF_EINPUT, errnum, NULL, "cannot read %s", path);
 	*size = (uint64_t)info.st_size;
@@ -116,12 +121,15 @@ static struct rf_error *read_error(const struct reader *reader)
 static struct rf_error *check_table(const struct reader *reader, const struct table *table)
 {
 	sqlite3_stmt *statement = NULL;
-	if (sqlite3_prepare_v2(reader->db, "SELECT sql FROM sqlite_schema WHERE type='table' AND name=?1 "
-			       "AND rootpage > 0", -1, &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(reader->db,
+			       "SELECT sql FROM sqlite_schema WHERE type='table' AND name=?1 "
+			       "AND rootpage > 0",
+			       -1, &statement, NULL) != SQLITE_OK)
 		return read_error(reader);
 	sqlite3_bind_text(statement, 1, table->name, -1, SQLITE_STATIC);
 	int status = sqlite3_step(statement);
-	const char *sql = status == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+	const char *sql =
+		status == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
 	char *wanted = sqlite3_mprintf("CREATE TABLE %s %s", table->name, table->create);
 	bool same = sql && wanted && strcmp(sql, wanted) == 0;
 	sqlite3_free(wanted);
@@ -213,18 +221,15 @@ static bool read_integer(const struct column *column, int64_t value, void *field
 		return true;
 	default: /* 32 bits; a reference must also not be PROFILE_NONE */
 		*(uint32_t *)field = (uint32_t)value;
-		return value >= 0 && value <= (column->type == COLUMN_U32 ? UINT32_MAX
-									    : (int64_t)UINT32_MAX - 1);
+		return value >= 0 &&
+		       value <= (column->type == COLUMN_U32 ? UINT32_MAX : (int64_t)UINT32_MAX - 1);
 	}
 }
 
 static const int storage_class[] = {
-	[COLUMN_DOUBLE] = SQLITE_FLOAT,
-	[COLUMN_REAL] = SQLITE_FLOAT,
-	[COLUMN_TEXT] = SQLITE_TEXT,
-	[COLUMN_CHARS] = SQLITE_TEXT,
-	[COLUMN_BLOB] = SQLITE_BLOB,
-	[COLUMN_REF_NULL] = SQLITE_INTEGER,
+	[COLUMN_DOUBLE] = SQLITE_FLOAT, [COLUMN_REAL] = SQLITE_FLOAT,
+	[COLUMN_TEXT] = SQLITE_TEXT,    [COLUMN_CHARS] = SQLITE_TEXT,
+	[COLUMN_BLOB] = SQLITE_BLOB,    [COLUMN_REF_NULL] = SQLITE_INTEGER,
 };
 
 static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
@@ -262,7 +267,8 @@ static char *append_row(struct profile *profile, const struct table *table)
 {
 	size_t *n = profile_table_count(profile, table);
 	size_t *cap = (size_t *)((char *)profile + table->cap_items);
-	if (*n >= PROFILE_NONE || !rf_array_reserve(profile_table_items(profile, table), *n, cap, table->element))
+	if (*n >= PROFILE_NONE ||
+	    !rf_array_reserve(profile_table_items(profile, table), *n, cap, table->element))
 		return NULL;
 	char *row = (char *)*profile_table_items(profile, table) + (*n)++ * table->element;
 	memset(row, 0, table->element);
@@ -314,7 +320,8 @@ static struct rf_error *check_references(const struct reader *reader, const stru
 					 const struct column *column)
 {
 	size_t limit = *profile_table_count(reader->profile, &profile_tables[column->target]);
-	bool own = &profile_tables[column->target] == table; /* a parent stands before its children */
+	bool own =
+		&profile_tables[column->target] == table; /* a parent stands before its children */
 	const char *row = *profile_table_items(reader->profile, table);
 	size_t n = *profile_table_count(reader->profile, table);
 	for (size_t i = 0; i < n; i++, row += table->element) {
@@ -322,8 +329,8 @@ static struct rf_error *check_references(const struct reader *reader, const stru
 		if (value == PROFILE_NONE || value < (own ? i : limit))
 			continue;
 		char what[128];
-		snprintf(what, sizeof(what), "row %zu of table \"%s\" has a %s that is not there", i,
-			 table->name, column->name);
+		snprintf(what, sizeof(what), "row %zu of table \"%s\" has a %s that is not there",
+			 i, table->name, column->name);
 		return damaged(reader, what);
 	}
 	return NULL;
@@ -334,9 +341,9 @@ static struct rf_error *check_inlined(const struct reader *reader)
 {
 	const struct profile_inlined_code *code = reader->profile->inlined_code;
 	for (size_t i = 0; i < reader->profile->n_inlined_code; i++)
-		if (code[i].start > code[i].end ||
-		    (i && (code[i].module < code[i - 1].module ||
-			   (code[i].module == code[i - 1].module && code[i].start < code[i - 1].end))))
+		if (code[i].start > code[i].end || (i && (code[i].module < code[i - 1].module ||
+							  (code[i].module == code[i - 1].module &&
+							   code[i].start < code[i - 1].end))))
 			return damaged(reader, "inlined code overlaps or is out of order");
 	return NULL;
 }
@@ -346,7 +353,8 @@ static struct rf_error *check_sums(const struct reader *reader)
 	const struct profile *profile = reader->profile;
 	for (size_t i = 0; i < profile->n_sum_flop; i++) {
 		const struct profile_sum_flop *row = &profile->sum_flop[i];
-		if (row->kind >= FLOP_KINDS || row->precision >= FLOP_PRECISIONS || row->width >= FLOP_WIDTHS)
+		if (row->kind >= FLOP_KINDS || row->precision >= FLOP_PRECISIONS ||
+		    row->width >= FLOP_WIDTHS)
 			return damaged(reader, "a sum is of a kind of flop that is not known");
 	}
 	return NULL;
@@ -359,7 +367,8 @@ static struct rf_error *check_rows(const struct reader *reader)
 			const struct column *column = &profile_tables[t].columns[c];
 			if (column->type != COLUMN_REF && column->type != COLUMN_REF_NULL)
 				continue;
-			struct rf_error *error = check_references(reader, &profile_tables[t], column);
+			struct rf_error *error =
+				check_references(reader, &profile_tables[t], column);
 			if (error)
 				return error;
 		}
@@ -393,7 +402,8 @@ static struct rf_error *read_tables(struct reader *reader, enum table_kind kind)
 static struct rf_error *read_database(struct reader *reader)
 {
 	char *name = profile_sqlite_path(reader->path);
-	int status = name ? sqlite3_open_v2(name, &reader->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL)
+	int status = name ? sqlite3_open_v2(name, &reader->db,
+					    SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL)
 			  : SQLITE_NOMEM;
 	sqlite3_free(name);
 	if (status != SQLITE_OK)
@@ -405,7 +415,8 @@ static struct rf_error *read_database(struct reader *reader)
 		return read_error(reader);
 	struct rf_error *error = read_tables(reader, TABLE_PLAIN);
 	const char *sums = profile_get_fact(reader->profile, PROFILE_SUMS_FACT);
-	reader->profile->has_sums = reader->wants_sums && sums && strcmp(sums, PROFILE_SUMS_VERSION) == 0;
+	reader->profile->has_sums =
+		reader->wants_sums && sums && strcmp(sums, PROFILE_SUMS_VERSION) == 0;
 	if (!error && reader->profile->has_sums)
 		error = read_tables(reader, TABLE_SUM);
 	/* a profile that was loaded without sums and saved again has the fact, but none */
@@ -422,8 +433,11 @@ static struct rf_error *load(const char *path, bool wants_sums, struct profile *
 	struct rf_error *error = check_file(path, &size, &version);
 	if (error)
 		return error;
-	struct reader reader = {
-		.path = path, .profile = profile_create(), .version = version, .budget = size, .wants_sums = wants_sums};
+	struct reader reader = {.path = path,
+				.profile = profile_create(),
+				.version = version,
+				.budget = size,
+				.wants_sums = wants_sums};
 	if (!reader.profile)
 		return no_memory(path);
 	error = read_database(&reader);

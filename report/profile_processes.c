@@ -5,9 +5,15 @@
 #include <string.h>
 
 /* The processes of one run by (parent, command, birth): each family stands together. */
-struct families { uint32_t *rows; size_t n; };
+struct families {
+	uint32_t *rows;
+	size_t n;
+};
 
-struct family_key { uint32_t parent; const char *command; };
+struct family_key {
+	uint32_t parent;
+	const char *command;
+};
 
 static int compare_keys(const struct profile_process *process, const struct family_key *key)
 {
@@ -87,8 +93,9 @@ static void match(struct profile *profile, const struct families *counted, const
 		twin_of[i] = PROFILE_NONE;
 		if (timed->run != RUN_TIMED || (!first && twin_of[timed->parent] == PROFILE_NONE))
 			continue;
-		twin_of[i] = find_twin(profile, counted, first ? PROFILE_NONE : twin_of[timed->parent],
-				       timed, place[i]);
+		twin_of[i] =
+			find_twin(profile, counted, first ? PROFILE_NONE : twin_of[timed->parent],
+				  timed, place[i]);
 		if (twin_of[i] == PROFILE_NONE)
 			continue;
 		if (profile->processes[i].birth == BIRTH_UNKNOWN) /* a sampler does not see it */

@@ -19,7 +19,8 @@ static int bind_text(sqlite3_stmt *statement, int at, const char *text)
 	return sqlite3_bind_text(statement, at, text ? text : "", -1, SQLITE_STATIC);
 }
 
-static int bind_column(sqlite3_stmt *statement, int at, const struct column *column, const char *row)
+static int bind_column(sqlite3_stmt *statement, int at, const struct column *column,
+		       const char *row)
 {
 	const void *field = row + column->offset;
 	double number;
@@ -127,10 +128,11 @@ static int write_database(sqlite3 *db, const struct profile *profile)
 {
 	char pragmas[256];
 	/* No journal: the file is temporary until it is whole. */
-	sqlite3_snprintf(sizeof(pragmas), pragmas,
-			 "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
-			 "PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN",
-			 PROFILE_APPLICATION_ID, PROFILE_SCHEMA_VERSION);
+	sqlite3_snprintf(
+		sizeof(pragmas), pragmas,
+		"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
+		"PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN",
+		PROFILE_APPLICATION_ID, PROFILE_SCHEMA_VERSION);
 	int status = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
 	for (int t = 0; t < N_TABLES && status == SQLITE_OK; t++)
 		status = write_table(db, &profile_tables[t], profile);
@@ -141,8 +143,8 @@ static int write_database(sqlite3 *db, const struct profile *profile)
 
 static struct rf_error *save_error(int errnum, const char *path)
 {
-	const char *hint = errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG ? SPACE_HINT
-										    : ACCESS_HINT;
+	const char *hint =
+		errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG ? SPACE_HINT : ACCESS_HINT;
 	return rf_error_errno(RF_EACCESS, errnum, hint, "cannot save the profile to %s", path);
 }
 

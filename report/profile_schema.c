@@ -85,7 +85,8 @@ static const struct column custom_roof_columns[] = {
 	{"name", COLUMN_CHARS, AT(custom_roof, name), sizeof(((struct custom_roof *)0)->name)},
 	{"value", COLUMN_DOUBLE, AT(custom_roof, value)},
 	{"unit", COLUMN_CHARS, AT(custom_roof, unit), sizeof(((struct custom_roof *)0)->unit)},
-	{"source", COLUMN_CHARS, AT(custom_roof, source), sizeof(((struct custom_roof *)0)->source)},
+	{"source", COLUMN_CHARS, AT(custom_roof, source),
+	 sizeof(((struct custom_roof *)0)->source)},
 };
 
 static const struct column process_columns[] = {
@@ -197,7 +198,8 @@ static const struct column inlined_function_columns[] = {
 };
 static const struct column inlined_call_columns[] = {
 	{"parent_id", COLUMN_REF_NULL, AT(profile_inlined_call, parent), .target = INLINED_CALLS},
-	{"inlined_function_id", COLUMN_REF, AT(profile_inlined_call, function), .target = INLINED_FUNCTIONS},
+	{"inlined_function_id", COLUMN_REF, AT(profile_inlined_call, function),
+	 .target = INLINED_FUNCTIONS},
 	{"file", COLUMN_TEXT, AT(profile_inlined_call, file)},
 	{"line", COLUMN_U32, AT(profile_inlined_call, line)},
 };
@@ -226,10 +228,21 @@ static const struct column sum_columns[] = {
 };
 static const struct column sum_classes_columns[] = {
 	{"sum_id", COLUMN_REF, AT(profile_sum_classes, sum), .target = SUMS},
-#define CLASS(name, class) {name "_instructions", COLUMN_U64, AT(profile_sum_classes, instructions) + (class) * sizeof(uint64_t)}
-	CLASS("other", INSN_OTHER), CLASS("move", INSN_MOVE), CLASS("integer", INSN_INTEGER),
-	CLASS("fp_arith", INSN_FP_ARITH), CLASS("fp_move", INSN_FP_MOVE), CLASS("branch", INSN_BRANCH),
-	CLASS("call", INSN_CALL), CLASS("return", INSN_RETURN), CLASS("string", INSN_STRING), CLASS("nop", INSN_NOP),
+#define CLASS(name, class)                                                                 \
+	{                                                                                  \
+		name "_instructions", COLUMN_U64,                                          \
+			AT(profile_sum_classes, instructions) + (class) * sizeof(uint64_t) \
+	}
+	CLASS("other", INSN_OTHER),
+	CLASS("move", INSN_MOVE),
+	CLASS("integer", INSN_INTEGER),
+	CLASS("fp_arith", INSN_FP_ARITH),
+	CLASS("fp_move", INSN_FP_MOVE),
+	CLASS("branch", INSN_BRANCH),
+	CLASS("call", INSN_CALL),
+	CLASS("return", INSN_RETURN),
+	CLASS("string", INSN_STRING),
+	CLASS("nop", INSN_NOP),
 	CLASS("system", INSN_SYSTEM),
 };
 static const struct column sum_flop_columns[] = {
@@ -293,67 +306,104 @@ static const struct column sum_quantity_columns[] = {
 #define NEW_TABLE(since, ...) ANY_TABLE(since, TABLE_PLAIN, __VA_ARGS__)
 #define DETAIL(since, ...) ANY_TABLE(since, TABLE_DETAIL, __VA_ARGS__)
 #define SUM(...) ANY_TABLE(6, TABLE_SUM, __VA_ARGS__)
-#define ANY_TABLE(since, kind, name, sql, columns, row, member)                                    \
-	{name, since, kind, sql, columns, sizeof(columns) / sizeof(*columns), sizeof(struct row),               \
-	 offsetof(struct profile, member), offsetof(struct profile, n_##member),                   \
-	 offsetof(struct profile, cap_##member)}
+#define ANY_TABLE(since, kind, name, sql, columns, row, member)                      \
+	{                                                                            \
+		name, since, kind, sql, columns, sizeof(columns) / sizeof(*columns), \
+			sizeof(struct row), offsetof(struct profile, member),        \
+			offsetof(struct profile, n_##member),                        \
+			offsetof(struct profile, cap_##member)                       \
+	}
 #define ID "(id INTEGER PRIMARY KEY, "
 
 /* The text of a table is part of the schema's version: a file whose tables read differently is
  * refused, so a view or generated column cannot stand in for a table. */
 const struct table profile_tables[N_TABLES] = {
-	[MODULES] = TABLE("modules", ID "path TEXT NOT NULL, name TEXT NOT NULL, "
-		"build_id TEXT NOT NULL) STRICT", module_columns, profile_module, modules),
-	[THREADS] = TABLE("threads", ID "run INTEGER NOT NULL, pid INTEGER NOT NULL, "
-		"tid INTEGER NOT NULL, name TEXT NOT NULL) STRICT",
-		thread_columns, profile_thread, threads),
-	[FUNCTIONS] = TABLE("functions", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+	[MODULES] = TABLE("modules",
+			  ID "path TEXT NOT NULL, name TEXT NOT NULL, "
+			     "build_id TEXT NOT NULL) STRICT",
+			  module_columns, profile_module, modules),
+	[THREADS] = TABLE("threads",
+			  ID "run INTEGER NOT NULL, pid INTEGER NOT NULL, "
+			     "tid INTEGER NOT NULL, name TEXT NOT NULL) STRICT",
+			  thread_columns, profile_thread, threads),
+	[FUNCTIONS] = TABLE(
+		"functions",
+		ID
+		"module_id INTEGER NOT NULL REFERENCES modules(id), "
 		"start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, name TEXT NOT NULL, "
 		"file TEXT NOT NULL, line INTEGER NOT NULL) STRICT",
 		function_columns, profile_function, functions),
-	[BLOCKS] = DETAIL(2, "blocks", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+	[BLOCKS] = DETAIL(
+		2, "blocks",
+		ID
+		"module_id INTEGER NOT NULL REFERENCES modules(id), "
 		"start_offset INTEGER NOT NULL, size_bytes INTEGER NOT NULL, code BLOB NOT NULL) "
-		"STRICT", block_columns, profile_block, blocks),
-	[COUNTS] = DETAIL(2, "counts", ID "block_id INTEGER NOT NULL REFERENCES blocks(id), "
+		"STRICT",
+		block_columns, profile_block, blocks),
+	[COUNTS] = DETAIL(
+		2, "counts",
+		ID
+		"block_id INTEGER NOT NULL REFERENCES blocks(id), "
 		"thread_id INTEGER NOT NULL REFERENCES threads(id), executions INTEGER NOT NULL) "
-		"STRICT", count_columns, profile_count, counts),
-	[UNITS] = DETAIL(2, "units", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+		"STRICT",
+		count_columns, profile_count, counts),
+	[UNITS] = DETAIL(
+		2, "units",
+		ID
+		"module_id INTEGER NOT NULL REFERENCES modules(id), "
 		"code_offset INTEGER NOT NULL, thread_id INTEGER NOT NULL REFERENCES threads(id), "
-		"units INTEGER NOT NULL) STRICT", unit_columns, profile_units, units),
-	[FRAMES] = DETAIL(2, "frames", ID "parent_id INTEGER REFERENCES frames(id), "
-		"module_id INTEGER REFERENCES modules(id), code_offset INTEGER NOT NULL) STRICT",
+		"units INTEGER NOT NULL) STRICT",
+		unit_columns, profile_units, units),
+	[FRAMES] = DETAIL(
+		2, "frames",
+		ID "parent_id INTEGER REFERENCES frames(id), "
+		   "module_id INTEGER REFERENCES modules(id), code_offset INTEGER NOT NULL) STRICT",
 		frame_columns, profile_frame, frames),
-	[SAMPLES] = DETAIL(2, "samples", ID "thread_id INTEGER NOT NULL REFERENCES threads(id), "
-		"time_ns INTEGER NOT NULL, weight_ns INTEGER NOT NULL, "
-		"frame_id INTEGER REFERENCES frames(id)) STRICT",
-		sample_columns, profile_sample, samples),
-	[UNCOUNTED] = TABLE("uncounted", ID "reason TEXT NOT NULL, "
-		"module_id INTEGER REFERENCES modules(id)) STRICT",
-		uncounted_columns, profile_uncounted, uncounted),
+	[SAMPLES] = DETAIL(2, "samples",
+			   ID "thread_id INTEGER NOT NULL REFERENCES threads(id), "
+			      "time_ns INTEGER NOT NULL, weight_ns INTEGER NOT NULL, "
+			      "frame_id INTEGER REFERENCES frames(id)) STRICT",
+			   sample_columns, profile_sample, samples),
+	[UNCOUNTED] = TABLE("uncounted",
+			    ID "reason TEXT NOT NULL, "
+			       "module_id INTEGER REFERENCES modules(id)) STRICT",
+			    uncounted_columns, profile_uncounted, uncounted),
 	[FACTS] = TABLE("facts", ID "key TEXT NOT NULL UNIQUE, value TEXT NOT NULL) STRICT",
-		fact_columns, profile_fact, facts),
-	[ROOFS] = TABLE("roofs", ID "kind INTEGER NOT NULL, isa TEXT NOT NULL, "
-		"precision TEXT NOT NULL, op TEXT NOT NULL, level TEXT NOT NULL, "
-		"threads INTEGER NOT NULL, best REAL NOT NULL, median REAL NOT NULL, "
-		"q1 REAL NOT NULL, q3 REAL NOT NULL, unit TEXT NOT NULL, "
-		"bytes_convention TEXT NOT NULL, distinguishable INTEGER NOT NULL, "
-		"noisy INTEGER NOT NULL, theory REAL NOT NULL, by_node INTEGER NOT NULL, "
-		"cpu_node INTEGER NOT NULL, memory_node INTEGER NOT NULL) STRICT",
-		roof_columns, roof, roofs),
-	[CUSTOM_ROOFS] = TABLE("custom_roofs", ID "name TEXT NOT NULL, value REAL NOT NULL, "
-		"unit TEXT NOT NULL, source TEXT NOT NULL) STRICT",
-		custom_roof_columns, custom_roof, custom_roofs),
-	[PROCESSES] = NEW_TABLE(3, "processes", ID "run INTEGER NOT NULL, "
-		"parent_id INTEGER REFERENCES processes(id), "
-		"twin_id INTEGER REFERENCES processes(id), pid INTEGER NOT NULL, "
-		"birth INTEGER NOT NULL, execs INTEGER NOT NULL, command TEXT NOT NULL, "
-		"module_id INTEGER REFERENCES modules(id), start_ns INTEGER NOT NULL, "
-		"end_ns INTEGER NOT NULL, exit_status INTEGER NOT NULL, native_reason TEXT NOT NULL) "
-		"STRICT", process_columns, profile_process, processes),
-	[NATIVE_THREADS] = NEW_TABLE(3, "native_threads", ID
+			fact_columns, profile_fact, facts),
+	[ROOFS] =
+		TABLE("roofs",
+		      ID "kind INTEGER NOT NULL, isa TEXT NOT NULL, "
+			 "precision TEXT NOT NULL, op TEXT NOT NULL, level TEXT NOT NULL, "
+			 "threads INTEGER NOT NULL, best REAL NOT NULL, median REAL NOT NULL, "
+			 "q1 REAL NOT NULL, q3 REAL NOT NULL, unit TEXT NOT NULL, "
+			 "bytes_convention TEXT NOT NULL, distinguishable INTEGER NOT NULL, "
+			 "noisy INTEGER NOT NULL, theory REAL NOT NULL, by_node INTEGER NOT NULL, "
+			 "cpu_node INTEGER NOT NULL, memory_node INTEGER NOT NULL) STRICT",
+		      roof_columns, roof, roofs),
+	[CUSTOM_ROOFS] = TABLE("custom_roofs",
+			       ID "name TEXT NOT NULL, value REAL NOT NULL, "
+				  "unit TEXT NOT NULL, source TEXT NOT NULL) STRICT",
+			       custom_roof_columns, custom_roof, custom_roofs),
+	[PROCESSES] =
+		NEW_TABLE(3, "processes",
+			  ID
+			  "run INTEGER NOT NULL, "
+			  "parent_id INTEGER REFERENCES processes(id), "
+			  "twin_id INTEGER REFERENCES processes(id), pid INTEGER NOT NULL, "
+			  "birth INTEGER NOT NULL, execs INTEGER NOT NULL, command TEXT NOT NULL, "
+			  "module_id INTEGER REFERENCES modules(id), start_ns INTEGER NOT NULL, "
+			  "end_ns INTEGER NOT NULL, exit_status INTEGER NOT NULL, native_reason "
+			  "TEXT NOT NULL) "
+			  "STRICT",
+			  process_columns, profile_process, processes),
+	[NATIVE_THREADS] = NEW_TABLE(
+		3, "native_threads",
+		ID
 		"thread_id INTEGER NOT NULL REFERENCES threads(id), reason TEXT NOT NULL) STRICT",
 		native_thread_columns, profile_native_thread, native_threads),
-	[TRAFFIC] = DETAIL(4, "traffic", ID PLACE
+	[TRAFFIC] = DETAIL(
+		4, "traffic",
+		ID PLACE
 		"thread_id INTEGER NOT NULL REFERENCES threads(id), class INTEGER NOT NULL, "
 		"l2_read_lines INTEGER NOT NULL, l2_write_allocate_lines INTEGER NOT NULL, "
 		"l2_write_back_lines INTEGER NOT NULL, l3_read_lines INTEGER NOT NULL, "
@@ -361,105 +411,158 @@ const struct table profile_tables[N_TABLES] = {
 		"l3_clean_victim_lines INTEGER NOT NULL, mem_read_lines INTEGER NOT NULL, "
 		"mem_write_allocate_lines INTEGER NOT NULL, mem_write_back_lines INTEGER NOT NULL, "
 		"mem_non_temporal_lines INTEGER NOT NULL, mem_evadable_lines INTEGER NOT NULL, "
-		"mem_left_lines INTEGER NOT NULL) STRICT", traffic_columns, profile_traffic, traffic),
-	[OBJECTS] = NEW_TABLE(4, "objects", ID "kind INTEGER NOT NULL, name TEXT NOT NULL, "
-		"module_id INTEGER REFERENCES modules(id), code_offset INTEGER NOT NULL, "
-		"file TEXT NOT NULL, line INTEGER NOT NULL, size_bytes INTEGER NOT NULL, "
-		"allocations INTEGER NOT NULL) STRICT", object_columns, profile_object, objects),
-	[OBJECT_TRAFFIC] = DETAIL(4, "object_traffic", ID
-		"object_id INTEGER NOT NULL REFERENCES objects(id), " PLACE
-		"mem_read_lines INTEGER NOT NULL, mem_write_allocate_lines INTEGER NOT NULL, "
-		"mem_write_lines INTEGER NOT NULL) STRICT",
+		"mem_left_lines INTEGER NOT NULL) STRICT",
+		traffic_columns, profile_traffic, traffic),
+	[OBJECTS] =
+		NEW_TABLE(4, "objects",
+			  ID
+			  "kind INTEGER NOT NULL, name TEXT NOT NULL, "
+			  "module_id INTEGER REFERENCES modules(id), code_offset INTEGER NOT NULL, "
+			  "file TEXT NOT NULL, line INTEGER NOT NULL, size_bytes INTEGER NOT NULL, "
+			  "allocations INTEGER NOT NULL) STRICT",
+			  object_columns, profile_object, objects),
+	[OBJECT_TRAFFIC] = DETAIL(
+		4, "object_traffic",
+		ID "object_id INTEGER NOT NULL REFERENCES objects(id), " PLACE
+		   "mem_read_lines INTEGER NOT NULL, mem_write_allocate_lines INTEGER NOT NULL, "
+		   "mem_write_lines INTEGER NOT NULL) STRICT",
 		object_traffic_columns, profile_object_traffic, object_traffic),
-	[STRIDES] = DETAIL(4, "strides", ID PLACE
-		"unit_steps INTEGER NOT NULL, constant_steps INTEGER NOT NULL, "
-		"random_steps INTEGER NOT NULL, step_bytes INTEGER NOT NULL, "
-		"fetched_bytes INTEGER NOT NULL, used_bytes INTEGER NOT NULL) STRICT",
-		stride_columns, profile_stride, strides),
-	[WORKING_SETS] = DETAIL(4, "working_sets", ID PLACE
-		"capacity_bytes INTEGER NOT NULL, read_lines INTEGER NOT NULL, "
-		"write_lines INTEGER NOT NULL) STRICT",
-		working_set_columns, profile_working_set, working_sets),
-	[COUNTERS] = NEW_TABLE(5, "counters", ID "quantity TEXT NOT NULL, event TEXT NOT NULL, "
-		"multiplier REAL NOT NULL, use INTEGER NOT NULL, events REAL NOT NULL, "
-		"counted_share REAL NOT NULL, missing_share REAL NOT NULL, samples INTEGER NOT NULL, "
-		"why TEXT NOT NULL) STRICT", counter_columns, profile_counter, counters),
-	[COUNTER_PLACES] = DETAIL(5, "counter_places", ID
-		"counter_id INTEGER NOT NULL REFERENCES counters(id), "
-		"thread_id INTEGER NOT NULL REFERENCES threads(id), module_id INTEGER REFERENCES modules(id), "
-		"code_offset INTEGER NOT NULL, samples INTEGER NOT NULL, events REAL NOT NULL) STRICT",
-		counter_place_columns, profile_counter_place, counter_places),
-	[LINES] = DETAIL(5, "lines", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+	[STRIDES] = DETAIL(4, "strides",
+			   ID PLACE
+			   "unit_steps INTEGER NOT NULL, constant_steps INTEGER NOT NULL, "
+			   "random_steps INTEGER NOT NULL, step_bytes INTEGER NOT NULL, "
+			   "fetched_bytes INTEGER NOT NULL, used_bytes INTEGER NOT NULL) STRICT",
+			   stride_columns, profile_stride, strides),
+	[WORKING_SETS] =
+		DETAIL(4, "working_sets",
+		       ID PLACE "capacity_bytes INTEGER NOT NULL, read_lines INTEGER NOT NULL, "
+				"write_lines INTEGER NOT NULL) STRICT",
+		       working_set_columns, profile_working_set, working_sets),
+	[COUNTERS] =
+		NEW_TABLE(5, "counters",
+			  ID
+			  "quantity TEXT NOT NULL, event TEXT NOT NULL, "
+			  "multiplier REAL NOT NULL, use INTEGER NOT NULL, events REAL NOT NULL, "
+			  "counted_share REAL NOT NULL, missing_share REAL NOT NULL, samples "
+			  "INTEGER NOT NULL, "
+			  "why TEXT NOT NULL) STRICT",
+			  counter_columns, profile_counter, counters),
+	[COUNTER_PLACES] = DETAIL(5, "counter_places",
+				  ID "counter_id INTEGER NOT NULL REFERENCES counters(id), "
+				     "thread_id INTEGER NOT NULL REFERENCES threads(id), module_id "
+				     "INTEGER REFERENCES modules(id), "
+				     "code_offset INTEGER NOT NULL, samples INTEGER NOT NULL, "
+				     "events REAL NOT NULL) STRICT",
+				  counter_place_columns, profile_counter_place, counter_places),
+	[LINES] = DETAIL(
+		5, "lines",
+		ID
+		"module_id INTEGER NOT NULL REFERENCES modules(id), "
 		"start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, file TEXT NOT NULL, "
-		"line INTEGER NOT NULL) STRICT", line_columns, profile_line, lines),
-	[INLINED_FUNCTIONS] = DETAIL(6, "inlined_functions", ID
-		"module_id INTEGER NOT NULL REFERENCES modules(id), name TEXT NOT NULL, file TEXT NOT NULL, "
 		"line INTEGER NOT NULL) STRICT",
-		inlined_function_columns, profile_inlined_function, inlined_functions),
-	[INLINED_CALLS] = DETAIL(6, "inlined_calls", ID "parent_id INTEGER REFERENCES inlined_calls(id), "
-		"inlined_function_id INTEGER NOT NULL REFERENCES inlined_functions(id), file TEXT NOT NULL, "
-		"line INTEGER NOT NULL) STRICT", inlined_call_columns, profile_inlined_call, inlined_calls),
-	[INLINED_CODE] = DETAIL(6, "inlined_code", ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
-		"start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, "
-		"inlined_call_id INTEGER NOT NULL REFERENCES inlined_calls(id)) STRICT",
-		inlined_code_columns, profile_inlined_code, inlined_code),
-	[SUMS] = SUM("sums", ID "function_id INTEGER REFERENCES functions(id), "
-		"module_id INTEGER REFERENCES modules(id), uncounted INTEGER NOT NULL, concurrency REAL NOT NULL, "
-		"thread_id INTEGER REFERENCES threads(id), flop INTEGER NOT NULL, flop_unmasked INTEGER NOT NULL, "
-		"load_bytes INTEGER NOT NULL, store_bytes INTEGER NOT NULL, nt_store_bytes INTEGER NOT NULL, "
-		"string_bytes INTEGER NOT NULL, load_instructions INTEGER NOT NULL, "
-		"store_instructions INTEGER NOT NULL, instructions INTEGER NOT NULL) STRICT",
-		sum_columns, profile_sum, sums),
-	[SUM_CLASSES] = SUM("sum_classes", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
-		"other_instructions INTEGER NOT NULL, move_instructions INTEGER NOT NULL, "
-		"integer_instructions INTEGER NOT NULL, fp_arith_instructions INTEGER NOT NULL, "
-		"fp_move_instructions INTEGER NOT NULL, branch_instructions INTEGER NOT NULL, "
-		"call_instructions INTEGER NOT NULL, return_instructions INTEGER NOT NULL, "
-		"string_instructions INTEGER NOT NULL, nop_instructions INTEGER NOT NULL, "
-		"system_instructions INTEGER NOT NULL) STRICT",
+		line_columns, profile_line, lines),
+	[INLINED_FUNCTIONS] =
+		DETAIL(6, "inlined_functions",
+		       ID "module_id INTEGER NOT NULL REFERENCES modules(id), name TEXT NOT NULL, "
+			  "file TEXT NOT NULL, "
+			  "line INTEGER NOT NULL) STRICT",
+		       inlined_function_columns, profile_inlined_function, inlined_functions),
+	[INLINED_CALLS] = DETAIL(6, "inlined_calls",
+				 ID "parent_id INTEGER REFERENCES inlined_calls(id), "
+				    "inlined_function_id INTEGER NOT NULL REFERENCES "
+				    "inlined_functions(id), file TEXT NOT NULL, "
+				    "line INTEGER NOT NULL) STRICT",
+				 inlined_call_columns, profile_inlined_call, inlined_calls),
+	[INLINED_CODE] =
+		DETAIL(6, "inlined_code",
+		       ID "module_id INTEGER NOT NULL REFERENCES modules(id), "
+			  "start_offset INTEGER NOT NULL, end_offset INTEGER NOT NULL, "
+			  "inlined_call_id INTEGER NOT NULL REFERENCES inlined_calls(id)) STRICT",
+		       inlined_code_columns, profile_inlined_code, inlined_code),
+	[SUMS] =
+		SUM("sums",
+		    ID "function_id INTEGER REFERENCES functions(id), "
+		       "module_id INTEGER REFERENCES modules(id), uncounted INTEGER NOT NULL, "
+		       "concurrency REAL NOT NULL, "
+		       "thread_id INTEGER REFERENCES threads(id), flop INTEGER NOT NULL, "
+		       "flop_unmasked INTEGER NOT NULL, "
+		       "load_bytes INTEGER NOT NULL, store_bytes INTEGER NOT NULL, nt_store_bytes "
+		       "INTEGER NOT NULL, "
+		       "string_bytes INTEGER NOT NULL, load_instructions INTEGER NOT NULL, "
+		       "store_instructions INTEGER NOT NULL, instructions INTEGER NOT NULL) STRICT",
+		    sum_columns, profile_sum, sums),
+	[SUM_CLASSES] = SUM(
+		"sum_classes",
+		ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+		   "other_instructions INTEGER NOT NULL, move_instructions INTEGER NOT NULL, "
+		   "integer_instructions INTEGER NOT NULL, fp_arith_instructions INTEGER NOT NULL, "
+		   "fp_move_instructions INTEGER NOT NULL, branch_instructions INTEGER NOT NULL, "
+		   "call_instructions INTEGER NOT NULL, return_instructions INTEGER NOT NULL, "
+		   "string_instructions INTEGER NOT NULL, nop_instructions INTEGER NOT NULL, "
+		   "system_instructions INTEGER NOT NULL) STRICT",
 		sum_classes_columns, profile_sum_classes, sum_classes),
-	[SUM_FLOP] = SUM("sum_flop", ID
-		"sum_id INTEGER NOT NULL REFERENCES sums(id), kind INTEGER NOT NULL, precision INTEGER NOT NULL, "
-		"width INTEGER NOT NULL, flop INTEGER NOT NULL) STRICT",
-		sum_flop_columns, profile_sum_flop, sum_flop),
-	[SUM_THREADS] = SUM("sum_threads", ID
-		"sum_id INTEGER NOT NULL REFERENCES sums(id), thread_id INTEGER NOT NULL REFERENCES threads(id), flop "
-		"INTEGER NOT NULL, load_bytes INTEGER NOT NULL, store_bytes INTEGER NOT NULL, instructions INTEGER "
-		"NOT NULL) STRICT",
-		sum_thread_columns, profile_sum_thread, sum_threads),
-	[SUM_TIMES] = SUM("sum_times", ID
-		"sum_id INTEGER NOT NULL REFERENCES sums(id), thread_id INTEGER NOT NULL REFERENCES threads(id), "
-		"samples INTEGER NOT NULL, time_ns INTEGER NOT NULL) STRICT",
-		sum_time_columns, profile_sum_time, sum_times),
-	[SUM_TRAFFIC] = SUM("sum_traffic", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
-		"size_bytes INTEGER NOT NULL, lines BLOB NOT NULL) STRICT",
-		sum_traffic_columns, profile_sum_traffic, sum_traffic),
-	[SUM_OBJECTS] = SUM("sum_objects", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+	[SUM_FLOP] = SUM("sum_flop",
+			 ID "sum_id INTEGER NOT NULL REFERENCES sums(id), kind INTEGER NOT NULL, "
+			    "precision INTEGER NOT NULL, "
+			    "width INTEGER NOT NULL, flop INTEGER NOT NULL) STRICT",
+			 sum_flop_columns, profile_sum_flop, sum_flop),
+	[SUM_THREADS] = SUM("sum_threads",
+			    ID "sum_id INTEGER NOT NULL REFERENCES sums(id), thread_id INTEGER NOT "
+			       "NULL REFERENCES threads(id), flop "
+			       "INTEGER NOT NULL, load_bytes INTEGER NOT NULL, store_bytes INTEGER "
+			       "NOT NULL, instructions INTEGER "
+			       "NOT NULL) STRICT",
+			    sum_thread_columns, profile_sum_thread, sum_threads),
+	[SUM_TIMES] = SUM("sum_times",
+			  ID "sum_id INTEGER NOT NULL REFERENCES sums(id), thread_id INTEGER NOT "
+			     "NULL REFERENCES threads(id), "
+			     "samples INTEGER NOT NULL, time_ns INTEGER NOT NULL) STRICT",
+			  sum_time_columns, profile_sum_time, sum_times),
+	[SUM_TRAFFIC] = SUM("sum_traffic",
+			    ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+			       "size_bytes INTEGER NOT NULL, lines BLOB NOT NULL) STRICT",
+			    sum_traffic_columns, profile_sum_traffic, sum_traffic),
+	[SUM_OBJECTS] = SUM(
+		"sum_objects",
+		ID
+		"sum_id INTEGER NOT NULL REFERENCES sums(id), "
 		"object_id INTEGER NOT NULL REFERENCES objects(id), mem_read_bytes REAL NOT NULL, "
-		"mem_write_bytes REAL NOT NULL) STRICT", sum_object_columns, profile_sum_object, sum_objects),
-	[SUM_STRIDES] = SUM("sum_strides", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
-		"unit_steps INTEGER NOT NULL, constant_steps INTEGER NOT NULL, random_steps INTEGER NOT NULL, "
-		"step_bytes INTEGER NOT NULL, fetched_bytes INTEGER NOT NULL, used_bytes INTEGER NOT NULL) STRICT",
-		sum_stride_columns, profile_sum_stride, sum_strides),
-	[SUM_WORKING_SETS] = SUM("sum_working_sets", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
-		"capacity_bytes INTEGER NOT NULL, read_bytes REAL NOT NULL, write_bytes REAL NOT NULL) STRICT",
-		sum_working_set_columns, profile_sum_working_set, sum_working_sets),
-	[SUM_QUANTITIES] = SUM("sum_quantities", ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
-		"counter_id INTEGER NOT NULL REFERENCES counters(id), samples INTEGER NOT NULL, value REAL NOT NULL, "
-		"events REAL NOT NULL, variance REAL NOT NULL) STRICT",
-		sum_quantity_columns, profile_sum_quantity, sum_quantities),
+		"mem_write_bytes REAL NOT NULL) STRICT",
+		sum_object_columns, profile_sum_object, sum_objects),
+	[SUM_STRIDES] = SUM("sum_strides",
+			    ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+			       "unit_steps INTEGER NOT NULL, constant_steps INTEGER NOT NULL, "
+			       "random_steps INTEGER NOT NULL, "
+			       "step_bytes INTEGER NOT NULL, fetched_bytes INTEGER NOT NULL, "
+			       "used_bytes INTEGER NOT NULL) STRICT",
+			    sum_stride_columns, profile_sum_stride, sum_strides),
+	[SUM_WORKING_SETS] =
+		SUM("sum_working_sets",
+		    ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+		       "capacity_bytes INTEGER NOT NULL, read_bytes REAL NOT NULL, write_bytes "
+		       "REAL NOT NULL) STRICT",
+		    sum_working_set_columns, profile_sum_working_set, sum_working_sets),
+	[SUM_QUANTITIES] = SUM("sum_quantities",
+			       ID "sum_id INTEGER NOT NULL REFERENCES sums(id), "
+				  "counter_id INTEGER NOT NULL REFERENCES counters(id), samples "
+				  "INTEGER NOT NULL, value REAL NOT NULL, "
+				  "events REAL NOT NULL, variance REAL NOT NULL) STRICT",
+			       sum_quantity_columns, profile_sum_quantity, sum_quantities),
 };
 
 const char profile_views[] =
 	"CREATE INDEX functions_by_place ON functions(module_id, start_offset);"
-	"CREATE VIEW frame_functions AS SELECT frames.id AS frame_id, (SELECT f.id FROM functions f "
+	"CREATE VIEW frame_functions AS SELECT frames.id AS frame_id, (SELECT f.id FROM functions "
+	"f "
 	"WHERE f.module_id = frames.module_id AND f.start_offset <= frames.code_offset "
 	"ORDER BY f.start_offset DESC LIMIT 1) AS function_id FROM frames;"
 	"CREATE VIEW function_times AS SELECT f.id AS function_id, f.name, m.name AS module, "
 	"count(*) AS samples, sum(t.weight_ns) / 1e9 AS time_s FROM samples t "
-	"JOIN frame_functions ff ON ff.frame_id = t.frame_id JOIN functions f ON f.id = ff.function_id "
+	"JOIN frame_functions ff ON ff.frame_id = t.frame_id JOIN functions f ON f.id = "
+	"ff.function_id "
 	"JOIN modules m ON m.id = f.module_id GROUP BY f.id ORDER BY time_s DESC;"
-	"CREATE VIEW block_executions AS SELECT b.id AS block_id, m.name AS module, b.start_offset, "
+	"CREATE VIEW block_executions AS SELECT b.id AS block_id, m.name AS module, "
+	"b.start_offset, "
 	"b.size_bytes, sum(c.executions) AS executions FROM counts c JOIN blocks b "
 	"ON b.id = c.block_id JOIN modules m ON m.id = b.module_id GROUP BY b.id;";
 

@@ -25,7 +25,7 @@ bool report_sort_parse(const char *word, enum report_sort *sort)
 {
 	static const char *const words[] = {
 		[SORT_HEADROOM] = "headroom", [SORT_DISTANCE] = "distance", [SORT_TIME] = "time",
-		[SORT_FLOPS] = "flops", [SORT_BYTES] = "bytes", [SORT_NAME] = "name",
+		[SORT_FLOPS] = "flops",       [SORT_BYTES] = "bytes",       [SORT_NAME] = "name",
 	};
 	int found;
 	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))
@@ -35,12 +35,15 @@ bool report_sort_parse(const char *word, enum report_sort *sort)
 }
 
 static const char *const by_words[] = {
-	[BY_FUNCTION] = "function", [BY_LOOP] = "loop", [BY_LINE] = "line", [BY_MODULE] = "module",
-	[BY_THREAD] = "thread", [BY_PROCESS] = "process", [BY_CALL_PATH] = "call-path",
-	[BY_INLINED] = "inlined",
+	[BY_FUNCTION] = "function",   [BY_LOOP] = "loop",       [BY_LINE] = "line",
+	[BY_MODULE] = "module",       [BY_THREAD] = "thread",   [BY_PROCESS] = "process",
+	[BY_CALL_PATH] = "call-path", [BY_INLINED] = "inlined",
 };
 
-const char *report_by_name(enum report_by by) { return by_words[by]; }
+const char *report_by_name(enum report_by by)
+{
+	return by_words[by];
+}
 
 bool report_by_parse(const char *word, enum report_by *by)
 {
@@ -83,7 +86,8 @@ static struct rf_error *compile(const char *option, const char *pattern, void **
 	*out = NULL;
 	if (!pattern)
 		return NULL;
-	const int status = expression ? regcomp(expression, pattern, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
+	const int status =
+		expression ? regcomp(expression, pattern, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
 	if (status == 0) {
 		*out = expression;
 		return NULL;
@@ -91,8 +95,8 @@ static struct rf_error *compile(const char *option, const char *pattern, void **
 	char why[128];
 	regerror(status, expression, why, sizeof(why));
 	free(expression);
-	return rf_error_create(RF_EINPUT, "extended regular expressions, as of grep -E, are taken", "%s %s: %s", option,
-			       pattern, why);
+	return rf_error_create(RF_EINPUT, "extended regular expressions, as of grep -E, are taken",
+			       "%s %s: %s", option, pattern, why);
 }
 
 static void discard(void *expression)
@@ -110,7 +114,8 @@ struct rf_error *report_pattern_check(const char *option, const char *pattern)
 	return error;
 }
 
-struct rf_error *report_filter_init(struct report_filter *filter, const struct report_options *options)
+struct rf_error *report_filter_init(struct report_filter *filter,
+				    const struct report_options *options)
 {
 	*filter = (struct report_filter){0};
 	struct rf_error *error = compile("--focus", options->focus, &filter->focus);
@@ -163,10 +168,18 @@ static double sort_key(const struct model_function *f, enum report_sort sort)
 	return isnan(key) ? -1 : key;
 }
 
-static int descending(double a, double b) { return a > b ? -1 : a < b; }
+static int descending(double a, double b)
+{
+	return a > b ? -1 : a < b;
+}
 
-/* A row with what it is ranked by, the first that differs: a model's rows are large, and far from each other. */
-struct ranked { size_t row; double keys[3]; const struct model_function *f; };
+/* A row with what it is ranked by, the first that differs: a model's rows are large, and far from
+ * each other. */
+struct ranked {
+	size_t row;
+	double keys[3];
+	const struct model_function *f;
+};
 
 static struct ranked ranked(const struct report_view *view, size_t row)
 {
@@ -211,7 +224,8 @@ static bool is_shown(const struct report_view *view, const struct model_function
 /* What may not be shown moves behind what may, in order; what is left out has no rank. */
 size_t *report_rank(struct report_view *view)
 {
-	const size_t all = view->model->n_functions, top = view->options->top ? view->options->top : DEFAULT_TOP;
+	const size_t all = view->model->n_functions,
+		     top = view->options->top ? view->options->top : DEFAULT_TOP;
 	size_t n = 0, shown = 0, hidden = 0;
 	size_t *order = malloc((all + 1) * sizeof(*order));
 	struct ranked *rows = malloc((all + 1) * sizeof(*rows));

@@ -39,11 +39,15 @@ bool report_direction_parse(const char *word, enum traffic_direction *direction)
 	return false;
 }
 
-static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
 
 size_t report_stdout_files(const struct report_options *options)
 {
-	size_t n = is_stdout(options->svg_path) + is_stdout(options->json_path) + is_stdout(options->html_path);
+	size_t n = is_stdout(options->svg_path) + is_stdout(options->json_path) +
+		   is_stdout(options->html_path);
 	for (size_t i = 0; i < N_EXPORTS; i++)
 		n += is_stdout(options->exports.of[i]);
 	return n;
@@ -88,8 +92,8 @@ char *report_program(const struct profile *profile)
 const char *report_isa_name(const char *isa)
 {
 	static const char *const names[][2] = {
-		{"scalar", "scalar"}, {"sse2", "SSE2"}, {"avx2", "AVX2"}, {"avx", "AVX"},
-		{"fma", "AVX2"}, {"avx512f", "AVX-512"},
+		{"scalar", "scalar"}, {"sse2", "SSE2"}, {"avx2", "AVX2"},
+		{"avx", "AVX"},       {"fma", "AVX2"},  {"avx512f", "AVX-512"},
 	};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(isa, names[i][0]) == 0)
@@ -118,13 +122,15 @@ const char *report_main_precision(const struct model *model)
 
 /* ---- what moved ---- */
 
-const struct model_level *report_level(const struct report_view *view, const struct model_function *f)
+const struct model_level *report_level(const struct report_view *view,
+				       const struct model_function *f)
 {
 	const char *chosen = view->options ? view->options->level : NULL;
 	return f->traffic ? model_level(f->traffic, chosen ? chosen : "DRAM") : NULL;
 }
 
-const struct model_estimate *report_moved(const struct report_view *view, const struct model_level *level)
+const struct model_estimate *report_moved(const struct report_view *view,
+					  const struct model_level *level)
 {
 	return &level->moved[view->options ? view->options->direction : DIRECTION_BOTH];
 }
@@ -235,21 +241,24 @@ struct rf_error *report_write(const struct profile *profile, const struct report
 
 bool report_from_sums(const struct report_options *options)
 {
-	bool details = options->json_path || options->html_path || options->function || report_is_shaped(options) ||
-		       options->processes == PROCESSES_TREE;
+	bool details = options->json_path || options->html_path || options->function ||
+		       report_is_shaped(options) || options->processes == PROCESSES_TREE;
 	for (size_t i = 0; i < N_EXPORTS; i++)
 		details |= options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png;
 	return !details;
 }
 
-struct rf_error *report_with_view(const struct profile *profile, const struct report_options *options,
+struct rf_error *report_with_view(const struct profile *profile,
+				  const struct report_options *options,
 				  struct rf_error *(*use)(struct report_view *view, void *context),
 				  void *context)
 {
 	struct model model;
-	const struct model_choice choice = {
-		.level = options->level, .direction = options->direction, .sums = report_from_sums(options),
-		.loops = options->json_path || options->html_path || options->function || options->by == BY_LOOP};
+	const struct model_choice choice = {.level = options->level,
+					    .direction = options->direction,
+					    .sums = report_from_sums(options),
+					    .loops = options->json_path || options->html_path ||
+						     options->function || options->by == BY_LOOP};
 	struct rf_error *error = model_build_as(profile, &choice, &model);
 	if (error)
 		return error;

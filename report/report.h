@@ -15,33 +15,45 @@ enum report_sort { SORT_HEADROOM, SORT_DISTANCE, SORT_TIME, SORT_FLOPS, SORT_BYT
 enum report_processes { PROCESSES_MERGED, PROCESSES_TREE };
 
 /* What a row of the table is. */
-enum report_by { BY_FUNCTION, BY_LOOP, BY_LINE, BY_MODULE, BY_THREAD, BY_PROCESS, BY_CALL_PATH, BY_INLINED };
+enum report_by {
+	BY_FUNCTION,
+	BY_LOOP,
+	BY_LINE,
+	BY_MODULE,
+	BY_THREAD,
+	BY_PROCESS,
+	BY_CALL_PATH,
+	BY_INLINED
+};
 
 enum report_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct report_options {
-	size_t top;		/* rows in the table, points in the picture; 0: 20 */
+	size_t top; /* rows in the table, points in the picture; 0: 20 */
 	enum report_sort sort;
-	/* these shape the table, --json, --csv, --svg and --png; other files have all (report_shape_check) */
+	/* these shape the table, --json, --csv, --svg and --png; other files have all
+	 * (report_shape_check) */
 	enum report_by by;
 	const char *focus, *ignore; /* extended regular expressions, or NULL */
-	double min_share;	/* of the time of all samples; rows with less are summed up in one */
+	double min_share; /* of the time of all samples; rows with less are summed up in one */
 	/* the terminal alone */
-	const char *saved_as;	/* the profile's file, for the command under the table; NULL: there is none */
-	const char *function;	/* a page about this function instead of the table, or NULL */
-	bool plot;		/* the roofline plot, under the table */
+	const char *saved_as; /* the profile's file, for the command under the table; NULL: there is
+				 none */
+	const char *function; /* a page about this function instead of the table, or NULL */
+	bool plot;            /* the roofline plot, under the table */
 	enum report_color color;
-	bool ascii;		/* nothing but ASCII */
-	bool utf8;		/* UTF-8 whatever the locale says */
-	size_t width;		/* columns; 0: the terminal's */
+	bool ascii;   /* nothing but ASCII */
+	bool utf8;    /* UTF-8 whatever the locale says */
+	size_t width; /* columns; 0: the terminal's */
 	/* all formats */
 	enum report_processes processes;
-	const char *level;	/* "L1", "L2", "L3" or "DRAM": place and rank by its traffic; NULL: the one that binds */
+	const char *level; /* "L1", "L2", "L3" or "DRAM": place and rank by its traffic; NULL: the
+			      one that binds */
 	enum traffic_direction direction;
-	bool levels;		/* every level: a table of its own, and points in the picture */
-	const char *svg_path;	/* or NULL */
-	const char *json_path;	/* or NULL */
-	const char *html_path;	/* or NULL */
+	bool levels;              /* every level: a table of its own, and points in the picture */
+	const char *svg_path;     /* or NULL */
+	const char *json_path;    /* or NULL */
+	const char *html_path;    /* or NULL */
 	const char *html_compare; /* a profile that the page compares this one with, or NULL */
 	struct export_paths exports;
 };
@@ -52,7 +64,8 @@ size_t report_stdout_files(const struct report_options *options);
 /* "headroom", "distance", "time", "flops", "bytes", "name" → enum; false for another word. */
 bool report_sort_parse(const char *word, enum report_sort *sort);
 
-/* "function", "loop", "line", "module", "thread", "process", "call-path", "inlined" → enum; false for another word. */
+/* "function", "loop", "line", "module", "thread", "process", "call-path", "inlined" → enum; false
+ * for another word. */
 bool report_by_parse(const char *word, enum report_by *by);
 /* "auto", "always", "never" → enum; false for another word. */
 bool report_color_parse(const char *word, enum report_color *color);
@@ -85,7 +98,8 @@ struct rf_error *report_write(const struct profile *profile, const struct report
  * (where it is known), usable_threads, clock_ghz and clock_fp_ghz (where it was measured). */
 struct rf_error *report_take_machine(struct profile *profile, const struct machine *machine);
 /* Copies custom roofs into a profile. */
-struct rf_error *report_take_custom(struct profile *profile, const struct custom_roof *roofs, size_t n);
+struct rf_error *report_take_custom(struct profile *profile, const struct custom_roof *roofs,
+				    size_t n);
 
 /* Draws the empty roofline plot of a machine to the file `path`. */
 struct rf_error *report_machine_svg(const struct machine *machine, const char *path);

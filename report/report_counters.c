@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FEW_SAMPLES 100	/* a ratio of a function from fewer says little */
+#define FEW_SAMPLES 100 /* a ratio of a function from fewer says little */
 
 static double pmu_flop(const struct model *model, const struct model_quantity *quantities)
 {
@@ -18,7 +18,8 @@ static double pmu_flop(const struct model *model, const struct model_quantity *q
 	return flop;
 }
 
-static const struct model_quantity *quantity_named(const struct model *model, const struct model_quantity *quantities,
+static const struct model_quantity *quantity_named(const struct model *model,
+						   const struct model_quantity *quantities,
 						   const char *name)
 {
 	for (size_t i = 0; i < model->n_quantities; i++)
@@ -27,7 +28,8 @@ static const struct model_quantity *quantity_named(const struct model *model, co
 	return NULL;
 }
 
-/* A PMU counts all lanes, so does the other side of the ratio.  NAN where one of them has nothing. */
+/* A PMU counts all lanes, so does the other side of the ratio.  NAN where one of them has nothing.
+ */
 static double flop_ratio(const struct model *model, const struct model_function *f)
 {
 	const double flop = f->quantities ? pmu_flop(model, f->quantities) : 0;
@@ -39,7 +41,8 @@ static double instruction_ratio(const struct model *model, const struct model_fu
 	const struct model_quantity *counted =
 		f->quantities ? quantity_named(model, f->quantities, "instructions") : NULL;
 	return counted && counted->value > 0 && f->tally.instructions
-		       ? counted->value / (double)f->tally.instructions : NAN;
+		       ? counted->value / (double)f->tally.instructions
+		       : NAN;
 }
 
 static bool has_both(const struct report_view *view)
@@ -55,7 +58,8 @@ static bool note_unused(struct report_view *view)
 	for (size_t i = 0; i < view->profile->n_counters; i++) {
 		const struct profile_counter *counter = &view->profile->counters[i];
 		if (counter->use == COUNTER_UNUSED &&
-		    !report_note(view, "the event %s (%s) is not used: %s", counter->event, counter->quantity, counter->why))
+		    !report_note(view, "the event %s (%s) is not used: %s", counter->event,
+				 counter->quantity, counter->why))
 			return false;
 	}
 	return true;
@@ -68,11 +72,14 @@ static bool note_totals(struct report_view *view)
 		char number[TEXT_NUMBER];
 		if (counter->use == COUNTER_UNUSED)
 			continue;
-		if (!report_note(view, "%s by the PMU: %s (%s × %g, %llu samples; %s%s%s)", counter->quantity,
-				 text_number(number, counter->multiplier * counter->events), counter->event,
-				 counter->multiplier, (unsigned long long)counter->samples,
-				 counter->use == COUNTER_USED ? "all of the time" :
-				 counter->use == COUNTER_IN_TURNS ? "estimated" : "a lower bound",
+		if (!report_note(view, "%s by the PMU: %s (%s × %g, %llu samples; %s%s%s)",
+				 counter->quantity,
+				 text_number(number, counter->multiplier * counter->events),
+				 counter->event, counter->multiplier,
+				 (unsigned long long)counter->samples,
+				 counter->use == COUNTER_USED       ? "all of the time"
+				 : counter->use == COUNTER_IN_TURNS ? "estimated"
+								    : "a lower bound",
 				 counter->why[0] ? "; " : "", counter->why))
 			return false;
 	}
@@ -91,15 +98,17 @@ static bool note_ratios(struct report_view *view)
 {
 	for (size_t i = 0; i < view->n_shown; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
-		const double flop = flop_ratio(view->model, f), instructions = instruction_ratio(view->model, f);
+		const double flop = flop_ratio(view->model, f),
+			     instructions = instruction_ratio(view->model, f);
 		char of_flop[32] = "", of_instructions[40] = "";
-		if (samples_of(view->model, f) < FEW_SAMPLES || (isnan(flop) && isnan(instructions)))
+		if (samples_of(view->model, f) < FEW_SAMPLES ||
+		    (isnan(flop) && isnan(instructions)))
 			continue;
 		if (!isnan(flop))
 			snprintf(of_flop, sizeof(of_flop), " flop %.3f", flop);
 		if (!isnan(instructions))
-			snprintf(of_instructions, sizeof(of_instructions), "%s instructions %.3f", isnan(flop) ? "" : ",",
-				 instructions);
+			snprintf(of_instructions, sizeof(of_instructions), "%s instructions %.3f",
+				 isnan(flop) ? "" : ",", instructions);
 		if (!report_note(view, "%s: PMU/counted:%s%s", f->name, of_flop, of_instructions))
 			return false;
 	}
@@ -109,7 +118,10 @@ static bool note_ratios(struct report_view *view)
 bool report_note_counters(struct report_view *view)
 {
 	const char *lost = profile_get_fact(view->profile, "counter_samples_lost");
-	if (lost && !report_note(view, "%s samples of hardware counters were lost: the shares of functions are less sure", lost))
+	if (lost && !report_note(view,
+				 "%s samples of hardware counters were lost: the shares of "
+				 "functions are less sure",
+				 lost))
 		return false;
 	return note_totals(view) && note_unused(view) && (!has_both(view) || note_ratios(view));
 }
@@ -120,7 +132,9 @@ static bool note_unknown_level(struct report_view *view)
 {
 	const char *level = view->options ? view->options->level : NULL;
 	return !level || strcmp(level, "DRAM") == 0 || strcmp(level, "L1") == 0 ||
-	       report_note(view, "--level=%s: the PMU tells what moved to and from memory only (DRAM), and loads and stores (L1)",
+	       report_note(view,
+			   "--level=%s: the PMU tells what moved to and from memory only (DRAM), "
+			   "and loads and stores (L1)",
 			   level);
 }
 
@@ -131,7 +145,8 @@ static void put_total(char *text, size_t size, const struct model_estimate *mem)
 	report_put_bytes(read, mem[DIRECTION_READ].bytes);
 	report_put_bytes(written, mem[DIRECTION_WRITE].bytes);
 	if (isnan(mem[DIRECTION_WRITE].bytes))
-		snprintf(text, size, "%s%s", both, isnan(mem[DIRECTION_READ].bytes) ? ", read or written" : " read");
+		snprintf(text, size, "%s%s", both,
+			 isnan(mem[DIRECTION_READ].bytes) ? ", read or written" : " read");
 	else
 		snprintf(text, size, "%s read, %s written", read, written);
 }
@@ -142,16 +157,23 @@ bool report_note_memory(struct report_view *view)
 	char total[160];
 	for (size_t i = 0; i < view->n_shown; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
-		const struct model_level *memory = f->traffic ? model_level(f->traffic, "DRAM") : NULL;
+		const struct model_level *memory =
+			f->traffic ? model_level(f->traffic, "DRAM") : NULL;
 		at_least |= memory && memory->at_least;
-		unsure |= memory && !(memory->moved[DIRECTION_BOTH].halfwidth <= REPORT_SURE * memory->moved[DIRECTION_BOTH].bytes);
+		unsure |= memory && !(memory->moved[DIRECTION_BOTH].halfwidth <=
+				      REPORT_SURE * memory->moved[DIRECTION_BOTH].bytes);
 	}
 	put_total(total, sizeof(total), view->model->bytes.mem);
-	return report_note(view, "memory traffic: %s; the program's: %s%s", model_memory_words(view->model->memory),
-			   at_least ? "at least " : "", total) &&
-	       report_note(view, "flop/B, memory and GB/s: bytes at memory (DRAM)%s%s; a roof of DRAM stands on them, one of a cache "
-			   "(~) on loads and stores", unsure ? " (≈: the samples leave more than ±10 %)" : "",
-			   at_least ? "; ≥: a lower bound, then flop/B, roof, \"below\" and headroom are at most what they say (≤)"
+	return report_note(view, "memory traffic: %s; the program's: %s%s",
+			   model_memory_words(view->model->memory), at_least ? "at least " : "",
+			   total) &&
+	       report_note(view,
+			   "flop/B, memory and GB/s: bytes at memory (DRAM)%s%s; a roof of DRAM "
+			   "stands on them, one of a cache "
+			   "(~) on loads and stores",
+			   unsure ? " (≈: the samples leave more than ±10 %)" : "",
+			   at_least ? "; ≥: a lower bound, then flop/B, roof, \"below\" and "
+				      "headroom are at most what they say (≤)"
 				    : "") &&
 	       note_unknown_level(view);
 }
@@ -160,9 +182,10 @@ bool report_note_memory(struct report_view *view)
 
 json_t *report_json_counters(const struct report_view *view)
 {
-	static const char *const uses[N_COUNTER_USES] = {
-		[COUNTER_UNUSED] = "unused", [COUNTER_USED] = "exact", [COUNTER_IN_TURNS] = "in turns",
-		[COUNTER_BELOW] = "lower bound"};
+	static const char *const uses[N_COUNTER_USES] = {[COUNTER_UNUSED] = "unused",
+							 [COUNTER_USED] = "exact",
+							 [COUNTER_IN_TURNS] = "in turns",
+							 [COUNTER_BELOW] = "lower bound"};
 	json_t *array = json_array();
 	for (size_t i = 0; i < view->profile->n_counters; i++) {
 		const struct profile_counter *counter = &view->profile->counters[i];
@@ -198,10 +221,12 @@ json_t *report_json_quantities(const struct report_view *view, const struct mode
 	return array;
 }
 
-void report_json_ratios(json_t *object, const struct report_view *view, const struct model_function *f)
+void report_json_ratios(json_t *object, const struct report_view *view,
+			const struct model_function *f)
 {
 	const bool both = has_both(view);
-	json_object_set_new(object, "pmu_per_counted_flop", report_json_real(both ? flop_ratio(view->model, f) : NAN));
+	json_object_set_new(object, "pmu_per_counted_flop",
+			    report_json_real(both ? flop_ratio(view->model, f) : NAN));
 	json_object_set_new(object, "pmu_per_counted_instructions",
 			    report_json_real(both ? instruction_ratio(view->model, f) : NAN));
 }

@@ -11,8 +11,9 @@
 enum { NAME, LEVEL, INTENSITY, READ, WRITTEN, SPREAD, RATE, BANDWIDTH, MISSES, N_COLUMNS };
 
 static const struct text_column columns[N_COLUMNS] = {
-	{"function", false}, {"level", false}, {"flop/B", true}, {"read", true}, {"written", true}, {"±", true},
-	{"GB/s", true}, {"roof", true}, {"misses", true},
+	{"function", false}, {"level", false},  {"flop/B", true},
+	{"read", true},      {"written", true}, {"±", true},
+	{"GB/s", true},      {"roof", true},    {"misses", true},
 };
 /* What a narrow terminal does without, the first first. */
 static const size_t spared[] = {SPREAD, BANDWIDTH, WRITTEN, READ, RATE};
@@ -36,7 +37,8 @@ static void put_misses(char *cell, double misses)
 	if (isnan(misses))
 		snprintf(cell, 64, "–");
 	else
-		snprintf(cell, 64, misses > 0 && misses < 0.0995 ? "%.2f %%" : "%.0f %%", 100 * misses);
+		snprintf(cell, 64, misses > 0 && misses < 0.0995 ? "%.2f %%" : "%.0f %%",
+			 100 * misses);
 }
 
 static void put_level(const struct report_view *view, const struct model_function *f, size_t k,
@@ -52,7 +54,8 @@ static void put_level(const struct report_view *view, const struct model_functio
 	text_table_put(table, READ, STYLE_PLAIN, "%s", cell);
 	report_put_bytes(cell, level->moved[DIRECTION_WRITE].bytes);
 	text_table_put(table, WRITTEN, STYLE_PLAIN, "%s", cell);
-	const bool exact = k == 0 ? !model_from_counters(view->profile) : view->model->traced_classes == CACHE_CLASSES;
+	const bool exact = k == 0 ? !model_from_counters(view->profile)
+				  : view->model->traced_classes == CACHE_CLASSES;
 	put_spread(cell, report_moved(view, level), exact);
 	text_table_put(table, SPREAD, STYLE_PLAIN, "%s", cell);
 	text_table_put(table, RATE, STYLE_PLAIN, "%s", text_number(cell, level->rate));
@@ -62,7 +65,8 @@ static void put_level(const struct report_view *view, const struct model_functio
 	text_table_put(table, MISSES, STYLE_PLAIN, "%s", cell);
 }
 
-static void put_levels(const struct report_view *view, const struct model_function *f, struct text_table *table)
+static void put_levels(const struct report_view *view, const struct model_function *f,
+		       struct text_table *table)
 {
 	char *clean = text_clean(f->name);
 	const size_t first = table->n_rows;
@@ -77,7 +81,8 @@ static void put_levels(const struct report_view *view, const struct model_functi
 
 struct rf_error *report_levels(const struct report_view *view, FILE *stream)
 {
-	const struct terminal own = view->terminal ? *view->terminal : terminal_of(stream, view->options);
+	const struct terminal own =
+		view->terminal ? *view->terminal : terminal_of(stream, view->options);
 	struct text_table table;
 	text_table_init(&table, &own, columns, N_COLUMNS, NAME);
 	table.hidden[NAME] = view->options->function != NULL;

@@ -5,7 +5,8 @@
 #include "base/array.h"
 #include "machine/theory.h"
 
-struct rf_error *report_take_custom(struct profile *profile, const struct custom_roof *roofs, size_t n)
+struct rf_error *report_take_custom(struct profile *profile, const struct custom_roof *roofs,
+				    size_t n)
 {
 	bool done = true;
 	for (size_t i = 0; i < n; i++)
@@ -26,7 +27,8 @@ struct rf_error *report_take_machine(struct profile *profile, const struct machi
 	profile_set_fact(profile, "usable_threads", "%d", machine->usable_threads);
 	profile_set_fact(profile, "clock_ghz", "%.4f", machine->clock_ghz);
 	if (theory_issue(machine->microarchitecture) > 0)
-		profile_set_fact(profile, "issue_width", "%g", theory_issue(machine->microarchitecture));
+		profile_set_fact(profile, "issue_width", "%g",
+				 theory_issue(machine->microarchitecture));
 	if (machine->clock_fp_ghz > 0)
 		profile_set_fact(profile, "clock_fp_ghz", "%.4f", machine->clock_fp_ghz);
 	return done ? report_take_custom(profile, machine->custom_roofs, machine->n_custom_roofs)
@@ -48,7 +50,8 @@ static struct rf_error *draw(const struct profile *profile, const char *path)
 struct rf_error *report_machine_svg(const struct machine *machine, const char *path)
 {
 	struct profile *profile = profile_create();
-	struct rf_error *error = profile ? report_take_machine(profile, machine) : report_no_memory();
+	struct rf_error *error =
+		profile ? report_take_machine(profile, machine) : report_no_memory();
 	if (!error)
 		error = draw(profile, path);
 	profile_destroy(profile);

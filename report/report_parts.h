@@ -13,17 +13,17 @@ struct report_view {
 	const struct profile *profile;
 	const struct model *model;
 	const struct terminal *terminal; /* NULL: the formats for files */
-	bool shaped;		/* rows by --by, --focus, --ignore, --min (shape.c); else all functions */
-	bool machine;		/* no run, the machine's roofs alone */
+	bool shaped;  /* rows by --by, --focus, --ignore, --min (shape.c); else all functions */
+	bool machine; /* no run, the machine's roofs alone */
 	const struct report_options *options; /* NULL for a machine */
 	enum report_sort sort;
-	const size_t *rank;	/* rows of model->functions, best first */
-	size_t n_rank;		/* = model->n_functions, less those left out */
-	size_t n_shown;		/* of them in the table and the picture */
+	const size_t *rank; /* rows of model->functions, best first */
+	size_t n_rank;      /* = model->n_functions, less those left out */
+	size_t n_shown;     /* of them in the table and the picture */
 	char **notes;
 	size_t n_notes, cap_notes;
 	const struct diff *diff; /* NULL, or a comparison whose B this is */
-	size_t n_top;		/* of its pairs in the picture */
+	size_t n_top;            /* of its pairs in the picture */
 };
 
 /* report_notes.c: the sentences under the table. */
@@ -31,28 +31,32 @@ struct report_view {
 bool report_has_time(const struct model *model, const char *reason);
 struct rf_error *report_notes(struct report_view *view);
 /* Adds one; false when memory is short. */
-bool report_note(struct report_view *view, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool report_note(struct report_view *view, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* report_counters.c: those about hardware counters. */
 bool report_note_counters(struct report_view *view);
 /* And about memory traffic by the PMU. */
 bool report_note_memory(struct report_view *view);
 /* "the 96.0 MB that main (mesh.c:88) allocates"; not clean. */
-void report_object_words(const struct profile *profile, const struct profile_object *object, char *text,
-			 size_t size);
+void report_object_words(const struct profile *profile, const struct profile_object *object,
+			 char *text, size_t size);
 void report_notes_deinit(struct report_view *view);
 
-/* report_processes.c: the tree of processes, and with PROCESSES_TREE a table of functions for each; nothing for
- * a single process. */
+/* report_processes.c: the tree of processes, and with PROCESSES_TREE a table of functions for each;
+ * nothing for a single process. */
 struct rf_error *report_tree(const struct report_view *view, FILE *stream);
 /* report.c: calls `use` with the view of a part of a profile. */
-struct rf_error *report_with_view(const struct profile *profile, const struct report_options *options,
+struct rf_error *report_with_view(const struct profile *profile,
+				  const struct report_options *options,
 				  struct rf_error *(*use)(struct report_view *view, void *context),
 				  void *context);
 
-/* shape.c: whether rows are not simply all functions; calls `use` with a view of the rows that are asked for. */
+/* shape.c: whether rows are not simply all functions; calls `use` with a view of the rows that are
+ * asked for. */
 bool report_is_shaped(const struct report_options *options);
 struct rf_error *report_shape(const struct report_view *plain,
-			      struct rf_error *(*use)(struct report_view *view, void *context), void *context);
+			      struct rf_error *(*use)(struct report_view *view, void *context),
+			      void *context);
 
 /* ranking.c: whether a row is below --min. */
 bool report_is_small(const struct report_view *view, const struct model_function *f);
@@ -81,10 +85,12 @@ void report_put_share(char *cell, double share);
 /* report_levels.c: what moved at every level (--levels). */
 struct rf_error *report_levels(const struct report_view *view, FILE *stream);
 
-/* report.c: the level that a report is about (DRAM, or the one that was asked for), of a traced function; else
- * NULL.  What moved there in the direction that was asked for. */
-const struct model_level *report_level(const struct report_view *view, const struct model_function *f);
-const struct model_estimate *report_moved(const struct report_view *view, const struct model_level *level);
+/* report.c: the level that a report is about (DRAM, or the one that was asked for), of a traced
+ * function; else NULL.  What moved there in the direction that was asked for. */
+const struct model_level *report_level(const struct report_view *view,
+				       const struct model_function *f);
+const struct model_estimate *report_moved(const struct report_view *view,
+					  const struct model_level *level);
 /* Flop per byte there; where it was not traced, per LS byte. */
 double report_intensity(const struct report_view *view, const struct model_function *f);
 /* "0.0625", ">10000", "∞", "–" for NAN; in 64 bytes. */
@@ -94,14 +100,18 @@ void report_put_bytes(char *cell, double bytes);
 
 /* json_traffic.c: of a function or a loop; NULL where it was not traced. */
 struct json_t;
-void report_json_traffic(struct json_t *object, const struct report_view *view, const struct model_function *f);
+void report_json_traffic(struct json_t *object, const struct report_view *view,
+			 const struct model_function *f);
 struct json_t *report_json_loops(const struct report_view *view, const struct model_function *f);
 struct json_t *report_json_run_traffic(const struct report_view *view);
 struct json_t *report_json_metrics(const struct report_view *view, const struct model_function *f);
-/* report_counters.c: the hardware counters; what they say of a function; and set beside what was counted. */
+/* report_counters.c: the hardware counters; what they say of a function; and set beside what was
+ * counted. */
 struct json_t *report_json_counters(const struct report_view *view);
-struct json_t *report_json_quantities(const struct report_view *view, const struct model_function *f);
-void report_json_ratios(struct json_t *object, const struct report_view *view, const struct model_function *f);
+struct json_t *report_json_quantities(const struct report_view *view,
+				      const struct model_function *f);
+void report_json_ratios(struct json_t *object, const struct report_view *view,
+			const struct model_function *f);
 /* json.c: all but the functions; one function. */
 struct json_t *report_json_head(const struct report_view *view);
 struct json_t *report_json_function(const struct report_view *view, const struct model_function *f);
@@ -115,13 +125,13 @@ struct rf_error *report_json(const struct report_view *view, FILE *stream);
 
 /* html.c: one page with all of it. */
 struct rf_error *report_html(const struct report_view *view, FILE *stream);
-/* html_code.c: the instructions of functions, one compact array each; index and result by `create` are NULL when
- * memory is short. */
+/* html_code.c: the instructions of functions, one compact array each; index and result by `create`
+ * are NULL when memory is short. */
 struct html_code;
 struct html_code *html_code_create(const struct report_view *view);
 void html_code_destroy(struct html_code *code);
-/* The instructions of a function that were executed, by their offsets, at most `most`; null where there are none
- * or more.  Fields: enum html_code_field in html_code.c. */
+/* The instructions of a function that were executed, by their offsets, at most `most`; null where
+ * there are none or more.  Fields: enum html_code_field in html_code.c. */
 struct json_t *html_code_of(struct html_code *code, const struct model_function *f, size_t most);
 
 /* report.c: one format to a file, "-" for standard output; nothing to do for a path of NULL. */

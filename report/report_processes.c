@@ -9,14 +9,14 @@
 #include <string.h>
 
 #define REPORT_TREE_LINES 20
-#define MAX_DEPTH 24	/* deeper nodes are shown at this depth */
+#define MAX_DEPTH 24 /* deeper nodes are shown at this depth */
 
 /* The processes, folded: siblings of the same command are one node, and so are their children. */
 struct report_node {
-	uint32_t parent;	/* an earlier node, or PROFILE_NONE */
+	uint32_t parent; /* an earlier node, or PROFILE_NONE */
 	const char *command;
 	size_t n_processes;
-	double time_s, all_s;	/* its own time, and with its descendants' */
+	double time_s, all_s; /* its own time, and with its descendants' */
 	double flop, bytes, instructions;
 	const char *native_reason; /* of the first process that has one, or NULL */
 };
@@ -24,7 +24,7 @@ struct report_node {
 struct report_tree {
 	struct report_node *nodes;
 	size_t n_nodes;
-	uint32_t *node_of;	/* per process of the model */
+	uint32_t *node_of; /* per process of the model */
 	uint32_t shown[REPORT_TREE_LINES];
 	size_t n_shown;
 };
@@ -34,10 +34,15 @@ struct report_tree {
 static const struct profile_process *row_of(const struct profile *profile,
 					    const struct model_process *process)
 {
-	return &profile->processes[process->timed != PROFILE_NONE ? process->timed : process->counted];
+	return &profile->processes[process->timed != PROFILE_NONE ? process->timed
+								  : process->counted];
 }
 
-struct fold { const struct profile *profile; const struct model *model; const uint32_t *node_of; };
+struct fold {
+	const struct profile *profile;
+	const struct model *model;
+	const uint32_t *node_of;
+};
 
 static uint32_t parent_node(const struct fold *fold, const struct model_process *process)
 {
@@ -71,8 +76,8 @@ static void add_to_node(const struct report_view *view, struct report_node *node
 }
 
 /* Generation by generation, so that the parents' nodes are known; `list` holds the present one. */
-static void fold_generation(const struct report_view *view, struct report_tree *tree, uint32_t *list,
-			    size_t n)
+static void fold_generation(const struct report_view *view, struct report_tree *tree,
+			    uint32_t *list, size_t n)
 {
 	struct fold fold = {view->profile, view->model, tree->node_of};
 	qsort_r(list, n, sizeof(*list), compare_siblings, &fold);
@@ -140,8 +145,10 @@ static int compare_lengths(const void *a, const void *b, void *nodes)
 	return x < y ? -1 : x > y;
 }
 
-/* Depth first among the `n` longest: the children of `parent`, the longest first, each with its own behind. */
-static void show_children(struct report_tree *tree, const uint32_t *longest, size_t n, uint32_t parent)
+/* Depth first among the `n` longest: the children of `parent`, the longest first, each with its own
+ * behind. */
+static void show_children(struct report_tree *tree, const uint32_t *longest, size_t n,
+			  uint32_t parent)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (tree->nodes[longest[i]].parent != parent)
@@ -151,8 +158,8 @@ static void show_children(struct report_tree *tree, const uint32_t *longest, siz
 	}
 }
 
-/* A node is at least as long as each of its children, and stands before them: so that with a child its parent is
- * among the longest, too. */
+/* A node is at least as long as each of its children, and stands before them: so that with a child
+ * its parent is among the longest, too. */
 static bool choose_shown(struct report_tree *tree)
 {
 	uint32_t *longest = malloc((tree->n_nodes + 1) * sizeof(*longest));
@@ -193,7 +200,10 @@ static void tree_deinit(struct report_tree *tree)
 
 enum { TIME, PERCENT, FLOP, BYTES, INSTRUCTIONS, N_FIGURES };
 
-struct line { char figures[N_FIGURES][64]; char *name; };
+struct line {
+	char figures[N_FIGURES][64];
+	char *name;
+};
 
 static size_t depth_of(const struct report_tree *tree, uint32_t node)
 {
@@ -223,8 +233,8 @@ static char *node_name(const struct report_node *node, size_t depth)
 	return name;
 }
 
-static bool fill_line(const struct report_view *view, const struct report_tree *tree, uint32_t number,
-		      double longest, struct line *line)
+static bool fill_line(const struct report_view *view, const struct report_tree *tree,
+		      uint32_t number, double longest, struct line *line)
 {
 	const struct report_node *node = &tree->nodes[number];
 	const double all = (double)view->model->time_ns * 1e-9;
@@ -237,13 +247,19 @@ static bool fill_line(const struct report_view *view, const struct report_tree *
 	return line->name != NULL;
 }
 
-static bool print_lines(const struct report_view *view, const struct line *lines, size_t n, FILE *stream)
+static bool print_lines(const struct report_view *view, const struct line *lines, size_t n,
+			FILE *stream)
 {
 	static const struct text_column columns[N_FIGURES + 1] = {
-		[TIME] = {"time", true}, [PERCENT] = {"%", true}, [FLOP] = {"Gflop", true}, [BYTES] = {"GB", true},
-		[INSTRUCTIONS] = {"Ginstr", true}, [N_FIGURES] = {"process, without its children", false}};
+		[TIME] = {"time", true},
+		[PERCENT] = {"%", true},
+		[FLOP] = {"Gflop", true},
+		[BYTES] = {"GB", true},
+		[INSTRUCTIONS] = {"Ginstr", true},
+		[N_FIGURES] = {"process, without its children", false}};
 	static const size_t spared[] = {INSTRUCTIONS, BYTES, FLOP, PERCENT};
-	const struct terminal own = view->terminal ? *view->terminal : terminal_of(stream, view->options);
+	const struct terminal own =
+		view->terminal ? *view->terminal : terminal_of(stream, view->options);
 	struct text_table table;
 	text_table_init(&table, &own, columns, N_FIGURES + 1, N_FIGURES);
 	for (size_t i = 0; i < n; i++) {
@@ -287,8 +303,8 @@ static bool print_tree(const struct report_view *view, const struct report_tree 
 
 /* ---- a table for each ---- */
 
-static void mark_members(const struct report_view *view, const struct report_tree *tree, uint32_t node,
-			 bool *is_member)
+static void mark_members(const struct report_view *view, const struct report_tree *tree,
+			 uint32_t node, bool *is_member)
 {
 	const struct model *model = view->model;
 	for (size_t i = 0; i < model->n_processes; i++) {
@@ -301,7 +317,8 @@ static void mark_members(const struct report_view *view, const struct report_tre
 }
 
 /* The node's part of what was sampled and counted. */
-static bool keep_rows(const struct report_view *view, const bool *thread_is_member, struct profile *part)
+static bool keep_rows(const struct report_view *view, const bool *thread_is_member,
+		      struct profile *part)
 {
 	const struct profile *all = view->profile;
 	part->samples = malloc((all->n_samples + 1) * sizeof(*part->samples));
@@ -309,8 +326,10 @@ static bool keep_rows(const struct report_view *view, const bool *thread_is_memb
 	part->units = malloc((all->n_units + 1) * sizeof(*part->units));
 	part->traffic = malloc((all->n_traffic + 1) * sizeof(*part->traffic));
 	part->counter_places = malloc((all->n_counter_places + 1) * sizeof(*part->counter_places));
-	part->n_samples = part->n_counts = part->n_units = part->n_traffic = part->n_counter_places = 0;
-	if (!part->samples || !part->counts || !part->units || !part->traffic || !part->counter_places)
+	part->n_samples = part->n_counts = part->n_units = part->n_traffic =
+		part->n_counter_places = 0;
+	if (!part->samples || !part->counts || !part->units || !part->traffic ||
+	    !part->counter_places)
 		return false;
 	for (size_t i = 0; i < all->n_samples; i++)
 		if (thread_is_member[all->samples[i].thread])
@@ -354,7 +373,8 @@ static struct rf_error *print_part(const struct report_view *view, const struct 
 	bool *members = calloc(all->n_processes + 1, sizeof(*members));
 	bool *threads = calloc(all->n_threads + 1, sizeof(*threads));
 	struct profile part = *all;
-	part.samples = NULL, part.counts = NULL, part.units = NULL, part.traffic = NULL, part.counter_places = NULL;
+	part.samples = NULL, part.counts = NULL, part.units = NULL, part.traffic = NULL,
+	part.counter_places = NULL;
 	struct rf_error *error = NULL;
 	if (members && threads) {
 		mark_members(view, tree, node, members);
@@ -386,8 +406,9 @@ struct rf_error *report_tree(const struct report_view *view, FILE *stream)
 	struct report_tree tree;
 	if (view->model->n_processes < 2)
 		return NULL;
-	struct rf_error *error =
-		tree_init(view, &tree) && print_tree(view, &tree, stream) ? NULL : report_no_memory();
+	struct rf_error *error = tree_init(view, &tree) && print_tree(view, &tree, stream)
+					 ? NULL
+					 : report_no_memory();
 	const bool tables = view->options->processes == PROCESSES_TREE;
 	for (size_t i = 0; tables && !error && i < tree.n_shown; i++)
 		if (tree.nodes[tree.shown[i]].time_s > 0)

@@ -4,7 +4,10 @@
 #include <string.h>
 
 /* What is looked up. */
-struct key { enum roof_kind kind; const char *precision, *level, *op; };
+struct key {
+	enum roof_kind kind;
+	const char *precision, *level, *op;
+};
 
 static uint64_t hash_word(uint64_t hash, const char *word)
 {
@@ -37,7 +40,8 @@ static int compare_key(const struct roof *roof, const struct key *key)
 static int compare_rows(const void *a, const void *b, void *roofs)
 {
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	const struct key one = key_of((const struct roof *)roofs + x), other = key_of((const struct roof *)roofs + y);
+	const struct key one = key_of((const struct roof *)roofs + x),
+			 other = key_of((const struct roof *)roofs + y);
 	const uint64_t hash = hash_key(&one), other_hash = hash_key(&other);
 	if (hash != other_hash)
 		return hash < other_hash ? -1 : 1;
@@ -78,8 +82,9 @@ void roof_index_deinit(struct roof_index *index)
 	*index = (struct roof_index){0};
 }
 
-struct roof_run roof_index_find(const struct roof_index *index, const struct roof *roofs, size_t n, enum roof_kind kind,
-				const char *precision, const char *level, const char *op)
+struct roof_run roof_index_find(const struct roof_index *index, const struct roof *roofs, size_t n,
+				enum roof_kind kind, const char *precision, const char *level,
+				const char *op)
 {
 	const struct key key = {kind, precision, level, op};
 	if (!index || !index->roofs || index->of != roofs || index->n_of != n)
@@ -93,7 +98,8 @@ struct roof_run roof_index_find(const struct roof_index *index, const struct roo
 		else
 			high = middle;
 	}
-	while (low < index->n && index->hashes[low] == hash && compare_key(&index->roofs[low], &key) != 0)
+	while (low < index->n && index->hashes[low] == hash &&
+	       compare_key(&index->roofs[low], &key) != 0)
 		low++; /* another key of the same hash */
 	for (high = low; high < index->n && compare_key(&index->roofs[high], &key) == 0;)
 		high++;

@@ -1,4 +1,5 @@
-/* The roofline as a picture: log-log, a labelled point per function; svg_roofs.c draws the roofs. */
+/* The roofline as a picture: log-log, a labelled point per function; svg_roofs.c draws the roofs.
+ */
 #include "report/svg_parts.h"
 
 #include "report/text.h"
@@ -38,7 +39,8 @@ void svg_widen(double *low, double *high, double value)
 
 double svg_intensity(const struct picture *p, const struct model_function *f)
 {
-	const struct model_level *level = p->level && f->traffic ? model_level(f->traffic, p->level) : NULL;
+	const struct model_level *level =
+		p->level && f->traffic ? model_level(f->traffic, p->level) : NULL;
 	return level ? level->intensity : f->intensity;
 }
 
@@ -67,7 +69,8 @@ static void choose_ranges(struct picture *p)
 		}
 		if (!p->level || in_picture(svg_intensity(p, f)))
 			svg_widen(&x_low, &x_high, svg_intensity(p, f));
-		for (size_t k = 0; p->view->options->levels && f->traffic && k < f->traffic->n_levels; k++)
+		for (size_t k = 0;
+		     p->view->options->levels && f->traffic && k < f->traffic->n_levels; k++)
 			if (in_picture(f->traffic->levels[k].intensity))
 				svg_widen(&x_low, &x_high, f->traffic->levels[k].intensity);
 		svg_widen(&y_low, &y_high, f->place.point);
@@ -96,10 +99,12 @@ static void grid(struct picture *p, bool vertical, double low, double high)
 	int first = (int)lround(log10(low)), last = (int)lround(log10(high));
 	int every = (last - first + 7) / 8; /* many decades: name some of them only */
 	for (int decade = first; decade <= last; decade++) {
-		for (int digit = 1; digit < 10 && (digit == 1 || (last - first <= 6 && decade < last)); digit++) {
+		for (int digit = 1;
+		     digit < 10 && (digit == 1 || (last - first <= 6 && decade < last)); digit++) {
 			double value = pow(10, decade) * digit;
 			double at = vertical ? svg_x(p, value) : svg_y(p, value);
-			const char *style = digit == 1 ? "stroke=\"#dddddd\"" : "stroke=\"#f0f0f0\"";
+			const char *style =
+				digit == 1 ? "stroke=\"#dddddd\"" : "stroke=\"#f0f0f0\"";
 			if (vertical)
 				svg_line(p->out, at, TOP, at, BOTTOM, style);
 			else
@@ -110,20 +115,25 @@ static void grid(struct picture *p, bool vertical, double low, double high)
 			continue;
 		tick_text(text, sizeof(text), pow(10, decade));
 		if (vertical)
-			svg_text(p->out, svg_x(p, pow(10, decade)), BOTTOM + 18, "text-anchor=\"middle\"", text);
+			svg_text(p->out, svg_x(p, pow(10, decade)), BOTTOM + 18,
+				 "text-anchor=\"middle\"", text);
 		else
-			svg_text(p->out, LEFT - 8, svg_y(p, pow(10, decade)) + 4, "text-anchor=\"end\"", text);
+			svg_text(p->out, LEFT - 8, svg_y(p, pow(10, decade)) + 4,
+				 "text-anchor=\"end\"", text);
 	}
 }
 
 static void axes(struct picture *p)
 {
-	static const char *const whats[] = {[DIRECTION_BOTH] = "moved to or from", [DIRECTION_READ] = "read from",
+	static const char *const whats[] = {[DIRECTION_BOTH] = "moved to or from",
+					    [DIRECTION_READ] = "read from",
 					    [DIRECTION_WRITE] = "written to"};
 	grid(p, true, p->x_min, p->x_max);
 	grid(p, false, p->y_min, p->y_max);
-	fprintf(p->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "
-		"stroke=\"#888888\"/>\n", LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
+	fprintf(p->out,
+		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "
+		"stroke=\"#888888\"/>\n",
+		LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
 	char text[128] = "arithmetic intensity (flop per byte loaded or stored)";
 	if (p->level && strcmp(p->level, "L1") != 0)
 		snprintf(text, sizeof(text), "operational intensity (flop per byte %s %s)",
@@ -131,14 +141,18 @@ static void axes(struct picture *p)
 			 strcmp(p->level, "DRAM") == 0 ? "memory" : p->level);
 	if (p->level && p->view->options->levels)
 		snprintf(text, sizeof(text), "intensity (flop per byte moved at the level)");
-	svg_text(p->out, (LEFT + RIGHT) / 2, BOTTOM + 42, "text-anchor=\"middle\" font-size=\"14\"", text);
-	fprintf(p->out, "<text transform=\"translate(22 %.1f) rotate(-90)\" text-anchor=\"middle\" "
-		"font-size=\"14\">performance (GFLOP/s)</text>\n", (TOP + BOTTOM) / 2);
+	svg_text(p->out, (LEFT + RIGHT) / 2, BOTTOM + 42, "text-anchor=\"middle\" font-size=\"14\"",
+		 text);
+	fprintf(p->out,
+		"<text transform=\"translate(22 %.1f) rotate(-90)\" text-anchor=\"middle\" "
+		"font-size=\"14\">performance (GFLOP/s)</text>\n",
+		(TOP + BOTTOM) / 2);
 }
 
 /* ---- points ---- */
 
-void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x, double *y)
+void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
+		  double *y)
 {
 	if (strip) {
 		double share = fmin(1, 1 / f->place.distance);
@@ -182,14 +196,18 @@ static void write_title(const struct picture *p, const struct model_function *f)
 	fputs("<title>", out);
 	text_write_xml(out, name ? name : "");
 	free(name);
-	fprintf(out, "&#10;%s s of CPU time (%.1f %%)&#10;", text_number(a, (double)f->time_ns * 1e-9),
-		100 * f->share);
+	fprintf(out, "&#10;%s s of CPU time (%.1f %%)&#10;",
+		text_number(a, (double)f->time_ns * 1e-9), 100 * f->share);
 	if (f->place.axis == AXIS_FLOP)
 		fprintf(out, "%s GFLOP/s at %s flop/byte&#10;", text_number(b, f->place.point),
 			text_number(c, svg_intensity(p, f)));
 	if (f->place.roof > 0)
 		fprintf(out, "%s× below its roof, %s bound%s%s", text_number(a, f->place.distance),
-			model_bound_name(f->place.bound), !f->place.level[0] ? "" : f->place.traced ? " " : " ~", f->place.level);
+			model_bound_name(f->place.bound),
+			!f->place.level[0] ? ""
+			: f->place.traced  ? " "
+					   : " ~",
+			f->place.level);
 	fputs("</title>", out);
 }
 
@@ -197,7 +215,8 @@ static void draw_point(const struct picture *p, size_t i)
 {
 	const struct model_function *f = p->points[i].function;
 	const struct label *label = &p->labels[i];
-	fprintf(p->out, "<circle class=\"%s\" cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"%s\" "
+	fprintf(p->out,
+		"<circle class=\"%s\" cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"%s\" "
 		"fill-opacity=\"0.75\" stroke=\"%s\" data-name=\"",
 		p->points[i].strip ? "point control" : "point", label->x, label->y, label->radius,
 		svg_colour(f->place.bound), f->place.above ? FAULT : "#ffffff");
@@ -220,17 +239,24 @@ static void draw_levels(const struct picture *p, size_t i)
 		left = intensity > 0 ? fmin(left, svg_x(p, intensity)) : left;
 		right = intensity > 0 ? fmax(right, svg_x(p, intensity)) : right;
 	}
-	svg_line(p->out, left, y, right, y, "class=\"levels\" stroke=\"#666666\" stroke-width=\"0.8\"");
+	svg_line(p->out, left, y, right, y,
+		 "class=\"levels\" stroke=\"#666666\" stroke-width=\"0.8\"");
 	for (size_t k = 0; k < f->traffic->n_levels; k++) {
 		const struct model_level *level = &f->traffic->levels[k];
 		if (!in_picture(level->intensity) || strcmp(level->name, p->level) == 0)
 			continue;
-		fprintf(p->out, "<circle class=\"level\" cx=\"%.2f\" cy=\"%.2f\" r=\"4\" fill=\"#ffffff\" stroke=\"%s\" "
-			"stroke-width=\"1.5\" data-level=\"%s\" data-intensity=\"%.9g\"><title>%s</title></circle>\n",
-			svg_x(p, level->intensity), y, svg_colour(f->place.bound), level->name, level->intensity,
-			level->name);
-		fprintf(p->out, "<text class=\"halo\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"9\" "
-			"fill=\"#666666\">%s</text>\n", svg_x(p, level->intensity), k % 2 ? y - 8 : y + 14, level->name);
+		fprintf(p->out,
+			"<circle class=\"level\" cx=\"%.2f\" cy=\"%.2f\" r=\"4\" fill=\"#ffffff\" "
+			"stroke=\"%s\" "
+			"stroke-width=\"1.5\" data-level=\"%s\" "
+			"data-intensity=\"%.9g\"><title>%s</title></circle>\n",
+			svg_x(p, level->intensity), y, svg_colour(f->place.bound), level->name,
+			level->intensity, level->name);
+		fprintf(p->out,
+			"<text class=\"halo\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" "
+			"font-size=\"9\" "
+			"fill=\"#666666\">%s</text>\n",
+			svg_x(p, level->intensity), k % 2 ? y - 8 : y + 14, level->name);
 	}
 }
 
@@ -240,7 +266,8 @@ static void draw_leader(const struct picture *p, const struct label *label)
 	double x = fmin(fmax(label->x, label->box.left), label->box.right);
 	double y = fmin(fmax(label->y, label->box.top), label->box.bottom);
 	if (hypot(x - label->x, y - label->y) > label->radius + 8)
-		svg_line(p->out, label->x, label->y, x, y, "stroke=\"#999999\" stroke-width=\"0.8\"");
+		svg_line(p->out, label->x, label->y, x, y,
+			 "stroke=\"#999999\" stroke-width=\"0.8\"");
 }
 
 static void points(struct picture *p)
@@ -250,7 +277,8 @@ static void points(struct picture *p)
 		if (p->labels[i].placed)
 			draw_leader(p, &p->labels[i]);
 	for (size_t i = p->n_points; i-- > 0;) /* the first on top */
-		if (p->view->options->levels && p->points[i].function->traffic && !p->points[i].strip)
+		if (p->view->options->levels && p->points[i].function->traffic &&
+		    !p->points[i].strip)
 			draw_levels(p, i);
 	for (size_t i = p->n_points; i-- > 0;)
 		draw_point(p, i);
@@ -259,7 +287,8 @@ static void points(struct picture *p)
 		const struct label *label = &p->labels[i];
 		if (!label->placed)
 			continue;
-		fprintf(p->out, "<text class=\"label halo\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+		fprintf(p->out,
+			"<text class=\"label halo\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
 			(label->box.left + label->box.right) / 2, label->box.bottom - 4);
 		text_write_xml(p->out, p->points[i].name);
 		fputs("</text>\n", p->out);
@@ -270,10 +299,12 @@ static void draw_strip(struct picture *p)
 {
 	if (!p->n_strip)
 		return;
-	fprintf(p->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#fafafa\" "
-		"stroke=\"#888888\"/>\n", LEFT, STRIP_TOP, RIGHT - LEFT, STRIP_BOTTOM - STRIP_TOP);
+	fprintf(p->out,
+		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#fafafa\" "
+		"stroke=\"#888888\"/>\n",
+		LEFT, STRIP_TOP, RIGHT - LEFT, STRIP_BOTTOM - STRIP_TOP);
 	svg_text(p->out, LEFT, STRIP_TOP - 8, "font-size=\"13\"",
-		"functions without flop, by their share of the bandwidth or issue roof");
+		 "functions without flop, by their share of the bandwidth or issue roof");
 	int first = (int)lround(log10(p->strip_min)), every = (-first + 5) / 6;
 	for (int decade = first; decade <= 0; decade++) {
 		char text[32];
@@ -323,8 +354,8 @@ static double share_in_picture(const struct picture *p, const char *name)
 	return all > 0 ? there / all : 1;
 }
 
-/* The level that the picture is about: the one asked for, else memory; where most functions move nothing there,
- * the farthest one where one in five does. */
+/* The level that the picture is about: the one asked for, else memory; where most functions move
+ * nothing there, the farthest one where one in five does. */
 static void choose_level(struct picture *p)
 {
 	static const char *const levels[] = {"DRAM", "L3", "L2", "L1"};

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #define DIRECTIONS 24
-#define STEP 7.0	/* pixels between rings */
+#define STEP 7.0 /* pixels between rings */
 #define RINGS 45
 #define GAP 3.0
 
@@ -34,7 +34,8 @@ static bool is_free(const struct label *labels, size_t n, size_t self, const str
 		if (box_overlaps(box, &obstacles[i]))
 			return false;
 	for (size_t i = 0; i < n; i++)
-		if (label_covers(box, &labels[i]) || (labels[i].placed && box_overlaps(box, &labels[i].box)))
+		if (label_covers(box, &labels[i]) ||
+		    (labels[i].placed && box_overlaps(box, &labels[i].box)))
 			return false;
 	return true;
 }
@@ -55,7 +56,8 @@ static void place(struct label *labels, size_t n, size_t self, const struct box 
 	struct label *label = &labels[self];
 	for (int ring = 0; ring < RINGS; ring++)
 		for (int turn = 0; turn < DIRECTIONS; turn++) { /* right first, then both ways */
-			double angle = 2 * M_PI / DIRECTIONS * ((turn + 1) / 2) * (turn % 2 ? -1 : 1);
+			double angle =
+				2 * M_PI / DIRECTIONS * ((turn + 1) / 2) * (turn % 2 ? -1 : 1);
 			struct box box = box_at(label, angle, label->radius + GAP + STEP * ring);
 			if (!is_free(labels, n, self, &box, obstacles, n_obstacles))
 				continue;

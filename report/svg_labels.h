@@ -4,14 +4,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct box { double left, top, right, bottom; };
+struct box {
+	double left, top, right, bottom;
+};
 
 struct label {
-	double x, y, radius;	/* the point, pixels */
-	double width, height;	/* of the text */
-	struct box frame;	/* the text stays inside */
-	bool placed;		/* out */
-	struct box box;		/* out: where the text goes */
+	double x, y, radius;  /* the point, pixels */
+	double width, height; /* of the text */
+	struct box frame;     /* the text stays inside */
+	bool placed;          /* out */
+	struct box box;       /* out: where the text goes */
 };
 
 /* Places the labels in order; a label for which there is no room within reach is left unplaced.

@@ -10,12 +10,13 @@
 /* Okabe and Ito's colours, told apart with any kind of colour vision. */
 static const char *const colours[] = {
 	[BOUND_UNKNOWN] = "#777777", [BOUND_UNCOUNTED] = "#777777", [BOUND_MEMORY] = "#0072b2",
-	[BOUND_COMPUTE] = "#d55e00", [BOUND_BALANCED] = "#009e73", [BOUND_ISSUE] = "#e69f00",
+	[BOUND_COMPUTE] = "#d55e00", [BOUND_BALANCED] = "#009e73",  [BOUND_ISSUE] = "#e69f00",
 	[BOUND_LATENCY] = "#cc79a7",
 };
 static const char *const meanings[] = {
-	[BOUND_UNKNOWN] = "no roof", [BOUND_UNCOUNTED] = "uncounted", [BOUND_MEMORY] = "memory",
-	[BOUND_COMPUTE] = "compute", [BOUND_BALANCED] = "balanced", [BOUND_ISSUE] = "instruction issue",
+	[BOUND_UNKNOWN] = "no roof",   [BOUND_UNCOUNTED] = "uncounted",
+	[BOUND_MEMORY] = "memory",     [BOUND_COMPUTE] = "compute",
+	[BOUND_BALANCED] = "balanced", [BOUND_ISSUE] = "instruction issue",
 	[BOUND_LATENCY] = "latency",
 };
 
@@ -48,7 +49,9 @@ static void legend_bounds(const struct picture *p, double *y)
 		if (!present[b])
 			continue;
 		*y += 20;
-		fprintf(p->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"%s\" fill-opacity=\"0.75\"/>\n",
+		fprintf(p->out,
+			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"%s\" "
+			"fill-opacity=\"0.75\"/>\n",
 			LEGEND + 7, *y - 4, colours[b]);
 		svg_text(p->out, LEGEND + 22, *y, "", meanings[b]);
 	}
@@ -56,19 +59,21 @@ static void legend_bounds(const struct picture *p, double *y)
 	char text[64];
 	for (size_t i = 0; i < p->n_points; i++) {
 		above |= p->points[i].function->place.above;
-		no_bytes |= !p->points[i].strip && svg_intensity(p, p->points[i].function) > p->x_max;
+		no_bytes |=
+			!p->points[i].strip && svg_intensity(p, p->points[i].function) > p->x_max;
 	}
 	if (p->n_points)
 		svg_text(p->out, LEGEND, *y += 22, "", "area: time in the function");
 	if (no_bytes)
-		svg_text(p->out, LEGEND, *y += 20, "", p->level ? "at the right edge: (almost)" :
-			 "at the right edge: no bytes");
+		svg_text(p->out, LEGEND, *y += 20, "",
+			 p->level ? "at the right edge: (almost)" : "at the right edge: no bytes");
 	if (no_bytes && p->level) {
 		snprintf(text, sizeof(text), "nothing moved at %s", p->level);
 		svg_text(p->out, LEGEND, *y += 15, "", text);
 	}
 	if (p->n_points && p->level) {
-		snprintf(text, sizeof(text), "intensity at %s (%s)", p->level, p->view->model->traced ? "traced" : "PMU");
+		snprintf(text, sizeof(text), "intensity at %s (%s)", p->level,
+			 p->view->model->traced ? "traced" : "PMU");
 		svg_text(p->out, LEGEND, *y += 20, "", text);
 	}
 	if (p->n_points && p->level && p->view->options->levels)
@@ -76,7 +81,8 @@ static void legend_bounds(const struct picture *p, double *y)
 	if (p->view->diff)
 		svg_text(p->out, LEGEND, *y += 20, "", "arrow: from A (hollow) to B");
 	if (above)
-		svg_text(p->out, LEGEND, *y += 20, "fill=\"#c00000\"", "red ring: above its roof, a fault");
+		svg_text(p->out, LEGEND, *y += 20, "fill=\"#c00000\"",
+			 "red ring: above its roof, a fault");
 	*y += p->n_points ? 34 : 0;
 }
 
@@ -132,8 +138,10 @@ static void legend_custom(const struct picture *p, double *y, const struct custo
 	if (name)
 		legend_name(p, y, name);
 	snprintf(text, sizeof(text), "%s %s%s", text_number(number, roof->value),
-		 strcmp(roof->unit, "GFLOP/s") == 0 ? "GFLOP/s" : "GB/s", drawn ? "" : ", not drawn");
-	svg_text(p->out, LEGEND + 12, *y += 15, "fill=\"" CUSTOM_COLOUR "\" font-size=\"11\"", text);
+		 strcmp(roof->unit, "GFLOP/s") == 0 ? "GFLOP/s" : "GB/s",
+		 drawn ? "" : ", not drawn");
+	svg_text(p->out, LEGEND + 12, *y += 15, "fill=\"" CUSTOM_COLOUR "\" font-size=\"11\"",
+		 text);
 	free(name);
 	free(clean);
 }
@@ -195,8 +203,9 @@ void svg_legend(const struct picture *p)
 	legend_measured(p, &y);
 	legend_stated(p, &y);
 	if (model->uncounted_ns) {
-		snprintf(text, sizeof(text), "uncounted: %s %% of time", text_number(number,
-			 100 * (double)model->uncounted_ns / (double)model->time_ns));
+		snprintf(text, sizeof(text), "uncounted: %s %% of time",
+			 text_number(number,
+				     100 * (double)model->uncounted_ns / (double)model->time_ns));
 		svg_text(p->out, LEGEND, y, "", text);
 	}
 	legend_unplaced(p, &y);
@@ -211,9 +220,11 @@ static void head_text(const struct picture *p)
 	char *title = p->view->machine ? text_clean(model && *model ? model : "this machine")
 				       : report_program(profile);
 	char *brief = title ? text_shorten(title, 60) : NULL;
-	char *clean = core ? text_clean(core) : NULL, *family = clean ? text_shorten(clean, 40) : NULL;
+	char *clean = core ? text_clean(core) : NULL,
+	     *family = clean ? text_shorten(clean, 40) : NULL;
 	char text[320], number[TEXT_NUMBER];
-	int threads = (int)report_number_fact(profile, p->view->machine ? "usable_threads" : "threads", 0);
+	int threads = (int)report_number_fact(profile,
+					      p->view->machine ? "usable_threads" : "threads", 0);
 	if (p->view->machine)
 		snprintf(text, sizeof(text), "%d hardware thread%s, %s GHz%s%s", threads,
 			 threads == 1 ? "" : "s",
@@ -222,9 +233,11 @@ static void head_text(const struct picture *p)
 	else
 		snprintf(text, sizeof(text), "%s s, %d thread%s; %s",
 			 text_number(number, report_number_fact(profile, "wall_s", NAN)), threads,
-			 threads == 1 ? "" : "s", p->level && p->view->model->traced ? "memory traffic traced, caches simulated"
+			 threads == 1 ? "" : "s",
+			 p->level && p->view->model->traced
+				 ? "memory traffic traced, caches simulated"
 			 : p->level ? "memory traffic by the PMU"
-							    : "a level with ~ is inferred");
+				    : "a level with ~ is inferred");
 	svg_text(p->out, LEFT, 28, "font-size=\"18\" font-weight=\"bold\"", brief ? brief : "");
 	svg_text(p->out, LEFT, 48, "fill=\"#666666\"", text);
 	free(title);
@@ -236,15 +249,18 @@ static void head_text(const struct picture *p)
 void svg_head(const struct picture *p)
 {
 	double height = p->n_strip ? STRIP_BOTTOM + 34 : BOTTOM + 60;
-	fprintf(p->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	fprintf(p->out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
 		"viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, Verdana, Arial, sans-serif\" "
 		"font-size=\"%.0fpx\" fill=\"#222222\" data-x-min=\"%.9g\" data-x-max=\"%.9g\" "
 		"data-y-min=\"%.9g\" data-y-max=\"%.9g\" data-left=\"%g\" data-right=\"%g\" "
 		"data-top=\"%g\" data-bottom=\"%g\">\n"
-		"<style>.halo{paint-order:stroke;stroke:#ffffff;stroke-width:3px;stroke-linejoin:round}"
+		"<style>.halo{paint-order:stroke;stroke:#ffffff;stroke-width:3px;stroke-linejoin:"
+		"round}"
 		".label{font-size:11.5px}</style>\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n", WIDTH, height, WIDTH, height,
-		FONT, p->x_min, p->x_max, p->y_min, p->y_max, LEFT, RIGHT, TOP, BOTTOM);
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+		WIDTH, height, WIDTH, height, FONT, p->x_min, p->x_max, p->y_min, p->y_max, LEFT,
+		RIGHT, TOP, BOTTOM);
 	head_text(p);
 }

@@ -25,31 +25,38 @@
 
 struct point {
 	const struct model_function *function;
-	bool strip;		/* no flop: in the strip below the plot */
-	char *name;		/* shortened, clean */
+	bool strip; /* no flop: in the strip below the plot */
+	char *name; /* shortened, clean */
 };
 
 /* Whose label is placed first. */
-enum label_turn { TURN_MAIN_PEAK, TURN_FEW_SLOPE, TURN_OTHER_PEAK, TURN_ALL_SLOPE,
-		  TURN_CUSTOM, TURN_CEILING, TURNS };
+enum label_turn {
+	TURN_MAIN_PEAK,
+	TURN_FEW_SLOPE,
+	TURN_OTHER_PEAK,
+	TURN_ALL_SLOPE,
+	TURN_CUSTOM,
+	TURN_CEILING,
+	TURNS
+};
 
 /* A roof as it is drawn, from left to right, pixels. */
 struct roof_line {
 	double x1, y1, x2, y2;
-	bool rising;		/* a bandwidth */
+	bool rising;                      /* a bandwidth */
 	const struct custom_roof *custom; /* or NULL: measured */
 	char text[192];
-	const char *colour;	/* of the text */
+	const char *colour; /* of the text */
 	enum label_turn turn;
-	bool labelled;		/* there was room for the text */
+	bool labelled; /* there was room for the text */
 };
 
 struct picture {
 	const struct report_view *view;
 	FILE *out;
 	double x_min, x_max, y_min, y_max; /* flop/byte, GFLOP/s */
-	double strip_min;	/* least share of a roof in the strip */
-	const char *level;	/* whose traffic the points are placed by; NULL: LS bytes */
+	double strip_min;                  /* least share of a roof in the strip */
+	const char *level; /* whose traffic the points are placed by; NULL: LS bytes */
 	const char *precision;
 	int few_threads, all_threads; /* of the roofs that are drawn */
 	struct point *points;
@@ -68,9 +75,12 @@ double svg_y(const struct picture *p, double rate);
 /* Where a function stands: flop per byte at the picture's level. */
 double svg_intensity(const struct picture *p, const struct model_function *f);
 /* Where it stands, in pixels; strip: among those without flop. */
-void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x, double *y);
-/* svg_diff.c: A's points of a comparison, and the arrows from them; nothing for one profile alone. */
-void svg_diff_widen(const struct picture *p, double *x_low, double *x_high, double *y_low, double *y_high);
+void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
+		  double *y);
+/* svg_diff.c: A's points of a comparison, and the arrows from them; nothing for one profile alone.
+ */
+void svg_diff_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
+		    double *y_high);
 void svg_diff(const struct picture *p);
 /* The levels whose bandwidths are drawn, as model_levels gives them. */
 size_t svg_levels(const struct picture *p, const char *levels[MODEL_LEVELS]);

@@ -8,18 +8,19 @@
 #include <string.h>
 
 #define MIXED_OP "fma1_add1" /* the mix whose rate is the highest where adders are separate */
-#define DARK "#444444"	/* labels */
+#define DARK "#444444"       /* labels */
 #define PALE "#999999"
-#define TEXT_COLUMNS 40	/* of a custom roof's name */
+#define TEXT_COLUMNS 40 /* of a custom roof's name */
 
 /* ---- what is drawn, and how far ---- */
 
 static double bandwidth(const struct picture *p, const char *level, int threads)
 {
 	if (p->level) /* the points' own bandwidths are for their mix of reads and writes */
-		return model_level_most(p->view->profile, level, threads, p->view->options->direction);
-	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH, NULL, "",
-			    "read", level, threads);
+		return model_level_most(p->view->profile, level, threads,
+					p->view->options->direction);
+	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH,
+			    NULL, "", "read", level, threads);
 }
 
 size_t svg_levels(const struct picture *p, const char *levels[MODEL_LEVELS])
@@ -73,7 +74,8 @@ bool svg_custom_is_drawn(const struct picture *p, const struct custom_roof *roof
 	return value >= 1e-4 && value <= 1e4;
 }
 
-void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, double *y_low, double *y_high)
+void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
+		     double *y_high)
 {
 	const struct profile *profile = p->view->profile;
 	const char *levels[MODEL_LEVELS];
@@ -82,8 +84,9 @@ void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, dou
 	for (size_t i = 0; i < n && few > 0; i++)
 		svg_widen(x_low, x_high, few / bandwidth(p, levels[i], p->few_threads));
 	svg_widen(y_low, y_high, all);
-	svg_widen(y_low, y_high, machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_COMPUTE,
-					      NULL, p->precision, MIXED_OP, "", p->few_threads));
+	svg_widen(y_low, y_high,
+		  machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_COMPUTE,
+			       NULL, p->precision, MIXED_OP, "", p->few_threads));
 	svg_widen(y_low, y_high, all / 100);
 	svg_widen(y_low, y_high, few / 10);
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
@@ -100,7 +103,8 @@ void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, dou
 /* ---- lines ---- */
 
 /* From (x1, rate1) to (x2, rate2), unless that is outside of the picture. */
-static struct roof_line *add_line(struct picture *p, double x1, double rate1, double x2, double rate2)
+static struct roof_line *add_line(struct picture *p, double x1, double rate1, double x2,
+				  double rate2)
 {
 	if (!(x1 < x2) || !(rate2 > p->y_min) || !(rate1 < p->y_max) || p->n_lines == MAX_LINES)
 		return NULL;
@@ -148,27 +152,31 @@ static void slopes(struct picture *p, int threads)
 			 text_number(number, beta), few ? "" : ", all threads");
 		line->colour = few ? DARK : PALE;
 		line->turn = few ? TURN_FEW_SLOPE : TURN_ALL_SLOPE;
-		snprintf(style, sizeof(style), "class=\"roof\" data-level=\"%s\" data-threads=\"%d\" "
-			 "stroke=\"%s\" stroke-width=\"%s\"", levels[i], threads,
-			 few ? "#222222" : "#c4c4c4", few ? "2" : "1.4");
+		snprintf(style, sizeof(style),
+			 "class=\"roof\" data-level=\"%s\" data-threads=\"%d\" "
+			 "stroke=\"%s\" stroke-width=\"%s\"",
+			 levels[i], threads, few ? "#222222" : "#c4c4c4", few ? "2" : "1.4");
 		draw_line(p, line, style);
 	}
 }
 
-/* The picture's roof is that of the fastest mix of reads and writes: what reading alone reaches is a ceiling. */
+/* The picture's roof is that of the fastest mix of reads and writes: what reading alone reaches is
+ * a ceiling. */
 static void reading(struct picture *p)
 {
 	char number[TEXT_NUMBER];
 	if (!p->level || p->view->options->levels || p->view->options->direction != DIRECTION_BOTH)
 		return;
-	const double beta = machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH, NULL, "",
-					 "read", p->level, p->few_threads);
+	const double beta =
+		machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH,
+			     NULL, "", "read", p->level, p->few_threads);
 	if (beta > 0.97 * bandwidth(p, p->level, p->few_threads))
 		return;
 	struct roof_line *line = add_slope(p, beta, highest_peak(p, p->few_threads));
 	if (!line)
 		return;
-	snprintf(line->text, sizeof(line->text), "reading alone %s GB/s", text_number(number, beta));
+	snprintf(line->text, sizeof(line->text), "reading alone %s GB/s",
+		 text_number(number, beta));
 	line->colour = "#888888";
 	line->turn = TURN_CEILING;
 	draw_line(p, line, "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
@@ -199,8 +207,9 @@ static void peak(struct picture *p, const char *precision, int threads)
 	free(op);
 	line->colour = main ? DARK : PALE;
 	line->turn = main ? TURN_MAIN_PEAK : TURN_OTHER_PEAK;
-	draw_line(p, line, main ? "class=\"peak\" stroke=\"#222222\" stroke-width=\"2\""
-			        : "class=\"peak\" stroke=\"#aaaaaa\" stroke-width=\"1.4\"");
+	draw_line(p, line,
+		  main ? "class=\"peak\" stroke=\"#222222\" stroke-width=\"2\""
+		       : "class=\"peak\" stroke=\"#aaaaaa\" stroke-width=\"1.4\"");
 }
 
 static void peaks(struct picture *p, int threads)
@@ -218,11 +227,13 @@ static double compute_rate(const struct picture *p, const char *isa, const char 
 			    p->precision, op, "", p->few_threads);
 }
 
-/* A ceiling is a line of its own when it is not the peak, nor what scalar code has measured for it. */
+/* A ceiling is a line of its own when it is not the peak, nor what scalar code has measured for it.
+ */
 static bool is_own_ceiling(const struct picture *p, const char *isa, const char *op, double rate)
 {
 	double peak = model_peak(p->view->profile, p->precision, p->few_threads);
-	return rate > 0 && rate <= 0.97 * peak && (isa || rate > 1.03 * compute_rate(p, "scalar", op));
+	return rate > 0 && rate <= 0.97 * peak &&
+	       (isa || rate > 1.03 * compute_rate(p, "scalar", op));
 }
 
 static void ceiling(struct picture *p, double rate, const char *text)
@@ -241,8 +252,11 @@ static void ceiling(struct picture *p, double rate, const char *text)
  * additions beside its FMAs, where a core has adders for them. */
 static void ceilings(struct picture *p)
 {
-	static const struct { const char *isa, *op, *text; } lower[] = {
-		{NULL, "add", "additions alone"}, {"scalar", "fma", "scalar FMA"},
+	static const struct {
+		const char *isa, *op, *text;
+	} lower[] = {
+		{NULL, "add", "additions alone"},
+		{"scalar", "fma", "scalar FMA"},
 		{"scalar", "add", "scalar additions"},
 	};
 	double mixed = compute_rate(p, NULL, MIXED_OP);
@@ -255,13 +269,15 @@ static void ceilings(struct picture *p)
 	}
 }
 
-/* ---- custom roofs: a stated rate from the steepest bandwidth on, a bandwidth up to the highest rate ---- */
+/* ---- custom roofs: a stated rate from the steepest bandwidth on, a bandwidth up to the highest
+ * rate ---- */
 
 static void custom_bounds(const struct picture *p, double *top, double *steepest)
 {
 	const struct profile *profile = p->view->profile;
 	*top = fmax(highest_peak(p, p->few_threads), highest_peak(p, p->all_threads));
-	*steepest = fmax(steepest_measured(p, p->few_threads), steepest_measured(p, p->all_threads));
+	*steepest =
+		fmax(steepest_measured(p, p->few_threads), steepest_measured(p, p->all_threads));
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
 		const struct custom_roof *roof = &profile->custom_roofs[i];
 		double *bound = is_rate(roof) ? top : steepest;
@@ -273,15 +289,19 @@ static void custom_bounds(const struct picture *p, double *top, double *steepest
 static void value_text(const struct custom_roof *roof, char *text, size_t size)
 {
 	char number[TEXT_NUMBER];
-	snprintf(text, size, "%s %s", text_number(number, roof->value), is_rate(roof) ? "GFLOP/s" : "GB/s");
+	snprintf(text, size, "%s %s", text_number(number, roof->value),
+		 is_rate(roof) ? "GFLOP/s" : "GB/s");
 }
 
 static void draw_custom(const struct picture *p, const struct roof_line *line, const char *name)
 {
 	char value[64], *source = text_clean(line->custom->source);
-	fprintf(p->out, "<line class=\"custom\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
-		"stroke=\"" CUSTOM_COLOUR "\" " CUSTOM_STROKE " data-value=\"%.9g\" data-unit=\"%s\" "
-		"data-name=\"", line->x1, line->y1, line->x2, line->y2, line->custom->value,
+	fprintf(p->out,
+		"<line class=\"custom\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
+		"stroke=\"" CUSTOM_COLOUR "\" " CUSTOM_STROKE
+		" data-value=\"%.9g\" data-unit=\"%s\" "
+		"data-name=\"",
+		line->x1, line->y1, line->x2, line->y2, line->custom->value,
 		is_rate(line->custom) ? "GFLOP/s" : "GB/s");
 	text_write_xml(p->out, name);
 	fputs("\"><title>", p->out);
@@ -346,7 +366,8 @@ static bool meets(const struct roof_line *line, const struct box *box)
  * it; along a line of its own direction it hides what it names. */
 enum crossing { CROSS_NONE, CROSS_OTHER_DIRECTION, CROSS_ANY };
 
-static bool may_cross(const struct roof_line *self, const struct roof_line *other, enum crossing crossing)
+static bool may_cross(const struct roof_line *self, const struct roof_line *other,
+		      enum crossing crossing)
 {
 	return self == other || crossing == CROSS_ANY ||
 	       (crossing == CROSS_OTHER_DIRECTION && self->rising != other->rising);
@@ -355,13 +376,15 @@ static bool may_cross(const struct roof_line *self, const struct roof_line *othe
 static bool is_free(const struct picture *p, const struct roof_line *self, const struct box *box,
 		    enum crossing crossing)
 {
-	if (box->left < LEFT + 2 || box->right > RIGHT - 2 || box->top < TOP || box->bottom > BOTTOM)
+	if (box->left < LEFT + 2 || box->right > RIGHT - 2 || box->top < TOP ||
+	    box->bottom > BOTTOM)
 		return false;
 	const struct box room = {box->left - 1, box->top - 1, box->right + 1, box->bottom + 1};
 	for (size_t i = 0; i < p->n_obstacles; i++)
 		if (box_overlaps(&p->obstacles[i], &room))
 			return false;
-	bool points = self->custom || crossing != CROSS_ANY; /* what is stated has the legend, too */
+	bool points =
+		self->custom || crossing != CROSS_ANY; /* what is stated has the legend, too */
 	for (size_t i = 0; i < p->n_points && points; i++)
 		if (label_covers(box, &p->labels[i]))
 			return false;
@@ -387,12 +410,14 @@ static bool take(struct picture *p, const struct roof_line *self, const struct b
 static bool rising_label(struct picture *p, const struct roof_line *line, double along, bool above,
 			 enum crossing crossing)
 {
-	double x = line->x1 + (line->x2 - line->x1) * along, y = line->y1 + (line->y2 - line->y1) * along;
+	double x = line->x1 + (line->x2 - line->x1) * along,
+	       y = line->y1 + (line->y2 - line->y1) * along;
 	double angle = atan2(line->y2 - line->y1, line->x2 - line->x1), side = above ? 8.5 : -8.5;
 	double length = (double)text_columns(line->text) * COLUMN_WIDTH;
 	struct box boxes[MAX_BOXES];
 	size_t n = 0;
-	if (hypot(line->x2 - x, line->y2 - y) < length) /* it would go on where the line has ended */
+	if (hypot(line->x2 - x, line->y2 - y) <
+	    length) /* it would go on where the line has ended */
 		return false;
 	for (double at = 0; at < length && n < MAX_BOXES; at += FONT, n++) {
 		double cx = x + cos(angle) * at + sin(angle) * side;
@@ -401,8 +426,10 @@ static bool rising_label(struct picture *p, const struct roof_line *line, double
 	}
 	if (!take(p, line, boxes, n, crossing))
 		return false;
-	fprintf(p->out, "<text class=\"halo\" transform=\"translate(%.1f %.1f) rotate(%.2f)\" dy=\"%s\" "
-		"fill=\"%s\">", x, y, angle * 180 / M_PI, above ? "-4" : "13", line->colour);
+	fprintf(p->out,
+		"<text class=\"halo\" transform=\"translate(%.1f %.1f) rotate(%.2f)\" dy=\"%s\" "
+		"fill=\"%s\">",
+		x, y, angle * 180 / M_PI, above ? "-4" : "13", line->colour);
 	text_write_xml(p->out, line->text);
 	fputs("</text>\n", p->out);
 	return true;
@@ -417,7 +444,8 @@ static bool flat_label(struct picture *p, const struct roof_line *line, double r
 	char style[96];
 	if (!take(p, line, &box, 1, crossing))
 		return false;
-	snprintf(style, sizeof(style), "class=\"halo\" text-anchor=\"end\" fill=\"%s\"", line->colour);
+	snprintf(style, sizeof(style), "class=\"halo\" text-anchor=\"end\" fill=\"%s\"",
+		 line->colour);
 	svg_text(p->out, right, above ? y - 5 : y + 14, style, line->text);
 	return true;
 }

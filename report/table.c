@@ -12,20 +12,38 @@
 #define MIN_NAME 16
 #define MIN_LONG_NAME 32
 
-enum { KEY, TIME, PERCENT, NAME, POINT, INTENSITY, MOVED, RATE, BOUND, ROOF, BELOW, HEADROOM, N_COLUMNS };
+enum {
+	KEY,
+	TIME,
+	PERCENT,
+	NAME,
+	POINT,
+	INTENSITY,
+	MOVED,
+	RATE,
+	BOUND,
+	ROOF,
+	BELOW,
+	HEADROOM,
+	N_COLUMNS
+};
 
 static const struct text_column default_columns[N_COLUMNS] = {
-	[KEY] = {"#", false}, [TIME] = {"time", true}, [PERCENT] = {"%", true}, [NAME] = {"function", false},
-	[POINT] = {"GFLOP/s", true}, [INTENSITY] = {"flop/B", true}, [MOVED] = {"memory", true},
-	[RATE] = {"GB/s", true}, [BOUND] = {"bound", false}, [ROOF] = {"roof", true}, [BELOW] = {"below", true},
-	[HEADROOM] = {"headroom", true},
+	[KEY] = {"#", false},         [TIME] = {"time", true},     [PERCENT] = {"%", true},
+	[NAME] = {"function", false}, [POINT] = {"GFLOP/s", true}, [INTENSITY] = {"flop/B", true},
+	[MOVED] = {"memory", true},   [RATE] = {"GB/s", true},     [BOUND] = {"bound", false},
+	[ROOF] = {"roof", true},      [BELOW] = {"below", true},   [HEADROOM] = {"headroom", true},
 };
 
 /* What a narrow terminal does without, the first first; never what the table is sorted by. */
-static const size_t spared[] = {ROOF, PERCENT, RATE, MOVED, INTENSITY, POINT, TIME, BELOW, HEADROOM};
+static const size_t spared[] = {ROOF,  PERCENT, RATE,  MOVED,   INTENSITY,
+				POINT, TIME,    BELOW, HEADROOM};
 
 /* One unit of time for the whole table, so that its columns can be read downward. */
-struct time_unit { const char *name; double seconds; };
+struct time_unit {
+	const char *name;
+	double seconds;
+};
 
 struct layout {
 	const struct report_view *view;
@@ -38,7 +56,8 @@ static double longest_time(const struct report_view *view)
 {
 	double longest = 0;
 	for (size_t i = 0; i < view->n_shown; i++)
-		longest = fmax(longest, (double)view->model->functions[view->rank[i]].time_ns * 1e-9);
+		longest =
+			fmax(longest, (double)view->model->functions[view->rank[i]].time_ns * 1e-9);
 	return longest;
 }
 
@@ -97,7 +116,9 @@ static void put_below(char *cell, const struct model_place *place)
 static void put_rate(char *cell, enum model_axis axis, double value, const char *mark)
 {
 	static const char *const units[] = {
-		[AXIS_NONE] = "", [AXIS_FLOP] = "", [AXIS_BYTES] = " GB/s",
+		[AXIS_NONE] = "",
+		[AXIS_FLOP] = "",
+		[AXIS_BYTES] = " GB/s",
 		[AXIS_INSTRUCTIONS] = " GI/s",
 	};
 	char number[TEXT_NUMBER];
@@ -115,13 +136,17 @@ static void put_bound(char *cell, const struct model_place *place)
 		snprintf(cell, 64, "–");
 	else
 		snprintf(cell, 64, "%s%s%s", model_bound_name(place->bound),
-			 !place->level[0] ? "" : place->traced ? " " : " ~", place->level);
+			 !place->level[0] ? ""
+			 : place->traced  ? " "
+					  : " ~",
+			 place->level);
 	if (place->traced && place->bound == BOUND_COMPUTE) /* its own mix is the lower ceiling */
 		snprintf(cell, 64, "%s", model_bound_name(place->bound));
 }
 
 /* Where the bytes are less than sure, the intensity has only a lower end. */
-static void put_intensity(char *cell, const struct report_view *view, const struct model_function *f)
+static void put_intensity(char *cell, const struct report_view *view,
+			  const struct model_function *f)
 {
 	const struct model_level *level = report_level(view, f);
 	const struct model_estimate *moved = level ? report_moved(view, level) : NULL;
@@ -130,8 +155,10 @@ static void put_intensity(char *cell, const struct report_view *view, const stru
 	if (!f->tally.flop)
 		snprintf(cell, 64, "–");
 	else if (moved && level->at_least) /* of nothing seen nothing is known */
-		snprintf(cell, 64, isfinite(level->intensity) ? "≤%s" : "–", text_number(number, level->intensity));
-	else if (moved && moved->bytes > 0 && moved->halfwidth >= moved->bytes && least < MODEL_IN_CACHE)
+		snprintf(cell, 64, isfinite(level->intensity) ? "≤%s" : "–",
+			 text_number(number, level->intensity));
+	else if (moved && moved->bytes > 0 && moved->halfwidth >= moved->bytes &&
+		 least < MODEL_IN_CACHE)
 		snprintf(cell, 64, ">%s", text_number(number, least));
 	else if (moved)
 		report_put_intensity(cell, report_intensity(view, f));
@@ -148,16 +175,19 @@ static void put_moved(struct layout *layout, const struct model_function *f)
 	char number[TEXT_NUMBER], bytes[64];
 	report_put_bytes(bytes, moved ? moved->bytes : NAN);
 	const bool none = moved && moved->bytes == 0;
-	text_table_put(&layout->table, MOVED, STYLE_PLAIN, "%s%s%.56s", level && level->at_least ? "≥" : "",
+	text_table_put(&layout->table, MOVED, STYLE_PLAIN, "%s%s%.56s",
+		       level && level->at_least ? "≥" : "",
 		       unsure && !(none && level->at_least) ? "≈" : "", bytes);
-	text_table_put(&layout->table, RATE, STYLE_PLAIN, "%s", text_number(number, level ? level->rate : NAN));
+	text_table_put(&layout->table, RATE, STYLE_PLAIN, "%s",
+		       text_number(number, level ? level->rate : NAN));
 }
 
 enum style report_bound_style(const struct model_place *place)
 {
 	static const enum style styles[] = {
-		[BOUND_UNKNOWN] = STYLE_DIM, [BOUND_UNCOUNTED] = STYLE_DIM, [BOUND_MEMORY] = STYLE_MEMORY,
-		[BOUND_COMPUTE] = STYLE_COMPUTE, [BOUND_BALANCED] = STYLE_BALANCED, [BOUND_ISSUE] = STYLE_ISSUE,
+		[BOUND_UNKNOWN] = STYLE_DIM,       [BOUND_UNCOUNTED] = STYLE_DIM,
+		[BOUND_MEMORY] = STYLE_MEMORY,     [BOUND_COMPUTE] = STYLE_COMPUTE,
+		[BOUND_BALANCED] = STYLE_BALANCED, [BOUND_ISSUE] = STYLE_ISSUE,
 		[BOUND_LATENCY] = STYLE_LATENCY,
 	};
 	return place->above ? STYLE_FAULT : styles[place->bound];
@@ -212,9 +242,13 @@ static void put_sum(struct layout *layout, double time_ns, const char *name, con
 static const char *row_word(const struct report_view *view, bool many)
 {
 	static const char *const words[][2] = {
-		[BY_FUNCTION] = {"function", "functions"}, [BY_LOOP] = {"loop", "loops"}, [BY_LINE] = {"line", "lines"},
-		[BY_MODULE] = {"module", "modules"}, [BY_THREAD] = {"thread", "threads"},
-		[BY_PROCESS] = {"process", "processes"}, [BY_CALL_PATH] = {"call path", "call paths"},
+		[BY_FUNCTION] = {"function", "functions"},
+		[BY_LOOP] = {"loop", "loops"},
+		[BY_LINE] = {"line", "lines"},
+		[BY_MODULE] = {"module", "modules"},
+		[BY_THREAD] = {"thread", "threads"},
+		[BY_PROCESS] = {"process", "processes"},
+		[BY_CALL_PATH] = {"call path", "call paths"},
 		[BY_INLINED] = {"function", "functions"},
 	};
 	return words[view->shaped ? view->options->by : BY_FUNCTION][many];
@@ -248,20 +282,24 @@ static void put_sums(struct layout *layout)
 		put_sum(layout, time[1], name, "");
 	}
 	if (n[2])
-		put_sum(layout, time[2], view->options->ignore ? view->options->focus ? "(left out by --focus, --ignore)"
-										      : "(left out by --ignore)"
-							       : "(left out by --focus)", "");
+		put_sum(layout, time[2],
+			view->options->ignore ? view->options->focus
+							? "(left out by --focus, --ignore)"
+							: "(left out by --ignore)"
+					      : "(left out by --focus)",
+			"");
 	if (view->shaped && (n[0] || n[1] || n[2]))
 		put_sum(layout, (double)view->model->time_ns, "(all)", "");
 	if (view->model->uncounted_ns)
-		put_sum(layout, (double)view->model->uncounted_ns, "(all that was not counted)", "uncounted");
+		put_sum(layout, (double)view->model->uncounted_ns, "(all that was not counted)",
+			"uncounted");
 }
 
 static size_t sort_column(const struct report_view *view)
 {
 	static const size_t of[] = {
-		[SORT_HEADROOM] = HEADROOM, [SORT_DISTANCE] = BELOW, [SORT_TIME] = TIME, [SORT_FLOPS] = POINT,
-		[SORT_BYTES] = MOVED, [SORT_NAME] = NAME,
+		[SORT_HEADROOM] = HEADROOM, [SORT_DISTANCE] = BELOW, [SORT_TIME] = TIME,
+		[SORT_FLOPS] = POINT,       [SORT_BYTES] = MOVED,    [SORT_NAME] = NAME,
 	};
 	return of[view->sort];
 }
@@ -284,9 +322,10 @@ static bool fit(struct layout *layout, FILE *stream)
 	const size_t dropped = text_table_fit(&layout->table, order, n, least_name(layout->view));
 	text_table_print(&layout->table, stream);
 	for (size_t i = 0; i < dropped; i++)
-		snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%s", i ? ", " : "",
-			 layout->columns[order[i]].title);
-	return !dropped || terminal_sentence(layout->table.terminal, stream, STYLE_DIM, "  · ", words);
+		snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%s",
+			 i ? ", " : "", layout->columns[order[i]].title);
+	return !dropped ||
+	       terminal_sentence(layout->table.terminal, stream, STYLE_DIM, "  · ", words);
 }
 
 static void choose_columns(struct layout *layout)
@@ -305,7 +344,8 @@ static void choose_columns(struct layout *layout)
 
 struct rf_error *report_functions(const struct report_view *view, FILE *stream)
 {
-	const struct terminal own = view->terminal ? *view->terminal : terminal_of(stream, view->options);
+	const struct terminal own =
+		view->terminal ? *view->terminal : terminal_of(stream, view->options);
 	struct layout layout = {.view = view, .unit = choose_unit(longest_time(view))};
 	text_table_init(&layout.table, &own, layout.columns, N_COLUMNS, NAME);
 	choose_columns(&layout);
@@ -335,13 +375,16 @@ static void print_roofs(const struct report_view *view, FILE *stream)
 	char *op = text_clean(peak->op);
 	fprintf(stream, " · roof %s GF/s %s (%s %s, 1 thread)", text_number(number, peak->best),
 		report_precision_short(precision), report_isa_name(peak->isa),
-		op && strcmp(op, "fma") == 0 ? "FMA" : op ? op : "");
+		op && strcmp(op, "fma") == 0 ? "FMA"
+		: op                         ? op
+					     : "");
 	free(op);
 	size_t n = model_levels(view->profile, levels);
 	for (size_t i = n; i-- > 0;)
 		fprintf(stream, "%s%s %s", i + 1 == n ? ", " : " / ", levels[i],
-			text_number(number, machine_roof(view->profile->roofs, view->profile->n_roofs,
-							 ROOF_BANDWIDTH, NULL, "", "read", levels[i], 1)));
+			text_number(number,
+				    machine_roof(view->profile->roofs, view->profile->n_roofs,
+						 ROOF_BANDWIDTH, NULL, "", "read", levels[i], 1)));
 	if (n)
 		fputs(" GB/s", stream);
 }
@@ -357,7 +400,8 @@ bool report_head(const struct report_view *view, FILE *stream)
 		fputs(shown, text);
 		if (threads > 0)
 			fprintf(text, " · %d thread%s", threads, threads == 1 ? "" : "s");
-		fprintf(text, " · %s s", text_number(number, report_number_fact(view->profile, "wall_s", NAN)));
+		fprintf(text, " · %s s",
+			text_number(number, report_number_fact(view->profile, "wall_s", NAN)));
 		print_roofs(view, text);
 	}
 	const bool done = text && fclose(text) == 0 &&

@@ -27,20 +27,23 @@ static bool is_set(const char *name)
 /* no-color.org, bixense.com/clicolors */
 static bool wants_colour(FILE *stream, enum report_color color)
 {
-	const char *forced = getenv("CLICOLOR_FORCE"), *wanted = getenv("CLICOLOR"), *kind = getenv("TERM");
+	const char *forced = getenv("CLICOLOR_FORCE"), *wanted = getenv("CLICOLOR"),
+		   *kind = getenv("TERM");
 	if (color != COLOR_AUTO)
 		return color == COLOR_ALWAYS;
 	if (is_set("NO_COLOR"))
 		return false;
 	if (forced && *forced && strcmp(forced, "0") != 0)
 		return true;
-	return is_terminal(stream) && !(wanted && strcmp(wanted, "0") == 0) && !(kind && strcmp(kind, "dumb") == 0);
+	return is_terminal(stream) && !(wanted && strcmp(wanted, "0") == 0) &&
+	       !(kind && strcmp(kind, "dumb") == 0);
 }
 
 static size_t columns_of(FILE *stream)
 {
 	struct winsize size;
-	return is_terminal(stream) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+	return is_terminal(stream) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col
+										    : 0;
 }
 
 static bool locale_is_utf8(void)
@@ -57,7 +60,8 @@ struct terminal terminal_of(FILE *stream, const struct report_options *options)
 	const size_t own = options->width ? options->width : columns_of(stream);
 	const bool utf8 = options->utf8 || locale_is_utf8();
 	struct terminal terminal = {
-		.columns = own ? own : TERMINAL_DEFAULT_COLUMNS, .breaks = own > 0,
+		.columns = own ? own : TERMINAL_DEFAULT_COLUMNS,
+		.breaks = own > 0,
 		.colour = wants_colour(stream, options->color),
 		.ascii = options->ascii || (is_terminal(stream) && !utf8),
 		.plot_ascii = options->ascii || !utf8,
@@ -70,9 +74,11 @@ struct terminal terminal_of(FILE *stream, const struct report_options *options)
 const char *terminal_begin(const struct terminal *terminal, enum style style)
 {
 	static const char *const sequences[N_STYLES] = {
-		[STYLE_PLAIN] = "", [STYLE_HEAD] = "\033[1m", [STYLE_DIM] = "\033[2m", [STYLE_MEMORY] = "\033[36m",
-		[STYLE_COMPUTE] = "\033[33m", [STYLE_BALANCED] = "\033[32m", [STYLE_ISSUE] = "\033[35m",
-		[STYLE_LATENCY] = "\033[31m", [STYLE_FAULT] = "\033[1;31m",
+		[STYLE_PLAIN] = "",           [STYLE_HEAD] = "\033[1m",
+		[STYLE_DIM] = "\033[2m",      [STYLE_MEMORY] = "\033[36m",
+		[STYLE_COMPUTE] = "\033[33m", [STYLE_BALANCED] = "\033[32m",
+		[STYLE_ISSUE] = "\033[35m",   [STYLE_LATENCY] = "\033[31m",
+		[STYLE_FAULT] = "\033[1;31m",
 	};
 	return terminal->colour ? sequences[style] : "";
 }
@@ -87,9 +93,12 @@ const char *terminal_end(const struct terminal *terminal, enum style style)
 /* No longer than what they stand for is in UTF-8. */
 static size_t put_ascii(char *to, wchar_t wide)
 {
-	static const struct { wchar_t from; const char *to; } pairs[] = {
-		{L'×', "x"}, {L'–', "-"}, {L'≈', "~"}, {L'∞', "inf"}, {L'·', "-"}, {L'…', "~"}, {L'µ', "u"}, {L'±', "+-"},
-		{L'→', "->"},
+	static const struct {
+		wchar_t from;
+		const char *to;
+	} pairs[] = {
+		{L'×', "x"}, {L'–', "-"}, {L'≈', "~"},  {L'∞', "inf"}, {L'·', "-"},
+		{L'…', "~"}, {L'µ', "u"}, {L'±', "+-"}, {L'→', "->"},
 	};
 	const int columns = wcwidth(wide);
 	const size_t n = columns < 0 ? 1 : (size_t)columns;
@@ -150,7 +159,8 @@ static size_t bytes_in(const char *text, size_t room)
 	return at;
 }
 
-/* Bytes of the next line: up to the last blank that fits; within a word that is longer than a line. */
+/* Bytes of the next line: up to the last blank that fits; within a word that is longer than a line.
+ */
 static size_t line_of(const char *text, size_t room)
 {
 	size_t fits = bytes_in(text, room);
@@ -162,17 +172,19 @@ static size_t line_of(const char *text, size_t room)
 	return fits ? fits : 1;
 }
 
-bool terminal_sentence(const struct terminal *terminal, FILE *stream, enum style style, const char *lead,
-		       const char *text)
+bool terminal_sentence(const struct terminal *terminal, FILE *stream, enum style style,
+		       const char *lead, const char *text)
 {
 	char *shown = terminal_text(terminal, text), *start = terminal_text(terminal, lead);
 	const int indent = start ? (int)text_columns(start) : 0;
 	const char *from = shown;
-	const size_t room = terminal->columns > (size_t)indent + 8 ? terminal->columns - (size_t)indent : 8;
+	const size_t room =
+		terminal->columns > (size_t)indent + 8 ? terminal->columns - (size_t)indent : 8;
 	for (bool first = true; shown && start && (first || *from); first = false) {
 		const size_t n = terminal->breaks ? line_of(from, room) : strlen(from);
 		fprintf(stream, "%s%*s%s%.*s%s\n", first ? start : "", first ? 0 : indent, "",
-			terminal_begin(terminal, style), (int)n, from, terminal_end(terminal, style));
+			terminal_begin(terminal, style), (int)n, from,
+			terminal_end(terminal, style));
 		from += n;
 		from += strspn(from, " ");
 	}

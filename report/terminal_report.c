@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct rf_error *no_memory_unless(bool done) { return done ? NULL : report_no_memory(); }
+static struct rf_error *no_memory_unless(bool done)
+{
+	return done ? NULL : report_no_memory();
+}
 
 static bool is_clean(const char *word)
 {
@@ -18,7 +21,8 @@ static bool is_clean(const char *word)
 	return same;
 }
 
-/* The command for the page about a function; to be freed.  What cannot be shown as it is has a word in its place. */
+/* The command for the page about a function; to be freed.  What cannot be shown as it is has a word
+ * in its place. */
 static char *page_command(const struct report_view *view, const struct model_function *f)
 {
 	const char *file = view->options->saved_as;
@@ -39,11 +43,13 @@ static char *page_command(const struct report_view *view, const struct model_fun
 /* The first row in words, and where its reasons are told. */
 static bool print_verdict(const struct report_view *view, FILE *stream)
 {
-	const struct model_function *f = view->n_shown ? &view->model->functions[view->rank[0]] : NULL;
+	const struct model_function *f =
+		view->n_shown ? &view->model->functions[view->rank[0]] : NULL;
 	const enum report_by by = view->options->by;
 	struct reasons reasons = {0};
 	char saved[64], *text = NULL, *name = f ? text_clean(f->name) : NULL;
-	if (!f || !name || !(f->place.headroom_s > 0) || view->sort != SORT_HEADROOM || by != BY_FUNCTION) {
+	if (!f || !name || !(f->place.headroom_s > 0) || view->sort != SORT_HEADROOM ||
+	    by != BY_FUNCTION) {
 		free(name);
 		return true;
 	}
@@ -51,7 +57,8 @@ static bool print_verdict(const struct report_view *view, FILE *stream)
 	report_put_time(saved, f->place.headroom_s, f->place.headroom_s);
 	report_reasons(view, f, &reasons);
 	bool done = cut && command && !reasons.failed &&
-		    asprintf(&text, "%s could save most, %s%s%s. What to try: %s", cut, saved, reasons.n_items ? ": " : "",
+		    asprintf(&text, "%s could save most, %s%s%s. What to try: %s", cut, saved,
+			     reasons.n_items ? ": " : "",
 			     reasons.n_items ? reasons.items[0].what : "", command) >= 0;
 	done = done && terminal_sentence(view->terminal, stream, STYLE_HEAD, "  → ", text);
 	if (done || text)
@@ -68,13 +75,16 @@ static bool print_hint(const struct report_view *view, FILE *stream)
 {
 	const char *text = NULL;
 	if (view->options->by == BY_LINE && !view->profile->n_lines)
-		text = "this profile has no source lines: the program has no debug information, or it was recorded by an older "
+		text = "this profile has no source lines: the program has no debug information, or "
+		       "it was recorded by an older "
 		       "rfprof; rows are functions";
 	if (view->options->by == BY_INLINED && !view->profile->n_inlined_code)
-		text = "this profile has no inlined functions: the program has no debug information, or none were inlined, or it was "
+		text = "this profile has no inlined functions: the program has no debug "
+		       "information, or none were inlined, or it was "
 		       "recorded by an older rfprof; rows are functions";
 	if (view->options->by == BY_CALL_PATH)
-		text = "work is counted by function, not by path: speeds and roofs are those of a path's last function, its "
+		text = "work is counted by function, not by path: speeds and roofs are those of a "
+		       "path's last function, its "
 		       "headroom is divided by time";
 	return !text || terminal_sentence(view->terminal, stream, STYLE_PLAIN, "  · ", text);
 }
@@ -97,7 +107,8 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 	if (!error && !view->shaped)
 		error = report_tree(view, stream);
 	for (size_t i = 0; !error && i < view->n_notes; i++)
-		error = no_memory_unless(terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", view->notes[i]));
+		error = no_memory_unless(terminal_sentence(view->terminal, stream, STYLE_DIM,
+							   "  · ", view->notes[i]));
 	return error;
 }
 
@@ -109,7 +120,8 @@ struct rf_error *report_terminal(const struct report_view *asked, FILE *stream)
 	/* Widths, and the points of numbers, are the same whatever the user's locale is. */
 	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
 	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
-	struct rf_error *error = view.options->function ? report_function_page(&view, stream) : print_all(&view, stream);
+	struct rf_error *error = view.options->function ? report_function_page(&view, stream)
+							: print_all(&view, stream);
 	if (utf8) {
 		uselocale(before);
 		freelocale(utf8);

@@ -31,10 +31,10 @@ static size_t sequence(const unsigned char *s, uint32_t *code)
 static bool is_harmful(uint32_t code)
 {
 	static const uint32_t ranges[][2] = {
-		{0x00, 0x1f}, {0x7f, 0x9f},	/* C0, DEL, C1 */
-		{0xad, 0xad}, {0x61c, 0x61c}, {0x200b, 0x200f}, {0x2028, 0x202e},
-		{0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xfffe, 0xffff},
-		{0xe0000, 0xe0fff},		/* tags */
+		{0x00, 0x1f},     {0x7f, 0x9f}, /* C0, DEL, C1 */
+		{0xad, 0xad},     {0x61c, 0x61c},   {0x200b, 0x200f},
+		{0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff},
+		{0xfff9, 0xfffb}, {0xfffe, 0xffff}, {0xe0000, 0xe0fff}, /* tags */
 	};
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
 		if (code >= ranges[i][0] && code <= ranges[i][1])
@@ -116,12 +116,23 @@ void text_write_xml(FILE *stream, const char *text)
 {
 	for (; *text; text++)
 		switch (*text) {
-		case '&': fputs("&amp;", stream); break;
-		case '<': fputs("&lt;", stream); break;
-		case '>': fputs("&gt;", stream); break;
-		case '"': fputs("&quot;", stream); break;
-		case '\'': fputs("&#39;", stream); break;
-		default: putc(*text, stream);
+		case '&':
+			fputs("&amp;", stream);
+			break;
+		case '<':
+			fputs("&lt;", stream);
+			break;
+		case '>':
+			fputs("&gt;", stream);
+			break;
+		case '"':
+			fputs("&quot;", stream);
+			break;
+		case '\'':
+			fputs("&#39;", stream);
+			break;
+		default:
+			putc(*text, stream);
 		}
 }
 

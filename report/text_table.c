@@ -8,11 +8,13 @@
 
 #define LEAST 8 /* columns of the flexible column, whatever the width is */
 
-void text_table_init(struct text_table *table, const struct terminal *terminal, const struct text_column *columns,
-		     size_t n_columns, size_t flexible)
+void text_table_init(struct text_table *table, const struct terminal *terminal,
+		     const struct text_column *columns, size_t n_columns, size_t flexible)
 {
-	*table = (struct text_table){
-		.terminal = terminal, .columns = columns, .n_columns = n_columns, .flexible = flexible};
+	*table = (struct text_table){.terminal = terminal,
+				     .columns = columns,
+				     .n_columns = n_columns,
+				     .flexible = flexible};
 }
 
 void text_table_deinit(struct text_table *table)
@@ -29,17 +31,20 @@ void text_table_row(struct text_table *table)
 {
 	if (table->n_rows == table->cap_rows) {
 		const size_t cap = table->cap_rows ? 2 * table->cap_rows : 16;
-		struct text_cell *cells = reallocarray(table->cells, cap * table->n_columns, sizeof(*cells));
+		struct text_cell *cells =
+			reallocarray(table->cells, cap * table->n_columns, sizeof(*cells));
 		table->failed |= !cells;
 		if (!cells)
 			return;
 		table->cells = cells;
 		table->cap_rows = cap;
 	}
-	memset(table->cells + table->n_rows++ * table->n_columns, 0, table->n_columns * sizeof(*table->cells));
+	memset(table->cells + table->n_rows++ * table->n_columns, 0,
+	       table->n_columns * sizeof(*table->cells));
 }
 
-void text_table_put(struct text_table *table, size_t column, enum style style, const char *format, ...)
+void text_table_put(struct text_table *table, size_t column, enum style style, const char *format,
+		    ...)
 {
 	char *text = NULL;
 	va_list arguments;
@@ -104,7 +109,8 @@ static void shorten_cells(struct text_table *table, size_t room)
 	for (size_t row = 0; row < table->n_rows; row++) {
 		struct text_cell *cell = &table->cells[row * table->n_columns + table->flexible];
 		char *cut = cell->text ? text_shorten(cell->text, room) : NULL;
-		char *shown = cut ? terminal_text(table->terminal, cut) : NULL; /* the ellipsis, too */
+		char *shown =
+			cut ? terminal_text(table->terminal, cut) : NULL; /* the ellipsis, too */
 		free(cut);
 		table->failed |= cell->text && !shown;
 		if (!shown)
@@ -122,23 +128,27 @@ void text_table_limit(struct text_table *table, size_t most)
 size_t text_table_fit(struct text_table *table, const size_t *order, size_t n_order, size_t least)
 {
 	make_titles(table);
-	const size_t widest = width_of(table, table->flexible), wanted = widest < least ? widest : least;
+	const size_t widest = width_of(table, table->flexible),
+		     wanted = widest < least ? widest : least;
 	size_t dropped = 0;
 	while (dropped < n_order && used_by_others(table) + wanted > table->terminal->columns)
 		table->hidden[order[dropped++]] = true;
 	const size_t used = used_by_others(table);
-	shorten_cells(table, table->terminal->columns > used + LEAST ? table->terminal->columns - used : LEAST);
+	shorten_cells(table, table->terminal->columns > used + LEAST
+				     ? table->terminal->columns - used
+				     : LEAST);
 	return dropped;
 }
 
-static void print_cell(const struct text_table *table, size_t column, size_t width, const char *text,
-		       enum style style, bool last, FILE *stream)
+static void print_cell(const struct text_table *table, size_t column, size_t width,
+		       const char *text, enum style style, bool last, FILE *stream)
 {
 	const size_t own = text_columns(text);
 	const int gap = width > own ? (int)(width - own) : 0;
 	const bool right = table->columns[column].right;
-	fprintf(stream, "%*s%s%s%s%*s", TEXT_INDENT + (right ? gap : 0), "", terminal_begin(table->terminal, style), text,
-		terminal_end(table->terminal, style), right || last ? 0 : gap, "");
+	fprintf(stream, "%*s%s%s%s%*s", TEXT_INDENT + (right ? gap : 0), "",
+		terminal_begin(table->terminal, style), text, terminal_end(table->terminal, style),
+		right || last ? 0 : gap, "");
 }
 
 /* The last column that has text in this row: nothing is written behind it. */
@@ -160,14 +170,16 @@ void text_table_print(const struct text_table *table, FILE *stream)
 	}
 	for (size_t c = 0; c <= end; c++)
 		if (!table->hidden[c])
-			print_cell(table, c, width[c], title_of(table, c), STYLE_HEAD, c == end, stream);
+			print_cell(table, c, width[c], title_of(table, c), STYLE_HEAD, c == end,
+				   stream);
 	putc('\n', stream);
 	for (size_t row = 0; row < table->n_rows; row++) {
 		const size_t last = last_of(table, row);
 		for (size_t c = 0; c <= last; c++)
 			if (!table->hidden[c])
 				print_cell(table, c, width[c], text_at(table, row, c),
-					   table->cells[row * table->n_columns + c].style, c == last, stream);
+					   table->cells[row * table->n_columns + c].style,
+					   c == last, stream);
 		putc('\n', stream);
 	}
 }

@@ -57,20 +57,23 @@ static uint16_t dot_lanes(const ZydisDecodedInstruction *insn, uint8_t element_b
 	return __builtin_popcount(products) * (bits / 128);
 }
 
-struct shape { uint16_t lanes; enum flop_width width; };
+struct shape {
+	uint16_t lanes;
+	enum flop_width width;
+};
 
 static struct shape shape_of(const struct work_rule *rule, const ZydisDecodedInstruction *insn,
 			     const ZydisDecodedOperand *operands)
 {
 	if (rule->shape == SHAPE_SCALAR)
-		return (struct shape){ 1, WIDTH_SCALAR };
+		return (struct shape){1, WIDTH_SCALAR};
 	if (rule->shape == SHAPE_TILE)
-		return (struct shape){ TILE_MAX_UNITS, WIDTH_TILE };
+		return (struct shape){TILE_MAX_UNITS, WIDTH_TILE};
 	uint16_t bits = vector_bits(insn, operands);
 	enum flop_width width = width_of_bits(bits);
 	if (rule->shape == SHAPE_DOT)
-		return (struct shape){ dot_lanes(insn, rule->element_bits, bits), width };
-	return (struct shape){ bits / rule->element_bits, width };
+		return (struct shape){dot_lanes(insn, rule->element_bits, bits), width};
+	return (struct shape){bits / rule->element_bits, width};
 }
 
 static void set_mask_units(const ZydisDecodedInstruction *insn, uint16_t lanes, struct work *work)
@@ -143,7 +146,8 @@ static void set_operations(const struct work_rule *rule, const ZydisDecodedInstr
  * mask says, since its elements do not go to lanes one by one [SDM vol. 2, 2.8]. */
 static bool is_read_whole(const struct work_rule *rule, const ZydisDecodedInstruction *insn)
 {
-	if (rule->memory == MEMORY_WHOLE || insn->avx.broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID)
+	if (rule->memory == MEMORY_WHOLE ||
+	    insn->avx.broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID)
 		return true;
 	switch (insn->meta.exception_class) {
 	case ZYDIS_EXCEPTION_CLASS_E1NF:
@@ -307,7 +311,7 @@ void work_of_decoded(const ZydisDecodedInstruction *insn, const ZydisDecodedOper
 		     struct work *work)
 {
 	const struct work_rule *rule = rule_of_insn(insn);
-	*work = (struct work){ .length = insn->length };
+	*work = (struct work){.length = insn->length};
 	work->insn_class = rule->insn_class != WORK_CLASS_BY_CATEGORY
 				   ? rule->insn_class
 				   : work_class_of_category(insn->meta.category);
@@ -321,9 +325,9 @@ bool work_of_bytes(const uint8_t *bytes, size_t size, struct work *work)
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction insn;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	*work = (struct work){ 0 };
-	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
-					   ZYDIS_STACK_WIDTH_64)))
+	*work = (struct work){0};
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return false;
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn, operands)))
 		return false;

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH 64 /* namespaces, functions and their blocks; a damaged file could nest without end */
+#define MAX_DEPTH \
+	64 /* namespaces, functions and their blocks; a damaged file could nest without end */
 
 enum { FILE_ITSELF, FILE_DEBUG, FILE_DEBUG_DATA, N_FILES };
 
@@ -30,8 +31,8 @@ struct data_symbols {
 	size_t n_declarations, cap_declarations;
 	Dwarf *dwarf;
 	bool dwarf_read;
-	size_t dies_left;	/* bound for a walk over a damaged file */
-	char **names;		/* every name that was handed out */
+	size_t dies_left; /* bound for a walk over a damaged file */
+	char **names;     /* every name that was handed out */
 	size_t n_names, cap_names;
 };
 
@@ -70,15 +71,18 @@ static bool add_symbol(struct data_symbols *symbols, const GElf_Sym *symbol, con
 	const enum function_rank rank = bind == STB_LOCAL  ? RANK_LOCAL
 					: bind == STB_WEAK ? RANK_WEAK
 							   : RANK_GLOBAL;
-	if (type != STT_OBJECT || symbol->st_shndx == SHN_UNDEF ||
-	    symbol->st_shndx == SHN_ABS || !symbol->st_size || !name || !name[0])
+	if (type != STT_OBJECT || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
+	    !symbol->st_size || !name || !name[0])
 		return true;
 	const uint64_t start = symbol->st_value + shift;
-	return !elf_file_segment(&symbols->files[FILE_ITSELF], start) || start + symbol->st_size < start ||
-	       function_map_append(&symbols->variables, start, start + symbol->st_size, name, "", rank);
+	return !elf_file_segment(&symbols->files[FILE_ITSELF], start) ||
+	       start + symbol->st_size < start ||
+	       function_map_append(&symbols->variables, start, start + symbol->st_size, name, "",
+				   rank);
 }
 
-static bool read_table(struct data_symbols *symbols, int file, Elf_Scn *section, const GElf_Shdr *header)
+static bool read_table(struct data_symbols *symbols, int file, Elf_Scn *section,
+		       const GElf_Shdr *header)
 {
 	Elf *elf = symbols->files[file].elf;
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -95,7 +99,8 @@ static bool read_table(struct data_symbols *symbols, int file, Elf_Scn *section,
 static bool read_tables(struct data_symbols *symbols, int file)
 {
 	bool ok = true;
-	for (Elf_Scn *section = NULL; ok && (section = elf_nextscn(symbols->files[file].elf, section));) {
+	for (Elf_Scn *section = NULL;
+	     ok && (section = elf_nextscn(symbols->files[file].elf, section));) {
 		GElf_Shdr header;
 		if (gelf_getshdr(section, &header) &&
 		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
@@ -121,9 +126,11 @@ struct rf_error *data_symbols_open(const char *path, struct data_symbols **out)
 	}
 	if (ok) {
 		symbols->opened[FILE_DEBUG] =
-			debug_file_open(&symbols->files[FILE_ITSELF], path, build_id, &symbols->files[FILE_DEBUG]);
+			debug_file_open(&symbols->files[FILE_ITSELF], path, build_id,
+					&symbols->files[FILE_DEBUG]);
 		symbols->opened[FILE_DEBUG_DATA] =
-			debug_data_open(&symbols->files[FILE_ITSELF], &symbols->files[FILE_DEBUG_DATA]);
+			debug_data_open(&symbols->files[FILE_ITSELF],
+					&symbols->files[FILE_DEBUG_DATA]);
 	}
 	free(build_id);
 	for (int i = 0; ok && i < N_FILES; i++)
@@ -146,7 +153,8 @@ static bool static_location(Dwarf_Die *die, uint64_t *vaddr)
 	Dwarf_Op *operations;
 	size_t n;
 	if (!dwarf_attr(die, DW_AT_location, &attribute) ||
-	    dwarf_getlocation(&attribute, &operations, &n) != 0 || n != 1 || operations[0].atom != DW_OP_addr)
+	    dwarf_getlocation(&attribute, &operations, &n) != 0 || n != 1 ||
+	    operations[0].atom != DW_OP_addr)
 		return false;
 	*vaddr = operations[0].number;
 	return true;
@@ -172,7 +180,8 @@ static bool add_declaration(struct data_symbols *symbols, Dwarf_Die *die, uint64
 	if (!static_location(die, &new.vaddr))
 		return true;
 	new.vaddr += shift;
-	new.name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+	new.name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute)
+								     : NULL;
 	new.file = declaration_file(die);
 	if (dwarf_attr_integrate(die, DW_AT_decl_line, &attribute) &&
 	    dwarf_formudata(&attribute, &line) == 0)
@@ -223,8 +232,8 @@ static void read_dwarf(struct data_symbols *symbols)
 				break;
 	}
 	if (symbols->n_declarations)
-		qsort(symbols->declarations, symbols->n_declarations, sizeof(*symbols->declarations),
-		      compare_declarations);
+		qsort(symbols->declarations, symbols->n_declarations,
+		      sizeof(*symbols->declarations), compare_declarations);
 }
 
 static const struct declaration *find_declaration(struct data_symbols *symbols, uint64_t start)
@@ -233,14 +242,15 @@ static const struct declaration *find_declaration(struct data_symbols *symbols, 
 	if (!symbols->dwarf_read)
 		read_dwarf(symbols);
 	return symbols->n_declarations
-		       ? bsearch(&key, symbols->declarations, symbols->n_declarations,
-				 sizeof(key), compare_declarations)
+		       ? bsearch(&key, symbols->declarations, symbols->n_declarations, sizeof(key),
+				 compare_declarations)
 		       : NULL;
 }
 
 /* ---- the answers ---- */
 
-static void answer(struct data_symbols *symbols, struct function_range *range, struct data_symbol *out)
+static void answer(struct data_symbols *symbols, struct function_range *range,
+		   struct data_symbol *out)
 {
 	char *name = range->name ? NULL : symbol_demangle(range->raw);
 	if (name && rf_array_push(symbols->names, symbols->n_names, symbols->cap_names, name))
@@ -256,15 +266,19 @@ static void answer(struct data_symbols *symbols, struct function_range *range, s
 }
 
 /* The section that holds vaddr, else the part of the segment that no section has. */
-static bool find_section(const struct data_symbols *symbols, uint64_t vaddr, struct data_symbol *out)
+static bool find_section(const struct data_symbols *symbols, uint64_t vaddr,
+			 struct data_symbol *out)
 {
 	const struct elf_file *file = &symbols->files[FILE_ITSELF];
 	const struct elf_segment *segment = elf_file_segment(file, vaddr);
 	size_t names;
 	if (!segment)
 		return false;
-	*out = (struct data_symbol){.start = segment->vaddr, .end = segment->vaddr + segment->memory_size,
-				    .name = "", .file = "", .is_section = true};
+	*out = (struct data_symbol){.start = segment->vaddr,
+				    .end = segment->vaddr + segment->memory_size,
+				    .name = "",
+				    .file = "",
+				    .is_section = true};
 	if (elf_getshdrstrndx(file->elf, &names) != 0)
 		return true;
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
@@ -275,8 +289,11 @@ static bool find_section(const struct data_symbols *symbols, uint64_t vaddr, str
 		const uint64_t end = header.sh_addr + header.sh_size;
 		if (vaddr >= header.sh_addr && vaddr < end) {
 			const char *name = elf_strptr(file->elf, names, header.sh_name);
-			*out = (struct data_symbol){.start = header.sh_addr, .end = end,
-						    .name = name ? name : "", .file = "", .is_section = true};
+			*out = (struct data_symbol){.start = header.sh_addr,
+						    .end = end,
+						    .name = name ? name : "",
+						    .file = "",
+						    .is_section = true};
 			return true;
 		}
 		if (header.sh_addr > vaddr && header.sh_addr < out->end)

@@ -12,18 +12,18 @@ struct rf_error *data_symbols_open(const char *path, struct data_symbols **out);
 void data_symbols_close(struct data_symbols *symbols);
 
 struct data_symbol {
-	uint64_t start, end;	/* ELF virtual addresses */
-	const char *name;	/* demangled; of a section: its name; owned by `symbols` */
-	const char *file;	/* source file of the declaration, or ""; see data_symbols_declare */
-	uint32_t line;		/* or 0 */
-	bool is_section;	/* no variable is known there */
+	uint64_t start, end; /* ELF virtual addresses */
+	const char *name;    /* demangled; of a section: its name; owned by `symbols` */
+	const char *file;    /* source file of the declaration, or ""; see data_symbols_declare */
+	uint32_t line;       /* or 0 */
+	bool is_section;     /* no variable is known there */
 };
 
-/* The variable that holds `vaddr`; else the section, or what lies between the sections, of a loaded segment;
- * false outside of them. */
+/* The variable that holds `vaddr`; else the section, or what lies between the sections, of a loaded
+ * segment; false outside of them. */
 bool data_symbols_find(struct data_symbols *symbols, uint64_t vaddr, struct data_symbol *out);
-/* Adds to a symbol that was found where it is declared, and the name that it has there.  The first time all of
- * the file's DWARF is read, which can take seconds. */
+/* Adds to a symbol that was found where it is declared, and the name that it has there.  The first
+ * time all of the file's DWARF is read, which can take seconds. */
 void data_symbols_declare(struct data_symbols *symbols, struct data_symbol *symbol);
 /* Virtual addresses of all loaded segments. */
 void data_symbols_extent(const struct data_symbols *symbols, uint64_t *low, uint64_t *high);

@@ -72,7 +72,7 @@ static bool open_by_debuglink(const struct elf_file *file, const char *path, con
 			      struct elf_file *out)
 {
 	/* What comes before and after the file's folder. */
-	static const char *const places[][2] = { { "", "" }, { "", "/.debug" }, { DEBUG_ROOT, "" } };
+	static const char *const places[][2] = {{"", ""}, {"", "/.debug"}, {DEBUG_ROOT, ""}};
 	const char *name;
 	uint32_t crc;
 	char real[PATH_MAX], candidate[2 * PATH_MAX];
@@ -118,9 +118,9 @@ static bool decompress(const struct elf_bytes *packed, uint8_t **out, size_t *si
 		if (!bytes)
 			return false;
 		*size = 0;
-		lzma_ret result = lzma_stream_buffer_decode(&memory_limit, 0, NULL, packed->bytes,
-							    &in_position, packed->size, bytes, size,
-							    room);
+		lzma_ret result =
+			lzma_stream_buffer_decode(&memory_limit, 0, NULL, packed->bytes,
+						  &in_position, packed->size, bytes, size, room);
 		*out = bytes;
 		if (result == LZMA_OK)
 			return true;

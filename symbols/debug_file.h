@@ -10,8 +10,8 @@
 bool debug_file_open(const struct elf_file *file, const char *path, const char *build_id,
 		     struct elf_file *out);
 
-/* Opens a file that somebody says is the debug file of that build id, which must not be "".  False when it is not, or has no
- * DWARF. */
+/* Opens a file that somebody says is the debug file of that build id, which must not be "".  False
+ * when it is not, or has no DWARF. */
 bool debug_file_take(const char *path, const char *build_id, struct elf_file *out);
 
 /* Opens the small symbol table that some distributions put, xz-compressed, into .gnu_debugdata. */

@@ -1,5 +1,5 @@
-/* libdebuginfod is loaded when it is wanted: it brings libcurl and a dozen more libraries, which would make each start of
- * rfprof slower. */
+/* libdebuginfod is loaded when it is wanted: it brings libcurl and a dozen more libraries, which
+ * would make each start of rfprof slower. */
 #include "symbols/debuginfod.h"
 
 #include "base/clock.h"
@@ -37,12 +37,12 @@ struct debuginfod {
 	void *context;
 	struct sigaction before;
 	bool handles_signal;
-	char *path;		/* of the last file */
-	const char *module;	/* that is being fetched */
-	long done;		/* its bytes */
-	uint64_t heard_ns;	/* when these last grew */
-	uint64_t silence_ns;	/* allowed */
-	bool silent;		/* a server said nothing for as long */
+	char *path;          /* of the last file */
+	const char *module;  /* that is being fetched */
+	long done;           /* its bytes */
+	uint64_t heard_ns;   /* when these last grew */
+	uint64_t silence_ns; /* allowed */
+	bool silent;         /* a server said nothing for as long */
 	size_t fetched, missing;
 	char *trouble;
 };
@@ -65,8 +65,8 @@ static bool load(struct client_library *library)
 	*(void **)&get_context = dlsym(library->handle, "debuginfod_get_user_data");
 #define FIND(member, name) (*(void **)&library->member = dlsym(library->handle, name)) != NULL
 	return get_context && FIND(begin, "debuginfod_begin") && FIND(end, "debuginfod_end") &&
-	       FIND(set_progress, "debuginfod_set_progressfn") && FIND(set_context, "debuginfod_set_user_data") &&
-	       FIND(url, "debuginfod_get_url") &&
+	       FIND(set_progress, "debuginfod_set_progressfn") &&
+	       FIND(set_context, "debuginfod_set_user_data") && FIND(url, "debuginfod_get_url") &&
 	       FIND(find, "debuginfod_find_debuginfo");
 #undef FIND
 }
@@ -84,10 +84,14 @@ struct rf_error *debuginfod_check(void)
 {
 	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
 	if (!debuginfod_has_library())
-		return rf_error_create(RF_EUNAVAILABLE, "install libdebuginfod1", "--debuginfod: %s cannot be loaded", DEBUGINFOD_SONAME);
+		return rf_error_create(RF_EUNAVAILABLE, "install libdebuginfod1",
+				       "--debuginfod: %s cannot be loaded", DEBUGINFOD_SONAME);
 	if (!urls || !urls[strspn(urls, " ")])
-		return rf_error_create(RF_EINPUT, "set it to your distribution's server, such as https://debuginfod.debian.net",
-				       "--debuginfod: DEBUGINFOD_URLS is not set, there is no server to ask");
+		return rf_error_create(
+			RF_EINPUT,
+			"set it to your distribution's server, such as "
+			"https://debuginfod.debian.net",
+			"--debuginfod: DEBUGINFOD_URLS is not set, there is no server to ask");
 	return NULL;
 }
 
@@ -105,12 +109,14 @@ static int on_progress(debuginfod_client *client, long a, long b)
 	}
 	debuginfod->silent = now - debuginfod->heard_ns > debuginfod->silence_ns;
 	if (debuginfod->progress && !debuginfod->silent)
-		debuginfod->progress(debuginfod->context, debuginfod->module, answered ? a : 0, answered && b > 0 ? b : 0);
+		debuginfod->progress(debuginfod->context, debuginfod->module, answered ? a : 0,
+				     answered && b > 0 ? b : 0);
 	return debuginfod->silent;
 }
 
 /* The first trouble is told. */
-__attribute__((format(printf, 2, 3))) static void note_trouble(struct debuginfod *debuginfod, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void note_trouble(struct debuginfod *debuginfod,
+							       const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
@@ -124,10 +130,12 @@ static void note_failure(struct debuginfod *debuginfod, int error)
 	if (interrupted)
 		note_trouble(debuginfod, "interrupted: not all debug information was fetched");
 	else if (debuginfod->silent || error == ETIME || error == ETIMEDOUT)
-		note_trouble(debuginfod, "no answer for %llu s: not all debug information was fetched",
+		note_trouble(debuginfod,
+			     "no answer for %llu s: not all debug information was fetched",
 			     (unsigned long long)(debuginfod->silence_ns / 1000000000));
 	else
-		note_trouble(debuginfod, "%s: not all debug information was fetched", strerror(error));
+		note_trouble(debuginfod, "%s: not all debug information was fetched",
+			     strerror(error));
 }
 
 static const char *fetch(void *context, const char *module, const char *build_id)
@@ -144,7 +152,8 @@ static const char *fetch(void *context, const char *module, const char *build_id
 	debuginfod->done = 0;
 	debuginfod->silent = false;
 	debuginfod->heard_ns = clock_now_ns();
-	const int fd = debuginfod->library.find(debuginfod->client, (const unsigned char *)build_id, 0, &debuginfod->path);
+	const int fd = debuginfod->library.find(debuginfod->client, (const unsigned char *)build_id,
+						0, &debuginfod->path);
 	if (debuginfod->progress)
 		debuginfod->progress(debuginfod->context, module, -1, -1);
 	if (fd >= 0) {
@@ -164,14 +173,19 @@ static void refuse(void *context, const char *module, const char *path)
 {
 	struct debuginfod *debuginfod = context;
 	debuginfod->fetched--;
-	note_trouble(debuginfod, "what came for %s is no debug file with its build id, and was not used; it is in %s", module, path);
+	note_trouble(debuginfod,
+		     "what came for %s is no debug file with its build id, and was not used; it is "
+		     "in %s",
+		     module, path);
 }
 
-/* The client has a limit by that variable as well, and says "not found" when it is reached: it must not come first. */
+/* The client has a limit by that variable as well, and says "not found" when it is reached: it must
+ * not come first. */
 static uint64_t allowed_silence(void)
 {
 	const char *word = getenv(DEBUGINFOD_TIMEOUT_ENV_VAR);
-	const long given = word ? strtol(word, NULL, 10) : 0, seconds = given > 0 && given < 86400 ? given : SILENCE_S;
+	const long given = word ? strtol(word, NULL, 10) : 0,
+		   seconds = given > 0 && given < 86400 ? given : SILENCE_S;
 	char later[32];
 	snprintf(later, sizeof(later), "%ld", 2 * seconds + 60);
 	setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, later, 1);
@@ -182,11 +196,13 @@ static void handle_interrupt(struct debuginfod *debuginfod)
 {
 	const struct sigaction action = {.sa_handler = on_interrupt};
 	interrupted = 0;
-	if (sigaction(SIGINT, NULL, &debuginfod->before) == 0 && debuginfod->before.sa_handler != SIG_IGN)
+	if (sigaction(SIGINT, NULL, &debuginfod->before) == 0 &&
+	    debuginfod->before.sa_handler != SIG_IGN)
 		debuginfod->handles_signal = sigaction(SIGINT, &action, NULL) == 0;
 }
 
-struct rf_error *debuginfod_create(debuginfod_progress *progress, void *context, struct debuginfod **out)
+struct rf_error *debuginfod_create(debuginfod_progress *progress, void *context,
+				   struct debuginfod **out)
 {
 	struct rf_error *error = debuginfod_check();
 	struct debuginfod *debuginfod = error ? NULL : calloc(1, sizeof(*debuginfod));
@@ -194,7 +210,8 @@ struct rf_error *debuginfod_create(debuginfod_progress *progress, void *context,
 		debuginfod->client = debuginfod->library.begin();
 	if (error || !debuginfod || !debuginfod->client) {
 		debuginfod_destroy(debuginfod);
-		return error ? error : rf_error_create(RF_EINTERNAL, NULL, "--debuginfod: out of memory");
+		return error ? error
+			     : rf_error_create(RF_EINTERNAL, NULL, "--debuginfod: out of memory");
 	}
 	debuginfod->fetcher = (struct symbol_fetcher){fetch, refuse, debuginfod};
 	debuginfod->progress = progress;
@@ -228,7 +245,8 @@ const struct symbol_fetcher *debuginfod_fetcher(struct debuginfod *debuginfod)
 
 struct debuginfod_result debuginfod_result(const struct debuginfod *debuginfod)
 {
-	return (struct debuginfod_result){debuginfod->fetched, debuginfod->missing, debuginfod->trouble};
+	return (struct debuginfod_result){debuginfod->fetched, debuginfod->missing,
+					  debuginfod->trouble};
 }
 
 #else
@@ -244,7 +262,8 @@ struct rf_error *debuginfod_check(void)
 			       "--debuginfod: this rfprof was built without libdebuginfod");
 }
 
-struct rf_error *debuginfod_create(debuginfod_progress *progress, void *context, struct debuginfod **out)
+struct rf_error *debuginfod_create(debuginfod_progress *progress, void *context,
+				   struct debuginfod **out)
 {
 	return debuginfod_check();
 }

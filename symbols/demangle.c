@@ -18,8 +18,8 @@ char *symbol_demangle(const char *raw)
 	/* Rust first: its legacy names are well-formed C++ names with a hash as last part. */
 	char *readable = rust_demangle(plain, DMGL_NO_RECURSE_LIMIT);
 	if (!readable)
-		readable = cplus_demangle_v3(plain,
-					     DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT);
+		readable =
+			cplus_demangle_v3(plain, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT);
 	if (!readable)
 		return plain;
 	free(plain);

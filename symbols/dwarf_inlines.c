@@ -1,5 +1,5 @@
-/* Two steps bound the cost in large files: of a unit, once, where its functions are; of a function, once, the calls
- * that were inlined in it. */
+/* Two steps bound the cost in large files: of a unit, once, where its functions are; of a function,
+ * once, the calls that were inlined in it. */
 #include "symbols/dwarf_inlines.h"
 
 #include "base/array.h"
@@ -14,30 +14,43 @@
 #define MAX_DEPTH 512
 
 /* Code whose innermost call is `call` (NULL: none). */
-struct piece { uint64_t start, end; const struct dwarf_inline *call; };
+struct piece {
+	uint64_t start, end;
+	const struct dwarf_inline *call;
+};
 
-struct pieces { struct piece *items; size_t n_items, cap_items; };
+struct pieces {
+	struct piece *items;
+	size_t n_items, cap_items;
+};
 
 struct subprogram {
 	Dwarf_Off die;
 	bool is_read;
-	struct pieces pieces;	/* sorted, without overlaps; what is not there is its own code */
+	struct pieces pieces; /* sorted, without overlaps; what is not there is its own code */
 };
 
-struct code_range { uint64_t start, end; size_t subprogram; };
+struct code_range {
+	uint64_t start, end;
+	size_t subprogram;
+};
 
 struct unit {
-	Dwarf_Die die;		/* the split one, where there is one */
-	struct code_range *ranges; size_t n_ranges, cap_ranges; /* sorted by start */
-	struct subprogram *subprograms; size_t n_subprograms, cap_subprograms;
+	Dwarf_Die die; /* the split one, where there is one */
+	struct code_range *ranges;
+	size_t n_ranges, cap_ranges; /* sorted by start */
+	struct subprogram *subprograms;
+	size_t n_subprograms, cap_subprograms;
 };
 
 struct dwarf_inlines {
 	struct dwarf_names *names;
-	struct u64_map unit_at;	/* offset of a unit's entry + 1 → index */
-	struct unit **units; size_t n_units, cap_units;
-	struct dwarf_inline **calls; size_t n_calls, cap_calls;
-	size_t dies_left;	/* bound for a walk over a damaged file */
+	struct u64_map unit_at; /* offset of a unit's entry + 1 → index */
+	struct unit **units;
+	size_t n_units, cap_units;
+	struct dwarf_inline **calls;
+	size_t n_calls, cap_calls;
+	size_t dies_left; /* bound for a walk over a damaged file */
 };
 
 struct dwarf_inlines *dwarf_inlines_create(struct dwarf_names *names)
@@ -83,21 +96,24 @@ static bool add_subprogram(struct unit *unit, Dwarf_Die *die)
 	bool there = false;
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		const struct code_range range = {start, end, number};
-		if (start < end && !rf_array_push(unit->ranges, unit->n_ranges, unit->cap_ranges, range))
+		if (start < end &&
+		    !rf_array_push(unit->ranges, unit->n_ranges, unit->cap_ranges, range))
 			return false;
 		there |= start < end;
 	}
 	const struct subprogram subprogram = {.die = dwarf_dieoffset(die)};
-	return !there || rf_array_push(unit->subprograms, unit->n_subprograms, unit->cap_subprograms, subprogram);
+	return !there || rf_array_push(unit->subprograms, unit->n_subprograms,
+				       unit->cap_subprograms, subprogram);
 }
 
 static bool may_hold_functions(int tag)
 {
-	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
-	       tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
 }
 
-static bool find_subprograms(struct dwarf_inlines *inlines, struct unit *unit, Dwarf_Die *parent, int depth)
+static bool find_subprograms(struct dwarf_inlines *inlines, struct unit *unit, Dwarf_Die *parent,
+			     int depth)
 {
 	Dwarf_Die die;
 	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
@@ -128,7 +144,8 @@ static void take_split(Dwarf_Die *die)
 {
 	Dwarf_Die split;
 	uint8_t type;
-	if (dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 && type == DW_UT_skeleton && split.addr)
+	if (dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
+	    type == DW_UT_skeleton && split.addr)
 		*die = split;
 }
 
@@ -156,19 +173,25 @@ static struct unit *read_unit(struct dwarf_inlines *inlines, Dwarf_Die *die)
 /* ---- a function: what was inlined in it ---- */
 
 /* While a function is read: the code of each call, those further in with a greater depth. */
-struct layer { uint64_t start, end; uint32_t depth; const struct dwarf_inline *call; };
+struct layer {
+	uint64_t start, end;
+	uint32_t depth;
+	const struct dwarf_inline *call;
+};
 
 struct reading {
 	struct dwarf_inlines *inlines;
 	struct unit *unit;
-	struct layer *layers; size_t n_layers, cap_layers;
+	struct layer *layers;
+	size_t n_layers, cap_layers;
 };
 
 static uint32_t number_of(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
-	if (!dwarf_attr_integrate(die, name, &attribute) || dwarf_formudata(&attribute, &value) != 0 || value > UINT32_MAX)
+	if (!dwarf_attr_integrate(die, name, &attribute) ||
+	    dwarf_formudata(&attribute, &value) != 0 || value > UINT32_MAX)
 		return 0;
 	return (uint32_t)value;
 }
@@ -180,8 +203,9 @@ static const char *call_file(Dwarf_Die *unit, Dwarf_Die *call)
 	Dwarf_Word index;
 	Dwarf_Files *files;
 	size_t n;
-	if (!dwarf_attr(call, DW_AT_call_file, &attribute) || dwarf_formudata(&attribute, &index) != 0 ||
-	    dwarf_getsrcfiles(unit, &files, &n) != 0 || index >= n)
+	if (!dwarf_attr(call, DW_AT_call_file, &attribute) ||
+	    dwarf_formudata(&attribute, &index) != 0 || dwarf_getsrcfiles(unit, &files, &n) != 0 ||
+	    index >= n)
 		return "";
 	const char *name = dwarf_filesrc(files, index, NULL, NULL);
 	return name ? name : "";
@@ -195,7 +219,8 @@ static void find_declaration(Dwarf_Die *die, struct dwarf_inline *call)
 	call->line = number_of(die, DW_AT_decl_line);
 }
 
-static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *die, const struct dwarf_inline *caller)
+static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *die,
+					   const struct dwarf_inline *caller)
 {
 	struct dwarf_inlines *inlines = reading->inlines;
 	struct dwarf_inline *call = calloc(1, sizeof(*call));
@@ -212,13 +237,15 @@ static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *d
 	return call;
 }
 
-static bool add_layers(struct reading *reading, Dwarf_Die *die, uint32_t depth, const struct dwarf_inline *call)
+static bool add_layers(struct reading *reading, Dwarf_Die *die, uint32_t depth,
+		       const struct dwarf_inline *call)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		const struct layer layer = {start, end, depth, call};
-		if (start < end && !rf_array_push(reading->layers, reading->n_layers, reading->cap_layers, layer))
+		if (start < end &&
+		    !rf_array_push(reading->layers, reading->n_layers, reading->cap_layers, layer))
 			return false;
 	}
 	return true;
@@ -227,11 +254,12 @@ static bool add_layers(struct reading *reading, Dwarf_Die *die, uint32_t depth, 
 /* Types and variables have no code; functions within a function have subprograms of their own. */
 static bool may_hold_calls(int tag)
 {
-	return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_try_block ||
-	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
+	return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
+	       tag == DW_TAG_try_block || tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
 }
 
-static bool read_calls(struct reading *reading, Dwarf_Die *parent, uint32_t depth, const struct dwarf_inline *caller)
+static bool read_calls(struct reading *reading, Dwarf_Die *parent, uint32_t depth,
+		       const struct dwarf_inline *caller)
 {
 	Dwarf_Die die;
 	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
@@ -246,7 +274,8 @@ static bool read_calls(struct reading *reading, Dwarf_Die *parent, uint32_t dept
 			continue;
 		if (tag == DW_TAG_inlined_subroutine)
 			call = add_call(reading, &die, caller);
-		if ((tag == DW_TAG_inlined_subroutine && (!call || !add_layers(reading, &die, depth, call))) ||
+		if ((tag == DW_TAG_inlined_subroutine &&
+		     (!call || !add_layers(reading, &die, depth, call))) ||
 		    !read_calls(reading, &die, depth + 1, call))
 			return false;
 	} while (dwarf_siblingof(&die, &die) == 0);
@@ -285,7 +314,8 @@ static void heap_pop(const struct layer **heap, size_t *n)
 	heap[at] = last;
 }
 
-static bool add_piece(struct pieces *pieces, uint64_t start, uint64_t end, const struct dwarf_inline *call)
+static bool add_piece(struct pieces *pieces, uint64_t start, uint64_t end,
+		      const struct dwarf_inline *call)
 {
 	struct piece *last = pieces->n_items ? &pieces->items[pieces->n_items - 1] : NULL;
 	if (last && last->end == start && last->call == call) {
@@ -293,7 +323,8 @@ static bool add_piece(struct pieces *pieces, uint64_t start, uint64_t end, const
 		return true;
 	}
 	const struct piece piece = {start, end, call};
-	return start >= end || rf_array_push(pieces->items, pieces->n_items, pieces->cap_items, piece);
+	return start >= end ||
+	       rf_array_push(pieces->items, pieces->n_items, pieces->cap_items, piece);
 }
 
 /* From one address where a layer begins or ends to the next, the deepest one there has the code. */
@@ -321,7 +352,8 @@ static bool flatten(struct reading *reading, struct pieces *pieces)
 	return ok;
 }
 
-static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit, struct subprogram *subprogram)
+static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit,
+			    struct subprogram *subprogram)
 {
 	struct reading reading = {.inlines = inlines, .unit = unit};
 	Dwarf_Die die;
@@ -329,7 +361,8 @@ static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit, st
 	/* a unit of split DWARF is in a file of its own */
 	if (!dwarf_offdie(dwarf_cu_getdwarf(unit->die.cu), subprogram->die, &die))
 		return true;
-	const bool ok = read_calls(&reading, &die, 0, NULL) && flatten(&reading, &subprogram->pieces);
+	const bool ok =
+		read_calls(&reading, &die, 0, NULL) && flatten(&reading, &subprogram->pieces);
 	free(reading.layers);
 	return ok;
 }
@@ -337,7 +370,8 @@ static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit, st
 /* ---- look-ups ---- */
 
 /* The last range that starts at or before the address; *next gets the start of the one behind. */
-static const struct code_range *find_range(const struct unit *unit, uint64_t address, uint64_t *next)
+static const struct code_range *find_range(const struct unit *unit, uint64_t address,
+					   uint64_t *next)
 {
 	size_t low = 0, high = unit->n_ranges;
 	while (low < high) {
@@ -351,7 +385,8 @@ static const struct code_range *find_range(const struct unit *unit, uint64_t add
 	return low && address < unit->ranges[low - 1].end ? &unit->ranges[low - 1] : NULL;
 }
 
-static const struct dwarf_inline *find_piece(const struct pieces *pieces, uint64_t address, uint64_t *end)
+static const struct dwarf_inline *find_piece(const struct pieces *pieces, uint64_t address,
+					     uint64_t *end)
 {
 	size_t low = 0, high = pieces->n_items;
 	while (low < high) {
@@ -363,7 +398,9 @@ static const struct dwarf_inline *find_piece(const struct pieces *pieces, uint64
 	}
 	const struct piece *piece = low ? &pieces->items[low - 1] : NULL;
 	const bool inside = piece && address < piece->end;
-	const uint64_t limit = inside ? piece->end : low < pieces->n_items ? pieces->items[low].start : UINT64_MAX;
+	const uint64_t limit = inside                  ? piece->end
+			       : low < pieces->n_items ? pieces->items[low].start
+						       : UINT64_MAX;
 	if (limit < *end)
 		*end = limit;
 	return inside ? piece->call : NULL;
@@ -377,7 +414,8 @@ static uint64_t shifted(uint64_t address, uint64_t shift, uint64_t vaddr)
 	return address + shift > vaddr ? address + shift : vaddr + 1;
 }
 
-const struct dwarf_inline *dwarf_inlines_find(struct dwarf_inlines *inlines, uint64_t vaddr, uint64_t *end)
+const struct dwarf_inline *dwarf_inlines_find(struct dwarf_inlines *inlines, uint64_t vaddr,
+					      uint64_t *end)
 {
 	Dwarf_Die die;
 	uint64_t address, last, next;

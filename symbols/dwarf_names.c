@@ -12,17 +12,20 @@
 /* Namespaces and classes nest; a damaged file could nest without end. */
 #define MAX_DEPTH 64
 
-struct unit_range { uint64_t start, end; Dwarf_Off unit; };
+struct unit_range {
+	uint64_t start, end;
+	Dwarf_Off unit;
+};
 
 struct dwarf_names {
 	Dwarf *dwarf;
 	uint64_t shift;
 	struct unit_range *units; /* sorted by start */
 	size_t n_units, cap_units;
-	struct elf_file part;	/* see dwarf_names_take_part */
+	struct elf_file part; /* see dwarf_names_take_part */
 	Dwarf *part_dwarf;
-	size_t most_dies;	/* that the file can hold */
-	size_t dies_left;	/* bound for a walk over a damaged file */
+	size_t most_dies; /* that the file can hold */
+	size_t dies_left; /* bound for a walk over a damaged file */
 };
 
 static int compare_units(const void *left, const void *right)
@@ -43,9 +46,9 @@ static bool read_units(struct dwarf_names *names)
 		Dwarf_Addr base, start, end;
 		ptrdiff_t at = 0;
 		while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
-			struct unit_range range = { start, end, dwarf_dieoffset(&die) };
-			if (start < end && !rf_array_push(names->units, names->n_units,
-							  names->cap_units, range))
+			struct unit_range range = {start, end, dwarf_dieoffset(&die)};
+			if (start < end &&
+			    !rf_array_push(names->units, names->n_units, names->cap_units, range))
 				return false;
 		}
 	}
@@ -88,7 +91,8 @@ char *dwarf_names_missing_part(struct dwarf_names *names)
 	const char *name;
 	const void *id;
 	const ssize_t length = dwelf_dwarf_gnu_debugaltlink(names->dwarf, &name, &id);
-	char *text = length > 0 && !dwarf_getalt(names->dwarf) ? malloc(2 * (size_t)length + 1) : NULL;
+	char *text =
+		length > 0 && !dwarf_getalt(names->dwarf) ? malloc(2 * (size_t)length + 1) : NULL;
 	for (ssize_t i = 0; text && i < length; i++)
 		sprintf(text + 2 * i, "%02x", ((const uint8_t *)id)[i]);
 	return text;
@@ -237,9 +241,11 @@ static bool call_place(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file, u
 	Dwarf_Word number, index;
 	Dwarf_Files *files;
 	size_t n;
-	if (!dwarf_attr(inlined, DW_AT_call_line, &attribute) || dwarf_formudata(&attribute, &number) != 0 ||
-	    !dwarf_attr(inlined, DW_AT_call_file, &attribute) || dwarf_formudata(&attribute, &index) != 0 ||
-	    dwarf_getsrcfiles(unit, &files, &n) != 0 || index >= n)
+	if (!dwarf_attr(inlined, DW_AT_call_line, &attribute) ||
+	    dwarf_formudata(&attribute, &number) != 0 ||
+	    !dwarf_attr(inlined, DW_AT_call_file, &attribute) ||
+	    dwarf_formudata(&attribute, &index) != 0 || dwarf_getsrcfiles(unit, &files, &n) != 0 ||
+	    index >= n)
 		return false;
 	const char *name = dwarf_filesrc(files, index, NULL, NULL);
 	if (!name)
@@ -249,7 +255,8 @@ static bool call_place(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file, u
 	return true;
 }
 
-bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line)
+bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file,
+			     uint32_t *line)
 {
 	const uint64_t address = vaddr - names->shift;
 	const struct unit_range *unit = find_unit(names, address);
@@ -258,7 +265,8 @@ bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const ch
 		return false;
 	if (!is_system_header(*file) || !unit || !dwarf_offdie(names->dwarf, unit->unit, &die))
 		return true;
-	/* behind an inlined function come the scopes of its definition: those around it are asked for apart */
+	/* behind an inlined function come the scopes of its definition: those around it are asked
+	 * for apart */
 	if (dwarf_getscopes(&die, address, &scopes) > 0) {
 		const int n = dwarf_getscopes_die(&scopes[0], &callers);
 		for (int i = 0; i < n && is_system_header(*file); i++)
@@ -277,7 +285,8 @@ uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr)
 	Dwarf_Die die;
 	Dwarf_Lines *lines;
 	size_t n;
-	if (!unit || !dwarf_offdie(names->dwarf, unit->unit, &die) || dwarf_getsrclines(&die, &lines, &n) != 0)
+	if (!unit || !dwarf_offdie(names->dwarf, unit->unit, &die) ||
+	    dwarf_getsrclines(&die, &lines, &n) != 0)
 		return UINT64_MAX;
 	size_t low = 0, high = n;
 	Dwarf_Addr at = 0;
@@ -293,7 +302,8 @@ uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr)
 	return at + names->shift;
 }
 
-bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address, uint64_t *end)
+bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address,
+		      uint64_t *end)
 {
 	*address = vaddr - names->shift;
 	const struct unit_range *range = find_unit(names, *address);

@@ -13,8 +13,9 @@ struct dwarf_names;
 struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shift);
 void dwarf_names_destroy(struct dwarf_names *names);
 
-/* Several debug files can share a file with what they have in common (dwz).  The build id of the one that belongs to this DWARF and is
- * not on this machine, in lower-case hex, to be freed; NULL: there is none, or it is here. */
+/* Several debug files can share a file with what they have in common (dwz).  The build id of the
+ * one that belongs to this DWARF and is not on this machine, in lower-case hex, to be freed; NULL:
+ * there is none, or it is here. */
 char *dwarf_names_missing_part(struct dwarf_names *names);
 /* Takes over the file, which is that part. */
 void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file);
@@ -26,16 +27,19 @@ bool dwarf_names_functions(struct dwarf_names *names, struct function_map *funct
 /* Source file and line of the instruction at `vaddr`; false when they are not known.  *file is
  * borrowed from `names`. */
 bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line);
-/* As dwarf_names_line; for an instruction of a function from a header of the system (below /usr) that was inlined, the
- * line of the innermost call that is in no such header. */
-bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line);
-/* Address up to which the line table says what it says about `vaddr`; UINT64_MAX where it says nothing. */
+/* As dwarf_names_line; for an instruction of a function from a header of the system (below /usr)
+ * that was inlined, the line of the innermost call that is in no such header. */
+bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file,
+			     uint32_t *line);
+/* Address up to which the line table says what it says about `vaddr`; UINT64_MAX where it says
+ * nothing. */
 uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr);
 
-/* For what else is read from the DWARF of the same file (dwarf_inlines).  The unit whose code `vaddr` is, or false; in
- * *address what `vaddr` is in the DWARF, and in *end the address there up to which the answer holds, UINT64_MAX: to the
- * end. */
-bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address, uint64_t *end);
+/* For what else is read from the DWARF of the same file (dwarf_inlines).  The unit whose code
+ * `vaddr` is, or false; in *address what `vaddr` is in the DWARF, and in *end the address there up
+ * to which the answer holds, UINT64_MAX: to the end. */
+bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address,
+		      uint64_t *end);
 /* The linkage name of an entry, else its name, or NULL. */
 const char *dwarf_names_of_die(Dwarf_Die *die);
 /* More entries than that the file cannot hold. */

@@ -4,10 +4,19 @@
 
 /* Pointer encodings: LSB Core 5.0, 10.5.1. */
 enum {
-	PE_ABSPTR = 0x00, PE_ULEB128 = 0x01, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03, PE_UDATA8 = 0x04,
-	PE_SLEB128 = 0x09, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c,
+	PE_ABSPTR = 0x00,
+	PE_ULEB128 = 0x01,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SLEB128 = 0x09,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
 	PE_FORMAT = 0x0f,
-	PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_APPLICATION = 0x70,
+	PE_PCREL = 0x10,
+	PE_DATAREL = 0x30,
+	PE_APPLICATION = 0x70,
 	PE_OMIT = 0xff,
 };
 
@@ -108,10 +117,10 @@ static uint64_t read_pointer(struct reader *reader, uint8_t encoding, uint64_t d
 
 /* The header of a CIE or FDE. */
 struct entry {
-	size_t offset;		/* of the length field */
-	size_t id_offset;	/* of the CIE id or pointer */
+	size_t offset;    /* of the length field */
+	size_t id_offset; /* of the CIE id or pointer */
 	uint64_t id;
-	size_t body;		/* after it */
+	size_t body; /* after it */
 	size_t end;
 	bool is_cie;
 };
@@ -120,7 +129,7 @@ struct entry {
 static bool read_entry(const struct elf_bytes *section, enum eh_frame_kind kind, size_t offset,
 		       struct entry *entry)
 {
-	struct reader reader = { section, offset, section->size, false };
+	struct reader reader = {section, offset, section->size, false};
 	uint64_t length = read_fixed(&reader, 4);
 	size_t id_size = 4;
 	if (length == UINT32_MAX) {
@@ -164,8 +173,8 @@ static void read_augmentation(struct reader *reader, const char *letters, struct
 static bool read_cie(const struct elf_bytes *section, const struct entry *entry,
 		     struct eh_frame_cie *cie)
 {
-	struct reader reader = { section, entry->body, entry->end, false };
-	*cie = (struct eh_frame_cie){ .offset = entry->offset, .end = entry->end };
+	struct reader reader = {section, entry->body, entry->end, false};
+	*cie = (struct eh_frame_cie){.offset = entry->offset, .end = entry->end};
 	uint8_t version = read_fixed(&reader, 1);
 	const char *letters = (const char *)section->bytes + reader.position;
 	if (!memchr(letters, '\0', reader.end - reader.position))
@@ -200,14 +209,18 @@ static bool find_cie(const struct elf_bytes *section, enum eh_frame_kind kind,
 static bool read_fde(const struct elf_bytes *section, const struct entry *entry,
 		     const struct eh_frame_cie *cie, struct eh_frame_fde *fde)
 {
-	struct reader reader = { section, entry->body, entry->end, false };
+	struct reader reader = {section, entry->body, entry->end, false};
 	uint64_t start = read_pointer(&reader, cie->address_encoding, 0);
 	uint64_t size = read_format(&reader, cie->address_encoding & PE_FORMAT);
 	if (cie->has_augmentation_data)
 		skip(&reader, read_uleb(&reader));
 	*fde = (struct eh_frame_fde){
-		.start = start, .end = start + size, .offset = entry->offset,
-		.instructions = reader.position, .end_offset = entry->end, .cie = cie,
+		.start = start,
+		.end = start + size,
+		.offset = entry->offset,
+		.instructions = reader.position,
+		.end_offset = entry->end,
+		.cie = cie,
 	};
 	return !reader.failed && fde->end > fde->start;
 }
@@ -232,7 +245,7 @@ void eh_frame_walk(const struct elf_bytes *section, enum eh_frame_kind kind,
 static bool read_hdr(const struct elf_bytes *header, uint8_t *table_encoding, uint64_t *target,
 		     uint64_t *n_entries, size_t *table)
 {
-	struct reader reader = { header, 0, header->size, false };
+	struct reader reader = {header, 0, header->size, false};
 	if (read_fixed(&reader, 1) != 1)
 		return false;
 	uint8_t target_encoding = read_fixed(&reader, 1);

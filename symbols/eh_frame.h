@@ -9,20 +9,20 @@
 #include <stdint.h>
 
 struct eh_frame_cie {
-	size_t offset;			/* of its length field, in the section */
+	size_t offset; /* of its length field, in the section */
 	uint64_t code_align, return_register;
 	int64_t data_align;
-	uint8_t address_encoding;	/* DW_EH_PE_… of the FDEs' addresses */
-	bool has_augmentation_data;	/* FDEs carry a length and that many bytes */
+	uint8_t address_encoding;   /* DW_EH_PE_… of the FDEs' addresses */
+	bool has_augmentation_data; /* FDEs carry a length and that many bytes */
 	bool signal_frame;
-	size_t instructions, end;	/* in the section */
+	size_t instructions, end; /* in the section */
 };
 
 struct eh_frame_fde {
-	uint64_t start, end;		/* virtual addresses [start, end) */
-	size_t offset;			/* of its length field, in the section */
+	uint64_t start, end;             /* virtual addresses [start, end) */
+	size_t offset;                   /* of its length field, in the section */
 	size_t instructions, end_offset; /* in the section */
-	const struct eh_frame_cie *cie;	/* valid during the call */
+	const struct eh_frame_cie *cie;  /* valid during the call */
 };
 
 /* Returns false to stop the walk. */

@@ -90,8 +90,8 @@ static struct rf_error *read_edges(struct elf_file *file)
 		GElf_Shdr header;
 		Elf_Scn *section = elf_getscn(file->elf, i);
 		/* .tbss takes no place where its address says */
-		if (!section || !gelf_getshdr(section, &header) ||
-		    !(header.sh_flags & SHF_ALLOC) || (header.sh_flags & SHF_TLS))
+		if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
+		    (header.sh_flags & SHF_TLS))
 			continue;
 		file->edges[file->n_edges++] = header.sh_addr;
 		file->edges[file->n_edges++] = header.sh_addr + header.sh_size;
@@ -126,7 +126,7 @@ struct rf_error *elf_file_open(const char *path, struct elf_file *out)
 {
 	elf_version(EV_CURRENT);
 	/* Opening a FIFO or a device by a stale path must neither block nor act on it. */
-	struct elf_file file = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
+	struct elf_file file = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
 	if (file.fd < 0)
 		return rf_error_errno(RF_EACCESS, errno, NULL, "cannot open %s", path);
 	struct stat status;
@@ -142,7 +142,7 @@ struct rf_error *elf_file_open_image(const char *name, const void *image, size_t
 				     struct elf_file *out)
 {
 	elf_version(EV_CURRENT);
-	struct elf_file file = { .fd = -1, .copy = malloc(size + 1) };
+	struct elf_file file = {.fd = -1, .copy = malloc(size + 1)};
 	if (!file.copy)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	memcpy(file.copy, image, size);
@@ -159,7 +159,7 @@ void elf_file_close(struct elf_file *file)
 	free(file->copy);
 	free(file->segments);
 	free(file->edges);
-	*file = (struct elf_file){ .fd = -1 };
+	*file = (struct elf_file){.fd = -1};
 }
 
 static bool find_offset(const struct elf_file *file, uint64_t offset, bool executable,
@@ -242,7 +242,7 @@ static bool section_contents(Elf_Scn *section, const GElf_Shdr *header, struct e
 	Elf_Data *data = elf_rawdata(section, NULL);
 	if (!data || !data->d_buf || data->d_size == 0)
 		return false;
-	*out = (struct elf_bytes){ data->d_buf, data->d_size, header->sh_addr };
+	*out = (struct elf_bytes){data->d_buf, data->d_size, header->sh_addr};
 	return true;
 }
 
@@ -272,7 +272,8 @@ bool elf_file_section(const struct elf_file *file, const char *name, struct elf_
 bool elf_file_has_dwarf(const struct elf_file *file)
 {
 	GElf_Shdr header;
-	return find_section(file, ".debug_info", &header) || find_section(file, ".zdebug_info", &header);
+	return find_section(file, ".debug_info", &header) ||
+	       find_section(file, ".zdebug_info", &header);
 }
 
 bool elf_file_eh_frame_hdr(const struct elf_file *file, struct elf_bytes *out)
@@ -327,7 +328,7 @@ static bool find_build_id(Elf_Data *data, struct elf_bytes *out)
 		const uint8_t *bytes = data->d_buf;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
 		    memcmp(bytes + name, "GNU", sizeof("GNU")) == 0) {
-			*out = (struct elf_bytes){ bytes + descriptor, note.n_descsz, 0 };
+			*out = (struct elf_bytes){bytes + descriptor, note.n_descsz, 0};
 			return true;
 		}
 	}
@@ -355,9 +356,8 @@ char *elf_file_build_id(const struct elf_file *file)
 		GElf_Phdr phdr;
 		if (!gelf_getphdr(file->elf, i, &phdr) || phdr.p_type != PT_NOTE)
 			continue;
-		Elf_Data *data = elf_getdata_rawchunk(
-			file->elf, phdr.p_offset, phdr.p_filesz,
-			phdr.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+		Elf_Data *data = elf_getdata_rawchunk(file->elf, phdr.p_offset, phdr.p_filesz,
+						      phdr.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 		struct elf_bytes id;
 		if (data && data->d_buf && find_build_id(data, &id))
 			return hex(id.bytes, id.size);

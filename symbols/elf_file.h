@@ -15,14 +15,14 @@ struct elf_segment {
 
 struct elf_file {
 	Elf *elf;
-	int fd;			/* -1 for an image */
-	void *copy;		/* owned bytes of an image, or NULL */
-	const uint8_t *bytes;	/* the whole file */
+	int fd;               /* -1 for an image */
+	void *copy;           /* owned bytes of an image, or NULL */
+	const uint8_t *bytes; /* the whole file */
 	size_t size;
 	struct elf_segment *segments; /* PT_LOAD, in file order */
 	size_t n_segments;
-	uint64_t low, high;	/* virtual addresses that the segments span */
-	uint64_t *edges;	/* sorted: where segments and loaded sections start and end */
+	uint64_t low, high; /* virtual addresses that the segments span */
+	uint64_t *edges;    /* sorted: where segments and loaded sections start and end */
 	size_t n_edges;
 };
 

@@ -35,8 +35,8 @@ static bool add_symbol(const struct elf_file *image, const GElf_Sym *symbol, uin
 		return true;
 	uint64_t left = region_end - start;
 	uint64_t size = symbol->st_size && symbol->st_size < left ? symbol->st_size : left;
-	return function_map_append(symbol->st_size ? sized : unsized, start, start + size, name,
-				   "", rank_of(symbol));
+	return function_map_append(symbol->st_size ? sized : unsized, start, start + size, name, "",
+				   rank_of(symbol));
 }
 
 static bool read_table(const struct elf_file *tables, Elf_Scn *section, const GElf_Shdr *header,

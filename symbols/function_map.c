@@ -7,14 +7,18 @@
 void function_map_deinit(struct function_map *map)
 {
 	free(map->ranges);
-	*map = (struct function_map){ 0 };
+	*map = (struct function_map){0};
 }
 
 bool function_map_append(struct function_map *map, uint64_t start, uint64_t end, const char *raw,
 			 const char *suffix, enum function_rank rank)
 {
 	struct function_range range = {
-		.start = start, .end = end, .raw = raw, .suffix = suffix, .rank = rank,
+		.start = start,
+		.end = end,
+		.raw = raw,
+		.suffix = suffix,
+		.rank = rank,
 	};
 	return end <= start || rf_array_push(map->ranges, map->n_ranges, map->cap_ranges, range);
 }
@@ -83,8 +87,8 @@ static bool emit_up_to(struct sweep *sweep, uint64_t end)
 	const struct function_range *inner = &sweep->open[sweep->n_open - 1];
 	if (sweep->position >= end)
 		return true;
-	bool ok = function_map_append(&sweep->flat, sweep->position, end, inner->raw,
-				      inner->suffix, inner->rank);
+	bool ok = function_map_append(&sweep->flat, sweep->position, end, inner->raw, inner->suffix,
+				      inner->rank);
 	sweep->position = end;
 	return ok;
 }
@@ -116,7 +120,7 @@ bool function_map_settle(struct function_map *map)
 		return true;
 	qsort(map->ranges, map->n_ranges, sizeof(*map->ranges), compare_ranges);
 	merge_aliases(map);
-	struct sweep sweep = { 0 };
+	struct sweep sweep = {0};
 	bool ok = true;
 	for (size_t i = 0; ok && i < map->n_ranges; i++)
 		ok = sweep_range(&sweep, &map->ranges[i]);
@@ -135,7 +139,7 @@ static uint64_t start_or_end_of_memory(const struct function_map *map, size_t i)
 
 bool function_map_add_layer(struct function_map *map, struct function_map *lower)
 {
-	struct function_map merged = { 0 };
+	struct function_map merged = {0};
 	size_t upper = 0;
 	bool ok = true;
 	for (size_t i = 0; ok && i < lower->n_ranges; i++) {
@@ -161,7 +165,7 @@ bool function_map_add_layer(struct function_map *map, struct function_map *lower
 	free(map->ranges);
 	free(lower->ranges);
 	*map = merged;
-	*lower = (struct function_map){ 0 };
+	*lower = (struct function_map){0};
 	return true;
 }
 

@@ -11,11 +11,11 @@ enum function_rank { RANK_GLOBAL, RANK_WEAK, RANK_LOCAL };
 
 struct function_range {
 	uint64_t start, end;
-	const char *raw;	/* mangled name, borrowed; NULL: named by its offset */
-	const char *suffix;	/* put after the demangled name: "@plt", or "" */
+	const char *raw;    /* mangled name, borrowed; NULL: named by its offset */
+	const char *suffix; /* put after the demangled name: "@plt", or "" */
 	uint8_t rank;
-	const char *name;	/* as shown, borrowed; NULL until first asked for */
-	const char *file;	/* borrowed, or NULL */
+	const char *name; /* as shown, borrowed; NULL until first asked for */
+	const char *file; /* borrowed, or NULL */
 	uint32_t line;
 };
 

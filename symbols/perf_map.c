@@ -8,14 +8,21 @@
 #include <unistd.h>
 
 /* A line of the file; `order` counts the lines. */
-struct entry { uint64_t start, end; const char *name; uint32_t order; };
+struct entry {
+	uint64_t start, end;
+	const char *name;
+	uint32_t order;
+};
 
 /* What is left of an entry: it begins at `function`. */
-struct range { uint64_t start, end, function; const char *name; };
+struct range {
+	uint64_t start, end, function;
+	const char *name;
+};
 
 struct perf_map {
-	char *text;		/* names end with a NUL in it */
-	struct range *ranges;	/* sorted, no overlaps */
+	char *text;           /* names end with a NUL in it */
+	struct range *ranges; /* sorted, no overlaps */
 	size_t n_ranges, cap_ranges;
 };
 
@@ -23,7 +30,9 @@ struct perf_map {
 
 static int hex_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+	return c >= '0' && c <= '9'                 ? c - '0'
+	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+						    : -1;
 }
 
 /* A hexadecimal number and the blank behind it. */
@@ -93,9 +102,12 @@ static int compare_entries(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The entries that hold the present position, and some that ended before it: a heap, the one written last
- * on top. */
-struct open { const struct entry **items; size_t n; };
+/* The entries that hold the present position, and some that ended before it: a heap, the one
+ * written last on top. */
+struct open {
+	const struct entry **items;
+	size_t n;
+};
 
 static void open_push(struct open *open, const struct entry *entry)
 {
@@ -110,7 +122,8 @@ static void open_pop(struct open *open)
 	const struct entry *last = open->items[--open->n];
 	size_t at = 0;
 	for (size_t child = 1; child < open->n; child = 2 * at + 1) {
-		child += child + 1 < open->n && open->items[child + 1]->order > open->items[child]->order;
+		child += child + 1 < open->n &&
+			 open->items[child + 1]->order > open->items[child]->order;
 		if (open->items[child]->order < last->order)
 			break;
 		open->items[at] = open->items[child];

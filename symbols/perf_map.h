@@ -1,6 +1,6 @@
 /* Names of functions that a program made at run time, from the file that it writes for profilers,
- * perf-PID.map (Linux: tools/perf/Documentation/jit-interface.txt): a line "START SIZE NAME" for each,
- * the numbers hexadecimal, the name up to the end of the line. */
+ * perf-PID.map (Linux: tools/perf/Documentation/jit-interface.txt): a line "START SIZE NAME" for
+ * each, the numbers hexadecimal, the name up to the end of the line. */
 #pragma once
 
 #include <stddef.h>
@@ -12,14 +12,14 @@
 #define PERF_MAP_MAX_NAME 1023
 
 struct perf_map;
-/* Code moves and its memory is used again: where entries overlap, the one written last holds.  Lines that
- * are none are left out.  NULL when memory is short. */
+/* Code moves and its memory is used again: where entries overlap, the one written last holds. Lines
+ * that are none are left out.  NULL when memory is short. */
 struct perf_map *perf_map_parse(const char *text, size_t size);
 /* Reads the file from its beginning, or of a long one the end; NULL when that fails. */
 struct perf_map *perf_map_read(int fd);
 void perf_map_destroy(struct perf_map *map);
 
-/* The function that holds `address`, or NULL; *start gets where it begins.  The name lives as long as the
- * map. */
+/* The function that holds `address`, or NULL; *start gets where it begins.  The name lives as long
+ * as the map. */
 const char *perf_map_find(const struct perf_map *map, uint64_t address, uint64_t *start);
 size_t perf_map_n_ranges(const struct perf_map *map);

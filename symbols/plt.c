@@ -6,14 +6,17 @@
 
 #include <string.h>
 
-struct slot { uint64_t address; const char *name; };
+struct slot {
+	uint64_t address;
+	const char *name;
+};
 
 struct slots {
 	struct slot *items;
 	size_t n_items, cap_items;
 };
 
-static const char *const stub_sections[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
+static const char *const stub_sections[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
 
 static Elf_Data *section_data(const struct elf_file *file, size_t index, GElf_Shdr *header)
 {
@@ -39,11 +42,10 @@ static const char *target_name(const struct elf_file *file, const GElf_Rela *rel
 	return name && name[0] ? name : NULL;
 }
 
-static bool read_relocations(const struct elf_file *file, Elf_Scn *section,
-			     const GElf_Shdr *header, const struct function_map *known,
-			     struct slots *slots)
+static bool read_relocations(const struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header,
+			     const struct function_map *known, struct slots *slots)
 {
-	GElf_Shdr symbols_header = { 0 };
+	GElf_Shdr symbols_header = {0};
 	Elf_Data *symbols = section_data(file, header->sh_link, &symbols_header);
 	if (symbols_header.sh_type != SHT_DYNSYM && symbols_header.sh_type != SHT_SYMTAB)
 		symbols = NULL; /* a static program's IRELATIVE slots have no symbols */
@@ -54,7 +56,7 @@ static bool read_relocations(const struct elf_file *file, Elf_Scn *section,
 		if (!gelf_getrela(data, i, &rela))
 			continue;
 		const char *name = target_name(file, &rela, symbols, symbols_header.sh_link, known);
-		struct slot slot = { rela.r_offset, name };
+		struct slot slot = {rela.r_offset, name};
 		if (name && !rf_array_push(slots->items, slots->n_items, slots->cap_items, slot))
 			return false;
 	}
@@ -69,7 +71,7 @@ static int compare_slots(const void *left, const void *right)
 
 static const char *slot_name(const struct slots *slots, uint64_t address)
 {
-	struct slot key = { address, NULL };
+	struct slot key = {address, NULL};
 	const struct slot *slot = slots->n_items ? bsearch(&key, slots->items, slots->n_items,
 							   sizeof(key), compare_slots)
 						 : NULL;
@@ -80,7 +82,7 @@ static const char *slot_name(const struct slots *slots, uint64_t address)
  * endbr64 and an optional bnd prefix.  0 when it does not. */
 static uint64_t stub_slot(const uint8_t *bytes, size_t size, uint64_t vaddr)
 {
-	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	size_t at = 0;
 	if (size >= sizeof(endbr64) && memcmp(bytes, endbr64, sizeof(endbr64)) == 0)
 		at = sizeof(endbr64);
@@ -96,7 +98,7 @@ static uint64_t stub_slot(const uint8_t *bytes, size_t size, uint64_t vaddr)
 /* The entry of .rela.plt that a lazy stub of an IBT program pushes: endbr64, push imm32. */
 static bool stub_index(const uint8_t *bytes, size_t size, uint32_t *index)
 {
-	static const uint8_t prefix[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x68 };
+	static const uint8_t prefix[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x68};
 	if (size < sizeof(prefix) + 4 || memcmp(bytes, prefix, sizeof(prefix)) != 0)
 		return false;
 	memcpy(index, bytes + sizeof(prefix), sizeof(*index));
@@ -116,8 +118,8 @@ static const char *lazy_name(const struct elf_bytes *rela_plt, const struct slot
 /* Stubs are 16 bytes, or 8 in a .plt.got that needs no endbr64. */
 static size_t stub_size(const struct elf_bytes *section, const char *name)
 {
-	bool short_stubs = strcmp(name, ".plt.got") == 0 && section->size >= 8 &&
-			   section->bytes[0] == 0xff;
+	bool short_stubs =
+		strcmp(name, ".plt.got") == 0 && section->size >= 8 && section->bytes[0] == 0xff;
 	return short_stubs ? 8 : 16;
 }
 
@@ -149,7 +151,7 @@ static bool read_stubs(const struct elf_file *file, const struct slots *slots, c
 bool plt_read(const struct elf_file *file, const struct function_map *known,
 	      struct function_map *stubs)
 {
-	struct slots slots = { 0 };
+	struct slots slots = {0};
 	bool ok = true;
 	Elf_Scn *section = NULL;
 	while (ok && (section = elf_nextscn(file->elf, section))) {

@@ -15,21 +15,27 @@
 #define PAGE_BYTES 4096
 
 /* A code address of the profile; `block` is its block, or PROFILE_NONE for a frame. */
-struct place { uint64_t offset; uint32_t module, block; };
+struct place {
+	uint64_t offset;
+	uint32_t module, block;
+};
 
-struct places { struct place *items; size_t n_items; };
+struct places {
+	struct place *items;
+	size_t n_items;
+};
 
 /* Resolving one module: its places are sorted, functions are added in that order. */
 struct module_work {
 	struct profile *profile;
 	uint32_t module;
-	struct symbol_module *symbols;	/* NULL: it cannot be opened */
+	struct symbol_module *symbols; /* NULL: it cannot be opened */
 	const struct place *places;
 	size_t n_places;
-	uint64_t bias;			/* offset minus virtual address: 0 but for the vdso */
-	uint64_t covered;		/* end of the last function added */
+	uint64_t bias;    /* offset minus virtual address: 0 but for the vdso */
+	uint64_t covered; /* end of the last function added */
 	const struct symbol_fetcher *fetcher;
-	struct u64_map *calls;		/* inlined calls that have a row, by their address */
+	struct u64_map *calls; /* inlined calls that have a row, by their address */
 };
 
 static struct rf_error *out_of_memory(void)
@@ -52,14 +58,16 @@ static bool collect_places(const struct profile *profile, struct places *places)
 	if (!places->items)
 		return false;
 	for (size_t i = 0; i < profile->n_blocks; i++)
-		places->items[places->n_items++] = (struct place){
-			profile->blocks[i].start, profile->blocks[i].module, i };
+		places->items[places->n_items++] =
+			(struct place){profile->blocks[i].start, profile->blocks[i].module, i};
 	for (size_t i = 0; i < profile->n_frames; i++)
-		places->items[places->n_items++] = (struct place){
-			profile->frames[i].offset, profile->frames[i].module, PROFILE_NONE };
+		places->items[places->n_items++] =
+			(struct place){profile->frames[i].offset, profile->frames[i].module,
+				       PROFILE_NONE};
 	for (size_t i = 0; i < profile->n_counter_places; i++)
-		places->items[places->n_items++] = (struct place){
-			profile->counter_places[i].offset, profile->counter_places[i].module, PROFILE_NONE };
+		places->items[places->n_items++] =
+			(struct place){profile->counter_places[i].offset,
+				       profile->counter_places[i].module, PROFILE_NONE};
 	qsort(places->items, places->n_items, sizeof(*places->items), compare_places);
 	return true;
 }
@@ -124,9 +132,8 @@ static bool add_functions(struct module_work *work)
 		if (offset < work->covered)
 			continue;
 		if (work->symbols && symbol_find(work->symbols, offset - work->bias, &symbol))
-			ok = add_function(work, symbol.start + work->bias,
-					  symbol.end + work->bias, strdup(symbol.name),
-					  symbol.file, symbol.line);
+			ok = add_function(work, symbol.start + work->bias, symbol.end + work->bias,
+					  strdup(symbol.name), symbol.file, symbol.line);
 		else
 			ok = add_page(work, offset, page_limit(work, i));
 	}
@@ -134,7 +141,8 @@ static bool add_functions(struct module_work *work)
 }
 
 /* One more row, or a longer last one. */
-static bool add_line(struct module_work *work, uint64_t start, uint64_t end, const char *file, uint32_t line)
+static bool add_line(struct module_work *work, uint64_t start, uint64_t end, const char *file,
+		     uint32_t line)
 {
 	struct profile *profile = work->profile;
 	struct profile_line *last = profile->n_lines ? &profile->lines[profile->n_lines - 1] : NULL;
@@ -150,7 +158,8 @@ static bool add_line(struct module_work *work, uint64_t start, uint64_t end, con
 	return false;
 }
 
-/* What is known of the code from `at` on, up to `end` at the most: adds it, and gives in *next how far it goes. */
+/* What is known of the code from `at` on, up to `end` at the most: adds it, and gives in *next how
+ * far it goes. */
 typedef bool add_code(struct module_work *work, uint64_t at, uint64_t end, uint64_t *next);
 
 static bool add_line_at(struct module_work *work, uint64_t at, uint64_t end, uint64_t *next)
@@ -169,7 +178,10 @@ static char *name_of_inlined(const struct dwarf_inline *call)
 	char *name;
 	if (strcmp(call->name, "operator()") != 0 || !call->line)
 		return symbol_demangle(call->name[0] ? call->name : "(without a name)");
-	return asprintf(&name, "operator() (%s:%" PRIu32 ")", slash ? slash + 1 : call->file, call->line) < 0 ? NULL : name;
+	return asprintf(&name, "operator() (%s:%" PRIu32 ")", slash ? slash + 1 : call->file,
+			call->line) < 0
+		       ? NULL
+		       : name;
 }
 
 /* One row for each call, with those that it stands in; PROFILE_NONE: no memory. */
@@ -182,11 +194,14 @@ static uint32_t call_row(struct module_work *work, const struct dwarf_inline *ca
 	char *name = name_of_inlined(call);
 	uint32_t row = PROFILE_NONE;
 	if (name && (!call->caller || caller != PROFILE_NONE))
-		row = profile_inlined_function(work->profile, work->module, name, call->file, call->line);
+		row = profile_inlined_function(work->profile, work->module, name, call->file,
+					       call->line);
 	free(name);
 	if (row != PROFILE_NONE)
-		row = profile_inlined_call(work->profile, caller, row, call->call_file, call->call_line);
-	return row != PROFILE_NONE && u64_map_set(work->calls, (uintptr_t)call, row) ? row : PROFILE_NONE;
+		row = profile_inlined_call(work->profile, caller, row, call->call_file,
+					   call->call_line);
+	return row != PROFILE_NONE && u64_map_set(work->calls, (uintptr_t)call, row) ? row
+										     : PROFILE_NONE;
 }
 
 /* One more row, or a longer last one. */
@@ -199,14 +214,15 @@ static bool add_inlined_at(struct module_work *work, uint64_t at, uint64_t end, 
 		return true;
 	const uint32_t row = call_row(work, call);
 	struct profile_inlined_code *last =
-		profile->n_inlined_code ? &profile->inlined_code[profile->n_inlined_code - 1] : NULL;
+		profile->n_inlined_code ? &profile->inlined_code[profile->n_inlined_code - 1]
+					: NULL;
 	if (last && last->module == work->module && last->end == at && last->call == row) {
 		last->end = *next;
 		return true;
 	}
 	const struct profile_inlined_code code = {work->module, at, *next, row};
-	return row != PROFILE_NONE &&
-	       rf_array_push(profile->inlined_code, profile->n_inlined_code, profile->cap_inlined_code, code);
+	return row != PROFILE_NONE && rf_array_push(profile->inlined_code, profile->n_inlined_code,
+						    profile->cap_inlined_code, code);
 }
 
 /* Goes through the code that was executed or sampled, in order and each byte once. */
@@ -215,9 +231,11 @@ static bool add_to_code(struct module_work *work, add_code *add)
 	uint64_t done = 0;
 	for (size_t i = 0; work->symbols && i < work->n_places; i++) {
 		const struct place *place = &work->places[i];
-		const uint64_t size = place->block == PROFILE_NONE ? 1 : work->profile->blocks[place->block].size;
+		const uint64_t size =
+			place->block == PROFILE_NONE ? 1 : work->profile->blocks[place->block].size;
 		const uint64_t end = place->offset + size;
-		for (uint64_t at = place->offset > done ? place->offset : done, next; at < end; at = next) {
+		for (uint64_t at = place->offset > done ? place->offset : done, next; at < end;
+		     at = next) {
 			if (!add(work, at, end, &next))
 				return false;
 			done = next = next > at ? next : at + 1; /* whatever a damaged file says */
@@ -226,7 +244,8 @@ static bool add_to_code(struct module_work *work, add_code *add)
 	return true;
 }
 
-/* Recursion in call_row is as deep as calls are inlined in each other: dwarf_inlines bounds that. */
+/* Recursion in call_row is as deep as calls are inlined in each other: dwarf_inlines bounds that.
+ */
 static bool add_inlined(struct module_work *work)
 {
 	struct u64_map calls = {0};
@@ -338,14 +357,15 @@ static bool is_named(const struct profile *profile, uint32_t module)
 
 struct rf_error *symbols_resolve_with(struct profile *profile, const struct symbol_fetcher *fetcher)
 {
-	struct places places = { 0 };
+	struct places places = {0};
 	bool ok = collect_places(profile, &places);
 	for (size_t i = 0, n; ok && i < places.n_items; i += n) {
 		uint32_t module = places.items[i].module;
 		for (n = 1; i + n < places.n_items; n++)
 			if (places.items[i + n].module != module)
 				break;
-		struct module_work work = {profile, module, NULL, &places.items[i], n, 0, 0, fetcher, NULL};
+		struct module_work work = {profile, module,  NULL, &places.items[i], n, 0,
+					   0,       fetcher, NULL};
 		if (module < profile->n_modules && !is_named(profile, module))
 			ok = resolve_module(&work);
 	}

@@ -22,15 +22,15 @@ enum { FILE_ITSELF, FILE_DEBUG, FILE_DEBUG_DATA, N_FILES };
 struct symbol_module {
 	struct elf_file files[N_FILES];
 	bool opened[N_FILES];
-	char *name;		/* base name, for functions without a symbol */
+	char *name; /* base name, for functions without a symbol */
 	char *build_id;
-	struct function_map functions;	/* symbols, stubs and FDEs */
-	bool complete;			/* with DWARF's functions, and the gaps between all */
+	struct function_map functions; /* symbols, stubs and FDEs */
+	bool complete;                 /* with DWARF's functions, and the gaps between all */
 	struct dwarf_names *dwarf;
 	bool dwarf_opened;
 	const struct symbol_fetcher *fetcher; /* or NULL */
 	struct dwarf_inlines *inlines;
-	char **names;			/* every name that was handed out */
+	char **names; /* every name that was handed out */
 	size_t n_names, cap_names;
 };
 
@@ -59,16 +59,16 @@ static bool add_fde(void *context, const struct eh_frame_fde *fde)
 		return true;
 	uint64_t left = segment->vaddr + segment->memory_size - fde->start;
 	uint64_t size = fde->end - fde->start;
-	layer->ok = function_map_append(layer->functions, fde->start,
-					fde->start + (size < left ? size : left), NULL, "",
-					RANK_LOCAL);
+	layer->ok =
+		function_map_append(layer->functions, fde->start,
+				    fde->start + (size < left ? size : left), NULL, "", RANK_LOCAL);
 	return layer->ok;
 }
 
 static bool read_fdes(const struct symbol_module *module, struct function_map *functions)
 {
 	struct elf_bytes section;
-	struct fde_layer layer = { module, functions, true };
+	struct fde_layer layer = {module, functions, true};
 	if (elf_file_eh_frame(&module->files[FILE_ITSELF], &section))
 		eh_frame_walk(&section, EH_FRAME, add_fde, &layer);
 	return layer.ok;
@@ -94,7 +94,7 @@ static void size_by_fdes(struct function_map *unsized, const struct function_map
 static bool build_functions(struct symbol_module *module)
 {
 	struct function_map *sized = &module->functions;
-	struct function_map unsized = { 0 }, stubs = { 0 }, fdes = { 0 };
+	struct function_map unsized = {0}, stubs = {0}, fdes = {0};
 	const struct elf_file *image = &module->files[FILE_ITSELF];
 	bool ok = true;
 	for (int i = 0; ok && i < N_FILES; i++)
@@ -118,7 +118,8 @@ static bool build_functions(struct symbol_module *module)
 static bool fetch_file(struct symbol_module *module, const char *build_id, struct elf_file *out)
 {
 	const struct symbol_fetcher *fetcher = module->fetcher;
-	const char *path = fetcher ? fetcher->fetch(fetcher->context, module->name, build_id) : NULL;
+	const char *path =
+		fetcher ? fetcher->fetch(fetcher->context, module->name, build_id) : NULL;
 	if (!path)
 		return false;
 	if (debug_file_take(path, build_id, out))
@@ -132,7 +133,8 @@ static void fetch_debug_file(struct symbol_module *module)
 {
 	struct elf_file fetched, *debug = &module->files[FILE_DEBUG];
 	if (!module->build_id[0] || elf_file_has_dwarf(&module->files[FILE_ITSELF]) ||
-	    (module->opened[FILE_DEBUG] && elf_file_has_dwarf(debug)) || !fetch_file(module, module->build_id, &fetched))
+	    (module->opened[FILE_DEBUG] && elf_file_has_dwarf(debug)) ||
+	    !fetch_file(module, module->build_id, &fetched))
 		return;
 	if (module->opened[FILE_DEBUG])
 		elf_file_close(debug);
@@ -144,7 +146,8 @@ static void fetch_debug_file(struct symbol_module *module)
 static void fetch_shared_part(struct symbol_module *module)
 {
 	struct elf_file fetched;
-	char *build_id = module->dwarf && module->fetcher ? dwarf_names_missing_part(module->dwarf) : NULL;
+	char *build_id =
+		module->dwarf && module->fetcher ? dwarf_names_missing_part(module->dwarf) : NULL;
 	if (build_id && fetch_file(module, build_id, &fetched))
 		dwarf_names_take_part(module->dwarf, &fetched);
 	free(build_id);
@@ -152,7 +155,8 @@ static void fetch_shared_part(struct symbol_module *module)
 
 /* Goes on after the file itself is open; takes over `file`. */
 static struct rf_error *create_module(const char *path, bool has_path, struct elf_file *file,
-				      const struct symbol_fetcher *fetcher, struct symbol_module **out)
+				      const struct symbol_fetcher *fetcher,
+				      struct symbol_module **out)
 {
 	struct symbol_module *module = calloc(1, sizeof(*module));
 	if (!module) {
@@ -169,8 +173,8 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 	module->fetcher = fetcher;
 	if (module->name && module->build_id) {
 		if (has_path)
-			module->opened[FILE_DEBUG] = debug_file_open(
-				file, path, module->build_id, &module->files[FILE_DEBUG]);
+			module->opened[FILE_DEBUG] = debug_file_open(file, path, module->build_id,
+								     &module->files[FILE_DEBUG]);
 		fetch_debug_file(module);
 		module->opened[FILE_DEBUG_DATA] =
 			debug_data_open(file, &module->files[FILE_DEBUG_DATA]);
@@ -183,7 +187,8 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 	return out_of_memory();
 }
 
-struct rf_error *symbol_module_open_with(const char *path, const struct symbol_fetcher *fetcher, struct symbol_module **out)
+struct rf_error *symbol_module_open_with(const char *path, const struct symbol_fetcher *fetcher,
+					 struct symbol_module **out)
 {
 	struct elf_file file;
 	struct rf_error *error = elf_file_open(path, &file);
@@ -249,7 +254,7 @@ static struct dwarf_names *module_dwarf(struct symbol_module *module)
  * contradict it. */
 static bool merge_dwarf(struct symbol_module *module)
 {
-	struct function_map subprograms = { 0 }, unnamed = { 0 }, named = { 0 };
+	struct function_map subprograms = {0}, unnamed = {0}, named = {0};
 	bool ok = dwarf_names_functions(module->dwarf, &subprograms) &&
 		  function_map_settle(&subprograms);
 	for (size_t i = 0; ok && i < module->functions.n_ranges; i++) {
@@ -294,7 +299,7 @@ static bool add_gaps(const struct symbol_module *module, uint64_t start, uint64_
 static bool merge_gaps(struct symbol_module *module)
 {
 	const struct elf_file *image = &module->files[FILE_ITSELF];
-	struct function_map gaps = { 0 };
+	struct function_map gaps = {0};
 	bool ok = true;
 	for (size_t i = 0; ok && i < image->n_segments; i++) {
 		const struct elf_segment *segment = &image->segments[i];
@@ -324,8 +329,8 @@ static char *make_name(const struct symbol_module *module, const struct function
 {
 	char *name = NULL;
 	if (!range->raw) {
-		if (asprintf(&name, "%s+0x%llx", module->name,
-			     (unsigned long long)range->start) < 0)
+		if (asprintf(&name, "%s+0x%llx", module->name, (unsigned long long)range->start) <
+		    0)
 			return NULL;
 		return name;
 	}
@@ -367,19 +372,21 @@ bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *sy
 	return true;
 }
 
-bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line)
+bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file,
+			uint32_t *line)
 {
 	return module_dwarf(module) && dwarf_names_caller_line(module->dwarf, vaddr, file, line);
 }
 
-bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line,
-		       uint64_t *end)
+bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file,
+		       uint32_t *line, uint64_t *end)
 {
 	*end = module_dwarf(module) ? dwarf_names_line_end(module->dwarf, vaddr) : UINT64_MAX;
 	return module_dwarf(module) && dwarf_names_line(module->dwarf, vaddr, file, line);
 }
 
-const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr, uint64_t *end)
+const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr,
+					  uint64_t *end)
 {
 	*end = UINT64_MAX;
 	if (!module->inlines && module_dwarf(module))

@@ -16,7 +16,8 @@ struct rf_error *symbol_module_open_image(const char *name, const void *image, s
 					  struct symbol_module **out);
 /* Where debug files come from that are not on this machine. */
 struct symbol_fetcher {
-	/* The path of the debug file of a build id, valid until the next call; NULL: there is none.  `module`: its base name. */
+	/* The path of the debug file of a build id, valid until the next call; NULL: there is none.
+	 * `module`: its base name. */
 	const char *(*fetch)(void *context, const char *module, const char *build_id);
 	/* That file was another one's. */
 	void (*refuse)(void *context, const char *module, const char *path);
@@ -37,10 +38,10 @@ const char *symbol_module_build_id(const struct symbol_module *module);
 uint64_t symbol_module_vaddr(const struct symbol_module *module, uint64_t file_offset);
 
 struct symbol {
-	uint64_t start, end;	/* ELF virtual addresses [start, end) */
-	const char *name;	/* demangled, owned by the module; never NULL */
-	const char *file;	/* source file or "" */
-	uint32_t line;		/* or 0 */
+	uint64_t start, end; /* ELF virtual addresses [start, end) */
+	const char *name;    /* demangled, owned by the module; never NULL */
+	const char *file;    /* source file or "" */
+	uint32_t line;       /* or 0 */
 };
 
 /* The function that holds `vaddr`.  Order: symtab and dynsym (sized, then unsized up to the next
@@ -51,26 +52,30 @@ struct symbol {
  * Returns false only for an address outside every executable segment. */
 bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *symbol);
 
-/* Source file and line of the instruction at `vaddr`.  Where it belongs to a function of a library's header
- * that was inlined, the line of the program that it was inlined into.  False when that is not known; *file
- * is owned by the module. */
-bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line);
+/* Source file and line of the instruction at `vaddr`.  Where it belongs to a function of a
+ * library's header that was inlined, the line of the program that it was inlined into.  False when
+ * that is not known; *file is owned by the module. */
+bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file,
+			uint32_t *line);
 
-/* The line of the instruction itself, be it inlined or not, and in *end the address up to which that holds; where no line
- * is known, up to which none is. */
-bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line,
-		       uint64_t *end);
+/* The line of the instruction itself, be it inlined or not, and in *end the address up to which
+ * that holds; where no line is known, up to which none is. */
+bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file,
+		       uint32_t *line, uint64_t *end);
 
-/* The innermost call that was inlined at `vaddr` (symbols/dwarf_inlines.h), NULL where the code is the function's own or
- * nothing is known, and in *end the address up to which that holds.  Lives as long as the module. */
+/* The innermost call that was inlined at `vaddr` (symbols/dwarf_inlines.h), NULL where the code is
+ * the function's own or nothing is known, and in *end the address up to which that holds.  Lives as
+ * long as the module. */
 struct dwarf_inline;
-const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr, uint64_t *end);
+const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr,
+					  uint64_t *end);
 
 /* Adds to the profile every function that holds one of its blocks or frames: opens each module
- * by path once, splits nothing, leaves no two functions of a module overlapping; and the source lines and inlined
- * functions of the code that ran, by (module, start).  A module that
- * cannot be opened gets rows per 4-KiB page named "[name]+0x…".  For "[vdso]" the image of this
- * process is used. */
+ * by path once, splits nothing, leaves no two functions of a module overlapping; and the source
+ * lines and inlined functions of the code that ran, by (module, start).  A module that cannot be
+ * opened gets rows per 4-KiB page named "[name]+0x…".  For "[vdso]" the image of this process is
+ * used. */
 struct rf_error *symbols_resolve(struct profile *profile);
 /* The same; `fetcher` (or NULL) is asked for the modules that have no debug information here. */
-struct rf_error *symbols_resolve_with(struct profile *profile, const struct symbol_fetcher *fetcher);
+struct rf_error *symbols_resolve_with(struct profile *profile,
+				      const struct symbol_fetcher *fetcher);

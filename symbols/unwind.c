@@ -35,7 +35,7 @@ struct unwind_space {
 	unw_addr_space_t handle;
 	struct unwind_mapping *mappings; /* a copy */
 	size_t n_mappings;
-	struct unwind_module *modules;	 /* sorted by start */
+	struct unwind_module *modules; /* sorted by start */
 	size_t n_modules, cap_modules;
 	uint64_t last_used;
 };
@@ -134,14 +134,22 @@ static int access_mem(unw_addr_space_t handle, unw_word_t address, unw_word_t *v
 static uint64_t *register_of(struct unwind_regs *regs, unw_regnum_t number)
 {
 	switch (number) {
-	case UNW_X86_64_RIP: return &regs->ip;
-	case UNW_X86_64_RSP: return &regs->sp;
-	case UNW_X86_64_RBP: return &regs->bp;
-	case UNW_X86_64_RBX: return &regs->bx;
-	case UNW_X86_64_R12: return &regs->r12;
-	case UNW_X86_64_R13: return &regs->r13;
-	case UNW_X86_64_R14: return &regs->r14;
-	case UNW_X86_64_R15: return &regs->r15;
+	case UNW_X86_64_RIP:
+		return &regs->ip;
+	case UNW_X86_64_RSP:
+		return &regs->sp;
+	case UNW_X86_64_RBP:
+		return &regs->bp;
+	case UNW_X86_64_RBX:
+		return &regs->bx;
+	case UNW_X86_64_R12:
+		return &regs->r12;
+	case UNW_X86_64_R13:
+		return &regs->r13;
+	case UNW_X86_64_R14:
+		return &regs->r14;
+	case UNW_X86_64_R15:
+		return &regs->r15;
 	}
 	return NULL;
 }
@@ -157,8 +165,8 @@ static int access_reg(unw_addr_space_t handle, unw_regnum_t number, unw_word_t *
 	return 0;
 }
 
-static int access_fpreg(unw_addr_space_t handle, unw_regnum_t number, unw_fpreg_t *value,
-			int write, void *context)
+static int access_fpreg(unw_addr_space_t handle, unw_regnum_t number, unw_fpreg_t *value, int write,
+			void *context)
 {
 	return -UNW_EBADREG;
 }
@@ -196,11 +204,12 @@ static int search_own(unw_addr_space_t handle, const struct unwind_module *modul
 		.start_ip = module->start,
 		.end_ip = module->end,
 		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
-		.u.rti = {
-			.segbase = module->bias + file->header_vaddr,
-			.table_len = file->n_entries, /* in words; an entry is one */
-			.table_data = module->bias + file->table_vaddr,
-		},
+		.u.rti =
+			{
+				.segbase = module->bias + file->header_vaddr,
+				.table_len = file->n_entries, /* in words; an entry is one */
+				.table_data = module->bias + file->table_vaddr,
+			},
 	};
 	return UNW_OBJ(dwarf_search_unwind_table)(handle, ip, &info, proc, need_unwind_info,
 						  context);
@@ -216,11 +225,12 @@ static int search_made(unw_addr_space_t handle, const struct unwind_module *modu
 		.start_ip = module->start,
 		.end_ip = module->end,
 		.format = UNW_INFO_FORMAT_IP_OFFSET,
-		.u.rti = {
-			.segbase = module->bias + module->file->made_vaddr,
-			.table_len = module->file->n_made,
-			.table_data = module->bias + module->file->made_vaddr,
-		},
+		.u.rti =
+			{
+				.segbase = module->bias + module->file->made_vaddr,
+				.table_len = module->file->n_made,
+				.table_data = module->bias + module->file->made_vaddr,
+			},
 	};
 	return UNW_OBJ(dwarf_search_unwind_table)(handle, ip, &info, proc, need_unwind_info,
 						  context);
@@ -230,7 +240,7 @@ static int search_made(unw_addr_space_t handle, const struct unwind_module *modu
  * libunwind know it by the same bytes. */
 static bool is_sigreturn(struct walk *walk, uint64_t ip)
 {
-	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	uint64_t words[2];
 	return read_memory(walk, ip, &words[0]) && read_memory(walk, ip + 8, &words[1]) &&
 	       memcmp(words, code, sizeof(code)) == 0;
@@ -292,7 +302,7 @@ static void add_module(struct unwinder *unwinder, struct unwind_space *space,
 	if (vaddr == UINT64_MAX)
 		return;
 	uint64_t bias = mapping->start - vaddr;
-	struct unwind_module module = { bias + file->elf.low, bias + file->elf.high, bias, file };
+	struct unwind_module module = {bias + file->elf.low, bias + file->elf.high, bias, file};
 	for (size_t i = 0; i < space->n_modules; i++)
 		if (space->modules[i].file == file && space->modules[i].bias == bias)
 			return;
@@ -434,11 +444,13 @@ static bool step_by_frame_pointer(struct walk *walk, unw_cursor_t *cursor)
 	uint64_t sp = cursor_register(cursor, UNW_X86_64_RSP, 0);
 	uint64_t bp = cursor_register(cursor, UNW_X86_64_RBP, 0);
 	uint64_t caller_bp, ip;
-	if (bp < sp || bp - sp > MAX_GUESSED_FRAME || bp % 8 ||
-	    !read_stack(walk, bp, &caller_bp) || !read_stack(walk, bp + 8, &ip))
+	if (bp < sp || bp - sp > MAX_GUESSED_FRAME || bp % 8 || !read_stack(walk, bp, &caller_bp) ||
+	    !read_stack(walk, bp + 8, &ip))
 		return false;
 	walk->regs = (struct unwind_regs){
-		.ip = ip, .sp = bp + 16, .bp = caller_bp,
+		.ip = ip,
+		.sp = bp + 16,
+		.bp = caller_bp,
 		.bx = cursor_register(cursor, UNW_X86_64_RBX, 0),
 		.r12 = cursor_register(cursor, UNW_X86_64_R12, 0),
 		.r13 = cursor_register(cursor, UNW_X86_64_R13, 0),

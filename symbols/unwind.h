@@ -5,10 +5,15 @@
 #include <stdint.h>
 
 /* Registers in the order of perf's PERF_SAMPLE_REGS_USER for x86-64 that unwinding needs. */
-struct unwind_regs { uint64_t ip, sp, bp, bx, r12, r13, r14, r15; };
+struct unwind_regs {
+	uint64_t ip, sp, bp, bx, r12, r13, r14, r15;
+};
 
 /* One executable mapping of the sampled process. */
-struct unwind_mapping { uint64_t start, end, file_offset; const char *path; };
+struct unwind_mapping {
+	uint64_t start, end, file_offset;
+	const char *path;
+};
 
 struct unwinder; /* caches of opened files and unwind tables */
 struct unwinder *unwinder_create(void);

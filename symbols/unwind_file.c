@@ -53,7 +53,9 @@ void unwind_file_destroy(struct unwind_file *file)
 	free(file);
 }
 
-struct table_entry { int32_t function, fde; };
+struct table_entry {
+	int32_t function, fde;
+};
 
 /* The table in the making: CIEs and FDEs gather in `frames`; the entries, of which nobody knows
  * how many there will be, are put in front of them at the end. */
@@ -62,7 +64,7 @@ struct table_maker {
 	const struct elf_bytes *section;
 	struct table_entry *entries;
 	size_t n_entries, cap_entries;
-	size_t cie_source, cie;	/* the last CIE: its offset in the section and in `frames` */
+	size_t cie_source, cie; /* the last CIE: its offset in the section and in `frames` */
 	bool have_cie;
 	uint8_t *frames;
 	size_t n_frames, cap_frames;
@@ -118,12 +120,12 @@ static bool put_cie(struct table_maker *maker, const struct eh_frame_cie *cie)
 	uint32_t id = 0;
 	const char *letters = cie->signal_frame ? "zRS" : "zR";
 	size_t start = maker->n_frames;
-	bool ok = put_length(maker) && put(maker, &id, sizeof(id)) && put_byte(maker, 1) &&
-		  put(maker, letters, strlen(letters) + 1) && put_uleb(maker, cie->code_align) &&
-		  put_sleb(maker, cie->data_align) && put_byte(maker, cie->return_register) &&
-		  put_uleb(maker, 1) && put_byte(maker, PE_PCREL_SDATA8) &&
-		  put(maker, maker->section->bytes + cie->instructions,
-		      cie->end - cie->instructions);
+	bool ok =
+		put_length(maker) && put(maker, &id, sizeof(id)) && put_byte(maker, 1) &&
+		put(maker, letters, strlen(letters) + 1) && put_uleb(maker, cie->code_align) &&
+		put_sleb(maker, cie->data_align) && put_byte(maker, cie->return_register) &&
+		put_uleb(maker, 1) && put_byte(maker, PE_PCREL_SDATA8) &&
+		put(maker, maker->section->bytes + cie->instructions, cie->end - cie->instructions);
 	if (!ok)
 		return false;
 	fill_length(maker, start);
@@ -145,7 +147,7 @@ static bool add_fde(void *context, const struct eh_frame_fde *fde)
 	if (!put_cie(maker, fde->cie))
 		return false;
 	size_t start = maker->n_frames;
-	struct table_entry entry = { function, start };
+	struct table_entry entry = {function, start};
 	uint32_t to_cie = start + sizeof(uint32_t) - maker->cie;
 	uint64_t size = fde->end - fde->start;
 	if (!put_length(maker) || !put(maker, &to_cie, sizeof(to_cie)) ||
@@ -194,7 +196,7 @@ void unwind_file_make_table(struct unwind_file *file)
 	if (file->made_done || !file->usable)
 		return;
 	file->made_done = true;
-	struct table_maker maker = { .file = file };
+	struct table_maker maker = {.file = file};
 	struct elf_bytes section;
 	maker.section = &section;
 	if (!file->n_entries && elf_file_eh_frame(&file->elf, &section))

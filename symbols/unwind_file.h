@@ -10,7 +10,7 @@
 
 struct unwind_file {
 	char *path;
-	bool usable;		/* `elf` is open */
+	bool usable; /* `elf` is open */
 	struct elf_file elf;
 
 	/* The file's own search table; n_entries is 0 when it has none. */
@@ -20,7 +20,7 @@ struct unwind_file {
 	 * header): n_made entries of two int32_t (start of the function from elf.low, place of
 	 * its FDE from `made`), then the re-encoded CIEs and FDEs. */
 	bool made_done;
-	uint64_t made_vaddr;	/* where `made` is said to be in the file's address space */
+	uint64_t made_vaddr; /* where `made` is said to be in the file's address space */
 	uint8_t *made;
 	size_t made_size, n_made;
 };

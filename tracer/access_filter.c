@@ -6,7 +6,8 @@ bool access_filter_suits(const struct geometry *geometry)
 {
 	const struct cache_level *first = &geometry->levels[0];
 	/* tree-PLRU spares a line for as many misses as its tree is deep */
-	const unsigned ways = first->replacement == CACHE_LRU ? FILTER_LINES : 1u << (FILTER_LINES - 1);
+	const unsigned ways =
+		first->replacement == CACHE_LRU ? FILTER_LINES : 1u << (FILTER_LINES - 1);
 	if (geometry_class_groups(geometry) != CACHE_CLASSES || first->ways < ways || first->shared)
 		return false;
 	for (int i = 1; i < geometry->n_levels; i++)
@@ -22,7 +23,8 @@ unsigned access_filter_lines(const struct geometry *geometry)
 	return geometry_class_groups(geometry) == CACHE_CLASSES && !geometry->levels[0].shared;
 }
 
-void access_filter_init(struct access_filter *filter, struct hierarchy *hierarchy, unsigned core, bool on)
+void access_filter_init(struct access_filter *filter, struct hierarchy *hierarchy, unsigned core,
+			bool on)
 {
 	*filter = (struct access_filter){.hierarchy = hierarchy, .core = core, .on = on};
 }
@@ -33,12 +35,14 @@ static inline uint64_t byte_mask(unsigned first, unsigned n)
 }
 
 /* One access for each run of bytes. */
-static void tell(struct access_filter *filter, uint64_t line, enum cache_access kind, uint64_t bytes, uint32_t who)
+static void tell(struct access_filter *filter, uint64_t line, enum cache_access kind,
+		 uint64_t bytes, uint32_t who)
 {
 	while (bytes) {
 		const unsigned first = (unsigned)__builtin_ctzll(bytes);
 		const uint64_t from_first = bytes >> first;
-		const unsigned n = from_first == ~0ull ? CACHE_LINE : (unsigned)__builtin_ctzll(~from_first);
+		const unsigned n =
+			from_first == ~0ull ? CACHE_LINE : (unsigned)__builtin_ctzll(~from_first);
 		hierarchy_access(filter->hierarchy, filter->core, line, kind, first, n, who);
 		bytes &= ~byte_mask(first, n);
 	}
@@ -56,7 +60,8 @@ static int earliest(const struct filter_class *class)
 {
 	int found = -1;
 	for (int i = 0; i < FILTER_LINES; i++)
-		if ((class->loaded[i] | class->stored[i]) && (found < 0 || class->times[i] < class->times[found]))
+		if ((class->loaded[i] | class->stored[i]) &&
+		    (found < 0 || class->times[i] < class->times[found]))
 			found = i;
 	return found;
 }
@@ -82,7 +87,8 @@ static void access_other(struct access_filter *filter, struct filter_class *clas
 	tell_all(filter, class);
 	hierarchy_access(filter->hierarchy, filter->core, line, kind, first, n, who);
 	if (kind != CACHE_LOAD && kind != CACHE_STORE) {
-		memset(class, 0, sizeof(*class)); /* the line is not the most recently used one now */
+		memset(class, 0,
+		       sizeof(*class)); /* the line is not the most recently used one now */
 		return;
 	}
 	const int i = least_recent(class);
@@ -90,8 +96,8 @@ static void access_other(struct access_filter *filter, struct filter_class *clas
 	class->times[i] = ++filter->time;
 }
 
-void access_filter_access(struct access_filter *filter, uint64_t line, enum cache_access kind, unsigned first,
-			  unsigned n, uint32_t who)
+void access_filter_access(struct access_filter *filter, uint64_t line, enum cache_access kind,
+			  unsigned first, unsigned n, uint32_t who)
 {
 	if (!filter->on) {
 		hierarchy_access(filter->hierarchy, filter->core, line, kind, first, n, who);

@@ -2,7 +2,8 @@
 
 #include "tracer/allocators.h"
 
-static void add_argument(struct allocation_reader *reader, struct objects *objects, uint64_t argument)
+static void add_argument(struct allocation_reader *reader, struct objects *objects,
+			 uint64_t argument)
 {
 	if (reader->n >= reader->wanted)
 		return;
@@ -18,11 +19,12 @@ static void begin(struct allocation_reader *reader, uint32_t thread, uint32_t fu
 	reader->call.return_address = reader->call.stack_pointer = 0;
 	reader->n = reader->wanted = 0;
 	if (function < n_allocators)
-		reader->wanted = allocators[function].n_arguments ? allocators[function].n_arguments : 1;
+		reader->wanted =
+			allocators[function].n_arguments ? allocators[function].n_arguments : 1;
 }
 
-void allocation_record_take(struct allocation_reader *reader, struct objects *objects, uint32_t thread,
-			    const struct trace_record *record)
+void allocation_record_take(struct allocation_reader *reader, struct objects *objects,
+			    uint32_t thread, const struct trace_record *record)
 {
 	switch (record->word >> TRACE_SPAN_SHIFT) {
 	case ALLOCATION_ENTER:

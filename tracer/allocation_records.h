@@ -4,9 +4,9 @@
 #include "tracer/objects.h"
 #include "tracer/trace_ring.h"
 
-struct allocation_reader {	/* of one thread; all zero at first */
+struct allocation_reader { /* of one thread; all zero at first */
 	struct allocator_call call;
-	uint8_t n, wanted;	/* arguments */
+	uint8_t n, wanted; /* arguments */
 };
 
 static inline bool is_allocation_record(const struct trace_record *record)
@@ -20,6 +20,7 @@ static inline bool is_end_of_chunk(const struct trace_record *record)
 	return record->word == ALLOCATION_RECORD(ALLOCATION_END);
 }
 
-/* Takes one such record; what it completes goes to `objects`.  `thread`: as in struct allocator_call. */
-void allocation_record_take(struct allocation_reader *reader, struct objects *objects, uint32_t thread,
-			    const struct trace_record *record);
+/* Takes one such record; what it completes goes to `objects`.  `thread`: as in struct
+ * allocator_call. */
+void allocation_record_take(struct allocation_reader *reader, struct objects *objects,
+			    uint32_t thread, const struct trace_record *record);

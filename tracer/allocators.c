@@ -6,9 +6,18 @@
 #include <string.h>
 
 #define NO NO_ARGUMENT
-#define GIVES(name, n, size, times) {name, ALLOCATOR_GIVES, n, NO, size, times, false}
-#define TAKES(name) {name, ALLOCATOR_TAKES, 1, 0, NO, NO, false}
-#define WRAPS(name) {name, ALLOCATOR_WRAPS, 0, NO, NO, NO, false}
+#define GIVES(name, n, size, times)                              \
+	{                                                        \
+		name, ALLOCATOR_GIVES, n, NO, size, times, false \
+	}
+#define TAKES(name)                                        \
+	{                                                  \
+		name, ALLOCATOR_TAKES, 1, 0, NO, NO, false \
+	}
+#define WRAPS(name)                                         \
+	{                                                   \
+		name, ALLOCATOR_WRAPS, 0, NO, NO, NO, false \
+	}
 
 /* ISO C and POSIX; the Itanium C++ ABI's names of operators new and delete; Linux. */
 const struct allocator allocators[] = {
@@ -53,7 +62,10 @@ const struct allocator allocators[] = {
 };
 const size_t n_allocators = sizeof(allocators) / sizeof(allocators[0]);
 
-struct place { uint64_t vaddr; int number; };
+struct place {
+	uint64_t vaddr;
+	int number;
+};
 
 struct known_file {
 	const struct module_file *file;
@@ -98,13 +110,15 @@ static void add_place(struct known_file *known, const GElf_Sym *symbol, const ch
 	const int number = number_of(name, strcspn(name, "@"));
 	const struct place place = {symbol->st_value, number};
 	for (size_t i = 0; i < known->n_places; i++)
-		if (known->places[i].vaddr == place.vaddr) /* another name for it, or the other table */
+		if (known->places[i].vaddr ==
+		    place.vaddr) /* another name for it, or the other table */
 			return;
 	if (number >= 0)
 		(void)rf_array_push(known->places, known->n_places, known->cap_places, place);
 }
 
-static void read_table(struct known_file *known, Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
+static void read_table(struct known_file *known, Elf *elf, Elf_Scn *section,
+		       const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	if (!data || !data->d_buf || header->sh_entsize != sizeof(Elf64_Sym))
@@ -145,7 +159,8 @@ static const struct known_file *know(struct allocator_files *files, const struct
 	return NULL;
 }
 
-int allocator_files_find(struct allocator_files *files, const struct module_file *file, uint64_t vaddr)
+int allocator_files_find(struct allocator_files *files, const struct module_file *file,
+			 uint64_t vaddr)
 {
 	const struct known_file *known = know(files, file);
 	for (size_t i = 0; known && i < known->n_places; i++)

@@ -43,7 +43,8 @@ void emit_rel32_at(struct arena *arena, uint32_t site, uint64_t destination)
 void batch_link(struct batch *batch, uint64_t pc, enum link_kind kind)
 {
 	const uint32_t junction = kind == LINK_FLOW ? layout_junction(batch->layout, pc) : OUTSIDE;
-	const struct wanted wanted = {pc, kind == LINK_FLOW && junction == OUTSIDE ? LINK_JUMP : kind};
+	const struct wanted wanted = {pc,
+				      kind == LINK_FLOW && junction == OUTSIDE ? LINK_JUMP : kind};
 	const struct link link = {
 		.target = pc,
 		.site = (uint32_t)batch->arena->used,
@@ -52,7 +53,8 @@ void batch_link(struct batch *batch, uint64_t pc, enum link_kind kind)
 		.kind = (uint8_t)wanted.kind,
 	};
 	batch_check(batch, code_cache_add_link(batch->cache, &link));
-	batch_check(batch, rf_array_push(batch->wanted, batch->n_wanted, batch->cap_wanted, wanted));
+	batch_check(batch,
+		    rf_array_push(batch->wanted, batch->n_wanted, batch->cap_wanted, wanted));
 	emit_u32(batch->arena, 0);
 }
 
@@ -89,12 +91,15 @@ uint32_t batch_stub(struct batch *batch, uint64_t pc, bool is_call)
 	emit_nops(arena, -arena->used & 7);
 	const uint32_t head = (uint32_t)arena->used;
 	const struct stub stub = {pc, (uint8_t)(arena - cache->arenas), is_call, false};
-	const struct link link = {.target = pc, .site = head, .arena = stub.arena,
-				  .kind = is_call ? LINK_CALL : LINK_JUMP, .is_stub = true};
+	const struct link link = {.target = pc,
+				  .site = head,
+				  .arena = stub.arena,
+				  .kind = is_call ? LINK_CALL : LINK_JUMP,
+				  .is_stub = true};
 	batch->block = NO_BLOCK;
 	batch_piece(batch, PIECE_STEP, 0);
 	batch_check(batch, rf_array_push(cache->stubs, cache->n_stubs, cache->cap_stubs, stub) &&
-			   code_cache_add_link(cache, &link));
+				   code_cache_add_link(cache, &link));
 	emit_gs_store(arena, RAX, SAVE_RAX);
 	if (is_call)
 		emit_drop_word(arena);
@@ -203,7 +208,8 @@ static void aim_older(struct batch *batch, uint64_t pc, enum link_kind kind)
 {
 	if (code_cache_has_links(batch->cache, batch->arena, pc, kind, OUTSIDE))
 		code_cache_aim_links(batch->cache, batch->arena, pc, kind, OUTSIDE,
-				     batch_way(batch, pc, kind == LINK_CALL), batch->translator->quiet);
+				     batch_way(batch, pc, kind == LINK_CALL),
+				     batch->translator->quiet);
 }
 
 void batch_publish(struct batch *batch)

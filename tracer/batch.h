@@ -10,8 +10,8 @@
 #include "tracer/translate.h"
 
 struct call_site {
-	uint32_t site;		/* rel32 of the call, when it goes through the jump table; else 0 */
-	uint32_t push;		/* rel32 of the push before it: where the return address is; or 0 */
+	uint32_t site; /* rel32 of the call, when it goes through the jump table; else 0 */
+	uint32_t push; /* rel32 of the push before it: where the return address is; or 0 */
 	uint32_t block;
 	uint16_t orig;
 	uint64_t return_pc;
@@ -19,7 +19,7 @@ struct call_site {
 
 /* A jump through the GOT that does not go where it went when it was translated. */
 struct got_miss {
-	uint32_t sites[2];	/* rel32 of the branches that find it out; 0: none */
+	uint32_t sites[2]; /* rel32 of the branches that find it out; 0: none */
 	uint32_t block;
 	uint16_t orig;
 	struct decoded insn;
@@ -30,24 +30,28 @@ struct batch {
 	struct code_cache *cache;
 	struct arena *arena;
 	const struct layout *layout;
-	uint32_t start;		/* everything from here on is not yet seen by any thread */
+	uint32_t start; /* everything from here on is not yet seen by any thread */
 	size_t first_block, first_link;
-	uint32_t block;		/* the block being emitted */
-	bool count_in_transfer;	/* its counter is raised by its last instruction's code */
+	uint32_t block;         /* the block being emitted */
+	bool count_in_transfer; /* its counter is raised by its last instruction's code */
 	struct call_site *calls;
 	size_t n_calls, cap_calls;
 	struct got_miss *got_misses;
 	size_t n_got_misses, cap_got_misses;
-	struct wanted { uint64_t pc; enum link_kind kind; } *wanted; /* targets of this batch's transfers */
+	struct wanted {
+		uint64_t pc;
+		enum link_kind kind;
+	} * wanted; /* targets of this batch's transfers */
 	size_t n_wanted, cap_wanted;
-	uint64_t *exclusive;	/* return addresses whose flags matter, in cells that others have, too */
+	uint64_t *
+		exclusive; /* return addresses whose flags matter, in cells that others have, too */
 	size_t n_exclusive, cap_exclusive;
-	uint64_t entry_due;	/* the block at this pc, the first one, must have an entry; 0: none */
-	uint64_t landing_due;	/* the code behind the call just emitted must land there; 0: no */
-	uint8_t spilled;	/* of the pieces (struct piece) */
+	uint64_t entry_due;   /* the block at this pc, the first one, must have an entry; 0: none */
+	uint64_t landing_due; /* the code behind the call just emitted must land there; 0: no */
+	uint8_t spilled;      /* of the pieces (struct piece) */
 	struct cold_check *cold_checks;
 	size_t n_cold_checks, cap_cold_checks;
-	uint64_t got_value;	/* where the GOT jump that ends the block will go; 0: it has none */
+	uint64_t got_value; /* where the GOT jump that ends the block will go; 0: it has none */
 	bool failed;
 };
 
@@ -56,18 +60,19 @@ struct batch {
 void batch_check(struct batch *batch, bool ok);
 /* What follows in the arena belongs to a new piece of the block being emitted. */
 void batch_piece(struct batch *batch, enum piece_kind kind, uint16_t orig);
-/* A rel32 that will aim at the block of pc; a jump to it.  Calls leave one word too many on the stack.
- * LINK_FLOW: where the layout has the way from the end of the block being emitted. */
+/* A rel32 that will aim at the block of pc; a jump to it.  Calls leave one word too many on the
+ * stack. LINK_FLOW: where the layout has the way from the end of the block being emitted. */
 void batch_link(struct batch *batch, uint64_t pc, enum link_kind kind);
 void batch_jump(struct batch *batch, uint64_t pc, enum link_kind kind);
 /* Takes the word of a call off the stack again. */
 void emit_drop_word(struct arena *arena);
 /* Code that asks for the block at pc, on an 8-byte boundary; its head can become a jump. */
 uint32_t batch_stub(struct batch *batch, uint64_t pc, bool is_call);
-/* Where control from outside its batch enters a block, in the block's arena; made if need be, in room that
- * the caller has seen to.  Batches that fail get 0. */
+/* Where control from outside its batch enters a block, in the block's arena; made if need be, in
+ * room that the caller has seen to.  Batches that fail get 0. */
 uint32_t batch_body(struct batch *batch, struct code_block *block);
-/* The place in the batch's arena where control for pc goes: the block itself, a way to it, or a stub. */
+/* The place in the batch's arena where control for pc goes: the block itself, a way to it, or a
+ * stub. */
 uint32_t batch_way(struct batch *batch, uint64_t pc, bool is_call);
 /* Where control that comes from junction `junction` to pc goes when the block there is gone. */
 uint32_t batch_way_out(struct batch *batch, uint64_t pc, uint32_t junction);
@@ -86,7 +91,7 @@ extern const enum reg low_registers[6];
 /* All but rsp and r12, which emit_lea_increment cannot encode. */
 extern const enum reg any_register[14];
 #define N_REGISTERS(list) (sizeof(list) / sizeof((list)[0]))
-#define NO_REGISTER ((enum reg)-1)
+#define NO_REGISTER ((enum reg) - 1)
 
 /* The first register of the list that is not in `used` (bit n: number n), or NO_REGISTER. */
 enum reg free_register(unsigned used, const enum reg *list, size_t n);
@@ -105,8 +110,8 @@ void emit_count_other(struct batch *batch, uint32_t counter, uint8_t dead);
 
 /* Where and how a block is counted. */
 struct count_place {
-	size_t before;		/* instruction; the number of instructions: in the last one's code */
-	bool flags_dead;	/* status flags may be changed there */
+	size_t before;   /* instruction; the number of instructions: in the last one's code */
+	bool flags_dead; /* status flags may be changed there */
 };
 struct count_place count_place(struct batch *batch, const struct planned *items, size_t n);
 /* A register to borrow for counting in that block. */
@@ -121,8 +126,8 @@ void emit_plain(struct batch *batch, const struct planned *item, uint16_t orig);
 
 /* ---- landing.c ---- */
 
-/* The entry for indirect jumps and calls to pc: rcx holds the wanted address.  Falls through into the
- * block with rcx and rax restored. */
+/* The entry for indirect jumps and calls to pc: rcx holds the wanted address.  Falls through into
+ * the block with rcx and rax restored. */
 void emit_entry(struct batch *batch, uint64_t pc);
 /* The landing for returns to pc: -8(%rsp) holds the address that was returned to.  Falls through.
  * `flags_dead`: all status flags may be changed there. */
@@ -132,7 +137,8 @@ void emit_replaced_landings(struct batch *batch);
 
 /* ---- transfer.c ---- */
 
-/* Where the jump through the GOT that ends a block goes to, if its code can rely on that; else 0. */
+/* Where the jump through the GOT that ends a block goes to, if its code can rely on that; else 0.
+ */
 uint64_t got_value(struct batch *batch, const struct planned *items, size_t n);
 /* Emits the last instruction of a block when it transfers control.  Whatever can fall through
  * leaves the arena so that the next block's code may follow. */

@@ -1,5 +1,5 @@
-#include "tracer/batch.h"
 #include "tracer/allocation_emit.h"
+#include "tracer/batch.h"
 #include "tracer/trace_emit.h"
 
 #include "base/array.h"
@@ -20,7 +20,8 @@ static void copy_original(struct batch *batch, struct code_block *block,
 	}
 }
 
-static void open_block(struct batch *batch, const struct planned *items, const struct layout_block *layout)
+static void open_block(struct batch *batch, const struct planned *items,
+		       const struct layout_block *layout)
 {
 	struct code_cache *cache = batch->cache;
 	const size_t n = layout->n;
@@ -61,23 +62,25 @@ static void keep_alignment(struct batch *batch, uint64_t pc)
 	emit_nops(arena, n);
 }
 
-static void emit_traced(struct batch *batch, const struct trace_block *trace, const struct planned *item,
-			size_t i, uint16_t orig)
+static void emit_traced(struct batch *batch, const struct trace_block *trace,
+			const struct planned *item, size_t i, uint16_t orig)
 {
 	emit_plain(batch, item, orig);
 	trace_behind(batch, trace, i, orig);
 }
 
-static void emit_insns(struct batch *batch, const struct planned *items, size_t n, struct trace_block *trace)
+static void emit_insns(struct batch *batch, const struct planned *items, size_t n,
+		       struct trace_block *trace)
 {
 	const enum piece_kind kind = trace->kind;
 	const enum reg loop_register = trace->loop_register;
 	struct arena *arena = batch->arena;
 	batch->got_value = got_value(batch, items, n);
 	batch->cache->blocks[batch->block].got_value = batch->got_value;
-	const bool counts = kind != PIECE_LOOP && batch->cache->blocks[batch->block].counter != NO_COUNTER;
-	const struct count_place place = counts ? count_place(batch, items, n)
-						: (struct count_place){n + 1, false};
+	const bool counts =
+		kind != PIECE_LOOP && batch->cache->blocks[batch->block].counter != NO_COUNTER;
+	const struct count_place place =
+		counts ? count_place(batch, items, n) : (struct count_place){n + 1, false};
 	uint16_t orig = 0;
 	batch->count_in_transfer = place.before == n;
 	for (size_t i = 0; i < n && !batch->failed; i++) {
@@ -106,7 +109,8 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 	}
 }
 
-static void emit_straight(struct batch *batch, const struct planned *items, size_t n, struct trace_block *trace)
+static void emit_straight(struct batch *batch, const struct planned *items, size_t n,
+			  struct trace_block *trace)
 {
 	batch_piece(batch, PIECE_CLEAN, 0);
 	trace_save(batch, trace);
@@ -132,7 +136,8 @@ static enum reg loop_register(const struct batch *batch, const struct planned *i
 	return free_register(used, any_register, N_REGISTERS(any_register));
 }
 
-static void emit_loop(struct batch *batch, const struct planned *items, size_t n, struct trace_block *trace)
+static void emit_loop(struct batch *batch, const struct planned *items, size_t n,
+		      struct trace_block *trace)
 {
 	struct arena *arena = batch->arena;
 	const enum reg reg = trace->loop_register;
@@ -167,7 +172,8 @@ static void emit_due_landing(struct batch *batch, uint8_t dead)
 	batch->landing_due = 0;
 }
 
-static void emit_block(struct batch *batch, const struct planned *items, const struct layout_block *layout)
+static void emit_block(struct batch *batch, const struct planned *items,
+		       const struct layout_block *layout)
 {
 	const size_t n = layout->n;
 	uint8_t dead = items[0].dead;
@@ -185,7 +191,8 @@ static void emit_block(struct batch *batch, const struct planned *items, const s
 	} else if (batch->landing_due) {
 		emit_due_landing(batch, dead);
 	} else if (layout->first_of_run && layout->in == OUTSIDE &&
-		   code_cache_has_links(batch->cache, batch->arena, block->pc, LINK_CALL, OUTSIDE)) {
+		   code_cache_has_links(batch->cache, batch->arena, block->pc, LINK_CALL,
+					OUTSIDE)) {
 		batch_piece(batch, PIECE_STEP, 0);
 		block->called = (uint32_t)batch->arena->used;
 		emit_drop_word(batch->arena);
@@ -215,7 +222,8 @@ static void emit_continuation(struct batch *batch, const struct decoded *last)
 {
 	uint64_t next = last->pc + last->length;
 	const bool is_call = last->flow == FLOW_CALL || last->flow == FLOW_CALL_INDIRECT;
-	const bool is_shared = is_call && !batch->landing_due; /* it ends in a jump to another call */
+	const bool is_shared =
+		is_call && !batch->landing_due; /* it ends in a jump to another call */
 	batch_piece(batch, PIECE_STEP, 0);
 	if (batch->landing_due)
 		emit_due_landing(batch, plan_dead_at(batch->translator, next));
@@ -227,7 +235,8 @@ void emit_blocks(struct batch *batch, const struct plan *plan)
 {
 	for (size_t b = 0; b < batch->layout->n_blocks && !batch->failed; b++) {
 		const struct layout_block *block = &batch->layout->blocks[b];
-		const struct planned *items = &plan->items[block->first], *last = &items[block->n - 1];
+		const struct planned *items = &plan->items[block->first],
+				     *last = &items[block->n - 1];
 		emit_block(batch, items, block);
 		if (block->is_rest || last->last_of_run)
 			emit_continuation(batch, &last->insn);

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#define ARENA_RESERVE (1 << 20)  /* room that one batch can never use up */
-#define ARENA_BEGIN 64		  /* offset 0 stands for "none"; then the jump at ARENA_TO_RETURN */
+#define ARENA_RESERVE (1 << 20) /* room that one batch can never use up */
+#define ARENA_BEGIN 64          /* offset 0 stands for "none"; then the jump at ARENA_TO_RETURN */
 
 void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host, size_t size)
 {
@@ -156,8 +156,8 @@ bool code_cache_has_links(const struct code_cache *cache, const struct arena *ar
 	return first_link(cache, arena, pc, kind, junction) != UINT32_MAX;
 }
 
-void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc, enum link_kind kind,
-			  uint32_t junction, uint32_t destination, bool quiet)
+void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc,
+			  enum link_kind kind, uint32_t junction, uint32_t destination, bool quiet)
 {
 	for (uint32_t i = first_link(cache, arena, pc, kind, junction); i != UINT32_MAX;
 	     i = next_link(cache, arena, cache->links[i].next, kind, junction)) {

@@ -14,67 +14,71 @@
 #include <stdint.h>
 
 enum piece_kind {
-	PIECE_CLEAN,	/* the program's state is exact: pc = block's pc + orig */
-	PIECE_RESTART,	/* the same but rcx and rax are in their spill slots; nothing else is done */
-	PIECE_RETURN,	/* the same but rdi is in its spill slot: a return has begun */
-	PIECE_CALL,	/* the return address is pushed; only the call itself is left */
+	PIECE_CLEAN,   /* the program's state is exact: pc = block's pc + orig */
+	PIECE_RESTART, /* the same but rcx and rax are in their spill slots; nothing else is done */
+	PIECE_RETURN,  /* the same but rdi is in its spill slot: a return has begun */
+	PIECE_CALL,    /* the return address is pushed; only the call itself is left */
 	PIECE_CALL_INDIRECT, /* the same; rcx and rax are in their spill slots, rcx is the target */
-	PIECE_FAR,	/* exact, but register `reg` is in the far spill slot */
-	PIECE_LOOP,	/* the same but `reg` is in the loop's spill slot and holds the counter */
-	PIECE_REP,	/* exact, but rcx units are counted already that will be counted again */
-	PIECE_UNITS,	/* exact, but the units of this instruction are counted already: step on */
-	PIECE_COUNT,	/* exact but for rax, which is borrowed for counting: step on */
-	PIECE_STEP,	/* in the middle of something: step on */
-	PIECE_DATA,	/* never executed */
+	PIECE_FAR,           /* exact, but register `reg` is in the far spill slot */
+	PIECE_LOOP,  /* the same but `reg` is in the loop's spill slot and holds the counter */
+	PIECE_REP,   /* exact, but rcx units are counted already that will be counted again */
+	PIECE_UNITS, /* exact, but the units of this instruction are counted already: step on */
+	PIECE_COUNT, /* exact but for rax, which is borrowed for counting: step on */
+	PIECE_STEP,  /* in the middle of something: step on */
+	PIECE_DATA,  /* never executed */
 };
 
 struct piece {
-	uint32_t cache;		/* offset in the arena */
-	uint32_t block;		/* index, or NO_BLOCK */
-	uint16_t orig;		/* offset from the block's pc */
-	uint8_t kind;		/* enum piece_kind */
-	uint8_t reg;		/* PIECE_FAR, PIECE_LOOP */
-	uint8_t spilled;	/* this register less one is borrowed for checks (trace_emit.h); 0: none */
-	bool in_loop;		/* PIECE_STEP: `reg` holds the counter as in PIECE_LOOP */
+	uint32_t cache;  /* offset in the arena */
+	uint32_t block;  /* index, or NO_BLOCK */
+	uint16_t orig;   /* offset from the block's pc */
+	uint8_t kind;    /* enum piece_kind */
+	uint8_t reg;     /* PIECE_FAR, PIECE_LOOP */
+	uint8_t spilled; /* this register less one is borrowed for checks (trace_emit.h); 0: none */
+	bool in_loop;    /* PIECE_STEP: `reg` holds the counter as in PIECE_LOOP */
 };
 
 #define NO_BLOCK UINT32_MAX
 #define NO_COUNTER UINT32_MAX
-#define OUTSIDE 0	/* the junction of all control that comes from, or goes to, no block of the batch */
+#define OUTSIDE \
+	0 /* the junction of all control that comes from, or goes to, no block of the batch */
 
-/* Control that goes from one junction to another without passing a block, and is counted (derive.h). */
+/* Control that goes from one junction to another without passing a block, and is counted
+ * (derive.h). */
 struct crossing {
-	uint32_t from, to;	/* junctions */
+	uint32_t from, to; /* junctions */
 	uint32_t counter;
 };
 
 /* A block whose count is what the flows at one of its junctions leave over. */
 struct derived {
 	uint32_t block;
-	bool at_in;		/* at its `in`; else at its `out` */
+	bool at_in; /* at its `in`; else at its `out` */
 };
 
 struct code_block {
 	uint64_t pc;
-	uint32_t size;		/* bytes of original code */
+	uint32_t size; /* bytes of original code */
 	uint16_t n_insns;
 	uint8_t arena;
-	bool stale;		/* its code is gone from the program's memory */
-	bool falls_in;		/* control comes from the block before it, in whose batch it is, without a link */
-	bool provisional;	/* goes through a slot of the GOT that is not resolved yet: never linked to */
-	uint8_t dead;		/* enum dead_flags where control enters it */
-	uint32_t inner;		/* cache offset of the body, for control that comes from its own batch */
-	uint32_t body;		/* the same for all other control; 0: not made yet (batch_body) */
-	uint32_t called;	/* cache offset for calls, which come with one word too many; or 0 */
-	uint32_t entry;		/* cache offset of the checking entry for jumps and calls, or 0 */
-	uint32_t counter;	/* counter slot, or NO_COUNTER: its count is derived */
-	uint32_t counted_at;	/* cache offset behind the counter's increment */
-	uint32_t n_untraced;	/* operands that are not traced */
-	uint32_t in, out;	/* junctions that control comes from and goes to */
-	uint32_t module;	/* profile module */
+	bool stale;       /* its code is gone from the program's memory */
+	bool falls_in;    /* control comes from the block before it, in whose batch it is, without a
+			     link */
+	bool provisional; /* goes through a slot of the GOT that is not resolved yet: never linked
+			     to */
+	uint8_t dead;     /* enum dead_flags where control enters it */
+	uint32_t inner;   /* cache offset of the body, for control that comes from its own batch */
+	uint32_t body;    /* the same for all other control; 0: not made yet (batch_body) */
+	uint32_t called;  /* cache offset for calls, which come with one word too many; or 0 */
+	uint32_t entry;   /* cache offset of the checking entry for jumps and calls, or 0 */
+	uint32_t counter; /* counter slot, or NO_COUNTER: its count is derived */
+	uint32_t counted_at; /* cache offset behind the counter's increment */
+	uint32_t n_untraced; /* operands that are not traced */
+	uint32_t in, out;    /* junctions that control comes from and goes to */
+	uint32_t module;     /* profile module */
 	uint64_t module_offset;
-	uint64_t got_value;	/* where its jump through the GOT is expected to go; 0: nowhere */
-	uint8_t *bytes;		/* copy of the original code */
+	uint64_t got_value; /* where its jump through the GOT is expected to go; 0: nowhere */
+	uint8_t *bytes;     /* copy of the original code */
 };
 
 /* Run-time units of one instruction (enum work_units). */
@@ -85,20 +89,20 @@ struct unit_counter {
 };
 
 enum link_kind {
-	LINK_JUMP,	/* aims at the block's `body` */
-	LINK_CALL,	/* at its `called` */
-	LINK_FLOW,	/* at its `inner`: control stays between the blocks of one batch */
+	LINK_JUMP, /* aims at the block's `body` */
+	LINK_CALL, /* at its `called` */
+	LINK_FLOW, /* at its `inner`: control stays between the blocks of one batch */
 };
 
 /* A rel32 field that aims at the block of `target`, or at a stub until that block exists. */
 struct link {
 	uint64_t target;
-	uint32_t site;		/* cache offset of the rel32 */
-	uint32_t next;		/* next link to the same target, or UINT32_MAX */
-	uint32_t junction;	/* LINK_FLOW: the one that it leads out of; else 0 */
+	uint32_t site;     /* cache offset of the rel32 */
+	uint32_t next;     /* next link to the same target, or UINT32_MAX */
+	uint32_t junction; /* LINK_FLOW: the one that it leads out of; else 0 */
 	uint8_t arena;
-	uint8_t kind;		/* enum link_kind */
-	bool is_stub;		/* `site` is the 8-aligned head of the stub itself */
+	uint8_t kind; /* enum link_kind */
+	bool is_stub; /* `site` is the 8-aligned head of the stub itself */
 };
 
 /* Code that asks for the block at pc. */
@@ -106,25 +110,25 @@ struct stub {
 	uint64_t pc;
 	uint8_t arena;
 	bool is_call;
-	bool linked;		/* its head has become a jump */
+	bool linked; /* its head has become a jump */
 };
 
 /* Where each arena has a jump to the gate's entry for returns that came to the wrong place. */
 #define ARENA_TO_RETURN 16
 
-/* The checked end of a return: code that makes sure that `pc` was returned to, right behind the call
- * wherever there is one in the cache, because the processor predicts that returns go there. */
+/* The checked end of a return: code that makes sure that `pc` was returned to, right behind the
+ * call wherever there is one in the cache, because the processor predicts that returns go there. */
 struct landing {
 	uint64_t pc;
-	uint32_t at, behind;	/* cache offsets of its first byte, and behind the check */
-	uint32_t next;		/* landing whose pc has the same low 16 bits, plus 1; 0: none */
+	uint32_t at, behind; /* cache offsets of its first byte, and behind the check */
+	uint32_t next;       /* landing whose pc has the same low 16 bits, plus 1; 0: none */
 	uint8_t arena;
-	bool keeps_flags;	/* its check leaves the status flags alone */
+	bool keeps_flags; /* its check leaves the status flags alone */
 };
 
 struct arena {
-	uint64_t base;		/* address in the target */
-	uint8_t *host;		/* the same memory here */
+	uint64_t base; /* address in the target */
+	uint8_t *host; /* the same memory here */
 	size_t size, used;
 	struct piece *pieces;
 	size_t n_pieces, cap_pieces;
@@ -146,20 +150,21 @@ struct code_cache {
 	struct stub *stubs;
 	size_t n_stubs, cap_stubs;
 	struct u64_map block_of_pc;
-	struct u64_map links_to;	/* target pc → first link */
+	struct u64_map links_to; /* target pc → first link */
 	struct landing *landings;
 	size_t n_landings, cap_landings;
-	struct u64_map landing_of_pc;	/* pc → its newest landing */
-	struct u64_map calls;		/* return pc → the one call that has it: CALL_OFFSET and arena */
-	uint32_t landing_of_cell[65536];	/* by the low 16 bits of the pc, plus 1 */
+	struct u64_map landing_of_pc; /* pc → its newest landing */
+	struct u64_map calls; /* return pc → the one call that has it: CALL_OFFSET and arena */
+	uint32_t landing_of_cell[65536]; /* by the low 16 bits of the pc, plus 1 */
 	uint32_t n_counters;
 	struct crossing *crossings;
 	size_t n_crossings, cap_crossings;
-	struct derived *derived;	/* in the order in which their counts can be had */
+	struct derived *derived; /* in the order in which their counts can be had */
 	size_t n_derived, cap_derived;
-	uint32_t *leaving;	/* by junction: the counter of those that left it to the outside, or NO_COUNTER */
+	uint32_t *leaving; /* by junction: the counter of those that left it to the outside, or
+			      NO_COUNTER */
 	size_t n_junctions, cap_leaving; /* OUTSIDE is among them */
-	uint64_t lowest, highest;	/* range of all translated code */
+	uint64_t lowest, highest;        /* range of all translated code */
 };
 
 /* Adds an arena at `base` in the target, the same memory as `host` here. */
@@ -195,8 +200,8 @@ bool code_cache_add_link(struct code_cache *cache, const struct link *link);
 bool code_cache_has_links(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
 			  enum link_kind kind, uint32_t junction);
 
-/* Aims every such link at the cache offset `destination`.  `quiet`: no other thread runs translated code, so that
- * any store is safe; else only fields inside one aligned 8-byte word are stored, and the others go on
- * through their stub, whose head is redirected. */
-void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc, enum link_kind kind,
-			  uint32_t junction, uint32_t destination, bool quiet);
+/* Aims every such link at the cache offset `destination`.  `quiet`: no other thread runs translated
+ * code, so that any store is safe; else only fields inside one aligned 8-byte word are stored, and
+ * the others go on through their stub, whose head is redirected. */
+void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc,
+			  enum link_kind kind, uint32_t junction, uint32_t destination, bool quiet);

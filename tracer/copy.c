@@ -69,4 +69,3 @@ void emit_plain(struct batch *batch, const struct planned *item, uint16_t orig)
 	batch_piece(batch, PIECE_STEP, orig);
 	emit_units_after(batch->arena, insn, counter);
 }
-

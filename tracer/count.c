@@ -53,7 +53,7 @@ uint32_t new_unit_counter(struct batch *batch, uint64_t pc)
 	const struct code_source *source = &batch->translator->source;
 	source->locate(source->context, pc, &unit.module, &unit.module_offset);
 	batch_check(batch, rf_array_push(batch->cache->units, batch->cache->n_units,
-				   batch->cache->cap_units, unit));
+					 batch->cache->cap_units, unit));
 	return unit.counter;
 }
 
@@ -93,4 +93,3 @@ enum reg count_register(const struct planned *items, size_t n)
 	enum reg reg = free_register(used, any_register, N_REGISTERS(any_register));
 	return reg == NO_REGISTER ? R11 : reg;
 }
-

@@ -10,34 +10,34 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <linux/kcmp.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OPTIONS                                                                                    \
-	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |      \
+#define OPTIONS                                                                               \
+	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
 	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
 /* Of a child of vfork, which may ask to be traced before its exec. */
 #define WATCHED_OPTIONS (OPTIONS | PTRACE_O_TRACESYSGOOD)
 #define WATCHED_STOP (SIGTRAP | 0x80)
 /* Of a process that traces others: its children are its own. */
-#define CHILDLESS_OPTIONS                                                                          \
+#define CHILDLESS_OPTIONS \
 	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
 
 /* A child whose parent's event has come: how it starts. */
 struct birth {
 	pid_t child, parent_tgid;
-	struct target *target;	/* the parent's */
-	uint64_t sysret;	/* where the parent's system call returns to in the cache; 0: native */
+	struct target *target; /* the parent's */
+	uint64_t sysret; /* where the parent's system call returns to in the cache; 0: native */
 	bool is_thread, is_vfork;
-	bool is_plain_vfork;	/* by the system call of that name */
+	bool is_plain_vfork; /* by the system call of that name */
 };
 
 struct counted_run {
@@ -46,14 +46,14 @@ struct counted_run {
 	size_t n_births, cap_births;
 	struct target **targets, **retired;
 	size_t n_targets, cap_targets, n_retired, cap_retired;
-	pthread_mutex_t lock;	/* of these two lists, the profile and all targets */
+	pthread_mutex_t lock; /* of these two lists, the profile and all targets */
 	struct module_files *files;
 	struct profile *profile;
 	struct process_log processes;
-	int *let_go;		/* pidfds of children that are not traced */
+	int *let_go; /* pidfds of children that are not traced */
 	size_t n_let_go, cap_let_go;
 	struct traffic_options traffic;
-	struct drain *drain;	/* NULL: accesses are not traced */
+	struct drain *drain; /* NULL: accesses are not traced */
 	struct sandbox sandbox;
 	pid_t main_pid;
 	int status;
@@ -130,7 +130,8 @@ static const char *objection(const struct counted_run *run, pid_t pid)
 static bool is_ending(pid_t tid)
 {
 	siginfo_t info;
-	return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0 || info.si_code >> 8 == PTRACE_EVENT_EXIT;
+	return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0 ||
+	       info.si_code >> 8 == PTRACE_EVENT_EXIT;
 }
 
 /* The stopped process has a code cache of its own from now on, or stays native. */
@@ -149,7 +150,7 @@ static void count_from_here(struct counted_run *run, struct tracee *tracee)
 		note_uncounted(run, tracee->tid, error->message);
 	rf_error_destroy(error);
 	pthread_mutex_lock(&run->lock);
-	if (new && rf_array_push(run->targets, run->n_targets, run->cap_targets, new))
+	if (new &&rf_array_push(run->targets, run->n_targets, run->cap_targets, new))
 		tracee->target = new;
 	pthread_mutex_unlock(&run->lock);
 }
@@ -245,19 +246,20 @@ static void let_go(struct counted_run *run, pid_t pid)
 }
 
 /* A thread without a slot has a row as well: threads of both runs are matched by their order. */
-static void note_native_thread(struct counted_run *run, const struct tracee *tracee, const char *name,
-			       bool native_process)
+static void note_native_thread(struct counted_run *run, const struct tracee *tracee,
+			       const char *name, bool native_process)
 {
 	static const char why[] = "more threads at once than rfprof has room for";
-	uint32_t thread = profile_thread(run->profile, RUN_COUNTED, tracee->tgid, tracee->tid, name);
+	uint32_t thread =
+		profile_thread(run->profile, RUN_COUNTED, tracee->tgid, tracee->tid, name);
 	if (native_process) /* for a reason of its own */
 		return;
 	profile_add_uncounted(run->profile, PROFILE_NONE, why);
 	profile_native_thread(run->profile, thread, why);
 }
 
-/* A forked process; or one that runs in its parent's memory: until its exec (vfork) that is a matter
- * of little time. */
+/* A forked process; or one that runs in its parent's memory: until its exec (vfork) that is a
+ * matter of little time. */
 static void start_process(struct counted_run *run, struct tracee *tracee, const struct birth *birth)
 {
 	if (!shares_memory(birth->parent_tgid, tracee->tid)) {
@@ -302,7 +304,8 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 	}
 	if (!birth->is_thread && run->first_only)
 		let_go(run, tracee->tid);
-	else if (birth->is_plain_vfork && ptrace(PTRACE_SETOPTIONS, tracee->tid, 0, WATCHED_OPTIONS) == 0)
+	else if (birth->is_plain_vfork &&
+		 ptrace(PTRACE_SETOPTIONS, tracee->tid, 0, WATCHED_OPTIONS) == 0)
 		ptrace(PTRACE_SYSCALL, tracee->tid, 0, 0);
 	else
 		ptrace(PTRACE_CONT, tracee->tid, 0, 0);

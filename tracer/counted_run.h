@@ -12,8 +12,9 @@
 
 struct counted_run; /* also the map from cache addresses to the program's, until destroyed */
 
-/* `first_only`: the processes that the program starts run natively, untraced.  `keep_rest`: processes that outlive the program go on, natively, when it has ended (the only run);
- * else they are ended with it, because their twins from the first run are the real ones. */
+/* `first_only`: the processes that the program starts run natively, untraced.  `keep_rest`:
+ * processes that outlive the program go on, natively, when it has ended (the only run); else they
+ * are ended with it, because their twins from the first run are the real ones. */
 struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, bool first_only,
 				       const struct traffic_options *traffic);
 void counted_run_destroy(struct counted_run *run);

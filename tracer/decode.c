@@ -3,8 +3,8 @@
 #include <Zydis/Zydis.h>
 #include <string.h>
 
-#define STATUS_FLAGS                                                                               \
-	(ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF |               \
+#define STATUS_FLAGS                                                                 \
+	(ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | \
 	 ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
 
 static const ZydisDecoder *decoder(void)
@@ -81,7 +81,8 @@ static const char *why_native(const ZydisDecodedInstruction *insn)
 	default:
 		break;
 	}
-	if (insn->mnemonic == ZYDIS_MNEMONIC_MOV && insn->opcode == 0x8e && insn->raw.modrm.reg == 5)
+	if (insn->mnemonic == ZYDIS_MNEMONIC_MOV && insn->opcode == 0x8e &&
+	    insn->raw.modrm.reg == 5)
 		return "the program uses the GS segment";
 	return NULL;
 }
@@ -110,8 +111,8 @@ static enum flow flow_of(const ZydisDecodedInstruction *insn)
 static bool is_odd_transfer(const ZydisDecodedInstruction *insn)
 {
 	return insn->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
-	       (insn->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE && insn->meta.category !=
-		ZYDIS_CATEGORY_COND_BR && insn->operand_width == 16);
+	       (insn->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE &&
+		insn->meta.category != ZYDIS_CATEGORY_COND_BR && insn->operand_width == 16);
 }
 
 /* Work that depends on run-time state: rep strings, masks, tiles.  Only these few instructions
@@ -212,9 +213,10 @@ void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *
 	out->flow = flow_of(&insn);
 	out->reads_flags = reads_flags(&insn);
 	out->kills_flags = always_kills_flags(insn.mnemonic);
-	out->keeps_carry = insn.mnemonic == ZYDIS_MNEMONIC_INC ||
-			   insn.mnemonic == ZYDIS_MNEMONIC_DEC;
-	out->restores_flags = insn.mnemonic == ZYDIS_MNEMONIC_POPFQ || insn.mnemonic == ZYDIS_MNEMONIC_POPF ||
+	out->keeps_carry =
+		insn.mnemonic == ZYDIS_MNEMONIC_INC || insn.mnemonic == ZYDIS_MNEMONIC_DEC;
+	out->restores_flags = insn.mnemonic == ZYDIS_MNEMONIC_POPFQ ||
+			      insn.mnemonic == ZYDIS_MNEMONIC_POPF ||
 			      insn.mnemonic == ZYDIS_MNEMONIC_SAHF;
 	note_addresses(&insn, out);
 	if (out->flow == FLOW_RETURN)
@@ -243,8 +245,8 @@ unsigned decode_used_registers(const struct decoded *insn)
 	unsigned used = 0;
 	if (insn->used_known)
 		return insn->used;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), insn->bytes, insn->length, &full,
-						 operands)))
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderDecodeFull(decoder(), insn->bytes, insn->length, &full, operands)))
 		return 0xffff;
 	for (int i = 0; i < full.operand_count; i++) {
 		if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER)

@@ -1,6 +1,6 @@
-/* A short cut for the encodings that make up nearly all code outside vector kernels: no legacy prefix
- * but 66 and FS, and opcodes whose form is in the tables below (Intel SDM vol. 2, appendix A).  Whatever
- * is not here is left to Zydis, with which a test compares every field. */
+/* A short cut for the encodings that make up nearly all code outside vector kernels: no legacy
+ * prefix but 66 and FS, and opcodes whose form is in the tables below (Intel SDM vol. 2, appendix
+ * A).  Whatever is not here is left to Zydis, with which a test compares every field. */
 #include "tracer/decode.h"
 
 #include <string.h>
@@ -9,35 +9,42 @@ enum form {
 	KNOWN = 1 << 0,
 	MODRM = 1 << 1,
 	IMM8 = 1 << 2,
-	IMMZ = 1 << 3,		/* 4 bytes; 2 with prefix 66 */
+	IMMZ = 1 << 3, /* 4 bytes; 2 with prefix 66 */
 	READS = 1 << 4,
 	KILLS = 1 << 5,
-	REG = 1 << 6,		/* ModRM.reg is a general register */
-	RM = 1 << 7,		/* so is ModRM.rm, when it is no memory */
-	LOW = 1 << 8,		/* so are the opcode's low three bits */
+	REG = 1 << 6, /* ModRM.reg is a general register */
+	RM = 1 << 7,  /* so is ModRM.rm, when it is no memory */
+	LOW = 1 << 8, /* so are the opcode's low three bits */
 	USES_A = 1 << 9,
 	USES_C = 1 << 10,
 	USES_D = 1 << 11,
 	USES_SP = 1 << 12,
 	IS_FLOW = 1 << 13,
-	GROUP = 1 << 14,	/* ModRM.reg says more: group_form */
-	MEMORY = 1 << 15,	/* only known with a memory operand */
+	GROUP = 1 << 14,  /* ModRM.reg says more: group_form */
+	MEMORY = 1 << 15, /* only known with a memory operand */
 };
 
 #define GENERAL (KNOWN | MODRM | REG | RM)
-#define ARITHMETIC(first, more)                                                                    \
-	[first] = GENERAL | KILLS | (more), [(first) + 1] = GENERAL | KILLS | (more),              \
-	[(first) + 2] = GENERAL | KILLS | (more), [(first) + 3] = GENERAL | KILLS | (more),        \
-	[(first) + 4] = KNOWN | IMM8 | KILLS | USES_A | (more),                                    \
+#define ARITHMETIC(first, more)                                                             \
+	[first] = GENERAL | KILLS | (more), [(first) + 1] = GENERAL | KILLS | (more),       \
+	[(first) + 2] = GENERAL | KILLS | (more), [(first) + 3] = GENERAL | KILLS | (more), \
+	[(first) + 4] = KNOWN | IMM8 | KILLS | USES_A | (more),                             \
 	[(first) + 5] = KNOWN | IMMZ | KILLS | USES_A | (more)
-#define WITH_CARRY(first)                                                                          \
-	[first] = GENERAL | READS, [(first) + 1] = GENERAL | READS, [(first) + 2] = GENERAL | READS, \
-	[(first) + 3] = GENERAL | READS, [(first) + 4] = KNOWN | IMM8 | READS | USES_A,            \
+#define WITH_CARRY(first)                                                 \
+	[first] = GENERAL | READS, [(first) + 1] = GENERAL | READS,       \
+	[(first) + 2] = GENERAL | READS, [(first) + 3] = GENERAL | READS, \
+	[(first) + 4] = KNOWN | IMM8 | READS | USES_A,                    \
 	[(first) + 5] = KNOWN | IMMZ | READS | USES_A
 
 static const uint16_t one_byte[256] = {
-	ARITHMETIC(0x00, 0), ARITHMETIC(0x08, 0), WITH_CARRY(0x10), WITH_CARRY(0x18),
-	ARITHMETIC(0x20, 0), ARITHMETIC(0x28, 0), ARITHMETIC(0x30, 0), ARITHMETIC(0x38, 0),
+	ARITHMETIC(0x00, 0),
+	ARITHMETIC(0x08, 0),
+	WITH_CARRY(0x10),
+	WITH_CARRY(0x18),
+	ARITHMETIC(0x20, 0),
+	ARITHMETIC(0x28, 0),
+	ARITHMETIC(0x30, 0),
+	ARITHMETIC(0x38, 0),
 	[0x50 ... 0x5f] = KNOWN | LOW | USES_SP,
 	[0x63] = GENERAL,
 	[0x68] = KNOWN | IMMZ | USES_SP,
@@ -78,22 +85,31 @@ static const uint16_t two_bytes[256] = {
 	[0x28 ... 0x29] = KNOWN | MODRM,
 	[0x2e ... 0x2f] = KNOWN | MODRM | KILLS,
 	[0x40 ... 0x4f] = GENERAL | READS,
-	[0x54] = KNOWN | MODRM, [0x57 ... 0x59] = KNOWN | MODRM, [0x5c] = KNOWN | MODRM,
-	[0x6e] = KNOWN | MODRM | RM, [0x7e] = KNOWN | MODRM | RM, /* with 66 only */
-	[0x6f] = KNOWN | MODRM, [0x7f] = KNOWN | MODRM, [0xd6] = KNOWN | MODRM,
+	[0x54] = KNOWN | MODRM,
+	[0x57 ... 0x59] = KNOWN | MODRM,
+	[0x5c] = KNOWN | MODRM,
+	[0x6e] = KNOWN | MODRM | RM,
+	[0x7e] = KNOWN | MODRM | RM, /* with 66 only */
+	[0x6f] = KNOWN | MODRM,
+	[0x7f] = KNOWN | MODRM,
+	[0xd6] = KNOWN | MODRM,
 	[0x80 ... 0x8f] = KNOWN | IMMZ | READS | IS_FLOW,
 	[0x90 ... 0x9f] = KNOWN | MODRM | RM | READS,
-	[0xa3] = GENERAL, [0xab] = GENERAL, [0xb3] = GENERAL, [0xbb] = GENERAL,
+	[0xa3] = GENERAL,
+	[0xab] = GENERAL,
+	[0xb3] = GENERAL,
+	[0xbb] = GENERAL,
 	[0xaf] = GENERAL,
-	[0xb6 ... 0xb7] = GENERAL, [0xbe ... 0xbf] = GENERAL,
+	[0xb6 ... 0xb7] = GENERAL,
+	[0xbe ... 0xbf] = GENERAL,
 	[0xef] = KNOWN | MODRM,
 };
 
 /* Opcodes that are something else without prefix 66 (MMX registers), which is not known here. */
 static bool needs_66(uint8_t opcode)
 {
-	return opcode == 0x6e || opcode == 0x7e || opcode == 0x6f || opcode == 0x7f || opcode == 0xd6 ||
-	       opcode == 0xef;
+	return opcode == 0x6e || opcode == 0x7e || opcode == 0x6f || opcode == 0x7f ||
+	       opcode == 0xd6 || opcode == 0xef;
 }
 
 /* What ModRM.reg adds to an opcode of a group; 0: not known here. */
@@ -102,13 +118,22 @@ static uint32_t group_form(uint8_t opcode, bool two, unsigned reg, struct decode
 	if (two) /* 0f 1f */
 		return reg == 0 ? KNOWN : 0;
 	switch (opcode) {
-	case 0x80: case 0x81: case 0x83:
+	case 0x80:
+	case 0x81:
+	case 0x83:
 		return reg == 2 || reg == 3 ? KNOWN | READS : KNOWN | KILLS;
-	case 0xc0: case 0xc1: case 0xd0: case 0xd1: case 0xd2: case 0xd3:
+	case 0xc0:
+	case 0xc1:
+	case 0xd0:
+	case 0xd1:
+	case 0xd2:
+	case 0xd3:
 		return reg == 2 || reg == 3 || reg == 6 ? 0 : KNOWN;
-	case 0xc6: case 0xc7:
+	case 0xc6:
+	case 0xc7:
 		return reg == 0 ? KNOWN : 0;
-	case 0xf6: case 0xf7:
+	case 0xf6:
+	case 0xf7:
 		if (reg == 0)
 			return KNOWN | KILLS | (opcode == 0xf6 ? IMM8 : IMMZ);
 		return reg == 2 ? KNOWN : reg == 3 ? KNOWN | KILLS : 0;
@@ -125,7 +150,10 @@ static uint32_t group_form(uint8_t opcode, bool two, unsigned reg, struct decode
 	}
 }
 
-struct cursor { const uint8_t *bytes; size_t size, at; };
+struct cursor {
+	const uint8_t *bytes;
+	size_t size, at;
+};
 
 static bool take(struct cursor *cursor, size_t n)
 {
@@ -179,7 +207,8 @@ static enum flow flow_of(uint8_t opcode, bool two, uint8_t modrm)
 		return FLOW_RETURN;
 	case 0xe8:
 		return FLOW_CALL;
-	case 0xe9: case 0xeb:
+	case 0xe9:
+	case 0xeb:
 		return FLOW_JUMP;
 	case 0xff:
 		return (modrm >> 3 & 7) == 2 ? FLOW_CALL_INDIRECT : FLOW_JUMP_INDIRECT;
@@ -274,7 +303,8 @@ bool decode_common(const uint8_t *bytes, size_t size, uint64_t pc, struct decode
 	out->used_known = true;
 	out->reads_flags = form & READS;
 	out->kills_flags = form & KILLS;
-	out->flow = form & IS_FLOW ? (uint8_t)flow_of(opcode, two, bytes[out->modrm_offset]) : FLOW_NEXT;
+	out->flow = form & IS_FLOW ? (uint8_t)flow_of(opcode, two, bytes[out->modrm_offset])
+				   : FLOW_NEXT;
 	note_target(out, form, immediate);
 	return true;
 }

@@ -20,7 +20,8 @@ bool derive_add_crossing(struct code_cache *cache, uint32_t from, uint32_t to, u
 	return rf_array_push(cache->crossings, cache->n_crossings, cache->cap_crossings, crossing);
 }
 
-void derive_leave(struct code_cache *cache, const struct code_block *block, bool counted, uint64_t *counters)
+void derive_leave(struct code_cache *cache, const struct code_block *block, bool counted,
+		  uint64_t *counters)
 {
 	const uint32_t junction = counted ? block->out : block->in;
 	if (junction == OUTSIDE)
@@ -35,7 +36,8 @@ static void add_known(const struct code_cache *cache, const uint64_t *counters, 
 {
 	for (size_t i = 0; i < cache->n_blocks; i++) {
 		const struct code_block *block = &cache->blocks[i];
-		executions[i] = block->counter == NO_COUNTER ? 0 : (int64_t)counters[block->counter];
+		executions[i] =
+			block->counter == NO_COUNTER ? 0 : (int64_t)counters[block->counter];
 		surplus[block->out] += executions[i];
 		surplus[block->in] -= executions[i];
 	}
@@ -46,9 +48,11 @@ static void add_known(const struct code_cache *cache, const uint64_t *counters, 
 	}
 }
 
-bool derive_executions(const struct code_cache *cache, const uint64_t *counters, int64_t *executions)
+bool derive_executions(const struct code_cache *cache, const uint64_t *counters,
+		       int64_t *executions)
 {
-	/* how much more often control came to each junction than left it, by what is known so far */
+	/* how much more often control came to each junction than left it, by what is known so far
+	 */
 	int64_t *surplus = calloc(cache->n_junctions + 1, sizeof(*surplus));
 	if (!surplus)
 		return false;

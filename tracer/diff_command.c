@@ -7,28 +7,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
 
 /* One kind of output. */
-typedef struct rf_error *writer(const struct diff_command *command, const struct diff *diff, FILE *stream);
+typedef struct rf_error *writer(const struct diff_command *command, const struct diff *diff,
+				FILE *stream);
 
-static struct rf_error *write_table(const struct diff_command *command, const struct diff *diff, FILE *stream)
+static struct rf_error *write_table(const struct diff_command *command, const struct diff *diff,
+				    FILE *stream)
 {
 	return diff_table(diff, command->paths, command->top, stream);
 }
 
-static struct rf_error *write_json(const struct diff_command *command, const struct diff *diff, FILE *stream)
+static struct rf_error *write_json(const struct diff_command *command, const struct diff *diff,
+				   FILE *stream)
 {
 	return diff_json(diff, command->paths, stream);
 }
 
-static struct rf_error *write_svg(const struct diff_command *command, const struct diff *diff, FILE *stream)
+static struct rf_error *write_svg(const struct diff_command *command, const struct diff *diff,
+				  FILE *stream)
 {
 	return diff_svg(diff, command->top, stream);
 }
 
-static struct rf_error *write_to(const struct diff_command *command, const struct diff *diff, writer *write,
-				 const char *path)
+static struct rf_error *write_to(const struct diff_command *command, const struct diff *diff,
+				 writer *write, const char *path)
 {
 	struct output_file file;
 	struct rf_error *error = output_file_open(&file, is_stdout(path) ? NULL : path, stdout);
@@ -51,7 +58,8 @@ static struct rf_error *write_all(const struct diff_command *command, const stru
 	return error;
 }
 
-static struct rf_error *test_conditions(const struct diff *diff, const struct diff_condition *conditions, size_t n,
+static struct rf_error *test_conditions(const struct diff *diff,
+					const struct diff_condition *conditions, size_t n,
 					bool *failed)
 {
 	struct rf_error *error = NULL;
@@ -61,8 +69,9 @@ static struct rf_error *test_conditions(const struct diff *diff, const struct di
 }
 
 /* The conditions last: their lines stand below the table. */
-static struct rf_error *compare(const struct diff_command *command, const struct profile *a, const struct profile *b,
-				const struct diff_condition *conditions, size_t n, bool *failed)
+static struct rf_error *compare(const struct diff_command *command, const struct profile *a,
+				const struct profile *b, const struct diff_condition *conditions,
+				size_t n, bool *failed)
 {
 	struct diff diff;
 	struct rf_error *error = diff_init(&diff, a, b);
@@ -74,8 +83,9 @@ static struct rf_error *compare(const struct diff_command *command, const struct
 	return error;
 }
 
-static struct rf_error *load_and_compare(const struct diff_command *command, const struct diff_condition *conditions,
-					 size_t n, bool *failed)
+static struct rf_error *load_and_compare(const struct diff_command *command,
+					 const struct diff_condition *conditions, size_t n,
+					 bool *failed)
 {
 	struct profile *a = NULL, *b = NULL;
 	struct rf_error *error = profile_load(command->paths[0], &a);
@@ -94,10 +104,12 @@ struct rf_error *diff_command(const struct diff_command *command, bool *failed)
 	while (command->fail_on && command->fail_on[n])
 		n++;
 	struct diff_condition *conditions = calloc(n + 1, sizeof(*conditions));
-	struct rf_error *error = conditions ? NULL : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	struct rf_error *error =
+		conditions ? NULL : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	*failed = false;
 	if (!error && is_stdout(command->json_path) && is_stdout(command->svg_path))
-		error = rf_error_create(RF_EINPUT, NULL, "only one thing can go to standard output");
+		error = rf_error_create(RF_EINPUT, NULL,
+					"only one thing can go to standard output");
 	for (; parsed < n && !error; parsed += !error)
 		error = diff_condition_parse(command->fail_on[parsed], &conditions[parsed]);
 	if (!error)

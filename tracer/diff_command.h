@@ -7,11 +7,12 @@
 #include <stddef.h>
 
 struct diff_command {
-	const char *paths[2];		/* A, B */
-	size_t top;			/* rows; 0: 20 */
-	const char *const *fail_on;	/* conditions, NULL at the end; or NULL */
+	const char *paths[2];             /* A, B */
+	size_t top;                       /* rows; 0: 20 */
+	const char *const *fail_on;       /* conditions, NULL at the end; or NULL */
 	const char *svg_path, *json_path; /* "-": standard output; or NULL */
-	const char *output_path;	/* the table; NULL: standard output, unless that has something else */
+	const char
+		*output_path; /* the table; NULL: standard output, unless that has something else */
 };
 
 /* Does it.  *failed: a condition is met, which was said on standard error. */

@@ -6,13 +6,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { DEFAULT_COLUMNS = 132 };	/* where the table does not go to a terminal */
-enum { LIMIT_MS = 20000 };	/* for each probe; they take milliseconds */
+enum { DEFAULT_COLUMNS = 132 }; /* where the table does not go to a terminal */
+enum { LIMIT_MS = 20000 };      /* for each probe; they take milliseconds */
 
 static size_t window_columns(void)
 {
 	struct winsize size;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : DEFAULT_COLUMNS;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col
+									   : DEFAULT_COLUMNS;
 }
 
 struct rf_error *doctor_command(bool json, bool *possible)
@@ -28,6 +29,7 @@ struct rf_error *doctor_command(bool json, bool *possible)
 	struct rf_error *error = output_file_open(&output, NULL, stdout);
 	if (error)
 		return error;
-	error = json ? doctor_write_json(&report, output.stream) : doctor_print(&report, window_columns(), output.stream);
+	error = json ? doctor_write_json(&report, output.stream)
+		     : doctor_print(&report, window_columns(), output.stream);
 	return output_file_close(&output, error);
 }

@@ -5,5 +5,6 @@
 
 #include <stdbool.h>
 
-/* Looks and writes a table, or JSON, to standard output.  *possible: `rfprof PROGRAM` can make a full profile here. */
+/* Looks and writes a table, or JSON, to standard output.  *possible: `rfprof PROGRAM` can make a
+ * full profile here. */
 struct rf_error *doctor_command(bool json, bool *possible);

@@ -19,23 +19,30 @@
 #include <string.h>
 #include <time.h>
 
-#define IDLE_NS 100000		/* between looks when there is nothing to do, at first … */
-#define IDLE_MOST_NS 1000000	/* … and after a while */
-#define SPACE_SHIFT 51		/* of the address space in a line (cache/hierarchy.h) */
+#define IDLE_NS 100000       /* between looks when there is nothing to do, at first … */
+#define IDLE_MOST_NS 1000000 /* … and after a while */
+#define SPACE_SHIFT 51       /* of the address space in a line (cache/hierarchy.h) */
 #define WHO_PAGE 256
 #define MAX_CORES 1024
 #define LEAST_CLASSES 2
 #define MAX_STAGES 8
-#define LATE_CHUNKS 1024	/* a million records */
-#define MANY_CLASSES 4		/* with more, the checks alone slow the program down: so many for a while only, … */
+#define LATE_CHUNKS 1024 /* a million records */
+#define MANY_CLASSES \
+	4 /* with more, the checks alone slow the program down: so many for a while only, … */
 #define PATIENCE_NS 4000000000ull /* … which is this divided by their number */
-#define FULL_OF 16	/* one class in so many has full lines, … */
-#define FULL_BITS 0xc0000000 /* … a quarter of its lines, where classes are a sample */
-#define FOLLOWED_LINES (1 << 14)	/* by the working sets of a sample: more would take too long, with lines that do not come again … */
+#define FULL_OF 16                /* one class in so many has full lines, … */
+#define FULL_BITS 0xc0000000      /* … a quarter of its lines, where classes are a sample */
+#define FOLLOWED_LINES                                                                             \
+	(1 << 14) /* by the working sets of a sample: more would take too long, with lines that do \
+		     not come again … */
 #define FOLLOWED_OF_ALL (1 << 16) /* … and of all lines */
 
 /* One of those on whose account lines move: an instruction in a thread. */
-struct who { uint32_t module, thread; uint64_t offset; uint32_t first_cell; };
+struct who {
+	uint32_t module, thread;
+	uint64_t offset;
+	uint32_t first_cell;
+};
 #define NO_CELL UINT32_MAX
 
 struct drain_source {
@@ -43,67 +50,71 @@ struct drain_source {
 	struct trace_config *config;
 	uint32_t thread, space, core;
 	struct access_filter filter;
-	uint32_t **who;		/* by an instruction's number: page, then its number plus 1 */
+	uint32_t **who; /* by an instruction's number: page, then its number plus 1 */
 	uint32_t n_pages;
 	struct trace_expansion expansion;
 	struct group_lines_cache *lines; /* NULL before the first record of several operands */
 	struct drain *drain;
 	struct allocation_reader allocation;
-	uint64_t stack_pointer;	/* not yet told; or 0 */
-	uint32_t n_chunks;	/* taken */
-	bool in_burst;		/* the steps of its accesses are looked at */
-	bool repeats;		/* of the record at hand … */
-	uint32_t line;		/* … this line alone is to be looked at: the low half of its number */
+	uint64_t stack_pointer; /* not yet told; or 0 */
+	uint32_t n_chunks;      /* taken */
+	bool in_burst;          /* the steps of its accesses are looked at */
+	bool repeats;           /* of the record at hand … */
+	uint32_t line; /* … this line alone is to be looked at: the low half of its number */
 };
 
 /* The events of an instruction, in a thread, in a class. */
 struct row {
 	struct profile_traffic traffic;
-	uint64_t full_allocates;	/* write-allocates of full lines: of these it is known which were evadable */
+	uint64_t full_allocates; /* write-allocates of full lines: of these it is known which were
+				    evadable */
 };
 
 /* One address space. */
 struct space {
 	struct object_world *world;
-	struct objects *objects;	/* NULL: not asked */
+	struct objects *objects; /* NULL: not asked */
 };
 
 struct drain {
 	struct profile *profile;
 	struct hierarchy *hierarchy;
 	struct geometry geometry;
-	uint64_t stages[MAX_STAGES];	/* the classes that are simulated at first, … and in any case */
+	uint64_t
+		stages[MAX_STAGES]; /* the classes that are simulated at first, … and in any case */
 	unsigned stage, n_stages;
-	uint64_t classes;		/* those of this stage */
-	uint64_t kept;			/* those of the last one */
-	uint64_t began_ns;		/* the first chunk was taken; 0: none yet */
-	unsigned n_late;		/* chunks in this stage that were taken when their thread had no other to fill */
-	struct line_sample full;	/* lines of these of which a thread's accesses are all recorded */
-	uint8_t rank[CACHE_CLASSES];	/* of a class among those simulated at first */
-	unsigned n_classes;		/* at first */
-	bool by_line;			/* records are taken line by line: no line brings another one in */
-	pthread_mutex_t lock;		/* of all that follows */
+	uint64_t classes;  /* those of this stage */
+	uint64_t kept;     /* those of the last one */
+	uint64_t began_ns; /* the first chunk was taken; 0: none yet */
+	unsigned n_late;   /* chunks in this stage that were taken when their thread had no other to
+			      fill */
+	struct line_sample full; /* lines of these of which a thread's accesses are all recorded */
+	uint8_t rank[CACHE_CLASSES]; /* of a class among those simulated at first */
+	unsigned n_classes;          /* at first */
+	bool by_line;         /* records are taken line by line: no line brings another one in */
+	pthread_mutex_t lock; /* of all that follows */
 	struct drain_source **sources;
-	struct drain_source *current;	/* whose records were taken last */
+	struct drain_source *current; /* whose records were taken last */
 	size_t n_sources, cap_sources;
 	struct who *whos;
 	size_t n_whos, cap_whos;
-	struct u64_map places;		/* module and offset → number */
-	struct u64_map who_of;		/* number of a place, thread → who */
+	struct u64_map places; /* module and offset → number */
+	struct u64_map who_of; /* number of a place, thread → who */
 	uint32_t n_places;
-	struct row *rows;		/* for each who and class that had an event together */
+	struct row *rows; /* for each who and class that had an event together */
 	size_t n_rows, cap_rows;
-	uint32_t *cells;		/* for each who that had an event n_classes numbers of rows, plus 1; or 0 */
+	uint32_t
+		*cells; /* for each who that had an event n_classes numbers of rows, plus 1; or 0 */
 	size_t n_cells, cap_cells;
 	struct space *spaces;
 	size_t n_spaces, cap_spaces;
 	struct allocator_files *allocators;
 	struct strides *strides;
 	struct working_set *working_set;
-	uint64_t address;		/* of the access at hand */
+	uint64_t address; /* of the access at hand */
 	uint8_t core_used[MAX_CORES];
 	uint64_t n_records, n_unknown;
-	double spent_s;			/* processor time of the thread */
+	double spent_s; /* processor time of the thread */
 	bool memory_short;
 	pthread_t thread;
 	bool runs, stop;
@@ -129,22 +140,28 @@ static struct row *row_of(struct drain *drain, struct who *who, unsigned rank)
 	if (who->first_cell == NO_CELL && !make_cells(drain, who))
 		return NULL;
 	uint32_t *cell = &drain->cells[who->first_cell + rank];
-	const struct row row = {{
-		.module = who->module, .offset = who->offset, .thread = who->thread, .class = rank}, 0};
+	const struct row row = {{.module = who->module,
+				 .offset = who->offset,
+				 .thread = who->thread,
+				 .class = rank},
+				0};
 	if (!*cell && rf_array_push(drain->rows, drain->n_rows, drain->cap_rows, row))
 		*cell = (uint32_t)drain->n_rows;
 	return *cell ? &drain->rows[*cell - 1] : NULL;
 }
 
-/* Of a line that the access at hand brings in or writes past the caches, the place in it is known. */
+/* Of a line that the access at hand brings in or writes past the caches, the place in it is known.
+ */
 static void note_object(struct drain *drain, enum traffic event, uint32_t number, uint64_t line)
 {
 	const uint64_t space = line >> SPACE_SHIFT;
 	const uint64_t address = (line & ((1ull << SPACE_SHIFT) - 1)) * CACHE_LINE;
 	if (event < TRAFFIC_MEM_READ || space >= drain->n_spaces || !drain->spaces[space].objects)
 		return;
-	const bool is_here = drain->address / CACHE_LINE == address / CACHE_LINE && event != TRAFFIC_MEM_WRITE_BACK;
-	objects_note(drain->spaces[space].objects, is_here ? drain->address : address, event, number);
+	const bool is_here = drain->address / CACHE_LINE == address / CACHE_LINE &&
+			     event != TRAFFIC_MEM_WRITE_BACK;
+	objects_note(drain->spaces[space].objects, is_here ? drain->address : address, event,
+		     number);
 }
 
 static void note(void *context, enum traffic event, uint32_t number, uint64_t line)
@@ -153,7 +170,8 @@ static void note(void *context, enum traffic event, uint32_t number, uint64_t li
 	if (event == TRAFFIC_MEM_READ || event == TRAFFIC_MEM_WRITE_ALLOCATE)
 		strides_fetched(drain->strides, line, number);
 	if (drain->kept >> line % CACHE_CLASSES & 1) {
-		working_set_event(drain->working_set, drain->geometry.n_levels, event, number, line);
+		working_set_event(drain->working_set, drain->geometry.n_levels, event, number,
+				  line);
 		note_object(drain, event, number, line);
 	}
 	const bool is_full = line_sample_has(&drain->full, line);
@@ -204,10 +222,12 @@ static bool grow_pages(struct drain_source *source, uint32_t page)
 }
 
 /* The number of an instruction in this thread; UINT32_MAX when memory is short. */
-static uint32_t who_of(struct drain *drain, struct drain_source *source, const struct trace_operand *operand)
+static uint32_t who_of(struct drain *drain, struct drain_source *source,
+		       const struct trace_operand *operand)
 {
 	const uint32_t page = operand->number / WHO_PAGE;
-	if (page < source->n_pages && source->who[page] && source->who[page][operand->number % WHO_PAGE])
+	if (page < source->n_pages && source->who[page] &&
+	    source->who[page][operand->number % WHO_PAGE])
 		return source->who[page][operand->number % WHO_PAGE] - 1;
 	if (!grow_pages(source, page) ||
 	    (!source->who[page] && !(source->who[page] = calloc(WHO_PAGE, sizeof(**source->who)))))
@@ -220,18 +240,24 @@ static uint32_t who_of(struct drain *drain, struct drain_source *source, const s
 /* ---- accesses ---- */
 
 /* The kinds of one operand, loads first. */
-static inline void simulate_line(struct drain_source *source, uint64_t line, unsigned first, unsigned n,
-				 uint8_t access, uint32_t who)
+static inline void simulate_line(struct drain_source *source, uint64_t line, unsigned first,
+				 unsigned n, uint8_t access, uint32_t who)
 {
-	static const struct { uint8_t bit, kind; } kinds[] = {
-		{OPERAND_LOAD, CACHE_LOAD}, {OPERAND_STORE, CACHE_STORE},
-		{OPERAND_NON_TEMPORAL, CACHE_NON_TEMPORAL}, {OPERAND_FLUSH, CACHE_FLUSH},
-		{OPERAND_CLEAN, CACHE_CLEAN}, {OPERAND_LINE_ZERO, CACHE_LINE_ZERO},
+	static const struct {
+		uint8_t bit, kind;
+	} kinds[] = {
+		{OPERAND_LOAD, CACHE_LOAD},
+		{OPERAND_STORE, CACHE_STORE},
+		{OPERAND_NON_TEMPORAL, CACHE_NON_TEMPORAL},
+		{OPERAND_FLUSH, CACHE_FLUSH},
+		{OPERAND_CLEAN, CACHE_CLEAN},
+		{OPERAND_LINE_ZERO, CACHE_LINE_ZERO},
 	};
 	const uint64_t tagged = line | (uint64_t)source->space << SPACE_SHIFT;
 	if (access == OPERAND_LOAD || access == OPERAND_STORE) { /* nearly all */
-		access_filter_access(&source->filter, tagged, access == OPERAND_LOAD ? CACHE_LOAD : CACHE_STORE, first,
-				     n, who);
+		access_filter_access(&source->filter, tagged,
+				     access == OPERAND_LOAD ? CACHE_LOAD : CACHE_STORE, first, n,
+				     who);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -239,16 +265,17 @@ static inline void simulate_line(struct drain_source *source, uint64_t line, uns
 			access_filter_access(&source->filter, tagged, kinds[i].kind, first, n, who);
 }
 
-static inline void access_line(struct drain *drain, struct drain_source *source, uint64_t line, unsigned first,
-			       unsigned n, uint8_t access, uint32_t who)
+static inline void access_line(struct drain *drain, struct drain_source *source, uint64_t line,
+			       unsigned first, unsigned n, uint8_t access, uint32_t who)
 {
 	simulate_line(source, line, first, n, access, who);
 	if (access & (OPERAND_LOAD | OPERAND_STORE))
-		strides_touched(drain->strides, line | (uint64_t)source->space << SPACE_SHIFT, first, n);
+		strides_touched(drain->strides, line | (uint64_t)source->space << SPACE_SHIFT,
+				first, n);
 }
 
-#define BURST_FIRST 8	/* chunks of a thread whose steps are looked at: the first, and then … */
-#define BURST_OF 16	/* … one in so many */
+#define BURST_FIRST 8 /* chunks of a thread whose steps are looked at: the first, and then … */
+#define BURST_OF 16   /* … one in so many */
 
 static void begin_chunk(struct drain_source *source)
 {
@@ -256,15 +283,17 @@ static void begin_chunk(struct drain_source *source)
 	source->in_burst = n < BURST_FIRST || n % BURST_OF == 0;
 }
 
-static void note_step(struct drain *drain, const struct drain_source *source, uint64_t address, uint64_t bytes,
-		      uint8_t access, uint32_t who)
+static void note_step(struct drain *drain, const struct drain_source *source, uint64_t address,
+		      uint64_t bytes, uint8_t access, uint32_t who)
 {
 	const uint32_t burst = source->n_chunks <= BURST_FIRST ? 0 : source->n_chunks;
 	if (source->in_burst && access & (OPERAND_LOAD | OPERAND_STORE | OPERAND_NON_TEMPORAL))
-		strides_note(drain->strides, who, !(access & OPERAND_LOAD), burst, address, (uint32_t)bytes);
+		strides_note(drain->strides, who, !(access & OPERAND_LOAD), burst, address,
+			     (uint32_t)bytes);
 }
 
-static void access_bytes(void *context, const struct trace_operand *operand, uint64_t address, uint64_t bytes)
+static void access_bytes(void *context, const struct trace_operand *operand, uint64_t address,
+			 uint64_t bytes)
 {
 	struct drain_source *source = context;
 	struct drain *drain = source->drain;
@@ -273,7 +302,8 @@ static void access_bytes(void *context, const struct trace_operand *operand, uin
 	while (bytes) {
 		const uint64_t line = address / CACHE_LINE;
 		const unsigned first = address % CACHE_LINE;
-		const unsigned n = bytes < CACHE_LINE - first ? (unsigned)bytes : CACHE_LINE - first;
+		const unsigned n =
+			bytes < CACHE_LINE - first ? (unsigned)bytes : CACHE_LINE - first;
 		if (drain->classes >> line % CACHE_CLASSES & 1 && !(line >> SPACE_SHIFT) &&
 		    (!source->repeats || (uint32_t)line == source->line)) {
 			if (who == UINT32_MAX)
@@ -302,17 +332,20 @@ static inline bool known_who(const struct drain_source *source, uint32_t number,
 }
 
 /* A record of one operand, as most are, on one line. */
-static bool take_simple(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+static bool take_simple(struct drain *drain, struct drain_source *source,
+			const struct trace_record *record)
 {
 	const struct trace_group *group =
 		trace_config_group(source->config, record->word & ((1u << TRACE_GROUP_BITS) - 1));
 	if (!group || group->n != 1 || group->form != OPERAND_PLAIN || trace_record_repeats(record))
 		return false;
 	const struct trace_operand *operand = &group->operands[0];
-	const uint64_t address = record->address + (uint64_t)operand->at, line = address / CACHE_LINE;
+	const uint64_t address = record->address + (uint64_t)operand->at,
+		       line = address / CACHE_LINE;
 	const unsigned first = address % CACHE_LINE;
 	uint32_t who;
-	if (first + operand->bytes > CACHE_LINE || line >> SPACE_SHIFT || !known_who(source, operand->number, &who))
+	if (first + operand->bytes > CACHE_LINE || line >> SPACE_SHIFT ||
+	    !known_who(source, operand->number, &who))
 		return false;
 	drain->address = address;
 	if (drain->classes >> line % CACHE_CLASSES & 1) {
@@ -323,16 +356,22 @@ static bool take_simple(struct drain *drain, struct drain_source *source, const 
 }
 
 /* False, and nothing is done, where one of the instructions has no who yet. */
-static bool take_part(struct drain *drain, struct drain_source *source, uint64_t line, const struct line_part *part)
+static bool take_part(struct drain *drain, struct drain_source *source, uint64_t line,
+		      const struct line_part *part)
 {
 	const uint64_t tagged = line | (uint64_t)source->space << SPACE_SHIFT;
-	struct filter_rest rest = {.loaded = part->loaded, .stored = part->stored, .loads = part->loads, .stores = part->stores};
+	struct filter_rest rest = {.loaded = part->loaded,
+				   .stored = part->stored,
+				   .loads = part->loads,
+				   .stores = part->stores};
 	uint32_t who;
-	if (!known_who(source, part->who, &who) || (rest.loads && !known_who(source, part->load_who, &rest.load_who)) ||
+	if (!known_who(source, part->who, &who) ||
+	    (rest.loads && !known_who(source, part->load_who, &rest.load_who)) ||
 	    (rest.stores && !known_who(source, part->store_who, &rest.store_who)))
 		return false;
 	drain->address = line * CACHE_LINE + part->first;
-	access_filter_access(&source->filter, tagged, (enum cache_access)part->kind, part->first, part->n, who);
+	access_filter_access(&source->filter, tagged, (enum cache_access)part->kind, part->first,
+			     part->n, who);
 	if (rest.loads || rest.stores)
 		access_filter_rest(&source->filter, tagged, &rest);
 	strides_touched_bytes(drain->strides, tagged, part->touched);
@@ -347,15 +386,20 @@ static void take_line(struct drain_source *source, const struct trace_record *re
 	(void)trace_expand(source->config, &source->expansion, record, access_bytes, source);
 }
 
-static inline uint64_t rotate_right(uint64_t bits, unsigned n) { return bits >> n % 64 | bits << (64 - n) % 64; }
+static inline uint64_t rotate_right(uint64_t bits, unsigned n)
+{
+	return bits >> n % 64 | bits << (64 - n) % 64;
+}
 
 /* A record of several operands, line by line.  False where each operand has to be looked at. */
-static bool take_lines(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+static bool take_lines(struct drain *drain, struct drain_source *source,
+		       const struct trace_record *record)
 {
 	const uint32_t number = record->word & ((1u << TRACE_GROUP_BITS) - 1);
 	const struct trace_group *group = trace_config_group(source->config, number);
 	const uint64_t line = record->address / CACHE_LINE;
-	if (!group || source->in_burst || !drain->by_line || !source->filter.on || trace_record_repeats(record) ||
+	if (!group || source->in_burst || !drain->by_line || !source->filter.on ||
+	    trace_record_repeats(record) ||
 	    line - FARTHEST_LINE >= (1ull << SPACE_SHIFT) - 2 * FARTHEST_LINE)
 		return false;
 	if (!source->lines && !(source->lines = calloc(1, sizeof(*source->lines))))
@@ -379,7 +423,8 @@ static struct objects *objects_of(struct drain *drain, const struct drain_source
 	return source->space < drain->n_spaces ? drain->spaces[source->space].objects : NULL;
 }
 
-static void take_allocation(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+static void take_allocation(struct drain *drain, struct drain_source *source,
+			    const struct trace_record *record)
 {
 	struct objects *objects = objects_of(drain, source);
 	if (objects)
@@ -395,15 +440,17 @@ static void tell_stack(struct drain *drain, struct drain_source *source)
 	source->stack_pointer = 0;
 }
 
-static void take_other(struct drain *drain, struct drain_source *source, const struct trace_record *record)
+static void take_other(struct drain *drain, struct drain_source *source,
+		       const struct trace_record *record)
 {
 	source->repeats = trace_record_repeats(record);
 	source->line = record->extra;
-	drain->n_unknown += !trace_expand(source->config, &source->expansion, record, access_bytes, source);
+	drain->n_unknown +=
+		!trace_expand(source->config, &source->expansion, record, access_bytes, source);
 }
 
-static void take_all(struct drain *drain, struct drain_source *source, const struct trace_record *records,
-		     size_t n)
+static void take_all(struct drain *drain, struct drain_source *source,
+		     const struct trace_record *records, size_t n)
 {
 	size_t i;
 	if (drain->current && drain->current != source)
@@ -414,7 +461,8 @@ static void take_all(struct drain *drain, struct drain_source *source, const str
 	for (i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
 		if (is_allocation_record(&records[i]))
 			take_allocation(drain, source, &records[i]);
-		else if (!take_simple(drain, source, &records[i]) && !take_lines(drain, source, &records[i]))
+		else if (!take_simple(drain, source, &records[i]) &&
+			 !take_lines(drain, source, &records[i]))
 			take_other(drain, source, &records[i]);
 	drain->n_records += i;
 }
@@ -427,15 +475,16 @@ static struct drain_source *earliest(struct drain *drain)
 	struct drain_source *found = NULL;
 	uint64_t first = UINT64_MAX, stamp;
 	for (size_t i = 0; i < drain->n_sources; i++)
-		if (trace_ring_pending(&drain->sources[i]->ring, &stamp) && (!found || stamp < first)) {
+		if (trace_ring_pending(&drain->sources[i]->ring, &stamp) &&
+		    (!found || stamp < first)) {
 			found = drain->sources[i];
 			first = stamp;
 		}
 	return found;
 }
 
-/* Threads wait for the drain: it goes on with half of the classes.  What it has counted of the others is left out at
- * the end. */
+/* Threads wait for the drain: it goes on with half of the classes.  What it has counted of the
+ * others is left out at the end. */
 static void thin(struct drain *drain)
 {
 	drain->classes = drain->stages[++drain->stage];
@@ -493,8 +542,8 @@ static void *run(void *argument)
 
 /* ---- threads ---- */
 
-/* Threads that run one after another have one core after another; that is what a scheduler does that
- * keeps caches warm. */
+/* Threads that run one after another have one core after another; that is what a scheduler does
+ * that keeps caches warm. */
 static uint32_t take_core(struct drain *drain)
 {
 	for (uint32_t core = 0; core < MAX_CORES; core++)
@@ -534,12 +583,14 @@ void drain_set_stack(struct drain_source *source, uint64_t stack_pointer)
 		source->stack_pointer = stack_pointer;
 }
 
-struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config, uint8_t *slot,
-				      uint64_t slot_address, uint32_t thread, uint32_t space)
+struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config,
+				      uint8_t *slot, uint64_t slot_address, uint32_t thread,
+				      uint32_t space)
 {
 	struct drain_source *source = calloc(1, sizeof(*source));
 	if (source)
-		*source = (struct drain_source){.drain = drain, .config = config, .thread = thread, .space = space};
+		*source = (struct drain_source){
+			.drain = drain, .config = config, .thread = thread, .space = space};
 	pthread_mutex_lock(&drain->lock);
 	if (source) {
 		trace_ring_init(&source->ring, slot, slot_address, drain->classes, &drain->full,
@@ -548,7 +599,8 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 		access_filter_init(&source->filter, drain->hierarchy, source->core,
 				   access_filter_suits(&drain->geometry));
 	}
-	if (!source || !rf_array_push(drain->sources, drain->n_sources, drain->cap_sources, source)) {
+	if (!source ||
+	    !rf_array_push(drain->sources, drain->n_sources, drain->cap_sources, source)) {
 		free(source);
 		source = NULL;
 	}
@@ -568,8 +620,8 @@ static void take_rest(struct drain *drain, struct drain_source *source)
 	take_all(drain, source, records, n);
 }
 
-void drain_add_records(struct drain *drain, struct drain_source *source, const struct trace_record *records,
-		       size_t n)
+void drain_add_records(struct drain *drain, struct drain_source *source,
+		       const struct trace_record *records, size_t n)
 {
 	pthread_mutex_lock(&drain->lock);
 	for (size_t i = 0; i < n; i++)
@@ -603,8 +655,10 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 
 /* ---- the whole ---- */
 
-/* A sample of n classes, and its halves down to LEAST_CLASSES, if each of them can do without the others. */
-static unsigned choose_halves(const struct geometry *geometry, bool prefetch, unsigned n, uint64_t stages[])
+/* A sample of n classes, and its halves down to LEAST_CLASSES, if each of them can do without the
+ * others. */
+static unsigned choose_halves(const struct geometry *geometry, bool prefetch, unsigned n,
+			      uint64_t stages[])
 {
 	unsigned n_stages = 0;
 	for (uint64_t classes = class_sample(n);; classes = class_sample_half(classes, n), n /= 2) {
@@ -616,12 +670,15 @@ static unsigned choose_halves(const struct geometry *geometry, bool prefetch, un
 	}
 }
 
-/* The classes to begin with, and those to go on with when threads wait.  Returns the number of stages. */
-static unsigned choose_stages(const struct geometry *geometry, const struct traffic_options *options,
-			      uint64_t stages[MAX_STAGES])
+/* The classes to begin with, and those to go on with when threads wait.  Returns the number of
+ * stages. */
+static unsigned choose_stages(const struct geometry *geometry,
+			      const struct traffic_options *options, uint64_t stages[MAX_STAGES])
 {
 	const unsigned sample = options->cache_sample;
-	const unsigned n = !sample ? TRAFFIC_FEWEST : sample < CACHE_CLASSES ? CACHE_CLASSES / sample : 1;
+	const unsigned n = !sample                  ? TRAFFIC_FEWEST
+			   : sample < CACHE_CLASSES ? CACHE_CLASSES / sample
+						    : 1;
 	const unsigned n_stages =
 		sample ? 0 : choose_halves(geometry, options->cache_prefetch, TRAFFIC_MOST, stages);
 	if (n_stages)
@@ -652,8 +709,9 @@ static void make_strides(struct drain *drain)
 {
 	const struct cache_level *last = &drain->geometry.levels[drain->geometry.n_levels - 1];
 	const uint64_t n_classes = (uint64_t)__builtin_popcountll(drain->full.classes);
-	drain->strides = strides_create(&drain->full, &drain->full, last->bytes / CACHE_LINE / CACHE_CLASSES * n_classes /
-					line_sample_one_in(&drain->full));
+	drain->strides = strides_create(&drain->full, &drain->full,
+					last->bytes / CACHE_LINE / CACHE_CLASSES * n_classes /
+						line_sample_one_in(&drain->full));
 }
 
 static void set_classes(struct drain *drain)
@@ -692,8 +750,8 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	struct drain *drain = calloc(1, sizeof(*drain));
 	if (drain) {
 		drain->n_stages = choose_stages(&geometry, options, drain->stages);
-		drain->hierarchy = hierarchy_create(&geometry, 1, drain->stages[0], options->cache_prefetch, note,
-						    drain);
+		drain->hierarchy = hierarchy_create(&geometry, 1, drain->stages[0],
+						    options->cache_prefetch, note, drain);
 	}
 	if (!drain || !drain->hierarchy) {
 		free(drain);
@@ -708,8 +766,9 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	drain->kept = drain->stages[drain->n_stages - 1];
 	choose_full(drain);
 	make_strides(drain);
-	drain->working_set = working_set_create(drain->kept == UINT64_MAX ? FOLLOWED_OF_ALL : FOLLOWED_LINES,
-						(unsigned)__builtin_popcountll(drain->kept));
+	drain->working_set =
+		working_set_create(drain->kept == UINT64_MAX ? FOLLOWED_OF_ALL : FOLLOWED_LINES,
+				   (unsigned)__builtin_popcountll(drain->kept));
 	if (!drain->strides || !drain->working_set || !drain->allocators) {
 		drain_destroy(drain);
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
@@ -724,18 +783,22 @@ uint64_t drain_classes(const struct drain *drain)
 	return drain->classes;
 }
 
-/* How many classes the counts are of; objects are counted in those alone that are kept in any case. */
+/* How many classes the counts are of; objects are counted in those alone that are kept in any case.
+ */
 static void set_class_facts(struct drain *drain)
 {
 	struct profile *profile = drain->profile;
 	const unsigned n = (unsigned)__builtin_popcountll(drain->classes);
 	profile_set_fact(profile, "traffic_classes", "%u", n);
-	profile_set_fact(profile, "object_classes", "%u", (unsigned)__builtin_popcountll(drain->kept));
+	profile_set_fact(profile, "object_classes", "%u",
+			 (unsigned)__builtin_popcountll(drain->kept));
 	if (n < drain->n_classes)
 		profile_set_fact(profile, "traffic_halved",
-				 "%u/%d of the sets were simulated instead of %u/%d, for more would have slowed the "
-				 "program down (--cache-sample=%d simulates those all the same)", n, CACHE_CLASSES,
-				 drain->n_classes, CACHE_CLASSES, CACHE_CLASSES / (int)drain->n_classes);
+				 "%u/%d of the sets were simulated instead of %u/%d, for more "
+				 "would have slowed the "
+				 "program down (--cache-sample=%d simulates those all the same)",
+				 n, CACHE_CLASSES, drain->n_classes, CACHE_CLASSES,
+				 CACHE_CLASSES / (int)drain->n_classes);
 }
 
 static bool has_lines(const struct profile_traffic *row)
@@ -759,8 +822,10 @@ static void spread_evadable(struct drain *drain, const struct who *who)
 	for (unsigned c = 0; c < drain->n_classes && full; c++)
 		if (cells[c]) {
 			uint64_t *lines = drain->rows[cells[c] - 1].traffic.lines;
-			lines[TRAFFIC_MEM_EVADABLE] = (uint64_t)((double)lines[TRAFFIC_MEM_WRITE_ALLOCATE] *
-								 (double)evadable / (double)full + 0.5);
+			lines[TRAFFIC_MEM_EVADABLE] =
+				(uint64_t)((double)lines[TRAFFIC_MEM_WRITE_ALLOCATE] *
+						   (double)evadable / (double)full +
+					   0.5);
 		}
 }
 
@@ -787,7 +852,10 @@ static void save_rows(struct drain *drain)
 
 /* ---- objects ---- */
 
-struct space_rows { struct drain *drain; struct object_world *world; };
+struct space_rows {
+	struct drain *drain;
+	struct object_world *world;
+};
 
 static uint32_t module_row(void *context, uint32_t module)
 {
@@ -813,9 +881,11 @@ static void add_working_set(void *context, const struct working_set_row *row)
 {
 	struct drain *drain = context;
 	const struct who *who = &drain->whos[row->who];
-	const struct profile_working_set new = {who->module, who->offset, row->capacity, row->reads, row->writes};
-	drain->memory_short |= !rf_array_push(drain->profile->working_sets, drain->profile->n_working_sets,
-					      drain->profile->cap_working_sets, new);
+	const struct profile_working_set new = {who->module, who->offset, row->capacity, row->reads,
+						row->writes};
+	drain->memory_short |=
+		!rf_array_push(drain->profile->working_sets, drain->profile->n_working_sets,
+			       drain->profile->cap_working_sets, new);
 }
 
 static void save_objects(struct drain *drain)
@@ -830,7 +900,8 @@ static void save_objects(struct drain *drain)
 		unseen += objects_unseen(drain->spaces[i].objects);
 	}
 	if (unseen)
-		profile_set_fact(drain->profile, "allocations_unseen", "%llu", (unsigned long long)unseen);
+		profile_set_fact(drain->profile, "allocations_unseen", "%llu",
+				 (unsigned long long)unseen);
 }
 
 void drain_finish(struct drain *drain)
@@ -848,11 +919,14 @@ void drain_finish(struct drain *drain)
 	save_objects(drain);
 	save_strides(drain);
 	working_set_rows(drain->working_set, add_working_set, drain);
-	profile_set_fact(drain->profile, "traffic_records", "%llu", (unsigned long long)drain->n_records);
+	profile_set_fact(drain->profile, "traffic_records", "%llu",
+			 (unsigned long long)drain->n_records);
 	profile_set_fact(drain->profile, "traffic_simulation_s", "%.3f", drain->spent_s);
 	if (drain->n_unknown || drain->memory_short || hierarchy_lost(drain->hierarchy))
-		profile_set_fact(drain->profile, "traffic_incomplete", "%llu records of no known instruction, "
-				 "%llu accesses not simulated%s", (unsigned long long)drain->n_unknown,
+		profile_set_fact(drain->profile, "traffic_incomplete",
+				 "%llu records of no known instruction, "
+				 "%llu accesses not simulated%s",
+				 (unsigned long long)drain->n_unknown,
 				 (unsigned long long)hierarchy_lost(drain->hierarchy),
 				 drain->memory_short ? ", and rfprof was out of memory" : "");
 }

@@ -54,7 +54,7 @@ static void emit_read_vmask(struct arena *arena, const struct work *work)
 	const bool is_256 = work->lanes * work->unit_element_bits > 128;
 	const uint8_t opcode = work->unit_element_bits == 8 ? 0xd7 : 0x50;
 	const uint8_t prefix = work->unit_element_bits == 32 ? 0 : 1; /* pp: none or 66 */
-	if (work->unit_element_bits == 8 && work->lanes == 8) { /* an MMX register */
+	if (work->unit_element_bits == 8 && work->lanes == 8) {       /* an MMX register */
 		EMIT(arena, 0x0f, 0xd7, (uint8_t)(0xc0 | (reg & 7)));
 		return;
 	}
@@ -108,8 +108,8 @@ static void emit_tile_before(struct arena *arena, const struct work *work, uint3
 	emit_tile_bytes(arena, work->unit_reg);
 	if (is_product) {
 		emit_gs_load_small(arena, RCX, true, G_TILECFG + 16 + 2u * work->unit_reg2);
-		EMIT(arena, 0x48, 0x0f, 0xaf, 0xc1);	   /* imul %rcx, %rax */
-		EMIT(arena, 0x48, 0xc1, 0xe8, 0x04);	   /* shr $4, %rax */
+		EMIT(arena, 0x48, 0x0f, 0xaf, 0xc1); /* imul %rcx, %rax */
+		EMIT(arena, 0x48, 0xc1, 0xe8, 0x04); /* shr $4, %rax */
 	}
 	EMIT(arena, 0x65, 0x48, 0x01, 0x04, 0x25); /* add %rax, %gs:counter */
 	emit_u32(arena, counter_offset(counter));
@@ -141,8 +141,8 @@ void emit_units_before(struct arena *arena, const struct decoded *insn, uint32_t
 	else
 		emit_read_vmask(arena, work);
 	emit_keep_low_lanes(arena, work->lanes);
-	EMIT(arena, 0xf3, 0x48, 0x0f, 0xb8, 0xc0);   /* popcnt %rax, %rax */
-	EMIT(arena, 0x65, 0x48, 0x01, 0x04, 0x25);   /* add %rax, %gs:counter */
+	EMIT(arena, 0xf3, 0x48, 0x0f, 0xb8, 0xc0); /* popcnt %rax, %rax */
+	EMIT(arena, 0x65, 0x48, 0x01, 0x04, 0x25); /* add %rax, %gs:counter */
 	emit_u32(arena, counter_offset(counter));
 	if (!flags_dead) {
 		emit_gs_load(arena, RAX, G_SPILL_FAR);
@@ -154,7 +154,8 @@ void emit_units_before(struct arena *arena, const struct decoded *insn, uint32_t
 void emit_units_after(struct arena *arena, const struct decoded *insn, uint32_t counter)
 {
 	const uint8_t opcode = insn->bytes[insn->length - 1];
-	const bool may_end_early = opcode == 0xa6 || opcode == 0xa7 || opcode == 0xae || opcode == 0xaf;
+	const bool may_end_early =
+		opcode == 0xa6 || opcode == 0xa7 || opcode == 0xae || opcode == 0xaf;
 	if (insn->units.units != UNITS_REP || !may_end_early)
 		return;
 	emit_gs_store(arena, RAX, G_SPILL_COUNT);

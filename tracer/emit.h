@@ -15,7 +15,7 @@ static inline void emit_bytes(struct arena *arena, const void *bytes, size_t n)
 	arena->used += n;
 }
 
-#define EMIT(arena, ...)                                                                           \
+#define EMIT(arena, ...) \
 	emit_bytes((arena), (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 static inline void emit_u32(struct arena *arena, uint32_t value)

@@ -23,7 +23,8 @@ static struct line_part *part_of(struct group_lines *lines, int32_t line)
 	return &lines->parts[lines->n++];
 }
 
-static void add_access(struct line_part *part, enum cache_access kind, unsigned first, unsigned n, uint32_t who)
+static void add_access(struct line_part *part, enum cache_access kind, unsigned first, unsigned n,
+		       uint32_t who)
 {
 	const uint64_t bytes = byte_mask(first, n);
 	if (!part->touched) {
@@ -49,7 +50,8 @@ static bool add_operand(struct group_lines *lines, const struct trace_operand *o
 	for (int32_t at = begin; at < end;) {
 		const int32_t line = at >> 6; /* rounds down */
 		const unsigned first = (unsigned)at % CACHE_LINE;
-		const unsigned rest = (unsigned)(end - at), n = rest < CACHE_LINE - first ? rest : CACHE_LINE - first;
+		const unsigned rest = (unsigned)(end - at),
+			       n = rest < CACHE_LINE - first ? rest : CACHE_LINE - first;
 		struct line_part *part = part_of(lines, line);
 		if (!part)
 			return false;
@@ -65,7 +67,8 @@ static bool add_operand(struct group_lines *lines, const struct trace_operand *o
 static bool is_plain(const struct trace_group *group)
 {
 	for (unsigned i = 0; i < group->n; i++)
-		if (!group->operands[i].access || group->operands[i].access & ~(OPERAND_LOAD | OPERAND_STORE))
+		if (!group->operands[i].access ||
+		    group->operands[i].access & ~(OPERAND_LOAD | OPERAND_STORE))
 			return false;
 	return group->form == OPERAND_PLAIN;
 }

@@ -8,8 +8,8 @@
 
 static const uint8_t syscall_instruction[2] = {0x0f, 0x05};
 
-/* Signals stay pending in the kernel meanwhile, as if the thread had no time for them.  SIGTRAP must not
- * be blocked: the kernel would take its handler away at the next step. */
+/* Signals stay pending in the kernel meanwhile, as if the thread had no time for them.  SIGTRAP
+ * must not be blocked: the kernel would take its handler away at the next step. */
 static void block_signals(struct injection *injection)
 {
 	const uint64_t all = ~(1ull << (SIGTRAP - 1));
@@ -21,12 +21,14 @@ static void block_signals(struct injection *injection)
 static void unblock_signals(struct injection *injection)
 {
 	if (injection->masked)
-		ptrace(PTRACE_SETSIGMASK, injection->tid, sizeof(injection->mask), &injection->mask);
+		ptrace(PTRACE_SETSIGMASK, injection->tid, sizeof(injection->mask),
+		       &injection->mask);
 	if (injection->stopped) /* that came meanwhile, and cannot be blocked */
 		kill(injection->tid, SIGSTOP);
 }
 
-/* One single step; false when the tracee is about to end.  Its end is left for the follower to see. */
+/* One single step; false when the tracee is about to end.  Its end is left for the follower to see.
+ */
 static bool step(struct injection *injection)
 {
 	const pid_t tid = injection->tid;
@@ -35,8 +37,9 @@ static bool step(struct injection *injection)
 	for (int tries = 0; tries < 16; tries++) {
 		if (ptrace(PTRACE_SINGLESTEP, tid, 0, 0) < 0 ||
 		    waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL) < 0 ||
-		    info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED ||
-		    waitpid(tid, &status, __WALL) != tid || status >> 16 == PTRACE_EVENT_EXIT) {
+		    info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+		    info.si_code == CLD_DUMPED || waitpid(tid, &status, __WALL) != tid ||
+		    status >> 16 == PTRACE_EVENT_EXIT) {
 			injection->gone = true;
 			return false;
 		}

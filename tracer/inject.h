@@ -13,10 +13,10 @@
 struct injection {
 	pid_t tid;
 	const struct program_memory *memory;
-	struct user_regs_struct regs;	/* as they were */
-	uint8_t code[2];		/* bytes under the syscall instruction */
-	uint64_t mask;			/* of signals, as it was; if `masked` */
-	bool masked, stopped, gone;	/* a SIGSTOP came; the tracee is about to end */
+	struct user_regs_struct regs; /* as they were */
+	uint8_t code[2];              /* bytes under the syscall instruction */
+	uint64_t mask;                /* of signals, as it was; if `masked` */
+	bool masked, stopped, gone;   /* a SIGSTOP came; the tracee is about to end */
 };
 
 /* Puts a syscall instruction at the tracee's program counter, which must be in memory that a

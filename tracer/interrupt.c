@@ -14,16 +14,16 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#define MAX_STEPS 40000	/* far more than any sequence of ours is long */
+#define MAX_STEPS 40000      /* far more than any sequence of ours is long */
 #define STATUS_BITS 0x8d5ull /* OF, SF, ZF, AF, PF, CF in rflags */
 
 /* ---- where a stopped thread is ---- */
 
 enum place {
-	PLACE_NATIVE,	/* in the program's own code */
-	PLACE_CLEAN,	/* registers are the program's, the pc has been translated back */
-	PLACE_STEP,	/* between: step on */
-	PLACE_WAIT,	/* in the gate, waiting for an answer */
+	PLACE_NATIVE, /* in the program's own code */
+	PLACE_CLEAN,  /* registers are the program's, the pc has been translated back */
+	PLACE_STEP,   /* between: step on */
+	PLACE_WAIT,   /* in the gate, waiting for an answer */
 };
 
 static int slot_number(const struct target *target, const uint8_t *slot)
@@ -55,7 +55,8 @@ static bool at_call(const struct target *target, uint64_t pc, bool *done)
 		pc == target_gate(target, gate_after_timer) ||
 		pc == target_gate(target, gate_after_change);
 	return *done || pc == target_gate(target, gate_do_syscall) ||
-	       pc == target_gate(target, gate_do_action) || pc == target_gate(target, gate_do_timer) ||
+	       pc == target_gate(target, gate_do_action) ||
+	       pc == target_gate(target, gate_do_timer) ||
 	       pc == target_gate(target, gate_do_change);
 }
 
@@ -98,7 +99,8 @@ static void note_interruption(struct target *target, uint8_t *slot, const struct
 		.orig = piece->orig,
 		.head_counted = is_counted(cache, piece, cache_pc),
 	};
-	derive_leave(&target->translator.cache, block, cut.head_counted, slot_u64(slot, SLOT_COUNTERS));
+	derive_leave(&target->translator.cache, block, cut.head_counted,
+		     slot_u64(slot, SLOT_COUNTERS));
 	if (cut.orig || cut.head_counted)
 		target_note_interruption(target, &cut);
 }
@@ -122,14 +124,19 @@ static void record_string(struct target *target, uint8_t *slot, const struct pie
 			  const struct user_regs_struct *regs)
 {
 	const struct code_block *block = &target->translator.cache.blocks[piece->block];
-	const struct { uint8_t base; uint64_t begin, end; } ways[2] = {
-		{RSI, *slot_u64(slot, G_TRACE_RSI), regs->rsi}, {RDI, *slot_u64(slot, G_TRACE_RDI), regs->rdi}};
+	const struct {
+		uint8_t base;
+		uint64_t begin, end;
+	} ways[2] = {{RSI, *slot_u64(slot, G_TRACE_RSI), regs->rsi},
+		     {RDI, *slot_u64(slot, G_TRACE_RDI), regs->rdi}};
 	struct drain_source *source = target->sources[slot_number(target, slot)];
 	for (int i = 0; i < 2 && source; i++) {
-		const uint32_t group = trace_config_string(target->translator.trace, block->module,
-							   block->module_offset + piece->orig, ways[i].base);
+		const uint32_t group =
+			trace_config_string(target->translator.trace, block->module,
+					    block->module_offset + piece->orig, ways[i].base);
 		const uint32_t word = group | 1u << TRACE_SPAN_SHIFT;
-		const struct trace_record records[2] = {{ways[i].begin, word, 0}, {ways[i].end, word, 1}};
+		const struct trace_record records[2] = {{ways[i].begin, word, 0},
+							{ways[i].end, word, 1}};
 		if (group != UINT32_MAX && ways[i].begin != ways[i].end)
 			drain_add_records(target->drain, source, records, 2);
 	}
@@ -138,10 +145,10 @@ static void record_string(struct target *target, uint8_t *slot, const struct pie
 static void borrowed_back(struct target *target, uint8_t *slot, const struct piece *piece,
 			  struct user_regs_struct *regs)
 {
-	unsigned long long *const by_number[16] = {
-		&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx, &regs->rsp, &regs->rbp,
-		&regs->rsi, &regs->rdi, &regs->r8,  &regs->r9,	&regs->r10, &regs->r11,
-		&regs->r12, &regs->r13, &regs->r14, &regs->r15};
+	unsigned long long *const by_number[16] = {&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx,
+						   &regs->rsp, &regs->rbp, &regs->rsi, &regs->rdi,
+						   &regs->r8,  &regs->r9,  &regs->r10, &regs->r11,
+						   &regs->r12, &regs->r13, &regs->r14, &regs->r15};
 	unsigned long long *borrowed = by_number[piece->reg & 15];
 	if (piece->kind == PIECE_RESTART) {
 		regs->rcx = *slot_u64(slot, G_SPILL_RCX);
@@ -192,8 +199,8 @@ void interrupt_flush(struct tracee *tracee)
 	if (slot && piece && piece->block != NO_BLOCK) {
 		struct code_cache *cache = &target->translator.cache;
 		borrowed_back(target, slot, piece, &regs);
-		derive_leave(cache, &cache->blocks[piece->block], is_counted(cache, piece, regs.rip),
-			     slot_u64(slot, SLOT_COUNTERS));
+		derive_leave(cache, &cache->blocks[piece->block],
+			     is_counted(cache, piece, regs.rip), slot_u64(slot, SLOT_COUNTERS));
 	}
 	pthread_mutex_unlock(target->lock);
 }
@@ -226,7 +233,8 @@ static enum place place_of(struct tracee *tracee, uint8_t *slot, struct user_reg
 
 /* ---- steps ---- */
 
-/* One that another process has sent must be there before whatever that process does next is seen. */
+/* One that another process has sent must be there before whatever that process does next is seen.
+ */
 static bool is_sent(const siginfo_t *info)
 {
 	return info->si_code == SI_USER || info->si_code == SI_QUEUE;
@@ -382,7 +390,8 @@ static enum place place_now(struct tracee *tracee, struct user_regs_struct *regs
 /* Brings a stopped thread to a point where its registers are the program's own.  Returns the place
  * reached (PLACE_CLEAN or PLACE_NATIVE), or PLACE_STEP when the thread is gone.  *moved: it is not
  * where it was stopped any more. */
-static enum place settle(struct tracee *tracee, struct user_regs_struct *regs, bool fault, bool *moved)
+static enum place settle(struct tracee *tracee, struct user_regs_struct *regs, bool fault,
+			 bool *moved)
 {
 	enum place place = PLACE_STEP;
 	uint64_t mask;
@@ -423,7 +432,8 @@ static uint64_t read_set(pid_t tid, const char *name)
 	if (!status)
 		return 0;
 	while (fgets(line, sizeof(line), status))
-		if (!strncmp(line, name, strlen(name)) && sscanf(strchr(line, ':'), ": %llx", &set) == 1)
+		if (!strncmp(line, name, strlen(name)) &&
+		    sscanf(strchr(line, ':'), ": %llx", &set) == 1)
 			break;
 	fclose(status);
 	return set;
@@ -512,7 +522,8 @@ static bool go_on_translated(struct tracee *tracee)
 	if (ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0)
 		return false;
 	/* that instruction can be an rt_sigreturn, whose frame has been aimed at the cache */
-	return code_cache_arena_at(&tracee->target->translator.cache, regs.rip) || go_on_at(tracee, &regs);
+	return code_cache_arena_at(&tracee->target->translator.cache, regs.rip) ||
+	       go_on_at(tracee, &regs);
 }
 
 /* One that has left the cache for more than running natively is resumed by the follower. */
@@ -546,12 +557,12 @@ static bool deliver_one(struct tracee *tracee, int number, siginfo_t *info, bool
 
 /* ---- keeping the program going ----
  *
- * A delivery takes longer here than natively, perhaps longer than the period of a timer.  So that the
- * program gets on, a thread runs as long as the last delivery took before it has the next signal that
- * is none of its own faults. */
+ * A delivery takes longer here than natively, perhaps longer than the period of a timer.  So that
+ * the program gets on, a thread runs as long as the last delivery took before it has the next
+ * signal that is none of its own faults. */
 
 #define MAX_QUIET_NS 50000000ull
-#define MAX_OWED 4096	/* signals pending at once; a bound for a loop */
+#define MAX_OWED 4096 /* signals pending at once; a bound for a loop */
 
 static uint64_t quiet_until(struct tracee *tracee)
 {
@@ -569,7 +580,8 @@ static void stop_later(struct tracee *tracee)
 	const uint8_t *slot = target_slot(target, tracee->tid);
 	if (!slot)
 		return;
-	__atomic_store_n(&target->stop_at[slot_number(target, slot)], quiet_until(tracee), __ATOMIC_RELEASE);
+	__atomic_store_n(&target->stop_at[slot_number(target, slot)], quiet_until(tracee),
+			 __ATOMIC_RELEASE);
 	server_wake(target);
 }
 
@@ -580,8 +592,8 @@ static bool may_wait(const struct tracee *tracee, const siginfo_t *info)
 	       (is_sent(info) && info->si_pid && info->si_pid != tracee->tgid);
 }
 
-/* Natively all that is pending at the end of a system call comes before the program goes on.  Here some comes
- * only when the handler of another returns; it is not held back then. */
+/* Natively all that is pending at the end of a system call comes before the program goes on.  Here
+ * some comes only when the handler of another returns; it is not held back then. */
 static void note_owed(struct tracee *tracee)
 {
 	siginfo_t infos[32];
@@ -602,7 +614,8 @@ static void note_owed(struct tracee *tracee)
 static bool is_in_gate(const struct tracee *tracee)
 {
 	struct user_regs_struct regs;
-	return ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 && in_gate(tracee->target, regs.rip);
+	return ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 &&
+	       in_gate(tracee->target, regs.rip);
 }
 
 /* Whether a signal is held back.  One whose system call says so to the program is not. */
@@ -637,8 +650,8 @@ static bool deliver_timed(struct tracee *tracee, int number, siginfo_t *info, bo
 	return alive;
 }
 
-/* Delivers the signal that has been held longest, or leaves it to the kernel: *number.  False when the
- * thread is gone. */
+/* Delivers the signal that has been held longest, or leaves it to the kernel: *number.  False when
+ * the thread is gone. */
 static bool deliver_held(struct tracee *tracee, int *number)
 {
 	struct held_signal next = take_held(tracee);
@@ -654,8 +667,8 @@ static bool deliver_held(struct tracee *tracee, int *number)
 	return true;
 }
 
-/* The thread goes on with what is held: the oldest, or all, one behind the other as far as they let each
- * other. */
+/* The thread goes on with what is held: the oldest, or all, one behind the other as far as they let
+ * each other. */
 static bool deliver_and_resume(struct tracee *tracee, int most)
 {
 	int number = 0;
@@ -688,7 +701,8 @@ static enum leaving_how wish_of(struct tracee *tracee)
 	return how;
 }
 
-/* The stop that stop_later, a request that ends counting or the gate behind a system call asked for. */
+/* The stop that stop_later, a request that ends counting or the gate behind a system call asked
+ * for. */
 static bool attend(struct tracee *tracee)
 {
 	struct user_regs_struct regs;
@@ -712,8 +726,8 @@ static bool read_word(const struct target *target, uint64_t address, uint64_t *w
 	return process_vm_readv(target->pid, &here, 1, &there, 1, 0) == sizeof(*word);
 }
 
-/* Where the transfer would go whose last part faulted, with the program's registers behind it.  False:
- * it is none, or the program's own would fault as well. */
+/* Where the transfer would go whose last part faulted, with the program's registers behind it.
+ * False: it is none, or the program's own would fault as well. */
 static bool behind_transfer(const struct target *target, uint8_t *slot, const struct piece *piece,
 			    struct user_regs_struct *regs)
 {
@@ -744,12 +758,14 @@ static bool behind_transfer(const struct target *target, uint8_t *slot, const st
 	return true;
 }
 
-/* Translated calls and returns need a word below the stack pointer, which the program's own do not. */
+/* Translated calls and returns need a word below the stack pointer, which the program's own do not.
+ */
 static bool mend_transfer(struct tracee *tracee, int number)
 {
 	struct target *target = tracee->target;
 	struct user_regs_struct regs;
-	if ((number != SIGSEGV && number != SIGBUS) || ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0)
+	if ((number != SIGSEGV && number != SIGBUS) ||
+	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0)
 		return false;
 	pthread_mutex_lock(target->lock);
 	uint8_t *slot = target_slot(target, tracee->tid);
@@ -804,12 +820,14 @@ void interrupt_give_back(struct tracee *tracee)
 
 /* ---- letting go ---- */
 
-/* A stop of ours that is still on its way would stop the thread for good when nobody waits for it. */
+/* A stop of ours that is still on its way would stop the thread for good when nobody waits for it.
+ */
 static void await_stop(struct tracee *tracee)
 {
 	int status;
 	siginfo_t info;
-	while (in_set(tracee->tid, "SigPnd:", SIGSTOP) && ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0 &&
+	while (in_set(tracee->tid, "SigPnd:", SIGSTOP) &&
+	       ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0 &&
 	       waitpid(tracee->tid, &status, __WALL) == tracee->tid && WIFSTOPPED(status))
 		if (!(status >> 16) && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&
 		    !target_sent_stop(&info))
@@ -833,7 +851,8 @@ void interrupt_release(struct tracee *tracee)
 	    waitpid(tracee->tid, &status, __WALL) != tracee->tid || !WIFSTOPPED(status))
 		return;
 	int number = status >> 16 ? 0 : WSTOPSIG(status);
-	if (number && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 && target_sent_stop(&info))
+	if (number && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&
+	    target_sent_stop(&info))
 		number = 0;
 	if (tracee->target && settle(tracee, &regs, false, &moved) == PLACE_CLEAN) {
 		regs.gs_base = 0;

@@ -9,18 +9,19 @@
 #define PAGE_SIZE (1ull << PAGE_SHIFT)
 #define PAGE_MASK (PAGE_SIZE - 1)
 #define N_RECENT 256u
-#define LARGE (16 * PAGE_SIZE)	/* from this size on an interval is a span */
+#define LARGE (16 * PAGE_SIZE) /* from this size on an interval is a span */
 
 /* The part of an interval that lies in one page. */
 struct piece {
-	uint16_t start, last;	/* offsets of its first and last byte, with these flags: */
+	uint16_t start, last; /* offsets of its first and last byte, with these flags: */
 	uint32_t value;
 };
-#define JOINED 0x8000u		/* in `start`: to the end of the page before; in `last`: to the next page */
+#define JOINED 0x8000u /* in `start`: to the end of the page before; in `last`: to the next page \
+			*/
 
 struct page {
 	uint64_t number;
-	struct piece *pieces;	/* sorted */
+	struct piece *pieces; /* sorted */
 	size_t n_pieces, cap_pieces;
 };
 
@@ -28,8 +29,11 @@ struct interval_map {
 	struct page *pages;
 	size_t n_pages, cap_pages;
 	struct u64_map page_of_number;
-	struct recent { uint64_t number; uint32_t index; } *recent; /* pages by the low bits of their number */
-	struct interval *spans;	/* sorted */
+	struct recent {
+		uint64_t number;
+		uint32_t index;
+	} * recent;             /* pages by the low bits of their number */
+	struct interval *spans; /* sorted */
 	size_t n_spans, cap_spans;
 };
 
@@ -166,7 +170,7 @@ static struct piece *find_piece(const struct interval_map *map, uint64_t address
 	const unsigned offset = address & PAGE_MASK;
 	const size_t i = page ? piece_position(page, offset) : 0;
 	return page && i < page->n_pieces && first_of(&page->pieces[i]) <= offset ? &page->pieces[i]
-										   : NULL;
+										  : NULL;
 }
 
 static bool insert_piece(struct page *page, size_t at, struct piece piece)
@@ -320,8 +324,8 @@ bool interval_map_remove(struct interval_map *map, uint64_t start, uint64_t end)
 static bool replace_same(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value)
 {
 	struct piece *piece = find_piece(map, start);
-	if (!piece || piece->start != (start & PAGE_MASK) || piece->last != ((end - 1) & PAGE_MASK) ||
-	    end - start > PAGE_SIZE)
+	if (!piece || piece->start != (start & PAGE_MASK) ||
+	    piece->last != ((end - 1) & PAGE_MASK) || end - start > PAGE_SIZE)
 		return false;
 	piece->value = value;
 	return true;
@@ -339,13 +343,14 @@ static bool meets_span(const struct interval_map *map, uint64_t start, uint64_t 
 	return i < map->n_spans && map->spans[i].start < end;
 }
 
-/* The common case of small blocks: a range within one page, where there is none or one that begins at the
- * same place and is as long or longer. */
+/* The common case of small blocks: a range within one page, where there is none or one that begins
+ * at the same place and is as long or longer. */
 static bool set_in_page(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value)
 {
 	const unsigned first = start & PAGE_MASK, last = (end - 1) & PAGE_MASK;
 	struct page *page = first && last >= first && last < PAGE_MASK && end - start < PAGE_SIZE
-				    ? find_page(map, start >> PAGE_SHIFT) : NULL;
+				    ? find_page(map, start >> PAGE_SHIFT)
+				    : NULL;
 	if (!page)
 		return false;
 	const size_t at = piece_position(page, first);
@@ -369,8 +374,10 @@ bool interval_map_set_over(struct interval_map *map, uint64_t start, uint64_t en
 			   uint32_t dead)
 {
 	const unsigned first = start & PAGE_MASK, last = (end - 1) & PAGE_MASK;
-	struct page *page = start < end && first && last >= first && last < PAGE_MASK && end - start < PAGE_SIZE
-				    ? find_page(map, start >> PAGE_SHIFT) : NULL;
+	struct page *page =
+		start < end && first && last >= first && last < PAGE_MASK && end - start < PAGE_SIZE
+			? find_page(map, start >> PAGE_SHIFT)
+			: NULL;
 	if (!page)
 		return false;
 	const size_t at = piece_position(page, first);
@@ -395,7 +402,8 @@ bool interval_map_set_over(struct interval_map *map, uint64_t start, uint64_t en
 
 bool interval_map_set(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value)
 {
-	if (start >= end || set_in_page(map, start, end, value) || replace_same(map, start, end, value))
+	if (start >= end || set_in_page(map, start, end, value) ||
+	    replace_same(map, start, end, value))
 		return true;
 	if (!interval_map_remove(map, start, end))
 		return false;
@@ -405,7 +413,8 @@ bool interval_map_set(struct interval_map *map, uint64_t start, uint64_t end, ui
 }
 
 /* How far the interval of a piece reaches over the pages around its own. */
-static void complete(const struct interval_map *map, const struct piece *piece, struct interval *out)
+static void complete(const struct interval_map *map, const struct piece *piece,
+		     struct interval *out)
 {
 	const struct piece *at = piece;
 	while (at && at->start & JOINED) {
@@ -423,7 +432,8 @@ static void complete(const struct interval_map *map, const struct piece *piece, 
 static struct interval interval_of(const struct interval_map *map, uint64_t base,
 				   const struct piece *piece)
 {
-	struct interval interval = {base + first_of(piece), base + last_of(piece) + 1, piece->value};
+	struct interval interval = {base + first_of(piece), base + last_of(piece) + 1,
+				    piece->value};
 	complete(map, piece, &interval);
 	return interval;
 }
@@ -466,7 +476,8 @@ bool interval_map_next(const struct interval_map *map, uint64_t address, uint64_
 	return found;
 }
 
-bool interval_map_change(struct interval_map *map, uint64_t address, uint32_t value, struct interval *out)
+bool interval_map_change(struct interval_map *map, uint64_t address, uint32_t value,
+			 struct interval *out)
 {
 	struct piece *piece = find_piece(map, address);
 	if (!piece) {
@@ -489,7 +500,8 @@ bool interval_map_change(struct interval_map *map, uint64_t address, uint32_t va
 	return true;
 }
 
-bool interval_map_mark(struct interval_map *map, uint64_t start, uint32_t bits, struct interval *out)
+bool interval_map_mark(struct interval_map *map, uint64_t start, uint32_t bits,
+		       struct interval *out)
 {
 	struct piece *piece = find_piece(map, start);
 	if (piece && (piece->start != (start & PAGE_MASK)))

@@ -16,15 +16,17 @@ static void add_new_entry(struct batch *batch, uint64_t key, uint32_t at, bool r
 					 translator->cap_new_entries, new));
 }
 
-/* rcx -= pc, through `reg` where pc is no immediate; then over the next `skip` bytes if rcx is 0. */
+/* rcx -= pc, through `reg` where pc is no immediate; then over the next `skip` bytes if rcx is 0.
+ */
 static void emit_compare(struct arena *arena, uint64_t pc, enum reg reg, uint8_t skip)
 {
 	if (is_low(pc)) {
 		EMIT(arena, 0x48, 0x8d, 0x89); /* lea -pc(%rcx), %rcx */
-		emit_u32(arena, (uint32_t)-(int64_t)pc);
+		emit_u32(arena, (uint32_t) - (int64_t)pc);
 	} else {
 		emit_mov_imm64(arena, reg, -pc);
-		EMIT(arena, 0x48, 0x8d, 0x0c, (uint8_t)(reg << 3 | RCX)); /* lea (%rcx,%reg), %rcx */
+		EMIT(arena, 0x48, 0x8d, 0x0c,
+		     (uint8_t)(reg << 3 | RCX)); /* lea (%rcx,%reg), %rcx */
 	}
 	EMIT(arena, 0xe3, skip); /* jrcxz */
 }
@@ -37,7 +39,7 @@ void emit_entry(struct batch *batch, uint64_t pc)
 	emit_compare(arena, pc, RAX, is_low(pc) ? 15 : 8);
 	if (is_low(pc)) {
 		EMIT(arena, 0x48, 0xc7, 0xc0); /* mov $-pc, %rax */
-		emit_u32(arena, (uint32_t)-(int64_t)pc);
+		emit_u32(arena, (uint32_t) - (int64_t)pc);
 	}
 	emit_gs_jump(arena, G_AT_COLLIDE);
 	emit_gs_load(arena, RCX, G_SPILL_RCX);
@@ -100,8 +102,10 @@ static void emit_one_landing(struct batch *batch, uint64_t pc, bool keeps_flags,
 	else
 		emit_check_with_flags(arena, pc);
 	landing.behind = (uint32_t)arena->used;
-	batch_check(batch, rf_array_push(cache->landings, cache->n_landings, cache->cap_landings, landing) &&
-			   u64_map_set(&cache->landing_of_pc, pc, (uint32_t)cache->n_landings - 1));
+	batch_check(batch, rf_array_push(cache->landings, cache->n_landings, cache->cap_landings,
+					 landing) &&
+				   u64_map_set(&cache->landing_of_pc, pc,
+					       (uint32_t)cache->n_landings - 1));
 	if (!batch->failed)
 		*cell = (uint32_t)cache->n_landings;
 }
@@ -110,7 +114,8 @@ static void emit_one_landing(struct batch *batch, uint64_t pc, bool keeps_flags,
 static bool cell_has(const struct code_cache *cache, uint64_t pc, bool keeps_flags)
 {
 	for (uint32_t i = cache->landing_of_cell[pc & 0xffff]; i; i = cache->landings[i - 1].next)
-		if (cache->landings[i - 1].keeps_flags == keeps_flags && cache->landings[i - 1].pc != pc)
+		if (cache->landings[i - 1].keeps_flags == keeps_flags &&
+		    cache->landings[i - 1].pc != pc)
 			return true;
 	return false;
 }

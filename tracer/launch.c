@@ -15,7 +15,8 @@ static volatile sig_atomic_t forward_to, seen[NSIG];
 
 /* ---- start ---- */
 
-/* Each counted process takes descriptors of ours; the program has the limit that it would have had. */
+/* Each counted process takes descriptors of ours; the program has the limit that it would have had.
+ */
 static void allow_descriptors(struct rlimit *before)
 {
 	struct rlimit raised;
@@ -26,8 +27,8 @@ static void allow_descriptors(struct rlimit *before)
 	setrlimit(RLIMIT_NOFILE, &raised);
 }
 
-static void child_process(const struct launch_spec *spec, const struct rlimit *descriptors, int go_fd,
-			  int error_fd)
+static void child_process(const struct launch_spec *spec, const struct rlimit *descriptors,
+			  int go_fd, int error_fd)
 {
 	char byte;
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
@@ -62,7 +63,8 @@ struct rf_error *launch_start(const struct launch_spec *spec, struct launch *lau
 	if (!descriptors.rlim_max)
 		allow_descriptors(&descriptors);
 	if (!high_pipe(go) || !high_pipe(error))
-		return rf_error_errno(RF_EACCESS, errno, "raise the limit of open files (ulimit -n)",
+		return rf_error_errno(RF_EACCESS, errno,
+				      "raise the limit of open files (ulimit -n)",
 				      "cannot make a pipe");
 	pid_t pid = fork();
 	if (pid == 0) {

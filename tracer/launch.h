@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 struct launch_spec {
-	const char *path;		/* file to execute */
+	const char *path; /* file to execute */
 	char *const *argv, *const *envp;
 	void (*in_child)(void *context); /* before execve, or NULL; async-signal-safe */
 	void *context;
@@ -18,8 +18,8 @@ struct launch_spec {
 
 struct launch {
 	pid_t pid;
-	int go_fd;	/* closing it releases the child */
-	int error_fd;	/* errno of a failed execve comes here */
+	int go_fd;    /* closing it releases the child */
+	int error_fd; /* errno of a failed execve comes here */
 };
 
 struct rf_error *launch_start(const struct launch_spec *spec, struct launch *launch);

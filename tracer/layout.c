@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH 7	/* of loops in each other, as weights know them */
+#define MAX_DEPTH 7 /* of loops in each other, as weights know them */
 #define N_WEIGHTS (2 * (MAX_DEPTH + 1))
 
 /* ---- blocks ---- */
 
-/* Length of the loop that begins at an item and jumps back to there, without any other transfer, or 0.
- * Compilers often enter such a loop in its middle; it is one block nevertheless, so that its counter
- * can stay in a register, and what begins in its middle becomes another block, with a copy of the rest. */
+/* Length of the loop that begins at an item and jumps back to there, without any other transfer, or
+ * 0. Compilers often enter such a loop in its middle; it is one block nevertheless, so that its
+ * counter can stay in a register, and what begins in its middle becomes another block, with a copy
+ * of the rest. */
 static size_t loop_length(const struct plan *plan, size_t first)
 {
 	size_t i = first;
@@ -21,7 +22,8 @@ static size_t loop_length(const struct plan *plan, size_t first)
 	       i - first < MAX_LOOP_INSNS)
 		i++;
 	const struct decoded *last = &plan->items[i].insn;
-	const bool is_loop = last->flow == FLOW_BRANCH && last->target == plan->items[first].insn.pc;
+	const bool is_loop =
+		last->flow == FLOW_BRANCH && last->target == plan->items[first].insn.pc;
 	return is_loop ? i - first + 1 : 0;
 }
 
@@ -34,7 +36,8 @@ static size_t block_length(const struct plan *plan, size_t first)
 	return i - first + 1;
 }
 
-static bool add_block(struct layout *layout, const struct plan *plan, size_t first, size_t n, bool is_rest)
+static bool add_block(struct layout *layout, const struct plan *plan, size_t first, size_t n,
+		      bool is_rest)
 {
 	const struct layout_block block = {
 		.first = (uint32_t)first,
@@ -71,8 +74,8 @@ static const struct decoded *last_insn(const struct plan *plan, const struct lay
 
 /* ---- junctions ----
  *
- * The ends and beginnings of blocks are nodes; control that goes from one to the other makes them one.
- * Sets of nodes are trees of parents (Galler and Fischer 1964), halved as they are climbed. */
+ * The ends and beginnings of blocks are nodes; control that goes from one to the other makes them
+ * one. Sets of nodes are trees of parents (Galler and Fischer 1964), halved as they are climbed. */
 
 static uint32_t root_of(uint32_t *parent, uint32_t node)
 {
@@ -107,7 +110,8 @@ static uint32_t node_at(const struct layout *layout, uint64_t pc)
 }
 
 /* Where control goes behind a block. */
-static void unite_behind(const struct layout *layout, uint32_t *parent, size_t b, const struct decoded *last)
+static void unite_behind(const struct layout *layout, uint32_t *parent, size_t b,
+			 const struct decoded *last)
 {
 	const uint64_t next = last->pc + last->length;
 	switch ((enum flow)last->flow) {
@@ -131,15 +135,18 @@ static void unite_behind(const struct layout *layout, uint32_t *parent, size_t b
 }
 
 /* A block that others enter directly, without a way that counts them. */
-static bool is_open(const struct plan *plan, const struct code_cache *cache, const struct layout_block *block)
+static bool is_open(const struct plan *plan, const struct code_cache *cache,
+		    const struct layout_block *block)
 {
 	const struct decoded *last = last_insn(plan, block);
-	return block->first == 0 || u64_map_find(&cache->links_to, plan->items[block->first].insn.pc) ||
-	       (block->n <= MAX_PLT_INSNS && last->flow == FLOW_JUMP_INDIRECT && last->rip_relative);
+	return block->first == 0 ||
+	       u64_map_find(&cache->links_to, plan->items[block->first].insn.pc) ||
+	       (block->n <= MAX_PLT_INSNS && last->flow == FLOW_JUMP_INDIRECT &&
+		last->rip_relative);
 }
 
-static bool number_junction(struct code_cache *cache, uint32_t *parent, uint32_t *number, uint32_t node,
-			    uint32_t *junction)
+static bool number_junction(struct code_cache *cache, uint32_t *parent, uint32_t *number,
+			    uint32_t node, uint32_t *junction)
 {
 	const uint32_t root = root_of(parent, node);
 	if (root != OUTSIDE && !number[root] && !derive_add_junction(cache, &number[root]))
@@ -168,8 +175,8 @@ static bool find_junctions(struct layout *layout, const struct plan *plan, struc
 
 /* ---- which blocks have a counter ---- */
 
-/* Blocks without a place where the status flags are dead, or a transfer that borrows a register anyway, take
- * five instructions to count, others one or three. */
+/* Blocks without a place where the status flags are dead, or a transfer that borrows a register
+ * anyway, take five instructions to count, others one or three. */
 static bool is_costly(const struct plan *plan, const struct layout_block *block)
 {
 	const uint8_t flow = last_insn(plan, block)->flow;
@@ -199,22 +206,25 @@ static void weigh(struct layout *layout, const struct plan *plan)
 		const struct decoded *last = last_insn(plan, &layout->blocks[b]);
 		const bool is_direct = last->flow == FLOW_JUMP || last->flow == FLOW_BRANCH ||
 				       last->flow == FLOW_LOOP;
-		if (is_direct && last->target <= last->pc && node_at(layout, last->target) != OUTSIDE)
+		if (is_direct && last->target <= last->pc &&
+		    node_at(layout, last->target) != OUTSIDE)
 			deepen(layout, plan, last->target, last->pc);
 	}
 }
 
-/* Two blocks may share one call (transfer.c); a thread that is stopped there must be known to have been counted,
- * which for a derived block is told by its being past the first instruction (interrupt.c). */
+/* Two blocks may share one call (transfer.c); a thread that is stopped there must be known to have
+ * been counted, which for a derived block is told by its being past the first instruction
+ * (interrupt.c). */
 static bool is_lone_call(const struct plan *plan, const struct layout_block *block)
 {
 	const uint8_t flow = last_insn(plan, block)->flow;
 	return block->n == 1 && (flow == FLOW_CALL || flow == FLOW_CALL_INDIRECT);
 }
 
-/* The heaviest spanning tree: blocks by weight, those left out that would close a circle (Kruskal 1956).
- * `parent`: room for the junctions from `first` on, and OUTSIDE. */
-static void choose_derived(struct layout *layout, const struct plan *plan, uint32_t *parent, uint32_t first, size_t n_junctions)
+/* The heaviest spanning tree: blocks by weight, those left out that would close a circle (Kruskal
+ * 1956). `parent`: room for the junctions from `first` on, and OUTSIDE. */
+static void choose_derived(struct layout *layout, const struct plan *plan, uint32_t *parent,
+			   uint32_t first, size_t n_junctions)
 {
 	for (uint32_t i = 0; i <= n_junctions; i++)
 		parent[i] = i;
@@ -222,8 +232,9 @@ static void choose_derived(struct layout *layout, const struct plan *plan, uint3
 		for (size_t b = 0; b < layout->n_blocks; b++) {
 			struct layout_block *block = &layout->blocks[b];
 			if (block->weight == weight && !is_lone_call(plan, block))
-				block->is_derived = unite(parent, block->in ? block->in - first + 1 : OUTSIDE,
-							  block->out ? block->out - first + 1 : OUTSIDE);
+				block->is_derived =
+					unite(parent, block->in ? block->in - first + 1 : OUTSIDE,
+					      block->out ? block->out - first + 1 : OUTSIDE);
 		}
 }
 
@@ -238,8 +249,8 @@ static struct meeting *meeting_of(struct meeting *meetings, uint32_t junction, u
 }
 
 /* Follows the tree from a junction where all blocks but one are known toward its root. */
-static bool order_from(const struct layout *layout, struct code_cache *cache, struct meeting *meetings,
-		       uint32_t first, uint32_t junction)
+static bool order_from(const struct layout *layout, struct code_cache *cache,
+		       struct meeting *meetings, uint32_t first, uint32_t junction)
 {
 	while (junction != OUTSIDE && meeting_of(meetings, junction, first)->n == 1) {
 		struct meeting *here = meeting_of(meetings, junction, first);
@@ -258,8 +269,8 @@ static bool order_from(const struct layout *layout, struct code_cache *cache, st
 	return true;
 }
 
-static bool order_derived(const struct layout *layout, struct code_cache *cache, struct meeting *meetings,
-			  uint32_t first)
+static bool order_derived(const struct layout *layout, struct code_cache *cache,
+			  struct meeting *meetings, uint32_t first)
 {
 	for (uint32_t b = 0; b < layout->n_blocks; b++) {
 		const struct layout_block *block = &layout->blocks[b];
@@ -288,7 +299,8 @@ bool layout_build(struct layout *layout, const struct plan *plan, struct code_ca
 	uint32_t *parent = malloc(n_nodes * sizeof(*parent));
 	uint32_t *number = calloc(n_nodes, sizeof(*number));
 	struct meeting *meetings = calloc(n_nodes, sizeof(*meetings));
-	bool ok = parent && number && meetings && find_junctions(layout, plan, cache, parent, number);
+	bool ok =
+		parent && number && meetings && find_junctions(layout, plan, cache, parent, number);
 	if (ok) {
 		weigh(layout, plan);
 		choose_derived(layout, plan, parent, first, n_nodes - 1);

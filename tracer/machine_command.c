@@ -30,7 +30,8 @@ static struct rf_error *import(const char *path)
 	if (!error)
 		error = custom_roofs_path(&kept);
 	if (!error)
-		printf("%zu roof%s imported into %s\n", imported.n, imported.n == 1 ? "" : "s", kept);
+		printf("%zu roof%s imported into %s\n", imported.n, imported.n == 1 ? "" : "s",
+		       kept);
 	free(kept);
 	return error;
 }
@@ -60,8 +61,14 @@ static int add_line(struct libscols_table *table, const struct custom_roof *roof
 /* The custom roofs under the table of those that were measured. */
 static struct rf_error *print_custom(const struct machine *machine, FILE *stream)
 {
-	static const struct { const char *name; int flags; } columns[] = {
-		{"name", 0}, {"value", SCOLS_FL_RIGHT}, {"unit", 0}, {"source", 0},
+	static const struct {
+		const char *name;
+		int flags;
+	} columns[] = {
+		{"name", 0},
+		{"value", SCOLS_FL_RIGHT},
+		{"unit", 0},
+		{"source", 0},
 	};
 	if (!machine->n_custom_roofs)
 		return NULL;
@@ -115,35 +122,45 @@ static struct rf_error *write_json(const struct machine *machine, FILE *stream)
 	struct rf_error *error = machine_to_json(machine, &json);
 	if (error)
 		return error;
-	if (json_object_set_new(json, "custom_roofs", custom_roofs_to_json(machine->custom_roofs,
-									   machine->n_custom_roofs)))
+	if (json_object_set_new(json, "custom_roofs",
+				custom_roofs_to_json(machine->custom_roofs,
+						     machine->n_custom_roofs)))
 		error = out_of_memory();
-	else if (json_dumpf(json, stream, JSON_INDENT(2)) || putc('\n', stream) == EOF || fflush(stream))
-		error = rf_error_errno(RF_EACCESS, errno, "make room there", "cannot write the JSON");
+	else if (json_dumpf(json, stream, JSON_INDENT(2)) || putc('\n', stream) == EOF ||
+		 fflush(stream))
+		error = rf_error_errno(RF_EACCESS, errno, "make room there",
+				       "cannot write the JSON");
 	json_decref(json);
 	return error;
 }
 
 /* The thread counts that the user asked for; none: threads NULL. */
-struct wanted_threads { int *threads; size_t n; };
+struct wanted_threads {
+	int *threads;
+	size_t n;
+};
 
-static struct rf_error *show(const struct machine *machine, const struct wanted_threads *wanted, bool json)
+static struct rf_error *show(const struct machine *machine, const struct wanted_threads *wanted,
+			     bool json)
 {
 	struct output_file output;
 	struct rf_error *error = output_file_open(&output, NULL, stdout);
 	if (error)
 		return error;
-	error = json ? write_json(machine, output.stream) : machine_print(machine, wanted->threads, wanted->n, output.stream);
+	error = json ? write_json(machine, output.stream)
+		     : machine_print(machine, wanted->threads, wanted->n, output.stream);
 	if (!error && !json)
 		error = print_custom(machine, output.stream);
 	return output_file_close(&output, error);
 }
 
-static struct rf_error *measure(const struct machine_command *command, const struct wanted_threads *wanted,
-				struct machine *machine)
+static struct rf_error *measure(const struct machine_command *command,
+				const struct wanted_threads *wanted, struct machine *machine)
 {
-	struct machine_options options = {.refresh = command->refresh, .quick = command->quick,
-					  .threads = wanted->threads, .n_threads = wanted->n,
+	struct machine_options options = {.refresh = command->refresh,
+					  .quick = command->quick,
+					  .threads = wanted->threads,
+					  .n_threads = wanted->n,
 					  .progress = progress};
 	struct rf_error *warning = NULL;
 	struct rf_error *error = machine_get(&options, machine, &warning);
@@ -174,8 +191,10 @@ static struct rf_error *show_machine(const struct machine_command *command)
 {
 	struct wanted_threads wanted = {0};
 	if (command->threads && !thread_list_parse(command->threads, &wanted.threads, &wanted.n))
-		return rf_error_create(RF_EINPUT, "--threads takes numbers and ranges, such as 1,2,4-8; "
-				       "see rfprof machine --help", "--threads: %.60s", command->threads);
+		return rf_error_create(RF_EINPUT,
+				       "--threads takes numbers and ranges, such as 1,2,4-8; "
+				       "see rfprof machine --help",
+				       "--threads: %.60s", command->threads);
 	struct rf_error *error = show_threads(command, &wanted);
 	free(wanted.threads);
 	return error;
@@ -183,17 +202,20 @@ static struct rf_error *show_machine(const struct machine_command *command)
 
 struct rf_error *machine_command(const struct machine_command *command)
 {
-	const bool shows = command->refresh || command->quick || command->json || command->threads ||
-			   command->svg_path;
+	const bool shows = command->refresh || command->quick || command->json ||
+			   command->threads || command->svg_path;
 	if (!command->import_path && !command->forget)
 		return show_machine(command);
 	if (shows || (command->import_path && command->forget))
-		return rf_error_create(RF_EINPUT, "run rfprof machine again for the rest; see rfprof "
-				       "machine --help", "%s goes with no other option",
+		return rf_error_create(RF_EINPUT,
+				       "run rfprof machine again for the rest; see rfprof "
+				       "machine --help",
+				       "%s goes with no other option",
 				       command->import_path ? "--import" : "--forget");
 	struct output_file output;
 	struct rf_error *error = output_file_open(&output, NULL, stdout);
 	if (!error)
-		error = command->import_path ? import(command->import_path) : forget(command->forget);
+		error = command->import_path ? import(command->import_path)
+					     : forget(command->forget);
 	return output_file_close(&output, error);
 }

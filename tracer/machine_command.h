@@ -7,10 +7,10 @@
 
 struct machine_command {
 	bool refresh, quick, json;
-	const char *threads;		/* "1,2,4-8", or NULL */
-	const char *svg_path;		/* or NULL */
-	const char *import_path;	/* a file of roofs to keep, or NULL */
-	const char *forget;		/* name of a kept roof, "all", or NULL */
+	const char *threads;     /* "1,2,4-8", or NULL */
+	const char *svg_path;    /* or NULL */
+	const char *import_path; /* a file of roofs to keep, or NULL */
+	const char *forget;      /* name of a kept roof, "all", or NULL */
 };
 
 /* Does it; the output goes to standard output, warnings and progress to standard error. */

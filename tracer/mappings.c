@@ -69,7 +69,7 @@ static struct process *process_get(struct mappings *mappings, uint32_t pid)
 	memmove(&mappings->processes[at + 1], &mappings->processes[at],
 		(mappings->n_processes - at) * sizeof(*mappings->processes));
 	mappings->n_processes++;
-	mappings->processes[at] = (struct process){ .pid = pid };
+	mappings->processes[at] = (struct process){.pid = pid};
 	return &mappings->processes[at];
 }
 
@@ -172,8 +172,7 @@ void mappings_exec(struct mappings *mappings, uint32_t pid)
 	process->view_is_current = false;
 }
 
-const struct mapping *mappings_find(const struct mappings *mappings, uint32_t pid,
-				    uint64_t address)
+const struct mapping *mappings_find(const struct mappings *mappings, uint32_t pid, uint64_t address)
 {
 	const struct process *process = process_find(mappings, pid);
 	if (!process)
@@ -191,9 +190,9 @@ static void view_refresh(struct process *process)
 		const struct mapping *map = &process->maps[i];
 		if (!map->file->open_path && !map->file->is_vdso)
 			continue;
-		struct unwind_mapping row = { map->start, map->end, map->file_offset,
-					      map->file->is_vdso ? map->file->path :
-								   map->file->open_path };
+		struct unwind_mapping row = {map->start, map->end, map->file_offset,
+					     map->file->is_vdso ? map->file->path
+								: map->file->open_path};
 		if (!rf_array_push(process->view, process->n_view, process->cap_view, row))
 			return; /* stacks end early where memory is short */
 	}
@@ -216,6 +215,5 @@ uint64_t mapping_offset(const struct mapping *mapping, uint64_t address)
 {
 	if (!mapping->file->has_file)
 		return address;
-	return module_file_vaddr(mapping->file,
-				 address - mapping->start + mapping->file_offset);
+	return module_file_vaddr(mapping->file, address - mapping->start + mapping->file_offset);
 }

@@ -185,9 +185,9 @@ static void open_file(struct module_files *files, struct module_file *file,
  * table follows perf_event_mmap_event() in kernel/events/core.c. */
 static const char *report_path(const char *mapped)
 {
-	static const char *const anonymous[] = { "//anon", "/memfd:", "/dev/zero", "/SYSV",
-						 "/anon_hugepage", "/dev/shm/", "[heap]",
-						 "[stack" };
+	static const char *const anonymous[] = {"//anon", "/memfd:",        "/dev/zero",
+						"/SYSV",  "/anon_hugepage", "/dev/shm/",
+						"[heap]", "[stack"};
 	for (size_t i = 0; i < sizeof(anonymous) / sizeof(*anonymous); i++)
 		if (strncmp(mapped, anonymous[i], strlen(anonymous[i])) == 0)
 			return "[anon]";
@@ -242,7 +242,8 @@ static bool same_build_id(const struct module_file *file, const struct perf_reco
 		return false;
 	for (size_t i = 0; i < record->build_id_size; i++) {
 		unsigned byte;
-		if (sscanf(file->build_id + i * 2, "%2x", &byte) != 1 || byte != record->build_id[i])
+		if (sscanf(file->build_id + i * 2, "%2x", &byte) != 1 ||
+		    byte != record->build_id[i])
 			return false;
 	}
 	return true;
@@ -277,10 +278,10 @@ uint64_t module_file_vaddr(const struct module_file *file, uint64_t file_offset)
 {
 	for (size_t i = 0; i < file->n_segments; i++) {
 		const struct module_segment *segment = &file->segments[i];
-		/* Mappings begin at a page, segments anywhere in it (ELF gABI, "Program loading"). */
+		/* Mappings begin at a page, segments anywhere in it (ELF gABI, "Program loading").
+		 */
 		uint64_t start = segment->file_offset & ~(uint64_t)4095;
-		if (file_offset >= start &&
-		    file_offset < segment->file_offset + segment->file_size)
+		if (file_offset >= start && file_offset < segment->file_offset + segment->file_size)
 			return file_offset - segment->file_offset + segment->vaddr;
 	}
 	return file_offset;

@@ -9,14 +9,17 @@
 #include <string.h>
 
 #define LOOK_AGAIN_NS 1000000 /* unknown addresses are looked for at most so often … */
-#define OLD_NS 10000000	/* … and known ones are taken for what they were for so long */
+#define OLD_NS 10000000       /* … and known ones are taken for what they were for so long */
 
 /* Where the data of a mapped file lies: all of its segments, with what is zero at first. */
-struct image { uint64_t low, high, bias; uint32_t module; };
+struct image {
+	uint64_t low, high, bias;
+	uint32_t module;
+};
 
 struct object_world {
 	pthread_mutex_t lock;
-	struct program_memory memory;	/* its rows are those of `modules` */
+	struct program_memory memory; /* its rows are those of `modules` */
 	struct profile *modules;
 	struct module_files *files;
 	struct image *images;
@@ -185,10 +188,12 @@ static bool is_in_file(const struct memory_region *region)
 	return region->path[0] == '/';
 }
 
-static void describe(struct object_world *world, struct memory_region *region, struct object_region *out)
+static void describe(struct object_world *world, struct memory_region *region,
+		     struct object_region *out)
 {
 	const struct image *image = find_image(world, region->start);
-	*out = (struct object_region){region->start, region->end, OBJECT_MAPPING, PROFILE_NONE, 0, NULL};
+	*out = (struct object_region){region->start, region->end, OBJECT_MAPPING,
+				      PROFILE_NONE,  0,           NULL};
 	uint64_t offset;
 	if (is_stack(region)) {
 		out->kind = OBJECT_STACK;

@@ -1,7 +1,7 @@
 /* What the system shows of one process's memory, for its data objects (struct objects_source).
  *
- * It has maps and files of its own, so that the drain needs no lock of the run.  A process that is gone is
- * remembered as it was when it was last looked at. */
+ * It has maps and files of its own, so that the drain needs no lock of the run.  A process that is
+ * gone is remembered as it was when it was last looked at. */
 #pragma once
 
 #include "tracer/objects.h"

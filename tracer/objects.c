@@ -10,12 +10,14 @@
 #include <string.h>
 
 /* Numbers of objects, as the maps hold them. */
-#define FREED 0x80000000u	/* in the map of blocks: no longer live */
-#define MAX_PENDING 16		/* calls of allocators within each other */
-#define MAX_NESTED 64		/* calls that may come out of one; with more it has been left by an exception */
-#define HEADER 16	/* bytes that allocators keep in front of a block */
+#define FREED 0x80000000u /* in the map of blocks: no longer live */
+#define MAX_PENDING 16    /* calls of allocators within each other */
+#define MAX_NESTED \
+	64        /* calls that may come out of one; with more it has been left by an exception */
+#define HEADER 16 /* bytes that allocators keep in front of a block */
 #define REGION_PAGE 4096ull
-/* Of a variable with so large a part of all lines, and with so many, it is looked up where it is declared. */
+/* Of a variable with so large a part of all lines, and with so many, it is looked up where it is
+ * declared. */
 #define DECLARED_SHARE 0.001
 #define DECLARED_LINES 256
 
@@ -23,20 +25,20 @@ struct object {
 	enum object_kind kind;
 	uint32_t module;
 	uint64_t offset;
-	char *name;		/* or NULL */
-	const char *file;	/* borrowed from the module's symbols, or NULL */
+	char *name;       /* or NULL */
+	const char *file; /* borrowed from the module's symbols, or NULL */
 	uint32_t line;
 	uint64_t live, most, n;
-	bool is_touched;	/* has traffic */
-	uint32_t statics;	/* of a variable: whose module's symbols */
+	bool is_touched;  /* has traffic */
+	uint32_t statics; /* of a variable: whose module's symbols */
 };
 
 struct pending {
 	struct allocator_call call;
-	uint64_t call_site;	/* behind the outermost call */
-	bool is_inner;		/* another one gives the block */
+	uint64_t call_site; /* behind the outermost call */
+	bool is_inner;      /* another one gives the block */
 	unsigned n_nested;
-	struct interval moved;	/* realloc, mremap: what was there before, and its object */
+	struct interval moved; /* realloc, mremap: what was there before, and its object */
 	bool has_moved;
 };
 
@@ -49,25 +51,28 @@ struct thread_calls {
 struct static_module {
 	uint32_t module;
 	uint64_t bias;
-	struct data_symbols *symbols;	/* or NULL */
+	struct data_symbols *symbols; /* or NULL */
 };
 
 /* What is mapped, as the system showed it. */
 struct known_region {
 	enum object_kind kind;
-	uint32_t object;	/* unless STATIC */
-	uint32_t statics;	/* STATIC: index */
+	uint32_t object;  /* unless STATIC */
+	uint32_t statics; /* STATIC: index */
 };
 
-struct moved_lines { uint32_t object, who; uint64_t read, write_allocate, write; };
+struct moved_lines {
+	uint32_t object, who;
+	uint64_t read, write_allocate, write;
+};
 
 struct objects {
 	struct objects_source source;
 	struct object *items;
 	size_t n_items, cap_items;
-	struct u64_map of_call_site;	/* call site → heap object */
+	struct u64_map of_call_site; /* call site → heap object */
 	struct u64_map of_mapping_site;
-	struct u64_map of_variable;	/* variable_key → object */
+	struct u64_map of_variable; /* variable_key → object */
 	struct interval_map *blocks, *mappings, *regions;
 	struct known_region *known_regions;
 	size_t n_known_regions, cap_known_regions;
@@ -77,7 +82,7 @@ struct objects {
 	size_t n_threads, cap_threads;
 	struct moved_lines *moved;
 	size_t n_moved, cap_moved;
-	struct u64_map moved_of;	/* object and who → index + 1 */
+	struct u64_map moved_of; /* object and who → index + 1 */
 	uint64_t unseen;
 	uint32_t other, stack, allocator;
 };
@@ -87,7 +92,9 @@ struct objects {
 static uint32_t add_object(struct objects *objects, enum object_kind kind, uint32_t module,
 			   uint64_t offset, const char *name)
 {
-	const struct object new = {.kind = kind, .module = module, .offset = offset,
+	const struct object new = {.kind = kind,
+				   .module = module,
+				   .offset = offset,
 				   .name = name ? strdup(name) : NULL};
 	if (objects->n_items < FREED &&
 	    rf_array_push(objects->items, objects->n_items, objects->cap_items, new))
@@ -107,7 +114,8 @@ struct objects *objects_create(const struct objects_source *source)
 	objects->regions = interval_map_create();
 	objects->other = add_object(objects, OBJECT_OTHER, PROFILE_NONE, 0, NULL);
 	objects->stack = add_object(objects, OBJECT_STACK, PROFILE_NONE, 0, "stack");
-	objects->allocator = add_object(objects, OBJECT_HEAP, PROFILE_NONE, 0, "heap outside of blocks");
+	objects->allocator =
+		add_object(objects, OBJECT_HEAP, PROFILE_NONE, 0, "heap outside of blocks");
 	if (objects->blocks && objects->mappings && objects->regions && objects->n_items == 3)
 		return objects;
 	objects_destroy(objects);
@@ -156,7 +164,8 @@ struct objects *objects_fork(const struct objects *parent, const struct objects_
 					 parent->of_call_site.cells[i].value);
 	for (size_t i = 0; ok && i < parent->of_mapping_site.n_cells; i++)
 		if (parent->of_mapping_site.cells[i].key)
-			ok = u64_map_set(&objects->of_mapping_site, parent->of_mapping_site.cells[i].key,
+			ok = u64_map_set(&objects->of_mapping_site,
+					 parent->of_mapping_site.cells[i].key,
 					 parent->of_mapping_site.cells[i].value);
 	if (ok) {
 		interval_map_destroy(objects->blocks);
@@ -199,17 +208,19 @@ static void shrank(struct object *object, uint64_t size)
 
 /* ---- what happens to memory ---- */
 
-/* A live block that is there though its memory is used again was freed unseen.  Returns how many bytes before
- * `start` an older block begins that reaches into the range. */
+/* A live block that is there though its memory is used again was freed unseen.  Returns how many
+ * bytes before `start` an older block begins that reaches into the range. */
 static uint64_t take_live_blocks(struct objects *objects, uint64_t start, uint64_t end)
 {
 	struct interval old;
 	uint64_t before = 0;
-	for (uint64_t at = start; at < end && interval_map_next(objects->blocks, at, end, &old); at = old.end) {
+	for (uint64_t at = start; at < end && interval_map_next(objects->blocks, at, end, &old);
+	     at = old.end) {
 		before = old.start < start ? start - old.start : before;
 		if (!(old.value & FREED)) {
 			shrank(&objects->items[old.value], old.end - old.start);
-			(void)interval_map_change(objects->blocks, old.start, old.value | FREED, &old);
+			(void)interval_map_change(objects->blocks, old.start, old.value | FREED,
+						  &old);
 		}
 	}
 	return before;
@@ -217,7 +228,8 @@ static uint64_t take_live_blocks(struct objects *objects, uint64_t start, uint64
 
 void objects_allocated(struct objects *objects, uint64_t address, uint64_t size, uint64_t call_site)
 {
-	const uint32_t object = object_of_site(objects, &objects->of_call_site, OBJECT_HEAP, call_site);
+	const uint32_t object =
+		object_of_site(objects, &objects->of_call_site, OBJECT_HEAP, call_site);
 	if (!size || address + size < address)
 		size = 1; /* it has an address of its own all the same */
 	if (interval_map_set_over(objects->blocks, address, address + size, object, FREED)) {
@@ -227,7 +239,8 @@ void objects_allocated(struct objects *objects, uint64_t address, uint64_t size,
 	/* the words of the allocator in front of it are no longer in a block */
 	const uint64_t before = take_live_blocks(objects, address, address + size);
 	if (before)
-		(void)interval_map_remove(objects->blocks, address - (before < HEADER ? before : HEADER), address);
+		(void)interval_map_remove(objects->blocks,
+					  address - (before < HEADER ? before : HEADER), address);
 	if (interval_map_set(objects->blocks, address, address + size, object))
 		grew(&objects->items[object], size);
 }
@@ -275,7 +288,8 @@ static void map_object(struct objects *objects, uint64_t address, uint64_t size,
 void objects_mapped(struct objects *objects, uint64_t address, uint64_t size, uint64_t call_site)
 {
 	map_object(objects, address, size,
-		   call_site ? object_of_site(objects, &objects->of_mapping_site, OBJECT_MAPPING, call_site)
+		   call_site ? object_of_site(objects, &objects->of_mapping_site, OBJECT_MAPPING,
+					      call_site)
 			     : objects->allocator);
 }
 
@@ -284,7 +298,8 @@ void objects_mapped(struct objects *objects, uint64_t address, uint64_t size, ui
 static uint32_t statics_of(struct objects *objects, const struct object_region *region)
 {
 	for (size_t i = 0; i < objects->n_statics; i++)
-		if (objects->statics[i].module == region->module && objects->statics[i].bias == region->bias)
+		if (objects->statics[i].module == region->module &&
+		    objects->statics[i].bias == region->bias)
 			return (uint32_t)i;
 	struct static_module new = {.module = region->module, .bias = region->bias};
 	struct rf_error *error = data_symbols_open(region->path, &new.symbols);
@@ -320,7 +335,8 @@ static uint32_t object_of_region(struct objects *objects, const struct object_re
 /* Asks the system.  A page that it does not know either is not asked about again. */
 static bool add_region(struct objects *objects, uint64_t address, struct interval *out)
 {
-	struct object_region region = {.start = address & ~(REGION_PAGE - 1), .kind = OBJECT_OTHER,
+	struct object_region region = {.start = address & ~(REGION_PAGE - 1),
+				       .kind = OBJECT_OTHER,
 				       .module = PROFILE_NONE};
 	region.end = region.start + REGION_PAGE;
 	if (objects->source.region)
@@ -339,7 +355,8 @@ static bool add_region(struct objects *objects, uint64_t address, struct interva
 
 static bool find_region(struct objects *objects, uint64_t address, struct interval *out)
 {
-	return interval_map_find(objects->regions, address, out) || add_region(objects, address, out);
+	return interval_map_find(objects->regions, address, out) ||
+	       add_region(objects, address, out);
 }
 
 void objects_stack(struct objects *objects, uint64_t stack_pointer)
@@ -373,7 +390,8 @@ static uint32_t object_of_variable(struct objects *objects, uint32_t statics, ui
 	const uint32_t *known = u64_map_find(&objects->of_variable, key);
 	if (known)
 		return *known;
-	const uint32_t new = add_object(objects, OBJECT_STATIC, module->module, symbol.start, symbol.name);
+	const uint32_t new =
+		add_object(objects, OBJECT_STATIC, module->module, symbol.start, symbol.name);
 	struct object *object = &objects->items[new];
 	if (new != objects->other) {
 		object->statics = statics;
@@ -386,8 +404,9 @@ static uint32_t object_of_variable(struct objects *objects, uint32_t statics, ui
 
 /* ---- whose data ---- */
 
-/* The block at an address.  Between blocks there are the allocator's few bytes, which may be what is left of an
- * older block: they move with the first block in their line, a live one if there is any. */
+/* The block at an address.  Between blocks there are the allocator's few bytes, which may be what
+ * is left of an older block: they move with the first block in their line, a live one if there is
+ * any. */
 static bool find_block_at(const struct objects *objects, uint64_t address, struct interval *out)
 {
 	const uint64_t line = address & ~(uint64_t)(CACHE_LINE - 1), end = line + CACHE_LINE;
@@ -395,7 +414,8 @@ static bool find_block_at(const struct objects *objects, uint64_t address, struc
 	const bool is_in = interval_map_find(objects->blocks, address, out);
 	if (is_in && !(out->value & FREED))
 		return true;
-	for (uint64_t at = line; at < end && interval_map_next(objects->blocks, at, end, &beside); at = beside.end)
+	for (uint64_t at = line; at < end && interval_map_next(objects->blocks, at, end, &beside);
+	     at = beside.end)
 		if (!(beside.value & FREED)) {
 			*out = beside;
 			return true;
@@ -415,16 +435,18 @@ static uint32_t object_at(struct objects *objects, uint64_t address)
 	const struct known_region *region = &objects->known_regions[there.value];
 	if (region->kind != OBJECT_STATIC)
 		return region->object;
-	return region->statics == UINT32_MAX ? objects->other
-					     : object_of_variable(objects, region->statics, address);
+	return region->statics == UINT32_MAX
+		       ? objects->other
+		       : object_of_variable(objects, region->statics, address);
 }
 
 struct object_view objects_at(struct objects *objects, uint64_t address)
 {
 	const struct object *object = &objects->items[object_at(objects, address)];
-	return (struct object_view){object->kind, object->module, object->offset,
-				    object->name ? object->name : "",
-				    object->live, object->most, object->n};
+	return (struct object_view){object->kind,   object->module,
+				    object->offset, object->name ? object->name : "",
+				    object->live,   object->most,
+				    object->n};
 }
 
 static struct moved_lines *moved_by(struct objects *objects, uint32_t object, uint32_t who)
@@ -460,7 +482,8 @@ void objects_note(struct objects *objects, uint64_t address, enum traffic event,
 static struct thread_calls *calls_of(struct objects *objects, uint32_t thread)
 {
 	while (objects->n_threads <= thread)
-		if (!rf_array_push(objects->threads, objects->n_threads, objects->cap_threads, NULL))
+		if (!rf_array_push(objects->threads, objects->n_threads, objects->cap_threads,
+				   NULL))
 			return NULL;
 	if (!objects->threads[thread])
 		objects->threads[thread] = calloc(1, sizeof(*objects->threads[thread]));
@@ -478,8 +501,8 @@ static bool awaits_result(const struct pending *pending)
 	return allocators[pending->call.function].action != ALLOCATOR_WRAPS;
 }
 
-/* Frames that are gone: the stack has been unwound past them.  One at the very same place has made way for
- * what it jumped to at its end. */
+/* Frames that are gone: the stack has been unwound past them.  One at the very same place has made
+ * way for what it jumped to at its end. */
 static void drop_gone(struct objects *objects, struct thread_calls *calls, uint64_t stack_pointer)
 {
 	while (calls->n && calls->pending[calls->n - 1].call.stack_pointer <= stack_pointer) {
@@ -498,7 +521,8 @@ static uint64_t size_wanted(const struct allocator_call *call)
 {
 	const struct allocator *function = &allocators[call->function];
 	uint64_t size;
-	if (__builtin_mul_overflow(argument(call, function->size), argument(call, function->times), &size))
+	if (__builtin_mul_overflow(argument(call, function->size), argument(call, function->times),
+				   &size))
 		return 0;
 	return size;
 }
@@ -532,8 +556,8 @@ static void begin_call(struct objects *objects, struct pending *pending)
 		remember_moved(objects, pending);
 }
 
-/* Whether a call comes out of the one that is pending: it is deeper on the same stack.  Handlers and
- * callbacks of the program that allocate in there are taken for it. */
+/* Whether a call comes out of the one that is pending: it is deeper on the same stack.  Handlers
+ * and callbacks of the program that allocate in there are taken for it. */
 static bool comes_out_of(struct pending *outer, const struct allocator_call *call)
 {
 	return outer->call.stack_pointer > call->stack_pointer &&
@@ -559,7 +583,8 @@ void objects_enter(struct objects *objects, const struct allocator_call *call)
 	if (calls->n && comes_out_of(&calls->pending[calls->n - 1], call)) {
 		const struct pending *outer = &calls->pending[calls->n - 1];
 		new.call_site = outer->call_site;
-		new.is_inner = outer->is_inner || allocators[outer->call.function].action != ALLOCATOR_WRAPS;
+		new.is_inner = outer->is_inner ||
+			       allocators[outer->call.function].action != ALLOCATOR_WRAPS;
 	}
 	begin_call(objects, &new);
 	if (!allocator_returns(&allocators[call->function]))
@@ -578,7 +603,8 @@ static void end_change(struct objects *objects, const struct pending *pending, u
 		struct interval old;
 		if (interval_map_find(objects->blocks, pending->moved.start, &old) &&
 		    old.value == (pending->moved.value | FREED)) {
-			(void)interval_map_change(objects->blocks, old.start, pending->moved.value, &old);
+			(void)interval_map_change(objects->blocks, old.start, pending->moved.value,
+						  &old);
 			objects->items[pending->moved.value].live += old.end - old.start;
 		}
 	}
@@ -612,7 +638,8 @@ static void end_call(struct objects *objects, const struct pending *pending, uin
 		end_change(objects, pending, result);
 }
 
-void objects_leave(struct objects *objects, uint32_t thread, uint64_t stack_pointer, uint64_t result)
+void objects_leave(struct objects *objects, uint32_t thread, uint64_t stack_pointer,
+		   uint64_t result)
 {
 	struct thread_calls *calls = calls_of(objects, thread);
 	if (!calls || !stack_pointer)
@@ -635,8 +662,8 @@ uint64_t objects_unseen(const struct objects *objects)
 struct name_source {
 	struct profile *profile;
 	const struct objects_rows *rows;
-	size_t n_old;			/* objects of other processes */
-	struct symbol_module **modules;	/* by profile module; NULL: not opened, or cannot be */
+	size_t n_old;                   /* objects of other processes */
+	struct symbol_module **modules; /* by profile module; NULL: not opened, or cannot be */
 	bool *tried;
 };
 
@@ -661,10 +688,11 @@ static struct symbol_module *symbols_of(struct name_source *names, uint32_t modu
 }
 
 /* The function and line of the call before a call site; a function without a symbol has no name. */
-static void name_site(struct name_source *names, const struct object *object, struct profile_object *row)
+static void name_site(struct name_source *names, const struct object *object,
+		      struct profile_object *row)
 {
-	struct symbol_module *module = row->module < names->profile->n_modules
-					       ? symbols_of(names, row->module) : NULL;
+	struct symbol_module *module =
+		row->module < names->profile->n_modules ? symbols_of(names, row->module) : NULL;
 	struct symbol symbol;
 	const char *file = NULL;
 	uint32_t line = 0;
@@ -678,7 +706,8 @@ static void name_site(struct name_source *names, const struct object *object, st
 	row->line = line;
 }
 
-static bool same_object(const struct profile_object *row, const struct object *object, uint32_t module)
+static bool same_object(const struct profile_object *row, const struct object *object,
+			uint32_t module)
 {
 	return row->kind == object->kind && row->module == module &&
 	       row->offset == object->offset &&
@@ -701,10 +730,14 @@ static uint32_t save_object(struct name_source *names, const struct object *obje
 		return (uint32_t)i;
 	}
 	struct profile_object row = {
-		.kind = object->kind, .module = module, .offset = object->offset,
+		.kind = object->kind,
+		.module = module,
+		.offset = object->offset,
 		.name = strdup(object->name ? object->name : ""),
 		.file = strdup(object->file ? object->file : ""),
-		.line = object->line, .bytes = object->most, .n = object->n,
+		.line = object->line,
+		.bytes = object->most,
+		.n = object->n,
 	};
 	if (object->kind == OBJECT_HEAP || object->kind == OBJECT_MAPPING)
 		name_site(names, object, &row);
@@ -720,29 +753,35 @@ static uint32_t save_object(struct name_source *names, const struct object *obje
 static void save_traffic(struct profile *profile, struct u64_map *row_of,
 			 const struct profile_object_traffic *add)
 {
-	const uint64_t key = (add->offset * 0x9e3779b97f4a7c15u ^ (uint64_t)add->module << 40) + add->object;
+	const uint64_t key =
+		(add->offset * 0x9e3779b97f4a7c15u ^ (uint64_t)add->module << 40) + add->object;
 	const uint32_t *index = u64_map_find(row_of, key);
 	struct profile_object_traffic *row = index ? &profile->object_traffic[*index] : NULL;
-	if (row && row->object == add->object && row->module == add->module && row->offset == add->offset) {
+	if (row && row->object == add->object && row->module == add->module &&
+	    row->offset == add->offset) {
 		row->read += add->read;
 		row->write_allocate += add->write_allocate;
 		row->write += add->write;
 		return;
 	}
 	if (rf_array_push(profile->object_traffic, profile->n_object_traffic,
-			  profile->cap_object_traffic, *add) && !row)
+			  profile->cap_object_traffic, *add) &&
+	    !row)
 		(void)u64_map_set(row_of, key, (uint32_t)profile->n_object_traffic - 1);
 }
 
-static void save_moved(struct objects *objects, struct profile *profile, const uint32_t *row_of_object,
-		       const struct objects_rows *rows)
+static void save_moved(struct objects *objects, struct profile *profile,
+		       const uint32_t *row_of_object, const struct objects_rows *rows)
 {
 	struct u64_map row_of = {0};
 	for (size_t i = 0; i < objects->n_moved; i++) {
 		const struct moved_lines *moved = &objects->moved[i];
 		struct profile_object_traffic row = {
-			.object = row_of_object[moved->object], .module = PROFILE_NONE,
-			.read = moved->read, .write_allocate = moved->write_allocate, .write = moved->write,
+			.object = row_of_object[moved->object],
+			.module = PROFILE_NONE,
+			.read = moved->read,
+			.write_allocate = moved->write_allocate,
+			.write = moved->write,
 		};
 		rows->place(rows->context, moved->who, &row.module, &row.offset);
 		if (row.object != PROFILE_NONE)
@@ -771,11 +810,14 @@ static void declare_variables(struct objects *objects)
 	}
 	for (size_t i = 0; of && i < objects->n_items; i++) {
 		struct object *object = &objects->items[i];
-		struct data_symbols *symbols =
-			object->kind == OBJECT_STATIC ? objects->statics[object->statics].symbols : NULL;
+		struct data_symbols *symbols = object->kind == OBJECT_STATIC
+						       ? objects->statics[object->statics].symbols
+						       : NULL;
 		struct data_symbol symbol;
-		if (!symbols || of[i] < DECLARED_LINES || (double)of[i] < DECLARED_SHARE * (double)all || !object->n ||
-		    !data_symbols_find(symbols, object->offset, &symbol) || symbol.start != object->offset)
+		if (!symbols || of[i] < DECLARED_LINES ||
+		    (double)of[i] < DECLARED_SHARE * (double)all || !object->n ||
+		    !data_symbols_find(symbols, object->offset, &symbol) ||
+		    symbol.start != object->offset)
 			continue;
 		data_symbols_declare(symbols, &symbol);
 		object->file = symbol.file[0] ? symbol.file : NULL;
@@ -799,7 +841,8 @@ void objects_save(struct objects *objects, struct profile *profile, const struct
 		.tried = calloc(profile->n_modules + 1, sizeof(*names.tried)),
 	};
 	uint32_t *row_of_object = malloc(objects->n_items * sizeof(*row_of_object));
-	for (size_t i = 0; names.modules && names.tried && row_of_object && i < objects->n_items; i++)
+	for (size_t i = 0; names.modules && names.tried && row_of_object && i < objects->n_items;
+	     i++)
 		row_of_object[i] = objects->items[i].is_touched || objects->items[i].n
 					   ? save_object(&names, &objects->items[i])
 					   : PROFILE_NONE;

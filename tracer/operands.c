@@ -8,7 +8,7 @@
 #define RAX 0
 #define RSP 4
 #define RBP 5
-#define MOST_BYTES 64	/* of a plain operand; what is larger is stated by few instructions */
+#define MOST_BYTES 64 /* of a plain operand; what is larger is stated by few instructions */
 
 struct full {
 	ZydisDecodedInstruction insn;
@@ -29,7 +29,8 @@ static const ZydisDecoder *decoder(void)
 
 static uint8_t general(ZydisRegister reg)
 {
-	const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+	const ZydisRegister whole =
+		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15
 		       ? (uint8_t)(whole - ZYDIS_REGISTER_RAX)
 		       : NO_BASE;
@@ -39,8 +40,8 @@ static uint8_t general(ZydisRegister reg)
 
 static bool is_push(const ZydisDecodedInstruction *insn)
 {
-	return insn->meta.category == ZYDIS_CATEGORY_PUSH || insn->meta.category == ZYDIS_CATEGORY_CALL ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_ENTER;
+	return insn->meta.category == ZYDIS_CATEGORY_PUSH ||
+	       insn->meta.category == ZYDIS_CATEGORY_CALL || insn->mnemonic == ZYDIS_MNEMONIC_ENTER;
 }
 
 static bool is_hidden(const ZydisDecodedOperand *operand)
@@ -98,12 +99,23 @@ static uint8_t access_of(const struct full *full, const ZydisDecodedOperand *ope
 static bool is_aligned(const ZydisDecodedInstruction *insn)
 {
 	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_MOVAPS: case ZYDIS_MNEMONIC_MOVAPD: case ZYDIS_MNEMONIC_MOVDQA:
-	case ZYDIS_MNEMONIC_VMOVAPS: case ZYDIS_MNEMONIC_VMOVAPD: case ZYDIS_MNEMONIC_VMOVDQA:
-	case ZYDIS_MNEMONIC_VMOVDQA32: case ZYDIS_MNEMONIC_VMOVDQA64:
-	case ZYDIS_MNEMONIC_MOVNTPS: case ZYDIS_MNEMONIC_MOVNTPD: case ZYDIS_MNEMONIC_MOVNTDQ:
-	case ZYDIS_MNEMONIC_VMOVNTPS: case ZYDIS_MNEMONIC_VMOVNTPD: case ZYDIS_MNEMONIC_VMOVNTDQ:
-	case ZYDIS_MNEMONIC_MOVNTDQA: case ZYDIS_MNEMONIC_VMOVNTDQA: case ZYDIS_MNEMONIC_CMPXCHG16B:
+	case ZYDIS_MNEMONIC_MOVAPS:
+	case ZYDIS_MNEMONIC_MOVAPD:
+	case ZYDIS_MNEMONIC_MOVDQA:
+	case ZYDIS_MNEMONIC_VMOVAPS:
+	case ZYDIS_MNEMONIC_VMOVAPD:
+	case ZYDIS_MNEMONIC_VMOVDQA:
+	case ZYDIS_MNEMONIC_VMOVDQA32:
+	case ZYDIS_MNEMONIC_VMOVDQA64:
+	case ZYDIS_MNEMONIC_MOVNTPS:
+	case ZYDIS_MNEMONIC_MOVNTPD:
+	case ZYDIS_MNEMONIC_MOVNTDQ:
+	case ZYDIS_MNEMONIC_VMOVNTPS:
+	case ZYDIS_MNEMONIC_VMOVNTPD:
+	case ZYDIS_MNEMONIC_VMOVNTDQ:
+	case ZYDIS_MNEMONIC_MOVNTDQA:
+	case ZYDIS_MNEMONIC_VMOVNTDQA:
+	case ZYDIS_MNEMONIC_CMPXCHG16B:
 		return true;
 	default:
 		return false;
@@ -114,7 +126,10 @@ static bool is_aligned(const ZydisDecodedInstruction *insn)
 static bool is_bit_string(const struct full *full)
 {
 	switch (full->insn.mnemonic) {
-	case ZYDIS_MNEMONIC_BT: case ZYDIS_MNEMONIC_BTS: case ZYDIS_MNEMONIC_BTR: case ZYDIS_MNEMONIC_BTC:
+	case ZYDIS_MNEMONIC_BT:
+	case ZYDIS_MNEMONIC_BTS:
+	case ZYDIS_MNEMONIC_BTR:
+	case ZYDIS_MNEMONIC_BTC:
 		return full->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
 	default:
 		return false;
@@ -123,12 +138,16 @@ static bool is_bit_string(const struct full *full)
 
 static bool is_packed(const ZydisDecodedInstruction *insn)
 {
-	return insn->meta.category == ZYDIS_CATEGORY_COMPRESS || insn->meta.category == ZYDIS_CATEGORY_EXPAND ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_VPCOMPRESSB || insn->mnemonic == ZYDIS_MNEMONIC_VPCOMPRESSW ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_VPEXPANDB || insn->mnemonic == ZYDIS_MNEMONIC_VPEXPANDW;
+	return insn->meta.category == ZYDIS_CATEGORY_COMPRESS ||
+	       insn->meta.category == ZYDIS_CATEGORY_EXPAND ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPCOMPRESSB ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPCOMPRESSW ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPEXPANDB ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPEXPANDW;
 }
 
-static void set_mask(const struct full *full, const ZydisDecodedOperand *operand, struct operand *out)
+static void set_mask(const struct full *full, const ZydisDecodedOperand *operand,
+		     struct operand *out)
 {
 	const struct work *work = &full->work;
 	const uint32_t loads = work->unit_load_bytes, stores = work->unit_store_bytes;
@@ -142,9 +161,14 @@ static void set_mask(const struct full *full, const ZydisDecodedOperand *operand
 	out->form = OPERAND_GATHER;
 	out->vector = (uint8_t)ZydisRegisterGetId(operand->mem.index);
 	switch (full->insn.mnemonic) {
-	case ZYDIS_MNEMONIC_VGATHERDPD: case ZYDIS_MNEMONIC_VGATHERDPS: case ZYDIS_MNEMONIC_VPGATHERDD:
-	case ZYDIS_MNEMONIC_VPGATHERDQ: case ZYDIS_MNEMONIC_VSCATTERDPD: case ZYDIS_MNEMONIC_VSCATTERDPS:
-	case ZYDIS_MNEMONIC_VPSCATTERDD: case ZYDIS_MNEMONIC_VPSCATTERDQ:
+	case ZYDIS_MNEMONIC_VGATHERDPD:
+	case ZYDIS_MNEMONIC_VGATHERDPS:
+	case ZYDIS_MNEMONIC_VPGATHERDD:
+	case ZYDIS_MNEMONIC_VPGATHERDQ:
+	case ZYDIS_MNEMONIC_VSCATTERDPD:
+	case ZYDIS_MNEMONIC_VSCATTERDPS:
+	case ZYDIS_MNEMONIC_VPSCATTERDD:
+	case ZYDIS_MNEMONIC_VPSCATTERDQ:
 		out->index_bits = 32;
 		break;
 	default:
@@ -159,7 +183,8 @@ static bool is_per_unit(const struct work *work)
 	return work->units != UNITS_NONE && (work->unit_load_bytes || work->unit_store_bytes);
 }
 
-static void set_size(const struct full *full, const ZydisDecodedOperand *operand, struct operand *out)
+static void set_size(const struct full *full, const ZydisDecodedOperand *operand,
+		     struct operand *out)
 {
 	const struct work *work = &full->work;
 	out->form = OPERAND_PLAIN;
@@ -168,10 +193,11 @@ static void set_size(const struct full *full, const ZydisDecodedOperand *operand
 		out->bytes = 1;
 	} else if (is_per_unit(work) && work->units == UNITS_REP) {
 		out->form = OPERAND_STRING;
-	} else if (is_per_unit(work) && (work->units == UNITS_KMASK || work->units == UNITS_VMASK)) {
+	} else if (is_per_unit(work) &&
+		   (work->units == UNITS_KMASK || work->units == UNITS_VMASK)) {
 		set_mask(full, operand, out);
-	} else if (is_per_unit(work) || is_bit_string(full) || !out->bytes || out->bytes > MOST_BYTES ||
-		   full->insn.mnemonic == ZYDIS_MNEMONIC_ENTER) {
+	} else if (is_per_unit(work) || is_bit_string(full) || !out->bytes ||
+		   out->bytes > MOST_BYTES || full->insn.mnemonic == ZYDIS_MNEMONIC_ENTER) {
 		out->form = OPERAND_UNTRACED;
 	}
 	out->aligned = is_aligned(&full->insn) && out->form == OPERAND_PLAIN;
@@ -179,7 +205,8 @@ static void set_size(const struct full *full, const ZydisDecodedOperand *operand
 
 static bool is_line_access(const ZydisDecodedInstruction *insn)
 {
-	return insn->mnemonic == ZYDIS_MNEMONIC_CLFLUSH || insn->mnemonic == ZYDIS_MNEMONIC_CLFLUSHOPT ||
+	return insn->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_CLFLUSHOPT ||
 	       insn->mnemonic == ZYDIS_MNEMONIC_CLWB || insn->mnemonic == ZYDIS_MNEMONIC_CLZERO;
 }
 
@@ -193,15 +220,19 @@ static void add_operand(const struct full *full, const struct decoded *insn,
 	set_size(full, operand, &new);
 	if (!known || operand->mem.type == ZYDIS_MEMOP_TYPE_MIB)
 		new.form = OPERAND_UNTRACED;
-	if (new.form == OPERAND_STRING && new.fs)
+	if (new.form == OPERAND_STRING &&new.fs)
 		new.form = OPERAND_UNTRACED;
 	out->items[out->n++] = new;
 }
 
 static void add_line_zero(struct operands *out)
 {
-	out->items[out->n++] = (struct operand){.form = OPERAND_PLAIN, .access = OPERAND_LINE_ZERO, .base = RAX,
-						.index = NO_BASE, .scale = 1, .bytes = 1};
+	out->items[out->n++] = (struct operand){.form = OPERAND_PLAIN,
+						.access = OPERAND_LINE_ZERO,
+						.base = RAX,
+						.index = NO_BASE,
+						.scale = 1,
+						.bytes = 1};
 }
 
 /* Loads before stores. */
@@ -232,7 +263,7 @@ static void set_move(struct operands *out, ZydisRegister to, ZydisRegister from,
 	out->moved = general(to);
 	out->from = general(from);
 	out->by = by;
-	out->written &= (uint16_t)~(1u << out->moved);
+	out->written &= (uint16_t) ~(1u << out->moved);
 }
 
 static int64_t immediate(const ZydisDecodedOperand *operand)
@@ -266,8 +297,8 @@ static void set_moved(const struct full *full, struct operands *out)
 			set_move(out, to, operands[1].reg.value, 0);
 		break;
 	case ZYDIS_MNEMONIC_LEA:
-		if (operands[1].mem.index == ZYDIS_REGISTER_NONE && full->insn.address_width == 64 &&
-		    operands[1].mem.base != ZYDIS_REGISTER_NONE &&
+		if (operands[1].mem.index == ZYDIS_REGISTER_NONE &&
+		    full->insn.address_width == 64 && operands[1].mem.base != ZYDIS_REGISTER_NONE &&
 		    operands[1].mem.base != ZYDIS_REGISTER_RIP)
 			set_move(out, to, operands[1].mem.base, operands[1].mem.disp.value);
 		break;
@@ -291,7 +322,8 @@ static void set_stack_pointer(const struct full *full, struct operands *out)
 		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && is_hidden(operand) &&
 		    operand->mem.base == ZYDIS_REGISTER_RSP)
 			set_move(out, ZYDIS_REGISTER_RSP, ZYDIS_REGISTER_RSP,
-				 category == ZYDIS_CATEGORY_PUSH ? -(operand->size / 8) : operand->size / 8);
+				 category == ZYDIS_CATEGORY_PUSH ? -(operand->size / 8)
+								 : operand->size / 8);
 	}
 }
 

@@ -13,9 +13,10 @@ struct output_file {
 /* Opens `path` for writing, or takes `instead` when path is NULL. */
 struct rf_error *output_file_open(struct output_file *file, const char *path, FILE *instead);
 
-/* Flushes and closes.  Passes `error` through when there is one already.  That nobody reads the end of the table is none. */
+/* Flushes and closes.  Passes `error` through when there is one already.  That nobody reads the end
+ * of the table is none. */
 struct rf_error *output_file_close(struct output_file *file, struct rf_error *error);
 
-/* Says before anything is run whether `path` can be written (NULL, or "-": nothing to say).  Creates
+/* Says before anything is run whether `path` can be written (NULL, or "-": nothing to say). Creates
  * nothing and changes nothing. */
 struct rf_error *output_file_check(const char *path);

@@ -17,17 +17,17 @@ static const size_t MAX_TOTAL_BYTES = (size_t)128 << 20;
 
 struct watched {
 	uint32_t pid;
-	uint32_t parent;	/* whose names it has without own ones; 0: none */
-	int fd;			/* -1: not there yet */
-	off_t size;		/* when it was read */
+	uint32_t parent; /* whose names it has without own ones; 0: none */
+	int fd;          /* -1: not there yet */
+	off_t size;      /* when it was read */
 	struct perf_map *map;
 };
 
 struct perf_maps {
 	struct watched *items;
 	size_t n_items, cap_items;
-	size_t total;		/* bytes read and kept */
-	time_t created;		/* files that were last written before are of another process */
+	size_t total;   /* bytes read and kept */
+	time_t created; /* files that were last written before are of another process */
 };
 
 struct perf_maps *perf_maps_create(void)
@@ -137,7 +137,7 @@ void perf_maps_refresh(struct perf_maps *maps)
 		if (item->fd < 0 || fstat(item->fd, &status) != 0 || status.st_size == item->size)
 			continue;
 		size_t bytes = (size_t)status.st_size < PERF_MAP_MAX_BYTES ? (size_t)status.st_size
-									    : PERF_MAP_MAX_BYTES;
+									   : PERF_MAP_MAX_BYTES;
 		if (maps->total + bytes > MAX_TOTAL_BYTES)
 			continue;
 		struct perf_map *map = perf_map_read(item->fd);

@@ -1,6 +1,6 @@
-/* The perf-PID.map files of a run's processes.  A file may be deleted when its program ends, and in a
- * container it can only be reached while the process lives: so it is opened as soon as it is there, and
- * read when its names are wanted. */
+/* The perf-PID.map files of a run's processes.  A file may be deleted when its program ends, and in
+ * a container it can only be reached while the process lives: so it is opened as soon as it is
+ * there, and read when its names are wanted. */
 #pragma once
 
 #include <stdint.h>
@@ -18,6 +18,6 @@ void perf_maps_look(struct perf_maps *maps);
 /* Reads files again that have grown since they were read. */
 void perf_maps_refresh(struct perf_maps *maps);
 
-/* The function at an address of a process, or NULL; *start gets its beginning.  Valid until the next
- * refresh. */
+/* The function at an address of a process, or NULL; *start gets its beginning.  Valid until the
+ * next refresh. */
 const char *perf_maps_find(struct perf_maps *maps, uint32_t pid, uint64_t address, uint64_t *start);

@@ -173,7 +173,7 @@ static bool take_trailer(const uint8_t *bytes, size_t size, struct perf_record *
 {
 	if (size < sizeof(struct perf_event_header) + TRAILER_SIZE)
 		return false;
-	struct cursor cursor = { bytes + size - TRAILER_SIZE, bytes + size, false };
+	struct cursor cursor = {bytes + size - TRAILER_SIZE, bytes + size, false};
 	record->pid = take_u32(&cursor);
 	record->tid = take_u32(&cursor);
 	record->time = take_u64(&cursor);
@@ -189,10 +189,10 @@ bool perf_record_parse(const void *bytes, size_t size, struct perf_record *recor
 	memcpy(&header, bytes, sizeof(header));
 	if (header.size < sizeof(header) || header.size > size)
 		return false;
-	*record = (struct perf_record){ .type = header.type, .misc = header.misc };
+	*record = (struct perf_record){.type = header.type, .misc = header.misc};
 	const uint8_t *body = (const uint8_t *)bytes + sizeof(header);
 	const uint8_t *end = (const uint8_t *)bytes + header.size;
-	struct cursor cursor = { body, end, false };
+	struct cursor cursor = {body, end, false};
 	if (header.type == PERF_RECORD_SAMPLE) {
 		take_sample(&cursor, record);
 		return !cursor.failed;

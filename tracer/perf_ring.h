@@ -15,26 +15,26 @@
 
 /* What each sample holds; records of other types end with its TID, TIME and CPU
  * (attr.sample_id_all). */
-#define PERF_RING_SAMPLE_TYPE                                                                      \
-	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                   \
+#define PERF_RING_SAMPLE_TYPE                                                    \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 /* The registers that unwinding needs; the kernel writes them in the order of their bits. */
-#define PERF_RING_REGS_USER                                                                        \
-	(1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP |             \
-	 1ull << PERF_REG_X86_IP | 1ull << PERF_REG_X86_R12 | 1ull << PERF_REG_X86_R13 |           \
+#define PERF_RING_REGS_USER                                                              \
+	(1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP |   \
+	 1ull << PERF_REG_X86_IP | 1ull << PERF_REG_X86_R12 | 1ull << PERF_REG_X86_R13 | \
 	 1ull << PERF_REG_X86_R14 | 1ull << PERF_REG_X86_R15)
 
 /* One record.  Pointers point into the bytes that were parsed. */
 struct perf_record {
-	uint32_t type;	/* PERF_RECORD_* */
+	uint32_t type; /* PERF_RECORD_* */
 	uint16_t misc;
 	uint32_t pid, tid, cpu;
-	uint64_t time;	/* CLOCK_MONOTONIC, ns; 0 where the record has none */
+	uint64_t time; /* CLOCK_MONOTONIC, ns; 0 where the record has none */
 
 	/* PERF_RECORD_SAMPLE */
 	uint64_t ip, period;
-	bool has_regs;	/* false: the task was not in 64-bit user code; regs holds ip only */
+	bool has_regs; /* false: the task was not in 64-bit user code; regs holds ip only */
 	struct unwind_regs regs;
 	const uint8_t *stack;
 	size_t stack_size;
@@ -42,14 +42,14 @@ struct perf_record {
 	/* PERF_RECORD_MMAP2: [start, start + length) is `path` from file_offset */
 	uint64_t start, length, file_offset;
 	const char *path; /* also the name in PERF_RECORD_COMM */
-	bool has_inode;	  /* false: has a build id instead (PERF_RECORD_MISC_MMAP_BUILD_ID) */
+	bool has_inode;   /* false: has a build id instead (PERF_RECORD_MISC_MMAP_BUILD_ID) */
 	uint32_t major, minor;
 	uint64_t inode;
 	const uint8_t *build_id;
 	size_t build_id_size;
 
 	uint32_t parent_pid, parent_tid; /* PERF_RECORD_FORK, PERF_RECORD_EXIT */
-	uint64_t lost;			 /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
+	uint64_t lost;                   /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
 };
 
 /* Parses the record at `bytes` (`size` bytes are readable and 8-byte aligned).  Returns false when
@@ -59,12 +59,12 @@ bool perf_record_parse(const void *bytes, size_t size, struct perf_record *recor
 
 /* A ring that this process reads.  The memory belongs to the caller. */
 struct perf_ring {
-	uint64_t *head;	      /* written by the producer */
-	uint64_t *tail;	      /* written here */
+	uint64_t *head; /* written by the producer */
+	uint64_t *tail; /* written here */
 	const uint8_t *data;
-	size_t size;	      /* bytes of data, a power of two */
-	uint64_t broken;      /* times that the ring had to be given up to its head */
-	bool shared;	      /* the producer may change records while they are read: copy first */
+	size_t size;     /* bytes of data, a power of two */
+	uint64_t broken; /* times that the ring had to be given up to its head */
+	bool shared;     /* the producer may change records while they are read: copy first */
 	_Alignas(8) uint8_t scratch[1 << 16]; /* one record that wraps around (size is a u16) */
 };
 

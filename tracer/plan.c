@@ -26,14 +26,15 @@ static void add_leader(struct plan *plan, uint64_t pc, uint64_t from)
 }
 
 /* The code at pc, at least one instruction's; *size gets 0 with *why when there is none. */
-static const uint8_t *code_at(struct code_window *window, struct translator *translator, uint64_t pc,
-			      size_t *size, const char **why)
+static const uint8_t *code_at(struct code_window *window, struct translator *translator,
+			      uint64_t pc, size_t *size, const char **why)
 {
 	const struct code_source *source = &translator->source;
 	const uint64_t offset = pc - window->pc;
 	if (offset >= window->size || (window->size - offset < LONGEST_INSN && !window->ends)) {
 		window->pc = pc;
-		window->size = source->read(source->context, pc, window->bytes, sizeof(window->bytes), why);
+		window->size = source->read(source->context, pc, window->bytes,
+					    sizeof(window->bytes), why);
 		window->ends = window->size < sizeof(window->bytes);
 	}
 	*size = window->size - (pc - window->pc);
@@ -79,9 +80,9 @@ static bool follow(struct plan *plan, const struct decoded *insn)
 	}
 }
 
-/* A run that has come to known code: when that jumps back to the beginning of the run, without any other
- * transfer, both are one loop (compilers often enter loops in their middle).  It shall be one block, so
- * that its counter can stay in a register: the run goes on with a copy. */
+/* A run that has come to known code: when that jumps back to the beginning of the run, without any
+ * other transfer, both are one loop (compilers often enter loops in their middle).  It shall be one
+ * block, so that its counter can stay in a register: the run goes on with a copy. */
 static void complete_loop(struct plan *plan, size_t first, size_t known)
 {
 	size_t end = known;
@@ -102,8 +103,7 @@ static void complete_loop(struct plan *plan, size_t first, size_t known)
 	}
 }
 
-static void add_run(struct plan *plan, struct translator *translator, uint64_t pc,
-		    const char **why)
+static void add_run(struct plan *plan, struct translator *translator, uint64_t pc, const char **why)
 {
 	size_t first = plan->n_items;
 	bool leader = true;
@@ -176,8 +176,8 @@ static void find_dead_flags(struct plan *plan, struct translator *translator)
 	}
 }
 
-/* By the convention of calls status flags are dead at a return.  Not so where a runtime has put the return's address
- * amid other code, to interrupt it: what comes back there restores them last. */
+/* By the convention of calls status flags are dead at a return.  Not so where a runtime has put the
+ * return's address amid other code, to interrupt it: what comes back there restores them last. */
 static void find_flag_returns(struct plan *plan)
 {
 	bool restored = false;
@@ -186,7 +186,8 @@ static void find_flag_returns(struct plan *plan)
 		const uint8_t flow = item->insn.flow;
 		item->keeps_flags = restored && flow == FLOW_RETURN;
 		restored = item->insn.restores_flags || (restored && !item->insn.kills_flags);
-		restored &= !item->last_of_run && (flow == FLOW_NEXT || flow == FLOW_BRANCH || flow == FLOW_LOOP);
+		restored &= !item->last_of_run &&
+			    (flow == FLOW_NEXT || flow == FLOW_BRANCH || flow == FLOW_LOOP);
 	}
 }
 

@@ -10,21 +10,22 @@ enum dead_flags { DEAD_ARITHMETIC = 1, /* OF, SF, ZF, AF, PF */ DEAD_CARRY = 2, 
 
 struct planned {
 	struct decoded insn;
-	bool leader;		/* a block begins here */
-	bool loop_head;		/* target of a backward branch */
-	bool last_of_run;	/* the next instruction in memory is not the next in the plan */
-	uint8_t dead;		/* enum dead_flags: may be changed just before it */
-	bool keeps_flags;	/* a return behind what restores the status flags: they matter where it leads */
+	bool leader;      /* a block begins here */
+	bool loop_head;   /* target of a backward branch */
+	bool last_of_run; /* the next instruction in memory is not the next in the plan */
+	uint8_t dead;     /* enum dead_flags: may be changed just before it */
+	bool keeps_flags; /* a return behind what restores the status flags: they matter where it
+			     leads */
 };
 
-#define MAX_LOOP_INSNS 200	/* of a loop that becomes one block */
-#define MAX_PLT_INSNS 2	/* of an entry of a PLT: nothing but an endbr64 before the jump */
+#define MAX_LOOP_INSNS 200 /* of a loop that becomes one block */
+#define MAX_PLT_INSNS 2    /* of an entry of a PLT: nothing but an endbr64 before the jump */
 
 struct plan {
-	struct code_window {	/* a copy of the program's code around the place being decoded */
+	struct code_window { /* a copy of the program's code around the place being decoded */
 		uint64_t pc;
 		size_t size;
-		bool ends;	/* there is no code behind it */
+		bool ends; /* there is no code behind it */
 		uint8_t bytes[256];
 	} window;
 	struct planned *items;

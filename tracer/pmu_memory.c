@@ -9,15 +9,15 @@
 
 struct pmu_memory {
 	const char *root;
-	struct resctrl_group *group;	/* NULL: by the controllers */
+	struct resctrl_group *group; /* NULL: by the controllers */
 	struct uncore_counters *controllers;
-	struct counters *clock;		/* CPU time of the program and its children */
-	struct uncore_bytes bytes;	/* at the end of the last slice */
+	struct counters *clock;    /* CPU time of the program and its children */
+	struct uncore_bytes bytes; /* at the end of the last slice */
 	uint64_t busy_ns;
 	double program_ns;
 	struct uncore_share read, written;
 	double least_share;
-	struct rf_error *error;		/* the first, of reading */
+	struct rf_error *error; /* the first, of reading */
 };
 
 /* ---- what there is ---- */
@@ -30,9 +30,11 @@ struct rf_error *pmu_memory_probe(const char *root)
 		return NULL;
 	struct rf_error *error = uncore_find(root, &uncore);
 	if (!error && !uncore_is_complete(&uncore))
-		error = rf_error_create(RF_EUNAVAILABLE, NULL, "the memory controllers' PMUs have no events for bytes");
+		error = rf_error_create(RF_EUNAVAILABLE, NULL,
+					"the memory controllers' PMUs have no events for bytes");
 	uncore_deinit(&uncore);
-	struct rf_error *both = error ? rf_error_create(RF_EUNAVAILABLE, NULL, "%s; %s", no_group->message, error->message)
+	struct rf_error *both = error ? rf_error_create(RF_EUNAVAILABLE, NULL, "%s; %s",
+							no_group->message, error->message)
 				      : NULL;
 	rf_error_destroy(no_group);
 	rf_error_destroy(error);
@@ -41,10 +43,13 @@ struct rf_error *pmu_memory_probe(const char *root)
 
 /* ---- the controllers ---- */
 
-static struct rf_error *open_clock(struct pmu_memory *memory, const struct perf_source *source, pid_t pid)
+static struct rf_error *open_clock(struct pmu_memory *memory, const struct perf_source *source,
+				   pid_t pid)
 {
 	const struct counter_event clock = {
-		.attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(clock.attr), .config = PERF_COUNT_SW_TASK_CLOCK},
+		.attr = {.type = PERF_TYPE_SOFTWARE,
+			 .size = sizeof(clock.attr),
+			 .config = PERF_COUNT_SW_TASK_CLOCK},
 		.name = "the program's CPU time",
 		.wish = {.fixed = -1},
 	};
@@ -53,7 +58,8 @@ static struct rf_error *open_clock(struct pmu_memory *memory, const struct perf_
 	return counters_open(source, &clock, 1, &none, &options, &memory->clock);
 }
 
-static struct rf_error *start_controllers(struct pmu_memory *memory, const struct perf_source *source, pid_t pid)
+static struct rf_error *start_controllers(struct pmu_memory *memory,
+					  const struct perf_source *source, pid_t pid)
 {
 	struct uncore uncore = {0};
 	struct rf_error *error = uncore_find(memory->root, &uncore);
@@ -63,16 +69,19 @@ static struct rf_error *start_controllers(struct pmu_memory *memory, const struc
 	if (!error)
 		error = uncore_read(memory->controllers, &memory->bytes);
 	if (!error && !uncore_busy_ns(memory->root, &memory->busy_ns))
-		error = rf_error_create(RF_EUNAVAILABLE, NULL, "/proc/stat does not tell the CPU time of all");
+		error = rf_error_create(RF_EUNAVAILABLE, NULL,
+					"/proc/stat does not tell the CPU time of all");
 	return error ? error : open_clock(memory, source, pid);
 }
 
-struct rf_error *pmu_memory_start(const struct perf_source *source, const char *root, pid_t pid, struct pmu_memory **out)
+struct rf_error *pmu_memory_start(const struct perf_source *source, const char *root, pid_t pid,
+				  struct pmu_memory **out)
 {
 	struct pmu_memory *memory = calloc(1, sizeof(*memory));
 	*out = NULL;
 	if (!memory)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory for counters of the memory");
+		return rf_error_create(RF_EINTERNAL, NULL,
+				       "out of memory for counters of the memory");
 	memory->root = root;
 	memory->least_share = 1;
 	struct rf_error *error = resctrl_probe(root);
@@ -120,7 +129,8 @@ static struct rf_error *add(struct profile *profile, const char *quantity, const
 			    const struct profile_counter *counter, const char *why)
 {
 	return profile_add_counter(profile, quantity, event, counter, why)
-		       ? NULL : rf_error_create(RF_EINTERNAL, NULL, "out of memory for counters");
+		       ? NULL
+		       : rf_error_create(RF_EINTERNAL, NULL, "out of memory for counters");
 }
 
 static struct rf_error *save_group(struct pmu_memory *memory, struct profile *profile)
@@ -140,7 +150,8 @@ static struct rf_error *save_group(struct pmu_memory *memory, struct profile *pr
 		   bytes.unavailable ? "some caches gave no number" : "");
 }
 
-static struct rf_error *save_share(const struct pmu_memory *memory, const struct uncore_share *share, const char *quantity,
+static struct rf_error *save_share(const struct pmu_memory *memory,
+				   const struct uncore_share *share, const char *quantity,
 				   struct profile *profile)
 {
 	char why[160];
@@ -151,8 +162,11 @@ static struct rf_error *save_share(const struct pmu_memory *memory, const struct
 		.share = memory->least_share,
 		.missing = 1,
 	};
-	snprintf(why, sizeof(why), "the program's share by time slices of what the machine moved; for %.0f %% of it the program "
-		 "was alone", share->all > 0 ? 100 * share->alone / share->all : 0);
+	snprintf(why, sizeof(why),
+		 "the program's share by time slices of what the machine moved; for %.0f %% of it "
+		 "the program "
+		 "was alone",
+		 share->all > 0 ? 100 * share->alone / share->all : 0);
 	return add(profile, quantity, "memory controllers", &counter, why);
 }
 

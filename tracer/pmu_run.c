@@ -11,11 +11,11 @@
 
 struct pmu_run {
 	const struct pmu_plan *plan;
-	struct counters *counters;	/* NULL: only the memory's bytes are counted */
-	struct pmu_memory *memory;	/* or NULL */
-	struct sample_log *log;	/* the sampler's; NULL before its first round */
+	struct counters *counters; /* NULL: only the memory's bytes are counted */
+	struct pmu_memory *memory; /* or NULL */
+	struct sample_log *log;    /* the sampler's; NULL before its first round */
 	const struct sampler *sampler;
-	uint32_t event_of[EVENT_GROUPS_MAX];	/* of the plan, by the index in `counters` */
+	uint32_t event_of[EVENT_GROUPS_MAX]; /* of the plan, by the index in `counters` */
 	size_t n;
 };
 
@@ -26,7 +26,8 @@ static struct rf_error *out_of_memory(void)
 
 /* ---- the run ---- */
 
-/* Cycles and instructions have counters of their own on Intel, and belong to every group, for ratios; flop are one sum. */
+/* Cycles and instructions have counters of their own on Intel, and belong to every group, for
+ * ratios; flop are one sum. */
 static struct group_wish wish_of(enum event_quantity quantity)
 {
 	switch (quantity) {
@@ -77,8 +78,9 @@ static void drain(void *context, struct sample_log *log, const struct sampler *s
 	pmu_memory_tick(run->memory);
 }
 
-struct rf_error *pmu_run_start(const struct perf_source *source, const struct pmu_plan *plan, pid_t pid, bool first_only,
-			       struct sampler *sampler, struct pmu_run **out)
+struct rf_error *pmu_run_start(const struct perf_source *source, const struct pmu_plan *plan,
+			       pid_t pid, bool first_only, struct sampler *sampler,
+			       struct pmu_run **out)
 {
 	struct counter_event events[EVENT_GROUPS_MAX];
 	struct pmu_run *run = calloc(1, sizeof(*run));
@@ -86,10 +88,13 @@ struct rf_error *pmu_run_start(const struct perf_source *source, const struct pm
 	if (!run)
 		return out_of_memory();
 	run->plan = plan;
-	const struct counter_options options = {
-		.pid = pid, .n_cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF), .first_only = first_only};
+	const struct counter_options options = {.pid = pid,
+						.n_cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF),
+						.first_only = first_only};
 	const size_t n = list_events(run, events);
-	struct rf_error *error = n ? counters_open(source, events, n, &plan->limits, &options, &run->counters) : NULL;
+	struct rf_error *error =
+		n ? counters_open(source, events, n, &plan->limits, &options, &run->counters)
+		  : NULL;
 	if (!error && plan->memory)
 		error = pmu_memory_start(source, "", pid, &run->memory);
 	if (error) {
@@ -118,34 +123,42 @@ void pmu_run_destroy(struct pmu_run *run)
 
 /* ---- into the profile ---- */
 
-static bool add_counter(struct profile *profile, const struct pmu_event *event, const struct profile_counter *given,
-			const char *why)
+static bool add_counter(struct profile *profile, const struct pmu_event *event,
+			const struct profile_counter *given, const char *why)
 {
 	struct profile_counter counter = *given;
 	counter.multiplier = event->row.multiplier;
-	return profile_add_counter(profile, event_quantity_name(event->row.quantity), event->row.event, &counter, why);
+	return profile_add_counter(profile, event_quantity_name(event->row.quantity),
+				   event->row.event, &counter, why);
 }
 
 struct rf_error *pmu_plan_save(const struct pmu_plan *plan, struct profile *profile)
 {
 	for (size_t i = 0; i < plan->n_events; i++) {
 		const struct pmu_event *event = &plan->events[i];
-		const char *why = event->proof.why[0] ? event->proof.why : "another event of the same quantity was not proved";
-		if (!event->used && !add_counter(profile, event, &(struct profile_counter){.use = COUNTER_UNUSED}, why))
+		const char *why = event->proof.why[0]
+					  ? event->proof.why
+					  : "another event of the same quantity was not proved";
+		if (!event->used &&
+		    !add_counter(profile, event, &(struct profile_counter){.use = COUNTER_UNUSED},
+				 why))
 			return out_of_memory();
 	}
 	return NULL;
 }
 
-static const char *what_is_said(const struct pmu_event *event, const struct counter_total *total, char *text, size_t size)
+static const char *what_is_said(const struct pmu_event *event, const struct counter_total *total,
+				char *text, size_t size)
 {
 	const char *proof = event->named ? "named with --counter, not proved" : event->proof.why;
 	if (total->state == COUNTER_TOO_LOW)
-		snprintf(text, size, "stopped %" PRIu64 " times because samples came too fast: a lower bound%s%s",
+		snprintf(text, size,
+			 "stopped %" PRIu64
+			 " times because samples came too fast: a lower bound%s%s",
 			 total->throttled, proof[0] ? "; " : "", proof);
 	else if (total->state == COUNTER_SCALED)
-		snprintf(text, size, "counted in turns with others, %.0f %% of the time%s%s", 100 * total->share,
-			 proof[0] ? "; " : "", proof);
+		snprintf(text, size, "counted in turns with others, %.0f %% of the time%s%s",
+			 100 * total->share, proof[0] ? "; " : "", proof);
 	else
 		snprintf(text, size, "%s", proof);
 	return text;
@@ -157,18 +170,21 @@ static double between(double value, double low, double high)
 }
 
 /* Adds the total of event `k`; *scale: events for each of its samples' periods. */
-static struct rf_error *save_total(struct pmu_run *run, size_t k, struct profile *profile, double *scale)
+static struct rf_error *save_total(struct pmu_run *run, size_t k, struct profile *profile,
+				   double *scale)
 {
-	static const enum counter_use uses[] = {
-		[COUNTER_EXACT] = COUNTER_USED, [COUNTER_SCALED] = COUNTER_IN_TURNS, [COUNTER_TOO_LOW] = COUNTER_BELOW,
-		[COUNTER_NOT_COUNTED] = COUNTER_UNUSED};
+	static const enum counter_use uses[] = {[COUNTER_EXACT] = COUNTER_USED,
+						[COUNTER_SCALED] = COUNTER_IN_TURNS,
+						[COUNTER_TOO_LOW] = COUNTER_BELOW,
+						[COUNTER_NOT_COUNTED] = COUNTER_UNUSED};
 	const struct pmu_event *event = &run->plan->events[run->event_of[k]];
 	struct counter_total total;
 	char text[512];
 	*scale = 0;
 	struct rf_error *error = counters_total(run->counters, k, &total);
 	if (error) {
-		const bool added = add_counter(profile, event, &(struct profile_counter){0}, error->message);
+		const bool added =
+			add_counter(profile, event, &(struct profile_counter){0}, error->message);
 		rf_error_destroy(error);
 		return added ? NULL : out_of_memory();
 	}
@@ -183,7 +199,8 @@ static struct rf_error *save_total(struct pmu_run *run, size_t k, struct profile
 	*scale = weight.scale;
 	what_is_said(event, &total, text, sizeof(text));
 	if (total.state == COUNTER_NOT_COUNTED)
-		snprintf(text, sizeof(text), "it was not counted for a moment: others held the counters");
+		snprintf(text, sizeof(text),
+			 "it was not counted for a moment: others held the counters");
 	return add_counter(profile, event, &counter, text) ? NULL : out_of_memory();
 }
 
@@ -200,7 +217,8 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* One row for all samples of an event in a thread at an instruction. */
-static struct rf_error *save_places(struct pmu_run *run, uint32_t first, const double *scales, struct profile *profile)
+static struct rf_error *save_places(struct pmu_run *run, uint32_t first, const double *scales,
+				    struct profile *profile)
 {
 	size_t n = 0;
 	const struct counter_place *places = run->log ? sample_log_counters(run->log, &n) : NULL;
@@ -212,12 +230,14 @@ static struct rf_error *save_places(struct pmu_run *run, uint32_t first, const d
 		qsort(sorted, n, sizeof(*sorted), compare_places);
 	for (size_t i = 0; done && i < n;) {
 		const struct counter_place *place = &sorted[i];
-		struct profile_counter_place row = {first + place->event, place->thread, place->module, place->offset, 0, 0};
+		struct profile_counter_place row = {
+			first + place->event, place->thread, place->module, place->offset, 0, 0};
 		for (; i < n && compare_places(place, &sorted[i]) == 0; i++) {
 			row.samples++;
 			row.events += scales[place->event] * (double)sorted[i].period;
 		}
-		done = rf_array_push(profile->counter_places, profile->n_counter_places, profile->cap_counter_places, row);
+		done = rf_array_push(profile->counter_places, profile->n_counter_places,
+				     profile->cap_counter_places, row);
 	}
 	free(sorted);
 	return done ? NULL : out_of_memory();
@@ -240,7 +260,8 @@ struct rf_error *pmu_run_save(struct pmu_run *run, struct profile *profile)
 		return error;
 	const struct counter_losses losses = counters_losses(run->counters);
 	if (losses.lost || losses.broken || losses.unknown)
-		profile_set_fact(profile, "counter_samples_lost", "%" PRIu64, losses.lost + losses.broken + losses.unknown);
+		profile_set_fact(profile, "counter_samples_lost", "%" PRIu64,
+				 losses.lost + losses.broken + losses.unknown);
 	profile_set_fact(profile, "counter_groups", "%zu", counters_groups(run->counters)->n);
 	return pmu_plan_save(run->plan, profile);
 }

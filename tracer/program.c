@@ -42,10 +42,13 @@ static struct rf_error *refuse(const char *path, const char *what, const char *h
 	return rf_error_create(RF_EINPUT, hint, "%s %s", path, what);
 }
 
-static const struct { uint16_t machine; const char *name; } processors[] = {
-	{EM_AARCH64, "AArch64"},   {EM_ARM, "ARM"},	    {EM_386, "32-bit x86"},
-	{EM_RISCV, "RISC-V"},	   {EM_PPC64, "PowerPC"},   {EM_PPC, "PowerPC"},
-	{EM_S390, "S/390"},	   {EM_MIPS, "MIPS"},	    {EM_SPARCV9, "SPARC"},
+static const struct {
+	uint16_t machine;
+	const char *name;
+} processors[] = {
+	{EM_AARCH64, "AArch64"},     {EM_ARM, "ARM"},       {EM_386, "32-bit x86"},
+	{EM_RISCV, "RISC-V"},        {EM_PPC64, "PowerPC"}, {EM_PPC, "PowerPC"},
+	{EM_S390, "S/390"},          {EM_MIPS, "MIPS"},     {EM_SPARCV9, "SPARC"},
 	{EM_LOONGARCH, "LoongArch"},
 };
 
@@ -59,7 +62,8 @@ static const char *processor_name(uint16_t machine)
 
 static struct rf_error *check_elf(const char *path, const unsigned char *head, ssize_t n)
 {
-	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)head; /* the first 20 bytes are alike in ELF32 */
+	const Elf64_Ehdr *elf =
+		(const Elf64_Ehdr *)head; /* the first 20 bytes are alike in ELF32 */
 	if (n < (ssize_t)offsetof(Elf64_Ehdr, e_version))
 		return refuse(path, "is a truncated ELF file", "build or copy it again");
 	if (elf->e_ident[EI_DATA] != ELFDATA2LSB)
@@ -97,8 +101,9 @@ static struct rf_error *check_file(const char *path, char **interpreter)
 				      "cannot run %s", path);
 	if (status.st_mode & (S_ISUID | S_ISGID) &&
 	    !(statvfs(path, &filesystem) == 0 && filesystem.f_flag & ST_NOSUID))
-		return refuse(path, "is a setuid or setgid program",
-			      "a traced program loses those rights; profile a copy without the bit");
+		return refuse(
+			path, "is a setuid or setgid program",
+			"a traced program loses those rights; profile a copy without the bit");
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
 	int cause = errno;
@@ -110,7 +115,8 @@ static struct rf_error *check_file(const char *path, char **interpreter)
 	if (n >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
 		return check_elf(path, head, n);
 	if (n < 2 || head[0] != '#' || head[1] != '!')
-		return refuse(path, n ? "is neither an ELF program nor a script with #!" : "is empty",
+		return refuse(path,
+			      n ? "is neither an ELF program nor a script with #!" : "is empty",
 			      "name a program, or run it through its interpreter");
 	char *name = (char *)head + 2 + strspn((char *)head + 2, " \t");
 	name[strcspn(name, " \t\n\r")] = 0;
@@ -121,8 +127,9 @@ static struct rf_error *check_file(const char *path, char **interpreter)
 /* The same error, with the name of the script that led to it. */
 static struct rf_error *in_script(const char *script, struct rf_error *cause)
 {
-	struct rf_error *error = rf_error_create(cause->code, "correct the first line of the script",
-						 "%s: its interpreter: %s", script, cause->message);
+	struct rf_error *error =
+		rf_error_create(cause->code, "correct the first line of the script",
+				"%s: its interpreter: %s", script, cause->message);
 	rf_error_destroy(cause);
 	return error;
 }
@@ -145,7 +152,8 @@ struct rf_error *program_find(const char *name, char **path)
 		file = interpreter;
 	}
 	if (file && !error)
-		error = refuse(found, "names too many interpreters in turn", "shorten the #! chain");
+		error = refuse(found, "names too many interpreters in turn",
+			       "shorten the #! chain");
 	free(file);
 	if (error)
 		free(found);

@@ -143,8 +143,8 @@ bool program_memory_read(const struct program_memory *memory, uint64_t address, 
 	return pread(memory->mem_fd, buffer, size, (off_t)address) == (ssize_t)size;
 }
 
-bool program_memory_write(const struct program_memory *memory, uint64_t address,
-			  const void *buffer, size_t size)
+bool program_memory_write(const struct program_memory *memory, uint64_t address, const void *buffer,
+			  size_t size)
 {
 	return pwrite(memory->mem_fd, buffer, size, (off_t)address) == (ssize_t)size;
 }
@@ -191,7 +191,8 @@ size_t program_memory_code(void *context, uint64_t pc, uint8_t *buffer, size_t s
 		const uint32_t *known = u64_map_find(&memory->page_index, page_address);
 		if (!known) {
 			struct memory_region *region = program_memory_region(memory, at);
-			/* What lies behind the instruction at pc is asked about again when control gets there. */
+			/* What lies behind the instruction at pc is asked about again when control
+			 * gets there. */
 			if (!memory->stale && refusal(region) && done >= LONGEST_INSN)
 				return done;
 			if (memory->stale || refusal(region)) {
@@ -233,8 +234,8 @@ static void look_up_file(struct program_memory *memory, struct memory_region *re
 	};
 	region->file = module_files_get(memory->files, &record);
 	if (region->file)
-		region->module = profile_module(memory->profile, region->file->path,
-						region->file->build_id);
+		region->module =
+			profile_module(memory->profile, region->file->path, region->file->build_id);
 }
 
 bool program_memory_value(void *context, uint64_t address, uint64_t *value)
@@ -271,5 +272,6 @@ int program_memory_allocator(void *context, uint64_t pc)
 	if (!region->file || !region->file->has_file)
 		return -1;
 	return allocator_files_find(memory->allocators, region->file,
-				    module_file_vaddr(region->file, region->file_offset + (pc - region->start)));
+				    module_file_vaddr(region->file,
+						      region->file_offset + (pc - region->start)));
 }

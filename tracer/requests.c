@@ -26,7 +26,9 @@
 /* As the gate reads it (gate_look_up). */
 struct code_table {
 	uint64_t mask, unused;
-	struct { uint64_t key, entry; } cells[];
+	struct {
+		uint64_t key, entry;
+	} cells[];
 };
 
 static uint8_t *slot_at(const struct target *target, int slot)
@@ -132,8 +134,8 @@ static void show_new_entries(struct target *target)
 	translator->n_new_entries = 0;
 }
 
-/* Makes all entries of [start, end) unreachable.  Threads have no other entries in their own tables,
- * unless the common one is full. */
+/* Makes all entries of [start, end) unreachable.  Threads have no other entries in their own
+ * tables, unless the common one is full. */
 static void forget_entries(struct target *target, uint64_t start, uint64_t end)
 {
 	for (uint64_t i = 0; i <= target->table_mask; i++) {
@@ -155,7 +157,10 @@ static void forget_entries(struct target *target, uint64_t start, uint64_t end)
  * rt_sigreturn: struct ucontext in <asm/sigcontext.h>. */
 #define SIGFRAME_RIP 0xa8
 
-static const struct { uint16_t number; uint8_t call; } watched[] = {
+static const struct {
+	uint16_t number;
+	uint8_t call;
+} watched[] = {
 	{SYS_mmap, CALL_MAP},
 	{SYS_munmap, CALL_RANGE},
 	{SYS_mprotect, CALL_RANGE},
@@ -207,8 +212,8 @@ static void code_changes(struct target *target, uint64_t start, uint64_t end)
 		forget_entries(target, start, end);
 }
 
-/* The same for [start, start + size) from this call on, which has not run yet: until it has, no other
- * thread may bring the old code back. */
+/* The same for [start, start + size) from this call on, which has not run yet: until it has, no
+ * other thread may bring the old code back. */
 static void code_may_change(struct target *target, int slot, uint64_t start, uint64_t size)
 {
 	const uint64_t first = start & ~4095ull, end = (start + size + 4095) & ~4095ull;
@@ -243,13 +248,15 @@ static bool is_changing(const struct target *target, uint64_t pc)
 {
 	for (int slot = 1; slot < target->n_slots && target->n_changing; slot++) {
 		const struct changing *changing = &target->changing[slot];
-		if (changing->end && pc < changing->end + BATCH_REACH && changing->start < pc + BATCH_REACH)
+		if (changing->end && pc < changing->end + BATCH_REACH &&
+		    changing->start < pc + BATCH_REACH)
 			return true;
 	}
 	return false;
 }
 
-/* Aims the frame at the cache.  False when the program goes on natively where it was interrupted. */
+/* Aims the frame at the cache.  False when the program goes on natively where it was interrupted.
+ */
 static bool resume_where_interrupted(struct target *target, int slot, uint64_t frame)
 {
 	uint64_t pc;
@@ -300,14 +307,15 @@ static bool write_as_program(const struct target *target, uint64_t address, cons
 
 /* ---- what a watched system call means; true: it has its result and does not run ---- */
 
-/* Whether [start, start + size) has memory of ours in it, as a program sees that looks into its maps and
- * unmaps all that it does not know. */
+/* Whether [start, start + size) has memory of ours in it, as a program sees that looks into its
+ * maps and unmaps all that it does not know. */
 static bool is_ours(const struct target *target, uint64_t start, uint64_t size)
 {
 	const struct code_cache *cache = &target->translator.cache;
 	const uint64_t end = start + size, slots = target->slots_address;
 	for (int i = 0; i < cache->n_arenas; i++)
-		if (start < cache->arenas[i].base + cache->arenas[i].size && cache->arenas[i].base < end)
+		if (start < cache->arenas[i].base + cache->arenas[i].size &&
+		    cache->arenas[i].base < end)
 			return true;
 	return start < slots + (uint64_t)MAX_SLOTS * SLOT_STRIDE && slots < end;
 }
@@ -360,10 +368,11 @@ static bool is_process_memory(const struct target *target, uint64_t path)
 {
 	char text[PATH_MAX + 1];
 	const size_t to_page = 4096 - (path & 4095); /* it may end where the memory ends */
-	const struct iovec here = {text, PATH_MAX}, there[2] = {
-		{(void *)(uintptr_t)path, to_page},
-		{(void *)(uintptr_t)(path + to_page), PATH_MAX - to_page},
-	};
+	const struct iovec here = {text, PATH_MAX},
+			   there[2] = {
+				   {(void *)(uintptr_t)path, to_page},
+				   {(void *)(uintptr_t)(path + to_page), PATH_MAX - to_page},
+			   };
 	const ssize_t n = process_vm_readv(target->pid, &here, 1, there, 2, 0);
 	if (n <= 0)
 		return false;
@@ -393,7 +402,8 @@ static void look_at_clone(struct target *target, uint8_t *slot, uint64_t number)
 	uint64_t flags;
 	if (number == SYS_clone) {
 		*slot_u64(slot, SAVE_RDI) = there & ~(uint64_t)CLONE_UNTRACED;
-	} else if (read_as_program(target, there, &flags, sizeof(flags)) && flags & CLONE_UNTRACED) {
+	} else if (read_as_program(target, there, &flags, sizeof(flags)) &&
+		   flags & CLONE_UNTRACED) {
 		flags &= ~(uint64_t)CLONE_UNTRACED;
 		write_as_program(target, there, &flags, sizeof(flags));
 	}
@@ -415,15 +425,15 @@ static void look_at_limit(struct target *target, int index, uint8_t *slot, uint6
 		target->leaving[index].how = LEAVES_UNMAPPED;
 }
 
-/* Our maps are large and nearly empty: with them the program would exceed a limit that it keeps, and
- * all of their pages would be made, unless pages are locked only when they are there. */
+/* Our maps are large and nearly empty: with them the program would exceed a limit that it keeps,
+ * and all of their pages would be made, unless pages are locked only when they are there. */
 static void look_at_lock(struct target *target, int index, uint8_t *slot)
 {
 	struct rlimit limit;
 	if (!(saved(slot, SAVE_RDI) & MCL_CURRENT))
 		return;
-	if (prlimit(target->pid, RLIMIT_MEMLOCK, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-	    target->n_threads == 1) {
+	if (prlimit(target->pid, RLIMIT_MEMLOCK, NULL, &limit) == 0 &&
+	    limit.rlim_cur != RLIM_INFINITY && target->n_threads == 1) {
 		target_give_up(target, "the program locks its memory, and has a limit for that");
 		target->leaving[index].how = LEAVES_UNMAPPED;
 	} else {
@@ -519,7 +529,8 @@ static uint64_t answer_syscall(struct target *target, int index, uint8_t *slot)
 	return target_gate(target, target->changing[index].end ? gate_do_change : gate_do_syscall);
 }
 
-/* Behind a system call, with the thread still in the gate: the follower delivers what is held for it. */
+/* Behind a system call, with the thread still in the gate: the follower delivers what is held for
+ * it. */
 static uint64_t let_attend(struct target *target, int index, uint8_t *slot)
 {
 	struct leaving *leaving = &target->leaving[index];
@@ -535,11 +546,12 @@ static bool is_stub(const struct target *target, uint32_t type, uint64_t argumen
 	return type == REQ_MISS && argument < target->translator.cache.n_stubs;
 }
 
-/* What is no stub's request is taken as one for the address that it holds: nobody but a program that
- * writes into its slot asks so. */
+/* What is no stub's request is taken as one for the address that it holds: nobody but a program
+ * that writes into its slot asks so. */
 static uint64_t wanted_pc(const struct target *target, uint32_t type, uint64_t argument)
 {
-	return is_stub(target, type, argument) ? target->translator.cache.stubs[argument].pc : argument;
+	return is_stub(target, type, argument) ? target->translator.cache.stubs[argument].pc
+					       : argument;
 }
 
 /* Returns the cache address to go on at, or 0 when the thread leaves the cache. */
@@ -588,7 +600,8 @@ bool target_decide(struct target *target, int index)
 {
 	uint8_t *slot = slot_at(target, index);
 	const uint32_t seen = __atomic_load_n(state_of(target, index), __ATOMIC_ACQUIRE);
-	if ((seen != STATE_REQUESTED && seen != STATE_SLEEPING) || target->leaving[index].how != STAYS)
+	if ((seen != STATE_REQUESTED && seen != STATE_SLEEPING) ||
+	    target->leaving[index].how != STAYS)
 		return seen == STATE_DONE || target->leaving[index].how != STAYS;
 	note_changes(target);
 	const uint32_t type = (uint32_t)saved(slot, G_REQ_TYPE);

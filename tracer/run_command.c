@@ -29,9 +29,9 @@ struct session {
 	struct profile *profile;
 	struct stdio_plan *plan;
 	FILE *log;
-	char *path;		/* file to execute */
+	char *path; /* file to execute */
 	char *save_path;
-	const char *name;	/* base name of the program */
+	const char *name; /* base name of the program */
 	const struct sampler_ops *sampler_ops;
 	struct pmu_plan counters;
 	int timed_status, counted_status;
@@ -68,8 +68,8 @@ static void progress(void *context, const char *what, int step, int n_steps)
 	const struct session *session = context;
 	if (!isatty(fileno(session->log)) && step > 1)
 		return;
-	fprintf(session->log, "rfprof: measuring this machine, once: %d/%d %s%s", step, n_steps, what,
-		isatty(fileno(session->log)) ? "\033[K\r" : " …\n");
+	fprintf(session->log, "rfprof: measuring this machine, once: %d/%d %s%s", step, n_steps,
+		what, isatty(fileno(session->log)) ? "\033[K\r" : " …\n");
 	if (step == n_steps && isatty(fileno(session->log)))
 		fprintf(session->log, "\033[K");
 	fflush(session->log);
@@ -115,12 +115,14 @@ static struct rf_error *choose_sampler(struct session *session)
 /* What was asked for and is not to be had is said; the next source takes its place. */
 static struct rf_error *choose_counters(struct session *session)
 {
-	struct rf_error *error = pmu_plan_init(&perf_source_kernel, &session->options->counters, &session->counters);
+	struct rf_error *error =
+		pmu_plan_init(&perf_source_kernel, &session->options->counters, &session->counters);
 	const struct choice *choice = &session->counters.choice;
 	if (error || !choice->refused)
 		return error;
 	const enum work_option work = session->options->counters.work;
-	const char *why = work == WORK_PMU || work == WORK_BOTH ? choice->why_work : choice->why_traffic;
+	const char *why =
+		work == WORK_PMU || work == WORK_BOTH ? choice->why_work : choice->why_traffic;
 	warn(session, rf_error_create(RF_EUNAVAILABLE, NULL, "%s", why));
 	return NULL;
 }
@@ -246,10 +248,11 @@ static struct pmu_run *open_counters(struct session *session, pid_t pid, struct 
 	struct pmu_run *counters = NULL;
 	struct rf_error *error = NULL;
 	if (session->counters.choice.counters && session->sampler_ops != &sampler_perf)
-		error = rf_error_create(RF_EUNAVAILABLE, NULL, "hardware counters need the sampler perf");
+		error = rf_error_create(RF_EUNAVAILABLE, NULL,
+					"hardware counters need the sampler perf");
 	else if (session->counters.choice.counters)
-		error = pmu_run_start(&perf_source_kernel, &session->counters, pid, session->options->no_children,
-				      sampler, &counters);
+		error = pmu_run_start(&perf_source_kernel, &session->counters, pid,
+				      session->options->no_children, sampler, &counters);
 	if (error) {
 		warn(session, error);
 		pmu_plan_refuse(&session->counters);
@@ -268,8 +271,8 @@ static struct rf_error *run_timed(struct session *session)
 	struct pmu_run *counters = error ? NULL : open_counters(session, launch.pid, sampler);
 	if (!error)
 		error = end(session, &launch,
-			    timed_run(&launch, session->profile, session->sampler_ops, sampler, counters,
-				      &session->timed_status, &wall_s));
+			    timed_run(&launch, session->profile, session->sampler_ops, sampler,
+				      counters, &session->timed_status, &wall_s));
 	session->sampler_ops->destroy(sampler);
 	pmu_run_destroy(counters);
 	if (!error)
@@ -308,9 +311,8 @@ static struct rf_error *run_counted(struct session *session, int run)
 {
 	struct sampler *sampler = session->options->once ? create_sampler(session) : NULL;
 	struct traffic_options traffic = choose_traffic(session);
-	struct counted_run *counted = counted_run_create(session->profile,
-							   session->options->once,
-							   session->options->no_children, &traffic);
+	struct counted_run *counted = counted_run_create(session->profile, session->options->once,
+							 session->options->no_children, &traffic);
 	struct launch launch;
 	struct rf_error *error = NULL;
 	if (!counted || (session->options->once && !sampler))
@@ -355,25 +357,29 @@ static void set_status(struct profile *profile, const char *key, int status)
 
 static void note_sources(struct session *session)
 {
-	static const char *const words[] = {
-		[WORK_FROM_PMU] = "PMU", [WORK_FROM_COUNTING] = "counted execution",
-		[WORK_FROM_BOTH] = "counted execution and PMU"};
+	static const char *const words[] = {[WORK_FROM_PMU] = "PMU",
+					    [WORK_FROM_COUNTING] = "counted execution",
+					    [WORK_FROM_BOTH] = "counted execution and PMU"};
 	const struct choice *choice = &session->counters.choice;
 	const bool there = session->counted || choice->work == WORK_FROM_PMU;
-	profile_set_fact(session->profile, "work_source", "%s", there ? words[choice->work] : "none");
+	profile_set_fact(session->profile, "work_source", "%s",
+			 there ? words[choice->work] : "none");
 	profile_set_fact(session->profile, "work_why", "%s", choice->why_work);
 	if (choice->traffic == TRAFFIC_FROM_TRACE)
 		return;
 	const bool pmu = choice->traffic == TRAFFIC_FROM_PMU;
 	profile_set_fact(session->profile, "traffic_source", pmu ? "PMU" : "none");
-	profile_set_fact(session->profile, "traffic_why", "%s", session->options->once ? "--once" :
-			 pmu ? choice->why_traffic : "--traffic=none");
+	profile_set_fact(session->profile, "traffic_why", "%s",
+			 session->options->once ? "--once"
+			 : pmu                  ? choice->why_traffic
+						: "--traffic=none");
 }
 
 static void compare_runs(struct session *session)
 {
-	static const char *const words[] = {
-		[STDIO_SAME] = "same", [STDIO_DIFFERENT] = "different", [STDIO_UNKNOWN] = "unknown"};
+	static const char *const words[] = {[STDIO_SAME] = "same",
+					    [STDIO_DIFFERENT] = "different",
+					    [STDIO_UNKNOWN] = "unknown"};
 	const char *why = NULL;
 	enum stdio_same same = stdio_plan_compare(session->plan, &why);
 	struct profile *profile = session->profile;
@@ -391,10 +397,12 @@ static struct rf_error *run_twice(struct session *session)
 {
 	const struct choice *choice = &session->counters.choice;
 	say(session, !choice->counted_run ? "one run: it is timed, and counted by the PMU"
-		     : choice->counters ? "run 1/2 times the program and reads its counters, run 2/2 counts it"
-		     : session->counters.why[0] ? "no hardware counters here: run 1/2 times the program, run 2/2 "
-						  "counts it"
-						: "run 1/2 times the program, run 2/2 counts it");
+		     : choice->counters
+			     ? "run 1/2 times the program and reads its counters, run 2/2 counts it"
+		     : session->counters.why[0]
+			     ? "no hardware counters here: run 1/2 times the program, run 2/2 "
+			       "counts it"
+			     : "run 1/2 times the program, run 2/2 counts it");
 	struct rf_error *error = run_timed(session);
 	if (error || !choice->counted_run)
 		return error;
@@ -452,11 +460,14 @@ static void show_fetch(void *context, const char *module, long done, long all)
 	if (done < 0)
 		fprintf(session->log, "\033[K");
 	else if (all > 0)
-		fprintf(session->log, "rfprof: debug information of %s: %.1f of %.1f MB (Ctrl-C ends this)\033[K\r", name ? name : "?",
-			(double)done * 1e-6, (double)all * 1e-6);
+		fprintf(session->log,
+			"rfprof: debug information of %s: %.1f of %.1f MB (Ctrl-C ends "
+			"this)\033[K\r",
+			name ? name : "?", (double)done * 1e-6, (double)all * 1e-6);
 	else
-		fprintf(session->log, "rfprof: debug information of %s: %.1f MB (Ctrl-C ends this)\033[K\r", name ? name : "?",
-			(double)done * 1e-6);
+		fprintf(session->log,
+			"rfprof: debug information of %s: %.1f MB (Ctrl-C ends this)\033[K\r",
+			name ? name : "?", (double)done * 1e-6);
 	fflush(session->log);
 	free(name);
 }
@@ -467,18 +478,22 @@ static void note_fetched(struct session *session, const struct debuginfod_result
 	if (trouble)
 		warn(session, rf_error_create(RF_EUNAVAILABLE, NULL, "debuginfod: %s", trouble));
 	free(trouble);
-	profile_set_fact(session->profile, "debuginfod", "%zu files fetched, %zu not found", result->fetched, result->missing);
+	profile_set_fact(session->profile, "debuginfod", "%zu files fetched, %zu not found",
+			 result->fetched, result->missing);
 	if (!session->options->quiet)
-		fprintf(session->log, "rfprof: debuginfod: %zu debug file%s fetched, %zu not found\n",
+		fprintf(session->log,
+			"rfprof: debuginfod: %zu debug file%s fetched, %zu not found\n",
 			result->fetched, result->fetched == 1 ? "" : "s", result->missing);
 }
 
 static struct rf_error *resolve(struct session *session)
 {
 	struct debuginfod *debuginfod = NULL;
-	struct rf_error *error = session->fetches ? debuginfod_create(show_fetch, session, &debuginfod) : NULL;
+	struct rf_error *error =
+		session->fetches ? debuginfod_create(show_fetch, session, &debuginfod) : NULL;
 	warn(session, error);
-	error = symbols_resolve_with(session->profile, debuginfod ? debuginfod_fetcher(debuginfod) : NULL);
+	error = symbols_resolve_with(session->profile,
+				     debuginfod ? debuginfod_fetcher(debuginfod) : NULL);
 	if (debuginfod && !error) {
 		const struct debuginfod_result result = debuginfod_result(debuginfod);
 		note_fetched(session, &result);
@@ -497,8 +512,9 @@ static struct rf_error *finish(struct session *session)
 		profile_set_fact(profile, "no_children", "1");
 	if (!profile_match_processes(profile))
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-	/* a limit on file sizes, or nobody who reads the table any more (rfprof ./app | head), is an error to be told of, not
-	 * our death before the profile is saved; the program kept its own way */
+	/* a limit on file sizes, or nobody who reads the table any more (rfprof ./app | head), is
+	 * an error to be told of, not our death before the profile is saved; the program kept its
+	 * own way */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	struct rf_error *error = resolve(session);

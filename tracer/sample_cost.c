@@ -43,8 +43,8 @@ static bool open_probe(struct probe *probe, const struct perf_event_attr *like)
 	attr.inherit = attr.enable_on_exec = 0;
 	/* nothing but samples; and older kernels refuse build ids */
 	attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.comm_exec = attr.task = 0;
-	*probe = (struct probe){ .mapping = MAP_FAILED,
-				 .size = (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE) };
+	*probe = (struct probe){.mapping = MAP_FAILED,
+				.size = (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE)};
 	probe->event = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (probe->event >= 0)
 		probe->mapping = mmap(NULL, probe->size, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -72,7 +72,8 @@ static void count_sample(void *opaque, const void *bytes, size_t size)
 	*(unsigned *)opaque += header->type == PERF_RECORD_SAMPLE;
 }
 
-/* The cost of a sample by one pair of loops, below 0 where the first was disturbed; NAN: no samples came. */
+/* The cost of a sample by one pair of loops, below 0 where the first was disturbed; NAN: no samples
+ * came. */
 static double cost_of_pair(const struct probe *probe, uint64_t count)
 {
 	unsigned n = 0;

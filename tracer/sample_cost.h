@@ -1,11 +1,11 @@
-/* What a sample costs the program that is sampled: the interrupt, which in a virtual machine leaves the
- * guest twice, and the copying. */
+/* What a sample costs the program that is sampled: the interrupt, which in a virtual machine leaves
+ * the guest twice, and the copying. */
 #pragma once
 
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-/* Nanoseconds by which one sample of an event like `attr` delays the thread that it interrupts, on this
- * thread and now: the median over pairs of loops with and without samples.  Takes about 6 ms.  0 when
- * it cannot be measured. */
+/* Nanoseconds by which one sample of an event like `attr` delays the thread that it interrupts, on
+ * this thread and now: the median over pairs of loops with and without samples.  Takes about 6 ms.
+ * 0 when it cannot be measured. */
 uint64_t sample_cost_ns(const struct perf_event_attr *attr);

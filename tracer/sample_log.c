@@ -10,19 +10,32 @@
 
 enum { MAX_FRAMES = 128, MAX_STACK = 1 << 16 };
 
-enum event_kind { EVENT_SAMPLE, EVENT_COUNTER, EVENT_MAPPING, EVENT_COMM, EVENT_EXEC, EVENT_FORK, EVENT_EXIT };
+enum event_kind {
+	EVENT_SAMPLE,
+	EVENT_COUNTER,
+	EVENT_MAPPING,
+	EVENT_COMM,
+	EVENT_EXEC,
+	EVENT_FORK,
+	EVENT_EXIT
+};
 
 struct event {
 	uint64_t time;
-	uint32_t order;	/* of arrival: decides between equal times */
+	uint32_t order; /* of arrival: decides between equal times */
 	uint32_t pid, tid;
 	uint8_t kind;
 	union {
 		uint32_t sample;
-		struct { uint64_t ip, period; uint32_t event; } counter;
+		struct {
+			uint64_t ip, period;
+			uint32_t event;
+		} counter;
 		struct mapping mapping;
 		char name[16]; /* TASK_COMM_LEN */
-		struct { uint32_t pid, tid; } parent;
+		struct {
+			uint32_t pid, tid;
+		} parent;
 	};
 };
 
@@ -35,11 +48,11 @@ struct sample_log {
 	struct module_files *files;
 	struct mappings *mappings;
 	struct unwinder *unwinder;
-	struct perf_maps *names; /* of code made at run time */
+	struct perf_maps *names;      /* of code made at run time */
 	struct counter_place *places; /* rows of `played` until they are copied, times absolute */
 	size_t n_places, cap_places;
-	struct profile *played;	/* what has been played so far; times are absolute */
-	uint64_t start;		/* time of the first execve */
+	struct profile *played; /* what has been played so far; times are absolute */
+	uint64_t start;         /* time of the first execve */
 	uint64_t n_samples, lost, throttled;
 	bool out_of_memory;
 	uint8_t stack[MAX_STACK];
@@ -90,8 +103,7 @@ uint64_t sample_log_n_samples(const struct sample_log *log)
 
 /* --- arrival --- */
 
-static void add_event(struct sample_log *log, const struct perf_record *record,
-		      struct event *event)
+static void add_event(struct sample_log *log, const struct perf_record *record, struct event *event)
 {
 	event->time = record->time;
 	event->order = log->n_arrived++;
@@ -111,9 +123,9 @@ static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 	};
 	/* Now and not when it is played: the code cache changes while the program runs. */
 	if (sampler->map)
-		sample.regs.ip = sampler->map(sampler->map_context, (pid_t)record->tid,
-					      sample.regs.ip);
-	struct event event = { .kind = EVENT_SAMPLE };
+		sample.regs.ip =
+			sampler->map(sampler->map_context, (pid_t)record->tid, sample.regs.ip);
+	struct event event = {.kind = EVENT_SAMPLE};
 	event.sample = sample_store_add(log->store, &sample, record->stack);
 	if (event.sample == UINT32_MAX) {
 		log->lost++;
@@ -126,12 +138,15 @@ static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 void sample_log_counter(struct sample_log *log, const struct sampler *sampler,
 			const struct counter_sample *sample)
 {
-	const struct perf_record record = { .time = sample->time, .pid = sample->pid, .tid = sample->tid };
-	struct event event = { .kind = EVENT_COUNTER };
+	const struct perf_record record = {.time = sample->time,
+					   .pid = sample->pid,
+					   .tid = sample->tid};
+	struct event event = {.kind = EVENT_COUNTER};
 	if (sampler->only_pid && sample->pid != sampler->only_pid)
 		return;
-	event.counter.ip = sampler->map ? sampler->map(sampler->map_context, (pid_t)sample->tid, sample->ip)
-					: sample->ip;
+	event.counter.ip =
+		sampler->map ? sampler->map(sampler->map_context, (pid_t)sample->tid, sample->ip)
+			     : sample->ip;
 	event.counter.period = sample->period;
 	event.counter.event = sample->event;
 	add_event(log, &record, &event);
@@ -146,8 +161,8 @@ static void arrive_mapping(struct sample_log *log, const struct perf_record *rec
 {
 	struct event event = {
 		.kind = EVENT_MAPPING,
-		.mapping = { record->start, record->start + record->length, record->file_offset,
-			     module_files_get(log->files, record) },
+		.mapping = {record->start, record->start + record->length, record->file_offset,
+			    module_files_get(log->files, record)},
 	};
 	if (event.mapping.file && is_anonymous(event.mapping.file))
 		perf_maps_watch(log->names, record->pid);
@@ -160,7 +175,7 @@ static void arrive_mapping(struct sample_log *log, const struct perf_record *rec
 static void arrive_comm(struct sample_log *log, const struct perf_record *record)
 {
 	bool exec = record->misc & PERF_RECORD_MISC_COMM_EXEC;
-	struct event event = { .kind = exec ? EVENT_EXEC : EVENT_COMM };
+	struct event event = {.kind = exec ? EVENT_EXEC : EVENT_COMM};
 	strncpy(event.name, record->path, sizeof(event.name) - 1);
 	if (exec && (!log->start || record->time < log->start))
 		log->start = record->time;
@@ -170,14 +185,14 @@ static void arrive_comm(struct sample_log *log, const struct perf_record *record
 /* What says which process it is about. */
 static bool is_of_process(uint32_t type)
 {
-	return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_MMAP2 || type == PERF_RECORD_COMM ||
-	       type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT;
+	return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_MMAP2 ||
+	       type == PERF_RECORD_COMM || type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT;
 }
 
 void sample_log_record(struct sample_log *log, const struct sampler *sampler,
 		       const struct perf_record *record)
 {
-	struct event event = { .kind = record->type == PERF_RECORD_EXIT ? EVENT_EXIT : EVENT_FORK };
+	struct event event = {.kind = record->type == PERF_RECORD_EXIT ? EVENT_EXIT : EVENT_FORK};
 	if (sampler->only_pid && record->pid != sampler->only_pid && is_of_process(record->type))
 		return;
 	switch (record->type) {
@@ -240,7 +255,8 @@ static struct profile_process *process_of(struct sample_log *log, uint32_t pid)
 
 static void name_process(struct sample_log *log, uint32_t pid, const char *name)
 {
-	profile_process_command(log->played, profile_find_process(log->played, RUN_TIMED, (int)pid), name);
+	profile_process_command(log->played, profile_find_process(log->played, RUN_TIMED, (int)pid),
+				name);
 }
 
 static void play_birth(struct sample_log *log, const struct event *event)
@@ -278,7 +294,8 @@ static void play_mapping(struct sample_log *log, const struct event *event)
 	uint32_t row = profile_find_process(log->played, RUN_TIMED, (int)event->pid);
 	if (!mappings_add(log->mappings, event->pid, &event->mapping))
 		log->out_of_memory = true;
-	if (row != PROFILE_NONE && file->has_file && log->played->processes[row].module == PROFILE_NONE)
+	if (row != PROFILE_NONE && file->has_file &&
+	    log->played->processes[row].module == PROFILE_NONE)
 		log->played->processes[row].module =
 			profile_module(log->played, file->path, file->build_id);
 }
@@ -306,7 +323,8 @@ static const char *unmapped_name(uint64_t address)
 	return address ? "[unknown]" : PROFILE_OWN_MODULE;
 }
 
-/* The module of code in memory without a file: by its function's name where the program has told it. */
+/* The module of code in memory without a file: by its function's name where the program has told
+ * it. */
 static uint32_t made_at_run_time(struct sample_log *log, uint32_t pid, uint64_t address,
 				 uint64_t *offset)
 {
@@ -344,7 +362,7 @@ static uint32_t frame_of(struct sample_log *log, uint32_t parent, uint32_t pid, 
 
 static uint32_t unwind(struct sample_log *log, uint32_t pid, const struct raw_sample *sample)
 {
-	uint64_t addresses[MAX_FRAMES] = { sample->regs.ip };
+	uint64_t addresses[MAX_FRAMES] = {sample->regs.ip};
 	size_t n = 1, n_view;
 	const struct unwind_mapping *view = mappings_view(log->mappings, pid, &n_view);
 	if (sample->stack_size && n_view)
@@ -380,7 +398,8 @@ static void play_counter(struct sample_log *log, const struct event *event)
 	struct counter_place place = {
 		.time_ns = event->time,
 		.period = event->counter.period,
-		.thread = profile_thread(log->played, RUN_TIMED, (int)event->pid, (int)event->tid, ""),
+		.thread = profile_thread(log->played, RUN_TIMED, (int)event->pid, (int)event->tid,
+					 ""),
 		.event = event->counter.event,
 	};
 	place.module = place_of(log, event->pid, event->counter.ip, &place.offset);
@@ -499,9 +518,8 @@ static bool copy_process(const struct profile *from, const struct profile_proces
 {
 	const bool first = row == from->processes;
 	/* the fall-back sampler does not see every birth: such a process stands under the first */
-	const struct profile_process *above = row->parent == PROFILE_NONE
-						      ? from->processes
-						      : &from->processes[row->parent];
+	const struct profile_process *above =
+		row->parent == PROFILE_NONE ? from->processes : &from->processes[row->parent];
 	uint32_t parent = first ? PROFILE_NONE : profile_find_process(to, RUN_TIMED, above->pid);
 	uint32_t copy = profile_process(to, RUN_TIMED, row->pid, parent);
 	if (copy == PROFILE_NONE)
@@ -599,7 +617,8 @@ static bool copy_played(struct sample_log *log, struct profile *to)
 		calloc(from->n_threads + 1, sizeof(uint32_t)),
 		calloc(from->n_frames + 1, sizeof(uint32_t)),
 	};
-	bool done = rows.modules && rows.threads && rows.frames && copy_rows(from, to, &rows, log->start) &&
+	bool done = rows.modules && rows.threads && rows.frames &&
+		    copy_rows(from, to, &rows, log->start) &&
 		    copy_samples(from, to, &rows, log->start) && copy_places(log, to, &rows);
 	free(rows.modules);
 	free(rows.threads);

@@ -34,8 +34,8 @@ void sample_log_destroy(struct sample_log *log);
 /* Takes a record in.  `sampler` gives the address map of --once. */
 void sample_log_record(struct sample_log *log, const struct sampler *sampler,
 		       const struct perf_record *record);
-/* Takes in a sample of a hardware counter: played among the others, so that its place is that of the code which was
- * mapped then; without its callers. */
+/* Takes in a sample of a hardware counter: played among the others, so that its place is that of
+ * the code which was mapped then; without its callers. */
 void sample_log_counter(struct sample_log *log, const struct sampler *sampler,
 			const struct counter_sample *sample);
 /* Says that every record before `time` has arrived: a chance to play when memory is full. */
@@ -53,11 +53,11 @@ struct rf_error *sample_log_finish(struct sample_log *log, const char *source, u
 
 /* Where hardware events happened. */
 struct counter_place {
-	uint64_t time_ns;	/* since the first execve */
+	uint64_t time_ns; /* since the first execve */
 	uint64_t offset;
-	uint64_t period;	/* events that it stands for */
+	uint64_t period;         /* events that it stands for */
 	uint32_t thread, module; /* rows of the profile that sample_log_finish filled */
-	uint32_t event;		/* as in the counter_sample */
+	uint32_t event;          /* as in the counter_sample */
 };
 /* All of them, in order of time; after sample_log_finish, until sample_log_destroy. */
 const struct counter_place *sample_log_counters(const struct sample_log *log, size_t *n);

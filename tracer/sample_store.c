@@ -18,7 +18,7 @@ struct sample_store {
 	struct chunk *chunks;
 	size_t n_chunks, cap_chunks;
 	uint32_t *slots; /* open-addressing hash: chunk number + 1, 0 for empty */
-	size_t n_slots;	 /* a power of two */
+	size_t n_slots;  /* a power of two */
 };
 
 struct sample_store *sample_store_create(void)
@@ -99,7 +99,7 @@ uint32_t sample_store_add(struct sample_store *store, const struct raw_sample *s
 	if (store->n_samples >= UINT32_MAX || store->n_references > UINT32_MAX - 512)
 		return UINT32_MAX;
 	for (size_t done = 0; done < sample->stack_size;) {
-		struct chunk chunk = { 0 };
+		struct chunk chunk = {0};
 		size_t skip = (sample->regs.sp + done) % CHUNK_SIZE;
 		size_t part = CHUNK_SIZE - skip;
 		if (part > sample->stack_size - done)
@@ -126,7 +126,8 @@ void sample_store_get(const struct sample_store *store, uint32_t number, struct 
 		size_t part = CHUNK_SIZE - skip;
 		if (part > sample->stack_size - done)
 			part = sample->stack_size - done;
-		memcpy(stack + done, store->chunks[store->references[reference]].bytes + skip, part);
+		memcpy(stack + done, store->chunks[store->references[reference]].bytes + skip,
+		       part);
 		done += part;
 	}
 }
@@ -135,6 +136,5 @@ size_t sample_store_size(const struct sample_store *store)
 {
 	return store->cap_samples * sizeof(*store->samples) +
 	       store->cap_references * sizeof(*store->references) +
-	       store->cap_chunks * sizeof(*store->chunks) +
-	       store->n_slots * sizeof(*store->slots);
+	       store->cap_chunks * sizeof(*store->chunks) + store->n_slots * sizeof(*store->slots);
 }

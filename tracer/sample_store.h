@@ -14,8 +14,8 @@
 struct raw_sample {
 	struct unwind_regs regs;
 	uint64_t weight_ns;
-	uint16_t stack_size;	/* bytes from regs.sp upward */
-	uint32_t first_chunk;	/* set by the store */
+	uint16_t stack_size;  /* bytes from regs.sp upward */
+	uint32_t first_chunk; /* set by the store */
 };
 
 struct sample_store;

@@ -12,7 +12,7 @@
 struct sampler;
 
 struct sampler_ops {
-	const char *name;	/* goes into the fact "time_source" */
+	const char *name; /* goes into the fact "time_source" */
 	/* Proves that the backend works here (opens and closes an event); EUNAVAILABLE with the
 	 * reason and what to do about it otherwise. */
 	struct rf_error *(*probe)(void);
@@ -39,8 +39,9 @@ typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address);
 void sampler_set_first_only(struct sampler *sampler);
 void sampler_set_map(struct sampler *sampler, sampler_map_fn *map, void *context);
 
-/* Samples of hardware counters (events/counters.h) beside those of time: the sampler's thread calls `drain` each 10 ms,
- * and finish calls it a last time; it hands what it has to sample_log_counter.  sampler_perf only.  Set before start. */
+/* Samples of hardware counters (events/counters.h) beside those of time: the sampler's thread calls
+ * `drain` each 10 ms, and finish calls it a last time; it hands what it has to sample_log_counter.
+ * sampler_perf only.  Set before start. */
 struct sample_log;
 typedef void sampler_drain_fn(void *context, struct sample_log *log, const struct sampler *sampler);
 void sampler_set_drain(struct sampler *sampler, sampler_drain_fn *drain, void *context);

@@ -6,14 +6,14 @@
  * the periods estimates user time.
  *
  * Rate: three events share each ring.  The fastest starts at the execve; after some samples on any
- * CPU it is switched off and the next takes over.  So a run of 0.2 s has 200 samples, one of a second
- * a thousand, and a long run is hardly slowed down: a sample costs 2 us on hardware but was seen to
- * cost 14 us in a virtual machine, 1.4 % of a period of 1 ms.  (A change of the period by
- * PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE and
- * _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
-#include "tracer/perf_ring.h"
+ * CPU it is switched off and the next takes over.  So a run of 0.2 s has 200 samples, one of a
+ * second a thousand, and a long run is hardly slowed down: a sample costs 2 us on hardware but was
+ * seen to cost 14 us in a virtual machine, 1.4 % of a period of 1 ms.  (A change of the period by
+ * PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE
+ * and _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
 #include "base/clock.h"
 #include "tracer/events/refusal.h"
+#include "tracer/perf_ring.h"
 #include "tracer/sample_cost.h"
 #include "tracer/sample_log.h"
 
@@ -38,8 +38,12 @@
 /* One event of each CPU after the other, until `samples` have come from it on any CPU.  Not round
  * numbers: a program with a period of its own must not run in step with its samples. */
 enum { STAGES = 3, LAST_STAGE = STAGES - 1 };
-static const struct { uint64_t period_ns, samples; } stages[STAGES] = {
-	{ 249989, 128 }, { 997001, 8192 }, { 3997003, UINT64_MAX },
+static const struct {
+	uint64_t period_ns, samples;
+} stages[STAGES] = {
+	{249989, 128},
+	{997001, 8192},
+	{3997003, UINT64_MAX},
 };
 
 /* Enough for a call chain of some ten frames; a record must fit into 64 KiB. */
@@ -114,8 +118,8 @@ static struct rf_error *refused(int errnum)
 	return refusal_here(errnum, REFUSED_SOFTWARE, "a cpu-clock event");
 }
 
-/* perf_event_open with what this kernel knows: build ids in mappings came with Linux 5.12, events for
- * threads without children with 5.13 (before, children's records are read and left out). */
+/* perf_event_open with what this kernel knows: build ids in mappings came with Linux 5.12, events
+ * for threads without children with 5.13 (before, children's records are read and left out). */
 static int event_open_best(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	int fd = event_open(attr, pid, cpu);
@@ -287,15 +291,15 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 static void drain(struct perf_sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->n_cpus; i++) {
-		struct read_context context = { sampler, sampler->cpus[i] };
+		struct read_context context = {sampler, sampler->cpus[i]};
 		perf_ring_read(&sampler->cpus[i]->ring, take_record, &context);
 	}
 	if (sampler->base.drain)
 		sampler->base.drain(sampler->base.drain_context, sampler->log, &sampler->base);
 }
 
-/* The event of the next stage starts first: mappings are reported without a gap, and its first sample
- * is a whole period away, so nothing is counted twice. */
+/* The event of the next stage starts first: mappings are reported without a gap, and its first
+ * sample is a whole period away, so nothing is counted twice. */
 static void end_stage(struct perf_sampler *sampler)
 {
 	bool enough = false;
@@ -339,8 +343,8 @@ static struct rf_error *start_reader(struct perf_sampler *sampler)
 	if (!sampler->polls || sampler->stop < 0)
 		return out_of_memory();
 	for (size_t i = 0; i < sampler->n_cpus; i++)
-		sampler->polls[i] = (struct pollfd){ sampler->cpus[i]->events[0], POLLIN, 0 };
-	sampler->polls[sampler->n_cpus] = (struct pollfd){ sampler->stop, POLLIN, 0 };
+		sampler->polls[i] = (struct pollfd){sampler->cpus[i]->events[0], POLLIN, 0};
+	sampler->polls[sampler->n_cpus] = (struct pollfd){sampler->stop, POLLIN, 0};
 	sigset_t all, old;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);

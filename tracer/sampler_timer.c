@@ -1,7 +1,7 @@
 /* Samples by the preloaded shim, for systems that refuse perf_event_open: see
  * preload/shim_protocol.h for the shared file and preload/shim_timer.c for the timers. */
-#include "preload/shim_protocol.h"
 #include "base/clock.h"
+#include "preload/shim_protocol.h"
 #include "tracer/perf_ring.h"
 #include "tracer/sample_log.h"
 #include "tracer/shim_path.h"
@@ -60,8 +60,8 @@ static struct rf_error *make_file(struct timer_sampler *sampler)
 	if (sampler->file < 0 || ftruncate(sampler->file, (off_t)SHIM_FILE_SIZE) != 0)
 		return rf_error_errno(RF_EUNAVAILABLE, errno, NULL,
 				      "cannot make a file in memory for samples");
-	void *mapping = mmap(NULL, SHIM_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
-			     sampler->file, 0);
+	void *mapping =
+		mmap(NULL, SHIM_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, sampler->file, 0);
 	if (mapping == MAP_FAILED)
 		return rf_error_errno(RF_EUNAVAILABLE, errno, "see ulimit -v",
 				      "cannot map the file for samples");
@@ -118,7 +118,8 @@ static void free_slot(struct shim_slot *slot)
 /* Reads all rings.  `reap`: look for slots whose process has ended without a word. */
 static void read_slots(struct timer_sampler *sampler, bool reap)
 {
-	/* Slots are given out from the first up: behind a slot that was never used there is none. */
+	/* Slots are given out from the first up: behind a slot that was never used there is none.
+	 */
 	for (unsigned i = 0; i < SHIM_SLOTS; i++) {
 		struct shim_slot *slot = slot_at(sampler, i);
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
@@ -137,7 +138,7 @@ static void read_slots(struct timer_sampler *sampler, bool reap)
 static void *read_rings(void *opaque)
 {
 	struct timer_sampler *sampler = opaque;
-	struct pollfd stop = { sampler->stop, POLLIN, 0 };
+	struct pollfd stop = {sampler->stop, POLLIN, 0};
 	for (unsigned round = 1; !(stop.revents & POLLIN); round++) {
 		poll(&stop, 1, POLL_MS);
 		uint64_t before = clock_now_ns();

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 5000	/* for the child, whose calls could be made to wait */
+#define PATIENCE_MS 5000 /* for the child, whose calls could be made to wait */
 
 /* Seccomp and Seccomp_filters in /proc/PID/status (proc(5)). */
 static void read_filters(pid_t pid, int *mode, int *filters)
@@ -43,7 +43,8 @@ static bool try_calls(void)
 	char *code = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (data == MAP_FAILED || code == MAP_FAILED)
 		return false;
-	bool done = madvise(data, size, MADV_DONTFORK) == 0 && madvise(data, size, MADV_DONTDUMP) == 0;
+	bool done =
+		madvise(data, size, MADV_DONTFORK) == 0 && madvise(data, size, MADV_DONTDUMP) == 0;
 	done &= syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) < 0 && errno == EAGAIN;
 	done &= syscall(SYS_futex, &word, FUTEX_WAKE, 1, NULL, NULL, 0) == 0;
 	done &= syscall(SYS_sched_yield) == 0;

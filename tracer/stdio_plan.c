@@ -29,11 +29,11 @@
 
 enum stream_kind {
 	STREAM_CLOSED,
-	STREAM_NULL,	 /* /dev/null */
-	STREAM_FILE,	 /* regular */
-	STREAM_PIPE,	 /* or socket */
+	STREAM_NULL, /* /dev/null */
+	STREAM_FILE, /* regular */
+	STREAM_PIPE, /* or socket */
 	STREAM_TERMINAL,
-	STREAM_OTHER,	 /* devices, and pipes open in the wrong direction */
+	STREAM_OTHER, /* devices, and pipes open in the wrong direction */
 };
 
 /* Output of run 1 up to this size is also a file in run 2 (in memory); more goes through a pipe. */
@@ -44,18 +44,18 @@ enum { LINGER_MS = 1000 };
 
 struct stdio_plan {
 	enum stream_kind kinds[3];
-	bool shared;	/* 1 and 2 are the same pipe or file */
+	bool shared; /* 1 and 2 are the same pipe or file */
 	int run;
-	int child[3];	/* becomes 0, 1, 2 in the child, or -1: as it is */
+	int child[3]; /* becomes 0, 1, 2 in the child, or -1: as it is */
 	struct relay input, output;
 	struct kept_input kept;
 	off_t input_start, input_end;
 	bool input_borrowed; /* run 2 shares our open file: put its offset back */
 	off_t output_start;
-	int output_file;     /* run 2: in memory, or -1 */
+	int output_file; /* run 2: in memory, or -1 */
 	struct stream_hash hashes[2];
 	bool hashed[2];
-	bool reader_gone;    /* in run 1 */
+	bool reader_gone; /* in run 1 */
 };
 
 /* --- looking at the descriptors --- */
@@ -114,10 +114,10 @@ struct rf_error *stdio_plan_create(struct stdio_plan **out)
 	if (!plan)
 		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
 	*plan = (struct stdio_plan){
-		.child = { -1, -1, -1 },
+		.child = {-1, -1, -1},
 		.input = RELAY_INIT,
 		.output = RELAY_INIT,
-		.kept = { .fd = -1 },
+		.kept = {.fd = -1},
 		.output_file = -1,
 	};
 	struct rf_error *error = classify_all(plan);

@@ -46,7 +46,7 @@ void relay_close(struct relay *relay)
 /* Waits until `fd` is ready for `events`, or has failed.  False: stopped. */
 static bool wait_ready(const struct relay *relay, int fd, short events)
 {
-	struct pollfd polls[2] = { { fd, events, 0 }, { relay->stop, POLLIN, 0 } };
+	struct pollfd polls[2] = {{fd, events, 0}, {relay->stop, POLLIN, 0}};
 	while (poll(polls, 2, -1) < 0)
 		if (errno != EINTR)
 			return false;
@@ -78,9 +78,9 @@ static bool write_all(const struct relay *relay, int fd, const uint8_t *data, si
 static bool wait_output(struct relay *relay)
 {
 	struct pollfd polls[3] = {
-		{ relay->in, POLLIN, 0 },
-		{ relay->stop, POLLIN, 0 },
-		{ relay->watch, 0, 0 },
+		{relay->in, POLLIN, 0},
+		{relay->stop, POLLIN, 0},
+		{relay->watch, 0, 0},
 	};
 	while (poll(polls, 3, -1) < 0)
 		if (errno != EINTR)
@@ -124,8 +124,8 @@ void *relay_output(void *opaque)
 static int open_unlinked(void)
 {
 	const char *folder = getenv("TMPDIR");
-	int fd = open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
-		      0600);
+	int fd =
+		open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
@@ -175,9 +175,9 @@ static void keep_input(struct kept_input *keep, const uint8_t *data, size_t size
 static bool wait_input(const struct relay *relay)
 {
 	struct pollfd polls[3] = {
-		{ STDIN_FILENO, POLLIN, 0 },
-		{ relay->stop, POLLIN, 0 },
-		{ relay->out, 0, 0 },
+		{STDIN_FILENO, POLLIN, 0},
+		{relay->stop, POLLIN, 0},
+		{relay->out, 0, 0},
 	};
 	while (poll(polls, 3, -1) < 0)
 		if (errno != EINTR)

@@ -13,22 +13,25 @@
 struct stream_hash {
 	uint64_t hash, bytes;
 };
-#define STREAM_HASH_INIT { .hash = 0xcbf29ce484222325u, .bytes = 0 }
+#define STREAM_HASH_INIT                                \
+	{                                               \
+		.hash = 0xcbf29ce484222325u, .bytes = 0 \
+	}
 void stream_hash_add(struct stream_hash *hash, const void *data, size_t size);
 
 /* Input that was read in run 1: in memory, on disk once it is large. */
 struct kept_input {
-	int fd;		/* or -1 */
+	int fd; /* or -1 */
 	uint64_t bytes;
 	bool on_disk;
-	int errnum;	/* it could not be kept: why, else 0 */
+	int errnum; /* it could not be kept: why, else 0 */
 };
 
 struct relay {
-	int in, out;	/* owned by the relay while it runs; -1: nowhere */
-	int watch;	/* standard output itself, not owned, or -1: the relay ends when its reader
+	int in, out;    /* owned by the relay while it runs; -1: nowhere */
+	int watch;      /* standard output itself, not owned, or -1: the relay ends when its reader
 			 * has gone */
-	int stop;	/* eventfd */
+	int stop;       /* eventfd */
 	uint64_t limit; /* ends after this many bytes */
 	struct stream_hash hash;
 	bool reader_gone;
@@ -38,11 +41,15 @@ struct relay {
 	bool running;
 };
 
-#define RELAY_INIT { .in = -1, .out = -1, .watch = -1, .stop = -1, .limit = UINT64_MAX,            \
-		     .hash = STREAM_HASH_INIT }
+#define RELAY_INIT                                                                 \
+	{                                                                          \
+		.in = -1, .out = -1, .watch = -1, .stop = -1, .limit = UINT64_MAX, \
+		.hash = STREAM_HASH_INIT                                           \
+	}
 
 /* Bodies for `run`.  relay_output: in → hash → watch (or nowhere).  relay_input: standard input →
- * keep → out, never reading more than the program's pipe has room for.  relay_replay: keep → out. */
+ * keep → out, never reading more than the program's pipe has room for.  relay_replay: keep → out.
+ */
 void *relay_output(void *relay);
 void *relay_input(void *relay);
 void *relay_replay(void *relay);

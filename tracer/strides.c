@@ -5,45 +5,56 @@
 
 #include <string.h>
 
-#define ENOUGH 3	/* differences that agree on a step */
+#define ENOUGH 3 /* differences that agree on a step */
 #define MOST_HELD 200
-#define N_STEPS 4	/* most frequent steps that are kept apart */
-#define WAYS 8		/* lines from memory with the same hash that are kept */
+#define N_STEPS 4 /* most frequent steps that are kept apart */
+#define WAYS 8    /* lines from memory with the same hash that are kept */
 #define LINE_MASK (CACHE_LINE - 1)
 
-/* One operand of an instruction in one thread.  A step is tried until ENOUGH differences agree on it, and then
- * followed until two in a row do not: one stray difference is the way from one row to the next. */
+/* One operand of an instruction in one thread.  A step is tried until ENOUGH differences agree on
+ * it, and then followed until two in a row do not: one stray difference is the way from one row to
+ * the next. */
 struct walk {
-	uint64_t last;		/* address */
+	uint64_t last; /* address */
 	int64_t step;
-	int64_t before;		/* the difference before, … */
-	uint64_t before_from;	/* … from this address on */
-	uint64_t last_told;	/* address, of whatever class */
-	int64_t divisor;	/* that all differences since `last` have in common */
+	int64_t before;       /* the difference before, … */
+	uint64_t before_from; /* … from this address on */
+	uint64_t last_told;   /* address, of whatever class */
+	int64_t divisor;      /* that all differences since `last` have in common */
 	uint32_t bytes, burst;
-	uint8_t n;		/* differences that agree on the step, up to ENOUGH: then it is followed */
-	uint8_t held;		/* differences that are not counted yet */
+	uint8_t n;    /* differences that agree on the step, up to ENOUGH: then it is followed */
+	uint8_t held; /* differences that are not counted yet */
 	bool strayed;
 	bool begun, has_before;
 	uint64_t unit, constant, random;
-	struct { int64_t step; uint64_t n; } steps[N_STEPS];
+	struct {
+		int64_t step;
+		uint64_t n;
+	} steps[N_STEPS];
 };
 
-struct line_use { uint64_t line, used; uint32_t who; }; /* who: plus 1; 0: empty */
-#define RECENT 64	/* lines whose place is kept at hand */
+struct line_use {
+	uint64_t line, used;
+	uint32_t who;
+};                /* who: plus 1; 0: empty */
+#define RECENT 64 /* lines whose place is kept at hand */
 
 struct strides {
 	struct line_sample told, followed;
-	struct walk *walks;	/* of who: 2 who for loads, 2 who + 1 for stores */
+	struct walk *walks; /* of who: 2 who for loads, 2 who + 1 for stores */
 	size_t n_walks;
-	struct fetches { uint64_t fetched, used; } *fetches; /* of who */
+	struct fetches {
+		uint64_t fetched, used;
+	} * fetches; /* of who */
 	size_t n_fetches;
-	struct line_use *uses;	/* n_buckets times WAYS, the newest of each first */
-	uint64_t n_buckets;	/* a power of two */
-	struct line_use *recent[RECENT]; /* where a line was that was touched; another may have come there */
+	struct line_use *uses; /* n_buckets times WAYS, the newest of each first */
+	uint64_t n_buckets;    /* a power of two */
+	struct line_use *
+		recent[RECENT]; /* where a line was that was touched; another may have come there */
 };
 
-struct strides *strides_create(const struct line_sample *told, const struct line_sample *used, uint64_t lines)
+struct strides *strides_create(const struct line_sample *told, const struct line_sample *used,
+			       uint64_t lines)
 {
 	struct strides *strides = calloc(1, sizeof(*strides));
 	if (!strides)
@@ -92,8 +103,8 @@ static bool is_seen(const struct strides *strides, uint64_t address)
 	return line_sample_has(&strides->told, address / CACHE_LINE);
 }
 
-/* Whether steps of `step` bytes from `from` on lead to `from` + `difference` without an access between that
- * would have been seen. */
+/* Whether steps of `step` bytes from `from` on lead to `from` + `difference` without an access
+ * between that would have been seen. */
 static bool leads(const struct strides *strides, uint64_t from, int64_t step, int64_t difference)
 {
 	if (!step || !difference)
@@ -101,9 +112,10 @@ static bool leads(const struct strides *strides, uint64_t from, int64_t step, in
 	if (difference % step || difference / step < 0)
 		return false;
 	const int64_t n = difference / step;
-	/* After so many steps a walk comes to the class again where it began; of these not all lines may be in the
-	 * sample, but hardly more than so many in a row are not. */
-	const int64_t period = CACHE_CLASSES * CACHE_LINE * (int64_t)(2 * line_sample_one_in(&strides->told) - 1);
+	/* After so many steps a walk comes to the class again where it began; of these not all
+	 * lines may be in the sample, but hardly more than so many in a row are not. */
+	const int64_t period =
+		CACHE_CLASSES * CACHE_LINE * (int64_t)(2 * line_sample_one_in(&strides->told) - 1);
 	for (int64_t i = 1; i < n; i++)
 		if (i > period || is_seen(strides, from + (uint64_t)(i * step)))
 			return false;
@@ -122,7 +134,8 @@ static int64_t common_divisor(int64_t a, int64_t b)
 	return below ? -(int64_t)x : (int64_t)x;
 }
 
-/* Keeps count of the most frequent steps: a new one takes the place, and the count, of the rarest. */
+/* Keeps count of the most frequent steps: a new one takes the place, and the count, of the rarest.
+ */
 static void count_step(struct walk *walk, int64_t step, uint64_t n)
 {
 	size_t rarest = 0;
@@ -138,15 +151,19 @@ static void count_step(struct walk *walk, int64_t step, uint64_t n)
 	walk->steps[rarest].n += n;
 }
 
-/* The step, or a part of it that explains the last difference too and that accesses between have shown. */
-static int64_t shown_step(const struct strides *strides, const struct walk *walk, int64_t difference)
+/* The step, or a part of it that explains the last difference too and that accesses between have
+ * shown. */
+static int64_t shown_step(const struct strides *strides, const struct walk *walk,
+			  int64_t difference)
 {
 	const int64_t part = walk->step < 0 ? -walk->divisor : walk->divisor;
-	const bool fits = part && walk->step % part == 0 && leads(strides, walk->last, part, difference);
+	const bool fits =
+		part && walk->step % part == 0 && leads(strides, walk->last, part, difference);
 	return fits ? part : walk->step;
 }
 
-static void add_constant(const struct strides *strides, struct walk *walk, int64_t difference, uint64_t n)
+static void add_constant(const struct strides *strides, struct walk *walk, int64_t difference,
+			 uint64_t n)
 {
 	const int64_t step = shown_step(strides, walk, difference);
 	const bool unit = step && (step == walk->bytes || step == -(int64_t)walk->bytes);
@@ -156,7 +173,8 @@ static void add_constant(const struct strides *strides, struct walk *walk, int64
 }
 
 /* Whether a step explains this difference and the one before. */
-static bool explains_both(const struct strides *strides, const struct walk *walk, int64_t step, int64_t difference)
+static bool explains_both(const struct strides *strides, const struct walk *walk, int64_t step,
+			  int64_t difference)
 {
 	return step && leads(strides, walk->before_from, step, walk->before) &&
 	       leads(strides, walk->last, step, difference);
@@ -167,21 +185,25 @@ static bool same_way(int64_t a, int64_t b)
 	return a && b && (a < 0) == (b < 0);
 }
 
-/* The step of `step` or less that is tried for this difference: where all classes between are unseen, a walk by
- * the width of the access is the simplest explanation. */
-static int64_t simplest(const struct strides *strides, const struct walk *walk, int64_t step, int64_t difference)
+/* The step of `step` or less that is tried for this difference: where all classes between are
+ * unseen, a walk by the width of the access is the simplest explanation. */
+static int64_t simplest(const struct strides *strides, const struct walk *walk, int64_t step,
+			int64_t difference)
 {
 	const int64_t unit = step < 0 ? -(int64_t)walk->bytes : walk->bytes;
-	const bool is_unit = unit && leads(strides, walk->last, unit, difference) && step % unit == 0 &&
+	const bool is_unit = unit && leads(strides, walk->last, unit, difference) &&
+			     step % unit == 0 &&
 			     (!walk->held || leads(strides, walk->before_from, unit, walk->before));
 	return is_unit ? unit : step;
 }
 
-/* Tries a step that explains this difference, together with the one before it if there is such a step. */
+/* Tries a step that explains this difference, together with the one before it if there is such a
+ * step. */
 static void try_new(const struct strides *strides, struct walk *walk, int64_t difference)
 {
 	const int64_t common = walk->has_before && same_way(walk->before, difference)
-				       ? common_divisor(walk->before, difference) : 0;
+				       ? common_divisor(walk->before, difference)
+				       : 0;
 	const bool together = explains_both(strides, walk, common, difference);
 	const uint8_t kept = together && walk->held;
 	walk->random += walk->held - kept;
@@ -195,7 +217,8 @@ static void try_new(const struct strides *strides, struct walk *walk, int64_t di
 /* A step that was found as a multiple of the true one, because the first differences were. */
 static bool refine(const struct strides *strides, struct walk *walk, int64_t difference)
 {
-	const int64_t common = same_way(walk->step, difference) ? common_divisor(walk->step, difference) : 0;
+	const int64_t common =
+		same_way(walk->step, difference) ? common_divisor(walk->step, difference) : 0;
 	if (!explains_both(strides, walk, common, difference))
 		return false;
 	walk->step = simplest(strides, walk, common, difference);
@@ -218,8 +241,8 @@ static void follow(struct walk *walk, const struct strides *strides, int64_t dif
 
 static void try_on(struct walk *walk, const struct strides *strides, int64_t difference)
 {
-	if (walk->n && !leads(strides, walk->last, walk->step, difference) && walk->held < MOST_HELD &&
-	    refine(strides, walk, difference)) {
+	if (walk->n && !leads(strides, walk->last, walk->step, difference) &&
+	    walk->held < MOST_HELD && refine(strides, walk, difference)) {
 		walk->n = 2; /* the last two agree */
 		walk->held++;
 		return;
@@ -247,8 +270,8 @@ static void begin_burst(struct walk *walk, uint32_t burst)
 		walk->n = 0;
 }
 
-void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t burst, uint64_t address,
-		  uint32_t bytes)
+void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t burst,
+		  uint64_t address, uint32_t bytes)
 {
 	const size_t index = 2 * (size_t)who + store;
 	if (!make_room((void **)&strides->walks, &strides->n_walks, index, sizeof(*strides->walks)))
@@ -281,14 +304,15 @@ void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t bu
 
 static struct line_use *bucket_of(const struct strides *strides, uint64_t line)
 {
-	return &strides->uses[((line * 0x9e3779b97f4a7c15u >> 24) & (strides->n_buckets - 1)) * WAYS];
+	return &strides->uses[((line * 0x9e3779b97f4a7c15u >> 24) & (strides->n_buckets - 1)) *
+			      WAYS];
 }
 
 /* Nothing more will be touched of it. */
 static void close_use(struct strides *strides, const struct line_use *use)
 {
-	if (!use->who ||
-	    !make_room((void **)&strides->fetches, &strides->n_fetches, use->who - 1, sizeof(*strides->fetches)))
+	if (!use->who || !make_room((void **)&strides->fetches, &strides->n_fetches, use->who - 1,
+				    sizeof(*strides->fetches)))
 		return;
 	strides->fetches[use->who - 1].fetched += CACHE_LINE;
 	strides->fetches[use->who - 1].used += (unsigned)__builtin_popcountll(use->used);
@@ -320,7 +344,8 @@ void strides_fetched(struct strides *strides, uint64_t line, uint32_t who)
 void strides_touched(struct strides *strides, uint64_t line, unsigned first, unsigned bytes)
 {
 	strides_touched_bytes(strides, line,
-			      (bytes < CACHE_LINE ? (1ull << bytes) - 1 : UINT64_MAX) << (first & LINE_MASK));
+			      (bytes < CACHE_LINE ? (1ull << bytes) - 1 : UINT64_MAX)
+				      << (first & LINE_MASK));
 }
 
 void strides_touched_bytes(struct strides *strides, uint64_t line, uint64_t mask)
@@ -387,16 +412,21 @@ static uint64_t steps_of(const struct stride_counts *counts)
 }
 
 /* One row for all threads of an instruction; its step is that of the thread with most. */
-static void add_row(struct profile *profile, struct u64_map *row_of, uint32_t module, uint64_t offset,
-		    const struct stride_counts *counts)
+static void add_row(struct profile *profile, struct u64_map *row_of, uint32_t module,
+		    uint64_t offset, const struct stride_counts *counts)
 {
 	const uint64_t key = ((uint64_t)module << 48 | offset) + 1;
 	const uint32_t *index = u64_map_find(row_of, key);
 	if (!index) {
 		const struct profile_stride row = {
-			.module = module, .offset = offset, .unit = counts->unit,
-			.constant = counts->constant, .random = counts->random,
-			.step = counts->step, .fetched = counts->fetched, .used = counts->used,
+			.module = module,
+			.offset = offset,
+			.unit = counts->unit,
+			.constant = counts->constant,
+			.random = counts->random,
+			.step = counts->step,
+			.fetched = counts->fetched,
+			.used = counts->used,
 		};
 		if (rf_array_push(profile->strides, profile->n_strides, profile->cap_strides, row))
 			(void)u64_map_set(row_of, key, (uint32_t)profile->n_strides - 1);
@@ -420,7 +450,8 @@ void strides_save(struct strides *strides, struct profile *profile,
 	close_all(strides);
 	const uint64_t n_buckets = strides->n_buckets;
 	strides->n_buckets = 0; /* they are all counted */
-	const size_t n = strides->n_fetches > strides->n_walks / 2 ? strides->n_fetches : strides->n_walks / 2;
+	const size_t n = strides->n_fetches > strides->n_walks / 2 ? strides->n_fetches
+								   : strides->n_walks / 2;
 	for (uint32_t who = 0; who < n; who++) {
 		const struct stride_counts counts = strides_counts(strides, who);
 		uint32_t module;

@@ -20,12 +20,17 @@
 
 #define SLOTS_SIZE ((uint64_t)MAX_SLOTS * SLOT_STRIDE)
 #define ARENA_SIZE (128ull << 20)
-#define BATCH_INSNS 400 /* more would translate more that never runs; fewer would ask and count more often */
+#define BATCH_INSNS \
+	400 /* more would translate more that never runs; fewer would ask and count more often */
 
 /* ---- memory shared with the target ---- */
 
 /* A memfd made by the target (so that no descriptor of ours is inherited), mapped here. */
-struct shared { int remote_fd; uint8_t *host; uint64_t size; };
+struct shared {
+	int remote_fd;
+	uint8_t *host;
+	uint64_t size;
+};
 
 static struct rf_error *share(struct injection *injection, struct target *target, uint64_t size,
 			      struct shared *out)
@@ -72,7 +77,8 @@ static struct rf_error *map_remote(struct injection *injection, const struct sha
 				    (uint64_t)(MAP_SHARED | MAP_NORESERVE | extra_flags),
 				    (uint64_t)shared->remote_fd, 0);
 	if (at < 0 && at > -4096)
-		return rf_error_errno(RF_EACCESS, (int)-at, NULL, "cannot map memory in the program");
+		return rf_error_errno(RF_EACCESS, (int)-at, NULL,
+				      "cannot map memory in the program");
 	*address = (uint64_t)at;
 	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTFORK, 0, 0, 0);
 	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTDUMP, 0, 0, 0);
@@ -102,7 +108,8 @@ static struct rf_error *make_arena(struct injection *injection, struct target *t
 			continue;
 		rf_error_destroy(error);
 		error = map_remote(injection, &shared, hints[i] & ~0xffffull,
-				   fixed ? MAP_FIXED_NOREPLACE : 0, PROT_READ | PROT_EXEC, &address);
+				   fixed ? MAP_FIXED_NOREPLACE : 0, PROT_READ | PROT_EXEC,
+				   &address);
 	}
 	injection_call(injection, SYS_close, (uint64_t)shared.remote_fd, 0, 0, 0, 0, 0);
 	if (!error)
@@ -135,7 +142,8 @@ void target_unmap(struct target *target, struct injection *injection)
 {
 	const struct code_cache *cache = &target->translator.cache;
 	for (int i = 0; i < cache->n_arenas; i++)
-		injection_call(injection, SYS_munmap, cache->arenas[i].base, cache->arenas[i].size, 0, 0, 0, 0);
+		injection_call(injection, SYS_munmap, cache->arenas[i].base, cache->arenas[i].size,
+			       0, 0, 0, 0);
 	injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE, 0, 0, 0, 0);
 }
 
@@ -200,13 +208,14 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
 		init_slot(target, slot);
 		target->n_slots = slot + 1;
 	}
-	const uint32_t thread = profile_thread(target->profile, RUN_COUNTED, target->pid, tid, name);
+	const uint32_t thread =
+		profile_thread(target->profile, RUN_COUNTED, target->pid, tid, name);
 	const uint64_t address = target->slots_address + (uint64_t)slot * SLOT_STRIDE;
 	if (target->drain) {
 		target->sources[slot] =
 			drain_add_thread(target->drain, target->translator.trace,
-					 target->slots + (uint64_t)slot * SLOT_STRIDE, address, thread,
-					 target->space);
+					 target->slots + (uint64_t)slot * SLOT_STRIDE, address,
+					 thread, target->space);
 		if (!target->sources[slot])
 			return 0;
 	}
@@ -268,7 +277,8 @@ bool target_sent_stop(const siginfo_t *info)
 	       (bare || (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &stop_mark));
 }
 
-/* A thread that was killed may have been between two blocks: what is derived can be one too few then. */
+/* A thread that was killed may have been between two blocks: what is derived can be one too few
+ * then. */
 static void collect_blocks(struct target *target, const uint64_t *counters, uint32_t thread)
 {
 	const struct code_cache *cache = &target->translator.cache;
@@ -279,9 +289,11 @@ static void collect_blocks(struct target *target, const uint64_t *counters, uint
 		for (size_t i = 0; i < cache->n_blocks; i++) {
 			const struct profile_count count = {(uint32_t)i, thread, executions[i]};
 			if (executions[i] > 0)
-				target->untraced += (double)executions[i] * cache->blocks[i].n_untraced;
+				target->untraced +=
+					(double)executions[i] * cache->blocks[i].n_untraced;
 			if (executions[i] > 0)
-				(void)rf_array_push(target->counts, target->n_counts, target->cap_counts, count);
+				(void)rf_array_push(target->counts, target->n_counts,
+						    target->cap_counts, count);
 		}
 	free(executions);
 }
@@ -298,7 +310,8 @@ static void collect_slot(struct target *target, int index)
 		uint64_t *n = slot_u64(slot, SLOT_COUNTERS + 8ull * cache->units[i].counter);
 		struct profile_units units = {.module = (uint32_t)i, .thread = thread, .n = *n};
 		if (*n)
-			(void)rf_array_push(target->units, target->n_units, target->cap_units, units);
+			(void)rf_array_push(target->units, target->n_units, target->cap_units,
+					    units);
 	}
 	memset(slot + SLOT_COUNTERS, 0, 8ull * cache->n_counters);
 	*slot_u32(slot, G_CHANGING) = 0;
@@ -361,7 +374,8 @@ void target_note_interruption(struct target *target, const struct interruption *
 	}
 	first.n = 1;
 	if (rf_array_push(target->interruptions, target->n_interruptions, target->cap_interruptions,
-			  first) && has_key)
+			  first) &&
+	    has_key)
 		(void)u64_map_set(&target->interruption_of_place, key,
 				  (uint32_t)target->n_interruptions - 1);
 }
@@ -509,7 +523,8 @@ static void note_translation(struct target *target)
 	add_to_fact(target->profile, "translated_instructions", "%.0f", (double)insns);
 	if (target->untraced > 0)
 		add_to_fact(target->profile, "untraced_accesses", "%.0f", target->untraced);
-	add_to_fact(target->profile, "translation_s", "%.6f", (double)target->translator.spent_ns * 1e-9);
+	add_to_fact(target->profile, "translation_s", "%.6f",
+		    (double)target->translator.spent_ns * 1e-9);
 }
 
 void target_finish(struct target *target)

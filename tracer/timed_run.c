@@ -12,8 +12,8 @@ double monotonic_s(void)
 }
 
 struct rf_error *timed_run(struct launch *launch, struct profile *profile,
-			   const struct sampler_ops *ops, struct sampler *sampler, struct pmu_run *counters, int *status,
-			   double *wall_s)
+			   const struct sampler_ops *ops, struct sampler *sampler,
+			   struct pmu_run *counters, int *status, double *wall_s)
 {
 	struct rf_error *error = ops->start(sampler, launch->pid);
 	if (error)

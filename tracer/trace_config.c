@@ -39,8 +39,8 @@ void trace_config_masks(uint64_t classes, uint64_t masks[TRACE_MASKS])
 		masks[n] = masks[n - 1] | classes >> n | classes << (CACHE_CLASSES - n);
 }
 
-uint32_t trace_config_add(struct trace_config *config, uint8_t form, const struct trace_operand *operands,
-			  size_t n)
+uint32_t trace_config_add(struct trace_config *config, uint8_t form,
+			  const struct trace_operand *operands, size_t n)
 {
 	const uint32_t number = config->n_groups, page = number / TRACE_PAGE;
 	if (number > TRACE_GROUP_MAX || page >= TRACE_PAGES)
@@ -58,13 +58,14 @@ uint32_t trace_config_add(struct trace_config *config, uint8_t form, const struc
 	return number;
 }
 
-uint32_t trace_config_string(const struct trace_config *config, uint32_t module, uint64_t offset, uint8_t base)
+uint32_t trace_config_string(const struct trace_config *config, uint32_t module, uint64_t offset,
+			     uint8_t base)
 {
 	for (uint32_t i = 0; i < config->n_groups; i++) {
 		const struct trace_group *group = trace_config_group(config, i);
 		const struct trace_operand *operand = &group->operands[0];
-		if (group->form == OPERAND_STRING && operand->offset == offset && operand->module == module &&
-		    operand->base == base)
+		if (group->form == OPERAND_STRING && operand->offset == offset &&
+		    operand->module == module && operand->base == base)
 			return i;
 	}
 	return UINT32_MAX;

@@ -5,7 +5,8 @@
 
 /* ---- instructions ---- */
 
-/* The ModRM, SIB and displacement of base + index * scale + displacement, for register field `reg`. */
+/* The ModRM, SIB and displacement of base + index * scale + displacement, for register field `reg`.
+ */
 static void emit_address(struct arena *arena, unsigned reg, const struct operand *operand)
 {
 	const uint8_t field = (uint8_t)((reg & 7) << 3);
@@ -21,7 +22,8 @@ static void emit_address(struct arena *arena, unsigned reg, const struct operand
 	const bool is_short = disp >= -128 && disp <= 127;
 	const uint8_t mod = disp == 0 && (base & 7) != RBP ? 0 : is_short ? 0x40 : 0x80;
 	if (index != NO_BASE)
-		EMIT(arena, (uint8_t)(mod | field | 4), (uint8_t)(scale | (index & 7) << 3 | (base & 7)));
+		EMIT(arena, (uint8_t)(mod | field | 4),
+		     (uint8_t)(scale | (index & 7) << 3 | (base & 7)));
 	else if ((base & 7) == RSP)
 		EMIT(arena, (uint8_t)(mod | field | 4), 0x24);
 	else
@@ -43,8 +45,10 @@ static void emit_lea(struct arena *arena, enum reg reg, const struct operand *op
 /* reg = FS base + address; reg is no part of the address */
 static void emit_fs_address(struct arena *arena, enum reg reg, const struct operand *operand)
 {
-	struct operand sum = *operand, rest = {.base = (uint8_t)reg, .index = operand->base, .scale = 1};
-	EMIT(arena, 0xf3, (uint8_t)(0x48 | reg >> 3), 0x0f, 0xae, (uint8_t)(0xc0 | (reg & 7))); /* rdfsbase */
+	struct operand sum = *operand,
+		       rest = {.base = (uint8_t)reg, .index = operand->base, .scale = 1};
+	EMIT(arena, 0xf3, (uint8_t)(0x48 | reg >> 3), 0x0f, 0xae,
+	     (uint8_t)(0xc0 | (reg & 7))); /* rdfsbase */
 	sum.base = (uint8_t)reg;
 	emit_lea(arena, reg, &sum);
 	if (operand->base != NO_BASE)
@@ -69,12 +73,13 @@ static void emit_line(struct arena *arena, enum reg reg)
 	EMIT(arena, 0xc4, (uint8_t)(0x43 | high), 0xfb, 0xf0, (uint8_t)(0xc0 | (reg & 7) * 9), 6);
 }
 
-/* A VEX instruction of map 0f38 with W = 1 on %gs:offset: opcode, prefix bits pp, ModRM.reg, VEX.vvvv */
-static void emit_gs_vex(struct arena *arena, uint8_t opcode, uint8_t pp, enum reg reg, enum reg vvvv,
-			uint32_t offset)
+/* A VEX instruction of map 0f38 with W = 1 on %gs:offset: opcode, prefix bits pp, ModRM.reg,
+ * VEX.vvvv */
+static void emit_gs_vex(struct arena *arena, uint8_t opcode, uint8_t pp, enum reg reg,
+			enum reg vvvv, uint32_t offset)
 {
-	EMIT(arena, 0x65, 0xc4, (uint8_t)(0x62 | (reg >> 3 ^ 1) << 7), (uint8_t)(0x80 | (~vvvv & 15) << 3 | pp),
-	     opcode, (uint8_t)((reg & 7) << 3 | 4), 0x25);
+	EMIT(arena, 0x65, 0xc4, (uint8_t)(0x62 | (reg >> 3 ^ 1) << 7),
+	     (uint8_t)(0x80 | (~vvvv & 15) << 3 | pp), opcode, (uint8_t)((reg & 7) << 3 | 4), 0x25);
 	emit_u32(arena, offset);
 }
 
@@ -101,7 +106,8 @@ static void emit_gs_store_imm(struct arena *arena, uint32_t offset, uint32_t val
 /* mov %reg (32 bits), %gs:offset */
 static void emit_gs_store_32(struct arena *arena, enum reg reg, uint32_t offset)
 {
-	EMIT(arena, 0x65, (uint8_t)(0x40 | (reg >> 3) << 2), 0x89, (uint8_t)(0x04 | (reg & 7) << 3), 0x25);
+	EMIT(arena, 0x65, (uint8_t)(0x40 | (reg >> 3) << 2), 0x89, (uint8_t)(0x04 | (reg & 7) << 3),
+	     0x25);
 	emit_u32(arena, offset);
 }
 
@@ -117,7 +123,8 @@ static uint32_t emit_lea_rip(struct arena *arena, enum reg reg, uint32_t offset)
 /* The mask of an operand's lanes into `reg`; forms as in emit.c. */
 static void emit_mask(struct arena *arena, enum reg reg, const struct operand *operand)
 {
-	const uint8_t high = reg < 8 ? 0x80 : 0, field = (uint8_t)(0xc0 | (reg & 7) << 3 | (operand->mask & 7));
+	const uint8_t high = reg < 8 ? 0x80 : 0,
+		      field = (uint8_t)(0xc0 | (reg & 7) << 3 | (operand->mask & 7));
 	if (operand->mask_bits == 8 && operand->lanes == 8) { /* an MMX register */
 		EMIT(arena, (uint8_t)(0x40 | (reg >> 3) << 2), 0x0f, 0xd7, field);
 	} else if (operand->mask_bits) {
@@ -135,13 +142,14 @@ static void emit_mask(struct arena *arena, enum reg reg, const struct operand *o
 		     (uint8_t)(0xc0 | (reg & 7) * 9), 32);
 }
 
-/* vmovdqu of vector register `vector` to %gs:G_TRACE_VECTOR: 32 bytes, or 64 for EVEX instructions */
+/* vmovdqu of vector register `vector` to %gs:G_TRACE_VECTOR: 32 bytes, or 64 for EVEX instructions
+ */
 static void emit_store_vector(struct arena *arena, unsigned vector, bool is_evex)
 {
 	const uint8_t modrm = (uint8_t)((vector & 7) << 3 | 4);
 	if (is_evex)
-		EMIT(arena, 0x65, 0x62,
-		     (uint8_t)(0x61 | !(vector & 8) << 7 | !(vector & 16) << 4), 0xfe, 0x48, 0x7f, modrm, 0x25);
+		EMIT(arena, 0x65, 0x62, (uint8_t)(0x61 | !(vector & 8) << 7 | !(vector & 16) << 4),
+		     0xfe, 0x48, 0x7f, modrm, 0x25);
 	else
 		EMIT(arena, 0x65, 0xc5, (uint8_t)(0x7e | !(vector & 8) << 7), 0x7f, modrm, 0x25);
 	emit_u32(arena, G_TRACE_VECTOR);
@@ -239,19 +247,25 @@ static enum reg borrow(const struct trace_block *trace, const struct trace_check
 }
 
 /* The branch to it has just been emitted. */
-static void add_cold(struct batch *batch, const struct trace_block *trace, const struct trace_check *check,
-		     uint16_t orig, enum reg reg, uint32_t saved)
+static void add_cold(struct batch *batch, const struct trace_block *trace,
+		     const struct trace_check *check, uint16_t orig, enum reg reg, uint32_t saved)
 {
-	const struct cold_check cold = {
-		.check = *check, .site = (uint32_t)batch->arena->used - 4, .back = (uint32_t)batch->arena->used,
-		.block = batch->block, .orig = orig, .in_loop = trace->kind == PIECE_LOOP,
-		.loop_register = (uint8_t)trace->loop_register, .reg = reg, .saved = saved};
-	batch_check(batch, rf_array_push(batch->cold_checks, batch->n_cold_checks, batch->cap_cold_checks, cold));
+	const struct cold_check cold = {.check = *check,
+					.site = (uint32_t)batch->arena->used - 4,
+					.back = (uint32_t)batch->arena->used,
+					.block = batch->block,
+					.orig = orig,
+					.in_loop = trace->kind == PIECE_LOOP,
+					.loop_register = (uint8_t)trace->loop_register,
+					.reg = reg,
+					.saved = saved};
+	batch_check(batch, rf_array_push(batch->cold_checks, batch->n_cold_checks,
+					 batch->cap_cold_checks, cold));
 }
 
 /* Status flags may change. */
-static void emit_check(struct batch *batch, const struct trace_block *trace, const struct trace_check *check,
-		       uint16_t orig)
+static void emit_check(struct batch *batch, const struct trace_block *trace,
+		       const struct trace_check *check, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	const bool borrows = trace->reg == NO_REGISTER;
@@ -286,7 +300,7 @@ static void emit_check_keeping_flags(struct batch *batch, const struct trace_blo
 	emit_line(arena, RCX);
 	emit_shift_mask(arena, RCX, check->lines);
 	emit_gs_vex(arena, 0xf5, 2, RCX, RCX, G_TRACE_ONE); /* pext %gs:one, %rcx, %rcx */
-	EMIT(arena, 0xe3, 5, 0xe9);			     /* jrcxz over a jmp */
+	EMIT(arena, 0xe3, 5, 0xe9);                         /* jrcxz over a jmp */
 	emit_u32(arena, 0);
 	add_cold(batch, trace, check, orig, RCX, borrows ? G_SPILL_TRACE_RCX : 0);
 	if (borrows)
@@ -295,8 +309,8 @@ static void emit_check_keeping_flags(struct batch *batch, const struct trace_blo
 }
 
 /* The gate decides. */
-static void emit_always(struct batch *batch, const struct trace_block *trace, const struct trace_check *check,
-			uint16_t orig)
+static void emit_always(struct batch *batch, const struct trace_block *trace,
+			const struct trace_check *check, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	const bool borrows = trace->reg == NO_REGISTER;
@@ -365,15 +379,17 @@ void emit_cold_checks(struct batch *batch)
 
 /* ---- blocks ---- */
 
-void trace_begin(struct batch *batch, struct trace_block *trace, const struct planned *items, size_t n,
-		 enum piece_kind kind, enum reg loop_register)
+void trace_begin(struct batch *batch, struct trace_block *trace, const struct planned *items,
+		 size_t n, enum piece_kind kind, enum reg loop_register)
 {
 	struct translator *translator = batch->translator;
-	*trace = (struct trace_block){.reg = NO_REGISTER, .kind = kind,
+	*trace = (struct trace_block){.reg = NO_REGISTER,
+				      .kind = kind,
 				      .loop_register = kind == PIECE_LOOP ? loop_register : RAX};
 	if (!translator->trace)
 		return;
-	batch_check(batch, trace_plan_build(&trace->plan, translator->trace, &translator->source, items, n));
+	batch_check(batch, trace_plan_build(&trace->plan, translator->trace, &translator->source,
+					    items, n));
 	batch->cache->blocks[batch->block].n_untraced = trace->plan.n_untraced;
 	if (!trace->plan.n_checks)
 		return;

@@ -9,8 +9,8 @@ struct expander {
 	void *context;
 };
 
-static void give(const struct expander *expander, const struct trace_operand *operand, uint64_t address,
-		 uint64_t bytes)
+static void give(const struct expander *expander, const struct trace_operand *operand,
+		 uint64_t address, uint64_t bytes)
 {
 	if (bytes)
 		expander->access(expander->context, operand, address, bytes);
@@ -20,7 +20,8 @@ static void expand_plain(const struct expander *expander, const struct trace_gro
 {
 	for (unsigned i = 0; i < group->n; i++) {
 		const struct trace_operand *operand = &group->operands[i];
-		give(expander, operand, expander->record->address + (uint64_t)operand->at, operand->bytes);
+		give(expander, operand, expander->record->address + (uint64_t)operand->at,
+		     operand->bytes);
 	}
 }
 
@@ -33,7 +34,8 @@ static void expand_masked(const struct expander *expander, const struct trace_op
 		unsigned n = 0;
 		while (lane + n < operand->lanes && mask >> (lane + n) & 1)
 			n++;
-		give(expander, operand, address + lane * operand->bytes, (uint64_t)n * operand->bytes);
+		give(expander, operand, address + lane * operand->bytes,
+		     (uint64_t)n * operand->bytes);
 		lane += n + 1;
 	}
 }
@@ -73,7 +75,8 @@ static void expand_lanes(const struct expander *expander, const struct trace_ope
 		memcpy(&narrow, vector + 4 * (lane % 16), sizeof(narrow));
 		const int64_t index = operand->index_bits == 32 ? narrow : wide;
 		give(expander, operand,
-		     expander->expansion->gather.base + (uint64_t)(index * operand->scale), operand->bytes);
+		     expander->expansion->gather.base + (uint64_t)(index * operand->scale),
+		     operand->bytes);
 	}
 }
 
@@ -86,7 +89,8 @@ static void expand_gather(const struct expander *expander, const struct trace_op
 		expansion->gather.base = expander->record->address;
 		expansion->gather.mask = expander->record->extra;
 	} else {
-		expansion->gather.words[(expansion->gather.got - 1) % 8] = expander->record->address;
+		expansion->gather.words[(expansion->gather.got - 1) % 8] =
+			expander->record->address;
 	}
 	if (expansion->gather.got++ < words)
 		return;

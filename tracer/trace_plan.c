@@ -6,14 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SPAN 512		/* bytes of a group */
-#define MAX_GAP 64		/* between two operands of a group: more is cheaper to check apart */
+#define MAX_SPAN 512 /* bytes of a group */
+#define MAX_GAP 64   /* between two operands of a group: more is cheaper to check apart */
 #define MAX_MEMBERS 64
-#define MAX_OPEN 24		/* groups that may still grow */
+#define MAX_OPEN 24 /* groups that may still grow */
 #define RSP 4
 
 /* Registers hold base values plus constants.  A base value has a number of its own. */
-struct value { uint32_t base; uint32_t since; int64_t plus; }; /* since: index of the first instruction that sees it */
+struct value {
+	uint32_t base;
+	uint32_t since;
+	int64_t plus;
+}; /* since: index of the first instruction that sees it */
 
 /* Where in the block: the values before each instruction. */
 struct walk {
@@ -24,15 +28,15 @@ struct walk {
 };
 
 struct group {
-	uint32_t base, index;	/* numbers of base values; 0: none */
+	uint32_t base, index; /* numbers of base values; 0: none */
 	uint8_t scale;
 	bool fs;
-	struct operand first;	/* with its registers */
-	uint32_t first_at;	/* instruction */
-	int64_t plus;		/* of the first operand: constants in its registers, scaled */
-	int64_t low, high;	/* displacements from the base values: bytes [low, high) */
-	uint8_t align;		/* some operand is aligned to so many bytes … */
-	int64_t aligned_at;	/* … which is at this displacement */
+	struct operand first; /* with its registers */
+	uint32_t first_at;    /* instruction */
+	int64_t plus;         /* of the first operand: constants in its registers, scaled */
+	int64_t low, high;    /* displacements from the base values: bytes [low, high) */
+	uint8_t align;        /* some operand is aligned to so many bytes … */
+	int64_t aligned_at;   /* … which is at this displacement */
 	bool changes, stores;
 	struct trace_operand members[MAX_MEMBERS];
 	size_t n;
@@ -50,7 +54,8 @@ struct builder {
 
 /* ---- registers ---- */
 
-static bool walk_values(struct walk *walk, const struct planned *items, size_t n, struct operands *operands)
+static bool walk_values(struct walk *walk, const struct planned *items, size_t n,
+			struct operands *operands)
 {
 	walk->items = items;
 	walk->n = n;
@@ -114,9 +119,10 @@ static bool fits(int64_t displacement)
 	return displacement >= INT32_MIN && displacement <= INT32_MAX;
 }
 
-/* As late as possible where status flags are dead, between the place where its registers get their values
- * and the first access; right before that with the flags kept when there is none. */
-static void place_check(const struct builder *builder, const struct group *group, struct trace_check *check)
+/* As late as possible where status flags are dead, between the place where its registers get their
+ * values and the first access; right before that with the flags kept when there is none. */
+static void place_check(const struct builder *builder, const struct group *group,
+			struct trace_check *check)
 {
 	const struct walk *walk = &builder->walk;
 	const uint32_t first = group->first_at;
@@ -144,7 +150,8 @@ static bool is_constant(const struct operand *operand)
 /* Whether any byte of a group at a constant address is in a simulated class. */
 static bool is_sampled(const struct trace_config *config, int64_t low, int64_t high)
 {
-	for (uint64_t line = (uint64_t)low / CACHE_LINE; line <= (uint64_t)(high - 1) / CACHE_LINE; line++)
+	for (uint64_t line = (uint64_t)low / CACHE_LINE; line <= (uint64_t)(high - 1) / CACHE_LINE;
+	     line++)
 		if (config->classes >> line % CACHE_CLASSES & 1)
 			return true;
 	return false;
@@ -180,8 +187,9 @@ static void close_group(struct builder *builder, struct group *group)
 	check.word = word_of(group, number);
 	place_check(builder, group, &check);
 	check.always = constant;
-	check.registers = (uint16_t)((group->first.base == NO_BASE ? 0 : 1u << group->first.base) |
-				     (group->first.index == NO_BASE ? 0 : 1u << group->first.index));
+	check.registers =
+		(uint16_t)((group->first.base == NO_BASE ? 0 : 1u << group->first.base) |
+			   (group->first.index == NO_BASE ? 0 : 1u << group->first.index));
 	add_check(builder, &check);
 }
 
@@ -203,23 +211,26 @@ static struct trace_operand member_of(struct builder *builder, const struct deco
 	return member;
 }
 
-static bool may_join(const struct group *group, const struct operand *operand, int64_t low, int64_t high)
+static bool may_join(const struct group *group, const struct operand *operand, int64_t low,
+		     int64_t high)
 {
 	const int64_t new_low = low < group->low ? low : group->low;
 	const int64_t new_high = high > group->high ? high : group->high;
-	return group->first.form == OPERAND_PLAIN && operand->form == OPERAND_PLAIN && group->n < MAX_MEMBERS &&
-	       new_high - new_low <= MAX_SPAN && low <= group->high + MAX_GAP && high + MAX_GAP >= group->low;
+	return group->first.form == OPERAND_PLAIN && operand->form == OPERAND_PLAIN &&
+	       group->n < MAX_MEMBERS && new_high - new_low <= MAX_SPAN &&
+	       low <= group->high + MAX_GAP && high + MAX_GAP >= group->low;
 }
 
-static struct group *group_for(struct builder *builder, const struct operand *operand, size_t i, int64_t low,
-			       int64_t high)
+static struct group *group_for(struct builder *builder, const struct operand *operand, size_t i,
+			       int64_t low, int64_t high)
 {
 	const uint32_t base = base_of(&builder->walk, operand->base, i);
 	const uint32_t index = base_of(&builder->walk, operand->index, i);
 	for (size_t g = 0; g < builder->n_open; g++) {
 		struct group *group = &builder->open[g];
 		if (group->base == base && group->index == index && group->fs == operand->fs &&
-		    (!index || group->scale == operand->scale) && may_join(group, operand, low, high))
+		    (!index || group->scale == operand->scale) &&
+		    may_join(group, operand, low, high))
 			return group;
 	}
 	if (builder->n_open == MAX_OPEN) {
@@ -227,9 +238,15 @@ static struct group *group_for(struct builder *builder, const struct operand *op
 		builder->open[0] = builder->open[--builder->n_open];
 	}
 	struct group *group = &builder->open[builder->n_open++];
-	*group = (struct group){
-		.base = base, .index = index, .scale = operand->scale, .fs = operand->fs, .first = *operand,
-		.first_at = (uint32_t)i, .plus = plus_at(&builder->walk, operand, i), .low = low, .high = high};
+	*group = (struct group){.base = base,
+				.index = index,
+				.scale = operand->scale,
+				.fs = operand->fs,
+				.first = *operand,
+				.first_at = (uint32_t)i,
+				.plus = plus_at(&builder->walk, operand, i),
+				.low = low,
+				.high = high};
 	return group;
 }
 
@@ -242,16 +259,20 @@ static int64_t extent(const struct operand *operand)
 }
 
 /* Plain operands, and those whose lanes are governed by a mask. */
-static void add_to_group(struct builder *builder, const struct operand *operand, size_t i, uint32_t number)
+static void add_to_group(struct builder *builder, const struct operand *operand, size_t i,
+			 uint32_t number)
 {
 	const int64_t low = operand->displacement + plus_at(&builder->walk, operand, i);
 	const int64_t high = low + extent(operand);
 	struct group *group = group_for(builder, operand, i, low, high);
-	struct trace_operand member = member_of(builder, &builder->walk.items[i].insn, operand, number);
-	member.at = (int32_t)low; /* from the base values; they may be far, but their differences are not */
+	struct trace_operand member =
+		member_of(builder, &builder->walk.items[i].insn, operand, number);
+	member.at = (int32_t)
+		low; /* from the base values; they may be far, but their differences are not */
 	group->low = low < group->low ? low : group->low;
 	group->high = high > group->high ? high : group->high;
-	group->changes |= operand->form != OPERAND_PLAIN || operand->access & ~(OPERAND_LOAD | OPERAND_STORE);
+	group->changes |=
+		operand->form != OPERAND_PLAIN || operand->access & ~(OPERAND_LOAD | OPERAND_STORE);
 	group->stores |= (operand->access & OPERAND_STORE) != 0;
 	if (operand->aligned && operand->bytes > group->align) {
 		group->align = (uint8_t)operand->bytes;
@@ -261,7 +282,8 @@ static void add_to_group(struct builder *builder, const struct operand *operand,
 }
 
 /* A record has room for a mask of 32 lanes. */
-static void add_halves(struct builder *builder, const struct operand *operand, size_t i, uint32_t number)
+static void add_halves(struct builder *builder, const struct operand *operand, size_t i,
+		       uint32_t number)
 {
 	struct operand half = *operand;
 	if (operand->form == OPERAND_MASKED && operand->lanes > 32) {
@@ -275,9 +297,11 @@ static void add_halves(struct builder *builder, const struct operand *operand, s
 }
 
 /* Records that are made whatever the address is. */
-static void add_always(struct builder *builder, const struct operand *operand, size_t i, uint32_t number)
+static void add_always(struct builder *builder, const struct operand *operand, size_t i,
+		       uint32_t number)
 {
-	struct trace_operand member = member_of(builder, &builder->walk.items[i].insn, operand, number);
+	struct trace_operand member =
+		member_of(builder, &builder->walk.items[i].insn, operand, number);
 	const uint32_t group = trace_config_add(builder->config, operand->form, &member, 1);
 	if (group == UINT32_MAX) {
 		builder->plan->n_untraced++;
@@ -326,8 +350,8 @@ static int by_place(const void *a, const void *b)
 	return x->behind - y->behind;
 }
 
-bool trace_plan_build(struct trace_plan *plan, struct trace_config *config, const struct code_source *source,
-		      const struct planned *items, size_t n)
+bool trace_plan_build(struct trace_plan *plan, struct trace_config *config,
+		      const struct code_source *source, const struct planned *items, size_t n)
 {
 	struct builder *builder = calloc(1, sizeof(*builder));
 	struct operands *operands = calloc(n, sizeof(*operands));

@@ -41,7 +41,8 @@ void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, u
 	*word64(ring, G_TRACE_ONE) = 1;
 	*word64(ring, G_TRACE_AT) = address + SLOT_RING + CHUNK_HEADER;
 	*word64(ring, G_TRACE_END) = address + SLOT_RING + TRACE_CHUNK;
-	*word32(ring, G_TRACE_FILLED) = *word32(ring, G_TRACE_DRAINED) = *word32(ring, G_TRACE_WAITS) = 0;
+	*word32(ring, G_TRACE_FILLED) = *word32(ring, G_TRACE_DRAINED) =
+		*word32(ring, G_TRACE_WAITS) = 0;
 	*word32(ring, G_TRACE_KEEP) = keep;
 	*word32(ring, G_TRACE_FULL) = full->bits;
 	clear_windows(ring);
@@ -57,7 +58,8 @@ void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes)
 
 bool trace_ring_is_full(const struct trace_ring *ring)
 {
-	return __atomic_load_n(word32(ring, G_TRACE_FILLED), __ATOMIC_ACQUIRE) - ring->taken >= TRACE_CHUNKS - 1;
+	return __atomic_load_n(word32(ring, G_TRACE_FILLED), __ATOMIC_ACQUIRE) - ring->taken >=
+	       TRACE_CHUNKS - 1;
 }
 
 bool trace_ring_pending(const struct trace_ring *ring, uint64_t *stamp)
@@ -83,19 +85,22 @@ void trace_ring_release(struct trace_ring *ring)
 		syscall(SYS_futex, drained, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Where the next record goes, as an offset in the ring's last chunk; 0 when the place makes no sense. */
+/* Where the next record goes, as an offset in the ring's last chunk; 0 when the place makes no
+ * sense. */
 static size_t place_in_chunk(const struct trace_ring *ring)
 {
 	const size_t first = chunk_offset(*word32(ring, G_TRACE_FILLED));
 	const uint64_t at = *word64(ring, G_TRACE_AT) - ring->address - first;
-	return at >= CHUNK_HEADER && at <= TRACE_CHUNK && at % sizeof(struct trace_record) == 0 ? at : 0;
+	return at >= CHUNK_HEADER && at <= TRACE_CHUNK && at % sizeof(struct trace_record) == 0 ? at
+												: 0;
 }
 
 const struct trace_record *trace_ring_rest(const struct trace_ring *ring, size_t *n)
 {
 	const size_t at = place_in_chunk(ring);
 	*n = at ? (at - CHUNK_HEADER) / sizeof(struct trace_record) : 0;
-	return (const struct trace_record *)(ring->slot + chunk_offset(*word32(ring, G_TRACE_FILLED)) +
+	return (const struct trace_record *)(ring->slot +
+					     chunk_offset(*word32(ring, G_TRACE_FILLED)) +
 					     CHUNK_HEADER);
 }
 

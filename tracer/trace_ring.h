@@ -13,25 +13,26 @@
 
 struct trace_record {
 	uint64_t address;
-	uint32_t word;		/* TRACE_… */
+	uint32_t word; /* TRACE_… */
 	uint32_t extra;
 };
 
 struct trace_ring {
-	uint8_t *slot;		/* the thread's slot as mapped here */
-	uint64_t address;	/* and in the target */
-	uint32_t taken;		/* chunks */
+	uint8_t *slot;    /* the thread's slot as mapped here */
+	uint64_t address; /* and in the target */
+	uint32_t taken;   /* chunks */
 };
 
-/* Whether a record was made once more, for a line that was left out: the other lines of its bytes do not count. */
+/* Whether a record was made once more, for a line that was left out: the other lines of its bytes
+ * do not count. */
 static inline bool trace_record_repeats(const struct trace_record *record)
 {
 	return !(record->word & TRACE_SPAN_MAX << TRACE_SPAN_SHIFT);
 }
 
 /* Makes a slot's ring empty, for checks of these classes.  `full`: lines of them of which repeated
- * accesses are recorded.  `keep`: of how many lines of a class repeated accesses are left out, access_filter_lines.  Its thread
- * does not run. */
+ * accesses are recorded.  `keep`: of how many lines of a class repeated accesses are left out,
+ * access_filter_lines.  Its thread does not run. */
 void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes,
 		     const struct line_sample *full, unsigned keep);
 
@@ -48,8 +49,9 @@ const struct trace_record *trace_ring_chunk(const struct trace_ring *ring, size_
 void trace_ring_release(struct trace_ring *ring);
 /* The records behind the last full chunk; the thread runs no more. */
 const struct trace_record *trace_ring_rest(const struct trace_ring *ring, size_t *n);
-/* These have been read: the chunk is filled from its beginning again.  The thread is stopped outside the gate. */
+/* These have been read: the chunk is filled from its beginning again.  The thread is stopped
+ * outside the gate. */
 void trace_ring_rewind(struct trace_ring *ring);
-/* Adds a record in the place of the thread, which is stopped; of no line repeated accesses are left out then.  False
- * when there is no room. */
+/* Adds a record in the place of the thread, which is stopped; of no line repeated accesses are left
+ * out then.  False when there is no room. */
 bool trace_ring_add(struct trace_ring *ring, const struct trace_record *record);

@@ -54,13 +54,13 @@ static void emit_target_in_rcx(struct batch *batch, const struct decoded *insn, 
 
 static void emit_table_jump(struct arena *arena)
 {
-	EMIT(arena, 0x0f, 0xb7, 0xc1);		   /* movzwl %cx, %eax */
-	EMIT(arena, 0x65, 0xff, 0x24, 0xc5);	   /* jmp *%gs:SLOT_JUMPS(,%rax,8) */
+	EMIT(arena, 0x0f, 0xb7, 0xc1);       /* movzwl %cx, %eax */
+	EMIT(arena, 0x65, 0xff, 0x24, 0xc5); /* jmp *%gs:SLOT_JUMPS(,%rax,8) */
 	emit_u32(arena, SLOT_JUMPS);
 }
 
-/* Returns that take arguments off the stack, or whose status flags matter where they lead, are rare: they go the way of
- * indirect jumps, which changes no flags. */
+/* Returns that take arguments off the stack, or whose status flags matter where they lead, are
+ * rare: they go the way of indirect jumps, which changes no flags. */
 static void emit_return_as_jump(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
@@ -77,9 +77,9 @@ static void emit_return_as_jump(struct batch *batch, const struct decoded *insn,
 
 /* The cache address to return to is pushed below the program's own return address and returned to
  * from there, over both: so the processor's return predictor, fed by the real call in emit_call, is
- * right, and the landing finds the program's return address where it was.  The register that is borrowed
- * should be one that programs write often: one that they leave alone would be a chain of loads that wait
- * for stores, from return to return. */
+ * right, and the landing finds the program's return address where it was.  The register that is
+ * borrowed should be one that programs write often: one that they leave alone would be a chain of
+ * loads that wait for stores, from return to return. */
 static void emit_return(struct batch *batch, const struct planned *item, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
@@ -89,8 +89,8 @@ static void emit_return(struct batch *batch, const struct planned *item, uint16_
 	}
 	emit_gs_store(arena, RDI, G_SPILL_RDI);
 	emit_late_count(batch, PIECE_RETURN, RDI, orig);
-	EMIT(arena, 0x0f, 0xb7, 0x3c, 0x24);	   /* movzwl (%rsp), %edi */
-	EMIT(arena, 0x65, 0xff, 0x34, 0xfd);	   /* push %gs:SLOT_RETURNS(,%rdi,8) */
+	EMIT(arena, 0x0f, 0xb7, 0x3c, 0x24); /* movzwl (%rsp), %edi */
+	EMIT(arena, 0x65, 0xff, 0x34, 0xfd); /* push %gs:SLOT_RETURNS(,%rdi,8) */
 	emit_u32(arena, SLOT_RETURNS);
 	batch_piece(batch, PIECE_STEP, orig);
 	emit_gs_load(arena, RDI, G_SPILL_RDI);
@@ -110,18 +110,19 @@ static void emit_push_return_address(struct batch *batch, struct call_site *call
 	emit_u32(arena, 0);
 }
 
-/* The program's own return address is pushed, and then there is a real call, which pushes one word too
- * many: the called end drops it (code_block.called).  Behind the call stands the landing of the return
- * address.  Code that has been translated twice has one call for both, else returns would be predicted
- * wrongly in one. */
+/* The program's own return address is pushed, and then there is a real call, which pushes one word
+ * too many: the called end drops it (code_block.called).  Behind the call stands the landing of the
+ * return address.  Code that has been translated twice has one call for both, else returns would be
+ * predicted wrongly in one. */
 static void emit_call(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	const bool direct = insn->flow == FLOW_CALL;
 	if (!direct)
 		emit_target_in_rcx(batch, insn, orig);
-	struct call_site call = {
-		.block = batch->block, .orig = orig, .return_pc = insn->pc + insn->length};
+	struct call_site call = {.block = batch->block,
+				 .orig = orig,
+				 .return_pc = insn->pc + insn->length};
 	const uint32_t *same = u64_map_find(&batch->cache->calls, call.return_pc);
 	const uint32_t arena_bits = (uint32_t)(arena - batch->cache->arenas) << CALL_ARENA_SHIFT;
 	if (same && (*same & ~CALL_OFFSET) == arena_bits) {

@@ -53,8 +53,8 @@ static bool emit_batch(struct translator *translator, const struct plan *plan, b
 }
 
 /* Sends links that aim at pc to the gate. */
-static void sever(struct translator *translator, struct arena *arena, uint64_t pc, enum link_kind kind,
-		  uint32_t junction)
+static void sever(struct translator *translator, struct arena *arena, uint64_t pc,
+		  enum link_kind kind, uint32_t junction)
 {
 	struct code_cache *cache = &translator->cache;
 	struct batch batch = {.translator = translator, .cache = cache, .arena = arena};
@@ -90,7 +90,8 @@ static struct code_block *find_or_translate(struct translator *translator, uint6
 		return block;
 	const uint64_t start = clock_now_ns();
 	struct plan plan;
-	bool ok = plan_build(&plan, translator, pc, why) && emit_batch(translator, &plan, with_entry, why);
+	bool ok = plan_build(&plan, translator, pc, why) &&
+		  emit_batch(translator, &plan, with_entry, why);
 	plan_deinit(&plan);
 	translator->spent_ns += clock_now_ns() - start;
 	if (ok)
@@ -104,7 +105,8 @@ static bool got_is_resolved(struct translator *translator, const struct code_blo
 	struct decoded insn;
 	uint64_t value, offset = 0;
 	do {
-		decode_instruction(block->bytes + offset, block->size - offset, block->pc + offset, &insn);
+		decode_instruction(block->bytes + offset, block->size - offset, block->pc + offset,
+				   &insn);
 		offset += insn.length;
 	} while (offset < block->size && insn.length);
 	return translator->source.value(translator->source.context, insn.target, &value) &&
@@ -112,7 +114,8 @@ static bool got_is_resolved(struct translator *translator, const struct code_blo
 }
 
 /* Code that was translated before its slot of the GOT was resolved is translated once more. */
-static struct code_block *find_resolved(struct translator *translator, uint64_t pc, const char **why)
+static struct code_block *find_resolved(struct translator *translator, uint64_t pc,
+					const char **why)
 {
 	struct code_block *block = find_or_translate(translator, pc, false, why);
 	if (!block || !block->provisional || !got_is_resolved(translator, block))
@@ -122,8 +125,8 @@ static struct code_block *find_resolved(struct translator *translator, uint64_t 
 }
 
 /* A batch of nothing but a way to the block.  False when there is no room for one. */
-static bool way_to(struct translator *translator, const struct code_block *block, struct batch *batch,
-		   const char **why)
+static bool way_to(struct translator *translator, const struct code_block *block,
+		   struct batch *batch, const char **why)
 {
 	*batch = (struct batch){
 		.translator = translator,
@@ -202,15 +205,17 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 	struct code_block *block = find_resolved(translator, *pc, why);
 	if (!block)
 		return 0;
-	struct batch batch = {.translator = translator, .cache = cache,
-			      .arena = &cache->arenas[asked.arena], .block = NO_BLOCK};
-	/* Links within the block's arena were aimed when it was published; those of the stub's arena get
-	 * a way to it. */
+	struct batch batch = {.translator = translator,
+			      .cache = cache,
+			      .arena = &cache->arenas[asked.arena],
+			      .block = NO_BLOCK};
+	/* Links within the block's arena were aimed when it was published; those of the stub's
+	 * arena get a way to it. */
 	if (!block->provisional && asked.arena != block->arena && !asked.linked &&
 	    code_cache_has_room(batch.arena)) {
 		uint32_t way = batch_way(&batch, *pc, asked.is_call);
-		code_cache_aim_links(cache, batch.arena, *pc, asked.is_call ? LINK_CALL : LINK_JUMP, OUTSIDE, way,
-				     translator->quiet);
+		code_cache_aim_links(cache, batch.arena, *pc, asked.is_call ? LINK_CALL : LINK_JUMP,
+				     OUTSIDE, way, translator->quiet);
 		cache->stubs[stub].linked = true;
 		translator->failed |= batch.failed;
 	}

@@ -25,14 +25,17 @@ struct trace_config;
 struct translator {
 	struct code_cache cache;
 	struct code_source source;
-	bool failed;		/* memory ran short; nothing is translated any more */
-	struct trace_config *trace;	/* accesses are traced; NULL: not */
-	bool quiet;		/* only one thread runs translated code */
-	uint64_t spent_ns;	/* on translation */
-	size_t batch_insns;	/* how many instructions one request may translate */
+	bool failed;                /* memory ran short; nothing is translated any more */
+	struct trace_config *trace; /* accesses are traced; NULL: not */
+	bool quiet;                 /* only one thread runs translated code */
+	uint64_t spent_ns;          /* on translation */
+	size_t batch_insns;         /* how many instructions one request may translate */
 	/* Entries for indirect transfers made since the caller last emptied the list; key as in
 	 * preload/protocol.h.  `replaces`: no thread may use an older one any more. */
-	struct new_entry { uint64_t key, entry; bool replaces; } *new_entries;
+	struct new_entry {
+		uint64_t key, entry;
+		bool replaces;
+	} * new_entries;
 	size_t n_new_entries, cap_new_entries;
 };
 
@@ -49,7 +52,7 @@ uint64_t translate_landing(struct translator *translator, uint64_t pc, const cha
 uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *pc,
 			const char **why);
 
-/* The program's code in [*start, end) is going away: forgets its blocks, and those before them that run on into
- * them, and sends links that aim at them to the gate.  *start becomes the lowest address of what was forgotten, if
- * that is lower.  Returns how many blocks were forgotten. */
+/* The program's code in [*start, end) is going away: forgets its blocks, and those before them that
+ * run on into them, and sends links that aim at them to the gate.  *start becomes the lowest
+ * address of what was forgotten, if that is lower.  Returns how many blocks were forgotten. */
 size_t translate_invalidate(struct translator *translator, uint64_t *start, uint64_t end);

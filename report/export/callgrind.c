@@ -13,13 +13,14 @@
 
 /* From one place of the code into a function. */
 struct call {
-	uint32_t row;		/* of the caller */
+	uint32_t row; /* of the caller */
 	uint32_t module;
-	uint64_t offset;	/* of the call instruction */
-	uint32_t callee;	/* row */
-	int64_t executions;	/* of it; 0: not known, and written as 1: callgrind_annotate takes 0 for no call */
-	uint64_t ns;		/* of samples with it on their stack */
-	uint32_t open;		/* how often it is on the path that is looked at */
+	uint64_t offset;    /* of the call instruction */
+	uint32_t callee;    /* row */
+	int64_t executions; /* of it; 0: not known, and written as 1: callgrind_annotate takes 0 for
+			       no call */
+	uint64_t ns;        /* of samples with it on their stack */
+	uint32_t open;      /* how often it is on the path that is looked at */
 };
 
 struct graph {
@@ -28,7 +29,7 @@ struct graph {
 	struct call *calls;
 	size_t n_calls, cap_calls;
 	uint32_t *call_of_frame; /* that leads to the frame, or PROFILE_NONE */
-	uint64_t *self_ns;	/* per frame */
+	uint64_t *self_ns;       /* per frame */
 	uint64_t *with_callees_ns;
 	bool *file_named, *object_named, *function_named;
 	struct code_rounding memory;
@@ -39,8 +40,10 @@ struct graph {
 /* The frame's call: a return address less one lies within the call instruction. */
 static void describe_call(const struct graph *graph, uint32_t frame, struct call *call)
 {
-	const struct profile_frame *above = &graph->code->profile->frames[graph->code->profile->frames[frame].parent];
-	const struct code_instruction *at = code_instruction_at(graph->code, above->module, above->offset);
+	const struct profile_frame *above =
+		&graph->code->profile->frames[graph->code->profile->frames[frame].parent];
+	const struct code_instruction *at =
+		code_instruction_at(graph->code, above->module, above->offset);
 	*call = (struct call){
 		.row = code_row_of(graph->code, graph->code->profile->frames[frame].parent),
 		.module = above->module,
@@ -67,7 +70,8 @@ static void forget_shared_counts(struct graph *graph)
 {
 	struct call *calls = graph->calls;
 	for (size_t i = 1; i < graph->n_calls; i++)
-		if (calls[i].module == calls[i - 1].module && calls[i].offset == calls[i - 1].offset)
+		if (calls[i].module == calls[i - 1].module &&
+		    calls[i].offset == calls[i - 1].offset)
 			calls[i].executions = calls[i - 1].executions = 0;
 }
 
@@ -107,21 +111,26 @@ static void add_times(struct graph *graph)
 	const struct profile *profile = graph->code->profile;
 	for (size_t i = 0; i < profile->n_samples; i++)
 		if (profile->samples[i].frame != PROFILE_NONE)
-			graph->self_ns[profile->samples[i].frame] += code_sample_ns(graph->code, &profile->samples[i]);
+			graph->self_ns[profile->samples[i].frame] +=
+				code_sample_ns(graph->code, &profile->samples[i]);
 	memcpy(graph->with_callees_ns, graph->self_ns, profile->n_frames * sizeof(*graph->self_ns));
 	for (size_t i = profile->n_frames; i-- > 0;)
 		if (profile->frames[i].parent != PROFILE_NONE)
-			graph->with_callees_ns[profile->frames[i].parent] += graph->with_callees_ns[i];
+			graph->with_callees_ns[profile->frames[i].parent] +=
+				graph->with_callees_ns[i];
 }
 
 /* The tree of frames, children after each other. */
-struct tree { uint32_t *first, *next; };
+struct tree {
+	uint32_t *first, *next;
+};
 
 static void walk_into(struct graph *graph, uint32_t frame)
 {
 	const uint32_t index = graph->call_of_frame[frame];
 	struct call *call = index == PROFILE_NONE ? NULL : &graph->calls[index];
-	if (call && call->open++ == 0) /* once for each sample, however often a recursion comes by */
+	if (call &&
+	    call->open++ == 0) /* once for each sample, however often a recursion comes by */
 		call->ns += graph->with_callees_ns[frame];
 }
 
@@ -179,7 +188,8 @@ static bool sum_calls(struct graph *graph)
 /* ---- writing ---- */
 
 /* "(ID) NAME" the first time, then "(ID)". */
-static void put_name(const struct graph *graph, const char *key, size_t id, bool *named, const char *name)
+static void put_name(const struct graph *graph, const char *key, size_t id, bool *named,
+		     const char *name)
 {
 	fprintf(graph->stream, "%s=(%zu)", key, id + 1);
 	if (!*named)
@@ -193,8 +203,10 @@ static bool put_place(struct graph *graph, const char *prefix, uint32_t row)
 {
 	const struct code *code = graph->code;
 	const struct code_function *function = &code->functions[row];
-	const size_t module = function->module == PROFILE_NONE ? code->profile->n_modules : function->module;
-	char *object = text_clean(module < code->profile->n_modules ? code->profile->modules[module].path : "???");
+	const size_t module =
+		function->module == PROFILE_NONE ? code->profile->n_modules : function->module;
+	char *object = text_clean(
+		module < code->profile->n_modules ? code->profile->modules[module].path : "???");
 	char key[8];
 	if (!object)
 		return false;
@@ -202,7 +214,8 @@ static bool put_place(struct graph *graph, const char *prefix, uint32_t row)
 	put_name(graph, key, module, &graph->object_named[module], object);
 	free(object);
 	snprintf(key, sizeof(key), "%s", *prefix ? "cfi" : "fl");
-	put_name(graph, key, row, &graph->file_named[row], function->file[0] ? function->file : "???");
+	put_name(graph, key, row, &graph->file_named[row],
+		 function->file[0] ? function->file : "???");
 	snprintf(key, sizeof(key), "%sfn", prefix);
 	put_name(graph, key, row, &graph->function_named[row], function->name);
 	return true;
@@ -214,8 +227,10 @@ static void put_costs(struct graph *graph, const struct code_instruction *at)
 	uint64_t bytes;
 	if (__builtin_add_overflow((uint64_t)at->load_bytes, (uint64_t)at->store_bytes, &bytes))
 		bytes = UINT64_MAX;
-	fprintf(graph->stream, "0x%" PRIx64 " %" PRIu32 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64,
-		at->offset, code->functions[at->row].line, at->time_ns, at->flop, at->executions, bytes);
+	fprintf(graph->stream,
+		"0x%" PRIx64 " %" PRIu32 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64,
+		at->offset, code->functions[at->row].line, at->time_ns, at->flop, at->executions,
+		bytes);
 	if (code->view->model->traced)
 		fprintf(graph->stream, " %" PRIu64, code_memory_bytes(code, &graph->memory, at));
 	putc('\n', graph->stream);
@@ -228,8 +243,9 @@ static bool put_call(struct graph *graph, const struct call *call)
 		return true;
 	if (!put_place(graph, "c", call->callee))
 		return false;
-	fprintf(graph->stream, "calls=%" PRId64 " 0x%" PRIx64 " %" PRIu32 "\n", call->executions ? call->executions : 1,
-		code->functions[call->callee].start, code->functions[call->callee].line);
+	fprintf(graph->stream, "calls=%" PRId64 " 0x%" PRIx64 " %" PRIu32 "\n",
+		call->executions ? call->executions : 1, code->functions[call->callee].start,
+		code->functions[call->callee].line);
 	fprintf(graph->stream, "0x%" PRIx64 " %" PRIu32 " %" PRIu64 "\n", call->offset,
 		code->functions[call->row].line, call->ns);
 	return true;
@@ -254,7 +270,8 @@ static void put_head(const struct graph *graph)
 	      "event: Time : CPU time, ns\n"
 	      "event: Flop : Flop\n"
 	      "event: Instructions : Instructions\n"
-	      "event: LSBytes : Bytes loaded and stored\n", stream);
+	      "event: LSBytes : Bytes loaded and stored\n",
+	      stream);
 	if (graph->code->view->model->traced)
 		fputs("event: MemoryBytes : Bytes to and from memory\n", stream);
 	fprintf(stream, "events: Time Flop Instructions LSBytes%s\n",
@@ -304,15 +321,17 @@ static bool put_functions(struct graph *graph)
 
 static bool put_graph(struct graph *graph)
 {
-	const size_t n_frames = graph->code->profile->n_frames, n_functions = graph->code->n_functions;
+	const size_t n_frames = graph->code->profile->n_frames,
+		     n_functions = graph->code->n_functions;
 	graph->call_of_frame = malloc((n_frames + 1) * sizeof(*graph->call_of_frame));
 	graph->self_ns = calloc(n_frames + 1, sizeof(*graph->self_ns));
 	graph->with_callees_ns = calloc(n_frames + 1, sizeof(*graph->with_callees_ns));
 	graph->file_named = calloc(n_functions + 1, 1);
 	graph->function_named = calloc(n_functions + 1, 1);
 	graph->object_named = calloc(graph->code->profile->n_modules + 1, 1);
-	if (!graph->call_of_frame || !graph->self_ns || !graph->with_callees_ns || !graph->file_named ||
-	    !graph->function_named || !graph->object_named || !find_calls(graph))
+	if (!graph->call_of_frame || !graph->self_ns || !graph->with_callees_ns ||
+	    !graph->file_named || !graph->function_named || !graph->object_named ||
+	    !find_calls(graph))
 		return false;
 	add_times(graph);
 	if (!sum_calls(graph))

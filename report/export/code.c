@@ -43,7 +43,8 @@ static size_t row_of_model(const struct code *code, const struct model_function 
 	if (function->function != PROFILE_NONE)
 		return function->function;
 	for (size_t m = 0; m < profile->n_modules; m++)
-		if (function->module == profile->modules[m].name) /* the same text, not an equal one */
+		if (function->module ==
+		    profile->modules[m].name) /* the same text, not an equal one */
 			return profile->n_functions + m;
 	return code->n_functions - 1;
 }
@@ -75,8 +76,9 @@ static bool init_functions(struct code *code)
 			return false;
 	}
 	for (size_t i = 0; i < profile->n_frames; i++)
-		code->row_of_frame[i] = (uint32_t)model_row_at(&code->rows, profile->frames[i].module,
-							       profile->frames[i].offset, NULL);
+		code->row_of_frame[i] =
+			(uint32_t)model_row_at(&code->rows, profile->frames[i].module,
+					       profile->frames[i].offset, NULL);
 	take_bounds(code);
 	return true;
 }
@@ -90,7 +92,8 @@ uint32_t code_row_of(const struct code *code, uint32_t frame)
 
 static bool push(struct code *code, const struct code_instruction *part)
 {
-	return rf_array_push(code->instructions, code->n_instructions, code->cap_instructions, *part);
+	return rf_array_push(code->instructions, code->n_instructions, code->cap_instructions,
+			     *part);
 }
 
 static int64_t times(int64_t n, uint64_t value)
@@ -129,7 +132,8 @@ static bool push_block(struct code *code, const struct profile_block *block, int
 {
 	for (uint32_t at = 0; at < block->size;) {
 		struct work work;
-		struct code_instruction part = {.module = block->module, .offset = block->start + at};
+		struct code_instruction part = {.module = block->module,
+						.offset = block->start + at};
 		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0)
 			return true;
 		read_work(&work, n, &part);
@@ -160,7 +164,9 @@ static bool push_blocks(struct code *code)
 static bool push_samples(struct code *code)
 {
 	const struct profile *profile = code->profile;
-	struct { uint64_t ns, n; } *of_frame = calloc(profile->n_frames + 1, sizeof(*of_frame));
+	struct {
+		uint64_t ns, n;
+	} *of_frame = calloc(profile->n_frames + 1, sizeof(*of_frame));
 	bool done = of_frame != NULL;
 	for (size_t i = 0; done && i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
@@ -169,7 +175,8 @@ static bool push_samples(struct code *code)
 		of_frame[frame].n++;
 	}
 	for (size_t i = 0; done && i <= profile->n_frames; i++) {
-		struct code_instruction part = {.module = PROFILE_NONE, .time_ns = of_frame[i].ns,
+		struct code_instruction part = {.module = PROFILE_NONE,
+						.time_ns = of_frame[i].ns,
 						.n_samples = of_frame[i].n};
 		if (i < profile->n_frames) {
 			part.module = profile->frames[i].module;
@@ -245,7 +252,10 @@ static void merge_instructions(struct code *code)
 	code->n_instructions = kept;
 }
 
-static int64_t at_least_0(int64_t value) { return value < 0 ? 0 : value; }
+static int64_t at_least_0(int64_t value)
+{
+	return value < 0 ? 0 : value;
+}
 
 /* Masked lanes, repeated strings, tiles; then nothing is below 0. */
 static void add_units(struct code *code)
@@ -254,8 +264,9 @@ static void add_units(struct code *code)
 	for (size_t i = 0; i < profile->n_units; i++) {
 		const struct profile_units *row = &profile->units[i];
 		const struct code_instruction key = {.module = row->module, .offset = row->offset};
-		struct code_instruction *at = bsearch(&key, code->instructions, code->n_instructions,
-						      sizeof(key), compare_addresses);
+		struct code_instruction *at =
+			bsearch(&key, code->instructions, code->n_instructions, sizeof(key),
+				compare_addresses);
 		const int64_t n = row->n < INT64_MAX ? (int64_t)row->n : INT64_MAX;
 		if (!at)
 			continue;
@@ -283,7 +294,8 @@ static bool init_instructions(struct code *code)
 	if (!push_blocks(code) || !push_samples(code) || !push_traffic(code))
 		return false;
 	if (code->n_instructions)
-		qsort(code->instructions, code->n_instructions, sizeof(*code->instructions), compare_addresses);
+		qsort(code->instructions, code->n_instructions, sizeof(*code->instructions),
+		      compare_addresses);
 	merge_instructions(code);
 	add_units(code);
 	for (size_t i = 0; i < code->n_instructions; i++) {
@@ -304,7 +316,8 @@ static bool init_instructions(struct code *code)
 	return true;
 }
 
-const struct code_instruction *code_instruction_at(const struct code *code, uint32_t module, uint64_t offset)
+const struct code_instruction *code_instruction_at(const struct code *code, uint32_t module,
+						   uint64_t offset)
 {
 	const struct code_instruction key = {.module = module, .offset = offset};
 	size_t low = 0, high = code->n_instructions;
@@ -332,7 +345,8 @@ uint64_t code_sample_ns(const struct code *code, const struct profile_sample *sa
 	return model_sample_weight(sample, code->sample_cost_ns);
 }
 
-uint64_t code_round(struct code_rounding *rounding, uint64_t value, uint64_t factor, uint64_t divisor)
+uint64_t code_round(struct code_rounding *rounding, uint64_t value, uint64_t factor,
+		    uint64_t divisor)
 {
 	rounding->sum += (unsigned __int128)value * factor;
 	const uint64_t until = (uint64_t)((rounding->sum + divisor / 2) / divisor);
@@ -370,7 +384,8 @@ char *code_thread_name(const struct code *code, uint32_t thread)
 
 struct rf_error *code_init(struct code *code, const struct report_view *view)
 {
-	*code = (struct code){.view = view, .profile = view->profile,
+	*code = (struct code){.view = view,
+			      .profile = view->profile,
 			      .sample_cost_ns = model_sample_cost(view->profile)};
 	return init_functions(code) && init_instructions(code) ? NULL : report_no_memory();
 }

@@ -1,4 +1,5 @@
-/* Functions as comma-separated values (RFC 4180), in the order of the table.  A cell without a value is empty. */
+/* Functions as comma-separated values (RFC 4180), in the order of the table.  A cell without a
+ * value is empty. */
 #include "report/export/writers.h"
 #include "report/report_parts.h"
 #include "report/text.h"
@@ -30,7 +31,10 @@ static void put_text(FILE *stream, const char *text)
 	free(clean);
 }
 
-static void put_count(FILE *stream, uint64_t value) { fprintf(stream, "%" PRIu64, value); }
+static void put_count(FILE *stream, uint64_t value)
+{
+	fprintf(stream, "%" PRIu64, value);
+}
 
 static void put_real(FILE *stream, double value)
 {
@@ -43,7 +47,10 @@ static void put_seconds(FILE *stream, uint64_t ns)
 	fprintf(stream, "%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
 }
 
-static bool counted(const struct row *row) { return row->f->tally.instructions > 0; }
+static bool counted(const struct row *row)
+{
+	return row->f->tally.instructions > 0;
+}
 static double bytes_of(const struct row *row)
 {
 	return (double)row->f->tally.load_bytes + (double)row->f->tally.store_bytes;
@@ -62,57 +69,74 @@ static double placed(const struct row *row, double value)
 }
 
 static const char *const units[] = {
-	[AXIS_NONE] = "", [AXIS_FLOP] = "GFLOP/s", [AXIS_BYTES] = "GB/s", [AXIS_INSTRUCTIONS] = "Ginstructions/s",
+	[AXIS_NONE] = "",
+	[AXIS_FLOP] = "GFLOP/s",
+	[AXIS_BYTES] = "GB/s",
+	[AXIS_INSTRUCTIONS] = "Ginstructions/s",
 };
 
 /* COLUMN(name, what writes the cell of `row` to `out`); docs/exports.md says what they are. */
-#define COLUMNS(COLUMN) \
-	COLUMN(function, put_text(out, row->f->name)) \
-	COLUMN(module, put_text(out, row->f->module)) \
-	COLUMN(file, put_text(out, row->source && row->source->file ? row->source->file : "")) \
-	COLUMN(line, if (row->source && row->source->line) put_count(out, row->source->line)) \
-	COLUMN(time_s, put_seconds(out, row->f->time_ns)) \
-	COLUMN(time_halfwidth_s, put_real(out, row->f->n_samples ? row->f->halfwidth_s : NAN)) \
-	COLUMN(elapsed_s, put_real(out, row->f->elapsed_s)) \
-	COLUMN(samples, put_count(out, row->f->n_samples)) \
-	COLUMN(time_share, put_real(out, row->f->share)) \
-	COLUMN(threads, put_real(out, row->f->concurrency)) \
-	COLUMN(flop, put_count(out, row->f->tally.flop)) \
-	COLUMN(flop_unmasked, put_count(out, row->f->tally.flop_unmasked)) \
-	COLUMN(precision, put_text(out, row->f->tally.flop ? model_precision_name(row->f->precision) : "")) \
-	COLUMN(instructions, put_count(out, row->f->tally.instructions)) \
-	COLUMN(load_instructions, put_count(out, row->f->tally.loads)) \
-	COLUMN(store_instructions, put_count(out, row->f->tally.stores)) \
-	COLUMN(load_bytes, put_count(out, row->f->tally.load_bytes)) \
-	COLUMN(store_bytes, put_count(out, row->f->tally.store_bytes)) \
-	COLUMN(mem_bytes, put_real(out, moved(row, DIRECTION_BOTH))) \
-	COLUMN(mem_read_bytes, put_real(out, moved(row, DIRECTION_READ))) \
-	COLUMN(mem_write_bytes, put_real(out, moved(row, DIRECTION_WRITE))) \
-	COLUMN(mem_halfwidth_bytes, put_real(out, row->f->traffic ? \
-		row->f->traffic->bytes.mem[DIRECTION_BOTH].halfwidth : NAN)) \
-	COLUMN(gflop_per_s, put_real(out, rate(row, (double)row->f->tally.flop))) \
-	COLUMN(gbytes_per_s, put_real(out, rate(row, bytes_of(row)))) \
-	COLUMN(arithmetic_intensity_flop_per_byte, put_real(out, counted(row) ? row->f->intensity : NAN)) \
-	COLUMN(operational_intensity_flop_per_byte, put_real(out, moved(row, DIRECTION_BOTH) > 0 ? \
-		(double)row->f->tally.flop / moved(row, DIRECTION_BOTH) : NAN)) \
-	COLUMN(bound, put_text(out, model_bound_name(row->f->place.bound))) \
-	COLUMN(level, put_text(out, row->f->place.level)) \
+#define COLUMNS(COLUMN)                                                                           \
+	COLUMN(function, put_text(out, row->f->name))                                             \
+	COLUMN(module, put_text(out, row->f->module))                                             \
+	COLUMN(file, put_text(out, row->source && row->source->file ? row->source->file : ""))    \
+	COLUMN(line, if (row->source && row->source->line) put_count(out, row->source->line))     \
+	COLUMN(time_s, put_seconds(out, row->f->time_ns))                                         \
+	COLUMN(time_halfwidth_s, put_real(out, row->f->n_samples ? row->f->halfwidth_s : NAN))    \
+	COLUMN(elapsed_s, put_real(out, row->f->elapsed_s))                                       \
+	COLUMN(samples, put_count(out, row->f->n_samples))                                        \
+	COLUMN(time_share, put_real(out, row->f->share))                                          \
+	COLUMN(threads, put_real(out, row->f->concurrency))                                       \
+	COLUMN(flop, put_count(out, row->f->tally.flop))                                          \
+	COLUMN(flop_unmasked, put_count(out, row->f->tally.flop_unmasked))                        \
+	COLUMN(precision,                                                                         \
+	       put_text(out, row->f->tally.flop ? model_precision_name(row->f->precision) : ""))  \
+	COLUMN(instructions, put_count(out, row->f->tally.instructions))                          \
+	COLUMN(load_instructions, put_count(out, row->f->tally.loads))                            \
+	COLUMN(store_instructions, put_count(out, row->f->tally.stores))                          \
+	COLUMN(load_bytes, put_count(out, row->f->tally.load_bytes))                              \
+	COLUMN(store_bytes, put_count(out, row->f->tally.store_bytes))                            \
+	COLUMN(mem_bytes, put_real(out, moved(row, DIRECTION_BOTH)))                              \
+	COLUMN(mem_read_bytes, put_real(out, moved(row, DIRECTION_READ)))                         \
+	COLUMN(mem_write_bytes, put_real(out, moved(row, DIRECTION_WRITE)))                       \
+	COLUMN(mem_halfwidth_bytes,                                                               \
+	       put_real(out, row->f->traffic                                                      \
+				     ? row->f->traffic->bytes.mem[DIRECTION_BOTH].halfwidth       \
+				     : NAN))                                                      \
+	COLUMN(gflop_per_s, put_real(out, rate(row, (double)row->f->tally.flop)))                 \
+	COLUMN(gbytes_per_s, put_real(out, rate(row, bytes_of(row))))                             \
+	COLUMN(arithmetic_intensity_flop_per_byte,                                                \
+	       put_real(out, counted(row) ? row->f->intensity : NAN))                             \
+	COLUMN(operational_intensity_flop_per_byte,                                               \
+	       put_real(out, moved(row, DIRECTION_BOTH) > 0                                       \
+				     ? (double)row->f->tally.flop / moved(row, DIRECTION_BOTH)    \
+				     : NAN))                                                      \
+	COLUMN(bound, put_text(out, model_bound_name(row->f->place.bound)))                       \
+	COLUMN(level, put_text(out, row->f->place.level))                                         \
 	COLUMN(point, put_real(out, row->f->place.axis == AXIS_NONE ? NAN : row->f->place.point)) \
-	COLUMN(roof, put_real(out, placed(row, row->f->place.roof))) \
-	COLUMN(point_unit, put_text(out, units[row->f->place.axis])) \
-	COLUMN(distance, put_real(out, row->f->place.distance)) \
-	COLUMN(headroom_s, put_real(out, row->f->place.headroom_s)) \
+	COLUMN(roof, put_real(out, placed(row, row->f->place.roof)))                              \
+	COLUMN(point_unit, put_text(out, units[row->f->place.axis]))                              \
+	COLUMN(distance, put_real(out, row->f->place.distance))                                   \
+	COLUMN(headroom_s, put_real(out, row->f->place.headroom_s))                               \
 	COLUMN(why, put_text(out, row->f->place.why ? row->f->place.why : ""))
 
-#define FUNCTION(name, write) static void put_##name(FILE *out, const struct row *row) { write; }
+#define FUNCTION(name, write)                                    \
+	static void put_##name(FILE *out, const struct row *row) \
+	{                                                        \
+		write;                                           \
+	}
 COLUMNS(FUNCTION)
 #define ENTRY(name, write) {#name, put_##name},
-static const struct { const char *name; void (*put)(FILE *out, const struct row *row); } columns[] = {
-	COLUMNS(ENTRY)
-};
+static const struct {
+	const char *name;
+	void (*put)(FILE *out, const struct row *row);
+} columns[] = {COLUMNS(ENTRY)};
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 
-static const char *line_end(size_t column) { return column + 1 < N_COLUMNS ? "," : "\r\n"; }
+static const char *line_end(size_t column)
+{
+	return column + 1 < N_COLUMNS ? "," : "\r\n";
+}
 
 struct rf_error *export_csv(const struct report_view *view, FILE *stream)
 {
@@ -122,8 +146,10 @@ struct rf_error *export_csv(const struct report_view *view, FILE *stream)
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		if (report_is_small(view, f))
 			continue;
-		const struct row row = {view, f, f->function == PROFILE_NONE
-					? NULL : &view->profile->functions[f->function]};
+		const struct row row = {view, f,
+					f->function == PROFILE_NONE
+						? NULL
+						: &view->profile->functions[f->function]};
 		for (size_t c = 0; c < N_COLUMNS; c++) {
 			columns[c].put(stream, &row);
 			fputs(line_end(c), stream);

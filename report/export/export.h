@@ -16,9 +16,12 @@ enum export_format {
 #undef EXPORT
 
 /* What the user named for each format: a path, "-" for standard output, or NULL. */
-struct export_paths { const char *of[N_EXPORTS]; };
+struct export_paths {
+	const char *of[N_EXPORTS];
+};
 
-/* Before anything is run: whether what was asked for can be made here.  Does not look at the files. */
+/* Before anything is run: whether what was asked for can be made here.  Does not look at the files.
+ */
 struct rf_error *export_check(const struct export_paths *paths);
 
 /* Writes all that were asked for. */

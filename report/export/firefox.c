@@ -1,5 +1,5 @@
-/* The Firefox Profiler's "processed profile", version 48: tables by column, one set for each thread.
- * The categories, and so the colours, are what holds a function back. */
+/* The Firefox Profiler's "processed profile", version 48: tables by column, one set for each
+ * thread. The categories, and so the colours, are what holds a function back. */
 #include "report/export/code.h"
 #include "report/export/writers.h"
 #include "report/text.h"
@@ -17,11 +17,11 @@
 struct thread_tables {
 	const struct code *code;
 	json_t *strings;
-	uint32_t *stack_of_frame;	/* row in the stack table, or PROFILE_NONE */
-	uint32_t *func_of_row;		/* row in the func table, or PROFILE_NONE */
-	uint32_t *resource_of_module;	/* row in the resource table, or PROFILE_NONE */
+	uint32_t *stack_of_frame;     /* row in the stack table, or PROFILE_NONE */
+	uint32_t *func_of_row;        /* row in the func table, or PROFILE_NONE */
+	uint32_t *resource_of_module; /* row in the resource table, or PROFILE_NONE */
 	uint32_t *used_frames, *used_rows, *used_modules; /* what of these is set */
-	uint32_t *path;		/* room for the frames from a leaf upward */
+	uint32_t *path; /* room for the frames from a leaf upward */
 	size_t n_frames, n_rows, n_modules;
 	json_t *stack_prefix, *stack_frame, *stack_category, *stack_subcategory;
 	json_t *frame_address, *frame_func, *frame_category;
@@ -30,15 +30,26 @@ struct thread_tables {
 };
 
 /* The names of bounds and colours that the viewer has; the first is its default. */
-static const struct { const char *name, *color; } categories[] = {
-	[BOUND_UNKNOWN] = {"Other", "grey"}, [BOUND_UNCOUNTED] = {"uncounted", "darkgrey"},
-	[BOUND_MEMORY] = {"memory bound", "blue"}, [BOUND_COMPUTE] = {"compute bound", "orange"},
-	[BOUND_BALANCED] = {"balanced", "green"}, [BOUND_ISSUE] = {"issue bound", "yellow"},
+static const struct {
+	const char *name, *color;
+} categories[] = {
+	[BOUND_UNKNOWN] = {"Other", "grey"},
+	[BOUND_UNCOUNTED] = {"uncounted", "darkgrey"},
+	[BOUND_MEMORY] = {"memory bound", "blue"},
+	[BOUND_COMPUTE] = {"compute bound", "orange"},
+	[BOUND_BALANCED] = {"balanced", "green"},
+	[BOUND_ISSUE] = {"issue bound", "yellow"},
 	[BOUND_LATENCY] = {"latency bound", "magenta"},
 };
 
-static void push(json_t *array, json_t *value) { json_array_append_new(array, value); }
-static json_t *integer(uint64_t value) { return json_integer((json_int_t)value); }
+static void push(json_t *array, json_t *value)
+{
+	json_array_append_new(array, value);
+}
+static json_t *integer(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
 
 /* A column of `n` equal values. */
 static json_t *filled(size_t n, json_t *value)
@@ -77,15 +88,18 @@ static uint64_t func(struct thread_tables *t, uint32_t row)
 	t->func_of_row[row] = (uint32_t)json_array_size(t->func_name);
 	t->used_rows[t->n_rows++] = row;
 	push(t->func_name, integer(string(t, function->name)));
-	push(t->func_resource, function->module == PROFILE_NONE ? json_integer(-1)
-								: integer(resource(t, function->module)));
+	push(t->func_resource, function->module == PROFILE_NONE
+				       ? json_integer(-1)
+				       : integer(resource(t, function->module)));
 	push(t->func_file, function->file[0] ? integer(string(t, function->file)) : json_null());
 	push(t->func_line, function->line ? integer(function->line) : json_null());
 	return t->func_of_row[row];
 }
 
-/* One row of the stack table, and one of the frame table, for each frame of the profile that the thread has. */
-static void add_stack(struct thread_tables *t, size_t slot, uint32_t row, uint64_t address, uint32_t prefix)
+/* One row of the stack table, and one of the frame table, for each frame of the profile that the
+ * thread has. */
+static void add_stack(struct thread_tables *t, size_t slot, uint32_t row, uint64_t address,
+		      uint32_t prefix)
 {
 	const enum model_bound bound = t->code->functions[row].bound;
 	t->stack_of_frame[slot] = (uint32_t)json_array_size(t->stack_frame);
@@ -113,7 +127,8 @@ static uint32_t stack_of(struct thread_tables *t, uint32_t leaf)
 	while (n-- > 0) {
 		const struct profile_frame *frame = &profile->frames[t->path[n]];
 		add_stack(t, t->path[n], t->code->row_of_frame[t->path[n]], frame->offset,
-			  frame->parent == PROFILE_NONE ? frame->parent : t->stack_of_frame[frame->parent]);
+			  frame->parent == PROFILE_NONE ? frame->parent
+							: t->stack_of_frame[frame->parent]);
 	}
 	return t->stack_of_frame[slot];
 }
@@ -129,10 +144,13 @@ static bool all_set(uint32_t **array, size_t n)
 static bool tables_init(struct thread_tables *t, const struct code *code)
 {
 	*t = (struct thread_tables){.code = code};
-	return all_set(&t->stack_of_frame, code->profile->n_frames) && all_set(&t->func_of_row, code->n_functions) &&
+	return all_set(&t->stack_of_frame, code->profile->n_frames) &&
+	       all_set(&t->func_of_row, code->n_functions) &&
 	       all_set(&t->resource_of_module, code->profile->n_modules) &&
-	       all_set(&t->used_frames, code->profile->n_frames) && all_set(&t->used_rows, code->n_functions) &&
-	       all_set(&t->used_modules, code->profile->n_modules) && all_set(&t->path, code->profile->n_frames);
+	       all_set(&t->used_frames, code->profile->n_frames) &&
+	       all_set(&t->used_rows, code->n_functions) &&
+	       all_set(&t->used_modules, code->profile->n_modules) &&
+	       all_set(&t->path, code->profile->n_frames);
 }
 
 static void tables_deinit(struct thread_tables *t)
@@ -156,9 +174,10 @@ static void tables_begin(struct thread_tables *t)
 	while (t->n_modules > 0)
 		t->resource_of_module[t->used_modules[--t->n_modules]] = PROFILE_NONE;
 	json_t **const columns[] = {
-		&t->strings, &t->stack_prefix, &t->stack_frame, &t->stack_category, &t->stack_subcategory,
-		&t->frame_address, &t->frame_func, &t->frame_category, &t->func_name, &t->func_resource,
-		&t->func_file, &t->func_line, &t->resource_lib, &t->resource_name,
+		&t->strings,           &t->stack_prefix,  &t->stack_frame, &t->stack_category,
+		&t->stack_subcategory, &t->frame_address, &t->frame_func,  &t->frame_category,
+		&t->func_name,         &t->func_resource, &t->func_file,   &t->func_line,
+		&t->resource_lib,      &t->resource_name,
 	};
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		*columns[i] = json_array();
@@ -171,37 +190,47 @@ static void add_tables(json_t *thread, struct thread_tables *t)
 {
 	const size_t frames = json_array_size(t->frame_func), funcs = json_array_size(t->func_name);
 	const size_t resources = json_array_size(t->resource_lib);
-	json_object_set_new(thread, "stackTable", json_pack(
-		"{s:I, s:o, s:o, s:o, s:o}", "length", (json_int_t)frames, "prefix", t->stack_prefix,
-		"frame", t->stack_frame, "category", t->stack_category, "subcategory", t->stack_subcategory));
-	json_object_set_new(thread, "frameTable", json_pack(
-		"{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "length", (json_int_t)frames,
-		"address", t->frame_address, "inlineDepth", filled(frames, json_integer(0)),
-		"category", t->frame_category, "subcategory", filled(frames, json_integer(0)),
-		"func", t->frame_func, "nativeSymbol", filled(frames, json_null()),
-		"innerWindowID", filled(frames, json_integer(0)), "implementation", filled(frames, json_null()),
-		"line", filled(frames, json_null()), "column", filled(frames, json_null())));
-	json_object_set_new(thread, "funcTable", json_pack(
-		"{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "length", (json_int_t)funcs, "name", t->func_name,
-		"isJS", filled(funcs, json_false()), "relevantForJS", filled(funcs, json_false()),
-		"resource", t->func_resource, "fileName", t->func_file, "lineNumber", t->func_line,
-		"columnNumber", filled(funcs, json_null())));
-	json_object_set_new(thread, "resourceTable", json_pack(
-		"{s:I, s:o, s:o, s:o, s:o}", "length", (json_int_t)resources, "lib", t->resource_lib,
-		"name", t->resource_name, "host", filled(resources, json_null()),
-		"type", filled(resources, json_integer(RESOURCE_LIBRARY))));
-	json_object_set_new(thread, "nativeSymbols", json_pack(
-		"{s:i, s:[], s:[], s:[], s:[]}", "length", 0, "libIndex", "address", "name", "functionSize"));
-	json_object_set_new(thread, "markers", json_pack(
-		"{s:i, s:[], s:[], s:[], s:[], s:[], s:[]}", "length", 0, "data", "name", "startTime", "endTime",
-		"phase", "category"));
+	json_object_set_new(thread, "stackTable",
+			    json_pack("{s:I, s:o, s:o, s:o, s:o}", "length", (json_int_t)frames,
+				      "prefix", t->stack_prefix, "frame", t->stack_frame,
+				      "category", t->stack_category, "subcategory",
+				      t->stack_subcategory));
+	json_object_set_new(
+		thread, "frameTable",
+		json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "length",
+			  (json_int_t)frames, "address", t->frame_address, "inlineDepth",
+			  filled(frames, json_integer(0)), "category", t->frame_category,
+			  "subcategory", filled(frames, json_integer(0)), "func", t->frame_func,
+			  "nativeSymbol", filled(frames, json_null()), "innerWindowID",
+			  filled(frames, json_integer(0)), "implementation",
+			  filled(frames, json_null()), "line", filled(frames, json_null()),
+			  "column", filled(frames, json_null())));
+	json_object_set_new(thread, "funcTable",
+			    json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "length",
+				      (json_int_t)funcs, "name", t->func_name, "isJS",
+				      filled(funcs, json_false()), "relevantForJS",
+				      filled(funcs, json_false()), "resource", t->func_resource,
+				      "fileName", t->func_file, "lineNumber", t->func_line,
+				      "columnNumber", filled(funcs, json_null())));
+	json_object_set_new(thread, "resourceTable",
+			    json_pack("{s:I, s:o, s:o, s:o, s:o}", "length", (json_int_t)resources,
+				      "lib", t->resource_lib, "name", t->resource_name, "host",
+				      filled(resources, json_null()), "type",
+				      filled(resources, json_integer(RESOURCE_LIBRARY))));
+	json_object_set_new(thread, "nativeSymbols",
+			    json_pack("{s:i, s:[], s:[], s:[], s:[]}", "length", 0, "libIndex",
+				      "address", "name", "functionSize"));
+	json_object_set_new(thread, "markers",
+			    json_pack("{s:i, s:[], s:[], s:[], s:[], s:[], s:[]}", "length", 0,
+				      "data", "name", "startTime", "endTime", "phase", "category"));
 	json_object_set_new(thread, "stringArray", t->strings);
 }
 
 static void add_samples(json_t *thread, struct thread_tables *t, const uint32_t *samples, size_t n)
 {
 	const struct profile *profile = t->code->profile;
-	json_t *stack = json_array(), *time = json_array(), *weight = json_array(), *cpu = json_array();
+	json_t *stack = json_array(), *time = json_array(), *weight = json_array(),
+	       *cpu = json_array();
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_sample *sample = &profile->samples[samples[i]];
 		const uint64_t ns = code_sample_ns(t->code, sample);
@@ -210,9 +239,10 @@ static void add_samples(json_t *thread, struct thread_tables *t, const uint32_t 
 		push(weight, json_real((double)ns * 1e-6));
 		push(cpu, integer(ns));
 	}
-	json_object_set_new(thread, "samples", json_pack(
-		"{s:I, s:s, s:o, s:o, s:o, s:o}", "length", (json_int_t)n, "weightType", "tracing-ms",
-		"stack", stack, "time", time, "weight", weight, "threadCPUDelta", cpu));
+	json_object_set_new(thread, "samples",
+			    json_pack("{s:I, s:s, s:o, s:o, s:o, s:o}", "length", (json_int_t)n,
+				      "weightType", "tracing-ms", "stack", stack, "time", time,
+				      "weight", weight, "threadCPUDelta", cpu));
 }
 
 static void add_identity(json_t *object, const struct code *code, uint32_t index)
@@ -222,17 +252,21 @@ static void add_identity(json_t *object, const struct code *code, uint32_t index
 	const bool first = thread->tid == thread->pid;
 	char *name = code_thread_name(code, index);
 	json_object_set_new(object, "name", report_json_string(name ? name : ""));
-	json_object_set_new(object, "processName", report_json_string(process && process->command[0]
-			    ? process->command : name));
+	json_object_set_new(object, "processName",
+			    report_json_string(process && process->command[0] ? process->command
+									      : name));
 	free(name);
 	json_object_set_new(object, "isMainThread", json_boolean(first));
 	json_object_set_new(object, "processType", json_string("default"));
 	json_object_set_new(object, "pid", json_sprintf("%d", thread->pid));
 	json_object_set_new(object, "tid", json_integer(thread->tid));
-	json_object_set_new(object, "processStartupTime", json_real(process ? (double)process->start_ns * 1e-6 : 0));
-	json_object_set_new(object, "processShutdownTime", process && process->end_ns
-			    ? json_real((double)process->end_ns * 1e-6) : json_null());
-	json_object_set_new(object, "registerTime", json_real(process ? (double)process->start_ns * 1e-6 : 0));
+	json_object_set_new(object, "processStartupTime",
+			    json_real(process ? (double)process->start_ns * 1e-6 : 0));
+	json_object_set_new(object, "processShutdownTime",
+			    process && process->end_ns ? json_real((double)process->end_ns * 1e-6)
+						       : json_null());
+	json_object_set_new(object, "registerTime",
+			    json_real(process ? (double)process->start_ns * 1e-6 : 0));
 	json_object_set_new(object, "unregisterTime", json_null());
 	json_object_set_new(object, "pausedRanges", json_array());
 }
@@ -268,10 +302,12 @@ static json_t *threads_json(const struct code *code)
 	for (size_t i = 0; threads && i < profile->n_samples; i++)
 		order[i] = (uint32_t)i;
 	if (threads)
-		qsort_r(order, profile->n_samples, sizeof(*order), compare_samples, (void *)profile);
+		qsort_r(order, profile->n_samples, sizeof(*order), compare_samples,
+			(void *)profile);
 	for (size_t i = 0, n; threads && i < profile->n_samples; i += n) {
-		for (n = 1; i + n < profile->n_samples &&
-			    profile->samples[order[i + n]].thread == profile->samples[order[i]].thread;)
+		for (n = 1;
+		     i + n < profile->n_samples &&
+		     profile->samples[order[i + n]].thread == profile->samples[order[i]].thread;)
 			n++;
 		push(threads, thread_json(&tables, order + i, n));
 	}
@@ -288,10 +324,12 @@ static json_t *libs_json(const struct profile *profile)
 	for (size_t i = 0; i < profile->n_modules; i++) {
 		const struct profile_module *module = &profile->modules[i];
 		push(libs, json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o}", "arch", "x86_64",
-				     "name", report_json_string(module->name), "path", report_json_string(module->path),
-				     "debugName", report_json_string(module->name),
-				     "debugPath", report_json_string(module->path), "breakpadId", "",
-				     "codeId", module->build_id[0] ? report_json_string(module->build_id) : json_null()));
+				     "name", report_json_string(module->name), "path",
+				     report_json_string(module->path), "debugName",
+				     report_json_string(module->name), "debugPath",
+				     report_json_string(module->path), "breakpadId", "", "codeId",
+				     module->build_id[0] ? report_json_string(module->build_id)
+							 : json_null()));
 	}
 	return libs;
 }
@@ -300,8 +338,8 @@ static json_t *categories_json(void)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < sizeof(categories) / sizeof(*categories); i++)
-		push(list, json_pack("{s:s, s:s, s:[s]}", "name", categories[i].name, "color", categories[i].color,
-				     "subcategories", "Other"));
+		push(list, json_pack("{s:s, s:s, s:[s]}", "name", categories[i].name, "color",
+				     categories[i].color, "subcategories", "Other"));
 	return list;
 }
 
@@ -315,20 +353,25 @@ static double start_time(const struct profile *profile)
 
 static json_t *meta_json(const struct profile *profile)
 {
-	const char *kernel = profile_get_fact(profile, "kernel"), *cpu = profile_get_fact(profile, "cpu_model");
-	const char *program = profile_get_fact(profile, "program"), *command = profile_get_fact(profile, "command");
-	return json_pack(
-		"{s:f, s:f, s:i, s:i, s:i, s:i, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:[], s:b, s:b, s:b, s:b, "
-		"s:b, s:{s:s, s:s, s:s}}",
-		"interval", report_number_fact(profile, "sample_period_ns", 1e6) * 1e-6,
-		"startTime", start_time(profile), "processType", 0, "stackwalk", 1, "version", GECKO_VERSION,
-		"preprocessedProfileVersion", PROCESSED_VERSION,
-		"product", report_json_string(program ? program : "rfprof"), "importedFrom", "rfprof", "abi", "x86_64",
-		"misc", "", "platform", "Linux", "toolkit", "", "oscpu", report_json_string(kernel ? kernel : "Linux"),
-		"CPUName", report_json_string(cpu ? cpu : ""), "arguments", report_json_string(command ? command : ""),
-		"categories", categories_json(), "markerSchema", "debug", 0, "symbolicated", 1,
-		"usesOnlyOneStackType", 1, "doesNotUseFrameImplementation", 1, "sourceCodeIsNotOnSearchfox", 1,
-		"sampleUnits", "time", "ms", "eventDelay", "ms", "threadCPUDelta", "ns");
+	const char *kernel = profile_get_fact(profile, "kernel"),
+		   *cpu = profile_get_fact(profile, "cpu_model");
+	const char *program = profile_get_fact(profile, "program"),
+		   *command = profile_get_fact(profile, "command");
+	return json_pack("{s:f, s:f, s:i, s:i, s:i, s:i, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, "
+			 "s:o, s:o, s:[], s:b, s:b, s:b, s:b, "
+			 "s:b, s:{s:s, s:s, s:s}}",
+			 "interval", report_number_fact(profile, "sample_period_ns", 1e6) * 1e-6,
+			 "startTime", start_time(profile), "processType", 0, "stackwalk", 1,
+			 "version", GECKO_VERSION, "preprocessedProfileVersion", PROCESSED_VERSION,
+			 "product", report_json_string(program ? program : "rfprof"),
+			 "importedFrom", "rfprof", "abi", "x86_64", "misc", "", "platform", "Linux",
+			 "toolkit", "", "oscpu", report_json_string(kernel ? kernel : "Linux"),
+			 "CPUName", report_json_string(cpu ? cpu : ""), "arguments",
+			 report_json_string(command ? command : ""), "categories",
+			 categories_json(), "markerSchema", "debug", 0, "symbolicated", 1,
+			 "usesOnlyOneStackType", 1, "doesNotUseFrameImplementation", 1,
+			 "sourceCodeIsNotOnSearchfox", 1, "sampleUnits", "time", "ms", "eventDelay",
+			 "ms", "threadCPUDelta", "ns");
 }
 
 struct rf_error *export_firefox(const struct report_view *view, FILE *stream)
@@ -336,8 +379,10 @@ struct rf_error *export_firefox(const struct report_view *view, FILE *stream)
 	struct code code;
 	struct rf_error *error = code_init(&code, view);
 	json_t *threads = error ? NULL : threads_json(&code);
-	json_t *root = threads ? json_pack("{s:o, s:o, s:[], s:o}", "meta", meta_json(view->profile), "libs",
-					   libs_json(view->profile), "pages", "threads", threads) : NULL;
+	json_t *root =
+		threads ? json_pack("{s:o, s:o, s:[], s:o}", "meta", meta_json(view->profile),
+				    "libs", libs_json(view->profile), "pages", "threads", threads)
+			: NULL;
 	if (root) {
 		json_dumpf(root, stream, JSON_COMPACT);
 		putc('\n', stream);

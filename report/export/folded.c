@@ -6,7 +6,10 @@
 #include <string.h>
 
 /* A sample's path: whose, and which. */
-struct path { uint32_t name, node; uint64_t ns; };
+struct path {
+	uint32_t name, node;
+	uint64_t ns;
+};
 
 /* What names of a stack must not hold is replaced. */
 static void put_name(FILE *stream, const char *name)
@@ -36,7 +39,8 @@ static uint32_t *equal_names(char *const *names, size_t n)
 	return first;
 }
 
-static bool put_path(const struct code *code, const struct stacks *stacks, uint32_t node, FILE *stream)
+static bool put_path(const struct code *code, const struct stacks *stacks, uint32_t node,
+		     FILE *stream)
 {
 	size_t depth = 0;
 	for (uint32_t at = node; at != PROFILE_NONE; at = stacks->nodes[at].parent)
@@ -62,7 +66,8 @@ static bool put_paths(const struct code *code, const struct stacks *stacks, char
 	qsort(paths, n, sizeof(*paths), compare_paths);
 	for (size_t i = 0, of_path; done && i < n; i += of_path) {
 		uint64_t ns = 0;
-		for (of_path = 0; i + of_path < n && !compare_paths(&paths[i], &paths[i + of_path]); of_path++)
+		for (of_path = 0; i + of_path < n && !compare_paths(&paths[i], &paths[i + of_path]);
+		     of_path++)
 			ns += paths[i + of_path].ns;
 		const uint64_t us = code_round(&rounding, ns, 1, 1000);
 		if (!us)
@@ -74,7 +79,8 @@ static bool put_paths(const struct code *code, const struct stacks *stacks, char
 	return done;
 }
 
-static bool put_samples(const struct code *code, const struct stacks *stacks, char *const *names, FILE *stream)
+static bool put_samples(const struct code *code, const struct stacks *stacks, char *const *names,
+			FILE *stream)
 {
 	const struct profile *profile = code->profile;
 	uint32_t *first = equal_names(names, profile->n_threads);
@@ -82,8 +88,9 @@ static bool put_samples(const struct code *code, const struct stacks *stacks, ch
 	bool done = first && paths;
 	for (size_t i = 0; done && i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
-		paths[i] = (struct path){first[sample->thread], stacks_of(stacks, code, sample->frame),
-					 code_sample_ns(code, sample)};
+		paths[i] =
+			(struct path){first[sample->thread], stacks_of(stacks, code, sample->frame),
+				      code_sample_ns(code, sample)};
 	}
 	if (done)
 		done = put_paths(code, stacks, names, paths, profile->n_samples, stream);

@@ -1,5 +1,5 @@
-/* The plot as PNG: the SVG, drawn by librsvg's rsvg-convert at 300 dots per inch.  A program that is there or not,
- * not a library: nothing has to be linked for a picture that few builds want. */
+/* The plot as PNG: the SVG, drawn by librsvg's rsvg-convert at 300 dots per inch.  A program that
+ * is there or not, not a library: nothing has to be linked for a picture that few builds want. */
 #include "report/export/writers.h"
 #include "report/report_parts.h"
 
@@ -14,9 +14,10 @@
 extern char **environ;
 
 #define CONVERTER "rsvg-convert"
-#define ZOOM "3"		/* 3120 dots wide */
-#define DOTS_PER_METRE 11811	/* 300 per inch */
-/* Signature, and the header chunk: length, type, 13 bytes, checksum (PNG specification, 5.2 and 11.2.2). */
+#define ZOOM "3"             /* 3120 dots wide */
+#define DOTS_PER_METRE 11811 /* 300 per inch */
+/* Signature, and the header chunk: length, type, 13 bytes, checksum (PNG specification, 5.2
+ * and 11.2.2). */
 #define HEAD_SIZE (8 + 4 + 4 + 13 + 4)
 
 static struct rf_error *no_converter(void)
@@ -42,13 +43,15 @@ struct rf_error *export_png_check(void)
 
 static struct rf_error *trouble(const char *what)
 {
-	return rf_error_errno(RF_EACCESS, errno, "make room there", "cannot draw the PNG: %s", what);
+	return rf_error_errno(RF_EACCESS, errno, "make room there", "cannot draw the PNG: %s",
+			      what);
 }
 
 /* SVG in `from` to PNG in `to`, files without a name. */
 static struct rf_error *convert(FILE *from, FILE *to)
 {
-	char *const arguments[] = {CONVERTER, "--format=png", "--zoom=" ZOOM, "--background-color=white", NULL};
+	char *const arguments[] = {CONVERTER, "--format=png", "--zoom=" ZOOM,
+				   "--background-color=white", NULL};
 	posix_spawn_file_actions_t actions;
 	pid_t pid;
 	int status = 0;
@@ -68,7 +71,8 @@ static struct rf_error *convert(FILE *from, FILE *to)
 			return trouble(CONVERTER);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return NULL;
-	return rf_error_create(RF_EUNAVAILABLE, "take --svg", "cannot draw the PNG: " CONVERTER " failed");
+	return rf_error_create(RF_EUNAVAILABLE, "take --svg",
+			       "cannot draw the PNG: " CONVERTER " failed");
 }
 
 static void put_32(unsigned char *to, uint32_t value)
@@ -94,7 +98,8 @@ static struct rf_error *copy(FILE *from, FILE *to)
 	unsigned char head[HEAD_SIZE], buffer[1 << 14];
 	size_t n;
 	rewind(from);
-	if (fread(head, 1, sizeof(head), from) != sizeof(head) || memcmp(head, signature, sizeof(signature)) != 0)
+	if (fread(head, 1, sizeof(head), from) != sizeof(head) ||
+	    memcmp(head, signature, sizeof(signature)) != 0)
 		return rf_error_create(RF_EUNAVAILABLE, "take --svg",
 				       "cannot draw the PNG: what " CONVERTER " wrote is none");
 	fwrite(head, 1, sizeof(head), to);

@@ -1,5 +1,5 @@
-/* pprof's profile.proto, gzip-compressed.  Times stand at call stacks; what was counted and traced stands at its
- * instruction, without callers, since no call path was counted with it. */
+/* pprof's profile.proto, gzip-compressed.  Times stand at call stacks; what was counted and traced
+ * stands at its instruction, without callers, since no call path was counted with it. */
 #include "report/export/code.h"
 #include "report/export/protobuf.h"
 #include "report/export/writers.h"
@@ -11,32 +11,69 @@
 #include <zlib.h>
 
 /* Field numbers of profile.proto. */
-enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION,
-       PROFILE_STRING_TABLE, PROFILE_TIME_NANOS = 9, PROFILE_DURATION_NANOS, PROFILE_PERIOD_TYPE,
-       PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_SAMPLE_TYPE };
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE,
+	PROFILE_MAPPING,
+	PROFILE_LOCATION,
+	PROFILE_FUNCTION,
+	PROFILE_STRING_TABLE,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS,
+	PROFILE_PERIOD_TYPE,
+	PROFILE_PERIOD,
+	PROFILE_COMMENT,
+	PROFILE_DEFAULT_SAMPLE_TYPE
+};
 enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM };
-enum { MAPPING_ID = 1, MAPPING_MEMORY_START, MAPPING_MEMORY_LIMIT, MAPPING_FILE_OFFSET, MAPPING_FILENAME,
-       MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS, MAPPING_HAS_FILENAMES, MAPPING_HAS_LINE_NUMBERS };
+enum {
+	MAPPING_ID = 1,
+	MAPPING_MEMORY_START,
+	MAPPING_MEMORY_LIMIT,
+	MAPPING_FILE_OFFSET,
+	MAPPING_FILENAME,
+	MAPPING_BUILD_ID,
+	MAPPING_HAS_FUNCTIONS,
+	MAPPING_HAS_FILENAMES,
+	MAPPING_HAS_LINE_NUMBERS
+};
 enum { LOCATION_ID = 1, LOCATION_MAPPING_ID, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION_ID = 1, LINE_LINE };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILENAME, FUNCTION_START_LINE };
+enum {
+	FUNCTION_ID = 1,
+	FUNCTION_NAME,
+	FUNCTION_SYSTEM_NAME,
+	FUNCTION_FILENAME,
+	FUNCTION_START_LINE
+};
 
 /* The values of each sample. */
 enum { SAMPLES, CPU, FLOP, INSTRUCTIONS, LS_BYTES, MEMORY_BYTES, N_VALUES };
 static const char *const value_types[N_VALUES][2] = {
-	[SAMPLES] = {"samples", "count"}, [CPU] = {"cpu", "nanoseconds"}, [FLOP] = {"flop", "count"},
-	[INSTRUCTIONS] = {"instructions", "count"}, [LS_BYTES] = {"loaded_stored", "bytes"},
+	[SAMPLES] = {"samples", "count"},
+	[CPU] = {"cpu", "nanoseconds"},
+	[FLOP] = {"flop", "count"},
+	[INSTRUCTIONS] = {"instructions", "count"},
+	[LS_BYTES] = {"loaded_stored", "bytes"},
 	[MEMORY_BYTES] = {"memory", "bytes"},
 };
 
 #define PAGE 4096
 
-/* A module's code in the addresses of the file, which has room for all of them beside each other. */
-struct module { bool used; uint64_t low, high, bias; };
+/* A module's code in the addresses of the file, which has room for all of them beside each other.
+ */
+struct module {
+	bool used;
+	uint64_t low, high, bias;
+};
 
-struct address { uint32_t module; uint64_t offset; uint32_t row; };
+struct address {
+	uint32_t module;
+	uint64_t offset;
+	uint32_t row;
+};
 
 struct pprof {
 	const struct code *code;
@@ -44,11 +81,11 @@ struct pprof {
 	struct protobuf out, part, inner;
 	struct protobuf strings;
 	uint64_t n_strings;
-	struct module *modules;	/* one more for code in none */
+	struct module *modules;    /* one more for code in none */
 	struct address *addresses; /* the locations; id: index + 1 */
 	size_t n_addresses;
 	uint64_t *location_of_frame; /* ids */
-	uint64_t nowhere;	/* id, for samples without a frame */
+	uint64_t nowhere;            /* id, for samples without a frame */
 	uint64_t *stack;
 	bool *function_used;
 };
@@ -104,13 +141,14 @@ static bool collect_addresses(struct pprof *pprof)
 	if (!pprof->addresses || !pprof->function_used || !pprof->modules)
 		return false;
 	for (size_t i = 0; i < code->profile->n_frames; i++)
-		take_address(pprof, code->profile->frames[i].module, code->profile->frames[i].offset,
-			     code->row_of_frame[i]);
+		take_address(pprof, code->profile->frames[i].module,
+			     code->profile->frames[i].offset, code->row_of_frame[i]);
 	for (size_t i = 0; i < code->n_instructions; i++)
 		take_address(pprof, code->instructions[i].module, code->instructions[i].offset,
 			     code->instructions[i].row);
 	if (pprof->n_addresses)
-		qsort(pprof->addresses, pprof->n_addresses, sizeof(*pprof->addresses), compare_addresses);
+		qsort(pprof->addresses, pprof->n_addresses, sizeof(*pprof->addresses),
+		      compare_addresses);
 	for (size_t i = 0; i < pprof->n_addresses; i++)
 		if (!kept || compare_addresses(&pprof->addresses[kept - 1], &pprof->addresses[i]))
 			pprof->addresses[kept++] = pprof->addresses[i];
@@ -121,8 +159,8 @@ static bool collect_addresses(struct pprof *pprof)
 static uint64_t location(const struct pprof *pprof, uint32_t module, uint64_t offset)
 {
 	const struct address key = {module, offset, 0};
-	const struct address *found = bsearch(&key, pprof->addresses, pprof->n_addresses, sizeof(key),
-					      compare_addresses);
+	const struct address *found =
+		bsearch(&key, pprof->addresses, pprof->n_addresses, sizeof(key), compare_addresses);
 	return found ? (uint64_t)(found - pprof->addresses) + 1 : 0;
 }
 
@@ -151,10 +189,14 @@ static void put_mappings(struct pprof *pprof)
 		protobuf_clear(&pprof->part);
 		protobuf_number(&pprof->part, MAPPING_ID, m + 1);
 		protobuf_number(&pprof->part, MAPPING_MEMORY_START, module->low + module->bias);
-		protobuf_number(&pprof->part, MAPPING_MEMORY_LIMIT, module->high + module->bias + 1);
-		protobuf_number(&pprof->part, MAPPING_FILE_OFFSET, profile->modules[m].path[0] == '/' ? module->low : 0);
-		protobuf_number(&pprof->part, MAPPING_FILENAME, string(pprof, profile->modules[m].path));
-		protobuf_number(&pprof->part, MAPPING_BUILD_ID, string(pprof, profile->modules[m].build_id));
+		protobuf_number(&pprof->part, MAPPING_MEMORY_LIMIT,
+				module->high + module->bias + 1);
+		protobuf_number(&pprof->part, MAPPING_FILE_OFFSET,
+				profile->modules[m].path[0] == '/' ? module->low : 0);
+		protobuf_number(&pprof->part, MAPPING_FILENAME,
+				string(pprof, profile->modules[m].path));
+		protobuf_number(&pprof->part, MAPPING_BUILD_ID,
+				string(pprof, profile->modules[m].build_id));
 		protobuf_number(&pprof->part, MAPPING_HAS_FUNCTIONS, 1);
 		protobuf_number(&pprof->part, MAPPING_HAS_FILENAMES, 1);
 		protobuf_number(&pprof->part, MAPPING_HAS_LINE_NUMBERS, 1);
@@ -171,11 +213,13 @@ static void put_locations(struct pprof *pprof)
 		const size_t module = inside ? address->module : profile->n_modules;
 		protobuf_clear(&pprof->inner);
 		protobuf_number(&pprof->inner, LINE_FUNCTION_ID, address->row + 1);
-		protobuf_number(&pprof->inner, LINE_LINE, pprof->code->functions[address->row].line);
+		protobuf_number(&pprof->inner, LINE_LINE,
+				pprof->code->functions[address->row].line);
 		protobuf_clear(&pprof->part);
 		protobuf_number(&pprof->part, LOCATION_ID, i + 1);
 		protobuf_number(&pprof->part, LOCATION_MAPPING_ID, inside ? module + 1 : 0);
-		protobuf_number(&pprof->part, LOCATION_ADDRESS, address->offset + pprof->modules[module].bias);
+		protobuf_number(&pprof->part, LOCATION_ADDRESS,
+				address->offset + pprof->modules[module].bias);
 		protobuf_message(&pprof->part, LOCATION_LINE, &pprof->inner);
 		protobuf_message(&pprof->out, PROFILE_LOCATION, &pprof->part);
 	}
@@ -192,7 +236,8 @@ static void put_functions(struct pprof *pprof)
 		protobuf_number(&pprof->part, FUNCTION_ID, row + 1);
 		protobuf_number(&pprof->part, FUNCTION_NAME, name);
 		protobuf_number(&pprof->part, FUNCTION_SYSTEM_NAME, name);
-		protobuf_number(&pprof->part, FUNCTION_FILENAME, function->file[0] ? string(pprof, function->file) : 0);
+		protobuf_number(&pprof->part, FUNCTION_FILENAME,
+				function->file[0] ? string(pprof, function->file) : 0);
 		protobuf_number(&pprof->part, FUNCTION_START_LINE, function->line);
 		protobuf_message(&pprof->out, PROFILE_FUNCTION, &pprof->part);
 	}
@@ -200,7 +245,9 @@ static void put_functions(struct pprof *pprof)
 
 /* ---- samples ---- */
 
-struct labels { uint64_t thread, pid, tid; }; /* strings */
+struct labels {
+	uint64_t thread, pid, tid;
+}; /* strings */
 
 static void put_label(struct pprof *pprof, uint64_t key, uint64_t text, uint64_t number)
 {
@@ -233,7 +280,8 @@ static int compare_samples(const void *a, const void *b)
 static bool put_times(struct pprof *pprof, uint64_t *thread_names)
 {
 	const struct profile *profile = pprof->code->profile;
-	const struct labels keys = {string(pprof, "thread"), string(pprof, "pid"), string(pprof, "tid")};
+	const struct labels keys = {string(pprof, "thread"), string(pprof, "pid"),
+				    string(pprof, "tid")};
 	struct profile_sample *samples = malloc((profile->n_samples + 1) * sizeof(*samples));
 	if (!samples)
 		return false;
@@ -243,11 +291,14 @@ static bool put_times(struct pprof *pprof, uint64_t *thread_names)
 	for (size_t i = 0, n; i < profile->n_samples; i += n) {
 		const struct profile_thread *thread = &profile->threads[samples[i].thread];
 		uint64_t values[N_VALUES] = {0};
-		for (n = 0; i + n < profile->n_samples && !compare_samples(&samples[i], &samples[i + n]); n++)
+		for (n = 0;
+		     i + n < profile->n_samples && !compare_samples(&samples[i], &samples[i + n]);
+		     n++)
 			values[CPU] += code_sample_ns(pprof->code, &samples[i + n]);
 		values[SAMPLES] = n;
 		protobuf_clear(&pprof->part);
-		protobuf_numbers(&pprof->part, SAMPLE_LOCATION_ID, pprof->stack, fill_stack(pprof, samples[i].frame));
+		protobuf_numbers(&pprof->part, SAMPLE_LOCATION_ID, pprof->stack,
+				 fill_stack(pprof, samples[i].frame));
 		protobuf_numbers(&pprof->part, SAMPLE_VALUE, values, pprof->n_values);
 		put_label(pprof, keys.thread, thread_names[samples[i].thread], 0);
 		put_label(pprof, keys.pid, 0, (uint64_t)thread->pid);
@@ -265,12 +316,14 @@ static void put_counts(struct pprof *pprof)
 	for (size_t i = 0; i < code->n_instructions; i++) {
 		const struct code_instruction *at = &code->instructions[i];
 		const uint64_t values[N_VALUES] = {
-			[FLOP] = (uint64_t)at->flop, [INSTRUCTIONS] = (uint64_t)at->executions,
+			[FLOP] = (uint64_t)at->flop,
+			[INSTRUCTIONS] = (uint64_t)at->executions,
 			[LS_BYTES] = (uint64_t)at->load_bytes + (uint64_t)at->store_bytes,
 			[MEMORY_BYTES] = code_memory_bytes(code, &rounding, at),
 		};
 		const uint64_t id = location(pprof, at->module, at->offset);
-		if (!(values[FLOP] | values[INSTRUCTIONS] | values[LS_BYTES] | values[MEMORY_BYTES]))
+		if (!(values[FLOP] | values[INSTRUCTIONS] | values[LS_BYTES] |
+		      values[MEMORY_BYTES]))
 			continue;
 		protobuf_clear(&pprof->part);
 		protobuf_numbers(&pprof->part, SAMPLE_LOCATION_ID, &id, 1);
@@ -332,7 +385,8 @@ static void put_head(struct pprof *pprof)
 	protobuf_number(&pprof->out, PROFILE_DURATION_NANOS, number_fact(profile, "wall_s", 1e9));
 	put_type(pprof, PROFILE_PERIOD_TYPE, CPU);
 	protobuf_number(&pprof->out, PROFILE_PERIOD, number_fact(profile, "sample_period_ns", 1));
-	protobuf_number(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, string(pprof, value_types[CPU][0]));
+	protobuf_number(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE,
+			string(pprof, value_types[CPU][0]));
 	if (!command)
 		return;
 	const uint64_t comment = string(pprof, command);
@@ -342,11 +396,13 @@ static void put_head(struct pprof *pprof)
 static bool put_profile(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->code->profile;
-	pprof->location_of_frame = malloc((profile->n_frames + 1) * sizeof(*pprof->location_of_frame));
+	pprof->location_of_frame =
+		malloc((profile->n_frames + 1) * sizeof(*pprof->location_of_frame));
 	if (!pprof->location_of_frame || !collect_addresses(pprof))
 		return false;
 	for (size_t i = 0; i < profile->n_frames; i++)
-		pprof->location_of_frame[i] = location(pprof, profile->frames[i].module, profile->frames[i].offset);
+		pprof->location_of_frame[i] =
+			location(pprof, profile->frames[i].module, profile->frames[i].offset);
 	pprof->nowhere = location(pprof, PROFILE_NONE, 0);
 	place_modules(pprof);
 	put_head(pprof);
@@ -364,7 +420,8 @@ static bool put_compressed(const struct protobuf *const parts[2], FILE *stream)
 	enum { GZIP = 16, WINDOW = 15, MEMORY = 8, CHUNK = 1 << 16 };
 	static unsigned char chunk[CHUNK];
 	z_stream z = {0};
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW + GZIP, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW + GZIP, MEMORY,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return false;
 	for (int part = 0; part < 2; part++) {
 		const struct protobuf *from = parts[part];
@@ -391,7 +448,8 @@ static bool put_compressed(const struct protobuf *const parts[2], FILE *stream)
 struct rf_error *export_pprof(const struct report_view *view, FILE *stream)
 {
 	struct code code;
-	struct pprof pprof = {.code = &code, .n_values = view->model->traced ? N_VALUES : N_VALUES - 1};
+	struct pprof pprof = {.code = &code,
+			      .n_values = view->model->traced ? N_VALUES : N_VALUES - 1};
 	struct rf_error *error = code_init(&code, view);
 	const struct protobuf *const parts[2] = {&pprof.out, &pprof.strings};
 	if (!error && (!put_profile(&pprof) || !put_compressed(parts, stream)))

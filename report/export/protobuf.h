@@ -1,4 +1,5 @@
-/* The wire format of Protocol Buffers (encoding specification, proto3), as far as profiles need it. */
+/* The wire format of Protocol Buffers (encoding specification, proto3), as far as profiles need it.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +10,7 @@
 struct protobuf {
 	uint8_t *bytes;
 	size_t n, cap;
-	bool failed;		/* memory was short: what follows is lost */
+	bool failed; /* memory was short: what follows is lost */
 };
 
 void protobuf_deinit(struct protobuf *message);

@@ -4,14 +4,15 @@
 #include "report/export/code.h"
 
 struct stack_node {
-	uint32_t parent;	/* a smaller one, or PROFILE_NONE */
-	uint32_t row;		/* in code->functions */
+	uint32_t parent; /* a smaller one, or PROFILE_NONE */
+	uint32_t row;    /* in code->functions */
 };
 
 struct stacks {
 	struct stack_node *nodes;
 	size_t n_nodes, cap_nodes;
-	uint32_t *of_frame;	/* node of each frame of the profile; one more for samples without a frame */
+	uint32_t *of_frame; /* node of each frame of the profile; one more for samples without a
+			       frame */
 };
 
 /* False: no memory. */

@@ -7,7 +7,8 @@
 
 struct report_view;
 
-#define EXPORT(name, writer, check, help) struct rf_error *writer(const struct report_view *view, FILE *stream);
+#define EXPORT(name, writer, check, help) \
+	struct rf_error *writer(const struct report_view *view, FILE *stream);
 #include "report/export/formats.def"
 #undef EXPORT
 

@@ -1,6 +1,7 @@
 /* Time of one access of cache/hierarchy.h, by pattern; called by tests/bench/hierarchy.
  *
- * As in a traced run there are only accesses to lines of the simulated classes.  They are made beforehand. */
+ * As in a traced run there are only accesses to lines of the simulated classes.  They are made
+ * beforehand. */
 #include "cache/hierarchy.h"
 
 #include <stdio.h>
@@ -10,7 +11,11 @@
 #define ACCESSES (1u << 17)
 #define ROUNDS 60
 
-struct access { uint64_t line; uint32_t who; uint8_t core, kind, first, n; };
+struct access {
+	uint64_t line;
+	uint32_t who;
+	uint8_t core, kind, first, n;
+};
 
 static uint64_t events[N_TRAFFIC];
 
@@ -39,14 +44,20 @@ static uint64_t line_of(uint64_t i, uint64_t classes)
 }
 
 /* Random accesses to `bytes` of memory, a third of them stores; or a stream when 0. */
-struct pattern { const char *name; uint64_t bytes; enum { RANDOM, LOADS, TRIAD, COPY, PARTS } kind; unsigned cores; };
+struct pattern {
+	const char *name;
+	uint64_t bytes;
+	enum { RANDOM, LOADS, TRIAD, COPY, PARTS } kind;
+	unsigned cores;
+};
 
 static void make(const struct pattern *pattern, uint64_t classes, struct access *accesses)
 {
-	uint64_t lines = pattern->bytes / CACHE_LINE * __builtin_popcountll(classes) / CACHE_CLASSES;
+	uint64_t lines =
+		pattern->bytes / CACHE_LINE * __builtin_popcountll(classes) / CACHE_CLASSES;
 	for (uint64_t i = 0; i < ACCESSES; i++) {
 		struct access *a = &accesses[i];
-		*a = (struct access){ .who = i % 64, .n = 64, .core = i / 64 % pattern->cores };
+		*a = (struct access){.who = i % 64, .n = 64, .core = i / 64 % pattern->cores};
 		switch (pattern->kind) {
 		case RANDOM:
 			a->line = line_of(next_random() % lines, classes);
@@ -56,7 +67,7 @@ static void make(const struct pattern *pattern, uint64_t classes, struct access 
 		case LOADS:
 			a->line = line_of(i, classes);
 			break;
-		case PARTS:	/* every line eight times */
+		case PARTS: /* every line eight times */
 			a->line = line_of(i / 8, classes);
 			a->n = 8;
 			a->first = i % 8 * 8;
@@ -91,11 +102,14 @@ static double round_ns(struct hierarchy *h, const struct access *accesses, uint6
 	return (now() - begin) / ACCESSES;
 }
 
-static void run(const char *text, uint64_t classes, const struct pattern *pattern, struct access *accesses)
+static void run(const char *text, uint64_t classes, const struct pattern *pattern,
+		struct access *accesses)
 {
 	struct geometry geometry;
 	struct rf_error *error = geometry_parse(text, &geometry);
-	struct hierarchy *h = error ? NULL : hierarchy_create(&geometry, pattern->cores, classes, false, count, NULL);
+	struct hierarchy *h =
+		error ? NULL
+		      : hierarchy_create(&geometry, pattern->cores, classes, false, count, NULL);
 	if (!h)
 		exit(2);
 	make(pattern, classes, accesses);
@@ -107,8 +121,9 @@ static void run(const char *text, uint64_t classes, const struct pattern *patter
 			sum += ns;
 		}
 	}
-	printf("%-46s %2d classes  %-34s %6.1f %6.1f ns  %6.1f MB\n", text, __builtin_popcountll(classes),
-	       pattern->name, best, sum / ROUNDS, hierarchy_memory(h) / 1e6);
+	printf("%-46s %2d classes  %-34s %6.1f %6.1f ns  %6.1f MB\n", text,
+	       __builtin_popcountll(classes), pattern->name, best, sum / ROUNDS,
+	       hierarchy_memory(h) / 1e6);
 	fflush(stdout);
 	hierarchy_destroy(h);
 }
@@ -116,22 +131,24 @@ static void run(const char *text, uint64_t classes, const struct pattern *patter
 int main(void)
 {
 	static const char *const geometries[] = {
-		"L1=48K:12,L2=2M:16,L3=105M:15:victim", "L1=48K:12,L2=2M:16,L3=480M:16:victim",
-		"L1=32K:8:plru,L2=256K:8:plru,L3=35M:20:inclusive", "L1=32K:8,L2=512K:8:inclusive,L3=32M:16:victim",
+		"L1=48K:12,L2=2M:16,L3=105M:15:victim",
+		"L1=48K:12,L2=2M:16,L3=480M:16:victim",
+		"L1=32K:8:plru,L2=256K:8:plru,L3=35M:20:inclusive",
+		"L1=32K:8,L2=512K:8:inclusive,L3=32M:16:victim",
 	};
-	static const uint64_t classes[] = { UINT64_C(0x0100200040000800), UINT64_MAX };
+	static const uint64_t classes[] = {UINT64_C(0x0100200040000800), UINT64_MAX};
 	static const struct pattern patterns[] = {
-		{ "eight on a line, then the next", 0, PARTS, 1 },
-		{ "random in 32 KB", 32 << 10, RANDOM, 1 },
-		{ "random in 192 KB", 192 << 10, RANDOM, 1 },
-		{ "random in 8 MB", 8 << 20, RANDOM, 1 },
-		{ "random in 4 GB", UINT64_C(4) << 30, RANDOM, 1 },
-		{ "stream of loads", 0, LOADS, 1 },
-		{ "triad", 0, TRIAD, 1 },
-		{ "copy, non-temporal", 0, COPY, 1 },
-		{ "triad, 2 cores", 0, TRIAD, 2 },
-		{ "random in 32 KB, 2 cores", 32 << 10, RANDOM, 2 },
-		{ "triad, 16 cores", 0, TRIAD, 16 },
+		{"eight on a line, then the next", 0, PARTS, 1},
+		{"random in 32 KB", 32 << 10, RANDOM, 1},
+		{"random in 192 KB", 192 << 10, RANDOM, 1},
+		{"random in 8 MB", 8 << 20, RANDOM, 1},
+		{"random in 4 GB", UINT64_C(4) << 30, RANDOM, 1},
+		{"stream of loads", 0, LOADS, 1},
+		{"triad", 0, TRIAD, 1},
+		{"copy, non-temporal", 0, COPY, 1},
+		{"triad, 2 cores", 0, TRIAD, 2},
+		{"random in 32 KB, 2 cores", 32 << 10, RANDOM, 2},
+		{"triad, 16 cores", 0, TRIAD, 16},
 	};
 	struct access *accesses = calloc(ACCESSES, sizeof(*accesses));
 	if (!accesses)

@@ -4,7 +4,9 @@
 
 enum { BODIES = 5, STEPS = 40000000 };
 
-struct body { double x[3], v[3], mass; };
+struct body {
+	double x[3], v[3], mass;
+};
 
 __attribute__((noinline)) static void step(struct body *bodies, double dt)
 {

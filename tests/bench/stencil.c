@@ -8,8 +8,8 @@ __attribute__((noinline)) static void sweep(double (*restrict to)[N], double (*r
 {
 	for (int i = 1; i < N - 1; i++)
 		for (int j = 1; j < N - 1; j++)
-			to[i][j] = 0.2 * (from[i][j] + from[i - 1][j] + from[i + 1][j] + from[i][j - 1] +
-					  from[i][j + 1]);
+			to[i][j] = 0.2 * (from[i][j] + from[i - 1][j] + from[i + 1][j] +
+					  from[i][j - 1] + from[i][j + 1]);
 }
 
 int main(void)

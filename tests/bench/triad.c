@@ -12,7 +12,8 @@ __attribute__((noinline)) static void triad(double *a, const double *b, const do
 
 int main(void)
 {
-	double *a = malloc(N * sizeof(double)), *b = malloc(N * sizeof(double)), *c = malloc(N * sizeof(double));
+	double *a = malloc(N * sizeof(double)), *b = malloc(N * sizeof(double)),
+	       *c = malloc(N * sizeof(double));
 
 	if (!a || !b || !c)
 		return 1;

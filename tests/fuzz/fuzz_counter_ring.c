@@ -15,14 +15,15 @@ static void see(void *unused, const struct counter_sample *sample)
 }
 
 /* Two events share one ring; their ids are small, so that inputs find them. */
-static struct opened opened[2] = { { .fd = -1, .id = 1, .event = 0 }, { .fd = -1, .id = 2, .event = 1 } };
+static struct opened opened[2] = {{.fd = -1, .id = 1, .event = 0}, {.fd = -1, .id = 2, .event = 1}};
 
 static void check(const struct counters *counters)
 {
 	if (counters->sums[0].n_samples + counters->sums[1].n_samples != n_seen)
 		abort(); /* each sample that is counted is handed out, and no other */
 	for (size_t i = 0; i < 2; i++)
-		if (counters->sums[i].sampled != counters->sums[i].n_samples * counters->events[i].period)
+		if (counters->sums[i].sampled !=
+		    counters->sums[i].n_samples * counters->events[i].period)
 			abort();
 }
 
@@ -30,15 +31,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static struct ring_input input;
 	static struct cpu_ring ring;
-	struct cpu_ring *rings[1] = { &ring };
-	struct sums sums[2] = { { 0 } };
-	struct counter_event events[2] = { { .period = 1000 }, { .period = 3 } };
+	struct cpu_ring *rings[1] = {&ring};
+	struct sums sums[2] = {{0}};
+	struct counter_event events[2] = {{.period = 1000}, {.period = 3}};
 	if (!ring_input_init(&input, bytes, size))
 		return 0;
 	ring.mapping = input.data;
 	ring.ring = input.ring;
-	struct counters counters = { .events = events, .n_events = 2, .sums = sums, .opened = opened, .n_opened = 2, .rings = rings,
-				     .n_rings = 1 };
+	struct counters counters = {.events = events,
+				    .n_events = 2,
+				    .sums = sums,
+				    .opened = opened,
+				    .n_opened = 2,
+				    .rings = rings,
+				    .n_rings = 1};
 	n_seen = 0;
 	counters_drain(&counters, see, NULL);
 	check(&counters);

@@ -13,7 +13,7 @@ static void require(bool condition)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct dmi_memory memory = { 0 };
+	struct dmi_memory memory = {0};
 	struct rf_error *error = dmi_memory_parse(bytes, size, &memory);
 	if (error)
 		require(error->message && memory.devices == 0);

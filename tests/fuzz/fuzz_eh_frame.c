@@ -14,7 +14,10 @@ static void require(bool condition)
 		abort();
 }
 
-struct seen { const struct elf_bytes *section; size_t next; };
+struct seen {
+	const struct elf_bytes *section;
+	size_t next;
+};
 
 static bool check_fde(void *context, const struct eh_frame_fde *fde)
 {
@@ -44,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (size)
 		memcpy(bytes, data, size);
-	struct elf_bytes section = { bytes, size, 0x400000 };
-	struct seen eh_frame = { &section, 0 }, debug_frame = { &section, 0 };
+	struct elf_bytes section = {bytes, size, 0x400000};
+	struct seen eh_frame = {&section, 0}, debug_frame = {&section, 0};
 	eh_frame_walk(&section, EH_FRAME, check_fde, &eh_frame);
 	eh_frame_walk(&section, DEBUG_FRAME, check_fde, &debug_frame);
 	check_header(&section);

@@ -55,15 +55,16 @@ static bool segments_overlap(const struct elf_file *file)
 static void probe_unwinding(const char *path, const struct elf_segment *segment)
 {
 	struct unwinder *unwinder = unwinder_create();
-	struct unwind_mapping mapping = { 0x10000000, 0x10000000 + segment->memory_size,
-					  segment->offset, path };
+	struct unwind_mapping mapping = {0x10000000, 0x10000000 + segment->memory_size,
+					 segment->offset, path};
 	uint64_t stack[STACK_WORDS], addresses[32];
 	if (!unwinder || segment->memory_size > UINT32_MAX)
 		mapping.end = mapping.start + 0x1000;
 	uint64_t length = mapping.end - mapping.start;
 	for (size_t i = 0; length && i < PROBES; i++) {
-		struct unwind_regs regs = { .ip = mapping.start + length / PROBES * i,
-					    .sp = 0x7fff0000, .bp = 0x7fff0010 };
+		struct unwind_regs regs = {.ip = mapping.start + length / PROBES * i,
+					   .sp = 0x7fff0000,
+					   .bp = 0x7fff0010};
 		for (size_t j = 0; j < STACK_WORDS; j++)
 			stack[j] = j % 3 ? mapping.start + (i * j * 37) % length : regs.sp + 8 * j;
 		size_t n = unwinder_walk(unwinder, &regs, (const uint8_t *)stack, sizeof(stack),

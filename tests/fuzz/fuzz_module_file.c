@@ -22,7 +22,10 @@ static void probe(struct module_files *files, int fd, const char *path)
 	struct stat status;
 	require(!fstat(fd, &status));
 	struct perf_record record = {
-		.type = PERF_RECORD_MMAP2, .length = 0x1000, .path = path, .has_inode = true,
+		.type = PERF_RECORD_MMAP2,
+		.length = 0x1000,
+		.path = path,
+		.has_inode = true,
 		.inode = status.st_ino,
 	};
 	const struct module_file *file = module_files_get(files, &record);

@@ -1,4 +1,5 @@
-/* Fuzz target: any bytes as a perf-PID.map file.  Its ranges are in order, and the names lie in the text. */
+/* Fuzz target: any bytes as a perf-PID.map file.  Its ranges are in order, and the names lie in the
+ * text. */
 #include "symbols/perf_map.h"
 
 #include <stdlib.h>

@@ -13,7 +13,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct input { const uint8_t *data; size_t size, at; };
+struct input {
+	const uint8_t *data;
+	size_t size, at;
+};
 
 static uint64_t take(struct input *input, int bytes)
 {
@@ -52,12 +55,14 @@ static void spread(struct profile *profile, struct input *input)
 		profile->units[i].n = take(input, 8);
 	for (uint32_t i = 0; i < 8; i++) {
 		const enum profile_run run = take(input, 1) & 1 ? RUN_TIMED : RUN_COUNTED;
-		uint32_t row = profile_process(profile, run, (int)take(input, 1) % 2 + (run == RUN_TIMED ? 100 : 200),
-					       i ? (uint32_t)take(input, 1) % i : PROFILE_NONE);
+		uint32_t row =
+			profile_process(profile, run,
+					(int)take(input, 1) % 2 + (run == RUN_TIMED ? 100 : 200),
+					i ? (uint32_t)take(input, 1) % i : PROFILE_NONE);
 		if (row == PROFILE_NONE || row != i)
 			break;
-		profile->processes[row].twin = i && take(input, 1) & 1 ? (uint32_t)take(input, 1) % i
-								       : PROFILE_NONE;
+		profile->processes[row].twin =
+			i && take(input, 1) & 1 ? (uint32_t)take(input, 1) % i : PROFILE_NONE;
 		profile->processes[row].exit_status = (int)take(input, 4);
 		profile->processes[row].end_ns = take(input, 8);
 		char *command = take_text(input);
@@ -66,7 +71,8 @@ static void spread(struct profile *profile, struct input *input)
 		if (take(input, 1) & 1)
 			profile_native_process(profile, profile->processes[row].pid, "fuzz");
 	}
-	profile_native_thread(profile, (uint32_t)take(input, 1) % (uint32_t)profile->n_threads, "fuzz");
+	profile_native_thread(profile, (uint32_t)take(input, 1) % (uint32_t)profile->n_threads,
+			      "fuzz");
 	for (size_t i = 0; i < profile->n_samples; i += 100) {
 		profile->samples[i].time_ns = take(input, 8);
 		profile->samples[i].weight_ns = take(input, 8);
@@ -108,8 +114,8 @@ static void spread_traffic(struct profile *profile, struct input *input)
 	}
 	char *geometry = take_text(input);
 	if (take(input, 1) & 1)
-		profile_set_fact(profile, "traffic_geometry", "L%u=%s", (unsigned)take(input, 1) % 5,
-				 geometry ? geometry : "");
+		profile_set_fact(profile, "traffic_geometry", "L%u=%s",
+				 (unsigned)take(input, 1) % 5, geometry ? geometry : "");
 	free(geometry);
 	profile_set_fact(profile, "traffic_classes", "%u", (unsigned)take(input, 1) % 80);
 	profile_set_fact(profile, "untraced_accesses", "%llu", (unsigned long long)take(input, 8));
@@ -118,8 +124,9 @@ static void spread_traffic(struct profile *profile, struct input *input)
 static void add_lines(struct profile *profile, struct input *input)
 {
 	for (int i = 0; i < 4 && profile->n_modules; i++) {
-		struct profile_line line = {(uint32_t)take(input, 1) % (uint32_t)profile->n_modules, 0x1000 + take(input, 2), 0,
-					    strdup("a.c"), (uint32_t)take(input, 1)};
+		struct profile_line line = {(uint32_t)take(input, 1) % (uint32_t)profile->n_modules,
+					    0x1000 + take(input, 2), 0, strdup("a.c"),
+					    (uint32_t)take(input, 1)};
 		line.end = line.start + take(input, i ? 1 : 8);
 		if (line.end < line.start || !line.file ||
 		    !rf_array_push(profile->lines, profile->n_lines, profile->cap_lines, line))
@@ -130,19 +137,30 @@ static void add_lines(struct profile *profile, struct input *input)
 static void report(const struct profile *profile)
 {
 	struct report_options all[] = {
-		{.processes = PROCESSES_TREE, .levels = true, .svg_path = "/dev/null", .json_path = "/dev/null"},
-		{.by = BY_LOOP, .plot = true, .utf8 = true, .width = 40}, {.by = BY_LINE, .focus = "a", .min_share = 0.01},
-		{.by = BY_MODULE, .ignore = "triad"}, {.by = BY_THREAD, .focus = "dot"}, {.by = BY_PROCESS, .ascii = true},
-		{.by = BY_CALL_PATH, .plot = true, .level = "L2"}, {.function = "triad", .color = COLOR_ALWAYS},
+		{.processes = PROCESSES_TREE,
+		 .levels = true,
+		 .svg_path = "/dev/null",
+		 .json_path = "/dev/null"},
+		{.by = BY_LOOP, .plot = true, .utf8 = true, .width = 40},
+		{.by = BY_LINE, .focus = "a", .min_share = 0.01},
+		{.by = BY_MODULE, .ignore = "triad"},
+		{.by = BY_THREAD, .focus = "dot"},
+		{.by = BY_PROCESS, .ascii = true},
+		{.by = BY_CALL_PATH, .plot = true, .level = "L2"},
+		{.function = "triad", .color = COLOR_ALWAYS},
 		{.function = "o"},
 	};
 	FILE *stream = fopen("/dev/null", "w");
-	struct report_options from_sums = {.levels = true, .plot = true, .top = 1000, .sort = SORT_BYTES,
+	struct report_options from_sums = {.levels = true,
+					   .plot = true,
+					   .top = 1000,
+					   .sort = SORT_BYTES,
 					   .exports.of[EXPORT_csv] = "/dev/null"};
 	if (stream)
 		rf_error_destroy(report_write(profile, &from_sums, stream));
 	for (int format = 0; format < N_EXPORTS; format++)
-		all[0].exports.of[format] = format == EXPORT_png ? NULL : "/dev/null"; /* that is another's program */
+		all[0].exports.of[format] =
+			format == EXPORT_png ? NULL : "/dev/null"; /* that is another's program */
 	for (size_t i = 0; stream && i < sizeof(all) / sizeof(*all); i++)
 		rf_error_destroy(report_write(profile, &all[i], stream));
 	if (stream)

@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CODE 0x100000ull		/* addresses in the program: its code, */
-#define DATA 0x110000ull		/* what it can write, */
-#define FAR_CODE 0x60000000ull		/* and the same code in a module with another arena */
+#define CODE 0x100000ull       /* addresses in the program: its code, */
+#define DATA 0x110000ull       /* what it can write, */
+#define FAR_CODE 0x60000000ull /* and the same code in a module with another arena */
 #define REGION 0x2000ull
 #define MAX_CODE 512
 #define SLOTS_ADDRESS 0x100000000000ull
@@ -26,7 +26,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct input { const uint8_t *data; size_t size, at; };
+struct input {
+	const uint8_t *data;
+	size_t size, at;
+};
 
 static void require(bool condition)
 {
@@ -164,7 +167,8 @@ static void check_books(const struct target *target)
 {
 	const struct code_cache *cache = &target->translator.cache;
 	const uint64_t table = (uint64_t)((const uint8_t *)target->table - target->slots);
-	require(table >= P_TABLES && table + 16 + 16 * (target->table_mask + 1) <= target->tables_end);
+	require(table >= P_TABLES &&
+		table + 16 + 16 * (target->table_mask + 1) <= target->tables_end);
 	require(target->tables_end <= SLOT_STRIDE);
 	for (int i = 0; i < cache->n_arenas; i++)
 		require(cache->arenas[i].used <= cache->arenas[i].size);
@@ -200,7 +204,8 @@ static void ask_system_call(struct target *target, struct input *input, int inde
 	uint8_t *slot = slot_at(target, index);
 	const uint64_t choice = take(input, 1);
 	const size_t n = sizeof(numbers) / sizeof(numbers[0]);
-	*slot_u64(slot, SAVE_RAX) = choice % 16 < n ? numbers[choice % 16] : take_value(target, input);
+	*slot_u64(slot, SAVE_RAX) =
+		choice % 16 < n ? numbers[choice % 16] : take_value(target, input);
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
 		*slot_u64(slot, arguments[i]) = take_value(target, input);
 	*slot_u64(slot, G_REQ_TYPE) = REQ_SYSCALL;
@@ -222,8 +227,9 @@ static void store(struct target *target, struct input *input, int index)
 	uint8_t *base = kind & 1   ? (uint8_t *)target->table
 			: kind & 2 ? slot_at(target, index)
 				   : target->slots;
-	const uint64_t limit = kind & 1 ? 16 + 16 * (target->table_mask + 1)
-			       : kind & 2 ? 0x200 : (uint64_t)target->n_slots * SLOT_STRIDE;
+	const uint64_t limit = kind & 1   ? 16 + 16 * (target->table_mask + 1)
+			       : kind & 2 ? 0x200
+					  : (uint64_t)target->n_slots * SLOT_STRIDE;
 	*slot_u64(base, offset % (limit / 8) * 8) = take_value(target, input);
 }
 

@@ -17,7 +17,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct input { const uint8_t *data; size_t size, at; };
+struct input {
+	const uint8_t *data;
+	size_t size, at;
+};
 
 static void require(bool condition)
 {
@@ -29,7 +32,8 @@ static uint64_t take(struct input *input, int bytes)
 {
 	uint64_t value = 0;
 	for (int i = 0; i < bytes; i++)
-		value |= (uint64_t)(input->at < input->size ? input->data[input->at++] : 0) << 8 * i;
+		value |= (uint64_t)(input->at < input->size ? input->data[input->at++] : 0)
+			 << 8 * i;
 	return value;
 }
 
@@ -75,7 +79,8 @@ static void check_profile(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->n_frames; i++)
 		require(profile->frames[i].module < profile->n_modules &&
-			(profile->frames[i].parent == PROFILE_NONE || profile->frames[i].parent < i));
+			(profile->frames[i].parent == PROFILE_NONE ||
+			 profile->frames[i].parent < i));
 	for (size_t i = 0; i < profile->n_samples; i++)
 		require(profile->samples[i].thread < profile->n_threads &&
 			profile->samples[i].frame < profile->n_frames);

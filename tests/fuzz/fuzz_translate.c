@@ -21,7 +21,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct program {
-	uint64_t base, far;	/* the same code at both; far is 0 where there is no second module */
+	uint64_t base, far; /* the same code at both; far is 0 where there is no second module */
 	const uint8_t *code;
 	size_t size;
 };
@@ -103,8 +103,10 @@ static void check_blocks(struct code_cache *cache, const struct program *program
 			offset + block->size <= program->size);
 		require(!memcmp(block->bytes, program->code + offset, block->size));
 		require(block->n_insns >= 1 && block->n_insns <= block->size);
-		require(block->body < arena->used && block->inner < arena->used && (block->counter < cache->n_counters || block->counter == NO_COUNTER));
-		require(block->inner && block->in < cache->n_junctions + 1 && block->out < cache->n_junctions + 1);
+		require(block->body < arena->used && block->inner < arena->used &&
+			(block->counter < cache->n_counters || block->counter == NO_COUNTER));
+		require(block->inner && block->in < cache->n_junctions + 1 &&
+			block->out < cache->n_junctions + 1);
 		require(block->counter == NO_COUNTER ||
 			(block->counted_at > block->inner && block->counted_at <= arena->used));
 		require(block->stale || code_cache_block(cache, block->pc) == block);
@@ -115,7 +117,8 @@ static void check_blocks(struct code_cache *cache, const struct program *program
 		require(cache->units[i].counter < cache->n_counters);
 }
 
-/* From each piece on there are whole instructions up to the next piece, as far as it can be told. */
+/* From each piece on there are whole instructions up to the next piece, as far as it can be told.
+ */
 static void check_code(const struct arena *arena)
 {
 	ZydisDecoder decoder;
@@ -124,9 +127,10 @@ static void check_code(const struct arena *arena)
 	for (size_t i = 0; i < arena->n_pieces; i++) {
 		const struct piece *piece = &arena->pieces[i];
 		const size_t end = i + 1 < arena->n_pieces ? piece[1].cache : piece->cache;
-		for (size_t at = piece->cache; at < end && piece->kind != PIECE_DATA; at += insn.length) {
-			require(ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, arena->host + at,
-									   arena->used - at, &insn)));
+		for (size_t at = piece->cache; at < end && piece->kind != PIECE_DATA;
+		     at += insn.length) {
+			require(ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+				&decoder, NULL, arena->host + at, arena->used - at, &insn)));
 			if (insn.mnemonic == ZYDIS_MNEMONIC_JMP && insn.opcode == 0xff &&
 			    insn.raw.modrm.rm == 5 && insn.raw.modrm.mod == 0)
 				break; /* a far jump: its address follows */
@@ -235,7 +239,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memset(hosts[i], FILL, ARENA_SIZE);
 	}
 	const size_t n = size - 2 < MAX_CODE ? size - 2 : MAX_CODE;
-	uint8_t *code = malloc(n); /* of exactly this size: the sanitizer sees each byte read beyond */
+	uint8_t *code =
+		malloc(n); /* of exactly this size: the sanitizer sees each byte read beyond */
 	require(code);
 	memcpy(code, data + 2, n);
 	struct fuzzed fuzzed = {
@@ -249,7 +254,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	code_cache_add_arena(&fuzzed.translator.cache, arenas[data[0] & 3], hosts[0], ARENA_SIZE);
 	if (data[1] & 1)
-		code_cache_add_arena(&fuzzed.translator.cache, FAR_BASE + (16u << 20), hosts[1], ARENA_SIZE);
+		code_cache_add_arena(&fuzzed.translator.cache, FAR_BASE + (16u << 20), hosts[1],
+				     ARENA_SIZE);
 	fuzzed.translator.source =
 		(struct code_source){&fuzzed.program, read_code, locate_code, read_value};
 	fuzz(&fuzzed, data + 2, n);

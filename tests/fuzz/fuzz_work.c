@@ -16,13 +16,13 @@ static void require(bool condition)
 
 static unsigned int bits_of_width(uint8_t width)
 {
-	static const unsigned int bits[FLOP_WIDTHS] = { 80, 128, 256, 512, 16 * 16 * 512 };
+	static const unsigned int bits[FLOP_WIDTHS] = {80, 128, 256, 512, 16 * 16 * 512};
 	return bits[width];
 }
 
 static void check_operations(const struct work *work)
 {
-	static const unsigned int precision_bits[FLOP_PRECISIONS] = { 16, 16, 32, 64, 80 };
+	static const unsigned int precision_bits[FLOP_PRECISIONS] = {16, 16, 32, 64, 80};
 	require(work->flop_kind < FLOP_KINDS && work->flop_precision < FLOP_PRECISIONS);
 	require(work->intop_kind < INTOP_KINDS && work->insn_class < INSN_CLASSES);
 	require(work->flop_width < FLOP_WIDTHS && work->intop_width < FLOP_WIDTHS);

@@ -1,7 +1,7 @@
 /* Any bytes as a ring of perf records, for the fuzz targets of its readers.
  *
- * Bytes 0 to 2 choose the size of the ring and where reading begins, byte 3 is the target's; what follows is in the
- * ring, as far as it fits. */
+ * Bytes 0 to 2 choose the size of the ring and where reading begins, byte 3 is the target's; what
+ * follows is in the ring, as far as it fits. */
 #pragma once
 
 #include "tracer/perf_ring.h"
@@ -29,7 +29,8 @@ static inline bool ring_input_init(struct ring_input *input, const uint8_t *byte
 		return false;
 	for (uint64_t at = input->tail; at < input->head; at++)
 		input->data[at % ring_size] = bytes[RING_INPUT_HEAD + at - input->tail];
-	input->ring = (struct perf_ring){.head = &input->head, .tail = &input->tail, .data = input->data, .size = ring_size};
+	input->ring = (struct perf_ring){
+		.head = &input->head, .tail = &input->tail, .data = input->data, .size = ring_size};
 	return true;
 }
 

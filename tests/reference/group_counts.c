@@ -1,5 +1,6 @@
-/* Usage: group_counts PROFILE WHAT.  The rows of `rfprof report --by WHAT PROFILE` with their exact counts, one a line:
- * flop, load bytes, store bytes, instructions, CPU time in ns, name; tabs between them. */
+/* Usage: group_counts PROFILE WHAT.  The rows of `rfprof report --by WHAT PROFILE` with their exact
+ * counts, one a line: flop, load bytes, store bytes, instructions, CPU time in ns, name; tabs
+ * between them. */
 #include "report/ranking.h"
 
 #include <inttypes.h>
@@ -17,8 +18,9 @@ static void print_rows(const struct model *model)
 	for (size_t i = 0; i < model->n_functions; i++) {
 		const struct model_function *f = &model->functions[i];
 		const struct tally *tally = &f->tally;
-		printf("%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\n", tally->flop, tally->load_bytes,
-		       tally->store_bytes, tally->instructions, f->time_ns, f->name);
+		printf("%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\n",
+		       tally->flop, tally->load_bytes, tally->store_bytes, tally->instructions,
+		       f->time_ns, f->name);
 	}
 }
 

@@ -28,9 +28,17 @@
 
 enum { MAX_INSNS = 4096, MAX_FUNCTIONS = 32, MAX_INSN_SIZE = 15, XSTATE_SIZE = 16384 };
 
-struct function { const char *name; uint64_t start, end; long entry_word; };
+struct function {
+	const char *name;
+	uint64_t start, end;
+	long entry_word;
+};
 
-struct insn { uint64_t address, n, units; const struct function *function; struct work work; };
+struct insn {
+	uint64_t address, n, units;
+	const struct function *function;
+	struct work work;
+};
 
 static struct function functions[MAX_FUNCTIONS];
 static size_t n_functions;
@@ -118,7 +126,8 @@ static void set_breakpoints(bool on)
 	for (size_t f = 0; f < n_functions; f++) {
 		long word = functions[f].entry_word;
 
-		if (ptrace(PTRACE_POKETEXT, target, functions[f].start, on ? (word & ~0xffl) | 0xcc : word))
+		if (ptrace(PTRACE_POKETEXT, target, functions[f].start,
+			   on ? (word & ~0xffl) | 0xcc : word))
 			fail("breakpoint");
 	}
 }
@@ -132,7 +141,10 @@ static struct insn *insn_at(uint64_t address)
 		insn = insn + 1 == insns + MAX_INSNS ? insns : insn + 1;
 	if (insn->address)
 		return insn;
-	union { long words[2]; uint8_t bytes[16]; } code = { { peek(address), peek(address + 8) } };
+	union {
+		long words[2];
+		uint8_t bytes[16];
+	} code = {{peek(address), peek(address + 8)}};
 
 	insn->address = address;
 	for (size_t f = 0; f < n_functions; f++)
@@ -157,7 +169,7 @@ enum { YMM_HIGH = 2, OPMASK = 5 };
 static const uint8_t *xstate(void)
 {
 	static uint8_t state[XSTATE_SIZE] __attribute__((aligned(64)));
-	struct iovec vector = { state, sizeof(state) };
+	struct iovec vector = {state, sizeof(state)};
 
 	if (ptrace(PTRACE_GETREGSET, target, NT_X86_XSTATE, &vector))
 		fail("extended registers");
@@ -190,9 +202,12 @@ static uint64_t vector_mask_lanes(int reg, int lanes, int element_bits)
 static uint64_t units_before(const struct work *work)
 {
 	switch (work->units) {
-	case UNITS_KMASK: return opmask_lanes(work->unit_reg, work->lanes);
-	case UNITS_VMASK: return vector_mask_lanes(work->unit_reg, work->lanes, work->unit_element_bits);
-	default: return 0;
+	case UNITS_KMASK:
+		return opmask_lanes(work->unit_reg, work->lanes);
+	case UNITS_VMASK:
+		return vector_mask_lanes(work->unit_reg, work->lanes, work->unit_element_bits);
+	default:
+		return 0;
 	}
 }
 
@@ -200,8 +215,9 @@ static void step(struct user_regs_struct *regs)
 {
 	int status;
 
-	if (ptrace(PTRACE_SINGLESTEP, target, NULL, NULL) || waitpid(target, &status, 0) != target ||
-	    !WIFSTOPPED(status) || ptrace(PTRACE_GETREGS, target, NULL, regs))
+	if (ptrace(PTRACE_SINGLESTEP, target, NULL, NULL) ||
+	    waitpid(target, &status, 0) != target || !WIFSTOPPED(status) ||
+	    ptrace(PTRACE_GETREGS, target, NULL, regs))
 		fail("single step");
 }
 
@@ -242,7 +258,8 @@ static void run(void)
 
 	for (;;) {
 		set_breakpoints(true);
-		if (ptrace(PTRACE_CONT, target, NULL, NULL) || waitpid(target, &status, 0) != target)
+		if (ptrace(PTRACE_CONT, target, NULL, NULL) ||
+		    waitpid(target, &status, 0) != target)
 			fail("continue");
 		if (!WIFSTOPPED(status))
 			return;
@@ -257,14 +274,17 @@ static void run(void)
 		if (ptrace(PTRACE_SETREGS, target, NULL, &regs))
 			fail("registers");
 		step_through(&regs);
-		/* A program that saves its flags while it is stepped saves and restores the trap flag. */
+		/* A program that saves its flags while it is stepped saves and restores the trap
+		 * flag. */
 		regs.eflags &= ~TRAP_FLAG;
 		if (ptrace(PTRACE_SETREGS, target, NULL, &regs))
 			fail("registers");
 	}
 }
 
-struct totals { uint64_t n, load, store, flop, kinds[FLOP_KINDS][FLOP_PRECISIONS][FLOP_WIDTHS]; };
+struct totals {
+	uint64_t n, load, store, flop, kinds[FLOP_KINDS][FLOP_PRECISIONS][FLOP_WIDTHS];
+};
 
 static void add(struct totals *totals, const struct insn *insn)
 {
@@ -281,22 +301,24 @@ static void add(struct totals *totals, const struct insn *insn)
 
 static void print(const struct function *function)
 {
-	static const char *const kinds[] = { "add", "mul", "fma", "div", "sqrt", "other" };
-	static const char *const precisions[] = { "half", "bfloat16", "single", "double", "x87" };
-	static const char *const widths[] = { "scalar", "128", "256", "512", "tile" };
-	struct totals totals = { 0 };
+	static const char *const kinds[] = {"add", "mul", "fma", "div", "sqrt", "other"};
+	static const char *const precisions[] = {"half", "bfloat16", "single", "double", "x87"};
+	static const char *const widths[] = {"scalar", "128", "256", "512", "tile"};
+	struct totals totals = {0};
 
 	for (size_t i = 0; i < MAX_INSNS; i++)
 		if (insns[i].function == function)
 			add(&totals, &insns[i]);
 	printf("counted kernel='%s' flop=%" PRIu64 " load_bytes=%" PRIu64 " store_bytes=%" PRIu64
-	       " instructions=%" PRIu64, function->name, totals.flop, totals.load, totals.store, totals.n);
+	       " instructions=%" PRIu64,
+	       function->name, totals.flop, totals.load, totals.store, totals.n);
 	for (int kind = 0; kind < FLOP_KINDS; kind++)
 		for (int precision = 0; precision < FLOP_PRECISIONS; precision++)
 			for (int width = 0; width < FLOP_WIDTHS; width++)
 				if (totals.kinds[kind][precision][width])
-					printf(" %s_%s_%s=%" PRIu64, kinds[kind], precisions[precision],
-					       widths[width], totals.kinds[kind][precision][width]);
+					printf(" %s_%s_%s=%" PRIu64, kinds[kind],
+					       precisions[precision], widths[width],
+					       totals.kinds[kind][precision][width]);
 	printf("\n");
 }
 

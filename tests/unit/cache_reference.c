@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUFFERS 10		/* of a core for the lines that share sets */
+#define BUFFERS 10 /* of a core for the lines that share sets */
 #define ALL_BUFFERS (BUFFERS * CACHE_CLASSES * REFERENCE_CORES)
 
 /* What a cache has of a line, and passes on.  A clean one is known everywhere behind. */
 struct content {
-	bool changed;		/* memory has not got it yet */
-	uint32_t writer;	/* who changed it last */
-	int known;		/* the farthest level that has seen this change */
-	uint32_t fetcher;	/* who fetched it, or changed it since */
+	bool changed;     /* memory has not got it yet */
+	uint32_t writer;  /* who changed it last */
+	int known;        /* the farthest level that has seen this change */
+	uint32_t fetcher; /* who fetched it, or changed it since */
 };
 
 /* One place of a cache. */
@@ -19,30 +19,35 @@ struct place {
 	bool here;
 	uint64_t line, used;
 	struct content content;
-	bool fresh;		/* L1: came from memory for a store, not read and not yet written whole */
+	bool fresh; /* L1: came from memory for a store, not read and not yet written whole */
 	bool written[CACHE_LINE];
 	uint32_t allocator;
 };
 
 struct cache {
 	struct cache_level level;
-	struct place *places;	/* set × ways + way */
-	bool *right;		/* tree: set × ways + node: the right half goes next */
+	struct place *places; /* set × ways + way */
+	bool *right;          /* tree: set × ways + node: the right half goes next */
 };
 
-struct buffer { unsigned core; uint64_t line; uint32_t who; bool written[CACHE_LINE]; };
+struct buffer {
+	unsigned core;
+	uint64_t line;
+	uint32_t who;
+	bool written[CACHE_LINE];
+};
 
 struct reference {
 	struct geometry geometry;
 	bool prefetch;
 	int n_private;
-	struct cache caches[CACHE_LEVELS][REFERENCE_CORES];	/* a shared one is that of core 0 */
-	struct buffer buffers[ALL_BUFFERS];	/* oldest first */
+	struct cache caches[CACHE_LEVELS][REFERENCE_CORES]; /* a shared one is that of core 0 */
+	struct buffer buffers[ALL_BUFFERS];                 /* oldest first */
 	unsigned n_buffers;
 	hierarchy_note *note;
 	void *context;
 	uint64_t clock;
-	uint32_t who;		/* of the access at hand */
+	uint32_t who; /* of the access at hand */
 };
 
 /* ---- Places ---- */
@@ -80,8 +85,8 @@ static unsigned tree_next(const bool *right, unsigned node, unsigned first, unsi
 {
 	if (n == 1)
 		return first;
-	return right[node] ? tree_next(right, 2 * node + 1, first + n / 2, n / 2) :
-			     tree_next(right, 2 * node, first, n / 2);
+	return right[node] ? tree_next(right, 2 * node + 1, first + n / 2, n / 2)
+			   : tree_next(right, 2 * node, first, n / 2);
 }
 
 static void use(struct reference *r, struct cache *cache, struct place *place)
@@ -112,20 +117,24 @@ enum { READ, WRITE_ALLOCATE };
 
 static void crossed(struct reference *r, int border, int what, uint32_t who, uint64_t line)
 {
-	enum traffic first = border == r->geometry.n_levels ? TRAFFIC_MEM_READ :
-			     border == 1 ? TRAFFIC_L2_READ : TRAFFIC_L3_READ;
-	r->note(r->context, first + what, who, line);	/* the write-allocate is next to the read */
+	enum traffic first = border == r->geometry.n_levels ? TRAFFIC_MEM_READ
+			     : border == 1                  ? TRAFFIC_L2_READ
+							    : TRAFFIC_L3_READ;
+	r->note(r->context, first + what, who, line); /* the write-allocate is next to the read */
 }
 
-/* A level that has seen the change gets nothing new: a clean victim.  One that has not is told: a write-back. */
+/* A level that has seen the change gets nothing new: a clean victim.  One that has not is told: a
+ * write-back. */
 static void went_down(struct reference *r, int from, int to, struct content *content, uint64_t line)
 {
-	static const enum traffic write_backs[] = { N_TRAFFIC, TRAFFIC_L2_WRITE_BACK, TRAFFIC_L3_WRITE_BACK };
+	static const enum traffic write_backs[] = {N_TRAFFIC, TRAFFIC_L2_WRITE_BACK,
+						   TRAFFIC_L3_WRITE_BACK};
 	for (int border = from + 1; border <= to; border++) {
-		bool memory = border == r->geometry.n_levels, new = content->changed && border > content->known;
+		bool memory = border == r->geometry.n_levels,
+		     new = content->changed &&border > content->known;
 		if (new)
-			r->note(r->context, memory ? TRAFFIC_MEM_WRITE_BACK : write_backs[border], content->writer,
-				line);
+			r->note(r->context, memory ? TRAFFIC_MEM_WRITE_BACK : write_backs[border],
+				content->writer, line);
 		else if (border == 2 && !memory)
 			r->note(r->context, TRAFFIC_L3_CLEAN_VICTIM, content->fetcher, line);
 		if (content->changed && border >= content->known) {
@@ -137,7 +146,8 @@ static void went_down(struct reference *r, int from, int to, struct content *con
 
 /* ---- Lines leave ---- */
 
-static void receive(struct reference *r, unsigned core, int level, uint64_t line, struct content content);
+static void receive(struct reference *r, unsigned core, int level, uint64_t line,
+		    struct content content);
 
 /* The copy of a line that was changed last: the nearest to a core; NULL: none is changed. */
 static struct place *newest(struct reference *r, uint64_t line, int below, int *level)
@@ -155,7 +165,8 @@ static void evict(struct reference *r, unsigned core, int level, struct place ol
 {
 	int n = r->geometry.n_levels;
 	if (level > 0 && r->geometry.levels[level].inclusion == CACHE_INCLUSIVE) {
-		/* The levels above lose it: of this core, or of all when this level is theirs in common. */
+		/* The levels above lose it: of this core, or of all when this level is theirs in
+		 * common. */
 		int from = -1;
 		for (int above = level - 1; above >= 0; above--)
 			for (unsigned c = 0; c < REFERENCE_CORES; c++) {
@@ -180,18 +191,20 @@ static void evict(struct reference *r, unsigned core, int level, struct place ol
 		receive(r, core, level + 1, old.line, old.content);
 }
 
-static void add(struct reference *r, unsigned core, int level, uint64_t line, struct content content)
+static void add(struct reference *r, unsigned core, int level, uint64_t line,
+		struct content content)
 {
 	struct cache *cache = cache_of(r, core, level);
 	struct place *place = next_victim(cache, line), old = *place;
-	*place = (struct place){ .here = true, .line = line, .content = content };
+	*place = (struct place){.here = true, .line = line, .content = content};
 	use(r, cache, place);
 	if (old.here)
 		evict(r, core, level, old);
 }
 
 /* The level above has evicted a line. */
-static void receive(struct reference *r, unsigned core, int level, uint64_t line, struct content content)
+static void receive(struct reference *r, unsigned core, int level, uint64_t line,
+		    struct content content)
 {
 	struct place *place = find(cache_of(r, core, level), line);
 	if (!place) {
@@ -219,7 +232,7 @@ static bool ask_others(struct reference *r, unsigned core, uint64_t line, bool s
 	bool any = false;
 	for (unsigned other = 0; other < REFERENCE_CORES; other++) {
 		int from = -1;
-		struct content newest = { 0 };
+		struct content newest = {0};
 		if (other == core || !has(r, other, line))
 			continue;
 		any = true;
@@ -245,9 +258,10 @@ static bool ask_others(struct reference *r, unsigned core, uint64_t line, bool s
 
 /* ---- Loads and stores ---- */
 
-/* Brings a line to the levels down to `to`, from behind: each border that it crosses is counted.  Returns
- * whether it came from memory. */
-static bool bring(struct reference *r, unsigned core, int to, uint64_t line, int what, bool others, bool store)
+/* Brings a line to the levels down to `to`, from behind: each border that it crosses is counted.
+ * Returns whether it came from memory. */
+static bool bring(struct reference *r, unsigned core, int to, uint64_t line, int what, bool others,
+		  bool store)
 {
 	int n = r->geometry.n_levels, from = to + 1;
 	while (from < n && !find(cache_of(r, core, from), line))
@@ -256,7 +270,7 @@ static bool bring(struct reference *r, unsigned core, int to, uint64_t line, int
 	for (int border = to + 1; border <= from; border++)
 		if (border < n || !others_supply)
 			crossed(r, border, what, r->who, line);
-	struct content content = { .fetcher = r->who };
+	struct content content = {.fetcher = r->who};
 	if (from < n) {
 		struct place *place = find(cache_of(r, core, from), line);
 		if (r->geometry.levels[from].inclusion == CACHE_VICTIM && (store || !others)) {
@@ -315,7 +329,8 @@ static int distance(struct reference *r, unsigned core, uint64_t line)
 	return level;
 }
 
-static void load_or_store(struct reference *r, unsigned core, uint64_t line, bool store, unsigned first, unsigned n)
+static void load_or_store(struct reference *r, unsigned core, uint64_t line, bool store,
+			  unsigned first, unsigned n)
 {
 	bool here = has(r, core, line), others = false;
 	if (store || !here)
@@ -326,7 +341,7 @@ static void load_or_store(struct reference *r, unsigned core, uint64_t line, boo
 	if (far == 0)
 		use(r, cache_of(r, core, 0), place);
 	if (store) {
-		place->content = (struct content){ true, r->who, 0, r->who };
+		place->content = (struct content){true, r->who, 0, r->who};
 		if (from_memory) {
 			place->fresh = true;
 			place->allocator = r->who;
@@ -346,7 +361,7 @@ static void flush(struct reference *r, uint64_t line, bool remove)
 {
 	int level;
 	struct place *place = newest(r, line, r->geometry.n_levels, &level);
-	struct content content = place ? place->content : (struct content){ 0 };
+	struct content content = place ? place->content : (struct content){0};
 	if (place)
 		went_down(r, level, r->geometry.n_levels, &content, line);
 	for (level = 0; level < r->geometry.n_levels; level++)
@@ -393,11 +408,12 @@ static struct buffer *buffer_for(struct reference *r, unsigned core, uint64_t li
 	if (n == BUFFERS)
 		write_out(r, oldest);
 	struct buffer *buffer = &r->buffers[r->n_buffers++];
-	*buffer = (struct buffer){ .core = core, .line = line };
+	*buffer = (struct buffer){.core = core, .line = line};
 	return buffer;
 }
 
-static void non_temporal(struct reference *r, unsigned core, uint64_t line, unsigned first, unsigned n)
+static void non_temporal(struct reference *r, unsigned core, uint64_t line, unsigned first,
+			 unsigned n)
 {
 	write_out_line(r, line, core);
 	struct buffer *buffer = buffer_for(r, core, line);
@@ -416,16 +432,20 @@ struct reference *reference_create(const struct geometry *geometry, bool next_li
 				   hierarchy_note *note, void *context)
 {
 	struct reference *r = calloc(1, sizeof(*r));
-	*r = (struct reference){ .geometry = *geometry, .prefetch = next_line_prefetch, .note = note,
-				 .context = context };
+	*r = (struct reference){.geometry = *geometry,
+				.prefetch = next_line_prefetch,
+				.note = note,
+				.context = context};
 	for (int i = 0; i < geometry->n_levels; i++) {
 		const struct cache_level *level = &geometry->levels[i];
 		r->n_private += !level->shared;
 		for (unsigned core = 0; core < (level->shared ? 1 : REFERENCE_CORES); core++) {
 			struct cache *cache = &r->caches[i][core];
 			cache->level = *level;
-			cache->places = calloc((size_t)level->sets * level->ways, sizeof(*cache->places));
-			cache->right = calloc((size_t)level->sets * level->ways, sizeof(*cache->right));
+			cache->places =
+				calloc((size_t)level->sets * level->ways, sizeof(*cache->places));
+			cache->right =
+				calloc((size_t)level->sets * level->ways, sizeof(*cache->right));
 		}
 	}
 	return r;
@@ -472,12 +492,14 @@ void reference_finish(struct reference *r)
 				int where;
 				if (!place->here || !place->content.changed)
 					continue;
-				struct place *last = newest(r, place->line, r->geometry.n_levels, &where);
+				struct place *last =
+					newest(r, place->line, r->geometry.n_levels, &where);
 				uint32_t who = last->content.writer;
 				uint64_t line = place->line;
 				for (where = 0; where < r->geometry.n_levels; where++)
 					for (unsigned c = 0; c < REFERENCE_CORES; c++) {
-						struct place *copy = find(cache_of(r, c, where), line);
+						struct place *copy =
+							find(cache_of(r, c, where), line);
 						if (copy)
 							copy->content.changed = copy->fresh = false;
 					}

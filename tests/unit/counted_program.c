@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 /* Each toucher alone in a section of its own: the linker marks where it begins and ends. */
-#define TOUCHER(name)                                                                              \
-	__attribute__((noinline, section("code_" #name))) static void name(volatile char *at, size_t n) \
-	{                                                                                          \
-		for (size_t i = 0; i < n; i++)                                                     \
-			at[4096 * i] = 1;                                                          \
-	}                                                                                          \
+#define TOUCHER(name)                                                                         \
+	__attribute__((noinline, section("code_" #name))) static void name(volatile char *at, \
+									   size_t n)          \
+	{                                                                                     \
+		for (size_t i = 0; i < n; i++)                                                \
+			at[4096 * i] = 1;                                                     \
+	}                                                                                     \
 	extern const char __start_code_##name[], __stop_code_##name[];
 TOUCHER(touch_a)
 TOUCHER(touch_b)
@@ -23,7 +24,8 @@ extern const char __ehdr_start[];
 /* Fresh pages, each of which is faulted in alone. */
 static void *map_pages(size_t n)
 {
-	void *memory = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory =
+		mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		_exit(3);
 	madvise(memory, n * 4096, MADV_NOHUGEPAGE);
@@ -73,7 +75,8 @@ int main(int argc, char **argv)
 		return 2;
 	const size_t n = strtoul(argv[2], NULL, 10);
 	printf("%lx %lx %lx %lx\n", (unsigned long)(__start_code_touch_a - __ehdr_start),
-	       (unsigned long)(__stop_code_touch_a - __ehdr_start), (unsigned long)(__start_code_touch_b - __ehdr_start),
+	       (unsigned long)(__stop_code_touch_a - __ehdr_start),
+	       (unsigned long)(__start_code_touch_b - __ehdr_start),
 	       (unsigned long)(__stop_code_touch_b - __ehdr_start));
 	fflush(stdout);
 	if (strcmp(argv[1], "threads") == 0)

@@ -1,20 +1,23 @@
-/* The profile whose exports are checked in: report_sample.h's, traced, with callers, a recursion, a second process,
- * and names that no format can take as they are. */
+/* The profile whose exports are checked in: report_sample.h's, traced, with callers, a recursion, a
+ * second process, and names that no format can take as they are. */
 #pragma once
 
 #include "report_sample.h"
 
-static inline uint32_t export_function(struct profile *p, const char *name, uint64_t start, const char *file, uint32_t line)
+static inline uint32_t export_function(struct profile *p, const char *name, uint64_t start,
+				       const char *file, uint32_t line)
 {
 	uint32_t module = profile_module(p, "/opt/solver", "");
 	sample_function(p, module, start, start + 0x100, name, file, line);
 	return module;
 }
 
-static inline void export_samples(struct profile *p, uint32_t thread, uint32_t frame, unsigned n, uint64_t *time_ns)
+static inline void export_samples(struct profile *p, uint32_t thread, uint32_t frame, unsigned n,
+				  uint64_t *time_ns)
 {
 	for (unsigned i = 0; i < n; i++) {
-		struct profile_sample sample = {thread, *time_ns += SAMPLE_PERIOD_NS, SAMPLE_PERIOD_NS, frame};
+		struct profile_sample sample = {thread, *time_ns += SAMPLE_PERIOD_NS,
+						SAMPLE_PERIOD_NS, frame};
 		if (!rf_array_push(p->samples, p->n_samples, p->cap_samples, sample))
 			abort();
 	}
@@ -23,7 +26,11 @@ static inline void export_samples(struct profile *p, uint32_t thread, uint32_t f
 static inline struct profile *export_sample(void)
 {
 	static const char *const hostile[] = {
-		"operator,(std::pair<a;b, \"c\">)", "line\none\r\ttwo", "\xff\xfe garbage \xc3", "(1) fn=; 12", "",
+		"operator,(std::pair<a;b, \"c\">)",
+		"line\none\r\ttwo",
+		"\xff\xfe garbage \xc3",
+		"(1) fn=; 12",
+		"",
 		"\xe6\xbc\xa2\xe5\xad\x97 </script>",
 	};
 	struct profile *p = report_traced_sample();
@@ -49,7 +56,8 @@ static inline struct profile *export_sample(void)
 		frame = profile_frame(p, frame, m, 0x10210);
 	export_samples(p, thread, frame, 3, &time_ns);
 	for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++)
-		export_samples(p, thread, profile_frame(p, frame, m, 0x20010 + 0x100 * i), 2 + (unsigned)i, &time_ns);
+		export_samples(p, thread, profile_frame(p, frame, m, 0x20010 + 0x100 * i),
+			       2 + (unsigned)i, &time_ns);
 	export_samples(p, thread, PROFILE_NONE, 1, &time_ns);
 	profile_set_fact(p, "sample_cost_ns", "1234");
 	profile_set_fact(p, "date", "2026-03-01T12:00:00Z");
@@ -58,16 +66,18 @@ static inline struct profile *export_sample(void)
 	return p;
 }
 
-/* The same program changed: the triad takes half the time, dot does twice the work in half more time, the masked
- * addition is gone, another function is there, and the program has another name. */
+/* The same program changed: the triad takes half the time, dot does twice the work in half more
+ * time, the masked addition is gone, another function is there, and the program has another name.
+ */
 static inline struct profile *export_sample_after(void)
 {
 	struct profile *p = export_sample();
 	unsigned seen = 0;
 	uint64_t time_ns = 7000000000;
 	for (size_t i = 0; i < p->n_samples; i++) {
-		const struct profile_frame *leaf = p->samples[i].frame == PROFILE_NONE ? NULL
-						   : &p->frames[p->samples[i].frame];
+		const struct profile_frame *leaf = p->samples[i].frame == PROFILE_NONE
+							   ? NULL
+							   : &p->frames[p->samples[i].frame];
 		if (leaf && (leaf->offset == 0x4001 || (leaf->offset == 0x1001 && seen++ % 2)))
 			p->samples[i--] = p->samples[--p->n_samples];
 	}

@@ -26,7 +26,8 @@ void fixture_put(const char *path, const char *text)
 {
 	char whole[512];
 	snprintf(whole, sizeof(whole), "%s%s", fixture_root, path);
-	for (char *slash = whole + strlen(fixture_root) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+	for (char *slash = whole + strlen(fixture_root) + 1; (slash = strchr(slash, '/'));
+	     *slash++ = '/') {
 		*slash = '\0';
 		cr_assert(mkdir(whole, 0755) == 0 || errno == EEXIST);
 	}
@@ -44,10 +45,13 @@ void fixture_put_server(void)
 		snprintf(number, sizeof(number), "%d\n", 20 + i);
 		fixture_put(path, number);
 		static const char *const files[][2] = {
-			{ "cpumask", "0,18\n" }, { "format/event", "config:0-7\n" }, { "format/umask", "config:8-15\n" },
-			{ "events/cas_count_read", "event=0x04,umask=0x03\n" }, { "events/cas_count_read.unit", "MiB\n" },
-			{ "events/cas_count_read.scale", "6.103515625e-5\n" },
-			{ "events/cas_count_write", "event=0x04,umask=0x0c\n" },
+			{"cpumask", "0,18\n"},
+			{"format/event", "config:0-7\n"},
+			{"format/umask", "config:8-15\n"},
+			{"events/cas_count_read", "event=0x04,umask=0x03\n"},
+			{"events/cas_count_read.unit", "MiB\n"},
+			{"events/cas_count_read.scale", "6.103515625e-5\n"},
+			{"events/cas_count_write", "event=0x04,umask=0x0c\n"},
 		};
 		for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
 			snprintf(path, sizeof(path), DEVICES "uncore_imc_%d/%s", i, files[k][0]);

@@ -11,7 +11,8 @@
 static uint32_t rewritten(const ZydisDecodedInstruction *insn)
 {
 	const ZydisAccessedFlags *flags = insn->cpu_flags;
-	if (insn->meta.category == ZYDIS_CATEGORY_SHIFT || insn->meta.category == ZYDIS_CATEGORY_ROTATE ||
+	if (insn->meta.category == ZYDIS_CATEGORY_SHIFT ||
+	    insn->meta.category == ZYDIS_CATEGORY_ROTATE ||
 	    insn->meta.category == ZYDIS_CATEGORY_STRINGOP || !flags)
 		return 0;
 	uint32_t known = flags->modified | flags->set_0 | flags->set_1;
@@ -42,8 +43,8 @@ uint32_t flags_live_at(const struct lockstep *lockstep, uint64_t pc)
 	uint32_t live = 0, open = STATUS_FLAGS; /* not yet rewritten */
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (int i = 0; open && i < MAX_WALK; i++) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, (void *)pc,
-								lockstep_code_at(lockstep, pc), &insn)))
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+			    &decoder, NULL, (void *)pc, lockstep_code_at(lockstep, pc), &insn)))
 			break;
 		live |= tested(&insn) & open;
 		open &= ~rewritten(&insn);

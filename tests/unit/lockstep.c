@@ -16,11 +16,13 @@
 
 #define DIRECTION_FLAG 0x400u
 
-static uint64_t linked_pc[2][65536];	/* what the entries of the jump and of the return table stand for */
+static uint64_t
+	linked_pc[2][65536]; /* what the entries of the jump and of the return table stand for */
 
 /* ---- failures ---- */
 
-static void __attribute__((format(printf, 2, 3))) say(struct lockstep *lockstep, const char *format, ...)
+static void __attribute__((format(printf, 2, 3)))
+say(struct lockstep *lockstep, const char *format, ...)
 {
 	const size_t used = strlen(lockstep->failure);
 	va_list arguments;
@@ -32,7 +34,8 @@ static void __attribute__((format(printf, 2, 3))) say(struct lockstep *lockstep,
 static void say_insn(struct lockstep *lockstep, const uint8_t *bytes, uint64_t address, size_t size)
 {
 	ZydisDisassembledInstruction insn;
-	if (!ZYAN_SUCCESS(ZydisDisassembleATT(ZYDIS_MACHINE_MODE_LONG_64, address, bytes, size, &insn)))
+	if (!ZYAN_SUCCESS(
+		    ZydisDisassembleATT(ZYDIS_MACHINE_MODE_LONG_64, address, bytes, size, &insn)))
 		return;
 	say(lockstep, "  %#" PRIx64 ": %s  [", address, insn.text);
 	for (int i = 0; i < insn.info.length; i++)
@@ -58,21 +61,23 @@ static bool fail(struct lockstep *lockstep, size_t at, const char *what)
 
 struct prediction {
 	enum lockstep_exit exit;
-	bool beyond;		/* not known: the reference ends first */
-	size_t at;		/* state of the program there */
-	uint32_t block;		/* the last one */
-	uint32_t visits[MAX_STEPS + 1];	/* blocks entered */
+	bool beyond;                    /* not known: the reference ends first */
+	size_t at;                      /* state of the program there */
+	uint32_t block;                 /* the last one */
+	uint32_t visits[MAX_STEPS + 1]; /* blocks entered */
 	size_t n_visits;
 };
 
 static bool is_indirect(const struct step *step)
 {
-	return step->kind == STEP_INDIRECT || step->kind == STEP_CALL_INDIRECT || step->kind == STEP_RETURN;
+	return step->kind == STEP_INDIRECT || step->kind == STEP_CALL_INDIRECT ||
+	       step->kind == STEP_RETURN;
 }
 
-/* Control arrives at step `at`; returns whether there is a block.  `by_link`: by a direct transfer, which is never
- * linked to a provisional block. */
-static bool arrive(struct lockstep *lockstep, struct prediction *prediction, size_t at, bool by_link)
+/* Control arrives at step `at`; returns whether there is a block.  `by_link`: by a direct transfer,
+ * which is never linked to a provisional block. */
+static bool arrive(struct lockstep *lockstep, struct prediction *prediction, size_t at,
+		   bool by_link)
 {
 	struct code_cache *cache = &lockstep->translator.cache;
 	struct code_block *block = code_cache_block(cache, reference.steps[at].regs.rip);
@@ -121,7 +126,8 @@ static void predict(struct lockstep *lockstep, size_t at, struct prediction *pre
 		return;
 	for (;; at++) {
 		const struct step *step = &reference.steps[at], *next = step + 1;
-		const struct code_block *block = &lockstep->translator.cache.blocks[prediction->block];
+		const struct code_block *block =
+			&lockstep->translator.cache.blocks[prediction->block];
 		prediction->at = at;
 		prediction->exit = at == reference.n ? EXIT_FAULT : EXIT_SYSCALL;
 		prediction->beyond = at == reference.n && !reference.fault;
@@ -140,7 +146,8 @@ static void predict(struct lockstep *lockstep, size_t at, struct prediction *pre
 			if (prediction->exit != EXITS)
 				return;
 		}
-		const bool by_link = by_got || (!is_indirect(step) && next->regs.rip != step->regs.rip + step->length);
+		const bool by_link = by_got || (!is_indirect(step) &&
+						next->regs.rip != step->regs.rip + step->length);
 		if (!arrive(lockstep, prediction, at + 1, by_link))
 			return;
 	}
@@ -152,13 +159,13 @@ struct run {
 	struct lockstep *lockstep;
 	const struct lockstep_options *options;
 	struct prediction prediction;
-	struct user_regs_struct raw;	/* where the child stopped */
-	struct user_regs_struct regs;	/* the program's registers there */
-	int64_t *expected;		/* executions of blocks */
+	struct user_regs_struct raw;  /* where the child stopped */
+	struct user_regs_struct regs; /* the program's registers there */
+	int64_t *expected;            /* executions of blocks */
 	size_t n_expected;
-	size_t at;			/* compared up to here */
+	size_t at; /* compared up to here */
 	bool ended_in_fault;
-	bool abandoned;			/* nothing can be compared at the end */
+	bool abandoned; /* nothing can be compared at the end */
 };
 
 /* Which of the gate's entries was reached; EXITS: none. */
@@ -257,11 +264,14 @@ static bool regs_at_fault(struct run *run)
 		return false;
 	}
 	if (piece->spilled)
-		*register_number(regs, piece->spilled - 1u) = *lockstep_slot_word(lockstep, G_SPILL_TRACE);
-	const bool counted = block->counter == NO_COUNTER
-				     ? piece->orig
-				     : run->raw.rip >= arena_address(&cache->arenas[0], block->counted_at);
-	derive_leave(&lockstep->translator.cache, block, counted, lockstep_slot_word(lockstep, SLOT_COUNTERS));
+		*register_number(regs, piece->spilled - 1u) =
+			*lockstep_slot_word(lockstep, G_SPILL_TRACE);
+	const bool counted =
+		block->counter == NO_COUNTER
+			? piece->orig
+			: run->raw.rip >= arena_address(&cache->arenas[0], block->counted_at);
+	derive_leave(&lockstep->translator.cache, block, counted,
+		     lockstep_slot_word(lockstep, SLOT_COUNTERS));
 	run->expected[piece->block] -= !counted;
 	return counted || !is_other;
 }
@@ -274,9 +284,11 @@ static bool compare_regs(struct run *run, uint64_t flags)
 					    "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
 	bool same = true;
 	for (unsigned i = 0; i < 16; i++) {
-		uint64_t truth = *register_number(&native, i), seen = *register_number(&run->regs, i);
+		uint64_t truth = *register_number(&native, i),
+			 seen = *register_number(&run->regs, i);
 		if (truth != seen)
-			say(lockstep, "%s is %#" PRIx64 ", not %#" PRIx64 "; ", names[i], seen, truth);
+			say(lockstep, "%s is %#" PRIx64 ", not %#" PRIx64 "; ", names[i], seen,
+			    truth);
 		same &= truth == seen;
 	}
 	if (native.rip != run->regs.rip)
@@ -308,13 +320,14 @@ static bool has_return_address(const struct run *run)
 static bool is_beyond_canonical(const struct run *run)
 {
 	const struct step *step = &reference.steps[run->at];
-	const int64_t target = (int64_t)(step->kind == STEP_RETURN ? word_at(run->raw.rsp - 8)
-								   : run->raw.rcx);
+	const int64_t target =
+		(int64_t)(step->kind == STEP_RETURN ? word_at(run->raw.rsp - 8) : run->raw.rcx);
 	return is_indirect(step) && target >> 47 != 0 && target >> 47 != -1;
 }
 
-/* Flags may be lost behind a jump through the GOT, and in a return to an address that has no landing, in whose
- * cell there is that of another one: what calls return to always has one (landing.c). */
+/* Flags may be lost behind a jump through the GOT, and in a return to an address that has no
+ * landing, in whose cell there is that of another one: what calls return to always has one
+ * (landing.c). */
 static bool keeps_flags(const struct run *run, enum lockstep_exit exit)
 {
 	if (run->at > reference_first_got(run->lockstep))
@@ -376,7 +389,8 @@ static uint64_t *linked(uint64_t key)
 
 static uint64_t *cell_of(const struct lockstep *lockstep, uint64_t key)
 {
-	return lockstep_slot_word(lockstep, (key & RETURN_KEY ? SLOT_RETURNS : SLOT_JUMPS) + 8 * (key & 0xffff));
+	return lockstep_slot_word(lockstep, (key & RETURN_KEY ? SLOT_RETURNS : SLOT_JUMPS) +
+						    8 * (key & 0xffff));
 }
 
 static void link_entry(struct lockstep *lockstep, uint64_t key, uint64_t entry)
@@ -392,8 +406,8 @@ static void unlink_entries(struct lockstep *lockstep)
 	while (n_linked_keys) {
 		const uint64_t key = linked_keys[--n_linked_keys];
 		*linked(key) = 0;
-		*cell_of(lockstep, key) =
-			(uint64_t)lockstep->traps + (key & RETURN_KEY ? TRAP_RETURN : TRAP_INDIRECT);
+		*cell_of(lockstep, key) = (uint64_t)lockstep->traps +
+					  (key & RETURN_KEY ? TRAP_RETURN : TRAP_INDIRECT);
 	}
 }
 
@@ -457,7 +471,8 @@ static bool answer(struct run *run)
 
 /* ---- the comparison at the end ---- */
 
-/* The word at `address`, which need not be aligned, as translated code has left it.  False outside. */
+/* The word at `address`, which need not be aligned, as translated code has left it.  False outside.
+ */
 static bool translated_word(const struct lockstep *lockstep, uint64_t address, uint64_t *word)
 {
 	for (size_t i = 0; i < lockstep->n_writable; i++) {
@@ -470,8 +485,8 @@ static bool translated_word(const struct lockstep *lockstep, uint64_t address, u
 	return false;
 }
 
-/* Which bytes of the word that the return or call of step `i` wrote below the stack pointer are those of a cache
- * address; random code may have written a part of the word since. */
+/* Which bytes of the word that the return or call of step `i` wrote below the stack pointer are
+ * those of a cache address; random code may have written a part of the word since. */
 static uint64_t left_bytes(const struct run *run, size_t i)
 {
 	struct lockstep *lockstep = run->lockstep;
@@ -487,15 +502,16 @@ static uint64_t left_bytes(const struct run *run, size_t i)
 		return UINT64_MAX;
 	if (!returns)
 		left = landing ? arena_address(&cache->arenas[landing->arena], landing->at) : 0;
-	const uint64_t unlinked = (uint64_t)lockstep->traps + TRAP_RETURN; /* what the cell held before */
+	const uint64_t unlinked =
+		(uint64_t)lockstep->traps + TRAP_RETURN; /* what the cell held before */
 	for (unsigned bit = 0; bit < 64; bit += 8)
 		if (!((seen ^ left) >> bit & 0xff) || !((seen ^ unlinked) >> bit & 0xff))
 			same |= 0xffull << bit;
 	return same;
 }
 
-/* Whether each byte that differs in the word at `address` is one of a cache address that a return or a call has
- * left there. */
+/* Whether each byte that differs in the word at `address` is one of a cache address that a return
+ * or a call has left there. */
 static bool is_left(const struct run *run, uint64_t address, uint64_t different)
 {
 	for (size_t i = 0; i < run->at; i++) {
@@ -503,7 +519,8 @@ static bool is_left(const struct run *run, uint64_t address, uint64_t different)
 		if (!at || at + 7 < address || at > address + 7)
 			continue;
 		const uint64_t bytes = left_bytes(run, i);
-		different &= ~(at < address ? bytes >> 8 * (address - at) : bytes << 8 * (at - address));
+		different &=
+			~(at < address ? bytes >> 8 * (address - at) : bytes << 8 * (at - address));
 	}
 	return !different;
 }
@@ -512,7 +529,8 @@ static bool compare_memory(struct run *run)
 {
 	struct lockstep *lockstep = run->lockstep;
 	for (size_t i = 0; i < lockstep->n_writable; i++) {
-		const uint64_t start = lockstep->writable[i].start, size = lockstep->writable[i].end - start;
+		const uint64_t start = lockstep->writable[i].start,
+			       size = lockstep->writable[i].end - start;
 		if (!memcmp(lockstep->native[i], lockstep->translated[i], size))
 			continue;
 		for (uint64_t at = 0; at < size; at += 8) {
@@ -521,8 +539,8 @@ static bool compare_memory(struct run *run)
 			memcpy(&seen, lockstep->translated[i] + at, 8);
 			if (truth == seen || is_left(run, start + at, truth ^ seen))
 				continue;
-			say(lockstep, "at %#" PRIx64 ": %#" PRIx64 ", not %#" PRIx64 "; ", start + at,
-			    seen, truth);
+			say(lockstep, "at %#" PRIx64 ": %#" PRIx64 ", not %#" PRIx64 "; ",
+			    start + at, seen, truth);
 			return fail(lockstep, run->at, "memory differs");
 		}
 	}
@@ -536,7 +554,8 @@ static bool compare_xstate(struct run *run, const uint8_t *native, const uint8_t
 	for (size_t i = 0; i < run->lockstep->xstate_size; i++) {
 		if ((i >= 6 && i < 24) || (i >= 464 && i < 576) || native[i] == translated[i])
 			continue;
-		say(run->lockstep, "xsave area byte %zu is %#x, not %#x; ", i, translated[i], native[i]);
+		say(run->lockstep, "xsave area byte %zu is %#x, not %#x; ", i, translated[i],
+		    native[i]);
 		return fail(run->lockstep, run->at, "vector registers differ");
 	}
 	return true;
@@ -554,7 +573,8 @@ static bool compare_counters(struct run *run)
 		i++;
 	if (i < run->n_expected)
 		say(lockstep, "block %zu%s was counted %" PRId64 " times, not %" PRId64 "; ", i,
-		    cache->blocks[i].counter == NO_COUNTER ? ", derived," : "", seen[i], run->expected[i]);
+		    cache->blocks[i].counter == NO_COUNTER ? ", derived," : "", seen[i],
+		    run->expected[i]);
 	free(seen);
 	return i == run->n_expected ||
 	       fail(lockstep, run->at, "blocks were not counted as often as they ran");
@@ -566,7 +586,8 @@ static uint64_t units_counted(const struct lockstep *lockstep, uint64_t pc)
 	uint64_t n = 0;
 	for (size_t i = 0; i < cache->n_units; i++)
 		if (!pc || cache->units[i].module_offset == pc - lockstep->image.start)
-			n += *lockstep_slot_word(lockstep, SLOT_COUNTERS + 8ul * cache->units[i].counter);
+			n += *lockstep_slot_word(lockstep,
+						 SLOT_COUNTERS + 8ul * cache->units[i].counter);
 	return n;
 }
 
@@ -589,7 +610,8 @@ static bool compare_units(struct run *run)
 		lockstep->tally.unit_insns++;
 		if (seen == truth)
 			continue;
-		say(lockstep, "at %#llx %" PRIu64 " units, not %" PRIu64 "; ", step->regs.rip, seen, truth);
+		say(lockstep, "at %#llx %" PRIu64 " units, not %" PRIu64 "; ", step->regs.rip, seen,
+		    truth);
 		return fail(lockstep, run->at, "units differ");
 	}
 	return total == units_counted(lockstep, 0) ||
@@ -604,7 +626,8 @@ static bool compare_end(struct run *run, const struct lockstep_state *start)
 		return fail(lockstep, run->at, "the child is gone");
 	reference_keep_memory(lockstep, lockstep->translated);
 	const struct code_block *last =
-		run->ended_in_fault ? &lockstep->translator.cache.blocks[run->prediction.block] : NULL;
+		run->ended_in_fault ? &lockstep->translator.cache.blocks[run->prediction.block]
+				    : NULL;
 	if (!lockstep_trace_compare(lockstep, run->at, last))
 		return fail(lockstep, run->at, "accesses differ");
 	if (!compare_counters(run) || !compare_units(run))
@@ -651,7 +674,8 @@ static bool run_translated(struct run *run, const struct lockstep_state *start)
 		return true;
 	if (run->options->collide_with)
 		link_entry(lockstep, run->options->collide_with,
-			   translate_entry(&lockstep->translator, run->options->collide_with, &why));
+			   translate_entry(&lockstep->translator, run->options->collide_with,
+					   &why));
 	link_new_entries(run);
 	reference_put_initial(lockstep, start);
 	lockstep_set_regs(lockstep, &run->regs);
@@ -692,8 +716,10 @@ bool lockstep_run(struct lockstep *lockstep, const struct lockstep_state *start,
 	if (translator->cache.n_blocks > 2000)
 		reset_cache(lockstep);
 	lockstep_trace_begin(lockstep);
-	bool ok = reference_record(lockstep, start, options->max_steps < MAX_STEPS ? options->max_steps : MAX_STEPS) ||
-		  fail(lockstep, reference.n, "the child is stuck in the reference");
+	bool ok =
+		reference_record(lockstep, start,
+				 options->max_steps < MAX_STEPS ? options->max_steps : MAX_STEPS) ||
+		fail(lockstep, reference.n, "the child is stuck in the reference");
 	reference_end_at_left(lockstep);
 	const size_t got = reference_first_got(lockstep);
 	if (options->is_random && got < reference.n) {

@@ -18,65 +18,77 @@
 
 /* Where the code and the arena lie. */
 enum lockstep_layout {
-	LAYOUT_NEAR,	 /* code above 4 GiB, operands in reach of the arena */
-	LAYOUT_FAR,	 /* rip-relative operands are out of reach */
-	LAYOUT_LOW,	 /* code below 2 GiB */
-	LAYOUT_LOW_FAR,	 /* the same, arena out of reach */
+	LAYOUT_NEAR,    /* code above 4 GiB, operands in reach of the arena */
+	LAYOUT_FAR,     /* rip-relative operands are out of reach */
+	LAYOUT_LOW,     /* code below 2 GiB */
+	LAYOUT_LOW_FAR, /* the same, arena out of reach */
 	LAYOUTS,
 };
 
 /* How translated code left the code cache. */
-enum lockstep_exit { EXIT_MISS, EXIT_INDIRECT, EXIT_COLLIDE, EXIT_SYSCALL, EXIT_RETURN, EXIT_FAULT, EXITS };
+enum lockstep_exit {
+	EXIT_MISS,
+	EXIT_INDIRECT,
+	EXIT_COLLIDE,
+	EXIT_SYSCALL,
+	EXIT_RETURN,
+	EXIT_FAULT,
+	EXITS
+};
 
-#define LOCKSTEP_DATA 0x20000	/* offset of the data that lockstep_open_code adds to the code */
+#define LOCKSTEP_DATA 0x20000 /* offset of the data that lockstep_open_code adds to the code */
 #define LOCKSTEP_XSTATE_MAX 16384
 
 struct lockstep_state {
 	struct user_regs_struct regs;
-	uint8_t xstate[LOCKSTEP_XSTATE_MAX];	/* standard format (Intel SDM vol. 1, 13.4) */
+	uint8_t xstate[LOCKSTEP_XSTATE_MAX]; /* standard format (Intel SDM vol. 1, 13.4) */
 };
 
 struct lockstep_options {
-	size_t batch_insns;	/* of the translator */
-	size_t max_steps;	/* of the reference */
-	bool link_indirect;	/* fill the jump table at each indirect transfer that is asked for */
-	uint64_t collide_with;	/* if not 0: the jump table holds the entry of this address already */
-	bool is_random;		/* the code was not meant to run from here: see reference_first_got */
-	bool busy;		/* as if other threads ran translated code: no unaligned store to a link */
+	size_t batch_insns; /* of the translator */
+	size_t max_steps;   /* of the reference */
+	bool link_indirect; /* fill the jump table at each indirect transfer that is asked for */
+	uint64_t
+		collide_with; /* if not 0: the jump table holds the entry of this address already */
+	bool is_random;       /* the code was not meant to run from here: see reference_first_got */
+	bool busy; /* as if other threads ran translated code: no unaligned store to a link */
 };
 
 /* What was compared, summed over runs. */
 struct lockstep_tally {
-	uint64_t runs;			/* with at least one comparison */
-	uint64_t blocks;		/* block executions */
-	uint64_t whole_blocks;		/* those that ended in no fault, in runs compared to the end */
+	uint64_t runs;         /* with at least one comparison */
+	uint64_t blocks;       /* block executions */
+	uint64_t whole_blocks; /* those that ended in no fault, in runs compared to the end */
 	uint64_t insns;
 	uint64_t exits[EXITS];
-	uint64_t unit_insns;		/* executions with repetitions or lanes counted at run time */
-	uint64_t loops;			/* faults while a loop's counter was in a register */
+	uint64_t unit_insns; /* executions with repetitions or lanes counted at run time */
+	uint64_t loops;      /* faults while a loop's counter was in a register */
 };
 
-struct range { uint64_t start, end; };
+struct range {
+	uint64_t start, end;
+};
 
 struct lockstep {
 	enum lockstep_layout layout;
-	struct range image;		/* the code and what came with it */
-	struct range exec[8], code[16];	/* executable segments; sections to pick code from */
+	struct range image;             /* the code and what came with it */
+	struct range exec[8], code[16]; /* executable segments; sections to pick code from */
 	size_t n_exec, n_code;
-	struct range writable[8];	/* compared: scratch area, stack, writable segments */
+	struct range writable[8]; /* compared: scratch area, stack, writable segments */
 	size_t n_writable;
 	uint8_t *initial[8], *native[8], *translated[8]; /* contents of `writable` */
 	uint8_t *slot, *traps, *arena;
 	struct translator translator;
-	int child;			/* process id, or 0 */
+	int child; /* process id, or 0 */
 	size_t xstate_size;
-	uint64_t random;		/* state of the generator */
+	uint64_t random; /* state of the generator */
 	struct lockstep_tally tally;
-	uint64_t trace_classes;		/* accesses to these classes of lines are traced and compared; 0: none */
-	uint64_t traced;		/* accesses compared */
-	const char *refused;		/* why the last run was not translated, or NULL */
-	char path[64];			/* exits of the last run: M I C S R F, as in enum lockstep_exit */
-	char failure[4096];		/* what differed in the last run that failed */
+	uint64_t trace_classes; /* accesses to these classes of lines are traced and compared; 0:
+				   none */
+	uint64_t traced;        /* accesses compared */
+	const char *refused;    /* why the last run was not translated, or NULL */
+	char path[64];          /* exits of the last run: M I C S R F, as in enum lockstep_exit */
+	char failure[4096];     /* what differed in the last run that failed */
 };
 
 /* The memory that random programs work on, the same in every layout. */
@@ -121,21 +133,21 @@ uint64_t lockstep_random(struct lockstep *lockstep);
 /* A general register by its number in instructions. */
 static inline unsigned long long *register_number(struct user_regs_struct *regs, unsigned number)
 {
-	unsigned long long *const by_number[16] = {
-		&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx, &regs->rsp, &regs->rbp,
-		&regs->rsi, &regs->rdi, &regs->r8,  &regs->r9,	&regs->r10, &regs->r11,
-		&regs->r12, &regs->r13, &regs->r14, &regs->r15};
+	unsigned long long *const by_number[16] = {&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx,
+						   &regs->rsp, &regs->rbp, &regs->rsi, &regs->rdi,
+						   &regs->r8,  &regs->r9,  &regs->r10, &regs->r11,
+						   &regs->r12, &regs->r13, &regs->r14, &regs->r15};
 	return by_number[number & 15];
 }
 
-#define STATUS_FLAGS 0x8d5u	/* CF PF AF ZF SF OF */
+#define STATUS_FLAGS 0x8d5u /* CF PF AF ZF SF OF */
 
 /* Which status flags the code from pc on may read before it has rewritten them. */
 uint32_t flags_live_at(const struct lockstep *lockstep, uint64_t pc);
 
 /* ---- the child, lockstep_child.c ---- */
 
-#define TRAPS_SIZE 8192	/* the traps, and behind them the gate */
+#define TRAPS_SIZE 8192 /* the traps, and behind them the gate */
 enum { TRAP_MISS = 0, TRAP_INDIRECT = 16, TRAP_COLLIDE = 32, TRAP_SYSCALL = 48, TRAP_RETURN = 64 };
 
 bool lockstep_start_child(struct lockstep *lockstep);

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define STUCK_SECONDS 10
-#define SYSCALL_AT 0x100		/* in the page of traps */
+#define SYSCALL_AT 0x100 /* in the page of traps */
 #define END_OF_MEMORY 0x7ffffffff000ull
 
 static void child_main(const struct lockstep *lockstep)
@@ -39,8 +39,8 @@ static void child_main(const struct lockstep *lockstep)
 	for (int number = 1; number < 32; number++)
 		signal(number, SIG_DFL);
 	if (__rseq_size) /* the kernel must not look for it where nothing will be mapped */
-		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, 32, RSEQ_FLAG_UNREGISTER,
-			RSEQ_SIG);
+		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, 32,
+			RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
 	if (ptrace(PTRACE_TRACEME, 0, 0, 0) == 0)
 		kill(getpid(), SIGSTOP);
 	_exit(1);
@@ -171,8 +171,7 @@ bool lockstep_get_xstate(struct lockstep *lockstep, uint8_t *xstate)
 {
 	struct iovec area = {xstate, LOCKSTEP_XSTATE_MAX};
 	memset(xstate, 0, LOCKSTEP_XSTATE_MAX);
-	if (!lockstep->child ||
-	    ptrace(PTRACE_GETREGSET, lockstep->child, NT_X86_XSTATE, &area) < 0)
+	if (!lockstep->child || ptrace(PTRACE_GETREGSET, lockstep->child, NT_X86_XSTATE, &area) < 0)
 		return false;
 	lockstep->xstate_size = area.iov_len;
 	return true;

@@ -21,7 +21,9 @@
 #define PAGE 4096ull
 #define MAX_WRITABLE (1u << 20) /* of a segment; it is compared in each run */
 
-static const struct { uint64_t image, arena; } addresses[LAYOUTS] = {
+static const struct {
+	uint64_t image, arena;
+} addresses[LAYOUTS] = {
 	[LAYOUT_NEAR] = {0x210000000000, 0x210040000000},
 	[LAYOUT_FAR] = {0x210000000000, 0x310000000000},
 	[LAYOUT_LOW] = {0x10000000, 0x40000000},
@@ -38,8 +40,9 @@ uint64_t lockstep_random(struct lockstep *lockstep)
 /* Shared with the child, readable and writable here. */
 static uint8_t *map_at(uint64_t address, size_t size)
 {
-	uint8_t *memory = mmap((void *)address, size, PROT_READ | PROT_WRITE,
-			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	uint8_t *memory =
+		mmap((void *)address, size, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -82,7 +85,8 @@ static bool read_value(void *context, uint64_t address, uint64_t *value)
 	for (size_t i = 0; i < lockstep->n_writable; i++)
 		if (in_range(&lockstep->writable[i], address) &&
 		    in_range(&lockstep->writable[i], address + 7)) {
-			memcpy(value, lockstep->initial[i] + (address - lockstep->writable[i].start), 8);
+			memcpy(value,
+			       lockstep->initial[i] + (address - lockstep->writable[i].start), 8);
 			return true;
 		}
 	return false;
@@ -102,8 +106,10 @@ static bool map_surroundings(struct lockstep *lockstep)
 	    !map_at(SCRATCH_ADDRESS, SCRATCH_SIZE) || !map_at(STACK_ADDRESS, STACK_SIZE))
 		return false;
 	memset(lockstep->traps, 0xcc, TRAPS_SIZE);
-	static const struct { uint16_t entry, trap; } gate[] = {
-		{G_AT_MISS, TRAP_MISS}, {G_AT_INDIRECT, TRAP_INDIRECT},
+	static const struct {
+		uint16_t entry, trap;
+	} gate[] = {
+		{G_AT_MISS, TRAP_MISS},       {G_AT_INDIRECT, TRAP_INDIRECT},
 		{G_AT_COLLIDE, TRAP_COLLIDE}, {G_AT_SYSCALL, TRAP_SYSCALL},
 		{G_AT_RETURN, TRAP_RETURN},
 	};
@@ -130,7 +136,8 @@ void lockstep_close(struct lockstep *lockstep)
 	if (lockstep->arena)
 		munmap(lockstep->arena, ARENA_SIZE);
 	if (lockstep->slot)
-		memset(lockstep->slot + SLOT_COUNTERS, 0, 8ul * lockstep->translator.cache.n_counters);
+		memset(lockstep->slot + SLOT_COUNTERS, 0,
+		       8ul * lockstep->translator.cache.n_counters);
 	if (lockstep->traps)
 		munmap(lockstep->traps, TRAPS_SIZE);
 	munmap((void *)SCRATCH_ADDRESS, SCRATCH_SIZE);
@@ -171,7 +178,8 @@ uint64_t lockstep_plausible_word(struct lockstep *lockstep)
 {
 	const uint64_t random = lockstep_random(lockstep), kind = random % 16;
 	if (kind < 7)
-		return SCRATCH_ADDRESS + SCRATCH_SIZE / 4 + (random >> 8) % (SCRATCH_SIZE / 2 / 64) * 64;
+		return SCRATCH_ADDRESS + SCRATCH_SIZE / 4 +
+		       (random >> 8) % (SCRATCH_SIZE / 2 / 64) * 64;
 	if (kind < 9)
 		return lockstep_random_pc(lockstep);
 	if (kind < 12)
@@ -218,12 +226,14 @@ static bool map_segments(struct lockstep *lockstep, const uint8_t *file, size_t 
 	for (int i = 0; i < header->e_phnum; i++) {
 		const Elf64_Phdr *segment = &segments[i];
 		const uint64_t start = (bias + segment->p_vaddr) & ~(PAGE - 1);
-		const uint64_t end = (bias + segment->p_vaddr + segment->p_memsz + PAGE - 1) & ~(PAGE - 1);
+		const uint64_t end =
+			(bias + segment->p_vaddr + segment->p_memsz + PAGE - 1) & ~(PAGE - 1);
 		if (segment->p_type != PT_LOAD)
 			continue;
 		if (segment->p_offset + segment->p_filesz > size)
 			return false;
-		memcpy((void *)(bias + segment->p_vaddr), file + segment->p_offset, segment->p_filesz);
+		memcpy((void *)(bias + segment->p_vaddr), file + segment->p_offset,
+		       segment->p_filesz);
 		const uint64_t limit = start + MAX_WRITABLE < end ? start + MAX_WRITABLE : end;
 		if (segment->p_flags & PF_W && !add_writable(lockstep, start, limit))
 			return false;
@@ -277,7 +287,8 @@ bool lockstep_open_file(struct lockstep *lockstep, const char *path, enum lockst
 	if (fd < 0)
 		return false;
 	bool ok = fstat(fd, &status) == 0;
-	uint8_t *file = ok ? mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	uint8_t *file =
+		ok ? mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
 	close(fd);
 	if (file == MAP_FAILED)
 		return false;
@@ -306,8 +317,8 @@ uint64_t lockstep_random_pc(struct lockstep *lockstep)
 	ZydisDecodedInstruction insn;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	while (pc < code->start + at) {
-		bool ok = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
-			&decoder, NULL, (void *)pc, code->end - pc, &insn));
+		bool ok = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, (void *)pc,
+								     code->end - pc, &insn));
 		pc += ok ? insn.length : 1;
 	}
 	return pc < code->end ? pc : code->start;

@@ -73,7 +73,8 @@ static enum step_kind kind_of(const ZydisDecodedInstruction *insn)
 	}
 }
 
-/* 16 bytes of a vector register from byte 16 * part on, as in the state components of Intel SDM vol. 1, 13.4. */
+/* 16 bytes of a vector register from byte 16 * part on, as in the state components of Intel SDM
+ * vol. 1, 13.4. */
 static void vector_part(const uint8_t *xstate, unsigned reg, unsigned part, uint8_t *out)
 {
 	memset(out, 0, 16);
@@ -93,14 +94,16 @@ static void keep_index(struct step *step, const uint8_t *xstate)
 	ZydisDecoder decoder;
 	struct full full;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (void *)step->regs.rip, step->length, &full.insn,
-						 full.operands)))
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (void *)step->regs.rip, step->length,
+						 &full.insn, full.operands)))
 		return;
 	for (unsigned i = 0; i < full.insn.operand_count; i++)
 		if (full.operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		    full.operands[i].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
 			for (unsigned part = 0; part < 4; part++)
-				vector_part(xstate, (unsigned)ZydisRegisterGetId(full.operands[i].mem.index),
+				vector_part(xstate,
+					    (unsigned)ZydisRegisterGetId(
+						    full.operands[i].mem.index),
 					    part, step->index + 16 * part);
 }
 
@@ -121,7 +124,8 @@ static uint64_t active_lanes(struct lockstep *lockstep, struct step *step, const
 	const size_t element = work->unit_element_bits / 8;
 	for (size_t i = 0; i < work->lanes; i++) {
 		const size_t last = (i + 1) * element - 1; /* the byte that holds the sign */
-		const uint8_t *half = last < 16 ? xstate + 160 : xstate + lockstep_component(2) - 16;
+		const uint8_t *half =
+			last < 16 ? xstate + 160 : xstate + lockstep_component(2) - 16;
 		if (element == 1 && work->lanes == 8) /* an MMX register: fxsave's st/mm area */
 			half = xstate + 32;
 		n += half[16 * work->unit_reg + last] >> 7;
@@ -130,14 +134,15 @@ static uint64_t active_lanes(struct lockstep *lockstep, struct step *step, const
 	return n;
 }
 
-/* Whether the instruction of the step being recorded locks the bus: the kernel traps that for reasons of its own
- * (split lock detection), and a single step can be lost then. */
+/* Whether the instruction of the step being recorded locks the bus: the kernel traps that for
+ * reasons of its own (split lock detection), and a single step can be lost then. */
 static bool locks_bus(const struct lockstep *lockstep)
 {
 	struct full full;
 	uint64_t address;
 	if (!reference_decode(lockstep, reference.n, &full) ||
-	    !((full.insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) || full.insn.mnemonic == ZYDIS_MNEMONIC_XCHG))
+	    !((full.insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) ||
+	      full.insn.mnemonic == ZYDIS_MNEMONIC_XCHG))
 		return false;
 	for (unsigned i = 0; i < full.insn.operand_count; i++) {
 		const ZydisDecodedOperand *operand = &full.operands[i];
@@ -158,15 +163,18 @@ static bool look_at(struct lockstep *lockstep, struct step *step)
 	ZydisDecodedInstruction insn;
 	struct work work;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (!size || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, (void *)pc, size, &insn)) ||
+	if (!size ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, (void *)pc, size, &insn)) ||
 	    is_left_out(&insn) || locks_bus(lockstep))
 		return false;
 	step->length = insn.length;
 	step->kind = (uint8_t)kind_of(&insn);
-	step->pushes_flags = insn.mnemonic == ZYDIS_MNEMONIC_PUSHFQ || insn.mnemonic == ZYDIS_MNEMONIC_PUSHF;
+	step->pushes_flags =
+		insn.mnemonic == ZYDIS_MNEMONIC_PUSHFQ || insn.mnemonic == ZYDIS_MNEMONIC_PUSHF;
 	if (!work_of_bytes((void *)pc, insn.length, &work))
 		return true;
-	step->has_units = work.units == UNITS_REP || work.units == UNITS_KMASK || work.units == UNITS_VMASK;
+	step->has_units =
+		work.units == UNITS_REP || work.units == UNITS_KMASK || work.units == UNITS_VMASK;
 	step->repeats = work.units == UNITS_REP;
 	if (step->repeats)
 		step->units = step->regs.rcx;
@@ -220,7 +228,8 @@ void reference_keep_memory(const struct lockstep *lockstep, uint8_t *const copie
 		       lockstep->writable[i].end - lockstep->writable[i].start);
 }
 
-bool reference_record(struct lockstep *lockstep, const struct lockstep_state *start, size_t max_steps)
+bool reference_record(struct lockstep *lockstep, const struct lockstep_state *start,
+		      size_t max_steps)
 {
 	reference_put_initial(lockstep, start);
 	reference.fault = 0;
@@ -241,7 +250,7 @@ bool reference_record(struct lockstep *lockstep, const struct lockstep_state *st
 }
 
 bool reference_replay(struct lockstep *lockstep, const struct lockstep_state *start, size_t at,
-		   uint8_t *xstate)
+		      uint8_t *xstate)
 {
 	reference_put_initial(lockstep, start);
 	for (size_t i = 0; i < at; i++)
@@ -260,8 +269,8 @@ bool reference_decode(const struct lockstep *lockstep, size_t at, struct full *f
 	const uint64_t pc = reference.steps[at].regs.rip;
 	ZydisDecoder decoder;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (void *)pc, lockstep_code_at(lockstep, pc),
-						   &full->insn, full->operands));
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(
+		&decoder, (void *)pc, lockstep_code_at(lockstep, pc), &full->insn, full->operands));
 }
 
 bool reference_address(const struct full *full, const ZydisDecodedOperand *operand, size_t at,
@@ -281,7 +290,10 @@ bool reference_address(const struct full *full, const ZydisDecodedOperand *opera
 
 #define MAX_LEFT 64
 
-struct left { uint64_t words[MAX_LEFT]; size_t n; };
+struct left {
+	uint64_t words[MAX_LEFT];
+	size_t n;
+};
 
 /* The words that [address, address + size) touches; those that it covers are forgotten. */
 static bool touches_left(struct left *left, uint64_t address, uint64_t size, bool forget)
@@ -319,7 +331,8 @@ static bool reads_left(const struct lockstep *lockstep, struct left *left, size_
 			const unsigned mask = writing ? ZYDIS_OPERAND_ACTION_MASK_WRITE
 						      : ZYDIS_OPERAND_ACTION_MASK_READ;
 			uint64_t address;
-			if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || !(operand->actions & mask) ||
+			if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+			    !(operand->actions & mask) ||
 			    !reference_address(&full, operand, at, &address))
 				continue;
 			if (writing && operand->mem.base == ZYDIS_REGISTER_RSP &&

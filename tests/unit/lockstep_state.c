@@ -17,7 +17,8 @@ static uint64_t scratch_pointer(struct lockstep *lockstep)
 {
 	const uint64_t random = lockstep_random(lockstep);
 	const uint64_t step = random % 4 ? 64 : 1;
-	return SCRATCH_ADDRESS + SCRATCH_SIZE / 4 + (random >> 8) % (SCRATCH_SIZE / 2) / step * step;
+	return SCRATCH_ADDRESS + SCRATCH_SIZE / 4 +
+	       (random >> 8) % (SCRATCH_SIZE / 2) / step * step;
 }
 
 /* Index in encoding order, or -1. */
@@ -51,7 +52,9 @@ static void find_roles(const struct lockstep *lockstep, uint64_t pc, char roles[
 				roles[index] = operands[i].mem.scale > 1 ? 'i' : 'p';
 			if (base >= 0 && !roles[base])
 				roles[base] = index >= 0 && operands[i].mem.scale <= 1 &&
-					      roles[index] == 'p' ? 'i' : 'p';
+							      roles[index] == 'p'
+						      ? 'i'
+						      : 'p';
 		}
 	}
 }
@@ -96,8 +99,9 @@ static void random_vector(struct lockstep *lockstep, uint8_t *bytes, size_t n)
 static void random_xstate(struct lockstep *lockstep, uint8_t *xstate)
 {
 	/* SSE, AVX, mask registers, upper halves of zmm0…15, zmm16…31: bytes of each register */
-	static const struct { uint8_t component, registers, bytes; } parts[] = {
-		{1, 16, 16}, {2, 16, 16}, {5, 8, 8}, {6, 16, 32}, {7, 16, 64}};
+	static const struct {
+		uint8_t component, registers, bytes;
+	} parts[] = {{1, 16, 16}, {2, 16, 16}, {5, 8, 8}, {6, 16, 32}, {7, 16, 64}};
 	uint64_t present;
 	memcpy(&present, xstate + 512, sizeof(present));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -106,7 +110,8 @@ static void random_xstate(struct lockstep *lockstep, uint8_t *xstate)
 		if (!offset)
 			continue;
 		for (unsigned j = 0; j < parts[i].registers; j++)
-			random_vector(lockstep, xstate + offset + j * parts[i].bytes, parts[i].bytes);
+			random_vector(lockstep, xstate + offset + j * parts[i].bytes,
+				      parts[i].bytes);
 		present |= 1u << parts[i].component;
 	}
 	present |= 1;
@@ -138,22 +143,50 @@ void lockstep_random_state(struct lockstep *lockstep, uint64_t pc, struct lockst
 /* ---- states with values at the edges ---- */
 
 static const uint64_t edge_words[] = {
-	0, 1, 2, 7, 8, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
-	0x100000000, 0x7fffffffffffffff, 0x8000000000000000, UINT64_MAX - 1, UINT64_MAX,
+	0,
+	1,
+	2,
+	7,
+	8,
+	0x7f,
+	0x80,
+	0xff,
+	0x7fff,
+	0x8000,
+	0xffff,
+	0x7fffffff,
+	0x80000000,
+	0xffffffff,
+	0x100000000,
+	0x7fffffffffffffff,
+	0x8000000000000000,
+	UINT64_MAX - 1,
+	UINT64_MAX,
 };
 /* Zeros, smallest and largest denormals, smallest and largest normal numbers, infinities, quiet and
  * signalling NaNs (IEEE 754-2019, 3.4). */
 static const uint64_t edge_doubles[] = {
-	0, 1ull << 63, 1, 0xfffffffffffff, 0x10000000000000, 0x7fefffffffffffff, 0x7ff0000000000000,
-	0xfff0000000000000, 0x7ff8000000000000, 0xfff8000000000001, 0x7ff0000000000001,
+	0,
+	1ull << 63,
+	1,
+	0xfffffffffffff,
+	0x10000000000000,
+	0x7fefffffffffffff,
+	0x7ff0000000000000,
+	0xfff0000000000000,
+	0x7ff8000000000000,
+	0xfff8000000000001,
+	0x7ff0000000000001,
 };
 static const uint32_t edge_floats[] = {
-	0, 1u << 31, 1, 0x7fffff, 0x800000, 0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
-	0xffc00001, 0x7f800001,
+	0,          1u << 31,   1,          0x7fffff,   0x800000,   0x7f7fffff,
+	0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001,
 };
 static const uint16_t edge_exponents[] = {0, 1, 0x3fff, 0x7ffe, 0x7fff, 0x8000, 0xbfff, 0xffff};
-static const uint64_t edge_mantissas[] = { /* the highest bit of a normal number is set */
-	0, 1, 1ull << 62, 1ull << 63, 3ull << 62, 0xbfffffffffffffff, UINT64_MAX};
+static const uint64_t edge_mantissas[] = {/* the highest bit of a normal number is set */
+					  0,          1,          1ull << 62,
+					  1ull << 63, 3ull << 62, 0xbfffffffffffffff,
+					  UINT64_MAX};
 
 #define PICK(lockstep, list) ((list)[lockstep_random(lockstep) % COUNT(list)])
 
@@ -318,7 +351,8 @@ static bool tame_source(struct lockstep *lockstep, size_t at, unsigned *number, 
 			   is_there(lockstep, address, false) &&
 			   is_there(lockstep, address + 7, false)) {
 			memcpy(&word, (void *)address, sizeof(word));
-			*done = move_word(lockstep, address, (lockstep_random(lockstep) & TAME) - word);
+			*done = move_word(lockstep, address,
+					  (lockstep_random(lockstep) & TAME) - word);
 			return *done;
 		}
 	}
@@ -389,7 +423,7 @@ static bool follow_back(struct lockstep *lockstep, struct lockstep_state *state,
 	switch (full.insn.mnemonic) {
 	case ZYDIS_MNEMONIC_POP:
 		from += from->type == ZYDIS_OPERAND_TYPE_REGISTER; /* rsp, then what it points at */
-		/* fall through */
+								   /* fall through */
 	case ZYDIS_MNEMONIC_MOV:
 		if (from->type == ZYDIS_OPERAND_TYPE_MEMORY && to->size == 64)
 			*done = reference_address(&full, from, at, &address) &&
@@ -457,14 +491,16 @@ static bool aim_operand(struct lockstep *lockstep, struct lockstep_state *state,
 		  index = general_register(operand->mem.index);
 	const unsigned scale = operand->mem.scale;
 	uint64_t address;
-	if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
+	if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+	    operand->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
 	    !reference_address(full, operand, at, &address))
 		return false;
 	const bool written = operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
 	const bool there = is_there(lockstep, address, written);
 	if (there && !(address & 63))
 		return false;
-	const uint64_t delta = there ? -(address & 63) : (scratch_pointer(lockstep) & ~63ull) - address;
+	const uint64_t delta =
+		there ? -(address & 63) : (scratch_pointer(lockstep) & ~63ull) - address;
 	bool tamed;
 	const int pointer = pointer_of(lockstep, state, base, index, scale, at, &tamed);
 	return tamed || chase(lockstep, state, pointer, at,
@@ -478,12 +514,14 @@ static bool aim_transfer(struct lockstep *lockstep, struct lockstep_state *state
 {
 	const ZydisDecodedOperand *operand = &full->operands[0];
 	uint64_t address = reference.steps[at].regs.rsp, word;
-	if (reference.steps[at].kind != STEP_RETURN && operand->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+	if (reference.steps[at].kind != STEP_RETURN &&
+	    operand->type == ZYDIS_OPERAND_TYPE_REGISTER) {
 		const int number = general_register(operand->reg.value);
 		word = *register_number(&reference.steps[at].regs, (unsigned)number & 15);
 		return chase(lockstep, state, number, at, lockstep_random_pc(lockstep) - word);
 	}
-	if (reference.steps[at].kind != STEP_RETURN && !reference_address(full, operand, at, &address))
+	if (reference.steps[at].kind != STEP_RETURN &&
+	    !reference_address(full, operand, at, &address))
 		return false;
 	if (!is_there(lockstep, address, false) || !is_there(lockstep, address + 7, false))
 		return false;

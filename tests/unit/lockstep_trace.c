@@ -13,22 +13,27 @@ extern const char gate_begin[], gate_record[], gate_end[];
 #include <stdlib.h>
 #include <string.h>
 
-#define GATE_AT 0x400	/* in the page of traps */
+#define GATE_AT 0x400 /* in the page of traps */
 #define MAX_LINES (1u << 20)
-#define MOST_TOUCHED (1u << 12)	/* counts of accesses, by the line modulo that */
+#define MOST_TOUCHED (1u << 12) /* counts of accesses, by the line modulo that */
 
 /* An access to one line, by bits: what and where. */
-struct line_access { uint64_t line; uint64_t offset; uint8_t access; uint8_t first, n; };
+struct line_access {
+	uint64_t line;
+	uint64_t offset;
+	uint8_t access;
+	uint8_t first, n;
+};
 
 struct accesses {
 	struct line_access *items;
 	size_t n;
 	uint64_t classes;
-	uint64_t left_out_start, left_out_end;	/* offsets of instructions that do not count */
+	uint64_t left_out_start, left_out_end; /* offsets of instructions that do not count */
 };
 
 static struct accesses truth, seen;
-static uint32_t touched[MOST_TOUCHED];	/* in truth, also by instructions that do not count */
+static uint32_t touched[MOST_TOUCHED]; /* in truth, also by instructions that do not count */
 
 void lockstep_trace_place_gate(struct lockstep *lockstep)
 {
@@ -40,19 +45,22 @@ void lockstep_trace_place_gate(struct lockstep *lockstep)
 		(uint64_t)lockstep->traps + GATE_AT + (uint64_t)(gate_record - gate_begin);
 }
 
-static void add_bytes(struct accesses *accesses, uint64_t offset, uint8_t access, uint64_t address, uint64_t bytes)
+static void add_bytes(struct accesses *accesses, uint64_t offset, uint8_t access, uint64_t address,
+		      uint64_t bytes)
 {
 	while (bytes && accesses->n < MAX_LINES) {
 		const uint64_t line = address / CACHE_LINE;
 		const unsigned first = address % CACHE_LINE;
-		const unsigned n = bytes < CACHE_LINE - first ? (unsigned)bytes : CACHE_LINE - first;
+		const unsigned n =
+			bytes < CACHE_LINE - first ? (unsigned)bytes : CACHE_LINE - first;
 		const bool counts = accesses->classes >> line % CACHE_CLASSES & 1 &&
 				    offset - accesses->left_out_start >=
 					    accesses->left_out_end - accesses->left_out_start;
 		touched[line % MOST_TOUCHED] += accesses == &truth;
 		if (counts)
 			accesses->items[accesses->n++] =
-				(struct line_access){line, offset, access, (uint8_t)first, (uint8_t)n};
+				(struct line_access){line, offset, access, (uint8_t)first,
+						     (uint8_t)n};
 		address += n;
 		bytes -= n;
 	}
@@ -68,8 +76,10 @@ static uint8_t access_of(const ZydisDecodedOperand *operand)
 
 static bool touches_nothing(const ZydisDecodedInstruction *insn)
 {
-	return insn->meta.category == ZYDIS_CATEGORY_PREFETCH || insn->meta.category == ZYDIS_CATEGORY_NOP ||
-	       insn->meta.category == ZYDIS_CATEGORY_WIDENOP || insn->mnemonic == ZYDIS_MNEMONIC_CLDEMOTE ||
+	return insn->meta.category == ZYDIS_CATEGORY_PREFETCH ||
+	       insn->meta.category == ZYDIS_CATEGORY_NOP ||
+	       insn->meta.category == ZYDIS_CATEGORY_WIDENOP ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_CLDEMOTE ||
 	       insn->mnemonic == ZYDIS_MNEMONIC_PREFETCHW || insn->mnemonic == ZYDIS_MNEMONIC_NOP;
 }
 
@@ -77,17 +87,25 @@ static bool touches_nothing(const ZydisDecodedInstruction *insn)
 static bool is_left_out(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand)
 {
 	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_BT: case ZYDIS_MNEMONIC_BTS: case ZYDIS_MNEMONIC_BTR: case ZYDIS_MNEMONIC_BTC:
-		return operand[1].type == ZYDIS_OPERAND_TYPE_REGISTER; /* the bit string is the first operand */
-	case ZYDIS_MNEMONIC_ENTER: case ZYDIS_MNEMONIC_CLFLUSH: case ZYDIS_MNEMONIC_CLFLUSHOPT:
+	case ZYDIS_MNEMONIC_BT:
+	case ZYDIS_MNEMONIC_BTS:
+	case ZYDIS_MNEMONIC_BTR:
+	case ZYDIS_MNEMONIC_BTC:
+		return operand[1].type ==
+		       ZYDIS_OPERAND_TYPE_REGISTER; /* the bit string is the first operand */
+	case ZYDIS_MNEMONIC_ENTER:
+	case ZYDIS_MNEMONIC_CLFLUSH:
+	case ZYDIS_MNEMONIC_CLFLUSHOPT:
 	case ZYDIS_MNEMONIC_CLWB:
 		return true;
 	default:
-		return operand->mem.type != ZYDIS_MEMOP_TYPE_MEM && operand->mem.type != ZYDIS_MEMOP_TYPE_VSIB;
+		return operand->mem.type != ZYDIS_MEMOP_TYPE_MEM &&
+		       operand->mem.type != ZYDIS_MEMOP_TYPE_VSIB;
 	}
 }
 
-/* The stack pointer moves before a push writes, and before the address of a pop to memory is formed. */
+/* The stack pointer moves before a push writes, and before the address of a pop to memory is
+ * formed. */
 static uint64_t moved(const struct full *full, const ZydisDecodedOperand *operand, uint64_t address)
 {
 	const bool hidden = operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN;
@@ -97,23 +115,26 @@ static uint64_t moved(const struct full *full, const ZydisDecodedOperand *operan
 		return address;
 	if (hidden && pushes)
 		return address - operand->size / 8;
-	return address + (!hidden && full->insn.mnemonic == ZYDIS_MNEMONIC_POP ? operand->size / 8 : 0);
+	return address +
+	       (!hidden && full->insn.mnemonic == ZYDIS_MNEMONIC_POP ? operand->size / 8 : 0);
 }
 
 /* Instructions whose memory is governed by a mask lane by lane. */
-static bool has_lanes(const struct step *step, const struct full *full, const ZydisDecodedOperand *operand,
-		      struct work *work)
+static bool has_lanes(const struct step *step, const struct full *full,
+		      const ZydisDecodedOperand *operand, struct work *work)
 {
 	if (!step->has_units || step->repeats ||
 	    !work_of_bytes((void *)step->regs.rip, full->insn.length, work))
 		return false;
-	return operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? work->unit_store_bytes : work->unit_load_bytes;
+	return operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? work->unit_store_bytes
+								  : work->unit_load_bytes;
 }
 
 /* By the letter behind "gather" or "scatter". */
 static bool has_wide_index(const struct full *full)
 {
-	const char *name = ZydisMnemonicGetString(full->insn.mnemonic), *gather = strstr(name, "gather");
+	const char *name = ZydisMnemonicGetString(full->insn.mnemonic),
+		   *gather = strstr(name, "gather");
 	return gather ? gather[6] == 'q' : strstr(name, "scatter")[7] == 'q';
 }
 
@@ -121,7 +142,8 @@ static void add_lanes(size_t at, const struct full *full, const ZydisDecodedOper
 		      const struct work *work, uint64_t offset)
 {
 	const struct step *step = &reference.steps[at];
-	const uint32_t size = work->unit_load_bytes ? work->unit_load_bytes : work->unit_store_bytes;
+	const uint32_t size =
+		work->unit_load_bytes ? work->unit_load_bytes : work->unit_store_bytes;
 	const bool packed = full->insn.meta.category == ZYDIS_CATEGORY_COMPRESS ||
 			    full->insn.meta.category == ZYDIS_CATEGORY_EXPAND;
 	uint64_t base = 0, next = 0;
@@ -129,7 +151,8 @@ static void add_lanes(size_t at, const struct full *full, const ZydisDecodedOper
 	if (operand->mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
 		base = operand->mem.base == ZYDIS_REGISTER_NONE
 			       ? 0
-			       : *register_number(&regs, (unsigned)(operand->mem.base - ZYDIS_REGISTER_RAX));
+			       : *register_number(&regs, (unsigned)(operand->mem.base -
+								    ZYDIS_REGISTER_RAX));
 		base += (uint64_t)operand->mem.disp.value;
 	} else if (!reference_address(full, operand, at, &base)) {
 		return;
@@ -144,19 +167,21 @@ static void add_lanes(size_t at, const struct full *full, const ZydisDecodedOper
 			int32_t narrow;
 			memcpy(&index, step->index + 8 * (lane % 8), 8);
 			memcpy(&narrow, step->index + 4 * (lane % 16), 4);
-			address = base + (uint64_t)((has_wide_index(full) ? index : narrow) * operand->mem.scale);
+			address = base + (uint64_t)((has_wide_index(full) ? index : narrow) *
+						    operand->mem.scale);
 		}
 		add_bytes(&truth, offset, access_of(operand), address, size);
 	}
 }
 
-static void add_string(const struct step *step, const ZydisDecodedOperand *operand, uint64_t address,
-		       uint64_t offset)
+static void add_string(const struct step *step, const ZydisDecodedOperand *operand,
+		       uint64_t address, uint64_t offset)
 {
 	const unsigned size = operand->size / 8;
 	const bool down = step->regs.eflags & 0x400;
 	for (uint64_t i = 0; i < step->units; i++)
-		add_bytes(&truth, offset, access_of(operand), down ? address - i * size : address + i * size, size);
+		add_bytes(&truth, offset, access_of(operand),
+			  down ? address - i * size : address + i * size, size);
 }
 
 static void add_step(const struct lockstep *lockstep, size_t at)
@@ -171,8 +196,8 @@ static void add_step(const struct lockstep *lockstep, size_t at)
 	for (unsigned i = 0; i < full.insn.operand_count; i++) {
 		const ZydisDecodedOperand *operand = &full.operands[i];
 		uint64_t address;
-		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || is_left_out(&full.insn, operand) ||
-		    !access_of(operand))
+		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    is_left_out(&full.insn, operand) || !access_of(operand))
 			continue;
 		if (has_lanes(step, &full, operand, &work))
 			add_lanes(at, &full, operand, &work, offset);
@@ -181,18 +206,21 @@ static void add_step(const struct lockstep *lockstep, size_t at)
 		else if (step->repeats)
 			add_string(step, operand, address, offset);
 		else if (operand->size <= 512)
-			add_bytes(&truth, offset, access_of(operand), moved(&full, operand, address),
-				  operand->size / 8);
+			add_bytes(&truth, offset, access_of(operand),
+				  moved(&full, operand, address), operand->size / 8);
 	}
 }
 
 /* ---- what was recorded ---- */
 
-static void add_seen(void *context, const struct trace_operand *operand, uint64_t address, uint64_t bytes)
+static void add_seen(void *context, const struct trace_operand *operand, uint64_t address,
+		     uint64_t bytes)
 {
 	(void)context;
-	const uint8_t access = (uint8_t)((operand->access & OPERAND_LOAD) |
-					 (operand->access & (OPERAND_STORE | OPERAND_NON_TEMPORAL) ? OPERAND_STORE : 0));
+	const uint8_t access =
+		(uint8_t)((operand->access & OPERAND_LOAD) |
+			  (operand->access & (OPERAND_STORE | OPERAND_NON_TEMPORAL) ? OPERAND_STORE
+										    : 0));
 	if (access)
 		add_bytes(&seen, operand->offset, access, address, bytes);
 }
@@ -203,7 +231,8 @@ static bool read_records(const struct lockstep *lockstep, struct trace_expansion
 	bool known = true;
 	for (size_t i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
 		known &= trace_record_repeats(&records[i]) ||
-			 trace_expand(lockstep->translator.trace, expansion, &records[i], add_seen, NULL);
+			 trace_expand(lockstep->translator.trace, expansion, &records[i], add_seen,
+				      NULL);
 	return known;
 }
 
@@ -235,15 +264,21 @@ static int by_place(const void *a, const void *b)
 	return 0;
 }
 
-/* The bytes of all accesses of one instruction to one line: loads, stores; how many bytes in all. */
-struct sum { uint64_t loads, stores, bytes; size_t n; };
+/* The bytes of all accesses of one instruction to one line: loads, stores; how many bytes in all.
+ */
+struct sum {
+	uint64_t loads, stores, bytes;
+	size_t n;
+};
 
 static struct sum sum_from(const struct accesses *accesses, size_t i)
 {
 	struct sum sum = {0};
-	for (; i < accesses->n && by_place(&accesses->items[i], &accesses->items[i - sum.n]) == 0; i++) {
+	for (; i < accesses->n && by_place(&accesses->items[i], &accesses->items[i - sum.n]) == 0;
+	     i++) {
 		const struct line_access *access = &accesses->items[i];
-		const uint64_t bits = (access->n == 64 ? ~0ull : (1ull << access->n) - 1) << access->first;
+		const uint64_t bits = (access->n == 64 ? ~0ull : (1ull << access->n) - 1)
+				      << access->first;
 		sum.loads |= access->access & OPERAND_LOAD ? bits : 0;
 		sum.stores |= access->access & OPERAND_STORE ? bits : 0;
 		sum.bytes += access->n * (unsigned)__builtin_popcount(access->access);
@@ -252,14 +287,15 @@ static struct sum sum_from(const struct accesses *accesses, size_t i)
 	return sum;
 }
 
-static bool differ(struct lockstep *lockstep, const struct line_access *access, const struct sum *true_sum,
-		   const struct sum *seen_sum)
+static bool differ(struct lockstep *lockstep, const struct line_access *access,
+		   const struct sum *true_sum, const struct sum *seen_sum)
 {
 	snprintf(lockstep->failure, sizeof(lockstep->failure),
-		 "instruction at offset %#" PRIx64 ", line %#" PRIx64 ": loads of bytes %#" PRIx64 " not %#" PRIx64
-		 ", stores %#" PRIx64 " not %#" PRIx64 ", %" PRIu64 " bytes not %" PRIu64 "; ", access->offset,
-		 access->line, seen_sum->loads, true_sum->loads, seen_sum->stores, true_sum->stores,
-		 seen_sum->bytes, true_sum->bytes);
+		 "instruction at offset %#" PRIx64 ", line %#" PRIx64 ": loads of bytes %#" PRIx64
+		 " not %#" PRIx64 ", stores %#" PRIx64 " not %#" PRIx64 ", %" PRIu64
+		 " bytes not %" PRIu64 "; ",
+		 access->offset, access->line, seen_sum->loads, true_sum->loads, seen_sum->stores,
+		 true_sum->stores, seen_sum->bytes, true_sum->bytes);
 	return false;
 }
 
@@ -267,7 +303,8 @@ static bool differ(struct lockstep *lockstep, const struct line_access *access, 
 static bool is_same(const struct sum *true_sum, const struct sum *seen_sum, uint64_t line)
 {
 	if (touched[line % MOST_TOUCHED] > TRACE_SETTLED_FIRST / 2)
-		return !(seen_sum->loads & ~true_sum->loads) && !(seen_sum->stores & ~true_sum->stores) &&
+		return !(seen_sum->loads & ~true_sum->loads) &&
+		       !(seen_sum->stores & ~true_sum->stores) &&
 		       seen_sum->bytes <= true_sum->bytes;
 	return true_sum->loads == seen_sum->loads && true_sum->stores == seen_sum->stores &&
 	       true_sum->bytes == seen_sum->bytes;
@@ -279,11 +316,15 @@ static bool compare(struct lockstep *lockstep)
 	qsort(truth.items, truth.n, sizeof(truth.items[0]), by_place);
 	qsort(seen.items, seen.n, sizeof(seen.items[0]), by_place);
 	for (size_t t = 0, s = 0; t < truth.n || s < seen.n;) {
-		const int order = t == truth.n ? 1 : s == seen.n ? -1 : by_place(&truth.items[t], &seen.items[s]);
+		const int order = t == truth.n  ? 1
+				  : s == seen.n ? -1
+						: by_place(&truth.items[t], &seen.items[s]);
 		const struct sum true_sum = order <= 0 ? sum_from(&truth, t) : none;
 		const struct sum seen_sum = order >= 0 ? sum_from(&seen, s) : none;
-		if (!is_same(&true_sum, &seen_sum, order <= 0 ? truth.items[t].line : seen.items[s].line))
-			return differ(lockstep, order <= 0 ? &truth.items[t] : &seen.items[s], &true_sum, &seen_sum);
+		if (!is_same(&true_sum, &seen_sum,
+			     order <= 0 ? truth.items[t].line : seen.items[s].line))
+			return differ(lockstep, order <= 0 ? &truth.items[t] : &seen.items[s],
+				      &true_sum, &seen_sum);
 		t += true_sum.n;
 		s += seen_sum.n;
 	}
@@ -291,7 +332,8 @@ static bool compare(struct lockstep *lockstep)
 	return true;
 }
 
-static bool make(struct accesses *accesses, const struct lockstep *lockstep, const struct code_block *last)
+static bool make(struct accesses *accesses, const struct lockstep *lockstep,
+		 const struct code_block *last)
 {
 	if (!accesses->items)
 		accesses->items = malloc(MAX_LINES * sizeof(*accesses->items));
@@ -311,7 +353,8 @@ void lockstep_trace_begin(struct lockstep *lockstep)
 	if (!translator->trace)
 		translator->trace = trace_config_create(lockstep->trace_classes);
 	const struct line_sample full = {lockstep->trace_classes, 0};
-	trace_ring_init(&ring, lockstep->slot, (uint64_t)lockstep->slot, lockstep->trace_classes, &full, WINDOW_WAYS);
+	trace_ring_init(&ring, lockstep->slot, (uint64_t)lockstep->slot, lockstep->trace_classes,
+			&full, WINDOW_WAYS);
 }
 
 bool lockstep_trace_compare(struct lockstep *lockstep, size_t at, const struct code_block *last)
@@ -324,7 +367,8 @@ bool lockstep_trace_compare(struct lockstep *lockstep, size_t at, const struct c
 	for (size_t i = 0; i < at; i++)
 		add_step(lockstep, i);
 	if (!read_ring(lockstep)) {
-		snprintf(lockstep->failure, sizeof(lockstep->failure), "a record of no known group; ");
+		snprintf(lockstep->failure, sizeof(lockstep->failure),
+			 "a record of no known group; ");
 		return false;
 	}
 	return compare(lockstep);

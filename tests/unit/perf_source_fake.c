@@ -9,9 +9,9 @@
 /* Of the events of PERF_TYPE_HARDWARE, those that have a counter of their own. */
 static bool is_fixed(const struct perf_event_attr *attr)
 {
-	return attr->type == PERF_TYPE_HARDWARE &&
-	       (attr->config == PERF_COUNT_HW_CPU_CYCLES || attr->config == PERF_COUNT_HW_INSTRUCTIONS ||
-		attr->config == PERF_COUNT_HW_REF_CPU_CYCLES);
+	return attr->type == PERF_TYPE_HARDWARE && (attr->config == PERF_COUNT_HW_CPU_CYCLES ||
+						    attr->config == PERF_COUNT_HW_INSTRUCTIONS ||
+						    attr->config == PERF_COUNT_HW_REF_CPU_CYCLES);
 }
 
 static bool fault(struct fake *fake, enum fake_call call, const struct perf_event_attr *attr)
@@ -19,7 +19,8 @@ static bool fault(struct fake *fake, enum fake_call call, const struct perf_even
 	for (int i = 0; i < FAKE_FAULTS; i++) {
 		struct fake_fault *one = &fake->faults[i];
 		if (!one->set || one->call != call ||
-		    (one->config != UINT64_MAX && (attr->type == PERF_TYPE_SOFTWARE || one->config != attr->config)) ||
+		    (one->config != UINT64_MAX &&
+		     (attr->type == PERF_TYPE_SOFTWARE || one->config != attr->config)) ||
 		    (one->sampled_only && !attr->sample_period))
 			continue;
 		if (one->skip > 0) {
@@ -37,8 +38,8 @@ static unsigned general_in(const struct fake *fake, int leader)
 	unsigned n = 0;
 	for (int fd = 0; fd < FAKE_EVENTS; fd++) {
 		const struct fake_event *event = &fake->events[fd];
-		n += event->open && event->group == leader && event->attr.type != PERF_TYPE_SOFTWARE &&
-		     !is_fixed(&event->attr);
+		n += event->open && event->group == leader &&
+		     event->attr.type != PERF_TYPE_SOFTWARE && !is_fixed(&event->attr);
 	}
 	return n;
 }
@@ -49,7 +50,8 @@ static int refuse(int errnum)
 	return -1;
 }
 
-static int fake_open(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
+static int fake_open(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		     int group)
 {
 	struct fake *fake = context;
 	int fd = 3;
@@ -70,7 +72,12 @@ static int fake_open(void *context, const struct perf_event_attr *attr, pid_t pi
 	if (fd == FAKE_EVENTS)
 		return refuse(EMFILE);
 	fake->events[fd] = (struct fake_event){
-		.open = true, .attr = *attr, .pid = pid, .cpu = cpu, .group = group < 0 ? fd : group, .output = fd,
+		.open = true,
+		.attr = *attr,
+		.pid = pid,
+		.cpu = cpu,
+		.group = group < 0 ? fd : group,
+		.output = fd,
 		.enabled_now = !attr->disabled,
 	};
 	if (general_in(fake, fake->events[fd].group) > fake->general) {
@@ -85,7 +92,7 @@ static ssize_t fake_read(void *context, int fd, void *buffer, size_t size)
 {
 	struct fake *fake = context;
 	const struct fake_event *event = &fake->events[fd];
-	const uint64_t values[3] = { event->value, event->enabled, event->running };
+	const uint64_t values[3] = {event->value, event->enabled, event->running};
 	if (fault(fake, FAKE_READ, &event->attr))
 		return -1;
 	if (event->ended)
@@ -158,8 +165,14 @@ void fake_init(struct fake *fake)
 {
 	memset(fake, 0, sizeof(*fake));
 	fake->source = (struct perf_source){
-		.name = "simulated", .open = fake_open, .read = fake_read, .control = fake_control,
-		.map = fake_map, .unmap = fake_unmap, .close = fake_close, .context = fake,
+		.name = "simulated",
+		.open = fake_open,
+		.read = fake_read,
+		.control = fake_control,
+		.map = fake_map,
+		.unmap = fake_unmap,
+		.close = fake_close,
+		.context = fake,
 	};
 	fake->general = 4;
 	fake->hardware = true;
@@ -170,7 +183,8 @@ void fake_fail(struct fake *fake, enum fake_call call, int errnum, unsigned skip
 {
 	for (int i = 0; i < FAKE_FAULTS; i++)
 		if (!fake->faults[i].set) {
-			fake->faults[i] = (struct fake_fault){ true, call, errnum, skip, config, false };
+			fake->faults[i] =
+				(struct fake_fault){true, call, errnum, skip, config, false};
 			return;
 		}
 	abort();
@@ -184,15 +198,17 @@ static bool is_on(const struct fake *fake, const struct fake_event *event)
 
 static bool has_counter(const struct fake *fake, const struct fake_event *event)
 {
-	return event->attr.type == PERF_TYPE_SOFTWARE || !fake->usable || general_in(fake, event->group) <= fake->usable;
+	return event->attr.type == PERF_TYPE_SOFTWARE || !fake->usable ||
+	       general_in(fake, event->group) <= fake->usable;
 }
 
 void fake_happen(struct fake *fake, int cpu, uint64_t config, uint64_t n)
 {
 	for (int fd = 0; fd < FAKE_EVENTS; fd++) {
 		struct fake_event *event = &fake->events[fd];
-		if (is_on(fake, event) && event->attr.type != PERF_TYPE_SOFTWARE && event->attr.config == config &&
-		    (event->cpu < 0 || event->cpu == cpu) && has_counter(fake, event))
+		if (is_on(fake, event) && event->attr.type != PERF_TYPE_SOFTWARE &&
+		    event->attr.config == config && (event->cpu < 0 || event->cpu == cpu) &&
+		    has_counter(fake, event))
 			event->value += n;
 	}
 }
@@ -206,7 +222,9 @@ void fake_pass(struct fake *fake, int cpu, uint64_t ns, double share)
 		event->enabled += ns;
 		if ((event->cpu >= 0 && event->cpu != cpu) || !has_counter(fake, event))
 			continue;
-		event->running += event->attr.type == PERF_TYPE_SOFTWARE ? ns : (uint64_t)((double)ns * share);
+		event->running += event->attr.type == PERF_TYPE_SOFTWARE
+					  ? ns
+					  : (uint64_t)((double)ns * share);
 	}
 }
 
@@ -218,8 +236,8 @@ void fake_pass_group(struct fake *fake, int leader, uint64_t ns)
 		if (!is_on(fake, event))
 			continue;
 		event->enabled += ns;
-		if (event->group == leader ||
-		    (event->attr.type == PERF_TYPE_SOFTWARE && (event->cpu < 0 || event->cpu == cpu)))
+		if (event->group == leader || (event->attr.type == PERF_TYPE_SOFTWARE &&
+					       (event->cpu < 0 || event->cpu == cpu)))
 			event->running += ns;
 	}
 }
@@ -251,21 +269,23 @@ void fake_write(struct fake *fake, int fd, uint32_t type, const void *body, size
 	struct fake_event *ring = &fake->events[fake->events[fd].output];
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = ring->mapping_size - page;
 	struct perf_event_mmap_page *control = (struct perf_event_mmap_page *)ring->mapping;
-	const struct perf_event_header header = { type, PERF_RECORD_MISC_USER, (uint16_t)(sizeof(header) + size) };
+	const struct perf_event_header header = {type, PERF_RECORD_MISC_USER,
+						 (uint16_t)(sizeof(header) + size)};
 	for (size_t i = 0; i < sizeof(header) + size; i++)
 		ring->mapping[page + (control->data_head + i) % room] =
-			i < sizeof(header) ? ((const uint8_t *)&header)[i] : ((const uint8_t *)body)[i - sizeof(header)];
+			i < sizeof(header) ? ((const uint8_t *)&header)[i]
+					   : ((const uint8_t *)body)[i - sizeof(header)];
 	control->data_head += sizeof(header) + size;
 }
 
 void fake_sample(struct fake *fake, int fd, uint64_t time, uint64_t ip, uint32_t pid, uint32_t tid)
 {
-	const uint64_t body[] = { fake_id(fd), ip, (uint64_t)tid << 32 | pid, time };
+	const uint64_t body[] = {fake_id(fd), ip, (uint64_t)tid << 32 | pid, time};
 	fake_write(fake, fd, PERF_RECORD_SAMPLE, body, sizeof(body));
 }
 
 void fake_lost(struct fake *fake, int fd, uint64_t n)
 {
-	const uint64_t body[] = { fake_id(fd), n, 0, 0, fake_id(fd) };
+	const uint64_t body[] = {fake_id(fd), n, 0, 0, fake_id(fd)};
 	fake_write(fake, fd, PERF_RECORD_LOST, body, sizeof(body));
 }

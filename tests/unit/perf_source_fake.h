@@ -1,8 +1,9 @@
 /* A kernel with a PMU, simulated: for the tests of what uses tracer/events/perf_source.h.
  *
- * Events keep what a test gives them.  Groups are taken as far as the counters suffice, else refused with EINVAL.  A
- * test says what happens in the program (fake_happen), lets time pass (fake_pass), and writes records into the rings
- * (fake_write, fake_sample).  Any call can be made to fail. */
+ * Events keep what a test gives them.  Groups are taken as far as the counters suffice, else
+ * refused with EINVAL.  A test says what happens in the program (fake_happen), lets time pass
+ * (fake_pass), and writes records into the rings (fake_write, fake_sample).  Any call can be made
+ * to fail. */
 #pragma once
 
 #include "tracer/events/perf_source.h"
@@ -17,37 +18,39 @@ struct fake_event {
 	bool open;
 	struct perf_event_attr attr;
 	pid_t pid;
-	int cpu, group;		/* group: the leader's descriptor, its own if it leads */
-	int output;		/* whose ring it writes to */
+	int cpu, group; /* group: the leader's descriptor, its own if it leads */
+	int output;     /* whose ring it writes to */
 	uint64_t value, enabled, running;
 	bool enabled_now;
-	bool ended;		/* reads as the end of a file, as a pinned event without a counter does */
-	bool truncated;		/* read(2) gives less than asked for */
+	bool ended;     /* reads as the end of a file, as a pinned event without a counter does */
+	bool truncated; /* read(2) gives less than asked for */
 	uint8_t *mapping;
 	size_t mapping_size;
 };
 
-/* The call `call` fails with `errnum` after `skip` times that it did not; for `config` alone, or for any (UINT64_MAX). */
+/* The call `call` fails with `errnum` after `skip` times that it did not; for `config` alone, or
+ * for any (UINT64_MAX). */
 struct fake_fault {
 	bool set;
 	enum fake_call call;
 	int errnum;
 	unsigned skip;
 	uint64_t config;
-	bool sampled_only;	/* only where the event has a sample period */
+	bool sampled_only; /* only where the event has a sample period */
 };
 
 struct fake {
 	struct perf_source source;
 	struct fake_event events[FAKE_EVENTS]; /* by descriptor */
-	unsigned general;	/* counters that a group may take; fixed ones come on top */
-	unsigned usable;	/* of these, that are free: a larger group is taken but never runs; 0: all are */
-	int n_cpus;		/* others are refused with ENODEV; 0: any */
-	size_t max_pages;	/* of one mapping; larger ones are refused with EPERM; 0: any */
-	bool runs;		/* while an event is enabled and disabled again, a moment passes */
-	unsigned max_precise;	/* attr.precise_ip; more is refused with EOPNOTSUPP */
-	bool old;		/* does not know attr.inherit_thread: EINVAL */
-	bool hardware;		/* false: ENOENT for everything but software events */
+	unsigned general; /* counters that a group may take; fixed ones come on top */
+	unsigned usable;  /* of these, that are free: a larger group is taken but never runs; 0: all
+			     are */
+	int n_cpus;       /* others are refused with ENODEV; 0: any */
+	size_t max_pages; /* of one mapping; larger ones are refused with EPERM; 0: any */
+	bool runs;        /* while an event is enabled and disabled again, a moment passes */
+	unsigned max_precise; /* attr.precise_ip; more is refused with EOPNOTSUPP */
+	bool old;             /* does not know attr.inherit_thread: EINVAL */
+	bool hardware;        /* false: ENOENT for everything but software events */
 	struct fake_fault faults[FAKE_FAULTS];
 	unsigned n_open, n_mapped;
 };
@@ -55,9 +58,11 @@ struct fake {
 void fake_init(struct fake *fake);
 void fake_fail(struct fake *fake, enum fake_call call, int errnum, unsigned skip, uint64_t config);
 
-/* `n` events of kind `config` on `cpu` (-1: wherever): counted by those that are enabled and running. */
+/* `n` events of kind `config` on `cpu` (-1: wherever): counted by those that are enabled and
+ * running. */
 void fake_happen(struct fake *fake, int cpu, uint64_t config, uint64_t n);
-/* The program runs `ns` on `cpu`, and of all events there `share` (0…1) of it is counted; software events always. */
+/* The program runs `ns` on `cpu`, and of all events there `share` (0…1) of it is counted; software
+ * events always. */
 void fake_pass(struct fake *fake, int cpu, uint64_t ns, double share);
 /* The same for the group of one event; the others only wait. */
 void fake_pass_group(struct fake *fake, int leader, uint64_t ns);

@@ -37,7 +37,8 @@ static inline const struct model_function *find(const struct model *model, const
 
 static inline void expect_near(double value, double truth, const char *what)
 {
-	cr_expect(fabs(value - truth) <= 1e-9 * fabs(truth), "%s: %.12g, not %.12g", what, value, truth);
+	cr_expect(fabs(value - truth) <= 1e-9 * fabs(truth), "%s: %.12g, not %.12g", what, value,
+		  truth);
 }
 
 static inline void set_executions(struct profile *p, size_t kernel, int64_t n)

@@ -1,4 +1,5 @@
-/* Reports as text, and those that are checked in: tests/unit/golden/NAME.txt, written anew with RFPROF_REWRITE_GOLDEN=1. */
+/* Reports as text, and those that are checked in: tests/unit/golden/NAME.txt, written anew with
+ * RFPROF_REWRITE_GOLDEN=1. */
 #pragma once
 
 #include "report/report.h"
@@ -7,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What report_write prints; to be freed.  Not inlined: gcc 12 takes the stream's hold on `text` for a dangling pointer. */
-__attribute__((noinline, unused)) static char *report_text(const struct profile *profile, struct report_options options)
+/* What report_write prints; to be freed.  Not inlined: gcc 12 takes the stream's hold on `text` for
+ * a dangling pointer. */
+__attribute__((noinline, unused)) static char *report_text(const struct profile *profile,
+							   struct report_options options)
 {
 	char *text = NULL;
 	size_t size;

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 /* Each burner alone in a section of its own: the linker marks where it begins and ends. */
-#define BURNER(name)                                                                               \
-	__attribute__((noinline, section("code_" #name))) static void name(void)                           \
-	{                                                                                          \
-		for (volatile unsigned i = 0; i < 200000; i++)                                     \
-			;                                                                          \
-	}                                                                                          \
+#define BURNER(name)                                                             \
+	__attribute__((noinline, section("code_" #name))) static void name(void) \
+	{                                                                        \
+		for (volatile unsigned i = 0; i < 200000; i++)                   \
+			;                                                        \
+	}                                                                        \
 	extern const char __start_code_##name[], __stop_code_##name[];
 BURNER(burn_a)
 BURNER(burn_b)
@@ -81,7 +81,7 @@ static void *burn_blocked(void *name)
 
 static void threads(double seconds)
 {
-	static char *const names[] = { "first", "second", "blocked" };
+	static char *const names[] = {"first", "second", "blocked"};
 	pthread_t ids[3];
 	thread_seconds = seconds;
 	for (int i = 0; i < 3; i++)
@@ -119,7 +119,7 @@ static void handle(int number)
 /* The program uses the real-time signal `number` itself. */
 static void use_signal(int number)
 {
-	struct sigaction action = { .sa_handler = handle }, old;
+	struct sigaction action = {.sa_handler = handle}, old;
 	sigaction(number, NULL, &old);
 	printf("%d\n", old.sa_handler == SIG_DFL);
 	sigaction(number, &action, NULL);
@@ -134,7 +134,7 @@ static void interruptible(double seconds)
 	int n_interrupted = 0;
 	double start = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
 	while (cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - start < seconds) {
-		struct timespec nap = { 0, 20000 };
+		struct timespec nap = {0, 20000};
 		n_interrupted += nanosleep(&nap, NULL) != 0 && errno == EINTR;
 		n_interrupted += poll(NULL, 0, 0) < 0 && errno == EINTR;
 		for (int i = 0; i < 2; i++)

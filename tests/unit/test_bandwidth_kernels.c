@@ -23,13 +23,16 @@ static bool begins(const char *text, const char *start)
 static const char *name_of(const struct bandwidth_kernel *kernel)
 {
 	static char name[128];
-	snprintf(name, sizeof(name), "%s %s %s: streams %d, unroll %d, group %d, ahead %d", kernel->isa,
-		 kernel->op, kernel->body, kernel->streams, kernel->unroll, kernel->group, kernel->ahead);
+	snprintf(name, sizeof(name), "%s %s %s: streams %d, unroll %d, group %d, ahead %d",
+		 kernel->isa, kernel->op, kernel->body, kernel->streams, kernel->unroll,
+		 kernel->group, kernel->ahead);
 	return name;
 }
 
 /* An array between guards, all of it filled with different normal numbers. */
-struct guarded { double *whole, *array; };
+struct guarded {
+	double *whole, *array;
+};
 
 static struct guarded guarded_create(double first)
 {
@@ -107,11 +110,13 @@ static void check_bandwidth_kernel(const struct bandwidth_kernel *kernel, uint64
 	struct bandwidth_state state = state_create(0.5, 0.75);
 	kernel->run(a.array, b.array, c.array, WORDS * 8, passes, &state);
 	for (size_t i = 0; i < WORDS; i++)
-		cr_assert_eq(a.array[i], expected_element(kernel->op, passes, 1 + GUARD + i, 1e4 + GUARD + i,
-							  1e6 + GUARD + i),
+		cr_assert_eq(a.array[i],
+			     expected_element(kernel->op, passes, 1 + GUARD + i, 1e4 + GUARD + i,
+					      1e6 + GUARD + i),
 			     "%s: element %zu", name_of(kernel), i);
 	if (is(kernel->body, "read")) /* two passes cancel */
-		cr_assert_eq(sum_of(&state), passes % 2 ? xor_of(a.array, WORDS) : 0, "%s", name_of(kernel));
+		cr_assert_eq(sum_of(&state), passes % 2 ? xor_of(a.array, WORDS) : 0, "%s",
+			     name_of(kernel));
 	assert_guards(&a, 1);
 	assert_unchanged(&b, 1e4);
 	assert_unchanged(&c, 1e6);
@@ -171,8 +176,9 @@ Test(bandwidth_kernels, load_sees_every_word_of_each_iteration)
 				bandwidth_state_init(&state);
 				a.array[at] = -a.array[at]; /* another word at each place */
 				kernel->run(a.array, NULL, NULL, bytes, 1, &state);
-				cr_assert_eq(sum_of(&state), xor_of(a.array + (bytes - step) / 8, step / 8),
-					     "%s", name_of(kernel));
+				cr_assert_eq(sum_of(&state),
+					     xor_of(a.array + (bytes - step) / 8, step / 8), "%s",
+					     name_of(kernel));
 			}
 		free(a.whole);
 	}
@@ -181,11 +187,13 @@ Test(bandwidth_kernels, load_sees_every_word_of_each_iteration)
 
 Test(bandwidth_kernels, operations_state_their_arrays_and_bytes)
 {
-	static const struct { const char *op; int arrays, bytes; } truths[] = {
-		{ "read", 1, 8 },      { "write", 1, 8 },     { "copy", 2, 16 },
-		{ "triad", 3, 24 },    { "daxpy", 2, 24 },    { "update", 1, 16 },
-		{ "write_nt", 1, 8 },  { "copy_nt", 2, 16 },  { "triad_nt", 3, 24 },
-		{ "write_rep", 1, 8 }, { "copy_rep", 2, 16 },
+	static const struct {
+		const char *op;
+		int arrays, bytes;
+	} truths[] = {
+		{"read", 1, 8},      {"write", 1, 8},     {"copy", 2, 16},     {"triad", 3, 24},
+		{"daxpy", 2, 24},    {"update", 1, 16},   {"write_nt", 1, 8},  {"copy_nt", 2, 16},
+		{"triad_nt", 3, 24}, {"write_rep", 1, 8}, {"copy_rep", 2, 16},
 	};
 	size_t seen = 0, n = sizeof(truths) / sizeof(truths[0]);
 	for (size_t i = 0; i < n; i++) {
@@ -199,7 +207,8 @@ Test(bandwidth_kernels, operations_state_their_arrays_and_bytes)
 			cr_assert_eq(kernel->bytes_per_element, truths[i].bytes);
 			cr_assert_eq(kernel->non_temporal, strstr(kernel->op, "_nt") != NULL);
 		}
-		cr_assert(variants > 0 && variants <= BANDWIDTH_MAX_VARIANTS, "%s: %zu", truths[i].op, variants);
+		cr_assert(variants > 0 && variants <= BANDWIDTH_MAX_VARIANTS, "%s: %zu",
+			  truths[i].op, variants);
 		seen += variants;
 	}
 	cr_assert_eq(seen, n_bandwidth_kernels);
@@ -209,7 +218,8 @@ Test(bandwidth_kernels, every_row_is_another_one)
 {
 	for (size_t i = 0; i < n_bandwidth_kernels; i++)
 		for (size_t j = 0; j < i; j++)
-			cr_assert_neq((uintptr_t)bandwidth_kernels[i].run, (uintptr_t)bandwidth_kernels[j].run);
+			cr_assert_neq((uintptr_t)bandwidth_kernels[i].run,
+				      (uintptr_t)bandwidth_kernels[j].run);
 }
 
 Test(bandwidth_kernels, an_iteration_divides_the_grain)
@@ -237,7 +247,8 @@ Test(bandwidth_kernels, values_stay_normal_and_positive)
 				continue;
 			kernel->run(a.array, b.array, c.array, WORDS * 8, 1000, &state);
 			for (size_t i = 0; i < WORDS; i++)
-				cr_assert(a.array[i] >= 0x1p-30 && a.array[i] < 1.001, "%s", name_of(kernel));
+				cr_assert(a.array[i] >= 0x1p-30 && a.array[i] < 1.001, "%s",
+					  name_of(kernel));
 			struct guarded first = a; /* each array takes part in each place */
 			a = b;
 			b = c;
@@ -249,7 +260,9 @@ Test(bandwidth_kernels, values_stay_normal_and_positive)
 }
 
 /* What the instructions of one loop iteration do to memory. */
-struct traffic { int load_bytes, store_bytes, nt_store_bytes, prefetches, prefetch_writes; };
+struct traffic {
+	int load_bytes, store_bytes, nt_store_bytes, prefetches, prefetch_writes;
+};
 
 static bool is_nt_store(ZydisMnemonic mnemonic)
 {
@@ -261,7 +274,8 @@ static void add_traffic(struct traffic *traffic, const ZydisDecodedInstruction *
 {
 	traffic->prefetches += insn->mnemonic == ZYDIS_MNEMONIC_PREFETCHT0;
 	traffic->prefetch_writes += insn->mnemonic == ZYDIS_MNEMONIC_PREFETCHW;
-	if (insn->meta.category == ZYDIS_CATEGORY_PREFETCH || insn->mnemonic == ZYDIS_MNEMONIC_PREFETCHW)
+	if (insn->meta.category == ZYDIS_CATEGORY_PREFETCH ||
+	    insn->mnemonic == ZYDIS_MNEMONIC_PREFETCHW)
 		return;
 	for (int i = 0; i < insn->operand_count; i++) {
 		if (operands[i].type != ZYDIS_OPERAND_TYPE_MEMORY ||
@@ -271,8 +285,8 @@ static void add_traffic(struct traffic *traffic, const ZydisDecodedInstruction *
 		if (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 			traffic->load_bytes += bytes;
 		if (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
-			*(is_nt_store(insn->mnemonic) ? &traffic->nt_store_bytes : &traffic->store_bytes) +=
-				bytes;
+			*(is_nt_store(insn->mnemonic) ? &traffic->nt_store_bytes
+						      : &traffic->store_bytes) += bytes;
 	}
 }
 
@@ -286,15 +300,15 @@ static struct traffic inner_loop_traffic(const struct bandwidth_kernel *kernel)
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	size_t at = 0, from = 0, to = 0;
 	for (; !to && at < MAX_CODE; at += insn.length) {
-		cr_assert(ZYAN_SUCCESS(
-			ZydisDecoderDecodeFull(&decoder, code + at, MAX_CODE - at, &insn, operands)));
+		cr_assert(ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code + at, MAX_CODE - at,
+							      &insn, operands)));
 		cr_assert_neq(insn.mnemonic, ZYDIS_MNEMONIC_RET, "%s: no loop", name_of(kernel));
 		if (insn.meta.category == ZYDIS_CATEGORY_COND_BR && operands[0].imm.value.s < 0) {
 			from = at + insn.length + operands[0].imm.value.s;
 			to = at;
 		}
 	}
-	struct traffic traffic = { 0 };
+	struct traffic traffic = {0};
 	for (at = from; at < to; at += insn.length) {
 		ZydisDecoderDecodeFull(&decoder, code + at, MAX_CODE - at, &insn, operands);
 		add_traffic(&traffic, &insn, operands);
@@ -314,12 +328,15 @@ Test(bandwidth_kernels, instructions_move_the_stated_bytes)
 		const char *name = name_of(kernel);
 		cr_assert_eq(traffic.store_bytes, kernel->non_temporal ? 0 : stored, "%s", name);
 		cr_assert_eq(traffic.nt_store_bytes, kernel->non_temporal ? stored : 0, "%s", name);
-		cr_assert_eq(traffic.load_bytes, kernel->bytes_per_element * step / 8 - stored, "%s", name);
-		/* One prefetch for each line of each array, but not of those stored past the caches. */
+		cr_assert_eq(traffic.load_bytes, kernel->bytes_per_element * step / 8 - stored,
+			     "%s", name);
+		/* One prefetch for each line of each array, but not of those stored past the
+		 * caches. */
 		int lines = kernel->ahead ? step / 64 : 0, a_is_read = is(kernel->op, "read");
-		cr_assert_eq(traffic.prefetches, lines * (kernel->arrays - 1 + a_is_read), "%s", name);
-		cr_assert_eq(traffic.prefetch_writes, kernel->non_temporal || a_is_read ? 0 : lines, "%s",
+		cr_assert_eq(traffic.prefetches, lines * (kernel->arrays - 1 + a_is_read), "%s",
 			     name);
+		cr_assert_eq(traffic.prefetch_writes, kernel->non_temporal || a_is_read ? 0 : lines,
+			     "%s", name);
 	}
 }
 
@@ -336,11 +353,13 @@ Test(bandwidth_kernels, string_kernels_are_one_string_instruction_a_pass)
 		int strings = 0;
 		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 		for (size_t at = 0; at < MAX_CODE; at += insn.length) {
-			cr_assert(ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code + at, 15, &insn)));
+			cr_assert(ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+				&decoder, NULL, code + at, 15, &insn)));
 			if (insn.mnemonic == ZYDIS_MNEMONIC_RET)
 				break;
 			bool repeated = insn.attributes & ZYDIS_ATTRIB_HAS_REP;
-			strings += repeated && is(ZydisMnemonicGetString(insn.mnemonic), kernel->body);
+			strings +=
+				repeated && is(ZydisMnemonicGetString(insn.mnemonic), kernel->body);
 		}
 		cr_assert_eq(strings, 1);
 		checked++;

@@ -13,7 +13,8 @@ static void expect_spread(uint64_t classes, unsigned n)
 		unsigned found = 0;
 		for (unsigned k = remainder; k < CACHE_CLASSES; k += n)
 			found += classes >> k & 1;
-		cr_assert_eq(found, 1, "%u of classes with remainder %u modulo %u", found, remainder, n);
+		cr_assert_eq(found, 1, "%u of classes with remainder %u modulo %u", found,
+			     remainder, n);
 	}
 }
 
@@ -49,7 +50,8 @@ static void expect_even(unsigned n, unsigned halve)
 	}
 	const double p = (double)(halve ? n / 2 : n) / CACHE_CLASSES;
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
-		cr_expect_lt(fabs(drawn[k] - p * DRAWS), 6 * sqrt(p * (1 - p) * DRAWS) + 1, "class %u: %u", k, drawn[k]);
+		cr_expect_lt(fabs(drawn[k] - p * DRAWS), 6 * sqrt(p * (1 - p) * DRAWS) + 1,
+			     "class %u: %u", k, drawn[k]);
 }
 
 Test(class_sample, any_class_is_as_likely)

@@ -61,16 +61,22 @@ static long double float_op(enum element element, const char *op, long double x,
 {
 	if (element == ELEMENT_DOUBLE) {
 		double xd = x, bd = b;
-		return is(op, "add") ? xd + bd : is(op, "sub") ? xd - bd : is(op, "mul") ? xd * bd :
-		       is(op, "div") ? xd / bd : sqrt(bd);
+		return is(op, "add")   ? xd + bd
+		       : is(op, "sub") ? xd - bd
+		       : is(op, "mul") ? xd * bd
+		       : is(op, "div") ? xd / bd
+				       : sqrt(bd);
 	}
-	long double value = is(op, "add") ? x + b : is(op, "sub") ? x - b : is(op, "mul") ? x * b :
-			    is(op, "div") ? x / b : sqrtl(b);
+	long double value = is(op, "add")   ? x + b
+			    : is(op, "sub") ? x - b
+			    : is(op, "mul") ? x * b
+			    : is(op, "div") ? x / b
+					    : sqrtl(b);
 	return rounded(element, value);
 }
 
-static long double float_step(const struct compute_kernel *kernel, bool adds, int step, long double x,
-			      long double b, long double c)
+static long double float_step(const struct compute_kernel *kernel, bool adds, int step,
+			      long double x, long double b, long double c)
 {
 	bool x87 = is(kernel->isa, "x87");
 	long double operand = step % 2 && !x87 ? c : b;
@@ -106,29 +112,33 @@ static long double dot_sum(const struct compute_kernel *kernel, const unsigned c
 		for (int k = 0; k < (bytes ? 4 : 2); k++) {
 			int left = tiles ? lane / 16 * 64 + row * 4 : lane * 4;
 			int right = tiles ? row * 64 + lane % 16 * 4 : lane * 4;
-			sum += bytes ? byte_of(tiles, b[left + k]) * byte_of(true, c[right + k]) :
-			       element_get(ELEMENT_BFLOAT16, b + left + 2 * k) *
-			       element_get(ELEMENT_BFLOAT16, c + right + 2 * k);
+			sum += bytes ? byte_of(tiles, b[left + k]) * byte_of(true, c[right + k])
+				     : element_get(ELEMENT_BFLOAT16, b + left + 2 * k) *
+					       element_get(ELEMENT_BFLOAT16, c + right + 2 * k);
 			++*products;
 		}
 	return sum;
 }
 
 /* Makes all steps of `iterations` on a lane in memory; returns the operations that this took. */
-static uint64_t reference_lane(const struct compute_kernel *kernel, const struct compute_state *state,
-			       uint64_t iterations, bool adds, int lane, unsigned char *at)
+static uint64_t reference_lane(const struct compute_kernel *kernel,
+			       const struct compute_state *state, uint64_t iterations, bool adds,
+			       int lane, unsigned char *at)
 {
 	enum element element = kernel->element;
 	size_t offset = lane * element_bytes(element);
 	uint64_t ops = 0, products = 0;
-	long double b = element_get(element, state->b + offset), c = element_get(element, state->c + offset);
+	long double b = element_get(element, state->b + offset),
+		    c = element_get(element, state->c + offset);
 	int steps = adds ? kernel->added_steps : kernel->steps;
 	for (uint64_t n = 0; n < iterations * steps; n++) {
 		long double x = element_get(element, at);
 		if (is(kernel->op, "dot")) {
-			x += dot_sum(kernel, state->b, n % 2 ? state->d : state->c, lane, &products);
+			x += dot_sum(kernel, state->b, n % 2 ? state->d : state->c, lane,
+				     &products);
 		} else if (is_integer(kernel)) {
-			x = (int64_t)integer_step(kernel->op, n % 2, (int64_t)x, (int64_t)b, (int64_t)c);
+			x = (int64_t)integer_step(kernel->op, n % 2, (int64_t)x, (int64_t)b,
+						  (int64_t)c);
 			ops++;
 		} else {
 			x = float_step(kernel, adds, n, x, b, c);
@@ -141,7 +151,8 @@ static uint64_t reference_lane(const struct compute_kernel *kernel, const struct
 
 /* --- Operands that tell every lane, operand and number of steps from another. */
 
-static void fill(enum element element, unsigned char *bytes, size_t size, long double low, long double high)
+static void fill(enum element element, unsigned char *bytes, size_t size, long double low,
+		 long double high)
 {
 	for (size_t at = 0; at < size; at += element_bytes(element)) {
 		long double value = random_between(low, high);
@@ -159,9 +170,14 @@ static void fill_bits(unsigned char *bytes, size_t size)
 
 static void fill_floats(const struct compute_kernel *kernel, struct compute_state *state)
 {
-	static const struct { const char *op; long double low, high; } ranges[] = {
-		{ "add", -1, 1 }, { "mul", 0.95L, 1.05L }, { "div", 0.95L, 1.05L },
-		{ "sqrt", 100, 60000 },
+	static const struct {
+		const char *op;
+		long double low, high;
+	} ranges[] = {
+		{"add", -1, 1},
+		{"mul", 0.95L, 1.05L},
+		{"div", 0.95L, 1.05L},
+		{"sqrt", 100, 60000},
 	};
 	long double low = -1, high = 1; /* fma */
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
@@ -187,7 +203,8 @@ static void fill_state(const struct compute_kernel *kernel, struct compute_state
 		return;
 	}
 	for (size_t at = 0; at < sizeof(state->accumulators); at += 4) /* exact, too */
-		element_set(ELEMENT_SINGLE, state->accumulators + at, truncl(random_between(-99, 99)));
+		element_set(ELEMENT_SINGLE, state->accumulators + at,
+			    truncl(random_between(-99, 99)));
 	fill(ELEMENT_BFLOAT16, state->b, sizeof(state->b), -9, 9);
 	fill(ELEMENT_BFLOAT16, state->c, sizeof(state->c), -9, 9);
 	fill(ELEMENT_BFLOAT16, state->d, sizeof(state->d), -9, 9);
@@ -212,7 +229,8 @@ static uint64_t check_compute_kernel(const struct compute_kernel *kernel, uint64
 				     element_get(kernel->element, at),
 				     "%s %s %s %d: accumulator %d lane %d", kernel->isa,
 				     kernel->precision, kernel->op, kernel->accumulators, i, lane);
-			/* zeros may differ in their signs: processors sum dot products in different orders */
+			/* zeros may differ in their signs: processors sum dot products in different
+			 * orders */
 			memcpy(at, after.accumulators + (at - expected.accumulators),
 			       (size_t)element_bytes(kernel->element));
 		}
@@ -227,13 +245,14 @@ static int check_kernels(const char *precision, const char *isa)
 	int checked = 0;
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		if ((*precision && !is(kernel->precision, precision)) || (*isa && !is(kernel->isa, isa)) ||
-		    !cpu_has(kernel->needs))
+		if ((*precision && !is(kernel->precision, precision)) ||
+		    (*isa && !is(kernel->isa, isa)) || !cpu_has(kernel->needs))
 			continue;
 		for (uint64_t iterations = 1; iterations <= 5; iterations += 2)
 			cr_assert_eq(check_compute_kernel(kernel, iterations),
 				     iterations * kernel->ops_per_iteration, "%s %s %s %d",
-				     kernel->isa, kernel->precision, kernel->op, kernel->accumulators);
+				     kernel->isa, kernel->precision, kernel->op,
+				     kernel->accumulators);
 		checked++;
 	}
 	return checked;
@@ -241,7 +260,8 @@ static int check_kernels(const char *precision, const char *isa)
 
 Test(compute_kernels, compute_kernels_do_the_operations_that_they_state)
 {
-	cr_assert_geq(check_kernels("", ""), 100); /* every x86-64 has the SSE2, x87 and integer rows */
+	cr_assert_geq(check_kernels("", ""),
+		      100); /* every x86-64 has the SSE2, x87 and integer rows */
 }
 
 Test(compute_kernels, half_precision_kernels_do_the_operations_that_they_state)
@@ -271,7 +291,7 @@ struct code {
 	ZydisDecodedInstruction insns[512];
 	ZydisDecodedOperand operands[512][ZYDIS_MAX_OPERAND_COUNT];
 	uint64_t at[512];
-	int n, loop, back;	/* indices: end, first of the loop, its conditional jump */
+	int n, loop, back; /* indices: end, first of the loop, its conditional jump */
 };
 
 static void decode(const struct compute_kernel *kernel, struct code *code)
@@ -284,7 +304,8 @@ static void decode(const struct compute_kernel *kernel, struct code *code)
 		ZydisDecodedInstruction *insn = &code->insns[code->n];
 		ZydisDecodedOperand *operands = code->operands[code->n];
 		cr_assert_lt(code->n, 512);
-		cr_assert(ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (void *)at, 15, insn, operands)));
+		cr_assert(ZYAN_SUCCESS(
+			ZydisDecoderDecodeFull(&decoder, (void *)at, 15, insn, operands)));
 		if (insn->mnemonic == ZYDIS_MNEMONIC_JNZ) {
 			code->back = code->n;
 			ZydisCalcAbsoluteAddress(insn, &operands[0], at, &target);
@@ -301,11 +322,13 @@ static void decode(const struct compute_kernel *kernel, struct code *code)
 /* The instruction of `op` as Zydis writes it, without a leading v. */
 static const char *instruction_name(const struct compute_kernel *kernel, const char *op)
 {
-	static const struct { const char *precision, *op, *vector, *scalar; } names[] = {
-		{ "bfloat16", "dot", "dpbf16ps", "" }, { "int8", "dot", "pdpbusd", "" },
-		{ "int32", "add", "paddd", "add" }, { "int64", "add", "paddq", "add" },
-		{ "int32", "mul", "pmulld", "imul" }, { "int64", "mul", "pmullq", "imul" },
-		{ "int32", "logic", "pxor", "xor" }, { "int64", "logic", "pxor", "xor" },
+	static const struct {
+		const char *precision, *op, *vector, *scalar;
+	} names[] = {
+		{"bfloat16", "dot", "dpbf16ps", ""}, {"int8", "dot", "pdpbusd", ""},
+		{"int32", "add", "paddd", "add"},    {"int64", "add", "paddq", "add"},
+		{"int32", "mul", "pmulld", "imul"},  {"int64", "mul", "pmullq", "imul"},
+		{"int32", "logic", "pxor", "xor"},   {"int64", "logic", "pxor", "xor"},
 	};
 	static char name[32];
 	bool scalar = is(kernel->isa, "scalar");
@@ -314,11 +337,16 @@ static const char *instruction_name(const struct compute_kernel *kernel, const c
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (is(names[i].precision, kernel->precision) && is(names[i].op, op)) {
 			bool evex = is(kernel->isa, "avx512f") && is(op, "logic");
-			snprintf(name, sizeof(name), "%s%s", scalar ? names[i].scalar : names[i].vector,
-				 !evex ? "" : is(kernel->precision, "int32") ? "d" : "q");
+			snprintf(name, sizeof(name), "%s%s",
+				 scalar ? names[i].scalar : names[i].vector,
+				 !evex                            ? ""
+				 : is(kernel->precision, "int32") ? "d"
+								  : "q");
 			return name;
 		}
-	char type = is(kernel->precision, "half") ? 'h' : is(kernel->precision, "single") ? 's' : 'd';
+	char type = is(kernel->precision, "half")     ? 'h'
+		    : is(kernel->precision, "single") ? 's'
+						      : 'd';
 	if (is(kernel->isa, "x87")) /* Zydis names the reverse as Intel does */
 		snprintf(name, sizeof(name), "f%s%s", op, is(op, "div") ? "r" : "");
 	else
@@ -328,7 +356,8 @@ static const char *instruction_name(const struct compute_kernel *kernel, const c
 }
 
 /* Instructions of the loop with that name and the width of the row. */
-static int count_in_loop(const struct compute_kernel *kernel, const struct code *code, const char *op)
+static int count_in_loop(const struct compute_kernel *kernel, const struct code *code,
+			 const char *op)
 {
 	const char *name = instruction_name(kernel, op);
 	int n = 0;
@@ -376,10 +405,11 @@ Test(compute_kernels, a_loop_holds_its_operations_and_a_counter)
 		}
 		int n = count_in_loop(kernel, &code, kernel->op);
 		bool copies = is(kernel->isa, "x87") && is(kernel->op, "sqrt"); /* fld and fstp */
-		cr_assert_eq(n, kernel->accumulators * kernel->steps, "%s %s %s %d: %d × %s", kernel->isa,
-			     kernel->precision, kernel->op, kernel->accumulators, n,
+		cr_assert_eq(n, kernel->accumulators * kernel->steps, "%s %s %s %d: %d × %s",
+			     kernel->isa, kernel->precision, kernel->op, kernel->accumulators, n,
 			     instruction_name(kernel, kernel->op));
-		cr_assert_eq(code.back - code.loop, n + 1 + (copies ? 2 * kernel->accumulators : 0));
+		cr_assert_eq(code.back - code.loop,
+			     n + 1 + (copies ? 2 * kernel->accumulators : 0));
 		cr_assert_eq(kernel->ops_per_iteration % (n * kernel->lanes), 0);
 	}
 }
@@ -421,35 +451,52 @@ Test(compute_kernels, half_loops_have_the_registers_of_single_loops)
 			for (int r = 0; r < operands; r++)
 				cr_assert_eq(register_number(&half, half.loop + k, r),
 					     register_number(&single, single.loop + k, r),
-					     "%s half %s: instruction %d", kernel->isa, kernel->op, k);
+					     "%s half %s: instruction %d", kernel->isa, kernel->op,
+					     k);
 	}
 }
 
 /* The features that an instruction set of Zydis's names takes; -1: unknown. */
 static int features_of(const char *set)
 {
-	static const struct { const char *set; int features; } sets[] = {
-		{ "I86", CPU_BASE }, { "I386", CPU_BASE }, { "X87", CPU_BASE }, { "SSE", CPU_BASE },
-		{ "SSE2", CPU_BASE }, { "PENTIUMREAL", CPU_BASE }, { "FAT_NOP", CPU_BASE },
-		{ "PPRO", CPU_BASE }, { "SSEMXCSR", CPU_BASE }, { "SSE4", CPU_SSE4_1 },
-		{ "AVX", CPU_AVX }, { "FMA", CPU_FMA }, { "AVX2", CPU_AVX2 },
-		{ "AVX_VNNI", CPU_AVX_VNNI }, { "AVX512F_512", CPU_AVX512F },
-		{ "AVX512F_256", CPU_AVX512F | CPU_AVX512VL },
-		{ "AVX512F_128", CPU_AVX512F | CPU_AVX512VL }, { "AVX512F_SCALAR", CPU_AVX512F },
-		{ "AVX512DQ_512", CPU_AVX512DQ },
-		{ "AVX512DQ_256", CPU_AVX512DQ | CPU_AVX512VL },
-		{ "AVX512DQ_128", CPU_AVX512DQ | CPU_AVX512VL },
-		{ "AVX512_VNNI_512", CPU_AVX512_VNNI },
-		{ "AVX512_VNNI_256", CPU_AVX512_VNNI | CPU_AVX512VL },
-		{ "AVX512_VNNI_128", CPU_AVX512_VNNI | CPU_AVX512VL },
-		{ "AVX512_BF16_512", CPU_AVX512_BF16 },
-		{ "AVX512_BF16_256", CPU_AVX512_BF16 | CPU_AVX512VL },
-		{ "AVX512_BF16_128", CPU_AVX512_BF16 | CPU_AVX512VL },
-		{ "AVX512_FP16_512", CPU_AVX512_FP16 },
-		{ "AVX512_FP16_256", CPU_AVX512_FP16 | CPU_AVX512VL },
-		{ "AVX512_FP16_128", CPU_AVX512_FP16 | CPU_AVX512VL },
-		{ "AVX512_FP16_SCALAR", CPU_AVX512_FP16 }, { "AMX_TILE", CPU_AMX_TILE },
-		{ "AMX_INT8", CPU_AMX_INT8 }, { "AMX_BF16", CPU_AMX_BF16 },
+	static const struct {
+		const char *set;
+		int features;
+	} sets[] = {
+		{"I86", CPU_BASE},
+		{"I386", CPU_BASE},
+		{"X87", CPU_BASE},
+		{"SSE", CPU_BASE},
+		{"SSE2", CPU_BASE},
+		{"PENTIUMREAL", CPU_BASE},
+		{"FAT_NOP", CPU_BASE},
+		{"PPRO", CPU_BASE},
+		{"SSEMXCSR", CPU_BASE},
+		{"SSE4", CPU_SSE4_1},
+		{"AVX", CPU_AVX},
+		{"FMA", CPU_FMA},
+		{"AVX2", CPU_AVX2},
+		{"AVX_VNNI", CPU_AVX_VNNI},
+		{"AVX512F_512", CPU_AVX512F},
+		{"AVX512F_256", CPU_AVX512F | CPU_AVX512VL},
+		{"AVX512F_128", CPU_AVX512F | CPU_AVX512VL},
+		{"AVX512F_SCALAR", CPU_AVX512F},
+		{"AVX512DQ_512", CPU_AVX512DQ},
+		{"AVX512DQ_256", CPU_AVX512DQ | CPU_AVX512VL},
+		{"AVX512DQ_128", CPU_AVX512DQ | CPU_AVX512VL},
+		{"AVX512_VNNI_512", CPU_AVX512_VNNI},
+		{"AVX512_VNNI_256", CPU_AVX512_VNNI | CPU_AVX512VL},
+		{"AVX512_VNNI_128", CPU_AVX512_VNNI | CPU_AVX512VL},
+		{"AVX512_BF16_512", CPU_AVX512_BF16},
+		{"AVX512_BF16_256", CPU_AVX512_BF16 | CPU_AVX512VL},
+		{"AVX512_BF16_128", CPU_AVX512_BF16 | CPU_AVX512VL},
+		{"AVX512_FP16_512", CPU_AVX512_FP16},
+		{"AVX512_FP16_256", CPU_AVX512_FP16 | CPU_AVX512VL},
+		{"AVX512_FP16_128", CPU_AVX512_FP16 | CPU_AVX512VL},
+		{"AVX512_FP16_SCALAR", CPU_AVX512_FP16},
+		{"AMX_TILE", CPU_AMX_TILE},
+		{"AMX_INT8", CPU_AMX_INT8},
+		{"AMX_BF16", CPU_AMX_BF16},
 	};
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		if (is(set, sets[i].set))
@@ -460,8 +507,8 @@ static int features_of(const char *set)
 /* With what each feature brings along: cpu_has() does not offer it without. */
 static unsigned with_bases(unsigned features)
 {
-	if (features & (CPU_AVX512DQ | CPU_AVX512BW | CPU_AVX512VL | CPU_AVX512_VNNI | CPU_AVX512_BF16 |
-			CPU_AVX512_FP16))
+	if (features & (CPU_AVX512DQ | CPU_AVX512BW | CPU_AVX512VL | CPU_AVX512_VNNI |
+			CPU_AVX512_BF16 | CPU_AVX512_FP16))
 		features |= CPU_AVX512F;
 	if (features & (CPU_AVX512F | CPU_AVX_VNNI))
 		features |= CPU_AVX2;
@@ -518,12 +565,15 @@ Test(compute_kernels, half_values_stay_valid_for_ever)
 		if (!is(kernel->precision, "half") || kernel->lanes < 32)
 			continue;
 		compute_state_init(kernel, &state);
-		long double b = element_get(ELEMENT_HALF, state.b), c = element_get(ELEMENT_HALF, state.c);
+		long double b = element_get(ELEMENT_HALF, state.b),
+			    c = element_get(ELEMENT_HALF, state.c);
 		for (int a = 0; a < kernel->accumulators; a++)
 			for (int lane = 0; lane < kernel->lanes; lane += 5) {
 				bool adds = a >= kernel->accumulators - kernel->added;
-				long double x = compute_state_value(kernel, &state, a, lane), last = 0;
-				/* Until an iteration of two steps of each kind leaves it as it was. */
+				long double x = compute_state_value(kernel, &state, a, lane),
+					    last = 0;
+				/* Until an iteration of two steps of each kind leaves it as it was.
+				 */
 				for (int n = 0; x != last; n++) {
 					last = x;
 					cr_assert_lt(n, 5000);
@@ -555,7 +605,7 @@ Test(compute_kernels, undoing_has_a_fixed_point)
 
 Test(compute_kernels, a_wrong_value_is_found)
 {
-	const long double abnormal[] = { NAN, INFINITY, -INFINITY, 0.0L, 1e-7L };
+	const long double abnormal[] = {NAN, INFINITY, -INFINITY, 0.0L, 1e-7L};
 	static struct compute_state state;
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
@@ -589,7 +639,8 @@ static int count_variants(const char *isa, const char *precision, const char *op
 	*runs = 0;
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		bool same = is(kernel->isa, isa) && is(kernel->precision, precision) && is(kernel->op, op);
+		bool same = is(kernel->isa, isa) && is(kernel->precision, precision) &&
+			    is(kernel->op, op);
 		variants += same;
 		*runs += same && !before;
 		before = same;
@@ -599,20 +650,29 @@ static int count_variants(const char *isa, const char *precision, const char *op
 
 Test(compute_kernels, every_width_and_precision_has_its_operations)
 {
-	static const char *const isas[] = { "scalar", "sse2", "avx2", "avx512f" };
-	static const struct { const char *precision, *ops[9]; } rows[] = {
-		{ "half", { "fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2" } },
-		{ "single", { "fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2" } },
-		{ "double", { "fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2" } },
-		{ "int32", { "add", "mul", "logic" } }, { "int64", { "add", "mul", "logic" } },
+	static const char *const isas[] = {"scalar", "sse2", "avx2", "avx512f"};
+	static const struct {
+		const char *precision, *ops[9];
+	} rows[] = {
+		{"half",
+		 {"fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2"}},
+		{"single",
+		 {"fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2"}},
+		{"double",
+		 {"fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2"}},
+		{"int32", {"add", "mul", "logic"}},
+		{"int64", {"add", "mul", "logic"}},
 	};
 	for (int isa = 0; isa < 4; isa++)
 		for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++)
 			for (const char *const *op = rows[row].ops; *op; op++) {
-				int runs, n = count_variants(isas[isa], rows[row].precision, *op, &runs);
-				cr_assert_geq(n, 3, "%s %s %s", isas[isa], rows[row].precision, *op);
-				cr_assert_eq(runs, 1); /* roofs_compute.c wants them side by side … */
-				cr_assert_leq(n, 16);  /* … and no more */
+				int runs, n = count_variants(isas[isa], rows[row].precision, *op,
+							     &runs);
+				cr_assert_geq(n, 3, "%s %s %s", isas[isa], rows[row].precision,
+					      *op);
+				cr_assert_eq(runs,
+					     1); /* roofs_compute.c wants them side by side … */
+				cr_assert_leq(n, 16); /* … and no more */
 			}
 }
 
@@ -644,7 +704,8 @@ Test(compute_kernels, every_half_comes_back)
 			cr_assert_eq(back, half, "%04x came back as %04x", half, back);
 		if ((bits & 0x7fff) >= 0x7bff || bits & 0x8000)
 			continue;
-		/* Half way to the next: to the even one; a hair below or above it: to the nearer. */
+		/* Half way to the next: to the even one; a hair below or above it: to the nearer.
+		 */
 		uint16_t next = bits + 1;
 		long double middle = (value + element_get(ELEMENT_HALF, &next)) / 2;
 		element_set(ELEMENT_HALF, &back, middle);
@@ -658,12 +719,21 @@ Test(compute_kernels, every_half_comes_back)
 
 Test(compute_kernels, small_formats_have_known_values)
 {
-	static const struct { enum element element; uint16_t bits; long double value; } known[] = {
-		{ ELEMENT_HALF, 0x3c00, 1 }, { ELEMENT_HALF, 0xc000, -2 }, { ELEMENT_HALF, 0x7bff, 65504 },
-		{ ELEMENT_HALF, 0x0400, 0x1p-14L }, { ELEMENT_HALF, 0x0001, 0x1p-24L },
-		{ ELEMENT_HALF, 0x7c00, INFINITY }, { ELEMENT_BFLOAT16, 0x3f80, 1 },
-		{ ELEMENT_BFLOAT16, 0xc040, -3 }, { ELEMENT_BFLOAT16, 0x7f7f, 0x1.fep127L },
-		{ ELEMENT_BFLOAT16, 0x0001, 0x1p-133L },
+	static const struct {
+		enum element element;
+		uint16_t bits;
+		long double value;
+	} known[] = {
+		{ELEMENT_HALF, 0x3c00, 1},
+		{ELEMENT_HALF, 0xc000, -2},
+		{ELEMENT_HALF, 0x7bff, 65504},
+		{ELEMENT_HALF, 0x0400, 0x1p-14L},
+		{ELEMENT_HALF, 0x0001, 0x1p-24L},
+		{ELEMENT_HALF, 0x7c00, INFINITY},
+		{ELEMENT_BFLOAT16, 0x3f80, 1},
+		{ELEMENT_BFLOAT16, 0xc040, -3},
+		{ELEMENT_BFLOAT16, 0x7f7f, 0x1.fep127L},
+		{ELEMENT_BFLOAT16, 0x0001, 0x1p-133L},
 	};
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		uint16_t bits;
@@ -686,7 +756,8 @@ static bool kernel_lists(const char *flag)
 	while (!found && getline(&line, &size, file) > 0) {
 		if (strncmp(line, "flags", 5))
 			continue;
-		for (char *word = strtok(line, " \t\n"); word && !found; word = strtok(NULL, " \t\n"))
+		for (char *word = strtok(line, " \t\n"); word && !found;
+		     word = strtok(NULL, " \t\n"))
 			found = is(word, flag);
 	}
 	free(line);
@@ -696,12 +767,22 @@ static bool kernel_lists(const char *flag)
 
 Test(compute_kernels, features_agree_with_the_kernel)
 {
-	static const struct { enum cpu_feature feature; const char *flag; } flags[] = {
-		{ CPU_SSE4_1, "sse4_1" }, { CPU_AVX, "avx" }, { CPU_FMA, "fma" }, { CPU_AVX2, "avx2" },
-		{ CPU_AVX_VNNI, "avx_vnni" }, { CPU_AVX512F, "avx512f" }, { CPU_AVX512DQ, "avx512dq" },
-		{ CPU_AVX512BW, "avx512bw" }, { CPU_AVX512VL, "avx512vl" },
-		{ CPU_AVX512_VNNI, "avx512_vnni" }, { CPU_AVX512_BF16, "avx512_bf16" },
-		{ CPU_AVX512_FP16, "avx512_fp16" },
+	static const struct {
+		enum cpu_feature feature;
+		const char *flag;
+	} flags[] = {
+		{CPU_SSE4_1, "sse4_1"},
+		{CPU_AVX, "avx"},
+		{CPU_FMA, "fma"},
+		{CPU_AVX2, "avx2"},
+		{CPU_AVX_VNNI, "avx_vnni"},
+		{CPU_AVX512F, "avx512f"},
+		{CPU_AVX512DQ, "avx512dq"},
+		{CPU_AVX512BW, "avx512bw"},
+		{CPU_AVX512VL, "avx512vl"},
+		{CPU_AVX512_VNNI, "avx512_vnni"},
+		{CPU_AVX512_BF16, "avx512_bf16"},
+		{CPU_AVX512_FP16, "avx512_fp16"},
 	};
 	cr_assert(cpu_has(CPU_BASE));
 	unsigned all = 0;

@@ -1,4 +1,5 @@
-/* Counters against a simulated kernel (perf_source_fake.h): what they make of its numbers, records and refusals. */
+/* Counters against a simulated kernel (perf_source_fake.h): what they make of its numbers, records
+ * and refusals. */
 #include "tracer/events/counters.h"
 
 #include "perf_source_fake.h"
@@ -13,25 +14,35 @@
 
 static struct fake fake;
 
-enum { CYCLES = PERF_COUNT_HW_CPU_CYCLES, INSTRUCTIONS = PERF_COUNT_HW_INSTRUCTIONS, FLOP = 100, PID = 4711, CPUS = 2 };
+enum {
+	CYCLES = PERF_COUNT_HW_CPU_CYCLES,
+	INSTRUCTIONS = PERF_COUNT_HW_INSTRUCTIONS,
+	FLOP = 100,
+	PID = 4711,
+	CPUS = 2
+};
 
-static const struct counter_limits limits = { 4, 7 };
+static const struct counter_limits limits = {4, 7};
 
 static struct counter_event event(uint64_t config, uint64_t period)
 {
 	const bool fixed = config == CYCLES || config == INSTRUCTIONS;
 	return (struct counter_event){
-		.attr = { .type = fixed ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW, .config = config },
+		.attr = {.type = fixed ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW, .config = config},
 		.name = "an event",
 		.period = period,
-		.wish = { .fixed = config == CYCLES ? 1 : config == INSTRUCTIONS ? 0 : -1, .everywhere = fixed,
-			  .formula = fixed ? 0 : 1 },
+		.wish = {.fixed = config == CYCLES         ? 1
+				  : config == INSTRUCTIONS ? 0
+							   : -1,
+			 .everywhere = fixed,
+			 .formula = fixed ? 0 : 1},
 	};
 }
 
-static struct rf_error *try_open(const struct counter_event *events, size_t n, struct counters **counters)
+static struct rf_error *try_open(const struct counter_event *events, size_t n,
+				 struct counters **counters)
 {
-	const struct counter_options options = { .pid = PID, .n_cpus = CPUS };
+	const struct counter_options options = {.pid = PID, .n_cpus = CPUS};
 	return counters_open(&fake.source, events, n, &limits, &options, counters);
 }
 
@@ -63,18 +74,20 @@ TestSuite(counters, .init = init);
 
 Test(counters, one_event_for_all_cpus_without_samples)
 {
-	const struct counter_event events[] = { event(CYCLES, 0), event(FLOP, 0) };
+	const struct counter_event events[] = {event(CYCLES, 0), event(FLOP, 0)};
 	struct counters *counters = open_events(events, 2);
 	cr_assert_eq(fake.n_open, 3); /* and the clock */
 	const struct fake_event *first = &fake.events[fake_find(&fake, -1, CYCLES)];
-	cr_assert(first->pid == PID && first->attr.inherit && first->attr.enable_on_exec && first->attr.disabled);
+	cr_assert(first->pid == PID && first->attr.inherit && first->attr.enable_on_exec &&
+		  first->attr.disabled);
 	cr_assert(first->attr.exclude_kernel && first->attr.exclude_hv);
 	const struct fake_event *second = &fake.events[fake_find(&fake, -1, FLOP)];
 	cr_assert(!second->attr.disabled && second->group == fake_find(&fake, -1, CYCLES));
 	fake_pass(&fake, 0, 1000, 1);
 	fake_happen(&fake, 0, FLOP, 12345);
 	struct counter_total total = total_of(counters, 1);
-	cr_assert(total.state == COUNTER_EXACT && total.raw == 12345 && total.value == 12345 && total.share == 1);
+	cr_assert(total.state == COUNTER_EXACT && total.raw == 12345 && total.value == 12345 &&
+		  total.share == 1);
 	counters_destroy(counters);
 	cr_assert_eq(fake.n_open, 0);
 }
@@ -82,7 +95,7 @@ Test(counters, one_event_for_all_cpus_without_samples)
 /* Nothing that happens before the execve is counted. */
 Test(counters, start_at_the_execve)
 {
-	const struct counter_event events[] = { event(FLOP, 0) };
+	const struct counter_event events[] = {event(FLOP, 0)};
 	struct counters *counters = NULL;
 	cr_assert_null(try_open(events, 1, &counters));
 	fake_pass(&fake, 0, 1000, 1);
@@ -95,10 +108,11 @@ Test(counters, start_at_the_execve)
 	counters_destroy(counters);
 }
 
-/* On each CPU the time that the program spends on the other one goes on too, and that is no sharing. */
+/* On each CPU the time that the program spends on the other one goes on too, and that is no
+ * sharing. */
 Test(counters, per_cpu_totals_are_sums)
 {
-	const struct counter_event events[] = { event(FLOP, 1000), event(CYCLES, 0) };
+	const struct counter_event events[] = {event(FLOP, 1000), event(CYCLES, 0)};
 	struct counters *counters = open_events(events, 2);
 	cr_assert_eq(fake.n_open, 2 * CPUS + 1);
 	fake_pass(&fake, 0, 3000, 1);
@@ -113,7 +127,7 @@ Test(counters, per_cpu_totals_are_sums)
 
 Test(counters, shared_counters_are_scaled)
 {
-	const struct counter_event events[] = { event(FLOP, 1000) };
+	const struct counter_event events[] = {event(FLOP, 1000)};
 	struct counters *counters = open_events(events, 1);
 	fake_pass(&fake, 0, 3000, 0.25);
 	fake_pass(&fake, 1, 1000, 0.25);
@@ -127,11 +141,12 @@ Test(counters, shared_counters_are_scaled)
 
 Test(counters, no_counter_is_said)
 {
-	const struct counter_event events[] = { event(FLOP, 0) };
+	const struct counter_event events[] = {event(FLOP, 0)};
 	struct counters *counters = open_events(events, 1);
 	fake_pass(&fake, 0, 3000, 0);
 	struct counter_total total = total_of(counters, 0);
-	cr_assert(total.state == COUNTER_NOT_COUNTED && total.value == 0 && total.enabled_ns == 3000);
+	cr_assert(total.state == COUNTER_NOT_COUNTED && total.value == 0 &&
+		  total.enabled_ns == 3000);
 	fake.events[fake_find(&fake, -1, FLOP)].ended = true; /* as a pinned event that got none */
 	cr_assert_eq(total_of(counters, 0).state, COUNTER_NOT_COUNTED);
 	fake.events[fake_find(&fake, -1, FLOP)].ended = false;
@@ -142,7 +157,7 @@ Test(counters, no_counter_is_said)
 
 Test(counters, scaling_against_long_arithmetic)
 {
-	static const uint64_t values[] = { 0, 1, 7, 1000, 123456789, 1ull << 52 };
+	static const uint64_t values[] = {0, 1, 7, 1000, 123456789, 1ull << 52};
 	for (size_t v = 0; v < 6; v++)
 		for (uint64_t running = 1; running <= 1000; running += 37) {
 			struct counter_total total = counter_scale(values[v], 1000, running);
@@ -180,7 +195,8 @@ Test(counters, groups_in_turns)
 	counters_destroy(counters);
 }
 
-/* Where there is room for all groups at the same time, an event of several groups is not counted several times. */
+/* Where there is room for all groups at the same time, an event of several groups is not counted
+ * several times. */
 Test(counters, everywhere_counts_once)
 {
 	struct counter_event events[6];
@@ -224,11 +240,13 @@ static void see(void *opaque, const struct counter_sample *sample)
 Test(counters, samples_of_one_ring_are_told_apart)
 {
 	static struct seen seen;
-	const struct counter_event events[] = { event(CYCLES, 5000), event(FLOP, 1000), event(FLOP + 1, 10) };
+	const struct counter_event events[] = {event(CYCLES, 5000), event(FLOP, 1000),
+					       event(FLOP + 1, 10)};
 	struct counters *counters = open_events(events, 3);
 	cr_assert_eq(fake.n_mapped, CPUS);
 	for (int cpu = 0; cpu < CPUS; cpu++) {
-		const int cycles = fake_find(&fake, cpu, CYCLES), flop = fake_find(&fake, cpu, FLOP);
+		const int cycles = fake_find(&fake, cpu, CYCLES),
+			  flop = fake_find(&fake, cpu, FLOP);
 		cr_assert_eq(fake.events[cycles].output, fake.events[flop].output);
 		cr_assert_eq(fake.events[flop].attr.sample_period, 1000);
 		cr_assert_eq(fake.events[flop].attr.sample_type, COUNTER_SAMPLE_TYPE);
@@ -237,8 +255,10 @@ Test(counters, samples_of_one_ring_are_told_apart)
 	}
 	counters_drain(counters, see, &seen);
 	cr_assert_eq(seen.n, 4);
-	cr_assert(seen.samples[0].event == 1 && seen.samples[0].ip == 0x401000 && seen.samples[0].tid == PID + 1);
-	cr_assert(seen.samples[1].event == 0 && seen.samples[1].time == 11 && seen.samples[1].period == 5000);
+	cr_assert(seen.samples[0].event == 1 && seen.samples[0].ip == 0x401000 &&
+		  seen.samples[0].tid == PID + 1);
+	cr_assert(seen.samples[1].event == 0 && seen.samples[1].time == 11 &&
+		  seen.samples[1].period == 5000);
 	cr_assert(seen.samples[3].event == 0 && seen.samples[3].pid == PID);
 	struct counter_total total = total_of(counters, 1);
 	cr_assert(total.n_samples == 2 && total.sampled == 2000);
@@ -248,11 +268,12 @@ Test(counters, samples_of_one_ring_are_told_apart)
 	cr_assert(fake.n_mapped == 0 && fake.n_open == 0);
 }
 
-/* Many turns of the smallest ring, records at every place around its end: each comes once, in order. */
+/* Many turns of the smallest ring, records at every place around its end: each comes once, in
+ * order. */
 Test(counters, rings_wrap)
 {
 	static struct seen seen;
-	const struct counter_event events[] = { event(FLOP, 1000) };
+	const struct counter_event events[] = {event(FLOP, 1000)};
 	fake.max_pages = 2;
 	struct counters *counters = open_events(events, 1);
 	const int fd = fake_find(&fake, 0, FLOP);
@@ -266,7 +287,8 @@ Test(counters, rings_wrap)
 		counters_drain(counters, see, &seen);
 		cr_assert_eq(seen.n, 97);
 		for (size_t i = 0; i < 97; i++)
-			cr_assert(seen.samples[i].time == written - 97 + i && seen.samples[i].ip == 0x1000 + seen.samples[i].time);
+			cr_assert(seen.samples[i].time == written - 97 + i &&
+				  seen.samples[i].ip == 0x1000 + seen.samples[i].time);
 	}
 	struct counter_losses losses = counters_losses(counters);
 	cr_assert(losses.lost == 3 * 400 && losses.broken == 0 && losses.unknown == 0);
@@ -277,11 +299,12 @@ Test(counters, rings_wrap)
 Test(counters, losses_are_counted)
 {
 	static struct seen seen;
-	const struct counter_event events[] = { event(FLOP, 1000) };
-	const uint64_t short_sample[] = { 1003, 2, 3 }, stranger[] = { 99, 1, 2, 3 }, lost_samples[] = { 6, 0, 0, 0 };
+	const struct counter_event events[] = {event(FLOP, 1000)};
+	const uint64_t short_sample[] = {1003, 2, 3}, stranger[] = {99, 1, 2, 3},
+		       lost_samples[] = {6, 0, 0, 0};
 	struct counters *counters = open_events(events, 1);
 	const int fd = fake_find(&fake, 1, FLOP);
-	const uint64_t throttle[] = { 1, fake_id(fd), fake_id(fd), 0, 0, fake_id(fd) };
+	const uint64_t throttle[] = {1, fake_id(fd), fake_id(fd), 0, 0, fake_id(fd)};
 	fake_pass(&fake, 1, 1000, 1);
 	cr_assert_eq(total_of(counters, 0).state, COUNTER_EXACT);
 	fake_lost(&fake, fd, 5);
@@ -292,12 +315,14 @@ Test(counters, losses_are_counted)
 	fake_sample(&fake, fd, 1, 2, 3, 4);
 	counters_drain(counters, see, &seen);
 	struct counter_losses losses = counters_losses(counters);
-	cr_assert(losses.lost == 11 && losses.broken == 1 && losses.unknown == 1 && losses.throttled == 1);
+	cr_assert(losses.lost == 11 && losses.broken == 1 && losses.unknown == 1 &&
+		  losses.throttled == 1);
 	cr_assert_eq(seen.n, 1);
 	/* the counter stood still for a while: what it says is a lower bound */
-	cr_assert(total_of(counters, 0).state == COUNTER_TOO_LOW && total_of(counters, 0).throttled == 1);
+	cr_assert(total_of(counters, 0).state == COUNTER_TOO_LOW &&
+		  total_of(counters, 0).throttled == 1);
 	/* a record that cannot be one: the ring is given up to its head, and goes on */
-	const struct perf_event_header zero = { 0 };
+	const struct perf_event_header zero = {0};
 	struct fake_event *ring = &fake.events[fake.events[fd].output];
 	struct perf_event_mmap_page *control = (void *)ring->mapping;
 	memcpy(ring->mapping + 4096 + control->data_head, &zero, sizeof(zero));
@@ -312,8 +337,8 @@ Test(counters, losses_are_counted)
 
 Test(counter_record, shorter_ones_are_refused)
 {
-	const uint64_t sample[] = { (uint64_t)40 << 48 | PERF_RECORD_SAMPLE, 1, 2, 3, 4 };
-	const uint64_t lost[] = { (uint64_t)48 << 48 | PERF_RECORD_LOST, 1, 2, 3, 4, 5 };
+	const uint64_t sample[] = {(uint64_t)40 << 48 | PERF_RECORD_SAMPLE, 1, 2, 3, 4};
+	const uint64_t lost[] = {(uint64_t)48 << 48 | PERF_RECORD_LOST, 1, 2, 3, 4, 5};
 	struct counter_record record;
 	cr_assert(counter_record_parse(sample, sizeof(sample), &record));
 	cr_assert(record.id == 1 && record.ip == 2 && record.pid == 3 && record.time == 4);
@@ -325,7 +350,7 @@ Test(counter_record, shorter_ones_are_refused)
 		memcpy(copy, sample, 40);
 		memcpy((uint8_t *)copy + 6, &size, sizeof(size));
 		memcpy(exact, lost, size);
-		struct counter_record untouched = { .id = 77 };
+		struct counter_record untouched = {.id = 77};
 		cr_assert_not(counter_record_parse(copy, 40, &untouched));
 		cr_assert_not(counter_record_parse(exact, size, &untouched));
 		cr_assert_eq(untouched.id, 77);
@@ -337,7 +362,7 @@ Test(counter_record, shorter_ones_are_refused)
 /* Places add up to the total, whatever was lost or not sampled. */
 Test(counters, places_add_up_to_the_total)
 {
-	const struct counter_event events[] = { event(FLOP, 1000) };
+	const struct counter_event events[] = {event(FLOP, 1000)};
 	struct counters *counters = open_events(events, 1);
 	const int fd = fake_find(&fake, 0, FLOP);
 	fake_pass(&fake, 0, 1000, 0.5);
@@ -353,7 +378,8 @@ Test(counters, places_add_up_to_the_total)
 	cr_assert(fabs(counter_place_error(&total, 2) - 9800 * 0.25) < 1e-9);
 	cr_assert_eq(counter_place_error(&total, 4), 0);
 	counters_destroy(counters);
-	const struct counter_total none = { .state = COUNTER_EXACT, .value = 900, .raw = 900, .share = 1 };
+	const struct counter_total none = {
+		.state = COUNTER_EXACT, .value = 900, .raw = 900, .share = 1};
 	weight = counter_weight(&none);
 	cr_assert(weight.scale == 0 && weight.unplaced == 900 && weight.missing == 1);
 }
@@ -375,9 +401,9 @@ static void check_refused(const struct counter_event *events, size_t n, const ch
 /* Each call fails once, at each place where it is made: nothing leaks, and the error is told. */
 Test(counters, every_call_may_fail, .timeout = 60)
 {
-	const struct counter_event events[] = { event(CYCLES, 5000), event(FLOP, 1000) };
-	static const enum fake_call calls[] = { FAKE_OPEN, FAKE_CONTROL };
-	static const int errors[] = { EACCES, EPERM, ENOENT, EMFILE, EBUSY, EIO };
+	const struct counter_event events[] = {event(CYCLES, 5000), event(FLOP, 1000)};
+	static const enum fake_call calls[] = {FAKE_OPEN, FAKE_CONTROL};
+	static const int errors[] = {EACCES, EPERM, ENOENT, EMFILE, EBUSY, EIO};
 	for (size_t c = 0; c < 2; c++)
 		for (size_t e = 0; e < 6; e++)
 			for (unsigned skip = 0; skip < (c ? 6 : 5); skip++) {
@@ -401,8 +427,8 @@ Test(counters, every_call_may_fail, .timeout = 60)
 
 Test(counters, reading_may_fail)
 {
-	const struct counter_event events[] = { event(FLOP, 0) };
-	struct counter_total total = { .raw = 77 };
+	const struct counter_event events[] = {event(FLOP, 0)};
+	struct counter_total total = {.raw = 77};
 	struct counters *counters = open_events(events, 1);
 	for (unsigned skip = 0; skip < 2; skip++) {
 		memset(fake.faults, 0, sizeof(fake.faults));
@@ -417,7 +443,7 @@ Test(counters, reading_may_fail)
 
 Test(counters, cpus_that_are_off_line_are_left_out)
 {
-	const struct counter_event events[] = { event(FLOP, 1000) };
+	const struct counter_event events[] = {event(FLOP, 1000)};
 	fake.n_cpus = 1;
 	struct counters *counters = open_events(events, 1);
 	cr_assert_eq(fake.n_open, 2);
@@ -427,7 +453,7 @@ Test(counters, cpus_that_are_off_line_are_left_out)
 
 Test(counters, rings_are_as_large_as_allowed)
 {
-	const struct counter_event events[] = { event(FLOP, 1000) };
+	const struct counter_event events[] = {event(FLOP, 1000)};
 	fake.max_pages = 8;
 	struct counters *counters = open_events(events, 1);
 	cr_assert_eq(fake.events[fake_find(&fake, 0, FLOP)].mapping_size, 9 * 4096);
@@ -437,8 +463,8 @@ Test(counters, rings_are_as_large_as_allowed)
 /* What an old kernel or a PMU does not know is done without. */
 Test(counters, less_is_taken_where_more_is_refused)
 {
-	struct counter_event events[] = { event(FLOP, 1000) };
-	const struct counter_options options = { .pid = PID, .n_cpus = CPUS, .first_only = true };
+	struct counter_event events[] = {event(FLOP, 1000)};
+	const struct counter_options options = {.pid = PID, .n_cpus = CPUS, .first_only = true};
 	struct counters *counters = NULL;
 	events[0].attr.precise_ip = 3;
 	fake.max_precise = 1;

@@ -1,5 +1,5 @@
-/* Counters against the kernel that runs, with events that it counts itself (page faults, the task clock) and, where
- * there is a PMU, with that. */
+/* Counters against the kernel that runs, with events that it counts itself (page faults, the task
+ * clock) and, where there is a PMU, with that. */
 #include "tracer/events/counters.h"
 
 #include "report/profile.h"
@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 static const struct counter_event page_faults = {
-	.attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS },
+	.attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS},
 	.name = "page faults",
-	.wish = { .fixed = -1 },
+	.wish = {.fixed = -1},
 };
-static const struct counter_limits no_counters = { 0, 0 };
+static const struct counter_limits no_counters = {0, 0};
 
 static void assert_ok(struct rf_error *error)
 {
@@ -39,7 +39,7 @@ static void need_perf(void)
 
 static struct counter_limits need_pmu(void)
 {
-	struct counter_limits limits = { 0 };
+	struct counter_limits limits = {0};
 	struct rf_error *error = counter_limits_find(&perf_source_kernel, &limits);
 	if (error)
 		cr_skip_test("%s", error->message);
@@ -105,16 +105,19 @@ static unsigned cpus(void)
 	return (unsigned)sysconf(_SC_NPROCESSORS_CONF);
 }
 
-static struct counters *open_for(const struct run *run, const struct counter_event *events, size_t n,
-				 const struct counter_limits *limits, bool first_only)
+static struct counters *open_for(const struct run *run, const struct counter_event *events,
+				 size_t n, const struct counter_limits *limits, bool first_only)
 {
 	struct counters *counters = NULL;
-	const struct counter_options options = { .pid = run->pid, .n_cpus = cpus(), .first_only = first_only };
+	const struct counter_options options = {.pid = run->pid,
+						.n_cpus = cpus(),
+						.first_only = first_only};
 	assert_ok(counters_open(&perf_source_kernel, events, n, limits, &options, &counters));
 	return counters;
 }
 
-static struct counter_total faults_of(const char *mode, unsigned pages, uint64_t period, bool first_only)
+static struct counter_total faults_of(const char *mode, unsigned pages, uint64_t period,
+				      bool first_only)
 {
 	struct run run;
 	struct counter_total total;
@@ -139,7 +142,8 @@ static void check_growth(const char *mode, uint64_t period, bool first_only, uns
 	const double few = faults_of(mode, FEW, period, first_only).value;
 	const double many = faults_of(mode, MANY, period, first_only).value;
 	const double wanted = (double)touches * 4 * (MANY - FEW);
-	cr_assert(fabs(many - few - wanted) <= START_VARIES, "%s, period %d: %f of %f", mode, (int)period, many - few, wanted);
+	cr_assert(fabs(many - few - wanted) <= START_VARIES, "%s, period %d: %f of %f", mode,
+		  (int)period, many - few, wanted);
 }
 
 Test(counters_live, totals_of_one_thread, .timeout = 60)
@@ -166,8 +170,12 @@ Test(counters_live, totals_of_children, .timeout = 60)
 Test(counters_live, children_can_be_left_out, .timeout = 60)
 {
 	need_perf();
-	const struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .inherit = 1,
-					      .config = PERF_COUNT_SW_DUMMY, .inherit_thread = 1, .exclude_kernel = 1 };
+	const struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+					     .size = sizeof(attr),
+					     .inherit = 1,
+					     .config = PERF_COUNT_SW_DUMMY,
+					     .inherit_thread = 1,
+					     .exclude_kernel = 1};
 	int fd = perf_source_kernel.open(NULL, &attr, 0, -1, -1);
 	if (fd < 0)
 		cr_skip_test("this kernel does not know inherit_thread");
@@ -181,7 +189,7 @@ Test(counters_live, several_events_and_their_time, .timeout = 60)
 {
 	struct run run;
 	struct counter_total faults, clock;
-	struct counter_event events[2] = { page_faults, page_faults };
+	struct counter_event events[2] = {page_faults, page_faults};
 	need_perf();
 	events[1].attr.config = PERF_COUNT_SW_TASK_CLOCK;
 	events[0].period = 100;
@@ -193,9 +201,10 @@ Test(counters_live, several_events_and_their_time, .timeout = 60)
 	assert_ok(counters_total(counters, 1, &clock));
 	cr_assert(faults.state == COUNTER_EXACT && clock.state == COUNTER_EXACT);
 	cr_assert_eq(faults.enabled_ns, clock.enabled_ns);
-	/* the kernel's clock of the task and the time that the event was there for are the same time */
-	cr_assert(fabs(clock.value - (double)clock.running_ns) <= 0.2 * (double)clock.running_ns, "%f %f", clock.value,
-		  (double)clock.running_ns);
+	/* the kernel's clock of the task and the time that the event was there for are the same
+	 * time */
+	cr_assert(fabs(clock.value - (double)clock.running_ns) <= 0.2 * (double)clock.running_ns,
+		  "%f %f", clock.value, (double)clock.running_ns);
 	counters_destroy(counters);
 }
 
@@ -222,20 +231,21 @@ static void drain(void *opaque, struct sample_log *log, const struct sampler *sa
 }
 
 struct places {
-	double a, b, other;	/* events */
+	double a, b, other; /* events */
 	struct counter_total total;
 	struct counter_losses losses;
 };
 
-static void sum_places(const struct sample_log *log, const struct profile *profile, const char *text, double scale,
-		       struct places *places)
+static void sum_places(const struct sample_log *log, const struct profile *profile,
+		       const char *text, double scale, struct places *places)
 {
 	unsigned long a[2], b[2];
 	size_t n;
 	const struct counter_place *place = sample_log_counters(log, &n);
 	cr_assert_eq(sscanf(text, "%lx %lx %lx %lx", &a[0], &a[1], &b[0], &b[1]), 4);
 	for (size_t i = 0; i < n; i++, place++) {
-		const bool own = strcmp(profile->modules[place->module].name, "counted_program") == 0;
+		const bool own =
+			strcmp(profile->modules[place->module].name, "counted_program") == 0;
 		const double events = scale * (double)place->period;
 		cr_assert(place->thread < profile->n_threads && place->event == 0);
 		if (own && place->offset >= a[0] && place->offset < a[1])
@@ -247,15 +257,16 @@ static void sum_places(const struct sample_log *log, const struct profile *profi
 	}
 }
 
-/* Page faults as if they were a counter's, beside the samples of time, as a run of rfprof has both. */
+/* Page faults as if they were a counter's, beside the samples of time, as a run of rfprof has both.
+ */
 static void locate(const char *mode, unsigned pages, uint64_t period, struct places *places)
 {
 	struct run run;
-	struct drained drained = { 0 };
+	struct drained drained = {0};
 	struct counter_event event = page_faults;
 	struct sampler *sampler = sampler_perf.create();
 	struct profile *profile = profile_create();
-	*places = (struct places){ 0 };
+	*places = (struct places){0};
 	event.period = period;
 	start(&run, mode, pages);
 	drained.counters = open_for(&run, &event, 1, &no_counters, false);
@@ -280,15 +291,16 @@ Test(counters_live, each_fault_has_its_place, .timeout = 60)
 	need_perf();
 	locate("one", 100, 1, &places);
 	if (places.losses.lost || places.losses.throttled)
-		cr_skip_test("the kernel lost samples: %d lost, %d throttled", (int)places.losses.lost,
-			     (int)places.losses.throttled);
+		cr_skip_test("the kernel lost samples: %d lost, %d throttled",
+			     (int)places.losses.lost, (int)places.losses.throttled);
 	cr_assert(places.total.state == COUNTER_EXACT && places.total.sampled == places.total.raw);
 	cr_assert(places.a == 300 && places.b == 100, "%f %f", places.a, places.b);
 	cr_assert(places.losses.broken == 0 && places.losses.unknown == 0);
 }
 
-/* The sums agree with the total, and the functions' parts with what they touch: of each stretch of `period` faults one
- * is sampled, so that a function is off by less than two periods for each thread and CPU, times the scale. */
+/* The sums agree with the total, and the functions' parts with what they touch: of each stretch of
+ * `period` faults one is sampled, so that a function is off by less than two periods for each
+ * thread and CPU, times the scale. */
 static void check_places(const char *mode, unsigned pages, unsigned touches)
 {
 	enum { PERIOD = 23 };
@@ -298,8 +310,9 @@ static void check_places(const char *mode, unsigned pages, unsigned touches)
 	const double sum = places.a + places.b + places.other, total = places.total.value;
 	cr_assert(fabs(sum - total) <= 1e-9 * total, "%f of %f", sum, total);
 	if (places.losses.lost || places.losses.throttled)
-		cr_skip_test("the kernel lost samples: %d lost, %d throttled, of %d", (int)places.losses.lost,
-			     (int)places.losses.throttled, (int)places.total.n_samples);
+		cr_skip_test("the kernel lost samples: %d lost, %d throttled, of %d",
+			     (int)places.losses.lost, (int)places.losses.throttled,
+			     (int)places.total.n_samples);
 	const double allowed = 2.0 * PERIOD * cpus() * (touches + 1) + 0.02 * total;
 	cr_assert(fabs(places.a - 3.0 * touches * pages) <= allowed, "%s: %f", mode, places.a);
 	cr_assert(fabs(places.b - 1.0 * touches * pages) <= allowed, "%s: %f", mode, places.b);
@@ -335,8 +348,8 @@ Test(counters_live, no_pmu_is_said)
 }
 
 static const struct event_row generic[] = {
-	{ EVENT_CYCLES, "perf::CYCLES", 1 },
-	{ EVENT_INSTRUCTIONS, "perf::INSTRUCTIONS", 1 },
+	{EVENT_CYCLES, "perf::CYCLES", 1},
+	{EVENT_INSTRUCTIONS, "perf::INSTRUCTIONS", 1},
 };
 
 Test(counters_live, pmu_counts_known_loops, .timeout = 60)
@@ -345,8 +358,8 @@ Test(counters_live, pmu_counts_known_loops, .timeout = 60)
 	struct proof_loops loops;
 	struct proof_result results[2];
 	const struct proof_event events[2] = {
-		{ { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES }, &generic[0] },
-		{ { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS }, &generic[1] },
+		{{.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES}, &generic[0]},
+		{{.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS}, &generic[1]},
 	};
 	need_pmu();
 	proof_place_read("", &place);
@@ -365,8 +378,10 @@ Test(counters_live, pmu_counts_instructions_of_children, .timeout = 60)
 		struct run run;
 		struct counter_total total;
 		const struct counter_event event = {
-			.attr = { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS },
-			.name = "instructions", .period = i ? 0 : 100003, .wish = { .fixed = 0 },
+			.attr = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS},
+			.name = "instructions",
+			.period = i ? 0 : 100003,
+			.wish = {.fixed = 0},
 		};
 		start(&run, "children", 20000);
 		struct counters *counters = open_for(&run, &event, 1, &limits, false);
@@ -377,5 +392,6 @@ Test(counters_live, pmu_counts_instructions_of_children, .timeout = 60)
 		values[i] = total.value;
 		counters_destroy(counters);
 	}
-	cr_assert(fabs(values[0] / values[1] - 1) <= 0.02, "%f per CPU, %f for all", values[0], values[1]);
+	cr_assert(fabs(values[0] / values[1] - 1) <= 0.02, "%f per CPU, %f for all", values[0],
+		  values[1]);
 }

@@ -42,7 +42,8 @@ static void assert_error(struct rf_error *error, enum rf_error_code code, const 
 {
 	cr_assert_not_null(error, "no error about \"%s\"", words);
 	cr_expect_eq(error->code, code, "%d: %s", error->code, error->message);
-	cr_expect(strstr(error->message, words), "\"%s\" does not say \"%s\"", error->message, words);
+	cr_expect(strstr(error->message, words), "\"%s\" does not say \"%s\"", error->message,
+		  words);
 	cr_expect_not_null(error->hint);
 	cr_expect_null(strchr(error->message, '\n'));
 	cr_expect_lt(strlen(error->message), 500);
@@ -76,14 +77,15 @@ static struct rf_error *import(const char *text)
 	return custom_roofs_import(file, &set);
 }
 
-#define ENTRY(name, value, unit, source) \
-	"{\"name\": \"" name "\", \"value\": " value ", \"unit\": \"" unit "\", \"source\": \"" source "\"}"
+#define ENTRY(name, value, unit, source)                                   \
+	"{\"name\": \"" name "\", \"value\": " value ", \"unit\": \"" unit \
+	"\", \"source\": \"" source "\"}"
 #define FILE_OF(entries) "{\"roofs\": [" entries "]}"
 
 Test(custom_roofs, import_keeps_and_load_finds)
 {
-	assert_ok(import(FILE_OF(ENTRY("pi", "3.1415926535897931", "GFLOP/s", "a book") ","
-				 ENTRY("DDR5 \\\"wörk\\\"", "38", "GB/s", "JEDEC"))));
+	assert_ok(import(FILE_OF(ENTRY("pi", "3.1415926535897931", "GFLOP/s", "a book") "," ENTRY(
+		"DDR5 \\\"wörk\\\"", "38", "GB/s", "JEDEC"))));
 	cr_assert_eq(set.n, 2);
 	memset(&set, 0xff, sizeof(set));
 	assert_ok(custom_roofs_load(&set));
@@ -100,7 +102,8 @@ Test(custom_roofs, import_keeps_and_load_finds)
 Test(custom_roofs, the_same_name_replaces_in_its_place)
 {
 	assert_ok(import(FILE_OF(ENTRY("a", "1", "GB/s", "x") "," ENTRY("b", "2", "GB/s", "x"))));
-	assert_ok(import(FILE_OF(ENTRY("c", "3", "GB/s", "x") "," ENTRY("a", "4", "GFLOP/s", "y"))));
+	assert_ok(
+		import(FILE_OF(ENTRY("c", "3", "GB/s", "x") "," ENTRY("a", "4", "GFLOP/s", "y"))));
 	assert_ok(custom_roofs_load(&set));
 	cr_assert_eq(set.n, 3);
 	cr_expect_str_eq(set.roofs[0].name, "a");
@@ -112,8 +115,8 @@ Test(custom_roofs, the_same_name_replaces_in_its_place)
 Test(custom_roofs, forget_removes_one_or_all)
 {
 	size_t removed = 99;
-	assert_ok(import(FILE_OF(ENTRY("a", "1", "GB/s", "x") "," ENTRY("b", "2", "GB/s", "x") ","
-				 ENTRY("c", "2", "GB/s", "x"))));
+	assert_ok(import(FILE_OF(ENTRY("a", "1", "GB/s", "x") "," ENTRY(
+		"b", "2", "GB/s", "x") "," ENTRY("c", "2", "GB/s", "x"))));
 	assert_ok(custom_roofs_forget("b", &removed));
 	cr_expect_eq(removed, 1);
 	assert_error(custom_roofs_forget("b", &removed), RF_EINPUT, "b");
@@ -158,10 +161,17 @@ Test(custom_roofs, home_stands_in_for_xdg)
 	free(path);
 }
 
-static const struct { const char *text, *words; } bad[] = {
-	{"", "not JSON"}, {"roofs", "not JSON"}, {"[]", "no array \"roofs\""}, {"3", "not JSON"},
-	{"{\"roofs\": 3}", "no array \"roofs\""}, {"{\"roofs\": {}}", "no array \"roofs\""},
-	{"{\"roofs\": [], \"roofs\": []}", "duplicate"}, {"\xff{", "not JSON"},
+static const struct {
+	const char *text, *words;
+} bad[] = {
+	{"", "not JSON"},
+	{"roofs", "not JSON"},
+	{"[]", "no array \"roofs\""},
+	{"3", "not JSON"},
+	{"{\"roofs\": 3}", "no array \"roofs\""},
+	{"{\"roofs\": {}}", "no array \"roofs\""},
+	{"{\"roofs\": [], \"roofs\": []}", "duplicate"},
+	{"\xff{", "not JSON"},
 	{FILE_OF("3"), "roof 1: it is not an object"},
 	{FILE_OF(ENTRY("a", "1", "GB/s", "x") ", {}"), "roof 2: it has no \"name\""},
 	{FILE_OF(ENTRY("", "1", "GB/s", "x")), "roof 1: its \"name\" is empty"},
@@ -209,7 +219,8 @@ Test(custom_roofs, texts_fit_to_the_last_byte)
 		source[sizeof(roof->source) - 1] = '\0';
 		snprintf(text, sizeof(text), FILE_OF(ENTRY("%s", "1", "GB/s", "%s")), name, source);
 		if (over)
-			assert_error(import(text), RF_EFORMAT, "its \"name\" is longer than 95 bytes");
+			assert_error(import(text), RF_EFORMAT,
+				     "its \"name\" is longer than 95 bytes");
 		else
 			assert_ok(import(text));
 	}
@@ -231,8 +242,8 @@ static void many(char *text, size_t size, int from, int n)
 {
 	int at = snprintf(text, size, "{\"roofs\": [");
 	for (int i = from; i < from + n; i++)
-		at += snprintf(text + at, size - (size_t)at, "%s" ENTRY("roof %d", "1", "GB/s", "x"),
-			       i > from ? "," : "", i);
+		at += snprintf(text + at, size - (size_t)at,
+			       "%s" ENTRY("roof %d", "1", "GB/s", "x"), i > from ? "," : "", i);
 	snprintf(text + at, size - (size_t)at, "]}");
 }
 
@@ -243,7 +254,8 @@ Test(custom_roofs, there_are_at_most_64)
 	assert_error(import(text), RF_EFORMAT, "65 roofs, more than 64");
 	many(text, sizeof(text), 0, CUSTOM_ROOFS_MAX);
 	assert_ok(import(text));
-	assert_error(import(FILE_OF(ENTRY("one more", "1", "GB/s", "x"))), RF_EINPUT, "more than 64");
+	assert_error(import(FILE_OF(ENTRY("one more", "1", "GB/s", "x"))), RF_EINPUT,
+		     "more than 64");
 	assert_ok(import(FILE_OF(ENTRY("roof 63", "9", "GB/s", "x"))));
 	assert_ok(custom_roofs_load(&set));
 	cr_expect_eq(set.n, CUSTOM_ROOFS_MAX);
@@ -268,14 +280,16 @@ Test(custom_roofs, a_corrupt_kept_file_is_named_and_left_alone)
 
 Test(custom_roofs, files_that_cannot_be_read)
 {
-	assert_error(custom_roofs_import("/nonexistent/roofs", &set), RF_EACCESS, "/nonexistent/roofs");
+	assert_error(custom_roofs_import("/nonexistent/roofs", &set), RF_EACCESS,
+		     "/nonexistent/roofs");
 	assert_error(custom_roofs_import(directory, &set), RF_EACCESS, directory);
 }
 
 Test(custom_roofs, a_place_that_cannot_be_written)
 {
 	setenv("XDG_CONFIG_HOME", "/proc/self", 1);
-	assert_error(import(FILE_OF(ENTRY("a", "1", "GB/s", "x"))), RF_EACCESS, "/proc/self/rfprof");
+	assert_error(import(FILE_OF(ENTRY("a", "1", "GB/s", "x"))), RF_EACCESS,
+		     "/proc/self/rfprof");
 	snprintf(kept, sizeof(kept), "%s/file", directory);
 	write_text(kept, "");
 	setenv("XDG_CONFIG_HOME", kept, 1);
@@ -311,7 +325,8 @@ Test(custom_roofs, writers_at_the_same_time)
 	for (int i = 0; i < 8; i++)
 		if (fork() == 0) {
 			snprintf(file, sizeof(file), "%s/%d.json", directory, i);
-			snprintf(text, sizeof(text), FILE_OF(ENTRY("roof %d", "1", "GB/s", "x")), i);
+			snprintf(text, sizeof(text), FILE_OF(ENTRY("roof %d", "1", "GB/s", "x")),
+				 i);
 			struct rf_error *error = import(text);
 			_exit(error ? 1 : 0);
 		}
@@ -329,8 +344,14 @@ static size_t n_rows;
 static void add(enum roof_kind kind, const char *what, const char *op, int threads, double best)
 {
 	struct roof *roof = &rows[n_rows++];
-	*roof = (struct roof){.kind = kind, .threads = threads, .best = best, .median = best, .q1 = best,
-			      .q3 = best, .distinguishable = true, .isa = "avx2"};
+	*roof = (struct roof){.kind = kind,
+			      .threads = threads,
+			      .best = best,
+			      .median = best,
+			      .q1 = best,
+			      .q3 = best,
+			      .distinguishable = true,
+			      .isa = "avx2"};
 	strcpy(kind == ROOF_COMPUTE ? roof->precision : roof->level, what);
 	strcpy(roof->op, op);
 	strcpy(roof->unit, kind == ROOF_COMPUTE ? "GFLOP/s" : "GB/s");
@@ -338,8 +359,12 @@ static void add(enum roof_kind kind, const char *what, const char *op, int threa
 
 static struct rf_error *import_machine(const char *model)
 {
-	struct machine machine = {.cpu_model = (char *)model, .usable_threads = 96, .clock_ghz = 2.4,
-				  .clock_fp_ghz = 2.2, .roofs = rows, .n_roofs = n_rows};
+	struct machine machine = {.cpu_model = (char *)model,
+				  .usable_threads = 96,
+				  .clock_ghz = 2.4,
+				  .clock_fp_ghz = 2.2,
+				  .roofs = rows,
+				  .n_roofs = n_rows};
 	json_t *json = NULL;
 	assert_ok(machine_to_json(&machine, &json));
 	cr_assert_eq(json_dump_file(json, file, 0), 0);
@@ -389,13 +414,16 @@ Test(custom_roofs, of_another_machine_the_drawable_ones_are_taken)
 
 Test(custom_roofs, models_are_shortened)
 {
-	static const struct { const char *model, *name; } cases[] = {
+	static const struct {
+		const char *model, *name;
+	} cases[] = {
 		{"Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", "Xeon Gold 6130: DP peak, 1 thread"},
 		{"Intel(R) Core(TM) i7-8550U CPU @ 1.80GHz", "Core i7-8550U: DP peak, 1 thread"},
 		{"AMD Ryzen 7 5800X 8-Core Processor", "Ryzen 7 5800X: DP peak, 1 thread"},
 		{"QEMU Virtual CPU version 2.5+", "QEMU Virtual version 2.5+: DP peak, 1 thread"},
 		{"@", "another machine: DP peak, 1 thread"},
-		/* 46 letters, then a character of two bytes, which 48 bytes with their end do not hold */
+		/* 46 letters, then a character of two bytes, which 48 bytes with their end do not
+		   hold */
 		{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaé",
 		 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: DP peak, 1 thread"},
 	};

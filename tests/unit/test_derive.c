@@ -8,10 +8,10 @@
 #include <string.h>
 
 #define CODE_PC 0x400000ull
-#define N_SLOTS 60	/* of code, 8 bytes each */
+#define N_SLOTS 60 /* of code, 8 bytes each */
 #define ARENA (4u << 20)
 #define N_PROGRAMS 200
-#define N_STEPS 2000	/* blocks of a walk */
+#define N_STEPS 2000 /* blocks of a walk */
 
 static uint64_t random_state;
 
@@ -75,7 +75,7 @@ static void make_code(void)
 struct walk {
 	struct translator translator;
 	uint64_t *counters;
-	int64_t *truth;		/* executions, by block */
+	int64_t *truth; /* executions, by block */
 };
 
 /* Control comes to pc from no block of its batch; returns the block. */
@@ -110,7 +110,8 @@ static uint64_t next_pc(const struct code_block *block)
 	struct decoded insn;
 	size_t offset = 0;
 	do {
-		decode_instruction(block->bytes + offset, block->size - offset, block->pc + offset, &insn);
+		decode_instruction(block->bytes + offset, block->size - offset, block->pc + offset,
+				   &insn);
 		offset += insn.length;
 	} while (offset < block->size);
 	const uint64_t next = insn.pc + insn.length;
@@ -151,7 +152,8 @@ static size_t walk_once(size_t batch_insns)
 {
 	uint8_t *memory = calloc(1, ARENA);
 	struct walk walk = {
-		.translator = {.source = {.read = read_code, .locate = locate}, .quiet = true,
+		.translator = {.source = {.read = read_code, .locate = locate},
+			       .quiet = true,
 			       .batch_insns = batch_insns},
 		.counters = calloc(100000, sizeof(uint64_t)),
 		.truth = calloc(10000, sizeof(int64_t)),
@@ -165,8 +167,8 @@ static size_t walk_once(size_t batch_insns)
 	int64_t *seen = malloc(cache->n_blocks * sizeof(*seen));
 	cr_assert(derive_executions(cache, walk.counters, seen));
 	for (size_t i = 0; i < cache->n_blocks; i++)
-		cr_assert_eq(seen[i], walk.truth[i], "block %zu: %" PRId64 ", not %" PRId64, i, seen[i],
-			     walk.truth[i]);
+		cr_assert_eq(seen[i], walk.truth[i], "block %zu: %" PRId64 ", not %" PRId64, i,
+			     seen[i], walk.truth[i]);
 	const size_t n_derived = cache->n_derived;
 	code_cache_deinit(cache);
 	free(walk.translator.new_entries);

@@ -117,12 +117,16 @@ static void reset(void)
 
 TestSuite(dmi, .init = reset);
 
-static const struct module ddr4 = { .data_width = 64, .size = 16384, .speed = 3200, .configured = 2933,
-				    .type = 0x1a, .technology = 3 };
+static const struct module ddr4 = {.data_width = 64,
+				   .size = 16384,
+				   .speed = 3200,
+				   .configured = 2933,
+				   .type = 0x1a,
+				   .technology = 3};
 
 Test(dmi, one_module_is_one_channel_whatever_its_name)
 {
-	const char *const locators[] = { "RAM slot #0" };
+	const char *const locators[] = {"RAM slot #0"};
 	add_modules(locators, NULL, 1, ddr4);
 	struct dmi_memory memory = parsed();
 	cr_assert_eq(memory.gbs, 2933 * 1e6 * 64 / 8 / 1e9);
@@ -141,42 +145,66 @@ struct naming {
 Test(dmi, channels_are_read_from_locators)
 {
 	static const struct naming namings[] = {
-		{ { "P0_Node0_Channel0_Dimm0", "P0_Node0_Channel0_Dimm1", "P0_Node0_Channel2_Dimm1",
-		    "P1_Node0_Channel0_Dimm0" }, { 0 }, 4, 3, false },
-		{ { "ChannelA-DIMM0", "ChannelA-DIMM1", "ChannelB-DIMM0", "ChannelB-DIMM1" },
-		  { "BANK 0", "BANK 1", "BANK 2", "BANK 3" }, 4, 2, false },
-		{ { "Controller0-ChannelA-DIMM0", "Controller1-ChannelA-DIMM0" }, { "BANK 0", "BANK 0" },
-		  2, 2, false },
-		{ { "Controller0-ChannelA", "Controller0-ChannelB", "Controller0-ChannelC",
-		    "Controller0-ChannelD" }, { 0 }, 4, 4, false },
-		{ { "DIMM 0", "DIMM 1", "DIMM 0", "DIMM 1" },
-		  { "P0 CHANNEL A", "P0 CHANNEL A", "P0 CHANNEL B", "P0 CHANNEL B" }, 4, 2, false },
-		{ { "Channel 10 DIMM 0", "Channel 1 DIMM 0", "channel-1 dimm 1" }, { 0 }, 3, 3, false },
-		{ { "DIMM_A1", "DIMM_A2", "DIMM_B1", "DIMM_B2" }, { 0 }, 4, 2, false },
-		{ { "CPU0_DIMM_A1", "CPU0_DIMM_A2", "CPU1_DIMM_A1", "CPU1_DIMM_B1" }, { 0 }, 4, 3, false },
-		{ { "P1-DIMMA1", "P1-DIMMA2", "P2-DIMMA1" },
-		  { "P0_Node0_Channel0_Dimm0", "P0_Node0_Channel0_Dimm1", "P1_Node1_Channel0_Dimm0" },
-		  3, 2, false },
-		{ { "DIMM_P0_A0", "DIMM_P0_A1", "DIMM_P1_A0" }, { 0 }, 3, 2, false },
-		{ { "CPU1_DIMM_A1", "CPU2_DIMM_A1" }, { "CHANNEL A", "CHANNEL A" }, 2, 2, false },
+		{{"P0_Node0_Channel0_Dimm0", "P0_Node0_Channel0_Dimm1", "P0_Node0_Channel2_Dimm1",
+		  "P1_Node0_Channel0_Dimm0"},
+		 {0},
+		 4,
+		 3,
+		 false},
+		{{"ChannelA-DIMM0", "ChannelA-DIMM1", "ChannelB-DIMM0", "ChannelB-DIMM1"},
+		 {"BANK 0", "BANK 1", "BANK 2", "BANK 3"},
+		 4,
+		 2,
+		 false},
+		{{"Controller0-ChannelA-DIMM0", "Controller1-ChannelA-DIMM0"},
+		 {"BANK 0", "BANK 0"},
+		 2,
+		 2,
+		 false},
+		{{"Controller0-ChannelA", "Controller0-ChannelB", "Controller0-ChannelC",
+		  "Controller0-ChannelD"},
+		 {0},
+		 4,
+		 4,
+		 false},
+		{{"DIMM 0", "DIMM 1", "DIMM 0", "DIMM 1"},
+		 {"P0 CHANNEL A", "P0 CHANNEL A", "P0 CHANNEL B", "P0 CHANNEL B"},
+		 4,
+		 2,
+		 false},
+		{{"Channel 10 DIMM 0", "Channel 1 DIMM 0", "channel-1 dimm 1"}, {0}, 3, 3, false},
+		{{"DIMM_A1", "DIMM_A2", "DIMM_B1", "DIMM_B2"}, {0}, 4, 2, false},
+		{{"CPU0_DIMM_A1", "CPU0_DIMM_A2", "CPU1_DIMM_A1", "CPU1_DIMM_B1"},
+		 {0},
+		 4,
+		 3,
+		 false},
+		{{"P1-DIMMA1", "P1-DIMMA2", "P2-DIMMA1"},
+		 {"P0_Node0_Channel0_Dimm0", "P0_Node0_Channel0_Dimm1", "P1_Node1_Channel0_Dimm0"},
+		 3,
+		 2,
+		 false},
+		{{"DIMM_P0_A0", "DIMM_P0_A1", "DIMM_P1_A0"}, {0}, 3, 2, false},
+		{{"CPU1_DIMM_A1", "CPU2_DIMM_A1"}, {"CHANNEL A", "CHANNEL A"}, 2, 2, false},
 		/* not told: each counts */
-		{ { "DIMM 0", "DIMM 1", "DIMM 2" }, { 0 }, 3, 3, true },
-		{ { "DIMM3", "DIMM4" }, { 0 }, 2, 2, true },
-		{ { "PROC 1 DIMM 1", "PROC 1 DIMM 2" }, { 0 }, 2, 2, true },
-		{ { "A1", "A2", "B1" }, { 0 }, 3, 3, true },
-		{ { "", "" }, { 0 }, 2, 2, true },
-		{ { "Channel", "Channel-" }, { 0 }, 2, 2, true },
+		{{"DIMM 0", "DIMM 1", "DIMM 2"}, {0}, 3, 3, true},
+		{{"DIMM3", "DIMM4"}, {0}, 2, 2, true},
+		{{"PROC 1 DIMM 1", "PROC 1 DIMM 2"}, {0}, 2, 2, true},
+		{{"A1", "A2", "B1"}, {0}, 3, 3, true},
+		{{"", ""}, {0}, 2, 2, true},
+		{{"Channel", "Channel-"}, {0}, 2, 2, true},
 		/* the letter is a processor, as the fourth socket of a letter shows */
-		{ { "DIMM_A1", "DIMM_A2", "DIMM_A4", "DIMM_B1" }, { 0 }, 4, 4, true },
+		{{"DIMM_A1", "DIMM_A2", "DIMM_A4", "DIMM_B1"}, {0}, 4, 4, true},
 		/* firmware that gives all the same text */
-		{ { "ChannelA-DIMM0", "ChannelA-DIMM0" }, { 0 }, 2, 2, true },
+		{{"ChannelA-DIMM0", "ChannelA-DIMM0"}, {0}, 2, 2, true},
 		/* one of three is not told */
-		{ { "ChannelA-DIMM0", "ChannelA-DIMM1", "DIMM 7" }, { 0 }, 3, 2, true },
+		{{"ChannelA-DIMM0", "ChannelA-DIMM1", "DIMM 7"}, {0}, 3, 2, true},
 	};
 	for (size_t i = 0; i < sizeof(namings) / sizeof(namings[0]); i++) {
 		const struct naming *naming = &namings[i];
 		size = 0;
-		add_modules(naming->locators, naming->banks[0] ? naming->banks : NULL, naming->devices, ddr4);
+		add_modules(naming->locators, naming->banks[0] ? naming->banks : NULL,
+			    naming->devices, ddr4);
 		struct dmi_memory memory = parsed();
 		cr_assert_eq(memory.devices, naming->devices, "%s", naming->locators[0]);
 		cr_assert_eq(memory.channels, naming->channels, "%s: %d", naming->locators[0],
@@ -206,10 +234,15 @@ Test(dmi, empty_sockets_do_not_count_but_tell_the_convention)
 
 Test(dmi, soldered_devices_have_their_own_width)
 {
-	const char *const locators[] = { "DIMM 0", "DIMM 0", "DIMM 0", "DIMM 0" };
-	const char *const banks[] = { "P0 CHANNEL A", "P0 CHANNEL B", "P0 CHANNEL C", "P0 CHANNEL D" };
-	struct module lpddr5 = { .data_width = 32, .size = 8192, .speed = 7500, .configured = 7500,
-				 .type = 0x23, .technology = 3 };
+	const char *const locators[] = {"DIMM 0", "DIMM 0", "DIMM 0", "DIMM 0"};
+	const char *const banks[] = {"P0 CHANNEL A", "P0 CHANNEL B", "P0 CHANNEL C",
+				     "P0 CHANNEL D"};
+	struct module lpddr5 = {.data_width = 32,
+				.size = 8192,
+				.speed = 7500,
+				.configured = 7500,
+				.type = 0x23,
+				.technology = 3};
 	add_modules(locators, banks, 4, lpddr5);
 	struct dmi_memory memory = parsed();
 	cr_assert_eq(memory.gbs, 120);
@@ -265,15 +298,18 @@ Test(dmi, without_the_configured_speed_the_highest_is_an_upper_bound)
 
 Test(dmi, other_memories_do_not_count)
 {
-	static const struct { unsigned type, technology; } others[] = {
-		{ 0x05, 0 }, { 0x06, 0 }, { 0x08, 0 }, { 0x09, 0 }, { 0x0c, 0 }, { 0x1f, 7 },
-		{ 0x1a, 5 }, { 0x1a, 7 },
+	static const struct {
+		unsigned type, technology;
+	} others[] = {
+		{0x05, 0}, {0x06, 0}, {0x08, 0}, {0x09, 0},
+		{0x0c, 0}, {0x1f, 7}, {0x1a, 5}, {0x1a, 7},
 	};
 	struct module module = ddr4;
 	module.locator = "DIMM_A1";
 	add_module(module);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		module.locator = "FLASH", module.type = others[i].type, module.technology = others[i].technology;
+		module.locator = "FLASH", module.type = others[i].type,
+		module.technology = others[i].technology;
 		add_module(module);
 	}
 	cr_assert_eq(parsed().devices, 1);
@@ -282,7 +318,7 @@ Test(dmi, other_memories_do_not_count)
 /* QEMU: a memory device without speed and width. */
 Test(dmi, a_virtual_machine_does_not_tell)
 {
-	struct module module = { .locator = "DIMM 0", .data_width = 0xffff, .size = 4096, .type = 7 };
+	struct module module = {.locator = "DIMM 0", .data_width = 0xffff, .size = 4096, .type = 7};
 	add_module(module);
 	add_end();
 	assert_refused(RF_EUNAVAILABLE, "speed of memory device \"DIMM 0\"");
@@ -364,7 +400,7 @@ Test(dmi, long_locators_are_not_told)
 	char text[200];
 	memset(text, 'x', sizeof(text));
 	strcpy(text + 150, "Channel A");
-	const char *const locators[] = { text, text };
+	const char *const locators[] = {text, text};
 	add_modules(locators, NULL, 2, ddr4);
 	struct dmi_memory memory = parsed();
 	cr_assert_eq(memory.channels, 2);
@@ -396,7 +432,7 @@ Test(dmi, reads_a_file_and_says_why_it_cannot)
 /* This machine's own table, whatever there is. */
 Test(dmi, the_default_path_gives_a_figure_or_a_reason)
 {
-	struct dmi_memory memory = { 0 };
+	struct dmi_memory memory = {0};
 	struct rf_error *error = dmi_memory_read(NULL, &memory);
 	if (error) {
 		cr_assert_eq(memory.devices, 0);

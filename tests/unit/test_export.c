@@ -1,14 +1,15 @@
-/* What the exports are made of, against the model; the files themselves are in tests/e2e/test_export.py.
+/* What the exports are made of, against the model; the files themselves are in
+ * tests/e2e/test_export.py.
  *
- * tests/e2e/golden/solver*.rfp are the profiles whose exports are checked in.  To rewrite them, then the exports:
- *   RFPROF_REWRITE_GOLDEN=1 build/tests/unit/test_export --filter 'export/profiles*'
- *   RFPROF_REWRITE_GOLDEN=1 python3 tests/run.py --build build e2e/export e2e/diff
+ * tests/e2e/golden/solver*.rfp are the profiles whose exports are checked in.  To rewrite them,
+ * then the exports: RFPROF_REWRITE_GOLDEN=1 build/tests/unit/test_export --filter
+ * 'export/profiles*' RFPROF_REWRITE_GOLDEN=1 python3 tests/run.py --build build e2e/export e2e/diff
  */
+#include "export_sample.h"
 #include "report/diff.h"
 #include "report/export/code.h"
 #include "report/export/protobuf.h"
 #include "report/export/stacks.h"
-#include "export_sample.h"
 #include "report_checks.h"
 
 #include <stdio.h>
@@ -39,7 +40,9 @@ Test(export, profiles_are_as_checked_in)
 	expect_profile(export_sample_after(), GOLDEN "solver_after.rfp");
 }
 
-struct sums { uint64_t flop, instructions, load_bytes, store_bytes, time_ns, n_samples; };
+struct sums {
+	uint64_t flop, instructions, load_bytes, store_bytes, time_ns, n_samples;
+};
 
 static void expect_sums(const struct sums *sums, const struct sums *truth, const char *name)
 {
@@ -60,7 +63,8 @@ static void compare_with_model(struct profile *p)
 	struct code_rounding rounding = {0};
 	double memory = 0;
 	assert_ok(code_init(&code, &view));
-	struct sums *sums = calloc(code.n_functions, sizeof(*sums)), *truth = calloc(code.n_functions, sizeof(*truth));
+	struct sums *sums = calloc(code.n_functions, sizeof(*sums)),
+		    *truth = calloc(code.n_functions, sizeof(*truth));
 	for (size_t i = 0; i < code.n_instructions; i++) {
 		const struct code_instruction *at = &code.instructions[i];
 		struct sums *of = &sums[at->row];
@@ -104,12 +108,15 @@ Test(export, sums_over_instructions_are_the_models)
 	profile_destroy(p);
 	p = report_sample();
 	p->samples[7].frame = PROFILE_NONE;
-	/* an execution that was cut in two: one less of the last three instructions, which are a block, too */
+	/* an execution that was cut in two: one less of the last three instructions, which are a
+	 * block, too */
 	const struct profile_block *triad = &p->blocks[0];
-	struct profile_block rest = {triad->module, triad->start + 16, triad->size - 16, malloc(triad->size - 16)};
+	struct profile_block rest = {triad->module, triad->start + 16, triad->size - 16,
+				     malloc(triad->size - 16)};
 	memcpy(rest.bytes, triad->bytes + 16, rest.size);
 	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, rest));
-	struct profile_count more = {(uint32_t)p->n_blocks - 1, 1, 5}, less = {(uint32_t)p->n_blocks - 1, 1, -7};
+	struct profile_count more = {(uint32_t)p->n_blocks - 1, 1, 5},
+			     less = {(uint32_t)p->n_blocks - 1, 1, -7};
 	cr_assert(rf_array_push(p->counts, p->n_counts, p->cap_counts, more));
 	cr_assert(rf_array_push(p->counts, p->n_counts, p->cap_counts, less));
 	compare_with_model(p);
@@ -165,8 +172,9 @@ Test(export, protobuf_is_encoded_as_specified)
 	protobuf_message(&message, 3, &inner);
 	protobuf_numbers(&message, 6, packed, 3);
 	protobuf_number(&message, 1, UINT64_MAX);
-	static const char truth[] = "\x08\x96\x01\x12\x07testing\x1a\x03\x08\x96\x01\x32\x06\x03\x8e\x02\x9e\xa7\x05"
-				    "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+	static const char truth[] =
+		"\x08\x96\x01\x12\x07testing\x1a\x03\x08\x96\x01\x32\x06\x03\x8e\x02\x9e\xa7\x05"
+		"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
 	cr_assert_eq(message.n, sizeof(truth) - 1);
 	cr_expect_arr_eq(message.bytes, truth, sizeof(truth) - 1);
 	cr_expect_not(message.failed);
@@ -190,12 +198,19 @@ Test(diff, changes_are_what_was_changed)
 	struct profile *a = export_sample(), *b = export_sample_after();
 	struct diff diff;
 	assert_ok(diff_init(&diff, a, b));
-	static const struct { const char *name, *verdict; } rows[] = {
-		{"triad", "faster"}, {"dot", "slower"}, {"masked_add", "gone"}, {"fresh", "added"},
-		{"fma_crunch(unsigned long)", "same within noise"}, {"copy", "same within noise"},
+	static const struct {
+		const char *name, *verdict;
+	} rows[] = {
+		{"triad", "faster"},
+		{"dot", "slower"},
+		{"masked_add", "gone"},
+		{"fresh", "added"},
+		{"fma_crunch(unsigned long)", "same within noise"},
+		{"copy", "same within noise"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		cr_expect_str_eq(diff_verdict(&diff, pair(&diff, rows[i].name)), rows[i].verdict, "%s", rows[i].name);
+		cr_expect_str_eq(diff_verdict(&diff, pair(&diff, rows[i].name)), rows[i].verdict,
+				 "%s", rows[i].name);
 	struct diff_value time = diff_value(&diff, pair(&diff, "triad"), DIFF_TIME);
 	expect_near(time.a, 1000 * (1e-3 - 1234e-9), "time in A");
 	expect_near(time.b, 500 * (1e-3 - 1234e-9), "time in B");
@@ -228,7 +243,8 @@ Test(diff, a_profile_is_the_same_as_itself)
 	cr_expect_eq(diff.n_functions, diff.a.model.n_functions);
 	for (size_t i = 0; i < diff.n_functions; i++) {
 		cr_expect_eq(diff.functions[i].a - diff.a.model.functions,
-			     diff.functions[i].b - diff.b.model.functions, "%s", diff_name(&diff.functions[i]));
+			     diff.functions[i].b - diff.b.model.functions, "%s",
+			     diff_name(&diff.functions[i]));
 		cr_expect_str_eq(diff_verdict(&diff, &diff.functions[i]), "same within noise");
 	}
 	diff_deinit(&diff);
@@ -245,8 +261,11 @@ Test(diff, equal_names_are_paired_by_their_file)
 	for (int side = 0; side < 2; side++)
 		for (unsigned i = 0; i < 3; i++) {
 			uint64_t start = 0x40000 + 0x1000 * i;
-			uint32_t m = export_function(both[side], "helper", start, files[side][i], i);
-			export_samples(both[side], 0, profile_frame(both[side], PROFILE_NONE, m, start), i + 1, &time_ns);
+			uint32_t m =
+				export_function(both[side], "helper", start, files[side][i], i);
+			export_samples(both[side], 0,
+				       profile_frame(both[side], PROFILE_NONE, m, start), i + 1,
+				       &time_ns);
 		}
 	struct diff diff;
 	size_t n = 0;
@@ -257,8 +276,10 @@ Test(diff, equal_names_are_paired_by_their_file)
 			continue;
 		n++;
 		cr_assert(f->a && f->b);
-		const char *file_a = a->functions[f->a->function].file, *file_b = b->functions[f->b->function].file;
-		cr_expect(strcmp(file_a, file_b) == 0 || strcmp(file_b, "z.c") == 0, "%s and %s", file_a, file_b);
+		const char *file_a = a->functions[f->a->function].file,
+			   *file_b = b->functions[f->b->function].file;
+		cr_expect(strcmp(file_a, file_b) == 0 || strcmp(file_b, "z.c") == 0, "%s and %s",
+			  file_a, file_b);
 	}
 	cr_expect_eq(n, 3);
 	diff_deinit(&diff);
@@ -268,19 +289,26 @@ Test(diff, equal_names_are_paired_by_their_file)
 
 Test(diff, conditions_are_read)
 {
-	static const struct { const char *text, *function; enum diff_metric metric; const char *op; double number;
-			      bool percent, change; } good[] = {
+	static const struct {
+		const char *text, *function;
+		enum diff_metric metric;
+		const char *op;
+		double number;
+		bool percent, change;
+	} good[] = {
 		{"time>5%", NULL, DIFF_TIME, ">", 5, true, false},
 		{" headroom >= 10 % ", NULL, DIFF_HEADROOM, ">=", 10, true, false},
 		{"wall>2.5s", NULL, DIFF_WALL, ">", 2.5, false, false},
 		{"time<-0.5s", NULL, DIFF_TIME, "<", -0.5, false, true},
 		{"ns::f<int>:distance<=+3", "ns::f<int>", DIFF_DISTANCE, "<=", 3, false, true},
-		{"operator>=(a, b):bytes>1e9", "operator>=(a, b)", DIFF_BYTES, ">", 1e9, false, false},
+		{"operator>=(a, b):bytes>1e9", "operator>=(a, b)", DIFF_BYTES, ">", 1e9, false,
+		 false},
 		{"*:flop>-1.5%", "*", DIFF_FLOP, ">", -1.5, true, true},
 	};
 	static const char *const bad[] = {
-		"", "time", "time>", "time>5x", "time>5%s", "flop>5s", "bogus>5", ":time>5", "f:wall>5", "time=5", "time==5",
-		"time>nan", "time>inf", "time>0x10", "time>5 5", "f:>5",
+		"",         "time",      "time>",    "time>5x", "time>5%s", "flop>5s",
+		"bogus>5",  ":time>5",   "f:wall>5", "time=5",  "time==5",  "time>nan",
+		"time>inf", "time>0x10", "time>5 5", "f:>5",
 	};
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
 		struct diff_condition c;
@@ -290,7 +318,8 @@ Test(diff, conditions_are_read)
 		cr_expect_eq(c.number, good[i].number);
 		cr_expect_eq(c.percent, good[i].percent);
 		cr_expect_eq(c.change, good[i].change);
-		cr_expect_str_eq(c.function ? c.function : "", good[i].function ? good[i].function : "");
+		cr_expect_str_eq(c.function ? c.function : "",
+				 good[i].function ? good[i].function : "");
 		diff_condition_deinit(&c);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -303,13 +332,34 @@ Test(diff, conditions_are_read)
 
 Test(diff, conditions_hold_beyond_the_noise)
 {
-	static const struct { const char *text; int met; /* -1: cannot be told */ } rows[] = {
-		{"triad:time<-40%", 1}, {"triad:time<-60%", 0}, {"triad:time<-0.4s", 1}, {"triad:time>0.4s", 1},
-		{"triad:time>0.6s", 0}, {"dot:time>40%", 1}, {"dot:flop>=100%", 1}, {"dot:flop>100%", 0},
-		{"copy:time>0%", 0}, {"copy:time<0%", 0}, {"copy:time>=0%", 1}, {"fresh:time>1000%", 1},
-		{"masked_add:time<=-100%", 1}, {"wall<-10%", 1}, {"wall>1.3s", 0}, {"*:time>45%", 1},
-		{"*:time>100%", 1}, {"*:distance>1e9", 0}, {"jit_code:flop>0", -1}, {"nobody:time>0", -1},
-		{"triad:bytes>0%", 0}, {"flop>0", 1}, {"headroom>1000s", 0}, {"distance>=1", 1},
+	static const struct {
+		const char *text;
+		int met; /* -1: cannot be told */
+	} rows[] = {
+		{"triad:time<-40%", 1},
+		{"triad:time<-60%", 0},
+		{"triad:time<-0.4s", 1},
+		{"triad:time>0.4s", 1},
+		{"triad:time>0.6s", 0},
+		{"dot:time>40%", 1},
+		{"dot:flop>=100%", 1},
+		{"dot:flop>100%", 0},
+		{"copy:time>0%", 0},
+		{"copy:time<0%", 0},
+		{"copy:time>=0%", 1},
+		{"fresh:time>1000%", 1},
+		{"masked_add:time<=-100%", 1},
+		{"wall<-10%", 1},
+		{"wall>1.3s", 0},
+		{"*:time>45%", 1},
+		{"*:time>100%", 1},
+		{"*:distance>1e9", 0},
+		{"jit_code:flop>0", -1},
+		{"nobody:time>0", -1},
+		{"triad:bytes>0%", 0},
+		{"flop>0", 1},
+		{"headroom>1000s", 0},
+		{"distance>=1", 1},
 	};
 	struct profile *a = export_sample(), *b = export_sample_after();
 	struct diff diff;
@@ -320,7 +370,8 @@ Test(diff, conditions_hold_beyond_the_noise)
 		bool met = false;
 		assert_ok(diff_condition_parse(rows[i].text, &c));
 		struct rf_error *error = diff_condition_test(&diff, &c, null, &met);
-		cr_expect_eq(error ? -1 : met, rows[i].met, "%s: %s", rows[i].text, error ? error->message : "");
+		cr_expect_eq(error ? -1 : met, rows[i].met, "%s: %s", rows[i].text,
+			     error ? error->message : "");
 		rf_error_destroy(error);
 		diff_condition_deinit(&c);
 	}

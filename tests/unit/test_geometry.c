@@ -19,7 +19,8 @@ static struct geometry parse(const char *text)
 	return geometry;
 }
 
-static void assert_level(const struct cache_level *level, uint64_t bytes, unsigned ways, unsigned sets, bool shared)
+static void assert_level(const struct cache_level *level, uint64_t bytes, unsigned ways,
+			 unsigned sets, bool shared)
 {
 	cr_assert_eq(level->bytes, bytes);
 	cr_assert_eq(level->ways, ways);
@@ -68,7 +69,7 @@ Test(geometry, a_policy_gives_what_is_not_said)
 	struct geometry said = parse("policy=Haswell,L1=32K:8:lru,L2=256K:8,L3=35M:20:victim");
 	cr_assert_eq(said.levels[0].replacement, CACHE_LRU);
 	cr_assert_eq(said.levels[1].replacement, CACHE_TREE_PLRU);
-	cr_assert_eq(said.levels[2].replacement, CACHE_LRU);	/* 20 ways are no power of two */
+	cr_assert_eq(said.levels[2].replacement, CACHE_LRU); /* 20 ways are no power of two */
 	cr_assert_eq(said.levels[2].inclusion, CACHE_VICTIM);
 	cr_assert(!said.evades_write_allocate);
 	cr_assert(parse("L1=48K:12,policy=Ice Lake-SP").evades_write_allocate);
@@ -77,8 +78,12 @@ Test(geometry, a_policy_gives_what_is_not_said)
 Test(geometry, printed_text_is_read_back)
 {
 	static const char *const texts[] = {
-		"L1=48K:12", "L1=48K:12,L2=2M:16", "L1=48K:12,L2=2M:16,L3=480M:16", "L1=512:8,L2=1536K:12:private",
-		"L1=32K:8:plru,L2=256K:8:inclusive:plru,L3=35M:20:victim", "L1=32K:8,L2=1M:16:shared,L3=4G:16:inclusive",
+		"L1=48K:12",
+		"L1=48K:12,L2=2M:16",
+		"L1=48K:12,L2=2M:16,L3=480M:16",
+		"L1=512:8,L2=1536K:12:private",
+		"L1=32K:8:plru,L2=256K:8:inclusive:plru,L3=35M:20:victim",
+		"L1=32K:8,L2=1M:16:shared,L3=4G:16:inclusive",
 		"L1=64K:2,L2=64K:16:victim,L3=1023K:33",
 	};
 	for (size_t i = 0; i < COUNT(texts); i++) {
@@ -91,57 +96,60 @@ Test(geometry, printed_text_is_read_back)
 
 Test(geometry, impossible_ones_are_refused)
 {
-	static const struct { const char *text, *message; } wrong[] = {
-		{ "", "there is no L1" },
-		{ "# nothing", "there is no L1" },
-		{ "policy=Zen", "there is no L1" },
-		{ "L2=2M:16", "the levels must be" },
-		{ "L1=48K:12,L3=32M:16", "the levels must be" },
-		{ "L1=48K:12,L1=48K:12", "the levels must be" },
-		{ "L1=48K:12,L2=1M:16,L3=32M:16,L4=1G:16", "the levels must be" },
-		{ "L0=48K:12", "the levels must be" },
-		{ "L1=48K:0", "the ways must be" },
-		{ "L1=48K:65", "the ways must be" },
-		{ "L1=48K:99999999999999999999", "the ways must be" },
-		{ "L1=48K:", "the ways must be" },
-		{ "L1=48K", "after the size" },
-		{ "L1=48K12", "after the size" },
-		{ "L1=48KB:12", "after the size" },
-		{ "L1=:12", "the size must be" },
-		{ "L1=0:12", "the size must be" },
-		{ "L1=-48K:12", "the size must be" },
-		{ "L1=x:12", "the size must be" },
-		{ "L1=16G:16", "the size must be" },
-		{ "L1=99999999999999999999999K:16", "the size must be" },
-		{ "L1=18446744073709551616:16", "the size must be" },
-		{ "L1=48K:11", "no multiple" },
-		{ "L1=100:1", "no multiple" },
-		{ "L1=48K:12:plru", "power of two" },
-		{ "L1=48K:12x", "after the ways" },
-		{ "L1=48K:12:", "after the ways" },
-		{ "L1=48K:12:lru:plru", "after the ways" },
-		{ "L1=48K:12:exclusive", "after the ways" },
-		{ "L1=48K:12:shared", "L1 is private" },
-		{ "L1=48K:12:victim", "L1 is private" },
-		{ "L1=48K:12,L2=48K:12", "must be larger" },
-		{ "L1=48K:12,L2=2M:16,L3=1M:16", "must be larger" },
-		{ "L1=48K:12,L2=2M:16:shared,L3=4M:16:private", "behind a shared one" },
-		{ "L1=48K:12,", "comma" },
-		{ ",L1=48K:12", "comma" },
-		{ "L1=48K:12,,L2=2M:16", "comma" },
-		{ "L1=48K:12 L2=2M:16", "after the ways" },
-		{ "L1=48K:12,policy=Pentium", "no processor" },
-		{ "L1=48K:12,policy=Zen,policy=Zen 2", "there is a policy" },
-		{ "L1=48K:12,policy=", "neither" },
-		{ "L1=48K:12,line=64", "neither" },
-		{ "48K:12", "neither" },
+	static const struct {
+		const char *text, *message;
+	} wrong[] = {
+		{"", "there is no L1"},
+		{"# nothing", "there is no L1"},
+		{"policy=Zen", "there is no L1"},
+		{"L2=2M:16", "the levels must be"},
+		{"L1=48K:12,L3=32M:16", "the levels must be"},
+		{"L1=48K:12,L1=48K:12", "the levels must be"},
+		{"L1=48K:12,L2=1M:16,L3=32M:16,L4=1G:16", "the levels must be"},
+		{"L0=48K:12", "the levels must be"},
+		{"L1=48K:0", "the ways must be"},
+		{"L1=48K:65", "the ways must be"},
+		{"L1=48K:99999999999999999999", "the ways must be"},
+		{"L1=48K:", "the ways must be"},
+		{"L1=48K", "after the size"},
+		{"L1=48K12", "after the size"},
+		{"L1=48KB:12", "after the size"},
+		{"L1=:12", "the size must be"},
+		{"L1=0:12", "the size must be"},
+		{"L1=-48K:12", "the size must be"},
+		{"L1=x:12", "the size must be"},
+		{"L1=16G:16", "the size must be"},
+		{"L1=99999999999999999999999K:16", "the size must be"},
+		{"L1=18446744073709551616:16", "the size must be"},
+		{"L1=48K:11", "no multiple"},
+		{"L1=100:1", "no multiple"},
+		{"L1=48K:12:plru", "power of two"},
+		{"L1=48K:12x", "after the ways"},
+		{"L1=48K:12:", "after the ways"},
+		{"L1=48K:12:lru:plru", "after the ways"},
+		{"L1=48K:12:exclusive", "after the ways"},
+		{"L1=48K:12:shared", "L1 is private"},
+		{"L1=48K:12:victim", "L1 is private"},
+		{"L1=48K:12,L2=48K:12", "must be larger"},
+		{"L1=48K:12,L2=2M:16,L3=1M:16", "must be larger"},
+		{"L1=48K:12,L2=2M:16:shared,L3=4M:16:private", "behind a shared one"},
+		{"L1=48K:12,", "comma"},
+		{",L1=48K:12", "comma"},
+		{"L1=48K:12,,L2=2M:16", "comma"},
+		{"L1=48K:12 L2=2M:16", "after the ways"},
+		{"L1=48K:12,policy=Pentium", "no processor"},
+		{"L1=48K:12,policy=Zen,policy=Zen 2", "there is a policy"},
+		{"L1=48K:12,policy=", "neither"},
+		{"L1=48K:12,line=64", "neither"},
+		{"48K:12", "neither"},
 	};
 	for (size_t i = 0; i < COUNT(wrong); i++) {
-		struct geometry geometry = { .n_levels = 77 };
+		struct geometry geometry = {.n_levels = 77};
 		struct rf_error *error = geometry_parse(wrong[i].text, &geometry);
 		cr_assert_not_null(error, "accepted: %s", wrong[i].text);
 		cr_assert_eq(error->code, RF_EINPUT);
-		cr_assert_not_null(strstr(error->message, wrong[i].message), "%s: %s", wrong[i].text, error->message);
+		cr_assert_not_null(strstr(error->message, wrong[i].message), "%s: %s",
+				   wrong[i].text, error->message);
 		cr_assert_not_null(error->hint);
 		cr_assert_eq(geometry.n_levels, 77, "touched");
 		rf_error_destroy(error);
@@ -164,7 +172,8 @@ static struct rf_error *from_file(const char *text, size_t length, struct geomet
 
 Test(geometry, a_file_has_a_level_a_line)
 {
-	static const char text[] = "# EPYC 7763\npolicy=Zen 3\n\nL1=32K:8\t# data\r\nL2=512K:8 \n  L3=32M:16\n";
+	static const char text[] =
+		"# EPYC 7763\npolicy=Zen 3\n\nL1=32K:8\t# data\r\nL2=512K:8 \n  L3=32M:16\n";
 	struct geometry geometry;
 	cr_assert_null(from_file(text, strlen(text), &geometry));
 	cr_assert_eq(geometry.n_levels, 3);
@@ -203,8 +212,10 @@ Test(geometry, text_needs_no_file)
 
 Test(geometry, classes_that_share_sets_go_together)
 {
-	struct geometry usual = parse("L1=48K:12,L2=2M:16,L3=480M:16"), few = parse("L1=1K:1,L2=2M:16");
-	struct geometry odd = parse("L1=48K:12,L2=768K:16:private,L3=15M:16"), one = parse("L1=1K:16");
+	struct geometry usual = parse("L1=48K:12,L2=2M:16,L3=480M:16"),
+			few = parse("L1=1K:1,L2=2M:16");
+	struct geometry odd = parse("L1=48K:12,L2=768K:16:private,L3=15M:16"),
+			one = parse("L1=1K:16");
 	cr_assert_eq(geometry_class_groups(&usual), 64);
 	cr_assert_eq(geometry_class_groups(&few), 16);
 	cr_assert_eq(geometry_class_groups(&odd), 64);
@@ -221,15 +232,18 @@ Test(geometry, classes_that_share_sets_go_together)
 
 Test(policies, known_caches_are_in_the_table)
 {
-	static const struct { const char *name; enum cache_inclusion l2, l3; } known[] = {
-		{ "Skylake-SP", CACHE_NON_INCLUSIVE, CACHE_VICTIM },	/* [H] table 2 */
-		{ "Zen", CACHE_INCLUSIVE, CACHE_VICTIM },		/* [H] table 2 */
-		{ "ThunderX2", CACHE_NON_INCLUSIVE, CACHE_VICTIM },	/* [H] table 2 */
-		{ "POWER9", CACHE_NON_INCLUSIVE, CACHE_VICTIM },	/* [H] table 2 */
-		{ "Haswell", CACHE_NON_INCLUSIVE, CACHE_INCLUSIVE },
-		{ "Skylake", CACHE_NON_INCLUSIVE, CACHE_INCLUSIVE },
-		{ "Sapphire Rapids", CACHE_NON_INCLUSIVE, CACHE_VICTIM },
-		{ "Zen 4", CACHE_INCLUSIVE, CACHE_VICTIM },
+	static const struct {
+		const char *name;
+		enum cache_inclusion l2, l3;
+	} known[] = {
+		{"Skylake-SP", CACHE_NON_INCLUSIVE, CACHE_VICTIM}, /* [H] table 2 */
+		{"Zen", CACHE_INCLUSIVE, CACHE_VICTIM},            /* [H] table 2 */
+		{"ThunderX2", CACHE_NON_INCLUSIVE, CACHE_VICTIM},  /* [H] table 2 */
+		{"POWER9", CACHE_NON_INCLUSIVE, CACHE_VICTIM},     /* [H] table 2 */
+		{"Haswell", CACHE_NON_INCLUSIVE, CACHE_INCLUSIVE},
+		{"Skylake", CACHE_NON_INCLUSIVE, CACHE_INCLUSIVE},
+		{"Sapphire Rapids", CACHE_NON_INCLUSIVE, CACHE_VICTIM},
+		{"Zen 4", CACHE_INCLUSIVE, CACHE_VICTIM},
 	};
 	for (size_t i = 0; i < COUNT(known); i++) {
 		const struct cache_policy *row = cache_policy_find(known[i].name);
@@ -242,10 +256,11 @@ Test(policies, known_caches_are_in_the_table)
 Test(policies, every_microarchitecture_has_one_row)
 {
 	for (unsigned i = 0; i < n_microarchitectures; i++)
-		cr_assert_not_null(cache_policy_find(microarchitectures[i].name), "%s", microarchitectures[i].name);
+		cr_assert_not_null(cache_policy_find(microarchitectures[i].name), "%s",
+				   microarchitectures[i].name);
 	for (unsigned i = 0; i < n_cache_policies; i++)
-		cr_assert_eq(cache_policy_find(cache_policies[i].name), &cache_policies[i], "twice: %s",
-			     cache_policies[i].name);
+		cr_assert_eq(cache_policy_find(cache_policies[i].name), &cache_policies[i],
+			     "twice: %s", cache_policies[i].name);
 	cr_assert_str_eq(cache_policy_assumed()->name, "assumed");
 }
 
@@ -253,7 +268,8 @@ Test(policies, every_row_can_be_named)
 {
 	for (unsigned i = 0; i < n_cache_policies; i++) {
 		char text[200];
-		snprintf(text, sizeof(text), "L1=48K:12,policy=%s,L2=2M:16", cache_policies[i].name);
+		snprintf(text, sizeof(text), "L1=48K:12,policy=%s,L2=2M:16",
+			 cache_policies[i].name);
 		struct geometry geometry = parse(text);
 		cr_assert_str_eq(geometry.policy, cache_policies[i].name);
 	}
@@ -269,7 +285,8 @@ Test(policies, rows_make_possible_geometries)
 		char *text = geometry_print(&geometry);
 		struct rf_error *error = geometry_parse(text, &again);
 		cr_assert_null(error, "%s", text);
-		cr_assert_arr_eq(geometry.levels, again.levels, sizeof(geometry.levels), "%s", text);
+		cr_assert_arr_eq(geometry.levels, again.levels, sizeof(geometry.levels), "%s",
+				 text);
 		cr_assert_eq(again.levels[2].replacement, CACHE_LRU);
 		free(text);
 	}
@@ -278,17 +295,20 @@ Test(policies, rows_make_possible_geometries)
 /* ---- This machine ---- */
 
 static const struct machine_cache found[] = {
-	{ .level = 1, .size_bytes = 48 << 10, .line_bytes = 64, .ways = 12, .shared_by = 1 },
-	{ .level = 2, .size_bytes = 2 << 20, .line_bytes = 64, .ways = 16, .shared_by = 1 },
-	{ .level = 3, .size_bytes = 105 << 20, .line_bytes = 64, .ways = 15, .shared_by = 2 },
+	{.level = 1, .size_bytes = 48 << 10, .line_bytes = 64, .ways = 12, .shared_by = 1},
+	{.level = 2, .size_bytes = 2 << 20, .line_bytes = 64, .ways = 16, .shared_by = 1},
+	{.level = 3, .size_bytes = 105 << 20, .line_bytes = 64, .ways = 15, .shared_by = 2},
 };
 static const struct cache_cpuid cpuid_victim[CACHE_LEVELS] = {
-	{ 48 << 10, 12, false }, { 2 << 20, 16, false }, { 105 << 20, 15, false },
+	{48 << 10, 12, false},
+	{2 << 20, 16, false},
+	{105 << 20, 15, false},
 };
 static const struct cache_cpuid cpuid_nothing[CACHE_LEVELS];
 
-static void assert_found(const struct machine_cache *caches, size_t n, const struct cache_cpuid *cpuid,
-			 const char *name, const char *text, const char *policy, enum geometry_source source)
+static void assert_found(const struct machine_cache *caches, size_t n,
+			 const struct cache_cpuid *cpuid, const char *name, const char *text,
+			 const char *policy, enum geometry_source source)
 {
 	struct geometry geometry;
 	geometry_from_found(caches, n, cpuid, name, &geometry);
@@ -301,10 +321,10 @@ static void assert_found(const struct machine_cache *caches, size_t n, const str
 
 Test(geometry_machine, system_and_table)
 {
-	assert_found(found, 3, cpuid_victim, "Sapphire Rapids", "L1=48K:12,L2=2M:16,L3=105M:15:victim",
-		     "Sapphire Rapids", GEOMETRY_MACHINE);
-	assert_found(found, 3, cpuid_nothing, "Rocket Lake", "L1=48K:12,L2=2M:16,L3=105M:15:inclusive", "Rocket Lake",
-		     GEOMETRY_MACHINE);
+	assert_found(found, 3, cpuid_victim, "Sapphire Rapids",
+		     "L1=48K:12,L2=2M:16,L3=105M:15:victim", "Sapphire Rapids", GEOMETRY_MACHINE);
+	assert_found(found, 3, cpuid_nothing, "Rocket Lake",
+		     "L1=48K:12,L2=2M:16,L3=105M:15:inclusive", "Rocket Lake", GEOMETRY_MACHINE);
 	assert_found(found, 2, cpuid_victim, "Zen 3", "L1=48K:12,L2=2M:16",
 		     "Zen 3, but L2 not inclusive (CPUID)", GEOMETRY_MACHINE);
 }
@@ -312,7 +332,8 @@ Test(geometry_machine, system_and_table)
 Test(geometry_machine, cpuid_contradicts_the_table)
 {
 	assert_found(found, 3, cpuid_victim, "Rocket Lake", "L1=48K:12,L2=2M:16,L3=105M:15:victim",
-		     "Rocket Lake, but L3 not inclusive: taken as a victim cache (CPUID)", GEOMETRY_MACHINE);
+		     "Rocket Lake, but L3 not inclusive: taken as a victim cache (CPUID)",
+		     GEOMETRY_MACHINE);
 	struct cache_cpuid inclusive[CACHE_LEVELS];
 	memcpy(inclusive, cpuid_victim, sizeof(inclusive));
 	inclusive[2].inclusive = true;
@@ -322,40 +343,44 @@ Test(geometry_machine, cpuid_contradicts_the_table)
 
 Test(geometry_machine, unknown_processors_are_assumed)
 {
-	assert_found(found, 3, cpuid_victim, NULL, "L1=48K:12,L2=2M:16,L3=105M:15:victim", "assumed", GEOMETRY_MACHINE);
-	assert_found(found, 3, cpuid_victim, "Itanium", "L1=48K:12,L2=2M:16,L3=105M:15:victim", "assumed",
-		     GEOMETRY_MACHINE);
+	assert_found(found, 3, cpuid_victim, NULL, "L1=48K:12,L2=2M:16,L3=105M:15:victim",
+		     "assumed", GEOMETRY_MACHINE);
+	assert_found(found, 3, cpuid_victim, "Itanium", "L1=48K:12,L2=2M:16,L3=105M:15:victim",
+		     "assumed", GEOMETRY_MACHINE);
 }
 
 Test(geometry_machine, cpuid_when_the_system_is_silent)
 {
-	assert_found(NULL, 0, cpuid_victim, "Sapphire Rapids", "L1=48K:12,L2=2M:16,L3=105M:15:victim",
-		     "Sapphire Rapids", GEOMETRY_MACHINE);
+	assert_found(NULL, 0, cpuid_victim, "Sapphire Rapids",
+		     "L1=48K:12,L2=2M:16,L3=105M:15:victim", "Sapphire Rapids", GEOMETRY_MACHINE);
 	struct machine_cache no_ways[3];
 	memcpy(no_ways, found, sizeof(no_ways));
 	no_ways[0].ways = no_ways[1].ways = no_ways[2].ways = 0;
-	assert_found(no_ways, 3, cpuid_victim, "Sapphire Rapids", "L1=48K:12,L2=2M:16,L3=105M:15:victim",
-		     "Sapphire Rapids", GEOMETRY_MACHINE);
+	assert_found(no_ways, 3, cpuid_victim, "Sapphire Rapids",
+		     "L1=48K:12,L2=2M:16,L3=105M:15:victim", "Sapphire Rapids", GEOMETRY_MACHINE);
 }
 
 Test(geometry_machine, assumed_when_nothing_is_told)
 {
-	assert_found(NULL, 0, cpuid_nothing, NULL, "L1=32K:8,L2=1M:16,L3=32M:16:victim", "assumed", GEOMETRY_ASSUMED);
-	struct machine_cache absurd = { .level = 1, .size_bytes = 1000, .line_bytes = 64, .ways = 3 };
-	assert_found(&absurd, 1, cpuid_nothing, "Haswell", "L1=32K:8:plru,L2=1M:16:plru,L3=32M:16:inclusive", "Haswell",
+	assert_found(NULL, 0, cpuid_nothing, NULL, "L1=32K:8,L2=1M:16,L3=32M:16:victim", "assumed",
 		     GEOMETRY_ASSUMED);
-	struct machine_cache backwards[2] = { found[0], found[1] };
+	struct machine_cache absurd = {.level = 1, .size_bytes = 1000, .line_bytes = 64, .ways = 3};
+	assert_found(&absurd, 1, cpuid_nothing, "Haswell",
+		     "L1=32K:8:plru,L2=1M:16:plru,L3=32M:16:inclusive", "Haswell",
+		     GEOMETRY_ASSUMED);
+	struct machine_cache backwards[2] = {found[0], found[1]};
 	backwards[1].size_bytes = 16 << 10;
-	assert_found(backwards, 2, cpuid_nothing, NULL, "L1=32K:8,L2=1M:16,L3=32M:16:victim", "assumed",
-		     GEOMETRY_ASSUMED);
+	assert_found(backwards, 2, cpuid_nothing, NULL, "L1=32K:8,L2=1M:16,L3=32M:16:victim",
+		     "assumed", GEOMETRY_ASSUMED);
 }
 
 Test(geometry_machine, fully_associative_and_odd_ways)
 {
-	struct machine_cache odd[2] = { found[0], found[1] };
-	odd[0].ways = 13;	/* the most ways that divide it */
+	struct machine_cache odd[2] = {found[0], found[1]};
+	odd[0].ways = 13; /* the most ways that divide it */
 	odd[1].ways = -1;
-	assert_found(odd, 2, cpuid_nothing, "Haswell", "L1=48K:12,L2=2M:64:plru", "Haswell", GEOMETRY_MACHINE);
+	assert_found(odd, 2, cpuid_nothing, "Haswell", "L1=48K:12,L2=2M:64:plru", "Haswell",
+		     GEOMETRY_MACHINE);
 }
 
 Test(geometry_machine, this_machine_has_a_geometry)

@@ -8,16 +8,28 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define WHOS 8
-#define BASE UINT64_C(0x1fd5555640)	/* a line, far up, of class 0 */
+#define BASE UINT64_C(0x1fd5555640) /* a line, far up, of class 0 */
 
 static const char *const event_names[N_TRAFFIC] = {
-	"L2 read", "L2 write-allocate", "L2 write-back", "L3 read", "L3 write-allocate", "L3 write-back",
-	"L3 clean victim", "memory read", "memory write-allocate", "memory write-back", "non-temporal",
-	"evadable", "left",
+	"L2 read",
+	"L2 write-allocate",
+	"L2 write-back",
+	"L3 read",
+	"L3 write-allocate",
+	"L3 write-back",
+	"L3 clean victim",
+	"memory read",
+	"memory write-allocate",
+	"memory write-back",
+	"non-temporal",
+	"evadable",
+	"left",
 };
 
 /* How many events there were, and the sum of their lines. */
-struct counts { uint64_t n[N_TRAFFIC][WHOS][CACHE_CLASSES], lines[N_TRAFFIC][WHOS][CACHE_CLASSES]; };
+struct counts {
+	uint64_t n[N_TRAFFIC][WHOS][CACHE_CLASSES], lines[N_TRAFFIC][WHOS][CACHE_CLASSES];
+};
 
 static void count(void *context, enum traffic event, uint32_t who, uint64_t line)
 {
@@ -46,7 +58,13 @@ static struct geometry parse(const char *text)
 
 /* ---- Mixes of accesses ---- */
 
-struct access { unsigned core; uint64_t line; enum cache_access kind; unsigned first, n; uint32_t who; };
+struct access {
+	unsigned core;
+	uint64_t line;
+	enum cache_access kind;
+	unsigned first, n;
+	uint32_t who;
+};
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -64,7 +82,7 @@ struct mix {
 
 static void bytes_at_random(uint64_t *random, struct access *access)
 {
-	static const unsigned widths[] = { 4, 8, 16, 32, 64 };
+	static const unsigned widths[] = {4, 8, 16, 32, 64};
 	access->n = widths[next_random(random) % COUNT(widths)];
 	access->first = next_random(random) % (CACHE_LINE / access->n) * access->n;
 }
@@ -80,11 +98,12 @@ static void uniform(uint64_t *random, unsigned i, uint64_t span, struct access *
 static void everything(uint64_t *random, unsigned i, uint64_t span, struct access *access)
 {
 	static const enum cache_access kinds[] = {
-		CACHE_LOAD, CACHE_LOAD, CACHE_LOAD, CACHE_LOAD, CACHE_STORE, CACHE_STORE, CACHE_STORE,
-		CACHE_STORE, CACHE_STORE, CACHE_NON_TEMPORAL, CACHE_NON_TEMPORAL, CACHE_FLUSH, CACHE_CLEAN,
-		CACHE_LINE_ZERO,
+		CACHE_LOAD,         CACHE_LOAD,  CACHE_LOAD,  CACHE_LOAD,      CACHE_STORE,
+		CACHE_STORE,        CACHE_STORE, CACHE_STORE, CACHE_STORE,     CACHE_NON_TEMPORAL,
+		CACHE_NON_TEMPORAL, CACHE_FLUSH, CACHE_CLEAN, CACHE_LINE_ZERO,
 	};
-	uint64_t near = next_random(random) % 4 ? next_random(random) % (span / 8 + 1) : next_random(random) % span;
+	uint64_t near = next_random(random) % 4 ? next_random(random) % (span / 8 + 1)
+						: next_random(random) % span;
 	access->line = BASE + near + (next_random(random) % 5 << 27);
 	access->kind = kinds[next_random(random) % COUNT(kinds)];
 	bytes_at_random(random, access);
@@ -130,30 +149,54 @@ static void backwards(uint64_t *random, unsigned i, uint64_t span, struct access
 }
 
 static const struct mix mixes[] = {
-	{ "uniform", uniform }, { "everything", everything }, { "triad", triad },
-	{ "copy", copy }, { "conflicts", conflicts }, { "backwards", backwards },
+	{"uniform", uniform}, {"everything", everything}, {"triad", triad},
+	{"copy", copy},       {"conflicts", conflicts},   {"backwards", backwards},
 };
 
 /* ---- Fast against slow ---- */
 
 static const char *const geometries[] = {
-	"L1=4K:1", "L1=8K:2", "L1=32K:8:plru", "L1=48K:12",
-	"L1=4K:1,L2=8K:1", "L1=4K:1,L2=16K:1:inclusive", "L1=8K:2,L2=32K:4", "L1=8K:2,L2=32K:4:inclusive",
-	"L1=8K:2,L2=32K:8:victim", "L1=8K:2:plru,L2=32K:8:plru", "L1=8K:2,L2=48K:12:private",
-	"L1=8K:2,L2=80K:20", "L1=8K:2,L2=128K:32:inclusive",
-	"L1=4K:1,L2=8K:1,L3=16K:1", "L1=4K:1,L2=8K:1,L3=16K:1:inclusive", "L1=4K:1,L2=8K:1,L3=16K:1:victim",
-	"L1=8K:2,L2=16K:4,L3=48K:12", "L1=8K:2,L2=16K:4,L3=48K:12:inclusive", "L1=8K:2,L2=16K:4,L3=48K:12:victim",
-	"L1=8K:2,L2=16K:4:inclusive,L3=48K:12", "L1=8K:2,L2=16K:4:inclusive,L3=64K:16:inclusive",
-	"L1=8K:2,L2=16K:4:inclusive,L3=60K:15:victim", "L1=8K:2,L2=16K:4:inclusive,L3=8K:2:victim",
-	"L1=8K:2,L2=8K:2:victim,L3=32K:4", "L1=8K:2,L2=8K:2:victim,L3=32K:4:inclusive",
+	"L1=4K:1",
+	"L1=8K:2",
+	"L1=32K:8:plru",
+	"L1=48K:12",
+	"L1=4K:1,L2=8K:1",
+	"L1=4K:1,L2=16K:1:inclusive",
+	"L1=8K:2,L2=32K:4",
+	"L1=8K:2,L2=32K:4:inclusive",
+	"L1=8K:2,L2=32K:8:victim",
+	"L1=8K:2:plru,L2=32K:8:plru",
+	"L1=8K:2,L2=48K:12:private",
+	"L1=8K:2,L2=80K:20",
+	"L1=8K:2,L2=128K:32:inclusive",
+	"L1=4K:1,L2=8K:1,L3=16K:1",
+	"L1=4K:1,L2=8K:1,L3=16K:1:inclusive",
+	"L1=4K:1,L2=8K:1,L3=16K:1:victim",
+	"L1=8K:2,L2=16K:4,L3=48K:12",
+	"L1=8K:2,L2=16K:4,L3=48K:12:inclusive",
+	"L1=8K:2,L2=16K:4,L3=48K:12:victim",
+	"L1=8K:2,L2=16K:4:inclusive,L3=48K:12",
+	"L1=8K:2,L2=16K:4:inclusive,L3=64K:16:inclusive",
+	"L1=8K:2,L2=16K:4:inclusive,L3=60K:15:victim",
+	"L1=8K:2,L2=16K:4:inclusive,L3=8K:2:victim",
+	"L1=8K:2,L2=8K:2:victim,L3=32K:4",
+	"L1=8K:2,L2=8K:2:victim,L3=32K:4:inclusive",
 	"L1=8K:2,L2=8K:2:victim,L3=32K:4:victim",
-	"L1=16K:4:plru,L2=32K:8:plru,L3=64K:16:plru", "L1=16K:4:plru,L2=32K:8:plru,L3=64K:16:plru:inclusive",
+	"L1=16K:4:plru,L2=32K:8:plru,L3=64K:16:plru",
+	"L1=16K:4:plru,L2=32K:8:plru,L3=64K:16:plru:inclusive",
 	"L1=16K:4:plru,L2=32K:8:plru:inclusive,L3=64K:16:plru:victim",
-	"L1=8K:2,L2=24K:2,L3=72K:6", "L1=8K:2,L2=28K:1,L3=84K:3:victim", "L1=8K:2,L2=16K:4,L3=420K:15:victim",
-	"L1=8K:2,L2=16K:4:private,L3=80K:20:private", "L1=8K:2,L2=16K:4:shared,L3=40K:10:shared",
-	"L1=8K:2,L2=16K:4:shared:victim,L3=40K:10:inclusive", "L1=8K:2,L2=16K:4:shared:inclusive,L3=80K:20:victim",
-	"L1=2K:1,L2=6K:1,L3=32K:8", "L1=512:8,L2=4K:64:victim", "L1=1K:2:plru,L2=24K:24:inclusive,L3=96K:48",
-	"L1=48K:12,L2=256K:16,L3=512K:16:victim", "L1=32K:8:plru,L2=256K:8:plru,L3=640K:20:inclusive",
+	"L1=8K:2,L2=24K:2,L3=72K:6",
+	"L1=8K:2,L2=28K:1,L3=84K:3:victim",
+	"L1=8K:2,L2=16K:4,L3=420K:15:victim",
+	"L1=8K:2,L2=16K:4:private,L3=80K:20:private",
+	"L1=8K:2,L2=16K:4:shared,L3=40K:10:shared",
+	"L1=8K:2,L2=16K:4:shared:victim,L3=40K:10:inclusive",
+	"L1=8K:2,L2=16K:4:shared:inclusive,L3=80K:20:victim",
+	"L1=2K:1,L2=6K:1,L3=32K:8",
+	"L1=512:8,L2=4K:64:victim",
+	"L1=1K:2:plru,L2=24K:24:inclusive,L3=96K:48",
+	"L1=48K:12,L2=256K:16,L3=512K:16:victim",
+	"L1=32K:8:plru,L2=256K:8:plru,L3=640K:20:inclusive",
 	"L1=4K:64:plru,L2=8K:64:plru,L3=64K:64:plru:victim",
 };
 
@@ -166,30 +209,36 @@ static uint64_t largest_lines(const struct geometry *geometry)
 	return lines;
 }
 
-static void assert_same(const struct counts *fast, const struct counts *slow, uint64_t classes, const char *what)
+static void assert_same(const struct counts *fast, const struct counts *slow, uint64_t classes,
+			const char *what)
 {
 	for (int event = 0; event < N_TRAFFIC; event++)
 		for (int who = 0; who < WHOS; who++)
 			for (int k = 0; k < CACHE_CLASSES; k++) {
 				uint64_t n = classes >> k & 1 ? slow->n[event][who][k] : 0;
 				uint64_t lines = classes >> k & 1 ? slow->lines[event][who][k] : 0;
-				cr_assert(fast->n[event][who][k] == n && fast->lines[event][who][k] == lines,
-					  "%s: %s of %d, class %d: %llu, truth %llu", what, event_names[event], who, k,
-					  (unsigned long long)fast->n[event][who][k], (unsigned long long)n);
+				cr_assert(fast->n[event][who][k] == n &&
+						  fast->lines[event][who][k] == lines,
+					  "%s: %s of %d, class %d: %llu, truth %llu", what,
+					  event_names[event], who, k,
+					  (unsigned long long)fast->n[event][who][k],
+					  (unsigned long long)n);
 			}
 }
 
 /* Three hierarchies side by side: the slow one, all classes, and some. */
-static void compare(const char *text, const struct mix *mix, unsigned n_cores, bool prefetch, unsigned n_accesses,
-		    uint64_t seed)
+static void compare(const char *text, const struct mix *mix, unsigned n_cores, bool prefetch,
+		    unsigned n_accesses, uint64_t seed)
 {
 	static struct counts slow, fast, some;
 	struct geometry geometry = parse(text);
-	uint64_t random = seed * 2 + 1, classes = geometry_classes(&geometry, 1 << 5 | UINT64_C(1) << 62, prefetch);
+	uint64_t random = seed * 2 + 1,
+		 classes = geometry_classes(&geometry, 1 << 5 | UINT64_C(1) << 62, prefetch);
 	uint64_t span = largest_lines(&geometry) * 2 + 3;
 	struct reference *r = reference_create(&geometry, prefetch, count, &slow);
 	struct hierarchy *h = hierarchy_create(&geometry, 1, UINT64_MAX, prefetch, count, &fast);
-	struct hierarchy *s = hierarchy_create(&geometry, n_cores, 1 << 5 | UINT64_C(1) << 62, prefetch, count, &some);
+	struct hierarchy *s = hierarchy_create(&geometry, n_cores, 1 << 5 | UINT64_C(1) << 62,
+					       prefetch, count, &some);
 	memset(&slow, 0, sizeof(slow));
 	memset(&fast, 0, sizeof(fast));
 	memset(&some, 0, sizeof(some));
@@ -201,7 +250,8 @@ static void compare(const char *text, const struct mix *mix, unsigned n_cores, b
 		reference_access(r, a.core, a.line, a.kind, a.first, a.n, a.who);
 		hierarchy_access(h, a.core, a.line, a.kind, a.first, a.n, a.who);
 		hierarchy_access(s, a.core, a.line, a.kind, a.first, a.n, a.who);
-		if (i == n_accesses / 2 && seed % 2) {	/* the end of one program, and another begins */
+		if (i == n_accesses / 2 &&
+		    seed % 2) { /* the end of one program, and another begins */
 			reference_finish(r);
 			hierarchy_finish(h);
 			hierarchy_finish(s);
@@ -211,8 +261,10 @@ static void compare(const char *text, const struct mix *mix, unsigned n_cores, b
 	hierarchy_finish(h);
 	hierarchy_finish(s);
 	char what[200];
-	snprintf(what, sizeof(what), "%s, %s, %u cores%s", text, mix->name, n_cores, prefetch ? ", prefetch" : "");
-	cr_assert_gt(sum(&slow, TRAFFIC_MEM_READ) + sum(&slow, TRAFFIC_MEM_WRITE_ALLOCATE), 0, "%s", what);
+	snprintf(what, sizeof(what), "%s, %s, %u cores%s", text, mix->name, n_cores,
+		 prefetch ? ", prefetch" : "");
+	cr_assert_gt(sum(&slow, TRAFFIC_MEM_READ) + sum(&slow, TRAFFIC_MEM_WRITE_ALLOCATE), 0, "%s",
+		     what);
 	assert_same(&fast, &slow, UINT64_MAX, what);
 	assert_same(&some, &slow, classes, what);
 	cr_assert_eq(hierarchy_classes(s), classes);
@@ -233,7 +285,8 @@ static void compare_all(unsigned n_cores, bool prefetch)
 {
 	for (size_t i = 0; i < COUNT(geometries); i++)
 		for (size_t j = 0; j < COUNT(mixes); j++)
-			compare(geometries[i], &mixes[j], n_cores, prefetch, enough(geometries[i]), i * 7 + j + n_cores);
+			compare(geometries[i], &mixes[j], n_cores, prefetch, enough(geometries[i]),
+				i * 7 + j + n_cores);
 }
 
 Test(hierarchy, one_core_as_the_slow_simulator)
@@ -260,12 +313,19 @@ Test(hierarchy, prefetch_as_the_slow_simulator)
 /* ---- Known truths ---- */
 
 static const char *const machines[] = {
-	"L1=32K:8,L2=256K:8,L3=1M:16", "L1=48K:12,L2=256K:16,L3=1M:16:victim", "L1=32K:8:plru,L2=256K:8:plru,L3=960K:20:inclusive",
-	"L1=32K:8,L2=512K:8:inclusive,L3=1M:16:victim", "L1=32K:8,L2=1M:16",
+	"L1=32K:8,L2=256K:8,L3=1M:16",
+	"L1=48K:12,L2=256K:16,L3=1M:16:victim",
+	"L1=32K:8:plru,L2=256K:8:plru,L3=960K:20:inclusive",
+	"L1=32K:8,L2=512K:8:inclusive,L3=1M:16:victim",
+	"L1=32K:8,L2=1M:16",
 };
-#define BIG 65536u	/* lines: 4 MB, out of all caches */
+#define BIG 65536u /* lines: 4 MB, out of all caches */
 
-struct run { struct hierarchy *h; struct counts counts; int n_levels; };
+struct run {
+	struct hierarchy *h;
+	struct counts counts;
+	int n_levels;
+};
 
 static void run_begin(struct run *run, const char *text, bool prefetch)
 {
@@ -283,8 +343,9 @@ static void run_end(struct run *run)
 
 static void assert_sum(const struct run *run, enum traffic event, uint64_t truth, const char *text)
 {
-	cr_assert_eq(sum(&run->counts, event), truth, "%s: %s %llu, truth %llu", text, event_names[event],
-		     (unsigned long long)sum(&run->counts, event), (unsigned long long)truth);
+	cr_assert_eq(sum(&run->counts, event), truth, "%s: %s %llu, truth %llu", text,
+		     event_names[event], (unsigned long long)sum(&run->counts, event),
+		     (unsigned long long)truth);
 }
 
 static void assert_who(const struct run *run, enum traffic event, unsigned who, uint64_t truth)
@@ -292,11 +353,11 @@ static void assert_who(const struct run *run, enum traffic event, unsigned who, 
 	uint64_t n = 0;
 	for (int k = 0; k < CACHE_CLASSES; k++)
 		n += run->counts.n[event][who][k];
-	cr_assert_eq(n, truth, "%s of %u: %llu, truth %llu", event_names[event], who, (unsigned long long)n,
-		     (unsigned long long)truth);
+	cr_assert_eq(n, truth, "%s of %u: %llu, truth %llu", event_names[event], who,
+		     (unsigned long long)n, (unsigned long long)truth);
 }
 
-static struct run run;	/* large */
+static struct run run; /* large */
 
 /* 24 bytes an element without the write-allocate, 32 with it. */
 Test(hierarchy_truth, triad)
@@ -315,8 +376,10 @@ Test(hierarchy_truth, triad)
 		assert_sum(&run, TRAFFIC_MEM_READ, 2 * BIG, machines[m]);
 		assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, BIG, machines[m]);
 		assert_sum(&run, TRAFFIC_MEM_EVADABLE, BIG, machines[m]);
-		cr_assert_eq(sum(&run.counts, TRAFFIC_MEM_WRITE_BACK) + sum(&run.counts, TRAFFIC_MEM_LEFT), BIG);
-		cr_assert_leq(sum(&run.counts, TRAFFIC_MEM_LEFT), 32768);	/* what the caches hold */
+		cr_assert_eq(sum(&run.counts, TRAFFIC_MEM_WRITE_BACK) +
+				     sum(&run.counts, TRAFFIC_MEM_LEFT),
+			     BIG);
+		cr_assert_leq(sum(&run.counts, TRAFFIC_MEM_LEFT), 32768); /* what the caches hold */
 		assert_sum(&run, TRAFFIC_MEM_NON_TEMPORAL, 0, machines[m]);
 		cr_assert_eq(run.counts.n[TRAFFIC_MEM_READ][1][9], BIG / 64);
 		cr_assert_eq(run.counts.n[TRAFFIC_MEM_WRITE_ALLOCATE][3][9], BIG / 64);
@@ -347,7 +410,8 @@ Test(hierarchy_truth, copy_past_the_caches)
 		run_begin(&run, machines[m], false);
 		for (unsigned i = 0; i < BIG * 4; i++) {
 			hierarchy_access(run.h, 0, BASE + i / 4, CACHE_LOAD, i % 4 * 16, 16, 1);
-			hierarchy_access(run.h, 0, 2 * BASE + i / 4, CACHE_NON_TEMPORAL, i % 4 * 16, 16, 2);
+			hierarchy_access(run.h, 0, 2 * BASE + i / 4, CACHE_NON_TEMPORAL, i % 4 * 16,
+					 16, 2);
 		}
 		run_end(&run);
 		assert_sum(&run, TRAFFIC_MEM_READ, BIG, machines[m]);
@@ -377,8 +441,8 @@ Test(hierarchy_truth, an_array_in_the_last_level)
 	}
 }
 
-/* Written once by 1, then read ten times by 2 from a victim L3: each line goes down changed once, and clean ever
- * after.  LRU evicts all but the last 16384 lines of each sweep. */
+/* Written once by 1, then read ten times by 2 from a victim L3: each line goes down changed once,
+ * and clean ever after.  LRU evicts all but the last 16384 lines of each sweep. */
 Test(hierarchy_truth, written_once_read_often_from_a_victim_cache)
 {
 	const unsigned l2 = 16384;
@@ -388,23 +452,35 @@ Test(hierarchy_truth, written_once_read_often_from_a_victim_cache)
 	for (unsigned i = 0; i < 10 * BIG; i++)
 		hierarchy_access(run.h, 0, BASE + i % BIG, CACHE_LOAD, 0, 64, 2);
 	run_end(&run);
-	const struct { enum traffic event; uint64_t truths[2]; } rows[] = {	/* of 1 and of 2 */
-		{ TRAFFIC_L2_READ, { 0, 10 * BIG } }, { TRAFFIC_L2_WRITE_ALLOCATE, { BIG, 0 } },
-		{ TRAFFIC_L2_WRITE_BACK, { BIG, 0 } }, { TRAFFIC_L3_READ, { 0, 10 * BIG } },
-		{ TRAFFIC_L3_WRITE_ALLOCATE, { BIG, 0 } }, { TRAFFIC_L3_WRITE_BACK, { BIG, 0 } },
-		{ TRAFFIC_L3_CLEAN_VICTIM, { 0, 10 * BIG - l2 } }, { TRAFFIC_MEM_READ, { 0, 0 } },
-		{ TRAFFIC_MEM_WRITE_ALLOCATE, { BIG, 0 } }, { TRAFFIC_MEM_WRITE_BACK, { 0, 0 } },
-		{ TRAFFIC_MEM_NON_TEMPORAL, { 0, 0 } }, { TRAFFIC_MEM_EVADABLE, { BIG, 0 } },
-		{ TRAFFIC_MEM_LEFT, { BIG, 0 } },
+	const struct {
+		enum traffic event;
+		uint64_t truths[2];
+	} rows[] = {
+		/* of 1 and of 2 */
+		{TRAFFIC_L2_READ, {0, 10 * BIG}},
+		{TRAFFIC_L2_WRITE_ALLOCATE, {BIG, 0}},
+		{TRAFFIC_L2_WRITE_BACK, {BIG, 0}},
+		{TRAFFIC_L3_READ, {0, 10 * BIG}},
+		{TRAFFIC_L3_WRITE_ALLOCATE, {BIG, 0}},
+		{TRAFFIC_L3_WRITE_BACK, {BIG, 0}},
+		{TRAFFIC_L3_CLEAN_VICTIM, {0, 10 * BIG - l2}},
+		{TRAFFIC_MEM_READ, {0, 0}},
+		{TRAFFIC_MEM_WRITE_ALLOCATE, {BIG, 0}},
+		{TRAFFIC_MEM_WRITE_BACK, {0, 0}},
+		{TRAFFIC_MEM_NON_TEMPORAL, {0, 0}},
+		{TRAFFIC_MEM_EVADABLE, {BIG, 0}},
+		{TRAFFIC_MEM_LEFT, {BIG, 0}},
 	};
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		assert_who(&run, rows[i].event, 1, rows[i].truths[0]);
 		assert_who(&run, rows[i].event, 2, rows[i].truths[1]);
-		assert_sum(&run, rows[i].event, rows[i].truths[0] + rows[i].truths[1], "written once");
+		assert_sum(&run, rows[i].event, rows[i].truths[0] + rows[i].truths[1],
+			   "written once");
 	}
 }
 
-/* The same with other sizes: a debt is paid to memory once, when the L3 loses the line, for its writer. */
+/* The same with other sizes: a debt is paid to memory once, when the L3 loses the line, for its
+ * writer. */
 Test(hierarchy_truth, a_debt_is_paid_once)
 {
 	const unsigned lines = 6000;
@@ -413,7 +489,7 @@ Test(hierarchy_truth, a_debt_is_paid_once)
 		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 8, 1);
 	for (unsigned i = 0; i < 5 * lines; i++)
 		hierarchy_access(run.h, 0, BASE + i % lines, CACHE_LOAD, 0, 8, 2 + i % 2);
-	for (unsigned i = 0; i < 100; i++)	/* some again, by another */
+	for (unsigned i = 0; i < 100; i++) /* some again, by another */
 		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 8, 4);
 	for (unsigned i = 0; i < BIG; i++)
 		hierarchy_access(run.h, 0, 2 * BASE + i, CACHE_LOAD, 0, 8, 5);
@@ -435,7 +511,8 @@ Test(hierarchy_truth, conflicting_strides)
 		for (unsigned n = 11; n <= 14; n++) {
 			run_begin(&run, "L1=48K:12,L2=2M:16,L3=6M:12", false);
 			for (unsigned i = 0; i < 10 * n; i++)
-				hierarchy_access(run.h, 0, BASE + i % n * stride, CACHE_LOAD, 0, 8, 0);
+				hierarchy_access(run.h, 0, BASE + i % n * stride, CACHE_LOAD, 0, 8,
+						 0);
 			run_end(&run);
 			bool conflict = stride % 64 == 0 && n > 12;
 			assert_sum(&run, TRAFFIC_L2_READ, conflict ? 10 * n : n, "stride");
@@ -458,7 +535,8 @@ Test(hierarchy_truth, shared_reads)
 	}
 }
 
-/* Two cores store to one line in turn: it goes to and fro through the shared level, and memory sees nothing. */
+/* Two cores store to one line in turn: it goes to and fro through the shared level, and memory sees
+ * nothing. */
 Test(hierarchy_truth, false_sharing)
 {
 	for (size_t m = 0; m < COUNT(machines); m++) {
@@ -468,7 +546,8 @@ Test(hierarchy_truth, false_sharing)
 		run_end(&run);
 		assert_sum(&run, TRAFFIC_L2_WRITE_ALLOCATE, 1000, machines[m]);
 		assert_sum(&run, TRAFFIC_L2_WRITE_BACK, 999, machines[m]);
-		assert_sum(&run, TRAFFIC_L3_WRITE_ALLOCATE, run.n_levels == 3 ? 1000 : 0, machines[m]);
+		assert_sum(&run, TRAFFIC_L3_WRITE_ALLOCATE, run.n_levels == 3 ? 1000 : 0,
+			   machines[m]);
 		assert_sum(&run, TRAFFIC_L3_WRITE_BACK, run.n_levels == 3 ? 999 : 0, machines[m]);
 		assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, 1, machines[m]);
 		assert_sum(&run, TRAFFIC_MEM_WRITE_BACK, 0, machines[m]);
@@ -482,12 +561,13 @@ Test(hierarchy_truth, flushed_and_cleaned_lines)
 	for (size_t m = 0; m < COUNT(machines); m++) {
 		run_begin(&run, machines[m], false);
 		hierarchy_access(run.h, 0, BASE, CACHE_STORE, 0, 8, 1);
-		hierarchy_access(run.h, 1, BASE, CACHE_FLUSH, 0, 1, 2);		/* from another core */
-		hierarchy_access(run.h, 0, BASE, CACHE_LOAD, 0, 8, 3);		/* read again */
+		hierarchy_access(run.h, 1, BASE, CACHE_FLUSH, 0, 1, 2); /* from another core */
+		hierarchy_access(run.h, 0, BASE, CACHE_LOAD, 0, 8, 3);  /* read again */
 		hierarchy_access(run.h, 0, BASE + 1, CACHE_STORE, 0, 8, 4);
 		hierarchy_access(run.h, 0, BASE + 1, CACHE_CLEAN, 0, 1, 5);
-		hierarchy_access(run.h, 0, BASE + 1, CACHE_CLEAN, 0, 1, 5);	/* nothing left to write */
-		hierarchy_access(run.h, 0, BASE + 1, CACHE_LOAD, 0, 8, 6);	/* still there */
+		hierarchy_access(run.h, 0, BASE + 1, CACHE_CLEAN, 0, 1,
+				 5); /* nothing left to write */
+		hierarchy_access(run.h, 0, BASE + 1, CACHE_LOAD, 0, 8, 6); /* still there */
 		run_end(&run);
 		assert_sum(&run, TRAFFIC_MEM_WRITE_BACK, 2, machines[m]);
 		cr_assert_eq(run.counts.n[TRAFFIC_MEM_WRITE_BACK][1][BASE % 64], 1);
@@ -504,18 +584,21 @@ Test(hierarchy_truth, evadable_write_allocates)
 	for (unsigned i = 0; i < 64; i++) {
 		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 32, 1);
 		if (i % 4 == 1)
-			hierarchy_access(run.h, 0, BASE + i, CACHE_LOAD, 40, 4, 2);	/* not written yet */
+			hierarchy_access(run.h, 0, BASE + i, CACHE_LOAD, 40, 4,
+					 2); /* not written yet */
 		if (i % 4 == 2)
-			hierarchy_access(run.h, 0, BASE + i, CACHE_LOAD, 8, 8, 2);	/* written already */
+			hierarchy_access(run.h, 0, BASE + i, CACHE_LOAD, 8, 8,
+					 2); /* written already */
 		if (i % 4 != 3)
 			hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 32, 32, 3);
-		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 32, 4);		/* no second time */
+		hierarchy_access(run.h, 0, BASE + i, CACHE_STORE, 0, 32, 4); /* no second time */
 	}
 	run_end(&run);
 	assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, 64, machines[0]);
 	assert_sum(&run, TRAFFIC_MEM_EVADABLE, 32, machines[0]);
 	for (int k = 0; k < 64; k++)
-		cr_assert_eq(run.counts.n[TRAFFIC_MEM_EVADABLE][1][k], (k - BASE % 64) % 4 % 2 == 0);
+		cr_assert_eq(run.counts.n[TRAFFIC_MEM_EVADABLE][1][k],
+			     (k - BASE % 64) % 4 % 2 == 0);
 }
 
 /* A buffer that is not filled is a line of its own when it is needed for another, or at the end. */
@@ -525,10 +608,11 @@ Test(hierarchy_truth, partial_non_temporal_lines)
 	for (unsigned i = 0; i < 100; i++)
 		hierarchy_access(run.h, 0, BASE + i * 64, CACHE_NON_TEMPORAL, 0, 32, 1);
 	assert_sum(&run, TRAFFIC_MEM_NON_TEMPORAL, 90, machines[0]);
-	for (unsigned i = 0; i < 100; i++)	/* ten are still there and are filled */
+	for (unsigned i = 0; i < 100; i++) /* ten are still there and are filled */
 		hierarchy_access(run.h, 0, BASE + (99 - i) * 64, CACHE_NON_TEMPORAL, 32, 32, 2);
 	hierarchy_access(run.h, 0, 2 * BASE, CACHE_NON_TEMPORAL, 0, 16, 3);
-	hierarchy_access(run.h, 1, 2 * BASE, CACHE_LOAD, 0, 16, 4);	/* written, then read from memory */
+	hierarchy_access(run.h, 1, 2 * BASE, CACHE_LOAD, 0, 16,
+			 4); /* written, then read from memory */
 	hierarchy_access(run.h, 0, 3 * BASE, CACHE_LINE_ZERO, 0, 1, 5);
 	run_end(&run);
 	assert_sum(&run, TRAFFIC_MEM_NON_TEMPORAL, 90 + 10 + 90 + 1 + 1, machines[0]);

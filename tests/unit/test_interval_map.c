@@ -17,17 +17,21 @@ static uint64_t any(uint64_t below)
 /* ---- the plainest reference there is: one cell for each byte ---- */
 
 #define BASE 0x7f0000000000ull
-#define SIZE (1u << 19)	/* bytes: many pages, and room for spans */
+#define SIZE (1u << 19) /* bytes: many pages, and room for spans */
 
-struct cell { uint32_t value, serial; }; /* serial: which call set it; 0: none */
+struct cell {
+	uint32_t value, serial;
+}; /* serial: which call set it; 0: none */
 
-static void reference_set(struct cell *cells, uint64_t start, uint64_t end, uint32_t value, uint32_t serial)
+static void reference_set(struct cell *cells, uint64_t start, uint64_t end, uint32_t value,
+			  uint32_t serial)
 {
 	for (uint64_t i = start; i < end; i++)
 		cells[i] = (struct cell){value, serial};
 }
 
-/* The bytes around `at` that were set by the same call and not replaced since, as far as they are joined. */
+/* The bytes around `at` that were set by the same call and not replaced since, as far as they are
+ * joined. */
 static struct interval reference_find(const struct cell *cells, uint64_t at)
 {
 	uint64_t start = at, end = at + 1;
@@ -66,7 +70,8 @@ static void assert_same_next(const struct interval_map *map, const struct cell *
 #define LARGEST 200000
 static uint64_t most_size;
 
-/* Sizes as they come: blocks of a heap, pages, mappings; starts that are edges of pages more often. */
+/* Sizes as they come: blocks of a heap, pages, mappings; starts that are edges of pages more often.
+ */
 static void any_range(uint64_t *start, uint64_t *end)
 {
 	static const uint64_t sizes[] = {1, 8, 32, 100, 4096, 8192, 20000, 65536, 200000};
@@ -94,23 +99,27 @@ static void random_changes(struct interval_map *map, struct cell *cells, uint32_
 			const struct interval whole = reference_find(cells, start);
 			struct interval old;
 			cr_assert(interval_map_change(map, BASE + start, value, &old));
-			cr_assert(old.start == whole.start && old.end == whole.end && old.value == whole.value);
+			cr_assert(old.start == whole.start && old.end == whole.end &&
+				  old.value == whole.value);
 			for (uint64_t at = whole.start - BASE; at < whole.end - BASE; at++)
 				cells[at].value = value;
 		} else if (any(8) == 0) {
 			struct interval old;
-			const bool begins = cells[start].serial && reference_find(cells, start).start == BASE + start;
+			const bool begins = cells[start].serial &&
+					    reference_find(cells, start).start == BASE + start;
 			const struct interval whole = reference_find(cells, start);
 			cr_assert_eq(interval_map_mark(map, BASE + start, 8, &old), begins);
 			for (uint64_t at = start; begins && at < whole.end - BASE; at++)
 				cells[at].value |= 8;
 			if (begins)
-				cr_assert(old.start == whole.start && old.end == whole.end && old.value == whole.value);
+				cr_assert(old.start == whole.start && old.end == whole.end &&
+					  old.value == whole.value);
 		} else {
 			bool all_dead = true;
 			for (uint64_t at = start; at < end; at++)
 				all_dead &= !cells[at].serial || cells[at].value & 8;
-			const bool done = interval_map_set_over(map, BASE + start, BASE + end, value, 8);
+			const bool done =
+				interval_map_set_over(map, BASE + start, BASE + end, value, 8);
 			cr_assert(!done || all_dead);
 			cr_assert(done || interval_map_set(map, BASE + start, BASE + end, value));
 			reference_set(cells, start, end, value, i);
@@ -154,7 +163,8 @@ Test(interval_map, replaces_to_the_byte)
 	cr_assert(interval_map_set(map, 120, 121, 2));
 	cr_assert(interval_map_find(map, 119, &found) && found.value == 1 && found.end == 120);
 	cr_assert(interval_map_find(map, 120, &found) && found.value == 2 && found.end == 121);
-	cr_assert(interval_map_find(map, 121, &found) && found.value == 1 && found.start == 121 && found.end == 200);
+	cr_assert(interval_map_find(map, 121, &found) && found.value == 1 && found.start == 121 &&
+		  found.end == 200);
 	cr_assert_not(interval_map_find(map, 99, &found));
 	cr_assert_not(interval_map_find(map, 200, &found));
 	cr_assert(interval_map_set(map, 5, 5, 3));
@@ -171,7 +181,8 @@ Test(interval_map, terabytes_are_one_range)
 	cr_assert(interval_map_set(map, (5ull << 40) + 3, (5ull << 40) + 35, 8));
 	cr_assert(interval_map_find(map, (5ull << 40) + 2, &found) && found.value == 7);
 	cr_assert(interval_map_find(map, (5ull << 40) + 3, &found) && found.value == 8);
-	cr_assert(interval_map_find(map, (5ull << 40) + 35, &found) && found.value == 7 && found.end == 20ull << 40);
+	cr_assert(interval_map_find(map, (5ull << 40) + 35, &found) && found.value == 7 &&
+		  found.end == 20ull << 40);
 	cr_assert(interval_map_remove(map, 0, 1ull << 46));
 	cr_assert_not(interval_map_find(map, (5ull << 40) + 3, &found));
 	cr_assert_lt(interval_map_bytes(map), 100000);

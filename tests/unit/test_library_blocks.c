@@ -16,10 +16,10 @@
 
 #define MAX_FILES 64
 #define MAX_REASONS 24
-#define CUTS 2000	/* in the default suite */
+#define CUTS 2000 /* in the default suite */
 #define CUTS_SLOW 50000
-#define MAX_STATES 3	/* for one place */
-#define MAX_FAILURES 5	/* to be shown of a run */
+#define MAX_STATES 3   /* for one place */
+#define MAX_FAILURES 5 /* to be shown of a run */
 
 static struct lockstep lockstep;
 static struct lockstep_state state;
@@ -60,9 +60,12 @@ static const char *const patterns[] = {
 
 struct summary {
 	struct lockstep_tally tally;
-	uint64_t cuts;		/* that count */
+	uint64_t cuts; /* that count */
 	uint64_t tried;
-	struct { const char *why; uint64_t n; } reasons[MAX_REASONS];	/* of those that do not */
+	struct {
+		const char *why;
+		uint64_t n;
+	} reasons[MAX_REASONS]; /* of those that do not */
 	size_t n_reasons;
 	unsigned failures;
 };
@@ -202,13 +205,14 @@ static void print_summary(const struct summary *summary, uint64_t seed, size_t n
 {
 	const struct lockstep_tally *tally = &summary->tally;
 	cr_log_info("seed %" PRIu64 ": %" PRIu64 " cuts of %zu files compared; %" PRIu64
-		    " blocks, %" PRIu64 " of them whole, %" PRIu64 " instructions", seed, summary->cuts,
-		    n_files, tally->blocks, tally->whole_blocks, tally->insns);
+		    " blocks, %" PRIu64 " of them whole, %" PRIu64 " instructions",
+		    seed, summary->cuts, n_files, tally->blocks, tally->whole_blocks, tally->insns);
 	cr_log_info("exits: %" PRIu64 " miss, %" PRIu64 " indirect, %" PRIu64 " collide, %" PRIu64
 		    " system call, %" PRIu64 " fault; %" PRIu64 " instructions with units, %" PRIu64
-		    " faults in loops", tally->exits[EXIT_MISS], tally->exits[EXIT_INDIRECT],
-		    tally->exits[EXIT_COLLIDE], tally->exits[EXIT_SYSCALL], tally->exits[EXIT_FAULT],
-		    tally->unit_insns, tally->loops);
+		    " faults in loops",
+		    tally->exits[EXIT_MISS], tally->exits[EXIT_INDIRECT],
+		    tally->exits[EXIT_COLLIDE], tally->exits[EXIT_SYSCALL],
+		    tally->exits[EXIT_FAULT], tally->unit_insns, tally->loops);
 	cr_log_info("left out: %" PRIu64 " of %" PRIu64 " cuts (%.1f %%)",
 		    summary->tried - summary->cuts, summary->tried,
 		    100. * (double)(summary->tried - summary->cuts) / (double)summary->tried);
@@ -241,7 +245,8 @@ Test(library_blocks, run_translated_as_natively)
 	globfree(&files);
 	print_summary(&summary, seed, n_files);
 	cr_expect_geq(summary.cuts, summary.failures ? 0 : total, "too few cuts ran");
-	cr_expect_leq(summary.tried - summary.cuts, summary.tried / 5, "too many cuts were left out");
+	cr_expect_leq(summary.tried - summary.cuts, summary.tried / 5,
+		      "too many cuts were left out");
 	for (int i = 0; i < EXITS; i++)
 		cr_expect(i == EXIT_COLLIDE || summary.tally.exits[i], "no exit of kind %d", i);
 	cr_expect_gt(summary.tally.unit_insns, 0);

@@ -72,7 +72,8 @@ static int cache_files(char *path, size_t size)
 static struct roof roof_row(enum roof_kind kind, const char *isa, const char *precision,
 			    const char *op, const char *level, int threads, double best)
 {
-	struct roof roof = { .kind = kind, .threads = threads, .best = best, .distinguishable = true };
+	struct roof roof = {
+		.kind = kind, .threads = threads, .best = best, .distinguishable = true};
 	strcpy(roof.isa, isa);
 	strcpy(roof.precision, precision);
 	strcpy(roof.op, op);
@@ -98,24 +99,24 @@ Test(machine, roofs_are_looked_up_and_interpolated)
 		const char *isa, *precision, *op, *level;
 		double threads, expected;
 	} cases[] = {
-		{ ROOF_COMPUTE, "avx512f", "double", "fma", "", 1, 10 },
-		{ ROOF_COMPUTE, "avx512f", "double", "fma", "", 4, 40 },
-		{ ROOF_COMPUTE, "avx512f", "double", "fma", "", 2.5, 25 },
-		{ ROOF_COMPUTE, "avx512f", "double", "fma", "", 10, 70 },
-		{ ROOF_COMPUTE, "avx512f", "double", "fma", "", 16, 100 },
-		{ ROOF_COMPUTE, "avx512f", "double", "fma", "", 64, 100 },
-		{ ROOF_COMPUTE, "avx512f", "double", "fma", "", 0.5, 10 },
-		{ ROOF_COMPUTE, "avx2", "double", "fma", NULL, 2, 18 },
-		{ ROOF_COMPUTE, NULL, "double", "fma", "", 1, 12 }, /* the fastest of all */
-		{ ROOF_COMPUTE, NULL, "double", "fma", "", 4, 40 },
-		{ ROOF_COMPUTE, NULL, "double", "fma", "", 2.5, 26 },
-		{ ROOF_COMPUTE, NULL, "single", "fma", "", 1, 1000 },
-		{ ROOF_COMPUTE, NULL, "double", "div", "", 1, 0 },
-		{ ROOF_COMPUTE, "sse2", "double", "fma", "", 1, 0 },
-		{ ROOF_BANDWIDTH, NULL, "", "read", "DRAM", 1, 20 },
-		{ ROOF_BANDWIDTH, NULL, "", "read", "L1", 2, 200 },
-		{ ROOF_BANDWIDTH, NULL, "", "read", "L2", 1, 0 },
-		{ ROOF_BANDWIDTH, NULL, "", "fma", "", 1, 0 },
+		{ROOF_COMPUTE, "avx512f", "double", "fma", "", 1, 10},
+		{ROOF_COMPUTE, "avx512f", "double", "fma", "", 4, 40},
+		{ROOF_COMPUTE, "avx512f", "double", "fma", "", 2.5, 25},
+		{ROOF_COMPUTE, "avx512f", "double", "fma", "", 10, 70},
+		{ROOF_COMPUTE, "avx512f", "double", "fma", "", 16, 100},
+		{ROOF_COMPUTE, "avx512f", "double", "fma", "", 64, 100},
+		{ROOF_COMPUTE, "avx512f", "double", "fma", "", 0.5, 10},
+		{ROOF_COMPUTE, "avx2", "double", "fma", NULL, 2, 18},
+		{ROOF_COMPUTE, NULL, "double", "fma", "", 1, 12}, /* the fastest of all */
+		{ROOF_COMPUTE, NULL, "double", "fma", "", 4, 40},
+		{ROOF_COMPUTE, NULL, "double", "fma", "", 2.5, 26},
+		{ROOF_COMPUTE, NULL, "single", "fma", "", 1, 1000},
+		{ROOF_COMPUTE, NULL, "double", "div", "", 1, 0},
+		{ROOF_COMPUTE, "sse2", "double", "fma", "", 1, 0},
+		{ROOF_BANDWIDTH, NULL, "", "read", "DRAM", 1, 20},
+		{ROOF_BANDWIDTH, NULL, "", "read", "L1", 2, 200},
+		{ROOF_BANDWIDTH, NULL, "", "read", "L2", 1, 0},
+		{ROOF_BANDWIDTH, NULL, "", "fma", "", 1, 0},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		cr_assert_float_eq(machine_roof(roofs, n, cases[i].kind, cases[i].isa,
@@ -138,7 +139,7 @@ Test(machine, levels_within_15_percent_are_not_told_apart)
 		roof_row(ROOF_BANDWIDTH, "avx2", "", "copy", "DRAM", 1, 20),
 		roof_row(ROOF_COMPUTE, "avx2", "double", "fma", "", 1, 1),
 	};
-	const bool expected[] = { true, true, false, true, true, true, true, true, true };
+	const bool expected[] = {true, true, false, true, true, true, true, true, true};
 	const size_t n = sizeof(roofs) / sizeof(roofs[0]);
 	roofs_mark_levels(roofs, n);
 	for (size_t i = 0; i < n; i++)
@@ -152,7 +153,8 @@ static size_t rows_like(const struct machine *machine, const char *isa, const ch
 	for (size_t i = 0; i < machine->n_roofs; i++) {
 		const struct roof *roof = &machine->roofs[i];
 		n += (!isa || !strcmp(roof->isa, isa)) && !strcmp(roof->precision, precision) &&
-		     !strcmp(roof->op, op) && !strcmp(roof->level, level) && roof->threads == threads;
+		     !strcmp(roof->op, op) && !strcmp(roof->level, level) &&
+		     roof->threads == threads;
 	}
 	return n;
 }
@@ -161,10 +163,16 @@ static struct machine measure_tiny(struct topology *topology, const int *counts,
 				   bool quick)
 {
 	const struct roofs_wish wish = {
-		.counts = counts, .n_counts = n_counts, .quick = quick,
-		.effort = { .repeat_ns = 2000, .search_rounds = 1, .repeats = 2, .stretch = 1, .budget_ns = 1 },
+		.counts = counts,
+		.n_counts = n_counts,
+		.quick = quick,
+		.effort = {.repeat_ns = 2000,
+			   .search_rounds = 1,
+			   .repeats = 2,
+			   .stretch = 1,
+			   .budget_ns = 1},
 	};
-	struct machine machine = { .cpu_model = strdup("x") };
+	struct machine machine = {.cpu_model = strdup("x")};
 	assert_ok(roofs_measure(topology, &wish, &machine));
 	return machine;
 }
@@ -196,7 +204,8 @@ static void assert_compute_rows(const struct machine *machine, int threads, bool
 				!strcmp(compute_kernels[k].precision, kernel->precision) &&
 				!strcmp(compute_kernels[k].op, kernel->op) &&
 				cpu_has(compute_kernels[k].needs);
-		cr_assert_eq(rows_like(machine, kernel->isa, kernel->precision, kernel->op, "", threads),
+		cr_assert_eq(rows_like(machine, kernel->isa, kernel->precision, kernel->op, "",
+				       threads),
 			     runs && (kernel->quick || !quick) ? 1 : 0, "%s %s %s", kernel->isa,
 			     kernel->precision, kernel->op);
 	}
@@ -205,17 +214,19 @@ static void assert_compute_rows(const struct machine *machine, int threads, bool
 static void assert_bandwidth_rows(const struct machine *machine, const struct topology *topology,
 				  int threads, bool quick)
 {
-	static const char *const ops[] = { "read", "write", "copy", "triad", "update", "daxpy",
-					   "write_rep", "copy_rep", "write_nt", "copy_nt", "triad_nt" };
-	static const char *const full_ops[] = { "random", "chase" };
-	static const char *const names[] = { "L1", "L2", "L3", "DRAM" };
+	static const char *const ops[] = {"read",     "write",   "copy",      "triad",
+					  "update",   "daxpy",   "write_rep", "copy_rep",
+					  "write_nt", "copy_nt", "triad_nt"};
+	static const char *const full_ops[] = {"random", "chase"};
+	static const char *const names[] = {"L1", "L2", "L3", "DRAM"};
 	for (int level = 0; level < 4; level++) {
 		int there = level == 3 || topology_share_bytes(topology, level + 1, 1) ? 1 : 0;
 		for (int op = 0; op < 11; op++)
-			cr_assert_eq(rows_like(machine, NULL, "", ops[op], names[level], threads), there,
-				     "%s %s", names[level], ops[op]);
+			cr_assert_eq(rows_like(machine, NULL, "", ops[op], names[level], threads),
+				     there, "%s %s", names[level], ops[op]);
 		for (int op = 0; op < 2; op++)
-			cr_assert_eq(rows_like(machine, NULL, "", full_ops[op], names[level], threads),
+			cr_assert_eq(rows_like(machine, NULL, "", full_ops[op], names[level],
+					       threads),
 				     quick ? 0 : there);
 	}
 }
@@ -224,7 +235,7 @@ Test(machine, there_is_one_row_for_each_roof_and_thread_count)
 {
 	struct topology topology;
 	assert_ok(topology_read(&topology));
-	int counts[] = { 1, topology.usable_threads };
+	int counts[] = {1, topology.usable_threads};
 	size_t n_counts = counts[1] > 1 ? 2 : 1;
 	for (int quick = 0; quick < 2; quick++) {
 		struct machine machine = measure_tiny(&topology, counts, n_counts, quick);
@@ -261,7 +272,7 @@ Test(machine, each_pair_of_nodes_has_rows)
 	assert_ok(topology_read(&topology));
 	if (topology.n_nodes != 1 || topology.cpus[0].numa_node != 0)
 		cr_skip_test("not a machine of one NUMA node");
-	int nodes[] = { topology.nodes[0], 1000 }, count = topology.usable_threads;
+	int nodes[] = {topology.nodes[0], 1000}, count = topology.usable_threads;
 	int *real_nodes = topology.nodes;
 	topology.nodes = nodes;
 	topology.n_nodes = 2;
@@ -316,7 +327,9 @@ Test(machine, missing_caches_are_noted)
 	topology_deinit(&topology);
 }
 
-struct steps { int last, n_steps, wrong; };
+struct steps {
+	int last, n_steps, wrong;
+};
 
 static void note_step(void *context, const char *what, int step, int n_steps)
 {
@@ -330,10 +343,12 @@ static void note_step(void *context, const char *what, int step, int n_steps)
 /* machine_get() that must succeed; returns whether there was a warning. */
 static bool get(bool refresh, struct machine *machine, struct steps *steps)
 {
-	struct machine_options options = { .refresh = refresh, .quick = true, .progress = note_step,
-					   .progress_context = steps };
+	struct machine_options options = {.refresh = refresh,
+					  .quick = true,
+					  .progress = note_step,
+					  .progress_context = steps};
 	struct rf_error *warning = NULL;
-	*steps = (struct steps){ 0 };
+	*steps = (struct steps){0};
 	assert_ok(machine_get(&options, machine, &warning));
 	bool warned = warning != NULL;
 	rf_error_destroy(warning);
@@ -415,7 +430,7 @@ Test(machine, works_without_a_place_for_the_cache)
 	cr_assert(get(false, &machine, &steps));
 	assert_measured(&machine, &steps);
 	setenv("XDG_CACHE_HOME", "/proc/self/status", 1);
-	struct machine_options options = { .quick = true };
+	struct machine_options options = {.quick = true};
 	assert_ok(machine_get(&options, &machine, NULL)); /* no progress, no warning wanted */
 	machine_deinit(&machine);
 }
@@ -427,7 +442,7 @@ static pid_t start_getting(void)
 	cr_assert_geq(child, 0);
 	if (child)
 		return child;
-	struct machine_options options = { .quick = true };
+	struct machine_options options = {.quick = true};
 	struct machine machine;
 	struct rf_error *warning = NULL;
 	if (machine_get(&options, &machine, &warning) || warning)
@@ -440,7 +455,7 @@ Test(machine, of_two_processes_at_once_one_measures)
 	int statuses[2], sum = 0;
 	char path[320];
 	use_one_cpu();
-	pid_t children[] = { start_getting(), start_getting() };
+	pid_t children[] = {start_getting(), start_getting()};
 	for (int i = 0; i < 2; i++) {
 		cr_assert_eq(waitpid(children[i], &statuses[i], 0), children[i]);
 		cr_assert(WIFEXITED(statuses[i]));
@@ -464,7 +479,7 @@ Test(machine, interrupt_leaves_no_file)
 	pid_t child = fork();
 	cr_assert_geq(child, 0);
 	if (!child) {
-		struct machine_options options = { .quick = true, .progress = interrupt };
+		struct machine_options options = {.quick = true, .progress = interrupt};
 		struct machine machine;
 		signal(SIGINT, SIG_DFL);
 		rf_error_destroy(machine_get(&options, &machine, NULL));
@@ -503,22 +518,31 @@ Test(machine, table_shows_every_roof)
 		roof_row(ROOF_BANDWIDTH, "sse2", "", "read", "DRAM", 4, 9.25),
 		roof_row(ROOF_COMPUTE, "avx512f", "double", "fma", "", 8, 900.5),
 	};
-	char *notes[] = { "something to note" };
-	struct machine_count counts[] = { { 1, true }, { 4, true }, { 8, false } };
-	struct machine machine = { .cpu_model = "Example CPU", .microarchitecture = "Example Lake",
-				   .usable_threads = 8, .clock_ghz = 3.77, .clock_fp_ghz = 3.5,
-				   .caches = { { 2, 1 << 20, 64, 16, 1 } }, .n_caches = 1,
-				   .counts = counts, .n_counts = 3,
-				   .roofs = roofs, .n_roofs = 6, .notes = notes, .n_notes = 1 };
+	char *notes[] = {"something to note"};
+	struct machine_count counts[] = {{1, true}, {4, true}, {8, false}};
+	struct machine machine = {.cpu_model = "Example CPU",
+				  .microarchitecture = "Example Lake",
+				  .usable_threads = 8,
+				  .clock_ghz = 3.77,
+				  .clock_fp_ghz = 3.5,
+				  .caches = {{2, 1 << 20, 64, 16, 1}},
+				  .n_caches = 1,
+				  .counts = counts,
+				  .n_counts = 3,
+				  .roofs = roofs,
+				  .n_roofs = 6,
+				  .notes = notes,
+				  .n_notes = 1};
 	roofs[1].distinguishable = false;
 	roofs[3].noisy = true;
 	roofs[4].by_node = true;
 	roofs[4].memory_node = 1;
 	roofs[0].theory = 120;
 	strcpy(roofs[1].bytes_convention, "8 B/element loaded");
-	const int four[] = { 1, 4 };
+	const int four[] = {1, 4};
 	char *text = table_of(&machine, four, 2);
-	cr_assert_not_null(strstr(text, "Example CPU (Example Lake), 8 usable hardware threads, 3.77 GHz "
+	cr_assert_not_null(strstr(text,
+				  "Example CPU (Example Lake), 8 usable hardware threads, 3.77 GHz "
 				  "(3.50 GHz under vector code)\n"));
 	cr_assert_not_null(strstr(text, "L2 1024 KiB, lines of 64 B, shared by 1\n"));
 	cr_assert_not_null(strstr(text, "117.85"));
@@ -543,9 +567,9 @@ Test(machine, table_shows_every_roof)
 
 static struct machine machine_at(int threads, bool complete, double best)
 {
-	struct machine machine = { .n_counts = 1, .n_roofs = 2, .n_notes = 1 };
+	struct machine machine = {.n_counts = 1, .n_roofs = 2, .n_notes = 1};
 	machine.counts = calloc(1, sizeof(*machine.counts));
-	machine.counts[0] = (struct machine_count){ threads, complete };
+	machine.counts[0] = (struct machine_count){threads, complete};
 	machine.roofs = calloc(2, sizeof(*machine.roofs));
 	machine.roofs[0] = roof_row(ROOF_COMPUTE, "avx2", "double", "fma", "", threads, best);
 	machine.roofs[1] = roof_row(ROOF_BANDWIDTH, "avx2", "", "read", "L1", threads, best);
@@ -564,10 +588,11 @@ Test(machine, other_thread_counts_are_kept)
 	cr_assert(machine_has_count(&newer, 1, true) && !machine_has_count(&newer, 1, false));
 	cr_assert(machine_has_count(&newer, 2, false) && !machine_has_count(&newer, 4, true));
 	cr_assert_eq(newer.n_roofs, 4);
-	const double best[] = { 10, 10, 20, 20 };
+	const double best[] = {10, 10, 20, 20};
 	for (int i = 0; i < 4; i++) {
 		cr_assert_eq(newer.roofs[i].best, best[i]);
-		cr_assert_eq(newer.roofs[i].kind, i % 2 ? ROOF_BANDWIDTH : ROOF_COMPUTE, "order kept");
+		cr_assert_eq(newer.roofs[i].kind, i % 2 ? ROOF_BANDWIDTH : ROOF_COMPUTE,
+			     "order kept");
 	}
 	cr_assert_eq(newer.n_notes, 1);
 	older = machine_at(2, true, 5); /* the same count: the newer rows stay */
@@ -588,7 +613,7 @@ Test(machine, thread_counts_that_are_missing_are_measured)
 	if (all < 2)
 		cr_skip_test("one hardware thread");
 	const int one = 1, two = 2, too_many = all + 1;
-	struct machine_options options = { .quick = true, .threads = &one, .n_threads = 1 };
+	struct machine_options options = {.quick = true, .threads = &one, .n_threads = 1};
 	struct machine machine;
 	assert_ok(machine_get(&options, &machine, NULL));
 	cr_assert_eq(machine.n_counts, 1);

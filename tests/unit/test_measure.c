@@ -26,23 +26,28 @@ static int usable_cpus(int *cpus, int most)
 
 Test(measure, summary_of_known_samples)
 {
-	double five[] = { 4, 1, 5, 3, 2 };
+	double five[] = {4, 1, 5, 3, 2};
 	struct measure_rate rate = measure_summary(five, 5);
 	cr_assert_eq(rate.best, 5);
 	cr_assert_eq(rate.median, 3);
 	cr_assert_eq(rate.q1, 2);
 	cr_assert_eq(rate.q3, 4);
-	double four[] = { 4, 2, 3, 1 };
+	double four[] = {4, 2, 3, 1};
 	rate = measure_summary(four, 4);
 	cr_assert_eq(rate.median, 2.5);
 	cr_assert_eq(rate.q1, 1.75);
 	cr_assert_eq(rate.q3, 3.25);
-	double one[] = { 7 };
+	double one[] = {7};
 	rate = measure_summary(one, 1);
 	cr_assert(rate.best == 7 && rate.median == 7 && rate.q1 == 7 && rate.q3 == 7);
 }
 
-struct seen { atomic_int calls[2]; int cpu[2]; atomic_uint_least64_t count; bool signals_blocked; };
+struct seen {
+	atomic_int calls[2];
+	int cpu[2];
+	atomic_uint_least64_t count;
+	bool signals_blocked;
+};
 
 static void note_thread(void *context, int thread)
 {
@@ -58,7 +63,7 @@ Test(measure, team_runs_on_every_thread_where_it_is_pinned)
 {
 	int cpus[2], n = usable_cpus(cpus, 2);
 	struct team *team;
-	struct seen seen = { 0 };
+	struct seen seen = {0};
 	assert_ok(team_create(cpus, n, &team));
 	cr_assert_eq(team_size(team), n);
 	cr_assert(team_is_pinned(team));
@@ -82,7 +87,10 @@ Test(measure, team_says_that_it_is_not_pinned)
 	team_destroy(team);
 }
 
-struct rounds { struct team *team; atomic_int before, wrong; };
+struct rounds {
+	struct team *team;
+	atomic_int before, wrong;
+};
 
 static void cross_barriers(void *context, int thread)
 {
@@ -100,7 +108,7 @@ static void cross_barriers(void *context, int thread)
 Test(measure, barrier_waits_for_all)
 {
 	int cpus[2], n = usable_cpus(cpus, 2);
-	struct rounds rounds = { 0 };
+	struct rounds rounds = {0};
 	if (n == 1)
 		cpus[1] = cpus[0];
 	assert_ok(team_create(cpus, 2, &rounds.team));
@@ -123,12 +131,14 @@ Test(measure, the_fastest_candidate_is_found)
 {
 	int cpus[2], n = usable_cpus(cpus, 2);
 	struct team *team;
-	struct seen seen[3] = { 0 };
+	struct seen seen[3] = {0};
 	/* The same loop, but the second one is said to do a million times the work in it. */
 	const struct measure_task tasks[] = {
-		{ count_work, &seen[0], 1 }, { count_work, &seen[1], 1e6 }, { count_work, &seen[2], 1 },
+		{count_work, &seen[0], 1},
+		{count_work, &seen[1], 1e6},
+		{count_work, &seen[2], 1},
 	};
-	struct measure_series series = { 0 };
+	struct measure_series series = {0};
 	assert_ok(team_create(cpus, n, &team));
 	assert_ok(measure_search(team, tasks, 3, 2000, 2, &series));
 	cr_assert_eq(series.best, 1);
@@ -155,9 +165,9 @@ Test(measure, the_count_fits_the_time)
 {
 	int cpus[1];
 	struct team *team;
-	struct seen seen = { 0 };
-	const struct measure_task task = { count_work, &seen, 1, .with_clock = true };
-	struct measure_series series = { 0 };
+	struct seen seen = {0};
+	const struct measure_task task = {count_work, &seen, 1, .with_clock = true};
+	struct measure_series series = {0};
 	usable_cpus(cpus, 1);
 	assert_ok(team_create(cpus, 1, &team));
 	assert_ok(measure_search(team, &task, 1, 1000000, 3, &series));
@@ -174,7 +184,7 @@ Test(measure, clock_is_a_clock)
 {
 	int cpus[1];
 	struct team *team;
-	struct machine_clock clock = { 0 };
+	struct machine_clock clock = {0};
 	usable_cpus(cpus, 1);
 	assert_ok(team_create(cpus, 1, &team));
 	assert_ok(clock_measure(team, &clock));

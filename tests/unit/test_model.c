@@ -1,4 +1,5 @@
-/* The model: counts, time, placement and the roofs that fit, against profiles whose truth is known. */
+/* The model: counts, time, placement and the roofs that fit, against profiles whose truth is known.
+ */
 #include "report/model_parts.h"
 #include "report_checks.h"
 #include "report_sample.h"
@@ -7,7 +8,10 @@ static const struct model_choice defaults;
 
 /* ---- counts: tolerance 0 ---- */
 
-struct truth { const char *name; uint64_t flop, unmasked, loads, stores, instructions; };
+struct truth {
+	const char *name;
+	uint64_t flop, unmasked, loads, stores, instructions;
+};
 
 Test(model, work_and_bytes_equal_the_truth)
 {
@@ -26,8 +30,10 @@ Test(model, work_and_bytes_equal_the_truth)
 		const struct tally *tally = &find(&model, t->name)->tally;
 		cr_expect_eq(tally->flop, t->flop, "%s flop %lu", t->name, tally->flop);
 		cr_expect_eq(tally->flop_unmasked, t->unmasked, "%s", t->name);
-		cr_expect_eq(tally->load_bytes, t->loads, "%s loads %lu", t->name, tally->load_bytes);
-		cr_expect_eq(tally->store_bytes, t->stores, "%s stores %lu", t->name, tally->store_bytes);
+		cr_expect_eq(tally->load_bytes, t->loads, "%s loads %lu", t->name,
+			     tally->load_bytes);
+		cr_expect_eq(tally->store_bytes, t->stores, "%s stores %lu", t->name,
+			     tally->store_bytes);
 		cr_expect_eq(tally->instructions, t->instructions, "%s", t->name);
 	}
 	const struct tally *masked = &find(&model, "masked_add")->tally;
@@ -105,8 +111,9 @@ Test(model, units_count_once)
 	profile_destroy(p);
 }
 
-/* Three of ten executions of a block were cut in two behind its first instruction: the rest of the block
- * stands there for the whole block, for itself, and less once more.  The rows come in any order. */
+/* Three of ten executions of a block were cut in two behind its first instruction: the rest of the
+ * block stands there for the whole block, for itself, and less once more.  The rows come in any
+ * order. */
 Test(model, executions_cut_in_two_count_once)
 {
 	struct profile *p = profile_create();
@@ -194,7 +201,8 @@ Test(model, time_of_a_native_thread_is_apart)
 		add_sample(p, 100, 101, 0x2001);
 	cr_assert(profile_match_processes(p));
 	struct model model = build(p);
-	cr_expect_null(find_uncounted(&model, "fma_crunch(unsigned long)"), "threads share work as they like");
+	cr_expect_null(find_uncounted(&model, "fma_crunch(unsigned long)"),
+		       "threads share work as they like");
 	cr_expect_eq(model.processes[0].uncounted_ns, 10000000, "the JIT code");
 	model_deinit(&model);
 	profile_native_thread(p, profile_thread(p, RUN_COUNTED, 200, 201, ""), "a reason");
@@ -221,7 +229,8 @@ Test(model, time_of_a_native_or_missing_process_is_apart)
 {
 	for (int missing = 0; missing < 2; missing++) {
 		struct profile *p = sample_with_processes();
-		uint32_t child = profile_process(p, RUN_TIMED, 110, profile_find_process(p, RUN_TIMED, 100));
+		uint32_t child =
+			profile_process(p, RUN_TIMED, 110, profile_find_process(p, RUN_TIMED, 100));
 		profile_process_command(p, child, "child");
 		if (!missing) {
 			uint32_t twin = profile_process(p, RUN_COUNTED, 210,
@@ -266,7 +275,8 @@ Test(model, a_process_has_its_work)
 	profile_destroy(p);
 }
 
-/* What a sample costs is no time of the program; how long threads are inside does not change by it. */
+/* What a sample costs is no time of the program; how long threads are inside does not change by it.
+ */
 Test(model, samples_do_not_count_themselves)
 {
 	struct profile *p = report_sample();
@@ -289,7 +299,8 @@ Test(model, threads_in_turn_are_not_concurrent)
 {
 	struct profile *p = report_sample();
 	for (size_t i = 0; i < p->n_samples; i++)
-		if (p->threads[p->samples[i].thread].tid == 101) /* thread 2 runs after all others */
+		if (p->threads[p->samples[i].thread].tid ==
+		    101) /* thread 2 runs after all others */
 			p->samples[i].time_ns += 10000000000u;
 	struct model model = build(p);
 	expect_near(find(&model, "triad")->concurrency, 1, "in turn");
@@ -377,9 +388,12 @@ Test(model, a_point_above_its_roof_is_a_fault)
 /* The faster it runs, the faster the level that its data must come from. */
 Test(model, the_level_follows_the_point)
 {
-	static const struct { int64_t n; const char *level; } steps[] = {
-		{100000000, "DRAM"}, {280000000, "DRAM"}, {300000000, "L2"}, {1900000000, "L2"},
-		{2100000000, "L1"},
+	static const struct {
+		int64_t n;
+		const char *level;
+	} steps[] = {
+		{100000000, "DRAM"}, {280000000, "DRAM"}, {300000000, "L2"},
+		{1900000000, "L2"},  {2100000000, "L1"},
 	};
 	struct profile *p = report_sample();
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
@@ -416,22 +430,38 @@ Test(model, without_roofs_or_counts_nothing_is_invented)
 /* ---- the roofs that fit ---- */
 
 /* One thread; each figure other than the next, so that a wrong row shows. */
-static const struct { const char *op; double dram, l3, l2, l1; } bandwidth_rows[] = {
-	{"read", 20, 60, 200, 400}, {"triad", 15, 48, 160, 500}, {"copy", 12, 40, 140, 380},
-	{"write", 9, 30, 120, 200}, {"daxpy", 19, 58, 210, 520}, {"update", 18, 57, 170, 510},
-	{"triad_nt", 17, 0, 0, 0}, {"copy_nt", 16, 0, 0, 0}, {"write_nt", 14, 0, 0, 0},
+static const struct {
+	const char *op;
+	double dram, l3, l2, l1;
+} bandwidth_rows[] = {
+	{"read", 20, 60, 200, 400},  {"triad", 15, 48, 160, 500},  {"copy", 12, 40, 140, 380},
+	{"write", 9, 30, 120, 200},  {"daxpy", 19, 58, 210, 520},  {"update", 18, 57, 170, 510},
+	{"triad_nt", 17, 0, 0, 0},   {"copy_nt", 16, 0, 0, 0},     {"write_nt", 14, 0, 0, 0},
 	{"copy_rep", 13, 0, 0, 250}, {"write_rep", 11, 0, 0, 180}, {"random", 900, 900, 900, 900},
 };
 
-static const struct { const char *isa, *precision, *op; double rate; } compute_rows[] = {
-	{"avx512f", "double", "fma", 130}, {"avx512f", "double", "add", 65},
-	{"avx512f", "double", "mul", 66}, {"avx512f", "double", "fma1_add1", 195},
-	{"avx512f", "double", "fma2_add1", 163}, {"avx512f", "double", "fma1_add2", 132},
-	{"avx512f", "double", "div", 20}, {"avx512f", "single", "fma", 260},
-	{"scalar", "double", "fma", 16}, {"scalar", "double", "add", 8}, {"scalar", "double", "mul", 8},
-	{"scalar", "double", "div", 5}, {"scalar", "double", "sqrt", 3},
-	{"scalar", "double", "fma1_add1", 24}, {"avx512f", "half", "fma", 510},
-	{"avx512f", "bfloat16", "dot", 550}, {"amx", "bfloat16", "dot", 2000}, {"x87", "x87", "add", 4},
+static const struct {
+	const char *isa, *precision, *op;
+	double rate;
+} compute_rows[] = {
+	{"avx512f", "double", "fma", 130},
+	{"avx512f", "double", "add", 65},
+	{"avx512f", "double", "mul", 66},
+	{"avx512f", "double", "fma1_add1", 195},
+	{"avx512f", "double", "fma2_add1", 163},
+	{"avx512f", "double", "fma1_add2", 132},
+	{"avx512f", "double", "div", 20},
+	{"avx512f", "single", "fma", 260},
+	{"scalar", "double", "fma", 16},
+	{"scalar", "double", "add", 8},
+	{"scalar", "double", "mul", 8},
+	{"scalar", "double", "div", 5},
+	{"scalar", "double", "sqrt", 3},
+	{"scalar", "double", "fma1_add1", 24},
+	{"avx512f", "half", "fma", 510},
+	{"avx512f", "bfloat16", "dot", 550},
+	{"amx", "bfloat16", "dot", 2000},
+	{"x87", "x87", "add", 4},
 	{"x87", "x87", "mul", 4.5},
 };
 
@@ -472,13 +502,13 @@ static struct profile *fit_profile(const char *out)
 {
 	struct profile *p = profile_create();
 	for (size_t i = 0; i < sizeof(bandwidth_rows) / sizeof(*bandwidth_rows); i++) {
-		const double rates[] = {bandwidth_rows[i].dram, bandwidth_rows[i].l3, bandwidth_rows[i].l2,
-					bandwidth_rows[i].l1};
+		const double rates[] = {bandwidth_rows[i].dram, bandwidth_rows[i].l3,
+					bandwidth_rows[i].l2, bandwidth_rows[i].l1};
 		static const char *const levels[] = {"DRAM", "L3", "L2", "L1"};
 		for (size_t l = 0; l < 4 && !is_left_out(bandwidth_rows[i].op, out); l++)
 			if (rates[l] > 0)
-				add_roof(p, ROOF_BANDWIDTH, "avx2", "", bandwidth_rows[i].op, levels[l],
-					 rates[l]);
+				add_roof(p, ROOF_BANDWIDTH, "avx2", "", bandwidth_rows[i].op,
+					 levels[l], rates[l]);
 	}
 	for (size_t i = 0; i < sizeof(compute_rows) / sizeof(*compute_rows); i++)
 		if (!is_left_out(compute_rows[i].op, out))
@@ -496,14 +526,17 @@ static struct profile *fit_profile(const char *out)
 
 static struct model_function in_one_second(void)
 {
-	return (struct model_function){.concurrency = 1, .elapsed_s = 1, .time_ns = 1000000000,
-				       .n_samples = 1000000, .tally.instructions = 1000};
+	return (struct model_function){.concurrency = 1,
+				       .elapsed_s = 1,
+				       .time_ns = 1000000000,
+				       .n_samples = 1000000,
+				       .tally.instructions = 1000};
 }
 
 struct fit_case {
 	const char *left_out;
 	uint64_t load, store, streamed, strings; /* shares of `point` */
-	double point;				 /* GB/s */
+	double point;                            /* GB/s */
 	double roof;
 	const char *level, *stores;
 };
@@ -519,8 +552,8 @@ static void check_bandwidth(const struct fit_case *c, size_t index)
 	f.tally.string_bytes = (uint64_t)llround((double)c->strings * unit);
 	cr_assert(model_place(p, &defaults, &f, true));
 	cr_expect_eq(f.place.axis, AXIS_BYTES);
-	cr_expect(fabs(f.place.roof - c->roof) <= 1e-8 * c->roof, "case %zu: roof %.12g, not %.12g", index,
-		  f.place.roof, c->roof);
+	cr_expect(fabs(f.place.roof - c->roof) <= 1e-8 * c->roof, "case %zu: roof %.12g, not %.12g",
+		  index, f.place.roof, c->roof);
 	cr_expect_str_eq(f.place.level, c->level, "case %zu: %s", index, f.place.level);
 	cr_expect_str_eq(f.place.stores, c->stores, "case %zu: %s", index, f.place.stores);
 	cr_expect(!f.place.above);
@@ -608,7 +641,10 @@ Test(model, a_faster_level_is_never_slower)
 	profile_destroy(p);
 }
 
-struct flop_part { int kind, precision, width; uint64_t flop; };
+struct flop_part {
+	int kind, precision, width;
+	uint64_t flop;
+};
 
 struct flop_case {
 	const char *left_out;
@@ -638,37 +674,48 @@ static void check_flop(const struct flop_case *c, size_t index)
 	set_flop(&f, c->parts);
 	cr_assert(model_place(p, &defaults, &f, true));
 	cr_expect_eq(f.place.axis, AXIS_FLOP);
-	cr_expect(fabs(f.place.roof - c->roof) <= 1e-12 * c->roof, "case %zu: roof %.15g, not %.15g", index,
-		  f.place.roof, c->roof);
+	cr_expect(fabs(f.place.roof - c->roof) <= 1e-12 * c->roof,
+		  "case %zu: roof %.15g, not %.15g", index, f.place.roof, c->roof);
 	cr_expect(fabs(f.place.ceiling - c->ceiling) <= 1e-12 * c->ceiling,
 		  "case %zu: ceiling %.15g, not %.15g", index, f.place.ceiling, c->ceiling);
 	cr_expect_str_eq(f.place.level, "");
 	cr_expect_null(f.place.stores);
 	cr_expect(c->borrowed ? f.place.borrowed && strcmp(f.place.borrowed, c->borrowed) == 0
-			      : !f.place.borrowed, "case %zu: borrowed %s", index, f.place.borrowed);
+			      : !f.place.borrowed,
+		  "case %zu: borrowed %s", index, f.place.borrowed);
 	free(f.place.why);
 	profile_destroy(p);
 }
 
-#define PART(kind, width, flop) {FLOP_##kind, PRECISION_DOUBLE, WIDTH_##width, flop}
-#define PART_OF(precision, kind, width, flop) {FLOP_##kind, PRECISION_##precision, WIDTH_##width, flop}
+#define PART(kind, width, flop)                                    \
+	{                                                          \
+		FLOP_##kind, PRECISION_DOUBLE, WIDTH_##width, flop \
+	}
+#define PART_OF(precision, kind, width, flop)                           \
+	{                                                               \
+		FLOP_##kind, PRECISION_##precision, WIDTH_##width, flop \
+	}
 
 /* e: the surplus of additions over multiplications, an FMA being one of each. */
 Test(model, the_top_fits_the_additions)
 {
 	static const struct flop_case flop_cases[] = {
-		{"", {PART(FMA, 512, 9)}, 130, 130, NULL},				/* e = 0 */
-		{"", {PART(MUL, 512, 9)}, 130, 66, NULL},				/* -1 */
+		{"", {PART(FMA, 512, 9)}, 130, 130, NULL}, /* e = 0 */
+		{"", {PART(MUL, 512, 9)}, 130, 66, NULL},  /* -1 */
 		{"", {PART(MUL, 512, 3), PART(FMA, 512, 6)}, 130, 9 / (3 / 66. + 6 / 130.), NULL},
-		{"", {PART(ADD, 512, 1), PART(FMA, 512, 4)}, 163, 162.5, NULL},	/* 1/5 */
-		{"", {PART(ADD, 512, 1), PART(FMA, 512, 3)}, 175, 520 / 3., NULL},	/* 1/4 */
-		{"", {PART(ADD, 512, 1), PART(FMA, 512, 2)}, 195, 195, NULL},		/* 1/3 */
-		{"", {PART(OTHER, 512, 1), PART(FMA, 512, 2)}, 195, 195, NULL},		/* min, max */
-		{"", {PART(ADD, 512, 2), PART(MUL, 512, 1)}, 195, 97.5, NULL},		/* not fused */
-		{"", {PART(ADD, 512, 1), PART(FMA, 512, 1)}, 132, 130, NULL},		/* 1/2 */
+		{"", {PART(ADD, 512, 1), PART(FMA, 512, 4)}, 163, 162.5, NULL},    /* 1/5 */
+		{"", {PART(ADD, 512, 1), PART(FMA, 512, 3)}, 175, 520 / 3., NULL}, /* 1/4 */
+		{"", {PART(ADD, 512, 1), PART(FMA, 512, 2)}, 195, 195, NULL},      /* 1/3 */
+		{"", {PART(OTHER, 512, 1), PART(FMA, 512, 2)}, 195, 195, NULL},    /* min, max */
+		{"", {PART(ADD, 512, 2), PART(MUL, 512, 1)}, 195, 97.5, NULL},     /* not fused */
+		{"", {PART(ADD, 512, 1), PART(FMA, 512, 1)}, 132, 130, NULL},      /* 1/2 */
 		{"", {PART(ADD, 512, 3), PART(FMA, 512, 1)}, 130, 4 / (3 / 65.), NULL}, /* 3/4 */
-		{"", {PART(ADD, 512, 1)}, 130, 65, NULL},				/* 1 */
-		{"", {PART(ADD, 512, 1), PART(DIV, 512, 9)}, 130, 10 / (9 / 20.), NULL}, /* div apart */
+		{"", {PART(ADD, 512, 1)}, 130, 65, NULL},                               /* 1 */
+		{"",
+		 {PART(ADD, 512, 1), PART(DIV, 512, 9)},
+		 130,
+		 10 / (9 / 20.),
+		 NULL}, /* div apart */
 		/* only some mixes were measured, or none, or there is no FMA */
 		{" fma2_add1 fma1_add2 ", {PART(ADD, 512, 1), PART(FMA, 512, 5)}, 162.5, 156, NULL},
 		{" fma2_add1 fma1_add2 ", {PART(ADD, 512, 2), PART(FMA, 512, 4)}, 195, 195, NULL},
@@ -684,7 +731,8 @@ Test(model, the_top_fits_the_additions)
 Test(model, the_ceiling_lets_units_overlap)
 {
 	static const struct flop_case flop_cases[] = {
-		/* adders beside the multipliers: 24 GFLOP/s of 1 FMA : 1 add, where FMA alone makes 16 */
+		/* adders beside the multipliers: 24 GFLOP/s of 1 FMA : 1 add, where FMA alone makes
+		   16 */
 		{"", {PART(ADD, SCALAR, 1), PART(MUL, SCALAR, 1)}, 130, 16, NULL},
 		/* without the mix nobody knows: no sum, the longer one */
 		{WITHOUT_MIXES, {PART(ADD, SCALAR, 1), PART(MUL, SCALAR, 1)}, 130, 16, NULL},
@@ -693,11 +741,19 @@ Test(model, the_ceiling_lets_units_overlap)
 		{"", {PART(DIV, SCALAR, 1), PART(FMA, SCALAR, 7)}, 130, 8 / (7 / 16.), NULL},
 		{"", {PART(DIV, SCALAR, 1)}, 130, 5, NULL},
 		{"", {PART(SQRT, SCALAR, 1)}, 130, 3, NULL},
-		{"", {PART(DIV, SCALAR, 1), PART(SQRT, SCALAR, 1)}, 130, 2 / (1 / 5. + 1 / 3.), NULL},
+		{"",
+		 {PART(DIV, SCALAR, 1), PART(SQRT, SCALAR, 1)},
+		 130,
+		 2 / (1 / 5. + 1 / 3.),
+		 NULL},
 		{" div sqrt ", {PART(DIV, SCALAR, 1)}, 130, 8, NULL},
 		{" div sqrt ", {PART(SQRT, SCALAR, 1)}, 130, 8, NULL},
 		/* widths share their units */
-		{"", {PART(FMA, SCALAR, 1), PART(FMA, 512, 1)}, 130, 2 / (1 / 16. + 1 / 130.), NULL},
+		{"",
+		 {PART(FMA, SCALAR, 1), PART(FMA, 512, 1)},
+		 130,
+		 2 / (1 / 16. + 1 / 130.),
+		 NULL},
 		/* not measured at this width: the top */
 		{"", {PART(FMA, 256, 1)}, 130, 130, NULL},
 	};
@@ -723,11 +779,18 @@ Test(model, the_ceiling_knows_shared_units)
 	}
 }
 
-/* 2 flop a byte, a third of the bytes stored: 30 GFLOP/s from memory, 38 in place, then the work. */
+/* 2 flop a byte, a third of the bytes stored: 30 GFLOP/s from memory, 38 in place, then the work.
+ */
 Test(model, code_above_memory_is_bound_by_its_work)
 {
-	static const struct { uint64_t gflops; double roof; const char *level; } rows[] = {
-		{29, 30, "DRAM"}, {35, 38, "DRAM"}, {45, 130, ""},
+	static const struct {
+		uint64_t gflops;
+		double roof;
+		const char *level;
+	} rows[] = {
+		{29, 30, "DRAM"},
+		{35, 38, "DRAM"},
+		{45, 130, ""},
 	};
 	struct profile *p = fit_profile("");
 	for (size_t i = 0; i < 3; i++) {
@@ -756,8 +819,11 @@ Test(model, precisions_have_their_own_roofs)
 		{" dot ", {PART_OF(BFLOAT16, FMA, 512, 1)}, 260, 260, "single"},
 		{" dot ", {PART_OF(BFLOAT16, FMA, TILE, 1)}, 260, 260, "single"},
 		/* a mix of precisions takes its parts one after the other */
-		{"", {PART(FMA, 512, 3), PART_OF(SINGLE, FMA, 512, 2)}, 5 / (3 / 130. + 2 / 260.),
-		 5 / (3 / 130. + 2 / 260.), NULL},
+		{"",
+		 {PART(FMA, 512, 3), PART_OF(SINGLE, FMA, 512, 2)},
+		 5 / (3 / 130. + 2 / 260.),
+		 5 / (3 / 130. + 2 / 260.),
+		 NULL},
 		/* the slower ones never lower the top of the main one */
 		{"", {PART(FMA, 512, 9), PART_OF(X87, MUL, SCALAR, 1)}, 130, 45, NULL},
 	};
@@ -783,13 +849,19 @@ Test(model, precisions_have_their_own_roofs)
 /* Below half of what its own mix can do it waits; a divider that is busy does not. */
 Test(model, bounds_follow_the_ceiling)
 {
-	static const struct { double gflops; enum model_bound bound; } rows[] = {
-		{4.9, BOUND_COMPUTE}, {2.6, BOUND_COMPUTE}, {2.4, BOUND_LATENCY},
+	static const struct {
+		double gflops;
+		enum model_bound bound;
+	} rows[] = {
+		{4.9, BOUND_COMPUTE},
+		{2.6, BOUND_COMPUTE},
+		{2.4, BOUND_LATENCY},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct profile *p = fit_profile("");
 		struct model_function f = in_one_second();
-		struct flop_part parts[3] = {PART(DIV, SCALAR, (uint64_t)llround(rows[i].gflops * 1000))};
+		struct flop_part parts[3] = {
+			PART(DIV, SCALAR, (uint64_t)llround(rows[i].gflops * 1000))};
 		set_flop(&f, parts);
 		cr_assert(model_place(p, &defaults, &f, true));
 		cr_expect_eq(f.place.bound, rows[i].bound, "%g GFLOP/s: %s", rows[i].gflops,
@@ -814,11 +886,13 @@ Test(model, additions_may_pass_the_fma_peak)
 	profile_destroy(p);
 }
 
-/* Bytes by stores that bypass the caches, and by repeated string instructions, from code to tally. */
+/* Bytes by stores that bypass the caches, and by repeated string instructions, from code to tally.
+ */
 Test(model, streamed_and_string_bytes_are_counted)
 {
 	/* vmovntpd [rdi],ymm0; movnti [rdi],rax; vmovupd [rdi],ymm0; maskmovdqu xmm3,xmm5 */
-	static const char code[] = "\xc5\xfd\x2b\x07\x48\x0f\xc3\x07\xc5\xfd\x11\x07\x66\x0f\xf7\xdd";
+	static const char code[] =
+		"\xc5\xfd\x2b\x07\x48\x0f\xc3\x07\xc5\xfd\x11\x07\x66\x0f\xf7\xdd";
 	struct profile *p = report_sample();
 	uint32_t m = profile_module(p, "/opt/solver", "");
 	sample_function(p, m, 0x9000, 0x9010, "fill", "", 0);
@@ -826,7 +900,8 @@ Test(model, streamed_and_string_bytes_are_counted)
 	struct profile_units units = {m, 0x900c, 1, 45};
 	cr_assert(rf_array_push(p->units, p->n_units, p->cap_units, units));
 	struct model model = build(p);
-	const struct tally *fill = &find(&model, "fill")->tally, *copy = &find(&model, "copy")->tally;
+	const struct tally *fill = &find(&model, "fill")->tally,
+			   *copy = &find(&model, "copy")->tally;
 	cr_expect_eq(fill->store_bytes, 10 * (32 + 8 + 32) + 45, "%lu", fill->store_bytes);
 	cr_expect_eq(fill->nt_store_bytes, 10 * (32 + 8) + 45, "%lu", fill->nt_store_bytes);
 	cr_expect_eq(fill->string_bytes, 0);

@@ -16,7 +16,8 @@ static struct profile *function_of(uint32_t size)
 
 static void add_block(struct profile *p, const char *code, uint32_t from, uint32_t to, int64_t n)
 {
-	sample_block(p, 0, 0x100 + from, code + from, to - from, profile_thread(p, RUN_COUNTED, 1, 1, ""), n);
+	sample_block(p, 0, 0x100 + from, code + from, to - from,
+		     profile_thread(p, RUN_COUNTED, 1, 1, ""), n);
 }
 
 static void add_sample(struct profile *p, uint64_t offset)
@@ -26,8 +27,10 @@ static void add_sample(struct profile *p, uint64_t offset)
 	cr_assert(rf_array_push(p->samples, p->n_samples, p->cap_samples, sample));
 }
 
-/* 0 nop; 1 xor eax,eax; 3 add rbx,rax; 6 inc rax; 9 cmp rax,rcx; c jb 3; e dec rdx; 11 jnz 1; 13 ret */
-static const char nest[] = "\x90\x31\xc0\x48\x01\xc3\x48\xff\xc0\x48\x39\xc8\x72\xf5\x48\xff\xca\x75\xee\xc3";
+/* 0 nop; 1 xor eax,eax; 3 add rbx,rax; 6 inc rax; 9 cmp rax,rcx; c jb 3; e dec rdx; 11 jnz 1; 13
+ * ret */
+static const char nest[] =
+	"\x90\x31\xc0\x48\x01\xc3\x48\xff\xc0\x48\x39\xc8\x72\xf5\x48\xff\xca\x75\xee\xc3";
 
 /* 10 turns of the outer loop, 10 of the inner one in each. */
 static struct profile *nested(void)
@@ -99,7 +102,8 @@ Test(model_loops, a_loop_entered_at_its_end_is_one)
 	profile_destroy(p);
 }
 
-/* 0 dec rdx; 3 jnz 0; 5 ret: called three times, 100 turns in all; entries only from the ways back. */
+/* 0 dec rdx; 3 jnz 0; 5 ret: called three times, 100 turns in all; entries only from the ways back.
+ */
 Test(model_loops, entries_of_a_loop_that_the_function_begins_with)
 {
 	static const char code[] = "\x48\xff\xca\x75\xfb\xc3";
@@ -115,7 +119,8 @@ Test(model_loops, entries_of_a_loop_that_the_function_begins_with)
 	profile_destroy(p);
 }
 
-/* 0 test rcx,rcx; 3 jz a; 5 dec rdx; 8 jnz 5; a ret: how often each of the two jumps led to the ret is not known. */
+/* 0 test rcx,rcx; 3 jz a; 5 dec rdx; 8 jnz 5; a ret: how often each of the two jumps led to the ret
+ * is not known. */
 Test(model_loops, entries_that_the_counts_do_not_tell_are_not_told)
 {
 	static const char code[] = "\x48\x85\xc9\x74\x05\x48\xff\xca\x75\xfb\xc3";
@@ -166,16 +171,19 @@ Test(model_loops, calls_are_no_loops)
 	profile_destroy(p);
 }
 
-/* Work, units, time and traffic of the sample's loops are those of its functions but for what is outside. */
+/* Work, units, time and traffic of the sample's loops are those of its functions but for what is
+ * outside. */
 Test(model_loops, loops_have_their_functions_work)
 {
 	struct profile *p = report_traced_sample();
 	struct model model = build_as(p, with_loops);
-	const char *const whole[] = {"triad", "fma_crunch(unsigned long)", "dot", "masked_add", "integer"};
+	const char *const whole[] = {"triad", "fma_crunch(unsigned long)", "dot", "masked_add",
+				     "integer"};
 	for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++) {
 		const struct model_function *f = find(&model, whole[i]);
 		cr_assert_eq(f->n_loops, 1, "%s", whole[i]);
-		cr_expect_eq(memcmp(&f->loops->tally, &f->tally, sizeof(f->tally)), 0, "%s", whole[i]);
+		cr_expect_eq(memcmp(&f->loops->tally, &f->tally, sizeof(f->tally)), 0, "%s",
+			     whole[i]);
 		cr_expect_eq(f->loops->time_ns, f->time_ns, "%s", whole[i]);
 		cr_expect_eq(f->loops->bytes.l2.bytes, f->traffic->bytes.l2.bytes, "%s", whole[i]);
 	}
@@ -189,19 +197,34 @@ Test(model_loops, loops_have_their_functions_work)
 
 Test(model_loops, branches)
 {
-	static const struct { const char *code; size_t size; enum branch_kind kind; uint64_t target; } rows[] = {
-		{"\x90", 1, BRANCH_NONE, 0}, {"\x72\xf5", 2, BRANCH_CONDITIONAL, 0x1000 + 2 - 11},
-		{"\x0f\x84\x10\x00\x00\x00", 6, BRANCH_CONDITIONAL, 0x1016}, {"\xeb\x03", 2, BRANCH_JUMP, 0x1005},
-		{"\xe9\xfb\xff\xff\xff", 5, BRANCH_JUMP, 0x1000}, {"\xff\xe0", 2, BRANCH_INDIRECT, 0},
-		{"\xff\x25\x00\x00\x00\x00", 6, BRANCH_INDIRECT, 0}, {"\xc3", 1, BRANCH_LEAVE, 0},
-		{"\xe8\x00\x00\x00\x00", 5, BRANCH_NONE, 0}, {"\xff\xd0", 2, BRANCH_NONE, 0},
-		{"\xe3\xfe", 2, BRANCH_CONDITIONAL, 0x1000}, {"\xe2\xfe", 2, BRANCH_CONDITIONAL, 0x1000},
-		{"\x0f\x0b", 2, BRANCH_LEAVE, 0}, {"\x0f", 1, BRANCH_LEAVE, 0}, {"\x0f\x05", 2, BRANCH_NONE, 0},
+	static const struct {
+		const char *code;
+		size_t size;
+		enum branch_kind kind;
+		uint64_t target;
+	} rows[] = {
+		{"\x90", 1, BRANCH_NONE, 0},
+		{"\x72\xf5", 2, BRANCH_CONDITIONAL, 0x1000 + 2 - 11},
+		{"\x0f\x84\x10\x00\x00\x00", 6, BRANCH_CONDITIONAL, 0x1016},
+		{"\xeb\x03", 2, BRANCH_JUMP, 0x1005},
+		{"\xe9\xfb\xff\xff\xff", 5, BRANCH_JUMP, 0x1000},
+		{"\xff\xe0", 2, BRANCH_INDIRECT, 0},
+		{"\xff\x25\x00\x00\x00\x00", 6, BRANCH_INDIRECT, 0},
+		{"\xc3", 1, BRANCH_LEAVE, 0},
+		{"\xe8\x00\x00\x00\x00", 5, BRANCH_NONE, 0},
+		{"\xff\xd0", 2, BRANCH_NONE, 0},
+		{"\xe3\xfe", 2, BRANCH_CONDITIONAL, 0x1000},
+		{"\xe2\xfe", 2, BRANCH_CONDITIONAL, 0x1000},
+		{"\x0f\x0b", 2, BRANCH_LEAVE, 0},
+		{"\x0f", 1, BRANCH_LEAVE, 0},
+		{"\x0f\x05", 2, BRANCH_NONE, 0},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct branch branch = branch_of_bytes((const uint8_t *)rows[i].code, rows[i].size, 0x1000);
+		struct branch branch =
+			branch_of_bytes((const uint8_t *)rows[i].code, rows[i].size, 0x1000);
 		cr_expect_eq(branch.kind, rows[i].kind, "row %zu: %d", i, branch.kind);
 		if (rows[i].target)
-			cr_expect_eq(branch.target, rows[i].target, "row %zu: %lx", i, branch.target);
+			cr_expect_eq(branch.target, rows[i].target, "row %zu: %lx", i,
+				     branch.target);
 	}
 }

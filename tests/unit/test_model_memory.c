@@ -68,7 +68,8 @@ Test(model_memory, the_interval_is_that_of_a_share)
 	sample_split(p, "llc_miss_bytes", 1.5e8, 1500, COUNTER_USED);
 	struct model model = build(p);
 	const double all = 64 * 1.5e8, z2 = 3.8416, n = 1500, q = 0.8;
-	const double middle = (q + z2 / 2 / n) / (1 + z2 / n), half = sqrt(z2 * q * (1 - q) / n + z2 * z2 / 4 / n / n) / (1 + z2 / n);
+	const double middle = (q + z2 / 2 / n) / (1 + z2 / n),
+		     half = sqrt(z2 * q * (1 - q) / n + z2 * z2 / 4 / n / n) / (1 + z2 / n);
 	const struct model_estimate *moved = &dram_of(find(&model, "triad"))->moved[DIRECTION_BOTH];
 	expect_near(moved->stderr_bytes, all * sqrt(q * (1 - q) / n), "standard error");
 	expect_near(moved->halfwidth, all * (q - middle + half), "95 %: the wider side");
@@ -90,7 +91,8 @@ Test(model_memory, several_events_are_one_sum)
 	const struct model_estimate *moved = &dram_of(find(&model, "triad"))->moved[DIRECTION_BOTH];
 	const double all = 64 * 1.5e8;
 	expect_near(moved->bytes, 0.8 * all, "bytes");
-	expect_near(moved->stderr_bytes, 64 * sqrt(0.8 * 0.2 * (1e16 / 1000 + 0.25e16 / 100)), "standard error");
+	expect_near(moved->stderr_bytes, 64 * sqrt(0.8 * 0.2 * (1e16 / 1000 + 0.25e16 / 100)),
+		    "standard error");
 	cr_expect_eq(find(&model, "triad")->traffic->samples, 880);
 	model_deinit(&model);
 	profile_destroy(p);
@@ -98,7 +100,8 @@ Test(model_memory, several_events_are_one_sum)
 
 /* ---- bytes at memory ---- */
 
-/* A quarter of what moves is written: the triad's mix, whose bandwidth is 4/3 of 12 GB/s in LS bytes. */
+/* A quarter of what moves is written: the triad's mix, whose bandwidth is 4/3 of 12 GB/s in LS
+ * bytes. */
 Test(model_memory, sampled_bytes_are_no_bound)
 {
 	struct profile *p = sample();
@@ -116,7 +119,8 @@ Test(model_memory, sampled_bytes_are_no_bound)
 	expect_near(dram->moved[DIRECTION_WRITE].bytes, bytes / 4, "written");
 	expect_near(dram->moved[DIRECTION_BOTH].bytes, bytes, "both");
 	expect_near(dram->moved[DIRECTION_BOTH].stderr_bytes,
-		    hypot(64 * 1.2e8 * sqrt(0.16 / 1000), 64 * 0.4e8 * sqrt(0.16 / 500)), "standard error");
+		    hypot(64 * 1.2e8 * sqrt(0.16 / 1000), 64 * 0.4e8 * sqrt(0.16 / 500)),
+		    "standard error");
 	expect_place(triad, 1.7 * 12 * 4 / 3 * triad_flop / bytes);
 	cr_expect_eq(triad->traffic->samples, 800 + 400);
 	model_deinit(&model);
@@ -164,7 +168,8 @@ Test(model_memory, the_programs_bytes_are_shared_out_by_misses)
 	expect_near(dram->moved[DIRECTION_WRITE].bytes, 0.8 * 4e9, "written");
 	expect_near(dram->moved[DIRECTION_BOTH].bytes, 0.8 * 16e9, "both");
 	/* one share for both directions */
-	expect_near(dram->moved[DIRECTION_BOTH].stderr_bytes, 16e9 * sqrt(0.16 / 1500), "standard error");
+	expect_near(dram->moved[DIRECTION_BOTH].stderr_bytes, 16e9 * sqrt(0.16 / 1500),
+		    "standard error");
 	/* 25.6 GB/s of 27.2 */
 	expect_place(triad, 1.7 * 12 * 4 / 3 * triad_flop / (0.8 * 16e9));
 	expect_near(model.bytes.mem[DIRECTION_WRITE].bytes, 4e9, "of the program");
@@ -203,7 +208,8 @@ Test(model_memory, less_than_what_missed_is_not_shared_out)
 	sample_counter(p, "memory_bytes", 1, 1e9, 0, COUNTER_USED);
 	struct model model = build(p);
 	cr_expect_eq(model.memory, MEMORY_MISSES);
-	expect_near(dram_of(find(&model, "triad"))->moved[DIRECTION_BOTH].bytes, 64 * 1.2e8, "bytes");
+	expect_near(dram_of(find(&model, "triad"))->moved[DIRECTION_BOTH].bytes, 64 * 1.2e8,
+		    "bytes");
 	model_deinit(&model);
 	profile_destroy(p);
 }
@@ -262,23 +268,32 @@ Test(model_memory, a_level_that_is_not_known_is_not_chosen)
 
 Test(model_memory, nothing_changes_where_nothing_tells_functions_apart)
 {
-	static const struct { const char *source, *quantity; uint64_t samples; enum counter_use use; } rows[] = {
-		{"none", "llc_miss_bytes", 1500, COUNTER_USED}, {"PMU", "llc_miss_bytes", 0, COUNTER_USED},
-		{"PMU", "llc_miss_bytes", 1500, COUNTER_UNUSED}, {"PMU", "memory_bytes", 0, COUNTER_USED},
-		{"PMU", "loads", 1500, COUNTER_USED}, {"traced", "llc_miss_bytes", 1500, COUNTER_USED},
+	static const struct {
+		const char *source, *quantity;
+		uint64_t samples;
+		enum counter_use use;
+	} rows[] = {
+		{"none", "llc_miss_bytes", 1500, COUNTER_USED},
+		{"PMU", "llc_miss_bytes", 0, COUNTER_USED},
+		{"PMU", "llc_miss_bytes", 1500, COUNTER_UNUSED},
+		{"PMU", "memory_bytes", 0, COUNTER_USED},
+		{"PMU", "loads", 1500, COUNTER_USED},
+		{"traced", "llc_miss_bytes", 1500, COUNTER_USED},
 	};
 	struct profile *plain = report_sample();
 	struct model truth = build(plain);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct profile *p = report_sample();
 		profile_set_fact(p, "traffic_source", "%s", rows[i].source);
-		uint32_t counter = sample_counter(p, rows[i].quantity, 64, 1.5e8, rows[i].samples, rows[i].use);
+		uint32_t counter = sample_counter(p, rows[i].quantity, 64, 1.5e8, rows[i].samples,
+						  rows[i].use);
 		if (rows[i].samples)
 			sample_counter_place(p, counter, 0x1000, rows[i].samples, 1.5e8);
 		struct model model = build(p);
 		cr_expect_eq(model.memory, MEMORY_UNKNOWN, "row %zu", i);
 		cr_expect_null(find(&model, "triad")->traffic, "row %zu", i);
-		cr_expect_eq(find(&model, "triad")->place.roof, find(&truth, "triad")->place.roof, "row %zu", i);
+		cr_expect_eq(find(&model, "triad")->place.roof, find(&truth, "triad")->place.roof,
+			     "row %zu", i);
 		model_deinit(&model);
 		profile_destroy(p);
 	}

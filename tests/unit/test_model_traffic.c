@@ -16,12 +16,17 @@ Test(model_traffic, an_estimate_is_the_sum_with_its_error)
 	struct model_estimate estimate = model_estimate(&lines, 4, 1u << TRAFFIC_MEM_READ);
 	expect_near(estimate.bytes, 52 * 16 * 64, "bytes");
 	/* sd² = (9 + 1 + 1 + 9) / 3 */
-	expect_near(estimate.stderr_bytes, 64 * 64 * sqrt(20.0 / 3 / 4 * 60 / 64), "standard error");
-	expect_near(estimate.halfwidth, hypot(3.182 * estimate.stderr_bytes, MODEL_RESOLUTION * estimate.bytes), "95 %");
+	expect_near(estimate.stderr_bytes, 64 * 64 * sqrt(20.0 / 3 / 4 * 60 / 64),
+		    "standard error");
+	expect_near(estimate.halfwidth,
+		    hypot(3.182 * estimate.stderr_bytes, MODEL_RESOLUTION * estimate.bytes),
+		    "95 %");
 	/* sums of events: 11, 12, 14, 17; not the root of the sum of squares */
-	estimate = model_estimate(&lines, 4, 1u << TRAFFIC_MEM_READ | 1u << TRAFFIC_MEM_WRITE_ALLOCATE);
+	estimate = model_estimate(&lines, 4,
+				  1u << TRAFFIC_MEM_READ | 1u << TRAFFIC_MEM_WRITE_ALLOCATE);
 	expect_near(estimate.bytes, 54 * 16 * 64, "bytes of both");
-	expect_near(estimate.stderr_bytes, 64 * 64 * sqrt(21.0 / 3 / 4 * 60 / 64), "standard error of both");
+	expect_near(estimate.stderr_bytes, 64 * 64 * sqrt(21.0 / 3 / 4 * 60 / 64),
+		    "standard error of both");
 }
 
 Test(model_traffic, all_classes_are_no_estimate_and_one_has_no_error)
@@ -56,8 +61,9 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-/* Of 64 classes with known lines 4 or 8 are drawn again and again, always the same ones in a run of this test:
- * the interval holds the truth in nearly 95 of 100 draws, and the mean estimate is the truth. */
+/* Of 64 classes with known lines 4 or 8 are drawn again and again, always the same ones in a run of
+ * this test: the interval holds the truth in nearly 95 of 100 draws, and the mean estimate is the
+ * truth. */
 Test(model_traffic, intervals_hold_the_truth)
 {
 	static const unsigned sizes[] = {4, 8, 32};
@@ -65,7 +71,8 @@ Test(model_traffic, intervals_hold_the_truth)
 	double population[CACHE_CLASSES], truth = 0;
 	uint64_t state = 20261122;
 	for (int k = 0; k < CACHE_CLASSES; k++) {
-		population[k] = 1000 + (double)(next_random(&state) % 200) + (double)(next_random(&state) % 200);
+		population[k] = 1000 + (double)(next_random(&state) % 200) +
+				(double)(next_random(&state) % 200);
 		truth += population[k] * CACHE_LINE;
 	}
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
@@ -74,17 +81,20 @@ Test(model_traffic, intervals_hold_the_truth)
 		for (int draw = 0; draw < DRAWS; draw++) {
 			struct traffic_lines lines = {0};
 			for (unsigned k = 0; k < sizes[s]; k++) { /* a shuffle's first steps */
-				unsigned other = k + (unsigned)(next_random(&state) % (CACHE_CLASSES - k));
+				unsigned other =
+					k + (unsigned)(next_random(&state) % (CACHE_CLASSES - k));
 				double swap = population[k];
 				population[k] = population[other];
 				population[other] = swap;
 				lines.by_class[k][TRAFFIC_MEM_READ] = population[k];
 			}
-			struct model_estimate e = model_estimate(&lines, sizes[s], 1u << TRAFFIC_MEM_READ);
+			struct model_estimate e =
+				model_estimate(&lines, sizes[s], 1u << TRAFFIC_MEM_READ);
 			held += fabs(e.bytes - truth) <= e.halfwidth;
 			mean += e.bytes / DRAWS;
 		}
-		cr_expect(held > 0.93 * DRAWS && held < 0.98 * DRAWS, "%u of %d at %u classes", held, DRAWS, sizes[s]);
+		cr_expect(held > 0.93 * DRAWS && held < 0.98 * DRAWS, "%u of %d at %u classes",
+			  held, DRAWS, sizes[s]);
 		/* a little more than 95 of 100: MODEL_RESOLUTION adds to it */
 		cr_expect(fabs(mean - truth) < 0.002 * truth, "mean %g, not %g", mean, truth);
 	}
@@ -122,7 +132,8 @@ Test(model_traffic, bytes_at_every_level_are_the_sums)
 		expect_near(level->rate, 4 * array * 1e-9 / triad->elapsed_s, below[i]);
 	}
 	/* only the second array's lines differ: by −1500, −500, 500, 1500 */
-	expect_near(dram->moved[DIRECTION_BOTH].stderr_bytes, 4096 * sqrt(5e6 / 3 / 4 * 60 / 64), "standard error");
+	expect_near(dram->moved[DIRECTION_BOTH].stderr_bytes, 4096 * sqrt(5e6 / 3 / 4 * 60 / 64),
+		    "standard error");
 	expect_near(dram->moved[DIRECTION_WRITE].stderr_bytes, 0, "of what is written");
 	/* 2 loads and a store an iteration, 100 million of them */
 	expect_near(l1->misses, 3 * array / 64 / 3e8, "misses of L1");
@@ -137,8 +148,10 @@ Test(model_traffic, bytes_at_every_level_are_the_sums)
 	const struct model_bytes *copied = &find(&model, "copy")->traffic->bytes;
 	expect_near(copied->mem[DIRECTION_WRITE].bytes, 100000.0 * 4096, "written back");
 	expect_near(copied->events[TRAFFIC_MEM_LEFT].bytes, 22070.0 * 4096, "left");
-	expect_near(copied->mem[DIRECTION_READ].bytes, 2 * 122070.0 * 4096, "read, with what is overwritten");
-	expect_near(model.bytes.mem[DIRECTION_READ].bytes, 3 * array + 2 * 122070.0 * 4096, "of the program");
+	expect_near(copied->mem[DIRECTION_READ].bytes, 2 * 122070.0 * 4096,
+		    "read, with what is overwritten");
+	expect_near(model.bytes.mem[DIRECTION_READ].bytes, 3 * array + 2 * 122070.0 * 4096,
+		    "of the program");
 	model_deinit(&model);
 	profile_destroy(p);
 }
@@ -166,7 +179,7 @@ Test(model_traffic, without_it_all_is_as_before)
 {
 	static const char *const facts[][2] = {
 		{"traffic_source", "none"}, {"traffic_classes", "0"}, {"traffic_classes", "65"},
-		{"traffic_classes", "x"}, {"work_source", "none"},
+		{"traffic_classes", "x"},   {"work_source", "none"},
 	};
 	struct profile *plain = report_sample();
 	struct model truth = build(plain);
@@ -179,7 +192,8 @@ Test(model_traffic, without_it_all_is_as_before)
 		cr_expect_not(model.traced, "%s=%s", facts[i][0], facts[i][1]);
 		cr_expect_null(find(&model, "triad")->traffic);
 		if (p->n_counts)
-			expect_near(find(&model, "triad")->place.roof, find(&truth, "triad")->place.roof, "roof");
+			expect_near(find(&model, "triad")->place.roof,
+				    find(&truth, "triad")->place.roof, "roof");
 		model_deinit(&model);
 		profile_destroy(p);
 	}
@@ -216,8 +230,8 @@ Test(model_traffic, the_lowest_roof_binds)
 	profile_destroy(p);
 }
 
-/* The same function gets the same roof in time, whether its triad is counted in LS bytes or in what moves:
- * the conversion of roofs cancels. */
+/* The same function gets the same roof in time, whether its triad is counted in LS bytes or in what
+ * moves: the conversion of roofs cancels. */
 Test(model_traffic, a_kernel_stands_under_its_own_roof_in_either_unit)
 {
 	struct profile *plain = report_sample(), *traced = report_traced_sample();
@@ -279,7 +293,8 @@ Test(model_traffic, the_most_of_a_level_is_above_all_mixes)
 	const struct tally tally = {.load_bytes = 1};
 	for (double written = 0; written <= 1; written += 0.03125) {
 		const struct model_moves moves = {.written = written};
-		cr_expect_leq(model_level_rate(p, "DRAM", &tally, 1, &moves).value, 16 + 1e-9, "%g", written);
+		cr_expect_leq(model_level_rate(p, "DRAM", &tally, 1, &moves).value, 16 + 1e-9, "%g",
+			      written);
 	}
 	profile_destroy(p);
 }
@@ -289,7 +304,8 @@ Test(model_traffic, late_writes_are_no_fault)
 {
 	for (int late = 0; late <= 1; late++) {
 		struct profile *p = report_traced_sample();
-		sample_lines(p, late ? 0x100b : 0x1000, late ? TRAFFIC_MEM_WRITE_BACK : TRAFFIC_MEM_READ, 10 * 781250, 0);
+		sample_lines(p, late ? 0x100b : 0x1000,
+			     late ? TRAFFIC_MEM_WRITE_BACK : TRAFFIC_MEM_READ, 10 * 781250, 0);
 		struct model model = build(p);
 		const struct model_place *place = &find(&model, "triad")->place;
 		cr_expect(place->point > 1.5 * place->roof);

@@ -59,15 +59,15 @@ static uint32_t function(const char *name)
 	return 0;
 }
 
-static void enter_in(struct objects *objects, uint32_t thread, const char *name, uint64_t sp, uint64_t site,
-		     uint64_t a, uint64_t b, uint64_t c)
+static void enter_in(struct objects *objects, uint32_t thread, const char *name, uint64_t sp,
+		     uint64_t site, uint64_t a, uint64_t b, uint64_t c)
 {
 	const struct allocator_call call = {thread, function(name), CODE + site, sp, {a, b, c}};
 	objects_enter(objects, &call);
 }
 
-static void enter(struct objects *objects, const char *name, uint64_t sp, uint64_t site, uint64_t a, uint64_t b,
-		  uint64_t c)
+static void enter(struct objects *objects, const char *name, uint64_t sp, uint64_t site, uint64_t a,
+		  uint64_t b, uint64_t c)
 {
 	enter_in(objects, 1, name, STACK + sp, site, a, b, c);
 }
@@ -90,7 +90,10 @@ static void assert_heap(struct objects *objects, uint64_t address, uint64_t site
 #define SIZE 0x20000u
 #define SITES 6
 
-struct cell { uint32_t site, block; bool live; }; /* site 0: none */
+struct cell {
+	uint32_t site, block;
+	bool live;
+}; /* site 0: none */
 static struct cell cells[SIZE];
 static uint32_t n_blocks;
 static uint64_t live_of[SITES + 1], most_of[SITES + 1], n_of[SITES + 1];
@@ -131,8 +134,8 @@ static void reference_freed(uint64_t at)
 		reference_kill(at);
 }
 
-/* The site whose data an address is: of the live block there, else of the first live one in its line, else of
- * the freed one there, else of the first in its line. */
+/* The site whose data an address is: of the live block there, else of the first live one in its
+ * line, else of the freed one there, else of the first in its line. */
 static uint32_t reference_site(uint64_t at)
 {
 	if (cells[at].live)
@@ -174,7 +177,8 @@ Test(objects, agree_with_an_array_of_bytes)
 			reference_allocated(at, size, site);
 		} else {
 			uint64_t block = at;
-			while (any(4) && block && (!cells[block].live || cells[block - 1].block == cells[block].block))
+			while (any(4) && block &&
+			       (!cells[block].live || cells[block - 1].block == cells[block].block))
 				block--;
 			objects_freed(objects, HEAP + block);
 			reference_freed(block);
@@ -208,7 +212,8 @@ Test(objects, the_outermost_call_gives_the_site)
 	assert_heap(objects, HEAP + 0x200, 0x30);
 	cr_assert_eq(objects_at(objects, HEAP + 0x200).live, 6);
 
-	enter(objects, "_Znam", 0x1000, 0x50, 48, 0, 0); /* new[] jumps to new, which jumps to malloc */
+	enter(objects, "_Znam", 0x1000, 0x50, 48, 0,
+	      0); /* new[] jumps to new, which jumps to malloc */
 	enter(objects, "_Znwm", 0x1000, 0x50, 48, 0, 0);
 	enter(objects, "malloc", 0x1000, 0x50, 48, 0, 0);
 	leave(objects, 0x1000, HEAP + 0x300);
@@ -245,7 +250,8 @@ Test(objects, sizes_are_those_of_the_function)
 	assert_heap(objects, HEAP, 1); /* until it is used again */
 	enter(objects, "free", 0x1000, 6, 0, 0, 0);
 	enter(objects, "_ZdlPv", 0x1000, 6, HEAP + 0x1000, 0, 0);
-	enter(objects, "free", 0x1000, 6, HEAP + 0x1000, 0, 0); /* delete calls free: once is enough */
+	enter(objects, "free", 0x1000, 6, HEAP + 0x1000, 0,
+	      0); /* delete calls free: once is enough */
 	cr_assert_eq(objects_at(objects, HEAP + 0x1000).live, 0);
 	cr_assert_eq(objects_at(objects, HEAP + 0x1000).most, 256);
 	objects_destroy(objects);
@@ -259,7 +265,8 @@ Test(objects, realloc_moves)
 	enter(objects, "realloc", 0x1000, 2, HEAP, 5000, 0);
 	enter(objects, "malloc", 0xf00, 3, 5000, 0, 0);
 	leave(objects, 0xf00, HEAP + 0x1000);
-	enter_in(objects, 2, "malloc", STACK + 0x80000, 4, 80, 0, 0); /* another thread takes what realloc freed */
+	enter_in(objects, 2, "malloc", STACK + 0x80000, 4, 80, 0,
+		 0); /* another thread takes what realloc freed */
 	objects_leave(objects, 2, STACK + 0x80000, HEAP);
 	leave(objects, 0x1000, HEAP + 0x1000);
 	assert_heap(objects, HEAP, 4);
@@ -290,7 +297,7 @@ Test(objects, leaving_otherwise_does_not_confuse_for_good)
 	}
 	assert_heap(objects, HEAP + 0x1000 + 64 * 99, 4);
 	leave(objects, 0x5000, HEAP + 0x9000); /* a return that nobody waits for */
-	for (int i = 0; i < 1000; i++) /* without end */
+	for (int i = 0; i < 1000; i++)         /* without end */
 		enter(objects, "malloc", 0x5000 - 16 * (uint64_t)i, 5, 64, 0, 0);
 	enter(objects, "malloc", 0x6000, 6, 64, 0, 0);
 	leave(objects, 0x6000, HEAP + 0x8000);
@@ -399,7 +406,8 @@ Test(objects, traffic_goes_to_the_profile)
 		write += traffic->write;
 	}
 	cr_assert(read == 2 && write_allocate == 1 && write == 2);
-	cr_assert_eq(profile->objects[profile->object_traffic[profile->n_object_traffic - 1].object].kind,
+	cr_assert_eq(profile->objects[profile->object_traffic[profile->n_object_traffic - 1].object]
+			     .kind,
 		     OBJECT_HEAP); /* between blocks */
 	objects_destroy(objects);
 	objects_destroy(child);
@@ -414,8 +422,12 @@ int second_array[500] = {1};
 static bool own_region(void *context, uint64_t address, struct object_region *out)
 {
 	const uint64_t *bias = context;
-	*out = (struct object_region){.start = address & ~4095ull, .end = (address & ~4095ull) + 4096,
-				      .kind = OBJECT_STATIC, .module = 0, .bias = *bias, .path = "/proc/self/exe"};
+	*out = (struct object_region){.start = address & ~4095ull,
+				      .end = (address & ~4095ull) + 4096,
+				      .kind = OBJECT_STATIC,
+				      .module = 0,
+				      .bias = *bias,
+				      .path = "/proc/self/exe"};
 	return true;
 }
 
@@ -429,12 +441,14 @@ Test(objects, variables_have_names)
 	const struct objects_source own = {&bias, locate, own_region};
 	struct objects *objects = objects_create(&own);
 	for (size_t i = 0; i < 1000; i += 7) {
-		const struct object_view view = objects_at(objects, (uint64_t)(uintptr_t)&first_array[i]);
+		const struct object_view view =
+			objects_at(objects, (uint64_t)(uintptr_t)&first_array[i]);
 		cr_assert_eq(view.kind, OBJECT_STATIC);
 		cr_assert_str_eq(view.name, "first_array");
 		cr_assert_eq(view.most, sizeof(first_array));
 	}
-	cr_assert_str_eq(objects_at(objects, (uint64_t)(uintptr_t)&second_array[3]).name, "second_array");
+	cr_assert_str_eq(objects_at(objects, (uint64_t)(uintptr_t)&second_array[3]).name,
+			 "second_array");
 	struct profile *profile = profile_create();
 	cr_assert_eq(profile_module(profile, "/proc/self/exe", ""), 0);
 	for (int i = 0; i < 256; i++) /* fewer lines are not worth the reading of DWARF */

@@ -35,8 +35,9 @@ Test(perf_map, the_last_written_entry_holds)
 
 Test(perf_map, lines_that_are_none_are_left_out)
 {
-	const char *text = "\nx\n1\n1 2\n1 2 \n5 0 empty\n0x10 0x10 with prefix\r\nffffffffffffffff 2 wraps\n"
-			   "11111111111111111 1 long\n30 1 last line";
+	const char *text =
+		"\nx\n1\n1 2\n1 2 \n5 0 empty\n0x10 0x10 with prefix\r\nffffffffffffffff 2 wraps\n"
+		"11111111111111111 1 long\n30 1 last line";
 	uint64_t start;
 	struct perf_map *map = perf_map_parse(text, strlen(text));
 	cr_assert_not_null(map);
@@ -69,7 +70,8 @@ Test(perf_map, random_overlaps_are_as_in_a_table)
 			const char *name = perf_map_find(map, (uint64_t)at, &start);
 			sprintf(wanted, "f%d", owner[at]);
 			cr_assert(owner[at] < 0 ? !name : name && strcmp(name, wanted) == 0,
-				  "round %u, address %x: %s, not %s", round, at, name ? name : "none", wanted);
+				  "round %u, address %x: %s, not %s", round, at,
+				  name ? name : "none", wanted);
 		}
 		perf_map_destroy(map);
 	}

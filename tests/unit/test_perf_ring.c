@@ -15,7 +15,7 @@ static void ring_reset(uint64_t position)
 {
 	memset(data, 0xee, sizeof(data));
 	head = tail = position;
-	ring = (struct perf_ring){ .head = &head, .tail = &tail, .data = data, .size = DATA_SIZE };
+	ring = (struct perf_ring){.head = &head, .tail = &tail, .data = data, .size = DATA_SIZE};
 }
 
 static void append(const void *bytes, size_t size)
@@ -56,7 +56,7 @@ static void begin_record(struct maker *maker)
 
 static void end_record(struct maker *maker, uint32_t type, uint16_t misc)
 {
-	struct perf_event_header header = { type, misc, (uint16_t)maker->size };
+	struct perf_event_header header = {type, misc, (uint16_t)maker->size};
 	memcpy(maker->bytes, &header, sizeof(header));
 }
 
@@ -97,7 +97,7 @@ static void make_lost(struct maker *maker, uint64_t lost)
 
 static void make_mapping(struct maker *maker, bool by_build_id)
 {
-	static const uint8_t build_id[24] = { 20, 0, 0, 0, 0xab, 0xcd };
+	static const uint8_t build_id[24] = {20, 0, 0, 0, 0xab, 0xcd};
 	begin_record(maker);
 	add_pair(maker, 10, 11);
 	add_u64(maker, 0x7f0000001000);
@@ -121,8 +121,8 @@ static void make_mapping(struct maker *maker, bool by_build_id)
 static void check_sample(const struct perf_record *record, uint64_t number, size_t used)
 {
 	const struct unwind_regs *regs = &record->regs;
-	const uint64_t values[] = { regs->bx, regs->bp, regs->sp, regs->ip,
-				    regs->r12, regs->r13, regs->r14, regs->r15 };
+	const uint64_t values[] = {regs->bx,  regs->bp,  regs->sp,  regs->ip,
+				   regs->r12, regs->r13, regs->r14, regs->r15};
 	cr_assert_eq(record->type, PERF_RECORD_SAMPLE);
 	cr_assert_eq(record->ip, 0x401000 + number);
 	cr_assert(record->pid == 10 && record->tid == 11 && record->cpu == 1);
@@ -307,7 +307,7 @@ static void see(void *opaque, const void *bytes, size_t size)
 static void check_wrapping(bool shared)
 {
 	for (uint64_t position = 0; position < DATA_SIZE; position += 8) {
-		struct seen seen = { .used = 16 };
+		struct seen seen = {.used = 16};
 		uint64_t written = 0, lost = 0;
 		ring_reset(position);
 		ring.shared = shared;
@@ -342,7 +342,7 @@ Test(perf_ring, records_wrap_around_in_shared_memory)
 
 Test(perf_ring, empty_ring)
 {
-	struct seen seen = { 0 };
+	struct seen seen = {0};
 	ring_reset(512);
 	cr_assert_eq(perf_ring_read(&ring, see, &seen), 0);
 	cr_assert_eq(ring.broken, 0);
@@ -351,7 +351,7 @@ Test(perf_ring, empty_ring)
 /* A full ring: every byte is in use. */
 Test(perf_ring, full_ring)
 {
-	struct seen seen = { 0 };
+	struct seen seen = {0};
 	struct maker maker;
 	ring_reset(8 * 101);
 	make_lost(&maker, 1);
@@ -371,7 +371,7 @@ Test(perf_ring, full_ring)
 /* A ring that contradicts itself is given up to its head, once, and works again after that. */
 static void check_broken(void (*spoil)(void))
 {
-	struct seen seen = { .used = 16 };
+	struct seen seen = {.used = 16};
 	struct maker maker;
 	ring_reset(64);
 	make_sample(&maker, 0, 16, 16);
@@ -380,7 +380,7 @@ static void check_broken(void (*spoil)(void))
 	perf_ring_read(&ring, see, &seen);
 	cr_assert_eq(ring.broken, 1);
 	cr_assert_eq(tail, head);
-	seen = (struct seen){ .used = 16 };
+	seen = (struct seen){.used = 16};
 	append(maker.bytes, maker.size);
 	cr_assert_eq(perf_ring_read(&ring, see, &seen), 1);
 	cr_assert_eq(seen.n_samples, 1);
@@ -394,14 +394,14 @@ static void append_empty_header(void)
 
 static void append_odd_size(void)
 {
-	struct perf_event_header header = { PERF_RECORD_COMM, 0, 12 };
+	struct perf_event_header header = {PERF_RECORD_COMM, 0, 12};
 	append(&header, sizeof(header));
 	append_empty_header();
 }
 
 static void append_beyond_head(void)
 {
-	struct perf_event_header header = { PERF_RECORD_COMM, 0, 4000 };
+	struct perf_event_header header = {PERF_RECORD_COMM, 0, 4000};
 	append(&header, sizeof(header));
 }
 

@@ -48,10 +48,10 @@ static struct pmu_memory *start(void)
 	return memory;
 }
 
-/* A slice in which the program has `program_ticks` of `all_ticks` and `lines` are read and half as many written, in one
- * channel of one package. */
-static void pass_slice(struct pmu_memory *memory, unsigned long *busy, unsigned program_ticks, unsigned all_ticks,
-		       uint64_t lines)
+/* A slice in which the program has `program_ticks` of `all_ticks` and `lines` are read and half as
+ * many written, in one channel of one package. */
+static void pass_slice(struct pmu_memory *memory, unsigned long *busy, unsigned program_ticks,
+		       unsigned all_ticks, uint64_t lines)
 {
 	const uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	for (int fd = 0; fd < FAKE_EVENTS; fd++) {
@@ -74,20 +74,22 @@ Test(pmu_memory, slices)
 	unsigned long busy = 1000;
 	struct pmu_memory *memory = start();
 	pass_slice(memory, &busy, 10, 10, 1000); /* alone */
-	pass_slice(memory, &busy, 5, 20, 4000);	 /* a quarter */
-	pass_slice(memory, &busy, 0, 10, 700);	 /* others */
+	pass_slice(memory, &busy, 5, 20, 4000);  /* a quarter */
+	pass_slice(memory, &busy, 0, 10, 700);   /* others */
 	struct rf_error *error = pmu_memory_save(memory, profile);
 	cr_assert_null(error);
 	pmu_memory_destroy(memory);
 	cr_assert_eq(fake.n_open, 0);
 	cr_assert_eq(profile->n_counters, 2);
-	const struct profile_counter *read = &profile->counters[0], *written = &profile->counters[1];
+	const struct profile_counter *read = &profile->counters[0],
+				     *written = &profile->counters[1];
 	cr_assert_str_eq(read->quantity, "memory_read_bytes");
 	cr_assert_str_eq(written->quantity, "memory_write_bytes");
 	cr_assert_float_eq(read->events, 2000.0 * LINE, 1);
 	cr_assert_float_eq(written->events, 1000.0 * LINE, 1);
 	cr_assert(read->use == COUNTER_IN_TURNS && read->share == 1);
-	cr_assert_not_null(strstr(read->why, "18 % of it"), "%s", read->why); /* 1000 of 5700 lines */
+	cr_assert_not_null(strstr(read->why, "18 % of it"), "%s",
+			   read->why); /* 1000 of 5700 lines */
 }
 
 /* Time that is shorter than a tick of the system's clock waits for the next slice. */

@@ -37,7 +37,8 @@ TestSuite(profile, .init = make_directory, .fini = remove_directory);
 
 static void assert_ok(struct rf_error *error)
 {
-	cr_assert_null(error, "%s (%s)", error ? error->message : "", error && error->hint ? error->hint : "");
+	cr_assert_null(error, "%s (%s)", error ? error->message : "",
+		       error && error->hint ? error->hint : "");
 }
 
 /* The error has the code, its message holds `text`, and it names a next step. */
@@ -63,7 +64,8 @@ static struct profile *sample_profile(void)
 	uint32_t vdso = profile_module(p, "[vdso]", "");
 	uint32_t t0 = profile_thread(p, RUN_TIMED, 10, 10, "app");
 	uint32_t t1 = profile_thread(p, RUN_COUNTED, 20, 21, "wörk'er\"");
-	struct profile_function function = {app, 0x1000, 0x1040, strdup("f(int)"), strdup("a.c"), 7};
+	struct profile_function function = {app,           0x1000, 0x1040, strdup("f(int)"),
+					    strdup("a.c"), 7};
 	cr_assert(rf_array_push(p->functions, p->n_functions, p->cap_functions, function));
 	struct profile_block block = {app, 0x1000, 3, memcpy(malloc(3), "\x90\x00\xc3", 3)};
 	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, block));
@@ -92,19 +94,42 @@ static struct profile *sample_profile(void)
 	profile_native_process(p, 20, "a sandbox");
 	profile_native_thread(p, t1, "GS");
 	profile_set_fact(p, "command", "./app 'in put'");
-	add_roof(p, (struct roof){.kind = ROOF_COMPUTE, .isa = "avx2", .precision = "double", .op = "fma",
-		.threads = 1, .best = 50.5, .median = 50, .q1 = 49, .q3 = 50.25,
-		.theory = 51.2, .unit = "GFLOP/s", .distinguishable = true});
-	add_roof(p, (struct roof){.kind = ROOF_BANDWIDTH, .isa = "avx2", .op = "read", .level = "DRAM",
-		.threads = 2, .by_node = true, .memory_node = 1, .best = 14.6, .median = 14.5, .q1 = 14,
-		.q3 = 14.5, .unit = "GB/s", .bytes_convention = "loads", .noisy = true});
-	struct custom_roof custom = {.name = "vendor's peak", .value = 64, .unit = "GFLOP/s",
-				     .source = "data sheet"};
+	add_roof(p, (struct roof){.kind = ROOF_COMPUTE,
+				  .isa = "avx2",
+				  .precision = "double",
+				  .op = "fma",
+				  .threads = 1,
+				  .best = 50.5,
+				  .median = 50,
+				  .q1 = 49,
+				  .q3 = 50.25,
+				  .theory = 51.2,
+				  .unit = "GFLOP/s",
+				  .distinguishable = true});
+	add_roof(p, (struct roof){.kind = ROOF_BANDWIDTH,
+				  .isa = "avx2",
+				  .op = "read",
+				  .level = "DRAM",
+				  .threads = 2,
+				  .by_node = true,
+				  .memory_node = 1,
+				  .best = 14.6,
+				  .median = 14.5,
+				  .q1 = 14,
+				  .q3 = 14.5,
+				  .unit = "GB/s",
+				  .bytes_convention = "loads",
+				  .noisy = true});
+	struct custom_roof custom = {
+		.name = "vendor's peak", .value = 64, .unit = "GFLOP/s", .source = "data sheet"};
 	cr_assert(rf_array_push(p->custom_roofs, p->n_custom_roofs, p->cap_custom_roofs, custom));
 	return p;
 }
 
-static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
+static bool same_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
 
 static bool same_field(const struct column *column, const char *a, const char *b)
 {
@@ -150,7 +175,8 @@ Test(profile, find_or_add_gives_one_row_for_one_thing)
 	cr_expect_eq(profile_module(p, "/lib/a.so", "ab12"), a, "an unknown build id is filled in");
 	cr_expect_str_eq(p->modules[a].build_id, "ab12");
 	cr_expect_eq(profile_module(p, "/lib/a.so", NULL), a);
-	cr_expect_neq(profile_module(p, "/lib/a.so", "cd34"), a, "a replaced file is another module");
+	cr_expect_neq(profile_module(p, "/lib/a.so", "cd34"), a,
+		      "a replaced file is another module");
 	cr_expect_str_eq(p->modules[a].name, "a.so");
 	cr_expect_str_eq(p->modules[profile_module(p, "[anon]", "")].name, "[anon]");
 
@@ -353,7 +379,8 @@ static void run_sql(const char *sql)
 	sqlite3 *db = NULL;
 	char *message = NULL;
 	cr_assert_eq(sqlite3_open(file, &db), SQLITE_OK);
-	cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, &message), SQLITE_OK, "%s: %s", sql, message);
+	cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, &message), SQLITE_OK, "%s: %s", sql,
+		     message);
 	sqlite3_close(db);
 }
 
@@ -365,8 +392,10 @@ Test(profile, missing_and_foreign_files_are_said)
 	assert_error(profile_load(directory, &out), RF_EINPUT, "not a regular file");
 	write_bytes("", 0);
 	assert_error(load_error(), RF_EFORMAT, "it is empty");
-	write_bytes("PK\3\4 something else, which is long enough to be a header of SQLite, or so it "
-		    "seems to somebody who counts the bytes", 115);
+	write_bytes(
+		"PK\3\4 something else, which is long enough to be a header of SQLite, or so it "
+		"seems to somebody who counts the bytes",
+		115);
 	assert_error(load_error(), RF_EFORMAT, "another kind of file");
 	write_bytes("SQLi", 4);
 	assert_error(load_error(), RF_EFORMAT, "truncated");
@@ -382,9 +411,11 @@ Test(profile, a_newer_schema_says_which_and_what_to_do)
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
-	assert_error(error, RF_EFORMAT, "schema version 7, newer than the 6 that this rfprof reads");
+	assert_error(error, RF_EFORMAT,
+		     "schema version 7, newer than the 6 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
-	assert_error(load_error(), RF_EFORMAT, "schema version 1, older than the 2 that this rfprof reads");
+	assert_error(load_error(), RF_EFORMAT,
+		     "schema version 1, older than the 2 that this rfprof reads");
 	run_sql("PRAGMA user_version = 0");
 	assert_error(load_error(), RF_EFORMAT, "no schema version");
 }
@@ -409,7 +440,8 @@ Test(profile, a_schema_without_traffic_is_read)
 {
 	struct profile *saved = sample_profile(), *loaded = NULL;
 	save_sample();
-	run_sql("DROP TABLE working_sets; DROP TABLE strides; DROP TABLE object_traffic; DROP TABLE objects; "
+	run_sql("DROP TABLE working_sets; DROP TABLE strides; DROP TABLE object_traffic; DROP "
+		"TABLE objects; "
 		"DROP TABLE traffic; PRAGMA user_version = 3");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_traffic + loaded->n_objects + loaded->n_object_traffic, 0);
@@ -448,7 +480,8 @@ Test(profile, a_schema_without_inlined_functions_is_read)
 {
 	struct profile *saved = sample_profile(), *loaded = NULL;
 	const uint32_t dot = profile_inlined_function(saved, 0, "dot(int)", "a b.h", 7);
-	cr_expect_eq(profile_inlined_function(saved, 0, "dot(int)", "a b.h", 8), dot, "a declaration elsewhere");
+	cr_expect_eq(profile_inlined_function(saved, 0, "dot(int)", "a b.h", 8), dot,
+		     "a declaration elsewhere");
 	cr_expect_neq(profile_inlined_function(saved, 0, "dot(int)", "c.h", 7), dot);
 	const uint32_t outer = profile_inlined_call(saved, PROFILE_NONE, dot, "m.c", 9);
 	const uint32_t inner = profile_inlined_call(saved, outer, dot, "a b.h", 8);
@@ -456,7 +489,8 @@ Test(profile, a_schema_without_inlined_functions_is_read)
 	cr_expect_neq(profile_inlined_call(saved, PROFILE_NONE, dot, "a b.h", 8), inner);
 	const struct profile_inlined_code code[] = {{0, 0x10, 0x20, outer}, {0, 0x20, 0x30, inner}};
 	for (size_t i = 0; i < 2; i++)
-		cr_assert(rf_array_push(saved->inlined_code, saved->n_inlined_code, saved->cap_inlined_code, code[i]));
+		cr_assert(rf_array_push(saved->inlined_code, saved->n_inlined_code,
+					saved->cap_inlined_code, code[i]));
 	assert_ok(profile_save(saved, file));
 	assert_ok(profile_load(file, &loaded));
 	cr_assert_eq(loaded->n_inlined_functions, 2);
@@ -471,11 +505,14 @@ Test(profile, a_schema_without_inlined_functions_is_read)
 	profile_destroy(loaded);
 	run_sql("UPDATE inlined_code SET end_offset = 0x21 WHERE id = 0");
 	assert_error(load_error(), RF_EFORMAT, "overlaps or is out of order");
-	run_sql("UPDATE inlined_code SET end_offset = 0x20 WHERE id = 0; UPDATE inlined_calls SET parent_id = 1 WHERE id = 1");
+	run_sql("UPDATE inlined_code SET end_offset = 0x20 WHERE id = 0; UPDATE inlined_calls SET "
+		"parent_id = 1 WHERE id = 1");
 	assert_error(load_error(), RF_EFORMAT, "parent_id that is not there");
-	run_sql("DROP TABLE inlined_code; DROP TABLE inlined_calls; DROP TABLE inlined_functions; PRAGMA user_version = 5");
+	run_sql("DROP TABLE inlined_code; DROP TABLE inlined_calls; DROP TABLE inlined_functions; "
+		"PRAGMA user_version = 5");
 	assert_ok(profile_load(file, &loaded));
-	cr_expect_eq(loaded->n_inlined_functions + loaded->n_inlined_calls + loaded->n_inlined_code, 0);
+	cr_expect_eq(loaded->n_inlined_functions + loaded->n_inlined_calls + loaded->n_inlined_code,
+		     0);
 	cr_expect_eq(loaded->n_functions, saved->n_functions);
 	profile_destroy(loaded);
 	profile_destroy(saved);
@@ -490,8 +527,8 @@ static uint32_t add_process(struct profile *p, enum profile_run run, int pid, ui
 	return row;
 }
 
-/* make with two cc and an ld, whose order differs; one cc of the second run has a child that the first run's
- * has not. */
+/* make with two cc and an ld, whose order differs; one cc of the second run has a child that the
+ * first run's has not. */
 Test(profile, processes_of_two_runs_are_matched)
 {
 	struct profile *p = profile_create();
@@ -516,7 +553,8 @@ Test(profile, processes_of_two_runs_are_matched)
 	cr_expect_eq(p->processes[as_].twin, as);
 	cr_expect_eq(p->processes[more].twin, PROFILE_NONE);
 	cr_expect_eq(p->processes[lost].twin, PROFILE_NONE);
-	cr_expect_eq(p->processes[ld].birth, BIRTH_VFORK, "a sampler learns it from the counted run");
+	cr_expect_eq(p->processes[ld].birth, BIRTH_VFORK,
+		     "a sampler learns it from the counted run");
 	profile_destroy(p);
 }
 
@@ -524,7 +562,8 @@ Test(profile, functions_made_at_run_time_have_a_place_by_their_name)
 {
 	struct profile *p = sample_profile();
 	uint32_t module, other;
-	uint64_t a = profile_jit_function(p, "a", &module), b = profile_jit_function(p, "b", &other);
+	uint64_t a = profile_jit_function(p, "a", &module),
+		 b = profile_jit_function(p, "b", &other);
 	cr_expect_eq(module, other);
 	cr_expect(a >= b + PROFILE_JIT_STRIDE || b >= a + PROFILE_JIT_STRIDE);
 	struct profile_function by_hand = {0, 5, 6, strdup("a"), strdup(""), 0};
@@ -546,7 +585,9 @@ Test(profile, every_truncation_is_noticed)
 	}
 }
 
-struct hostile { const char *sql, *says; };
+struct hostile {
+	const char *sql, *says;
+};
 static const struct hostile hostile[] = {
 	{"UPDATE functions SET module_id = 2", "module_id that is not there"},
 	{"UPDATE functions SET module_id = -1", "makes no sense"},
@@ -586,8 +627,10 @@ static const struct hostile hostile[] = {
 	{"DROP TABLE roofs", "\"roofs\" is missing or changed"},
 	{"ALTER TABLE counts ADD COLUMN more INTEGER", "\"counts\" is missing or changed"},
 	{"DROP TABLE facts; CREATE VIEW facts AS WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT "
-	 "i + 1 FROM c) SELECT i AS id, 'k' AS key, 'v' AS value FROM c", "\"facts\" is missing"},
-	{"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'counts'", ""},
+	 "i + 1 FROM c) SELECT i AS id, 'k' AS key, 'v' AS value FROM c",
+	 "\"facts\" is missing"},
+	{"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'counts'",
+	 ""},
 };
 
 /* Criterion hands parameters to another process, where pointers mean nothing: the row's number. */
@@ -639,14 +682,16 @@ Test(profile, the_users_own_sql_finds_its_way)
 	sqlite3_stmt *statement = NULL;
 	cr_assert_eq(sqlite3_open(file, &db), SQLITE_OK);
 	cr_assert_eq(sqlite3_prepare_v2(db, "SELECT name, module, time_s FROM function_times", -1,
-					&statement, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+					&statement, NULL),
+		     SQLITE_OK, "%s", sqlite3_errmsg(db));
 	cr_assert_eq(sqlite3_step(statement), SQLITE_ROW);
 	cr_expect_str_eq((const char *)sqlite3_column_text(statement, 0), "f(int)");
 	cr_expect_str_eq((const char *)sqlite3_column_text(statement, 1), "app");
 	cr_expect_float_eq(sqlite3_column_double(statement, 2), 0.002, 1e-12);
 	sqlite3_finalize(statement);
-	cr_assert_eq(sqlite3_prepare_v2(db, "SELECT * FROM pragma_foreign_key_check", -1, &statement,
-					NULL), SQLITE_OK);
+	cr_assert_eq(sqlite3_prepare_v2(db, "SELECT * FROM pragma_foreign_key_check", -1,
+					&statement, NULL),
+		     SQLITE_OK);
 	cr_expect_eq(sqlite3_step(statement), SQLITE_DONE, "every foreign key has its row");
 	sqlite3_finalize(statement);
 	sqlite3_close(db);

@@ -1,5 +1,5 @@
-/* The proof of counters: each reason against an event, through a simulated kernel whose loops do what the test says; and
- * the real loops, whose truth follows from their kernels. */
+/* The proof of counters: each reason against an event, through a simulated kernel whose loops do
+ * what the test says; and the real loops, whose truth follows from their kernels. */
 #include "tracer/events/proof.h"
 
 #include "machine/compute_kernels.h"
@@ -11,28 +11,34 @@
 #include <string.h>
 
 static struct fake fake;
-static const struct event_row *row_of(enum event_quantity quantity, double multiplier, unsigned flags, const char *erratum)
+static const struct event_row *row_of(enum event_quantity quantity, double multiplier,
+				      unsigned flags, const char *erratum)
 {
 	static struct event_row rows[64];
 	static size_t n;
 	struct event_row *row = &rows[n++ % 64];
-	*row = (struct event_row){ .quantity = quantity, .event = "an_event", .multiplier = multiplier, .flags = flags,
-				   .erratum = erratum };
+	*row = (struct event_row){.quantity = quantity,
+				  .event = "an_event",
+				  .multiplier = multiplier,
+				  .flags = flags,
+				  .erratum = erratum};
 	return row;
 }
 
-/* Events of double precision as Intel has them: one for scalars, one for vectors of two, one for four. */
+/* Events of double precision as Intel has them: one for scalars, one for vectors of two, one for
+ * four. */
 enum { SCALAR = 1, PAIR = 2, QUAD = 3, CYCLES = 9 };
 
 static struct proof_event event(uint64_t config, enum event_quantity quantity, double multiplier)
 {
-	return (struct proof_event){ { .type = PERF_TYPE_RAW, .config = config }, row_of(quantity, multiplier, 0, NULL) };
+	return (struct proof_event){{.type = PERF_TYPE_RAW, .config = config},
+				    row_of(quantity, multiplier, 0, NULL)};
 }
 
 /* A loop that makes the simulated kernel count, `factor` times as much as is true. */
 struct doing {
 	uint64_t config, n;
-	double share;	/* of the time that a counter is given */
+	double share; /* of the time that a counter is given */
 };
 static double factor;
 static int disturbed; /* so many first runs count a third more */
@@ -47,8 +53,8 @@ static void run_fake(struct proof_loop *loop)
 
 static struct proof_loop scalar_loop, pair_loop, chain_loop;
 static struct doing scalar_doing, pair_doing, chain_doing;
-static struct proof_loop *loops[] = { &scalar_loop, &pair_loop, &chain_loop };
-static const struct proof_place metal = { .facts = { .paranoid = 2 } };
+static struct proof_loop *loops[] = {&scalar_loop, &pair_loop, &chain_loop};
+static const struct proof_place metal = {.facts = {.paranoid = 2}};
 static struct proof_result results[8];
 
 static void make_flop(struct proof_loop *loop, const char *name, double flop, struct doing *doing)
@@ -67,9 +73,9 @@ static void init(void)
 	fake_init(&fake);
 	factor = 1;
 	disturbed = 0;
-	scalar_doing = (struct doing){ SCALAR, 2000000, 1 };
-	pair_doing = (struct doing){ PAIR, 2000000, 1 };
-	chain_doing = (struct doing){ CYCLES, 1000000, 1 };
+	scalar_doing = (struct doing){SCALAR, 2000000, 1};
+	pair_doing = (struct doing){PAIR, 2000000, 1};
+	chain_doing = (struct doing){CYCLES, 1000000, 1};
 	make_flop(&scalar_loop, "scalar fma", 2e6, &scalar_doing);
 	make_flop(&pair_loop, "fma of 128 bits", 4e6, &pair_doing);
 	proof_loop_init(&chain_loop, "a chain of adds");
@@ -85,10 +91,12 @@ static void prove_on(const struct proof_event *events, size_t n, const struct pr
 	cr_assert_eq(fake.n_open, 0);
 }
 
-static void check(const struct proof_event *events, size_t n, size_t which, enum proof_verdict verdict, const char *part)
+static void check(const struct proof_event *events, size_t n, size_t which,
+		  enum proof_verdict verdict, const char *part)
 {
 	prove_on(events, n, &metal);
-	cr_assert_eq(results[which].verdict, verdict, "%d: %s", results[which].verdict, results[which].why);
+	cr_assert_eq(results[which].verdict, verdict, "%d: %s", results[which].verdict,
+		     results[which].why);
 	cr_assert_not_null(strstr(results[which].why, part), "%s", results[which].why);
 }
 
@@ -102,10 +110,13 @@ static bool usable(const struct proof_event *events, size_t n, enum event_quanti
 
 Test(proof, good_events_are_good)
 {
-	const struct proof_event events[] = { event(SCALAR, EVENT_FLOP_DP, 1), event(PAIR, EVENT_FLOP_DP, 2),
-					      event(QUAD, EVENT_FLOP_DP, 4), event(CYCLES, EVENT_CYCLES, 1) };
+	const struct proof_event events[] = {event(SCALAR, EVENT_FLOP_DP, 1),
+					     event(PAIR, EVENT_FLOP_DP, 2),
+					     event(QUAD, EVENT_FLOP_DP, 4),
+					     event(CYCLES, EVENT_CYCLES, 1)};
 	prove_on(events, 4, &metal);
-	cr_assert(results[0].verdict == PROOF_GOOD && results[1].verdict == PROOF_GOOD && results[3].verdict == PROOF_GOOD);
+	cr_assert(results[0].verdict == PROOF_GOOD && results[1].verdict == PROOF_GOOD &&
+		  results[3].verdict == PROOF_GOOD);
 	cr_assert_str_eq(results[0].why, "");
 	/* no loop has vectors of four: nothing speaks against it */
 	cr_assert_eq(results[2].verdict, PROOF_NOT_EXERCISED);
@@ -116,11 +127,12 @@ Test(proof, good_events_are_good)
 
 Test(proof, two_percent_and_no_more)
 {
-	const struct proof_event events[] = { event(SCALAR, EVENT_FLOP_DP, 1), event(PAIR, EVENT_FLOP_DP, 2) };
+	const struct proof_event events[] = {event(SCALAR, EVENT_FLOP_DP, 1),
+					     event(PAIR, EVENT_FLOP_DP, 2)};
 	static const struct {
 		double factor;
 		bool good;
-	} cases[] = { { 1.019, true }, { 0.981, true }, { 1.021, false }, { 0.979, false } };
+	} cases[] = {{1.019, true}, {0.981, true}, {1.021, false}, {0.979, false}};
 	for (size_t i = 0; i < 4; i++) {
 		factor = cases[i].factor;
 		prove_on(events, 2, &metal);
@@ -132,8 +144,9 @@ Test(proof, two_percent_and_no_more)
 
 Test(proof, zeros)
 {
-	const struct proof_event events[] = { event(SCALAR, EVENT_FLOP_DP, 1), event(PAIR, EVENT_FLOP_DP, 2) };
-	const struct proof_place guest = { .facts = { .paranoid = 2, .hypervisor = true } };
+	const struct proof_event events[] = {event(SCALAR, EVENT_FLOP_DP, 1),
+					     event(PAIR, EVENT_FLOP_DP, 2)};
+	const struct proof_place guest = {.facts = {.paranoid = 2, .hypervisor = true}};
 	factor = 0;
 	check(events, 2, 0, PROOF_ZEROS, "does not do what its table says");
 	prove_on(events, 2, &guest);
@@ -145,7 +158,8 @@ Test(proof, zeros)
 /* The one that is silent is to blame, not its neighbour that counts what it should. */
 Test(proof, one_of_a_sum_is_silent)
 {
-	const struct proof_event events[] = { event(SCALAR, EVENT_FLOP_DP, 1), event(77, EVENT_FLOP_DP, 2) };
+	const struct proof_event events[] = {event(SCALAR, EVENT_FLOP_DP, 1),
+					     event(77, EVENT_FLOP_DP, 2)};
 	check(events, 2, 1, PROOF_ZEROS, "fma of 128 bits");
 	cr_assert_eq(results[0].verdict, PROOF_GOOD);
 	cr_assert_not(usable(events, 2, EVENT_FLOP_DP));
@@ -153,9 +167,10 @@ Test(proof, one_of_a_sum_is_silent)
 
 Test(proof, double_and_half)
 {
-	const struct proof_event flop[] = { event(SCALAR, EVENT_FLOP_DP, 1), event(PAIR, EVENT_FLOP_DP, 2) };
-	const struct proof_event cycles[] = { event(CYCLES, EVENT_CYCLES, 1) };
-	const struct proof_place shared = { .facts = { .paranoid = 2 }, .smt = true };
+	const struct proof_event flop[] = {event(SCALAR, EVENT_FLOP_DP, 1),
+					   event(PAIR, EVENT_FLOP_DP, 2)};
+	const struct proof_event cycles[] = {event(CYCLES, EVENT_CYCLES, 1)};
+	const struct proof_place shared = {.facts = {.paranoid = 2}, .smt = true};
 	factor = 2;
 	check(flop, 2, 0, PROOF_DOUBLE, "fused multiply-add counts twice");
 	cr_assert_eq(results[0].ratio, 2);
@@ -170,8 +185,8 @@ Test(proof, double_and_half)
 
 Test(proof, erratum_is_told)
 {
-	const struct proof_event events[] = { { { .type = PERF_TYPE_RAW, .config = CYCLES },
-						row_of(EVENT_CYCLES, 1, 0, "counts while halted") } };
+	const struct proof_event events[] = {{{.type = PERF_TYPE_RAW, .config = CYCLES},
+					      row_of(EVENT_CYCLES, 1, 0, "counts while halted")}};
 	factor = 1.2;
 	check(events, 1, 0, PROOF_OFF, "known: counts while halted");
 }
@@ -179,15 +194,15 @@ Test(proof, erratum_is_told)
 /* An event of single precision that counts doubles. */
 Test(proof, counts_where_it_should_not)
 {
-	const struct proof_event events[] = { event(SCALAR, EVENT_FLOP_SP, 1) };
+	const struct proof_event events[] = {event(SCALAR, EVENT_FLOP_SP, 1)};
 	check(events, 1, 0, PROOF_OFF, "where it should not");
 	cr_assert_not(usable(events, 1, EVENT_FLOP_SP));
 }
 
 Test(proof, no_counter_for_it)
 {
-	const struct proof_event events[] = { event(CYCLES, EVENT_CYCLES, 1) };
-	const struct proof_place watched = { .facts = { .paranoid = 2, .nmi_watchdog = 1 } };
+	const struct proof_event events[] = {event(CYCLES, EVENT_CYCLES, 1)};
+	const struct proof_place watched = {.facts = {.paranoid = 2, .nmi_watchdog = 1}};
 	chain_doing.share = 0;
 	check(events, 1, 0, PROOF_NEVER_RAN, "another profiler");
 	prove_on(events, 1, &watched);
@@ -198,14 +213,17 @@ Test(proof, no_counter_for_it)
 
 Test(proof, refusals_are_told)
 {
-	const struct proof_event events[] = { event(CYCLES, EVENT_CYCLES, 1) };
+	const struct proof_event events[] = {event(CYCLES, EVENT_CYCLES, 1)};
 	static const struct {
 		enum fake_call call;
 		int errnum;
 		const char *part;
 	} cases[] = {
-		{ FAKE_OPEN, ENOENT, "PMU" }, { FAKE_OPEN, EBUSY, "taken" }, { FAKE_OPEN, EACCES, "security module" },
-		{ FAKE_CONTROL, EIO, "cannot open" }, { FAKE_READ, EIO, "cannot open" },
+		{FAKE_OPEN, ENOENT, "PMU"},
+		{FAKE_OPEN, EBUSY, "taken"},
+		{FAKE_OPEN, EACCES, "security module"},
+		{FAKE_CONTROL, EIO, "cannot open"},
+		{FAKE_READ, EIO, "cannot open"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		init();
@@ -217,7 +235,7 @@ Test(proof, refusals_are_told)
 
 Test(proof, one_disturbance_does_not_condemn)
 {
-	const struct proof_event events[] = { event(CYCLES, EVENT_CYCLES, 1) };
+	const struct proof_event events[] = {event(CYCLES, EVENT_CYCLES, 1)};
 	disturbed = PROOF_ATTEMPTS - 1;
 	prove_on(events, 1, &metal);
 	cr_assert_eq(results[0].verdict, PROOF_GOOD);
@@ -228,8 +246,8 @@ Test(proof, one_disturbance_does_not_condemn)
 
 Test(proof, whole_package_is_left_to_others)
 {
-	const struct proof_event events[] = { { { .type = 20, .config = CYCLES },
-						row_of(EVENT_CYCLES, 1, EVENT_UNCORE, NULL) } };
+	const struct proof_event events[] = {
+		{{.type = 20, .config = CYCLES}, row_of(EVENT_CYCLES, 1, EVENT_UNCORE, NULL)}};
 	check(events, 1, 0, PROOF_NOT_EXERCISED, "whole package");
 	cr_assert_not(usable(events, 1, EVENT_CYCLES));
 }
@@ -253,11 +271,14 @@ Test(proof_loops, truths_follow_from_the_kernels, .timeout = 100)
 		const struct compute_kernel *kernel = loop->kernel;
 		const struct compute_state *state = loop->memory;
 		const double fp = loop->truth[EVENT_FP_INSTRUCTIONS];
-		exact &= loop->truth[EVENT_FLOP_ANY] == (double)state->iterations * kernel->ops_per_iteration;
+		exact &= loop->truth[EVENT_FLOP_ANY] ==
+			 (double)state->iterations * kernel->ops_per_iteration;
 		cr_assert(compute_state_valid(kernel, state), "%s", loop->name);
 		cr_assert(fp >= PROOF_COUNT && fp < PROOF_COUNT * 1.001, "%s: %f", loop->name, fp);
-		cr_assert_eq(loop->truth[EVENT_FLOP_ANY], fp * kernel->lanes * (loop->fma ? 2 : 1), "%s", loop->name);
-		cr_assert_eq(loop->truth[EVENT_FLOP_SP] + loop->truth[EVENT_FLOP_DP] + loop->truth[EVENT_FLOP_HP],
+		cr_assert_eq(loop->truth[EVENT_FLOP_ANY], fp * kernel->lanes * (loop->fma ? 2 : 1),
+			     "%s", loop->name);
+		cr_assert_eq(loop->truth[EVENT_FLOP_SP] + loop->truth[EVENT_FLOP_DP] +
+				     loop->truth[EVENT_FLOP_HP],
 			     loop->truth[EVENT_FLOP_ANY]);
 		single |= loop->truth[EVENT_FLOP_SP] > 0;
 	}

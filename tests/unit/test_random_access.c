@@ -68,7 +68,7 @@ Test(random_access, a_part_of_a_line_at_the_end_is_left_alone)
  * deviations are 144.  The seeds are fixed, so that this is no matter of chance. */
 Test(random_access, every_order_is_as_likely)
 {
-	int seen[4][4] = { 0 };
+	int seen[4][4] = {0};
 	char *block = block_create(4, 64);
 	for (uint64_t seed = 0; seed < 6000; seed++) {
 		random_access_prepare(block, 4 * 64, 64, seed);
@@ -78,7 +78,8 @@ Test(random_access, every_order_is_as_likely)
 	for (int i = 1; i < 4; i++)
 		for (int j = 1; j < 4; j++)
 			if (i != j)
-				cr_assert(abs(seen[i][j] - 1000) < 144, "%d %d: %d", i, j, seen[i][j]);
+				cr_assert(abs(seen[i][j] - 1000) < 144, "%d %d: %d", i, j,
+					  seen[i][j]);
 	free(block);
 }
 
@@ -126,7 +127,8 @@ Test(random_access, chains_start_evenly_spaced)
 				void *at = state.at[i];
 				for (size_t step = 0; step < lines / chains; step++)
 					at = next_of(at);
-				cr_assert_eq(at, state.at[i + 1], "%zu lines, %d chains", lines, chains);
+				cr_assert_eq(at, state.at[i + 1], "%zu lines, %d chains", lines,
+					     chains);
 			}
 		}
 		free(block);
@@ -136,7 +138,7 @@ Test(random_access, chains_start_evenly_spaced)
 /* Against a plain walk, over several calls; slots of other chains are left alone. */
 static void check_kernel(const struct random_kernel *kernel, size_t lines)
 {
-	static const uint64_t steps[] = { 1, 2, 3, 64, 1, 1000 };
+	static const uint64_t steps[] = {1, 2, 3, 64, 1, 1000};
 	char *block = block_create(lines, 64);
 	struct random_state state, expected;
 	random_access_prepare(block, lines * 64, 64, lines);
@@ -159,7 +161,8 @@ Test(random_access, kernels_take_exactly_their_steps)
 	cr_assert_eq(n_random_kernels, N_KERNELS);
 	for (size_t k = 0; k < n_random_kernels; k++) {
 		int chains = random_kernels[k].chains;
-		cr_assert(chains <= RANDOM_MAX_CHAINS && (!k || chains > random_kernels[k - 1].chains));
+		cr_assert(chains <= RANDOM_MAX_CHAINS &&
+			  (!k || chains > random_kernels[k - 1].chains));
 		for (size_t lines = chains; lines < chains + 70; lines++)
 			check_kernel(&random_kernels[k], lines);
 		check_kernel(&random_kernels[k], 10007);

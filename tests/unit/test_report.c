@@ -1,7 +1,7 @@
 /* The report in every format, against a profile whose truth is known.
  *
- * tests/unit/golden/report_*.txt are the expected tables.  To rewrite them after an intended change:
- *   RFPROF_REWRITE_GOLDEN=1 build/tests/unit/test_report --filter 'report/t*as_checked_in'
+ * tests/unit/golden/report_*.txt are the expected tables.  To rewrite them after an intended
+ * change: RFPROF_REWRITE_GOLDEN=1 build/tests/unit/test_report --filter 'report/t*as_checked_in'
  */
 #include "report/report.h"
 #include "report/svg_labels.h"
@@ -27,13 +27,16 @@ Test(report, traced_tables_are_as_checked_in)
 {
 	struct profile *profile = report_traced_sample();
 	sample_data(profile);
-	expect_golden(report_text(profile, (struct report_options){.levels = true}), "report_traced");
-	expect_golden(report_text(profile, (struct report_options){.level = "L2", .direction = DIRECTION_READ}),
+	expect_golden(report_text(profile, (struct report_options){.levels = true}),
+		      "report_traced");
+	expect_golden(report_text(profile, (struct report_options){.level = "L2",
+								   .direction = DIRECTION_READ}),
 		      "report_traced_l2_read");
 	profile_destroy(profile);
 }
 
-static void add_process(struct profile *p, int pid, int parent, const char *command, unsigned samples)
+static void add_process(struct profile *p, int pid, int parent, const char *command,
+			unsigned samples)
 {
 	uint32_t above = profile_find_process(p, RUN_TIMED, parent);
 	profile_process_command(p, profile_process(p, RUN_TIMED, pid, above), command);
@@ -43,7 +46,8 @@ static void add_process(struct profile *p, int pid, int parent, const char *comm
 		cr_assert(rf_array_push(p->samples, p->n_samples, p->cap_samples, sample));
 }
 
-/* make (the sample's own process) with three gcc, each with a cc1 and an as, and many that do nothing. */
+/* make (the sample's own process) with three gcc, each with a cc1 and an as, and many that do
+ * nothing. */
 static struct profile *sample_with_tree(void)
 {
 	struct profile *p = report_sample();
@@ -65,8 +69,8 @@ Test(report, processes_are_a_folded_tree)
 {
 	struct profile *p = sample_with_tree();
 	char *text = report_text(p, (struct report_options){0});
-	const char *lines[] = {"  make\n", "    gcc ×3\n", "      cc1 ×3\n", "      as ×3\n", "    idle0\n",
-			       "  (24 more processes)\n"};
+	const char *lines[] = {"  make\n",      "    gcc ×3\n", "      cc1 ×3\n",
+			       "      as ×3\n", "    idle0\n",  "  (24 more processes)\n"};
 	const char *at = strstr(text, "process, without its children\n");
 	cr_assert_not_null(at, "%s", text);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -83,12 +87,14 @@ Test(report, processes_are_a_folded_tree)
 	p = report_sample();
 	add_process(p, 100, 0, "make", 0);
 	text = report_text(p, (struct report_options){0});
-	cr_expect_not(strstr(text, "without its children"), "a single process is no tree\n%s", text);
+	cr_expect_not(strstr(text, "without its children"), "a single process is no tree\n%s",
+		      text);
 	free(text);
 	profile_destroy(p);
 }
 
-/* The second thread is in the triad for `kept` of the 500 samples of the first; in `dot` as well. */
+/* The second thread is in the triad for `kept` of the 500 samples of the first; in `dot` as well.
+ */
 static struct profile *sample_with_concurrency(unsigned kept, unsigned kept_in_dot)
 {
 	struct profile *p = report_sample();
@@ -103,7 +109,8 @@ static struct profile *sample_with_concurrency(unsigned kept, unsigned kept_in_d
 		struct profile_sample sample = p->samples[500]; /* of the second thread */
 		sample.time_ns = 900000000u + i * SAMPLE_PERIOD_NS;
 		sample.weight_ns = SAMPLE_PERIOD_NS;
-		sample.frame = profile_frame(p, PROFILE_NONE, profile_module(p, "/opt/solver", ""), 0x3001);
+		sample.frame = profile_frame(p, PROFILE_NONE, profile_module(p, "/opt/solver", ""),
+					     0x3001);
 		cr_assert(rf_array_push(p->samples, p->n_samples, p->cap_samples, sample));
 	}
 	return p;
@@ -127,57 +134,75 @@ Test(report, interpolated_roofs_are_marked)
 	cr_expect_not(find(&model, "dot")->place.interpolated);
 	cr_expect_not(find(&model, "jit_code")->place.interpolated);
 	model_deinit(&model);
-	expect_note(p, "roofs at 1.40 threads (1 row) are interpolated between the measured counts 1 and 2", true);
+	expect_note(p,
+		    "roofs at 1.40 threads (1 row) are interpolated between the measured counts 1 "
+		    "and 2",
+		    true);
 	for (size_t i = 0; i < p->n_roofs; i++)
 		p->roofs[i].threads *= 2;
-	expect_note(p, "roofs at 1.00 to 1.40 threads (5 rows) are those of the nearest measured counts", true);
+	expect_note(
+		p,
+		"roofs at 1.00 to 1.40 threads (5 rows) are those of the nearest measured counts",
+		true);
 	profile_destroy(p);
 	p = sample_with_concurrency(200, 60);
-	expect_note(p, "roofs at 1.20 to 1.40 threads (2 rows) are interpolated between the measured counts 1 "
-		       "and 2", true);
+	expect_note(p,
+		    "roofs at 1.20 to 1.40 threads (2 rows) are interpolated between the measured "
+		    "counts 1 "
+		    "and 2",
+		    true);
 	profile_destroy(p);
 	p = report_sample();
 	expect_note(p, "interpolated", false);
 	profile_destroy(p);
 }
 
-static void make_noisy(struct profile *p, const char *op, const char *level, int threads, double spread)
+static void make_noisy(struct profile *p, const char *op, const char *level, int threads,
+		       double spread)
 {
 	for (size_t i = 0; i < p->n_roofs; i++) {
 		struct roof *roof = &p->roofs[i];
 		if (strcmp(roof->op, op) == 0 && strcmp(roof->level, level) == 0 &&
 		    roof->threads == threads && strcmp(roof->isa, "scalar") != 0)
-			roof->noisy = true, roof->q3 = roof->median, roof->q1 = roof->median * (1 - spread);
+			roof->noisy = true, roof->q3 = roof->median,
+			roof->q1 = roof->median * (1 - spread);
 	}
 }
 
 Test(report, noisy_roofs_are_named)
 {
 	struct profile *p = report_sample();
-	make_noisy(p, "triad", "L1", 1, 0.5);  /* nothing is placed there */
+	make_noisy(p, "triad", "L1", 1, 0.5);   /* nothing is placed there */
 	make_noisy(p, "triad", "DRAM", 1, 0.5); /* nor there: the triad runs on 2 threads */
-	make_noisy(p, "read", "DRAM", 2, 0.5); /* nor there: a third of its bytes are stored */
-	sample_roof(p, ROOF_BANDWIDTH, "sse2", "", "triad", "DRAM", 2, 12); /* slower than the best */
+	make_noisy(p, "read", "DRAM", 2, 0.5);  /* nor there: a third of its bytes are stored */
+	sample_roof(p, ROOF_BANDWIDTH, "sse2", "", "triad", "DRAM", 2,
+		    12); /* slower than the best */
 	p->roofs[p->n_roofs - 1].noisy = true;
 	expect_note(p, "noisy", false);
 	p->n_roofs--;
 	make_noisy(p, "triad", "DRAM", 2, 0.07);
 	expect_note(p, "the DRAM triad roof at 2 threads is noisy (quartiles 7 % apart)\n", true);
 	make_noisy(p, "fma", "", 1, 0.12);
-	expect_note(p, "the avx512f double fma roof at 1 thread is noisy (quartiles 12 % apart), and 1 more\n",
+	expect_note(p,
+		    "the avx512f double fma roof at 1 thread is noisy (quartiles 12 % apart), and "
+		    "1 more\n",
 		    true);
 	profile_destroy(p);
 }
 
 Test(report, order_follows_the_sort)
 {
-	static const struct { enum report_sort sort; const char *first; } sorts[] = {
-		{SORT_TIME, "triad"}, {SORT_FLOPS, "fma_c"}, {SORT_BYTES, "triad"},
-		{SORT_NAME, "copy"}, {SORT_HEADROOM, "dot"}, {SORT_DISTANCE, "masked_add"},
+	static const struct {
+		enum report_sort sort;
+		const char *first;
+	} sorts[] = {
+		{SORT_TIME, "triad"}, {SORT_FLOPS, "fma_c"},  {SORT_BYTES, "triad"},
+		{SORT_NAME, "copy"},  {SORT_HEADROOM, "dot"}, {SORT_DISTANCE, "masked_add"},
 	};
 	struct profile *profile = report_sample();
 	for (size_t i = 0; i < sizeof(sorts) / sizeof(*sorts); i++) {
-		char *text = report_text(profile, (struct report_options){.top = 1, .sort = sorts[i].sort});
+		char *text = report_text(profile,
+					 (struct report_options){.top = 1, .sort = sorts[i].sort});
 		char *line = strchr(strchr(text, '\n') + 1, '\n') + 1;
 		*strchr(line, '\n') = '\0';
 		cr_expect(strstr(line, sorts[i].first), "sort %d: %s", sorts[i].sort, line);
@@ -200,24 +225,44 @@ Test(report, sort_words)
 
 Test(report, numbers_have_three_digits)
 {
-	static const struct { double value; const char *text; } rows[] = {
-		{8.413, "8.41"}, {0.0123456, "0.0123"}, {99.96, "100"}, {9.996, "10.0"}, {1310.4, "1310"},
-		{0, "0"}, {1, "1.00"}, {NAN, "–"}, {INFINITY, "∞"}, {2.5e-7, "2.5e-07"}, {0.09996, "0.100"},
+	static const struct {
+		double value;
+		const char *text;
+	} rows[] = {
+		{8.413, "8.41"},    {0.0123456, "0.0123"},
+		{99.96, "100"},     {9.996, "10.0"},
+		{1310.4, "1310"},   {0, "0"},
+		{1, "1.00"},        {NAN, "–"},
+		{INFINITY, "∞"},    {2.5e-7, "2.5e-07"},
+		{0.09996, "0.100"},
 	};
 	char buffer[TEXT_NUMBER];
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		cr_expect_str_eq(text_number(buffer, rows[i].value), rows[i].text, "%s",
-				 buffer);
+		cr_expect_str_eq(text_number(buffer, rows[i].value), rows[i].text, "%s", buffer);
 }
 
 Test(report, harmful_text_is_made_harmless)
 {
-	static const struct { const char *from, *to; } rows[] = {
-		{"plain äöü 漢字", "plain äöü 漢字"}, {"a\033[31mb", "a\xef\xbf\xbd[31mb"},
-		{"a\nb\tc\x7f", "a\xef\xbf\xbd" "b\xef\xbf\xbd" "c\xef\xbf\xbd"},
-		{"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"}, {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
-		{"\xe2\x80\xae" "evil", "\xef\xbf\xbd" "evil"}, {"cut\xe2\x82", "cut\xef\xbf\xbd\xef\xbf\xbd"},
-		{"\xc2\x9b" "31m", "\xef\xbf\xbd" "31m"}, {"\xef\xbf\xbf", "\xef\xbf\xbd"},
+	static const struct {
+		const char *from, *to;
+	} rows[] = {
+		{"plain äöü 漢字", "plain äöü 漢字"},
+		{"a\033[31mb", "a\xef\xbf\xbd[31mb"},
+		{"a\nb\tc\x7f", "a\xef\xbf\xbd"
+				"b\xef\xbf\xbd"
+				"c\xef\xbf\xbd"},
+		{"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},
+		{"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+		{"\xe2\x80\xae"
+		 "evil",
+		 "\xef\xbf\xbd"
+		 "evil"},
+		{"cut\xe2\x82", "cut\xef\xbf\xbd\xef\xbf\xbd"},
+		{"\xc2\x9b"
+		 "31m",
+		 "\xef\xbf\xbd"
+		 "31m"},
+		{"\xef\xbf\xbf", "\xef\xbf\xbd"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		char *clean = text_clean(rows[i].from);
@@ -229,7 +274,8 @@ Test(report, harmful_text_is_made_harmless)
 Test(report, long_names_lose_their_middle)
 {
 	setlocale(LC_ALL, "C.UTF-8");
-	char *a = text_shorten("abcdefghij", 7), *b = text_shorten("漢字漢字漢字", 7), *c = text_shorten("abc", 3);
+	char *a = text_shorten("abcdefghij", 7), *b = text_shorten("漢字漢字漢字", 7),
+	     *c = text_shorten("abc", 3);
 	cr_expect_str_eq(a, "abc…hij");
 	cr_expect_leq(text_columns(b), 7);
 	cr_expect_str_eq(c, "abc");
@@ -263,7 +309,9 @@ static void remove_directory(void)
 static void hostile_names(struct profile *p)
 {
 	static const char *const names[] = {
-		"</svg><script>alert(1)</script>", "a\033[2Jb\n\"c\" & 'd'", "\xff\xfe\x80 ]]>",
+		"</svg><script>alert(1)</script>",
+		"a\033[2Jb\n\"c\" & 'd'",
+		"\xff\xfe\x80 ]]>",
 	};
 	for (size_t i = 0; i < 3; i++) {
 		free(p->functions[i].name);
@@ -301,8 +349,12 @@ Test(report, svg_points_lie_where_the_data_say, .fini = remove_directory)
 	double y_min = attribute(svg, "data-y-min"), y_max = attribute(svg, "data-y-max");
 	double left = attribute(svg, "data-left"), right = attribute(svg, "data-right");
 	double top = attribute(svg, "data-top"), bottom = attribute(svg, "data-bottom");
-	static const struct { const char *name; double intensity, gflops; } truths[] = {
-		{"triad", 8.0 / 96, 1.6}, {"dot", 0.125, 0.2 / 0.3},
+	static const struct {
+		const char *name;
+		double intensity, gflops;
+	} truths[] = {
+		{"triad", 8.0 / 96, 1.6},
+		{"dot", 0.125, 0.2 / 0.3},
 	};
 	for (size_t i = 0; i < 2; i++) {
 		char pattern[64];
@@ -311,8 +363,10 @@ Test(report, svg_points_lie_where_the_data_say, .fini = remove_directory)
 		cr_assert_not_null(circle);
 		while (*circle != '<')
 			circle--;
-		double x = left + (right - left) * log(truths[i].intensity / x_min) / log(x_max / x_min);
-		double y = bottom - (bottom - top) * log(truths[i].gflops / y_min) / log(y_max / y_min);
+		double x = left +
+			   (right - left) * log(truths[i].intensity / x_min) / log(x_max / x_min);
+		double y = bottom -
+			   (bottom - top) * log(truths[i].gflops / y_min) / log(y_max / y_min);
 		cr_expect_float_eq(attribute(circle, "cx"), x, 0.01, "%s", truths[i].name);
 		cr_expect_float_eq(attribute(circle, "cy"), y, 0.01, "%s", truths[i].name);
 	}
@@ -347,8 +401,11 @@ Test(report, labels_keep_clear_of_each_other)
 	struct label labels[20];
 	struct box obstacle = {300, 100, 420, 300};
 	for (int i = 0; i < 20; i++)
-		labels[i] = (struct label){.x = 250 + i % 3, .y = 250 + i % 2, .radius = 4 + i % 7,
-					   .width = 60 + 10 * (i % 12), .height = 15,
+		labels[i] = (struct label){.x = 250 + i % 3,
+					   .y = 250 + i % 2,
+					   .radius = 4 + i % 7,
+					   .width = 60 + 10 * (i % 12),
+					   .height = 15,
 					   .frame = {0, 0, 700, 500}};
 	labels_place(labels, 20, &obstacle, 1);
 	for (int i = 0; i < 20; i++) {
@@ -375,9 +432,10 @@ static json_t *json_function(json_t *root, const char *name)
 {
 	size_t i;
 	json_t *function;
-	json_array_foreach(json_object_get(root, "functions"), i, function)
-		if (strcmp(json_string_value(json_object_get(function, "name")), name) == 0)
-			return function;
+	json_array_foreach(
+		json_object_get(root, "functions"), i,
+		function) if (strcmp(json_string_value(json_object_get(function, "name")), name) ==
+			      0) return function;
 	cr_assert(false, "no %s", name);
 	return NULL;
 }
@@ -392,19 +450,22 @@ static json_int_t integer(json_t *object, const char *key)
 Test(report, json_has_every_key_and_exact_integers, .fini = remove_directory)
 {
 	static const char *const keys[] = {
-		"name", "module", "time_s", "share", "flop", "flop_by_kind", "load_bytes", "store_bytes",
-		"instructions", "gflops", "intensity", "bound", "roof_gflops", "distance", "headroom_s",
-		"threads", "flop_unmasked", "per_thread", "samples", "level", "why", "elapsed_s",
+		"name",         "module",        "time_s",      "share",        "flop",
+		"flop_by_kind", "load_bytes",    "store_bytes", "instructions", "gflops",
+		"intensity",    "bound",         "roof_gflops", "distance",     "headroom_s",
+		"threads",      "flop_unmasked", "per_thread",  "samples",      "level",
+		"why",          "elapsed_s",
 	};
 	struct profile *profile = report_sample();
-	set_executions(profile, 0, 0x10000000000000); /* 2⁵² × 2 threads × 8 flop: beyond a double */
+	set_executions(profile, 0,
+		       0x10000000000000); /* 2⁵² × 2 threads × 8 flop: beyond a double */
 	profile->counts[0].n++;
 	json_t *root = report_as_json(profile), *function;
 	size_t i;
 	cr_expect_eq(json_array_size(json_object_get(root, "functions")), N_SAMPLE_KERNELS);
-	json_array_foreach(json_object_get(root, "functions"), i, function)
-		for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
-			cr_expect_not_null(json_object_get(function, keys[k]), "%s", keys[k]);
+	json_array_foreach(json_object_get(root, "functions"), i,
+			   function) for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+		cr_expect_not_null(json_object_get(function, keys[k]), "%s", keys[k]);
 	json_t *triad = json_function(root, "triad"), *run = json_object_get(root, "run");
 	cr_expect_eq(integer(triad, "flop"), 8 * (0x20000000000000 + 1));
 	cr_expect_eq(integer(json_object_get(triad, "flop_by_kind"), "fma_double_256"),
@@ -412,10 +473,12 @@ Test(report, json_has_every_key_and_exact_integers, .fini = remove_directory)
 	cr_expect_eq(json_array_size(json_object_get(triad, "per_thread")), 2);
 	cr_expect_eq(integer(json_array_get(json_object_get(triad, "per_thread"), 0), "flop"),
 		     8 * (0x10000000000000 + 1));
-	cr_expect_str_eq(json_string_value(json_object_get(run, "command")), "./solver 'in put.dat'");
+	cr_expect_str_eq(json_string_value(json_object_get(run, "command")),
+			 "./solver 'in put.dat'");
 	cr_expect_eq(json_number_value(json_object_get(run, "wall_s")), 1.4);
 	cr_expect_eq(integer(run, "threads"), 2);
-	cr_expect_str_eq(json_string_value(json_object_get(json_object_get(run, "obtained"), "time")),
+	cr_expect_str_eq(json_string_value(
+				 json_object_get(json_object_get(run, "obtained"), "time")),
 			 "perf cpu-clock");
 	cr_expect_eq(json_array_size(json_object_get(json_object_get(root, "machine"), "roofs")),
 		     profile->n_roofs);
@@ -443,7 +506,8 @@ Test(report, json_describes_the_machine, .fini = remove_directory)
 	struct custom_roof custom = {"vendor's \033 peak", 2000, "GFLOP/s", "data sheet"};
 	cr_assert(rf_array_push(p->custom_roofs, p->n_custom_roofs, p->cap_custom_roofs, custom));
 	json_t *root = report_as_json(p), *machine = json_object_get(root, "machine");
-	json_t *roofs = json_object_get(machine, "roofs"), *stated = json_object_get(machine, "custom_roofs");
+	json_t *roofs = json_object_get(machine, "roofs"),
+	       *stated = json_object_get(machine, "custom_roofs");
 	cr_expect_str_eq(json_text(machine, "microarchitecture"), "Zen 5");
 	cr_expect_eq(json_real_value(json_object_get(machine, "clock_fp_ghz")), 3.5);
 	cr_expect_eq(json_real_value(json_object_get(json_array_get(roofs, 0), "theory")), 101.5);
@@ -455,7 +519,8 @@ Test(report, json_describes_the_machine, .fini = remove_directory)
 	cr_expect_eq(integer(json_array_get(roofs, 2), "cpu_node"), 0);
 	cr_expect_eq(integer(json_array_get(roofs, 2), "memory_node"), 1);
 	cr_expect_eq(json_array_size(stated), 1);
-	cr_expect_str_eq(json_text(json_array_get(stated, 0), "name"), "vendor's \xef\xbf\xbd peak");
+	cr_expect_str_eq(json_text(json_array_get(stated, 0), "name"),
+			 "vendor's \xef\xbf\xbd peak");
 	cr_expect_eq(json_real_value(json_object_get(json_array_get(stated, 0), "value")), 2000);
 	cr_expect_str_eq(json_text(json_array_get(stated, 0), "unit"), "GFLOP/s");
 	cr_expect_str_eq(json_text(json_array_get(stated, 0), "source"), "data sheet");
@@ -502,7 +567,8 @@ Test(report, json_takes_hostile_names, .fini = remove_directory)
 Test(report, unwritable_files_are_said)
 {
 	struct profile *profile = report_sample();
-	struct rf_error *error = report_write(profile, &(struct report_options){.svg_path = "/proc/x.svg"}, NULL);
+	struct rf_error *error =
+		report_write(profile, &(struct report_options){.svg_path = "/proc/x.svg"}, NULL);
 	cr_assert_not_null(error);
 	cr_expect_eq(error->code, RF_EACCESS);
 	cr_expect(strstr(error->message, "/proc/x.svg"));
@@ -560,18 +626,44 @@ static double number_at(const json_t *object, const char *key)
 
 Test(report, json_has_the_traffic, .fini = remove_directory)
 {
-	static const struct { const char *key; double value; } truths[] = {
-		{"l2_bytes", 12.8e9}, {"l3_bytes", 12.8e9}, {"mem_bytes", 12.8e9}, {"mem_read_bytes", 6.4e9},
-		{"mem_write_allocate_bytes", 3.2e9}, {"mem_write_bytes", 3.2e9}, {"mem_left_bytes", 0},
-		{"mem_evadable_bytes", 0}, {"operational_intensity", 0.0625}, {"useful_share", 72.0 / 128},
+	static const struct {
+		const char *key;
+		double value;
+	} truths[] = {
+		{"l2_bytes", 12.8e9},
+		{"l3_bytes", 12.8e9},
+		{"mem_bytes", 12.8e9},
+		{"mem_read_bytes", 6.4e9},
+		{"mem_write_allocate_bytes", 3.2e9},
+		{"mem_write_bytes", 3.2e9},
+		{"mem_left_bytes", 0},
+		{"mem_evadable_bytes", 0},
+		{"operational_intensity", 0.0625},
+		{"useful_share", 72.0 / 128},
 	};
-	/* 100 million turns of two loads, a store and 8 flop in one instruction, 1 s on one of two threads */
-	static const struct { const char *key; double value; } metrics[] = {
-		{"time_s", 0.5}, {"flop_per_s", 1.6e9}, {"ipc", 6e8 / (1e9 * 2.9)}, {"ls_bytes", 9.6e9},
-		{"l2_per_ls", 4.0 / 3}, {"mem_per_ls", 4.0 / 3}, {"l1_miss_ratio", 0.5}, {"l2_miss_ratio", 1},
-		{"l3_miss_ratio", 1}, {"flop", 8e8}, {"flop_per_fp_instruction", 8}, {"arithmetic_intensity", 1.0 / 12},
-		{"load_per_store_instruction", 2}, {"flop_per_load_instruction", 4}, {"flop_per_store_instruction", 8},
-		{"flop_per_load_byte", 0.125}, {"flop_per_store_byte", 0.25},
+	/* 100 million turns of two loads, a store and 8 flop in one instruction, 1 s on one of two
+	 * threads */
+	static const struct {
+		const char *key;
+		double value;
+	} metrics[] = {
+		{"time_s", 0.5},
+		{"flop_per_s", 1.6e9},
+		{"ipc", 6e8 / (1e9 * 2.9)},
+		{"ls_bytes", 9.6e9},
+		{"l2_per_ls", 4.0 / 3},
+		{"mem_per_ls", 4.0 / 3},
+		{"l1_miss_ratio", 0.5},
+		{"l2_miss_ratio", 1},
+		{"l3_miss_ratio", 1},
+		{"flop", 8e8},
+		{"flop_per_fp_instruction", 8},
+		{"arithmetic_intensity", 1.0 / 12},
+		{"load_per_store_instruction", 2},
+		{"flop_per_load_instruction", 4},
+		{"flop_per_store_instruction", 8},
+		{"flop_per_load_byte", 0.125},
+		{"flop_per_store_byte", 0.25},
 	};
 	struct profile *p = report_traced_sample();
 	sample_data(p);
@@ -580,18 +672,21 @@ Test(report, json_has_the_traffic, .fini = remove_directory)
 	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++)
 		expect_near(number_at(triad, truths[i].key), truths[i].value, truths[i].key);
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics); i++)
-		expect_near(number_at(json_object_get(triad, "metrics"), metrics[i].key), metrics[i].value,
-			    metrics[i].key);
+		expect_near(number_at(json_object_get(triad, "metrics"), metrics[i].key),
+			    metrics[i].value, metrics[i].key);
 	cr_expect_eq(json_array_size(json_object_get(triad, "levels")), 4);
 	cr_expect_eq(json_array_size(json_object_get(triad, "objects")), 2);
 	cr_expect_eq(json_array_size(json_object_get(triad, "loops")), 1);
-	expect_near(number_at(json_array_get(json_object_get(triad, "loops"), 0), "mem_bytes"), 12.8e9, "its loop");
+	expect_near(number_at(json_array_get(json_object_get(triad, "loops"), 0), "mem_bytes"),
+		    12.8e9, "its loop");
 	cr_expect(json_is_false(json_object_get(triad, "level_inferred")));
 	expect_near(number_at(copy, "mem_left_bytes"), 22070.0 * 4096, "left");
 	expect_near(number_at(copy, "mem_evadable_bytes"), 122070.0 * 4096, "evadable");
-	expect_near(number_at(json_object_get(copy, "working_set"), "moves_then_bytes"), 32e6, "then");
+	expect_near(number_at(json_object_get(copy, "working_set"), "moves_then_bytes"), 32e6,
+		    "then");
 	cr_expect(json_is_null(json_object_get(json_function(root, "jit_code"), "mem_bytes")));
-	cr_expect_eq(number_at(json_object_get(json_object_get(root, "run"), "traffic"), "classes"), 4);
+	cr_expect_eq(number_at(json_object_get(json_object_get(root, "run"), "traffic"), "classes"),
+		     4);
 	json_decref(root);
 	profile_destroy(p);
 }
@@ -599,8 +694,9 @@ Test(report, json_has_the_traffic, .fini = remove_directory)
 /* What a report without traffic shows is null, never 0. */
 Test(report, json_without_traffic_says_so, .fini = remove_directory)
 {
-	static const char *const keys[] = {"l2_bytes", "l3_bytes", "mem_bytes", "mem_stderr_bytes", "levels",
-					   "objects", "strides", "useful_share", "working_set"};
+	static const char *const keys[] = {"l2_bytes",         "l3_bytes",     "mem_bytes",
+					   "mem_stderr_bytes", "levels",       "objects",
+					   "strides",          "useful_share", "working_set"};
 	struct profile *p = report_sample();
 	profile_set_fact(p, "traffic_source", "none");
 	profile_set_fact(p, "traffic_why", "--once");
@@ -619,12 +715,17 @@ Test(report, json_without_traffic_says_so, .fini = remove_directory)
 
 Test(report, doubts_about_the_traffic_are_said)
 {
-	static const struct { const char *key, *value, *note; } rows[] = {
+	static const struct {
+		const char *key, *value, *note;
+	} rows[] = {
 		{"traffic_geometry_source", "assumed", "ASSUMED"},
-		{"traffic_geometry_source", "given", "the roofs are this machine's, the caches are not"},
+		{"traffic_geometry_source", "given",
+		 "the roofs are this machine's, the caches are not"},
 		{"traffic_halved", "the sample was halved twice", "the sample was halved twice"},
-		{"traffic_classes", "64", "all sets"}, {"traffic_classes", "1", "too few for an error"},
-		{"untraced_accesses", "77", "77 accesses to memory (less than 0.01 %) could not be traced"},
+		{"traffic_classes", "64", "all sets"},
+		{"traffic_classes", "1", "too few for an error"},
+		{"untraced_accesses", "77",
+		 "77 accesses to memory (less than 0.01 %) could not be traced"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct profile *p = report_traced_sample();
@@ -636,7 +737,8 @@ Test(report, doubts_about_the_traffic_are_said)
 	}
 }
 
-/* By the PMU: the source is named, what is a lower bound is marked, and what is not known is null. */
+/* By the PMU: the source is named, what is a lower bound is marked, and what is not known is null.
+ */
 Test(report, traffic_by_the_pmu_names_its_source, .fini = remove_directory)
 {
 	struct profile *p = report_sample();
@@ -648,9 +750,11 @@ Test(report, traffic_by_the_pmu_names_its_source, .fini = remove_directory)
 	expect_near(number_at(triad, "mem_bytes"), 64 * 1.2e8, "bytes");
 	cr_expect_eq(number_at(triad, "mem_samples"), 1200);
 	expect_near(number_at(triad, "operational_intensity"), 8e8 / (64 * 1.2e8), "intensity");
-	cr_expect_str_eq(json_string_value(json_object_get(triad, "mem_source")), "PMU: misses of the last cache, a lower bound");
+	cr_expect_str_eq(json_string_value(json_object_get(triad, "mem_source")),
+			 "PMU: misses of the last cache, a lower bound");
 	cr_expect(json_is_true(json_object_get(triad, "at_most")));
-	static const char *const unknown[] = {"l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "strides", "objects"};
+	static const char *const unknown[] = {"l2_bytes",        "l3_bytes", "mem_read_bytes",
+					      "mem_write_bytes", "strides",  "objects"};
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
 		cr_expect(json_is_null(json_object_get(triad, unknown[i])), "%s", unknown[i]);
 	const json_t *traffic = json_object_get(json_object_get(root, "run"), "traffic");
@@ -728,7 +832,8 @@ Test(report, traffic_follows_its_process)
 	}
 	cr_assert(profile_match_processes(p));
 	char *text = report_text(p, (struct report_options){.processes = PROCESSES_TREE});
-	char *make = strstr(text, "\n  make\n"), *gcc = make ? strstr(make + 1, "\n  make → gcc\n") : NULL;
+	char *make = strstr(text, "\n  make\n"),
+	     *gcc = make ? strstr(make + 1, "\n  make → gcc\n") : NULL;
 	cr_assert(make && gcc, "%s", text);
 	*gcc = '\0';
 	cr_expect(strstr(make, "12.8 GB"), "%s", text);

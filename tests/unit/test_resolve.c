@@ -23,21 +23,22 @@ static double now(void)
 static uint32_t add_module(struct profile *profile, const char *path, const char *build_id)
 {
 	const char *slash = strrchr(path, '/');
-	struct profile_module module = { strdup(path), strdup(slash ? slash + 1 : path),
-					 strdup(build_id) };
-	cr_assert(rf_array_push(profile->modules, profile->n_modules, profile->cap_modules, module));
+	struct profile_module module = {strdup(path), strdup(slash ? slash + 1 : path),
+					strdup(build_id)};
+	cr_assert(
+		rf_array_push(profile->modules, profile->n_modules, profile->cap_modules, module));
 	return profile->n_modules - 1;
 }
 
 static void add_block(struct profile *profile, uint32_t module, uint64_t start)
 {
-	struct profile_block block = { module, start, 1, NULL };
+	struct profile_block block = {module, start, 1, NULL};
 	cr_assert(rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks, block));
 }
 
 static void add_frame(struct profile *profile, uint32_t module, uint64_t offset)
 {
-	struct profile_frame frame = { PROFILE_NONE, module, offset };
+	struct profile_frame frame = {PROFILE_NONE, module, offset};
 	cr_assert(rf_array_push(profile->frames, profile->n_frames, profile->cap_frames, frame));
 }
 
@@ -83,7 +84,8 @@ Test(resolve, gives_each_place_one_function)
 	const struct profile_function *function;
 	for (size_t i = 0; i < profile->n_blocks; i++) {
 		uint64_t start = profile->blocks[i].start;
-		cr_assert_eq(functions_with(profile, profile->blocks[i].module, start, &function), 1);
+		cr_assert_eq(functions_with(profile, profile->blocks[i].module, start, &function),
+			     1);
 		if (profile->blocks[i].module != good)
 			continue;
 		cr_assert(symbol_find(symbols, start, &symbol));
@@ -116,7 +118,7 @@ Test(resolve, finds_the_vdso_wherever_it_was)
 	if (!vdso_image(&image, &size))
 		cr_skip_test("no vdso here");
 	cr_assert_null(symbol_module_open_image("[vdso]", image, size, &symbols));
-	struct symbol wanted = { 0 };
+	struct symbol wanted = {0};
 	for (uint64_t at = 0; at < size; at++)
 		if (symbol_find(symbols, at, &wanted) && strstr(wanted.name, "clock_gettime"))
 			break;
@@ -124,7 +126,7 @@ Test(resolve, finds_the_vdso_wherever_it_was)
 
 	struct profile *profile = profile_create();
 	uint32_t module = add_module(profile, "[vdso]", "");
-	static const uint64_t bases[] = { 0x7ffd12345000, 0x7ffeabcde000 };
+	static const uint64_t bases[] = {0x7ffd12345000, 0x7ffeabcde000};
 	for (int i = 0; i < 2; i++)
 		for (uint64_t at = wanted.start; at < wanted.end; at += 8) {
 			add_block(profile, module, bases[i] + at);
@@ -133,7 +135,8 @@ Test(resolve, finds_the_vdso_wherever_it_was)
 	cr_assert_null(symbols_resolve(profile));
 	for (int i = 0; i < 2; i++) {
 		const struct profile_function *function;
-		cr_assert_eq(functions_with(profile, module, bases[i] + wanted.start, &function), 1);
+		cr_assert_eq(functions_with(profile, module, bases[i] + wanted.start, &function),
+			     1);
 		cr_expect_str_eq(function->name, wanted.name);
 		cr_expect_eq(function->start, bases[i] + wanted.start);
 		cr_expect_eq(function->end, bases[i] + wanted.end);

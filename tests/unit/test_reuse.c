@@ -15,7 +15,10 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* The slow way: a list of the lines, the last used first. */
-struct list { uint64_t lines[LINES]; size_t n; };
+struct list {
+	uint64_t lines[LINES];
+	size_t n;
+};
 
 /* Returns the distance, or −1 for a first use. */
 static long list_use(struct list *list, uint64_t line)
@@ -35,28 +38,36 @@ static uint64_t mixed_line(uint64_t *random, unsigned i, unsigned mix)
 {
 	uint64_t far = (next_random(random) % 3) << 50;
 	switch (mix) {
-	case 0: return next_random(random) % LINES;
-	case 1: return i % (LINES - 1);
-	case 2: return far + next_random(random) % 8;
-	case 3: return next_random(random) % 4 ? next_random(random) % 30 : next_random(random) % LINES;
-	default: return UINT64_MAX / 2 + i / 3 % 700 * (i / 5000 % 2 + 1);
+	case 0:
+		return next_random(random) % LINES;
+	case 1:
+		return i % (LINES - 1);
+	case 2:
+		return far + next_random(random) % 8;
+	case 3:
+		return next_random(random) % 4 ? next_random(random) % 30
+					       : next_random(random) % LINES;
+	default:
+		return UINT64_MAX / 2 + i / 3 % 700 * (i / 5000 % 2 + 1);
 	}
 }
 
 Test(reuse, distances_are_those_of_a_list)
 {
 	for (unsigned mix = 0; mix < 5; mix++) {
-		struct list list = { .n = 0 };
+		struct list list = {.n = 0};
 		struct reuse *reuse = reuse_create(LINES, NULL, NULL);
 		uint64_t random = mix + 1, first = 0;
-		for (unsigned i = 0; i < 60000; i++) {	/* ten times the numbers that there are for uses */
+		for (unsigned i = 0; i < 60000;
+		     i++) { /* ten times the numbers that there are for uses */
 			uint64_t line = mixed_line(&random, i, mix);
 			long truth = list_use(&list, line);
 			struct reuse_use use;
 			cr_assert(reuse_access(reuse, line, &use));
 			cr_assert_eq(use.first, truth < 0);
-			cr_assert_eq(use.distance, truth < 0 ? 0 : (uint64_t)truth, "mix %u, use %u: %lu, truth %ld", mix,
-				     i, (unsigned long)use.distance, truth);
+			cr_assert_eq(use.distance, truth < 0 ? 0 : (uint64_t)truth,
+				     "mix %u, use %u: %lu, truth %ld", mix, i,
+				     (unsigned long)use.distance, truth);
 			cr_assert_eq(reuse_age(reuse, use.slot), 0);
 			first += use.first;
 		}
@@ -84,7 +95,10 @@ Test(reuse, age_is_the_distance_that_a_use_would_have)
 
 /* ---- More lines than are followed ---- */
 
-struct follow { bool followed[512]; unsigned n, n_dropped; };
+struct follow {
+	bool followed[512];
+	unsigned n, n_dropped;
+};
 
 static void drop(void *context, uint32_t slot)
 {
@@ -98,7 +112,7 @@ static void drop(void *context, uint32_t slot)
 
 Test(reuse, lines_are_thinned_to_the_bound)
 {
-	struct follow follow = { .n = 0 };
+	struct follow follow = {.n = 0};
 	struct reuse *reuse = reuse_create(512, drop, &follow);
 	for (uint64_t line = 0; line < 100000; line++) {
 		struct reuse_use use;

@@ -39,27 +39,55 @@ static void assert_error(struct rf_error *error, enum rf_error_code code)
 }
 
 static struct roof example_roofs[] = {
-	{ .kind = ROOF_COMPUTE, .isa = "avx512f", .precision = "double", .op = "fma", .threads = 2,
-	  .best = 232.80000000000001, .median = 227.5, .q1 = 226.25, .q3 = 230.125,
-	  .theory = 235.1, .unit = "GFLOP/s", .distinguishable = true },
-	{ .kind = ROOF_BANDWIDTH, .isa = "sse2", .op = "triad", .level = "DRAM", .threads = 1,
-	  .by_node = true, .cpu_node = 0, .memory_node = 1, .best = 1.0 / 3, .median = 0.25, .q1 = 0.2,
-	  .q3 = 0.3, .unit = "GB/s", .noisy = true,
-	  .bytes_convention = "24 B/element: 2 loads, store; write-allocate not counted" },
+	{.kind = ROOF_COMPUTE,
+	 .isa = "avx512f",
+	 .precision = "double",
+	 .op = "fma",
+	 .threads = 2,
+	 .best = 232.80000000000001,
+	 .median = 227.5,
+	 .q1 = 226.25,
+	 .q3 = 230.125,
+	 .theory = 235.1,
+	 .unit = "GFLOP/s",
+	 .distinguishable = true},
+	{.kind = ROOF_BANDWIDTH,
+	 .isa = "sse2",
+	 .op = "triad",
+	 .level = "DRAM",
+	 .threads = 1,
+	 .by_node = true,
+	 .cpu_node = 0,
+	 .memory_node = 1,
+	 .best = 1.0 / 3,
+	 .median = 0.25,
+	 .q1 = 0.2,
+	 .q3 = 0.3,
+	 .unit = "GB/s",
+	 .noisy = true,
+	 .bytes_convention = "24 B/element: 2 loads, store; write-allocate not counted"},
 };
 
-static struct machine_count example_counts[] = { { 1, true }, { 2, false } };
+static struct machine_count example_counts[] = {{1, true}, {2, false}};
 
-static char *example_notes[] = { "a note with \"quotes\" and µ" };
+static char *example_notes[] = {"a note with \"quotes\" and µ"};
 
 static struct machine example_machine(void)
 {
 	return (struct machine){
-		.cpu_model = "Example CPU @ 2.00GHz", .usable_threads = 2, .clock_ghz = 3.7165973534971646,
-		.microarchitecture = "Example Lake", .clock_fp_ghz = 3.5, .counts = example_counts, .n_counts = 2,
-		.caches = { { 1, 49152, 64, 12, 1 }, { 3, UINT64_C(480) << 20, 64, -1, 2 } },
-		.n_caches = 2, .roofs = example_roofs, .n_roofs = 2,
-		.notes = example_notes, .n_notes = 1,
+		.cpu_model = "Example CPU @ 2.00GHz",
+		.usable_threads = 2,
+		.clock_ghz = 3.7165973534971646,
+		.microarchitecture = "Example Lake",
+		.clock_fp_ghz = 3.5,
+		.counts = example_counts,
+		.n_counts = 2,
+		.caches = {{1, 49152, 64, 12, 1}, {3, UINT64_C(480) << 20, 64, -1, 2}},
+		.n_caches = 2,
+		.roofs = example_roofs,
+		.n_roofs = 2,
+		.notes = example_notes,
+		.n_notes = 1,
 	};
 }
 
@@ -137,7 +165,7 @@ static int files_in(const char *path)
 
 Test(roof_cache, comes_back_as_it_was_saved)
 {
-	struct machine saved = example_machine(), loaded = { 0 };
+	struct machine saved = example_machine(), loaded = {0};
 	json_t *key;
 	char *path = example_path(&key);
 	assert_ok(roof_cache_save(path, key, &saved));
@@ -153,7 +181,7 @@ Test(roof_cache, comes_back_as_it_was_saved)
 
 Test(roof_cache, absent_file_is_unavailable)
 {
-	struct machine machine = { 0 };
+	struct machine machine = {0};
 	json_t *key;
 	char *path = example_path(&key);
 	assert_error(roof_cache_load(path, key, &machine), RF_EUNAVAILABLE);
@@ -163,7 +191,7 @@ Test(roof_cache, absent_file_is_unavailable)
 
 Test(roof_cache, file_of_another_key_is_stale)
 {
-	struct machine saved = example_machine(), loaded = { .usable_threads = 77 };
+	struct machine saved = example_machine(), loaded = {.usable_threads = 77};
 	json_t *key;
 	char *path = example_path(&key);
 	assert_ok(roof_cache_save(path, key, &saved));
@@ -176,7 +204,7 @@ Test(roof_cache, file_of_another_key_is_stale)
 
 Test(roof_cache, every_truncation_is_corrupt)
 {
-	struct machine saved = example_machine(), loaded = { 0 };
+	struct machine saved = example_machine(), loaded = {0};
 	json_t *key;
 	char *path = example_path(&key);
 	assert_ok(roof_cache_save(path, key, &saved));
@@ -194,11 +222,15 @@ Test(roof_cache, every_truncation_is_corrupt)
 Test(roof_cache, foreign_content_is_corrupt)
 {
 	static const char *const contents[] = {
-		"[]", "{}", "null", "{\"key\": 1}", "\177ELF",
+		"[]",
+		"{}",
+		"null",
+		"{\"key\": 1}",
+		"\177ELF",
 		"{\"key\":{\"cpu_model\":\"Example CPU\",\"version\":1}}",
 		"{\"key\":{\"cpu_model\":\"Example CPU\",\"version\":1},\"machine\":[]}",
 	};
-	struct machine machine = { 0 };
+	struct machine machine = {0};
 	json_t *key;
 	char *path = example_path(&key);
 	for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
@@ -212,7 +244,7 @@ Test(roof_cache, foreign_content_is_corrupt)
 /* The example with one member of its first roof replaced (NULL: taken away) is refused. */
 static void assert_bad_roof(const char *member, json_t *value)
 {
-	struct machine machine = example_machine(), read = { .usable_threads = 77 };
+	struct machine machine = example_machine(), read = {.usable_threads = 77};
 	json_t *json;
 	assert_ok(machine_to_json(&machine, &json));
 	json_t *roof = json_array_get(json_object_get(json, "roofs"), 0);
@@ -227,8 +259,10 @@ static void assert_bad_roof(const char *member, json_t *value)
 
 Test(roof_cache, wrong_members_are_refused)
 {
-	static const char *const members[] = { "kind", "isa", "precision", "op", "level", "threads",
-		"best", "median", "q1", "q3", "unit", "bytes_convention", "distinguishable" };
+	static const char *const members[] = {
+		"kind",           "isa",    "precision", "op", "level", "threads",
+		"best",           "median", "q1",        "q3", "unit",  "bytes_convention",
+		"distinguishable"};
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		assert_bad_roof(members[i], NULL);
 		assert_bad_roof(members[i], json_array());
@@ -285,9 +319,13 @@ Test(roof_cache, directory_follows_the_xdg_rules)
 
 Test(roof_cache, key_holds_what_the_roofs_depend_on)
 {
-	struct topology_cpu cpus[2] = { { .os_index = 0 }, { .os_index = 1 } };
-	struct topology topology = { .cpu_model = "a", .microcode = "b", .kernel = "c", .cpus = cpus,
-				     .n_cpus = 2, .limits = { .memory_limit = UINT64_MAX } };
+	struct topology_cpu cpus[2] = {{.os_index = 0}, {.os_index = 1}};
+	struct topology topology = {.cpu_model = "a",
+				    .microcode = "b",
+				    .kernel = "c",
+				    .cpus = cpus,
+				    .n_cpus = 2,
+				    .limits = {.memory_limit = UINT64_MAX}};
 	json_t *key = roof_cache_key(&topology);
 	cr_assert_not_null(key);
 	json_t *same = roof_cache_key(&topology);
@@ -296,8 +334,7 @@ Test(roof_cache, key_holds_what_the_roofs_depend_on)
 	struct topology others[7];
 	for (int i = 0; i < 7; i++)
 		others[i] = topology;
-	struct topology_cpu other_cache[2] = { { .os_index = 0, .caches = { { 1, 0 } } },
-					       { .os_index = 1 } };
+	struct topology_cpu other_cache[2] = {{.os_index = 0, .caches = {{1, 0}}}, {.os_index = 1}};
 	others[0].cpu_model = "x";
 	others[1].microcode = "x";
 	others[2].kernel = "x";

@@ -11,10 +11,16 @@
 static struct perf_event_attr cpu_clock(void)
 {
 	return (struct perf_event_attr){
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(struct perf_event_attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK, .sample_type = PERF_RING_SAMPLE_TYPE,
-		.sample_regs_user = PERF_RING_REGS_USER, .sample_stack_user = 4096,
-		.sample_period = 997001, .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1,
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(struct perf_event_attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_type = PERF_RING_SAMPLE_TYPE,
+		.sample_regs_user = PERF_RING_REGS_USER,
+		.sample_stack_user = 4096,
+		.sample_period = 997001,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
 	};
 }
 

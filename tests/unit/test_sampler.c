@@ -1,7 +1,7 @@
 /* Both samplers against programs that know their own truth (sampler_program.c). */
-#include "tracer/sampler.h"
 #include "tracer/mappings.h"
 #include "tracer/sample_store.h"
+#include "tracer/sampler.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -89,7 +89,7 @@ static void run_program(const struct sampler_ops *ops, char *const argv[], struc
 	char **environment = ops ? ops->environment(sampler, environ) : NULL;
 	cr_assert(!ops || sampler);
 	cr_assert(pipe2(gate, O_CLOEXEC) == 0 && pipe2(output, O_CLOEXEC) == 0);
-	*run = (struct run){ .profile = profile_create() };
+	*run = (struct run){.profile = profile_create()};
 	run->pid = fork();
 	if (run->pid == 0)
 		exec_when_told(gate, output[1], argv, environment ? environment : environ);
@@ -111,7 +111,7 @@ static void run_program(const struct sampler_ops *ops, char *const argv[], struc
 static void run_mode(const struct sampler_ops *ops, const char *mode, const char *argument,
 		     struct run *run)
 {
-	char *const argv[] = { (char *)program_path(), (char *)mode, (char *)argument, NULL };
+	char *const argv[] = {(char *)program_path(), (char *)mode, (char *)argument, NULL};
 	run_program(ops, argv, run);
 }
 
@@ -140,7 +140,7 @@ static double total_weight(const struct profile *profile)
 
 /* What "shares" printed, and what was sampled. */
 struct shares {
-	double truth, sampled;	/* of burn_a in both */
+	double truth, sampled; /* of burn_a in both */
 	size_t n;
 };
 
@@ -150,11 +150,12 @@ static struct shares read_shares(const struct run *run, const char *module)
 	double seconds[2];
 	size_t n_a, n_b;
 	cr_assert_eq(sscanf(run->output, "%lx %lx %lx %lx %lf %lf", &a[0], &a[1], &b[0], &b[1],
-			    &seconds[0], &seconds[1]), 6, "%s", run->output);
+			    &seconds[0], &seconds[1]),
+		     6, "%s", run->output);
 	double w_a = weight_in(run->profile, module, a[0], a[1], &n_a);
 	double w_b = weight_in(run->profile, module, b[0], b[1], &n_b);
-	return (struct shares){ seconds[0] / (seconds[0] + seconds[1]), w_a / (w_a + w_b),
-				n_a + n_b };
+	return (struct shares){seconds[0] / (seconds[0] + seconds[1]), w_a / (w_a + w_b),
+			       n_a + n_b};
 }
 
 /* Standard deviation of a share of n samples (binomial). */
@@ -246,8 +247,7 @@ static double thread_weight(const struct profile *profile, const char *name, int
 {
 	double sum = 0;
 	for (size_t i = 0; i < profile->n_samples; i++) {
-		const struct profile_thread *thread =
-			&profile->threads[profile->samples[i].thread];
+		const struct profile_thread *thread = &profile->threads[profile->samples[i].thread];
 		cr_assert_eq(thread->run, RUN_TIMED);
 		if ((!name || strcmp(thread->name, name) == 0) && (!pid || thread->pid == pid))
 			sum += 1e-9 * (double)profile->samples[i].weight_ns;
@@ -258,7 +258,7 @@ static double thread_weight(const struct profile *profile, const char *name, int
 /* Each thread burned 0.4 s; one blocks all signals. */
 static void check_threads(const struct sampler_ops *ops)
 {
-	static const char *const names[] = { "first", "second", "blocked" };
+	static const char *const names[] = {"first", "second", "blocked"};
 	struct run run;
 	need(ops);
 	run_mode(ops, "threads", "0.4", &run);
@@ -327,7 +327,7 @@ static void check_deleted(const struct sampler_ops *ops)
 	close(fd);
 	copy_program(path);
 	chmod(path, 0755);
-	char *const argv[] = { path, "delete", "0.3", NULL };
+	char *const argv[] = {path, "delete", "0.3", NULL};
 	run_program(ops, argv, &run);
 	cr_assert(access(path, F_OK) != 0);
 	struct shares shares = read_shares(&run, path + 5);
@@ -391,8 +391,8 @@ static void check_output(char *const argv[])
 
 Test(shim, environment_is_the_same, .timeout = 100)
 {
-	char *const plain[] = { "env", NULL };
-	char *const nested[] = { "sh", "-c", "env; exec env -i A=1 env", NULL };
+	char *const plain[] = {"env", NULL};
+	char *const nested[] = {"sh", "-c", "env; exec env -i A=1 env", NULL};
 	check_output(plain);
 	setenv("LD_PRELOAD", "libm.so.6", 1);
 	check_output(plain);
@@ -403,7 +403,7 @@ Test(shim, environment_is_the_same, .timeout = 100)
 
 Test(shim, no_descriptor_stays_open, .timeout = 100)
 {
-	char *const argv[] = { "ls", "/proc/self/fd", NULL };
+	char *const argv[] = {"ls", "/proc/self/fd", NULL};
 	check_output(argv);
 }
 
@@ -412,15 +412,15 @@ Test(shim, signal_is_shared, .timeout = 100)
 {
 	char number[16];
 	snprintf(number, sizeof(number), "%d", SIGRTMAX - 3);
-	char *const uses[] = { (char *)program_path(), "signal", number, NULL };
-	char *const dies[] = { (char *)program_path(), "die", number, NULL };
+	char *const uses[] = {(char *)program_path(), "signal", number, NULL};
+	char *const dies[] = {(char *)program_path(), "die", number, NULL};
 	check_output(uses);
 	check_output(dies);
 }
 
 Test(shim, calls_are_not_interrupted, .timeout = 100)
 {
-	char *const argv[] = { (char *)program_path(), "interruptible", "0.5", NULL };
+	char *const argv[] = {(char *)program_path(), "interruptible", "0.5", NULL};
 	check_output(argv);
 }
 
@@ -435,7 +435,7 @@ static void refuse_perf(int errnum)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)errnum),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { sizeof(filter) / sizeof(*filter), filter };
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
 	cr_assert_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
 	cr_assert_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
@@ -470,7 +470,7 @@ Test(sampler, plain_user, .timeout = 100)
 		cr_assert(setresgid(65534, 65534, 65534) == 0 &&
 			  setresuid(65534, 65534, 65534) == 0);
 		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-		struct rlimit none = { 0, 0 };
+		struct rlimit none = {0, 0};
 		setrlimit(RLIMIT_MEMLOCK, &none);
 	}
 	if (access(program_path(), X_OK) != 0)
@@ -489,9 +489,9 @@ Test(sample_store, gives_back_what_it_got)
 	struct sample_store *store = sample_store_create();
 	enum { N = 300 };
 	for (uint32_t n = 0; n < N; n++) {
-		struct raw_sample sample = { .regs = { .ip = n, .sp = 0x7ffe00000000 + 8 * n },
-					     .weight_ns = n * 3,
-					     .stack_size = (uint16_t)(n * 7919 % 65528) };
+		struct raw_sample sample = {.regs = {.ip = n, .sp = 0x7ffe00000000 + 8 * n},
+					    .weight_ns = n * 3,
+					    .stack_size = (uint16_t)(n * 7919 % 65528)};
 		for (size_t i = 0; i < sizeof(stack); i++)
 			stack[i] = (uint8_t)(i * (n % 3) >> 4);
 		cr_assert_eq(sample_store_add(store, &sample, stack), n);
@@ -512,7 +512,7 @@ Test(sample_store, equal_stacks_are_stored_once)
 {
 	static uint8_t stack[4096];
 	struct sample_store *store = sample_store_create();
-	struct raw_sample sample = { .regs.sp = 0x7ffe00000128, .stack_size = sizeof(stack) };
+	struct raw_sample sample = {.regs.sp = 0x7ffe00000128, .stack_size = sizeof(stack)};
 	for (size_t i = 0; i < sizeof(stack); i++)
 		stack[i] = (uint8_t)(i * 31);
 	for (int n = 0; n < 10000; n++)
@@ -540,8 +540,7 @@ static void check_pages(struct mappings *mappings, uint32_t pid, const struct pa
 		}
 		cr_assert_not_null(found);
 		cr_assert_eq(found->file, &files[pages[i].file]);
-		cr_assert_eq(found->file_offset + (i * PAGE - found->start),
-			     pages[i].file_offset);
+		cr_assert_eq(found->file_offset + (i * PAGE - found->start), pages[i].file_offset);
 	}
 }
 
@@ -557,10 +556,10 @@ Test(mappings, overlaps_are_as_in_a_table_of_pages)
 		uint64_t first = (uint64_t)rand() % PAGES;
 		uint64_t n = 1 + (uint64_t)rand() % (PAGES - first);
 		uint64_t offset = (uint64_t)(rand() % 100) * PAGE;
-		struct mapping mapping = { first * PAGE, (first + n) * PAGE, offset, &files[file] };
+		struct mapping mapping = {first * PAGE, (first + n) * PAGE, offset, &files[file]};
 		cr_assert(mappings_add(mappings, 7, &mapping));
 		for (uint64_t i = 0; i < n; i++)
-			pages[first + i] = (struct page){ file, offset + i * PAGE };
+			pages[first + i] = (struct page){file, offset + i * PAGE};
 		check_pages(mappings, 7, pages, files);
 		if (round % 500 != 0)
 			continue;

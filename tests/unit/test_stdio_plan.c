@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define assert_ok(call)                                                                            \
-	do {                                                                                       \
-		struct rf_error *error_ = (call);                                                  \
-		cr_assert_null(error_, "%s", error_ ? error_->message : "");                       \
+#define assert_ok(call)                                                      \
+	do {                                                                 \
+		struct rf_error *error_ = (call);                            \
+		cr_assert_null(error_, "%s", error_ ? error_->message : ""); \
 	} while (0)
 
 static void exec_shell(const char *script)
@@ -96,7 +96,7 @@ static void *read_sink(void *opaque)
 
 static void sink_start(struct sink *sink, int fd, size_t limit)
 {
-	*sink = (struct sink){ .fd = fd, .limit = limit };
+	*sink = (struct sink){.fd = fd, .limit = limit};
 	pthread_create(&sink->thread, NULL, read_sink, sink);
 }
 
@@ -132,10 +132,13 @@ static int temporary(const char *content)
 Test(stdio_plan, hash_is_fnv1a)
 {
 	/* Test vectors of draft-eastlake-fnv-17, appendix C. */
-	static const struct { const char *text; uint64_t hash; } vectors[] = {
-		{ "", 0xcbf29ce484222325u },
-		{ "a", 0xaf63dc4c8601ec8cu },
-		{ "foobar", 0x85944171f73967e8u },
+	static const struct {
+		const char *text;
+		uint64_t hash;
+	} vectors[] = {
+		{"", 0xcbf29ce484222325u},
+		{"a", 0xaf63dc4c8601ec8cu},
+		{"foobar", 0x85944171f73967e8u},
 	};
 	for (size_t i = 0; i < sizeof(vectors) / sizeof(*vectors); i++) {
 		struct stream_hash hash = STREAM_HASH_INIT;
@@ -270,8 +273,8 @@ Test(stdio_plan, reader_that_is_gone_from_the_start, .timeout = 100)
 
 Test(stdio_plan, closed_descriptors_stay_closed)
 {
-	static const char *const tests[] = { "test -e /proc/self/fd/0", "test -e /proc/self/fd/1",
-					     "test -e /proc/self/fd/2" };
+	static const char *const tests[] = {"test -e /proc/self/fd/0", "test -e /proc/self/fd/1",
+					    "test -e /proc/self/fd/2"};
 	for (int fd = 0; fd < 3; fd++) {
 		int saved = dup(fd);
 		close(fd);
@@ -281,7 +284,8 @@ Test(stdio_plan, closed_descriptors_stay_closed)
 		struct outcome open_again = run_twice(shell, tests[fd]);
 		for (int run = 0; run < 2; run++) {
 			cr_assert(WEXITSTATUS(closed.status[run]) == 1, "%d in run %d", fd, run);
-			cr_assert(WEXITSTATUS(open_again.status[run]) == 0, "%d in run %d", fd, run);
+			cr_assert(WEXITSTATUS(open_again.status[run]) == 0, "%d in run %d", fd,
+				  run);
 		}
 	}
 }
@@ -316,8 +320,7 @@ static void check_file(int flags)
 	move_fd(open(path, O_WRONLY | O_CLOEXEC | flags), 1);
 	lseek(1, 7, SEEK_SET);
 	/* A regular file of the same size in both runs. */
-	struct outcome outcome =
-		run_twice(shell, "echo first; stat -L -c '%F %s' /proc/self/fd/1");
+	struct outcome outcome = run_twice(shell, "echo first; stat -L -c '%F %s' /proc/self/fd/1");
 	cr_assert_eq(lseek(1, 0, SEEK_CUR), 7 + 6 + 16);
 	move_fd(saved, 1);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -350,13 +353,13 @@ Test(stdio_plan, output_and_errors_in_one_pipe_keep_their_order)
 	move_fd(saved, 2);
 	sink_finish(&sink);
 	cr_assert_str_eq(sink.bytes, "o0\ne0\no1\ne1\no2\ne2\no3\ne3\no4\ne4\n"
-				      "o5\ne5\no6\ne6\no7\ne7\no8\ne8\no9\ne9\n");
+				     "o5\ne5\no6\ne6\no7\ne7\no8\ne8\no9\ne9\n");
 }
 
 Test(stdio_plan, output_and_errors_in_one_file_keep_their_order)
 {
 	char content[200] = "";
-	int file = temporary(""), saved[2] = { dup(1), dup(2) };
+	int file = temporary(""), saved[2] = {dup(1), dup(2)};
 	dup2(file, 1);
 	dup2(file, 2);
 	struct outcome outcome = run_twice(shell, "echo a; echo b >&2; echo c");
@@ -381,7 +384,7 @@ Test(stdio_plan, errors_are_seen_once)
 
 static int open_terminal(int *master)
 {
-	struct winsize size = { .ws_row = 33, .ws_col = 77 };
+	struct winsize size = {.ws_row = 33, .ws_col = 77};
 	*master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	cr_assert(*master >= 0 && grantpt(*master) == 0 && unlockpt(*master) == 0);
 	int slave = open(ptsname(*master), O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -391,7 +394,7 @@ static int open_terminal(int *master)
 
 static void check_terminal(const void *unused)
 {
-	struct winsize size = { 0 };
+	struct winsize size = {0};
 	ioctl(1, TIOCGWINSZ, &size);
 	bool right = isatty(1) && size.ws_row == 33 && size.ws_col == 77;
 	/* More than a terminal buffers: somebody must drain it. */

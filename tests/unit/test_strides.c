@@ -67,7 +67,8 @@ Test(strides, unit_steps)
 		const uint32_t bytes = 1u << any(7);
 		const int64_t step = round % 2 ? bytes : -(int64_t)bytes;
 		const struct stride_counts counts = walk(these, step, 20000, bytes);
-		cr_assert_gt(counts.unit, 20000ull * (unsigned)__builtin_popcountll(these) / 64 / 2);
+		cr_assert_gt(counts.unit,
+			     20000ull * (unsigned)__builtin_popcountll(these) / 64 / 2);
 		cr_assert_eq(counts.constant, 0);
 		cr_assert_eq(counts.random, 0);
 		cr_assert_eq(counts.step, step);
@@ -85,14 +86,17 @@ Test(strides, unit_steps_of_some_lines)
 		for (uint64_t i = 0; i < n; i++)
 			access(1, DATA + (1ull << 32) + (uint64_t)(step * (int64_t)i), bytes);
 		const struct stride_counts counts = end(1);
-		cr_assert_gt(counts.unit, n / 400, "%u bytes: %lu", bytes, (unsigned long)counts.unit);
+		cr_assert_gt(counts.unit, n / 400, "%u bytes: %lu", bytes,
+			     (unsigned long)counts.unit);
 		cr_assert_eq(counts.constant, 0);
-		cr_assert_eq(counts.random, 0, "%u bytes: %lu", bytes, (unsigned long)counts.random);
+		cr_assert_eq(counts.random, 0, "%u bytes: %lu", bytes,
+			     (unsigned long)counts.random);
 		cr_assert_eq(counts.step, step);
 	}
 }
 
-/* Whatever the distance of the lines of a class that a program goes through, a quarter of them is in the sample. */
+/* Whatever the distance of the lines of a class that a program goes through, a quarter of them is
+ * in the sample. */
 Test(strides, lines_of_a_sample)
 {
 	const struct line_sample sample = {1, 0xc0000000};
@@ -113,7 +117,8 @@ Test(strides, fields_of_structures)
 		const struct stride_counts counts = walk(any_classes(4), step, 20000, 8);
 		cr_assert_eq(counts.unit, 0);
 		cr_assert_gt(counts.constant, 500);
-		cr_assert_eq(counts.random, 0, "step %ld: %lu", (long)step, (unsigned long)counts.random);
+		cr_assert_eq(counts.random, 0, "step %ld: %lu", (long)step,
+			     (unsigned long)counts.random);
 		cr_assert_eq(counts.step, step);
 	}
 }
@@ -128,9 +133,10 @@ Test(strides, columns)
 		if (!all)
 			continue; /* none of its lines is in a class that is seen */
 		cr_assert_eq(counts.unit, 0);
-		cr_assert_eq(counts.random, 0, "step %ld: %lu of %lu", (long)step, (unsigned long)counts.random,
-			     (unsigned long)all);
-		cr_assert(counts.step && counts.step % step == 0 && counts.step / step > 0, "step %ld: %ld", (long)step, (long)counts.step);
+		cr_assert_eq(counts.random, 0, "step %ld: %lu of %lu", (long)step,
+			     (unsigned long)counts.random, (unsigned long)all);
+		cr_assert(counts.step && counts.step % step == 0 && counts.step / step > 0,
+			  "step %ld: %ld", (long)step, (long)counts.step);
 	}
 }
 
@@ -139,7 +145,8 @@ Test(strides, columns_that_classes_tell_apart)
 {
 	for (int64_t lines = 1; lines < 200; lines += 2) {
 		const uint64_t first = any(CACHE_CLASSES - 1);
-		const struct stride_counts counts = walk(any_classes(2) | 3ull << first, lines * CACHE_LINE, 20000, 8);
+		const struct stride_counts counts =
+			walk(any_classes(2) | 3ull << first, lines * CACHE_LINE, 20000, 8);
 		cr_assert_eq(counts.random, 0);
 		cr_assert_eq(counts.step, lines * CACHE_LINE);
 	}
@@ -184,7 +191,8 @@ Test(strides, one_address)
 	cr_assert_eq(counts.step, 0);
 }
 
-/* Of accesses anywhere in many lines nearly all are random: less than 1 in 100 is taken for more. */
+/* Of accesses anywhere in many lines nearly all are random: less than 1 in 100 is taken for more.
+ */
 Test(strides, random_accesses)
 {
 	for (int round = 0; round < 20; round++) {
@@ -223,7 +231,8 @@ Test(strides, shares_do_not_depend_on_classes)
 				access(1, DATA + 8 * any(1 << 20), 8);
 		}
 		const struct stride_counts counts = end(1);
-		sum += (double)counts.unit / (double)(counts.unit + counts.constant + counts.random);
+		sum += (double)counts.unit /
+		       (double)(counts.unit + counts.constant + counts.random);
 	}
 	cr_assert(sum / 200 > 0.47 && sum / 200 < 0.53, "%g", sum / 200);
 }
@@ -271,9 +280,10 @@ Test(strides, useful_share)
 		strides_touched(strides, line, 0, 64);
 	}
 	strides_touched(strides, 1000, 0, 64); /* nobody's */
-	strides_fetched(strides, 0, 2);	       /* once more: 1's has left */
+	strides_fetched(strides, 0, 2);        /* once more: 1's has left */
 	strides_touched(strides, 0, 63, 1);
-	const struct stride_counts first = strides_counts(strides, 1), second = strides_counts(strides, 2);
+	const struct stride_counts first = strides_counts(strides, 1),
+				   second = strides_counts(strides, 2);
 	cr_assert_eq(first.fetched, 6400);
 	cr_assert_eq(first.used, 1200);
 	cr_assert_eq(second.fetched, 6464);

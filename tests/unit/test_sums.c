@@ -1,4 +1,5 @@
-/* Sums by function, and the index of roofs, against what they stand for: every text is the same, byte for byte. */
+/* Sums by function, and the index of roofs, against what they stand for: every text is the same,
+ * byte for byte. */
 #include "report/model.h"
 #include "report/report.h"
 #include "report/roof_index.h"
@@ -17,7 +18,11 @@ static const struct report_options reports[] = {
 	{.top = 100, .sort = SORT_BYTES, .utf8 = true, .width = 200},
 	{.top = 100, .sort = SORT_FLOPS, .level = "L2", .plot = true, .utf8 = true},
 	{.top = 3, .sort = SORT_NAME, .direction = DIRECTION_READ, .ascii = true},
-	{.top = 100, .sort = SORT_TIME, .direction = DIRECTION_WRITE, .level = "DRAM", .utf8 = true},
+	{.top = 100,
+	 .sort = SORT_TIME,
+	 .direction = DIRECTION_WRITE,
+	 .level = "DRAM",
+	 .utf8 = true},
 };
 
 static void compare(const struct profile *a, const struct profile *b, const char *what)
@@ -59,7 +64,8 @@ static void expect_same(struct profile *profile, const char *what)
 	assert_ok(profile_load_sums(path, &loaded));
 	assert_ok(profile_load(path, &whole));
 	unlink(path);
-	cr_assert(loaded->has_sums && loaded->n_blocks + loaded->n_samples + loaded->n_traffic == 0);
+	cr_assert(loaded->has_sums &&
+		  loaded->n_blocks + loaded->n_samples + loaded->n_traffic == 0);
 	cr_assert(!whole->has_sums && whole->n_samples == profile->n_samples);
 	compare(profile, whole, what);
 	compare(loaded, whole, what);
@@ -69,7 +75,10 @@ static void expect_same(struct profile *profile, const char *what)
 
 /* ---- random profiles ---- */
 
-static uint32_t any(uint64_t *state, size_t n) { return (uint32_t)(random_number(state) % n); }
+static uint32_t any(uint64_t *state, size_t n)
+{
+	return (uint32_t)(random_number(state) % n);
+}
 
 /* A place in a function, between two of them, or in a module without any. */
 static void any_place(uint64_t *state, struct profile *p, uint32_t *module, uint64_t *offset)
@@ -84,7 +93,9 @@ static void add_samples(uint64_t *state, struct profile *p)
 		uint32_t module;
 		uint64_t offset;
 		any_place(state, p, &module, &offset);
-		struct profile_sample sample = {any(state, p->n_threads), random_number(state) % 1000000000, any(state, 3000000),
+		struct profile_sample sample = {any(state, p->n_threads),
+						random_number(state) % 1000000000,
+						any(state, 3000000),
 						profile_frame(p, PROFILE_NONE, module, offset)};
 		if (any(state, 10) == 0)
 			sample.frame = PROFILE_NONE;
@@ -95,22 +106,31 @@ static void add_samples(uint64_t *state, struct profile *p)
 static void add_traffic(uint64_t *state, struct profile *p)
 {
 	for (int i = 0; i < 150; i++) {
-		struct profile_traffic row = {.thread = any(state, p->n_threads), .class = any(state, 6)};
+		struct profile_traffic row = {.thread = any(state, p->n_threads),
+					      .class = any(state, 6)};
 		any_place(state, p, &row.module, &row.offset);
 		for (int e = 0; e < N_TRAFFIC; e++)
-			row.lines[e] = any(state, 3) ? 0 : random_number(state) >> (24 + any(state, 40));
+			row.lines[e] =
+				any(state, 3) ? 0 : random_number(state) >> (24 + any(state, 40));
 		cr_assert(rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row));
-		struct profile_stride stride = {.unit = any(state, 100), .constant = any(state, 100), .random = any(state, 50),
-						.step = (int64_t)any(state, 1000) - 500, .fetched = any(state, 9999)};
+		struct profile_stride stride = {.unit = any(state, 100),
+						.constant = any(state, 100),
+						.random = any(state, 50),
+						.step = (int64_t)any(state, 1000) - 500,
+						.fetched = any(state, 9999)};
 		any_place(state, p, &stride.module, &stride.offset);
 		stride.used = stride.fetched / 2;
 		cr_assert(rf_array_push(p->strides, p->n_strides, p->cap_strides, stride));
-		struct profile_working_set set = {.capacity = (uint64_t)any(state, 9) << 20, .reads = any(state, 1000000)};
+		struct profile_working_set set = {.capacity = (uint64_t)any(state, 9) << 20,
+						  .reads = any(state, 1000000)};
 		any_place(state, p, &set.module, &set.offset);
-		cr_assert(rf_array_push(p->working_sets, p->n_working_sets, p->cap_working_sets, set));
-		struct profile_object_traffic part = {any(state, p->n_objects), 0, 0, any(state, 100000), any(state, 10000), 0};
+		cr_assert(rf_array_push(p->working_sets, p->n_working_sets, p->cap_working_sets,
+					set));
+		struct profile_object_traffic part = {
+			any(state, p->n_objects), 0, 0, any(state, 100000), any(state, 10000), 0};
 		any_place(state, p, &part.module, &part.offset);
-		cr_assert(rf_array_push(p->object_traffic, p->n_object_traffic, p->cap_object_traffic, part));
+		cr_assert(rf_array_push(p->object_traffic, p->n_object_traffic,
+					p->cap_object_traffic, part));
 	}
 	profile_set_fact(p, "traffic_classes", "%u", 1 + any(state, 6));
 }
@@ -119,7 +139,8 @@ static void add_counts(uint64_t *state, struct profile *p)
 {
 	for (int i = 0; i < 30; i++) {
 		const uint32_t thread = any(state, p->n_threads);
-		struct profile_count count = {any(state, p->n_blocks), thread, (int64_t)any(state, 1000) - 200};
+		struct profile_count count = {any(state, p->n_blocks), thread,
+					      (int64_t)any(state, 1000) - 200};
 		if (p->threads[thread].run == RUN_COUNTED)
 			cr_assert(rf_array_push(p->counts, p->n_counts, p->cap_counts, count));
 	}
@@ -156,15 +177,21 @@ static void add_counters(uint64_t *state, struct profile *p)
 {
 	static const char *const quantities[] = {"flop_dp", "flop_dp", "instructions", "loads"};
 	for (size_t i = 0; i < 4; i++) {
-		struct profile_counter counter = {.multiplier = (double)(1 + i), .use = COUNTER_USED, .events = 1e9, .share = 1,
+		struct profile_counter counter = {.multiplier = (double)(1 + i),
+						  .use = COUNTER_USED,
+						  .events = 1e9,
+						  .share = 1,
 						  .samples = 1000};
 		cr_assert(profile_add_counter(p, quantities[i], "event", &counter, ""));
 	}
 	for (int i = 0; i < 100; i++) {
-		struct profile_counter_place place = {.counter = any(state, 4), .thread = any(state, p->n_threads),
-						      .samples = 1 + any(state, 20), .events = 1e5 / (1 + any(state, 7))};
+		struct profile_counter_place place = {.counter = any(state, 4),
+						      .thread = any(state, p->n_threads),
+						      .samples = 1 + any(state, 20),
+						      .events = 1e5 / (1 + any(state, 7))};
 		any_place(state, p, &place.module, &place.offset);
-		cr_assert(rf_array_push(p->counter_places, p->n_counter_places, p->cap_counter_places, place));
+		cr_assert(rf_array_push(p->counter_places, p->n_counter_places,
+					p->cap_counter_places, place));
 	}
 }
 
@@ -227,7 +254,8 @@ Test(sums, are_made_anew_where_another_rfprof_made_them)
 	profile_set_fact(profile, PROFILE_SUMS_FACT, "0");
 	assert_ok(profile_save(profile, path));
 	assert_ok(profile_load_sums(path, &loaded));
-	cr_expect(!loaded->has_sums && loaded->n_sums == 0 && loaded->n_samples == profile->n_samples);
+	cr_expect(!loaded->has_sums && loaded->n_sums == 0 &&
+		  loaded->n_samples == profile->n_samples);
 	profile_destroy(loaded);
 	/* loaded whole and saved again there is the fact, but no sum */
 	profile_set_fact(profile, PROFILE_SUMS_FACT, PROFILE_SUMS_VERSION);
@@ -246,10 +274,17 @@ Test(sums, are_made_anew_where_another_rfprof_made_them)
 
 static struct roof random_roof(uint64_t *state)
 {
-	static const char *const isas[] = {"scalar", "avx2", "avx512f"}, *const precisions[] = {"double", "single", ""};
-	static const char *const ops[] = {"fma", "add", "read", "triad"}, *const levels[] = {"L1", "DRAM", ""};
-	struct roof roof = {.kind = any(state, 2) ? ROOF_COMPUTE : ROOF_BANDWIDTH, .threads = 1 + (int)any(state, 4),
-			    .by_node = any(state, 5) == 0, .best = 1 + any(state, 1000), .noisy = any(state, 3) == 0};
+	static const char *const isas[] = {"scalar", "avx2", "avx512f"}, *const precisions[] = {
+										 "double", "single",
+										 ""};
+	static const char *const ops[] = {"fma", "add", "read", "triad"}, *const levels[] = {"L1",
+											     "DRAM",
+											     ""};
+	struct roof roof = {.kind = any(state, 2) ? ROOF_COMPUTE : ROOF_BANDWIDTH,
+			    .threads = 1 + (int)any(state, 4),
+			    .by_node = any(state, 5) == 0,
+			    .best = 1 + any(state, 1000),
+			    .noisy = any(state, 3) == 0};
 	strcpy(roof.isa, isas[any(state, 3)]);
 	strcpy(roof.precision, precisions[any(state, 3)]);
 	strcpy(roof.op, ops[any(state, 4)]);
@@ -259,7 +294,8 @@ static struct roof random_roof(uint64_t *state)
 
 static bool is_wanted(const struct roof *roof, const struct roof *like)
 {
-	return !roof->by_node && roof->kind == like->kind && strcmp(roof->precision, like->precision) == 0 &&
+	return !roof->by_node && roof->kind == like->kind &&
+	       strcmp(roof->precision, like->precision) == 0 &&
 	       strcmp(roof->level, like->level) == 0 && strcmp(roof->op, like->op) == 0;
 }
 
@@ -275,7 +311,9 @@ Test(roof_index, finds_what_reading_all_finds)
 		cr_assert(roof_index_refresh(&index, roofs, n));
 		for (int k = 0; k < 100; k++) {
 			const struct roof like = random_roof(&state);
-			const struct roof_run run = roof_index_find(&index, roofs, n, like.kind, like.precision, like.level, like.op);
+			const struct roof_run run =
+				roof_index_find(&index, roofs, n, like.kind, like.precision,
+						like.level, like.op);
 			size_t found = 0;
 			for (size_t i = 0; i < n; i++) {
 				if (!is_wanted(&roofs[i], &like))
@@ -286,11 +324,14 @@ Test(roof_index, finds_what_reading_all_finds)
 				found++;
 			}
 			cr_expect_eq(found, run.n);
-			cr_expect_eq(machine_roof(run.roofs, run.n, like.kind, NULL, like.precision, like.op, like.level, 2.5),
-				     machine_roof(roofs, n, like.kind, NULL, like.precision, like.op, like.level, 2.5));
+			cr_expect_eq(machine_roof(run.roofs, run.n, like.kind, NULL, like.precision,
+						  like.op, like.level, 2.5),
+				     machine_roof(roofs, n, like.kind, NULL, like.precision,
+						  like.op, like.level, 2.5));
 		}
 		/* other roofs than those that were indexed: all of them */
-		const struct roof_run all = roof_index_find(&index, roofs + 1, n, ROOF_COMPUTE, "", "", "");
+		const struct roof_run all =
+			roof_index_find(&index, roofs + 1, n, ROOF_COMPUTE, "", "", "");
 		cr_expect(all.roofs == roofs + 1 && all.n == n && !all.rows);
 		roof_index_deinit(&index);
 		free(roofs);

@@ -13,8 +13,14 @@ static struct machine machine;
 static void add(enum roof_kind kind, const char *what, const char *op, int threads, double best)
 {
 	struct roof *roof = &rows[machine.n_roofs++];
-	*roof = (struct roof){.kind = kind, .threads = threads, .best = best, .median = best, .q1 = best,
-			      .q3 = best, .distinguishable = true, .isa = "avx2"};
+	*roof = (struct roof){.kind = kind,
+			      .threads = threads,
+			      .best = best,
+			      .median = best,
+			      .q1 = best,
+			      .q3 = best,
+			      .distinguishable = true,
+			      .isa = "avx2"};
 	strcpy(kind == ROOF_COMPUTE ? roof->precision : roof->level, what);
 	strcpy(roof->op, op);
 	strcpy(roof->unit, kind == ROOF_COMPUTE ? "GFLOP/s" : "GB/s");
@@ -51,8 +57,11 @@ static char *picture(void)
 
 static void init(void)
 {
-	machine = (struct machine){.cpu_model = (char *)"Example <CPU>", .usable_threads = 8,
-				   .clock_ghz = 2.5, .microarchitecture = (char *)"Lake", .roofs = rows};
+	machine = (struct machine){.cpu_model = (char *)"Example <CPU>",
+				   .usable_threads = 8,
+				   .clock_ghz = 2.5,
+				   .microarchitecture = (char *)"Lake",
+				   .roofs = rows};
 }
 
 static size_t count(const char *text, const char *what)
@@ -115,7 +124,8 @@ Test(svg_roofs, one_thread_of_very_many_is_in_view)
 
 Test(svg_roofs, custom_roofs_need_no_measured_ones)
 {
-	struct custom_roof custom[] = {{"peak", 64, "GFLOP/s", "x"}, {"memory", 20, "GB/s", "<x>"},
+	struct custom_roof custom[] = {{"peak", 64, "GFLOP/s", "x"},
+				       {"memory", 20, "GB/s", "<x>"},
 				       {"endless", 1e308, "GB/s", "x"}};
 	machine.custom_roofs = custom;
 	machine.n_custom_roofs = 3;

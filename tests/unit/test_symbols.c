@@ -66,8 +66,14 @@ static struct symbol_module *open_made(const char *name)
 }
 
 /* A symbol as a tool prints it. */
-struct truth { uint64_t start, size; char name[4096]; };
-struct truths { struct truth *items; size_t n_items, cap_items; };
+struct truth {
+	uint64_t start, size;
+	char name[4096];
+};
+struct truths {
+	struct truth *items;
+	size_t n_items, cap_items;
+};
 
 static int compare_truths(const void *left, const void *right)
 {
@@ -78,7 +84,7 @@ static int compare_truths(const void *left, const void *right)
 /* Reads lines "hex-start hex-size name" from a command's output, sorted by start. */
 static struct truths read_truths(const char *command)
 {
-	struct truths truths = { 0 };
+	struct truths truths = {0};
 	struct truth truth;
 	char line[8192], in_folder[8192];
 	snprintf(in_folder, sizeof(in_folder), "cd %s && %s", folder, command);
@@ -102,7 +108,8 @@ static struct truths read_functions(const char *path)
 	snprintf(command, sizeof(command),
 		 "readelf -sW %s | awk '($4==\"FUNC\" || $4==\"IFUNC\") && $7!=\"UND\" && "
 		 "$7!=\"ABS\" {print $2, $3, $8}' | while read a s n; do printf '%%s %%x %%s\\n' "
-		 "$a $s ${n%%%%@*}; done | sort -u", path);
+		 "$a $s ${n%%%%@*}; done | sort -u",
+		 path);
 	return read_truths(command);
 }
 
@@ -119,27 +126,28 @@ static struct truth *find_truth(struct truths *truths, const char *name)
 
 Test(symbols, demangles)
 {
-	static const struct { const char *raw, *readable; } cases[] = {
-		{ "main", "main" },
-		{ "", "" },
-		{ "_start", "_start" },
-		{ "memcpy@@GLIBC_2.14", "memcpy" },
-		{ "memcpy@GLIBC_2.2.5", "memcpy" },
-		{ "_ZN3foo3barEiPKc", "foo::bar(int, char const*)" },
-		{ "_ZNSt6vectorIiSaIiEE9push_backERKi",
-		  "std::vector<int, std::allocator<int> >::push_back(int const&)" },
-		{ "_ZNSt8ios_base4InitC1Ev@@GLIBCXX_3.4", "std::ios_base::Init::Init()" },
-		{ "_ZN3foo3barEi.cold", "foo::bar(int) [clone .cold]" },
-		{ "solve.part.0", "solve.part.0" },
+	static const struct {
+		const char *raw, *readable;
+	} cases[] = {
+		{"main", "main"},
+		{"", ""},
+		{"_start", "_start"},
+		{"memcpy@@GLIBC_2.14", "memcpy"},
+		{"memcpy@GLIBC_2.2.5", "memcpy"},
+		{"_ZN3foo3barEiPKc", "foo::bar(int, char const*)"},
+		{"_ZNSt6vectorIiSaIiEE9push_backERKi",
+		 "std::vector<int, std::allocator<int> >::push_back(int const&)"},
+		{"_ZNSt8ios_base4InitC1Ev@@GLIBCXX_3.4", "std::ios_base::Init::Init()"},
+		{"_ZN3foo3barEi.cold", "foo::bar(int) [clone .cold]"},
+		{"solve.part.0", "solve.part.0"},
 		/* Rust, legacy: the hash goes. */
-		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt" },
-		{ "_ZN46_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$X$GT$4drop17h0123456789abcdefE",
-		  "<alloc::vec::Vec<T> as X>::drop" },
+		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+		{"_ZN46_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$X$GT$4drop17h0123456789abcdefE",
+		 "<alloc::vec::Vec<T> as X>::drop"},
 		/* Rust, v0 (RFC 2603). */
-		{ "_RNvC6_123foo3bar", "123foo::bar" },
-		{ "_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3new",
-		  "<std::path::PathBuf>::new" },
-		{ "_Znot_mangled", "_Znot_mangled" },
+		{"_RNvC6_123foo3bar", "123foo::bar"},
+		{"_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3new", "<std::path::PathBuf>::new"},
+		{"_Znot_mangled", "_Znot_mangled"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char *readable = symbol_demangle(cases[i].raw);
@@ -172,7 +180,7 @@ static void expect_map(const struct function_map *map, const char *expected)
 
 Test(symbols, settles_overlaps_and_aliases)
 {
-	struct function_map map = { 0 };
+	struct function_map map = {0};
 	function_map_append(&map, 50, 150, "late", "", RANK_GLOBAL);
 	function_map_append(&map, 0, 100, "liar", "", RANK_GLOBAL);
 	function_map_append(&map, 200, 300, "outer", "", RANK_GLOBAL);
@@ -186,7 +194,7 @@ Test(symbols, settles_overlaps_and_aliases)
 	expect_map(&map, "liar 0-50, late 50-150, outer 200-220, inner 220-240, outer 240-300, "
 			 "_global_longer 400-410");
 
-	struct function_map lower = { 0 };
+	struct function_map lower = {0};
 	function_map_append(&lower, 0, 10, "covered", "", RANK_GLOBAL);
 	function_map_append(&lower, 149, 160, "covered too", "", RANK_GLOBAL);
 	function_map_append(&lower, 150, 250, "cut", "", RANK_GLOBAL);
@@ -249,7 +257,8 @@ static size_t compare_with_frames(const char *path)
 	char command[PATH_MAX + 256];
 	snprintf(command, sizeof(command),
 		 "readelf --debug-dump=frames %s 2>/dev/null | "
-		 "sed -n 's/.* FDE .*pc=\\([0-9a-f]*\\)\\.\\.\\([0-9a-f]*\\)$/\\1 \\2 fde/p'", path);
+		 "sed -n 's/.* FDE .*pc=\\([0-9a-f]*\\)\\.\\.\\([0-9a-f]*\\)$/\\1 \\2 fde/p'",
+		 path);
 	struct truths truths = read_truths(command); /* size holds the end */
 	struct symbol_module *module = open_path(path);
 	const char *base = strrchr(path, '/') + 1;
@@ -278,15 +287,20 @@ static size_t compare_with_frames(const char *path)
 
 Test(symbols, stripped_libraries_equal_frames)
 {
-	static const struct { const char *name; size_t at_least; } libraries[] = {
-		{ "libm.so.6", 50 }, { "libc.so.6", 500 },
+	static const struct {
+		const char *name;
+		size_t at_least;
+	} libraries[] = {
+		{"libm.so.6", 50},
+		{"libc.so.6", 500},
 	};
 	for (size_t i = 0; i < 2; i++) {
 		/* Without what leads to an installed debug file. */
 		char path[PATH_MAX];
 		snprintf(path, sizeof(path), "%s/%s", folder, libraries[i].name);
 		cr_assert(shell("objcopy -R .note.gnu.build-id -R .gnu_debuglink "
-				"/lib/x86_64-linux-gnu/%s %s", libraries[i].name, path));
+				"/lib/x86_64-linux-gnu/%s %s",
+				libraries[i].name, path));
 		cr_expect_gt(compare_with_frames(path), libraries[i].at_least);
 	}
 }
@@ -297,7 +311,8 @@ static size_t compare_stubs(const char *path)
 	char command[PATH_MAX + 256];
 	snprintf(command, sizeof(command),
 		 "objdump -d -j .plt -j .plt.sec -j .plt.got %s 2>/dev/null | sed -n "
-		 "'s/^\\([0-9a-f]*\\) <\\([^@*]*\\)@plt>:$/\\1 0 \\2@plt/p'", path);
+		 "'s/^\\([0-9a-f]*\\) <\\([^@*]*\\)@plt>:$/\\1 0 \\2@plt/p'",
+		 path);
 	struct truths truths = read_truths(command);
 	struct symbol_module *module = open_path(path);
 	for (size_t i = 0; i < truths.n_items; i++) {
@@ -329,8 +344,10 @@ Test(symbols, stubs_equal_objdump)
 {
 	write_source("caller.c", caller_source);
 	static const char *const flags[] = {
-		"-fcf-protection=none", "-fcf-protection=full -Wl,-z,ibtplt",
-		"-no-pie -fcf-protection=full -Wl,-z,ibtplt,-z,lazy", "-Wl,-z,now",
+		"-fcf-protection=none",
+		"-fcf-protection=full -Wl,-z,ibtplt",
+		"-no-pie -fcf-protection=full -Wl,-z,ibtplt,-z,lazy",
+		"-Wl,-z,now",
 	};
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
 		char path[PATH_MAX];
@@ -344,14 +361,14 @@ Test(symbols, stubs_equal_objdump)
 /* --- Programs made here --- */
 
 static const char small_source[] =
-	"#include <stdlib.h>\n"			    /* 1 */
-	"__attribute__((noinline)) static int\n"    /* 2 */
-	"square(int x) {\n"			    /* 3: compilers differ on a { of its own */
-	"	return x * x;\n"		    /* 4 */
-	"}\n"					    /* 5 */
-	"\n"					    /* 6 */
+	"#include <stdlib.h>\n"                  /* 1 */
+	"__attribute__((noinline)) static int\n" /* 2 */
+	"square(int x) {\n"                      /* 3: compilers differ on a { of its own */
+	"	return x * x;\n"                 /* 4 */
+	"}\n"                                    /* 5 */
+	"\n"                                     /* 6 */
 	"__attribute__((noinline)) int cube(int x) { return x * square(x); }\n" /* 7 */
-	"int main(int c, char **v) {\n"		    /* 8 */
+	"int main(int c, char **v) {\n"                                         /* 8 */
 	"	return cube(c) + square(c);\n"
 	"}\n";
 
@@ -369,7 +386,10 @@ static void expect_function(struct symbol_module *module, const struct truth *tr
 }
 
 /* One way to build the small program, and what must be known of it then. */
-struct build { const char *commands; bool names, lines; };
+struct build {
+	const char *commands;
+	bool names, lines;
+};
 
 static void check_build(const struct build *build)
 {
@@ -377,8 +397,13 @@ static void check_build(const struct build *build)
 	cr_assert(shell("%s", build->commands), "%s", build->commands);
 	struct truths truths = read_functions("full");
 	struct symbol_module *module = open_made("small");
-	static const struct { const char *name; uint32_t line; } functions[] = {
-		{ "square", 3 }, { "cube", 7 }, { "main", 8 },
+	static const struct {
+		const char *name;
+		uint32_t line;
+	} functions[] = {
+		{"square", 3},
+		{"cube", 7},
+		{"main", 8},
 	};
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
 		struct truth *truth = find_truth(&truths, functions[i].name);
@@ -395,40 +420,44 @@ static void check_build(const struct build *build)
 Test(symbols, names_and_lines_of_each_kind_of_build)
 {
 	static const struct build builds[] = {
-		{ "cc -O1 -o full small.c && cp full small", true, false },
-		{ "cc -O1 -g -o full small.c && cp full small", true, true },
-		{ "cc -O1 -g -gdwarf-4 -o full small.c && cp full small", true, true },
-		{ "cc -O1 -g -gz=zlib -o full small.c && cp full small", true, true },
-		{ "cc -O1 -g -no-pie -o full small.c && cp full small", true, true },
-		{ "cc -O1 -g -static -o full small.c && cp full small", true, true },
-		{ "cc -O1 -o full small.c && strip -o small full", false, false },
-		{ "cc -O1 -static -o full small.c && strip -o small full", false, false },
+		{"cc -O1 -o full small.c && cp full small", true, false},
+		{"cc -O1 -g -o full small.c && cp full small", true, true},
+		{"cc -O1 -g -gdwarf-4 -o full small.c && cp full small", true, true},
+		{"cc -O1 -g -gz=zlib -o full small.c && cp full small", true, true},
+		{"cc -O1 -g -no-pie -o full small.c && cp full small", true, true},
+		{"cc -O1 -g -static -o full small.c && cp full small", true, true},
+		{"cc -O1 -o full small.c && strip -o small full", false, false},
+		{"cc -O1 -static -o full small.c && strip -o small full", false, false},
 		/* a stripped file without section headers: .eh_frame through its segment */
-		{ "cc -O1 -o full small.c && strip -o small full && "
-		  "printf '\\0\\0\\0\\0\\0\\0\\0\\0' | dd of=small bs=1 seek=40 conv=notrunc "
-		  "status=none && printf '\\0\\0\\0\\0' | dd of=small bs=1 seek=60 conv=notrunc "
-		  "status=none", false, false },
+		{"cc -O1 -o full small.c && strip -o small full && "
+		 "printf '\\0\\0\\0\\0\\0\\0\\0\\0' | dd of=small bs=1 seek=40 conv=notrunc "
+		 "status=none && printf '\\0\\0\\0\\0' | dd of=small bs=1 seek=60 conv=notrunc "
+		 "status=none",
+		 false, false},
 		/* only DWARF is left */
-		{ "cc -O1 -g -o full small.c && strip -s -K nothing --keep-section='.debug_*' "
-		  "-o small full", true, true },
+		{"cc -O1 -g -o full small.c && strip -s -K nothing --keep-section='.debug_*' "
+		 "-o small full",
+		 true, true},
 		/* beside the file, by name and CRC, and by name and build id */
-		{ "cc -O1 -g -Wl,--build-id=none -o full small.c && "
-		  "objcopy --only-keep-debug full small.debug && strip -o small full && "
-		  "objcopy --add-gnu-debuglink=small.debug small", true, true },
-		{ "cc -O1 -g -Wl,--build-id -o full small.c && mkdir -p .debug && "
-		  "objcopy --only-keep-debug full .debug/small.debug && strip -o small full && "
-		  "objcopy --add-gnu-debuglink=.debug/small.debug small", true, true },
+		{"cc -O1 -g -Wl,--build-id=none -o full small.c && "
+		 "objcopy --only-keep-debug full small.debug && strip -o small full && "
+		 "objcopy --add-gnu-debuglink=small.debug small",
+		 true, true},
+		{"cc -O1 -g -Wl,--build-id -o full small.c && mkdir -p .debug && "
+		 "objcopy --only-keep-debug full .debug/small.debug && strip -o small full && "
+		 "objcopy --add-gnu-debuglink=.debug/small.debug small",
+		 true, true},
 		/* a debug file of another build must not be believed */
-		{ "cc -O0 -g -Wl,--build-id -o other small.c && "
-		  "objcopy --only-keep-debug other small.debug && "
-		  "cc -O1 -g -Wl,--build-id -o full small.c && strip -o small full && "
-		  "objcopy --add-gnu-debuglink=small.debug small && rm -f .debug/small.debug",
-		  false, false },
+		{"cc -O0 -g -Wl,--build-id -o other small.c && "
+		 "objcopy --only-keep-debug other small.debug && "
+		 "cc -O1 -g -Wl,--build-id -o full small.c && strip -o small full && "
+		 "objcopy --add-gnu-debuglink=small.debug small && rm -f .debug/small.debug",
+		 false, false},
 		/* a small symbol table inside the file */
-		{ "cc -O1 -o full small.c && cp full inner && objcopy -S --keep-symbol=square "
-		  "--keep-symbol=cube --keep-symbol=main inner && xz -f inner && "
-		  "strip -o small full && objcopy --add-section .gnu_debugdata=inner.xz small",
-		  true, false },
+		{"cc -O1 -o full small.c && cp full inner && objcopy -S --keep-symbol=square "
+		 "--keep-symbol=cube --keep-symbol=main inner && xz -f inner && "
+		 "strip -o small full && objcopy --add-section .gnu_debugdata=inner.xz small",
+		 true, false},
 	};
 	write_source("small.c", small_source);
 	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++)
@@ -461,17 +490,16 @@ Test(symbols, finds_debug_files_by_build_id)
 
 Test(symbols, cpp_names)
 {
-	write_source("shapes.cc",
-		     "namespace geometry { template <typename T> struct box { T a;\n"
-		     "__attribute__((noinline)) T grow(T by) { return a += by; } };\n"
-		     "template struct box<double>; template struct box<long>; }\n"
-		     "int main() { geometry::box<long> b{1}; return b.grow(2); }\n");
+	write_source("shapes.cc", "namespace geometry { template <typename T> struct box { T a;\n"
+				  "__attribute__((noinline)) T grow(T by) { return a += by; } };\n"
+				  "template struct box<double>; template struct box<long>; }\n"
+				  "int main() { geometry::box<long> b{1}; return b.grow(2); }\n");
 	cr_assert(shell("c++ -O1 -o shapes shapes.cc"));
 	struct truths truths = read_functions("shapes");
 	struct symbol_module *module = open_made("shapes");
 	static const char *const names[][2] = {
-		{ "_ZN8geometry3boxIdE4growEd", "geometry::box<double>::grow(double)" },
-		{ "_ZN8geometry3boxIlE4growEl", "geometry::box<long>::grow(long)" },
+		{"_ZN8geometry3boxIdE4growEd", "geometry::box<double>::grow(double)"},
+		{"_ZN8geometry3boxIlE4growEl", "geometry::box<long>::grow(long)"},
 	};
 	for (int i = 0; i < 2; i++)
 		expect_function(module, find_truth(&truths, names[i][0]), names[i][1], "", 0);
@@ -481,12 +509,13 @@ Test(symbols, cpp_names)
 
 Test(symbols, cold_parts_are_functions_of_their_own)
 {
-	write_source("cold.c",
-		     "#include <stdio.h>\n#include <stdlib.h>\n"
-		     "__attribute__((cold, noinline)) void fail(int x) { printf(\"%d\", x); abort(); }\n"
-		     "__attribute__((noinline)) int hot(int x) { if (__builtin_expect(x < 0, 0)) {\n"
-		     "fail(x); fail(x + 1); } return x * 3; }\n"
-		     "int main(int c, char **v) { return hot(c) + hot(c + 1); }\n");
+	write_source(
+		"cold.c",
+		"#include <stdio.h>\n#include <stdlib.h>\n"
+		"__attribute__((cold, noinline)) void fail(int x) { printf(\"%d\", x); abort(); }\n"
+		"__attribute__((noinline)) int hot(int x) { if (__builtin_expect(x < 0, 0)) {\n"
+		"fail(x); fail(x + 1); } return x * 3; }\n"
+		"int main(int c, char **v) { return hot(c) + hot(c + 1); }\n");
 	cr_assert(shell("cc -O2 -o cold cold.c"));
 	struct truths truths = read_functions("cold");
 	struct symbol_module *module = open_made("cold");
@@ -509,14 +538,17 @@ Test(symbols, assembly_labels_and_gaps)
 	struct symbol_module *module = open_made("asm.so");
 	uint64_t first = find_truth(&truths, "first")->start;
 	uint64_t third = find_truth(&truths, "third")->start;
-	const struct { uint64_t at, start, end; const char *name; } cases[] = {
-		{ first + 9, first, first + 10, "first" },
-		{ first + 10, first + 10, first + 30, "second" },
-		{ first + 29, first + 10, first + 30, "second" },
-		{ third - 1, third - 30, third, NULL },
-		{ third - 30, third - 30, third, NULL },
-		{ third + 4, third, third + 5, "third" },
-		{ third + 5, third + 5, third + 7, NULL },
+	const struct {
+		uint64_t at, start, end;
+		const char *name;
+	} cases[] = {
+		{first + 9, first, first + 10, "first"},
+		{first + 10, first + 10, first + 30, "second"},
+		{first + 29, first + 10, first + 30, "second"},
+		{third - 1, third - 30, third, NULL},
+		{third - 30, third - 30, third, NULL},
+		{third + 4, third, third + 5, "third"},
+		{third + 5, third + 5, third + 7, NULL},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct symbol symbol;
@@ -557,8 +589,8 @@ Test(symbols, build_id_and_file_offsets)
 
 Test(symbols, bad_files_are_errors)
 {
-	static const char *const paths[] = { "/nonexistent/file", "/tmp", "/dev/null",
-					     "/etc/passwd" };
+	static const char *const paths[] = {"/nonexistent/file", "/tmp", "/dev/null",
+					    "/etc/passwd"};
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		struct symbol_module *module = NULL;
 		struct rf_error *error = symbol_module_open(paths[i], &module);

@@ -53,8 +53,9 @@ Test(cgroup, nothing_there_is_no_limit)
 Test(cgroup, version_2_takes_the_tightest_of_all_parents)
 {
 	put("/proc/self/cgroup", "0::/user.slice/job/leaf\n");
-	put("/proc/self/mountinfo", "20 1 0:5 / /proc rw - proc proc rw\n"
-				    "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
+	put("/proc/self/mountinfo",
+	    "20 1 0:5 / /proc rw - proc proc rw\n"
+	    "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
 	put("/sys/fs/cgroup/user.slice/job/leaf/cpu.max", "max 100000\n");
 	put("/sys/fs/cgroup/user.slice/job/leaf/memory.max", "1073741824\n");
 	put("/sys/fs/cgroup/user.slice/job/leaf/memory.current", "4096\n");
@@ -71,7 +72,8 @@ Test(cgroup, version_2_takes_the_tightest_of_all_parents)
 
 Test(cgroup, version_1_with_controllers_mounted_together)
 {
-	put("/proc/self/cgroup", "4:memory:/docker/abc\n3:cpuset:/\n2:cpu,cpuacct:/docker/abc\n0::/\n");
+	put("/proc/self/cgroup",
+	    "4:memory:/docker/abc\n3:cpuset:/\n2:cpu,cpuacct:/docker/abc\n0::/\n");
 	put("/proc/self/mountinfo",
 	    "32 31 0:29 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n"
 	    "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
@@ -102,8 +104,9 @@ Test(cgroup, version_1_without_limits)
 Test(cgroup, malformed_files_set_no_limit)
 {
 	put("/proc/self/cgroup", "\n:\n0:\n0::/a\n");
-	put("/proc/self/mountinfo", "\n1 2 3\n31 23 0:28 / /cg rw -\n31 23 0:28 / /cg rw - cgroup2\n"
-				    "31 23 0:28 / /cg rw - cgroup2 none rw\n");
+	put("/proc/self/mountinfo",
+	    "\n1 2 3\n31 23 0:28 / /cg rw -\n31 23 0:28 / /cg rw - cgroup2\n"
+	    "31 23 0:28 / /cg rw - cgroup2 none rw\n");
 	put("/cg/a/cpu.max", "garbage\n");
 	put("/cg/a/memory.max", "\n");
 	put("/cg/cpu.max", "100000 0\n");
@@ -118,12 +121,13 @@ Test(cgroup, malformed_files_set_no_limit)
 /* `n` cores of one thread with their own L1 and L2, and an L3 for each `per_l3` of them. */
 static struct topology made_topology(int n, int per_l3, uint64_t l1, uint64_t l2, uint64_t l3)
 {
-	struct topology topology = { .n_cpus = n, .usable_threads = n };
+	struct topology topology = {.n_cpus = n, .usable_threads = n};
 	topology.cpus = calloc(n, sizeof(*topology.cpus));
 	for (int i = 0; i < n; i++)
 		topology.cpus[i] = (struct topology_cpu){
-			.os_index = i, .core = i,
-			.caches = { { l1, i }, { l2, i }, { l3, i / per_l3 } },
+			.os_index = i,
+			.core = i,
+			.caches = {{l1, i}, {l2, i}, {l3, i / per_l3}},
 		};
 	return topology;
 }
@@ -143,8 +147,13 @@ Test(topology, shares_and_sums_by_sharing_domain)
 
 Test(topology, sizes_lie_between_the_levels)
 {
-	const struct { uint64_t l2, l3; int threads; } machines[] = {
-		{ MIB, 32 * MIB, 2 }, { 2 * MIB, 480 * MIB, 2 }, { 256 * KIB, 8 * MIB, 4 },
+	const struct {
+		uint64_t l2, l3;
+		int threads;
+	} machines[] = {
+		{MIB, 32 * MIB, 2},
+		{2 * MIB, 480 * MIB, 2},
+		{256 * KIB, 8 * MIB, 4},
 	};
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
 		int n = machines[i].threads;
@@ -156,7 +165,8 @@ Test(topology, sizes_lie_between_the_levels)
 			uint64_t l3 = roofs_level_bytes(&topology, 3, threads);
 			cr_assert_geq(l3, 4 * machines[i].l2);
 			cr_assert_leq(l3 * threads, machines[i].l3 / 2);
-			cr_assert_geq(roofs_dram_bytes(&topology, threads) * threads, 4 * machines[i].l3);
+			cr_assert_geq(roofs_dram_bytes(&topology, threads) * threads,
+				      4 * machines[i].l3);
 		}
 		topology_deinit(&topology);
 	}

@@ -1,4 +1,5 @@
-/* Traced blocks do what untraced ones do, and record the addresses that their instructions access. */
+/* Traced blocks do what untraced ones do, and record the addresses that their instructions access.
+ */
 #include "lockstep.h"
 #include "lockstep_reference.h"
 #include "lockstep_snippets.h"
@@ -56,8 +57,8 @@ static void try_snippet(const struct snippet *snippet, enum lockstep_layout layo
 		lockstep_random_state(&lockstep, lockstep.image.start, &state);
 		if (strcmp(snippet->name, "rep_faults") == 0)
 			state.regs.rsp = STACK_ADDRESS + STACK_SIZE - 64;
-		cr_expect(lockstep_run(&lockstep, &state, &ways[i / 2]), "%s, layout %d: %s", snippet->name, layout,
-			  lockstep.failure);
+		cr_expect(lockstep_run(&lockstep, &state, &ways[i / 2]), "%s, layout %d: %s",
+			  snippet->name, layout, lockstep.failure);
 		lockstep_close(&lockstep);
 	}
 }
@@ -95,11 +96,14 @@ static const char *const patterns[] = {
 	"/usr/bin/perl",
 };
 
-#define CUTS 1200	/* in the default suite */
+#define CUTS 1200 /* in the default suite */
 #define CUTS_SLOW 40000
 #define MAX_FAILURES 5
 
-struct summary { uint64_t cuts, tried, traced; unsigned failures; };
+struct summary {
+	uint64_t cuts, tried, traced;
+	unsigned failures;
+};
 
 static bool is_slow_run(void)
 {
@@ -115,7 +119,8 @@ static uint64_t choose_seed(void)
 
 static void try_cut(struct summary *summary, const char *path)
 {
-	const uint64_t before = lockstep.tally.whole_blocks, random = lockstep_random(&lockstep), at = lockstep.random;
+	const uint64_t before = lockstep.tally.whole_blocks, random = lockstep_random(&lockstep),
+		       at = lockstep.random;
 	const struct lockstep_options options = {
 		.batch_insns = random % 4 ? 1 + (random >> 8) % 12 : 200,
 		.max_steps = 8 + (random >> 16) % 250,
@@ -126,15 +131,15 @@ static void try_cut(struct summary *summary, const char *path)
 	lockstep_random_state(&lockstep, pc, &state);
 	const bool ok = lockstep_aim(&lockstep, &state, options.max_steps / 2) &&
 			lockstep_run(&lockstep, &state, &options);
-	cr_expect(ok, "%s, layout %d, state %#" PRIx64 " of the generator: %s", path, (int)lockstep.layout, at,
-		  lockstep.failure);
+	cr_expect(ok, "%s, layout %d, state %#" PRIx64 " of the generator: %s", path,
+		  (int)lockstep.layout, at, lockstep.failure);
 	summary->failures += !ok;
 	summary->tried++;
 	summary->cuts += lockstep.tally.whole_blocks > before;
 }
 
-static void try_file(struct summary *summary, const char *path, enum lockstep_layout layout, uint64_t seed,
-		     uint64_t wanted)
+static void try_file(struct summary *summary, const char *path, enum lockstep_layout layout,
+		     uint64_t seed, uint64_t wanted)
 {
 	const uint64_t goal = summary->cuts + wanted, limit = summary->tried + 6 * wanted;
 	if (!lockstep_open_file(&lockstep, path, layout, seed)) {
@@ -159,13 +164,15 @@ Test(trace, code_of_libraries)
 	if (!files.gl_pathc)
 		cr_skip_test("no library to cut from");
 	const size_t parts = 4 * files.gl_pathc;
-	for (size_t i = 0; i < 2 * parts && summary.cuts < total && summary.failures < MAX_FAILURES; i++)
+	for (size_t i = 0; i < 2 * parts && summary.cuts < total && summary.failures < MAX_FAILURES;
+	     i++)
 		try_file(&summary, files.gl_pathv[i % files.gl_pathc],
-			 (enum lockstep_layout)((i + i / files.gl_pathc + seed) % LAYOUTS), seed * 1000003 + i,
-			 (total + parts - 1) / parts);
+			 (enum lockstep_layout)((i + i / files.gl_pathc + seed) % LAYOUTS),
+			 seed * 1000003 + i, (total + parts - 1) / parts);
 	globfree(&files);
-	cr_log_info("seed %" PRIu64 ": %" PRIu64 " of %" PRIu64 " cuts, %" PRIu64 " accesses compared", seed,
-		    summary.cuts, summary.tried, summary.traced);
+	cr_log_info("seed %" PRIu64 ": %" PRIu64 " of %" PRIu64 " cuts, %" PRIu64
+		    " accesses compared",
+		    seed, summary.cuts, summary.tried, summary.traced);
 	cr_expect_geq(summary.cuts, summary.failures ? 0 : 500);
 	cr_expect_gt(summary.traced, summary.failures ? 0 : 5000);
 }

@@ -1,4 +1,5 @@
-/* What the gate records of accesses moves the same lines, for the same instructions, as all of them do. */
+/* What the gate records of accesses moves the same lines, for the same instructions, as all of them
+ * do. */
 #include "splitmix.h"
 #include "tracer/access_filter.h"
 #include "tracer/allocation_records.h"
@@ -16,7 +17,7 @@ extern const char gate_begin[], gate_record[], gate_end[];
 
 #define WHOS 16
 #define STEPS 100000
-#define POOL 24		/* lines that a walk is over */
+#define POOL 24 /* lines that a walk is over */
 
 /* The group of a record is whose it is, and at this bit how many bytes it has, by 8. */
 #define BYTES_AT 8
@@ -40,21 +41,25 @@ static void record(const char *gate, uint64_t address, uint32_t word)
 	memcpy(slot + G_TRACE_WORD, &word, sizeof(word));
 	uint64_t scratch;
 	__asm__ volatile("leaq 1f(%%rip), %0\n\tmovq %0, %%gs:%c2\n\tjmp *%1\n1:"
-			 : "=&r"(scratch) : "r"(gate + (gate_record - gate_begin)), "i"(G_TRACE_BACK)
+			 : "=&r"(scratch)
+			 : "r"(gate + (gate_record - gate_begin)), "i"(G_TRACE_BACK)
 			 : "memory", "cc");
 }
 
 static void tell(struct hierarchy *hierarchy, const struct trace_record *record)
 {
 	const uint32_t group = record->word & ((1u << TRACE_GROUP_BITS) - 1);
-	const enum cache_access kind = group & NON_TEMPORAL ? CACHE_NON_TEMPORAL :
-				       record->word & TRACE_STORES ? CACHE_STORE : CACHE_LOAD;
+	const enum cache_access kind = group & NON_TEMPORAL          ? CACHE_NON_TEMPORAL
+				       : record->word & TRACE_STORES ? CACHE_STORE
+								     : CACHE_LOAD;
 	uint64_t address = record->address, rest = (group >> BYTES_AT & 31) * 8;
 	while (rest) {
 		const unsigned first = address % CACHE_LINE;
 		const unsigned n = rest < CACHE_LINE - first ? (unsigned)rest : CACHE_LINE - first;
-		if (!trace_record_repeats(record) || record->extra == (uint32_t)(address / CACHE_LINE))
-			hierarchy_access(hierarchy, 0, address / CACHE_LINE, kind, first, n, group % WHOS);
+		if (!trace_record_repeats(record) ||
+		    record->extra == (uint32_t)(address / CACHE_LINE))
+			hierarchy_access(hierarchy, 0, address / CACHE_LINE, kind, first, n,
+					 group % WHOS);
 		address += n;
 		rest -= n;
 	}
@@ -81,7 +86,10 @@ static void drain(struct trace_ring *ring, struct hierarchy *hierarchy)
 }
 
 /* Walks of several kinds take turns: in circles, at random, up and down, over few lines or many. */
-struct walk { uint64_t state, lines[POOL]; unsigned kind, size, at; };
+struct walk {
+	uint64_t state, lines[POOL];
+	unsigned kind, size, at;
+};
 
 static void choose_walk(struct walk *walk)
 {
@@ -118,11 +126,13 @@ static uint64_t next_line(struct walk *walk)
 static struct trace_record choose(struct walk *walk, unsigned stores)
 {
 	const uint64_t line = next_line(walk), random = random_number(&walk->state);
-	const uint32_t bytes = random % 16 ? 8 : 8 * (1 + (random >> 8) % 20); /* over up to four lines */
+	const uint32_t bytes =
+		random % 16 ? 8 : 8 * (1 + (random >> 8) % 20); /* over up to four lines */
 	const uint32_t first = random >> 16 & 7 ? (random >> 20 & 7) * 8 : (random >> 20) & 63;
 	const bool past = (random >> 32) % 4000 == 0;
 	struct trace_record chosen = {.address = line * CACHE_LINE + first};
-	chosen.word = (uint32_t)(random >> 48) % WHOS | bytes / 8 << BYTES_AT | bytes / 8 << TRACE_SPAN_SHIFT;
+	chosen.word = (uint32_t)(random >> 48) % WHOS | bytes / 8 << BYTES_AT |
+		      bytes / 8 << TRACE_SPAN_SHIFT;
 	if (past)
 		chosen.word |= NON_TEMPORAL | TRACE_CHANGES;
 	else if ((random >> 56) % 8 < stores)
@@ -130,7 +140,8 @@ static struct trace_record choose(struct walk *walk, unsigned stores)
 	return chosen;
 }
 
-static void compare(const char *gate, const char *text, uint64_t seed, const struct line_sample *full)
+static void compare(const char *gate, const char *text, uint64_t seed,
+		    const struct line_sample *full)
 {
 	static counts plain, recorded;
 	struct geometry geometry;
@@ -165,13 +176,17 @@ static void compare(const char *gate, const char *text, uint64_t seed, const str
 		for (int who = 0; who < WHOS; who++)
 			if (event != TRAFFIC_MEM_EVADABLE)
 				cr_expect_eq(plain[event][who], recorded[event][who],
-					     "%s, seed %d: event %d, who %d: %d, not %d", text, (int)seed, event, who,
-					     (int)recorded[event][who], (int)plain[event][who]);
+					     "%s, seed %d: event %d, who %d: %d, not %d", text,
+					     (int)seed, event, who, (int)recorded[event][who],
+					     (int)plain[event][who]);
 	hierarchy_destroy(one);
 	hierarchy_destroy(other);
 }
 
-static const struct { const char *text; unsigned lines; } geometries[] = {
+static const struct {
+	const char *text;
+	unsigned lines;
+} geometries[] = {
 	{"L1=16K:4,L2=32K:8,L3=128K:16", 4},
 	{"L1=32K:8,L2=64K:8,L3=256K:16:victim", 4},
 	{"L1=48K:12,L2=64K:8", 4},
@@ -186,7 +201,8 @@ static const char *place_gate(void)
 {
 	const size_t size = (size_t)(gate_end - gate_begin);
 	char *gate = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	slot = mmap(NULL, SLOT_STRIDE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	slot = mmap(NULL, SLOT_STRIDE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	cr_assert(gate != MAP_FAILED && slot != MAP_FAILED);
 	memcpy(gate, gate_begin, size);
 	cr_assert_eq(mprotect(gate, size, PROT_READ | PROT_EXEC), 0);
@@ -206,8 +222,9 @@ Test(trace_window, moves_the_same_lines)
 			n_records = n_repeats = 0;
 			compare(gate, geometries[i].text, seed, &full[seed % 3]);
 			if (geometries[i].lines == WINDOW_WAYS && seed % 3)
-				cr_expect(n_repeats > 500 && n_records < STEPS, "%s: %d records, %d of them again",
-					  geometries[i].text, (int)n_records, (int)n_repeats);
+				cr_expect(n_repeats > 500 && n_records < STEPS,
+					  "%s: %d records, %d of them again", geometries[i].text,
+					  (int)n_records, (int)n_repeats);
 		}
 }
 
@@ -216,6 +233,7 @@ Test(trace_window, is_as_wide_as_is_exact)
 	struct geometry geometry;
 	for (size_t i = 0; i < sizeof(geometries) / sizeof(geometries[0]); i++) {
 		cr_assert_null(geometry_parse(geometries[i].text, &geometry));
-		cr_expect_eq(access_filter_lines(&geometry), geometries[i].lines, "%s", geometries[i].text);
+		cr_expect_eq(access_filter_lines(&geometry), geometries[i].lines, "%s",
+			     geometries[i].text);
 	}
 }

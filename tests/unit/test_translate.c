@@ -35,8 +35,8 @@ static void run_snippet(const struct snippet *snippet, enum lockstep_layout layo
 	lockstep_random_state(&lockstep, lockstep.image.start, &state);
 	if (strcmp(snippet->name, "rep_faults") == 0) /* on its way up from the stack pointer */
 		state.regs.rsp = STACK_ADDRESS + STACK_SIZE - 64;
-	cr_expect(lockstep_run(&lockstep, &state, options), "%s, %s, batches of %zu: %s", snippet->name,
-		  layout_names[layout], options->batch_insns, lockstep.failure);
+	cr_expect(lockstep_run(&lockstep, &state, options), "%s, %s, batches of %zu: %s",
+		  snippet->name, layout_names[layout], options->batch_insns, lockstep.failure);
 }
 
 /* Fresh code caches, by batches of every size; then again in the cache of the first run. */
@@ -78,10 +78,22 @@ static void try_all_snippets(enum lockstep_layout layout)
 		try_snippets(snippets_avx512, COUNT(snippets_avx512), layout);
 }
 
-Test(translate, code_near_the_arena) { try_all_snippets(LAYOUT_NEAR); }
-Test(translate, operands_out_of_reach) { try_all_snippets(LAYOUT_FAR); }
-Test(translate, code_below_2_gib) { try_all_snippets(LAYOUT_LOW); }
-Test(translate, low_code_out_of_reach) { try_all_snippets(LAYOUT_LOW_FAR); }
+Test(translate, code_near_the_arena)
+{
+	try_all_snippets(LAYOUT_NEAR);
+}
+Test(translate, operands_out_of_reach)
+{
+	try_all_snippets(LAYOUT_FAR);
+}
+Test(translate, code_below_2_gib)
+{
+	try_all_snippets(LAYOUT_LOW);
+}
+Test(translate, low_code_out_of_reach)
+{
+	try_all_snippets(LAYOUT_LOW_FAR);
+}
 
 /* Counting lanes must not touch a carry that inc or dec carries on. */
 Test(translate, carry_outlives_counted_lanes)
@@ -95,20 +107,24 @@ Test(translate, carry_outlives_counted_lanes)
 /* Every condition, short and near, with every combination of the flags that it may test. */
 Test(translate, every_condition_with_all_flags)
 {
-	static const struct lockstep_options options = {.batch_insns = WHOLE_BATCH, .max_steps = 10};
+	static const struct lockstep_options options = {.batch_insns = WHOLE_BATCH,
+							.max_steps = 10};
 	static const uint16_t bits[] = {0x1, 0x4, 0x40, 0x80, 0x800}; /* CF PF ZF SF OF */
-	uint8_t code[] = {0x70, 1, 0xf4, 0x0f, 0x80, 1, 0, 0, 0, 0xf4, 0xf4}; /* jcc; hlt; jcc; hlt; hlt */
+	uint8_t code[] = {0x70, 1, 0xf4, 0x0f, 0x80, 1,
+			  0,    0, 0,    0xf4, 0xf4}; /* jcc; hlt; jcc; hlt; hlt */
 	for (uint8_t condition = 0; condition < 16; condition++) {
 		code[0] = 0x70 | condition;
 		code[4] = 0x80 | condition;
 		cr_assert(lockstep_open_code(&lockstep, code, sizeof(code), LAYOUT_NEAR));
 		for (unsigned start = 0; start <= 3; start += 3)
 			for (unsigned flags = 0; flags < 32; flags++) {
-				lockstep_random_state(&lockstep, lockstep.image.start + start, &state);
+				lockstep_random_state(&lockstep, lockstep.image.start + start,
+						      &state);
 				state.regs.eflags = 0x202;
 				for (unsigned i = 0; i < COUNT(bits); i++)
 					state.regs.eflags |= flags >> i & 1 ? bits[i] : 0;
-				cr_expect(lockstep_run(&lockstep, &state, &options), "%s", lockstep.failure);
+				cr_expect(lockstep_run(&lockstep, &state, &options), "%s",
+					  lockstep.failure);
 			}
 		cr_expect_eq(lockstep.tally.runs, 64);
 		lockstep_close(&lockstep);
@@ -126,7 +142,8 @@ Test(translate, entry_of_another_target_collides)
 	for (int layout = 0; layout < LAYOUTS; layout++) {
 		memcpy(code, jump, sizeof(jump));
 		memset(code + 0x100, 0xf4, 16);
-		cr_assert(lockstep_open_code(&lockstep, code, sizeof(code), (enum lockstep_layout)layout));
+		cr_assert(lockstep_open_code(&lockstep, code, sizeof(code),
+					     (enum lockstep_layout)layout));
 		lockstep_random_state(&lockstep, lockstep.image.start, &state);
 		state.regs.rdx = lockstep.image.start + 0x100;
 		options.collide_with = lockstep.image.start + 0x10100;
@@ -159,14 +176,16 @@ static size_t invalidate(struct translator *translator, uint64_t start, uint64_t
 	return translate_invalidate(translator, &start, end);
 }
 
-/* Of three blocks that follow each other the last changes: those that run on into it are forgotten, what stands before
- * them is not. */
+/* Of three blocks that follow each other the last changes: those that run on into it are forgotten,
+ * what stands before them is not. */
 Test(translate, what_runs_on_into_changed_code_is_forgotten)
 {
 	static const struct lockstep_options options = {.batch_insns = 20, .max_steps = 20};
-	/* 0: jmp 0x20.  0x20: test %eax, %eax; je 0x24; 0x24: test %ecx, %ecx; je 0x28; 0x28: mov $1, %eax; hlt */
+	/* 0: jmp 0x20.  0x20: test %eax, %eax; je 0x24; 0x24: test %ecx, %ecx; je 0x28; 0x28: mov
+	 * $1, %eax; hlt */
 	uint8_t code[0x80] = {0xeb, 0x1e};
-	static const uint8_t run[] = {0x85, 0xc0, 0x74, 0, 0x85, 0xc9, 0x74, 0, 0xb8, 1, 0, 0, 0, 0xf4};
+	static const uint8_t run[] = {0x85, 0xc0, 0x74, 0, 0x85, 0xc9, 0x74,
+				      0,    0xb8, 1,    0, 0,    0,    0xf4};
 	memcpy(code + 0x20, run, sizeof(run));
 	cr_assert(lockstep_open_code(&lockstep, code, sizeof(code), (enum lockstep_layout)0));
 	struct translator *translator = &lockstep.translator;
@@ -190,17 +209,20 @@ Test(translate, changed_code_is_translated_anew)
 	static const struct lockstep_options options = {.batch_insns = 4, .max_steps = 20};
 	/* 0: jmp 0x20.  0x20: mov $1, %eax; jmp 0x40.  0x40: mov %eax, %edx; hlt; ret */
 	uint8_t code[0x80] = {0xeb, 0x1e};
-	static const uint8_t middle[] = {0xb8, 1, 0, 0, 0, 0xeb, 0x19}, end[] = {0x89, 0xc2, 0xf4, 0xc3};
+	static const uint8_t middle[] = {0xb8, 1, 0, 0, 0, 0xeb, 0x19},
+			     end[] = {0x89, 0xc2, 0xf4, 0xc3};
 	memcpy(code + 0x20, middle, sizeof(middle));
 	memcpy(code + 0x40, end, sizeof(end));
 	for (int layout = 0; layout < LAYOUTS; layout++) {
-		cr_assert(lockstep_open_code(&lockstep, code, sizeof(code), (enum lockstep_layout)layout));
+		cr_assert(lockstep_open_code(&lockstep, code, sizeof(code),
+					     (enum lockstep_layout)layout));
 		struct translator *translator = &lockstep.translator;
 		const uint64_t pc = lockstep.image.start;
 		for (uint8_t value = 1; value < 6; value++) {
 			((uint8_t *)pc)[0x21] = value;
 			lockstep_random_state(&lockstep, pc, &state);
-			cr_expect(lockstep_run(&lockstep, &state, &options), "%s", lockstep.failure);
+			cr_expect(lockstep_run(&lockstep, &state, &options), "%s",
+				  lockstep.failure);
 			cr_expect_str_eq(lockstep.path, value == 1 ? "F" : "MF", "value %d", value);
 			cr_expect_eq(invalidate(translator, pc + 0x21, pc + 0x22), 1);
 			cr_expect_null(code_cache_block(&translator->cache, pc + 0x20));
@@ -251,7 +273,9 @@ Test(translate, every_byte_has_its_piece)
 		const struct piece *piece = find_piece(arena, cache->blocks[i].inner);
 		cr_assert_eq(piece->block, i);
 		cr_assert_eq(piece->orig, 0);
-		cr_assert_eq(memcmp(cache->blocks[i].bytes, (void *)cache->blocks[i].pc, cache->blocks[i].size), 0);
+		cr_assert_eq(memcmp(cache->blocks[i].bytes, (void *)cache->blocks[i].pc,
+				    cache->blocks[i].size),
+			     0);
 	}
 	cr_expect_null(code_cache_piece(cache, arena->base - 1));
 	cr_expect_null(code_cache_piece(cache, arena->base + arena->size));
@@ -287,7 +311,10 @@ Test(translate, stubs_and_entries_are_found_again)
 
 Test(translate, what_cannot_be_translated_says_why)
 {
-	static const struct { const char *name; uint8_t bytes[8]; } cases[] = {
+	static const struct {
+		const char *name;
+		uint8_t bytes[8];
+	} cases[] = {
 		{"not an instruction", {0x06}},
 		{"mov %gs:0, %eax", {0x65, 0x8b, 0x04, 0x25, 0, 0, 0, 0}},
 		{"rdgsbase %rax", {0xf3, 0x48, 0x0f, 0xae, 0xc8}},
@@ -300,10 +327,11 @@ Test(translate, what_cannot_be_translated_says_why)
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const char *why = NULL;
-		cr_assert(lockstep_open_code(&lockstep, cases[i].bytes, sizeof(cases[i].bytes), LAYOUT_NEAR));
+		cr_assert(lockstep_open_code(&lockstep, cases[i].bytes, sizeof(cases[i].bytes),
+					     LAYOUT_NEAR));
 		lockstep.translator.batch_insns = 10;
-		cr_expect_eq(translate_body(&lockstep.translator, lockstep.image.start, &why), 0, "%s",
-			     cases[i].name);
+		cr_expect_eq(translate_body(&lockstep.translator, lockstep.image.start, &why), 0,
+			     "%s", cases[i].name);
 		cr_expect(why && *why, "%s", cases[i].name);
 		why = NULL;
 		cr_expect_eq(translate_entry(&lockstep.translator, lockstep.image.end, &why), 0);

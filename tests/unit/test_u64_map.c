@@ -8,7 +8,11 @@
 /* Against the plainest reference there is: an array of pairs searched from its end. */
 Test(u64_map, agrees_with_a_list)
 {
-	static struct { uint64_t key; uint32_t value; bool there; } list[N];
+	static struct {
+		uint64_t key;
+		uint32_t value;
+		bool there;
+	} list[N];
 	struct u64_map map = {0};
 	uint64_t state = 88172645463325252u;
 	for (uint32_t i = 0; i < N; i++) {

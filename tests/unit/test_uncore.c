@@ -36,7 +36,8 @@ Test(uncore, server)
 	cr_assert_eq(pmu->n_events, 2);
 	cr_assert(pmu->events[0].direction == UNCORE_READ && pmu->events[0].config == 0x304);
 	cr_assert(pmu->events[1].direction == UNCORE_WRITE && pmu->events[1].config == 0xc04);
-	cr_assert(pmu->events[0].bytes == 64 && pmu->events[1].bytes == 64); /* by scale and unit, and by default */
+	cr_assert(pmu->events[0].bytes == 64 &&
+		  pmu->events[1].bytes == 64); /* by scale and unit, and by default */
 	cr_assert(uncore_is_complete(&uncore));
 	uncore_deinit(&uncore);
 }
@@ -52,7 +53,8 @@ Test(uncore, counting)
 	cr_assert_eq(fake.n_open, 8);
 	fake_pass(&fake, 0, 1000, 1);
 	fake_pass(&fake, 18, 1000, 1);
-	for (int fd = 0; fd < FAKE_EVENTS; fd++) /* each counts on its CPU's package, all the time */
+	for (int fd = 0; fd < FAKE_EVENTS;
+	     fd++) /* each counts on its CPU's package, all the time */
 		if (fake.events[fd].open) {
 			cr_assert_eq(fake.events[fd].pid, -1);
 			fake.events[fd].enabled = fake.events[fd].running = 1000;
@@ -90,7 +92,8 @@ Test(uncore, other_kinds_and_nonsense)
 	fixture_put(DEVICES "uncore_imc/format/event", "config:0-7\n");
 	fixture_put(DEVICES "uncore_imc/events/data_reads", "event=0x1\n");
 	fixture_put(DEVICES "uncore_imc/events/data_reads.scale", "nan\n");
-	fixture_put(DEVICES "uncore_imc/events/data_writes", "event=0x102\n"); /* does not fit eight bits */
+	fixture_put(DEVICES "uncore_imc/events/data_writes",
+		    "event=0x102\n");                    /* does not fit eight bits */
 	fixture_put(DEVICES "uncore_imc_2/type", "9\n"); /* without a cpumask */
 	fixture_put(DEVICES "uncore_imc_x/type", "9\n");
 	cr_assert_null(uncore_find(fixture_root, &uncore));
@@ -107,12 +110,16 @@ Test(uncore, other_kinds_and_nonsense)
 
 Test(uncore, formats)
 {
-	uint64_t configs[3] = { 0 };
+	uint64_t configs[3] = {0};
 	cr_assert(uncore_place_bits("config:0-7,32", 0x1ff, configs) && configs[0] == 0x1000000ff);
 	cr_assert(uncore_place_bits("config1:4", 1, configs) && configs[1] == 0x10);
-	cr_assert(uncore_place_bits("config2:0-63", UINT64_MAX, configs) && configs[2] == UINT64_MAX);
-	static const char *const wrong[] = { "", "config", "config3:0", "config:", "config:a", "config:7-0", "config:64",
-					     "config:0-7,", "config:0 ", "config:99999999999999999999" };
+	cr_assert(uncore_place_bits("config2:0-63", UINT64_MAX, configs) &&
+		  configs[2] == UINT64_MAX);
+	static const char *const wrong[] = {"",          "config",
+					    "config3:0", "config:",
+					    "config:a",  "config:7-0",
+					    "config:64", "config:0-7,",
+					    "config:0 ", "config:99999999999999999999"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		cr_assert_not(uncore_place_bits(wrong[i], 0, configs), "%s", wrong[i]);
 	cr_assert_not(uncore_place_bits("config:0-7", 256, configs));
@@ -125,18 +132,19 @@ Test(uncore, cpu_lists)
 	size_t n;
 	cr_assert(uncore_cpu_list("0,4-6", &cpus, &n) && n == 4 && cpus[3] == 6);
 	free(cpus);
-	static const char *const wrong[] = { "", ",", "1,", "3-1", "-1", "a", "1-", "0-65536", "1 2" };
+	static const char *const wrong[] = {"",  ",",  "1,",      "3-1", "-1",
+					    "a", "1-", "0-65536", "1 2"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		cr_assert_not(uncore_cpu_list(wrong[i], &cpus, &n), "%s", wrong[i]);
 }
 
 Test(uncore, share_by_slices)
 {
-	struct uncore_share share = { 0 };
-	uncore_share_add(&share, 1000, 10, 10);	 /* alone */
-	uncore_share_add(&share, 1000, 5, 20);	 /* a quarter of the time */
-	uncore_share_add(&share, 1000, 0, 0);	 /* nobody ran: not its bytes */
-	uncore_share_add(&share, 1000, 11, 10);	 /* clocks that differ */
+	struct uncore_share share = {0};
+	uncore_share_add(&share, 1000, 10, 10); /* alone */
+	uncore_share_add(&share, 1000, 5, 20);  /* a quarter of the time */
+	uncore_share_add(&share, 1000, 0, 0);   /* nobody ran: not its bytes */
+	uncore_share_add(&share, 1000, 11, 10); /* clocks that differ */
 	cr_assert(share.all == 4000 && share.bytes == 2250 && share.alone == 2000);
 }
 
@@ -177,7 +185,8 @@ Test(resctrl, what_is_missing_is_said)
 	check_probe("not mounted");
 	fixture_put("/sys/fs/resctrl/info/L3_MON/mon_features", "llc_occupancy\n");
 	check_probe("does not count bytes");
-	fixture_put("/sys/fs/resctrl/info/L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n");
+	fixture_put("/sys/fs/resctrl/info/L3_MON/mon_features",
+		    "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n");
 	cr_assert_null(resctrl_probe(fixture_root));
 }
 

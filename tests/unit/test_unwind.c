@@ -26,8 +26,8 @@ struct moment {
 	struct unwind_regs regs;
 	uint8_t stack[STACK_BYTES];
 	size_t stack_size;
-	void *caller;		/* return address of the capturing function */
-	void *local[MAX_FRAMES];	/* what backtrace(3) sees at the same moment */
+	void *caller;            /* return address of the capturing function */
+	void *local[MAX_FRAMES]; /* what backtrace(3) sees at the same moment */
 	int n_local;
 };
 
@@ -72,8 +72,13 @@ static void take_registers(const ucontext_t *context)
 {
 	const greg_t *from = context->uc_mcontext.gregs;
 	moment.regs = (struct unwind_regs){
-		.ip = from[REG_RIP], .sp = from[REG_RSP], .bp = from[REG_RBP], .bx = from[REG_RBX],
-		.r12 = from[REG_R12], .r13 = from[REG_R13], .r14 = from[REG_R14],
+		.ip = from[REG_RIP],
+		.sp = from[REG_RSP],
+		.bp = from[REG_RBP],
+		.bx = from[REG_RBX],
+		.r12 = from[REG_R12],
+		.r13 = from[REG_R13],
+		.r14 = from[REG_R14],
 		.r15 = from[REG_R15],
 	};
 }
@@ -137,7 +142,7 @@ static void expect_local_frames(const uint64_t *addresses, size_t n)
 /* --- Chains of calls, compiled in each way there is --- */
 
 struct chain {
-	void *returns[MAX_FRAMES];	/* return address of each level, outermost first */
+	void *returns[MAX_FRAMES]; /* return address of each level, outermost first */
 	int n_returns, depth;
 	void (*bottom)(void *);
 };
@@ -208,7 +213,7 @@ static void expect_chain(const struct chain *chain, const uint64_t *addresses, s
 static void check_chain(const char *flags, int depth, bool has_local)
 {
 	start_fn *start = build_chain(flags);
-	struct chain chain = { .depth = depth, .bottom = capture };
+	struct chain chain = {.depth = depth, .bottom = capture};
 	uint64_t addresses[MAX_FRAMES];
 	start(&chain);
 	struct unwinder *unwinder = unwinder_create();
@@ -223,10 +228,22 @@ static void check_chain(const char *flags, int depth, bool has_local)
 	remove_chain(start);
 }
 
-Test(unwind, without_frame_pointers) { check_chain("-O2 -fomit-frame-pointer", 10, true); }
-Test(unwind, with_frame_pointers) { check_chain("-O2 -fno-omit-frame-pointer", 10, true); }
-Test(unwind, unoptimised) { check_chain("-O0 -g", 10, true); }
-Test(unwind, deep_chain) { check_chain("-O2", 80, true); }
+Test(unwind, without_frame_pointers)
+{
+	check_chain("-O2 -fomit-frame-pointer", 10, true);
+}
+Test(unwind, with_frame_pointers)
+{
+	check_chain("-O2 -fno-omit-frame-pointer", 10, true);
+}
+Test(unwind, unoptimised)
+{
+	check_chain("-O0 -g", 10, true);
+}
+Test(unwind, deep_chain)
+{
+	check_chain("-O2", 80, true);
+}
 
 Test(unwind, without_header)
 {
@@ -236,35 +253,38 @@ Test(unwind, without_header)
 Test(unwind, with_debug_frame_only)
 {
 	check_chain("-O2 -g -fomit-frame-pointer -fno-asynchronous-unwind-tables "
-		    "-fno-unwind-tables", 10, false);
+		    "-fno-unwind-tables",
+		    10, false);
 }
 
 Test(unwind, with_compressed_debug_frame_only)
 {
 	check_chain("-O2 -g -gz=zlib -fomit-frame-pointer -fno-asynchronous-unwind-tables "
-		    "-fno-unwind-tables", 10, false);
+		    "-fno-unwind-tables",
+		    10, false);
 }
 
 Test(unwind, with_frame_pointers_only)
 {
 	check_chain("-O2 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables "
-		    "-fno-unwind-tables", 10, false);
+		    "-fno-unwind-tables",
+		    10, false);
 }
 
 Test(unwind, generated_code)
 {
 	/* push rbp; mov rbp, rsp; push rbx; sub rsp, 8; mov rax, rdi; mov rdi, rsi; call rax;
 	 * add rsp, 8; pop rbx; pop rbp; ret */
-	static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 0x08,
-					0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x48,
-					0x83, 0xc4, 0x08, 0x5b, 0x5d, 0xc3 };
+	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec,
+				       0x08, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff,
+				       0xd0, 0x48, 0x83, 0xc4, 0x08, 0x5b, 0x5d, 0xc3};
 	enum { AFTER_CALL = 17 };
 	uint8_t *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	cr_assert_neq(made, MAP_FAILED);
 	memcpy(made, code, sizeof(code));
 	start_fn *start = build_chain("-O2 -fno-omit-frame-pointer");
-	struct chain chain = { .depth = 6, .bottom = capture };
+	struct chain chain = {.depth = 6, .bottom = capture};
 	((int (*)(start_fn *, struct chain *))made)(start, &chain);
 	uint64_t addresses[MAX_FRAMES];
 	struct unwinder *unwinder = unwinder_create();
@@ -282,7 +302,7 @@ Test(unwind, generated_code)
 
 Test(unwind, stops_at_max)
 {
-	uint64_t addresses[MAX_FRAMES] = { 0 };
+	uint64_t addresses[MAX_FRAMES] = {0};
 	struct unwinder *unwinder = unwinder_create();
 	capture(NULL);
 	cr_expect_eq(walk(unwinder, addresses, 2), 2);
@@ -294,7 +314,7 @@ Test(unwind, stops_at_max)
 Test(unwind, stops_where_the_saved_bytes_end)
 {
 	start_fn *start = build_chain("-O2");
-	struct chain chain = { .depth = 10, .bottom = capture };
+	struct chain chain = {.depth = 10, .bottom = capture};
 	uint64_t whole[MAX_FRAMES], part[MAX_FRAMES];
 	start(&chain);
 	struct unwinder *unwinder = unwinder_create();
@@ -335,7 +355,7 @@ __attribute__((noinline)) static void trap(void *unused)
 
 static void catch_signal(int number, int flags)
 {
-	struct sigaction action = { .sa_handler = handle, .sa_flags = flags };
+	struct sigaction action = {.sa_handler = handle, .sa_flags = flags};
 	cr_assert_eq(sigaction(number, &action, NULL), 0);
 }
 
@@ -350,7 +370,7 @@ static bool holds(const uint64_t *addresses, size_t n, uint64_t address)
 Test(unwind, through_a_signal_frame)
 {
 	start_fn *start = build_chain("-O2 -fomit-frame-pointer");
-	struct chain chain = { .depth = 6, .bottom = raise_signal };
+	struct chain chain = {.depth = 6, .bottom = raise_signal};
 	uint64_t addresses[MAX_FRAMES];
 	catch_signal(SIGUSR1, 0);
 	start(&chain);
@@ -366,7 +386,7 @@ Test(unwind, through_a_signal_frame)
 Test(unwind, an_interrupted_instruction_is_exact)
 {
 	start_fn *start = build_chain("-O2 -fomit-frame-pointer");
-	struct chain chain = { .depth = 6, .bottom = trap };
+	struct chain chain = {.depth = 6, .bottom = trap};
 	uint64_t addresses[MAX_FRAMES];
 	catch_signal(SIGILL, 0);
 	if (sigsetjmp(after_signal, 1) == 0)
@@ -374,7 +394,7 @@ Test(unwind, an_interrupted_instruction_is_exact)
 	struct unwinder *unwinder = unwinder_create();
 	size_t n = walk(unwinder, addresses, MAX_FRAMES);
 	uint64_t ud2 = 0;
-	static const uint8_t code[] = { 0x0f, 0x0b };
+	static const uint8_t code[] = {0x0f, 0x0b};
 	for (uint64_t at = (uint64_t)trap; !ud2; at++)
 		if (memcmp((const void *)at, code, sizeof(code)) == 0)
 			ud2 = at;
@@ -389,7 +409,7 @@ Test(unwind, an_interrupted_instruction_is_exact)
 Test(unwind, stops_at_the_end_of_a_signal_stack)
 {
 	static char other_stack[1 << 16];
-	stack_t stack = { .ss_sp = other_stack, .ss_size = sizeof(other_stack) };
+	stack_t stack = {.ss_sp = other_stack, .ss_size = sizeof(other_stack)};
 	uint64_t addresses[MAX_FRAMES];
 	cr_assert_eq(sigaltstack(&stack, NULL), 0);
 	stack_top = (uint64_t)other_stack + sizeof(other_stack);
@@ -417,7 +437,7 @@ Test(unwind, vdso)
 	if (!vdso_image(&image, &size))
 		cr_skip_test("no vdso here");
 	cr_assert_null(symbol_module_open_image("[vdso]", image, size, &symbols));
-	struct symbol symbol = { 0 };
+	struct symbol symbol = {0};
 	for (uint64_t at = 0; at < size; at++)
 		if (symbol_find(symbols, at, &symbol) && strstr(symbol.name, "clock_gettime"))
 			break;
@@ -445,7 +465,7 @@ Test(unwind, vdso)
 Test(unwind, mappings_of_several_processes)
 {
 	start_fn *start = build_chain("-O2 -fomit-frame-pointer");
-	struct chain chain = { .depth = 10, .bottom = capture };
+	struct chain chain = {.depth = 10, .bottom = capture};
 	uint64_t addresses[MAX_FRAMES];
 	start(&chain);
 	struct unwinder *unwinder = unwinder_create();
@@ -480,9 +500,12 @@ static uint64_t plausible_word(void)
 {
 	const struct unwind_mapping *mapping = &mappings[rand_r(&seed) % n_mappings];
 	switch (rand_r(&seed) % 4) {
-	case 0: return mapping->start + random_word() % (mapping->end - mapping->start);
-	case 1: return moment.regs.sp + random_word() % STACK_BYTES;
-	case 2: return random_word() % 65536;
+	case 0:
+		return mapping->start + random_word() % (mapping->end - mapping->start);
+	case 1:
+		return moment.regs.sp + random_word() % STACK_BYTES;
+	case 2:
+		return random_word() % 65536;
 	}
 	return random_word();
 }
@@ -515,7 +538,7 @@ Test(unwind, garbage_does_no_harm)
 Test(unwind, a_warm_walk_is_fast)
 {
 	start_fn *start = build_chain("-O2 -fomit-frame-pointer");
-	struct chain chain = { .depth = 10, .bottom = capture };
+	struct chain chain = {.depth = 10, .bottom = capture};
 	uint64_t addresses[MAX_FRAMES];
 	struct timespec from, to;
 	start(&chain);

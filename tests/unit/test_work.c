@@ -9,9 +9,9 @@
 
 #include <criterion/criterion.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 /* ---- Cases made by hand ---- */
@@ -23,11 +23,11 @@ struct work_case {
 };
 
 #define NO_FLOP .flop_lanes = 0
-#define FLOP(kind, precision, width, n_lanes, per_lane)                                            \
-	.flop_kind = FLOP_##kind, .flop_precision = PRECISION_##precision,                         \
+#define FLOP(kind, precision, width, n_lanes, per_lane)                    \
+	.flop_kind = FLOP_##kind, .flop_precision = PRECISION_##precision, \
 	.flop_width = WIDTH_##width, .flop_lanes = n_lanes, .flop_per_lane = per_lane
-#define INTOP(kind, width, n_lanes, per_lane)                                                      \
-	.intop_kind = INTOP_##kind, .intop_width = WIDTH_##width, .intop_lanes = n_lanes,          \
+#define INTOP(kind, width, n_lanes, per_lane)                                             \
+	.intop_kind = INTOP_##kind, .intop_width = WIDTH_##width, .intop_lanes = n_lanes, \
 	.intop_per_lane = per_lane
 #define LOAD(n) .is_load = true, .load_bytes = n
 #define STORE(n) .is_store = true, .store_bytes = n
@@ -36,16 +36,18 @@ struct work_case {
 #define UNITS(kind, reg, n_lanes) .units = UNITS_##kind, .unit_reg = reg, .lanes = n_lanes
 #define MASKED(reg, n_lanes) .masked = true, UNITS(KMASK, reg, n_lanes)
 #define TILE(dst, src) .masked = true, UNITS(TILE, dst, 0), .unit_reg2 = src
-#define CASE(assembly, bytes, class, ...)                                                          \
-	{ assembly, bytes, sizeof bytes - 1,                                                       \
-	  { .length = sizeof bytes - 1, .insn_class = INSN_##class, __VA_ARGS__ } },
+#define CASE(assembly, bytes, class, ...) \
+	{assembly,                        \
+	 bytes,                           \
+	 sizeof bytes - 1,                \
+	 {.length = sizeof bytes - 1, .insn_class = INSN_##class, __VA_ARGS__}},
 
 static const struct work_case cases[] = {
 #include "work_cases.def"
 };
 
-#define assert_field(field)                                                                        \
-	cr_expect_eq(work.field, c->work.field, "%s: " #field " is %d, expected %d", c->assembly,   \
+#define assert_field(field)                                                                       \
+	cr_expect_eq(work.field, c->work.field, "%s: " #field " is %d, expected %d", c->assembly, \
 		     (int)work.field, (int)c->work.field)
 
 Test(work, cases_by_hand)
@@ -53,7 +55,8 @@ Test(work, cases_by_hand)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct work_case *c = &cases[i];
 		struct work work;
-		cr_expect(work_of_bytes((const uint8_t *)c->bytes, c->size, &work), "%s", c->assembly);
+		cr_expect(work_of_bytes((const uint8_t *)c->bytes, c->size, &work), "%s",
+			  c->assembly);
 		assert_field(length);
 		assert_field(insn_class);
 		assert_field(is_load);
@@ -88,38 +91,74 @@ static const struct stream_case {
 	bool streams;
 	uint32_t store, unit_store;
 } stream_cases[] = {
-#define STREAM(assembly, bytes, ...) { assembly, bytes, sizeof bytes - 1, __VA_ARGS__ },
-	STREAM("movnti [rax], ecx", "\x0F\xC3\x08", true, 4, 0)
-	STREAM("movnti [rax], rcx", "\x48\x0F\xC3\x08", true, 8, 0)
-	STREAM("movntq [rax], mm1", "\x0F\xE7\x08", true, 8, 0)
-	STREAM("movntps [rax], xmm1", "\x0F\x2B\x08", true, 16, 0)
-	STREAM("movntpd [rax], xmm1", "\x66\x0F\x2B\x08", true, 16, 0)
-	STREAM("movntdq [rax], xmm1", "\x66\x0F\xE7\x08", true, 16, 0)
-	STREAM("movntss [rax], xmm1", "\xF3\x0F\x2B\x08", true, 4, 0)
-	STREAM("movntsd [rax], xmm1", "\xF2\x0F\x2B\x08", true, 8, 0)
-	STREAM("vmovntps [rax], xmm1", "\xC5\xF8\x2B\x08", true, 16, 0)
-	STREAM("vmovntps [rax], ymm1", "\xC5\xFC\x2B\x08", true, 32, 0)
-	STREAM("vmovntps [rax], zmm1", "\x62\xF1\x7C\x48\x2B\x08", true, 64, 0)
-	STREAM("vmovntpd [rax], xmm1", "\xC5\xF9\x2B\x08", true, 16, 0)
-	STREAM("vmovntpd [rax], ymm1", "\xC5\xFD\x2B\x08", true, 32, 0)
-	STREAM("vmovntpd [rax], zmm1", "\x62\xF1\xFD\x48\x2B\x08", true, 64, 0)
-	STREAM("vmovntdq [rax], xmm1", "\xC5\xF9\xE7\x08", true, 16, 0)
-	STREAM("vmovntdq [rax], ymm1", "\xC5\xFD\xE7\x08", true, 32, 0)
-	STREAM("vmovntdq [rax], zmm1", "\x62\xF1\x7D\x48\xE7\x08", true, 64, 0)
-	STREAM("maskmovdqu xmm3, xmm5", "\x66\x0F\xF7\xDD", true, 0, 1)
-	STREAM("vmaskmovdqu xmm3, xmm5", "\xC5\xF9\xF7\xDD", true, 0, 1)
-	STREAM("maskmovq mm3, mm5", "\x0F\xF7\xDD", true, 0, 1)
-	STREAM("movdiri [rax], rcx", "\x48\x0F\x38\xF9\x08", true, 8, 0)
-	STREAM("movdir64b rax, [rcx]", "\x66\x0F\x38\xF8\x01", true, 64, 0)
-	STREAM("clzero", "\x0F\x01\xFC", true, 64, 0)
-	STREAM("movntdqa xmm1, [rax]", "\x66\x0F\x38\x2A\x08", false, 0, 0)
-	STREAM("vmovntdqa ymm1, [rax]", "\xC4\xE2\x7D\x2A\x08", false, 0, 0)
-	STREAM("vmovntdqa zmm1, [rax]", "\x62\xF2\x7D\x48\x2A\x08", false, 0, 0)
-	STREAM("movups [rax], xmm1", "\x0F\x11\x08", false, 16, 0)
-	STREAM("vmovups [rax], zmm1", "\x62\xF1\x7C\x48\x11\x08", false, 64, 0)
-	STREAM("vmaskmovps [rax], ymm1, ymm2", "\xC4\xE2\x75\x2E\x10", false, 0, 4)
-	STREAM("rep stosb", "\xF3\xAA", false, 0, 1)
-	STREAM("prefetchnta [rax]", "\x0F\x18\x00", false, 0, 0)
+#define STREAM(assembly, bytes, ...) {assembly, bytes, sizeof bytes - 1, __VA_ARGS__},
+	STREAM("movnti [rax], ecx", "\x0F\xC3\x08", true, 4, 0) STREAM(
+		"movnti [rax], rcx", "\x48\x0F\xC3\x08", true, 8,
+		0) STREAM("movntq [rax], mm1", "\x0F\xE7\x08", true, 8,
+			  0) STREAM("movntps [rax], xmm1", "\x0F\x2B\x08", true, 16,
+				    0) STREAM("movntpd [rax], xmm1", "\x66\x0F\x2B\x08", true, 16,
+					      0) STREAM("movntdq [rax], xmm1", "\x66\x0F\xE7\x08",
+							true, 16,
+							0) STREAM("movntss [rax], xmm1",
+								  "\xF3\x0F\x2B\x08", true, 4,
+								  0) STREAM("movntsd [rax], xmm1",
+									    "\xF2\x0F\x2B\x08",
+									    true, 8, 0)
+		STREAM("vmovntps [rax], xmm1", "\xC5\xF8\x2B\x08", true, 16, 0) STREAM(
+			"vmovntps [rax], ymm1",
+			"\xC5\xFC\x2B\x08",
+			true, 32,
+			0) STREAM("vmovntps [rax], zmm1", "\x62\xF1\x7C\x48\x2B\x08", true, 64,
+				  0) STREAM("vmovntpd [rax], xmm1", "\xC5\xF9\x2B\x08", true, 16, 0)
+			STREAM("vmovntpd [rax], ymm1", "\xC5\xFD\x2B\x08", true, 32, 0) STREAM(
+				"vmovntpd [rax], zmm1",
+				"\x62\xF1\xFD\x48\x2B\x08",
+				true, 64,
+				0) STREAM("vmovntdq [rax], xmm1", "\xC5\xF9\xE7\x08", true, 16, 0)
+				STREAM("vmovntdq [rax], ymm1", "\xC5\xFD\xE7\x08", true, 32,
+				       0) STREAM("vmovntdq [rax], zmm1",
+						 "\x62\xF1\x7D\x48\xE7\x08", true, 64,
+						 0) STREAM("maskmovdqu xmm3, xmm5",
+							   "\x66\x0F\xF7\xDD", true, 0, 1)
+					STREAM("vmaskmovdqu xmm3, xmm5", "\xC5\xF9\xF7\xDD", true,
+					       0,
+					       1) STREAM("maskmovq mm3, mm5", "\x0F\xF7\xDD", true,
+							 0,
+							 1) STREAM("movdiri [rax], rcx",
+								   "\x48\x0F\x38\xF9\x08", true,
+								   8, 0)
+						STREAM("movdir64b rax, [rcx]",
+						       "\x66\x0F\x38\xF8\x01", true, 64,
+						       0) STREAM("clzero", "\x0F\x01\xFC", true, 64,
+								 0) STREAM("movntdqa xmm1, [rax]",
+									   "\x66\x0F\x38\x2A\x08",
+									   false, 0, 0)
+							STREAM("vmovntdqa ymm1, [rax]",
+							       "\xC4\xE2\x7D\x2A\x08", false, 0,
+							       0) STREAM("vmovntdqa zmm1, [rax]",
+									 "\x62\xF2\x7D\x48\x2A\x08",
+									 false, 0,
+									 0) STREAM("movups [rax], "
+										   "xmm1",
+										   "\x0F\x11\x08",
+										   false, 16, 0)
+								STREAM("vmovups [rax], zmm1",
+								       "\x62\xF1\x7C\x48\x11\x08",
+								       false, 64,
+								       0) STREAM("vmaskmovps "
+										 "[rax], ymm1, "
+										 "ymm2",
+										 "\xC4\xE2\x75\x2E"
+										 "\x10",
+										 false, 0, 4)
+									STREAM("rep stosb",
+									       "\xF3\xAA", false, 0,
+									       1)
+										STREAM("prefetchnta"
+										       " [rax]",
+										       "\x0F\x18"
+										       "\x00",
+										       false, 0, 0)
 #undef STREAM
 };
 
@@ -128,17 +167,19 @@ Test(work, stores_that_bypass_the_caches_are_told)
 	for (size_t i = 0; i < sizeof stream_cases / sizeof *stream_cases; i++) {
 		const struct stream_case *c = &stream_cases[i];
 		struct work work;
-		cr_assert(work_of_bytes((const uint8_t *)c->bytes, c->size, &work), "%s", c->assembly);
+		cr_assert(work_of_bytes((const uint8_t *)c->bytes, c->size, &work), "%s",
+			  c->assembly);
 		cr_expect_eq(work.non_temporal, c->streams, "%s", c->assembly);
-		cr_expect_eq(work.store_bytes, c->store, "%s: stores %u", c->assembly, work.store_bytes);
-		cr_expect_eq(work.unit_store_bytes, c->unit_store, "%s: stores %u a unit", c->assembly,
-			     work.unit_store_bytes);
+		cr_expect_eq(work.store_bytes, c->store, "%s: stores %u", c->assembly,
+			     work.store_bytes);
+		cr_expect_eq(work.unit_store_bytes, c->unit_store, "%s: stores %u a unit",
+			     c->assembly, work.unit_store_bytes);
 	}
 }
 
 Test(work, cut_short_or_invalid_bytes_are_refused)
 {
-	static const uint8_t invalid[] = { 0x06 }; /* push es: not in 64-bit mode */
+	static const uint8_t invalid[] = {0x06}; /* push es: not in 64-bit mode */
 	struct work work;
 	memset(&work, 0xFF, sizeof work);
 	cr_expect_not(work_of_bytes(invalid, sizeof invalid, &work));
@@ -148,8 +189,8 @@ Test(work, cut_short_or_invalid_bytes_are_refused)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct work_case *c = &cases[i];
 		if (c->size > 1 && c->bytes[0] == '\x62')
-			cr_expect_not(work_of_bytes((const uint8_t *)c->bytes, c->size - 1, &work), "%s",
-				      c->assembly);
+			cr_expect_not(work_of_bytes((const uint8_t *)c->bytes, c->size - 1, &work),
+				      "%s", c->assembly);
 	}
 }
 
@@ -162,13 +203,16 @@ static int bits_of_width(int width)
 
 static int bits_of_precision(int precision)
 {
-	static const int bits[] = { 16, 16, 32, 64, 80 };
+	static const int bits[] = {16, 16, 32, 64, 80};
 	return bits[precision];
 }
 
-struct tally { size_t n, n_flop, n_integer; };
+struct tally {
+	size_t n, n_flop, n_integer;
+};
 
-/* By spelling: the nt of a store, the byte-masked stores, and stores that the manuals call direct. */
+/* By spelling: the nt of a store, the byte-masked stores, and stores that the manuals call direct.
+ */
 static bool reference_streams(const char *name)
 {
 	return (strstr(name, "movnt") && !strstr(name, "dqa")) || strstr(name, "maskmovdqu") ||
@@ -190,18 +234,19 @@ static void compare_with_reference(const ZydisDecodedInstruction *insn,
 		cr_assert_eq(work.flop_lanes, 0, "%s has flop", name);
 	} else {
 		tally->n_flop++;
-		cr_assert_eq(work.flop_kind, r.kind, "%s: kind %d, not %d", name, work.flop_kind, r.kind);
+		cr_assert_eq(work.flop_kind, r.kind, "%s: kind %d, not %d", name, work.flop_kind,
+			     r.kind);
 		cr_assert_eq(work.flop_precision, r.precision, "%s: precision", name);
-		cr_assert_eq(work.flop_lanes, r.lanes, "%s: lanes %d, not %d", name, work.flop_lanes,
-			     r.lanes);
+		cr_assert_eq(work.flop_lanes, r.lanes, "%s: lanes %d, not %d", name,
+			     work.flop_lanes, r.lanes);
 		cr_assert_eq(work.flop_per_lane, r.per_lane, "%s: per lane", name);
 		cr_assert_eq(work.insn_class, INSN_FP_ARITH, "%s: class", name);
 	}
 	int lanes = reference_integer_lanes(insn, operands);
 	if (lanes) {
 		tally->n_integer++;
-		cr_assert_eq(work.intop_lanes, lanes, "%s: lanes %d, not %d", name, work.intop_lanes,
-			     lanes);
+		cr_assert_eq(work.intop_lanes, lanes, "%s: lanes %d, not %d", name,
+			     work.intop_lanes, lanes);
 	}
 }
 
@@ -244,7 +289,7 @@ static void visit_reference(const struct form *form, void *data)
 
 Test(work, every_form_agrees_with_reference)
 {
-	struct tally tally = { 0 };
+	struct tally tally = {0};
 	forms_visit(visit_reference, &tally);
 	cr_log_info("%zu forms, %zu with flop, %zu vector integer", tally.n, tally.n_flop,
 		    tally.n_integer);
@@ -285,14 +330,15 @@ static bool compare_library(const char *path, size_t limit, struct tally *tally)
 	const Elf64_Phdr *segments = (const void *)(file + header->e_phoff);
 	for (int i = 0; i < header->e_phnum; i++)
 		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X)
-			compare_code(file + segments[i].p_offset, segments[i].p_filesz, limit, tally);
+			compare_code(file + segments[i].p_offset, segments[i].p_filesz, limit,
+				     tally);
 	munmap((void *)file, status.st_size);
 	return true;
 }
 
 Test(work, libm_agrees_with_reference)
 {
-	struct tally tally = { 0 };
+	struct tally tally = {0};
 	if (!compare_library("/lib/x86_64-linux-gnu/libm.so.6", SIZE_MAX, &tally))
 		cr_skip("no libm.so.6 here");
 	cr_log_info("%zu instructions, %zu with flop", tally.n, tally.n_flop);
@@ -301,7 +347,7 @@ Test(work, libm_agrees_with_reference)
 
 Test(work, openblas_agrees_with_reference)
 {
-	struct tally tally = { 0 };
+	struct tally tally = {0};
 	if (!compare_library("/lib/x86_64-linux-gnu/libopenblas.so.0", 2000000, &tally))
 		cr_skip("no libopenblas here");
 	cr_log_info("%zu instructions, %zu with flop", tally.n, tally.n_flop);
@@ -320,10 +366,14 @@ struct hardware {
 static uint64_t form_key(const struct form *form)
 {
 	const ZydisDecodedInstruction *insn = &form->insn;
-	uint64_t parts[8 + 4 * ZYDIS_MAX_OPERAND_COUNT] = { insn->mnemonic, insn->encoding,
-		insn->avx.vector_length, insn->avx.mask.mode, insn->avx.broadcast.mode,
-		insn->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
-				    ZYDIS_ATTRIB_HAS_REPNE) };
+	uint64_t parts[8 + 4 * ZYDIS_MAX_OPERAND_COUNT] = {
+		insn->mnemonic,
+		insn->encoding,
+		insn->avx.vector_length,
+		insn->avx.mask.mode,
+		insn->avx.broadcast.mode,
+		insn->attributes &
+			(ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)};
 	size_t n = 8;
 	for (int i = 0; i < insn->operand_count; i++) {
 		const ZydisDecodedOperand *operand = &form->operands[i];
@@ -331,7 +381,8 @@ static uint64_t form_key(const struct form *form)
 		parts[n++] = operand->size << 8 | operand->element_size;
 		parts[n++] = operand->actions;
 		parts[n++] = operand->type == ZYDIS_OPERAND_TYPE_REGISTER
-				     ? ZydisRegisterGetClass(operand->reg.value) : 0;
+				     ? ZydisRegisterGetClass(operand->reg.value)
+				     : 0;
 	}
 	uint64_t hash = 0xCBF29CE484222325;
 	for (size_t i = 0; i < n; i++)
@@ -353,16 +404,19 @@ static bool is_new(struct hardware *hardware, uint64_t key)
  * the test itself lives on, and cache control, which checks the address but moves no data. */
 static bool is_probe_safe(const struct form *form)
 {
-	static const uint8_t unsafe_categories[] = { ZYDIS_CATEGORY_SYSTEM, ZYDIS_CATEGORY_VTX,
-		ZYDIS_CATEGORY_IOSTRINGOP, ZYDIS_CATEGORY_IO, ZYDIS_CATEGORY_SEGOP, ZYDIS_CATEGORY_RET,
-		ZYDIS_CATEGORY_CALL, ZYDIS_CATEGORY_UNCOND_BR, ZYDIS_CATEGORY_COND_BR,
-		ZYDIS_CATEGORY_XSAVE, ZYDIS_CATEGORY_XSAVEOPT, ZYDIS_CATEGORY_CET,
-		ZYDIS_CATEGORY_INTERRUPT, ZYDIS_CATEGORY_SYSCALL, ZYDIS_CATEGORY_SYSRET,
-		ZYDIS_CATEGORY_SGX, ZYDIS_CATEGORY_MPX, ZYDIS_CATEGORY_ENQCMD, ZYDIS_CATEGORY_PT,
-		ZYDIS_CATEGORY_AMX_TILE, ZYDIS_CATEGORY_CLFLUSHOPT, ZYDIS_CATEGORY_CLWB };
-	static const uint16_t unsafe_mnemonics[] = { ZYDIS_MNEMONIC_POPF, ZYDIS_MNEMONIC_POPFQ,
-		ZYDIS_MNEMONIC_ENTER, ZYDIS_MNEMONIC_LEAVE, ZYDIS_MNEMONIC_INVPCID,
-		ZYDIS_MNEMONIC_UD0, ZYDIS_MNEMONIC_UD1, ZYDIS_MNEMONIC_CLFLUSH };
+	static const uint8_t unsafe_categories[] = {
+		ZYDIS_CATEGORY_SYSTEM,    ZYDIS_CATEGORY_VTX,       ZYDIS_CATEGORY_IOSTRINGOP,
+		ZYDIS_CATEGORY_IO,        ZYDIS_CATEGORY_SEGOP,     ZYDIS_CATEGORY_RET,
+		ZYDIS_CATEGORY_CALL,      ZYDIS_CATEGORY_UNCOND_BR, ZYDIS_CATEGORY_COND_BR,
+		ZYDIS_CATEGORY_XSAVE,     ZYDIS_CATEGORY_XSAVEOPT,  ZYDIS_CATEGORY_CET,
+		ZYDIS_CATEGORY_INTERRUPT, ZYDIS_CATEGORY_SYSCALL,   ZYDIS_CATEGORY_SYSRET,
+		ZYDIS_CATEGORY_SGX,       ZYDIS_CATEGORY_MPX,       ZYDIS_CATEGORY_ENQCMD,
+		ZYDIS_CATEGORY_PT,        ZYDIS_CATEGORY_AMX_TILE,  ZYDIS_CATEGORY_CLFLUSHOPT,
+		ZYDIS_CATEGORY_CLWB};
+	static const uint16_t unsafe_mnemonics[] = {ZYDIS_MNEMONIC_POPF,    ZYDIS_MNEMONIC_POPFQ,
+						    ZYDIS_MNEMONIC_ENTER,   ZYDIS_MNEMONIC_LEAVE,
+						    ZYDIS_MNEMONIC_INVPCID, ZYDIS_MNEMONIC_UD0,
+						    ZYDIS_MNEMONIC_UD1,     ZYDIS_MNEMONIC_CLFLUSH};
 	for (size_t i = 0; i < sizeof unsafe_categories; i++)
 		if (form->insn.meta.category == unsafe_categories[i])
 			return false;
@@ -378,7 +432,8 @@ static bool is_probe_safe(const struct form *form)
 			return false;
 		/* bt [rax], rax: the address depends on the bit number. */
 		if (form->insn.meta.category == ZYDIS_CATEGORY_BITBYTE &&
-		    class != ZYDIS_REGCLASS_GPR8 && ZydisRegisterGetId(form->operands[i].reg.value) == 0)
+		    class != ZYDIS_REGCLASS_GPR8 &&
+		    ZydisRegisterGetId(form->operands[i].reg.value) == 0)
 			return false;
 	}
 	return true;
@@ -410,7 +465,7 @@ static void set_indices(const struct form *form, struct probe_registers *registe
 static void set_registers(struct hardware *hardware, const struct form *form,
 			  const ZydisDecodedOperand *operand, struct probe_registers *registers)
 {
-	*registers = (struct probe_registers){ 0 };
+	*registers = (struct probe_registers){0};
 	memset(registers->vector, 0x81, sizeof registers->vector); /* all sign bits set */
 	memset(registers->index, 0x81, sizeof registers->index);
 	if (is_gather(operand))
@@ -424,10 +479,13 @@ static void set_registers(struct hardware *hardware, const struct form *form,
 	registers->general[0] = hardware->probe.scratch_fill;
 	for (int i = 0; i < form->insn.operand_count; i++)
 		if (is_memory(&form->operands[i]) && &form->operands[i] != operand)
-			registers->general[ZydisRegisterGetId(form->operands[i].mem.base)] = scratch;
+			registers->general[ZydisRegisterGetId(form->operands[i].mem.base)] =
+				scratch;
 }
 
-struct expected { int load, store; };
+struct expected {
+	int load, store;
+};
 
 /* Bytes that `operand` reaches with so many active units, by the table. */
 static struct expected expected_access(const struct form *form, const ZydisDecodedOperand *operand,
@@ -440,7 +498,7 @@ static struct expected expected_access(const struct form *form, const ZydisDecod
 		readers += !!(form->operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ);
 		writers += !!(form->operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
 	}
-	struct expected e = { 0, 0 };
+	struct expected e = {0, 0};
 	int stride = is_gather(operand) ? 8 : 0;
 	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 		e.load = (work->load_bytes + units * work->unit_load_bytes) / readers;
@@ -483,8 +541,8 @@ static void check_effect(struct hardware *hardware, const struct form *form,
 	uint64_t *pointer = &registers->general[ZydisRegisterGetId(operand->mem.base)];
 	if (!e.store || !has_visible_effect(form, operand))
 		return;
-	struct probe_effect effect = probe_effect(&hardware->probe, registers, pointer, bias,
-						  e.store);
+	struct probe_effect effect =
+		probe_effect(&hardware->probe, registers, pointer, bias, e.store);
 	if (!e.load)
 		cr_expect_eq(effect.bytes, e.store, "%s: stores %d bytes, table says %d", name,
 			     effect.bytes, e.store);
@@ -534,10 +592,12 @@ static bool probe_units(struct hardware *hardware, const struct form *form,
 		return false;
 	hardware->n_probes++;
 	/* movsxd with 16-bit operands reads 2 bytes on Intel's processors and 4 on AMD's */
-	const bool depends_on_maker = form->insn.mnemonic == ZYDIS_MNEMONIC_MOVSXD && form->insn.operand_width == 16;
+	const bool depends_on_maker =
+		form->insn.mnemonic == ZYDIS_MNEMONIC_MOVSXD && form->insn.operand_width == 16;
 	if (!depends_on_maker && (is_full || !is_extent_beyond_mask(form, operand)))
-		cr_expect_eq(extent, wanted, "%s L%d: reaches %d bytes with %d units, table says %d",
-			     name, form->insn.avx.vector_length, extent, units, wanted);
+		cr_expect_eq(extent, wanted,
+			     "%s L%d: reaches %d bytes with %d units, table says %d", name,
+			     form->insn.avx.vector_length, extent, units, wanted);
 	int stores = probe_stores(&hardware->probe, &registers, pointer);
 	if (stores >= 0)
 		cr_expect_eq(stores, e.store > 0, "%s: stores: %d", name, stores);
@@ -551,8 +611,8 @@ static void probe_operand(struct hardware *hardware, const struct form *form,
 	struct work work;
 	work_of_decoded(&form->insn, form->operands, &work);
 	int units = work.units == UNITS_REP ? 3 : work.units ? work.lanes : 0;
-	bool has_mask = form->insn.avx.mask.mode > ZYDIS_MASK_MODE_DISABLED ||
-			work.units == UNITS_VMASK;
+	bool has_mask =
+		form->insn.avx.mask.mode > ZYDIS_MASK_MODE_DISABLED || work.units == UNITS_VMASK;
 	bool is_counted = work.units == UNITS_KMASK || work.units == UNITS_VMASK;
 	if (!probe_units(hardware, form, operand, &work, units, true)) {
 		hardware->n_not_here++;
@@ -569,7 +629,7 @@ static void visit_hardware(const struct form *form, void *data)
 	struct hardware *hardware = data;
 	if (!is_probe_safe(form))
 		return;
-	ZydisRegister bases[2] = { ZYDIS_REGISTER_NONE, ZYDIS_REGISTER_NONE };
+	ZydisRegister bases[2] = {ZYDIS_REGISTER_NONE, ZYDIS_REGISTER_NONE};
 	int n = 0;
 	for (int i = 0; i < form->insn.operand_count && n < 2; i++)
 		if (is_memory(&form->operands[i]))

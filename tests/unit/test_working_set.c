@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define LINES 60000u		/* 3.7 MB */
+#define LINES 60000u /* 3.7 MB */
 #define WHOS 4
 #define NONE UINT32_MAX
 
@@ -21,11 +21,13 @@ static uint64_t next_random(uint64_t *state)
 
 /* ---- A cache that does it: fully associative, LRU, write-back ---- */
 
-struct traffic_of { uint64_t reads[WHOS], writes[WHOS]; };
+struct traffic_of {
+	uint64_t reads[WHOS], writes[WHOS];
+};
 
 struct lru {
 	uint32_t capacity, n, newest, oldest;
-	uint32_t newer[LINES], older[LINES], writer[LINES];	/* writer: NONE: not changed */
+	uint32_t newer[LINES], older[LINES], writer[LINES]; /* writer: NONE: not changed */
 	bool here[LINES];
 	struct traffic_of traffic;
 };
@@ -73,49 +75,62 @@ static void lru_use(struct lru *lru, uint32_t who, uint32_t line, bool write)
 
 /* ---- Mixes ---- */
 
-struct use { uint32_t line, who; bool write; };
+struct use {
+	uint32_t line, who;
+	bool write;
+};
 
-static void sweeps(uint64_t *random, unsigned i, struct use *use)	/* a triad over three arrays, again */
+static void sweeps(uint64_t *random, unsigned i,
+		   struct use *use) /* a triad over three arrays, again */
 {
 	uint32_t element = i / 3 % (LINES / 3);
-	*use = (struct use){ i % 3 * (LINES / 3) + element, i / (LINES * 2) % 2, i % 3 == 2 };
+	*use = (struct use){i % 3 * (LINES / 3) + element, i / (LINES * 2) % 2, i % 3 == 2};
 }
 
 static void uniform(uint64_t *random, unsigned i, struct use *use)
 {
-	*use = (struct use){ next_random(random) % LINES, next_random(random) % WHOS, next_random(random) % 4 == 0 };
+	*use = (struct use){next_random(random) % LINES, next_random(random) % WHOS,
+			    next_random(random) % 4 == 0};
 }
 
 /* Small and large loops nested: knees at several capacities. */
 static void loops(uint64_t *random, unsigned i, struct use *use)
 {
 	uint32_t inner = i % 4000, round = i / 4000;
-	*use = (struct use){ i % 2 ? inner : 4000 + (round * 2000 + inner / 2) % 40000, i % 2, i % 8 == 1 || i % 6 == 2 };
+	*use = (struct use){i % 2 ? inner : 4000 + (round * 2000 + inner / 2) % 40000, i % 2,
+			    i % 8 == 1 || i % 6 == 2};
 }
 
 /* Most uses at few lines. */
 static void skewed(uint64_t *random, unsigned i, struct use *use)
 {
 	uint64_t x = next_random(random) % LINES, y = next_random(random) % LINES;
-	*use = (struct use){ x * y / LINES, next_random(random) % WHOS, next_random(random) % 3 == 0 };
+	*use = (struct use){x * y / LINES, next_random(random) % WHOS,
+			    next_random(random) % 3 == 0};
 }
 
-/* Rows of a stencil: three are read, one is written.  Its 44,000 lines are no knee near one of the capacities: where
- * one lies is only known as well as the lines between uses can be estimated (1 / √ followed lines). */
+/* Rows of a stencil: three are read, one is written.  Its 44,000 lines are no knee near one of the
+ * capacities: where one lies is only known as well as the lines between uses can be estimated (1 /
+ * √ followed lines). */
 static void stencil(uint64_t *random, unsigned i, struct use *use)
 {
 	uint32_t point = i / 4 % 22000, row = 700;
-	uint32_t neighbour = i % 4 == 0 ? (point + 22000 - row) % 22000 : i % 4 == 1 ? point : (point + row) % 22000;
-	*use = (struct use){ i % 4 == 3 ? 30000 + point : neighbour, i % 4, i % 4 == 3 };
+	uint32_t neighbour = i % 4 == 0   ? (point + 22000 - row) % 22000
+			     : i % 4 == 1 ? point
+					  : (point + row) % 22000;
+	*use = (struct use){i % 4 == 3 ? 30000 + point : neighbour, i % 4, i % 4 == 3};
 }
 
 typedef void mix(uint64_t *random, unsigned i, struct use *use);
-static mix *const mixes[] = { sweeps, uniform, loops, skewed, stencil };
-static const char *const mix_names[] = { "sweeps", "uniform", "loops", "skewed", "stencil" };
+static mix *const mixes[] = {sweeps, uniform, loops, skewed, stencil};
+static const char *const mix_names[] = {"sweeps", "uniform", "loops", "skewed", "stencil"};
 
 /* ---- From rows to the traffic at a capacity ---- */
 
-struct sums { uint64_t capacity; struct traffic_of traffic; };
+struct sums {
+	uint64_t capacity;
+	struct traffic_of traffic;
+};
 
 static void add_row(void *context, const struct working_set_row *row)
 {
@@ -127,16 +142,17 @@ static void add_row(void *context, const struct working_set_row *row)
 	sums->traffic.writes[row->who] += row->writes;
 }
 
-static const uint64_t six[] = { 64 << 10, 128 << 10, 300 << 10, 700 << 10, 1 << 20, 3 << 20 };
+static const uint64_t six[] = {64 << 10, 128 << 10, 300 << 10, 700 << 10, 1 << 20, 3 << 20};
 
 #define USES 500000
 
-static void assert_close(uint64_t found, uint64_t truth, double tolerance, uint64_t all, const char *what,
-			 const char *name, uint64_t capacity)
+static void assert_close(uint64_t found, uint64_t truth, double tolerance, uint64_t all,
+			 const char *what, const char *name, uint64_t capacity)
 {
 	double off = found > truth ? (double)(found - truth) : (double)(truth - found);
-	cr_assert_leq(off, tolerance * (truth + all / 50.), "%s, %s at %llu: %llu, truth %llu", what, name,
-		      (unsigned long long)capacity, (unsigned long long)found, (unsigned long long)truth);
+	cr_assert_leq(off, tolerance * (truth + all / 50.), "%s, %s at %llu: %llu, truth %llu",
+		      what, name, (unsigned long long)capacity, (unsigned long long)found,
+		      (unsigned long long)truth);
 }
 
 static uint64_t total(const uint64_t *by_who)
@@ -155,22 +171,25 @@ static void compare(mix *make, const char *name, size_t max_lines, double tolera
 		caches[i] = lru_create(working_set_capacity(six[i]));
 	for (unsigned i = 0; i < USES; i++) {
 		make(&random, i, &use);
-		(use.write ? working_set_write : working_set_read)(ws, use.who, UINT64_C(0x7f5512345) + use.line);
+		(use.write ? working_set_write
+			   : working_set_read)(ws, use.who, UINT64_C(0x7f5512345) + use.line);
 		for (size_t j = 0; j < COUNT(six); j++)
 			lru_use(caches[j], use.who, use.line, use.write);
 	}
 	for (size_t i = 0; i < COUNT(six); i++) {
-		struct sums sums = { .capacity = working_set_capacity(six[i]) };
+		struct sums sums = {.capacity = working_set_capacity(six[i])};
 		struct traffic_of *truth = &caches[i]->traffic;
 		working_set_rows(ws, add_row, &sums);
 		for (int who = 0; who < WHOS && tolerance == 0; who++) {
-			assert_close(sums.traffic.reads[who], truth->reads[who], 0, 0, name, "reads", sums.capacity);
-			assert_close(sums.traffic.writes[who], truth->writes[who], 0, 0, name, "writes", sums.capacity);
+			assert_close(sums.traffic.reads[who], truth->reads[who], 0, 0, name,
+				     "reads", sums.capacity);
+			assert_close(sums.traffic.writes[who], truth->writes[who], 0, 0, name,
+				     "writes", sums.capacity);
 		}
-		assert_close(total(sums.traffic.reads), total(truth->reads), tolerance, USES, name, "reads",
-			     sums.capacity);
-		assert_close(total(sums.traffic.writes), total(truth->writes), tolerance, USES, name, "writes",
-			     sums.capacity);
+		assert_close(total(sums.traffic.reads), total(truth->reads), tolerance, USES, name,
+			     "reads", sums.capacity);
+		assert_close(total(sums.traffic.writes), total(truth->writes), tolerance, USES,
+			     name, "writes", sums.capacity);
 		free(caches[i]);
 	}
 	cr_assert_eq(working_set_lost(ws), 0);
@@ -195,8 +214,8 @@ Test(working_set, within_five_percent_of_six_caches_when_lines_are_thinned)
 Test(working_set, classes_are_scaled)
 {
 	struct working_set *ws = working_set_create(LINES, 4);
-	struct sums less = { .capacity = working_set_capacity(64 * 40000 / 2) };
-	struct sums more = { .capacity = working_set_capacity(64 * 40960 + 1) };
+	struct sums less = {.capacity = working_set_capacity(64 * 40000 / 2)};
+	struct sums more = {.capacity = working_set_capacity(64 * 40960 + 1)};
 	for (unsigned i = 0; i < 3 * 40960; i++) {
 		if (i % 64 == 3 || i % 64 == 17 || i % 64 == 18 || i % 64 == 60)
 			working_set_read(ws, 1, i % 40960);
@@ -214,10 +233,10 @@ Test(working_set, capacities_are_eighths_of_octaves)
 {
 	cr_assert_eq(working_set_capacity(1), 64 << 10);
 	cr_assert_eq(working_set_capacity(64 << 10), 64 << 10);
-	cr_assert_eq(working_set_capacity((64 << 10) + 1), 71424);	/* 65536 · 2^(1/8) = 71467 */
+	cr_assert_eq(working_set_capacity((64 << 10) + 1), 71424); /* 65536 · 2^(1/8) = 71467 */
 	cr_assert_eq(working_set_capacity(1 << 20), 1 << 20);
 	cr_assert_eq(working_set_capacity(UINT64_C(1) << 40), UINT64_C(1) << 40);
-	cr_assert_eq(working_set_capacity(UINT64_C(1) << 60), UINT64_C(1) << 48);	/* the largest */
+	cr_assert_eq(working_set_capacity(UINT64_C(1) << 60), UINT64_C(1) << 48); /* the largest */
 }
 
 /* Sweeps over n lines need all of them at a time, at whatever capacity that is. */
@@ -226,7 +245,7 @@ Test(working_set, knees_are_at_every_capacity)
 	for (uint64_t n = 900; n < LINES; n += n / 7) {
 		struct working_set *ws = working_set_create(LINES, CACHE_CLASSES);
 		uint64_t needed = working_set_capacity(n * CACHE_LINE);
-		struct sums less = { .capacity = needed - CACHE_LINE }, enough = { .capacity = needed };
+		struct sums less = {.capacity = needed - CACHE_LINE}, enough = {.capacity = needed};
 		for (unsigned i = 0; i < 2 * n; i++)
 			working_set_read(ws, 0, i % n);
 		working_set_rows(ws, add_row, &less);
@@ -239,7 +258,11 @@ Test(working_set, knees_are_at_every_capacity)
 
 /* ---- Behind a hierarchy ---- */
 
-struct behind { struct working_set *by_event, *by_hand; int n_levels; uint64_t reads, writes; };
+struct behind {
+	struct working_set *by_event, *by_hand;
+	int n_levels;
+	uint64_t reads, writes;
+};
 
 static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 {
@@ -258,30 +281,36 @@ static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 		working_set_bypass(behind->by_hand, who);
 }
 
-/* Random accesses to twice as many lines as the last level has: what it did is near to what a fully associative
- * one of its size would do. */
+/* Random accesses to twice as many lines as the last level has: what it did is near to what a fully
+ * associative one of its size would do. */
 static void follow(const char *text)
 {
 	struct geometry geometry;
 	struct rf_error *error = geometry_parse(text, &geometry);
 	cr_assert_null(error);
-	struct behind behind = { working_set_create(LINES, CACHE_CLASSES), working_set_create(LINES, CACHE_CLASSES),
-				 geometry.n_levels };
+	struct behind behind = {working_set_create(LINES, CACHE_CLASSES),
+				working_set_create(LINES, CACHE_CLASSES), geometry.n_levels};
 	struct hierarchy *h = hierarchy_create(&geometry, 1, UINT64_MAX, false, note, &behind);
-	struct sums by_event = { .capacity = geometry.levels[geometry.n_levels - 1].bytes }, by_hand = by_event;
+	struct sums by_event = {.capacity = geometry.levels[geometry.n_levels - 1].bytes},
+		    by_hand = by_event;
 	uint64_t random = 5;
 	for (unsigned i = 0; i < 300000; i++) {
 		unsigned chance = next_random(&random) % 20;
-		enum cache_access kind = chance == 0 ? CACHE_NON_TEMPORAL : chance < 5 ? CACHE_STORE : CACHE_LOAD;
+		enum cache_access kind = chance == 0  ? CACHE_NON_TEMPORAL
+					 : chance < 5 ? CACHE_STORE
+						      : CACHE_LOAD;
 		uint64_t line = next_random(&random) % (by_event.capacity / CACHE_LINE * 2);
-		hierarchy_access(h, 0, line + (kind == CACHE_NON_TEMPORAL ? LINES : 0), kind, 0, 64, line % WHOS);
+		hierarchy_access(h, 0, line + (kind == CACHE_NON_TEMPORAL ? LINES : 0), kind, 0, 64,
+				 line % WHOS);
 	}
 	hierarchy_finish(h);
 	working_set_rows(behind.by_event, add_row, &by_event);
 	working_set_rows(behind.by_hand, add_row, &by_hand);
 	cr_assert_arr_eq(&by_event, &by_hand, sizeof(by_event));
-	assert_close(total(by_event.traffic.reads), behind.reads, 0.05, 0, text, "reads", by_event.capacity);
-	assert_close(total(by_event.traffic.writes), behind.writes, 0.05, 0, text, "writes", by_event.capacity);
+	assert_close(total(by_event.traffic.reads), behind.reads, 0.05, 0, text, "reads",
+		     by_event.capacity);
+	assert_close(total(by_event.traffic.writes), behind.writes, 0.05, 0, text, "writes",
+		     by_event.capacity);
 	cr_assert_gt(behind.reads, 100000);
 	cr_assert_gt(behind.writes, 20000);
 	hierarchy_destroy(h);

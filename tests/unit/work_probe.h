@@ -20,17 +20,17 @@ enum probe_outcome { PROBE_RAN, PROBE_PAGE_FAULT, PROBE_OTHER_FAULT, PROBE_ILLEG
 
 /* Loaded by probe_enter, in this order. */
 struct probe_registers {
-	uint64_t general[16];	/* in encoding order: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8… */
+	uint64_t general[16]; /* in encoding order: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8… */
 	uint64_t k1;
-	uint8_t vector[64];	/* every vector register but number 2 */
-	uint8_t index[64];	/* vector register 2 */
+	uint8_t vector[64]; /* every vector register but number 2 */
+	uint8_t index[64];  /* vector register 2 */
 };
 
 struct probe {
-	uint8_t *pages;		/* two accessible pages, then one that is not */
-	uint8_t *edge;		/* the start of the latter */
-	uint8_t *scratch;	/* two accessible pages for the other operands */
-	uint8_t scratch_fill;	/* what is in them */
+	uint8_t *pages;       /* two accessible pages, then one that is not */
+	uint8_t *edge;        /* the start of the latter */
+	uint8_t *scratch;     /* two accessible pages for the other operands */
+	uint8_t scratch_fill; /* what is in them */
 	uint8_t *code;
 };
 
@@ -44,30 +44,30 @@ void probe_enter_512(const struct probe_registers *registers);
 void probe_exit(void);
 
 /* The code under test ends in a jump to probe_exit, which needs no register and no stack. */
-#define PROBE_ENTER(name, load_vectors)                                                            \
-	".globl " name "\n" name ":\n"                                                             \
-	"push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n"                  \
-	"mov %rsp, probe_saved_stack(%rip)\n"                                                      \
-	load_vectors                                                                               \
-	"mov (%rdi), %rax\n mov 8(%rdi), %rcx\n mov 16(%rdi), %rdx\n mov 24(%rdi), %rbx\n"         \
-	"mov 32(%rdi), %rsp\n mov 40(%rdi), %rbp\n mov 48(%rdi), %rsi\n"                           \
-	"mov 64(%rdi), %r8\n mov 72(%rdi), %r9\n mov 80(%rdi), %r10\n mov 88(%rdi), %r11\n"        \
-	"mov 96(%rdi), %r12\n mov 104(%rdi), %r13\n mov 112(%rdi), %r14\n mov 120(%rdi), %r15\n"   \
-	"mov 56(%rdi), %rdi\n"                                                                     \
+#define PROBE_ENTER(name, load_vectors)                                                          \
+	".globl " name "\n" name ":\n"                                                           \
+	"push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n"                \
+	"mov %rsp, probe_saved_stack(%rip)\n" load_vectors                                       \
+	"mov (%rdi), %rax\n mov 8(%rdi), %rcx\n mov 16(%rdi), %rdx\n mov 24(%rdi), %rbx\n"       \
+	"mov 32(%rdi), %rsp\n mov 40(%rdi), %rbp\n mov 48(%rdi), %rsi\n"                         \
+	"mov 64(%rdi), %r8\n mov 72(%rdi), %r9\n mov 80(%rdi), %r10\n mov 88(%rdi), %r11\n"      \
+	"mov 96(%rdi), %r12\n mov 104(%rdi), %r13\n mov 112(%rdi), %r14\n mov 120(%rdi), %r15\n" \
+	"mov 56(%rdi), %rdi\n"                                                                   \
 	"jmp *probe_entry(%rip)\n"
-#define PROBE_VECTORS(mov, reg)                                                                    \
-	mov " 136(%rdi), %" reg "0\n" mov " 136(%rdi), %" reg "1\n" mov " 200(%rdi), %" reg "2\n"  \
-	mov " 136(%rdi), %" reg "3\n" mov " 136(%rdi), %" reg "4\n" mov " 136(%rdi), %" reg "5\n"
+#define PROBE_VECTORS(mov, reg)                                                             \
+	mov " 136(%rdi), %" reg "0\n" mov " 136(%rdi), %" reg "1\n" mov " 200(%rdi), %" reg \
+	    "2\n" mov " 136(%rdi), %" reg "3\n" mov " 136(%rdi), %" reg "4\n" mov           \
+	    " 136(%rdi), %" reg "5\n"
 
-__asm__(".text\n"
-	PROBE_ENTER("probe_enter", "fninit\n movq 136(%rdi), %mm0\n movq 136(%rdi), %mm3\n"
-		    PROBE_VECTORS("movups", "xmm"))
-	PROBE_ENTER("probe_enter_512", "fninit\n movq 136(%rdi), %mm0\n movq 136(%rdi), %mm3\n"
-		    PROBE_VECTORS("vmovdqu64", "zmm") "kmovq 128(%rdi), %k1\n")
-	".globl probe_exit\nprobe_exit:\n"
-	"mov probe_saved_stack(%rip), %rsp\n"
-	"pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbp\n pop %rbx\n"
-	"ret\n");
+__asm__(".text\n" PROBE_ENTER("probe_enter", "fninit\n movq 136(%rdi), %mm0\n movq 136(%rdi), "
+					     "%mm3\n" PROBE_VECTORS("movups", "xmm")) PROBE_ENTER(
+	"probe_enter_512",
+	"fninit\n movq 136(%rdi), %mm0\n movq 136(%rdi), %mm3\n" PROBE_VECTORS(
+		"vmovdqu64", "zmm") "kmovq 128(%rdi), %k1\n") ".globl probe_exit\nprobe_exit:\n"
+							      "mov probe_saved_stack(%rip), %rsp\n"
+							      "pop %r15\n pop %r14\n pop %r13\n "
+							      "pop %r12\n pop %rbp\n pop %rbx\n"
+							      "ret\n");
 
 static inline void probe_on_signal(int signal, siginfo_t *info, void *context)
 {
@@ -88,11 +88,11 @@ static inline void probe_init(struct probe *probe)
 		abort();
 	probe->edge = probe->pages + 2 * PROBE_PAGE;
 	mprotect(probe->edge, PROBE_PAGE, PROT_NONE);
-	stack_t stack = { .ss_sp = malloc(65536), .ss_size = 65536 };
+	stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536};
 	sigaltstack(&stack, NULL);
-	struct sigaction action = { .sa_sigaction = probe_on_signal,
-				    .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
-	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP };
+	struct sigaction action = {.sa_sigaction = probe_on_signal,
+				   .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		sigaction(signals[i], &action, NULL);
 }
@@ -183,20 +183,21 @@ static inline int probe_stores(const struct probe *probe, struct probe_registers
 }
 
 struct probe_effect {
-	int bytes;	/* how many bytes it wrote */
-	bool depends;	/* the first `size` of them depend on what was there: it loads as well */
+	int bytes;    /* how many bytes it wrote */
+	bool depends; /* the first `size` of them depend on what was there: it loads as well */
 };
 
 /* Runs it over two patterns of opposite bits: a byte that is as it was after both runs was not
  * written, or was loaded first. */
 static inline struct probe_effect probe_effect(const struct probe *probe,
-					       struct probe_registers *registers,
-					       uint64_t *pointer, int bias, int size)
+					       struct probe_registers *registers, uint64_t *pointer,
+					       int bias, int size)
 {
-	static const uint8_t fills[] = { 0x35, 0xCA };
-	struct probe_effect effect = { 0 };
+	static const uint8_t fills[] = {0x35, 0xCA};
+	struct probe_effect effect = {0};
 	uint8_t first[PROBE_MAX_BYTES];
-	uint8_t *at = probe->pages + PROBE_PAGE + 0x140; /* no byte of the low word is zero (and %bh) */
+	uint8_t *at =
+		probe->pages + PROBE_PAGE + 0x140; /* no byte of the low word is zero (and %bh) */
 	for (int i = 0; i < 2; i++) {
 		memset(probe->pages, fills[i], 2 * PROBE_PAGE);
 		memset(probe->scratch, probe->scratch_fill, 2 * PROBE_PAGE);

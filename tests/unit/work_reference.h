@@ -39,8 +39,11 @@ static inline int reference_bits(const ZydisDecodedInstruction *insn,
 		if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER)
 			continue;
 		ZydisRegisterClass class = ZydisRegisterGetClass(operands[i].reg.value);
-		int width = class == ZYDIS_REGCLASS_MMX ? 64 : class == ZYDIS_REGCLASS_XMM ? 128
-			    : class == ZYDIS_REGCLASS_YMM ? 256 : class == ZYDIS_REGCLASS_ZMM ? 512 : 0;
+		int width = class == ZYDIS_REGCLASS_MMX   ? 64
+			    : class == ZYDIS_REGCLASS_XMM ? 128
+			    : class == ZYDIS_REGCLASS_YMM ? 256
+			    : class == ZYDIS_REGCLASS_ZMM ? 512
+							  : 0;
 		bits = width > bits ? width : bits;
 	}
 	return bits;
@@ -48,14 +51,15 @@ static inline int reference_bits(const ZydisDecodedInstruction *insn,
 
 static inline struct reference reference_x87(const char *name)
 {
-	static const char *const adds[] = { "fadd", "faddp", "fiadd", "fsub", "fsubp", "fisub", "fsubr",
-					    "fsubrp", "fisubr", NULL };
-	static const char *const muls[] = { "fmul", "fmulp", "fimul", NULL };
-	static const char *const divs[] = { "fdiv", "fdivp", "fidiv", "fdivr", "fdivrp", "fidivr",
-					    NULL };
-	static const char *const others[] = { "fprem", "fprem1", "fsin", "fcos", "fsincos", "fptan",
-					      "fpatan", "f2xm1", "fyl2x", "fyl2xp1", NULL };
-	struct reference r = { -1, PRECISION_X87, 1, 1 };
+	static const char *const adds[] = {"fadd",  "faddp", "fiadd",  "fsub",   "fsubp",
+					   "fisub", "fsubr", "fsubrp", "fisubr", NULL};
+	static const char *const muls[] = {"fmul", "fmulp", "fimul", NULL};
+	static const char *const divs[] = {"fdiv",   "fdivp",  "fidiv", "fdivr",
+					   "fdivrp", "fidivr", NULL};
+	static const char *const others[] = {"fprem",   "fprem1",  "fsin",   "fcos",
+					     "fsincos", "fptan",   "fpatan", "f2xm1",
+					     "fyl2x",   "fyl2xp1", NULL};
+	struct reference r = {-1, PRECISION_X87, 1, 1};
 	if (is_one_of(name, adds))
 		r.kind = FLOP_ADD;
 	else if (is_one_of(name, muls))
@@ -73,7 +77,7 @@ static inline struct reference reference_x87(const char *name)
 
 static inline struct reference reference_3dnow(const char *name)
 {
-	struct reference r = { -1, PRECISION_SINGLE, 2, 1 };
+	struct reference r = {-1, PRECISION_SINGLE, 2, 1};
 	if (starts_with(name, "pi2f") || starts_with(name, "pf2i"))
 		return r;
 	if (starts_with(name, "pfadd") || starts_with(name, "pfsub") || ends_with(name, "acc"))
@@ -83,19 +87,23 @@ static inline struct reference reference_3dnow(const char *name)
 	else if (starts_with(name, "pfm") || strchr(name, '1') || strchr(name, '2'))
 		r.kind = FLOP_OTHER; /* minimum, maximum, Newton steps */
 	else if (!strcmp(name, "pfrcp") || !strcmp(name, "pfsqrt"))
-		r = (struct reference){ FLOP_OTHER, PRECISION_SINGLE, 1, 1 };
+		r = (struct reference){FLOP_OTHER, PRECISION_SINGLE, 1, 1};
 	return r;
 }
 
 static inline int reference_kind(const char *stem)
 {
-	static const struct { const char *prefix; int kind; } stems[] = {
-		{ "addsub", FLOP_ADD }, { "add", FLOP_ADD }, { "sub", FLOP_ADD }, { "hadd", FLOP_ADD },
-		{ "hsub", FLOP_ADD }, { "mul", FLOP_MUL }, { "div", FLOP_DIV }, { "sqrt", FLOP_SQRT },
-		{ "min", FLOP_OTHER }, { "max", FLOP_OTHER }, { "rcp", FLOP_OTHER },
-		{ "rsqrt", FLOP_OTHER }, { "range", FLOP_OTHER }, { "exp2", FLOP_OTHER },
-		{ "fmadd", FLOP_FMA }, { "fmsub", FLOP_FMA }, { "fnmadd", FLOP_FMA },
-		{ "fnmsub", FLOP_FMA }, { "4fmadd", FLOP_FMA }, { "4fnmadd", FLOP_FMA },
+	static const struct {
+		const char *prefix;
+		int kind;
+	} stems[] = {
+		{"addsub", FLOP_ADD},  {"add", FLOP_ADD},     {"sub", FLOP_ADD},
+		{"hadd", FLOP_ADD},    {"hsub", FLOP_ADD},    {"mul", FLOP_MUL},
+		{"div", FLOP_DIV},     {"sqrt", FLOP_SQRT},   {"min", FLOP_OTHER},
+		{"max", FLOP_OTHER},   {"rcp", FLOP_OTHER},   {"rsqrt", FLOP_OTHER},
+		{"range", FLOP_OTHER}, {"exp2", FLOP_OTHER},  {"fmadd", FLOP_FMA},
+		{"fmsub", FLOP_FMA},   {"fnmadd", FLOP_FMA},  {"fnmsub", FLOP_FMA},
+		{"4fmadd", FLOP_FMA},  {"4fnmadd", FLOP_FMA},
 	};
 	for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
 		if (starts_with(stem, stems[i].prefix))
@@ -106,13 +114,15 @@ static inline int reference_kind(const char *stem)
 /* A name that ends in ps, pd, ph, ss, sd or sh. */
 static inline struct reference reference_suffix(const char *name, int bits)
 {
-	struct reference r = { -1, 0, 1, 1 };
+	struct reference r = {-1, 0, 1, 1};
 	size_t n = strlen(name);
 	if (n < 4 || !strchr("ps", name[n - 2]) || !strchr("sdh", name[n - 1]))
 		return r;
 	int element = name[n - 1] == 'd' ? 64 : name[n - 1] == 's' ? 32 : 16;
 	r.kind = reference_kind(name[0] == 'v' ? name + 1 : name);
-	r.precision = element == 64 ? PRECISION_DOUBLE : element == 32 ? PRECISION_SINGLE : PRECISION_HALF;
+	r.precision = element == 64   ? PRECISION_DOUBLE
+		      : element == 32 ? PRECISION_SINGLE
+				      : PRECISION_HALF;
 	if (name[n - 2] == 'p')
 		r.lanes = bits / element;
 	r.per_lane = r.kind != FLOP_FMA ? 1 : strstr(name, "4f") ? 8 : 2;
@@ -121,7 +131,7 @@ static inline struct reference reference_suffix(const char *name, int bits)
 
 static inline struct reference reference_complex(const char *name, int bits)
 {
-	struct reference r = { FLOP_FMA, PRECISION_HALF, bits / 32, strstr(name, "mul") ? 6 : 8 };
+	struct reference r = {FLOP_FMA, PRECISION_HALF, bits / 32, strstr(name, "mul") ? 6 : 8};
 	if (ends_with(name, "sh"))
 		r.lanes = 1;
 	return r;
@@ -138,17 +148,20 @@ static inline struct reference reference_flop(const ZydisDecodedInstruction *ins
 	if (insn->meta.category == ZYDIS_CATEGORY_AMD3DNOW)
 		return reference_3dnow(name);
 	if (!strcmp(name, "tdpbf16ps"))
-		return (struct reference){ FLOP_FMA, PRECISION_BFLOAT16, 4096, 4 };
+		return (struct reference){FLOP_FMA, PRECISION_BFLOAT16, 4096, 4};
 	if (!strcmp(name, "vdpbf16ps"))
-		return (struct reference){ FLOP_FMA, PRECISION_BFLOAT16, bits / 32, 4 };
+		return (struct reference){FLOP_FMA, PRECISION_BFLOAT16, bits / 32, 4};
 	if (name[0] == 'v' && (ends_with(name, "cph") || ends_with(name, "csh")))
 		return reference_complex(name, bits);
 	int imm = insn->raw.imm[0].value.u;
 	if (ends_with(name, "dpps") && strlen(name) < 6)
-		return (struct reference){ FLOP_FMA, PRECISION_SINGLE,
-			(!!(imm & 16) + !!(imm & 32) + !!(imm & 64) + !!(imm & 128)) * (bits / 128), 2 };
+		return (struct reference){
+			FLOP_FMA, PRECISION_SINGLE,
+			(!!(imm & 16) + !!(imm & 32) + !!(imm & 64) + !!(imm & 128)) * (bits / 128),
+			2};
 	if (ends_with(name, "dppd") && strlen(name) < 6)
-		return (struct reference){ FLOP_FMA, PRECISION_DOUBLE, !!(imm & 16) + !!(imm & 32), 2 };
+		return (struct reference){FLOP_FMA, PRECISION_DOUBLE, !!(imm & 16) + !!(imm & 32),
+					  2};
 	return reference_suffix(name, bits);
 }
 
@@ -156,8 +169,9 @@ static inline struct reference reference_flop(const ZydisDecodedInstruction *ins
 static inline int reference_integer_lanes(const ZydisDecodedInstruction *insn,
 					  const ZydisDecodedOperand *operands)
 {
-	static const char *const stems[] = { "padd", "psub", "pcmpeq", "pcmpgt", "pmin", "pmax", "pabs",
-					     "psll", "psrl", "psra", "pmull", "prol", "pror", NULL };
+	static const char *const stems[] = {"padd",  "psub", "pcmpeq", "pcmpgt", "pmin",
+					    "pmax",  "pabs", "psll",   "psrl",   "psra",
+					    "pmull", "prol", "pror",   NULL};
 	const char *name = ZydisMnemonicGetString(insn->mnemonic);
 	const char *stem = name[0] == 'v' ? name + 1 : name;
 	int bits = reference_bits(insn, operands);

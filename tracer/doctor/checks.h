@@ -11,7 +11,8 @@
 #define UNCONFINED "start the container with --security-opt seccomp=unconfined"
 
 /* checks.c: says what a lack costs and what to do; adds words to those that are there. */
-void doctor_lacks(struct doctor_line *line, enum doctor_state state, const char *cost, const char *next);
+void doctor_lacks(struct doctor_line *line, enum doctor_state state, const char *cost,
+		  const char *next);
 void doctor_add_words(char *text, size_t size, const char *between, const char *words);
 
 typedef void check_fn(const struct doctor_facts *facts, struct doctor_line *line);

@@ -26,7 +26,7 @@
 
 void doctor_refusal_take(struct doctor_refusal *refusal, struct rf_error *error)
 {
-	*refusal = (struct doctor_refusal){ .there = error };
+	*refusal = (struct doctor_refusal){.there = error};
 	if (!error)
 		return;
 	refusal->errnum = error->errnum;
@@ -40,7 +40,8 @@ void doctor_refusal_take(struct doctor_refusal *refusal, struct rf_error *error)
 static bool exists(const char *root, const char *path)
 {
 	char whole[4096];
-	return (size_t)snprintf(whole, sizeof(whole), "%s%s", root, path) < sizeof(whole) && access(whole, F_OK) == 0;
+	return (size_t)snprintf(whole, sizeof(whole), "%s%s", root, path) < sizeof(whole) &&
+	       access(whole, F_OK) == 0;
 }
 
 static int read_number(const char *root, const char *path)
@@ -61,16 +62,17 @@ static void read_kernel(struct doctor_facts *facts)
 	struct utsname system;
 	if (uname(&system) < 0)
 		return;
-	snprintf(facts->kernel, sizeof(facts->kernel), "%.30s %.60s %.30s", system.sysname, system.release, system.machine);
+	snprintf(facts->kernel, sizeof(facts->kernel), "%.30s %.60s %.30s", system.sysname,
+		 system.release, system.machine);
 	if (sscanf(system.release, "%d.%d", &facts->kernel_major, &facts->kernel_minor) != 2)
 		facts->kernel_major = facts->kernel_minor = 0;
 }
 
-/* The processor says itself that it is virtual, and by whom [SDM vol. 2, CPUID leaf 1, ECX bit 31; the leaf 40000000H is
- * a convention of hypervisors]. */
+/* The processor says itself that it is virtual, and by whom [SDM vol. 2, CPUID leaf 1, ECX bit 31;
+ * the leaf 40000000H is a convention of hypervisors]. */
 static void read_hypervisor(struct doctor_facts *facts)
 {
-	unsigned eax, ebx, ecx, edx, name[3] = { 0 };
+	unsigned eax, ebx, ecx, edx, name[3] = {0};
 	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx >> 31))
 		return;
 	__cpuid(0x40000000, eax, name[0], name[1], name[2]);
@@ -85,14 +87,16 @@ static void read_hypervisor(struct doctor_facts *facts)
 static uint64_t hard_limit(__rlimit_resource_t resource)
 {
 	struct rlimit limit;
-	return getrlimit(resource, &limit) < 0 || limit.rlim_max == RLIM_INFINITY ? UINT64_MAX : limit.rlim_max;
+	return getrlimit(resource, &limit) < 0 || limit.rlim_max == RLIM_INFINITY ? UINT64_MAX
+										  : limit.rlim_max;
 }
 
 /* As the counted run looks at it: the limit that a program starts with. */
 static uint64_t soft_limit(__rlimit_resource_t resource)
 {
 	struct rlimit limit;
-	return getrlimit(resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+	return getrlimit(resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
+										  : limit.rlim_cur;
 }
 
 void doctor_read_system(const char *root, struct doctor_facts *facts)
@@ -121,9 +125,13 @@ static void probe_system(struct doctor_facts *facts)
 static void probe_perf(struct doctor_facts *facts)
 {
 	const struct perf_source *source = &perf_source_kernel;
-	const struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
-					      .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = 1000000000,
-					      .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1 };
+	const struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+					     .size = sizeof(attr),
+					     .config = PERF_COUNT_SW_CPU_CLOCK,
+					     .sample_period = 1000000000,
+					     .disabled = 1,
+					     .exclude_kernel = 1,
+					     .exclude_hv = 1};
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	doctor_refusal_take(&facts->perf, sampler_perf.probe());
 	int fd = facts->perf.there ? -1 : source->open(source->context, &attr, 0, -1, -1);
@@ -135,7 +143,8 @@ static void probe_perf(struct doctor_facts *facts)
 		if (mapping != MAP_FAILED)
 			source->unmap(source->context, mapping, size);
 		else if (!facts->ring.there)
-			doctor_refusal_take(&facts->ring, refusal_here(errno, REFUSED_RING, "the samples of cpu-clock"));
+			doctor_refusal_take(&facts->ring, refusal_here(errno, REFUSED_RING,
+								       "the samples of cpu-clock"));
 		facts->ring_pages = mapping != MAP_FAILED ? n : 0;
 	}
 	source->close(source->context, fd);
@@ -149,14 +158,15 @@ static void probe_timer(struct doctor_facts *facts)
 static void probe_pmu(struct doctor_facts *facts)
 {
 	struct proof_place place;
-	const struct event_table *table = pfm_initialize() == PFM_SUCCESS ? event_table_here() : NULL;
+	const struct event_table *table =
+		pfm_initialize() == PFM_SUCCESS ? event_table_here() : NULL;
 	proof_place_read("", &place);
 	doctor_read_pmu(&perf_source_kernel, table, &place, &facts->pmu);
 }
 
 static void probe_uncore(struct doctor_facts *facts)
 {
-	struct uncore uncore = { 0 };
+	struct uncore uncore = {0};
 	struct uncore_counters *counters = NULL;
 	struct rf_error *error = uncore_find("", &uncore);
 	if (!error) {
@@ -200,8 +210,8 @@ static void probe_cpu(struct doctor_facts *facts)
 static bool caches_by_cpuid(const struct geometry *geometry)
 {
 	static const struct cache_cpuid nothing[CACHE_LEVELS];
-	struct topology topology = { 0 };
-	struct geometry told = { 0 };
+	struct topology topology = {0};
+	struct geometry told = {0};
 	struct rf_error *error = topology_read(&topology);
 	geometry_from_found(topology.caches, topology.n_caches, nothing, NULL, &told);
 	if (!error)
@@ -218,7 +228,7 @@ static void hush_hwloc(void)
 
 static void probe_caches(struct doctor_facts *facts)
 {
-	struct geometry geometry = { 0 };
+	struct geometry geometry = {0};
 	hush_hwloc();
 	geometry_of_machine(&geometry);
 	char *text = geometry_print(&geometry);
@@ -245,7 +255,7 @@ static bool can_write_below(const char *directory)
 static void read_roofs(struct doctor_facts *facts, const char *directory, json_t *key)
 {
 	char *path = key ? roof_cache_path(directory, key) : NULL;
-	struct machine machine = { 0 };
+	struct machine machine = {0};
 	struct rf_error *error = path ? roof_cache_load(path, key, &machine) : NULL;
 	facts->roofs_kept = path && !error;
 	facts->n_roofs = machine.n_roofs;
@@ -258,7 +268,7 @@ static void read_roofs(struct doctor_facts *facts, const char *directory, json_t
 
 static void probe_roofs(struct doctor_facts *facts)
 {
-	struct topology topology = { 0 };
+	struct topology topology = {0};
 	char *directory = NULL;
 	hush_hwloc();
 	struct rf_error *error = roof_cache_directory(&directory);
@@ -276,7 +286,10 @@ static void probe_roofs(struct doctor_facts *facts)
 
 /* ---- all together ---- */
 
-struct errand { void (*probe)(struct doctor_facts *facts); struct doctor_facts *facts; };
+struct errand {
+	void (*probe)(struct doctor_facts *facts);
+	struct doctor_facts *facts;
+};
 
 static void run_errand(void *context)
 {
@@ -286,18 +299,21 @@ static void run_errand(void *context)
 
 struct doctor_facts *doctor_facts_create(unsigned limit_ms)
 {
-	static void (*const probes[N_DOCTOR_PROBES])(struct doctor_facts *facts) = {
-		[PROBE_SYSTEM] = probe_system, [PROBE_PERF] = probe_perf, [PROBE_TIMER] = probe_timer,
-		[PROBE_PMU] = probe_pmu, [PROBE_UNCORE] = probe_uncore, [PROBE_RESCTRL] = probe_resctrl,
-		[PROBE_TRACING] = probe_tracing, [PROBE_MEMORY] = probe_memory, [PROBE_CPU] = probe_cpu,
-		[PROBE_CACHES] = probe_caches, [PROBE_ROOFS] = probe_roofs,
+	static void (*const probes[N_DOCTOR_PROBES])(struct doctor_facts * facts) = {
+		[PROBE_SYSTEM] = probe_system,   [PROBE_PERF] = probe_perf,
+		[PROBE_TIMER] = probe_timer,     [PROBE_PMU] = probe_pmu,
+		[PROBE_UNCORE] = probe_uncore,   [PROBE_RESCTRL] = probe_resctrl,
+		[PROBE_TRACING] = probe_tracing, [PROBE_MEMORY] = probe_memory,
+		[PROBE_CPU] = probe_cpu,         [PROBE_CACHES] = probe_caches,
+		[PROBE_ROOFS] = probe_roofs,
 	};
-	struct doctor_facts *facts = mmap(NULL, sizeof(*facts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct doctor_facts *facts = mmap(NULL, sizeof(*facts), PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (facts == MAP_FAILED)
 		return NULL;
 	facts->ptrace_scope = REFUSAL_UNKNOWN;
 	for (int i = 0; i < N_DOCTOR_PROBES; i++) {
-		struct errand errand = { probes[i], facts };
+		struct errand errand = {probes[i], facts};
 		facts->endings[i] = guard_run(run_errand, &errand, limit_ms);
 	}
 	return facts;

@@ -14,7 +14,7 @@ static void in_child(void (*fn)(void *context), void *context, pid_t parent)
 {
 	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0});
 	if (getppid() != parent)
 		_exit(1);
 	fn(context);
@@ -46,15 +46,15 @@ struct doctor_ending guard_run(void (*fn)(void *context), void *context, unsigne
 		in_child(fn, context, parent);
 	if (pid < 0) {
 		fn(context);
-		return (struct doctor_ending){ .how = PROBE_DONE };
+		return (struct doctor_ending){.how = PROBE_DONE};
 	}
 	if (!wait_until(pid, clock_now_ns() + limit_ms * 1000000ull, &status)) {
 		kill(pid, SIGKILL);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
-		return (struct doctor_ending){ .how = PROBE_LATE };
+		return (struct doctor_ending){.how = PROBE_LATE};
 	}
 	if (WIFSIGNALED(status))
-		return (struct doctor_ending){ PROBE_DIED, WTERMSIG(status) };
-	return (struct doctor_ending){ WEXITSTATUS(status) ? PROBE_DIED : PROBE_DONE, 0 };
+		return (struct doctor_ending){PROBE_DIED, WTERMSIG(status)};
+	return (struct doctor_ending){WEXITSTATUS(status) ? PROBE_DIED : PROBE_DONE, 0};
 }

@@ -11,24 +11,26 @@ static bool encode(const struct event_row *row, struct proof_event *event)
 {
 	struct perf_event_attr attr;
 	struct rf_error *error = NULL;
-	if (row->flags & (EVENT_UNCORE | EVENT_UNRELIABLE) || (error = event_encode(row->event, &attr))) {
+	if (row->flags & (EVENT_UNCORE | EVENT_UNRELIABLE) ||
+	    (error = event_encode(row->event, &attr))) {
 		rf_error_destroy(error);
 		return false;
 	}
-	*event = (struct proof_event){ .attr = attr, .row = row };
+	*event = (struct proof_event){.attr = attr, .row = row};
 	return true;
 }
 
-static void take_quantities(const struct proof_event *events, const struct proof_result *results, size_t n,
-			    struct doctor_pmu *pmu)
+static void take_quantities(const struct proof_event *events, const struct proof_result *results,
+			    size_t n, struct doctor_pmu *pmu)
 {
 	for (size_t i = 0; i < n; i++)
 		pmu->quantities[events[i].row->quantity].listed = true;
 	for (int i = 0; i < N_EVENT_QUANTITIES; i++) {
 		struct doctor_quantity *quantity = &pmu->quantities[i];
 		const char *why = "";
-		quantity->usable = quantity->listed &&
-				   proof_quantity_usable(events, results, n, (enum event_quantity)i, &why);
+		quantity->usable =
+			quantity->listed &&
+			proof_quantity_usable(events, results, n, (enum event_quantity)i, &why);
 		snprintf(quantity->why, sizeof(quantity->why), "%s", why);
 	}
 }
@@ -45,7 +47,8 @@ static struct rf_error *prove(const struct perf_source *source, const struct eve
 		n += encode(&table->rows[i], &events[n]);
 	proof_loops_init(&loops);
 	if (!events || !results)
-		error = rf_error_create(RF_EINTERNAL, NULL, "out of memory for the proof of counters");
+		error = rf_error_create(RF_EINTERNAL, NULL,
+					"out of memory for the proof of counters");
 	else
 		error = proof_run(source, events, n, loops.loops, loops.n, place, results);
 	if (!error)
@@ -56,11 +59,11 @@ static struct rf_error *prove(const struct perf_source *source, const struct eve
 	return error;
 }
 
-void doctor_read_pmu(const struct perf_source *source, const struct event_table *table, const struct proof_place *place,
-		     struct doctor_pmu *pmu)
+void doctor_read_pmu(const struct perf_source *source, const struct event_table *table,
+		     const struct proof_place *place, struct doctor_pmu *pmu)
 {
-	struct counter_limits limits = { 0 };
-	*pmu = (struct doctor_pmu){ 0 };
+	struct counter_limits limits = {0};
+	*pmu = (struct doctor_pmu){0};
 	snprintf(pmu->table, sizeof(pmu->table), "%s", table ? table->name : "");
 	struct rf_error *error = counter_limits_find(source, &limits);
 	pmu->general = limits.general;

@@ -44,8 +44,8 @@ static char *words_of(const struct doctor_line *line, size_t columns)
 {
 	char *words = NULL, *clean = NULL;
 	const bool costs = line->cost[0], step = line->next[0];
-	if (asprintf(&words, "%s%s%s%s%s", line->found, costs ? "; costs: " : "", line->cost, step ? "; next: " : "",
-		     line->next) >= 0) {
+	if (asprintf(&words, "%s%s%s%s%s", line->found, costs ? "; costs: " : "", line->cost,
+		     step ? "; next: " : "", line->next) >= 0) {
 		clean = text_clean(words);
 		free(words);
 	}
@@ -59,7 +59,8 @@ static int add_line(struct libscols_table *table, const struct doctor_line *line
 	struct libscols_line *row = scols_table_new_line(table, NULL);
 	char *words = words_of(line, columns);
 	int failed = !row || !words || scols_line_set_data(row, 0, line->name) ||
-		     scols_line_set_data(row, 1, doctor_state_name(line->state)) || scols_line_set_data(row, 2, words);
+		     scols_line_set_data(row, 1, doctor_state_name(line->state)) ||
+		     scols_line_set_data(row, 2, words);
 	free(words);
 	return failed;
 }
@@ -71,14 +72,16 @@ static int fill(struct libscols_table *table, const struct doctor_report *report
 		     !scols_table_new_column(table, "state", STATE_COLUMNS, 0) ||
 		     !(last = scols_table_new_column(table, "what was found", 0, SCOLS_FL_WRAP)) ||
 		     scols_column_set_safechars(last, "\n") ||
-		     scols_column_set_wrapfunc(last, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL) ||
+		     scols_column_set_wrapfunc(last, scols_wrapnl_chunksize, scols_wrapnl_nextchunk,
+					       NULL) ||
 		     scols_table_set_column_separator(table, "  ");
 	for (size_t i = 0; i < report->n && !failed; i++)
 		failed = add_line(table, &report->lines[i], columns);
 	return failed;
 }
 
-static struct rf_error *print_sentence(const struct doctor_report *report, size_t columns, FILE *stream)
+static struct rf_error *print_sentence(const struct doctor_report *report, size_t columns,
+				       FILE *stream)
 {
 	char *clean = text_clean(report->sentence);
 	if (!clean)
@@ -92,9 +95,11 @@ static struct rf_error *print_sentence(const struct doctor_report *report, size_
 static struct rf_error *print_all(const struct doctor_report *report, size_t columns, FILE *stream)
 {
 	struct libscols_table *table = scols_new_table();
-	int failed = !table || scols_table_set_stream(table, stream) || scols_table_set_termforce(table, SCOLS_TERMFORCE_ALWAYS) ||
+	int failed = !table || scols_table_set_stream(table, stream) ||
+		     scols_table_set_termforce(table, SCOLS_TERMFORCE_ALWAYS) ||
 		     scols_table_set_termwidth(table, columns) ||
-		     fill(table, report, columns - NAME_COLUMNS - STATE_COLUMNS - 2 * BETWEEN) || scols_print_table(table);
+		     fill(table, report, columns - NAME_COLUMNS - STATE_COLUMNS - 2 * BETWEEN) ||
+		     scols_print_table(table);
 	scols_unref_table(table);
 	if (failed)
 		return rf_error_create(RF_EINTERNAL, NULL, "cannot make the table of checks");
@@ -106,7 +111,8 @@ struct rf_error *doctor_print(const struct doctor_report *report, size_t columns
 	/* Widths are the same whatever the user's locale is. */
 	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
 	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
-	struct rf_error *error = print_all(report, columns < MIN_COLUMNS ? MIN_COLUMNS : columns, stream);
+	struct rf_error *error =
+		print_all(report, columns < MIN_COLUMNS ? MIN_COLUMNS : columns, stream);
 	if (utf8) {
 		uselocale(before);
 		freelocale(utf8);
@@ -127,10 +133,13 @@ static json_t *string(const char *text)
 
 static json_t *line_json(const struct doctor_line *line)
 {
-	static const char *const needs[] = { [NEED_NOTHING] = "", [NEED_TIMES] = "times", [NEED_COUNTS] = "counts",
-					     [NEED_TRAFFIC] = "traffic" };
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", line->name, "state", doctor_state_name(line->state),
-			 "needed_for", needs[line->need], "found", string(line->found), "cost", string(line->cost), "next",
+	static const char *const needs[] = {[NEED_NOTHING] = "",
+					    [NEED_TIMES] = "times",
+					    [NEED_COUNTS] = "counts",
+					    [NEED_TRAFFIC] = "traffic"};
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", line->name, "state",
+			 doctor_state_name(line->state), "needed_for", needs[line->need], "found",
+			 string(line->found), "cost", string(line->cost), "next",
 			 string(line->next));
 }
 
@@ -142,8 +151,8 @@ static json_t *report_json(const struct doctor_report *report)
 			json_decref(lines);
 			return NULL;
 		}
-	return json_pack("{s:b, s:s, s:o, s:o}", "full_profile", report->possible, "missing", report->missing, "sentence",
-			 string(report->sentence), "checks", lines);
+	return json_pack("{s:b, s:s, s:o, s:o}", "full_profile", report->possible, "missing",
+			 report->missing, "sentence", string(report->sentence), "checks", lines);
 }
 
 struct rf_error *doctor_write_json(const struct doctor_report *report, FILE *stream)
@@ -153,7 +162,8 @@ struct rf_error *doctor_write_json(const struct doctor_report *report, FILE *str
 	if (!json)
 		return out_of_memory();
 	if (json_dumpf(json, stream, JSON_INDENT(2)) || putc('\n', stream) == EOF || fflush(stream))
-		error = rf_error_errno(RF_EACCESS, errno, "make room there", "cannot write the JSON");
+		error = rf_error_errno(RF_EACCESS, errno, "make room there",
+				       "cannot write the JSON");
 	json_decref(json);
 	return error;
 }

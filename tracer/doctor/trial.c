@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STOP_NS 5000000000ull	/* until a child must have stopped */
+#define STOP_NS 5000000000ull /* until a child must have stopped */
 
 static struct doctor_trial failed(enum trial_stage stage, int errnum)
 {
-	return (struct doctor_trial){ stage, errnum };
+	return (struct doctor_trial){stage, errnum};
 }
 
 /* ---- tracing ---- */
@@ -42,13 +42,15 @@ static int wait_for_stop(pid_t pid)
 	}
 }
 
-/* Its memory is read, changed and read again, through the file that the translator reads programs by. */
+/* Its memory is read, changed and read again, through the file that the translator reads programs
+ * by. */
 static struct doctor_trial try_contents(int fd)
 {
 	const off_t at = (off_t)(uintptr_t)&word;
 	const long other = 815;
 	long seen = 0;
-	if (pread(fd, &seen, sizeof(seen), at) != sizeof(seen) || pwrite(fd, &other, sizeof(other), at) != sizeof(other))
+	if (pread(fd, &seen, sizeof(seen), at) != sizeof(seen) ||
+	    pwrite(fd, &other, sizeof(other), at) != sizeof(other))
 		return failed(TRIAL_CONTENTS, errno);
 	if (seen != word || pread(fd, &seen, sizeof(seen), at) != sizeof(seen) || seen != other)
 		return failed(TRIAL_CONTENTS, EIO);
@@ -64,7 +66,8 @@ static struct doctor_trial try_on(pid_t pid)
 	int errnum = ptrace(PTRACE_INTERRUPT, pid, 0, 0) < 0 ? errno : wait_for_stop(pid);
 	if (errnum)
 		return failed(TRIAL_STOP, errnum);
-	if (ptrace(PTRACE_GETREGS, pid, 0, &registers) < 0 || ptrace(PTRACE_SETREGS, pid, 0, &registers) < 0)
+	if (ptrace(PTRACE_GETREGS, pid, 0, &registers) < 0 ||
+	    ptrace(PTRACE_SETREGS, pid, 0, &registers) < 0)
 		return failed(TRIAL_REGISTERS, errno);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -105,13 +108,15 @@ static struct doctor_trial try_run(const void *code)
 
 static struct doctor_trial try_mappings(int fd, size_t size)
 {
-	static const uint8_t returns_42[] = { 0xb8, 42, 0, 0, 0, 0xc3 }; /* mov eax, 42; ret */
+	static const uint8_t returns_42[] = {0xb8, 42, 0, 0, 0, 0xc3}; /* mov eax, 42; ret */
 	struct doctor_trial trial;
-	void *writable = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	void *writable =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (writable == MAP_FAILED)
 		return failed(TRIAL_WRITABLE, errno);
 	memcpy(writable, returns_42, sizeof(returns_42));
-	void *executable = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	void *executable =
+		mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	trial = executable == MAP_FAILED ? failed(TRIAL_EXECUTABLE, errno) : try_run(executable);
 	if (executable != MAP_FAILED)
 		munmap(executable, size);
@@ -125,7 +130,8 @@ struct doctor_trial doctor_try_memory(void)
 	int fd = memfd_create("rfprof", MFD_CLOEXEC);
 	if (fd < 0)
 		return failed(TRIAL_MEMFD, errno);
-	struct doctor_trial trial = ftruncate(fd, (off_t)size) < 0 ? failed(TRIAL_SIZE, errno) : try_mappings(fd, size);
+	struct doctor_trial trial =
+		ftruncate(fd, (off_t)size) < 0 ? failed(TRIAL_SIZE, errno) : try_mappings(fd, size);
 	close(fd);
 	return trial;
 }

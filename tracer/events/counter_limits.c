@@ -7,7 +7,9 @@
 enum { MAX_GENERAL = 16, N_FIXED = 3, MAX_GROUP = MAX_GENERAL + N_FIXED, SPINS = 100000 };
 
 static const uint64_t fixed_events[N_FIXED] = {
-	PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_REF_CPU_CYCLES,
+	PERF_COUNT_HW_INSTRUCTIONS,
+	PERF_COUNT_HW_CPU_CYCLES,
+	PERF_COUNT_HW_REF_CPU_CYCLES,
 };
 
 struct trial {
@@ -27,7 +29,8 @@ static bool add(struct trial *trial, uint64_t config)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	int fd = trial->source->open(trial->source->context, &attr, 0, -1, trial->n ? trial->fds[0] : -1);
+	int fd = trial->source->open(trial->source->context, &attr, 0, -1,
+				     trial->n ? trial->fds[0] : -1);
 	if (fd < 0)
 		return false;
 	trial->fds[trial->n++] = fd;
@@ -44,7 +47,7 @@ static void end(struct trial *trial)
 static bool counts(const struct trial *trial)
 {
 	const struct perf_source *source = trial->source;
-	uint64_t reading[3] = { 0 };
+	uint64_t reading[3] = {0};
 	source->control(source->context, trial->fds[0], PERF_EVENT_IOC_ENABLE, 0);
 	for (volatile int i = 0; i < SPINS; i++)
 		;
@@ -53,11 +56,12 @@ static bool counts(const struct trial *trial)
 	return n == sizeof(reading) && reading[2] > 0;
 }
 
-/* Whether `general` branches and the fixed events of the set `fixed` can be counted at once; `errnum` is why not, 0:
- * they are taken, but never run. */
-static bool can_count(const struct perf_source *source, unsigned general, unsigned fixed, int *errnum)
+/* Whether `general` branches and the fixed events of the set `fixed` can be counted at once;
+ * `errnum` is why not, 0: they are taken, but never run. */
+static bool can_count(const struct perf_source *source, unsigned general, unsigned fixed,
+		      int *errnum)
 {
-	struct trial trial = { .source = source };
+	struct trial trial = {.source = source};
 	bool opened = true;
 	for (unsigned i = 0; i < general && opened; i++)
 		opened = add(&trial, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
@@ -70,9 +74,10 @@ static bool can_count(const struct perf_source *source, unsigned general, unsign
 	return good;
 }
 
-struct rf_error *counter_limits_find(const struct perf_source *source, struct counter_limits *limits)
+struct rf_error *counter_limits_find(const struct perf_source *source,
+				     struct counter_limits *limits)
 {
-	struct counter_limits found = { 0 };
+	struct counter_limits found = {0};
 	int errnum = 0, first = 0;
 	while (found.general < MAX_GENERAL && can_count(source, found.general + 1, 0, &errnum))
 		found.general++;

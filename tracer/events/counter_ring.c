@@ -58,7 +58,7 @@ bool counter_record_parse(const void *bytes, size_t size, struct counter_record 
 	memcpy(&header, bytes, HEADER);
 	if (header.size < HEADER || header.size > size)
 		return false;
-	struct counter_record parsed = { .type = header.type, .misc = header.misc };
+	struct counter_record parsed = {.type = header.type, .misc = header.misc};
 	const uint8_t *body = (const uint8_t *)bytes + HEADER;
 	const size_t body_size = header.size - (size_t)HEADER;
 	bool whole = header.type == PERF_RECORD_SAMPLE ? parse_sample(body, body_size, &parsed)

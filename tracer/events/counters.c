@@ -20,8 +20,8 @@ static struct rf_error *out_of_memory(void)
 
 /* --- one event --- */
 
-static struct perf_event_attr attributes(const struct counters *counters, const struct counter_event *event,
-					 bool leads)
+static struct perf_event_attr attributes(const struct counters *counters,
+					 const struct counter_event *event, bool leads)
 {
 	struct perf_event_attr attr = event->attr;
 	attr.size = sizeof(attr);
@@ -34,7 +34,8 @@ static struct perf_event_attr attributes(const struct counters *counters, const 
 	attr.exclude_hv = 1;
 	if (!counters->sampled)
 		return attr;
-	attr.use_clockid = 1; /* one ring has one clock, so those that are not sampled have it too */
+	attr.use_clockid =
+		1; /* one ring has one clock, so those that are not sampled have it too */
 	attr.clockid = CLOCK_MONOTONIC;
 	attr.sample_type = COUNTER_SAMPLE_TYPE;
 	attr.sample_id_all = 1;
@@ -42,9 +43,11 @@ static struct perf_event_attr attributes(const struct counters *counters, const 
 	return attr;
 }
 
-/* perf_event_open with what this kernel and PMU know: events for threads without children came with Linux 5.13 (before,
- * children are counted too); precise addresses exist for some events and less precise ones for others. */
-static int open_best(const struct counters *counters, struct perf_event_attr *attr, int cpu, int group)
+/* perf_event_open with what this kernel and PMU know: events for threads without children came with
+ * Linux 5.13 (before, children are counted too); precise addresses exist for some events and less
+ * precise ones for others. */
+static int open_best(const struct counters *counters, struct perf_event_attr *attr, int cpu,
+		     int group)
 {
 	const struct perf_source *source = counters->source;
 	for (;;) {
@@ -68,19 +71,20 @@ static enum refusal_kind kind_of(const struct counter_event *event)
 static struct rf_error *refused(const struct counter_event *event, int errnum)
 {
 	struct refusal_facts facts;
-	const struct refusal_request request = { kind_of(event), event->name, event->period != 0 };
+	const struct refusal_request request = {kind_of(event), event->name, event->period != 0};
 	refusal_facts_read("", &facts);
 	return refusal_explain(errnum, &request, &facts);
 }
 
-static struct rf_error *open_event(struct counters *counters, size_t number, unsigned group, unsigned ring, int *leader)
+static struct rf_error *open_event(struct counters *counters, size_t number, unsigned group,
+				   unsigned ring, int *leader)
 {
 	const struct counter_event *event = &counters->events[number];
 	struct perf_event_attr attr = attributes(counters, event, *leader < 0);
 	int fd = open_best(counters, &attr, counters->rings[ring]->cpu, *leader);
 	if (fd < 0)
 		return refused(event, errno);
-	struct opened opened = { .fd = fd, .event = (unsigned)number, .group = group, .cpu = ring };
+	struct opened opened = {.fd = fd, .event = (unsigned)number, .group = group, .cpu = ring};
 	if (!rf_array_push(counters->opened, counters->n_opened, counters->cap_opened, opened)) {
 		counters->source->close(counters->source->context, fd);
 		return out_of_memory();
@@ -112,7 +116,8 @@ static struct rf_error *open_group(struct counters *counters, unsigned group, un
 static struct rf_error *open_cpu(struct counters *counters, int cpu)
 {
 	struct cpu_ring *ring = calloc(1, sizeof(*ring));
-	if (!ring || !rf_array_push(counters->rings, counters->n_rings, counters->cap_rings, ring)) {
+	if (!ring ||
+	    !rf_array_push(counters->rings, counters->n_rings, counters->cap_rings, ring)) {
 		free(ring);
 		return out_of_memory();
 	}
@@ -129,7 +134,8 @@ static void unmap_rings(struct counters *counters)
 	for (size_t i = 0; i < counters->n_rings; i++) {
 		struct cpu_ring *ring = counters->rings[i];
 		if (ring->mapping)
-			counters->source->unmap(counters->source->context, ring->mapping, ring->mapping_size);
+			counters->source->unmap(counters->source->context, ring->mapping,
+						ring->mapping_size);
 		ring->mapping = NULL;
 	}
 }
@@ -146,8 +152,8 @@ static void close_all(struct counters *counters)
 	counters->n_rings = 0;
 }
 
-/* On each CPU that is on line, when events are sampled: one that is not is refused with ENODEV before any of its events
- * is open. */
+/* On each CPU that is on line, when events are sampled: one that is not is refused with ENODEV
+ * before any of its events is open. */
 static struct rf_error *open_cpus(struct counters *counters)
 {
 	if (!counters->sampled)
@@ -167,12 +173,14 @@ static struct rf_error *open_cpus(struct counters *counters)
 		free(counters->rings[--counters->n_rings]);
 	}
 	if (counters->n_opened == 0)
-		return last ? last : rf_error_create(RF_EINTERNAL, NULL, "counters for no CPU at all");
+		return last ? last
+			    : rf_error_create(RF_EINTERNAL, NULL, "counters for no CPU at all");
 	rf_error_destroy(last);
 	return NULL;
 }
 
-/* The kernel knows better which events its counters can count together: with fewer to a group, until it agrees. */
+/* The kernel knows better which events its counters can count together: with fewer to a group,
+ * until it agrees. */
 static struct rf_error *open_groups(struct counters *counters, const struct counter_limits *limits)
 {
 	struct group_wish wishes[EVENT_GROUPS_MAX];
@@ -184,7 +192,8 @@ static struct rf_error *open_groups(struct counters *counters, const struct coun
 		if (!event_groups_make(wishes, counters->n_events, &tried, &counters->groups))
 			return error ? error
 				     : rf_error_create(RF_EUNAVAILABLE, "ask for fewer events",
-						       "an event does not fit %u general counters with those of every group",
+						       "an event does not fit %u general counters "
+						       "with those of every group",
 						       tried.general);
 		rf_error_destroy(error);
 		error = open_cpus(counters);
@@ -198,7 +207,7 @@ static struct rf_error *open_groups(struct counters *counters, const struct coun
 static struct rf_error *open_clock(struct counters *counters)
 {
 	const struct counter_event clock = {
-		.attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY },
+		.attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY},
 		.name = "a software event",
 	};
 	const bool sampled = counters->sampled;
@@ -231,7 +240,8 @@ static bool map_rings(struct counters *counters, size_t size)
 static struct rf_error *map_largest(struct counters *counters)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t pages = counters->options.ring_pages ? counters->options.ring_pages : DEFAULT_RING_PAGES;
+	size_t pages =
+		counters->options.ring_pages ? counters->options.ring_pages : DEFAULT_RING_PAGES;
 	for (; pages >= MIN_RING_PAGES; pages /= 2) {
 		if (map_rings(counters, (pages + 1) * page))
 			return NULL;
@@ -249,10 +259,12 @@ static struct rf_error *share_ring(struct counters *counters, struct opened *ope
 	const int first = counters->rings[opened->cpu]->first;
 	if (!counters->events[opened->event].period)
 		return NULL;
-	if (source->control(source->context, opened->fd, PERF_EVENT_IOC_ID, (uintptr_t)&opened->id) != 0)
+	if (source->control(source->context, opened->fd, PERF_EVENT_IOC_ID,
+			    (uintptr_t)&opened->id) != 0)
 		return refusal_here(errno, REFUSED_RING, "the number of an event");
 	if (opened->fd != first &&
-	    source->control(source->context, opened->fd, PERF_EVENT_IOC_SET_OUTPUT, (uintptr_t)first) != 0)
+	    source->control(source->context, opened->fd, PERF_EVENT_IOC_SET_OUTPUT,
+			    (uintptr_t)first) != 0)
 		return refusal_here(errno, REFUSED_RING, "a ring that events share");
 	return NULL;
 }
@@ -267,8 +279,8 @@ static struct rf_error *open_rings(struct counters *counters)
 
 /* --- the whole --- */
 
-static struct counters *create(const struct perf_source *source, const struct counter_event *events, size_t n,
-			       const struct counter_options *options)
+static struct counters *create(const struct perf_source *source, const struct counter_event *events,
+			       size_t n, const struct counter_options *options)
 {
 	struct counters *counters = calloc(1, sizeof(*counters));
 	if (!counters)
@@ -291,13 +303,14 @@ static struct counters *create(const struct perf_source *source, const struct co
 	return counters;
 }
 
-struct rf_error *counters_open(const struct perf_source *source, const struct counter_event *events, size_t n,
-			       const struct counter_limits *limits, const struct counter_options *options,
-			       struct counters **counters)
+struct rf_error *counters_open(const struct perf_source *source, const struct counter_event *events,
+			       size_t n, const struct counter_limits *limits,
+			       const struct counter_options *options, struct counters **counters)
 {
 	if (n == 0 || n > EVENT_GROUPS_MAX)
-		return rf_error_create(RF_EINPUT, "ask for fewer events", "%zu events cannot be counted, 1 to %d can",
-				       n, EVENT_GROUPS_MAX);
+		return rf_error_create(RF_EINPUT, "ask for fewer events",
+				       "%zu events cannot be counted, 1 to %d can", n,
+				       EVENT_GROUPS_MAX);
 	struct counters *made = create(source, events, n, options);
 	if (!made)
 		return out_of_memory();
@@ -344,13 +357,15 @@ static void control_leaders(struct counters *counters, unsigned long request)
 void counters_enable(struct counters *counters)
 {
 	control_leaders(counters, PERF_EVENT_IOC_ENABLE);
-	counters->source->control(counters->source->context, counters->clock, PERF_EVENT_IOC_ENABLE, 0);
+	counters->source->control(counters->source->context, counters->clock, PERF_EVENT_IOC_ENABLE,
+				  0);
 }
 
 /* … and so nothing is called scaled because it stopped a moment sooner. */
 void counters_disable(struct counters *counters)
 {
-	counters->source->control(counters->source->context, counters->clock, PERF_EVENT_IOC_DISABLE, 0);
+	counters->source->control(counters->source->context, counters->clock,
+				  PERF_EVENT_IOC_DISABLE, 0);
 	control_leaders(counters, PERF_EVENT_IOC_DISABLE);
 }
 

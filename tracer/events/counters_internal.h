@@ -12,9 +12,9 @@ struct opened {
 };
 
 struct cpu_ring {
-	int cpu;		/* -1: all */
-	int first;		/* descriptor of the event whose ring it is; -1: none is sampled */
-	void *mapping;		/* or NULL */
+	int cpu;       /* -1: all */
+	int first;     /* descriptor of the event whose ring it is; -1: none is sampled */
+	void *mapping; /* or NULL */
 	size_t mapping_size;
 	struct perf_ring ring;
 };
@@ -30,8 +30,8 @@ struct counters {
 	size_t n_events;
 	struct counter_options options;
 	struct event_groups groups;
-	bool sampled;		/* any event is, so all are per CPU */
-	int clock;		/* descriptor of the software event that tells how long the program ran; -1 */
+	bool sampled; /* any event is, so all are per CPU */
+	int clock;    /* descriptor of the software event that tells how long the program ran; -1 */
 	struct opened *opened;
 	size_t n_opened, cap_opened;
 	struct cpu_ring **rings;

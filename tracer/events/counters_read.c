@@ -33,8 +33,12 @@ static void take_sample(const struct drain *drain, const struct counter_record *
 	counters->sums[opened->event].n_samples++;
 	counters->sums[opened->event].sampled += period;
 	const struct counter_sample sample = {
-		.time = record->time, .ip = record->ip, .period = period,
-		.pid = record->pid, .tid = record->tid, .event = opened->event,
+		.time = record->time,
+		.ip = record->ip,
+		.period = period,
+		.pid = record->pid,
+		.tid = record->tid,
+		.event = opened->event,
 	};
 	if (drain->fn)
 		drain->fn(drain->context, &sample);
@@ -66,7 +70,7 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 
 void counters_drain(struct counters *counters, counter_sample_fn *fn, void *context)
 {
-	struct drain drain = { counters, fn, context };
+	struct drain drain = {counters, fn, context};
 	for (size_t i = 0; i < counters->n_rings; i++)
 		if (counters->rings[i]->mapping)
 			perf_ring_read(&counters->rings[i]->ring, take_record, &drain);
@@ -84,7 +88,9 @@ struct counter_losses counters_losses(const struct counters *counters)
 
 struct counter_total counter_scale(uint64_t raw, uint64_t enabled_ns, uint64_t running_ns)
 {
-	struct counter_total total = { .raw = raw, .enabled_ns = enabled_ns, .running_ns = running_ns };
+	struct counter_total total = {.raw = raw,
+				      .enabled_ns = enabled_ns,
+				      .running_ns = running_ns};
 	if (running_ns == 0) {
 		total.state = COUNTER_NOT_COUNTED;
 		return total;
@@ -100,20 +106,23 @@ struct reading {
 	uint64_t value, enabled, running;
 };
 
-/* An event that the kernel has given up (pinned ones that got no counter) reads as the end of a file. */
+/* An event that the kernel has given up (pinned ones that got no counter) reads as the end of a
+ * file. */
 static bool read_one(const struct counters *counters, int fd, struct reading *reading)
 {
-	*reading = (struct reading){ 0 };
-	ssize_t n = counters->source->read(counters->source->context, fd, reading, sizeof(*reading));
+	*reading = (struct reading){0};
+	ssize_t n =
+		counters->source->read(counters->source->context, fd, reading, sizeof(*reading));
 	if (n >= 0 && n != sizeof(*reading))
-		*reading = (struct reading){ 0 };
+		*reading = (struct reading){0};
 	return n >= 0;
 }
 
 /* The sums over CPUs of `event` in group `group`. */
-static bool read_group(const struct counters *counters, size_t event, size_t group, struct reading *sum)
+static bool read_group(const struct counters *counters, size_t event, size_t group,
+		       struct reading *sum)
 {
-	*sum = (struct reading){ 0 };
+	*sum = (struct reading){0};
 	for (size_t i = 0; i < counters->n_opened; i++) {
 		const struct opened *opened = &counters->opened[i];
 		struct reading one;
@@ -129,11 +138,12 @@ static bool read_group(const struct counters *counters, size_t event, size_t gro
 	return true;
 }
 
-/* Over all groups.  While one group runs the others wait, so the times add up; where the counters suffice for several
- * groups at once, each of them has it all, and one is enough. */
-static bool read_groups(const struct counters *counters, size_t event, uint64_t enabled, struct reading *sum)
+/* Over all groups.  While one group runs the others wait, so the times add up; where the counters
+ * suffice for several groups at once, each of them has it all, and one is enough. */
+static bool read_groups(const struct counters *counters, size_t event, uint64_t enabled,
+			struct reading *sum)
 {
-	*sum = (struct reading){ 0 };
+	*sum = (struct reading){0};
 	for (size_t group = 0; group < counters->groups.n; group++) {
 		struct reading one;
 		if (!read_group(counters, event, group, &one))
@@ -150,11 +160,12 @@ static bool read_groups(const struct counters *counters, size_t event, uint64_t 
 
 static struct rf_error *cannot_read(const struct counters *counters, size_t event)
 {
-	return rf_error_errno(RF_EUNAVAILABLE, errno, "rfprof goes on without it", "cannot read the counter of %s",
-			      counters->events[event].name);
+	return rf_error_errno(RF_EUNAVAILABLE, errno, "rfprof goes on without it",
+			      "cannot read the counter of %s", counters->events[event].name);
 }
 
-struct rf_error *counters_total(struct counters *counters, size_t event, struct counter_total *total)
+struct rf_error *counters_total(struct counters *counters, size_t event,
+				struct counter_total *total)
 {
 	struct reading clock, sum;
 	if (!read_one(counters, counters->clock, &clock) ||
@@ -165,7 +176,8 @@ struct rf_error *counters_total(struct counters *counters, size_t event, struct 
 	total->sampled = counters->sums[event].sampled;
 	total->throttled = counters->sums[event].throttled;
 	/* what the kernel counts itself goes on */
-	if (total->throttled && total->state != COUNTER_NOT_COUNTED && !counters->events[event].wish.software)
+	if (total->throttled && total->state != COUNTER_NOT_COUNTED &&
+	    !counters->events[event].wish.software)
 		total->state = COUNTER_TOO_LOW;
 	return NULL;
 }
@@ -174,7 +186,7 @@ struct rf_error *counters_total(struct counters *counters, size_t event, struct 
 
 struct counter_weight counter_weight(const struct counter_total *total)
 {
-	struct counter_weight weight = { 0 };
+	struct counter_weight weight = {0};
 	if (total->sampled == 0) {
 		weight.unplaced = total->value;
 		weight.missing = total->value > 0 ? 1 : 0;

@@ -11,8 +11,8 @@ struct rf_error *event_encode(const char *event, struct perf_event_attr *attr)
 	if (status == PFM_SUCCESS)
 		status = pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF_EVENT, &argument);
 	if (status != PFM_SUCCESS)
-		return rf_error_create(RF_EINPUT, "showevtinfo of the package libpfm4 lists events", "%s: %s", event,
-				       pfm_strerror(status));
+		return rf_error_create(RF_EINPUT, "showevtinfo of the package libpfm4 lists events",
+				       "%s: %s", event, pfm_strerror(status));
 	*attr = (struct perf_event_attr){
 		.type = encoded.type,
 		.size = sizeof(*attr),

@@ -6,7 +6,8 @@
 typedef unsigned long long set_t;
 _Static_assert(EVENT_GROUPS_MAX <= 64, "a set has 64 bits");
 
-/* The search for the fewest groups ends after so many places tried; 20 blocks need a few thousand. */
+/* The search for the fewest groups ends after so many places tried; 20 blocks need a few thousand.
+ */
 enum { MAX_TRIES = 200000 };
 
 struct packing {
@@ -50,7 +51,8 @@ bool event_groups_fit(const struct group_wish *wishes, size_t n, unsigned long l
 
 static bool fits(const struct packing *packing, set_t set)
 {
-	return event_groups_fit(packing->wishes, packing->n, set | packing->everywhere, &packing->limits);
+	return event_groups_fit(packing->wishes, packing->n, set | packing->everywhere,
+				&packing->limits);
 }
 
 /* --- what stays together --- */
@@ -71,7 +73,8 @@ static set_t formula_of(const struct packing *packing, size_t first)
 	return set & ~packing->everywhere;
 }
 
-/* A formula as one block, or as several that each fill a group, and the rest.  False: one event alone does not fit. */
+/* A formula as one block, or as several that each fill a group, and the rest.  False: one event
+ * alone does not fit. */
 static bool add_formula(struct packing *packing, set_t formula, size_t *n_cut)
 {
 	set_t part = 0;
@@ -94,14 +97,16 @@ static bool add_formula(struct packing *packing, set_t formula, size_t *n_cut)
 
 static unsigned block_size(const struct packing *packing, set_t block)
 {
-	return general_needed(packing->wishes, packing->n, block | packing->everywhere, packing->limits.fixed);
+	return general_needed(packing->wishes, packing->n, block | packing->everywhere,
+			      packing->limits.fixed);
 }
 
 static void sort_blocks(struct packing *packing)
 {
 	for (size_t i = 1; i < packing->n_blocks; i++)
 		for (size_t k = i; k > 0 && block_size(packing, packing->blocks[k]) >
-						    block_size(packing, packing->blocks[k - 1]); k--) {
+						    block_size(packing, packing->blocks[k - 1]);
+		     k--) {
 			set_t other = packing->blocks[k];
 			packing->blocks[k] = packing->blocks[k - 1];
 			packing->blocks[k - 1] = other;
@@ -142,8 +147,8 @@ static size_t first_fit(struct packing *packing)
 	return n ? n : 1;
 }
 
-/* Whether the blocks from `b` on go into `n` groups, of which the first `used` are in use.  Groups that are empty are
- * all the same: only the first of them is tried. */
+/* Whether the blocks from `b` on go into `n` groups, of which the first `used` are in use.  Groups
+ * that are empty are all the same: only the first of them is tried. */
 static bool pack(struct packing *packing, size_t b, size_t used, size_t n)
 {
 	if (b == packing->n_blocks)
@@ -180,15 +185,15 @@ static size_t fewest(struct packing *packing, bool *best)
 	return enough;
 }
 
-bool event_groups_make(const struct group_wish *wishes, size_t n, const struct counter_limits *limits,
-		       struct event_groups *groups)
+bool event_groups_make(const struct group_wish *wishes, size_t n,
+		       const struct counter_limits *limits, struct event_groups *groups)
 {
-	struct packing packing = { .wishes = wishes, .n = n, .limits = *limits };
+	struct packing packing = {.wishes = wishes, .n = n, .limits = *limits};
 	if (n == 0 || n > EVENT_GROUPS_MAX)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		packing.everywhere |= wishes[i].everywhere ? bit(i) : 0;
-	struct event_groups made = { .best = true };
+	struct event_groups made = {.best = true};
 	if (!make_blocks(&packing, &made.n_cut))
 		return false;
 	made.n = fewest(&packing, &made.best);

@@ -1,28 +1,29 @@
 /* Tables of hardware events.
  *
  * To add a microarchitecture:
- *  1. Write NAME.def beside this file with a ROW for each event, in the order of enum event_quantity where that is
- *     no hindrance; where it is nearly another one, include that one's file and add what differs.
- *	ROW(quantity, event, multiplier, flags, meaning, erratum or NULL, source)	an event of the core's PMU
- *	UNCORE_ROW(quantity, "pmu::EVENT", multiplier, meaning, erratum or NULL, source)	of a box's, the first of them
- *     The event is in libpfm4's spelling; no alias of libpfm4's, some encode wrongly (LAST_LEVEL_CACHE_MISSES of snb
- *     loses its mask in 4.13).  Everything that is known to be wrong with an event belongs into its erratum, with
- *     where that is said; what is wrong beyond correction gets EVENT_UNRELIABLE.
+ *  1. Write NAME.def beside this file with a ROW for each event, in the order of enum
+ *event_quantity where that is no hindrance; where it is nearly another one, include that one's file
+ *and add what differs. ROW(quantity, event, multiplier, flags, meaning, erratum or NULL, source)
+ *an event of the core's PMU UNCORE_ROW(quantity, "pmu::EVENT", multiplier, meaning, erratum or
+ *NULL, source)	of a box's, the first of them The event is in libpfm4's spelling; no alias of
+ *libpfm4's, some encode wrongly (LAST_LEVEL_CACHE_MISSES of snb loses its mask in 4.13). Everything
+ *that is known to be wrong with an event belongs into its erratum, with where that is said; what is
+ *wrong beyond correction gets EVENT_UNRELIABLE.
  *  2. Add its rows below and its line to tables.def.
- *  3. tests/unit/test_event_table.c checks it: every string is encoded by libpfm4, multipliers are compared with what
- *     the names say.  For a processor that is not x86 give its codes in tests/unit/event_codes.def.
+ *  3. tests/unit/test_event_table.c checks it: every string is encoded by libpfm4, multipliers are
+ *compared with what the names say.  For a processor that is not x86 give its codes in
+ *tests/unit/event_codes.def.
  *  4. docs/events.md: its line in the table.
  *
  * Sources that several rows have:
- * [SDM]  Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 3B, performance monitoring events, and
- *	  Intel's event files (perfmon) for the microarchitecture.
- * [perf] Intel's and Arm's event files as Linux has them, tools/perf/pmu-events/arch, by folder and file: what errata
+ * [SDM]  Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 3B, performance
+ *monitoring events, and Intel's event files (perfmon) for the microarchitecture. [perf] Intel's and
+ *Arm's event files as Linux has them, tools/perf/pmu-events/arch, by folder and file: what errata
  *	  say is from there, where it says so.
- * [PPR]  AMD Processor Programming References: 54945 (Zen), 55803 (Zen 2), 55898 (Zen 3), 55901 (Zen 4): core
- *	  performance monitor counters.
- * [ARM]  Arm Architecture Reference Manual, A-profile, PMU events; Technical Reference Manual of the core.
- * [P9]   POWER9 Performance Monitor Unit User's Guide.
- * [O]    Ofenbeck et al. 2014.  [G] Gravelle et al. 2022. */
+ * [PPR]  AMD Processor Programming References: 54945 (Zen), 55803 (Zen 2), 55898 (Zen 3), 55901
+ *(Zen 4): core performance monitor counters. [ARM]  Arm Architecture Reference Manual, A-profile,
+ *PMU events; Technical Reference Manual of the core. [P9]   POWER9 Performance Monitor Unit User's
+ *Guide. [O]    Ofenbeck et al. 2014.  [G] Gravelle et al. 2022. */
 #include "tracer/events/event_table.h"
 
 #include <perfmon/pfmlib.h>
@@ -40,20 +41,31 @@
 #define G_FLOPS "[G] algorithms 12 and 15"
 #define G_A64FX "[G] algorithms 11 and 16"
 
-#define LLC_MISS_NOTE "a lower bound of memory traffic: prefetches into the last cache, write-backs and non-temporal "	       \
-	"stores are not in it [O, III.D]; prefetches into L1, and since Skylake L2, and instruction fetches are [perf, "       \
+#define LLC_MISS_NOTE                                                                       \
+	"a lower bound of memory traffic: prefetches into the last cache, write-backs and " \
+	"non-temporal "                                                                     \
+	"stores are not in it [O, III.D]; prefetches into L1, and since Skylake L2, and "   \
+	"instruction fetches are [perf, "                                                   \
 	"cache.json, LONGEST_LAT_CACHE.MISS]"
-#define FILL_NOTE "a lower bound of memory traffic: no write-back, no non-temporal store, no instruction fetch"
-#define FP_ARITH_NOTE "a count stands for every lane, masked-off ones too; DPPS and DPPD count twice; it is specified for "      \
+#define FILL_NOTE                                                                                \
+	"a lower bound of memory traffic: no write-back, no non-temporal store, no instruction " \
+	"fetch"
+#define FP_ARITH_NOTE                                                                           \
+	"a count stands for every lane, masked-off ones too; DPPS and DPPD count twice; it is " \
+	"specified for "                                                                        \
 	"DAZ and FTZ set in MXCSR [perf, skylakex/floating-point.json]"
-#define FP_INSTRUCTIONS_NOTE "a fused multiply-add counts as two instructions [SDM vol. 3B; G, 5.2.2]"
-#define MERGE_NOTE "takes two counters of the core; Linux before 5.6 does not pair them and counts too few, and then "	       \
-	"sampled at wrong periods until 26e52558ead4 was in [Linux commits 5738891229a2, 26e52558ead4]"
+#define FP_INSTRUCTIONS_NOTE \
+	"a fused multiply-add counts as two instructions [SDM vol. 3B; G, 5.2.2]"
+#define MERGE_NOTE                                                                                 \
+	"takes two counters of the core; Linux before 5.6 does not pair them and counts too few, " \
+	"and then "                                                                                \
+	"sampled at wrong periods until 26e52558ead4 was in [Linux commits 5738891229a2, "         \
+	"26e52558ead4]"
 
-#define ROW(quantity, event, multiplier, flags, meaning, erratum, source)					       \
-	{ EVENT_##quantity, PMU "::" event, multiplier, flags, meaning, erratum, source },
-#define UNCORE_ROW(quantity, event, multiplier, meaning, erratum, source)					       \
-	{ EVENT_##quantity, event, multiplier, EVENT_UNCORE, meaning, erratum, source },
+#define ROW(quantity, event, multiplier, flags, meaning, erratum, source) \
+	{EVENT_##quantity, PMU "::" event, multiplier, flags, meaning, erratum, source},
+#define UNCORE_ROW(quantity, event, multiplier, meaning, erratum, source) \
+	{EVENT_##quantity, event, multiplier, EVENT_UNCORE, meaning, erratum, source},
 
 /* ---- Rows --------------------------------------------------------------------------------- */
 
@@ -71,32 +83,32 @@ static const struct event_row wsm_dp[] = {
 #define PMU "snb"
 #define CBO "snb_unc_cbo0"
 static const struct event_row snb[] = {
-#include "tracer/events/intel_snb.def"
 #include "tracer/events/intel_cbo.def"
+#include "tracer/events/intel_snb.def"
 };
 #undef CBO
 #undef PMU
 #define PMU "snb_ep"
 #define IMC "snbep_unc_imc0"
 static const struct event_row snb_ep[] = {
-#include "tracer/events/intel_snb.def"
 #include "tracer/events/intel_imc.def"
+#include "tracer/events/intel_snb.def"
 };
 #undef IMC
 #undef PMU
 #define PMU "ivb"
 #define CBO "ivb_unc_cbo0"
 static const struct event_row ivb[] = {
-#include "tracer/events/intel_snb.def"
 #include "tracer/events/intel_cbo.def"
+#include "tracer/events/intel_snb.def"
 };
 #undef CBO
 #undef PMU
 #define PMU "ivb_ep"
 #define IMC "ivbep_unc_imc0"
 static const struct event_row ivb_ep[] = {
-#include "tracer/events/intel_snb.def"
 #include "tracer/events/intel_imc.def"
+#include "tracer/events/intel_snb.def"
 };
 #undef IMC
 #undef PMU
@@ -136,14 +148,14 @@ static const struct event_row skl[] = {
 #define IMC "skx_unc_imc0"
 #define PMU "skx"
 static const struct event_row skx[] = {
-#include "tracer/events/intel_skl.def"
 #include "tracer/events/intel_imc.def"
+#include "tracer/events/intel_skl.def"
 };
 #undef PMU
 #define PMU "clx"
 static const struct event_row clx[] = {
-#include "tracer/events/intel_skl.def"
 #include "tracer/events/intel_imc.def"
+#include "tracer/events/intel_skl.def"
 };
 #undef PMU
 #undef IMC
@@ -190,21 +202,21 @@ static const struct event_row n1[] = {
 };
 #undef PMU
 #define PMU "arm_n2"
-#define SVE_VECTOR 1	/* 128 bits */
+#define SVE_VECTOR 1 /* 128 bits */
 static const struct event_row n2[] = {
 #include "tracer/events/arm_sve.def"
 };
 #undef SVE_VECTOR
 #undef PMU
 #define PMU "arm_v1"
-#define SVE_VECTOR 2	/* 256 bits */
+#define SVE_VECTOR 2 /* 256 bits */
 static const struct event_row v1[] = {
 #include "tracer/events/arm_sve.def"
 };
 #undef SVE_VECTOR
 #undef PMU
 #define PMU "arm_v2"
-#define SVE_VECTOR 1	/* 128 bits */
+#define SVE_VECTOR 1 /* 128 bits */
 static const struct event_row v2[] = {
 #include "tracer/events/arm_sve.def"
 };
@@ -228,7 +240,7 @@ static const struct event_row power9[] = {
 #undef PMU
 
 const struct event_table event_tables[] = {
-#define TABLE(rows, pmu, name, lacks) { pmu, name, rows, COUNT(rows), lacks },
+#define TABLE(rows, pmu, name, lacks) {pmu, name, rows, COUNT(rows), lacks},
 #include "tracer/events/tables.def"
 #undef TABLE
 };
@@ -247,8 +259,9 @@ const struct event_table *event_table_find(const char *pmu)
 const struct event_table *event_table_here(void)
 {
 	pfm_pmu_t pmu;
-	pfm_for_all_pmus(pmu) {
-		pfm_pmu_info_t info = { .size = sizeof(info) };
+	pfm_for_all_pmus(pmu)
+	{
+		pfm_pmu_info_t info = {.size = sizeof(info)};
 		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || !info.is_present)
 			continue;
 		const struct event_table *table = event_table_find(info.name);
@@ -261,8 +274,9 @@ const struct event_table *event_table_here(void)
 static bool pmu_known(const char *name)
 {
 	pfm_pmu_t pmu;
-	pfm_for_all_pmus(pmu) {
-		pfm_pmu_info_t info = { .size = sizeof(info) };
+	pfm_for_all_pmus(pmu)
+	{
+		pfm_pmu_info_t info = {.size = sizeof(info)};
 		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && !strcmp(info.name, name))
 			return true;
 	}
@@ -277,8 +291,8 @@ bool event_row_box(const struct event_row *row, unsigned box, char *event, size_
 	if (!numbered && box > 0)
 		return false;
 	char pmu[64];
-	int n = numbered ? snprintf(pmu, sizeof(pmu), "%.*s%u", (int)length - 1, row->event, box) :
-			   snprintf(pmu, sizeof(pmu), "%.*s", (int)length, row->event);
+	int n = numbered ? snprintf(pmu, sizeof(pmu), "%.*s%u", (int)length - 1, row->event, box)
+			 : snprintf(pmu, sizeof(pmu), "%.*s", (int)length, row->event);
 	if (n < 0 || (size_t)n >= sizeof(pmu) || !pmu_known(pmu) || n + strlen(colons) + 1 > size)
 		return false;
 	snprintf(event, size, "%s%s", pmu, colons);
@@ -313,10 +327,14 @@ const char *event_quantity_name(enum event_quantity quantity)
 static double lane_bytes(enum event_quantity quantity)
 {
 	switch (quantity) {
-	case EVENT_FLOP_HP: return 2;
-	case EVENT_FLOP_SP: return 4;
-	case EVENT_FLOP_DP: return 8;
-	default: return 0;
+	case EVENT_FLOP_HP:
+		return 2;
+	case EVENT_FLOP_SP:
+		return 4;
+	case EVENT_FLOP_DP:
+		return 8;
+	default:
+		return 0;
 	}
 }
 

@@ -1,11 +1,12 @@
-/* What hardware counters count, by microarchitecture, as data: one .def file for each, beside this header.
+/* What hardware counters count, by microarchitecture, as data: one .def file for each, beside this
+ * header.
  *
- * The formulas are those of Ofenbeck et al. 2014, table II, and of Gravelle et al. 2022, algorithms 9 to 16: a
- * quantity is the sum over its rows of multiplier x count.  An event is a string of libpfm4 ("pmu::EVENT:UMASK"), so
- * that encodings are that library's affair.
+ * The formulas are those of Ofenbeck et al. 2014, table II, and of Gravelle et al. 2022, algorithms
+ * 9 to 16: a quantity is the sum over its rows of multiplier x count.  An event is a string of
+ * libpfm4 ("pmu::EVENT:UMASK"), so that encodings are that library's affair.
  *
- * All rows of a quantity in one table are of one kind: all of the core or all of the uncore, all reliable or none.
- * A table has EVENT_FLOP_ANY or flop by precision, never both. */
+ * All rows of a quantity in one table are of one kind: all of the core or all of the uncore, all
+ * reliable or none. A table has EVENT_FLOP_ANY or flop by precision, never both. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,45 +14,50 @@
 
 /* What a row adds to.  Flop by precision where the processor tells them apart, else together. */
 enum event_quantity {
-	EVENT_CYCLES,		/* core clock, not the time stamp counter */
-	EVENT_INSTRUCTIONS,	/* retired */
-	EVENT_FLOP_HP, EVENT_FLOP_SP, EVENT_FLOP_DP,
-	EVENT_FLOP_ANY,		/* of any precision */
+	EVENT_CYCLES,       /* core clock, not the time stamp counter */
+	EVENT_INSTRUCTIONS, /* retired */
+	EVENT_FLOP_HP,
+	EVENT_FLOP_SP,
+	EVENT_FLOP_DP,
+	EVENT_FLOP_ANY, /* of any precision */
 	EVENT_FP_INSTRUCTIONS,
-	EVENT_LOADS, EVENT_STORES, /* retired instructions or operations; the row says which */
-	EVENT_L1_BYTES,		/* between L1 and L2: lines in, and out where that is counted */
-	EVENT_L2_BYTES,		/* between L2 and L3 */
-	EVENT_LLC_MISS_BYTES,	/* lines that missed the last cache: a lower bound of memory traffic */
-	EVENT_MEMORY_READ_BYTES, EVENT_MEMORY_WRITE_BYTES, /* at the memory controller (uncore) */
-	EVENT_LS_BYTES,		/* between registers and L1, estimated from kinds of instructions */
+	EVENT_LOADS,
+	EVENT_STORES,         /* retired instructions or operations; the row says which */
+	EVENT_L1_BYTES,       /* between L1 and L2: lines in, and out where that is counted */
+	EVENT_L2_BYTES,       /* between L2 and L3 */
+	EVENT_LLC_MISS_BYTES, /* lines that missed the last cache: a lower bound of memory traffic
+			       */
+	EVENT_MEMORY_READ_BYTES,
+	EVENT_MEMORY_WRITE_BYTES, /* at the memory controller (uncore) */
+	EVENT_LS_BYTES, /* between registers and L1, estimated from kinds of instructions */
 	N_EVENT_QUANTITIES
 };
 
 /* Flags of a row. */
 enum {
-	EVENT_SPECULATIVE = 1 << 0,  /* counts what is not retired too */
-	EVENT_UNCORE = 1 << 1,	     /* of the whole package, not of a thread; the event names the first box, see
-				      * event_row_box */
-	EVENT_UNRELIABLE = 1 << 2,   /* an erratum makes it wrong: used only when asked for by name */
-	EVENT_FMA_TWICE = 1 << 3,    /* a fused multiply-add counts as two, by itself */
+	EVENT_SPECULATIVE = 1 << 0, /* counts what is not retired too */
+	EVENT_UNCORE = 1 << 1, /* of the whole package, not of a thread; the event names the first
+				* box, see event_row_box */
+	EVENT_UNRELIABLE = 1 << 2, /* an erratum makes it wrong: used only when asked for by name */
+	EVENT_FMA_TWICE = 1 << 3,  /* a fused multiply-add counts as two, by itself */
 };
 
 struct event_row {
 	enum event_quantity quantity;
-	const char *event;	/* for libpfm4 */
-	double multiplier;	/* flop, instructions or bytes for each count; negative in corrections */
+	const char *event; /* for libpfm4 */
+	double multiplier; /* flop, instructions or bytes for each count; negative in corrections */
 	unsigned flags;
-	const char *meaning;	/* one line */
-	const char *erratum;	/* what is known to be wrong with it, with its source; or NULL */
-	const char *source;	/* manual and table, or paper */
+	const char *meaning; /* one line */
+	const char *erratum; /* what is known to be wrong with it, with its source; or NULL */
+	const char *source;  /* manual and table, or paper */
 };
 
 struct event_table {
-	const char *pmu;	/* name of the core PMU in libpfm4: "skx" */
-	const char *name;	/* "Intel Skylake X" */
+	const char *pmu;  /* name of the core PMU in libpfm4: "skx" */
+	const char *name; /* "Intel Skylake X" */
 	const struct event_row *rows;
 	size_t n_rows;
-	const char *lacks;	/* what it cannot count and why, for the user; or NULL */
+	const char *lacks; /* what it cannot count and why, for the user; or NULL */
 };
 
 extern const struct event_table event_tables[];
@@ -59,21 +65,24 @@ extern const size_t n_event_tables;
 
 /* The table of a PMU by libpfm4's name; NULL: there is none. */
 const struct event_table *event_table_find(const char *pmu);
-/* The table of the processor here, as libpfm4 detects it (by CPUID or its like, with or without a PMU that can be
- * used); NULL: there is none.  pfm_initialize must have succeeded. */
+/* The table of the processor here, as libpfm4 detects it (by CPUID or its like, with or without a
+ * PMU that can be used); NULL: there is none.  pfm_initialize must have succeeded. */
 const struct event_table *event_table_here(void);
 /* "flop_dp", "cycles", …: as files and options name it. */
 const char *event_quantity_name(enum event_quantity quantity);
 
-/* The event of box number `box` (from 0) of an EVENT_UNCORE row into event[size]: a package has several alike PMUs (a
- * channel of a memory controller, a slice of the last cache), libpfm4 names them by a number at the end of the PMU
- * ("skx_unc_imc0"), and the quantity is the sum over all boxes of all packages.  false: libpfm4 knows no such box (a
- * PMU without a number has only box 0), or `size` is too small.  That libpfm4 knows a box does not mean that the
- * machine has it: one that cannot be encoded (PFM_ERR_NOTSUPP: no such PMU in sysfs) is passed over. */
+/* The event of box number `box` (from 0) of an EVENT_UNCORE row into event[size]: a package has
+ * several alike PMUs (a channel of a memory controller, a slice of the last cache), libpfm4 names
+ * them by a number at the end of the PMU
+ * ("skx_unc_imc0"), and the quantity is the sum over all boxes of all packages.  false: libpfm4
+ * knows no such box (a PMU without a number has only box 0), or `size` is too small.  That libpfm4
+ * knows a box does not mean that the machine has it: one that cannot be encoded (PFM_ERR_NOTSUPP:
+ * no such PMU in sysfs) is passed over. */
 bool event_row_box(const struct event_row *row, unsigned box, char *event, size_t size);
 
-/* Bytes that loads and stores moved, estimated from counts[n_rows], one for each row of the table; 0: nothing to
- * estimate from.  Where the table has rows of EVENT_LS_BYTES, their sum [Gravelle 2022, algorithms 9 and 14]; else loads
- * and stores times the mean width of the floating-point instructions, lanes x bytes of a lane [algorithms 10 and 13],
- * so long as flop are counted by precision.  Unreliable rows are left out. */
+/* Bytes that loads and stores moved, estimated from counts[n_rows], one for each row of the table;
+ * 0: nothing to estimate from.  Where the table has rows of EVENT_LS_BYTES, their sum [Gravelle
+ * 2022, algorithms 9 and 14]; else loads and stores times the mean width of the floating-point
+ * instructions, lanes x bytes of a lane [algorithms 10 and 13], so long as flop are counted by
+ * precision.  Unreliable rows are left out. */
 double event_table_ls_bytes(const struct event_table *table, const double *counts);

@@ -5,7 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int kernel_open(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
+static int kernel_open(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		       int group)
 {
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
 }

@@ -18,8 +18,8 @@ struct proof {
 	size_t n_loops;
 	const struct proof_place *place;
 	struct proof_result *results;
-	double *counts;		/* [event][loop], times the multiplier; NAN: not counted */
-	bool *agreed;		/* [event]: took part in a sum that agreed */
+	double *counts; /* [event][loop], times the multiplier; NAN: not counted */
+	bool *agreed;   /* [event]: took part in a sum that agreed */
 };
 
 void proof_place_read(const char *root, struct proof_place *place)
@@ -46,8 +46,9 @@ static bool is_bad(const struct proof_result *result)
 }
 
 /* The first reason stays. */
-__attribute__((format(printf, 4, 5))) static void condemn(struct proof_result *result, enum proof_verdict verdict,
-							   double ratio, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void condemn(struct proof_result *result,
+							  enum proof_verdict verdict, double ratio,
+							  const char *format, ...)
 {
 	va_list arguments;
 	if (is_bad(result))
@@ -65,7 +66,8 @@ struct reading {
 	uint64_t value, enabled, running;
 };
 
-static bool count_around(const struct perf_source *source, int fd, struct proof_loop *loop, struct reading *reading)
+static bool count_around(const struct perf_source *source, int fd, struct proof_loop *loop,
+			 struct reading *reading)
 {
 	if (loop->prepare)
 		loop->prepare(loop);
@@ -73,33 +75,40 @@ static bool count_around(const struct perf_source *source, int fd, struct proof_
 		return false;
 	loop->run(loop);
 	source->control(source->context, fd, PERF_EVENT_IOC_DISABLE, 0);
-	*reading = (struct reading){ 0 };
+	*reading = (struct reading){0};
 	return source->read(source->context, fd, reading, sizeof(*reading)) >= 0;
 }
 
 static void refuse(const struct proof *proof, size_t event, int errnum)
 {
-	const struct refusal_request request = { .kind = REFUSED_HARDWARE, .what = proof->events[event].row->event };
+	const struct refusal_request request = {.kind = REFUSED_HARDWARE,
+						.what = proof->events[event].row->event};
 	struct rf_error *error = refusal_explain(errnum, &request, &proof->place->facts);
-	condemn(&proof->results[event], PROOF_REFUSED, 0, "%s%s%s%s", error->message, error->hint ? " (" : "",
-		error->hint ? error->hint : "", error->hint ? ")" : "");
+	condemn(&proof->results[event], PROOF_REFUSED, 0, "%s%s%s%s", error->message,
+		error->hint ? " (" : "", error->hint ? error->hint : "", error->hint ? ")" : "");
 	rf_error_destroy(error);
 }
 
 static void never_ran(const struct proof *proof, size_t event)
 {
 	const bool watchdog = proof->place->facts.nmi_watchdog > 0;
-	condemn(&proof->results[event], PROOF_NEVER_RAN, 0, "%s was given no counter: %s", proof->events[event].row->event,
-		watchdog ? "the kernel's NMI watchdog holds one (as root: sysctl kernel.nmi_watchdog=0)"
+	condemn(&proof->results[event], PROOF_NEVER_RAN, 0, "%s was given no counter: %s",
+		proof->events[event].row->event,
+		watchdog ? "the kernel's NMI watchdog holds one (as root: sysctl "
+			   "kernel.nmi_watchdog=0)"
 			 : "another profiler has pinned them");
 }
 
 static void multiplexed(const struct proof *proof, size_t event, const struct reading *reading)
 {
-	condemn(&proof->results[event], PROOF_MULTIPLEXED, 1, "%s was counted %.1f %% of the time although it was alone: "
-		"others use the counters, end them%s", proof->events[event].row->event,
+	condemn(&proof->results[event], PROOF_MULTIPLEXED, 1,
+		"%s was counted %.1f %% of the time although it was alone: "
+		"others use the counters, end them%s",
+		proof->events[event].row->event,
 		100 * (double)reading->running / (double)reading->enabled,
-		proof->place->facts.nmi_watchdog > 0 ? ", and the NMI watchdog (sysctl kernel.nmi_watchdog=0)" : "");
+		proof->place->facts.nmi_watchdog > 0
+			? ", and the NMI watchdog (sysctl kernel.nmi_watchdog=0)"
+			: "");
 }
 
 /* multiplier × count of one event around one loop; NAN: the event is condemned for how it ran. */
@@ -131,10 +140,12 @@ static double count_once(const struct proof *proof, size_t event, struct proof_l
 
 static bool is_part(const struct proof *proof, size_t event, enum event_quantity quantity)
 {
-	return proof->events[event].row->quantity == quantity && !(proof->events[event].row->flags & EVENT_UNCORE);
+	return proof->events[event].row->quantity == quantity &&
+	       !(proof->events[event].row->flags & EVENT_UNCORE);
 }
 
-/* What is off by so much is wrong: of the truth, or where that is 0, of all that the loop computes. */
+/* What is off by so much is wrong: of the truth, or where that is 0, of all that the loop computes.
+ */
 static double allowance(const struct proof_loop *loop, enum event_quantity quantity)
 {
 	double truth = loop->truth[quantity];
@@ -162,7 +173,8 @@ static void attempt(const struct proof *proof, size_t loop, enum event_quantity 
 static bool agrees(const struct proof *proof, size_t loop, enum event_quantity quantity)
 {
 	const double truth = proof->loops[loop]->truth[quantity];
-	return fabs(sum_of(proof, loop, quantity) - truth) <= allowance(proof->loops[loop], quantity);
+	return fabs(sum_of(proof, loop, quantity) - truth) <=
+	       allowance(proof->loops[loop], quantity);
 }
 
 static void count_quantity(const struct proof *proof, size_t loop, enum event_quantity quantity)
@@ -186,9 +198,11 @@ static bool counted_anywhere(const struct proof *proof, size_t event)
 
 static void silent(const struct proof *proof, size_t event, const struct proof_loop *loop)
 {
-	condemn(&proof->results[event], PROOF_ZEROS, 0, "%s counted nothing in %s%s", proof->events[event].row->event,
-		loop->name, proof->place->facts.hypervisor
-			? ": a virtual machine whose PMU returns zeros (give it one: KVM, -cpu host,pmu=on)"
+	condemn(&proof->results[event], PROOF_ZEROS, 0, "%s counted nothing in %s%s",
+		proof->events[event].row->event, loop->name,
+		proof->place->facts.hypervisor
+			? ": a virtual machine whose PMU returns zeros (give it one: KVM, -cpu "
+			  "host,pmu=on)"
 			: ": the event does not do what its table says on this processor");
 }
 
@@ -198,7 +212,8 @@ static void blame_silence(const struct proof *proof, size_t loop, enum event_qua
 	bool found = false;
 	for (int pass = 0; pass < 2 && !found; pass++)
 		for (size_t i = 0; i < proof->n; i++)
-			if (is_part(proof, i, quantity) && (pass == 1 || !counted_anywhere(proof, i))) {
+			if (is_part(proof, i, quantity) &&
+			    (pass == 1 || !counted_anywhere(proof, i))) {
 				silent(proof, i, proof->loops[loop]);
 				found = true;
 			}
@@ -213,28 +228,35 @@ static bool near(double ratio, double wanted)
 static const char *hint_of(const struct proof *proof, const struct proof_loop *loop, double ratio)
 {
 	if (near(ratio, 2) && loop->fma)
-		return "a fused multiply-add counts twice, or the core's other hardware thread is counted too";
+		return "a fused multiply-add counts twice, or the core's other hardware thread is "
+		       "counted too";
 	if (near(ratio, 2) && proof->place->smt)
 		return "the core's other hardware thread is counted too (SMT)";
 	if (near(ratio, 0.5) && loop->fma)
 		return "a fused multiply-add counts once";
-	return proof->place->facts.hypervisor ? "an erratum, or a virtual machine that loses counts" : "an erratum";
+	return proof->place->facts.hypervisor ? "an erratum, or a virtual machine that loses counts"
+					      : "an erratum";
 }
 
-static void blame_one(const struct proof *proof, size_t event, const struct proof_loop *loop, double sum)
+static void blame_one(const struct proof *proof, size_t event, const struct proof_loop *loop,
+		      double sum)
 {
 	const struct event_row *row = proof->events[event].row;
 	const double truth = loop->truth[row->quantity];
 	const double ratio = truth ? sum / truth : INFINITY;
 	if (truth == 0) {
-		condemn(&proof->results[event], PROOF_OFF, ratio, "%s counts in %s, where it should not%s%s", row->event,
-			loop->name, row->erratum ? "; known: " : "", row->erratum ? row->erratum : "");
+		condemn(&proof->results[event], PROOF_OFF, ratio,
+			"%s counts in %s, where it should not%s%s", row->event, loop->name,
+			row->erratum ? "; known: " : "", row->erratum ? row->erratum : "");
 		return;
 	}
 	condemn(&proof->results[event],
-		near(ratio, 2) ? PROOF_DOUBLE : near(ratio, 0.5) ? PROOF_HALF : PROOF_OFF, ratio,
-		"%s: %.3f times the truth in %s (%s)%s%s", row->event, ratio, loop->name, hint_of(proof, loop, ratio),
-		row->erratum ? "; known: " : "", row->erratum ? row->erratum : "");
+		near(ratio, 2)     ? PROOF_DOUBLE
+		: near(ratio, 0.5) ? PROOF_HALF
+				   : PROOF_OFF,
+		ratio, "%s: %.3f times the truth in %s (%s)%s%s", row->event, ratio, loop->name,
+		hint_of(proof, loop, ratio), row->erratum ? "; known: " : "",
+		row->erratum ? row->erratum : "");
 }
 
 static void judge(const struct proof *proof, size_t loop, enum event_quantity quantity)
@@ -248,7 +270,8 @@ static void judge(const struct proof *proof, size_t loop, enum event_quantity qu
 		return;
 	}
 	for (size_t i = 0; i < proof->n; i++) {
-		if (!is_part(proof, i, quantity) || *count_of(proof, i, loop) < BLAME * sum || sum == 0)
+		if (!is_part(proof, i, quantity) || *count_of(proof, i, loop) < BLAME * sum ||
+		    sum == 0)
 			continue;
 		if (good)
 			proof->agreed[i] = true;
@@ -258,7 +281,8 @@ static void judge(const struct proof *proof, size_t loop, enum event_quantity qu
 }
 
 static void for_each_sum(const struct proof *proof,
-			 void (*fn)(const struct proof *proof, size_t loop, enum event_quantity quantity))
+			 void (*fn)(const struct proof *proof, size_t loop,
+				    enum event_quantity quantity))
 {
 	for (size_t loop = 0; loop < proof->n_loops; loop++)
 		for (enum event_quantity quantity = 0; quantity < N_EVENT_QUANTITIES; quantity++)
@@ -275,21 +299,30 @@ static void conclude(const struct proof *proof)
 		if (proof->agreed[i])
 			result->verdict = PROOF_GOOD;
 		else
-			snprintf(result->why, sizeof(result->why), "%s could not be proved: %s", proof->events[i].row->event,
-				 proof->events[i].row->flags & EVENT_UNCORE ? "it counts the whole package"
-									    : "no loop here makes it count");
+			snprintf(result->why, sizeof(result->why), "%s could not be proved: %s",
+				 proof->events[i].row->event,
+				 proof->events[i].row->flags & EVENT_UNCORE
+					 ? "it counts the whole package"
+					 : "no loop here makes it count");
 	}
 }
 
-struct rf_error *proof_run(const struct perf_source *source, const struct proof_event *events, size_t n,
-			   struct proof_loop *const *loops, size_t n_loops, const struct proof_place *place,
-			   struct proof_result *results)
+struct rf_error *proof_run(const struct perf_source *source, const struct proof_event *events,
+			   size_t n, struct proof_loop *const *loops, size_t n_loops,
+			   const struct proof_place *place, struct proof_result *results)
 {
-	struct proof proof = { source, events, n, loops, n_loops, place, results,
-			       calloc(n * n_loops + 1, sizeof(double)), calloc(n + 1, sizeof(bool)) };
+	struct proof proof = {source,
+			      events,
+			      n,
+			      loops,
+			      n_loops,
+			      place,
+			      results,
+			      calloc(n * n_loops + 1, sizeof(double)),
+			      calloc(n + 1, sizeof(bool))};
 	struct rf_error *error = NULL;
 	for (size_t i = 0; i < n; i++)
-		results[i] = (struct proof_result){ .verdict = PROOF_NOT_EXERCISED, .ratio = 1 };
+		results[i] = (struct proof_result){.verdict = PROOF_NOT_EXERCISED, .ratio = 1};
 	if (proof.counts && proof.agreed) {
 		for (size_t i = 0; i < n * n_loops; i++)
 			proof.counts[i] = NAN;
@@ -297,15 +330,16 @@ struct rf_error *proof_run(const struct perf_source *source, const struct proof_
 		for_each_sum(&proof, judge);
 		conclude(&proof);
 	} else {
-		error = rf_error_create(RF_EINTERNAL, NULL, "out of memory for the proof of counters");
+		error = rf_error_create(RF_EINTERNAL, NULL,
+					"out of memory for the proof of counters");
 	}
 	free(proof.counts);
 	free(proof.agreed);
 	return error;
 }
 
-bool proof_quantity_usable(const struct proof_event *events, const struct proof_result *results, size_t n,
-			   enum event_quantity quantity, const char **why)
+bool proof_quantity_usable(const struct proof_event *events, const struct proof_result *results,
+			   size_t n, enum event_quantity quantity, const char **why)
 {
 	bool good = false;
 	*why = "";

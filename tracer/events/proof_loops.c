@@ -46,18 +46,20 @@ static void run_compute(struct proof_loop *loop)
 	compute_kernel_run(loop->kernel, loop->n, loop->memory);
 }
 
-static const struct compute_kernel *find_kernel(const char *isa, const char *precision, const char *op)
+static const struct compute_kernel *find_kernel(const char *isa, const char *precision,
+						const char *op)
 {
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		if (!strcmp(kernel->isa, isa) && !strcmp(kernel->precision, precision) && !strcmp(kernel->op, op) &&
-		    cpu_has(kernel->needs))
+		if (!strcmp(kernel->isa, isa) && !strcmp(kernel->precision, precision) &&
+		    !strcmp(kernel->op, op) && cpu_has(kernel->needs))
 			return kernel;
 	}
 	return NULL;
 }
 
-static void set_flop(struct proof_loop *loop, const struct compute_kernel *kernel, enum event_quantity precision)
+static void set_flop(struct proof_loop *loop, const struct compute_kernel *kernel,
+		     enum event_quantity precision)
 {
 	const double flop = (double)loop->n * kernel->ops_per_iteration;
 	loop->truth[EVENT_FLOP_HP] = loop->truth[EVENT_FLOP_SP] = loop->truth[EVENT_FLOP_DP] = 0;
@@ -66,8 +68,8 @@ static void set_flop(struct proof_loop *loop, const struct compute_kernel *kerne
 	loop->truth[EVENT_FP_INSTRUCTIONS] = (double)loop->n * kernel->accumulators * kernel->steps;
 }
 
-static void add_compute(struct proof_loops *loops, const char *isa, const char *width, const char *precision,
-			enum event_quantity quantity)
+static void add_compute(struct proof_loops *loops, const char *isa, const char *width,
+			const char *precision, enum event_quantity quantity)
 {
 	char name[sizeof(loops->loops[0]->name)];
 	const struct compute_kernel *kernel = find_kernel(isa, precision, "fma");
@@ -114,7 +116,7 @@ static void add_chain(struct proof_loops *loops)
 
 static void run_load_store(struct proof_loop *loop)
 {
-	uint64_t words[2] = { 0 };
+	uint64_t words[2] = {0};
 	rf_proof_load_store(loop->n, words);
 }
 
@@ -144,7 +146,8 @@ static void add_lines(struct proof_loops *loops)
 {
 	const size_t size = (size_t)PROOF_COUNT * LINE;
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct proof_loop *loop = memory == MAP_FAILED ? NULL : add_loop(loops, "10^6 lines read from memory");
+	struct proof_loop *loop =
+		memory == MAP_FAILED ? NULL : add_loop(loops, "10^6 lines read from memory");
 	if (!loop) {
 		if (memory != MAP_FAILED)
 			munmap(memory, size);
@@ -167,8 +170,11 @@ void proof_loops_init(struct proof_loops *loops)
 {
 	static const struct {
 		const char *isa, *width;
-	} widths[] = { { "scalar", "scalar" }, { "sse2", "128 bits" }, { "avx2", "256 bits" }, { "avx512f", "512 bits" } };
-	*loops = (struct proof_loops){ .n = 0 };
+	} widths[] = {{"scalar", "scalar"},
+		      {"sse2", "128 bits"},
+		      {"avx2", "256 bits"},
+		      {"avx512f", "512 bits"}};
+	*loops = (struct proof_loops){.n = 0};
 	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
 		add_compute(loops, widths[i].isa, widths[i].width, "single", EVENT_FLOP_SP);
 		add_compute(loops, widths[i].isa, widths[i].width, "double", EVENT_FLOP_DP);

@@ -43,7 +43,8 @@ static int read_number(const char *root, const char *path)
 }
 
 /* The value of the first line "NAME: VALUE", without the blanks before it; false: there is none. */
-static bool read_field(const char *root, const char *path, const char *name, char *value, size_t size)
+static bool read_field(const char *root, const char *path, const char *name, char *value,
+		       size_t size)
 {
 	char line[8192];
 	size_t length = strlen(name);
@@ -73,19 +74,23 @@ static bool has_capability(const char *root)
 static bool has_filter(const char *root)
 {
 	char value[64];
-	return read_field(root, "/proc/self/status", "Seccomp", value, sizeof(value)) && atoi(value) == 2;
+	return read_field(root, "/proc/self/status", "Seccomp", value, sizeof(value)) &&
+	       atoi(value) == 2;
 }
 
 static bool is_virtual(const char *root)
 {
 	char value[8192];
-	return read_field(root, "/proc/cpuinfo", "flags", value, sizeof(value)) && strstr(value, "hypervisor");
+	return read_field(root, "/proc/cpuinfo", "flags", value, sizeof(value)) &&
+	       strstr(value, "hypervisor");
 }
 
-/* Files that container managers leave: Docker, Podman, and those that speak systemd's container interface. */
+/* Files that container managers leave: Docker, Podman, and those that speak systemd's container
+ * interface. */
 static bool is_container(const char *root)
 {
-	static const char *const traces[] = { "/.dockerenv", "/run/.containerenv", "/run/systemd/container" };
+	static const char *const traces[] = {"/.dockerenv", "/run/.containerenv",
+					     "/run/systemd/container"};
 	for (size_t i = 0; i < sizeof(traces) / sizeof(*traces); i++)
 		if (exists_below(root, traces[i]))
 			return true;
@@ -143,11 +148,15 @@ static struct rf_error *paranoid_level(const struct asked *asked)
 	snprintf(message, sizeof(message), "kernel.perf_event_paranoid is %d, %s needs %d or less",
 		 asked->facts->paranoid, asked->request->what, needed);
 	if (asked->facts->container)
-		snprintf(hint, sizeof(hint), "as root of the host: sysctl kernel.perf_event_paranoid=%d, or start the "
-			 "container with --cap-add PERFMON", needed);
+		snprintf(hint, sizeof(hint),
+			 "as root of the host: sysctl kernel.perf_event_paranoid=%d, or start the "
+			 "container with --cap-add PERFMON",
+			 needed);
 	else
-		snprintf(hint, sizeof(hint), "as root: sysctl kernel.perf_event_paranoid=%d, or setcap "
-			 "cap_perfmon+ep on the file of rfprof", needed);
+		snprintf(hint, sizeof(hint),
+			 "as root: sysctl kernel.perf_event_paranoid=%d, or setcap "
+			 "cap_perfmon+ep on the file of rfprof",
+			 needed);
 	return refuse(asked, hint, message);
 }
 
@@ -158,15 +167,21 @@ static struct rf_error *forbidden(const struct asked *asked)
 	if (!facts->perfmon && facts->paranoid != REFUSAL_UNKNOWN &&
 	    facts->paranoid > refusal_paranoid_needed(asked->request->kind))
 		return paranoid_level(asked);
-	snprintf(message, sizeof(message), "perf_event_open is refused for %s although "
-		 "kernel.perf_event_paranoid is %d: %s", asked->request->what, facts->paranoid,
+	snprintf(message, sizeof(message),
+		 "perf_event_open is refused for %s although "
+		 "kernel.perf_event_paranoid is %d: %s",
+		 asked->request->what, facts->paranoid,
 		 facts->container ? "the container's seccomp filter or its missing capability"
-		 : facts->seccomp ? "a seccomp filter" : "a security module (SELinux, lockdown)");
+		 : facts->seccomp ? "a seccomp filter"
+				  : "a security module (SELinux, lockdown)");
 	if (facts->container)
 		return refuse(asked, "start the container with " CONTAINER_STEP, message);
-	return refuse(asked, facts->seccomp ? "start rfprof outside of the sandbox that filters system calls"
-					    : "allow perf_event in the policy; see the kernel's log for the denial",
-		      message);
+	return refuse(
+		asked,
+		facts->seccomp
+			? "start rfprof outside of the sandbox that filters system calls"
+			: "allow perf_event in the policy; see the kernel's log for the denial",
+		message);
 }
 
 static struct rf_error *missing(const struct asked *asked)
@@ -179,22 +194,30 @@ static struct rf_error *missing(const struct asked *asked)
 	}
 	if (asked->request->kind == REFUSED_UNCORE) {
 		snprintf(message, sizeof(message), "this machine does not show %s", what);
-		return refuse(asked, "load the kernel's uncore driver (modprobe intel_uncore or amd_uncore)", message);
+		return refuse(
+			asked,
+			"load the kernel's uncore driver (modprobe intel_uncore or amd_uncore)",
+			message);
 	}
 	if (asked->facts->hypervisor) {
-		snprintf(message, sizeof(message), "no PMU for %s: the hypervisor does not show one", what);
-		return refuse(asked, "give the virtual machine a PMU (KVM: -cpu host,pmu=on), or take a machine of metal",
+		snprintf(message, sizeof(message),
+			 "no PMU for %s: the hypervisor does not show one", what);
+		return refuse(asked,
+			      "give the virtual machine a PMU (KVM: -cpu host,pmu=on), or take a "
+			      "machine of metal",
 			      message);
 	}
 	snprintf(message, sizeof(message), "the PMU here has no %s", what);
-	return refuse(asked, "see the kernel's log for its PMU driver (dmesg | grep -i pmu)", message);
+	return refuse(asked, "see the kernel's log for its PMU driver (dmesg | grep -i pmu)",
+		      message);
 }
 
 static struct rf_error *no_system_call(const struct asked *asked)
 {
 	char message[256];
 	snprintf(message, sizeof(message), "this kernel has no perf_event_open, so no %s",
-		 strncmp(asked->request->what, "a ", 2) == 0 ? asked->request->what + 2 : asked->request->what);
+		 strncmp(asked->request->what, "a ", 2) == 0 ? asked->request->what + 2
+							     : asked->request->what);
 	return refuse(asked, "a kernel with CONFIG_PERF_EVENTS is needed", message);
 }
 
@@ -203,9 +226,12 @@ static struct rf_error *not_supported(const struct asked *asked)
 	char message[256];
 	if (asked->request->kind != REFUSED_HARDWARE || !asked->request->sampled)
 		return missing(asked);
-	snprintf(message, sizeof(message), "the PMU here counts but cannot interrupt, so that %s cannot be sampled",
+	snprintf(message, sizeof(message),
+		 "the PMU here counts but cannot interrupt, so that %s cannot be sampled",
 		 asked->request->what);
-	return refuse(asked, "boot without nolapic, or give the virtual machine an interrupt for its PMU", message);
+	return refuse(asked,
+		      "boot without nolapic, or give the virtual machine an interrupt for its PMU",
+		      message);
 }
 
 static struct rf_error *gone(const struct asked *asked)
@@ -213,7 +239,8 @@ static struct rf_error *gone(const struct asked *asked)
 	char message[256];
 	if (asked->request->kind != REFUSED_HARDWARE)
 		return missing(asked);
-	snprintf(message, sizeof(message), "the processor has nothing that counts %s%s", asked->request->what,
+	snprintf(message, sizeof(message), "the processor has nothing that counts %s%s",
+		 asked->request->what,
 		 asked->facts->hypervisor ? ", or the hypervisor hides it" : "");
 	return refuse(asked, "choose another event, or --work=count", message);
 }
@@ -221,15 +248,18 @@ static struct rf_error *gone(const struct asked *asked)
 static struct rf_error *descriptors(const struct asked *asked)
 {
 	char message[256], hint[256];
-	snprintf(message, sizeof(message), "too few file descriptors for %s on each CPU: the limit is %llu",
+	snprintf(message, sizeof(message),
+		 "too few file descriptors for %s on each CPU: the limit is %llu",
 		 asked->request->what, (unsigned long long)asked->facts->descriptors);
-	snprintf(hint, sizeof(hint), "raise the limit: ulimit -n 4096 (at most fs.nr_open, %d)", asked->facts->nr_open);
+	snprintf(hint, sizeof(hint), "raise the limit: ulimit -n 4096 (at most fs.nr_open, %d)",
+		 asked->facts->nr_open);
 	return refuse(asked, hint, message);
 }
 
 static struct rf_error *table_full(const struct asked *asked)
 {
-	return refuse(asked, "as root: sysctl fs.file-max with a larger number, or end other programs",
+	return refuse(asked,
+		      "as root: sysctl fs.file-max with a larger number, or end other programs",
 		      "the whole system has no file descriptor left");
 }
 
@@ -237,8 +267,10 @@ static struct rf_error *locked_memory(const struct asked *asked)
 {
 	char message[256];
 	const uint64_t limit = asked->facts->memlock;
-	snprintf(message, sizeof(message), "cannot lock memory for %s: kernel.perf_event_mlock_kb is %d, "
-		 "ulimit -l is %llu kB", asked->request->what, asked->facts->mlock_kb,
+	snprintf(message, sizeof(message),
+		 "cannot lock memory for %s: kernel.perf_event_mlock_kb is %d, "
+		 "ulimit -l is %llu kB",
+		 asked->request->what, asked->facts->mlock_kb,
 		 (unsigned long long)(limit == UINT64_MAX ? limit : limit / 1024));
 	return refuse(asked, "raise kernel.perf_event_mlock_kb or ulimit -l", message);
 }
@@ -248,22 +280,28 @@ static struct rf_error *busy(const struct asked *asked)
 	char message[256];
 	bool watchdog = asked->facts->nmi_watchdog > 0;
 	snprintf(message, sizeof(message), "the counter for %s is taken%s", asked->request->what,
-		 watchdog ? " (the kernel's NMI watchdog holds one)" : " (another profiler has pinned it)");
-	return refuse(asked, watchdog ? "as root: sysctl kernel.nmi_watchdog=0" : "end the other profiler", message);
+		 watchdog ? " (the kernel's NMI watchdog holds one)"
+			  : " (another profiler has pinned it)");
+	return refuse(asked,
+		      watchdog ? "as root: sysctl kernel.nmi_watchdog=0" : "end the other profiler",
+		      message);
 }
 
 static struct rf_error *invalid(const struct asked *asked)
 {
 	char message[256];
 	snprintf(message, sizeof(message), "the kernel does not know %s%s", asked->request->what,
-		 asked->request->kind == REFUSED_HARDWARE ? " or cannot count it beside the others of its group" : "");
+		 asked->request->kind == REFUSED_HARDWARE
+			 ? " or cannot count it beside the others of its group"
+			 : "");
 	return refuse(asked, "a newer kernel may; else leave the event out", message);
 }
 
 static struct rf_error *no_task(const struct asked *asked)
 {
 	char message[256];
-	snprintf(message, sizeof(message), "the program ended before %s was opened", asked->request->what);
+	snprintf(message, sizeof(message), "the program ended before %s was opened",
+		 asked->request->what);
 	return refuse(asked, "start it again", message);
 }
 
@@ -281,12 +319,15 @@ struct rf_error *refusal_explain(int errnum, const struct refusal_request *reque
 		int errnum;
 		struct rf_error *(*explain)(const struct asked *asked);
 	} causes[] = {
-		{ EACCES, forbidden }, { EPERM, forbidden },	   { ENOENT, missing },	   { ENOSYS, no_system_call },
-		{ ENODEV, gone },      { ENXIO, gone },		   { EMFILE, descriptors }, { ENFILE, table_full },
-		{ EBUSY, busy },       { EOPNOTSUPP, not_supported }, { EINVAL, invalid },  { E2BIG, invalid },
-		{ ESRCH, no_task },
+		{EACCES, forbidden},   {EPERM, forbidden},
+		{ENOENT, missing},     {ENOSYS, no_system_call},
+		{ENODEV, gone},        {ENXIO, gone},
+		{EMFILE, descriptors}, {ENFILE, table_full},
+		{EBUSY, busy},         {EOPNOTSUPP, not_supported},
+		{EINVAL, invalid},     {E2BIG, invalid},
+		{ESRCH, no_task},
 	};
-	const struct asked asked = { errnum, request, facts };
+	const struct asked asked = {errnum, request, facts};
 	if (request->kind == REFUSED_RING && (errnum == EPERM || errnum == ENOMEM))
 		return locked_memory(&asked);
 	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
@@ -298,7 +339,7 @@ struct rf_error *refusal_explain(int errnum, const struct refusal_request *reque
 struct rf_error *refusal_here(int errnum, enum refusal_kind kind, const char *what)
 {
 	struct refusal_facts facts;
-	const struct refusal_request request = { .kind = kind, .what = what };
+	const struct refusal_request request = {.kind = kind, .what = what};
 	refusal_facts_read("", &facts);
 	return refusal_explain(errnum, &request, &facts);
 }

@@ -13,7 +13,8 @@
 
 struct resctrl_group {
 	char path[PATH_MAX];
-	uint64_t first_total, first_local; /* a group that is made anew may go on where another has ended */
+	uint64_t first_total,
+		first_local; /* a group that is made anew may go on where another has ended */
 };
 
 /* A file "L3_MON/mon_features" names what is counted, one a line. */
@@ -36,15 +37,20 @@ struct rf_error *resctrl_probe(const char *root)
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s/sys/fs/resctrl", root);
 	if (access(path, F_OK) != 0)
-		return rf_error_create(RF_EUNAVAILABLE, "a processor with memory bandwidth monitoring and a kernel with "
-				       "CONFIG_X86_CPU_RESCTRL are needed", "this machine has no resctrl");
+		return rf_error_create(
+			RF_EUNAVAILABLE,
+			"a processor with memory bandwidth monitoring and a kernel with "
+			"CONFIG_X86_CPU_RESCTRL are needed",
+			"this machine has no resctrl");
 	snprintf(path, sizeof(path), "%s/sys/fs/resctrl/info", root);
 	if (access(path, F_OK) != 0)
-		return rf_error_create(RF_EUNAVAILABLE, "as root: mount -t resctrl resctrl /sys/fs/resctrl",
+		return rf_error_create(RF_EUNAVAILABLE,
+				       "as root: mount -t resctrl resctrl /sys/fs/resctrl",
 				       "resctrl is not mounted");
 	snprintf(path, sizeof(path), "%s/sys/fs/resctrl/info/L3_MON/mon_features", root);
 	if (!has_feature(path, "mbm_total_bytes"))
-		return rf_error_create(RF_EUNAVAILABLE, "another processor may; use --traffic=trace",
+		return rf_error_create(RF_EUNAVAILABLE,
+				       "another processor may; use --traffic=trace",
 				       "resctrl does not count bytes of memory here");
 	return NULL;
 }
@@ -54,12 +60,16 @@ struct rf_error *resctrl_probe(const char *root)
 static struct rf_error *no_group(int errnum)
 {
 	if (errnum == EACCES || errnum == EPERM || errnum == EROFS)
-		return rf_error_errno(RF_EUNAVAILABLE, errnum, "run rfprof as root, or give its user the directory mon_groups",
-				      "no right to make a group in resctrl");
+		return rf_error_errno(
+			RF_EUNAVAILABLE, errnum,
+			"run rfprof as root, or give its user the directory mon_groups",
+			"no right to make a group in resctrl");
 	if (errnum == ENOSPC)
-		return rf_error_errno(RF_EUNAVAILABLE, errnum, "remove groups that nobody needs from mon_groups",
+		return rf_error_errno(RF_EUNAVAILABLE, errnum,
+				      "remove groups that nobody needs from mon_groups",
 				      "all of the processor's monitoring groups are taken");
-	return rf_error_errno(RF_EUNAVAILABLE, errnum, "rfprof goes on without it", "cannot make a group in resctrl");
+	return rf_error_errno(RF_EUNAVAILABLE, errnum, "rfprof goes on without it",
+			      "cannot make a group in resctrl");
 }
 
 static int add_task(const struct resctrl_group *group, pid_t pid)
@@ -79,7 +89,8 @@ static struct resctrl_group *name_group(const char *root, pid_t pid)
 {
 	struct resctrl_group *made = calloc(1, sizeof(*made));
 	if (made)
-		snprintf(made->path, sizeof(made->path), "%s/sys/fs/resctrl/mon_groups/rfprof-%d", root, (int)pid);
+		snprintf(made->path, sizeof(made->path), "%s/sys/fs/resctrl/mon_groups/rfprof-%d",
+			 root, (int)pid);
 	return made;
 }
 
@@ -153,7 +164,7 @@ static bool add_number(const char *directory, const char *name, uint64_t *sum)
 struct rf_error *resctrl_group_read(struct resctrl_group *group, struct resctrl_bytes *bytes)
 {
 	char path[PATH_MAX + 16], domain[2 * PATH_MAX];
-	struct resctrl_bytes sum = { 0 };
+	struct resctrl_bytes sum = {0};
 	struct dirent *entry;
 	unsigned n = 0;
 	snprintf(path, sizeof(path), "%s/mon_data", group->path);
@@ -169,7 +180,8 @@ struct rf_error *resctrl_group_read(struct resctrl_group *group, struct resctrl_
 	if (folder)
 		closedir(folder);
 	if (n == 0)
-		return rf_error_create(RF_EUNAVAILABLE, "rfprof goes on without it", "resctrl gives no number for a group");
+		return rf_error_create(RF_EUNAVAILABLE, "rfprof goes on without it",
+				       "resctrl gives no number for a group");
 	sum.total -= sum.total < group->first_total ? sum.total : group->first_total;
 	sum.local -= sum.local < group->first_local ? sum.local : group->first_local;
 	*bytes = sum;

@@ -1,5 +1,6 @@
-/* Memory bandwidth of a group of tasks, counted by the processor (Intel's MBM, AMD's likewise) through the file system
- * resctrl: Documentation/filesystems/resctrl.rst.  What a task of the group starts is in it too. */
+/* Memory bandwidth of a group of tasks, counted by the processor (Intel's MBM, AMD's likewise)
+ * through the file system resctrl: Documentation/filesystems/resctrl.rst.  What a task of the group
+ * starts is in it too. */
 #pragma once
 
 #include "base/error.h"
@@ -8,8 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Whether resctrl is mounted below `root` ("" for the real system) and counts bytes; RF_EUNAVAILABLE with what to do
- * otherwise. */
+/* Whether resctrl is mounted below `root` ("" for the real system) and counts bytes;
+ * RF_EUNAVAILABLE with what to do otherwise. */
 struct rf_error *resctrl_probe(const char *root);
 
 struct resctrl_group;
@@ -21,9 +22,10 @@ struct rf_error *resctrl_group_open(const char *root, pid_t pid, struct resctrl_
 void resctrl_group_destroy(struct resctrl_group *group);
 
 struct resctrl_bytes {
-	uint64_t total;		/* between the last cache and memory, anywhere, since the group was made */
-	uint64_t local;		/* to the memory of the package where the task ran */
-	unsigned unavailable;	/* caches that gave no number just now ("Unavailable", "Error"): total is too low */
+	uint64_t total; /* between the last cache and memory, anywhere, since the group was made */
+	uint64_t local; /* to the memory of the package where the task ran */
+	unsigned unavailable; /* caches that gave no number just now ("Unavailable", "Error"): total
+				 is too low */
 };
 /* Sums mon_data/mon_L3_… of the group. */
 struct rf_error *resctrl_group_read(struct resctrl_group *group, struct resctrl_bytes *bytes);

@@ -17,16 +17,16 @@
 enum { LINE = 64 };
 
 /* Names of PMUs; the kinds that count every channel of memory come first. */
-static const char *const kinds[] = { "uncore_imc", "amd_umc", "amd_df", "uncore_imc_free_running" };
+static const char *const kinds[] = {"uncore_imc", "amd_umc", "amd_df", "uncore_imc_free_running"};
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 static const struct {
 	const char *name;
 	enum uncore_direction direction;
 } event_names[] = {
-	{ "cas_count_read", UNCORE_READ }, { "cas_count_write", UNCORE_WRITE },
-	{ "data_read", UNCORE_READ },	   { "data_write", UNCORE_WRITE },
-	{ "data_reads", UNCORE_READ },	   { "data_writes", UNCORE_WRITE },
+	{"cas_count_read", UNCORE_READ}, {"cas_count_write", UNCORE_WRITE},
+	{"data_read", UNCORE_READ},      {"data_write", UNCORE_WRITE},
+	{"data_reads", UNCORE_READ},     {"data_writes", UNCORE_WRITE},
 };
 
 /* --- what there is --- */
@@ -39,7 +39,8 @@ static size_t kind_of(const char *name)
 		if (strncmp(name, kinds[i], length) != 0)
 			continue;
 		const char *rest = name + length;
-		if (!*rest || (*rest == '_' && rest[1] && rest[1 + strspn(rest + 1, "0123456789")] == '\0'))
+		if (!*rest ||
+		    (*rest == '_' && rest[1] && rest[1 + strspn(rest + 1, "0123456789")] == '\0'))
 			return i;
 	}
 	return N_KINDS;
@@ -58,33 +59,39 @@ static double bytes_of(const char *directory, const char *name)
 	return scale * uncore_unit_bytes(unit);
 }
 
-static void take_event(const char *directory, const char *name, enum uncore_direction direction, struct uncore_pmu *pmu)
+static void take_event(const char *directory, const char *name, enum uncore_direction direction,
+		       struct uncore_pmu *pmu)
 {
 	char file[96], terms[256];
-	uint64_t configs[3] = { 0 };
+	uint64_t configs[3] = {0};
 	for (size_t i = 0; i < pmu->n_events; i++)
 		if (pmu->events[i].direction == direction)
 			return;
 	snprintf(file, sizeof(file), "events/%s", name);
-	if (!uncore_line(directory, file, terms, sizeof(terms)) || !uncore_event_terms(directory, terms, configs))
+	if (!uncore_line(directory, file, terms, sizeof(terms)) ||
+	    !uncore_event_terms(directory, terms, configs))
 		return;
 	const double bytes = bytes_of(directory, name);
 	if (!isfinite(bytes) || bytes <= 0)
 		return;
-	pmu->events[pmu->n_events++] = (struct uncore_event){ direction, configs[0], configs[1], configs[2], bytes };
+	pmu->events[pmu->n_events++] =
+		(struct uncore_event){direction, configs[0], configs[1], configs[2], bytes};
 }
 
 /* Without a cpumask a PMU is one of the core, or a file system that is not what it should be. */
 static bool read_pmu(const char *devices, const char *name, struct uncore_pmu *pmu)
 {
 	char directory[4096], text[4096];
-	*pmu = (struct uncore_pmu){ .type = 0 };
+	*pmu = (struct uncore_pmu){.type = 0};
 	if ((size_t)snprintf(pmu->name, sizeof(pmu->name), "%s", name) >= sizeof(pmu->name) ||
-	    (size_t)snprintf(directory, sizeof(directory), "%s/%s", devices, name) >= sizeof(directory))
+	    (size_t)snprintf(directory, sizeof(directory), "%s/%s", devices, name) >=
+		    sizeof(directory))
 		return false;
-	if (!uncore_line(directory, "type", text, sizeof(text)) || sscanf(text, "%" SCNu32, &pmu->type) != 1)
+	if (!uncore_line(directory, "type", text, sizeof(text)) ||
+	    sscanf(text, "%" SCNu32, &pmu->type) != 1)
 		return false;
-	if (!uncore_line(directory, "cpumask", text, sizeof(text)) || !uncore_cpu_list(text, &pmu->cpus, &pmu->n_cpus))
+	if (!uncore_line(directory, "cpumask", text, sizeof(text)) ||
+	    !uncore_cpu_list(text, &pmu->cpus, &pmu->n_cpus))
 		return false;
 	for (size_t i = 0; i < sizeof(event_names) / sizeof(*event_names); i++)
 		take_event(directory, event_names[i].name, event_names[i].direction, pmu);
@@ -122,7 +129,7 @@ struct rf_error *uncore_find(const char *root, struct uncore *uncore)
 {
 	char devices[4096];
 	struct dirent *entry;
-	*uncore = (struct uncore){ 0 };
+	*uncore = (struct uncore){0};
 	snprintf(devices, sizeof(devices), "%s/sys/bus/event_source/devices", root);
 	DIR *folder = opendir(devices);
 	while (folder && (entry = readdir(folder))) {
@@ -147,12 +154,12 @@ void uncore_deinit(struct uncore *uncore)
 	for (size_t i = 0; i < uncore->n_pmus; i++)
 		free(uncore->pmus[i].cpus);
 	free(uncore->pmus);
-	*uncore = (struct uncore){ 0 };
+	*uncore = (struct uncore){0};
 }
 
 bool uncore_is_complete(const struct uncore *uncore)
 {
-	bool counts[2] = { false, false };
+	bool counts[2] = {false, false};
 	for (size_t i = 0; i < uncore->n_pmus; i++)
 		for (size_t k = 0; k < uncore->pmus[i].n_events; k++)
 			counts[uncore->pmus[i].events[k].direction] = true;
@@ -184,7 +191,7 @@ static struct rf_error *open_one(struct uncore_counters *counters, const struct 
 		.config2 = event->config2,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
-	struct opened opened = { .direction = event->direction, .bytes = event->bytes };
+	struct opened opened = {.direction = event->direction, .bytes = event->bytes};
 	opened.fd = counters->source->open(counters->source->context, &attr, -1, cpu, -1);
 	if (opened.fd < 0)
 		return refusal_here(errno, REFUSED_UNCORE, pmu->name);
@@ -198,7 +205,8 @@ static struct rf_error *open_pmu(struct uncore_counters *counters, const struct 
 {
 	for (size_t i = 0; i < pmu->n_events; i++)
 		for (size_t k = 0; k < pmu->n_cpus; k++) {
-			struct rf_error *error = open_one(counters, pmu, &pmu->events[i], pmu->cpus[k]);
+			struct rf_error *error =
+				open_one(counters, pmu, &pmu->events[i], pmu->cpus[k]);
 			if (error)
 				return error;
 		}
@@ -211,7 +219,8 @@ struct rf_error *uncore_open(const struct perf_source *source, const struct unco
 	struct uncore_counters *made = calloc(1, sizeof(*made));
 	struct rf_error *error = NULL;
 	if (!made)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory for counters of the memory");
+		return rf_error_create(RF_EINTERNAL, NULL,
+				       "out of memory for counters of the memory");
 	made->source = source;
 	for (size_t i = 0; i < uncore->n_pmus && !error; i++)
 		error = open_pmu(made, &uncore->pmus[i]);
@@ -226,13 +235,15 @@ struct rf_error *uncore_open(const struct perf_source *source, const struct unco
 
 struct rf_error *uncore_read(struct uncore_counters *counters, struct uncore_bytes *bytes)
 {
-	struct uncore_bytes sum = { .share = 1 };
+	struct uncore_bytes sum = {.share = 1};
 	for (size_t i = 0; i < counters->n_opened; i++) {
 		const struct opened *opened = &counters->opened[i];
-		uint64_t reading[3] = { 0 };
-		ssize_t n = counters->source->read(counters->source->context, opened->fd, reading, sizeof(reading));
+		uint64_t reading[3] = {0};
+		ssize_t n = counters->source->read(counters->source->context, opened->fd, reading,
+						   sizeof(reading));
 		if (n != sizeof(reading))
-			return rf_error_errno(RF_EUNAVAILABLE, n < 0 ? errno : EIO, "rfprof goes on without it",
+			return rf_error_errno(RF_EUNAVAILABLE, n < 0 ? errno : EIO,
+					      "rfprof goes on without it",
 					      "cannot read a counter of the memory");
 		struct counter_total total = counter_scale(reading[0], reading[1], reading[2]);
 		double *to = opened->direction == UNCORE_READ ? &sum.read : &sum.written;
@@ -258,7 +269,8 @@ void uncore_close(struct uncore_counters *counters)
 
 void uncore_share_add(struct uncore_share *share, double bytes, double program_ns, double busy_ns)
 {
-	/* the two clocks tick differently: in a short slice the program may seem to have had more than all */
+	/* the two clocks tick differently: in a short slice the program may seem to have had more
+	 * than all */
 	double part = busy_ns > 0 ? program_ns / busy_ns : program_ns > 0;
 	if (part > 1)
 		part = 1;
@@ -275,9 +287,12 @@ bool uncore_busy_ns(const char *root, uint64_t *busy_ns)
 	uint64_t user, nice, system, idle, wait, irq, softirq;
 	snprintf(directory, sizeof(directory), "%s/proc", root);
 	if (!uncore_line(directory, "stat", line, sizeof(line)) ||
-	    sscanf(line, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &user,
-		   &nice, &system, &idle, &wait, &irq, &softirq) != 7)
+	    sscanf(line,
+		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64,
+		   &user, &nice, &system, &idle, &wait, &irq, &softirq) != 7)
 		return false;
-	*busy_ns = (user + nice + system + irq + softirq) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	*busy_ns = (user + nice + system + irq + softirq) *
+		   (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	return true;
 }

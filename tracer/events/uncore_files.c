@@ -70,7 +70,7 @@ wrong:
 
 static bool take_word(const char **format, uint64_t configs[3], uint64_t **word)
 {
-	static const char *const names[] = { "config:", "config1:", "config2:" };
+	static const char *const names[] = {"config:", "config1:", "config2:"};
 	for (size_t i = 0; i < 3; i++)
 		if (strncmp(*format, names[i], strlen(names[i])) == 0) {
 			*format += strlen(names[i]);
@@ -83,7 +83,7 @@ static bool take_word(const char **format, uint64_t configs[3], uint64_t **word)
 bool uncore_place_bits(const char *format, uint64_t value, uint64_t configs[3])
 {
 	uint64_t *word, first, last;
-	uint64_t placed[3] = { configs[0], configs[1], configs[2] };
+	uint64_t placed[3] = {configs[0], configs[1], configs[2]};
 	if (!take_word(&format, placed, &word))
 		return false;
 	do {
@@ -105,9 +105,11 @@ static bool place_term(const char *directory, const char *name, uint64_t value, 
 		configs[0] |= value;
 		return true;
 	}
-	if (strchr(name, '/') || (size_t)snprintf(path, sizeof(path), "format/%s", name) >= sizeof(path))
+	if (strchr(name, '/') ||
+	    (size_t)snprintf(path, sizeof(path), "format/%s", name) >= sizeof(path))
 		return false;
-	return uncore_line(directory, path, format, sizeof(format)) && uncore_place_bits(format, value, configs);
+	return uncore_line(directory, path, format, sizeof(format)) &&
+	       uncore_place_bits(format, value, configs);
 }
 
 bool uncore_event_terms(const char *directory, const char *text, uint64_t configs[3])
@@ -136,8 +138,8 @@ double uncore_unit_bytes(const char *unit)
 		const char *name;
 		double bytes;
 	} units[] = {
-		{ "", 1 }, { "Bytes", 1 }, { "bytes", 1 }, { "B", 1 }, { "KB", 1e3 }, { "MB", 1e6 }, { "GB", 1e9 },
-		{ "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 },
+		{"", 1},     {"Bytes", 1}, {"bytes", 1},    {"B", 1},        {"KB", 1e3},
+		{"MB", 1e6}, {"GB", 1e9},  {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
 	};
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (strcmp(unit, units[i].name) == 0)

@@ -1,8 +1,8 @@
 #include "cache/geometry_machine.h"
 
 #include "cache/policy.h"
-#include "machine/theory.h"
-#include "machine/topology.h"
+#include "machine/topology/theory.h"
+#include "machine/topology/topology.h"
 
 #include <cpuid.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cache/geometry.h"
-#include "machine/machine.h"
+#include "machine/data/machine.h"
 
 #include <stddef.h>
 

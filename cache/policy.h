@@ -4,7 +4,7 @@
 #include "cache/geometry.h"
 
 struct cache_policy {
-	const char *name;            /* as in machine/microarchitectures.def where it is there */
+	const char *name; /* as in machine/topology/microarchitectures.def where it is there */
 	enum cache_inclusion l2, l3; /* L2 of L1, L3 of L2 */
 	enum cache_replacement
 		replacement[CACHE_LEVELS]; /* tree-PLRU only where the ways are a power of two */

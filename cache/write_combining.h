@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CACHE_COMBINING 10 /* line fill buffers of a core, Nehalem to Broadwell; 12 or more since \
-			    */
+#define CACHE_COMBINING                                                           \
+	10 /* line fill buffers of a core, Nehalem to Broadwell; 12 or more since \
+	    */
 
 struct combining {
 	unsigned n;

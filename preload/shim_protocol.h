@@ -2,10 +2,10 @@
  * with a page of settings and a ring for each thread.
  *
  * A ring holds records in the form of perf_event_open(2): PERF_RECORD_SAMPLE with
- * PERF_RING_SAMPLE_TYPE (tracer/perf_ring.h), and MMAP2, COMM and FORK with sample_id_all, so that
- * both samplers are read by the same code.  Only its own thread writes a ring, in a signal handler
- * or with nothing else running; only rfprof reads it.  A thread that is killed while it writes
- * leaves nothing behind, because the head moves last.
+ * PERF_RING_SAMPLE_TYPE (tracer/perf/perf_ring.h), and MMAP2, COMM and FORK with sample_id_all, so
+ * that both samplers are read by the same code.  Only its own thread writes a ring, in a signal
+ * handler or with nothing else running; only rfprof reads it.  A thread that is killed while it
+ * writes leaves nothing behind, because the head moves last.
  *
  * Version 1: first layout. */
 #pragma once

@@ -1,105 +1,16 @@
-/* From a profile to what the user sees: placement on the roofline, ranking, text, SVG, JSON. */
+/* From a profile to what the user sees: all that is asked for, in all formats. */
 #pragma once
 
 #include "base/error.h"
-#include "report/export/export.h"
-#include "report/model_traffic.h"
-#include "report/profile.h"
+#include "report/rows/report_options.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
-enum report_sort { SORT_HEADROOM, SORT_DISTANCE, SORT_TIME, SORT_FLOPS, SORT_BYTES, SORT_NAME };
-
-/* One table for all processes together, or one for each. */
-enum report_processes { PROCESSES_MERGED, PROCESSES_TREE };
-
-/* What a row of the table is. */
-enum report_by {
-	BY_FUNCTION,
-	BY_LOOP,
-	BY_LINE,
-	BY_MODULE,
-	BY_THREAD,
-	BY_PROCESS,
-	BY_CALL_PATH,
-	BY_INLINED
-};
-
-enum report_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-
-struct report_options {
-	size_t top; /* rows in the table, points in the picture; 0: 20 */
-	enum report_sort sort;
-	/* these shape the table, --json, --csv, --svg and --png; other files have all
-	 * (report_shape_check) */
-	enum report_by by;
-	const char *focus, *ignore; /* extended regular expressions, or NULL */
-	double min_share; /* of the time of all samples; rows with less are summed up in one */
-	/* the terminal alone */
-	const char *saved_as; /* the profile's file, for the command under the table; NULL: there is
-				 none */
-	const char *function; /* a page about this function instead of the table, or NULL */
-	bool plot;            /* the roofline plot, under the table */
-	enum report_color color;
-	bool ascii;   /* nothing but ASCII */
-	bool utf8;    /* UTF-8 whatever the locale says */
-	size_t width; /* columns; 0: the terminal's */
-	/* all formats */
-	enum report_processes processes;
-	const char *level; /* "L1", "L2", "L3" or "DRAM": place and rank by its traffic; NULL: the
-			      one that binds */
-	enum traffic_direction direction;
-	bool levels;              /* every level: a table of its own, and points in the picture */
-	const char *svg_path;     /* or NULL */
-	const char *json_path;    /* or NULL */
-	const char *html_path;    /* or NULL */
-	const char *html_compare; /* a profile that the page compares this one with, or NULL */
-	struct export_paths exports;
-};
-
-/* How many of the files are standard output, "-". */
-size_t report_stdout_files(const struct report_options *options);
-
-/* "headroom", "distance", "time", "flops", "bytes", "name" → enum; false for another word. */
-bool report_sort_parse(const char *word, enum report_sort *sort);
-
-/* "function", "loop", "line", "module", "thread", "process", "call-path", "inlined" → enum; false
- * for another word. */
-bool report_by_parse(const char *word, enum report_by *by);
-/* "auto", "always", "never" → enum; false for another word. */
-bool report_color_parse(const char *word, enum report_color *color);
-/* "5%", "5 %" or "5" → 0.05; false for what is not a number from 0 to 100. */
-bool report_share_parse(const char *word, double *share);
-/* Whether `pattern` is an extended regular expression; `option`: the option it was given with. */
-struct rf_error *report_pattern_check(const char *option, const char *pattern);
-
-/* "merge", "tree" → enum; false for another word. */
-bool report_processes_parse(const char *word, enum report_processes *processes);
-
-/* "L1" to "DRAM", in any case of letters → the name as it is above; NULL for another word. */
-const char *report_level_parse(const char *word);
-/* "both", "read", "write" → enum; false for another word. */
-bool report_direction_parse(const char *word, enum traffic_direction *direction);
-
-/* Refuses files that --by, --focus, --ignore and --min have no meaning for. */
-struct rf_error *report_shape_check(const struct report_options *options);
-/* The word of --by. */
-const char *report_by_name(enum report_by by);
-
-/* Whether a profile's sums are enough for what is asked for (profile_load_sums). */
-bool report_from_sums(const struct report_options *options);
+struct machine;
 
 /* Writes the head line and the ranked table to `stream`, and the SVG and JSON files if asked. */
 struct rf_error *report_write(const struct profile *profile, const struct report_options *options,
 			      FILE *stream);
-
-/* Copies a machine into a profile: roofs, custom roofs, and the facts cpu_model, microarchitecture
- * (where it is known), usable_threads, clock_ghz and clock_fp_ghz (where it was measured). */
-struct rf_error *report_take_machine(struct profile *profile, const struct machine *machine);
-/* Copies custom roofs into a profile. */
-struct rf_error *report_take_custom(struct profile *profile, const struct custom_roof *roofs,
-				    size_t n);
 
 /* Draws the empty roofline plot of a machine to the file `path`. */
 struct rf_error *report_machine_svg(const struct machine *machine, const char *path);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "report/profile.h"
+#include "profile/profile.h"
 
 #include <stdint.h>
 

@@ -1,11 +1,13 @@
 /* The callgrind format (valgrind's manual, "Callgrind Format Specification") for KCachegrind and
  * callgrind_annotate: costs of each instruction, and of calls the time that the stacks tell. */
 #include "report/export/code.h"
+
 #include "report/export/writers.h"
+#include "report/rows/view.h"
 
 #include "base/array.h"
+#include "base/text.h"
 #include "base/u64_map.h"
-#include "report/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 #include "report/export/code.h"
 
 #include "base/array.h"
-#include "report/text.h"
+#include "base/text.h"
+#include "report/rows/view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/error.h"
-#include "report/model_parts.h"
-#include "report/report_parts.h"
+#include "report/model/model_parts.h"
+#include "report/rows/view.h"
 
 /* A function, or what lies in no function of a module, or in no module. */
 struct code_function {

@@ -1,8 +1,10 @@
 /* Functions as comma-separated values (RFC 4180), in the order of the table.  A cell without a
  * value is empty. */
 #include "report/export/writers.h"
-#include "report/report_parts.h"
-#include "report/text.h"
+
+#include "base/text.h"
+#include "report/rows/ranking.h"
+#include "report/rows/view.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,14 +1,15 @@
 /* The table of formats. */
 #include "report/export/export.h"
+
 #include "report/export/writers.h"
-#include "report/report_parts.h"
+#include "report/rows/view.h"
 
 static const struct {
 	report_format *write;
 	struct rf_error *(*check)(void); /* or NULL: it can be made anywhere */
 } formats[N_EXPORTS] = {
 #define EXPORT(name, writer, check, help) [EXPORT_##name] = {writer, check},
-#include "report/export/formats.def"
+#include "report/rows/export_formats.def"
 #undef EXPORT
 };
 

@@ -2,23 +2,12 @@
 #pragma once
 
 #include "base/error.h"
+#include "report/rows/view.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
 struct report_view;
-
-#define EXPORT(name, writer, check, help) EXPORT_##name,
-enum export_format {
-#include "report/export/formats.def"
-	N_EXPORTS
-};
-#undef EXPORT
-
-/* What the user named for each format: a path, "-" for standard output, or NULL. */
-struct export_paths {
-	const char *of[N_EXPORTS];
-};
 
 /* Before anything is run: whether what was asked for can be made here.  Does not look at the files.
  */

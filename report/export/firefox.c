@@ -1,8 +1,11 @@
 /* The Firefox Profiler's "processed profile", version 48: tables by column, one set for each
  * thread. The categories, and so the colours, are what holds a function back. */
 #include "report/export/code.h"
+
+#include "base/text.h"
 #include "report/export/writers.h"
-#include "report/text.h"
+#include "report/json/json.h"
+#include "report/rows/view.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* Collapsed stacks: "THREAD;caller;…;function MICROSECONDS", a line for each path. */
 #include "report/export/stacks.h"
+
 #include "report/export/writers.h"
+#include "report/rows/view.h"
 
 #include <stdlib.h>
 #include <string.h>

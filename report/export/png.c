@@ -1,8 +1,9 @@
 /* The plot as PNG: the SVG, drawn by librsvg's rsvg-convert at 300 dots per inch.  A program that
  * is there or not, not a library: nothing has to be linked for a picture that few builds want. */
 #include "report/export/writers.h"
-#include "report/report_parts.h"
 
+#include "report/rows/view.h"
+#include "report/svg/svg.h"
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>

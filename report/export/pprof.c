@@ -1,9 +1,11 @@
 /* pprof's profile.proto, gzip-compressed.  Times stand at call stacks; what was counted and traced
  * stands at its instruction, without callers, since no call path was counted with it. */
 #include "report/export/code.h"
+
+#include "base/text.h"
 #include "report/export/protobuf.h"
 #include "report/export/writers.h"
-#include "report/text.h"
+#include "report/rows/view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "report/rows/view.h"
 
 #include <stdio.h>
 
@@ -9,7 +10,7 @@ struct report_view;
 
 #define EXPORT(name, writer, check, help) \
 	struct rf_error *writer(const struct report_view *view, FILE *stream);
-#include "report/export/formats.def"
+#include "report/rows/export_formats.def"
 #undef EXPORT
 
 /* Whether there is a program that draws. */

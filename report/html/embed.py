@@ -41,7 +41,7 @@ def main():
     policy = (f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
               "base-uri 'none'; form-action 'none'")
     with open(output, "w", encoding="ascii") as file:
-        file.write("/* Made by report/html/embed.py. */\n#include \"report/html_assets.h\"\n")
+        file.write("/* Made by report/html/embed.py. */\n#include \"report/html/html_assets.h\"\n")
         for name, data in (("style", style), ("library", library), ("script", script), ("policy", policy.encode())):
             file.write(f"\nconst char html_{name}[] =\n{c_string(data)};\n")
 

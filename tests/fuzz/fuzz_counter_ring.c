@@ -1,6 +1,6 @@
 /* Fuzz target: any bytes as a ring of records of sampled counters, as counters_drain takes them. */
 #include "ring_input.h"
-#include "tracer/events/counters_internal.h"
+#include "tracer/pmu/counters_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

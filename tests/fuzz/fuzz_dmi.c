@@ -1,5 +1,5 @@
 /* Fuzz target: any bytes as a table of SMBIOS structures.  What is taken from it makes sense. */
-#include "machine/dmi.h"
+#include "machine/topology/dmi.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Fuzz target: any bytes as /proc/PID/maps, and what is asked of the regions found there.  fopen is
  * wrapped (ld --wrap), so that the lines of process 0, which there is none of, are the input. */
-#include "tracer/program_memory.h"
+#include "tracer/process/program_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Fuzz target: an arbitrary file as one that the program has mapped: its program headers and build
  * id as the tracer reads them, and offsets in it turned into addresses. */
-#include "tracer/module_file.h"
+#include "tracer/process/module_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

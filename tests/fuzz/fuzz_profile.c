@@ -3,9 +3,9 @@
  * An input that starts like an SQLite file is loaded as it is.  Any other input is spread over the
  * rows of a small profile (code, counts, times, names), saved, loaded and reported: the values get
  * past SQLite's own checks, which bytes flipped in a file seldom do. */
-#include "report/model.h"
+#include "report/model/model.h"
 #include "report/report.h"
-#include "tests/unit/report_sample.h"
+#include "tests/unit/report/report_sample.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * nothing is written beyond slots and arenas (pages without access lie on both sides), the program
  * goes on in whole translated code, in the gate or at an address of its own, and the counts become
  * a profile. */
-#include "tracer/requests.h"
+#include "tracer/target/requests.h"
 
 #include <stdlib.h>
 #include <string.h>

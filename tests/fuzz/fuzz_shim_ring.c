@@ -2,8 +2,8 @@
  * slots with any state, positions and owner, and rings of any bytes, read by the timer sampler into
  * a profile.  The file is found as the shim finds it, by its descriptor. */
 #include "preload/shim_protocol.h"
-#include "report/profile.h"
-#include "tracer/sampler.h"
+#include "profile/profile.h"
+#include "tracer/timed/sampler.h"
 
 #include <dirent.h>
 #include <fcntl.h>

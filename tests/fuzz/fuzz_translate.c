@@ -5,7 +5,7 @@
  * own fields, every emitted byte decodes or is data, the cache's books agree with each other, and
  * asking again gives the same answer.  Built with -fsanitize=fuzzer, or as a plain program with
  * replay.c over a folder of inputs. */
-#include "tracer/translate.h"
+#include "tracer/translate/translate.h"
 
 #include <Zydis/Zydis.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Fuzz target: work_of_bytes on arbitrary bytes.  Nothing is read beyond them, and whatever
  * decodes has work that makes sense.  Built with -fsanitize=fuzzer, or as a plain program with
  * replay.c over a folder of inputs. */
-#include "report/work.h"
+#include "insn/work.h"
 
 #include <stdlib.h>
 #include <string.h>

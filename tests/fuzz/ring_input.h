@@ -4,7 +4,7 @@
  * follows is in the ring, as far as it fits. */
 #pragma once
 
-#include "tracer/perf_ring.h"
+#include "tracer/perf/perf_ring.h"
 
 #include <stdlib.h>
 

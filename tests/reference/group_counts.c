@@ -1,8 +1,9 @@
 /* Usage: group_counts PROFILE WHAT.  The rows of `rfprof report --by WHAT PROFILE` with their exact
  * counts, one a line: flop, load bytes, store bytes, instructions, CPU time in ns, name; tabs
  * between them. */
-#include "report/ranking.h"
+#include "report/rows/ranking.h"
 
+#include "report/rows/view.h"
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -4,9 +4,9 @@
  *	step_count PROGRAM FUNCTION…
  *
  * Prints for each function the line that a target prints as its truth (tests/targets/truth.h),
- * with the word `counted`.  It shares the table of instructions (report/work.c) with rfprof and
+ * with the word `counted`.  It shares the table of instructions (insn/work.c) with rfprof and
  * nothing else: no translation, no counters, no blocks.  Only the main thread is watched. */
-#include "report/work.h"
+#include "insn/work.h"
 
 #include <cpuid.h>
 #include <elf.h>

@@ -1,6 +1,6 @@
 #include "tracer/doctor/checks.h"
 
-#include "tracer/events/choice.h"
+#include "tracer/pmu/choice.h"
 
 #include <string.h>
 

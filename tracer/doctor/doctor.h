@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "cache/geometry.h"
-#include "tracer/events/event_table.h"
-#include "tracer/events/perf_source.h"
-#include "tracer/events/proof.h"
-#include "tracer/events/refusal.h"
+#include "tracer/perf/perf_source.h"
+#include "tracer/perf/refusal.h"
+#include "tracer/pmu/event_table.h"
+#include "tracer/pmu/proof.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,15 +1,15 @@
 #include "tracer/doctor/guard.h"
 
 #include "cache/geometry_machine.h"
-#include "machine/roof_cache.h"
-#include "machine/theory.h"
-#include "machine/topology.h"
+#include "machine/store/roof_cache.h"
+#include "machine/topology/theory.h"
+#include "machine/topology/topology.h"
 #include "symbols/debuginfod.h"
-#include "tracer/events/resctrl.h"
-#include "tracer/events/uncore.h"
-#include "tracer/sampler.h"
-#include "tracer/sandbox.h"
-#include "tracer/trace_config.h"
+#include "tracer/launch/sandbox.h"
+#include "tracer/pmu/resctrl.h"
+#include "tracer/pmu/uncore.h"
+#include "tracer/timed/sampler.h"
+#include "tracer/translate/trace_config.h"
 
 #include <cpuid.h>
 #include <errno.h>

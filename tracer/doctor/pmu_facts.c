@@ -1,7 +1,7 @@
 #include "tracer/doctor/doctor.h"
 
-#include "tracer/events/counter_limits.h"
-#include "tracer/events/event_encode.h"
+#include "tracer/pmu/counter_limits.h"
+#include "tracer/pmu/event_encode.h"
 
 #include <stdlib.h>
 #include <string.h>

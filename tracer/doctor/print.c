@@ -1,6 +1,6 @@
 #include "tracer/doctor/doctor.h"
 
-#include "report/text.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,0 +1,35 @@
+#include "cli/doctor_command.h"
+
+#include "cli/output_file.h"
+#include "tracer/doctor/doctor.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { DEFAULT_COLUMNS = 132 }; /* where the table does not go to a terminal */
+enum { LIMIT_MS = 20000 };      /* for each probe; they take milliseconds */
+
+static size_t window_columns(void)
+{
+	struct winsize size;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col
+									   : DEFAULT_COLUMNS;
+}
+
+struct rf_error *doctor_command(bool json, bool *possible)
+{
+	static struct doctor_report report;
+	struct output_file output;
+	struct doctor_facts *facts = doctor_facts_create(LIMIT_MS);
+	if (!facts)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	doctor_report_make(facts, &report);
+	doctor_facts_destroy(facts);
+	*possible = report.possible;
+	struct rf_error *error = output_file_open(&output, NULL, stdout);
+	if (error)
+		return error;
+	error = json ? doctor_write_json(&report, output.stream)
+		     : doctor_print(&report, window_columns(), output.stream);
+	return output_file_close(&output, error);
+}

@@ -1,0 +1,222 @@
+#include "cli/machine_command.h"
+
+#include "base/text.h"
+#include "cli/output_file.h"
+#include "machine/data/machine.h"
+#include "machine/data/machine_json.h"
+#include "machine/data/machine_print.h"
+#include "machine/store/custom_roofs.h"
+#include "machine/store/machine_get.h"
+#include "machine/store/thread_list.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <libsmartcols.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+}
+
+/* ---- custom roofs ---- */
+
+static struct rf_error *import(const char *path)
+{
+	struct custom_roof_set imported;
+	struct rf_error *error = custom_roofs_import(path, &imported);
+	char *kept = NULL;
+	if (!error)
+		error = custom_roofs_path(&kept);
+	if (!error)
+		printf("%zu roof%s imported into %s\n", imported.n, imported.n == 1 ? "" : "s",
+		       kept);
+	free(kept);
+	return error;
+}
+
+static struct rf_error *forget(const char *name)
+{
+	size_t removed = 0;
+	struct rf_error *error = custom_roofs_forget(name, &removed);
+	if (!error)
+		printf("%zu custom roof%s removed\n", removed, removed == 1 ? "" : "s");
+	return error;
+}
+
+static int add_line(struct libscols_table *table, const struct custom_roof *roof)
+{
+	char value[TEXT_NUMBER], *name = text_clean(roof->name), *source = text_clean(roof->source);
+	struct libscols_line *line = name && source ? scols_table_new_line(table, NULL) : NULL;
+	const char *const cells[] = {name, text_number(value, roof->value), roof->unit, source};
+	int failed = !line;
+	for (size_t i = 0; i < sizeof(cells) / sizeof(*cells) && !failed; i++)
+		failed = scols_line_set_data(line, i, cells[i]);
+	free(name);
+	free(source);
+	return failed;
+}
+
+/* The custom roofs under the table of those that were measured. */
+static struct rf_error *print_custom(const struct machine *machine, FILE *stream)
+{
+	static const struct {
+		const char *name;
+		int flags;
+	} columns[] = {
+		{"name", 0},
+		{"value", SCOLS_FL_RIGHT},
+		{"unit", 0},
+		{"source", 0},
+	};
+	if (!machine->n_custom_roofs)
+		return NULL;
+	struct libscols_table *table = scols_new_table();
+	int failed = !table || scols_table_set_stream(table, stream);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns) && !failed; i++)
+		failed = !scols_table_new_column(table, columns[i].name, 0, columns[i].flags);
+	for (size_t i = 0; i < machine->n_custom_roofs && !failed; i++)
+		failed = add_line(table, &machine->custom_roofs[i]);
+	if (!failed) {
+		fputs("\nstated, not measured:\n", stream);
+		failed = scols_print_table(table);
+	}
+	scols_unref_table(table);
+	return failed ? rf_error_create(RF_EINTERNAL, NULL, "cannot make the table of custom roofs")
+		      : NULL;
+}
+
+/* ---- the machine ---- */
+
+static void progress(void *context, const char *what, int step, int n_steps)
+{
+	(void)context;
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "rfprof: measuring %d/%d %s\033[K\r%s", step, n_steps, what,
+			step == n_steps ? "\033[K" : "");
+}
+
+static void warn(struct rf_error *warning)
+{
+	if (warning)
+		rf_error_print(warning, stderr);
+	rf_error_destroy(warning);
+}
+
+static struct rf_error *add_custom(struct machine *machine)
+{
+	struct custom_roof_set set;
+	warn(custom_roofs_load(&set));
+	machine->custom_roofs = malloc((set.n + 1) * sizeof(*set.roofs));
+	if (!machine->custom_roofs)
+		return out_of_memory();
+	memcpy(machine->custom_roofs, set.roofs, set.n * sizeof(*set.roofs));
+	machine->n_custom_roofs = set.n;
+	return NULL;
+}
+
+static struct rf_error *write_json(const struct machine *machine, FILE *stream)
+{
+	json_t *json = NULL;
+	struct rf_error *error = machine_to_json(machine, &json);
+	if (error)
+		return error;
+	if (json_object_set_new(json, "custom_roofs",
+				custom_roofs_to_json(machine->custom_roofs,
+						     machine->n_custom_roofs)))
+		error = out_of_memory();
+	else if (json_dumpf(json, stream, JSON_INDENT(2)) || putc('\n', stream) == EOF ||
+		 fflush(stream))
+		error = rf_error_errno(RF_EACCESS, errno, "make room there",
+				       "cannot write the JSON");
+	json_decref(json);
+	return error;
+}
+
+/* The thread counts that the user asked for; none: threads NULL. */
+struct wanted_threads {
+	int *threads;
+	size_t n;
+};
+
+static struct rf_error *show(const struct machine *machine, const struct wanted_threads *wanted,
+			     bool json)
+{
+	struct output_file output;
+	struct rf_error *error = output_file_open(&output, NULL, stdout);
+	if (error)
+		return error;
+	error = json ? write_json(machine, output.stream)
+		     : machine_print(machine, wanted->threads, wanted->n, output.stream);
+	if (!error && !json)
+		error = print_custom(machine, output.stream);
+	return output_file_close(&output, error);
+}
+
+static struct rf_error *measure(const struct machine_command *command,
+				const struct wanted_threads *wanted, struct machine *machine)
+{
+	struct machine_options options = {.refresh = command->refresh,
+					  .quick = command->quick,
+					  .threads = wanted->threads,
+					  .n_threads = wanted->n,
+					  .progress = progress};
+	struct rf_error *warning = NULL;
+	struct rf_error *error = machine_get(&options, machine, &warning);
+	warn(warning);
+	return error;
+}
+
+/* The picture first: a reader of the table may leave early. */
+static struct rf_error *show_threads(const struct machine_command *command,
+				     const struct wanted_threads *wanted)
+{
+	struct machine machine = {0};
+	struct rf_error *error = output_file_check(command->svg_path);
+	if (!error)
+		error = measure(command, wanted, &machine);
+	if (error)
+		return error;
+	error = add_custom(&machine);
+	if (!error && command->svg_path)
+		error = report_machine_svg(&machine, command->svg_path);
+	if (!error)
+		error = show(&machine, wanted, command->json);
+	machine_deinit(&machine);
+	return error;
+}
+
+static struct rf_error *show_machine(const struct machine_command *command)
+{
+	struct wanted_threads wanted = {0};
+	if (command->threads && !thread_list_parse(command->threads, &wanted.threads, &wanted.n))
+		return rf_error_create(RF_EINPUT,
+				       "--threads takes numbers and ranges, such as 1,2,4-8; "
+				       "see rfprof machine --help",
+				       "--threads: %.60s", command->threads);
+	struct rf_error *error = show_threads(command, &wanted);
+	free(wanted.threads);
+	return error;
+}
+
+struct rf_error *machine_command(const struct machine_command *command)
+{
+	const bool shows = command->refresh || command->quick || command->json ||
+			   command->threads || command->svg_path;
+	if (!command->import_path && !command->forget)
+		return show_machine(command);
+	if (shows || (command->import_path && command->forget))
+		return rf_error_create(RF_EINPUT,
+				       "run rfprof machine again for the rest; see rfprof "
+				       "machine --help",
+				       "%s goes with no other option",
+				       command->import_path ? "--import" : "--forget");
+	struct output_file output;
+	struct rf_error *error = output_file_open(&output, NULL, stdout);
+	if (!error)
+		error = command->import_path ? import(command->import_path)
+					     : forget(command->forget);
+	return output_file_close(&output, error);
+}

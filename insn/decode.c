@@ -1,0 +1,269 @@
+#include "insn/decode.h"
+
+#include <Zydis/Zydis.h>
+#include <string.h>
+
+#define STATUS_FLAGS                                                                 \
+	(ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | \
+	 ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
+
+static const ZydisDecoder *decoder(void)
+{
+	static ZydisDecoder instance;
+	static bool ready;
+	if (!ready) {
+		ZydisDecoderInit(&instance, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+		ready = true;
+	}
+	return &instance;
+}
+
+/* Instructions that write all status flags but possibly CF, whatever the operands: no shifts (a
+ * count of 0 writes none), nothing that leaves a flag as it was.  Flags that the manual calls
+ * undefined after and, or, xor, test (AF) do not depend on their old value. */
+static bool always_kills_flags(ZydisMnemonic mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_CMP:
+	case ZYDIS_MNEMONIC_TEST:
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_NEG:
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+	case ZYDIS_MNEMONIC_COMISD:
+	case ZYDIS_MNEMONIC_COMISS:
+	case ZYDIS_MNEMONIC_UCOMISD:
+	case ZYDIS_MNEMONIC_UCOMISS:
+	case ZYDIS_MNEMONIC_VCOMISD:
+	case ZYDIS_MNEMONIC_VCOMISS:
+	case ZYDIS_MNEMONIC_VUCOMISD:
+	case ZYDIS_MNEMONIC_VUCOMISS:
+	case ZYDIS_MNEMONIC_PTEST:
+	case ZYDIS_MNEMONIC_VPTEST:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool reads_flags(const ZydisDecodedInstruction *insn)
+{
+	if (insn->mnemonic == ZYDIS_MNEMONIC_SYSCALL || insn->mnemonic == ZYDIS_MNEMONIC_PUSHFQ ||
+	    insn->mnemonic == ZYDIS_MNEMONIC_PUSHF || insn->mnemonic == ZYDIS_MNEMONIC_LAHF)
+		return true;
+	return insn->cpu_flags && (insn->cpu_flags->tested & STATUS_FLAGS);
+}
+
+/* Instructions that would show or change what belongs to rfprof, or whose copy would go wrong. */
+static const char *why_native(const ZydisDecodedInstruction *insn)
+{
+	if (insn->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_GS)
+		return "the program uses the GS segment";
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_RDGSBASE:
+	case ZYDIS_MNEMONIC_WRGSBASE:
+	case ZYDIS_MNEMONIC_SWAPGS:
+	case ZYDIS_MNEMONIC_LGS:
+		return "the program uses the GS segment";
+	case ZYDIS_MNEMONIC_SYSCALL:
+		return insn->length == 2 ? NULL : "a system call with prefixes";
+	case ZYDIS_MNEMONIC_IRET:
+	case ZYDIS_MNEMONIC_IRETD:
+	case ZYDIS_MNEMONIC_IRETQ:
+	case ZYDIS_MNEMONIC_SYSENTER:
+	case ZYDIS_MNEMONIC_SYSRET:
+	case ZYDIS_MNEMONIC_SYSEXIT:
+		return "a far transfer of control";
+	default:
+		break;
+	}
+	if (insn->mnemonic == ZYDIS_MNEMONIC_MOV && insn->opcode == 0x8e &&
+	    insn->raw.modrm.reg == 5)
+		return "the program uses the GS segment";
+	return NULL;
+}
+
+static enum flow flow_of(const ZydisDecodedInstruction *insn)
+{
+	bool indirect = insn->opcode == 0xff;
+	switch (insn->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		if (insn->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && insn->opcode >= 0xe0 &&
+		    insn->opcode <= 0xe3)
+			return FLOW_LOOP;
+		return insn->mnemonic == ZYDIS_MNEMONIC_XBEGIN ? FLOW_XBEGIN : FLOW_BRANCH;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return indirect ? FLOW_JUMP_INDIRECT : FLOW_JUMP;
+	case ZYDIS_CATEGORY_CALL:
+		return indirect ? FLOW_CALL_INDIRECT : FLOW_CALL;
+	case ZYDIS_CATEGORY_RET:
+		return FLOW_RETURN;
+	default:
+		return insn->mnemonic == ZYDIS_MNEMONIC_SYSCALL ? FLOW_SYSCALL : FLOW_NEXT;
+	}
+}
+
+/* Far and 16-bit transfers exist in no compiled program; they are left to the processor. */
+static bool is_odd_transfer(const ZydisDecodedInstruction *insn)
+{
+	return insn->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
+	       (insn->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE &&
+		insn->meta.category != ZYDIS_CATEGORY_COND_BR && insn->operand_width == 16);
+}
+
+/* Work that depends on run-time state: rep strings, masks, tiles.  Only these few instructions
+ * need their operands decoded. */
+static bool may_have_units(const ZydisDecodedInstruction *insn)
+{
+	if (insn->attributes &
+	    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+		return true;
+	if (insn->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX)
+		return insn->avx.mask.reg != ZYDIS_REGISTER_NONE &&
+		       insn->avx.mask.reg != ZYDIS_REGISTER_K0;
+	switch (insn->meta.category) {
+	case ZYDIS_CATEGORY_AVX2GATHER:
+	case ZYDIS_CATEGORY_AMX_TILE:
+		return true;
+	default:
+		break;
+	}
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_VMASKMOVPS:
+	case ZYDIS_MNEMONIC_VMASKMOVPD:
+	case ZYDIS_MNEMONIC_VPMASKMOVD:
+	case ZYDIS_MNEMONIC_VPMASKMOVQ:
+	case ZYDIS_MNEMONIC_MASKMOVQ:
+	case ZYDIS_MNEMONIC_MASKMOVDQU:
+	case ZYDIS_MNEMONIC_VMASKMOVDQU:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void note_units(const ZydisDecodedInstruction *insn, const uint8_t *bytes,
+		       struct decoded *out)
+{
+	if (!may_have_units(insn))
+		return;
+	ZydisDecodedInstruction full;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), bytes, insn->length, &full, operands)))
+		return;
+	work_of_decoded(&full, operands, &out->units);
+	if (out->units.units == UNITS_REP && insn->address_width != 64) {
+		out->flow = FLOW_NATIVE;
+		out->why_native = "a string instruction with 32-bit addresses";
+	}
+}
+
+static void set_native(struct decoded *out, const char *why)
+{
+	out->flow = FLOW_NATIVE;
+	out->why_native = why;
+}
+
+static void note_addresses(const ZydisDecodedInstruction *insn, struct decoded *out)
+{
+	const uint64_t next = out->pc + insn->length;
+	out->modrm_offset = insn->raw.modrm.offset;
+	out->rip_relative = (insn->attributes & ZYDIS_ATTRIB_HAS_MODRM) &&
+			    insn->raw.modrm.mod == 0 && insn->raw.modrm.rm == 5 &&
+			    insn->raw.disp.size == 32; /* not so: moves of control registers */
+	if (out->rip_relative) {
+		out->disp_offset = insn->raw.disp.offset;
+		out->target = next + (uint64_t)insn->raw.disp.value;
+		if (insn->address_width == 32)
+			set_native(out, "a 32-bit instruction-relative address");
+	} else if (insn->raw.imm[0].is_relative) {
+		out->target = next + (uint64_t)insn->raw.imm[0].value.s;
+	}
+	while (out->prefix_end < insn->length) {
+		uint8_t byte = out->bytes[out->prefix_end];
+		if (byte != 0x26 && byte != 0x2e && byte != 0x36 && byte != 0x3e && byte != 0x64 &&
+		    byte != 0x65 && byte != 0x66 && byte != 0x67 && byte != 0xf0 && byte != 0xf2 &&
+		    byte != 0xf3)
+			break;
+		out->prefix_end++;
+	}
+}
+
+void decode_instruction(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out)
+{
+	if (!decode_common(bytes, size, pc, out))
+		decode_any(bytes, size, pc, out);
+}
+
+void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out)
+{
+	ZydisDecodedInstruction insn;
+	ZydisDecoderContext context;
+	*out = (struct decoded){.pc = pc};
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), &context, bytes, size, &insn))) {
+		set_native(out, "an instruction that the decoder does not know");
+		return;
+	}
+	out->length = insn.length;
+	memcpy(out->bytes, bytes, insn.length);
+	out->flow = flow_of(&insn);
+	out->reads_flags = reads_flags(&insn);
+	out->kills_flags = always_kills_flags(insn.mnemonic);
+	out->keeps_carry =
+		insn.mnemonic == ZYDIS_MNEMONIC_INC || insn.mnemonic == ZYDIS_MNEMONIC_DEC;
+	out->restores_flags = insn.mnemonic == ZYDIS_MNEMONIC_POPFQ ||
+			      insn.mnemonic == ZYDIS_MNEMONIC_POPF ||
+			      insn.mnemonic == ZYDIS_MNEMONIC_SAHF;
+	note_addresses(&insn, out);
+	if (out->flow == FLOW_RETURN)
+		out->pop_bytes = insn.raw.imm[0].size ? (uint16_t)insn.raw.imm[0].value.u : 0;
+	const char *why = why_native(&insn);
+	if (why)
+		set_native(out, why);
+	else if (out->flow != FLOW_NEXT && out->flow != FLOW_SYSCALL && is_odd_transfer(&insn))
+		set_native(out, "a far or 16-bit transfer of control");
+	else
+		note_units(&insn, bytes, out);
+}
+
+static unsigned register_bit(ZydisRegister reg)
+{
+	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+	if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15)
+		return 0;
+	return 1u << (whole - ZYDIS_REGISTER_RAX);
+}
+
+unsigned decode_used_registers(const struct decoded *insn)
+{
+	ZydisDecodedInstruction full;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	unsigned used = 0;
+	if (insn->used_known)
+		return insn->used;
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderDecodeFull(decoder(), insn->bytes, insn->length, &full, operands)))
+		return 0xffff;
+	for (int i = 0; i < full.operand_count; i++) {
+		if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER)
+			used |= register_bit(operands[i].reg.value);
+		if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			used |= register_bit(operands[i].mem.base) |
+				register_bit(operands[i].mem.index);
+	}
+	/* registers that come without being named: cpuid, xgetbv, xsave and the like */
+	switch (full.meta.category) {
+	case ZYDIS_CATEGORY_SYSTEM:
+	case ZYDIS_CATEGORY_XSAVE:
+	case ZYDIS_CATEGORY_XSAVEOPT:
+		used |= 0xf;
+		break;
+	default:
+		break;
+	}
+	return used;
+}

@@ -1,0 +1,355 @@
+#include "insn/operands.h"
+
+#include "insn/work.h"
+
+#include <Zydis/Zydis.h>
+#include <string.h>
+
+#define RAX 0
+#define RSP 4
+#define RBP 5
+#define MOST_BYTES 64 /* of a plain operand; what is larger is stated by few instructions */
+
+struct full {
+	ZydisDecodedInstruction insn;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	struct work work;
+};
+
+static const ZydisDecoder *decoder(void)
+{
+	static ZydisDecoder instance;
+	static bool ready;
+	if (!ready) {
+		ZydisDecoderInit(&instance, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+		ready = true;
+	}
+	return &instance;
+}
+
+static uint8_t general(ZydisRegister reg)
+{
+	const ZydisRegister whole =
+		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15
+		       ? (uint8_t)(whole - ZYDIS_REGISTER_RAX)
+		       : NO_BASE;
+}
+
+/* ---- memory ---- */
+
+static bool is_push(const ZydisDecodedInstruction *insn)
+{
+	return insn->meta.category == ZYDIS_CATEGORY_PUSH ||
+	       insn->meta.category == ZYDIS_CATEGORY_CALL || insn->mnemonic == ZYDIS_MNEMONIC_ENTER;
+}
+
+static bool is_hidden(const ZydisDecodedOperand *operand)
+{
+	return operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN;
+}
+
+/* Base, index and displacement; false when they are no ordinary ones. */
+static bool set_address(const struct full *full, const struct decoded *insn,
+			const ZydisDecodedOperand *operand, struct operand *out)
+{
+	out->base = out->index = NO_BASE;
+	out->displacement = operand->mem.disp.value;
+	out->fs = operand->mem.segment == ZYDIS_REGISTER_FS;
+	if (full->insn.address_width != 64 || operand->mem.segment == ZYDIS_REGISTER_GS)
+		return false;
+	if (operand->mem.base == ZYDIS_REGISTER_RIP)
+		out->displacement = (int64_t)insn->target;
+	else if (operand->mem.base != ZYDIS_REGISTER_NONE)
+		out->base = general(operand->mem.base);
+	if (operand->mem.index != ZYDIS_REGISTER_NONE && operand->mem.type != ZYDIS_MEMOP_TYPE_VSIB)
+		out->index = general(operand->mem.index);
+	out->scale = operand->mem.scale ? operand->mem.scale : 1;
+	/* the stack pointer moves before a push writes, and before a pop's address is formed */
+	if (is_hidden(operand) && is_push(&full->insn) && out->base == RSP)
+		out->displacement -= operand->size / 8;
+	if (!is_hidden(operand) && full->insn.mnemonic == ZYDIS_MNEMONIC_POP && out->base == RSP)
+		out->displacement += operand->size / 8;
+	return true;
+}
+
+static uint8_t access_of(const struct full *full, const ZydisDecodedOperand *operand)
+{
+	switch (full->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_CLFLUSH:
+	case ZYDIS_MNEMONIC_CLFLUSHOPT:
+		return OPERAND_FLUSH;
+	case ZYDIS_MNEMONIC_CLWB:
+		return OPERAND_CLEAN;
+	case ZYDIS_MNEMONIC_CLZERO:
+		return OPERAND_LINE_ZERO;
+	default:
+		break;
+	}
+	uint8_t access = 0;
+	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ && full->work.is_load)
+		access |= OPERAND_LOAD;
+	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE && full->work.is_store)
+		access |= full->work.non_temporal ? OPERAND_NON_TEMPORAL : OPERAND_STORE;
+	return access;
+}
+
+/* Accesses that the architecture requires to be aligned: those of one line only (Intel SDM vol. 1,
+ * 10.4.1.1 and 14.9). */
+static bool is_aligned(const ZydisDecodedInstruction *insn)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_MOVAPS:
+	case ZYDIS_MNEMONIC_MOVAPD:
+	case ZYDIS_MNEMONIC_MOVDQA:
+	case ZYDIS_MNEMONIC_VMOVAPS:
+	case ZYDIS_MNEMONIC_VMOVAPD:
+	case ZYDIS_MNEMONIC_VMOVDQA:
+	case ZYDIS_MNEMONIC_VMOVDQA32:
+	case ZYDIS_MNEMONIC_VMOVDQA64:
+	case ZYDIS_MNEMONIC_MOVNTPS:
+	case ZYDIS_MNEMONIC_MOVNTPD:
+	case ZYDIS_MNEMONIC_MOVNTDQ:
+	case ZYDIS_MNEMONIC_VMOVNTPS:
+	case ZYDIS_MNEMONIC_VMOVNTPD:
+	case ZYDIS_MNEMONIC_VMOVNTDQ:
+	case ZYDIS_MNEMONIC_MOVNTDQA:
+	case ZYDIS_MNEMONIC_VMOVNTDQA:
+	case ZYDIS_MNEMONIC_CMPXCHG16B:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The bits of a bit string may lie far from the address of the operand. */
+static bool is_bit_string(const struct full *full)
+{
+	switch (full->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_BT:
+	case ZYDIS_MNEMONIC_BTS:
+	case ZYDIS_MNEMONIC_BTR:
+	case ZYDIS_MNEMONIC_BTC:
+		return full->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+	default:
+		return false;
+	}
+}
+
+static bool is_packed(const ZydisDecodedInstruction *insn)
+{
+	return insn->meta.category == ZYDIS_CATEGORY_COMPRESS ||
+	       insn->meta.category == ZYDIS_CATEGORY_EXPAND ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPCOMPRESSB ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPCOMPRESSW ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPEXPANDB ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPEXPANDW;
+}
+
+static void set_mask(const struct full *full, const ZydisDecodedOperand *operand,
+		     struct operand *out)
+{
+	const struct work *work = &full->work;
+	const uint32_t loads = work->unit_load_bytes, stores = work->unit_store_bytes;
+	out->bytes = (uint16_t)(loads ? loads : stores);
+	out->lanes = work->lanes;
+	out->mask = work->unit_reg;
+	out->mask_bits = work->units == UNITS_VMASK ? work->unit_element_bits : 0;
+	out->form = is_packed(&full->insn) ? OPERAND_PACKED : OPERAND_MASKED;
+	if (operand->mem.type != ZYDIS_MEMOP_TYPE_VSIB)
+		return;
+	out->form = OPERAND_GATHER;
+	out->vector = (uint8_t)ZydisRegisterGetId(operand->mem.index);
+	switch (full->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_VGATHERDPD:
+	case ZYDIS_MNEMONIC_VGATHERDPS:
+	case ZYDIS_MNEMONIC_VPGATHERDD:
+	case ZYDIS_MNEMONIC_VPGATHERDQ:
+	case ZYDIS_MNEMONIC_VSCATTERDPD:
+	case ZYDIS_MNEMONIC_VSCATTERDPS:
+	case ZYDIS_MNEMONIC_VPSCATTERDD:
+	case ZYDIS_MNEMONIC_VPSCATTERDQ:
+		out->index_bits = 32;
+		break;
+	default:
+		out->index_bits = 64;
+		break;
+	}
+}
+
+/* Memory that a mask governs only on one side (a load that is read whole, say) has fixed bytes. */
+static bool is_per_unit(const struct work *work)
+{
+	return work->units != UNITS_NONE && (work->unit_load_bytes || work->unit_store_bytes);
+}
+
+static void set_size(const struct full *full, const ZydisDecodedOperand *operand,
+		     struct operand *out)
+{
+	const struct work *work = &full->work;
+	out->form = OPERAND_PLAIN;
+	out->bytes = (uint16_t)(operand->size / 8);
+	if (out->access & (OPERAND_FLUSH | OPERAND_CLEAN | OPERAND_LINE_ZERO)) {
+		out->bytes = 1;
+	} else if (is_per_unit(work) && work->units == UNITS_REP) {
+		out->form = OPERAND_STRING;
+	} else if (is_per_unit(work) &&
+		   (work->units == UNITS_KMASK || work->units == UNITS_VMASK)) {
+		set_mask(full, operand, out);
+	} else if (is_per_unit(work) || is_bit_string(full) || !out->bytes ||
+		   out->bytes > MOST_BYTES || full->insn.mnemonic == ZYDIS_MNEMONIC_ENTER) {
+		out->form = OPERAND_UNTRACED;
+	}
+	out->aligned = is_aligned(&full->insn) && out->form == OPERAND_PLAIN;
+}
+
+static bool is_line_access(const ZydisDecodedInstruction *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_CLFLUSHOPT ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_CLWB || insn->mnemonic == ZYDIS_MNEMONIC_CLZERO;
+}
+
+static void add_operand(const struct full *full, const struct decoded *insn,
+			const ZydisDecodedOperand *operand, struct operands *out)
+{
+	struct operand new = {.access = access_of(full, operand)};
+	if (!new.access || operand->mem.type == ZYDIS_MEMOP_TYPE_AGEN || out->n == MAX_OPERANDS)
+		return;
+	const bool known = set_address(full, insn, operand, &new);
+	set_size(full, operand, &new);
+	if (!known || operand->mem.type == ZYDIS_MEMOP_TYPE_MIB)
+		new.form = OPERAND_UNTRACED;
+	if (new.form == OPERAND_STRING &&new.fs)
+		new.form = OPERAND_UNTRACED;
+	out->items[out->n++] = new;
+}
+
+static void add_line_zero(struct operands *out)
+{
+	out->items[out->n++] = (struct operand){.form = OPERAND_PLAIN,
+						.access = OPERAND_LINE_ZERO,
+						.base = RAX,
+						.index = NO_BASE,
+						.scale = 1,
+						.bytes = 1};
+}
+
+/* Loads before stores. */
+static void set_memory(const struct full *full, const struct decoded *insn, struct operands *out)
+{
+	if (full->insn.mnemonic == ZYDIS_MNEMONIC_CLZERO) {
+		add_line_zero(out);
+		return;
+	}
+	if (!full->work.is_load && !full->work.is_store && !is_line_access(&full->insn))
+		return;
+	for (int stores = 0; stores < 2; stores++)
+		for (int i = 0; i < full->insn.operand_count; i++) {
+			const ZydisDecodedOperand *operand = &full->operands[i];
+			if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			    stores == !(operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ))
+				add_operand(full, insn, operand, out);
+		}
+}
+
+/* ---- registers ---- */
+
+static void set_move(struct operands *out, ZydisRegister to, ZydisRegister from, int64_t by)
+{
+	if (ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, to) != 64 || general(to) == NO_BASE ||
+	    general(from) == NO_BASE || by > INT32_MAX || by < INT32_MIN)
+		return;
+	out->moved = general(to);
+	out->from = general(from);
+	out->by = by;
+	out->written &= (uint16_t) ~(1u << out->moved);
+}
+
+static int64_t immediate(const ZydisDecodedOperand *operand)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? operand->imm.value.s : INT64_MAX;
+}
+
+/* Instructions that add a constant to a register or copy one. */
+static void set_moved(const struct full *full, struct operands *out)
+{
+	const ZydisDecodedOperand *operands = full->operands;
+	if (operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return;
+	const ZydisRegister to = operands[0].reg.value;
+	switch (full->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_ADD:
+		set_move(out, to, to, immediate(&operands[1]));
+		break;
+	case ZYDIS_MNEMONIC_SUB:
+		if (immediate(&operands[1]) != INT64_MAX)
+			set_move(out, to, to, -immediate(&operands[1]));
+		break;
+	case ZYDIS_MNEMONIC_INC:
+		set_move(out, to, to, 1);
+		break;
+	case ZYDIS_MNEMONIC_DEC:
+		set_move(out, to, to, -1);
+		break;
+	case ZYDIS_MNEMONIC_MOV:
+		if (operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
+			set_move(out, to, operands[1].reg.value, 0);
+		break;
+	case ZYDIS_MNEMONIC_LEA:
+		if (operands[1].mem.index == ZYDIS_REGISTER_NONE &&
+		    full->insn.address_width == 64 && operands[1].mem.base != ZYDIS_REGISTER_NONE &&
+		    operands[1].mem.base != ZYDIS_REGISTER_RIP)
+			set_move(out, to, operands[1].mem.base, operands[1].mem.disp.value);
+		break;
+	default:
+		break;
+	}
+}
+
+static void set_stack_pointer(const struct full *full, struct operands *out)
+{
+	const ZydisInstructionCategory category = full->insn.meta.category;
+	if (category != ZYDIS_CATEGORY_PUSH && category != ZYDIS_CATEGORY_POP)
+		return;
+	for (int i = 0; i < full->insn.operand_count_visible; i++)
+		if (full->operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    full->operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+		    general(full->operands[i].reg.value) == RSP)
+			return; /* pop %rsp */
+	for (int i = 0; i < full->insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &full->operands[i];
+		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && is_hidden(operand) &&
+		    operand->mem.base == ZYDIS_REGISTER_RSP)
+			set_move(out, ZYDIS_REGISTER_RSP, ZYDIS_REGISTER_RSP,
+				 category == ZYDIS_CATEGORY_PUSH ? -(operand->size / 8)
+								 : operand->size / 8);
+	}
+}
+
+static void set_written(const struct full *full, struct operands *out)
+{
+	for (int i = 0; i < full->insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &full->operands[i];
+		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+		    general(operand->reg.value) != NO_BASE)
+			out->written |= (uint16_t)(1u << general(operand->reg.value));
+	}
+	set_moved(full, out);
+	set_stack_pointer(full, out);
+}
+
+void operands_of(const struct decoded *insn, struct operands *out)
+{
+	struct full full;
+	*out = (struct operands){.moved = NO_BASE};
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), insn->bytes, insn->length, &full.insn,
+						 full.operands))) {
+		out->written = 0xffff;
+		return;
+	}
+	work_of_decoded(&full.insn, full.operands, &full.work);
+	set_memory(&full, insn, out);
+	set_written(&full, out);
+}

@@ -1,0 +1,241 @@
+#include "machine/data/machine_json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+}
+
+static json_t *cache_to_json(const struct machine_cache *cache)
+{
+	return json_pack("{s:i, s:I, s:I, s:i, s:i}", "level", cache->level, "size_bytes",
+			 (json_int_t)cache->size_bytes, "line_bytes", (json_int_t)cache->line_bytes,
+			 "ways", cache->ways, "shared_by", cache->shared_by);
+}
+
+static json_t *node_to_json(bool by_node, int node)
+{
+	return by_node ? json_integer(node) : json_null();
+}
+
+static json_t *roof_to_json(const struct roof *roof)
+{
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:s, s:s, "
+		"s:b, s:b}",
+		"kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth", "isa", roof->isa,
+		"precision", roof->precision, "op", roof->op, "level", roof->level, "threads",
+		roof->threads, "cpu_node", node_to_json(roof->by_node, roof->cpu_node),
+		"memory_node", node_to_json(roof->by_node, roof->memory_node), "best", roof->best,
+		"median", roof->median, "q1", roof->q1, "q3", roof->q3, "theory",
+		roof->theory > 0 ? json_real(roof->theory) : json_null(), "unit", roof->unit,
+		"bytes_convention", roof->bytes_convention, "distinguishable",
+		roof->distinguishable, "noisy", roof->noisy);
+}
+
+/* json_array_append_new() and json_pack() take NULL as a failure and pass it on. */
+struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
+{
+	json_t *caches = json_array(), *counts = json_array(), *roofs = json_array();
+	json_t *notes = json_array();
+	int failed = 0;
+	for (size_t i = 0; i < machine->n_counts; i++)
+		failed |= json_array_append_new(
+			counts, json_pack("{s:i, s:b}", "threads", machine->counts[i].threads,
+					  "complete", machine->counts[i].complete));
+	for (size_t i = 0; i < machine->n_caches; i++)
+		failed |= json_array_append_new(caches, cache_to_json(&machine->caches[i]));
+	for (size_t i = 0; i < machine->n_roofs; i++)
+		failed |= json_array_append_new(roofs, roof_to_json(&machine->roofs[i]));
+	for (size_t i = 0; i < machine->n_notes; i++)
+		failed |= json_array_append_new(notes, json_string(machine->notes[i]));
+	json_t *json =
+		json_pack("{s:s, s:s?, s:i, s:f, s:f, s:o, s:o, s:o, s:o}", "cpu_model",
+			  machine->cpu_model, "microarchitecture", machine->microarchitecture,
+			  "usable_threads", machine->usable_threads, "clock_ghz",
+			  machine->clock_ghz, "clock_fp_ghz", machine->clock_fp_ghz, "counts",
+			  counts, "caches", caches, "roofs", roofs, "notes", notes);
+	if (failed || !json) {
+		json_decref(json);
+		return out_of_memory();
+	}
+	*out = json;
+	return NULL;
+}
+
+static struct rf_error *format_error(const char *what, const char *why)
+{
+	return rf_error_create(RF_EFORMAT, NULL, "%s: %s", what, why);
+}
+
+/* Copies `text` into a fixed member; false when it does not fit. */
+static bool copy_text(char *to, size_t size, const char *text)
+{
+	size_t length = strlen(text);
+	if (length >= size)
+		return false;
+	memcpy(to, text, length + 1);
+	return true;
+}
+
+static bool is_rate(double value)
+{
+	return isfinite(value) && value > 0;
+}
+
+static struct rf_error *roof_from_json(json_t *json, struct roof *roof)
+{
+	const char *kind, *isa, *precision, *op, *level, *unit, *convention;
+	json_t *cpu_node, *memory_node, *theory;
+	int distinguishable, noisy;
+	json_error_t cause;
+	*roof = (struct roof){0};
+	if (json_unpack_ex(json, &cause, 0,
+			   "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:F, s:F, s:F, s:F, s:o, s:s, "
+			   "s:s, s:b, s:b}",
+			   "kind", &kind, "isa", &isa, "precision", &precision, "op", &op, "level",
+			   &level, "threads", &roof->threads, "cpu_node", &cpu_node, "memory_node",
+			   &memory_node, "best", &roof->best, "median", &roof->median, "q1",
+			   &roof->q1, "q3", &roof->q3, "theory", &theory, "unit", &unit,
+			   "bytes_convention", &convention, "distinguishable", &distinguishable,
+			   "noisy", &noisy))
+		return format_error("roof", cause.text);
+	bool is_compute = !strcmp(kind, "compute");
+	if (!is_compute && strcmp(kind, "bandwidth"))
+		return format_error("roof of unknown kind", kind);
+	if (!is_rate(roof->best) || !is_rate(roof->median) || !is_rate(roof->q1) ||
+	    !is_rate(roof->q3) || roof->threads < 1)
+		return format_error("roof", "a rate or the thread count is not positive");
+	roof->kind = is_compute ? ROOF_COMPUTE : ROOF_BANDWIDTH;
+	roof->distinguishable = distinguishable;
+	roof->noisy = noisy;
+	roof->theory = json_number_value(theory);
+	roof->by_node = json_is_integer(cpu_node) && json_is_integer(memory_node);
+	roof->cpu_node = (int)json_integer_value(cpu_node);
+	roof->memory_node = (int)json_integer_value(memory_node);
+	if (!copy_text(roof->isa, sizeof(roof->isa), isa) ||
+	    !copy_text(roof->precision, sizeof(roof->precision), precision) ||
+	    !copy_text(roof->op, sizeof(roof->op), op) ||
+	    !copy_text(roof->level, sizeof(roof->level), level) ||
+	    !copy_text(roof->unit, sizeof(roof->unit), unit) ||
+	    !copy_text(roof->bytes_convention, sizeof(roof->bytes_convention), convention))
+		return format_error("roof", "a text is too long");
+	return NULL;
+}
+
+static struct rf_error *roofs_from_json(json_t *json, struct machine *machine)
+{
+	size_t n = json_array_size(json);
+	if (n == 0)
+		return format_error("roofs", "there are none");
+	machine->roofs = calloc(n, sizeof(*machine->roofs));
+	if (!machine->roofs)
+		return out_of_memory();
+	for (size_t i = 0; i < n; i++) {
+		struct rf_error *error =
+			roof_from_json(json_array_get(json, i), &machine->roofs[i]);
+		if (error)
+			return error;
+		machine->n_roofs++;
+	}
+	return NULL;
+}
+
+static struct rf_error *counts_from_json(json_t *json, struct machine *machine)
+{
+	size_t n = json_array_size(json);
+	machine->counts = calloc(n ? n : 1, sizeof(*machine->counts));
+	if (!machine->counts)
+		return out_of_memory();
+	for (size_t i = 0; i < n; i++) {
+		struct machine_count *count = &machine->counts[i];
+		int complete;
+		json_error_t cause;
+		if (json_unpack_ex(json_array_get(json, i), &cause, 0, "{s:i, s:b}", "threads",
+				   &count->threads, "complete", &complete))
+			return format_error("counts", cause.text);
+		if (count->threads < 1 || (i && count->threads <= count[-1].threads))
+			return format_error("counts", "the thread counts do not ascend");
+		count->complete = complete;
+		machine->n_counts++;
+	}
+	return NULL;
+}
+
+static struct rf_error *caches_from_json(json_t *json, struct machine *machine)
+{
+	const size_t most = sizeof(machine->caches) / sizeof(machine->caches[0]);
+	if (!json_is_array(json) || json_array_size(json) > most)
+		return format_error("caches", "not an array of at most 8");
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		struct machine_cache *cache = &machine->caches[i];
+		json_int_t size, line;
+		json_error_t cause;
+		if (json_unpack_ex(json_array_get(json, i), &cause, 0, "{s:i, s:I, s:I, s:i, s:i}",
+				   "level", &cache->level, "size_bytes", &size, "line_bytes", &line,
+				   "ways", &cache->ways, "shared_by", &cache->shared_by))
+			return format_error("cache", cause.text);
+		cache->size_bytes = size;
+		cache->line_bytes = line;
+		machine->n_caches++;
+	}
+	return NULL;
+}
+
+static struct rf_error *notes_from_json(json_t *json, struct machine *machine)
+{
+	size_t n = json_array_size(json);
+	machine->notes = calloc(n ? n : 1, sizeof(*machine->notes));
+	if (!machine->notes)
+		return out_of_memory();
+	for (size_t i = 0; i < n; i++) {
+		const char *note = json_string_value(json_array_get(json, i));
+		if (!note)
+			return format_error("notes", "not all are text");
+		machine->notes[i] = strdup(note);
+		if (!machine->notes[i])
+			return out_of_memory();
+		machine->n_notes++;
+	}
+	return NULL;
+}
+
+struct rf_error *machine_from_json(json_t *json, struct machine *out)
+{
+	struct machine machine = {0};
+	const char *cpu_model;
+	const char *microarchitecture =
+		json_string_value(json_object_get(json, "microarchitecture"));
+	json_t *caches, *counts, *roofs, *notes;
+	json_error_t cause;
+	if (json_unpack_ex(json, &cause, 0, "{s:s, s:i, s:F, s:F, s:o, s:o, s:o, s:o}", "cpu_model",
+			   &cpu_model, "usable_threads", &machine.usable_threads, "clock_ghz",
+			   &machine.clock_ghz, "clock_fp_ghz", &machine.clock_fp_ghz, "counts",
+			   &counts, "caches", &caches, "roofs", &roofs, "notes", &notes))
+		return format_error("machine", cause.text);
+	if (!is_rate(machine.clock_ghz) || machine.usable_threads < 1)
+		return format_error("machine", "the clock or the thread count is not positive");
+	machine.cpu_model = strdup(cpu_model);
+	machine.microarchitecture = microarchitecture ? strdup(microarchitecture) : NULL;
+	struct rf_error *error =
+		machine.cpu_model && (machine.microarchitecture || !microarchitecture)
+			? NULL
+			: out_of_memory();
+	if (!error)
+		error = counts_from_json(counts, &machine);
+	if (!error)
+		error = caches_from_json(caches, &machine);
+	if (!error)
+		error = roofs_from_json(roofs, &machine);
+	if (!error)
+		error = notes_from_json(notes, &machine);
+	if (error) {
+		machine_deinit(&machine);
+		return error;
+	}
+	*out = machine;
+	return NULL;
+}

@@ -1,0 +1,27 @@
+/* The machine as JSON:
+ *
+ *   { "cpu_model": text, "microarchitecture": text or null, "usable_threads": n, "clock_ghz": x,
+ *     "clock_fp_ghz": x,
+ *     "counts": [ { "threads": n, "complete": bool } … ],
+ *     "caches": [ { "level", "size_bytes", "line_bytes", "ways", "shared_by" } … ],
+ *     "roofs": [ { "kind": "compute" | "bandwidth", "isa", "precision", "op", "level", "threads",
+ *                  "cpu_node": n or null, "memory_node": n or null,
+ *                  "best", "median", "q1", "q3", "theory": x or null, "unit", "bytes_convention",
+ *                  "distinguishable", "noisy" } … ],
+ *     "notes": [ text … ] }
+ *
+ * Rates are in `unit`: "GFLOP/s" (1e9 flop/s), "GOP/s" (1e9 integer operations/s) or "GB/s" (1e9
+ * bytes/s).  Custom roofs are not part of it: they are kept in a file of their own. */
+#pragma once
+
+#include "base/error.h"
+#include "machine/data/machine.h"
+
+#include <jansson.h>
+
+/* Makes the JSON object; the caller owns the reference. */
+struct rf_error *machine_to_json(const struct machine *machine, json_t **out);
+
+/* Reads it back.  A missing or mistyped member, a rate that is not a positive number or a text
+ * that is too long is an RF_EFORMAT error; *machine is then untouched. */
+struct rf_error *machine_from_json(json_t *json, struct machine *machine);

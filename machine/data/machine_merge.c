@@ -1,0 +1,118 @@
+#include "machine/data/machine_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct machine_count *find_count(const struct machine *machine, int threads)
+{
+	for (size_t i = 0; i < machine->n_counts; i++)
+		if (machine->counts[i].threads == threads)
+			return &machine->counts[i];
+	return NULL;
+}
+
+bool machine_has_count(const struct machine *machine, int threads, bool quick)
+{
+	const struct machine_count *count = find_count(machine, threads);
+	return count && (quick || count->complete);
+}
+
+static bool has_node_rows(const struct machine *machine)
+{
+	for (size_t i = 0; i < machine->n_roofs; i++)
+		if (machine->roofs[i].by_node)
+			return true;
+	return false;
+}
+
+static int compare_counts(const void *left, const void *right)
+{
+	const struct machine_count *l = left, *r = right;
+	return (l->threads > r->threads) - (l->threads < r->threads);
+}
+
+/* Rows of `older` go before those of `newer` with more threads: the table reads in that order. */
+static int compare_roofs(const void *left, const void *right)
+{
+	const struct roof *const *l = left, *const *r = right;
+	int by_threads = ((*l)->threads > (*r)->threads) - ((*l)->threads < (*r)->threads);
+	return by_threads ? by_threads : (*l > *r) - (*l < *r);
+}
+
+/* Sorts by thread count, keeping the order of rows with the same one. */
+static bool sort_roofs(struct machine *machine)
+{
+	size_t n = machine->n_roofs;
+	const struct roof **order = calloc(n, sizeof(*order));
+	struct roof *sorted = calloc(n, sizeof(*sorted));
+	bool ok = order && sorted;
+	for (size_t i = 0; ok && i < n; i++)
+		order[i] = &machine->roofs[i];
+	if (ok)
+		qsort(order, n, sizeof(*order), compare_roofs);
+	for (size_t i = 0; ok && i < n; i++)
+		sorted[i] = *order[i];
+	if (ok)
+		memcpy(machine->roofs, sorted, n * sizeof(*sorted));
+	free(order);
+	free(sorted);
+	return ok;
+}
+
+static bool merge_roofs(struct machine *newer, const struct machine *older)
+{
+	bool keep_node_rows = !has_node_rows(newer);
+	struct roof *roofs =
+		reallocarray(newer->roofs, newer->n_roofs + older->n_roofs + 1, sizeof(*roofs));
+	if (!roofs)
+		return false;
+	newer->roofs = roofs;
+	for (size_t i = 0; i < older->n_roofs; i++) {
+		const struct roof *roof = &older->roofs[i];
+		if (roof->by_node ? keep_node_rows : !find_count(newer, roof->threads))
+			roofs[newer->n_roofs++] = *roof;
+	}
+	return sort_roofs(newer);
+}
+
+static bool merge_counts(struct machine *newer, const struct machine *older)
+{
+	size_t had = newer->n_counts;
+	struct machine_count *counts =
+		reallocarray(newer->counts, had + older->n_counts + 1, sizeof(*counts));
+	if (!counts)
+		return false;
+	newer->counts = counts;
+	for (size_t i = 0; i < older->n_counts; i++)
+		if (!find_count(newer, older->counts[i].threads))
+			counts[newer->n_counts++] = older->counts[i];
+	qsort(counts, newer->n_counts, sizeof(*counts), compare_counts);
+	return true;
+}
+
+static bool merge_notes(struct machine *newer, struct machine *older)
+{
+	char **notes =
+		reallocarray(newer->notes, newer->n_notes + older->n_notes + 1, sizeof(*notes));
+	if (!notes)
+		return false;
+	newer->notes = notes;
+	for (size_t i = 0; i < older->n_notes; i++) {
+		bool there = false;
+		for (size_t k = 0; k < newer->n_notes; k++)
+			there |= !strcmp(notes[k], older->notes[i]);
+		if (there)
+			continue;
+		notes[newer->n_notes++] = older->notes[i];
+		older->notes[i] = NULL;
+	}
+	return true;
+}
+
+struct rf_error *machine_merge(struct machine *newer, struct machine *older)
+{
+	/* Rows first: they look at the counts that `newer` has of its own. */
+	if (merge_roofs(newer, older) && merge_counts(newer, older) && merge_notes(newer, older))
+		return NULL;
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+}

@@ -1,0 +1,299 @@
+#include "machine/data/machine_print.h"
+
+#include <errno.h>
+#include <libsmartcols.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOISY_MARK "~"
+#define SAME_MARK "="
+
+/* Rows of one kind (compute, bandwidth, bandwidth by node), a line for each roof, whose rates at
+ * several thread counts stand beside each other. */
+struct printer {
+	const struct machine *machine;
+	const int *threads;
+	size_t n_threads;
+	FILE *stream;
+	bool noisy, same; /* marks that were used and must be explained */
+};
+
+enum section { SECTION_COMPUTE, SECTION_BANDWIDTH, SECTION_NODES, SECTIONS };
+
+static const char *const titles[SECTIONS] = {"Compute", "Bandwidth", "Bandwidth by NUMA node"};
+
+static enum section section_of(const struct roof *roof)
+{
+	if (roof->by_node)
+		return SECTION_NODES;
+	return roof->kind == ROOF_COMPUTE ? SECTION_COMPUTE : SECTION_BANDWIDTH;
+}
+
+/* True for the same roof at perhaps another thread count.  Which kernel was fastest (isa) makes no
+ * difference to a bandwidth. */
+static bool same_roof(const struct roof *a, const struct roof *b)
+{
+	return section_of(a) == section_of(b) && !strcmp(a->op, b->op) &&
+	       !strcmp(a->level, b->level) && !strcmp(a->precision, b->precision) &&
+	       (a->kind == ROOF_BANDWIDTH || !strcmp(a->isa, b->isa)) &&
+	       (!a->by_node || (a->cpu_node == b->cpu_node && a->memory_node == b->memory_node));
+}
+
+static const struct roof *find(const struct printer *printer, const struct roof *like, int threads)
+{
+	for (size_t i = 0; i < printer->machine->n_roofs; i++)
+		if (same_roof(&printer->machine->roofs[i], like) &&
+		    (like->by_node || printer->machine->roofs[i].threads == threads))
+			return &printer->machine->roofs[i];
+	return NULL;
+}
+
+/* ---- cells ---- */
+
+static int set(struct libscols_line *line, size_t *column, const char *text)
+{
+	return scols_line_set_data(line, (*column)++, text);
+}
+
+/* best, median, quartiles, share of theory */
+static int set_rates(struct printer *printer, struct libscols_line *line, size_t *column,
+		     const struct roof *roof)
+{
+	char best[32] = "", median[32] = "", quartiles[48] = "", theory[16] = "";
+	if (roof) {
+		printer->noisy |= roof->noisy;
+		printer->same |= !roof->distinguishable;
+		snprintf(best, sizeof(best), "%s%s%.2f", roof->noisy ? NOISY_MARK : "",
+			 roof->distinguishable ? "" : SAME_MARK, roof->best);
+		snprintf(median, sizeof(median), "%.2f", roof->median);
+		snprintf(quartiles, sizeof(quartiles), "%.2f–%.2f", roof->q1, roof->q3);
+		if (roof->theory > 0)
+			snprintf(theory, sizeof(theory), "%.1f %%",
+				 100 * roof->best / roof->theory);
+	}
+	int failed = set(line, column, best);
+	failed |= set(line, column, median);
+	failed |= set(line, column, quartiles);
+	return failed | set(line, column, theory);
+}
+
+static int set_name(struct libscols_line *line, enum section section, size_t *column,
+		    const struct roof *roof)
+{
+	char nodes[48];
+	if (section == SECTION_COMPUTE)
+		return set(line, column, roof->precision) | set(line, column, roof->isa) |
+		       set(line, column, roof->op);
+	if (section == SECTION_BANDWIDTH)
+		return set(line, column, roof->level) | set(line, column, roof->op);
+	snprintf(nodes, sizeof(nodes), "%d → %d%s", roof->cpu_node, roof->memory_node,
+		 roof->cpu_node == roof->memory_node ? " local" : " remote");
+	return set(line, column, nodes) | set(line, column, roof->op);
+}
+
+static int add_line(struct printer *printer, struct libscols_table *table, enum section section,
+		    const struct roof *roof)
+{
+	struct libscols_line *line = scols_table_new_line(table, NULL);
+	size_t column = 0;
+	if (!line)
+		return -ENOMEM;
+	int failed = set_name(line, section, &column, roof);
+	if (section == SECTION_NODES)
+		failed |= set_rates(printer, line, &column, roof);
+	for (size_t i = 0; i < printer->n_threads && section != SECTION_NODES; i++)
+		failed |=
+			set_rates(printer, line, &column, find(printer, roof, printer->threads[i]));
+	return failed | set(line, &column, roof->unit);
+}
+
+/* ---- tables ---- */
+
+static int new_column(struct libscols_table *table, const char *name, int flags)
+{
+	return scols_table_new_column(table, name, 0, flags) ? 0 : -ENOMEM;
+}
+
+static int rate_columns(struct libscols_table *table, const char *heading)
+{
+	int failed = new_column(table, heading, SCOLS_FL_RIGHT);
+	failed |= new_column(table, "median", SCOLS_FL_RIGHT);
+	failed |= new_column(table, "quartiles", SCOLS_FL_RIGHT);
+	return failed | new_column(table, "of theory", SCOLS_FL_RIGHT);
+}
+
+static int make_columns(const struct printer *printer, struct libscols_table *table,
+			enum section section)
+{
+	static const char *const names[SECTIONS][3] = {
+		{"precision", "isa", "op"},
+		{"level", "op"},
+		{"nodes", "op"},
+	};
+	int failed = 0;
+	for (int i = 0; i < 3 && names[section][i]; i++)
+		failed |= new_column(table, names[section][i], 0);
+	if (section == SECTION_NODES)
+		failed |= rate_columns(table, "best");
+	for (size_t i = 0; i < printer->n_threads && section != SECTION_NODES; i++) {
+		char heading[32];
+		snprintf(heading, sizeof(heading), "%d thread%s", printer->threads[i],
+			 printer->threads[i] == 1 ? "" : "s");
+		failed |= rate_columns(table, heading);
+	}
+	return failed | new_column(table, "unit", 0);
+}
+
+/* One line for each roof of the section; the first row of a roof stands for it. */
+static int fill_table(struct printer *printer, struct libscols_table *table, enum section section,
+		      size_t *n_lines)
+{
+	const struct machine *machine = printer->machine;
+	*n_lines = 0;
+	for (size_t i = 0; i < machine->n_roofs; i++) {
+		const struct roof *roof = &machine->roofs[i];
+		if (section_of(roof) != section)
+			continue;
+		bool first = true, shown = roof->by_node;
+		for (size_t k = 0; k < i; k++)
+			first &= !same_roof(&machine->roofs[k], roof);
+		for (size_t k = 0; k < printer->n_threads; k++)
+			shown |= find(printer, roof, printer->threads[k]) != NULL;
+		if (!first || !shown)
+			continue;
+		int failed = add_line(printer, table, section, roof);
+		if (failed)
+			return failed;
+		++*n_lines;
+	}
+	return 0;
+}
+
+static int print_section(struct printer *printer, enum section section)
+{
+	struct libscols_table *table = scols_new_table();
+	size_t n_lines;
+	int failed = !table ? -ENOMEM : scols_table_set_stream(table, printer->stream);
+	if (!failed)
+		failed = make_columns(printer, table, section);
+	if (!failed)
+		failed = fill_table(printer, table, section, &n_lines);
+	if (!failed && n_lines) {
+		fprintf(printer->stream, "\n%s\n", titles[section]);
+		failed = scols_print_table(table);
+	}
+	scols_unref_table(table);
+	return failed;
+}
+
+/* ---- what stands around them ---- */
+
+static void print_head(const struct machine *machine, FILE *stream)
+{
+	fprintf(stream, "%s", machine->cpu_model);
+	if (machine->microarchitecture)
+		fprintf(stream, " (%s)", machine->microarchitecture);
+	fprintf(stream, ", %d usable hardware thread%s, %.2f GHz", machine->usable_threads,
+		machine->usable_threads == 1 ? "" : "s", machine->clock_ghz);
+	if (machine->clock_fp_ghz > 0)
+		fprintf(stream, " (%.2f GHz under vector code)", machine->clock_fp_ghz);
+	fputc('\n', stream);
+	for (size_t i = 0; i < machine->n_caches; i++) {
+		const struct machine_cache *cache = &machine->caches[i];
+		fprintf(stream, "L%d %llu KiB, lines of %llu B, shared by %d\n", cache->level,
+			(unsigned long long)cache->size_bytes >> 10,
+			(unsigned long long)cache->line_bytes, cache->shared_by);
+	}
+}
+
+/* What each operation counts as bytes, once. */
+static void print_conventions(const struct printer *printer)
+{
+	const struct machine *machine = printer->machine;
+	bool any = false;
+	for (size_t i = 0; i < machine->n_roofs; i++) {
+		const struct roof *roof = &machine->roofs[i];
+		bool first = roof->kind == ROOF_BANDWIDTH;
+		for (size_t k = 0; first && k < i; k++)
+			first = machine->roofs[k].kind != ROOF_BANDWIDTH ||
+				strcmp(machine->roofs[k].op, roof->op) != 0;
+		if (!first)
+			continue;
+		fprintf(printer->stream, "%s  %-9s  %s\n",
+			any ? "" : "\nBytes that count as moved\n", roof->op,
+			roof->bytes_convention);
+		any = true;
+	}
+}
+
+static void print_marks(const struct printer *printer)
+{
+	if (printer->noisy)
+		fputs(NOISY_MARK
+		      " noisy: the quartiles are 5 % or more of the median apart, even after "
+		      "longer measuring\n",
+		      printer->stream);
+	if (printer->same)
+		fputs(SAME_MARK
+		      " less than 15 % above the next level: cannot be told from it, not a roof of "
+		      "its own\n",
+		      printer->stream);
+}
+
+static void print_other_counts(const struct printer *printer)
+{
+	const struct machine *machine = printer->machine;
+	bool any = false;
+	for (size_t i = 0; i < machine->n_counts; i++) {
+		bool shown = false;
+		for (size_t k = 0; k < printer->n_threads; k++)
+			shown |= printer->threads[k] == machine->counts[i].threads;
+		if (!shown)
+			fprintf(printer->stream, "%s%d",
+				any ? ", " : "also measured, shown by --threads: ",
+				machine->counts[i].threads);
+		any |= !shown;
+	}
+	if (any)
+		fputc('\n', printer->stream);
+}
+
+static struct rf_error *print_all(const struct machine *machine, const int *threads,
+				  size_t n_threads, FILE *stream)
+{
+	int ends[2] = {0};
+	struct printer printer = {machine, threads, n_threads, stream};
+	if (!threads && machine->n_counts) {
+		ends[printer.n_threads++] = machine->counts[0].threads;
+		if (machine->n_counts > 1)
+			ends[printer.n_threads++] = machine->counts[machine->n_counts - 1].threads;
+		printer.threads = ends;
+	}
+	print_head(machine, stream);
+	int failed = 0;
+	for (enum section section = 0; section < SECTIONS && !failed; section++)
+		failed = print_section(&printer, section);
+	if (failed)
+		return rf_error_create(RF_EINTERNAL, NULL, "cannot make the table of roofs");
+	print_marks(&printer);
+	print_conventions(&printer);
+	print_other_counts(&printer);
+	for (size_t i = 0; i < machine->n_notes; i++)
+		fprintf(stream, "note: %s\n", machine->notes[i]);
+	return NULL;
+}
+
+struct rf_error *machine_print(const struct machine *machine, const int *threads, size_t n_threads,
+			       FILE *stream)
+{
+	/* Widths, and the points of numbers, are the same whatever the user's locale is. */
+	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
+	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
+	struct rf_error *error = print_all(machine, threads, n_threads, stream);
+	if (utf8) {
+		uselocale(before);
+		freelocale(utf8);
+	}
+	return error;
+}

@@ -1,0 +1,66 @@
+#include "machine/kernels/bandwidth_kernels.h"
+
+#include "machine/topology/cpu_features.h"
+
+#include <string.h>
+
+#define ISA_avx512f "avx512f"
+#define ISA_fma3 "avx2"
+#define ISA_avx2 "avx2"
+#define ISA_sse2 "sse2"
+#define NEEDS_avx512f CPU_AVX512F
+#define NEEDS_fma3 (CPU_AVX | CPU_FMA)
+#define NEEDS_avx2 CPU_AVX
+#define NEEDS_sse2 CPU_BASE
+
+#define OPERATION(op, arrays, bytes, nt) \
+	ARRAYS_##op = arrays, BYTES_##op = bytes, NON_TEMPORAL_##op = nt,
+enum { BANDWIDTH_OPERATIONS(OPERATION) };
+
+#define NAME(code, op, body, streams, unroll, group, ahead) \
+	rf_bandwidth_##code##_##op##_##body##_##streams##_##unroll##_##group##_##ahead
+#define SIGNATURE (void *, const void *, const void *, size_t, uint64_t, struct bandwidth_state *)
+
+#define DECLARE(...) void NAME(__VA_ARGS__) SIGNATURE;
+BANDWIDTH_KERNELS(DECLARE)
+#define DECLARE_STRING(op, instruction, shift) void rf_bandwidth_##op SIGNATURE;
+BANDWIDTH_STRING_KERNELS(DECLARE_STRING)
+
+#define OF_OPERATION(op_)                                                     \
+	.op = #op_, .arrays = ARRAYS_##op_, .bytes_per_element = BYTES_##op_, \
+	.non_temporal = NON_TEMPORAL_##op_
+#define ROW(code, op_, body_, streams_, unroll_, group_, ahead_)                  \
+	{                                                                         \
+		.isa = ISA_##code,                                                \
+		.body = #body_,                                                   \
+		.streams = streams_,                                              \
+		.unroll = unroll_,                                                \
+		.group = group_,                                                  \
+		.ahead = ahead_,                                                  \
+		.needs = NEEDS_##code,                                            \
+		OF_OPERATION(op_),                                                \
+		.run = NAME(code, op_, body_, streams_, unroll_, group_, ahead_), \
+	},
+#define STRING_ROW(op_, instruction, shift) \
+	{                                   \
+		.isa = "rep",               \
+		.body = #instruction,       \
+		.streams = 1,               \
+		.unroll = 1,                \
+		.group = 1,                 \
+		.needs = CPU_BASE,          \
+		OF_OPERATION(op_),          \
+		.run = rf_bandwidth_##op_,  \
+	},
+const struct bandwidth_kernel bandwidth_kernels[] = {BANDWIDTH_KERNELS(ROW)
+							     BANDWIDTH_STRING_KERNELS(STRING_ROW)};
+const size_t n_bandwidth_kernels = sizeof(bandwidth_kernels) / sizeof(bandwidth_kernels[0]);
+
+void bandwidth_state_init(struct bandwidth_state *state)
+{
+	memset(state, 0, sizeof(*state));
+	for (size_t i = 0; i < sizeof(state->constant) / sizeof(state->constant[0]); i++) {
+		state->constant[i] = 0x1p-30;
+		state->factor[i] = 1 + 0x1p-52;
+	}
+}

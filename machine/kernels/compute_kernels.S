@@ -1,0 +1,375 @@
+/* Code of the compute kernels; see compute_kernels.h for the list and for what they do.
+ *
+ * void rf_compute_ISA_REGISTERS_PRECISION_OP_N_ADDED(uint64_t iterations [rdi],
+ *						      struct compute_state * [rsi])
+ *
+ * Assembly, so that neither the compiler nor its options decide what is measured. */
+#include "machine/kernels/compute_kernels.h"
+
+#define SLOT 64
+#define TILE 1024
+#define OPERAND_B (5 * TILE)
+#define OPERAND_C (6 * TILE)
+#define OPERAND_D (7 * TILE)
+
+#define ACCUMULATORS_3 0,1,2
+#define ACCUMULATORS_4 0,1,2,3
+#define ACCUMULATORS_5 ACCUMULATORS_4,4
+#define ACCUMULATORS_6 ACCUMULATORS_5,5
+#define ACCUMULATORS_7 ACCUMULATORS_6,6
+#define ACCUMULATORS_8 ACCUMULATORS_7,7
+#define ACCUMULATORS_10 ACCUMULATORS_8,8,9
+#define ACCUMULATORS_12 ACCUMULATORS_10,10,11
+#define ACCUMULATORS_14 ACCUMULATORS_12,12,13
+#define ACCUMULATORS_16 ACCUMULATORS_14,14,15
+#define ACCUMULATORS_20 ACCUMULATORS_16,16,17,18,19
+#define ACCUMULATORS_24 ACCUMULATORS_20,20,21,22,23
+
+/* Register files: move, register prefix, registers of the operands b, c and d (d only in dot). */
+#define REGISTERS_zmm32 vmovups, zmm, 31, 30, 29
+#define REGISTERS_ymm32 vmovups, ymm, 31, 30, 29
+#define REGISTERS_xmm32 vmovups, xmm, 31, 30, 29
+#define REGISTERS_xmm32_scalar REGISTERS_xmm32
+#define REGISTERS_ymm16 vmovups, ymm, 15, 14, 13
+#define REGISTERS_xmm16 movups, xmm, 15, 14, 13
+
+	.macro begin_function name
+	.p2align 6
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+\name:
+	.endm
+
+	/* Ends the loop at label 1. */
+	.macro loop_back
+	dec	%rdi
+	jnz	1b
+	.endm
+
+	.macro clear_uppers_xmm
+	.endm
+	.macro clear_uppers_ymm
+	vzeroupper
+	.endm
+	.macro clear_uppers_zmm
+	vzeroupper
+	.endm
+
+	/* Step number `step` of register r; see compute_kernels.h. */
+	.macro step_fma insn, reg, step, r, b, c, d
+	\insn	%\reg\c, %\reg\b, %\reg\r	/* r = b * r + c */
+	.endm
+	.macro step_vex insn, reg, step, r, b, c, d
+	.if	(\step) & 1
+	\insn	%\reg\c, %\reg\r, %\reg\r
+	.else
+	\insn	%\reg\b, %\reg\r, %\reg\r
+	.endif
+	.endm
+	.macro step_sse insn, reg, step, r, b, c, d
+	.if	(\step) & 1
+	\insn	%\reg\c, %\reg\r
+	.else
+	\insn	%\reg\b, %\reg\r
+	.endif
+	.endm
+	.macro step_root insn, reg, step, r, b, c, d
+	.if	\step
+	\insn	%\reg\r, %\reg\r
+	.else
+	\insn	%\reg\b, %\reg\r
+	.endif
+	.endm
+	.macro step_scalar_root insn, reg, step, r, b, c, d
+	.if	\step
+	\insn	%\reg\r, %\reg\r, %\reg\r
+	.else
+	\insn	%\reg\b, %\reg\r, %\reg\r
+	.endif
+	.endm
+	.macro step_dot insn, reg, step, r, b, c, d
+	.if	(\step) & 1
+	\insn	%\reg\d, %\reg\b, %\reg\r
+	.else
+	\insn	%\reg\c, %\reg\b, %\reg\r
+	.endif
+	.endm
+	.macro step_tile insn, reg, step, r, b, c, d
+	step_dot \insn, \reg, \step, \r, \b, \c, \d
+	.endm
+
+	/* `steps` times one step of each accumulator. */
+	.macro all_steps form, insn, steps, reg, b, c, d, accumulators:vararg
+	.set	step, 0
+	.rept	\steps
+	.irp r, \accumulators
+	step_\form "\insn", \reg, step, \r, \b, \c, \d
+	.endr
+	.set	step, step + 1
+	.endr
+	.endm
+
+	.macro vector_kernel name, form, insn, steps, mov, reg, b, c, d, accumulators:vararg
+	begin_function \name
+	\mov	OPERAND_B(%rsi), %\reg\b
+	\mov	OPERAND_C(%rsi), %\reg\c
+	.ifc	\form, dot
+	\mov	OPERAND_D(%rsi), %\reg\d
+	.endif
+	.irp r, \accumulators
+	\mov	\r*SLOT(%rsi), %\reg\r
+	.endr
+	.p2align 6
+1:
+	all_steps \form, "\insn", \steps, \reg, \b, \c, \d, \accumulators
+	loop_back
+	.irp r, \accumulators
+	\mov	%\reg\r, \r*SLOT(%rsi)
+	.endr
+	clear_uppers_\reg
+	ret
+	.size	\name, . - \name
+	.endm
+
+	/* The next accumulator of each kind in turn: fma runs through 0 … n - 1, add through n …
+	 * n + n_added - 1, up in one round and down in the next. */
+	.macro next_fma suffix, reg, b, c, n
+	mixed_fma \suffix, \reg, \b, \c, %(n_fma % \n)
+	.set	n_fma, n_fma + 1
+	.endm
+	.macro mixed_fma suffix, reg, b, c, r
+	vfmadd213\suffix %\reg\c, %\reg\b, %\reg\r
+	.endm
+	.macro next_add suffix, reg, c, n, n_added
+	mixed_add \suffix, \reg, \c, %(n_add % \n_added + \n)
+	.set	n_add, n_add + 1
+	.endm
+	.macro mixed_add suffix, reg, c, r
+	.if	(n_add / added) & 1
+	vsub\suffix %\reg\c, %\reg\r, %\reg\r
+	.else
+	vadd\suffix %\reg\c, %\reg\r, %\reg\r
+	.endif
+	.endm
+
+	.macro group_mixed_1_1 suffix, reg, b, c, n, n_added
+	next_fma \suffix, \reg, \b, \c, \n
+	next_add \suffix, \reg, \c, \n, \n_added
+	.endm
+	.macro group_mixed_2_1 suffix, reg, b, c, n, n_added
+	next_fma \suffix, \reg, \b, \c, \n
+	next_add \suffix, \reg, \c, \n, \n_added
+	next_fma \suffix, \reg, \b, \c, \n
+	.endm
+	.macro group_mixed_1_2 suffix, reg, b, c, n, n_added
+	next_add \suffix, \reg, \c, \n, \n_added
+	next_fma \suffix, \reg, \b, \c, \n
+	next_add \suffix, \reg, \c, \n, \n_added
+	.endm
+
+	.macro mixed_kernel name, form, suffix, groups, n, n_added, mov, reg, b, c, d
+	begin_function \name
+	\mov	OPERAND_B(%rsi), %\reg\b
+	\mov	OPERAND_C(%rsi), %\reg\c
+	.set	n_fma, 0
+	.set	n_add, 0
+	.set	added, \n_added
+	.altmacro
+	.rept	\n + \n_added
+	move_accumulator \mov, \reg, %n_add
+	.set	n_add, n_add + 1
+	.endr
+	.set	n_add, 0
+	.p2align 6
+1:
+	.rept	\groups
+	group_\form \suffix, \reg, \b, \c, \n, \n_added
+	.endr
+	loop_back
+	.set	n_add, 0
+	.rept	\n + \n_added
+	keep_accumulator \mov, \reg, %n_add
+	.set	n_add, n_add + 1
+	.endr
+	.noaltmacro
+	clear_uppers_\reg
+	ret
+	.size	\name, . - \name
+	.endm
+	.macro move_accumulator mov, reg, r
+	\mov	\r*SLOT(%rsi), %\reg\r
+	.endm
+	.macro keep_accumulator mov, reg, r
+	\mov	%\reg\r, \r*SLOT(%rsi)
+	.endm
+
+	/* The operand in st(0), accumulators in st(1) to st(7): slot r holds st(r + 1). */
+	.macro x87_kernel name, insn, steps
+	begin_function \name
+	.irp r, 6,5,4,3,2,1,0
+	fldt	\r*SLOT(%rsi)
+	.endr
+	fldt	OPERAND_B(%rsi)
+	.p2align 6
+1:
+	.rept	\steps
+	.irp r, 1,2,3,4,5,6,7
+	\insn	%st, %st(\r)
+	.endr
+	.endr
+	loop_back
+	fstp	%st(0)
+	.irp r, 0,1,2,3,4,5,6
+	fstpt	\r*SLOT(%rsi)
+	.endr
+	ret
+	.size	\name, . - \name
+	.endm
+
+	/* The root is of st(0) only, so that each chain is made on a copy of the operand and put away
+	 * into its accumulator, st(1) to st(6); renaming lets the chains overlap. */
+	.macro x87_root_kernel name, insn, steps
+	begin_function \name
+	.irp r, 5,4,3,2,1,0
+	fldt	\r*SLOT(%rsi)
+	.endr
+	fldt	OPERAND_B(%rsi)
+	.p2align 6
+1:
+	.irp r, 2,3,4,5,6,7 /* the copy moves all down by one */
+	fld	%st(0)
+	.rept	\steps
+	\insn
+	.endr
+	fstp	%st(\r)
+	.endr
+	loop_back
+	fstp	%st(0)
+	.irp r, 0,1,2,3,4,5
+	fstpt	\r*SLOT(%rsi)
+	.endr
+	ret
+	.size	\name, . - \name
+	.endm
+
+#define REGISTERS_general64_6 rax,rcx,rdx,r8,r9,r10
+#define REGISTERS_general64_8 REGISTERS_general64_6,r11,r12
+#define REGISTERS_general64_10 REGISTERS_general64_8,r13,r14
+#define REGISTERS_general64_11 REGISTERS_general64_10,r15
+#define REGISTERS_general32_6 eax,ecx,edx,r8d,r9d,r10d
+#define REGISTERS_general32_8 REGISTERS_general32_6,r11d,r12d
+#define REGISTERS_general32_10 REGISTERS_general32_8,r13d,r14d
+#define REGISTERS_general32_11 REGISTERS_general32_10,r15d
+#define OPERANDS_general64 rbx, rbp
+#define OPERANDS_general32 ebx, ebp
+
+	.macro general_kernel name, insn, steps, b, c, accumulators:vararg
+	begin_function \name
+	.irp r, rbx,rbp,r12,r13,r14,r15
+	push	%\r
+	.endr
+	mov	OPERAND_B(%rsi), %\b
+	mov	OPERAND_C(%rsi), %\c
+	.set	slot, 0
+	.irp r, \accumulators
+	mov	slot(%rsi), %\r
+	.set	slot, slot + SLOT
+	.endr
+	.p2align 6
+1:
+	.set	step, 0
+	.rept	\steps
+	.irp r, \accumulators
+	.if	step & 1
+	\insn	%\c, %\r
+	.else
+	\insn	%\b, %\r
+	.endif
+	.endr
+	.set	step, step + 1
+	.endr
+	loop_back
+	.set	slot, 0
+	.irp r, \accumulators
+	mov	%\r, slot(%rsi)
+	.set	slot, slot + SLOT
+	.endr
+	.irp r, r15,r14,r13,r12,rbp,rbx
+	pop	%\r
+	.endr
+	ret
+	.size	\name, . - \name
+	.endm
+
+	/* b, c and d in tmm5 to tmm7: a tile instruction wants three different tiles. */
+	.macro tile_kernel name, insn, steps, accumulators:vararg
+	begin_function \name
+	ldtilecfg tile_shapes(%rip)
+	mov	$SLOT, %eax	/* a row */
+	tileloadd OPERAND_B(%rsi,%rax), %tmm5
+	tileloadd OPERAND_C(%rsi,%rax), %tmm6
+	tileloadd OPERAND_D(%rsi,%rax), %tmm7
+	.irp r, \accumulators
+	tileloadd \r*TILE(%rsi,%rax), %tmm\r
+	.endr
+	.p2align 6
+1:
+	all_steps tile, "\insn", \steps, tmm, 5, 6, 7, \accumulators
+	loop_back
+	.irp r, \accumulators
+	tilestored %tmm\r, \r*TILE(%rsi,%rax)
+	.endr
+	tilerelease
+	ret
+	.size	\name, . - \name
+	.endm
+
+	/* Palette 1: eight tiles of 16 rows of 64 bytes. */
+	.section .rodata
+	.p2align 6
+tile_shapes:
+	.byte	1, 0
+	.zero	14
+	.rept	8
+	.short	64
+	.endr
+	.zero	16
+	.rept	8
+	.byte	16
+	.endr
+	.zero	8
+
+	.text
+#define EXPAND(macro, ...) macro __VA_ARGS__
+#define VECTOR(name, form, n, steps, registers, insn) \
+	EXPAND(vector_kernel, name, form, #insn, steps, REGISTERS_##registers, ACCUMULATORS_##n) ;
+#define MIXED(name, form, groups, n, n_added, registers, suffix) \
+	EXPAND(mixed_kernel, name, form, suffix, groups, n, n_added, REGISTERS_##registers) ;
+
+#define KERNEL_fma(name, n, steps, n_added, registers, insn) VECTOR(name, fma, n, steps, registers, insn)
+#define KERNEL_vex(name, n, steps, n_added, registers, insn) VECTOR(name, vex, n, steps, registers, insn)
+#define KERNEL_sse(name, n, steps, n_added, registers, insn) VECTOR(name, sse, n, steps, registers, insn)
+#define KERNEL_root(name, n, steps, n_added, registers, insn) VECTOR(name, root, n, steps, registers, insn)
+#define KERNEL_scalar_root(name, n, steps, n_added, registers, insn) \
+	VECTOR(name, scalar_root, n, steps, registers, insn)
+#define KERNEL_dot(name, n, steps, n_added, registers, insn) VECTOR(name, dot, n, steps, registers, insn)
+#define KERNEL_mixed_1_1(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, mixed_1_1, n*steps, n, n_added, registers, suffix)
+#define KERNEL_mixed_2_1(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, mixed_2_1, n*steps/2, n, n_added, registers, suffix)
+#define KERNEL_mixed_1_2(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, mixed_1_2, n*steps, n, n_added, registers, suffix)
+#define KERNEL_x87(name, n, steps, n_added, registers, insn) x87_kernel name, insn, steps ;
+#define KERNEL_x87_root(name, n, steps, n_added, registers, insn) x87_root_kernel name, insn, steps ;
+#define KERNEL_general(name, n, steps, n_added, registers, insn) \
+	EXPAND(general_kernel, name, insn, steps, OPERANDS_##registers, REGISTERS_##registers##_##n) ;
+#define KERNEL_tile(name, n, steps, n_added, registers, insn) \
+	EXPAND(tile_kernel, name, insn, steps, ACCUMULATORS_##n) ;
+
+#define KERNEL(n, steps, n_added, added_steps, isa, precision, op, quick, needs, form, registers, insn)     \
+	KERNEL_##form(rf_compute_##isa##_##registers##_##precision##_##op##_##n##_##n_added, n, steps,     \
+		      n_added, registers, insn)
+COMPUTE_KERNELS(KERNEL)
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,193 @@
+/* Rows of bandwidth: one for each level and operation. */
+#include "machine/roofs/roofs.h"
+
+#include "machine/kernels/bandwidth_kernels.h"
+#include "machine/topology/cpu_features.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Arrays start this much off a multiple of 4 KiB from each other, so that a load is not held up by
+ * an earlier store to another array with the same low 12 address bits ("4K aliasing"). */
+#define ARRAY_SKEW 1344
+/* DRAM is walked through a window of each array at a time.  Windows follow each other cyclically,
+ * so that one is only met again after all the others, and a repeat can be short however large the
+ * arrays are. */
+#define WINDOW ARENA_HUGE_PAGE
+/* Repeats that end at the memory are longer, so that the start of a window does not count and the
+ * memory's own unevenness averages out. */
+#define MEMORY_REPEAT 2
+
+/* What an operation counts as bytes moved, and how many bytes memory moves for one of them: with a
+ * line read before it is written (write-allocate), and written back later. */
+static const struct operation {
+	const char *op, *convention;
+	double memory_bytes;
+} operations[] = {
+	{"read", "8 B/element loaded", 1},
+	{"write", "8 B/element stored, write-allocate not counted", 2},
+	{"copy", "16 B/element: load, store; write-allocate not counted", 24.0 / 16},
+	{"triad", "24 B/element: 2 loads, store; write-allocate not counted", 32.0 / 24},
+	{"update", "16 B/element: load, store in place", 1},
+	{"daxpy", "24 B/element: 2 loads, store in place", 1},
+	{"write_rep", "8 B/element stored by rep stos; write-allocate not counted", 0},
+	{"copy_rep", "16 B/element by rep movs; write-allocate not counted", 0},
+	{"write_nt", "8 B/element stored, non-temporal", 1},
+	{"copy_nt", "16 B/element: load, non-temporal store", 1},
+	{"triad_nt", "24 B/element: 2 loads, non-temporal store", 1},
+};
+#define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
+
+/* One thread's place in a measurement. */
+struct part {
+	_Alignas(64) struct bandwidth_state state;
+	char *arrays[3];
+	size_t window; /* bytes of each array in one call */
+	size_t n_windows, cursor;
+};
+
+/* A kernel, as a task. */
+struct bandwidth_task {
+	const struct bandwidth_kernel *kernel;
+	struct part *parts;
+};
+
+/* The context of a job. */
+struct bandwidth_job {
+	struct roof_level level;
+	struct bandwidth_task tasks[BANDWIDTH_MAX_VARIANTS];
+	struct part parts[];
+};
+
+static void run_kernel(void *context, int thread, uint64_t count)
+{
+	struct bandwidth_task *task = context;
+	struct part *part = &task->parts[thread];
+	if (part->n_windows == 1) {
+		task->kernel->run(part->arrays[0], part->arrays[1], part->arrays[2], part->window,
+				  count, &part->state);
+		return;
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		size_t at = part->cursor * part->window;
+		task->kernel->run(part->arrays[0] + at, part->arrays[1] + at, part->arrays[2] + at,
+				  part->window, 1, &part->state);
+		part->cursor = (part->cursor + 1) % part->n_windows;
+	}
+}
+
+/* Divides a thread's arena into the arrays of an operation. */
+static void place_arrays(struct part *part, const struct arena *arena,
+			 const struct roof_level *level, int n_arrays)
+{
+	size_t whole = (level->bytes / n_arrays - (n_arrays > 1 ? ARRAY_SKEW : 0)) /
+		       BANDWIDTH_GRAIN * BANDWIDTH_GRAIN; /* not 0: see roofs_levels() */
+	memset(part, 0, sizeof(*part));
+	bandwidth_state_init(&part->state);
+	part->window = whole;
+	part->n_windows = 1;
+	if (level->is_dram && whole >= 2 * WINDOW) {
+		part->window = WINDOW;
+		part->n_windows = whole / WINDOW;
+	}
+	for (int i = 0; i < 3; i++)
+		part->arrays[i] = arena->base + (i < n_arrays ? i : 0) * (whole + ARRAY_SKEW);
+}
+
+struct warm_up {
+	struct bandwidth_task *task;
+	uint64_t count;
+};
+
+static void warm_up_thread(void *context, int thread)
+{
+	struct warm_up *warm_up = context;
+	run_kernel(warm_up->task, thread, warm_up->count);
+}
+
+/* DRAM: fills the last-level cache with lines as the operation leaves them (written ones for a
+ * write); otherwise its first repeats would cast out the clean lines of the operation before and be
+ * too fast. */
+static struct rf_error *warm_up(struct roofs_run *run, struct roof_job *job)
+{
+	struct bandwidth_job *context = job->context;
+	struct warm_up warm_up = {&context->tasks[job->series.best],
+				  context->parts[0].n_windows / 3 + 1};
+	team_run(job->site->team, warm_up_thread, &warm_up);
+	return NULL;
+}
+
+static size_t find_kernels(const char *op,
+			   const struct bandwidth_kernel *kernels[BANDWIDTH_MAX_VARIANTS])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < n_bandwidth_kernels && n < BANDWIDTH_MAX_VARIANTS; i++)
+		if (!strcmp(bandwidth_kernels[i].op, op) && cpu_has(bandwidth_kernels[i].needs))
+			kernels[n++] = &bandwidth_kernels[i];
+	return n;
+}
+
+static void set_theory(const struct roofs_run *run, const struct operation *operation,
+		       const struct roof_level *level, const char *isa, struct roof_job *job)
+{
+	if (level->is_dram && operation->memory_bytes > 0)
+		job->theory = run->memory_gbs / operation->memory_bytes;
+	if (!level->is_dram && run->microarchitecture)
+		job->per_cycle =
+			theory_bandwidth(run->microarchitecture, level->name, operation->op, isa);
+}
+
+static void fill_row(const struct operation *operation, const struct roof_level *level,
+		     struct roof *row)
+{
+	row->kind = ROOF_BANDWIDTH;
+	snprintf(row->op, sizeof(row->op), "%s", operation->op);
+	memcpy(row->level, level->name, sizeof(row->level));
+	snprintf(row->unit, sizeof(row->unit), "GB/s");
+	snprintf(row->bytes_convention, sizeof(row->bytes_convention), "%s", operation->convention);
+}
+
+static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *site,
+				 const struct operation *operation, const struct roof_level *level)
+{
+	const struct bandwidth_kernel *kernels[BANDWIDTH_MAX_VARIANTS];
+	size_t n = find_kernels(operation->op, kernels);
+	struct roof_job job;
+	struct bandwidth_job *context;
+	struct rf_error *error =
+		roofs_new_job(site, n, sizeof(*context) + site->n_threads * sizeof(struct part),
+			      &job);
+	if (error)
+		return error;
+	context = job.context;
+	context->level = *level;
+	for (int i = 0; i < site->n_threads; i++)
+		place_arrays(&context->parts[i], &site->arenas[i], level, kernels[0]->arrays);
+	for (size_t i = 0; i < n; i++) {
+		context->tasks[i] = (struct bandwidth_task){kernels[i], context->parts};
+		job.tasks[i] = (struct measure_task){.run = run_kernel,
+						     .context = &context->tasks[i],
+						     .work = context->parts[0].window / 8.0 *
+							     kernels[i]->bytes_per_element,
+						     .with_clock = !level->is_dram,
+						     .isa = kernels[i]->isa};
+	}
+	fill_row(operation, level, &job.row);
+	set_theory(run, operation, level, kernels[0]->isa, &job);
+	if (level->is_dram || kernels[0]->non_temporal)
+		job.repeat_ns = MEMORY_REPEAT * run->wish->effort.repeat_ns;
+	if (level->is_dram)
+		job.prepare = warm_up;
+	return roofs_add_job(run, &job);
+}
+
+struct rf_error *roofs_plan_bandwidth(struct roofs_run *run, const struct roof_site *site)
+{
+	struct roof_level levels[ROOF_LEVELS];
+	size_t n = roofs_levels(run, site, levels);
+	struct rf_error *error = NULL;
+	for (size_t level = 0; level < n; level++)
+		for (size_t op = 0; op < N_OPERATIONS && !error; op++)
+			error = plan_row(run, site, &operations[op], &levels[level]);
+	return error;
+}

@@ -1,0 +1,268 @@
+/* Where rows are measured: teams of threads and their memory. */
+#include "machine/roofs/roofs.h"
+
+#include "base/array.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DRAM_MIN_BYTES ((uint64_t)64 << 20)
+#define UNKNOWN_LAST_LEVEL ((uint64_t)64 << 20) /* taken when no cache is reported */
+/* First touch is stopped after this time, so that a huge last-level cache or slow page faults
+ * (a guest whose memory the host has yet to provide) do not hold up the user. */
+#define TOUCH_LIMIT_NS UINT64_C(1000000000)
+/* A level is not measured in less than three arrays of this size: bandwidth.c's grain and skew. */
+#define LEVEL_MIN_BYTES 12288
+
+uint64_t roofs_level_bytes(const struct topology *topology, int level, int n_threads)
+{
+	uint64_t share = topology_share_bytes(topology, level, n_threads);
+	if (level < 3 || !share)
+		return share / 2;
+	uint64_t inner = topology_share_bytes(topology, level - 1, n_threads);
+	/* Where there is little more L3 than L2 to a thread, L3 takes what L2 casts out. */
+	if (share / 2 < 2 * inner)
+		return inner + share / 2;
+	uint64_t between = sqrt((double)inner * share);
+	if (between < 4 * inner)
+		between = 4 * inner;
+	return between < share / 2 ? between : share / 2;
+}
+
+uint64_t roofs_dram_bytes(const struct topology *topology, int n_threads)
+{
+	int level;
+	uint64_t last = topology_last_level_bytes(topology, n_threads, &level);
+	uint64_t bytes = 4 * (level ? last : UNKNOWN_LAST_LEVEL);
+	return (bytes < DRAM_MIN_BYTES ? DRAM_MIN_BYTES : bytes) / n_threads;
+}
+
+/* The least that a thread of the site has. */
+static size_t arena_bytes(const struct roof_site *site)
+{
+	size_t least = SIZE_MAX;
+	for (int i = 0; i < site->n_threads; i++)
+		least = site->arenas[i].bytes < least ? site->arenas[i].bytes : least;
+	return least;
+}
+
+size_t roofs_levels(const struct roofs_run *run, const struct roof_site *site,
+		    struct roof_level levels[ROOF_LEVELS])
+{
+	size_t n = 0, has = arena_bytes(site),
+	       wanted = roofs_dram_bytes(run->topology, site->n_threads);
+	for (int level = 1; level <= TOPOLOGY_LEVELS && !site->by_node; level++) {
+		uint64_t bytes = roofs_level_bytes(run->topology, level, site->n_threads);
+		if (bytes < LEVEL_MIN_BYTES)
+			continue;
+		levels[n] = (struct roof_level){.bytes = bytes < has ? bytes : has};
+		snprintf(levels[n++].name, sizeof(levels->name), "L%d", level);
+	}
+	levels[n++] = (struct roof_level){"DRAM", wanted < has ? wanted : has, true};
+	return n;
+}
+
+/* Bytes of thread `i`: the most that any thread count needs of it. */
+static size_t wanted_bytes(const struct roofs_run *run, int i)
+{
+	size_t most = 0;
+	for (size_t c = 0; c < run->wish->n_counts; c++) {
+		size_t bytes = roofs_dram_bytes(run->topology, run->wish->counts[c]);
+		if (run->wish->counts[c] > i && bytes > most)
+			most = bytes;
+	}
+	return most;
+}
+
+/* The part of the wanted memory that may be taken: half of what is available. */
+static double affordable_share(const struct roofs_run *run, int n_threads)
+{
+	double sum = 0, budget = run->topology->memory_available / 2.0;
+	for (int i = 0; i < n_threads; i++)
+		sum += wanted_bytes(run, i);
+	return sum > budget ? budget / sum : 1;
+}
+
+/* Maps that part of the wanted memory for all threads, or for none. */
+static struct rf_error *map_share(struct roofs_run *run, int n_threads, double share)
+{
+	struct rf_error *error = NULL;
+	for (int i = 0; i < n_threads && !error; i++)
+		error = arena_map(&run->arenas[i], wanted_bytes(run, i) * share, ARENA_ANY_NODE);
+	for (int i = 0; i < n_threads && error; i++)
+		arena_unmap(&run->arenas[i]);
+	return error;
+}
+
+/* Less and less where a limit (ulimit -v) refuses what is free. */
+static struct rf_error *map_arenas(struct roofs_run *run, int n_threads)
+{
+	double share = affordable_share(run, n_threads);
+	run->arenas = calloc((unsigned)n_threads, sizeof(*run->arenas));
+	if (!run->arenas)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	struct rf_error *error = map_share(run, n_threads, share);
+	while (error && wanted_bytes(run, 0) * share > ARENA_HUGE_PAGE) {
+		rf_error_destroy(error);
+		share /= 2;
+		error = map_share(run, n_threads, share);
+	}
+	return error;
+}
+
+/* Says so when DRAM has to be measured in less memory than it should. */
+static struct rf_error *note_small_dram(struct roofs_run *run, const struct roof_site *site)
+{
+	size_t wanted = roofs_dram_bytes(run->topology, site->n_threads), got = arena_bytes(site);
+	if (got >= wanted)
+		return NULL;
+	return roofs_note(run,
+			  "DRAM was measured in %zu MiB with %d thread%s, not in the %zu MiB of 4 "
+			  "times the last-level cache: it may include cache hits",
+			  got * site->n_threads >> 20, site->n_threads,
+			  site->n_threads == 1 ? "" : "s", wanted * site->n_threads >> 20);
+}
+
+/* Starts a team on the first `n` of the listed hardware threads. */
+static struct rf_error *start_team(struct roofs_run *run, const int *cpus, struct roof_site *site)
+{
+	struct rf_error *error = team_create(cpus, site->n_threads, &site->team);
+	if (error && error->code == RF_EUNAVAILABLE && run->n_sites > 0) {
+		/* A limit on threads: what fits is still worth having. */
+		struct rf_error *full =
+			roofs_note(run, "%s: no roofs at that count", error->message);
+		rf_error_destroy(error);
+		return full;
+	}
+	if (!error && !team_is_pinned(site->team))
+		error = roofs_note(run, "threads could not be pinned: roofs may be too low");
+	return error;
+}
+
+static struct rf_error *add_site(struct roofs_run *run, struct roof_site *site)
+{
+	if (rf_array_push(run->sites, run->n_sites, run->cap_sites, *site))
+		return NULL;
+	team_destroy(site->team);
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+}
+
+static struct rf_error *make_count_sites(struct roofs_run *run, const int *cpus)
+{
+	struct rf_error *error = NULL;
+	for (size_t c = 0; c < run->wish->n_counts && !error; c++) {
+		struct roof_site site = {.n_threads = run->wish->counts[c], .arenas = run->arenas};
+		site.n_cores = topology_cores(run->topology, site.n_threads);
+		error = start_team(run, cpus, &site);
+		if (!error && site.team)
+			error = add_site(run, &site);
+	}
+	if (error)
+		return error;
+	struct roof_site *last = &run->sites[run->n_sites - 1];
+	arenas_touch(last->team, run->arenas, TOUCH_LIMIT_NS);
+	for (size_t i = 0; i < run->n_sites && !error; i++)
+		error = note_small_dram(run, &run->sites[i]);
+	return error;
+}
+
+/* The usable hardware threads on a node; returns how many. */
+static int cpus_of_node(const struct roofs_run *run, int node, int *cpus)
+{
+	int n = 0;
+	for (int i = 0; i < run->topology->usable_threads; i++)
+		if (run->topology->cpus[i].numa_node == node)
+			cpus[n++] = run->topology->cpus[i].os_index;
+	return n;
+}
+
+/* Takes memory of the node for each thread; no site, but a note, where it is refused. */
+static struct rf_error *bind_arenas(struct roofs_run *run, struct roof_site *site)
+{
+	size_t bytes = roofs_dram_bytes(run->topology, site->n_threads);
+	double budget = run->topology->memory_available / 4.0 / site->n_threads;
+	struct rf_error *error = NULL;
+	site->arenas = calloc(site->n_threads, sizeof(*site->arenas));
+	if (!site->arenas)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	for (int i = 0; i < site->n_threads && !error; i++)
+		error = arena_map(&site->arenas[i], bytes < budget ? bytes : budget,
+				  run->topology->nodes[site->memory_node]);
+	if (!error)
+		arenas_touch(site->team, site->arenas, TOUCH_LIMIT_NS / 4);
+	return error;
+}
+
+static void free_node_site(struct roof_site *site)
+{
+	for (int i = 0; site->arenas && i < site->n_threads; i++)
+		arena_unmap(&site->arenas[i]);
+	free(site->arenas);
+	team_destroy(site->team);
+}
+
+static struct rf_error *make_node_site(struct roofs_run *run, int cpu_node, int memory_node,
+				       int *cpus)
+{
+	struct roof_site site = {.by_node = true, .cpu_node = cpu_node, .memory_node = memory_node};
+	site.n_threads = site.n_cores = cpus_of_node(run, cpu_node, cpus);
+	if (site.n_threads == 0)
+		return NULL;
+	struct rf_error *error = start_team(run, cpus, &site);
+	if (error || !site.team)
+		return error;
+	error = bind_arenas(run, &site);
+	if (!error)
+		return add_site(run, &site);
+	free_node_site(&site);
+	if (error->code != RF_EUNAVAILABLE)
+		return error;
+	struct rf_error *full = roofs_note(run, "%s: no roofs of it", error->message);
+	rf_error_destroy(error);
+	return full;
+}
+
+static struct rf_error *make_node_sites(struct roofs_run *run, int *cpus)
+{
+	const struct topology *topology = run->topology;
+	struct rf_error *error = NULL;
+	for (int from = 0; from < topology->n_nodes && !error; from++)
+		for (int memory = 0; memory < topology->n_nodes && !error; memory++)
+			error = make_node_site(run, from, memory, cpus);
+	return error;
+}
+
+struct rf_error *roofs_make_sites(struct roofs_run *run)
+{
+	const struct topology *topology = run->topology;
+	int most = run->wish->counts[run->wish->n_counts - 1];
+	int *cpus = calloc(topology->n_cpus, sizeof(*cpus));
+	if (!cpus)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	for (int i = 0; i < topology->n_cpus; i++)
+		cpus[i] = topology->cpus[i].os_index;
+	struct rf_error *error = map_arenas(run, most);
+	if (!error)
+		error = make_count_sites(run, cpus);
+	if (!error && !run->wish->quick && topology->n_nodes > 1 &&
+	    most == topology->usable_threads)
+		error = make_node_sites(run, cpus);
+	free(cpus);
+	return error;
+}
+
+void roofs_free_sites(struct roofs_run *run)
+{
+	for (size_t i = 0; i < run->n_sites; i++) {
+		if (run->sites[i].by_node)
+			free_node_site(&run->sites[i]);
+		else
+			team_destroy(run->sites[i].team);
+	}
+	int most = run->wish->counts[run->wish->n_counts - 1];
+	for (int i = 0; run->arenas && i < most; i++)
+		arena_unmap(&run->arenas[i]);
+	free(run->arenas);
+	free(run->sites);
+}

@@ -1,0 +1,183 @@
+#include "machine/roofs/team.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct team_thread {
+	struct team *team;
+	pthread_t handle;
+	int index, cpu;
+	bool pinned;
+};
+
+struct team {
+	pthread_mutex_t lock;
+	pthread_cond_t start, finish;
+	team_function *function; /* NULL with a new generation: end */
+	void *context;
+	unsigned generation;
+	int running;
+	int n_threads; /* of the team, for the barrier */
+	_Alignas(64) atomic_int arrived;
+	_Alignas(64) atomic_uint barrier_round;
+	struct team_thread threads[];
+};
+
+/* A set of any number of hardware threads holds one of number `cpu`. */
+static bool pin_to(int cpu)
+{
+	cpu_set_t *set = CPU_ALLOC(cpu + 1);
+	if (!set)
+		return false;
+	size_t size = CPU_ALLOC_SIZE(cpu + 1);
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(cpu, size, set);
+	bool pinned = sched_setaffinity(0, size, set) == 0;
+	CPU_FREE(set);
+	return pinned;
+}
+
+static void report_idle(struct team *team)
+{
+	pthread_mutex_lock(&team->lock);
+	if (--team->running == 0)
+		pthread_cond_signal(&team->finish);
+	pthread_mutex_unlock(&team->lock);
+}
+
+static void *team_thread_main(void *argument)
+{
+	struct team_thread *thread = argument;
+	struct team *team = thread->team;
+	unsigned seen = 0;
+	thread->pinned = pin_to(thread->cpu);
+	report_idle(team);
+	for (;;) {
+		pthread_mutex_lock(&team->lock);
+		while (team->generation == seen)
+			pthread_cond_wait(&team->start, &team->lock);
+		seen = team->generation;
+		team_function *function = team->function;
+		void *context = team->context;
+		pthread_mutex_unlock(&team->lock);
+		if (!function)
+			return NULL;
+		function(context, thread->index);
+		report_idle(team);
+	}
+}
+
+static void wait_until_idle(struct team *team)
+{
+	while (team->running > 0)
+		pthread_cond_wait(&team->finish, &team->lock);
+}
+
+/* Starts the threads with all signals blocked; stops at the first that cannot be had. */
+static int start_threads(struct team *team, const int *cpus, int wanted)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int status = 0;
+	for (int i = 0; i < wanted && !status; i++) {
+		team->threads[i] = (struct team_thread){.team = team, .index = i, .cpu = cpus[i]};
+		status = pthread_create(&team->threads[i].handle, NULL, team_thread_main,
+					&team->threads[i]);
+		if (!status)
+			team->n_threads++;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return status;
+}
+
+struct rf_error *team_create(const int *cpus, int n_threads, struct team **out)
+{
+	size_t size = sizeof(struct team) + n_threads * sizeof(struct team_thread);
+	struct team *team = aligned_alloc(64, (size + 63) / 64 * 64);
+	if (!team)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	*team = (struct team){.running = n_threads};
+	pthread_mutex_init(&team->lock, NULL);
+	pthread_cond_init(&team->start, NULL);
+	pthread_cond_init(&team->finish, NULL);
+	int status = start_threads(team, cpus, n_threads);
+	pthread_mutex_lock(&team->lock);
+	team->running -= n_threads - team->n_threads;
+	wait_until_idle(team);
+	pthread_mutex_unlock(&team->lock);
+	if (status) {
+		team_destroy(team);
+		return rf_error_errno(RF_EUNAVAILABLE, status,
+				      "raise the limit on threads (ulimit -u, pids cgroup)",
+				      "cannot start %d threads", n_threads);
+	}
+	*out = team;
+	return NULL;
+}
+
+static void dispatch(struct team *team, team_function *function, void *context)
+{
+	team->function = function;
+	team->context = context;
+	team->running = team->n_threads;
+	team->generation++;
+	pthread_cond_broadcast(&team->start);
+}
+
+void team_destroy(struct team *team)
+{
+	if (!team)
+		return;
+	pthread_mutex_lock(&team->lock);
+	dispatch(team, NULL, NULL);
+	pthread_mutex_unlock(&team->lock);
+	for (int i = 0; i < team->n_threads; i++)
+		pthread_join(team->threads[i].handle, NULL);
+	pthread_mutex_destroy(&team->lock);
+	pthread_cond_destroy(&team->start);
+	pthread_cond_destroy(&team->finish);
+	free(team);
+}
+
+int team_size(const struct team *team)
+{
+	return team->n_threads;
+}
+
+bool team_is_pinned(const struct team *team)
+{
+	for (int i = 0; i < team->n_threads; i++)
+		if (!team->threads[i].pinned)
+			return false;
+	return true;
+}
+
+void team_run(struct team *team, team_function *function, void *context)
+{
+	pthread_mutex_lock(&team->lock);
+	dispatch(team, function, context);
+	wait_until_idle(team);
+	pthread_mutex_unlock(&team->lock);
+}
+
+void team_barrier(struct team *team)
+{
+	enum { SPINS = 20000 }; /* about 0.3 ms; then the others probably wait for this CPU */
+	unsigned round = atomic_load(&team->barrier_round);
+	if (atomic_fetch_add(&team->arrived, 1) == team->n_threads - 1) {
+		atomic_store(&team->arrived, 0);
+		atomic_fetch_add(&team->barrier_round, 1);
+		return;
+	}
+	for (int spins = 0; atomic_load(&team->barrier_round) == round; spins++) {
+		if (spins < SPINS)
+			__builtin_ia32_pause();
+		else
+			sched_yield();
+	}
+}

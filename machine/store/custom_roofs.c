@@ -1,0 +1,462 @@
+#include "machine/store/custom_roofs.h"
+
+#include "machine/data/machine_json.h"
+#include "machine/store/keep_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static const struct keep_place place = {"XDG_CONFIG_HOME", ".config", "custom roofs"};
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+}
+
+/* ---- one entry ---- */
+
+/* C0, DEL and C1 would reach a terminal; jansson has made sure that it is UTF-8. */
+static bool has_control(const char *text)
+{
+	for (const unsigned char *s = (const unsigned char *)text; *s; s++)
+		if (*s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0))
+			return true;
+	return false;
+}
+
+static bool is_unit(const char *unit)
+{
+	return strcmp(unit, "GFLOP/s") == 0 || strcmp(unit, "GB/s") == 0;
+}
+
+__attribute__((format(printf, 3, 4))) static bool refuse(char *why, size_t size, const char *format,
+							 ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(why, size, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+struct reason {
+	char text[160];
+};
+#define REFUSE(why, ...) refuse((why)->text, sizeof((why)->text), __VA_ARGS__)
+
+/* Copies a text member into a fixed array. */
+static bool take_text(json_t *entry, const char *key, char *to, size_t size, struct reason *why)
+{
+	json_t *value = json_object_get(entry, key);
+	const char *text = json_string_value(value);
+	if (!value)
+		return REFUSE(why, "it has no \"%s\"", key);
+	if (!text)
+		return REFUSE(why, "its \"%s\" is not a text", key);
+	if (!*text)
+		return REFUSE(why, "its \"%s\" is empty", key);
+	if (json_string_length(value) >= size)
+		return REFUSE(why, "its \"%s\" is longer than %zu bytes", key, size - 1);
+	if (has_control(text))
+		return REFUSE(why, "its \"%s\" holds a control character", key);
+	strcpy(to, text);
+	return true;
+}
+
+static bool take_roof(json_t *entry, struct custom_roof *roof, struct reason *why)
+{
+	const json_t *value = json_object_get(entry, "value");
+	*roof = (struct custom_roof){.value = json_number_value(value)};
+	if (!json_is_object(entry))
+		return REFUSE(why, "it is not an object");
+	if (!take_text(entry, "name", roof->name, sizeof(roof->name), why))
+		return false;
+	if (!json_is_number(value))
+		return REFUSE(why, value ? "its \"value\" is not a number" : "it has no \"value\"");
+	if (!isfinite(roof->value) || roof->value <= 0)
+		return REFUSE(why, "its \"value\" is not above 0");
+	struct reason too_long;
+	if (!take_text(entry, "unit", roof->unit, sizeof(roof->unit), &too_long) ||
+	    !is_unit(roof->unit))
+		return REFUSE(why, "its \"unit\" is neither \"GFLOP/s\" nor \"GB/s\"");
+	return take_text(entry, "source", roof->source, sizeof(roof->source), why);
+}
+
+/* ---- sets ---- */
+
+static struct custom_roof *find(struct custom_roof_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (strcmp(set->roofs[i].name, name) == 0)
+			return &set->roofs[i];
+	return NULL;
+}
+
+#define FORMAT_HINT "rfprof(1) shows what a file of roofs looks like"
+
+static struct rf_error *set_from_json(json_t *json, const char *path, struct custom_roof_set *set)
+{
+	json_t *entries = json_object_get(json, "roofs");
+	struct custom_roof roof;
+	struct reason why;
+	set->n = 0;
+	if (!json_is_array(entries))
+		return rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: there is no array \"roofs\"",
+				       path);
+	if (json_array_size(entries) > CUSTOM_ROOFS_MAX)
+		return rf_error_create(RF_EFORMAT, "leave some out", "%s: %zu roofs, more than %d",
+				       path, json_array_size(entries), CUSTOM_ROOFS_MAX);
+	for (size_t i = 0; i < json_array_size(entries); i++) {
+		bool taken = take_roof(json_array_get(entries, i), &roof, &why);
+		if (taken && find(set, roof.name))
+			taken = REFUSE(&why, "its name stands there twice");
+		if (!taken)
+			return rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: roof %zu%s%s%s: %s",
+					       path, i + 1, roof.name[0] ? " (" : "", roof.name,
+					       roof.name[0] ? ")" : "", why.text);
+		set->roofs[set->n++] = roof;
+	}
+	return NULL;
+}
+
+json_t *custom_roofs_to_json(const struct custom_roof *roofs, size_t n)
+{
+	json_t *array = json_array();
+	int failed = 0;
+	for (size_t i = 0; i < n; i++)
+		failed |= json_array_append_new(
+			array, json_pack("{s:s, s:f, s:s, s:s}", "name", roofs[i].name, "value",
+					 roofs[i].value, "unit", roofs[i].unit, "source",
+					 roofs[i].source));
+	if (!failed)
+		return array;
+	json_decref(array);
+	return NULL;
+}
+
+/* ---- another machine's roofs ---- */
+
+/* Bytes of `text` that are whole characters, where `next` is what was cut off (valid UTF-8). */
+static size_t whole_characters(const char *text, const char *next)
+{
+	size_t n = strlen(text);
+	if ((*next & 0xc0) != 0x80)
+		return n;
+	while (n > 0 && (text[n - 1] & 0xc0) == 0x80)
+		n--;
+	return n > 0 ? n - 1 : 0;
+}
+
+/* "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz" → "Xeon Gold 6130": what tells machines apart. */
+static void short_model(const char *model, char *out, size_t size)
+{
+	static const char *const noise[] = {"Intel(R) ", "(R)",    "(TM)", "(r)",       "(tm)",
+					    " CPU",      "Intel ", "AMD ", " Processor"};
+	char *to = out;
+	const char *end = strchr(model, '@'), *cores = strstr(model, "-Core");
+	while (cores && cores > model && cores[-1] != ' ') /* "96-Core Processor" */
+		cores--;
+	end = cores && cores > model && (!end || cores < end) ? cores
+	      : end                                           ? end
+							      : model + strlen(model);
+	while (model < end && to < out + size - 1) {
+		size_t skip = 0;
+		for (size_t i = 0; i < sizeof(noise) / sizeof(*noise) && !skip; i++)
+			if (strncmp(model, noise[i], strlen(noise[i])) == 0)
+				skip = strlen(noise[i]);
+		if (!skip)
+			*to++ = *model;
+		model += skip ? skip : 1;
+	}
+	*to = '\0';
+	if (model < end)
+		out[whole_characters(out, model)] = '\0';
+	for (size_t n = strlen(out); n > 0 && out[n - 1] == ' '; n--)
+		out[n - 1] = '\0';
+	if (!*out)
+		snprintf(out, size, "another machine");
+}
+
+/* Fewest and most threads of any row. */
+static void thread_range(const struct machine *machine, int *fewest, int *most)
+{
+	*fewest = *most = machine->roofs[0].threads;
+	for (size_t i = 0; i < machine->n_roofs; i++) {
+		int threads = machine->roofs[i].threads;
+		*fewest = threads < *fewest ? threads : *fewest;
+		*most = threads > *most ? threads : *most;
+	}
+}
+
+static double fastest(const struct machine *machine, const char *precision, int threads)
+{
+	double best = 0;
+	for (size_t i = 0; i < machine->n_roofs; i++) {
+		const struct roof *roof = &machine->roofs[i];
+		if (roof->kind == ROOF_COMPUTE && roof->threads == threads &&
+		    strcmp(roof->precision, precision) == 0 && strcmp(roof->unit, "GFLOP/s") == 0)
+			best = fmax(best, roof->best);
+	}
+	return best;
+}
+
+static double reading(const struct machine *machine, const char *level, int threads)
+{
+	double best = 0;
+	for (size_t i = 0; i < machine->n_roofs; i++) {
+		const struct roof *roof = &machine->roofs[i];
+		if (roof->kind == ROOF_BANDWIDTH && !roof->by_node && roof->distinguishable &&
+		    roof->threads == threads && strcmp(roof->op, "read") == 0 &&
+		    strcmp(roof->level, level) == 0)
+			best = fmax(best, roof->best);
+	}
+	return best;
+}
+
+static void add_stated(struct custom_roof_set *set, const struct machine *machine, const char *what,
+		       int threads, double value, const char *unit)
+{
+	struct custom_roof *roof = &set->roofs[set->n];
+	char model[48];
+	if (value <= 0)
+		return;
+	short_model(machine->cpu_model, model, sizeof(model));
+	*roof = (struct custom_roof){.value = value};
+	snprintf(roof->name, sizeof(roof->name), "%s: %s, %d thread%s", model, what, threads,
+		 threads == 1 ? "" : "s");
+	strcpy(roof->unit, unit);
+	int length = snprintf(roof->source, sizeof(roof->source), "rfprof machine, %s",
+			      machine->cpu_model);
+	if (length >= (int)sizeof(roof->source)) {
+		const char *next = machine->cpu_model + strlen(machine->cpu_model) -
+				   (length - (int)strlen(roof->source));
+		roof->source[whole_characters(roof->source, next)] = '\0';
+	}
+	set->n++;
+}
+
+static struct rf_error *set_from_machine(json_t *json, const char *path,
+					 struct custom_roof_set *set)
+{
+	static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};
+	struct machine machine;
+	struct rf_error *inner = machine_from_json(json, &machine);
+	int counts[2];
+	set->n = 0;
+	if (inner) {
+		struct rf_error *error =
+			rf_error_create(inner->code,
+					"make the file again: rfprof machine --json >FILE",
+					"%s: %s", path, inner->message);
+		rf_error_destroy(inner);
+		return error;
+	}
+	thread_range(&machine, &counts[0], &counts[1]);
+	for (int k = 0; k < (counts[1] > counts[0] ? 2 : 1); k++) {
+		add_stated(set, &machine, "DP peak", counts[k],
+			   fastest(&machine, "double", counts[k]), "GFLOP/s");
+		add_stated(set, &machine, "SP peak", counts[k],
+			   fastest(&machine, "single", counts[k]), "GFLOP/s");
+		for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+			char what[16];
+			snprintf(what, sizeof(what), "%s read", levels[i]);
+			add_stated(set, &machine, what, counts[k],
+				   reading(&machine, levels[i], counts[k]), "GB/s");
+		}
+	}
+	bool clean = !has_control(machine.cpu_model) && machine.cpu_model[0];
+	machine_deinit(&machine);
+	if (!clean)
+		return rf_error_create(
+			RF_EFORMAT, FORMAT_HINT,
+			"%s: its \"cpu_model\" is empty or holds a control character", path);
+	return set->n ? NULL
+		      : rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: no roof that can be drawn",
+					path);
+}
+
+/* ---- files ---- */
+
+/* A new JSON value, or NULL with *error. */
+static json_t *read_json(const char *path, struct rf_error **error)
+{
+	json_error_t cause;
+	FILE *file = fopen(path, "re");
+	if (!file) {
+		*error = rf_error_errno(errno == ENOENT ? RF_EUNAVAILABLE : RF_EACCESS, errno,
+					"check the file's name and its rights", "cannot read %s",
+					path);
+		return NULL;
+	}
+	errno = 0;
+	json_t *json = json_loadf(file, JSON_REJECT_DUPLICATES, &cause);
+	if (ferror(file))
+		*error = rf_error_errno(RF_EACCESS, errno, "name a file", "cannot read %s", path);
+	else if (!json)
+		*error = rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s is not JSON: line %d: %.120s",
+					 path, cause.line, cause.text);
+	fclose(file);
+	if (!*error)
+		return json;
+	json_decref(json);
+	return NULL;
+}
+
+static struct rf_error *read_set(const char *path, bool or_machine, struct custom_roof_set *set)
+{
+	struct rf_error *error = NULL;
+	json_t *json = read_json(path, &error);
+	if (error)
+		return error;
+	if (or_machine && json_object_get(json, "cpu_model") && json_object_get(json, "roofs"))
+		error = set_from_machine(json, path, set);
+	else
+		error = set_from_json(json, path, set);
+	json_decref(json);
+	return error;
+}
+
+struct rf_error *custom_roofs_path(char **out)
+{
+	char *directory = NULL;
+	struct rf_error *error = keep_file_directory(&place, &directory);
+	if (error)
+		return error;
+	int length = asprintf(out, "%s/roofs.json", directory);
+	free(directory);
+	return length < 0 ? out_of_memory() : NULL;
+}
+
+/* What is kept in a file; none: nothing. */
+static struct rf_error *load(const char *path, struct custom_roof_set *set)
+{
+	struct rf_error *error = read_set(path, false, set);
+	if (error)
+		set->n = 0;
+	if (!error || error->code != RF_EUNAVAILABLE)
+		return error;
+	rf_error_destroy(error);
+	return NULL;
+}
+
+struct rf_error *custom_roofs_load(struct custom_roof_set *out)
+{
+	char *path = NULL;
+	struct rf_error *homeless = custom_roofs_path(&path);
+	out->n = 0;
+	if (homeless) {
+		rf_error_destroy(homeless);
+		return NULL;
+	}
+	struct rf_error *error = load(path, out), *inner = error;
+	free(path);
+	if (!error)
+		return NULL;
+	error = rf_error_create(inner->code, "mend or remove the file",
+				"custom roofs are left out: %s", inner->message);
+	rf_error_destroy(inner);
+	return error;
+}
+
+/* Of two writers at the same time the second waits until the first is done; without a lock it goes
+ * on. */
+static int lock(const char *directory)
+{
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)flock(fd, LOCK_EX);
+	return fd;
+}
+
+static struct rf_error *save(const char *path, const struct custom_roof_set *set)
+{
+	json_t *json = json_pack("{s:o}", "roofs", custom_roofs_to_json(set->roofs, set->n));
+	struct rf_error *error = json ? keep_file_save(&place, path, json) : out_of_memory();
+	json_decref(json);
+	return error;
+}
+
+typedef struct rf_error *change_fn(struct custom_roof_set *set, void *context);
+
+/* Reads what is kept, lets `change` have it, and writes it. */
+static struct rf_error *change_kept(change_fn *change, void *context)
+{
+	struct custom_roof_set set;
+	char *directory = NULL, *path = NULL;
+	int fd = -1;
+	struct rf_error *error = keep_file_directory(&place, &directory);
+	if (!error)
+		error = keep_file_prepare(&place, directory);
+	if (!error)
+		error = custom_roofs_path(&path);
+	if (!error) {
+		fd = lock(directory);
+		error = load(path, &set);
+	}
+	if (!error)
+		error = change(&set, context);
+	if (!error)
+		error = save(path, &set);
+	if (fd >= 0)
+		close(fd);
+	free(directory);
+	free(path);
+	return error;
+}
+
+static struct rf_error *merge(struct custom_roof_set *set, void *context)
+{
+	const struct custom_roof_set *added = context;
+	for (size_t i = 0; i < added->n; i++) {
+		struct custom_roof *same = find(set, added->roofs[i].name);
+		if (!same && set->n == CUSTOM_ROOFS_MAX)
+			return rf_error_create(RF_EINPUT,
+					       "remove some: rfprof machine --forget NAME",
+					       "more than %d custom roofs", CUSTOM_ROOFS_MAX);
+		*(same ? same : &set->roofs[set->n++]) = added->roofs[i];
+	}
+	return NULL;
+}
+
+struct rf_error *custom_roofs_import(const char *path, struct custom_roof_set *imported)
+{
+	struct rf_error *error = read_set(path, true, imported);
+	if (error && error->code == RF_EUNAVAILABLE)
+		error->code = RF_EACCESS;
+	return error ? error : change_kept(merge, imported);
+}
+
+struct forgetting {
+	const char *name;
+	size_t removed;
+};
+
+static struct rf_error *forget(struct custom_roof_set *set, void *context)
+{
+	struct forgetting *forgetting = context;
+	bool all = strcmp(forgetting->name, "all") == 0;
+	size_t kept = 0;
+	for (size_t i = 0; i < set->n; i++)
+		if (!all && strcmp(set->roofs[i].name, forgetting->name) != 0)
+			set->roofs[kept++] = set->roofs[i];
+	forgetting->removed = set->n - kept;
+	set->n = kept;
+	if (forgetting->removed || all)
+		return NULL;
+	return rf_error_create(RF_EINPUT, "rfprof machine lists them",
+			       "no custom roof is named %.120s", forgetting->name);
+}
+
+struct rf_error *custom_roofs_forget(const char *name, size_t *removed)
+{
+	struct forgetting forgetting = {.name = name};
+	struct rf_error *error = change_kept(forget, &forgetting);
+	*removed = forgetting.removed;
+	return error;
+}

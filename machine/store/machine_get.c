@@ -1,0 +1,192 @@
+/* The roofs of this machine: from their cache file, or measured now and saved. */
+#include "machine/store/machine_get.h"
+
+#include "machine/data/machine_merge.h"
+#include "machine/roofs/roofs.h"
+#include "machine/store/roof_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Longer than a measurement takes: then the other process is stuck. */
+#define LOCK_WAIT_MS 60000
+
+/* Keeps the first warning; later ones are its consequences. */
+static void warn(struct rf_error **warning, struct rf_error *error)
+{
+	if (error && warning && !*warning)
+		*warning = error;
+	else
+		rf_error_destroy(error);
+}
+
+/* What is asked for: thread counts and where the roofs come from. */
+struct request {
+	const struct topology *topology;
+	const struct machine_options *options;
+	int *counts; /* thread counts wanted, ascending */
+	size_t n_counts;
+};
+
+/* Wants 1, 2, 4, … and all, or what the options say. */
+static struct rf_error *request_init(struct request *request, const struct topology *topology,
+				     const struct machine_options *options)
+{
+	int all = topology->usable_threads;
+	*request = (struct request){topology, options};
+	request->counts = calloc(options->n_threads + 64, sizeof(*request->counts));
+	if (!request->counts)
+		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	for (size_t i = 0; i < options->n_threads; i++) {
+		if (options->threads[i] > all)
+			return rf_error_create(
+				RF_EINPUT, "ask for no more threads than that",
+				"%d threads are asked for; %d hardware thread%s can be used here",
+				options->threads[i], all, all == 1 ? "" : "s");
+		request->counts[request->n_counts++] = options->threads[i];
+	}
+	for (int n = 1; !options->n_threads && n < all; n *= 2)
+		request->counts[request->n_counts++] = n;
+	if (!options->n_threads)
+		request->counts[request->n_counts++] = all;
+	return NULL;
+}
+
+/* True when the machine has all rows that are asked for. */
+static bool satisfies(const struct machine *machine, const struct request *request)
+{
+	for (size_t i = 0; i < request->n_counts; i++)
+		if (!machine_has_count(machine, request->counts[i], request->options->quick))
+			return false;
+	return true;
+}
+
+/* Measures at all wanted counts, which `older` (may be NULL) then completes. */
+static struct rf_error *measure(const struct request *request, struct machine *older,
+				struct machine *out)
+{
+	const struct topology *topology = request->topology;
+	struct machine machine = {
+		.cpu_model = strdup(topology->cpu_model),
+		.usable_threads = topology->usable_threads,
+		.n_caches = topology->n_caches,
+	};
+	const struct machine_options *options = request->options;
+	const struct roofs_wish wish = {
+		.counts = request->counts,
+		.n_counts = request->n_counts,
+		.quick = options->quick,
+		.effort = options->quick ? roofs_effort_quick : roofs_effort_full,
+		.progress = options->progress,
+		.progress_context = options->progress_context,
+	};
+	memcpy(machine.caches, topology->caches, sizeof(machine.caches));
+	struct rf_error *error = machine.cpu_model
+					 ? roofs_measure(topology, &wish, &machine)
+					 : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	if (!error && older)
+		error = machine_merge(&machine, older);
+	if (error) {
+		machine_deinit(&machine);
+		return error;
+	}
+	*out = machine;
+	return NULL;
+}
+
+/* True when the file has a valid set of roofs; a corrupt file is a warning. */
+static bool load(const char *path, json_t *key, struct machine *machine, struct rf_error **warning)
+{
+	struct rf_error *error = roof_cache_load(path, key, machine);
+	if (!error) {
+		machine->from_cache = true;
+		return true;
+	}
+	if (error->code == RF_EFORMAT)
+		warn(warning, error);
+	else
+		rf_error_destroy(error);
+	return false;
+}
+
+/* The roofs that the cache has, which may be fewer than asked for, and whether they are enough. */
+static bool load_enough(const char *path, json_t *key, const struct request *request,
+			struct machine *machine, struct rf_error **warning)
+{
+	return load(path, key, machine, warning) && satisfies(machine, request);
+}
+
+/* Measures and writes the file, unless another process has done so while this one waited for the
+ * lock. */
+static struct rf_error *measure_and_save(const char *directory, const char *path, json_t *key,
+					 const struct request *request, struct machine *machine,
+					 struct rf_error **warning)
+{
+	struct rf_error *no_cache = roof_cache_prepare(directory);
+	if (no_cache) {
+		warn(warning, no_cache);
+		return measure(request, NULL, machine);
+	}
+	struct machine cached = {0};
+	int lock = roof_cache_lock(directory, LOCK_WAIT_MS);
+	struct rf_error *error = NULL;
+	if (load_enough(path, key, request, &cached, NULL) && !request->options->refresh) {
+		*machine = cached;
+	} else {
+		error = measure(request, &cached, machine);
+		if (!error)
+			warn(warning, roof_cache_save(path, key, machine));
+		machine_deinit(&cached);
+	}
+	if (lock >= 0)
+		close(lock);
+	return error;
+}
+
+static struct rf_error *get_with_request(const struct request *request, struct machine *machine,
+					 struct rf_error **warning)
+{
+	char *directory = NULL;
+	struct rf_error *homeless = roof_cache_directory(&directory);
+	if (homeless) {
+		warn(warning, homeless);
+		return measure(request, NULL, machine);
+	}
+	json_t *key = roof_cache_key(request->topology);
+	char *path = key ? roof_cache_path(directory, key) : NULL;
+	struct machine cached = {0};
+	struct rf_error *error = NULL;
+	if (!path) {
+		error = rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	} else if (load_enough(path, key, request, &cached, warning) &&
+		   !request->options->refresh) {
+		*machine = cached;
+		cached = (struct machine){0};
+	} else {
+		error = measure_and_save(directory, path, key, request, machine, warning);
+	}
+	machine_deinit(&cached);
+	free(path);
+	free(directory);
+	json_decref(key);
+	return error;
+}
+
+struct rf_error *machine_get(const struct machine_options *options, struct machine *machine,
+			     struct rf_error **warning)
+{
+	struct topology topology;
+	struct request request = {0};
+	if (warning)
+		*warning = NULL;
+	struct rf_error *error = topology_read(&topology);
+	if (error)
+		return error;
+	error = request_init(&request, &topology, options);
+	if (!error)
+		error = get_with_request(&request, machine, warning);
+	free(request.counts);
+	topology_deinit(&topology);
+	return error;
+}

@@ -1,0 +1,133 @@
+#include "machine/store/roof_cache.h"
+
+#include "machine/data/machine_json.h"
+#include "machine/store/keep_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct keep_place place = {"XDG_CACHE_HOME", ".cache", "measured roofs"};
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+}
+
+static json_t *cpu_to_json(const struct topology_cpu *cpu)
+{
+	json_t *caches = json_array();
+	for (int i = 0; i < TOPOLOGY_LEVELS; i++)
+		json_array_append_new(caches, json_pack("[I, i]", (json_int_t)cpu->caches[i].bytes,
+							cpu->caches[i].id));
+	return json_pack("{s:i, s:i, s:i, s:o}", "cpu", cpu->os_index, "core", cpu->core, "node",
+			 cpu->numa_node, "caches", caches);
+}
+
+json_t *roof_cache_key(const struct topology *topology)
+{
+	json_t *cpus = json_array();
+	for (int i = 0; i < topology->n_cpus; i++)
+		json_array_append_new(cpus, cpu_to_json(&topology->cpus[i]));
+	/* JSON has no unsigned 64-bit integers: no limit is 0. */
+	json_int_t memory = topology->limits.memory_limit == UINT64_MAX
+				    ? 0
+				    : (json_int_t)topology->limits.memory_limit;
+	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:f, s:I}", "version", ROOF_CACHE_VERSION,
+			 "cpu_model", topology->cpu_model, "microcode", topology->microcode,
+			 "kernel", topology->kernel, "cpus", cpus, "cpu_quota",
+			 topology->limits.cpus, "memory_limit", memory);
+}
+
+struct rf_error *roof_cache_directory(char **out)
+{
+	return keep_file_directory(&place, out);
+}
+
+struct rf_error *roof_cache_prepare(const char *directory)
+{
+	return keep_file_prepare(&place, directory);
+}
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+char *roof_cache_path(const char *directory, json_t *key)
+{
+	char *text = json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS), *path;
+	if (!text)
+		return NULL;
+	int length = asprintf(&path, "%s/roofs-%016llx.json", directory,
+			      (unsigned long long)hash_text(text));
+	free(text);
+	return length < 0 ? NULL : path;
+}
+
+struct rf_error *roof_cache_load(const char *path, json_t *key, struct machine *machine)
+{
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return rf_error_errno(RF_EUNAVAILABLE, errno, NULL, "cannot open %s", path);
+	json_error_t cause;
+	json_t *json = json_loadf(file, JSON_REJECT_DUPLICATES, &cause);
+	fclose(file);
+	struct rf_error *error = NULL;
+	json_t *file_key = json_object_get(json, "key");
+	if (!json)
+		error = rf_error_create(RF_EFORMAT, NULL, "%s is corrupt: %s", path, cause.text);
+	else if (!json_is_object(file_key))
+		error = rf_error_create(RF_EFORMAT, NULL, "%s is corrupt: it has no key", path);
+	else if (!json_equal(file_key, key))
+		error = rf_error_create(RF_EUNAVAILABLE, NULL, "%s is of another machine", path);
+	if (!error) {
+		struct rf_error *inner =
+			machine_from_json(json_object_get(json, "machine"), machine);
+		if (inner)
+			error = rf_error_create(inner->code, NULL, "%s is corrupt: %s", path,
+						inner->message);
+		rf_error_destroy(inner);
+	}
+	json_decref(json);
+	return error;
+}
+
+struct rf_error *roof_cache_save(const char *path, json_t *key, const struct machine *machine)
+{
+	json_t *content;
+	struct rf_error *error = machine_to_json(machine, &content);
+	if (error)
+		return error;
+	json_t *json = json_pack("{s:O, s:o}", "key", key, "machine", content);
+	error = json ? keep_file_save(&place, path, json) : out_of_memory();
+	json_decref(json);
+	return error;
+}
+
+int roof_cache_lock(const char *directory, int wait_ms)
+{
+	const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+	char *path;
+	if (asprintf(&path, "%s/lock", directory) < 0)
+		return -1;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	free(path);
+	if (fd < 0)
+		return -1;
+	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB); waited += 50) {
+		if (errno != EWOULDBLOCK || waited >= wait_ms) {
+			close(fd);
+			return -1;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return fd;
+}

@@ -1,0 +1,39 @@
+/* The measured roofs, kept as one JSON file per machine and set of limits:
+ *
+ *   { "key": { … roof_cache_key() … }, "machine": { … machine_json.h … } }
+ *
+ * in $XDG_CACHE_HOME/rfprof, else ~/.cache/rfprof. */
+#pragma once
+
+#include "machine/data/machine.h"
+#include "machine/topology/topology.h"
+
+#include <jansson.h>
+
+/* Goes up with each change to what is measured or how, and to the file's form. */
+#define ROOF_CACHE_VERSION 4
+
+/* All that the roofs depend on: CPU model, microcode, kernel, hardware threads with their caches
+ * (that is, topology inside the affinity mask), limits of the control group, and the version.  The
+ * caller owns the reference; NULL when memory is short. */
+json_t *roof_cache_key(const struct topology *topology);
+
+/* The directory's name in *out, heap; an error when there is no home directory either. */
+struct rf_error *roof_cache_directory(char **out);
+
+/* Makes the directory when it is not there; an error when it cannot be written to. */
+struct rf_error *roof_cache_prepare(const char *directory);
+
+/* The file of a key in a directory, heap; NULL when memory is short. */
+char *roof_cache_path(const char *directory, json_t *key);
+
+/* Reads a file.  RF_EUNAVAILABLE: there is none, or it is of another key (stale); RF_EFORMAT: it
+ * is corrupt.  *machine is set on success only. */
+struct rf_error *roof_cache_load(const char *path, json_t *key, struct machine *machine);
+
+/* Writes a file whole or not at all. */
+struct rf_error *roof_cache_save(const char *path, json_t *key, const struct machine *machine);
+
+/* Takes the directory's lock, so that two processes do not measure at the same time and halve each
+ * other's roofs; waits at most `wait_ms`.  Returns a descriptor to close, or -1: no lock, go on. */
+int roof_cache_lock(const char *directory, int wait_ms);

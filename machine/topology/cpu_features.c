@@ -1,0 +1,104 @@
+#include "machine/topology/cpu_features.h"
+
+#include "machine/topology/amx.h"
+
+#include <cpuid.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+/* State that the operating system has to save for a feature: bits of XCR0, Intel SDM volume 1,
+ * 13.3. */
+#define STATE_NONE 0
+#define STATE_AVX 0x6     /* xmm, upper ymm */
+#define STATE_AVX512 0xe6 /* … mask registers, upper zmm0 to 15, zmm16 to 31 */
+#define STATE_AMX 0x60000 /* tile configuration, tile data */
+
+#define OSXSAVE (1U << 27) /* CPUID 1, ecx: XGETBV is allowed */
+#define AMX_FEATURES (CPU_AMX_TILE | CPU_AMX_INT8 | CPU_AMX_BF16)
+
+enum cpuid_register { EAX, EBX, ECX, EDX };
+
+/* Where CPUID says it: Intel SDM volume 2A, table 3-17.  Not __builtin_cpu_supports, because the
+ * compilers do not all know the same names. */
+static const struct {
+	enum cpu_feature feature;
+	unsigned leaf, subleaf;
+	enum cpuid_register reg;
+	int bit;
+	uint32_t state;
+	unsigned extends; /* features without which this one is not offered; listed before it */
+} places[] = {
+	{CPU_SSE4_1, 1, 0, ECX, 19, STATE_NONE, CPU_BASE},
+	{CPU_AVX, 1, 0, ECX, 28, STATE_AVX, CPU_BASE},
+	{CPU_FMA, 1, 0, ECX, 12, STATE_AVX, CPU_AVX},
+	{CPU_AVX2, 7, 0, EBX, 5, STATE_AVX, CPU_AVX},
+	{CPU_AVX_VNNI, 7, 1, EAX, 4, STATE_AVX, CPU_AVX2},
+	{CPU_AVX512F, 7, 0, EBX, 16, STATE_AVX512, CPU_AVX2},
+	{CPU_AVX512DQ, 7, 0, EBX, 17, STATE_AVX512, CPU_AVX512F},
+	{CPU_AVX512BW, 7, 0, EBX, 30, STATE_AVX512, CPU_AVX512F},
+	{CPU_AVX512VL, 7, 0, EBX, 31, STATE_AVX512, CPU_AVX512F},
+	{CPU_AVX512_VNNI, 7, 0, ECX, 11, STATE_AVX512, CPU_AVX512F},
+	{CPU_AVX512_BF16, 7, 1, EAX, 5, STATE_AVX512, CPU_AVX512F},
+	{CPU_AVX512_FP16, 7, 0, EDX, 23, STATE_AVX512, CPU_AVX512F},
+	{CPU_AMX_TILE, 7, 0, EDX, 24, STATE_AMX, CPU_BASE},
+	{CPU_AMX_INT8, 7, 0, EDX, 25, STATE_AMX, CPU_AMX_TILE},
+	{CPU_AMX_BF16, 7, 0, EDX, 22, STATE_AMX, CPU_AMX_TILE},
+};
+
+/* One register of CPUID; 0 where the CPU does not have the leaf or subleaf. */
+static uint32_t cpuid(unsigned leaf, unsigned subleaf, enum cpuid_register reg)
+{
+	uint32_t r[4];
+	if (subleaf && cpuid(leaf, 0, EAX) < subleaf) /* eax of leaf 7: its last subleaf */
+		return 0;
+	if (!__get_cpuid_count(leaf, subleaf, &r[EAX], &r[EBX], &r[ECX], &r[EDX]))
+		return 0;
+	return r[reg];
+}
+
+static uint32_t saved_state(void)
+{
+	uint32_t low, high;
+	if (!(cpuid(1, 0, ECX) & OSXSAVE))
+		return 0;
+	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return low;
+}
+
+static pthread_once_t looked = PTHREAD_ONCE_INIT;
+static unsigned features;
+
+static void look(void)
+{
+	uint32_t saved = saved_state();
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if ((saved & places[i].state) == places[i].state &&
+		    (features & places[i].extends) == places[i].extends &&
+		    cpuid(places[i].leaf, places[i].subleaf, places[i].reg) >> places[i].bit & 1)
+			features |= places[i].feature;
+}
+
+bool cpu_has(unsigned needs)
+{
+	pthread_once(&looked, look);
+	if ((features & needs) != needs)
+		return false;
+	return !(needs & AMX_FEATURES) || amx_request_permission();
+}
+
+size_t isa_vector_bytes(const char *isa)
+{
+	static const struct {
+		const char *isa;
+		size_t bytes;
+	} widths[] = {
+		{"avx512f", 64},
+		{"avx2", 32},
+		{"sse2", 16},
+	};
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
+		if (!strcmp(isa, widths[i].isa))
+			return widths[i].bytes;
+	return 0;
+}

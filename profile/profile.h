@@ -1,0 +1,425 @@
+/* One profile: everything a report needs, without the program or its binaries.
+ *
+ * The runs fill it in (tracer/, symbols/, machine/), profile_save writes it as one SQLite file,
+ * profile_load reads it back, and report/ only ever reads it.  Code addresses are (module,
+ * offset): offset is the ELF virtual address (run-time address minus load bias), so both runs
+ * agree although address randomisation moves modules.  Modules without a file ("[vdso]",
+ * "[anon]", "[jit]") use the plain run-time address. */
+#pragma once
+
+#include "base/error.h"
+#include "cache/traffic.h"
+#include "insn/work.h"
+#include "machine/data/machine.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROFILE_SCHEMA_VERSION 6 /* PRAGMA user_version */
+#define PROFILE_NONE UINT32_MAX  /* "no such row" for every index below */
+/* The module of samples in the gate and between a program's translated instructions. */
+#define PROFILE_OWN_MODULE "[rfprof]"
+
+enum profile_run { RUN_TIMED = 1, RUN_COUNTED = 2 };
+
+struct profile_module {
+	char *path;     /* as mapped; "[vdso]", "[anon]", … for code without a file */
+	char *name;     /* what a report shows: the base name */
+	char *build_id; /* lower-case hex, or "" */
+};
+
+/* A process or thread as seen in one run.  The same program has other ids in the other run. */
+struct profile_thread {
+	enum profile_run run;
+	int pid, tid;
+	char *name; /* comm, or "" */
+};
+
+enum process_birth { BIRTH_UNKNOWN, BIRTH_FIRST, BIRTH_FORK, BIRTH_VFORK, BIRTH_SPAWN };
+
+/* A process of one run; its threads are those of the same run and pid.  Times are since the start
+ * of its run. */
+struct profile_process {
+	enum profile_run run;
+	uint32_t parent; /* an earlier row, or PROFILE_NONE */
+	uint32_t twin;   /* the same process in the other run, if that row is an earlier one,
+			  * else PROFILE_NONE */
+	int pid;
+	enum process_birth birth;
+	uint32_t execs;            /* how many programs it has executed */
+	char *command;             /* comm, the last one */
+	uint32_t module;           /* its executable, the last one, or PROFILE_NONE */
+	uint64_t start_ns, end_ns; /* end 0: not seen */
+	int exit_status;           /* wait status, or -1: not known */
+	char *native_reason; /* why it ran natively in the counted run, from some moment on, or ""
+			      */
+};
+
+/* A thread of the counted run that ran natively from some moment on. */
+struct profile_native_thread {
+	uint32_t thread;
+	char *reason;
+};
+
+struct profile_function {
+	uint32_t module;
+	uint64_t start, end; /* offsets [start, end) */
+	char *name;          /* demangled; "libfoo.so+0x12a0" without a symbol */
+	char *file;          /* source file of its first line, or "" */
+	uint32_t line;       /* or 0 */
+};
+
+/* Code [start, end) that the compiler made for one source line, be it inlined or not.  Only code
+ * that was executed has rows. */
+struct profile_line {
+	uint32_t module;
+	uint64_t start, end; /* offsets [start, end) */
+	char *file;
+	uint32_t line;
+};
+
+/* A function of which the compiler put a copy where it was called; "foo(int)" and its file are as
+ * those of `functions` where it has code of its own as well. */
+struct profile_inlined_function {
+	uint32_t module;
+	char *name;    /* demangled */
+	char *file;    /* where it is declared, or "" */
+	uint32_t line; /* or 0 */
+};
+
+/* One such call: the place of a copy in the source. */
+struct profile_inlined_call {
+	uint32_t parent;   /* the call that it stands in, an earlier row, or PROFILE_NONE: in the
+			      function itself */
+	uint32_t function; /* row in inlined_functions */
+	char *file;        /* where the call stands, or "" */
+	uint32_t line;     /* or 0 */
+};
+
+/* Code [start, end) whose innermost call is `call`.  By (module, start), without overlaps; only
+ * code that was executed has rows, and only where something is inlined. */
+struct profile_inlined_code {
+	uint32_t module;
+	uint64_t start, end;
+	uint32_t call;
+};
+
+/* A run of instructions executed from its first to its last byte `count` times. */
+struct profile_block {
+	uint32_t module;
+	uint64_t start; /* offset */
+	uint32_t size;  /* bytes */
+	uint8_t *bytes; /* the original machine code */
+};
+
+struct profile_count {
+	uint32_t block, thread;
+	int64_t n;
+};
+
+/* Run-time units (enum work_units) of the instruction at (module, offset). */
+struct profile_units {
+	uint32_t module;
+	uint64_t offset;
+	uint32_t thread;
+	uint64_t n;
+};
+
+/* Lines that an instruction moved (cache/traffic.h), as simulated in one of the sampled classes of
+ * sets: classes are numbered from 0 to the fact `traffic_classes` less one, of CACHE_CLASSES in
+ * all. */
+struct profile_traffic {
+	uint32_t module;
+	uint64_t offset; /* of the instruction */
+	uint32_t thread, class;
+	uint64_t lines[N_TRAFFIC];
+};
+
+enum object_kind {
+	OBJECT_OTHER,
+	OBJECT_HEAP,
+	OBJECT_MAPPING,
+	OBJECT_STATIC,
+	OBJECT_STACK,
+	OBJECT_CODE
+};
+
+/* Data that belongs together: what one place allocates, a variable, a thread's stack. */
+struct profile_object {
+	enum object_kind kind;
+	char *name;      /* a variable's; the allocating function's; or "" */
+	uint32_t module; /* of the variable or of the call that allocates, or PROFILE_NONE */
+	uint64_t offset;
+	char *file;     /* source file of that place, or "" */
+	uint32_t line;  /* or 0 */
+	uint64_t bytes; /* the most there was of it at one time */
+	uint64_t n;     /* how often it was allocated */
+};
+
+/* Lines that an instruction moved between the last cache and memory for an object, in all sampled
+ * classes. */
+struct profile_object_traffic {
+	uint32_t object, module;
+	uint64_t offset;
+	uint64_t read, write_allocate,
+		write; /* lines; `write` has write-backs and non-temporal ones */
+};
+
+/* How the addresses of one instruction follow each other, among those that were looked at. */
+struct profile_stride {
+	uint32_t module;
+	uint64_t offset;
+	uint64_t unit, constant,
+		random;         /* steps: by the width of the access, by another constant, others */
+	int64_t step;           /* bytes, the most frequent constant one; 0: none */
+	uint64_t fetched, used; /* bytes of lines that it brought in from memory and that have left
+				 * again, and of these those touched by anybody meanwhile */
+};
+
+/* Memory traffic of an instruction as a function of the last cache's capacity: these lines come
+ * from memory (are written to memory) when it holds fewer than `capacity` bytes, and do not when it
+ * holds more. Sums over all sampled lines, scaled to all lines.  0: with any capacity. */
+struct profile_working_set {
+	uint32_t module;
+	uint64_t offset;
+	uint64_t capacity;      /* bytes, a multiple of the line */
+	uint64_t reads, writes; /* lines */
+};
+
+enum counter_use { COUNTER_UNUSED, COUNTER_USED, COUNTER_IN_TURNS, COUNTER_BELOW, N_COUNTER_USES };
+
+/* A hardware event of the timed run.  A quantity ("flop_dp", tracer/pmu/event_table.h) is the
+ * sum of multiplier times events over its counters. */
+struct profile_counter {
+	char *quantity, *event;
+	double multiplier;
+	enum counter_use use; /* not at all (`why`), all the time, in turns with others (events is
+			       * an estimate), or stopped at times (events is a lower bound) */
+	double events;        /* of all threads and processes */
+	double share;         /* of the time that it was counted for, 0…1 */
+	double missing;       /* share of the events that no sample stands for, 0…1 */
+	uint64_t samples;
+	char *why; /* it is not used, or what is to be said of it; or "" */
+};
+
+/* Where its events happened, by samples: scaled so that all places add up to the total. */
+struct profile_counter_place {
+	uint32_t counter, thread, module;
+	uint64_t offset, samples;
+	double events;
+};
+
+/* Call-stack frames as a tree; a sample points at its leaf.  parent of a root: PROFILE_NONE. */
+struct profile_frame {
+	uint32_t parent, module;
+	uint64_t offset;
+};
+
+struct profile_sample {
+	uint32_t thread;
+	uint64_t time_ns;   /* since the start of the timed run */
+	uint64_t weight_ns; /* CPU time it stands for */
+	uint32_t frame;     /* leaf frame */
+};
+
+/* Time or code that could not be counted, and why. */
+struct profile_uncounted {
+	char *reason;
+	uint32_t module; /* or PROFILE_NONE */
+};
+
+/* Sums by function (model_summarise), so that a table of functions need not read every block and
+ * sample.  They follow from the other tables.  One row is a function, code of a module that is in
+ * none, or (both PROFILE_NONE) of no module. */
+struct profile_sum {
+	uint32_t function, module; /* one of them, or PROFILE_NONE */
+	bool uncounted; /* the part of its time that was not counted where another part was; no work
+			 */
+	double concurrency; /* struct model_function */
+	uint32_t thread;    /* the one that did all of its work; PROFILE_NONE: see sum_threads */
+	uint64_t flop, flop_unmasked, load_bytes, store_bytes, nt_store_bytes, string_bytes, loads,
+		stores, instructions;
+};
+struct profile_sum_classes {
+	uint32_t sum;
+	uint64_t instructions[INSN_CLASSES];
+}; /* of those that took time */
+struct profile_sum_flop {
+	uint32_t sum, kind, precision, width;
+	uint64_t flop;
+}; /* insn/work.h */
+struct profile_sum_thread {
+	uint32_t sum, thread;
+	uint64_t flop, load_bytes, store_bytes, instructions;
+};
+struct profile_sum_time {
+	uint32_t sum, thread;
+	uint64_t samples, time_ns;
+}; /* less what the samples cost */
+struct profile_sum_traffic {
+	uint32_t sum, size;
+	uint8_t *lines; /* of each class in turn, N_TRAFFIC numbers, LEB128; `size` bytes */
+};
+struct profile_sum_object {
+	uint32_t sum, object;
+	double read, write;
+}; /* bytes; `read` with write-allocates */
+struct profile_sum_stride {
+	uint32_t sum;
+	uint64_t unit, constant, random, fetched, used;
+	int64_t step; /* of the instruction with most constant steps */
+};
+struct profile_sum_working_set {
+	uint32_t sum;
+	uint64_t capacity;
+	double reads, writes;
+};                             /* bytes */
+struct profile_sum_quantity {  /* of hardware counters: struct model_quantity */
+	uint32_t sum, counter; /* the first counter of the quantity */
+	uint64_t samples;
+	double value, events, variance;
+};
+
+/* Facts as text: command, wall_s, exit_status, work_source, time_source, lost_samples, … The
+ * keys are listed in docs/profile-format.md. */
+struct profile_fact {
+	char *key, *value;
+};
+
+struct profile {
+	struct profile_module *modules;
+	size_t n_modules, cap_modules;
+	struct profile_thread *threads;
+	size_t n_threads, cap_threads;
+	struct profile_function *functions;
+	size_t n_functions, cap_functions;
+	struct profile_block *blocks;
+	size_t n_blocks, cap_blocks;
+	struct profile_count *counts;
+	size_t n_counts, cap_counts;
+	struct profile_units *units;
+	size_t n_units, cap_units;
+	struct profile_frame *frames;
+	size_t n_frames, cap_frames;
+	struct profile_sample *samples;
+	size_t n_samples, cap_samples;
+	struct profile_uncounted *uncounted;
+	size_t n_uncounted, cap_uncounted;
+	struct profile_fact *facts;
+	size_t n_facts, cap_facts;
+	struct roof *roofs;
+	size_t n_roofs, cap_roofs;
+	struct custom_roof *custom_roofs;
+	size_t n_custom_roofs, cap_custom_roofs;
+	struct profile_process *processes;
+	size_t n_processes, cap_processes;
+	struct profile_native_thread *native_threads;
+	size_t n_native_threads, cap_native_threads;
+	struct profile_traffic *traffic;
+	size_t n_traffic, cap_traffic;
+	struct profile_object *objects;
+	size_t n_objects, cap_objects;
+	struct profile_object_traffic *object_traffic;
+	size_t n_object_traffic, cap_object_traffic;
+	struct profile_stride *strides;
+	size_t n_strides, cap_strides;
+	struct profile_working_set *working_sets;
+	size_t n_working_sets, cap_working_sets;
+	struct profile_counter *counters;
+	size_t n_counters, cap_counters;
+	struct profile_counter_place *counter_places;
+	size_t n_counter_places, cap_counter_places;
+	struct profile_line *lines;
+	size_t n_lines, cap_lines;
+	struct profile_inlined_function *inlined_functions;
+	size_t n_inlined_functions, cap_inlined_functions;
+	struct profile_inlined_call *inlined_calls;
+	size_t n_inlined_calls, cap_inlined_calls;
+	struct profile_inlined_code *inlined_code;
+	size_t n_inlined_code, cap_inlined_code;
+	struct profile_sum *sums;
+	size_t n_sums, cap_sums;
+	struct profile_sum_classes *sum_classes;
+	size_t n_sum_classes, cap_sum_classes;
+	struct profile_sum_flop *sum_flop;
+	size_t n_sum_flop, cap_sum_flop;
+	struct profile_sum_thread *sum_threads;
+	size_t n_sum_threads, cap_sum_threads;
+	struct profile_sum_time *sum_times;
+	size_t n_sum_times, cap_sum_times;
+	struct profile_sum_traffic *sum_traffic;
+	size_t n_sum_traffic, cap_sum_traffic;
+	struct profile_sum_object *sum_objects;
+	size_t n_sum_objects, cap_sum_objects;
+	struct profile_sum_stride *sum_strides;
+	size_t n_sum_strides, cap_sum_strides;
+	struct profile_sum_working_set *sum_working_sets;
+	size_t n_sum_working_sets, cap_sum_working_sets;
+	struct profile_sum_quantity *sum_quantities;
+	size_t n_sum_quantities, cap_sum_quantities;
+	struct roof_index *
+		roof_index; /* of the roofs as model_build has found them (roof_index.h), or NULL */
+	bool has_sums;      /* the tables of sums are there, and are those of this rfprof */
+};
+
+struct profile *profile_create(void);
+void profile_destroy(struct profile *profile);
+
+/* Find-or-add; strings are copied.  Return the index, PROFILE_NONE when memory is short. */
+uint32_t profile_module(struct profile *profile, const char *path, const char *build_id);
+uint32_t profile_thread(struct profile *profile, enum profile_run run, int pid, int tid,
+			const char *name);
+/* Child frame of `parent` (PROFILE_NONE for a root): find-or-add through a hash. */
+uint32_t profile_frame(struct profile *profile, uint32_t parent, uint32_t module, uint64_t offset);
+
+/* Find-or-add by all but the line of the function: a declaration and its definition are one. */
+uint32_t profile_inlined_function(struct profile *profile, uint32_t module, const char *name,
+				  const char *file, uint32_t line);
+uint32_t profile_inlined_call(struct profile *profile, uint32_t parent, uint32_t function,
+			      const char *file, uint32_t line);
+
+/* The process with that id, find-or-add.  A new one has nothing but its id; its parent is `parent`.
+ */
+uint32_t profile_process(struct profile *profile, enum profile_run run, int pid, uint32_t parent);
+/* Finds it; PROFILE_NONE when it is not there. */
+uint32_t profile_find_process(struct profile *profile, enum profile_run run, int pid);
+/* Replaces its command; copied.  Nothing happens for PROFILE_NONE, or when memory is short. */
+void profile_process_command(struct profile *profile, uint32_t process, const char *command);
+/* Says why a process, or a thread, of the counted run went on natively.  The first reason stays. */
+void profile_native_process(struct profile *profile, int pid, const char *reason);
+void profile_native_thread(struct profile *profile, uint32_t thread, const char *reason);
+/* Sets the twins: the n-th process with a command under a parent in one run is the n-th with that
+ * command under the parent's twin in the other.  False when memory is short. */
+bool profile_match_processes(struct profile *profile);
+
+/* The place of a function that was made at run time (JIT), by its name: in the module "[jit]",
+ * where each name has PROFILE_JIT_STRIDE offsets from the one returned on.  A row of `functions`
+ * says so.  Its real address is another one in each process and run.  PROFILE_NONE in *module when
+ * memory is short. */
+#define PROFILE_JIT_STRIDE (1ull << 24)
+uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module);
+
+/* Sets a fact (replaces an older value); value by printf format. */
+void profile_set_fact(struct profile *profile, const char *key, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The value of a fact, or NULL. */
+const char *profile_get_fact(const struct profile *profile, const char *key);
+/* Adds a hardware counter: `given` with these texts, which are copied.  False when memory is short.
+ */
+bool profile_add_counter(struct profile *profile, const char *quantity, const char *event,
+			 const struct profile_counter *given, const char *why);
+/* Adds a reason for uncounted work once (copied). */
+void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason);
+
+/* Writes the profile to `path` whole or not at all (temporary file beside it, then rename). */
+struct rf_error *profile_save(const struct profile *profile, const char *path);
+/* Reads a profile, without its sums.  A foreign, truncated or newer file gives a clear error; *out
+ * untouched. */
+struct rf_error *profile_load(const char *path, struct profile **out);
+/* The same, but where the file has sums that this rfprof understands, these instead of the tables
+ * that they were made from, which stay empty (see has_sums). */
+struct rf_error *profile_load_sums(const char *path, struct profile **out);
+/* The fact "sums" says whose figures the sums are: another rfprof may count otherwise. */
+#define PROFILE_SUMS_FACT "sums"
+#define PROFILE_SUMS_VERSION "1"

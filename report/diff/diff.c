@@ -1,0 +1,388 @@
+/* Which function is which, and what has changed. */
+#include "report/diff/diff.h"
+
+#include "base/array.h"
+#include "report/rows/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Upper end of the 95 % interval of a Poisson process of which no event was seen (Garwood 1936). */
+#define NONE_SEEN 3.689
+
+static const char *const metric_names[N_DIFF_METRICS] = {
+	[DIFF_TIME] = "time", [DIFF_HEADROOM] = "headroom", [DIFF_DISTANCE] = "distance",
+	[DIFF_FLOP] = "flop", [DIFF_BYTES] = "bytes",       [DIFF_WALL] = "wall",
+};
+
+const char *diff_metric_name(enum diff_metric metric)
+{
+	return metric_names[metric];
+}
+
+bool diff_metric_parse(const char *word, enum diff_metric *metric)
+{
+	for (int m = 0; m < N_DIFF_METRICS; m++)
+		if (strcmp(word, metric_names[m]) == 0) {
+			*metric = (enum diff_metric)m;
+			return true;
+		}
+	return false;
+}
+
+/* ---- pairs ---- */
+
+/* What a function is found by. */
+struct entry {
+	const struct model_function *f;
+	const char *module; /* "" for the program itself */
+	const char *file;
+	uint64_t start;
+	bool taken;
+};
+
+static const char *key_module(const struct profile *profile, const struct model_function *f)
+{
+	const char *program = profile_get_fact(profile, "program");
+	return program && strcmp(f->module, program) == 0 ? "" : f->module;
+}
+
+static int compare_names(const struct entry *x, const struct entry *y)
+{
+	int order = strcmp(x->f->name, y->f->name);
+	return order ? order : strcmp(x->module, y->module);
+}
+
+static bool is_uncounted(const struct entry *entry)
+{
+	return entry->f->place.bound == BOUND_UNCOUNTED;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = compare_names(x, y);
+	if (!order)
+		order = is_uncounted(x) - is_uncounted(y);
+	if (!order)
+		order = strcmp(x->file, y->file);
+	return order ? order : (x->start > y->start) - (x->start < y->start);
+}
+
+static struct entry *list_side(const struct diff_side *side)
+{
+	const struct profile *profile = side->profile;
+	struct entry *entries = calloc(side->model.n_functions + 1, sizeof(*entries));
+	for (size_t i = 0; entries && i < side->model.n_functions; i++) {
+		const struct model_function *f = &side->model.functions[i];
+		const struct profile_function *source =
+			f->function == PROFILE_NONE ? NULL : &profile->functions[f->function];
+		entries[i] = (struct entry){f, key_module(profile, f),
+					    source && source->file ? source->file : "",
+					    source ? source->start : 0, false};
+	}
+	if (entries && side->model.n_functions)
+		qsort(entries, side->model.n_functions, sizeof(*entries), compare_entries);
+	return entries;
+}
+
+static bool likeness(const struct entry *x, const struct entry *y, int strictness)
+{
+	if (strictness > 0 && is_uncounted(x) != is_uncounted(y))
+		return false;
+	return strictness < 2 || strcmp(x->file, y->file) == 0;
+}
+
+static void take_pair(struct diff *diff, struct entry *a, struct entry *b)
+{
+	diff->functions[diff->n_functions++] =
+		(struct diff_function){a ? a->f : NULL, b ? b->f : NULL};
+	if (a)
+		a->taken = true;
+	if (b)
+		b->taken = true;
+}
+
+/* Those of one name: first what is most alike, in order. */
+static void pair_equal_names(struct diff *diff, struct entry *a, size_t n_a, struct entry *b,
+			     size_t n_b)
+{
+	for (int strictness = 2; strictness >= 0; strictness--)
+		for (size_t i = 0; i < n_a; i++)
+			for (size_t k = 0; k < n_b && !a[i].taken; k++)
+				if (!b[k].taken && likeness(&a[i], &b[k], strictness))
+					take_pair(diff, &a[i], &b[k]);
+	for (size_t i = 0; i < n_a; i++)
+		if (!a[i].taken)
+			take_pair(diff, &a[i], NULL);
+	for (size_t k = 0; k < n_b; k++)
+		if (!b[k].taken)
+			take_pair(diff, NULL, &b[k]);
+}
+
+static size_t equal_names(const struct entry *entries, size_t n)
+{
+	size_t equal = n > 0;
+	while (equal < n && compare_names(&entries[0], &entries[equal]) == 0)
+		equal++;
+	return equal;
+}
+
+static bool pair_functions(struct diff *diff)
+{
+	const size_t n_a = diff->a.model.n_functions, n_b = diff->b.model.n_functions;
+	struct entry *a = list_side(&diff->a), *b = list_side(&diff->b);
+	diff->functions = malloc((n_a + n_b + 1) * sizeof(*diff->functions));
+	const bool done = a && b && diff->functions;
+	for (size_t i = 0, k = 0; done && (i < n_a || k < n_b);) {
+		size_t of_a = equal_names(a + i, n_a - i), of_b = equal_names(b + k, n_b - k);
+		const int order = !of_a ? 1 : !of_b ? -1 : compare_names(&a[i], &b[k]);
+		of_a = order <= 0 ? of_a : 0;
+		of_b = order >= 0 ? of_b : 0;
+		pair_equal_names(diff, a + i, of_a, b + k, of_b);
+		i += of_a;
+		k += of_b;
+	}
+	free(a);
+	free(b);
+	return done;
+}
+
+/* ---- figures ---- */
+
+/* A figure of one side with its 95 % half-width. */
+struct figure {
+	double value, halfwidth;
+};
+
+static struct figure time_of(const struct diff_side *side, const struct model_function *f)
+{
+	if (f && f->n_samples)
+		return (struct figure){(double)f->time_ns * 1e-9, f->halfwidth_s};
+	return (struct figure){0, NONE_SEEN * 1e-9 *
+					  report_number_fact(side->profile, "sample_period_ns", 0)};
+}
+
+static struct figure headroom_of(const struct model_function *f)
+{
+	if (!f)
+		return (struct figure){0, 0};
+	return (struct figure){f->place.headroom_s, f->halfwidth_s / f->concurrency};
+}
+
+static struct figure distance_of(const struct model_function *f)
+{
+	if (!f || !f->time_ns)
+		return (struct figure){NAN, 0};
+	return (struct figure){f->place.distance,
+			       f->place.distance * f->halfwidth_s / ((double)f->time_ns * 1e-9)};
+}
+
+static struct figure flop_of(const struct model_function *f)
+{
+	return (struct figure){!f ? 0 : f->tally.instructions ? (double)f->tally.flop : NAN, 0};
+}
+
+static struct figure bytes_of(const struct diff *diff, const struct model_function *f)
+{
+	if (!f)
+		return (struct figure){0, 0};
+	if (!f->tally.instructions)
+		return (struct figure){NAN, 0};
+	if (!diff->memory)
+		return (struct figure){(double)f->tally.load_bytes + (double)f->tally.store_bytes,
+				       0};
+	const struct model_estimate *moved =
+		f->traffic ? &f->traffic->bytes.mem[DIRECTION_BOTH] : NULL;
+	return (struct figure){moved ? moved->bytes : NAN,
+			       moved && !isnan(moved->halfwidth) ? moved->halfwidth : 0};
+}
+
+static struct figure figure_of(const struct diff *diff, const struct diff_side *side,
+			       const struct model_function *f, enum diff_metric metric)
+{
+	switch (metric) {
+	case DIFF_TIME:
+		return time_of(side, f);
+	case DIFF_HEADROOM:
+		return headroom_of(f);
+	case DIFF_DISTANCE:
+		return distance_of(f);
+	case DIFF_FLOP:
+		return flop_of(f);
+	case DIFF_BYTES:
+		return bytes_of(diff, f);
+	default: /* a function has no wall time */
+		return (struct figure){NAN, 0};
+	}
+}
+
+/* Time that has a roof, and what of it reaching the roof would save. */
+static void sum_placed(const struct diff_side *side, double *elapsed, double *headroom,
+		       double *variance)
+{
+	*elapsed = *headroom = *variance = 0;
+	for (size_t i = 0; i < side->model.n_functions; i++) {
+		const struct model_function *f = &side->model.functions[i];
+		if (isnan(f->place.headroom_s))
+			continue;
+		*elapsed += f->elapsed_s;
+		*headroom += f->place.headroom_s;
+		*variance += pow(f->halfwidth_s / f->concurrency, 2);
+	}
+}
+
+static struct figure total_bytes(const struct diff *diff, const struct diff_side *side)
+{
+	const struct model_estimate *moved = &side->model.bytes.mem[DIRECTION_BOTH];
+	double sum = 0;
+	if (diff->memory)
+		return (struct figure){moved->bytes,
+				       isnan(moved->halfwidth) ? 0 : moved->halfwidth};
+	for (size_t i = 0; i < side->model.n_functions; i++)
+		sum += (double)side->model.functions[i].tally.load_bytes +
+		       (double)side->model.functions[i].tally.store_bytes;
+	return (struct figure){side->model.counted ? sum : NAN, 0};
+}
+
+static struct figure total_of(const struct diff *diff, const struct diff_side *side,
+			      enum diff_metric metric)
+{
+	const struct model *model = &side->model;
+	double elapsed, headroom, variance, flop = 0;
+	sum_placed(side, &elapsed, &headroom, &variance);
+	switch (metric) {
+	case DIFF_TIME:
+		return (struct figure){(double)model->time_ns * 1e-9,
+				       model->n_samples ? 1.96 * (double)model->time_ns * 1e-9 /
+								  sqrt((double)model->n_samples)
+							: 0};
+	case DIFF_HEADROOM:
+		return (struct figure){elapsed > 0 ? headroom : NAN, sqrt(variance)};
+	case DIFF_DISTANCE:
+		return (struct figure){elapsed > headroom ? elapsed / (elapsed - headroom) : NAN,
+				       elapsed > headroom ? sqrt(variance) / (elapsed - headroom)
+							  : 0};
+	case DIFF_FLOP:
+		for (size_t i = 0; i < model->n_functions; i++)
+			flop += (double)model->functions[i].tally.flop;
+		return (struct figure){model->counted ? flop : NAN, 0};
+	case DIFF_BYTES:
+		return total_bytes(diff, side);
+	default:
+		return (struct figure){report_number_fact(side->profile, "wall_s", NAN), 0};
+	}
+}
+
+struct diff_value diff_value(const struct diff *diff, const struct diff_function *function,
+			     enum diff_metric metric)
+{
+	const struct figure a = function ? figure_of(diff, &diff->a, function->a, metric)
+					 : total_of(diff, &diff->a, metric);
+	const struct figure b = function ? figure_of(diff, &diff->b, function->b, metric)
+					 : total_of(diff, &diff->b, metric);
+	const double halfwidth = hypot(a.halfwidth, b.halfwidth);
+	return (struct diff_value){a.value, b.value, halfwidth,
+				   fabs(b.value - a.value) <= halfwidth};
+}
+
+const char *diff_verdict(const struct diff *diff, const struct diff_function *function)
+{
+	const struct diff_value time = diff_value(diff, function, DIFF_TIME);
+	if (function && !function->a)
+		return "added";
+	if (function && !function->b)
+		return "gone";
+	return time.same ? "same within noise" : time.b < time.a ? "faster" : "slower";
+}
+
+const char *diff_name(const struct diff_function *function)
+{
+	return function->b ? function->b->name : function->a->name;
+}
+
+const char *diff_module(const struct diff_function *function)
+{
+	return function->b ? function->b->module : function->a->module;
+}
+
+/* ---- order ---- */
+
+/* Changes beyond the noise, by their size; then the rest, by its time. */
+static int compare_changes(const void *a, const void *b, void *context)
+{
+	const struct diff_value x = diff_value(context, a, DIFF_TIME),
+				y = diff_value(context, b, DIFF_TIME);
+	const double change_x = x.same ? 0 : fabs(x.b - x.a),
+		     change_y = y.same ? 0 : fabs(y.b - y.a);
+	const double most_x = fmax(x.a, x.b), most_y = fmax(y.a, y.b);
+	if (change_x != change_y)
+		return change_x > change_y ? -1 : 1;
+	if (most_x != most_y)
+		return most_x > most_y ? -1 : 1;
+	int order = strcmp(diff_name(a), diff_name(b));
+	return order ? order : strcmp(diff_module(a), diff_module(b));
+}
+
+struct rf_error *diff_init(struct diff *diff, const struct profile *a, const struct profile *b)
+{
+	*diff = (struct diff){.a = {.profile = a}, .b = {.profile = b}};
+	struct rf_error *error = model_build(a, &diff->a.model);
+	if (!error)
+		error = model_build(b, &diff->b.model);
+	diff->memory = diff->a.model.traced && diff->b.model.traced;
+	if (!error && !pair_functions(diff))
+		error = report_no_memory();
+	if (!error && diff->n_functions)
+		qsort_r(diff->functions, diff->n_functions, sizeof(*diff->functions),
+			compare_changes, diff);
+	return error;
+}
+
+void diff_deinit(struct diff *diff)
+{
+	model_deinit(&diff->a.model);
+	model_deinit(&diff->b.model);
+	free(diff->functions);
+}
+
+/* ---- doubts ---- */
+
+static bool differs(const struct diff *diff, const char *key)
+{
+	const char *a = profile_get_fact(diff->a.profile, key),
+		   *b = profile_get_fact(diff->b.profile, key);
+	return a && b && strcmp(a, b) != 0;
+}
+
+static bool has_fact(const struct diff *diff, const char *key)
+{
+	return profile_get_fact(diff->a.profile, key) || profile_get_fact(diff->b.profile, key);
+}
+
+char **diff_notes(const struct diff *diff, size_t *n)
+{
+	const struct {
+		bool holds;
+		const char *text;
+	} all[] = {
+		{true, "±: the spread of sampling, 95 %; from run to run other load on the machine "
+		       "adds to it"},
+		{differs(diff, "cpu_model") || differs(diff, "hostname"),
+		 "A and B are of different machines: distances are to each one's own roofs"},
+		{has_fact(diff, "counts_incomplete"),
+		 "the counts of A or B are incomplete: work and bytes may differ for that alone"},
+		{has_fact(diff, "once"), "the times of A or B include the counting (--once)"},
+		{!diff->memory,
+		 "bytes: loaded and stored, for memory traffic was not traced in both"},
+		{diff->memory && differs(diff, "traffic_geometry"),
+		 "the caches that were simulated differ"},
+	};
+	char **notes = calloc(sizeof(all) / sizeof(*all), sizeof(*notes));
+	*n = 0;
+	for (size_t i = 0; notes && i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].holds && !(notes[(*n)++] = strdup(all[i].text)))
+			return NULL;
+	return notes;
+}

@@ -1,0 +1,546 @@
+/* Everything as one page for a browser: readable as it stands, and the data for the scripts that
+ * make more of it (html/, put in by html_assets).  The data are those of json.c in another
+ * arrangement: what the list of functions needs first, then one element for each function's own
+ * page, which is read when it is opened.
+ *
+ * Names come from files that nobody vouches for.  They stand in the page as text (text_write_xml)
+ * and in JSON in which no character has a meaning in HTML; the policy in the head lets no other
+ * scripts run than those here. */
+#include "report/reasons/reasons.h"
+
+#include "base/text.h"
+#include "report/html/html.h"
+#include "report/html/html_assets.h"
+#include "report/html/html_code.h"
+#include "report/json/json.h"
+#include "report/rows/view.h"
+#include "report/svg/svg.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STATIC_REASONS 5 /* functions whose reasons are told without scripts */
+#define STATIC_ROWS 200  /* of the table that is there without scripts */
+#define CODE_LINES 40000 /* instructions in a page; those of the first functions of the ranking */
+#define CODE_OF_FUNCTION 10000 /* a function that has more shows none */
+#define LONG_STRING 2000       /* bytes; what is longer is shown with its middle left out */
+
+/* ---- JSON without a meaning in HTML ---- */
+
+static void write_escaped(FILE *out, const char *json)
+{
+	for (const char *from = json; *from;) {
+		size_t plain = strcspn(from, "<>&");
+		fwrite(from, 1, plain, out);
+		from += plain;
+		if (*from)
+			fprintf(out, "\\u%04x", (unsigned char)*from++);
+	}
+}
+
+/* Takes the reference. */
+static bool write_json(FILE *out, const char *id, json_t *value)
+{
+	char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	json_decref(value);
+	if (!text)
+		return false;
+	fprintf(out, "<script type=\"application/json\" id=\"%s\">", id);
+	write_escaped(out, text);
+	fputs("</script>\n", out);
+	free(text);
+	return true;
+}
+
+/* Valid UTF-8 of at most LONG_STRING bytes, the middle left out; NULL where there is no need. */
+static json_t *shortened(const char *text)
+{
+	const size_t length = strlen(text);
+	if (length <= LONG_STRING)
+		return NULL;
+	size_t head = LONG_STRING / 2, tail = length - LONG_STRING / 4;
+	while (head && (text[head] & 0xc0) == 0x80)
+		head--;
+	while (tail < length && (text[tail] & 0xc0) == 0x80)
+		tail++;
+	return json_sprintf("%.*s \xe2\x80\xa6 %s", (int)head, text, text + tail);
+}
+
+/* All strings in it. */
+static void shorten(json_t *value)
+{
+	const char *key;
+	json_t *part, *shorter;
+	size_t i;
+	json_object_foreach(value, key, part)
+	{
+		if (json_is_string(part) && (shorter = shortened(json_string_value(part))))
+			json_object_set_new(value, key, shorter);
+		else
+			shorten(part);
+	}
+	json_array_foreach(value, i, part)
+	{
+		if (json_is_string(part) && (shorter = shortened(json_string_value(part))))
+			json_array_set_new(value, i, shorter);
+		else
+			shorten(part);
+	}
+}
+
+/* ---- data ---- */
+
+/* What the list and the picture need of a function; the rest waits in an element of its own. */
+static const char *const listed[] = {
+	"name",       "module",       "time_s",         "time_halfwidth_s",
+	"elapsed_s",  "samples",      "share",          "threads",
+	"flop",       "load_bytes",   "store_bytes",    "instructions",
+	"gflops",     "gbytes_per_s", "intensity",      "precision",
+	"bound",      "level",        "level_inferred", "point",
+	"point_unit", "roof",         "roof_gflops",    "ceiling_gflops",
+	"distance",   "headroom_s",   "above_roof",     "mem_bytes",
+};
+
+/* Fields of a loop's array; html/function.js has the same list. */
+static const char *const loop_fields[] = {
+	"parent",   "start_offset",   "end_offset",      "header_offset", "turns",   "instructions",
+	"flop",     "load_bytes",     "store_bytes",     "time_s",        "samples", "l2_bytes",
+	"l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined",
+};
+
+/* Fields of a level's array; html/data.js has the same list. */
+static const char *const level_fields[] = {"level", "read_bytes", "write_bytes",
+					   "bandwidth_gbytes_per_s"};
+
+static json_t *taken(const json_t *from, const char *const *fields, size_t n)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < n; i++) {
+		json_t *field = json_object_get(from, fields[i]);
+		json_array_append(array, field ? field : json_null());
+	}
+	return array;
+}
+
+static json_t *all_taken(const json_t *from, const char *const *fields, size_t n)
+{
+	if (!json_is_array(from))
+		return json_null();
+	json_t *array = json_array(), *row;
+	size_t i;
+	json_array_foreach(from, i, row) json_array_append_new(array, taken(row, fields, n));
+	return array;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static json_t *summary_of(const json_t *function)
+{
+	json_t *summary = json_object();
+	for (size_t i = 0; i < COUNT(listed); i++)
+		json_object_set(summary, listed[i], json_object_get(function, listed[i]));
+	json_object_set_new(
+		summary, "n_loops",
+		json_integer((json_int_t)json_array_size(json_object_get(function, "loops"))));
+	json_object_set_new(summary, "levels",
+			    all_taken(json_object_get(function, "levels"), level_fields,
+				      COUNT(level_fields)));
+	return summary;
+}
+
+/* Why it is below its roof, and what one would try: [what, try]; NULL: no memory. */
+static json_t *reasons_json(const struct report_view *view, const struct model_function *f)
+{
+	struct reasons reasons = {0};
+	json_t *array = json_array();
+	report_reasons(view, f, &reasons);
+	for (size_t i = 0; i < reasons.n_items; i++)
+		json_array_append_new(array,
+				      json_pack("[o, o]", report_json_string(reasons.items[i].what),
+						report_json_string(reasons.items[i].try)));
+	const bool done = !reasons.failed && json_array_size(array) == reasons.n_items;
+	reasons_deinit(&reasons);
+	if (done)
+		return array;
+	json_decref(array);
+	return NULL;
+}
+
+/* What is not in the summary. */
+static json_t *detail_of(json_t *function, json_t *code)
+{
+	json_t *loops =
+		all_taken(json_object_get(function, "loops"), loop_fields, COUNT(loop_fields));
+	json_object_set_new(function, "loops", loops);
+	for (size_t i = 0; i < COUNT(listed); i++)
+		json_object_del(function, listed[i]);
+	json_object_set_new(function, "code", code);
+	return function;
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* The counts of threads that roofs were measured at, ascending; NULL: no memory. */
+static int *thread_counts(const struct profile *profile, size_t *n)
+{
+	int *all = malloc((profile->n_roofs + 1) * sizeof(*all));
+	*n = 0;
+	for (size_t i = 0; all && i < profile->n_roofs; i++)
+		if (!profile->roofs[i].by_node)
+			all[(*n)++] = profile->roofs[i].threads;
+	size_t kept = 0;
+	if (*n)
+		qsort(all, *n, sizeof(*all), compare_counts);
+	for (size_t i = 0; i < *n; i++)
+		if (!kept || all[kept - 1] != all[i])
+			all[kept++] = all[i];
+	*n = kept;
+	return all;
+}
+
+static void add_bandwidths(json_t *array, const struct profile *profile, int threads)
+{
+	static const char *const directions[] = {
+		[DIRECTION_BOTH] = "both", [DIRECTION_READ] = "read", [DIRECTION_WRITE] = "write"};
+	const char *levels[MODEL_LEVELS];
+	const size_t n = model_levels(profile, levels);
+	for (size_t i = 0; i < n; i++)
+		for (int d = 0; d < TRAFFIC_DIRECTIONS; d++) {
+			double most = model_level_most(profile, levels[i], threads,
+						       (enum traffic_direction)d);
+			if (most > 0)
+				json_array_append_new(
+					array, json_pack("{s:s, s:s, s:i, s:f}", "level", levels[i],
+							 "direction", directions[d], "threads",
+							 threads, "gbytes_per_s", most));
+		}
+}
+
+/* The roofs as they are drawn: what moves at most at a level, in each direction, by measured count
+ * of threads. Ceilings are rows of the machine's own list. */
+static json_t *bandwidths_json(const struct profile *profile)
+{
+	size_t n;
+	int *threads = thread_counts(profile, &n);
+	json_t *array = threads ? json_array() : NULL;
+	for (size_t i = 0; threads && i < n; i++)
+		add_bandwidths(array, profile, threads[i]);
+	free(threads);
+	return array;
+}
+
+/* The highest rate of each precision, by measured count of threads. */
+static json_t *peaks_json(const struct profile *profile)
+{
+	size_t n;
+	int *threads = thread_counts(profile, &n);
+	json_t *array = threads ? json_array() : NULL;
+	for (size_t i = 0; threads && i < n; i++)
+		for (int p = 0; p < FLOP_PRECISIONS; p++) {
+			const char *precision = model_precision_name((enum flop_precision)p);
+			const struct roof *row = model_peak_row(profile, precision, threads[i]);
+			if (row)
+				json_array_append_new(
+					array,
+					json_pack("{s:s, s:i, s:f, s:o, s:o, s:o}", "precision",
+						  precision, "threads", threads[i], "gflops",
+						  row->best, "isa", report_json_string(row->isa),
+						  "isa_name",
+						  report_json_string(report_isa_name(row->isa)),
+						  "op", report_json_string(row->op)));
+		}
+	free(threads);
+	return array;
+}
+
+static json_t *head_of(const struct report_view *view, json_t *functions)
+{
+	json_t *head = report_json_head(view), *bandwidths = bandwidths_json(view->profile);
+	if (!head || !bandwidths || json_array_size(functions) != view->n_rank) {
+		json_decref(head);
+		json_decref(bandwidths);
+		json_decref(functions);
+		return NULL;
+	}
+	char *program = report_program(view->profile);
+	json_object_set_new(head, "title", json_string(program ? program : "?"));
+	json_object_set_new(head, "counted", json_boolean(view->model->counted));
+	json_object_set_new(head, "traced", json_boolean(view->model->traced));
+	json_object_set_new(head, "main_precision",
+			    json_string(report_main_precision(view->model)));
+	json_object_set_new(head, "bandwidths", bandwidths);
+	json_object_set_new(head, "peaks", peaks_json(view->profile));
+	json_object_set_new(head, "functions", functions);
+	free(program);
+	shorten(head);
+	return head;
+}
+
+static json_t *summaries(const struct report_view *view)
+{
+	json_t *functions = json_array();
+	for (size_t i = 0; i < view->n_rank; i++) {
+		json_t *function =
+			report_json_function(view, &view->model->functions[view->rank[i]]);
+		json_array_append_new(functions, summary_of(function));
+		json_decref(function);
+	}
+	return functions;
+}
+
+/* The list first, for it is read first: so the functions' own data go to memory meanwhile. */
+static bool write_details(const struct report_view *view, json_t *functions, FILE *details)
+{
+	struct html_code *code = html_code_create(view);
+	size_t room = CODE_LINES;
+	bool done = code != NULL;
+	for (size_t i = 0; done && i < view->n_rank; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		const bool timed = f->n_samples > 0 || view->model->n_samples == 0;
+		json_t *lines =
+			timed ? html_code_of(code, f,
+					     room < CODE_OF_FUNCTION ? room : CODE_OF_FUNCTION)
+			      : json_null();
+		json_t *function = lines ? report_json_function(view, f) : NULL;
+		json_t *reasons = f->n_samples > 0 ? reasons_json(view, f) : json_array();
+		char id[32];
+		snprintf(id, sizeof(id), "detail-%zu", i);
+		done = function && reasons;
+		if (!done) {
+			json_decref(lines);
+			json_decref(function);
+			json_decref(reasons);
+			break;
+		}
+		json_object_set_new(function, "reasons", reasons);
+		room -= json_array_size(lines);
+		json_array_append_new(functions, summary_of(function));
+		detail_of(function, lines);
+		shorten(function);
+		done = write_json(details, id, function);
+	}
+	html_code_destroy(code);
+	return done;
+}
+
+static bool write_data(const struct report_view *view, FILE *out)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *details = open_memstream(&text, &size);
+	json_t *functions = json_array();
+	if (!details) {
+		json_decref(functions);
+		return false;
+	}
+	bool done = write_details(view, functions, details);
+	done = fclose(details) == 0 && done;
+	if (done)
+		done = write_json(out, "data", head_of(view, functions));
+	else
+		json_decref(functions);
+	if (done)
+		fwrite(text, 1, size, out);
+	free(text);
+	return done;
+}
+
+/* ---- the other profile ---- */
+
+static struct rf_error *write_other(struct report_view *view, void *context)
+{
+	return write_json(context, "other", head_of(view, summaries(view))) ? NULL
+									    : report_no_memory();
+}
+
+static struct rf_error *write_compared(const struct report_view *view, FILE *out)
+{
+	struct profile *other = NULL;
+	if (!view->options->html_compare)
+		return NULL;
+	struct rf_error *error = profile_load(view->options->html_compare, &other);
+	struct report_options options = *view->options;
+	options.html_path = options.json_path = options.svg_path = NULL;
+	if (!error)
+		error = report_with_view(other, &options, write_other, out);
+	profile_destroy(other);
+	return error;
+}
+
+/* ---- what is there without scripts ---- */
+
+/* The picture without the first line, which HTML does not take. */
+static struct rf_error *write_picture(const struct report_view *view, FILE *out)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&text, &size);
+	if (!stream)
+		return report_no_memory();
+	struct rf_error *error = report_svg(view, stream);
+	if (fclose(stream) != 0 && !error)
+		error = report_no_memory();
+	const char *svg = error ? NULL : strstr(text, "<svg");
+	if (svg)
+		fputs(svg, out);
+	free(text);
+	return error;
+}
+
+static void write_text(FILE *out, const char *text)
+{
+	char *clean = text_clean(text);
+	json_t *shorter = clean ? shortened(clean) : NULL;
+	text_write_xml(out, shorter ? json_string_value(shorter) : clean ? clean : "");
+	json_decref(shorter);
+	free(clean);
+}
+
+static void write_number_cell(FILE *out, double value, const char *unit)
+{
+	char number[TEXT_NUMBER];
+	fprintf(out, "<td>%s%s</td>", text_number(number, value), isfinite(value) ? unit : "");
+}
+
+static void write_row(const struct report_view *view, const struct model_function *f, FILE *out)
+{
+	char intensity[64];
+	const struct model_place *place = &f->place;
+	const bool counted = f->tally.instructions > 0;
+	fputs("<tr><th scope=\"row\">", out);
+	write_text(out, f->name);
+	fputs("</th><td class=\"word\">", out);
+	write_text(out, f->module);
+	fputs("</td>", out);
+	write_number_cell(out, (double)f->time_ns * 1e-9, " s");
+	fprintf(out, "<td>%.1f %%</td>", 100 * f->share);
+	write_number_cell(out,
+			  counted && f->elapsed_s > 0 ? (double)f->tally.flop * 1e-9 / f->elapsed_s
+						      : NAN,
+			  "");
+	report_put_intensity(intensity, counted ? report_intensity(view, f) : NAN);
+	fputs("<td>", out);
+	text_write_xml(out, intensity);
+	fprintf(out, "</td><td class=\"word\">%s%s%s</td>", model_bound_name(place->bound),
+		place->level[0] ? place->traced ? " " : " ~" : "", place->level);
+	write_number_cell(out, place->distance, "\xc3\x97");
+	write_number_cell(out, place->headroom_s, " s");
+	fputs("</tr>\n", out);
+}
+
+static void write_table(const struct report_view *view, FILE *out)
+{
+	fputs("<table>\n<thead><tr><th scope=\"col\">function</th><th scope=\"col\">module</th>"
+	      "<th scope=\"col\">CPU time</th><th scope=\"col\">share</th><th "
+	      "scope=\"col\">GFLOP/s</th>"
+	      "<th scope=\"col\">flop/byte</th><th scope=\"col\">bound by</th><th "
+	      "scope=\"col\">below roof</th>"
+	      "<th scope=\"col\">headroom</th></tr></thead>\n<tbody>\n",
+	      out);
+	for (size_t i = 0; i < view->n_rank && i < STATIC_ROWS; i++)
+		write_row(view, &view->model->functions[view->rank[i]], out);
+	fputs("</tbody>\n</table>\n", out);
+	if (view->n_rank > STATIC_ROWS)
+		fprintf(out, "<p>The first %d of %zu functions.</p>\n", STATIC_ROWS, view->n_rank);
+}
+
+static void write_reasons(const struct report_view *view, const struct model_function *f, FILE *out)
+{
+	struct reasons reasons = {0};
+	report_reasons(view, f, &reasons);
+	if (reasons.n_items) {
+		fputs("<h3>", out);
+		write_text(out, f->name);
+		fputs("</h3>\n<ol class=\"why\">\n", out);
+	}
+	for (size_t i = 0; i < reasons.n_items; i++) {
+		fputs("<li>", out);
+		write_text(out, reasons.items[i].what);
+		fputs("<p class=\"try\"><b>try: </b>", out);
+		write_text(out, reasons.items[i].try);
+		fputs("</p></li>\n", out);
+	}
+	if (reasons.n_items)
+		fputs("</ol>\n", out);
+	reasons_deinit(&reasons);
+}
+
+/* Of the first functions of the table. */
+static void write_all_reasons(const struct report_view *view, FILE *out)
+{
+	fputs("<h2>Why below the roof, and what one would try</h2>\n", out);
+	for (size_t i = 0; i < view->n_shown && i < STATIC_REASONS; i++)
+		if (view->model->functions[view->rank[i]].n_samples > 0)
+			write_reasons(view, &view->model->functions[view->rank[i]], out);
+}
+
+static void write_notes(const struct report_view *view, FILE *out)
+{
+	if (!view->n_notes)
+		return;
+	fputs("<h2>Notes</h2>\n<ul>\n", out);
+	for (size_t i = 0; i < view->n_notes; i++) {
+		fputs("<li>", out);
+		write_text(out, view->notes[i]);
+		fputs("</li>\n", out);
+	}
+	fputs("</ul>\n", out);
+}
+
+static struct rf_error *write_static(const struct report_view *view, const char *program, FILE *out)
+{
+	char number[TEXT_NUMBER];
+	fputs("<main id=\"static\">\n<h1>", out);
+	write_text(out, program);
+	fprintf(out,
+		"</h1>\n<p>%s s of CPU time; the nearer a point is to the roof, the less there is "
+		"to gain.</p>\n"
+		"<figure>\n",
+		text_number(number, (double)view->model->time_ns * 1e-9));
+	struct rf_error *error = write_picture(view, out);
+	fputs("</figure>\n<h2>Functions</h2>\n", out);
+	write_table(view, out);
+	if (view->n_shown && view->model->functions[view->rank[0]].n_samples > 0)
+		write_all_reasons(view, out);
+	write_notes(view, out);
+	fputs("</main>\n", out);
+	return error;
+}
+
+/* ---- the page ---- */
+
+static void write_head(const char *program, FILE *out)
+{
+	fprintf(out,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		"<meta name=\"color-scheme\" content=\"light dark\">\n"
+		"<link rel=\"icon\" href=\"data:,\">\n<title>",
+		html_policy);
+	write_text(out, program);
+	fprintf(out, " \xe2\x80\x93 roofline</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+		html_style);
+}
+
+struct rf_error *report_html(const struct report_view *view, FILE *stream)
+{
+	char *program = report_program(view->profile);
+	write_head(program ? program : "?", stream);
+	fputs("<div id=\"app\" hidden></div>\n", stream);
+	struct rf_error *error = write_static(view, program ? program : "?", stream);
+	free(program);
+	if (!error && !write_data(view, stream))
+		error = report_no_memory();
+	if (!error)
+		error = write_compared(view, stream);
+	if (!error)
+		fprintf(stream, "<script>%s</script>\n<script>%s</script>\n</body>\n</html>\n",
+			html_library, html_script);
+	return error;
+}

@@ -1,0 +1,371 @@
+/* What moved, and what follows from it, as JSON; docs/profile-format.md is the schema. */
+#include "report/rows/ranking.h"
+
+#include "report/json/json.h"
+#include "report/json/json_traffic.h"
+#include "report/rows/view.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_OBJECTS 20
+#define CURVE_POINTS 32
+
+static void set(json_t *object, const char *key, double value)
+{
+	json_object_set_new(object, key, report_json_real(value));
+}
+
+static double ratio(double part, double whole)
+{
+	return whole > 0 ? part / whole : NAN;
+}
+
+/* ---- bytes ---- */
+
+static void add_bytes(json_t *object, const struct model_bytes *bytes)
+{
+	static const struct {
+		const char *key;
+		enum traffic event;
+	} events[] = {
+		{"mem_read_bytes", TRAFFIC_MEM_READ},
+		{"mem_write_allocate_bytes", TRAFFIC_MEM_WRITE_ALLOCATE},
+		{"mem_write_back_bytes", TRAFFIC_MEM_WRITE_BACK},
+		{"mem_non_temporal_bytes", TRAFFIC_MEM_NON_TEMPORAL},
+		{"mem_evadable_bytes", TRAFFIC_MEM_EVADABLE},
+		{"mem_left_bytes", TRAFFIC_MEM_LEFT},
+	};
+	set(object, "l2_bytes", bytes->l2.bytes);
+	set(object, "l3_bytes", bytes->l3.bytes);
+	set(object, "mem_bytes", bytes->mem[DIRECTION_BOTH].bytes);
+	set(object, "mem_write_bytes", bytes->mem[DIRECTION_WRITE].bytes);
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+		set(object, events[i].key, bytes->events[events[i].event].bytes);
+	set(object, "mem_stderr_bytes", bytes->mem[DIRECTION_BOTH].stderr_bytes);
+	set(object, "mem_halfwidth_bytes", bytes->mem[DIRECTION_BOTH].halfwidth);
+	set(object, "mem_read_stderr_bytes", bytes->mem[DIRECTION_READ].stderr_bytes);
+	set(object, "mem_write_stderr_bytes", bytes->mem[DIRECTION_WRITE].stderr_bytes);
+}
+
+/* What the PMU tells: the rest stays null. */
+static void add_counted_bytes(json_t *object, const struct model_bytes *bytes)
+{
+	set(object, "mem_bytes", bytes->mem[DIRECTION_BOTH].bytes);
+	set(object, "mem_write_bytes", bytes->mem[DIRECTION_WRITE].bytes);
+	set(object, "mem_stderr_bytes", bytes->mem[DIRECTION_BOTH].stderr_bytes);
+	set(object, "mem_halfwidth_bytes", bytes->mem[DIRECTION_BOTH].halfwidth);
+	set(object, "mem_read_stderr_bytes", bytes->mem[DIRECTION_READ].stderr_bytes);
+	set(object, "mem_write_stderr_bytes", bytes->mem[DIRECTION_WRITE].stderr_bytes);
+}
+
+static json_t *level_json(const struct model_level *level, bool traced)
+{
+	json_t *object = json_object();
+	json_object_set_new(object, "level", json_string(level->name));
+	json_object_set_new(object, "at_least", json_boolean(level->at_least));
+	set(object, "read_bytes", level->moved[DIRECTION_READ].bytes);
+	set(object, "write_allocate_bytes", traced ? level->write_allocate : NAN);
+	set(object, "write_bytes", level->moved[DIRECTION_WRITE].bytes);
+	set(object, "bytes", level->moved[DIRECTION_BOTH].bytes);
+	set(object, "stderr_bytes", level->moved[DIRECTION_BOTH].stderr_bytes);
+	set(object, "halfwidth_bytes", level->moved[DIRECTION_BOTH].halfwidth);
+	set(object, "intensity", level->intensity);
+	set(object, "gbytes_per_s", level->rate);
+	set(object, "bandwidth_gbytes_per_s", level->bandwidth > 0 ? level->bandwidth : NAN);
+	set(object, "roof_gflops", level->roof > 0 ? level->roof : NAN);
+	set(object, "miss_ratio", level->misses);
+	return object;
+}
+
+static json_t *levels_json(const struct model_traffic *traffic)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < traffic->n_levels; i++)
+		json_array_append_new(array, level_json(&traffic->levels[i],
+							traffic->source == MEMORY_TRACED));
+	return array;
+}
+
+/* ---- data ---- */
+
+static json_t *object_json(const struct profile *profile, const struct model_object *part,
+			   double all)
+{
+	static const char *const kinds[] = {
+		[OBJECT_OTHER] = "other",   [OBJECT_HEAP] = "heap",   [OBJECT_MAPPING] = "mapping",
+		[OBJECT_STATIC] = "static", [OBJECT_STACK] = "stack", [OBJECT_CODE] = "code",
+	};
+	const struct profile_object *data = &profile->objects[part->object];
+	json_t *object = json_object();
+	json_object_set_new(object, "object", json_integer(part->object));
+	json_object_set_new(object, "kind", json_string(kinds[data->kind]));
+	json_object_set_new(object, "name", report_json_string(data->name[0] ? data->name : NULL));
+	json_object_set_new(object, "module",
+			    report_json_string(data->module == PROFILE_NONE
+						       ? NULL
+						       : profile->modules[data->module].name));
+	json_object_set_new(object, "file", report_json_string(data->file[0] ? data->file : NULL));
+	json_object_set_new(object, "line", data->line ? json_integer(data->line) : json_null());
+	json_object_set_new(object, "size_bytes", report_json_count(data->bytes));
+	json_object_set_new(object, "allocations", report_json_count(data->n));
+	set(object, "mem_read_bytes", part->read);
+	set(object, "mem_write_bytes", part->write);
+	set(object, "share", ratio(part->read + part->write, all));
+	return object;
+}
+
+static json_t *objects_json(const struct profile *profile, const struct model_traffic *traffic)
+{
+	json_t *array = json_array();
+	double all = 0;
+	for (size_t i = 0; i < traffic->n_objects; i++)
+		all += traffic->objects[i].read + traffic->objects[i].write;
+	for (size_t i = 0; i < traffic->n_objects && i < MAX_OBJECTS; i++)
+		json_array_append_new(array, object_json(profile, &traffic->objects[i], all));
+	return array;
+}
+
+static json_t *strides_json(const struct model_strides *strides)
+{
+	const double steps = strides->unit + strides->constant + strides->random;
+	json_t *object = json_object();
+	if (!(steps > 0)) {
+		json_decref(object);
+		return json_null();
+	}
+	set(object, "unit_share", strides->unit / steps);
+	set(object, "constant_share", strides->constant / steps);
+	set(object, "random_share", strides->random / steps);
+	json_object_set_new(object, "step_bytes",
+			    strides->step ? json_integer(strides->step) : json_null());
+	return object;
+}
+
+static json_t *capacity_json(const struct model_traffic *traffic, double capacity)
+{
+	json_t *object = json_object();
+	set(object, "capacity_bytes", capacity);
+	set(object, "mem_bytes", model_moves_at(traffic, capacity));
+	return object;
+}
+
+/* The curve at powers of √2 between the least and the largest capacity that matters. */
+static json_t *curve_json(const struct model_traffic *traffic)
+{
+	json_t *array = json_array();
+	const struct model_capacity *all = traffic->capacities;
+	const size_t n = traffic->n_capacities;
+	size_t first = 0;
+	while (first < n && all[first].capacity == 0)
+		first++;
+	if (first == n)
+		return array;
+	const double low = (double)all[first].capacity, high = (double)all[n - 1].capacity;
+	const double step = fmax(sqrt(2), pow(high / low, 1.0 / CURVE_POINTS));
+	for (double at = low / step; at < high; at *= step)
+		json_array_append_new(array, capacity_json(traffic, at));
+	json_array_append_new(array, capacity_json(traffic, high));
+	return array;
+}
+
+static json_t *working_set_json(const struct model_traffic *traffic)
+{
+	if (!traffic->n_capacities)
+		return json_null();
+	json_t *object = json_object();
+	set(object, "moves_now_bytes", traffic->moves_now);
+	set(object, "fits_in_bytes", traffic->fits_in > 0 ? traffic->fits_in : NAN);
+	set(object, "moves_then_bytes", traffic->moves_then);
+	json_object_set_new(object, "curve", curve_json(traffic));
+	return object;
+}
+
+void report_json_traffic(json_t *object, const struct report_view *view,
+			 const struct model_function *f)
+{
+	static const char *const absent[] = {
+		"l2_bytes",
+		"l3_bytes",
+		"mem_bytes",
+		"mem_read_bytes",
+		"mem_write_allocate_bytes",
+		"mem_write_bytes",
+		"mem_write_back_bytes",
+		"mem_non_temporal_bytes",
+		"mem_stderr_bytes",
+		"mem_halfwidth_bytes",
+		"mem_read_stderr_bytes",
+		"mem_write_stderr_bytes",
+		"mem_evadable_bytes",
+		"mem_left_bytes",
+		"operational_intensity",
+		"levels",
+		"objects",
+		"strides",
+		"useful_share",
+		"working_set",
+	};
+	const struct model_traffic *traffic = f->traffic;
+	const bool traced = traffic && traffic->source == MEMORY_TRACED;
+	for (size_t i = 0; !traced && i < sizeof(absent) / sizeof(*absent); i++)
+		json_object_set_new(object, absent[i], json_null());
+	json_object_set_new(object, "mem_source",
+			    traffic ? json_string(model_memory_words(traffic->source))
+				    : json_null());
+	json_object_set_new(object, "mem_samples",
+			    traffic && !traced ? report_json_count(traffic->samples) : json_null());
+	if (!traffic)
+		return;
+	json_object_set_new(object, "levels", levels_json(traffic));
+	set(object, "operational_intensity",
+	    ratio((double)f->tally.flop, traffic->bytes.mem[DIRECTION_BOTH].bytes));
+	if (!traced) {
+		add_counted_bytes(object, &traffic->bytes);
+		return;
+	}
+	add_bytes(object, &traffic->bytes);
+	if (!model_level(traffic, "L3"))
+		json_object_set_new(object, "l3_bytes", json_null());
+	json_object_set_new(object, "objects", objects_json(view->profile, traffic));
+	json_object_set_new(object, "strides", strides_json(&traffic->strides));
+	set(object, "useful_share", ratio(traffic->strides.used, traffic->strides.fetched));
+	json_object_set_new(object, "working_set", working_set_json(traffic));
+}
+
+json_t *report_json_run_traffic(const struct report_view *view)
+{
+	static const char *const facts[][2] = {
+		{"source", "traffic_source"},     {"why", "traffic_why"},
+		{"geometry", "traffic_geometry"}, {"geometry_source", "traffic_geometry_source"},
+		{"policy", "traffic_policy"},     {"halved", "traffic_halved"},
+	};
+	const struct model *model = view->model;
+	json_t *object = json_object();
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+		json_object_set_new(object, facts[i][0],
+				    report_json_string(
+					    profile_get_fact(view->profile, facts[i][1])));
+	if (!profile_get_fact(view->profile, "traffic_source"))
+		json_object_set_new(object, "source", json_string("none"));
+	json_object_set_new(object, "classes",
+			    model->traced ? json_integer(model->traced_classes) : json_null());
+	json_object_set_new(object, "classes_of", json_integer(CACHE_CLASSES));
+	set(object, "untraced_accesses",
+	    report_number_fact(view->profile, "untraced_accesses", NAN));
+	json_object_set_new(object, "memory", json_string(model_memory_words(model->memory)));
+	if (model->traced)
+		add_bytes(object, &model->bytes);
+	else if (model->memory != MEMORY_UNKNOWN)
+		add_counted_bytes(object, &model->bytes);
+	return object;
+}
+
+/* ---- metrics (Gravelle 2022, table 9) ---- */
+
+/* Cycles are time × clock: nothing here counts them. */
+static void add_performance(json_t *object, const struct report_view *view,
+			    const struct model_function *f)
+{
+	const double clock = report_number_fact(view->profile, "clock_ghz", NAN);
+	const double cycles = (double)f->time_ns * clock;
+	set(object, "time_s", f->elapsed_s > 0 ? f->elapsed_s : NAN);
+	set(object, "flop_per_s", ratio((double)f->tally.flop, f->elapsed_s));
+	set(object, "ipc", ratio((double)f->tally.instructions, cycles));
+	json_object_set_new(object, "ipc_cycles", json_string("CPU time x measured clock"));
+}
+
+static double level_misses(const struct model_function *f, const char *name)
+{
+	const struct model_level *level = f->traffic ? model_level(f->traffic, name) : NULL;
+	return level ? level->misses : NAN;
+}
+
+static double level_bytes(const struct model_function *f, const char *name)
+{
+	const struct model_level *level = f->traffic ? model_level(f->traffic, name) : NULL;
+	return level ? level->moved[DIRECTION_BOTH].bytes : NAN;
+}
+
+static void add_movement(json_t *object, const struct model_function *f, double ls)
+{
+	static const char *const levels[][3] = {
+		{"L2", "l2_bytes", "l2_per_ls"},
+		{"L3", "l3_bytes", "l3_per_ls"},
+		{"DRAM", "mem_bytes", "mem_per_ls"},
+	};
+	set(object, "ls_bytes", ls);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+		double bytes = level_bytes(f, levels[i][0]);
+		set(object, levels[i][1], bytes);
+		set(object, levels[i][2], ratio(bytes, ls));
+	}
+	set(object, "l1_miss_ratio", level_misses(f, "L1"));
+	set(object, "l2_miss_ratio", level_misses(f, "L2"));
+	set(object, "l3_miss_ratio", level_misses(f, "L3"));
+}
+
+json_t *report_json_metrics(const struct report_view *view, const struct model_function *f)
+{
+	const struct tally *tally = &f->tally;
+	const double flop = (double)tally->flop, loads = (double)tally->loads,
+		     stores = (double)tally->stores;
+	const double ls = (double)tally->load_bytes + (double)tally->store_bytes;
+	json_t *object = json_object();
+	if (!tally->instructions) {
+		json_decref(object);
+		return json_null();
+	}
+	add_performance(object, view, f);
+	add_movement(object, f, ls);
+	set(object, "flop", flop);
+	set(object, "flop_per_fp_instruction",
+	    ratio(flop, (double)tally->class_instructions[INSN_FP_ARITH]));
+	set(object, "arithmetic_intensity", ratio(flop, ls));
+	set(object, "load_per_store_instruction", ratio(loads, stores));
+	set(object, "flop_per_load_instruction", ratio(flop, loads));
+	set(object, "flop_per_store_instruction", ratio(flop, stores));
+	set(object, "flop_per_load_byte", ratio(flop, (double)tally->load_bytes));
+	set(object, "flop_per_store_byte", ratio(flop, (double)tally->store_bytes));
+	return object;
+}
+
+/* ---- loops ---- */
+
+static json_t *loop_json(const struct report_view *view, const struct model_loop *loop,
+			 uint32_t call)
+{
+	const struct tally *tally = &loop->tally;
+	json_t *object = json_object();
+	json_object_set_new(object, "parent",
+			    loop->parent == PROFILE_NONE ? json_null()
+							 : json_integer(loop->parent));
+	json_object_set_new(object, "start_offset", report_json_count(loop->start));
+	json_object_set_new(object, "end_offset", report_json_count(loop->end));
+	json_object_set_new(object, "header_offset", report_json_count(loop->header));
+	json_object_set_new(object, "turns", json_integer(loop->turns));
+	json_object_set_new(object, "instructions", report_json_count(tally->instructions));
+	json_object_set_new(object, "flop", report_json_count(tally->flop));
+	json_object_set_new(object, "load_bytes", report_json_count(tally->load_bytes));
+	json_object_set_new(object, "store_bytes", report_json_count(tally->store_bytes));
+	set(object, "time_s", (double)loop->time_ns * 1e-9);
+	json_object_set_new(object, "samples", report_json_count(loop->n_samples));
+	json_object_set_new(object, "inlined",
+			    call == PROFILE_NONE
+				    ? json_null()
+				    : report_json_string(report_inlined_name(view->profile, call)));
+	if (view->model->traced)
+		add_bytes(object, &loop->bytes);
+	return object;
+}
+
+json_t *report_json_loops(const struct report_view *view, const struct model_function *f)
+{
+	uint32_t *calls = report_calls_of_loops(view, f);
+	json_t *array = calls ? json_array() : NULL;
+	for (size_t i = 0; calls && i < f->n_loops; i++)
+		json_array_append_new(array, loop_json(view, &f->loops[i], calls[i]));
+	free(calls);
+	return array;
+}

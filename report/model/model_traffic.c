@@ -1,0 +1,588 @@
+/* Lines of the simulated classes → bytes per function and level, objects, strides, working sets. */
+#include "report/model/model_parts.h"
+
+#include "base/array.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BIT(event) (1u << (event))
+#define L2_READS (BIT(TRAFFIC_L2_READ) | BIT(TRAFFIC_L2_WRITE_ALLOCATE))
+#define L3_READS (BIT(TRAFFIC_L3_READ) | BIT(TRAFFIC_L3_WRITE_ALLOCATE))
+#define MEM_READS (BIT(TRAFFIC_MEM_READ) | BIT(TRAFFIC_MEM_WRITE_ALLOCATE))
+#define MEM_WRITES (BIT(TRAFFIC_MEM_WRITE_BACK) | BIT(TRAFFIC_MEM_NON_TEMPORAL))
+
+/* Hardly more: this share of what a larger cache could spare. */
+#define FITS 0.05
+
+/* ---- estimates ---- */
+
+/* Two-sided 95 % quantile of Student's t. */
+static double student(unsigned degrees)
+{
+	static const double table[] = {
+		0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+		2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+	};
+	const unsigned last = sizeof(table) / sizeof(*table) - 1;
+	/* beyond: 1.96 + 2.4 / degrees is right within 0.3 % */
+	return degrees <= last ? table[degrees] : 1.96 + 2.4 / degrees;
+}
+
+static double lines_of_class(const struct traffic_lines *lines, unsigned class, unsigned events)
+{
+	double sum = 0;
+	for (unsigned left = events; left; left &= left - 1)
+		sum += lines->by_class[class][__builtin_ctz(left)];
+	return sum;
+}
+
+struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned n, unsigned events)
+{
+	double sum = 0, squares = 0;
+	for (unsigned k = 0; k < n; k++)
+		sum += lines_of_class(lines, k, events);
+	const double mean = sum / n, scale = (double)CACHE_LINE * CACHE_CLASSES;
+	for (unsigned k = 0; k < n; k++)
+		squares += pow(lines_of_class(lines, k, events) - mean, 2);
+	struct model_estimate estimate = {.bytes = mean * scale};
+	if (n >= CACHE_CLASSES || sum == 0)
+		return estimate;
+	estimate.stderr_bytes = estimate.halfwidth = NAN;
+	if (n < 2)
+		return estimate;
+	estimate.stderr_bytes =
+		scale * sqrt(squares / (n - 1) / n * (1 - (double)n / CACHE_CLASSES));
+	estimate.halfwidth =
+		hypot(student(n - 1) * estimate.stderr_bytes, MODEL_RESOLUTION * estimate.bytes);
+	return estimate;
+}
+
+void model_add_lines(struct traffic_lines *lines, const struct profile_traffic *row)
+{
+	for (int e = 0; e < N_TRAFFIC; e++)
+		lines->by_class[row->class][e] += (double)row->lines[e];
+}
+
+struct model_bytes model_bytes_of(const struct traffic_lines *lines, unsigned n)
+{
+	struct model_bytes bytes = {
+		.l2 = model_estimate(lines, n, L2_READS | BIT(TRAFFIC_L2_WRITE_BACK)),
+		.l3 = model_estimate(lines, n, L3_READS | BIT(TRAFFIC_L3_WRITE_BACK)),
+		.mem =
+			{
+				[DIRECTION_BOTH] = model_estimate(lines, n, MEM_READS | MEM_WRITES),
+				[DIRECTION_READ] = model_estimate(lines, n, MEM_READS),
+				[DIRECTION_WRITE] = model_estimate(lines, n, MEM_WRITES),
+			},
+	};
+	for (unsigned e = 0; e < N_TRAFFIC; e++)
+		bytes.events[e] = model_estimate(lines, n, BIT(e));
+	return bytes;
+}
+
+/* ---- levels ---- */
+
+static struct model_estimate exact(double bytes)
+{
+	return (struct model_estimate){.bytes = bytes};
+}
+
+struct model_level *model_add_level(struct model_traffic *traffic, const char *name)
+{
+	struct model_level *level = &traffic->levels[traffic->n_levels++];
+	*level = (struct model_level){.name = name, .misses = NAN};
+	return level;
+}
+
+void model_add_registers(struct model_traffic *traffic, const struct tally *tally)
+{
+	const double loads = (double)tally->load_bytes, stores = (double)tally->store_bytes;
+	struct model_level *level = model_add_level(traffic, "L1");
+	level->moved[DIRECTION_BOTH] = exact(loads + stores);
+	level->moved[DIRECTION_READ] = exact(loads);
+	level->moved[DIRECTION_WRITE] = exact(stores);
+}
+
+/* The three kinds of events of a cache. */
+struct cache_events {
+	const char *name;
+	enum traffic read, write_allocate, write_back;
+};
+
+static void add_cache(struct model_traffic *traffic, const struct traffic_lines *lines, unsigned n,
+		      const struct cache_events *events)
+{
+	struct model_level *level = model_add_level(traffic, events->name);
+	const unsigned reads = BIT(events->read) | BIT(events->write_allocate),
+		       writes = BIT(events->write_back);
+	level->moved[DIRECTION_BOTH] = model_estimate(lines, n, reads | writes);
+	level->moved[DIRECTION_READ] = model_estimate(lines, n, reads);
+	level->moved[DIRECTION_WRITE] = model_estimate(lines, n, writes);
+	level->write_allocate = traffic->bytes.events[events->write_allocate].bytes;
+}
+
+/* Whether a cache of that name was simulated. */
+static bool has_cache(const struct profile *profile, const char *name)
+{
+	const char *geometry = profile_get_fact(profile, "traffic_geometry");
+	const char *at = geometry ? strstr(geometry, name) : name;
+	return at && (at == geometry || !geometry || at[-1] == ',' || at[-1] == ' ');
+}
+
+static double share(double part, double whole)
+{
+	return whole > 0 ? part / whole : NAN;
+}
+
+/* Every line that comes from a level was missed in the one above.  A repeated string instruction is
+ * one that makes many accesses; their number is not known here. */
+static void set_misses(struct model_traffic *traffic, const struct tally *tally)
+{
+	struct model_level *levels = traffic->levels;
+	const bool strings = 2 * (double)tally->string_bytes >
+			     (double)tally->load_bytes + (double)tally->store_bytes;
+	const double accesses = strings ? 0 : (double)tally->loads + (double)tally->stores;
+	levels[0].misses = share(levels[1].moved[DIRECTION_READ].bytes / CACHE_LINE, accesses);
+	for (size_t i = 1; i + 1 < traffic->n_levels; i++)
+		levels[i].misses = share(levels[i + 1].moved[DIRECTION_READ].bytes,
+					 levels[i].moved[DIRECTION_READ].bytes);
+}
+
+/* `bytes`: those of the lines. */
+static void fill_levels(const struct profile *profile, const struct traffic_lines *lines,
+			unsigned n, const struct model_bytes *bytes, const struct tally *tally,
+			struct model_traffic *traffic)
+{
+	static const struct cache_events caches[] = {
+		{"L2", TRAFFIC_L2_READ, TRAFFIC_L2_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_BACK},
+		{"L3", TRAFFIC_L3_READ, TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_BACK},
+	};
+	traffic->source = MEMORY_TRACED;
+	traffic->bytes = *bytes;
+	model_add_registers(traffic, tally);
+	for (size_t i = 0; i < 2; i++)
+		if (has_cache(profile, caches[i].name))
+			add_cache(traffic, lines, n, &caches[i]);
+	struct model_level *level = model_add_level(traffic, "DRAM");
+	memcpy(level->moved, traffic->bytes.mem, sizeof(level->moved));
+	level->write_allocate = traffic->bytes.events[TRAFFIC_MEM_WRITE_ALLOCATE].bytes;
+	set_misses(traffic, tally);
+}
+
+const struct model_level *model_level(const struct model_traffic *traffic, const char *name)
+{
+	for (size_t i = 0; i < traffic->n_levels; i++)
+		if (strcmp(traffic->levels[i].name, name) == 0)
+			return &traffic->levels[i];
+	return NULL;
+}
+
+/* ---- rates and roofs ---- */
+
+struct model_moves model_moves_of(const struct model_function *function,
+				  const struct model_level *level, enum traffic_direction direction)
+{
+	const struct tally *tally = &function->tally;
+	const double all = level->moved[DIRECTION_BOTH].bytes;
+	const double streamed = function->traffic->bytes.events[TRAFFIC_MEM_NON_TEMPORAL].bytes;
+	const double ls = (double)tally->load_bytes + (double)tally->store_bytes;
+	const bool memory = strcmp(level->name, "DRAM") == 0;
+	/* what was read is known alone: under what can be read */
+	if (isnan(level->moved[DIRECTION_WRITE].bytes) &&
+	    !isnan(level->moved[DIRECTION_READ].bytes))
+		direction = DIRECTION_READ;
+	return (struct model_moves){
+		.written = all > 0 ? level->moved[DIRECTION_WRITE].bytes / all : 0,
+		.non_temporal = memory && all > 0 ? streamed / all : 0,
+		.strings = ls > 0 ? (double)tally->string_bytes / ls : 0,
+		.direction = direction,
+	};
+}
+
+void model_trace_rates(const struct profile *profile, const struct model_choice *choice,
+		       struct model_function *function)
+{
+	struct model_traffic *traffic = function->traffic;
+	const double flop = (double)function->tally.flop;
+	const char *borrowed = NULL;
+	const bool timed =
+		function->time_ns > 0; /* for the many that are not, roofs are never looked at */
+	const double top = flop > 0 && timed ? model_top(profile, function, &borrowed).value : 0;
+	for (size_t i = 0; i < traffic->n_levels; i++) {
+		struct model_level *level = &traffic->levels[i];
+		const double bytes = level->moved[choice->direction].bytes;
+		level->intensity = isnan(bytes) ? NAN
+				   : flop <= 0  ? 0
+				   : bytes > 0  ? flop / bytes
+						: INFINITY;
+		level->rate = function->elapsed_s > 0 ? bytes * 1e-9 / function->elapsed_s : NAN;
+		if (!timed)
+			continue;
+		struct model_moves moves = model_moves_of(function, level, choice->direction);
+		level->bandwidth = model_level_rate(profile, level->name, &function->tally,
+						    function->concurrency, &moves)
+					   .value;
+		if (level->bandwidth > 0 && top > 0)
+			level->roof = fmin(top, level->bandwidth * level->intensity);
+	}
+}
+
+/* ---- objects, strides, working sets ---- */
+
+static struct model_traffic *traffic_of(const struct model_rows *rows, uint32_t module,
+					uint64_t offset)
+{
+	if (rows->groups && rows->groups->by_thread) /* it is not known whose it is */
+		return NULL;
+	return rows->rows[model_row_at(rows, module, offset, NULL)].traffic;
+}
+
+/* Rows of one instruction stand together, so the object is mostly the last one. */
+static struct model_object *object_of(struct model_traffic *traffic, uint32_t object)
+{
+	for (size_t i = traffic->n_objects; i-- > 0;)
+		if (traffic->objects[i].object == object)
+			return &traffic->objects[i];
+	struct model_object fresh = {.object = object};
+	if (!rf_array_push(traffic->objects, traffic->n_objects, traffic->cap_objects, fresh))
+		return NULL;
+	return &traffic->objects[traffic->n_objects - 1];
+}
+
+static int compare_objects(const void *a, const void *b)
+{
+	const struct model_object *x = a, *y = b;
+	double more = x->read + x->write, less = y->read + y->write;
+	return more != less            ? (more > less ? -1 : 1)
+	       : x->object < y->object ? -1
+				       : x->object > y->object;
+}
+
+static bool add_objects(struct model_rows *rows, unsigned n_classes)
+{
+	const struct profile *profile = rows->profile;
+	const double scale = (double)CACHE_LINE * CACHE_CLASSES / n_classes;
+	for (size_t i = 0; i < profile->n_object_traffic; i++) {
+		const struct profile_object_traffic *row = &profile->object_traffic[i];
+		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
+		struct model_object *object = traffic ? object_of(traffic, row->object) : NULL;
+		if (traffic && !object)
+			return false;
+		if (!object)
+			continue;
+		object->read += ((double)row->read + (double)row->write_allocate) * scale;
+		object->write += (double)row->write * scale;
+	}
+	return true;
+}
+
+static void add_strides(struct model_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	uint64_t *most = calloc(rows->n_places, sizeof(*most));
+	for (size_t i = 0; most && i < profile->n_strides; i++) {
+		const struct profile_stride *row = &profile->strides[i];
+		size_t at = model_row_at(rows, row->module, row->offset, NULL);
+		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
+		if (!traffic)
+			continue;
+		struct model_strides *sum = &traffic->strides;
+		sum->unit += (double)row->unit;
+		sum->constant += (double)row->constant;
+		sum->random += (double)row->random;
+		sum->fetched += (double)row->fetched;
+		sum->used += (double)row->used;
+		if (row->constant > most[at]) {
+			most[at] = row->constant;
+			sum->step = row->step;
+		}
+	}
+	free(most);
+}
+
+static bool add_capacities(struct model_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	for (size_t i = 0; i < profile->n_working_sets; i++) {
+		const struct profile_working_set *row = &profile->working_sets[i];
+		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
+		const struct model_capacity capacity = {row->capacity,
+							(double)row->reads * CACHE_LINE,
+							(double)row->writes * CACHE_LINE};
+		if (traffic && !rf_array_push(traffic->capacities, traffic->n_capacities,
+					      traffic->cap_capacities, capacity))
+			return false;
+	}
+	return true;
+}
+
+static int compare_capacities(const void *a, const void *b)
+{
+	const struct model_capacity *x = a, *y = b;
+	return (x->capacity > y->capacity) - (x->capacity < y->capacity);
+}
+
+/* Equal capacities become one. */
+static void merge_capacities(struct model_traffic *traffic)
+{
+	size_t kept = 0;
+	qsort(traffic->capacities, traffic->n_capacities, sizeof(*traffic->capacities),
+	      compare_capacities);
+	for (size_t i = 0; i < traffic->n_capacities; i++) {
+		const struct model_capacity *next = &traffic->capacities[i];
+		if (kept && traffic->capacities[kept - 1].capacity == next->capacity) {
+			traffic->capacities[kept - 1].reads += next->reads;
+			traffic->capacities[kept - 1].writes += next->writes;
+		} else {
+			traffic->capacities[kept++] = *next;
+		}
+	}
+	traffic->n_capacities = kept;
+}
+
+double model_moves_at(const struct model_traffic *traffic, double capacity)
+{
+	double sum = 0;
+	for (size_t i = 0; i < traffic->n_capacities; i++) {
+		const struct model_capacity *at = &traffic->capacities[i];
+		if (at->capacity == 0 || (double)at->capacity > capacity)
+			sum += at->reads + at->writes;
+	}
+	return sum;
+}
+
+/* Bytes of the last cache of a geometry such as "L1=48K:12,L2=2M:16"; 0: not known. */
+static double last_cache_bytes(const struct profile *profile)
+{
+	const char *geometry = profile_get_fact(profile, "traffic_geometry");
+	const char *equals = geometry ? strrchr(geometry, '=') : NULL;
+	char *unit;
+	double value = equals ? strtod(equals + 1, &unit) : 0;
+	if (!(value > 0))
+		return 0;
+	const char *const units = "KMG", *found = *unit ? strchr(units, *unit) : NULL;
+	return found ? value * pow(1024, (double)(found - units + 1)) : value;
+}
+
+/* Where the traffic of now (or, where the data already fit, of a cache that is just large enough)
+ * has come down to what no cache can spare. */
+static void set_fits(struct model_traffic *traffic, double cache)
+{
+	if (!traffic->n_capacities)
+		return;
+	double least = model_moves_at(traffic, INFINITY), now = model_moves_at(traffic, cache);
+	const double most = model_moves_at(traffic, 0);
+	bool fits = now - least <= FITS * (most - least);
+	double sum = least, limit = least + FITS * ((fits ? most : now) - least);
+	traffic->moves_now = now;
+	traffic->moves_then = least;
+	for (size_t i = traffic->n_capacities; i-- > 0 && traffic->capacities[i].capacity > 0;) {
+		sum += traffic->capacities[i].reads + traffic->capacities[i].writes;
+		if (sum <= limit)
+			continue;
+		traffic->fits_in = (double)traffic->capacities[i].capacity;
+		traffic->moves_then =
+			sum - traffic->capacities[i].reads - traffic->capacities[i].writes;
+		return;
+	}
+}
+
+/* ---- all of it ---- */
+
+/* Of each row, lines; NULL for those without. */
+static bool collect_lines(struct model_rows *rows, unsigned n_classes, struct traffic_lines **lines)
+{
+	const struct profile *profile = rows->profile;
+	for (size_t i = 0; i < profile->n_traffic; i++) {
+		const struct profile_traffic *row = &profile->traffic[i];
+		size_t at = model_row_of_thread(rows,
+						model_row_at(rows, row->module, row->offset, NULL),
+						row->thread);
+		if (row->class >= n_classes)
+			continue;
+		if (!lines[at] && !(lines[at] = calloc(1, sizeof(**lines))))
+			return false;
+		model_add_lines(lines[at], row);
+	}
+	return true;
+}
+
+static void sum_up(const struct profile *profile, struct model *model, struct traffic_lines *sum)
+{
+	for (size_t i = 0; i < profile->n_traffic; i++)
+		if (profile->traffic[i].class < model->traced_classes)
+			model_add_lines(sum, &profile->traffic[i]);
+	model->bytes = model_bytes_of(sum, model->traced_classes);
+}
+
+/* Functions whose instructions were counted have traffic, be it none. */
+static bool fill_row(const struct profile *profile, struct model_function *function,
+		     const struct traffic_lines *lines, unsigned n_classes)
+{
+	static const struct traffic_lines none;
+	const struct model_bytes bytes =
+		lines ? model_bytes_of(lines, n_classes) : (struct model_bytes){0};
+	function->traffic = calloc(1, sizeof(*function->traffic));
+	if (!function->traffic)
+		return false;
+	fill_levels(profile, lines ? lines : &none, n_classes, &bytes, &function->tally,
+		    function->traffic);
+	return true;
+}
+
+static bool fill_rows(struct model_rows *rows, unsigned n_classes, struct traffic_lines **lines)
+{
+	for (size_t row = 0; row < rows->n_places; row++)
+		if (rows->rows[row].tally.instructions > 0 &&
+		    !fill_row(rows->profile, &rows->rows[row], lines[row], n_classes))
+			return false;
+	return true;
+}
+
+static void finish_row(struct model_traffic *traffic, double cache)
+{
+	if (traffic->n_objects)
+		qsort(traffic->objects, traffic->n_objects, sizeof(*traffic->objects),
+		      compare_objects);
+	if (traffic->n_capacities)
+		merge_capacities(traffic);
+	set_fits(traffic, cache);
+}
+
+/* ---- from sums ---- */
+
+static void add_lines(struct traffic_lines *sum, const struct traffic_lines *part,
+		      unsigned n_classes)
+{
+	for (unsigned class = 0; class < n_classes; class ++)
+		for (int e = 0; e < N_TRAFFIC; e++)
+			sum->by_class[class][e] += part->by_class[class][e];
+}
+
+/* Where a sum has two rows of lines, as no recording has, the first counts for its function. */
+static bool take_lines(struct model_rows *rows, struct model *model)
+{
+	const struct profile *profile = rows->profile;
+	const unsigned n = model->traced_classes;
+	struct traffic_lines *all = calloc(2, sizeof(*all)), *lines = all + 1;
+	bool ok = all != NULL;
+	for (size_t i = 0; ok && i < profile->n_sum_traffic; i++) {
+		const struct profile_sum_traffic *row = &profile->sum_traffic[i];
+		struct model_function *function = &rows->rows[model_row_of_sum(rows, row->sum)];
+		model_sum_lines(row, n, lines);
+		add_lines(all, lines, n);
+		if (function->tally.instructions > 0 && !function->traffic)
+			ok = fill_row(profile, function, lines, n);
+	}
+	for (uint32_t i = 0; ok && i < profile->n_sums; i++) {
+		struct model_function *function = &rows->rows[model_row_of_sum(rows, i)];
+		if (function->tally.instructions > 0 && !function->traffic)
+			ok = fill_row(profile, function, NULL, n);
+	}
+	if (ok)
+		model->bytes = model_bytes_of(all, n);
+	free(all);
+	return ok;
+}
+
+static struct model_traffic *traffic_of_sum(const struct model_rows *rows, uint32_t sum)
+{
+	return rows->rows[model_row_of_sum(rows, sum)].traffic;
+}
+
+static bool take_objects(struct model_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	bool ok = true;
+	for (size_t i = 0; ok && i < profile->n_sum_objects; i++) {
+		const struct profile_sum_object *row = &profile->sum_objects[i];
+		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
+		const struct model_object object = {row->object, row->read, row->write};
+		ok = !traffic || rf_array_push(traffic->objects, traffic->n_objects,
+					       traffic->cap_objects, object);
+	}
+	for (size_t i = 0; ok && i < profile->n_sum_working_sets; i++) {
+		const struct profile_sum_working_set *row = &profile->sum_working_sets[i];
+		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
+		const struct model_capacity capacity = {row->capacity, row->reads, row->writes};
+		ok = !traffic || rf_array_push(traffic->capacities, traffic->n_capacities,
+					       traffic->cap_capacities, capacity);
+	}
+	return ok;
+}
+
+static void take_strides(struct model_rows *rows)
+{
+	for (size_t i = 0; i < rows->profile->n_sum_strides; i++) {
+		const struct profile_sum_stride *row = &rows->profile->sum_strides[i];
+		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
+		if (traffic)
+			traffic->strides = (struct model_strides){.unit = (double)row->unit,
+								  .constant = (double)row->constant,
+								  .random = (double)row->random,
+								  .step = row->step,
+								  .fetched = (double)row->fetched,
+								  .used = (double)row->used};
+	}
+}
+
+static bool trace_sums(struct model_rows *rows, struct model *model)
+{
+	if (!take_lines(rows, model) || !take_objects(rows))
+		return false;
+	take_strides(rows);
+	const double cache = last_cache_bytes(rows->profile);
+	for (size_t row = 0; row < rows->n_places; row++)
+		if (rows->rows[row].traffic)
+			finish_row(rows->rows[row].traffic, cache);
+	return true;
+}
+
+/* A number of classes that a fact tells; 0 when it makes no sense. */
+static unsigned classes_in(const struct profile *profile, const char *fact)
+{
+	const char *text = profile_get_fact(profile, fact);
+	const long n = text ? strtol(text, NULL, 10) : 0;
+	return n >= 1 && n <= CACHE_CLASSES ? (unsigned)n : 0;
+}
+
+bool model_trace(struct model_rows *rows, struct model *model)
+{
+	const char *source = profile_get_fact(rows->profile, "traffic_source");
+	const unsigned n = classes_in(rows->profile, "traffic_classes");
+	model->traced = model->counted && source && strcmp(source, "traced") == 0 && n;
+	if (!model->traced)
+		return true;
+	model->traced_classes = n;
+	if (rows->sums)
+		return trace_sums(rows, model);
+	const unsigned of_objects = classes_in(rows->profile, "object_classes");
+	struct traffic_lines **lines = calloc(rows->n_places, sizeof(*lines)),
+			     *sum = calloc(1, sizeof(*sum));
+	bool done = lines && sum && collect_lines(rows, n, lines) && fill_rows(rows, n, lines) &&
+		    add_objects(rows, of_objects ? of_objects : n) && add_capacities(rows);
+	if (done) {
+		add_strides(rows);
+		sum_up(rows->profile, model, sum);
+	}
+	free(sum);
+	const double cache = last_cache_bytes(rows->profile);
+	for (size_t row = 0; lines && row < rows->n_places; row++) {
+		if (done && rows->rows[row].traffic)
+			finish_row(rows->rows[row].traffic, cache);
+		free(lines[row]);
+	}
+	free(lines);
+	return done;
+}
+
+void model_traffic_destroy(struct model_traffic *traffic)
+{
+	if (!traffic)
+		return;
+	free(traffic->objects);
+	free(traffic->capacities);
+	free(traffic);
+}

@@ -1,0 +1,279 @@
+/* Rows that are call paths. */
+#include "report/rows/ranking.h"
+
+#include "base/array.h"
+#include "report/model/model_parts.h"
+#include "report/rows/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A function called by the path of its parent. */
+struct step {
+	uint32_t parent;                   /* or PROFILE_NONE */
+	uint32_t row;                      /* of the plain model */
+	uint32_t next;                     /* another step with this one's hash, or PROFILE_NONE */
+	bool dull;                         /* start-up code below the first function of interest */
+	uint64_t time_ns[2], n_samples[2]; /* counted, uncounted */
+};
+
+struct walker {
+	const struct report_view *view;
+	const struct profile *profile;
+	struct report_filter filter;
+	struct step *steps;
+	size_t n_steps, cap_steps;
+	uint32_t *buckets;
+	size_t n_buckets; /* a power of 2 */
+	const struct model_function *
+		*functions[2]; /* per row of the plain model: counted, uncounted */
+	uint32_t *rows;        /* per frame */
+	struct model *out;
+	size_t cap_out;
+};
+
+/* ---- which function a frame is in ---- */
+
+static int compare_starts(const void *a, const void *b, void *context)
+{
+	const struct profile_function *functions = context;
+	const struct profile_function *x = &functions[*(const uint32_t *)a],
+				      *y = &functions[*(const uint32_t *)b];
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Row of the plain model; for a caller, the offset is behind its call. */
+uint32_t *report_rows_of_frames(const struct profile *profile)
+{
+	const size_t n = profile->n_functions;
+	uint32_t *order = malloc((n + 1) * sizeof(*order)),
+		 *rows = malloc((profile->n_frames + 1) * sizeof(*rows));
+	for (size_t i = 0; order && i < n; i++)
+		order[i] = (uint32_t)i;
+	if (order && rows)
+		qsort_r(order, n, sizeof(*order), compare_starts, profile->functions);
+	for (size_t i = 0; order && rows && i < profile->n_frames; i++) {
+		const struct profile_frame *frame = &profile->frames[i];
+		size_t low = 0, high = n;
+		rows[i] = (uint32_t)(n + (frame->module == PROFILE_NONE ? profile->n_modules
+									: frame->module));
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+			const struct profile_function *f = &profile->functions[order[middle]];
+			if (f->module < frame->module ||
+			    (f->module == frame->module && f->start <= frame->offset))
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		const struct profile_function *f = low ? &profile->functions[order[low - 1]] : NULL;
+		if (f && f->module == frame->module && frame->offset < f->end)
+			rows[i] = order[low - 1];
+	}
+	free(order);
+	if (!order)
+		free(rows);
+	return order ? rows : NULL;
+}
+
+const char *report_row_name(const struct profile *profile, uint32_t row)
+{
+	if (row < profile->n_functions)
+		return profile->functions[row].name;
+	row -= (uint32_t)profile->n_functions;
+	return row < profile->n_modules ? profile->modules[row].name : "[unknown]";
+}
+
+static const char *module_name(const struct profile *profile, uint32_t row)
+{
+	if (row < profile->n_functions)
+		return profile->modules[profile->functions[row].module].name;
+	return report_row_name(profile, row);
+}
+
+/* ---- the tree of paths ---- */
+
+bool report_is_start_up(const char *name)
+{
+	static const char *const names[] = {"_start",
+					    "__libc_start_main",
+					    "__libc_start_call_main",
+					    "clone",
+					    "clone3",
+					    "__clone",
+					    "__clone3",
+					    "start_thread"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const size_t n = strlen(names[i]);
+		if (strncmp(name, names[i], n) == 0 &&
+		    (!name[n] || name[n] == '@' || name[n] == '.'))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t *bucket_of(const struct walker *walker, uint32_t parent, uint32_t row)
+{
+	const uint64_t hash = ((uint64_t)parent << 32 | row) * 0x9e3779b97f4a7c15u;
+	return &walker->buckets[(hash >> 32) & (walker->n_buckets - 1)];
+}
+
+/* The step of a function that `parent` calls; start-up code has none of its own. */
+static bool take_step(struct walker *walker, uint32_t parent, uint32_t row, uint32_t *step)
+{
+	uint32_t *bucket = bucket_of(walker, parent, row);
+	for (*step = *bucket; *step != PROFILE_NONE; *step = walker->steps[*step].next)
+		if (walker->steps[*step].parent == parent && walker->steps[*step].row == row)
+			return true;
+	const bool dull = (parent == PROFILE_NONE || walker->steps[parent].dull) &&
+			  report_is_start_up(report_row_name(walker->profile, row));
+	struct step fresh = {.parent = parent, .row = row, .next = *bucket, .dull = dull};
+	*step = *bucket = (uint32_t)walker->n_steps;
+	return rf_array_push(walker->steps, walker->n_steps, walker->cap_steps, fresh);
+}
+
+/* Frames stand behind their parents.  A function that calls itself is one step. */
+static bool walk(struct walker *walker)
+{
+	const struct profile *profile = walker->profile;
+	const uint64_t cost = model_sample_cost(profile);
+	uint32_t *steps = malloc((profile->n_frames + 1) * sizeof(*steps)), step;
+	bool ok = steps != NULL;
+	for (size_t i = 0; ok && i < profile->n_frames; i++) {
+		const uint32_t above = profile->frames[i].parent;
+		uint32_t parent = above == PROFILE_NONE ? PROFILE_NONE : steps[above];
+		if (parent != PROFILE_NONE && walker->steps[parent].row == walker->rows[i])
+			steps[i] = parent;
+		else
+			ok = take_step(walker, parent, walker->rows[i], &steps[i]);
+	}
+	for (size_t i = 0; ok && i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		const uint32_t nowhere = (uint32_t)(profile->n_functions + profile->n_modules);
+		const bool uncounted = walker->view->model->uncounted_samples[i];
+		step = sample->frame == PROFILE_NONE ? PROFILE_NONE : steps[sample->frame];
+		ok = sample->frame != PROFILE_NONE ||
+		     take_step(walker, PROFILE_NONE, nowhere, &step);
+		if (!ok)
+			break;
+		walker->steps[step].n_samples[uncounted]++;
+		walker->steps[step].time_ns[uncounted] += model_sample_weight(sample, cost);
+	}
+	free(steps);
+	return ok;
+}
+
+/* ---- rows ---- */
+
+static bool path_matches(const struct walker *walker, uint32_t step)
+{
+	bool focus = false;
+	for (; step != PROFILE_NONE; step = walker->steps[step].parent) {
+		const char *name = report_row_name(walker->profile, walker->steps[step].row);
+		const char *module = module_name(walker->profile, walker->steps[step].row);
+		if (report_filter_ignore(&walker->filter, name) ||
+		    report_filter_ignore(&walker->filter, module))
+			return false;
+		focus = focus || report_filter_focus(&walker->filter, name) ||
+			report_filter_focus(&walker->filter, module);
+	}
+	return focus;
+}
+
+static void write_path(const struct walker *walker, uint32_t step, FILE *text)
+{
+	const struct step *at = &walker->steps[step];
+	if (at->parent != PROFILE_NONE && !walker->steps[at->parent].dull) {
+		write_path(walker, at->parent, text);
+		fputs(" → ", text);
+	}
+	fputs(report_row_name(walker->profile, at->row), text);
+}
+
+static char *path_name(const struct walker *walker, uint32_t step)
+{
+	char *name = NULL;
+	size_t size;
+	FILE *text = open_memstream(&name, &size);
+	if (!text)
+		return NULL;
+	write_path(walker, step, text);
+	return fclose(text) == 0 ? name : NULL;
+}
+
+static bool add_path(struct walker *walker, uint32_t step, bool uncounted)
+{
+	const struct step *at = &walker->steps[step];
+	const struct model *plain = walker->view->model;
+	const struct model_function *leaf = walker->functions[uncounted][at->row];
+	if (!at->n_samples[uncounted])
+		return true;
+	if (!leaf)
+		leaf = walker->functions[!uncounted][at->row];
+	struct model_function row = leaf ? *leaf : (struct model_function){.module = ""};
+	row.left_out = !path_matches(walker, step);
+	row.time_ns = at->time_ns[uncounted];
+	row.n_samples = at->n_samples[uncounted];
+	row.share = plain->time_ns ? (double)row.time_ns / (double)plain->time_ns : 0;
+	row.place.headroom_s *=
+		leaf && leaf->time_ns ? (double)row.time_ns / (double)leaf->time_ns : 1;
+	row.name = path_name(walker, step);
+	if (row.name &&
+	    rf_array_push(walker->out->functions, walker->out->n_functions, walker->cap_out, row))
+		return true;
+	free(row.name);
+	return false;
+}
+
+static bool walker_init(struct walker *walker)
+{
+	const struct profile *profile = walker->profile;
+	const size_t n = profile->n_functions + profile->n_modules + 1;
+	for (walker->n_buckets = 1024; walker->n_buckets < profile->n_frames;)
+		walker->n_buckets *= 2;
+	walker->buckets = malloc(walker->n_buckets * sizeof(*walker->buckets));
+	walker->functions[0] = calloc(2 * n, sizeof(*walker->functions[0]));
+	walker->functions[1] = walker->functions[0] + n;
+	walker->rows = report_rows_of_frames(profile);
+	if (!walker->buckets || !walker->functions[0] || !walker->rows)
+		return false;
+	memset(walker->buckets, 0xff, walker->n_buckets * sizeof(*walker->buckets));
+	for (size_t i = 0; i < walker->view->model->n_functions; i++) {
+		const struct model_function *function = &walker->view->model->functions[i];
+		walker->functions[function->uncounted_part][function->row] = function;
+	}
+	return true;
+}
+
+struct rf_error *call_paths_create(const struct report_view *view, struct model *out)
+{
+	struct walker walker = {.view = view, .profile = view->profile, .out = out};
+	*out = *view->model;
+	out->functions = NULL;
+	out->n_functions = 0;
+	struct rf_error *error = report_filter_init(&walker.filter, view->options);
+	bool ok = !error && walker_init(&walker) && walk(&walker);
+	for (uint32_t i = 0; ok && i < walker.n_steps; i++)
+		ok = add_path(&walker, i, false) && add_path(&walker, i, true);
+	if (!ok && !error)
+		error = report_no_memory();
+	report_filter_deinit(&walker.filter);
+	free(walker.steps);
+	free(walker.buckets);
+	free(walker.functions[0]);
+	free(walker.rows);
+	if (error)
+		call_paths_destroy(out);
+	return error;
+}
+
+void call_paths_destroy(struct model *paths)
+{
+	for (size_t i = 0; i < paths->n_functions; i++)
+		free(paths->functions[i].name);
+	free(paths->functions);
+	*paths = (struct model){0};
+}

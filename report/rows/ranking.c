@@ -1,0 +1,253 @@
+#include "report/rows/ranking.h"
+
+#include "base/text.h"
+#include "report/rows/view.h"
+
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TOP 20
+
+/* ---- words ---- */
+
+static bool find_word(const char *const words[], size_t n, const char *word, int *found)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(word, words[i]) == 0) {
+			*found = (int)i;
+			return true;
+		}
+	return false;
+}
+
+bool report_sort_parse(const char *word, enum report_sort *sort)
+{
+	static const char *const words[] = {
+		[SORT_HEADROOM] = "headroom", [SORT_DISTANCE] = "distance", [SORT_TIME] = "time",
+		[SORT_FLOPS] = "flops",       [SORT_BYTES] = "bytes",       [SORT_NAME] = "name",
+	};
+	int found;
+	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))
+		return false;
+	*sort = (enum report_sort)found;
+	return true;
+}
+
+static const char *const by_words[] = {
+	[BY_FUNCTION] = "function",   [BY_LOOP] = "loop",       [BY_LINE] = "line",
+	[BY_MODULE] = "module",       [BY_THREAD] = "thread",   [BY_PROCESS] = "process",
+	[BY_CALL_PATH] = "call-path", [BY_INLINED] = "inlined",
+};
+
+const char *report_by_name(enum report_by by)
+{
+	return by_words[by];
+}
+
+bool report_by_parse(const char *word, enum report_by *by)
+{
+	int found;
+	if (!find_word(by_words, sizeof(by_words) / sizeof(*by_words), word, &found))
+		return false;
+	*by = (enum report_by)found;
+	return true;
+}
+
+bool report_color_parse(const char *word, enum report_color *color)
+{
+	static const char *const words[] = {
+		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
+	int found;
+	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))
+		return false;
+	*color = (enum report_color)found;
+	return true;
+}
+
+bool report_share_parse(const char *word, double *share)
+{
+	char *end;
+	const double value = strtod(word, &end);
+	const bool number = end != word;
+	end += strspn(end, " ");
+	end += *end == '%';
+	if (!number || *end || !(value >= 0 && value <= 100))
+		return false;
+	*share = value / 100;
+	return true;
+}
+
+/* ---- filters ---- */
+
+static struct rf_error *compile(const char *option, const char *pattern, void **out)
+{
+	regex_t *expression = pattern ? calloc(1, sizeof(*expression)) : NULL;
+	*out = NULL;
+	if (!pattern)
+		return NULL;
+	const int status =
+		expression ? regcomp(expression, pattern, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
+	if (status == 0) {
+		*out = expression;
+		return NULL;
+	}
+	char why[128];
+	regerror(status, expression, why, sizeof(why));
+	free(expression);
+	return rf_error_create(RF_EINPUT, "extended regular expressions, as of grep -E, are taken",
+			       "%s %s: %s", option, pattern, why);
+}
+
+static void discard(void *expression)
+{
+	if (expression)
+		regfree(expression);
+	free(expression);
+}
+
+struct rf_error *report_pattern_check(const char *option, const char *pattern)
+{
+	void *expression;
+	struct rf_error *error = compile(option, pattern, &expression);
+	discard(expression);
+	return error;
+}
+
+struct rf_error *report_filter_init(struct report_filter *filter,
+				    const struct report_options *options)
+{
+	*filter = (struct report_filter){0};
+	struct rf_error *error = compile("--focus", options->focus, &filter->focus);
+	return error ? error : compile("--ignore", options->ignore, &filter->ignore);
+}
+
+void report_filter_deinit(struct report_filter *filter)
+{
+	discard(filter->focus);
+	discard(filter->ignore);
+	*filter = (struct report_filter){0};
+}
+
+bool report_filter_focus(const struct report_filter *filter, const char *text)
+{
+	return !filter->focus || regexec(filter->focus, text, 0, NULL, 0) == 0;
+}
+
+bool report_filter_ignore(const struct report_filter *filter, const char *text)
+{
+	return filter->ignore && regexec(filter->ignore, text, 0, NULL, 0) == 0;
+}
+
+/* ---- order ---- */
+
+/* Larger comes first.  What has no such figure comes after what has one. */
+static double sort_key(const struct model_function *f, enum report_sort sort)
+{
+	double key = 0;
+	switch (sort) {
+	case SORT_HEADROOM:
+		key = f->place.headroom_s;
+		break;
+	case SORT_DISTANCE:
+		key = f->place.distance;
+		break;
+	case SORT_TIME:
+		key = (double)f->time_ns;
+		break;
+	case SORT_FLOPS:
+		key = (double)f->tally.flop;
+		break;
+	case SORT_BYTES:
+		key = f->traffic ? f->traffic->bytes.mem[DIRECTION_BOTH].bytes
+				 : (double)f->tally.load_bytes + (double)f->tally.store_bytes;
+		break;
+	case SORT_NAME:
+		break;
+	}
+	return isnan(key) ? -1 : key;
+}
+
+static int descending(double a, double b)
+{
+	return a > b ? -1 : a < b;
+}
+
+/* A row with what it is ranked by, the first that differs: a model's rows are large, and far from
+ * each other. */
+struct ranked {
+	size_t row;
+	double keys[3];
+	const struct model_function *f;
+};
+
+static struct ranked ranked(const struct report_view *view, size_t row)
+{
+	const struct model_function *f = &view->model->functions[row];
+	struct ranked r = {.row = row, .f = f};
+	if (view->sort == SORT_NAME)
+		return r;
+	r.keys[0] = sort_key(f, view->sort);
+	r.keys[1] = (double)f->time_ns;
+	r.keys[2] = (double)f->tally.instructions;
+	return r;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	int order = 0;
+	for (int i = 0; !order && i < 3; i++)
+		order = descending(x->keys[i], y->keys[i]);
+	if (!order)
+		order = strcmp(x->f->name, y->f->name);
+	if (!order)
+		order = strcmp(x->f->module, y->f->module);
+	return order ? order : x->row < y->row ? -1 : x->row > y->row;
+}
+
+bool report_is_small(const struct report_view *view, const struct model_function *f)
+{
+	return view->shaped && f->share < view->options->min_share;
+}
+
+/* Functions without a sample stand in the table only where time is not what it is about. */
+static bool is_shown(const struct report_view *view, const struct model_function *f)
+{
+	if (report_is_small(view, f))
+		return false;
+	if (f->n_samples > 0 || view->model->n_samples == 0)
+		return true;
+	return (view->sort == SORT_FLOPS && f->tally.flop > 0) || view->sort == SORT_BYTES;
+}
+
+/* What may not be shown moves behind what may, in order; what is left out has no rank. */
+size_t *report_rank(struct report_view *view)
+{
+	const size_t all = view->model->n_functions,
+		     top = view->options->top ? view->options->top : DEFAULT_TOP;
+	size_t n = 0, shown = 0, hidden = 0;
+	size_t *order = malloc((all + 1) * sizeof(*order));
+	struct ranked *rows = malloc((all + 1) * sizeof(*rows));
+	for (size_t i = 0; rows && i < all; i++)
+		if (!view->model->functions[i].left_out)
+			rows[n++] = ranked(view, i);
+	if (n)
+		qsort(rows, n, sizeof(*rows), compare_ranks);
+	for (size_t i = 0; order && i < n; i++)
+		if (is_shown(view, rows[i].f))
+			order[shown++] = rows[i].row;
+	for (size_t i = 0; order && i < n; i++)
+		if (!is_shown(view, rows[i].f))
+			order[shown + hidden++] = rows[i].row;
+	const bool failed = !order || !rows;
+	free(rows);
+	if (failed) {
+		free(order);
+		return NULL;
+	}
+	view->n_rank = n;
+	view->n_shown = shown < top ? shown : top;
+	return order;
+}

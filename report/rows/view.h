@@ -1,0 +1,65 @@
+/* What every view of a report is given, and what all of them do with it. */
+#pragma once
+
+#include "report/model/model.h"
+#include "report/rows/report_options.h"
+
+#include <stdio.h>
+
+struct diff;
+struct terminal;
+
+/* Bytes with a wider 95 % interval, relative, are marked. */
+#define REPORT_SURE 0.1
+
+/* What every format gets. */
+struct report_view {
+	const struct profile *profile;
+	const struct model *model;
+	const struct terminal *terminal; /* NULL: the formats for files */
+	bool shaped;  /* rows by --by, --focus, --ignore, --min (shape.c); else all functions */
+	bool machine; /* no run, the machine's roofs alone */
+	const struct report_options *options; /* NULL for a machine */
+	enum report_sort sort;
+	const size_t *rank; /* rows of model->functions, best first */
+	size_t n_rank;      /* = model->n_functions, less those left out */
+	size_t n_shown;     /* of them in the table and the picture */
+	char **notes;
+	size_t n_notes, cap_notes;
+	const struct diff *diff; /* NULL, or a comparison whose B this is */
+	size_t n_top;            /* of its pairs in the picture */
+};
+
+/* report.c: calls `use` with the view of a part of a profile. */
+struct rf_error *report_with_view(const struct profile *profile,
+				  const struct report_options *options,
+				  struct rf_error *(*use)(struct report_view *view, void *context),
+				  void *context);
+
+/* report.c: the level that a report is about (DRAM, or the one that was asked for), of a traced
+ * function; else NULL.  What moved there in the direction that was asked for. */
+const struct model_level *report_level(const struct report_view *view,
+				       const struct model_function *f);
+const struct model_estimate *report_moved(const struct report_view *view,
+					  const struct model_level *level);
+/* Flop per byte there; where it was not traced, per LS byte. */
+double report_intensity(const struct report_view *view, const struct model_function *f);
+/* "0.0625", ">10000", "∞", "–" for NAN; in 64 bytes. */
+void report_put_intensity(char *cell, double intensity);
+/* "8.10 GB", in 64 bytes. */
+void report_put_bytes(char *cell, double bytes);
+
+/* report.c: one format to a file, "-" for standard output; nothing to do for a path of NULL. */
+typedef struct rf_error *report_format(const struct report_view *view, FILE *stream);
+struct rf_error *report_write_file(const struct report_view *view, report_format *format,
+				   const char *path);
+struct rf_error *report_no_memory(void);
+/* The value of a numeric fact, or `otherwise`. */
+double report_number_fact(const struct profile *profile, const char *key, double otherwise);
+/* The program as it was called: first word of the command (quotes removed), clean; to be freed. */
+char *report_program(const struct profile *profile);
+/* "AVX-512", "AVX2", … for a roof's isa, "DP", "SP" for its precision. */
+const char *report_isa_name(const char *isa);
+const char *report_precision_short(const char *precision);
+/* Precision of most flop of the program, "double" without any. */
+const char *report_main_precision(const struct model *model);

@@ -1,0 +1,428 @@
+/* The roofline as a picture: log-log, a labelled point per function; svg_roofs.c draws the roofs.
+ */
+#include "report/svg/svg_parts.h"
+
+#include "base/text.h"
+#include "report/rows/view.h"
+#include "report/svg/svg.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAULT "#c00000\" stroke-width=\"2.5" /* ring around a point above its roof */
+
+static double log_scale(double value, double low, double high, double from, double to)
+{
+	double t = (log10(value) - log10(low)) / (log10(high) - log10(low));
+	return from + fmin(fmax(t, 0), 1) * (to - from);
+}
+
+double svg_x(const struct picture *p, double intensity)
+{
+	return log_scale(intensity, p->x_min, p->x_max, LEFT, RIGHT);
+}
+
+double svg_y(const struct picture *p, double rate)
+{
+	return log_scale(rate, p->y_min, p->y_max, BOTTOM, TOP);
+}
+
+/* ---- ranges ---- */
+
+void svg_widen(double *low, double *high, double value)
+{
+	if (!(value > 0) || !isfinite(value))
+		return;
+	*low = fmin(*low, value);
+	*high = fmax(*high, value);
+}
+
+double svg_intensity(const struct picture *p, const struct model_function *f)
+{
+	const struct model_level *level =
+		p->level && f->traffic ? model_level(f->traffic, p->level) : NULL;
+	return level ? level->intensity : f->intensity;
+}
+
+/* So few bytes that the point stands at the edge, where it does not make the picture wider. */
+static bool in_picture(double intensity)
+{
+	return intensity > 0 && intensity <= MODEL_IN_CACHE;
+}
+
+/* Whole decades, with room for labels around the points. */
+static void snap(double *low, double *high)
+{
+	*low = pow(10, floor(log10(*low / 1.6)));
+	*high = pow(10, ceil(log10(*high * 1.6)));
+}
+
+static void choose_ranges(struct picture *p)
+{
+	double x_low = 0.05, x_high = 20, y_low = INFINITY, y_high = 0, strip = 0.1;
+	svg_roofs_widen(p, &x_low, &x_high, &y_low, &y_high);
+	for (size_t i = 0; i < p->n_points; i++) {
+		const struct model_function *f = p->points[i].function;
+		if (p->points[i].strip) {
+			strip = fmin(strip, 1 / fmax(f->place.distance, 1));
+			continue;
+		}
+		if (!p->level || in_picture(svg_intensity(p, f)))
+			svg_widen(&x_low, &x_high, svg_intensity(p, f));
+		for (size_t k = 0;
+		     p->view->options->levels && f->traffic && k < f->traffic->n_levels; k++)
+			if (in_picture(f->traffic->levels[k].intensity))
+				svg_widen(&x_low, &x_high, f->traffic->levels[k].intensity);
+		svg_widen(&y_low, &y_high, f->place.point);
+	}
+	svg_diff_widen(p, &x_low, &x_high, &y_low, &y_high);
+	if (y_high <= 0)
+		y_low = 0.1, y_high = 100;
+	snap(&x_low, &x_high);
+	snap(&y_low, &y_high);
+	p->x_min = x_low, p->x_max = x_high, p->y_min = y_low, p->y_max = y_high;
+	p->strip_min = pow(10, floor(log10(fmax(strip, 1e-6))));
+}
+
+/* ---- drawing ---- */
+
+static void tick_text(char *buffer, size_t size, double value)
+{
+	if (value >= 0.0009 && value < 2e6)
+		snprintf(buffer, size, "%.10g", value);
+	else
+		snprintf(buffer, size, "%.0e", value);
+}
+
+static void grid(struct picture *p, bool vertical, double low, double high)
+{
+	int first = (int)lround(log10(low)), last = (int)lround(log10(high));
+	int every = (last - first + 7) / 8; /* many decades: name some of them only */
+	for (int decade = first; decade <= last; decade++) {
+		for (int digit = 1;
+		     digit < 10 && (digit == 1 || (last - first <= 6 && decade < last)); digit++) {
+			double value = pow(10, decade) * digit;
+			double at = vertical ? svg_x(p, value) : svg_y(p, value);
+			const char *style =
+				digit == 1 ? "stroke=\"#dddddd\"" : "stroke=\"#f0f0f0\"";
+			if (vertical)
+				svg_line(p->out, at, TOP, at, BOTTOM, style);
+			else
+				svg_line(p->out, LEFT, at, RIGHT, at, style);
+		}
+		char text[32];
+		if ((decade - first) % every)
+			continue;
+		tick_text(text, sizeof(text), pow(10, decade));
+		if (vertical)
+			svg_text(p->out, svg_x(p, pow(10, decade)), BOTTOM + 18,
+				 "text-anchor=\"middle\"", text);
+		else
+			svg_text(p->out, LEFT - 8, svg_y(p, pow(10, decade)) + 4,
+				 "text-anchor=\"end\"", text);
+	}
+}
+
+static void axes(struct picture *p)
+{
+	static const char *const whats[] = {[DIRECTION_BOTH] = "moved to or from",
+					    [DIRECTION_READ] = "read from",
+					    [DIRECTION_WRITE] = "written to"};
+	grid(p, true, p->x_min, p->x_max);
+	grid(p, false, p->y_min, p->y_max);
+	fprintf(p->out,
+		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "
+		"stroke=\"#888888\"/>\n",
+		LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
+	char text[128] = "arithmetic intensity (flop per byte loaded or stored)";
+	if (p->level && strcmp(p->level, "L1") != 0)
+		snprintf(text, sizeof(text), "operational intensity (flop per byte %s %s)",
+			 whats[p->view->options->direction],
+			 strcmp(p->level, "DRAM") == 0 ? "memory" : p->level);
+	if (p->level && p->view->options->levels)
+		snprintf(text, sizeof(text), "intensity (flop per byte moved at the level)");
+	svg_text(p->out, (LEFT + RIGHT) / 2, BOTTOM + 42, "text-anchor=\"middle\" font-size=\"14\"",
+		 text);
+	fprintf(p->out,
+		"<text transform=\"translate(22 %.1f) rotate(-90)\" text-anchor=\"middle\" "
+		"font-size=\"14\">performance (GFLOP/s)</text>\n",
+		(TOP + BOTTOM) / 2);
+}
+
+/* ---- points ---- */
+
+void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
+		  double *y)
+{
+	if (strip) {
+		double share = fmin(1, 1 / f->place.distance);
+		*x = log_scale(share, p->strip_min, 1, LEFT, RIGHT);
+		*y = (STRIP_TOP + STRIP_BOTTOM) / 2;
+		return;
+	}
+	*x = isinf(svg_intensity(p, f)) ? RIGHT : svg_x(p, svg_intensity(p, f));
+	*y = svg_y(p, f->place.point);
+}
+
+/* Area, not radius, is time. */
+static double radius(const struct picture *p, const struct model_function *f)
+{
+	double most = 0;
+	for (size_t i = 0; i < p->n_points; i++)
+		most = fmax(most, (double)p->points[i].function->time_ns);
+	return 4 + 12 * sqrt((double)f->time_ns / most);
+}
+
+/* Where the points are and how large their labels; the roofs' labels keep clear of the points. */
+static void measure_labels(struct picture *p)
+{
+	for (size_t i = 0; i < p->n_points; i++) {
+		struct label *label = &p->labels[i];
+		bool strip = p->points[i].strip;
+		svg_position(p, p->points[i].function, strip, &label->x, &label->y);
+		label->radius = radius(p, p->points[i].function);
+		label->width = (double)text_columns(p->points[i].name) * COLUMN_WIDTH;
+		label->height = FONT + 3;
+		label->frame = (struct box){LEFT + 3, strip ? STRIP_TOP + 3 : TOP + 3, RIGHT - 3,
+					    strip ? STRIP_BOTTOM - 3 : BOTTOM - 3};
+	}
+}
+
+static void write_title(const struct picture *p, const struct model_function *f)
+{
+	FILE *out = p->out;
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
+	char *name = text_clean(f->name);
+	fputs("<title>", out);
+	text_write_xml(out, name ? name : "");
+	free(name);
+	fprintf(out, "&#10;%s s of CPU time (%.1f %%)&#10;",
+		text_number(a, (double)f->time_ns * 1e-9), 100 * f->share);
+	if (f->place.axis == AXIS_FLOP)
+		fprintf(out, "%s GFLOP/s at %s flop/byte&#10;", text_number(b, f->place.point),
+			text_number(c, svg_intensity(p, f)));
+	if (f->place.roof > 0)
+		fprintf(out, "%s× below its roof, %s bound%s%s", text_number(a, f->place.distance),
+			model_bound_name(f->place.bound),
+			!f->place.level[0] ? ""
+			: f->place.traced  ? " "
+					   : " ~",
+			f->place.level);
+	fputs("</title>", out);
+}
+
+static void draw_point(const struct picture *p, size_t i)
+{
+	const struct model_function *f = p->points[i].function;
+	const struct label *label = &p->labels[i];
+	fprintf(p->out,
+		"<circle class=\"%s\" cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"%s\" "
+		"fill-opacity=\"0.75\" stroke=\"%s\" data-name=\"",
+		p->points[i].strip ? "point control" : "point", label->x, label->y, label->radius,
+		svg_colour(f->place.bound), f->place.above ? FAULT : "#ffffff");
+	text_write_xml(p->out, p->points[i].name);
+	if (isfinite(svg_intensity(p, f)))
+		fprintf(p->out, "\" data-intensity=\"%.9g", svg_intensity(p, f));
+	fprintf(p->out, "\" data-point=\"%.9g\" data-time-s=\"%.9g\">", f->place.point,
+		(double)f->time_ns * 1e-9);
+	write_title(p, f);
+	fputs("</circle>\n", p->out);
+}
+
+/* One ring a level, on a thin line through the point. */
+static void draw_levels(const struct picture *p, size_t i)
+{
+	const struct model_function *f = p->points[i].function;
+	double left = p->labels[i].x, right = p->labels[i].x, y = p->labels[i].y;
+	for (size_t k = 0; k < f->traffic->n_levels; k++) {
+		const double intensity = f->traffic->levels[k].intensity;
+		left = intensity > 0 ? fmin(left, svg_x(p, intensity)) : left;
+		right = intensity > 0 ? fmax(right, svg_x(p, intensity)) : right;
+	}
+	svg_line(p->out, left, y, right, y,
+		 "class=\"levels\" stroke=\"#666666\" stroke-width=\"0.8\"");
+	for (size_t k = 0; k < f->traffic->n_levels; k++) {
+		const struct model_level *level = &f->traffic->levels[k];
+		if (!in_picture(level->intensity) || strcmp(level->name, p->level) == 0)
+			continue;
+		fprintf(p->out,
+			"<circle class=\"level\" cx=\"%.2f\" cy=\"%.2f\" r=\"4\" fill=\"#ffffff\" "
+			"stroke=\"%s\" "
+			"stroke-width=\"1.5\" data-level=\"%s\" "
+			"data-intensity=\"%.9g\"><title>%s</title></circle>\n",
+			svg_x(p, level->intensity), y, svg_colour(f->place.bound), level->name,
+			level->intensity, level->name);
+		fprintf(p->out,
+			"<text class=\"halo\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" "
+			"font-size=\"9\" "
+			"fill=\"#666666\">%s</text>\n",
+			svg_x(p, level->intensity), k % 2 ? y - 8 : y + 14, level->name);
+	}
+}
+
+/* A line from the point to a label that had to go further away. */
+static void draw_leader(const struct picture *p, const struct label *label)
+{
+	double x = fmin(fmax(label->x, label->box.left), label->box.right);
+	double y = fmin(fmax(label->y, label->box.top), label->box.bottom);
+	if (hypot(x - label->x, y - label->y) > label->radius + 8)
+		svg_line(p->out, label->x, label->y, x, y,
+			 "stroke=\"#999999\" stroke-width=\"0.8\"");
+}
+
+static void points(struct picture *p)
+{
+	labels_place(p->labels, p->n_points, p->obstacles, p->n_obstacles);
+	for (size_t i = 0; i < p->n_points; i++)
+		if (p->labels[i].placed)
+			draw_leader(p, &p->labels[i]);
+	for (size_t i = p->n_points; i-- > 0;) /* the first on top */
+		if (p->view->options->levels && p->points[i].function->traffic &&
+		    !p->points[i].strip)
+			draw_levels(p, i);
+	for (size_t i = p->n_points; i-- > 0;)
+		draw_point(p, i);
+	svg_diff(p);
+	for (size_t i = 0; i < p->n_points; i++) {
+		const struct label *label = &p->labels[i];
+		if (!label->placed)
+			continue;
+		fprintf(p->out,
+			"<text class=\"label halo\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+			(label->box.left + label->box.right) / 2, label->box.bottom - 4);
+		text_write_xml(p->out, p->points[i].name);
+		fputs("</text>\n", p->out);
+	}
+}
+
+static void draw_strip(struct picture *p)
+{
+	if (!p->n_strip)
+		return;
+	fprintf(p->out,
+		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#fafafa\" "
+		"stroke=\"#888888\"/>\n",
+		LEFT, STRIP_TOP, RIGHT - LEFT, STRIP_BOTTOM - STRIP_TOP);
+	svg_text(p->out, LEFT, STRIP_TOP - 8, "font-size=\"13\"",
+		 "functions without flop, by their share of the bandwidth or issue roof");
+	int first = (int)lround(log10(p->strip_min)), every = (-first + 5) / 6;
+	for (int decade = first; decade <= 0; decade++) {
+		char text[32];
+		double x = log_scale(pow(10, decade), p->strip_min, 1, LEFT, RIGHT);
+		svg_line(p->out, x, STRIP_TOP, x, STRIP_BOTTOM, "stroke=\"#dddddd\"");
+		snprintf(text, sizeof(text), "%.10g %%", 100 * pow(10, decade));
+		if ((decade - first) % every == 0)
+			svg_text(p->out, x, STRIP_BOTTOM + 18, "text-anchor=\"middle\"", text);
+	}
+}
+
+static bool collect_points(struct picture *p)
+{
+	const struct report_view *view = p->view;
+	p->points = calloc(view->n_shown + 1, sizeof(*p->points));
+	p->labels = calloc(view->n_shown + 1, sizeof(*p->labels));
+	if (!p->points || !p->labels)
+		return false;
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		bool by_flop = f->place.axis == AXIS_FLOP;
+		if (f->place.axis == AXIS_NONE || (!by_flop && !(f->place.roof > 0)))
+			continue;
+		char *clean = text_clean(f->name);
+		char *name = clean ? text_shorten(clean, NAME_COLUMNS) : NULL;
+		free(clean);
+		p->points[p->n_points++] = (struct point){f, !by_flop, name};
+		p->n_strip += !by_flop;
+		if (!name)
+			return false;
+	}
+	return true;
+}
+
+/* Share of the time of the points that moves something at a level. */
+static double share_in_picture(const struct picture *p, const char *name)
+{
+	double all = 0, there = 0;
+	for (size_t i = 0; i < p->n_points; i++) {
+		const struct model_function *f = p->points[i].function;
+		const struct model_level *level = f->traffic ? model_level(f->traffic, name) : NULL;
+		if (p->points[i].strip)
+			continue;
+		all += (double)f->time_ns;
+		there += level && in_picture(level->intensity) ? (double)f->time_ns : 0;
+	}
+	return all > 0 ? there / all : 1;
+}
+
+/* The level that the picture is about: the one asked for, else memory; where most functions move
+ * nothing there, the farthest one where one in five does. */
+static void choose_level(struct picture *p)
+{
+	static const char *const levels[] = {"DRAM", "L3", "L2", "L1"};
+	const struct report_options *options = p->view->options;
+	if (p->view->model->memory == MEMORY_UNKNOWN || !options)
+		return;
+	p->level = options->level;
+	for (size_t k = 0; k < MODEL_LEVELS && !p->level; k++)
+		if (share_in_picture(p, levels[k]) >= 0.2)
+			p->level = levels[k];
+	p->level = p->level ? p->level : "DRAM";
+}
+
+/* The fewest threads that roofs were measured at, usually 1, and the most. */
+static void thread_range(struct picture *p)
+{
+	const struct profile *profile = p->view->profile;
+	p->few_threads = p->all_threads = profile->n_roofs ? profile->roofs[0].threads : 1;
+	for (size_t i = 0; i < profile->n_roofs; i++) {
+		int threads = profile->roofs[i].threads;
+		p->few_threads = threads < p->few_threads ? threads : p->few_threads;
+		p->all_threads = threads > p->all_threads ? threads : p->all_threads;
+	}
+}
+
+static bool draw(struct picture *p)
+{
+	if (!collect_points(p))
+		return false;
+	choose_level(p);
+	choose_ranges(p);
+	svg_head(p);
+	axes(p);
+	draw_strip(p);
+	measure_labels(p);
+	svg_roofs(p);
+	points(p);
+	svg_legend(p);
+	fputs("</svg>\n", p->out);
+	return true;
+}
+
+struct rf_error *report_svg(const struct report_view *view, FILE *stream)
+{
+	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
+	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
+	struct picture *p = calloc(1, sizeof(*p));
+	bool done = false;
+	if (p) {
+		p->view = view;
+		p->out = stream;
+		p->precision = report_main_precision(view->model);
+		if (model_peak(view->profile, p->precision, 1) <= 0)
+			p->precision = "double";
+		thread_range(p);
+		done = draw(p);
+		for (size_t i = 0; i < p->n_points; i++)
+			free(p->points[i].name);
+		free(p->points);
+		free(p->labels);
+	}
+	free(p);
+	if (utf8) {
+		uselocale(before);
+		freelocale(utf8);
+	}
+	return done ? NULL : report_no_memory();
+}

@@ -1,0 +1,123 @@
+/* Two profiles in one plot: B's points as ever, A's hollow, and an arrow from one to the other,
+ * dashed as in Steinmann's series comparisons (2012, 4.2). */
+#include "report/diff/diff.h"
+
+#include "report/rows/view.h"
+#include "report/svg/svg.h"
+#include "report/svg/svg_parts.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define DEFAULT_TOP 20
+#define HOLLOW 4.5 /* radius */
+
+/* Whether A's point can stand in the picture: on the axis of B's point, by the same kind of bytes.
+ */
+static bool can_show(const struct picture *p, const struct diff_function *pair)
+{
+	const struct model_function *a = pair->a, *b = pair->b;
+	if (!a || a->place.axis == AXIS_NONE || (p->level && !a->traffic))
+		return false;
+	if (a->place.axis != AXIS_FLOP && !(a->place.roof > 0))
+		return false;
+	return !b || (a->place.axis == AXIS_FLOP) == (b->place.axis == AXIS_FLOP);
+}
+
+static size_t n_pairs(const struct picture *p)
+{
+	const struct diff *diff = p->view->diff;
+	const size_t top = p->view->n_top;
+	return !diff ? 0 : diff->n_functions < top ? diff->n_functions : top;
+}
+
+void svg_diff_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
+		    double *y_high)
+{
+	for (size_t i = 0; i < n_pairs(p); i++) {
+		const struct model_function *a = p->view->diff->functions[i].a;
+		if (!can_show(p, &p->view->diff->functions[i]) || a->place.axis != AXIS_FLOP)
+			continue;
+		if (svg_intensity(p, a) <= MODEL_IN_CACHE)
+			svg_widen(x_low, x_high, svg_intensity(p, a));
+		svg_widen(y_low, y_high, a->place.point);
+	}
+}
+
+/* Ends outside the circle that it points to. */
+static void draw_arrow(const struct picture *p, double x1, double y1, double x2, double y2)
+{
+	const double length = hypot(x2 - x1, y2 - y1), room = HOLLOW + 12;
+	if (length <= room)
+		return;
+	const double from = HOLLOW / length, to = 1 - 9 / length;
+	fprintf(p->out,
+		"<line class=\"change\" x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" "
+		"stroke=\"#333333\" "
+		"stroke-width=\"1.4\" stroke-dasharray=\"5 3\" marker-end=\"url(#arrow)\"/>\n",
+		x1 + (x2 - x1) * from, y1 + (y2 - y1) * from, x1 + (x2 - x1) * to,
+		y1 + (y2 - y1) * to);
+}
+
+static void draw_pair(const struct picture *p, const struct diff_function *pair)
+{
+	const bool strip = pair->a->place.axis != AXIS_FLOP;
+	double x, y, to_x, to_y;
+	char *name = text_clean(pair->a->name);
+	svg_position(p, pair->a, strip, &x, &y);
+	if (pair->b) {
+		svg_position(p, pair->b, strip, &to_x, &to_y);
+		draw_arrow(p, x, y, to_x, to_y);
+	}
+	fprintf(p->out,
+		"<circle class=\"%s\" cx=\"%.2f\" cy=\"%.2f\" r=\"%.1f\" fill=\"#ffffff\" "
+		"stroke=\"%s\" "
+		"stroke-width=\"1.5\" data-name=\"",
+		pair->b ? "before" : "before gone", x, y, HOLLOW, svg_colour(pair->a->place.bound));
+	text_write_xml(p->out, name ? name : "");
+	fprintf(p->out, "\" data-point=\"%.9g\" data-time-s=\"%.9g\"><title>", pair->a->place.point,
+		(double)pair->a->time_ns * 1e-9);
+	text_write_xml(p->out, name ? name : "");
+	fprintf(p->out, "%s</title></circle>\n", pair->b ? " in A" : ", only in A");
+	free(name);
+}
+
+void svg_diff(const struct picture *p)
+{
+	if (!p->view->diff)
+		return;
+	fputs("<defs><marker id=\"arrow\" viewBox=\"0 0 10 10\" refX=\"7\" refY=\"5\" "
+	      "markerWidth=\"7\" "
+	      "markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L10 5L0 10z\" "
+	      "fill=\"#333333\"/></marker></defs>\n",
+	      p->out);
+	for (size_t i = n_pairs(p); i-- > 0;)
+		if (can_show(p, &p->view->diff->functions[i]))
+			draw_pair(p, &p->view->diff->functions[i]);
+}
+
+struct rf_error *diff_svg(const struct diff *diff, size_t top, FILE *stream)
+{
+	const struct report_options options = {.top = top};
+	const struct model_function *first = diff->b.model.functions;
+	size_t *rank = malloc((diff->n_functions + 1) * sizeof(*rank)), n = 0;
+	top = top ? top : DEFAULT_TOP;
+	if (!rank)
+		return report_no_memory();
+	for (size_t i = 0; i < diff->n_functions && i < top; i++)
+		if (diff->functions[i].b)
+			rank[n++] = (size_t)(diff->functions[i].b - first);
+	const struct report_view view = {.profile = diff->b.profile,
+					 .model = &diff->b.model,
+					 .options = &options,
+					 .rank = rank,
+					 .n_rank = n,
+					 .n_shown = n,
+					 .diff = diff,
+					 .n_top = top};
+	struct rf_error *error = report_svg(&view, stream);
+	free(rank);
+	return error;
+}

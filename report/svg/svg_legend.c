@@ -1,0 +1,267 @@
+/* Around the plot: title, legend, and the colours that it explains. */
+#include "report/svg/svg_parts.h"
+
+#include "base/text.h"
+#include "report/rows/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Okabe and Ito's colours, told apart with any kind of colour vision. */
+static const char *const colours[] = {
+	[BOUND_UNKNOWN] = "#777777", [BOUND_UNCOUNTED] = "#777777", [BOUND_MEMORY] = "#0072b2",
+	[BOUND_COMPUTE] = "#d55e00", [BOUND_BALANCED] = "#009e73",  [BOUND_ISSUE] = "#e69f00",
+	[BOUND_LATENCY] = "#cc79a7",
+};
+static const char *const meanings[] = {
+	[BOUND_UNKNOWN] = "no roof",   [BOUND_UNCOUNTED] = "uncounted",
+	[BOUND_MEMORY] = "memory",     [BOUND_COMPUTE] = "compute",
+	[BOUND_BALANCED] = "balanced", [BOUND_ISSUE] = "instruction issue",
+	[BOUND_LATENCY] = "latency",
+};
+
+const char *svg_colour(enum model_bound bound)
+{
+	return colours[bound];
+}
+
+void svg_text(FILE *out, double x, double y, const char *attributes, const char *text)
+{
+	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
+	text_write_xml(out, text);
+	fputs("</text>\n", out);
+}
+
+void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *attributes)
+{
+	fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2,
+		attributes);
+}
+
+static void legend_bounds(const struct picture *p, double *y)
+{
+	bool present[sizeof(colours) / sizeof(*colours)] = {false};
+	for (size_t i = 0; i < p->n_points; i++)
+		present[p->points[i].function->place.bound] = true;
+	if (p->n_points)
+		svg_text(p->out, LEGEND, *y, "font-weight=\"bold\"", "bound by");
+	for (size_t b = 0; b < sizeof(colours) / sizeof(*colours); b++) {
+		if (!present[b])
+			continue;
+		*y += 20;
+		fprintf(p->out,
+			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"%s\" "
+			"fill-opacity=\"0.75\"/>\n",
+			LEGEND + 7, *y - 4, colours[b]);
+		svg_text(p->out, LEGEND + 22, *y, "", meanings[b]);
+	}
+	bool above = false, no_bytes = false;
+	char text[64];
+	for (size_t i = 0; i < p->n_points; i++) {
+		above |= p->points[i].function->place.above;
+		no_bytes |=
+			!p->points[i].strip && svg_intensity(p, p->points[i].function) > p->x_max;
+	}
+	if (p->n_points)
+		svg_text(p->out, LEGEND, *y += 22, "", "area: time in the function");
+	if (no_bytes)
+		svg_text(p->out, LEGEND, *y += 20, "",
+			 p->level ? "at the right edge: (almost)" : "at the right edge: no bytes");
+	if (no_bytes && p->level) {
+		snprintf(text, sizeof(text), "nothing moved at %s", p->level);
+		svg_text(p->out, LEGEND, *y += 15, "", text);
+	}
+	if (p->n_points && p->level) {
+		snprintf(text, sizeof(text), "intensity at %s (%s)", p->level,
+			 p->view->model->traced ? "traced" : "PMU");
+		svg_text(p->out, LEGEND, *y += 20, "", text);
+	}
+	if (p->n_points && p->level && p->view->options->levels)
+		svg_text(p->out, LEGEND, *y += 20, "", "rings: at the other levels");
+	if (p->view->diff)
+		svg_text(p->out, LEGEND, *y += 20, "", "arrow: from A (hollow) to B");
+	if (above)
+		svg_text(p->out, LEGEND, *y += 20, "fill=\"#c00000\"",
+			 "red ring: above its roof, a fault");
+	*y += p->n_points ? 34 : 0;
+}
+
+static void legend_line(const struct picture *p, double *y, const char *style, const char *text)
+{
+	*y += 20;
+	svg_line(p->out, LEGEND, *y - 4, LEGEND + 30, *y - 4, style);
+	svg_text(p->out, LEGEND + 38, *y, "", text);
+}
+
+static void legend_measured(const struct picture *p, double *y)
+{
+	char text[64];
+	if (!p->view->profile->n_roofs)
+		return;
+	svg_text(p->out, LEGEND, *y, "font-weight=\"bold\"", "roofs (measured)");
+	snprintf(text, sizeof(text), "%d thread%s", p->few_threads, p->few_threads == 1 ? "" : "s");
+	legend_line(p, y, "stroke=\"#222222\" stroke-width=\"2\"", text);
+	snprintf(text, sizeof(text), "%d threads", p->all_threads);
+	if (p->all_threads > p->few_threads)
+		legend_line(p, y, "stroke=\"#c4c4c4\" stroke-width=\"1.4\"", text);
+	snprintf(text, sizeof(text), "ceiling, %d thread%s", p->few_threads,
+		 p->few_threads == 1 ? "" : "s");
+	legend_line(p, y, "stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"", text);
+	*y += 34;
+}
+
+/* A name in one line, or in two where a space lets it. */
+static void legend_name(const struct picture *p, double *y, char *name)
+{
+	char *split = NULL, *space = text_columns(name) > 26 ? strchr(name, ' ') : NULL;
+	for (; space; space = strchr(space + 1, ' ')) {
+		*space = '\0';
+		bool fits = text_columns(name) <= 26;
+		*space = ' ';
+		split = fits ? space : split;
+	}
+	if (split)
+		*split = '\0';
+	svg_text(p->out, LEGEND, *y += 20, "fill=\"" CUSTOM_COLOUR "\"", name);
+	char *rest = split ? text_shorten(split + 1, 26) : NULL;
+	if (rest)
+		svg_text(p->out, LEGEND, *y += 15, "fill=\"" CUSTOM_COLOUR "\"", rest);
+	free(rest);
+}
+
+/* A custom roof without a label in the plot. */
+static void legend_custom(const struct picture *p, double *y, const struct custom_roof *roof,
+			  bool drawn)
+{
+	char text[64], number[TEXT_NUMBER], *clean = text_clean(roof->name);
+	char *name = clean ? text_shorten(clean, strchr(clean, ' ') ? 50 : 26) : NULL;
+	if (name)
+		legend_name(p, y, name);
+	snprintf(text, sizeof(text), "%s %s%s", text_number(number, roof->value),
+		 strcmp(roof->unit, "GFLOP/s") == 0 ? "GFLOP/s" : "GB/s",
+		 drawn ? "" : ", not drawn");
+	svg_text(p->out, LEGEND + 12, *y += 15, "fill=\"" CUSTOM_COLOUR "\" font-size=\"11\"",
+		 text);
+	free(name);
+	free(clean);
+}
+
+static bool has_label(const struct picture *p, const struct custom_roof *roof)
+{
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->lines[i].custom == roof)
+			return p->lines[i].labelled;
+	return false;
+}
+
+static void legend_stated(const struct picture *p, double *y)
+{
+	const struct profile *profile = p->view->profile;
+	size_t more = 0;
+	char text[64];
+	if (!profile->n_custom_roofs)
+		return;
+	svg_text(p->out, LEGEND, *y, "font-weight=\"bold\"", "roofs (stated)");
+	legend_line(p, y, "stroke=\"" CUSTOM_COLOUR "\" " CUSTOM_STROKE, "not measured here");
+	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
+		const struct custom_roof *roof = &profile->custom_roofs[i];
+		if (has_label(p, roof))
+			continue;
+		if (*y < BOTTOM - 80)
+			legend_custom(p, y, roof, svg_custom_is_drawn(p, roof));
+		else
+			more++;
+	}
+	snprintf(text, sizeof(text), "and %zu more", more);
+	if (more)
+		svg_text(p->out, LEGEND, *y += 20, "fill=\"" CUSTOM_COLOUR "\"", text);
+	*y += 34;
+}
+
+/* Labels that found no room, so that no function goes unnamed. */
+static void legend_unplaced(const struct picture *p, double *y)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->n_points; i++) {
+		if (p->labels[i].placed)
+			continue;
+		if (n++ == 0)
+			svg_text(p->out, LEGEND, *y += 34, "font-weight=\"bold\"", "not labelled");
+		char *name = text_shorten(p->points[i].name, 26);
+		if (*y < BOTTOM && name)
+			svg_text(p->out, LEGEND, *y += 18, "", name);
+		free(name);
+	}
+}
+
+void svg_legend(const struct picture *p)
+{
+	double y = TOP + 12;
+	char text[64], number[TEXT_NUMBER];
+	const struct model *model = p->view->model;
+	legend_bounds(p, &y);
+	legend_measured(p, &y);
+	legend_stated(p, &y);
+	if (model->uncounted_ns) {
+		snprintf(text, sizeof(text), "uncounted: %s %% of time",
+			 text_number(number,
+				     100 * (double)model->uncounted_ns / (double)model->time_ns));
+		svg_text(p->out, LEGEND, y, "", text);
+	}
+	legend_unplaced(p, &y);
+}
+
+/* What ran and how long, or the machine. */
+static void head_text(const struct picture *p)
+{
+	const struct profile *profile = p->view->profile;
+	const char *model = profile_get_fact(profile, "cpu_model");
+	const char *core = profile_get_fact(profile, "microarchitecture");
+	char *title = p->view->machine ? text_clean(model && *model ? model : "this machine")
+				       : report_program(profile);
+	char *brief = title ? text_shorten(title, 60) : NULL;
+	char *clean = core ? text_clean(core) : NULL,
+	     *family = clean ? text_shorten(clean, 40) : NULL;
+	char text[320], number[TEXT_NUMBER];
+	int threads = (int)report_number_fact(profile,
+					      p->view->machine ? "usable_threads" : "threads", 0);
+	if (p->view->machine)
+		snprintf(text, sizeof(text), "%d hardware thread%s, %s GHz%s%s", threads,
+			 threads == 1 ? "" : "s",
+			 text_number(number, report_number_fact(profile, "clock_ghz", NAN)),
+			 family ? ", " : "", family ? family : "");
+	else
+		snprintf(text, sizeof(text), "%s s, %d thread%s; %s",
+			 text_number(number, report_number_fact(profile, "wall_s", NAN)), threads,
+			 threads == 1 ? "" : "s",
+			 p->level && p->view->model->traced
+				 ? "memory traffic traced, caches simulated"
+			 : p->level ? "memory traffic by the PMU"
+				    : "a level with ~ is inferred");
+	svg_text(p->out, LEFT, 28, "font-size=\"18\" font-weight=\"bold\"", brief ? brief : "");
+	svg_text(p->out, LEFT, 48, "fill=\"#666666\"", text);
+	free(title);
+	free(brief);
+	free(clean);
+	free(family);
+}
+
+void svg_head(const struct picture *p)
+{
+	double height = p->n_strip ? STRIP_BOTTOM + 34 : BOTTOM + 60;
+	fprintf(p->out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+		"viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, Verdana, Arial, sans-serif\" "
+		"font-size=\"%.0fpx\" fill=\"#222222\" data-x-min=\"%.9g\" data-x-max=\"%.9g\" "
+		"data-y-min=\"%.9g\" data-y-max=\"%.9g\" data-left=\"%g\" data-right=\"%g\" "
+		"data-top=\"%g\" data-bottom=\"%g\">\n"
+		"<style>.halo{paint-order:stroke;stroke:#ffffff;stroke-width:3px;stroke-linejoin:"
+		"round}"
+		".label{font-size:11.5px}</style>\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+		WIDTH, height, WIDTH, height, FONT, p->x_min, p->x_max, p->y_min, p->y_max, LEFT,
+		RIGHT, TOP, BOTTOM);
+	head_text(p);
+}

@@ -1,0 +1,507 @@
+/* The roofs of the picture: first all lines, then their labels, each where it crosses nothing. */
+#include "report/svg/svg_parts.h"
+
+#include "base/text.h"
+#include "report/rows/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIXED_OP "fma1_add1" /* the mix whose rate is the highest where adders are separate */
+#define DARK "#444444"       /* labels */
+#define PALE "#999999"
+#define TEXT_COLUMNS 40 /* of a custom roof's name */
+
+/* ---- what is drawn, and how far ---- */
+
+static double bandwidth(const struct picture *p, const char *level, int threads)
+{
+	if (p->level) /* the points' own bandwidths are for their mix of reads and writes */
+		return model_level_most(p->view->profile, level, threads,
+					p->view->options->direction);
+	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH,
+			    NULL, "", "read", level, threads);
+}
+
+size_t svg_levels(const struct picture *p, const char *levels[MODEL_LEVELS])
+{
+	size_t n = model_levels(p->view->profile, levels);
+	if (!p->level || p->view->options->levels)
+		return n;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(levels[i], p->level) == 0) {
+			levels[0] = levels[i];
+			return 1;
+		}
+	return n;
+}
+
+static bool is_used(const struct picture *p, const char *precision)
+{
+	for (size_t i = 0; i < p->n_points; i++)
+		if (!p->points[i].strip &&
+		    strcmp(precision, model_precision_name(p->points[i].function->precision)) == 0)
+			return true;
+	return false;
+}
+
+/* The main precision's peaks; of double and single also the other's where something uses it. */
+static bool has_peak(const struct picture *p, const char *precision, int threads)
+{
+	if (p->view->machine || strcmp(precision, p->precision) == 0)
+		return true;
+	return threads == p->few_threads && is_used(p, precision);
+}
+
+static double highest_peak(const struct picture *p, int threads)
+{
+	static const char *const precisions[] = {"double", "single"};
+	double top = model_peak(p->view->profile, p->precision, threads);
+	for (size_t i = 0; i < 2; i++)
+		if (has_peak(p, precisions[i], threads))
+			top = fmax(top, model_peak(p->view->profile, precisions[i], threads));
+	return top;
+}
+
+static bool is_rate(const struct custom_roof *roof)
+{
+	return strcmp(roof->unit, "GFLOP/s") == 0;
+}
+
+bool svg_custom_is_drawn(const struct picture *p, const struct custom_roof *roof)
+{
+	double peak = highest_peak(p, p->all_threads), value = roof->value / (peak > 0 ? peak : 10);
+	return value >= 1e-4 && value <= 1e4;
+}
+
+void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
+		     double *y_high)
+{
+	const struct profile *profile = p->view->profile;
+	const char *levels[MODEL_LEVELS];
+	size_t n = svg_levels(p, levels);
+	double few = highest_peak(p, p->few_threads), all = highest_peak(p, p->all_threads);
+	for (size_t i = 0; i < n && few > 0; i++)
+		svg_widen(x_low, x_high, few / bandwidth(p, levels[i], p->few_threads));
+	svg_widen(y_low, y_high, all);
+	svg_widen(y_low, y_high,
+		  machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_COMPUTE,
+			       NULL, p->precision, MIXED_OP, "", p->few_threads));
+	svg_widen(y_low, y_high, all / 100);
+	svg_widen(y_low, y_high, few / 10);
+	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
+		const struct custom_roof *roof = &profile->custom_roofs[i];
+		if (!svg_custom_is_drawn(p, roof))
+			continue;
+		if (is_rate(roof))
+			svg_widen(y_low, y_high, roof->value);
+		else
+			svg_widen(x_low, x_high, (all > 0 ? all : 10) / roof->value);
+	}
+}
+
+/* ---- lines ---- */
+
+/* From (x1, rate1) to (x2, rate2), unless that is outside of the picture. */
+static struct roof_line *add_line(struct picture *p, double x1, double rate1, double x2,
+				  double rate2)
+{
+	if (!(x1 < x2) || !(rate2 > p->y_min) || !(rate1 < p->y_max) || p->n_lines == MAX_LINES)
+		return NULL;
+	struct roof_line *line = &p->lines[p->n_lines++];
+	*line = (struct roof_line){svg_x(p, x1), svg_y(p, rate1), svg_x(p, x2), svg_y(p, rate2)};
+	line->rising = rate2 > rate1;
+	return line;
+}
+
+/* A bandwidth's line from the left or lower edge up to a rate. */
+static struct roof_line *add_slope(struct picture *p, double beta, double top)
+{
+	if (!(beta > 0))
+		return NULL;
+	double x1 = fmax(p->x_min, p->y_min / beta);
+	double x2 = fmin(p->x_max, fmin(top > 0 ? top : p->y_max, p->y_max) / beta);
+	return add_line(p, x1, x1 * beta, x2, x2 * beta);
+}
+
+/* A rate's line from where a bandwidth reaches it to the right edge. */
+static struct roof_line *add_flat(struct picture *p, double rate, double beta)
+{
+	double x = beta > 0 ? fmin(fmax(rate / beta, p->x_min), p->x_max * 0.9) : p->x_min;
+	return add_line(p, x, rate, p->x_max, rate);
+}
+
+static void draw_line(const struct picture *p, const struct roof_line *line, const char *style)
+{
+	svg_line(p->out, line->x1, line->y1, line->x2, line->y2, style);
+}
+
+static void slopes(struct picture *p, int threads)
+{
+	const char *levels[MODEL_LEVELS];
+	size_t n = svg_levels(p, levels);
+	bool few = threads == p->few_threads;
+	double top = highest_peak(p, threads);
+	for (size_t i = 0; i < n; i++) {
+		char style[128], number[TEXT_NUMBER];
+		double beta = bandwidth(p, levels[i], threads);
+		struct roof_line *line = add_slope(p, beta, top);
+		if (!line)
+			continue;
+		snprintf(line->text, sizeof(line->text), "%s %s GB/s%s", levels[i],
+			 text_number(number, beta), few ? "" : ", all threads");
+		line->colour = few ? DARK : PALE;
+		line->turn = few ? TURN_FEW_SLOPE : TURN_ALL_SLOPE;
+		snprintf(style, sizeof(style),
+			 "class=\"roof\" data-level=\"%s\" data-threads=\"%d\" "
+			 "stroke=\"%s\" stroke-width=\"%s\"",
+			 levels[i], threads, few ? "#222222" : "#c4c4c4", few ? "2" : "1.4");
+		draw_line(p, line, style);
+	}
+}
+
+/* The picture's roof is that of the fastest mix of reads and writes: what reading alone reaches is
+ * a ceiling. */
+static void reading(struct picture *p)
+{
+	char number[TEXT_NUMBER];
+	if (!p->level || p->view->options->levels || p->view->options->direction != DIRECTION_BOTH)
+		return;
+	const double beta =
+		machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH,
+			     NULL, "", "read", p->level, p->few_threads);
+	if (beta > 0.97 * bandwidth(p, p->level, p->few_threads))
+		return;
+	struct roof_line *line = add_slope(p, beta, highest_peak(p, p->few_threads));
+	if (!line)
+		return;
+	snprintf(line->text, sizeof(line->text), "reading alone %s GB/s",
+		 text_number(number, beta));
+	line->colour = "#888888";
+	line->turn = TURN_CEILING;
+	draw_line(p, line, "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
+}
+
+/* L1's bandwidth, or that of what stands in for it; 0 without any. */
+static double steepest_measured(const struct picture *p, int threads)
+{
+	const char *levels[MODEL_LEVELS];
+	size_t n = svg_levels(p, levels);
+	return n ? bandwidth(p, levels[n - 1], threads) : 0;
+}
+
+static void peak(struct picture *p, const char *precision, int threads)
+{
+	const struct roof *row = model_peak_row(p->view->profile, precision, threads);
+	const double beta = steepest_measured(p, threads);
+	bool main = threads == p->few_threads && strcmp(precision, p->precision) == 0;
+	char number[TEXT_NUMBER];
+	struct roof_line *line = row ? add_flat(p, row->best, beta) : NULL;
+	if (!line)
+		return;
+	char *op = text_clean(row->op);
+	snprintf(line->text, sizeof(line->text), "%s GFLOP/s %s, %s %s, %d thread%s",
+		 text_number(number, row->best), report_precision_short(precision),
+		 report_isa_name(row->isa), op && strcmp(op, "fma") != 0 ? op : "FMA", threads,
+		 threads == 1 ? "" : "s");
+	free(op);
+	line->colour = main ? DARK : PALE;
+	line->turn = main ? TURN_MAIN_PEAK : TURN_OTHER_PEAK;
+	draw_line(p, line,
+		  main ? "class=\"peak\" stroke=\"#222222\" stroke-width=\"2\""
+		       : "class=\"peak\" stroke=\"#aaaaaa\" stroke-width=\"1.4\"");
+}
+
+static void peaks(struct picture *p, int threads)
+{
+	static const char *const precisions[] = {"double", "single"};
+	peak(p, p->precision, threads);
+	for (size_t i = 0; i < 2; i++)
+		if (strcmp(precisions[i], p->precision) != 0 && has_peak(p, precisions[i], threads))
+			peak(p, precisions[i], threads);
+}
+
+static double compute_rate(const struct picture *p, const char *isa, const char *op)
+{
+	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_COMPUTE, isa,
+			    p->precision, op, "", p->few_threads);
+}
+
+/* A ceiling is a line of its own when it is not the peak, nor what scalar code has measured for it.
+ */
+static bool is_own_ceiling(const struct picture *p, const char *isa, const char *op, double rate)
+{
+	double peak = model_peak(p->view->profile, p->precision, p->few_threads);
+	return rate > 0 && rate <= 0.97 * peak &&
+	       (isa || rate > 1.03 * compute_rate(p, "scalar", op));
+}
+
+static void ceiling(struct picture *p, double rate, const char *text)
+{
+	char number[TEXT_NUMBER];
+	struct roof_line *line = add_flat(p, rate, steepest_measured(p, p->few_threads));
+	if (!line)
+		return;
+	snprintf(line->text, sizeof(line->text), "%s %s", text, text_number(number, rate));
+	line->colour = "#888888";
+	line->turn = TURN_CEILING;
+	draw_line(p, line, "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
+}
+
+/* What code of a kind reaches at most: without FMA, without vectors; or, above the peak, with
+ * additions beside its FMAs, where a core has adders for them. */
+static void ceilings(struct picture *p)
+{
+	static const struct {
+		const char *isa, *op, *text;
+	} lower[] = {
+		{NULL, "add", "additions alone"},
+		{"scalar", "fma", "scalar FMA"},
+		{"scalar", "add", "scalar additions"},
+	};
+	double mixed = compute_rate(p, NULL, MIXED_OP);
+	if (mixed > 1.03 * model_peak(p->view->profile, p->precision, p->few_threads))
+		ceiling(p, mixed, "FMAs and as many additions");
+	for (size_t i = 0; i < sizeof(lower) / sizeof(*lower); i++) {
+		double rate = compute_rate(p, lower[i].isa, lower[i].op);
+		if (is_own_ceiling(p, lower[i].isa, lower[i].op, rate))
+			ceiling(p, rate, lower[i].text);
+	}
+}
+
+/* ---- custom roofs: a stated rate from the steepest bandwidth on, a bandwidth up to the highest
+ * rate ---- */
+
+static void custom_bounds(const struct picture *p, double *top, double *steepest)
+{
+	const struct profile *profile = p->view->profile;
+	*top = fmax(highest_peak(p, p->few_threads), highest_peak(p, p->all_threads));
+	*steepest =
+		fmax(steepest_measured(p, p->few_threads), steepest_measured(p, p->all_threads));
+	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
+		const struct custom_roof *roof = &profile->custom_roofs[i];
+		double *bound = is_rate(roof) ? top : steepest;
+		if (svg_custom_is_drawn(p, roof))
+			*bound = fmax(*bound, roof->value);
+	}
+}
+
+static void value_text(const struct custom_roof *roof, char *text, size_t size)
+{
+	char number[TEXT_NUMBER];
+	snprintf(text, size, "%s %s", text_number(number, roof->value),
+		 is_rate(roof) ? "GFLOP/s" : "GB/s");
+}
+
+static void draw_custom(const struct picture *p, const struct roof_line *line, const char *name)
+{
+	char value[64], *source = text_clean(line->custom->source);
+	fprintf(p->out,
+		"<line class=\"custom\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
+		"stroke=\"" CUSTOM_COLOUR "\" " CUSTOM_STROKE
+		" data-value=\"%.9g\" data-unit=\"%s\" "
+		"data-name=\"",
+		line->x1, line->y1, line->x2, line->y2, line->custom->value,
+		is_rate(line->custom) ? "GFLOP/s" : "GB/s");
+	text_write_xml(p->out, name);
+	fputs("\"><title>", p->out);
+	text_write_xml(p->out, name);
+	value_text(line->custom, value, sizeof(value));
+	fprintf(p->out, "&#10;%s, stated, not measured&#10;", value);
+	text_write_xml(p->out, source ? source : "");
+	fputs("</title></line>\n", p->out);
+	free(source);
+}
+
+static void customs(struct picture *p)
+{
+	const struct profile *profile = p->view->profile;
+	double top, steepest;
+	custom_bounds(p, &top, &steepest);
+	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
+		const struct custom_roof *roof = &profile->custom_roofs[i];
+		if (!svg_custom_is_drawn(p, roof))
+			continue;
+		struct roof_line *line = is_rate(roof) ? add_flat(p, roof->value, steepest)
+						       : add_slope(p, roof->value, top);
+		char value[64], *name = text_clean(roof->name);
+		char *brief = name ? text_shorten(name, TEXT_COLUMNS) : NULL;
+		if (line && brief) {
+			line->custom = roof;
+			line->colour = CUSTOM_COLOUR;
+			line->turn = TURN_CUSTOM;
+			value_text(roof, value, sizeof(value));
+			snprintf(line->text, sizeof(line->text), "%s %s", brief, value);
+			draw_custom(p, line, name);
+		}
+		free(brief);
+		free(name);
+	}
+}
+
+/* ---- labels ---- */
+
+#define MAX_BOXES 64 /* of one label */
+
+/* True where the segment from (x1, y1) to (x2, y2) meets the box (Liang and Barsky). */
+static bool meets(const struct roof_line *line, const struct box *box)
+{
+	const double dx = line->x2 - line->x1, dy = line->y2 - line->y1;
+	const double step[4] = {-dx, dx, -dy, dy};
+	const double room[4] = {line->x1 - box->left, box->right - line->x1, line->y1 - box->top,
+				box->bottom - line->y1};
+	double from = 0, to = 1;
+	for (int i = 0; i < 4; i++) {
+		if (step[i] == 0 && room[i] < 0)
+			return false;
+		if (step[i] < 0)
+			from = fmax(from, room[i] / step[i]);
+		else if (step[i] > 0)
+			to = fmin(to, room[i] / step[i]);
+	}
+	return from <= to;
+}
+
+/* Which lines a label may stand across.  Text across a line of the other direction hides little of
+ * it; along a line of its own direction it hides what it names. */
+enum crossing { CROSS_NONE, CROSS_OTHER_DIRECTION, CROSS_ANY };
+
+static bool may_cross(const struct roof_line *self, const struct roof_line *other,
+		      enum crossing crossing)
+{
+	return self == other || crossing == CROSS_ANY ||
+	       (crossing == CROSS_OTHER_DIRECTION && self->rising != other->rising);
+}
+
+static bool is_free(const struct picture *p, const struct roof_line *self, const struct box *box,
+		    enum crossing crossing)
+{
+	if (box->left < LEFT + 2 || box->right > RIGHT - 2 || box->top < TOP ||
+	    box->bottom > BOTTOM)
+		return false;
+	const struct box room = {box->left - 1, box->top - 1, box->right + 1, box->bottom + 1};
+	for (size_t i = 0; i < p->n_obstacles; i++)
+		if (box_overlaps(&p->obstacles[i], &room))
+			return false;
+	bool points =
+		self->custom || crossing != CROSS_ANY; /* what is stated has the legend, too */
+	for (size_t i = 0; i < p->n_points && points; i++)
+		if (label_covers(box, &p->labels[i]))
+			return false;
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (!may_cross(self, &p->lines[i], crossing) && meets(&p->lines[i], box))
+			return false;
+	return true;
+}
+
+/* Takes the place when all boxes are free. */
+static bool take(struct picture *p, const struct roof_line *self, const struct box *boxes, size_t n,
+		 enum crossing crossing)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!is_free(p, self, &boxes[i], crossing))
+			return false;
+	for (size_t i = 0; i < n && p->n_obstacles < MAX_OBSTACLES; i++)
+		p->obstacles[p->n_obstacles++] = boxes[i];
+	return true;
+}
+
+/* Text along a rising line from a share of it on, above or below. */
+static bool rising_label(struct picture *p, const struct roof_line *line, double along, bool above,
+			 enum crossing crossing)
+{
+	double x = line->x1 + (line->x2 - line->x1) * along,
+	       y = line->y1 + (line->y2 - line->y1) * along;
+	double angle = atan2(line->y2 - line->y1, line->x2 - line->x1), side = above ? 8.5 : -8.5;
+	double length = (double)text_columns(line->text) * COLUMN_WIDTH;
+	struct box boxes[MAX_BOXES];
+	size_t n = 0;
+	if (hypot(line->x2 - x, line->y2 - y) <
+	    length) /* it would go on where the line has ended */
+		return false;
+	for (double at = 0; at < length && n < MAX_BOXES; at += FONT, n++) {
+		double cx = x + cos(angle) * at + sin(angle) * side;
+		double cy = y + sin(angle) * at - cos(angle) * side;
+		boxes[n] = (struct box){cx - 6, cy - 6, cx + 6, cy + 6};
+	}
+	if (!take(p, line, boxes, n, crossing))
+		return false;
+	fprintf(p->out,
+		"<text class=\"halo\" transform=\"translate(%.1f %.1f) rotate(%.2f)\" dy=\"%s\" "
+		"fill=\"%s\">",
+		x, y, angle * 180 / M_PI, above ? "-4" : "13", line->colour);
+	text_write_xml(p->out, line->text);
+	fputs("</text>\n", p->out);
+	return true;
+}
+
+/* Text that ends at `right`, above or below a level line. */
+static bool flat_label(struct picture *p, const struct roof_line *line, double right, bool above,
+		       enum crossing crossing)
+{
+	double length = (double)text_columns(line->text) * COLUMN_WIDTH, y = line->y1;
+	struct box box = {right - length, above ? y - 17 : y + 2, right, above ? y - 2 : y + 17};
+	char style[96];
+	if (!take(p, line, &box, 1, crossing))
+		return false;
+	snprintf(style, sizeof(style), "class=\"halo\" text-anchor=\"end\" fill=\"%s\"",
+		 line->colour);
+	svg_text(p->out, right, above ? y - 5 : y + 14, style, line->text);
+	return true;
+}
+
+static bool place_rising(struct picture *p, const struct roof_line *line, enum crossing crossing)
+{
+	for (int above = 1; above >= 0; above--)
+		for (double along = 0.04; along < 0.9; along += 0.03)
+			if (rising_label(p, line, along, above, crossing))
+				return true;
+	return false;
+}
+
+static bool place_flat(struct picture *p, const struct roof_line *line, enum crossing crossing)
+{
+	for (double right = RIGHT - 6; right > line->x1 + 40; right -= 20)
+		if (flat_label(p, line, right, true, crossing) ||
+		    flat_label(p, line, right, false, crossing))
+			return true;
+	return false;
+}
+
+/* A label may stand across lines where there is no other room, never across another label. */
+static bool place(struct picture *p, const struct roof_line *line)
+{
+	for (int crossing = CROSS_NONE; crossing <= CROSS_ANY; crossing++)
+		if ((line->rising ? place_rising : place_flat)(p, line, (enum crossing)crossing))
+			return true;
+	return false;
+}
+
+/* Where there is no room for a custom roof's name, its value leads to the name in the legend. */
+static void label(struct picture *p, struct roof_line *line)
+{
+	line->labelled = place(p, line);
+	if (line->labelled || !line->custom)
+		return;
+	value_text(line->custom, line->text, sizeof(line->text));
+	place(p, line);
+}
+
+void svg_roofs(struct picture *p)
+{
+	bool many = p->all_threads > p->few_threads;
+	if (many)
+		slopes(p, p->all_threads);
+	slopes(p, p->few_threads);
+	reading(p);
+	if (many)
+		peaks(p, p->all_threads);
+	peaks(p, p->few_threads);
+	ceilings(p);
+	customs(p);
+	for (int turn = 0; turn < TURNS; turn++)
+		for (size_t i = 0; i < p->n_lines; i++)
+			if (p->lines[i].turn == (enum label_turn)turn)
+				label(p, &p->lines[i]);
+}

@@ -1,0 +1,168 @@
+/* The comparison for a terminal. */
+#include "report/diff/diff.h"
+
+#include "base/text.h"
+#include "report/rows/view.h"
+#include "report/text/table.h"
+#include "report/text/text_table.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TOP 20
+#define NAME_COLUMNS 40
+
+enum { TIME_A, TIME_B, CHANGE, SPREAD, VERDICT, NAME, FLOP, BYTES, BELOW_A, BELOW_B, N_COLUMNS };
+
+static const struct text_column columns[N_COLUMNS] = {
+	[TIME_A] = {"time A", true},   [TIME_B] = {"time B", true}, [CHANGE] = {"change", true},
+	[SPREAD] = {"±", true},        [VERDICT] = {"", false},     [NAME] = {"function", false},
+	[FLOP] = {"flop", true},       [BYTES] = {"bytes", true},   [BELOW_A] = {"below A", true},
+	[BELOW_B] = {"below B", true},
+};
+/* What a narrow terminal does without, the first first. */
+static const size_t spared[] = {SPREAD, BELOW_A, BELOW_B, BYTES, FLOP};
+#define N_SPARED (sizeof(spared) / sizeof(*spared))
+#define LEAST_NAME 12
+
+/* "+12.3 %" of A; "=" where nothing changed, or no more than the noise. */
+static void put_change(char *cell, const struct diff_value *value, bool noise)
+{
+	const double percent = 100 * (value->b - value->a) / value->a;
+	if (isnan(value->a) || isnan(value->b))
+		snprintf(cell, 64, "–");
+	else if (value->a == value->b)
+		snprintf(cell, 64, "=");
+	else if (noise && value->same)
+		snprintf(cell, 64, "≈");
+	else if (!(value->a > 0))
+		snprintf(cell, 64, "new");
+	else if (percent > 9999.5)
+		snprintf(cell, 64, "×%.0f", value->b / value->a);
+	else
+		snprintf(cell, 64, fabs(percent) < 9.95 ? "%+.1f %%" : "%+.0f %%", percent);
+}
+
+static void put_below(char *cell, double distance)
+{
+	if (isnan(distance))
+		snprintf(cell, 64, "–");
+	else
+		snprintf(cell, 64,
+			 distance >= 9999.5 ? ">9999×"
+			 : distance < 9.95  ? "%.1f×"
+					    : "%.0f×",
+			 distance);
+}
+
+static void put(struct text_table *table, size_t column, const char *cell)
+{
+	text_table_put(table, column, STYLE_PLAIN, "%s", cell);
+}
+
+/* function NULL: the sums. */
+static void put_line(const struct diff *diff, const struct diff_function *function, double longest,
+		     struct text_table *table)
+{
+	const struct diff_value time = diff_value(diff, function, DIFF_TIME);
+	const struct diff_value flop = diff_value(diff, function, DIFF_FLOP);
+	const struct diff_value bytes = diff_value(diff, function, DIFF_BYTES);
+	const struct diff_value distance = diff_value(diff, function, DIFF_DISTANCE);
+	char cell[64], *clean = text_clean(function ? diff_name(function) : "all");
+	text_table_row(table);
+	report_put_time(cell, function && !function->a ? NAN : time.a, longest);
+	put(table, TIME_A, cell);
+	report_put_time(cell, function && !function->b ? NAN : time.b, longest);
+	put(table, TIME_B, cell);
+	put_change(cell, &time, false);
+	put(table, CHANGE, cell);
+	if (time.a > 0)
+		text_table_put(table, SPREAD, STYLE_PLAIN, "%.1f %%",
+			       fmin(999, 100 * time.halfwidth / time.a));
+	put(table, VERDICT, diff_verdict(diff, function));
+	put(table, NAME, clean ? clean : "");
+	put_change(cell, &flop, true);
+	put(table, FLOP, cell);
+	put_change(cell, &bytes, true);
+	put(table, BYTES, cell);
+	put_below(cell, distance.a);
+	put(table, BELOW_A, cell);
+	put_below(cell, distance.b);
+	put(table, BELOW_B, cell);
+	table->failed |= !clean;
+	free(clean);
+}
+
+static void put_lines(const struct diff *diff, size_t top, struct text_table *table)
+{
+	double longest = 0;
+	for (size_t i = 0; i < diff->n_functions && i < top; i++) {
+		const struct diff_value time = diff_value(diff, &diff->functions[i], DIFF_TIME);
+		longest = fmax(longest, fmax(time.a, time.b));
+	}
+	for (size_t i = 0; i < diff->n_functions && i < top; i++)
+		put_line(diff, &diff->functions[i], longest, table);
+	put_line(diff, NULL, longest, table);
+}
+
+static bool print_rows(const struct diff *diff, size_t top, FILE *stream)
+{
+	const struct report_options none = {0};
+	const struct terminal terminal = terminal_of(stream, &none);
+	struct text_table table;
+	text_table_init(&table, &terminal, columns, N_COLUMNS, NAME);
+	put_lines(diff, top, &table);
+	text_table_limit(&table, NAME_COLUMNS);
+	(void)text_table_fit(&table, spared, N_SPARED, LEAST_NAME);
+	text_table_print(&table, stream);
+	const bool failed = table.failed;
+	text_table_deinit(&table);
+	return !failed;
+}
+
+static bool print_head(const struct diff *diff, const char *const names[2], FILE *stream)
+{
+	const struct diff_value wall = diff_value(diff, NULL, DIFF_WALL);
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], change[64];
+	char *clean[2] = {text_clean(names[0]), text_clean(names[1])};
+	put_change(change, &wall, false);
+	if (clean[0] && clean[1])
+		fprintf(stream, "rfprof diff: A %s · B %s · wall %s s → %s s (%s)\n", clean[0],
+			clean[1], text_number(a, wall.a), text_number(b, wall.b), change);
+	const bool done = clean[0] && clean[1];
+	free(clean[0]);
+	free(clean[1]);
+	return done;
+}
+
+static bool print_all(const struct diff *diff, const char *const names[2], size_t top, FILE *stream)
+{
+	size_t n_notes = 0;
+	char **notes = diff_notes(diff, &n_notes);
+	bool done = notes && print_head(diff, names, stream) && print_rows(diff, top, stream);
+	if (done && diff->n_functions > top)
+		fprintf(stream, "  (%zu more functions)\n", diff->n_functions - top);
+	for (size_t i = 0; i < n_notes; i++) {
+		if (done)
+			fprintf(stream, "  · %s\n", notes[i]);
+		free(notes[i]);
+	}
+	free(notes);
+	return done;
+}
+
+struct rf_error *diff_table(const struct diff *diff, const char *const names[2], size_t top,
+			    FILE *stream)
+{
+	/* Widths, and the points of numbers, are the same whatever the user's locale is. */
+	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
+	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
+	const bool done = print_all(diff, names, top ? top : DEFAULT_TOP, stream);
+	if (utf8) {
+		uselocale(before);
+		freelocale(utf8);
+	}
+	return done ? NULL : report_no_memory();
+}

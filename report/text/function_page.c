@@ -1,0 +1,413 @@
+/* A page about one function: where it stands, why, and what one would try (--function). */
+#include "report/text/function_page.h"
+
+#include "report/reasons/reasons.h"
+#include "report/rows/view.h"
+#include "report/text/report_levels.h"
+#include "report/text/table.h"
+
+#include "base/text.h"
+#include "report/model/model_parts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CANDIDATES 20
+#define MAX_LOOPS 12
+
+void page_line(struct page *page, enum style style, const char *lead, const char *format, ...)
+{
+	char *text = NULL;
+	va_list arguments;
+	va_start(arguments, format);
+	const bool made = vasprintf(&text, format, arguments) >= 0;
+	va_end(arguments);
+	char *clean = made ? text_clean(text) : NULL;
+	page->failed |= !clean ||
+			!terminal_sentence(page->view->terminal, page->stream, style, lead, clean);
+	free(clean);
+	if (made)
+		free(text);
+}
+
+void page_title(struct page *page, const char *text)
+{
+	putc('\n', page->stream);
+	page_line(page, STYLE_HEAD, "", "%s", text);
+}
+
+void page_table(struct page *page, struct text_table *table, const size_t *order, size_t n)
+{
+	(void)text_table_fit(table, order, n, 16);
+	text_table_print(table, page->stream);
+	page->failed |= table->failed;
+	text_table_deinit(table);
+}
+
+/* ---- where it stands ---- */
+
+static const char *unit_of(const struct model_place *place)
+{
+	return place->axis == AXIS_FLOP    ? "GFLOP/s"
+	       : place->axis == AXIS_BYTES ? "GB/s"
+					   : "G instructions/s";
+}
+
+static void put_head(struct page *page)
+{
+	const struct model_function *f = page->f;
+	const struct model_place *place = &f->place;
+	const struct profile *profile = page->view->profile;
+	char time[64], saved[64], point[TEXT_NUMBER], roof[TEXT_NUMBER], below[TEXT_NUMBER],
+		threads[TEXT_NUMBER];
+	char where[192] = "", bound[64] = "";
+	if (f->function != PROFILE_NONE)
+		(void)report_line_at(profile, profile->functions[f->function].module,
+				     profile->functions[f->function].start, where, sizeof(where));
+	page_line(page, STYLE_HEAD, "", "%s", f->name);
+	page_line(page, STYLE_DIM, "  ", "%s%s%s", f->module, where[0] ? " · " : "", where);
+	report_put_time(time, (double)f->time_ns * 1e-9, (double)f->time_ns * 1e-9);
+	page_line(page, STYLE_PLAIN, "  ",
+		  "%s of CPU time, %.1f %% of the program's, %llu samples, on %s thread%s at once",
+		  time, 100 * f->share, (unsigned long long)f->n_samples,
+		  text_number(threads, f->concurrency), f->concurrency > 1 ? "s" : "");
+	if (place->axis == AXIS_NONE || !(place->roof > 0))
+		return;
+	report_put_time(saved, place->headroom_s, (double)f->time_ns * 1e-9);
+	if (place->bound == BOUND_MEMORY || place->bound == BOUND_LATENCY ||
+	    place->bound == BOUND_BALANCED)
+		snprintf(bound, sizeof(bound), "%s%s", place->level[0] ? " " : "", place->level);
+	page_line(page, report_bound_style(place), "  ",
+		  "%s %s of %s that its roof allows: %s× below, %s bound%s; at the roof it "
+		  "would save %s",
+		  text_number(point, place->point), unit_of(place), text_number(roof, place->roof),
+		  text_number(below, place->distance), model_bound_name(place->bound), bound,
+		  saved);
+}
+
+static void put_levels(struct page *page)
+{
+	struct report_view one = *page->view;
+	const size_t rank[] = {(size_t)(page->f - page->view->model->functions)};
+	one.rank = rank;
+	one.n_rank = one.n_shown = 1;
+	if (!page->f->traffic)
+		return;
+	page_title(page, "at every level");
+	struct rf_error *error = report_levels(&one, page->stream);
+	page->failed |= error != NULL;
+	rf_error_destroy(error);
+}
+
+/* ---- ceilings ---- */
+
+static void put_ceiling(struct text_table *table, const struct model_place *place, double value,
+			const char *what)
+{
+	char number[TEXT_NUMBER];
+	if (!(value > 0) || !isfinite(value))
+		return;
+	text_table_row(table);
+	text_table_put(table, 0, STYLE_PLAIN, "%s", text_number(number, value));
+	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%", page_percent(place->point, value));
+	text_table_put(table, 2, STYLE_PLAIN, "%s", what);
+}
+
+static void put_ceilings(struct page *page)
+{
+	static const struct text_column columns[] = {{"GFLOP/s", true},
+						     {"reached", true},
+						     {"ceiling", false}};
+	const struct model_function *f = page->f;
+	const struct model_place *place = &f->place;
+	const struct profile *profile = page->view->profile;
+	const char *precision = model_precision_name(f->precision), *borrowed;
+	char what[96];
+	struct text_table table;
+	if (place->axis != AXIS_FLOP)
+		return;
+	page_title(page, "roofs and ceilings");
+	text_table_init(&table, page->view->terminal, columns, 3, 2);
+	snprintf(what, sizeof(what), "best %s code", precision);
+	put_ceiling(&table, place, model_peak(profile, precision, f->concurrency), what);
+	put_ceiling(&table, place, model_top(profile, f, &borrowed).value,
+		    "its mix of additions, multiplications, divisions");
+	put_ceiling(&table, place,
+		    model_mix_ceiling(profile, f, model_top(profile, f, &borrowed).value),
+		    "and in its vector widths");
+	put_ceiling(&table, place, model_scalar_top(profile, f), "without vectors");
+	for (size_t i = 0; f->traffic && i < f->traffic->n_levels; i++) {
+		const struct model_level *level = &f->traffic->levels[i];
+		if (!(level->roof > 0))
+			continue;
+		snprintf(what, sizeof(what), "roof: the best for its mix, with its bytes from %s",
+			 level->name);
+		put_ceiling(&table, place, level->roof, what);
+	}
+	page_table(page, &table, NULL, 0);
+}
+
+/* ---- instructions ---- */
+
+static void put_instructions(struct page *page)
+{
+	static const char *const names[INSN_CLASSES] = {[INSN_OTHER] = "other",
+							[INSN_MOVE] = "moves",
+							[INSN_INTEGER] = "integer",
+							[INSN_FP_ARITH] = "arithmetic",
+							[INSN_FP_MOVE] = "shuffles and conversions",
+							[INSN_BRANCH] = "branches",
+							[INSN_CALL] = "calls",
+							[INSN_RETURN] = "returns",
+							[INSN_STRING] = "strings",
+							[INSN_NOP] = "no-ops",
+							[INSN_SYSTEM] = "system"};
+	const struct tally *tally = &page->f->tally;
+	const double all = (double)tally->instructions, ipc = report_ipc(page->view, page->f);
+	char text[512] = "", count[TEXT_NUMBER];
+	if (!tally->instructions)
+		return;
+	page_title(page, "instructions");
+	for (int c = 0; c < INSN_CLASSES; c++)
+		if (page_percent((double)tally->class_instructions[c], all) >= 0.5)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %.0f %%",
+				 text[0] ? ", " : "", names[c],
+				 page_percent((double)tally->class_instructions[c], all));
+	page_line(page, STYLE_PLAIN, "  ", "%s G: %s", text_number(count, all * 1e-9), text);
+	snprintf(text, sizeof(text), "%.0f %% load, %.0f %% store",
+		 page_percent((double)tally->loads, all), page_percent((double)tally->stores, all));
+	if (isfinite(ipc))
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "; %.2f a cycle of at most %.0f (at the measured clock)", ipc,
+			 model_issue_width(page->view->profile));
+	page_line(page, STYLE_PLAIN, "  ", "%s", text);
+}
+
+static void put_shares(struct page *page, const char *what, const double *shares,
+		       const char *const *names, int n)
+{
+	char text[256] = "";
+	for (int i = 0; i < n; i++)
+		if (shares[i] >= 0.5)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %.0f %%",
+				 text[0] ? ", " : "", names[i], shares[i]);
+	page_line(page, STYLE_PLAIN, "  ", "%s: %s", what, text[0] ? text : "–");
+}
+
+static void put_flop(struct page *page)
+{
+	static const char *const widths[] = {"scalar", "128 bits", "256 bits", "512 bits", "tiles"};
+	static const char *const kinds[] = {"additions", "multiplications", "fused multiply-adds",
+					    "divisions", "square roots",    "others"};
+	static const char *const precisions[] = {"half", "bfloat16", "single", "double", "x87"};
+	const struct flop_shares shares = report_flop_shares(&page->f->tally);
+	char number[TEXT_NUMBER];
+	if (!page->f->tally.flop)
+		return;
+	page_title(page, "arithmetic");
+	page_line(page, STYLE_PLAIN, "  ", "%s Gflop",
+		  text_number(number, (double)page->f->tally.flop * 1e-9));
+	put_shares(page, "vector width", shares.width, widths, FLOP_WIDTHS);
+	put_shares(page, "kind", shares.kind, kinds, FLOP_KINDS);
+	put_shares(page, "precision", shares.precision, precisions, FLOP_PRECISIONS);
+}
+
+/* ---- loops ---- */
+
+static int by_time(const void *a, const void *b, void *context)
+{
+	const struct model_loop *loops = context, *x = &loops[*(const size_t *)a],
+				*y = &loops[*(const size_t *)b];
+	if (x->time_ns != y->time_ns)
+		return x->time_ns > y->time_ns ? -1 : 1;
+	if (x->tally.instructions != y->tally.instructions)
+		return x->tally.instructions > y->tally.instructions ? -1 : 1;
+	return x < y ? -1 : x > y; /* an outer one before those within */
+}
+
+static void put_loop(struct page *page, struct text_table *table, size_t i, uint32_t call)
+{
+	const struct model_function *f = page->f;
+	const struct model_loop *loop = &f->loops[i];
+	const struct profile *profile = page->view->profile;
+	char number[64], cell[192], rate[TEXT_NUMBER];
+	int depth = 0;
+	for (uint32_t up = loop->parent; up != PROFILE_NONE && depth < 8; up = f->loops[up].parent)
+		depth++;
+	text_table_row(table);
+	report_put_time(cell, (double)loop->time_ns * 1e-9, (double)f->time_ns * 1e-9);
+	text_table_put(table, 0, STYLE_PLAIN, "%s", cell);
+	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%",
+		       page_percent((double)loop->time_ns, (double)f->time_ns));
+	report_loop_number(number, f, i);
+	text_table_put(table, 2, STYLE_PLAIN, "%*s%s", 2 * depth, "", number);
+	if (f->function != PROFILE_NONE &&
+	    report_line_at(profile, profile->functions[f->function].module, loop->header, cell,
+			   sizeof(cell))) {
+		char *clean = text_clean(cell),
+		     *in = call == PROFILE_NONE ? NULL
+						: text_clean(report_inlined_name(profile, call));
+		text_table_put(table, 3, STYLE_PLAIN, "%s%s%s", clean ? clean : "",
+			       in ? ", in " : "", in ? in : "");
+		free(clean);
+		free(in);
+	}
+	text_table_put(table, 4, STYLE_PLAIN, loop->turns < 1000000 ? "%.0f" : "%.3g",
+		       (double)loop->turns);
+	if (loop->entries > 0)
+		text_table_put(table, 5, STYLE_PLAIN, "%s",
+			       text_number(rate, (double)loop->turns / (double)loop->entries));
+	else
+		text_table_put(table, 5, STYLE_PLAIN, "–");
+	const double elapsed = (double)loop->time_ns * 1e-9 / f->concurrency;
+	text_table_put(table, 6, STYLE_PLAIN, "%s",
+		       text_number(rate, loop->tally.flop && elapsed > 0
+						 ? (double)loop->tally.flop * 1e-9 / elapsed
+						 : NAN));
+	report_put_bytes(cell,
+			 page->view->model->traced ? loop->bytes.mem[DIRECTION_BOTH].bytes : NAN);
+	text_table_put(table, 7, STYLE_PLAIN, "%s", cell);
+}
+
+/* Each loop before those within it, and of neighbours the one with most time first. */
+static void put_loops_in(struct page *page, struct text_table *table, const size_t *ranked,
+			 const uint32_t *calls, uint32_t parent, int depth)
+{
+	const struct model_function *f = page->f;
+	const size_t n = f->n_loops < MAX_LOOPS ? f->n_loops : MAX_LOOPS;
+	for (size_t i = 0; i < n && depth < MAX_LOOPS; i++)
+		if (f->loops[ranked[i]].parent == parent) {
+			put_loop(page, table, ranked[i], calls[ranked[i]]);
+			put_loops_in(page, table, ranked, calls, (uint32_t)ranked[i], depth + 1);
+		}
+}
+
+static void put_loops(struct page *page)
+{
+	static const struct text_column columns[] = {{"time", true},    {"share", true},
+						     {"loop", false},   {"line", false},
+						     {"turns", true},   {"turns/entry", true},
+						     {"GFLOP/s", true}, {"memory", true}};
+	static const size_t order[] = {7, 6, 4, 0};
+	const struct model_function *f = page->f;
+	size_t *ranked = malloc((f->n_loops + 1) * sizeof(*ranked));
+	uint32_t *calls = report_calls_of_loops(page->view, f);
+	struct text_table table;
+	page->failed |= !ranked || !calls;
+	if (ranked && calls && f->n_loops) {
+		page_title(page, "loops, with those within them");
+		for (size_t i = 0; i < f->n_loops; i++)
+			ranked[i] = i;
+		qsort_r(ranked, f->n_loops, sizeof(*ranked), by_time, f->loops);
+		text_table_init(&table, page->view->terminal, columns, 8, 3);
+		put_loops_in(page, &table, ranked, calls, PROFILE_NONE, 0);
+		page_table(page, &table, order, 4);
+		if (f->n_loops > MAX_LOOPS)
+			page_line(page, STYLE_DIM, "  · ", "and %zu more with less time",
+				  f->n_loops - MAX_LOOPS);
+	}
+	free(ranked);
+	free(calls);
+}
+
+/* ---- why ---- */
+
+static void put_reasons(struct page *page)
+{
+	struct reasons reasons = {0};
+	char lead[32];
+	report_reasons(page->view, page->f, &reasons);
+	page_title(page, page->f->place.distance <= 1.1 ? "at its roof" : "why below the roof");
+	for (size_t i = 0; i < reasons.n_items; i++) {
+		snprintf(lead, sizeof(lead), "  %zu. ", i + 1);
+		page_line(page, STYLE_PLAIN, lead, "%s", reasons.items[i].what);
+		page_line(page, STYLE_BALANCED, "     try: ", "%s", reasons.items[i].try);
+	}
+	if (!reasons.n_items)
+		page_line(page, STYLE_PLAIN, "  ",
+			  page->f->place.distance <= 1.1
+				  ? "nothing to gain here but by other work: fewer operations, or "
+				    "fewer bytes"
+				  : "nothing in the counts says why: other programs on the "
+				    "machine, or page faults, may");
+	page->failed |= reasons.failed;
+	reasons_deinit(&reasons);
+}
+
+/* ---- which function ---- */
+
+static struct rf_error *candidates(const struct report_view *view, const char *name, bool all)
+{
+	char *list = NULL;
+	size_t size, n = 0;
+	FILE *text = open_memstream(&list, &size);
+	for (size_t i = 0; text && i < view->n_rank; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if ((!all && !strstr(f->name, name)) || (f->time_ns == 0 && (all || n)) ||
+		    n++ >= MAX_CANDIDATES)
+			continue;
+		char *clean = text_clean(f->name), *cut = clean ? text_shorten(clean, 100) : NULL;
+		fprintf(text, "%s%s", n > 1 ? ", " : "", cut ? cut : "");
+		free(clean);
+		free(cut);
+	}
+	if (text && n > MAX_CANDIDATES)
+		fprintf(text, " and %zu more", n - MAX_CANDIDATES);
+	if (!text || fclose(text) != 0 || !list)
+		return report_no_memory();
+	char *next = NULL, *clean = text_clean(name);
+	if (asprintf(&next, "%s: %s", all ? "those with time are" : "name one of", list) < 0)
+		next = NULL;
+	struct rf_error *error =
+		rf_error_create(RF_EINPUT, next,
+				all ? "no function is called %s" : "%s could be several functions",
+				clean ? clean : "?");
+	free(clean);
+	free(list);
+	free(next);
+	return error;
+}
+
+/* The exact name, else the only one that holds it; of equal names the best ranked. */
+static struct rf_error *find(const struct report_view *view, const char *name,
+			     const struct model_function **found)
+{
+	const struct model_function *part = NULL;
+	bool several = false;
+	for (size_t i = 0; i < view->n_rank; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if (strcmp(f->name, name) == 0) {
+			*found = f;
+			return NULL;
+		}
+		if (!strstr(f->name, name))
+			continue;
+		several |= part && strcmp(part->name, f->name) != 0;
+		part = part ? part : f;
+	}
+	if (!part || several)
+		return candidates(view, name, !part);
+	*found = part;
+	return NULL;
+}
+
+struct rf_error *report_function_page(const struct report_view *plain, FILE *stream)
+{
+	struct page page = {.view = plain, .stream = stream};
+	struct rf_error *error = find(plain, plain->options->function, &page.f);
+	if (error)
+		return error;
+	put_head(&page);
+	put_reasons(&page);
+	put_levels(&page);
+	put_ceilings(&page);
+	put_flop(&page);
+	put_instructions(&page);
+	page_inlined(&page);
+	put_loops(&page);
+	page_objects(&page);
+	page_people(&page);
+	return page.failed ? report_no_memory() : NULL;
+}

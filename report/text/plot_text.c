@@ -1,0 +1,398 @@
+/* The roofline in characters: braille dots (2 × 4 in each cell), or ASCII.
+ *
+ * Both axes are logarithmic over whole decades.  Value v stands in cell ⌊(log v − log min) / (log
+ * max − log min) · n⌋ of n cells; rows are counted from below.  A point's key takes its whole cell;
+ * of several in one cell the best ranked is drawn, the others are named below the plot. */
+
+#include "base/text.h"
+
+#include "report/rows/view.h"
+#include "report/text/plot_text.h"
+#include "report/text/table.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARGIN 9 /* columns of the y axis */
+#define MAX_ROWS 24
+#define LEAST_ROWS 12
+#define MAX_POINTS 61 /* keys */
+
+struct point {
+	const struct model_function *function;
+	char key;
+	size_t column, row;
+	bool drawn, infinite;
+};
+
+struct cell {
+	uint8_t dots;
+	char mark;
+	enum style style;
+};
+
+struct plot {
+	const struct report_view *view;
+	const char *level; /* whose bytes x counts; "L1": those that are loaded and stored */
+	const char *precision;
+	double threads;                    /* of the roofs */
+	double x_min, x_max, y_min, y_max; /* whole decades */
+	size_t columns, rows;
+	struct cell *cells; /* from the top left */
+	struct point points[MAX_POINTS];
+	size_t n_points;
+};
+
+char report_plot_key(size_t rank)
+{
+	static const char keys[] = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	return rank < sizeof(keys) - 1 ? keys[rank] : '\0';
+}
+
+double report_plot_intensity(const struct report_view *view, const struct model_function *f)
+{
+	const char *level = view->options->level;
+	const struct model_level *at = f->traffic && level ? model_level(f->traffic, level) : NULL;
+	return at ? at->intensity : f->intensity;
+}
+
+/* ---- scales ---- */
+
+static void widen(double *low, double *high, double value)
+{
+	if (!(value > 1e-9) || !(value < 1e9))
+		return;
+	*low = fmin(*low, value);
+	*high = fmax(*high, value);
+}
+
+static double share_of(double value, double low, double high)
+{
+	return (log10(value) - log10(low)) / (log10(high) - log10(low));
+}
+
+/* The cell of n in which a value stands; at the edge where it lies beyond. */
+static size_t cell_of(double value, double low, double high, size_t n)
+{
+	const double at = floor(share_of(value, low, high) * (double)n);
+	return !(at > 0) ? 0 : at >= (double)n ? n - 1 : (size_t)at;
+}
+
+static double slope_of(const struct plot *plot, const char *level)
+{
+	const struct profile *profile = plot->view->profile;
+	if (plot->view->options->level)
+		return model_level_most(profile, level, plot->threads,
+					plot->view->options->direction);
+	return machine_roof(profile->roofs, profile->n_roofs, ROOF_BANDWIDTH, NULL, "", "read",
+			    level, plot->threads);
+}
+
+static size_t slopes_of(const struct plot *plot, const char *levels[MODEL_LEVELS])
+{
+	const size_t n = model_levels(plot->view->profile, levels);
+	for (size_t i = 0; plot->view->options->level && i < n; i++)
+		if (strcmp(levels[i], plot->level) == 0) {
+			levels[0] = levels[i];
+			return 1;
+		}
+	return n;
+}
+
+static void find_points(struct plot *plot)
+{
+	const struct report_view *view = plot->view;
+	double most = 1;
+	for (size_t i = 0; i < view->n_shown && i < MAX_POINTS; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if (f->place.axis != AXIS_FLOP || !(f->place.point > 0))
+			continue;
+		most = fmax(most, f->concurrency);
+		plot->points[plot->n_points++] =
+			(struct point){.function = f,
+				       .key = report_plot_key(i),
+				       .infinite = !(report_plot_intensity(view, f) < 1e9)};
+	}
+	plot->threads = round(most);
+}
+
+static void set_scales(struct plot *plot)
+{
+	const char *levels[MODEL_LEVELS];
+	const double peak = model_peak(plot->view->profile, plot->precision, plot->threads);
+	double x_low = 0.1, x_high = 9, y_low = INFINITY, y_high = 0;
+	const size_t n = slopes_of(plot, levels);
+	for (size_t i = 0; i < n && peak > 0; i++)
+		widen(&x_low, &x_high, peak / slope_of(plot, levels[i]));
+	widen(&y_low, &y_high, peak);
+	widen(&y_low, &y_high, peak / 50);
+	for (size_t i = 0; i < plot->n_points; i++) {
+		widen(&x_low, &x_high, report_plot_intensity(plot->view, plot->points[i].function));
+		widen(&y_low, &y_high, plot->points[i].function->place.point);
+	}
+	if (!(y_high > 0))
+		y_low = 0.1, y_high = 100;
+	plot->x_min = pow(10, floor(log10(x_low))),
+	plot->x_max = pow(10, ceil(log10(x_high * 1.01)));
+	plot->y_min = pow(10, floor(log10(y_low))),
+	plot->y_max = pow(10, ceil(log10(y_high * 1.01)));
+}
+
+/* ---- lines ---- */
+
+static struct cell *cell_at(const struct plot *plot, size_t column, size_t row)
+{
+	return &plot->cells[(plot->rows - 1 - row) * plot->columns + column];
+}
+
+/* A dot; x and y counted from the lower left, 2 and 4 in a cell. */
+static void set_dot(struct plot *plot, size_t x, size_t y, char mark)
+{
+	static const uint8_t bits[4][2] = {{0x40, 0x80}, {0x04, 0x20}, {0x02, 0x10}, {0x01, 0x08}};
+	struct cell *cell = cell_at(plot, x / 2, y / 4);
+	cell->dots |= bits[y % 4][x % 2];
+	cell->mark = cell->mark == '/' ? '/' : mark;
+}
+
+/* min(top, slope · x) as far as it is inside; dashed: every other pair of dots. */
+static void draw_line(struct plot *plot, double slope, double top, bool dashed)
+{
+	const size_t nx = 2 * plot->columns, ny = 4 * plot->rows;
+	size_t before = SIZE_MAX;
+	for (size_t x = 0; x < nx; x++) {
+		const double share = ((double)x + 0.5) / (double)nx;
+		const double at = plot->x_min * pow(plot->x_max / plot->x_min, share);
+		const double value = slope > 0 ? slope * at : top;
+		if (slope > 0 && top > 0 && value > top)
+			return;
+		if (value < plot->y_min || value >= plot->y_max || (dashed && x / 2 % 2))
+			continue;
+		const size_t y = cell_of(value, plot->y_min, plot->y_max, ny);
+		for (size_t fill = slope > 0 && before < y ? before + 1 : y; fill <= y; fill++)
+			set_dot(plot, x, fill, slope > 0 ? '/' : dashed ? '.' : '-');
+		before = y;
+	}
+}
+
+static void write_mark(struct plot *plot, size_t column, size_t row, const char *text)
+{
+	for (; *text && column < plot->columns; text++, column++)
+		*cell_at(plot, column, row) = (struct cell){.mark = *text, .style = STYLE_DIM};
+}
+
+/* The level's name where its line comes in, each a little further right. */
+static void name_slope(struct plot *plot, double slope, size_t i, const char *level)
+{
+	const double lowest = fmax(plot->x_min, plot->y_min / slope);
+	const size_t column = cell_of(lowest, plot->x_min, plot->x_max, plot->columns) + 2 + 2 * i;
+	const double x = plot->x_min * pow(plot->x_max / plot->x_min,
+					   ((double)column + 0.5) / (double)plot->columns);
+	if (column + 4 < plot->columns && slope * x < plot->y_max)
+		write_mark(plot, column, cell_of(slope * x, plot->y_min, plot->y_max, plot->rows),
+			   level);
+}
+
+static double ceiling(const struct plot *plot, const char *isa, const char *op)
+{
+	const struct profile *profile = plot->view->profile;
+	return machine_roof(profile->roofs, profile->n_roofs, ROOF_COMPUTE, isa, plot->precision,
+			    op, "", plot->threads);
+}
+
+static void name_flat(struct plot *plot, double value, const char *what)
+{
+	char text[96], number[TEXT_NUMBER];
+	if (!(value > plot->y_min) || !(value < plot->y_max))
+		return;
+	snprintf(text, sizeof(text), "%s %s", text_number(number, value), what);
+	if (strlen(text) + 4 < plot->columns)
+		write_mark(plot, plot->columns - strlen(text),
+			   cell_of(value, plot->y_min, plot->y_max, plot->rows), text);
+}
+
+static void draw_roofs(struct plot *plot)
+{
+	const char *levels[MODEL_LEVELS];
+	const double peak = model_peak(plot->view->profile, plot->precision, plot->threads);
+	const double plain = ceiling(plot, NULL, "add"), scalar = ceiling(plot, "scalar", "fma");
+	const size_t n = slopes_of(plot, levels);
+	for (size_t i = 0; i < n; i++)
+		draw_line(plot, slope_of(plot, levels[i]), peak, false);
+	draw_line(plot, 0, plain < peak ? plain : 0, true);
+	draw_line(plot, 0, scalar < peak ? scalar : 0, true);
+	draw_line(plot, 0, peak, false);
+	for (size_t i = 0; i < n; i++)
+		if (slope_of(plot, levels[i]) > 0)
+			name_slope(plot, slope_of(plot, levels[i]), i, levels[i]);
+	if (scalar < peak)
+		name_flat(plot, scalar, "scalar");
+	if (plain < peak)
+		name_flat(plot, plain, "no FMA");
+	name_flat(plot, peak, report_precision_short(plot->precision));
+}
+
+static void draw_points(struct plot *plot)
+{
+	for (size_t i = plot->n_points; i-- > 0;) {
+		struct point *point = &plot->points[i];
+		const double x = report_plot_intensity(plot->view, point->function);
+		point->column = point->infinite
+					? plot->columns - 1
+					: cell_of(x, plot->x_min, plot->x_max, plot->columns);
+		point->row =
+			cell_of(point->function->place.point, plot->y_min, plot->y_max, plot->rows);
+		*cell_at(plot, point->column, point->row) =
+			(struct cell){.mark = point->key,
+				      .style = report_bound_style(&point->function->place)};
+	}
+	for (size_t i = 0; i < plot->n_points; i++)
+		plot->points[i].drawn =
+			cell_at(plot, plot->points[i].column, plot->points[i].row)->mark ==
+			plot->points[i].key;
+}
+
+/* ---- text ---- */
+
+static void put_cell(const struct plot *plot, const struct cell *cell, FILE *stream)
+{
+	const struct terminal *terminal = plot->view->terminal;
+	const bool braille = cell->dots && !terminal->plot_ascii;
+	const char dots[] = {(char)0xe2, (char)(0xa0 | cell->dots >> 6),
+			     (char)(0x80 | (cell->dots & 0x3f)), '\0'};
+	const char mark[] = {cell->mark ? cell->mark : ' ', '\0'};
+	fprintf(stream, "%s%s%s", terminal_begin(terminal, cell->style), braille ? dots : mark,
+		terminal_end(terminal, cell->style));
+}
+
+static void decade(char text[static 16], double value)
+{
+	snprintf(text, 16, value >= 0.0009 && value < 2e5 ? "%.10g" : "%.0e", value);
+}
+
+static bool is_blank(const struct cell *cell)
+{
+	return !cell->dots && (!cell->mark || cell->mark == ' ');
+}
+
+/* A row; a label where a decade's lower edge is in it. */
+static void put_row(const struct plot *plot, size_t row, FILE *stream)
+{
+	const int first = (int)lround(log10(plot->y_min)), last = (int)lround(log10(plot->y_max));
+	const bool ascii = plot->view->terminal->plot_ascii;
+	char label[16] = "";
+	size_t end = plot->columns;
+	for (int k = first; k < last; k++)
+		if (cell_of(pow(10, k) * 1.000001, plot->y_min, plot->y_max, plot->rows) == row)
+			decade(label, pow(10, k));
+	while (end && is_blank(cell_at(plot, end - 1, row)))
+		end--;
+	fprintf(stream, "%*s %s", MARGIN - 2, label, ascii ? "|" : label[0] ? "┤" : "│");
+	for (size_t column = 0; column < end; column++)
+		put_cell(plot, cell_at(plot, column, row), stream);
+	putc('\n', stream);
+}
+
+static void put_x_axis(const struct plot *plot, FILE *stream)
+{
+	const int first = (int)lround(log10(plot->x_min)), last = (int)lround(log10(plot->x_max));
+	const bool ascii = plot->view->terminal->plot_ascii;
+	char *labels = malloc(plot->columns + 1);
+	size_t free_from = 0;
+	fprintf(stream, "%*s%s", MARGIN - 1, "", ascii ? "+" : "└");
+	if (labels)
+		memset(labels, ' ', plot->columns);
+	for (size_t column = 0; column < plot->columns; column++) {
+		char text[16] = "";
+		bool here = false;
+		for (int k = first; k < last; k++)
+			if (cell_of(pow(10, k) * 1.000001, plot->x_min, plot->x_max,
+				    plot->columns) == column) {
+				decade(text, pow(10, k));
+				here = true;
+			}
+		fputs(ascii ? here ? "+" : "-" : here ? "┬" : "─", stream);
+		if (labels && here && column >= free_from &&
+		    column + strlen(text) <= plot->columns) {
+			memcpy(labels + column, text, strlen(text));
+			free_from = column + strlen(text) + 1;
+		}
+	}
+	if (labels) {
+		labels[plot->columns] = '\0';
+		for (size_t end = plot->columns; end && labels[end - 1] == ' ';)
+			labels[--end] = '\0';
+		fprintf(stream, "\n%*s%s\n", MARGIN, "", labels);
+	}
+	free(labels);
+}
+
+/* Keys that are not where they are looked for. */
+static bool put_rest(const struct plot *plot, FILE *stream)
+{
+	const struct report_view *view = plot->view;
+	char text[1024] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < plot->n_points && used + 64 < sizeof(text); i++) {
+		const struct point *point = &plot->points[i];
+		const char over = cell_at(plot, point->column, point->row)->mark;
+		if (!point->drawn)
+			used += (size_t)sprintf(text + used, "%s%c is under %c", used ? ", " : "",
+						point->key, over);
+		if (point->infinite)
+			used += (size_t)sprintf(text + used, "%s%c is at the right edge for ∞",
+						used ? ", " : "", point->key);
+	}
+	for (size_t i = 0; i < view->n_shown && i < MAX_POINTS && used + 64 < sizeof(text); i++)
+		if (view->model->functions[view->rank[i]].place.axis != AXIS_FLOP)
+			used += (size_t)sprintf(text + used, "%s%c has no flop", used ? ", " : "",
+						report_plot_key(i));
+	return !used || terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", text);
+}
+
+static bool print_plot(const struct plot *plot, FILE *stream)
+{
+	const char *levels[MODEL_LEVELS];
+	char text[512], number[TEXT_NUMBER], what[96];
+	const size_t n = slopes_of(plot, levels);
+	fputs("  GFLOP/s\n", stream);
+	for (size_t row = plot->rows; row-- > 0;)
+		put_row(plot, row, stream);
+	put_x_axis(plot, stream);
+	if (plot->view->options->level && strcmp(plot->level, "L1") != 0)
+		snprintf(what, sizeof(what), "flop per byte moved to or from %s",
+			 strcmp(plot->level, "DRAM") == 0 ? "memory" : plot->level);
+	else
+		snprintf(what, sizeof(what), "flop per byte loaded or stored");
+	int used = snprintf(text, sizeof(text), "across: %s; roofs of %.0f thread%s:", what,
+			    plot->threads, plot->threads > 1 ? "s" : "");
+	for (size_t i = n; i-- > 0;)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s %s", levels[i],
+				 text_number(number, slope_of(plot, levels[i])));
+	snprintf(text + used, sizeof(text) - (size_t)used, " GB/s; numbers and letters: column #");
+	return terminal_sentence(plot->view->terminal, stream, STYLE_DIM, "  · ", text) &&
+	       put_rest(plot, stream);
+}
+
+struct rf_error *report_plot(const struct report_view *view, FILE *stream)
+{
+	struct plot plot = {.view = view,
+			    .level = view->options->level ? view->options->level : "L1",
+			    .precision = report_main_precision(view->model)};
+	find_points(&plot);
+	set_scales(&plot);
+	plot.columns = view->terminal->columns - MARGIN - 1;
+	plot.columns = plot.columns > 110 ? 110 : plot.columns;
+	plot.rows = plot.columns / 4;
+	plot.rows = plot.rows > MAX_ROWS     ? MAX_ROWS
+		    : plot.rows < LEAST_ROWS ? LEAST_ROWS
+					     : plot.rows;
+	plot.cells = calloc(plot.columns * plot.rows, sizeof(*plot.cells));
+	bool done = plot.cells != NULL;
+	if (done) {
+		draw_roofs(&plot);
+		draw_points(&plot);
+		done = print_plot(&plot, stream);
+	}
+	free(plot.cells);
+	return done ? NULL : report_no_memory();
+}

@@ -1,0 +1,49 @@
+/* Columns of text that fit the width of a terminal: one of them gives way, others can be left out.
+ *
+ * It exists since libsmartcols, which prints the tables that have their own width (machine,
+ * doctor), cuts cells at their end, not in their middle, and leaves out no columns in a given
+ * order. */
+#pragma once
+
+#include "report/text/terminal.h"
+
+#define TEXT_COLUMNS 16 /* at most, in one table */
+#define TEXT_INDENT 2   /* before each line; as many between columns */
+
+struct text_column {
+	const char *title;
+	bool right;
+};
+
+struct text_cell {
+	char *text;
+	enum style style;
+};
+
+struct text_table {
+	const struct terminal *terminal;
+	const struct text_column *columns;
+	size_t n_columns;
+	size_t flexible; /* the column that is shortened in the middle */
+	bool hidden[TEXT_COLUMNS];
+	char *titles[TEXT_COLUMNS]; /* as the terminal can show them */
+	struct text_cell *cells;    /* rows × n_columns */
+	size_t n_rows, cap_rows;
+	bool failed; /* memory was short */
+};
+
+void text_table_init(struct text_table *table, const struct terminal *terminal,
+		     const struct text_column *columns, size_t n_columns, size_t flexible);
+void text_table_deinit(struct text_table *table);
+/* Begins a row of empty cells. */
+void text_table_row(struct text_table *table);
+/* Fills a cell of the last row. */
+void text_table_put(struct text_table *table, size_t column, enum style style, const char *format,
+		    ...) __attribute__((format(printf, 4, 5)));
+/* Shortens the cells of the flexible column to `most` columns, whatever the width is. */
+void text_table_limit(struct text_table *table, size_t most);
+/* To be called once, before text_table_print.  Leaves out the columns in `order`, the first first,
+ * until the flexible one has `least` columns; then shortens that to what there is (at least 8).
+ * Returns how many of `order` were left out. */
+size_t text_table_fit(struct text_table *table, const size_t *order, size_t n_order, size_t least);
+void text_table_print(const struct text_table *table, FILE *stream);

@@ -1,0 +1,239 @@
+/* What the gate records of accesses moves the same lines, for the same instructions, as all of them
+ * do. */
+#include "tests/unit/splitmix.h"
+#include "tracer/traffic/access_filter.h"
+#include "tracer/traffic/allocation_records.h"
+#include "tracer/traffic/trace_ring.h"
+
+#include <asm/prctl.h>
+#include <criterion/criterion.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* tracer/gate/gate.S */
+extern const char gate_begin[], gate_record[], gate_end[];
+
+#define WHOS 16
+#define STEPS 100000
+#define POOL 24 /* lines that a walk is over */
+
+/* The group of a record is whose it is, and at this bit how many bytes it has, by 8. */
+#define BYTES_AT 8
+#define NON_TEMPORAL (1u << 21)
+
+typedef uint64_t counts[N_TRAFFIC][WHOS];
+
+static uint8_t *slot;
+static uint64_t n_records, n_repeats;
+
+static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
+{
+	(void)line;
+	(*(counts *)context)[event][who]++;
+}
+
+/* The gate itself, with the slot as its thread's. */
+static void record(const char *gate, uint64_t address, uint32_t word)
+{
+	memcpy(slot + G_TRACE_ADDRESS, &address, sizeof(address));
+	memcpy(slot + G_TRACE_WORD, &word, sizeof(word));
+	uint64_t scratch;
+	__asm__ volatile("leaq 1f(%%rip), %0\n\tmovq %0, %%gs:%c2\n\tjmp *%1\n1:"
+			 : "=&r"(scratch)
+			 : "r"(gate + (gate_record - gate_begin)), "i"(G_TRACE_BACK)
+			 : "memory", "cc");
+}
+
+static void tell(struct hierarchy *hierarchy, const struct trace_record *record)
+{
+	const uint32_t group = record->word & ((1u << TRACE_GROUP_BITS) - 1);
+	const enum cache_access kind = group & NON_TEMPORAL          ? CACHE_NON_TEMPORAL
+				       : record->word & TRACE_STORES ? CACHE_STORE
+								     : CACHE_LOAD;
+	uint64_t address = record->address, rest = (group >> BYTES_AT & 31) * 8;
+	while (rest) {
+		const unsigned first = address % CACHE_LINE;
+		const unsigned n = rest < CACHE_LINE - first ? (unsigned)rest : CACHE_LINE - first;
+		if (!trace_record_repeats(record) ||
+		    record->extra == (uint32_t)(address / CACHE_LINE))
+			hierarchy_access(hierarchy, 0, address / CACHE_LINE, kind, first, n,
+					 group % WHOS);
+		address += n;
+		rest -= n;
+	}
+}
+
+static void tell_all(struct hierarchy *hierarchy, const struct trace_record *records, size_t n)
+{
+	for (size_t i = 0; i < n && !is_end_of_chunk(&records[i]); i++) {
+		tell(hierarchy, &records[i]);
+		n_records++;
+		n_repeats += trace_record_repeats(&records[i]);
+	}
+}
+
+static void drain(struct trace_ring *ring, struct hierarchy *hierarchy)
+{
+	uint64_t stamp;
+	size_t n;
+	while (trace_ring_pending(ring, &stamp)) {
+		const struct trace_record *records = trace_ring_chunk(ring, &n);
+		tell_all(hierarchy, records, n);
+		trace_ring_release(ring);
+	}
+}
+
+/* Walks of several kinds take turns: in circles, at random, up and down, over few lines or many. */
+struct walk {
+	uint64_t state, lines[POOL];
+	unsigned kind, size, at;
+};
+
+static void choose_walk(struct walk *walk)
+{
+	const uint64_t random = random_number(&walk->state);
+	walk->kind = random % 4;
+	walk->size = random >> 4 & 1 ? 2 + (random >> 8) % 5 : 2 + (random >> 8) % (POOL - 2);
+	for (unsigned i = 0; i < POOL; i++) {
+		const uint64_t choice = random_number(&walk->state);
+		walk->lines[i] = 0x10000 + choice % 3 + 64 * (choice >> 8 & 63);
+	}
+}
+
+static uint64_t next_line(struct walk *walk)
+{
+	const uint64_t random = random_number(&walk->state);
+	if (random % 300 == 0)
+		choose_walk(walk);
+	switch (walk->kind) {
+	case 0:
+		walk->at++;
+		break;
+	case 1:
+		walk->at = (unsigned)(random >> 16);
+		break;
+	case 2: /* mostly one line */
+		walk->at = random >> 16 & 7 ? 0 : (unsigned)(random >> 24);
+		break;
+	default:
+		walk->at += random >> 16 & 1 ? 1 : walk->size - 1;
+	}
+	return walk->lines[walk->at % walk->size];
+}
+
+static struct trace_record choose(struct walk *walk, unsigned stores)
+{
+	const uint64_t line = next_line(walk), random = random_number(&walk->state);
+	const uint32_t bytes =
+		random % 16 ? 8 : 8 * (1 + (random >> 8) % 20); /* over up to four lines */
+	const uint32_t first = random >> 16 & 7 ? (random >> 20 & 7) * 8 : (random >> 20) & 63;
+	const bool past = (random >> 32) % 4000 == 0;
+	struct trace_record chosen = {.address = line * CACHE_LINE + first};
+	chosen.word = (uint32_t)(random >> 48) % WHOS | bytes / 8 << BYTES_AT |
+		      bytes / 8 << TRACE_SPAN_SHIFT;
+	if (past)
+		chosen.word |= NON_TEMPORAL | TRACE_CHANGES;
+	else if ((random >> 56) % 8 < stores)
+		chosen.word |= TRACE_STORES;
+	return chosen;
+}
+
+static void compare(const char *gate, const char *text, uint64_t seed,
+		    const struct line_sample *full)
+{
+	static counts plain, recorded;
+	struct geometry geometry;
+	struct trace_ring ring;
+	struct walk walk = {.state = seed};
+	size_t n;
+	cr_assert_null(geometry_parse(text, &geometry), "%s", text);
+	memset(plain, 0, sizeof(plain));
+	memset(recorded, 0, sizeof(recorded));
+	struct hierarchy *one = hierarchy_create(&geometry, 1, ~0ull, false, note, &plain);
+	struct hierarchy *other = hierarchy_create(&geometry, 1, ~0ull, false, note, &recorded);
+	trace_ring_init(&ring, slot, (uint64_t)slot, ~0ull, full, access_filter_lines(&geometry));
+	choose_walk(&walk);
+	for (int i = 0; i < STEPS; i++) {
+		const struct trace_record access = choose(&walk, (unsigned)seed % 5);
+		tell(one, &access);
+		record(gate, access.address, access.word);
+		drain(&ring, other);
+	}
+	for (uint64_t line = 0; line < 4 * 64; line++) { /* nothing is left in a window */
+		const struct trace_record last = {.address = line * CACHE_LINE,
+						  .word = 1u << BYTES_AT | 1u << TRACE_SPAN_SHIFT};
+		tell(one, &last);
+		record(gate, last.address, last.word);
+	}
+	drain(&ring, other);
+	const struct trace_record *rest = trace_ring_rest(&ring, &n);
+	tell_all(other, rest, n);
+	hierarchy_finish(one);
+	hierarchy_finish(other);
+	for (int event = 0; event < N_TRAFFIC; event++)
+		for (int who = 0; who < WHOS; who++)
+			if (event != TRAFFIC_MEM_EVADABLE)
+				cr_expect_eq(plain[event][who], recorded[event][who],
+					     "%s, seed %d: event %d, who %d: %d, not %d", text,
+					     (int)seed, event, who, (int)recorded[event][who],
+					     (int)plain[event][who]);
+	hierarchy_destroy(one);
+	hierarchy_destroy(other);
+}
+
+static const struct {
+	const char *text;
+	unsigned lines;
+} geometries[] = {
+	{"L1=16K:4,L2=32K:8,L3=128K:16", 4},
+	{"L1=32K:8,L2=64K:8,L3=256K:16:victim", 4},
+	{"L1=48K:12,L2=64K:8", 4},
+	{"L1=32K:8:plru,L2=64K:8:plru,L3=128K:16:plru", 4},
+	{"L1=16K:4:plru,L2=32K:8:plru,L3=128K:16:plru", 1},
+	{"L1=16K:4,L2=32K:8,L3=128K:16:inclusive", 1},
+	{"L1=8K:2,L2=32K:8,L3=128K:16", 1},
+	{"L1=8K:4,L2=32K:8,L3=128K:16", 0},
+};
+
+static const char *place_gate(void)
+{
+	const size_t size = (size_t)(gate_end - gate_begin);
+	char *gate = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	slot = mmap(NULL, SLOT_STRIDE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	cr_assert(gate != MAP_FAILED && slot != MAP_FAILED);
+	memcpy(gate, gate_begin, size);
+	cr_assert_eq(mprotect(gate, size, PROT_READ | PROT_EXEC), 0);
+	*(uint64_t *)(slot + G_SELF) = (uint64_t)slot;
+	cr_assert_eq(syscall(SYS_arch_prctl, ARCH_SET_GS, slot), 0);
+	return gate;
+}
+
+Test(trace_window, moves_the_same_lines)
+{
+	if (!__builtin_cpu_supports("bmi2"))
+		cr_skip_test("no BMI2 instructions");
+	const char *gate = place_gate();
+	static const struct line_sample full[] = {{~0ull, 0}, {1, 0}, {~0ull, 0xc0000000}};
+	for (size_t i = 0; i < sizeof(geometries) / sizeof(geometries[0]); i++)
+		for (uint64_t seed = 1; seed <= 6; seed++) {
+			n_records = n_repeats = 0;
+			compare(gate, geometries[i].text, seed, &full[seed % 3]);
+			if (geometries[i].lines == WINDOW_WAYS && seed % 3)
+				cr_expect(n_repeats > 500 && n_records < STEPS,
+					  "%s: %d records, %d of them again", geometries[i].text,
+					  (int)n_records, (int)n_repeats);
+		}
+}
+
+Test(trace_window, is_as_wide_as_is_exact)
+{
+	struct geometry geometry;
+	for (size_t i = 0; i < sizeof(geometries) / sizeof(geometries[0]); i++) {
+		cr_assert_null(geometry_parse(geometries[i].text, &geometry));
+		cr_expect_eq(access_filter_lines(&geometry), geometries[i].lines, "%s",
+			     geometries[i].text);
+	}
+}

@@ -1,0 +1,191 @@
+/* Counts of blocks without counters against a walk over random code that counts every block. */
+#include "tracer/translate/batch.h"
+#include "tracer/translate/derive.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CODE_PC 0x400000ull
+#define N_SLOTS 60 /* of code, 8 bytes each */
+#define ARENA (4u << 20)
+#define N_PROGRAMS 200
+#define N_STEPS 2000 /* blocks of a walk */
+
+static uint64_t random_state;
+
+/* Marsaglia's xorshift64. */
+static uint64_t random_below(uint64_t n)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (random_state >> 11) % n;
+}
+
+static uint8_t code[8 * N_SLOTS];
+
+static size_t read_code(void *context, uint64_t pc, uint8_t *buffer, size_t size, const char **why)
+{
+	(void)context;
+	const uint64_t offset = pc - CODE_PC;
+	if (offset >= sizeof(code)) {
+		*why = "no code";
+		return 0;
+	}
+	size = size < sizeof(code) - offset ? size : sizeof(code) - offset;
+	memcpy(buffer, code + offset, size);
+	return size;
+}
+
+static void locate(void *context, uint64_t pc, uint32_t *module, uint64_t *offset)
+{
+	(void)context;
+	*module = 0;
+	*offset = pc;
+}
+
+static void put_transfer(uint8_t *slot, const uint8_t *opcode, size_t n)
+{
+	const uint64_t next = CODE_PC + (uint64_t)(slot - code) + n + 4;
+	const int32_t rel = (int32_t)(CODE_PC + 8 * random_below(N_SLOTS) - next);
+	memcpy(slot, opcode, n);
+	memcpy(slot + n, &rel, sizeof(rel));
+}
+
+/* Straight code, branches, jumps, calls and returns; the last slot returns. */
+static void make_code(void)
+{
+	memset(code, 0x90, sizeof(code));
+	for (size_t i = 0; i < N_SLOTS; i++) {
+		uint8_t *slot = code + 8 * i;
+		const uint64_t kind = i == N_SLOTS - 1 ? 9 : random_below(10);
+		if (kind < 5)
+			put_transfer(slot, (const uint8_t[]){0x0f, 0x85}, 2);
+		else if (kind == 5)
+			put_transfer(slot, (const uint8_t[]){0xe9}, 1);
+		else if (kind == 6)
+			put_transfer(slot, (const uint8_t[]){0xe8}, 1);
+		else if (kind == 9)
+			*slot = 0xc3;
+	}
+}
+
+struct walk {
+	struct translator translator;
+	uint64_t *counters;
+	int64_t *truth; /* executions, by block */
+};
+
+/* Control comes to pc from no block of its batch; returns the block. */
+static uint32_t enter(struct walk *walk, uint64_t pc)
+{
+	const char *why = NULL;
+	cr_assert(translate_body(&walk->translator, pc, &why), "%s", why);
+	const struct code_cache *cache = &walk->translator.cache;
+	const struct code_block *block = code_cache_block(&walk->translator.cache, pc);
+	for (size_t i = 0; block->in != OUTSIDE; i++) {
+		cr_assert_lt(i, cache->n_crossings);
+		if (cache->crossings[i].from == OUTSIDE && cache->crossings[i].to == block->in) {
+			walk->counters[cache->crossings[i].counter]++;
+			break;
+		}
+	}
+	return (uint32_t)(block - cache->blocks);
+}
+
+/* What the code of a block does for the counts. */
+static void run_block(struct walk *walk, uint32_t b)
+{
+	const struct code_block *block = &walk->translator.cache.blocks[b];
+	walk->truth[b]++;
+	if (block->counter != NO_COUNTER)
+		walk->counters[block->counter]++;
+}
+
+/* Where control goes behind a block, as chance has it; 0: through the gate or out of the code. */
+static uint64_t next_pc(const struct code_block *block)
+{
+	struct decoded insn;
+	size_t offset = 0;
+	do {
+		decode_instruction(block->bytes + offset, block->size - offset, block->pc + offset,
+				   &insn);
+		offset += insn.length;
+	} while (offset < block->size);
+	const uint64_t next = insn.pc + insn.length;
+	if (insn.flow == FLOW_BRANCH)
+		return random_below(2) ? insn.target : next;
+	if (insn.flow == FLOW_JUMP)
+		return insn.target;
+	return insn.flow == FLOW_NEXT ? next : 0;
+}
+
+static uint64_t random_pc(void)
+{
+	return CODE_PC + 8 * random_below(N_SLOTS);
+}
+
+static uint32_t go_on(struct walk *walk, uint32_t b)
+{
+	struct code_cache *cache = &walk->translator.cache;
+	const struct code_block *block = &cache->blocks[b];
+	if (!random_below(20)) { /* a signal, before its first instruction or amid it */
+		const bool counted = random_below(2);
+		if (counted)
+			run_block(walk, b);
+		derive_leave(cache, block, counted, walk->counters);
+		return enter(walk, random_pc());
+	}
+	run_block(walk, b);
+	const uint64_t pc = next_pc(block);
+	if (block->out == OUTSIDE)
+		return enter(walk, pc ? pc : random_pc());
+	const struct code_block *next = code_cache_block(cache, pc);
+	cr_assert(next);
+	cr_assert_eq(next->in, block->out, "control leaves its junction");
+	return (uint32_t)(next - cache->blocks);
+}
+
+static size_t walk_once(size_t batch_insns)
+{
+	uint8_t *memory = calloc(1, ARENA);
+	struct walk walk = {
+		.translator = {.source = {.read = read_code, .locate = locate},
+			       .quiet = true,
+			       .batch_insns = batch_insns},
+		.counters = calloc(100000, sizeof(uint64_t)),
+		.truth = calloc(10000, sizeof(int64_t)),
+	};
+	struct code_cache *cache = &walk.translator.cache;
+	code_cache_add_arena(cache, CODE_PC + (1 << 20), memory, ARENA);
+	uint32_t b = enter(&walk, CODE_PC);
+	for (size_t i = 0; i < N_STEPS; i++)
+		b = go_on(&walk, b);
+	derive_leave(cache, &cache->blocks[b], false, walk.counters); /* it is killed there */
+	int64_t *seen = malloc(cache->n_blocks * sizeof(*seen));
+	cr_assert(derive_executions(cache, walk.counters, seen));
+	for (size_t i = 0; i < cache->n_blocks; i++)
+		cr_assert_eq(seen[i], walk.truth[i], "block %zu: %" PRId64 ", not %" PRId64, i,
+			     seen[i], walk.truth[i]);
+	const size_t n_derived = cache->n_derived;
+	code_cache_deinit(cache);
+	free(walk.translator.new_entries);
+	free(memory);
+	free(walk.counters);
+	free(walk.truth);
+	free(seen);
+	return n_derived;
+}
+
+Test(derive, counts_equal_those_of_every_block)
+{
+	size_t n_derived = 0;
+	for (uint64_t i = 0; i < N_PROGRAMS; i++) {
+		random_state = 0x9e3779b97f4a7c15u * (i + 1);
+		make_code();
+		n_derived += walk_once(i % 3 ? 400 : 1 + i % 20);
+	}
+	cr_expect_gt(n_derived, 1000, "hardly any block was derived");
+}

@@ -1,0 +1,139 @@
+#include "tracer/pmu/choice.h"
+
+#include <stdio.h>
+
+static const char *reason(const char *why, enum pmu_state state)
+{
+	if (why)
+		return why;
+	return state == PMU_PARTIAL ? "its events do not count all of it"
+				    : "no event for it was proved here";
+}
+
+#define SAY(field, ...) snprintf(field, sizeof(field), __VA_ARGS__)
+
+enum pmu_state choice_work_state(const bool usable[N_EVENT_QUANTITIES])
+{
+	const bool sp = usable[EVENT_FLOP_SP], dp = usable[EVENT_FLOP_DP];
+	if (usable[EVENT_FLOP_ANY] || (sp && dp))
+		return PMU_COMPLETE;
+	return sp || dp || usable[EVENT_FLOP_HP] ? PMU_PARTIAL : PMU_NONE;
+}
+
+/* Misses of the last cache say whose they are, but not all that moves; the controllers say it the
+ * other way around. */
+enum pmu_state choice_memory_state(const bool usable[N_EVENT_QUANTITIES], bool controllers)
+{
+	const bool read = usable[EVENT_MEMORY_READ_BYTES],
+		   written = usable[EVENT_MEMORY_WRITE_BYTES];
+	if (controllers || (read && written))
+		return PMU_COMPLETE;
+	return usable[EVENT_LLC_MISS_BYTES] || read || written ? PMU_PARTIAL : PMU_NONE;
+}
+
+/* The counters count a native run; with --once there is none. */
+static void choose_once(const struct choice_input *input, struct choice *choice)
+{
+	choice->time = TIME_FROM_COUNTED_RUN;
+	choice->work = WORK_FROM_COUNTING;
+	choice->counted_run = true;
+	choice->refused = input->work == WORK_PMU || input->work == WORK_BOTH ||
+			  input->traffic == TRAFFIC_PMU || input->traffic == TRAFFIC_TRACE;
+	SAY(choice->why_work,
+	    "counted execution: --once has no native run that the PMU could count");
+	SAY(choice->why_traffic, "none: --once measures no traffic");
+}
+
+static void choose_traffic(const struct choice_input *input, struct choice *choice)
+{
+	const bool partial = input->memory_events == PMU_PARTIAL;
+	const char *why = reason(input->why_no_memory, input->memory_events);
+	switch (input->traffic) {
+	case TRAFFIC_NONE:
+		choice->traffic = TRAFFIC_FROM_NOTHING;
+		SAY(choice->why_traffic, "none: --traffic=none");
+		return;
+	case TRAFFIC_TRACE:
+		choice->traffic = TRAFFIC_FROM_TRACE;
+		SAY(choice->why_traffic, "traced execution: --traffic=trace");
+		return;
+	case TRAFFIC_PMU:
+		choice->refused |= input->memory_events == PMU_NONE;
+		choice->traffic =
+			input->memory_events == PMU_NONE ? TRAFFIC_FROM_TRACE : TRAFFIC_FROM_PMU;
+		if (input->memory_events == PMU_NONE)
+			SAY(choice->why_traffic,
+			    "traced execution: --traffic=pmu is not to be had: %s", why);
+		else
+			SAY(choice->why_traffic, "PMU: --traffic=pmu%s%s",
+			    partial ? ", a lower bound: " : "", partial ? why : "");
+		return;
+	case TRAFFIC_AUTO:
+		break;
+	}
+	choice->traffic = TRAFFIC_FROM_TRACE;
+	SAY(choice->why_traffic,
+	    "traced execution: it alone says what each function moves, at every level");
+}
+
+static void choose_work(const struct choice_input *input, struct choice *choice)
+{
+	const char *why = reason(input->why_no_work, input->work_events);
+	const bool there = input->work_events != PMU_NONE;
+	switch (input->work) {
+	case WORK_COUNT:
+		choice->work = WORK_FROM_COUNTING;
+		SAY(choice->why_work, "counted execution: --work=count");
+		return;
+	case WORK_PMU:
+		choice->work = there ? WORK_FROM_PMU : WORK_FROM_COUNTING;
+		choice->refused |= !there;
+		if (!there)
+			SAY(choice->why_work, "counted execution: --work=pmu is not to be had: %s",
+			    why);
+		else
+			SAY(choice->why_work, "PMU: --work=pmu%s%s",
+			    input->work_events == PMU_PARTIAL ? "; " : "",
+			    input->work_events == PMU_PARTIAL ? why : "");
+		return;
+	case WORK_BOTH:
+		choice->work = there ? WORK_FROM_BOTH : WORK_FROM_COUNTING;
+		choice->refused |= !there;
+		if (!there)
+			SAY(choice->why_work,
+			    "counted execution alone: --work=both is not to be had: %s", why);
+		else
+			SAY(choice->why_work,
+			    "PMU and counted execution, each a check of the other: --work=both%s%s",
+			    input->work_events == PMU_PARTIAL ? "; " : "",
+			    input->work_events == PMU_PARTIAL ? why : "");
+		return;
+	case WORK_AUTO:
+		break;
+	}
+	/* exact counts cost nothing when the code is translated for its traffic */
+	const bool traced = choice->traffic == TRAFFIC_FROM_TRACE;
+	choice->work =
+		input->work_events == PMU_COMPLETE && !traced ? WORK_FROM_PMU : WORK_FROM_COUNTING;
+	if (choice->work == WORK_FROM_PMU)
+		SAY(choice->why_work, "PMU: its events for flop are proved and complete");
+	else if (input->work_events == PMU_COMPLETE)
+		SAY(choice->why_work,
+		    "counted execution: the run that traces the traffic counts exactly");
+	else
+		SAY(choice->why_work, "counted execution: %s", why);
+}
+
+struct choice choose(const struct choice_input *input)
+{
+	struct choice choice = {.time = TIME_FROM_NATIVE_RUN};
+	if (input->once) {
+		choose_once(input, &choice);
+		return choice;
+	}
+	choose_traffic(input, &choice);
+	choose_work(input, &choice);
+	choice.counted_run = choice.work != WORK_FROM_PMU || choice.traffic == TRAFFIC_FROM_TRACE;
+	choice.counters = choice.work != WORK_FROM_COUNTING || choice.traffic == TRAFFIC_FROM_PMU;
+	return choice;
+}

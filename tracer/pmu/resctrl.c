@@ -1,0 +1,189 @@
+#include "tracer/pmu/resctrl.h"
+
+#include "tracer/pmu/uncore_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct resctrl_group {
+	char path[PATH_MAX];
+	uint64_t first_total,
+		first_local; /* a group that is made anew may go on where another has ended */
+};
+
+/* A file "L3_MON/mon_features" names what is counted, one a line. */
+static bool has_feature(const char *path, const char *feature)
+{
+	char line[64];
+	bool found = false;
+	FILE *file = fopen(path, "re");
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		found = strcmp(line, feature) == 0;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+struct rf_error *resctrl_probe(const char *root)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/sys/fs/resctrl", root);
+	if (access(path, F_OK) != 0)
+		return rf_error_create(
+			RF_EUNAVAILABLE,
+			"a processor with memory bandwidth monitoring and a kernel with "
+			"CONFIG_X86_CPU_RESCTRL are needed",
+			"this machine has no resctrl");
+	snprintf(path, sizeof(path), "%s/sys/fs/resctrl/info", root);
+	if (access(path, F_OK) != 0)
+		return rf_error_create(RF_EUNAVAILABLE,
+				       "as root: mount -t resctrl resctrl /sys/fs/resctrl",
+				       "resctrl is not mounted");
+	snprintf(path, sizeof(path), "%s/sys/fs/resctrl/info/L3_MON/mon_features", root);
+	if (!has_feature(path, "mbm_total_bytes"))
+		return rf_error_create(RF_EUNAVAILABLE,
+				       "another processor may; use --traffic=trace",
+				       "resctrl does not count bytes of memory here");
+	return NULL;
+}
+
+/* --- a group --- */
+
+static struct rf_error *no_group(int errnum)
+{
+	if (errnum == EACCES || errnum == EPERM || errnum == EROFS)
+		return rf_error_errno(
+			RF_EUNAVAILABLE, errnum,
+			"run rfprof as root, or give its user the directory mon_groups",
+			"no right to make a group in resctrl");
+	if (errnum == ENOSPC)
+		return rf_error_errno(RF_EUNAVAILABLE, errnum,
+				      "remove groups that nobody needs from mon_groups",
+				      "all of the processor's monitoring groups are taken");
+	return rf_error_errno(RF_EUNAVAILABLE, errnum, "rfprof goes on without it",
+			      "cannot make a group in resctrl");
+}
+
+static int add_task(const struct resctrl_group *group, pid_t pid)
+{
+	char path[PATH_MAX + 16];
+	snprintf(path, sizeof(path), "%s/tasks", group->path);
+	FILE *file = fopen(path, "ae");
+	if (!file)
+		return errno;
+	int errnum = fprintf(file, "%d\n", (int)pid) < 0 ? errno : 0;
+	if (fclose(file) != 0 && !errnum)
+		errnum = errno;
+	return errnum;
+}
+
+static struct resctrl_group *name_group(const char *root, pid_t pid)
+{
+	struct resctrl_group *made = calloc(1, sizeof(*made));
+	if (made)
+		snprintf(made->path, sizeof(made->path), "%s/sys/fs/resctrl/mon_groups/rfprof-%d",
+			 root, (int)pid);
+	return made;
+}
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory for resctrl");
+}
+
+static struct rf_error *note_first(struct resctrl_group *group)
+{
+	struct resctrl_bytes first;
+	struct rf_error *error = resctrl_group_read(group, &first);
+	if (error)
+		return error;
+	group->first_total = first.total;
+	group->first_local = first.local;
+	return NULL;
+}
+
+struct rf_error *resctrl_group_open(const char *root, pid_t pid, struct resctrl_group **group)
+{
+	struct resctrl_group *made = name_group(root, pid);
+	struct rf_error *error = made ? note_first(made) : out_of_memory();
+	if (error)
+		free(made);
+	else
+		*group = made;
+	return error;
+}
+
+struct rf_error *resctrl_group_create(const char *root, pid_t pid, struct resctrl_group **group)
+{
+	struct resctrl_group *made = name_group(root, pid);
+	if (!made)
+		return out_of_memory();
+	if (mkdir(made->path, 0755) != 0) {
+		const int errnum = errno;
+		free(made);
+		return no_group(errnum);
+	}
+	const int errnum = add_task(made, pid);
+	struct rf_error *error = errnum ? no_group(errnum) : note_first(made);
+	if (error)
+		resctrl_group_destroy(made);
+	else
+		*group = made;
+	return error;
+}
+
+void resctrl_group_destroy(struct resctrl_group *group)
+{
+	if (!group)
+		return;
+	rmdir(group->path);
+	free(group);
+}
+
+static bool add_number(const char *directory, const char *name, uint64_t *sum)
+{
+	char text[64], *end;
+	if (!uncore_line(directory, name, text, sizeof(text)))
+		return false;
+	errno = 0;
+	uint64_t value = strtoull(text, &end, 10);
+	if (errno || end == text || *end || *text < '0' || *text > '9')
+		return false;
+	*sum += value;
+	return true;
+}
+
+struct rf_error *resctrl_group_read(struct resctrl_group *group, struct resctrl_bytes *bytes)
+{
+	char path[PATH_MAX + 16], domain[2 * PATH_MAX];
+	struct resctrl_bytes sum = {0};
+	struct dirent *entry;
+	unsigned n = 0;
+	snprintf(path, sizeof(path), "%s/mon_data", group->path);
+	DIR *folder = opendir(path);
+	while (folder && (entry = readdir(folder))) {
+		if (strncmp(entry->d_name, "mon_L3_", 7) != 0)
+			continue;
+		snprintf(domain, sizeof(domain), "%s/%s", path, entry->d_name);
+		n++;
+		sum.unavailable += !add_number(domain, "mbm_total_bytes", &sum.total);
+		add_number(domain, "mbm_local_bytes", &sum.local);
+	}
+	if (folder)
+		closedir(folder);
+	if (n == 0)
+		return rf_error_create(RF_EUNAVAILABLE, "rfprof goes on without it",
+				       "resctrl gives no number for a group");
+	sum.total -= sum.total < group->first_total ? sum.total : group->first_total;
+	sum.local -= sum.local < group->first_local ? sum.local : group->first_local;
+	*bytes = sum;
+	return NULL;
+}

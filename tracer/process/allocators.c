@@ -1,0 +1,170 @@
+#include "tracer/process/allocators.h"
+
+#include "base/array.h"
+#include "symbols/elf_file.h"
+
+#include <string.h>
+
+#define NO NO_ARGUMENT
+#define GIVES(name, n, size, times)                              \
+	{                                                        \
+		name, ALLOCATOR_GIVES, n, NO, size, times, false \
+	}
+#define TAKES(name)                                        \
+	{                                                  \
+		name, ALLOCATOR_TAKES, 1, 0, NO, NO, false \
+	}
+#define WRAPS(name)                                         \
+	{                                                   \
+		name, ALLOCATOR_WRAPS, 0, NO, NO, NO, false \
+	}
+
+/* ISO C and POSIX; the Itanium C++ ABI's names of operators new and delete; Linux. */
+const struct allocator allocators[] = {
+	GIVES("malloc", 1, 0, NO),
+	GIVES("calloc", 2, 0, 1),
+	GIVES("aligned_alloc", 2, 1, NO),
+	GIVES("memalign", 2, 1, NO),
+	GIVES("valloc", 1, 0, NO),
+	GIVES("pvalloc", 1, 0, NO),
+	{"posix_memalign", ALLOCATOR_GIVES, 3, NO, 2, NO, true},
+	{"realloc", ALLOCATOR_CHANGES, 2, 0, 1, NO, false},
+	{"reallocarray", ALLOCATOR_CHANGES, 3, 0, 1, 2, false},
+	TAKES("free"),
+	TAKES("cfree"),
+	GIVES("_Znwm", 1, 0, NO), /* new */
+	GIVES("_Znam", 1, 0, NO), /* new[] */
+	GIVES("_ZnwmRKSt9nothrow_t", 1, 0, NO),
+	GIVES("_ZnamRKSt9nothrow_t", 1, 0, NO),
+	GIVES("_ZnwmSt11align_val_t", 1, 0, NO),
+	GIVES("_ZnamSt11align_val_t", 1, 0, NO),
+	GIVES("_ZnwmSt11align_val_tRKSt9nothrow_t", 1, 0, NO),
+	GIVES("_ZnamSt11align_val_tRKSt9nothrow_t", 1, 0, NO),
+	TAKES("_ZdlPv"), /* delete */
+	TAKES("_ZdaPv"), /* delete[] */
+	TAKES("_ZdlPvm"),
+	TAKES("_ZdaPvm"),
+	TAKES("_ZdlPvSt11align_val_t"),
+	TAKES("_ZdaPvSt11align_val_t"),
+	TAKES("_ZdlPvmSt11align_val_t"),
+	TAKES("_ZdaPvmSt11align_val_t"),
+	{"mmap", ALLOCATOR_MAPS, 2, NO, 1, NO, false},
+	{"mmap64", ALLOCATOR_MAPS, 2, NO, 1, NO, false},
+	{"munmap", ALLOCATOR_UNMAPS, 2, 0, 1, NO, false},
+	{"mremap", ALLOCATOR_REMAPS, 3, 0, 1, 2, false},
+	WRAPS("strdup"),
+	WRAPS("strndup"),
+	WRAPS("wcsdup"),
+	WRAPS("asprintf"),
+	WRAPS("vasprintf"),
+	WRAPS("getline"),
+	WRAPS("getdelim"),
+};
+const size_t n_allocators = sizeof(allocators) / sizeof(allocators[0]);
+
+struct place {
+	uint64_t vaddr;
+	int number;
+};
+
+struct known_file {
+	const struct module_file *file;
+	struct place *places;
+	size_t n_places, cap_places;
+};
+
+struct allocator_files {
+	struct known_file *items;
+	size_t n_items, cap_items;
+};
+
+struct allocator_files *allocator_files_create(void)
+{
+	return calloc(1, sizeof(struct allocator_files));
+}
+
+void allocator_files_destroy(struct allocator_files *files)
+{
+	if (!files)
+		return;
+	for (size_t i = 0; i < files->n_items; i++)
+		free(files->items[i].places);
+	free(files->items);
+	free(files);
+}
+
+static int number_of(const char *name, size_t length)
+{
+	for (size_t i = 0; i < n_allocators; i++)
+		if (strncmp(allocators[i].name, name, length) == 0 && !allocators[i].name[length])
+			return (int)i;
+	return -1;
+}
+
+static void add_place(struct known_file *known, const GElf_Sym *symbol, const char *name)
+{
+	const int type = GELF_ST_TYPE(symbol->st_info);
+	if (!name || symbol->st_shndx == SHN_UNDEF || !symbol->st_value ||
+	    (type != STT_FUNC && type != STT_NOTYPE))
+		return;
+	const int number = number_of(name, strcspn(name, "@"));
+	const struct place place = {symbol->st_value, number};
+	for (size_t i = 0; i < known->n_places; i++)
+		if (known->places[i].vaddr ==
+		    place.vaddr) /* another name for it, or the other table */
+			return;
+	if (number >= 0)
+		(void)rf_array_push(known->places, known->n_places, known->cap_places, place);
+}
+
+static void read_table(struct known_file *known, Elf *elf, Elf_Scn *section,
+		       const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	if (!data || !data->d_buf || header->sh_entsize != sizeof(Elf64_Sym))
+		return;
+	GElf_Sym symbol;
+	for (int i = 0; gelf_getsym(data, i, &symbol); i++)
+		add_place(known, &symbol, elf_strptr(elf, header->sh_link, symbol.st_name));
+}
+
+static void read_file(struct known_file *known)
+{
+	struct elf_file file;
+	struct rf_error *error = elf_file_open(known->file->open_path, &file);
+	if (error) {
+		rf_error_destroy(error);
+		return;
+	}
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(file.elf, section));) {
+		GElf_Shdr header;
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+			read_table(known, file.elf, section, &header);
+	}
+	elf_file_close(&file);
+}
+
+static const struct known_file *know(struct allocator_files *files, const struct module_file *file)
+{
+	for (size_t i = files->n_items; i-- > 0;)
+		if (files->items[i].file == file)
+			return &files->items[i];
+	struct known_file new = {.file = file};
+	if (file->has_file && file->open_path)
+		read_file(&new);
+	if (rf_array_push(files->items, files->n_items, files->cap_items, new))
+		return &files->items[files->n_items - 1];
+	free(new.places);
+	return NULL;
+}
+
+int allocator_files_find(struct allocator_files *files, const struct module_file *file,
+			 uint64_t vaddr)
+{
+	const struct known_file *known = know(files, file);
+	for (size_t i = 0; known && i < known->n_places; i++)
+		if (known->places[i].vaddr == vaddr)
+			return known->places[i].number;
+	return -1;
+}

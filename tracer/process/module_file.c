@@ -1,0 +1,288 @@
+#include "tracer/process/module_file.h"
+
+#include "base/array.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* Descriptors are kept for this many files at most; further ones are trusted to stay where they
+ * are.  A program with more libraries than that hardly deletes them all. */
+enum { MAX_KEPT_FILES = 256 };
+
+struct module_files {
+	struct module_file **files;
+	size_t n_files, cap_files;
+	size_t n_kept;
+};
+
+struct module_files *module_files_create(void)
+{
+	elf_version(EV_CURRENT);
+	return calloc(1, sizeof(struct module_files));
+}
+
+static void module_file_destroy(struct module_file *file)
+{
+	if (!file)
+		return;
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file->open_path);
+	free(file->build_id);
+	free(file->segments);
+	free(file->mapped_path);
+	free(file);
+}
+
+void module_files_destroy(struct module_files *files)
+{
+	if (!files)
+		return;
+	for (size_t i = 0; i < files->n_files; i++)
+		module_file_destroy(files->files[i]);
+	free(files->files);
+	free(files);
+}
+
+static char *hex_string(const uint8_t *bytes, size_t size)
+{
+	char *text = malloc(size * 2 + 1);
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < size; i++)
+		sprintf(text + i * 2, "%02x", bytes[i]);
+	text[size * 2] = '\0';
+	return text;
+}
+
+static bool read_segments(struct module_file *file, Elf *elf)
+{
+	size_t n;
+	if (elf_getphdrnum(elf, &n) != 0)
+		return false;
+	file->segments = calloc(n ? n : 1, sizeof(*file->segments));
+	if (!file->segments)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr header;
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    !(header.p_flags & PF_X))
+			continue;
+		file->segments[file->n_segments++] = (struct module_segment){
+			.file_offset = header.p_offset,
+			.file_size = header.p_filesz,
+			.vaddr = header.p_vaddr,
+		};
+	}
+	return file->n_segments > 0;
+}
+
+static void read_elf(struct module_file *file, int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf)
+		return;
+	if (elf_kind(elf) == ELF_K_ELF && read_segments(file, elf)) {
+		const void *id;
+		ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
+		if (!file->build_id && size > 0)
+			file->build_id = hex_string(id, (size_t)size);
+	}
+	elf_end(elf);
+}
+
+static bool has_build_id(int fd, const char *expected)
+{
+	const void *id;
+	char *found = NULL;
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	ssize_t size = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
+	if (size > 0)
+		found = hex_string(id, (size_t)size);
+	bool same = found && strcmp(found, expected) == 0;
+	free(found);
+	elf_end(elf);
+	return same;
+}
+
+/* Is `fd` the file that the program mapped?  By inode or build id, whichever the record has; device
+ * numbers are left out because some file systems (btrfs, overlayfs) show others in stat(2) than in
+ * their mappings. */
+static bool is_mapped_file(const struct module_file *file, int fd)
+{
+	struct stat status;
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+		return false;
+	if (file->has_inode && file->inode)
+		return status.st_ino == file->inode;
+	return !file->build_id || has_build_id(fd, file->build_id);
+}
+
+static int open_at(const struct module_file *file, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || is_mapped_file(file, fd))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Opens the mapped file: by its path, by its path in the program's own root directory (chroot,
+ * containers), or where it is deleted as the program's executable or through its mapping (which
+ * needs privileges). */
+static int open_mapped(const struct module_file *file, const struct perf_record *record,
+		       char *open_path, size_t size)
+{
+	snprintf(open_path, size, "%s", file->path);
+	int fd = open_at(file, open_path);
+	if (fd >= 0)
+		return fd;
+	*open_path = '\0';
+	char path[4200];
+	snprintf(path, sizeof(path), "/proc/%u/root%s", record->pid, file->path);
+	fd = open_at(file, path);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%u/exe", record->pid);
+	fd = open_at(file, path);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", record->pid,
+		 (unsigned long long)record->start,
+		 (unsigned long long)(record->start + record->length));
+	return open_at(file, path);
+}
+
+static void open_file(struct module_files *files, struct module_file *file,
+		      const struct perf_record *record)
+{
+	char path[4200];
+	int fd = open_mapped(file, record, path, sizeof(path));
+	if (fd < 0)
+		return;
+	read_elf(file, fd);
+	if (!file->n_segments || files->n_kept >= MAX_KEPT_FILES) {
+		file->open_path = *path ? strdup(path) : NULL;
+		close(fd);
+		return;
+	}
+	files->n_kept++;
+	file->fd = fd;
+	if (!*path)
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	file->open_path = strdup(path);
+}
+
+/* What a report calls a mapping.  Code in memory that only the program made is "[anon]": perf
+ * says "//anon", and memfd, shared anonymous and System V memory have made-up names.  The name
+ * table follows perf_event_mmap_event() in kernel/events/core.c. */
+static const char *report_path(const char *mapped)
+{
+	static const char *const anonymous[] = {"//anon", "/memfd:",        "/dev/zero",
+						"/SYSV",  "/anon_hugepage", "/dev/shm/",
+						"[heap]", "[stack"};
+	for (size_t i = 0; i < sizeof(anonymous) / sizeof(*anonymous); i++)
+		if (strncmp(mapped, anonymous[i], strlen(anonymous[i])) == 0)
+			return "[anon]";
+	if (*mapped == '\0')
+		return "[anon]";
+	return mapped;
+}
+
+/* The kernel appends " (deleted)" to the paths of deleted files (d_path in fs/d_path.c). */
+static void strip_deleted(char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t length = path ? strlen(path) : 0;
+	if (length > strlen(mark) && strcmp(path + length - strlen(mark), mark) == 0)
+		path[length - strlen(mark)] = '\0';
+}
+
+static struct module_file *module_file_create(struct module_files *files,
+					      const struct perf_record *record)
+{
+	struct module_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	const char *path = report_path(record->path);
+	file->fd = -1;
+	file->has_inode = record->has_inode;
+	file->major = record->major;
+	file->minor = record->minor;
+	file->inode = record->inode;
+	file->mapped_path = strdup(record->path);
+	file->path = strdup(path);
+	strip_deleted(file->path);
+	if (record->build_id_size)
+		file->build_id = hex_string(record->build_id, record->build_id_size);
+	file->has_file = *path == '/';
+	file->is_vdso = strcmp(path, "[vdso]") == 0;
+	if (file->has_file && file->path)
+		open_file(files, file, record);
+	if (!file->build_id)
+		file->build_id = strdup("");
+	if (file->mapped_path && file->path && file->build_id)
+		return file;
+	module_file_destroy(file);
+	return NULL;
+}
+
+static bool same_build_id(const struct module_file *file, const struct perf_record *record)
+{
+	if (!record->build_id_size)
+		return true;
+	if (strlen(file->build_id) != record->build_id_size * 2)
+		return false;
+	for (size_t i = 0; i < record->build_id_size; i++) {
+		unsigned byte;
+		if (sscanf(file->build_id + i * 2, "%2x", &byte) != 1 ||
+		    byte != record->build_id[i])
+			return false;
+	}
+	return true;
+}
+
+static bool is_same(const struct module_file *file, const struct perf_record *record)
+{
+	if (strcmp(file->mapped_path, record->path) != 0 || file->has_inode != record->has_inode)
+		return false;
+	if (!file->has_inode)
+		return same_build_id(file, record);
+	return file->inode == record->inode && file->major == record->major &&
+	       file->minor == record->minor;
+}
+
+struct module_file *module_files_get(struct module_files *files, const struct perf_record *record)
+{
+	/* Latest first: a library's mappings come together. */
+	for (size_t i = files->n_files; i > 0; i--)
+		if (is_same(files->files[i - 1], record))
+			return files->files[i - 1];
+	struct module_file *file = module_file_create(files, record);
+	if (!file)
+		return NULL;
+	if (rf_array_push(files->files, files->n_files, files->cap_files, file))
+		return file;
+	module_file_destroy(file);
+	return NULL;
+}
+
+uint64_t module_file_vaddr(const struct module_file *file, uint64_t file_offset)
+{
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct module_segment *segment = &file->segments[i];
+		/* Mappings begin at a page, segments anywhere in it (ELF gABI, "Program loading").
+		 */
+		uint64_t start = segment->file_offset & ~(uint64_t)4095;
+		if (file_offset >= start && file_offset < segment->file_offset + segment->file_size)
+			return file_offset - segment->file_offset + segment->vaddr;
+	}
+	return file_offset;
+}

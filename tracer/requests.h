@@ -1,7 +1,0 @@
-/* What the gate asks for: translations, look-ups and leave for system calls. */
-#pragma once
-
-#include "tracer/target.h"
-
-/* Fills the tables of the process area (system calls, hash table). */
-void requests_init(struct target *target);

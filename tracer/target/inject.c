@@ -1,0 +1,115 @@
+#include "tracer/target/inject.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+static const uint8_t syscall_instruction[2] = {0x0f, 0x05};
+
+/* Signals stay pending in the kernel meanwhile, as if the thread had no time for them.  SIGTRAP
+ * must not be blocked: the kernel would take its handler away at the next step. */
+static void block_signals(struct injection *injection)
+{
+	const uint64_t all = ~(1ull << (SIGTRAP - 1));
+	injection->masked = ptrace(PTRACE_GETSIGMASK, injection->tid, sizeof(injection->mask),
+				   &injection->mask) == 0 &&
+			    ptrace(PTRACE_SETSIGMASK, injection->tid, sizeof(all), &all) == 0;
+}
+
+static void unblock_signals(struct injection *injection)
+{
+	if (injection->masked)
+		ptrace(PTRACE_SETSIGMASK, injection->tid, sizeof(injection->mask),
+		       &injection->mask);
+	if (injection->stopped) /* that came meanwhile, and cannot be blocked */
+		kill(injection->tid, SIGSTOP);
+}
+
+/* One single step; false when the tracee is about to end.  Its end is left for the follower to see.
+ */
+static bool step(struct injection *injection)
+{
+	const pid_t tid = injection->tid;
+	siginfo_t info;
+	int status;
+	for (int tries = 0; tries < 16; tries++) {
+		if (ptrace(PTRACE_SINGLESTEP, tid, 0, 0) < 0 ||
+		    waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL) < 0 ||
+		    info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+		    info.si_code == CLD_DUMPED || waitpid(tid, &status, __WALL) != tid ||
+		    status >> 16 == PTRACE_EVENT_EXIT) {
+			injection->gone = true;
+			return false;
+		}
+		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP)
+			return true;
+		injection->stopped |= status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP;
+	}
+	return false;
+}
+
+static struct rf_error *put_syscall(struct injection *injection)
+{
+	const uint64_t pc = injection->regs.rip;
+	if (program_memory_read(injection->memory, pc, injection->code, 2) &&
+	    program_memory_write(injection->memory, pc, syscall_instruction, 2))
+		return NULL;
+	unblock_signals(injection);
+	return rf_error_errno(RF_EACCESS, errno, NULL, "cannot write the program's memory");
+}
+
+struct rf_error *injection_begin(struct injection *injection, pid_t tid,
+				 const struct program_memory *memory)
+{
+	*injection = (struct injection){.tid = tid, .memory = memory};
+	block_signals(injection);
+	/* Leaves the execve that it is still in: the first step reports before any instruction. */
+	if (step(injection) && ptrace(PTRACE_GETREGS, tid, 0, &injection->regs) == 0)
+		return put_syscall(injection);
+	unblock_signals(injection);
+	return rf_error_errno(RF_EACCESS, errno, NULL, "cannot step the program");
+}
+
+struct rf_error *injection_begin_at(struct injection *injection, pid_t tid,
+				    const struct program_memory *memory)
+{
+	*injection = (struct injection){.tid = tid, .memory = memory};
+	block_signals(injection);
+	if (ptrace(PTRACE_GETREGS, tid, 0, &injection->regs) == 0)
+		return put_syscall(injection);
+	unblock_signals(injection);
+	return rf_error_errno(RF_EACCESS, errno, NULL, "cannot read the program's registers");
+}
+
+int64_t injection_call(struct injection *injection, long number, uint64_t a, uint64_t b, uint64_t c,
+		       uint64_t d, uint64_t e, uint64_t f)
+{
+	struct user_regs_struct regs = injection->regs;
+	regs.rax = (uint64_t)number;
+	regs.orig_rax = (uint64_t)-1;
+	regs.rdi = a;
+	regs.rsi = b;
+	regs.rdx = c;
+	regs.r10 = d;
+	regs.r8 = e;
+	regs.r9 = f;
+	if (ptrace(PTRACE_SETREGS, injection->tid, 0, &regs) < 0)
+		return -errno;
+	for (int tries = 0; tries < 4; tries++) {
+		if (!step(injection) || ptrace(PTRACE_GETREGS, injection->tid, 0, &regs) < 0)
+			return -ESRCH;
+		if (regs.rip == injection->regs.rip + 2)
+			return (int64_t)regs.rax;
+	}
+	return -EIO;
+}
+
+void injection_end(struct injection *injection)
+{
+	program_memory_write(injection->memory, injection->regs.rip, injection->code, 2);
+	injection->regs.orig_rax = (uint64_t)-1;
+	ptrace(PTRACE_SETREGS, injection->tid, 0, &injection->regs);
+	unblock_signals(injection);
+}

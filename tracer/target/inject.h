@@ -1,0 +1,33 @@
+/* System calls made on behalf of a stopped tracee. */
+#pragma once
+
+#include "base/error.h"
+#include "tracer/process/program_memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+/* A tracee that is stopped and lends its program counter. */
+struct injection {
+	pid_t tid;
+	const struct program_memory *memory;
+	struct user_regs_struct regs; /* as they were */
+	uint8_t code[2];              /* bytes under the syscall instruction */
+	uint64_t mask;                /* of signals, as it was; if `masked` */
+	bool masked, stopped, gone;   /* a SIGSTOP came; the tracee is about to end */
+};
+
+/* Puts a syscall instruction at the tracee's program counter, which must be in memory that a
+ * debugger can write (private). */
+struct rf_error *injection_begin(struct injection *injection, pid_t tid,
+				 const struct program_memory *memory);
+/* The same for a tracee that is in no system call. */
+struct rf_error *injection_begin_at(struct injection *injection, pid_t tid,
+				    const struct program_memory *memory);
+/* Runs one system call; the result is the kernel's (-errno for an error). */
+int64_t injection_call(struct injection *injection, long number, uint64_t a, uint64_t b, uint64_t c,
+		       uint64_t d, uint64_t e, uint64_t f);
+/* Restores the code and the registers. */
+void injection_end(struct injection *injection);

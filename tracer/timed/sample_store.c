@@ -1,0 +1,140 @@
+#include "tracer/timed/sample_store.h"
+
+#include "base/array.h"
+
+#include <string.h>
+
+enum { CHUNK_SIZE = 256 };
+
+struct chunk {
+	uint8_t bytes[CHUNK_SIZE];
+};
+
+struct sample_store {
+	struct raw_sample *samples;
+	size_t n_samples, cap_samples;
+	uint32_t *references; /* chunk numbers, a run of them for each sample */
+	size_t n_references, cap_references;
+	struct chunk *chunks;
+	size_t n_chunks, cap_chunks;
+	uint32_t *slots; /* open-addressing hash: chunk number + 1, 0 for empty */
+	size_t n_slots;  /* a power of two */
+};
+
+struct sample_store *sample_store_create(void)
+{
+	struct sample_store *store = calloc(1, sizeof(*store));
+	if (!store)
+		return NULL;
+	store->n_slots = 1 << 12;
+	store->slots = calloc(store->n_slots, sizeof(*store->slots));
+	if (store->slots)
+		return store;
+	free(store);
+	return NULL;
+}
+
+void sample_store_destroy(struct sample_store *store)
+{
+	if (!store)
+		return;
+	free(store->samples);
+	free(store->references);
+	free(store->chunks);
+	free(store->slots);
+	free(store);
+}
+
+static uint64_t chunk_hash(const struct chunk *chunk)
+{
+	uint64_t hash = 0, word;
+	for (size_t i = 0; i < CHUNK_SIZE; i += sizeof(word)) {
+		memcpy(&word, chunk->bytes + i, sizeof(word));
+		/* The finaliser of splitmix64 (Steele, Lea, Flood 2014), chained. */
+		hash = (hash ^ word) * 0xbf58476d1ce4e5b9u;
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+static bool grow_slots(struct sample_store *store)
+{
+	size_t n_slots = store->n_slots * 2;
+	uint32_t *slots = calloc(n_slots, sizeof(*slots));
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < store->n_chunks; i++) {
+		size_t at = chunk_hash(&store->chunks[i]) & (n_slots - 1);
+		while (slots[at])
+			at = (at + 1) & (n_slots - 1);
+		slots[at] = (uint32_t)i + 1;
+	}
+	free(store->slots);
+	store->slots = slots;
+	store->n_slots = n_slots;
+	return true;
+}
+
+/* The number of this content, added when it is new; UINT32_MAX when memory is short. */
+static uint32_t chunk_number(struct sample_store *store, const struct chunk *chunk)
+{
+	if (store->n_chunks * 2 >= store->n_slots && !grow_slots(store))
+		return UINT32_MAX;
+	size_t at = chunk_hash(chunk) & (store->n_slots - 1);
+	for (; store->slots[at]; at = (at + 1) & (store->n_slots - 1))
+		if (memcmp(&store->chunks[store->slots[at] - 1], chunk, CHUNK_SIZE) == 0)
+			return store->slots[at] - 1;
+	if (store->n_chunks >= UINT32_MAX - 1 ||
+	    !rf_array_push(store->chunks, store->n_chunks, store->cap_chunks, *chunk))
+		return UINT32_MAX;
+	store->slots[at] = (uint32_t)store->n_chunks;
+	return (uint32_t)store->n_chunks - 1;
+}
+
+uint32_t sample_store_add(struct sample_store *store, const struct raw_sample *sample,
+			  const uint8_t *stack)
+{
+	struct raw_sample kept = *sample;
+	kept.first_chunk = (uint32_t)store->n_references;
+	if (store->n_samples >= UINT32_MAX || store->n_references > UINT32_MAX - 512)
+		return UINT32_MAX;
+	for (size_t done = 0; done < sample->stack_size;) {
+		struct chunk chunk = {0};
+		size_t skip = (sample->regs.sp + done) % CHUNK_SIZE;
+		size_t part = CHUNK_SIZE - skip;
+		if (part > sample->stack_size - done)
+			part = sample->stack_size - done;
+		memcpy(chunk.bytes + skip, stack + done, part);
+		uint32_t number = chunk_number(store, &chunk);
+		if (number == UINT32_MAX || !rf_array_push(store->references, store->n_references,
+							   store->cap_references, number))
+			return UINT32_MAX;
+		done += part;
+	}
+	if (!rf_array_push(store->samples, store->n_samples, store->cap_samples, kept))
+		return UINT32_MAX;
+	return (uint32_t)store->n_samples - 1;
+}
+
+void sample_store_get(const struct sample_store *store, uint32_t number, struct raw_sample *sample,
+		      uint8_t *stack)
+{
+	*sample = store->samples[number];
+	size_t reference = sample->first_chunk;
+	for (size_t done = 0; done < sample->stack_size; reference++) {
+		size_t skip = (sample->regs.sp + done) % CHUNK_SIZE;
+		size_t part = CHUNK_SIZE - skip;
+		if (part > sample->stack_size - done)
+			part = sample->stack_size - done;
+		memcpy(stack + done, store->chunks[store->references[reference]].bytes + skip,
+		       part);
+		done += part;
+	}
+}
+
+size_t sample_store_size(const struct sample_store *store)
+{
+	return store->cap_samples * sizeof(*store->samples) +
+	       store->cap_references * sizeof(*store->references) +
+	       store->cap_chunks * sizeof(*store->chunks) + store->n_slots * sizeof(*store->slots);
+}

@@ -1,0 +1,47 @@
+/* Timed run: samples of the CPU time of all threads and children, behind one table of functions.
+ * Backends: sampler_perf (cpu-clock through perf_event_open), sampler_timer (per-thread CPU timers
+ * in the preloaded shim, where perf_event_open is refused). */
+#pragma once
+
+#include "base/error.h"
+#include "profile/profile.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sampler;
+
+struct sampler_ops {
+	const char *name; /* goes into the fact "time_source" */
+	/* Proves that the backend works here (opens and closes an event); EUNAVAILABLE with the
+	 * reason and what to do about it otherwise. */
+	struct rf_error *(*probe)(void);
+	/* Environment for the child: may add or change strings (sampler_timer: LD_PRELOAD with the
+	 * shim prepended to what is there).  `envp` is NULL-terminated; returns a new array whose
+	 * strings live as long as the sampler, or NULL for "unchanged". */
+	char **(*environment)(struct sampler *sampler, char **envp);
+	/* `pid` is forked and waits before its execve; sampling starts at the execve (sampler_perf:
+	 * enable_on_exec, inherit).  Starts a reader thread of its own. */
+	struct rf_error *(*start)(struct sampler *sampler, pid_t pid);
+	/* After the program has ended: stops, drains, unwinds, and adds threads, frames, samples,
+	 * modules and the facts time_source, lost_samples, sample_period_ns to the profile. */
+	struct rf_error *(*finish)(struct sampler *sampler, struct profile *profile);
+	void (*destroy)(struct sampler *sampler);
+	struct sampler *(*create)(void);
+};
+
+extern const struct sampler_ops sampler_perf, sampler_timer;
+
+/* For a counted run with --once: where sample addresses lie in rfprof's code cache, `map` gives
+ * the program's own address (0: unknown, drop the frame).  Set before start. */
+typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address);
+/* --no-children: the processes that the program starts are not sampled.  Set before start. */
+void sampler_set_first_only(struct sampler *sampler);
+void sampler_set_map(struct sampler *sampler, sampler_map_fn *map, void *context);
+
+/* Samples of hardware counters (events/counters.h) beside those of time: the sampler's thread calls
+ * `drain` each 10 ms, and finish calls it a last time; it hands what it has to sample_log_counter.
+ * sampler_perf only.  Set before start. */
+struct sample_log;
+typedef void sampler_drain_fn(void *context, struct sample_log *log, const struct sampler *sampler);
+void sampler_set_drain(struct sampler *sampler, sampler_drain_fn *drain, void *context);

@@ -1,0 +1,445 @@
+/* Samples through perf_event_open: the software event cpu-clock, per thread and per CPU.
+ *
+ * One event per CPU follows the program and everything that it starts (inherit); inherited events
+ * can only be mapped per CPU (perf_event_open(2), "inherit").  An hrtimer fires each `period` of a
+ * thread's CPU time; ticks that fall into the kernel are skipped (exclude_kernel), so the sum of
+ * the periods estimates user time.
+ *
+ * Rate: three events share each ring.  The fastest starts at the execve; after some samples on any
+ * CPU it is switched off and the next takes over.  So a run of 0.2 s has 200 samples, one of a
+ * second a thousand, and a long run is hardly slowed down: a sample costs 2 us on hardware but was
+ * seen to cost 14 us in a virtual machine, 1.4 % of a period of 1 ms.  (A change of the period by
+ * PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE
+ * and _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
+#include "base/clock.h"
+#include "tracer/perf/perf_ring.h"
+#include "tracer/perf/refusal.h"
+#include "tracer/timed/sample_cost.h"
+#include "tracer/timed/sample_log.h"
+
+#include "base/array.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* One event of each CPU after the other, until `samples` have come from it on any CPU.  Not round
+ * numbers: a program with a period of its own must not run in step with its samples. */
+enum { STAGES = 3, LAST_STAGE = STAGES - 1 };
+static const struct {
+	uint64_t period_ns, samples;
+} stages[STAGES] = {
+	{249989, 128},
+	{997001, 8192},
+	{3997003, UINT64_MAX},
+};
+
+/* Enough for a call chain of some ten frames; a record must fit into 64 KiB. */
+enum { STACK_BYTES = 4096 };
+
+/* The default of kernel.perf_event_mlock_kb (516) allows plain users 128 pages and the control
+ * page per CPU; root may have more.  Tried from the largest on. */
+enum { MAX_RING_PAGES = 256, MIN_RING_PAGES = 8 };
+
+/* Beyond this the raw samples are unwound while the program runs. */
+static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
+
+/* The reader wakes at least this often: soon at first, so that files are opened before a short
+ * program can delete them.  Rings that are drained besides wake nobody. */
+enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100 };
+
+struct cpu_events {
+	int events[STAGES]; /* descriptors or -1; the last one has the ring */
+	void *mapping;
+	size_t mapping_size;
+	uint64_t n_samples; /* of this stage */
+	struct perf_ring ring;
+};
+
+struct perf_sampler {
+	struct sampler base;
+	struct sample_log *log;
+	struct cpu_events **cpus;
+	size_t n_cpus, cap_cpus;
+	struct pollfd *polls; /* n_cpus rings and the stop event */
+	int stop;
+	int stage;
+	bool reading, raised_limit;
+	pthread_t reader;
+	struct rlimit old_limit;
+};
+
+static int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static struct perf_event_attr event_attributes(uint64_t period)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(struct perf_event_attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = period,
+		.sample_type = PERF_RING_SAMPLE_TYPE,
+		.sample_regs_user = PERF_RING_REGS_USER,
+		.sample_stack_user = STACK_BYTES,
+		.disabled = 1,
+		.inherit = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.sample_id_all = 1,
+		.build_id = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+	};
+}
+
+static struct rf_error *refused(int errnum)
+{
+	return refusal_here(errnum, REFUSED_SOFTWARE, "a cpu-clock event");
+}
+
+/* perf_event_open with what this kernel knows: build ids in mappings came with Linux 5.12, events
+ * for threads without children with 5.13 (before, children's records are read and left out). */
+static int event_open_best(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int fd = event_open(attr, pid, cpu);
+	if (fd < 0 && errno == EINVAL && attr->inherit_thread) {
+		attr->inherit_thread = 0;
+		fd = event_open(attr, pid, cpu);
+	}
+	if (fd >= 0 || errno != EINVAL || !attr->build_id)
+		return fd;
+	attr->build_id = 0;
+	return event_open(attr, pid, cpu);
+}
+
+static struct rf_error *perf_probe(void)
+{
+	struct perf_event_attr attr = event_attributes(stages[0].period_ns);
+	int fd = event_open_best(&attr, 0, -1);
+	if (fd < 0)
+		return refused(errno);
+	close(fd);
+	return NULL;
+}
+
+/* --- events and rings --- */
+
+static void cpu_events_destroy(struct cpu_events *cpu)
+{
+	if (cpu->mapping != MAP_FAILED)
+		munmap(cpu->mapping, cpu->mapping_size);
+	for (int i = 0; i < STAGES; i++)
+		if (cpu->events[i] >= 0)
+			close(cpu->events[i]);
+	free(cpu);
+}
+
+static struct rf_error *open_events(struct cpu_events *cpu, pid_t pid, int number, bool first_only)
+{
+	for (int i = 0; i < STAGES; i++) {
+		struct perf_event_attr attr = event_attributes(stages[i].period_ns);
+		/* Wake when a quarter of the smallest common ring is full. */
+		attr.wakeup_watermark = 32 * 4096;
+		attr.enable_on_exec = i == 0;
+		attr.inherit_thread = first_only;
+		cpu->events[i] = event_open_best(&attr, pid, number);
+		if (cpu->events[i] < 0)
+			return refused(errno);
+	}
+	return NULL;
+}
+
+static struct rf_error *out_of_memory(void)
+{
+	return rf_error_create(RF_EINTERNAL, NULL, "out of memory for sampling");
+}
+
+static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int number)
+{
+	struct cpu_events *cpu = calloc(1, sizeof(*cpu));
+	if (!cpu)
+		return out_of_memory();
+	for (int i = 0; i < STAGES; i++)
+		cpu->events[i] = -1;
+	cpu->mapping = MAP_FAILED;
+	struct rf_error *error = open_events(cpu, pid, number, sampler->base.first_only);
+	if (error && error->errnum == ENODEV) { /* went off line */
+		rf_error_destroy(error);
+		cpu_events_destroy(cpu);
+		return NULL;
+	}
+	if (!error && !rf_array_push(sampler->cpus, sampler->n_cpus, sampler->cap_cpus, cpu))
+		error = out_of_memory();
+	if (error)
+		cpu_events_destroy(cpu);
+	return error;
+}
+
+/* Three descriptors for each CPU of a large machine are more than the usual soft limit of 1,024.
+ * The program has been forked before: it keeps its own limit. */
+static void raise_descriptor_limit(struct perf_sampler *sampler)
+{
+	if (getrlimit(RLIMIT_NOFILE, &sampler->old_limit) != 0)
+		return;
+	struct rlimit limit = sampler->old_limit;
+	limit.rlim_cur = limit.rlim_max;
+	sampler->raised_limit = setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+static struct rf_error *open_all_cpus(struct perf_sampler *sampler, pid_t pid)
+{
+	/* Events on CPUs that are off line are refused with ENODEV. */
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+	for (int number = 0; number < n; number++) {
+		struct rf_error *error = add_cpu(sampler, pid, number);
+		if (error)
+			return error;
+	}
+	return sampler->n_cpus ? NULL : refused(ENODEV);
+}
+
+static void unmap_ring(struct cpu_events *cpu)
+{
+	if (cpu->mapping != MAP_FAILED)
+		munmap(cpu->mapping, cpu->mapping_size);
+	cpu->mapping = MAP_FAILED;
+}
+
+static bool map_rings(struct perf_sampler *sampler, size_t mapping_size)
+{
+	for (size_t i = 0; i < sampler->n_cpus; i++) {
+		struct cpu_events *cpu = sampler->cpus[i];
+		cpu->mapping_size = mapping_size;
+		cpu->mapping = mmap(NULL, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+				    cpu->events[LAST_STAGE], 0);
+		if (cpu->mapping == MAP_FAILED)
+			return false;
+		perf_ring_init(&cpu->ring, cpu->mapping, mapping_size);
+	}
+	return true;
+}
+
+/* Equal rings for all CPUs: the limit counts the memory of all of a user's rings together, so that
+ * a large one for the first CPU leaves nothing for the last. */
+static struct rf_error *map_largest_rings(struct perf_sampler *sampler)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	for (size_t n = MAX_RING_PAGES; n >= MIN_RING_PAGES; n /= 2) {
+		if (map_rings(sampler, (n + 1) * page))
+			return NULL;
+		const int errnum = errno;
+		for (size_t i = 0; i < sampler->n_cpus; i++)
+			unmap_ring(sampler->cpus[i]);
+		errno = errnum;
+	}
+	return refusal_here(errno, REFUSED_RING, "the samples of cpu-clock");
+}
+
+/* All events of a CPU write into the ring of the last one. */
+static struct rf_error *share_rings(const struct perf_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		for (int stage = 0; stage < LAST_STAGE; stage++)
+			if (ioctl(sampler->cpus[i]->events[stage], PERF_EVENT_IOC_SET_OUTPUT,
+				  sampler->cpus[i]->events[LAST_STAGE]) != 0)
+				return rf_error_errno(RF_EUNAVAILABLE, errno, NULL,
+						      "cannot share a ring between events");
+	return NULL;
+}
+
+/* --- reading --- */
+
+struct read_context {
+	struct perf_sampler *sampler;
+	struct cpu_events *cpu;
+};
+
+static void take_record(void *opaque, const void *bytes, size_t size)
+{
+	struct read_context *context = opaque;
+	struct perf_record record;
+	if (!perf_record_parse(bytes, size, &record)) {
+		sample_log_lost(context->sampler->log, 1);
+		return;
+	}
+	if (record.type == PERF_RECORD_SAMPLE)
+		context->cpu->n_samples++;
+	sample_log_record(context->sampler->log, &context->sampler->base, &record);
+}
+
+static void drain(struct perf_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->n_cpus; i++) {
+		struct read_context context = {sampler, sampler->cpus[i]};
+		perf_ring_read(&sampler->cpus[i]->ring, take_record, &context);
+	}
+	if (sampler->base.drain)
+		sampler->base.drain(sampler->base.drain_context, sampler->log, &sampler->base);
+}
+
+/* The event of the next stage starts first: mappings are reported without a gap, and its first
+ * sample is a whole period away, so nothing is counted twice. */
+static void end_stage(struct perf_sampler *sampler)
+{
+	bool enough = false;
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		enough |= sampler->cpus[i]->n_samples >= stages[sampler->stage].samples;
+	if (!enough)
+		return;
+	for (size_t i = 0; i < sampler->n_cpus; i++) {
+		struct cpu_events *cpu = sampler->cpus[i];
+		ioctl(cpu->events[sampler->stage + 1], PERF_EVENT_IOC_ENABLE, 0);
+		ioctl(cpu->events[sampler->stage], PERF_EVENT_IOC_DISABLE, 0);
+		cpu->n_samples = 0;
+	}
+	sampler->stage++;
+}
+
+static void *read_rings(void *opaque)
+{
+	struct perf_sampler *sampler = opaque;
+	struct pollfd *stop = &sampler->polls[sampler->n_cpus];
+	for (unsigned round = 0; !(stop->revents & POLLIN); round++) {
+		int timeout = round < FIRST_POLLS || sampler->base.drain ? POLL_FIRST_MS : POLL_MS;
+		poll(sampler->polls, sampler->n_cpus + 1, timeout);
+		uint64_t before = clock_now_ns();
+		drain(sampler);
+		end_stage(sampler);
+		/* All that was written before this round began has now been read. */
+		sample_log_complete_until(sampler->log, before);
+		/* The first program of the run has ended; its children may go on. */
+		for (size_t i = 0; i < sampler->n_cpus; i++)
+			if (sampler->polls[i].revents & (POLLHUP | POLLERR))
+				sampler->polls[i].fd = -1;
+	}
+	return NULL;
+}
+
+static struct rf_error *start_reader(struct perf_sampler *sampler)
+{
+	sampler->polls = calloc(sampler->n_cpus + 1, sizeof(*sampler->polls));
+	sampler->stop = eventfd(0, EFD_CLOEXEC);
+	if (!sampler->polls || sampler->stop < 0)
+		return out_of_memory();
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		sampler->polls[i] = (struct pollfd){sampler->cpus[i]->events[0], POLLIN, 0};
+	sampler->polls[sampler->n_cpus] = (struct pollfd){sampler->stop, POLLIN, 0};
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int errnum = pthread_create(&sampler->reader, NULL, read_rings, sampler);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (errnum)
+		return rf_error_errno(RF_EINTERNAL, errnum, NULL, "cannot start a thread");
+	sampler->reading = true;
+	return NULL;
+}
+
+static void stop_reader(struct perf_sampler *sampler)
+{
+	if (!sampler->reading)
+		return;
+	eventfd_write(sampler->stop, 1);
+	pthread_join(sampler->reader, NULL);
+	sampler->reading = false;
+}
+
+/* --- the table of functions --- */
+
+static struct sampler *perf_create(void)
+{
+	struct perf_sampler *sampler = calloc(1, sizeof(*sampler));
+	if (!sampler)
+		return NULL;
+	sampler->stop = -1;
+	sampler->log = sample_log_create(SAMPLE_MEMORY);
+	if (sampler->log)
+		return &sampler->base;
+	free(sampler);
+	return NULL;
+}
+
+static char **perf_environment(struct sampler *base, char **envp)
+{
+	return NULL;
+}
+
+static struct rf_error *perf_start(struct sampler *base, pid_t pid)
+{
+	struct perf_sampler *sampler = (struct perf_sampler *)base;
+	if (base->first_only)
+		base->only_pid = (uint32_t)pid;
+	raise_descriptor_limit(sampler);
+	struct rf_error *error = open_all_cpus(sampler, pid);
+	if (!error)
+		error = map_largest_rings(sampler);
+	if (!error)
+		error = share_rings(sampler);
+	return error ? error : start_reader(sampler);
+}
+
+static struct rf_error *perf_finish(struct sampler *base, struct profile *profile)
+{
+	struct perf_sampler *sampler = (struct perf_sampler *)base;
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		for (int stage = 0; stage < STAGES; stage++)
+			ioctl(sampler->cpus[i]->events[stage], PERF_EVENT_IOC_DISABLE, 0);
+	stop_reader(sampler);
+	drain(sampler);
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		sample_log_lost(sampler->log, sampler->cpus[i]->ring.broken);
+	/* now, so that the program's start need not wait for it */
+	struct perf_event_attr attr = event_attributes(stages[0].period_ns);
+	profile_set_fact(profile, "sample_cost_ns", "%" PRIu64, sample_cost_ns(&attr));
+	return sample_log_finish(sampler->log, sampler_perf.name, stages[sampler->stage].period_ns,
+				 profile);
+}
+
+static void perf_destroy(struct sampler *base)
+{
+	struct perf_sampler *sampler = (struct perf_sampler *)base;
+	if (!sampler)
+		return;
+	stop_reader(sampler);
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		cpu_events_destroy(sampler->cpus[i]);
+	free(sampler->cpus);
+	free(sampler->polls);
+	if (sampler->stop >= 0)
+		close(sampler->stop);
+	if (sampler->raised_limit)
+		setrlimit(RLIMIT_NOFILE, &sampler->old_limit);
+	sample_log_destroy(sampler->log);
+	free(sampler);
+}
+
+const struct sampler_ops sampler_perf = {
+	.name = "perf cpu-clock",
+	.probe = perf_probe,
+	.environment = perf_environment,
+	.start = perf_start,
+	.finish = perf_finish,
+	.destroy = perf_destroy,
+	.create = perf_create,
+};

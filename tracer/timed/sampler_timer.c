@@ -1,0 +1,293 @@
+/* Samples by the preloaded shim, for systems that refuse perf_event_open: see
+ * preload/shim_protocol.h for the shared file and preload/shim_timer.c for the timers. */
+#include "base/clock.h"
+#include "preload/shim_protocol.h"
+#include "tracer/perf/perf_ring.h"
+#include "tracer/timed/sample_log.h"
+#include "tracer/timed/shim_path.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Shorter than a tick of any usual kernel (CONFIG_HZ up to 1000): one sample a tick. */
+enum { INTERVAL_NS = 250000 };
+enum { STACK_BYTES = 4096 };
+
+/* A ring holds some 60 samples with full stacks: 60 ms at 1,000 ticks a second. */
+enum { POLL_MS = 10, ROUNDS_PER_REAP = 50 };
+
+/* Real-time signals are given out from SIGRTMIN up; one near the other end is seldom taken.  Where
+ * the program uses it nevertheless the shim keeps both apart. */
+enum { SIGNAL_BELOW_MAX = 3 };
+
+static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
+
+struct timer_sampler {
+	struct sampler base;
+	struct sample_log *log;
+	int file; /* memfd, open until the end: programs open it by its path in /proc */
+	struct shim_header *header;
+	char **environment;
+	char *preload, *variable;
+	uint64_t lost_seen[SHIM_SLOTS];
+	struct perf_ring ring;
+	int stop;
+	bool reading;
+	pthread_t reader;
+};
+
+/* --- the shared file --- */
+
+static int choose_signal(void)
+{
+	const char *given = getenv("RFPROF_TIMER_SIGNAL");
+	int number = given ? atoi(given) : 0;
+	return number >= SIGRTMIN && number <= SIGRTMAX ? number : SIGRTMAX - SIGNAL_BELOW_MAX;
+}
+
+static struct rf_error *make_file(struct timer_sampler *sampler)
+{
+	sampler->file = memfd_create("rfprof-samples", MFD_CLOEXEC);
+	if (sampler->file < 0 || ftruncate(sampler->file, (off_t)SHIM_FILE_SIZE) != 0)
+		return rf_error_errno(RF_EUNAVAILABLE, errno, NULL,
+				      "cannot make a file in memory for samples");
+	void *mapping =
+		mmap(NULL, SHIM_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, sampler->file, 0);
+	if (mapping == MAP_FAILED)
+		return rf_error_errno(RF_EUNAVAILABLE, errno, "see ulimit -v",
+				      "cannot map the file for samples");
+	sampler->header = mapping;
+	*sampler->header = (struct shim_header){
+		.version = SHIM_PROTOCOL_VERSION,
+		.signal = (uint32_t)choose_signal(),
+		.interval_ns = INTERVAL_NS,
+		.stack_bytes = STACK_BYTES,
+	};
+	return NULL;
+}
+
+static struct shim_slot *slot_at(const struct timer_sampler *sampler, unsigned number)
+{
+	return (struct shim_slot *)((uint8_t *)sampler->header + SHIM_PAGE +
+				    (size_t)number * SHIM_SLOT_SIZE);
+}
+
+/* --- reading --- */
+
+static void take_record(void *opaque, const void *bytes, size_t size)
+{
+	struct timer_sampler *sampler = opaque;
+	struct perf_record record;
+	if (perf_record_parse(bytes, size, &record))
+		sample_log_record(sampler->log, &sampler->base, &record);
+	else
+		sample_log_lost(sampler->log, 1);
+}
+
+static void read_slot(struct timer_sampler *sampler, unsigned number)
+{
+	struct shim_slot *slot = slot_at(sampler, number);
+	struct perf_ring *ring = &sampler->ring;
+	ring->head = &slot->head;
+	ring->tail = &slot->tail;
+	ring->data = (const uint8_t *)slot + SHIM_PAGE;
+	ring->size = SHIM_RING_SIZE;
+	ring->shared = true;
+	perf_ring_read(ring, take_record, sampler);
+	uint64_t lost = __atomic_load_n(&slot->lost, __ATOMIC_RELAXED);
+	sample_log_lost(sampler->log, lost - sampler->lost_seen[number]);
+	sampler->lost_seen[number] = lost;
+}
+
+static void free_slot(struct shim_slot *slot)
+{
+	/* A process that lives after all must not write any more. */
+	__atomic_fetch_add(&slot->generation, 1, __ATOMIC_ACQ_REL);
+	__atomic_store_n(&slot->state, SHIM_SLOT_FREE, __ATOMIC_RELEASE);
+}
+
+/* Reads all rings.  `reap`: look for slots whose process has ended without a word. */
+static void read_slots(struct timer_sampler *sampler, bool reap)
+{
+	/* Slots are given out from the first up: behind a slot that was never used there is none.
+	 */
+	for (unsigned i = 0; i < SHIM_SLOTS; i++) {
+		struct shim_slot *slot = slot_at(sampler, i);
+		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+		uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_ACQUIRE);
+		if (state == SHIM_SLOT_FREE && !pid)
+			return;
+		if (state == SHIM_SLOT_FREE)
+			continue;
+		bool dead = reap && pid && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+		read_slot(sampler, i);
+		if (state == SHIM_SLOT_CLOSED || dead)
+			free_slot(slot);
+	}
+}
+
+static void *read_rings(void *opaque)
+{
+	struct timer_sampler *sampler = opaque;
+	struct pollfd stop = {sampler->stop, POLLIN, 0};
+	for (unsigned round = 1; !(stop.revents & POLLIN); round++) {
+		poll(&stop, 1, POLL_MS);
+		uint64_t before = clock_now_ns();
+		read_slots(sampler, round % ROUNDS_PER_REAP == 0);
+		sample_log_complete_until(sampler->log, before);
+	}
+	return NULL;
+}
+
+/* --- the environment --- */
+
+static size_t find_variable(char **environment, const char *prefix)
+{
+	size_t i = 0;
+	while (environment[i] && strncmp(environment[i], prefix, strlen(prefix)) != 0)
+		i++;
+	return i;
+}
+
+/* The entries LD_PRELOAD (ours first, then the user's) and RFPROF_TIMER. */
+static bool make_variables(struct timer_sampler *sampler, const char *shim, const char *users)
+{
+	if (asprintf(&sampler->preload, "LD_PRELOAD=%s%s%s", shim, users ? ":" : "",
+		     users ? users : "") < 0)
+		sampler->preload = NULL;
+	if (asprintf(&sampler->variable, SHIM_ENVIRONMENT "=%d:/proc/%d/fd/%d", users != NULL,
+		     (int)getpid(), sampler->file) < 0)
+		sampler->variable = NULL;
+	return sampler->preload && sampler->variable;
+}
+
+static char **timer_environment(struct sampler *base, char **envp)
+{
+	static const char PRELOAD[] = "LD_PRELOAD=";
+	struct timer_sampler *sampler = (struct timer_sampler *)base;
+	size_t n = 0, at = find_variable(envp, PRELOAD);
+	while (envp[n])
+		n++;
+	char *shim = NULL;
+	struct rf_error *error = shim_path_find(&shim);
+	if (error) { /* probe has said so */
+		rf_error_destroy(error);
+		return NULL;
+	}
+	bool done = make_variables(sampler, shim, at < n ? envp[at] + strlen(PRELOAD) : NULL);
+	free(shim);
+	sampler->environment = done ? calloc(n + 3, sizeof(char *)) : NULL;
+	if (!sampler->environment)
+		return NULL;
+	memcpy(sampler->environment, envp, n * sizeof(char *));
+	sampler->environment[at] = sampler->preload;
+	sampler->environment[at == n ? n + 1 : n] = sampler->variable;
+	return sampler->environment;
+}
+
+/* --- the table of functions --- */
+
+static struct rf_error *timer_probe(void)
+{
+	char *path;
+	struct rf_error *error = shim_path_find(&path);
+	if (!error)
+		free(path);
+	return error;
+}
+
+static void timer_destroy(struct sampler *base);
+
+static struct sampler *timer_create_sampler(void)
+{
+	struct timer_sampler *sampler = calloc(1, sizeof(*sampler));
+	if (!sampler)
+		return NULL;
+	sampler->stop = sampler->file = -1;
+	sampler->log = sample_log_create(SAMPLE_MEMORY);
+	struct rf_error *error = make_file(sampler);
+	if (sampler->log && !error)
+		return &sampler->base;
+	rf_error_destroy(error);
+	timer_destroy(&sampler->base);
+	return NULL;
+}
+
+static struct rf_error *timer_start(struct sampler *base, pid_t pid)
+{
+	struct timer_sampler *sampler = (struct timer_sampler *)base;
+	sigset_t all, old;
+	if (base->first_only) /* children still load the library, and are not listened to */
+		base->only_pid = (uint32_t)pid;
+	sampler->stop = eventfd(0, EFD_CLOEXEC);
+	if (sampler->stop < 0)
+		return rf_error_errno(RF_EINTERNAL, errno, NULL, "cannot make an event descriptor");
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int errnum = pthread_create(&sampler->reader, NULL, read_rings, sampler);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (errnum)
+		return rf_error_errno(RF_EINTERNAL, errnum, NULL, "cannot start a thread");
+	sampler->reading = true;
+	return NULL;
+}
+
+static void stop_reader(struct timer_sampler *sampler)
+{
+	if (!sampler->reading)
+		return;
+	eventfd_write(sampler->stop, 1);
+	pthread_join(sampler->reader, NULL);
+	sampler->reading = false;
+}
+
+static struct rf_error *timer_finish(struct sampler *base, struct profile *profile)
+{
+	struct timer_sampler *sampler = (struct timer_sampler *)base;
+	stop_reader(sampler);
+	read_slots(sampler, false);
+	sample_log_lost(sampler->log, sampler->ring.broken);
+	struct rf_error *error = sample_log_finish(sampler->log, sampler_timer.name, 0, profile);
+	if (!error)
+		profile_set_fact(profile, "unsampled_threads", "%u",
+				 __atomic_load_n(&sampler->header->unsampled, __ATOMIC_RELAXED));
+	return error;
+}
+
+static void timer_destroy(struct sampler *base)
+{
+	struct timer_sampler *sampler = (struct timer_sampler *)base;
+	if (!sampler)
+		return;
+	stop_reader(sampler);
+	if (sampler->header)
+		munmap(sampler->header, SHIM_FILE_SIZE);
+	if (sampler->file >= 0)
+		close(sampler->file);
+	if (sampler->stop >= 0)
+		close(sampler->stop);
+	free(sampler->environment);
+	free(sampler->preload);
+	free(sampler->variable);
+	sample_log_destroy(sampler->log);
+	free(sampler);
+}
+
+const struct sampler_ops sampler_timer = {
+	.name = "shim timer",
+	.probe = timer_probe,
+	.environment = timer_environment,
+	.start = timer_start,
+	.finish = timer_finish,
+	.destroy = timer_destroy,
+	.create = timer_create_sampler,
+};

@@ -1,0 +1,49 @@
+/* Takes the records of traced accesses out of the rings of all threads, in the order in which they
+ * were handed over, and simulates them in one hierarchy of caches for the whole process tree.
+ *
+ * A thread of its own does so; a thread that waits for room in its ring goes on when it has.
+ * Callers may hold the lock of the run: the drain takes none but its own. */
+#pragma once
+
+#include "base/error.h"
+#include "profile/profile.h"
+#include "tracer/traffic/object_world.h"
+#include "tracer/traffic/trace_ring.h"
+#include "tracer/traffic/traffic_options.h"
+#include "tracer/translate/trace_config.h"
+
+#include <pthread.h>
+
+struct drain;
+struct drain_source;
+struct allocator_files;
+
+/* The hierarchy that the options ask for.  Facts about it go into the profile, also when nothing
+ * can be traced: then *out is NULL.  Errors: the geometry is none. */
+struct rf_error *drain_create(const struct traffic_options *options, struct profile *profile,
+			      struct drain **out);
+/* The classes of lines that are simulated. */
+uint64_t drain_classes(const struct drain *drain);
+
+/* A number for an address space, whose lines are not those of another.  `world`: what the system
+ * shows of it, owned by the drain from now on; or NULL: whose data moves there is not asked. */
+uint32_t drain_new_space(struct drain *drain, struct object_world *world);
+/* The allocators in all files of the run; used under the lock of the run. */
+struct allocator_files *drain_allocators(struct drain *drain);
+
+/* Adds a thread that has not run since its slot was made ready; `thread`: its row.  NULL when
+ * memory is short: then it is not traced. */
+struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config,
+				      uint8_t *slot, uint64_t slot_address, uint32_t thread,
+				      uint32_t space);
+/* Its thread, which has not run yet, has its stack there. */
+void drain_set_stack(struct drain_source *source, uint64_t stack_pointer);
+/* Adds a few records in the place of its thread, which is stopped outside the gate. */
+void drain_add_records(struct drain *drain, struct drain_source *source,
+		       const struct trace_record *records, size_t n);
+/* Its thread runs no more: all that it has recorded is simulated when this returns. */
+void drain_remove_thread(struct drain *drain, struct drain_source *source);
+
+/* Ends the simulation; the counts become rows of the profile, which nobody else uses meanwhile. */
+void drain_finish(struct drain *drain);
+void drain_destroy(struct drain *drain);

@@ -1,0 +1,24 @@
+/* What the system shows of one process's memory, for its data objects (struct objects_source).
+ *
+ * It has maps and files of its own, so that the drain needs no lock of the run.  A process that is
+ * gone is remembered as it was when it was last looked at. */
+#pragma once
+
+#include "tracer/traffic/objects.h"
+
+#include <sys/types.h>
+
+struct object_world;
+struct object_world *object_world_create(pid_t pid);
+void object_world_destroy(struct object_world *world);
+
+/* Looks at the process once more; any thread may call this. */
+void object_world_look(struct object_world *world);
+
+/* It executes another program: what is seen from now on is not its any more. */
+void object_world_freeze(struct object_world *world);
+
+struct objects_source object_world_source(struct object_world *world);
+
+/* The row of one of its modules in `profile`; PROFILE_NONE stays what it is. */
+uint32_t object_world_module(struct object_world *world, uint32_t module, struct profile *profile);

@@ -1,0 +1,60 @@
+/* How the addresses of each instruction follow each other, and how much of the lines that it brings
+ * in from memory is used.
+ *
+ * Only accesses to sampled lines are seen.  A step is the difference between two that follow each
+ * other, of one instruction and thread; it is k times the true step when k - 1 accesses between
+ * them went to lines that are not sampled.  Which those are is known.  So a constant step s is
+ * recognised by this: each difference d is a multiple of s, and none of the addresses in between (a
+ * + s, a + 2 s, …) lies in a sampled line; s is the greatest common divisor of two differences that
+ * follow each other, and counts once a third agrees.  (Where all classes that a walk can meet are a
+ * multiple of g apart in its steps, g·s explains the same and is found: with 4 of 64 classes for
+ * one odd number of lines in nine, oftener for even ones.)  Every access that is seen is classified
+ * by the step that leads to it; since all lines are equally likely to be sampled, shares of these
+ * are shares of all accesses. */
+#pragma once
+
+#include "profile/profile.h"
+#include "tracer/traffic/line_sample.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct strides;
+/* `told`: the lines whose accesses are all told.  `used`: of these, those whose use is followed.
+ * `lines`: how many of the latter the last cache holds. */
+struct strides *strides_create(const struct line_sample *told, const struct line_sample *used,
+			       uint64_t lines);
+void strides_destroy(struct strides *strides);
+
+/* The instruction and thread `who` (any small number) accesses `bytes` from `address` on; in the
+ * order of its execution.  Of other lines than those above some may be told, too: they only help to
+ * find the step.  Loads and stores of one instruction are told apart.  Between two with different
+ * `burst` there may have been others that were not told. */
+void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t burst,
+		  uint64_t address, uint32_t bytes);
+
+/* `who` brings a line in from memory: what is touched of it from now on is used, until it is
+ * brought in once more, or twice as many lines as the last cache holds have been since, or the end
+ * comes.  `line` may have bits that tell address spaces apart. */
+void strides_fetched(struct strides *strides, uint64_t line, uint32_t who);
+/* Anybody touches bytes of a line.  Those of lines that nobody has brought in, or that are not
+ * followed, are ignored, here and there. */
+void strides_touched(struct strides *strides, uint64_t line, unsigned first, unsigned bytes);
+
+/* The same of the bytes whose bits are set. */
+void strides_touched_bytes(struct strides *strides, uint64_t line, uint64_t bytes);
+
+/* What was found for one `who`. */
+struct stride_counts {
+	uint64_t unit, constant,
+		random;         /* steps: by the width of the access, by another constant, others */
+	int64_t step;           /* bytes, the most frequent constant one, unit or not; 0: none */
+	uint64_t fetched, used; /* bytes */
+};
+struct stride_counts strides_counts(const struct strides *strides, uint32_t who);
+
+/* Adds a row for each instruction.  `place` gives the instruction of a `who`.  Lines that are still
+ * in the caches count as if they left now. */
+void strides_save(struct strides *strides, struct profile *profile,
+		  void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset),
+		  void *context);

@@ -1,0 +1,20 @@
+/* How the counted run finds out what moves between the levels of the memory hierarchy: what the
+ * command line says of it. */
+#pragma once
+
+#include <stdbool.h>
+
+/* Without --cache-sample: so many classes of sets at first, halved as long as threads wait for the
+ * simulation, down to two; and so many where they cannot be halved. */
+#define TRAFFIC_MOST 16
+#define TRAFFIC_FEWEST 4
+
+struct traffic_options {
+	bool trace; /* false: no traffic; set by the choice of sources (tracer/pmu/pmu_plan.h) */
+	const char *cache; /* the hierarchy to simulate, such as L1=48K:12,L2=2M:16,L3=32M:16, or
+			    * the name of a file that describes one; NULL: this machine's */
+	unsigned cache_sample; /* one class of sets in so many is simulated (cache/traffic.h); 1:
+				* all, CACHE_CLASSES: one; 0: as many as can be simulated meanwhile
+				*/
+	bool cache_prefetch;   /* a miss brings the next line, too */
+};

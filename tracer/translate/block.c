@@ -1,0 +1,244 @@
+#include "tracer/translate/allocation_emit.h"
+#include "tracer/translate/batch.h"
+#include "tracer/translate/trace_emit.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+static void copy_original(struct batch *batch, struct code_block *block,
+			  const struct planned *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		block->size += items[i].insn.length;
+	block->bytes = malloc(block->size);
+	batch_check(batch, block->bytes);
+	uint8_t *out = block->bytes;
+	for (size_t i = 0; out && i < n; i++) {
+		memcpy(out, items[i].insn.bytes, items[i].insn.length);
+		out += items[i].insn.length;
+	}
+}
+
+static void open_block(struct batch *batch, const struct planned *items,
+		       const struct layout_block *layout)
+{
+	struct code_cache *cache = batch->cache;
+	const size_t n = layout->n;
+	struct code_block block = {
+		.pc = items[0].insn.pc,
+		.n_insns = (uint16_t)n,
+		.arena = (uint8_t)(batch->arena - cache->arenas),
+		.counter = layout->is_derived ? NO_COUNTER : new_counter(cache),
+		.dead = items[0].dead,
+		.falls_in = !layout->first_of_run,
+		.in = layout->in,
+		.out = layout->out,
+	};
+	const struct code_source *source = &batch->translator->source;
+	source->locate(source->context, block.pc, &block.module, &block.module_offset);
+	copy_original(batch, &block, items, n);
+	batch->block = (uint32_t)cache->n_blocks;
+	batch_check(batch, rf_array_push(cache->blocks, cache->n_blocks, cache->cap_blocks, block));
+	batch_check(batch, u64_map_set(&cache->block_of_pc, block.pc, batch->block));
+	if (!cache->lowest || block.pc < cache->lowest)
+		cache->lowest = block.pc;
+	if (block.pc + block.size > cache->highest)
+		cache->highest = block.pc + block.size;
+}
+
+#define MOST_NOPS 18 /* bytes; more would cost more than a jump over them */
+
+/* Loops keep the alignment that their compiler gave them, up to half a cache line. */
+static void keep_alignment(struct batch *batch, uint64_t pc)
+{
+	struct arena *arena = batch->arena;
+	size_t n = (pc - arena_address(arena, (uint32_t)arena->used)) & 31;
+	batch_piece(batch, PIECE_STEP, 0);
+	if (n > MOST_NOPS) {
+		n -= 2;
+		EMIT(arena, 0xeb, (uint8_t)n); /* jmp */
+	}
+	emit_nops(arena, n);
+}
+
+static void emit_traced(struct batch *batch, const struct trace_block *trace,
+			const struct planned *item, size_t i, uint16_t orig)
+{
+	emit_plain(batch, item, orig);
+	trace_behind(batch, trace, i, orig);
+}
+
+static void emit_insns(struct batch *batch, const struct planned *items, size_t n,
+		       struct trace_block *trace)
+{
+	const enum piece_kind kind = trace->kind;
+	const enum reg loop_register = trace->loop_register;
+	struct arena *arena = batch->arena;
+	batch->got_value = got_value(batch, items, n);
+	batch->cache->blocks[batch->block].got_value = batch->got_value;
+	const bool counts =
+		kind != PIECE_LOOP && batch->cache->blocks[batch->block].counter != NO_COUNTER;
+	const struct count_place place =
+		counts ? count_place(batch, items, n) : (struct count_place){n + 1, false};
+	uint16_t orig = 0;
+	batch->count_in_transfer = place.before == n;
+	for (size_t i = 0; i < n && !batch->failed; i++) {
+		batch_piece(batch, kind, orig);
+		arena->pieces[arena->n_pieces - 1].reg = (uint8_t)loop_register;
+		trace_before(batch, trace, i, orig);
+		if (items[i].insn.flow != FLOW_NEXT && kind != PIECE_LOOP) {
+			trace_restore(batch, trace);
+			batch_piece(batch, kind, orig);
+		}
+		if (i == place.before && place.flags_dead)
+			emit_count_flags(batch);
+		else if (i == place.before)
+			emit_count_borrowing(batch, count_register(items, n), orig);
+		if (i == place.before)
+			batch_piece(batch, PIECE_CLEAN, orig);
+		if (items[i].insn.flow == FLOW_NEXT)
+			emit_traced(batch, trace, &items[i], i, orig);
+		else if (kind != PIECE_LOOP)
+			emit_transfer(batch, &items[i], orig);
+		orig = (uint16_t)(orig + items[i].insn.length);
+	}
+	if (items[n - 1].insn.flow == FLOW_NEXT) {
+		batch_piece(batch, PIECE_STEP, orig);
+		trace_restore(batch, trace);
+	}
+}
+
+static void emit_straight(struct batch *batch, const struct planned *items, size_t n,
+			  struct trace_block *trace)
+{
+	batch_piece(batch, PIECE_CLEAN, 0);
+	trace_save(batch, trace);
+	emit_insns(batch, items, n, trace);
+}
+
+/* A block that jumps back to itself keeps its counter in a register that it does not use: a
+ * counter in memory would make every iteration wait for the store of the one before.  Returns the
+ * register, or -1 when the block is none or uses them all. */
+static enum reg loop_register(const struct batch *batch, const struct planned *items, size_t n)
+{
+	const struct decoded *last = &items[n - 1].insn;
+	unsigned used = 1u << RSP;
+	if (last->flow != FLOW_BRANCH || last->target != items[0].insn.pc)
+		return NO_REGISTER;
+	for (size_t i = 0; i < n; i++) {
+		const struct decoded *insn = &items[i].insn;
+		if (emit_units_possible(insn) ||
+		    (insn->rip_relative && !in_reach(batch->arena, insn->target)))
+			return NO_REGISTER;
+		used |= decode_used_registers(insn);
+	}
+	return free_register(used, any_register, N_REGISTERS(any_register));
+}
+
+static void emit_loop(struct batch *batch, const struct planned *items, size_t n,
+		      struct trace_block *trace)
+{
+	struct arena *arena = batch->arena;
+	const enum reg reg = trace->loop_register;
+	struct code_block *block = &batch->cache->blocks[batch->block];
+	const struct decoded *last = &items[n - 1].insn;
+	const uint32_t counter = counter_offset(block->counter);
+	batch_piece(batch, PIECE_CLEAN, 0);
+	emit_gs_store(arena, reg, G_SPILL_LOOP);
+	trace_save(batch, trace);
+	batch_piece(batch, PIECE_STEP, 0);
+	emit_gs_load(arena, reg, counter);
+	keep_alignment(batch, block->pc);
+	const uint32_t head = (uint32_t)arena->used;
+	batch_piece(batch, PIECE_LOOP, 0);
+	arena->pieces[arena->n_pieces - 1].reg = (uint8_t)reg;
+	emit_lea_increment(arena, reg);
+	block->counted_at = (uint32_t)arena->used;
+	emit_insns(batch, items, n, trace);
+	EMIT(arena, 0x0f, (uint8_t)(0x80 | branch_condition(last)));
+	emit_u32(arena, 0);
+	emit_rel32_at(arena, (uint32_t)arena->used - 4, head);
+	batch_piece(batch, PIECE_STEP, 0);
+	emit_gs_store(arena, reg, counter);
+	emit_gs_load(arena, reg, G_SPILL_LOOP);
+	trace_restore(batch, trace);
+}
+
+/* Emits what a call that has just been emitted needs behind it. */
+static void emit_due_landing(struct batch *batch, uint8_t dead)
+{
+	emit_landing(batch, batch->landing_due, dead == DEAD_ALL);
+	batch->landing_due = 0;
+}
+
+static void emit_block(struct batch *batch, const struct planned *items,
+		       const struct layout_block *layout)
+{
+	const size_t n = layout->n;
+	uint8_t dead = items[0].dead;
+	if (batch->landing_due && dead != DEAD_ALL)
+		dead |= plan_dead_at(batch->translator, items[0].insn.pc);
+	open_block(batch, items, layout);
+	if (batch->failed)
+		return;
+	struct code_block *block = &batch->cache->blocks[batch->block];
+	enum reg reg = loop_register(batch, items, n);
+	if (batch->entry_due) {
+		block->entry = (uint32_t)batch->arena->used;
+		emit_entry(batch, block->pc);
+		batch->entry_due = 0;
+	} else if (batch->landing_due) {
+		emit_due_landing(batch, dead);
+	} else if (layout->first_of_run && layout->in == OUTSIDE &&
+		   code_cache_has_links(batch->cache, batch->arena, block->pc, LINK_CALL,
+					OUTSIDE)) {
+		batch_piece(batch, PIECE_STEP, 0);
+		block->called = (uint32_t)batch->arena->used;
+		emit_drop_word(batch->arena);
+	}
+	if (items[0].loop_head && reg == NO_REGISTER)
+		keep_alignment(batch, block->pc);
+	block->inner = (uint32_t)batch->arena->used;
+	block->body = layout->in == OUTSIDE ? block->inner : 0;
+	emit_allocation(batch, items[0].insn.pc);
+	struct trace_block trace;
+	trace_begin(batch, &trace, items, n, reg == NO_REGISTER ? PIECE_CLEAN : PIECE_LOOP, reg);
+	if (reg != NO_REGISTER)
+		emit_loop(batch, items, n, &trace);
+	else
+		emit_straight(batch, items, n, &trace);
+	trace_end(&trace);
+}
+
+static bool falls_through(const struct decoded *insn)
+{
+	return insn->flow != FLOW_JUMP && insn->flow != FLOW_JUMP_INDIRECT &&
+	       insn->flow != FLOW_RETURN && insn->flow != FLOW_XBEGIN;
+}
+
+/* Control behind the last block of a run, when its successor does not follow in the arena. */
+static void emit_continuation(struct batch *batch, const struct decoded *last)
+{
+	uint64_t next = last->pc + last->length;
+	const bool is_call = last->flow == FLOW_CALL || last->flow == FLOW_CALL_INDIRECT;
+	const bool is_shared =
+		is_call && !batch->landing_due; /* it ends in a jump to another call */
+	batch_piece(batch, PIECE_STEP, 0);
+	if (batch->landing_due)
+		emit_due_landing(batch, plan_dead_at(batch->translator, next));
+	if (falls_through(last) && !is_shared)
+		batch_jump(batch, next, is_call ? LINK_JUMP : LINK_FLOW);
+}
+
+void emit_blocks(struct batch *batch, const struct plan *plan)
+{
+	for (size_t b = 0; b < batch->layout->n_blocks && !batch->failed; b++) {
+		const struct layout_block *block = &batch->layout->blocks[b];
+		const struct planned *items = &plan->items[block->first],
+				     *last = &items[block->n - 1];
+		emit_block(batch, items, block);
+		if (block->is_rest || last->last_of_run)
+			emit_continuation(batch, &last->insn);
+	}
+}

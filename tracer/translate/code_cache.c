@@ -1,0 +1,170 @@
+#include "tracer/translate/code_cache.h"
+
+#include "base/array.h"
+#include "tracer/translate/emit.h"
+
+#include <string.h>
+
+#define ARENA_RESERVE (1 << 20) /* room that one batch can never use up */
+#define ARENA_BEGIN 64          /* offset 0 stands for "none"; then the jump at ARENA_TO_RETURN */
+
+void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host, size_t size)
+{
+	struct arena *arena = &cache->arenas[cache->n_arenas++];
+	*arena = (struct arena){.base = base, .host = host, .size = size, .used = ARENA_TO_RETURN};
+	emit_gs_jump(arena, G_AT_RETURN);
+	arena->used = ARENA_BEGIN;
+}
+
+void code_cache_deinit(struct code_cache *cache)
+{
+	for (size_t i = 0; i < cache->n_blocks; i++)
+		free(cache->blocks[i].bytes);
+	for (int i = 0; i < cache->n_arenas; i++)
+		free(cache->arenas[i].pieces);
+	free(cache->landings);
+	free(cache->blocks);
+	free(cache->units);
+	free(cache->links);
+	free(cache->stubs);
+	free(cache->crossings);
+	free(cache->derived);
+	free(cache->leaving);
+	u64_map_deinit(&cache->block_of_pc);
+	u64_map_deinit(&cache->links_to);
+	u64_map_deinit(&cache->landing_of_pc);
+	u64_map_deinit(&cache->calls);
+	memset(cache, 0, sizeof(*cache));
+}
+
+struct code_block *code_cache_block(struct code_cache *cache, uint64_t pc)
+{
+	const uint32_t *index = u64_map_find(&cache->block_of_pc, pc);
+	return index ? &cache->blocks[*index] : NULL;
+}
+
+struct landing *code_cache_landing(struct code_cache *cache, uint64_t pc)
+{
+	const uint32_t *index = u64_map_find(&cache->landing_of_pc, pc);
+	return index ? &cache->landings[*index] : NULL;
+}
+
+static uint64_t distance(const struct arena *arena, uint64_t pc)
+{
+	return pc > arena->base ? pc - arena->base : arena->base - pc;
+}
+
+struct arena *code_cache_arena(struct code_cache *cache, uint64_t pc)
+{
+	struct arena *best = NULL;
+	for (int i = 0; i < cache->n_arenas; i++)
+		if (!best || distance(&cache->arenas[i], pc) < distance(best, pc))
+			best = &cache->arenas[i];
+	return best && code_cache_has_room(best) ? best : NULL;
+}
+
+bool code_cache_has_room(const struct arena *arena)
+{
+	return arena->used + ARENA_RESERVE < arena->size;
+}
+
+struct arena *code_cache_arena_at(const struct code_cache *cache, uint64_t address)
+{
+	for (int i = 0; i < cache->n_arenas; i++)
+		if (address - cache->arenas[i].base < cache->arenas[i].size)
+			return (struct arena *)&cache->arenas[i];
+	return NULL;
+}
+
+struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address)
+{
+	struct arena *arena = code_cache_arena_at(cache, address);
+	if (!arena || !arena->n_pieces || address - arena->base < arena->pieces[0].cache)
+		return NULL;
+	size_t low = 0, high = arena->n_pieces;
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+		if (arena->pieces[middle].cache <= address - arena->base)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &arena->pieces[low];
+}
+
+bool code_cache_add_link(struct code_cache *cache, const struct link *link)
+{
+	uint32_t *first = u64_map_find(&cache->links_to, link->target);
+	struct link new = *link;
+	new.next = first ? *first : UINT32_MAX;
+	return rf_array_push(cache->links, cache->n_links, cache->cap_links, new) &&
+	       u64_map_set(&cache->links_to, link->target, (uint32_t)(cache->n_links - 1));
+}
+
+/* Stores a rel32 as one aligned 8-byte word, so that a thread that fetches it sees the old or the
+ * new one (Intel SDM 8.1.1, AMD APM 7.3.2). */
+static void store_in_word(uint8_t *field, int32_t rel)
+{
+	uint64_t *word = (uint64_t *)((uintptr_t)field & ~(uintptr_t)7), value = *word;
+	memcpy((uint8_t *)&value + ((uintptr_t)field & 7), &rel, sizeof(rel));
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static void aim_site(struct arena *arena, uint32_t site, uint32_t destination, bool quiet)
+{
+	uint8_t *field = arena->host + site;
+	int32_t rel = (int32_t)((int64_t)destination - (int64_t)(site + 4));
+	if (((uintptr_t)field & 7) <= 4)
+		store_in_word(field, rel);
+	else if (quiet)
+		memcpy(field, &rel, sizeof(rel));
+}
+
+/* Turns the head of a stub into a jump.  Its first instruction is longer than 8 bytes, so a
+ * thread already inside the stub is behind the bytes that change. */
+static void aim_stub(struct arena *arena, uint32_t head, uint32_t destination)
+{
+	uint64_t value;
+	memcpy(&value, arena->host + head, sizeof(value));
+	int32_t rel = (int32_t)((int64_t)destination - (int64_t)(head + 5));
+	((uint8_t *)&value)[0] = 0xe9;
+	memcpy((uint8_t *)&value + 1, &rel, sizeof(rel));
+	__atomic_store_n((uint64_t *)(arena->host + head), value, __ATOMIC_RELEASE);
+}
+
+/* The next link, from number `i` on, of a kind and junction in `arena`; UINT32_MAX: none. */
+static uint32_t next_link(const struct code_cache *cache, const struct arena *arena, uint32_t i,
+			  enum link_kind kind, uint32_t junction)
+{
+	while (i != UINT32_MAX &&
+	       (&cache->arenas[cache->links[i].arena] != arena || cache->links[i].kind != kind ||
+		cache->links[i].junction != junction))
+		i = cache->links[i].next;
+	return i;
+}
+
+static uint32_t first_link(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
+			   enum link_kind kind, uint32_t junction)
+{
+	const uint32_t *first = u64_map_find(&cache->links_to, pc);
+	return next_link(cache, arena, first ? *first : UINT32_MAX, kind, junction);
+}
+
+bool code_cache_has_links(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
+			  enum link_kind kind, uint32_t junction)
+{
+	return first_link(cache, arena, pc, kind, junction) != UINT32_MAX;
+}
+
+void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc,
+			  enum link_kind kind, uint32_t junction, uint32_t destination, bool quiet)
+{
+	for (uint32_t i = first_link(cache, arena, pc, kind, junction); i != UINT32_MAX;
+	     i = next_link(cache, arena, cache->links[i].next, kind, junction)) {
+		const struct link *link = &cache->links[i];
+		if (link->is_stub && link->site != destination)
+			aim_stub(arena, link->site, destination);
+		else if (!link->is_stub)
+			aim_site(arena, link->site, destination, quiet);
+	}
+}

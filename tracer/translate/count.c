@@ -1,0 +1,95 @@
+#include "tracer/translate/batch.h"
+
+#include "base/array.h"
+
+uint32_t new_counter(struct code_cache *cache)
+{
+	return cache->n_counters++;
+}
+
+void emit_count_in(struct batch *batch, enum reg reg)
+{
+	struct code_block *block = &batch->cache->blocks[batch->block];
+	const uint32_t offset = counter_offset(block->counter);
+	emit_gs_load(batch->arena, reg, offset);
+	emit_lea_increment(batch->arena, reg);
+	emit_gs_store(batch->arena, reg, offset);
+	block->counted_at = (uint32_t)batch->arena->used;
+}
+
+void emit_count_borrowing(struct batch *batch, enum reg reg, uint16_t orig)
+{
+	emit_gs_store(batch->arena, reg, G_SPILL_COUNT);
+	batch_piece(batch, PIECE_COUNT, orig);
+	emit_count_in(batch, reg);
+	emit_gs_load(batch->arena, reg, G_SPILL_COUNT);
+	batch->cache->blocks[batch->block].counted_at = (uint32_t)batch->arena->used;
+}
+
+void emit_count_flags(struct batch *batch)
+{
+	struct code_block *block = &batch->cache->blocks[batch->block];
+	emit_gs_increment_flags(batch->arena, counter_offset(block->counter));
+	block->counted_at = (uint32_t)batch->arena->used;
+}
+
+void emit_count_other(struct batch *batch, uint32_t counter, uint8_t dead)
+{
+	const uint32_t offset = counter_offset(counter);
+	if (dead & DEAD_ARITHMETIC) {
+		emit_gs_increment_flags(batch->arena, offset);
+		return;
+	}
+	emit_gs_store(batch->arena, R11, G_SPILL_COUNT);
+	emit_gs_load(batch->arena, R11, offset);
+	emit_lea_increment(batch->arena, R11);
+	emit_gs_store(batch->arena, R11, offset);
+	emit_gs_load(batch->arena, R11, G_SPILL_COUNT);
+}
+
+uint32_t new_unit_counter(struct batch *batch, uint64_t pc)
+{
+	struct unit_counter unit = {.counter = new_counter(batch->cache)};
+	const struct code_source *source = &batch->translator->source;
+	source->locate(source->context, pc, &unit.module, &unit.module_offset);
+	batch_check(batch, rf_array_push(batch->cache->units, batch->cache->n_units,
+					 batch->cache->cap_units, unit));
+	return unit.counter;
+}
+
+struct count_place count_place(struct batch *batch, const struct planned *items, size_t n)
+{
+	const struct decoded *last = &items[n - 1].insn;
+	for (size_t i = 0; i < n; i++)
+		if (items[i].dead & DEAD_ARITHMETIC)
+			return (struct count_place){i, true};
+	switch ((enum flow)last->flow) {
+	case FLOW_JUMP_INDIRECT:
+		if (batch->got_value)
+			return (struct count_place){n - 1, true};
+		return (struct count_place){n, false};
+	case FLOW_RETURN:
+	case FLOW_CALL_INDIRECT:
+	case FLOW_SYSCALL:
+		return (struct count_place){n, false};
+	case FLOW_CALL:
+	case FLOW_JUMP:
+		if (plan_dead_at(batch->translator, last->target) & DEAD_ARITHMETIC)
+			return (struct count_place){n - 1, true};
+		break;
+	default:
+		break;
+	}
+	return (struct count_place){0, false};
+}
+
+/* A register to borrow for counting: rather one that the block does not use, so that no
+ * computation of the program waits for it to come back. */
+enum reg count_register(const struct planned *items, size_t n)
+{
+	unsigned used = 1u << RSP;
+	for (size_t i = 0; i < n; i++)
+		used |= decode_used_registers(&items[i].insn);
+	enum reg reg = free_register(used, any_register, N_REGISTERS(any_register));
+	return reg == NO_REGISTER ? R11 : reg;
+}

@@ -1,0 +1,326 @@
+#include "tracer/translate/layout.h"
+
+#include "base/array.h"
+#include "tracer/translate/derive.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEPTH 7 /* of loops in each other, as weights know them */
+#define N_WEIGHTS (2 * (MAX_DEPTH + 1))
+
+/* ---- blocks ---- */
+
+/* Length of the loop that begins at an item and jumps back to there, without any other transfer, or
+ * 0. Compilers often enter such a loop in its middle; it is one block nevertheless, so that its
+ * counter can stay in a register, and what begins in its middle becomes another block, with a copy
+ * of the rest. */
+static size_t loop_length(const struct plan *plan, size_t first)
+{
+	size_t i = first;
+	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
+	       i - first < MAX_LOOP_INSNS)
+		i++;
+	const struct decoded *last = &plan->items[i].insn;
+	const bool is_loop =
+		last->flow == FLOW_BRANCH && last->target == plan->items[first].insn.pc;
+	return is_loop ? i - first + 1 : 0;
+}
+
+static size_t block_length(const struct plan *plan, size_t first)
+{
+	size_t i = first;
+	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
+	       !plan->items[i + 1].leader)
+		i++;
+	return i - first + 1;
+}
+
+static bool add_block(struct layout *layout, const struct plan *plan, size_t first, size_t n,
+		      bool is_rest)
+{
+	const struct layout_block block = {
+		.first = (uint32_t)first,
+		.n = (uint16_t)n,
+		.is_rest = is_rest,
+		.first_of_run = is_rest || first == 0 || plan->items[first - 1].last_of_run,
+	};
+	return rf_array_push(layout->blocks, layout->n_blocks, layout->cap_blocks, block) &&
+	       u64_map_set(&layout->block_of_pc, plan->items[first].insn.pc,
+			   (uint32_t)layout->n_blocks - 1);
+}
+
+static bool add_blocks(struct layout *layout, const struct plan *plan)
+{
+	bool ok = true;
+	for (size_t i = 0, n; ok && i < plan->n_items; i += n) {
+		n = loop_length(plan, i);
+		n = n ? n : block_length(plan, i);
+		ok = add_block(layout, plan, i, n, false);
+	}
+	for (size_t b = 0, n = layout->n_blocks; ok && b < n; b++) {
+		const struct layout_block loop = layout->blocks[b];
+		const size_t end = (size_t)loop.first + loop.n;
+		for (size_t i = loop.first + 1u; ok && i < end; i++)
+			ok = !plan->items[i].leader || add_block(layout, plan, i, end - i, true);
+	}
+	return ok;
+}
+
+static const struct decoded *last_insn(const struct plan *plan, const struct layout_block *block)
+{
+	return &plan->items[block->first + block->n - 1u].insn;
+}
+
+/* ---- junctions ----
+ *
+ * The ends and beginnings of blocks are nodes; control that goes from one to the other makes them
+ * one. Sets of nodes are trees of parents (Galler and Fischer 1964), halved as they are climbed. */
+
+static uint32_t root_of(uint32_t *parent, uint32_t node)
+{
+	while (parent[node] != node)
+		node = parent[node] = parent[parent[node]];
+	return node;
+}
+
+static bool unite(uint32_t *parent, uint32_t a, uint32_t b)
+{
+	a = root_of(parent, a);
+	b = root_of(parent, b);
+	parent[a > b ? a : b] = a > b ? b : a; /* so that OUTSIDE stays a root */
+	return a != b;
+}
+
+static uint32_t in_node(size_t block)
+{
+	return 1 + 2 * (uint32_t)block;
+}
+
+static uint32_t out_node(size_t block)
+{
+	return 2 + 2 * (uint32_t)block;
+}
+
+/* The beginning of the block at pc, or OUTSIDE. */
+static uint32_t node_at(const struct layout *layout, uint64_t pc)
+{
+	const uint32_t *block = u64_map_find(&layout->block_of_pc, pc);
+	return block ? in_node(*block) : OUTSIDE;
+}
+
+/* Where control goes behind a block. */
+static void unite_behind(const struct layout *layout, uint32_t *parent, size_t b,
+			 const struct decoded *last)
+{
+	const uint64_t next = last->pc + last->length;
+	switch ((enum flow)last->flow) {
+	case FLOW_NEXT:
+		unite(parent, out_node(b), node_at(layout, next));
+		break;
+	case FLOW_JUMP:
+	case FLOW_XBEGIN:
+		unite(parent, out_node(b), node_at(layout, last->target));
+		break;
+	case FLOW_BRANCH:
+	case FLOW_LOOP:
+		unite(parent, out_node(b), node_at(layout, last->target));
+		unite(parent, out_node(b), node_at(layout, next));
+		break;
+	default: /* what comes back behind it need not do so as often as it ran */
+		unite(parent, out_node(b), OUTSIDE);
+		unite(parent, node_at(layout, next), OUTSIDE);
+		break;
+	}
+}
+
+/* A block that others enter directly, without a way that counts them. */
+static bool is_open(const struct plan *plan, const struct code_cache *cache,
+		    const struct layout_block *block)
+{
+	const struct decoded *last = last_insn(plan, block);
+	return block->first == 0 ||
+	       u64_map_find(&cache->links_to, plan->items[block->first].insn.pc) ||
+	       (block->n <= MAX_PLT_INSNS && last->flow == FLOW_JUMP_INDIRECT &&
+		last->rip_relative);
+}
+
+static bool number_junction(struct code_cache *cache, uint32_t *parent, uint32_t *number,
+			    uint32_t node, uint32_t *junction)
+{
+	const uint32_t root = root_of(parent, node);
+	if (root != OUTSIDE && !number[root] && !derive_add_junction(cache, &number[root]))
+		return false;
+	*junction = number[root];
+	return true;
+}
+
+/* `parent`, `number`: room for two nodes of each block, and OUTSIDE. */
+static bool find_junctions(struct layout *layout, const struct plan *plan, struct code_cache *cache,
+			   uint32_t *parent, uint32_t *number)
+{
+	for (uint32_t i = 0; i <= 2 * layout->n_blocks; i++)
+		parent[i] = i;
+	for (size_t b = 0; b < layout->n_blocks; b++) {
+		unite_behind(layout, parent, b, last_insn(plan, &layout->blocks[b]));
+		if (is_open(plan, cache, &layout->blocks[b]))
+			unite(parent, in_node(b), OUTSIDE);
+	}
+	bool ok = true;
+	for (size_t b = 0; ok && b < layout->n_blocks; b++)
+		ok = number_junction(cache, parent, number, in_node(b), &layout->blocks[b].in) &&
+		     number_junction(cache, parent, number, out_node(b), &layout->blocks[b].out);
+	return ok;
+}
+
+/* ---- which blocks have a counter ---- */
+
+/* Blocks without a place where the status flags are dead, or a transfer that borrows a register
+ * anyway, take five instructions to count, others one or three. */
+static bool is_costly(const struct plan *plan, const struct layout_block *block)
+{
+	const uint8_t flow = last_insn(plan, block)->flow;
+	for (size_t i = 0; i < block->n; i++)
+		if (plan->items[block->first + i].dead & DEAD_ARITHMETIC)
+			return false;
+	return flow != FLOW_RETURN && flow != FLOW_JUMP_INDIRECT && flow != FLOW_CALL_INDIRECT &&
+	       flow != FLOW_SYSCALL;
+}
+
+static void deepen(struct layout *layout, const struct plan *plan, uint64_t from, uint64_t to)
+{
+	for (size_t b = 0; b < layout->n_blocks; b++) {
+		struct layout_block *block = &layout->blocks[b];
+		const uint64_t pc = plan->items[block->first].insn.pc;
+		if (pc >= from && pc <= to && block->weight + 2 < N_WEIGHTS)
+			block->weight += 2;
+	}
+}
+
+/* Branches backward are taken for loops. */
+static void weigh(struct layout *layout, const struct plan *plan)
+{
+	for (size_t b = 0; b < layout->n_blocks; b++)
+		layout->blocks[b].weight = is_costly(plan, &layout->blocks[b]);
+	for (size_t b = 0; b < layout->n_blocks; b++) {
+		const struct decoded *last = last_insn(plan, &layout->blocks[b]);
+		const bool is_direct = last->flow == FLOW_JUMP || last->flow == FLOW_BRANCH ||
+				       last->flow == FLOW_LOOP;
+		if (is_direct && last->target <= last->pc &&
+		    node_at(layout, last->target) != OUTSIDE)
+			deepen(layout, plan, last->target, last->pc);
+	}
+}
+
+/* Two blocks may share one call (transfer.c); a thread that is stopped there must be known to have
+ * been counted, which for a derived block is told by its being past the first instruction
+ * (interrupt.c). */
+static bool is_lone_call(const struct plan *plan, const struct layout_block *block)
+{
+	const uint8_t flow = last_insn(plan, block)->flow;
+	return block->n == 1 && (flow == FLOW_CALL || flow == FLOW_CALL_INDIRECT);
+}
+
+/* The heaviest spanning tree: blocks by weight, those left out that would close a circle (Kruskal
+ * 1956). `parent`: room for the junctions from `first` on, and OUTSIDE. */
+static void choose_derived(struct layout *layout, const struct plan *plan, uint32_t *parent,
+			   uint32_t first, size_t n_junctions)
+{
+	for (uint32_t i = 0; i <= n_junctions; i++)
+		parent[i] = i;
+	for (int weight = N_WEIGHTS - 1; weight >= 0; weight--)
+		for (size_t b = 0; b < layout->n_blocks; b++) {
+			struct layout_block *block = &layout->blocks[b];
+			if (block->weight == weight && !is_lone_call(plan, block))
+				block->is_derived =
+					unite(parent, block->in ? block->in - first + 1 : OUTSIDE,
+					      block->out ? block->out - first + 1 : OUTSIDE);
+		}
+}
+
+/* The derived blocks of a junction: how many, and the exclusive or of their numbers. */
+struct meeting {
+	uint32_t n, blocks;
+};
+
+static struct meeting *meeting_of(struct meeting *meetings, uint32_t junction, uint32_t first)
+{
+	return &meetings[junction ? junction - first + 1 : OUTSIDE];
+}
+
+/* Follows the tree from a junction where all blocks but one are known toward its root. */
+static bool order_from(const struct layout *layout, struct code_cache *cache,
+		       struct meeting *meetings, uint32_t first, uint32_t junction)
+{
+	while (junction != OUTSIDE && meeting_of(meetings, junction, first)->n == 1) {
+		struct meeting *here = meeting_of(meetings, junction, first);
+		const uint32_t b = here->blocks;
+		const struct layout_block *block = &layout->blocks[b];
+		const bool at_in = block->in == junction;
+		const struct derived derived = {(uint32_t)cache->n_blocks + b, at_in};
+		if (!rf_array_push(cache->derived, cache->n_derived, cache->cap_derived, derived))
+			return false;
+		here->n = 0;
+		junction = at_in ? block->out : block->in;
+		struct meeting *there = meeting_of(meetings, junction, first);
+		there->n--;
+		there->blocks ^= b;
+	}
+	return true;
+}
+
+static bool order_derived(const struct layout *layout, struct code_cache *cache,
+			  struct meeting *meetings, uint32_t first)
+{
+	for (uint32_t b = 0; b < layout->n_blocks; b++) {
+		const struct layout_block *block = &layout->blocks[b];
+		if (!block->is_derived)
+			continue;
+		struct meeting *const ends[2] = {meeting_of(meetings, block->in, first),
+						 meeting_of(meetings, block->out, first)};
+		for (int i = 0; i < 2; i++) {
+			ends[i]->n++;
+			ends[i]->blocks ^= b;
+		}
+	}
+	bool ok = true;
+	for (uint32_t j = first; ok && j < cache->n_junctions; j++)
+		ok = order_from(layout, cache, meetings, first, j);
+	return ok;
+}
+
+bool layout_build(struct layout *layout, const struct plan *plan, struct code_cache *cache)
+{
+	*layout = (struct layout){0};
+	if (!add_blocks(layout, plan))
+		return false;
+	const size_t n_nodes = 2 * layout->n_blocks + 1;
+	const uint32_t first = cache->n_junctions ? (uint32_t)cache->n_junctions : OUTSIDE + 1;
+	uint32_t *parent = malloc(n_nodes * sizeof(*parent));
+	uint32_t *number = calloc(n_nodes, sizeof(*number));
+	struct meeting *meetings = calloc(n_nodes, sizeof(*meetings));
+	bool ok =
+		parent && number && meetings && find_junctions(layout, plan, cache, parent, number);
+	if (ok) {
+		weigh(layout, plan);
+		choose_derived(layout, plan, parent, first, n_nodes - 1);
+		ok = order_derived(layout, cache, meetings, first);
+	}
+	free(parent);
+	free(number);
+	free(meetings);
+	return ok;
+}
+
+void layout_deinit(struct layout *layout)
+{
+	free(layout->blocks);
+	u64_map_deinit(&layout->block_of_pc);
+	*layout = (struct layout){0};
+}
+
+uint32_t layout_junction(const struct layout *layout, uint64_t pc)
+{
+	const uint32_t *block = u64_map_find(&layout->block_of_pc, pc);
+	return block ? layout->blocks[*block].in : OUTSIDE;
+}

@@ -1,0 +1,265 @@
+#include "tracer/translate/plan.h"
+
+#include "base/array.h"
+
+#include <string.h>
+
+#define MAX_BLOCK_INSNS 1000 /* offsets inside a block are 16 bits wide */
+
+void plan_deinit(struct plan *plan)
+{
+	free(plan->items);
+	free(plan->todo);
+	u64_map_deinit(&plan->index_of_pc);
+	*plan = (struct plan){0};
+}
+
+static void add_leader(struct plan *plan, uint64_t pc, uint64_t from)
+{
+	const uint32_t *index = u64_map_find(&plan->index_of_pc, pc);
+	if (index) {
+		plan->items[*index].leader = true;
+		plan->items[*index].loop_head |= pc <= from;
+		return;
+	}
+	(void)rf_array_push(plan->todo, plan->n_todo, plan->cap_todo, pc);
+}
+
+/* The code at pc, at least one instruction's; *size gets 0 with *why when there is none. */
+static const uint8_t *code_at(struct code_window *window, struct translator *translator,
+			      uint64_t pc, size_t *size, const char **why)
+{
+	const struct code_source *source = &translator->source;
+	const uint64_t offset = pc - window->pc;
+	if (offset >= window->size || (window->size - offset < LONGEST_INSN && !window->ends)) {
+		window->pc = pc;
+		window->size = source->read(source->context, pc, window->bytes,
+					    sizeof(window->bytes), why);
+		window->ends = window->size < sizeof(window->bytes);
+	}
+	*size = window->size - (pc - window->pc);
+	return window->bytes + (pc - window->pc);
+}
+
+/* Returns false when the run ends in front of pc. */
+static bool add_insn(struct plan *plan, struct translator *translator, uint64_t pc,
+		     const char **why)
+{
+	struct planned item = {0};
+	size_t size;
+	const uint8_t *bytes = code_at(&plan->window, translator, pc, &size, why);
+	if (!size)
+		return false;
+	decode_instruction(bytes, size, pc, &item.insn);
+	if (item.insn.flow == FLOW_NATIVE) {
+		*why = item.insn.why_native;
+		return false;
+	}
+	return u64_map_set(&plan->index_of_pc, pc, (uint32_t)plan->n_items) &&
+	       rf_array_push(plan->items, plan->n_items, plan->cap_items, item);
+}
+
+/* Notes where control may go from the last instruction; returns whether the run goes on. */
+static bool follow(struct plan *plan, const struct decoded *insn)
+{
+	switch ((enum flow)insn->flow) {
+	case FLOW_JUMP:
+		add_leader(plan, insn->target, insn->pc);
+		return false;
+	case FLOW_BRANCH:
+	case FLOW_LOOP:
+	case FLOW_XBEGIN:
+		add_leader(plan, insn->target, insn->pc);
+		return true;
+	case FLOW_JUMP_INDIRECT:
+	case FLOW_RETURN:
+	case FLOW_NATIVE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* A run that has come to known code: when that jumps back to the beginning of the run, without any
+ * other transfer, both are one loop (compilers often enter loops in their middle).  It shall be one
+ * block, so that its counter can stay in a register: the run goes on with a copy. */
+static void complete_loop(struct plan *plan, size_t first, size_t known)
+{
+	size_t end = known;
+	for (size_t i = first; i < plan->n_items; i++)
+		if (plan->items[i].insn.flow != FLOW_NEXT || (i > first && plan->items[i].leader))
+			return;
+	while (plan->items[end].insn.flow == FLOW_NEXT && !plan->items[end].last_of_run &&
+	       end - known < MAX_LOOP_INSNS)
+		end++;
+	const struct decoded *last = &plan->items[end].insn;
+	if (end >= first || last->flow != FLOW_BRANCH || last->target != plan->items[first].insn.pc)
+		return;
+	for (size_t i = known; i <= end; i++) {
+		struct planned copy = plan->items[i];
+		copy.leader = copy.last_of_run = false;
+		if (!rf_array_push(plan->items, plan->n_items, plan->cap_items, copy))
+			return;
+	}
+}
+
+static void add_run(struct plan *plan, struct translator *translator, uint64_t pc, const char **why)
+{
+	size_t first = plan->n_items;
+	bool leader = true;
+	for (size_t length = 0;; length++) {
+		uint32_t *known = u64_map_find(&plan->index_of_pc, pc);
+		if (known) {
+			plan->items[*known].leader = true;
+			complete_loop(plan, first, *known);
+			break;
+		}
+		if (code_cache_block(&translator->cache, pc) ||
+		    (leader && plan->n_items >= translator->batch_insns) ||
+		    !add_insn(plan, translator, pc, why))
+			break;
+		struct planned *item = &plan->items[plan->n_items - 1];
+		item->leader = leader;
+		pc += item->insn.length;
+		leader = item->insn.flow != FLOW_NEXT || (length + 1) % MAX_BLOCK_INSNS == 0;
+		const struct decoded insn = item->insn;
+		if (!follow(plan, &insn))
+			break;
+	}
+	if (plan->n_items > first)
+		plan->items[plan->n_items - 1].last_of_run = true;
+}
+
+/* Which status flags are dead where control enters pc, as far as is known. */
+static uint8_t known_dead_at(const struct plan *plan, struct translator *translator, uint64_t pc)
+{
+	const uint32_t *index = u64_map_find(&plan->index_of_pc, pc);
+	if (index)
+		return plan->items[*index].dead;
+	const struct code_block *block = code_cache_block(&translator->cache, pc);
+	return block ? block->dead : 0;
+}
+
+/* Which are dead behind an instruction that ends a run or transfers control.  What comes behind
+ * returns and indirect transfers is not known. */
+static uint8_t dead_behind(const struct plan *plan, struct translator *translator,
+			   const struct decoded *insn)
+{
+	if (insn->flow == FLOW_JUMP || insn->flow == FLOW_CALL)
+		return known_dead_at(plan, translator, insn->target);
+	if (insn->flow == FLOW_NEXT)
+		return known_dead_at(plan, translator, insn->pc + insn->length);
+	return 0;
+}
+
+static uint8_t killed_by(const struct decoded *insn)
+{
+	if (!insn->kills_flags)
+		return 0;
+	return insn->keeps_carry ? DEAD_ARITHMETIC : DEAD_ALL;
+}
+
+/* Walks backward: before an instruction that writes status flags and reads none, they are dead.
+ * "Dead" is only ever concluded from what is known to be dead, so that each walk is right, and the
+ * second one knows more of jumps backward. */
+static void find_dead_flags(struct plan *plan, struct translator *translator)
+{
+	for (int walk = 0; walk < 2; walk++) {
+		uint8_t dead = 0;
+		for (size_t i = plan->n_items; i-- > 0;) {
+			struct planned *item = &plan->items[i];
+			if (item->last_of_run || item->insn.flow != FLOW_NEXT)
+				dead = dead_behind(plan, translator, &item->insn);
+			dead = item->insn.reads_flags ? 0 : dead | killed_by(&item->insn);
+			item->dead = dead;
+		}
+	}
+}
+
+/* By the convention of calls status flags are dead at a return.  Not so where a runtime has put the
+ * return's address amid other code, to interrupt it: what comes back there restores them last. */
+static void find_flag_returns(struct plan *plan)
+{
+	bool restored = false;
+	for (size_t i = 0; i < plan->n_items; i++) {
+		struct planned *item = &plan->items[i];
+		const uint8_t flow = item->insn.flow;
+		item->keeps_flags = restored && flow == FLOW_RETURN;
+		restored = item->insn.restores_flags || (restored && !item->insn.kills_flags);
+		restored &= !item->last_of_run &&
+			    (flow == FLOW_NEXT || flow == FLOW_BRANCH || flow == FLOW_LOOP);
+	}
+}
+
+bool plan_build(struct plan *plan, struct translator *translator, uint64_t pc, const char **why)
+{
+	memset(plan, 0, sizeof(*plan));
+	add_run(plan, translator, pc, why);
+	if (!plan->n_items)
+		return false;
+	while (plan->n_todo && plan->n_items < translator->batch_insns) {
+		uint64_t next = plan->todo[--plan->n_todo];
+		const char *ignored;
+		const uint32_t *known = u64_map_find(&plan->index_of_pc, next);
+		if (known)
+			plan->items[*known].leader = true;
+		else
+			add_run(plan, translator, next, &ignored);
+	}
+	find_dead_flags(plan, translator);
+	find_flag_returns(plan);
+	return true;
+}
+
+#define PEEK_INSNS 16
+
+/* One instruction. */
+static bool read_one(struct translator *translator, uint64_t pc, struct decoded *insn)
+{
+	const struct code_source *source = &translator->source;
+	uint8_t bytes[LONGEST_INSN];
+	const char *ignored;
+	size_t size = source->read(source->context, pc, bytes, sizeof(bytes), &ignored);
+	if (size)
+		decode_instruction(bytes, size, pc, insn);
+	return size;
+}
+
+/* A jump through a slot of the GOT goes to another function, on a way that may lead through the
+ * dynamic linker, which keeps no status flags. */
+static bool is_got_jump(const struct decoded *insn)
+{
+	return insn->flow == FLOW_JUMP_INDIRECT && insn->rip_relative;
+}
+
+uint8_t plan_dead_at(struct translator *translator, uint64_t pc)
+{
+	const struct code_block *block = code_cache_block(&translator->cache, pc);
+	uint8_t dead = block ? block->dead : 0;
+	for (int i = 0; i < PEEK_INSNS && dead != DEAD_ALL; i++) {
+		struct decoded insn;
+		if (!read_one(translator, pc, &insn) || insn.reads_flags)
+			break;
+		if (is_got_jump(&insn))
+			return DEAD_ALL;
+		dead |= killed_by(&insn);
+		if (insn.flow == FLOW_JUMP || insn.flow == FLOW_CALL)
+			pc = insn.target;
+		else if (insn.flow == FLOW_NEXT)
+			pc += insn.length;
+		else
+			break;
+	}
+	return dead;
+}
+
+bool plan_is_unresolved(struct translator *translator, uint64_t value)
+{
+	struct decoded insn;
+	if (!read_one(translator, value, &insn))
+		return false;
+	if (insn.length == 4 && memcmp(insn.bytes, "\xf3\x0f\x1e\xfa", 4) == 0 &&
+	    !read_one(translator, value + 4, &insn))
+		return false;
+	return insn.length == 5 && insn.bytes[0] == 0x68;
+}

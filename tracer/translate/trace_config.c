@@ -1,0 +1,72 @@
+#include "tracer/translate/trace_config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define FSGSBASE_ENABLED 2 /* AT_HWCAP2 */
+
+struct trace_config *trace_config_create(uint64_t classes)
+{
+	struct trace_config *config = calloc(1, sizeof(*config));
+	if (!config)
+		return NULL;
+	config->classes = classes;
+	config->has_fs_base = getauxval(AT_HWCAP2) & FSGSBASE_ENABLED;
+	return config;
+}
+
+void trace_config_destroy(struct trace_config *config)
+{
+	if (!config)
+		return;
+	for (uint32_t i = 0; i < config->n_groups; i++)
+		free(config->pages[i / TRACE_PAGE][i % TRACE_PAGE].operands);
+	for (size_t i = 0; i < TRACE_PAGES; i++)
+		free(config->pages[i]);
+	free(config);
+}
+
+const char *trace_config_objection(void)
+{
+	return __builtin_cpu_supports("bmi2") ? NULL : "this processor has no BMI2 instructions";
+}
+
+void trace_config_masks(uint64_t classes, uint64_t masks[TRACE_MASKS])
+{
+	masks[0] = classes;
+	for (int n = 1; n < TRACE_MASKS; n++)
+		masks[n] = masks[n - 1] | classes >> n | classes << (CACHE_CLASSES - n);
+}
+
+uint32_t trace_config_add(struct trace_config *config, uint8_t form,
+			  const struct trace_operand *operands, size_t n)
+{
+	const uint32_t number = config->n_groups, page = number / TRACE_PAGE;
+	if (number > TRACE_GROUP_MAX || page >= TRACE_PAGES)
+		return UINT32_MAX;
+	if (!config->pages[page])
+		config->pages[page] = calloc(TRACE_PAGE, sizeof(struct trace_group));
+	struct trace_operand *copy = malloc(n * sizeof(*copy));
+	if (!config->pages[page] || !copy) {
+		free(copy);
+		return UINT32_MAX;
+	}
+	memcpy(copy, operands, n * sizeof(*copy));
+	config->pages[page][number % TRACE_PAGE] = (struct trace_group){copy, (uint16_t)n, form};
+	__atomic_store_n(&config->n_groups, number + 1, __ATOMIC_RELEASE);
+	return number;
+}
+
+uint32_t trace_config_string(const struct trace_config *config, uint32_t module, uint64_t offset,
+			     uint8_t base)
+{
+	for (uint32_t i = 0; i < config->n_groups; i++) {
+		const struct trace_group *group = trace_config_group(config, i);
+		const struct trace_operand *operand = &group->operands[0];
+		if (group->form == OPERAND_STRING && operand->offset == offset &&
+		    operand->module == module && operand->base == base)
+			return i;
+	}
+	return UINT32_MAX;
+}

@@ -1,0 +1,70 @@
+/* What is traced of one process image: the classes of lines, and a register of the groups of
+ * operands that translated code checks, which says what a record in a ring stands for.
+ *
+ * The translator adds groups; another thread may read those that it has seen numbers of. */
+#pragma once
+
+#include "cache/traffic.h"
+#include "insn/operands.h"
+#include "tracer/gate/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One operand of an instruction, relative to the address of its group's record. */
+struct trace_operand {
+	uint64_t offset; /* of the instruction in its module */
+	uint32_t module;
+	uint32_t number; /* of the instruction, in this register */
+	int32_t at;      /* bytes */
+	uint16_t bytes;
+	uint8_t access;            /* bits of enum operand_access */
+	uint8_t lanes;             /* MASKED, PACKED, GATHER */
+	uint8_t scale, index_bits; /* GATHER */
+	uint8_t base;              /* STRING: general register */
+};
+
+struct trace_group {
+	struct trace_operand *operands; /* in the order of their accesses */
+	uint16_t n;
+	uint8_t form; /* enum operand_form, of all */
+};
+
+#define TRACE_PAGE 1024 /* groups */
+#define TRACE_PAGES 4096
+
+struct trace_config {
+	uint64_t classes; /* bit k: class k is simulated */
+	bool has_fs_base; /* rdfsbase may be executed */
+	struct trace_group *pages[TRACE_PAGES];
+	uint32_t n_groups, n_numbers;
+};
+
+/* An empty register.  NULL when memory is short. */
+struct trace_config *trace_config_create(uint64_t classes);
+void trace_config_destroy(struct trace_config *config);
+
+/* Why nothing can be traced on this machine, or NULL. */
+const char *trace_config_objection(void);
+
+/* Masks for lines: bit k of mask n is set when the class of any of the lines k … k + n is
+ * simulated. */
+void trace_config_masks(uint64_t classes, uint64_t masks[TRACE_MASKS]);
+
+/* Adds a group; the operands are copied.  Returns its number, or UINT32_MAX when there is no room.
+ */
+uint32_t trace_config_add(struct trace_config *config, uint8_t form,
+			  const struct trace_operand *operands, size_t n);
+/* The number of the group of a string instruction's operand that goes by register `base`;
+ * UINT32_MAX: none. */
+uint32_t trace_config_string(const struct trace_config *config, uint32_t module, uint64_t offset,
+			     uint8_t base);
+/* The group of that number, or NULL. */
+static inline const struct trace_group *trace_config_group(const struct trace_config *config,
+							   uint32_t number)
+{
+	if (number >= __atomic_load_n(&config->n_groups, __ATOMIC_ACQUIRE))
+		return NULL;
+	return &config->pages[number / TRACE_PAGE][number % TRACE_PAGE];
+}

@@ -1,0 +1,385 @@
+#include "tracer/translate/trace_plan.h"
+
+#include "base/array.h"
+#include "tracer/gate/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SPAN 512 /* bytes of a group */
+#define MAX_GAP 64   /* between two operands of a group: more is cheaper to check apart */
+#define MAX_MEMBERS 64
+#define MAX_OPEN 24 /* groups that may still grow */
+#define RSP 4
+
+/* Registers hold base values plus constants.  A base value has a number of its own. */
+struct value {
+	uint32_t base;
+	uint32_t since;
+	int64_t plus;
+}; /* since: index of the first instruction that sees it */
+
+/* Where in the block: the values before each instruction. */
+struct walk {
+	struct value (*values)[16];
+	const struct planned *items;
+	size_t n;
+	uint32_t next_base;
+};
+
+struct group {
+	uint32_t base, index; /* numbers of base values; 0: none */
+	uint8_t scale;
+	bool fs;
+	struct operand first; /* with its registers */
+	uint32_t first_at;    /* instruction */
+	int64_t plus;         /* of the first operand: constants in its registers, scaled */
+	int64_t low, high;    /* displacements from the base values: bytes [low, high) */
+	uint8_t align;        /* some operand is aligned to so many bytes … */
+	int64_t aligned_at;   /* … which is at this displacement */
+	bool changes, stores;
+	struct trace_operand members[MAX_MEMBERS];
+	size_t n;
+};
+
+struct builder {
+	struct trace_plan *plan;
+	struct trace_config *config;
+	const struct code_source *source;
+	struct walk walk;
+	struct group open[MAX_OPEN];
+	size_t n_open;
+	bool ok;
+};
+
+/* ---- registers ---- */
+
+static bool walk_values(struct walk *walk, const struct planned *items, size_t n,
+			struct operands *operands)
+{
+	walk->items = items;
+	walk->n = n;
+	walk->values = malloc((n + 1) * sizeof(*walk->values));
+	if (!walk->values)
+		return false;
+	for (uint32_t r = 0; r < 16; r++)
+		walk->values[0][r] = (struct value){++walk->next_base, 0, 0};
+	for (size_t i = 0; i < n; i++) {
+		struct value *now = walk->values[i + 1];
+		operands_of(&items[i].insn, &operands[i]);
+		memcpy(now, walk->values[i], sizeof(walk->values[i]));
+		for (unsigned r = 0; r < 16; r++)
+			if (operands[i].written >> r & 1)
+				now[r] = (struct value){++walk->next_base, (uint32_t)i + 1, 0};
+		if (operands[i].moved == NO_BASE)
+			continue;
+		const struct value *from = &walk->values[i][operands[i].from];
+		struct value *to = &now[operands[i].moved];
+		if (operands[i].from != operands[i].moved)
+			to->since = (uint32_t)i + 1;
+		to->base = from->base;
+		to->plus = from->plus + operands[i].by;
+	}
+	return true;
+}
+
+/* The constants in an operand's registers in front of instruction i. */
+static int64_t plus_at(const struct walk *walk, const struct operand *operand, size_t i)
+{
+	int64_t plus = 0;
+	if (operand->base != NO_BASE)
+		plus += walk->values[i][operand->base].plus;
+	if (operand->index != NO_BASE)
+		plus += operand->scale * walk->values[i][operand->index].plus;
+	return plus;
+}
+
+static uint32_t base_of(const struct walk *walk, uint8_t reg, size_t i)
+{
+	return reg == NO_BASE ? 0 : walk->values[i][reg].base;
+}
+
+static uint32_t since(const struct walk *walk, uint8_t reg, size_t i)
+{
+	return reg == NO_BASE ? 0 : walk->values[i][reg].since;
+}
+
+/* ---- checks ---- */
+
+/* How many lines the bytes of a group may touch. */
+static unsigned lines_of(const struct group *group)
+{
+	const int64_t align = group->align ? group->align : 1, span = group->high - group->low;
+	const int64_t phase = (group->low - group->aligned_at) & (align - 1);
+	return (unsigned)((CACHE_LINE - align + phase + span - 1) / CACHE_LINE) + 1;
+}
+
+static bool fits(int64_t displacement)
+{
+	return displacement >= INT32_MIN && displacement <= INT32_MAX;
+}
+
+/* As late as possible where status flags are dead, between the place where its registers get their
+ * values and the first access; right before that with the flags kept when there is none. */
+static void place_check(const struct builder *builder, const struct group *group,
+			struct trace_check *check)
+{
+	const struct walk *walk = &builder->walk;
+	const uint32_t first = group->first_at;
+	const uint32_t from_base = since(walk, group->first.base, first);
+	const uint32_t from_index = since(walk, group->first.index, first);
+	const uint32_t from = from_base > from_index ? from_base : from_index;
+	for (uint32_t i = first + 1; i-- > from;) {
+		const int64_t displacement = group->low - plus_at(walk, &group->first, i);
+		if (walk->items[i].dead != DEAD_ALL || !fits(displacement))
+			continue;
+		check->before = (uint16_t)i;
+		check->flags_dead = true;
+		check->operand.displacement = displacement;
+		return;
+	}
+	check->before = (uint16_t)first;
+	check->operand.displacement = group->low - group->plus;
+}
+
+static bool is_constant(const struct operand *operand)
+{
+	return operand->base == NO_BASE && operand->index == NO_BASE && !operand->fs;
+}
+
+/* Whether any byte of a group at a constant address is in a simulated class. */
+static bool is_sampled(const struct trace_config *config, int64_t low, int64_t high)
+{
+	for (uint64_t line = (uint64_t)low / CACHE_LINE; line <= (uint64_t)(high - 1) / CACHE_LINE;
+	     line++)
+		if (config->classes >> line % CACHE_CLASSES & 1)
+			return true;
+	return false;
+}
+
+static void add_check(struct builder *builder, const struct trace_check *check)
+{
+	struct trace_plan *plan = builder->plan;
+	builder->ok &= rf_array_push(plan->checks, plan->n_checks, plan->cap_checks, *check);
+}
+
+static uint32_t word_of(const struct group *group, uint32_t number)
+{
+	const uint32_t span = (uint32_t)((group->high - group->low + 7) / 8);
+	return number | span << TRACE_SPAN_SHIFT | (group->changes ? TRACE_CHANGES : 0) |
+	       (group->stores ? TRACE_STORES : 0);
+}
+
+static void close_group(struct builder *builder, struct group *group)
+{
+	struct trace_check check = {.operand = group->first, .lines = (uint8_t)lines_of(group)};
+	const bool constant = is_constant(&group->first);
+	if (constant && !is_sampled(builder->config, group->low, group->high))
+		return;
+	for (size_t i = 0; i < group->n; i++)
+		group->members[i].at = (int32_t)(group->members[i].at - group->low);
+	const uint32_t number =
+		trace_config_add(builder->config, group->first.form, group->members, group->n);
+	if (number == UINT32_MAX) {
+		builder->plan->n_untraced += (uint32_t)group->n;
+		return;
+	}
+	check.word = word_of(group, number);
+	place_check(builder, group, &check);
+	check.always = constant;
+	check.registers =
+		(uint16_t)((group->first.base == NO_BASE ? 0 : 1u << group->first.base) |
+			   (group->first.index == NO_BASE ? 0 : 1u << group->first.index));
+	add_check(builder, &check);
+}
+
+/* ---- groups ---- */
+
+static struct trace_operand member_of(struct builder *builder, const struct decoded *insn,
+				      const struct operand *operand, uint32_t number)
+{
+	struct trace_operand member = {
+		.number = number,
+		.bytes = operand->bytes,
+		.access = operand->access,
+		.lanes = operand->lanes,
+		.scale = operand->scale,
+		.index_bits = operand->index_bits,
+		.base = operand->base,
+	};
+	builder->source->locate(builder->source->context, insn->pc, &member.module, &member.offset);
+	return member;
+}
+
+static bool may_join(const struct group *group, const struct operand *operand, int64_t low,
+		     int64_t high)
+{
+	const int64_t new_low = low < group->low ? low : group->low;
+	const int64_t new_high = high > group->high ? high : group->high;
+	return group->first.form == OPERAND_PLAIN && operand->form == OPERAND_PLAIN &&
+	       group->n < MAX_MEMBERS && new_high - new_low <= MAX_SPAN &&
+	       low <= group->high + MAX_GAP && high + MAX_GAP >= group->low;
+}
+
+static struct group *group_for(struct builder *builder, const struct operand *operand, size_t i,
+			       int64_t low, int64_t high)
+{
+	const uint32_t base = base_of(&builder->walk, operand->base, i);
+	const uint32_t index = base_of(&builder->walk, operand->index, i);
+	for (size_t g = 0; g < builder->n_open; g++) {
+		struct group *group = &builder->open[g];
+		if (group->base == base && group->index == index && group->fs == operand->fs &&
+		    (!index || group->scale == operand->scale) &&
+		    may_join(group, operand, low, high))
+			return group;
+	}
+	if (builder->n_open == MAX_OPEN) {
+		close_group(builder, &builder->open[0]);
+		builder->open[0] = builder->open[--builder->n_open];
+	}
+	struct group *group = &builder->open[builder->n_open++];
+	*group = (struct group){.base = base,
+				.index = index,
+				.scale = operand->scale,
+				.fs = operand->fs,
+				.first = *operand,
+				.first_at = (uint32_t)i,
+				.plus = plus_at(&builder->walk, operand, i),
+				.low = low,
+				.high = high};
+	return group;
+}
+
+/* All bytes that an operand may touch from its address on. */
+static int64_t extent(const struct operand *operand)
+{
+	return operand->form == OPERAND_MASKED || operand->form == OPERAND_PACKED
+		       ? (int64_t)operand->bytes * operand->lanes
+		       : operand->bytes;
+}
+
+/* Plain operands, and those whose lanes are governed by a mask. */
+static void add_to_group(struct builder *builder, const struct operand *operand, size_t i,
+			 uint32_t number)
+{
+	const int64_t low = operand->displacement + plus_at(&builder->walk, operand, i);
+	const int64_t high = low + extent(operand);
+	struct group *group = group_for(builder, operand, i, low, high);
+	struct trace_operand member =
+		member_of(builder, &builder->walk.items[i].insn, operand, number);
+	member.at = (int32_t)
+		low; /* from the base values; they may be far, but their differences are not */
+	group->low = low < group->low ? low : group->low;
+	group->high = high > group->high ? high : group->high;
+	group->changes |=
+		operand->form != OPERAND_PLAIN || operand->access & ~(OPERAND_LOAD | OPERAND_STORE);
+	group->stores |= (operand->access & OPERAND_STORE) != 0;
+	if (operand->aligned && operand->bytes > group->align) {
+		group->align = (uint8_t)operand->bytes;
+		group->aligned_at = low;
+	}
+	group->members[group->n++] = member;
+}
+
+/* A record has room for a mask of 32 lanes. */
+static void add_halves(struct builder *builder, const struct operand *operand, size_t i,
+		       uint32_t number)
+{
+	struct operand half = *operand;
+	if (operand->form == OPERAND_MASKED && operand->lanes > 32) {
+		half.lanes = 32;
+		add_to_group(builder, &half, i, number);
+		half.lanes = (uint8_t)(operand->lanes - 32);
+		half.mask_shift = 32;
+		half.displacement += 32 * operand->bytes;
+	}
+	add_to_group(builder, &half, i, number);
+}
+
+/* Records that are made whatever the address is. */
+static void add_always(struct builder *builder, const struct operand *operand, size_t i,
+		       uint32_t number)
+{
+	struct trace_operand member =
+		member_of(builder, &builder->walk.items[i].insn, operand, number);
+	const uint32_t group = trace_config_add(builder->config, operand->form, &member, 1);
+	if (group == UINT32_MAX) {
+		builder->plan->n_untraced++;
+		return;
+	}
+	struct trace_check check = {
+		.before = (uint16_t)i,
+		.behind = operand->form == OPERAND_STRING,
+		.flags_dead = builder->walk.items[i].dead == DEAD_ALL,
+		.always = true,
+		.registers = (uint16_t)((operand->base == NO_BASE ? 0 : 1u << operand->base) |
+					(operand->index == NO_BASE ? 0 : 1u << operand->index)),
+		.operand = *operand,
+		.word = group | 1u << TRACE_SPAN_SHIFT | TRACE_CHANGES,
+	};
+	add_check(builder, &check);
+}
+
+static bool is_traced(const struct builder *builder, const struct operand *operand)
+{
+	if (operand->form == OPERAND_UNTRACED || (operand->fs && !builder->config->has_fs_base))
+		return false;
+	return operand->form != OPERAND_PACKED || operand->lanes <= 32;
+}
+
+static void add_operands(struct builder *builder, const struct operands *operands, size_t i)
+{
+	const uint32_t number = builder->config->n_numbers;
+	builder->config->n_numbers += operands->n > 0;
+	for (unsigned k = 0; k < operands->n; k++) {
+		const struct operand *operand = &operands->items[k];
+		if (!is_traced(builder, operand))
+			builder->plan->n_untraced++;
+		else if (operand->form == OPERAND_STRING || operand->form == OPERAND_GATHER)
+			add_always(builder, operand, i, number);
+		else
+			add_halves(builder, operand, i, number);
+	}
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct trace_check *x = a, *y = b;
+	if (x->before != y->before)
+		return x->before < y->before ? -1 : 1;
+	return x->behind - y->behind;
+}
+
+bool trace_plan_build(struct trace_plan *plan, struct trace_config *config,
+		      const struct code_source *source, const struct planned *items, size_t n)
+{
+	struct builder *builder = calloc(1, sizeof(*builder));
+	struct operands *operands = calloc(n, sizeof(*operands));
+	*plan = (struct trace_plan){.used = 1u << RSP};
+	bool ok = builder && operands && walk_values(&builder->walk, items, n, operands);
+	if (ok) {
+		builder->plan = plan;
+		builder->config = config;
+		builder->source = source;
+		builder->ok = true;
+		for (size_t i = 0; i < n; i++) {
+			plan->used |= (uint16_t)decode_used_registers(&items[i].insn);
+			add_operands(builder, &operands[i], i);
+		}
+		for (size_t g = 0; g < builder->n_open; g++)
+			close_group(builder, &builder->open[g]);
+		free(builder->walk.values);
+		ok = builder->ok;
+		if (plan->n_checks)
+			qsort(plan->checks, plan->n_checks, sizeof(plan->checks[0]), by_place);
+	}
+	free(operands);
+	free(builder);
+	return ok;
+}
+
+void trace_plan_deinit(struct trace_plan *plan)
+{
+	free(plan->checks);
+	*plan = (struct trace_plan){0};
+}

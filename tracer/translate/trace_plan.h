@@ -1,0 +1,34 @@
+/* Which operands of a block are checked together, where, and through which register.
+ *
+ * Operands whose addresses differ by a constant that is known when the block is translated are one
+ * group: one check for all of them, before the first is accessed. */
+#pragma once
+
+#include "tracer/translate/plan.h"
+#include "tracer/translate/trace_config.h"
+
+/* A check, or a record that is made without one. */
+struct trace_check {
+	uint16_t before; /* the instruction in front of which it stands */
+	bool behind;     /* it stands behind that instruction instead */
+	bool flags_dead; /* status flags may be changed there */
+	bool always; /* no check: the address is known to be in a simulated class, or many matter */
+	uint8_t lines;          /* how many lines the bytes may touch: 1 to TRACE_MASKS */
+	uint16_t registers;     /* bit n: general register n forms the address */
+	struct operand operand; /* its address is that of the first byte, as of that place */
+	uint32_t word;          /* of the record (protocol.h), without TRACE_ALWAYS */
+};
+
+struct trace_plan {
+	struct trace_check *checks; /* by their places */
+	size_t n_checks, cap_checks;
+	uint16_t used;       /* general registers that the block uses */
+	uint32_t n_untraced; /* operands that cannot be traced */
+};
+
+/* Plans a block of n instructions.  `locate` as in struct code_source.  False when memory is short.
+ */
+struct code_source;
+bool trace_plan_build(struct trace_plan *plan, struct trace_config *config,
+		      const struct code_source *source, const struct planned *items, size_t n);
+void trace_plan_deinit(struct trace_plan *plan);

@@ -1,0 +1,58 @@
+/* The translator: program code in, counting code out.  It knows no process: code bytes and module
+ * names come through a `struct code_source`, so that it can be tested on plain buffers. */
+#pragma once
+
+#include "tracer/translate/code_cache.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct code_source {
+	void *context;
+	/* Copies up to `size` bytes of executable code at pc; returns how many there are from pc
+	 * on.  0: the code there must run natively, *why says the reason (static text). */
+	size_t (*read)(void *context, uint64_t pc, uint8_t *buffer, size_t size, const char **why);
+	/* Profile module and offset (ELF virtual address) of pc. */
+	void (*locate)(void *context, uint64_t pc, uint32_t *module, uint64_t *offset);
+	/* The 8 bytes of data at an address; false when it cannot be read. */
+	bool (*value)(void *context, uint64_t address, uint64_t *value);
+	/* The allocator (tracer/process/allocators.h) that begins at pc, or -1. */
+	int (*allocator)(void *context, uint64_t pc);
+};
+
+struct trace_config;
+struct translator {
+	struct code_cache cache;
+	struct code_source source;
+	bool failed;                /* memory ran short; nothing is translated any more */
+	struct trace_config *trace; /* accesses are traced; NULL: not */
+	bool quiet;                 /* only one thread runs translated code */
+	uint64_t spent_ns;          /* on translation */
+	size_t batch_insns;         /* how many instructions one request may translate */
+	/* Entries for indirect transfers made since the caller last emptied the list; key as in
+	 * tracer/gate/protocol.h.  `replaces`: no thread may use an older one any more. */
+	struct new_entry {
+		uint64_t key, entry;
+		bool replaces;
+	} * new_entries;
+	size_t n_new_entries, cap_new_entries;
+};
+
+/* The cache address of the block at pc, translated now if need be; 0 with *why (static text) when
+ * the program must go on natively there. */
+uint64_t translate_body(struct translator *translator, uint64_t pc, const char **why);
+
+/* The same for the entry that checks the program counter in rcx (indirect jumps and calls), and for
+ * the landing that checks the one below the stack pointer (returns). */
+uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why);
+uint64_t translate_landing(struct translator *translator, uint64_t pc, const char **why);
+
+/* The block that stub number `stub` wants; links the stub.  *pc gets the program's address. */
+uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *pc,
+			const char **why);
+
+/* The program's code in [*start, end) is going away: forgets its blocks, and those before them that
+ * run on into them, and sends links that aim at them to the gate.  *start becomes the lowest
+ * address of what was forgotten, if that is lower.  Returns how many blocks were forgotten. */
+size_t translate_invalidate(struct translator *translator, uint64_t *start, uint64_t end);

@@ -1,13 +1,21 @@
+/* Errors as objects: how they are made, printed and freed. */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct rf_error out_of_memory = {
 	.code = RF_EINTERNAL,
+	.errnum = ENOMEM,
 	.message = (char *)"out of memory",
 };
+
+struct rf_error *rf_error_no_memory(void)
+{
+	return &out_of_memory;
+}
 
 static struct rf_error *create(enum rf_error_code code, int errnum, const char *hint,
 			       const char *format, va_list args)

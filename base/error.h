@@ -32,6 +32,9 @@ struct rf_error *rf_error_errno(enum rf_error_code code, int errnum, const char 
 				const char *format, ...)
 	__attribute__((format(printf, 4, 5), returns_nonnull));
 
+/* The one error for memory that is short; it needs none itself. */
+struct rf_error *rf_error_no_memory(void) __attribute__((returns_nonnull));
+
 /* Frees an error; NULL is allowed. */
 void rf_error_destroy(struct rf_error *error);
 

@@ -8,7 +8,9 @@ import shutil
 import subprocess
 import time
 
-from harness import Skip, end_group
+import pytest
+
+from harness import end_group
 
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
@@ -22,7 +24,7 @@ class Browser:
     def __init__(self, directory):
         program = shutil.which("chromium") or shutil.which("chromium-browser")
         if not program:
-            raise Skip("no chromium")
+            pytest.skip("no chromium")
         self.console, self.requests, self.dialogs = [], [], []
         self.buffer, self.number = b"", 0
         read, self.to = os.pipe()

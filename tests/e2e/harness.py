@@ -1,10 +1,11 @@
-"""What the end-to-end tests stand on: a registry of cases and the context that each case gets.
+"""What the tests in Python stand on: the context that each of them gets as the fixture `t` (conftest.py).
 
-A case is a function of one argument, the context; it passes by returning, fails by raising, and is
-skipped by raising Skip with the reason.  It runs in a directory of its own with a cache directory of
-its own, into which the roofs are copied that one case has measured.
+A test runs in a directory of its own with a cache directory of its own, into which the roofs are copied that are
+measured once for all tests.
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -12,38 +13,26 @@ import re
 import shutil
 import signal
 import subprocess
-import threading
+
+import pytest
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = os.path.join(SOURCE, "tests", "e2e", "programs")
 TIMEOUT = 120
 
-cases = []  # in order of registration
+
+def named(cases):
+    """Parameters for pytest.mark.parametrize from name → value, or tuple of values."""
+    return [pytest.param(*(values if isinstance(values, tuple) else (values,)), id=name)
+            for name, values in cases.items()]
 
 
-class Skip(Exception):
-    """The test cannot run here; the argument says why."""
-
-
-class Case:
-    def __init__(self, name, function, slow=False, alone=False):
-        self.name, self.function = name, function
-        self.slow = slow  # left out unless asked for
-        self.alone = alone  # not at the same time as another one
-
-
-def case(suite, slow=False, alone=False):
-    """Registers the decorated function as SUITE/FUNCTION."""
-
-    def register(function):
-        cases.append(Case(f"{suite}/{function.__name__}", function, slow, alone))
-        return function
-
-    return register
-
-
-def add_case(name, function, slow=False, alone=False):
-    cases.append(Case(name, function, slow, alone))
+@contextlib.contextmanager
+def locked(path, how=fcntl.LOCK_EX):
+    """Holds a lock that all workers see; it ends with the process that holds it."""
+    with open(path, "a", encoding="utf-8") as file:
+        fcntl.flock(file, how)
+        yield
 
 
 class Result:
@@ -101,7 +90,8 @@ class Programs:
     """Compiles programs, each combination of flags once; a name without a folder is of tests/e2e/programs."""
 
     def __init__(self, directory):
-        self.directory, self.lock = directory, threading.Lock()
+        self.directory = directory
+        os.makedirs(directory, exist_ok=True)
 
     def output(self, source, compiler, flags):
         words = [os.path.basename(compiler), os.path.basename(os.path.dirname(source)), *flags]
@@ -111,10 +101,10 @@ class Programs:
     def build(self, source, flags=(), libraries=(), compiler=None):
         compiler = compiler or ("g++" if source.endswith(".cpp") else "gcc")
         if not shutil.which(compiler):
-            raise Skip(f"no {compiler}")
+            pytest.skip(f"no {compiler}")
         path = os.path.join(PROGRAMS, source)
         output = self.output(path, compiler, flags)
-        with self.lock:
+        with locked(os.path.join(self.directory, "lock")):
             if os.path.exists(output) and os.path.getmtime(output) > last_change(path):
                 return output
             os.makedirs(os.path.dirname(output), exist_ok=True)
@@ -131,7 +121,7 @@ class Context:
 
     def __init__(self, build, directory, programs, roofs):
         self.build_directory, self.directory = build, directory
-        self.rfprof_path = os.path.join(build, "tracer", "rfprof")
+        self.rfprof_path = os.path.join(build, "cli", "rfprof")
         self.programs, self.roofs = programs, roofs
         self.work = os.path.join(directory, "work")
         self.cache = os.path.join(directory, "cache")
@@ -233,13 +223,13 @@ def end_group(group):
 
 def need_command(path):
     if not os.access(path, os.X_OK):
-        raise Skip(f"no {path}")
+        pytest.skip(f"no {path}")
     return path
 
 
 def need_file(path):
     if not os.path.exists(path):
-        raise Skip(f"no {path}")
+        pytest.skip(f"no {path}")
     return path
 
 

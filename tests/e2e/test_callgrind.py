@@ -3,7 +3,9 @@
 import os
 import re
 
-from harness import add_case, functions, need_command, text
+import pytest
+
+from harness import functions, named, need_command, text
 
 TOLERANCE = 0.001
 
@@ -28,7 +30,11 @@ def exclusive_costs(path, module):
     return costs
 
 
-def check(t, source, expected):
+@pytest.mark.parametrize("source, expected", named({
+    "interpreter": ("interpreter.c", ["run", "push", "pop", "apply"]),
+    "sorting": ("sorting.c", ["next_random", "quick_sort", "merge", "merge_sort", "insert", "checksum", "main"]),
+}))
+def test_counts_are_callgrinds(t, source, expected):
     valgrind = need_command("/usr/bin/valgrind")
     program = t.program(source)
     module = os.path.basename(program)
@@ -51,9 +57,3 @@ def check(t, source, expected):
     counted = sum(row["instructions"] for row in functions(result.json, module=module))
     total = sum(costs.values())
     assert abs(counted - total) <= TOLERANCE * total, f"module: {counted}, callgrind {total}"
-
-
-add_case("e2e/callgrind/interpreter", lambda t: check(
-    t, "interpreter.c", ["run", "push", "pop", "apply"]))
-add_case("e2e/callgrind/sorting", lambda t: check(
-    t, "sorting.c", ["next_random", "quick_sort", "merge", "merge_sort", "insert", "checksum", "main"]))

@@ -4,7 +4,7 @@ that needs a PMU is skipped where there is none."""
 import os
 import sqlite3
 
-from harness import Skip, add_case
+import pytest
 
 FAULTS = "perf::PAGE-FAULTS"
 
@@ -16,7 +16,7 @@ def errors(done):
 def need_perf(t):
     done = t.rfprof("-q", "--no-save", "--sampler=perf", "/bin/true")
     if done.status:
-        raise Skip(f"no perf events here: {errors(done).strip()}")
+        pytest.skip(f"no perf events here: {errors(done).strip()}")
 
 
 def counted(t, *options, multiplier=2):
@@ -34,7 +34,7 @@ def quantity(function, name):
     return rows[0]
 
 
-def places(t):
+def test_places(t):
     """Samples say whose events they are, and all places add up to the exact total."""
     report, truth = counted(t)
     (counter,) = report["counters"]
@@ -51,7 +51,7 @@ def places(t):
     assert report["run"]["work_source"] == "counted execution"
 
 
-def sums(t):
+def test_sums(t):
     """In the file, the places of a counter add up to its events."""
     need_perf(t)
     path = os.path.join(t.directory, "counters.rfp")
@@ -63,7 +63,7 @@ def sums(t):
     assert abs(total - placed) <= 1e-6 * total, f"{placed} of {total}"
 
 
-def alone(t):
+def test_alone(t):
     """--work=pmu: one run, whose work is what the counters say."""
     report, truth = counted(t, "--work=pmu", "--traffic=none")
     assert report["run"]["work_source"] == "PMU", str(report["run"])
@@ -73,7 +73,7 @@ def alone(t):
     assert report["run"]["uncounted_s"] == 0, str(report["run"]["uncounted_s"])
 
 
-def both(t):
+def test_both(t):
     """--work=both: each is a check of the other; page_touches has no flop, so no ratio."""
     report, _ = counted(t, "--work=both")
     assert report["run"]["work_source"] == "counted execution and PMU", str(report["run"])
@@ -81,7 +81,7 @@ def both(t):
         assert function["pmu_per_counted_flop"] is None, str(function)
 
 
-def memory(t):
+def test_memory(t):
     """--traffic=pmu: what functions move to and from memory, and their place, by the events of memory; a fault stands for
     a page that is read."""
     need_perf(t)
@@ -105,7 +105,7 @@ def memory(t):
     assert any("misses of the last cache" in note for note in report["run"]["notes"]), str(report["run"]["notes"])
 
 
-def memory_both_ways(t):
+def test_memory_both_ways(t):
     """Reads and writes apart are no lower bound.  Two events: the kernel (6.18) gives samples of one software event that is
     opened twice the id of either when both overflow at once."""
     need_perf(t)
@@ -120,16 +120,16 @@ def memory_both_ways(t):
     assert "sampled by function" in function["mem_source"], str(function)
 
 
-def refused(t):
+def test_refused(t):
     """What is asked for and not there is said; the next source takes its place."""
     if has_pmu(t):
-        raise Skip("there is a PMU here")
+        pytest.skip("there is a PMU here")
     for option, word in (("--work=pmu", "counted execution"), ("--traffic=pmu", "traced execution")):
         done = t.rfprof("--no-save", option, "/bin/true")
         assert done.status == 0 and word in errors(done) and "not to be had" in errors(done), str(done)
 
 
-def bad_words(t):
+def test_bad_words(t):
     for option, word in (("--work=fast", "--work"), ("--traffic=some", "--traffic"), ("--counter=flop_dp", "QUANTITY"),
                          ("--counter=speed=perf::PAGE-FAULTS", "speed"), ("--counter=loads=nosuch::EVENT", "nosuch"),
                          ("--counter=loads=perf::PAGE-FAULTS*x", "multiplier"),
@@ -146,19 +146,13 @@ def has_pmu(t):
     return "not to be had" not in errors(done)
 
 
-def pmu_beside_counting(t):
+def test_pmu_beside_counting(t):
     """Counted execution is exact, so the ratio is the PMU's error: flop within 0.5 %, instructions within 0.1 %."""
     if not has_pmu(t):
-        raise Skip("no PMU with events for flop here")
+        pytest.skip("no PMU with events for flop here")
     report = t.profile([t.target("crunch_fma")], "--work=both", timeout=300).json
     rows = [function for function in report["functions"] if function["share"] > 0.5]
     for function in rows:
         flop, instructions = (function[f"pmu_per_counted_{name}"] for name in ("flop", "instructions"))
         print(f"{function['name']}: PMU/counted: flop {flop:.4f}, instructions {instructions:.4f}")
         assert abs(flop - 1) <= 0.005 and abs(instructions - 1) <= 0.001, str(function)
-
-
-for name, function in (("places", places), ("sums", sums), ("alone", alone), ("both", both), ("memory", memory), ("memory_both_ways", memory_both_ways),
-                       ("refused", refused),
-                       ("bad_words", bad_words), ("pmu_beside_counting", pmu_beside_counting)):
-    add_case(f"e2e/counters/{name}", function)

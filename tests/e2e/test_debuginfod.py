@@ -12,7 +12,9 @@ import subprocess
 import threading
 import time
 
-from harness import SOURCE, Skip, case, end_group
+import pytest
+
+from harness import SOURCE, end_group
 
 ID = re.compile(r"Build ID: ([0-9a-f]+)")
 
@@ -20,14 +22,14 @@ ID = re.compile(r"Build ID: ([0-9a-f]+)")
 def build_id(path):
     found = ID.search(subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout)
     if not found:
-        raise Skip("the compiler writes no build ids")
+        pytest.skip("the compiler writes no build ids")
     return found.group(1)
 
 
 def split(t, program="three_to_one.c"):
     """A program without its debug information, its build id and the debug file."""
     if not shutil.which("objcopy"):
-        raise Skip("no objcopy")
+        pytest.skip("no objcopy")
     whole = t.program(program, ["-Wl,--build-id"])
     stripped, debug = os.path.join(t.work, "program"), os.path.join(t.directory, "program.debug")
     subprocess.run(["strip", "-o", stripped, whole], check=True)
@@ -80,7 +82,7 @@ def record(t, made, program, *options, **more):
     profile = os.path.join(t.directory, "p.rfp")
     result = t.rfprof("--traffic=none", "--save", profile, *options, program, env=environment(t, made, **more))
     if b"built without libdebuginfod" in result.stderr or b"cannot be loaded" in result.stderr:
-        raise Skip("no libdebuginfod")
+        pytest.skip("no libdebuginfod")
     assert result.status == 0, str(result)
     return profile, result
 
@@ -94,8 +96,7 @@ LINES = "SELECT count(*) FROM lines JOIN modules m ON m.id = module_id WHERE m.n
 NAMES = "SELECT f.name FROM functions f JOIN modules m ON m.id = f.module_id WHERE m.name = 'program'"
 
 
-@case("e2e/debuginfod")
-def fetches_what_is_not_here(t):
+def test_fetches_what_is_not_here(t):
     """Names, lines and inlined functions of a stripped program; what no server has is counted; a second run asks nobody for it."""
     program, identity, debug = split(t)
     with server({identity: debug}) as made:
@@ -110,11 +111,10 @@ def fetches_what_is_not_here(t):
         assert rows(profile, LINES)[0][0] > 3
 
 
-@case("e2e/debuginfod")
-def fetches_what_debug_files_share(t):
+def test_fetches_what_debug_files_share(t):
     """dwz puts what two debug files have in common into a third, with a build id of its own: the names of inlined functions."""
     if not shutil.which("dwz", path=t.environment()["PATH"]):
-        raise Skip("no dwz")
+        pytest.skip("no dwz")
     program, identity, debug = split(t, os.path.join(SOURCE, "tests", "targets", "inlined.c"))
     twin, shared = os.path.join(t.directory, "twin.debug"), os.path.join(t.directory, "shared.debug")
     shutil.copy(debug, twin)
@@ -127,8 +127,7 @@ def fetches_what_debug_files_share(t):
     assert {"multiply", "dot", "triple"} <= names, names
 
 
-@case("e2e/debuginfod")
-def asks_nobody_unless_told_to(t):
+def test_asks_nobody_unless_told_to(t):
     """DEBUGINFOD_URLS alone brings no request; neither does the doctor, nor a report."""
     program, identity, debug = split(t)
     with server({identity: debug}) as made:
@@ -140,8 +139,7 @@ def asks_nobody_unless_told_to(t):
         assert ("main",) not in rows(profile, NAMES)
 
 
-@case("e2e/debuginfod")
-def what_is_not_found_is_said(t):
+def test_what_is_not_found_is_said(t):
     program, identity, _ = split(t)
     with server({}) as made:
         profile, result = record(t, made, program, "--debuginfod")
@@ -150,8 +148,7 @@ def what_is_not_found_is_said(t):
         assert rows(profile, LINES)[0][0] == 0
 
 
-@case("e2e/debuginfod")
-def a_wrong_file_is_refused(t):
+def test_a_wrong_file_is_refused(t):
     """The debug file of another program, and what is no file of the kind: neither names anything."""
     program, identity, _ = split(t)
     other = t.program("sum_input.c", ["-Wl,--build-id"])
@@ -167,8 +164,7 @@ def a_wrong_file_is_refused(t):
             assert rows(profile, LINES)[0][0] == 0 and ("main",) not in rows(profile, NAMES)
 
 
-@case("e2e/debuginfod")
-def a_silent_server_is_left(t):
+def test_a_silent_server_is_left(t):
     """After the time that is allowed it is given up, and nobody is asked for the other modules."""
     program, identity, _ = split(t)
     with server({identity: "silence"}) as made:
@@ -180,8 +176,7 @@ def a_silent_server_is_left(t):
         assert b"no answer for 5 s" in shown.stdout, str(shown)
 
 
-@case("e2e/debuginfod")
-def a_server_that_is_not_there(t):
+def test_a_server_that_is_not_there(t):
     program, _, _ = split(t)
     with server({}) as made:
         pass  # nobody listens any more
@@ -197,8 +192,7 @@ def wait_for(condition, what):
     raise AssertionError(f"never: {what}")
 
 
-@case("e2e/debuginfod")
-def an_interrupt_ends_the_fetch_alone(t):
+def test_an_interrupt_ends_the_fetch_alone(t):
     """Ctrl-C while a file is fetched, on a terminal that shows the progress: the report and the profile are there."""
     program, identity, _ = split(t)
     profile = os.path.join(t.directory, "p.rfp")
@@ -234,8 +228,7 @@ def an_interrupt_ends_the_fetch_alone(t):
     assert rows(profile, "SELECT count(*) FROM blocks")[0][0] > 0
 
 
-@case("e2e/debuginfod")
-def no_server_is_named(t):
+def test_no_server_is_named(t):
     """Said before the program runs; the program is profiled all the same."""
     result = t.rfprof("--traffic=none", "--no-save", "--debuginfod", "/bin/true", env={"DEBUGINFOD_URLS": None})
     assert result.status == 0, str(result)

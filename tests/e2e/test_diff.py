@@ -4,7 +4,7 @@ import json
 import os
 import xml.etree.ElementTree
 
-from harness import case, text
+from harness import text
 from test_export import GOLDEN, PROFILE, expect_golden
 
 AFTER = os.path.join(GOLDEN, "solver_after.rfp")
@@ -22,14 +22,12 @@ def near(a, b):
     return a == b if a is None or b is None else abs(a - b) <= 1e-11 * abs(b)
 
 
-@case("e2e/diff")
-def comparison_is_as_checked_in(t):
+def test_comparison_is_as_checked_in(t):
     expect_golden("diff.txt", diff(t).stdout)
     expect_golden("diff.json", diff(t, "--json", "-").stdout)
 
 
-@case("e2e/diff")
-def values_are_those_of_the_reports(t):
+def test_values_are_those_of_the_reports(t):
     """Both sides of each function, and the sums, are what the two reports say."""
     answers = []
     for profile in [PROFILE, AFTER]:
@@ -48,8 +46,7 @@ def values_are_those_of_the_reports(t):
     assert {row["name"]: row["verdict"] for row in comparison["functions"]}["fresh"] == "added"
 
 
-@case("e2e/diff")
-def exit_status_says_what_is_met(t):
+def test_exit_status_says_what_is_met(t):
     """3 when a condition is met, 2 for trouble, 0 else; each condition that is met is named."""
     diff(t, "--fail-on", "time>5%")
     met = diff(t, "--fail-on", "time>5%", "--fail-on", "dot:time>40%", "--fail-on", "wall<1.3s", status=3)
@@ -65,8 +62,7 @@ def exit_status_says_what_is_met(t):
     assert b"same within noise" in same.stdout and b"faster" not in same.stdout, str(same)
 
 
-@case("e2e/diff")
-def plot_has_arrows_between_the_points(t):
+def test_plot_has_arrows_between_the_points(t):
     path = os.path.join(t.directory, "diff.svg")
     diff(t, "--svg", path)
     root = xml.etree.ElementTree.parse(path).getroot()

@@ -8,8 +8,10 @@ import struct
 import termios
 import threading
 
-from harness import Skip, add_case, case, files_below, need_command
-from test_errors import as_nobody, bad_usage, check_error
+import pytest
+
+from harness import files_below, named, need_command
+from test_errors import as_nobody, check_error, check_usage
 
 NAMES = ["kernel", "/proc", "/sys", "hypervisor", "container", "seccomp", "perf_event_paranoid", "perf sampler",
          "timer sampler", "locked memory", "descriptors", "ptrace scope", "ptrace", "executable memory", "address space",
@@ -18,8 +20,14 @@ NAMES = ["kernel", "/proc", "/sys", "hypervisor", "container", "seccomp", "perf_
 # The leak check of a sanitized rfprof traces it, and reads /proc.
 NO_LEAK_CHECK = {"ASAN_OPTIONS": "exitcode=99:detect_leaks=0:verify_asan_link_order=0"}
 
-for word, arguments in [("now", ["now"]), ("--frobnicate", ["--frobnicate"]), ("--json", ["--json=x"])]:
-    add_case(f"e2e/doctor/bad_usage_{word}", bad_usage("doctor", *arguments, word=word))
+
+@pytest.mark.parametrize("word, argument", named({
+    "bad_usage_now": ("now", "now"),
+    "bad_usage_--frobnicate": ("--frobnicate", "--frobnicate"),
+    "bad_usage_--json": ("--json", "--json=x"),
+}))
+def test_bad_usage(t, word, argument):
+    check_usage(t.rfprof("doctor", argument), word)
 
 
 def ask(t, prefix=(), **options):
@@ -50,16 +58,14 @@ def is_counted(t, prefix=(), command=None, **options):
     return any(row.get("flop") for row in report["functions"]), result
 
 
-@case("e2e/doctor")
-def agrees_with_a_run(t):
+def test_agrees_with_a_run(t):
     checks, report = ask(t)
     counted, result = is_counted(t)
     assert counted == all(checks[name]["state"] != "missing" for name in NAMES if checks[name]["needed_for"] == "counts"), \
         f"{report}\n{result}"
 
 
-@case("e2e/doctor")
-def table(t):
+def test_table(t):
     """All checks in their order, no line wider than 132 columns, the sentence last; nothing on standard error."""
     result = t.rfprof("doctor")
     _, report = ask(t)
@@ -81,8 +87,7 @@ def read_all(descriptor, pieces):
         pass
 
 
-@case("e2e/doctor")
-def fits_the_window(t):
+def test_fits_the_window(t):
     terminal, window = pty.openpty()
     fcntl.ioctl(window, termios.TIOCSWINSZ, struct.pack("HHHH", 200, 80, 0, 0))
     pieces = []
@@ -100,29 +105,25 @@ def fits_the_window(t):
     assert all(len(line) <= 80 for line in lines), shown.decode()
 
 
-@case("e2e/doctor")
-def json_for_jq(t):
+def test_json_for_jq(t):
     result = t.rfprof("doctor", "--json")
     filtered = t.run([need_command("/usr/bin/jq"), "-r", ".checks[].name"], stdin=result.stdout)
     assert filtered.status == 0 and filtered.stdout.decode().splitlines() == NAMES, str(filtered)
 
 
-@case("e2e/doctor")
-def leaves_nothing_behind(t):
+def test_leaves_nothing_behind(t):
     before = files_below(t.directory)
     ask(t)
     assert files_below(t.directory) == before and os.listdir(t.work) == []
 
 
-@case("e2e/doctor")
-def output_that_cannot_be_written(t):
+def test_output_that_cannot_be_written(t):
     for option in [[], ["--json"]]:
         with open("/dev/full", "wb") as full:
             check_error(t.rfprof("doctor", *option, stdout=full), "cannot write", "no space left")
 
 
-@case("e2e/doctor")
-def nobody(t):
+def test_nobody(t):
     """A plain user has the same verdict as a run of that user."""
     prefix = as_nobody(t, t.work)
     environment = {"HOME": t.work, "XDG_CACHE_HOME": os.path.join(t.work, "cache")}
@@ -134,8 +135,7 @@ def nobody(t):
         f"{report}\n{result}"
 
 
-@case("e2e/doctor")
-def no_home(t):
+def test_no_home(t):
     checks, _ = ask(t, env={"HOME": None, "XDG_CACHE_HOME": "/proc/nowhere"})
     assert checks["roofs"]["state"] == "partly", str(checks["roofs"])
 
@@ -144,8 +144,7 @@ def refused(t, call, action):
     return [t.program("refuse.c"), call, action]
 
 
-@case("e2e/doctor")
-def perf_event_open_is_refused(t):
+def test_perf_event_open_is_refused(t):
     prefix = refused(t, "perf_event_open", "errno")
     checks, report = ask(t, prefix)
     assert checks["perf sampler"]["state"] == "missing" and checks["timer sampler"]["state"] == "works", str(report)
@@ -157,8 +156,7 @@ def perf_event_open_is_refused(t):
     assert counted and b"perf_event_open is refused" in result.stderr, str(result)
 
 
-@case("e2e/doctor")
-def ptrace_is_refused(t):
+def test_ptrace_is_refused(t):
     prefix = refused(t, "ptrace", "errno")
     checks, report = ask(t, prefix, env=NO_LEAK_CHECK)
     assert checks["ptrace"]["state"] == "missing" and "Operation not permitted" in checks["ptrace"]["found"], str(report)
@@ -167,15 +165,13 @@ def ptrace_is_refused(t):
     assert not counted and b"cannot trace the program" in result.stderr, str(result)
 
 
-@case("e2e/doctor")
-def memory_is_refused(t):
+def test_memory_is_refused(t):
     checks, report = ask(t, refused(t, "memfd_create", "errno"))
     assert "memfd_create is refused" in checks["executable memory"]["found"], str(report)
     assert "executable memory" in report["missing"], str(report)
 
 
-@case("e2e/doctor")
-def filters_of_a_container_let_programs_be_counted(t):
+def test_filters_of_a_container_let_programs_be_counted(t):
     """rfprof and the program are under the same filters, which refuse nothing that a run needs."""
     prefix = refused(t, "acct", "kill")
     checks, report = ask(t, prefix)
@@ -184,8 +180,7 @@ def filters_of_a_container_let_programs_be_counted(t):
     assert checks["seccomp"]["state"] == "works" and "filtered" in checks["seccomp"]["found"], str(checks["seccomp"])
 
 
-@case("e2e/doctor")
-def filters_that_a_run_cannot_do_with(t):
+def test_filters_that_a_run_cannot_do_with(t):
     """The program is not harmed: it runs natively, with one filter for both and with one of its own."""
     for action in ("errno", "kill"):
         prefix = refused(t, "memfd_create", action)
@@ -195,43 +190,38 @@ def filters_that_a_run_cannot_do_with(t):
     assert not counted, str(result)
 
 
-def ended_by_filter(call, *names):
-    def check(t):
-        checks, report = ask(t, refused(t, call, "kill"), env=NO_LEAK_CHECK)
-        for name in names:
-            assert checks[name]["state"] == "missing" and "Bad system call" in checks[name]["found"], str(checks[name])
-        assert names[0] in report["missing"].split(", "), str(report)
-
-    return check
-
-
-for call, names in [("perf_event_open", ["perf sampler", "locked memory", "PMU"]), ("ptrace", ["ptrace"]),
-                    ("memfd_create", ["executable memory"])]:
-    add_case(f"e2e/doctor/ended_by_filter_{call}", ended_by_filter(call, *names))
+@pytest.mark.parametrize("call, names", named({
+    "ended_by_filter_perf_event_open": ("perf_event_open", ["perf sampler", "locked memory", "PMU"]),
+    "ended_by_filter_ptrace": ("ptrace", ["ptrace"]),
+    "ended_by_filter_memfd_create": ("memfd_create", ["executable memory"]),
+}))
+def test_ended_by_filter(t, call, names):
+    checks, report = ask(t, refused(t, call, "kill"), env=NO_LEAK_CHECK)
+    for name in names:
+        assert checks[name]["state"] == "missing" and "Bad system call" in checks[name]["found"], str(checks[name])
+    assert names[0] in report["missing"].split(", "), str(report)
 
 
 def hidden(t, *directories):
     """Words that run a command with an empty file system over each of these directories."""
     if os.getuid() != 0:
-        raise Skip("hiding directories takes root")
+        pytest.skip("hiding directories takes root")
     unshare = need_command("/usr/bin/unshare")
     mounts = " && ".join(f"mount -t tmpfs none {directory}" for directory in directories)
     prefix = [unshare, "--mount", "/bin/sh", "-c", f'{mounts} && exec "$@"', "sh"]
     if t.run([*prefix, "/bin/true"]).status:
-        raise Skip("nothing can be mounted here")
+        pytest.skip("nothing can be mounted here")
     return prefix
 
 
-@case("e2e/doctor")
-def without_proc(t):
+def test_without_proc(t):
     checks, report = ask(t, hidden(t, "/proc"), env=NO_LEAK_CHECK)
     assert checks["/proc"]["state"] == "missing" and checks["ptrace"]["state"] == "missing", str(report)
     assert "/proc" in report["missing"].split(", "), str(report)
     assert "cannot be read" in checks["perf_event_paranoid"]["found"], str(report)
 
 
-@case("e2e/doctor")
-def without_sys_and_proc(t):
+def test_without_sys_and_proc(t):
     prefix = hidden(t, "/sys", "/proc")
     checks, report = ask(t, prefix, env=NO_LEAK_CHECK)
     assert checks["/sys"]["state"] == "missing" and "L1=" in checks["caches"]["found"], str(report)
@@ -239,35 +229,31 @@ def without_sys_and_proc(t):
     assert result.status == 1 and b"rfprof:" not in result.stderr, str(result)
 
 
-@case("e2e/doctor")
-def limited_address_space(t):
+def test_limited_address_space(t):
     checks, report = ask(t)
     if checks["address space"]["state"] != "works":
-        raise Skip("it is limited already")
+        pytest.skip("it is limited already")
     prefix = ["/bin/sh", "-c", 'ulimit -v 16000000 && exec "$@"', "sh"]
     if t.run([*prefix, t.rfprof_path, "--version"]).status:
-        raise Skip("rfprof itself needs more (a sanitizer)")
+        pytest.skip("rfprof itself needs more (a sanitizer)")
     checks, report = ask(t, prefix)
     assert checks["address space"]["state"] == "missing" and "address space" in report["missing"], str(report)
     assert not is_counted(t, prefix)[0]
 
 
-@case("e2e/doctor")
-def few_descriptors(t):
+def test_few_descriptors(t):
     checks, _ = ask(t, ["/bin/sh", "-c", 'ulimit -n 40 && exec "$@"', "sh"])
     assert checks["descriptors"]["state"] == "missing" and "ulimit -Hn" in checks["descriptors"]["next"], str(checks)
 
 
-@case("e2e/doctor")
-def debuginfod(t):
+def test_debuginfod(t):
     checks, _ = ask(t, env={"DEBUGINFOD_URLS": "http://192.0.2.1/"})  # an address of nobody: nothing is asked
     assert "DEBUGINFOD_URLS is set" in checks["debuginfod"]["found"], str(checks["debuginfod"])
     checks, _ = ask(t, env={"DEBUGINFOD_URLS": None})
     assert "DEBUGINFOD_URLS is not set" in checks["debuginfod"]["found"], str(checks["debuginfod"])
 
 
-@case("e2e/doctor")
-def help_names_the_options(t):
+def test_help_names_the_options(t):
     result = t.rfprof("doctor", "--help")
     assert result.status == 0 and b"--json" in result.stdout, str(result)
     assert b"doctor" in t.rfprof("--help").stdout

@@ -8,7 +8,9 @@ import sqlite3
 import struct
 import subprocess
 
-from harness import Skip, add_case, case, need_command
+import pytest
+
+from harness import named, need_command
 
 
 def check_error(result, *words):
@@ -45,56 +47,55 @@ CONTENTS = {
 }
 
 
-def bad_program(contents, words):
-    def check(t):
-        path = os.path.join(t.work, "bad")
-        with open(path, "wb") as file:
-            file.write(contents)
-        os.chmod(path, 0o755)
-        check_error(t.rfprof(path), *words)
-        check_error(t.rfprof("--once", path), *words)
-
-    return check
+@pytest.mark.parametrize("contents, words", named(CONTENTS))
+def test_bad_program(t, contents, words):
+    path = os.path.join(t.work, "bad")
+    with open(path, "wb") as file:
+        file.write(contents)
+    os.chmod(path, 0o755)
+    check_error(t.rfprof(path), *words)
+    check_error(t.rfprof("--once", path), *words)
 
 
-for name, (contents, words) in CONTENTS.items():
-    add_case(f"e2e/errors/{name}", bad_program(contents, words))
+@pytest.mark.parametrize("arguments, words", named({
+    "no_such_program": (["./missing"], ["missing", "no such file"]),
+    "not_in_path": (["no-such-program-here"], ["no-such-program-here", "PATH"]),
+    "a_directory": (["/tmp"], ["/tmp", "directory"]),
+    "report_of_nothing": (["report", "missing.rfp"], ["missing.rfp"]),
+}))
+def test_bad_command_line(t, arguments, words):
+    check_error(t.rfprof(*arguments), *words)
 
 
-def bad_command_line(*arguments, words=()):
-    return lambda t: check_error(t.rfprof(*arguments), *words)
-
-
-add_case("e2e/errors/no_such_program", bad_command_line("./missing", words=["missing", "no such file"]))
-add_case("e2e/errors/not_in_path", bad_command_line("no-such-program-here", words=["no-such-program-here", "PATH"]))
-add_case("e2e/errors/a_directory", bad_command_line("/tmp", words=["/tmp", "directory"]))
-add_case("e2e/errors/report_of_nothing", bad_command_line("report", "missing.rfp", words=["missing.rfp"]))
-
-
-def bad_usage(*arguments, word):
+def check_usage(result, word):
     """A wrong command line: status 2, the first line says what is wrong, --help is pointed to."""
-
-    def check(t):
-        result = t.rfprof(*arguments)
-        assert result.status == 2 and result.stdout == b"", str(result)
-        lines = result.stderr.decode().splitlines()
-        assert 1 <= len(lines) <= 4 and word in lines[0] and "rfprof" in lines[0], str(result)
-        assert "--help" in result.stderr.decode(), f"no next step\n{result}"
-
-    return check
+    assert result.status == 2 and result.stdout == b"", str(result)
+    lines = result.stderr.decode().splitlines()
+    assert 1 <= len(lines) <= 4 and word in lines[0] and "rfprof" in lines[0], str(result)
+    assert "--help" in result.stderr.decode(), f"no next step\n{result}"
 
 
-add_case("e2e/errors/unknown_option", bad_usage("--frobnicate", "/bin/true", word="--frobnicate"))
-add_case("e2e/errors/bad_sort", bad_usage("--sort", "beauty", "/bin/true", word="beauty"))
-add_case("e2e/errors/bad_top", bad_usage("--top", "many", "/bin/true", word="many"))
-add_case("e2e/errors/bad_sampler", bad_usage("--sampler", "dice", "/bin/true", word="dice"))
-add_case("e2e/errors/bad_level", bad_usage("--level", "L4", "/bin/echo", "ran", word="L4"))
-add_case("e2e/errors/bad_direction", bad_usage("--direction", "up", "/bin/echo", "ran", word="up"))
-add_case("e2e/errors/bad_traffic", bad_usage("--traffic", "guess", "/bin/echo", "ran", word="guess"))
-for number in ["0", "-1", "65", "many", "4x", "", "4294967312"]:
-    add_case(f"e2e/errors/cache_sample_{number or 'empty'}",
-             bad_usage(f"--cache-sample={number}", "/bin/echo", "ran", word="--cache-sample"))
-for name, cache, word in [
+@pytest.mark.parametrize("arguments, word", named({
+    "unknown_option": (["--frobnicate", "/bin/true"], "--frobnicate"),
+    "bad_sort": (["--sort", "beauty", "/bin/true"], "beauty"),
+    "bad_top": (["--top", "many", "/bin/true"], "many"),
+    "bad_sampler": (["--sampler", "dice", "/bin/true"], "dice"),
+    "bad_level": (["--level", "L4", "/bin/echo", "ran"], "L4"),
+    "bad_direction": (["--direction", "up", "/bin/echo", "ran"], "up"),
+    "bad_traffic": (["--traffic", "guess", "/bin/echo", "ran"], "guess"),
+    "no_arguments": ([], "PROGRAM"),
+}))
+def test_bad_usage(t, arguments, word):
+    check_usage(t.rfprof(*arguments), word)
+
+
+@pytest.mark.parametrize("number", named({
+    f"cache_sample_{number or 'empty'}": number for number in ["0", "-1", "65", "many", "4x", "", "4294967312"]}))
+def test_bad_cache_sample(t, number):
+    check_usage(t.rfprof(f"--cache-sample={number}", "/bin/echo", "ran"), "--cache-sample")
+
+
+BAD_CACHES = [
     ("no_number", "L1=big:8", "big"), ("no_ways", "L1=48K:0,L2=2M:16", "L1"), ("no_level", "L5=1M:8", "L5"),
     ("no_file", "/nonexistent/caches", "/nonexistent/caches"), ("uneven", "L1=1000:7", "L1"), ("empty", "L1=", "L1"),
     ("twice", "L1=32K:8,L1=32K:8", "L1"), ("a_directory", "/tmp", "/tmp"), ("smaller_L2", "L1=48K:12,L2=32K:8", "larger"),
@@ -102,34 +103,35 @@ for name, cache, word in [
     ("negative_ways", "L1=32K:-8", "L1=32K:-8"), ("vast", "L1=32K:8,L2=99999999999999999999G:8", "size"),
     ("unknown_attribute", "L1=32K:8,L2=1M:16:mesi", "mesi"), ("nothing", "", "cannot open"),
     ("comma", "L1=32K:8,", "comma"), ("random_file", "/bin/true", "/bin/true"), ("empty_file", "/dev/null", "/dev/null"),
-]:
-    add_case(f"e2e/errors/cache_{name}", bad_command_line(f"--cache={cache}", "/bin/echo", "ran", words=[word]))
-add_case("e2e/errors/no_arguments", bad_usage(word="PROGRAM"))
+]
 
 
-@case("e2e/errors")
-def caches_without_sysfs(t):
+@pytest.mark.parametrize("cache, word", named({f"cache_{name}": (cache, word) for name, cache, word in BAD_CACHES}))
+def test_bad_cache(t, cache, word):
+    check_error(t.rfprof(f"--cache={cache}", "/bin/echo", "ran"), word)
+
+
+def test_caches_without_sysfs(t):
     """A container may have no /sys: the caches come from the processor itself, or are assumed, and it is said which."""
     if os.getuid() != 0:
-        raise Skip("hiding /sys takes root")
+        pytest.skip("hiding /sys takes root")
     need_command("/usr/bin/unshare")
     path = os.path.join(t.directory, "report.json")
     hidden = 'mount -t tmpfs none /sys && exec "$@"'
     result = t.run(["/usr/bin/unshare", "--mount", "/bin/sh", "-c", hidden, "sh", t.rfprof_path, "--no-save", "--json",
                     path, "/bin/echo", "ran"])
     if b"mount:" in result.stderr or b"unshare:" in result.stderr:
-        raise Skip("nothing can be mounted here")
+        pytest.skip("nothing can be mounted here")
     assert result.status == 0 and result.stdout == b"ran\n", str(result)
     with open(path, encoding="utf-8") as file:
         traffic = json.load(file)["run"]["traffic"]
     if traffic["source"] == "none":
-        raise Skip(traffic["why"])
+        pytest.skip(traffic["why"])
     assert traffic["geometry_source"] in ("machine", "assumed") and "L1=" in traffic["geometry"], str(traffic)
     assert traffic["geometry_source"] == "machine" or "assumed" in result.stderr.decode(), str(result)
 
 
-@case("e2e/errors")
-def not_executable(t):
+def test_not_executable(t):
     path = os.path.join(t.work, "data")
     shutil.copy("/bin/true", path)
     os.chmod(path, 0o644)
@@ -144,15 +146,14 @@ def as_nobody(t, path):
     os.chown(path, 65534, 65534)
     prefix = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
     if t.run([*prefix, "/usr/bin/test", "-x", t.rfprof_path]).status:
-        raise Skip("the build directory is closed to other users")
+        pytest.skip("the build directory is closed to other users")
     return prefix
 
 
-@case("e2e/errors")
-def setuid(t):
+def test_setuid(t):
     """A setuid program of another user ignores LD_PRELOAD and cannot be traced."""
     if os.getuid() != 0:
-        raise Skip("making a setuid program of root takes root")
+        pytest.skip("making a setuid program of root takes root")
     path = os.path.join(t.directory, "setuid-true")
     shutil.copy("/bin/true", path)
     os.chmod(path, 0o4755)
@@ -160,8 +161,7 @@ def setuid(t):
     check_error(t.run([*prefix, t.rfprof_path, path], env={"HOME": t.work, "XDG_CACHE_HOME": t.work}), "setuid")
 
 
-@case("e2e/errors")
-def unwritable_directory(t):
+def test_unwritable_directory(t):
     """The profile cannot be saved here: said before the program runs."""
     closed = os.path.join(t.directory, "closed")
     os.makedirs(closed)
@@ -172,37 +172,30 @@ def unwritable_directory(t):
     check_error(result, "permission denied")
 
 
-for option in ["--json", "--svg", "-o", "--log", "--save"]:
-    add_case(f"e2e/errors/unwritable_{option.strip('-')}",
-             bad_command_line(option, "/nonexistent/directory/file", "/bin/echo", "ran",
-                              words=["/nonexistent/directory"]))
+@pytest.mark.parametrize("option", named({
+    f"unwritable_{option.strip('-')}": option for option in ["--json", "--svg", "-o", "--log", "--save"]}))
+def test_unwritable(t, option):
+    check_error(t.rfprof(option, "/nonexistent/directory/file", "/bin/echo", "ran"), "/nonexistent/directory")
 
 
-def with_full_disk(option):
+@pytest.mark.parametrize("option", named({
+    f"full_disk_{option.strip('-')}": option for option in ["--json", "--svg", "-o"]}))
+def test_full_disk(t, option):
     """The report cannot be written; the program ran, so its output is there, and the status is 2."""
-
-    def check(t):
-        result = t.rfprof("-q", "--no-save", option, "/dev/full", "/bin/echo", "ran")
-        assert result.status == 2 and result.stdout == b"ran\n", str(result)
-        lines = result.stderr.decode().splitlines()
-        assert len(lines) == 1 and "no space left" in lines[0].lower(), str(result)
-
-    return check
+    result = t.rfprof("-q", "--no-save", option, "/dev/full", "/bin/echo", "ran")
+    assert result.status == 2 and result.stdout == b"ran\n", str(result)
+    lines = result.stderr.decode().splitlines()
+    assert len(lines) == 1 and "no space left" in lines[0].lower(), str(result)
 
 
-for option in ["--json", "--svg", "-o"]:
-    add_case(f"e2e/errors/full_disk_{option.strip('-')}", with_full_disk(option))
-
-
-@case("e2e/errors")
-def full_disk_save(t):
+def test_full_disk_save(t):
     """No half profile stays behind on a disk that is full."""
     if os.getuid() != 0:
-        raise Skip("mounting a small file system takes root")
+        pytest.skip("mounting a small file system takes root")
     disk = os.path.join(t.directory, "disk")
     os.makedirs(disk)
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", disk], capture_output=True).returncode:
-        raise Skip("no file system can be mounted here")
+        pytest.skip("no file system can be mounted here")
     try:
         result = t.rfprof("-q", "/bin/echo", "ran", cwd=disk)
         left = os.listdir(disk)
@@ -221,8 +214,7 @@ def saved_profile(t):
     return path
 
 
-@case("e2e/errors")
-def report_of_foreign_files(t):
+def test_report_of_foreign_files(t):
     png = os.path.join(t.work, "picture.png")
     with open(png, "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\n" + os.urandom(5000))
@@ -238,8 +230,7 @@ def report_of_foreign_files(t):
         check_error(t.rfprof("report", path), os.path.basename(path))
 
 
-@case("e2e/errors")
-def report_of_truncated_profiles(t):
+def test_report_of_truncated_profiles(t):
     path = saved_profile(t)
     with open(path, "rb") as file:
         data = file.read()
@@ -250,8 +241,7 @@ def report_of_truncated_profiles(t):
         check_error(t.rfprof("report", cut), "cut.rfp")
 
 
-@case("e2e/errors")
-def report_of_newer_profile(t):
+def test_report_of_newer_profile(t):
     path = saved_profile(t)
     database = sqlite3.connect(path)
     database.execute("PRAGMA user_version = 99")
@@ -260,8 +250,7 @@ def report_of_newer_profile(t):
     check_error(t.rfprof("report", path), "good.rfp", "99", "update")
 
 
-@case("e2e/errors")
-def interrupted_in_second_run(t):
+def test_interrupted_in_second_run(t):
     """Ctrl-C while the program is counted: what the first run showed is reported, soon."""
     marker = os.path.join(t.work, "runs")
     report = os.path.join(t.directory, "report.json")

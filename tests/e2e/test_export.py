@@ -1,6 +1,6 @@
 """Exports of a checked-in profile: golden files, sums against the JSON report, and the tools that read them.
 
-RFPROF_REWRITE_GOLDEN=1 python3 tests/run.py --build build e2e/export  rewrites the golden files; the profiles
+RFPROF_REWRITE_GOLDEN=1 ./dev test e2e/export  rewrites the golden files; the profiles
 themselves are written by tests/unit/test_export.c.
 """
 
@@ -15,7 +15,9 @@ import shutil
 import sqlite3
 import xml.etree.ElementTree
 
-from harness import SOURCE, Skip, case, text
+import pytest
+
+from harness import SOURCE, text
 
 GOLDEN = os.path.join(SOURCE, "tests", "e2e", "golden")
 PROFILE = os.path.join(GOLDEN, "solver.rfp")
@@ -25,7 +27,7 @@ FORMATS = ["csv", "folded", "pprof", "firefox", "callgrind"]
 def tool(name):
     path = shutil.which(name)
     if not path:
-        raise Skip(f"no {name}")
+        pytest.skip(f"no {name}")
     return path
 
 
@@ -131,8 +133,7 @@ class Pprof:
 
 # ---- golden files ----
 
-@case("e2e/export")
-def exports_are_as_checked_in(t):
+def test_exports_are_as_checked_in(t):
     for form in FORMATS:
         data = export(t, form)
         if form == "pprof":
@@ -140,8 +141,7 @@ def exports_are_as_checked_in(t):
         expect_golden(f"solver.{form}", data)
 
 
-@case("e2e/export")
-def exports_after_a_run_are_those_of_the_file(t):
+def test_exports_after_a_run_are_those_of_the_file(t):
     """Right after the run or from the saved profile alone: the same bytes."""
     saved, first, again = (os.path.join(t.directory, name) for name in ["a.rfp", "first", "again"])
 
@@ -167,8 +167,7 @@ def truth(rows):
             "mem_bytes": round(sum(row["mem_bytes"] or 0 for row in rows))}
 
 
-@case("e2e/export")
-def sums_are_those_of_the_report(t):
+def test_sums_are_those_of_the_report(t):
     """Counts and nanoseconds without any tolerance; microseconds to the rounding of their sum."""
     expected = truth(report(t)["functions"])
     rows = list(csv.DictReader(io.StringIO(export(t, "csv").decode(), newline="")))
@@ -203,8 +202,7 @@ def callgrind_sums(output):
     return sums, summary
 
 
-@case("e2e/export")
-def calls_have_the_time_of_their_stacks(t):
+def test_calls_have_the_time_of_their_stacks(t):
     """In the callgrind file, what main calls is all that main does; a recursion counts once."""
     inclusive, names, at, callee = collections.Counter(), {}, None, None
 
@@ -232,8 +230,7 @@ def calls_have_the_time_of_their_stacks(t):
 
 # ---- names ----
 
-@case("e2e/export")
-def hostile_names_stay_in_their_place(t):
+def test_hostile_names_stay_in_their_place(t):
     """Names with commas, quotes, semicolons, line ends and broken UTF-8 are one name in each format."""
     names = {row["name"] for row in report(t)["functions"]}
     assert 'operator,(std::pair<a;b, "c">)' in names and "" in names, names
@@ -287,8 +284,7 @@ def check_firefox_thread(thread):
     assert isinstance(thread["pid"], str) and isinstance(thread["tid"], int)
 
 
-@case("e2e/export")
-def firefox_threads_are_tables(t):
+def test_firefox_threads_are_tables(t):
     profile = json.loads(export(t, "firefox"))
     assert [thread["tid"] for thread in profile["threads"]] == [100, 101, 300]
     assert profile["meta"]["categories"][0]["color"] == "grey", "the viewer wants a default category"
@@ -300,16 +296,14 @@ def firefox_threads_are_tables(t):
 
 # ---- tools ----
 
-@case("e2e/export")
-def jq_reads_the_json(t):
+def test_jq_reads_the_json(t):
     jq = tool("jq")
     for form, query, answer in [("firefox", ".threads | length", b"3\n"), ("json", '.functions | map(.flop) | add', None)]:
         result = t.run([jq, query], stdin=export(t, form))
         assert result.status == 0 and answer in (None, result.stdout), str(result)
 
 
-@case("e2e/export")
-def callgrind_annotate_reads_its_file(t):
+def test_callgrind_annotate_reads_its_file(t):
     annotate = tool("callgrind_annotate")
     path = os.path.join(t.directory, "callgrind.out.1")
     with open(path, "wb") as file:
@@ -324,8 +318,7 @@ def callgrind_annotate_reads_its_file(t):
     assert triad and triad[0].startswith("998,766,000 "), triad
 
 
-@case("e2e/export")
-def pprof_reads_its_file(t):
+def test_pprof_reads_its_file(t):
     go = tool("go")
     path = os.path.join(t.directory, "solver.pb.gz")
     with open(path, "wb") as file:
@@ -335,14 +328,13 @@ def pprof_reads_its_file(t):
         result = t.run([go, "tool", "pprof", f"-sample_index={index}", "-nodecount=1000", "-nodefraction=0", "-top",
                         *options, path])
         if result.status and b"no such tool" in result.stderr:
-            raise Skip("no go tool pprof")
+            pytest.skip("no go tool pprof")
         assert result.status == 0, str(result)
         rows = {line.split()[-1]: line.split()[0] for line in result.stdout.decode().split("\n") if line.endswith("triad")}
         assert rows.get("triad") == first, str(result)
 
 
-@case("e2e/export")
-def png_is_the_plot_for_print(t):
+def test_png_is_the_plot_for_print(t):
     tool("rsvg-convert")
     data = export(t, "png")
     assert data[:8] == b"\x89PNG\r\n\x1a\n", data[:8]
@@ -352,8 +344,7 @@ def png_is_the_plot_for_print(t):
     assert data[37:41] == b"pHYs" and int.from_bytes(data[41:45], "big") == 11811, data[33:60]
 
 
-@case("e2e/export")
-def png_without_its_tool_is_said_first(t):
+def test_png_without_its_tool_is_said_first(t):
     """Before anything is run, and nothing is left behind."""
     marker = os.path.join(t.work, "ran")
     result = t.rfprof("--png", "x.png", "/usr/bin/touch", marker, env={"PATH": "/nowhere"})
@@ -361,8 +352,7 @@ def png_without_its_tool_is_said_first(t):
     assert not os.path.exists(marker) and not os.path.exists(os.path.join(t.work, "x.png"))
 
 
-@case("e2e/export")
-def only_one_thing_goes_to_standard_output(t):
+def test_only_one_thing_goes_to_standard_output(t):
     for words in [["--csv", "-", "--folded", "-"], ["--json", "-", "--stdout"], ["--svg", "-", "--pprof", "-"]]:
         result = t.rfprof("report", PROFILE, *words)
         assert result.status == 2 and result.stdout == b"" and b"standard output" in result.stderr, str(result)
@@ -375,8 +365,7 @@ def only_one_thing_goes_to_standard_output(t):
 
 # ---- the profile itself ----
 
-@case("e2e/export")
-def queries_of_the_documentation_run(t):
+def test_queries_of_the_documentation_run(t):
     """Each SQL example, with Python's sqlite3 and, where it is there, the sqlite3 program."""
     queries = re.findall(r"```sql\n(.*?)```", text(os.path.join(SOURCE, "docs", "profile-format.md")), re.S)
     assert len(queries) == 10, len(queries)
@@ -395,12 +384,11 @@ def queries_of_the_documentation_run(t):
     expect_golden("queries.sql", "".join(answers).encode())
 
 
-@case("e2e/export")
-def json_is_as_its_schema_says(t):
+def test_json_is_as_its_schema_says(t):
     try:
         import jsonschema
     except ImportError:
-        raise Skip("no python3-jsonschema") from None
+        pytest.skip("no python3-jsonschema")
     schema = json.loads(text(os.path.join(SOURCE, "docs", "report.schema.json")))
     jsonschema.Draft7Validator.check_schema(schema)
     plain = os.path.join(t.directory, "plain.rfp")

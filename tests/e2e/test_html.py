@@ -10,7 +10,7 @@ import time
 import xml.etree.ElementTree
 
 from browser import Browser
-from harness import case, text
+from harness import text
 
 LIMIT = 400 << 10  # bytes of a page without its data
 DATA = re.compile(r'<script type="application/json" id="([\w-]+)">(.*?)</script>', re.DOTALL)
@@ -157,8 +157,7 @@ def detail(page, index):
     return json.loads(dict(DATA.findall(page))[f"detail-{index}"])
 
 
-@case("e2e/html")
-def page_has_all_data(t):
+def test_page_has_all_data(t):
     """One file, no larger than it may be, that names no other; instructions and loops add up to what --json has."""
     html, expected = report(t, saved_profile(t))
     page = text(html)
@@ -187,8 +186,7 @@ def page_has_all_data(t):
     assert any(re.match(r"v?mov|v?mul|v?add|vfm", line[1]) for line in detail(page, triad)["code"]), "no disassembly"
 
 
-@case("e2e/html")
-def points_are_where_they_belong(t):
+def test_points_are_where_they_belong(t):
     """At each level and in each direction, each point stands where the figures of --json put it; the selectors, the
     filters, the keys and the function's page do what they say; nothing is complained of."""
     html, expected = report(t, made_profile(t, 60, 2))
@@ -279,8 +277,7 @@ def check_picture(browser, rows):
     assert saved.endswith("-roofline.png"), saved
 
 
-@case("e2e/html")
-def page_without_scripts(t):
+def test_page_without_scripts(t):
     """Picture, table and notes are there; nothing hides them."""
     html, expected = report(t, saved_profile(t))
     with Browser(t.directory) as browser:
@@ -297,8 +294,7 @@ def flat(words):
     return re.sub(r"\s+", " ", words)
 
 
-@case("e2e/html")
-def reasons_and_advice(t):
+def test_reasons_and_advice(t):
     """A function's page says why it is below its roof and what one would try, in the words of --function; without
     scripts the first functions' are there."""
     profile = saved_profile(t)
@@ -335,8 +331,7 @@ HOSTILE = ["</script><script>hacked=1</script>", "<!--<script>", "<img src=x one
            "\"'`${hacked=1}\\u003c", "]]>&lt;&#60;b>", "\u202egnp.exe", "__proto__", "</style><svg onload=hacked=1>", "\U0001f600" * 300]
 
 
-@case("e2e/html")
-def hostile_names(t):
+def test_hostile_names(t):
     """Names that would be markup or code are text, wherever they stand."""
     profile = saved_profile(t)
     base = sqlite3.connect(profile)
@@ -394,8 +389,7 @@ def cpu_seconds(browser):
     return metrics["TaskDuration"]
 
 
-@case("e2e/html")
-def big_page_stays_small(t):
+def test_big_page_stays_small(t):
     """1000 functions with 20,000 loops: however many there are, only so many elements are made."""
     html, expected = report(t, made_profile(t, 1000, 20))
     loops = sum(len(row["loops"]) for row in expected["functions"])
@@ -416,8 +410,7 @@ def big_page_stays_small(t):
     print(f"        1000 functions, {loops} loops, {os.path.getsize(html) >> 10} KiB: {took[0]}{', '.join(took[1:])}", flush=True)
 
 
-@case("e2e/html")
-def compared_pages(t):
+def test_compared_pages(t):
     """With another profile: the change of each function by its name and module, and what is gone."""
     before = made_profile(t, 12, 1)
     now = os.path.join(t.directory, "now.rfp")
@@ -446,8 +439,7 @@ def compared_pages(t):
         check_quiet(browser)
 
 
-@case("e2e/html")
-def html_errors(t):
+def test_html_errors(t):
     """A comparison needs a page and a profile; a page needs a place."""
     profile = saved_profile(t)
     for words, said in [(["--html-compare", profile], "--html"), (["--html", "/nonexistent/a.html"], "/nonexistent/a.html"),

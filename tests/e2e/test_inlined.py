@@ -9,7 +9,9 @@ import shutil
 import sqlite3
 import subprocess
 
-from harness import SOURCE, Skip, case, functions, text
+import pytest
+
+from harness import SOURCE, functions, text
 
 TARGETS = os.path.join(SOURCE, "tests", "targets")
 
@@ -50,13 +52,11 @@ def check_truth(t, program):
     return profile
 
 
-@case("e2e/inlined")
-def counts_in_c(t):
+def test_counts_in_c(t):
     check_truth(t, t.target("inlined"))
 
 
-@case("e2e/inlined")
-def pages_name_what_is_inlined(t):
+def test_pages_name_what_is_inlined(t):
     """The page of a function in the terminal, its loops in JSON, its instructions in HTML."""
     profile, _ = record(t, t.program(os.path.join(TARGETS, "inlined.c"), ("-fno-tree-vectorize", "-ffp-contract=off")))
     page = t.rfprof("report", "-f", "first", profile).stdout.decode()
@@ -71,13 +71,11 @@ def pages_name_what_is_inlined(t):
     assert re.search(r"multiply \(inlined\.c:\d+\), in dot \(inlined\.c:\d+\)", text(paths[1])), "in the page's instructions"
 
 
-@case("e2e/inlined")
-def counts_in_cxx(t):
+def test_counts_in_cxx(t):
     check_truth(t, t.program(os.path.join(TARGETS, "inlined_cxx.cpp"), ("-fno-tree-vectorize", "-ffp-contract=off")))
 
 
-@case("e2e/inlined")
-def without_debug_information(t):
+def test_without_debug_information(t):
     """Rows are functions then, and the report says why."""
     profile, _ = record(t, t.program(os.path.join(TARGETS, "inlined.c"), ("-g0", "-fno-tree-vectorize")))
     with contextlib.closing(sqlite3.connect(profile)) as database:
@@ -130,7 +128,7 @@ def same(ours, theirs, around):
 
 def compare(t, program, least):
     if not shutil.which("addr2line"):
-        raise Skip("no addr2line")
+        pytest.skip("no addr2line")
     profile, _ = record(t, program, "--traffic=none")
     with contextlib.closing(sqlite3.connect(profile)) as database:
         module, path = database.execute("SELECT id, path FROM modules WHERE path LIKE ?",
@@ -147,12 +145,10 @@ def compare(t, program, least):
     assert inlined >= least, f"only {inlined} of {len(addresses)} addresses are inlined"
 
 
-@case("e2e/inlined")
-def addr2line_says_the_same(t):
+def test_addr2line_says_the_same(t):
     """At each byte that was executed of a C++ program, which is half the standard library."""
     compare(t, t.program("inlining.cpp"), 5000)
 
 
-@case("e2e/inlined")
-def addr2line_says_the_same_of_c(t):
+def test_addr2line_says_the_same_of_c(t):
     compare(t, t.program(os.path.join(TARGETS, "inlined.c")), 50)

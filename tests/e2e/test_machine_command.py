@@ -5,8 +5,12 @@ import math
 import os
 import xml.etree.ElementTree
 
-from harness import add_case, case, text
-from test_errors import as_nobody, bad_usage, check_error
+import pytest
+
+from harness import named, text
+from test_errors import as_nobody, check_error, check_usage
+
+SUITE = "e2e/machine"
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</text><script>alert(1)</script> & \"q\" 'a'"
@@ -52,25 +56,32 @@ def lines(root, kind):
 
 # ---- usage ----
 
-for value in ["0", "-1", "two", "1,", "4-2", "1,,2", "1-9999", ""]:
-    add_case(f"e2e/machine/bad_threads_{value or 'empty'}", bad_usage("machine", "--threads", value, word="--threads"))
-add_case("e2e/machine/threads_without_list", bad_usage("machine", "--threads", word="--threads"))
-add_case("e2e/machine/unknown_option", bad_usage("machine", "--frobnicate", word="--frobnicate"))
-add_case("e2e/machine/argument", bad_usage("machine", "now", word="now"))
-add_case("e2e/machine/import_and_json", bad_usage("machine", "--import", "f", "--json", word="--import"))
-add_case("e2e/machine/import_and_forget", bad_usage("machine", "--import", "f", "--forget", "x", word="--import"))
-add_case("e2e/machine/forget_and_svg", bad_usage("machine", "--forget", "x", "--svg", "f", word="--forget"))
+
+@pytest.mark.parametrize("value", named({
+    f"bad_threads_{value or 'empty'}": value for value in ["0", "-1", "two", "1,", "4-2", "1,,2", "1-9999", ""]}))
+def test_bad_threads(t, value):
+    check_usage(t.rfprof("machine", "--threads", value), "--threads")
 
 
-@case("e2e/machine")
-def help_names_the_options(t):
+@pytest.mark.parametrize("arguments, word", named({
+    "threads_without_list": (["--threads"], "--threads"),
+    "unknown_option": (["--frobnicate"], "--frobnicate"),
+    "argument": (["now"], "now"),
+    "import_and_json": (["--import", "f", "--json"], "--import"),
+    "import_and_forget": (["--import", "f", "--forget", "x"], "--import"),
+    "forget_and_svg": (["--forget", "x", "--svg", "f"], "--forget"),
+}))
+def test_bad_usage(t, arguments, word):
+    check_usage(t.rfprof("machine", *arguments), word)
+
+
+def test_help_names_the_options(t):
     result = do(t, "--help")
     for word in ["--refresh", "--quick", "--threads", "--json", "--svg", "--import", "--forget"]:
         assert word in result.stdout.decode(), f"no {word}\n{result}"
 
 
-@case("e2e/machine")
-def quick_and_threads(t):
+def test_quick_and_threads(t):
     """The rows that they ask for are there; what is kept may add others."""
     for arguments in [["--quick"], ["--threads", "1"], ["--quick", "--threads", "1-1,1"]]:
         rows = json.loads(do(t, "--json", *arguments).stdout)["roofs"]
@@ -78,8 +89,7 @@ def quick_and_threads(t):
             assert any(row["kind"] == kind and row["threads"] == 1 for row in rows), f"{arguments}: no {kind} row"
 
 
-@case("e2e/machine")
-def output_that_cannot_be_written(t):
+def test_output_that_cannot_be_written(t):
     check_error(t.rfprof("machine", "--svg", "/nonexistent/directory/file"), "/nonexistent/directory")
     check_error(t.rfprof("machine", "--svg", "/dev/full"), "/dev/full", "no space left")
     for option in [[], ["--json"]]:
@@ -90,8 +100,7 @@ def output_that_cannot_be_written(t):
 # ---- custom roofs ----
 
 
-@case("e2e/machine")
-def import_list_forget(t):
+def test_import_list_forget(t):
     """What is imported is listed with its source, in the table and in the JSON, until it is forgotten."""
     given = [roof("vendor's peak", 3456.5), roof("DDR5 ünd " + HOSTILE, 38.4, "GB/s", "JEDEC <JESD79-5>")]
     result = do(t, "--import", roof_file(t, given))
@@ -132,26 +141,18 @@ BAD_FILES = {
 }
 
 
-def bad_file(content, wanted):
-    def check(t):
-        check_error(t.rfprof("machine", "--import", roof_file(t, content)), *wanted)
-        assert not os.path.exists(os.path.join(t.directory, ".config", "rfprof", "roofs.json")), "something was kept"
-
-    return check
+@pytest.mark.parametrize("content, wanted", named({f"import_{name}": values for name, values in BAD_FILES.items()}))
+def test_bad_file(t, content, wanted):
+    check_error(t.rfprof("machine", "--import", roof_file(t, content)), *wanted)
+    assert not os.path.exists(os.path.join(t.directory, ".config", "rfprof", "roofs.json")), "something was kept"
 
 
-for name, (content, wanted) in BAD_FILES.items():
-    add_case(f"e2e/machine/import_{name}", bad_file(content, wanted))
-
-
-@case("e2e/machine")
-def import_of_what_is_no_file(t):
+def test_import_of_what_is_no_file(t):
     check_error(t.rfprof("machine", "--import", "missing.json"), "missing.json", "no such file")
     check_error(t.rfprof("machine", "--import", t.work), t.work, "directory")
 
 
-@case("e2e/machine")
-def where_roofs_are_kept(t):
+def test_where_roofs_are_kept(t):
     """XDG_CONFIG_HOME, else HOME; without either nothing can be kept, and everything else works."""
     path = roof_file(t, [roof("peak")])
     elsewhere = os.path.join(t.directory, "elsewhere")
@@ -166,8 +167,7 @@ def where_roofs_are_kept(t):
     assert result.status == 0 and result.stderr == b"", str(result)
 
 
-@case("e2e/machine")
-def place_that_cannot_be_written(t):
+def test_place_that_cannot_be_written(t):
     path = roof_file(t, [roof("peak")])
     prefix = as_nobody(t, t.work)
     closed = os.path.join(t.directory, "closed")
@@ -178,8 +178,7 @@ def place_that_cannot_be_written(t):
     check_error(t.run([*prefix, t.rfprof_path, "machine", "--import", path], env=env), closed, "XDG_CONFIG_HOME")
 
 
-@case("e2e/machine")
-def corrupt_kept_file(t):
+def test_corrupt_kept_file(t):
     """It is warned of and left out, never fails a run, and is never overwritten."""
     folder = os.path.join(t.directory, ".config", "rfprof")
     os.makedirs(folder)
@@ -199,8 +198,7 @@ def corrupt_kept_file(t):
     assert text(where) == '{"roofs": [', "the corrupt file was changed"
 
 
-@case("e2e/machine")
-def another_machines_json(t):
+def test_another_machines_json(t):
     """The output of `rfprof machine --json` elsewhere becomes roofs with its name."""
     machine = json.loads(do(t, "--json").stdout)
     machine["cpu_model"] = "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz"
@@ -289,8 +287,7 @@ TWELVE = [roof(HOSTILE, 3000), roof("a vendor's peak with a very long name, all 
           roof("Pi again", 13.6), roof("屋根", 70, "GB/s")]
 
 
-@case("e2e/machine")
-def empty_plot(t):
+def test_empty_plot(t):
     """CPU model, levels, double and single peaks at one and all threads, no points."""
     machine = json.loads(do(t, "--json").stdout)
     root = drawing(t)
@@ -310,8 +307,7 @@ def empty_plot(t):
     check_labels(root)
 
 
-@case("e2e/machine")
-def custom_roofs_in_the_plot(t):
+def test_custom_roofs_in_the_plot(t):
     """Twelve of them, near each other and hostile: each is where it belongs and has its name."""
     do(t, "--import", roof_file(t, TWELVE))
     root = drawing(t)
@@ -328,8 +324,7 @@ def custom_roofs_in_the_plot(t):
     check_labels(root)
 
 
-@case("e2e/machine")
-def absurd_values(t):
+def test_absurd_values(t):
     """What no picture could show beside this machine is named and not drawn."""
     do(t, "--import", roof_file(t, [roof("tiny", 1e-300), roof("vast", 1e300), roof("still", 5e-324, "GB/s"),
                                     roof("warp", 1.7e308, "GB/s"), roof("sane", 100)]))
@@ -343,8 +338,7 @@ def absurd_values(t):
         assert f'"{word}' not in text(path) and f'"-{word}' not in text(path), word
 
 
-@case("e2e/machine")
-def sixty_four(t):
+def test_sixty_four(t):
     do(t, "--import", roof_file(t, [roof(f"roof {n}", 50 + n) for n in range(64)]))
     root = drawing(t)
     assert len(lines(root, "custom")) == 64
@@ -352,8 +346,7 @@ def sixty_four(t):
     check_labels(root)
 
 
-@case("e2e/machine")
-def custom_roofs_of_a_run(t):
+def test_custom_roofs_of_a_run(t):
     """A run draws them and keeps them: the saved profile shows them after they are forgotten."""
     do(t, "--import", roof_file(t, TWELVE[:5]))
     first, again, saved = (os.path.join(t.directory, name) for name in ["first.svg", "again.svg", "saved.rfp"])

@@ -12,8 +12,12 @@ import signal
 import subprocess
 import time
 
-from harness import Skip, add_case, case, files_below, need_command, text
+import pytest
+
+from harness import files_below, named, need_command, text
 from test_errors import as_nobody
+
+SUITE = "e2e/machine"
 
 MEMORY = 256 << 20
 
@@ -79,34 +83,28 @@ def damage_file(path, damage):
         file.write(damage(good))
 
 
-def corrupt_cache(damage):
+@pytest.mark.alone
+@pytest.mark.parametrize("damage", named({f"corrupt_cache_{name}": damage for name, damage in DAMAGES.items()}))
+def test_corrupt_cache(t, damage):
     """Measured again with a warning; the file is whole afterwards."""
-
-    def check(t):
-        command = machine_command(t, "--json")
-        check_machine(t.run(command))
-        for path in roofs_files(t.cache):
-            damage_file(path, damage)
-        damaged = in_cache(t)
-        again = t.run(command)
-        check_machine(again)
-        [path] = [path for path, content in in_cache(t).items() if damaged.get(path) != content]
-        check_warned(again, "corrupt", path)
-        assert path in damaged, f"another file: {path}"
-        assert json.loads(in_cache(t)[path])["machine"]["roofs"], "the file was not written again"
-        kept = t.run(command)
-        check_quiet(kept)
-        assert kept.stdout == again.stdout, "measured a third time"
-
-    return check
+    command = machine_command(t, "--json")
+    check_machine(t.run(command))
+    for path in roofs_files(t.cache):
+        damage_file(path, damage)
+    damaged = in_cache(t)
+    again = t.run(command)
+    check_machine(again)
+    [path] = [path for path, content in in_cache(t).items() if damaged.get(path) != content]
+    check_warned(again, "corrupt", path)
+    assert path in damaged, f"another file: {path}"
+    assert json.loads(in_cache(t)[path])["machine"]["roofs"], "the file was not written again"
+    kept = t.run(command)
+    check_quiet(kept)
+    assert kept.stdout == again.stdout, "measured a third time"
 
 
-for name, damage in DAMAGES.items():
-    add_case(f"e2e/machine/corrupt_cache_{name}", corrupt_cache(damage), alone=True)
-
-
-@case("e2e/machine", alone=True)
-def cache_below_a_file(t):
+@pytest.mark.alone
+def test_cache_below_a_file(t):
     """No directory can be made there, not even by root."""
     path = os.path.join(t.directory, "a-file")
     with open(path, "w", encoding="utf-8"):
@@ -116,8 +114,8 @@ def cache_below_a_file(t):
     check_warned(result, path, "XDG_CACHE_HOME")
 
 
-@case("e2e/machine", alone=True)
-def cache_closed(t):
+@pytest.mark.alone
+def test_cache_closed(t):
     """A directory that an ordinary user may not write to."""
     closed = os.path.join(t.directory, "closed")
     os.makedirs(closed)
@@ -129,8 +127,8 @@ def cache_closed(t):
     assert os.listdir(closed) == []
 
 
-@case("e2e/machine", alone=True)
-def no_home(t):
+@pytest.mark.alone
+def test_no_home(t):
     result = t.run(machine_command(t, "--json"), env={"HOME": None, "XDG_CACHE_HOME": None})
     check_machine(result)
     check_warned(result, "XDG_CACHE_HOME")
@@ -139,8 +137,8 @@ def no_home(t):
 
 # ---- limits ----
 
-@case("e2e/machine", alone=True)
-def one_cpu(t):
+@pytest.mark.alone
+def test_one_cpu(t):
     taskset = need_command("/usr/bin/taskset")
     cpu = min(os.sched_getaffinity(0))
     result = t.run([taskset, "-c", str(cpu), *machine_command(t, "--json")])
@@ -175,7 +173,7 @@ def groups():
 def group(controller, settings):
     """A control group with limits; yields the file that takes a process in.  settings: version → files."""
     if controller not in groups():
-        raise Skip(f"no control groups with {controller} here")
+        pytest.skip(f"no control groups with {controller} here")
     root, version = groups()[controller]
     path = os.path.join(root, f"rfprof-test-{os.getpid()}")
     try:
@@ -183,13 +181,13 @@ def group(controller, settings):
             write(os.path.join(root, "cgroup.subtree_control"), f"+{controller}")
         os.mkdir(path)
     except OSError as error:
-        raise Skip(f"no control group can be made here: {error}") from None
+        pytest.skip(f"no control group can be made here: {error}")
     try:
         for name, value in settings[version].items():
             write(os.path.join(path, name), value)
         yield os.path.join(path, "cgroup.procs")
     except PermissionError as error:
-        raise Skip(f"no limit can be set here: {error}") from None
+        pytest.skip(f"no limit can be set here: {error}")
     finally:
         remove_group(path)
 
@@ -214,8 +212,8 @@ def run_in(t, procs, command):
     return t.run(["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', procs, *command])
 
 
-@case("e2e/machine", alone=True)
-def quota_below_one_cpu(t):
+@pytest.mark.alone
+def test_quota_below_one_cpu(t):
     """Half a CPU."""
     settings = {1: {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000"}, 2: {"cpu.max": "50000 100000"}}
     with group("cpu", settings) as procs:
@@ -239,20 +237,20 @@ def check_little_memory(result):
         check_note(machine, "DRAM", "MiB")
 
 
-@case("e2e/machine", alone=True)
-def memory_limit(t):
+@pytest.mark.alone
+def test_memory_limit(t):
     """256 MB in a control group: not killed, and DRAM is measured in what is there."""
     settings = {1: {"memory.limit_in_bytes": str(MEMORY)}, 2: {"memory.max": str(MEMORY)}}
     with group("memory", settings) as procs:
         check_little_memory(run_in(t, procs, machine_command(t, "--json")))
 
 
-@case("e2e/machine", alone=True)
-def address_space_limit(t):
+@pytest.mark.alone
+def test_address_space_limit(t):
     """ulimit -v: 256 MB."""
     prlimit = need_command("/usr/bin/prlimit")
     if "libasan" in t.run(["/usr/bin/ldd", t.rfprof_path]).stdout.decode():
-        raise Skip("the sanitizer's shadow memory does not fit")
+        pytest.skip("the sanitizer's shadow memory does not fit")
     empty_cache(t)  # no part of its key
     check_little_memory(t.run([prlimit, f"--as={MEMORY}", "--", *machine_command(t, "--json")]))
 
@@ -291,29 +289,25 @@ def in_cache(t):
     return {name: data for name, data in files_below(t.cache).items() if name != "rfprof/lock"}
 
 
-def interrupted(number):
+@pytest.mark.alone
+@pytest.mark.parametrize("number", named({
+    f"interrupted_by_{number.name.lower()}": number
+    for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]}))
+def test_interrupted(t, number):
     """Ends by that signal; no partial file, no temporary file; the next run measures."""
-
-    def check(t):
-        empty_cache(t)
-        command = machine_command(t, "--json")
-        status = end_with(start_measuring(t, *command), number)
-        assert status in (-number, 128 + number), f"status {status}"
-        assert in_cache(t) == {}, f"left in the cache: {list(in_cache(t))}"
-        result = t.run(command)
-        check_machine(result)
-        check_quiet(result)
-        assert len(roofs_files(t.cache)) == 1
-
-    return check
+    empty_cache(t)
+    command = machine_command(t, "--json")
+    status = end_with(start_measuring(t, *command), number)
+    assert status in (-number, 128 + number), f"status {status}"
+    assert in_cache(t) == {}, f"left in the cache: {list(in_cache(t))}"
+    result = t.run(command)
+    check_machine(result)
+    check_quiet(result)
+    assert len(roofs_files(t.cache)) == 1
 
 
-for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]:
-    add_case(f"e2e/machine/interrupted_by_{number.name.lower()}", interrupted(number), alone=True)
-
-
-@case("e2e/machine", alone=True)
-def interrupted_refresh_keeps_the_old(t):
+@pytest.mark.alone
+def test_interrupted_refresh_keeps_the_old(t):
     command = machine_command(t, "--json")
     check_machine(t.run(command))
     before = in_cache(t)
@@ -323,8 +317,8 @@ def interrupted_refresh_keeps_the_old(t):
     assert in_cache(t) == before, "the cache was changed"
 
 
-@case("e2e/machine", alone=True)
-def interrupted_before_a_program(t):
+@pytest.mark.alone
+def test_interrupted_before_a_program(t):
     """Ctrl-C while `rfprof ./app` measures by itself, which it may do before or after the program's runs."""
     empty_cache(t)
     process = start_measuring(t, t.rfprof_path, "--no-save", "/bin/true")
@@ -334,8 +328,8 @@ def interrupted_before_a_program(t):
 
 # ---- what to measure ----
 
-@case("e2e/machine", alone=True)
-def quick_has_fewer_rows(t):
+@pytest.mark.alone
+def test_quick_has_fewer_rows(t):
     """A quick set is marked so, is enough for the next quick request, and not for a whole one."""
     empty_cache(t)
     quick = check_machine(t.rfprof("machine", "--quick", "--json"))
@@ -348,8 +342,8 @@ def quick_has_fewer_rows(t):
     assert again == whole, "a whole set is not enough for --quick"
 
 
-@case("e2e/machine", alone=True)
-def chosen_threads(t):
+@pytest.mark.alone
+def test_chosen_threads(t):
     empty_cache(t)
     machine = check_machine(t.run(machine_command(t, "--threads", "1", "--json")))
     assert {roof["threads"] for roof in machine["roofs"]} == {1}
@@ -359,8 +353,7 @@ def chosen_threads(t):
         assert usable in {roof["threads"] for roof in machine["roofs"]}
 
 
-@case("e2e/machine")
-def bad_thread_lists(t):
+def test_bad_thread_lists(t):
     """One line on standard error, status 2, nothing measured."""
     for words in ["0", "-1", "two", "1,,2", "", "1,x", "99999999999999999999", "1000000"]:
         result = t.run([t.rfprof_path, "machine", "--threads", words])

@@ -4,16 +4,18 @@
 import os
 import sqlite3
 
-from harness import SOURCE, case
+from harness import SOURCE
+
+SUITE = "objects"
 
 PROGRAMS = os.path.join(SOURCE, "tests", "traffic")
 CACHE = "L1=4K:4,L2=16K:4,L3=64K:4"
 KINDS = ("other", "heap", "mapping", "static", "stack", "code")
 
 
-def profile_of(context, program, *options):
-    path = os.path.join(context.directory, "profile.rfp")
-    result = context.rfprof("-q", f"--save={path}", f"--cache={CACHE}", "--cache-sample=1", *options, program)
+def profile_of(t, program, *options):
+    path = os.path.join(t.directory, "profile.rfp")
+    result = t.rfprof("-q", f"--save={path}", f"--cache={CACHE}", "--cache-sample=1", *options, program)
     assert result.status == 0, result
     return result, sqlite3.connect(path)
 
@@ -55,35 +57,30 @@ def check(result, profile, tolerance=0.03):
     assert "allocations_unseen" not in facts(profile), facts(profile)
 
 
-@case("objects")
-def calls_of_allocators(context):
-    check(*profile_of(context, context.program(os.path.join(PROGRAMS, "objects_calls.c"), ["-O1"])))
+def test_calls_of_allocators(t):
+    check(*profile_of(t, t.program(os.path.join(PROGRAMS, "objects_calls.c"), ["-O1"])))
 
 
-@case("objects")
-def calls_of_allocators_in_a_static_program(context):
-    check(*profile_of(context, context.program(os.path.join(PROGRAMS, "objects_calls.c"), ["-O1", "-static"])))
+def test_calls_of_allocators_in_a_static_program(t):
+    check(*profile_of(t, t.program(os.path.join(PROGRAMS, "objects_calls.c"), ["-O1", "-static"])))
 
 
-@case("objects")
-def two_threads(context):
-    program = context.program(os.path.join(PROGRAMS, "objects_threads.c"), ["-O1"])
-    check(*profile_of(context, program), tolerance=0.1)  # they meet in one cache in another order each time
+def test_two_threads(t):
+    program = t.program(os.path.join(PROGRAMS, "objects_threads.c"), ["-O1"])
+    check(*profile_of(t, program), tolerance=0.1)  # they meet in one cache in another order each time
 
 
-@case("objects")
-def operators_new(context):
-    result, profile = profile_of(context, context.program(os.path.join(PROGRAMS, "objects_new.cpp"), ["-O1"]))
+def test_operators_new(t):
+    result, profile = profile_of(t, t.program(os.path.join(PROGRAMS, "objects_new.cpp"), ["-O1"]))
     unseen = int(facts(profile).pop("allocations_unseen", 0))
     assert unseen <= 3, unseen  # the one that throws, with what it calls
     profile.execute("DELETE FROM facts WHERE key = 'allocations_unseen'")
     check(result, profile)
 
 
-@case("objects")
-def stripped_code_has_offsets(context):
-    program = context.program(os.path.join(PROGRAMS, "objects_calls.c"), ["-O1", "-s"])
-    result, profile = profile_of(context, program)
+def test_stripped_code_has_offsets(t):
+    program = t.program(os.path.join(PROGRAMS, "objects_calls.c"), ["-O1", "-s"])
+    result, profile = profile_of(t, program)
     rows = [row for row in objects(profile) if KINDS[row["kind"]] == "heap" and row["reads"] > 10000]
     told = [line for line in result.stdout.decode().splitlines() if line.startswith("heap")]
     assert len(rows) == len(told), rows
@@ -92,17 +89,15 @@ def stripped_code_has_offsets(context):
     assert len({row["code_offset"] for row in rows}) == len(rows)
 
 
-@case("objects")
-def no_traffic_no_objects(context):
-    program = context.program(os.path.join(PROGRAMS, "objects_calls.c"), ["-O1"])
-    _, profile = profile_of(context, program, "--traffic=none")
+def test_no_traffic_no_objects(t):
+    program = t.program(os.path.join(PROGRAMS, "objects_calls.c"), ["-O1"])
+    _, profile = profile_of(t, program, "--traffic=none")
     assert not objects(profile)
 
 
-@case("objects")
-def strides_are_classified(context):
-    program = context.program(os.path.join(PROGRAMS, "strides.c"), ["-O1"])
-    result, profile = profile_of(context, program)
+def test_strides_are_classified(t):
+    program = t.program(os.path.join(PROGRAMS, "strides.c"), ["-O1"])
+    result, profile = profile_of(t, program)
     profile.row_factory = sqlite3.Row
     told = [line.split() for line in result.stdout.decode().splitlines()]
     assert len(told) == 5

@@ -4,7 +4,9 @@ import os
 import stat
 import time
 
-from harness import Skip, case, functions, need_command, text
+import pytest
+
+from harness import functions, need_command, text
 
 TREE = """#!/bin/sh
 for i in 1 2 3; do gzip -9 < "$1" > /dev/null; done
@@ -50,14 +52,14 @@ def uncounted_share(t, kind, reason, argument=None):
     return result.json, causes[0]
 
 
-@case("e2e/processes", alone=True)
-def native_share_of_a_thread(t):
+@pytest.mark.alone
+def test_native_share_of_a_thread(t):
     """30 % in a thread that uses the GS segment; the same function is counted elsewhere."""
     uncounted_share(t, "thread", "GS segment")
 
 
-@case("e2e/processes", alone=True)
-def native_share_of_a_process(t):
+@pytest.mark.alone
+def test_native_share_of_a_process(t):
     """30 % in a child in a sandbox; the same function is counted in its parent."""
     report, cause = uncounted_share(t, "process", "seccomp")
     assert cause["kind"] == "process" and cause["name"] == "native_share", cause
@@ -67,33 +69,32 @@ def native_share_of_a_process(t):
     assert child["uncounted_s"] > 0.9 * child["time_s"] > 0, child
 
 
-@case("e2e/processes", alone=True)
-def native_share_of_a_module(t):
+@pytest.mark.alone
+def test_native_share_of_a_module(t):
     """30 % in code that lies in shared memory."""
     _, cause = uncounted_share(t, "module", "shared memory", os.path.join(t.work, "native.bin"))
     assert (cause["kind"], cause["name"]) == ("module", "native.bin"), cause
 
 
-@case("e2e/processes", alone=True)
-def native_share_of_a_32_bit_program(t):
+@pytest.mark.alone
+def test_native_share_of_a_32_bit_program(t):
     """30 % in a child of another architecture."""
     try:
         child = t.program("spend_32.c", ("-m32", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-ffreestanding"))
     except AssertionError as error:
-        raise Skip(f"no 32-bit compiler: {str(error).splitlines()[-1]}") from None
+        pytest.skip(f"no 32-bit compiler: {str(error).splitlines()[-1]}")
     try:
         works = t.run([child, "1"]).status == 0
     except OSError:
         works = False
     if not works:
-        raise Skip("this kernel runs no 32-bit programs")
+        pytest.skip("this kernel runs no 32-bit programs")
     report, cause = uncounted_share(t, "exec", "not 64-bit x86", child)
     assert (cause["kind"], cause["name"]) == ("process", "spend_32"), cause
     assert [row["birth"] for row in report["processes"]] == ["first", "vfork"], report["processes"]
 
 
-@case("e2e/processes")
-def tree_of_both_runs(t):
+def test_tree_of_both_runs(t):
     """Every process has its twin, its parent, its program, its time and its work."""
     need_command("/bin/gzip")
     for options in ([], ["--once"]):
@@ -116,8 +117,7 @@ def tree_of_both_runs(t):
         assert "    gzip ×4\n" in text(table), text(table)
 
 
-@case("e2e/processes")
-def births_are_told_apart(t):
+def test_births_are_told_apart(t):
     """How a process began, in both runs' rows."""
     source = os.path.join(t.work, "births.c")
     with open(source, "w", encoding="utf-8") as file:
@@ -130,8 +130,7 @@ def births_are_told_apart(t):
     assert [row["exit_status"] for row in rows] == ["0", "3", "0", "0"], rows
 
 
-@case("e2e/processes")
-def a_table_for_each_process(t):
+def test_a_table_for_each_process(t):
     """--processes=tree shows the functions of each program alone, and is said wrong otherwise."""
     need_command("/bin/gzip")
     saved = os.path.join(t.work, "tree.rfp")
@@ -144,8 +143,7 @@ def a_table_for_each_process(t):
     assert wrong.status == 2 and b"--processes takes merge or tree" in wrong.stderr, str(wrong)
 
 
-@case("e2e/processes")
-def no_children(t):
+def test_no_children(t):
     """Only the first process is timed and counted, in all its images; children do what they do."""
     need_command("/bin/gzip")
     path, body = data(t), "#!/bin/sh\ngzip -9 < \"$1\"\nexec env sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'\n"
@@ -163,8 +161,7 @@ def no_children(t):
         assert sum(row["instructions"] for row in functions(report, module="dash")) > 1e6
 
 
-@case("e2e/processes")
-def no_children_leaves_nothing_behind(t):
+def test_no_children_leaves_nothing_behind(t):
     """What the second run's program leaves in the background is ended, although it is not followed."""
     token = os.path.join(t.work, "still-here")
     body = f"#!/bin/sh\nsetsid sh -c 'sleep 1.5; echo x >> {token}' > /dev/null 2>&1 &\nexit 0\n"
@@ -175,8 +172,7 @@ def no_children_leaves_nothing_behind(t):
     assert text(token) == "x\n", text(token)
 
 
-@case("e2e/processes")
-def jit_functions_have_their_names(t):
+def test_jit_functions_have_their_names(t):
     """Samples in code made at run time are named by perf-PID.map, also when it is deleted at the end."""
     program = t.program("jit_names.c")
     for arguments in ([], ["delete"]):
@@ -186,8 +182,7 @@ def jit_functions_have_their_names(t):
         assert 2 < rows["hot function"] / rows["warm"] < 4.5, rows
 
 
-@case("e2e/processes")
-def node_functions_have_their_names(t):
+def test_node_functions_have_their_names(t):
     """Node.js names its compiled functions with --perf-basic-prof."""
     node = need_command("/usr/bin/node")
     source = ("function busy(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) % 65537; return s; }"

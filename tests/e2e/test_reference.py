@@ -2,8 +2,11 @@
 
 import os
 
-from harness import Skip, add_case
+import pytest
+
 from test_targets import truths_of
+
+SUITE = "targets"
 
 # About 20 µs a step: the others would take minutes.
 QUICK = ["bf16", "half", "masked_avx2", "masked_avx512"]
@@ -11,11 +14,14 @@ SLOW = ["control", "copy", "crunch_avx512", "crunch_fma", "crunch_sse", "daxpy",
         "integer", "string_ops", "triad", "x87"]
 
 
-def check(t, name):
+@pytest.mark.parametrize("name", [
+    *[pytest.param(name, id=f"{name}_stepped") for name in QUICK],
+    *[pytest.param(name, id=f"{name}_stepped", marks=pytest.mark.slow) for name in SLOW]])
+def test_stepped(t, name):
     program = t.target(name)
     native = t.run([program])
     if native.status == 77:
-        raise Skip(native.stderr.decode().strip())
+        pytest.skip(native.stderr.decode().strip())
     truths = truths_of(native.stdout)
     stepper = os.path.join(t.build_directory, "tests", "reference", "step_count")
     counted = t.run([stepper, program, *[truth["kernel"] for truth in truths]], timeout=600)
@@ -23,8 +29,3 @@ def check(t, name):
     found = truths_of(counted.stdout, "counted ")
     wrong = [f"{one}, true {other}" for one, other in zip(found, truths) if one != other]
     assert len(found) == len(truths) and not wrong, "\n".join(wrong)
-
-
-for names, slow in [(QUICK, False), (SLOW, True)]:
-    for name in names:
-        add_case(f"targets/{name}_stepped", lambda t, name=name: check(t, name), slow=slow)

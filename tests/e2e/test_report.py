@@ -9,16 +9,18 @@ import shutil
 import sqlite3
 import xml.etree.ElementTree
 
+import pytest
+
 import big_profile
-from harness import Skip, case, functions, text
+from harness import functions, text
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROW_KEYS = {"name", "module", "time_s", "share", "flop", "flop_by_kind", "load_bytes", "store_bytes", "instructions",
             "gflops", "intensity", "bound", "roof_gflops", "distance", "headroom_s", "threads"}
 
 
-@case("e2e/report", alone=True)
-def machine_is_measured_once(t):
+@pytest.mark.alone
+def test_machine_is_measured_once(t):
     """The roofs are measured, make sense, and come from the cache the second time."""
     first = t.rfprof("machine", "--refresh", "--json", timeout=300)
     assert first.status == 0, str(first)
@@ -38,8 +40,7 @@ def machine_is_measured_once(t):
     assert 0.1 < best(kind="compute", precision="double", isa="scalar", threads=1) < 50
 
 
-@case("e2e/report")
-def large_profile_from_sums(t):
+def test_large_profile_from_sums(t):
     """What is recorded has sums; a report from them is the same as one without, also of a program with five times the
     code and 22 times the samples; and the damaged details of a profile are not read for a table."""
     path, big, plain = (os.path.join(t.directory, name) for name in ["a.rfp", "big.rfp", "plain.rfp"])
@@ -61,8 +62,7 @@ def large_profile_from_sums(t):
     assert refused.status != 0 and b'table "blocks" makes no sense' in refused.stderr, str(refused)
 
 
-@case("e2e/report")
-def demo_table(t):
+def test_demo_table(t):
     """The demo's parts are all there, with their characters."""
     program = os.path.join(t.build_directory, "tests", "demo", "demo")
     path = os.path.join(t.directory, "demo.json")
@@ -91,8 +91,7 @@ def demo_table(t):
     assert distances == sorted(distances, reverse=True), "not ranked by headroom"
 
 
-@case("e2e/report")
-def traffic_of_a_triad(t):
+def test_traffic_of_a_triad(t):
     """With caches far smaller than its arrays, all simulated, a triad moves what it has to: 24 bytes an element in
     (16 past the caches), 8 out; the table of levels shows it."""
     path = os.path.join(t.directory, "triad.json")
@@ -117,8 +116,7 @@ def traffic_of_a_triad(t):
     assert "memory traffic: traced" in table and "all sets" in table, table
 
 
-@case("e2e/report")
-def no_traffic_is_said(t):
+def test_no_traffic_is_said(t):
     """Without it: one line in the table, null in the JSON, never 0."""
     for words, why in [(["--once"], "--once"), (["--traffic=none"], "--traffic=none")]:
         path = os.path.join(t.directory, "none.json")
@@ -142,8 +140,7 @@ def three_to_one(make_report):
     raise AssertionError("; ".join(seen))
 
 
-@case("e2e/report")
-def time_is_where_it_is_spent(t):
+def test_time_is_where_it_is_spent(t):
     """One function runs three times as long as another of the same code."""
     report = three_to_one(lambda: t.profile([t.program("three_to_one.c")]).json)
     known = sum(functions(report, name)[0]["time_s"] for name in ["three_times", "one_time"])
@@ -151,14 +148,13 @@ def time_is_where_it_is_spent(t):
     assert known / time > 0.95, f"{known} s of {time} s"
 
 
-@case("e2e/report")
-def both_samplers_agree(t):
+def test_both_samplers_agree(t):
     path = os.path.join(t.directory, "s.json")
 
     def report(sampler):
         result = t.rfprof("--sampler", sampler, "-q", "--no-save", "--json", path, t.program("three_to_one.c"))
         if sampler == "perf" and result.status == 2 and b"perf_event" in result.stderr:
-            raise Skip("perf_event_open is refused here")
+            pytest.skip("perf_event_open is refused here")
         assert result.status == 0, str(result)
         return json.loads(text(path))
 
@@ -166,8 +162,7 @@ def both_samplers_agree(t):
     three_to_one(lambda: report("perf"))
 
 
-@case("e2e/report")
-def saved_profile_redraws_the_same(t):
+def test_saved_profile_redraws_the_same(t):
     """`rfprof report` needs neither program nor binaries and writes what the run wrote."""
     table, again = os.path.join(t.directory, "table"), os.path.join(t.directory, "again")
     program = os.path.join(t.directory, "daxpy")
@@ -185,8 +180,7 @@ def saved_profile_redraws_the_same(t):
     assert json.loads(text(table + ".json")) == json.loads(text(again + ".json")), "another JSON"
 
 
-@case("e2e/report")
-def svg_is_a_roofline(t):
+def test_svg_is_a_roofline(t):
     path = os.path.join(t.directory, "roofline.svg")
     result = t.rfprof("-q", "--no-save", "--svg", path, t.program("three_to_one.c"))
     assert result.status == 0, str(result)
@@ -200,8 +194,7 @@ def svg_is_a_roofline(t):
     assert not numbers, numbers
 
 
-@case("e2e/report")
-def nobody_reads_on(t):
+def test_nobody_reads_on(t):
     """Behind `| head` the profile is saved, and the status is the program's."""
     path = os.path.join(t.directory, "saved.rfp")
     script = f'"$@" --save {path} /bin/sh -c "exit 3" 2>&1 | head -n 1; exit ${{PIPESTATUS[0]}}'
@@ -211,8 +204,7 @@ def nobody_reads_on(t):
     assert report.status == 0 and b"headroom" in report.stdout, str(report)
 
 
-@case("e2e/report")
-def where_the_table_goes(t):
+def test_where_the_table_goes(t):
     """Standard error, or a file, or standard output, or the log; quiet says nothing."""
     program = ["/bin/echo", "ran"]
     plain = t.rfprof("--no-save", *program)
@@ -239,8 +231,7 @@ def table_names(output):
     return re.findall(r"\b(stream_triad|chase_pointers|hash_bytes|heat_step|stencil_5_points|reciprocal_roots)\b", output)
 
 
-@case("e2e/report")
-def sorts_and_cuts(t):
+def test_sorts_and_cuts(t):
     saved = os.path.join(t.directory, "demo.rfp")
     program = os.path.join(t.build_directory, "tests", "demo", "demo")
     result = t.rfprof("-q", "--save", saved, program, timeout=300)
@@ -263,8 +254,7 @@ def sorts_and_cuts(t):
     assert len(one) <= 1 and len(rows) > 1, f"{one}, {len(rows)} rows in the JSON"
 
 
-@case("e2e/report")
-def once_says_so(t):
+def test_once_says_so(t):
     """--once: one run, whose times include the counting; the program runs a single time."""
     marker = os.path.join(t.work, "runs")
     command = ["/bin/sh", "-c", f"echo run >> {marker}"]
@@ -277,15 +267,13 @@ def once_says_so(t):
     assert b"run 1/2" in result.stderr and b"run 2/2" in result.stderr, f"does not say that it runs twice\n{result}"
 
 
-@case("e2e/report")
-def says_when_outputs_differ(t):
+def test_says_when_outputs_differ(t):
     """Runs that did not do the same are not silently merged."""
     result = t.rfprof("--no-save", "/bin/sh", "-c", "echo $$; date +%N")
     assert result.status == 0 and b"differ" in result.stderr, str(result)
 
 
-@case("e2e/report")
-def help_names_everything(t):
+def test_help_names_everything(t):
     result = t.rfprof("--help")
     assert result.status == 0 and result.stderr == b"", str(result)
     for word in ["--once", "--quiet", "--no-save", "--top", "--sort", "--svg", "--json", "--output", "--stdout", "--log",
@@ -294,8 +282,7 @@ def help_names_everything(t):
         assert word in result.stdout.decode(), f"no {word}\n{result}"
 
 
-@case("e2e/report")
-def files_obey_what_shapes_the_table(t):
+def test_files_obey_what_shapes_the_table(t):
     """--json, --csv and --svg have the rows of --by, --focus, --ignore and --min; other files refuse them."""
     path = os.path.join(t.directory, "a.rfp")
     recorded = t.rfprof("--save", path, t.target("triad"), timeout=300)
@@ -344,8 +331,7 @@ def files_obey_what_shapes_the_table(t):
         assert refused.status == 2 and b"call-path" in refused.stderr, str(refused)
 
 
-@case("e2e/report")
-def the_command_under_the_table_works(t):
+def test_the_command_under_the_table_works(t):
     """What the table says to type shows the page of the worst function, also of a file with a name that needs quotes."""
     path = os.path.join(t.directory, "a 'quoted' $name.rfp")
     recorded = t.rfprof("--save", path, t.target("triad"), timeout=300)

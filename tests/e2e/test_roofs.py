@@ -10,7 +10,11 @@ import json
 import math
 import os
 
-from harness import SOURCE, Skip, case, functions
+import pytest
+
+from harness import SOURCE, functions
+
+SUITE = "roofs"
 
 STREAM_ROUNDS = 3
 POINT_ROUNDS = 8  # a point is a mean, a roof is what the machine lets be in good moments
@@ -131,8 +135,9 @@ def stream_round(t, programs, wanted):
     return found
 
 
-@case("roofs", slow=True, alone=True)
-def stream_stays_below(t):
+@pytest.mark.slow
+@pytest.mark.alone
+def test_stream_stays_below(t):
     """STREAM as gcc -O3 -march=native compiles it never exceeds the roof of its level and convention."""
     source = os.path.join(SOURCE, "tests", "targets", "stream.c")
     programs = {build: t.program(source, ("-O3", "-march=native", *flags)) for build, flags in STREAM_FLAGS.items()}
@@ -253,19 +258,21 @@ def thread_counts(t):
 def need_fma():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         if " fma " not in file.read():
-            raise Skip("this CPU has no fma")
+            pytest.skip("this CPU has no fma")
 
 
-@case("roofs", slow=True, alone=True)
-def crunch_points_on_the_ceiling(t):
+@pytest.mark.slow
+@pytest.mark.alone
+def test_crunch_points_on_the_ceiling(t):
     """Multiply-adds between registers reach 97 to 100 % of their ceiling."""
     need_fma()
     points_on_roofs(t, [("FMA", threads, lambda roofs, threads=threads: fma_tasks(roofs, threads))
                         for threads in thread_counts(t)])
 
 
-@case("roofs", slow=True, alone=True)
-def stream_points_on_the_slope(t):
+@pytest.mark.slow
+@pytest.mark.alone
+def test_stream_points_on_the_slope(t):
     """Streams reach 90 to 100 % of the roof of the level where their data is."""
     need_fma()
     points_on_roofs(t, [(level, threads, lambda roofs, level=level, threads=threads: stream_tasks(roofs, level, threads))

@@ -8,8 +8,10 @@ import os
 import shutil
 import subprocess
 
+import pytest
+
 from browser import Browser
-from harness import SOURCE, Skip, case
+from harness import SOURCE
 
 PROFILE = os.path.join(SOURCE, "tests", "e2e", "golden", "solver.rfp")
 HOOK = """(() => {
@@ -29,7 +31,7 @@ def page():
         folder = os.path.join(found.stdout.decode().strip(), "speedscope")
     path = os.path.join(folder or "", "dist", "release", "index.html")
     if not folder or not os.path.exists(path):
-        raise Skip("no npm package speedscope (npm install -g speedscope, or RFPROF_SPEEDSCOPE)")
+        pytest.skip("no npm package speedscope (npm install -g speedscope, or RFPROF_SPEEDSCOPE)")
     return path
 
 
@@ -84,8 +86,7 @@ def check(t, own, key, scale, slack, called=lambda name: name):
     assert checked >= 2, expected
 
 
-@case("e2e/speedscope")
-def reads_folded_stacks(t):
+def test_reads_folded_stacks(t):
     """Collapsed stacks: each function's own time, in µs."""
     read = imported(t, "folded")
     assert len(read["profiles"]) == 1, read["profiles"]
@@ -93,8 +94,7 @@ def reads_folded_stacks(t):
           lambda name: name.replace(";", ":") or "?")
 
 
-@case("e2e/speedscope")
-def reads_pprof(t):
+def test_reads_pprof(t):
     """profile.proto: one type of the several, as in the report.  1.25 takes the last, bytes, and not the one that the file
     names as the default, time."""
     read = imported(t, "pprof")

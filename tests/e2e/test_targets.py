@@ -6,7 +6,11 @@ import shlex
 import shutil
 import sqlite3
 
-from harness import SOURCE, Skip, add_case, case, functions
+import pytest
+
+from harness import SOURCE, functions, named
+
+SUITE = "targets"
 
 TARGETS = ["bf16", "compiled", "control", "copy", "crunch_avx512", "crunch_fma", "crunch_sse", "daxpy", "dgemm",
            "dgemv", "divsqrt", "dot", "fp16", "half", "integer", "masked_avx2", "masked_avx512", "string_ops",
@@ -42,7 +46,7 @@ def check(report, truth, module):
 def check_program(t, program, *options):
     native = t.run([program])
     if native.status == 77:
-        raise Skip(native.stderr.decode().strip())
+        pytest.skip(native.stderr.decode().strip())
     assert native.status == 0, str(native)
     result = t.profile([program], *options)
     assert result.stdout == native.stdout, f"another output than natively\n{native}\n{result}"
@@ -54,27 +58,28 @@ def check_program(t, program, *options):
     return result
 
 
-for name in TARGETS:
-    add_case(f"targets/{name}", lambda t, name=name: check_program(t, t.target(name)) and None)
-
-for name in ["daxpy", "control", "string_ops", "triad_threads"]:
-    add_case(f"targets/{name}_once", lambda t, name=name: check_program(t, t.target(name), "--once") and None)
+@pytest.mark.parametrize("name", TARGETS)
+def test_target(t, name):
+    check_program(t, t.target(name))
 
 
-@case("targets")
-def compiled_cxx(t):
+@pytest.mark.parametrize("name", named({
+    f"{name}_once": name for name in ["daxpy", "control", "string_ops", "triad_threads"]}))
+def test_target_once(t, name):
+    check_program(t, t.target(name), "--once")
+
+
+def test_compiled_cxx(t):
     source = os.path.join(SOURCE, "tests", "targets", "compiled_cxx.cpp")
     check_program(t, t.program(source, ("-fno-tree-vectorize", "-ffp-contract=off")))
 
 
-@case("targets")
-def non_pie(t):
+def test_non_pie(t):
     source = os.path.join(SOURCE, "tests", "targets", "compiled.c")
     check_program(t, t.program(source, ("-no-pie", "-fno-tree-vectorize", "-ffp-contract=off")))
 
 
-@case("targets")
-def stripped(t):
+def test_stripped(t):
     """Without symbols the work is all there, in the module's rows."""
     program = os.path.join(t.directory, "stripped_daxpy")
     shutil.copy(t.target("daxpy"), program)
@@ -94,8 +99,7 @@ def stripped(t):
             f"no row is {truth}: {by_counts}"
 
 
-@case("targets")
-def repeated_runs_agree(t):
+def test_repeated_runs_agree(t):
     """Exact counts are the same in every run."""
     def counts():
         report = t.profile([t.target("masked_avx2")]).json
@@ -103,13 +107,12 @@ def repeated_runs_agree(t):
                       for row in functions(report, module="masked_avx2") if row["name"] != "_start")
 
     if t.run([t.target("masked_avx2")]).status == 77:
-        raise Skip("this CPU has no avx2")
+        pytest.skip("this CPU has no avx2")
     first, second = counts(), counts()
     assert first == second, f"{first}\n{second}"
 
 
-@case("targets")
-def counts_per_thread(t):
+def test_counts_per_thread(t):
     """The profile keeps each thread's executions: the kernel's, by thread, are the printed ones."""
     path = os.path.join(t.directory, "threads.rfp")
     result = t.rfprof("-q", "--save", path, t.target("triad_threads"))

@@ -9,7 +9,9 @@ import subprocess
 import termios
 import unicodedata
 
-from harness import add_case, case, end_group
+import pytest
+
+from harness import end_group, named
 
 COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 BY = ["function", "inlined", "loop", "line", "module", "thread", "process", "call-path"]
@@ -51,8 +53,7 @@ def width(line):
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
 
-@case("e2e/terminal")
-def fits_the_terminal(t):
+def test_fits_the_terminal(t):
     """No line of any report is wider than the terminal; a pipe has whole sentences."""
     path = record(t)
     for columns in [40, 80, 120, 200]:
@@ -67,8 +68,7 @@ def fits_the_terminal(t):
     assert max(map(width, piped.stdout.decode().splitlines())) > 132, "sentences are broken in a pipe"
 
 
-@case("e2e/terminal")
-def colours_where_they_are_wanted(t):
+def test_colours_where_they_are_wanted(t):
     """A terminal has colours, a pipe has none; the environment and --color decide otherwise."""
     path = record(t)
     on_a_terminal = [({}, [], True), ({"NO_COLOR": "1"}, [], False), ({"NO_COLOR": ""}, [], True), ({"CLICOLOR": "0"}, [], False),
@@ -83,8 +83,7 @@ def colours_where_they_are_wanted(t):
         assert result.status == 0 and bool(COLOUR.search(result.stdout)) == coloured, f"{env} {options}: {result}"
 
 
-@case("e2e/terminal")
-def characters_of_the_locale(t):
+def test_characters_of_the_locale(t):
     """Braille where the locale is UTF-8, ASCII elsewhere and with --ascii."""
     path = record(t)
     for env, options, ascii_only, braille in [({}, [], False, True), ({"LANG": "C", "LC_ALL": "C"}, [], True, False),
@@ -95,8 +94,7 @@ def characters_of_the_locale(t):
         assert any("\u2801" <= c <= "\u28ff" for c in text) == braille, text
 
 
-@case("e2e/terminal")
-def lines_come_from_the_source(t):
+def test_lines_come_from_the_source(t):
     """Rows by line name lines of the source file; their shares add up to all of the time."""
     result = t.rfprof("report", "--by", "line", "--sort", "time", "--top", "1000", record(t))
     rows = re.findall(r"^ +≈?[0-9.]+ m?s +([0-9.]+) % +(\S.*?)  ", result.stdout.decode(), re.M)
@@ -105,8 +103,7 @@ def lines_come_from_the_source(t):
     assert 95 <= sum(shares) <= 105, f"{sum(shares)}\n{result}"
 
 
-@case("e2e/terminal")
-def a_page_right_after_the_run(t):
+def test_a_page_right_after_the_run(t):
     """rfprof -f NAME PROGRAM ends with the page of that function."""
     result = t.rfprof("--no-save", "-f", "main", t.program("three_to_one.c", ["-O2", "-g"]))
     assert result.status == 0 and b"\ninstructions\n" in result.stderr, str(result)
@@ -114,16 +111,16 @@ def a_page_right_after_the_run(t):
     assert result.status == 2 and b"no function is called no such function" in result.stderr, str(result)
 
 
-def bad(word, *options):
-    def check(t):
-        result = t.rfprof(*options, "/bin/echo", "ran")
-        assert result.status == 2 and word.encode() in result.stderr and b"ran" not in result.stdout, str(result)
-
-    check.__doc__ = f"{' '.join(options)} is refused before the program runs."
-    return check
-
-
-for name, options in {"by": ["--by", "colour"], "color": ["--color", "blue"], "min": ["--min", "many"], "focus": ["--focus", "a("],
-                      "ignore": ["--ignore", "[b"], "width": ["--width", "39"],
-                      "tree": ["--processes", "tree", "--by", "loop"]}.items():
-    add_case(f"e2e/terminal/bad_{name}", bad({"width": "--width", "tree": "--processes=tree"}.get(name, options[1]), *options))
+@pytest.mark.parametrize("word, options", named({
+    "bad_by": ("colour", ["--by", "colour"]),
+    "bad_color": ("blue", ["--color", "blue"]),
+    "bad_min": ("many", ["--min", "many"]),
+    "bad_focus": ("a(", ["--focus", "a("]),
+    "bad_ignore": ("[b", ["--ignore", "[b"]),
+    "bad_width": ("--width", ["--width", "39"]),
+    "bad_tree": ("--processes=tree", ["--processes", "tree", "--by", "loop"]),
+}))
+def test_bad_option(t, word, options):
+    """It is refused before the program runs."""
+    result = t.rfprof(*options, "/bin/echo", "ran")
+    assert result.status == 2 and word.encode() in result.stderr and b"ran" not in result.stdout, str(result)

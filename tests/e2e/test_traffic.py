@@ -4,7 +4,11 @@ import contextlib
 import os
 import sqlite3
 
-from harness import add_case, functions
+import pytest
+
+from harness import functions, named
+
+SUITE = "traffic"
 
 HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "traffic")
 CACHE = "--cache=L1=16K:4,L2=32K:8,L3=128K:16"
@@ -26,32 +30,29 @@ def moved(report, name):
     return read, sum(row["mem_write_bytes"] + row["mem_left_bytes"] for row in rows)
 
 
-def check(source, sample, tolerance):
-    def case(t):
-        program = t.program(os.path.join(HERE, source), FLAGS)
-        result = t.profile([program], CACHE, f"--cache-sample={sample}", timeout=300)
-        traffic = result.json["run"]["traffic"]
-        assert traffic["source"] == "traced", str(traffic)
-        assert traffic["classes"] == 64 // sample, str(traffic)
-        assert result.json["run"].get("exit_same", True), "the traced run ended otherwise"
-        for name, truth in truths(result.stdout).items():
-            if name == "gather" or (name == "masked" and sample > 1):  # only even lines: not like all classes
-                continue
-            for what, true, seen in zip(("read", "written"), truth, moved(result.json, name)):
-                limit = tolerance * max(true, ARRAY)
-                assert abs(seen - true) <= limit, f"{name}: {seen:.0f} bytes {what}, true {true:.0f}"
-
-    return case
-
-
-add_case("traffic/streams", check("streams.c", 1, 0.02))
-add_case("traffic/streams_sampled", check("streams.c", 16, 0.10))
-add_case("traffic/two_threads", check("two_threads.c", 1, 0.02))
-add_case("traffic/two_threads_sampled", check("two_threads.c", 16, 0.10))
-add_case("traffic/interrupted_strings", check("interrupted_strings.c", 1, 0.02))
+@pytest.mark.parametrize("source, sample, tolerance", named({
+    "streams": ("streams.c", 1, 0.02),
+    "streams_sampled": ("streams.c", 16, 0.10),
+    "two_threads": ("two_threads.c", 1, 0.02),
+    "two_threads_sampled": ("two_threads.c", 16, 0.10),
+    "interrupted_strings": ("interrupted_strings.c", 1, 0.02),
+}))
+def test_truth(t, source, sample, tolerance):
+    program = t.program(os.path.join(HERE, source), FLAGS)
+    result = t.profile([program], CACHE, f"--cache-sample={sample}", timeout=300)
+    traffic = result.json["run"]["traffic"]
+    assert traffic["source"] == "traced", str(traffic)
+    assert traffic["classes"] == 64 // sample, str(traffic)
+    assert result.json["run"].get("exit_same", True), "the traced run ended otherwise"
+    for name, truth in truths(result.stdout).items():
+        if name == "gather" or (name == "masked" and sample > 1):  # only even lines: not like all classes
+            continue
+        for what, true, seen in zip(("read", "written"), truth, moved(result.json, name)):
+            limit = tolerance * max(true, ARRAY)
+            assert abs(seen - true) <= limit, f"{name}: {seen:.0f} bytes {what}, true {true:.0f}"
 
 
-def gather(t):
+def test_gather(t):
     """Each index once, in an order without locality: more than the array, less than a line for each lane; and
     what the full and the sampled simulation say of it is near each other."""
     program = t.program(os.path.join(HERE, "streams.c"), FLAGS)
@@ -64,23 +65,14 @@ def gather(t):
     assert written <= 0.02 * ARRAY, f"{written:.0f} bytes written"
 
 
-add_case("traffic/gather", gather)
+@pytest.mark.parametrize("option", named({"once": "--once", "not_asked": "--traffic=none"}))
+def test_none(t, option):
+    program = t.program(os.path.join(HERE, "two_threads.c"), FLAGS)
+    traffic = t.profile([program], option).json["run"]["traffic"]
+    assert (traffic["source"], traffic["why"]) == ("none", option), str(traffic)
 
 
-def none(flags, why):
-    def case(t):
-        program = t.program(os.path.join(HERE, "two_threads.c"), FLAGS)
-        traffic = t.profile([program], *flags).json["run"]["traffic"]
-        assert (traffic["source"], traffic["why"]) == ("none", why), str(traffic)
-
-    return case
-
-
-add_case("traffic/once", none(["--once"], "--once"))
-add_case("traffic/not_asked", none(["--traffic=none"], "--traffic=none"))
-
-
-def disturbed(t):
+def test_disturbed(t):
     """The traced run of a program that looks at its registers prints and ends as the native one."""
     program = t.program(os.path.join(HERE, "disturbed.c"))
     for sample in (1, 16):
@@ -93,10 +85,7 @@ def disturbed(t):
         assert (facts["stdout_same"], facts["exit_same"]) == ("same", "same"), str(facts)
 
 
-add_case("traffic/disturbed", disturbed)
-
-
-def evadable(t):
+def test_evadable(t):
     """All write-allocates of lines that are written whole, none of others; told by full lines alone."""
     program = t.program(os.path.join(HERE, "evadable.c"), FLAGS)
     for sample in (1, 16):
@@ -108,10 +97,7 @@ def evadable(t):
             assert abs(row["mem_evadable_bytes"] - share * allocated) <= 0.02 * (4 << 23), f"{name}: {row}"
 
 
-add_case("traffic/evadable", evadable)
-
-
-def working_sets(t):
+def test_working_sets(t):
     """The curves of one run against simulations of last caches of six sizes, none beside a knee."""
     program = t.program(os.path.join(HERE, "working_set.c"), FLAGS)
 
@@ -132,6 +118,3 @@ def working_sets(t):
             most = max(step["mem_bytes"] for step in curves[name])
             said = seen[-1] if seen else most
             assert abs(said - true) <= 0.05 * max(true, most / 20), f"{name}, {size} KiB: {said:.0f}, simulated {true:.0f}"
-
-
-add_case("traffic/working_sets", working_sets)

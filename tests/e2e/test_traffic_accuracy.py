@@ -9,7 +9,11 @@ table.  What the default suite runs is so even over the classes that no choice o
 import os
 import statistics
 
-from harness import Skip, add_case, need_file
+import pytest
+
+from harness import named, need_file
+
+SUITE = "traffic"
 
 HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "traffic")
 FLAGS = ("-O2", "-fno-tree-loop-distribute-patterns", "-pthread")
@@ -100,12 +104,14 @@ def row_of(name, level, differences, covered):
             f"{100 * covered / len(differences):.0f} |")
 
 
-def accuracy(t):
+@pytest.mark.slow
+@pytest.mark.alone
+def test_accuracy(t):
     rows, missed, covered, n = ["| target | level | median % | worst % | covered % |", "|---|---|---|---|---|"], [], 0, 0
     for target in TARGETS:
         try:
             found = {level: one for level, one in outcomes(t, target, RUNS).items() if one.differences}
-        except Skip as skip:
+        except pytest.skip.Exception as skip:
             rows.append(f"| {target.name} | not run: {skip} | | | |")
             continue
         differences = [value for one in found.values() for value in one.differences]
@@ -120,20 +126,11 @@ def accuracy(t):
     assert covered >= COVERED * n, f"half-widths cover {covered} of {n}"
 
 
-add_case("traffic/accuracy", accuracy, slow=True, alone=True)
-
-
-def even(name):
+@pytest.mark.parametrize("name", named({
+    "accuracy_copy": "copy", "accuracy_copy_non_temporal": "copy, non-temporal", "accuracy_stride_128": "stride 128"}))
+def test_even(t, name):
     """What is the same in all classes but for the ends of arrays: any choice of them tells it."""
-
-    def case(t):
-        target = next(target for target in TARGETS if target.name == name)
-        for level, one in outcomes(t, target, 2, "--cache-sample=16").items():
-            assert one.differences, f"nothing moves at {level}"
-            assert max(one.differences) <= WORST, f"{level}: {one.differences}"
-
-    return case
-
-
-for name in ("copy", "copy, non-temporal", "stride 128"):
-    add_case(f"traffic/accuracy_{name.replace(', ', '_').replace(' ', '_').replace('-', '_')}", even(name))
+    target = next(target for target in TARGETS if target.name == name)
+    for level, one in outcomes(t, target, 2, "--cache-sample=16").items():
+        assert one.differences, f"nothing moves at {level}"
+        assert max(one.differences) <= WORST, f"{level}: {one.differences}"

@@ -3,7 +3,11 @@ the two must differ)."""
 
 import os
 
-from harness import add_case, functions, need_command
+import pytest
+
+from harness import functions, named, need_command
+
+SUITE = "traffic"
 
 PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "traffic", "accuracy.c")
 FLAGS = ("-O2", "-fno-tree-loop-distribute-patterns", "-pthread")
@@ -42,16 +46,13 @@ def ours(t, command, name):
     return levels["L2"], levels["DRAM"]
 
 
-def peer(name, *words):
-    def case(t):
-        command = [t.program(PROGRAM, FLAGS), name, *words]
-        pairs = list(zip(("L1", "last level"), ours(t, command, name), cachegrind(t, command, name)))
-        for what, mine, other in pairs:
-            print(f"{name}: {what}: {mine:.0f} misses, cachegrind {other}", flush=True)
-            assert other > 1000 and abs(mine - other) <= 0.01 * other, f"{what}: {mine:.0f} misses, cachegrind {other}"
-
-    return case
-
-
-for words in (("dgemm_transposed", "400"), ("stencil", "500"), ("spmv", "20000"), ("chase", "20000")):
-    add_case(f"traffic/cachegrind_{words[0]}", peer(*words), slow=words[0] == "dgemm_transposed")
+@pytest.mark.parametrize("name, size", [
+    pytest.param("dgemm_transposed", "400", id="cachegrind_dgemm_transposed", marks=pytest.mark.slow),
+    *named({f"cachegrind_{name}": (name, size) for name, size in (("stencil", "500"), ("spmv", "20000"), ("chase", "20000"))}),
+])
+def test_cachegrind(t, name, size):
+    command = [t.program(PROGRAM, FLAGS), name, size]
+    pairs = list(zip(("L1", "last level"), ours(t, command, name), cachegrind(t, command, name)))
+    for what, mine, other in pairs:
+        print(f"{name}: {what}: {mine:.0f} misses, cachegrind {other}", flush=True)
+        assert other > 1000 and abs(mine - other) <= 0.01 * other, f"{what}: {mine:.0f} misses, cachegrind {other}"

@@ -2,13 +2,14 @@
 
 import os
 
-from harness import add_case
 from test_traffic import FLAGS, HERE, moved, truths
+
+SUITE = "traffic"
 
 SMALL = "--cache=L1=4K:1,L2=16K:4"  # in which every line misses
 
 
-def thinned(t):
+def test_thinned(t):
     program = t.program(os.path.join(HERE, "many.c"), (*FLAGS, "-O3"))
     result = t.profile([program], SMALL, timeout=300)
     traffic = result.json["run"]["traffic"]
@@ -24,12 +25,8 @@ def traffic_objects(report):
             if function["name"] == "read_all"]
 
 
-def asked_for(t):
+def test_not_thinned_when_asked_for(t):
     """A sample that is asked for stays as it is, however long it takes."""
     program = t.program(os.path.join(HERE, "many.c"), (*FLAGS, "-O3"))
     traffic = t.profile([program], SMALL, "--cache-sample=16", timeout=300).json["run"]["traffic"]
     assert traffic["classes"] == 4 and not traffic["halved"], str(traffic)
-
-
-add_case("traffic/thinned", thinned)
-add_case("traffic/not_thinned_when_asked_for", asked_for)

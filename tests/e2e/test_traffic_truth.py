@@ -3,7 +3,9 @@
 import collections
 import os
 
-from harness import add_case, functions
+from harness import functions
+
+SUITE = "traffic"
 
 PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "traffic", "accuracy.c")
 FLAGS = ("-O2", "-fno-tree-loop-distribute-patterns", "-pthread")
@@ -33,7 +35,7 @@ def intensity(t, name, *words):
 # ---- dense matrices: B is larger than the last cache ----
 
 
-def rows_of_b(t):
+def test_dgemm_rows(t):
     """B comes from memory for each row of the result: 2n³ flop, 8n³ bytes of B, 24n² of A and C."""
     for n in (150, 200):
         seen, true = intensity(t, "dgemm_rows", n), 1 / 4 / (1 + 3 / n)
@@ -41,18 +43,12 @@ def rows_of_b(t):
     assert abs(seen - 1 / 4) <= 0.03 / 4, f"{seen:.4f} flop/B is not near 1/4"
 
 
-add_case("traffic/dgemm_rows", rows_of_b)
-
-
-def blocks(t):
+def test_dgemm_blocks(t):
     """B comes from memory for each row of blocks: 8n³/N_B bytes of it, 24n² of A and C."""
     n, seen = 160, {}
     for block in (8, 16, 32):
         seen[block], true = intensity(t, "dgemm_blocked", n, block), block / 4 / (1 + 3 * block / n)
         assert abs(seen[block] - true) <= 0.05 * true, f"N_B = {block}: {seen[block]:.4f} flop/B, not {true:.4f}"
-
-
-add_case("traffic/dgemm_blocks", blocks)
 
 
 # ---- cache conflicts ----
@@ -68,7 +64,7 @@ def misses(offset, sets, ways):
     return trials * sum(n for n in in_set.values() if n > ways)
 
 
-def conflict_spikes(t):
+def test_conflict_spikes(t):
     """[G] algorithm 3: at all offsets as many loads and stores; those of few sets miss L1, their neighbours do not.
     L2 has them all."""
     spikes = {}
@@ -84,22 +80,16 @@ def conflict_spikes(t):
     assert {offset for offset, is_one in spikes.items() if is_one} == {512, 384, 256, 448}, str(spikes)
 
 
-add_case("traffic/conflict_spikes", conflict_spikes)
-
-
 # ---- threads ----
 
 
-def stencil_of_two_threads(t):
+def test_stencil_of_two_threads(t):
     one, two = (level(rows_of(t, SHARED, "stencil_rows", "stencil_threads", 500, n), "DRAM") for n in (1, 2))
     assert one > 8 * 2 * 8 * 500 * 500, f"{one:.0f} bytes: it does not leave the cache"
     assert abs(two - one) <= 0.05 * one, f"{two:.0f} bytes with two threads, {one:.0f} with one"
 
 
-add_case("traffic/stencil_of_two_threads", stencil_of_two_threads)
-
-
-def one_last_level(t):
+def test_one_last_level(t):
     """What both threads read comes from memory at most once; what fits for each alone and not together does not stay."""
     n = 1 << 16  # 512 KiB
     both = level(rows_of(t, SHARED, "read_range", "read_by_all", n, 2), "DRAM")
@@ -108,6 +98,3 @@ def one_last_level(t):
     alone, together = (level(rows_of(t, SHARED, "scale", "own_arrays", n, threads), "DRAM") for threads in (1, 2))
     assert alone <= 1.5 * 16 * n, f"{alone:.0f} bytes: one thread's arrays do not stay"
     assert together >= 2 * 8 * 0.9 * 16 * n, f"{together:.0f} bytes: two threads' arrays stay"
-
-
-add_case("traffic/one_last_level", one_last_level)

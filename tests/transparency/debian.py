@@ -15,7 +15,9 @@ import struct
 import time
 import zlib
 
-from harness import Skip, add_case, text
+import pytest
+
+from harness import text
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "debian")
 PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/games"  # Debian's own, whatever else is in /usr/local
@@ -81,7 +83,7 @@ def find(name):
     """The path of a command of Debian's, or of a file that is given by its path."""
     path = name if os.path.isabs(name) and os.path.exists(name) else shutil.which(name, path=PATH)
     if not path:
-        raise Skip(f"no {name}")
+        pytest.skip(f"no {name}")
     return path
 
 
@@ -145,18 +147,27 @@ def same_counted(t, name, command, programs=(), status=0, **options):
     return native, report
 
 
-def script(name, source, need=None, status=0, slow=True, shows=None, env=None):
-    """Registers a script as a case; `need`: the commands and files without which it is skipped, by default
-    the command `name`, of which the first is one that has to be counted; `shows`: what its output contains."""
-    needed = [name] if need is None else need
+class Script:
+    """`need`: the commands and files without which it is skipped, by default the command `name`, of which the first is
+    one that has to be counted; `shows`: what its output contains."""
 
-    def check(t):
-        paths = [find(command) for command in needed]
+    def __init__(self, name, source, need=None, status=0, shows=None, env=None):
+        self.name, self.source, self.status, self.shows, self.env = name, source, status, shows, env or {}
+        self.need = [name] if need is None else need
+
+    def check(self, t):
+        paths = [find(command) for command in self.need]
         inputs = os.path.join(t.directory, "inputs")
-        command = ["/bin/bash", "-e", "-o", "pipefail", "-c", source]
-        variables = {"PATH": PATH, "IN": inputs, **(env or {})}
-        native, _ = same_counted(t, name, command, paths[:1], status, env=variables,
+        command = ["/bin/bash", "-e", "-o", "pipefail", "-c", self.source]
+        variables = {"PATH": PATH, "IN": inputs, **self.env}
+        native, _ = same_counted(t, self.name, command, paths[:1], self.status, env=variables,
                                  prepare=lambda _: write_inputs(inputs))
-        assert shows is None or shows.encode() in native.stdout, f"natively no {shows!r}\n{native}"
+        assert self.shows is None or self.shows.encode() in native.stdout, f"natively no {self.shows!r}\n{native}"
 
-    add_case(f"transparency/debian/{name}", check, slow=slow)
+
+class Scripts(list):
+    """Parameters for pytest.mark.parametrize; called with the words of a script it adds that one."""
+
+    def __call__(self, name, source, need=None, slow=True, **options):
+        marks = [pytest.mark.slow] if slow else []
+        self.append(pytest.param(Script(name, source, need, **options), id=name, marks=marks))

@@ -1,6 +1,12 @@
 """Compilers, assemblers, linkers and the tools that drive them: vfork and exec, huge programs, many files."""
 
-from debian import script
+import pytest
+
+from debian import Scripts
+
+SUITE = "transparency/debian"
+
+script = Scripts()
 
 C = r"""
 cat >a.c <<'END'
@@ -200,3 +206,8 @@ script("binutils", "nm -D /usr/bin/bash | wc -l; objdump -d /bin/true | sha256su
 script("verilator", r"""
 printf 'module m(input clk, output reg [7:0] q);\nalways @(posedge clk) q <= q + 3;\nendmodule\n' >m.v
 verilator_bin --cc m.v --Mdir o 2>&1; ls o | sort; cat o/Vm.cpp | sha256sum; rm -r o""", ["verilator_bin"])
+
+
+@pytest.mark.parametrize("case", script)
+def test_script(t, case):
+    case.check(t)

@@ -1,7 +1,12 @@
 """Compressors, databases, ciphers, and tools for text and files."""
 
-from debian import find, same_counted, script, words
-from harness import add_case
+import pytest
+
+from debian import Scripts, find, same_counted, words
+
+SUITE = "transparency/debian"
+
+script = Scripts()
 
 # --- compressors: packed bytes and what comes out of them again ---
 
@@ -160,10 +165,12 @@ script("busybox", "busybox sh -c 'busybox seq 20000 | busybox sort -rn | busybox
        shows="9\nb\n", slow=False)
 
 
-def direct(t):
+@pytest.mark.parametrize("case", script)
+def test_script(t, case):
+    case.check(t)
+
+
+def test_without_shell(t):
     """A program by itself, without a shell, that reads a pipe."""
     for command in ([find("gzip"), "-9", "-n", "-c"], [find("sort"), "--parallel=2", "-k5"]):
         same_counted(t, " ".join(command), command, command[:1], stdin=words())
-
-
-add_case("transparency/debian/without_shell", direct)

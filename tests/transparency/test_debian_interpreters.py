@@ -1,6 +1,12 @@
 """Interpreters and virtual machines, with and without code made at run time."""
 
-from debian import script
+import pytest
+
+from debian import Scripts
+
+SUITE = "transparency/debian"
+
+script = Scripts()
 
 PYTHON = r"""
 import sys, json, re, hashlib, collections, zlib
@@ -206,3 +212,8 @@ END
 m4 f.m4; seq 3000 | sed 's/.*/define(m&,&)m&/' | m4 | sha256sum""", shows="479001600 child")
 script("jq", "jq -n -c '[range(20000) | . * 1.5] | [length, add, (map(sqrt) | add | floor)]';"
        " seq 5000 | jq -s 'group_by(. % 7) | map(add)' -c; echo '{' | jq . || echo $?", slow=False)
+
+
+@pytest.mark.parametrize("case", script)
+def test_script(t, case):
+    case.check(t)

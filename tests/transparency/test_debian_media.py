@@ -1,6 +1,12 @@
 """Pictures, sound, pages: wide vector code, threads, many shared libraries."""
 
-from debian import script
+import pytest
+
+from debian import Scripts
+
+SUITE = "transparency/debian"
+
+script = Scripts()
 
 # --- pictures ---
 
@@ -80,3 +86,8 @@ script("opus", "opusenc --quiet --serial 1 --bitrate 48 $IN/sound.wav a.opus; op
        " 24000 a.opus a.wav",
        ["opusenc", "opusdec"])
 script("espeak", "espeak-ng -w a.wav -s 150 'The quick brown fox'; espeak-ng -q -x -v de 'Guten Tag'", ["espeak-ng"])
+
+
+@pytest.mark.parametrize("case", script)
+def test_script(t, case):
+    case.check(t)

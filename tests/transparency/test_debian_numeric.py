@@ -2,8 +2,14 @@
 
 import os
 
-from debian import PATH, PROGRAMS, find, same_counted, script
-from harness import Skip, add_case, case, need_file
+import pytest
+
+from debian import PATH, PROGRAMS, Scripts, find, same_counted
+from harness import named, need_file
+
+SUITE = "transparency/debian"
+
+script = Scripts()
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 
@@ -28,27 +34,21 @@ def counted_and_timed(t, name, command, env=None):
     return {"--once": once, "both runs": t.profile(command, env=env).json}
 
 
-def dgemm(threads, n):
-    def check(t):
-        need_file(os.path.join(LIBRARIES, "libopenblas.so.0"))
-        need_file("/usr/include/x86_64-linux-gnu/cblas.h")
-        program = t.program("dgemm_blas.c", libraries=["-lopenblas"])
-        reports = counted_and_timed(t, f"dgemm {n}", [program, str(n)], {"OPENBLAS_NUM_THREADS": str(threads)})
-        for how, report in reports.items():
-            # C ← A·B + C: 2n³, and n² to add the product to C and scale it.
-            work = flop(report, "openblas")
-            assert abs(work / (2 * n**3) - 1) < 0.01, f"{how}: {work} flop, 2n³ = {2 * n**3}"
-
-    return check
-
-
-add_case("transparency/debian/openblas_1_thread", dgemm(1, 600))
-add_case("transparency/debian/openblas_2_threads", dgemm(2, 600))
-add_case("transparency/debian/openblas_large", dgemm(2, 2000), slow=True)
+@pytest.mark.parametrize("threads, n", [
+    *named({"openblas_1_thread": (1, 600), "openblas_2_threads": (2, 600)}),
+    pytest.param(2, 2000, id="openblas_large", marks=pytest.mark.slow)])
+def test_openblas(t, threads, n):
+    need_file(os.path.join(LIBRARIES, "libopenblas.so.0"))
+    need_file("/usr/include/x86_64-linux-gnu/cblas.h")
+    program = t.program("dgemm_blas.c", libraries=["-lopenblas"])
+    reports = counted_and_timed(t, f"dgemm {n}", [program, str(n)], {"OPENBLAS_NUM_THREADS": str(threads)})
+    for how, report in reports.items():
+        # C ← A·B + C: 2n³, and n² to add the product to C and scale it.
+        work = flop(report, "openblas")
+        assert abs(work / (2 * n**3) - 1) < 0.01, f"{how}: {work} flop, 2n³ = {2 * n**3}"
 
 
-@case("transparency/debian")
-def fftw(t):
+def test_fftw(t):
     need_file("/usr/include/fftw3.h")
     program = t.program("fft_fftw.c", libraries=["-lfftw3", "-lm"])
     calls, n, log_n = 100, 4096, 12
@@ -59,8 +59,7 @@ def fftw(t):
         assert 2 * calls * n * log_n < work < 5 * calls * n * log_n, f"{work} flop"
 
 
-@case("transparency/debian")
-def numpy(t):
+def test_numpy(t):
     command = [find("python3"), "-c", NUMPY]
     find("/usr/lib/python3/dist-packages/numpy")
     for report in counted_and_timed(t, "numpy", command).values():
@@ -137,46 +136,41 @@ script("ngspice", "printf 'rc\\nv1 1 0 pulse(0 5 0 1n 1n 1u 2u)\\nr1 1 2 1k\\nc1
        " v(2) v(3)\\n.end\\n' >c.cir; ngspice -b c.cir 2>/dev/null | grep -E '^[0-9]+\\s' | sha256sum")
 
 
-def openmp(source, threads):
-    def check(t):
-        program = t.program(os.path.join(PROGRAMS, source), ("-fopenmp",), ["-lm"])
-        for wait in ("active", "passive"):
-            env = {"OMP_NUM_THREADS": threads, "OMP_WAIT_POLICY": wait, "OMP_MAX_ACTIVE_LEVELS": "2",
-                   "OMP_DYNAMIC": "false"}
-            same_counted(t, f"{source} {wait}", [program], [program], env=env)
-
-    return check
+@pytest.mark.parametrize("case", script)
+def test_script(t, case):
+    case.check(t)
 
 
-for kind in ("reduction", "tasks", "nested"):
-    add_case(f"transparency/debian/openmp_{kind}", openmp(f"openmp_{kind}.c", "2"), slow=kind == "nested")
+@pytest.mark.parametrize("source", [
+    *named({"openmp_reduction": "openmp_reduction.c", "openmp_tasks": "openmp_tasks.c"}),
+    pytest.param("openmp_nested.c", id="openmp_nested", marks=pytest.mark.slow)])
+def test_openmp(t, source):
+    program = t.program(os.path.join(PROGRAMS, source), ("-fopenmp",), ["-lm"])
+    for wait in ("active", "passive"):
+        env = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": wait, "OMP_MAX_ACTIVE_LEVELS": "2", "OMP_DYNAMIC": "false"}
+        same_counted(t, f"{source} {wait}", [program], [program], env=env)
 
 
-@case("transparency/debian", slow=True)
-def openmp_with_clang(t):
+@pytest.mark.slow
+def test_openmp_with_clang(t):
     """LLVM's OpenMP library instead of GNU's."""
     clang = find("clang")
     for kind in ("reduction", "tasks", "nested"):
         program = os.path.join(t.directory, kind)
         built = t.run([clang, "-O2", "-fopenmp", os.path.join(PROGRAMS, f"openmp_{kind}.c"), "-o", program, "-lm"])
         if built.status:
-            raise Skip("no LLVM OpenMP (package libomp-dev)")
+            pytest.skip("no LLVM OpenMP (package libomp-dev)")
         same_counted(t, f"clang openmp {kind}", [program], [program], env={"OMP_NUM_THREADS": "2"})
 
 
-def mpi(source, processes):
-    def check(t):
-        program = os.path.join(t.directory, "program")
-        built = t.run([find("mpicc"), "-O2", os.path.join(PROGRAMS, source), "-o", program, "-lm"], env={"PATH": PATH})
-        assert built.status == 0, str(built)
-        command = [find("mpirun"), "--allow-run-as-root", "--oversubscribe", "-np", str(processes), program]
-        env = {"PATH": PATH, "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_plm_rsh_agent": "",
-               "OMPI_MCA_hwloc_base_binding_policy": "none", "TMPDIR": t.directory}
-        same_counted(t, f"{source} {processes}", command, [command[0], program], env=env)
-
-    return check
-
-
-for processes in (2, 4):
-    add_case(f"transparency/debian/mpi_{processes}", mpi("mpi_heat.c", processes), slow=True)
-add_case("transparency/debian/mpi_collectives", mpi("mpi_collectives.c", 3), slow=True)
+@pytest.mark.slow
+@pytest.mark.parametrize("source, processes", named({
+    "mpi_2": ("mpi_heat.c", 2), "mpi_4": ("mpi_heat.c", 4), "mpi_collectives": ("mpi_collectives.c", 3)}))
+def test_mpi(t, source, processes):
+    program = os.path.join(t.directory, "program")
+    built = t.run([find("mpicc"), "-O2", os.path.join(PROGRAMS, source), "-o", program, "-lm"], env={"PATH": PATH})
+    assert built.status == 0, str(built)
+    command = [find("mpirun"), "--allow-run-as-root", "--oversubscribe", "-np", str(processes), program]
+    env = {"PATH": PATH, "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_plm_rsh_agent": "",
+           "OMPI_MCA_hwloc_base_binding_policy": "none", "TMPDIR": t.directory}
+    same_counted(t, f"{source} {processes}", command, [command[0], program], env=env)

@@ -2,8 +2,12 @@
 
 import os
 
+import pytest
+
 from debian import PATH, PROGRAMS, find, same_counted
-from harness import Skip, add_case, text
+from harness import text
+
+SUITE = "transparency/debian"
 
 TIMEOUT = 60  # s, after which a stressor stops by itself; not reached when all is well
 
@@ -12,23 +16,23 @@ SUMMARY = r"""$4 == name && $5 ~ /^[0-9]+$/ && !seen++ { print $5 >= ops ? "done
 $2 != "metrc:" && /fail|skipp/ { gsub(/\[[0-9]+\]/, ""); print }"""
 
 
-def stressor(name, operations, as_user):
-    def check(t):
-        find("stress-ng")
-        user = "setpriv --reuid 65534 --regid 65534 --clear-groups" if as_user and os.getuid() == 0 else ""
-        source = (f"chmod 777 .; {user} stress-ng --verify --metrics-brief -t {TIMEOUT} --temp-path . --{name} 1"
-                  f" --{name}-ops {operations} 2>&1 | awk -v name={name} -v ops={operations} '{SUMMARY}';"
-                  " echo ${PIPESTATUS[0]}")
-        native, report = same_counted(t, f"stress-ng {name}", ["/bin/bash", "-c", source],
-       [find("stress-ng")], env={"PATH": PATH})
-        if native.stdout != b"done\n0\n":
-            raise Skip(native.stdout.decode(errors="replace").replace("\n", " "))
-
-    return check
+def stressors():
+    """(name, operations, whether it refuses to run as root), from the list."""
+    for line in text(os.path.join(PROGRAMS, "stressors.txt")).splitlines():
+        if not line.startswith("#"):
+            name, operations, *words = line.split()
+            marks = [] if "quick" in words else [pytest.mark.slow]
+            yield pytest.param(name, operations, "user" in words, id=f"stress_{name}", marks=marks)
 
 
-for line in text(os.path.join(PROGRAMS, "stressors.txt")).splitlines():
-    if not line.startswith("#"):
-        stress, count, *marks = line.split()
-        add_case(f"transparency/debian/stress_{stress}", stressor(stress, count, "user" in marks),
-       slow="quick" not in marks)
+@pytest.mark.parametrize("name, operations, as_user", stressors())
+def test_stressor(t, name, operations, as_user):
+    find("stress-ng")
+    user = "setpriv --reuid 65534 --regid 65534 --clear-groups" if as_user and os.getuid() == 0 else ""
+    source = (f"chmod 777 .; {user} stress-ng --verify --metrics-brief -t {TIMEOUT} --temp-path . --{name} 1"
+              f" --{name}-ops {operations} 2>&1 | awk -v name={name} -v ops={operations} '{SUMMARY}';"
+              " echo ${PIPESTATUS[0]}")
+    native, _ = same_counted(t, f"stress-ng {name}", ["/bin/bash", "-c", source], [find("stress-ng")],
+                             env={"PATH": PATH})
+    if native.stdout != b"done\n0\n":
+        pytest.skip(native.stdout.decode(errors="replace").replace("\n", " "))

@@ -1,11 +1,11 @@
 """Debian's programs as people run them: timed first, at a limit, within another rfprof."""
 
 from debian import find, words
-from harness import case
+
+SUITE = "transparency/debian"
 
 
-@case("transparency/debian")
-def timed_and_counted(t):
+def test_timed_and_counted(t):
     """The default: what is seen is the native run's output, and its samples and timers disturb nothing."""
     perl = "$SIG{ALRM} = sub { print qq(alarm\\n) }; alarm 1; select undef, undef, undef, 3; warn qq(err\\n); exit 9"
     for command, status in (([find("gzip"), "-9", "-n", "-c"], 0), ([find("sort"), "--parallel=2", "-k5"], 0),
@@ -14,8 +14,7 @@ def timed_and_counted(t):
         assert native.status == status, str(native)
 
 
-@case("transparency/debian")
-def few_descriptors(t):
+def test_few_descriptors(t):
     """A limit on open files is the program's own: rfprof's descriptors do not use it up."""
     code = ("import os, sys\nfds = []\ntry:\n    while True: fds.append(os.open('/dev/null', os.O_RDONLY))\n"
             "except OSError: print(len(fds))\nos.closerange(3, 64)\nprint(sum(x * 0.5 for x in range(50000)))")
@@ -23,8 +22,7 @@ def few_descriptors(t):
     assert native.status == 0, str(native)
 
 
-@case("transparency/debian")
-def watched_twice(t):
+def test_watched_twice(t):
     """rfprof can be run by rfprof; the inner one's program still does what it does natively."""
     inner = [t.rfprof_path, "-q", "--no-save", "/bin/sh", "-c", "echo out; echo err >&2; exit 6"]
     result = t.rfprof("-q", "--no-save", *inner)

@@ -13,7 +13,6 @@ A program says in its first comment how it is built and what is expected of it:
 A program that finds this machine without what it needs ends with status 77 and says so.
 """
 
-import functools
 import json
 import os
 import re
@@ -21,7 +20,11 @@ import resource
 import shutil
 import signal
 
-from harness import Skip, add_case, text
+import pytest
+
+from harness import text
+
+SUITE = "transparency"
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GROUPS = ["threads", "processes", "signals", "control", "code", "linked", "isa", "sandboxes", "kernel"]
@@ -65,7 +68,7 @@ class Program:
         compiler = (self.words("compiler") or [COMPILERS[self.ending]])[0]
         found = shutil.which(compiler) or shutil.which(compiler, path=os.path.expanduser("~/.cargo/bin"))
         if not found:
-            raise Skip(f"no {compiler}")
+            pytest.skip(f"no {compiler}")
         flags = ["-I" + HERE, *self.words("flags")] if self.ending in (".c", ".S", ".cpp") else self.words("flags")
         return t.programs.build(self.path, flags, self.words("libraries"), compiler=found)
 
@@ -103,7 +106,7 @@ def shown(seen):
 def expect(native, status):
     wanted = f"exit {status}\n" if status >= 0 else f"signal {-status}\n"
     if native["end"].startswith(f"exit {SKIPPED}\n"):
-        raise Skip(native["stdout"].decode().strip())
+        pytest.skip(native["stdout"].decode().strip())
     assert native["end"].removesuffix("core dumped\n") == wanted, f"natively not {wanted}{shown(native)}"
 
 
@@ -141,16 +144,7 @@ def check(t, program, case, runs, plain_runs):
     check_report(path, program, *program.counted(case))
 
 
-def register(program):
-    for case in program.words("cases") or [""]:
-        name = program.name + ("/" + case if case else "")
-        add_case("transparency/" + name,
-                 functools.partial(check, program=program, case=case, runs=RUNS, plain_runs=1))
-        add_case("transparency/repeated/" + name,
-                 functools.partial(check, program=program, case=case, runs=SLOW_RUNS, plain_runs=2), slow=True)
-
-
-def register_all():
+def programs_and_cases(prefix=""):
     plugins = set()
     programs = [Program(os.path.join(HERE, group, name)) for group in GROUPS
                 for name in sorted(os.listdir(os.path.join(HERE, group))) if not name.endswith(".h")]
@@ -158,7 +152,16 @@ def register_all():
         plugins.update(os.path.join(os.path.dirname(program.path), name) for name in program.words("plugin"))
     for program in programs:
         if program.path not in plugins:
-            register(program)
+            for case in program.words("cases") or [""]:
+                yield pytest.param(program, case, id=prefix + program.name + ("/" + case if case else ""))
 
 
-register_all()
+@pytest.mark.parametrize("program, case", programs_and_cases())
+def test_program(t, program, case):
+    check(t, program, case, RUNS, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program, case", programs_and_cases("repeated/"))
+def test_repeated(t, program, case):
+    check(t, program, case, SLOW_RUNS, 2)

@@ -90,6 +90,20 @@ def test_a_wrong_include_does_not_compile(build, file, header, allowed):
     assert allowed or "No such file or directory" in done.stderr
 
 
+@pytest.mark.parametrize("folder", graph.folders())
+def test_headers_stand_alone(build, folder):
+    """Each compiles by itself, and sees what its folder sees."""
+    headers = [os.path.join(graph.TOP, file) for file in graph.files()
+               if os.path.dirname(file) == folder and file.endswith(".h")]
+    code = [file for file in sources() if os.path.dirname(file) == folder and file.endswith(".c")]
+    if not headers or not code:
+        pytest.skip(f"{folder} has no header, or nothing but assembly")
+    words, directory = compiler_of(build, code[0])
+    done = subprocess.run(words + ["-fsyntax-only", "-x", "c", *headers],
+                          cwd=directory, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 # ---- sizes ----
 
 def test_no_crowded_folder():

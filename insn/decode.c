@@ -267,3 +267,11 @@ unsigned decode_used_registers(const struct decoded *insn)
 	}
 	return used;
 }
+
+bool decode_mask_is_here(const struct work *work)
+{
+	if (work->units == UNITS_VMASK)
+		return __builtin_cpu_supports("avx");
+	return work->lanes <= 16 ? __builtin_cpu_supports("avx512f")
+				 : __builtin_cpu_supports("avx512bw");
+}

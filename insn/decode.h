@@ -56,3 +56,8 @@ void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *
 /* The general registers (bit n: number n) that the instruction reads or writes, as a whole or in
  * part, for addresses too.  All of them when it cannot be decoded. */
 unsigned decode_used_registers(const struct decoded *insn);
+
+/* Whether this processor has the registers that say which lanes of a masked instruction are active
+ * (UNITS_KMASK, UNITS_VMASK).  Where it has not, the instruction raises SIGILL, which is for the
+ * program to see: code that reads the mask first would raise it where the program is not. */
+bool decode_mask_is_here(const struct work *work);

@@ -195,7 +195,10 @@ static void set_size(const struct full *full, const ZydisDecodedOperand *operand
 		out->form = OPERAND_STRING;
 	} else if (is_per_unit(work) &&
 		   (work->units == UNITS_KMASK || work->units == UNITS_VMASK)) {
-		set_mask(full, operand, out);
+		if (decode_mask_is_here(work))
+			set_mask(full, operand, out);
+		else
+			out->form = OPERAND_UNTRACED;
 	} else if (is_per_unit(work) || is_bit_string(full) || !out->bytes ||
 		   out->bytes > MOST_BYTES || full->insn.mnemonic == ZYDIS_MNEMONIC_ENTER) {
 		out->form = OPERAND_UNTRACED;

@@ -24,7 +24,7 @@ class Browser:
     def __init__(self, directory):
         program = shutil.which("chromium") or shutil.which("chromium-browser")
         if not program:
-            pytest.skip("no chromium")
+            pytest.skip("chromium is not installed")
         self.console, self.requests, self.dialogs = [], [], []
         self.buffer, self.number = b"", 0
         read, self.to = os.pipe()

@@ -101,7 +101,7 @@ class Programs:
     def build(self, source, flags=(), libraries=(), compiler=None):
         compiler = compiler or ("g++" if source.endswith(".cpp") else "gcc")
         if not shutil.which(compiler):
-            pytest.skip(f"no {compiler}")
+            pytest.skip(f"{compiler} is not installed")
         path = os.path.join(PROGRAMS, source)
         output = self.output(path, compiler, flags)
         with locked(os.path.join(self.directory, "lock")):
@@ -223,13 +223,13 @@ def end_group(group):
 
 def need_command(path):
     if not os.access(path, os.X_OK):
-        pytest.skip(f"no {path}")
+        pytest.skip(f"{path} is not installed")
     return path
 
 
 def need_file(path):
     if not os.path.exists(path):
-        pytest.skip(f"no {path}")
+        pytest.skip(f"{path} is not installed")
     return path
 
 

@@ -29,7 +29,7 @@ def build_id(path):
 def split(t, program="three_to_one.c"):
     """A program without its debug information, its build id and the debug file."""
     if not shutil.which("objcopy"):
-        pytest.skip("no objcopy")
+        pytest.skip("objcopy is not installed")
     whole = t.program(program, ["-Wl,--build-id"])
     stripped, debug = os.path.join(t.work, "program"), os.path.join(t.directory, "program.debug")
     subprocess.run(["strip", "-o", stripped, whole], check=True)
@@ -82,7 +82,7 @@ def record(t, made, program, *options, **more):
     profile = os.path.join(t.directory, "p.rfp")
     result = t.rfprof("--traffic=none", "--save", profile, *options, program, env=environment(t, made, **more))
     if b"built without libdebuginfod" in result.stderr or b"cannot be loaded" in result.stderr:
-        pytest.skip("no libdebuginfod")
+        pytest.skip("libdebuginfod is not installed")
     assert result.status == 0, str(result)
     return profile, result
 
@@ -114,7 +114,7 @@ def test_fetches_what_is_not_here(t):
 def test_fetches_what_debug_files_share(t):
     """dwz puts what two debug files have in common into a third, with a build id of its own: the names of inlined functions."""
     if not shutil.which("dwz", path=t.environment()["PATH"]):
-        pytest.skip("no dwz")
+        pytest.skip("dwz is not installed")
     program, identity, debug = split(t, os.path.join(SOURCE, "tests", "targets", "inlined.c"))
     twin, shared = os.path.join(t.directory, "twin.debug"), os.path.join(t.directory, "shared.debug")
     shutil.copy(debug, twin)

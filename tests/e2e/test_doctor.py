@@ -232,7 +232,7 @@ def test_without_sys_and_proc(t):
 def test_limited_address_space(t):
     checks, report = ask(t)
     if checks["address space"]["state"] != "works":
-        pytest.skip("it is limited already")
+        pytest.skip("the address space is limited already")
     prefix = ["/bin/sh", "-c", 'ulimit -v 16000000 && exec "$@"', "sh"]
     if t.run([*prefix, t.rfprof_path, "--version"]).status:
         pytest.skip("rfprof itself needs more (a sanitizer)")

@@ -126,7 +126,7 @@ def test_caches_without_sysfs(t):
     with open(path, encoding="utf-8") as file:
         traffic = json.load(file)["run"]["traffic"]
     if traffic["source"] == "none":
-        pytest.skip(traffic["why"])
+        pytest.skip(f"no traffic here: {traffic['why']}")
     assert traffic["geometry_source"] in ("machine", "assumed") and "L1=" in traffic["geometry"], str(traffic)
     assert traffic["geometry_source"] == "machine" or "assumed" in result.stderr.decode(), str(result)
 

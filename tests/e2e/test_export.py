@@ -27,7 +27,7 @@ FORMATS = ["csv", "folded", "pprof", "firefox", "callgrind"]
 def tool(name):
     path = shutil.which(name)
     if not path:
-        pytest.skip(f"no {name}")
+        pytest.skip(f"{name} is not installed")
     return path
 
 
@@ -328,7 +328,7 @@ def test_pprof_reads_its_file(t):
         result = t.run([go, "tool", "pprof", f"-sample_index={index}", "-nodecount=1000", "-nodefraction=0", "-top",
                         *options, path])
         if result.status and b"no such tool" in result.stderr:
-            pytest.skip("no go tool pprof")
+            pytest.skip("go, which has pprof, is not installed")
         assert result.status == 0, str(result)
         rows = {line.split()[-1]: line.split()[0] for line in result.stdout.decode().split("\n") if line.endswith("triad")}
         assert rows.get("triad") == first, str(result)
@@ -388,7 +388,7 @@ def test_json_is_as_its_schema_says(t):
     try:
         import jsonschema
     except ImportError:
-        pytest.skip("no python3-jsonschema")
+        pytest.skip("python3-jsonschema is not installed")
     schema = json.loads(text(os.path.join(SOURCE, "docs", "report.schema.json")))
     jsonschema.Draft7Validator.check_schema(schema)
     plain = os.path.join(t.directory, "plain.rfp")

@@ -31,7 +31,7 @@ def page():
         folder = os.path.join(found.stdout.decode().strip(), "speedscope")
     path = os.path.join(folder or "", "dist", "release", "index.html")
     if not folder or not os.path.exists(path):
-        pytest.skip("no npm package speedscope (npm install -g speedscope, or RFPROF_SPEEDSCOPE)")
+        pytest.skip("speedscope is not installed (npm install -g speedscope, or RFPROF_SPEEDSCOPE)")
     return path
 
 

@@ -83,7 +83,7 @@ def find(name):
     """The path of a command of Debian's, or of a file that is given by its path."""
     path = name if os.path.isabs(name) and os.path.exists(name) else shutil.which(name, path=PATH)
     if not path:
-        pytest.skip(f"no {name}")
+        pytest.skip(f"{name} is not installed")
     return path
 
 

@@ -159,7 +159,7 @@ def test_openmp_with_clang(t):
         program = os.path.join(t.directory, kind)
         built = t.run([clang, "-O2", "-fopenmp", os.path.join(PROGRAMS, f"openmp_{kind}.c"), "-o", program, "-lm"])
         if built.status:
-            pytest.skip("no LLVM OpenMP (package libomp-dev)")
+            pytest.skip("LLVM's OpenMP is not installed (package libomp-dev)")
         same_counted(t, f"clang openmp {kind}", [program], [program], env={"OMP_NUM_THREADS": "2"})
 
 

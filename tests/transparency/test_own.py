@@ -68,7 +68,7 @@ class Program:
         compiler = (self.words("compiler") or [COMPILERS[self.ending]])[0]
         found = shutil.which(compiler) or shutil.which(compiler, path=os.path.expanduser("~/.cargo/bin"))
         if not found:
-            pytest.skip(f"no {compiler}")
+            pytest.skip(f"{compiler} is not installed")
         flags = ["-I" + HERE, *self.words("flags")] if self.ending in (".c", ".S", ".cpp") else self.words("flags")
         return t.programs.build(self.path, flags, self.words("libraries"), compiler=found)
 

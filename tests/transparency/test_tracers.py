@@ -22,7 +22,7 @@ def without_addresses(output):
 def compare(t, command, picked):
     """What `picked` takes from both outputs is the same natively, and under rfprof with one run and with two."""
     if not shutil.which(command[0]):
-        pytest.skip(f"no {command[0]}")
+        pytest.skip(f"{command[0]} is not installed")
     native, _ = t.in_fresh_directory(command, timeout=60)
     path = os.path.join(t.directory, "report.json")
     for mode in (["--once"], []):

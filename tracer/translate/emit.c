@@ -25,9 +25,10 @@ void emit_nops(struct arena *arena, size_t n)
 bool emit_units_possible(const struct decoded *insn)
 {
 	switch (insn->units.units) {
-	case UNITS_REP:
 	case UNITS_KMASK:
 	case UNITS_VMASK:
+		return decode_mask_is_here(&insn->units);
+	case UNITS_REP:
 	case UNITS_TILE:
 		return true;
 	default:

@@ -40,6 +40,7 @@ static uint8_t *volatile probe_fault_address;
 static volatile bool probe_fault_has_address;
 uint64_t probe_saved_stack, probe_entry;
 void probe_enter(const struct probe_registers *registers);
+void probe_enter_256(const struct probe_registers *registers);
 void probe_enter_512(const struct probe_registers *registers);
 void probe_exit(void);
 
@@ -59,11 +60,14 @@ void probe_exit(void);
 	    "2\n" mov " 136(%rdi), %" reg "3\n" mov " 136(%rdi), %" reg "4\n" mov           \
 	    " 136(%rdi), %" reg "5\n"
 
-__asm__(".text\n" PROBE_ENTER("probe_enter", "fninit\n movq 136(%rdi), %mm0\n movq 136(%rdi), "
-					     "%mm3\n" PROBE_VECTORS("movups", "xmm"))
+#define PROBE_MMX "fninit\n movq 136(%rdi), %mm0\n movq 136(%rdi), %mm3\n"
+
+/* With as much of each vector register as the processor has. */
+__asm__(".text\n" PROBE_ENTER("probe_enter", PROBE_MMX PROBE_VECTORS("movups", "xmm")) PROBE_ENTER(
+	"probe_enter_256", PROBE_MMX PROBE_VECTORS("vmovdqu", "ymm"))
 		PROBE_ENTER(
 			"probe_enter_512",
-			"fninit\n movq 136(%rdi), %mm0\n movq 136(%rdi), %mm3\n" PROBE_VECTORS(
+			PROBE_MMX PROBE_VECTORS(
 				"vmovdqu64",
 				"zmm") "kmovq 128(%rdi), %k1\n") ".globl probe_exit\nprobe_exit:\n"
 								 "mov probe_saved_stack(%rip), "
@@ -132,6 +136,8 @@ static inline enum probe_outcome probe_run(const struct probe *probe,
 	if (!sigsetjmp(probe_return, 0)) {
 		if (__builtin_cpu_supports("avx512bw"))
 			probe_enter_512(registers);
+		else if (__builtin_cpu_supports("avx"))
+			probe_enter_256(registers);
 		else
 			probe_enter(registers);
 	} else {

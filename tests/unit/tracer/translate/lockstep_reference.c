@@ -154,7 +154,8 @@ static bool locks_bus(const struct lockstep *lockstep)
 	return false;
 }
 
-/* Returns whether the reference may execute it. */
+/* Returns whether the reference may execute it.  An instruction whose masks this processor does not
+ * have faults, and has no units. */
 static bool look_at(struct lockstep *lockstep, struct step *step)
 {
 	const uint64_t pc = step->regs.rip;
@@ -173,8 +174,9 @@ static bool look_at(struct lockstep *lockstep, struct step *step)
 		insn.mnemonic == ZYDIS_MNEMONIC_PUSHFQ || insn.mnemonic == ZYDIS_MNEMONIC_PUSHF;
 	if (!work_of_bytes((void *)pc, insn.length, &work))
 		return true;
-	step->has_units =
-		work.units == UNITS_REP || work.units == UNITS_KMASK || work.units == UNITS_VMASK;
+	step->has_units = work.units == UNITS_REP ||
+			  (work.units == UNITS_KMASK && lockstep_component(5)) ||
+			  (work.units == UNITS_VMASK && lockstep_component(2));
 	step->repeats = work.units == UNITS_REP;
 	if (step->repeats)
 		step->units = step->regs.rcx;

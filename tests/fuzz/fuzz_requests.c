@@ -6,6 +6,8 @@
  * goes on in whole translated code, in the gate or at an address of its own, and the counts become
  * a profile. */
 #include "tracer/target/requests.h"
+#include "tracer/target/target_create.h"
+#include "tracer/target/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,6 @@
 #define REGION 0x2000ull
 #define MAX_CODE 512
 #define SLOTS_ADDRESS 0x100000000000ull
-#define SLOTS_SIZE ((uint64_t)MAX_SLOTS * SLOT_STRIDE)
 #define GUARD 4096ul
 #define THREADS 2
 #define MAX_OPERATIONS 100
@@ -117,11 +118,6 @@ static void open_arenas(struct target *target, int n, uint64_t size)
 
 /* ---- operations ---- */
 
-static uint8_t *slot_at(const struct target *target, int index)
-{
-	return target->slots + (uint64_t)index * SLOT_STRIDE;
-}
-
 /* Addresses and numbers that mean something, and any others. */
 static uint64_t take_value(struct target *target, struct input *input)
 {
@@ -156,7 +152,7 @@ static void check_answer(const struct target *target, uint64_t address)
 {
 	const struct code_cache *cache = &target->translator.cache;
 	const struct arena *arena = code_cache_arena_at(cache, address);
-	if (!arena || address - target->gate_address < (uint64_t)(gate_end - gate_begin))
+	if (!arena || target_in_gate(target, address))
 		return;
 	require(address - arena->base < arena->used);
 	const struct piece *piece = code_cache_piece(cache, address);
@@ -176,13 +172,13 @@ static void check_books(const struct target *target)
 
 static void ask(struct target *target, int index, uint32_t state)
 {
-	uint32_t *shown = (uint32_t *)(target->slots + P_STATES) + index;
+	uint32_t *shown = target_state(target, index);
 	uint8_t *slot = slot_at(target, index);
 	const uint64_t sysret = *slot_u64(slot, G_SYSRET), argument = *slot_u64(slot, G_REQ_ARG);
 	*shown = state;
 	for (int other = 1; other < target->n_slots; other++) /* their calls have run */
 		*slot_u32(slot_at(target, other), G_CHANGING) = 0;
-	target_answer(target, index);
+	requests_answer(target, index);
 	check_books(target);
 	if (state != STATE_REQUESTED && state != STATE_SLEEPING)
 		return;

@@ -49,8 +49,8 @@
 #define G_ACTIONS 0xf0             /* u32: how many rt_sigaction calls this thread has ended */
 #define G_ACTING 0xf4              /* u32: 1 from before such a call until it is counted there */
 #define G_CHANGING 0xf8   /* u32: 1 from before a call that changes code until it has run */
-#define G_HELD 0x1d8      /* u32: signals are held for this thread (interrupt.c) … */
-#define G_HELD_SENT 0x1dc /* u32: … that another process has sent */
+#define G_HELD 0x1d8      /* u32: signals are held for this thread (target/tracees.h) */
+#define G_HELD_SENT 0x1dc /* u32: signals that another process has sent are among them */
 #define G_TILECFG 0x100   /* 64 bytes: sttilecfg */
 #define G_SHIFT 0x140     /* 16 bytes, the upper 8 always 0 */
 #define G_SPILL_RDI 0x150 /* program's rdi while a return runs */
@@ -78,32 +78,31 @@
 #define G_TRACE_ONE 0x1e0 /* the number 1 */
 #define G_TRACE_RDI 0x1e8 /* where a string instruction began */
 #define G_TRACE_RSI 0x1f0
-#define G_TRACE_MASKS                                                                              \
-	0x200                /* u64 for 1 to 16 lines: bit k is set when one of so many lines from \
-			      * class k on is simulated */
-#define G_TRACE_VECTOR 0x280 /* 64 bytes: index vector of a gather or scatter */
+/* u64 for 1 to 16 lines: bit k is set when one of so many lines from class k on is simulated */
+#define G_TRACE_MASKS 0x200
+#define G_TRACE_VECTOR 0x280  /* 64 bytes: index vector of a gather or scatter */
 #define G_TRACE_DRAINED 0x300 /* u32: chunks that the tracer has taken */
 #define G_TRACE_WAITS 0x304   /* u32: the thread waits for that number to rise */
 /* Calls of allocators (docs/traffic.md, "Data objects") */
 #define G_AT_ALLOCATION 0x308 /* two more of the gate's entries */
-#define G_AT_ALLOCATED 0x310  /* … which stands in the table of returns for one that is awaited */
-#define G_ALLOCATION 0x318    /* u32: number of the function, ALLOCATION_… */
-#define G_ALLOCATION_BIG \
-	0x31c /* u32: the last one asked for so much that its chunk does not wait */
+#define G_AT_ALLOCATED \
+	0x310              /* this one stands in the table of returns for a call that is awaited */
+#define G_ALLOCATION 0x318 /* u32: number of the function, ALLOCATION_… */
+/* u32: the last one asked for so much that its chunk does not wait */
+#define G_ALLOCATION_BIG 0x31c
 #define G_ALLOCATION_BACK 0x320  /* cache address behind the call's record */
-#define G_ALLOCATION_AT 0x328    /* posix_memalign: where it stores the address … */
-#define G_ALLOCATION_SP 0x330    /* … and its stack pointer */
+#define G_ALLOCATION_AT 0x328    /* posix_memalign: where it stores the address */
+#define G_ALLOCATION_SP 0x330    /* posix_memalign: its stack pointer */
 #define G_ALLOCATION_KEEP 0x338  /* u32: the cell of the table stays as it is */
-#define G_ALLOCATION_N 0x340     /* bytes in use of … */
+#define G_ALLOCATION_N 0x340     /* bytes in use of G_ALLOCATION_STACK */
 #define G_ALLOCATION_STACK 0x348 /* stack pointers of calls whose return is awaited */
 #define ALLOCATION_DEPTH 8
 #define KEPT_R8 0x388
 #define KEPT_R9 0x390
 #define G_TRACE_AFTER 0x398 /* where the gate goes on in a new chunk */
 #define G_TRACE_KEEP 0x3a0  /* u32: lines of a window, WINDOW_WAYS, 1 or 0 */
-#define G_TRACE_FULL                                                                 \
-	0x3a4 /* u32: bits that are 0 in FULL_FACTOR times the number of a full line \
-	       */
+/* u32: bits that are 0 in FULL_FACTOR times the number of a full line */
+#define G_TRACE_FULL 0x3a4
 #define G_TRACE_WINDOWS 0x400 /* of each class */
 
 /* The window of a class: its lines that the thread accessed last.  Accesses to them are left out as
@@ -113,24 +112,24 @@
 #define WINDOW_SHIFT 7 /* of its size */
 #define WINDOW_WAYS 4
 #define WINDOW_LINES 0x00   /* u64 each; ~0: none */
-#define WINDOW_RECORDS 0x20 /* 16 bytes each: address and word of its last record, or of … */
-#define WINDOW_STATES 0x60  /* u32 each: bits 19 to 31 count accesses, and */
+#define WINDOW_RECORDS 0x20 /* 16 bytes each: address and word of its last record or owed store */
+#define WINDOW_STATES 0x60  /* u32 each: accesses are counted by bits 19 to 31, the others are: */
 #define WINDOW_ONE (1 << 19)
-#define WINDOW_STORED 1 /* … there was a store to it */
-#define WINDOW_FULL 2   /* … it is a full one: accesses that change nothing are recorded, too */
-#define WINDOW_STALE 4  /* … the next access is recorded */
-#define WINDOW_OWED 8   /* … a store that is not recorded yet: it is the last writer */
-#define WINDOW_TOUCHED 0x70     /* u32: bit 4 i + j: line i was touched after line j, … */
-#define WINDOW_TOLD 0x74        /* … as far as it has been recorded */
+#define WINDOW_STORED 1 /* there was a store to the line */
+#define WINDOW_FULL 2   /* the line is a full one: accesses that change nothing are recorded, too */
+#define WINDOW_STALE 4  /* the next access is recorded */
+#define WINDOW_OWED 8   /* a store is not recorded yet: it is the line's last writer */
+#define WINDOW_TOUCHED 0x70     /* u32: bit 4 i + j: line i was touched after line j */
+#define WINDOW_TOLD 0x74        /* u32: the same as far as the records tell it */
 #define WINDOW_FIRST_STATE 0x78 /* u32: 0, or WINDOW_FULL where the class has full lines */
-#define FULL_FACTOR \
-	0x9e3779b1          /* spreads numbers of lines over 32 bits (2^32 by the golden ratio) */
-#define WINDOW_ORDER 0x7310 /* any order at first */
+#define WINDOW_ORDER 0x7310     /* any order at first */
+/* Spreads numbers of lines over 32 bits: 2^32 by the golden ratio */
+#define FULL_FACTOR 0x9e3779b1
 
 #define TRACE_MASKS 16 /* so many there are */
 
-/* The word of a record: the number of a group of operands, the bytes from the first to the last, by
- * 8, and */
+/* The word of a record: the number of a group of operands, the bytes from the first to the last by
+ * 8, and three flags */
 #define TRACE_GROUP_BITS 22
 #define TRACE_GROUP_MAX ((1 << TRACE_GROUP_BITS) - 2)
 #define TRACE_SPAN_SHIFT TRACE_GROUP_BITS
@@ -142,15 +141,18 @@
 /* The group of records that stand for calls of allocators and more; its spans are kinds. */
 #define TRACE_ALLOCATION (TRACE_GROUP_MAX + 1)
 #define ALLOCATION_RECORD(kind) (TRACE_ALLOCATION | (kind) << TRACE_SPAN_SHIFT)
-#define ALLOCATION_END 1 /* the rest of the chunk is empty */
-#define ALLOCATION_ENTER \
-	2 /* return address; extra: bits 32 to 47 of the stack pointer << 16, function */
-#define ALLOCATION_FIRST 3 /* first argument; extra: low half of the stack pointer */
-#define ALLOCATION_MORE 4  /* one more argument */
-#define ALLOCATION_TAKE \
-	5 /* of a function that gives memory back: first argument; extra: function */
-#define ALLOCATION_LEAVE \
-	6 /* result << 16, bits 32 to 47 of the stack pointer; extra: its low half */
+/* the rest of the chunk is empty */
+#define ALLOCATION_END 1
+/* return address; extra: bits 32 to 47 of the stack pointer << 16, function */
+#define ALLOCATION_ENTER 2
+/* first argument; extra: low half of the stack pointer */
+#define ALLOCATION_FIRST 3
+/* one more argument */
+#define ALLOCATION_MORE 4
+/* of a function that gives memory back: first argument; extra: function */
+#define ALLOCATION_TAKE 5
+/* result << 16, bits 32 to 47 of the stack pointer; extra: its low half */
+#define ALLOCATION_LEAVE 6
 
 /* What the gate is told of an allocator, above the function's number. */
 #define ALLOCATION_TWO 0x100 /* so many arguments are recorded */
@@ -173,8 +175,8 @@
  * need, it is the first TRACE_SETTLED_FIRST of each TRACE_SETTLED_OF. */
 #define TRACE_SETTLED_FIRST 128
 #define TRACE_SETTLED_OF 8192
-#define WINDOW_OF 0xfff80000        /* bits of a state: the place among TRACE_SETTLED_OF, … */
-#define WINDOW_BUT_FIRST 0xfc000000 /* … which is not among the first */
+#define WINDOW_OF 0xfff80000        /* bits of a state: the place among TRACE_SETTLED_OF */
+#define WINDOW_BUT_FIRST 0xfc000000 /* those of them that are 0 for the first ones */
 
 /* Process area: slot 0 */
 #define P_DOORBELL 0x00      /* u32: raised with every request */

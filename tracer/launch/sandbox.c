@@ -1,9 +1,9 @@
+/* What the filters of system calls on a process leave to the tracer, tried in a child of rfprof. */
 #include "tracer/launch/sandbox.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ static void read_filters(pid_t pid, int *mode, int *filters)
 		fclose(status);
 }
 
-/* The calls that are made in a target: target.c at its beginning, the gate later. */
+/* The calls that are made in a target: at its beginning to share memory, later by the gate. */
 static bool try_calls(void)
 {
 	const size_t size = 1 << 16;
@@ -86,13 +86,16 @@ void sandbox_init(struct sandbox *sandbox)
 	sandbox->allows = sandbox->mode == 0 || (sandbox->filters > 0 && try_in_child());
 }
 
-const char *sandbox_objection(const struct sandbox *sandbox, pid_t pid)
+struct rf_error *sandbox_check(const struct sandbox *sandbox, pid_t pid)
 {
 	int mode, filters;
 	read_filters(pid, &mode, &filters);
 	if (mode == 0)
 		return NULL;
 	if (mode != sandbox->mode || filters != sandbox->filters || filters < 0)
-		return "a program in a seccomp sandbox";
-	return sandbox->allows ? NULL : "a seccomp sandbox that forbids what counting needs";
+		return rf_error_create(RF_EUNAVAILABLE, NULL, "a program in a seccomp sandbox");
+	if (!sandbox->allows)
+		return rf_error_create(RF_EUNAVAILABLE, NULL,
+				       "a seccomp sandbox that forbids what counting needs");
+	return NULL;
 }

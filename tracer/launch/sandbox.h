@@ -6,16 +6,18 @@
  * a program's own may forbid anything, and may end the process: such a program runs natively. */
 #pragma once
 
+#include "base/error.h"
+
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct sandbox {
-	int mode, filters; /* of rfprof itself; filters -1: the kernel does not tell (before
-			      Linux 5.9) */
-	int allows;        /* the calls of the tracer were tried in a child and all worked */
+	int mode, filters; /* of rfprof itself; filters -1: Linux before 5.9 does not tell */
+	bool allows;       /* the calls of the tracer were tried in a child and all worked */
 };
 
 /* Reads rfprof's own filters and, where there are any, tries.  Makes a child: before other children
  * are waited for. */
 void sandbox_init(struct sandbox *sandbox);
-/* Why nothing may be done in a process, or NULL. */
-const char *sandbox_objection(const struct sandbox *sandbox, pid_t pid);
+/* Whether anything may be done in a process; RF_EUNAVAILABLE says why not. */
+struct rf_error *sandbox_check(const struct sandbox *sandbox, pid_t pid);

@@ -1,7 +1,10 @@
+/* The mappings of all processes of a run: for each a sorted table without overlaps. */
 #include "tracer/process/mappings.h"
 
 #include "base/array.h"
+#include "base/search.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct process {
@@ -38,15 +41,7 @@ void mappings_destroy(struct mappings *mappings)
 /* Index of the first process whose id is not below `pid`. */
 static size_t process_position(const struct mappings *mappings, uint32_t pid)
 {
-	size_t low = 0, high = mappings->n_processes;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (mappings->processes[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return rf_search(mappings->n_processes, i, mappings->processes[i].pid < pid);
 }
 
 static struct process *process_find(const struct mappings *mappings, uint32_t pid)
@@ -76,27 +71,19 @@ static struct process *process_get(struct mappings *mappings, uint32_t pid)
 /* Index of the first mapping that ends above `address`. */
 static size_t map_position(const struct process *process, uint64_t address)
 {
-	size_t low = 0, high = process->n_maps;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (process->maps[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return rf_search(process->n_maps, i, process->maps[i].end <= address);
 }
 
-static bool insert_at(struct process *process, size_t at, const struct mapping *mapping)
+static struct rf_error *insert_at(struct process *process, size_t at, const struct mapping *mapping)
 {
 	if (!rf_array_reserve((void **)&process->maps, process->n_maps, &process->cap_maps,
 			      sizeof(*process->maps)))
-		return false;
+		return rf_error_no_memory();
 	memmove(&process->maps[at + 1], &process->maps[at],
 		(process->n_maps - at) * sizeof(*process->maps));
 	process->maps[at] = *mapping;
 	process->n_maps++;
-	return true;
+	return NULL;
 }
 
 static void set_start(struct mapping *mapping, uint64_t start)
@@ -106,11 +93,11 @@ static void set_start(struct mapping *mapping, uint64_t start)
 }
 
 /* Takes [start, end) out of the table: mappings are cut, split or removed. */
-static bool carve(struct process *process, uint64_t start, uint64_t end)
+static struct rf_error *carve(struct process *process, uint64_t start, uint64_t end)
 {
 	size_t i = map_position(process, start);
 	if (i == process->n_maps)
-		return true;
+		return NULL;
 	if (process->maps[i].start < start) {
 		struct mapping rest = process->maps[i];
 		process->maps[i++].end = start;
@@ -127,40 +114,45 @@ static bool carve(struct process *process, uint64_t start, uint64_t end)
 	memmove(&process->maps[i], &process->maps[last],
 		(process->n_maps - last) * sizeof(*process->maps));
 	process->n_maps -= last - i;
-	return true;
+	return NULL;
 }
 
-bool mappings_add(struct mappings *mappings, uint32_t pid, const struct mapping *mapping)
+struct rf_error *mappings_add(struct mappings *mappings, uint32_t pid,
+			      const struct mapping *mapping)
 {
 	if (mapping->end <= mapping->start)
-		return true;
+		return NULL;
 	struct process *process = process_get(mappings, pid);
 	if (!process)
-		return false;
+		return rf_error_no_memory();
 	process->view_is_current = false;
-	return carve(process, mapping->start, mapping->end) &&
-	       insert_at(process, map_position(process, mapping->start), mapping);
+	struct rf_error *error = carve(process, mapping->start, mapping->end);
+	if (error)
+		return error;
+	const size_t at = map_position(process, mapping->start);
+	assert(at == process->n_maps || process->maps[at].start >= mapping->end);
+	return insert_at(process, at, mapping);
 }
 
-bool mappings_fork(struct mappings *mappings, uint32_t parent, uint32_t pid)
+struct rf_error *mappings_fork(struct mappings *mappings, uint32_t parent, uint32_t pid)
 {
 	/* Getting the child may move the array: look the parent up afterwards. */
 	struct process *child = process_get(mappings, pid);
 	const struct process *from = process_find(mappings, parent);
 	if (!child)
-		return false;
+		return rf_error_no_memory();
 	child->view_is_current = false;
 	child->n_maps = 0;
 	if (!from || from == child)
-		return true;
+		return NULL;
 	while (child->cap_maps < from->n_maps)
 		if (!rf_array_reserve((void **)&child->maps, child->cap_maps, &child->cap_maps,
 				      sizeof(*child->maps)))
-			return false;
+			return rf_error_no_memory();
 	if (from->n_maps)
 		memcpy(child->maps, from->maps, from->n_maps * sizeof(*child->maps));
 	child->n_maps = from->n_maps;
-	return true;
+	return NULL;
 }
 
 void mappings_exec(struct mappings *mappings, uint32_t pid)

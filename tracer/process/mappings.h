@@ -2,10 +2,10 @@
  * plays the events in the order of their times. */
 #pragma once
 
+#include "base/error.h"
 #include "symbols/unwind.h"
 #include "tracer/process/module_file.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,10 +18,11 @@ struct mappings;
 struct mappings *mappings_create(void);
 void mappings_destroy(struct mappings *mappings);
 
-/* New executable memory; it replaces what it overlaps.  False when memory is short. */
-bool mappings_add(struct mappings *mappings, uint32_t pid, const struct mapping *mapping);
+/* New executable memory; it replaces what it overlaps. */
+struct rf_error *mappings_add(struct mappings *mappings, uint32_t pid,
+			      const struct mapping *mapping);
 /* `pid` starts as a copy of `parent`. */
-bool mappings_fork(struct mappings *mappings, uint32_t parent, uint32_t pid);
+struct rf_error *mappings_fork(struct mappings *mappings, uint32_t parent, uint32_t pid);
 /* execve: the address space is new and empty. */
 void mappings_exec(struct mappings *mappings, uint32_t pid);
 

@@ -1,159 +1,28 @@
+/* The counted run: the program and all that it starts are followed by ptrace, from the first stop
+ * to the last exit. */
 #include "tracer/target/counted_run.h"
 
-#include "base/array.h"
-#include "tracer/launch/process_log.h"
-#include "tracer/launch/sandbox.h"
-#include "tracer/process/module_file.h"
+#include "tracer/target/births.h"
+#include "tracer/target/images.h"
 #include "tracer/target/inject.h"
 #include "tracer/target/interrupt.h"
-#include "tracer/target/tracees.h"
+#include "tracer/target/place.h"
+#include "tracer/target/shared_memory.h"
+#include "tracer/target/target_create.h"
+#include "tracer/target/threads.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/kcmp.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OPTIONS                                                                               \
-	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
-	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
-/* Of a child of vfork, which may ask to be traced before its exec. */
-#define WATCHED_OPTIONS (OPTIONS | PTRACE_O_TRACESYSGOOD)
-#define WATCHED_STOP (SIGTRAP | 0x80)
 /* Of a process that traces others: its children are its own. */
 #define CHILDLESS_OPTIONS \
 	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
-
-/* A child whose parent's event has come: how it starts. */
-struct birth {
-	pid_t child, parent_tgid;
-	struct target *target; /* the parent's */
-	uint64_t sysret; /* where the parent's system call returns to in the cache; 0: native */
-	bool is_thread, is_vfork;
-	bool is_plain_vfork; /* by the system call of that name */
-};
-
-struct counted_run {
-	struct tracees tracees;
-	struct birth *births;
-	size_t n_births, cap_births;
-	struct target **targets, **retired;
-	size_t n_targets, cap_targets, n_retired, cap_retired;
-	pthread_mutex_t lock; /* of these two lists, the profile and all targets */
-	struct module_files *files;
-	struct profile *profile;
-	struct process_log processes;
-	int *let_go; /* pidfds of children that are not traced */
-	size_t n_let_go, cap_let_go;
-	struct traffic_options traffic;
-	struct drain *drain; /* NULL: accesses are not traced */
-	struct sandbox sandbox;
-	pid_t main_pid;
-	int status;
-	bool ended, keep_rest, first_only;
-};
-
-/* ---- targets ---- */
-
-/* The image is gone: its counts go into the profile, its address map stays. */
-static void retire(struct counted_run *run, struct target *target)
-{
-	for (size_t i = 0; i < run->tracees.n_items; i++)
-		if (run->tracees.items[i].target == target)
-			run->tracees.items[i].target = NULL;
-	target_finish(target);
-	pthread_mutex_lock(&run->lock);
-	for (size_t i = 0; i < run->n_targets; i++)
-		if (run->targets[i] == target) {
-			run->targets[i] = run->targets[--run->n_targets];
-			break;
-		}
-	bool kept = rf_array_push(run->retired, run->n_retired, run->cap_retired, target);
-	pthread_mutex_unlock(&run->lock);
-	if (!kept)
-		target_destroy(target);
-}
-
-static bool has_threads(const struct counted_run *run, const struct target *target)
-{
-	for (size_t i = 0; i < run->tracees.n_items; i++)
-		if (run->tracees.items[i].target == target)
-			return true;
-	return false;
-}
-
-/* A process runs natively. */
-static void note_uncounted(struct counted_run *run, pid_t pid, const char *why)
-{
-	pthread_mutex_lock(&run->lock);
-	profile_add_uncounted(run->profile, PROFILE_NONE, why);
-	profile_native_process(run->profile, pid, why);
-	pthread_mutex_unlock(&run->lock);
-}
-
-/* "ELF64 for this processor": anything else runs natively. */
-static bool is_native_elf(pid_t pid)
-{
-	char path[64];
-	unsigned char header[20] = {0};
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && read(fd, header, sizeof(header)) == sizeof(header) &&
-		  header[4] == 2 /* ELFCLASS64 */ && header[18] == 62 /* EM_X86_64 */;
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-/* Why nothing of ours may be put into a process, or NULL. */
-static const char *objection(const struct counted_run *run, pid_t pid)
-{
-	struct rlimit limit;
-	if (!is_native_elf(pid))
-		return "a program that is not 64-bit x86";
-	const char *sandboxed = sandbox_objection(&run->sandbox, pid);
-	if (sandboxed)
-		return sandboxed;
-	if (prlimit(pid, RLIMIT_AS, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-		return "its address space is limited";
-	return NULL;
-}
-
-/* Killed while it was being set up: nothing of it is left to be counted. */
-static bool is_ending(pid_t tid)
-{
-	siginfo_t info;
-	return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0 ||
-	       info.si_code >> 8 == PTRACE_EVENT_EXIT;
-}
-
-/* The stopped process has a code cache of its own from now on, or stays native. */
-static void count_from_here(struct counted_run *run, struct tracee *tracee)
-{
-	struct target *new = NULL;
-	const char *why = objection(run, tracee->tid);
-	if (why) {
-		if (!is_ending(tracee->tid))
-			note_uncounted(run, tracee->tid, why);
-		return;
-	}
-	struct rf_error *error =
-		target_create(tracee->tid, run->files, run->profile, run->drain, &run->lock, &new);
-	if (error && !is_ending(tracee->tid))
-		note_uncounted(run, tracee->tid, error->message);
-	rf_error_destroy(error);
-	pthread_mutex_lock(&run->lock);
-	if (new &&rf_array_push(run->targets, run->n_targets, run->cap_targets, new))
-		tracee->target = new;
-	pthread_mutex_unlock(&run->lock);
-}
 
 static void on_exec(struct counted_run *run, pid_t tid)
 {
@@ -173,7 +42,7 @@ static void on_exec(struct counted_run *run, pid_t tid)
 	tracee->started = true;
 	if (old && old->pid == tid) {
 		object_world_freeze(old->world);
-		retire(run, old);
+		images_retire(run, old);
 	}
 	pthread_mutex_lock(&run->lock);
 	process_log_exec(&run->processes, tid);
@@ -182,193 +51,10 @@ static void on_exec(struct counted_run *run, pid_t tid)
 	tracee->catches_up = false;
 	memset(tracee->owed, 0, sizeof(tracee->owed));
 	tracee->left.how = STAYS;
-	ptrace(PTRACE_SETOPTIONS, tid, 0, OPTIONS);
-	count_from_here(run, tracee);
+	ptrace(PTRACE_SETOPTIONS, tid, 0, FOLLOWED_OPTIONS);
+	images_count(run, tracee);
 	ptrace(PTRACE_CONT, tid, 0, 0);
 }
-
-/* ---- births ---- */
-
-static struct birth *find_birth(struct counted_run *run, pid_t child)
-{
-	for (size_t i = 0; i < run->n_births; i++)
-		if (run->births[i].child == child)
-			return &run->births[i];
-	return NULL;
-}
-
-static void thread_name(pid_t tid, char *name, int size)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)tid);
-	*name = 0;
-	FILE *comm = fopen(path, "re");
-	if (comm && fgets(name, size, comm))
-		name[strcspn(name, "\n")] = 0;
-	if (comm)
-		fclose(comm);
-}
-
-/* vfork and its kin: the child runs in its parent's memory, and is left alone there. */
-static bool shares_memory(pid_t one, pid_t other)
-{
-	return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
-}
-
-static bool shares_handlers(pid_t one, pid_t other)
-{
-	return syscall(SYS_kcmp, one, other, KCMP_SIGHAND, 0, 0) == 0;
-}
-
-/* A pidfd can be read when its process has ended. */
-static void forget_ended(struct counted_run *run)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < run->n_let_go; i++) {
-		struct pollfd fd = {run->let_go[i], POLLIN, 0};
-		if (poll(&fd, 1, 0) > 0)
-			close(run->let_go[i]);
-		else
-			run->let_go[kept++] = run->let_go[i];
-	}
-	run->n_let_go = kept;
-}
-
-/* --no-children: a child that runs natively from its birth needs no tracing. */
-static void let_go(struct counted_run *run, pid_t pid)
-{
-	int fd = run->keep_rest ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
-	forget_ended(run);
-	if (fd >= 0 && !rf_array_push(run->let_go, run->n_let_go, run->cap_let_go, fd))
-		close(fd);
-	tracees_remove(&run->tracees, pid);
-	ptrace(PTRACE_DETACH, pid, 0, 0);
-}
-
-/* A thread without a slot has a row as well: threads of both runs are matched by their order. */
-static void note_native_thread(struct counted_run *run, const struct tracee *tracee,
-			       const char *name, bool native_process)
-{
-	static const char why[] = "more threads at once than rfprof has room for";
-	uint32_t thread =
-		profile_thread(run->profile, RUN_COUNTED, tracee->tgid, tracee->tid, name);
-	if (native_process) /* for a reason of its own */
-		return;
-	profile_add_uncounted(run->profile, PROFILE_NONE, why);
-	profile_native_thread(run->profile, thread, why);
-}
-
-/* A forked process; or one that runs in its parent's memory: until its exec (vfork) that is a
- * matter of little time. */
-static void start_process(struct counted_run *run, struct tracee *tracee, const struct birth *birth)
-{
-	if (!shares_memory(birth->parent_tgid, tracee->tid)) {
-		count_from_here(run, tracee);
-		return;
-	}
-	birth->target->actions_unseen |= shares_handlers(birth->parent_tgid, tracee->tid);
-	if (!birth->is_vfork)
-		note_uncounted(run, tracee->tid, "it runs in its parent's memory");
-}
-
-/* A new thread gets a slot and goes on in the cache; a forked process gets a cache of its own;
- * other children, and threads without a slot, go on natively behind the program's own system
- * call. */
-static void start_child(struct counted_run *run, struct tracee *tracee, const struct birth *birth)
-{
-	struct user_regs_struct regs;
-	struct target *target = birth->target;
-	uint64_t gs = 0;
-	char name[32];
-	tracee->started = true;
-	tracee->tgid = birth->is_thread ? birth->parent_tgid : tracee->tid;
-	if (target && birth->sysret && ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0) {
-		thread_name(tracee->tid, name, sizeof(name));
-		pthread_mutex_lock(target->lock);
-		if (birth->is_thread && !target->native)
-			gs = target_add_thread(target, tracee->tid, name);
-		if (gs) {
-			*slot_u64(target_slot(target, tracee->tid), G_SYSRET) = birth->sysret;
-			target_set_stack(target, tracee->tid, regs.rsp);
-			tracee->target = target;
-		} else {
-			regs.rip = regs.rcx = target_behind_syscall(target, birth->sysret);
-		}
-		if (!gs && birth->is_thread)
-			note_native_thread(run, tracee, name, target->native);
-		pthread_mutex_unlock(target->lock);
-		regs.gs_base = gs;
-		ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);
-		if (!birth->is_thread && !target->native && !run->first_only)
-			start_process(run, tracee, birth);
-	}
-	if (!birth->is_thread && run->first_only)
-		let_go(run, tracee->tid);
-	else if (birth->is_plain_vfork &&
-		 ptrace(PTRACE_SETOPTIONS, tracee->tid, 0, WATCHED_OPTIONS) == 0)
-		ptrace(PTRACE_SYSCALL, tracee->tid, 0, 0);
-	else
-		ptrace(PTRACE_CONT, tracee->tid, 0, 0);
-}
-
-static bool is_thread_of(pid_t tid, pid_t tgid)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)tgid, (int)tid);
-	return access(path, F_OK) == 0;
-}
-
-static void on_birth(struct counted_run *run, pid_t tid, int event)
-{
-	unsigned long child = 0;
-	struct user_regs_struct regs;
-	struct tracee *parent = tracees_find(&run->tracees, tid);
-	ptrace(PTRACE_GETEVENTMSG, tid, 0, &child);
-	if (!parent)
-		return;
-	struct birth birth = {.child = (pid_t)child, .parent_tgid = parent->tgid};
-	const bool has_regs = ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0;
-	birth.is_thread = is_thread_of(birth.child, parent->tgid);
-	birth.is_vfork = event == PTRACE_EVENT_VFORK;
-	birth.is_plain_vfork = has_regs && regs.orig_rax == SYS_vfork;
-	if (!birth.is_thread && has_regs && !run->first_only) {
-		pthread_mutex_lock(&run->lock);
-		process_log_birth(&run->processes, parent->tgid, tid, birth.child, &regs);
-		pthread_mutex_unlock(&run->lock);
-	}
-	/* a thread that has left the cache has children that were never in it */
-	if (parent->target && has_regs &&
-	    regs.rip == target_gate(parent->target, gate_after_syscall)) {
-		birth.target = parent->target;
-		birth.sysret = *slot_u64(target_slot(parent->target, tid), G_SYSRET);
-	}
-	struct tracee *early = tracees_find(&run->tracees, birth.child);
-	if (early && early->stopped_early)
-		start_child(run, early, &birth);
-	else
-		(void)rf_array_push(run->births, run->n_births, run->cap_births, birth);
-	ptrace(PTRACE_CONT, tid, 0, 0);
-}
-
-/* The first stop of a new tracee. */
-static void on_first_stop(struct counted_run *run, pid_t tid)
-{
-	struct birth *birth = find_birth(run, tid);
-	struct tracee *tracee = tracees_find(&run->tracees, tid);
-	if (!tracee)
-		tracee = tracees_add(&run->tracees, tid);
-	if (!tracee)
-		return;
-	if (!birth) {
-		tracee->stopped_early = true;
-		return;
-	}
-	struct birth known = *birth;
-	*birth = run->births[--run->n_births];
-	start_child(run, tracee, &known);
-}
-
-/* ---- the loop ---- */
 
 static void note_exit(struct counted_run *run, const struct tracee *tracee, int status)
 {
@@ -386,8 +72,8 @@ static void on_gone(struct counted_run *run, pid_t tid, int status)
 	if (tracee)
 		note_exit(run, tracee, status);
 	tracees_remove(&run->tracees, tid);
-	if (target && !has_threads(run, target))
-		retire(run, target);
+	if (target && !images_has_threads(run, target))
+		images_retire(run, target);
 	if (tid == run->main_pid) {
 		run->status = status;
 		run->ended = true;
@@ -404,8 +90,8 @@ static void forget_tracee(struct counted_run *run, pid_t tid)
 	if (target)
 		target_remove_thread(target, tid);
 	tracees_remove(&run->tracees, tid);
-	if (target && !has_threads(run, target))
-		retire(run, target);
+	if (target && !images_has_threads(run, target))
+		images_retire(run, target);
 }
 
 static void on_stop(struct counted_run *run, pid_t tid, int status);
@@ -431,7 +117,7 @@ static void release_process(struct counted_run *run, pid_t pid)
 	const pid_t tgid = of ? of->tgid : 0;
 	if (!tgid || pid == run->main_pid)
 		return;
-	note_uncounted(run, tgid, "another program traces it");
+	images_note_native(run, tgid, "another program traces it");
 	for (size_t i = run->tracees.n_items; i-- > 0;) {
 		struct tracee *tracee = &run->tracees.items[i];
 		if (tracee->tgid != tgid)
@@ -447,7 +133,7 @@ static void unmap_all(struct tracee *tracee)
 	struct injection injection;
 	struct rf_error *error = injection_begin_at(&injection, tracee->tid, &target->memory);
 	if (!error) {
-		target_unmap(target, &injection);
+		shared_memory_unmap_remote(target, &injection);
 		injection_end(&injection);
 	}
 	rf_error_destroy(error);
@@ -467,7 +153,7 @@ static void after_leaving(struct counted_run *run, struct tracee *tracee)
 	if (left.how == LEAVES_UNMAPPED) {
 		unmap_all(tracee);
 		target_remove_thread(tracee->target, tid);
-		retire(run, tracee->target);
+		images_retire(run, tracee->target);
 	} else if (left.how == LEAVES_TO_TRACE) {
 		ptrace(PTRACE_SETOPTIONS, tid, 0, CHILDLESS_OPTIONS);
 		release_process(run, left.argument);
@@ -484,10 +170,12 @@ static void on_watched_call(struct counted_run *run, pid_t tid)
 		ptrace(PTRACE_SYSCALL, tid, 0, 0);
 		return;
 	}
-	note_uncounted(run, tid, "another program traces it");
+	images_note_native(run, tid, "another program traces it");
 	ptrace(PTRACE_DETACH, tid, 0, 0);
 	forget_tracee(run, tid);
 }
+
+/* ---- the loop ---- */
 
 static void on_stop(struct counted_run *run, pid_t tid, int status)
 {
@@ -499,8 +187,8 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 		return;
 	case PTRACE_EVENT_EXIT:
 		if (tracee) {
-			interrupt_flush(tracee);
-			interrupt_give_back(tracee);
+			place_flush(tracee->target, tid);
+			tracee_give_back(tracee);
 			note_exit(run, tracee, -1);
 			object_world_look(tracee->target ? tracee->target->world : NULL);
 		}
@@ -509,11 +197,11 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 	case PTRACE_EVENT_CLONE:
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
-		on_birth(run, tid, event);
+		births_on_event(run, tid, event);
 		return;
 	case PTRACE_EVENT_STOP:
 		if (!tracee || !tracee->started)
-			on_first_stop(run, tid);
+			births_on_first_stop(run, tid);
 		else if (number == SIGTRAP)
 			ptrace(PTRACE_CONT, tid, 0, 0);
 		else
@@ -554,7 +242,7 @@ static void follow(struct counted_run *run)
 
 static struct rf_error *seize(pid_t pid)
 {
-	if (ptrace(PTRACE_SEIZE, pid, 0, OPTIONS) == 0)
+	if (ptrace(PTRACE_SEIZE, pid, 0, FOLLOWED_OPTIONS) == 0)
 		return NULL;
 	return rf_error_errno(RF_EUNAVAILABLE, errno,
 			      "counting needs ptrace: allow it in the container "
@@ -623,7 +311,7 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	else
 		kill_rest(run);
 	while (run->n_targets)
-		retire(run, run->targets[0]);
+		images_retire(run, run->targets[0]);
 	drain_finish(run->drain);
 	*status = run->status;
 	return NULL;

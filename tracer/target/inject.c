@@ -1,3 +1,5 @@
+/* System calls made on behalf of a stopped tracee: it steps over a syscall instruction that is put
+ * under its program counter, with registers that say which call. */
 #include "tracer/target/inject.h"
 
 #include <errno.h>
@@ -8,21 +10,27 @@
 
 static const uint8_t syscall_instruction[2] = {0x0f, 0x05};
 
-/* Signals stay pending in the kernel meanwhile, as if the thread had no time for them.  SIGTRAP
- * must not be blocked: the kernel would take its handler away at the next step. */
-static void block_signals(struct injection *injection)
+bool inject_block_signals(pid_t tid, uint64_t *mask)
 {
 	const uint64_t all = ~(1ull << (SIGTRAP - 1));
-	injection->masked = ptrace(PTRACE_GETSIGMASK, injection->tid, sizeof(injection->mask),
-				   &injection->mask) == 0 &&
-			    ptrace(PTRACE_SETSIGMASK, injection->tid, sizeof(all), &all) == 0;
+	return ptrace(PTRACE_GETSIGMASK, tid, sizeof(*mask), mask) == 0 &&
+	       ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) == 0;
+}
+
+void inject_set_signals(pid_t tid, uint64_t mask)
+{
+	ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
+}
+
+static void block_signals(struct injection *injection)
+{
+	injection->masked = inject_block_signals(injection->tid, &injection->mask);
 }
 
 static void unblock_signals(struct injection *injection)
 {
 	if (injection->masked)
-		ptrace(PTRACE_SETSIGMASK, injection->tid, sizeof(injection->mask),
-		       &injection->mask);
+		inject_set_signals(injection->tid, injection->mask);
 	if (injection->stopped) /* that came meanwhile, and cannot be blocked */
 		kill(injection->tid, SIGSTOP);
 }

@@ -14,9 +14,3 @@ void interrupt_release(struct tracee *tracee);
 
 /* Lets a stopped tracee that is outside the cache go. */
 void interrupt_detach(struct tracee *tracee, int number);
-/* Signals that are held for a tracee go back to its process. */
-void interrupt_give_back(struct tracee *tracee);
-
-/* The tracee is about to end wherever it stands: saves the counter that it may have in a
- * register. */
-void interrupt_flush(struct tracee *tracee);

@@ -1,6 +1,9 @@
+/* The server of a target: a thread that answers the requests of its gate, and stops its threads
+ * when the follower wants them. */
 #include "tracer/target/server.h"
 
 #include "base/clock.h"
+#include "tracer/target/requests.h"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -19,7 +22,7 @@ static uint32_t *doorbell(struct target *target)
 	return (uint32_t *)(target->slots + P_DOORBELL);
 }
 
-/* Whether the follower awaits that slot's thread, and from now on. */
+/* Whether the follower wants that slot's thread to be stopped by now. */
 static bool stop_is_due(struct target *target, int slot)
 {
 	const uint64_t at = __atomic_load_n(&target->stop_at[slot], __ATOMIC_ACQUIRE);
@@ -28,8 +31,7 @@ static bool stop_is_due(struct target *target, int slot)
 
 static bool asks(struct target *target, int slot)
 {
-	const uint32_t *states = (const uint32_t *)(target->slots + P_STATES);
-	const uint32_t state = __atomic_load_n(&states[slot], __ATOMIC_ACQUIRE);
+	const uint32_t state = __atomic_load_n(target_state(target, slot), __ATOMIC_ACQUIRE);
 	return (state == STATE_REQUESTED || state == STATE_SLEEPING) &&
 	       __atomic_load_n(&target->leaving[slot].how, __ATOMIC_ACQUIRE) == STAYS;
 }
@@ -45,7 +47,7 @@ static bool answer_all(struct target *target)
 		pthread_mutex_lock(target->lock);
 		if (due && target->stop_at[slot] && !target_stop_thread(target, slot))
 			target->stop_at[slot] = 0;
-		target_answer(target, slot);
+		requests_answer(target, slot);
 		pthread_mutex_unlock(target->lock);
 		any = true;
 	}

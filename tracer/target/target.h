@@ -1,20 +1,22 @@
-/* One counted process image: its code cache, its threads' slots, and the server that answers the
- * requests of its gate. */
+/* One counted process image: its code cache, its threads' slots, and all else that the files of
+ * this folder share about it.  target.c has what each of them asks. */
 #pragma once
 
-#include "base/error.h"
 #include "profile/profile.h"
+#include "tracer/gate/gate.h"
 #include "tracer/gate/protocol.h"
 #include "tracer/process/program_memory.h"
 #include "tracer/traffic/drain.h"
 #include "tracer/translate/translate.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/user.h>
+
+#define SLOTS_SIZE ((uint64_t)MAX_SLOTS * SLOT_STRIDE)
 
 /* An execution that was cut in two by a signal: the tail is counted again when it resumes. */
 struct interruption {
@@ -24,15 +26,15 @@ struct interruption {
 	int64_t n;         /* how often */
 };
 
-/* A thread in the gate whose request ends counting: the thread that follows the tracees
+/* How a thread in the gate whose request ends counting leaves: the thread that follows the tracees
  * (counted_run.c) takes it out, with the program's own registers and segment base. */
 enum leaving_how {
 	STAYS,
-	ATTENDED, /* stays, but is stopped first for the signals that are held for it */
-	LEAVES,
-	LEAVES_UNTRACED, /* and is not traced from then on */
-	LEAVES_TO_TRACE, /* and traces; process `argument`, if not 0, is not traced from then on */
-	LEAVES_UNMAPPED, /* and nothing of ours stays in the process */
+	ATTENDED,        /* stays, but is stopped first for the signals that are held for it */
+	LEAVES,          /* goes on natively */
+	LEAVES_UNTRACED, /* the same, and is not traced from then on */
+	LEAVES_TO_TRACE, /* the same, and traces; process `argument`, if not 0, is let go */
+	LEAVES_UNMAPPED, /* the same, and nothing of ours stays in the process */
 };
 
 struct leaving {
@@ -41,7 +43,7 @@ struct leaving {
 	pid_t argument;
 };
 
-/* What is known of the signals that have a handler (interrupt.c). */
+/* What is known of the signals that have a handler (handlers.c). */
 struct caught_signals {
 	bool known;
 	uint64_t actions;         /* rt_sigaction calls when it was read */
@@ -57,16 +59,15 @@ struct target {
 	uint64_t slots_address; /* and in the target */
 	uint64_t gate_address;  /* the gate's copy in the target */
 	struct {
-		pid_t tid;
+		pid_t tid; /* 0: the slot is free */
 		uint32_t thread;
-	} slot_of[MAX_SLOTS]; /* tid 0: free */
+	} slot_of[MAX_SLOTS];
 	struct leaving leaving[MAX_SLOTS];
 	struct changing {
 		uint64_t start, end;
-	} changing[MAX_SLOTS]; /* memory that its call changes now */
+	} changing[MAX_SLOTS]; /* memory that the thread's call changes now; end 0: none */
 	int n_changing;
-	uint64_t stop_at[MAX_SLOTS]; /* ns: when the server stops that thread for the follower; 0:
-					never */
+	uint64_t stop_at[MAX_SLOTS];    /* ns: when the server stops that thread; 0: never */
 	uint64_t resumed_at[MAX_SLOTS]; /* ns: its last return from a signal handler */
 	struct caught_signals caught;
 	bool actions_unseen;          /* code that runs natively may change the signals' actions */
@@ -88,63 +89,15 @@ struct target {
 	double untraced;                         /* accesses that could not be traced */
 	bool native;              /* given up: threads leave the cache at their next request */
 	struct profile *profile;  /* not owned */
-	struct code_table *table; /* current hash table in the process area */
+	struct code_table *table; /* the table that the gate looks into now (entry_table.c) */
 	uint64_t table_mask;      /* its number of cells, a power of two, less one */
-	size_t table_used, tables_end;
-	bool table_full;
-	pthread_mutex_t *lock; /* of the whole run: the profile and all targets */
+	size_t table_used;        /* its cells with a key */
+	size_t tables_end;        /* offset in the process area behind the last table */
+	bool table_full;          /* there was no room for a larger one */
+	pthread_mutex_t *lock;    /* of the whole run: the profile and all targets */
 	pthread_t server;
 	bool server_runs, stop;
 };
-
-/* Prepares the process `tid`, stopped at the end of its execve or fork, for counting, and sets its
- * registers so that it goes on in the code cache.  On failure the process is as it was.  `lock`
- * guards the profile and all targets of a run; the caller does not hold it.  `drain`: takes the
- * records of its accesses, or NULL. */
-struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       struct drain *drain, pthread_mutex_t *lock, struct target **out);
-
-/* Stops the server and collects the counts of all threads into the profile; frees what only a
- * running target needs.  The map of addresses stays. */
-void target_finish(struct target *target);
-void target_destroy(struct target *target);
-
-/* Takes all that target_create mapped out of the process again; no thread is in it. */
-struct injection;
-void target_unmap(struct target *target, struct injection *injection);
-
-/* The program's address for `address` in the code cache, when `tid` was one of this target's
- * threads; 0 for the gate and for code between the program's instructions.  *ours is false when
- * the address is none of the cache's or the thread is not the target's.  The lock is held by the
- * caller. */
-uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ours);
-
-/* Takes a slot for a thread; returns its GS base in the target, or 0 when all are taken. */
-uint64_t target_add_thread(struct target *target, pid_t tid, const char *name);
-/* Its stack pointer, before it runs. */
-void target_set_stack(struct target *target, pid_t tid, uint64_t stack_pointer);
-/* Collects the counts of a thread that is gone. */
-void target_remove_thread(struct target *target, pid_t tid);
-/* The slot's thread block as mapped here, or NULL. */
-uint8_t *target_slot(const struct target *target, pid_t tid);
-
-/* Adds one execution that was cut in two (n is taken for 1).  The lock is held by the caller. */
-void target_note_interruption(struct target *target, const struct interruption *cut);
-
-/* Answers the pending request of a slot, if it has one: the thread goes on in the cache, or
- * `leaving` says how it leaves and it is stopped for that.  The lock is held by the caller. */
-void target_answer(struct target *target, int slot);
-/* The same for a thread that is stopped: it is not told.  False when it must wait. */
-bool target_decide(struct target *target, int slot);
-/* The gate sees it when the thread runs again (STATE_…). */
-void target_set_state(struct target *target, int slot, uint32_t state);
-/* From now on all threads leave the cache at their next request; why (static text) is the reason.
- */
-void target_give_up(struct target *target, const char *why);
-/* Stops that slot's thread for the follower; false when it cannot be. */
-bool target_stop_thread(struct target *target, int slot);
-/* Whether a SIGSTOP comes from target_stop_thread. */
-bool target_sent_stop(const siginfo_t *info);
 
 static inline uint64_t *slot_u64(uint8_t *slot, size_t offset)
 {
@@ -156,16 +109,55 @@ static inline uint32_t *slot_u32(uint8_t *slot, size_t offset)
 	return (uint32_t *)(slot + offset);
 }
 
-/* The program's address behind the system call whose cache address is `sysret`; 0 if unknown. */
-uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
+/* The slot's thread block as mapped here. */
+static inline uint8_t *slot_at(const struct target *target, int index)
+{
+	assert(index > 0 && index < MAX_SLOTS);
+	return target->slots + (uint64_t)index * SLOT_STRIDE;
+}
 
-/* Gate addresses in the target. */
-extern const char gate_begin[], gate_miss[], gate_indirect[], gate_collide[], gate_return[],
-	gate_syscall[], gate_do_syscall[], gate_after_syscall[], gate_wait_begin[], gate_wait_end[],
-	gate_resume[], gate_do_action[], gate_after_action[], gate_do_timer[], gate_after_timer[],
-	gate_peek_clone[], gate_peek_path[], gate_record[], gate_record_more[], gate_allocation[],
-	gate_allocated[], gate_do_change[], gate_after_change[], gate_end[];
+static inline int slot_number(const struct target *target, const uint8_t *slot)
+{
+	assert(slot > target->slots && slot < target->slots + SLOTS_SIZE);
+	return (int)((slot - target->slots) / SLOT_STRIDE);
+}
+
+/* The address of one of the gate's labels in the target. */
 static inline uint64_t target_gate(const struct target *target, const char *label)
 {
 	return target->gate_address + (uint64_t)(label - gate_begin);
 }
+
+/* The state of a slot's request, STATE_….  The program can write it, too. */
+static inline uint32_t *target_state(const struct target *target, int index)
+{
+	assert(index > 0 && index < MAX_SLOTS);
+	return (uint32_t *)(target->slots + P_STATES) + index;
+}
+
+/* The slot of a thread: its number, or 0, and its thread block, or NULL. */
+int target_slot_index(const struct target *target, pid_t tid);
+uint8_t *target_slot(const struct target *target, pid_t tid);
+
+bool target_in_gate(const struct target *target, uint64_t pc);
+
+/* The program's address for `address` in the code cache, when `tid` was one of this target's
+ * threads; 0 for the gate and for code between the program's instructions.  *ours is false when
+ * the address is none of the cache's or the thread is not the target's.  The lock is held by the
+ * caller. */
+uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ours);
+/* The program's address behind the system call whose cache address is `sysret`; 0 if unknown. */
+uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
+
+/* Plain access as the program itself has it: false when it cannot read all of that memory. */
+bool target_read(const struct target *target, uint64_t address, void *buffer, size_t size);
+
+/* The gate sees it when the thread runs again (STATE_…). */
+void target_set_state(struct target *target, int index, uint32_t state);
+/* Stops that slot's thread for the follower; false when it cannot be. */
+bool target_stop_thread(struct target *target, int slot);
+/* Whether a SIGSTOP comes from target_stop_thread. */
+bool target_sent_stop(const siginfo_t *info);
+/* From now on all threads leave the cache at their next request; why (static text) is the reason.
+ */
+void target_give_up(struct target *target, const char *why);

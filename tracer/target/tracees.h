@@ -1,4 +1,4 @@
-/* The threads under ptrace. */
+/* The threads under ptrace, and the signals that are held for each. */
 #pragma once
 
 #include "tracer/target/target.h"
@@ -23,15 +23,14 @@ struct tracee {
 	int gone_status;
 	bool faulted;                      /* while it was stepped: it gets no further */
 	bool stopped_early;                /* its first stop came before its parent's event */
-	struct held_signal held[MAX_HELD]; /* to be delivered later (interrupt.c) */
+	struct held_signal held[MAX_HELD]; /* to be delivered later (pace.c, step.c) */
 	int n_held;
-	bool notified;   /* its stop is one from which the kernel delivers no signal */
-	bool catches_up; /* all that is held is to come, one behind the other */
-	uint16_t
-		owed[64]; /* by number: what was pending behind a system call comes without delay */
-	uint64_t delivered_at,
-		delivery_ns; /* when the last signal had been delivered; how long it took */
-	struct leaving left; /* how it has left the cache, if something is to be done about it */
+	bool notified;         /* its stop is one from which the kernel delivers no signal */
+	bool catches_up;       /* all that is held is to come, one behind the other */
+	uint16_t owed[64];     /* by number: pending behind a system call, comes without delay */
+	uint64_t delivered_at; /* ns: when its last signal had been delivered */
+	uint64_t delivery_ns;  /* how long that took */
+	struct leaving left;   /* how it has left the cache, if something is to be done about it */
 };
 
 struct tracees {
@@ -39,6 +38,22 @@ struct tracees {
 	size_t n_items, cap_items;
 };
 
+/* NULL: there is none with that number. */
 struct tracee *tracees_find(struct tracees *tracees, pid_t tid);
+/* NULL: memory is short. */
 struct tracee *tracees_add(struct tracees *tracees, pid_t tid);
 void tracees_remove(struct tracees *tracees, pid_t tid);
+
+/* Holds a signal for a tracee; `caught`: it has a handler now.  A standard signal that is held
+ * already is not held twice.  False when there is no room. */
+bool tracee_hold(struct tracee *tracee, int number, const siginfo_t *info, bool caught);
+/* Takes the one that has been held longest; there is one. */
+struct held_signal tracee_take_held(struct tracee *tracee);
+/* All that are held go back to the tracee's process. */
+void tracee_give_back(struct tracee *tracee);
+
+/* Whether the thread's own instruction has raised the signal. */
+bool signal_is_fault(int number, const siginfo_t *info);
+/* Whether kill or sigqueue has sent it.  When another process has, it must be there before whatever
+ * that process does next is seen. */
+bool signal_is_sent(const siginfo_t *info);

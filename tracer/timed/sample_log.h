@@ -10,20 +10,11 @@
 #include "profile/profile.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/pmu/counters.h"
+#include "tracer/timed/sample_player.h"
 #include "tracer/timed/sampler.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* The part of every backend's sampler that callers of sampler.h see; its first member. */
-struct sampler {
-	sampler_map_fn *map;
-	void *map_context;
-	sampler_drain_fn *drain;
-	void *drain_context;
-	uint32_t only_pid; /* records of other processes are left out; 0: none is */
-	bool first_only;
-};
 
 struct sample_log;
 /* `limit` is the memory for raw samples in bytes; beyond it they are played while the run goes
@@ -43,7 +34,6 @@ void sample_log_complete_until(struct sample_log *log, uint64_t time);
 
 /* Samples lost before they could be written, besides those of PERF_RECORD_LOST. */
 void sample_log_lost(struct sample_log *log, uint64_t n);
-uint64_t sample_log_n_samples(const struct sample_log *log);
 
 /* Plays what is left and adds threads, modules, frames and samples to `profile`, and the facts
  * time_source (`source`), lost_samples, throttled_samples, sample_period_ns (`period_ns`, or for 0
@@ -51,13 +41,6 @@ uint64_t sample_log_n_samples(const struct sample_log *log);
 struct rf_error *sample_log_finish(struct sample_log *log, const char *source, uint64_t period_ns,
 				   struct profile *profile);
 
-/* Where hardware events happened. */
-struct counter_place {
-	uint64_t time_ns; /* since the first execve */
-	uint64_t offset;
-	uint64_t period;         /* events that it stands for */
-	uint32_t thread, module; /* rows of the profile that sample_log_finish filled */
-	uint32_t event;          /* as in the counter_sample */
-};
-/* All of them, in order of time; after sample_log_finish, until sample_log_destroy. */
+/* Where hardware events happened, in order of time, in rows of the profile that sample_log_finish
+ * filled; after sample_log_finish, until sample_log_destroy. */
 const struct counter_place *sample_log_counters(const struct sample_log *log, size_t *n);

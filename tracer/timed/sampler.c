@@ -1,4 +1,5 @@
-#include "tracer/timed/sample_log.h"
+/* What callers set of a sampler before it starts, whatever its backend. */
+#include "tracer/timed/sampler.h"
 
 void sampler_set_first_only(struct sampler *sampler)
 {

@@ -6,9 +6,11 @@
 #include "base/error.h"
 #include "profile/profile.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What each backend's own struct begins with. */
 struct sampler;
 
 struct sampler_ops {
@@ -39,9 +41,18 @@ typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address);
 void sampler_set_first_only(struct sampler *sampler);
 void sampler_set_map(struct sampler *sampler, sampler_map_fn *map, void *context);
 
-/* Samples of hardware counters (events/counters.h) beside those of time: the sampler's thread calls
+/* Samples of hardware counters (pmu/counters.h) beside those of time: the sampler's thread calls
  * `drain` each 10 ms, and finish calls it a last time; it hands what it has to sample_log_counter.
  * sampler_perf only.  Set before start. */
 struct sample_log;
 typedef void sampler_drain_fn(void *context, struct sample_log *log, const struct sampler *sampler);
 void sampler_set_drain(struct sampler *sampler, sampler_drain_fn *drain, void *context);
+
+struct sampler {
+	sampler_map_fn *map;
+	void *map_context;
+	sampler_drain_fn *drain;
+	void *drain_context;
+	uint32_t only_pid; /* records of other processes are left out; 0: none is */
+	bool first_only;
+};

@@ -1,0 +1,288 @@
+/* Part of the gate (gate.S): records of accesses that are not left out at once, and of two lines.  Here
+ * the windows get new lines, and the order of touches that the records do not tell yet is recorded. */
+
+trace_decide:		/* all but what is left out at once; it changes nothing until there is room */
+	movq %gs:G_TRACE_ADDRESS, %rsi
+	movl %gs:G_TRACE_WORD, %edx
+	movl $63, %edi
+	testl %edx, %edx
+	js trace_clear			/* it may be anywhere */
+	movl %edx, %ecx
+	shrl $TRACE_SPAN_SHIFT, %ecx
+	andl $TRACE_SPAN_MAX, %ecx
+	leaq -8(%rsi,%rcx,8), %rax	/* no byte behind the last */
+	leaq 7(%rax), %rdi
+	shrq $6, %rax
+	shrq $6, %rdi
+	shrq $6, %rsi
+	subl %esi, %eax
+	subl %esi, %edi
+	andl $(TRACE_MASKS - 1), %edi
+	testl $TRACE_CHANGES, %edx
+	jnz trace_clear
+	cmpl $1, %edi
+	ja trace_clear
+	cmpl %edi, %eax
+	jne trace_clear			/* the second line may be none of its */
+	movq %gs:G_TRACE_AT, %rax
+	addq $((8 + 1) * SIZE_OF_RECORD), %rax
+	cmpq %gs:G_TRACE_END, %rax
+	ja trace_end_chunk
+	testl %edi, %edi
+	jz trace_note
+
+	/* Two lines.  It is left out when it would be for both. */
+	leaq 1f(%rip), %r11
+	jmp trace_is_known
+1:	jne trace_note
+	incq %rsi
+	leaq 1f(%rip), %r11
+	jmp trace_is_known
+1:	leaq -1(%rsi), %rsi
+	jne trace_note
+	leaq 1f(%rip), %r11
+	jmp trace_pass
+1:	incq %rsi
+	leaq trace_leave_more(%rip), %r11
+	jmp trace_pass
+
+trace_find:		/* line rsi: rcx = its window, eax = its place there, 4: none; back to r10 */
+	movl %esi, %ecx
+	andl $63, %ecx
+	shll $WINDOW_SHIFT, %ecx
+	xorl %eax, %eax
+1:	cmpq %rsi, %gs:WINDOW(WINDOW_LINES)(%rcx,%rax,8)
+	je 2f
+	incl %eax
+	cmpl $WINDOW_WAYS, %eax
+	jb 1b
+2:	jmp *%r10
+
+trace_is_known:		/* ZF: the access to line rsi may be left out; back to r11 */
+	movq %gs:G_TRACE_MASKS, %rdx
+	btq %rsi, %rdx
+	jnc 3f
+	leaq 1f(%rip), %r10
+	jmp trace_find
+1:	cmpl $WINDOW_WAYS, %eax
+	je 4f
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
+	addl $WINDOW_ONE, %edx
+	testl $WINDOW_STALE, %edx
+	jnz 5f
+	testl $TRACE_STORES, %gs:G_TRACE_WORD
+	jz 2f
+	testl $WINDOW_STORED, %edx
+	jz 4f
+2:	movl $WINDOW_OF, %eax
+	testl $WINDOW_FULL, %edx
+	jz 2f
+	movl $WINDOW_BUT_FIRST, %eax
+2:	testl %eax, %edx
+	jz 4f
+3:	xorl %eax, %eax
+	jmp *%r11
+4:	orl $1, %eax			/* clears ZF */
+5:	jmp *%r11
+
+trace_touch:		/* the way eax of the window rcx in the order at rcx + rdx; back to r10 */
+	leaq trace_rows(%rip), %r9
+	movl (%r9,%rax,4), %r8d
+	addl %edx, %ecx
+	orl %r8d, %gs:G_TRACE_WINDOWS(%rcx)
+	movl 16(%r9,%rax,4), %r8d
+	andl %r8d, %gs:G_TRACE_WINDOWS(%rcx)
+	subl %edx, %ecx
+	jmp *%r10
+
+trace_save:		/* keeps the access at hand as that of way eax; back to r10 */
+	addl %eax, %eax
+	movq %gs:G_TRACE_ADDRESS, %r8
+	movq %r8, %gs:WINDOW(WINDOW_RECORDS)(%rcx,%rax,8)
+	movl %gs:G_TRACE_WORD, %r8d
+	movl %r8d, %gs:WINDOW(WINDOW_RECORDS + 8)(%rcx,%rax,8)
+	shrl $1, %eax
+	jmp *%r10
+
+trace_pass:		/* the access to line rsi is left out; back to r11 */
+	movq %gs:G_TRACE_MASKS, %rdx
+	btq %rsi, %rdx
+	jnc 2f
+	leaq 1f(%rip), %r10
+	jmp trace_find
+1:	movl $WINDOW_TOUCHED, %edx
+	leaq 1f(%rip), %r10
+	jmp trace_touch
+1:	addl $WINDOW_ONE, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	testl $TRACE_STORES, %gs:G_TRACE_WORD
+	jz 2f
+	orl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	movq %r11, %r10
+	jmp trace_save
+2:	jmp *%r11
+
+trace_note:		/* the access to line rsi and edi more will be recorded */
+	movq %gs:G_TRACE_MASKS, %rdx
+	btq %rsi, %rdx
+	jnc trace_noted
+	leaq 1f(%rip), %r10
+	jmp trace_find
+1:	cmpl $WINDOW_WAYS, %eax
+	jb trace_note_known
+	movl %gs:G_TRACE_KEEP, %edx
+	cmpl $1, %edx
+	jb trace_noted
+	je trace_note_only
+	movl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %edx
+	cmpl %gs:WINDOW(WINDOW_TOLD)(%rcx), %edx
+	jne trace_note_behind
+	movl $3, %eax			/* the one that was not touched for longest */
+	testl $0xf000, %edx
+	jz 2f
+	movl $2, %eax
+	testl $0xf00, %edx
+	jz 2f
+	movl $1, %eax
+	testl $0xf0, %edx
+	jz 2f
+	xorl %eax, %eax
+2:	testl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	jz trace_note_new
+trace_note_behind:
+	leaq trace_note(%rip), %r11
+	jmp trace_flush
+trace_note_only:	/* a window of one line */
+	xorl %eax, %eax
+	testl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx)
+	jnz trace_note_behind
+trace_note_new:
+	movq %rsi, %gs:WINDOW(WINDOW_LINES)(%rcx,%rax,8)
+	imull $FULL_FACTOR, %esi, %edx
+	testl %gs:G_TRACE_FULL, %edx
+	movl $0, %edx
+	jnz 2f
+	movl %gs:WINDOW(WINDOW_FIRST_STATE)(%rcx), %edx
+2:	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+trace_note_known:
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
+	andl $~WINDOW_STALE, %edx
+	addl $WINDOW_ONE, %edx
+	testl $TRACE_STORES, %gs:G_TRACE_WORD
+	jz 3f
+	testl $WINDOW_STORED, %edx
+	jnz 2f
+	andl $WINDOW_FULL, %edx
+	orl $WINDOW_STORED, %edx
+2:	andl $~WINDOW_OWED, %edx
+3:	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	leaq 4f(%rip), %r10
+	testl $WINDOW_OWED, %edx
+	jz trace_save
+4:	movl $WINDOW_TOUCHED, %edx
+	leaq 5f(%rip), %r10
+	jmp trace_touch
+5:	movl $WINDOW_TOLD, %edx
+	leaq trace_noted(%rip), %r10
+	jmp trace_touch
+trace_noted:
+	incq %rsi
+	decl %edi
+	jns trace_note
+
+trace_append:
+	movq %gs:G_TRACE_AT, %rcx
+	prefetchw 512(%rcx)
+	movq %gs:G_TRACE_ADDRESS, %rax
+	movq %gs:G_TRACE_WORD, %rdx	/* and G_TRACE_EXTRA */
+	movq %rax, (%rcx)
+	movq %rdx, 8(%rcx)
+	addq $16, %rcx
+	movq %rcx, %gs:G_TRACE_AT
+	cmpq %gs:G_TRACE_END, %rcx
+	jb trace_leave_more
+	leaq trace_leave_more(%rip), %rax
+	movq %rax, %gs:G_TRACE_AFTER
+	jmp trace_give
+
+trace_clear:		/* no line from rsi on, and edi more, is known any more */
+	leal 1(%rdi), %eax
+	shll $6, %eax			/* a record for each place of their windows */
+	addq %gs:G_TRACE_AT, %rax
+	addq $SIZE_OF_RECORD, %rax
+	cmpq %gs:G_TRACE_END, %rax
+	ja trace_end_chunk
+1:	movq %gs:G_TRACE_MASKS, %rdx
+	btq %rsi, %rdx
+	jnc 3f
+	leaq 2f(%rip), %r11
+	jmp trace_settle
+2:	movq $-1, %gs:WINDOW(WINDOW_LINES)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 8)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 16)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 24)(%rcx)
+3:	incq %rsi
+	decl %edi
+	jns 1b
+	jmp trace_append
+
+trace_settle:		/* what is to be told of the window of line rsi, rcx, is told; back to r11 */
+	movl %esi, %ecx
+	andl $63, %ecx
+	shll $WINDOW_SHIFT, %ecx
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx), %eax
+	orl %gs:WINDOW(WINDOW_STATES + 4)(%rcx), %eax
+	orl %gs:WINDOW(WINDOW_STATES + 8)(%rcx), %eax
+	orl %gs:WINDOW(WINDOW_STATES + 12)(%rcx), %eax
+	andl $WINDOW_OWED, %eax
+	movl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %edx
+	xorl %gs:WINDOW(WINDOW_TOLD)(%rcx), %edx
+	orl %edx, %eax
+	jnz trace_flush
+	jmp *%r11
+
+	/* Records once more what was touched in another order than was recorded, and by whom a line was stored to
+	 * last: from the first such line on all, from the one touched earliest to the last.  Back to r11. */
+trace_flush:
+	movl %gs:WINDOW(WINDOW_TOLD)(%rcx), %r8d
+	notl %r8d
+	andl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %r8d /* a row: lines that only the records have behind it */
+	xorl %r10d, %r10d		/* how many others were touched earlier; 0x100: records are made */
+1:	xorl %eax, %eax
+2:	leal (,%rax,4), %edx
+	shrxl %edx, %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %r9d
+	andl $15, %r9d
+	popcntl %r9d, %r9d
+	cmpb %r10b, %r9b
+	je 3f
+	incl %eax
+	andl $(WINDOW_WAYS - 1), %eax
+	jmp 2b
+3:	cmpq $-1, %gs:WINDOW(WINDOW_LINES)(%rcx,%rax,8)
+	je 6f
+	testl $0x100, %r10d
+	jnz 5f
+	shrxl %edx, %r8d, %r9d
+	testl $15, %r9d
+	jnz 4f
+	testl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	jz 6f
+4:	orl $0x100, %r10d
+5:	andl $~WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	leal (%rax,%rax), %edx
+	movq %gs:G_TRACE_AT, %r9
+	movq %gs:WINDOW(WINDOW_RECORDS)(%rcx,%rdx,8), %rdx
+	movq %rdx, (%r9)
+	leal (%rax,%rax), %edx
+	movl %gs:WINDOW(WINDOW_RECORDS + 8)(%rcx,%rdx,8), %edx
+	andl $~(TRACE_SPAN_MAX << TRACE_SPAN_SHIFT), %edx
+	movl %edx, 8(%r9)
+	movl %gs:WINDOW(WINDOW_LINES)(%rcx,%rax,8), %edx
+	movl %edx, 12(%r9)
+	addq $SIZE_OF_RECORD, %r9
+	movq %r9, %gs:G_TRACE_AT
+6:	incl %r10d
+	testl $WINDOW_WAYS, %r10d
+	jz 1b
+	movl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %eax
+	movl %eax, %gs:WINDOW(WINDOW_TOLD)(%rcx)
+	jmp *%r11

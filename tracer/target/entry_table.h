@@ -1,0 +1,14 @@
+/* The tables by which the gate finds its way without asking. */
+#pragma once
+
+#include "tracer/target/target.h"
+
+/* The first, empty table of the process. */
+void entry_table_init(struct target *target);
+/* Puts what the translator has made since into the table: returns, above all, then find their way.
+ */
+void entry_table_show_new(struct target *target);
+/* That thread finds the entry of `key` (a pc, with RETURN_KEY for returns) in its own table. */
+void entry_table_remember(struct target *target, int slot, uint64_t key, uint64_t entry);
+/* Makes all entries for program addresses of [start, end) unreachable. */
+void entry_table_forget(struct target *target, uint64_t start, uint64_t end);

@@ -1,0 +1,96 @@
+/* The process images of a counted run: which stopped processes get a code cache and are counted
+ * from then on, which run natively and why, and what becomes of an image that is gone. */
+#include "tracer/target/images.h"
+
+#include "base/array.h"
+#include "tracer/target/target_create.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+void images_retire(struct counted_run *run, struct target *target)
+{
+	for (size_t i = 0; i < run->tracees.n_items; i++)
+		if (run->tracees.items[i].target == target)
+			run->tracees.items[i].target = NULL;
+	target_finish(target);
+	pthread_mutex_lock(&run->lock);
+	for (size_t i = 0; i < run->n_targets; i++)
+		if (run->targets[i] == target) {
+			run->targets[i] = run->targets[--run->n_targets];
+			break;
+		}
+	bool kept = rf_array_push(run->retired, run->n_retired, run->cap_retired, target);
+	pthread_mutex_unlock(&run->lock);
+	if (!kept)
+		target_destroy(target);
+}
+
+bool images_has_threads(const struct counted_run *run, const struct target *target)
+{
+	for (size_t i = 0; i < run->tracees.n_items; i++)
+		if (run->tracees.items[i].target == target)
+			return true;
+	return false;
+}
+
+void images_note_native(struct counted_run *run, pid_t pid, const char *why)
+{
+	pthread_mutex_lock(&run->lock);
+	profile_add_uncounted(run->profile, PROFILE_NONE, why);
+	profile_native_process(run->profile, pid, why);
+	pthread_mutex_unlock(&run->lock);
+}
+
+/* "ELF64 for this processor": anything else runs natively. */
+static bool is_native_elf(pid_t pid)
+{
+	char path[64];
+	unsigned char header[20] = {0};
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && read(fd, header, sizeof(header)) == sizeof(header) &&
+		  header[4] == 2 /* ELFCLASS64 */ && header[18] == 62 /* EM_X86_64 */;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Whether something of ours may be put into a process; the message says why not. */
+static struct rf_error *check_process(const struct counted_run *run, pid_t pid)
+{
+	struct rlimit limit;
+	if (!is_native_elf(pid))
+		return rf_error_create(RF_EUNAVAILABLE, NULL, "a program that is not 64-bit x86");
+	struct rf_error *error = sandbox_check(&run->sandbox, pid);
+	if (!error && prlimit(pid, RLIMIT_AS, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		error = rf_error_create(RF_EUNAVAILABLE, NULL, "its address space is limited");
+	return error;
+}
+
+/* Killed while it was being set up: nothing of it is left to be counted. */
+static bool is_ending(pid_t tid)
+{
+	siginfo_t info;
+	return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0 ||
+	       info.si_code >> 8 == PTRACE_EVENT_EXIT;
+}
+
+void images_count(struct counted_run *run, struct tracee *tracee)
+{
+	struct target *target = NULL;
+	struct rf_error *error = check_process(run, tracee->tid);
+	if (!error)
+		error = target_create(tracee->tid, run->files, run->profile, run->drain, &run->lock,
+				      &target);
+	if (error && !is_ending(tracee->tid))
+		images_note_native(run, tracee->tid, error->message);
+	rf_error_destroy(error);
+	pthread_mutex_lock(&run->lock);
+	if (target && rf_array_push(run->targets, run->n_targets, run->cap_targets, target))
+		tracee->target = target;
+	pthread_mutex_unlock(&run->lock);
+}

@@ -1,0 +1,46 @@
+/* The state of a counted run, and the process images in it that are counted. */
+#pragma once
+
+#include "tracer/launch/process_log.h"
+#include "tracer/launch/sandbox.h"
+#include "tracer/target/tracees.h"
+
+#include <pthread.h>
+
+/* A child whose parent's event has come: how it starts. */
+struct birth {
+	pid_t child, parent_tgid;
+	struct target *target; /* the parent's */
+	uint64_t sysret; /* where the parent's system call returns to in the cache; 0: native */
+	bool is_thread, is_vfork;
+	bool is_plain_vfork; /* by the system call of that name */
+};
+
+struct counted_run {
+	struct tracees tracees;
+	struct birth *births;
+	size_t n_births, cap_births;
+	struct target **targets, **retired;
+	size_t n_targets, cap_targets, n_retired, cap_retired;
+	pthread_mutex_t lock; /* of these two lists, the profile and all targets */
+	struct module_files *files;
+	struct profile *profile;
+	struct process_log processes;
+	int *let_go; /* pidfds of children that are not traced */
+	size_t n_let_go, cap_let_go;
+	struct traffic_options traffic;
+	struct drain *drain; /* NULL: accesses are not traced */
+	struct sandbox sandbox;
+	pid_t main_pid;
+	int status;
+	bool ended, keep_rest, first_only;
+};
+
+/* The stopped process has a code cache of its own from now on, or stays native. */
+void images_count(struct counted_run *run, struct tracee *tracee);
+/* A process runs natively for that reason. */
+void images_note_native(struct counted_run *run, pid_t pid, const char *why);
+
+bool images_has_threads(const struct counted_run *run, const struct target *target);
+/* The image is gone: its counts go into the profile, its address map stays. */
+void images_retire(struct counted_run *run, struct target *target);

@@ -1,0 +1,191 @@
+/* Where a thread in the code cache stands, seen as a place in the program: its registers are put
+ * back to what the program's own would be there, and what is counted again later is taken back. */
+#include "tracer/target/place.h"
+
+#include "insn/decode.h"
+#include "tracer/target/counts.h"
+#include "tracer/translate/derive.h"
+#include "tracer/translate/emit.h"
+
+#include <assert.h>
+#include <sys/ptrace.h>
+
+bool place_at_call(const struct target *target, uint64_t pc, bool *done)
+{
+	*done = pc == target_gate(target, gate_after_syscall) ||
+		pc == target_gate(target, gate_after_action) ||
+		pc == target_gate(target, gate_after_timer) ||
+		pc == target_gate(target, gate_after_change);
+	return *done || pc == target_gate(target, gate_do_syscall) ||
+	       pc == target_gate(target, gate_do_action) ||
+	       pc == target_gate(target, gate_do_timer) ||
+	       pc == target_gate(target, gate_do_change);
+}
+
+static enum place place_in_gate(struct target *target, uint8_t *slot, struct user_regs_struct *regs)
+{
+	const uint64_t pc = regs->rip;
+	bool done;
+	if (place_at_call(target, pc, &done)) {
+		uint64_t behind = target_behind_syscall(target, *slot_u64(slot, G_SYSRET));
+		*slot_u32(slot, G_ACTIONS) += *slot_u32(slot, G_ACTING); /* as the gate would */
+		*slot_u32(slot, G_ACTING) = *slot_u32(slot, G_CHANGING) = 0;
+		regs->rip = done ? behind : behind - 2;
+		regs->rcx = behind;
+		return PLACE_CLEAN;
+	}
+	if (pc >= target_gate(target, gate_wait_begin) && pc < target_gate(target, gate_wait_end))
+		return PLACE_WAIT;
+	return PLACE_STEP;
+}
+
+/* Whether the execution that is at `cache_pc` counts for its block. */
+static bool is_counted(const struct code_cache *cache, const struct piece *piece, uint64_t cache_pc)
+{
+	const struct code_block *block = &cache->blocks[piece->block];
+	if (block->counter == NO_COUNTER)
+		return piece->orig;
+	return cache_pc >= arena_address(&cache->arenas[block->arena], block->counted_at);
+}
+
+/* The tail of an interrupted block is counted again when it resumes there. */
+static void note_interruption(struct target *target, uint8_t *slot, const struct piece *piece,
+			      uint64_t cache_pc)
+{
+	const struct code_cache *cache = &target->translator.cache;
+	const uint32_t thread = target->slot_of[slot_number(target, slot)].thread;
+	const struct code_block *block = &cache->blocks[piece->block];
+	assert(piece->block < cache->n_blocks && piece->orig < block->size);
+	struct interruption cut = {
+		.block = piece->block,
+		.thread = thread,
+		.orig = piece->orig,
+		.head_counted = is_counted(cache, piece, cache_pc),
+	};
+	derive_leave(&target->translator.cache, block, cut.head_counted,
+		     slot_u64(slot, SLOT_COUNTERS));
+	if (cut.orig || cut.head_counted)
+		counts_note_interruption(target, &cut);
+}
+
+/* A rep instruction that stops half-way: the rest of rcx will be counted again. */
+static void take_back_units(struct target *target, uint8_t *slot, const struct piece *piece,
+			    uint64_t rest)
+{
+	const struct code_cache *cache = &target->translator.cache;
+	const struct code_block *block = &cache->blocks[piece->block];
+	for (size_t i = 0; i < cache->n_units; i++)
+		if (cache->units[i].module == block->module &&
+		    cache->units[i].module_offset == block->module_offset + piece->orig) {
+			*slot_u64(slot, SLOT_COUNTERS + 8ull * cache->units[i].counter) -= rest;
+			return;
+		}
+}
+
+/* The part of a string instruction that has been done; the rest is recorded when it resumes. */
+static void record_string(struct target *target, uint8_t *slot, const struct piece *piece,
+			  const struct user_regs_struct *regs)
+{
+	const struct code_block *block = &target->translator.cache.blocks[piece->block];
+	const struct {
+		uint8_t base;
+		uint64_t begin, end;
+	} ways[2] = {{RSI, *slot_u64(slot, G_TRACE_RSI), regs->rsi},
+		     {RDI, *slot_u64(slot, G_TRACE_RDI), regs->rdi}};
+	struct drain_source *source = target->sources[slot_number(target, slot)];
+	for (int i = 0; i < 2 && source; i++) {
+		const uint32_t group =
+			trace_config_string(target->translator.trace, block->module,
+					    block->module_offset + piece->orig, ways[i].base);
+		const uint32_t word = group | 1u << TRACE_SPAN_SHIFT;
+		const struct trace_record records[2] = {{ways[i].begin, word, 0},
+							{ways[i].end, word, 1}};
+		if (group != UINT32_MAX && ways[i].begin != ways[i].end)
+			drain_add_records(target->drain, source, records, 2);
+	}
+}
+
+static void borrowed_back(struct target *target, uint8_t *slot, const struct piece *piece,
+			  struct user_regs_struct *regs)
+{
+	unsigned long long *const by_number[16] = {&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx,
+						   &regs->rsp, &regs->rbp, &regs->rsi, &regs->rdi,
+						   &regs->r8,  &regs->r9,  &regs->r10, &regs->r11,
+						   &regs->r12, &regs->r13, &regs->r14, &regs->r15};
+	unsigned long long *borrowed = by_number[piece->reg & 15];
+	if (piece->kind == PIECE_RESTART) {
+		regs->rcx = *slot_u64(slot, G_SPILL_RCX);
+		regs->rax = *slot_u64(slot, G_SPILL_RAX);
+	} else if (piece->kind == PIECE_RETURN) {
+		regs->rdi = *slot_u64(slot, G_SPILL_RDI);
+	} else if (piece->kind == PIECE_FAR) {
+		*borrowed = *slot_u64(slot, G_SPILL_FAR);
+	} else if (piece->kind == PIECE_LOOP || piece->in_loop) {
+		const struct code_block *block = &target->translator.cache.blocks[piece->block];
+		assert(block->counter != NO_COUNTER);
+		*slot_u64(slot, SLOT_COUNTERS + 8ull * block->counter) = *borrowed;
+		*borrowed = *slot_u64(slot, G_SPILL_LOOP);
+	}
+	if (piece->spilled)
+		*by_number[piece->spilled - 1] = *slot_u64(slot, G_SPILL_TRACE);
+}
+
+/* One that ends while the gate makes a record of an access is taken for behind it. */
+static void leave_record(const struct target *target, uint8_t *slot, struct user_regs_struct *regs)
+{
+	if (regs->rip < target_gate(target, gate_record) || !target_in_gate(target, regs->rip))
+		return;
+	regs->rax = *slot_u64(slot, KEPT_RAX);
+	regs->rcx = *slot_u64(slot, KEPT_RCX);
+	regs->rdx = *slot_u64(slot, KEPT_RDX);
+	if (regs->rip >= target_gate(target, gate_record_more)) {
+		regs->rsi = *slot_u64(slot, KEPT_RSI);
+		regs->rdi = *slot_u64(slot, KEPT_RDI);
+		regs->r8 = *slot_u64(slot, KEPT_R8);
+		regs->r9 = *slot_u64(slot, KEPT_R9);
+		regs->r10 = *slot_u64(slot, KEPT_R10);
+		regs->r11 = *slot_u64(slot, KEPT_R11);
+	}
+	regs->rip = *slot_u64(slot, G_TRACE_BACK);
+}
+
+void place_flush(struct target *target, pid_t tid)
+{
+	struct user_regs_struct regs;
+	if (!target || ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0)
+		return;
+	pthread_mutex_lock(target->lock);
+	uint8_t *slot = target_slot(target, tid);
+	if (slot)
+		leave_record(target, slot, &regs);
+	const struct piece *piece = code_cache_piece(&target->translator.cache, regs.rip);
+	if (slot && piece && piece->block != NO_BLOCK) {
+		struct code_cache *cache = &target->translator.cache;
+		borrowed_back(target, slot, piece, &regs);
+		derive_leave(cache, &cache->blocks[piece->block],
+			     is_counted(cache, piece, regs.rip), slot_u64(slot, SLOT_COUNTERS));
+	}
+	pthread_mutex_unlock(target->lock);
+}
+
+enum place place_of(struct target *target, uint8_t *slot, struct user_regs_struct *regs, bool fault)
+{
+	if (target_in_gate(target, regs->rip))
+		return place_in_gate(target, slot, regs);
+	if (!code_cache_arena_at(&target->translator.cache, regs->rip))
+		return PLACE_NATIVE;
+	const struct piece *piece = code_cache_piece(&target->translator.cache, regs->rip);
+	if (!piece || piece->block == NO_BLOCK || piece->kind == PIECE_STEP ||
+	    piece->kind == PIECE_DATA || piece->kind == PIECE_CALL ||
+	    piece->kind == PIECE_CALL_INDIRECT ||
+	    ((piece->kind == PIECE_UNITS || piece->kind == PIECE_COUNT) && !fault))
+		return PLACE_STEP;
+	borrowed_back(target, slot, piece, regs);
+	if (piece->kind == PIECE_REP) {
+		take_back_units(target, slot, piece, regs->rcx);
+		record_string(target, slot, piece, regs);
+	}
+	note_interruption(target, slot, piece, regs->rip);
+	regs->rip = target->translator.cache.blocks[piece->block].pc + piece->orig;
+	return PLACE_CLEAN;
+}

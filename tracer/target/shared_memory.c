@@ -1,0 +1,173 @@
+/* The memory that tracer and target share: the threads' slots, which both write, and the arenas of
+ * the code cache, which the target only executes.  The target is made to map them by system calls
+ * that are injected into it. */
+#include "tracer/target/shared_memory.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ARENA_SIZE (128ull << 20)
+
+/* A memfd made by the target (so that no descriptor of ours is inherited), mapped here. */
+struct shared {
+	int remote_fd;
+	uint8_t *host;
+	uint64_t size;
+};
+
+static struct rf_error *share(struct injection *injection, struct target *target, uint64_t size,
+			      struct shared *out)
+{
+	static const char name[] = "rfprof";
+	/* the name lies below the stack and its red zone for a moment */
+	uint64_t name_at = (injection->regs.rsp - 256) & ~15ull;
+	char path[64], before[sizeof(name)];
+	if (!program_memory_read(&target->memory, name_at, before, sizeof(before)) ||
+	    !program_memory_write(&target->memory, name_at, name, sizeof(name)))
+		return rf_error_create(RF_EACCESS, NULL, "no room on the program's stack");
+	int64_t fd = injection_call(injection, SYS_memfd_create, name_at, MFD_CLOEXEC, 0, 0, 0, 0);
+	program_memory_write(&target->memory, name_at, before, sizeof(before));
+	if (fd < 0)
+		return rf_error_errno(RF_EACCESS, (int)-fd, NULL, "memfd_create in the program");
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)target->pid, (int)fd);
+	int local = open(path, O_RDWR | O_CLOEXEC);
+	if (local < 0)
+		return rf_error_errno(RF_EACCESS, errno, NULL, "cannot open %s", path);
+	struct rf_error *error = NULL;
+	if (ftruncate(local, (off_t)size) < 0)
+		error = rf_error_errno(RF_EACCESS, errno, NULL, "cannot size shared memory");
+	else
+		out->host = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+				 local, 0);
+	if (!error && out->host == MAP_FAILED)
+		error = rf_error_errno(RF_EACCESS, errno, NULL, "cannot map shared memory");
+	close(local);
+	if (error) {
+		out->host = NULL;
+		injection_call(injection, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+	}
+	out->remote_fd = (int)fd;
+	out->size = size;
+	return error;
+}
+
+/* Maps `shared` in the target near `hint` (no fixed address) and hides it from fork and core
+ * dumps. */
+static struct rf_error *map_remote(struct injection *injection, const struct shared *shared,
+				   uint64_t hint, int extra_flags, int prot, uint64_t *address)
+{
+	int64_t at = injection_call(injection, SYS_mmap, hint, shared->size, (uint64_t)prot,
+				    (uint64_t)(MAP_SHARED | MAP_NORESERVE | extra_flags),
+				    (uint64_t)shared->remote_fd, 0);
+	if (at < 0 && at > -4096)
+		return rf_error_errno(RF_EACCESS, (int)-at, NULL,
+				      "cannot map memory in the program");
+	*address = (uint64_t)at;
+	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTFORK, 0, 0, 0);
+	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTDUMP, 0, 0, 0);
+	return NULL;
+}
+
+/* An arena near `pc`: below the module where there is room, else above it, within 2 GiB of both
+ * its ends; the kernel's choice when nothing fits (then operands are addressed absolutely). */
+static struct rf_error *make_arena(struct injection *injection, struct target *target, uint64_t pc)
+{
+	struct shared shared = {0};
+	struct rf_error *error = share(injection, target, ARENA_SIZE, &shared);
+	uint64_t address = 0;
+	if (error)
+		return error;
+	const uint64_t below = (pc & ~0xffffull) - ARENA_SIZE - (16 << 20);
+	const uint64_t hints[] = {pc > ARENA_SIZE + (32 << 20) ? below : 0, pc + 0x60000000,
+				  pc + 0x40000000, 0};
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]) && !address; i++) {
+		bool fixed = hints[i] != 0;
+		if (!fixed && i + 1 < sizeof(hints) / sizeof(hints[0]))
+			continue;
+		rf_error_destroy(error);
+		error = map_remote(injection, &shared, hints[i] & ~0xffffull,
+				   fixed ? MAP_FIXED_NOREPLACE : 0, PROT_READ | PROT_EXEC,
+				   &address);
+	}
+	injection_call(injection, SYS_close, (uint64_t)shared.remote_fd, 0, 0, 0, 0, 0);
+	if (!error)
+		code_cache_add_arena(&target->translator.cache, address, shared.host, shared.size);
+	return error;
+}
+
+static struct rf_error *make_slots(struct injection *injection, struct target *target)
+{
+	struct shared shared = {0};
+	struct rf_error *error = share(injection, target, SLOTS_SIZE, &shared);
+	if (!error) /* far from where libraries will be mapped, so that they stay close together */
+		error = map_remote(injection, &shared, 0x100000000000ull, 0, PROT_READ | PROT_WRITE,
+				   &target->slots_address);
+	if (shared.host)
+		injection_call(injection, SYS_close, (uint64_t)shared.remote_fd, 0, 0, 0, 0, 0);
+	target->slots = shared.host;
+	return error;
+}
+
+/* Where the main executable's entry point lies: AT_ENTRY from the auxiliary vector. */
+static uint64_t entry_point(pid_t pid)
+{
+	char path[64];
+	uint64_t pair[2], entry = 0;
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && read(fd, pair, sizeof(pair)) == sizeof(pair) && pair[0])
+		if (pair[0] == AT_ENTRY)
+			entry = pair[1];
+	if (fd >= 0)
+		close(fd);
+	return entry;
+}
+
+static void place_gate(struct target *target)
+{
+	struct arena *arena = &target->translator.cache.arenas[0];
+	target->gate_address = arena_address(arena, (uint32_t)arena->used);
+	memcpy(arena->host + arena->used, gate_begin, (size_t)(gate_end - gate_begin));
+	arena->used += (size_t)(gate_end - gate_begin);
+}
+
+struct rf_error *shared_memory_map(struct target *target, struct injection *injection)
+{
+	const uint64_t entry = entry_point(target->pid), pc = injection->regs.rip;
+	struct rf_error *error = make_slots(injection, target);
+	if (!error)
+		error = make_arena(injection, target, pc);
+	if (!error && (entry > pc ? entry - pc : pc - entry) > 1u << 30)
+		error = make_arena(injection, target, entry);
+	if (!error)
+		place_gate(target);
+	return error;
+}
+
+void shared_memory_unmap_remote(struct target *target, struct injection *injection)
+{
+	const struct code_cache *cache = &target->translator.cache;
+	for (int i = 0; i < cache->n_arenas; i++)
+		injection_call(injection, SYS_munmap, cache->arenas[i].base, cache->arenas[i].size,
+			       0, 0, 0, 0);
+	injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE, 0, 0, 0, 0);
+}
+
+void shared_memory_unmap(struct target *target)
+{
+	struct code_cache *cache = &target->translator.cache;
+	for (int i = 0; i < cache->n_arenas; i++)
+		if (cache->arenas[i].host)
+			munmap(cache->arenas[i].host, cache->arenas[i].size);
+	if (target->slots)
+		munmap(target->slots, SLOTS_SIZE);
+	for (int i = 0; i < cache->n_arenas; i++)
+		cache->arenas[i].host = NULL;
+	target->slots = NULL;
+}

@@ -1,0 +1,13 @@
+/* The memory that tracer and target share. */
+#pragma once
+
+#include "tracer/target/inject.h"
+#include "tracer/target/target.h"
+
+/* Makes slots and arenas near the program's code, maps them in both processes, and puts the gate
+ * into the first arena. */
+struct rf_error *shared_memory_map(struct target *target, struct injection *injection);
+/* Takes it all out of the process again; no thread is in it. */
+void shared_memory_unmap_remote(struct target *target, struct injection *injection);
+/* Unmaps it here. */
+void shared_memory_unmap(struct target *target);

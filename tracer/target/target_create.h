@@ -1,0 +1,17 @@
+/* How targets begin and end. */
+#pragma once
+
+#include "base/error.h"
+#include "tracer/target/target.h"
+
+/* Prepares the process `tid`, stopped at the end of its execve or fork, for counting, and sets its
+ * registers so that it goes on in the code cache.  On failure the process is as it was.  `lock`
+ * guards the profile and all targets of a run; the caller does not hold it.  `drain`: takes the
+ * records of its accesses, or NULL. */
+struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
+			       struct drain *drain, pthread_mutex_t *lock, struct target **out);
+void target_destroy(struct target *target);
+
+/* Stops the server and collects the counts of all threads into the profile; frees what only a
+ * running target needs.  The map of addresses stays. */
+void target_finish(struct target *target);

@@ -1,0 +1,106 @@
+/* The threads of a target: each has a slot, in which its counters and what it shares with the
+ * server lie, and whose counts are collected when it is gone. */
+#include "tracer/target/threads.h"
+
+#include "base/array.h"
+#include "tracer/target/counts.h"
+
+#include <string.h>
+
+static void init_slot(struct target *target, int index)
+{
+	uint8_t *slot = slot_at(target, index);
+	const uint64_t address = target->slots_address + (uint64_t)index * SLOT_STRIDE;
+	*slot_u64(slot, G_SELF) = address;
+	*slot_u64(slot, G_PROCESS) = target->slots_address;
+	*slot_u64(slot, G_SYSTAB) = target->slots_address + P_SYSTAB;
+	*slot_u64(slot, G_STATE) = target->slots_address + P_STATES + 4u * (unsigned)index;
+	*slot_u64(slot, G_AT_MISS) = target_gate(target, gate_miss);
+	*slot_u64(slot, G_AT_INDIRECT) = target_gate(target, gate_indirect);
+	*slot_u64(slot, G_AT_COLLIDE) = target_gate(target, gate_collide);
+	*slot_u64(slot, G_AT_RETURN) = target_gate(target, gate_return);
+	*slot_u64(slot, G_AT_SYSCALL) = target_gate(target, gate_syscall);
+	*slot_u64(slot, G_AT_RECORD) = target_gate(target, gate_record);
+	*slot_u64(slot, G_AT_ALLOCATION) = target_gate(target, gate_allocation);
+	*slot_u64(slot, G_AT_ALLOCATED) = target_gate(target, gate_allocated);
+	for (size_t i = 0; i < 65536; i++) {
+		*slot_u64(slot, SLOT_JUMPS + 8 * i) = target_gate(target, gate_indirect);
+		*slot_u64(slot, SLOT_RETURNS + 8 * i) = target_gate(target, gate_return);
+	}
+}
+
+/* The lowest slot that is free, made ready for use; 0 when all are taken. */
+static int free_slot(struct target *target)
+{
+	int slot = 1;
+	while (slot < MAX_SLOTS && target->slot_of[slot].tid)
+		slot++;
+	if (slot == MAX_SLOTS)
+		return 0;
+	if (slot >= target->n_slots) {
+		init_slot(target, slot);
+		target->n_slots = slot + 1;
+	}
+	return slot;
+}
+
+uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
+{
+	const int slot = free_slot(target);
+	if (!slot)
+		return 0;
+	const uint32_t thread =
+		profile_thread(target->profile, RUN_COUNTED, target->pid, tid, name);
+	uint8_t *block = slot_at(target, slot);
+	const uint64_t address = target->slots_address + (uint64_t)slot * SLOT_STRIDE;
+	if (target->drain) {
+		target->sources[slot] = drain_add_thread(target->drain, target->translator.trace,
+							 block, address, thread, target->space);
+		if (!target->sources[slot])
+			return 0;
+	}
+	target->leaving[slot] = (struct leaving){.how = STAYS};
+	target->stop_at[slot] = target->resumed_at[slot] = 0;
+	*slot_u32(block, G_HELD) = *slot_u32(block, G_HELD_SENT) = 0;
+	target->slot_of[slot].tid = tid;
+	target->slot_of[slot].thread = thread;
+	(void)rf_array_push(target->tids, target->n_tids, target->cap_tids, tid);
+	target->n_threads++;
+	target->translator.quiet = target->n_threads == 1;
+	return address;
+}
+
+void target_set_stack(struct target *target, pid_t tid, uint64_t stack_pointer)
+{
+	const int index = target_slot_index(target, tid);
+	if (index)
+		drain_set_stack(target->sources[index], stack_pointer);
+}
+
+static void collect_slot(struct target *target, int index)
+{
+	assert(target->slot_of[index].tid && target->n_threads > 0);
+	counts_collect(target, index);
+	drain_remove_thread(target->drain, target->sources[index]);
+	target->sources[index] = NULL;
+	*slot_u32(slot_at(target, index), G_CHANGING) = 0;
+	target->slot_of[index].tid = 0;
+	target->n_threads--;
+	target->translator.quiet = target->n_threads <= 1;
+}
+
+void target_remove_thread(struct target *target, pid_t tid)
+{
+	pthread_mutex_lock(target->lock);
+	int index = target_slot_index(target, tid);
+	if (index)
+		collect_slot(target, index);
+	pthread_mutex_unlock(target->lock);
+}
+
+void target_collect_threads(struct target *target)
+{
+	for (int i = 1; i < target->n_slots; i++)
+		if (target->slot_of[i].tid)
+			collect_slot(target, i);
+}

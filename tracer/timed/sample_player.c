@@ -1,0 +1,286 @@
+/* Playing the records of a timed run in the order of their times: mappings, names and processes
+ * change, and samples are unwound in what was mapped at their time.  The result is a profile of its
+ * own, with the times of the clock. */
+#include "tracer/timed/sample_player.h"
+
+#include "base/array.h"
+#include "tracer/process/perf_maps.h"
+
+#include <string.h>
+
+enum { MAX_FRAMES = 128, MAX_STACK = 1 << 16 };
+
+struct sample_player {
+	struct perf_maps *names;
+	struct mappings *mappings;
+	struct unwinder *unwinder;
+	struct played played;
+	uint8_t stack[MAX_STACK];
+};
+
+struct sample_player *sample_player_create(struct perf_maps *names)
+{
+	struct sample_player *player = calloc(1, sizeof(*player));
+	if (!player)
+		return NULL;
+	player->names = names;
+	player->mappings = mappings_create();
+	player->unwinder = unwinder_create();
+	player->played.profile = profile_create();
+	if (player->mappings && player->unwinder && player->played.profile)
+		return player;
+	sample_player_destroy(player);
+	return NULL;
+}
+
+void sample_player_destroy(struct sample_player *player)
+{
+	if (!player)
+		return;
+	mappings_destroy(player->mappings);
+	unwinder_destroy(player->unwinder);
+	profile_destroy(player->played.profile);
+	free(player->played.places);
+	free(player);
+}
+
+struct played *sample_player_result(struct sample_player *player)
+{
+	return &player->played;
+}
+
+bool sample_player_is_anonymous(const struct module_file *file)
+{
+	return strcmp(file->path, "[anon]") == 0;
+}
+
+/* --- processes and threads --- */
+
+/* Names of threads go by the last one seen; a new thread has its parent's. */
+static struct rf_error *name_thread(struct profile *profile, uint32_t pid, uint32_t tid,
+				    const char *name)
+{
+	const uint32_t row = profile_thread(profile, RUN_TIMED, (int)pid, (int)tid, name);
+	if (row == PROFILE_NONE)
+		return rf_error_no_memory();
+	struct profile_thread *thread = &profile->threads[row];
+	if (strcmp(thread->name, name) == 0)
+		return NULL;
+	char *copy = strdup(name);
+	if (!copy)
+		return rf_error_no_memory();
+	free(thread->name);
+	thread->name = copy;
+	return NULL;
+}
+
+static struct rf_error *play_name(struct profile *profile, const struct event *event)
+{
+	struct rf_error *error = name_thread(profile, event->pid, event->tid, event->name);
+	if (!error && event->pid == event->tid)
+		profile_process_command(profile,
+					profile_find_process(profile, RUN_TIMED, (int)event->pid),
+					event->name);
+	return error;
+}
+
+/* A process that was born before sampling began is new here, too, and has no parent. */
+static struct rf_error *play_birth(struct profile *profile, const struct event *event)
+{
+	const uint32_t parent =
+		profile_process(profile, RUN_TIMED, (int)event->parent.pid, PROFILE_NONE);
+	if (parent == PROFILE_NONE)
+		return rf_error_no_memory();
+	const size_t before = profile->n_processes;
+	const uint32_t row = profile_process(profile, RUN_TIMED, (int)event->pid, parent);
+	if (row == PROFILE_NONE)
+		return rf_error_no_memory();
+	if (profile->n_processes == before)
+		return NULL;
+	struct profile_process *process = &profile->processes[row];
+	process->start_ns = event->time;
+	process->module = profile->processes[parent].module;
+	profile_process_command(profile, row, profile->processes[parent].command);
+	return NULL;
+}
+
+static struct rf_error *play_exec(struct sample_player *player, const struct event *event)
+{
+	struct profile *profile = player->played.profile;
+	const uint32_t row = profile_process(profile, RUN_TIMED, (int)event->pid, PROFILE_NONE);
+	mappings_exec(player->mappings, event->pid);
+	if (row == PROFILE_NONE)
+		return rf_error_no_memory();
+	struct profile_process *process = &profile->processes[row];
+	process->execs++;
+	process->module = PROFILE_NONE; /* until its first mapping is seen */
+	if (!process->start_ns)
+		process->start_ns = event->time;
+	return play_name(profile, event);
+}
+
+/* The kernel maps the executable before anything else (load_elf_binary in fs/binfmt_elf.c). */
+static struct rf_error *play_mapping(struct sample_player *player, const struct event *event)
+{
+	struct profile *profile = player->played.profile;
+	const struct module_file *file = event->mapping.file;
+	const uint32_t row = profile_find_process(profile, RUN_TIMED, (int)event->pid);
+	if (row != PROFILE_NONE && file->has_file && profile->processes[row].module == PROFILE_NONE)
+		profile->processes[row].module =
+			profile_module(profile, file->path, file->build_id);
+	return mappings_add(player->mappings, event->pid, &event->mapping);
+}
+
+static struct rf_error *play_fork(struct sample_player *player, const struct event *event)
+{
+	struct profile *profile = player->played.profile;
+	struct rf_error *error = NULL;
+	if (event->pid != event->parent.pid)
+		error = mappings_fork(player->mappings, event->parent.pid, event->pid);
+	if (!error && event->pid != event->parent.pid)
+		error = play_birth(profile, event);
+	if (error)
+		return error;
+	const uint32_t parent = profile_thread(profile, RUN_TIMED, (int)event->parent.pid,
+					       (int)event->parent.tid, "");
+	if (parent == PROFILE_NONE)
+		return rf_error_no_memory();
+	return name_thread(profile, event->pid, event->tid, profile->threads[parent].name);
+}
+
+/* Of each thread; the last one is the process's. */
+static void play_exit(struct profile *profile, const struct event *event)
+{
+	const uint32_t row = profile_find_process(profile, RUN_TIMED, (int)event->pid);
+	if (row != PROFILE_NONE)
+		profile->processes[row].end_ns = event->time;
+}
+
+/* --- places --- */
+
+/* Names for code outside of every known mapping. */
+static const char *unmapped_name(uint64_t address)
+{
+	/* Fixed by the ABI: Documentation/arch/x86/x86_64/mm.rst. */
+	if ((address & ~(uint64_t)4095) == 0xffffffffff600000u)
+		return "[vsyscall]";
+	/* sampler_map_fn: code of rfprof's own in the program. */
+	return address ? "[unknown]" : PROFILE_OWN_MODULE;
+}
+
+/* The module of code in memory without a file: by its function's name where the program has told
+ * it. */
+static uint32_t made_at_run_time(struct sample_player *player, uint32_t pid, uint64_t address,
+				 uint64_t *offset)
+{
+	uint64_t start;
+	uint32_t module;
+	const char *name = perf_maps_find(player->names, pid, address, &start);
+	if (!name)
+		return profile_module(player->played.profile, "[anon]", "");
+	const uint64_t inside = address - start;
+	*offset = profile_jit_function(player->played.profile, name, &module) +
+		  (inside < PROFILE_JIT_STRIDE ? inside : PROFILE_JIT_STRIDE - 1);
+	return module;
+}
+
+/* The module of an address and where in it; PROFILE_NONE when memory is short. */
+static uint32_t place_of(struct sample_player *player, uint32_t pid, uint64_t address,
+			 uint64_t *offset)
+{
+	struct profile *profile = player->played.profile;
+	const struct mapping *mapping = mappings_find(player->mappings, pid, address);
+	*offset = mapping ? mapping_offset(mapping, address) : address;
+	if (!mapping)
+		return profile_module(profile, unmapped_name(address), "");
+	if (sample_player_is_anonymous(mapping->file))
+		return made_at_run_time(player, pid, address, offset);
+	return profile_module(profile, mapping->file->path, mapping->file->build_id);
+}
+
+static uint32_t frame_of(struct sample_player *player, uint32_t parent, uint32_t pid,
+			 uint64_t address)
+{
+	uint64_t offset;
+	const uint32_t module = place_of(player, pid, address, &offset);
+	if (module == PROFILE_NONE)
+		return PROFILE_NONE;
+	return profile_frame(player->played.profile, parent, module, offset);
+}
+
+/* The innermost frame of a sample whose stack is in player->stack; PROFILE_NONE when memory is
+ * short. */
+static uint32_t unwind(struct sample_player *player, uint32_t pid, const struct raw_sample *sample)
+{
+	uint64_t addresses[MAX_FRAMES] = {sample->regs.ip};
+	size_t n = 1, n_view;
+	const struct unwind_mapping *view = mappings_view(player->mappings, pid, &n_view);
+	if (sample->stack_size && n_view)
+		n = unwinder_walk(player->unwinder, &sample->regs, player->stack,
+				  sample->stack_size, view, n_view, addresses, MAX_FRAMES);
+	uint32_t frame = PROFILE_NONE;
+	for (size_t i = n; i > 0; i--) {
+		frame = frame_of(player, frame, pid, addresses[i - 1]);
+		if (frame == PROFILE_NONE)
+			return PROFILE_NONE;
+	}
+	return frame;
+}
+
+static struct rf_error *play_sample(struct sample_player *player, const struct event *event,
+				    const struct sample_store *store)
+{
+	struct raw_sample raw;
+	struct profile *to = player->played.profile;
+	sample_store_get(store, event->sample, &raw, player->stack);
+	const struct profile_sample sample = {
+		.thread = profile_thread(to, RUN_TIMED, (int)event->pid, (int)event->tid, ""),
+		.time_ns = event->time,
+		.weight_ns = raw.weight_ns,
+		.frame = unwind(player, event->pid, &raw),
+	};
+	if (sample.thread == PROFILE_NONE || sample.frame == PROFILE_NONE ||
+	    !rf_array_push(to->samples, to->n_samples, to->cap_samples, sample))
+		return rf_error_no_memory();
+	return NULL;
+}
+
+static struct rf_error *play_counter(struct sample_player *player, const struct event *event)
+{
+	struct played *played = &player->played;
+	struct counter_place place = {
+		.time_ns = event->time,
+		.period = event->counter.period,
+		.thread = profile_thread(played->profile, RUN_TIMED, (int)event->pid,
+					 (int)event->tid, ""),
+		.event = event->counter.event,
+	};
+	place.module = place_of(player, event->pid, event->counter.ip, &place.offset);
+	if (place.thread == PROFILE_NONE || place.module == PROFILE_NONE ||
+	    !rf_array_push(played->places, played->n_places, played->cap_places, place))
+		return rf_error_no_memory();
+	return NULL;
+}
+
+struct rf_error *sample_player_play(struct sample_player *player, const struct event *event,
+				    const struct sample_store *store)
+{
+	switch ((enum event_kind)event->kind) {
+	case EVENT_SAMPLE:
+		return play_sample(player, event, store);
+	case EVENT_COUNTER:
+		return play_counter(player, event);
+	case EVENT_MAPPING:
+		return play_mapping(player, event);
+	case EVENT_EXEC:
+		return play_exec(player, event);
+	case EVENT_COMM:
+		return play_name(player->played.profile, event);
+	case EVENT_FORK:
+		return play_fork(player, event);
+	case EVENT_EXIT:
+		play_exit(player->played.profile, event);
+		break;
+	}
+	return NULL;
+}

@@ -173,6 +173,16 @@ static bool read_chars(sqlite3_stmt *statement, int at, const struct column *col
 	return true;
 }
 
+static bool read_roof_term(sqlite3_stmt *statement, int at, const struct column *column,
+			   void *field)
+{
+	const char *word = (const char *)sqlite3_column_text(statement, at);
+	if (!word || strlen(word) >= ROOF_WORD_BYTES)
+		return false;
+	*(unsigned *)field = roof_term_find((enum roof_term)column->size, word);
+	return true;
+}
+
 static bool read_blob(struct reader *reader, sqlite3_stmt *statement, int at,
 		      const struct column *column, char *row)
 {
@@ -227,9 +237,10 @@ static bool read_integer(const struct column *column, int64_t value, void *field
 }
 
 static const int storage_class[] = {
-	[COLUMN_DOUBLE] = SQLITE_FLOAT, [COLUMN_REAL] = SQLITE_FLOAT,
-	[COLUMN_TEXT] = SQLITE_TEXT,    [COLUMN_CHARS] = SQLITE_TEXT,
-	[COLUMN_BLOB] = SQLITE_BLOB,    [COLUMN_REF_NULL] = SQLITE_INTEGER,
+	[COLUMN_DOUBLE] = SQLITE_FLOAT,     [COLUMN_REAL] = SQLITE_FLOAT,
+	[COLUMN_TEXT] = SQLITE_TEXT,        [COLUMN_CHARS] = SQLITE_TEXT,
+	[COLUMN_ROOF_TERM] = SQLITE_TEXT,   [COLUMN_BLOB] = SQLITE_BLOB,
+	[COLUMN_REF_NULL] = SQLITE_INTEGER,
 };
 
 static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
@@ -249,6 +260,8 @@ static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
 		return read_text(reader, statement, at, field);
 	case COLUMN_CHARS:
 		return read_chars(statement, at, column, field);
+	case COLUMN_ROOF_TERM:
+		return read_roof_term(statement, at, column, field);
 	case COLUMN_BLOB:
 		return read_blob(reader, statement, at, column, row);
 	case COLUMN_DOUBLE:

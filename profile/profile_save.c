@@ -51,6 +51,10 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct column *col
 	case COLUMN_CHARS:
 		return sqlite3_bind_text(statement, at, field, (int)strnlen(field, column->size),
 					 SQLITE_STATIC);
+	case COLUMN_ROOF_TERM:
+		return bind_text(statement, at,
+				 roof_term_name((enum roof_term)column->size,
+						*(const unsigned *)field));
 	case COLUMN_BLOB:
 		if (*(const uint32_t *)(row + column->size) == 0)
 			return sqlite3_bind_zeroblob(statement, at, 0);

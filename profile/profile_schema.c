@@ -63,10 +63,10 @@ static const struct column fact_columns[] = {
 #define CHARS(member) COLUMN_CHARS, AT(roof, member), sizeof(((struct roof *)0)->member)
 static const struct column roof_columns[] = {
 	{"kind", COLUMN_ROOF_KIND, AT(roof, kind)},
-	{"isa", CHARS(isa)},
-	{"precision", CHARS(precision)},
-	{"op", CHARS(op)},
-	{"level", CHARS(level)},
+	{"isa", COLUMN_ROOF_TERM, AT(roof, isa), ROOF_TERM_ISA},
+	{"precision", COLUMN_ROOF_TERM, AT(roof, precision), ROOF_TERM_PRECISION},
+	{"op", COLUMN_ROOF_TERM, AT(roof, op), ROOF_TERM_OP},
+	{"level", COLUMN_ROOF_TERM, AT(roof, level), ROOF_TERM_LEVEL},
 	{"threads", COLUMN_INT, AT(roof, threads)},
 	{"best", COLUMN_DOUBLE, AT(roof, best)},
 	{"median", COLUMN_DOUBLE, AT(roof, median)},

@@ -18,6 +18,7 @@ enum column_type {
 	COLUMN_BIRTH,       /* enum process_birth */
 	COLUMN_OBJECT_KIND, /* enum object_kind */
 	COLUMN_ROOF_KIND,   /* enum roof_kind */
+	COLUMN_ROOF_TERM, /* the word of an enum roof_isa, …: which one, enum roof_term in `size` */
 	COLUMN_BOOL,
 	COLUMN_COUNTER_USE, /* enum counter_use */
 	COLUMN_DOUBLE,      /* finite, not negative */

@@ -2,20 +2,22 @@
  * function that took time; without an index each time means reading all of them. */
 #pragma once
 
+#include "base/error.h"
 #include "machine/data/machine.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* One cell for each operation of each precision (compute) and of each level (bandwidth). */
+#define ROOF_CELLS (ROOF_OPS * (ROOF_PRECISIONS + ROOF_LEVELS))
+
 struct roof_index {
-	const struct roof *of; /* what was indexed */
+	const struct roof *of; /* what was indexed; NULL: nothing */
 	size_t n_of;
-	struct roof *roofs; /* copies, without those of single nodes; those of one (kind, precision,
-			     * level, op) stand together, in their order */
-	uint64_t *hashes;   /* of these four: ascending */
-	uint32_t *rows;     /* which of `of` each is */
-	size_t n;
+	/* Copies, without those of single nodes: cell by cell, in their order. */
+	struct roof *roofs;
+	uint32_t *rows;                 /* which of `of` each is */
+	uint32_t start[ROOF_CELLS + 1]; /* where a cell begins in `roofs` and `rows` */
 };
 
 /* Some roofs: `rows` NULL where they are in the place of their own. */
@@ -25,12 +27,11 @@ struct roof_run {
 	size_t n;
 };
 
-/* Indexes anew.  False when memory is short; then there is no index. */
-bool roof_index_refresh(struct roof_index *index, const struct roof *roofs, size_t n);
+/* Indexes anew.  Fails only when memory is short; then there is no index. */
+struct rf_error *roof_index_refresh(struct roof_index *index, const struct roof *roofs, size_t n);
 void roof_index_deinit(struct roof_index *index);
 
-/* Those of `roofs` that can be of that kind, precision, level and operation; all of them where
+/* Those of `roofs` that can be of the key (roof_matches() tells which are); all of them where
  * `index` (which may be NULL) is not of these roofs. */
 struct roof_run roof_index_find(const struct roof_index *index, const struct roof *roofs, size_t n,
-				enum roof_kind kind, const char *precision, const char *level,
-				const char *op);
+				struct roof_key key);

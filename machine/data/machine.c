@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 void machine_deinit(struct machine *machine)
 {
@@ -18,22 +17,21 @@ void machine_deinit(struct machine *machine)
 	*machine = (struct machine){0};
 }
 
-static bool matches(const char *wanted, const char *value)
+bool roof_matches(const struct roof *roof, struct roof_key key)
 {
-	return !wanted || !strcmp(wanted, value);
+	return roof->kind == key.kind && !roof->by_node && roof->op == key.op &&
+	       roof->precision == key.precision && roof->level == key.level &&
+	       (key.isa == ROOF_ISA_ANY || roof->isa == key.isa);
 }
 
-double machine_roof(const struct roof *roofs, size_t n_roofs, enum roof_kind kind, const char *isa,
-		    const char *precision, const char *op, const char *level, double threads)
+double machine_roof(const struct roof *roofs, size_t n_roofs, struct roof_key key, double threads)
 {
 	/* The nearest measured thread counts on both sides and the best rows there. */
 	int below = 0, above = 0;
 	double at_below = 0, at_above = 0;
 	for (size_t i = 0; i < n_roofs; i++) {
 		const struct roof *roof = &roofs[i];
-		if (roof->kind != kind || roof->by_node || !matches(isa, roof->isa) ||
-		    !matches(precision, roof->precision) || !matches(op, roof->op) ||
-		    !matches(level, roof->level))
+		if (!roof_matches(roof, key))
 			continue;
 		if (roof->threads <= threads && roof->threads >= below) {
 			at_below = roof->threads > below ? roof->best : fmax(at_below, roof->best);

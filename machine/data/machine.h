@@ -2,22 +2,19 @@
 #pragma once
 
 #include "base/error.h"
+#include "machine/data/roof_terms.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum roof_kind { ROOF_COMPUTE, ROOF_BANDWIDTH };
-
-/* One measured roof: more roofs are more rows.  docs/roofs.md lists what each text may be. */
+/* One measured roof: more roofs are more rows. */
 struct roof {
 	enum roof_kind kind;
-	char isa[16];       /* compute: "scalar", "sse2", "avx2", "avx512f" by width, "x87", "amx";
-			     * bandwidth: what the fastest kernel uses, "rep" for string moves */
-	char precision[16]; /* "half", "bfloat16", "single", "double", "x87", "int8", "int32",
-			     * "int64"; "" for bandwidth */
-	char op[16];        /* "fma", "add", "fma1_add1"; "read", "triad", "random" */
-	char level[8];      /* "L1", "L2", "L3", "DRAM"; "" for compute */
+	enum roof_isa isa;
+	enum roof_precision precision; /* ROOF_PRECISION_NONE for bandwidth */
+	enum roof_op op;
+	enum roof_level level; /* ROOF_LEVEL_NONE for compute */
 	int threads;
 	bool by_node; /* a row beside the others, which machine_roof() does not take: all
 		       * threads run on NUMA node cpu_node and all memory is on memory_node
@@ -76,11 +73,32 @@ struct machine {
 
 void machine_deinit(struct machine *machine);
 
-/* Finds the best row for (kind, precision, op, level, threads); NULL for isa, precision, op or
- * level: any.  Between measured thread counts the value is interpolated linearly, outside of them
- * the nearest count's is taken.  Returns the value in `unit` of the row, or 0 when there is no such
- * row. `threads` may be fractional. */
-double machine_roof(const struct roof *roofs, size_t n_roofs, enum roof_kind kind, const char *isa,
-		    const char *precision, const char *op, const char *level, double threads);
+/* Which rows a look-up wants; ROOF_ISA_ANY: of whatever isa. */
+struct roof_key {
+	enum roof_kind kind;
+	enum roof_isa isa;
+	enum roof_precision precision;
+	enum roof_op op;
+	enum roof_level level;
+};
+
+static inline struct roof_key roof_compute(enum roof_isa isa, enum roof_precision precision,
+					   enum roof_op op)
+{
+	return (struct roof_key){ROOF_COMPUTE, isa, precision, op, ROOF_LEVEL_NONE};
+}
+
+static inline struct roof_key roof_bandwidth(enum roof_op op, enum roof_level level)
+{
+	return (struct roof_key){ROOF_BANDWIDTH, ROOF_ISA_ANY, ROOF_PRECISION_NONE, op, level};
+}
+
+/* Whether a row is of the key and not of single NUMA nodes. */
+bool roof_matches(const struct roof *roof, struct roof_key key);
+
+/* The best rate of the key at `threads`, which may be fractional, in `unit` of the rows; 0: there
+ * is no such row.  Between measured thread counts the value is interpolated linearly, outside of
+ * them the nearest count's is taken. */
+double machine_roof(const struct roof *roofs, size_t n_roofs, struct roof_key key, double threads);
 /* True when roofs at `threads` are not measured but interpolated or taken from another count. */
 bool machine_roof_interpolated(const struct roof *roofs, size_t n_roofs, double threads);

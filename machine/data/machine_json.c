@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-}
-
 static json_t *cache_to_json(const struct machine_cache *cache)
 {
 	return json_pack("{s:i, s:I, s:I, s:i, s:i}", "level", cache->level, "size_bytes",
@@ -26,8 +21,9 @@ static json_t *roof_to_json(const struct roof *roof)
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:s, s:s, "
 		"s:b, s:b}",
-		"kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth", "isa", roof->isa,
-		"precision", roof->precision, "op", roof->op, "level", roof->level, "threads",
+		"kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth", "isa",
+		roof_isa_name(roof->isa), "precision", roof_precision_name(roof->precision), "op",
+		roof_op_name(roof->op), "level", roof_level_name(roof->level), "threads",
 		roof->threads, "cpu_node", node_to_json(roof->by_node, roof->cpu_node),
 		"memory_node", node_to_json(roof->by_node, roof->memory_node), "best", roof->best,
 		"median", roof->median, "q1", roof->q1, "q3", roof->q3, "theory",
@@ -60,7 +56,7 @@ struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
 			  counts, "caches", caches, "roofs", roofs, "notes", notes);
 	if (failed || !json) {
 		json_decref(json);
-		return out_of_memory();
+		return rf_error_no_memory();
 	}
 	*out = json;
 	return NULL;
@@ -116,11 +112,14 @@ static struct rf_error *roof_from_json(json_t *json, struct roof *roof)
 	roof->by_node = json_is_integer(cpu_node) && json_is_integer(memory_node);
 	roof->cpu_node = (int)json_integer_value(cpu_node);
 	roof->memory_node = (int)json_integer_value(memory_node);
-	if (!copy_text(roof->isa, sizeof(roof->isa), isa) ||
-	    !copy_text(roof->precision, sizeof(roof->precision), precision) ||
-	    !copy_text(roof->op, sizeof(roof->op), op) ||
-	    !copy_text(roof->level, sizeof(roof->level), level) ||
-	    !copy_text(roof->unit, sizeof(roof->unit), unit) ||
+	if (strlen(isa) >= ROOF_WORD_BYTES || strlen(precision) >= ROOF_WORD_BYTES ||
+	    strlen(op) >= ROOF_WORD_BYTES || strlen(level) >= ROOF_WORD_BYTES)
+		return format_error("roof", "a text is too long");
+	roof->isa = roof_isa_find(isa);
+	roof->precision = roof_precision_find(precision);
+	roof->op = roof_op_find(op);
+	roof->level = roof_level_find(level);
+	if (!copy_text(roof->unit, sizeof(roof->unit), unit) ||
 	    !copy_text(roof->bytes_convention, sizeof(roof->bytes_convention), convention))
 		return format_error("roof", "a text is too long");
 	return NULL;
@@ -133,7 +132,7 @@ static struct rf_error *roofs_from_json(json_t *json, struct machine *machine)
 		return format_error("roofs", "there are none");
 	machine->roofs = calloc(n, sizeof(*machine->roofs));
 	if (!machine->roofs)
-		return out_of_memory();
+		return rf_error_no_memory();
 	for (size_t i = 0; i < n; i++) {
 		struct rf_error *error =
 			roof_from_json(json_array_get(json, i), &machine->roofs[i]);
@@ -149,7 +148,7 @@ static struct rf_error *counts_from_json(json_t *json, struct machine *machine)
 	size_t n = json_array_size(json);
 	machine->counts = calloc(n ? n : 1, sizeof(*machine->counts));
 	if (!machine->counts)
-		return out_of_memory();
+		return rf_error_no_memory();
 	for (size_t i = 0; i < n; i++) {
 		struct machine_count *count = &machine->counts[i];
 		int complete;
@@ -190,14 +189,14 @@ static struct rf_error *notes_from_json(json_t *json, struct machine *machine)
 	size_t n = json_array_size(json);
 	machine->notes = calloc(n ? n : 1, sizeof(*machine->notes));
 	if (!machine->notes)
-		return out_of_memory();
+		return rf_error_no_memory();
 	for (size_t i = 0; i < n; i++) {
 		const char *note = json_string_value(json_array_get(json, i));
 		if (!note)
 			return format_error("notes", "not all are text");
 		machine->notes[i] = strdup(note);
 		if (!machine->notes[i])
-			return out_of_memory();
+			return rf_error_no_memory();
 		machine->n_notes++;
 	}
 	return NULL;
@@ -223,7 +222,7 @@ struct rf_error *machine_from_json(json_t *json, struct machine *out)
 	struct rf_error *error =
 		machine.cpu_model && (machine.microarchitecture || !microarchitecture)
 			? NULL
-			: out_of_memory();
+			: rf_error_no_memory();
 	if (!error)
 		error = counts_from_json(counts, &machine);
 	if (!error)

@@ -114,5 +114,5 @@ struct rf_error *machine_merge(struct machine *newer, struct machine *older)
 	/* Rows first: they look at the counts that `newer` has of its own. */
 	if (merge_roofs(newer, older) && merge_counts(newer, older) && merge_notes(newer, older))
 		return NULL;
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	return rf_error_no_memory();
 }

@@ -4,7 +4,6 @@
 #include <libsmartcols.h>
 #include <locale.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NOISY_MARK "~"
 #define SAME_MARK "="
@@ -34,9 +33,8 @@ static enum section section_of(const struct roof *roof)
  * difference to a bandwidth. */
 static bool same_roof(const struct roof *a, const struct roof *b)
 {
-	return section_of(a) == section_of(b) && !strcmp(a->op, b->op) &&
-	       !strcmp(a->level, b->level) && !strcmp(a->precision, b->precision) &&
-	       (a->kind == ROOF_BANDWIDTH || !strcmp(a->isa, b->isa)) &&
+	return section_of(a) == section_of(b) && a->op == b->op && a->level == b->level &&
+	       a->precision == b->precision && (a->kind == ROOF_BANDWIDTH || a->isa == b->isa) &&
 	       (!a->by_node || (a->cpu_node == b->cpu_node && a->memory_node == b->memory_node));
 }
 
@@ -83,13 +81,15 @@ static int set_name(struct libscols_line *line, enum section section, size_t *co
 {
 	char nodes[48];
 	if (section == SECTION_COMPUTE)
-		return set(line, column, roof->precision) | set(line, column, roof->isa) |
-		       set(line, column, roof->op);
+		return set(line, column, roof_precision_name(roof->precision)) |
+		       set(line, column, roof_isa_name(roof->isa)) |
+		       set(line, column, roof_op_name(roof->op));
 	if (section == SECTION_BANDWIDTH)
-		return set(line, column, roof->level) | set(line, column, roof->op);
+		return set(line, column, roof_level_name(roof->level)) |
+		       set(line, column, roof_op_name(roof->op));
 	snprintf(nodes, sizeof(nodes), "%d → %d%s", roof->cpu_node, roof->memory_node,
 		 roof->cpu_node == roof->memory_node ? " local" : " remote");
-	return set(line, column, nodes) | set(line, column, roof->op);
+	return set(line, column, nodes) | set(line, column, roof_op_name(roof->op));
 }
 
 static int add_line(struct printer *printer, struct libscols_table *table, enum section section,
@@ -217,11 +217,11 @@ static void print_conventions(const struct printer *printer)
 		bool first = roof->kind == ROOF_BANDWIDTH;
 		for (size_t k = 0; first && k < i; k++)
 			first = machine->roofs[k].kind != ROOF_BANDWIDTH ||
-				strcmp(machine->roofs[k].op, roof->op) != 0;
+				machine->roofs[k].op != roof->op;
 		if (!first)
 			continue;
 		fprintf(printer->stream, "%s  %-9s  %s\n",
-			any ? "" : "\nBytes that count as moved\n", roof->op,
+			any ? "" : "\nBytes that count as moved\n", roof_op_name(roof->op),
 			roof->bytes_convention);
 		any = true;
 	}

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#define ISA_avx512f "avx512f"
-#define ISA_fma3 "avx2"
-#define ISA_avx2 "avx2"
-#define ISA_sse2 "sse2"
+#define ISA_avx512f ROOF_ISA_AVX512F
+#define ISA_fma3 ROOF_ISA_AVX2
+#define ISA_avx2 ROOF_ISA_AVX2
+#define ISA_sse2 ROOF_ISA_SSE2
 #define NEEDS_avx512f CPU_AVX512F
 #define NEEDS_fma3 (CPU_AVX | CPU_FMA)
 #define NEEDS_avx2 CPU_AVX
@@ -16,6 +16,12 @@
 #define OPERATION(op, arrays, bytes, nt) \
 	ARRAYS_##op = arrays, BYTES_##op = bytes, NON_TEMPORAL_##op = nt,
 enum { BANDWIDTH_OPERATIONS(OPERATION) };
+
+/* Operations by their words, which the rows are made of. */
+enum {
+#define ROOF_OP(name, word) OP_##word = ROOF_OP_##name,
+#include "machine/data/roof_terms.def"
+};
 
 #define NAME(code, op, body, streams, unroll, group, ahead) \
 	rf_bandwidth_##code##_##op##_##body##_##streams##_##unroll##_##group##_##ahead
@@ -26,8 +32,8 @@ BANDWIDTH_KERNELS(DECLARE)
 #define DECLARE_STRING(op, instruction, shift) void rf_bandwidth_##op SIGNATURE;
 BANDWIDTH_STRING_KERNELS(DECLARE_STRING)
 
-#define OF_OPERATION(op_)                                                     \
-	.op = #op_, .arrays = ARRAYS_##op_, .bytes_per_element = BYTES_##op_, \
+#define OF_OPERATION(op_)                                                                       \
+	.op = (enum roof_op)OP_##op_, .arrays = ARRAYS_##op_, .bytes_per_element = BYTES_##op_, \
 	.non_temporal = NON_TEMPORAL_##op_
 #define ROW(code, op_, body_, streams_, unroll_, group_, ahead_)                  \
 	{                                                                         \
@@ -43,7 +49,7 @@ BANDWIDTH_STRING_KERNELS(DECLARE_STRING)
 	},
 #define STRING_ROW(op_, instruction, shift) \
 	{                                   \
-		.isa = "rep",               \
+		.isa = ROOF_ISA_REP,        \
 		.body = #instruction,       \
 		.streams = 1,               \
 		.unroll = 1,                \

@@ -144,6 +144,8 @@
 #define BANDWIDTH_MAX_VARIANTS 16
 
 #ifndef __ASSEMBLER__
+#include "machine/data/roof_terms.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -156,7 +158,9 @@ struct bandwidth_state {
 };
 
 struct bandwidth_kernel {
-	const char *isa, *op, *body;
+	enum roof_isa isa;
+	enum roof_op op;
+	const char *body;
 	int streams, unroll, group, ahead; /* see above; "rep": 1, 1, 1, 0 */
 	int arrays;
 	int bytes_per_element; /* moved for each element of 8 bytes of one array: bytes of a pass

@@ -5,6 +5,14 @@
 #include <math.h>
 #include <string.h>
 
+/* The terms of roofs by their words, which the rows are made of. */
+enum {
+#define ROOF_ISA(name, word) ISA_##word = ROOF_ISA_##name,
+#define ROOF_PRECISION(name, word) PRECISION_##word = ROOF_PRECISION_##name,
+#define ROOF_OP(name, word) OP_##word = ROOF_OP_##name,
+#include "machine/data/roof_terms.def"
+};
+
 /* By precision: the element of an accumulator, its bytes, and the unit. */
 #define ELEMENT_half ELEMENT_HALF
 #define ELEMENT_bfloat16 ELEMENT_SINGLE
@@ -76,9 +84,9 @@ COMPUTE_KERNELS(DECLARE)
 #define ROW(n, steps_, n_added, added_steps_, isa_, precision_, op_, quick_, needs_, form,         \
 	    registers, ...)                                                                        \
 	{                                                                                          \
-		.isa = #isa_,                                                                      \
-		.precision = #precision_,                                                          \
-		.op = #op_,                                                                        \
+		.isa = (enum roof_isa)ISA_##isa_,                                                  \
+		.precision = (enum roof_precision)PRECISION_##precision_,                          \
+		.op = (enum roof_op)OP_##op_,                                                      \
 		.quick = quick_,                                                                   \
 		.needs = (needs_),                                                                 \
 		.element = ELEMENT_##precision_,                                                   \
@@ -96,11 +104,6 @@ COMPUTE_KERNELS(DECLARE)
 	},
 const struct compute_kernel compute_kernels[] = {COMPUTE_KERNELS(ROW)};
 const size_t n_compute_kernels = sizeof(compute_kernels) / sizeof(compute_kernels[0]);
-
-static bool is(const char *a, const char *b)
-{
-	return !strcmp(a, b);
-}
 
 static bool is_integer(const struct compute_kernel *kernel)
 {
@@ -140,18 +143,18 @@ static void set_float_operands(const struct compute_kernel *kernel, struct compu
 {
 	enum element element = kernel->element;
 	const long double log2_3 = 1.58496250072115618145L, below_1 = 1 - half_ulp(element);
-	if (is(kernel->op, "add")) {
+	if (kernel->op == ROOF_OP_ADD) {
 		fill_operand(element, state->b, log2_3);
 		fill_operand(element, state->c, -log2_3);
-	} else if (is(kernel->isa, "x87") && is(kernel->op, "mul")) {
+	} else if (kernel->isa == ROOF_ISA_X87 && kernel->op == ROOF_OP_MUL) {
 		fill_operand(element, state->b, 1 + log2_3 * 0x1p-32L); /* there is no c */
-	} else if (is(kernel->op, "mul") || is(kernel->op, "div")) {
+	} else if (kernel->op == ROOF_OP_MUL || kernel->op == ROOF_OP_DIV) {
 		fill_operand(element, state->b, log2_3);
 		fill_operand(element, state->c, reciprocal(element, state->b));
-	} else if (is(kernel->op, "sqrt")) {
+	} else if (kernel->op == ROOF_OP_SQRT) {
 		/* The 64th root, the last of an iteration, is 1.18. */
 		fill_operand(element, state->b, 50016 + 1 / 3.0L);
-	} else if (is(kernel->op, "dot")) {
+	} else if (kernel->op == ROOF_OP_DOT) {
 		fill_operand(ELEMENT_BFLOAT16, state->b, 1.3984375L);
 		fill_operand(ELEMENT_BFLOAT16, state->c, 0.7734375L);
 		fill_operand(ELEMENT_BFLOAT16, state->d, -0.7734375L);
@@ -164,7 +167,7 @@ static void set_float_operands(const struct compute_kernel *kernel, struct compu
 /* Odd, so that products never lose bits; bits like random ones. */
 static void set_integer_operands(const struct compute_kernel *kernel, struct compute_state *state)
 {
-	if (is(kernel->op, "dot")) {
+	if (kernel->op == ROOF_OP_DOT) {
 		for (int i = 0; i < COMPUTE_TILE_BYTES; i++) {
 			state->b[i] = (37 * i + 11) & 0x7f; /* the same signed and unsigned */
 			state->c[i] = 53 * i + 7;
@@ -226,7 +229,7 @@ static bool float_valid(long double value)
 static uint64_t byte_dot(const struct compute_kernel *kernel, const unsigned char *b,
 			 const unsigned char *other, int lane)
 {
-	bool tiles = is(kernel->isa, "amx");
+	bool tiles = kernel->isa == ROOF_ISA_AMX;
 	uint64_t sum = 0;
 	for (int row = 0; row < (tiles ? 16 : 1); row++) {
 		const unsigned char *left = b + (tiles ? lane / 16 * 64 + row * 4 : lane * 4);
@@ -254,11 +257,11 @@ static uint64_t integer_after(const struct compute_kernel *kernel,
 {
 	uint64_t b = (int64_t)element_get(kernel->element, state->b);
 	uint64_t c = (int64_t)element_get(kernel->element, state->c);
-	if (is(kernel->op, "add"))
+	if (kernel->op == ROOF_OP_ADD)
 		return start + pairs * (b + c);
-	if (is(kernel->op, "mul"))
+	if (kernel->op == ROOF_OP_MUL)
 		return start * power(b * c, pairs);
-	if (is(kernel->op, "logic"))
+	if (kernel->op == ROOF_OP_LOGIC)
 		return pairs & 1 ? start ^ b ^ c : start;
 	return start + pairs * (byte_dot(kernel, state->b, state->c, lane) +
 				byte_dot(kernel, state->b, state->d, lane));

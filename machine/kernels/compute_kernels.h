@@ -187,6 +187,7 @@
 	COMPUTE_GENERAL_INTEGER(X, int64, general64)
 
 #ifndef __ASSEMBLER__
+#include "machine/data/roof_terms.h"
 #include "machine/kernels/element.h"
 
 #include <stdbool.h>
@@ -207,7 +208,9 @@ struct compute_state {
 };
 
 struct compute_kernel {
-	const char *isa, *precision, *op;
+	enum roof_isa isa;
+	enum roof_precision precision;
+	enum roof_op op;
 	bool quick;             /* reports draw this roof by themselves */
 	unsigned needs;         /* enum cpu_feature bits */
 	enum element element;   /* of an accumulator: single or int32 for dot */

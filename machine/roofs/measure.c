@@ -98,7 +98,7 @@ static struct rf_error *run_repeats(struct team *team, const struct measure_task
 	struct repeats repeats = {.team = team, .task = task, .count = count, .n = n};
 	repeats.times = calloc((size_t)n * team_size(team), sizeof(*repeats.times));
 	if (!repeats.times)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	team_run(team, repeat_on_thread, &repeats);
 	double before = 0;
 	for (int i = 0; i < n; i++) {
@@ -162,7 +162,7 @@ struct rf_error *measure_search(struct team *team, const struct measure_task *ta
 {
 	struct candidate *candidates = calloc(n, sizeof(*candidates));
 	if (!candidates)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	/* The others get as much work as the first one. */
 	struct rf_error *error = calibrate(team, &tasks[0], repeat_ns, &candidates[0].count);
 	for (size_t i = 1; i < n; i++)
@@ -188,7 +188,7 @@ static struct rf_error *add_repeat(struct measure_series *series, const struct r
 	}
 	if (rf_array_push(series->rates, series->n_rates, series->cap_rates, repeat->rate))
 		return NULL;
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	return rf_error_no_memory();
 }
 
 struct rf_error *measure_repeats(struct team *team, const struct measure_task *task, int n,
@@ -197,7 +197,7 @@ struct rf_error *measure_repeats(struct team *team, const struct measure_task *t
 	struct repeat *repeats = calloc(n, sizeof(*repeats));
 	struct rf_error *error = NULL;
 	if (!repeats)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	error = run_repeats(team, task, series->count, n, repeats);
 	for (int i = 0; i < n && !error; i++)
 		error = add_repeat(series, &repeats[i]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "machine/data/roof_terms.h"
 #include "machine/roofs/team.h"
 
 #include <stdbool.h>
@@ -18,9 +19,9 @@ struct measure_task {
 	/* Does the work `count` times on one thread of the team. */
 	void (*run)(void *context, int thread, uint64_t count);
 	void *context;
-	double work;     /* of one count on one thread: flop, bytes, cycles */
-	bool with_clock; /* measure the clock right behind each repeat */
-	const char *isa; /* what the task is made of, for the caller */
+	double work;       /* of one count on one thread: flop, bytes, cycles */
+	bool with_clock;   /* measure the clock right behind each repeat */
+	enum roof_isa isa; /* what the task is made of, for the caller */
 };
 
 /* In 1e9 units of work a second, by all threads of the team together. */

@@ -35,11 +35,6 @@ const struct roofs_effort roofs_effort_quick = {
 	.budget_ns = UINT64_C(3300000000),
 };
 
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-}
-
 /* ---- what a run collects ---- */
 
 struct rf_error *roofs_note(struct roofs_run *run, const char *format, ...)
@@ -50,7 +45,7 @@ struct rf_error *roofs_note(struct roofs_run *run, const char *format, ...)
 	int length = vasprintf(&note, format, args);
 	va_end(args);
 	if (length < 0)
-		return out_of_memory();
+		return rf_error_no_memory();
 	for (size_t i = 0; i < run->n_notes; i++)
 		if (!strcmp(run->notes[i], note)) {
 			free(note);
@@ -59,7 +54,7 @@ struct rf_error *roofs_note(struct roofs_run *run, const char *format, ...)
 	if (rf_array_push(run->notes, run->n_notes, run->cap_notes, note))
 		return NULL;
 	free(note);
-	return out_of_memory();
+	return rf_error_no_memory();
 }
 
 static void free_job(struct roof_job *job)
@@ -88,7 +83,7 @@ struct rf_error *roofs_new_job(const struct roof_site *site, size_t n_tasks, siz
 		return NULL;
 	}
 	free_job(job);
-	return out_of_memory();
+	return rf_error_no_memory();
 }
 
 struct rf_error *roofs_add_job(struct roofs_run *run, const struct roof_job *job)
@@ -99,7 +94,7 @@ struct rf_error *roofs_add_job(struct roofs_run *run, const struct roof_job *job
 	if (rf_array_push(run->jobs, run->n_jobs, run->cap_jobs, kept))
 		return NULL;
 	free_job(&kept);
-	return out_of_memory();
+	return rf_error_no_memory();
 }
 
 static void progress(struct roofs_run *run, const char *what)
@@ -113,24 +108,16 @@ static void job_progress(struct roofs_run *run, const struct roof *row)
 {
 	char what[96];
 	if (row->kind == ROOF_COMPUTE)
-		snprintf(what, sizeof(what), "%s %s %s, %d thread%s", row->isa, row->precision,
-			 row->op, row->threads, row->threads == 1 ? "" : "s");
+		snprintf(what, sizeof(what), "%s %s %s, %d thread%s", roof_isa_name(row->isa),
+			 roof_precision_name(row->precision), roof_op_name(row->op), row->threads,
+			 row->threads == 1 ? "" : "s");
 	else
-		snprintf(what, sizeof(what), "%s %s, %d thread%s", row->level, row->op,
-			 row->threads, row->threads == 1 ? "" : "s");
+		snprintf(what, sizeof(what), "%s %s, %d thread%s", roof_level_name(row->level),
+			 roof_op_name(row->op), row->threads, row->threads == 1 ? "" : "s");
 	progress(run, what);
 }
 
 /* ---- levels that cannot be told apart ---- */
-
-static int level_rank(const char *level)
-{
-	static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};
-	for (int i = 0; i < 4; i++)
-		if (!strcmp(level, levels[i]))
-			return i;
-	return -1;
-}
 
 /* The row of the same operation and thread count in the nearest level below, or NULL. */
 static const struct roof *next_level(const struct roof *roofs, size_t n_roofs,
@@ -140,10 +127,10 @@ static const struct roof *next_level(const struct roof *roofs, size_t n_roofs,
 	for (size_t i = 0; i < n_roofs; i++) {
 		const struct roof *other = &roofs[i];
 		if (other->kind != ROOF_BANDWIDTH || other->by_node ||
-		    other->threads != roof->threads || strcmp(other->op, roof->op) ||
-		    level_rank(other->level) <= level_rank(roof->level))
+		    other->threads != roof->threads || other->op != roof->op ||
+		    other->level <= roof->level)
 			continue;
-		if (!next || level_rank(other->level) < level_rank(next->level))
+		if (!next || other->level < next->level)
 			next = other;
 	}
 	return next;
@@ -221,17 +208,16 @@ static double best_rate(const struct roof_job *job)
 
 static bool same_row(const struct roof *a, const struct roof *b)
 {
-	return a->kind == b->kind && a->by_node == b->by_node && !strcmp(a->op, b->op) &&
-	       !strcmp(a->level, b->level) &&
-	       (a->kind == ROOF_BANDWIDTH ||
-		(!strcmp(a->isa, b->isa) && !strcmp(a->precision, b->precision)));
+	return a->kind == b->kind && a->by_node == b->by_node && a->op == b->op &&
+	       a->level == b->level && a->precision == b->precision &&
+	       (a->kind == ROOF_BANDWIDTH || a->isa == b->isa);
 }
 
 /* True when the row did not gain from its threads as it must: see LEAST_SCALING.  What is shared
  * between cores (L3, DRAM) must not lose. */
 static bool lacks_scaling(const struct roofs_run *run, const struct roof_job *job)
 {
-	bool is_private = job->row.kind == ROOF_COMPUTE || !strcmp(job->row.level, "L1");
+	bool is_private = job->row.kind == ROOF_COMPUTE || job->row.level == ROOF_LEVEL_L1;
 	for (size_t i = 0; i < run->n_jobs && !job->row.by_node; i++) {
 		const struct roof_job *other = &run->jobs[i];
 		if (!same_row(&other->row, &job->row) ||
@@ -402,10 +388,7 @@ static struct roof finished_row(const struct roof_job *job)
 	row.theory = job->theory;
 	if (job->per_cycle > 0 && job->series.clock_ghz > 0)
 		row.theory = job->per_cycle * job->site->n_cores * job->series.clock_ghz;
-	if (row.kind == ROOF_BANDWIDTH) { /* the kernel that won */
-		const struct measure_task *task = &job->tasks[job->series.best];
-		snprintf(row.isa, sizeof(row.isa), "%s", task->isa);
-	}
+	row.isa = job->tasks[job->series.best].isa; /* of bandwidth: the kernel that won */
 	return row;
 }
 
@@ -417,7 +400,7 @@ static struct rf_error *finish(struct roofs_run *run, struct machine *machine)
 	const char *name = run->microarchitecture ? run->microarchitecture->name : NULL;
 	machine->microarchitecture = name ? strdup(name) : NULL;
 	if (!machine->roofs || !machine->counts || (name && !machine->microarchitecture))
-		return out_of_memory();
+		return rf_error_no_memory();
 	for (size_t i = 0; i < run->n_jobs; i++)
 		machine->roofs[machine->n_roofs++] = finished_row(&run->jobs[i]);
 	roofs_mark_levels(machine->roofs, machine->n_roofs);

@@ -99,15 +99,14 @@ void roofs_mark_levels(struct roof *roofs, size_t n_roofs);
 /* ---- between the files that measure ---- */
 
 /* A level to be measured at a site. */
-struct roof_level {
-	char name[8]; /* as in struct roof */
+struct level_size {
+	enum roof_level level;
 	size_t bytes; /* per thread, all arrays together */
-	bool is_dram;
 };
-#define ROOF_LEVELS (TOPOLOGY_LEVELS + 1)
+#define SITE_LEVELS (TOPOLOGY_LEVELS + 1)
 /* The levels of a site, innermost first; returns how many. */
 size_t roofs_levels(const struct roofs_run *run, const struct roof_site *site,
-		    struct roof_level levels[ROOF_LEVELS]);
+		    struct level_size levels[SITE_LEVELS]);
 
 /* Each adds the jobs of one site. */
 struct rf_error *roofs_plan_compute(struct roofs_run *run, const struct roof_site *site);

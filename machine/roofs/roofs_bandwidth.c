@@ -21,20 +21,21 @@
 /* What an operation counts as bytes moved, and how many bytes memory moves for one of them: with a
  * line read before it is written (write-allocate), and written back later. */
 static const struct operation {
-	const char *op, *convention;
+	enum roof_op op;
+	const char *convention;
 	double memory_bytes;
 } operations[] = {
-	{"read", "8 B/element loaded", 1},
-	{"write", "8 B/element stored, write-allocate not counted", 2},
-	{"copy", "16 B/element: load, store; write-allocate not counted", 24.0 / 16},
-	{"triad", "24 B/element: 2 loads, store; write-allocate not counted", 32.0 / 24},
-	{"update", "16 B/element: load, store in place", 1},
-	{"daxpy", "24 B/element: 2 loads, store in place", 1},
-	{"write_rep", "8 B/element stored by rep stos; write-allocate not counted", 0},
-	{"copy_rep", "16 B/element by rep movs; write-allocate not counted", 0},
-	{"write_nt", "8 B/element stored, non-temporal", 1},
-	{"copy_nt", "16 B/element: load, non-temporal store", 1},
-	{"triad_nt", "24 B/element: 2 loads, non-temporal store", 1},
+	{ROOF_OP_READ, "8 B/element loaded", 1},
+	{ROOF_OP_WRITE, "8 B/element stored, write-allocate not counted", 2},
+	{ROOF_OP_COPY, "16 B/element: load, store; write-allocate not counted", 24.0 / 16},
+	{ROOF_OP_TRIAD, "24 B/element: 2 loads, store; write-allocate not counted", 32.0 / 24},
+	{ROOF_OP_UPDATE, "16 B/element: load, store in place", 1},
+	{ROOF_OP_DAXPY, "24 B/element: 2 loads, store in place", 1},
+	{ROOF_OP_WRITE_REP, "8 B/element stored by rep stos; write-allocate not counted", 0},
+	{ROOF_OP_COPY_REP, "16 B/element by rep movs; write-allocate not counted", 0},
+	{ROOF_OP_WRITE_NT, "8 B/element stored, non-temporal", 1},
+	{ROOF_OP_COPY_NT, "16 B/element: load, non-temporal store", 1},
+	{ROOF_OP_TRIAD_NT, "24 B/element: 2 loads, non-temporal store", 1},
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -54,7 +55,7 @@ struct bandwidth_task {
 
 /* The context of a job. */
 struct bandwidth_job {
-	struct roof_level level;
+	struct level_size level;
 	struct bandwidth_task tasks[BANDWIDTH_MAX_VARIANTS];
 	struct part parts[];
 };
@@ -78,7 +79,7 @@ static void run_kernel(void *context, int thread, uint64_t count)
 
 /* Divides a thread's arena into the arrays of an operation. */
 static void place_arrays(struct part *part, const struct arena *arena,
-			 const struct roof_level *level, int n_arrays)
+			 const struct level_size *level, int n_arrays)
 {
 	size_t whole = (level->bytes / n_arrays - (n_arrays > 1 ? ARRAY_SKEW : 0)) /
 		       BANDWIDTH_GRAIN * BANDWIDTH_GRAIN; /* not 0: see roofs_levels() */
@@ -86,7 +87,7 @@ static void place_arrays(struct part *part, const struct arena *arena,
 	bandwidth_state_init(&part->state);
 	part->window = whole;
 	part->n_windows = 1;
-	if (level->is_dram && whole >= 2 * WINDOW) {
+	if (level->level == ROOF_LEVEL_DRAM && whole >= 2 * WINDOW) {
 		part->window = WINDOW;
 		part->n_windows = whole / WINDOW;
 	}
@@ -117,38 +118,38 @@ static struct rf_error *warm_up(struct roofs_run *run, struct roof_job *job)
 	return NULL;
 }
 
-static size_t find_kernels(const char *op,
+static size_t find_kernels(enum roof_op op,
 			   const struct bandwidth_kernel *kernels[BANDWIDTH_MAX_VARIANTS])
 {
 	size_t n = 0;
 	for (size_t i = 0; i < n_bandwidth_kernels && n < BANDWIDTH_MAX_VARIANTS; i++)
-		if (!strcmp(bandwidth_kernels[i].op, op) && cpu_has(bandwidth_kernels[i].needs))
+		if (bandwidth_kernels[i].op == op && cpu_has(bandwidth_kernels[i].needs))
 			kernels[n++] = &bandwidth_kernels[i];
 	return n;
 }
 
 static void set_theory(const struct roofs_run *run, const struct operation *operation,
-		       const struct roof_level *level, const char *isa, struct roof_job *job)
+		       const struct level_size *level, enum roof_isa isa, struct roof_job *job)
 {
-	if (level->is_dram && operation->memory_bytes > 0)
+	if (level->level == ROOF_LEVEL_DRAM && operation->memory_bytes > 0)
 		job->theory = run->memory_gbs / operation->memory_bytes;
-	if (!level->is_dram && run->microarchitecture)
+	if (level->level != ROOF_LEVEL_DRAM && run->microarchitecture)
 		job->per_cycle =
-			theory_bandwidth(run->microarchitecture, level->name, operation->op, isa);
+			theory_bandwidth(run->microarchitecture, level->level, operation->op, isa);
 }
 
-static void fill_row(const struct operation *operation, const struct roof_level *level,
+static void fill_row(const struct operation *operation, const struct level_size *level,
 		     struct roof *row)
 {
 	row->kind = ROOF_BANDWIDTH;
-	snprintf(row->op, sizeof(row->op), "%s", operation->op);
-	memcpy(row->level, level->name, sizeof(row->level));
+	row->op = operation->op;
+	row->level = level->level;
 	snprintf(row->unit, sizeof(row->unit), "GB/s");
 	snprintf(row->bytes_convention, sizeof(row->bytes_convention), "%s", operation->convention);
 }
 
 static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *site,
-				 const struct operation *operation, const struct roof_level *level)
+				 const struct operation *operation, const struct level_size *level)
 {
 	const struct bandwidth_kernel *kernels[BANDWIDTH_MAX_VARIANTS];
 	size_t n = find_kernels(operation->op, kernels);
@@ -169,21 +170,21 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 						     .context = &context->tasks[i],
 						     .work = context->parts[0].window / 8.0 *
 							     kernels[i]->bytes_per_element,
-						     .with_clock = !level->is_dram,
+						     .with_clock = level->level != ROOF_LEVEL_DRAM,
 						     .isa = kernels[i]->isa};
 	}
 	fill_row(operation, level, &job.row);
 	set_theory(run, operation, level, kernels[0]->isa, &job);
-	if (level->is_dram || kernels[0]->non_temporal)
+	if (level->level == ROOF_LEVEL_DRAM || kernels[0]->non_temporal)
 		job.repeat_ns = MEMORY_REPEAT * run->wish->effort.repeat_ns;
-	if (level->is_dram)
+	if (level->level == ROOF_LEVEL_DRAM)
 		job.prepare = warm_up;
 	return roofs_add_job(run, &job);
 }
 
 struct rf_error *roofs_plan_bandwidth(struct roofs_run *run, const struct roof_site *site)
 {
-	struct roof_level levels[ROOF_LEVELS];
+	struct level_size levels[SITE_LEVELS];
 	size_t n = roofs_levels(run, site, levels);
 	struct rf_error *error = NULL;
 	for (size_t level = 0; level < n; level++)

@@ -5,7 +5,6 @@
 #include "machine/topology/cpu_features.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_VARIANTS 16 /* kernels of one row */
 
@@ -36,15 +35,15 @@ static struct rf_error *check_states(const struct roof_job *job)
 		if (!compute_state_valid(task->kernel, &task->states[i]))
 			return rf_error_create(RF_EINTERNAL, NULL,
 					       "the %s %s %s kernel computed a wrong value",
-					       task->kernel->isa, task->kernel->precision,
-					       task->kernel->op);
+					       roof_isa_name(task->kernel->isa),
+					       roof_precision_name(task->kernel->precision),
+					       roof_op_name(task->kernel->op));
 	return NULL;
 }
 
 static bool same_row(const struct compute_kernel *a, const struct compute_kernel *b)
 {
-	return !strcmp(a->isa, b->isa) && !strcmp(a->precision, b->precision) &&
-	       !strcmp(a->op, b->op);
+	return a->isa == b->isa && a->precision == b->precision && a->op == b->op;
 }
 
 /* Kernels of the row of kernel `first` that this CPU can run, when that is the row's first one. */
@@ -83,9 +82,9 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 	}
 	job.check = check_states;
 	job.row.kind = ROOF_COMPUTE;
-	snprintf(job.row.isa, sizeof(job.row.isa), "%s", variants[0]->isa);
-	snprintf(job.row.precision, sizeof(job.row.precision), "%s", variants[0]->precision);
-	snprintf(job.row.op, sizeof(job.row.op), "%s", variants[0]->op);
+	job.row.isa = variants[0]->isa;
+	job.row.precision = variants[0]->precision;
+	job.row.op = variants[0]->op;
 	snprintf(job.row.unit, sizeof(job.row.unit), "%s", variants[0]->unit);
 	if (run->microarchitecture)
 		job.per_cycle = theory_compute(run->microarchitecture, job.row.isa,

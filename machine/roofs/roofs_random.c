@@ -4,7 +4,6 @@
 #include "machine/kernels/random_access.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define LINE_BYTES 64
 #define MAX_KERNELS 16
@@ -54,7 +53,7 @@ static bool is_chase(const struct random_kernel *kernel)
 
 /* Adds "random", the best number of chains, or "chase", a single one, whose time is the latency. */
 static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *site,
-				 const struct roof_level *level, bool chase)
+				 const struct level_size *level, bool chase)
 {
 	struct roof_job job;
 	struct random_job *context;
@@ -77,13 +76,13 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 			(struct measure_task){.run = run_kernel,
 					      .context = task,
 					      .work = (double)kernel->chains * LINE_BYTES,
-					      .isa = "scalar"};
+					      .isa = ROOF_ISA_SCALAR};
 	}
 	job.prepare = prepare;
 	job.repeat_ns = 2 * run->wish->effort.repeat_ns;
 	job.row.kind = ROOF_BANDWIDTH;
-	snprintf(job.row.op, sizeof(job.row.op), chase ? "chase" : "random");
-	memcpy(job.row.level, level->name, sizeof(job.row.level));
+	job.row.op = chase ? ROOF_OP_CHASE : ROOF_OP_RANDOM;
+	job.row.level = level->level;
 	snprintf(job.row.unit, sizeof(job.row.unit), "GB/s");
 	snprintf(job.row.bytes_convention, sizeof(job.row.bytes_convention),
 		 chase ? "64 B/line in random order, one dependent chain a thread"
@@ -93,7 +92,7 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 
 struct rf_error *roofs_plan_random(struct roofs_run *run, const struct roof_site *site)
 {
-	struct roof_level levels[ROOF_LEVELS];
+	struct level_size levels[SITE_LEVELS];
 	size_t n = roofs_levels(run, site, levels);
 	struct rf_error *error = NULL;
 	for (size_t i = 0; i < n && !error; i++) {

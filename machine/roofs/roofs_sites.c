@@ -48,7 +48,7 @@ static size_t arena_bytes(const struct roof_site *site)
 }
 
 size_t roofs_levels(const struct roofs_run *run, const struct roof_site *site,
-		    struct roof_level levels[ROOF_LEVELS])
+		    struct level_size levels[SITE_LEVELS])
 {
 	size_t n = 0, has = arena_bytes(site),
 	       wanted = roofs_dram_bytes(run->topology, site->n_threads);
@@ -56,10 +56,10 @@ size_t roofs_levels(const struct roofs_run *run, const struct roof_site *site,
 		uint64_t bytes = roofs_level_bytes(run->topology, level, site->n_threads);
 		if (bytes < LEVEL_MIN_BYTES)
 			continue;
-		levels[n] = (struct roof_level){.bytes = bytes < has ? bytes : has};
-		snprintf(levels[n++].name, sizeof(levels->name), "L%d", level);
+		levels[n++] = (struct level_size){.level = ROOF_LEVEL_L1 + level - 1,
+						  .bytes = bytes < has ? bytes : has};
 	}
-	levels[n++] = (struct roof_level){"DRAM", wanted < has ? wanted : has, true};
+	levels[n++] = (struct level_size){ROOF_LEVEL_DRAM, wanted < has ? wanted : has};
 	return n;
 }
 
@@ -101,7 +101,7 @@ static struct rf_error *map_arenas(struct roofs_run *run, int n_threads)
 	double share = affordable_share(run, n_threads);
 	run->arenas = calloc((unsigned)n_threads, sizeof(*run->arenas));
 	if (!run->arenas)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	struct rf_error *error = map_share(run, n_threads, share);
 	while (error && wanted_bytes(run, 0) * share > ARENA_HUGE_PAGE) {
 		rf_error_destroy(error);
@@ -145,7 +145,7 @@ static struct rf_error *add_site(struct roofs_run *run, struct roof_site *site)
 	if (rf_array_push(run->sites, run->n_sites, run->cap_sites, *site))
 		return NULL;
 	team_destroy(site->team);
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	return rf_error_no_memory();
 }
 
 static struct rf_error *make_count_sites(struct roofs_run *run, const int *cpus)
@@ -185,7 +185,7 @@ static struct rf_error *bind_arenas(struct roofs_run *run, struct roof_site *sit
 	struct rf_error *error = NULL;
 	site->arenas = calloc(site->n_threads, sizeof(*site->arenas));
 	if (!site->arenas)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	for (int i = 0; i < site->n_threads && !error; i++)
 		error = arena_map(&site->arenas[i], bytes < budget ? bytes : budget,
 				  run->topology->nodes[site->memory_node]);
@@ -239,7 +239,7 @@ struct rf_error *roofs_make_sites(struct roofs_run *run)
 	int most = run->wish->counts[run->wish->n_counts - 1];
 	int *cpus = calloc(topology->n_cpus, sizeof(*cpus));
 	if (!cpus)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	for (int i = 0; i < topology->n_cpus; i++)
 		cpus[i] = topology->cpus[i].os_index;
 	struct rf_error *error = map_arenas(run, most);

@@ -100,7 +100,7 @@ struct rf_error *team_create(const int *cpus, int n_threads, struct team **out)
 	size_t size = sizeof(struct team) + n_threads * sizeof(struct team_thread);
 	struct team *team = aligned_alloc(64, (size + 63) / 64 * 64);
 	if (!team)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	*team = (struct team){.running = n_threads};
 	pthread_mutex_init(&team->lock, NULL);
 	pthread_cond_init(&team->start, NULL);

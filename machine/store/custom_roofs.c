@@ -14,11 +14,6 @@
 
 static const struct keep_place place = {"XDG_CONFIG_HOME", ".config", "custom roofs"};
 
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-}
-
 /* ---- one entry ---- */
 
 /* C0, DEL and C1 would reach a terminal; jansson has made sure that it is UTF-8. */
@@ -194,26 +189,25 @@ static void thread_range(const struct machine *machine, int *fewest, int *most)
 	}
 }
 
-static double fastest(const struct machine *machine, const char *precision, int threads)
+static double fastest(const struct machine *machine, enum roof_precision precision, int threads)
 {
 	double best = 0;
 	for (size_t i = 0; i < machine->n_roofs; i++) {
 		const struct roof *roof = &machine->roofs[i];
 		if (roof->kind == ROOF_COMPUTE && roof->threads == threads &&
-		    strcmp(roof->precision, precision) == 0 && strcmp(roof->unit, "GFLOP/s") == 0)
+		    roof->precision == precision && strcmp(roof->unit, "GFLOP/s") == 0)
 			best = fmax(best, roof->best);
 	}
 	return best;
 }
 
-static double reading(const struct machine *machine, const char *level, int threads)
+static double reading(const struct machine *machine, enum roof_level level, int threads)
 {
 	double best = 0;
 	for (size_t i = 0; i < machine->n_roofs; i++) {
 		const struct roof *roof = &machine->roofs[i];
 		if (roof->kind == ROOF_BANDWIDTH && !roof->by_node && roof->distinguishable &&
-		    roof->threads == threads && strcmp(roof->op, "read") == 0 &&
-		    strcmp(roof->level, level) == 0)
+		    roof->threads == threads && roof->op == ROOF_OP_READ && roof->level == level)
 			best = fmax(best, roof->best);
 	}
 	return best;
@@ -244,7 +238,6 @@ static void add_stated(struct custom_roof_set *set, const struct machine *machin
 static struct rf_error *set_from_machine(json_t *json, const char *path,
 					 struct custom_roof_set *set)
 {
-	static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};
 	struct machine machine;
 	struct rf_error *inner = machine_from_json(json, &machine);
 	int counts[2];
@@ -260,14 +253,14 @@ static struct rf_error *set_from_machine(json_t *json, const char *path,
 	thread_range(&machine, &counts[0], &counts[1]);
 	for (int k = 0; k < (counts[1] > counts[0] ? 2 : 1); k++) {
 		add_stated(set, &machine, "DP peak", counts[k],
-			   fastest(&machine, "double", counts[k]), "GFLOP/s");
+			   fastest(&machine, ROOF_PRECISION_DOUBLE, counts[k]), "GFLOP/s");
 		add_stated(set, &machine, "SP peak", counts[k],
-			   fastest(&machine, "single", counts[k]), "GFLOP/s");
-		for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+			   fastest(&machine, ROOF_PRECISION_SINGLE, counts[k]), "GFLOP/s");
+		for (enum roof_level level = ROOF_LEVEL_L1; level <= ROOF_LEVEL_DRAM; level++) {
 			char what[16];
-			snprintf(what, sizeof(what), "%s read", levels[i]);
+			snprintf(what, sizeof(what), "%s read", roof_level_name(level));
 			add_stated(set, &machine, what, counts[k],
-				   reading(&machine, levels[i], counts[k]), "GB/s");
+				   reading(&machine, level, counts[k]), "GB/s");
 		}
 	}
 	bool clean = !has_control(machine.cpu_model) && machine.cpu_model[0];
@@ -330,7 +323,7 @@ struct rf_error *custom_roofs_path(char **out)
 		return error;
 	int length = asprintf(out, "%s/roofs.json", directory);
 	free(directory);
-	return length < 0 ? out_of_memory() : NULL;
+	return length < 0 ? rf_error_no_memory() : NULL;
 }
 
 /* What is kept in a file; none: nothing. */
@@ -377,7 +370,7 @@ static int lock(const char *directory)
 static struct rf_error *save(const char *path, const struct custom_roof_set *set)
 {
 	json_t *json = json_pack("{s:o}", "roofs", custom_roofs_to_json(set->roofs, set->n));
-	struct rf_error *error = json ? keep_file_save(&place, path, json) : out_of_memory();
+	struct rf_error *error = json ? keep_file_save(&place, path, json) : rf_error_no_memory();
 	json_decref(json);
 	return error;
 }

@@ -5,7 +5,6 @@
 #include <cpuid.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <string.h>
 
 /* State that the operating system has to save for a feature: bits of XCR0, Intel SDM volume 1,
  * 13.3. */
@@ -87,18 +86,12 @@ bool cpu_has(unsigned needs)
 	return !(needs & AMX_FEATURES) || amx_request_permission();
 }
 
-size_t isa_vector_bytes(const char *isa)
+size_t isa_vector_bytes(enum roof_isa isa)
 {
-	static const struct {
-		const char *isa;
-		size_t bytes;
-	} widths[] = {
-		{"avx512f", 64},
-		{"avx2", 32},
-		{"sse2", 16},
+	static const size_t bytes[ROOF_ISAS] = {
+		[ROOF_ISA_AVX512F] = 64,
+		[ROOF_ISA_AVX2] = 32,
+		[ROOF_ISA_SSE2] = 16,
 	};
-	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
-		if (!strcmp(isa, widths[i].isa))
-			return widths[i].bytes;
-	return 0;
+	return bytes[isa];
 }

@@ -1,6 +1,8 @@
 /* Which instruction sets this CPU has and the operating system saves (XCR0). */
 #pragma once
 
+#include "machine/data/roof_terms.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -30,6 +32,6 @@ enum cpu_feature {
  * The first question for an AMX bit asks Linux for the permission to use tiles (amx.h). */
 bool cpu_has(unsigned needs);
 
-/* Bytes of one register of a width class: "avx512f" 64, "avx2" 32, "sse2" 16; "scalar" and "x87"
- * 0, because there a register holds one element of any type, and "amx" 0. */
-size_t isa_vector_bytes(const char *isa);
+/* Bytes of one vector register of a width class: 64, 32 or 16; 0 for scalar and x87, where a
+ * register holds one element of any type, and for amx. */
+size_t isa_vector_bytes(enum roof_isa isa);

@@ -113,25 +113,17 @@ const struct microarchitecture *microarchitecture_here(void)
 /* ---- Compute ------------------------------------------------------------------------------ */
 
 struct isa_width {
-	const char *isa;
+	bool known; /* a width class of vectors or of scalars in vector registers */
 	enum theory_width width;
 	bool scalar;
 };
 
-static const struct isa_width isa_widths[] = {
-	{"scalar", THEORY_128, true},
-	{"sse2", THEORY_128, false},
-	{"avx2", THEORY_256, false},
-	{"avx512f", THEORY_512, false},
+static const struct isa_width isa_widths[ROOF_ISAS] = {
+	[ROOF_ISA_SCALAR] = {true, THEORY_128, true},
+	[ROOF_ISA_SSE2] = {true, THEORY_128, false},
+	[ROOF_ISA_AVX2] = {true, THEORY_256, false},
+	[ROOF_ISA_AVX512F] = {true, THEORY_512, false},
 };
-
-static const struct isa_width *find_isa(const char *isa)
-{
-	for (size_t i = 0; i < COUNT(isa_widths); i++)
-		if (!strcmp(isa, isa_widths[i].isa))
-			return &isa_widths[i];
-	return NULL;
-}
 
 static unsigned vector_bytes(const struct isa_width *isa)
 {
@@ -167,50 +159,48 @@ static double inverse(double cycles)
 
 /* Flop per cycle and lane of single and double precision. */
 static double floating_rate(const struct microarchitecture *row, const struct isa_width *isa,
-			    bool is_double, const char *op)
+			    bool is_double, enum roof_op op)
 {
-	size_t by_width = isa->scalar ? 0 : 1 + isa->width;
-	static const struct {
-		const char *op;
-		double n_fma, n_add;
-	} mixes[] = {
-		{"fma1_add1", 1, 1},
-		{"fma2_add1", 2, 1},
-		{"fma1_add2", 1, 2},
-	};
-	for (size_t i = 0; i < COUNT(mixes); i++)
-		if (!strcmp(op, mixes[i].op))
-			return mixed(row, isa->width, mixes[i].n_fma, mixes[i].n_add);
-	if (!strcmp(op, "fma"))
+	const size_t by_width = isa->scalar ? 0 : 1 + isa->width;
+	switch (op) {
+	case ROOF_OP_FMA1_ADD1:
+		return mixed(row, isa->width, 1, 1);
+	case ROOF_OP_FMA2_ADD1:
+		return mixed(row, isa->width, 2, 1);
+	case ROOF_OP_FMA1_ADD2:
+		return mixed(row, isa->width, 1, 2);
+	case ROOF_OP_FMA:
 		return 2 * row->fma[isa->width];
-	if (!strcmp(op, "add"))
+	case ROOF_OP_ADD:
 		return row->add[isa->width];
-	if (!strcmp(op, "mul"))
+	case ROOF_OP_MUL:
 		return row->mul[isa->width];
-	if (!strcmp(op, "div"))
-		return inverse(is_double ? row->div_double[by_width] : row->div_single[by_width]);
-	if (!strcmp(op, "sqrt") && !is_double)
-		return inverse(row->sqrt_single[by_width]);
-	return 0;
+	case ROOF_OP_DIV:
+		return inverse((is_double ? row->div_double : row->div_single)[by_width]);
+	case ROOF_OP_SQRT:
+		return is_double ? 0 : inverse(row->sqrt_single[by_width]);
+	default:
+		return 0;
+	}
 }
 
 static double half_rate(const struct microarchitecture *row, const struct isa_width *isa,
-			const char *op)
+			enum roof_op op)
 {
-	if (!strcmp(op, "fma"))
+	if (op == ROOF_OP_FMA)
 		return 2 * row->half[isa->width];
-	return !strcmp(op, "add") || !strcmp(op, "mul") ? row->half[isa->width] : 0;
+	return op == ROOF_OP_ADD || op == ROOF_OP_MUL ? row->half[isa->width] : 0;
 }
 
 /* Operations per cycle (general registers) or per cycle and lane. */
 static double integer_rate(const struct microarchitecture *row, const struct isa_width *isa,
-			   unsigned bytes, const char *op)
+			   unsigned bytes, enum roof_op op)
 {
-	if (!strcmp(op, "add"))
+	if (op == ROOF_OP_ADD)
 		return isa->scalar ? row->integer : row->vector_add[isa->width];
-	if (!strcmp(op, "logic"))
+	if (op == ROOF_OP_LOGIC)
 		return isa->scalar ? row->integer : row->vector_logic[isa->width];
-	if (strcmp(op, "mul"))
+	if (op != ROOF_OP_MUL)
 		return 0;
 	if (isa->scalar)
 		return bytes == 4 ? row->imul32 : bytes == 8 ? row->imul64 : 0;
@@ -223,56 +213,56 @@ static double dot_rate(const struct isa_width *isa, const double *instructions, 
 	return isa->scalar ? 0 : instructions[isa->width] * 2 * lanes_of(isa, bytes);
 }
 
-static double amx_rate(const struct microarchitecture *row, const char *precision, const char *op)
+static double amx_rate(const struct microarchitecture *row, enum roof_precision precision)
 {
-	if (strcmp(op, "dot"))
-		return 0;
-	if (!strcmp(precision, "bfloat16"))
+	switch (precision) {
+	case ROOF_PRECISION_BFLOAT16:
 		return row->amx_bfloat16;
-	if (!strcmp(precision, "half"))
+	case ROOF_PRECISION_HALF:
 		return row->amx_half;
-	return !strcmp(precision, "int8") ? row->amx_int8 : 0;
+	case ROOF_PRECISION_INT8:
+		return row->amx_int8;
+	default:
+		return 0;
+	}
 }
 
 static double vector_compute(const struct microarchitecture *row, const struct isa_width *isa,
-			     const char *precision, const char *op)
+			     enum roof_precision precision, enum roof_op op)
 {
-	static const struct {
-		const char *precision;
-		unsigned bytes;
-	} integers[] = {
-		{"int8", 1},
-		{"int32", 4},
-		{"int64", 8},
-	};
-	if (!strcmp(precision, "double"))
+	switch (precision) {
+	case ROOF_PRECISION_DOUBLE:
 		return lanes_of(isa, 8) * floating_rate(row, isa, true, op);
-	if (!strcmp(precision, "single"))
+	case ROOF_PRECISION_SINGLE:
 		return lanes_of(isa, 4) * floating_rate(row, isa, false, op);
-	if (!strcmp(precision, "half"))
+	case ROOF_PRECISION_HALF:
 		return lanes_of(isa, 2) * half_rate(row, isa, op);
-	if (!strcmp(precision, "bfloat16"))
-		return !strcmp(op, "dot") ? dot_rate(isa, row->dot_bfloat16, 2) : 0;
-	if (!strcmp(precision, "int8") && !strcmp(op, "dot"))
-		return dot_rate(isa, row->dot_int8, 1);
-	for (size_t i = 0; i < COUNT(integers); i++)
-		if (!strcmp(precision, integers[i].precision))
-			return lanes_of(isa, integers[i].bytes) *
-			       integer_rate(row, isa, integers[i].bytes, op);
-	return 0;
+	case ROOF_PRECISION_BFLOAT16:
+		return op == ROOF_OP_DOT ? dot_rate(isa, row->dot_bfloat16, 2) : 0;
+	case ROOF_PRECISION_INT8:
+		if (op == ROOF_OP_DOT)
+			return dot_rate(isa, row->dot_int8, 1);
+		return lanes_of(isa, 1) * integer_rate(row, isa, 1, op);
+	case ROOF_PRECISION_INT32:
+		return lanes_of(isa, 4) * integer_rate(row, isa, 4, op);
+	case ROOF_PRECISION_INT64:
+		return lanes_of(isa, 8) * integer_rate(row, isa, 8, op);
+	default:
+		return 0;
+	}
 }
 
-double theory_compute(const struct microarchitecture *row, const char *isa, const char *precision,
-		      const char *op)
+double theory_compute(const struct microarchitecture *row, enum roof_isa isa,
+		      enum roof_precision precision, enum roof_op op)
 {
-	if (!strcmp(isa, "amx"))
-		return amx_rate(row, precision, op);
-	if (!strcmp(isa, "x87"))
-		return !strcmp(precision, "x87") && (!strcmp(op, "add") || !strcmp(op, "mul"))
+	if (isa == ROOF_ISA_AMX)
+		return op == ROOF_OP_DOT ? amx_rate(row, precision) : 0;
+	if (isa == ROOF_ISA_X87)
+		return precision == ROOF_PRECISION_X87 && (op == ROOF_OP_ADD || op == ROOF_OP_MUL)
 			       ? row->x87
 			       : 0;
-	const struct isa_width *width = find_isa(isa);
-	return width ? vector_compute(row, width, precision, op) : 0;
+	const struct isa_width *width = &isa_widths[isa];
+	return width->known ? vector_compute(row, width, precision, op) : 0;
 }
 
 /* ---- Bandwidth ---------------------------------------------------------------------------- */
@@ -303,23 +293,20 @@ double theory_issue(const char *name)
 	return 0;
 }
 
-double theory_bandwidth(const struct microarchitecture *row, const char *level, const char *op,
-			const char *isa)
+double theory_bandwidth(const struct microarchitecture *row, enum roof_level level, enum roof_op op,
+			enum roof_isa isa)
 {
 	static const struct {
-		const char *op;
 		double n_loads, n_stores;
-	} loops[] = {
-		{"read", 1, 0},   {"write", 0, 1}, {"copy", 1, 1},
-		{"update", 1, 1}, {"triad", 2, 1}, {"daxpy", 2, 1},
+	} loops[ROOF_OPS] = {
+		[ROOF_OP_READ] = {1, 0},   [ROOF_OP_WRITE] = {0, 1}, [ROOF_OP_COPY] = {1, 1},
+		[ROOF_OP_UPDATE] = {1, 1}, [ROOF_OP_TRIAD] = {2, 1}, [ROOF_OP_DAXPY] = {2, 1},
 	};
-	const struct isa_width *width = find_isa(isa);
-	if (!strcmp(level, "L2"))
-		return !strcmp(op, "read") ? row->l2_bytes : 0;
-	if (strcmp(level, "L1") || !width || width->scalar)
+	const struct isa_width *width = &isa_widths[isa];
+	if (level == ROOF_LEVEL_L2)
+		return op == ROOF_OP_READ ? row->l2_bytes : 0;
+	if (level != ROOF_LEVEL_L1 || !width->known || width->scalar ||
+	    loops[op].n_loads + loops[op].n_stores <= 0)
 		return 0;
-	for (size_t i = 0; i < COUNT(loops); i++)
-		if (!strcmp(op, loops[i].op))
-			return l1_bytes(row, width, loops[i].n_loads, loops[i].n_stores);
-	return 0;
+	return l1_bytes(row, width, loops[op].n_loads, loops[op].n_stores);
 }

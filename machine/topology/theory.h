@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "machine/data/roof_terms.h"
+
 #include <stdbool.h>
 
 /* Index of a value that depends on the vector width. */
@@ -59,19 +61,16 @@ const struct microarchitecture *microarchitecture_find(const char *vendor, unsig
 						       unsigned model);
 
 /* Operations per cycle of one core with all units busy: lanes × units, an FMA is 2, a dot product 2
- * a product; 0: not known.  A mix of a FMA to b adds takes as long as its busiest units.  isa,
- * precision and op are those of struct roof: isa "scalar", "sse2", "avx2", "avx512f", "x87", "amx";
- * precision "half", "bfloat16", "single", "double", "x87", "int8", "int32", "int64"; op "fma",
- * "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2", "dot", "logic". */
-double theory_compute(const struct microarchitecture *row, const char *isa, const char *precision,
-		      const char *op);
+ * a product; 0: not known.  A mix of a FMA to b adds takes as long as its busiest units. */
+double theory_compute(const struct microarchitecture *row, enum roof_isa isa,
+		      enum roof_precision precision, enum roof_op op);
 
 /* Instructions of any kind that a core of the microarchitecture of that name (may be NULL) handles
  * in a cycle, at most; 0: not known to be more than others. */
 double theory_issue(const char *name);
 
 /* Bytes per cycle that loads and stores of one core can move (the bytes of docs/roofs.md: no
- * write-allocate); 0: not known.  level "L1", op "read", "write", "copy", "update", "triad",
- * "daxpy" with whole vectors of isa; level "L2", op "read": the width of the path from L2 to L1. */
-double theory_bandwidth(const struct microarchitecture *row, const char *level, const char *op,
-			const char *isa);
+ * write-allocate); 0: not known.  L1: read, write, copy, update, triad and daxpy with whole vectors
+ * of isa; L2: read, the width of the path from L2 to L1. */
+double theory_bandwidth(const struct microarchitecture *row, enum roof_level level, enum roof_op op,
+			enum roof_isa isa);

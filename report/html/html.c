@@ -13,6 +13,7 @@
 #include "report/html/html_assets.h"
 #include "report/html/html_code.h"
 #include "report/json/json.h"
+#include "report/model/model_roofs.h"
 #include "report/rows/view.h"
 #include "report/svg/svg.h"
 
@@ -207,7 +208,7 @@ static void add_bandwidths(json_t *array, const struct profile *profile, int thr
 {
 	static const char *const directions[] = {
 		[DIRECTION_BOTH] = "both", [DIRECTION_READ] = "read", [DIRECTION_WRITE] = "write"};
-	const char *levels[MODEL_LEVELS];
+	enum roof_level levels[MODEL_LEVELS];
 	const size_t n = model_levels(profile, levels);
 	for (size_t i = 0; i < n; i++)
 		for (int d = 0; d < TRAFFIC_DIRECTIONS; d++) {
@@ -215,9 +216,10 @@ static void add_bandwidths(json_t *array, const struct profile *profile, int thr
 						       (enum traffic_direction)d);
 			if (most > 0)
 				json_array_append_new(
-					array, json_pack("{s:s, s:s, s:i, s:f}", "level", levels[i],
-							 "direction", directions[d], "threads",
-							 threads, "gbytes_per_s", most));
+					array, json_pack("{s:s, s:s, s:i, s:f}", "level",
+							 roof_level_name(levels[i]), "direction",
+							 directions[d], "threads", threads,
+							 "gbytes_per_s", most));
 		}
 }
 
@@ -242,17 +244,19 @@ static json_t *peaks_json(const struct profile *profile)
 	json_t *array = threads ? json_array() : NULL;
 	for (size_t i = 0; threads && i < n; i++)
 		for (int p = 0; p < FLOP_PRECISIONS; p++) {
-			const char *precision = model_precision_name((enum flop_precision)p);
+			const enum roof_precision precision =
+				model_roof_precision((enum flop_precision)p);
 			const struct roof *row = model_peak_row(profile, precision, threads[i]);
 			if (row)
 				json_array_append_new(
 					array,
 					json_pack("{s:s, s:i, s:f, s:o, s:o, s:o}", "precision",
-						  precision, "threads", threads[i], "gflops",
-						  row->best, "isa", report_json_string(row->isa),
+						  roof_precision_name(precision), "threads",
+						  threads[i], "gflops", row->best, "isa",
+						  report_json_string(roof_isa_name(row->isa)),
 						  "isa_name",
 						  report_json_string(report_isa_name(row->isa)),
-						  "op", report_json_string(row->op)));
+						  "op", report_json_string(roof_op_name(row->op))));
 		}
 	free(threads);
 	return array;

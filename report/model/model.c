@@ -317,9 +317,12 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 	struct model_rows rows;
 	struct model model = {.counted = has_counts(profile)};
 	struct model_threads threads = {0};
-	if (profile->roof_index &&
-	    !roof_index_refresh(profile->roof_index, profile->roofs, profile->n_roofs))
-		return no_memory();
+	struct rf_error *error =
+		profile->roof_index
+			? roof_index_refresh(profile->roof_index, profile->roofs, profile->n_roofs)
+			: NULL;
+	if (error)
+		return error;
 	bool done = rows_init(&rows, profile, choice) && fill_rows(&rows, &threads, &model) &&
 		    (!choice->loops || model_find_loops(&rows, &threads, &model)) &&
 		    finish_rows(&rows, &model);

@@ -236,16 +236,3 @@ void model_deinit(struct model *model);
 void model_kind_name(int kind, int precision, int width, char *buffer, size_t size);
 const char *model_precision_name(enum flop_precision precision);
 const char *model_bound_name(enum model_bound bound);
-
-/* Levels with a bandwidth roof that can be told apart, from the slowest ("DRAM") to "L1". */
-size_t model_levels(const struct profile *profile, const char *levels[MODEL_LEVELS]);
-/* The most that any measured mix of reads and writes moves at a level (L1: in LS bytes), 1e9 bytes
- * per second; no function's bandwidth there is higher.  0: none was measured. */
-double model_level_most(const struct profile *profile, const char *level, double threads,
-			enum traffic_direction direction);
-/* Peak of a precision ("double", "single", …) at `threads`, GFLOP/s, by what one kind of
- * instruction reaches alone (FMA, dot product, add, multiply); 0: none. */
-double model_peak(const struct profile *profile, const char *precision, double threads);
-/* Its row at a measured count of threads, or NULL. */
-const struct roof *model_peak_row(const struct profile *profile, const char *precision,
-				  int threads);

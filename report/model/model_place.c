@@ -60,7 +60,7 @@ static const struct model_bandwidth *infer_bandwidth(const struct scale *scale, 
 		if (fmin(scale->top, slope_of(scale, i)) * (1 + MODEL_TOLERANCE) >= point &&
 		    all[i].rate.value <= slowest->rate.value)
 			slowest = &all[i];
-	bool memory = !scale->caches && strcmp(slowest->level, all[0].level) == 0;
+	bool memory = !scale->caches && slowest->level == all[0].level;
 	return !memory && slope_of(scale, scale->n - 1) > (1 + BALANCED) * scale->top ? fastest
 										      : slowest;
 }
@@ -68,7 +68,7 @@ static const struct model_bandwidth *infer_bandwidth(const struct scale *scale, 
 /* The roof is a bandwidth. */
 static void set_level(struct model_place *place, const struct model_bandwidth *bandwidth)
 {
-	snprintf(place->level, sizeof(place->level), "%s", bandwidth->level);
+	snprintf(place->level, sizeof(place->level), "%s", roof_level_name(bandwidth->level));
 	place->stores = bandwidth->stores;
 	place->noisy = bandwidth->rate.noisy;
 }
@@ -101,7 +101,7 @@ static void drop_memory(struct scale *scale)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < scale->n; i++)
-		if (strcmp(scale->bandwidths[i].level, "DRAM") != 0)
+		if (scale->bandwidths[i].level != ROOF_LEVEL_DRAM)
 			scale->bandwidths[kept++] = scale->bandwidths[i];
 	scale->n = kept;
 	scale->caches = true;
@@ -169,8 +169,8 @@ static struct model_rate rate_of_level(const struct profile *profile,
 				       const struct model_level *level)
 {
 	struct model_moves moves = model_moves_of(function, level, choice->direction);
-	return model_level_rate(profile, level->name, &function->tally, function->concurrency,
-				&moves);
+	return model_level_rate(profile, roof_level_find(level->name), &function->tally,
+				function->concurrency, &moves);
 }
 
 static void set_traced_level(const struct profile *profile, const struct model_choice *choice,

@@ -5,8 +5,9 @@
  * code would look good.  Where the function's mix lies between two measured ones the rate is
  * interpolated linearly.  While the same unit limits both, time per flop (or byte) is linear
  * between them: the true rate is convex and lies below the chord, never above it. */
+#include "report/model/model_roofs.h"
+
 #include "profile/roof_index.h"
-#include "report/model/model_parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,74 +15,87 @@
 /* Rows that one function may use. */
 struct rows {
 	const struct profile *profile;
-	enum roof_kind kind;
-	const char *isa, *precision, *level; /* as for machine_roof() */
+	struct roof_key key; /* but for the operation */
 	double threads;
 };
 
-static const char *const isa_of_width[FLOP_WIDTHS] = {
-	[WIDTH_SCALAR] = "scalar", [WIDTH_128] = "sse2", [WIDTH_256] = "avx2",
-	[WIDTH_512] = "avx512f",   [WIDTH_TILE] = "amx",
+static const enum roof_isa isa_of_width[FLOP_WIDTHS] = {
+	[WIDTH_SCALAR] = ROOF_ISA_SCALAR, [WIDTH_128] = ROOF_ISA_SSE2, [WIDTH_256] = ROOF_ISA_AVX2,
+	[WIDTH_512] = ROOF_ISA_AVX512F,   [WIDTH_TILE] = ROOF_ISA_AMX,
 };
 
 /* Precisions whose roof stands in where the own one was not measured. */
-static const char *const stand_in[FLOP_PRECISIONS] = {
-	[PRECISION_HALF] = "single",
-	[PRECISION_BFLOAT16] = "single",
-	[PRECISION_X87] = "double",
+static const enum roof_precision stand_in[FLOP_PRECISIONS] = {
+	[PRECISION_HALF] = ROOF_PRECISION_SINGLE,
+	[PRECISION_BFLOAT16] = ROOF_PRECISION_SINGLE,
+	[PRECISION_X87] = ROOF_PRECISION_DOUBLE,
 };
 
-static bool is_row(const struct rows *rows, const char *op, const struct roof *roof)
+enum roof_precision model_roof_precision(enum flop_precision precision)
 {
-	return roof->kind == rows->kind && !roof->by_node && strcmp(roof->op, op) == 0 &&
-	       (!rows->isa || strcmp(roof->isa, rows->isa) == 0) &&
-	       strcmp(roof->precision, rows->precision) == 0 &&
-	       strcmp(roof->level, rows->level) == 0;
+	static const enum roof_precision precisions[FLOP_PRECISIONS] = {
+		[PRECISION_HALF] = ROOF_PRECISION_HALF,
+		[PRECISION_BFLOAT16] = ROOF_PRECISION_BFLOAT16,
+		[PRECISION_SINGLE] = ROOF_PRECISION_SINGLE,
+		[PRECISION_DOUBLE] = ROOF_PRECISION_DOUBLE,
+		[PRECISION_X87] = ROOF_PRECISION_X87,
+	};
+	return precisions[precision];
 }
 
-static struct roof_run run_of(const struct rows *rows, const char *op)
+static struct roof_run run_of(const struct profile *profile, struct roof_key key)
 {
-	const struct profile *profile = rows->profile;
-	return roof_index_find(profile->roof_index, profile->roofs, profile->n_roofs, rows->kind,
-			       rows->precision, rows->level, op);
+	return roof_index_find(profile->roof_index, profile->roofs, profile->n_roofs, key);
+}
+
+double model_roof(const struct profile *profile, struct roof_key key, double threads)
+{
+	const struct roof_run run = run_of(profile, key);
+	return machine_roof(run.roofs, run.n, key, threads);
+}
+
+static struct roof_key key_of(const struct rows *rows, enum roof_op op)
+{
+	struct roof_key key = rows->key;
+	key.op = op;
+	return key;
 }
 
 /* Does machine_roof() take this row?  It takes the best of the nearest thread count on each side.
  */
-static bool is_taken(const struct rows *rows, const char *op, const struct roof_run *run,
+static bool is_taken(struct roof_key key, double threads, const struct roof_run *run,
 		     const struct roof *row)
 {
 	for (size_t i = 0; i < run->n; i++) {
 		const struct roof *other = &run->roofs[i];
-		if (!is_row(rows, op, other))
+		if (!roof_matches(other, key))
 			continue;
 		if (other->threads == row->threads  ? other->best > row->best
-		    : row->threads < other->threads ? other->threads <= rows->threads
-						    : other->threads >= rows->threads)
+		    : row->threads < other->threads ? other->threads <= threads
+						    : other->threads >= threads)
 			return false;
 	}
 	return true;
 }
 
-static const struct roof *noisy_row(const struct rows *rows, const char *op)
+static const struct roof *noisy_row(const struct rows *rows, enum roof_op op)
 {
-	const struct roof_run run = run_of(rows, op);
+	const struct roof_key key = key_of(rows, op);
+	const struct roof_run run = run_of(rows->profile, key);
 	for (size_t i = 0; i < run.n; i++) {
 		const struct roof *row = &run.roofs[i];
-		if (row->noisy && is_row(rows, op, row) && is_taken(rows, op, &run, row))
+		if (row->noisy && roof_matches(row, key) && is_taken(key, rows->threads, &run, row))
 			return &rows->profile->roofs[run.rows ? run.rows[i] : i];
 	}
 	return NULL;
 }
 
-static double rate_of(const struct rows *rows, const char *op)
+static double rate_of(const struct rows *rows, enum roof_op op)
 {
-	const struct roof_run run = run_of(rows, op);
-	return machine_roof(run.roofs, run.n, rows->kind, rows->isa, rows->precision, op,
-			    rows->level, rows->threads);
+	return model_roof(rows->profile, key_of(rows, op), rows->threads);
 }
 
-static struct model_rate take(const struct rows *rows, const char *op)
+static struct model_rate take(const struct rows *rows, enum roof_op op)
 {
 	double value = rate_of(rows, op);
 	return (struct model_rate){value, value > 0 ? noisy_row(rows, op) : NULL};
@@ -91,11 +105,11 @@ static struct model_rate take(const struct rows *rows, const char *op)
 
 #define MAX_CURVE 5
 
-/* Measured mixes along an axis, ascending; a NULL op ends them.  `factor`: what a rate counts for;
- * 0: 1. */
+/* Measured mixes along an axis, ascending; ROOF_OP_NONE ends them.  `factor`: what a rate counts
+ * for; 0: 1. */
 struct curve_point {
 	double at;
-	const char *op;
+	enum roof_op op;
 	double factor;
 };
 
@@ -125,11 +139,11 @@ static struct model_rate on_curve(const struct rows *rows, const struct curve_po
 /* Along the surplus of additions e = (adds - muls) / (adds + muls), an FMA being one of each: m FMA
  * and n add instructions have e = ((m + n) - m) / (2 m + n). */
 static const struct curve_point surplus_curve[MAX_CURVE] = {
-	{0, "fma", 1},
-	{1.0 / 5, "fma2_add1", 1},
-	{1.0 / 3, "fma1_add1", 1},
-	{1.0 / 2, "fma1_add2", 1},
-	{1, "add", 1},
+	{0, ROOF_OP_FMA, 1},
+	{1.0 / 5, ROOF_OP_FMA2_ADD1, 1},
+	{1.0 / 3, ROOF_OP_FMA1_ADD1, 1},
+	{1.0 / 2, ROOF_OP_FMA1_ADD2, 1},
+	{1, ROOF_OP_ADD, 1},
 };
 
 static double surplus(const struct tally *tally)
@@ -150,38 +164,39 @@ static double surplus(const struct tally *tally)
 
 /* Sums of products: what one kind of instruction reaches alone.  Named one by one, so that no mix,
  * division or integer row is ever taken for a peak. */
-static const char *const peak_ops[] = {"fma", "dot", "add", "mul"};
+static const enum roof_op peak_ops[] = {ROOF_OP_FMA, ROOF_OP_DOT, ROOF_OP_ADD, ROOF_OP_MUL};
 #define N_PEAK_OPS (sizeof(peak_ops) / sizeof(*peak_ops))
 
-static struct rows compute_rows(const struct profile *profile, const char *isa,
-				const char *precision, double threads)
+static struct rows compute_rows(const struct profile *profile, enum roof_isa isa,
+				enum roof_precision precision, double threads)
 {
-	return (struct rows){profile, ROOF_COMPUTE, isa, precision, "", threads};
+	return (struct rows){profile, roof_compute(isa, precision, ROOF_OP_NONE), threads};
 }
 
 static struct model_rate peak(const struct rows *rows)
 {
-	const char *best = peak_ops[0];
+	enum roof_op best = peak_ops[0];
 	for (size_t i = 1; i < N_PEAK_OPS; i++)
 		if (rate_of(rows, peak_ops[i]) > rate_of(rows, best))
 			best = peak_ops[i];
 	return take(rows, best);
 }
 
-double model_peak(const struct profile *profile, const char *precision, double threads)
+double model_peak(const struct profile *profile, enum roof_precision precision, double threads)
 {
-	struct rows rows = compute_rows(profile, NULL, precision, threads);
+	struct rows rows = compute_rows(profile, ROOF_ISA_ANY, precision, threads);
 	return peak(&rows).value;
 }
 
-const struct roof *model_peak_row(const struct profile *profile, const char *precision, int threads)
+const struct roof *model_peak_row(const struct profile *profile, enum roof_precision precision,
+				  int threads)
 {
-	struct rows rows = compute_rows(profile, NULL, precision, threads);
+	struct rows rows = compute_rows(profile, ROOF_ISA_ANY, precision, threads);
 	const struct roof *best = NULL;
 	for (size_t i = 0; i < profile->n_roofs; i++)
 		for (size_t op = 0; op < N_PEAK_OPS; op++)
 			if (profile->roofs[i].threads == threads && profile->roofs[i].best > 0 &&
-			    is_row(&rows, peak_ops[op], &profile->roofs[i]) &&
+			    roof_matches(&profile->roofs[i], key_of(&rows, peak_ops[op])) &&
 			    (!best || profile->roofs[i].best > best->best))
 				best = &profile->roofs[i];
 	return best;
@@ -200,9 +215,10 @@ static struct model_rate top_of(const struct rows *rows, double e)
 }
 
 /* The rows' precision: its own, or the one that stands in for it. */
-static const char *precision_of_rows(const struct profile *profile, int precision, double threads)
+static enum roof_precision precision_of_rows(const struct profile *profile, int precision,
+					     double threads)
 {
-	const char *own = model_precision_name((enum flop_precision)precision);
+	enum roof_precision own = model_roof_precision((enum flop_precision)precision);
 	return stand_in[precision] && model_peak(profile, own, threads) <= 0 ? stand_in[precision]
 									     : own;
 }
@@ -221,14 +237,14 @@ struct model_rate model_top(const struct profile *profile, const struct model_fu
 {
 	double threads = function->concurrency, e = surplus(&function->tally), seconds = 0,
 	       flop = 0;
-	const char *main = precision_of_rows(profile, function->precision, threads);
-	struct rows rows = compute_rows(profile, NULL, main, threads);
+	const enum roof_precision main = precision_of_rows(profile, function->precision, threads);
+	struct rows rows = compute_rows(profile, ROOF_ISA_ANY, main, threads);
 	struct model_rate top = top_of(&rows, e);
-	if (strcmp(main, model_precision_name(function->precision)) != 0)
-		*borrowed = main;
+	if (main != model_roof_precision(function->precision))
+		*borrowed = roof_precision_name(main);
 	for (int p = 0; p < FLOP_PRECISIONS && top.value > 0; p++) {
 		double part = flop_of_precision(&function->tally, p);
-		rows.precision = precision_of_rows(profile, p, threads);
+		rows.key.precision = precision_of_rows(profile, p, threads);
 		double rate = part > 0 ? top_of(&rows, e).value : 0;
 		flop += part;
 		seconds += part > 0 ? part / (rate > 0 ? rate : top.value) : 0;
@@ -242,7 +258,7 @@ struct model_rate model_top(const struct profile *profile, const struct model_fu
 double model_scalar_top(const struct profile *profile, const struct model_function *function)
 {
 	struct rows rows =
-		compute_rows(profile, "scalar", model_precision_name(function->precision),
+		compute_rows(profile, ROOF_ISA_SCALAR, model_roof_precision(function->precision),
 			     function->concurrency);
 	return top_of(&rows, surplus(&function->tally)).value;
 }
@@ -254,22 +270,22 @@ enum { MULTIPLIERS, ADDERS, DIVIDER, UNIT_GROUPS };
 
 static const struct {
 	int units;
-	const char *ops[4];
+	enum roof_op ops[4];
 } rows_of_kind[FLOP_KINDS] = {
-	[FLOP_ADD] = {ADDERS, {"add", "mul", "fma"}},
-	[FLOP_MUL] = {MULTIPLIERS, {"mul", "add", "fma"}},
-	[FLOP_FMA] = {MULTIPLIERS, {"fma", "dot"}},
-	[FLOP_OTHER] = {ADDERS, {"add", "mul", "fma"}},
-	[FLOP_DIV] = {DIVIDER, {"div", "add", "mul", "fma"}},
-	[FLOP_SQRT] = {DIVIDER, {"sqrt", "add", "mul", "fma"}},
+	[FLOP_ADD] = {ADDERS, {ROOF_OP_ADD, ROOF_OP_MUL, ROOF_OP_FMA}},
+	[FLOP_MUL] = {MULTIPLIERS, {ROOF_OP_MUL, ROOF_OP_ADD, ROOF_OP_FMA}},
+	[FLOP_FMA] = {MULTIPLIERS, {ROOF_OP_FMA, ROOF_OP_DOT}},
+	[FLOP_OTHER] = {ADDERS, {ROOF_OP_ADD, ROOF_OP_MUL, ROOF_OP_FMA}},
+	[FLOP_DIV] = {DIVIDER, {ROOF_OP_DIV, ROOF_OP_ADD, ROOF_OP_MUL, ROOF_OP_FMA}},
+	[FLOP_SQRT] = {DIVIDER, {ROOF_OP_SQRT, ROOF_OP_ADD, ROOF_OP_MUL, ROOF_OP_FMA}},
 };
 
 static struct rows width_rows(const struct profile *profile, int precision, int width,
 			      double threads)
 {
-	const char *name = precision_of_rows(profile, precision, threads);
-	return compute_rows(profile, strcmp(name, "x87") == 0 ? "x87" : isa_of_width[width], name,
-			    threads);
+	const enum roof_precision of = precision_of_rows(profile, precision, threads);
+	return compute_rows(profile, of == ROOF_PRECISION_X87 ? ROOF_ISA_X87 : isa_of_width[width],
+			    of, threads);
 }
 
 /* Rate of one kind at one width, by the first row that was measured; `otherwise` without any. */
@@ -304,10 +320,10 @@ static void main_width(const struct tally *tally, int *precision, int *width)
  * Without a measured mix the longer one is the only sound bound. */
 static double overlapped(const struct rows *rows, double multiply, double add)
 {
-	double fma_rate = rate_of(rows, "fma"), add_rate = rate_of(rows, "add");
+	double fma_rate = rate_of(rows, ROOF_OP_FMA), add_rate = rate_of(rows, ROOF_OP_ADD);
 	double longer = fmax(multiply, add), flop = multiply * fma_rate + add * add_rate;
-	bool mixes = rate_of(rows, "fma2_add1") > 0 || rate_of(rows, "fma1_add1") > 0 ||
-		     rate_of(rows, "fma1_add2") > 0;
+	bool mixes = rate_of(rows, ROOF_OP_FMA2_ADD1) > 0 || rate_of(rows, ROOF_OP_FMA1_ADD1) > 0 ||
+		     rate_of(rows, ROOF_OP_FMA1_ADD2) > 0;
 	if (!mixes || fma_rate <= 0 || add_rate <= 0 || flop <= 0)
 		return longer;
 	double rate = on_curve(rows, surplus_curve, add * add_rate / flop).value;
@@ -356,70 +372,69 @@ double model_mix_ceiling(const struct profile *profile, const struct model_funct
 
 /* Along the share of the bytes that are stored.  LS bytes: what is read to be overwritten whole
  * does not count, although it costs time; that is why it matters where stores go. */
-static const struct curve_point apart[MAX_CURVE] = {{0, "read", 1},
-						    {1.0 / 3, "triad", 1},
-						    {1.0 / 2, "copy", 1},
-						    {1, "write", 1}},
-				in_place[MAX_CURVE] = {{0, "read", 1},
-						       {1.0 / 3, "daxpy", 1},
-						       {1.0 / 2, "update", 1},
-						       {1, "write", 1}},
-				streamed[MAX_CURVE] = {{0, "read", 1},
-						       {1.0 / 3, "triad_nt", 1},
-						       {1.0 / 2, "copy_nt", 1},
-						       {1, "write_nt", 1}},
-				string_moves[MAX_CURVE] = {{0, "read", 1},
-							   {1.0 / 2, "copy_rep", 1},
-							   {1, "write_rep", 1}};
+static const struct curve_point apart[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
+						    {1.0 / 3, ROOF_OP_TRIAD, 1},
+						    {1.0 / 2, ROOF_OP_COPY, 1},
+						    {1, ROOF_OP_WRITE, 1}},
+				in_place[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
+						       {1.0 / 3, ROOF_OP_DAXPY, 1},
+						       {1.0 / 2, ROOF_OP_UPDATE, 1},
+						       {1, ROOF_OP_WRITE, 1}},
+				streamed[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
+						       {1.0 / 3, ROOF_OP_TRIAD_NT, 1},
+						       {1.0 / 2, ROOF_OP_COPY_NT, 1},
+						       {1, ROOF_OP_WRITE_NT, 1}},
+				string_moves[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
+							   {1.0 / 2, ROOF_OP_COPY_REP, 1},
+							   {1, ROOF_OP_WRITE_REP, 1}};
 
 /* The same kernels by what moves between two levels, along the share of it that is written: a store
  * apart from what is loaded reads its line before it writes it.  A processor that does without that
  * read moves less than these factors say, of the function as well as of the kernel: the time that a
  * like function needs at this rate is the kernel's in any case. */
-static const struct curve_point apart_moved[MAX_CURVE] = {{0, "read", 1},
-							  {1.0 / 4, "triad", 4.0 / 3},
-							  {1.0 / 3, "copy", 3.0 / 2},
-							  {1.0 / 2, "write", 2}},
-				in_place_moved[MAX_CURVE] = {{0, "read", 1},
-							     {1.0 / 3, "daxpy", 1},
-							     {1.0 / 2, "update", 1}},
-				strings_moved[MAX_CURVE] = {{0, "read", 1},
-							    {1.0 / 3, "copy_rep", 3.0 / 2},
-							    {1.0 / 2, "write_rep", 2}};
+static const struct curve_point apart_moved[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
+							  {1.0 / 4, ROOF_OP_TRIAD, 4.0 / 3},
+							  {1.0 / 3, ROOF_OP_COPY, 3.0 / 2},
+							  {1.0 / 2, ROOF_OP_WRITE, 2}},
+				in_place_moved[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
+							     {1.0 / 3, ROOF_OP_DAXPY, 1},
+							     {1.0 / 2, ROOF_OP_UPDATE, 1}},
+				strings_moved[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
+							    {1.0 / 3, ROOF_OP_COPY_REP, 3.0 / 2},
+							    {1.0 / 2, ROOF_OP_WRITE_REP, 2}};
 
-static struct rows level_rows(const struct profile *profile, const char *level, double threads)
+static struct rows level_rows(const struct profile *profile, enum roof_level level, double threads)
 {
-	return (struct rows){profile, ROOF_BANDWIDTH, NULL, "", level, threads};
+	return (struct rows){profile, roof_bandwidth(ROOF_OP_NONE, level), threads};
 }
 
 /* Was anything of the curve measured that is its own, neither reading nor plain writing? */
 static bool has_curve(const struct rows *rows, const struct curve_point *curve)
 {
 	for (size_t i = 0; i < MAX_CURVE && curve[i].op; i++)
-		if (strcmp(curve[i].op, "read") != 0 && strcmp(curve[i].op, "write") != 0 &&
+		if (curve[i].op != ROOF_OP_READ && curve[i].op != ROOF_OP_WRITE &&
 		    rate_of(rows, curve[i].op) > 0)
 			return true;
 	return false;
 }
 
-static bool level_distinguishable(const struct profile *profile, const char *level)
+static bool level_distinguishable(const struct profile *profile, enum roof_level level)
 {
-	struct rows rows = level_rows(profile, level, 0);
-	const struct roof_run run = run_of(&rows, "read");
+	const struct roof_key key = roof_bandwidth(ROOF_OP_READ, level);
+	const struct roof_run run = run_of(profile, key);
 	for (size_t i = 0; i < run.n; i++)
-		if (is_row(&rows, "read", &run.roofs[i]) && run.roofs[i].distinguishable &&
+		if (roof_matches(&run.roofs[i], key) && run.roofs[i].distinguishable &&
 		    run.roofs[i].best > 0)
 			return true;
 	return false;
 }
 
-size_t model_levels(const struct profile *profile, const char *levels[MODEL_LEVELS])
+size_t model_levels(const struct profile *profile, enum roof_level levels[MODEL_LEVELS])
 {
-	static const char *const all[MODEL_LEVELS] = {"DRAM", "L3", "L2", "L1"};
 	size_t n = 0;
-	for (size_t i = 0; i < MODEL_LEVELS; i++)
-		if (level_distinguishable(profile, all[i]))
-			levels[n++] = all[i];
+	for (enum roof_level level = ROOF_LEVEL_DRAM; level >= ROOF_LEVEL_L1; level--)
+		if (level_distinguishable(profile, level))
+			levels[n++] = level;
 	return n;
 }
 
@@ -465,7 +480,7 @@ static struct model_rate faster(struct model_rate a, struct model_rate b)
 static size_t ordinary_bandwidths(const struct profile *profile, const struct byte_mix *mix,
 				  double threads, struct model_bandwidth *out)
 {
-	const char *levels[MODEL_LEVELS];
+	enum roof_level levels[MODEL_LEVELS];
 	size_t n = 0, n_levels = model_levels(profile, levels);
 	struct model_rate best_apart = {0}, best_in_place = {0};
 	for (size_t i = 0; i < n_levels; i++) {
@@ -491,13 +506,13 @@ static size_t streamed_bandwidths(const struct rows *memory, const struct byte_m
 	size_t n = 0;
 	struct model_rate stores = on_curve(memory, streamed, 1);
 	stores.value /= mix->streamed;
-	out[n++] = (struct model_bandwidth){"DRAM", "non-temporal",
+	out[n++] = (struct model_bandwidth){ROOF_LEVEL_DRAM, "non-temporal",
 					    on_curve(memory, streamed, mix->stored)};
 	for (size_t i = 0; i < n_ordinary; i++) {
 		bool limited = stores.value <= ordinary[i].rate.value;
-		struct model_bandwidth next = {limited ? "DRAM" : ordinary[i].level, "non-temporal",
-					       limited ? stores : ordinary[i].rate};
-		if (strcmp(ordinary[i].level, "DRAM") == 0 ||
+		struct model_bandwidth next = {limited ? ROOF_LEVEL_DRAM : ordinary[i].level,
+					       "non-temporal", limited ? stores : ordinary[i].rate};
+		if (ordinary[i].level == ROOF_LEVEL_DRAM ||
 		    next.rate.value <= out[n - 1].rate.value)
 			continue;
 		out[n++] = next;
@@ -514,7 +529,7 @@ size_t model_bandwidths(const struct profile *profile, const struct tally *tally
 		return 0;
 	struct byte_mix mix = byte_mix(tally);
 	struct model_bandwidth ordinary[MODEL_BANDWIDTHS];
-	struct rows memory = level_rows(profile, "DRAM", threads);
+	struct rows memory = level_rows(profile, ROOF_LEVEL_DRAM, threads);
 	size_t n = ordinary_bandwidths(profile, &mix, threads, ordinary);
 	if (n > 0 && mix.streamed > mix.stored / 2 && has_curve(&memory, streamed))
 		return streamed_bandwidths(&memory, &mix, ordinary, n, out);
@@ -548,27 +563,27 @@ static struct model_rate l1_rate(const struct rows *rows, const struct tally *ta
 /* Only what is read, or only what is written: the fastest kernel of that kind. */
 static struct model_rate one_way_rate(const struct rows *rows, enum traffic_direction direction)
 {
-	static const char *const writes[] = {"write", "write_nt", "write_rep"};
+	static const enum roof_op writes[] = {ROOF_OP_WRITE, ROOF_OP_WRITE_NT, ROOF_OP_WRITE_REP};
 	struct model_rate rate = {0};
 	if (direction == DIRECTION_READ)
-		return take(rows, "read");
+		return take(rows, ROOF_OP_READ);
 	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes); i++)
 		rate = faster(rate, take(rows, writes[i]));
 	return rate;
 }
 
-struct model_rate model_level_rate(const struct profile *profile, const char *level,
+struct model_rate model_level_rate(const struct profile *profile, enum roof_level level,
 				   const struct tally *tally, double threads,
 				   const struct model_moves *moves)
 {
-	const char *levels[MODEL_LEVELS];
+	enum roof_level levels[MODEL_LEVELS];
 	size_t n = model_levels(profile, levels);
 	struct model_rate best = {0};
-	if (strcmp(level, "L1") == 0 && tally->load_bytes == 0 && tally->store_bytes == 0)
+	if (level == ROOF_LEVEL_L1 && tally->load_bytes == 0 && tally->store_bytes == 0)
 		return best;
 	for (size_t i = 0; i < n; i++) { /* a cache is never slower than the level below it */
 		struct rows rows = level_rows(profile, levels[i], threads);
-		bool first = strcmp(levels[i], "L1") == 0;
+		bool first = levels[i] == ROOF_LEVEL_L1;
 		if (moves->direction != DIRECTION_BOTH)
 			best = faster(best, one_way_rate(&rows, moves->direction));
 		else if (isnan(moves->written))
@@ -577,18 +592,18 @@ struct model_rate model_level_rate(const struct profile *profile, const char *le
 		else /* bytes of L1 there are, else it has returned */
 			best = faster(best,
 				      first ? l1_rate(&rows, tally) : moved_rate(&rows, moves));
-		if (strcmp(levels[i], level) == 0)
+		if (levels[i] == level)
 			return best;
 	}
 	return (struct model_rate){0};
 }
 
-double model_level_most(const struct profile *profile, const char *level, double threads,
+double model_level_most(const struct profile *profile, enum roof_level level, double threads,
 			enum traffic_direction direction)
 {
 	static const struct curve_point *const curves[] = {apart_moved, in_place_moved,
 							   strings_moved, streamed};
-	const bool first = strcmp(level, "L1") == 0;
+	const bool first = level == ROOF_LEVEL_L1;
 	struct rows rows = level_rows(profile, level, threads);
 	double most = direction == DIRECTION_BOTH ? 0 : one_way_rate(&rows, direction).value;
 	for (size_t c = 0; c < 4 && direction == DIRECTION_BOTH; c++)

@@ -221,8 +221,8 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 		if (!timed)
 			continue;
 		struct model_moves moves = model_moves_of(function, level, choice->direction);
-		level->bandwidth = model_level_rate(profile, level->name, &function->tally,
-						    function->concurrency, &moves)
+		level->bandwidth = model_level_rate(profile, roof_level_find(level->name),
+						    &function->tally, function->concurrency, &moves)
 					   .value;
 		if (level->bandwidth > 0 && top > 0)
 			level->roof = fmin(top, level->bandwidth * level->intensity);

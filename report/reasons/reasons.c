@@ -163,25 +163,25 @@ static void add_working_set(const struct model_function *f, struct reasons *reas
 /* ---- arithmetic ---- */
 
 static double best_of(const struct report_view *view, const struct model_function *f,
-		      const char *isa)
+		      enum roof_isa isa)
 {
-	const struct profile *profile = view->profile;
-	return machine_roof(profile->roofs, profile->n_roofs, ROOF_COMPUTE, isa,
-			    model_precision_name(f->precision), "fma", "", f->concurrency);
+	return model_roof(view->profile,
+			  roof_compute(isa, model_roof_precision(f->precision), ROOF_OP_FMA),
+			  f->concurrency);
 }
 
 /* Scalar code, or narrower vectors than the machine has. */
 static void add_width(const struct report_view *view, const struct model_function *f,
 		      const struct flop_shares *shares, struct reasons *reasons)
 {
-	static const char *const isas[] = {[WIDTH_SCALAR] = "scalar",
-					   [WIDTH_128] = "sse2",
-					   [WIDTH_256] = "avx2",
-					   [WIDTH_512] = "avx512f"};
+	static const enum roof_isa isas[] = {[WIDTH_SCALAR] = ROOF_ISA_SCALAR,
+					     [WIDTH_128] = ROOF_ISA_SSE2,
+					     [WIDTH_256] = ROOF_ISA_AVX2,
+					     [WIDTH_512] = ROOF_ISA_AVX512F};
 	int main_width = WIDTH_SCALAR;
 	char number[TEXT_NUMBER], widest[TEXT_NUMBER];
 	const double scalar = model_scalar_top(view->profile, f),
-		     wide = best_of(view, f, "avx512f");
+		     wide = best_of(view, f, ROOF_ISA_AVX512F);
 	for (int w = 0; w <= WIDTH_512; w++)
 		if (shares->width[w] > shares->width[main_width])
 			main_width = w;

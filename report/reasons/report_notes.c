@@ -346,9 +346,11 @@ static bool note_noisy(struct report_view *view)
 	if (!row)
 		return true;
 	if (row->kind == ROOF_BANDWIDTH)
-		snprintf(name, sizeof(name), "%s %s", row->level, row->op);
+		snprintf(name, sizeof(name), "%s %s", roof_level_name(row->level),
+			 roof_op_name(row->op));
 	else
-		snprintf(name, sizeof(name), "%s %s %s", row->isa, row->precision, row->op);
+		snprintf(name, sizeof(name), "%s %s %s", roof_isa_name(row->isa),
+			 roof_precision_name(row->precision), roof_op_name(row->op));
 	if (n > 1)
 		snprintf(others, sizeof(others), ", and %zu more", n - 1);
 	return report_note(view, "the %s roof at %d thread%s is noisy (quartiles %.0f %% apart)%s",

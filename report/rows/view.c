@@ -90,16 +90,14 @@ char *report_program(const struct profile *profile)
 	return clean;
 }
 
-const char *report_isa_name(const char *isa)
+const char *report_isa_name(enum roof_isa isa)
 {
-	static const char *const names[][2] = {
-		{"scalar", "scalar"}, {"sse2", "SSE2"}, {"avx2", "AVX2"},
-		{"avx", "AVX"},       {"fma", "AVX2"},  {"avx512f", "AVX-512"},
+	static const char *const names[ROOF_ISAS] = {
+		[ROOF_ISA_SCALAR] = "scalar", [ROOF_ISA_SSE2] = "SSE2",
+		[ROOF_ISA_AVX2] = "AVX2",     [ROOF_ISA_AVX] = "AVX",
+		[ROOF_ISA_FMA] = "AVX2",      [ROOF_ISA_AVX512F] = "AVX-512",
 	};
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(isa, names[i][0]) == 0)
-			return names[i][1];
-	return "other";
+	return names[isa] ? names[isa] : "other";
 }
 
 const char *report_precision_short(const char *precision)

@@ -59,7 +59,7 @@ double report_number_fact(const struct profile *profile, const char *key, double
 /* The program as it was called: first word of the command (quotes removed), clean; to be freed. */
 char *report_program(const struct profile *profile);
 /* "AVX-512", "AVX2", … for a roof's isa, "DP", "SP" for its precision. */
-const char *report_isa_name(const char *isa);
+const char *report_isa_name(enum roof_isa isa);
 const char *report_precision_short(const char *precision);
 /* Precision of most flop of the program, "double" without any. */
 const char *report_main_precision(const struct model *model);

@@ -409,9 +409,9 @@ struct rf_error *report_svg(const struct report_view *view, FILE *stream)
 	if (p) {
 		p->view = view;
 		p->out = stream;
-		p->precision = report_main_precision(view->model);
+		p->precision = roof_precision_find(report_main_precision(view->model));
 		if (model_peak(view->profile, p->precision, 1) <= 0)
-			p->precision = "double";
+			p->precision = ROOF_PRECISION_DOUBLE;
 		thread_range(p);
 		done = draw(p);
 		for (size_t i = 0; i < p->n_points; i++)

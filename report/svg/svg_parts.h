@@ -2,6 +2,7 @@
  * svg_legend.c. */
 #pragma once
 
+#include "report/model/model_roofs.h"
 #include "report/rows/view.h"
 #include "report/svg/svg_labels.h"
 
@@ -57,7 +58,7 @@ struct picture {
 	double x_min, x_max, y_min, y_max; /* flop/byte, GFLOP/s */
 	double strip_min;                  /* least share of a roof in the strip */
 	const char *level; /* whose traffic the points are placed by; NULL: LS bytes */
-	const char *precision;
+	enum roof_precision precision;
 	int few_threads, all_threads; /* of the roofs that are drawn */
 	struct point *points;
 	struct label *labels;
@@ -83,7 +84,7 @@ void svg_diff_widen(const struct picture *p, double *x_low, double *x_high, doub
 		    double *y_high);
 void svg_diff(const struct picture *p);
 /* The levels whose bandwidths are drawn, as model_levels gives them. */
-size_t svg_levels(const struct picture *p, const char *levels[MODEL_LEVELS]);
+size_t svg_levels(const struct picture *p, enum roof_level levels[MODEL_LEVELS]);
 /* Moves the ends of a range so that a value > 0 lies inside. */
 void svg_widen(double *low, double *high, double value);
 /* Widens the ranges for all roofs; draws them and their labels, whose places become obstacles. */

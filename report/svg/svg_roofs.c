@@ -8,59 +8,74 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIXED_OP "fma1_add1" /* the mix whose rate is the highest where adders are separate */
-#define DARK "#444444"       /* labels */
+/* The mix whose rate is the highest where adders are separate. */
+#define MIXED_OP ROOF_OP_FMA1_ADD1
+#define DARK "#444444" /* labels */
 #define PALE "#999999"
 #define TEXT_COLUMNS 40 /* of a custom roof's name */
 
 /* ---- what is drawn, and how far ---- */
 
-static double bandwidth(const struct picture *p, const char *level, int threads)
+static double reading_rate(const struct picture *p, enum roof_level level, int threads)
+{
+	return model_roof(p->view->profile, roof_bandwidth(ROOF_OP_READ, level), threads);
+}
+
+static double bandwidth(const struct picture *p, enum roof_level level, int threads)
 {
 	if (p->level) /* the points' own bandwidths are for their mix of reads and writes */
 		return model_level_most(p->view->profile, level, threads,
 					p->view->options->direction);
-	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH,
-			    NULL, "", "read", level, threads);
+	return reading_rate(p, level, threads);
 }
 
-size_t svg_levels(const struct picture *p, const char *levels[MODEL_LEVELS])
+size_t svg_levels(const struct picture *p, enum roof_level levels[MODEL_LEVELS])
 {
 	size_t n = model_levels(p->view->profile, levels);
 	if (!p->level || p->view->options->levels)
 		return n;
+	const enum roof_level wanted = roof_level_find(p->level);
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(levels[i], p->level) == 0) {
-			levels[0] = levels[i];
+		if (levels[i] == wanted) {
+			levels[0] = wanted;
 			return 1;
 		}
 	return n;
 }
 
-static bool is_used(const struct picture *p, const char *precision)
+static bool is_used(const struct picture *p, enum roof_precision precision)
 {
 	for (size_t i = 0; i < p->n_points; i++)
 		if (!p->points[i].strip &&
-		    strcmp(precision, model_precision_name(p->points[i].function->precision)) == 0)
+		    precision == model_roof_precision(p->points[i].function->precision))
 			return true;
 	return false;
 }
 
+/* The precisions whose peaks may stand beside the main one's. */
+static const enum roof_precision common_precisions[] = {ROOF_PRECISION_DOUBLE,
+							ROOF_PRECISION_SINGLE};
+
 /* The main precision's peaks; of double and single also the other's where something uses it. */
-static bool has_peak(const struct picture *p, const char *precision, int threads)
+static bool has_peak(const struct picture *p, enum roof_precision precision, int threads)
 {
-	if (p->view->machine || strcmp(precision, p->precision) == 0)
+	if (p->view->machine || precision == p->precision)
 		return true;
 	return threads == p->few_threads && is_used(p, precision);
 }
 
+static double compute_rate(const struct picture *p, enum roof_isa isa, enum roof_op op)
+{
+	return model_roof(p->view->profile, roof_compute(isa, p->precision, op), p->few_threads);
+}
+
 static double highest_peak(const struct picture *p, int threads)
 {
-	static const char *const precisions[] = {"double", "single"};
 	double top = model_peak(p->view->profile, p->precision, threads);
 	for (size_t i = 0; i < 2; i++)
-		if (has_peak(p, precisions[i], threads))
-			top = fmax(top, model_peak(p->view->profile, precisions[i], threads));
+		if (has_peak(p, common_precisions[i], threads))
+			top = fmax(top,
+				   model_peak(p->view->profile, common_precisions[i], threads));
 	return top;
 }
 
@@ -79,15 +94,13 @@ void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, dou
 		     double *y_high)
 {
 	const struct profile *profile = p->view->profile;
-	const char *levels[MODEL_LEVELS];
+	enum roof_level levels[MODEL_LEVELS];
 	size_t n = svg_levels(p, levels);
 	double few = highest_peak(p, p->few_threads), all = highest_peak(p, p->all_threads);
 	for (size_t i = 0; i < n && few > 0; i++)
 		svg_widen(x_low, x_high, few / bandwidth(p, levels[i], p->few_threads));
 	svg_widen(y_low, y_high, all);
-	svg_widen(y_low, y_high,
-		  machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_COMPUTE,
-			       NULL, p->precision, MIXED_OP, "", p->few_threads));
+	svg_widen(y_low, y_high, compute_rate(p, ROOF_ISA_ANY, MIXED_OP));
 	svg_widen(y_low, y_high, all / 100);
 	svg_widen(y_low, y_high, few / 10);
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
@@ -139,7 +152,7 @@ static void draw_line(const struct picture *p, const struct roof_line *line, con
 
 static void slopes(struct picture *p, int threads)
 {
-	const char *levels[MODEL_LEVELS];
+	enum roof_level levels[MODEL_LEVELS];
 	size_t n = svg_levels(p, levels);
 	bool few = threads == p->few_threads;
 	double top = highest_peak(p, threads);
@@ -149,14 +162,15 @@ static void slopes(struct picture *p, int threads)
 		struct roof_line *line = add_slope(p, beta, top);
 		if (!line)
 			continue;
-		snprintf(line->text, sizeof(line->text), "%s %s GB/s%s", levels[i],
+		snprintf(line->text, sizeof(line->text), "%s %s GB/s%s", roof_level_name(levels[i]),
 			 text_number(number, beta), few ? "" : ", all threads");
 		line->colour = few ? DARK : PALE;
 		line->turn = few ? TURN_FEW_SLOPE : TURN_ALL_SLOPE;
 		snprintf(style, sizeof(style),
 			 "class=\"roof\" data-level=\"%s\" data-threads=\"%d\" "
 			 "stroke=\"%s\" stroke-width=\"%s\"",
-			 levels[i], threads, few ? "#222222" : "#c4c4c4", few ? "2" : "1.4");
+			 roof_level_name(levels[i]), threads, few ? "#222222" : "#c4c4c4",
+			 few ? "2" : "1.4");
 		draw_line(p, line, style);
 	}
 }
@@ -168,10 +182,9 @@ static void reading(struct picture *p)
 	char number[TEXT_NUMBER];
 	if (!p->level || p->view->options->levels || p->view->options->direction != DIRECTION_BOTH)
 		return;
-	const double beta =
-		machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_BANDWIDTH,
-			     NULL, "", "read", p->level, p->few_threads);
-	if (beta > 0.97 * bandwidth(p, p->level, p->few_threads))
+	const enum roof_level level = roof_level_find(p->level);
+	const double beta = reading_rate(p, level, p->few_threads);
+	if (beta > 0.97 * bandwidth(p, level, p->few_threads))
 		return;
 	struct roof_line *line = add_slope(p, beta, highest_peak(p, p->few_threads));
 	if (!line)
@@ -186,26 +199,25 @@ static void reading(struct picture *p)
 /* L1's bandwidth, or that of what stands in for it; 0 without any. */
 static double steepest_measured(const struct picture *p, int threads)
 {
-	const char *levels[MODEL_LEVELS];
+	enum roof_level levels[MODEL_LEVELS];
 	size_t n = svg_levels(p, levels);
 	return n ? bandwidth(p, levels[n - 1], threads) : 0;
 }
 
-static void peak(struct picture *p, const char *precision, int threads)
+static void peak(struct picture *p, enum roof_precision precision, int threads)
 {
 	const struct roof *row = model_peak_row(p->view->profile, precision, threads);
 	const double beta = steepest_measured(p, threads);
-	bool main = threads == p->few_threads && strcmp(precision, p->precision) == 0;
+	bool main = threads == p->few_threads && precision == p->precision;
 	char number[TEXT_NUMBER];
 	struct roof_line *line = row ? add_flat(p, row->best, beta) : NULL;
 	if (!line)
 		return;
-	char *op = text_clean(row->op);
 	snprintf(line->text, sizeof(line->text), "%s GFLOP/s %s, %s %s, %d thread%s",
-		 text_number(number, row->best), report_precision_short(precision),
-		 report_isa_name(row->isa), op && strcmp(op, "fma") != 0 ? op : "FMA", threads,
+		 text_number(number, row->best),
+		 report_precision_short(roof_precision_name(precision)), report_isa_name(row->isa),
+		 row->op == ROOF_OP_FMA ? "FMA" : roof_op_name(row->op), threads,
 		 threads == 1 ? "" : "s");
-	free(op);
 	line->colour = main ? DARK : PALE;
 	line->turn = main ? TURN_MAIN_PEAK : TURN_OTHER_PEAK;
 	draw_line(p, line,
@@ -215,26 +227,20 @@ static void peak(struct picture *p, const char *precision, int threads)
 
 static void peaks(struct picture *p, int threads)
 {
-	static const char *const precisions[] = {"double", "single"};
 	peak(p, p->precision, threads);
 	for (size_t i = 0; i < 2; i++)
-		if (strcmp(precisions[i], p->precision) != 0 && has_peak(p, precisions[i], threads))
-			peak(p, precisions[i], threads);
-}
-
-static double compute_rate(const struct picture *p, const char *isa, const char *op)
-{
-	return machine_roof(p->view->profile->roofs, p->view->profile->n_roofs, ROOF_COMPUTE, isa,
-			    p->precision, op, "", p->few_threads);
+		if (common_precisions[i] != p->precision &&
+		    has_peak(p, common_precisions[i], threads))
+			peak(p, common_precisions[i], threads);
 }
 
 /* A ceiling is a line of its own when it is not the peak, nor what scalar code has measured for it.
  */
-static bool is_own_ceiling(const struct picture *p, const char *isa, const char *op, double rate)
+static bool is_own_ceiling(const struct picture *p, enum roof_isa isa, enum roof_op op, double rate)
 {
 	double peak = model_peak(p->view->profile, p->precision, p->few_threads);
 	return rate > 0 && rate <= 0.97 * peak &&
-	       (isa || rate > 1.03 * compute_rate(p, "scalar", op));
+	       (isa != ROOF_ISA_ANY || rate > 1.03 * compute_rate(p, ROOF_ISA_SCALAR, op));
 }
 
 static void ceiling(struct picture *p, double rate, const char *text)
@@ -254,13 +260,15 @@ static void ceiling(struct picture *p, double rate, const char *text)
 static void ceilings(struct picture *p)
 {
 	static const struct {
-		const char *isa, *op, *text;
+		enum roof_isa isa;
+		enum roof_op op;
+		const char *text;
 	} lower[] = {
-		{NULL, "add", "additions alone"},
-		{"scalar", "fma", "scalar FMA"},
-		{"scalar", "add", "scalar additions"},
+		{ROOF_ISA_ANY, ROOF_OP_ADD, "additions alone"},
+		{ROOF_ISA_SCALAR, ROOF_OP_FMA, "scalar FMA"},
+		{ROOF_ISA_SCALAR, ROOF_OP_ADD, "scalar additions"},
 	};
-	double mixed = compute_rate(p, NULL, MIXED_OP);
+	double mixed = compute_rate(p, ROOF_ISA_ANY, MIXED_OP);
 	if (mixed > 1.03 * model_peak(p->view->profile, p->precision, p->few_threads))
 		ceiling(p, mixed, "FMAs and as many additions");
 	for (size_t i = 0; i < sizeof(lower) / sizeof(*lower); i++) {

@@ -131,7 +131,8 @@ static void put_ceilings(struct page *page)
 	page_title(page, "roofs and ceilings");
 	text_table_init(&table, page->view->terminal, columns, 3, 2);
 	snprintf(what, sizeof(what), "best %s code", precision);
-	put_ceiling(&table, place, model_peak(profile, precision, f->concurrency), what);
+	put_ceiling(&table, place,
+		    model_peak(profile, model_roof_precision(f->precision), f->concurrency), what);
 	put_ceiling(&table, place, model_top(profile, f, &borrowed).value,
 		    "its mix of additions, multiplications, divisions");
 	put_ceiling(&table, place,

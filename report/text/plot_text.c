@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 
+#include "report/model/model_roofs.h"
 #include "report/rows/view.h"
 #include "report/text/plot_text.h"
 #include "report/text/table.h"
@@ -78,21 +79,20 @@ static size_t cell_of(double value, double low, double high, size_t n)
 	return !(at > 0) ? 0 : at >= (double)n ? n - 1 : (size_t)at;
 }
 
-static double slope_of(const struct plot *plot, const char *level)
+static double slope_of(const struct plot *plot, enum roof_level level)
 {
 	const struct profile *profile = plot->view->profile;
 	if (plot->view->options->level)
 		return model_level_most(profile, level, plot->threads,
 					plot->view->options->direction);
-	return machine_roof(profile->roofs, profile->n_roofs, ROOF_BANDWIDTH, NULL, "", "read",
-			    level, plot->threads);
+	return model_roof(profile, roof_bandwidth(ROOF_OP_READ, level), plot->threads);
 }
 
-static size_t slopes_of(const struct plot *plot, const char *levels[MODEL_LEVELS])
+static size_t slopes_of(const struct plot *plot, enum roof_level levels[MODEL_LEVELS])
 {
 	const size_t n = model_levels(plot->view->profile, levels);
 	for (size_t i = 0; plot->view->options->level && i < n; i++)
-		if (strcmp(levels[i], plot->level) == 0) {
+		if (levels[i] == roof_level_find(plot->level)) {
 			levels[0] = levels[i];
 			return 1;
 		}
@@ -118,8 +118,9 @@ static void find_points(struct plot *plot)
 
 static void set_scales(struct plot *plot)
 {
-	const char *levels[MODEL_LEVELS];
-	const double peak = model_peak(plot->view->profile, plot->precision, plot->threads);
+	enum roof_level levels[MODEL_LEVELS];
+	const double peak = model_peak(plot->view->profile, roof_precision_find(plot->precision),
+				       plot->threads);
 	double x_low = 0.1, x_high = 9, y_low = INFINITY, y_high = 0;
 	const size_t n = slopes_of(plot, levels);
 	for (size_t i = 0; i < n && peak > 0; i++)
@@ -192,11 +193,11 @@ static void name_slope(struct plot *plot, double slope, size_t i, const char *le
 			   level);
 }
 
-static double ceiling(const struct plot *plot, const char *isa, const char *op)
+static double ceiling(const struct plot *plot, enum roof_isa isa, enum roof_op op)
 {
-	const struct profile *profile = plot->view->profile;
-	return machine_roof(profile->roofs, profile->n_roofs, ROOF_COMPUTE, isa, plot->precision,
-			    op, "", plot->threads);
+	return model_roof(plot->view->profile,
+			  roof_compute(isa, roof_precision_find(plot->precision), op),
+			  plot->threads);
 }
 
 static void name_flat(struct plot *plot, double value, const char *what)
@@ -212,9 +213,11 @@ static void name_flat(struct plot *plot, double value, const char *what)
 
 static void draw_roofs(struct plot *plot)
 {
-	const char *levels[MODEL_LEVELS];
-	const double peak = model_peak(plot->view->profile, plot->precision, plot->threads);
-	const double plain = ceiling(plot, NULL, "add"), scalar = ceiling(plot, "scalar", "fma");
+	enum roof_level levels[MODEL_LEVELS];
+	const double peak = model_peak(plot->view->profile, roof_precision_find(plot->precision),
+				       plot->threads);
+	const double plain = ceiling(plot, ROOF_ISA_ANY, ROOF_OP_ADD),
+		     scalar = ceiling(plot, ROOF_ISA_SCALAR, ROOF_OP_FMA);
 	const size_t n = slopes_of(plot, levels);
 	for (size_t i = 0; i < n; i++)
 		draw_line(plot, slope_of(plot, levels[i]), peak, false);
@@ -223,7 +226,7 @@ static void draw_roofs(struct plot *plot)
 	draw_line(plot, 0, peak, false);
 	for (size_t i = 0; i < n; i++)
 		if (slope_of(plot, levels[i]) > 0)
-			name_slope(plot, slope_of(plot, levels[i]), i, levels[i]);
+			name_slope(plot, slope_of(plot, levels[i]), i, roof_level_name(levels[i]));
 	if (scalar < peak)
 		name_flat(plot, scalar, "scalar");
 	if (plain < peak)
@@ -351,7 +354,7 @@ static bool put_rest(const struct plot *plot, FILE *stream)
 
 static bool print_plot(const struct plot *plot, FILE *stream)
 {
-	const char *levels[MODEL_LEVELS];
+	enum roof_level levels[MODEL_LEVELS];
 	char text[512], number[TEXT_NUMBER], what[96];
 	const size_t n = slopes_of(plot, levels);
 	fputs("  GFLOP/s\n", stream);
@@ -366,7 +369,8 @@ static bool print_plot(const struct plot *plot, FILE *stream)
 	int used = snprintf(text, sizeof(text), "across: %s; roofs of %.0f thread%s:", what,
 			    plot->threads, plot->threads > 1 ? "s" : "");
 	for (size_t i = n; i-- > 0;)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s %s", levels[i],
+		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s %s",
+				 roof_level_name(levels[i]),
 				 text_number(number, slope_of(plot, levels[i])));
 	snprintf(text + used, sizeof(text) - (size_t)used, " GB/s; numbers and letters: column #");
 	return terminal_sentence(plot->view->terminal, stream, STYLE_DIM, "  · ", text) &&

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 
+#include "report/model/model_roofs.h"
 #include "report/rows/ranking.h"
 #include "report/rows/view.h"
 #include "report/text/plot_text.h"
@@ -367,28 +368,25 @@ struct rf_error *report_functions(const struct report_view *view, FILE *stream)
 
 static void print_roofs(const struct report_view *view, FILE *stream)
 {
-	const char *levels[MODEL_LEVELS], *precision = report_main_precision(view->model);
-	const struct roof *peak = model_peak_row(view->profile, precision, 1);
+	enum roof_level levels[MODEL_LEVELS];
+	const char *precision = report_main_precision(view->model);
+	const struct roof *peak = model_peak_row(view->profile, roof_precision_find(precision), 1);
 	char number[TEXT_NUMBER];
 	if (!peak) {
 		precision = "double";
-		peak = model_peak_row(view->profile, precision, 1);
+		peak = model_peak_row(view->profile, roof_precision_find(precision), 1);
 	}
 	if (!peak)
 		return;
-	char *op = text_clean(peak->op);
 	fprintf(stream, " · roof %s GF/s %s (%s %s, 1 thread)", text_number(number, peak->best),
 		report_precision_short(precision), report_isa_name(peak->isa),
-		op && strcmp(op, "fma") == 0 ? "FMA"
-		: op                         ? op
-					     : "");
-	free(op);
+		peak->op == ROOF_OP_FMA ? "FMA" : roof_op_name(peak->op));
 	size_t n = model_levels(view->profile, levels);
 	for (size_t i = n; i-- > 0;)
-		fprintf(stream, "%s%s %s", i + 1 == n ? ", " : " / ", levels[i],
+		fprintf(stream, "%s%s %s", i + 1 == n ? ", " : " / ", roof_level_name(levels[i]),
 			text_number(number,
-				    machine_roof(view->profile->roofs, view->profile->n_roofs,
-						 ROOF_BANDWIDTH, NULL, "", "read", levels[i], 1)));
+				    model_roof(view->profile,
+					       roof_bandwidth(ROOF_OP_READ, levels[i]), 1)));
 	if (n)
 		fputs(" GB/s", stream);
 }

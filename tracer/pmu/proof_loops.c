@@ -46,13 +46,13 @@ static void run_compute(struct proof_loop *loop)
 	compute_kernel_run(loop->kernel, loop->n, loop->memory);
 }
 
-static const struct compute_kernel *find_kernel(const char *isa, const char *precision,
-						const char *op)
+static const struct compute_kernel *find_kernel(enum roof_isa isa, enum roof_precision precision,
+						enum roof_op op)
 {
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		if (!strcmp(kernel->isa, isa) && !strcmp(kernel->precision, precision) &&
-		    !strcmp(kernel->op, op) && cpu_has(kernel->needs))
+		if (kernel->isa == isa && kernel->precision == precision && kernel->op == op &&
+		    cpu_has(kernel->needs))
 			return kernel;
 	}
 	return NULL;
@@ -68,17 +68,18 @@ static void set_flop(struct proof_loop *loop, const struct compute_kernel *kerne
 	loop->truth[EVENT_FP_INSTRUCTIONS] = (double)loop->n * kernel->accumulators * kernel->steps;
 }
 
-static void add_compute(struct proof_loops *loops, const char *isa, const char *width,
-			const char *precision, enum event_quantity quantity)
+static void add_compute(struct proof_loops *loops, enum roof_isa isa, const char *width,
+			enum roof_precision precision, enum event_quantity quantity)
 {
 	char name[sizeof(loops->loops[0]->name)];
-	const struct compute_kernel *kernel = find_kernel(isa, precision, "fma");
+	const struct compute_kernel *kernel = find_kernel(isa, precision, ROOF_OP_FMA);
 	const bool fma = kernel;
 	if (!kernel)
-		kernel = find_kernel(isa, precision, "add");
+		kernel = find_kernel(isa, precision, ROOF_OP_ADD);
 	if (!kernel)
 		return;
-	snprintf(name, sizeof(name), "10^6 %s, %s, %s", fma ? "fma" : "add", width, precision);
+	snprintf(name, sizeof(name), "10^6 %s, %s, %s", fma ? "fma" : "add", width,
+		 roof_precision_name(precision));
 	/* its 64-byte aligned vectors are what the kernels expect */
 	void *state = aligned_alloc(64, sizeof(struct compute_state));
 	struct proof_loop *loop = state ? add_loop(loops, name) : NULL;
@@ -169,17 +170,20 @@ static void add_lines(struct proof_loops *loops)
 void proof_loops_init(struct proof_loops *loops)
 {
 	static const struct {
-		const char *isa, *width;
-	} widths[] = {{"scalar", "scalar"},
-		      {"sse2", "128 bits"},
-		      {"avx2", "256 bits"},
-		      {"avx512f", "512 bits"}};
+		enum roof_isa isa;
+		const char *width;
+	} widths[] = {{ROOF_ISA_SCALAR, "scalar"},
+		      {ROOF_ISA_SSE2, "128 bits"},
+		      {ROOF_ISA_AVX2, "256 bits"},
+		      {ROOF_ISA_AVX512F, "512 bits"}};
 	*loops = (struct proof_loops){.n = 0};
 	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
-		add_compute(loops, widths[i].isa, widths[i].width, "single", EVENT_FLOP_SP);
-		add_compute(loops, widths[i].isa, widths[i].width, "double", EVENT_FLOP_DP);
+		add_compute(loops, widths[i].isa, widths[i].width, ROOF_PRECISION_SINGLE,
+			    EVENT_FLOP_SP);
+		add_compute(loops, widths[i].isa, widths[i].width, ROOF_PRECISION_DOUBLE,
+			    EVENT_FLOP_DP);
 	}
-	add_compute(loops, "avx512f", "512 bits", "half", EVENT_FLOP_HP);
+	add_compute(loops, ROOF_ISA_AVX512F, "512 bits", ROOF_PRECISION_HALF, EVENT_FLOP_HP);
 	add_chain(loops);
 	add_load_store(loops);
 	add_lines(loops);

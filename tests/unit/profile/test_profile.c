@@ -95,9 +95,9 @@ static struct profile *sample_profile(void)
 	profile_native_thread(p, t1, "GS");
 	profile_set_fact(p, "command", "./app 'in put'");
 	add_roof(p, (struct roof){.kind = ROOF_COMPUTE,
-				  .isa = "avx2",
-				  .precision = "double",
-				  .op = "fma",
+				  .isa = ROOF_ISA_AVX2,
+				  .precision = ROOF_PRECISION_DOUBLE,
+				  .op = ROOF_OP_FMA,
 				  .threads = 1,
 				  .best = 50.5,
 				  .median = 50,
@@ -107,9 +107,9 @@ static struct profile *sample_profile(void)
 				  .unit = "GFLOP/s",
 				  .distinguishable = true});
 	add_roof(p, (struct roof){.kind = ROOF_BANDWIDTH,
-				  .isa = "avx2",
-				  .op = "read",
-				  .level = "DRAM",
+				  .isa = ROOF_ISA_AVX2,
+				  .op = ROOF_OP_READ,
+				  .level = ROOF_LEVEL_DRAM,
 				  .threads = 2,
 				  .by_node = true,
 				  .memory_node = 1,
@@ -647,6 +647,19 @@ ParameterizedTest(size_t *row, profile, hostile_rows_are_refused)
 	save_sample();
 	run_sql(hostile[*row].sql);
 	assert_error(load_error(), RF_EFORMAT, hostile[*row].says);
+}
+
+/* A newer version may measure roofs that this one does not know. */
+Test(profile, roofs_of_unknown_words_are_kept)
+{
+	struct profile *loaded;
+	save_sample();
+	run_sql("UPDATE roofs SET op = 'fma4' WHERE id = 0");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->roofs[0].op, ROOF_OP_UNKNOWN);
+	cr_expect_eq(loaded->roofs[0].isa, ROOF_ISA_AVX2);
+	cr_expect_eq(loaded->roofs[1].level, ROOF_LEVEL_DRAM);
+	profile_destroy(loaded);
 }
 
 Test(profile, flipped_bits_never_break_the_reader)

@@ -78,16 +78,16 @@ static inline void sample_roof(struct profile *p, enum roof_kind kind, const cha
 			       int threads, double best)
 {
 	struct roof roof = {.kind = kind,
+			    .isa = roof_isa_find(isa),
+			    .precision = roof_precision_find(precision),
+			    .op = roof_op_find(op),
+			    .level = roof_level_find(level),
 			    .threads = threads,
 			    .best = best,
 			    .median = best,
 			    .q1 = best,
 			    .q3 = best,
 			    .distinguishable = strcmp(level, "L3") != 0};
-	strcpy(roof.isa, isa);
-	strcpy(roof.precision, precision);
-	strcpy(roof.op, op);
-	strcpy(roof.level, level);
 	strcpy(roof.unit, kind == ROOF_COMPUTE ? "GFLOP/s" : "GB/s");
 	if (!rf_array_push(p->roofs, p->n_roofs, p->cap_roofs, roof))
 		abort();

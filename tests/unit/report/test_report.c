@@ -163,8 +163,8 @@ static void make_noisy(struct profile *p, const char *op, const char *level, int
 {
 	for (size_t i = 0; i < p->n_roofs; i++) {
 		struct roof *roof = &p->roofs[i];
-		if (strcmp(roof->op, op) == 0 && strcmp(roof->level, level) == 0 &&
-		    roof->threads == threads && strcmp(roof->isa, "scalar") != 0)
+		if (roof->op == roof_op_find(op) && roof->level == roof_level_find(level) &&
+		    roof->threads == threads && roof->isa != ROOF_ISA_SCALAR)
 			roof->noisy = true, roof->q3 = roof->median,
 			roof->q1 = roof->median * (1 - spread);
 	}

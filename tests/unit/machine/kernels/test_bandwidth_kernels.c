@@ -24,8 +24,8 @@ static const char *name_of(const struct bandwidth_kernel *kernel)
 {
 	static char name[128];
 	snprintf(name, sizeof(name), "%s %s %s: streams %d, unroll %d, group %d, ahead %d",
-		 kernel->isa, kernel->op, kernel->body, kernel->streams, kernel->unroll,
-		 kernel->group, kernel->ahead);
+		 roof_isa_name(kernel->isa), roof_op_name(kernel->op), kernel->body,
+		 kernel->streams, kernel->unroll, kernel->group, kernel->ahead);
 	return name;
 }
 
@@ -111,8 +111,8 @@ static void check_bandwidth_kernel(const struct bandwidth_kernel *kernel, uint64
 	kernel->run(a.array, b.array, c.array, WORDS * 8, passes, &state);
 	for (size_t i = 0; i < WORDS; i++)
 		cr_assert_eq(a.array[i],
-			     expected_element(kernel->op, passes, 1 + GUARD + i, 1e4 + GUARD + i,
-					      1e6 + GUARD + i),
+			     expected_element(roof_op_name(kernel->op), passes, 1 + GUARD + i,
+					      1e4 + GUARD + i, 1e6 + GUARD + i),
 			     "%s: element %zu", name_of(kernel), i);
 	if (is(kernel->body, "read")) /* two passes cancel */
 		cr_assert_eq(sum_of(&state), passes % 2 ? xor_of(a.array, WORDS) : 0, "%s",
@@ -200,12 +200,13 @@ Test(bandwidth_kernels, operations_state_their_arrays_and_bytes)
 		size_t variants = 0;
 		for (size_t k = 0; k < n_bandwidth_kernels; k++) {
 			const struct bandwidth_kernel *kernel = &bandwidth_kernels[k];
-			if (!is(kernel->op, truths[i].op))
+			if (!is(roof_op_name(kernel->op), truths[i].op))
 				continue;
 			variants++;
 			cr_assert_eq(kernel->arrays, truths[i].arrays);
 			cr_assert_eq(kernel->bytes_per_element, truths[i].bytes);
-			cr_assert_eq(kernel->non_temporal, strstr(kernel->op, "_nt") != NULL);
+			cr_assert_eq(kernel->non_temporal,
+				     strstr(roof_op_name(kernel->op), "_nt") != NULL);
 		}
 		cr_assert(variants > 0 && variants <= BANDWIDTH_MAX_VARIANTS, "%s: %zu",
 			  truths[i].op, variants);
@@ -226,7 +227,8 @@ Test(bandwidth_kernels, an_iteration_divides_the_grain)
 {
 	for (size_t i = 0; i < n_bandwidth_kernels; i++) {
 		const struct bandwidth_kernel *kernel = &bandwidth_kernels[i];
-		size_t vector = is(kernel->isa, "rep") ? 8 : isa_vector_bytes(kernel->isa);
+		size_t vector =
+			is(roof_isa_name(kernel->isa), "rep") ? 8 : isa_vector_bytes(kernel->isa);
 		cr_assert_eq(BANDWIDTH_GRAIN % (kernel->streams * kernel->unroll * vector), 0, "%s",
 			     name_of(kernel));
 	}
@@ -320,11 +322,11 @@ Test(bandwidth_kernels, instructions_move_the_stated_bytes)
 {
 	for (size_t k = 0; k < n_bandwidth_kernels; k++) {
 		const struct bandwidth_kernel *kernel = &bandwidth_kernels[k];
-		if (is(kernel->isa, "rep"))
+		if (is(roof_isa_name(kernel->isa), "rep"))
 			continue;
 		struct traffic traffic = inner_loop_traffic(kernel);
 		int step = kernel->streams * kernel->unroll * (int)isa_vector_bytes(kernel->isa);
-		int stored = is(kernel->op, "read") ? 0 : step;
+		int stored = is(roof_op_name(kernel->op), "read") ? 0 : step;
 		const char *name = name_of(kernel);
 		cr_assert_eq(traffic.store_bytes, kernel->non_temporal ? 0 : stored, "%s", name);
 		cr_assert_eq(traffic.nt_store_bytes, kernel->non_temporal ? stored : 0, "%s", name);
@@ -332,7 +334,8 @@ Test(bandwidth_kernels, instructions_move_the_stated_bytes)
 			     "%s", name);
 		/* One prefetch for each line of each array, but not of those stored past the
 		 * caches. */
-		int lines = kernel->ahead ? step / 64 : 0, a_is_read = is(kernel->op, "read");
+		int lines = kernel->ahead ? step / 64 : 0,
+		    a_is_read = is(roof_op_name(kernel->op), "read");
 		cr_assert_eq(traffic.prefetches, lines * (kernel->arrays - 1 + a_is_read), "%s",
 			     name);
 		cr_assert_eq(traffic.prefetch_writes, kernel->non_temporal || a_is_read ? 0 : lines,
@@ -347,7 +350,7 @@ Test(bandwidth_kernels, string_kernels_are_one_string_instruction_a_pass)
 		const struct bandwidth_kernel *kernel = &bandwidth_kernels[k];
 		ZydisDecoder decoder;
 		ZydisDecodedInstruction insn;
-		if (!is(kernel->isa, "rep"))
+		if (!is(roof_isa_name(kernel->isa), "rep"))
 			continue;
 		const unsigned char *code = (const unsigned char *)(uintptr_t)kernel->run;
 		int strings = 0;

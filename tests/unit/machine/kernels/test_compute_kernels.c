@@ -78,17 +78,17 @@ static long double float_op(enum element element, const char *op, long double x,
 static long double float_step(const struct compute_kernel *kernel, bool adds, int step,
 			      long double x, long double b, long double c)
 {
-	bool x87 = is(kernel->isa, "x87");
+	bool x87 = is(roof_isa_name(kernel->isa), "x87");
 	long double operand = step % 2 && !x87 ? c : b;
 	if (adds)
 		return float_op(kernel->element, step % 2 ? "sub" : "add", x, c);
-	if (starts_with(kernel->op, "fma"))
+	if (starts_with(roof_op_name(kernel->op), "fma"))
 		return float_fma(kernel->element, x, b, c);
-	if (is(kernel->op, "sqrt"))
+	if (is(roof_op_name(kernel->op), "sqrt"))
 		return float_op(kernel->element, "sqrt", 0, step % kernel->steps ? x : b);
-	if (x87 && is(kernel->op, "div"))
+	if (x87 && is(roof_op_name(kernel->op), "div"))
 		return b / x;
-	return float_op(kernel->element, kernel->op, x, operand);
+	return float_op(kernel->element, roof_op_name(kernel->op), x, operand);
 }
 
 static uint64_t integer_step(const char *op, int step, uint64_t x, uint64_t b, uint64_t c)
@@ -106,7 +106,7 @@ static long double byte_of(bool is_signed, unsigned char byte)
 static long double dot_sum(const struct compute_kernel *kernel, const unsigned char *b,
 			   const unsigned char *c, int lane, uint64_t *products)
 {
-	bool tiles = is(kernel->isa, "amx"), bytes = is_integer(kernel);
+	bool tiles = is(roof_isa_name(kernel->isa), "amx"), bytes = is_integer(kernel);
 	long double sum = 0;
 	for (int row = 0; row < (tiles ? 16 : 1); row++)
 		for (int k = 0; k < (bytes ? 4 : 2); k++) {
@@ -133,16 +133,16 @@ static uint64_t reference_lane(const struct compute_kernel *kernel,
 	int steps = adds ? kernel->added_steps : kernel->steps;
 	for (uint64_t n = 0; n < iterations * steps; n++) {
 		long double x = element_get(element, at);
-		if (is(kernel->op, "dot")) {
+		if (is(roof_op_name(kernel->op), "dot")) {
 			x += dot_sum(kernel, state->b, n % 2 ? state->d : state->c, lane,
 				     &products);
 		} else if (is_integer(kernel)) {
-			x = (int64_t)integer_step(kernel->op, n % 2, (int64_t)x, (int64_t)b,
-						  (int64_t)c);
+			x = (int64_t)integer_step(roof_op_name(kernel->op), n % 2, (int64_t)x,
+						  (int64_t)b, (int64_t)c);
 			ops++;
 		} else {
 			x = float_step(kernel, adds, n, x, b, c);
-			ops += starts_with(kernel->op, "fma") && !adds ? 2 : 1;
+			ops += starts_with(roof_op_name(kernel->op), "fma") && !adds ? 2 : 1;
 		}
 		element_set(element, at, x);
 	}
@@ -181,7 +181,7 @@ static void fill_floats(const struct compute_kernel *kernel, struct compute_stat
 	};
 	long double low = -1, high = 1; /* fma */
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-		if (is(kernel->op, ranges[i].op))
+		if (is(roof_op_name(kernel->op), ranges[i].op))
 			low = ranges[i].low, high = ranges[i].high;
 	fill(kernel->element, state->b, sizeof(state->b), low, high);
 	fill(kernel->element, state->c, sizeof(state->c), low, high);
@@ -198,7 +198,7 @@ static void fill_state(const struct compute_kernel *kernel, struct compute_state
 		return;
 	}
 	fill(kernel->element, state->accumulators, sizeof(state->accumulators), 1, 2);
-	if (!is(kernel->op, "dot")) {
+	if (!is(roof_op_name(kernel->op), "dot")) {
 		fill_floats(kernel, state);
 		return;
 	}
@@ -227,15 +227,18 @@ static uint64_t check_compute_kernel(const struct compute_kernel *kernel, uint64
 					      i >= kernel->accumulators - kernel->added, lane, at);
 			cr_assert_eq(compute_state_value(kernel, &after, i, lane),
 				     element_get(kernel->element, at),
-				     "%s %s %s %d: accumulator %d lane %d", kernel->isa,
-				     kernel->precision, kernel->op, kernel->accumulators, i, lane);
+				     "%s %s %s %d: accumulator %d lane %d",
+				     roof_isa_name(kernel->isa),
+				     roof_precision_name(kernel->precision),
+				     roof_op_name(kernel->op), kernel->accumulators, i, lane);
 			/* zeros may differ in their signs: processors sum dot products in different
 			 * orders */
 			memcpy(at, after.accumulators + (at - expected.accumulators),
 			       (size_t)element_bytes(kernel->element));
 		}
 	cr_assert_arr_eq(&after, &expected, sizeof(after), "%s %s %s %d: touched something else",
-			 kernel->isa, kernel->precision, kernel->op, kernel->accumulators);
+			 roof_isa_name(kernel->isa), roof_precision_name(kernel->precision),
+			 roof_op_name(kernel->op), kernel->accumulators);
 	return ops;
 }
 
@@ -245,14 +248,15 @@ static int check_kernels(const char *precision, const char *isa)
 	int checked = 0;
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		if ((*precision && !is(kernel->precision, precision)) ||
-		    (*isa && !is(kernel->isa, isa)) || !cpu_has(kernel->needs))
+		if ((*precision && !is(roof_precision_name(kernel->precision), precision)) ||
+		    (*isa && !is(roof_isa_name(kernel->isa), isa)) || !cpu_has(kernel->needs))
 			continue;
 		for (uint64_t iterations = 1; iterations <= 5; iterations += 2)
 			cr_assert_eq(check_compute_kernel(kernel, iterations),
 				     iterations * kernel->ops_per_iteration, "%s %s %s %d",
-				     kernel->isa, kernel->precision, kernel->op,
-				     kernel->accumulators);
+				     roof_isa_name(kernel->isa),
+				     roof_precision_name(kernel->precision),
+				     roof_op_name(kernel->op), kernel->accumulators);
 		checked++;
 	}
 	return checked;
@@ -315,8 +319,8 @@ static void decode(const struct compute_kernel *kernel, struct code *code)
 	} while (code->insns[code->n - 1].mnemonic != ZYDIS_MNEMONIC_RET);
 	while (code->loop < code->back && code->at[code->loop] != target)
 		code->loop++;
-	cr_assert_lt(code->loop, code->back, "%s %s %s has no loop", kernel->isa, kernel->precision,
-		     kernel->op);
+	cr_assert_lt(code->loop, code->back, "%s %s %s has no loop", roof_isa_name(kernel->isa),
+		     roof_precision_name(kernel->precision), roof_op_name(kernel->op));
 }
 
 /* The instruction of `op` as Zydis writes it, without a leading v. */
@@ -331,23 +335,24 @@ static const char *instruction_name(const struct compute_kernel *kernel, const c
 		{"int32", "logic", "pxor", "xor"},   {"int64", "logic", "pxor", "xor"},
 	};
 	static char name[32];
-	bool scalar = is(kernel->isa, "scalar");
-	if (is(kernel->isa, "amx"))
-		return is(kernel->precision, "int8") ? "tdpbssd" : "tdpbf16ps";
+	bool scalar = is(roof_isa_name(kernel->isa), "scalar");
+	if (is(roof_isa_name(kernel->isa), "amx"))
+		return is(roof_precision_name(kernel->precision), "int8") ? "tdpbssd" : "tdpbf16ps";
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (is(names[i].precision, kernel->precision) && is(names[i].op, op)) {
-			bool evex = is(kernel->isa, "avx512f") && is(op, "logic");
+		if (is(names[i].precision, roof_precision_name(kernel->precision)) &&
+		    is(names[i].op, op)) {
+			bool evex = is(roof_isa_name(kernel->isa), "avx512f") && is(op, "logic");
 			snprintf(name, sizeof(name), "%s%s",
 				 scalar ? names[i].scalar : names[i].vector,
-				 !evex                            ? ""
-				 : is(kernel->precision, "int32") ? "d"
-								  : "q");
+				 !evex                                                 ? ""
+				 : is(roof_precision_name(kernel->precision), "int32") ? "d"
+										       : "q");
 			return name;
 		}
-	char type = is(kernel->precision, "half")     ? 'h'
-		    : is(kernel->precision, "single") ? 's'
-						      : 'd';
-	if (is(kernel->isa, "x87")) /* Zydis names the reverse as Intel does */
+	char type = is(roof_precision_name(kernel->precision), "half")     ? 'h'
+		    : is(roof_precision_name(kernel->precision), "single") ? 's'
+									   : 'd';
+	if (is(roof_isa_name(kernel->isa), "x87")) /* Zydis names the reverse as Intel does */
 		snprintf(name, sizeof(name), "f%s%s", op, is(op, "div") ? "r" : "");
 	else
 		snprintf(name, sizeof(name), "%s%c%c", is(op, "fma") ? "fmadd213" : op,
@@ -384,9 +389,9 @@ static void check_mix(const struct compute_kernel *kernel, const struct code *co
 {
 	int fma, add, fmas = count_in_loop(kernel, code, "fma");
 	int adds = count_in_loop(kernel, code, "add") + count_in_loop(kernel, code, "sub");
-	mix_of(kernel->op, &fma, &add);
-	cr_assert_eq(fmas * add, adds * fma, "%s %s %s: %d to %d", kernel->isa, kernel->precision,
-		     kernel->op, fmas, adds);
+	mix_of(roof_op_name(kernel->op), &fma, &add);
+	cr_assert_eq(fmas * add, adds * fma, "%s %s %s: %d to %d", roof_isa_name(kernel->isa),
+		     roof_precision_name(kernel->precision), roof_op_name(kernel->op), fmas, adds);
 	cr_assert_eq(fmas, (kernel->accumulators - kernel->added) * kernel->steps);
 	cr_assert_eq(adds, kernel->added * kernel->added_steps);
 	cr_assert_eq((2 * fmas + adds) * kernel->lanes, kernel->ops_per_iteration);
@@ -403,11 +408,13 @@ Test(compute_kernels, a_loop_holds_its_operations_and_a_counter)
 			check_mix(kernel, &code);
 			continue;
 		}
-		int n = count_in_loop(kernel, &code, kernel->op);
-		bool copies = is(kernel->isa, "x87") && is(kernel->op, "sqrt"); /* fld and fstp */
+		int n = count_in_loop(kernel, &code, roof_op_name(kernel->op));
+		bool copies = is(roof_isa_name(kernel->isa), "x87") &&
+			      is(roof_op_name(kernel->op), "sqrt"); /* fld and fstp */
 		cr_assert_eq(n, kernel->accumulators * kernel->steps, "%s %s %s %d: %d × %s",
-			     kernel->isa, kernel->precision, kernel->op, kernel->accumulators, n,
-			     instruction_name(kernel, kernel->op));
+			     roof_isa_name(kernel->isa), roof_precision_name(kernel->precision),
+			     roof_op_name(kernel->op), kernel->accumulators, n,
+			     instruction_name(kernel, roof_op_name(kernel->op)));
 		cr_assert_eq(code.back - code.loop,
 			     n + 1 + (copies ? 2 * kernel->accumulators : 0));
 		cr_assert_eq(kernel->ops_per_iteration % (n * kernel->lanes), 0);
@@ -425,8 +432,9 @@ static const struct compute_kernel *single_like(const struct compute_kernel *hal
 {
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		if (is(kernel->isa, "avx512f") && is(kernel->precision, "single") &&
-		    is(kernel->op, half->op) && kernel->accumulators == half->accumulators &&
+		if (is(roof_isa_name(kernel->isa), "avx512f") &&
+		    is(roof_precision_name(kernel->precision), "single") &&
+		    kernel->op == half->op && kernel->accumulators == half->accumulators &&
 		    kernel->added == half->added)
 			return kernel;
 	}
@@ -440,18 +448,19 @@ Test(compute_kernels, half_loops_have_the_registers_of_single_loops)
 	static struct code half, single;
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		if (!is(kernel->precision, "half"))
+		if (!is(roof_precision_name(kernel->precision), "half"))
 			continue;
 		cr_assert_not_null(single_like(kernel));
 		decode(kernel, &half);
 		decode(single_like(kernel), &single);
 		cr_assert_eq(half.back - half.loop, single.back - single.loop);
-		int operands = is(kernel->op, "sqrt") ? 1 : 3;
+		int operands = is(roof_op_name(kernel->op), "sqrt") ? 1 : 3;
 		for (int k = 0; k < half.back - half.loop - 1; k++) /* without the counter */
 			for (int r = 0; r < operands; r++)
 				cr_assert_eq(register_number(&half, half.loop + k, r),
 					     register_number(&single, single.loop + k, r),
-					     "%s half %s: instruction %d", kernel->isa, kernel->op,
+					     "%s half %s: instruction %d",
+					     roof_isa_name(kernel->isa), roof_op_name(kernel->op),
 					     k);
 	}
 }
@@ -534,7 +543,8 @@ Test(compute_kernels, no_instruction_needs_more_than_its_row_says)
 			used |= features;
 		}
 		cr_assert_eq(with_bases(used), with_bases(kernel->needs), "%s %s %s: %x, says %x",
-			     kernel->isa, kernel->precision, kernel->op, used, kernel->needs);
+			     roof_isa_name(kernel->isa), roof_precision_name(kernel->precision),
+			     roof_op_name(kernel->op), used, kernel->needs);
 	}
 }
 
@@ -551,8 +561,9 @@ Test(compute_kernels, values_stay_valid)
 		compute_kernel_run(kernel, 5, &state);
 		compute_kernel_run(kernel, 4097, &state);
 		cr_assert_eq(state.iterations, 4102);
-		cr_assert(compute_state_valid(kernel, &state), "%s %s %s %d", kernel->isa,
-			  kernel->precision, kernel->op, kernel->accumulators);
+		cr_assert(compute_state_valid(kernel, &state), "%s %s %s %d",
+			  roof_isa_name(kernel->isa), roof_precision_name(kernel->precision),
+			  roof_op_name(kernel->op), kernel->accumulators);
 	}
 }
 
@@ -562,7 +573,7 @@ Test(compute_kernels, half_values_stay_valid_for_ever)
 	static struct compute_state state;
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		if (!is(kernel->precision, "half") || kernel->lanes < 32)
+		if (!is(roof_precision_name(kernel->precision), "half") || kernel->lanes < 32)
 			continue;
 		compute_state_init(kernel, &state);
 		long double b = element_get(ELEMENT_HALF, state.b),
@@ -591,15 +602,16 @@ Test(compute_kernels, undoing_has_a_fixed_point)
 	/* What the range of mul and div rests on; see set_float_operands(). */
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		if (is_integer(kernel) || is(kernel->isa, "x87") ||
-		    (!is(kernel->op, "mul") && !is(kernel->op, "div")))
+		if (is_integer(kernel) || is(roof_isa_name(kernel->isa), "x87") ||
+		    (!is(roof_op_name(kernel->op), "mul") && !is(roof_op_name(kernel->op), "div")))
 			continue;
 		struct compute_state state;
 		compute_state_init(kernel, &state);
 		long double x = 1, b = element_get(kernel->element, state.b);
 		x = float_step(kernel, false, 0, x, b, 0);
 		x = float_step(kernel, false, 1, x, 0, element_get(kernel->element, state.c));
-		cr_assert_eq(x, 1, "%s %s %s", kernel->isa, kernel->precision, kernel->op);
+		cr_assert_eq(x, 1, "%s %s %s", roof_isa_name(kernel->isa),
+			     roof_precision_name(kernel->precision), roof_op_name(kernel->op));
 	}
 }
 
@@ -639,8 +651,9 @@ static int count_variants(const char *isa, const char *precision, const char *op
 	*runs = 0;
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		bool same = is(kernel->isa, isa) && is(kernel->precision, precision) &&
-			    is(kernel->op, op);
+		bool same = is(roof_isa_name(kernel->isa), isa) &&
+			    is(roof_precision_name(kernel->precision), precision) &&
+			    is(roof_op_name(kernel->op), op);
 		variants += same;
 		*runs += same && !before;
 		before = same;
@@ -680,13 +693,15 @@ Test(compute_kernels, quick_rows_are_those_that_reports_draw)
 {
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
-		const char *precision = kernel->precision, *op = kernel->op;
+		const char *precision = roof_precision_name(kernel->precision),
+			   *op = roof_op_name(kernel->op);
 		bool fma_or_add = is(op, "fma") || is(op, "add");
 		bool quick = is(precision, "bfloat16") || (is(precision, "half") && fma_or_add) ||
 			     (is(precision, "x87") && (is(op, "add") || is(op, "mul"))) ||
 			     ((is(precision, "single") || is(precision, "double")) &&
 			      !is(op, "fma1_add2"));
-		cr_assert_eq(kernel->quick, quick, "%s %s %s", kernel->isa, precision, op);
+		cr_assert_eq(kernel->quick, quick, "%s %s %s", roof_isa_name(kernel->isa),
+			     precision, op);
 	}
 }
 

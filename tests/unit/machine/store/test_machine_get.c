@@ -75,10 +75,10 @@ static struct roof roof_row(enum roof_kind kind, const char *isa, const char *pr
 {
 	struct roof roof = {
 		.kind = kind, .threads = threads, .best = best, .distinguishable = true};
-	strcpy(roof.isa, isa);
-	strcpy(roof.precision, precision);
-	strcpy(roof.op, op);
-	strcpy(roof.level, level);
+	roof.isa = roof_isa_find(isa);
+	roof.precision = roof_precision_find(precision);
+	roof.op = roof_op_find(op);
+	roof.level = roof_level_find(level);
 	return roof;
 }
 
@@ -107,7 +107,7 @@ Test(machine, roofs_are_looked_up_and_interpolated)
 		{ROOF_COMPUTE, "avx512f", "double", "fma", "", 16, 100},
 		{ROOF_COMPUTE, "avx512f", "double", "fma", "", 64, 100},
 		{ROOF_COMPUTE, "avx512f", "double", "fma", "", 0.5, 10},
-		{ROOF_COMPUTE, "avx2", "double", "fma", NULL, 2, 18},
+		{ROOF_COMPUTE, "avx2", "double", "fma", "", 2, 18},
 		{ROOF_COMPUTE, NULL, "double", "fma", "", 1, 12}, /* the fastest of all */
 		{ROOF_COMPUTE, NULL, "double", "fma", "", 4, 40},
 		{ROOF_COMPUTE, NULL, "double", "fma", "", 2.5, 26},
@@ -120,11 +120,20 @@ Test(machine, roofs_are_looked_up_and_interpolated)
 		{ROOF_BANDWIDTH, NULL, "", "fma", "", 1, 0},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		cr_assert_float_eq(machine_roof(roofs, n, cases[i].kind, cases[i].isa,
-						cases[i].precision, cases[i].op, cases[i].level,
-						cases[i].threads),
-				   cases[i].expected, 1e-12, "case %zu", i);
-	cr_assert_eq(machine_roof(NULL, 0, ROOF_COMPUTE, NULL, "double", "fma", "", 1), 0);
+		cr_assert_float_eq(
+			machine_roof(roofs, n,
+				     (struct roof_key){cases[i].kind,
+						       cases[i].isa ? roof_isa_find(cases[i].isa)
+								    : ROOF_ISA_ANY,
+						       roof_precision_find(cases[i].precision),
+						       roof_op_find(cases[i].op),
+						       roof_level_find(cases[i].level)},
+				     cases[i].threads),
+			cases[i].expected, 1e-12, "case %zu", i);
+	cr_assert_eq(machine_roof(NULL, 0,
+				  roof_compute(ROOF_ISA_ANY, ROOF_PRECISION_DOUBLE, ROOF_OP_FMA),
+				  1),
+		     0);
 }
 
 Test(machine, levels_within_15_percent_are_not_told_apart)
@@ -147,15 +156,13 @@ Test(machine, levels_within_15_percent_are_not_told_apart)
 		cr_assert_eq(roofs[i].distinguishable, expected[i], "row %zu", i);
 }
 
-static size_t rows_like(const struct machine *machine, const char *isa, const char *precision,
-			const char *op, const char *level, int threads)
+static size_t rows_like(const struct machine *machine, struct roof_key key, int threads)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < machine->n_roofs; i++) {
-		const struct roof *roof = &machine->roofs[i];
-		n += (!isa || !strcmp(roof->isa, isa)) && !strcmp(roof->precision, precision) &&
-		     !strcmp(roof->op, op) && !strcmp(roof->level, level) &&
-		     roof->threads == threads;
+		struct roof roof = machine->roofs[i];
+		roof.by_node = false; /* these count, too */
+		n += roof_matches(&roof, key) && roof.threads == threads;
 	}
 	return n;
 }
@@ -185,12 +192,12 @@ static void assert_rates(const struct roof *roof)
 	cr_assert_eq(roof->noisy, roof->q3 - roof->q1 >= 0.05 * roof->median);
 	if (roof->kind == ROOF_BANDWIDTH)
 		cr_assert_str_eq(roof->unit, "GB/s");
-	else if (!strncmp(roof->precision, "int", 3))
+	else if (!strncmp(roof_precision_name(roof->precision), "int", 3))
 		cr_assert_str_eq(roof->unit, "GOP/s");
 	else
 		cr_assert_str_eq(roof->unit, "GFLOP/s");
 	cr_assert_eq(roof->bytes_convention[0] == '\0', roof->kind == ROOF_COMPUTE);
-	cr_assert_neq(roof->isa[0], '\0');
+	cr_assert(roof->isa != ROOF_ISA_NONE && roof->isa != ROOF_ISA_UNKNOWN);
 	cr_assert_geq(roof->theory, 0);
 }
 
@@ -201,34 +208,31 @@ static void assert_compute_rows(const struct machine *machine, int threads, bool
 		const struct compute_kernel *kernel = &compute_kernels[i];
 		bool runs = false;
 		for (size_t k = 0; k < n_compute_kernels; k++)
-			runs |= !strcmp(compute_kernels[k].isa, kernel->isa) &&
-				!strcmp(compute_kernels[k].precision, kernel->precision) &&
-				!strcmp(compute_kernels[k].op, kernel->op) &&
+			runs |= compute_kernels[k].isa == kernel->isa &&
+				compute_kernels[k].precision == kernel->precision &&
+				compute_kernels[k].op == kernel->op &&
 				cpu_has(compute_kernels[k].needs);
-		cr_assert_eq(rows_like(machine, kernel->isa, kernel->precision, kernel->op, "",
+		cr_assert_eq(rows_like(machine,
+				       roof_compute(kernel->isa, kernel->precision, kernel->op),
 				       threads),
-			     runs && (kernel->quick || !quick) ? 1 : 0, "%s %s %s", kernel->isa,
-			     kernel->precision, kernel->op);
+			     runs && (kernel->quick || !quick) ? 1 : 0, "%s %s %s",
+			     roof_isa_name(kernel->isa), roof_precision_name(kernel->precision),
+			     roof_op_name(kernel->op));
 	}
 }
 
 static void assert_bandwidth_rows(const struct machine *machine, const struct topology *topology,
 				  int threads, bool quick)
 {
-	static const char *const ops[] = {"read",     "write",   "copy",      "triad",
-					  "update",   "daxpy",   "write_rep", "copy_rep",
-					  "write_nt", "copy_nt", "triad_nt"};
-	static const char *const full_ops[] = {"random", "chase"};
-	static const char *const names[] = {"L1", "L2", "L3", "DRAM"};
-	for (int level = 0; level < 4; level++) {
-		int there = level == 3 || topology_share_bytes(topology, level + 1, 1) ? 1 : 0;
-		for (int op = 0; op < 11; op++)
-			cr_assert_eq(rows_like(machine, NULL, "", ops[op], names[level], threads),
-				     there, "%s %s", names[level], ops[op]);
-		for (int op = 0; op < 2; op++)
-			cr_assert_eq(rows_like(machine, NULL, "", full_ops[op], names[level],
-					       threads),
-				     quick ? 0 : there);
+	for (enum roof_level level = ROOF_LEVEL_L1; level <= ROOF_LEVEL_DRAM; level++) {
+		const bool there = level == ROOF_LEVEL_DRAM ||
+				   topology_share_bytes(topology, level - ROOF_LEVEL_L1 + 1, 1);
+		for (enum roof_op op = ROOF_OP_READ; op <= ROOF_OP_CHASE; op++) {
+			const bool full = op == ROOF_OP_RANDOM || op == ROOF_OP_CHASE;
+			cr_assert_eq(rows_like(machine, roof_bandwidth(op, level), threads),
+				     there && !(quick && full) ? 1 : 0, "%s %s",
+				     roof_level_name(level), roof_op_name(op));
+		}
 	}
 }
 
@@ -282,7 +286,7 @@ Test(machine, each_pair_of_nodes_has_rows)
 	cr_assert_eq(node_rows(&machine, 0, 1), 0);
 	cr_assert_eq(node_rows(&machine, 1, 0), 0); /* no CPU is there */
 	cr_assert(has_note(&machine, "cannot take memory of NUMA node 1000"));
-	cr_assert_eq(rows_like(&machine, NULL, "", "read", "DRAM", count), 2);
+	cr_assert_eq(rows_like(&machine, roof_bandwidth(ROOF_OP_READ, ROOF_LEVEL_DRAM), count), 2);
 	machine_deinit(&machine);
 	topology.nodes = real_nodes;
 	topology_deinit(&topology);
@@ -307,7 +311,7 @@ Test(machine, limits_are_kept_and_noted)
 	struct machine machine = measure_tiny(&topology, &one, 1, true);
 	cr_assert(has_note(&machine, "quota of the control group is 0.50 CPUs"));
 	cr_assert(has_note(&machine, "DRAM was measured in "));
-	cr_assert_eq(rows_like(&machine, NULL, "", "read", "DRAM", 1), 1);
+	cr_assert_eq(rows_like(&machine, roof_bandwidth(ROOF_OP_READ, ROOF_LEVEL_DRAM), 1), 1);
 	machine_deinit(&machine);
 	topology_deinit(&topology);
 }
@@ -322,8 +326,8 @@ Test(machine, missing_caches_are_noted)
 	struct machine machine = measure_tiny(&topology, &one, 1, true);
 	cr_assert(has_note(&machine, "no L1 cache"));
 	cr_assert(has_note(&machine, "no L3 cache"));
-	cr_assert_eq(rows_like(&machine, NULL, "", "read", "L1", 1), 0);
-	cr_assert_eq(rows_like(&machine, NULL, "", "read", "DRAM", 1), 1);
+	cr_assert_eq(rows_like(&machine, roof_bandwidth(ROOF_OP_READ, ROOF_LEVEL_L1), 1), 0);
+	cr_assert_eq(rows_like(&machine, roof_bandwidth(ROOF_OP_READ, ROOF_LEVEL_DRAM), 1), 1);
 	machine_deinit(&machine);
 	topology_deinit(&topology);
 }
@@ -623,8 +627,8 @@ Test(machine, thread_counts_that_are_missing_are_measured)
 	assert_ok(machine_get(&options, &machine, NULL));
 	cr_assert_not(machine.from_cache);
 	cr_assert_eq(machine.n_counts, 2);
-	cr_assert_eq(rows_like(&machine, NULL, "", "read", "DRAM", 1), 1);
-	cr_assert_eq(rows_like(&machine, NULL, "", "read", "DRAM", 2), 1);
+	cr_assert_eq(rows_like(&machine, roof_bandwidth(ROOF_OP_READ, ROOF_LEVEL_DRAM), 1), 1);
+	cr_assert_eq(rows_like(&machine, roof_bandwidth(ROOF_OP_READ, ROOF_LEVEL_DRAM), 2), 1);
 	machine_deinit(&machine);
 	options.threads = &one;
 	assert_ok(machine_get(&options, &machine, NULL));

@@ -16,6 +16,19 @@ static const char *const ops[] = {"fma",       "add",       "mul",       "div", 
 				  "fma1_add1", "fma2_add1", "fma1_add2", "dot", "logic"};
 static const char *const loops[] = {"read", "write", "copy", "update", "triad", "daxpy"};
 
+static double compute(const struct microarchitecture *row, const char *isa, const char *precision,
+		      const char *op)
+{
+	return theory_compute(row, roof_isa_find(isa), roof_precision_find(precision),
+			      roof_op_find(op));
+}
+
+static double bandwidth(const struct microarchitecture *row, const char *level, const char *op,
+			const char *isa)
+{
+	return theory_bandwidth(row, roof_level_find(level), roof_op_find(op), roof_isa_find(isa));
+}
+
 static const struct microarchitecture *named(const char *name)
 {
 	for (unsigned i = 0; i < n_microarchitectures; i++)
@@ -167,8 +180,8 @@ Test(theory, compute_is_lanes_times_units)
 		{"Zen 5 (256-bit datapath)", "avx2", "double", "fma", 16},
 	};
 	for (size_t i = 0; i < COUNT(truths); i++)
-		cr_assert_eq(theory_compute(named(truths[i].name), truths[i].isa,
-					    truths[i].precision, truths[i].op),
+		cr_assert_eq(compute(named(truths[i].name), truths[i].isa, truths[i].precision,
+				     truths[i].op),
 			     truths[i].expected, "%s %s %s %s", truths[i].name, truths[i].isa,
 			     truths[i].precision, truths[i].op);
 }
@@ -219,8 +232,8 @@ Test(theory, unknown_is_zero)
 		{"Sapphire Rapids", "amx", "double", "dot"},
 	};
 	for (size_t i = 0; i < COUNT(unknown); i++)
-		cr_assert_eq(theory_compute(named(unknown[i].name), unknown[i].isa,
-					    unknown[i].precision, unknown[i].op),
+		cr_assert_eq(compute(named(unknown[i].name), unknown[i].isa, unknown[i].precision,
+				     unknown[i].op),
 			     0, "%s %s %s %s", unknown[i].name, unknown[i].isa,
 			     unknown[i].precision, unknown[i].op);
 	cr_assert(named("Skylake-SP")->one_fma512_possible);
@@ -279,8 +292,8 @@ Test(theory, bandwidth_is_vectors_times_bytes)
 		{"Zen 5", "DRAM", "read", "avx512f", 0},
 	};
 	for (size_t i = 0; i < COUNT(truths); i++)
-		cr_assert_eq(theory_bandwidth(named(truths[i].name), truths[i].level, truths[i].op,
-					      truths[i].isa),
+		cr_assert_eq(bandwidth(named(truths[i].name), truths[i].level, truths[i].op,
+				       truths[i].isa),
 			     truths[i].expected, "%s %s %s %s", truths[i].name, truths[i].level,
 			     truths[i].op, truths[i].isa);
 }
@@ -325,7 +338,7 @@ static void check_never_slower_when_wider(const struct microarchitecture *row,
 {
 	double narrower = 0;
 	for (size_t i = 0; i < COUNT(isas); i++) {
-		double rate = theory_compute(row, isas[i], precision, op);
+		double rate = compute(row, isas[i], precision, op);
 		/* General registers have other units than vectors: nothing to compare. */
 		if (i == 0 && !strncmp(precision, "int", 3))
 			continue;
@@ -344,11 +357,10 @@ Test(theory, wider_is_never_slower)
 							      ops[o]);
 		for (size_t o = 0; o < COUNT(loops); o++)
 			for (size_t w = 1; w < COUNT(vector_isas); w++) {
-				double wide = theory_bandwidth(&microarchitectures[i], "L1",
-							       loops[o], vector_isas[w]);
-				cr_assert(!wide ||
-					  wide >= theory_bandwidth(&microarchitectures[i], "L1",
-								   loops[o], vector_isas[w - 1]));
+				double wide = bandwidth(&microarchitectures[i], "L1", loops[o],
+							vector_isas[w]);
+				cr_assert(!wide || wide >= bandwidth(&microarchitectures[i], "L1",
+								     loops[o], vector_isas[w - 1]));
 			}
 	}
 }
@@ -356,21 +368,20 @@ Test(theory, wider_is_never_slower)
 static void check_compute_relations(const struct microarchitecture *row, const char *isa,
 				    const char *precision)
 {
-	double fma = theory_compute(row, isa, precision, "fma");
-	double add = theory_compute(row, isa, precision, "add");
-	double mix = theory_compute(row, isa, precision, "fma1_add1");
-	double single = theory_compute(row, isa, "single", "fma");
+	double fma = compute(row, isa, precision, "fma");
+	double add = compute(row, isa, precision, "add");
+	double mix = compute(row, isa, precision, "fma1_add1");
+	double single = compute(row, isa, "single", "fma");
 	cr_assert(!fma || fma >= add, "%s %s: an FMA is no slower than an add", row->name, isa);
 	/* One FMA and one add: at most both kinds of unit busy; at least as if FMA units did both.
 	 */
 	cr_assert(!mix || mix <= fma + add, "%s %s %s", row->name, isa, precision);
 	cr_assert(!mix || mix >= 3 * (add / 2 < fma / 4 ? add / 2 : fma / 4), "%s %s %s", row->name,
 		  isa, precision);
-	cr_assert(theory_compute(row, isa, precision, "div") <=
-			  theory_compute(row, isa, precision, "mul") ||
-		  !theory_compute(row, isa, precision, "mul"));
+	cr_assert(compute(row, isa, precision, "div") <= compute(row, isa, precision, "mul") ||
+		  !compute(row, isa, precision, "mul"));
 	if (strcmp(isa, "scalar"))
-		cr_assert_eq(single, 2 * theory_compute(row, isa, "double", "fma"));
+		cr_assert_eq(single, 2 * compute(row, isa, "double", "fma"));
 }
 
 Test(theory, operations_relate_as_units_do)

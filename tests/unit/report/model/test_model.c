@@ -626,7 +626,7 @@ Test(model, a_faster_level_is_never_slower)
 {
 	struct profile *p = fit_profile(OLD_SET);
 	for (size_t i = 0; i < p->n_roofs; i++)
-		if (strcmp(p->roofs[i].level, "L2") == 0)
+		if (p->roofs[i].level == ROOF_LEVEL_L2)
 			p->roofs[i].best = 50; /* L3: 60 read, 48 triad */
 	struct model_function f = in_one_second();
 	f.tally.load_bytes = 45000000000;
@@ -837,12 +837,12 @@ Test(model, precisions_have_their_own_roofs)
 	cr_expect_str_eq(f.place.borrowed, "double");
 	expect_near(f.place.roof, 130, "x87 without rows");
 	free(f.place.why);
-	cr_expect_eq(model_peak(p, "double", 1), 130);
-	cr_expect_eq(model_peak(p, "x87", 1), 0);
-	cr_expect_eq(model_peak_row(p, "double", 1)->best, 130);
-	cr_expect_str_eq(model_peak_row(p, "double", 1)->op, "fma");
-	cr_expect_null(model_peak_row(p, "double", 2));
-	cr_expect_null(model_peak_row(p, "x87", 1));
+	cr_expect_eq(model_peak(p, ROOF_PRECISION_DOUBLE, 1), 130);
+	cr_expect_eq(model_peak(p, ROOF_PRECISION_X87, 1), 0);
+	cr_expect_eq(model_peak_row(p, ROOF_PRECISION_DOUBLE, 1)->best, 130);
+	cr_expect_eq(model_peak_row(p, ROOF_PRECISION_DOUBLE, 1)->op, ROOF_OP_FMA);
+	cr_expect_null(model_peak_row(p, ROOF_PRECISION_DOUBLE, 2));
+	cr_expect_null(model_peak_row(p, ROOF_PRECISION_X87, 1));
 	profile_destroy(p);
 }
 

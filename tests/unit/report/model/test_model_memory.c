@@ -189,7 +189,8 @@ Test(model_memory, a_sum_of_both_directions_is_under_the_fastest_mix)
 	cr_expect_eq(model.memory, MEMORY_SHARED);
 	cr_expect(isnan(dram->moved[DIRECTION_READ].bytes));
 	expect_near(dram->moved[DIRECTION_BOTH].bytes, 0.8 * 16e9, "both");
-	expect_near(dram->bandwidth, model_level_most(p, "DRAM", 2, DIRECTION_BOTH), "bandwidth");
+	expect_near(dram->bandwidth, model_level_most(p, ROOF_LEVEL_DRAM, 2, DIRECTION_BOTH),
+		    "bandwidth");
 	cr_expect_gt(dram->bandwidth, read_roof);
 	model_deinit(&model);
 	model = build_as(p, (struct model_choice){.direction = DIRECTION_READ});

@@ -287,14 +287,15 @@ Test(model_traffic, the_most_of_a_level_is_above_all_mixes)
 {
 	struct profile *p = report_traced_sample();
 	sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "copy", "DRAM", 1, 10);
-	expect_near(model_level_most(p, "DRAM", 1, DIRECTION_BOTH), 16, "triad: 4/3 of 12");
-	expect_near(model_level_most(p, "L1", 1, DIRECTION_BOTH), 311, "L1: LS bytes");
-	expect_near(model_level_most(p, "DRAM", 1, DIRECTION_READ), 14.6, "read");
+	expect_near(model_level_most(p, ROOF_LEVEL_DRAM, 1, DIRECTION_BOTH), 16,
+		    "triad: 4/3 of 12");
+	expect_near(model_level_most(p, ROOF_LEVEL_L1, 1, DIRECTION_BOTH), 311, "L1: LS bytes");
+	expect_near(model_level_most(p, ROOF_LEVEL_DRAM, 1, DIRECTION_READ), 14.6, "read");
 	const struct tally tally = {.load_bytes = 1};
 	for (double written = 0; written <= 1; written += 0.03125) {
 		const struct model_moves moves = {.written = written};
-		cr_expect_leq(model_level_rate(p, "DRAM", &tally, 1, &moves).value, 16 + 1e-9, "%g",
-			      written);
+		cr_expect_leq(model_level_rate(p, ROOF_LEVEL_DRAM, &tally, 1, &moves).value,
+			      16 + 1e-9, "%g", written);
 	}
 	profile_destroy(p);
 }

@@ -274,29 +274,28 @@ Test(sums, are_made_anew_where_another_rfprof_made_them)
 
 static struct roof random_roof(uint64_t *state)
 {
-	static const char *const isas[] = {"scalar", "avx2", "avx512f"}, *const precisions[] = {
-										 "double", "single",
-										 ""};
-	static const char *const ops[] = {"fma", "add", "read", "triad"}, *const levels[] = {"L1",
-											     "DRAM",
-											     ""};
-	struct roof roof = {.kind = any(state, 2) ? ROOF_COMPUTE : ROOF_BANDWIDTH,
+	static const enum roof_isa isas[] = {ROOF_ISA_SCALAR, ROOF_ISA_AVX2, ROOF_ISA_AVX512F};
+	static const enum roof_precision precisions[] = {ROOF_PRECISION_DOUBLE,
+							 ROOF_PRECISION_SINGLE,
+							 ROOF_PRECISION_UNKNOWN};
+	static const enum roof_op ops[] = {ROOF_OP_FMA, ROOF_OP_ADD, ROOF_OP_READ, ROOF_OP_TRIAD,
+					   ROOF_OP_UNKNOWN};
+	static const enum roof_level levels[] = {ROOF_LEVEL_L1, ROOF_LEVEL_DRAM,
+						 ROOF_LEVEL_UNKNOWN};
+	struct roof roof = {.isa = isas[any(state, 3)],
+			    .op = ops[any(state, 5)],
 			    .threads = 1 + (int)any(state, 4),
 			    .by_node = any(state, 5) == 0,
 			    .best = 1 + any(state, 1000),
 			    .noisy = any(state, 3) == 0};
-	strcpy(roof.isa, isas[any(state, 3)]);
-	strcpy(roof.precision, precisions[any(state, 3)]);
-	strcpy(roof.op, ops[any(state, 4)]);
-	strcpy(roof.level, levels[any(state, 3)]);
+	if (any(state, 2)) {
+		roof.kind = ROOF_COMPUTE;
+		roof.precision = precisions[any(state, 3)];
+	} else {
+		roof.kind = ROOF_BANDWIDTH;
+		roof.level = levels[any(state, 3)];
+	}
 	return roof;
-}
-
-static bool is_wanted(const struct roof *roof, const struct roof *like)
-{
-	return !roof->by_node && roof->kind == like->kind &&
-	       strcmp(roof->precision, like->precision) == 0 &&
-	       strcmp(roof->level, like->level) == 0 && strcmp(roof->op, like->op) == 0;
 }
 
 Test(roof_index, finds_what_reading_all_finds)
@@ -308,15 +307,15 @@ Test(roof_index, finds_what_reading_all_finds)
 		struct roof_index index = {0};
 		for (size_t i = 0; i < n; i++)
 			roofs[i] = random_roof(&state);
-		cr_assert(roof_index_refresh(&index, roofs, n));
+		assert_ok(roof_index_refresh(&index, roofs, n));
 		for (int k = 0; k < 100; k++) {
 			const struct roof like = random_roof(&state);
-			const struct roof_run run =
-				roof_index_find(&index, roofs, n, like.kind, like.precision,
-						like.level, like.op);
+			const struct roof_key key = {like.kind, ROOF_ISA_ANY, like.precision,
+						     like.op, like.level};
+			const struct roof_run run = roof_index_find(&index, roofs, n, key);
 			size_t found = 0;
 			for (size_t i = 0; i < n; i++) {
-				if (!is_wanted(&roofs[i], &like))
+				if (!roof_matches(&roofs[i], key))
 					continue;
 				cr_assert_lt(found, run.n);
 				cr_expect_eq(run.rows[found], i);
@@ -324,14 +323,13 @@ Test(roof_index, finds_what_reading_all_finds)
 				found++;
 			}
 			cr_expect_eq(found, run.n);
-			cr_expect_eq(machine_roof(run.roofs, run.n, like.kind, NULL, like.precision,
-						  like.op, like.level, 2.5),
-				     machine_roof(roofs, n, like.kind, NULL, like.precision,
-						  like.op, like.level, 2.5));
+			cr_expect_eq(machine_roof(run.roofs, run.n, key, 2.5),
+				     machine_roof(roofs, n, key, 2.5));
 		}
 		/* other roofs than those that were indexed: all of them */
 		const struct roof_run all =
-			roof_index_find(&index, roofs + 1, n, ROOF_COMPUTE, "", "", "");
+			roof_index_find(&index, roofs + 1, n,
+					roof_bandwidth(ROOF_OP_READ, ROOF_LEVEL_L1));
 		cr_expect(all.roofs == roofs + 1 && all.n == n && !all.rows);
 		roof_index_deinit(&index);
 		free(roofs);

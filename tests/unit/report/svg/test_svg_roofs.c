@@ -21,9 +21,12 @@ static void add(enum roof_kind kind, const char *what, const char *op, int threa
 			      .q1 = best,
 			      .q3 = best,
 			      .distinguishable = true,
-			      .isa = "avx2"};
-	strcpy(kind == ROOF_COMPUTE ? roof->precision : roof->level, what);
-	strcpy(roof->op, op);
+			      .isa = ROOF_ISA_AVX2,
+			      .op = roof_op_find(op)};
+	if (kind == ROOF_COMPUTE)
+		roof->precision = roof_precision_find(what);
+	else
+		roof->level = roof_level_find(what);
 	strcpy(roof->unit, kind == ROOF_COMPUTE ? "GFLOP/s" : "GB/s");
 }
 

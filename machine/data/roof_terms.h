@@ -1,0 +1,92 @@
+/* What a roof is of, as enums; and their words, for files and for people.
+ *
+ * NONE is a term that the roof does not have (its word is ""), UNKNOWN a word that this version
+ * does not know: such rows are kept and shown, but no look-up finds them. */
+#pragma once
+
+enum roof_kind { ROOF_COMPUTE, ROOF_BANDWIDTH };
+
+/* ROOF_ISA_ANY is for look-ups alone. */
+enum roof_isa {
+	ROOF_ISA_NONE,
+#define ROOF_ISA(name, word) ROOF_ISA_##name,
+#include "machine/data/roof_terms.def"
+	ROOF_ISA_UNKNOWN,
+	ROOF_ISAS,
+	ROOF_ISA_ANY = ROOF_ISAS
+};
+
+enum roof_precision {
+	ROOF_PRECISION_NONE,
+#define ROOF_PRECISION(name, word) ROOF_PRECISION_##name,
+#include "machine/data/roof_terms.def"
+	ROOF_PRECISION_UNKNOWN,
+	ROOF_PRECISIONS
+};
+
+enum roof_op {
+	ROOF_OP_NONE,
+#define ROOF_OP(name, word) ROOF_OP_##name,
+#include "machine/data/roof_terms.def"
+	ROOF_OP_UNKNOWN,
+	ROOF_OPS
+};
+
+/* A greater one is farther from the core. */
+enum roof_level {
+	ROOF_LEVEL_NONE,
+#define ROOF_LEVEL(name, word) ROOF_LEVEL_##name,
+#include "machine/data/roof_terms.def"
+	ROOF_LEVEL_UNKNOWN,
+	ROOF_LEVELS
+};
+
+/* For code that treats the four alike, such as a file's columns. */
+enum roof_term { ROOF_TERM_ISA, ROOF_TERM_PRECISION, ROOF_TERM_OP, ROOF_TERM_LEVEL, ROOF_TERMS };
+
+/* Bytes of the longest word that a file may hold, with its end; a longer one is damage. */
+#define ROOF_WORD_BYTES 16
+/* The word of a value of the term's enum. */
+const char *roof_term_name(enum roof_term term, unsigned value);
+/* The value of a word; UNKNOWN where there is none. */
+unsigned roof_term_find(enum roof_term term, const char *word);
+
+static inline const char *roof_isa_name(enum roof_isa isa)
+{
+	return roof_term_name(ROOF_TERM_ISA, isa);
+}
+
+static inline enum roof_isa roof_isa_find(const char *word)
+{
+	return (enum roof_isa)roof_term_find(ROOF_TERM_ISA, word);
+}
+
+static inline const char *roof_precision_name(enum roof_precision precision)
+{
+	return roof_term_name(ROOF_TERM_PRECISION, precision);
+}
+
+static inline enum roof_precision roof_precision_find(const char *word)
+{
+	return (enum roof_precision)roof_term_find(ROOF_TERM_PRECISION, word);
+}
+
+static inline const char *roof_op_name(enum roof_op op)
+{
+	return roof_term_name(ROOF_TERM_OP, op);
+}
+
+static inline enum roof_op roof_op_find(const char *word)
+{
+	return (enum roof_op)roof_term_find(ROOF_TERM_OP, word);
+}
+
+static inline const char *roof_level_name(enum roof_level level)
+{
+	return roof_term_name(ROOF_TERM_LEVEL, level);
+}
+
+static inline enum roof_level roof_level_find(const char *word)
+{
+	return (enum roof_level)roof_term_find(ROOF_TERM_LEVEL, word);
+}

@@ -358,9 +358,10 @@ struct profile {
 	size_t n_sum_working_sets, cap_sum_working_sets;
 	struct profile_sum_quantity *sum_quantities;
 	size_t n_sum_quantities, cap_sum_quantities;
-	struct roof_index *
-		roof_index; /* of the roofs as model_build has found them (roof_index.h), or NULL */
-	bool has_sums;      /* the tables of sums are there, and are those of this rfprof */
+	/* of the roofs as model_build has found them (roof_index.h), or NULL */
+	struct roof_index *roof_index;
+	struct function_index *function_index; /* function_index.h */
+	bool has_sums; /* the tables of sums are there, and are those of this rfprof */
 };
 
 struct profile *profile_create(void);

@@ -5,8 +5,8 @@
  * code would look good.  Where the function's mix lies between two measured ones the rate is
  * interpolated linearly.  While the same unit limits both, time per flop (or byte) is linear
  * between them: the true rate is convex and lies below the chord, never above it. */
+#include "report/model/model_roofs.h"
 #include "profile/roof_index.h"
-#include "report/model/model_parts.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,9 @@
-/* The profile in memory: creation, find-or-add, facts.  See profile_sqlite.c for the file. */
+/* The profile in memory: creation, rows that are found or added, facts.  profile_save.c and
+ * profile_load.c are for the file. */
 #include "profile/profile.h"
 
 #include "base/array.h"
+#include "profile/function_index.h"
 #include "profile/roof_index.h"
 
 #include <stdarg.h>
@@ -21,6 +23,7 @@ struct profile_private {
 	struct profile profile;
 	struct row_index modules, threads, frames, processes, jit, inlined_functions, inlined_calls;
 	struct roof_index roof_index;
+	struct function_index function_index;
 };
 
 typedef uint64_t row_hash_fn(const struct profile *profile, size_t row);
@@ -86,6 +89,7 @@ struct profile *profile_create(void)
 	if (!private)
 		return NULL;
 	private->profile.roof_index = &private->roof_index;
+	private->profile.function_index = &private->function_index;
 	return &private->profile;
 }
 
@@ -179,6 +183,7 @@ void profile_destroy(struct profile *profile)
 	free(profile->sum_working_sets);
 	free(profile->sum_quantities);
 	roof_index_deinit(&private->roof_index);
+	function_index_deinit(&private->function_index);
 	free(private->modules.slots);
 	free(private->threads.slots);
 	free(private->frames.slots);

@@ -360,6 +360,7 @@ struct profile {
 	size_t n_sum_quantities, cap_sum_quantities;
 	/* Of the roofs as model_build has found them (roof_index.h), or NULL. */
 	struct roof_index *roof_index;
+	struct function_index *function_index; /* function_index.h */
 	bool has_sums; /* the tables of sums are there, and are those of this rfprof */
 };
 

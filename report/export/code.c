@@ -2,6 +2,9 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "profile/function_index.h"
+#include "report/model/model_samples.h"
+#include "report/model/model_tally.h"
 #include "report/rows/view.h"
 
 #include <stdlib.h>
@@ -64,22 +67,16 @@ static void take_bounds(struct code *code)
 static bool init_functions(struct code *code)
 {
 	const struct profile *profile = code->profile;
-	if (!model_places_init(&code->rows, profile))
-		return false;
-	code->functions = calloc(code->rows.n_places, sizeof(*code->functions));
-	code->row_of_frame = malloc((profile->n_frames + 1) * sizeof(*code->row_of_frame));
+	code->row_of_frame = profile_places_of_frames(profile);
+	code->functions = calloc(profile_n_places(profile), sizeof(*code->functions));
 	if (!code->functions || !code->row_of_frame)
 		return false;
-	code->n_functions = code->rows.n_places;
+	code->n_functions = profile_n_places(profile);
 	for (size_t row = 0; row < code->n_functions; row++) {
 		name_function(code, row);
 		if (!code->functions[row].name || !code->functions[row].file)
 			return false;
 	}
-	for (size_t i = 0; i < profile->n_frames; i++)
-		code->row_of_frame[i] =
-			(uint32_t)model_row_at(&code->rows, profile->frames[i].module,
-					       profile->frames[i].offset, NULL);
 	take_bounds(code);
 	return true;
 }
@@ -301,7 +298,7 @@ static bool init_instructions(struct code *code)
 	add_units(code);
 	for (size_t i = 0; i < code->n_instructions; i++) {
 		struct code_instruction *at = &code->instructions[i];
-		at->row = (uint32_t)model_row_at(&code->rows, at->module, at->offset, NULL);
+		at->row = (uint32_t)profile_place_at(code->profile, at->module, at->offset, NULL);
 		code->functions[at->row].used = true;
 	}
 	code->by_address = malloc((code->n_instructions + 1) * sizeof(*code->by_address));
@@ -401,5 +398,4 @@ void code_deinit(struct code *code)
 	free(code->row_of_frame);
 	free(code->by_address);
 	free(code->instructions);
-	free(code->rows.order);
 }

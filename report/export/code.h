@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "report/model/model_parts.h"
+#include "report/model/model.h"
 #include "report/rows/view.h"
 
 /* A function, or what lies in no function of a module, or in no module. */
@@ -32,7 +32,6 @@ struct code_instruction {
 struct code {
 	const struct report_view *view;
 	const struct profile *profile;
-	struct model_rows rows;
 	struct code_function *functions;
 	size_t n_functions;
 	uint32_t *row_of_frame;                /* per frame of the profile: in functions */

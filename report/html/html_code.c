@@ -1,5 +1,7 @@
 /* The instructions of functions, each with how often it ran and what it did: for pages. */
-#include "report/model/model_parts.h"
+#include "report/model/model_moved.h"
+#include "report/model/model_samples.h"
+#include "report/model/model_tally.h"
 
 #include "report/html/html_code.h"
 #include "report/json/json.h"

@@ -2,7 +2,7 @@
 #include "report/json/json_counters.h"
 
 #include "report/json/json.h"
-#include "report/model/model_ratios.h"
+#include "report/model/model_counters.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "insn/work.h"
 #include "profile/profile.h"
+#include "report/model/model_tally.h"
 #include "report/model/model_traffic.h"
 
 #include <stdbool.h>
@@ -25,19 +26,6 @@ bool model_from_counters(const struct profile *profile);
 #define MODEL_FLOP_PER_INSTRUCTION 0.01
 /* A time from fewer samples is marked (MODEL, "Spread"). */
 #define MODEL_FEW_SAMPLES 20
-
-/* Exact counts.  All saturate at INT64_MAX. */
-struct tally {
-	uint64_t flop;          /* active lanes */
-	uint64_t flop_unmasked; /* all lanes, as a PMU counts them */
-	uint64_t flop_by_kind[FLOP_KINDS][FLOP_PRECISIONS][FLOP_WIDTHS];
-	uint64_t load_bytes, store_bytes;
-	uint64_t nt_store_bytes; /* of store_bytes: by stores that bypass the caches */
-	uint64_t string_bytes;   /* of load_bytes + store_bytes: by repeated string instructions */
-	uint64_t loads, stores;  /* instructions that load, that store */
-	uint64_t instructions;
-	uint64_t class_instructions[INSN_CLASSES];
-};
 
 struct model_thread {
 	uint32_t thread; /* row in profile->threads */
@@ -133,10 +121,9 @@ struct model_quantity {
 struct model_function {
 	char *name; /* as in the profile, or "[unknown in MODULE]".  Twice where one part of its
 		     * time was counted and another was not: that row is BOUND_UNCOUNTED */
-	const char *module; /* display name */
-	uint32_t function;  /* row in profile->functions, or PROFILE_NONE */
-	size_t row; /* that row; for unknown code n_functions + module, or n_functions + n_modules
-		     */
+	const char *module;  /* display name */
+	uint32_t function;   /* row in profile->functions, or PROFILE_NONE */
+	size_t row;          /* its place (profile/function_index.h), or its group */
 	bool uncounted_part; /* the second of two rows of one name */
 	bool left_out;       /* by --focus or --ignore */
 	struct tally tally;

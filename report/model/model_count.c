@@ -1,7 +1,7 @@
-/* Blocks × executions × the work of their instructions.  Exact: integers all the way. */
-#include "report/model/model_parts.h"
+/* The work of each row: blocks × executions × the work of their instructions. */
+#include "report/model/model_count.h"
 
-#include "base/array.h"
+#include "base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,68 +17,22 @@ struct counter {
 	bool takes_back;   /* second pass: counts below 0 */
 };
 
-/* A file can claim any number: stop at the largest that JSON readers keep exact as int64. */
-static void add_scaled(uint64_t *sum, uint64_t value, uint64_t times)
-{
-	uint64_t product;
-	if (__builtin_mul_overflow(value, times, &product) ||
-	    __builtin_add_overflow(*sum, product, sum) || *sum > INT64_MAX)
-		*sum = INT64_MAX;
-}
-
-static void take_back_scaled(uint64_t *sum, uint64_t value, uint64_t times)
-{
-	uint64_t product;
-	*sum = __builtin_mul_overflow(value, times, &product) || product > *sum ? 0
-										: *sum - product;
-}
-
-static void add_or_take_back(uint64_t *sum, uint64_t value, int64_t times)
-{
-	if (times < 0)
-		take_back_scaled(sum, value, -(uint64_t)times);
-	else
-		add_scaled(sum, value, (uint64_t)times);
-}
-
-void model_tally_add(struct tally *sum, const struct tally *part, int64_t times)
-{
-	_Static_assert(sizeof(struct tally) % sizeof(uint64_t) == 0,
-		       "a tally is an array of counts");
-	uint64_t *to = (uint64_t *)sum;
-	const uint64_t *from = (const uint64_t *)part;
-	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-		if (from[i])
-			add_or_take_back(&to[i], from[i], times);
-}
-
-struct model_thread *model_thread_of(struct model_function *function, uint32_t thread)
-{
-	for (size_t i = function->n_threads; i-- > 0;)
-		if (function->threads[i].thread == thread)
-			return &function->threads[i];
-	struct model_thread fresh = {.thread = thread};
-	if (!rf_array_push(function->threads, function->n_threads, function->cap_threads, fresh))
-		return NULL;
-	return &function->threads[function->n_threads - 1];
-}
-
-static bool add_to_thread(struct model_function *function, uint32_t thread,
-			  const struct tally *part, int64_t times)
+static struct rf_error *add_to_thread(struct model_function *function, uint32_t thread,
+				      const struct tally *part, int64_t times)
 {
 	struct model_thread *sum = model_thread_of(function, thread);
 	if (!sum)
-		return false;
-	add_or_take_back(&sum->flop, part->flop, times);
-	add_or_take_back(&sum->load_bytes, part->load_bytes, times);
-	add_or_take_back(&sum->store_bytes, part->store_bytes, times);
-	add_or_take_back(&sum->instructions, part->instructions, times);
-	return true;
+		return rf_error_no_memory();
+	model_count_add(&sum->flop, part->flop, times);
+	model_count_add(&sum->load_bytes, part->load_bytes, times);
+	model_count_add(&sum->store_bytes, part->store_bytes, times);
+	model_count_add(&sum->instructions, part->instructions, times);
+	return NULL;
 }
 
 /* `part`, done once per execution of `block`, goes to function row `row`. */
-static bool add_executions(struct counter *counter, size_t row, size_t block,
-			   const struct tally *part)
+static struct rf_error *add_executions(struct counter *counter, size_t row, size_t block,
+				       const struct tally *part)
 {
 	for (size_t i = counter->first_count[block]; i < counter->first_count[block + 1]; i++) {
 		const struct profile_count *count = &counter->profile->counts[counter->by_block[i]];
@@ -88,71 +42,48 @@ static bool add_executions(struct counter *counter, size_t row, size_t block,
 			&counter->rows
 				 ->rows[model_row_of_thread(counter->rows, row, count->thread)];
 		model_tally_add(&function->tally, part, count->n);
-		if (!add_to_thread(function, count->thread, part, count->n))
-			return false;
+		struct rf_error *error = add_to_thread(function, count->thread, part, count->n);
+		if (error)
+			return error;
 	}
-	return true;
+	return NULL;
 }
 
-static void add_flop(struct tally *tally, const struct work *work, uint64_t flop)
+static int compare_units(const void *a, const void *b, void *rows)
 {
-	tally->flop += flop;
-	tally->flop_by_kind[work->flop_kind][work->flop_precision][work->flop_width] += flop;
+	const struct profile_units *x = &((const struct profile_units *)rows)[*(const uint32_t *)a];
+	const struct profile_units *y = &((const struct profile_units *)rows)[*(const uint32_t *)b];
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* What is known from the instruction alone. */
-void model_tally_fixed(struct tally *tally, const struct work *work)
+uint32_t *model_units_by_place(const struct profile *profile)
 {
-	uint64_t flop = (uint64_t)work->flop_lanes * work->flop_per_lane;
-	tally->instructions++;
-	tally->class_instructions[work->insn_class]++;
-	tally->loads += work->is_load;
-	tally->stores += work->is_store;
-	tally->load_bytes += work->load_bytes;
-	tally->store_bytes += work->store_bytes;
-	tally->nt_store_bytes += work->non_temporal ? work->store_bytes : 0;
-	tally->flop_unmasked += flop;
-	if (!work->masked)
-		add_flop(tally, work, flop);
+	uint32_t *order = malloc((profile->n_units + 1) * sizeof(*order));
+	for (size_t i = 0; order && i < profile->n_units; i++)
+		order[i] = (uint32_t)i;
+	if (order && profile->n_units)
+		qsort_r(order, profile->n_units, sizeof(*order), compare_units, profile->units);
+	return order;
 }
 
-/* What one run-time unit adds. */
-void model_tally_unit(const struct work *work, struct tally *tally)
+size_t model_first_units(const struct profile *profile, const uint32_t *order, uint32_t module,
+			 uint64_t offset)
 {
-	*tally = (struct tally){.load_bytes = work->unit_load_bytes,
-				.store_bytes = work->unit_store_bytes};
-	if (work->non_temporal)
-		tally->nt_store_bytes = work->unit_store_bytes;
-	if (work->units == UNITS_REP)
-		tally->string_bytes = work->unit_load_bytes + work->unit_store_bytes;
-	if (work->masked && work->flop_lanes)
-		add_flop(tally, work, work->flop_per_lane);
+	const struct profile_units *units = profile->units;
+	return rf_search(profile->n_units, i,
+			 units[order[i]].module < module || (units[order[i]].module == module &&
+							     units[order[i]].offset < offset));
 }
 
-static bool unit_before(const struct profile_units *units, uint32_t module, uint64_t offset)
-{
-	return units->module < module || (units->module == module && units->offset < offset);
-}
-
-static size_t first_units(const struct counter *counter, uint32_t module, uint64_t offset)
-{
-	size_t low = 0, high = counter->profile->n_units;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (unit_before(&counter->profile->units[counter->units[middle]], module, offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static bool add_units(struct counter *counter, size_t row, uint32_t module, uint64_t offset,
-		      const struct work *work)
+static struct rf_error *add_units(struct counter *counter, size_t row, uint32_t module,
+				  uint64_t offset, const struct work *work)
 {
 	struct tally unit;
 	model_tally_unit(work, &unit);
-	for (size_t i = first_units(counter, module, offset); i < counter->profile->n_units; i++) {
+	for (size_t i = model_first_units(counter->profile, counter->units, module, offset);
+	     i < counter->profile->n_units; i++) {
 		const struct profile_units *units = &counter->profile->units[counter->units[i]];
 		if (units->module != module || units->offset != offset)
 			break;
@@ -164,25 +95,26 @@ static bool add_units(struct counter *counter, size_t row, uint32_t module, uint
 			&counter->rows
 				 ->rows[model_row_of_thread(counter->rows, row, units->thread)];
 		model_tally_add(&function->tally, &unit, n);
-		if (!add_to_thread(function, units->thread, &unit, n))
-			return false;
+		struct rf_error *error = add_to_thread(function, units->thread, &unit, n);
+		if (error)
+			return error;
 	}
-	return true;
+	return NULL;
 }
 
 /* Walks over the block once; a block that runs on into the next function is split there. */
-static bool count_block(struct counter *counter, size_t index)
+static struct rf_error *count_block(struct counter *counter, size_t index)
 {
 	const struct profile_block *block = &counter->profile->blocks[index];
 	struct tally part = {0};
 	size_t row = 0;
 	uint64_t end = 0; /* of the function at `row` */
-	for (uint32_t at = 0; at < block->size;) {
+	struct rf_error *error = NULL;
+	for (uint32_t at = 0; !error && at < block->size;) {
 		struct work work;
 		uint64_t offset = block->start + at;
 		if (at == 0 || offset >= end) {
-			if (at > 0 && !add_executions(counter, row, index, &part))
-				return false;
+			error = at > 0 ? add_executions(counter, row, index, &part) : NULL;
 			part = (struct tally){0};
 			row = model_row_at(counter->rows, block->module, offset, &end);
 		}
@@ -192,21 +124,11 @@ static bool count_block(struct counter *counter, size_t index)
 			break;
 		}
 		model_tally_fixed(&part, &work);
-		if (work.units != UNITS_NONE && !counter->takes_back &&
-		    !add_units(counter, row, block->module, offset, &work))
-			return false;
+		if (!error && work.units != UNITS_NONE && !counter->takes_back)
+			error = add_units(counter, row, block->module, offset, &work);
 		at += work.length;
 	}
-	return add_executions(counter, row, index, &part);
-}
-
-static int compare_units(const void *a, const void *b, void *rows)
-{
-	const struct profile_units *x = &((const struct profile_units *)rows)[*(const uint32_t *)a];
-	const struct profile_units *y = &((const struct profile_units *)rows)[*(const uint32_t *)b];
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return error ? error : add_executions(counter, row, index, &part);
 }
 
 /* Counting sort of the counts by block. */
@@ -225,21 +147,17 @@ static void group_counts(struct counter *counter)
 	first[profile->n_blocks] = profile->n_counts;
 }
 
-static bool counter_init(struct counter *counter)
+static struct rf_error *counter_init(struct counter *counter)
 {
 	const struct profile *profile = counter->profile;
 	counter->first_count = calloc(profile->n_blocks + 1, sizeof(*counter->first_count));
 	counter->by_block = malloc((profile->n_counts + 1) * sizeof(*counter->by_block));
-	counter->units = malloc((profile->n_units + 1) * sizeof(*counter->units));
+	counter->units = model_units_by_place(profile);
 	counter->units_taken = calloc(profile->n_units + 1, sizeof(*counter->units_taken));
 	if (!counter->first_count || !counter->by_block || !counter->units || !counter->units_taken)
-		return false;
+		return rf_error_no_memory();
 	group_counts(counter);
-	for (size_t i = 0; i < profile->n_units; i++)
-		counter->units[i] = (uint32_t)i;
-	qsort_r(counter->units, profile->n_units, sizeof(*counter->units), compare_units,
-		profile->units);
-	return true;
+	return NULL;
 }
 
 /* An execution that a signal cut in two stands there as one of the whole block, one of the rest
@@ -252,24 +170,22 @@ static bool has_less(const struct counter *counter, size_t block)
 	return false;
 }
 
-bool model_count(struct model_rows *rows, struct model *model)
+struct rf_error *model_count(struct model_rows *rows, struct model *model)
 {
-	if (rows->sums)
-		return model_count_sums(rows, model);
 	struct counter counter = {.rows = rows, .model = model, .profile = rows->profile};
-	bool done = counter_init(&counter);
-	for (size_t b = 0; done && b < counter.profile->n_blocks; b++)
+	struct rf_error *error = counter_init(&counter);
+	for (size_t b = 0; !error && b < counter.profile->n_blocks; b++)
 		if (counter.first_count[b] < counter.first_count[b + 1])
-			done = count_block(&counter, b);
+			error = count_block(&counter, b);
 	counter.takes_back = true;
-	for (size_t b = 0; done && b < counter.profile->n_blocks; b++)
+	for (size_t b = 0; !error && b < counter.profile->n_blocks; b++)
 		if (has_less(&counter, b))
-			done = count_block(&counter, b);
-	for (size_t i = 0; done && i < counter.profile->n_units; i++)
+			error = count_block(&counter, b);
+	for (size_t i = 0; !error && i < counter.profile->n_units; i++)
 		model->unmatched_units += !counter.units_taken[i];
 	free(counter.first_count);
 	free(counter.by_block);
 	free(counter.units);
 	free(counter.units_taken);
-	return done;
+	return error;
 }

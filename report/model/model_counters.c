@@ -1,5 +1,5 @@
-/* Samples of hardware counters → quantities of functions. */
-#include "report/model/model_parts.h"
+/* Samples of hardware counters → quantities of rows; and their work, where it is from these. */
+#include "report/model/model_counters.h"
 
 #include "base/array.h"
 
@@ -18,15 +18,15 @@ static struct model_quantity *quantity_of(struct model *model, const char *name)
 	return &model->quantities[model->n_quantities - 1];
 }
 
-/* The totals, and which quantity each counter adds to. */
-static bool add_totals(const struct profile *profile, struct model *model, size_t *quantity)
+struct rf_error *model_quantities(struct model_rows *rows, struct model *model)
 {
+	const struct profile *profile = rows->profile;
 	for (size_t i = 0; i < profile->n_counters; i++) {
 		const struct profile_counter *counter = &profile->counters[i];
 		struct model_quantity *sum = quantity_of(model, counter->quantity);
 		if (!sum)
-			return false;
-		quantity[i] = (size_t)(sum - model->quantities);
+			return rf_error_no_memory();
+		rows->quantity_of[i] = (size_t)(sum - model->quantities);
 		if (counter->use == COUNTER_UNUSED)
 			continue;
 		sum->used = true;
@@ -35,7 +35,19 @@ static bool add_totals(const struct profile *profile, struct model *model, size_
 		sum->value += counter->multiplier * counter->events;
 		sum->events += counter->events;
 	}
-	return true;
+	return NULL;
+}
+
+struct model_quantity *model_quantity_of(struct model_rows *rows, const struct model *model,
+					 size_t row, uint32_t counter)
+{
+	struct model_function *function = &rows->rows[row];
+	if (!function->quantities) {
+		function->quantities = calloc(model->n_quantities, sizeof(*function->quantities));
+		for (size_t i = 0; function->quantities && i < model->n_quantities; i++)
+			function->quantities[i].name = model->quantities[i].name;
+	}
+	return function->quantities ? &function->quantities[rows->quantity_of[counter]] : NULL;
 }
 
 /* Variance of a place with `n` of a counter's samples, in events: a draw of N with p = n / N. */
@@ -47,48 +59,22 @@ static double variance_of(const struct profile_counter *counter, uint64_t n)
 	return p * (1 - p) / all * counter->events * counter->events;
 }
 
-static bool add_place(struct model_rows *rows, const struct model *model, const size_t *quantity,
-		      const struct profile_counter_place *place)
+static struct rf_error *add_place(struct model_rows *rows, const struct model *model,
+				  const struct profile_counter_place *place)
 {
 	const struct profile_counter *counter = &rows->profile->counters[place->counter];
-	const size_t row = model_row_at(rows, place->module, place->offset, NULL);
-	struct model_function *function =
-		&rows->rows[model_row_of_thread(rows, row, place->thread)];
-	if (!function->quantities)
-		function->quantities = calloc(model->n_quantities, sizeof(*function->quantities));
-	if (!function->quantities)
-		return false;
-	struct model_quantity *sum = &function->quantities[quantity[place->counter]];
+	const size_t row =
+		model_row_of_thread(rows, model_row_at(rows, place->module, place->offset, NULL),
+				    place->thread);
+	struct model_quantity *sum = model_quantity_of(rows, model, row, place->counter);
+	if (!sum)
+		return rf_error_no_memory();
 	sum->value += counter->multiplier * place->events;
 	sum->events += place->events;
 	sum->samples += place->samples;
 	sum->variance +=
 		counter->multiplier * counter->multiplier * variance_of(counter, place->samples);
-	return true;
-}
-
-/* The same from a sum. */
-static bool take_sum(struct model_rows *rows, const struct model *model, const size_t *quantity,
-		     const struct profile_sum_quantity *sum)
-{
-	struct model_function *function = &rows->rows[model_row_of_sum(rows, sum->sum)];
-	if (!function->quantities)
-		function->quantities = calloc(model->n_quantities, sizeof(*function->quantities));
-	if (!function->quantities)
-		return false;
-	function->quantities[quantity[sum->counter]] =
-		(struct model_quantity){.value = sum->value,
-					.events = sum->events,
-					.samples = sum->samples,
-					.variance = sum->variance};
-	return true;
-}
-
-static void name_quantities(struct model_rows *rows, const struct model *model)
-{
-	for (size_t row = 0; row < rows->n_places; row++)
-		for (size_t i = 0; rows->rows[row].quantities && i < model->n_quantities; i++)
-			rows->rows[row].quantities[i].name = model->quantities[i].name;
+	return NULL;
 }
 
 /* ---- work from counters ---- */
@@ -151,22 +137,58 @@ bool model_from_counters(const struct profile *profile)
 	return source && !strcmp(source, "PMU");
 }
 
-bool model_counters(struct model_rows *rows, struct model *model)
+struct rf_error *model_sum_counters(struct model_rows *rows, const struct model *model)
 {
 	const struct profile *profile = rows->profile;
-	size_t *quantity = calloc(profile->n_counters + 1, sizeof(*quantity));
-	bool done = quantity && add_totals(profile, model, quantity);
-	for (size_t i = 0; done && !rows->sums && i < profile->n_counter_places; i++)
-		done = add_place(rows, model, quantity, &profile->counter_places[i]);
-	for (size_t i = 0; done && rows->sums && i < profile->n_sum_quantities; i++)
-		done = take_sum(rows, model, quantity, &profile->sum_quantities[i]);
-	if (done)
-		name_quantities(rows, model);
-	/* sums have that work already */
-	for (size_t row = 0;
-	     done && !rows->sums && model_from_counters(profile) && row < rows->n_places; row++)
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < profile->n_counter_places; i++)
+		error = add_place(rows, model, &profile->counter_places[i]);
+	for (size_t row = 0; !error && model_from_counters(profile) && row < rows->n_places; row++)
 		if (rows->rows[row].quantities)
 			take_work(model, &rows->rows[row]);
-	free(quantity);
-	return done;
+	return error;
+}
+
+/* ---- beside counted work ---- */
+
+static double pmu_flop(const struct model *model, const struct model_quantity *quantities)
+{
+	double flop = 0;
+	for (size_t i = 0; i < model->n_quantities; i++)
+		if (!strncmp(model->quantities[i].name, "flop_", 5))
+			flop += quantities[i].value;
+	return flop;
+}
+
+static const struct model_quantity *quantity_named(const struct model *model,
+						   const struct model_quantity *quantities,
+						   const char *name)
+{
+	for (size_t i = 0; i < model->n_quantities; i++)
+		if (!strcmp(model->quantities[i].name, name) && model->quantities[i].used)
+			return &quantities[i];
+	return NULL;
+}
+
+/* A PMU counts all lanes, so does the other side of the ratio.  NAN where one of them has nothing.
+ */
+double model_flop_ratio(const struct model *model, const struct model_function *f)
+{
+	const double flop = f->quantities ? pmu_flop(model, f->quantities) : 0;
+	return flop > 0 && f->tally.flop_unmasked ? flop / (double)f->tally.flop_unmasked : NAN;
+}
+
+double model_instruction_ratio(const struct model *model, const struct model_function *f)
+{
+	const struct model_quantity *counted =
+		f->quantities ? quantity_named(model, f->quantities, "instructions") : NULL;
+	return counted && counted->value > 0 && f->tally.instructions
+		       ? counted->value / (double)f->tally.instructions
+		       : NAN;
+}
+
+bool model_has_both(const struct profile *profile)
+{
+	const char *source = profile_get_fact(profile, "work_source");
+	return source && !strcmp(source, "counted execution and PMU");
 }

@@ -12,7 +12,9 @@
  *
  * A share is told by samples: its 95 % interval is the score interval of a binomial share (Wilson
  * 1927), which is no point even where no sample fell on a function. */
-#include "report/model/model_parts.h"
+#include "report/model/model_memory.h"
+
+#include "report/model/model_counters.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -186,12 +188,12 @@ static uint64_t samples_behind(const struct memory *memory, const struct model_f
 				 (memory->write.known ? all[memory->write.index].samples : 0);
 }
 
-static bool fill_row(const struct memory *memory, bool estimated_work,
-		     struct model_function *function)
+static struct rf_error *fill_row(const struct memory *memory, bool estimated_work,
+				 struct model_function *function)
 {
 	struct model_traffic *traffic = function->traffic = calloc(1, sizeof(*traffic));
 	if (!traffic)
-		return false;
+		return rf_error_no_memory();
 	traffic->source = memory->source;
 	traffic->samples = samples_behind(memory, function);
 	model_add_registers(traffic, &function->tally);
@@ -207,7 +209,7 @@ static bool fill_row(const struct memory *memory, bool estimated_work,
 	else
 		set_missed(memory, function, level->moved);
 	memcpy(traffic->bytes.mem, level->moved, sizeof(level->moved));
-	return true;
+	return NULL;
 }
 
 /* The program's, without a spread: totals are no samples. */
@@ -227,25 +229,22 @@ static void set_total(const struct memory *memory, struct model *model)
 	model->bytes.mem[DIRECTION_BOTH].bytes = both;
 }
 
-bool model_memory(struct model_rows *rows, struct model *model)
+struct rf_error *model_memory(struct model_rows *rows, struct model *model)
 {
 	const char *source = profile_get_fact(rows->profile, "traffic_source");
-	if (!model_trace(rows, model))
-		return false;
+	struct rf_error *error = model->traced ? model_trace(rows, model) : NULL;
 	model->memory = model->traced ? MEMORY_TRACED : MEMORY_UNKNOWN;
 	if (model->traced || !source || strcmp(source, "PMU") != 0)
-		return true;
+		return error;
 	const struct memory memory = decide(rows->profile, model);
 	model->memory = memory.source;
 	if (memory.source == MEMORY_UNKNOWN)
-		return true;
+		return NULL;
 	set_total(&memory, model);
-	for (size_t row = 0; row < rows->n_places; row++) {
+	for (size_t row = 0; !error && row < rows->n_places; row++) {
 		struct model_function *function = &rows->rows[row];
-		if ((function->tally.instructions || function->tally.flop ||
-		     function->quantities) &&
-		    !fill_row(&memory, model_from_counters(rows->profile), function))
-			return false;
+		if (function->tally.instructions || function->tally.flop || function->quantities)
+			error = fill_row(&memory, model_from_counters(rows->profile), function);
 	}
-	return true;
+	return error;
 }

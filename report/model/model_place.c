@@ -15,7 +15,9 @@
  * distance is therefore the least that it can be, and roof_l1 says the most.  Reports mark an
  * inferred level with "~".  Code that would be compute bound if all its data came from L1 is placed
  * under its peak as soon as it is above the slowest level. */
-#include "report/model/model_parts.h"
+#include "report/model/model_place.h"
+
+#include "report/model/model_roofs.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,6 +1,10 @@
 /* Processes and threads of both runs side by side, and what of the timed run the counted run did
  * not count. */
-#include "report/model/model_parts.h"
+#include "report/model/model_processes.h"
+
+#include "base/array.h"
+#include "base/search.h"
+#include "report/model/model_counters.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,22 +30,16 @@ static int compare_processes(const void *a, const void *b, void *processes)
 static uint32_t find_process(const struct profile *profile, const uint32_t *sorted,
 			     const struct profile_thread *thread)
 {
-	size_t low = 0, high = profile->n_processes;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order =
-			compare_ids(&profile->processes[sorted[middle]], thread->run, thread->pid);
-		if (order == 0)
-			return sorted[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return PROFILE_NONE;
+	const struct profile_process *all = profile->processes;
+	const size_t n = profile->n_processes;
+	const size_t at =
+		rf_search(n, i, compare_ids(&all[sorted[i]], thread->run, thread->pid) < 0);
+	return at < n && compare_ids(&all[sorted[at]], thread->run, thread->pid) == 0
+		       ? sorted[at]
+		       : PROFILE_NONE;
 }
 
-static bool find_processes(struct model_threads *threads, const struct profile *profile)
+static struct rf_error *find_processes(struct model_threads *threads, const struct profile *profile)
 {
 	uint32_t *sorted = malloc((profile->n_processes + 1) * sizeof(*sorted));
 	for (size_t i = 0; sorted && i < profile->n_processes; i++)
@@ -51,9 +49,9 @@ static bool find_processes(struct model_threads *threads, const struct profile *
 			profile->processes);
 	for (size_t i = 0; sorted && i < profile->n_threads; i++)
 		threads->process_of[i] = find_process(profile, sorted, &profile->threads[i]);
-	bool done = sorted != NULL;
+	struct rf_error *error = sorted ? NULL : rf_error_no_memory();
 	free(sorted);
-	return done;
+	return error;
 }
 
 static void find_twin_processes(struct model_threads *threads, const struct profile *profile)
@@ -86,13 +84,14 @@ static void group_threads(struct model_threads *threads, const struct profile *p
 }
 
 /* The n-th thread of a process is the n-th of its twin. */
-static bool find_twin_threads(struct model_threads *threads, const struct profile *profile)
+static struct rf_error *find_twin_threads(struct model_threads *threads,
+					  const struct profile *profile)
 {
 	const size_t n = profile->n_processes;
 	size_t *first = calloc(n + 2, sizeof(*first));
 	memset(threads->twin_thread, 0xff, profile->n_threads * sizeof(*threads->twin_thread));
 	if (!first)
-		return false;
+		return rf_error_no_memory();
 	group_threads(threads, profile, first);
 	size_t all = 0;
 	for (size_t i = 0; i < profile->n_threads; i++)
@@ -108,7 +107,7 @@ static bool find_twin_threads(struct model_threads *threads, const struct profil
 		}
 	}
 	free(first);
-	return true;
+	return NULL;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -117,7 +116,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* A timed process without a twin, when no counted one of its name is left that could be it. */
-static bool find_unmatched(struct model_threads *threads, const struct profile *profile)
+static struct rf_error *find_unmatched(struct model_threads *threads, const struct profile *profile)
 {
 	const size_t n = profile->n_processes;
 	char **left = malloc((n + 1) * sizeof(*left));
@@ -136,12 +135,12 @@ static bool find_unmatched(struct model_threads *threads, const struct profile *
 			process->run == RUN_TIMED && threads->twin_process[i] == PROFILE_NONE &&
 			!bsearch(&process->command, left, n_left, sizeof(*left), compare_names);
 	}
-	bool done = left != NULL;
+	struct rf_error *error = left ? NULL : rf_error_no_memory();
 	free(left);
-	return done;
+	return error;
 }
 
-bool model_threads_init(struct model_threads *threads, const struct model_rows *rows)
+struct rf_error *model_threads_init(struct model_threads *threads, const struct model_rows *rows)
 {
 	const struct profile *profile = rows->profile;
 	const size_t n = profile->n_threads + 1, n_processes = profile->n_processes + 1;
@@ -157,13 +156,16 @@ bool model_threads_init(struct model_threads *threads, const struct model_rows *
 	};
 	if (!threads->process_of || !threads->twin_thread || !threads->native ||
 	    !threads->by_process || !threads->twin_process || !threads->unmatched ||
-	    !threads->shown || !find_processes(threads, profile))
-		return false;
+	    !threads->shown)
+		return rf_error_no_memory();
+	struct rf_error *error = find_processes(threads, profile);
 	find_twin_processes(threads, profile);
 	for (size_t i = 0; i < profile->n_native_threads; i++)
 		threads->native[profile->native_threads[i].thread] =
 			profile->native_threads[i].reason;
-	return find_unmatched(threads, profile) && find_twin_threads(threads, profile);
+	if (!error)
+		error = find_unmatched(threads, profile);
+	return error ? error : find_twin_threads(threads, profile);
 }
 
 void model_threads_deinit(struct model_threads *threads)
@@ -241,8 +243,9 @@ static const char *module_of_row(const struct model_rows *rows, size_t row)
 	return row < profile->n_modules ? profile->modules[row].name : "";
 }
 
-bool model_is_uncounted(const struct model_threads *threads, size_t row, uint32_t thread,
-			struct model_uncounted *cause)
+/* Whether time of `thread` in `row` was not counted, and why. */
+static bool is_uncounted(const struct model_threads *threads, size_t row, uint32_t thread,
+			 struct model_uncounted *cause)
 {
 	const struct model_rows *rows = threads->rows;
 	const struct model_function *function = &rows->rows[row];
@@ -274,6 +277,52 @@ bool model_is_uncounted(const struct model_threads *threads, size_t row, uint32_
 					  .name = "",
 					  .reason = "functions that the counted run did not count"};
 	return nowhere;
+}
+
+/* Adds to the part of the uncounted time that has this cause. */
+static struct rf_error *add_uncounted(struct model *model, const struct model_uncounted *cause,
+				      const struct model_time_sum *time)
+{
+	size_t i = 0;
+	while (i < model->n_uncounted && (strcmp(model->uncounted[i].kind, cause->kind) != 0 ||
+					  strcmp(model->uncounted[i].name, cause->name) != 0 ||
+					  strcmp(model->uncounted[i].reason, cause->reason) != 0))
+		i++;
+	if (i == model->n_uncounted &&
+	    !rf_array_push(model->uncounted, model->n_uncounted, model->cap_uncounted, *cause))
+		return rf_error_no_memory();
+	model->uncounted[i].n_samples += time->samples;
+	model_add_ns(&model->uncounted[i].time_ns, time->time_ns);
+	model_add_ns(&model->uncounted_ns, time->time_ns);
+	return NULL;
+}
+
+static int compare_uncounted(const void *a, const void *b)
+{
+	const struct model_uncounted *x = a, *y = b;
+	int order = (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
+	order = order ? order : strcmp(x->kind, y->kind);
+	order = order ? order : strcmp(x->name, y->name);
+	return order ? order : strcmp(x->reason, y->reason);
+}
+
+struct rf_error *model_find_uncounted(struct model_rows *rows, const struct model_threads *threads,
+				      struct model *model)
+{
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < rows->n_times; i++) {
+		struct model_time_sum *time = &rows->times[i];
+		struct model_uncounted cause = {0};
+		if (!rows->groups && model->counted) {
+			time->uncounted = is_uncounted(threads, time->row, time->thread, &cause);
+			error = time->uncounted ? add_uncounted(model, &cause, time) : NULL;
+		}
+		rows->has_part[time->row] |= model_row_of_time(rows, time) != time->row;
+	}
+	if (model->n_uncounted)
+		qsort(model->uncounted, model->n_uncounted, sizeof(*model->uncounted),
+		      compare_uncounted);
+	return error;
 }
 
 /* ---- the processes of the report ---- */
@@ -309,13 +358,13 @@ static void add_work(const struct model_threads *threads, struct model *model,
 	process->instructions += work->instructions;
 }
 
-bool model_processes(const struct model_threads *threads, struct model *model)
+struct rf_error *model_processes(const struct model_threads *threads, struct model *model)
 {
 	const struct model_rows *rows = threads->rows;
 	const struct profile *profile = rows->profile;
 	model->processes = calloc(profile->n_processes + 1, sizeof(*model->processes));
 	if (!model->processes)
-		return false;
+		return rf_error_no_memory();
 	/* parents stand before their children, and timed rows show with their twins */
 	for (uint32_t i = 0; i < profile->n_processes; i++)
 		if (profile->processes[i].run == RUN_TIMED)
@@ -327,5 +376,5 @@ bool model_processes(const struct model_threads *threads, struct model *model)
 	for (size_t row = 0; row < rows->n_places; row++)
 		for (size_t i = 0; i < rows->rows[row].n_threads; i++)
 			add_work(threads, model, &rows->rows[row].threads[i]);
-	return true;
+	return NULL;
 }

@@ -67,3 +67,8 @@ struct model_moves {
 struct model_rate model_level_rate(const struct profile *profile, enum roof_level level,
 				   const struct tally *tally, double threads,
 				   const struct model_moves *moves);
+
+/* Of a function's bytes at one of its levels. */
+struct model_moves model_moves_of(const struct model_function *function,
+				  const struct model_level *level,
+				  enum traffic_direction direction);

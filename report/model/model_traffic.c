@@ -1,8 +1,11 @@
-/* Lines of the simulated classes → bytes per function and level, objects, strides, working sets. */
-#include "report/model/model_parts.h"
+/* Lines of the simulated classes → bytes of each row and level, with their uncertainty; and the
+ * intensities, rates and roofs of these. */
+#include "report/model/model_traffic.h"
 
-#include "base/array.h"
+#include "report/model/model_moved.h"
+#include "report/model/model_roofs.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +60,6 @@ struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned
 	estimate.halfwidth =
 		hypot(student(n - 1) * estimate.stderr_bytes, MODEL_RESOLUTION * estimate.bytes);
 	return estimate;
-}
-
-void model_add_lines(struct traffic_lines *lines, const struct profile_traffic *row)
-{
-	for (int e = 0; e < N_TRAFFIC; e++)
-		lines->by_class[row->class][e] += (double)row->lines[e];
 }
 
 struct model_bytes model_bytes_of(const struct traffic_lines *lines, unsigned n)
@@ -231,26 +228,6 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 
 /* ---- objects, strides, working sets ---- */
 
-static struct model_traffic *traffic_of(const struct model_rows *rows, uint32_t module,
-					uint64_t offset)
-{
-	if (rows->groups && rows->groups->by_thread) /* it is not known whose it is */
-		return NULL;
-	return rows->rows[model_row_at(rows, module, offset, NULL)].traffic;
-}
-
-/* Rows of one instruction stand together, so the object is mostly the last one. */
-static struct model_object *object_of(struct model_traffic *traffic, uint32_t object)
-{
-	for (size_t i = traffic->n_objects; i-- > 0;)
-		if (traffic->objects[i].object == object)
-			return &traffic->objects[i];
-	struct model_object fresh = {.object = object};
-	if (!rf_array_push(traffic->objects, traffic->n_objects, traffic->cap_objects, fresh))
-		return NULL;
-	return &traffic->objects[traffic->n_objects - 1];
-}
-
 static int compare_objects(const void *a, const void *b)
 {
 	const struct model_object *x = a, *y = b;
@@ -258,64 +235,6 @@ static int compare_objects(const void *a, const void *b)
 	return more != less            ? (more > less ? -1 : 1)
 	       : x->object < y->object ? -1
 				       : x->object > y->object;
-}
-
-static bool add_objects(struct model_rows *rows, unsigned n_classes)
-{
-	const struct profile *profile = rows->profile;
-	const double scale = (double)CACHE_LINE * CACHE_CLASSES / n_classes;
-	for (size_t i = 0; i < profile->n_object_traffic; i++) {
-		const struct profile_object_traffic *row = &profile->object_traffic[i];
-		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
-		struct model_object *object = traffic ? object_of(traffic, row->object) : NULL;
-		if (traffic && !object)
-			return false;
-		if (!object)
-			continue;
-		object->read += ((double)row->read + (double)row->write_allocate) * scale;
-		object->write += (double)row->write * scale;
-	}
-	return true;
-}
-
-static void add_strides(struct model_rows *rows)
-{
-	const struct profile *profile = rows->profile;
-	uint64_t *most = calloc(rows->n_places, sizeof(*most));
-	for (size_t i = 0; most && i < profile->n_strides; i++) {
-		const struct profile_stride *row = &profile->strides[i];
-		size_t at = model_row_at(rows, row->module, row->offset, NULL);
-		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
-		if (!traffic)
-			continue;
-		struct model_strides *sum = &traffic->strides;
-		sum->unit += (double)row->unit;
-		sum->constant += (double)row->constant;
-		sum->random += (double)row->random;
-		sum->fetched += (double)row->fetched;
-		sum->used += (double)row->used;
-		if (row->constant > most[at]) {
-			most[at] = row->constant;
-			sum->step = row->step;
-		}
-	}
-	free(most);
-}
-
-static bool add_capacities(struct model_rows *rows)
-{
-	const struct profile *profile = rows->profile;
-	for (size_t i = 0; i < profile->n_working_sets; i++) {
-		const struct profile_working_set *row = &profile->working_sets[i];
-		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
-		const struct model_capacity capacity = {row->capacity,
-							(double)row->reads * CACHE_LINE,
-							(double)row->writes * CACHE_LINE};
-		if (traffic && !rf_array_push(traffic->capacities, traffic->n_capacities,
-					      traffic->cap_capacities, capacity))
-			return false;
-	}
-	return true;
 }
 
 static int compare_capacities(const void *a, const void *b)
@@ -391,56 +310,6 @@ static void set_fits(struct model_traffic *traffic, double cache)
 
 /* ---- all of it ---- */
 
-/* Of each row, lines; NULL for those without. */
-static bool collect_lines(struct model_rows *rows, unsigned n_classes, struct traffic_lines **lines)
-{
-	const struct profile *profile = rows->profile;
-	for (size_t i = 0; i < profile->n_traffic; i++) {
-		const struct profile_traffic *row = &profile->traffic[i];
-		size_t at = model_row_of_thread(rows,
-						model_row_at(rows, row->module, row->offset, NULL),
-						row->thread);
-		if (row->class >= n_classes)
-			continue;
-		if (!lines[at] && !(lines[at] = calloc(1, sizeof(**lines))))
-			return false;
-		model_add_lines(lines[at], row);
-	}
-	return true;
-}
-
-static void sum_up(const struct profile *profile, struct model *model, struct traffic_lines *sum)
-{
-	for (size_t i = 0; i < profile->n_traffic; i++)
-		if (profile->traffic[i].class < model->traced_classes)
-			model_add_lines(sum, &profile->traffic[i]);
-	model->bytes = model_bytes_of(sum, model->traced_classes);
-}
-
-/* Functions whose instructions were counted have traffic, be it none. */
-static bool fill_row(const struct profile *profile, struct model_function *function,
-		     const struct traffic_lines *lines, unsigned n_classes)
-{
-	static const struct traffic_lines none;
-	const struct model_bytes bytes =
-		lines ? model_bytes_of(lines, n_classes) : (struct model_bytes){0};
-	function->traffic = calloc(1, sizeof(*function->traffic));
-	if (!function->traffic)
-		return false;
-	fill_levels(profile, lines ? lines : &none, n_classes, &bytes, &function->tally,
-		    function->traffic);
-	return true;
-}
-
-static bool fill_rows(struct model_rows *rows, unsigned n_classes, struct traffic_lines **lines)
-{
-	for (size_t row = 0; row < rows->n_places; row++)
-		if (rows->rows[row].tally.instructions > 0 &&
-		    !fill_row(rows->profile, &rows->rows[row], lines[row], n_classes))
-			return false;
-	return true;
-}
-
 static void finish_row(struct model_traffic *traffic, double cache)
 {
 	if (traffic->n_objects)
@@ -451,131 +320,42 @@ static void finish_row(struct model_traffic *traffic, double cache)
 	set_fits(traffic, cache);
 }
 
-/* ---- from sums ---- */
-
-static void add_lines(struct traffic_lines *sum, const struct traffic_lines *part,
-		      unsigned n_classes)
+static void add_lines(struct traffic_lines *sum, const struct traffic_lines *part, unsigned n)
 {
-	for (unsigned class = 0; class < n_classes; class ++)
+	for (unsigned class = 0; class < n; class ++)
 		for (int e = 0; e < N_TRAFFIC; e++)
 			sum->by_class[class][e] += part->by_class[class][e];
 }
 
-/* Where a sum has two rows of lines, as no recording has, the first counts for its function. */
-static bool take_lines(struct model_rows *rows, struct model *model)
+/* Functions whose instructions were counted have traffic, be it none. */
+struct rf_error *model_trace(struct model_rows *rows, struct model *model)
 {
-	const struct profile *profile = rows->profile;
+	static const struct traffic_lines none;
 	const unsigned n = model->traced_classes;
+	const double cache = last_cache_bytes(rows->profile);
 	struct traffic_lines *all = calloc(2, sizeof(*all)), *lines = all + 1;
-	bool ok = all != NULL;
-	for (size_t i = 0; ok && i < profile->n_sum_traffic; i++) {
-		const struct profile_sum_traffic *row = &profile->sum_traffic[i];
-		struct model_function *function = &rows->rows[model_row_of_sum(rows, row->sum)];
-		model_sum_lines(row, n, lines);
-		add_lines(all, lines, n);
-		if (function->tally.instructions > 0 && !function->traffic)
-			ok = fill_row(profile, function, lines, n);
+	if (!all)
+		return rf_error_no_memory();
+	assert(n >= 1 && n <= CACHE_CLASSES);
+	for (size_t place = 0; place < rows->n_places; place++) {
+		const struct packed_lines *packed = &rows->lines[place];
+		struct model_function *function = &rows->rows[place];
+		struct model_bytes bytes = {0};
+		if (packed->bytes) {
+			model_unpack_lines(packed, n, lines);
+			add_lines(all, lines, n);
+		}
+		if (!function->traffic)
+			continue;
+		if (packed->bytes)
+			bytes = model_bytes_of(lines, n);
+		fill_levels(rows->profile, packed->bytes ? lines : &none, n, &bytes,
+			    &function->tally, function->traffic);
+		finish_row(function->traffic, cache);
 	}
-	for (uint32_t i = 0; ok && i < profile->n_sums; i++) {
-		struct model_function *function = &rows->rows[model_row_of_sum(rows, i)];
-		if (function->tally.instructions > 0 && !function->traffic)
-			ok = fill_row(profile, function, NULL, n);
-	}
-	if (ok)
-		model->bytes = model_bytes_of(all, n);
+	model->bytes = model_bytes_of(all, n);
 	free(all);
-	return ok;
-}
-
-static struct model_traffic *traffic_of_sum(const struct model_rows *rows, uint32_t sum)
-{
-	return rows->rows[model_row_of_sum(rows, sum)].traffic;
-}
-
-static bool take_objects(struct model_rows *rows)
-{
-	const struct profile *profile = rows->profile;
-	bool ok = true;
-	for (size_t i = 0; ok && i < profile->n_sum_objects; i++) {
-		const struct profile_sum_object *row = &profile->sum_objects[i];
-		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
-		const struct model_object object = {row->object, row->read, row->write};
-		ok = !traffic || rf_array_push(traffic->objects, traffic->n_objects,
-					       traffic->cap_objects, object);
-	}
-	for (size_t i = 0; ok && i < profile->n_sum_working_sets; i++) {
-		const struct profile_sum_working_set *row = &profile->sum_working_sets[i];
-		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
-		const struct model_capacity capacity = {row->capacity, row->reads, row->writes};
-		ok = !traffic || rf_array_push(traffic->capacities, traffic->n_capacities,
-					       traffic->cap_capacities, capacity);
-	}
-	return ok;
-}
-
-static void take_strides(struct model_rows *rows)
-{
-	for (size_t i = 0; i < rows->profile->n_sum_strides; i++) {
-		const struct profile_sum_stride *row = &rows->profile->sum_strides[i];
-		struct model_traffic *traffic = traffic_of_sum(rows, row->sum);
-		if (traffic)
-			traffic->strides = (struct model_strides){.unit = (double)row->unit,
-								  .constant = (double)row->constant,
-								  .random = (double)row->random,
-								  .step = row->step,
-								  .fetched = (double)row->fetched,
-								  .used = (double)row->used};
-	}
-}
-
-static bool trace_sums(struct model_rows *rows, struct model *model)
-{
-	if (!take_lines(rows, model) || !take_objects(rows))
-		return false;
-	take_strides(rows);
-	const double cache = last_cache_bytes(rows->profile);
-	for (size_t row = 0; row < rows->n_places; row++)
-		if (rows->rows[row].traffic)
-			finish_row(rows->rows[row].traffic, cache);
-	return true;
-}
-
-/* A number of classes that a fact tells; 0 when it makes no sense. */
-static unsigned classes_in(const struct profile *profile, const char *fact)
-{
-	const char *text = profile_get_fact(profile, fact);
-	const long n = text ? strtol(text, NULL, 10) : 0;
-	return n >= 1 && n <= CACHE_CLASSES ? (unsigned)n : 0;
-}
-
-bool model_trace(struct model_rows *rows, struct model *model)
-{
-	const char *source = profile_get_fact(rows->profile, "traffic_source");
-	const unsigned n = classes_in(rows->profile, "traffic_classes");
-	model->traced = model->counted && source && strcmp(source, "traced") == 0 && n;
-	if (!model->traced)
-		return true;
-	model->traced_classes = n;
-	if (rows->sums)
-		return trace_sums(rows, model);
-	const unsigned of_objects = classes_in(rows->profile, "object_classes");
-	struct traffic_lines **lines = calloc(rows->n_places, sizeof(*lines)),
-			     *sum = calloc(1, sizeof(*sum));
-	bool done = lines && sum && collect_lines(rows, n, lines) && fill_rows(rows, n, lines) &&
-		    add_objects(rows, of_objects ? of_objects : n) && add_capacities(rows);
-	if (done) {
-		add_strides(rows);
-		sum_up(rows->profile, model, sum);
-	}
-	free(sum);
-	const double cache = last_cache_bytes(rows->profile);
-	for (size_t row = 0; lines && row < rows->n_places; row++) {
-		if (done && rows->rows[row].traffic)
-			finish_row(rows->rows[row].traffic, cache);
-		free(lines[row]);
-	}
-	free(lines);
-	return done;
+	return NULL;
 }
 
 void model_traffic_destroy(struct model_traffic *traffic)

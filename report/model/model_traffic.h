@@ -126,3 +126,26 @@ const char *model_memory_words(enum model_memory source);
 const struct model_level *model_level(const struct model_traffic *traffic, const char *name);
 /* Bytes that move with a last cache of that capacity. */
 double model_moves_at(const struct model_traffic *traffic, double capacity);
+
+/* Steps of the model. */
+struct model;
+struct model_choice;
+struct model_function;
+struct model_rows;
+struct profile;
+struct rf_error;
+struct tally;
+
+/* Fills each row's traffic from the lines that moved in the simulated caches, and sets
+ * model->bytes.  Fails only when memory is short. */
+struct rf_error *model_trace(struct model_rows *rows, struct model *model);
+/* Adds a level with that name. */
+struct model_level *model_add_level(struct model_traffic *traffic, const char *name);
+/* Adds level L1, by LS bytes. */
+void model_add_registers(struct model_traffic *traffic, const struct tally *tally);
+/* Its intensities, rates and roofs, when the time is known. */
+void model_trace_rates(const struct profile *profile, const struct model_choice *choice,
+		       struct model_function *function);
+void model_traffic_destroy(struct model_traffic *traffic);
+/* Bytes from lines in the first `n_classes` classes. */
+struct model_bytes model_bytes_of(const struct traffic_lines *lines, unsigned n_classes);

@@ -2,7 +2,7 @@
 #include "report/reasons/notes_counters.h"
 
 #include "base/text.h"
-#include "report/model/model_ratios.h"
+#include "report/model/model_counters.h"
 #include "report/reasons/report_notes.h"
 
 #include <math.h>

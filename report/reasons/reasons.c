@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "report/model/model_parts.h"
+#include "report/model/model_roofs.h"
 #include "report/rows/view.h"
 
 #include <math.h>

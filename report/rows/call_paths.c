@@ -2,7 +2,8 @@
 #include "report/rows/ranking.h"
 
 #include "base/array.h"
-#include "report/model/model_parts.h"
+#include "profile/function_index.h"
+#include "report/model/model_samples.h"
 #include "report/rows/view.h"
 
 #include <stdio.h>
@@ -33,51 +34,7 @@ struct walker {
 	size_t cap_out;
 };
 
-/* ---- which function a frame is in ---- */
-
-static int compare_starts(const void *a, const void *b, void *context)
-{
-	const struct profile_function *functions = context;
-	const struct profile_function *x = &functions[*(const uint32_t *)a],
-				      *y = &functions[*(const uint32_t *)b];
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* Row of the plain model; for a caller, the offset is behind its call. */
-uint32_t *report_rows_of_frames(const struct profile *profile)
-{
-	const size_t n = profile->n_functions;
-	uint32_t *order = malloc((n + 1) * sizeof(*order)),
-		 *rows = malloc((profile->n_frames + 1) * sizeof(*rows));
-	for (size_t i = 0; order && i < n; i++)
-		order[i] = (uint32_t)i;
-	if (order && rows)
-		qsort_r(order, n, sizeof(*order), compare_starts, profile->functions);
-	for (size_t i = 0; order && rows && i < profile->n_frames; i++) {
-		const struct profile_frame *frame = &profile->frames[i];
-		size_t low = 0, high = n;
-		rows[i] = (uint32_t)(n + (frame->module == PROFILE_NONE ? profile->n_modules
-									: frame->module));
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-			const struct profile_function *f = &profile->functions[order[middle]];
-			if (f->module < frame->module ||
-			    (f->module == frame->module && f->start <= frame->offset))
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		const struct profile_function *f = low ? &profile->functions[order[low - 1]] : NULL;
-		if (f && f->module == frame->module && frame->offset < f->end)
-			rows[i] = order[low - 1];
-	}
-	free(order);
-	if (!order)
-		free(rows);
-	return order ? rows : NULL;
-}
+/* ---- the names of places ---- */
 
 const char *report_row_name(const struct profile *profile, uint32_t row)
 {
@@ -237,7 +194,7 @@ static bool walker_init(struct walker *walker)
 	walker->buckets = malloc(walker->n_buckets * sizeof(*walker->buckets));
 	walker->functions[0] = calloc(2 * n, sizeof(*walker->functions[0]));
 	walker->functions[1] = walker->functions[0] + n;
-	walker->rows = report_rows_of_frames(profile);
+	walker->rows = profile_places_of_frames(profile);
 	if (!walker->buckets || !walker->functions[0] || !walker->rows)
 		return false;
 	memset(walker->buckets, 0xff, walker->n_buckets * sizeof(*walker->buckets));

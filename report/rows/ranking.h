@@ -30,9 +30,8 @@ void grouping_destroy(struct grouping *grouping);
 struct rf_error *call_paths_create(const struct report_view *view, struct model *out);
 void call_paths_destroy(struct model *paths);
 
-/* Row of the plain model (struct model_function.row) of each frame; free it.  NULL: no memory. */
-uint32_t *report_rows_of_frames(const struct profile *profile);
-/* Its name, without "unknown in". */
+/* The name of a place (profile_place_at, and the plain model's model_function.row), without
+ * "unknown in". */
 const char *report_row_name(const struct profile *profile, uint32_t row);
 /* Whether it is what calls main, or a thread's first function. */
 bool report_is_start_up(const char *name);

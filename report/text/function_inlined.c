@@ -2,7 +2,7 @@
 #include "report/text/function_page.h"
 
 #include "base/text.h"
-#include "report/model/model_parts.h"
+#include "report/model/model.h"
 #include "report/rows/view.h"
 #include "report/text/table.h"
 

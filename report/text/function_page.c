@@ -7,7 +7,7 @@
 #include "report/text/table.h"
 
 #include "base/text.h"
-#include "report/model/model_parts.h"
+#include "report/model/model_roofs.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -3,7 +3,8 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "report/model/model_parts.h"
+#include "profile/function_index.h"
+#include "report/model/model_samples.h"
 #include "report/reasons/report_notes.h"
 #include "report/rows/view.h"
 #include "report/text/table.h"
@@ -65,7 +66,7 @@ static bool split_time(const struct page *page, struct part **threads, size_t *n
 	const uint64_t cost = model_sample_cost(profile);
 	const uint32_t own = (uint32_t)page->f->row;
 	size_t cap_threads = 0, cap_callers = 0;
-	uint32_t *rows = report_rows_of_frames(profile);
+	uint32_t *rows = profile_places_of_frames(profile);
 	bool ok = rows != NULL;
 	for (size_t i = 0; ok && i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];

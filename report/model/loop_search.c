@@ -1,0 +1,287 @@
+/* Finds the loops in the control flow graph of a function.
+ *
+ * A loop is a strongly connected part of the graph: instructions that can all be reached from one
+ * another.  Without its header (where it is entered from outside) what is left of it falls apart
+ * into the loops within.  Loops that share their header are one.  A part that is entered at several
+ * places is a loop as well, with the first of them as its header. */
+#include "report/model/loop_search.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+#define MAX_NEST 24 /* deeper loops are not taken apart */
+
+/* Tarjan's algorithm, with a stack of its own. */
+struct visit {
+	uint32_t node;
+	uint32_t edge;
+};
+
+/* Members of a loop that are still to be taken apart: members[first .. first + n). */
+struct task {
+	uint32_t loop;
+	size_t first, n;
+	unsigned depth;
+};
+
+struct search {
+	struct flow_graph *graph;
+	const struct profile_function *code;
+	struct model_function *function;
+	uint32_t *number, *low; /* per node; number 0: not seen */
+	uint32_t *part;         /* per node: stamp of the set that is looked at */
+	bool *on_stack;
+	uint32_t *stack;
+	size_t n_stack;
+	struct visit *visits;
+	size_t n_visits;
+	uint32_t next, stamp;
+	uint32_t *member; /* per node: the number of the loop that has last looked at it */
+	uint32_t n_loops;
+	uint32_t *members;
+	size_t n_members, cap_members;
+	struct task *tasks;
+	size_t n_tasks, cap_tasks;
+};
+
+static bool search_init(struct search *search, struct flow_graph *graph,
+			const struct profile_function *code, struct model_function *function)
+{
+	const size_t n = graph->n_nodes;
+	*search = (struct search){
+		.graph = graph,
+		.code = code,
+		.function = function,
+		.number = calloc(n + 1, sizeof(*search->number)),
+		.low = calloc(n + 1, sizeof(*search->low)),
+		.part = calloc(n + 1, sizeof(*search->part)),
+		.on_stack = calloc(n + 1, sizeof(bool)),
+		.stack = malloc((n + 1) * sizeof(*search->stack)),
+		.visits = malloc((n + 1) * sizeof(*search->visits)),
+		.member = calloc(n + 1, sizeof(*search->member)),
+	};
+	return search->number && search->low && search->part && search->on_stack && search->stack &&
+	       search->visits && search->member;
+}
+
+static void search_deinit(struct search *search)
+{
+	free(search->number);
+	free(search->low);
+	free(search->part);
+	free(search->on_stack);
+	free(search->stack);
+	free(search->visits);
+	free(search->member);
+	free(search->members);
+	free(search->tasks);
+}
+
+/* ---- connected parts ---- */
+
+static void enter(struct search *search, uint32_t node)
+{
+	search->number[node] = search->low[node] = ++search->next;
+	search->on_stack[node] = true;
+	search->stack[search->n_stack++] = node;
+	search->visits[search->n_visits++] = (struct visit){node, 0};
+}
+
+static void lower(uint32_t *value, uint32_t to)
+{
+	*value = to < *value ? to : *value;
+}
+
+static bool has_edge(const struct flow_graph *graph, uint32_t from, uint32_t to)
+{
+	uint32_t next;
+	for (uint32_t k = 0; flow_next(graph, from, k, &next); k++)
+		if (next == to)
+			return true;
+	return false;
+}
+
+/* ---- loops ---- */
+
+static struct rf_error *add_task(struct search *search, const struct task *task)
+{
+	return rf_array_push(search->tasks, search->n_tasks, search->cap_tasks, *task)
+		       ? NULL
+		       : rf_error_no_memory();
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* From outside of the members, which are marked: by an edge, as the function's entry, or by who
+ * knows what. */
+static bool is_entered(const struct search *search, uint32_t node)
+{
+	if (node == 0 || flow_n_before(search->graph, node) == 0)
+		return true;
+	for (uint32_t i = search->graph->first_edge[node]; i < search->graph->first_edge[node + 1];
+	     i++)
+		if (search->member[search->graph->edges_to[i]] != search->n_loops)
+			return true;
+	return false;
+}
+
+/* From the ways into the header, those from outside or, where these are not known, those from
+ * within.  Members are marked. */
+static int64_t entries_of(const struct search *search, uint32_t header)
+{
+	int64_t sums[2] = {0, 0}, n; /* from outside, from within */
+	bool known[2] = {header != 0, true};
+	for (uint32_t i = search->graph->first_edge[header];
+	     i < search->graph->first_edge[header + 1]; i++) {
+		const uint32_t from = search->graph->edges_to[i];
+		const bool within = search->member[from] == search->n_loops;
+		if (flow_edge_count(search->graph, search->code, from, header, &n))
+			sums[within] = flow_add(sums[within], n);
+		else
+			known[within] = false;
+	}
+	if (search->graph->n_orphans && flow_n_before(search->graph, header) == 0)
+		known[0] = false;
+	const int64_t turns = search->graph->nodes[header].n;
+	if (known[0] && sums[0] > 0 && sums[0] <= turns)
+		return sums[0];
+	return known[1] && sums[1] < turns ? turns - sums[1] : -1;
+}
+
+/* Index of the first member that is entered from outside; the first where none is. */
+static size_t find_header(struct search *search, const uint32_t *members, size_t n)
+{
+	search->n_loops++;
+	for (size_t i = 0; i < n; i++)
+		search->member[members[i]] = search->n_loops;
+	for (size_t i = 0; i < n; i++)
+		if (is_entered(search, members[i]))
+			return i;
+	return 0;
+}
+
+static struct rf_error *new_loop(struct search *search, const struct task *task, size_t first,
+				 size_t n)
+{
+	struct model_function *function = search->function;
+	uint32_t *members = search->members + first;
+	qsort(members, n, sizeof(*members), compare_numbers);
+	size_t at = find_header(search, members, n);
+	const struct flow_node *header = &search->graph->nodes[members[at]],
+			       *last = &search->graph->nodes[members[n - 1]];
+	struct model_loop loop = {
+		.parent = task->loop,
+		.start = search->graph->nodes[members[0]].offset,
+		.end = last->offset + last->length,
+		.header = header->offset,
+		.turns = header->n,
+		.entries = entries_of(search, members[at]),
+	};
+	const uint32_t index = (uint32_t)function->n_loops;
+	if (!rf_array_push(function->loops, function->n_loops, function->cap_loops, loop))
+		return rf_error_no_memory();
+	for (size_t i = 0; i < n; i++)
+		search->graph->nodes[members[i]].loop = index;
+	if (n == 1 || task->depth + 1 >= MAX_NEST)
+		return NULL;
+	members[at] = members[n - 1]; /* the header is not in what is taken apart */
+	struct task inner = {index, first, n - 1, task->depth + 1};
+	return add_task(search, &inner);
+}
+
+/* ---- all of it ---- */
+
+/* The part that ends with `root` is complete: a loop when it goes round. */
+static struct rf_error *take_part(struct search *search, const struct task *task, uint32_t root)
+{
+	size_t n = 0, first = search->n_members;
+	uint32_t node;
+	do {
+		node = search->stack[--search->n_stack];
+		search->on_stack[node] = false;
+		if (!rf_array_push(search->members, search->n_members, search->cap_members, node))
+			return rf_error_no_memory();
+		n++;
+	} while (node != root);
+	if (n > 1 || has_edge(search->graph, root, root))
+		return new_loop(search, task, first, n);
+	search->n_members = first;
+	return NULL;
+}
+
+/* All parts that can be reached from `start` within the task's set. */
+static struct rf_error *search_from(struct search *search, const struct task *task, uint32_t start)
+{
+	enter(search, start);
+	while (search->n_visits) {
+		struct visit *visit = &search->visits[search->n_visits - 1];
+		uint32_t node = visit->node, to;
+		if (flow_next(search->graph, node, visit->edge, &to)) {
+			visit->edge++;
+			if (to == FLOW_NONE || search->part[to] != search->stamp)
+				continue;
+			if (!search->number[to])
+				enter(search, to);
+			else if (search->on_stack[to])
+				lower(&search->low[node], search->number[to]);
+			continue;
+		}
+		struct rf_error *error = search->low[node] == search->number[node]
+						 ? take_part(search, task, node)
+						 : NULL;
+		if (error)
+			return error;
+		if (--search->n_visits)
+			lower(&search->low[search->visits[search->n_visits - 1].node],
+			      search->low[node]);
+	}
+	return NULL;
+}
+
+static struct rf_error *take_apart(struct search *search, const struct task *task)
+{
+	struct rf_error *error = NULL;
+	search->stamp++;
+	search->next = 0;
+	for (size_t i = 0; i < task->n; i++) {
+		uint32_t node = search->members[task->first + i];
+		search->part[node] = search->stamp;
+		search->number[node] = 0;
+	}
+	for (size_t i = 0; i < task->n; i++) {
+		uint32_t node = search->members[task->first + i];
+		if (!error && !search->number[node])
+			error = search_from(search, task, node);
+	}
+	return error;
+}
+
+static bool start_with_all(struct search *search)
+{
+	for (uint32_t i = 0; i < search->graph->n_nodes; i++)
+		if (!rf_array_push(search->members, search->n_members, search->cap_members, i))
+			return false;
+	return true;
+}
+
+struct rf_error *loop_search(struct flow_graph *graph, const struct profile_function *code,
+			     struct model_function *function)
+{
+	struct search search;
+	const struct task all = {PROFILE_NONE, 0, graph->n_nodes, 0};
+	struct rf_error *error =
+		search_init(&search, graph, code, function) && start_with_all(&search)
+			? add_task(&search, &all)
+			: rf_error_no_memory();
+	for (size_t i = 0; !error && i < search.n_tasks; i++) { /* which adds tasks */
+		const struct task task = search.tasks[i];
+		error = take_apart(&search, &task);
+	}
+	search_deinit(&search);
+	return error;
+}

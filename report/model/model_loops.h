@@ -1,0 +1,8 @@
+/* The loops of functions. */
+#pragma once
+
+#include "report/model/model_rows.h"
+
+/* Finds the loops of each function among the rows, with their figures, and sets model->loop_code.
+ * The sums of the rows come before.  Fails only when memory is short. */
+struct rf_error *model_find_loops(struct model_rows *rows, struct model *model);

@@ -1,0 +1,159 @@
+/* The rows of a model: which code is in which, and what they are called. */
+#include "report/model/model_rows.h"
+
+#include "base/array.h"
+#include "base/search.h"
+#include "profile/function_index.h"
+#include "report/model/model_traffic.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static size_t group_at(const struct model_rows *rows, uint32_t module, uint64_t offset,
+		       uint64_t *end)
+{
+	const struct model_range *ranges = rows->groups->ranges;
+	const size_t n = rf_search(rows->groups->n_ranges, i,
+				   ranges[i].module < module || (ranges[i].module == module &&
+								 ranges[i].start <= offset));
+	const struct model_range *range = n ? &ranges[n - 1] : NULL;
+	const bool within = range && range->module == module && offset < range->end;
+	if (end)
+		*end = within ? range->end : UINT64_MAX;
+	return within ? range->row : rows->n_named + module;
+}
+
+size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end)
+{
+	if (rows->groups && module != PROFILE_NONE)
+		return group_at(rows, module, offset, end);
+	const size_t place = profile_place_at(rows->profile, module, offset, end);
+	return rows->groups ? rows->n_places - 1 : place;
+}
+
+struct model_thread *model_thread_of(struct model_function *function, uint32_t thread)
+{
+	for (size_t i = function->n_threads; i-- > 0;)
+		if (function->threads[i].thread == thread)
+			return &function->threads[i];
+	struct model_thread fresh = {.thread = thread};
+	if (!rf_array_push(function->threads, function->n_threads, function->cap_threads, fresh))
+		return NULL;
+	return &function->threads[function->n_threads - 1];
+}
+
+static char *name_of(const struct model_rows *rows, size_t place)
+{
+	const struct profile *profile = rows->profile;
+	char *name;
+	if (rows->groups && place < rows->n_named)
+		return strdup(rows->groups->groups[place].name);
+	if (place < rows->n_named)
+		return strdup(profile->functions[place].name ? profile->functions[place].name : "");
+	if (place == rows->n_places - 1)
+		return strdup("[unknown]");
+	const char *module = profile->modules[place - rows->n_named].name;
+	return asprintf(&name, "[unknown in %s]", module) >= 0 ? name : NULL;
+}
+
+struct rf_error *model_name_row(const struct model_rows *rows, size_t row)
+{
+	const struct profile *profile = rows->profile;
+	struct model_function *function = &rows->rows[row];
+	const size_t place = row % rows->n_places;
+	function->uncounted_part = row >= rows->n_places;
+	function->function = PROFILE_NONE;
+	function->row = place;
+	function->module = "";
+	if (rows->groups && place < rows->n_named) {
+		const struct model_group *group = &rows->groups->groups[place];
+		function->function = group->function;
+		function->module = group->module;
+		function->left_out = group->left_out;
+	} else if (place < rows->n_named) {
+		function->function = (uint32_t)place;
+		function->module = profile->modules[profile->functions[place].module].name;
+	} else if (place < rows->n_places - 1) {
+		function->module = profile->modules[place - rows->n_named].name;
+	}
+	function->name = name_of(rows, place);
+	return function->name ? NULL : rf_error_no_memory();
+}
+
+/* Rows of large programs take a hundred megabytes: to get these page by page is a tenth of the time
+ * of a report.  What is not touched still takes none. */
+static void use_large_pages(void *memory, size_t bytes)
+{
+	const uintptr_t page = 2 << 20, begin = ((uintptr_t)memory + page - 1) & -page,
+			end = ((uintptr_t)memory + bytes) & -page;
+	if (memory && bytes > 4 * page)
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
+struct rf_error *model_rows_init(struct model_rows *rows, const struct profile *profile,
+				 const struct model_choice *choice)
+{
+	const struct model_groups *groups = choice->groups;
+	const size_t n_named = groups ? groups->n_groups : profile->n_functions;
+	const size_t n_places = n_named + profile->n_modules + 1;
+	*rows = (struct model_rows){
+		.profile = profile,
+		.groups = groups,
+		.choice = *choice,
+		.saved = choice->sums && profile->has_sums && !groups && !choice->loops,
+		.n_named = n_named,
+		.n_places = n_places,
+		.n_rows = 2 * n_places,
+		.rows = calloc(2 * n_places, sizeof(*rows->rows)),
+		.has_part = calloc(n_places, sizeof(*rows->has_part)),
+		.quantity_of = calloc(profile->n_counters + 1, sizeof(*rows->quantity_of)),
+		.lines = calloc(n_places, sizeof(*rows->lines)),
+	};
+	use_large_pages(rows->rows, rows->n_rows * sizeof(*rows->rows));
+	if (!rows->rows || !rows->has_part || !rows->quantity_of || !rows->lines)
+		return rf_error_no_memory();
+	return profile_index_functions(profile);
+}
+
+void model_function_deinit(struct model_function *function)
+{
+	free(function->name);
+	free(function->threads);
+	free(function->loops);
+	free(function->quantities);
+	model_traffic_destroy(function->traffic);
+	free(function->place.why);
+}
+
+void model_take_rows(struct model_rows *rows, struct model *model)
+{
+	size_t kept = 0;
+	for (size_t row = 0; row < rows->n_rows; row++) {
+		if (!model_is_used(rows, row))
+			continue;
+		if (!rows->rows[row].name)
+			model_function_deinit(&rows->rows[row]);
+		else if (kept++ != row)
+			rows->rows[kept - 1] = rows->rows[row];
+	}
+	model->functions = rows->rows;
+	model->n_functions = kept;
+	rows->rows = NULL;
+}
+
+void model_rows_deinit(struct model_rows *rows)
+{
+	for (size_t row = 0; rows->rows && rows->has_part && row < rows->n_rows; row++)
+		if (model_is_used(rows, row))
+			model_function_deinit(&rows->rows[row]);
+	for (size_t place = 0; rows->lines && !rows->saved && place < rows->n_places; place++)
+		free(rows->lines[place].bytes);
+	free(rows->rows);
+	free(rows->has_part);
+	free(rows->quantity_of);
+	free(rows->lines);
+	free(rows->times);
+}

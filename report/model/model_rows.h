@@ -1,0 +1,84 @@
+/* The rows of a model while it is built, and the sums in them.
+ *
+ * A row is a place (profile/function_index.h: a function, other code of a module, code of no
+ * module) or, where the model has groups, one of these.  All rows stand there once more: such a
+ * second part has the time of what is counted elsewhere and ran natively here.
+ *
+ * Sums are all that is known of a row: of struct model_function `tally`, `threads`, `quantities`
+ * and `concurrency`; of its traffic `objects`, `strides` and `capacities`; and the lines and times
+ * below.  They are made from the profile's blocks, counters, traffic and samples, or read from its
+ * tables of sums (model_sums_read.h).  What comes behind sees only them. */
+#pragma once
+
+#include "report/model/model.h"
+
+/* Lines by class of sets and event, packed as in struct profile_sum_traffic. */
+struct packed_lines {
+	uint8_t *bytes; /* NULL: none moved */
+	uint32_t size;
+};
+
+/* Time of a thread in a row. */
+struct model_time_sum {
+	uint32_t row, thread;
+	bool uncounted; /* the counted run did not count this */
+	uint64_t samples;
+	uint64_t time_ns; /* less what the samples cost */
+};
+
+struct model_rows {
+	const struct profile *profile;
+	const struct model_groups *groups; /* NULL: rows are places */
+	struct model_choice choice;
+	bool saved;     /* the sums are the profile's own, not made from what these sum up */
+	size_t n_named; /* rows before those of unknown code */
+	size_t n_places;
+	size_t n_rows; /* twice n_places */
+	struct model_function *rows;
+	bool *has_part;             /* per place: whether the second of its rows is used */
+	size_t *quantity_of;        /* per counter of the profile: in model->quantities */
+	struct packed_lines *lines; /* per place; the profile's own where `saved` */
+	struct model_time_sum *times;
+	size_t n_times, cap_times;
+};
+
+/* Fails only when memory is short; deinit in any case. */
+struct rf_error *model_rows_init(struct model_rows *rows, const struct profile *profile,
+				 const struct model_choice *choice);
+void model_rows_deinit(struct model_rows *rows);
+/* Frees what a function has. */
+void model_function_deinit(struct model_function *function);
+
+/* Row of the code at (module, offset); *end (may be NULL) gets the offset up to which it holds. */
+size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end);
+/* Gives a row its name, module and number. */
+struct rf_error *model_name_row(const struct model_rows *rows, size_t row);
+/* Takes the rows with a name out of `rows`. */
+void model_take_rows(struct model_rows *rows, struct model *model);
+
+/* Finds or adds the part of a thread; NULL when memory is short. */
+struct model_thread *model_thread_of(struct model_function *function, uint32_t thread);
+
+/* Whether anything may be in a row.  Most have no second part: these stay as they were allocated,
+ * untouched. */
+static inline bool model_is_used(const struct model_rows *rows, size_t row)
+{
+	return row < rows->n_places || rows->has_part[row - rows->n_places];
+}
+
+/* Row of what `thread` did in code whose row is `row`. */
+static inline size_t model_row_of_thread(const struct model_rows *rows, size_t row, uint32_t thread)
+{
+	const struct model_groups *groups = rows->groups;
+	return groups && groups->by_thread && row < groups->n_kinds
+		       ? groups->by_thread[row * rows->profile->n_threads + thread]
+		       : row;
+}
+
+/* The row that a time belongs to: the second part where another part was counted. */
+static inline size_t model_row_of_time(const struct model_rows *rows,
+				       const struct model_time_sum *time)
+{
+	const bool apart = time->uncounted && rows->rows[time->row].tally.instructions > 0;
+	return time->row + (apart ? rows->n_places : 0);
+}

@@ -1,0 +1,179 @@
+/* Samples → time of each thread in each row, and how many threads are in a row at a time. */
+#include "report/model/model_samples.h"
+
+#include "base/array.h"
+#include "base/u64_map.h"
+
+#include <stdlib.h>
+
+/* A stretch of time of a thread in a row: what one sample stands for. */
+struct stay {
+	uint32_t row, thread;
+	uint64_t start, end;
+};
+
+uint64_t model_sample_cost(const struct profile *profile)
+{
+	const char *fact = profile_get_fact(profile, "sample_cost_ns");
+	double cost = fact ? strtod(fact, NULL) : 0;
+	return cost > 0 && cost < 1e9 ? (uint64_t)cost : 0;
+}
+
+uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost)
+{
+	/* no more than half, so that absurd figures leave a time to divide by */
+	uint64_t stay = sample->weight_ns;
+	return stay - (cost < stay / 2 ? cost : stay / 2);
+}
+
+/* ---- concurrency ---- */
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct stay *x = a, *y = b;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int compare_stays(const void *a, const void *b)
+{
+	const struct stay *x = a, *y = b;
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return compare_starts(a, b);
+}
+
+/* Time that is in at least one of `n` stays, which are sorted by their start. */
+static double covered_ns(const struct stay *stays, size_t n)
+{
+	double covered = 0;
+	uint64_t until = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t start = stays[i].start > until ? stays[i].start : until;
+		if (stays[i].end <= start)
+			continue;
+		covered += (double)(stays[i].end - start);
+		until = stays[i].end;
+	}
+	return covered;
+}
+
+/* Concurrency of the `n` stays in a row: threads' time in it, over the time in which at least one
+ * is.  Threads that take turns within a sample period count as concurrent: an estimate, from above.
+ * Sorts the stays anew. */
+static double concurrency_of(struct stay *stays, size_t n)
+{
+	double sum = 0;
+	for (size_t i = 0, of_thread; i < n; i += of_thread) {
+		for (of_thread = 1;
+		     i + of_thread < n && stays[i + of_thread].thread == stays[i].thread;)
+			of_thread++;
+		sum += covered_ns(stays + i, of_thread);
+	}
+	qsort(stays, n, sizeof(*stays), compare_starts);
+	double any = covered_ns(stays, n);
+	return any > 0 ? sum / any : 1;
+}
+
+/* Hardware threads bound the concurrency. */
+static void set_concurrency(struct model_rows *rows, struct stay *stays, size_t n)
+{
+	const char *fact = profile_get_fact(rows->profile, "usable_threads");
+	double limit = fact ? strtod(fact, NULL) : 0;
+	qsort(stays, n, sizeof(*stays), compare_stays);
+	for (size_t i = 0, of_row; i < n; i += of_row) {
+		uint32_t row = stays[i].row;
+		for (of_row = 1; i + of_row < n && stays[i + of_row].row == row;)
+			of_row++;
+		double c = concurrency_of(stays + i, of_row);
+		rows->rows[row].concurrency = limit >= 1 && c > limit ? limit : c;
+	}
+}
+
+/* ---- times ---- */
+
+/* Row of each frame, so that each is looked up once; the last: of samples without a frame. */
+static uint32_t *rows_of_frames(const struct model_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	uint32_t *row_of = malloc((profile->n_frames + 1) * sizeof(*row_of));
+	for (size_t i = 0; row_of && i < profile->n_frames; i++)
+		row_of[i] = (uint32_t)model_row_at(rows, profile->frames[i].module,
+						   profile->frames[i].offset, NULL);
+	if (row_of)
+		row_of[profile->n_frames] = (uint32_t)rows->n_places - 1;
+	return row_of;
+}
+
+/* Finds or adds the time of this row, thread and kind; PROFILE_NONE when memory is short. */
+static uint32_t time_of(struct model_rows *rows, struct u64_map *map,
+			const struct model_time_sum *fresh)
+{
+	const uint64_t key =
+		((uint64_t)fresh->row << 33 | (uint64_t)fresh->uncounted << 32 | fresh->thread) + 1;
+	const uint32_t *found = u64_map_find(map, key);
+	if (found)
+		return *found;
+	const uint32_t index = (uint32_t)rows->n_times;
+	return rf_array_push(rows->times, rows->n_times, rows->cap_times, *fresh) &&
+			       u64_map_set(map, key, index)
+		       ? index
+		       : PROFILE_NONE;
+}
+
+/* Sums up the samples; of_sample[i] gets the time that sample i is in.  With groups it is known
+ * already what of them was not counted. */
+static struct rf_error *sum_times(struct model_rows *rows, const uint32_t *row_of,
+				  uint32_t *of_sample)
+{
+	const struct profile *profile = rows->profile;
+	const uint64_t cost = model_sample_cost(profile);
+	struct u64_map map = {0};
+	size_t i = 0;
+	for (; i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		const size_t frame =
+			sample->frame == PROFILE_NONE ? profile->n_frames : sample->frame;
+		const struct model_time_sum fresh = {
+			.row = (uint32_t)model_row_of_thread(rows, row_of[frame], sample->thread),
+			.thread = sample->thread,
+			.uncounted = rows->groups && rows->groups->uncounted[i],
+		};
+		of_sample[i] = time_of(rows, &map, &fresh);
+		if (of_sample[i] == PROFILE_NONE)
+			break;
+		struct model_time_sum *time = &rows->times[of_sample[i]];
+		time->samples++;
+		model_add_ns(&time->time_ns, model_sample_weight(sample, cost));
+	}
+	u64_map_deinit(&map);
+	return i == profile->n_samples ? NULL : rf_error_no_memory();
+}
+
+struct rf_error *model_sum_samples(struct model_rows *rows, const struct model_threads *threads,
+				   struct model *model)
+{
+	const struct profile *profile = rows->profile;
+	const size_t n = profile->n_samples;
+	uint32_t *row_of = rows_of_frames(rows), *of_sample = malloc((n + 1) * sizeof(*of_sample));
+	struct stay *stays = malloc((n + 1) * sizeof(*stays));
+	struct rf_error *error = row_of && of_sample && stays ? sum_times(rows, row_of, of_sample)
+							      : rf_error_no_memory();
+	if (!error)
+		error = model_find_uncounted(rows, threads, model);
+	for (size_t i = 0; !error && i < n; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		const struct model_time_sum *time = &rows->times[of_sample[i]];
+		const uint64_t end = sample->time_ns, stay = sample->weight_ns;
+		model->uncounted_samples[i] = time->uncounted;
+		stays[i] = (struct stay){(uint32_t)model_row_of_time(rows, time), sample->thread,
+					 end > stay ? end - stay : 0, end};
+	}
+	if (!error)
+		set_concurrency(rows, stays, n);
+	free(row_of);
+	free(of_sample);
+	free(stays);
+	return error;
+}

@@ -1,0 +1,16 @@
+/* The time of each row, summed up from samples. */
+#pragma once
+
+#include "report/model/model_processes.h"
+#include "report/model/model_rows.h"
+
+/* What one sample added to the program's own time, in ns; the CPU time that a sample stands for
+ * without it. */
+uint64_t model_sample_cost(const struct profile *profile);
+uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost);
+
+/* Sums up the profile's samples: rows->times, the concurrency of each row, and
+ * model->uncounted_samples.  The counted work of the rows comes before: by it is told what was not
+ * counted.  Fails only when memory is short. */
+struct rf_error *model_sum_samples(struct model_rows *rows, const struct model_threads *threads,
+				   struct model *model);

@@ -1,0 +1,213 @@
+/* Reads the sums of rows from a profile's tables of sums; model_sums_write.c wrote them. */
+#include "report/model/model_sums_read.h"
+
+#include "base/array.h"
+#include "report/model/model_counters.h"
+#include "report/model/model_moved.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Row of the place of a sum. */
+static size_t row_of_sum(const struct model_rows *rows, uint32_t sum)
+{
+	assert(sum < rows->profile->n_sums);
+	const struct profile_sum *s = &rows->profile->sums[sum];
+	if (s->function != PROFILE_NONE)
+		return s->function;
+	return rows->n_named + (s->module != PROFILE_NONE ? s->module : rows->profile->n_modules);
+}
+
+static struct model_function *function_of(const struct model_rows *rows, uint32_t sum)
+{
+	return &rows->rows[row_of_sum(rows, sum)];
+}
+
+static void read_tally(const struct profile_sum *sum, struct tally *tally)
+{
+	tally->flop = sum->flop;
+	tally->flop_unmasked = sum->flop_unmasked;
+	tally->load_bytes = sum->load_bytes;
+	tally->store_bytes = sum->store_bytes;
+	tally->nt_store_bytes = sum->nt_store_bytes;
+	tally->string_bytes = sum->string_bytes;
+	tally->loads = sum->loads;
+	tally->stores = sum->stores;
+	tally->instructions = sum->instructions;
+}
+
+static struct rf_error *set_thread(struct model_function *function, const struct model_thread *work)
+{
+	struct model_thread *thread = model_thread_of(function, work->thread);
+	if (!thread)
+		return rf_error_no_memory();
+	*thread = *work;
+	return NULL;
+}
+
+/* Where one thread did all of the work, the sum itself says so. */
+static struct rf_error *read_threads(struct model_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	struct rf_error *error = NULL;
+	for (uint32_t i = 0; !error && i < profile->n_sums; i++) {
+		const struct profile_sum *sum = &profile->sums[i];
+		const struct model_thread only = {sum->thread, sum->flop, sum->load_bytes,
+						  sum->store_bytes, sum->instructions};
+		if (sum->thread != PROFILE_NONE)
+			error = set_thread(function_of(rows, i), &only);
+	}
+	for (size_t i = 0; !error && i < profile->n_sum_threads; i++) {
+		const struct profile_sum_thread *row = &profile->sum_threads[i];
+		const struct model_thread part = {row->thread, row->flop, row->load_bytes,
+						  row->store_bytes, row->instructions};
+		error = set_thread(function_of(rows, row->sum), &part);
+	}
+	return error;
+}
+
+static size_t count_fact(const struct profile *profile, const char *key)
+{
+	const char *text = profile_get_fact(profile, key);
+	return text ? strtoul(text, NULL, 10) : 0;
+}
+
+static struct rf_error *read_work(struct model_rows *rows, struct model *model)
+{
+	const struct profile *profile = rows->profile;
+	for (uint32_t i = 0; i < profile->n_sums; i++) {
+		const struct profile_sum *sum = &profile->sums[i];
+		const size_t row = row_of_sum(rows, i);
+		rows->has_part[row] |= sum->uncounted;
+		rows->rows[row + (sum->uncounted ? rows->n_places : 0)].concurrency =
+			sum->concurrency;
+		if (!sum->uncounted)
+			read_tally(sum, &rows->rows[row].tally);
+	}
+	for (size_t i = 0; i < profile->n_sum_flop; i++) {
+		const struct profile_sum_flop *row = &profile->sum_flop[i];
+		struct tally *tally = &function_of(rows, row->sum)->tally;
+		tally->flop_by_kind[row->kind][row->precision][row->width] = row->flop;
+	}
+	for (size_t i = 0; i < profile->n_sum_classes; i++) {
+		const struct profile_sum_classes *row = &profile->sum_classes[i];
+		memcpy(function_of(rows, row->sum)->tally.class_instructions, row->instructions,
+		       sizeof(row->instructions));
+	}
+	model->unreadable_blocks = count_fact(profile, "unreadable_blocks");
+	model->unmatched_units = count_fact(profile, "unmatched_units");
+	return read_threads(rows);
+}
+
+static struct rf_error *read_quantities(struct model_rows *rows, const struct model *model)
+{
+	const struct profile *profile = rows->profile;
+	for (size_t i = 0; i < profile->n_sum_quantities; i++) {
+		const struct profile_sum_quantity *sum = &profile->sum_quantities[i];
+		struct model_quantity *quantity =
+			model_quantity_of(rows, model, row_of_sum(rows, sum->sum), sum->counter);
+		if (!quantity)
+			return rf_error_no_memory();
+		quantity->value = sum->value;
+		quantity->events = sum->events;
+		quantity->samples = sum->samples;
+		quantity->variance = sum->variance;
+	}
+	return NULL;
+}
+
+/* Where a sum has two rows of lines, as no recording has, the last holds. */
+static void read_lines(struct model_rows *rows)
+{
+	for (size_t i = 0; i < rows->profile->n_sum_traffic; i++) {
+		const struct profile_sum_traffic *row = &rows->profile->sum_traffic[i];
+		rows->lines[row_of_sum(rows, row->sum)] =
+			(struct packed_lines){row->lines, row->size};
+	}
+}
+
+static struct rf_error *read_objects(struct model_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	for (size_t i = 0; i < profile->n_sum_objects; i++) {
+		const struct profile_sum_object *row = &profile->sum_objects[i];
+		struct model_traffic *traffic = function_of(rows, row->sum)->traffic;
+		const struct model_object object = {row->object, row->read, row->write};
+		if (traffic && !rf_array_push(traffic->objects, traffic->n_objects,
+					      traffic->cap_objects, object))
+			return rf_error_no_memory();
+	}
+	return NULL;
+}
+
+static struct rf_error *read_capacities(struct model_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	for (size_t i = 0; i < profile->n_sum_working_sets; i++) {
+		const struct profile_sum_working_set *row = &profile->sum_working_sets[i];
+		struct model_traffic *traffic = function_of(rows, row->sum)->traffic;
+		const struct model_capacity capacity = {row->capacity, row->reads, row->writes};
+		if (traffic && !rf_array_push(traffic->capacities, traffic->n_capacities,
+					      traffic->cap_capacities, capacity))
+			return rf_error_no_memory();
+	}
+	return NULL;
+}
+
+static void read_strides(struct model_rows *rows)
+{
+	for (size_t i = 0; i < rows->profile->n_sum_strides; i++) {
+		const struct profile_sum_stride *row = &rows->profile->sum_strides[i];
+		struct model_traffic *traffic = function_of(rows, row->sum)->traffic;
+		if (traffic)
+			traffic->strides = (struct model_strides){.unit = (double)row->unit,
+								  .constant = (double)row->constant,
+								  .random = (double)row->random,
+								  .step = row->step,
+								  .fetched = (double)row->fetched,
+								  .used = (double)row->used};
+	}
+}
+
+static struct rf_error *read_moved(struct model_rows *rows)
+{
+	struct rf_error *error = model_create_traffic(rows);
+	read_lines(rows);
+	read_strides(rows);
+	if (!error)
+		error = read_objects(rows);
+	return error ? error : read_capacities(rows);
+}
+
+static struct rf_error *read_times(struct model_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	rows->times = calloc(profile->n_sum_times + 1, sizeof(*rows->times));
+	if (!rows->times)
+		return rf_error_no_memory();
+	rows->n_times = profile->n_sum_times;
+	for (size_t i = 0; i < rows->n_times; i++) {
+		const struct profile_sum_time *sum = &profile->sum_times[i];
+		rows->times[i] =
+			(struct model_time_sum){.row = (uint32_t)row_of_sum(rows, sum->sum),
+						.thread = sum->thread,
+						.samples = sum->samples,
+						.time_ns = sum->time_ns};
+	}
+	return NULL;
+}
+
+struct rf_error *model_read_sums(struct model_rows *rows, const struct model_threads *threads,
+				 struct model *model)
+{
+	assert(rows->saved && rows->profile->has_sums && !rows->groups);
+	struct rf_error *error = read_work(rows, model);
+	if (!error)
+		error = read_quantities(rows, model);
+	if (!error && model->traced)
+		error = read_moved(rows);
+	if (!error)
+		error = read_times(rows);
+	return error ? error : model_find_uncounted(rows, threads, model);
+}

@@ -1,0 +1,288 @@
+/* Writes the sums of rows into a profile's tables of sums, so that a report need not read every
+ * block, sample and line again.  model_sums_read.c reads them. */
+#include "report/model/model_sums_write.h"
+
+#include "base/array.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct writer {
+	const struct model_rows *rows;
+	const struct model *model;
+	struct profile *profile;
+	uint32_t *sum_of; /* per row, or PROFILE_NONE */
+};
+
+/* Adds a row to one of the profile's tables. */
+#define push(profile, table, row)                                                           \
+	(rf_array_push((profile)->table, (profile)->n_##table, (profile)->cap_##table, row) \
+		 ? NULL                                                                     \
+		 : rf_error_no_memory())
+
+/* Its figures are then those of the row. */
+static bool has_one_thread(const struct model_function *function)
+{
+	const struct tally *tally = &function->tally;
+	const struct model_thread *thread = function->threads;
+	return function->n_threads == 1 && thread->flop == tally->flop &&
+	       thread->load_bytes == tally->load_bytes &&
+	       thread->store_bytes == tally->store_bytes &&
+	       thread->instructions == tally->instructions;
+}
+
+/* Finds or adds the sum of a row. */
+static struct rf_error *sum_of_row(struct writer *writer, size_t row, uint32_t *out)
+{
+	const struct model_rows *rows = writer->rows;
+	struct profile *profile = writer->profile;
+	const size_t place = row % rows->n_places;
+	const struct model_function *function = &rows->rows[row];
+	const struct tally *tally = &function->tally;
+	const bool named = place < rows->n_named, nowhere = place == rows->n_places - 1;
+	*out = writer->sum_of[row];
+	if (*out != PROFILE_NONE)
+		return NULL;
+	*out = writer->sum_of[row] = (uint32_t)profile->n_sums;
+	const struct profile_sum sum = {
+		.function = named ? (uint32_t)place : PROFILE_NONE,
+		.module = named || nowhere ? PROFILE_NONE : (uint32_t)(place - rows->n_named),
+		.thread = has_one_thread(function) ? function->threads[0].thread : PROFILE_NONE,
+		.uncounted = row >= rows->n_places,
+		.concurrency = function->concurrency,
+		.flop = tally->flop,
+		.flop_unmasked = tally->flop_unmasked,
+		.load_bytes = tally->load_bytes,
+		.store_bytes = tally->store_bytes,
+		.nt_store_bytes = tally->nt_store_bytes,
+		.string_bytes = tally->string_bytes,
+		.loads = tally->loads,
+		.stores = tally->stores,
+		.instructions = tally->instructions,
+	};
+	return push(profile, sums, sum);
+}
+
+static struct rf_error *write_flop(struct profile *profile, uint32_t sum, const struct tally *tally)
+{
+	struct rf_error *error = NULL;
+	for (uint32_t k = 0; k < FLOP_KINDS; k++)
+		for (uint32_t p = 0; p < FLOP_PRECISIONS; p++)
+			for (uint32_t w = 0; !error && w < FLOP_WIDTHS; w++) {
+				const struct profile_sum_flop row = {sum, k, p, w,
+								     tally->flop_by_kind[k][p][w]};
+				error = row.flop ? push(profile, sum_flop, row) : NULL;
+			}
+	return error;
+}
+
+static struct rf_error *write_classes(struct profile *profile, uint32_t sum,
+				      const struct tally *tally)
+{
+	struct profile_sum_classes row = {.sum = sum};
+	memcpy(row.instructions, tally->class_instructions, sizeof(row.instructions));
+	return push(profile, sum_classes, row);
+}
+
+static struct rf_error *write_threads(struct profile *profile, uint32_t sum,
+				      const struct model_function *function)
+{
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && !has_one_thread(function) && i < function->n_threads; i++) {
+		const struct model_thread *thread = &function->threads[i];
+		const struct profile_sum_thread row = {sum,
+						       thread->thread,
+						       thread->flop,
+						       thread->load_bytes,
+						       thread->store_bytes,
+						       thread->instructions};
+		error = push(profile, sum_threads, row);
+	}
+	return error;
+}
+
+/* The first counter of a quantity stands for it. */
+static uint32_t counter_of(const struct profile *profile, const char *quantity)
+{
+	uint32_t i = 0;
+	while (i + 1 < profile->n_counters && strcmp(profile->counters[i].quantity, quantity) != 0)
+		i++;
+	return i;
+}
+
+static struct rf_error *write_quantities(struct writer *writer, uint32_t sum,
+					 const struct model_function *function)
+{
+	struct profile *profile = writer->profile;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && function->quantities && i < writer->model->n_quantities; i++) {
+		const struct model_quantity *quantity = &function->quantities[i];
+		const struct profile_sum_quantity row = {.sum = sum,
+							 .counter = counter_of(profile,
+									       quantity->name),
+							 .samples = quantity->samples,
+							 .value = quantity->value,
+							 .events = quantity->events,
+							 .variance = quantity->variance};
+		error = push(profile, sum_quantities, row);
+	}
+	return error;
+}
+
+/* A file can claim any number. */
+static uint64_t whole(double count)
+{
+	return count < 0x1p63 ? (uint64_t)count : INT64_MAX;
+}
+
+/* Of what moved, all but the lines. */
+static struct rf_error *write_traffic(struct profile *profile, uint32_t sum,
+				      const struct model_traffic *traffic)
+{
+	const struct model_strides *s = &traffic->strides;
+	const struct profile_sum_stride stride = {sum,
+						  whole(s->unit),
+						  whole(s->constant),
+						  whole(s->random),
+						  whole(s->fetched),
+						  whole(s->used),
+						  s->step};
+	const bool strides = s->unit + s->constant + s->random + s->fetched + s->used != 0;
+	struct rf_error *error = strides ? push(profile, sum_strides, stride) : NULL;
+	for (size_t i = 0; !error && i < traffic->n_objects; i++) {
+		const struct model_object *object = &traffic->objects[i];
+		const struct profile_sum_object row = {sum, object->object, object->read,
+						       object->write};
+		error = push(profile, sum_objects, row);
+	}
+	for (size_t i = 0; !error && i < traffic->n_capacities; i++) {
+		const struct model_capacity *at = &traffic->capacities[i];
+		const struct profile_sum_working_set row = {sum, at->capacity, at->reads,
+							    at->writes};
+		error = push(profile, sum_working_sets, row);
+	}
+	return error;
+}
+
+static bool is_empty(const struct model_function *function)
+{
+	static const struct tally none;
+	return function->n_samples == 0 && !function->quantities &&
+	       memcmp(&function->tally, &none, sizeof(none)) == 0;
+}
+
+static struct rf_error *write_row(struct writer *writer, size_t row)
+{
+	const struct model_function *function = &writer->rows->rows[row];
+	struct profile *profile = writer->profile;
+	uint32_t sum;
+	if (!model_is_used(writer->rows, row) || is_empty(function))
+		return NULL;
+	struct rf_error *error = sum_of_row(writer, row, &sum);
+	if (!error)
+		error = write_flop(profile, sum, &function->tally);
+	if (!error && function->n_samples && function->tally.instructions)
+		error = write_classes(profile, sum, &function->tally);
+	if (!error)
+		error = write_threads(profile, sum, function);
+	if (!error)
+		error = write_quantities(writer, sum, function);
+	if (!error && function->traffic)
+		error = write_traffic(profile, sum, function->traffic);
+	return error;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct profile_sum_time *x = a, *y = b;
+	if (x->sum != y->sum)
+		return x->sum < y->sum ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* By place, whether it was counted or not: that follows from the thread. */
+static struct rf_error *write_times(struct writer *writer)
+{
+	struct profile *profile = writer->profile;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < writer->rows->n_times; i++) {
+		const struct model_time_sum *time = &writer->rows->times[i];
+		struct profile_sum_time row = {.thread = time->thread,
+					       .samples = time->samples,
+					       .time_ns = time->time_ns};
+		error = sum_of_row(writer, time->row, &row.sum);
+		if (!error)
+			error = push(profile, sum_times, row);
+	}
+	if (profile->n_sum_times)
+		qsort(profile->sum_times, profile->n_sum_times, sizeof(*profile->sum_times),
+		      compare_times);
+	return error;
+}
+
+static struct rf_error *write_lines(struct writer *writer)
+{
+	struct rf_error *error = NULL;
+	for (size_t place = 0; !error && place < writer->rows->n_places; place++) {
+		const struct packed_lines *packed = &writer->rows->lines[place];
+		struct profile_sum_traffic row = {.size = packed->size};
+		if (!packed->bytes)
+			continue;
+		error = sum_of_row(writer, place, &row.sum);
+		row.lines = error ? NULL : malloc(row.size);
+		if (error || !row.lines)
+			return error ? error : rf_error_no_memory();
+		memcpy(row.lines, packed->bytes, row.size);
+		error = push(writer->profile, sum_traffic, row);
+		if (error)
+			free(row.lines);
+	}
+	return error;
+}
+
+static void clear_sums(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->n_sum_traffic; i++)
+		free(profile->sum_traffic[i].lines);
+	profile->n_sums = profile->n_sum_classes = profile->n_sum_flop = profile->n_sum_threads =
+		profile->n_sum_times = 0;
+	profile->n_sum_traffic = profile->n_sum_objects = profile->n_sum_strides = 0;
+	profile->n_sum_working_sets = profile->n_sum_quantities = 0;
+	profile->has_sums = false;
+}
+
+static void set_facts(const struct model *model, struct profile *profile)
+{
+	profile_set_fact(profile, PROFILE_SUMS_FACT, PROFILE_SUMS_VERSION);
+	if (model->unreadable_blocks)
+		profile_set_fact(profile, "unreadable_blocks", "%zu", model->unreadable_blocks);
+	if (model->unmatched_units)
+		profile_set_fact(profile, "unmatched_units", "%zu", model->unmatched_units);
+}
+
+struct rf_error *model_write_sums(const struct model_rows *rows, const struct model *model,
+				  struct profile *profile)
+{
+	struct writer writer = {rows, model, profile,
+				malloc((rows->n_rows + 1) * sizeof(*writer.sum_of))};
+	struct rf_error *error = writer.sum_of ? NULL : rf_error_no_memory();
+	assert(!rows->groups && !rows->saved);
+	clear_sums(profile);
+	if (!error)
+		memset(writer.sum_of, 0xff, rows->n_rows * sizeof(*writer.sum_of));
+	for (size_t row = 0; !error && row < rows->n_rows; row++)
+		error = write_row(&writer, row);
+	if (!error)
+		error = write_times(&writer);
+	if (!error)
+		error = write_lines(&writer);
+	free(writer.sum_of);
+	if (error) {
+		clear_sums(profile);
+		return error;
+	}
+	set_facts(model, profile);
+	profile->has_sums = profile->n_sums > 0;
+	return NULL;
+}

@@ -1,0 +1,74 @@
+/* The counts of what instructions do, summed up exactly: integers all the way. */
+#include "report/model/model_tally.h"
+
+#include <stddef.h>
+
+/* A file can claim any number: stop at the largest that JSON readers keep exact as int64. */
+static void add_scaled(uint64_t *sum, uint64_t value, uint64_t times)
+{
+	uint64_t product;
+	if (__builtin_mul_overflow(value, times, &product) ||
+	    __builtin_add_overflow(*sum, product, sum) || *sum > INT64_MAX)
+		*sum = INT64_MAX;
+}
+
+static void take_back_scaled(uint64_t *sum, uint64_t value, uint64_t times)
+{
+	uint64_t product;
+	*sum = __builtin_mul_overflow(value, times, &product) || product > *sum ? 0
+										: *sum - product;
+}
+
+void model_count_add(uint64_t *sum, uint64_t value, int64_t times)
+{
+	if (times < 0)
+		take_back_scaled(sum, value, -(uint64_t)times);
+	else
+		add_scaled(sum, value, (uint64_t)times);
+}
+
+void model_tally_add(struct tally *sum, const struct tally *part, int64_t times)
+{
+	_Static_assert(sizeof(struct tally) % sizeof(uint64_t) == 0,
+		       "a tally is an array of counts");
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)part;
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		if (from[i])
+			model_count_add(&to[i], from[i], times);
+}
+
+static void add_flop(struct tally *tally, const struct work *work, uint64_t flop)
+{
+	tally->flop += flop;
+	tally->flop_by_kind[work->flop_kind][work->flop_precision][work->flop_width] += flop;
+}
+
+/* What is known from the instruction alone. */
+void model_tally_fixed(struct tally *tally, const struct work *work)
+{
+	uint64_t flop = (uint64_t)work->flop_lanes * work->flop_per_lane;
+	tally->instructions++;
+	tally->class_instructions[work->insn_class]++;
+	tally->loads += work->is_load;
+	tally->stores += work->is_store;
+	tally->load_bytes += work->load_bytes;
+	tally->store_bytes += work->store_bytes;
+	tally->nt_store_bytes += work->non_temporal ? work->store_bytes : 0;
+	tally->flop_unmasked += flop;
+	if (!work->masked)
+		add_flop(tally, work, flop);
+}
+
+/* What one run-time unit adds. */
+void model_tally_unit(const struct work *work, struct tally *tally)
+{
+	*tally = (struct tally){.load_bytes = work->unit_load_bytes,
+				.store_bytes = work->unit_store_bytes};
+	if (work->non_temporal)
+		tally->nt_store_bytes = work->unit_store_bytes;
+	if (work->units == UNITS_REP)
+		tally->string_bytes = work->unit_load_bytes + work->unit_store_bytes;
+	if (work->masked && work->flop_lanes)
+		add_flop(tally, work, work->flop_per_lane);
+}

@@ -1,0 +1,28 @@
+/* The counts of what instructions do, summed up. */
+#pragma once
+
+#include "insn/work.h"
+
+#include <stdint.h>
+
+/* Exact counts.  All saturate at INT64_MAX. */
+struct tally {
+	uint64_t flop;          /* active lanes */
+	uint64_t flop_unmasked; /* all lanes, as a PMU counts them */
+	uint64_t flop_by_kind[FLOP_KINDS][FLOP_PRECISIONS][FLOP_WIDTHS];
+	uint64_t load_bytes, store_bytes;
+	uint64_t nt_store_bytes; /* of store_bytes: by stores that bypass the caches */
+	uint64_t string_bytes;   /* of load_bytes + store_bytes: by repeated string instructions */
+	uint64_t loads, stores;  /* instructions that load, that store */
+	uint64_t instructions;
+	uint64_t class_instructions[INSN_CLASSES];
+};
+
+/* Adds what is known from the instruction alone. */
+void model_tally_fixed(struct tally *tally, const struct work *work);
+/* Sets `tally` to what one run-time unit of the instruction adds. */
+void model_tally_unit(const struct work *work, struct tally *tally);
+/* sum += part * times; below 0, takes back, but never below 0. */
+void model_tally_add(struct tally *sum, const struct tally *part, int64_t times);
+/* The same with one count. */
+void model_count_add(uint64_t *sum, uint64_t value, int64_t times);

@@ -1,3 +1,4 @@
+/* `rfprof diff A B`: loads two profiles, writes what has changed, and tests conditions. */
 #include "cli/diff_command.h"
 
 #include "cli/output_file.h"
@@ -6,6 +7,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+
+enum { EXIT_CONDITION = 3 }; /* a condition of --fail-on is met */
+
+/* One `rfprof diff`. */
+struct comparison {
+	const struct options *given;
+	const char *const *paths; /* A, B */
+	struct diff_condition *conditions;
+	size_t n;
+};
 
 static bool is_stdout(const char *path)
 {
@@ -13,109 +25,117 @@ static bool is_stdout(const char *path)
 }
 
 /* One kind of output. */
-typedef struct rf_error *writer(const struct diff_command *command, const struct diff *diff,
+typedef struct rf_error *writer(const struct comparison *comparison, const struct diff *diff,
 				FILE *stream);
 
-static struct rf_error *write_table(const struct diff_command *command, const struct diff *diff,
+static struct rf_error *write_table(const struct comparison *comparison, const struct diff *diff,
 				    FILE *stream)
 {
-	return diff_table(diff, command->paths, command->top, stream);
+	return diff_table(diff, comparison->paths, (size_t)comparison->given->diff_top, stream);
 }
 
-static struct rf_error *write_json(const struct diff_command *command, const struct diff *diff,
+static struct rf_error *write_json(const struct comparison *comparison, const struct diff *diff,
 				   FILE *stream)
 {
-	return diff_json(diff, command->paths, stream);
+	return diff_json(diff, comparison->paths, stream);
 }
 
-static struct rf_error *write_svg(const struct diff_command *command, const struct diff *diff,
+static struct rf_error *write_svg(const struct comparison *comparison, const struct diff *diff,
 				  FILE *stream)
 {
-	return diff_svg(diff, command->top, stream);
+	return diff_svg(diff, (size_t)comparison->given->diff_top, stream);
 }
 
-static struct rf_error *write_to(const struct diff_command *command, const struct diff *diff,
+static struct rf_error *write_to(const struct comparison *comparison, const struct diff *diff,
 				 writer *write, const char *path)
 {
 	struct output_file file;
 	struct rf_error *error = output_file_open(&file, is_stdout(path) ? NULL : path, stdout);
 	if (error)
 		return error;
-	error = write(command, diff, file.stream);
+	error = write(comparison, diff, file.stream);
 	return output_file_close(&file, error);
 }
 
-static struct rf_error *write_all(const struct diff_command *command, const struct diff *diff)
+static struct rf_error *write_all(const struct comparison *comparison, const struct diff *diff)
 {
-	const bool other = is_stdout(command->json_path) || is_stdout(command->svg_path);
+	const struct options *given = comparison->given;
+	const bool other = is_stdout(given->diff_json) || is_stdout(given->diff_svg);
 	struct rf_error *error = NULL;
-	if (command->svg_path)
-		error = write_to(command, diff, write_svg, command->svg_path);
-	if (!error && command->json_path)
-		error = write_to(command, diff, write_json, command->json_path);
-	if (!error && (command->output_path || !other))
-		error = write_to(command, diff, write_table, command->output_path);
+	if (given->diff_svg)
+		error = write_to(comparison, diff, write_svg, given->diff_svg);
+	if (!error && given->diff_json)
+		error = write_to(comparison, diff, write_json, given->diff_json);
+	if (!error && (given->diff_output || !other))
+		error = write_to(comparison, diff, write_table, given->diff_output);
 	return error;
 }
 
-static struct rf_error *test_conditions(const struct diff *diff,
-					const struct diff_condition *conditions, size_t n,
-					bool *failed)
+static struct rf_error *test_conditions(const struct comparison *comparison,
+					const struct diff *diff, bool *met)
 {
 	struct rf_error *error = NULL;
-	for (size_t i = 0; i < n && !error; i++)
-		error = diff_condition_test(diff, &conditions[i], stderr, failed);
+	for (size_t i = 0; i < comparison->n && !error; i++)
+		error = diff_condition_test(diff, &comparison->conditions[i], stderr, met);
 	return error;
 }
 
 /* The conditions last: their lines stand below the table. */
-static struct rf_error *compare(const struct diff_command *command, const struct profile *a,
-				const struct profile *b, const struct diff_condition *conditions,
-				size_t n, bool *failed)
+static struct rf_error *compare(const struct comparison *comparison, const struct profile *a,
+				const struct profile *b, bool *met)
 {
 	struct diff diff;
 	struct rf_error *error = diff_init(&diff, a, b);
 	if (!error)
-		error = write_all(command, &diff);
+		error = write_all(comparison, &diff);
 	if (!error)
-		error = test_conditions(&diff, conditions, n, failed);
+		error = test_conditions(comparison, &diff, met);
 	diff_deinit(&diff);
 	return error;
 }
 
-static struct rf_error *load_and_compare(const struct diff_command *command,
-					 const struct diff_condition *conditions, size_t n,
-					 bool *failed)
+static struct rf_error *load_and_compare(const struct comparison *comparison, bool *met)
 {
 	struct profile *a = NULL, *b = NULL;
-	struct rf_error *error = profile_load(command->paths[0], &a);
+	struct rf_error *error = profile_load(comparison->paths[0], &a);
 	if (!error)
-		error = profile_load(command->paths[1], &b);
+		error = profile_load(comparison->paths[1], &b);
 	if (!error)
-		error = compare(command, a, b, conditions, n, failed);
+		error = compare(comparison, a, b, met);
 	profile_destroy(a);
 	profile_destroy(b);
 	return error;
 }
 
-struct rf_error *diff_command(const struct diff_command *command, bool *failed)
+static struct rf_error *parse_conditions(struct comparison *comparison)
 {
-	size_t n = 0, parsed = 0;
-	while (command->fail_on && command->fail_on[n])
+	char **texts = comparison->given->fail_on;
+	size_t n = 0;
+	while (texts && texts[n])
 		n++;
-	struct diff_condition *conditions = calloc(n + 1, sizeof(*conditions));
-	struct rf_error *error =
-		conditions ? NULL : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-	*failed = false;
-	if (!error && is_stdout(command->json_path) && is_stdout(command->svg_path))
-		error = rf_error_create(RF_EINPUT, NULL,
-					"only one thing can go to standard output");
-	for (; parsed < n && !error; parsed += !error)
-		error = diff_condition_parse(command->fail_on[parsed], &conditions[parsed]);
+	comparison->conditions = calloc(n + 1, sizeof(*comparison->conditions));
+	struct rf_error *error = comparison->conditions ? NULL : rf_error_no_memory();
+	for (; comparison->n < n && !error; comparison->n += !error)
+		error = diff_condition_parse(texts[comparison->n],
+					     &comparison->conditions[comparison->n]);
+	return error;
+}
+
+struct rf_error *diff_command(const struct options *given, const char **words, int *status)
+{
+	struct comparison comparison = {.given = given, .paths = words};
+	bool met = false;
+	if (!words[0] || !words[1] || words[2])
+		return rf_error_create(RF_EINPUT, "try rfprof diff before.rfp after.rfp",
+				       "two profiles are wanted");
+	if (is_stdout(given->diff_json) && is_stdout(given->diff_svg))
+		return rf_error_create(RF_EINPUT, NULL, "only one thing can go to standard output");
+	struct rf_error *error = parse_conditions(&comparison);
 	if (!error)
-		error = load_and_compare(command, conditions, n, failed);
-	for (size_t i = 0; i < parsed; i++)
-		diff_condition_deinit(&conditions[i]);
-	free(conditions);
+		error = load_and_compare(&comparison, &met);
+	for (size_t i = 0; i < comparison.n; i++)
+		diff_condition_deinit(&comparison.conditions[i]);
+	free(comparison.conditions);
+	*status = W_EXITCODE(met ? EXIT_CONDITION : 0, 0);
 	return error;
 }

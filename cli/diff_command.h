@@ -2,18 +2,9 @@
 #pragma once
 
 #include "base/error.h"
+#include "cli/options.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
-struct diff_command {
-	const char *paths[2];             /* A, B */
-	size_t top;                       /* rows; 0: 20 */
-	const char *const *fail_on;       /* conditions, NULL at the end; or NULL */
-	const char *svg_path, *json_path; /* "-": standard output; or NULL */
-	const char
-		*output_path; /* the table; NULL: standard output, unless that has something else */
-};
-
-/* Does it.  *failed: a condition is met, which was said on standard error. */
-struct rf_error *diff_command(const struct diff_command *command, bool *failed);
+/* words: the files of A and B.  The table goes to standard output, unless that has something else;
+ * conditions of --fail-on that are met are said on standard error.  *status: a wait status, exit 3
+ * where one is. */
+struct rf_error *diff_command(const struct options *given, const char **words, int *status);

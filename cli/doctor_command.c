@@ -1,9 +1,12 @@
+/* `rfprof doctor`: gathers what works here and writes it. */
 #include "cli/doctor_command.h"
 
+#include "cli/command_line.h"
 #include "cli/output_file.h"
 #include "tracer/doctor/doctor.h"
 
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { DEFAULT_COLUMNS = 132 }; /* where the table does not go to a terminal */
@@ -16,20 +19,22 @@ static size_t window_columns(void)
 									   : DEFAULT_COLUMNS;
 }
 
-struct rf_error *doctor_command(bool json, bool *possible)
+struct rf_error *doctor_command(const struct options *given, const char **words, int *status)
 {
 	static struct doctor_report report;
 	struct output_file output;
+	if (*words)
+		return usage_error("rfprof doctor takes no argument", *words);
 	struct doctor_facts *facts = doctor_facts_create(LIMIT_MS);
 	if (!facts)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	doctor_report_make(facts, &report);
 	doctor_facts_destroy(facts);
-	*possible = report.possible;
+	*status = W_EXITCODE(report.possible ? 0 : 1, 0);
 	struct rf_error *error = output_file_open(&output, NULL, stdout);
 	if (error)
 		return error;
-	error = json ? doctor_write_json(&report, output.stream)
-		     : doctor_print(&report, window_columns(), output.stream);
+	error = given->doctor_json ? doctor_write_json(&report, output.stream)
+				   : doctor_print(&report, window_columns(), output.stream);
 	return output_file_close(&output, error);
 }

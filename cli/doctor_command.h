@@ -2,9 +2,8 @@
 #pragma once
 
 #include "base/error.h"
+#include "cli/options.h"
 
-#include <stdbool.h>
-
-/* Looks and writes a table, or JSON, to standard output.  *possible: `rfprof PROGRAM` can make a
- * full profile here. */
-struct rf_error *doctor_command(bool json, bool *possible);
+/* words: none.  Looks and writes a table, or JSON, to standard output.  *status: a wait status,
+ * exit 0 where `rfprof PROGRAM` can make a full profile here, else 1. */
+struct rf_error *doctor_command(const struct options *given, const char **words, int *status);

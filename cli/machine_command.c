@@ -1,6 +1,8 @@
+/* `rfprof machine`: what is shown, measured, imported and forgotten. */
 #include "cli/machine_command.h"
 
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/output_file.h"
 #include "machine/data/machine.h"
 #include "machine/data/machine_json.h"
@@ -15,11 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-}
 
 /* ---- custom roofs ---- */
 
@@ -111,7 +108,7 @@ static struct rf_error *add_custom(struct machine *machine)
 	warn(custom_roofs_load(&set));
 	machine->custom_roofs = malloc((set.n + 1) * sizeof(*set.roofs));
 	if (!machine->custom_roofs)
-		return out_of_memory();
+		return rf_error_no_memory();
 	memcpy(machine->custom_roofs, set.roofs, set.n * sizeof(*set.roofs));
 	machine->n_custom_roofs = set.n;
 	return NULL;
@@ -126,7 +123,7 @@ static struct rf_error *write_json(const struct machine *machine, FILE *stream)
 	if (json_object_set_new(json, "custom_roofs",
 				custom_roofs_to_json(machine->custom_roofs,
 						     machine->n_custom_roofs)))
-		error = out_of_memory();
+		error = rf_error_no_memory();
 	else if (json_dumpf(json, stream, JSON_INDENT(2)) || putc('\n', stream) == EOF ||
 		 fflush(stream))
 		error = rf_error_errno(RF_EACCESS, errno, "make room there",
@@ -155,11 +152,11 @@ static struct rf_error *show(const struct machine *machine, const struct wanted_
 	return output_file_close(&output, error);
 }
 
-static struct rf_error *measure(const struct machine_command *command,
-				const struct wanted_threads *wanted, struct machine *machine)
+static struct rf_error *measure(const struct options *given, const struct wanted_threads *wanted,
+				struct machine *machine)
 {
-	struct machine_options options = {.refresh = command->refresh,
-					  .quick = command->quick,
+	struct machine_options options = {.refresh = given->refresh,
+					  .quick = given->quick,
 					  .threads = wanted->threads,
 					  .n_threads = wanted->n,
 					  .progress = progress};
@@ -170,53 +167,61 @@ static struct rf_error *measure(const struct machine_command *command,
 }
 
 /* The picture first: a reader of the table may leave early. */
-static struct rf_error *show_threads(const struct machine_command *command,
+static struct rf_error *show_threads(const struct options *given,
 				     const struct wanted_threads *wanted)
 {
 	struct machine machine = {0};
-	struct rf_error *error = output_file_check(command->svg_path);
+	struct rf_error *error = output_file_check(given->machine_svg);
 	if (!error)
-		error = measure(command, wanted, &machine);
+		error = measure(given, wanted, &machine);
 	if (error)
 		return error;
 	error = add_custom(&machine);
-	if (!error && command->svg_path)
-		error = report_machine_svg(&machine, command->svg_path);
+	if (!error && given->machine_svg)
+		error = report_machine_svg(&machine, given->machine_svg);
 	if (!error)
-		error = show(&machine, wanted, command->json);
+		error = show(&machine, wanted, given->machine_json);
 	machine_deinit(&machine);
 	return error;
 }
 
-static struct rf_error *show_machine(const struct machine_command *command)
+static struct rf_error *show_machine(const struct options *given)
 {
 	struct wanted_threads wanted = {0};
-	if (command->threads && !thread_list_parse(command->threads, &wanted.threads, &wanted.n))
+	if (given->threads && !thread_list_parse(given->threads, &wanted.threads, &wanted.n))
 		return rf_error_create(RF_EINPUT,
 				       "--threads takes numbers and ranges, such as 1,2,4-8; "
 				       "see rfprof machine --help",
-				       "--threads: %.60s", command->threads);
-	struct rf_error *error = show_threads(command, &wanted);
+				       "--threads: %.60s", given->threads);
+	struct rf_error *error = show_threads(given, &wanted);
 	free(wanted.threads);
 	return error;
 }
 
-struct rf_error *machine_command(const struct machine_command *command)
+/* Importing and forgetting go with no other option. */
+static struct rf_error *keep_or_forget(const struct options *given)
 {
-	const bool shows = command->refresh || command->quick || command->json ||
-			   command->threads || command->svg_path;
-	if (!command->import_path && !command->forget)
-		return show_machine(command);
-	if (shows || (command->import_path && command->forget))
+	const bool shows = given->refresh || given->quick || given->machine_json ||
+			   given->threads || given->machine_svg;
+	if (shows || (given->import && given->forget))
 		return rf_error_create(RF_EINPUT,
 				       "run rfprof machine again for the rest; see rfprof "
 				       "machine --help",
 				       "%s goes with no other option",
-				       command->import_path ? "--import" : "--forget");
+				       given->import ? "--import" : "--forget");
 	struct output_file output;
 	struct rf_error *error = output_file_open(&output, NULL, stdout);
 	if (!error)
-		error = command->import_path ? import(command->import_path)
-					     : forget(command->forget);
+		error = given->import ? import(given->import) : forget(given->forget);
 	return output_file_close(&output, error);
+}
+
+struct rf_error *machine_command(const struct options *given, const char **words, int *status)
+{
+	(void)status;
+	if (*words)
+		return usage_error("rfprof machine takes no argument", *words);
+	if (given->machine_svg && strcmp(given->machine_svg, "-") == 0)
+		return usage_error("the table goes to standard output", "--svg -");
+	return given->import || given->forget ? keep_or_forget(given) : show_machine(given);
 }

@@ -2,16 +2,8 @@
 #pragma once
 
 #include "base/error.h"
+#include "cli/options.h"
 
-#include <stdbool.h>
-
-struct machine_command {
-	bool refresh, quick, json;
-	const char *threads;     /* "1,2,4-8", or NULL */
-	const char *svg_path;    /* or NULL */
-	const char *import_path; /* a file of roofs to keep, or NULL */
-	const char *forget;      /* name of a kept roof, "all", or NULL */
-};
-
-/* Does it; the output goes to standard output, warnings and progress to standard error. */
-struct rf_error *machine_command(const struct machine_command *command);
+/* words: none.  The output goes to standard output, warnings and progress to standard error;
+ * *status stays as it is. */
+struct rf_error *machine_command(const struct options *given, const char **words, int *status);

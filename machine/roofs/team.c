@@ -1,8 +1,9 @@
 #include "machine/roofs/team.h"
 
+#include "base/thread.h"
+
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -77,21 +78,17 @@ static void wait_until_idle(struct team *team)
 		pthread_cond_wait(&team->finish, &team->lock);
 }
 
-/* Starts the threads with all signals blocked; stops at the first that cannot be had. */
+/* Starts the threads; stops at the first that cannot be had. */
 static int start_threads(struct team *team, const int *cpus, int wanted)
 {
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int status = 0;
 	for (int i = 0; i < wanted && !status; i++) {
 		team->threads[i] = (struct team_thread){.team = team, .index = i, .cpu = cpus[i]};
-		status = pthread_create(&team->threads[i].handle, NULL, team_thread_main,
-					&team->threads[i]);
+		status =
+			thread_start(&team->threads[i].handle, team_thread_main, &team->threads[i]);
 		if (!status)
 			team->n_threads++;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return status;
 }
 

@@ -6,6 +6,7 @@
 #include "report/json/json_counters.h"
 #include "report/json/json_traffic.h"
 #include "report/reasons/report_notes.h"
+#include "report/rows/option_words.h"
 #include "report/rows/ranking.h"
 #include "report/rows/view.h"
 #include <jansson.h>
@@ -251,8 +252,8 @@ static json_t *obtained_json(const struct report_view *view)
 static json_t *rows_json(const struct report_view *view)
 {
 	const struct report_options none = {0}, *options = view->shaped ? view->options : &none;
-	return json_pack("{s:s, s:o, s:o, s:o}", "by", report_by_name(options->by), "focus",
-			 options->focus ? report_json_string(options->focus) : json_null(),
+	return json_pack("{s:s, s:o, s:o, s:o}", "by", rf_word_of(report_by_words, options->by),
+			 "focus", options->focus ? report_json_string(options->focus) : json_null(),
 			 "ignore",
 			 options->ignore ? report_json_string(options->ignore) : json_null(),
 			 "min_share", report_json_real(options->min_share));

@@ -10,62 +10,6 @@
 
 #define DEFAULT_TOP 20
 
-/* ---- words ---- */
-
-static bool find_word(const char *const words[], size_t n, const char *word, int *found)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(word, words[i]) == 0) {
-			*found = (int)i;
-			return true;
-		}
-	return false;
-}
-
-bool report_sort_parse(const char *word, enum report_sort *sort)
-{
-	static const char *const words[] = {
-		[SORT_HEADROOM] = "headroom", [SORT_DISTANCE] = "distance", [SORT_TIME] = "time",
-		[SORT_FLOPS] = "flops",       [SORT_BYTES] = "bytes",       [SORT_NAME] = "name",
-	};
-	int found;
-	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))
-		return false;
-	*sort = (enum report_sort)found;
-	return true;
-}
-
-static const char *const by_words[] = {
-	[BY_FUNCTION] = "function",   [BY_LOOP] = "loop",       [BY_LINE] = "line",
-	[BY_MODULE] = "module",       [BY_THREAD] = "thread",   [BY_PROCESS] = "process",
-	[BY_CALL_PATH] = "call-path", [BY_INLINED] = "inlined",
-};
-
-const char *report_by_name(enum report_by by)
-{
-	return by_words[by];
-}
-
-bool report_by_parse(const char *word, enum report_by *by)
-{
-	int found;
-	if (!find_word(by_words, sizeof(by_words) / sizeof(*by_words), word, &found))
-		return false;
-	*by = (enum report_by)found;
-	return true;
-}
-
-bool report_color_parse(const char *word, enum report_color *color)
-{
-	static const char *const words[] = {
-		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
-	int found;
-	if (!find_word(words, sizeof(words) / sizeof(*words), word, &found))
-		return false;
-	*color = (enum report_color)found;
-	return true;
-}
-
 bool report_share_parse(const char *word, double *share)
 {
 	char *end;

@@ -73,31 +73,12 @@ struct report_options {
 /* How many of the files are standard output, "-". */
 size_t report_stdout_files(const struct report_options *options);
 
-/* "headroom", "distance", "time", "flops", "bytes", "name" → enum; false for another word. */
-bool report_sort_parse(const char *word, enum report_sort *sort);
-
-/* "function", "loop", "line", "module", "thread", "process", "call-path", "inlined" → enum; false
- * for another word. */
-bool report_by_parse(const char *word, enum report_by *by);
-/* "auto", "always", "never" → enum; false for another word. */
-bool report_color_parse(const char *word, enum report_color *color);
 /* "5%", "5 %" or "5" → 0.05; false for what is not a number from 0 to 100. */
 bool report_share_parse(const char *word, double *share);
 /* Whether `pattern` is an extended regular expression; `option`: the option it was given with. */
 struct rf_error *report_pattern_check(const char *option, const char *pattern);
 
-/* "merge", "tree" → enum; false for another word. */
-bool report_processes_parse(const char *word, enum report_processes *processes);
-
-/* "L1" to "DRAM", in any case of letters → the name as it is above; NULL for another word. */
-const char *report_level_parse(const char *word);
-/* "both", "read", "write" → enum; false for another word. */
-bool report_direction_parse(const char *word, enum traffic_direction *direction);
-
 /* Refuses files that --by, --focus, --ignore and --min have no meaning for. */
 struct rf_error *report_shape_check(const struct report_options *options);
-/* The word of --by. */
-const char *report_by_name(enum report_by by);
-
 /* Whether a profile's sums are enough for what is asked for (profile_load_sums). */
 bool report_from_sums(const struct report_options *options);

@@ -10,35 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-bool report_processes_parse(const char *word, enum report_processes *processes)
-{
-	bool tree = strcmp(word, "tree") == 0;
-	*processes = tree ? PROCESSES_TREE : PROCESSES_MERGED;
-	return tree || strcmp(word, "merge") == 0;
-}
-
-const char *report_level_parse(const char *word)
-{
-	static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};
-	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)
-		if (strcasecmp(word, levels[i]) == 0)
-			return levels[i];
-	return NULL;
-}
-
-bool report_direction_parse(const char *word, enum traffic_direction *direction)
-{
-	static const char *const words[] = {
-		[DIRECTION_BOTH] = "both", [DIRECTION_READ] = "read", [DIRECTION_WRITE] = "write"};
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(word, words[i]) == 0) {
-			*direction = (enum traffic_direction)i;
-			return true;
-		}
-	return false;
-}
 
 static bool is_stdout(const char *path)
 {

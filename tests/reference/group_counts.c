@@ -1,6 +1,7 @@
 /* Usage: group_counts PROFILE WHAT.  The rows of `rfprof report --by WHAT PROFILE` with their exact
  * counts, one a line: flop, load bytes, store bytes, instructions, CPU time in ns, name; tabs
  * between them. */
+#include "report/rows/option_words.h"
 #include "report/rows/ranking.h"
 
 #include "report/rows/view.h"
@@ -31,8 +32,10 @@ int main(int argc, char **argv)
 	struct profile *profile = NULL;
 	struct model plain, model;
 	struct grouping grouping;
-	if (argc != 3 || !report_by_parse(argv[2], &options.by) || options.by == BY_CALL_PATH)
+	int by;
+	if (argc != 3 || !rf_word_find(report_by_words, argv[2], &by) || by == BY_CALL_PATH)
 		return 2;
+	options.by = (enum report_by)by;
 	struct rf_error *error = profile_load(argv[1], &profile);
 	if (error)
 		return fail(error);

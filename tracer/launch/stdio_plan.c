@@ -112,7 +112,7 @@ struct rf_error *stdio_plan_create(struct stdio_plan **out)
 {
 	struct stdio_plan *plan = malloc(sizeof(*plan));
 	if (!plan)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	*plan = (struct stdio_plan){
 		.child = {-1, -1, -1},
 		.input = RELAY_INIT,
@@ -404,6 +404,11 @@ void stdio_plan_finish(struct stdio_plan *plan)
 		close(plan->output_file);
 	plan->output_file = -1;
 	plan->input.run = plan->output.run = NULL;
+}
+
+bool stdio_plan_is_drained(const struct stdio_plan *plan)
+{
+	return !plan->output.running || __atomic_load_n(&plan->output.ended, __ATOMIC_ACQUIRE);
 }
 
 enum stdio_same stdio_plan_compare(const struct stdio_plan *plan, const char **why)

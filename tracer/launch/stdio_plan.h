@@ -27,6 +27,9 @@ void stdio_plan_child(struct stdio_plan *plan);
 struct rf_error *stdio_plan_start(struct stdio_plan *plan);
 void stdio_plan_finish(struct stdio_plan *plan);
 
+/* Whether all that the program wrote has been passed on; async-signal-safe. */
+bool stdio_plan_is_drained(const struct stdio_plan *plan);
+
 enum stdio_same { STDIO_SAME, STDIO_DIFFERENT, STDIO_UNKNOWN };
 /* Did both runs write the same standard output?  UNKNOWN where it could not be hashed; *why (static
  * text) says the cause. */

@@ -1,4 +1,8 @@
+/* Carries a standard stream of the program, byte for byte, and hashes or keeps it on the way. */
 #include "tracer/launch/stdio_relay.h"
+
+#include "base/crash.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +13,6 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { BUFFER_SIZE = 1 << 16 };
 
 /* A write of at most PIPE_BUF bytes into a pipe that polls writable does not block (pipe(7)): the
  * unit in which standard input is read. */
@@ -53,14 +55,21 @@ static bool wait_ready(const struct relay *relay, int fd, short events)
 	return !polls[1].revents;
 }
 
-/* Writes it all, also to a descriptor that does not block.  False: the reader has gone. */
-static bool write_all(const struct relay *relay, int fd, const uint8_t *data, size_t size)
+/* What was read is known before anything is done with it that can fail. */
+static void took(struct relay *relay, ssize_t n)
 {
-	while (size) {
-		ssize_t n = write(fd, data, size);
+	relay->from = 0;
+	relay->to = (size_t)n;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Writes what was read, also to a descriptor that does not block.  False: the reader has gone. */
+static bool write_read(struct relay *relay, int fd)
+{
+	while (relay->from < relay->to) {
+		ssize_t n = write(fd, relay->buffer + relay->from, relay->to - relay->from);
 		if (n > 0) {
-			data += n;
-			size -= (size_t)n;
+			relay->from += (size_t)n;
 		} else if (n < 0 && errno == EAGAIN) {
 			if (!wait_ready(relay, fd, POLLOUT))
 				return false;
@@ -69,6 +78,20 @@ static bool write_all(const struct relay *relay, int fd, const uint8_t *data, si
 		}
 	}
 	return true;
+}
+
+/* The thread of a relay has failed, in rfprof's own work on what was read. */
+static void carry_on(void *opaque)
+{
+	struct relay *relay = opaque;
+	relay->plain = true;
+	relay->run(relay);
+}
+
+static void *end(struct relay *relay)
+{
+	__atomic_store_n(&relay->ended, true, __ATOMIC_RELEASE);
+	return NULL;
 }
 
 /* --- output --- */
@@ -92,31 +115,35 @@ static bool wait_output(struct relay *relay)
 	return false;
 }
 
-static bool carry_output(struct relay *relay, uint8_t *buffer)
+static bool write_output(struct relay *relay)
 {
-	uint64_t left = relay->limit - relay->hash.bytes;
-	ssize_t n = read(relay->in, buffer, left < BUFFER_SIZE ? left : BUFFER_SIZE);
-	if (n < 0)
-		return errno == EINTR || errno == EAGAIN;
-	if (n == 0)
-		return false;
-	stream_hash_add(&relay->hash, buffer, (size_t)n);
-	if (relay->watch >= 0 && !write_all(relay, relay->watch, buffer, (size_t)n)) {
+	if (relay->watch >= 0 && !write_read(relay, relay->watch)) {
 		relay->reader_gone = true;
 		return false;
 	}
 	return relay->hash.bytes < relay->limit;
 }
 
+static bool read_output(struct relay *relay)
+{
+	uint64_t left = relay->limit - relay->hash.bytes;
+	ssize_t n = read(relay->in, relay->buffer, left < RELAY_BUFFER ? left : RELAY_BUFFER);
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN;
+	took(relay, n);
+	if (!relay->plain)
+		stream_hash_add(&relay->hash, relay->buffer, (size_t)n);
+	return n > 0;
+}
+
 void *relay_output(void *opaque)
 {
 	struct relay *relay = opaque;
-	uint8_t *buffer = malloc(BUFFER_SIZE);
-	while (buffer && wait_output(relay) && carry_output(relay, buffer))
+	crash_set_thread_step(carry_on, relay);
+	while (write_output(relay) && wait_output(relay) && read_output(relay))
 		;
-	free(buffer);
 	close_fd(&relay->in);
-	return NULL;
+	return end(relay);
 }
 
 /* --- input --- */
@@ -185,50 +212,52 @@ static bool wait_input(const struct relay *relay)
 	return !polls[1].revents && !polls[2].revents;
 }
 
+static bool read_input(struct relay *relay)
+{
+	ssize_t n = read(STDIN_FILENO, relay->buffer, INPUT_UNIT);
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN;
+	took(relay, n);
+	if (!relay->plain)
+		keep_input(relay->keep, relay->buffer, (size_t)n);
+	return n > 0;
+}
+
 void *relay_input(void *opaque)
 {
 	struct relay *relay = opaque;
-	uint8_t buffer[INPUT_UNIT];
-	while (wait_ready(relay, relay->out, POLLOUT) && wait_input(relay)) {
-		ssize_t n = read(STDIN_FILENO, buffer, sizeof(buffer));
-		if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
-			break;
-		if (n < 0)
-			continue;
-		keep_input(relay->keep, buffer, (size_t)n);
-		if (!write_all(relay, relay->out, buffer, (size_t)n))
-			break;
-	}
+	crash_set_thread_step(carry_on, relay);
+	while (write_read(relay, relay->out) && wait_ready(relay, relay->out, POLLOUT) &&
+	       wait_input(relay) && read_input(relay))
+		;
 	close_fd(&relay->out);
-	return NULL;
+	return end(relay);
 }
 
 void *relay_replay(void *opaque)
 {
 	struct relay *relay = opaque;
-	uint8_t buffer[INPUT_UNIT];
-	for (uint64_t done = 0; wait_ready(relay, relay->out, POLLOUT);) {
-		ssize_t n = pread(relay->keep->fd, buffer, sizeof(buffer), (off_t)done);
-		if (n <= 0 || !write_all(relay, relay->out, buffer, (size_t)n))
+	crash_set_thread_step(carry_on, relay);
+	for (uint64_t done = 0;
+	     write_read(relay, relay->out) && wait_ready(relay, relay->out, POLLOUT);) {
+		ssize_t n = pread(relay->keep->fd, relay->buffer, INPUT_UNIT, (off_t)done);
+		if (n <= 0)
 			break;
+		took(relay, n);
 		done += (uint64_t)n;
 	}
 	close_fd(&relay->out);
-	return NULL;
+	return end(relay);
 }
 
 /* --- threads --- */
 
 struct rf_error *relay_start(struct relay *relay)
 {
-	sigset_t all, old;
 	relay->stop = eventfd(0, EFD_CLOEXEC);
 	if (relay->stop < 0)
 		return rf_error_errno(RF_EINTERNAL, errno, NULL, "cannot make an event descriptor");
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int errnum = pthread_create(&relay->thread, NULL, relay->run, relay);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	const int errnum = thread_start(&relay->thread, relay->run, relay);
 	if (errnum)
 		return rf_error_errno(RF_EINTERNAL, errnum, NULL, "cannot start a thread");
 	relay->running = true;

@@ -27,6 +27,8 @@ struct kept_input {
 	int errnum; /* it could not be kept: why, else 0 */
 };
 
+enum { RELAY_BUFFER = 1 << 16 };
+
 struct relay {
 	int in, out;    /* owned by the relay while it runs; -1: nowhere */
 	int watch;      /* standard output itself, not owned, or -1: the relay ends when its reader
@@ -36,6 +38,10 @@ struct relay {
 	struct stream_hash hash;
 	bool reader_gone;
 	struct kept_input *keep;
+	uint8_t buffer[RELAY_BUFFER];
+	size_t from, to; /* what of the buffer was read and is not yet written */
+	bool plain; /* rfprof has failed: bytes are carried, and nothing else is done with them */
+	bool ended; /* the thread has nothing to carry any more */
 	void *(*run)(void *);
 	pthread_t thread;
 	bool running;
@@ -47,8 +53,9 @@ struct relay {
 		.hash = STREAM_HASH_INIT                                           \
 	}
 
-/* Bodies for `run`.  relay_output: in → hash → watch (or nowhere).  relay_input: standard input →
- * keep → out, never reading more than the program's pipe has room for.  relay_replay: keep → out.
+/* Bodies for `run`, which go on in their thread when rfprof fails (base/crash.h).  relay_output: in
+ * → hash → watch (or nowhere).  relay_input: standard input → keep → out, never reading more than
+ * the program's pipe has room for.  relay_replay: keep → out.
  */
 void *relay_output(void *relay);
 void *relay_input(void *relay);

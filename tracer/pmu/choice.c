@@ -2,6 +2,19 @@
 
 #include <stdio.h>
 
+const struct rf_word work_option_words[] = {
+	{"auto", WORK_AUTO}, {"pmu", WORK_PMU}, {"count", WORK_COUNT},
+	{"both", WORK_BOTH}, {NULL, 0},
+};
+
+const struct rf_word traffic_option_words[] = {
+	{"auto", TRAFFIC_AUTO},
+	{"pmu", TRAFFIC_PMU},
+	{"trace", TRAFFIC_TRACE},
+	{"none", TRAFFIC_NONE},
+	{NULL, 0},
+};
+
 static const char *reason(const char *why, enum pmu_state state)
 {
 	if (why)

@@ -2,12 +2,15 @@
  * what was found, and from nothing else. */
 #pragma once
 
+#include "base/words.h"
 #include "tracer/pmu/event_table.h"
 
 #include <stdbool.h>
 
 enum work_option { WORK_AUTO, WORK_PMU, WORK_COUNT, WORK_BOTH };                /* --work= */
 enum traffic_option { TRAFFIC_AUTO, TRAFFIC_PMU, TRAFFIC_TRACE, TRAFFIC_NONE }; /* --traffic= */
+
+extern const struct rf_word work_option_words[], traffic_option_words[];
 
 /* How far the PMU's events for a quantity go. */
 enum pmu_state {

@@ -25,34 +25,6 @@ static struct rf_error *out_of_memory(void)
 
 /* ---- what the user says ---- */
 
-bool pmu_work_parse(const char *word, enum work_option *work)
-{
-	static const char *const words[] = {[WORK_AUTO] = "auto",
-					    [WORK_PMU] = "pmu",
-					    [WORK_COUNT] = "count",
-					    [WORK_BOTH] = "both"};
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(word, words[i])) {
-			*work = (enum work_option)i;
-			return true;
-		}
-	return false;
-}
-
-bool pmu_traffic_parse(const char *word, enum traffic_option *traffic)
-{
-	static const char *const words[] = {[TRAFFIC_AUTO] = "auto",
-					    [TRAFFIC_PMU] = "pmu",
-					    [TRAFFIC_TRACE] = "trace",
-					    [TRAFFIC_NONE] = "none"};
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(word, words[i])) {
-			*traffic = (enum traffic_option)i;
-			return true;
-		}
-	return false;
-}
-
 static bool quantity_parse(const char *word, enum event_quantity *quantity)
 {
 	for (int q = 0; q < N_EVENT_QUANTITIES; q++)

@@ -49,6 +49,3 @@ void pmu_plan_deinit(struct pmu_plan *plan);
 /* One word of `named`, for the command line's check: RF_EINPUT when it makes no sense.
  * event->row.event points into `text`, which is changed. */
 struct rf_error *pmu_event_parse(char *text, struct pmu_event *event);
-/* false: no such word. */
-bool pmu_work_parse(const char *word, enum work_option *work);
-bool pmu_traffic_parse(const char *word, enum traffic_option *traffic);

@@ -18,13 +18,13 @@
 #include "tracer/timed/sample_log.h"
 
 #include "base/array.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -345,11 +345,7 @@ static struct rf_error *start_reader(struct perf_sampler *sampler)
 	for (size_t i = 0; i < sampler->n_cpus; i++)
 		sampler->polls[i] = (struct pollfd){sampler->cpus[i]->events[0], POLLIN, 0};
 	sampler->polls[sampler->n_cpus] = (struct pollfd){sampler->stop, POLLIN, 0};
-	sigset_t all, old;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int errnum = pthread_create(&sampler->reader, NULL, read_rings, sampler);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	const int errnum = thread_start(&sampler->reader, read_rings, sampler);
 	if (errnum)
 		return rf_error_errno(RF_EINTERNAL, errnum, NULL, "cannot start a thread");
 	sampler->reading = true;

@@ -1,6 +1,7 @@
 /* Samples by the preloaded shim, for systems that refuse perf_event_open: see
  * preload/shim_protocol.h for the shared file and preload/shim_timer.c for the timers. */
 #include "base/clock.h"
+#include "base/thread.h"
 #include "preload/shim_protocol.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/timed/sample_log.h"
@@ -225,16 +226,12 @@ static struct sampler *timer_create_sampler(void)
 static struct rf_error *timer_start(struct sampler *base, pid_t pid)
 {
 	struct timer_sampler *sampler = (struct timer_sampler *)base;
-	sigset_t all, old;
 	if (base->first_only) /* children still load the library, and are not listened to */
 		base->only_pid = (uint32_t)pid;
 	sampler->stop = eventfd(0, EFD_CLOEXEC);
 	if (sampler->stop < 0)
 		return rf_error_errno(RF_EINTERNAL, errno, NULL, "cannot make an event descriptor");
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int errnum = pthread_create(&sampler->reader, NULL, read_rings, sampler);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	const int errnum = thread_start(&sampler->reader, read_rings, sampler);
 	if (errnum)
 		return rf_error_errno(RF_EINTERNAL, errnum, NULL, "cannot start a thread");
 	sampler->reading = true;

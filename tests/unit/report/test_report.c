@@ -6,6 +6,7 @@
  */
 #include "base/text.h"
 #include "report/report.h"
+#include "report/rows/option_words.h"
 #include "report/svg/svg_labels.h"
 #include "tests/unit/report/report_golden.h"
 #include "tests/unit/report/report_sample.h"
@@ -214,13 +215,13 @@ Test(report, order_follows_the_sort)
 
 Test(report, sort_words)
 {
-	enum report_sort sort = SORT_NAME;
-	cr_expect(report_sort_parse("headroom", &sort));
+	int sort = SORT_NAME;
+	cr_expect(rf_word_find(report_sort_words, "headroom", &sort));
 	cr_expect_eq(sort, SORT_HEADROOM);
-	cr_expect(report_sort_parse("bytes", &sort));
+	cr_expect(rf_word_find(report_sort_words, "bytes", &sort));
 	cr_expect_eq(sort, SORT_BYTES);
-	cr_expect_not(report_sort_parse("byte", &sort));
-	cr_expect_not(report_sort_parse("", &sort));
+	cr_expect_not(rf_word_find(report_sort_words, "byte", &sort));
+	cr_expect_not(rf_word_find(report_sort_words, "", &sort));
 	cr_expect_eq(sort, SORT_BYTES);
 }
 
@@ -810,14 +811,15 @@ Test(report, svg_has_the_traced_intensities, .fini = remove_directory)
 
 Test(report, level_and_direction_words)
 {
-	enum traffic_direction direction = DIRECTION_BOTH;
-	cr_expect_str_eq(report_level_parse("dram"), "DRAM");
-	cr_expect_str_eq(report_level_parse("L2"), "L2");
-	cr_expect_null(report_level_parse("L4"));
-	cr_expect_null(report_level_parse(""));
-	cr_expect(report_direction_parse("write", &direction));
+	int direction = DIRECTION_BOTH, level = 0;
+	cr_expect(rf_word_find_any_case(report_level_words, "dram", &level) && level == 4);
+	cr_expect(rf_word_find_any_case(report_level_words, "L2", &level) && level == 2);
+	cr_expect_not(rf_word_find_any_case(report_level_words, "L4", &level));
+	cr_expect_not(rf_word_find_any_case(report_level_words, "", &level));
+	cr_expect_eq(level, 2);
+	cr_expect(rf_word_find(report_direction_words, "write", &direction));
 	cr_expect_eq(direction, DIRECTION_WRITE);
-	cr_expect_not(report_direction_parse("writes", &direction));
+	cr_expect_not(rf_word_find(report_direction_words, "writes", &direction));
 	cr_expect_eq(direction, DIRECTION_WRITE);
 }
 

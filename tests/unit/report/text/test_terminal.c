@@ -5,6 +5,7 @@
  * change: RFPROF_REWRITE_GOLDEN=1 build/tests/unit/report/text/test_terminal --filter
  * 'terminal/?*as_checked_in'
  */
+#include "report/rows/option_words.h"
 #include "report/rows/ranking.h"
 
 #include "base/text.h"
@@ -125,8 +126,8 @@ Test(terminal, rows_are_as_checked_in)
 	struct profile *p = sample_with_code();
 	for (int by = 0; by < (int)N_BY; by++) {
 		char name[32];
-		enum report_by parsed;
-		cr_assert(report_by_parse(by_words[by], &parsed));
+		int parsed;
+		cr_assert(rf_word_find(report_by_words, by_words[by], &parsed));
 		cr_assert_eq(parsed, by);
 		snprintf(name, sizeof(name), "terminal_by_%s", by_words[by]);
 		expect_golden(report_text(p, (struct report_options){.width = 100, .by = by}),
@@ -346,15 +347,15 @@ Test(terminal, words_of_the_options)
 	} shares[] = {{"5%", 0.05}, {"5 %", 0.05}, {"0.5", 0.005}, {"0", 0}, {"100%", 1}};
 	static const char *const wrong[] = {"", "%", "-1", "101", "5%%", "5x", "nan", "inf"};
 	double share = -1;
-	enum report_color color = COLOR_AUTO;
+	int color = COLOR_AUTO;
 	for (size_t i = 0; i < 5; i++) {
 		cr_expect(report_share_parse(shares[i].word, &share), "%s", shares[i].word);
 		cr_expect_eq(share, shares[i].share, "%s", shares[i].word);
 	}
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		cr_expect_not(report_share_parse(wrong[i], &share), "%s", wrong[i]);
-	cr_expect(report_color_parse("never", &color) && color == COLOR_NEVER);
-	cr_expect_not(report_color_parse("yes", &color));
+	cr_expect(rf_word_find(report_color_words, "never", &color) && color == COLOR_NEVER);
+	cr_expect_not(rf_word_find(report_color_words, "yes", &color));
 	assert_ok(report_pattern_check("--focus", "a.*(b|c)$"));
 	assert_ok(report_pattern_check("--focus", NULL));
 	struct rf_error *error = report_pattern_check("--focus", "a(");

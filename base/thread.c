@@ -1,0 +1,49 @@
+/* Starts threads of rfprof's own. */
+#include "base/thread.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+const int thread_faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, 0};
+
+struct start {
+	void *(*run)(void *);
+	void *context;
+};
+
+void thread_use_signal_stack(char *stack)
+{
+	const stack_t place = {.ss_sp = stack, .ss_size = THREAD_SIGNAL_STACK};
+	sigaltstack(&place, NULL);
+}
+
+/* The signal stack lies at the far end of the thread's own: what fills that does not reach it. */
+static void *run_thread(void *opaque)
+{
+	char stack[THREAD_SIGNAL_STACK];
+	const struct start start = *(struct start *)opaque;
+	free(opaque);
+	thread_use_signal_stack(stack);
+	void *result = start.run(start.context);
+	sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+	return result;
+}
+
+int thread_start(pthread_t *thread, void *(*run)(void *), void *context)
+{
+	sigset_t blocked, before;
+	struct start *start = malloc(sizeof(*start));
+	if (!start)
+		return ENOMEM;
+	*start = (struct start){run, context};
+	sigfillset(&blocked);
+	for (const int *fault = thread_faults; *fault; fault++)
+		sigdelset(&blocked, *fault);
+	pthread_sigmask(SIG_SETMASK, &blocked, &before);
+	const int errnum = pthread_create(thread, NULL, run_thread, start);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (errnum)
+		free(start);
+	return errnum;
+}

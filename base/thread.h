@@ -1,0 +1,20 @@
+/* Threads that serve a run beside the main one: those that read rings and carry streams. */
+#pragma once
+
+#include <pthread.h>
+#include <stddef.h>
+
+/* Bytes of the stack that a handler runs on where the thread's own may be full: the processor's
+ * state, and the unwinder. */
+#define THREAD_SIGNAL_STACK ((size_t)64 << 10)
+
+/* The signals of a process's own faults, 0 at the end. */
+extern const int thread_faults[];
+
+/* Starts a thread in which all signals are blocked but thread_faults, so that the user's
+ * reach the main thread, and a broken pipe is an error number; with a stack for signal handlers.
+ * Gives 0, or an error number as pthread_create does. */
+int thread_start(pthread_t *thread, void *(*run)(void *), void *context);
+
+/* Has this thread's signal handlers run on `stack`, of THREAD_SIGNAL_STACK bytes. */
+void thread_use_signal_stack(char *stack);

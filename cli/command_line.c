@@ -1,0 +1,150 @@
+/* Gives the table of options to popt, which reads the command line and writes --help, and checks
+ * what the options were given. */
+#include "cli/command_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct rf_error *usage_error(const char *what, const char *word)
+{
+	return rf_error_create(RF_EINPUT, "rfprof --help lists the options", "%s: %s", word, what);
+}
+
+/* ---- popt's tables ---- */
+
+/* Where popt puts what is given. */
+static void *target(struct command_line *line, enum option_id id)
+{
+	const enum option_kind kind = option_rows[id].kind;
+	const bool word = kind == OPTION_WORD || kind == OPTION_WORD_ANY_CASE;
+	return word ? (void *)&line->texts[id] : (char *)&line->options + option_rows[id].value;
+}
+
+/* poptGetNextOpt gives the row's number, from 1 on, each time that the option is met. */
+static struct poptOption popt_row(struct command_line *line, enum option_id id)
+{
+	static const unsigned kinds[] = {
+		[OPTION_FLAG] = POPT_ARG_NONE,
+		[OPTION_TEXT] = POPT_ARG_STRING,
+		[OPTION_PATH] = POPT_ARG_STRING,
+		[OPTION_LIST] = POPT_ARG_ARGV,
+		[OPTION_NUMBER] = POPT_ARG_INT,
+		[OPTION_WORD] = POPT_ARG_STRING,
+		[OPTION_WORD_ANY_CASE] = POPT_ARG_STRING,
+	};
+	const struct option *option = &option_rows[id];
+	return (struct poptOption){option->name,     option->letter, kinds[option->kind],
+				   target(line, id), (int)id + 1,    option->help,
+				   option->argument};
+}
+
+/* Options of one command, then those of the report, which several have, then --help. */
+static void make_tables(struct command_line *line, enum command_id command)
+{
+	static struct poptOption help[] = {POPT_AUTOHELP POPT_TABLEEND};
+	size_t n_own = 0, n_shared = 0;
+	for (enum option_id id = 0; id < N_OPTIONS; id++) {
+		if (!option_belongs(&option_rows[id], command))
+			continue;
+		if (option_rows[id].commands == 1u << command)
+			line->own[n_own++] = popt_row(line, id);
+		else
+			line->shared[n_shared++] = popt_row(line, id);
+	}
+	if (n_shared)
+		line->own[n_own++] = (struct poptOption){
+			NULL, 0, POPT_ARG_INCLUDE_TABLE, line->shared, 0, "The report:", NULL};
+	line->own[n_own] = help[0];
+}
+
+/* ---- what was given ---- */
+
+static struct rf_error *check_number(const struct option *option, int value)
+{
+	char name[64], what[64];
+	if (value >= option->least && (!option->most || value <= option->most))
+		return NULL;
+	snprintf(name, sizeof(name), "--%s", option->name);
+	if (option->most)
+		snprintf(what, sizeof(what), "a number from %d to %d is wanted", option->least,
+			 option->most);
+	else
+		snprintf(what, sizeof(what), "a number from %d on is wanted", option->least);
+	return usage_error(what, name);
+}
+
+/* "--color takes auto, always or never" */
+static struct rf_error *refuse_word(const struct option *option, const char *text)
+{
+	char what[256];
+	int length = snprintf(what, sizeof(what), "--%s takes ", option->name);
+	for (const struct rf_word *row = option->words; row->word; row++)
+		length += snprintf(what + length, sizeof(what) - (size_t)length, "%s%s", row->word,
+				   !row[1].word  ? ""
+				   : row[2].word ? ", "
+						 : " or ");
+	return usage_error(what, text);
+}
+
+static struct rf_error *check(struct command_line *line, enum option_id id)
+{
+	const struct option *option = &option_rows[id];
+	int *value = (void *)((char *)&line->options + option->value);
+	if (option->kind == OPTION_NUMBER)
+		return check_number(option, *value);
+	if (option->kind == OPTION_WORD && !rf_word_find(option->words, line->texts[id], value))
+		return refuse_word(option, line->texts[id]);
+	if (option->kind == OPTION_WORD_ANY_CASE &&
+	    !rf_word_find_any_case(option->words, line->texts[id], value))
+		return refuse_word(option, line->texts[id]);
+	return NULL;
+}
+
+struct rf_error *command_line_read(struct command_line *line, enum command_id command,
+				   const char *arguments, int argc, const char **argv)
+{
+	static const char *none[] = {NULL};
+	bool given[N_OPTIONS] = {0};
+	int row;
+	*line = (struct command_line){.words = none};
+	make_tables(line, command);
+	/* what follows PROGRAM is the program's */
+	line->context = poptGetContext(argv[0], argc, argv, line->own,
+				       command == COMMAND_run ? POPT_CONTEXT_POSIXMEHARDER : 0);
+	if (!line->context)
+		return rf_error_no_memory();
+	poptSetOtherOptionHelp(line->context, arguments);
+	while ((row = poptGetNextOpt(line->context)) > 0)
+		given[row - 1] = true;
+	if (row < -1)
+		return usage_error(poptStrerror(row),
+				   poptBadOption(line->context, POPT_BADOPTION_NOALIAS));
+	if (poptPeekArg(line->context))
+		line->words = poptGetArgs(line->context);
+	struct rf_error *error = NULL;
+	for (enum option_id id = 0; id < N_OPTIONS && !error; id++)
+		error = given[id] ? check(line, id) : NULL;
+	return error;
+}
+
+/* ---- memory ---- */
+
+static void free_list(char **list)
+{
+	for (char **text = list; text && *text; text++)
+		free(*text);
+	free(list);
+}
+
+void command_line_deinit(struct command_line *line)
+{
+	for (enum option_id id = 0; id < N_OPTIONS; id++) {
+		void *value = (char *)&line->options + option_rows[id].value;
+		if (option_rows[id].kind == OPTION_LIST)
+			free_list(*(char ***)value);
+		else if (option_rows[id].kind == OPTION_TEXT || option_rows[id].kind == OPTION_PATH)
+			free(*(char **)value);
+		free(line->texts[id]);
+	}
+	poptFreeContext(line->context);
+}

@@ -1,0 +1,114 @@
+"""What is made from the table of options (cli/options.def): help, the man page, completion in shells."""
+
+import os
+import re
+import shutil
+
+import pytest
+
+from harness import SOURCE, named, text
+
+COMMANDS = ["run", "report", "diff", "machine", "doctor"]
+MAN_PAGE = os.path.join(SOURCE, "docs", "rfprof.1")
+
+
+def generated(t, *arguments):
+    result = t.run([os.path.join(t.build_directory, "cli", "generate"), *arguments])
+    assert result.status == 0 and result.stderr == b"", str(result)
+    return result.stdout.decode()
+
+
+def options_in_help(t, command):
+    result = t.rfprof(*([] if command == "run" else [command]), "--help")
+    assert result.status == 0 and result.stderr == b"", str(result)
+    return set(re.findall(r"^ .{4} (--[\w-]+)", result.stdout.decode(), re.M)) - {"--help", "--usage"}
+
+
+def test_man_page_is_made_from_the_table(t):
+    """Else: ninja -C build man"""
+    assert generated(t, "man", MAN_PAGE) == text(MAN_PAGE)
+
+
+@pytest.mark.parametrize("command", named({name: name for name in COMMANDS if name != "report"}))
+def test_man_page_has_the_options_of_help(t, command):
+    """The report's stand with those of `rfprof PROGRAM`."""
+    section = text(MAN_PAGE).split(f'.\\" options of {command}\n')[1].split('.\\" end of options')[0]
+    heads = [line for line in section.splitlines() if re.match(r"\.B[IR]? ", line)]
+    names = {re.search(r"\\-\\-[\w\\-]+", head)[0].replace("\\", "") for head in heads}
+    assert names == options_in_help(t, command)
+
+
+def test_man_page_is_well_formed(t):
+    if not shutil.which("groff"):
+        pytest.skip("groff is not installed")
+    result = t.run(["groff", "-ww", "-man", "-Tutf8", MAN_PAGE])
+    assert result.status == 0 and result.stderr == b"", str(result)
+
+
+# ---- completion ----
+
+def need_shell(t, shell):
+    if not shutil.which(shell, path=t.environment()["PATH"]):
+        pytest.skip(f"{shell} is not installed")
+
+
+def completion_file(t, shell):
+    path = os.path.join(t.directory, "completion")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(generated(t, shell))
+    return path
+
+
+def bash_completions(t, *words):
+    """What bash offers for the last of the words, of which = is one."""
+    script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _rfprof; printf "%s\\n" "${COMPREPLY[@]}"'
+    result = t.run(["/bin/bash", "-c", script, "bash", completion_file(t, "bash"), "rfprof", *words])
+    assert result.status == 0 and result.stderr == b"", str(result)
+    return set(result.stdout.decode().split())
+
+
+@pytest.mark.parametrize("words, expected", named({
+    "commands": (["rep"], {"report"}),
+    "option": (["--sam"], {"--sampler="}),
+    "flag": (["report", "--lev"], {"--level=", "--levels"}),
+    "of_another_command": (["report", "--sam"], set()),
+    "word": (["report", "--sort", "=", "f"], {"flops"}),
+    "all_words": (["report", "--sort", "="], {"headroom", "distance", "time", "flops", "bytes", "name"}),
+    "word_without_equals_sign": (["--work", "b"], {"both"}),
+    "word_after_options": (["-q", "--top", "=", "3", "--once", "--sampler", "="], {"auto", "perf", "timer"}),
+    "of_diff": (["diff", "--"], {"--help", "--usage", "--top=", "--fail-on=", "--svg=", "--json=", "--output="}),
+    "the_program's": (["./app", "--so"], set()),
+    "the_program's_after_a_value": (["--top", "3", "./app", "--so"], set()),
+}))
+def test_bash_completes(t, words, expected):
+    assert bash_completions(t, *words) == expected
+
+
+def test_bash_completes_files(t):
+    for name in ("a.rfp", "ab.rfp", "ab.txt"):
+        open(os.path.join(t.work, name), "w", encoding="utf-8").close()
+    assert bash_completions(t, "report", "a") == {"a.rfp", "ab.rfp"}
+    assert bash_completions(t, "--json", "=", "ab") == {"ab.rfp", "ab.txt"}
+    assert bash_completions(t, "-o", "ab.t") == {"ab.txt"}
+
+
+@pytest.mark.parametrize("command", named({name: name for name in COMMANDS}))
+def test_bash_has_the_options_of_help(t, command):
+    offered = bash_completions(t, *([] if command == "run" else [command]), "--")
+    assert {word.rstrip("=") for word in offered} - {"--help", "--usage"} == options_in_help(t, command)
+
+
+@pytest.mark.parametrize("shell", named({"bash": "bash", "zsh": "zsh", "fish": "fish"}))
+def test_shell_can_read_its_file(t, shell):
+    need_shell(t, shell)
+    result = t.run([shell, "-n", completion_file(t, shell)])
+    assert result.status == 0 and result.stderr == b"", str(result)
+
+
+def test_fish_completes(t):
+    need_shell(t, "fish")
+    path = completion_file(t, "fish")
+    for line, expected in [("rfprof --sampler=", {f"--sampler={word}" for word in ("auto", "perf", "timer")}),
+                           ("rfprof report --lev", {"--level", "--levels"}), ("rfprof doc", {"doctor"})]:
+        result = t.run(["fish", "--no-config", "-c", f"source {path}; complete -C '{line}'"])
+        assert {offer.split("\t")[0] for offer in result.stdout.decode().splitlines()} == expected, str(result)

@@ -1,0 +1,171 @@
+/* Starts the program with its streams and sampler, follows it to its end, and cleans up. */
+#include "tracer/run/run_launch.h"
+
+#include "base/clock.h"
+#include "tracer/launch/launch.h"
+#include "tracer/run/run_crash.h"
+#include "tracer/target/counted_run.h"
+#include "tracer/timed/timed_run.h"
+
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- both runs ---- */
+
+static void in_child(void *context)
+{
+	stdio_plan_child(context);
+}
+
+/* Ends a program that has not been released, waits for its streams, and says why it could not be
+ * executed. */
+static struct rf_error *end(struct run *run, struct launch *launch, struct rf_error *error)
+{
+	launch_forward_signals(0);
+	const bool waiting = error && launch->go_fd >= 0;
+	if (waiting)
+		launch_abort(launch);
+	stdio_plan_finish(run->plan);
+	run_crash_done();
+	if (waiting)
+		return error;
+	const int cause = launch_exec_errno(launch);
+	if (!cause || error)
+		return error;
+	return rf_error_errno(RF_EINPUT, cause, "check that it runs without rfprof",
+			      "cannot execute %s", run->path);
+}
+
+static struct rf_error *start(struct run *run, int number, struct sampler *sampler,
+			      struct launch *launch)
+{
+	struct rf_error *error = stdio_plan_prepare(run->plan, number);
+	char **environment = sampler ? run->sampler_ops->environment(sampler, environ) : NULL;
+	const struct launch_spec spec = {
+		.path = run->path,
+		.argv = run->options->argv,
+		.envp = environment ? environment : environ,
+		.in_child = in_child,
+		.context = run->plan,
+	};
+	if (!error)
+		error = launch_start(&spec, launch);
+	if (error)
+		return error;
+	run_crash_ends_program(launch);
+	launch_forward_signals(launch->pid);
+	error = stdio_plan_start(run->plan);
+	return error ? end(run, launch, error) : NULL;
+}
+
+static struct sampler *create_sampler(const struct run *run)
+{
+	struct sampler *sampler = run->sampler_ops->create();
+	if (sampler && run->options->no_children)
+		sampler_set_first_only(sampler);
+	return sampler;
+}
+
+/* ---- timed ---- */
+
+/* A sampler does not see how the program ends. */
+static void note_first_exit(struct run *run, pid_t pid)
+{
+	const uint32_t row = profile_find_process(run->profile, RUN_TIMED, pid);
+	if (row != PROFILE_NONE)
+		run->profile->processes[row].exit_status = run->timed_status;
+}
+
+/* Refused counters are replaced by the next source: the run goes on. */
+static struct pmu_run *open_counters(struct run *run, pid_t pid, struct sampler *sampler)
+{
+	struct pmu_run *counters = NULL;
+	struct rf_error *error = NULL;
+	if (run->counters.choice.counters && run->sampler_ops != &sampler_perf)
+		error = rf_error_create(RF_EUNAVAILABLE, NULL,
+					"hardware counters need the sampler perf");
+	else if (run->counters.choice.counters)
+		error = pmu_run_start(&perf_source_kernel, &run->counters, pid,
+				      run->options->no_children, sampler, &counters);
+	if (error) {
+		run_log_warn(&run->log, error);
+		pmu_plan_refuse(&run->counters);
+	}
+	return counters;
+}
+
+struct rf_error *run_timed(struct run *run)
+{
+	struct sampler *sampler = create_sampler(run);
+	struct launch launch;
+	double wall_s = 0;
+	if (!sampler)
+		return rf_error_no_memory();
+	struct rf_error *error = start(run, 1, sampler, &launch);
+	struct pmu_run *counters = error ? NULL : open_counters(run, launch.pid, sampler);
+	if (!error) {
+		run_crash_keeps_program(&launch, run->plan, &run->timed_status);
+		error = end(run, &launch,
+			    timed_run(&launch, run->profile, run->sampler_ops, sampler, counters,
+				      &run->timed_status, &wall_s));
+	}
+	run->sampler_ops->destroy(sampler);
+	pmu_run_destroy(counters);
+	if (!error)
+		note_first_exit(run, launch.pid);
+	profile_set_fact(run->profile, "wall_s", "%.6f", wall_s);
+	return error;
+}
+
+/* ---- counted ---- */
+
+static struct rf_error *follow_counted(struct run *run, struct launch *launch,
+				       struct counted_run *counted, struct sampler *sampler)
+{
+	struct rf_error *error = NULL;
+	if (sampler) {
+		sampler_set_map(sampler, counted_run_map, counted);
+		error = run->sampler_ops->start(sampler, launch->pid);
+	}
+	const uint64_t begin_ns = clock_now_ns();
+	if (!error)
+		error = counted_run_follow(counted, launch, &run->counted_status);
+	profile_set_fact(run->profile, "counted_wall_s", "%.6f",
+			 (double)(clock_now_ns() - begin_ns) * 1e-9);
+	if (!error && sampler)
+		error = run->sampler_ops->finish(sampler, run->profile);
+	return error;
+}
+
+/* Times would be those of the tracing: with --once there is none. */
+static struct traffic_options choose_traffic(const struct run *run)
+{
+	struct traffic_options traffic = run->options->traffic;
+	traffic.trace = run->counters.choice.traffic == TRAFFIC_FROM_TRACE;
+	return traffic;
+}
+
+struct rf_error *run_counted(struct run *run, int number)
+{
+	const bool once = run->options->once;
+	struct sampler *sampler = once ? create_sampler(run) : NULL;
+	const struct traffic_options traffic = choose_traffic(run);
+	struct counted_run *counted =
+		counted_run_create(run->profile, once, run->options->no_children, &traffic);
+	struct launch launch;
+	struct rf_error *error = NULL;
+	if (!counted || (once && !sampler))
+		error = rf_error_no_memory();
+	if (!error)
+		error = start(run, number, sampler, &launch);
+	if (!error) {
+		error = follow_counted(run, &launch, counted, sampler);
+		error = end(run, &launch, error);
+		run->counted = !error;
+	}
+	counted_run_destroy(counted);
+	if (sampler)
+		run->sampler_ops->destroy(sampler);
+	return error;
+}

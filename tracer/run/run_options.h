@@ -1,0 +1,22 @@
+/* What is asked of `rfprof PROGRAM`, but for its report. */
+#pragma once
+
+#include "base/words.h"
+#include "tracer/pmu/pmu_plan.h"
+#include "tracer/traffic/traffic_options.h"
+
+#include <stdbool.h>
+
+enum sampler_option { SAMPLER_AUTO, SAMPLER_PERF, SAMPLER_TIMER }; /* --sampler= */
+
+extern const struct rf_word sampler_option_words[];
+
+struct run_options {
+	bool once, quiet, no_children;
+	bool debuginfod;      /* fetch debug files that are not here */
+	const char *log_path; /* rfprof's own messages; NULL: standard error */
+	enum sampler_option sampler;
+	struct traffic_options traffic;
+	struct pmu_options counters;
+	char **argv; /* the program and its arguments, NULL-terminated */
+};

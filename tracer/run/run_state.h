@@ -1,0 +1,25 @@
+/* One `rfprof PROGRAM` while it goes on: what its steps share. */
+#pragma once
+
+#include "profile/profile.h"
+#include "tracer/launch/stdio_plan.h"
+#include "tracer/pmu/pmu_plan.h"
+#include "tracer/run/run_log.h"
+#include "tracer/run/run_options.h"
+#include "tracer/timed/sampler.h"
+
+#include <stdbool.h>
+
+struct run {
+	const struct run_options *options;
+	struct profile *profile;
+	struct stdio_plan *plan;
+	struct run_log log;
+	char *path;                            /* file to execute */
+	const char *name;                      /* base name of the program */
+	const struct sampler_ops *sampler_ops; /* chosen by run_choose_sampler */
+	struct pmu_plan counters;              /* chosen by run_choose_counters */
+	bool fetches;                          /* debug files are fetched after the runs */
+	bool counted;                          /* there was a counted run, to its end */
+	int timed_status, counted_status;      /* wait statuses of the program */
+};

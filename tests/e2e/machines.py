@@ -16,7 +16,8 @@ class Cache:
 
 
 class Machine:
-    """`caches`: outermost first, None for those of this machine; `hwcaps`: what libc may not use; `threads`: of a core."""
+    """`caches`: outermost first, None for those of this machine; `threads`: of each core; `hwcaps`: features of the
+    processor that libc may not use."""
 
     def __init__(self, caches=None, one_cpu=False, threads=1, hwcaps=()):
         self.caches, self.one_cpu, self.threads, self.hwcaps = caches, one_cpu, threads, hwcaps
@@ -49,7 +50,8 @@ def element(kind, cpus, inside, **attributes):
     cpuset = bits(cpus)
     words = {"type": kind, "cpuset": cpuset, "complete_cpuset": cpuset, "nodeset": "0x1", "complete_nodeset": "0x1",
              **attributes}
-    return f"<object {' '.join(f'{key}=' + chr(34) + str(value) + chr(34) for key, value in words.items())}>{inside}</object>"
+    told = " ".join(f'{name}="{value}"' for name, value in words.items())
+    return f"<object {told}>{inside}</object>"
 
 
 def core(number, cpus):
@@ -57,7 +59,7 @@ def core(number, cpus):
 
 
 def caches_over(caches, cores):
-    """The object of the outermost cache over the cores, or one for each of them; the cores themselves below the last."""
+    """The object of the outermost cache over the cores, or one for each of them; below the last the cores themselves."""
     if not caches:
         return "".join(core(number, cpus) for number, cpus in cores)
     first, rest = caches[0], caches[1:]

@@ -5,6 +5,7 @@ A test has a plain name beside pytest's own: folder, suite and function or param
 once more (pytest-rerunfailures); that time nothing else runs beside it, as with those that are marked `alone`.
 """
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -15,11 +16,13 @@ import tempfile
 import pytest
 
 import harness
+import machines
 
 SLOW_TIMEOUT = 4 * 3600  # seconds; what others may take is in pytest.ini
 AGAIN = 4  # tests of a worker are run again: more failures are no accident
 
 run_again = 0
+measured = set()  # machines whose roofs this worker has seen measured
 first_failures = {}  # of those that are run again: node id → what was wrong
 
 
@@ -37,6 +40,7 @@ def pytest_addoption(parser):
     group = parser.getgroup("rfprof")
     group.addoption("--build", default=os.path.join(harness.SOURCE, "build"), help="build directory")
     group.addoption("--slow", action="store_true", help="the slow tests too")
+    group.addoption("--machine", default="this", choices=list(machines.MACHINES), help="run all tests on this machine")
     group.addoption("--name", action="append", default=[], metavar="PART",
                     help="only tests whose plain name has this part; repeated: one of these")
 
@@ -116,17 +120,23 @@ def limit_again(item):
     signal.setitimer(signal.ITIMER_REAL, float(marker.args[0] if marker else item.config.getini("timeout")))
 
 
-@pytest.fixture
-def room(request, shared):
-    """Room for this test: none other runs beside one that is marked `alone` or is run again.  Whoever wants the
-    machine for itself holds the door until it has it, so that others cannot keep it waiting."""
-    again = getattr(request.node, "execution_count", 1) > 1
-    if again:
-        limit_again(request.node)
-    alone = again or request.node.get_closest_marker("alone")
+@contextlib.contextmanager
+def room_for(shared, alone):
+    """Waits until nothing runs beside, or nothing that is to be alone.  Whoever wants the machine for itself holds the
+    door until it has it, so that others cannot keep it waiting."""
     with open(os.path.join(shared, "machine"), "a", encoding="utf-8") as machine:
         with harness.locked(os.path.join(shared, "door")):
             fcntl.flock(machine, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
+@pytest.fixture
+def room(request, roofs, shared):
+    """Room for this test: none other runs beside one that is marked `alone` or is run again."""
+    again = getattr(request.node, "execution_count", 1) > 1
+    if again:
+        limit_again(request.node)
+    with room_for(shared, again or request.node.get_closest_marker("alone")):
         yield
 
 
@@ -137,18 +147,39 @@ def programs(build):
     return harness.Programs(os.path.join(build, "tests", "e2e"))
 
 
-@pytest.fixture(scope="session")
-def roofs(build, shared):
-    """A cache directory with the roofs of this machine: the first worker measures them, or finds them valid from the
-    last time, and the others wait for it."""
-    path = os.path.join(build, "tests", "roofs")
+@pytest.fixture
+def machine(request):
+    """The machine that the test sees (machines.py): its name.  Processors that it lacks are taken from the test, too."""
+    name = getattr(request, "param", request.config.getoption("machine"))
+    usable = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, machines.MACHINES[name].cpus())
+    yield name
+    os.sched_setaffinity(0, usable)
+
+
+@pytest.fixture
+def surroundings(machine, build):
+    """Variables of the environment that make the machine."""
+    path = os.path.join(build, "tests", "machines", machine)
     os.makedirs(path, exist_ok=True)
-    with harness.locked(os.path.join(shared, "roofs")):
+    return machines.MACHINES[machine].environment(path)
+
+
+@pytest.fixture
+def roofs(machine, surroundings, build, shared):
+    """A cache directory with the roofs of the machine: the first worker measures them, or finds them valid from the
+    last time, and the others wait for it."""
+    path = os.path.join(build, "tests", "roofs", machine)
+    if machine in measured:
+        return path
+    os.makedirs(path, exist_ok=True)
+    with room_for(shared, alone=True):
         done = subprocess.run([os.path.join(build, "cli", "rfprof"), "machine"], timeout=300, check=False,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              env={**os.environ, "XDG_CACHE_HOME": path})
+                              env={**os.environ, **surroundings, "XDG_CACHE_HOME": path})
     if done.returncode:
         print(f"the roofs could not be measured: {done.stderr}")  # the tests' results show what follows from it
+    measured.add(machine)
     return path
 
 
@@ -162,5 +193,5 @@ def directory():
 
 
 @pytest.fixture
-def t(roofs, room, build, directory, programs):
-    return harness.Context(build, directory, programs, roofs)
+def t(roofs, room, build, directory, programs, surroundings):
+    return harness.Context(build, directory, programs, roofs, surroundings)

@@ -29,7 +29,8 @@ class Browser:
         self.buffer, self.number = b"", 0
         read, self.to = os.pipe()
         self.source, write = os.pipe()
-        command = ["sh", "-c", f'exec "$@" 3<&{read} 4>&{write}', "sh", program, *FLAGS, "--remote-debugging-pipe",
+        # bash, for sh may know descriptors of one digit alone
+        command = ["bash", "-c", f'exec "$@" 3<&{read} 4>&{write}', "bash", program, *FLAGS, "--remote-debugging-pipe",
                    f"--user-data-dir={os.path.join(directory, 'chromium')}", "about:blank"]
         self.process = subprocess.Popen(command, pass_fds=(read, write), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,

@@ -117,12 +117,12 @@ class Programs:
 
 
 class Context:
-    """What a case works with; `build` is the build directory."""
+    """What a test works with; `build` is the build directory, `surroundings` are variables that tell of a machine."""
 
-    def __init__(self, build, directory, programs, roofs):
+    def __init__(self, build, directory, programs, roofs, surroundings=None):
         self.build_directory, self.directory = build, directory
         self.rfprof_path = os.path.join(build, "cli", "rfprof")
-        self.programs, self.roofs = programs, roofs
+        self.programs, self.roofs, self.surroundings = programs, roofs, surroundings or {}
         self.work = os.path.join(directory, "work")
         self.cache = os.path.join(directory, "cache")
         os.makedirs(self.work)
@@ -139,6 +139,7 @@ class Context:
         # rfprof itself is started with a user's LD_PRELOAD in one case.
         env["ASAN_OPTIONS"] = "exitcode=99:detect_leaks=1:verify_asan_link_order=0"
         env["UBSAN_OPTIONS"] = "halt_on_error=1:exitcode=99:print_stacktrace=1"
+        env.update(self.surroundings)
         env.update(changes or {})
         return {name: value for name, value in env.items() if value is not None}
 

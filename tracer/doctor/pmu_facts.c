@@ -47,8 +47,7 @@ static struct rf_error *prove(const struct perf_source *source, const struct eve
 		n += encode(&table->rows[i], &events[n]);
 	proof_loops_init(&loops);
 	if (!events || !results)
-		error = rf_error_create(RF_EINTERNAL, NULL,
-					"out of memory for the proof of counters");
+		error = rf_error_no_memory();
 	else
 		error = proof_run(source, events, n, loops.loops, loops.n, place, results);
 	if (!error)

@@ -11,11 +11,6 @@
 
 enum { NAME_COLUMNS = 19, STATE_COLUMNS = 7, BETWEEN = 2, MIN_COLUMNS = 60 };
 
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-}
-
 /* ---- text ---- */
 
 /* Breaks lines at blanks so that none is wider than `columns`, but for a word that is. */
@@ -85,7 +80,7 @@ static struct rf_error *print_sentence(const struct doctor_report *report, size_
 {
 	char *clean = text_clean(report->sentence);
 	if (!clean)
-		return out_of_memory();
+		return rf_error_no_memory();
 	wrap(clean, columns);
 	fprintf(stream, "\n%s\n", clean);
 	free(clean);
@@ -160,7 +155,7 @@ struct rf_error *doctor_write_json(const struct doctor_report *report, FILE *str
 	struct rf_error *error = NULL;
 	json_t *json = report_json(report);
 	if (!json)
-		return out_of_memory();
+		return rf_error_no_memory();
 	if (json_dumpf(json, stream, JSON_INDENT(2)) || putc('\n', stream) == EOF || fflush(stream))
 		error = rf_error_errno(RF_EACCESS, errno, "make room there",
 				       "cannot write the JSON");

@@ -112,7 +112,7 @@ struct rf_error *stdio_plan_create(struct stdio_plan **out)
 {
 	struct stdio_plan *plan = malloc(sizeof(*plan));
 	if (!plan)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	*plan = (struct stdio_plan){
 		.child = {-1, -1, -1},
 		.input = RELAY_INIT,

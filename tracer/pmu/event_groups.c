@@ -43,16 +43,12 @@ static unsigned general_needed(const struct group_wish *wishes, size_t n, set_t 
 	return needed;
 }
 
-bool event_groups_fit(const struct group_wish *wishes, size_t n, unsigned long long set,
-		      const struct counter_limits *limits)
-{
-	return general_needed(wishes, n, set, limits->fixed) <= limits->general;
-}
-
+/* Whether the events of a set fit at the same time with those that are in every group.  General
+ * counters take what has no fixed one of its own. */
 static bool fits(const struct packing *packing, set_t set)
 {
-	return event_groups_fit(packing->wishes, packing->n, set | packing->everywhere,
-				&packing->limits);
+	return general_needed(packing->wishes, packing->n, set | packing->everywhere,
+			      packing->limits.fixed) <= packing->limits.general;
 }
 
 /* --- what stays together --- */

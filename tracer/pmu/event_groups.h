@@ -39,8 +39,3 @@ struct event_groups {
  * of range. */
 bool event_groups_make(const struct group_wish *wishes, size_t n,
 		       const struct counter_limits *limits, struct event_groups *groups);
-
-/* Whether the events with their bit set in `set` fit at the same time.  General counters take what
- * has no fixed one of its own. */
-bool event_groups_fit(const struct group_wish *wishes, size_t n, unsigned long long set,
-		      const struct counter_limits *limits);

@@ -18,11 +18,6 @@
 #define PERIOD_MISSES 100003
 #define PERIOD_SOFTWARE 101
 
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory for counters");
-}
-
 /* ---- what the user says ---- */
 
 bool pmu_work_parse(const char *word, enum work_option *work)
@@ -121,7 +116,7 @@ static struct rf_error *add_named(struct pmu_plan *plan, const char *const *word
 {
 	char *text = plan->texts = malloc(length_of(words));
 	if (!text)
-		return out_of_memory();
+		return rf_error_no_memory();
 	for (; words && *words; words++) {
 		struct pmu_event event;
 		const size_t size = strlen(*words) + 1;
@@ -132,7 +127,7 @@ static struct rf_error *add_named(struct pmu_plan *plan, const char *const *word
 		event.used = true;
 		if (plan->n_events >= EVENT_GROUPS_MAX ||
 		    !rf_array_push(plan->events, plan->n_events, plan->cap_events, event))
-			return out_of_memory();
+			return rf_error_no_memory();
 		text += size;
 	}
 	return NULL;
@@ -178,7 +173,7 @@ static struct rf_error *add_table(struct pmu_plan *plan, const struct event_tabl
 		}
 		event.period = default_period(&event.attr, event.row.quantity);
 		if (!rf_array_push(plan->events, plan->n_events, plan->cap_events, event))
-			return out_of_memory();
+			return rf_error_no_memory();
 	}
 	return NULL;
 }

@@ -330,8 +330,7 @@ struct rf_error *proof_run(const struct perf_source *source, const struct proof_
 		for_each_sum(&proof, judge);
 		conclude(&proof);
 	} else {
-		error = rf_error_create(RF_EINTERNAL, NULL,
-					"out of memory for the proof of counters");
+		error = rf_error_no_memory();
 	}
 	free(proof.counts);
 	free(proof.agreed);

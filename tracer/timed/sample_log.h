@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "profile/profile.h"
 #include "tracer/perf/perf_ring.h"
-#include "tracer/pmu/counters.h"
+#include "tracer/pmu/counters_read.h"
 #include "tracer/timed/sample_player.h"
 #include "tracer/timed/sampler.h"
 

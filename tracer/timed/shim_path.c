@@ -8,7 +8,7 @@
 static struct rf_error *found(const char *candidate, char **path)
 {
 	*path = strdup(candidate);
-	return *path ? NULL : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	return *path ? NULL : rf_error_no_memory();
 }
 
 /* Looks for `name` in the folder of this program and the two above. */

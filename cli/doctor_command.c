@@ -1,7 +1,8 @@
 #include "cli/doctor_command.h"
 
 #include "cli/output_file.h"
-#include "tracer/doctor/doctor.h"
+#include "tracer/doctor/print.h"
+#include "tracer/doctor/probes.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* Hardware counters. */
-#include "tracer/doctor/checks.h"
+#include "tracer/doctor/checks_counters.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
-#include "tracer/doctor/doctor.h"
+/* Which events of the PMU can be counted here, and are proved. */
+#include "tracer/doctor/pmu_facts.h"
 
 #include "tracer/pmu/counter_limits.h"
 #include "tracer/pmu/event_encode.h"

@@ -1,4 +1,5 @@
-#include "tracer/doctor/doctor.h"
+/* The doctor's report as a table for a terminal, and as JSON. */
+#include "tracer/doctor/print.h"
 
 #include "base/text.h"
 

@@ -31,19 +31,6 @@ static bool exists(const char *root, const char *path)
 	       access(whole, F_OK) == 0;
 }
 
-static int read_number(const char *root, const char *path)
-{
-	char whole[4096];
-	int number = REFUSAL_UNKNOWN;
-	snprintf(whole, sizeof(whole), "%s%s", root, path);
-	FILE *file = fopen(whole, "re");
-	if (file && fscanf(file, "%d", &number) != 1)
-		number = REFUSAL_UNKNOWN;
-	if (file)
-		fclose(file);
-	return number;
-}
-
 static void read_kernel(struct doctor_facts *facts)
 {
 	struct utsname system;
@@ -94,7 +81,7 @@ void doctor_read_system(const char *root, struct doctor_facts *facts)
 	refusal_facts_read(root, &facts->refusal);
 	facts->proc = exists(root, "/proc/self/status");
 	facts->sys = exists(root, "/sys/devices/system/cpu");
-	facts->ptrace_scope = read_number(root, "/proc/sys/kernel/yama/ptrace_scope");
+	facts->ptrace_scope = refusal_read_number(root, "/proc/sys/kernel/yama/ptrace_scope");
 	facts->address_space = soft_limit(RLIMIT_AS);
 	facts->descriptors = hard_limit(RLIMIT_NOFILE);
 	facts->n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);

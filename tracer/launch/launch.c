@@ -1,3 +1,4 @@
+/* Starting the program as a child that waits, sending signals on to it, and ending as it ended. */
 #include "tracer/launch/launch.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* The processes of a counted run in the profile: how each was born, what it executed, how it ended.
+ */
 #include "tracer/launch/process_log.h"
 
 #include "base/clock.h"

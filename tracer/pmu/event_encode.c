@@ -1,3 +1,4 @@
+/* Names of events into what perf_event_open takes, by libpfm4. */
 #include "tracer/pmu/event_encode.h"
 
 #include <perfmon/pfmlib_perf_event.h>

@@ -1,3 +1,4 @@
+/* Packing events into the fewest groups that the counters can count at the same time. */
 #include "tracer/pmu/event_groups.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* The plan for the PMU: events of the processor's table and those that the user names, proved,
+ * given periods and chosen. */
 #include "tracer/pmu/pmu_plan.h"
 
 #include "base/array.h"

@@ -1,3 +1,5 @@
+/* Proving events: each is counted around loops of known truth, and believed only as far as it
+ * agrees. */
 #include "tracer/pmu/proof.h"
 
 #include <errno.h>

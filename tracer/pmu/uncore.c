@@ -1,3 +1,5 @@
+/* Counters of the memory controllers: the events that the kernel names in sysfs, opened for whole
+ * packages, and the program's share of them. */
 #include "tracer/pmu/uncore.h"
 
 #include "base/array.h"

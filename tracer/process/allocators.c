@@ -1,3 +1,4 @@
+/* The names of functions that allocate memory, and where the symbol tables of a file have them. */
 #include "tracer/process/allocators.h"
 
 #include "base/array.h"

@@ -1,3 +1,5 @@
+/* Files that are mapped as code: opened by whatever path still leads to what the program mapped,
+ * with their build id and their executable segments. */
 #include "tracer/process/module_file.h"
 
 #include "base/array.h"

@@ -1,3 +1,4 @@
+/* The perf-PID.map files of a run: watched for, opened, and read again when they have grown. */
 #include "tracer/process/perf_maps.h"
 
 #include "base/array.h"

@@ -1,3 +1,5 @@
+/* The memory of a counted program: its regions as /proc/PID/maps tells them, copies of its code by
+ * page, and plain access through /proc/PID/mem. */
 #include "tracer/process/program_memory.h"
 
 #include "base/array.h"

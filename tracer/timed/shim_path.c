@@ -1,3 +1,4 @@
+/* Where the library to preload is looked for. */
 #include "tracer/timed/shim_path.h"
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
-/* What hardware counters count, by microarchitecture, as data: one .def file for each, beside this
- * header.
+/* What hardware counters count, by microarchitecture, as data: one .def file for each, in tables/.
  *
  * The formulas are those of Ofenbeck et al. 2014, table II, and of Gravelle et al. 2022, algorithms
  * 9 to 16: a quantity is the sum over its rows of multiplier x count.  An event is a string of
@@ -22,11 +21,11 @@ enum event_quantity {
 	EVENT_FLOP_ANY, /* of any precision */
 	EVENT_FP_INSTRUCTIONS,
 	EVENT_LOADS,
-	EVENT_STORES,         /* retired instructions or operations; the row says which */
-	EVENT_L1_BYTES,       /* between L1 and L2: lines in, and out where that is counted */
-	EVENT_L2_BYTES,       /* between L2 and L3 */
-	EVENT_LLC_MISS_BYTES, /* lines that missed the last cache: a lower bound of memory traffic
-			       */
+	EVENT_STORES,   /* retired instructions or operations; the row says which */
+	EVENT_L1_BYTES, /* between L1 and L2: lines in, and out where that is counted */
+	EVENT_L2_BYTES, /* between L2 and L3 */
+	/* Lines that missed the last cache: a lower bound of memory traffic. */
+	EVENT_LLC_MISS_BYTES,
 	EVENT_MEMORY_READ_BYTES,
 	EVENT_MEMORY_WRITE_BYTES, /* at the memory controller (uncore) */
 	EVENT_LS_BYTES, /* between registers and L1, estimated from kinds of instructions */

@@ -22,15 +22,17 @@ struct memory_region {
 	uint32_t module;          /* profile module, or PROFILE_NONE before that */
 };
 
+struct code_page {
+	uint64_t address;
+	uint8_t *bytes;
+};
+
 struct program_memory {
 	pid_t pid;
 	int mem_fd;                    /* /proc/PID/mem */
 	struct memory_region *regions; /* sorted */
 	size_t n_regions, cap_regions;
-	struct code_page {
-		uint64_t address;
-		uint8_t *bytes;
-	} * pages; /* copies of code */
+	struct code_page *pages; /* copies of code */
 	size_t n_pages, cap_pages;
 	struct u64_map page_index;
 	struct module_files *files;         /* not owned */

@@ -1,8 +1,6 @@
 /* Hardware counters. */
 #include "tracer/doctor/checks_counters.h"
 
-#include <string.h>
-
 /* In the words for what is known of this machine, which is more than the files of /proc tell where
  * they are hidden. */
 struct doctor_refusal doctor_explained_pmu(const struct doctor_facts *facts)

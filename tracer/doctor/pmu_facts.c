@@ -5,7 +5,6 @@
 #include "tracer/pmu/event_encode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* False: the event is not of the core, is known to be wrong, or libpfm4 cannot encode it. */
 static bool encode(const struct event_row *row, struct proof_event *event)

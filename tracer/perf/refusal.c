@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* since Linux 5.8 */

@@ -27,7 +27,6 @@
 #include "tracer/pmu/event_table.h"
 
 #include <perfmon/pfmlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* An event that has at least this share of a wrong sum is to blame for it. */
 static const double BLAME = 0.02;

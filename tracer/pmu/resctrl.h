@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "symbols/perf_map.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 

@@ -10,7 +10,6 @@
 #include "tracer/target/place.h"
 #include "tracer/target/step.h"
 
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 

@@ -13,7 +13,6 @@
 #include "tracer/timed/sample_player.h"
 #include "tracer/timed/sampler.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct sample_log;

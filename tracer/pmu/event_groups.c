@@ -7,8 +7,7 @@
 typedef unsigned long long set_t;
 _Static_assert(EVENT_GROUPS_MAX <= 64, "a set has 64 bits");
 
-/* The search for the fewest groups ends after so many places tried; 20 blocks need a few thousand.
- */
+/* The search for the fewest groups ends after so many tries; 20 blocks need a few thousand. */
 enum { MAX_TRIES = 200000 };
 
 struct packing {

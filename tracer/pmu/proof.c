@@ -145,8 +145,7 @@ static bool is_part(const struct proof *proof, size_t event, enum event_quantity
 	       !(proof->events[event].row->flags & EVENT_UNCORE);
 }
 
-/* What is off by so much is wrong: of the truth, or where that is 0, of all that the loop computes.
- */
+/* What is off by more is wrong: a share of the truth, or where that is 0, of all that is done. */
 static double allowance(const struct proof_loop *loop, enum event_quantity quantity)
 {
 	double truth = loop->truth[quantity];

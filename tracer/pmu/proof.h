@@ -25,8 +25,7 @@ struct proof_event {
 
 enum proof_verdict {
 	PROOF_GOOD,
-	/* No loop here makes it count, and nothing speaks against it: it is used, and that is said.
-	 */
+	/* No loop here makes it count, and nothing speaks against it: used, and said. */
 	PROOF_NOT_EXERCISED,
 	PROOF_REFUSED,     /* cannot be opened or read */
 	PROOF_NEVER_RAN,   /* was given no counter */

@@ -48,8 +48,7 @@ void program_memory_deinit(struct program_memory *memory);
 
 /* Reads /proc/PID/maps again, when the program may have changed it. */
 void program_memory_refresh(struct program_memory *memory);
-/* What is mapped in [start, end) may change: if that matters, it is read again when it is needed.
- */
+/* What is mapped in [start, end) may change: it is read again when it is needed. */
 void program_memory_changes(struct program_memory *memory, uint64_t start, uint64_t end);
 /* Forgets the copies of code in [start, end).  Returns false when there were none: nothing there
  * has been translated. */

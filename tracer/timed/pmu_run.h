@@ -15,8 +15,7 @@ struct pmu_run;
 struct rf_error *pmu_run_start(const struct perf_source *source, const struct pmu_plan *plan,
 			       pid_t pid, bool first_only, struct sampler *sampler,
 			       struct pmu_run **run);
-/* The program has ended, the sampler has not been finished yet.  NULL is allowed, here and below.
- */
+/* The program has ended, the sampler is not finished yet.  NULL is allowed, here and below. */
 void pmu_run_stop(struct pmu_run *run);
 /* After the sampler's finish, before its destroy: adds counters and counter_places. */
 struct rf_error *pmu_run_save(struct pmu_run *run, struct profile *profile);

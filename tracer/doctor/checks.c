@@ -1,6 +1,6 @@
 /* The table of all checks, and what they add up to: the sentence that says what a run will do here.
  * A new check is a row of this table, a function in one of checks_*.c, and a fact in facts.h. */
-#include "tracer/doctor/report.h"
+#include "tracer/doctor/checks.h"
 
 #include "tracer/doctor/checks_caches.h"
 #include "tracer/doctor/checks_counters.h"

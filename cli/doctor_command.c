@@ -3,7 +3,8 @@
 
 #include "cli/command_line.h"
 #include "cli/output_file.h"
-#include "tracer/doctor/doctor.h"
+#include "tracer/doctor/print.h"
+#include "tracer/doctor/probes.h"
 
 #include <sys/ioctl.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 /* Fuzz target: any bytes as a ring of records of sampled counters, as counters_drain takes them. */
 #include "ring_input.h"
-#include "tracer/pmu/counters_internal.h"
+#include "tracer/pmu/counters_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -15,7 +15,8 @@ static void see(void *unused, const struct counter_sample *sample)
 }
 
 /* Two events share one ring; their ids are small, so that inputs find them. */
-static struct opened opened[2] = {{.fd = -1, .id = 1, .event = 0}, {.fd = -1, .id = 2, .event = 1}};
+static struct counter_opened opened[2] = {{.fd = -1, .id = 1, .event = 0},
+					  {.fd = -1, .id = 2, .event = 1}};
 
 static void check(const struct counters *counters)
 {
@@ -30,9 +31,9 @@ static void check(const struct counters *counters)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static struct ring_input input;
-	static struct cpu_ring ring;
-	struct cpu_ring *rings[1] = {&ring};
-	struct sums sums[2] = {{0}};
+	static struct counter_ring ring;
+	struct counter_ring *rings[1] = {&ring};
+	struct counter_sums sums[2] = {{0}};
 	struct counter_event events[2] = {{.period = 1000}, {.period = 3}};
 	if (!ring_input_init(&input, bytes, size))
 		return 0;

@@ -1,24 +1,16 @@
+/* The table of all checks, and what they add up to: the sentence that says what a run will do here.
+ * A new check is a row of this table, a function in one of checks_*.c, and a fact in facts.h. */
 #include "tracer/doctor/checks.h"
 
+#include "tracer/doctor/checks_caches.h"
+#include "tracer/doctor/checks_counters.h"
+#include "tracer/doctor/checks_system.h"
+#include "tracer/doctor/checks_times.h"
+#include "tracer/doctor/checks_tracing.h"
 #include "tracer/pmu/choice.h"
 
+#include <assert.h>
 #include <string.h>
-
-void doctor_lacks(struct doctor_line *line, enum doctor_state state, const char *cost,
-		  const char *next)
-{
-	line->state = state;
-	SAY(line->cost, "%s", cost);
-	SAY(line->next, "%s", next);
-}
-
-void doctor_add_words(char *text, size_t size, const char *between, const char *words)
-{
-	const size_t used = strlen(text);
-	snprintf(text + used, size - used, "%s%s", used ? between : "", words);
-}
-
-/* ---- the table ---- */
 
 static const struct check {
 	const char *name;
@@ -154,6 +146,7 @@ void doctor_report_make(const struct doctor_facts *facts, struct doctor_report *
 {
 	*report = (struct doctor_report){.n = sizeof(checks) / sizeof(*checks)};
 	for (size_t i = 0; i < report->n; i++) {
+		assert(checks[i].probe < N_DOCTOR_PROBES);
 		look(&checks[i], facts, &report->lines[i]);
 		if (report->lines[i].state == DOCTOR_MISSING &&
 		    report->lines[i].need != NEED_NOTHING)
@@ -162,11 +155,4 @@ void doctor_report_make(const struct doctor_facts *facts, struct doctor_report *
 	}
 	report->possible = !report->missing[0];
 	say_sentence(facts, report);
-}
-
-const char *doctor_state_name(enum doctor_state state)
-{
-	static const char *const names[] = {
-		[DOCTOR_WORKS] = "works", [DOCTOR_PARTLY] = "partly", [DOCTOR_MISSING] = "missing"};
-	return names[state];
 }

@@ -1,5 +1,5 @@
 /* What reports stand on: caches that are simulated, roofs, names. */
-#include "tracer/doctor/checks.h"
+#include "tracer/doctor/checks_caches.h"
 
 void check_caches(const struct doctor_facts *facts, struct doctor_line *line)
 {

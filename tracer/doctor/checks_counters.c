@@ -1,7 +1,5 @@
 /* Hardware counters. */
-#include "tracer/doctor/checks.h"
-
-#include <string.h>
+#include "tracer/doctor/checks_counters.h"
 
 /* In the words for what is known of this machine, which is more than the files of /proc tell where
  * they are hidden. */

@@ -1,5 +1,5 @@
 /* The system: kernel, files of it, where it runs. */
-#include "tracer/doctor/checks.h"
+#include "tracer/doctor/checks_system.h"
 
 void check_kernel(const struct doctor_facts *facts, struct doctor_line *line)
 {

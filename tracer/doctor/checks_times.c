@@ -1,5 +1,5 @@
 /* What the timed run needs: samples. */
-#include "tracer/doctor/checks.h"
+#include "tracer/doctor/checks_times.h"
 
 enum { MIN_RING_PAGES = 8 }; /* below it the sampler does not start */
 enum { EVENTS_PER_CPU = 3, OTHER_DESCRIPTORS = 64 };
@@ -27,7 +27,7 @@ void check_paranoid(const struct doctor_facts *facts, struct doctor_line *line)
 			     next);
 }
 
-bool doctor_timer_works(const struct doctor_facts *facts)
+static bool timer_works(const struct doctor_facts *facts)
 {
 	return facts->endings[PROBE_TIMER].how == PROBE_DONE && !facts->timer.there;
 }
@@ -39,12 +39,12 @@ bool doctor_perf_works(const struct doctor_facts *facts)
 
 void check_perf(const struct doctor_facts *facts, struct doctor_line *line)
 {
-	line->need = doctor_timer_works(facts) ? NEED_NOTHING : NEED_TIMES;
+	line->need = timer_works(facts) ? NEED_NOTHING : NEED_TIMES;
 	SAY(line->found, "%s",
 	    facts->perf.there ? facts->perf.message : "cpu-clock can be sampled");
 	if (facts->perf.there)
 		doctor_lacks(line, DOCTOR_MISSING,
-			     doctor_timer_works(facts)
+			     timer_works(facts)
 				     ? "times come from timers in a preloaded library: coarser, "
 				       "and none for static or setuid programs"
 				     : "there are no times",

@@ -1,5 +1,5 @@
 /* What the counted run needs: tracing, memory to translate into, instructions of the processor. */
-#include "tracer/doctor/checks.h"
+#include "tracer/doctor/checks_tracing.h"
 
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* A probe in a child with a time limit: whatever becomes of it, rfprof goes on. */
 #include "tracer/doctor/guard.h"
 
 #include "base/clock.h"

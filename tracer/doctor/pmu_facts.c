@@ -1,10 +1,10 @@
-#include "tracer/doctor/doctor.h"
+/* Which events of the PMU can be counted here, and are proved. */
+#include "tracer/doctor/pmu_facts.h"
 
 #include "tracer/pmu/counter_limits.h"
 #include "tracer/pmu/event_encode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* False: the event is not of the core, is known to be wrong, or libpfm4 cannot encode it. */
 static bool encode(const struct event_row *row, struct proof_event *event)
@@ -47,8 +47,7 @@ static struct rf_error *prove(const struct perf_source *source, const struct eve
 		n += encode(&table->rows[i], &events[n]);
 	proof_loops_init(&loops);
 	if (!events || !results)
-		error = rf_error_create(RF_EINTERNAL, NULL,
-					"out of memory for the proof of counters");
+		error = rf_error_no_memory();
 	else
 		error = proof_run(source, events, n, loops.loops, loops.n, place, results);
 	if (!error)

@@ -1,4 +1,5 @@
-#include "tracer/doctor/doctor.h"
+/* The doctor's report as a table for a terminal, and as JSON. */
+#include "tracer/doctor/print.h"
 
 #include "base/text.h"
 
@@ -10,11 +11,6 @@
 #include <string.h>
 
 enum { NAME_COLUMNS = 19, STATE_COLUMNS = 7, BETWEEN = 2, MIN_COLUMNS = 60 };
-
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-}
 
 /* ---- text ---- */
 
@@ -85,7 +81,7 @@ static struct rf_error *print_sentence(const struct doctor_report *report, size_
 {
 	char *clean = text_clean(report->sentence);
 	if (!clean)
-		return out_of_memory();
+		return rf_error_no_memory();
 	wrap(clean, columns);
 	fprintf(stream, "\n%s\n", clean);
 	free(clean);
@@ -160,7 +156,7 @@ struct rf_error *doctor_write_json(const struct doctor_report *report, FILE *str
 	struct rf_error *error = NULL;
 	json_t *json = report_json(report);
 	if (!json)
-		return out_of_memory();
+		return rf_error_no_memory();
 	if (json_dumpf(json, stream, JSON_INDENT(2)) || putc('\n', stream) == EOF || fflush(stream))
 		error = rf_error_errno(RF_EACCESS, errno, "make room there",
 				       "cannot write the JSON");

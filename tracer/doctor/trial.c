@@ -1,5 +1,5 @@
 /* What the counted run needs of the kernel, tried on a child and on memory of our own. */
-#include "tracer/doctor/doctor.h"
+#include "tracer/doctor/trial.h"
 
 #include "base/clock.h"
 

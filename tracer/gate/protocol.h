@@ -208,8 +208,7 @@
 #define REQ_RETURN 4   /* arg: program counter returned to */
 #define REQ_ATTEND 5   /* behind a system call: held signals are to be delivered */
 
-/* The key of a pc in the hash table: the pc itself for jumps and calls, with this bit for returns.
- */
+/* The key of a pc in the hash table: the pc for jumps and calls, with this bit for returns. */
 #define RETURN_KEY_BIT 63
 #define RETURN_KEY (1ull << RETURN_KEY_BIT)
 

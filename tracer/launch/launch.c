@@ -1,3 +1,4 @@
+/* Starting the program as a child that waits, sending signals on to it, and ending as it ended. */
 #include "tracer/launch/launch.h"
 
 #include <errno.h>
@@ -15,8 +16,7 @@ static volatile sig_atomic_t forward_to, seen[NSIG];
 
 /* ---- start ---- */
 
-/* Each counted process takes descriptors of ours; the program has the limit that it would have had.
- */
+/* Each counted process takes descriptors of ours; the program keeps the limit of before. */
 static void allow_descriptors(struct rlimit *before)
 {
 	struct rlimit raised;

@@ -1,3 +1,4 @@
+/* The processes of a counted run: how each was born, what it executed, how it ended. */
 #include "tracer/launch/process_log.h"
 
 #include "base/clock.h"
@@ -34,8 +35,7 @@ void process_log_begin(struct process_log *log, struct profile *profile, pid_t p
 		profile->processes[row].birth = BIRTH_FIRST;
 }
 
-/* posix_spawn and its kin clone with both flags (glibc's spawni.c); clone3 has its flags in memory.
- */
+/* posix_spawn clones with both flags (glibc's spawni.c); clone3 has its flags in memory. */
 static enum process_birth birth_of(pid_t tid, const struct user_regs_struct *regs)
 {
 	const uint64_t shared = CLONE_VM | CLONE_VFORK;

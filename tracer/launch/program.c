@@ -1,3 +1,4 @@
+/* Finding the program that is to run, and refusing at once what cannot be run or counted. */
 #include "tracer/launch/program.h"
 
 #include <elf.h>

@@ -19,9 +19,8 @@ void stdio_plan_destroy(struct stdio_plan *plan);
 /* Before the fork of run 1 or 2.  In the child, stdio_plan_child(plan) puts descriptors 0, 1, 2
  * into place (async-signal-safe, no allocation); in the parent, stdio_plan_start starts the relay
  * threads and closes the child's ends.  After the child has ended, stdio_plan_finish drains the
- * relays (children that outlive the program may keep a pipe open: bounded wait as a shell
- * pipeline would do, i.e. wait for end of file in run 1, at most 1 s in run 2) and takes the hash.
- */
+ * relays and takes the hash.  Children that outlive the program may keep a pipe open: run 1 waits
+ * for the end of file, as a shell's pipeline would, run 2 at most 1 s. */
 struct rf_error *stdio_plan_prepare(struct stdio_plan *plan, int run);
 void stdio_plan_child(struct stdio_plan *plan);
 struct rf_error *stdio_plan_start(struct stdio_plan *plan);

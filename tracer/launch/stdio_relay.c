@@ -38,7 +38,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-void relay_close(struct relay *relay)
+static void close_ends(struct relay *relay)
 {
 	close_fd(&relay->in);
 	close_fd(&relay->out);
@@ -286,5 +286,5 @@ void relay_join(struct relay *relay, int milliseconds)
 	if (relay->running)
 		pthread_join(relay->thread, NULL);
 	relay->running = false;
-	relay_close(relay);
+	close_ends(relay);
 }

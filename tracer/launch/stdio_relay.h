@@ -65,5 +65,3 @@ void *relay_replay(void *relay);
 struct rf_error *relay_start(struct relay *relay);
 /* Waits for the end of the stream, at most `milliseconds` (negative: for ever), then stops it. */
 void relay_join(struct relay *relay, int milliseconds);
-/* Closes what an unstarted relay owns. */
-void relay_close(struct relay *relay);

@@ -1,3 +1,4 @@
+/* Reading rings of perf records and parsing the records, without trusting what is there. */
 #include "tracer/perf/perf_ring.h"
 
 #include <string.h>

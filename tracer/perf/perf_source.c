@@ -1,3 +1,4 @@
+/* The kernel as a source of events: each function is its system call. */
 #include "tracer/perf/perf_source.h"
 
 #include <sys/ioctl.h>

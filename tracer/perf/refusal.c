@@ -1,3 +1,5 @@
+/* Why the kernel refuses an event: what is known of this process and machine, and the message that
+ * follows from it. */
 #include "tracer/perf/refusal.h"
 
 #include <errno.h>
@@ -6,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* since Linux 5.8 */
@@ -30,7 +31,7 @@ static bool exists_below(const char *root, const char *path)
 	return file;
 }
 
-static int read_number(const char *root, const char *path)
+int refusal_read_number(const char *root, const char *path)
 {
 	int number;
 	FILE *file = open_below(root, path);
@@ -108,16 +109,16 @@ static uint64_t limit_of(__rlimit_resource_t resource)
 void refusal_facts_read(const char *root, struct refusal_facts *facts)
 {
 	*facts = (struct refusal_facts){
-		.paranoid = read_number(root, "/proc/sys/kernel/perf_event_paranoid"),
+		.paranoid = refusal_read_number(root, "/proc/sys/kernel/perf_event_paranoid"),
 		.perfmon = has_capability(root),
 		.seccomp = has_filter(root),
 		.container = is_container(root),
 		.hypervisor = is_virtual(root),
-		.nmi_watchdog = read_number(root, "/proc/sys/kernel/nmi_watchdog"),
-		.mlock_kb = read_number(root, "/proc/sys/kernel/perf_event_mlock_kb"),
+		.nmi_watchdog = refusal_read_number(root, "/proc/sys/kernel/nmi_watchdog"),
+		.mlock_kb = refusal_read_number(root, "/proc/sys/kernel/perf_event_mlock_kb"),
 		.memlock = limit_of(RLIMIT_MEMLOCK),
 		.descriptors = limit_of(RLIMIT_NOFILE),
-		.nr_open = read_number(root, "/proc/sys/fs/nr_open"),
+		.nr_open = refusal_read_number(root, "/proc/sys/fs/nr_open"),
 	};
 }
 

@@ -28,6 +28,9 @@ struct refusal_facts {
 	int nr_open;          /* fs.nr_open: no limit can be raised beyond it */
 };
 
+/* The number in a file below `root`, or REFUSAL_UNKNOWN. */
+int refusal_read_number(const char *root, const char *path);
+
 /* Reads what is true here.  `root` is put in front of every path ("" for the real one). */
 void refusal_facts_read(const char *root, struct refusal_facts *facts);
 

@@ -1,3 +1,4 @@
+/* From options and findings to the source of work and of traffic, with the reason in words. */
 #include "tracer/pmu/choice.h"
 
 #include <stdio.h>

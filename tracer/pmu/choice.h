@@ -28,11 +28,11 @@ enum pmu_state choice_memory_state(const bool usable[N_EVENT_QUANTITIES], bool c
 struct choice_input {
 	enum work_option work;
 	enum traffic_option traffic;
-	bool once;                    /* --once: one run, counted, without traffic */
-	enum pmu_state work_events;   /* flop */
-	enum pmu_state memory_events; /* COMPLETE: the memory controllers' or resctrl's; PARTIAL:
-					 misses of the last cache */
-	const char *why_no_work;      /* the reason, where work_events is not COMPLETE; or NULL */
+	bool once;                  /* --once: one run, counted, without traffic */
+	enum pmu_state work_events; /* flop */
+	/* COMPLETE: of the memory controllers or of resctrl; PARTIAL: misses of the last cache */
+	enum pmu_state memory_events;
+	const char *why_no_work; /* the reason, where work_events is not COMPLETE; or NULL */
 	const char *why_no_memory;
 };
 
@@ -44,10 +44,10 @@ struct choice {
 	enum time_source time;
 	enum work_source work;
 	enum traffic_source traffic;
-	bool counted_run; /* there is a run of translated code: the second one, or with --once the
-			     only one */
-	bool counters;    /* the native run is counted by the PMU */
-	bool refused;     /* something that was asked for by name is not to be had: say why */
+	/* There is a run of translated code: the second one, or with --once the only one. */
+	bool counted_run;
+	bool counters; /* the native run is counted by the PMU */
+	bool refused;  /* something that was asked for by name is not to be had: say why */
 	char why_work[256], why_traffic[256]; /* one line each */
 };
 

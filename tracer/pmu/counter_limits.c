@@ -1,3 +1,4 @@
+/* How many counters are free now: tried by opening events. */
 #include "tracer/pmu/counter_limits.h"
 
 #include "tracer/perf/refusal.h"

@@ -1,3 +1,4 @@
+/* Parsing the records of sampled counters. */
 #include "tracer/pmu/counter_ring.h"
 
 #include <string.h>

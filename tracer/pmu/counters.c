@@ -1,9 +1,10 @@
+/* Opening and closing hardware counters: which events go into which group on which CPU, with what
+ * this kernel and this PMU know, and the rings of their samples. */
 #include "tracer/pmu/counters.h"
 
 #include "base/array.h"
 #include "tracer/perf/refusal.h"
 #include "tracer/pmu/counter_ring.h"
-#include "tracer/pmu/counters_internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,11 +13,6 @@
 #include <unistd.h>
 
 enum { DEFAULT_RING_PAGES = 32, MIN_RING_PAGES = 2 };
-
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory for counters");
-}
 
 /* --- one event --- */
 
@@ -27,15 +23,15 @@ static struct perf_event_attr attributes(const struct counters *counters,
 	attr.size = sizeof(attr);
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	attr.disabled = leads; /* the others of a group follow it */
-	attr.enable_on_exec = leads && counters->options.pid;
+	attr.enable_on_exec = leads;
 	attr.inherit = 1;
 	attr.inherit_thread = counters->options.first_only;
 	attr.exclude_kernel = 1;
 	attr.exclude_hv = 1;
 	if (!counters->sampled)
 		return attr;
-	attr.use_clockid =
-		1; /* one ring has one clock, so those that are not sampled have it too */
+	/* one ring has one clock, so those that are not sampled have it too */
+	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
 	attr.sample_type = COUNTER_SAMPLE_TYPE;
 	attr.sample_id_all = 1;
@@ -84,10 +80,11 @@ static struct rf_error *open_event(struct counters *counters, size_t number, uns
 	int fd = open_best(counters, &attr, counters->rings[ring]->cpu, *leader);
 	if (fd < 0)
 		return refused(event, errno);
-	struct opened opened = {.fd = fd, .event = (unsigned)number, .group = group, .cpu = ring};
+	struct counter_opened opened = {
+		.fd = fd, .event = (unsigned)number, .group = group, .cpu = ring};
 	if (!rf_array_push(counters->opened, counters->n_opened, counters->cap_opened, opened)) {
 		counters->source->close(counters->source->context, fd);
-		return out_of_memory();
+		return rf_error_no_memory();
 	}
 	if (*leader < 0)
 		*leader = fd;
@@ -115,11 +112,11 @@ static struct rf_error *open_group(struct counters *counters, unsigned group, un
 
 static struct rf_error *open_cpu(struct counters *counters, int cpu)
 {
-	struct cpu_ring *ring = calloc(1, sizeof(*ring));
+	struct counter_ring *ring = calloc(1, sizeof(*ring));
 	if (!ring ||
 	    !rf_array_push(counters->rings, counters->n_rings, counters->cap_rings, ring)) {
 		free(ring);
-		return out_of_memory();
+		return rf_error_no_memory();
 	}
 	ring->cpu = cpu;
 	ring->first = -1;
@@ -132,7 +129,7 @@ static struct rf_error *open_cpu(struct counters *counters, int cpu)
 static void unmap_rings(struct counters *counters)
 {
 	for (size_t i = 0; i < counters->n_rings; i++) {
-		struct cpu_ring *ring = counters->rings[i];
+		struct counter_ring *ring = counters->rings[i];
 		if (ring->mapping)
 			counters->source->unmap(counters->source->context, ring->mapping,
 						ring->mapping_size);
@@ -223,7 +220,7 @@ static struct rf_error *open_clock(struct counters *counters)
 static bool map_rings(struct counters *counters, size_t size)
 {
 	for (size_t i = 0; i < counters->n_rings; i++) {
-		struct cpu_ring *ring = counters->rings[i];
+		struct counter_ring *ring = counters->rings[i];
 		if (ring->first < 0)
 			continue;
 		void *mapping = counters->source->map(counters->source->context, ring->first, size);
@@ -253,7 +250,7 @@ static struct rf_error *map_largest(struct counters *counters)
 }
 
 /* Samples of all events of a CPU go into one ring, and each says whose it is. */
-static struct rf_error *share_ring(struct counters *counters, struct opened *opened)
+static struct rf_error *share_ring(struct counters *counters, struct counter_opened *opened)
 {
 	const struct perf_source *source = counters->source;
 	const int first = counters->rings[opened->cpu]->first;
@@ -313,7 +310,7 @@ struct rf_error *counters_open(const struct perf_source *source, const struct co
 				       EVENT_GROUPS_MAX);
 	struct counters *made = create(source, events, n, options);
 	if (!made)
-		return out_of_memory();
+		return rf_error_no_memory();
 	struct rf_error *error = open_clock(made);
 	if (!error)
 		error = open_groups(made, limits);
@@ -341,32 +338,24 @@ void counters_destroy(struct counters *counters)
 }
 
 /* Leaders are opened before the others of their group; what the leader does, they do. */
-static void control_leaders(struct counters *counters, unsigned long request)
+static void disable_leaders(struct counters *counters)
 {
 	const struct perf_source *source = counters->source;
-	const struct opened *last = NULL;
+	const struct counter_opened *last = NULL;
 	for (size_t i = 0; i < counters->n_opened; i++) {
-		const struct opened *opened = &counters->opened[i];
+		const struct counter_opened *opened = &counters->opened[i];
 		if (!last || last->group != opened->group || last->cpu != opened->cpu)
-			source->control(source->context, opened->fd, request, 0);
+			source->control(source->context, opened->fd, PERF_EVENT_IOC_DISABLE, 0);
 		last = opened;
 	}
 }
 
-/* The clock runs only while the events do, so that no share is more than the whole … */
-void counters_enable(struct counters *counters)
-{
-	control_leaders(counters, PERF_EVENT_IOC_ENABLE);
-	counters->source->control(counters->source->context, counters->clock, PERF_EVENT_IOC_ENABLE,
-				  0);
-}
-
-/* … and so nothing is called scaled because it stopped a moment sooner. */
+/* The clock stops first, so that nothing is called scaled because it stopped a moment sooner. */
 void counters_disable(struct counters *counters)
 {
 	counters->source->control(counters->source->context, counters->clock,
 				  PERF_EVENT_IOC_DISABLE, 0);
-	control_leaders(counters, PERF_EVENT_IOC_DISABLE);
+	disable_leaders(counters);
 }
 
 const struct event_groups *counters_groups(const struct counters *counters)

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "tracer/perf/perf_ring.h"
 #include "tracer/perf/perf_source.h"
 #include "tracer/pmu/event_groups.h"
 
@@ -25,9 +26,9 @@
 #include <stdint.h>
 
 struct counter_event {
-	struct perf_event_attr attr; /* type, config, config1, config2, precise_ip, as encoded; the
-					rest is set here */
-	const char *name;            /* for messages; lives as long as the counters */
+	/* type, config, config1, config2, precise_ip, as encoded; the rest is set here */
+	struct perf_event_attr attr;
+	const char *name; /* for messages; lives as long as the counters */
 	/* A sample each so many events; 0: none, the total alone.  To be chosen so large that a
 	 * thread has a thousand a second or fewer: beyond kernel.perf_event_max_sample_rate the
 	 * kernel throttles, and for as long as it does so a counter of the PMU stands still and its
@@ -37,15 +38,56 @@ struct counter_event {
 };
 
 struct counter_options {
-	pid_t pid;           /* forked, and waits before its execve; 0: the calling thread, see
-				counters_enable */
-	unsigned n_cpus;     /* CPUs 0…n-1; those that are off line are left out */
-	bool first_only;     /* not what the program starts (its threads, yes) */
-	unsigned ring_pages; /* of samples for each CPU, a power of two; less is taken where that is
-				refused; 0: 32 */
+	pid_t pid;       /* forked, and waits before its execve */
+	unsigned n_cpus; /* CPUs 0…n-1; those that are off line are left out */
+	bool first_only; /* not what the program starts (its threads, yes) */
+	/* Of samples for each CPU, a power of two; less is taken where that is refused; 0: 32. */
+	unsigned ring_pages;
 };
 
-struct counters;
+/* What the rings told besides samples. */
+struct counter_losses {
+	uint64_t lost;    /* samples that the kernel had no room for (PERF_RECORD_LOST…) */
+	uint64_t broken;  /* records that were truncated, and rings given up to their head */
+	uint64_t unknown; /* samples of no event of ours */
+	/* Times that the kernel stopped an event for a tick, because samples came too fast. */
+	uint64_t throttled;
+};
+
+/* One event of one group on one CPU. */
+struct counter_opened {
+	int fd;
+	uint64_t id;
+	unsigned event, group, cpu; /* cpu: index into `rings` */
+};
+
+struct counter_ring {
+	int cpu;       /* -1: all */
+	int first;     /* descriptor of the event whose ring it is; -1: none is sampled */
+	void *mapping; /* or NULL */
+	size_t mapping_size;
+	struct perf_ring ring;
+};
+
+struct counter_sums {
+	uint64_t n_samples, sampled, throttled;
+};
+
+struct counters {
+	const struct perf_source *source;
+	struct counter_event *events;
+	struct counter_sums *sums;
+	size_t n_events;
+	struct counter_options options;
+	struct event_groups groups;
+	bool sampled; /* any event is, so all are per CPU */
+	int clock;    /* descriptor of the software event that tells how long the program ran; -1 */
+	struct counter_opened *opened;
+	size_t n_opened, cap_opened;
+	struct counter_ring **rings;
+	size_t n_rings, cap_rings;
+	struct counter_losses losses;
+};
 
 /* Opens all events.  Groups that the kernel refuses (some counters count some events only) are made
  * smaller. RF_EUNAVAILABLE with the reason (tracer/perf/refusal.h) otherwise.  `events` is
@@ -56,88 +98,8 @@ struct rf_error *counters_open(const struct perf_source *source, const struct co
 /* Closes everything; NULL is allowed. */
 void counters_destroy(struct counters *counters);
 
-/* For pid 0: there is no execve to start at. */
-void counters_enable(struct counters *counters);
 /* After the program has ended: what it left running is no longer counted. */
 void counters_disable(struct counters *counters);
 
 /* How the events share the counters; 1 group: all are counted all the time. */
 const struct event_groups *counters_groups(const struct counters *counters);
-
-/* --- samples --- */
-
-struct counter_sample {
-	uint64_t time; /* CLOCK_MONOTONIC, ns */
-	uint64_t ip;   /* address in the process; may be behind the instruction that made the event
-			  ("skid") */
-	uint64_t period; /* events that it stands for */
-	uint32_t pid, tid;
-	uint32_t event; /* index into `events` of counters_open */
-};
-
-typedef void counter_sample_fn(void *context, const struct counter_sample *sample);
-
-/* Hands out what is in the rings, one CPU after the other, each in order of time.  To be called
- * every 20 ms or so while the program runs, and once after counters_disable; by one thread at a
- * time. */
-void counters_drain(struct counters *counters, counter_sample_fn *fn, void *context);
-
-/* What the rings told besides samples. */
-struct counter_losses {
-	uint64_t lost; /* samples that the kernel had no room for (PERF_RECORD_LOST, …_LOST_SAMPLES)
-			*/
-	uint64_t broken;    /* records that were truncated, and rings given up to their head */
-	uint64_t unknown;   /* samples of no event of ours */
-	uint64_t throttled; /* times that the kernel stopped an event for a tick, because samples
-			       came too fast */
-};
-struct counter_losses counters_losses(const struct counters *counters);
-
-/* --- totals --- */
-
-enum counter_state {
-	COUNTER_EXACT,       /* counted all the time */
-	COUNTER_SCALED,      /* in turns with others: raw / share */
-	COUNTER_TOO_LOW,     /* samples came so fast that the kernel stopped the counter at times
-				(throttled): a lower bound */
-	COUNTER_NOT_COUNTED, /* not for a moment: value is 0 and says nothing */
-};
-
-struct counter_total {
-	enum counter_state state;
-	double value; /* events */
-	uint64_t raw; /* events, as counted */
-	uint64_t enabled_ns,
-		running_ns; /* CPU time of the program, and that of it while this was counted */
-	double share;       /* running / enabled, 0…1 */
-	/* what was drained: */
-	uint64_t n_samples;
-	uint64_t sampled;   /* sum of their periods */
-	uint64_t throttled; /* times that the kernel stopped sampling it until the next tick */
-};
-
-/* raw, enabled and running as read → state, share and value.  Of an event that is in several groups
- * these are sums over them: while it is in one it is not in another. */
-struct counter_total counter_scale(uint64_t raw, uint64_t enabled_ns, uint64_t running_ns);
-
-/* Reads the total of event `event`.  RF_EUNAVAILABLE when the kernel does not give it. */
-struct rf_error *counters_total(struct counters *counters, size_t event,
-				struct counter_total *total);
-
-/* --- from samples to places --- */
-
-/* Samples stand for `period` events each, but the last stretch of each thread on each CPU has no
- * sample, and samples get lost: so a place has scale × the periods of its samples, and the places
- * add up to the total. */
-struct counter_weight {
-	double scale;    /* total / sampled; 0: there are no samples */
-	double missing;  /* share of the total that no sample stands for, (total - sampled) / total;
-			  * negative: more was  sampled than counted */
-	double unplaced; /* events that cannot be placed: the whole total when there are no samples,
-			    else 0 */
-};
-struct counter_weight counter_weight(const struct counter_total *total);
-
-/* Standard error, in events, of a place with `n` of the total's samples: sqrt(p (1 - p) / N) ×
- * total with p = n / N (binomial), as of a draw of N. */
-double counter_place_error(const struct counter_total *total, uint64_t n);

@@ -1,9 +1,11 @@
-#include "tracer/perf/refusal.h"
-#include "tracer/pmu/counter_ring.h"
-#include "tracer/pmu/counters_internal.h"
+/* What hardware counters have counted: their samples out of the rings, their totals, and what a
+ * sample stands for. */
+#include "tracer/pmu/counters_read.h"
 
+#include "tracer/pmu/counter_ring.h"
+
+#include <assert.h>
 #include <errno.h>
-#include <math.h>
 
 /* --- samples --- */
 
@@ -13,7 +15,7 @@ struct drain {
 	void *context;
 };
 
-static const struct opened *find_opened(const struct counters *counters, uint64_t id)
+static const struct counter_opened *find_opened(const struct counters *counters, uint64_t id)
 {
 	for (size_t i = 0; i < counters->n_opened; i++)
 		if (counters->opened[i].id == id)
@@ -24,7 +26,7 @@ static const struct opened *find_opened(const struct counters *counters, uint64_
 static void take_sample(const struct drain *drain, const struct counter_record *record)
 {
 	struct counters *counters = drain->counters;
-	const struct opened *opened = find_opened(counters, record->id);
+	const struct counter_opened *opened = find_opened(counters, record->id);
 	if (!opened) {
 		counters->losses.unknown++;
 		return;
@@ -47,7 +49,7 @@ static void take_sample(const struct drain *drain, const struct counter_record *
 /* An event was stopped until the next tick (it says PERF_RECORD_UNTHROTTLE when it goes on). */
 static void take_throttle(struct counters *counters, const struct counter_record *record)
 {
-	const struct opened *opened = find_opened(counters, record->id);
+	const struct counter_opened *opened = find_opened(counters, record->id);
 	counters->losses.throttled++;
 	if (opened)
 		counters->sums[opened->event].throttled++;
@@ -124,7 +126,7 @@ static bool read_group(const struct counters *counters, size_t event, size_t gro
 {
 	*sum = (struct reading){0};
 	for (size_t i = 0; i < counters->n_opened; i++) {
-		const struct opened *opened = &counters->opened[i];
+		const struct counter_opened *opened = &counters->opened[i];
 		struct reading one;
 		if (opened->event != event || opened->group != group)
 			continue;
@@ -168,6 +170,7 @@ struct rf_error *counters_total(struct counters *counters, size_t event,
 				struct counter_total *total)
 {
 	struct reading clock, sum;
+	assert(event < counters->n_events);
 	if (!read_one(counters, counters->clock, &clock) ||
 	    !read_groups(counters, event, clock.enabled, &sum))
 		return cannot_read(counters, event);
@@ -196,12 +199,4 @@ struct counter_weight counter_weight(const struct counter_total *total)
 	if (total->value > 0)
 		weight.missing = (total->value - (double)total->sampled) / total->value;
 	return weight;
-}
-
-double counter_place_error(const struct counter_total *total, uint64_t n)
-{
-	if (total->n_samples == 0)
-		return total->value;
-	const double p = (double)n / (double)total->n_samples;
-	return sqrt(p * (1 - p) / (double)total->n_samples) * total->value;
 }

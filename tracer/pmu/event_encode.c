@@ -1,7 +1,7 @@
+/* Names of events into what perf_event_open takes, by libpfm4. */
 #include "tracer/pmu/event_encode.h"
 
 #include <perfmon/pfmlib_perf_event.h>
-#include <string.h>
 
 struct rf_error *event_encode(const char *event, struct perf_event_attr *attr)
 {

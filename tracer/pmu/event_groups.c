@@ -1,3 +1,4 @@
+/* Packing events into the fewest groups that the counters can count at the same time. */
 #include "tracer/pmu/event_groups.h"
 
 #include <string.h>
@@ -6,8 +7,7 @@
 typedef unsigned long long set_t;
 _Static_assert(EVENT_GROUPS_MAX <= 64, "a set has 64 bits");
 
-/* The search for the fewest groups ends after so many places tried; 20 blocks need a few thousand.
- */
+/* The search for the fewest groups ends after so many tries; 20 blocks need a few thousand. */
 enum { MAX_TRIES = 200000 };
 
 struct packing {
@@ -43,16 +43,12 @@ static unsigned general_needed(const struct group_wish *wishes, size_t n, set_t 
 	return needed;
 }
 
-bool event_groups_fit(const struct group_wish *wishes, size_t n, unsigned long long set,
-		      const struct counter_limits *limits)
-{
-	return general_needed(wishes, n, set, limits->fixed) <= limits->general;
-}
-
+/* Whether the events of a set fit at the same time with those that are in every group.  General
+ * counters take what has no fixed one of its own. */
 static bool fits(const struct packing *packing, set_t set)
 {
-	return event_groups_fit(packing->wishes, packing->n, set | packing->everywhere,
-				&packing->limits);
+	return general_needed(packing->wishes, packing->n, set | packing->everywhere,
+			      packing->limits.fixed) <= packing->limits.general;
 }
 
 /* --- what stays together --- */

@@ -18,11 +18,11 @@ struct counter_limits {
 
 /* What grouping needs to know of an event. */
 struct group_wish {
-	int fixed;        /* the fixed counter that can count it, 0…31; -1: none can */
-	bool software;    /* the kernel counts it: needs no counter */
-	bool everywhere;  /* is in each group, as cycles and instructions are, for ratios */
-	unsigned formula; /* events with the same number are parts of one sum and stay together; 0:
-			     stands alone */
+	int fixed;       /* the fixed counter that can count it, 0…31; -1: none can */
+	bool software;   /* the kernel counts it: needs no counter */
+	bool everywhere; /* is in each group, as cycles and instructions are, for ratios */
+	/* Events with the same number are parts of one sum and stay together; 0: stands alone. */
+	unsigned formula;
 };
 
 struct event_groups {
@@ -39,8 +39,3 @@ struct event_groups {
  * of range. */
 bool event_groups_make(const struct group_wish *wishes, size_t n,
 		       const struct counter_limits *limits, struct event_groups *groups);
-
-/* Whether the events with their bit set in `set` fit at the same time.  General counters take what
- * has no fixed one of its own. */
-bool event_groups_fit(const struct group_wish *wishes, size_t n, unsigned long long set,
-		      const struct counter_limits *limits);

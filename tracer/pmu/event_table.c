@@ -27,7 +27,6 @@
 #include "tracer/pmu/event_table.h"
 
 #include <perfmon/pfmlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -271,34 +270,6 @@ const struct event_table *event_table_here(void)
 	return NULL;
 }
 
-static bool pmu_known(const char *name)
-{
-	pfm_pmu_t pmu;
-	pfm_for_all_pmus(pmu)
-	{
-		pfm_pmu_info_t info = {.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && !strcmp(info.name, name))
-			return true;
-	}
-	return false;
-}
-
-bool event_row_box(const struct event_row *row, unsigned box, char *event, size_t size)
-{
-	const char *colons = strstr(row->event, "::");
-	const size_t length = colons - row->event;
-	const bool numbered = row->event[length - 1] == '0';
-	if (!numbered && box > 0)
-		return false;
-	char pmu[64];
-	int n = numbered ? snprintf(pmu, sizeof(pmu), "%.*s%u", (int)length - 1, row->event, box)
-			 : snprintf(pmu, sizeof(pmu), "%.*s", (int)length, row->event);
-	if (n < 0 || (size_t)n >= sizeof(pmu) || !pmu_known(pmu) || n + strlen(colons) + 1 > size)
-		return false;
-	snprintf(event, size, "%s%s", pmu, colons);
-	return true;
-}
-
 /* ---- Quantities --------------------------------------------------------------------------- */
 
 const char *event_quantity_name(enum event_quantity quantity)
@@ -321,43 +292,4 @@ const char *event_quantity_name(enum event_quantity quantity)
 		[EVENT_LS_BYTES] = "ls_bytes",
 	};
 	return quantity < N_EVENT_QUANTITIES ? names[quantity] : NULL;
-}
-
-/* Bytes of a lane of flop that a precision counts; 0: no precision. */
-static double lane_bytes(enum event_quantity quantity)
-{
-	switch (quantity) {
-	case EVENT_FLOP_HP:
-		return 2;
-	case EVENT_FLOP_SP:
-		return 4;
-	case EVENT_FLOP_DP:
-		return 8;
-	default:
-		return 0;
-	}
-}
-
-double event_table_ls_bytes(const struct event_table *table, const double *counts)
-{
-	bool direct = false;
-	double bytes = 0, accesses = 0, fp_instructions = 0, fp_bytes = 0;
-	for (size_t i = 0; i < table->n_rows; i++) {
-		const struct event_row *row = &table->rows[i];
-		const double lane = lane_bytes(row->quantity);
-		if (row->flags & EVENT_UNRELIABLE)
-			continue;
-		if (row->quantity == EVENT_LS_BYTES) {
-			direct = true;
-			bytes += row->multiplier * counts[i];
-		} else if (row->quantity == EVENT_LOADS || row->quantity == EVENT_STORES) {
-			accesses += row->multiplier * counts[i];
-		} else if (lane > 0) {
-			fp_instructions += counts[i];
-			fp_bytes += row->multiplier * lane * counts[i];
-		}
-	}
-	if (direct)
-		return bytes;
-	return fp_instructions > 0 ? accesses * fp_bytes / fp_instructions : 0;
 }

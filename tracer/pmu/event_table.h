@@ -1,5 +1,4 @@
-/* What hardware counters count, by microarchitecture, as data: one .def file for each, beside this
- * header.
+/* What hardware counters count, by microarchitecture, as data: one .def file for each, in tables/.
  *
  * The formulas are those of Ofenbeck et al. 2014, table II, and of Gravelle et al. 2022, algorithms
  * 9 to 16: a quantity is the sum over its rows of multiplier x count.  An event is a string of
@@ -22,11 +21,11 @@ enum event_quantity {
 	EVENT_FLOP_ANY, /* of any precision */
 	EVENT_FP_INSTRUCTIONS,
 	EVENT_LOADS,
-	EVENT_STORES,         /* retired instructions or operations; the row says which */
-	EVENT_L1_BYTES,       /* between L1 and L2: lines in, and out where that is counted */
-	EVENT_L2_BYTES,       /* between L2 and L3 */
-	EVENT_LLC_MISS_BYTES, /* lines that missed the last cache: a lower bound of memory traffic
-			       */
+	EVENT_STORES,   /* retired instructions or operations; the row says which */
+	EVENT_L1_BYTES, /* between L1 and L2: lines in, and out where that is counted */
+	EVENT_L2_BYTES, /* between L2 and L3 */
+	/* Lines that missed the last cache: a lower bound of memory traffic. */
+	EVENT_LLC_MISS_BYTES,
 	EVENT_MEMORY_READ_BYTES,
 	EVENT_MEMORY_WRITE_BYTES, /* at the memory controller (uncore) */
 	EVENT_LS_BYTES, /* between registers and L1, estimated from kinds of instructions */
@@ -36,8 +35,7 @@ enum event_quantity {
 /* Flags of a row. */
 enum {
 	EVENT_SPECULATIVE = 1 << 0, /* counts what is not retired too */
-	EVENT_UNCORE = 1 << 1, /* of the whole package, not of a thread; the event names the first
-				* box, see event_row_box */
+	EVENT_UNCORE = 1 << 1,      /* of the whole package, not of a thread: named, not counted */
 	EVENT_UNRELIABLE = 1 << 2, /* an erratum makes it wrong: used only when asked for by name */
 	EVENT_FMA_TWICE = 1 << 3,  /* a fused multiply-add counts as two, by itself */
 };
@@ -70,19 +68,3 @@ const struct event_table *event_table_find(const char *pmu);
 const struct event_table *event_table_here(void);
 /* "flop_dp", "cycles", …: as files and options name it. */
 const char *event_quantity_name(enum event_quantity quantity);
-
-/* The event of box number `box` (from 0) of an EVENT_UNCORE row into event[size]: a package has
- * several alike PMUs (a channel of a memory controller, a slice of the last cache), libpfm4 names
- * them by a number at the end of the PMU
- * ("skx_unc_imc0"), and the quantity is the sum over all boxes of all packages.  false: libpfm4
- * knows no such box (a PMU without a number has only box 0), or `size` is too small.  That libpfm4
- * knows a box does not mean that the machine has it: one that cannot be encoded (PFM_ERR_NOTSUPP:
- * no such PMU in sysfs) is passed over. */
-bool event_row_box(const struct event_row *row, unsigned box, char *event, size_t size);
-
-/* Bytes that loads and stores moved, estimated from counts[n_rows], one for each row of the table;
- * 0: nothing to estimate from.  Where the table has rows of EVENT_LS_BYTES, their sum [Gravelle
- * 2022, algorithms 9 and 14]; else loads and stores times the mean width of the floating-point
- * instructions, lanes x bytes of a lane [algorithms 10 and 13], so long as flop are counted by
- * precision.  Unreliable rows are left out. */
-double event_table_ls_bytes(const struct event_table *table, const double *counts);

@@ -1,6 +1,8 @@
+/* Bytes of memory that the program moves: by a group of resctrl, or as its share of what the memory
+ * controllers count in each slice of time. */
 #include "tracer/pmu/pmu_memory.h"
 
-#include "tracer/pmu/counters.h"
+#include "tracer/pmu/counters_read.h"
 #include "tracer/pmu/resctrl.h"
 #include "tracer/pmu/uncore.h"
 
@@ -80,8 +82,7 @@ struct rf_error *pmu_memory_start(const struct perf_source *source, const char *
 	struct pmu_memory *memory = calloc(1, sizeof(*memory));
 	*out = NULL;
 	if (!memory)
-		return rf_error_create(RF_EINTERNAL, NULL,
-				       "out of memory for counters of the memory");
+		return rf_error_no_memory();
 	memory->root = root;
 	memory->least_share = 1;
 	struct rf_error *error = resctrl_probe(root);
@@ -128,9 +129,8 @@ void pmu_memory_tick(struct pmu_memory *memory)
 static struct rf_error *add(struct profile *profile, const char *quantity, const char *event,
 			    const struct profile_counter *counter, const char *why)
 {
-	return profile_add_counter(profile, quantity, event, counter, why)
-		       ? NULL
-		       : rf_error_create(RF_EINTERNAL, NULL, "out of memory for counters");
+	return profile_add_counter(profile, quantity, event, counter, why) ? NULL
+									   : rf_error_no_memory();
 }
 
 static struct rf_error *save_group(struct pmu_memory *memory, struct profile *profile)

@@ -1,3 +1,5 @@
+/* The plan for the PMU: events of the processor's table and those that the user names, proved,
+ * given periods and chosen. */
 #include "tracer/pmu/pmu_plan.h"
 
 #include "base/array.h"
@@ -17,11 +19,6 @@
 #define PERIOD_FREQUENT 8000009
 #define PERIOD_MISSES 100003
 #define PERIOD_SOFTWARE 101
-
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory for counters");
-}
 
 /* ---- what the user says ---- */
 
@@ -93,7 +90,7 @@ static struct rf_error *add_named(struct pmu_plan *plan, const char *const *word
 {
 	char *text = plan->texts = malloc(length_of(words));
 	if (!text)
-		return out_of_memory();
+		return rf_error_no_memory();
 	for (; words && *words; words++) {
 		struct pmu_event event;
 		const size_t size = strlen(*words) + 1;
@@ -104,7 +101,7 @@ static struct rf_error *add_named(struct pmu_plan *plan, const char *const *word
 		event.used = true;
 		if (plan->n_events >= EVENT_GROUPS_MAX ||
 		    !rf_array_push(plan->events, plan->n_events, plan->cap_events, event))
-			return out_of_memory();
+			return rf_error_no_memory();
 		text += size;
 	}
 	return NULL;
@@ -150,7 +147,7 @@ static struct rf_error *add_table(struct pmu_plan *plan, const struct event_tabl
 		}
 		event.period = default_period(&event.attr, event.row.quantity);
 		if (!rf_array_push(plan->events, plan->n_events, plan->cap_events, event))
-			return out_of_memory();
+			return rf_error_no_memory();
 	}
 	return NULL;
 }

@@ -12,8 +12,8 @@ struct pmu_options {
 	enum work_option work;
 	enum traffic_option traffic;
 	bool once;
-	const char *const
-		*named; /* "QUANTITY=EVENT[*MULTIPLIER][@PERIOD]", NULL at the end; or NULL */
+	/* "QUANTITY=EVENT[*MULTIPLIER][@PERIOD]", NULL at the end; or NULL */
+	const char *const *named;
 };
 
 /* An event that is counted. */

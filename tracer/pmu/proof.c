@@ -1,3 +1,5 @@
+/* Proving events: each is counted around loops of known truth, and believed only as far as it
+ * agrees. */
 #include "tracer/pmu/proof.h"
 
 #include <errno.h>
@@ -5,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* An event that has at least this share of a wrong sum is to blame for it. */
 static const double BLAME = 0.02;
@@ -144,8 +145,7 @@ static bool is_part(const struct proof *proof, size_t event, enum event_quantity
 	       !(proof->events[event].row->flags & EVENT_UNCORE);
 }
 
-/* What is off by so much is wrong: of the truth, or where that is 0, of all that the loop computes.
- */
+/* What is off by more is wrong: a share of the truth, or where that is 0, of all that is done. */
 static double allowance(const struct proof_loop *loop, enum event_quantity quantity)
 {
 	double truth = loop->truth[quantity];
@@ -330,8 +330,7 @@ struct rf_error *proof_run(const struct perf_source *source, const struct proof_
 		for_each_sum(&proof, judge);
 		conclude(&proof);
 	} else {
-		error = rf_error_create(RF_EINTERNAL, NULL,
-					"out of memory for the proof of counters");
+		error = rf_error_no_memory();
 	}
 	free(proof.counts);
 	free(proof.agreed);

@@ -25,12 +25,12 @@ struct proof_event {
 
 enum proof_verdict {
 	PROOF_GOOD,
-	PROOF_NOT_EXERCISED, /* no loop here makes it count, and nothing speaks against it: used,
-				and said */
-	PROOF_REFUSED,       /* cannot be opened or read */
-	PROOF_NEVER_RAN,     /* was given no counter */
-	PROOF_MULTIPLEXED,   /* shared its counter with others, although it was alone here */
-	PROOF_ZEROS,         /* was silent where it should have counted */
+	/* No loop here makes it count, and nothing speaks against it: used, and said. */
+	PROOF_NOT_EXERCISED,
+	PROOF_REFUSED,     /* cannot be opened or read */
+	PROOF_NEVER_RAN,   /* was given no counter */
+	PROOF_MULTIPLEXED, /* shared its counter with others, although it was alone here */
+	PROOF_ZEROS,       /* was silent where it should have counted */
 	PROOF_DOUBLE,
 	PROOF_HALF,
 	PROOF_OFF,
@@ -42,7 +42,8 @@ struct proof_result {
 	char why[320]; /* what was found and what it hints at; "" when good */
 };
 
-struct proof_place { /* what the reasons depend on */
+/* What the reasons depend on. */
+struct proof_place {
 	struct refusal_facts facts;
 	bool smt; /* the core's other hardware thread is on line */
 };

@@ -1,3 +1,4 @@
+/* The loops of known truth for each quantity, and their memory. */
 #include "tracer/pmu/proof_loops.h"
 
 #include "machine/kernels/clock_kernels.h"

@@ -9,10 +9,10 @@
 enum { PROOF_COUNT = 1000000 }; /* FMAs, lines, loads of a loop: about so many */
 
 struct proof_loop {
-	char name[64];                    /* "10^6 fma of 256 bits, double" */
-	bool fma;                         /* its flop are those of fused multiply-adds */
-	double truth[N_EVENT_QUANTITIES]; /* in the unit of the quantity; NAN: the loop says nothing
-					     about it */
+	char name[64]; /* "10^6 fma of 256 bits, double" */
+	bool fma;      /* its flop are those of fused multiply-adds */
+	/* In the unit of the quantity; NAN: the loop says nothing about it. */
+	double truth[N_EVENT_QUANTITIES];
 	void (*prepare)(struct proof_loop *loop); /* before each run, uncounted; or NULL */
 	void (*run)(struct proof_loop *loop);
 	const void *kernel;

@@ -1,3 +1,4 @@
+/* Monitoring groups of resctrl: made, read and removed through its files. */
 #include "tracer/pmu/resctrl.h"
 
 #include "tracer/pmu/uncore_files.h"
@@ -13,8 +14,8 @@
 
 struct resctrl_group {
 	char path[PATH_MAX];
-	uint64_t first_total,
-		first_local; /* a group that is made anew may go on where another has ended */
+	/* a group that is made anew may go on where another has ended */
+	uint64_t first_total, first_local;
 };
 
 /* A file "L3_MON/mon_features" names what is counted, one a line. */
@@ -72,10 +73,16 @@ static struct rf_error *no_group(int errnum)
 			      "cannot make a group in resctrl");
 }
 
-static int add_task(const struct resctrl_group *group, pid_t pid)
+static void name_group(const char *root, pid_t pid, char *path, size_t size)
+{
+	snprintf(path, size, "%s/sys/fs/resctrl/mon_groups/rfprof-%d", root, (int)pid);
+}
+
+/* Returns 0 or errno. */
+static int add_task(const char *group, pid_t pid)
 {
 	char path[PATH_MAX + 16];
-	snprintf(path, sizeof(path), "%s/tasks", group->path);
+	snprintf(path, sizeof(path), "%s/tasks", group);
 	FILE *file = fopen(path, "ae");
 	if (!file)
 		return errno;
@@ -85,58 +92,34 @@ static int add_task(const struct resctrl_group *group, pid_t pid)
 	return errnum;
 }
 
-static struct resctrl_group *name_group(const char *root, pid_t pid)
-{
-	struct resctrl_group *made = calloc(1, sizeof(*made));
-	if (made)
-		snprintf(made->path, sizeof(made->path), "%s/sys/fs/resctrl/mon_groups/rfprof-%d",
-			 root, (int)pid);
-	return made;
-}
-
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory for resctrl");
-}
-
-static struct rf_error *note_first(struct resctrl_group *group)
-{
-	struct resctrl_bytes first;
-	struct rf_error *error = resctrl_group_read(group, &first);
-	if (error)
-		return error;
-	group->first_total = first.total;
-	group->first_local = first.local;
-	return NULL;
-}
-
 struct rf_error *resctrl_group_open(const char *root, pid_t pid, struct resctrl_group **group)
 {
-	struct resctrl_group *made = name_group(root, pid);
-	struct rf_error *error = made ? note_first(made) : out_of_memory();
-	if (error)
+	struct resctrl_bytes first;
+	struct resctrl_group *made = calloc(1, sizeof(*made));
+	if (!made)
+		return rf_error_no_memory();
+	name_group(root, pid, made->path, sizeof(made->path));
+	struct rf_error *error = resctrl_group_read(made, &first);
+	if (error) {
 		free(made);
-	else
-		*group = made;
-	return error;
+		return error;
+	}
+	made->first_total = first.total;
+	made->first_local = first.local;
+	*group = made;
+	return NULL;
 }
 
 struct rf_error *resctrl_group_create(const char *root, pid_t pid, struct resctrl_group **group)
 {
-	struct resctrl_group *made = name_group(root, pid);
-	if (!made)
-		return out_of_memory();
-	if (mkdir(made->path, 0755) != 0) {
-		const int errnum = errno;
-		free(made);
-		return no_group(errnum);
-	}
-	const int errnum = add_task(made, pid);
-	struct rf_error *error = errnum ? no_group(errnum) : note_first(made);
+	char path[PATH_MAX];
+	name_group(root, pid, path, sizeof(path));
+	if (mkdir(path, 0755) != 0)
+		return no_group(errno);
+	const int errnum = add_task(path, pid);
+	struct rf_error *error = errnum ? no_group(errnum) : resctrl_group_open(root, pid, group);
 	if (error)
-		resctrl_group_destroy(made);
-	else
-		*group = made;
+		rmdir(path);
 	return error;
 }
 

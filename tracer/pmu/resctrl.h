@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -24,8 +23,8 @@ void resctrl_group_destroy(struct resctrl_group *group);
 struct resctrl_bytes {
 	uint64_t total; /* between the last cache and memory, anywhere, since the group was made */
 	uint64_t local; /* to the memory of the package where the task ran */
-	unsigned unavailable; /* caches that gave no number just now ("Unavailable", "Error"): total
-				 is too low */
+	/* Caches that gave no number just now ("Unavailable", "Error"): total is too low. */
+	unsigned unavailable;
 };
 /* Sums mon_data/mon_L3_… of the group. */
 struct rf_error *resctrl_group_read(struct resctrl_group *group, struct resctrl_bytes *bytes);

@@ -1,8 +1,10 @@
+/* Counters of the memory controllers: the events that the kernel names in sysfs, opened for whole
+ * packages, and the program's share of them. */
 #include "tracer/pmu/uncore.h"
 
 #include "base/array.h"
 #include "tracer/perf/refusal.h"
-#include "tracer/pmu/counters.h"
+#include "tracer/pmu/counters_read.h"
 #include "tracer/pmu/uncore_files.h"
 
 #include <ctype.h>
@@ -198,7 +200,7 @@ static struct rf_error *open_one(struct uncore_counters *counters, const struct 
 	if (rf_array_push(counters->opened, counters->n_opened, counters->cap_opened, opened))
 		return NULL;
 	counters->source->close(counters->source->context, opened.fd);
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory for counters of the memory");
+	return rf_error_no_memory();
 }
 
 static struct rf_error *open_pmu(struct uncore_counters *counters, const struct uncore_pmu *pmu)
@@ -219,8 +221,7 @@ struct rf_error *uncore_open(const struct perf_source *source, const struct unco
 	struct uncore_counters *made = calloc(1, sizeof(*made));
 	struct rf_error *error = NULL;
 	if (!made)
-		return rf_error_create(RF_EINTERNAL, NULL,
-				       "out of memory for counters of the memory");
+		return rf_error_no_memory();
 	made->source = source;
 	for (size_t i = 0; i < uncore->n_pmus && !error; i++)
 		error = open_pmu(made, &uncore->pmus[i]);

@@ -49,9 +49,9 @@ void uncore_deinit(struct uncore *uncore);
 bool uncore_is_complete(const struct uncore *uncore);
 
 struct uncore_bytes {
-	double read,
-		written; /* of the whole machine since the opening; scaled where counted in turns */
-	double share;    /* the least share of the time that an event was counted; 1: all exact */
+	/* Of the whole machine since the opening; scaled where counted in turns. */
+	double read, written;
+	double share; /* the least share of the time that an event was counted; 1: all exact */
 };
 
 struct uncore_counters;

@@ -1,3 +1,4 @@
+/* The files of sysfs that describe a PMU: its type, its events and how their fields become bits. */
 #include "tracer/pmu/uncore_files.h"
 
 #include "base/array.h"

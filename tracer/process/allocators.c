@@ -1,3 +1,4 @@
+/* The names of functions that allocate memory, and where the symbol tables of a file have them. */
 #include "tracer/process/allocators.h"
 
 #include "base/array.h"
@@ -6,18 +7,11 @@
 #include <string.h>
 
 #define NO NO_ARGUMENT
-#define GIVES(name, n, size, times)                              \
-	{                                                        \
-		name, ALLOCATOR_GIVES, n, NO, size, times, false \
-	}
-#define TAKES(name)                                        \
-	{                                                  \
-		name, ALLOCATOR_TAKES, 1, 0, NO, NO, false \
-	}
-#define WRAPS(name)                                         \
-	{                                                   \
-		name, ALLOCATOR_WRAPS, 0, NO, NO, NO, false \
-	}
+/* clang-format off */
+#define GIVES(name, n, size, times) {name, ALLOCATOR_GIVES, n, NO, size, times, false}
+#define TAKES(name) {name, ALLOCATOR_TAKES, 1, 0, NO, NO, false}
+#define WRAPS(name) {name, ALLOCATOR_WRAPS, 0, NO, NO, NO, false}
+/* clang-format on */
 
 /* ISO C and POSIX; the Itanium C++ ABI's names of operators new and delete; Linux. */
 const struct allocator allocators[] = {
@@ -109,9 +103,9 @@ static void add_place(struct known_file *known, const GElf_Sym *symbol, const ch
 		return;
 	const int number = number_of(name, strcspn(name, "@"));
 	const struct place place = {symbol->st_value, number};
+	/* it may have another name, or stand in the other table as well */
 	for (size_t i = 0; i < known->n_places; i++)
-		if (known->places[i].vaddr ==
-		    place.vaddr) /* another name for it, or the other table */
+		if (known->places[i].vaddr == place.vaddr)
 			return;
 	if (number >= 0)
 		(void)rf_array_push(known->places, known->n_places, known->cap_places, place);

@@ -24,8 +24,7 @@ struct allocator {
 	uint8_t action;               /* enum allocator_action */
 	uint8_t n_arguments;          /* how many must be known: rdi, rsi, rdx */
 	uint8_t pointer, size, times; /* which of them is what, or NO_ARGUMENT */
-	bool by_reference; /* the block's address is stored where rdi points; the result is 0 then
-			    */
+	bool by_reference; /* the block's address is stored where rdi points, and the result is 0 */
 };
 
 /* All of them.  The numbers of functions below are indices here. */

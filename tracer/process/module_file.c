@@ -1,3 +1,5 @@
+/* Files that are mapped as code: opened by whatever path still leads to what the program mapped,
+ * with their build id and their executable segments. */
 #include "tracer/process/module_file.h"
 
 #include "base/array.h"
@@ -278,8 +280,7 @@ uint64_t module_file_vaddr(const struct module_file *file, uint64_t file_offset)
 {
 	for (size_t i = 0; i < file->n_segments; i++) {
 		const struct module_segment *segment = &file->segments[i];
-		/* Mappings begin at a page, segments anywhere in it (ELF gABI, "Program loading").
-		 */
+		/* Mappings begin at a page, segments in it (ELF gABI, "Program loading"). */
 		uint64_t start = segment->file_offset & ~(uint64_t)4095;
 		if (file_offset >= start && file_offset < segment->file_offset + segment->file_size)
 			return file_offset - segment->file_offset + segment->vaddr;

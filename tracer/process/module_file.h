@@ -7,16 +7,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct module_segment {
+	uint64_t file_offset, file_size, vaddr;
+};
+
 struct module_file {
-	char *path;      /* as a report shows it; "[anon]", "[vdso]", … without a file */
-	char *open_path; /* where the bytes can be read: path, or /proc/self/fd/N when the path
-			  * leads to another file now or to none; NULL without a file */
-	char *build_id;  /* lower-case hex or "" */
-	bool has_file;   /* offsets are ELF virtual addresses */
-	bool is_vdso;    /* no file, but an image that the unwinder knows */
-	struct module_segment {
-		uint64_t file_offset, file_size, vaddr;
-	} * segments; /* PT_LOAD with PF_X */
+	char *path; /* as a report shows it; without a file "[anon]", "[vdso]" and the like */
+	/* Where the bytes can be read: path, or /proc/self/fd/N when the path leads to another file
+	 * now or to none; NULL without a file. */
+	char *open_path;
+	char *build_id;                  /* lower-case hex or "" */
+	bool has_file;                   /* offsets are ELF virtual addresses */
+	bool is_vdso;                    /* no file, but an image that the unwinder knows */
+	struct module_segment *segments; /* PT_LOAD with PF_X */
 	size_t n_segments;
 	/* identity */
 	char *mapped_path;

@@ -1,9 +1,9 @@
+/* The perf-PID.map files of a run: watched for, opened, and read again when they have grown. */
 #include "tracer/process/perf_maps.h"
 
 #include "base/array.h"
 #include "symbols/perf_map.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,9 @@
+/* The memory of a counted program: its regions as /proc/PID/maps tells them, copies of its code by
+ * page, and plain access through /proc/PID/mem. */
 #include "tracer/process/program_memory.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "insn/decode.h"
 #include "tracer/process/allocators.h"
 
@@ -123,18 +126,9 @@ bool program_memory_forget(struct program_memory *memory, uint64_t start, uint64
 
 struct memory_region *program_memory_region(struct program_memory *memory, uint64_t address)
 {
-	size_t low = 0, high = memory->n_regions;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		struct memory_region *region = &memory->regions[middle];
-		if (address < region->start)
-			high = middle;
-		else if (address >= region->end)
-			low = middle + 1;
-		else
-			return region;
-	}
-	return NULL;
+	const size_t n = rf_search(memory->n_regions, i, memory->regions[i].start <= address);
+	struct memory_region *last = n ? &memory->regions[n - 1] : NULL;
+	return last && address < last->end ? last : NULL;
 }
 
 bool program_memory_read(const struct program_memory *memory, uint64_t address, void *buffer,
@@ -181,40 +175,50 @@ static struct code_page *code_page(struct program_memory *memory, uint64_t addre
 	return NULL;
 }
 
+/* The copy of the page around an address, made now if need be.  NULL: its code cannot be
+ * translated, and *refused says why; or, when that is only what lies behind an instruction that is
+ * whole already
+ * (`behind`), it is looked at again when control gets there. */
+static const struct code_page *readable_page(struct program_memory *memory, uint64_t address,
+					     bool behind, const char **refused)
+{
+	const uint64_t start = address & ~(PAGE - 1);
+	const uint32_t *known = u64_map_find(&memory->page_index, start);
+	if (known)
+		return &memory->pages[*known];
+	*refused = refusal(program_memory_region(memory, address));
+	if (!memory->stale && *refused && behind)
+		return NULL;
+	if (memory->stale || *refused) {
+		program_memory_refresh(memory);
+		*refused = refusal(program_memory_region(memory, address));
+	}
+	const struct code_page *page = *refused ? NULL : code_page(memory, start);
+	if (!page && !*refused)
+		*refused = "code that cannot be read";
+	return page;
+}
+
 size_t program_memory_code(void *context, uint64_t pc, uint8_t *buffer, size_t size,
 			   const char **why)
 {
 	struct program_memory *memory = context;
-	size_t done = 0;
-	while (done < size) {
-		uint64_t at = pc + done, page_address = at & ~(PAGE - 1);
-		const uint32_t *known = u64_map_find(&memory->page_index, page_address);
-		if (!known) {
-			struct memory_region *region = program_memory_region(memory, at);
-			/* What lies behind the instruction at pc is asked about again when control
-			 * gets there. */
-			if (!memory->stale && refusal(region) && done >= LONGEST_INSN)
-				return done;
-			if (memory->stale || refusal(region)) {
-				program_memory_refresh(memory);
-				region = program_memory_region(memory, at);
-			}
-			const char *refused = refusal(region);
-			if (!refused && !code_page(memory, page_address))
-				refused = "code that cannot be read";
-			if (refused) {
-				if (!done)
-					*why = refused;
-				return done;
-			}
-			known = u64_map_find(&memory->page_index, page_address);
+	for (size_t done = 0; done < size;) {
+		const char *refused = NULL;
+		const struct code_page *page =
+			readable_page(memory, pc + done, done >= LONGEST_INSN, &refused);
+		if (!page) {
+			if (!done)
+				*why = refused;
+			return done;
 		}
-		size_t n = PAGE - (at - page_address);
+		const size_t inside = (size_t)(pc + done - page->address);
+		size_t n = PAGE - inside;
 		n = n < size - done ? n : size - done;
-		memcpy(buffer + done, memory->pages[*known].bytes + (at - page_address), n);
+		memcpy(buffer + done, page->bytes + inside, n);
 		done += n;
 	}
-	return done;
+	return size;
 }
 
 static void look_up_file(struct program_memory *memory, struct memory_region *region)

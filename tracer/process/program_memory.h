@@ -22,15 +22,17 @@ struct memory_region {
 	uint32_t module;          /* profile module, or PROFILE_NONE before that */
 };
 
+struct code_page {
+	uint64_t address;
+	uint8_t *bytes;
+};
+
 struct program_memory {
 	pid_t pid;
 	int mem_fd;                    /* /proc/PID/mem */
 	struct memory_region *regions; /* sorted */
 	size_t n_regions, cap_regions;
-	struct code_page {
-		uint64_t address;
-		uint8_t *bytes;
-	} * pages; /* copies of code */
+	struct code_page *pages; /* copies of code */
 	size_t n_pages, cap_pages;
 	struct u64_map page_index;
 	struct module_files *files;         /* not owned */
@@ -46,8 +48,7 @@ void program_memory_deinit(struct program_memory *memory);
 
 /* Reads /proc/PID/maps again, when the program may have changed it. */
 void program_memory_refresh(struct program_memory *memory);
-/* What is mapped in [start, end) may change: if that matters, it is read again when it is needed.
- */
+/* What is mapped in [start, end) may change: it is read again when it is needed. */
 void program_memory_changes(struct program_memory *memory, uint64_t start, uint64_t end);
 /* Forgets the copies of code in [start, end).  Returns false when there were none: nothing there
  * has been translated. */

@@ -13,6 +13,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* A child whose parent's event has come: how it starts. */
+struct birth {
+	pid_t child, parent_tgid;
+	struct target *target; /* the parent's */
+	uint64_t sysret; /* where the parent's system call returns to in the cache; 0: native */
+	bool is_thread, is_vfork;
+	bool is_plain_vfork; /* by the system call of that name */
+};
+
 static struct birth *find_birth(struct counted_run *run, pid_t child)
 {
 	for (size_t i = 0; i < run->n_births; i++)

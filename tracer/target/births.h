@@ -12,8 +12,7 @@
 	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
 	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
 
-/* The tracee `tid` is stopped by an event (PTRACE_EVENT_CLONE, _FORK, _VFORK): it has a new child.
- */
+/* The tracee `tid` is stopped by PTRACE_EVENT_CLONE, _FORK or _VFORK: it has a new child. */
 void births_on_event(struct counted_run *run, pid_t tid, int event);
 /* The first stop of a new tracee. */
 void births_on_first_stop(struct counted_run *run, pid_t tid);

@@ -286,6 +286,10 @@ struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, 
 	run->first_only = first_only;
 	run->traffic = *traffic;
 	run->files = module_files_create();
+	if (!run->files) {
+		free(run);
+		return NULL;
+	}
 	sandbox_init(&run->sandbox);
 	pthread_mutex_init(&run->lock, NULL);
 	return run;

@@ -121,8 +121,7 @@ void entry_table_show_new(struct target *target)
 	translator->n_new_entries = 0;
 }
 
-/* Threads have no other entries in their own tables than the common one has, unless that is full.
- */
+/* A thread's own table holds entries of the common one alone, unless that is full. */
 void entry_table_forget(struct target *target, uint64_t start, uint64_t end)
 {
 	for (uint64_t i = 0; i <= target->table_mask; i++) {

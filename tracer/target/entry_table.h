@@ -5,8 +5,7 @@
 
 /* The first, empty table of the process. */
 void entry_table_init(struct target *target);
-/* Puts what the translator has made since into the table: returns, above all, then find their way.
- */
+/* Puts what the translator has made since into the table; so above all returns find their way. */
 void entry_table_show_new(struct target *target);
 /* That thread finds the entry of `key` (a pc, with RETURN_KEY for returns) in its own table. */
 void entry_table_remember(struct target *target, int slot, uint64_t key, uint64_t entry);

@@ -7,18 +7,9 @@
 
 #include <pthread.h>
 
-/* A child whose parent's event has come: how it starts. */
-struct birth {
-	pid_t child, parent_tgid;
-	struct target *target; /* the parent's */
-	uint64_t sysret; /* where the parent's system call returns to in the cache; 0: native */
-	bool is_thread, is_vfork;
-	bool is_plain_vfork; /* by the system call of that name */
-};
-
 struct counted_run {
 	struct tracees tracees;
-	struct birth *births;
+	struct birth *births; /* births.c: children whose first stop has not come yet */
 	size_t n_births, cap_births;
 	struct target **targets, **retired;
 	size_t n_targets, cap_targets, n_retired, cap_retired;

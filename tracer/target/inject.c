@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -35,8 +34,7 @@ static void unblock_signals(struct injection *injection)
 		kill(injection->tid, SIGSTOP);
 }
 
-/* One single step; false when the tracee is about to end.  Its end is left for the follower to see.
- */
+/* One single step; false when the tracee is about to end, which the follower is left to see. */
 static bool step(struct injection *injection)
 {
 	const pid_t tid = injection->tid;

@@ -11,8 +11,7 @@
 
 /* Signals that come to a stopped tracee from now on stay pending in the kernel, as if the thread
  * had no time for them.  SIGTRAP is not blocked: the kernel would take its handler away at the next
- * step. *mask gets the mask as it was, which the caller sets again; false when nothing was changed.
- */
+ * step.  *mask gets the mask as it was, which the caller sets again; false: nothing was changed. */
 bool inject_block_signals(pid_t tid, uint64_t *mask);
 void inject_set_signals(pid_t tid, uint64_t mask);
 

@@ -10,7 +10,6 @@
 #include "tracer/target/place.h"
 #include "tracer/target/step.h"
 
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -210,8 +209,7 @@ static bool behind_transfer(const struct target *target, uint8_t *slot, const st
 	return true;
 }
 
-/* Translated calls and returns need a word below the stack pointer, which the program's own do not.
- */
+/* Translated calls and returns need a word below the stack pointer; the program's own do not. */
 static bool mend_transfer(struct tracee *tracee, int number)
 {
 	struct target *target = tracee->target;
@@ -265,8 +263,7 @@ bool interrupt_deliver(struct tracee *tracee, int number)
 
 /* ---- letting go ---- */
 
-/* A stop of ours that is still on its way would stop the thread for good when nobody waits for it.
- */
+/* A stop of ours that is still on its way would stop the thread for good: nobody waits for it. */
 static void await_stop(struct tracee *tracee)
 {
 	int status;

@@ -2,10 +2,8 @@
  * back to what the program's own would be there, and what is counted again later is taken back. */
 #include "tracer/target/place.h"
 
-#include "insn/decode.h"
 #include "tracer/target/counts.h"
 #include "tracer/translate/derive.h"
-#include "tracer/translate/emit.h"
 
 #include <assert.h>
 #include <sys/ptrace.h>
@@ -90,8 +88,8 @@ static void record_string(struct target *target, uint8_t *slot, const struct pie
 	const struct {
 		uint8_t base;
 		uint64_t begin, end;
-	} ways[2] = {{RSI, *slot_u64(slot, G_TRACE_RSI), regs->rsi},
-		     {RDI, *slot_u64(slot, G_TRACE_RDI), regs->rdi}};
+	} ways[2] = {{6 /* rsi */, *slot_u64(slot, G_TRACE_RSI), regs->rsi},
+		     {7 /* rdi */, *slot_u64(slot, G_TRACE_RDI), regs->rdi}};
 	struct drain_source *source = target->sources[slot_number(target, slot)];
 	for (int i = 0; i < 2 && source; i++) {
 		const uint32_t group =

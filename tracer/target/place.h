@@ -18,7 +18,7 @@ enum place {
 enum place place_of(struct target *target, uint8_t *slot, struct user_regs_struct *regs,
 		    bool fault);
 
-/* Whether pc is at, or right behind, a system call of the program in the gate.  *done: it has run.
+/* Whether pc is at, or right behind, a system call of the program in the gate; *done: it has run.
  */
 bool place_at_call(const struct target *target, uint64_t pc, bool *done);
 

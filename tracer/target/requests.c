@@ -23,8 +23,7 @@ void requests_init(struct target *target)
 	entry_table_init(target);
 }
 
-/* Aims the frame at the cache.  False when the program goes on natively where it was interrupted.
- */
+/* Aims the frame at the cache.  False: the program goes on natively where it was interrupted. */
 static bool resume_where_interrupted(struct target *target, int slot, uint64_t frame)
 {
 	uint64_t pc;
@@ -69,9 +68,7 @@ static uint64_t answer_syscall(struct target *target, int index, uint8_t *slot)
 	return target_gate(target, target->changing[index].end ? gate_do_change : gate_do_syscall);
 }
 
-/* Behind a system call the follower delivers what is held for the thread, which is still in the
- * gate.
- */
+/* The thread, still in the gate behind its system call, gets the signals that are held for it. */
 static uint64_t let_attend(struct target *target, int index, uint8_t *slot)
 {
 	struct leaving *leaving = &target->leaving[index];

@@ -103,9 +103,11 @@ static void *serve(void *argument)
 	return NULL;
 }
 
-void server_start(struct target *target)
+struct rf_error *server_start(struct target *target)
 {
-	target->server_runs = pthread_create(&target->server, NULL, serve, target) == 0;
+	const int errnum = pthread_create(&target->server, NULL, serve, target);
+	target->server_runs = errnum == 0;
+	return errnum ? rf_error_errno(RF_EINTERNAL, errnum, NULL, "cannot start a thread") : NULL;
 }
 
 void server_wake(struct target *target)

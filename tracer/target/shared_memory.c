@@ -156,7 +156,9 @@ void shared_memory_unmap_remote(struct target *target, struct injection *injecti
 	for (int i = 0; i < cache->n_arenas; i++)
 		injection_call(injection, SYS_munmap, cache->arenas[i].base, cache->arenas[i].size,
 			       0, 0, 0, 0);
-	injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE, 0, 0, 0, 0);
+	if (target->slots_address)
+		injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE, 0, 0, 0,
+			       0);
 }
 
 void shared_memory_unmap(struct target *target)

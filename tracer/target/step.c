@@ -5,7 +5,6 @@
 #include "tracer/target/inject.h"
 #include "tracer/target/requests.h"
 
-#include <assert.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 

@@ -158,6 +158,5 @@ void target_set_state(struct target *target, int index, uint32_t state);
 bool target_stop_thread(struct target *target, int slot);
 /* Whether a SIGSTOP comes from target_stop_thread. */
 bool target_sent_stop(const siginfo_t *info);
-/* From now on all threads leave the cache at their next request; why (static text) is the reason.
- */
+/* From now on all threads leave the cache at their next request, for the reason `why`. */
 void target_give_up(struct target *target, const char *why);

@@ -55,12 +55,25 @@ static void enter(struct target *target, pid_t tid)
 	ptrace(PTRACE_SETREGS, tid, 0, &regs);
 }
 
-struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       struct drain *drain, pthread_mutex_t *lock, struct target **out)
+/* Memory of ours, and the server that answers; when something fails nothing of it is left there. */
+static struct rf_error *prepare(struct target *target, struct injection *injection)
+{
+	struct rf_error *error = shared_memory_map(target, injection);
+	if (!error) {
+		requests_init(target);
+		error = server_start(target);
+	}
+	if (error)
+		shared_memory_unmap_remote(target, injection);
+	return error;
+}
+
+static struct target *new_target(pid_t tid, struct profile *profile, struct drain *drain,
+				 pthread_mutex_t *lock)
 {
 	struct target *target = calloc(1, sizeof(*target));
 	if (!target)
-		return rf_error_no_memory();
+		return NULL;
 	target->pid = tid;
 	target->profile = profile;
 	target->n_slots = 1;
@@ -74,12 +87,21 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	target->drain = target->translator.trace ? drain : NULL;
 	target->world = target->drain ? object_world_create(tid) : NULL;
 	target->space = drain ? drain_new_space(drain, target->world) : 0;
+	return target;
+}
+
+struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
+			       struct drain *drain, pthread_mutex_t *lock, struct target **out)
+{
 	struct injection injection;
+	struct target *target = new_target(tid, profile, drain, lock);
+	if (!target)
+		return rf_error_no_memory();
 	struct rf_error *error = program_memory_init(&target->memory, tid, files, profile);
 	if (!error)
 		error = injection_begin(&injection, tid, &target->memory);
 	if (!error) {
-		error = shared_memory_map(target, &injection);
+		error = prepare(target, &injection);
 		injection_end(&injection);
 	}
 	if (error) {
@@ -87,13 +109,11 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 		return error;
 	}
 	target->memory.code_units = target->slots + P_CODE_UNITS;
-	target->memory.allocators = target->drain ? drain_allocators(drain) : NULL;
+	target->memory.allocators = target->drain ? drain_allocators(target->drain) : NULL;
 	program_memory_refresh(&target->memory);
-	requests_init(target);
 	pthread_mutex_lock(lock);
 	enter(target, tid);
 	pthread_mutex_unlock(lock);
-	server_start(target);
 	*out = target;
 	return NULL;
 }

@@ -5,8 +5,6 @@
 #include "base/array.h"
 #include "tracer/target/counts.h"
 
-#include <string.h>
-
 static void init_slot(struct target *target, int index)
 {
 	uint8_t *slot = slot_at(target, index);

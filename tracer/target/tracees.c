@@ -1,5 +1,4 @@
-/* The list of the threads under ptrace, and for each a queue of signals that are delivered later.
- */
+/* The list of threads under ptrace, and for each a queue of signals that are delivered later. */
 #include "tracer/target/tracees.h"
 
 #include "base/array.h"

@@ -1,3 +1,5 @@
+/* The hardware counters of a timed run: the plan's events are opened, their samples go to the
+ * sampler's log, and totals and places into the profile. */
 #include "tracer/timed/pmu_run.h"
 
 #include "base/array.h"
@@ -18,11 +20,6 @@ struct pmu_run {
 	uint32_t event_of[EVENT_GROUPS_MAX]; /* of the plan, by the index in `counters` */
 	size_t n;
 };
-
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory for counters");
-}
 
 /* ---- the run ---- */
 
@@ -86,7 +83,7 @@ struct rf_error *pmu_run_start(const struct perf_source *source, const struct pm
 	struct pmu_run *run = calloc(1, sizeof(*run));
 	*out = NULL;
 	if (!run)
-		return out_of_memory();
+		return rf_error_no_memory();
 	run->plan = plan;
 	const struct counter_options options = {.pid = pid,
 						.n_cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF),
@@ -123,28 +120,31 @@ void pmu_run_destroy(struct pmu_run *run)
 
 /* ---- into the profile ---- */
 
-static bool add_counter(struct profile *profile, const struct pmu_event *event,
-			const struct profile_counter *given, const char *why)
+static struct rf_error *add_counter(struct profile *profile, const struct pmu_event *event,
+				    const struct profile_counter *given, const char *why)
 {
 	struct profile_counter counter = *given;
 	counter.multiplier = event->row.multiplier;
-	return profile_add_counter(profile, event_quantity_name(event->row.quantity),
-				   event->row.event, &counter, why);
+	if (!profile_add_counter(profile, event_quantity_name(event->row.quantity),
+				 event->row.event, &counter, why))
+		return rf_error_no_memory();
+	return NULL;
 }
 
-struct rf_error *pmu_plan_save(const struct pmu_plan *plan, struct profile *profile)
+/* Events that were not opened, and why they are not used. */
+static struct rf_error *save_unused(const struct pmu_plan *plan, struct profile *profile)
 {
-	for (size_t i = 0; i < plan->n_events; i++) {
+	const struct profile_counter unused = {.use = COUNTER_UNUSED};
+	struct rf_error *error = NULL;
+	for (size_t i = 0; i < plan->n_events && !error; i++) {
 		const struct pmu_event *event = &plan->events[i];
 		const char *why = event->proof.why[0]
 					  ? event->proof.why
 					  : "another event of the same quantity was not proved";
-		if (!event->used &&
-		    !add_counter(profile, event, &(struct profile_counter){.use = COUNTER_UNUSED},
-				 why))
-			return out_of_memory();
+		if (!event->used)
+			error = add_counter(profile, event, &unused, why);
 	}
-	return NULL;
+	return error;
 }
 
 static const char *what_is_said(const struct pmu_event *event, const struct counter_total *total,
@@ -183,10 +183,10 @@ static struct rf_error *save_total(struct pmu_run *run, size_t k, struct profile
 	*scale = 0;
 	struct rf_error *error = counters_total(run->counters, k, &total);
 	if (error) {
-		const bool added =
+		struct rf_error *added =
 			add_counter(profile, event, &(struct profile_counter){0}, error->message);
 		rf_error_destroy(error);
-		return added ? NULL : out_of_memory();
+		return added;
 	}
 	const struct counter_weight weight = counter_weight(&total);
 	const struct profile_counter counter = {
@@ -201,7 +201,7 @@ static struct rf_error *save_total(struct pmu_run *run, size_t k, struct profile
 	if (total.state == COUNTER_NOT_COUNTED)
 		snprintf(text, sizeof(text),
 			 "it was not counted for a moment: others held the counters");
-	return add_counter(profile, event, &counter, text) ? NULL : out_of_memory();
+	return add_counter(profile, event, &counter, text);
 }
 
 static int compare_places(const void *a, const void *b)
@@ -240,7 +240,7 @@ static struct rf_error *save_places(struct pmu_run *run, uint32_t first, const d
 				     profile->cap_counter_places, row);
 	}
 	free(sorted);
-	return done ? NULL : out_of_memory();
+	return done ? NULL : rf_error_no_memory();
 }
 
 struct rf_error *pmu_run_save(struct pmu_run *run, struct profile *profile)
@@ -263,5 +263,5 @@ struct rf_error *pmu_run_save(struct pmu_run *run, struct profile *profile)
 		profile_set_fact(profile, "counter_samples_lost", "%" PRIu64,
 				 losses.lost + losses.broken + losses.unknown);
 	profile_set_fact(profile, "counter_groups", "%zu", counters_groups(run->counters)->n);
-	return pmu_plan_save(run->plan, profile);
+	return save_unused(run->plan, profile);
 }

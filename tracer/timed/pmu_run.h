@@ -15,13 +15,8 @@ struct pmu_run;
 struct rf_error *pmu_run_start(const struct perf_source *source, const struct pmu_plan *plan,
 			       pid_t pid, bool first_only, struct sampler *sampler,
 			       struct pmu_run **run);
-/* The program has ended, the sampler has not been finished yet.  NULL is allowed, here and below.
- */
+/* The program has ended, the sampler is not finished yet.  NULL is allowed, here and below. */
 void pmu_run_stop(struct pmu_run *run);
 /* After the sampler's finish, before its destroy: adds counters and counter_places. */
 struct rf_error *pmu_run_save(struct pmu_run *run, struct profile *profile);
 void pmu_run_destroy(struct pmu_run *run);
-
-/* Adds what the plan knows of events that were not opened: why they are not used.  pmu_run_save
- * does so itself. */
-struct rf_error *pmu_plan_save(const struct pmu_plan *plan, struct profile *profile);

@@ -1,3 +1,4 @@
+/* The cost of a sample, measured: the same short loop runs with and without samples in turn. */
 #include "tracer/timed/sample_cost.h"
 
 #include "base/clock.h"

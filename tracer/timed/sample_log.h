@@ -9,11 +9,10 @@
 #include "base/error.h"
 #include "profile/profile.h"
 #include "tracer/perf/perf_ring.h"
-#include "tracer/pmu/counters.h"
+#include "tracer/pmu/counters_read.h"
 #include "tracer/timed/sample_player.h"
 #include "tracer/timed/sampler.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct sample_log;

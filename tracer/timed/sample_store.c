@@ -1,3 +1,4 @@
+/* Raw samples in memory, with equal chunks of their stacks stored once. */
 #include "tracer/timed/sample_store.h"
 
 #include "base/array.h"

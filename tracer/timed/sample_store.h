@@ -7,7 +7,6 @@
 
 #include "symbols/unwind.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -170,16 +170,11 @@ static struct rf_error *open_events(struct cpu_events *cpu, pid_t pid, int numbe
 	return NULL;
 }
 
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory for sampling");
-}
-
 static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int number)
 {
 	struct cpu_events *cpu = calloc(1, sizeof(*cpu));
 	if (!cpu)
-		return out_of_memory();
+		return rf_error_no_memory();
 	for (int i = 0; i < STAGES; i++)
 		cpu->events[i] = -1;
 	cpu->mapping = MAP_FAILED;
@@ -190,7 +185,7 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 		return NULL;
 	}
 	if (!error && !rf_array_push(sampler->cpus, sampler->n_cpus, sampler->cap_cpus, cpu))
-		error = out_of_memory();
+		error = rf_error_no_memory();
 	if (error)
 		cpu_events_destroy(cpu);
 	return error;
@@ -341,7 +336,7 @@ static struct rf_error *start_reader(struct perf_sampler *sampler)
 	sampler->polls = calloc(sampler->n_cpus + 1, sizeof(*sampler->polls));
 	sampler->stop = eventfd(0, EFD_CLOEXEC);
 	if (!sampler->polls || sampler->stop < 0)
-		return out_of_memory();
+		return rf_error_no_memory();
 	for (size_t i = 0; i < sampler->n_cpus; i++)
 		sampler->polls[i] = (struct pollfd){sampler->cpus[i]->events[0], POLLIN, 0};
 	sampler->polls[sampler->n_cpus] = (struct pollfd){sampler->stop, POLLIN, 0};

@@ -119,8 +119,7 @@ static void free_slot(struct shim_slot *slot)
 /* Reads all rings.  `reap`: look for slots whose process has ended without a word. */
 static void read_slots(struct timer_sampler *sampler, bool reap)
 {
-	/* Slots are given out from the first up: behind a slot that was never used there is none.
-	 */
+	/* Slots are given out from the first up: behind one that was never used there is none. */
 	for (unsigned i = 0; i < SHIM_SLOTS; i++) {
 		struct shim_slot *slot = slot_at(sampler, i);
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);

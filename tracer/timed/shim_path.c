@@ -1,3 +1,4 @@
+/* Where the library to preload is looked for. */
 #include "tracer/timed/shim_path.h"
 
 #include <stdbool.h>
@@ -8,7 +9,7 @@
 static struct rf_error *found(const char *candidate, char **path)
 {
 	*path = strdup(candidate);
-	return *path ? NULL : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	return *path ? NULL : rf_error_no_memory();
 }
 
 /* Looks for `name` in the folder of this program and the two above. */

@@ -1,3 +1,5 @@
+/* The timed run: the program is released, waited for, and what was sampled and counted goes into
+ * the profile. */
 #include "tracer/timed/timed_run.h"
 
 #include <errno.h>

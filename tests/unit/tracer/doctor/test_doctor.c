@@ -1,5 +1,7 @@
-#include "tracer/doctor/doctor.h"
 #include "tracer/doctor/guard.h"
+#include "tracer/doctor/pmu_facts.h"
+#include "tracer/doctor/print.h"
+#include "tracer/doctor/trial.h"
 
 #include "tests/unit/tracer/perf/fixture_root.h"
 #include "tests/unit/tracer/perf/perf_source_fake.h"

@@ -430,80 +430,6 @@ Test(event_table, gravelle_flop_on_a64fx)
 		      {"FP_DP_SCALE_OPS_SPEC", 4});
 }
 
-static void set_count(const struct event_table *table, double *counts, const char *event,
-		      double count)
-{
-	bool found = false;
-	for (size_t i = 0; i < table->n_rows; i++)
-		if (!strcmp(strstr(table->rows[i].event, "::") + 2, event)) {
-			counts[i] = count;
-			found = true;
-		}
-	cr_assert(found, "%s: no %s", table->pmu, event);
-}
-
-/* [G] algorithms 10 and 13.  Counts are such that all sums are exact in binary. */
-Test(event_table, gravelle_ls_bytes_on_cascade_lake)
-{
-	const struct event_table *table = table_of("clx");
-	double counts[64] = {0};
-	cr_assert_leq(table->n_rows, COUNT(counts));
-	cr_expect_eq(event_table_ls_bytes(table, counts), 0);
-	const double loads = 4096, stores = 2048, scalar = 64, sse = 128, avx = 256, avx512 = 576;
-	set_count(table, counts, "MEM_INST_RETIRED:ALL_LOADS", loads);
-	set_count(table, counts, "MEM_INST_RETIRED:ALL_STORES", stores);
-	cr_expect_eq(event_table_ls_bytes(table, counts), 0,
-		     "no floating-point instruction to take a width from");
-	set_count(table, counts, "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE", scalar);
-	set_count(table, counts, "FP_ARITH_INST_RETIRED:128B_PACKED_DOUBLE", sse);
-	set_count(table, counts, "FP_ARITH_INST_RETIRED:256B_PACKED_DOUBLE", avx);
-	set_count(table, counts, "FP_ARITH_INST_RETIRED:512B_PACKED_DOUBLE", avx512);
-	const double total = scalar + sse + avx + avx512; /* 1024 */
-	const double accesses = loads + stores;
-	const double bytes = 8 * scalar / total * accesses + 16 * sse / total * accesses +
-			     32 * avx / total * accesses + 64 * avx512 / total * accesses;
-	cr_expect_eq(event_table_ls_bytes(table, counts), bytes);
-
-	/* Single precision: 4 bytes scalar, the same for vectors. */
-	memset(counts, 0, sizeof(counts));
-	set_count(table, counts, "MEM_INST_RETIRED:ALL_LOADS", loads);
-	set_count(table, counts, "FP_ARITH_INST_RETIRED:SCALAR_SINGLE", 512);
-	set_count(table, counts, "FP_ARITH_INST_RETIRED:512B_PACKED_SINGLE", 512);
-	cr_expect_eq(event_table_ls_bytes(table, counts), loads * (4 + 64) / 2);
-}
-
-/* [G] algorithms 9 and 14, double precision: 8 bytes for a scalar, 4 for an integer, 64 for a
- * vector. */
-Test(event_table, gravelle_ls_bytes_on_a64fx)
-{
-	const struct event_table *table = table_of("arm_a64fx");
-	double counts[64] = {0};
-	cr_assert_leq(table->n_rows, COUNT(counts));
-	const double ld = 1000, st = 500, ld_fp = 600, st_fp = 300, ld_scalar = 100, st_scalar = 70;
-	set_count(table, counts, "LD_SPEC", ld);
-	set_count(table, counts, "ST_SPEC", st);
-	set_count(table, counts, "ASE_SVE_LD_SPEC", ld_fp);
-	set_count(table, counts, "ASE_SVE_ST_SPEC", st_fp);
-	set_count(table, counts, "FP_LD_SPEC", ld_scalar);
-	set_count(table, counts, "FP_ST_SPEC", st_scalar);
-	const double bytes = 8 * (ld_scalar + st_scalar) + 4 * (ld + st - ld_fp - st_fp) +
-			     64 * (ld_fp + st_fp - ld_scalar - st_scalar);
-	cr_expect_eq(event_table_ls_bytes(table, counts), bytes);
-}
-
-Test(event_table, ls_bytes_are_not_estimated_from_what_is_unreliable)
-{
-	static const char *const without[] = {"snb", "hsw", "arm_n1", "amd64_fam19h_zen4"};
-	double counts[64];
-	for (size_t i = 0; i < COUNT(counts); i++)
-		counts[i] = 1000;
-	for (size_t i = 0; i < COUNT(without); i++) {
-		cr_assert_leq(table_of(without[i])->n_rows, COUNT(counts));
-		cr_expect_eq(event_table_ls_bytes(table_of(without[i]), counts), 0, "%s",
-			     without[i]);
-	}
-}
-
 /* What must not be believed: no total of these without being asked for by name. */
 Test(event_table, known_liars_are_marked)
 {
@@ -528,7 +454,7 @@ Test(event_table, known_liars_are_marked)
 			cr_expect_null(first_of(table_of(haswells[i]), q), "%s", haswells[i]);
 }
 
-/* ---- Which table, which box --------------------------------------------------------------- */
+/* ---- Which table -------------------------------------------------------------------------- */
 
 Test(event_table, find)
 {
@@ -584,40 +510,4 @@ Test(event_table_forced, here_follows_the_processor)
 	if (n_right == 0)
 		cr_skip_test("libpfm4 here has no PMU that a table is of");
 	cr_expect_neq(here_when_forced("core", NULL), HERE_WRONG, "Core 2 has no table");
-}
-
-Test(event_table, boxes_of_an_uncore_row)
-{
-	char event[128];
-	size_t n_encoded = 0;
-	for (size_t t = 0; t < n_event_tables; t++)
-		for (size_t i = 0; i < event_tables[t].n_rows; i++) {
-			const struct event_row *row = &event_tables[t].rows[i];
-			if (!(row->flags & EVENT_UNCORE) || !can_encode(row->event))
-				continue;
-			cr_assert(event_row_box(row, 0, event, sizeof(event)));
-			cr_expect_str_eq(event, row->event);
-			for (unsigned box = 0; event_row_box(row, box, event, sizeof(event));
-			     box++) {
-				uint64_t first = 0, code = 0;
-				cr_assert_lt(box, 64, "%s has boxes without end", row->event);
-				cr_expect_eq(encode(row->event, true, &first), PFM_SUCCESS);
-				cr_expect_eq(encode(event, true, &code), PFM_SUCCESS, "%s", event);
-				cr_expect_eq(code, first, "%s", event);
-				n_encoded++;
-			}
-		}
-#if defined(__x86_64__)
-	cr_expect_gt(n_encoded, 0);
-	const struct event_row *row = first_of(table_of("skx"), EVENT_MEMORY_READ_BYTES);
-	cr_assert(event_row_box(row, 5, event, sizeof(event)));
-	cr_expect_str_eq(event, "skx_unc_imc5::UNC_M_CAS_COUNT:RD");
-	cr_expect(event_row_box(row, 5, event, strlen("skx_unc_imc5::UNC_M_CAS_COUNT:RD") + 1));
-	cr_expect_not(event_row_box(row, 5, event, strlen("skx_unc_imc5::UNC_M_CAS_COUNT:RD")));
-	cr_expect_not(event_row_box(row, 6, event, sizeof(event)), "libpfm4 has six channels");
-	cr_expect_not(event_row_box(row, 4000000000u, event, sizeof(event)));
-	row = first_of(table_of("wsm_dp"), EVENT_MEMORY_READ_BYTES);
-	cr_expect(event_row_box(row, 0, event, sizeof(event)));
-	cr_expect_not(event_row_box(row, 1, event, sizeof(event)), "a PMU without a number");
-#endif
 }

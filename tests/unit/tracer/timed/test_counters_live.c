@@ -1,6 +1,6 @@
 /* Counters against the kernel that runs, with events that it counts itself (page faults, the task
  * clock) and, where there is a PMU, with that. */
-#include "tracer/pmu/counters.h"
+#include "tracer/pmu/counters_read.h"
 
 #include "profile/profile.h"
 #include "tracer/pmu/counter_limits.h"

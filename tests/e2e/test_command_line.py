@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from harness import SOURCE, named, text
+from harness import SOURCE, text
 
 COMMANDS = ["run", "report", "diff", "machine", "doctor"]
 MAN_PAGE = os.path.join(SOURCE, "docs", "rfprof.1")
@@ -29,7 +29,7 @@ def test_man_page_is_made_from_the_table(t):
     assert generated(t, "man", MAN_PAGE) == text(MAN_PAGE)
 
 
-@pytest.mark.parametrize("command", named({name: name for name in COMMANDS if name != "report"}))
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "report"])
 def test_man_page_has_the_options_of_help(t, command):
     """The report's stand with those of `rfprof PROGRAM`."""
     section = text(MAN_PAGE).split(f'.\\" options of {command}\n')[1].split('.\\" end of options')[0]
@@ -67,7 +67,7 @@ def bash_completions(t, *words):
     return set(result.stdout.decode().split())
 
 
-@pytest.mark.parametrize("words, expected", named({
+BASH = {
     "commands": (["rep"], {"report"}),
     "option": (["--sam"], {"--sampler="}),
     "flag": (["report", "--lev"], {"--level=", "--levels"}),
@@ -79,7 +79,10 @@ def bash_completions(t, *words):
     "of_diff": (["diff", "--"], {"--help", "--usage", "--top=", "--fail-on=", "--svg=", "--json=", "--output="}),
     "the_program's": (["./app", "--so"], set()),
     "the_program's_after_a_value": (["--top", "3", "./app", "--so"], set()),
-}))
+}
+
+
+@pytest.mark.parametrize("words, expected", list(BASH.values()), ids=BASH)
 def test_bash_completes(t, words, expected):
     assert bash_completions(t, *words) == expected
 
@@ -92,13 +95,13 @@ def test_bash_completes_files(t):
     assert bash_completions(t, "-o", "ab.t") == {"ab.txt"}
 
 
-@pytest.mark.parametrize("command", named({name: name for name in COMMANDS}))
+@pytest.mark.parametrize("command", COMMANDS)
 def test_bash_has_the_options_of_help(t, command):
     offered = bash_completions(t, *([] if command == "run" else [command]), "--")
     assert {word.rstrip("=") for word in offered} - {"--help", "--usage"} == options_in_help(t, command)
 
 
-@pytest.mark.parametrize("shell", named({"bash": "bash", "zsh": "zsh", "fish": "fish"}))
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shell_can_read_its_file(t, shell):
     need_shell(t, shell)
     result = t.run([shell, "-n", completion_file(t, shell)])

@@ -8,8 +8,6 @@ import time
 
 import pytest
 
-from harness import named
-
 SYS_TGKILL = 234
 WAIT = 60  # seconds for what must come; nothing depends on how soon it comes
 # Its input and output are pipes; it ends when it has read a word.
@@ -86,7 +84,7 @@ def ask_after_failure(t, arguments, thread_index, number=signal.SIGSEGV, program
         process.communicate()
 
 
-@pytest.mark.parametrize("sampler", named({"perf": "perf", "timer": "timer"}))
+@pytest.mark.parametrize("sampler", ["perf", "timer"])
 def test_program_goes_on_whichever_thread_fails(t, sampler):
     """The main thread, those of the sampler, and those that carry the program's streams."""
     index = 0
@@ -99,7 +97,7 @@ def test_program_goes_on_whichever_thread_fails(t, sampler):
     assert not os.path.exists(os.path.join(t.work, "a.rfp")), "a profile of a run that was not watched to its end"
 
 
-@pytest.mark.parametrize("number", named({n: getattr(signal, n) for n in ("SIGBUS", "SIGILL", "SIGFPE", "SIGABRT")}))
+@pytest.mark.parametrize("number", [signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT], ids=lambda n: n.name)
 def test_other_failures(t, number):
     out, status, messages = ask_after_failure(t, ["--no-save"], 0, number)
     check_message(messages, number.name)
@@ -134,7 +132,7 @@ def test_log_has_the_message(t):
     check_message(open(path, encoding="utf-8").read())
 
 
-@pytest.mark.parametrize("option", named({"second_run": None, "once": "--once"}))
+@pytest.mark.parametrize("option", [None, "--once"], ids=["second_run", "once"])
 def test_counted_program_ends_with_rfprof(t, option):
     """It cannot go on: its code is rfprof's.  In the second run, the first has done its work."""
     runs = os.path.join(t.work, "runs")

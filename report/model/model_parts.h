@@ -2,7 +2,7 @@
 #pragma once
 
 #include "report/model/model.h"
-#include "report/model/model_roofs.h"
+#include "report/model/model_bandwidths.h"
 
 /* Rows while the model is built: functions, then one "unknown" row per module, then one row for
  * addresses in no module at all.  Then all of them once more: the time of what is counted elsewhere

@@ -206,13 +206,6 @@ static double best_rate(const struct roof_job *job)
 	return measure_summary(job->series.rates, job->series.n_rates).best;
 }
 
-static bool same_row(const struct roof *a, const struct roof *b)
-{
-	return a->kind == b->kind && a->by_node == b->by_node && a->op == b->op &&
-	       a->level == b->level && a->precision == b->precision &&
-	       (a->kind == ROOF_BANDWIDTH || a->isa == b->isa);
-}
-
 /* True when the row did not gain from its threads as it must: see LEAST_SCALING.  What is shared
  * between cores (L3, DRAM) must not lose. */
 static bool lacks_scaling(const struct roofs_run *run, const struct roof_job *job)
@@ -220,7 +213,7 @@ static bool lacks_scaling(const struct roofs_run *run, const struct roof_job *jo
 	bool is_private = job->row.kind == ROOF_COMPUTE || job->row.level == ROOF_LEVEL_L1;
 	for (size_t i = 0; i < run->n_jobs && !job->row.by_node; i++) {
 		const struct roof_job *other = &run->jobs[i];
-		if (!same_row(&other->row, &job->row) ||
+		if (other->row.by_node || !roof_is_same(&other->row, &job->row) ||
 		    other->site->n_threads >= job->site->n_threads)
 			continue;
 		double gain =

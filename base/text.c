@@ -1,3 +1,4 @@
+/* Cleaning, measuring and writing of text; numbers as people read them. */
 #include "base/text.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* Open addressing with linear probing; a table grows when half of its cells are used. */
 #include "base/u64_map.h"
 
 #include <stdlib.h>

@@ -6,12 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct u64_map_cell {
+	uint64_t key;
+	uint32_t value;
+	bool deleted;
+};
+
 struct u64_map {
-	struct {
-		uint64_t key;
-		uint32_t value;
-		bool deleted;
-	} * cells;
+	struct u64_map_cell *cells;
 	size_t n_cells;   /* a power of two, or 0 */
 	size_t n_used;    /* with deleted ones */
 	uint64_t *filter; /* 8 bits for each cell; set for the hash of each key ever added */

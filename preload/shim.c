@@ -6,15 +6,18 @@
  * (shim_exec.c).  Without RFPROF_TIMER in the environment every wrapper only calls the original. */
 #include "preload/shim.h"
 
-#include <dlfcn.h>
+#include "preload/shim_exec.h"
+#include "preload/shim_maps.h"
+#include "preload/shim_syscall.h"
+#include "preload/shim_timer.h"
+#include "preload/shim_wrap.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
-#define EXPORT __attribute__((visibility("default")))
-/* The function of this name that the program would have called. */
-#define ORIGINAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#include "preload/shim_rules.h"
 
 struct shim_process shim_process;
 

@@ -5,17 +5,19 @@
  * and popen(3) are started inside of libc and not sampled.
  *
  * Everything here may run between vfork and execve: no allocation, no static buffers. */
+#include "preload/shim_exec.h"
+
 #include "preload/shim.h"
+#include "preload/shim_wrap.h"
 
 #include <alloca.h>
-#include <dlfcn.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-#define ORIGINAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#include "preload/shim_rules.h"
 
 static const char PRELOAD[] = "LD_PRELOAD=";
 static const char VARIABLE[] = SHIM_ENVIRONMENT "=";

@@ -3,9 +3,15 @@
  * dlopen is not wrapped: it looks at its caller to find the search path.  Instead the mappings are
  * read at the start, and again when a sample lies in memory that is not yet known.  A library that
  * is unloaded and replaced by another at the same address goes unseen until then. */
-#include "preload/shim.h"
+#include "preload/shim_maps.h"
+
+#include "preload/shim_ring.h"
+#include "preload/shim_syscall.h"
 
 #include <fcntl.h>
+
+#define SHIM_HANDLER_CODE
+#include "preload/shim_rules.h"
 
 enum { MAX_RANGES = 1024 };
 

@@ -1,8 +1,13 @@
 /* Handler code: perf records into this thread's ring (see shim_protocol.h). */
-#include "preload/shim.h"
+#include "preload/shim_ring.h"
+
+#include "preload/shim_syscall.h"
 
 #include <linux/perf_event.h>
 #include <time.h>
+
+#define SHIM_HANDLER_CODE
+#include "preload/shim_rules.h"
 
 /* Where the next byte goes.  Nothing is seen by the reader until `publish`. */
 struct writer {

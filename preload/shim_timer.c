@@ -11,12 +11,19 @@
  * The kernel looks at CPU timers at each tick only: there are CONFIG_HZ samples in a second of CPU
  * time at most (250 in Debian's kernels).  The timer's period is shorter than a tick, and the
  * overrun count says how many periods a sample stands for. */
-#include "preload/shim.h"
+#include "preload/shim_timer.h"
+
+#include "preload/shim_maps.h"
+#include "preload/shim_ring.h"
+#include "preload/shim_syscall.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <ucontext.h>
+
+#define SHIM_HANDLER_CODE
+#include "preload/shim_rules.h"
 
 __thread struct shim_thread *shim_self __attribute__((tls_model("initial-exec")));
 static __thread struct shim_thread storage __attribute__((tls_model("initial-exec")));

@@ -1,9 +1,13 @@
+/* Which variable an address is of: symbols of data from the same files as those of functions, and
+ * from DWARF where each is declared. */
 #include "symbols/data_symbols.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "symbols/debug_file.h"
 #include "symbols/demangle.h"
 #include "symbols/elf_file.h"
+#include "symbols/elf_symtab.h"
 #include "symbols/function_map.h"
 
 #include <dwarf.h>
@@ -11,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH \
-	64 /* namespaces, functions and their blocks; a damaged file could nest without end */
+/* Namespaces, functions and their blocks nest; a damaged file could nest without end. */
+#define MAX_DEPTH 64
 
 enum { FILE_ITSELF, FILE_DEBUG, FILE_DEBUG_DATA, N_FILES };
 
@@ -35,11 +39,6 @@ struct data_symbols {
 	char **names;     /* every name that was handed out */
 	size_t n_names, cap_names;
 };
-
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory while reading symbols of data");
-}
 
 void data_symbols_close(struct data_symbols *symbols)
 {
@@ -64,84 +63,66 @@ static uint64_t shift_of(const struct data_symbols *symbols, int file)
 
 /* ---- symbol tables ---- */
 
-static bool add_symbol(struct data_symbols *symbols, const GElf_Sym *symbol, const char *name,
-		       uint64_t shift)
+struct table {
+	struct data_symbols *symbols;
+	uint64_t shift;
+};
+
+static struct rf_error *add_symbol(void *context, const GElf_Sym *symbol, const char *name)
 {
-	const int type = GELF_ST_TYPE(symbol->st_info), bind = GELF_ST_BIND(symbol->st_info);
-	const enum function_rank rank = bind == STB_LOCAL  ? RANK_LOCAL
-					: bind == STB_WEAK ? RANK_WEAK
-							   : RANK_GLOBAL;
-	if (type != STT_OBJECT || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
-	    !symbol->st_size || !name || !name[0])
-		return true;
-	const uint64_t start = symbol->st_value + shift;
-	return !elf_file_segment(&symbols->files[FILE_ITSELF], start) ||
-	       start + symbol->st_size < start ||
-	       function_map_append(&symbols->variables, start, start + symbol->st_size, name, "",
-				   rank);
+	const struct table *table = context;
+	const uint64_t start = symbol->st_value + table->shift;
+	if (GELF_ST_TYPE(symbol->st_info) != STT_OBJECT || !symbol->st_size ||
+	    !elf_file_segment(&table->symbols->files[FILE_ITSELF], start) ||
+	    start + symbol->st_size < start)
+		return NULL;
+	return function_map_append(&table->symbols->variables, start, start + symbol->st_size, name,
+				   "", elf_symbol_rank(symbol));
 }
 
-static bool read_table(struct data_symbols *symbols, int file, Elf_Scn *section,
-		       const GElf_Shdr *header)
+static struct rf_error *read_symbols(struct data_symbols *symbols)
 {
-	Elf *elf = symbols->files[file].elf;
-	Elf_Data *data = elf_getdata(section, NULL);
-	if (!data || !data->d_buf || header->sh_entsize != sizeof(Elf64_Sym))
-		return true;
-	GElf_Sym symbol;
-	for (int i = 0; gelf_getsym(data, i, &symbol); i++)
-		if (!add_symbol(symbols, &symbol, elf_strptr(elf, header->sh_link, symbol.st_name),
-				shift_of(symbols, file)))
-			return false;
-	return true;
-}
-
-static bool read_tables(struct data_symbols *symbols, int file)
-{
-	bool ok = true;
-	for (Elf_Scn *section = NULL;
-	     ok && (section = elf_nextscn(symbols->files[file].elf, section));) {
-		GElf_Shdr header;
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			ok = read_table(symbols, file, section, &header);
+	struct rf_error *error = NULL;
+	for (int i = 0; !error && i < N_FILES; i++) {
+		if (!symbols->opened[i])
+			continue;
+		struct table table = {symbols, shift_of(symbols, i)};
+		error = elf_symtab_walk(&symbols->files[i], add_symbol, &table);
 	}
-	return ok;
+	return error ? error : function_map_settle(&symbols->variables);
+}
+
+/* The debug files of the file itself, which is open. */
+static struct rf_error *open_debug_files(struct data_symbols *symbols, const char *path)
+{
+	struct elf_file *files = symbols->files;
+	char *build_id = elf_file_build_id(&files[FILE_ITSELF]);
+	if (!build_id)
+		return rf_error_no_memory();
+	symbols->opened[FILE_DEBUG] =
+		debug_file_open(&files[FILE_ITSELF], path, build_id, &files[FILE_DEBUG]);
+	symbols->opened[FILE_DEBUG_DATA] =
+		debug_data_open(&files[FILE_ITSELF], &files[FILE_DEBUG_DATA]);
+	free(build_id);
+	return NULL;
 }
 
 struct rf_error *data_symbols_open(const char *path, struct data_symbols **out)
 {
-	struct elf_file file;
-	struct rf_error *error = elf_file_open(path, &file);
-	if (error)
-		return error;
 	struct data_symbols *symbols = calloc(1, sizeof(*symbols));
-	char *build_id = elf_file_build_id(&file);
-	bool ok = symbols && build_id;
-	if (symbols) {
-		symbols->files[FILE_ITSELF] = file;
-		symbols->opened[FILE_ITSELF] = true;
-	} else {
-		elf_file_close(&file);
-	}
-	if (ok) {
-		symbols->opened[FILE_DEBUG] =
-			debug_file_open(&symbols->files[FILE_ITSELF], path, build_id,
-					&symbols->files[FILE_DEBUG]);
-		symbols->opened[FILE_DEBUG_DATA] =
-			debug_data_open(&symbols->files[FILE_ITSELF],
-					&symbols->files[FILE_DEBUG_DATA]);
-	}
-	free(build_id);
-	for (int i = 0; ok && i < N_FILES; i++)
-		ok = !symbols->opened[i] || read_tables(symbols, i);
-	ok = ok && function_map_settle(&symbols->variables);
-	if (!ok) {
+	if (!symbols)
+		return rf_error_no_memory();
+	struct rf_error *error = elf_file_open(path, &symbols->files[FILE_ITSELF]);
+	symbols->opened[FILE_ITSELF] = !error;
+	if (!error)
+		error = open_debug_files(symbols, path);
+	if (!error)
+		error = read_symbols(symbols);
+	if (error)
 		data_symbols_close(symbols);
-		return out_of_memory();
-	}
-	*out = symbols;
-	return NULL;
+	else
+		*out = symbols;
+	return error;
 }
 
 /* ---- DWARF ---- */
@@ -172,13 +153,14 @@ static const char *declaration_file(Dwarf_Die *die)
 	return file ? file : dwarf_decl_file(&origin);
 }
 
-static bool add_declaration(struct data_symbols *symbols, Dwarf_Die *die, uint64_t shift)
+static struct rf_error *add_declaration(struct data_symbols *symbols, Dwarf_Die *die,
+					uint64_t shift)
 {
 	struct declaration new = {0};
 	Dwarf_Attribute attribute;
 	Dwarf_Word line;
 	if (!static_location(die, &new.vaddr))
-		return true;
+		return NULL;
 	new.vaddr += shift;
 	new.name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute)
 								     : NULL;
@@ -186,26 +168,29 @@ static bool add_declaration(struct data_symbols *symbols, Dwarf_Die *die, uint64
 	if (dwarf_attr_integrate(die, DW_AT_decl_line, &attribute) &&
 	    dwarf_formudata(&attribute, &line) == 0)
 		new.line = (uint32_t)line;
-	return !new.name || rf_array_push(symbols->declarations, symbols->n_declarations,
-					  symbols->cap_declarations, new);
+	if (!new.name || rf_array_push(symbols->declarations, symbols->n_declarations,
+				       symbols->cap_declarations, new))
+		return NULL;
+	return rf_error_no_memory();
 }
 
-static bool walk(struct data_symbols *symbols, Dwarf_Die *parent, int depth, uint64_t shift)
+static struct rf_error *walk(struct data_symbols *symbols, Dwarf_Die *parent, int depth,
+			     uint64_t shift)
 {
 	Dwarf_Die die;
-	bool ok = true;
+	struct rf_error *error = NULL;
 	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
-		return true;
+		return NULL;
 	do {
 		if (!symbols->dies_left)
-			return true;
+			return NULL;
 		symbols->dies_left--;
 		if (dwarf_tag(&die) == DW_TAG_variable)
-			ok = add_declaration(symbols, &die, shift);
+			error = add_declaration(symbols, &die, shift);
 		else if (dwarf_haschildren(&die))
-			ok = walk(symbols, &die, depth + 1, shift);
-	} while (ok && dwarf_siblingof(&die, &die) == 0);
-	return ok;
+			error = walk(symbols, &die, depth + 1, shift);
+	} while (!error && dwarf_siblingof(&die, &die) == 0);
+	return error;
 }
 
 static int compare_declarations(const void *left, const void *right)
@@ -214,6 +199,8 @@ static int compare_declarations(const void *left, const void *right)
 	return a->vaddr < b->vaddr ? -1 : a->vaddr > b->vaddr;
 }
 
+/* Where memory is short some declarations are left out: nothing else of an answer depends on them.
+ */
 static void read_dwarf(struct data_symbols *symbols)
 {
 	symbols->dwarf_read = true;
@@ -228,7 +215,7 @@ static void read_dwarf(struct data_symbols *symbols)
 		uint8_t type;
 		while (symbols->dwarf &&
 		       dwarf_get_units(symbols->dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
-			if (type == DW_UT_compile && !walk(symbols, &die, 0, shift_of(symbols, i)))
+			if (type == DW_UT_compile && walk(symbols, &die, 0, shift_of(symbols, i)))
 				break;
 	}
 	if (symbols->n_declarations)
@@ -238,13 +225,11 @@ static void read_dwarf(struct data_symbols *symbols)
 
 static const struct declaration *find_declaration(struct data_symbols *symbols, uint64_t start)
 {
-	const struct declaration key = {.vaddr = start};
 	if (!symbols->dwarf_read)
 		read_dwarf(symbols);
-	return symbols->n_declarations
-		       ? bsearch(&key, symbols->declarations, symbols->n_declarations, sizeof(key),
-				 compare_declarations)
-		       : NULL;
+	const struct declaration *rows = symbols->declarations;
+	const size_t at = rf_search(symbols->n_declarations, i, rows[i].vaddr < start);
+	return at < symbols->n_declarations && rows[at].vaddr == start ? &rows[at] : NULL;
 }
 
 /* ---- the answers ---- */
@@ -334,10 +319,4 @@ void data_symbols_declare(struct data_symbols *symbols, struct data_symbol *symb
 	/* a static variable of a function is "name.123" in the symbol table */
 	if (strncmp(symbol->name, declaration->name, length) == 0 && symbol->name[length] == '.')
 		symbol->name = declaration->name;
-}
-
-void data_symbols_extent(const struct data_symbols *symbols, uint64_t *low, uint64_t *high)
-{
-	*low = symbols->files[FILE_ITSELF].low;
-	*high = symbols->files[FILE_ITSELF].high;
 }

@@ -25,5 +25,3 @@ bool data_symbols_find(struct data_symbols *symbols, uint64_t vaddr, struct data
 /* Adds to a symbol that was found where it is declared, and the name that it has there.  The first
  * time all of the file's DWARF is read, which can take seconds. */
 void data_symbols_declare(struct data_symbols *symbols, struct data_symbol *symbol);
-/* Virtual addresses of all loaded segments. */
-void data_symbols_extent(const struct data_symbols *symbols, uint64_t *low, uint64_t *high);

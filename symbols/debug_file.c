@@ -1,4 +1,5 @@
-/* The places are those of GDB: "Debugging Information in Separate Files" in its manual. */
+/* Finding the debug file of a file.  The places are those of GDB: "Debugging Information in
+ * Separate Files" in its manual. */
 #include "symbols/debug_file.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* Which demangler takes a name, and what is left out of it. */
 #include "symbols/demangle.h"
 
 #include <libiberty/demangle.h>

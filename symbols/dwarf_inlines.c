@@ -1,9 +1,14 @@
-/* Two steps bound the cost in large files: of a unit, once, where its functions are; of a function,
- * once, the calls that were inlined in it. */
+/* Which calls were inlined where.  Two steps bound the cost in large files: of a unit, once, where
+ * its functions are; of a function, once, the calls that were inlined in it.
+ *
+ * Where memory is short or the DWARF is damaged, the answer is that nothing was inlined: a report
+ * without inlined functions is better than none. */
 #include "symbols/dwarf_inlines.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/u64_map.h"
+#include "symbols/overlaps.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -172,17 +177,12 @@ static struct unit *read_unit(struct dwarf_inlines *inlines, Dwarf_Die *die)
 
 /* ---- a function: what was inlined in it ---- */
 
-/* While a function is read: the code of each call, those further in with a greater depth. */
-struct layer {
-	uint64_t start, end;
-	uint32_t depth;
-	const struct dwarf_inline *call;
-};
-
+/* While a function is read: the code of each call (the range's owner); those further in have a
+ * higher rank. */
 struct reading {
 	struct dwarf_inlines *inlines;
 	struct unit *unit;
-	struct layer *layers;
+	struct ranked_range *layers;
 	size_t n_layers, cap_layers;
 };
 
@@ -194,21 +194,6 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 	    dwarf_formudata(&attribute, &value) != 0 || value > UINT32_MAX)
 		return 0;
 	return (uint32_t)value;
-}
-
-/* DW_AT_call_file is an index into the files of the unit that the call stands in. */
-static const char *call_file(Dwarf_Die *unit, Dwarf_Die *call)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word index;
-	Dwarf_Files *files;
-	size_t n;
-	if (!dwarf_attr(call, DW_AT_call_file, &attribute) ||
-	    dwarf_formudata(&attribute, &index) != 0 || dwarf_getsrcfiles(unit, &files, &n) != 0 ||
-	    index >= n)
-		return "";
-	const char *name = dwarf_filesrc(files, index, NULL, NULL);
-	return name ? name : "";
 }
 
 /* Where the function itself is written: a declaration in a class says less. */
@@ -231,7 +216,8 @@ static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *d
 	const char *name = dwarf_names_of_die(die);
 	call->name = name ? name : "";
 	find_declaration(die, call);
-	call->call_file = call_file(&reading->unit->die, die);
+	const char *call_file = dwarf_names_call_file(&reading->unit->die, die);
+	call->call_file = call_file ? call_file : "";
 	call->call_line = number_of(die, DW_AT_call_line);
 	call->caller = caller;
 	return call;
@@ -243,7 +229,7 @@ static bool add_layers(struct reading *reading, Dwarf_Die *die, uint32_t depth,
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		const struct layer layer = {start, end, depth, call};
+		const struct ranked_range layer = {start, end, depth, call};
 		if (start < end &&
 		    !rf_array_push(reading->layers, reading->n_layers, reading->cap_layers, layer))
 			return false;
@@ -284,72 +270,19 @@ static bool read_calls(struct reading *reading, Dwarf_Die *parent, uint32_t dept
 
 /* ---- from layers to pieces ---- */
 
-static int compare_layers(const void *left, const void *right)
+static struct rf_error *add_piece(void *context, uint64_t start, uint64_t end,
+				  const struct ranked_range *layer)
 {
-	const struct layer *a = left, *b = right;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->depth > b->depth) - (a->depth < b->depth);
-}
-
-/* A heap of layers, the deepest on top. */
-static void heap_push(const struct layer **heap, size_t *n, const struct layer *layer)
-{
-	size_t at = (*n)++;
-	for (size_t up; at && heap[up = (at - 1) / 2]->depth < layer->depth; at = up)
-		heap[at] = heap[up];
-	heap[at] = layer;
-}
-
-static void heap_pop(const struct layer **heap, size_t *n)
-{
-	const struct layer *last = heap[--*n];
-	size_t at = 0;
-	for (size_t down; (down = 2 * at + 1) < *n; at = down) {
-		down += down + 1 < *n && heap[down + 1]->depth > heap[down]->depth;
-		if (heap[down]->depth <= last->depth)
-			break;
-		heap[at] = heap[down];
-	}
-	heap[at] = last;
-}
-
-static bool add_piece(struct pieces *pieces, uint64_t start, uint64_t end,
-		      const struct dwarf_inline *call)
-{
+	struct pieces *pieces = context;
 	struct piece *last = pieces->n_items ? &pieces->items[pieces->n_items - 1] : NULL;
-	if (last && last->end == start && last->call == call) {
+	if (last && last->end == start && last->call == layer->owner) {
 		last->end = end;
-		return true;
+		return NULL;
 	}
-	const struct piece piece = {start, end, call};
-	return start >= end ||
-	       rf_array_push(pieces->items, pieces->n_items, pieces->cap_items, piece);
-}
-
-/* From one address where a layer begins or ends to the next, the deepest one there has the code. */
-static bool flatten(struct reading *reading, struct pieces *pieces)
-{
-	const size_t n = reading->n_layers;
-	const struct layer **heap = malloc((n + 1) * sizeof(*heap));
-	size_t n_heap = 0, next = 0;
-	bool ok = heap != NULL;
-	if (ok && n)
-		qsort(reading->layers, n, sizeof(*reading->layers), compare_layers);
-	for (uint64_t at = n ? reading->layers[0].start : 0; ok && (n_heap || next < n);) {
-		while (next < n && reading->layers[next].start <= at)
-			heap_push(heap, &n_heap, &reading->layers[next++]);
-		while (n_heap && heap[0]->end <= at)
-			heap_pop(heap, &n_heap);
-		uint64_t end = n_heap ? heap[0]->end : next < n ? reading->layers[next].start : at;
-		if (n_heap && next < n && reading->layers[next].start < end)
-			end = reading->layers[next].start;
-		if (n_heap)
-			ok = add_piece(pieces, at, end, heap[0]->call);
-		at = end;
-	}
-	free(heap);
-	return ok;
+	const struct piece piece = {start, end, layer->owner};
+	return rf_array_push(pieces->items, pieces->n_items, pieces->cap_items, piece)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
 static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit,
@@ -362,7 +295,8 @@ static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit,
 	if (!dwarf_offdie(dwarf_cu_getdwarf(unit->die.cu), subprogram->die, &die))
 		return true;
 	const bool ok =
-		read_calls(&reading, &die, 0, NULL) && flatten(&reading, &subprogram->pieces);
+		read_calls(&reading, &die, 0, NULL) &&
+		!overlaps_flatten(reading.layers, reading.n_layers, add_piece, &subprogram->pieces);
 	free(reading.layers);
 	return ok;
 }
@@ -373,34 +307,20 @@ static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit,
 static const struct code_range *find_range(const struct unit *unit, uint64_t address,
 					   uint64_t *next)
 {
-	size_t low = 0, high = unit->n_ranges;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		if (unit->ranges[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*next = low < unit->n_ranges ? unit->ranges[low].start : UINT64_MAX;
-	return low && address < unit->ranges[low - 1].end ? &unit->ranges[low - 1] : NULL;
+	const size_t n = rf_search(unit->n_ranges, i, unit->ranges[i].start <= address);
+	*next = n < unit->n_ranges ? unit->ranges[n].start : UINT64_MAX;
+	return n && address < unit->ranges[n - 1].end ? &unit->ranges[n - 1] : NULL;
 }
 
 static const struct dwarf_inline *find_piece(const struct pieces *pieces, uint64_t address,
 					     uint64_t *end)
 {
-	size_t low = 0, high = pieces->n_items;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		if (pieces->items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct piece *piece = low ? &pieces->items[low - 1] : NULL;
+	const size_t n = rf_search(pieces->n_items, i, pieces->items[i].start <= address);
+	const struct piece *piece = n ? &pieces->items[n - 1] : NULL;
 	const bool inside = piece && address < piece->end;
-	const uint64_t limit = inside                  ? piece->end
-			       : low < pieces->n_items ? pieces->items[low].start
-						       : UINT64_MAX;
+	const uint64_t limit = inside                ? piece->end
+			       : n < pieces->n_items ? pieces->items[n].start
+						     : UINT64_MAX;
 	if (limit < *end)
 		*end = limit;
 	return inside ? piece->call : NULL;

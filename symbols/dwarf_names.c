@@ -1,11 +1,13 @@
+/* DWARF as far as functions and lines need it: the units by their code, and of a unit its functions
+ * and its line table, through libdw. */
 #include "symbols/dwarf_names.h"
 
 #include "base/array.h"
+#include "base/search.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +37,7 @@ static int compare_units(const void *left, const void *right)
 }
 
 /* The units' own ranges: .debug_aranges is optional, and clang leaves it out. */
-static bool read_units(struct dwarf_names *names)
+static struct rf_error *read_units(struct dwarf_names *names)
 {
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die, split;
@@ -49,12 +51,12 @@ static bool read_units(struct dwarf_names *names)
 			struct unit_range range = {start, end, dwarf_dieoffset(&die)};
 			if (start < end &&
 			    !rf_array_push(names->units, names->n_units, names->cap_units, range))
-				return false;
+				return rf_error_no_memory();
 		}
 	}
 	if (names->n_units)
 		qsort(names->units, names->n_units, sizeof(*names->units), compare_units);
-	return true;
+	return NULL;
 }
 
 struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shift)
@@ -67,7 +69,7 @@ struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shi
 	 * to, hence the factor). */
 	names->dies_left = names->most_dies = file->size * 32;
 	names->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-	if (names->dwarf && read_units(names) && names->n_units)
+	if (names->dwarf && !read_units(names) && names->n_units)
 		return names;
 	dwarf_names_destroy(names);
 	return NULL;
@@ -91,11 +93,7 @@ char *dwarf_names_missing_part(struct dwarf_names *names)
 	const char *name;
 	const void *id;
 	const ssize_t length = dwelf_dwarf_gnu_debugaltlink(names->dwarf, &name, &id);
-	char *text =
-		length > 0 && !dwarf_getalt(names->dwarf) ? malloc(2 * (size_t)length + 1) : NULL;
-	for (ssize_t i = 0; text && i < length; i++)
-		sprintf(text + 2 * i, "%02x", ((const uint8_t *)id)[i]);
-	return text;
+	return length > 0 && !dwarf_getalt(names->dwarf) ? elf_file_hex(id, (size_t)length) : NULL;
 }
 
 void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file)
@@ -110,17 +108,16 @@ void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file)
 	dwarf_setalt(names->dwarf, dwarf);
 }
 
+/* Units that start at or before an address. */
+static size_t n_units_before(const struct dwarf_names *names, uint64_t address)
+{
+	return rf_search(names->n_units, i, names->units[i].start <= address);
+}
+
 static const struct unit_range *find_unit(const struct dwarf_names *names, uint64_t address)
 {
-	size_t low = 0, high = names->n_units;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (names->units[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < names->units[low - 1].end ? &names->units[low - 1] : NULL;
+	const size_t n = n_units_before(names, address);
+	return n && address < names->units[n - 1].end ? &names->units[n - 1] : NULL;
 }
 
 const char *dwarf_names_of_die(Dwarf_Die *die)
@@ -134,18 +131,18 @@ const char *dwarf_names_of_die(Dwarf_Die *die)
 	return name;
 }
 
-static bool add_subprogram(struct dwarf_names *names, Dwarf_Die *die,
-			   struct function_map *functions)
+static struct rf_error *add_subprogram(struct dwarf_names *names, Dwarf_Die *die,
+				       struct function_map *functions)
 {
 	const char *name = dwarf_names_of_die(die);
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
-	bool ok = true;
-	while (name && ok && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+	struct rf_error *error = NULL;
+	while (name && !error && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
 		if (start < end)
-			ok = function_map_append(functions, start + names->shift,
-						 end + names->shift, name, "", RANK_GLOBAL);
-	return ok;
+			error = function_map_append(functions, start + names->shift,
+						    end + names->shift, name, "", RANK_GLOBAL);
+	return error;
 }
 
 static bool may_hold_functions(int tag)
@@ -154,34 +151,43 @@ static bool may_hold_functions(int tag)
 	       tag == DW_TAG_structure_type || tag == DW_TAG_subprogram;
 }
 
-static bool walk_children(struct dwarf_names *names, Dwarf_Die *parent, int depth,
-			  struct function_map *functions)
+static struct rf_error *walk_children(struct dwarf_names *names, Dwarf_Die *parent, int depth,
+				      struct function_map *functions)
 {
 	Dwarf_Die die;
+	struct rf_error *error = NULL;
 	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
-		return true;
+		return NULL;
 	do {
 		if (!names->dies_left)
-			return true;
+			return NULL;
 		names->dies_left--;
-		int tag = dwarf_tag(&die);
-		if (tag == DW_TAG_subprogram && !add_subprogram(names, &die, functions))
-			return false;
-		if (may_hold_functions(tag) && !walk_children(names, &die, depth + 1, functions))
-			return false;
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return true;
+		const int tag = dwarf_tag(&die);
+		if (tag == DW_TAG_subprogram)
+			error = add_subprogram(names, &die, functions);
+		if (!error && may_hold_functions(tag))
+			error = walk_children(names, &die, depth + 1, functions);
+	} while (!error && dwarf_siblingof(&die, &die) == 0);
+	return error;
 }
 
-bool dwarf_names_functions(struct dwarf_names *names, struct function_map *functions)
+struct rf_error *dwarf_names_functions(struct dwarf_names *names, struct function_map *functions)
 {
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die, split;
 	uint8_t type;
-	while (dwarf_get_units(names->dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
-		if (type == DW_UT_compile && !walk_children(names, &die, 0, functions))
-			return false;
-	return true;
+	struct rf_error *error = NULL;
+	while (!error && dwarf_get_units(names->dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
+		if (type == DW_UT_compile)
+			error = walk_children(names, &die, 0, functions);
+	return error;
+}
+
+/* Whether row `i` of a line table is for an address before `limit`. */
+static bool is_line_before(Dwarf_Lines *lines, size_t i, uint64_t limit)
+{
+	Dwarf_Addr at;
+	return dwarf_lineaddr(dwarf_onesrcline(lines, i), &at) == 0 && at < limit;
 }
 
 /* The first row of the unit's line table at `address` (an optimised function has several: the
@@ -190,20 +196,12 @@ static Dwarf_Line *find_line(Dwarf_Die *unit, uint64_t address)
 {
 	Dwarf_Lines *lines;
 	size_t n;
+	bool ends = true;
 	if (dwarf_getsrclines(unit, &lines, &n) != 0)
 		return NULL;
-	size_t low = 0, high = n;
-	Dwarf_Addr at = 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at) == 0 && at < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	bool ends = true;
-	for (; low < n; low++) {
-		Dwarf_Line *line = dwarf_onesrcline(lines, low);
+	for (size_t row = rf_search(n, i, is_line_before(lines, i, address)); row < n; row++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, row);
+		Dwarf_Addr at;
 		if (dwarf_lineaddr(line, &at) != 0 || at != address)
 			break;
 		if (dwarf_lineendsequence(line, &ends) == 0 && !ends)
@@ -234,25 +232,33 @@ static bool is_system_header(const char *file)
 	return strncmp(file, "/usr/", 5) == 0;
 }
 
-/* Where an inlined call stands: DW_AT_call_file is an index into the unit's files. */
-static bool call_place(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file, uint32_t *line)
+/* DW_AT_call_file is an index into the files of the unit that the call stands in. */
+const char *dwarf_names_call_file(Dwarf_Die *unit, Dwarf_Die *call)
 {
 	Dwarf_Attribute attribute;
-	Dwarf_Word number, index;
+	Dwarf_Word index;
 	Dwarf_Files *files;
 	size_t n;
-	if (!dwarf_attr(inlined, DW_AT_call_line, &attribute) ||
-	    dwarf_formudata(&attribute, &number) != 0 ||
-	    !dwarf_attr(inlined, DW_AT_call_file, &attribute) ||
+	if (!dwarf_attr(call, DW_AT_call_file, &attribute) ||
 	    dwarf_formudata(&attribute, &index) != 0 || dwarf_getsrcfiles(unit, &files, &n) != 0 ||
 	    index >= n)
-		return false;
-	const char *name = dwarf_filesrc(files, index, NULL, NULL);
+		return NULL;
+	return dwarf_filesrc(files, index, NULL, NULL);
+}
+
+/* Where an inlined call stands; *file and *line are left alone where that is not known. */
+static void call_place(Dwarf_Die *unit, Dwarf_Die *call, const char **file, uint32_t *line)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number;
+	if (!dwarf_attr(call, DW_AT_call_line, &attribute) ||
+	    dwarf_formudata(&attribute, &number) != 0)
+		return;
+	const char *name = dwarf_names_call_file(unit, call);
 	if (!name)
-		return false;
+		return;
 	*file = name;
 	*line = (uint32_t)number;
-	return true;
 }
 
 bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file,
@@ -271,7 +277,7 @@ bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const ch
 		const int n = dwarf_getscopes_die(&scopes[0], &callers);
 		for (int i = 0; i < n && is_system_header(*file); i++)
 			if (dwarf_tag(&callers[i]) == DW_TAG_inlined_subroutine)
-				(void)call_place(&die, &callers[i], file, line);
+				call_place(&die, &callers[i], file, line);
 	}
 	free(callers);
 	free(scopes);
@@ -288,16 +294,9 @@ uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr)
 	if (!unit || !dwarf_offdie(names->dwarf, unit->unit, &die) ||
 	    dwarf_getsrclines(&die, &lines, &n) != 0)
 		return UINT64_MAX;
-	size_t low = 0, high = n;
+	const size_t row = rf_search(n, i, is_line_before(lines, i, address + 1));
 	Dwarf_Addr at = 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at) == 0 && at <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == n || dwarf_lineaddr(dwarf_onesrcline(lines, low), &at) != 0 || at <= address)
+	if (row == n || dwarf_lineaddr(dwarf_onesrcline(lines, row), &at) != 0 || at <= address)
 		return UINT64_MAX;
 	return at + names->shift;
 }
@@ -311,15 +310,8 @@ bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit
 		*end = range->end;
 		return dwarf_offdie(names->dwarf, range->unit, unit) != NULL;
 	}
-	size_t low = 0, high = names->n_units;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (names->units[middle].start <= *address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*end = low < names->n_units ? names->units[low].start : UINT64_MAX;
+	const size_t n = n_units_before(names, *address);
+	*end = n < names->n_units ? names->units[n].start : UINT64_MAX;
 	return false;
 }
 

@@ -20,9 +20,9 @@ char *dwarf_names_missing_part(struct dwarf_names *names);
 /* Takes over the file, which is that part. */
 void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file);
 
-/* Adds every subprogram's ranges to an unsettled list (names are borrowed from `names`).  False
- * when memory is short. */
-bool dwarf_names_functions(struct dwarf_names *names, struct function_map *functions);
+/* Adds every subprogram's ranges to an unsettled list (names are borrowed from `names`).  Fails
+ * only when memory is short. */
+struct rf_error *dwarf_names_functions(struct dwarf_names *names, struct function_map *functions);
 
 /* Source file and line of the instruction at `vaddr`; false when they are not known.  *file is
  * borrowed from `names`. */
@@ -42,5 +42,7 @@ bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit
 		      uint64_t *end);
 /* The linkage name of an entry, else its name, or NULL. */
 const char *dwarf_names_of_die(Dwarf_Die *die);
+/* The file that an inlined call (DW_TAG_inlined_subroutine) of the unit stands in, or NULL. */
+const char *dwarf_names_call_file(Dwarf_Die *unit, Dwarf_Die *call);
 /* More entries than that the file cannot hold. */
 size_t dwarf_names_most_dies(const struct dwarf_names *names);

@@ -1,3 +1,5 @@
+/* Reading call frame information.  The sections may be damaged: every read is within bounds, and
+ * what is beyond them fails the entry. */
 #include "symbols/eh_frame.h"
 
 #include <string.h>

@@ -1,7 +1,11 @@
+/* Reading ELF files: how they are opened, which part of virtual memory their bytes are for, their
+ * sections, and their build id.  The files may be damaged: nothing that they say is believed. */
 #include "symbols/elf_file.h"
 
+#include "base/search.h"
 #include "symbols/eh_frame.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -58,7 +62,7 @@ static struct rf_error *read_segments(const char *name, struct elf_file *file)
 		return format_error(name, "its program headers cannot be read");
 	file->segments = calloc(n + 1, sizeof(*file->segments));
 	if (!file->segments)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	for (size_t i = 0; i < n; i++) {
 		GElf_Phdr phdr;
 		if (gelf_getphdr(file->elf, i, &phdr) && phdr.p_type == PT_LOAD)
@@ -80,7 +84,7 @@ static struct rf_error *read_edges(struct elf_file *file)
 		n = 0;
 	file->edges = calloc(2 * (n + file->n_segments) + 1, sizeof(*file->edges));
 	if (!file->edges)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	for (size_t i = 0; i < file->n_segments; i++) {
 		file->edges[file->n_edges++] = file->segments[i].vaddr;
 		file->edges[file->n_edges++] =
@@ -144,7 +148,7 @@ struct rf_error *elf_file_open_image(const char *name, const void *image, size_t
 	elf_version(EV_CURRENT);
 	struct elf_file file = {.fd = -1, .copy = malloc(size + 1)};
 	if (!file.copy)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	memcpy(file.copy, image, size);
 	file.elf = elf_memory(file.copy, size);
 	return finish_open(name, &file, out);
@@ -207,17 +211,11 @@ bool elf_file_region(const struct elf_file *file, uint64_t vaddr, uint64_t *star
 	const struct elf_segment *segment = elf_file_segment(file, vaddr);
 	if (!segment || !segment->executable)
 		return false;
-	size_t low = 0, high = file->n_edges;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (file->edges[middle] <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	const size_t n_before = rf_search(file->n_edges, i, file->edges[i] <= vaddr);
 	/* The segment's own edges enclose it, so there is one on each side. */
-	*start = file->edges[low - 1];
-	*end = file->edges[low];
+	assert(n_before > 0 && n_before < file->n_edges);
+	*start = file->edges[n_before - 1];
+	*end = file->edges[n_before];
 	return true;
 }
 
@@ -306,7 +304,7 @@ bool elf_file_eh_frame(const struct elf_file *file, struct elf_bytes *out)
 	       elf_file_at(file, vaddr, out);
 }
 
-static char *hex(const uint8_t *bytes, size_t n)
+char *elf_file_hex(const uint8_t *bytes, size_t n)
 {
 	char *text = malloc(2 * n + 1);
 	if (!text)
@@ -343,8 +341,8 @@ static char *hex_of_section(const struct elf_file *file)
 	Elf_Scn *section = find_section(file, ".note.gnu.build-id", &header);
 	Elf_Data *data = section && header.sh_type == SHT_NOTE ? elf_getdata(section, NULL) : NULL;
 	if (data && data->d_buf && find_build_id(data, &id))
-		return hex(id.bytes, id.size);
-	return hex(NULL, 0);
+		return elf_file_hex(id.bytes, id.size);
+	return elf_file_hex(NULL, 0);
 }
 
 char *elf_file_build_id(const struct elf_file *file)
@@ -360,7 +358,7 @@ char *elf_file_build_id(const struct elf_file *file)
 						      phdr.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 		struct elf_bytes id;
 		if (data && data->d_buf && find_build_id(data, &id))
-			return hex(id.bytes, id.size);
+			return elf_file_hex(id.bytes, id.size);
 	}
 	return hex_of_section(file);
 }

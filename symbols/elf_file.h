@@ -61,5 +61,7 @@ bool elf_file_eh_frame(const struct elf_file *file, struct elf_bytes *out);
 /* `.eh_frame_hdr` by PT_GNU_EH_FRAME. */
 bool elf_file_eh_frame_hdr(const struct elf_file *file, struct elf_bytes *out);
 
+/* Bytes in lower-case hex, to be freed; NULL when memory is short. */
+char *elf_file_hex(const uint8_t *bytes, size_t n);
 /* Build id in lower-case hex (to be freed); "" when there is none; NULL when memory is short. */
 char *elf_file_build_id(const struct elf_file *file);

@@ -1,22 +1,40 @@
+/* Symbol tables: the walk over them, and which of their symbols are functions. */
 #include "symbols/elf_symtab.h"
 
 #include <string.h>
 
-static bool is_code_symbol(const GElf_Sym *symbol, const char *name)
+/* ---- the walk ---- */
+
+static struct rf_error *walk_table(const struct elf_file *tables, Elf_Scn *section,
+				   const GElf_Shdr *header, elf_symbol_visit *visit, void *context)
 {
-	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || !name || !name[0])
-		return false;
-	switch (GELF_ST_TYPE(symbol->st_info)) {
-	case STT_FUNC:
-	case STT_GNU_IFUNC:
-		return true;
-	case STT_NOTYPE: /* labels of assembly code, but not the assembler's own */
-		return strncmp(name, ".L", 2) != 0 && name[0] != '$';
+	Elf_Data *data = elf_getdata(section, NULL);
+	struct rf_error *error = NULL;
+	GElf_Sym symbol;
+	if (!data || !data->d_buf || header->sh_entsize != sizeof(Elf64_Sym))
+		return NULL;
+	for (int i = 0; !error && gelf_getsym(data, i, &symbol); i++) {
+		const char *name = elf_strptr(tables->elf, header->sh_link, symbol.st_name);
+		if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS && name && name[0])
+			error = visit(context, &symbol, name);
 	}
-	return false;
+	return error;
 }
 
-static enum function_rank rank_of(const GElf_Sym *symbol)
+struct rf_error *elf_symtab_walk(const struct elf_file *tables, elf_symbol_visit *visit,
+				 void *context)
+{
+	struct rf_error *error = NULL;
+	for (Elf_Scn *section = NULL; !error && (section = elf_nextscn(tables->elf, section));) {
+		GElf_Shdr header;
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+			error = walk_table(tables, section, &header, visit, context);
+	}
+	return error;
+}
+
+enum function_rank elf_symbol_rank(const GElf_Sym *symbol)
 {
 	switch (GELF_ST_BIND(symbol->st_info)) {
 	case STB_LOCAL:
@@ -27,49 +45,44 @@ static enum function_rank rank_of(const GElf_Sym *symbol)
 	return RANK_GLOBAL;
 }
 
-static bool add_symbol(const struct elf_file *image, const GElf_Sym *symbol, uint64_t start,
-		       const char *name, struct function_map *sized, struct function_map *unsized)
+/* ---- functions ---- */
+
+struct functions {
+	const struct elf_file *image;
+	uint64_t shift;
+	struct function_map *sized, *unsized;
+};
+
+static bool is_code_symbol(const GElf_Sym *symbol, const char *name)
 {
+	switch (GELF_ST_TYPE(symbol->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return true;
+	case STT_NOTYPE: /* labels of assembly code, but not the assembler's own */
+		return strncmp(name, ".L", 2) != 0 && name[0] != '$';
+	}
+	return false;
+}
+
+static struct rf_error *add_function(void *context, const GElf_Sym *symbol, const char *name)
+{
+	const struct functions *functions = context;
+	const uint64_t start = symbol->st_value + functions->shift;
 	uint64_t region_start, region_end;
-	if (!elf_file_region(image, start, &region_start, &region_end))
-		return true;
-	uint64_t left = region_end - start;
-	uint64_t size = symbol->st_size && symbol->st_size < left ? symbol->st_size : left;
-	return function_map_append(symbol->st_size ? sized : unsized, start, start + size, name, "",
-				   rank_of(symbol));
+	if (!symbol->st_value || !is_code_symbol(symbol, name) ||
+	    !elf_file_region(functions->image, start, &region_start, &region_end))
+		return NULL;
+	const uint64_t left = region_end - start;
+	const uint64_t size = symbol->st_size && symbol->st_size < left ? symbol->st_size : left;
+	return function_map_append(symbol->st_size ? functions->sized : functions->unsized, start,
+				   start + size, name, "", elf_symbol_rank(symbol));
 }
 
-static bool read_table(const struct elf_file *tables, Elf_Scn *section, const GElf_Shdr *header,
-		       const struct elf_file *image, uint64_t shift, struct function_map *sized,
-		       struct function_map *unsized)
+struct rf_error *elf_symtab_read(const struct elf_file *tables, const struct elf_file *image,
+				 uint64_t shift, struct function_map *sized,
+				 struct function_map *unsized)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
-	if (!data || !data->d_buf || header->sh_entsize != sizeof(Elf64_Sym))
-		return true;
-	int n = data->d_size / sizeof(Elf64_Sym);
-	for (int i = 0; i < n; i++) {
-		GElf_Sym symbol;
-		if (!gelf_getsym(data, i, &symbol) || !symbol.st_value)
-			continue;
-		const char *name = elf_strptr(tables->elf, header->sh_link, symbol.st_name);
-		if (is_code_symbol(&symbol, name) &&
-		    !add_symbol(image, &symbol, symbol.st_value + shift, name, sized, unsized))
-			return false;
-	}
-	return true;
-}
-
-bool elf_symtab_read(const struct elf_file *tables, const struct elf_file *image, uint64_t shift,
-		     struct function_map *sized, struct function_map *unsized)
-{
-	Elf_Scn *section = NULL;
-	while ((section = elf_nextscn(tables->elf, section))) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) ||
-		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
-			continue;
-		if (!read_table(tables, section, &header, image, shift, sized, unsized))
-			return false;
-	}
-	return true;
+	struct functions functions = {image, shift, sized, unsized};
+	return elf_symtab_walk(tables, add_function, &functions);
 }

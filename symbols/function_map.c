@@ -1,7 +1,10 @@
+/* How ranges of functions from several sources become one map without overlaps. */
 #include "symbols/function_map.h"
 
 #include "base/array.h"
+#include "base/search.h"
 
+#include <assert.h>
 #include <string.h>
 
 void function_map_deinit(struct function_map *map)
@@ -10,8 +13,15 @@ void function_map_deinit(struct function_map *map)
 	*map = (struct function_map){0};
 }
 
-bool function_map_append(struct function_map *map, uint64_t start, uint64_t end, const char *raw,
-			 const char *suffix, enum function_rank rank)
+static struct rf_error *push(struct function_map *map, const struct function_range *range)
+{
+	return rf_array_push(map->ranges, map->n_ranges, map->cap_ranges, *range)
+		       ? NULL
+		       : rf_error_no_memory();
+}
+
+struct rf_error *function_map_append(struct function_map *map, uint64_t start, uint64_t end,
+				     const char *raw, const char *suffix, enum function_rank rank)
 {
 	struct function_range range = {
 		.start = start,
@@ -20,7 +30,7 @@ bool function_map_append(struct function_map *map, uint64_t start, uint64_t end,
 		.suffix = suffix,
 		.rank = rank,
 	};
-	return end <= start || rf_array_push(map->ranges, map->n_ranges, map->cap_ranges, range);
+	return end <= start ? NULL : push(map, &range);
 }
 
 static size_t leading_underscores(const char *name)
@@ -82,54 +92,57 @@ struct sweep {
 	uint64_t position;
 };
 
-static bool emit_up_to(struct sweep *sweep, uint64_t end)
+static struct rf_error *emit_up_to(struct sweep *sweep, uint64_t end)
 {
+	assert(sweep->n_open > 0);
 	const struct function_range *inner = &sweep->open[sweep->n_open - 1];
-	if (sweep->position >= end)
-		return true;
-	bool ok = function_map_append(&sweep->flat, sweep->position, end, inner->raw, inner->suffix,
-				      inner->rank);
+	const uint64_t start = sweep->position;
+	if (start >= end)
+		return NULL;
 	sweep->position = end;
-	return ok;
+	return function_map_append(&sweep->flat, start, end, inner->raw, inner->suffix,
+				   inner->rank);
 }
 
 /* Closes every open range that ends at or before `limit`, emitting what is left of it. */
-static bool close_up_to(struct sweep *sweep, uint64_t limit)
+static struct rf_error *close_up_to(struct sweep *sweep, uint64_t limit)
 {
-	while (sweep->n_open && sweep->open[sweep->n_open - 1].end <= limit) {
-		if (!emit_up_to(sweep, sweep->open[sweep->n_open - 1].end))
-			return false;
+	struct rf_error *error = NULL;
+	while (!error && sweep->n_open && sweep->open[sweep->n_open - 1].end <= limit) {
+		error = emit_up_to(sweep, sweep->open[sweep->n_open - 1].end);
 		sweep->n_open--;
 	}
-	return true;
+	return error;
 }
 
-static bool sweep_range(struct sweep *sweep, const struct function_range *range)
+static struct rf_error *sweep_range(struct sweep *sweep, const struct function_range *range)
 {
-	if (!close_up_to(sweep, range->start))
-		return false;
-	if (sweep->n_open && !emit_up_to(sweep, range->start))
-		return false;
+	struct rf_error *error = close_up_to(sweep, range->start);
+	if (!error && sweep->n_open)
+		error = emit_up_to(sweep, range->start);
 	sweep->position = range->start;
-	return rf_array_push(sweep->open, sweep->n_open, sweep->cap_open, *range);
+	if (!error && !rf_array_push(sweep->open, sweep->n_open, sweep->cap_open, *range))
+		error = rf_error_no_memory();
+	return error;
 }
 
-bool function_map_settle(struct function_map *map)
+struct rf_error *function_map_settle(struct function_map *map)
 {
 	if (!map->n_ranges)
-		return true;
+		return NULL;
 	qsort(map->ranges, map->n_ranges, sizeof(*map->ranges), compare_ranges);
 	merge_aliases(map);
 	struct sweep sweep = {0};
-	bool ok = true;
-	for (size_t i = 0; ok && i < map->n_ranges; i++)
-		ok = sweep_range(&sweep, &map->ranges[i]);
-	ok = ok && close_up_to(&sweep, UINT64_MAX);
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < map->n_ranges; i++)
+		error = sweep_range(&sweep, &map->ranges[i]);
+	if (!error)
+		error = close_up_to(&sweep, UINT64_MAX);
 	free(sweep.open);
-	function_map_deinit(ok ? map : &sweep.flat);
-	if (ok)
+	function_map_deinit(error ? &sweep.flat : map);
+	if (!error)
 		*map = sweep.flat;
-	return ok;
+	return error;
 }
 
 static uint64_t start_or_end_of_memory(const struct function_map *map, size_t i)
@@ -137,52 +150,38 @@ static uint64_t start_or_end_of_memory(const struct function_map *map, size_t i)
 	return i < map->n_ranges ? map->ranges[i].start : UINT64_MAX;
 }
 
-bool function_map_add_layer(struct function_map *map, struct function_map *lower)
+struct rf_error *function_map_add_layer(struct function_map *map, struct function_map *lower)
 {
 	struct function_map merged = {0};
 	size_t upper = 0;
-	bool ok = true;
-	for (size_t i = 0; ok && i < lower->n_ranges; i++) {
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < lower->n_ranges; i++) {
 		struct function_range range = lower->ranges[i];
-		while (ok && start_or_end_of_memory(map, upper) <= range.start) {
-			ok = rf_array_push(merged.ranges, merged.n_ranges, merged.cap_ranges,
-					   map->ranges[upper]);
-			upper++;
-		}
-		if (upper && map->ranges[upper - 1].end > range.start)
+		for (; !error && start_or_end_of_memory(map, upper) <= range.start; upper++)
+			error = push(&merged, &map->ranges[upper]);
+		if (error || (upper && map->ranges[upper - 1].end > range.start))
 			continue;
 		if (range.end > start_or_end_of_memory(map, upper))
 			range.end = start_or_end_of_memory(map, upper);
-		ok = ok && rf_array_push(merged.ranges, merged.n_ranges, merged.cap_ranges, range);
+		error = push(&merged, &range);
 	}
-	for (; ok && upper < map->n_ranges; upper++)
-		ok = rf_array_push(merged.ranges, merged.n_ranges, merged.cap_ranges,
-				   map->ranges[upper]);
-	if (!ok) {
-		free(merged.ranges);
-		return false;
+	for (; !error && upper < map->n_ranges; upper++)
+		error = push(&merged, &map->ranges[upper]);
+	if (error) {
+		function_map_deinit(&merged);
+		return error;
 	}
-	free(map->ranges);
-	free(lower->ranges);
+	function_map_deinit(map);
+	function_map_deinit(lower);
 	*map = merged;
-	*lower = (struct function_map){0};
-	return true;
+	return NULL;
 }
 
 struct function_range *function_map_find(const struct function_map *map, uint64_t vaddr,
 					 size_t *next)
 {
-	size_t low = 0, high = map->n_ranges;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (map->ranges[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	const size_t n = rf_search(map->n_ranges, i, map->ranges[i].start <= vaddr);
 	if (next)
-		*next = low;
-	if (low && vaddr < map->ranges[low - 1].end)
-		return &map->ranges[low - 1];
-	return NULL;
+		*next = n;
+	return n && vaddr < map->ranges[n - 1].end ? &map->ranges[n - 1] : NULL;
 }

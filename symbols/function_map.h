@@ -2,7 +2,8 @@
  * the most trusted source first. */
 #pragma once
 
-#include <stdbool.h>
+#include "base/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,17 +27,18 @@ struct function_map {
 
 void function_map_deinit(struct function_map *map);
 
-/* Appends a range to a list that is not a layer yet. */
-bool function_map_append(struct function_map *map, uint64_t start, uint64_t end, const char *raw,
-			 const char *suffix, enum function_rank rank);
+/* Appends a range to a list that is not a layer yet; an empty one is left out.  This and what
+ * follows fails only when memory is short. */
+struct rf_error *function_map_append(struct function_map *map, uint64_t start, uint64_t end,
+				     const char *raw, const char *suffix, enum function_rank rank);
 
 /* Makes a list a layer: sorts it, keeps one name for each start, cuts every range at the next
  * start; what follows an inner function up to the end of the outer one is the outer one's again. */
-bool function_map_settle(struct function_map *map);
+struct rf_error *function_map_settle(struct function_map *map);
 
 /* Adds what a settled `lower` layer knows where `map` knows nothing: ranges whose start is free,
  * cut at the next known start.  `lower` is empty afterwards. */
-bool function_map_add_layer(struct function_map *map, struct function_map *lower);
+struct rf_error *function_map_add_layer(struct function_map *map, struct function_map *lower);
 
 /* The range that holds `vaddr`; NULL when there is none.  *next (may be NULL) gets the index of
  * the first range that starts after `vaddr`. */

@@ -1,20 +1,16 @@
+/* Reading perf-PID.map: its lines, and which of them holds at each address. */
 #include "symbols/perf_map.h"
 
 #include "base/array.h"
+#include "base/search.h"
+#include "symbols/overlaps.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A line of the file; `order` counts the lines. */
-struct entry {
-	uint64_t start, end;
-	const char *name;
-	uint32_t order;
-};
-
-/* What is left of an entry: it begins at `function`. */
+/* What is left of an entry, which begins at `function`. */
 struct range {
 	uint64_t start, end, function;
 	const char *name;
@@ -49,7 +45,7 @@ static bool take_hex(const char **at, const char *end, uint64_t *value)
 }
 
 /* `end` points at the line's end, which becomes a NUL. */
-static bool parse_line(char *line, char *end, struct entry *entry)
+static bool parse_line(char *line, char *end, struct ranked_range *entry)
 {
 	const char *at = line;
 	uint64_t size;
@@ -60,7 +56,7 @@ static bool parse_line(char *line, char *end, struct entry *entry)
 	if (end - at > PERF_MAP_MAX_NAME)
 		end = (char *)at + PERF_MAP_MAX_NAME;
 	*end = '\0';
-	entry->name = at;
+	entry->owner = at;
 	return *at && size && !__builtin_add_overflow(entry->start, size, &entry->end);
 }
 
@@ -74,104 +70,45 @@ static size_t count_lines(const char *text, size_t size)
 	return n;
 }
 
-static bool parse_lines(char *text, size_t size, struct entry **entries, size_t *n)
+/* The entries; of a higher rank are those further down, whose names are their owners. */
+static struct rf_error *parse_lines(char *text, size_t size, struct ranked_range **entries,
+				    size_t *n)
 {
 	size_t lines = count_lines(text, size), cap = 0;
 	size_t skip = lines > PERF_MAP_MAX_ENTRIES ? lines - PERF_MAP_MAX_ENTRIES : 0;
 	char *end = text + size, *next;
 	for (char *line = text; line < end; line = next) {
 		char *newline = memchr(line, '\n', (size_t)(end - line));
-		struct entry entry = {.order = (uint32_t)*n};
+		struct ranked_range entry = {.rank = (uint32_t)*n};
 		next = newline ? newline + 1 : end;
 		if (skip)
 			skip--;
 		else if (parse_line(line, newline ? newline : end, &entry) &&
 			 !rf_array_push(*entries, *n, cap, entry))
-			return false;
+			return rf_error_no_memory();
 	}
-	return true;
+	return NULL;
 }
 
-/* ---- overlaps ---- */
-
-static int compare_entries(const void *a, const void *b)
+static struct rf_error *add_range(void *context, uint64_t start, uint64_t end,
+				  const struct ranked_range *top)
 {
-	const struct entry *x = a, *y = b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	struct perf_map *map = context;
+	const struct range range = {start, end, top->start, top->owner};
+	return rf_array_push(map->ranges, map->n_ranges, map->cap_ranges, range)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
-/* The entries that hold the present position, and some that ended before it: a heap, the one
- * written last on top. */
-struct open {
-	const struct entry **items;
-	size_t n;
-};
-
-static void open_push(struct open *open, const struct entry *entry)
+static struct rf_error *build(struct perf_map *map, size_t size)
 {
-	size_t at = open->n++;
-	for (; at && open->items[(at - 1) / 2]->order < entry->order; at = (at - 1) / 2)
-		open->items[at] = open->items[(at - 1) / 2];
-	open->items[at] = entry;
-}
-
-static void open_pop(struct open *open)
-{
-	const struct entry *last = open->items[--open->n];
-	size_t at = 0;
-	for (size_t child = 1; child < open->n; child = 2 * at + 1) {
-		child += child + 1 < open->n &&
-			 open->items[child + 1]->order > open->items[child]->order;
-		if (open->items[child]->order < last->order)
-			break;
-		open->items[at] = open->items[child];
-		at = child;
-	}
-	open->items[at] = last;
-}
-
-/* From one start or end to the next; each piece belongs to the open entry that was written last. */
-static bool sweep(struct perf_map *map, const struct entry *entries, size_t n, struct open *open)
-{
-	uint64_t position = 0;
-	for (size_t i = 0; i < n || open->n;) {
-		if (!open->n)
-			position = entries[i].start;
-		while (i < n && entries[i].start <= position)
-			open_push(open, &entries[i++]);
-		while (open->n && open->items[0]->end <= position)
-			open_pop(open);
-		if (!open->n)
-			continue;
-		const struct entry *top = open->items[0];
-		uint64_t end = i < n && entries[i].start < top->end ? entries[i].start : top->end;
-		struct range range = {position, end, top->start, top->name};
-		if (!rf_array_push(map->ranges, map->n_ranges, map->cap_ranges, range))
-			return false;
-		position = end;
-	}
-	return true;
-}
-
-static bool build(struct perf_map *map, size_t size)
-{
-	struct entry *entries = NULL;
+	struct ranked_range *entries = NULL;
 	size_t n = 0;
-	struct open open = {0};
-	bool done = parse_lines(map->text, size, &entries, &n);
-	if (done) {
-		open.items = calloc(n + 1, sizeof(*open.items));
-		done = open.items != NULL;
-	}
-	if (done && n) {
-		qsort(entries, n, sizeof(*entries), compare_entries);
-		done = sweep(map, entries, n, &open);
-	}
-	free(open.items);
+	struct rf_error *error = parse_lines(map->text, size, &entries, &n);
+	if (!error)
+		error = overlaps_flatten(entries, n, add_range, map);
 	free(entries);
-	return done;
+	return error;
 }
 
 /* ---- the map ---- */
@@ -186,9 +123,9 @@ static struct perf_map *map_of(char *text, size_t size)
 	}
 	map->text = text;
 	text[size] = '\0';
-	if (build(map, size))
+	if (!build(map, size))
 		return map;
-	perf_map_destroy(map);
+	perf_map_destroy(map); /* memory is short */
 	return NULL;
 }
 
@@ -231,18 +168,11 @@ void perf_map_destroy(struct perf_map *map)
 
 const char *perf_map_find(const struct perf_map *map, uint64_t address, uint64_t *start)
 {
-	size_t low = 0, high = map->n_ranges;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (map->ranges[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == map->n_ranges || map->ranges[low].start > address)
+	const size_t at = rf_search(map->n_ranges, i, map->ranges[i].end <= address);
+	if (at == map->n_ranges || map->ranges[at].start > address)
 		return NULL;
-	*start = map->ranges[low].function;
-	return map->ranges[low].name;
+	*start = map->ranges[at].function;
+	return map->ranges[at].name;
 }
 
 size_t perf_map_n_ranges(const struct perf_map *map)

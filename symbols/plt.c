@@ -1,8 +1,10 @@
-/* A stub's target is the relocation of the GOT slot that it jumps through.  Shapes of stubs:
- * psABI x86-64 1.0, section 5.2 (lazy PLT) and 13.2 (IBT: .plt pushes an index, .plt.sec jumps). */
+/* Names for the stubs of the procedure linkage table.  A stub's target is the relocation of the GOT
+ * slot that it jumps through.  Shapes of stubs: psABI x86-64 1.0, section 5.2 (lazy PLT) and 13.2
+ * (IBT: .plt pushes an index, .plt.sec jumps). */
 #include "symbols/plt.h"
 
 #include "base/array.h"
+#include "base/search.h"
 
 #include <string.h>
 
@@ -42,8 +44,9 @@ static const char *target_name(const struct elf_file *file, const GElf_Rela *rel
 	return name && name[0] ? name : NULL;
 }
 
-static bool read_relocations(const struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header,
-			     const struct function_map *known, struct slots *slots)
+static struct rf_error *read_relocations(const struct elf_file *file, Elf_Scn *section,
+					 const GElf_Shdr *header, const struct function_map *known,
+					 struct slots *slots)
 {
 	GElf_Shdr symbols_header = {0};
 	Elf_Data *symbols = section_data(file, header->sh_link, &symbols_header);
@@ -58,9 +61,9 @@ static bool read_relocations(const struct elf_file *file, Elf_Scn *section, cons
 		const char *name = target_name(file, &rela, symbols, symbols_header.sh_link, known);
 		struct slot slot = {rela.r_offset, name};
 		if (name && !rf_array_push(slots->items, slots->n_items, slots->cap_items, slot))
-			return false;
+			return rf_error_no_memory();
 	}
-	return true;
+	return NULL;
 }
 
 static int compare_slots(const void *left, const void *right)
@@ -71,11 +74,9 @@ static int compare_slots(const void *left, const void *right)
 
 static const char *slot_name(const struct slots *slots, uint64_t address)
 {
-	struct slot key = {address, NULL};
-	const struct slot *slot = slots->n_items ? bsearch(&key, slots->items, slots->n_items,
-							   sizeof(key), compare_slots)
-						 : NULL;
-	return slot ? slot->name : NULL;
+	const size_t at = rf_search(slots->n_items, i, slots->items[i].address < address);
+	return at < slots->n_items && slots->items[at].address == address ? slots->items[at].name
+									  : NULL;
 }
 
 /* The GOT slot that the stub at `bytes` jumps through: jmp [rip+disp32], after an optional
@@ -123,8 +124,8 @@ static size_t stub_size(const struct elf_bytes *section, const char *name)
 	return short_stubs ? 8 : 16;
 }
 
-static bool read_stubs(const struct elf_file *file, const struct slots *slots, const char *name,
-		       struct function_map *stubs)
+static struct rf_error *read_stubs(const struct elf_file *file, const struct slots *slots,
+				   const char *name, struct function_map *stubs)
 {
 	struct elf_bytes section, rela_plt;
 	uint64_t start, end;
@@ -132,38 +133,39 @@ static bool read_stubs(const struct elf_file *file, const struct slots *slots, c
 		rela_plt.size = 0;
 	if (!elf_file_section(file, name, &section) ||
 	    !elf_file_region(file, section.vaddr, &start, &end))
-		return true;
+		return NULL;
 	size_t size = stub_size(&section, name);
-	for (size_t at = 0; at < section.size; at += size) {
+	struct rf_error *error = NULL;
+	for (size_t at = 0; !error && at < section.size; at += size) {
 		size_t left = section.size - at < size ? section.size - at : size;
 		uint64_t vaddr = section.vaddr + at;
 		uint32_t index;
 		const char *target = slot_name(slots, stub_slot(section.bytes + at, left, vaddr));
 		if (!target && stub_index(section.bytes + at, left, &index))
 			target = lazy_name(&rela_plt, slots, index);
-		if (target && vaddr < end &&
-		    !function_map_append(stubs, vaddr, vaddr + left, target, "@plt", RANK_LOCAL))
-			return false;
+		if (target && vaddr < end)
+			error = function_map_append(stubs, vaddr, vaddr + left, target, "@plt",
+						    RANK_LOCAL);
 	}
-	return true;
+	return error;
 }
 
-bool plt_read(const struct elf_file *file, const struct function_map *known,
-	      struct function_map *stubs)
+struct rf_error *plt_read(const struct elf_file *file, const struct function_map *known,
+			  struct function_map *stubs)
 {
 	struct slots slots = {0};
-	bool ok = true;
+	struct rf_error *error = NULL;
 	Elf_Scn *section = NULL;
-	while (ok && (section = elf_nextscn(file->elf, section))) {
+	while (!error && (section = elf_nextscn(file->elf, section))) {
 		GElf_Shdr header;
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA &&
 		    (header.sh_flags & SHF_ALLOC))
-			ok = read_relocations(file, section, &header, known, &slots);
+			error = read_relocations(file, section, &header, known, &slots);
 	}
 	if (slots.n_items)
 		qsort(slots.items, slots.n_items, sizeof(*slots.items), compare_slots);
-	for (size_t i = 0; ok && i < sizeof(stub_sections) / sizeof(*stub_sections); i++)
-		ok = read_stubs(file, &slots, stub_sections[i], stubs);
+	for (size_t i = 0; !error && i < sizeof(stub_sections) / sizeof(*stub_sections); i++)
+		error = read_stubs(file, &slots, stub_sections[i], stubs);
 	free(slots.items);
-	return ok;
+	return error;
 }

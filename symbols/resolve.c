@@ -38,11 +38,6 @@ struct module_work {
 	struct u64_map *calls; /* inlined calls that have a row, by their address */
 };
 
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory while naming functions");
-}
-
 static int compare_places(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
@@ -51,12 +46,12 @@ static int compare_places(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static bool collect_places(const struct profile *profile, struct places *places)
+static struct rf_error *collect_places(const struct profile *profile, struct places *places)
 {
 	size_t n = profile->n_blocks + profile->n_frames + profile->n_counter_places;
 	places->items = malloc((n + 1) * sizeof(*places->items));
 	if (!places->items)
-		return false;
+		return rf_error_no_memory();
 	for (size_t i = 0; i < profile->n_blocks; i++)
 		places->items[places->n_items++] =
 			(struct place){profile->blocks[i].start, profile->blocks[i].module, i};
@@ -69,12 +64,12 @@ static bool collect_places(const struct profile *profile, struct places *places)
 			(struct place){profile->counter_places[i].offset,
 				       profile->counter_places[i].module, PROFILE_NONE};
 	qsort(places->items, places->n_items, sizeof(*places->items), compare_places);
-	return true;
+	return NULL;
 }
 
 /* Adds a row, cut so that it begins where the last one ended at the earliest.  Takes `name`. */
-static bool add_function(struct module_work *work, uint64_t start, uint64_t end, char *name,
-			 const char *file, uint32_t line)
+static struct rf_error *add_function(struct module_work *work, uint64_t start, uint64_t end,
+				     char *name, const char *file, uint32_t line)
 {
 	struct profile *profile = work->profile;
 	struct profile_function function = {
@@ -89,15 +84,15 @@ static bool add_function(struct module_work *work, uint64_t start, uint64_t end,
 	    rf_array_push(profile->functions, profile->n_functions, profile->cap_functions,
 			  function)) {
 		work->covered = end;
-		return true;
+		return NULL;
 	}
 	free(name);
 	free(function.file);
-	return false;
+	return rf_error_no_memory();
 }
 
 /* Code without a file or segment: rows of a page each, cut before `limit`. */
-static bool add_page(struct module_work *work, uint64_t offset, uint64_t limit)
+static struct rf_error *add_page(struct module_work *work, uint64_t offset, uint64_t limit)
 {
 	const char *module = work->profile->modules[work->module].name;
 	bool bracketed = module[0] == '[';
@@ -108,7 +103,7 @@ static bool add_page(struct module_work *work, uint64_t offset, uint64_t limit)
 	if (end < start)
 		end = UINT64_MAX;
 	if (asprintf(&name, bracketed ? "%s+0x%" PRIx64 : "[%s]+0x%" PRIx64, module, start) < 0)
-		return false;
+		return rf_error_no_memory();
 	return add_function(work, start, end < limit ? end : limit, name, "", 0);
 }
 
@@ -123,52 +118,55 @@ static uint64_t page_limit(struct module_work *work, size_t i)
 	return UINT64_MAX;
 }
 
-static bool add_functions(struct module_work *work)
+static struct rf_error *add_functions(struct module_work *work)
 {
-	bool ok = true;
-	for (size_t i = 0; ok && i < work->n_places; i++) {
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < work->n_places; i++) {
 		uint64_t offset = work->places[i].offset;
 		struct symbol symbol;
 		if (offset < work->covered)
 			continue;
 		if (work->symbols && symbol_find(work->symbols, offset - work->bias, &symbol))
-			ok = add_function(work, symbol.start + work->bias, symbol.end + work->bias,
-					  strdup(symbol.name), symbol.file, symbol.line);
+			error = add_function(work, symbol.start + work->bias,
+					     symbol.end + work->bias, strdup(symbol.name),
+					     symbol.file, symbol.line);
 		else
-			ok = add_page(work, offset, page_limit(work, i));
+			error = add_page(work, offset, page_limit(work, i));
 	}
-	return ok;
+	return error;
 }
 
 /* One more row, or a longer last one. */
-static bool add_line(struct module_work *work, uint64_t start, uint64_t end, const char *file,
-		     uint32_t line)
+static struct rf_error *add_line(struct module_work *work, uint64_t start, uint64_t end,
+				 const char *file, uint32_t line)
 {
 	struct profile *profile = work->profile;
 	struct profile_line *last = profile->n_lines ? &profile->lines[profile->n_lines - 1] : NULL;
 	if (last && last->module == work->module && last->end == start && last->line == line &&
 	    strcmp(last->file, file) == 0) {
 		last->end = end;
-		return true;
+		return NULL;
 	}
 	struct profile_line row = {work->module, start, end, strdup(file), line};
 	if (row.file && rf_array_push(profile->lines, profile->n_lines, profile->cap_lines, row))
-		return true;
+		return NULL;
 	free(row.file);
-	return false;
+	return rf_error_no_memory();
 }
 
 /* What is known of the code from `at` on, up to `end` at the most: adds it, and gives in *next how
  * far it goes. */
-typedef bool add_code(struct module_work *work, uint64_t at, uint64_t end, uint64_t *next);
+typedef struct rf_error *add_code(struct module_work *work, uint64_t at, uint64_t end,
+				  uint64_t *next);
 
-static bool add_line_at(struct module_work *work, uint64_t at, uint64_t end, uint64_t *next)
+static struct rf_error *add_line_at(struct module_work *work, uint64_t at, uint64_t end,
+				    uint64_t *next)
 {
 	const char *file;
 	uint32_t line;
 	const bool known = symbol_line_range(work->symbols, at, &file, &line, next);
 	*next = *next < end ? *next : end;
-	return !known || add_line(work, at, *next, file, line);
+	return known ? add_line(work, at, *next, file, line) : NULL;
 }
 
 /* Lambdas are told apart by where they stand: most compilers give them no linkage name. */
@@ -205,30 +203,34 @@ static uint32_t call_row(struct module_work *work, const struct dwarf_inline *ca
 }
 
 /* One more row, or a longer last one. */
-static bool add_inlined_at(struct module_work *work, uint64_t at, uint64_t end, uint64_t *next)
+static struct rf_error *add_inlined_at(struct module_work *work, uint64_t at, uint64_t end,
+				       uint64_t *next)
 {
 	struct profile *profile = work->profile;
 	const struct dwarf_inline *call = symbol_inlined(work->symbols, at, next);
 	*next = *next < end ? *next : end;
 	if (!call)
-		return true;
+		return NULL;
 	const uint32_t row = call_row(work, call);
 	struct profile_inlined_code *last =
 		profile->n_inlined_code ? &profile->inlined_code[profile->n_inlined_code - 1]
 					: NULL;
 	if (last && last->module == work->module && last->end == at && last->call == row) {
 		last->end = *next;
-		return true;
+		return NULL;
 	}
 	const struct profile_inlined_code code = {work->module, at, *next, row};
 	return row != PROFILE_NONE && rf_array_push(profile->inlined_code, profile->n_inlined_code,
-						    profile->cap_inlined_code, code);
+						    profile->cap_inlined_code, code)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
 /* Goes through the code that was executed or sampled, in order and each byte once. */
-static bool add_to_code(struct module_work *work, add_code *add)
+static struct rf_error *add_to_code(struct module_work *work, add_code *add)
 {
 	uint64_t done = 0;
+	struct rf_error *error = NULL;
 	for (size_t i = 0; work->symbols && i < work->n_places; i++) {
 		const struct place *place = &work->places[i];
 		const uint64_t size =
@@ -236,24 +238,25 @@ static bool add_to_code(struct module_work *work, add_code *add)
 		const uint64_t end = place->offset + size;
 		for (uint64_t at = place->offset > done ? place->offset : done, next; at < end;
 		     at = next) {
-			if (!add(work, at, end, &next))
-				return false;
+			error = add(work, at, end, &next);
+			if (error)
+				return error;
 			done = next = next > at ? next : at + 1; /* whatever a damaged file says */
 		}
 	}
-	return true;
+	return NULL;
 }
 
 /* Recursion in call_row is as deep as calls are inlined in each other: dwarf_inlines bounds that.
  */
-static bool add_inlined(struct module_work *work)
+static struct rf_error *add_inlined(struct module_work *work)
 {
 	struct u64_map calls = {0};
 	work->calls = &calls;
-	const bool ok = add_to_code(work, add_inlined_at);
+	struct rf_error *error = add_to_code(work, add_inlined_at);
 	u64_map_deinit(&calls);
 	work->calls = NULL;
-	return ok;
+	return error;
 }
 
 /* How well the vdso fits at `bias`: places in named functions, and blocks whose bytes are there. */
@@ -278,15 +281,15 @@ static size_t score_vdso(const struct module_work *work, const uint8_t *image, s
 /* Rows for places of the vdso.  Their offsets are run-time addresses, and each run (and each
  * process) has the image elsewhere: places within one image's length are taken together, and the
  * page-aligned bias that fits them best is theirs. */
-static bool add_vdso_functions(struct module_work *all)
+static struct rf_error *add_vdso_functions(struct module_work *all)
 {
 	const void *image;
 	size_t size;
 	if (!vdso_image(&image, &size))
 		return add_functions(all);
 	size_t pages = (size + PAGE_BYTES - 1) / PAGE_BYTES;
-	bool ok = true;
-	for (size_t i = 0, n; ok && i < all->n_places; i += n) {
+	struct rf_error *error = NULL;
+	for (size_t i = 0, n; !error && i < all->n_places; i += n) {
 		struct module_work work = *all;
 		uint64_t first_page = all->places[i].offset & ~(uint64_t)(PAGE_BYTES - 1);
 		work.places = all->places + i;
@@ -301,10 +304,10 @@ static bool add_vdso_functions(struct module_work *all)
 			if (score > best_score)
 				best_score = score, work.bias = bias;
 		}
-		ok = add_functions(&work);
+		error = add_functions(&work);
 		all->covered = work.covered;
 	}
-	return ok;
+	return error;
 }
 
 static struct rf_error *open_symbols(struct module_work *work, bool is_vdso)
@@ -332,16 +335,20 @@ static void drop_changed_file(struct module_work *work)
 	work->symbols = NULL;
 }
 
-static bool resolve_module(struct module_work *work)
+static struct rf_error *resolve_module(struct module_work *work)
 {
 	bool is_vdso = strcmp(work->profile->modules[work->module].path, "[vdso]") == 0;
 	/* A file that is gone is a fact about the profile, not a failure: it gets page rows. */
 	rf_error_destroy(open_symbols(work, is_vdso));
 	drop_changed_file(work);
-	bool ok = is_vdso && work->symbols ? add_vdso_functions(work) : add_functions(work);
-	ok = ok && (is_vdso || (add_to_code(work, add_line_at) && add_inlined(work)));
+	struct rf_error *error =
+		is_vdso && work->symbols ? add_vdso_functions(work) : add_functions(work);
+	if (!error && !is_vdso)
+		error = add_to_code(work, add_line_at);
+	if (!error && !is_vdso)
+		error = add_inlined(work);
 	symbol_module_close(work->symbols);
-	return ok;
+	return error;
 }
 
 /* Functions made at run time were named when they were seen. */
@@ -358,8 +365,8 @@ static bool is_named(const struct profile *profile, uint32_t module)
 struct rf_error *symbols_resolve_with(struct profile *profile, const struct symbol_fetcher *fetcher)
 {
 	struct places places = {0};
-	bool ok = collect_places(profile, &places);
-	for (size_t i = 0, n; ok && i < places.n_items; i += n) {
+	struct rf_error *error = collect_places(profile, &places);
+	for (size_t i = 0, n; !error && i < places.n_items; i += n) {
 		uint32_t module = places.items[i].module;
 		for (n = 1; i + n < places.n_items; n++)
 			if (places.items[i + n].module != module)
@@ -367,10 +374,10 @@ struct rf_error *symbols_resolve_with(struct profile *profile, const struct symb
 		struct module_work work = {profile, module,  NULL, &places.items[i], n, 0,
 					   0,       fetcher, NULL};
 		if (module < profile->n_modules && !is_named(profile, module))
-			ok = resolve_module(&work);
+			error = resolve_module(&work);
 	}
 	free(places.items);
-	return ok ? NULL : out_of_memory();
+	return error;
 }
 
 struct rf_error *symbols_resolve(struct profile *profile)

@@ -1,4 +1,5 @@
-/* The merge: which source names which part of a module.  See symbol_find in symbols.h. */
+/* The functions of one module: which source names which part of it.  See symbol_find in symbols.h.
+ */
 #include "symbols/symbols.h"
 
 #include "base/array.h"
@@ -34,11 +35,6 @@ struct symbol_module {
 	size_t n_names, cap_names;
 };
 
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory while reading symbols");
-}
-
 static uint64_t shift_of(const struct symbol_module *module, int file)
 {
 	return debug_file_shift(&module->files[FILE_ITSELF], &module->files[file]);
@@ -47,7 +43,7 @@ static uint64_t shift_of(const struct symbol_module *module, int file)
 struct fde_layer {
 	const struct symbol_module *module;
 	struct function_map *functions;
-	bool ok;
+	struct rf_error *error;
 };
 
 static bool add_fde(void *context, const struct eh_frame_fde *fde)
@@ -59,19 +55,20 @@ static bool add_fde(void *context, const struct eh_frame_fde *fde)
 		return true;
 	uint64_t left = segment->vaddr + segment->memory_size - fde->start;
 	uint64_t size = fde->end - fde->start;
-	layer->ok =
+	layer->error =
 		function_map_append(layer->functions, fde->start,
 				    fde->start + (size < left ? size : left), NULL, "", RANK_LOCAL);
-	return layer->ok;
+	return !layer->error;
 }
 
-static bool read_fdes(const struct symbol_module *module, struct function_map *functions)
+static struct rf_error *read_fdes(const struct symbol_module *module,
+				  struct function_map *functions)
 {
 	struct elf_bytes section;
-	struct fde_layer layer = {module, functions, true};
+	struct fde_layer layer = {module, functions, NULL};
 	if (elf_file_eh_frame(&module->files[FILE_ITSELF], &section))
 		eh_frame_walk(&section, EH_FRAME, add_fde, &layer);
-	return layer.ok;
+	return layer.error;
 }
 
 /* A symbol without a size ends where the FDE of the same start ends, else at the next FDE: hidden
@@ -90,28 +87,50 @@ static void size_by_fdes(struct function_map *unsized, const struct function_map
 	}
 }
 
+/* The lists of which the map of functions is made. */
+struct layers {
+	struct function_map unsized, stubs, fdes;
+};
+
 /* The layers, most trusted last in, while the map is empty: sized, unsized, stubs, FDEs. */
-static bool build_functions(struct symbol_module *module)
+static struct rf_error *merge_layers(struct symbol_module *module, struct layers *layers)
 {
 	struct function_map *sized = &module->functions;
-	struct function_map unsized = {0}, stubs = {0}, fdes = {0};
 	const struct elf_file *image = &module->files[FILE_ITSELF];
-	bool ok = true;
-	for (int i = 0; ok && i < N_FILES; i++)
+	struct rf_error *error = NULL;
+	for (int i = 0; !error && i < N_FILES; i++)
 		if (module->opened[i])
-			ok = elf_symtab_read(&module->files[i], image, shift_of(module, i), sized,
-					     &unsized);
-	ok = ok && function_map_settle(sized) && function_map_settle(&unsized);
-	ok = ok && read_fdes(module, &fdes) && function_map_settle(&fdes);
-	if (ok)
-		size_by_fdes(&unsized, &fdes);
-	ok = ok && function_map_add_layer(sized, &unsized);
-	ok = ok && plt_read(image, sized, &stubs) && function_map_settle(&stubs);
-	ok = ok && function_map_add_layer(sized, &stubs) && function_map_add_layer(sized, &fdes);
-	function_map_deinit(&unsized);
-	function_map_deinit(&stubs);
-	function_map_deinit(&fdes);
-	return ok;
+			error = elf_symtab_read(&module->files[i], image, shift_of(module, i),
+						sized, &layers->unsized);
+	if (!error)
+		error = function_map_settle(sized);
+	if (!error)
+		error = function_map_settle(&layers->unsized);
+	if (!error)
+		error = read_fdes(module, &layers->fdes);
+	if (!error)
+		error = function_map_settle(&layers->fdes);
+	if (error)
+		return error;
+	size_by_fdes(&layers->unsized, &layers->fdes);
+	error = function_map_add_layer(sized, &layers->unsized);
+	if (!error)
+		error = plt_read(image, sized, &layers->stubs);
+	if (!error)
+		error = function_map_settle(&layers->stubs);
+	if (!error)
+		error = function_map_add_layer(sized, &layers->stubs);
+	return error ? error : function_map_add_layer(sized, &layers->fdes);
+}
+
+static struct rf_error *build_functions(struct symbol_module *module)
+{
+	struct layers layers = {0};
+	struct rf_error *error = merge_layers(module, &layers);
+	function_map_deinit(&layers.unsized);
+	function_map_deinit(&layers.stubs);
+	function_map_deinit(&layers.fdes);
+	return error;
 }
 
 /* False when there is none, or it is another one's. */
@@ -161,7 +180,7 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 	struct symbol_module *module = calloc(1, sizeof(*module));
 	if (!module) {
 		elf_file_close(file);
-		return out_of_memory();
+		return rf_error_no_memory();
 	}
 	for (int i = 0; i < N_FILES; i++)
 		module->files[i].fd = -1;
@@ -171,6 +190,7 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 	module->name = strdup(slash ? slash + 1 : path);
 	module->build_id = elf_file_build_id(file);
 	module->fetcher = fetcher;
+	struct rf_error *error = rf_error_no_memory();
 	if (module->name && module->build_id) {
 		if (has_path)
 			module->opened[FILE_DEBUG] = debug_file_open(file, path, module->build_id,
@@ -178,13 +198,13 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 		fetch_debug_file(module);
 		module->opened[FILE_DEBUG_DATA] =
 			debug_data_open(file, &module->files[FILE_DEBUG_DATA]);
-		if (build_functions(module)) {
-			*out = module;
-			return NULL;
-		}
+		error = build_functions(module);
 	}
-	symbol_module_close(module);
-	return out_of_memory();
+	if (error)
+		symbol_module_close(module);
+	else
+		*out = module;
+	return error;
 }
 
 struct rf_error *symbol_module_open_with(const char *path, const struct symbol_fetcher *fetcher,
@@ -252,19 +272,23 @@ static struct dwarf_names *module_dwarf(struct symbol_module *module)
 /* DWARF names what no symbol names, before the FDEs do; so a range that is only an FDE makes way
  * for it.  Done once, before the first answer that no symbol gives: later answers must not
  * contradict it. */
-static bool merge_dwarf(struct symbol_module *module)
+static struct rf_error *merge_dwarf(struct symbol_module *module)
 {
 	struct function_map subprograms = {0}, unnamed = {0}, named = {0};
-	bool ok = dwarf_names_functions(module->dwarf, &subprograms) &&
-		  function_map_settle(&subprograms);
-	for (size_t i = 0; ok && i < module->functions.n_ranges; i++) {
+	struct rf_error *error = dwarf_names_functions(module->dwarf, &subprograms);
+	if (!error)
+		error = function_map_settle(&subprograms);
+	for (size_t i = 0; !error && i < module->functions.n_ranges; i++) {
 		const struct function_range *range = &module->functions.ranges[i];
 		struct function_map *layer = range->raw ? &named : &unnamed;
-		ok = rf_array_push(layer->ranges, layer->n_ranges, layer->cap_ranges, *range);
+		if (!rf_array_push(layer->ranges, layer->n_ranges, layer->cap_ranges, *range))
+			error = rf_error_no_memory();
 	}
-	ok = ok && function_map_add_layer(&named, &subprograms) &&
-	     function_map_add_layer(&named, &unnamed);
-	if (ok) {
+	if (!error)
+		error = function_map_add_layer(&named, &subprograms);
+	if (!error)
+		error = function_map_add_layer(&named, &unnamed);
+	if (!error) {
 		struct function_map old = module->functions;
 		module->functions = named;
 		named = old;
@@ -272,57 +296,64 @@ static bool merge_dwarf(struct symbol_module *module)
 	function_map_deinit(&subprograms);
 	function_map_deinit(&unnamed);
 	function_map_deinit(&named);
-	return ok;
+	return error;
 }
 
 /* What lies between the functions of one executable region. */
-static bool add_gaps(const struct symbol_module *module, uint64_t start, uint64_t end,
-		     struct function_map *gaps)
+static struct rf_error *add_gaps(const struct symbol_module *module, uint64_t start, uint64_t end,
+				 struct function_map *gaps)
 {
 	const struct function_map *functions = &module->functions;
 	size_t next;
 	const struct function_range *first = function_map_find(functions, start, &next);
 	if (first)
 		start = first->end;
-	for (; start < end && next < functions->n_ranges; next++) {
+	struct rf_error *error = NULL;
+	for (; !error && start < end && next < functions->n_ranges; next++) {
 		const struct function_range *range = &functions->ranges[next];
 		if (range->start >= end)
 			break;
-		if (!function_map_append(gaps, start, range->start, NULL, "", RANK_LOCAL))
-			return false;
+		error = function_map_append(gaps, start, range->start, NULL, "", RANK_LOCAL);
 		start = range->end;
 	}
-	return function_map_append(gaps, start, end, NULL, "", RANK_LOCAL);
+	return error ? error : function_map_append(gaps, start, end, NULL, "", RANK_LOCAL);
 }
 
 /* Adds every gap as a range of its own, so that each byte of each executable segment is in one. */
-static bool merge_gaps(struct symbol_module *module)
+static struct rf_error *merge_gaps(struct symbol_module *module)
 {
 	const struct elf_file *image = &module->files[FILE_ITSELF];
 	struct function_map gaps = {0};
-	bool ok = true;
-	for (size_t i = 0; ok && i < image->n_segments; i++) {
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < image->n_segments; i++) {
 		const struct elf_segment *segment = &image->segments[i];
 		uint64_t at = segment->vaddr, start, end;
-		for (; ok && at - segment->vaddr < segment->memory_size; at = end) {
+		for (; !error && at - segment->vaddr < segment->memory_size; at = end) {
 			if (!elf_file_region(image, at, &start, &end))
 				break;
-			ok = add_gaps(module, start, end, &gaps);
+			error = add_gaps(module, start, end, &gaps);
 		}
 	}
-	ok = ok && function_map_settle(&gaps) && function_map_add_layer(&module->functions, &gaps);
+	if (!error)
+		error = function_map_settle(&gaps);
+	if (!error)
+		error = function_map_add_layer(&module->functions, &gaps);
 	function_map_deinit(&gaps);
-	return ok;
+	return error;
 }
 
+/* Where memory is short the answer is that of the symbols alone. */
 static struct function_range *find_range(struct symbol_module *module, uint64_t vaddr)
 {
 	struct function_range *range = function_map_find(&module->functions, vaddr, NULL);
 	if ((range && range->raw) || module->complete)
 		return range;
 	module->complete = true;
-	bool ok = (!module_dwarf(module) || merge_dwarf(module)) && merge_gaps(module);
-	return ok ? function_map_find(&module->functions, vaddr, NULL) : range;
+	struct rf_error *error = module_dwarf(module) ? merge_dwarf(module) : NULL;
+	if (!error)
+		error = merge_gaps(module);
+	rf_error_destroy(error);
+	return error ? range : function_map_find(&module->functions, vaddr, NULL);
 }
 
 static char *make_name(const struct symbol_module *module, const struct function_range *range)

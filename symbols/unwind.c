@@ -3,6 +3,7 @@
 #include "symbols/unwind.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "symbols/unwind_file.h"
 
 #include <libunwind.h>
@@ -65,17 +66,10 @@ static const struct unwind_module *find_module(struct walk *walk, uint64_t addre
 	const struct unwind_space *space = walk->space;
 	if (walk->module && address >= walk->module->start && address < walk->module->end)
 		return walk->module;
-	size_t low = 0, high = space->n_modules;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->modules[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address >= space->modules[low - 1].end)
+	const size_t n = rf_search(space->n_modules, i, space->modules[i].start <= address);
+	if (!n || address >= space->modules[n - 1].end)
 		return NULL;
-	return walk->module = &space->modules[low - 1];
+	return walk->module = &space->modules[n - 1];
 }
 
 static bool read_stack(const struct walk *walk, uint64_t address, uint64_t *value)
@@ -420,15 +414,8 @@ void unwinder_destroy(struct unwinder *unwinder)
 
 static bool is_executable(const struct unwind_space *space, uint64_t address)
 {
-	size_t low = 0, high = space->n_mappings;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < space->mappings[low - 1].end;
+	const size_t n = rf_search(space->n_mappings, i, space->mappings[i].start <= address);
+	return n && address < space->mappings[n - 1].end;
 }
 
 static uint64_t cursor_register(unw_cursor_t *cursor, int number, uint64_t otherwise)

@@ -1,3 +1,5 @@
+/* A mapped file for the unwinder: it is opened, its search table is found, and where it has none
+ * one is made.  Where memory is short a table stays unmade: walks end at that file's code. */
 #include "symbols/unwind_file.h"
 
 #include "base/array.h"

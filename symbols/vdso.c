@@ -1,3 +1,4 @@
+/* Finds the vdso by the auxiliary vector that the kernel gives each process. */
 #include "symbols/vdso.h"
 
 #include <elf.h>

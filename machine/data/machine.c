@@ -17,6 +17,12 @@ void machine_deinit(struct machine *machine)
 	*machine = (struct machine){0};
 }
 
+bool roof_is_same(const struct roof *a, const struct roof *b)
+{
+	return a->kind == b->kind && a->precision == b->precision && a->op == b->op &&
+	       a->level == b->level && (a->kind == ROOF_BANDWIDTH || a->isa == b->isa);
+}
+
 bool roof_matches(const struct roof *roof, struct roof_key key)
 {
 	return roof->kind == key.kind && !roof->by_node && roof->op == key.op &&

@@ -48,6 +48,12 @@ struct machine_cache {
 	int shared_by;
 };
 
+/* A thread count that was measured. */
+struct machine_count {
+	int threads;
+	bool complete; /* all rows, not only what reports use */
+};
+
 struct machine {
 	char *cpu_model;
 	int usable_threads;      /* hardware threads inside the affinity mask and cgroup quota */
@@ -56,11 +62,7 @@ struct machine {
 	double clock_fp_ghz;     /* the same while the widest vectors multiply and add */
 	struct machine_cache caches[8];
 	size_t n_caches;
-	struct machine_count {
-		int threads;
-		bool complete;
-	} * counts; /* measured thread counts,
-		     * ascending; complete: all rows, not only what reports use */
+	struct machine_count *counts; /* ascending */
 	size_t n_counts;
 	struct roof *roofs;
 	size_t n_roofs;
@@ -93,6 +95,9 @@ static inline struct roof_key roof_bandwidth(enum roof_op op, enum roof_level le
 	return (struct roof_key){ROOF_BANDWIDTH, ROOF_ISA_ANY, ROOF_PRECISION_NONE, op, level};
 }
 
+/* Whether two rows are of the same roof, at perhaps another thread count or on other nodes.  Which
+ * kernel was fastest (isa) makes no difference to a bandwidth. */
+bool roof_is_same(const struct roof *a, const struct roof *b);
 /* Whether a row is of the key and not of single NUMA nodes. */
 bool roof_matches(const struct roof *roof, struct roof_key key);
 

@@ -1,3 +1,4 @@
+/* The machine as JSON and back; what is read is checked, member by member. */
 #include "machine/data/machine_json.h"
 
 #include <math.h>

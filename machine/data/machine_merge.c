@@ -1,3 +1,4 @@
+/* What two measurements of one machine have together. */
 #include "machine/data/machine_merge.h"
 
 #include <stdlib.h>
@@ -40,32 +41,32 @@ static int compare_roofs(const void *left, const void *right)
 }
 
 /* Sorts by thread count, keeping the order of rows with the same one. */
-static bool sort_roofs(struct machine *machine)
+static struct rf_error *sort_roofs(struct machine *machine)
 {
 	size_t n = machine->n_roofs;
 	const struct roof **order = calloc(n, sizeof(*order));
 	struct roof *sorted = calloc(n, sizeof(*sorted));
-	bool ok = order && sorted;
-	for (size_t i = 0; ok && i < n; i++)
+	struct rf_error *error = order && sorted ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < n; i++)
 		order[i] = &machine->roofs[i];
-	if (ok)
+	if (!error)
 		qsort(order, n, sizeof(*order), compare_roofs);
-	for (size_t i = 0; ok && i < n; i++)
+	for (size_t i = 0; !error && i < n; i++)
 		sorted[i] = *order[i];
-	if (ok)
+	if (!error)
 		memcpy(machine->roofs, sorted, n * sizeof(*sorted));
 	free(order);
 	free(sorted);
-	return ok;
+	return error;
 }
 
-static bool merge_roofs(struct machine *newer, const struct machine *older)
+static struct rf_error *merge_roofs(struct machine *newer, const struct machine *older)
 {
 	bool keep_node_rows = !has_node_rows(newer);
 	struct roof *roofs =
 		reallocarray(newer->roofs, newer->n_roofs + older->n_roofs + 1, sizeof(*roofs));
 	if (!roofs)
-		return false;
+		return rf_error_no_memory();
 	newer->roofs = roofs;
 	for (size_t i = 0; i < older->n_roofs; i++) {
 		const struct roof *roof = &older->roofs[i];
@@ -75,27 +76,27 @@ static bool merge_roofs(struct machine *newer, const struct machine *older)
 	return sort_roofs(newer);
 }
 
-static bool merge_counts(struct machine *newer, const struct machine *older)
+static struct rf_error *merge_counts(struct machine *newer, const struct machine *older)
 {
 	size_t had = newer->n_counts;
 	struct machine_count *counts =
 		reallocarray(newer->counts, had + older->n_counts + 1, sizeof(*counts));
 	if (!counts)
-		return false;
+		return rf_error_no_memory();
 	newer->counts = counts;
 	for (size_t i = 0; i < older->n_counts; i++)
 		if (!find_count(newer, older->counts[i].threads))
 			counts[newer->n_counts++] = older->counts[i];
 	qsort(counts, newer->n_counts, sizeof(*counts), compare_counts);
-	return true;
+	return NULL;
 }
 
-static bool merge_notes(struct machine *newer, struct machine *older)
+static struct rf_error *merge_notes(struct machine *newer, struct machine *older)
 {
 	char **notes =
 		reallocarray(newer->notes, newer->n_notes + older->n_notes + 1, sizeof(*notes));
 	if (!notes)
-		return false;
+		return rf_error_no_memory();
 	newer->notes = notes;
 	for (size_t i = 0; i < older->n_notes; i++) {
 		bool there = false;
@@ -106,13 +107,14 @@ static bool merge_notes(struct machine *newer, struct machine *older)
 		notes[newer->n_notes++] = older->notes[i];
 		older->notes[i] = NULL;
 	}
-	return true;
+	return NULL;
 }
 
 struct rf_error *machine_merge(struct machine *newer, struct machine *older)
 {
 	/* Rows first: they look at the counts that `newer` has of its own. */
-	if (merge_roofs(newer, older) && merge_counts(newer, older) && merge_notes(newer, older))
-		return NULL;
-	return rf_error_no_memory();
+	struct rf_error *error = merge_roofs(newer, older);
+	if (!error)
+		error = merge_counts(newer, older);
+	return error ? error : merge_notes(newer, older);
 }

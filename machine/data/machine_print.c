@@ -1,3 +1,4 @@
+/* The table of `rfprof machine`, by libsmartcols. */
 #include "machine/data/machine_print.h"
 
 #include <errno.h>
@@ -29,12 +30,10 @@ static enum section section_of(const struct roof *roof)
 	return roof->kind == ROOF_COMPUTE ? SECTION_COMPUTE : SECTION_BANDWIDTH;
 }
 
-/* True for the same roof at perhaps another thread count.  Which kernel was fastest (isa) makes no
- * difference to a bandwidth. */
+/* True for the same line of the table. */
 static bool same_roof(const struct roof *a, const struct roof *b)
 {
-	return section_of(a) == section_of(b) && a->op == b->op && a->level == b->level &&
-	       a->precision == b->precision && (a->kind == ROOF_BANDWIDTH || a->isa == b->isa) &&
+	return section_of(a) == section_of(b) && roof_is_same(a, b) &&
 	       (!a->by_node || (a->cpu_node == b->cpu_node && a->memory_node == b->memory_node));
 }
 

@@ -1,3 +1,4 @@
+/* The table of bandwidth kernels, from the same lists as their code. */
 #include "machine/kernels/bandwidth_kernels.h"
 
 #include "machine/topology/cpu_features.h"

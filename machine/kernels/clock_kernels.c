@@ -1,3 +1,4 @@
+/* The loops that take a known number of cycles. */
 #include "machine/kernels/clock_kernels.h"
 
 #include "machine/topology/cpu_features.h"

@@ -1,3 +1,5 @@
+/* The table of compute kernels, from the same lists as their code; what they start from, and
+ * whether what they leave is right. */
 #include "machine/kernels/compute_kernels.h"
 
 #include "machine/topology/cpu_features.h"

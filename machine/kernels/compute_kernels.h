@@ -195,8 +195,9 @@
 #include <stdint.h>
 
 #define COMPUTE_MAX_ACCUMULATORS 24
-#define COMPUTE_SLOT_BYTES 64   /* one accumulator or operand in memory, whatever its width … */
-#define COMPUTE_TILE_BYTES 1024 /* … but a tile, 16 rows of 64 bytes */
+/* One accumulator or operand in memory, whatever its width; a tile has 16 rows of 64 bytes. */
+#define COMPUTE_SLOT_BYTES 64
+#define COMPUTE_TILE_BYTES 1024
 #define COMPUTE_MAX_TILES 5
 
 /* What a kernel starts from and what it leaves: accumulator i at i * accumulator_bytes. */

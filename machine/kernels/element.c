@@ -1,3 +1,4 @@
+/* Lanes of registers as numbers: also of the formats that C has no type for. */
 #include "machine/kernels/element.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Links the lines of a memory in random order, for the kernels of random access. */
 #include "machine/kernels/random_access.h"
 
 #include <string.h>

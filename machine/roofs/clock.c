@@ -1,3 +1,4 @@
+/* Measures the clock of the cores. */
 #include "machine/roofs/clock.h"
 
 #include "machine/kernels/clock_kernels.h"

@@ -1,9 +1,11 @@
+/* Times tasks on a team of threads, and makes rates of the times. */
 #include "machine/roofs/measure.h"
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "machine/kernels/clock_kernels.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -12,15 +14,18 @@
  * clock that fell under vector code has not risen again. */
 #define CLOCK_COUNTS 400
 
+/* Of one thread in one repeat, ns. */
+struct times {
+	uint64_t start, end, clock_ns;
+};
+
 /* One task's repeats: the threads write their own times, `times[repeat * n_threads + thread]`. */
 struct repeats {
 	struct team *team;
 	const struct measure_task *task;
 	uint64_t count;
 	int n;
-	struct times {
-		uint64_t start, end, clock_ns;
-	} * times;
+	struct times *times;
 };
 
 /* What one repeat showed. */
@@ -45,6 +50,7 @@ static double quantile(const double *sorted, size_t n, double q)
 
 struct measure_rate measure_summary(double *rates, size_t n)
 {
+	assert(n > 0);
 	qsort(rates, n, sizeof(*rates), compare_doubles);
 	return (struct measure_rate){
 		.best = rates[n - 1],

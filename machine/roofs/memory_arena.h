@@ -20,13 +20,13 @@ struct arena {
 };
 
 #define ARENA_ANY_NODE (-1)
+
 /* Maps at least `bytes` for an empty arena; on the NUMA node with the operating system's number
  * `node`, or ARENA_ANY_NODE: where it is touched first.  RF_EACCESS: a limit on memory;
  * RF_EUNAVAILABLE: the node is refused. */
 struct rf_error *arena_map(struct arena *arena, size_t bytes, int node);
 void arena_unmap(struct arena *arena);
 
-/* Each thread of the team touches its arena, until all are touched or `limit_ns` have passed. */
+/* Each thread of the team fills its arena with ones (double), until all is filled or `limit_ns`
+ * have passed. */
 void arenas_touch(struct team *team, struct arena *arenas, uint64_t limit_ns);
-/* Sets every element (double) of the first `bytes` to 1: normal numbers, for arithmetic's sake. */
-void arena_fill(struct arena *arena, size_t bytes);

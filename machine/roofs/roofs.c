@@ -1,20 +1,21 @@
+/* A measurement of the machine from its limits to its table: what is planned, measured, noted and
+ * handed over. */
 #include "machine/roofs/roofs.h"
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "machine/roofs/clock.h"
+#include "machine/roofs/roofs_bandwidth.h"
+#include "machine/roofs/roofs_compute.h"
+#include "machine/roofs/roofs_random.h"
+#include "machine/roofs/roofs_run.h"
+#include "machine/roofs/roofs_sites.h"
 #include "machine/topology/dmi.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A level nearer than this to the next one cannot be told from it. */
 #define LEVEL_RATIO 1.15
-#define NOISY 0.05
-/* Rows whose work the threads do not share must grow with their number; one that gained less than
- * this part of it was measured while the threads had less than a core each. */
-#define LEAST_SCALING 0.7
 /* Of the time, for all rows but random access. */
 #define LASTING_SHARE 0.85
 
@@ -34,88 +35,6 @@ const struct roofs_effort roofs_effort_quick = {
 	.extra_rounds = 1,
 	.budget_ns = UINT64_C(3300000000),
 };
-
-/* ---- what a run collects ---- */
-
-struct rf_error *roofs_note(struct roofs_run *run, const char *format, ...)
-{
-	va_list args;
-	char *note;
-	va_start(args, format);
-	int length = vasprintf(&note, format, args);
-	va_end(args);
-	if (length < 0)
-		return rf_error_no_memory();
-	for (size_t i = 0; i < run->n_notes; i++)
-		if (!strcmp(run->notes[i], note)) {
-			free(note);
-			return NULL;
-		}
-	if (rf_array_push(run->notes, run->n_notes, run->cap_notes, note))
-		return NULL;
-	free(note);
-	return rf_error_no_memory();
-}
-
-static void free_job(struct roof_job *job)
-{
-	measure_series_deinit(&job->series);
-	free(job->tasks);
-	free(job->context);
-}
-
-struct rf_error *roofs_new_job(const struct roof_site *site, size_t n_tasks, size_t context_size,
-			       struct roof_job *job)
-{
-	*job = (struct roof_job){
-		.row = {.threads = site->n_threads,
-			.by_node = site->by_node,
-			.cpu_node = site->cpu_node,
-			.memory_node = site->memory_node,
-			.distinguishable = true},
-		.site = site,
-		.n_tasks = n_tasks,
-		.tasks = calloc(n_tasks, sizeof(*job->tasks)),
-		.context = aligned_alloc(64, (context_size + 63) / 64 * 64),
-	};
-	if (job->tasks && job->context) {
-		memset(job->context, 0, context_size);
-		return NULL;
-	}
-	free_job(job);
-	return rf_error_no_memory();
-}
-
-struct rf_error *roofs_add_job(struct roofs_run *run, const struct roof_job *job)
-{
-	struct roof_job kept = *job;
-	if (!kept.repeat_ns)
-		kept.repeat_ns = run->wish->effort.repeat_ns;
-	if (rf_array_push(run->jobs, run->n_jobs, run->cap_jobs, kept))
-		return NULL;
-	free_job(&kept);
-	return rf_error_no_memory();
-}
-
-static void progress(struct roofs_run *run, const char *what)
-{
-	run->step++;
-	if (run->wish->progress)
-		run->wish->progress(run->wish->progress_context, what, run->step, run->n_steps);
-}
-
-static void job_progress(struct roofs_run *run, const struct roof *row)
-{
-	char what[96];
-	if (row->kind == ROOF_COMPUTE)
-		snprintf(what, sizeof(what), "%s %s %s, %d thread%s", roof_isa_name(row->isa),
-			 roof_precision_name(row->precision), roof_op_name(row->op), row->threads,
-			 row->threads == 1 ? "" : "s");
-	else
-		snprintf(what, sizeof(what), "%s %s, %d thread%s", roof_level_name(row->level),
-			 roof_op_name(row->op), row->threads, row->threads == 1 ? "" : "s");
-	progress(run, what);
-}
 
 /* ---- levels that cannot be told apart ---- */
 
@@ -144,125 +63,6 @@ void roofs_mark_levels(struct roof *roofs, size_t n_roofs)
 		const struct roof *next = next_level(roofs, n_roofs, &roofs[i]);
 		roofs[i].distinguishable = !next || roofs[i].best >= LEVEL_RATIO * next->best;
 	}
-}
-
-/* ---- visits ---- */
-
-static uint64_t elapsed_ns(const struct roofs_run *run)
-{
-	return clock_now_ns() - run->started_ns;
-}
-
-static uint64_t budget_ns(const struct roofs_run *run)
-{
-	size_t n = run->wish->n_counts;
-	return run->wish->effort.budget_ns * (n > 2 ? n : 2) / 2;
-}
-
-/* Less for the next visit where time runs out: a busy machine, on which each repeat may have to
- * wait for its turn. */
-static void pace(const struct roofs_run *run, int *rounds, int *repeats)
-{
-	uint64_t elapsed = elapsed_ns(run), budget = budget_ns(run);
-	*rounds = run->wish->effort.search_rounds;
-	*repeats = run->wish->effort.repeats;
-	if (elapsed > budget * 7 / 10) {
-		*rounds = (*rounds + 1) / 2;
-		*repeats = (*repeats + 1) / 2;
-	}
-	if (elapsed > budget) {
-		*rounds = 1;
-		*repeats = (*repeats + 1) / 2;
-	}
-}
-
-static struct rf_error *visit(struct roofs_run *run, struct roof_job *job)
-{
-	int rounds, repeats;
-	struct measure_series *series = &job->series;
-	struct rf_error *error = job->prepare ? job->prepare(run, job) : NULL;
-	pace(run, &rounds, &repeats);
-	if (!error && series->n_rates == 0) {
-		error = measure_search(job->site->team, job->tasks, job->n_tasks, job->repeat_ns,
-				       rounds, series);
-		series->count *= run->wish->effort.stretch;
-	}
-	if (!error)
-		error = measure_repeats(job->site->team, &job->tasks[series->best], repeats,
-					series);
-	if (!error && job->check)
-		error = job->check(job);
-	return error;
-}
-
-static bool is_noisy(const struct roof_job *job)
-{
-	struct measure_rate rate = measure_summary(job->series.rates, job->series.n_rates);
-	return rate.q3 - rate.q1 >= NOISY * rate.median;
-}
-
-static double best_rate(const struct roof_job *job)
-{
-	return measure_summary(job->series.rates, job->series.n_rates).best;
-}
-
-static bool same_row(const struct roof *a, const struct roof *b)
-{
-	return a->kind == b->kind && a->by_node == b->by_node && a->op == b->op &&
-	       a->level == b->level && a->precision == b->precision &&
-	       (a->kind == ROOF_BANDWIDTH || a->isa == b->isa);
-}
-
-/* True when the row did not gain from its threads as it must: see LEAST_SCALING.  What is shared
- * between cores (L3, DRAM) must not lose. */
-static bool lacks_scaling(const struct roofs_run *run, const struct roof_job *job)
-{
-	bool is_private = job->row.kind == ROOF_COMPUTE || job->row.level == ROOF_LEVEL_L1;
-	for (size_t i = 0; i < run->n_jobs && !job->row.by_node; i++) {
-		const struct roof_job *other = &run->jobs[i];
-		if (!same_row(&other->row, &job->row) ||
-		    other->site->n_threads >= job->site->n_threads)
-			continue;
-		double gain =
-			is_private ? LEAST_SCALING * job->site->n_cores / other->site->n_cores : 1;
-		if (best_rate(job) < gain * best_rate(other))
-			return true;
-	}
-	return false;
-}
-
-static struct rf_error *visit_all(struct roofs_run *run, struct roof_job *jobs, size_t n,
-				  double share)
-{
-	struct rf_error *error = NULL;
-	for (int round = 0; round < 2 && !error; round++)
-		for (size_t i = 0; i < n && !error; i++) {
-			job_progress(run, &jobs[i].row);
-			if (round == 0 || elapsed_ns(run) < share * budget_ns(run))
-				error = visit(run, &jobs[i]);
-		}
-	return error;
-}
-
-/* More visits to the rows that are noisy or implausible, while there is time. */
-static struct rf_error *visit_doubtful(struct roofs_run *run, struct roof_job *jobs, size_t n,
-				       double share)
-{
-	struct rf_error *error = NULL;
-	for (int round = 0; round < run->wish->effort.extra_rounds && !error; round++)
-		for (size_t i = 0; i < n && !error; i++)
-			if (elapsed_ns(run) < share * budget_ns(run) &&
-			    (is_noisy(&jobs[i]) || lacks_scaling(run, &jobs[i])))
-				error = visit(run, &jobs[i]);
-	return error;
-}
-
-/* `n` jobs, until `share` of the time is over. */
-static struct rf_error *measure_jobs(struct roofs_run *run, struct roof_job *jobs, size_t n,
-				     double share)
-{
-	struct rf_error *error = visit_all(run, jobs, n, share);
-	return error ? error : visit_doubtful(run, jobs, n, share);
 }
 
 /* ---- the whole ---- */
@@ -326,7 +126,7 @@ static struct rf_error *theory_notes(struct roofs_run *run)
 static struct rf_error *measure_clock(struct roofs_run *run, struct machine *machine)
 {
 	struct machine_clock clock;
-	progress(run, "clock");
+	roofs_progress(run, "clock");
 	struct rf_error *error = clock_measure(run->sites[0].team, &clock);
 	if (error)
 		return error;
@@ -367,29 +167,13 @@ static struct rf_error *measure_all(struct roofs_run *run, struct machine *machi
 		error = measure_clock(run, machine);
 	bool some_last = run->n_lasting < run->n_jobs;
 	if (!error)
-		error = measure_jobs(run, run->jobs, run->n_lasting, some_last ? LASTING_SHARE : 1);
+		error = roofs_measure_jobs(run, run->jobs, run->n_lasting,
+					   some_last ? LASTING_SHARE : 1);
 	if (!error && some_last)
-		error = measure_jobs(run, run->jobs + run->n_lasting, run->n_jobs - run->n_lasting,
-				     1);
+		error = roofs_measure_jobs(run, run->jobs + run->n_lasting,
+					   run->n_jobs - run->n_lasting, 1);
 	/* Again, now that the cores have been busy for long enough to have reached their clock. */
 	return error ? error : measure_clock(run, machine);
-}
-
-/* The row of a job with its rates. */
-static struct roof finished_row(const struct roof_job *job)
-{
-	struct roof row = job->row;
-	struct measure_rate rate = measure_summary(job->series.rates, job->series.n_rates);
-	row.best = rate.best;
-	row.median = rate.median;
-	row.q1 = rate.q1;
-	row.q3 = rate.q3;
-	row.noisy = is_noisy(job);
-	row.theory = job->theory;
-	if (job->per_cycle > 0 && job->series.clock_ghz > 0)
-		row.theory = job->per_cycle * job->site->n_cores * job->series.clock_ghz;
-	row.isa = job->tasks[job->series.best].isa; /* of bandwidth: the kernel that won */
-	return row;
 }
 
 /* Hands rows, counts and notes over to the machine. */
@@ -402,7 +186,7 @@ static struct rf_error *finish(struct roofs_run *run, struct machine *machine)
 	if (!machine->roofs || !machine->counts || (name && !machine->microarchitecture))
 		return rf_error_no_memory();
 	for (size_t i = 0; i < run->n_jobs; i++)
-		machine->roofs[machine->n_roofs++] = finished_row(&run->jobs[i]);
+		machine->roofs[machine->n_roofs++] = roofs_finished_row(&run->jobs[i]);
 	roofs_mark_levels(machine->roofs, machine->n_roofs);
 	for (size_t i = 0; i < run->n_sites; i++)
 		if (!run->sites[i].by_node)
@@ -417,9 +201,7 @@ static struct rf_error *finish(struct roofs_run *run, struct machine *machine)
 
 static void run_deinit(struct roofs_run *run)
 {
-	for (size_t i = 0; i < run->n_jobs; i++)
-		free_job(&run->jobs[i]);
-	free(run->jobs);
+	roofs_free_jobs(run);
 	for (size_t i = 0; i < run->n_notes; i++)
 		free(run->notes[i]);
 	free(run->notes);

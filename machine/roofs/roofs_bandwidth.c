@@ -1,7 +1,8 @@
 /* Rows of bandwidth: one for each level and operation. */
-#include "machine/roofs/roofs.h"
+#include "machine/roofs/roofs_bandwidth.h"
 
 #include "machine/kernels/bandwidth_kernels.h"
+#include "machine/roofs/roofs_sites.h"
 #include "machine/topology/cpu_features.h"
 
 #include <stdlib.h>

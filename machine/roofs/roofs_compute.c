@@ -1,5 +1,5 @@
 /* Rows of compute: one for each precision, width and operation that this CPU has. */
-#include "machine/roofs/roofs.h"
+#include "machine/roofs/roofs_compute.h"
 
 #include "machine/kernels/compute_kernels.h"
 #include "machine/topology/cpu_features.h"

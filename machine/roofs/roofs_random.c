@@ -1,7 +1,8 @@
 /* Rows of random access: whole lines in random order, which no prefetcher foresees. */
-#include "machine/roofs/roofs.h"
+#include "machine/roofs/roofs_random.h"
 
 #include "machine/kernels/random_access.h"
+#include "machine/roofs/roofs_sites.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Where rows are measured: teams of threads and their memory. */
-#include "machine/roofs/roofs.h"
+#include "machine/roofs/roofs_sites.h"
 
 #include "base/array.h"
 

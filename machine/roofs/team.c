@@ -1,3 +1,4 @@
+/* Threads that wait for work, each on a hardware thread of its own. */
 #include "machine/roofs/team.h"
 
 #include "base/thread.h"

@@ -1,3 +1,5 @@
+/* Roofs that somebody states: checked when they are read, kept in a file, made from another
+ * machine. */
 #include "machine/store/custom_roofs.h"
 
 #include "machine/data/machine_json.h"
@@ -6,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -30,57 +31,47 @@ static bool is_unit(const char *unit)
 	return strcmp(unit, "GFLOP/s") == 0 || strcmp(unit, "GB/s") == 0;
 }
 
-__attribute__((format(printf, 3, 4))) static bool refuse(char *why, size_t size, const char *format,
-							 ...)
-{
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(why, size, format, arguments);
-	va_end(arguments);
-	return false;
-}
-
-struct reason {
-	char text[160];
-};
-#define REFUSE(why, ...) refuse((why)->text, sizeof((why)->text), __VA_ARGS__)
+/* Why an entry is refused. */
+#define REFUSE(...) rf_error_create(RF_EFORMAT, NULL, __VA_ARGS__)
 
 /* Copies a text member into a fixed array. */
-static bool take_text(json_t *entry, const char *key, char *to, size_t size, struct reason *why)
+static struct rf_error *take_text(json_t *entry, const char *key, char *to, size_t size)
 {
 	json_t *value = json_object_get(entry, key);
 	const char *text = json_string_value(value);
 	if (!value)
-		return REFUSE(why, "it has no \"%s\"", key);
+		return REFUSE("it has no \"%s\"", key);
 	if (!text)
-		return REFUSE(why, "its \"%s\" is not a text", key);
+		return REFUSE("its \"%s\" is not a text", key);
 	if (!*text)
-		return REFUSE(why, "its \"%s\" is empty", key);
+		return REFUSE("its \"%s\" is empty", key);
 	if (json_string_length(value) >= size)
-		return REFUSE(why, "its \"%s\" is longer than %zu bytes", key, size - 1);
+		return REFUSE("its \"%s\" is longer than %zu bytes", key, size - 1);
 	if (has_control(text))
-		return REFUSE(why, "its \"%s\" holds a control character", key);
+		return REFUSE("its \"%s\" holds a control character", key);
 	strcpy(to, text);
-	return true;
+	return NULL;
 }
 
-static bool take_roof(json_t *entry, struct custom_roof *roof, struct reason *why)
+static struct rf_error *take_roof(json_t *entry, struct custom_roof *roof)
 {
 	const json_t *value = json_object_get(entry, "value");
 	*roof = (struct custom_roof){.value = json_number_value(value)};
 	if (!json_is_object(entry))
-		return REFUSE(why, "it is not an object");
-	if (!take_text(entry, "name", roof->name, sizeof(roof->name), why))
-		return false;
+		return REFUSE("it is not an object");
+	struct rf_error *error = take_text(entry, "name", roof->name, sizeof(roof->name));
+	if (error)
+		return error;
 	if (!json_is_number(value))
-		return REFUSE(why, value ? "its \"value\" is not a number" : "it has no \"value\"");
+		return REFUSE("%s",
+			      value ? "its \"value\" is not a number" : "it has no \"value\"");
 	if (!isfinite(roof->value) || roof->value <= 0)
-		return REFUSE(why, "its \"value\" is not above 0");
-	struct reason too_long;
-	if (!take_text(entry, "unit", roof->unit, sizeof(roof->unit), &too_long) ||
-	    !is_unit(roof->unit))
-		return REFUSE(why, "its \"unit\" is neither \"GFLOP/s\" nor \"GB/s\"");
-	return take_text(entry, "source", roof->source, sizeof(roof->source), why);
+		return REFUSE("its \"value\" is not above 0");
+	const char *unit = json_string_value(json_object_get(entry, "unit"));
+	if (!unit || !is_unit(unit))
+		return REFUSE("its \"unit\" is neither \"GFLOP/s\" nor \"GB/s\"");
+	strcpy(roof->unit, unit);
+	return take_text(entry, "source", roof->source, sizeof(roof->source));
 }
 
 /* ---- sets ---- */
@@ -95,11 +86,20 @@ static struct custom_roof *find(struct custom_roof_set *set, const char *name)
 
 #define FORMAT_HINT "rfprof(1) shows what a file of roofs looks like"
 
+/* Says which entry it is; takes `why`. */
+static struct rf_error *refuse(struct rf_error *why, const char *path, size_t i, const char *name)
+{
+	struct rf_error *error =
+		rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: roof %zu%s%s%s: %s", path, i + 1,
+				name[0] ? " (" : "", name, name[0] ? ")" : "", why->message);
+	rf_error_destroy(why);
+	return error;
+}
+
 static struct rf_error *set_from_json(json_t *json, const char *path, struct custom_roof_set *set)
 {
 	json_t *entries = json_object_get(json, "roofs");
 	struct custom_roof roof;
-	struct reason why;
 	set->n = 0;
 	if (!json_is_array(entries))
 		return rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: there is no array \"roofs\"",
@@ -108,13 +108,11 @@ static struct rf_error *set_from_json(json_t *json, const char *path, struct cus
 		return rf_error_create(RF_EFORMAT, "leave some out", "%s: %zu roofs, more than %d",
 				       path, json_array_size(entries), CUSTOM_ROOFS_MAX);
 	for (size_t i = 0; i < json_array_size(entries); i++) {
-		bool taken = take_roof(json_array_get(entries, i), &roof, &why);
-		if (taken && find(set, roof.name))
-			taken = REFUSE(&why, "its name stands there twice");
-		if (!taken)
-			return rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: roof %zu%s%s%s: %s",
-					       path, i + 1, roof.name[0] ? " (" : "", roof.name,
-					       roof.name[0] ? ")" : "", why.text);
+		struct rf_error *why = take_roof(json_array_get(entries, i), &roof);
+		if (!why && find(set, roof.name))
+			why = REFUSE("its name stands there twice");
+		if (why)
+			return refuse(why, path, i, roof.name);
 		set->roofs[set->n++] = roof;
 	}
 	return NULL;

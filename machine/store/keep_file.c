@@ -1,3 +1,4 @@
+/* Files that rfprof keeps for its user: where they are, and how they are written whole. */
 #include "machine/store/keep_file.h"
 
 #include <errno.h>
@@ -8,11 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-}
 
 static struct rf_error *cannot_write(const struct keep_place *place, const char *path, int cause)
 {
@@ -38,7 +34,7 @@ struct rf_error *keep_file_directory(const struct keep_place *place, char **out)
 				       place->what);
 	}
 	if (length < 0)
-		return out_of_memory();
+		return rf_error_no_memory();
 	*out = path;
 	return NULL;
 }
@@ -60,7 +56,7 @@ struct rf_error *keep_file_prepare(const struct keep_place *place, const char *d
 {
 	char *path = strdup(directory);
 	if (!path)
-		return out_of_memory();
+		return rf_error_no_memory();
 	int failed = make_directories(path) || access(directory, W_OK | X_OK);
 	int cause = errno;
 	free(path);
@@ -94,7 +90,7 @@ struct rf_error *keep_file_save(const struct keep_place *place, const char *path
 	const char *target = real ? real : path;
 	if (asprintf(&temporary, "%s.XXXXXX", target) < 0) {
 		free(real);
-		return out_of_memory();
+		return rf_error_no_memory();
 	}
 	/* a signal that ends the process must not leave the temporary file */
 	sigfillset(&all);

@@ -37,7 +37,7 @@ static struct rf_error *request_init(struct request *request, const struct topol
 	*request = (struct request){topology, options};
 	request->counts = calloc(options->n_threads + 64, sizeof(*request->counts));
 	if (!request->counts)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	for (size_t i = 0; i < options->n_threads; i++) {
 		if (options->threads[i] > all)
 			return rf_error_create(
@@ -82,9 +82,8 @@ static struct rf_error *measure(const struct request *request, struct machine *o
 		.progress_context = options->progress_context,
 	};
 	memcpy(machine.caches, topology->caches, sizeof(machine.caches));
-	struct rf_error *error = machine.cpu_model
-					 ? roofs_measure(topology, &wish, &machine)
-					 : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	struct rf_error *error =
+		machine.cpu_model ? roofs_measure(topology, &wish, &machine) : rf_error_no_memory();
 	if (!error && older)
 		error = machine_merge(&machine, older);
 	if (error) {
@@ -158,7 +157,7 @@ static struct rf_error *get_with_request(const struct request *request, struct m
 	struct machine cached = {0};
 	struct rf_error *error = NULL;
 	if (!path) {
-		error = rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		error = rf_error_no_memory();
 	} else if (load_enough(path, key, request, &cached, warning) &&
 		   !request->options->refresh) {
 		*machine = cached;

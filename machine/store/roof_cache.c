@@ -1,3 +1,4 @@
+/* The file of measured roofs: its key, its name, reading and writing it, its lock. */
 #include "machine/store/roof_cache.h"
 
 #include "machine/data/machine_json.h"
@@ -11,11 +12,6 @@
 #include <unistd.h>
 
 static const struct keep_place place = {"XDG_CACHE_HOME", ".cache", "measured roofs"};
-
-static struct rf_error *out_of_memory(void)
-{
-	return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
-}
 
 static json_t *cpu_to_json(const struct topology_cpu *cpu)
 {
@@ -107,7 +103,7 @@ struct rf_error *roof_cache_save(const char *path, json_t *key, const struct mac
 	if (error)
 		return error;
 	json_t *json = json_pack("{s:O, s:o}", "key", key, "machine", content);
-	error = json ? keep_file_save(&place, path, json) : out_of_memory();
+	error = json ? keep_file_save(&place, path, json) : rf_error_no_memory();
 	json_decref(json);
 	return error;
 }

@@ -1,3 +1,4 @@
+/* Reads the thread counts of --threads. */
 #include "machine/store/thread_list.h"
 
 #include <ctype.h>

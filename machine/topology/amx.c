@@ -1,3 +1,4 @@
+/* Asks Linux for the permission to use tiles. */
 #include "machine/topology/amx.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* Reads the limits of control groups from the files that the kernel shows them in. */
 #include "machine/topology/cgroup.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Asks CPUID and XCR0 for instruction sets. */
 #include "machine/topology/cpu_features.h"
 
 #include "machine/topology/amx.h"
@@ -10,7 +11,7 @@
  * 13.3. */
 #define STATE_NONE 0
 #define STATE_AVX 0x6     /* xmm, upper ymm */
-#define STATE_AVX512 0xe6 /* … mask registers, upper zmm0 to 15, zmm16 to 31 */
+#define STATE_AVX512 0xe6 /* these, mask registers, upper zmm0 to 15, zmm16 to 31 */
 #define STATE_AMX 0x60000 /* tile configuration, tile data */
 
 #define OSXSAVE (1U << 27) /* CPUID 1, ecx: XGETBV is allowed */
@@ -84,14 +85,4 @@ bool cpu_has(unsigned needs)
 	if ((features & needs) != needs)
 		return false;
 	return !(needs & AMX_FEATURES) || amx_request_permission();
-}
-
-size_t isa_vector_bytes(enum roof_isa isa)
-{
-	static const size_t bytes[ROOF_ISAS] = {
-		[ROOF_ISA_AVX512F] = 64,
-		[ROOF_ISA_AVX2] = 32,
-		[ROOF_ISA_SSE2] = 16,
-	};
-	return bytes[isa];
 }

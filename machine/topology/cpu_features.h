@@ -1,10 +1,7 @@
 /* Which instruction sets this CPU has and the operating system saves (XCR0). */
 #pragma once
 
-#include "machine/data/roof_terms.h"
-
 #include <stdbool.h>
-#include <stddef.h>
 
 /* Bits of a kernel's needs; 0 is what every x86-64 has (x87 and SSE2). */
 enum cpu_feature {
@@ -31,7 +28,3 @@ enum cpu_feature {
  *
  * The first question for an AMX bit asks Linux for the permission to use tiles (amx.h). */
 bool cpu_has(unsigned needs);
-
-/* Bytes of one vector register of a width class: 64, 32 or 16; 0 for scalar and x87, where a
- * register holds one element of any type, and for amx. */
-size_t isa_vector_bytes(enum roof_isa isa);

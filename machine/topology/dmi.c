@@ -337,7 +337,7 @@ struct rf_error *dmi_memory_parse(const uint8_t *bytes, size_t size, struct dmi_
 {
 	struct device *devices = calloc(MAX_DEVICES, sizeof(*devices));
 	if (!devices)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	struct rf_error *error = memory_of(bytes, size, devices, memory);
 	free(devices);
 	return error;
@@ -357,7 +357,7 @@ struct rf_error *dmi_memory_read(const char *path, struct dmi_memory *memory)
 	fclose(file);
 	struct rf_error *error;
 	if (!bytes)
-		error = rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		error = rf_error_no_memory();
 	else if (errnum)
 		error = rf_error_errno(RF_EUNAVAILABLE, errnum, NULL, "cannot read %s", path);
 	else

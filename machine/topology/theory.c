@@ -1,3 +1,4 @@
+/* Finds the row of a processor, and makes rates of its numbers. */
 #include "machine/topology/theory.h"
 
 #include <cpuid.h>

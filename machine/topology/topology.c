@@ -1,5 +1,7 @@
+/* Reads hardware threads, caches and nodes through hwloc, and the limits on them. */
 #include "machine/topology/topology.h"
 
+#include <assert.h>
 #include <hwloc.h>
 #include <math.h>
 #include <stdlib.h>
@@ -119,11 +121,11 @@ static int sibling_rank(const struct topology *topology, int i)
 }
 
 /* Reorders the hardware threads: first siblings of all cores, then second ones, … */
-static bool order_by_rank(struct topology *topology)
+static struct rf_error *order_by_rank(struct topology *topology)
 {
 	struct topology_cpu *ordered = calloc(topology->n_cpus, sizeof(*ordered));
 	if (!ordered)
-		return false;
+		return rf_error_no_memory();
 	int n = 0;
 	for (int rank = 0; n < topology->n_cpus; rank++)
 		for (int i = 0; i < topology->n_cpus; i++)
@@ -131,7 +133,7 @@ static bool order_by_rank(struct topology *topology)
 				ordered[n++] = topology->cpus[i];
 	free(topology->cpus);
 	topology->cpus = ordered;
-	return true;
+	return NULL;
 }
 
 /* Lists the hardware threads inside the process's affinity mask, in logical order. */
@@ -151,12 +153,12 @@ static struct rf_error *read_cpus(hwloc_topology_t hw, struct topology *topology
 		read_cpu(hw, pu, &topology->cpus[topology->n_cpus++]);
 	}
 	hwloc_bitmap_free(allowed);
-	if (!topology->cpus || (topology->n_cpus && !order_by_rank(topology)))
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	if (!topology->cpus)
+		return rf_error_no_memory();
 	if (topology->n_cpus == 0)
 		return rf_error_create(RF_EUNAVAILABLE, "check /sys and /proc are mounted",
 				       "cannot find the hardware threads of this process");
-	return NULL;
+	return order_by_rank(topology);
 }
 
 /* The NUMA nodes; without any, memory is not asked to be on one. */
@@ -165,7 +167,7 @@ static struct rf_error *read_nodes(hwloc_topology_t hw, struct topology *topolog
 	int n = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_NUMANODE);
 	topology->nodes = calloc(n > 0 ? n : 1, sizeof(*topology->nodes));
 	if (!topology->nodes)
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		return rf_error_no_memory();
 	for (int i = 0; i < n; i++)
 		topology->nodes[i] = hwloc_get_obj_by_type(hw, HWLOC_OBJ_NUMANODE, i)->os_index;
 	topology->n_nodes = n > 0 ? n : 0;
@@ -207,7 +209,7 @@ struct rf_error *topology_read(struct topology *out)
 	};
 	struct rf_error *error = NULL;
 	if (!topology.cpu_model || !topology.microcode || !topology.kernel)
-		error = rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+		error = rf_error_no_memory();
 	if (!error)
 		error = read_hardware(&topology);
 	if (error) {
@@ -245,6 +247,7 @@ static int sharers(const struct topology *topology, int level, int i, int limit)
 int topology_cores(const struct topology *topology, int n_threads)
 {
 	int n = 0;
+	assert(n_threads <= topology->n_cpus);
 	for (int i = 0; i < n_threads; i++) {
 		int same = 0;
 		for (int j = 0; j < i; j++)
@@ -270,6 +273,7 @@ uint64_t topology_last_level_bytes(const struct topology *topology, int n_thread
 uint64_t topology_share_bytes(const struct topology *topology, int level, int n_threads)
 {
 	uint64_t least = UINT64_MAX;
+	assert(level >= 1 && level <= TOPOLOGY_LEVELS && n_threads <= topology->n_cpus);
 	for (int i = 0; i < n_threads; i++) {
 		uint64_t bytes = topology->cpus[i].caches[level - 1].bytes;
 		if (!bytes)

@@ -9,9 +9,9 @@
 
 /* A cache as one hardware thread sees it. */
 struct topology_cache {
-	uint64_t bytes;
+	uint64_t bytes; /* 0: there is none */
 	int id;
-}; /* bytes 0: there is none */
+};
 
 struct topology_cpu {
 	int os_index;                                  /* the operating system's number */
@@ -36,6 +36,7 @@ struct topology {
 	uint64_t memory_available;   /* bytes that may be allocated now */
 };
 
+/* Reads all of it.  RF_EUNAVAILABLE: the system does not show its hardware; memory. */
 struct rf_error *topology_read(struct topology *topology);
 void topology_deinit(struct topology *topology);
 

@@ -13,7 +13,7 @@
 #include "report/html/html_assets.h"
 #include "report/html/html_code.h"
 #include "report/json/json.h"
-#include "report/model/model_roofs.h"
+#include "report/model/model_bandwidths.h"
 #include "report/rows/view.h"
 #include "report/svg/svg.h"
 

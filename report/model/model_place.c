@@ -17,6 +17,7 @@
  * under its peak as soon as it is above the slowest level. */
 #include "report/model/model_place.h"
 
+#include "report/model/model_bandwidths.h"
 #include "report/model/model_roofs.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Which of the measured roofs fit what one function does: its top (by its additions and
- * multiplications), its bandwidths (by its stores), and the ceiling of its own mix.
+/* Looking up measured roofs, rates along their mixes, and which roofs of compute fit what one
+ * function does: its top (by its additions and multiplications), and the ceiling of its own mix.
  *
  * A roof has to be an upper bound, or good code would lie above it, and it has to be close, or poor
  * code would look good.  Where the function's mix lies between two measured ones the rate is
@@ -7,17 +7,7 @@
  * between them: the true rate is convex and lies below the chord, never above it. */
 #include "report/model/model_roofs.h"
 
-#include "profile/roof_index.h"
-
 #include <math.h>
-#include <string.h>
-
-/* Rows that one function may use. */
-struct rows {
-	const struct profile *profile;
-	struct roof_key key; /* but for the operation */
-	double threads;
-};
 
 static const enum roof_isa isa_of_width[FLOP_WIDTHS] = {
 	[WIDTH_SCALAR] = ROOF_ISA_SCALAR, [WIDTH_128] = ROOF_ISA_SSE2, [WIDTH_256] = ROOF_ISA_AVX2,
@@ -43,26 +33,25 @@ enum roof_precision model_roof_precision(enum flop_precision precision)
 	return precisions[precision];
 }
 
-static struct roof_run run_of(const struct profile *profile, struct roof_key key)
+struct roof_run model_roof_run(const struct profile *profile, struct roof_key key)
 {
 	return roof_index_find(profile->roof_index, profile->roofs, profile->n_roofs, key);
 }
 
 double model_roof(const struct profile *profile, struct roof_key key, double threads)
 {
-	const struct roof_run run = run_of(profile, key);
+	const struct roof_run run = model_roof_run(profile, key);
 	return machine_roof(run.roofs, run.n, key, threads);
 }
 
-static struct roof_key key_of(const struct rows *rows, enum roof_op op)
+static struct roof_key key_of(const struct roof_rows *rows, enum roof_op op)
 {
 	struct roof_key key = rows->key;
 	key.op = op;
 	return key;
 }
 
-/* Does machine_roof() take this row?  It takes the best of the nearest thread count on each side.
- */
+/* Does machine_roof() take this row?  It takes the best of the nearest count on each side. */
 static bool is_taken(struct roof_key key, double threads, const struct roof_run *run,
 		     const struct roof *row)
 {
@@ -78,10 +67,10 @@ static bool is_taken(struct roof_key key, double threads, const struct roof_run 
 	return true;
 }
 
-static const struct roof *noisy_row(const struct rows *rows, enum roof_op op)
+static const struct roof *noisy_row(const struct roof_rows *rows, enum roof_op op)
 {
 	const struct roof_key key = key_of(rows, op);
-	const struct roof_run run = run_of(rows->profile, key);
+	const struct roof_run run = model_roof_run(rows->profile, key);
 	for (size_t i = 0; i < run.n; i++) {
 		const struct roof *row = &run.roofs[i];
 		if (row->noisy && roof_matches(row, key) && is_taken(key, rows->threads, &run, row))
@@ -90,39 +79,28 @@ static const struct roof *noisy_row(const struct rows *rows, enum roof_op op)
 	return NULL;
 }
 
-static double rate_of(const struct rows *rows, enum roof_op op)
+double model_rate_of(const struct roof_rows *rows, enum roof_op op)
 {
 	return model_roof(rows->profile, key_of(rows, op), rows->threads);
 }
 
-static struct model_rate take(const struct rows *rows, enum roof_op op)
+struct model_rate model_take(const struct roof_rows *rows, enum roof_op op)
 {
-	double value = rate_of(rows, op);
+	double value = model_rate_of(rows, op);
 	return (struct model_rate){value, value > 0 ? noisy_row(rows, op) : NULL};
 }
 
 /* ---- rates of mixes ---- */
 
-#define MAX_CURVE 5
-
-/* Measured mixes along an axis, ascending; ROOF_OP_NONE ends them.  `factor`: what a rate counts
- * for; 0: 1. */
-struct curve_point {
-	double at;
-	enum roof_op op;
-	double factor;
-};
-
-/* Linear between the mixes that were measured, constant beyond them; value 0: none was. */
-static struct model_rate on_curve(const struct rows *rows, const struct curve_point *curve,
-				  double x)
+struct model_rate model_on_curve(const struct roof_rows *rows, const struct roof_mix *curve,
+				 double x)
 {
 	struct model_rate below = {0}, above = {0};
 	double at_below = 0, at_above = 0;
-	for (size_t i = 0; i < MAX_CURVE && curve[i].op; i++) {
+	for (size_t i = 0; i < ROOF_CURVE && curve[i].op; i++) {
 		if (curve[i].at > x && above.value > 0)
 			break;
-		struct model_rate rate = take(rows, curve[i].op);
+		struct model_rate rate = model_take(rows, curve[i].op);
 		rate.value *= curve[i].factor > 0 ? curve[i].factor : 1;
 		if (rate.value > 0 && curve[i].at <= x)
 			below = rate, at_below = curve[i].at;
@@ -138,7 +116,7 @@ static struct model_rate on_curve(const struct rows *rows, const struct curve_po
 
 /* Along the surplus of additions e = (adds - muls) / (adds + muls), an FMA being one of each: m FMA
  * and n add instructions have e = ((m + n) - m) / (2 m + n). */
-static const struct curve_point surplus_curve[MAX_CURVE] = {
+static const struct roof_mix surplus_curve[ROOF_CURVE] = {
 	{0, ROOF_OP_FMA, 1},
 	{1.0 / 5, ROOF_OP_FMA2_ADD1, 1},
 	{1.0 / 3, ROOF_OP_FMA1_ADD1, 1},
@@ -167,31 +145,31 @@ static double surplus(const struct tally *tally)
 static const enum roof_op peak_ops[] = {ROOF_OP_FMA, ROOF_OP_DOT, ROOF_OP_ADD, ROOF_OP_MUL};
 #define N_PEAK_OPS (sizeof(peak_ops) / sizeof(*peak_ops))
 
-static struct rows compute_rows(const struct profile *profile, enum roof_isa isa,
-				enum roof_precision precision, double threads)
+static struct roof_rows compute_rows(const struct profile *profile, enum roof_isa isa,
+				     enum roof_precision precision, double threads)
 {
-	return (struct rows){profile, roof_compute(isa, precision, ROOF_OP_NONE), threads};
+	return (struct roof_rows){profile, roof_compute(isa, precision, ROOF_OP_NONE), threads};
 }
 
-static struct model_rate peak(const struct rows *rows)
+static struct model_rate peak(const struct roof_rows *rows)
 {
 	enum roof_op best = peak_ops[0];
 	for (size_t i = 1; i < N_PEAK_OPS; i++)
-		if (rate_of(rows, peak_ops[i]) > rate_of(rows, best))
+		if (model_rate_of(rows, peak_ops[i]) > model_rate_of(rows, best))
 			best = peak_ops[i];
-	return take(rows, best);
+	return model_take(rows, best);
 }
 
 double model_peak(const struct profile *profile, enum roof_precision precision, double threads)
 {
-	struct rows rows = compute_rows(profile, ROOF_ISA_ANY, precision, threads);
+	struct roof_rows rows = compute_rows(profile, ROOF_ISA_ANY, precision, threads);
 	return peak(&rows).value;
 }
 
 const struct roof *model_peak_row(const struct profile *profile, enum roof_precision precision,
 				  int threads)
 {
-	struct rows rows = compute_rows(profile, ROOF_ISA_ANY, precision, threads);
+	struct roof_rows rows = compute_rows(profile, ROOF_ISA_ANY, precision, threads);
 	const struct roof *best = NULL;
 	for (size_t i = 0; i < profile->n_roofs; i++)
 		for (size_t op = 0; op < N_PEAK_OPS; op++)
@@ -207,10 +185,10 @@ const struct roof *model_peak_row(const struct profile *profile, enum roof_preci
  * the FMA peak bounds e < 0 as well.  Of a sums and m < a products, m pairs are FMAs at best and a
  * - m = e (a + m) sums are left.  Where adders stand beside the FMA units these run meanwhile, and
  * the rate is above the FMA peak; how far, the measured mixes tell. */
-static struct model_rate top_of(const struct rows *rows, double e)
+static struct model_rate top_of(const struct roof_rows *rows, double e)
 {
 	struct model_rate top = peak(rows);
-	struct model_rate mix = e > 0 ? on_curve(rows, surplus_curve, e) : top;
+	struct model_rate mix = e > 0 ? model_on_curve(rows, surplus_curve, e) : top;
 	return mix.value > top.value ? mix : top;
 }
 
@@ -238,7 +216,7 @@ struct model_rate model_top(const struct profile *profile, const struct model_fu
 	double threads = function->concurrency, e = surplus(&function->tally), seconds = 0,
 	       flop = 0;
 	const enum roof_precision main = precision_of_rows(profile, function->precision, threads);
-	struct rows rows = compute_rows(profile, ROOF_ISA_ANY, main, threads);
+	struct roof_rows rows = compute_rows(profile, ROOF_ISA_ANY, main, threads);
 	struct model_rate top = top_of(&rows, e);
 	if (main != model_roof_precision(function->precision))
 		*borrowed = roof_precision_name(main);
@@ -257,7 +235,7 @@ struct model_rate model_top(const struct profile *profile, const struct model_fu
 
 double model_scalar_top(const struct profile *profile, const struct model_function *function)
 {
-	struct rows rows =
+	struct roof_rows rows =
 		compute_rows(profile, ROOF_ISA_SCALAR, model_roof_precision(function->precision),
 			     function->concurrency);
 	return top_of(&rows, surplus(&function->tally)).value;
@@ -280,8 +258,8 @@ static const struct {
 	[FLOP_SQRT] = {DIVIDER, {ROOF_OP_SQRT, ROOF_OP_ADD, ROOF_OP_MUL, ROOF_OP_FMA}},
 };
 
-static struct rows width_rows(const struct profile *profile, int precision, int width,
-			      double threads)
+static struct roof_rows width_rows(const struct profile *profile, int precision, int width,
+				   double threads)
 {
 	const enum roof_precision of = precision_of_rows(profile, precision, threads);
 	return compute_rows(profile, of == ROOF_PRECISION_X87 ? ROOF_ISA_X87 : isa_of_width[width],
@@ -289,10 +267,10 @@ static struct rows width_rows(const struct profile *profile, int precision, int 
 }
 
 /* Rate of one kind at one width, by the first row that was measured; `otherwise` without any. */
-static double kind_rate(const struct rows *rows, int kind, double otherwise)
+static double kind_rate(const struct roof_rows *rows, int kind, double otherwise)
 {
 	for (size_t i = 0; i < 4 && rows_of_kind[kind].ops[i]; i++) {
-		double rate = rate_of(rows, rows_of_kind[kind].ops[i]);
+		double rate = model_rate_of(rows, rows_of_kind[kind].ops[i]);
 		if (rate > 0)
 			return rate;
 	}
@@ -318,15 +296,17 @@ static void main_width(const struct tally *tally, int *precision, int *width)
  * With adders of their own it is the longer of both, in shared units the sum.  Which one it is the
  * measured mixes tell: as many FMAs and adds as take so long are `flop` flop, their mix has a rate.
  * Without a measured mix the longer one is the only sound bound. */
-static double overlapped(const struct rows *rows, double multiply, double add)
+static double overlapped(const struct roof_rows *rows, double multiply, double add)
 {
-	double fma_rate = rate_of(rows, ROOF_OP_FMA), add_rate = rate_of(rows, ROOF_OP_ADD);
+	double fma_rate = model_rate_of(rows, ROOF_OP_FMA),
+	       add_rate = model_rate_of(rows, ROOF_OP_ADD);
 	double longer = fmax(multiply, add), flop = multiply * fma_rate + add * add_rate;
-	bool mixes = rate_of(rows, ROOF_OP_FMA2_ADD1) > 0 || rate_of(rows, ROOF_OP_FMA1_ADD1) > 0 ||
-		     rate_of(rows, ROOF_OP_FMA1_ADD2) > 0;
+	bool mixes = model_rate_of(rows, ROOF_OP_FMA2_ADD1) > 0 ||
+		     model_rate_of(rows, ROOF_OP_FMA1_ADD1) > 0 ||
+		     model_rate_of(rows, ROOF_OP_FMA1_ADD2) > 0;
 	if (!mixes || fma_rate <= 0 || add_rate <= 0 || flop <= 0)
 		return longer;
-	double rate = on_curve(rows, surplus_curve, add * add_rate / flop).value;
+	double rate = model_on_curve(rows, surplus_curve, add * add_rate / flop).value;
 	return fmax(longer, fmin(multiply + add, flop / rate));
 }
 
@@ -335,7 +315,7 @@ static double overlapped(const struct rows *rows, double multiply, double add)
 static double add_unit_seconds(const struct profile *profile, const struct model_function *function,
 			       int precision, int width, double top, double seconds[UNIT_GROUPS])
 {
-	struct rows rows = {0};
+	struct roof_rows rows = {0};
 	double flop = 0;
 	for (int k = 0; k < FLOP_KINDS; k++) {
 		double part = (double)function->tally.flop_by_kind[k][precision][width];
@@ -361,254 +341,9 @@ double model_mix_ceiling(const struct profile *profile, const struct model_funct
 			flop += add_unit_seconds(profile, function, p, w, top, units);
 		}
 	main_width(tally, &precision, &width);
-	struct rows rows = width_rows(profile, precision, width, function->concurrency);
+	struct roof_rows rows = width_rows(profile, precision, width, function->concurrency);
 	double seconds = overlapped(&rows, vector[MULTIPLIERS], vector[ADDERS]);
 	seconds = fmax(seconds, vector[DIVIDER] + x87[DIVIDER]);
 	seconds = fmax(seconds, fmax(x87[MULTIPLIERS], x87[ADDERS]));
 	return seconds > 0 ? fmin(top, flop / seconds) : top;
-}
-
-/* ---- bandwidths ---- */
-
-/* Along the share of the bytes that are stored.  LS bytes: what is read to be overwritten whole
- * does not count, although it costs time; that is why it matters where stores go. */
-static const struct curve_point apart[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
-						    {1.0 / 3, ROOF_OP_TRIAD, 1},
-						    {1.0 / 2, ROOF_OP_COPY, 1},
-						    {1, ROOF_OP_WRITE, 1}},
-				in_place[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
-						       {1.0 / 3, ROOF_OP_DAXPY, 1},
-						       {1.0 / 2, ROOF_OP_UPDATE, 1},
-						       {1, ROOF_OP_WRITE, 1}},
-				streamed[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
-						       {1.0 / 3, ROOF_OP_TRIAD_NT, 1},
-						       {1.0 / 2, ROOF_OP_COPY_NT, 1},
-						       {1, ROOF_OP_WRITE_NT, 1}},
-				string_moves[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
-							   {1.0 / 2, ROOF_OP_COPY_REP, 1},
-							   {1, ROOF_OP_WRITE_REP, 1}};
-
-/* The same kernels by what moves between two levels, along the share of it that is written: a store
- * apart from what is loaded reads its line before it writes it.  A processor that does without that
- * read moves less than these factors say, of the function as well as of the kernel: the time that a
- * like function needs at this rate is the kernel's in any case. */
-static const struct curve_point apart_moved[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
-							  {1.0 / 4, ROOF_OP_TRIAD, 4.0 / 3},
-							  {1.0 / 3, ROOF_OP_COPY, 3.0 / 2},
-							  {1.0 / 2, ROOF_OP_WRITE, 2}},
-				in_place_moved[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
-							     {1.0 / 3, ROOF_OP_DAXPY, 1},
-							     {1.0 / 2, ROOF_OP_UPDATE, 1}},
-				strings_moved[MAX_CURVE] = {{0, ROOF_OP_READ, 1},
-							    {1.0 / 3, ROOF_OP_COPY_REP, 3.0 / 2},
-							    {1.0 / 2, ROOF_OP_WRITE_REP, 2}};
-
-static struct rows level_rows(const struct profile *profile, enum roof_level level, double threads)
-{
-	return (struct rows){profile, roof_bandwidth(ROOF_OP_NONE, level), threads};
-}
-
-/* Was anything of the curve measured that is its own, neither reading nor plain writing? */
-static bool has_curve(const struct rows *rows, const struct curve_point *curve)
-{
-	for (size_t i = 0; i < MAX_CURVE && curve[i].op; i++)
-		if (curve[i].op != ROOF_OP_READ && curve[i].op != ROOF_OP_WRITE &&
-		    rate_of(rows, curve[i].op) > 0)
-			return true;
-	return false;
-}
-
-static bool level_distinguishable(const struct profile *profile, enum roof_level level)
-{
-	const struct roof_key key = roof_bandwidth(ROOF_OP_READ, level);
-	const struct roof_run run = run_of(profile, key);
-	for (size_t i = 0; i < run.n; i++)
-		if (roof_matches(&run.roofs[i], key) && run.roofs[i].distinguishable &&
-		    run.roofs[i].best > 0)
-			return true;
-	return false;
-}
-
-size_t model_levels(const struct profile *profile, enum roof_level levels[MODEL_LEVELS])
-{
-	size_t n = 0;
-	for (enum roof_level level = ROOF_LEVEL_DRAM; level >= ROOF_LEVEL_L1; level--)
-		if (level_distinguishable(profile, level))
-			levels[n++] = level;
-	return n;
-}
-
-/* How a function's bytes are made up; shares of all LS bytes, 0 to 1. */
-struct byte_mix {
-	double stored, streamed, strings;
-};
-
-static struct byte_mix byte_mix(const struct tally *tally)
-{
-	double bytes = (double)tally->load_bytes + (double)tally->store_bytes;
-	struct byte_mix mix = {(double)tally->store_bytes / bytes,
-			       (double)tally->nt_store_bytes / bytes,
-			       (double)tally->string_bytes / bytes};
-	return mix;
-}
-
-/* Where most bytes are moved by rep instructions: these at their own rate, the others at `rate`,
- * one after the other, as a repeated instruction lets few others run beside it. */
-static struct model_rate with_strings(const struct rows *rows, const struct byte_mix *mix,
-				      struct model_rate rate)
-{
-	struct model_rate strings = on_curve(rows, string_moves, mix->stored);
-	double seconds = mix->strings / strings.value + (1 - mix->strings) / rate.value;
-	return (struct model_rate){1 / seconds, strings.noisy ? strings.noisy : rate.noisy};
-}
-
-static struct model_rate curve_rate(const struct rows *rows, const struct byte_mix *mix,
-				    const struct curve_point *curve)
-{
-	struct model_rate rate = on_curve(rows, curve, mix->stored);
-	if (mix->strings > 0.5 && has_curve(rows, string_moves))
-		return with_strings(rows, mix, rate);
-	return rate;
-}
-
-static struct model_rate faster(struct model_rate a, struct model_rate b)
-{
-	return b.value > a.value ? b : a;
-}
-
-/* A faster level is never the worse one: a cache that measured below the next has met noise. */
-static size_t ordinary_bandwidths(const struct profile *profile, const struct byte_mix *mix,
-				  double threads, struct model_bandwidth *out)
-{
-	enum roof_level levels[MODEL_LEVELS];
-	size_t n = 0, n_levels = model_levels(profile, levels);
-	struct model_rate best_apart = {0}, best_in_place = {0};
-	for (size_t i = 0; i < n_levels; i++) {
-		struct rows rows = level_rows(profile, levels[i], threads);
-		best_apart = faster(best_apart, curve_rate(&rows, mix, apart));
-		const char *how =
-			mix->strings > 0.5 && has_curve(&rows, string_moves) ? "string" : "apart";
-		out[n++] = (struct model_bandwidth){levels[i], how, best_apart};
-		if (has_curve(&rows, in_place))
-			best_in_place = faster(best_in_place, curve_rate(&rows, mix, in_place));
-		if (best_in_place.value > best_apart.value)
-			out[n++] = (struct model_bandwidth){levels[i], "in place", best_in_place};
-	}
-	return n;
-}
-
-/* Streamed stores go to memory, whatever level the loads come from: first all from memory, then the
- * loads from each cache, until the stores alone are the limit. */
-static size_t streamed_bandwidths(const struct rows *memory, const struct byte_mix *mix,
-				  const struct model_bandwidth *ordinary, size_t n_ordinary,
-				  struct model_bandwidth *out)
-{
-	size_t n = 0;
-	struct model_rate stores = on_curve(memory, streamed, 1);
-	stores.value /= mix->streamed;
-	out[n++] = (struct model_bandwidth){ROOF_LEVEL_DRAM, "non-temporal",
-					    on_curve(memory, streamed, mix->stored)};
-	for (size_t i = 0; i < n_ordinary; i++) {
-		bool limited = stores.value <= ordinary[i].rate.value;
-		struct model_bandwidth next = {limited ? ROOF_LEVEL_DRAM : ordinary[i].level,
-					       "non-temporal", limited ? stores : ordinary[i].rate};
-		if (ordinary[i].level == ROOF_LEVEL_DRAM ||
-		    next.rate.value <= out[n - 1].rate.value)
-			continue;
-		out[n++] = next;
-		if (limited)
-			break;
-	}
-	return n;
-}
-
-size_t model_bandwidths(const struct profile *profile, const struct tally *tally, double threads,
-			struct model_bandwidth out[MODEL_BANDWIDTHS])
-{
-	if (tally->load_bytes == 0 && tally->store_bytes == 0)
-		return 0;
-	struct byte_mix mix = byte_mix(tally);
-	struct model_bandwidth ordinary[MODEL_BANDWIDTHS];
-	struct rows memory = level_rows(profile, ROOF_LEVEL_DRAM, threads);
-	size_t n = ordinary_bandwidths(profile, &mix, threads, ordinary);
-	if (n > 0 && mix.streamed > mix.stored / 2 && has_curve(&memory, streamed))
-		return streamed_bandwidths(&memory, &mix, ordinary, n, out);
-	memcpy(out, ordinary, n * sizeof(*out));
-	return n;
-}
-
-/* ---- bandwidths of what moves at a level ---- */
-
-/* The fastest of the kernels that move so large a share of writes. */
-static struct model_rate moved_rate(const struct rows *rows, const struct model_moves *moves)
-{
-	struct model_rate rate = on_curve(rows, in_place_moved, moves->written);
-	if (!has_curve(rows, in_place_moved))
-		rate.value = 0;
-	if (moves->non_temporal > moves->written / 2 && has_curve(rows, streamed))
-		return faster(rate, on_curve(rows, streamed, moves->written));
-	if (moves->strings > 0.5 && has_curve(rows, strings_moved))
-		rate = faster(rate, on_curve(rows, strings_moved, moves->written));
-	return faster(rate, on_curve(rows, apart_moved, moves->written));
-}
-
-/* Registers ↔ L1: LS bytes. */
-static struct model_rate l1_rate(const struct rows *rows, const struct tally *tally)
-{
-	struct byte_mix mix = byte_mix(tally);
-	struct model_rate rate = curve_rate(rows, &mix, apart);
-	return has_curve(rows, in_place) ? faster(rate, curve_rate(rows, &mix, in_place)) : rate;
-}
-
-/* Only what is read, or only what is written: the fastest kernel of that kind. */
-static struct model_rate one_way_rate(const struct rows *rows, enum traffic_direction direction)
-{
-	static const enum roof_op writes[] = {ROOF_OP_WRITE, ROOF_OP_WRITE_NT, ROOF_OP_WRITE_REP};
-	struct model_rate rate = {0};
-	if (direction == DIRECTION_READ)
-		return take(rows, ROOF_OP_READ);
-	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes); i++)
-		rate = faster(rate, take(rows, writes[i]));
-	return rate;
-}
-
-struct model_rate model_level_rate(const struct profile *profile, enum roof_level level,
-				   const struct tally *tally, double threads,
-				   const struct model_moves *moves)
-{
-	enum roof_level levels[MODEL_LEVELS];
-	size_t n = model_levels(profile, levels);
-	struct model_rate best = {0};
-	if (level == ROOF_LEVEL_L1 && tally->load_bytes == 0 && tally->store_bytes == 0)
-		return best;
-	for (size_t i = 0; i < n; i++) { /* a cache is never slower than the level below it */
-		struct rows rows = level_rows(profile, levels[i], threads);
-		bool first = levels[i] == ROOF_LEVEL_L1;
-		if (moves->direction != DIRECTION_BOTH)
-			best = faster(best, one_way_rate(&rows, moves->direction));
-		else if (isnan(moves->written))
-			best.value = fmax(best.value, model_level_most(profile, levels[i], threads,
-								       DIRECTION_BOTH));
-		else /* bytes of L1 there are, else it has returned */
-			best = faster(best,
-				      first ? l1_rate(&rows, tally) : moved_rate(&rows, moves));
-		if (levels[i] == level)
-			return best;
-	}
-	return (struct model_rate){0};
-}
-
-double model_level_most(const struct profile *profile, enum roof_level level, double threads,
-			enum traffic_direction direction)
-{
-	static const struct curve_point *const curves[] = {apart_moved, in_place_moved,
-							   strings_moved, streamed};
-	const bool first = level == ROOF_LEVEL_L1;
-	struct rows rows = level_rows(profile, level, threads);
-	double most = direction == DIRECTION_BOTH ? 0 : one_way_rate(&rows, direction).value;
-	for (size_t c = 0; c < 4 && direction == DIRECTION_BOTH; c++)
-		for (size_t i = 0; i < MAX_CURVE && curves[c][i].op; i++)
-			most = fmax(most, rate_of(&rows, curves[c][i].op) *
-						  (first ? 1 : curves[c][i].factor));
-	return most;
 }

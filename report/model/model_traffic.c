@@ -3,6 +3,7 @@
 #include "report/model/model_traffic.h"
 
 #include "report/model/model_moved.h"
+#include "report/model/model_bandwidths.h"
 #include "report/model/model_roofs.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
  * svg_legend.c. */
 #pragma once
 
-#include "report/model/model_roofs.h"
+#include "report/model/model_bandwidths.h"
 #include "report/rows/view.h"
 #include "report/svg/svg_labels.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-#include "report/model/model_roofs.h"
+#include "report/model/model_bandwidths.h"
 #include "report/rows/view.h"
 #include "report/text/plot_text.h"
 #include "report/text/table.h"

@@ -1,5 +1,6 @@
 #include "machine/kernels/compute_kernels.h"
 #include "machine/topology/cpu_features.h"
+#include "vector_bytes.h"
 
 #include <Zydis/Zydis.h>
 #include <criterion/criterion.h>
@@ -371,7 +372,7 @@ static int count_in_loop(const struct compute_kernel *kernel, const struct code 
 		const char *mnemonic = ZydisMnemonicGetString(insn->mnemonic);
 		bool wide = insn->encoding == ZYDIS_INSTRUCTION_ENCODING_VEX ||
 			    insn->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
-		size_t bytes = isa_vector_bytes(kernel->isa);
+		size_t bytes = vector_bytes(kernel->isa);
 		n += is(mnemonic + (*mnemonic == 'v'), name) &&
 		     (!wide || !bytes || insn->avx.vector_length == 8 * bytes);
 	}

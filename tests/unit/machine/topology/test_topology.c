@@ -1,4 +1,4 @@
-#include "machine/roofs/roofs.h"
+#include "machine/roofs/roofs_sites.h"
 #include "machine/topology/cgroup.h"
 #include "machine/topology/topology.h"
 

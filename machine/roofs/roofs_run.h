@@ -1,0 +1,73 @@
+/* A session of measuring: the sites, the rows to be measured there, and the visits to them. */
+#pragma once
+
+#include "machine/roofs/measure.h"
+#include "machine/roofs/memory_arena.h"
+#include "machine/roofs/roofs.h"
+#include "machine/topology/theory.h"
+
+/* Where rows are measured: threads, each with its memory. */
+struct roof_site {
+	int n_threads, n_cores;
+	struct team *team;
+	struct arena *arenas; /* one a thread */
+	bool by_node;         /* threads on one NUMA node, memory on one; as in struct roof */
+	int cpu_node, memory_node;
+};
+
+struct roofs_run;
+
+/* A row while it is measured: what it is and the candidates that could be the fastest for it.  It
+ * is visited several times, so that no spell of other load on the machine meets all its repeats. */
+struct roof_job {
+	struct roof row; /* all but the rates */
+	const struct roof_site *site;
+	double per_cycle;   /* theory: units of work in a cycle of one core; 0: not known */
+	double theory;      /* theory that does not depend on the clock, in the row's unit; or 0 */
+	uint64_t repeat_ns; /* of the search */
+	struct measure_task *tasks;
+	size_t n_tasks;
+	void *context; /* of the tasks; freed with the job, like `tasks` */
+	/* Makes the data ready, before each visit; NULL: nothing to do. */
+	struct rf_error *(*prepare)(struct roofs_run *run, struct roof_job *job);
+	/* Checks the results of task `best`, after each visit; NULL: nothing to check. */
+	struct rf_error *(*check)(const struct roof_job *job);
+	struct measure_series series;
+};
+
+/* A session of measuring: what it is told, and the rows and notes that it makes. */
+struct roofs_run {
+	const struct topology *topology;
+	const struct roofs_wish *wish;
+	const struct microarchitecture *microarchitecture; /* or NULL */
+	double memory_gbs; /* memory bandwidth by its data sheet, 1e9 bytes/s; 0: not known */
+	uint64_t started_ns;
+	int step, n_steps;
+
+	struct roof_site *sites;
+	size_t n_sites, cap_sites;
+	struct arena *arenas; /* of the sites that are not by node: theirs are its first ones */
+	struct roof_job *jobs;
+	size_t n_jobs, cap_jobs;
+	size_t n_lasting; /* the first of them: those that leave the numbers in memory alone */
+	char **notes;
+	size_t n_notes, cap_notes;
+};
+
+/* A job for `row` with room for `n_tasks` candidates and a context; rows and tasks are completed by
+ * the caller, who then adds it with roofs_add_job(), which takes it over. */
+struct rf_error *roofs_new_job(const struct roof_site *site, size_t n_tasks, size_t context_size,
+			       struct roof_job *job);
+struct rf_error *roofs_add_job(struct roofs_run *run, const struct roof_job *job);
+/* Keeps a note, once. */
+struct rf_error *roofs_note(struct roofs_run *run, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Tells whoever waits what is measured next. */
+void roofs_progress(struct roofs_run *run, const char *what);
+
+/* Visits `n` jobs, until `share` of the time is over. */
+struct rf_error *roofs_measure_jobs(struct roofs_run *run, struct roof_job *jobs, size_t n,
+				    double share);
+/* The row of a job that was visited, with its rates. */
+struct roof roofs_finished_row(const struct roof_job *job);
+void roofs_free_jobs(struct roofs_run *run);

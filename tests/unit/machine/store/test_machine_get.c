@@ -2,7 +2,7 @@
 #include "machine/data/machine_merge.h"
 #include "machine/data/machine_print.h"
 #include "machine/kernels/compute_kernels.h"
-#include "machine/roofs/roofs.h"
+#include "machine/roofs/roofs_sites.h"
 #include "machine/store/machine_get.h"
 #include "machine/topology/cpu_features.h"
 

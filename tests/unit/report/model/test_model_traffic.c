@@ -1,5 +1,5 @@
 /* Traffic in the model, against profiles whose truth is known. */
-#include "report/model/model_roofs.h"
+#include "report/model/model_bandwidths.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
 

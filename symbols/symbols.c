@@ -251,11 +251,6 @@ const char *symbol_module_build_id(const struct symbol_module *module)
 	return module->build_id;
 }
 
-uint64_t symbol_module_vaddr(const struct symbol_module *module, uint64_t file_offset)
-{
-	return elf_file_vaddr(&module->files[FILE_ITSELF], file_offset);
-}
-
 /* The DWARF of the file, or of its debug file, opened when first asked for. */
 static struct dwarf_names *module_dwarf(struct symbol_module *module)
 {

@@ -32,11 +32,6 @@ void symbol_module_close(struct symbol_module *module);
 /* Build id in lower-case hex; "" when there is none. */
 const char *symbol_module_build_id(const struct symbol_module *module);
 
-/* Address in the file's ELF virtual address space for a file offset: finds the PT_LOAD that holds
- * it.  Used to get the load bias from a mapping line (start, file offset): bias = start - vaddr.
- * Returns UINT64_MAX when no segment holds it. */
-uint64_t symbol_module_vaddr(const struct symbol_module *module, uint64_t file_offset);
-
 struct symbol {
 	uint64_t start, end; /* ELF virtual addresses [start, end) */
 	const char *name;    /* demangled, owned by the module; never NULL */

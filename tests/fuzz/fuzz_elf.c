@@ -81,7 +81,7 @@ static void probe_file(const char *path, struct symbol_module *module)
 	bool overlap = segments_overlap(&file);
 	for (size_t i = 0; i < file.n_segments; i++) {
 		const struct elf_segment *segment = &file.segments[i];
-		symbol_module_vaddr(module, segment->offset);
+		elf_file_vaddr(&file, segment->offset);
 		if (!segment->executable || !segment->memory_size)
 			continue;
 		if (!overlap)

@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "symbols/demangle.h"
+#include "symbols/elf_file.h"
 #include "symbols/function_map.h"
 #include "symbols/symbols.h"
 
@@ -575,10 +576,15 @@ Test(symbols, build_id_and_file_offsets)
 	struct truths segments = read_truths("readelf -lW small | awk '$1==\"LOAD\" "
 					     "{print substr($3,3), substr($2,3), $7$8}'");
 	cr_assert_eq(segments.n_items, 4);
+	struct elf_file file;
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/small", folder);
+	cr_assert_null(elf_file_open(path, &file));
 	for (size_t i = 0; i < segments.n_items; i++)
-		cr_expect_eq(symbol_module_vaddr(module, segments.items[i].size),
+		cr_expect_eq(elf_file_vaddr(&file, segments.items[i].size),
 			     segments.items[i].start);
-	cr_expect_eq(symbol_module_vaddr(module, (uint64_t)1 << 40), UINT64_MAX);
+	cr_expect_eq(elf_file_vaddr(&file, (uint64_t)1 << 40), UINT64_MAX);
+	elf_file_close(&file);
 	free(segments.items);
 	symbol_module_close(module);
 	cr_assert(shell("cc -O1 -Wl,--build-id=none -o small small.c"));

@@ -513,14 +513,15 @@ static struct rf_error *finish(struct session *session)
 	note_threads(profile);
 	if (session->options->no_children)
 		profile_set_fact(profile, "no_children", "1");
-	if (!profile_match_processes(profile))
-		return rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	struct rf_error *error = profile_match_processes(profile);
+	if (error)
+		return error;
 	/* a limit on file sizes, or nobody who reads the table any more (rfprof ./app | head), is
 	 * an error to be told of, not our death before the profile is saved; the program kept its
 	 * own way */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	struct rf_error *error = resolve(session);
+	error = resolve(session);
 	if (!error && !session->options->no_save)
 		error = model_summarise(profile);
 	if (error)

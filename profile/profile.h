@@ -11,6 +11,7 @@
 #include "cache/traffic.h"
 #include "insn/work.h"
 #include "machine/data/machine.h"
+#include "profile/facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -281,8 +282,7 @@ struct profile_sum_quantity {  /* of hardware counters: struct model_quantity */
 	double value, events, variance;
 };
 
-/* Facts as text: command, wall_s, exit_status, work_source, time_source, lost_samples, … The
- * keys are listed in docs/profile-format.md. */
+/* A fact as text; facts.def lists the keys. */
 struct profile_fact {
 	char *key, *value;
 };
@@ -391,8 +391,8 @@ void profile_process_command(struct profile *profile, uint32_t process, const ch
 void profile_native_process(struct profile *profile, int pid, const char *reason);
 void profile_native_thread(struct profile *profile, uint32_t thread, const char *reason);
 /* Sets the twins: the n-th process with a command under a parent in one run is the n-th with that
- * command under the parent's twin in the other.  False when memory is short. */
-bool profile_match_processes(struct profile *profile);
+ * command under the parent's twin in the other.  Fails only when memory is short. */
+struct rf_error *profile_match_processes(struct profile *profile);
 
 /* The place of a function that was made at run time (JIT), by its name: in the module "[jit]",
  * where each name has PROFILE_JIT_STRIDE offsets from the one returned on.  A row of `functions`
@@ -401,15 +401,11 @@ bool profile_match_processes(struct profile *profile);
 #define PROFILE_JIT_STRIDE (1ull << 24)
 uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module);
 
-/* Sets a fact (replaces an older value); value by printf format. */
-void profile_set_fact(struct profile *profile, const char *key, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-/* The value of a fact, or NULL. */
-const char *profile_get_fact(const struct profile *profile, const char *key);
-/* Adds a hardware counter: `given` with these texts, which are copied.  False when memory is short.
- */
-bool profile_add_counter(struct profile *profile, const char *quantity, const char *event,
-			 const struct profile_counter *given, const char *why);
+/* Adds a hardware counter: `given` with these texts, which are copied.  Fails only when memory is
+ * short. */
+struct rf_error *profile_add_counter(struct profile *profile, const char *quantity,
+				     const char *event, const struct profile_counter *given,
+				     const char *why);
 /* Adds a reason for uncounted work once (copied). */
 void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason);
 

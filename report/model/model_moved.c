@@ -190,16 +190,14 @@ static struct rf_error *sum_capacities(struct model_rows *rows)
 /* A number of classes that a fact tells; 0 when it makes no sense. */
 static unsigned classes_in(const struct profile *profile, const char *fact)
 {
-	const char *text = profile_get_fact(profile, fact);
-	const long n = text ? strtol(text, NULL, 10) : 0;
+	const double n = profile_number_fact(profile, fact, 0);
 	return n >= 1 && n <= CACHE_CLASSES ? (unsigned)n : 0;
 }
 
 void model_set_traced(const struct profile *profile, struct model *model)
 {
-	const char *source = profile_get_fact(profile, "traffic_source");
 	const unsigned n = classes_in(profile, "traffic_classes");
-	model->traced = model->counted && source && strcmp(source, "traced") == 0 && n;
+	model->traced = model->counted && n && profile_fact_is(profile, "traffic_source", "traced");
 	model->traced_classes = model->traced ? n : 0;
 }
 

@@ -123,8 +123,8 @@ void pmu_run_destroy(struct pmu_run *run)
 
 /* ---- into the profile ---- */
 
-static bool add_counter(struct profile *profile, const struct pmu_event *event,
-			const struct profile_counter *given, const char *why)
+static struct rf_error *add_counter(struct profile *profile, const struct pmu_event *event,
+				    const struct profile_counter *given, const char *why)
 {
 	struct profile_counter counter = *given;
 	counter.multiplier = event->row.multiplier;
@@ -139,10 +139,13 @@ struct rf_error *pmu_plan_save(const struct pmu_plan *plan, struct profile *prof
 		const char *why = event->proof.why[0]
 					  ? event->proof.why
 					  : "another event of the same quantity was not proved";
-		if (!event->used &&
-		    !add_counter(profile, event, &(struct profile_counter){.use = COUNTER_UNUSED},
-				 why))
-			return out_of_memory();
+		struct rf_error *error =
+			event->used ? NULL
+				    : add_counter(profile, event,
+						  &(struct profile_counter){.use = COUNTER_UNUSED},
+						  why);
+		if (error)
+			return error;
 	}
 	return NULL;
 }
@@ -183,10 +186,10 @@ static struct rf_error *save_total(struct pmu_run *run, size_t k, struct profile
 	*scale = 0;
 	struct rf_error *error = counters_total(run->counters, k, &total);
 	if (error) {
-		const bool added =
+		struct rf_error *not_added =
 			add_counter(profile, event, &(struct profile_counter){0}, error->message);
 		rf_error_destroy(error);
-		return added ? NULL : out_of_memory();
+		return not_added;
 	}
 	const struct counter_weight weight = counter_weight(&total);
 	const struct profile_counter counter = {
@@ -201,7 +204,7 @@ static struct rf_error *save_total(struct pmu_run *run, size_t k, struct profile
 	if (total.state == COUNTER_NOT_COUNTED)
 		snprintf(text, sizeof(text),
 			 "it was not counted for a moment: others held the counters");
-	return add_counter(profile, event, &counter, text) ? NULL : out_of_memory();
+	return add_counter(profile, event, &counter, text);
 }
 
 static int compare_places(const void *a, const void *b)

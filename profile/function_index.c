@@ -78,6 +78,7 @@ size_t profile_place_at(const struct profile *profile, uint32_t module, uint64_t
 			*end = UINT64_MAX;
 		return profile->n_functions + profile->n_modules;
 	}
+	assert(module < profile->n_modules);
 	const uint32_t function = profile_function_at(profile, module, offset, end);
 	return function != PROFILE_NONE ? function : profile->n_functions + module;
 }

@@ -1,4 +1,4 @@
-/* The profile in memory: creation, rows that are found or added, facts.  profile_save.c and
+/* The profile in memory: creation, and rows that are found or added.  profile_save.c and
  * profile_load.c are for the file. */
 #include "profile/profile.h"
 
@@ -6,7 +6,6 @@
 #include "profile/function_index.h"
 #include "profile/roof_index.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -518,45 +517,9 @@ uint32_t profile_inlined_call(struct profile *profile, uint32_t parent, uint32_t
 	return PROFILE_NONE;
 }
 
-static struct profile_fact *find_fact(const struct profile *profile, const char *key)
-{
-	for (size_t i = 0; i < profile->n_facts; i++)
-		if (strcmp(profile->facts[i].key, key) == 0)
-			return &profile->facts[i];
-	return NULL;
-}
-
-void profile_set_fact(struct profile *profile, const char *key, const char *format, ...)
-{
-	char *value = NULL;
-	va_list arguments;
-	va_start(arguments, format);
-	if (vasprintf(&value, format, arguments) < 0)
-		value = NULL;
-	va_end(arguments);
-	if (!value)
-		return;
-	struct profile_fact *old = find_fact(profile, key);
-	if (old) {
-		free(old->value);
-		old->value = value;
-		return;
-	}
-	struct profile_fact fact = {strdup(key), value};
-	if (fact.key && rf_array_push(profile->facts, profile->n_facts, profile->cap_facts, fact))
-		return;
-	free(fact.key);
-	free(value);
-}
-
-const char *profile_get_fact(const struct profile *profile, const char *key)
-{
-	const struct profile_fact *fact = find_fact(profile, key);
-	return fact ? fact->value : NULL;
-}
-
-bool profile_add_counter(struct profile *profile, const char *quantity, const char *event,
-			 const struct profile_counter *given, const char *why)
+struct rf_error *profile_add_counter(struct profile *profile, const char *quantity,
+				     const char *event, const struct profile_counter *given,
+				     const char *why)
 {
 	struct profile_counter counter = *given;
 	counter.quantity = strdup(quantity);
@@ -564,11 +527,11 @@ bool profile_add_counter(struct profile *profile, const char *quantity, const ch
 	counter.why = strdup(why);
 	if (counter.quantity && counter.event && counter.why &&
 	    rf_array_push(profile->counters, profile->n_counters, profile->cap_counters, counter))
-		return true;
+		return NULL;
 	free(counter.quantity);
 	free(counter.event);
 	free(counter.why);
-	return false;
+	return rf_error_no_memory();
 }
 
 void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason)

@@ -11,6 +11,7 @@
 #include "cache/traffic.h"
 #include "insn/work.h"
 #include "machine/data/machine.h"
+#include "profile/facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,8 +44,8 @@ enum process_birth { BIRTH_UNKNOWN, BIRTH_FIRST, BIRTH_FORK, BIRTH_VFORK, BIRTH_
 struct profile_process {
 	enum profile_run run;
 	uint32_t parent; /* an earlier row, or PROFILE_NONE */
-	uint32_t twin;   /* the same process in the other run, if that row is an earlier one,
-			  * else PROFILE_NONE */
+	/* the same process in the other run, if that row is an earlier one, else PROFILE_NONE */
+	uint32_t twin;
 	int pid;
 	enum process_birth birth;
 	uint32_t execs;            /* how many programs it has executed */
@@ -52,8 +53,8 @@ struct profile_process {
 	uint32_t module;           /* its executable, the last one, or PROFILE_NONE */
 	uint64_t start_ns, end_ns; /* end 0: not seen */
 	int exit_status;           /* wait status, or -1: not known */
-	char *native_reason; /* why it ran natively in the counted run, from some moment on, or ""
-			      */
+	/* why it ran natively in the counted run, from some moment on, or "" */
+	char *native_reason;
 };
 
 /* A thread of the counted run that ran natively from some moment on. */
@@ -162,16 +163,16 @@ struct profile_object {
 struct profile_object_traffic {
 	uint32_t object, module;
 	uint64_t offset;
-	uint64_t read, write_allocate,
-		write; /* lines; `write` has write-backs and non-temporal ones */
+	/* lines; `write` has write-backs and non-temporal ones */
+	uint64_t read, write_allocate, write;
 };
 
 /* How the addresses of one instruction follow each other, among those that were looked at. */
 struct profile_stride {
 	uint32_t module;
 	uint64_t offset;
-	uint64_t unit, constant,
-		random;         /* steps: by the width of the access, by another constant, others */
+	/* steps: by the width of the access, by another constant, others */
+	uint64_t unit, constant, random;
 	int64_t step;           /* bytes, the most frequent constant one; 0: none */
 	uint64_t fetched, used; /* bytes of lines that it brought in from memory and that have left
 				 * again, and of these those touched by anybody meanwhile */
@@ -234,37 +235,38 @@ struct profile_uncounted {
  * none, or (both PROFILE_NONE) of no module. */
 struct profile_sum {
 	uint32_t function, module; /* one of them, or PROFILE_NONE */
-	bool uncounted; /* the part of its time that was not counted where another part was; no work
-			 */
+	/* the part of its time that was not counted where another part was; no work */
+	bool uncounted;
 	double concurrency; /* struct model_function */
 	uint32_t thread;    /* the one that did all of its work; PROFILE_NONE: see sum_threads */
 	uint64_t flop, flop_unmasked, load_bytes, store_bytes, nt_store_bytes, string_bytes, loads,
 		stores, instructions;
 };
+/* Of those that took time. */
 struct profile_sum_classes {
 	uint32_t sum;
 	uint64_t instructions[INSN_CLASSES];
-}; /* of those that took time */
+};
 struct profile_sum_flop {
-	uint32_t sum, kind, precision, width;
+	uint32_t sum, kind, precision, width; /* enums of insn/work.h */
 	uint64_t flop;
-}; /* insn/work.h */
+};
 struct profile_sum_thread {
 	uint32_t sum, thread;
 	uint64_t flop, load_bytes, store_bytes, instructions;
 };
 struct profile_sum_time {
 	uint32_t sum, thread;
-	uint64_t samples, time_ns;
-}; /* less what the samples cost */
+	uint64_t samples, time_ns; /* less what the samples cost */
+};
 struct profile_sum_traffic {
 	uint32_t sum, size;
 	uint8_t *lines; /* of each class in turn, N_TRAFFIC numbers, LEB128; `size` bytes */
 };
 struct profile_sum_object {
 	uint32_t sum, object;
-	double read, write;
-}; /* bytes; `read` with write-allocates */
+	double read, write; /* bytes; `read` with write-allocates */
+};
 struct profile_sum_stride {
 	uint32_t sum;
 	uint64_t unit, constant, random, fetched, used;
@@ -273,16 +275,16 @@ struct profile_sum_stride {
 struct profile_sum_working_set {
 	uint32_t sum;
 	uint64_t capacity;
-	double reads, writes;
-};                             /* bytes */
-struct profile_sum_quantity {  /* of hardware counters: struct model_quantity */
+	double reads, writes; /* bytes */
+};
+/* Of hardware counters: struct model_quantity. */
+struct profile_sum_quantity {
 	uint32_t sum, counter; /* the first counter of the quantity */
 	uint64_t samples;
 	double value, events, variance;
 };
 
-/* Facts as text: command, wall_s, exit_status, work_source, time_source, lost_samples, … The
- * keys are listed in docs/profile-format.md. */
+/* A fact as text; facts.def lists the keys. */
 struct profile_fact {
 	char *key, *value;
 };
@@ -391,8 +393,8 @@ void profile_process_command(struct profile *profile, uint32_t process, const ch
 void profile_native_process(struct profile *profile, int pid, const char *reason);
 void profile_native_thread(struct profile *profile, uint32_t thread, const char *reason);
 /* Sets the twins: the n-th process with a command under a parent in one run is the n-th with that
- * command under the parent's twin in the other.  False when memory is short. */
-bool profile_match_processes(struct profile *profile);
+ * command under the parent's twin in the other.  Fails only when memory is short. */
+struct rf_error *profile_match_processes(struct profile *profile);
 
 /* The place of a function that was made at run time (JIT), by its name: in the module "[jit]",
  * where each name has PROFILE_JIT_STRIDE offsets from the one returned on.  A row of `functions`
@@ -401,15 +403,11 @@ bool profile_match_processes(struct profile *profile);
 #define PROFILE_JIT_STRIDE (1ull << 24)
 uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module);
 
-/* Sets a fact (replaces an older value); value by printf format. */
-void profile_set_fact(struct profile *profile, const char *key, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-/* The value of a fact, or NULL. */
-const char *profile_get_fact(const struct profile *profile, const char *key);
-/* Adds a hardware counter: `given` with these texts, which are copied.  False when memory is short.
- */
-bool profile_add_counter(struct profile *profile, const char *quantity, const char *event,
-			 const struct profile_counter *given, const char *why);
+/* Adds a hardware counter: `given` with these texts, which are copied.  Fails only when memory is
+ * short. */
+struct rf_error *profile_add_counter(struct profile *profile, const char *quantity,
+				     const char *event, const struct profile_counter *given,
+				     const char *why);
 /* Adds a reason for uncounted work once (copied). */
 void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason);
 

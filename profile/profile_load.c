@@ -1,8 +1,10 @@
 /* Reading a profile from its file.  Nothing in the file is trusted. */
+#include "profile/profile_check.h"
 #include "profile/profile_schema.h"
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,9 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OLDEST_VERSION \
-	2 /* of the schema, that can still be read; tables that came later stay empty */
-#define DAMAGED_HINT "record the program again, or copy the file again from where it was whole"
+/* Of the schema, that can still be read; tables that came later stay empty. */
+#define OLDEST_VERSION 2
 
 struct reader {
 	sqlite3 *db;
@@ -27,7 +28,7 @@ struct reader {
 
 static struct rf_error *damaged(const struct reader *reader, const char *what)
 {
-	return rf_error_create(RF_EFORMAT, DAMAGED_HINT, "%s is damaged: %s", reader->path, what);
+	return profile_damaged(reader->path, what);
 }
 
 static struct rf_error *no_memory(const char *path)
@@ -57,7 +58,7 @@ static struct rf_error *check_header(const char *path, const uint8_t *header, si
 	if (memcmp(header, magic, n < 16 ? n : 16) != 0)
 		return foreign(path, "it is another kind of file");
 	if (n < 100)
-		return rf_error_create(RF_EFORMAT, DAMAGED_HINT, "%s is truncated", path);
+		return rf_error_create(RF_EFORMAT, PROFILE_DAMAGED_HINT, "%s is truncated", path);
 	if (big_endian(header + 68) != PROFILE_APPLICATION_ID)
 		return foreign(path, "it is an SQLite file of another program");
 	uint32_t version = big_endian(header + 60);
@@ -77,7 +78,7 @@ static struct rf_error *check_header(const char *path, const uint8_t *header, si
 	uint64_t wanted = (page == 1 ? 65536 : page) * big_endian(header + 28);
 	bool count_valid = big_endian(header + 24) == big_endian(header + 92);
 	if (count_valid && size < wanted)
-		return rf_error_create(RF_EFORMAT, DAMAGED_HINT,
+		return rf_error_create(RF_EFORMAT, PROFILE_DAMAGED_HINT,
 				       "%s is truncated: %llu of %llu bytes are there", path,
 				       (unsigned long long)size, (unsigned long long)wanted);
 	return NULL;
@@ -188,6 +189,7 @@ static bool read_blob(struct reader *reader, sqlite3_stmt *statement, int at,
 {
 	const void *bytes = sqlite3_column_blob(statement, at);
 	size_t length = (size_t)sqlite3_column_bytes(statement, at);
+	assert(column->type == COLUMN_BLOB);
 	if (length != *(const uint32_t *)(row + column->size) || !take_budget(reader, length))
 		return false;
 	uint8_t *copy = malloc(length ? length : 1);
@@ -283,6 +285,7 @@ static char *append_row(struct profile *profile, const struct table *table)
 	if (*n >= PROFILE_NONE ||
 	    !rf_array_reserve(profile_table_items(profile, table), *n, cap, table->element))
 		return NULL;
+	assert(*n < *cap);
 	char *row = (char *)*profile_table_items(profile, table) + (*n)++ * table->element;
 	memset(row, 0, table->element);
 	return row;
@@ -329,73 +332,6 @@ static struct rf_error *read_table(struct reader *reader, const struct table *ta
 	return error;
 }
 
-static struct rf_error *check_references(const struct reader *reader, const struct table *table,
-					 const struct column *column)
-{
-	size_t limit = *profile_table_count(reader->profile, &profile_tables[column->target]);
-	bool own =
-		&profile_tables[column->target] == table; /* a parent stands before its children */
-	const char *row = *profile_table_items(reader->profile, table);
-	size_t n = *profile_table_count(reader->profile, table);
-	for (size_t i = 0; i < n; i++, row += table->element) {
-		uint32_t value = *(const uint32_t *)(row + column->offset);
-		if (value == PROFILE_NONE || value < (own ? i : limit))
-			continue;
-		char what[128];
-		snprintf(what, sizeof(what), "row %zu of table \"%s\" has a %s that is not there",
-			 i, table->name, column->name);
-		return damaged(reader, what);
-	}
-	return NULL;
-}
-
-/* Look-ups in inlined_code are by its order. */
-static struct rf_error *check_inlined(const struct reader *reader)
-{
-	const struct profile_inlined_code *code = reader->profile->inlined_code;
-	for (size_t i = 0; i < reader->profile->n_inlined_code; i++)
-		if (code[i].start > code[i].end || (i && (code[i].module < code[i - 1].module ||
-							  (code[i].module == code[i - 1].module &&
-							   code[i].start < code[i - 1].end))))
-			return damaged(reader, "inlined code overlaps or is out of order");
-	return NULL;
-}
-
-static struct rf_error *check_sums(const struct reader *reader)
-{
-	const struct profile *profile = reader->profile;
-	for (size_t i = 0; i < profile->n_sum_flop; i++) {
-		const struct profile_sum_flop *row = &profile->sum_flop[i];
-		if (row->kind >= FLOP_KINDS || row->precision >= FLOP_PRECISIONS ||
-		    row->width >= FLOP_WIDTHS)
-			return damaged(reader, "a sum is of a kind of flop that is not known");
-	}
-	return NULL;
-}
-
-static struct rf_error *check_rows(const struct reader *reader)
-{
-	for (int t = 0; t < N_TABLES; t++) {
-		for (size_t c = 0; c < profile_tables[t].n_columns; c++) {
-			const struct column *column = &profile_tables[t].columns[c];
-			if (column->type != COLUMN_REF && column->type != COLUMN_REF_NULL)
-				continue;
-			struct rf_error *error =
-				check_references(reader, &profile_tables[t], column);
-			if (error)
-				return error;
-		}
-	}
-	for (size_t i = 0; i < reader->profile->n_functions; i++)
-		if (reader->profile->functions[i].start > reader->profile->functions[i].end)
-			return damaged(reader, "a function ends before it starts");
-	for (size_t i = 0; i < reader->profile->n_lines; i++)
-		if (reader->profile->lines[i].start > reader->profile->lines[i].end)
-			return damaged(reader, "a source line ends before it starts");
-	struct rf_error *error = check_inlined(reader);
-	return error ? error : check_sums(reader);
-}
-
 /* All tables have to be there as they were made, also those that are not read now. */
 static struct rf_error *read_tables(struct reader *reader, enum table_kind kind)
 {
@@ -436,7 +372,7 @@ static struct rf_error *read_database(struct reader *reader)
 	reader->profile->has_sums = reader->profile->n_sums > 0;
 	if (!error && !reader->profile->has_sums)
 		error = read_tables(reader, TABLE_DETAIL);
-	return error ? error : check_rows(reader);
+	return error ? error : profile_check(reader->profile, reader->path);
 }
 
 static struct rf_error *load(const char *path, bool wants_sums, struct profile **out)
@@ -459,6 +395,9 @@ static struct rf_error *load(const char *path, bool wants_sums, struct profile *
 		profile_destroy(reader.profile);
 		return error;
 	}
+	/* sums, or what they were made from, but not both */
+	assert(!reader.profile->has_sums ||
+	       reader.profile->n_blocks + reader.profile->n_samples == 0);
 	*out = reader.profile;
 	return NULL;
 }

@@ -1,6 +1,8 @@
 /* Which process of one run is which of the other. */
 #include "profile/profile.h"
 
+#include "base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,15 +51,8 @@ static bool families_init(const struct profile *profile, enum profile_run run,
 static size_t family_start(const struct profile *profile, const struct families *families,
 			   const struct family_key *key)
 {
-	size_t low = 0, high = families->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (compare_keys(&profile->processes[families->rows[middle]], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return rf_search(families->n, i,
+			 compare_keys(&profile->processes[families->rows[i]], key) < 0);
 }
 
 /* place[row]: how many of its family were born before it. */
@@ -105,7 +100,7 @@ static void match(struct profile *profile, const struct families *counted, const
 	}
 }
 
-bool profile_match_processes(struct profile *profile)
+struct rf_error *profile_match_processes(struct profile *profile)
 {
 	struct families timed = {0}, counted = {0};
 	size_t *place = calloc(profile->n_processes + 1, sizeof(*place));
@@ -120,5 +115,5 @@ bool profile_match_processes(struct profile *profile)
 	free(counted.rows);
 	free(place);
 	free(twin_of);
-	return done;
+	return done ? NULL : rf_error_no_memory();
 }

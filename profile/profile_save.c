@@ -1,4 +1,6 @@
 /* Writing a profile to its file. */
+#include "base/assert.h"
+#include "profile/profile_check.h"
 #include "profile/profile_schema.h"
 
 #include <errno.h>
@@ -218,6 +220,7 @@ struct rf_error *profile_save(const struct profile *profile, const char *path)
 {
 	char target[PATH_MAX], temporary[PATH_MAX];
 	struct stat info;
+	rf_assert_dear(profile_is_sound(profile));
 	if (!realpath(path, target)) { /* follow links, so that a link to a profile stays a link */
 		if (snprintf(target, sizeof(target), "%s", path) >= (int)sizeof(target))
 			return save_error(ENAMETOOLONG, path);

@@ -7,6 +7,9 @@
 
 #include <stddef.h>
 
+/* What a user can do about a damaged file. */
+#define PROFILE_DAMAGED_HINT \
+	"record the program again, or copy the file again from where it was whole"
 #define PROFILE_APPLICATION_ID 0x72667072 /* "rfpr"; PRAGMA application_id */
 
 enum column_type {

@@ -161,7 +161,7 @@ static struct figure time_of(const struct diff_side *side, const struct model_fu
 	if (f && f->n_samples)
 		return (struct figure){(double)f->time_ns * 1e-9, f->halfwidth_s};
 	return (struct figure){0, NONE_SEEN * 1e-9 *
-					  report_number_fact(side->profile, "sample_period_ns", 0)};
+					  profile_number_fact(side->profile, "sample_period_ns", 0)};
 }
 
 static struct figure headroom_of(const struct model_function *f)
@@ -271,7 +271,7 @@ static struct figure total_of(const struct diff *diff, const struct diff_side *s
 	case DIFF_BYTES:
 		return total_bytes(diff, side);
 	default:
-		return (struct figure){report_number_fact(side->profile, "wall_s", NAN), 0};
+		return (struct figure){profile_number_fact(side->profile, "wall_s", NAN), 0};
 	}
 }
 

@@ -363,7 +363,7 @@ static json_t *meta_json(const struct profile *profile)
 	return json_pack("{s:f, s:f, s:i, s:i, s:i, s:i, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, "
 			 "s:o, s:o, s:[], s:b, s:b, s:b, s:b, "
 			 "s:b, s:{s:s, s:s, s:s}}",
-			 "interval", report_number_fact(profile, "sample_period_ns", 1e6) * 1e-6,
+			 "interval", profile_number_fact(profile, "sample_period_ns", 1e6) * 1e-6,
 			 "startTime", start_time(profile), "processType", 0, "stackwalk", 1,
 			 "version", GECKO_VERSION, "preprocessedProfileVersion", PROCESSED_VERSION,
 			 "product", report_json_string(program ? program : "rfprof"),

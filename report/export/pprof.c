@@ -372,7 +372,7 @@ static uint64_t date_ns(const struct profile *profile)
 
 static uint64_t number_fact(const struct profile *profile, const char *key, double scale)
 {
-	const double value = report_number_fact(profile, key, 0) * scale;
+	const double value = profile_number_fact(profile, key, 0) * scale;
 	return value > 0 && value < 9e18 ? (uint64_t)value : 0;
 }
 

@@ -84,16 +84,15 @@ static json_t *fact(const struct profile *profile, const char *key)
 
 static json_t *number_fact(const struct profile *profile, const char *key)
 {
-	return report_json_real(report_number_fact(profile, key, NAN));
+	return report_json_real(profile_number_fact(profile, key, NAN));
 }
 
 /* A whole number stays one in the JSON. */
 static json_t *integer_fact(const struct profile *profile, const char *key)
 {
-	const char *text = profile_get_fact(profile, key);
-	char *end;
-	long long value = text ? strtoll(text, &end, 10) : 0;
-	return text && end != text && !*end ? json_integer(value) : number_fact(profile, key);
+	long long value;
+	return profile_count_fact(profile, key, &value) ? json_integer(value)
+							: number_fact(profile, key);
 }
 
 static json_t *machine_json(const struct profile *profile)
@@ -271,7 +270,6 @@ static json_t *run_json(const struct report_view *view)
 					       "translated_blocks", "translated_instructions"};
 	const struct profile *profile = view->profile;
 	const struct model *model = view->model;
-	const char *once = profile_get_fact(profile, "once");
 	json_t *run = json_object();
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		json_object_set_new(run, texts[i], fact(profile, texts[i]));
@@ -279,10 +277,9 @@ static json_t *run_json(const struct report_view *view)
 		json_object_set_new(run, numbers[i], number_fact(profile, numbers[i]));
 	for (size_t i = 0; i < sizeof(integers) / sizeof(*integers); i++)
 		json_object_set_new(run, integers[i], integer_fact(profile, integers[i]));
-	json_object_set_new(run, "once", json_boolean(once && strcmp(once, "1") == 0));
-	const char *no_children = profile_get_fact(profile, "no_children");
+	json_object_set_new(run, "once", json_boolean(profile_flag_fact(profile, "once")));
 	json_object_set_new(run, "no_children",
-			    json_boolean(no_children && strcmp(no_children, "1") == 0));
+			    json_boolean(profile_flag_fact(profile, "no_children")));
 	json_object_set_new(run, "rows", rows_json(view));
 	json_object_set_new(run, "samples", report_json_count(model->n_samples));
 	json_object_set_new(run, "cpu_time_s", report_json_real((double)model->time_ns * 1e-9));

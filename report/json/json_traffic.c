@@ -253,7 +253,7 @@ json_t *report_json_run_traffic(const struct report_view *view)
 			    model->traced ? json_integer(model->traced_classes) : json_null());
 	json_object_set_new(object, "classes_of", json_integer(CACHE_CLASSES));
 	set(object, "untraced_accesses",
-	    report_number_fact(view->profile, "untraced_accesses", NAN));
+	    profile_number_fact(view->profile, "untraced_accesses", NAN));
 	json_object_set_new(object, "memory", json_string(model_memory_words(model->memory)));
 	if (model->traced)
 		add_bytes(object, &model->bytes);
@@ -268,7 +268,7 @@ json_t *report_json_run_traffic(const struct report_view *view)
 static void add_performance(json_t *object, const struct report_view *view,
 			    const struct model_function *f)
 {
-	const double clock = report_number_fact(view->profile, "clock_ghz", NAN);
+	const double clock = profile_number_fact(view->profile, "clock_ghz", NAN);
 	const double cycles = (double)f->time_ns * clock;
 	set(object, "time_s", f->elapsed_s > 0 ? f->elapsed_s : NAN);
 	set(object, "flop_per_s", ratio((double)f->tally.flop, f->elapsed_s));

@@ -44,15 +44,15 @@ struct model_group {
 	bool left_out;     /* by --focus or --ignore */
 };
 struct model_groups {
-	const struct model_range
-		*ranges; /* by (module, start), without overlaps, all code of each module */
+	/* by (module, start), without overlaps, all code of each module */
+	const struct model_range *ranges;
 	size_t n_ranges;
 	const struct model_group *groups; /* the rows */
 	size_t n_groups;
-	const uint32_t *by_thread; /* NULL, or the row of what thread t did in ranges of row r: [r ×
-				      n_threads + t] */
-	size_t n_kinds;            /* of by_thread: rows that ranges have */
-	const bool *uncounted;     /* per sample, as a model without groups has found it */
+	/* NULL, or the row of what thread t did in ranges of row r: [r × n_threads + t] */
+	const uint32_t *by_thread;
+	size_t n_kinds;        /* of by_thread: rows that ranges have */
+	const bool *uncounted; /* per sample, as a model without groups has found it */
 };
 
 /* What a model is asked for beside the defaults. */
@@ -89,15 +89,15 @@ struct model_place {
 	enum model_bound bound;
 	char level[8]; /* level whose bandwidth the roof is; "" for a compute roof */
 	bool traced;  /* by what moved at that level, as traced or by the PMU; else by LS bytes, and
-		       * the  level is inferred */
+		       * the level is inferred */
 	bool at_most; /* what moved is a lower bound: roof, distance and headroom are at most these
 		       */
 	const char *stores; /* how the stores of that bandwidth's kernels are made: "apart",
 			     * "in place", "non-temporal", "string"; NULL for a compute roof, and
 			     * where traced */
 	bool interpolated;  /* no roof was measured at this concurrency */
-	const struct roof
-		*noisy;   /* a row of the profile behind the roof whose spread is wide, or NULL */
+	/* a row of the profile behind the roof whose spread is wide, or NULL */
+	const struct roof *noisy;
 	bool above;       /* above every roof by more than the tolerance and the spread of its
 			   * samples: a fault, not a feat */
 	bool late_writes; /* above, but for what it wrote back: that may be later, in the time of
@@ -138,8 +138,8 @@ struct model_function {
 	enum flop_precision precision; /* the one with most flop */
 	double intensity; /* flop per LS byte; INFINITY without bytes, 0 without flop */
 	struct model_traffic *traffic; /* NULL: neither traced nor counted by the PMU */
-	struct model_quantity
-		*quantities; /* as many as the model has; NULL: no sample of a hardware counter */
+	/* as many as the model has; NULL: no sample of a hardware counter */
+	struct model_quantity *quantities;
 	struct model_loop *loops; /* the outermost before those within it; none unless asked for */
 	size_t n_loops, cap_loops;
 	struct model_place place;

@@ -133,8 +133,7 @@ static void take_work(const struct model *model, struct model_function *function
 
 bool model_from_counters(const struct profile *profile)
 {
-	const char *source = profile_get_fact(profile, "work_source");
-	return source && !strcmp(source, "PMU");
+	return profile_fact_is(profile, "work_source", "PMU");
 }
 
 struct rf_error *model_sum_counters(struct model_rows *rows, const struct model *model)
@@ -189,6 +188,5 @@ double model_instruction_ratio(const struct model *model, const struct model_fun
 
 bool model_has_both(const struct profile *profile)
 {
-	const char *source = profile_get_fact(profile, "work_source");
-	return source && !strcmp(source, "counted execution and PMU");
+	return profile_fact_is(profile, "work_source", "counted execution and PMU");
 }

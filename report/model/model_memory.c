@@ -231,10 +231,9 @@ static void set_total(const struct memory *memory, struct model *model)
 
 struct rf_error *model_memory(struct model_rows *rows, struct model *model)
 {
-	const char *source = profile_get_fact(rows->profile, "traffic_source");
 	struct rf_error *error = model->traced ? model_trace(rows, model) : NULL;
 	model->memory = model->traced ? MEMORY_TRACED : MEMORY_UNKNOWN;
-	if (model->traced || !source || strcmp(source, "PMU") != 0)
+	if (model->traced || !profile_fact_is(rows->profile, "traffic_source", "PMU"))
 		return error;
 	const struct memory memory = decide(rows->profile, model);
 	model->memory = memory.source;

@@ -40,9 +40,9 @@ static uint64_t get_number(const struct packed_lines *packed, size_t *at)
 static struct rf_error *pack(const struct line_sums *sums, struct packed_lines *packed)
 {
 	uint8_t bytes[CACHE_CLASSES * N_TRAFFIC * 10], *end = bytes; /* 64 bits are 10 groups */
-	for (unsigned class = 0; class < sums->n_classes; class ++)
+	for (unsigned k = 0; k < sums->n_classes; k++)
 		for (int e = 0; e < N_TRAFFIC; e++)
-			end = put_number(end, sums->by_class[class][e]);
+			end = put_number(end, sums->by_class[k][e]);
 	packed->size = (uint32_t)(end - bytes);
 	assert(packed->size > 0 && packed->size <= sizeof(bytes));
 	packed->bytes = malloc(packed->size);
@@ -56,9 +56,9 @@ void model_unpack_lines(const struct packed_lines *packed, unsigned n_classes,
 			struct traffic_lines *lines)
 {
 	size_t at = 0;
-	for (unsigned class = 0; class < n_classes; class ++)
+	for (unsigned k = 0; k < n_classes; k++)
 		for (int e = 0; e < N_TRAFFIC; e++)
-			lines->by_class[class][e] = (double)get_number(packed, &at);
+			lines->by_class[k][e] = (double)get_number(packed, &at);
 }
 
 void model_add_lines(struct traffic_lines *lines, const struct profile_traffic *row)
@@ -190,16 +190,14 @@ static struct rf_error *sum_capacities(struct model_rows *rows)
 /* A number of classes that a fact tells; 0 when it makes no sense. */
 static unsigned classes_in(const struct profile *profile, const char *fact)
 {
-	const char *text = profile_get_fact(profile, fact);
-	const long n = text ? strtol(text, NULL, 10) : 0;
+	const double n = profile_number_fact(profile, fact, 0);
 	return n >= 1 && n <= CACHE_CLASSES ? (unsigned)n : 0;
 }
 
 void model_set_traced(const struct profile *profile, struct model *model)
 {
-	const char *source = profile_get_fact(profile, "traffic_source");
 	const unsigned n = classes_in(profile, "traffic_classes");
-	model->traced = model->counted && source && strcmp(source, "traced") == 0 && n;
+	model->traced = model->counted && n && profile_fact_is(profile, "traffic_source", "traced");
 	model->traced_classes = model->traced ? n : 0;
 }
 

@@ -329,8 +329,7 @@ static bool place_by_bytes(const struct profile *profile, const struct model_fun
 
 double model_issue_width(const struct profile *profile)
 {
-	const char *fact = profile_get_fact(profile, "issue_width");
-	double width = fact ? strtod(fact, NULL) : 0;
+	const double width = profile_number_fact(profile, "issue_width", 0);
 	return width >= 1 && width <= 64 ? width : MODEL_ISSUE_WIDTH;
 }
 
@@ -338,8 +337,7 @@ double model_issue_width(const struct profile *profile)
 static bool place_by_instructions(const struct profile *profile,
 				  const struct model_function *function, struct model_place *place)
 {
-	const char *fact = profile_get_fact(profile, "clock_ghz");
-	double clock = fact ? strtod(fact, NULL) : 0;
+	const double clock = profile_number_fact(profile, "clock_ghz", 0);
 	place->axis = AXIS_INSTRUCTIONS;
 	place->point = (double)function->tally.instructions * 1e-9 / function->elapsed_s;
 	if (!(clock > 0 && clock < 100))

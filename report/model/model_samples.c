@@ -14,8 +14,7 @@ struct stay {
 
 uint64_t model_sample_cost(const struct profile *profile)
 {
-	const char *fact = profile_get_fact(profile, "sample_cost_ns");
-	double cost = fact ? strtod(fact, NULL) : 0;
+	const double cost = profile_number_fact(profile, "sample_cost_ns", 0);
 	return cost > 0 && cost < 1e9 ? (uint64_t)cost : 0;
 }
 
@@ -79,8 +78,7 @@ static double concurrency_of(struct stay *stays, size_t n)
 /* Hardware threads bound the concurrency. */
 static void set_concurrency(struct model_rows *rows, struct stay *stays, size_t n)
 {
-	const char *fact = profile_get_fact(rows->profile, "usable_threads");
-	double limit = fact ? strtod(fact, NULL) : 0;
+	const double limit = profile_number_fact(rows->profile, "usable_threads", 0);
 	qsort(stays, n, sizeof(*stays), compare_stays);
 	for (size_t i = 0, of_row; i < n; i += of_row) {
 		uint32_t row = stays[i].row;

@@ -6,6 +6,7 @@
 #include "report/model/model_moved.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,10 +68,9 @@ static struct rf_error *read_threads(struct model_rows *rows)
 	return error;
 }
 
-static size_t count_fact(const struct profile *profile, const char *key)
+static size_t count_of(const struct profile *profile, const char *fact)
 {
-	const char *text = profile_get_fact(profile, key);
-	return text ? strtoul(text, NULL, 10) : 0;
+	return (size_t)fmin(fmax(profile_number_fact(profile, fact, 0), 0), 0x1p62);
 }
 
 static struct rf_error *read_work(struct model_rows *rows, struct model *model)
@@ -95,8 +95,8 @@ static struct rf_error *read_work(struct model_rows *rows, struct model *model)
 		memcpy(function_of(rows, row->sum)->tally.class_instructions, row->instructions,
 		       sizeof(row->instructions));
 	}
-	model->unreadable_blocks = count_fact(profile, "unreadable_blocks");
-	model->unmatched_units = count_fact(profile, "unmatched_units");
+	model->unreadable_blocks = count_of(profile, "unreadable_blocks");
+	model->unmatched_units = count_of(profile, "unmatched_units");
 	return read_threads(rows);
 }
 

@@ -323,9 +323,9 @@ static void finish_row(struct model_traffic *traffic, double cache)
 
 static void add_lines(struct traffic_lines *sum, const struct traffic_lines *part, unsigned n)
 {
-	for (unsigned class = 0; class < n; class ++)
+	for (unsigned k = 0; k < n; k++)
 		for (int e = 0; e < N_TRAFFIC; e++)
-			sum->by_class[class][e] += part->by_class[class][e];
+			sum->by_class[k][e] += part->by_class[k][e];
 }
 
 /* Functions whose instructions were counted have traffic, be it none. */

@@ -31,7 +31,7 @@ enum model_memory {
 	/* Of the rest only L1 (LS bytes) and DRAM are known. */
 	MEMORY_COUNTED, /* events for bytes at memory, sampled by function */
 	MEMORY_SHARED,  /* the program's bytes, by its memory controllers or resctrl, shared out
-			 * among functions as  the misses of the last cache are: an estimate */
+			 * among functions as the misses of the last cache are: an estimate */
 	MEMORY_MISSES,  /* misses of the last cache, sampled by function, times the line: a lower
 			   bound */
 	N_MODEL_MEMORY
@@ -45,10 +45,10 @@ struct traffic_lines {
 /* An estimate from a sample of classes. */
 struct model_estimate {
 	double bytes;
-	double stderr_bytes; /* standard error; NAN from a single class, 0 where all were simulated
-			      */
-	double halfwidth;    /* of the 95 % interval: √((Student's t × stderr_bytes)² +
-				(MODEL_RESOLUTION × bytes)²) */
+	/* standard error; NAN from a single class, 0 where all were simulated */
+	double stderr_bytes;
+	double halfwidth; /* of the 95 % interval: √((Student's t × stderr_bytes)² +
+			     (MODEL_RESOLUTION × bytes)²) */
 };
 
 /* The events in `events` (bit e: event e), of `n` classes that were drawn from CACHE_CLASSES
@@ -69,11 +69,11 @@ struct model_level {
 	const char *name;                                /* "L1", "L2", "L3", "DRAM" */
 	struct model_estimate moved[TRAFFIC_DIRECTIONS]; /* exact at L1 where it was counted; NAN
 							  * bytes: not known in that direction */
-	bool at_least; /* what moved is a lower bound: intensity and roof are at most what they say
-			*/
+	/* what moved is a lower bound: intensity and roof are at most what they say */
+	bool at_least;
 	double write_allocate; /* bytes; of what is read, for stores */
-	double intensity; /* flop per byte in the direction that was asked for; INFINITY without
-			     bytes */
+	/* flop per byte in the direction that was asked for; INFINITY without bytes */
+	double intensity;
 	double rate;      /* 1e9 bytes per second of elapsed time, in that direction */
 	double bandwidth; /* of this mix of reads and writes at this level, 1e9 bytes per second; 0:
 			   * none was measured that can be told from the level below */
@@ -120,7 +120,7 @@ struct model_traffic {
 	double moves_then;
 };
 
-/* "traced, caches simulated", … */
+/* The source in words, such as "traced, caches simulated". */
 const char *model_memory_words(enum model_memory source);
 /* The level of that name, or NULL. */
 const struct model_level *model_level(const struct model_traffic *traffic, const char *name);

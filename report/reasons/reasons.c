@@ -64,7 +64,7 @@ struct flop_shares report_flop_shares(const struct tally *tally)
 double report_ipc(const struct report_view *view, const struct model_function *f)
 {
 	const double cycles =
-		(double)f->time_ns * report_number_fact(view->profile, "clock_ghz", NAN);
+		(double)f->time_ns * profile_number_fact(view->profile, "clock_ghz", NAN);
 	return cycles > 0 ? (double)f->tally.instructions / cycles : NAN;
 }
 

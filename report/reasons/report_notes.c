@@ -39,7 +39,7 @@ static bool note_sources(struct report_view *view)
 	const char *work = profile_get_fact(view->profile, "work_source");
 	unsigned long long n = view->model->n_samples;
 	char number[TEXT_NUMBER], every[128] = "";
-	double cost_us = 1e-3 * report_number_fact(view->profile, "sample_cost_ns", 0);
+	double cost_us = 1e-3 * profile_number_fact(view->profile, "sample_cost_ns", 0);
 	char cost[TEXT_NUMBER];
 	if (n > 0 && cost_us >= 0.1)
 		snprintf(every, sizeof(every),
@@ -154,7 +154,7 @@ static bool note_run(struct report_view *view)
 	const char *out = profile_get_fact(profile, "stdout_same");
 	const char *exits = profile_get_fact(profile, "exit_same");
 	const char *once = profile_get_fact(profile, "once");
-	double lost = report_number_fact(profile, "lost_samples", 0);
+	double lost = profile_number_fact(profile, "lost_samples", 0);
 	const char *no_children = profile_get_fact(profile, "no_children");
 	if (no_children && strcmp(no_children, "1") == 0 &&
 	    !report_note(view, "--no-children: processes that the program started are neither "
@@ -179,7 +179,7 @@ static bool note_run(struct report_view *view)
 	    !report_note(view,
 			 "the two runs ended differently: time and work may not belong together"))
 		return false;
-	double unsampled = report_number_fact(profile, "unsampled_threads", 0);
+	double unsampled = profile_number_fact(profile, "unsampled_threads", 0);
 	if (unsampled > 0 &&
 	    !report_note(view, "%.0f threads could not be sampled: their time is missing",
 			 unsampled))
@@ -462,7 +462,7 @@ static bool note_doubts(struct report_view *view)
 {
 	const struct profile *profile = view->profile;
 	const char *halved = profile_get_fact(profile, "traffic_halved");
-	double untraced = report_number_fact(profile, "untraced_accesses", 0);
+	double untraced = profile_number_fact(profile, "untraced_accesses", 0);
 	const char *source = profile_get_fact(profile, "traffic_geometry_source");
 	if (halved && !report_note(view, "%s", halved))
 		return false;

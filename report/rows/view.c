@@ -30,14 +30,6 @@ struct rf_error *report_no_memory(void)
 	return rf_error_errno(RF_EINTERNAL, ENOMEM, NULL, "cannot write the report");
 }
 
-double report_number_fact(const struct profile *profile, const char *key, double otherwise)
-{
-	const char *text = profile_get_fact(profile, key);
-	char *end;
-	double value = text ? strtod(text, &end) : 0;
-	return text && end != text && isfinite(value) ? value : otherwise;
-}
-
 char *report_program(const struct profile *profile)
 {
 	const char *command = profile_get_fact(profile, "command");

@@ -54,8 +54,6 @@ typedef struct rf_error *report_format(const struct report_view *view, FILE *str
 struct rf_error *report_write_file(const struct report_view *view, report_format *format,
 				   const char *path);
 struct rf_error *report_no_memory(void);
-/* The value of a numeric fact, or `otherwise`. */
-double report_number_fact(const struct profile *profile, const char *key, double otherwise);
 /* The program as it was called: first word of the command (quotes removed), clean; to be freed. */
 char *report_program(const struct profile *profile);
 /* "AVX-512", "AVX2", … for a roof's isa, "DP", "SP" for its precision. */

@@ -224,16 +224,16 @@ static void head_text(const struct picture *p)
 	char *clean = core ? text_clean(core) : NULL,
 	     *family = clean ? text_shorten(clean, 40) : NULL;
 	char text[320], number[TEXT_NUMBER];
-	int threads = (int)report_number_fact(profile,
+	int threads = (int)profile_number_fact(profile,
 					      p->view->machine ? "usable_threads" : "threads", 0);
 	if (p->view->machine)
 		snprintf(text, sizeof(text), "%d hardware thread%s, %s GHz%s%s", threads,
 			 threads == 1 ? "" : "s",
-			 text_number(number, report_number_fact(profile, "clock_ghz", NAN)),
+			 text_number(number, profile_number_fact(profile, "clock_ghz", NAN)),
 			 family ? ", " : "", family ? family : "");
 	else
 		snprintf(text, sizeof(text), "%s s, %d thread%s; %s",
-			 text_number(number, report_number_fact(profile, "wall_s", NAN)), threads,
+			 text_number(number, profile_number_fact(profile, "wall_s", NAN)), threads,
 			 threads == 1 ? "" : "s",
 			 p->level && p->view->model->traced
 				 ? "memory traffic traced, caches simulated"

@@ -395,7 +395,7 @@ bool report_head(const struct report_view *view, FILE *stream)
 {
 	char number[TEXT_NUMBER], *program = report_program(view->profile), *line = NULL;
 	char *shown = program ? text_shorten(program, 40) : NULL;
-	const int threads = (int)report_number_fact(view->profile, "threads", 0);
+	const int threads = (int)profile_number_fact(view->profile, "threads", 0);
 	size_t size;
 	FILE *text = shown ? open_memstream(&line, &size) : NULL;
 	if (text) {
@@ -403,7 +403,7 @@ bool report_head(const struct report_view *view, FILE *stream)
 		if (threads > 0)
 			fprintf(text, " · %d thread%s", threads, threads == 1 ? "" : "s");
 		fprintf(text, " · %s s",
-			text_number(number, report_number_fact(view->profile, "wall_s", NAN)));
+			text_number(number, profile_number_fact(view->profile, "wall_s", NAN)));
 		print_roofs(view, text);
 	}
 	const bool done = text && fclose(text) == 0 &&

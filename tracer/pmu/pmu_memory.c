@@ -126,13 +126,6 @@ void pmu_memory_tick(struct pmu_memory *memory)
 
 /* ---- into the profile ---- */
 
-static struct rf_error *add(struct profile *profile, const char *quantity, const char *event,
-			    const struct profile_counter *counter, const char *why)
-{
-	return profile_add_counter(profile, quantity, event, counter, why) ? NULL
-									   : rf_error_no_memory();
-}
-
 static struct rf_error *save_group(struct pmu_memory *memory, struct profile *profile)
 {
 	struct resctrl_bytes bytes;
@@ -146,8 +139,8 @@ static struct rf_error *save_group(struct pmu_memory *memory, struct profile *pr
 		.share = 1,
 		.missing = 1,
 	};
-	return add(profile, "memory_bytes", "resctrl mbm_total_bytes", &counter,
-		   bytes.unavailable ? "some caches gave no number" : "");
+	return profile_add_counter(profile, "memory_bytes", "resctrl mbm_total_bytes", &counter,
+				   bytes.unavailable ? "some caches gave no number" : "");
 }
 
 static struct rf_error *save_share(const struct pmu_memory *memory,
@@ -167,7 +160,7 @@ static struct rf_error *save_share(const struct pmu_memory *memory,
 		 "the program "
 		 "was alone",
 		 share->all > 0 ? 100 * share->alone / share->all : 0);
-	return add(profile, quantity, "memory controllers", &counter, why);
+	return profile_add_counter(profile, quantity, "memory controllers", &counter, why);
 }
 
 struct rf_error *pmu_memory_save(struct pmu_memory *memory, struct profile *profile)

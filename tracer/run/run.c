@@ -67,8 +67,9 @@ static struct rf_error *run_twice(struct run *run)
 static struct rf_error *finish(struct run *run)
 {
 	run_note_end(run);
-	if (!profile_match_processes(run->profile))
-		return rf_error_no_memory();
+	struct rf_error *error = profile_match_processes(run->profile);
+	if (error)
+		return error;
 	/* A limit on file sizes, or a reader of the table who has left (rfprof ./app | head), is an
 	 * error to be told of; it must not end rfprof before the profile is saved.  The program had
 	 * the signals as they were. */

@@ -182,8 +182,7 @@ static struct rf_error *save_units(struct target *target)
 /* Adds to a fact that is a sum over all processes. */
 static void add_to_fact(struct profile *profile, const char *key, const char *format, double n)
 {
-	const char *before = profile_get_fact(profile, key);
-	profile_set_fact(profile, key, format, n + (before ? atof(before) : 0));
+	profile_set_fact(profile, key, format, n + profile_number_fact(profile, key, 0));
 }
 
 static void note_translation(struct target *target)

@@ -125,10 +125,8 @@ static struct rf_error *add_counter(struct profile *profile, const struct pmu_ev
 {
 	struct profile_counter counter = *given;
 	counter.multiplier = event->row.multiplier;
-	if (!profile_add_counter(profile, event_quantity_name(event->row.quantity),
-				 event->row.event, &counter, why))
-		return rf_error_no_memory();
-	return NULL;
+	return profile_add_counter(profile, event_quantity_name(event->row.quantity),
+				   event->row.event, &counter, why);
 }
 
 /* Events that were not opened, and why they are not used. */

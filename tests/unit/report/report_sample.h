@@ -257,7 +257,7 @@ static inline uint32_t sample_counter(struct profile *p, const char *quantity, d
 						.events = events,
 						.share = 1,
 						.samples = samples};
-	if (!profile_add_counter(p, quantity, "test::EVENT", &counter, ""))
+	if (profile_add_counter(p, quantity, "test::EVENT", &counter, ""))
 		abort();
 	return (uint32_t)p->n_counters - 1;
 }

@@ -153,14 +153,15 @@ static json_t *summary_of(const json_t *function)
 /* Why it is below its roof, and what one would try: [what, try]; NULL: no memory. */
 static json_t *reasons_json(const struct report_view *view, const struct model_function *f)
 {
-	struct reasons reasons = {0};
+	struct reasons reasons;
 	json_t *array = json_array();
-	report_reasons(view, f, &reasons);
+	struct rf_error *error = report_reasons(view, f, &reasons);
 	for (size_t i = 0; i < reasons.n_items; i++)
 		json_array_append_new(array,
 				      json_pack("[o, o]", report_json_string(reasons.items[i].what),
 						report_json_string(reasons.items[i].try)));
-	const bool done = !reasons.failed && json_array_size(array) == reasons.n_items;
+	const bool done = !error && json_array_size(array) == reasons.n_items;
+	rf_error_destroy(error);
 	reasons_deinit(&reasons);
 	if (done)
 		return array;
@@ -449,10 +450,11 @@ static void write_table(const struct report_view *view, FILE *out)
 		fprintf(out, "<p>The first %d of %zu functions.</p>\n", STATIC_ROWS, view->n_rank);
 }
 
-static void write_reasons(const struct report_view *view, const struct model_function *f, FILE *out)
+static struct rf_error *write_reasons(const struct report_view *view,
+				      const struct model_function *f, FILE *out)
 {
-	struct reasons reasons = {0};
-	report_reasons(view, f, &reasons);
+	struct reasons reasons;
+	struct rf_error *error = report_reasons(view, f, &reasons);
 	if (reasons.n_items) {
 		fputs("<h3>", out);
 		write_text(out, f->name);
@@ -468,15 +470,20 @@ static void write_reasons(const struct report_view *view, const struct model_fun
 	if (reasons.n_items)
 		fputs("</ol>\n", out);
 	reasons_deinit(&reasons);
+	return error;
 }
 
 /* Of the first functions of the table. */
-static void write_all_reasons(const struct report_view *view, FILE *out)
+static struct rf_error *write_all_reasons(const struct report_view *view, FILE *out)
 {
+	struct rf_error *error = NULL;
+	if (!view->n_shown || view->model->functions[view->rank[0]].n_samples == 0)
+		return NULL;
 	fputs("<h2>Why below the roof, and what one would try</h2>\n", out);
-	for (size_t i = 0; i < view->n_shown && i < STATIC_REASONS; i++)
+	for (size_t i = 0; !error && i < view->n_shown && i < STATIC_REASONS; i++)
 		if (view->model->functions[view->rank[i]].n_samples > 0)
-			write_reasons(view, &view->model->functions[view->rank[i]], out);
+			error = write_reasons(view, &view->model->functions[view->rank[i]], out);
+	return error;
 }
 
 static void write_notes(const struct report_view *view, FILE *out)
@@ -505,8 +512,8 @@ static struct rf_error *write_static(const struct report_view *view, const char 
 	struct rf_error *error = write_picture(view, out);
 	fputs("</figure>\n<h2>Functions</h2>\n", out);
 	write_table(view, out);
-	if (view->n_shown && view->model->functions[view->rank[0]].n_samples > 0)
-		write_all_reasons(view, out);
+	if (!error)
+		error = write_all_reasons(view, out);
 	write_notes(view, out);
 	fputs("</main>\n", out);
 	return error;

@@ -2,6 +2,7 @@
 #include "report/model/model.h"
 #include "profile/roof_index.h"
 #include "report/model/model_parts.h"
+#include "report/model/model_place.h"
 
 #include <errno.h>
 #include <math.h>

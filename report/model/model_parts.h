@@ -158,7 +158,3 @@ void model_tally_add(struct tally *sum, const struct tally *part, int64_t times)
 /* model_loops.c: rows->rows[].loops.  False: no memory. */
 bool model_find_loops(struct model_rows *rows, const struct model_threads *threads,
 		      struct model *model);
-
-/* model_place.c: point, roof, distance, headroom, bound. */
-bool model_place(const struct profile *profile, const struct model_choice *choice,
-		 struct model_function *function, bool counted);

@@ -15,6 +15,8 @@
  * distance is therefore the least that it can be, and roof_l1 says the most.  Reports mark an
  * inferred level with "~".  Code that would be compute bound if all its data came from L1 is placed
  * under its peak as soon as it is above the slowest level. */
+#include "report/model/model_place.h"
+
 #include "report/model/model_parts.h"
 
 #include <math.h>
@@ -331,15 +333,21 @@ double model_issue_width(const struct profile *profile)
 	return width >= 1 && width <= 64 ? width : MODEL_ISSUE_WIDTH;
 }
 
+double model_clock_ghz(const struct profile *profile)
+{
+	const char *fact = profile_get_fact(profile, "clock_ghz");
+	const double clock = fact ? strtod(fact, NULL) : 0;
+	return clock > 0 && clock < 100 ? clock : NAN;
+}
+
 /* Instructions per second under clock × issue width × threads. */
 static bool place_by_instructions(const struct profile *profile,
 				  const struct model_function *function, struct model_place *place)
 {
-	const char *fact = profile_get_fact(profile, "clock_ghz");
-	double clock = fact ? strtod(fact, NULL) : 0;
+	const double clock = model_clock_ghz(profile);
 	place->axis = AXIS_INSTRUCTIONS;
 	place->point = (double)function->tally.instructions * 1e-9 / function->elapsed_s;
-	if (!(clock > 0 && clock < 100))
+	if (isnan(clock))
 		return false;
 	place->roof = place->ceiling = place->roof_l1 =
 		clock * model_issue_width(profile) * function->concurrency;

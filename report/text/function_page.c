@@ -165,7 +165,7 @@ static void put_instructions(struct page *page)
 							[INSN_NOP] = "no-ops",
 							[INSN_SYSTEM] = "system"};
 	const struct tally *tally = &page->f->tally;
-	const double all = (double)tally->instructions, ipc = report_ipc(page->view, page->f);
+	const double all = (double)tally->instructions, ipc = page->evidence.ipc;
 	char text[512] = "", count[TEXT_NUMBER];
 	if (!tally->instructions)
 		return;
@@ -181,7 +181,7 @@ static void put_instructions(struct page *page)
 	if (isfinite(ipc))
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			 "; %.2f a cycle of at most %.0f (at the measured clock)", ipc,
-			 model_issue_width(page->view->profile));
+			 page->evidence.issue_width);
 	page_line(page, STYLE_PLAIN, "  ", "%s", text);
 }
 
@@ -202,16 +202,16 @@ static void put_flop(struct page *page)
 	static const char *const kinds[] = {"additions", "multiplications", "fused multiply-adds",
 					    "divisions", "square roots",    "others"};
 	static const char *const precisions[] = {"half", "bfloat16", "single", "double", "x87"};
-	const struct flop_shares shares = report_flop_shares(&page->f->tally);
+	const struct model_evidence *evidence = &page->evidence;
 	char number[TEXT_NUMBER];
 	if (!page->f->tally.flop)
 		return;
 	page_title(page, "arithmetic");
 	page_line(page, STYLE_PLAIN, "  ", "%s Gflop",
 		  text_number(number, (double)page->f->tally.flop * 1e-9));
-	put_shares(page, "vector width", shares.width, widths, FLOP_WIDTHS);
-	put_shares(page, "kind", shares.kind, kinds, FLOP_KINDS);
-	put_shares(page, "precision", shares.precision, precisions, FLOP_PRECISIONS);
+	put_shares(page, "vector width", evidence->width, widths, FLOP_WIDTHS);
+	put_shares(page, "kind", evidence->kind, kinds, FLOP_KINDS);
+	put_shares(page, "precision", evidence->precision, precisions, FLOP_PRECISIONS);
 }
 
 /* ---- loops ---- */
@@ -316,9 +316,9 @@ static void put_loops(struct page *page)
 
 static void put_reasons(struct page *page)
 {
-	struct reasons reasons = {0};
+	struct reasons reasons;
 	char lead[32];
-	report_reasons(page->view, page->f, &reasons);
+	struct rf_error *error = report_reasons(page->view, page->f, &reasons);
 	page_title(page, page->f->place.distance <= 1.1 ? "at its roof" : "why below the roof");
 	for (size_t i = 0; i < reasons.n_items; i++) {
 		snprintf(lead, sizeof(lead), "  %zu. ", i + 1);
@@ -332,7 +332,8 @@ static void put_reasons(struct page *page)
 				    "fewer bytes"
 				  : "nothing in the counts says why: other programs on the "
 				    "machine, or page faults, may");
-	page->failed |= reasons.failed;
+	page->failed |= error != NULL;
+	rf_error_destroy(error);
 	reasons_deinit(&reasons);
 }
 
@@ -399,6 +400,7 @@ struct rf_error *report_function_page(const struct report_view *plain, FILE *str
 	struct rf_error *error = find(plain, plain->options->function, &page.f);
 	if (error)
 		return error;
+	page.evidence = model_evidence(plain->profile, page.f);
 	put_head(&page);
 	put_reasons(&page);
 	put_levels(&page);

@@ -2,6 +2,7 @@
  */
 #pragma once
 
+#include "report/model/model_evidence.h"
 #include "report/rows/ranking.h"
 #include "report/rows/view.h"
 #include "report/text/text_table.h"
@@ -9,6 +10,7 @@
 struct page {
 	const struct report_view *view;
 	const struct model_function *f;
+	struct model_evidence evidence;
 	FILE *stream;
 	bool failed; /* memory was short */
 };

@@ -54,7 +54,7 @@ static bool print_verdict(const struct report_view *view, FILE *stream)
 	const struct model_function *f =
 		view->n_shown ? &view->model->functions[view->rank[0]] : NULL;
 	const enum report_by by = view->options->by;
-	struct reasons reasons = {0};
+	struct reasons reasons;
 	char saved[64], *text = NULL, *name = f ? text_clean(f->name) : NULL;
 	if (!f || !name || !(f->place.headroom_s > 0) || view->sort != SORT_HEADROOM ||
 	    by != BY_FUNCTION) {
@@ -63,8 +63,8 @@ static bool print_verdict(const struct report_view *view, FILE *stream)
 	}
 	char *cut = text_shorten(name, 60), *command = page_command(view, f);
 	report_put_time(saved, f->place.headroom_s, f->place.headroom_s);
-	report_reasons(view, f, &reasons);
-	bool done = cut && command && !reasons.failed &&
+	struct rf_error *error = report_reasons(view, f, &reasons);
+	bool done = cut && command && !error &&
 		    asprintf(&text, "%s could save most, %s%s%s. What to try: %s", cut, saved,
 			     reasons.n_items ? ": " : "",
 			     reasons.n_items ? reasons.items[0].what : "", command) >= 0;
@@ -74,6 +74,7 @@ static bool print_verdict(const struct report_view *view, FILE *stream)
 	free(cut);
 	free(command);
 	free(name);
+	rf_error_destroy(error);
 	reasons_deinit(&reasons);
 	return done;
 }

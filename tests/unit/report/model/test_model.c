@@ -1,6 +1,7 @@
 /* The model: counts, time, placement and the roofs that fit, against profiles whose truth is known.
  */
 #include "report/model/model_parts.h"
+#include "report/model/model_place.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
 

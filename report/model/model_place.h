@@ -1,0 +1,11 @@
+/* The point of a function, its roof, and what follows from the two. */
+#pragma once
+
+#include "report/model/model.h"
+
+/* Sets function->place; all else of the function is known.  counted: the profile has counts. */
+bool model_place(const struct profile *profile, const struct model_choice *choice,
+		 struct model_function *function, bool counted);
+
+/* The measured clock, 1e9 cycles per second; NAN where it is not known or cannot be. */
+double model_clock_ghz(const struct profile *profile);

@@ -13,6 +13,7 @@
 #include "report/html/html_assets.h"
 #include "report/html/html_code.h"
 #include "report/json/json.h"
+#include "report/reasons/words.h"
 #include "report/rows/view.h"
 #include "report/svg/svg.h"
 
@@ -177,6 +178,7 @@ static json_t *detail_of(json_t *function, json_t *code)
 	json_object_set_new(function, "loops", loops);
 	for (size_t i = 0; i < COUNT(listed); i++)
 		json_object_del(function, listed[i]);
+	json_object_del(function, "why"); /* it has the reasons */
 	json_object_set_new(function, "code", code);
 	return function;
 }
@@ -427,7 +429,7 @@ static void write_row(const struct report_view *view, const struct model_functio
 	report_put_intensity(intensity, counted ? report_intensity(view, f) : NAN);
 	fputs("<td>", out);
 	text_write_xml(out, intensity);
-	fprintf(out, "</td><td class=\"word\">%s%s%s</td>", model_bound_name(place->bound),
+	fprintf(out, "</td><td class=\"word\">%s%s%s</td>", report_bound_name(place->bound),
 		place->level[0] ? place->traced ? " " : " ~" : "", place->level);
 	write_number_cell(out, place->distance, "\xc3\x97");
 	write_number_cell(out, place->headroom_s, " s");

@@ -2,6 +2,7 @@
 #include "report/diff/diff.h"
 
 #include "report/json/json.h"
+#include "report/reasons/words.h"
 #include "report/rows/view.h"
 #include <jansson.h>
 #include <math.h>
@@ -43,11 +44,11 @@ static json_t *functions_json(const struct diff *diff)
 		json_object_set_new(object, "module", report_json_string(diff_module(function)));
 		json_object_set_new(
 			object, "bound_a",
-			function->a ? json_string(model_bound_name(function->a->place.bound))
+			function->a ? json_string(report_bound_name(function->a->place.bound))
 				    : json_null());
 		json_object_set_new(
 			object, "bound_b",
-			function->b ? json_string(model_bound_name(function->b->place.bound))
+			function->b ? json_string(report_bound_name(function->b->place.bound))
 				    : json_null());
 		add_values(object, diff, function);
 		json_array_append_new(array, object);

@@ -5,7 +5,9 @@
 #include "report/json/json.h"
 #include "report/json/json_counters.h"
 #include "report/json/json_traffic.h"
+#include "report/reasons/reasons.h"
 #include "report/reasons/report_notes.h"
+#include "report/reasons/words.h"
 #include "report/rows/ranking.h"
 #include "report/rows/view.h"
 #include <jansson.h>
@@ -241,7 +243,7 @@ static json_t *obtained_json(const struct report_view *view)
 			 report_json_string(work ? work : "unknown"), "concurrency",
 			 "estimated from samples, each standing for the time before it", "level",
 			 view->model->memory != MEMORY_UNKNOWN
-				 ? model_memory_words(view->model->memory)
+				 ? report_memory_words(view->model->memory)
 				 : "inferred: the slowest level whose roof is not below the point");
 }
 
@@ -366,7 +368,18 @@ static void add_work(json_t *object, const struct profile *profile, const struct
 	json_object_set_new(object, "per_thread", threads_json(profile, f));
 }
 
-static void add_place(json_t *object, const struct model_function *f)
+static json_t *why_json(const struct report_view *view, const struct model_function *f)
+{
+	char *text;
+	struct rf_error *error = report_reasons_text(view, f, &text);
+	json_t *why = error ? NULL : report_json_string(text);
+	rf_error_destroy(error);
+	free(text);
+	return why;
+}
+
+static void add_place(json_t *object, const struct report_view *view,
+		      const struct model_function *f)
 {
 	static const char *const units[] = {
 		[AXIS_NONE] = NULL,
@@ -386,7 +399,7 @@ static void add_place(json_t *object, const struct model_function *f)
 	json_object_set_new(object, "gbytes_per_s",
 			    report_json_real(timed && counted ? bytes * 1e-9 / f->elapsed_s : NAN));
 	json_object_set_new(object, "intensity", report_json_real(counted ? f->intensity : NAN));
-	json_object_set_new(object, "bound", json_string(model_bound_name(place->bound)));
+	json_object_set_new(object, "bound", json_string(report_bound_name(place->bound)));
 	json_object_set_new(object, "level",
 			    place->level[0] ? json_string(place->level) : json_null());
 	json_object_set_new(object, "level_inferred",
@@ -411,7 +424,7 @@ static void add_place(json_t *object, const struct model_function *f)
 	json_object_set_new(object, "headroom_s", report_json_real(place->headroom_s));
 	json_object_set_new(object, "at_most", json_boolean(place->at_most));
 	json_object_set_new(object, "above_roof", json_boolean(place->above));
-	json_object_set_new(object, "why", report_json_string(place->why));
+	json_object_set_new(object, "why", why_json(view, f));
 }
 
 json_t *report_json_function(const struct report_view *view, const struct model_function *f)
@@ -436,7 +449,7 @@ json_t *report_json_function(const struct report_view *view, const struct model_
 	json_object_set_new(object, "share", report_json_real(f->share));
 	json_object_set_new(object, "threads", report_json_real(f->concurrency));
 	add_work(object, profile, f);
-	add_place(object, f);
+	add_place(object, view, f);
 	report_json_traffic(object, view, f);
 	json_object_set_new(object, "metrics", report_json_metrics(view, f));
 	json_object_set_new(object, "counters", report_json_quantities(view, f));

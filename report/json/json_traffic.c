@@ -3,6 +3,7 @@
 
 #include "report/json/json.h"
 #include "report/json/json_traffic.h"
+#include "report/reasons/words.h"
 #include "report/rows/view.h"
 #include <jansson.h>
 #include <math.h>
@@ -212,7 +213,7 @@ void report_json_traffic(json_t *object, const struct report_view *view,
 	for (size_t i = 0; !traced && i < sizeof(absent) / sizeof(*absent); i++)
 		json_object_set_new(object, absent[i], json_null());
 	json_object_set_new(object, "mem_source",
-			    traffic ? json_string(model_memory_words(traffic->source))
+			    traffic ? json_string(report_memory_words(traffic->source))
 				    : json_null());
 	json_object_set_new(object, "mem_samples",
 			    traffic && !traced ? report_json_count(traffic->samples) : json_null());
@@ -254,7 +255,7 @@ json_t *report_json_run_traffic(const struct report_view *view)
 	json_object_set_new(object, "classes_of", json_integer(CACHE_CLASSES));
 	set(object, "untraced_accesses",
 	    report_number_fact(view->profile, "untraced_accesses", NAN));
-	json_object_set_new(object, "memory", json_string(model_memory_words(model->memory)));
+	json_object_set_new(object, "memory", json_string(report_memory_words(model->memory)));
 	if (model->traced)
 		add_bytes(object, &model->bytes);
 	else if (model->memory != MEMORY_UNKNOWN)

@@ -168,7 +168,6 @@ static void function_deinit(struct model_function *function)
 	free(function->loops);
 	free(function->quantities);
 	model_traffic_destroy(function->traffic);
-	free(function->place.why);
 }
 
 /* The precision with most flop; double where there is no flop at all. */
@@ -212,8 +211,7 @@ static bool finish_rows(struct model_rows *rows, struct model *model)
 		derive(model, function);
 		if (function->traffic)
 			model_trace_rates(rows->profile, &rows->choice, function);
-		if (!model_place(rows->profile, &rows->choice, function, model->counted))
-			return false;
+		model_place(rows->profile, &rows->choice, function, model->counted);
 	}
 	return true;
 }
@@ -353,11 +351,6 @@ static const char *const kind_names[FLOP_KINDS] = {"add", "mul", "fma", "div", "
 static const char *const precision_names[FLOP_PRECISIONS] = {"half", "bfloat16", "single", "double",
 							     "x87"};
 static const char *const width_names[FLOP_WIDTHS] = {"scalar", "128", "256", "512", "tile"};
-static const char *const bound_names[] = {
-	[BOUND_UNKNOWN] = "unknown", [BOUND_UNCOUNTED] = "uncounted", [BOUND_MEMORY] = "memory",
-	[BOUND_COMPUTE] = "compute", [BOUND_BALANCED] = "balanced",   [BOUND_ISSUE] = "issue",
-	[BOUND_LATENCY] = "latency",
-};
 
 void model_kind_name(int kind, int precision, int width, char *buffer, size_t size)
 {
@@ -368,9 +361,4 @@ void model_kind_name(int kind, int precision, int width, char *buffer, size_t si
 const char *model_precision_name(enum flop_precision precision)
 {
 	return precision_names[precision];
-}
-
-const char *model_bound_name(enum model_bound bound)
-{
-	return bound_names[bound];
 }

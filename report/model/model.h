@@ -115,7 +115,6 @@ struct model_place {
 	bool late_writes; /* above, but for what it wrote back: that may be later, in the time of
 			     others */
 	const char *borrowed; /* precision whose roof stands in for the function's own, or NULL */
-	char *why;            /* hints, "; " between them, or "" */
 };
 
 /* A sum over hardware counters: of the whole run, or what samples say of a function. */
@@ -235,7 +234,6 @@ void model_deinit(struct model *model);
 /* "add_double_256" and so on. */
 void model_kind_name(int kind, int precision, int width, char *buffer, size_t size);
 const char *model_precision_name(enum flop_precision precision);
-const char *model_bound_name(enum model_bound bound);
 
 /* Levels with a bandwidth roof that can be told apart, from the slowest ("DRAM") to "L1". */
 size_t model_levels(const struct profile *profile, const char *levels[MODEL_LEVELS]);

@@ -4,7 +4,7 @@
 #include "report/model/model.h"
 
 /* Sets function->place; all else of the function is known.  counted: the profile has counts. */
-bool model_place(const struct profile *profile, const struct model_choice *choice,
+void model_place(const struct profile *profile, const struct model_choice *choice,
 		 struct model_function *function, bool counted);
 
 /* The measured clock, 1e9 cycles per second; NAN where it is not known or cannot be. */

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "report/model/model_ratios.h"
 #include "report/reasons/report_notes.h"
+#include "report/reasons/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -125,7 +126,7 @@ bool report_note_memory(struct report_view *view)
 	}
 	put_total(total, sizeof(total), view->model->bytes.mem);
 	return report_note(view, "memory traffic: %s; the program's: %s%s",
-			   model_memory_words(view->model->memory), at_least ? "at least " : "",
+			   report_memory_words(view->model->memory), at_least ? "at least " : "",
 			   total) &&
 	       report_note(view,
 			   "flop/B, memory and GB/s: bytes at memory (DRAM)%s%s; a roof of DRAM "

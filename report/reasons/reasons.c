@@ -87,6 +87,29 @@ struct rf_error *report_reasons(const struct report_view *view, const struct mod
 	return error;
 }
 
+static struct rf_error *join(const struct reasons *reasons, char **text)
+{
+	size_t size;
+	FILE *stream = open_memstream(text, &size);
+	if (!stream)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < reasons->n_items; i++)
+		fprintf(stream, "%s%s", i ? "; " : "", reasons->items[i].what);
+	return fclose(stream) == 0 ? NULL : rf_error_no_memory();
+}
+
+struct rf_error *report_reasons_text(const struct report_view *view, const struct model_function *f,
+				     char **text)
+{
+	struct reasons reasons = {0};
+	struct rf_error *error = f->time_ns ? report_reasons(view, f, &reasons) : NULL;
+	*text = NULL;
+	if (!error)
+		error = join(&reasons, text);
+	reasons_deinit(&reasons);
+	return error;
+}
+
 void reasons_deinit(struct reasons *reasons)
 {
 	for (size_t i = 0; i < reasons->n_items; i++) {

@@ -3,6 +3,7 @@
 #include "report/svg/svg_parts.h"
 
 #include "base/text.h"
+#include "report/reasons/words.h"
 #include "report/rows/view.h"
 #include "report/svg/svg.h"
 
@@ -205,7 +206,7 @@ static void write_title(const struct picture *p, const struct model_function *f)
 			text_number(c, svg_intensity(p, f)));
 	if (f->place.roof > 0)
 		fprintf(out, "%s× below its roof, %s bound%s%s", text_number(a, f->place.distance),
-			model_bound_name(f->place.bound),
+			report_bound_name(f->place.bound),
 			!f->place.level[0] ? ""
 			: f->place.traced  ? " "
 					   : " ~",

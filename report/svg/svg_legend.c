@@ -2,6 +2,7 @@
 #include "report/svg/svg_parts.h"
 
 #include "base/text.h"
+#include "report/reasons/words.h"
 #include "report/rows/view.h"
 
 #include <math.h>
@@ -13,12 +14,6 @@ static const char *const colours[] = {
 	[BOUND_UNKNOWN] = "#777777", [BOUND_UNCOUNTED] = "#777777", [BOUND_MEMORY] = "#0072b2",
 	[BOUND_COMPUTE] = "#d55e00", [BOUND_BALANCED] = "#009e73",  [BOUND_ISSUE] = "#e69f00",
 	[BOUND_LATENCY] = "#cc79a7",
-};
-static const char *const meanings[] = {
-	[BOUND_UNKNOWN] = "no roof",   [BOUND_UNCOUNTED] = "uncounted",
-	[BOUND_MEMORY] = "memory",     [BOUND_COMPUTE] = "compute",
-	[BOUND_BALANCED] = "balanced", [BOUND_ISSUE] = "instruction issue",
-	[BOUND_LATENCY] = "latency",
 };
 
 const char *svg_colour(enum model_bound bound)
@@ -54,7 +49,7 @@ static void legend_bounds(const struct picture *p, double *y)
 			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"%s\" "
 			"fill-opacity=\"0.75\"/>\n",
 			LEGEND + 7, *y - 4, colours[b]);
-		svg_text(p->out, LEGEND + 22, *y, "", meanings[b]);
+		svg_text(p->out, LEGEND + 22, *y, "", report_bound_title((enum model_bound)b));
 	}
 	bool above = false, no_bytes = false;
 	char text[64];

@@ -2,6 +2,7 @@
 #include "report/text/function_page.h"
 
 #include "report/reasons/reasons.h"
+#include "report/reasons/words.h"
 #include "report/rows/view.h"
 #include "report/text/report_levels.h"
 #include "report/text/table.h"
@@ -83,7 +84,7 @@ static void put_head(struct page *page)
 		  "%s %s of %s that its roof allows: %s× below, %s bound%s; at the roof it "
 		  "would save %s",
 		  text_number(point, place->point), unit_of(place), text_number(roof, place->roof),
-		  text_number(below, place->distance), model_bound_name(place->bound), bound,
+		  text_number(below, place->distance), report_bound_name(place->bound), bound,
 		  saved);
 }
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include "report/rows/ranking.h"
+#include "report/reasons/words.h"
 #include "report/rows/view.h"
 #include "report/text/plot_text.h"
 #include "report/text/table.h"
@@ -139,13 +140,13 @@ static void put_bound(char *cell, const struct model_place *place)
 	else if (place->bound == BOUND_UNKNOWN)
 		snprintf(cell, 64, "–");
 	else
-		snprintf(cell, 64, "%s%s%s", model_bound_name(place->bound),
+		snprintf(cell, 64, "%s%s%s", report_bound_name(place->bound),
 			 !place->level[0] ? ""
 			 : place->traced  ? " "
 					  : " ~",
 			 place->level);
 	if (place->traced && place->bound == BOUND_COMPUTE) /* its own mix is the lower ceiling */
-		snprintf(cell, 64, "%s", model_bound_name(place->bound));
+		snprintf(cell, 64, "%s", report_bound_name(place->bound));
 }
 
 /* Where the bytes are less than sure, the intensity has only a lower end. */

@@ -7,6 +7,7 @@
 #include "cli/run_command.h"
 #include "report/export/export.h"
 #include "report/report.h"
+#include "report/rows/filter.h"
 #include "tracer/launch/launch.h"
 
 #include <popt.h>

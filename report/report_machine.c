@@ -21,7 +21,7 @@ struct rf_error *report_machine_svg(const struct machine *machine, const char *p
 {
 	struct profile *profile = profile_create();
 	struct rf_error *error =
-		profile ? profile_take_machine(profile, machine) : report_no_memory();
+		profile ? profile_take_machine(profile, machine) : rf_error_no_memory();
 	if (!error)
 		error = draw(profile, path);
 	profile_destroy(profile);

@@ -333,7 +333,7 @@ struct rf_error *diff_init(struct diff *diff, const struct profile *a, const str
 		error = model_build(b, &diff->b.model);
 	diff->memory = diff->a.model.traced && diff->b.model.traced;
 	if (!error && !pair_functions(diff))
-		error = report_no_memory();
+		error = rf_error_no_memory();
 	if (!error && diff->n_functions)
 		qsort_r(diff->functions, diff->n_functions, sizeof(*diff->functions),
 			compare_changes, diff);
@@ -345,44 +345,4 @@ void diff_deinit(struct diff *diff)
 	model_deinit(&diff->a.model);
 	model_deinit(&diff->b.model);
 	free(diff->functions);
-}
-
-/* ---- doubts ---- */
-
-static bool differs(const struct diff *diff, const char *key)
-{
-	const char *a = profile_get_fact(diff->a.profile, key),
-		   *b = profile_get_fact(diff->b.profile, key);
-	return a && b && strcmp(a, b) != 0;
-}
-
-static bool has_fact(const struct diff *diff, const char *key)
-{
-	return profile_get_fact(diff->a.profile, key) || profile_get_fact(diff->b.profile, key);
-}
-
-char **diff_notes(const struct diff *diff, size_t *n)
-{
-	const struct {
-		bool holds;
-		const char *text;
-	} all[] = {
-		{true, "±: the spread of sampling, 95 %; from run to run other load on the machine "
-		       "adds to it"},
-		{differs(diff, "cpu_model") || differs(diff, "hostname"),
-		 "A and B are of different machines: distances are to each one's own roofs"},
-		{has_fact(diff, "counts_incomplete"),
-		 "the counts of A or B are incomplete: work and bytes may differ for that alone"},
-		{has_fact(diff, "once"), "the times of A or B include the counting (--once)"},
-		{!diff->memory,
-		 "bytes: loaded and stored, for memory traffic was not traced in both"},
-		{diff->memory && differs(diff, "traffic_geometry"),
-		 "the caches that were simulated differ"},
-	};
-	char **notes = calloc(sizeof(all) / sizeof(*all), sizeof(*notes));
-	*n = 0;
-	for (size_t i = 0; notes && i < sizeof(all) / sizeof(*all); i++)
-		if (all[i].holds && !(notes[(*n)++] = strdup(all[i].text)))
-			return NULL;
-	return notes;
 }

@@ -1,13 +1,11 @@
 /* The callgrind format (valgrind's manual, "Callgrind Format Specification") for KCachegrind and
  * callgrind_annotate: costs of each instruction, and of calls the time that the stacks tell. */
-#include "report/export/code.h"
-
-#include "report/export/writers.h"
-#include "report/rows/view.h"
+#include "report/export/callgrind.h"
 
 #include "base/array.h"
 #include "base/text.h"
 #include "base/u64_map.h"
+#include "report/export/code.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -349,7 +347,7 @@ struct rf_error *export_callgrind(const struct report_view *view, FILE *stream)
 	struct graph graph = {.code = &code, .stream = stream};
 	struct rf_error *error = code_init(&code, view);
 	if (!error && !put_graph(&graph))
-		error = report_no_memory();
+		error = rf_error_no_memory();
 	free(graph.calls);
 	free(graph.call_of_frame);
 	free(graph.self_ns);

@@ -388,7 +388,7 @@ struct rf_error *code_init(struct code *code, const struct report_view *view)
 	*code = (struct code){.view = view,
 			      .profile = view->profile,
 			      .sample_cost_ns = model_sample_cost(view->profile)};
-	return init_functions(code) && init_instructions(code) ? NULL : report_no_memory();
+	return init_functions(code) && init_instructions(code) ? NULL : rf_error_no_memory();
 }
 
 void code_deinit(struct code *code)

@@ -1,12 +1,11 @@
 /* Functions as comma-separated values (RFC 4180), in the order of the table.  A cell without a
  * value is empty. */
-#include "report/export/writers.h"
+#include "report/export/csv.h"
 
 #include "base/text.h"
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
 #include "report/rows/ranking.h"
-#include "report/rows/view.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,11 +1,10 @@
 /* The Firefox Profiler's "processed profile", version 48: tables by column, one set for each
  * thread. The categories, and so the colours, are what holds a function back. */
-#include "report/export/code.h"
+#include "report/export/firefox.h"
 
 #include "base/text.h"
-#include "report/export/writers.h"
-#include "report/json/json.h"
-#include "report/rows/view.h"
+#include "report/export/code.h"
+#include "report/json/json_values.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -390,7 +389,7 @@ struct rf_error *export_firefox(const struct report_view *view, FILE *stream)
 		json_dumpf(root, stream, JSON_COMPACT);
 		putc('\n', stream);
 	} else if (!error)
-		error = report_no_memory();
+		error = rf_error_no_memory();
 	json_decref(root);
 	code_deinit(&code);
 	return error;

@@ -1,8 +1,7 @@
 /* Collapsed stacks: "THREAD;caller;…;function MICROSECONDS", a line for each path. */
-#include "report/export/stacks.h"
+#include "report/export/folded.h"
 
-#include "report/export/writers.h"
-#include "report/rows/view.h"
+#include "report/export/stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +121,7 @@ struct rf_error *export_folded(const struct report_view *view, FILE *stream)
 	struct code code;
 	struct rf_error *error = code_init(&code, view);
 	if (!error && !put_all(&code, stream))
-		error = report_no_memory();
+		error = rf_error_no_memory();
 	code_deinit(&code);
 	return error;
 }

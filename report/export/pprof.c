@@ -1,11 +1,10 @@
 /* pprof's profile.proto, gzip-compressed.  Times stand at call stacks; what was counted and traced
  * stands at its instruction, without callers, since no call path was counted with it. */
-#include "report/export/code.h"
+#include "report/export/pprof.h"
 
 #include "base/text.h"
+#include "report/export/code.h"
 #include "report/export/protobuf.h"
-#include "report/export/writers.h"
-#include "report/rows/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -455,7 +454,7 @@ struct rf_error *export_pprof(const struct report_view *view, FILE *stream)
 	struct rf_error *error = code_init(&code, view);
 	const struct protobuf *const parts[2] = {&pprof.out, &pprof.strings};
 	if (!error && (!put_profile(&pprof) || !put_compressed(parts, stream)))
-		error = report_no_memory();
+		error = rf_error_no_memory();
 	protobuf_deinit(&pprof.out);
 	protobuf_deinit(&pprof.part);
 	protobuf_deinit(&pprof.inner);

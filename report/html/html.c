@@ -6,15 +6,15 @@
  * Names come from files that nobody vouches for.  They stand in the page as text (text_write_xml)
  * and in JSON in which no character has a meaning in HTML; the policy in the head lets no other
  * scripts run than those here. */
-#include "report/reasons/reasons.h"
+#include "report/html/html.h"
 
 #include "base/text.h"
-#include "report/html/html.h"
 #include "report/html/html_assets.h"
 #include "report/html/html_code.h"
 #include "report/json/json.h"
+#include "report/json/json_values.h"
+#include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
-#include "report/rows/view.h"
 #include "report/svg/svg.h"
 
 #include <jansson.h>
@@ -358,7 +358,7 @@ static bool write_data(const struct report_view *view, FILE *out)
 static struct rf_error *write_other(struct report_view *view, void *context)
 {
 	return write_json(context, "other", head_of(view, summaries(view))) ? NULL
-									    : report_no_memory();
+									    : rf_error_no_memory();
 }
 
 static struct rf_error *write_compared(const struct report_view *view, FILE *out)
@@ -384,10 +384,10 @@ static struct rf_error *write_picture(const struct report_view *view, FILE *out)
 	size_t size = 0;
 	FILE *stream = open_memstream(&text, &size);
 	if (!stream)
-		return report_no_memory();
+		return rf_error_no_memory();
 	struct rf_error *error = report_svg(view, stream);
 	if (fclose(stream) != 0 && !error)
-		error = report_no_memory();
+		error = rf_error_no_memory();
 	const char *svg = error ? NULL : strstr(text, "<svg");
 	if (svg)
 		fputs(svg, out);
@@ -545,7 +545,7 @@ struct rf_error *report_html(const struct report_view *view, FILE *stream)
 	struct rf_error *error = write_static(view, program ? program : "?", stream);
 	free(program);
 	if (!error && !write_data(view, stream))
-		error = report_no_memory();
+		error = rf_error_no_memory();
 	if (!error)
 		error = write_compared(view, stream);
 	if (!error)

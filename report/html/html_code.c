@@ -1,12 +1,11 @@
 /* The instructions of functions, each with how often it ran and what it did: for pages. */
-#include "report/model/model_parts.h"
-
 #include "report/html/html_code.h"
-#include "report/json/json.h"
-#include "report/rows/ranking.h"
-#include "report/rows/view.h"
 
 #include "base/array.h"
+#include "base/search.h"
+#include "report/json/json_values.h"
+#include "report/model/model_parts.h"
+#include "report/rows/inlined_names.h"
 
 #include <Zydis/Zydis.h>
 #include <jansson.h>
@@ -71,16 +70,10 @@ static int compare_keys(const void *a, const void *b)
 /* The first that is not before (module, offset). */
 static size_t first_key(const struct keys *keys, uint32_t module, uint64_t offset)
 {
-	size_t low = 0, high = keys->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct key *key = &keys->all[middle];
-		if (key->module < module || (key->module == module && key->offset < offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	const struct key *all = keys->all;
+	return rf_search(keys->n, i,
+			 all[i].module < module ||
+				 (all[i].module == module && all[i].offset < offset));
 }
 
 static bool keys_init(struct keys *keys, size_t n)
@@ -238,15 +231,8 @@ static bool find_lines(struct html_code *code, const struct profile_function *f)
 /* The line whose bytes hold the offset. */
 static struct line *line_around(struct html_code *code, uint64_t offset)
 {
-	size_t low = 0, high = code->n_lines;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (code->lines[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	struct line *line = low ? &code->lines[low - 1] : NULL;
+	const size_t n = rf_search(code->n_lines, i, code->lines[i].offset <= offset);
+	struct line *line = n ? &code->lines[n - 1] : NULL;
 	return line && offset - line->offset < line->length ? line : NULL;
 }
 

@@ -1,38 +1,20 @@
 /* Everything as JSON; docs/profile-format.md is the schema. */
 
-#include "base/text.h"
-
 #include "report/json/json.h"
+
 #include "report/json/json_counters.h"
 #include "report/json/json_traffic.h"
+#include "report/json/json_values.h"
+#include "report/reasons/notes_uncounted.h"
 #include "report/reasons/reasons.h"
-#include "report/reasons/report_notes.h"
 #include "report/reasons/words.h"
 #include "report/rows/ranking.h"
-#include "report/rows/view.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-json_t *report_json_real(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-json_t *report_json_count(uint64_t value)
-{
-	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
-json_t *report_json_string(const char *text)
-{
-	char *clean = text ? text_clean(text) : NULL;
-	json_t *value = clean ? json_string(clean) : text ? NULL : json_null();
-	free(clean);
-	return value;
-}
 
 static json_t *roofs_json(const struct profile *profile)
 {
@@ -484,5 +466,5 @@ struct rf_error *report_json(const struct report_view *view, FILE *stream)
 	}
 	json_decref(functions);
 	json_decref(root);
-	return complete ? NULL : report_no_memory();
+	return complete ? NULL : rf_error_no_memory();
 }

@@ -1,7 +1,7 @@
 /* What hardware counters say, as JSON. */
 #include "report/json/json_counters.h"
 
-#include "report/json/json.h"
+#include "report/json/json_values.h"
 #include "report/model/model_ratios.h"
 
 #include <jansson.h>

@@ -1,10 +1,10 @@
 /* What moved, and what follows from it, as JSON; docs/profile-format.md is the schema. */
-#include "report/rows/ranking.h"
-
-#include "report/json/json.h"
 #include "report/json/json_traffic.h"
+
+#include "report/json/json_values.h"
 #include "report/reasons/words.h"
-#include "report/rows/view.h"
+#include "report/rows/inlined_names.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

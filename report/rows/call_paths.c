@@ -1,9 +1,9 @@
-/* Rows that are call paths. */
-#include "report/rows/ranking.h"
+/* Rows that are call paths, and what frames of a stack are called. */
+#include "report/rows/call_paths.h"
 
 #include "base/array.h"
 #include "report/model/model_parts.h"
-#include "report/rows/view.h"
+#include "report/rows/filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,48 +35,19 @@ struct walker {
 
 /* ---- which function a frame is in ---- */
 
-static int compare_starts(const void *a, const void *b, void *context)
-{
-	const struct profile_function *functions = context;
-	const struct profile_function *x = &functions[*(const uint32_t *)a],
-				      *y = &functions[*(const uint32_t *)b];
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* Row of the plain model; for a caller, the offset is behind its call. */
 uint32_t *report_rows_of_frames(const struct profile *profile)
 {
-	const size_t n = profile->n_functions;
-	uint32_t *order = malloc((n + 1) * sizeof(*order)),
-		 *rows = malloc((profile->n_frames + 1) * sizeof(*rows));
-	for (size_t i = 0; order && i < n; i++)
-		order[i] = (uint32_t)i;
-	if (order && rows)
-		qsort_r(order, n, sizeof(*order), compare_starts, profile->functions);
-	for (size_t i = 0; order && rows && i < profile->n_frames; i++) {
-		const struct profile_frame *frame = &profile->frames[i];
-		size_t low = 0, high = n;
-		rows[i] = (uint32_t)(n + (frame->module == PROFILE_NONE ? profile->n_modules
-									: frame->module));
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-			const struct profile_function *f = &profile->functions[order[middle]];
-			if (f->module < frame->module ||
-			    (f->module == frame->module && f->start <= frame->offset))
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		const struct profile_function *f = low ? &profile->functions[order[low - 1]] : NULL;
-		if (f && f->module == frame->module && frame->offset < f->end)
-			rows[i] = order[low - 1];
-	}
-	free(order);
-	if (!order)
-		free(rows);
-	return order ? rows : NULL;
+	struct model_rows places;
+	uint32_t *rows = malloc((profile->n_frames + 1) * sizeof(*rows));
+	const bool known = model_places_init(&places, profile);
+	for (size_t i = 0; known && rows && i < profile->n_frames; i++)
+		rows[i] = (uint32_t)model_row_at(&places, profile->frames[i].module,
+						 profile->frames[i].offset, NULL);
+	free(places.order);
+	if (known)
+		return rows;
+	free(rows);
+	return NULL;
 }
 
 const char *report_row_name(const struct profile *profile, uint32_t row)
@@ -259,7 +230,7 @@ struct rf_error *call_paths_create(const struct report_view *view, struct model 
 	for (uint32_t i = 0; ok && i < walker.n_steps; i++)
 		ok = add_path(&walker, i, false) && add_path(&walker, i, true);
 	if (!ok && !error)
-		error = report_no_memory();
+		error = rf_error_no_memory();
 	report_filter_deinit(&walker.filter);
 	free(walker.steps);
 	free(walker.buckets);

@@ -70,7 +70,8 @@ struct report_options {
 	struct export_paths exports;
 };
 
-/* How many of the files are standard output, "-". */
+bool report_is_stdout(const char *path); /* "-" */
+/* How many of the files are standard output. */
 size_t report_stdout_files(const struct report_options *options);
 
 /* "headroom", "distance", "time", "flops", "bytes", "name" → enum; false for another word. */
@@ -83,9 +84,6 @@ bool report_by_parse(const char *word, enum report_by *by);
 bool report_color_parse(const char *word, enum report_color *color);
 /* "5%", "5 %" or "5" → 0.05; false for what is not a number from 0 to 100. */
 bool report_share_parse(const char *word, double *share);
-/* Whether `pattern` is an extended regular expression; `option`: the option it was given with. */
-struct rf_error *report_pattern_check(const char *option, const char *pattern);
-
 /* "merge", "tree" → enum; false for another word. */
 bool report_processes_parse(const char *word, enum report_processes *processes);
 
@@ -94,6 +92,8 @@ const char *report_level_parse(const char *word);
 /* "both", "read", "write" → enum; false for another word. */
 bool report_direction_parse(const char *word, enum traffic_direction *direction);
 
+/* Whether rows are not simply all functions: --by, --focus, --ignore or --min are given. */
+bool report_is_shaped(const struct report_options *options);
 /* Refuses files that --by, --focus, --ignore and --min have no meaning for. */
 struct rf_error *report_shape_check(const struct report_options *options);
 /* The word of --by. */

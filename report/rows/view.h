@@ -53,7 +53,6 @@ void report_put_bytes(char *cell, double bytes);
 typedef struct rf_error *report_format(const struct report_view *view, FILE *stream);
 struct rf_error *report_write_file(const struct report_view *view, report_format *format,
 				   const char *path);
-struct rf_error *report_no_memory(void);
 /* The value of a numeric fact, or `otherwise`. */
 double report_number_fact(const struct profile *profile, const char *key, double otherwise);
 /* The program as it was called: first word of the command (quotes removed), clean; to be freed. */

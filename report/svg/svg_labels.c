@@ -1,3 +1,4 @@
+/* Places labels beside points so that none overlaps another, a point, or the frame. */
 #include "report/svg/svg_labels.h"
 
 #include <math.h>

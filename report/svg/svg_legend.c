@@ -1,54 +1,29 @@
 /* Around the plot: title, legend, and the colours that it explains. */
-#include "report/svg/svg_parts.h"
+#include "report/svg/svg_legend.h"
 
 #include "base/text.h"
 #include "report/reasons/words.h"
-#include "report/rows/view.h"
+#include "report/svg/svg_roofs.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Okabe and Ito's colours, told apart with any kind of colour vision. */
-static const char *const colours[] = {
-	[BOUND_UNKNOWN] = "#777777", [BOUND_UNCOUNTED] = "#777777", [BOUND_MEMORY] = "#0072b2",
-	[BOUND_COMPUTE] = "#d55e00", [BOUND_BALANCED] = "#009e73",  [BOUND_ISSUE] = "#e69f00",
-	[BOUND_LATENCY] = "#cc79a7",
-};
-
-const char *svg_colour(enum model_bound bound)
-{
-	return colours[bound];
-}
-
-void svg_text(FILE *out, double x, double y, const char *attributes, const char *text)
-{
-	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-	text_write_xml(out, text);
-	fputs("</text>\n", out);
-}
-
-void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *attributes)
-{
-	fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2,
-		attributes);
-}
-
 static void legend_bounds(const struct picture *p, double *y)
 {
-	bool present[sizeof(colours) / sizeof(*colours)] = {false};
+	bool present[BOUND_LATENCY + 1] = {false};
 	for (size_t i = 0; i < p->n_points; i++)
 		present[p->points[i].function->place.bound] = true;
 	if (p->n_points)
 		svg_text(p->out, LEGEND, *y, "font-weight=\"bold\"", "bound by");
-	for (size_t b = 0; b < sizeof(colours) / sizeof(*colours); b++) {
+	for (size_t b = 0; b < sizeof(present) / sizeof(*present); b++) {
 		if (!present[b])
 			continue;
 		*y += 20;
 		fprintf(p->out,
 			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"%s\" "
 			"fill-opacity=\"0.75\"/>\n",
-			LEGEND + 7, *y - 4, colours[b]);
+			LEGEND + 7, *y - 4, svg_colour((enum model_bound)b));
 		svg_text(p->out, LEGEND + 22, *y, "", report_bound_title((enum model_bound)b));
 	}
 	bool above = false, no_bytes = false;

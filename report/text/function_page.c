@@ -1,51 +1,23 @@
 /* A page about one function: where it stands, why, and what one would try (--function). */
 #include "report/text/function_page.h"
 
-#include "report/reasons/reasons.h"
-#include "report/reasons/words.h"
-#include "report/rows/view.h"
-#include "report/text/report_levels.h"
-#include "report/text/table.h"
-
 #include "base/text.h"
 #include "report/model/model_parts.h"
+#include "report/reasons/reasons.h"
+#include "report/reasons/words.h"
+#include "report/rows/code_names.h"
+#include "report/rows/inlined_names.h"
+#include "report/text/cells.h"
+#include "report/text/function_inlined.h"
+#include "report/text/function_people.h"
+#include "report/text/report_levels.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_CANDIDATES 20
 #define MAX_LOOPS 12
-
-void page_line(struct page *page, enum style style, const char *lead, const char *format, ...)
-{
-	char *text = NULL;
-	va_list arguments;
-	va_start(arguments, format);
-	const bool made = vasprintf(&text, format, arguments) >= 0;
-	va_end(arguments);
-	char *clean = made ? text_clean(text) : NULL;
-	page->failed |= !clean ||
-			!terminal_sentence(page->view->terminal, page->stream, style, lead, clean);
-	free(clean);
-	if (made)
-		free(text);
-}
-
-void page_title(struct page *page, const char *text)
-{
-	putc('\n', page->stream);
-	page_line(page, STYLE_HEAD, "", "%s", text);
-}
-
-void page_table(struct page *page, struct text_table *table, const size_t *order, size_t n)
-{
-	(void)text_table_fit(table, order, n, 16);
-	text_table_print(table, page->stream);
-	page->failed |= table->failed;
-	text_table_deinit(table);
-}
 
 /* ---- where it stands ---- */
 
@@ -97,9 +69,7 @@ static void put_levels(struct page *page)
 	if (!page->f->traffic)
 		return;
 	page_title(page, "at every level");
-	struct rf_error *error = report_levels(&one, page->stream);
-	page->failed |= error != NULL;
-	rf_error_destroy(error);
+	page_fail(page, report_levels(&one, page->stream));
 }
 
 /* ---- ceilings ---- */
@@ -296,7 +266,8 @@ static void put_loops(struct page *page)
 	size_t *ranked = malloc((f->n_loops + 1) * sizeof(*ranked));
 	uint32_t *calls = report_calls_of_loops(page->view, f);
 	struct text_table table;
-	page->failed |= !ranked || !calls;
+	if (!ranked || !calls)
+		page_fail(page, rf_error_no_memory());
 	if (ranked && calls && f->n_loops) {
 		page_title(page, "loops, with those within them");
 		for (size_t i = 0; i < f->n_loops; i++)
@@ -319,7 +290,7 @@ static void put_reasons(struct page *page)
 {
 	struct reasons reasons;
 	char lead[32];
-	struct rf_error *error = report_reasons(page->view, page->f, &reasons);
+	page_fail(page, report_reasons(page->view, page->f, &reasons));
 	page_title(page, page->f->place.distance <= 1.1 ? "at its roof" : "why below the roof");
 	for (size_t i = 0; i < reasons.n_items; i++) {
 		snprintf(lead, sizeof(lead), "  %zu. ", i + 1);
@@ -333,8 +304,6 @@ static void put_reasons(struct page *page)
 				    "fewer bytes"
 				  : "nothing in the counts says why: other programs on the "
 				    "machine, or page faults, may");
-	page->failed |= error != NULL;
-	rf_error_destroy(error);
 	reasons_deinit(&reasons);
 }
 
@@ -358,7 +327,7 @@ static struct rf_error *candidates(const struct report_view *view, const char *n
 	if (text && n > MAX_CANDIDATES)
 		fprintf(text, " and %zu more", n - MAX_CANDIDATES);
 	if (!text || fclose(text) != 0 || !list)
-		return report_no_memory();
+		return rf_error_no_memory();
 	char *next = NULL, *clean = text_clean(name);
 	if (asprintf(&next, "%s: %s", all ? "those with time are" : "name one of", list) < 0)
 		next = NULL;
@@ -412,5 +381,5 @@ struct rf_error *report_function_page(const struct report_view *plain, FILE *str
 	put_loops(&page);
 	page_objects(&page);
 	page_people(&page);
-	return page.failed ? report_no_memory() : NULL;
+	return page.error;
 }

@@ -1,12 +1,12 @@
 /* Of the page about a function: whose data it moves, which threads run it, who calls it. */
-#include "report/text/function_page.h"
+#include "report/text/function_people.h"
 
 #include "base/array.h"
 #include "base/text.h"
 #include "report/model/model_parts.h"
-#include "report/reasons/report_notes.h"
-#include "report/rows/view.h"
-#include "report/text/table.h"
+#include "report/reasons/object_words.h"
+#include "report/rows/call_paths.h"
+#include "report/text/cells.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -155,7 +155,8 @@ void page_people(struct page *page)
 {
 	struct part *threads = NULL, *callers = NULL;
 	size_t n_threads = 0, n_callers = 0;
-	page->failed |= !split_time(page, &threads, &n_threads, &callers, &n_callers);
+	if (!split_time(page, &threads, &n_threads, &callers, &n_callers))
+		page_fail(page, rf_error_no_memory());
 	put_threads(page, threads, n_threads);
 	put_callers(page, callers, n_callers);
 	free(threads);

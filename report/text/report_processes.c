@@ -1,9 +1,8 @@
 /* The tree of processes, and a table of functions for each of its nodes. */
+#include "report/text/report_processes.h"
 
 #include "base/text.h"
-
-#include "report/rows/view.h"
-#include "report/text/report_processes.h"
+#include "report/text/cells.h"
 #include "report/text/table.h"
 #include "report/text/text_table.h"
 
@@ -250,8 +249,8 @@ static bool fill_line(const struct report_view *view, const struct report_tree *
 	return line->name != NULL;
 }
 
-static bool print_lines(const struct report_view *view, const struct line *lines, size_t n,
-			FILE *stream)
+static struct rf_error *print_lines(const struct report_view *view, const struct line *lines,
+				    size_t n, FILE *stream)
 {
 	static const struct text_column columns[N_FIGURES + 1] = {
 		[TIME] = {"time", true},
@@ -272,10 +271,9 @@ static bool print_lines(const struct report_view *view, const struct line *lines
 		text_table_put(&table, N_FIGURES, STYLE_PLAIN, "%s", lines[i].name);
 	}
 	(void)text_table_fit(&table, spared, sizeof(spared) / sizeof(*spared), 24);
-	text_table_print(&table, stream);
-	const bool done = !table.failed;
+	struct rf_error *error = text_table_print(&table, stream);
 	text_table_deinit(&table);
-	return done;
+	return error;
 }
 
 static size_t count_processes(const struct report_tree *tree)
@@ -286,7 +284,8 @@ static size_t count_processes(const struct report_tree *tree)
 	return n;
 }
 
-static bool print_tree(const struct report_view *view, const struct report_tree *tree, FILE *stream)
+static struct rf_error *print_tree(const struct report_view *view, const struct report_tree *tree,
+				   FILE *stream)
 {
 	struct line lines[REPORT_TREE_LINES + 1] = {0};
 	double longest = 0;
@@ -295,13 +294,14 @@ static bool print_tree(const struct report_view *view, const struct report_tree 
 		longest = fmax(longest, tree->nodes[tree->shown[i]].time_s);
 	for (size_t i = 0; i < tree->n_shown; i++)
 		done &= fill_line(view, tree, tree->shown[i], longest, &lines[i]);
-	done = done && print_lines(view, lines, tree->n_shown, stream);
+	struct rf_error *error =
+		done ? print_lines(view, lines, tree->n_shown, stream) : rf_error_no_memory();
 	for (size_t i = 0; i < tree->n_shown; i++)
 		free(lines[i].name);
 	size_t hidden = view->model->n_processes - count_processes(tree);
 	if (hidden)
 		fprintf(stream, "  (%zu more process%s)\n", hidden, hidden == 1 ? "" : "es");
-	return done;
+	return error;
 }
 
 /* ---- a table for each ---- */
@@ -387,7 +387,7 @@ static struct rf_error *print_part(const struct report_view *view, const struct 
 		}
 	}
 	if (!members || !threads || !keep_rows(view, threads, &part))
-		error = report_no_memory();
+		error = rf_error_no_memory();
 	if (!error) {
 		fputs("  ", stream);
 		print_path(tree, node, stream);
@@ -409,9 +409,8 @@ struct rf_error *report_tree(const struct report_view *view, FILE *stream)
 	struct report_tree tree;
 	if (view->model->n_processes < 2)
 		return NULL;
-	struct rf_error *error = tree_init(view, &tree) && print_tree(view, &tree, stream)
-					 ? NULL
-					 : report_no_memory();
+	struct rf_error *error =
+		tree_init(view, &tree) ? print_tree(view, &tree, stream) : rf_error_no_memory();
 	const bool tables = view->options->processes == PROCESSES_TREE;
 	for (size_t i = 0; tables && !error && i < tree.n_shown; i++)
 		if (tree.nodes[tree.shown[i]].time_s > 0)

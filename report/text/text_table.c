@@ -1,3 +1,4 @@
+/* Columns of text that fit the width of a terminal. */
 #include "report/text/text_table.h"
 
 #include "base/text.h"
@@ -62,6 +63,14 @@ void text_table_put(struct text_table *table, size_t column, enum style style, c
 	struct text_cell *cell = &table->cells[(table->n_rows - 1) * table->n_columns + column];
 	free(cell->text);
 	*cell = (struct text_cell){shown, style};
+}
+
+void text_table_put_name(struct text_table *table, size_t column, const char *name)
+{
+	char *clean = text_clean(name);
+	table->failed |= !clean;
+	text_table_put(table, column, STYLE_PLAIN, "%s", clean ? clean : "");
+	free(clean);
 }
 
 static const char *title_of(const struct text_table *table, size_t column)
@@ -161,9 +170,11 @@ static size_t last_of(const struct text_table *table, size_t row)
 	return last;
 }
 
-void text_table_print(const struct text_table *table, FILE *stream)
+struct rf_error *text_table_print(const struct text_table *table, FILE *stream)
 {
 	size_t width[TEXT_COLUMNS] = {0}, end = 0;
+	if (table->failed)
+		return rf_error_no_memory();
 	for (size_t c = 0; c < table->n_columns; c++) {
 		width[c] = width_of(table, c);
 		end = table->hidden[c] ? end : c;
@@ -182,4 +193,5 @@ void text_table_print(const struct text_table *table, FILE *stream)
 					   c == last, stream);
 		putc('\n', stream);
 	}
+	return NULL;
 }

@@ -5,7 +5,10 @@
  * change: RFPROF_REWRITE_GOLDEN=1 build/tests/unit/report/text/test_terminal --filter
  * 'terminal/?*as_checked_in'
  */
-#include "report/rows/ranking.h"
+#include "report/rows/call_paths.h"
+#include "report/rows/filter.h"
+#include "report/rows/grouping.h"
+#include "report/rows/inlined_names.h"
 
 #include "base/text.h"
 #include "report/report.h"

@@ -129,7 +129,7 @@ static size_t equal_names(const struct entry *entries, size_t n)
 	return equal;
 }
 
-static bool pair_functions(struct diff *diff)
+static struct rf_error *pair_functions(struct diff *diff)
 {
 	const size_t n_a = diff->a.model.n_functions, n_b = diff->b.model.n_functions;
 	struct entry *a = list_side(&diff->a), *b = list_side(&diff->b);
@@ -146,7 +146,7 @@ static bool pair_functions(struct diff *diff)
 	}
 	free(a);
 	free(b);
-	return done;
+	return done ? NULL : rf_error_no_memory();
 }
 
 /* ---- figures ---- */
@@ -332,8 +332,8 @@ struct rf_error *diff_init(struct diff *diff, const struct profile *a, const str
 	if (!error)
 		error = model_build(b, &diff->b.model);
 	diff->memory = diff->a.model.traced && diff->b.model.traced;
-	if (!error && !pair_functions(diff))
-		error = rf_error_no_memory();
+	if (!error)
+		error = pair_functions(diff);
 	if (!error && diff->n_functions)
 		qsort_r(diff->functions, diff->n_functions, sizeof(*diff->functions),
 			compare_changes, diff);

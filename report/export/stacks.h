@@ -15,7 +15,7 @@ struct stacks {
 			       frame */
 };
 
-/* False: no memory. */
-bool stacks_init(struct stacks *stacks, const struct code *code);
+/* Fails only when memory is short; deinit in any case. */
+struct rf_error *stacks_init(struct stacks *stacks, const struct code *code);
 void stacks_deinit(struct stacks *stacks);
 uint32_t stacks_of(const struct stacks *stacks, const struct code *code, uint32_t frame);

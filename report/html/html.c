@@ -42,17 +42,17 @@ static void write_escaped(FILE *out, const char *json)
 }
 
 /* Takes the reference. */
-static bool write_json(FILE *out, const char *id, json_t *value)
+static struct rf_error *write_json(FILE *out, const char *id, json_t *value)
 {
 	char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 	json_decref(value);
 	if (!text)
-		return false;
+		return rf_error_no_memory();
 	fprintf(out, "<script type=\"application/json\" id=\"%s\">", id);
 	write_escaped(out, text);
 	fputs("</script>\n", out);
 	free(text);
-	return true;
+	return NULL;
 }
 
 /* Valid UTF-8 of at most LONG_STRING bytes, the middle left out; NULL where there is no need. */
@@ -297,12 +297,13 @@ static json_t *summaries(const struct report_view *view)
 }
 
 /* The list first, for it is read first: so the functions' own data go to memory meanwhile. */
-static bool write_details(const struct report_view *view, json_t *functions, FILE *details)
+static struct rf_error *write_details(const struct report_view *view, json_t *functions,
+				      FILE *details)
 {
 	struct html_code *code = html_code_create(view);
 	size_t room = CODE_LINES;
-	bool done = code != NULL;
-	for (size_t i = 0; done && i < view->n_rank; i++) {
+	struct rf_error *error = code ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < view->n_rank; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		const bool timed = f->n_samples > 0 || view->model->n_samples == 0;
 		json_t *lines =
@@ -313,11 +314,11 @@ static bool write_details(const struct report_view *view, json_t *functions, FIL
 		json_t *reasons = f->n_samples > 0 ? reasons_json(view, f) : json_array();
 		char id[32];
 		snprintf(id, sizeof(id), "detail-%zu", i);
-		done = function && reasons;
-		if (!done) {
+		if (!function || !reasons) {
 			json_decref(lines);
 			json_decref(function);
 			json_decref(reasons);
+			error = rf_error_no_memory();
 			break;
 		}
 		json_object_set_new(function, "reasons", reasons);
@@ -325,13 +326,13 @@ static bool write_details(const struct report_view *view, json_t *functions, FIL
 		json_array_append_new(functions, summary_of(function));
 		detail_of(function, lines);
 		shorten(function);
-		done = write_json(details, id, function);
+		error = write_json(details, id, function);
 	}
 	html_code_destroy(code);
-	return done;
+	return error;
 }
 
-static bool write_data(const struct report_view *view, FILE *out)
+static struct rf_error *write_data(const struct report_view *view, FILE *out)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -339,26 +340,26 @@ static bool write_data(const struct report_view *view, FILE *out)
 	json_t *functions = json_array();
 	if (!details) {
 		json_decref(functions);
-		return false;
+		return rf_error_no_memory();
 	}
-	bool done = write_details(view, functions, details);
-	done = fclose(details) == 0 && done;
-	if (done)
-		done = write_json(out, "data", head_of(view, functions));
+	struct rf_error *error = write_details(view, functions, details);
+	if (fclose(details) != 0 && !error)
+		error = rf_error_no_memory();
+	if (!error)
+		error = write_json(out, "data", head_of(view, functions));
 	else
 		json_decref(functions);
-	if (done)
+	if (!error)
 		fwrite(text, 1, size, out);
 	free(text);
-	return done;
+	return error;
 }
 
 /* ---- the other profile ---- */
 
 static struct rf_error *write_other(struct report_view *view, void *context)
 {
-	return write_json(context, "other", head_of(view, summaries(view))) ? NULL
-									    : rf_error_no_memory();
+	return write_json(context, "other", head_of(view, summaries(view)));
 }
 
 static struct rf_error *write_compared(const struct report_view *view, FILE *out)
@@ -544,8 +545,8 @@ struct rf_error *report_html(const struct report_view *view, FILE *stream)
 	fputs("<div id=\"app\" hidden></div>\n", stream);
 	struct rf_error *error = write_static(view, program ? program : "?", stream);
 	free(program);
-	if (!error && !write_data(view, stream))
-		error = rf_error_no_memory();
+	if (!error)
+		error = write_data(view, stream);
 	if (!error)
 		error = write_compared(view, stream);
 	if (!error)

@@ -1,5 +1,5 @@
 /* The machine's roofs as a picture, without a run. */
-#include "report/report.h"
+#include "report/report_machine.h"
 
 #include "profile/profile_machine.h"
 #include "report/rows/view.h"

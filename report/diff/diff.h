@@ -43,8 +43,8 @@ struct diff {
 	struct diff_side a, b;
 	struct diff_function *functions; /* largest change of time beyond the noise first */
 	size_t n_functions;
-	bool memory; /* bytes are those to and from memory, traced in both; else loaded and stored
-		      */
+	/* Bytes are those to and from memory, traced in both; else loaded and stored. */
+	bool memory;
 };
 
 /* Fails only when memory is short. */

@@ -15,12 +15,13 @@
 struct call {
 	uint32_t row; /* of the caller */
 	uint32_t module;
-	uint64_t offset;    /* of the call instruction */
-	uint32_t callee;    /* row */
-	int64_t executions; /* of it; 0: not known, and written as 1: callgrind_annotate takes 0 for
-			       no call */
-	uint64_t ns;        /* of samples with it on their stack */
-	uint32_t open;      /* how often it is on the path that is looked at */
+	uint64_t offset; /* of the call instruction */
+	uint32_t callee; /* row */
+	/* Of the call; 0: not known, and written as 1, for callgrind_annotate takes 0 for no call.
+	 */
+	int64_t executions;
+	uint64_t ns;   /* of samples with it on their stack */
+	uint32_t open; /* how often it is on the path that is looked at */
 };
 
 struct graph {

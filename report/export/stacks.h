@@ -11,8 +11,8 @@ struct stack_node {
 struct stacks {
 	struct stack_node *nodes;
 	size_t n_nodes, cap_nodes;
-	uint32_t *of_frame; /* node of each frame of the profile; one more for samples without a
-			       frame */
+	/* Node of each frame of the profile; one more for samples without a frame. */
+	uint32_t *of_frame;
 };
 
 /* Fails only when memory is short; deinit in any case. */

@@ -20,8 +20,9 @@ enum html_code_field {
 	CODE_FLOP,
 	CODE_LS_BYTES,
 	CODE_MEM_BYTES, /* to and from memory, estimated; 0 where nothing was traced */
-	CODE_INLINED,   /* only where it is another than of the line before: what was inlined there,
-			   "" where nothing */
+	/* What was inlined there, "" for nothing; only where it is another than of the line before.
+	 */
+	CODE_INLINED,
 };
 
 struct line {

@@ -26,9 +26,9 @@ struct walker {
 	size_t n_steps, cap_steps;
 	uint32_t *buckets;
 	size_t n_buckets; /* a power of 2 */
-	const struct model_function *
-		*functions[2]; /* per row of the plain model: counted, uncounted */
-	uint32_t *rows;        /* per frame */
+	/* Per row of the plain model: counted, uncounted. */
+	const struct model_function **functions[2];
+	uint32_t *rows; /* per frame */
 	struct model *out;
 	size_t cap_out;
 };

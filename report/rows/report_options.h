@@ -49,8 +49,8 @@ struct report_options {
 	const char *focus, *ignore; /* extended regular expressions, or NULL */
 	double min_share; /* of the time of all samples; rows with less are summed up in one */
 	/* the terminal alone */
-	const char *saved_as; /* the profile's file, for the command under the table; NULL: there is
-				 none */
+	/* The profile's file, for the command under the table; NULL: there is none. */
+	const char *saved_as;
 	const char *function; /* a page about this function instead of the table, or NULL */
 	bool plot;            /* the roofline plot, under the table */
 	enum report_color color;
@@ -59,8 +59,8 @@ struct report_options {
 	size_t width; /* columns; 0: the terminal's */
 	/* all formats */
 	enum report_processes processes;
-	const char *level; /* "L1", "L2", "L3" or "DRAM": place and rank by its traffic; NULL: the
-			      one that binds */
+	/* "L1", "L2", "L3" or "DRAM": place and rank by its traffic; NULL: the one that binds. */
+	const char *level;
 	enum traffic_direction direction;
 	bool levels;              /* every level: a table of its own, and points in the picture */
 	const char *svg_path;     /* or NULL */

@@ -1,8 +1,11 @@
-/* Columns of text that fit the width of a terminal: one of them gives way, others can be left out.
+/* Columns of text that fit the width of a terminal: one of them is shortened, others can be left
+ * out.
  *
- * It exists since libsmartcols, which prints the tables that have their own width (machine,
- * doctor), cuts cells at their end, not in their middle, and leaves out no columns in a given
- * order. */
+ * Beside libsmartcols, which prints the tables that have their own width (machine, doctor), it is
+ * there for three things that libsmartcols does not do, and that the reports are known by: names
+ * are cut in their middle, where those of loops and templates tell least; columns go in a given
+ * order, and the caller learns which; what the terminal cannot show is replaced before widths are
+ * taken.  What would be left to libsmartcols is the padding. */
 #pragma once
 
 #include "report/text/terminal.h"

@@ -33,7 +33,7 @@ bool diff_metric_parse(const char *word, enum diff_metric *metric)
 
 /* ---- pairs ---- */
 
-/* What a function is found by. */
+/* A function of one side, with what it is paired by. */
 struct entry {
 	const struct model_function *f;
 	const char *module; /* "" for the program itself */
@@ -104,7 +104,7 @@ static void take_pair(struct diff *diff, struct entry *a, struct entry *b)
 		b->taken = true;
 }
 
-/* Those of one name: first what is most alike, in order. */
+/* Pairs functions of one name: the most alike first, and among those in their order. */
 static void pair_equal_names(struct diff *diff, struct entry *a, size_t n_a, struct entry *b,
 			     size_t n_b)
 {
@@ -218,7 +218,7 @@ static struct figure figure_of(const struct diff *diff, const struct diff_side *
 	}
 }
 
-/* Time that has a roof, and what of it reaching the roof would save. */
+/* Sums over functions that have a roof: their time, and what reaching the roof would save of it. */
 static void sum_placed(const struct diff_side *side, double *elapsed, double *headroom,
 		       double *variance)
 {

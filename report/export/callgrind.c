@@ -66,7 +66,7 @@ static int compare_calls(const void *a, const void *b)
 	return (x->callee > y->callee) - (x->callee < y->callee);
 }
 
-/* Of an instruction that calls several functions it is not known how often it called which. */
+/* How often an instruction ran is known, but not how often it called which of several functions. */
 static void forget_shared_counts(struct graph *graph)
 {
 	struct call *calls = graph->calls;

@@ -5,6 +5,7 @@
 #include "base/search.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -263,7 +264,8 @@ static int64_t at_least_0(int64_t value)
 	return value < 0 ? 0 : value;
 }
 
-/* Masked lanes, repeated strings, tiles; then nothing is below 0. */
+/* Adds the work of masked lanes, repeated strings and tiles, which depends on the run.  Then no
+ * count may be below 0. */
 static void add_units(struct code *code)
 {
 	const struct profile *profile = code->profile;
@@ -355,6 +357,7 @@ uint64_t code_sample_ns(const struct code *code, const struct profile_sample *sa
 uint64_t code_round(struct code_rounding *rounding, uint64_t value, uint64_t factor,
 		    uint64_t divisor)
 {
+	assert(divisor > 0);
 	rounding->sum += (unsigned __int128)value * factor;
 	const uint64_t until = (uint64_t)((rounding->sum + divisor / 2) / divisor);
 	const uint64_t part = until - rounding->told;

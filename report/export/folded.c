@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sample's path: whose, and which. */
+/* A sample: the name of its thread, and its path. */
 struct path {
 	uint32_t name, node;
 	uint64_t ns;
 };
 
-/* What names of a stack must not hold is replaced. */
+/* The separator of the format must not be in a name. */
 static void put_name(FILE *stream, const char *name)
 {
 	for (; *name; name++)

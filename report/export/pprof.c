@@ -165,7 +165,8 @@ static uint64_t location(const struct pprof *pprof, uint32_t module, uint64_t of
 	return found ? (uint64_t)(found - pprof->addresses) + 1 : 0;
 }
 
-/* Offsets of a file become addresses: its lowest page starts behind the module before. */
+/* The format wants addresses, not offsets in files: each module starts a page behind the one
+ * before. */
 static void place_modules(struct pprof *pprof)
 {
 	uint64_t next = 0x10000000;

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/u64_map.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Finds or adds. */
@@ -50,5 +51,6 @@ void stacks_deinit(struct stacks *stacks)
 
 uint32_t stacks_of(const struct stacks *stacks, const struct code *code, uint32_t frame)
 {
+	assert(frame == PROFILE_NONE || frame < code->profile->n_frames);
 	return stacks->of_frame[frame == PROFILE_NONE ? code->profile->n_frames : frame];
 }

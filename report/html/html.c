@@ -41,7 +41,7 @@ static void write_escaped(FILE *out, const char *json)
 	}
 }
 
-/* Takes the reference. */
+/* Writes a value as an element of its own; takes the reference. */
 static struct rf_error *write_json(FILE *out, const char *id, json_t *value)
 {
 	char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
@@ -296,7 +296,9 @@ static json_t *summaries(const struct report_view *view)
 	return functions;
 }
 
-/* The list first, for it is read first: so the functions' own data go to memory meanwhile. */
+/* Writes the functions' own data to `details`, and puts their summaries into `functions`.  The page
+ * has the summaries first, for it reads them first; so the details are kept in memory until then.
+ */
 static struct rf_error *write_details(const struct report_view *view, json_t *functions,
 				      FILE *details)
 {

@@ -332,7 +332,7 @@ static json_t *line_json(const struct html_code *code, const struct line *line)
 	return fields;
 }
 
-/* Behind the other fields; *before: the call of the line before. */
+/* Adds the last field, CODE_INLINED; *before: the call of the line before. */
 static bool add_inlined(const struct html_code *code, uint32_t module, const struct line *line,
 			json_t *fields, uint32_t *before)
 {

@@ -125,7 +125,7 @@ static json_t *uncounted_json(const struct report_view *view)
 	return array;
 }
 
-/* The row that knows more of a process: the counted one, where there is one. */
+/* The counted run tells more about a process than the timed one: its row, where there is one. */
 static const struct profile_process *known_row(const struct profile *profile,
 					       const struct model_process *process)
 {
@@ -229,7 +229,7 @@ static json_t *obtained_json(const struct report_view *view)
 				 : "inferred: the slowest level whose roof is not below the point");
 }
 
-/* What `functions` has. */
+/* What the rows of "functions" are. */
 static json_t *rows_json(const struct report_view *view)
 {
 	const struct report_options none = {0}, *options = view->shaped ? view->options : &none;

@@ -50,7 +50,7 @@ static void add_bytes(json_t *object, const struct model_bytes *bytes)
 	set(object, "mem_write_stderr_bytes", bytes->mem[DIRECTION_WRITE].stderr_bytes);
 }
 
-/* What the PMU tells: the rest stays null. */
+/* The PMU tells no more than these; the other keys are null. */
 static void add_counted_bytes(json_t *object, const struct model_bytes *bytes)
 {
 	set(object, "mem_bytes", bytes->mem[DIRECTION_BOTH].bytes);
@@ -265,7 +265,7 @@ json_t *report_json_run_traffic(const struct report_view *view)
 
 /* ---- metrics (Gravelle 2022, table 9) ---- */
 
-/* Cycles are time × clock: nothing here counts them. */
+/* Cycles are not counted, but computed as time × clock. */
 static void add_performance(json_t *object, const struct report_view *view,
 			    const struct model_function *f)
 {

@@ -4,8 +4,8 @@
 
 #include "report/model/model.h"
 
-/* Shares are in percent, rates in GFLOP/s or 1e9 bytes per second.  What cannot be told is NAN or
- * 0, of which a comparison with a threshold holds nothing against the function. */
+/* Shares are in percent, rates in GFLOP/s or 1e9 bytes per second.  A figure that is not known is
+ * 0 or NAN, so that no reason holds because of it. */
 struct model_evidence {
 	/* Of its flop. */
 	double width[FLOP_WIDTHS], kind[FLOP_KINDS], precision[FLOP_PRECISIONS];
@@ -23,11 +23,12 @@ struct model_evidence {
 	double transfers;   /* share of branches, calls and returns */
 
 	/* Of its data. */
-	const struct model_level *level; /* whose bandwidth its roof stands on; NULL: a compute
-					    roof, or nothing is known to have moved there */
-	double bandwidth_used;           /* of that level's */
-	double irregular, strided;       /* of the steps between its addresses */
-	double used;                     /* of the bytes that it brings in from memory; NAN: none */
+	/* The level whose bandwidth its roof stands on; NULL: a compute roof, or nothing is known
+	 * to have moved there. */
+	const struct model_level *level;
+	double bandwidth_used;     /* of that level's */
+	double irregular, strided; /* of the steps between its addresses */
+	double used;               /* of the bytes that it brings in from memory; NAN: none */
 	double evadable; /* of its memory traffic: lines read only to be overwritten whole */
 	bool would_fit;  /* a larger cache would spare much of its memory traffic */
 

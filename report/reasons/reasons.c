@@ -87,6 +87,14 @@ struct rf_error *report_reasons(const struct report_view *view, const struct mod
 	return error;
 }
 
+const char *report_no_reason(const struct model_function *f)
+{
+	return f->place.distance <= NEAR
+		       ? "nothing to gain here but by other work: fewer operations, or fewer bytes"
+		       : "nothing in the counts says why: other programs on the machine, or page "
+			 "faults, may";
+}
+
 static struct rf_error *join(const struct reasons *reasons, char **text)
 {
 	size_t size;

@@ -18,6 +18,8 @@ struct reasons {
  * short.  A loop is among the reasons only where the model has loops. */
 struct rf_error *report_reasons(const struct report_view *view, const struct model_function *f,
 				struct reasons *reasons);
+/* What is said where there is no reason. */
+const char *report_no_reason(const struct model_function *f);
 /* What holds it alone, "; " between the reasons; "" for a function without time.  *text is to be
  * freed; an error only when memory is short. */
 struct rf_error *report_reasons_text(const struct report_view *view, const struct model_function *f,

@@ -1,6 +1,8 @@
 /* What the model's kinds are called, the same in all views. */
 #include "report/reasons/words.h"
 
+#include <assert.h>
+
 static const struct {
 	const char *name, *title;
 } bounds[] = {
@@ -12,11 +14,13 @@ static const struct {
 
 const char *report_bound_name(enum model_bound bound)
 {
+	assert((size_t)bound < sizeof(bounds) / sizeof(*bounds));
 	return bounds[bound].name;
 }
 
 const char *report_bound_title(enum model_bound bound)
 {
+	assert((size_t)bound < sizeof(bounds) / sizeof(*bounds));
 	return bounds[bound].title;
 }
 
@@ -30,5 +34,6 @@ const char *report_memory_words(enum model_memory source)
 				  "of the last cache are",
 		[MEMORY_MISSES] = "PMU: misses of the last cache, a lower bound",
 	};
+	assert((size_t)source < N_MODEL_MEMORY);
 	return words[source];
 }

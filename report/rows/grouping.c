@@ -25,7 +25,8 @@ static int compare_lines(const void *a, const void *b, void *context)
 	return strcmp(x->file, y->file);
 }
 
-/* Rows of the overlay: the first of the lines that are the same one. */
+/* The overlay of source lines.  Pieces of code of the same line share a row, that of its first
+ * piece. */
 static struct rf_error *find_lines(struct maker *maker)
 {
 	const struct profile *profile = maker->profile;
@@ -49,7 +50,7 @@ static struct rf_error *find_lines(struct maker *maker)
 	return error;
 }
 
-/* Rows of the overlay: the first piece of code of the loop. */
+/* The overlay of loops.  Pieces of code of the same loop share a row, that of its first piece. */
 static struct rf_error *find_loops(struct maker *maker)
 {
 	const struct model *model = maker->view->model;
@@ -131,7 +132,7 @@ static struct rf_error *match_bodies(struct maker *maker)
 	return ok ? NULL : rf_error_no_memory();
 }
 
-/* Rows of the overlay: the innermost inlined functions. */
+/* The overlay of inlined functions: a piece of code belongs to the innermost one. */
 static struct rf_error *find_inlined(struct maker *maker)
 {
 	const struct profile *profile = maker->profile;

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ struct rf_error *groups_add(struct grouping *out, char *name, const char *module
 			    bool left_out, uint32_t *group)
 {
 	const struct model_group row = {name, module, function, left_out};
+	assert(out->n_rows < PROFILE_NONE);
 	*group = (uint32_t)out->n_rows;
 	if (name && rf_array_push(out->rows, out->n_rows, out->cap_rows, row))
 		return NULL;
@@ -91,6 +93,7 @@ struct rf_error *groups_add(struct grouping *out, char *name, const char *module
 const char *groups_module_of(const struct maker *maker, uint32_t plain)
 {
 	const struct profile *profile = maker->profile;
+	assert(plain < profile->n_functions + profile->n_modules);
 	if (plain < profile->n_functions)
 		return profile->modules[profile->functions[plain].module].name;
 	return profile->modules[plain - profile->n_functions].name;

@@ -67,7 +67,7 @@ static uint32_t common_call(const struct profile *profile, uint32_t a, uint32_t 
 	return a == b ? a : PROFILE_NONE;
 }
 
-/* What holds all of [start, end). */
+/* The innermost call that holds all of [start, end). */
 static uint32_t call_of_code(const struct profile *profile, const struct model_loop_code *code)
 {
 	uint64_t done = code->start;

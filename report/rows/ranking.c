@@ -1,13 +1,15 @@
 /* In which order rows stand (--sort, --min, --top). */
 #include "report/rows/ranking.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_TOP 20
 
-/* Larger comes first.  What has no such figure comes after what has one. */
+/* The figure that rows are sorted by, the largest first; -1 for a row without one, which so comes
+ * behind all that have one. */
 static double sort_key(const struct model_function *f, enum report_sort sort)
 {
 	double key = 0;
@@ -77,7 +79,8 @@ bool report_is_small(const struct report_view *view, const struct model_function
 	return view->shaped && f->share < view->options->min_share;
 }
 
-/* Functions without a sample stand in the table only where time is not what it is about. */
+/* Functions without a sample are shown only when the table is sorted by flop or bytes, or when no
+ * function has a sample. */
 static bool is_shown(const struct report_view *view, const struct model_function *f)
 {
 	if (report_is_small(view, f))
@@ -87,7 +90,9 @@ static bool is_shown(const struct report_view *view, const struct model_function
 	return (view->sort == SORT_FLOPS && f->tally.flop > 0) || view->sort == SORT_BYTES;
 }
 
-/* What may not be shown moves behind what may, in order; what is left out has no rank. */
+/* Rows that are shown stand first, the others behind them, each in their order.  Rows that --focus
+ * or
+ * --ignore leave out have no rank. */
 size_t *report_rank(struct report_view *view)
 {
 	const size_t all = view->model->n_functions,
@@ -114,5 +119,6 @@ size_t *report_rank(struct report_view *view)
 	}
 	view->n_rank = n;
 	view->n_shown = shown < top ? shown : top;
+	assert(shown + hidden == n && view->n_shown <= view->n_rank);
 	return order;
 }

@@ -1,6 +1,7 @@
 /* The words of the command line for what a report is asked for, and what goes together. */
 #include "report/rows/report_options.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -49,6 +50,7 @@ bool report_by_parse(const char *word, enum report_by *by)
 
 const char *report_by_name(enum report_by by)
 {
+	assert((size_t)by < sizeof(by_words) / sizeof(*by_words));
 	return by_words[by];
 }
 

@@ -36,7 +36,8 @@ static struct rf_error *use_paths(const struct report_view *plain,
 	return error;
 }
 
-/* The uncounted time is what the plain model has found. */
+/* The model of the rows does not look for uncounted time again: it takes what the plain one found.
+ */
 static struct rf_error *use_groups(const struct report_view *plain,
 				   struct rf_error *(*use)(struct report_view *view, void *context),
 				   void *context)

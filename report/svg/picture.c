@@ -3,12 +3,14 @@
 
 #include "base/text.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- places ---- */
 
 static double log_scale(double value, double low, double high, double from, double to)
 {
+	assert(low > 0 && low < high);
 	double t = (log10(value) - log10(low)) / (log10(high) - log10(low));
 	return from + fmin(fmax(t, 0), 1) * (to - from);
 }

@@ -18,7 +18,8 @@
 
 /* ---- ranges ---- */
 
-/* So few bytes that the point stands at the edge, where it does not make the picture wider. */
+/* False for an intensity so high that its point stands at the right edge, and the picture is not
+ * made wider for it. */
 static bool in_picture(double intensity)
 {
 	return intensity > 0 && intensity <= MODEL_IN_CACHE;
@@ -125,7 +126,7 @@ static void axes(struct picture *p)
 
 /* ---- points ---- */
 
-/* Area, not radius, is time. */
+/* The area of a point stands for its time, so the radius for the square root. */
 static double radius(const struct picture *p, const struct model_function *f)
 {
 	double most = 0;

@@ -42,7 +42,7 @@ void svg_arrows_widen(const struct picture *p, double *x_low, double *x_high, do
 	}
 }
 
-/* Ends outside the circle that it points to. */
+/* An arrow that ends just outside the circle that it points to. */
 static void draw_arrow(const struct picture *p, double x1, double y1, double x2, double y2)
 {
 	const double length = hypot(x2 - x1, y2 - y1), room = HOLLOW + 12;

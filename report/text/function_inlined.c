@@ -26,7 +26,7 @@ static int by_time(const void *a, const void *b, void *context)
 	return x < y ? -1 : x > y;
 }
 
-/* Where the calls of a function of that name stand in this one: the first, and how many more. */
+/* Where the function of that name is called in this one: the first place, and "…" for more. */
 static void put_calls(const struct page *page, const char *name, char *text, size_t size)
 {
 	const struct profile *profile = page->view->profile;

@@ -242,7 +242,8 @@ static void put_loop(struct page *page, struct text_table *table, size_t i, uint
 	text_table_put(table, 7, STYLE_PLAIN, "%s", cell);
 }
 
-/* Each loop before those within it, and of neighbours the one with most time first. */
+/* A loop stands before the loops within it; of loops side by side the one with most time comes
+ * first. */
 static void put_loops_in(struct page *page, struct text_table *table, const size_t *ranked,
 			 const uint32_t *calls, uint32_t parent, int depth)
 {
@@ -298,12 +299,7 @@ static void put_reasons(struct page *page)
 		page_line(page, STYLE_BALANCED, "     try: ", "%s", reasons.items[i].try);
 	}
 	if (!reasons.n_items)
-		page_line(page, STYLE_PLAIN, "  ",
-			  page->f->place.distance <= 1.1
-				  ? "nothing to gain here but by other work: fewer operations, or "
-				    "fewer bytes"
-				  : "nothing in the counts says why: other programs on the "
-				    "machine, or page faults, may");
+		page_line(page, STYLE_PLAIN, "  ", "%s", report_no_reason(page->f));
 	reasons_deinit(&reasons);
 }
 
@@ -341,7 +337,8 @@ static struct rf_error *candidates(const struct report_view *view, const char *n
 	return error;
 }
 
-/* The exact name, else the only one that holds it; of equal names the best ranked. */
+/* The function of exactly that name, else the only one whose name contains it.  Where several have
+ * the same name, it is the first in the ranking. */
 static struct rf_error *find(const struct report_view *view, const char *name,
 			     const struct model_function **found)
 {

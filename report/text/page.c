@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@ void page_line(struct page *page, enum style style, const char *lead, const char
 {
 	char *text = NULL;
 	va_list arguments;
+	assert(page->view->terminal);
 	if (page->error)
 		return;
 	va_start(arguments, format);

@@ -321,7 +321,7 @@ static void put_x_axis(const struct plot *plot, FILE *stream)
 	free(labels);
 }
 
-/* Keys that are not where they are looked for. */
+/* Says which keys are hidden below others, stand at the edge, or are not in the plot at all. */
 static struct rf_error *put_rest(const struct plot *plot, FILE *stream)
 {
 	const struct report_view *view = plot->view;

@@ -21,7 +21,7 @@ static const size_t spared[] = {SPREAD, BANDWIDTH, WRITTEN, READ, RATE};
 #define LEAST_NAME 10
 #define NAME_COLUMNS 28 /* at most, whatever the width is */
 
-/* Of 95 %, in percent of what moved. */
+/* Half-width of the 95 % interval, in percent of what moved. */
 static void put_spread(char *cell, const struct model_estimate *moved, bool exact)
 {
 	if (moved->bytes <= 0 || exact)

@@ -13,7 +13,8 @@
 #define REPORT_TREE_LINES 20
 #define MAX_DEPTH 24 /* deeper nodes are shown at this depth */
 
-/* The processes, folded: siblings of the same command are one node, and so are their children. */
+/* The tree of processes: siblings that run the same command are folded into one node, and then
+ * their children, too. */
 struct report_node {
 	uint32_t parent; /* an earlier node, or PROFILE_NONE */
 	const char *command;
@@ -322,7 +323,7 @@ static void mark_members(const struct report_view *view, const struct report_tre
 	}
 }
 
-/* The node's part of what was sampled and counted. */
+/* Makes a profile of what was sampled and counted in the processes of one node. */
 static struct rf_error *keep_rows(const struct report_view *view, const bool *thread_is_member,
 				  struct profile *part)
 {

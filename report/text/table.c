@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Before columns are left out for a shorter one. */
+/* Columns of a name: other columns are left out before it has fewer. */
 #define MIN_NAME 16
 #define MIN_LONG_NAME 32
 
@@ -103,7 +103,8 @@ static void put_bound(char *cell, const struct model_place *place)
 		snprintf(cell, 64, "%s", report_bound_name(place->bound));
 }
 
-/* Where the bytes are less than sure, the intensity has only a lower end. */
+/* Where the interval of the bytes reaches down to 0, only the lower end of the intensity is known.
+ */
 static void put_intensity(char *cell, const struct report_view *view,
 			  const struct model_function *f)
 {
@@ -113,7 +114,8 @@ static void put_intensity(char *cell, const struct report_view *view,
 	char number[TEXT_NUMBER];
 	if (!f->tally.flop)
 		snprintf(cell, 64, "–");
-	else if (moved && level->at_least) /* of nothing seen nothing is known */
+	else if (moved &&
+		 level->at_least) /* a lower bound of 0 bytes says nothing about the intensity */
 		snprintf(cell, 64, isfinite(level->intensity) ? "≤%s" : "–",
 			 text_number(number, level->intensity));
 	else if (moved && moved->bytes > 0 && moved->halfwidth >= moved->bytes &&
@@ -199,7 +201,7 @@ static const char *row_word(const struct report_view *view, bool many)
 	return words[view->shaped ? view->options->by : BY_FUNCTION][many];
 }
 
-/* What has time and no row: behind the last rank, below --min, left out. */
+/* Sums up the rows with time that are not shown: behind the last rank, below --min, left out. */
 static void put_sums(struct layout *layout)
 {
 	const struct report_view *view = layout->view;
@@ -249,7 +251,7 @@ static size_t sort_column(const struct report_view *view)
 	return of[view->sort];
 }
 
-/* Names of loops and paths tell little without their middle. */
+/* Names of loops, lines and call paths need more columns than those of functions. */
 static size_t least_name(const struct report_view *view)
 {
 	const enum report_by by = view->shaped ? view->options->by : BY_FUNCTION;

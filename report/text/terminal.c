@@ -91,7 +91,7 @@ const char *terminal_end(const struct terminal *terminal, enum style style)
 
 /* ---- characters ---- */
 
-/* No longer than what they stand for is in UTF-8. */
+/* Writes what stands for a character in ASCII: no more bytes than the character has in UTF-8. */
 static size_t put_ascii(char *to, wchar_t wide)
 {
 	static const struct {

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 void text_table_init(struct text_table *table, const struct terminal *terminal,
 		     const struct text_column *columns, size_t n_columns, size_t flexible)
 {
+	assert(n_columns <= TEXT_COLUMNS && flexible < n_columns);
 	*table = (struct text_table){.terminal = terminal,
 				     .columns = columns,
 				     .n_columns = n_columns,
@@ -49,6 +51,7 @@ void text_table_put(struct text_table *table, size_t column, enum style style, c
 {
 	char *text = NULL;
 	va_list arguments;
+	assert(column < table->n_columns);
 	va_start(arguments, format);
 	const bool made = vasprintf(&text, format, arguments) >= 0;
 	va_end(arguments);

@@ -3,7 +3,10 @@
 
 #include "cli/output_file.h"
 #include "profile/profile.h"
-#include "report/diff/diff.h"
+#include "report/diff/diff_conditions.h"
+#include "report/json/diff_json.h"
+#include "report/svg/diff_svg.h"
+#include "report/text/diff_table.h"
 
 #include <stdlib.h>
 #include <string.h>

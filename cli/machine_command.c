@@ -10,7 +10,7 @@
 #include "machine/store/custom_roofs.h"
 #include "machine/store/machine_get.h"
 #include "machine/store/thread_list.h"
-#include "report/report.h"
+#include "report/report_machine.h"
 
 #include <errno.h>
 #include <libsmartcols.h>

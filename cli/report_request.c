@@ -3,6 +3,7 @@
 #include "cli/report_request.h"
 
 #include "cli/command_line.h"
+#include "report/rows/filter.h"
 #include "report/rows/option_words.h"
 
 static void take(const struct options *given, struct report_options *options)

@@ -4,9 +4,8 @@
 #include "report/export/export.h"
 #include "report/html/html.h"
 #include "report/json/json.h"
-#include "report/reasons/report_notes.h"
+#include "report/reasons/notes.h"
 #include "report/rows/shape.h"
-#include "report/rows/view.h"
 #include "report/svg/svg.h"
 #include "report/text/terminal_report.h"
 

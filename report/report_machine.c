@@ -1,5 +1,5 @@
 /* The machine's roofs as a picture, without a run. */
-#include "report/report.h"
+#include "report/report_machine.h"
 
 #include "profile/profile_machine.h"
 #include "report/rows/view.h"
@@ -21,7 +21,7 @@ struct rf_error *report_machine_svg(const struct machine *machine, const char *p
 {
 	struct profile *profile = profile_create();
 	struct rf_error *error =
-		profile ? profile_take_machine(profile, machine) : report_no_memory();
+		profile ? profile_take_machine(profile, machine) : rf_error_no_memory();
 	if (!error)
 		error = draw(profile, path);
 	profile_destroy(profile);

@@ -33,7 +33,7 @@ bool diff_metric_parse(const char *word, enum diff_metric *metric)
 
 /* ---- pairs ---- */
 
-/* What a function is found by. */
+/* A function of one side, with what it is paired by. */
 struct entry {
 	const struct model_function *f;
 	const char *module; /* "" for the program itself */
@@ -104,7 +104,7 @@ static void take_pair(struct diff *diff, struct entry *a, struct entry *b)
 		b->taken = true;
 }
 
-/* Those of one name: first what is most alike, in order. */
+/* Pairs functions of one name: the most alike first, and among those in their order. */
 static void pair_equal_names(struct diff *diff, struct entry *a, size_t n_a, struct entry *b,
 			     size_t n_b)
 {
@@ -129,7 +129,7 @@ static size_t equal_names(const struct entry *entries, size_t n)
 	return equal;
 }
 
-static bool pair_functions(struct diff *diff)
+static struct rf_error *pair_functions(struct diff *diff)
 {
 	const size_t n_a = diff->a.model.n_functions, n_b = diff->b.model.n_functions;
 	struct entry *a = list_side(&diff->a), *b = list_side(&diff->b);
@@ -146,7 +146,7 @@ static bool pair_functions(struct diff *diff)
 	}
 	free(a);
 	free(b);
-	return done;
+	return done ? NULL : rf_error_no_memory();
 }
 
 /* ---- figures ---- */
@@ -160,8 +160,8 @@ static struct figure time_of(const struct diff_side *side, const struct model_fu
 {
 	if (f && f->n_samples)
 		return (struct figure){(double)f->time_ns * 1e-9, f->halfwidth_s};
-	return (struct figure){0, NONE_SEEN * 1e-9 *
-					  profile_number_fact(side->profile, "sample_period_ns", 0)};
+	return (struct figure){
+		0, NONE_SEEN * 1e-9 * profile_number_fact(side->profile, "sample_period_ns", 0)};
 }
 
 static struct figure headroom_of(const struct model_function *f)
@@ -218,7 +218,7 @@ static struct figure figure_of(const struct diff *diff, const struct diff_side *
 	}
 }
 
-/* Time that has a roof, and what of it reaching the roof would save. */
+/* Sums over functions that have a roof: their time, and what reaching the roof would save of it. */
 static void sum_placed(const struct diff_side *side, double *elapsed, double *headroom,
 		       double *variance)
 {
@@ -332,8 +332,8 @@ struct rf_error *diff_init(struct diff *diff, const struct profile *a, const str
 	if (!error)
 		error = model_build(b, &diff->b.model);
 	diff->memory = diff->a.model.traced && diff->b.model.traced;
-	if (!error && !pair_functions(diff))
-		error = report_no_memory();
+	if (!error)
+		error = pair_functions(diff);
 	if (!error && diff->n_functions)
 		qsort_r(diff->functions, diff->n_functions, sizeof(*diff->functions),
 			compare_changes, diff);
@@ -345,44 +345,4 @@ void diff_deinit(struct diff *diff)
 	model_deinit(&diff->a.model);
 	model_deinit(&diff->b.model);
 	free(diff->functions);
-}
-
-/* ---- doubts ---- */
-
-static bool differs(const struct diff *diff, const char *key)
-{
-	const char *a = profile_get_fact(diff->a.profile, key),
-		   *b = profile_get_fact(diff->b.profile, key);
-	return a && b && strcmp(a, b) != 0;
-}
-
-static bool has_fact(const struct diff *diff, const char *key)
-{
-	return profile_get_fact(diff->a.profile, key) || profile_get_fact(diff->b.profile, key);
-}
-
-char **diff_notes(const struct diff *diff, size_t *n)
-{
-	const struct {
-		bool holds;
-		const char *text;
-	} all[] = {
-		{true, "±: the spread of sampling, 95 %; from run to run other load on the machine "
-		       "adds to it"},
-		{differs(diff, "cpu_model") || differs(diff, "hostname"),
-		 "A and B are of different machines: distances are to each one's own roofs"},
-		{has_fact(diff, "counts_incomplete"),
-		 "the counts of A or B are incomplete: work and bytes may differ for that alone"},
-		{has_fact(diff, "once"), "the times of A or B include the counting (--once)"},
-		{!diff->memory,
-		 "bytes: loaded and stored, for memory traffic was not traced in both"},
-		{diff->memory && differs(diff, "traffic_geometry"),
-		 "the caches that were simulated differ"},
-	};
-	char **notes = calloc(sizeof(all) / sizeof(*all), sizeof(*notes));
-	*n = 0;
-	for (size_t i = 0; notes && i < sizeof(all) / sizeof(*all); i++)
-		if (all[i].holds && !(notes[(*n)++] = strdup(all[i].text)))
-			return NULL;
-	return notes;
 }

@@ -11,7 +11,6 @@
 #include "report/rows/report_options.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 
 enum diff_metric {
 	DIFF_TIME,
@@ -44,8 +43,8 @@ struct diff {
 	struct diff_side a, b;
 	struct diff_function *functions; /* largest change of time beyond the noise first */
 	size_t n_functions;
-	bool memory; /* bytes are those to and from memory, traced in both; else loaded and stored
-		      */
+	/* Bytes are those to and from memory, traced in both; else loaded and stored. */
+	bool memory;
 };
 
 /* Fails only when memory is short. */
@@ -64,37 +63,3 @@ const char *diff_verdict(const struct diff *diff, const struct diff_function *fu
 /* Of the function, in B where it is there. */
 const char *diff_name(const struct diff_function *function);
 const char *diff_module(const struct diff_function *function);
-
-/* ---- conditions: diff_conditions.c; docs/exports.md has their grammar ---- */
-
-struct diff_condition {
-	const char *text; /* as it was given */
-	char *function;   /* NULL: the whole program; "*": any function */
-	enum diff_metric metric;
-	char op[3]; /* "<", "<=", ">", ">=" */
-	double number;
-	bool percent; /* change against A, in percent of it */
-	bool change;  /* b - a */
-};
-
-/* [FUNCTION:]METRIC OP NUMBER[%][s]; `text` must outlive the condition.  On errors *condition is
- * untouched. */
-struct rf_error *diff_condition_parse(const char *text, struct diff_condition *condition);
-void diff_condition_deinit(struct diff_condition *condition);
-/* Whether it is met; then one line about each function that meets it goes to `stream`.  An error
- * when what it is about is not known. */
-struct rf_error *diff_condition_test(const struct diff *diff,
-				     const struct diff_condition *condition, FILE *stream,
-				     bool *met);
-
-/* ---- formats: diff_table.c, diff_json.c, svg_diff.c ---- */
-
-/* names: how A and B are called; top: rows, 0: 20. */
-struct rf_error *diff_table(const struct diff *diff, const char *const names[2], size_t top,
-			    FILE *stream);
-struct rf_error *diff_json(const struct diff *diff, const char *const names[2], FILE *stream);
-/* B's roofs, with arrows from A's points to B's. */
-struct rf_error *diff_svg(const struct diff *diff, size_t top, FILE *stream);
-/* Sentences on what makes the comparison doubtful, to be freed one by one, then the array; NULL: no
- * memory. */
-char **diff_notes(const struct diff *diff, size_t *n);

@@ -1,8 +1,7 @@
 /* --fail-on: what must not be. */
-#include "report/diff/diff.h"
+#include "report/diff/diff_conditions.h"
 
 #include "base/text.h"
-#include "report/rows/view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +62,7 @@ static struct rf_error *parse_what(char *what, struct diff_condition *condition)
 	if (condition->metric == DIFF_WALL)
 		return refuse(condition->text, "a function has no wall time");
 	condition->function = strdup(what);
-	return condition->function ? NULL : report_no_memory();
+	return condition->function ? NULL : rf_error_no_memory();
 }
 
 struct rf_error *diff_condition_parse(const char *text, struct diff_condition *condition)
@@ -81,7 +80,7 @@ struct rf_error *diff_condition_parse(const char *text, struct diff_condition *c
 		return refuse(text, "no comparison");
 	memcpy(parsed.op, text + op, at - op);
 	char *what = strndup(text, op);
-	struct rf_error *error = what ? parse_what(what, &parsed) : report_no_memory();
+	struct rf_error *error = what ? parse_what(what, &parsed) : rf_error_no_memory();
 	free(what);
 	if (!error)
 		error = parse_number(text + at, &parsed);

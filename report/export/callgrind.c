@@ -1,13 +1,11 @@
 /* The callgrind format (valgrind's manual, "Callgrind Format Specification") for KCachegrind and
  * callgrind_annotate: costs of each instruction, and of calls the time that the stacks tell. */
-#include "report/export/code.h"
-
-#include "report/export/writers.h"
-#include "report/rows/view.h"
+#include "report/export/callgrind.h"
 
 #include "base/array.h"
 #include "base/text.h"
 #include "base/u64_map.h"
+#include "report/export/code.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,12 +15,13 @@
 struct call {
 	uint32_t row; /* of the caller */
 	uint32_t module;
-	uint64_t offset;    /* of the call instruction */
-	uint32_t callee;    /* row */
-	int64_t executions; /* of it; 0: not known, and written as 1: callgrind_annotate takes 0 for
-			       no call */
-	uint64_t ns;        /* of samples with it on their stack */
-	uint32_t open;      /* how often it is on the path that is looked at */
+	uint64_t offset; /* of the call instruction */
+	uint32_t callee; /* row */
+	/* Of the call; 0: not known, and written as 1, for callgrind_annotate takes 0 for no call.
+	 */
+	int64_t executions;
+	uint64_t ns;   /* of samples with it on their stack */
+	uint32_t open; /* how often it is on the path that is looked at */
 };
 
 struct graph {
@@ -67,7 +66,7 @@ static int compare_calls(const void *a, const void *b)
 	return (x->callee > y->callee) - (x->callee < y->callee);
 }
 
-/* Of an instruction that calls several functions it is not known how often it called which. */
+/* How often an instruction ran is known, but not how often it called which of several functions. */
 static void forget_shared_counts(struct graph *graph)
 {
 	struct call *calls = graph->calls;
@@ -77,7 +76,7 @@ static void forget_shared_counts(struct graph *graph)
 			calls[i].executions = calls[i - 1].executions = 0;
 }
 
-static bool find_calls(struct graph *graph)
+static struct rf_error *find_calls(struct graph *graph)
 {
 	const struct profile *profile = graph->code->profile;
 	size_t kept = 0;
@@ -87,7 +86,7 @@ static bool find_calls(struct graph *graph)
 			continue;
 		describe_call(graph, (uint32_t)i, &call);
 		if (!rf_array_push(graph->calls, graph->n_calls, graph->cap_calls, call))
-			return false;
+			return rf_error_no_memory();
 	}
 	if (graph->n_calls)
 		qsort(graph->calls, graph->n_calls, sizeof(*graph->calls), compare_calls);
@@ -105,7 +104,7 @@ static bool find_calls(struct graph *graph)
 		found = bsearch(&call, graph->calls, graph->n_calls, sizeof(call), compare_calls);
 		graph->call_of_frame[i] = (uint32_t)(found - graph->calls);
 	}
-	return true;
+	return NULL;
 }
 
 static void add_times(struct graph *graph)
@@ -164,7 +163,7 @@ static void walk_tree(struct graph *graph, const struct tree *tree, uint32_t roo
 	}
 }
 
-static bool sum_calls(struct graph *graph)
+static struct rf_error *sum_calls(struct graph *graph)
 {
 	const struct profile *profile = graph->code->profile;
 	const size_t n = profile->n_frames;
@@ -184,7 +183,7 @@ static bool sum_calls(struct graph *graph)
 			walk_tree(graph, &tree, (uint32_t)i);
 	free(tree.first);
 	free(tree.next);
-	return done;
+	return done ? NULL : rf_error_no_memory();
 }
 
 /* ---- writing ---- */
@@ -201,7 +200,7 @@ static void put_name(const struct graph *graph, const char *key, size_t id, bool
 }
 
 /* prefix: "" or "c", of a callee. */
-static bool put_place(struct graph *graph, const char *prefix, uint32_t row)
+static struct rf_error *put_place(struct graph *graph, const char *prefix, uint32_t row)
 {
 	const struct code *code = graph->code;
 	const struct code_function *function = &code->functions[row];
@@ -211,7 +210,7 @@ static bool put_place(struct graph *graph, const char *prefix, uint32_t row)
 		module < code->profile->n_modules ? code->profile->modules[module].path : "???");
 	char key[8];
 	if (!object)
-		return false;
+		return rf_error_no_memory();
 	snprintf(key, sizeof(key), "%sob", prefix);
 	put_name(graph, key, module, &graph->object_named[module], object);
 	free(object);
@@ -220,7 +219,7 @@ static bool put_place(struct graph *graph, const char *prefix, uint32_t row)
 		 function->file[0] ? function->file : "???");
 	snprintf(key, sizeof(key), "%sfn", prefix);
 	put_name(graph, key, row, &graph->function_named[row], function->name);
-	return true;
+	return NULL;
 }
 
 static void put_costs(struct graph *graph, const struct code_instruction *at)
@@ -238,19 +237,18 @@ static void put_costs(struct graph *graph, const struct code_instruction *at)
 	putc('\n', graph->stream);
 }
 
-static bool put_call(struct graph *graph, const struct call *call)
+static struct rf_error *put_call(struct graph *graph, const struct call *call)
 {
 	const struct code *code = graph->code;
-	if (!call->ns)
-		return true;
-	if (!put_place(graph, "c", call->callee))
-		return false;
+	struct rf_error *error = call->ns ? put_place(graph, "c", call->callee) : NULL;
+	if (error || !call->ns)
+		return error;
 	fprintf(graph->stream, "calls=%" PRId64 " 0x%" PRIx64 " %" PRIu32 "\n",
 		call->executions ? call->executions : 1, code->functions[call->callee].start,
 		code->functions[call->callee].line);
 	fprintf(graph->stream, "0x%" PRIx64 " %" PRIu32 " %" PRIu64 "\n", call->offset,
 		code->functions[call->row].line, call->ns);
-	return true;
+	return NULL;
 }
 
 static void put_text(FILE *stream, const char *key, const char *text)
@@ -301,27 +299,27 @@ static void put_summary(const struct graph *graph)
 }
 
 /* One function: its instructions, then its calls; both lists are sorted by it. */
-static bool put_functions(struct graph *graph)
+static struct rf_error *put_functions(struct graph *graph)
 {
 	const struct code *code = graph->code;
+	struct rf_error *error = NULL;
 	size_t i = 0, c = 0;
-	while (i < code->n_instructions || c < graph->n_calls) {
+	while (!error && (i < code->n_instructions || c < graph->n_calls)) {
 		uint32_t row = i < code->n_instructions ? code->instructions[i].row : UINT32_MAX;
 		if (c < graph->n_calls && graph->calls[c].row < row)
 			row = graph->calls[c].row;
-		if (!put_place(graph, "", row))
-			return false;
+		error = put_place(graph, "", row);
 		for (; i < code->n_instructions && code->instructions[i].row == row; i++)
 			put_costs(graph, &code->instructions[i]);
 		for (; c < graph->n_calls && graph->calls[c].row == row; c++)
-			if (!put_call(graph, &graph->calls[c]))
-				return false;
+			if (!error)
+				error = put_call(graph, &graph->calls[c]);
 		putc('\n', graph->stream);
 	}
-	return true;
+	return error;
 }
 
-static bool put_graph(struct graph *graph)
+static struct rf_error *put_graph(struct graph *graph)
 {
 	const size_t n_frames = graph->code->profile->n_frames,
 		     n_functions = graph->code->n_functions;
@@ -332,12 +330,15 @@ static bool put_graph(struct graph *graph)
 	graph->function_named = calloc(n_functions + 1, 1);
 	graph->object_named = calloc(graph->code->profile->n_modules + 1, 1);
 	if (!graph->call_of_frame || !graph->self_ns || !graph->with_callees_ns ||
-	    !graph->file_named || !graph->function_named || !graph->object_named ||
-	    !find_calls(graph))
-		return false;
+	    !graph->file_named || !graph->function_named || !graph->object_named)
+		return rf_error_no_memory();
+	struct rf_error *error = find_calls(graph);
+	if (error)
+		return error;
 	add_times(graph);
-	if (!sum_calls(graph))
-		return false;
+	error = sum_calls(graph);
+	if (error)
+		return error;
 	put_head(graph);
 	put_summary(graph);
 	return put_functions(graph);
@@ -348,8 +349,8 @@ struct rf_error *export_callgrind(const struct report_view *view, FILE *stream)
 	struct code code;
 	struct graph graph = {.code = &code, .stream = stream};
 	struct rf_error *error = code_init(&code, view);
-	if (!error && !put_graph(&graph))
-		error = report_no_memory();
+	if (!error)
+		error = put_graph(&graph);
 	free(graph.calls);
 	free(graph.call_of_frame);
 	free(graph.self_ns);

@@ -1,12 +1,15 @@
+/* The profile by instruction and by function of its call stacks. */
 #include "report/export/code.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "profile/function_index.h"
 #include "report/model/model_samples.h"
 #include "report/model/model_tally.h"
 #include "report/rows/view.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,8 +50,8 @@ static size_t row_of_model(const struct code *code, const struct model_function 
 	if (function->function != PROFILE_NONE)
 		return function->function;
 	for (size_t m = 0; m < profile->n_modules; m++)
-		if (function->module ==
-		    profile->modules[m].name) /* the same text, not an equal one */
+		/* the same text, not an equal one */
+		if (function->module == profile->modules[m].name)
 			return profile->n_functions + m;
 	return code->n_functions - 1;
 }
@@ -64,21 +67,21 @@ static void take_bounds(struct code *code)
 	}
 }
 
-static bool init_functions(struct code *code)
+static struct rf_error *init_functions(struct code *code)
 {
 	const struct profile *profile = code->profile;
 	code->row_of_frame = profile_places_of_frames(profile);
 	code->functions = calloc(profile_n_places(profile), sizeof(*code->functions));
 	if (!code->functions || !code->row_of_frame)
-		return false;
+		return rf_error_no_memory();
 	code->n_functions = profile_n_places(profile);
 	for (size_t row = 0; row < code->n_functions; row++) {
 		name_function(code, row);
 		if (!code->functions[row].name || !code->functions[row].file)
-			return false;
+			return rf_error_no_memory();
 	}
 	take_bounds(code);
-	return true;
+	return NULL;
 }
 
 uint32_t code_row_of(const struct code *code, uint32_t frame)
@@ -88,10 +91,12 @@ uint32_t code_row_of(const struct code *code, uint32_t frame)
 
 /* ---- instructions ---- */
 
-static bool push(struct code *code, const struct code_instruction *part)
+static struct rf_error *push(struct code *code, const struct code_instruction *part)
 {
 	return rf_array_push(code->instructions, code->n_instructions, code->cap_instructions,
-			     *part);
+			     *part)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
 static int64_t times(int64_t n, uint64_t value)
@@ -126,53 +131,54 @@ static void read_work(const struct work *work, int64_t n, struct code_instructio
 	part->unit_store_bytes = (uint32_t)unit.store_bytes;
 }
 
-static bool push_block(struct code *code, const struct profile_block *block, int64_t n)
+static struct rf_error *push_block(struct code *code, const struct profile_block *block, int64_t n)
 {
-	for (uint32_t at = 0; at < block->size;) {
+	struct rf_error *error = NULL;
+	for (uint32_t at = 0; !error && at < block->size;) {
 		struct work work;
 		struct code_instruction part = {.module = block->module,
 						.offset = block->start + at};
 		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0)
-			return true;
+			break;
 		read_work(&work, n, &part);
-		if (!push(code, &part))
-			return false;
+		error = push(code, &part);
 		at += work.length;
 	}
-	return true;
+	return error;
 }
 
-static bool push_blocks(struct code *code)
+static struct rf_error *push_blocks(struct code *code)
 {
 	const struct profile *profile = code->profile;
 	int64_t *n = calloc(profile->n_blocks + 1, sizeof(*n));
-	bool *counted = calloc(profile->n_blocks + 1, sizeof(*counted)), done = n && counted;
-	for (size_t i = 0; done && i < profile->n_counts; i++) {
+	bool *counted = calloc(profile->n_blocks + 1, sizeof(*counted));
+	struct rf_error *error = n && counted ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < profile->n_counts; i++) {
 		add(&n[profile->counts[i].block], profile->counts[i].n);
 		counted[profile->counts[i].block] = true;
 	}
-	for (size_t b = 0; done && b < profile->n_blocks; b++)
+	for (size_t b = 0; !error && b < profile->n_blocks; b++)
 		if (counted[b])
-			done = push_block(code, &profile->blocks[b], n[b]);
+			error = push_block(code, &profile->blocks[b], n[b]);
 	free(n);
 	free(counted);
-	return done;
+	return error;
 }
 
-static bool push_samples(struct code *code)
+static struct rf_error *push_samples(struct code *code)
 {
 	const struct profile *profile = code->profile;
 	struct {
 		uint64_t ns, n;
 	} *of_frame = calloc(profile->n_frames + 1, sizeof(*of_frame));
-	bool done = of_frame != NULL;
-	for (size_t i = 0; done && i < profile->n_samples; i++) {
+	struct rf_error *error = of_frame ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		size_t frame = sample->frame == PROFILE_NONE ? profile->n_frames : sample->frame;
 		of_frame[frame].ns += code_sample_ns(code, sample);
 		of_frame[frame].n++;
 	}
-	for (size_t i = 0; done && i <= profile->n_frames; i++) {
+	for (size_t i = 0; !error && i <= profile->n_frames; i++) {
 		struct code_instruction part = {.module = PROFILE_NONE,
 						.time_ns = of_frame[i].ns,
 						.n_samples = of_frame[i].n};
@@ -181,27 +187,28 @@ static bool push_samples(struct code *code)
 			part.offset = profile->frames[i].offset;
 		}
 		if (part.n_samples)
-			done = push(code, &part);
+			error = push(code, &part);
 	}
 	free(of_frame);
-	return done;
+	return error;
 }
 
-static bool push_traffic(struct code *code)
+static struct rf_error *push_traffic(struct code *code)
 {
 	static const enum traffic events[] = {TRAFFIC_MEM_READ, TRAFFIC_MEM_WRITE_ALLOCATE,
 					      TRAFFIC_MEM_WRITE_BACK, TRAFFIC_MEM_NON_TEMPORAL};
 	const struct profile *profile = code->profile;
 	const struct model *model = code->view->model;
-	for (size_t i = 0; model->traced && i < profile->n_traffic; i++) {
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && model->traced && i < profile->n_traffic; i++) {
 		const struct profile_traffic *row = &profile->traffic[i];
 		struct code_instruction part = {.module = row->module, .offset = row->offset};
 		for (size_t e = 0; e < sizeof(events) / sizeof(*events); e++)
 			part.memory_lines += row->lines[events[e]];
-		if (part.memory_lines && row->class < model->traced_classes && !push(code, &part))
-			return false;
+		if (part.memory_lines && row->class < model->traced_classes)
+			error = push(code, &part);
 	}
-	return true;
+	return error;
 }
 
 static int compare_addresses(const void *a, const void *b)
@@ -255,7 +262,8 @@ static int64_t at_least_0(int64_t value)
 	return value < 0 ? 0 : value;
 }
 
-/* Masked lanes, repeated strings, tiles; then nothing is below 0. */
+/* Adds the work of masked lanes, repeated strings and tiles, which depends on the run.  Then no
+ * count may be below 0. */
 static void add_units(struct code *code)
 {
 	const struct profile *profile = code->profile;
@@ -287,10 +295,15 @@ static int compare_through(const void *a, const void *b, void *instructions)
 	return compare_addresses(&all[*(const uint32_t *)a], &all[*(const uint32_t *)b]);
 }
 
-static bool init_instructions(struct code *code)
+static struct rf_error *init_instructions(struct code *code)
 {
-	if (!push_blocks(code) || !push_samples(code) || !push_traffic(code))
-		return false;
+	struct rf_error *error = push_blocks(code);
+	if (!error)
+		error = push_samples(code);
+	if (!error)
+		error = push_traffic(code);
+	if (error)
+		return error;
 	if (code->n_instructions)
 		qsort(code->instructions, code->n_instructions, sizeof(*code->instructions),
 		      compare_addresses);
@@ -303,31 +316,27 @@ static bool init_instructions(struct code *code)
 	}
 	code->by_address = malloc((code->n_instructions + 1) * sizeof(*code->by_address));
 	if (!code->by_address)
-		return false;
+		return rf_error_no_memory();
 	for (size_t i = 0; i < code->n_instructions; i++)
 		code->by_address[i] = (uint32_t)i;
 	if (!code->n_instructions)
-		return true;
+		return NULL;
 	qsort(code->instructions, code->n_instructions, sizeof(*code->instructions), compare_rows);
 	qsort_r(code->by_address, code->n_instructions, sizeof(*code->by_address), compare_through,
 		code->instructions);
-	return true;
+	return NULL;
 }
 
 const struct code_instruction *code_instruction_at(const struct code *code, uint32_t module,
 						   uint64_t offset)
 {
 	const struct code_instruction key = {.module = module, .offset = offset};
-	size_t low = 0, high = code->n_instructions;
-	while (low < high) { /* how many stand at or before it */
-		size_t middle = low + (high - low) / 2;
-		if (compare_addresses(&code->instructions[code->by_address[middle]], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low > 0; low--) { /* a sample may lie between, where nothing was counted */
-		const struct code_instruction *at = &code->instructions[code->by_address[low - 1]];
+	size_t before =
+		rf_search(code->n_instructions, i,
+			  compare_addresses(&code->instructions[code->by_address[i]], &key) <= 0);
+	for (; before > 0; before--) { /* a sample may lie between, where nothing was counted */
+		const struct code_instruction *at =
+			&code->instructions[code->by_address[before - 1]];
 		if (at->module != module || offset - at->offset >= MAX_LENGTH)
 			return NULL;
 		if (offset - at->offset < at->length)
@@ -346,6 +355,7 @@ uint64_t code_sample_ns(const struct code *code, const struct profile_sample *sa
 uint64_t code_round(struct code_rounding *rounding, uint64_t value, uint64_t factor,
 		    uint64_t divisor)
 {
+	assert(divisor > 0);
 	rounding->sum += (unsigned __int128)value * factor;
 	const uint64_t until = (uint64_t)((rounding->sum + divisor / 2) / divisor);
 	const uint64_t part = until - rounding->told;
@@ -385,7 +395,8 @@ struct rf_error *code_init(struct code *code, const struct report_view *view)
 	*code = (struct code){.view = view,
 			      .profile = view->profile,
 			      .sample_cost_ns = model_sample_cost(view->profile)};
-	return init_functions(code) && init_instructions(code) ? NULL : report_no_memory();
+	struct rf_error *error = init_functions(code);
+	return error ? error : init_instructions(code);
 }
 
 void code_deinit(struct code *code)

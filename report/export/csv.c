@@ -1,10 +1,11 @@
 /* Functions as comma-separated values (RFC 4180), in the order of the table.  A cell without a
  * value is empty. */
-#include "report/export/writers.h"
+#include "report/export/csv.h"
 
 #include "base/text.h"
+#include "report/reasons/reasons.h"
+#include "report/reasons/words.h"
 #include "report/rows/ranking.h"
-#include "report/rows/view.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,9 +13,9 @@
 #include <string.h>
 
 struct row {
-	const struct report_view *view;
 	const struct model_function *f;
 	const struct profile_function *source; /* or NULL */
+	char *why;
 };
 
 static void put_text(FILE *stream, const char *text)
@@ -113,14 +114,14 @@ static const char *const units[] = {
 	       put_real(out, moved(row, DIRECTION_BOTH) > 0                                       \
 				     ? (double)row->f->tally.flop / moved(row, DIRECTION_BOTH)    \
 				     : NAN))                                                      \
-	COLUMN(bound, put_text(out, model_bound_name(row->f->place.bound)))                       \
+	COLUMN(bound, put_text(out, report_bound_name(row->f->place.bound)))                      \
 	COLUMN(level, put_text(out, row->f->place.level))                                         \
 	COLUMN(point, put_real(out, row->f->place.axis == AXIS_NONE ? NAN : row->f->place.point)) \
 	COLUMN(roof, put_real(out, placed(row, row->f->place.roof)))                              \
 	COLUMN(point_unit, put_text(out, units[row->f->place.axis]))                              \
 	COLUMN(distance, put_real(out, row->f->place.distance))                                   \
 	COLUMN(headroom_s, put_real(out, row->f->place.headroom_s))                               \
-	COLUMN(why, put_text(out, row->f->place.why ? row->f->place.why : ""))
+	COLUMN(why, put_text(out, row->why))
 
 #define FUNCTION(name, write)                                    \
 	static void put_##name(FILE *out, const struct row *row) \
@@ -140,22 +141,31 @@ static const char *line_end(size_t column)
 	return column + 1 < N_COLUMNS ? "," : "\r\n";
 }
 
+static struct rf_error *write_row(const struct report_view *view, const struct model_function *f,
+				  FILE *stream)
+{
+	struct row row = {.f = f,
+			  .source = f->function == PROFILE_NONE
+					    ? NULL
+					    : &view->profile->functions[f->function]};
+	struct rf_error *error = report_reasons_text(view, f, &row.why);
+	for (size_t c = 0; !error && c < N_COLUMNS; c++) {
+		columns[c].put(stream, &row);
+		fputs(line_end(c), stream);
+	}
+	free(row.why);
+	return error;
+}
+
 struct rf_error *export_csv(const struct report_view *view, FILE *stream)
 {
+	struct rf_error *error = NULL;
 	for (size_t c = 0; c < N_COLUMNS; c++)
 		fprintf(stream, "%s%s", columns[c].name, line_end(c));
-	for (size_t i = 0; i < view->n_rank; i++) {
+	for (size_t i = 0; !error && i < view->n_rank; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
-		if (report_is_small(view, f))
-			continue;
-		const struct row row = {view, f,
-					f->function == PROFILE_NONE
-						? NULL
-						: &view->profile->functions[f->function]};
-		for (size_t c = 0; c < N_COLUMNS; c++) {
-			columns[c].put(stream, &row);
-			fputs(line_end(c), stream);
-		}
+		if (!report_is_small(view, f))
+			error = write_row(view, f, stream);
 	}
-	return NULL;
+	return error;
 }

@@ -1,11 +1,10 @@
 /* The Firefox Profiler's "processed profile", version 48: tables by column, one set for each
  * thread. The categories, and so the colours, are what holds a function back. */
-#include "report/export/code.h"
+#include "report/export/firefox.h"
 
 #include "base/text.h"
-#include "report/export/writers.h"
-#include "report/json/json.h"
-#include "report/rows/view.h"
+#include "report/export/code.h"
+#include "report/json/json_values.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -136,24 +135,28 @@ static uint32_t stack_of(struct thread_tables *t, uint32_t leaf)
 	return t->stack_of_frame[slot];
 }
 
-static bool all_set(uint32_t **array, size_t n)
+static struct rf_error *tables_init(struct thread_tables *t, const struct code *code)
 {
-	*array = malloc((n + 1) * sizeof(**array));
-	for (size_t i = 0; *array && i <= n; i++)
-		(*array)[i] = PROFILE_NONE;
-	return *array != NULL;
-}
-
-static bool tables_init(struct thread_tables *t, const struct code *code)
-{
+	const size_t n_frames = code->profile->n_frames, n_modules = code->profile->n_modules;
 	*t = (struct thread_tables){.code = code};
-	return all_set(&t->stack_of_frame, code->profile->n_frames) &&
-	       all_set(&t->func_of_row, code->n_functions) &&
-	       all_set(&t->resource_of_module, code->profile->n_modules) &&
-	       all_set(&t->used_frames, code->profile->n_frames) &&
-	       all_set(&t->used_rows, code->n_functions) &&
-	       all_set(&t->used_modules, code->profile->n_modules) &&
-	       all_set(&t->path, code->profile->n_frames);
+	const struct {
+		uint32_t **array;
+		size_t n;
+	} arrays[] = {{&t->stack_of_frame, n_frames},
+		      {&t->func_of_row, code->n_functions},
+		      {&t->resource_of_module, n_modules},
+		      {&t->used_frames, n_frames},
+		      {&t->used_rows, code->n_functions},
+		      {&t->used_modules, n_modules},
+		      {&t->path, n_frames}};
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
+		const size_t size = (arrays[i].n + 1) * sizeof(uint32_t);
+		*arrays[i].array = malloc(size);
+		if (!*arrays[i].array)
+			return rf_error_no_memory();
+		memset(*arrays[i].array, 0xff, size); /* PROFILE_NONE */
+	}
+	return NULL;
 }
 
 static void tables_deinit(struct thread_tables *t)
@@ -296,27 +299,30 @@ static int compare_samples(const void *a, const void *b, void *profile)
 	return (i > k) - (i < k);
 }
 
-static json_t *threads_json(const struct code *code)
+static struct rf_error *threads_json(const struct code *code, json_t **threads)
 {
 	const struct profile *profile = code->profile;
 	struct thread_tables tables;
 	uint32_t *order = malloc((profile->n_samples + 1) * sizeof(*order));
-	json_t *threads = tables_init(&tables, code) && order ? json_array() : NULL;
-	for (size_t i = 0; threads && i < profile->n_samples; i++)
+	struct rf_error *error = tables_init(&tables, code);
+	if (!error && !order)
+		error = rf_error_no_memory();
+	for (size_t i = 0; !error && i < profile->n_samples; i++)
 		order[i] = (uint32_t)i;
-	if (threads)
+	if (!error)
 		qsort_r(order, profile->n_samples, sizeof(*order), compare_samples,
 			(void *)profile);
-	for (size_t i = 0, n; threads && i < profile->n_samples; i += n) {
+	*threads = json_array();
+	for (size_t i = 0, n; !error && i < profile->n_samples; i += n) {
 		for (n = 1;
 		     i + n < profile->n_samples &&
 		     profile->samples[order[i + n]].thread == profile->samples[order[i]].thread;)
 			n++;
-		push(threads, thread_json(&tables, order + i, n));
+		push(*threads, thread_json(&tables, order + i, n));
 	}
 	tables_deinit(&tables);
 	free(order);
-	return threads;
+	return error;
 }
 
 /* ---- the whole ---- */
@@ -381,16 +387,19 @@ struct rf_error *export_firefox(const struct report_view *view, FILE *stream)
 {
 	struct code code;
 	struct rf_error *error = code_init(&code, view);
-	json_t *threads = error ? NULL : threads_json(&code);
-	json_t *root =
-		threads ? json_pack("{s:o, s:o, s:[], s:o}", "meta", meta_json(view->profile),
-				    "libs", libs_json(view->profile), "pages", "threads", threads)
-			: NULL;
+	json_t *threads = NULL, *root = NULL;
+	if (!error)
+		error = threads_json(&code, &threads);
+	if (!error)
+		root = json_pack("{s:o, s:o, s:[], s:O}", "meta", meta_json(view->profile), "libs",
+				 libs_json(view->profile), "pages", "threads", threads);
+	if (!error && !root)
+		error = rf_error_no_memory();
 	if (root) {
 		json_dumpf(root, stream, JSON_COMPACT);
 		putc('\n', stream);
-	} else if (!error)
-		error = report_no_memory();
+	}
+	json_decref(threads);
 	json_decref(root);
 	code_deinit(&code);
 	return error;

@@ -1,19 +1,18 @@
 /* Collapsed stacks: "THREAD;caller;…;function MICROSECONDS", a line for each path. */
-#include "report/export/stacks.h"
+#include "report/export/folded.h"
 
-#include "report/export/writers.h"
-#include "report/rows/view.h"
+#include "report/export/stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A sample's path: whose, and which. */
+/* A sample: the name of its thread, and its path. */
 struct path {
 	uint32_t name, node;
 	uint64_t ns;
 };
 
-/* What names of a stack must not hold is replaced. */
+/* The separator of the format must not be in a name. */
 static void put_name(FILE *stream, const char *name)
 {
 	for (; *name; name++)
@@ -41,8 +40,8 @@ static uint32_t *equal_names(char *const *names, size_t n)
 	return first;
 }
 
-static bool put_path(const struct code *code, const struct stacks *stacks, uint32_t node,
-		     FILE *stream)
+static struct rf_error *put_path(const struct code *code, const struct stacks *stacks,
+				 uint32_t node, FILE *stream)
 {
 	size_t depth = 0;
 	for (uint32_t at = node; at != PROFILE_NONE; at = stacks->nodes[at].parent)
@@ -56,17 +55,17 @@ static bool put_path(const struct code *code, const struct stacks *stacks, uint3
 		put_name(stream, code->functions[rows[i]].name);
 	}
 	free(rows);
-	return rows != NULL;
+	return rows ? NULL : rf_error_no_memory();
 }
 
 /* Equal paths are neighbours. */
-static bool put_paths(const struct code *code, const struct stacks *stacks, char *const *names,
-		      struct path *paths, size_t n, FILE *stream)
+static struct rf_error *put_paths(const struct code *code, const struct stacks *stacks,
+				  char *const *names, struct path *paths, size_t n, FILE *stream)
 {
 	struct code_rounding rounding = {0};
-	bool done = true;
+	struct rf_error *error = NULL;
 	qsort(paths, n, sizeof(*paths), compare_paths);
-	for (size_t i = 0, of_path; done && i < n; i += of_path) {
+	for (size_t i = 0, of_path; !error && i < n; i += of_path) {
 		uint64_t ns = 0;
 		for (of_path = 0; i + of_path < n && !compare_paths(&paths[i], &paths[i + of_path]);
 		     of_path++)
@@ -75,54 +74,56 @@ static bool put_paths(const struct code *code, const struct stacks *stacks, char
 		if (!us)
 			continue;
 		put_name(stream, names[paths[i].name]);
-		done = put_path(code, stacks, paths[i].node, stream);
+		error = put_path(code, stacks, paths[i].node, stream);
 		fprintf(stream, " %llu\n", (unsigned long long)us);
 	}
-	return done;
+	return error;
 }
 
-static bool put_samples(const struct code *code, const struct stacks *stacks, char *const *names,
-			FILE *stream)
+static struct rf_error *put_samples(const struct code *code, const struct stacks *stacks,
+				    char *const *names, FILE *stream)
 {
 	const struct profile *profile = code->profile;
 	uint32_t *first = equal_names(names, profile->n_threads);
 	struct path *paths = malloc((profile->n_samples + 1) * sizeof(*paths));
-	bool done = first && paths;
-	for (size_t i = 0; done && i < profile->n_samples; i++) {
+	struct rf_error *error = first && paths ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		paths[i] =
 			(struct path){first[sample->thread], stacks_of(stacks, code, sample->frame),
 				      code_sample_ns(code, sample)};
 	}
-	if (done)
-		done = put_paths(code, stacks, names, paths, profile->n_samples, stream);
+	if (!error)
+		error = put_paths(code, stacks, names, paths, profile->n_samples, stream);
 	free(first);
 	free(paths);
-	return done;
+	return error;
 }
 
-static bool put_all(const struct code *code, FILE *stream)
+static struct rf_error *put_all(const struct code *code, FILE *stream)
 {
 	const size_t n = code->profile->n_threads;
 	char **names = calloc(n + 1, sizeof(*names));
 	struct stacks stacks = {0};
-	bool done = names && stacks_init(&stacks, code);
-	for (size_t i = 0; done && i < n; i++)
-		done = (names[i] = code_thread_name(code, (uint32_t)i)) != NULL;
-	done = done && put_samples(code, &stacks, names, stream);
+	struct rf_error *error = names ? stacks_init(&stacks, code) : rf_error_no_memory();
+	for (size_t i = 0; !error && i < n; i++)
+		if (!(names[i] = code_thread_name(code, (uint32_t)i)))
+			error = rf_error_no_memory();
+	if (!error)
+		error = put_samples(code, &stacks, names, stream);
 	for (size_t i = 0; names && i < n; i++)
 		free(names[i]);
 	free(names);
 	stacks_deinit(&stacks);
-	return done;
+	return error;
 }
 
 struct rf_error *export_folded(const struct report_view *view, FILE *stream)
 {
 	struct code code;
 	struct rf_error *error = code_init(&code, view);
-	if (!error && !put_all(&code, stream))
-		error = report_no_memory();
+	if (!error)
+		error = put_all(&code, stream);
 	code_deinit(&code);
 	return error;
 }

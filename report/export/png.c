@@ -1,9 +1,9 @@
 /* The plot as PNG: the SVG, drawn by librsvg's rsvg-convert at 300 dots per inch.  A program that
  * is there or not, not a library: nothing has to be linked for a picture that few builds want. */
-#include "report/export/writers.h"
+#include "report/export/png.h"
 
-#include "report/rows/view.h"
 #include "report/svg/svg.h"
+
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static struct rf_error *convert(FILE *from, FILE *to)
 	pid_t pid;
 	int status = 0;
 	if (posix_spawn_file_actions_init(&actions))
-		return report_no_memory();
+		return rf_error_no_memory();
 	posix_spawn_file_actions_adddup2(&actions, fileno(from), STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, fileno(to), STDOUT_FILENO);
 	const int cause = posix_spawnp(&pid, CONVERTER, &actions, NULL, arguments, environ);

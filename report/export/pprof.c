@@ -1,11 +1,10 @@
 /* pprof's profile.proto, gzip-compressed.  Times stand at call stacks; what was counted and traced
  * stands at its instruction, without callers, since no call path was counted with it. */
-#include "report/export/code.h"
+#include "report/export/pprof.h"
 
 #include "base/text.h"
+#include "report/export/code.h"
 #include "report/export/protobuf.h"
-#include "report/export/writers.h"
-#include "report/rows/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +131,7 @@ static void take_address(struct pprof *pprof, uint32_t module, uint64_t offset, 
 	pprof->addresses[pprof->n_addresses++] = (struct address){module, offset, row};
 }
 
-static bool collect_addresses(struct pprof *pprof)
+static struct rf_error *collect_addresses(struct pprof *pprof)
 {
 	const struct code *code = pprof->code;
 	const size_t most = code->profile->n_frames + code->n_instructions;
@@ -141,7 +140,7 @@ static bool collect_addresses(struct pprof *pprof)
 	pprof->function_used = calloc(code->n_functions + 1, 1);
 	pprof->modules = calloc(code->profile->n_modules + 1, sizeof(*pprof->modules));
 	if (!pprof->addresses || !pprof->function_used || !pprof->modules)
-		return false;
+		return rf_error_no_memory();
 	for (size_t i = 0; i < code->profile->n_frames; i++)
 		take_address(pprof, code->profile->frames[i].module,
 			     code->profile->frames[i].offset, code->row_of_frame[i]);
@@ -155,7 +154,7 @@ static bool collect_addresses(struct pprof *pprof)
 		if (!kept || compare_addresses(&pprof->addresses[kept - 1], &pprof->addresses[i]))
 			pprof->addresses[kept++] = pprof->addresses[i];
 	pprof->n_addresses = kept;
-	return true;
+	return NULL;
 }
 
 static uint64_t location(const struct pprof *pprof, uint32_t module, uint64_t offset)
@@ -166,7 +165,8 @@ static uint64_t location(const struct pprof *pprof, uint32_t module, uint64_t of
 	return found ? (uint64_t)(found - pprof->addresses) + 1 : 0;
 }
 
-/* Offsets of a file become addresses: its lowest page starts behind the module before. */
+/* The format wants addresses, not offsets in files: each module starts a page behind the one
+ * before. */
 static void place_modules(struct pprof *pprof)
 {
 	uint64_t next = 0x10000000;
@@ -279,14 +279,14 @@ static int compare_samples(const void *a, const void *b)
 	return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-static bool put_times(struct pprof *pprof, uint64_t *thread_names)
+static struct rf_error *put_times(struct pprof *pprof, uint64_t *thread_names)
 {
 	const struct profile *profile = pprof->code->profile;
 	const struct labels keys = {string(pprof, "thread"), string(pprof, "pid"),
 				    string(pprof, "tid")};
 	struct profile_sample *samples = malloc((profile->n_samples + 1) * sizeof(*samples));
 	if (!samples)
-		return false;
+		return rf_error_no_memory();
 	if (profile->n_samples)
 		memcpy(samples, profile->samples, profile->n_samples * sizeof(*samples));
 	qsort(samples, profile->n_samples, sizeof(*samples), compare_samples);
@@ -308,7 +308,7 @@ static bool put_times(struct pprof *pprof, uint64_t *thread_names)
 		protobuf_message(&pprof->out, PROFILE_SAMPLE, &pprof->part);
 	}
 	free(samples);
-	return true;
+	return NULL;
 }
 
 static void put_counts(struct pprof *pprof)
@@ -334,29 +334,30 @@ static void put_counts(struct pprof *pprof)
 	}
 }
 
-static bool put_samples(struct pprof *pprof)
+static struct rf_error *put_samples(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->code->profile;
 	uint64_t *names = calloc(profile->n_threads + 1, sizeof(*names));
 	size_t deepest = 1, *depth = calloc(profile->n_frames + 1, sizeof(*depth));
-	bool done = names && depth;
-	for (size_t i = 0; done && i < profile->n_frames; i++) {
+	struct rf_error *error = names && depth ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < profile->n_frames; i++) {
 		const uint32_t parent = profile->frames[i].parent;
 		depth[i] = parent == PROFILE_NONE ? 1 : depth[parent] + 1;
 		deepest = depth[i] > deepest ? depth[i] : deepest;
 	}
 	free(depth);
 	pprof->stack = malloc(deepest * sizeof(*pprof->stack));
-	for (size_t i = 0; done && i < profile->n_threads; i++) {
+	for (size_t i = 0; !error && i < profile->n_threads; i++) {
 		char *name = code_thread_name(pprof->code, (uint32_t)i);
 		names[i] = string(pprof, name ? name : "");
 		free(name);
 	}
-	done = done && pprof->stack && put_times(pprof, names);
+	if (!error)
+		error = pprof->stack ? put_times(pprof, names) : rf_error_no_memory();
 	free(names);
-	if (done)
+	if (!error)
 		put_counts(pprof);
-	return done;
+	return error;
 }
 
 /* ---- the whole ---- */
@@ -395,36 +396,39 @@ static void put_head(struct pprof *pprof)
 	protobuf_numbers(&pprof->out, PROFILE_COMMENT, &comment, 1);
 }
 
-static bool put_profile(struct pprof *pprof)
+static struct rf_error *put_profile(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->code->profile;
 	pprof->location_of_frame =
 		malloc((profile->n_frames + 1) * sizeof(*pprof->location_of_frame));
-	if (!pprof->location_of_frame || !collect_addresses(pprof))
-		return false;
+	struct rf_error *error =
+		pprof->location_of_frame ? collect_addresses(pprof) : rf_error_no_memory();
+	if (error)
+		return error;
 	for (size_t i = 0; i < profile->n_frames; i++)
 		pprof->location_of_frame[i] =
 			location(pprof, profile->frames[i].module, profile->frames[i].offset);
 	pprof->nowhere = location(pprof, PROFILE_NONE, 0);
 	place_modules(pprof);
 	put_head(pprof);
-	if (!put_samples(pprof))
-		return false;
+	error = put_samples(pprof);
+	if (error)
+		return error;
 	put_mappings(pprof);
 	put_locations(pprof);
 	put_functions(pprof);
-	return !pprof->out.failed && !pprof->strings.failed;
+	return pprof->out.failed || pprof->strings.failed ? rf_error_no_memory() : NULL;
 }
 
 /* As gzip does, without a date, so that equal profiles are equal files. */
-static bool put_compressed(const struct protobuf *const parts[2], FILE *stream)
+static struct rf_error *put_compressed(const struct protobuf *const parts[2], FILE *stream)
 {
 	enum { GZIP = 16, WINDOW = 15, MEMORY = 8, CHUNK = 1 << 16 };
 	static unsigned char chunk[CHUNK];
 	z_stream z = {0};
 	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW + GZIP, MEMORY,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
-		return false;
+		return rf_error_no_memory();
 	for (int part = 0; part < 2; part++) {
 		const struct protobuf *from = parts[part];
 		for (size_t at = 0; at < from->n || part == 1;) {
@@ -444,7 +448,7 @@ static bool put_compressed(const struct protobuf *const parts[2], FILE *stream)
 		}
 	}
 	deflateEnd(&z);
-	return true;
+	return NULL;
 }
 
 struct rf_error *export_pprof(const struct report_view *view, FILE *stream)
@@ -454,8 +458,10 @@ struct rf_error *export_pprof(const struct report_view *view, FILE *stream)
 			      .n_values = view->model->traced ? N_VALUES : N_VALUES - 1};
 	struct rf_error *error = code_init(&code, view);
 	const struct protobuf *const parts[2] = {&pprof.out, &pprof.strings};
-	if (!error && (!put_profile(&pprof) || !put_compressed(parts, stream)))
-		error = report_no_memory();
+	if (!error)
+		error = put_profile(&pprof);
+	if (!error)
+		error = put_compressed(parts, stream);
 	protobuf_deinit(&pprof.out);
 	protobuf_deinit(&pprof.part);
 	protobuf_deinit(&pprof.inner);

@@ -1,3 +1,5 @@
+/* The wire format of Protocol Buffers (encoding specification, proto3), as far as profiles need it.
+ */
 #include "report/export/protobuf.h"
 
 #include <stdlib.h>

@@ -10,7 +10,9 @@
 struct protobuf {
 	uint8_t *bytes;
 	size_t n, cap;
-	bool failed; /* memory was short: what follows is lost */
+	/* Memory was short, and what follows is lost: one flag, asked once at the end, for every
+	 * number of a profile is a call. */
+	bool failed;
 };
 
 void protobuf_deinit(struct protobuf *message);

@@ -11,11 +11,11 @@ struct stack_node {
 struct stacks {
 	struct stack_node *nodes;
 	size_t n_nodes, cap_nodes;
-	uint32_t *of_frame; /* node of each frame of the profile; one more for samples without a
-			       frame */
+	/* Node of each frame of the profile; one more for samples without a frame. */
+	uint32_t *of_frame;
 };
 
-/* False: no memory. */
-bool stacks_init(struct stacks *stacks, const struct code *code);
+/* Fails only when memory is short; deinit in any case. */
+struct rf_error *stacks_init(struct stacks *stacks, const struct code *code);
 void stacks_deinit(struct stacks *stacks);
 uint32_t stacks_of(const struct stacks *stacks, const struct code *code, uint32_t frame);

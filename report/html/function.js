@@ -82,11 +82,10 @@ function pageFacts(f, detail) {
 }
 
 function pageWhy(f, detail) {
-	const words = (detail.why || "").split("; ").filter(Boolean);
 	const list = detail.reasons && detail.reasons.length
 		? element("ol", {class: "why"}, ...detail.reasons.map(([what, advice]) =>
 			element("li", {}, what, element("p", {class: "try"}, element("b", {}, "try: "), advice))))
-		: words.length ? element("ul", {class: "why"}, ...words.map(word => element("li", {}, word))) : null;
+		: null;
 	const head = element("p", {class: "verdict"}, boundMark(f), element("b", {}, boundPhrase(f)), `: ${BOUNDS[boundOf(f)].means}.`);
 	const roof = known(f.ceiling_gflops) && known(f.roof_gflops) && f.ceiling_gflops < 0.97 * f.roof_gflops
 		? element("p", {}, `Its mix of instructions reaches at most ${significant(f.ceiling_gflops)} GFLOP/s; the roof is ${significant(f.roof_gflops)}.`) : null;

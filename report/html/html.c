@@ -6,14 +6,16 @@
  * Names come from files that nobody vouches for.  They stand in the page as text (text_write_xml)
  * and in JSON in which no character has a meaning in HTML; the policy in the head lets no other
  * scripts run than those here. */
-#include "report/reasons/reasons.h"
+#include "report/html/html.h"
 
 #include "base/text.h"
-#include "report/html/html.h"
 #include "report/html/html_assets.h"
 #include "report/html/html_code.h"
 #include "report/json/json.h"
+#include "report/json/json_values.h"
 #include "report/model/model_bandwidths.h"
+#include "report/reasons/reasons.h"
+#include "report/reasons/words.h"
 #include "report/rows/view.h"
 #include "report/svg/svg.h"
 
@@ -41,18 +43,18 @@ static void write_escaped(FILE *out, const char *json)
 	}
 }
 
-/* Takes the reference. */
-static bool write_json(FILE *out, const char *id, json_t *value)
+/* Writes a value as an element of its own; takes the reference. */
+static struct rf_error *write_json(FILE *out, const char *id, json_t *value)
 {
 	char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 	json_decref(value);
 	if (!text)
-		return false;
+		return rf_error_no_memory();
 	fprintf(out, "<script type=\"application/json\" id=\"%s\">", id);
 	write_escaped(out, text);
 	fputs("</script>\n", out);
 	free(text);
-	return true;
+	return NULL;
 }
 
 /* Valid UTF-8 of at most LONG_STRING bytes, the middle left out; NULL where there is no need. */
@@ -154,14 +156,15 @@ static json_t *summary_of(const json_t *function)
 /* Why it is below its roof, and what one would try: [what, try]; NULL: no memory. */
 static json_t *reasons_json(const struct report_view *view, const struct model_function *f)
 {
-	struct reasons reasons = {0};
+	struct reasons reasons;
 	json_t *array = json_array();
-	report_reasons(view, f, &reasons);
+	struct rf_error *error = report_reasons(view, f, &reasons);
 	for (size_t i = 0; i < reasons.n_items; i++)
 		json_array_append_new(array,
 				      json_pack("[o, o]", report_json_string(reasons.items[i].what),
 						report_json_string(reasons.items[i].try)));
-	const bool done = !reasons.failed && json_array_size(array) == reasons.n_items;
+	const bool done = !error && json_array_size(array) == reasons.n_items;
+	rf_error_destroy(error);
 	reasons_deinit(&reasons);
 	if (done)
 		return array;
@@ -177,6 +180,7 @@ static json_t *detail_of(json_t *function, json_t *code)
 	json_object_set_new(function, "loops", loops);
 	for (size_t i = 0; i < COUNT(listed); i++)
 		json_object_del(function, listed[i]);
+	json_object_del(function, "why"); /* it has the reasons */
 	json_object_set_new(function, "code", code);
 	return function;
 }
@@ -297,13 +301,16 @@ static json_t *summaries(const struct report_view *view)
 	return functions;
 }
 
-/* The list first, for it is read first: so the functions' own data go to memory meanwhile. */
-static bool write_details(const struct report_view *view, json_t *functions, FILE *details)
+/* Writes the functions' own data to `details`, and puts their summaries into `functions`.  The page
+ * has the summaries first, for it reads them first; so the details are kept in memory until then.
+ */
+static struct rf_error *write_details(const struct report_view *view, json_t *functions,
+				      FILE *details)
 {
 	struct html_code *code = html_code_create(view);
 	size_t room = CODE_LINES;
-	bool done = code != NULL;
-	for (size_t i = 0; done && i < view->n_rank; i++) {
+	struct rf_error *error = code ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < view->n_rank; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		const bool timed = f->n_samples > 0 || view->model->n_samples == 0;
 		json_t *lines =
@@ -314,11 +321,11 @@ static bool write_details(const struct report_view *view, json_t *functions, FIL
 		json_t *reasons = f->n_samples > 0 ? reasons_json(view, f) : json_array();
 		char id[32];
 		snprintf(id, sizeof(id), "detail-%zu", i);
-		done = function && reasons;
-		if (!done) {
+		if (!function || !reasons) {
 			json_decref(lines);
 			json_decref(function);
 			json_decref(reasons);
+			error = rf_error_no_memory();
 			break;
 		}
 		json_object_set_new(function, "reasons", reasons);
@@ -326,13 +333,13 @@ static bool write_details(const struct report_view *view, json_t *functions, FIL
 		json_array_append_new(functions, summary_of(function));
 		detail_of(function, lines);
 		shorten(function);
-		done = write_json(details, id, function);
+		error = write_json(details, id, function);
 	}
 	html_code_destroy(code);
-	return done;
+	return error;
 }
 
-static bool write_data(const struct report_view *view, FILE *out)
+static struct rf_error *write_data(const struct report_view *view, FILE *out)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -340,26 +347,26 @@ static bool write_data(const struct report_view *view, FILE *out)
 	json_t *functions = json_array();
 	if (!details) {
 		json_decref(functions);
-		return false;
+		return rf_error_no_memory();
 	}
-	bool done = write_details(view, functions, details);
-	done = fclose(details) == 0 && done;
-	if (done)
-		done = write_json(out, "data", head_of(view, functions));
+	struct rf_error *error = write_details(view, functions, details);
+	if (fclose(details) != 0 && !error)
+		error = rf_error_no_memory();
+	if (!error)
+		error = write_json(out, "data", head_of(view, functions));
 	else
 		json_decref(functions);
-	if (done)
+	if (!error)
 		fwrite(text, 1, size, out);
 	free(text);
-	return done;
+	return error;
 }
 
 /* ---- the other profile ---- */
 
 static struct rf_error *write_other(struct report_view *view, void *context)
 {
-	return write_json(context, "other", head_of(view, summaries(view))) ? NULL
-									    : report_no_memory();
+	return write_json(context, "other", head_of(view, summaries(view)));
 }
 
 static struct rf_error *write_compared(const struct report_view *view, FILE *out)
@@ -385,10 +392,10 @@ static struct rf_error *write_picture(const struct report_view *view, FILE *out)
 	size_t size = 0;
 	FILE *stream = open_memstream(&text, &size);
 	if (!stream)
-		return report_no_memory();
+		return rf_error_no_memory();
 	struct rf_error *error = report_svg(view, stream);
 	if (fclose(stream) != 0 && !error)
-		error = report_no_memory();
+		error = rf_error_no_memory();
 	const char *svg = error ? NULL : strstr(text, "<svg");
 	if (svg)
 		fputs(svg, out);
@@ -430,7 +437,7 @@ static void write_row(const struct report_view *view, const struct model_functio
 	report_put_intensity(intensity, counted ? report_intensity(view, f) : NAN);
 	fputs("<td>", out);
 	text_write_xml(out, intensity);
-	fprintf(out, "</td><td class=\"word\">%s%s%s</td>", model_bound_name(place->bound),
+	fprintf(out, "</td><td class=\"word\">%s%s%s</td>", report_bound_name(place->bound),
 		place->level[0] ? place->traced ? " " : " ~" : "", place->level);
 	write_number_cell(out, place->distance, "\xc3\x97");
 	write_number_cell(out, place->headroom_s, " s");
@@ -453,10 +460,11 @@ static void write_table(const struct report_view *view, FILE *out)
 		fprintf(out, "<p>The first %d of %zu functions.</p>\n", STATIC_ROWS, view->n_rank);
 }
 
-static void write_reasons(const struct report_view *view, const struct model_function *f, FILE *out)
+static struct rf_error *write_reasons(const struct report_view *view,
+				      const struct model_function *f, FILE *out)
 {
-	struct reasons reasons = {0};
-	report_reasons(view, f, &reasons);
+	struct reasons reasons;
+	struct rf_error *error = report_reasons(view, f, &reasons);
 	if (reasons.n_items) {
 		fputs("<h3>", out);
 		write_text(out, f->name);
@@ -472,15 +480,20 @@ static void write_reasons(const struct report_view *view, const struct model_fun
 	if (reasons.n_items)
 		fputs("</ol>\n", out);
 	reasons_deinit(&reasons);
+	return error;
 }
 
 /* Of the first functions of the table. */
-static void write_all_reasons(const struct report_view *view, FILE *out)
+static struct rf_error *write_all_reasons(const struct report_view *view, FILE *out)
 {
+	struct rf_error *error = NULL;
+	if (!view->n_shown || view->model->functions[view->rank[0]].n_samples == 0)
+		return NULL;
 	fputs("<h2>Why below the roof, and what one would try</h2>\n", out);
-	for (size_t i = 0; i < view->n_shown && i < STATIC_REASONS; i++)
+	for (size_t i = 0; !error && i < view->n_shown && i < STATIC_REASONS; i++)
 		if (view->model->functions[view->rank[i]].n_samples > 0)
-			write_reasons(view, &view->model->functions[view->rank[i]], out);
+			error = write_reasons(view, &view->model->functions[view->rank[i]], out);
+	return error;
 }
 
 static void write_notes(const struct report_view *view, FILE *out)
@@ -509,8 +522,8 @@ static struct rf_error *write_static(const struct report_view *view, const char 
 	struct rf_error *error = write_picture(view, out);
 	fputs("</figure>\n<h2>Functions</h2>\n", out);
 	write_table(view, out);
-	if (view->n_shown && view->model->functions[view->rank[0]].n_samples > 0)
-		write_all_reasons(view, out);
+	if (!error)
+		error = write_all_reasons(view, out);
 	write_notes(view, out);
 	fputs("</main>\n", out);
 	return error;
@@ -539,8 +552,8 @@ struct rf_error *report_html(const struct report_view *view, FILE *stream)
 	fputs("<div id=\"app\" hidden></div>\n", stream);
 	struct rf_error *error = write_static(view, program ? program : "?", stream);
 	free(program);
-	if (!error && !write_data(view, stream))
-		error = report_no_memory();
+	if (!error)
+		error = write_data(view, stream);
 	if (!error)
 		error = write_compared(view, stream);
 	if (!error)

@@ -1,14 +1,13 @@
 /* The instructions of functions, each with how often it ran and what it did: for pages. */
+#include "report/html/html_code.h"
 #include "report/model/model_moved.h"
 #include "report/model/model_samples.h"
 #include "report/model/model_tally.h"
 
-#include "report/html/html_code.h"
-#include "report/json/json.h"
-#include "report/rows/ranking.h"
-#include "report/rows/view.h"
-
 #include "base/array.h"
+#include "base/search.h"
+#include "report/json/json_values.h"
+#include "report/rows/inlined_names.h"
 
 #include <Zydis/Zydis.h>
 #include <jansson.h>
@@ -23,8 +22,9 @@ enum html_code_field {
 	CODE_FLOP,
 	CODE_LS_BYTES,
 	CODE_MEM_BYTES, /* to and from memory, estimated; 0 where nothing was traced */
-	CODE_INLINED,   /* only where it is another than of the line before: what was inlined there,
-			   "" where nothing */
+	/* What was inlined there, "" for nothing; only where it is another than of the line before.
+	 */
+	CODE_INLINED,
 };
 
 struct line {
@@ -73,16 +73,10 @@ static int compare_keys(const void *a, const void *b)
 /* The first that is not before (module, offset). */
 static size_t first_key(const struct keys *keys, uint32_t module, uint64_t offset)
 {
-	size_t low = 0, high = keys->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct key *key = &keys->all[middle];
-		if (key->module < module || (key->module == module && key->offset < offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	const struct key *all = keys->all;
+	return rf_search(keys->n, i,
+			 all[i].module < module ||
+				 (all[i].module == module && all[i].offset < offset));
 }
 
 static bool keys_init(struct keys *keys, size_t n)
@@ -240,15 +234,8 @@ static bool find_lines(struct html_code *code, const struct profile_function *f)
 /* The line whose bytes hold the offset. */
 static struct line *line_around(struct html_code *code, uint64_t offset)
 {
-	size_t low = 0, high = code->n_lines;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (code->lines[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	struct line *line = low ? &code->lines[low - 1] : NULL;
+	const size_t n = rf_search(code->n_lines, i, code->lines[i].offset <= offset);
+	struct line *line = n ? &code->lines[n - 1] : NULL;
 	return line && offset - line->offset < line->length ? line : NULL;
 }
 
@@ -347,7 +334,7 @@ static json_t *line_json(const struct html_code *code, const struct line *line)
 	return fields;
 }
 
-/* Behind the other fields; *before: the call of the line before. */
+/* Adds the last field, CODE_INLINED; *before: the call of the line before. */
 static bool add_inlined(const struct html_code *code, uint32_t module, const struct line *line,
 			json_t *fields, uint32_t *before)
 {

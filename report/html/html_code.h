@@ -5,7 +5,7 @@
 
 struct json_t;
 
-/* html_code.c: the instructions of functions, one compact array each; index and result by `create`
+/* The instructions of functions, one compact array each; index and result by `create`
  * are NULL when memory is short. */
 struct html_code;
 struct html_code *html_code_create(const struct report_view *view);

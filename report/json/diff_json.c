@@ -1,8 +1,10 @@
 /* The comparison as JSON; docs/exports.md is its description. */
-#include "report/diff/diff.h"
+#include "report/json/diff_json.h"
 
-#include "report/json/json.h"
-#include "report/rows/view.h"
+#include "report/json/json_values.h"
+#include "report/reasons/diff_notes.h"
+#include "report/reasons/words.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -43,11 +45,11 @@ static json_t *functions_json(const struct diff *diff)
 		json_object_set_new(object, "module", report_json_string(diff_module(function)));
 		json_object_set_new(
 			object, "bound_a",
-			function->a ? json_string(model_bound_name(function->a->place.bound))
+			function->a ? json_string(report_bound_name(function->a->place.bound))
 				    : json_null());
 		json_object_set_new(
 			object, "bound_b",
-			function->b ? json_string(model_bound_name(function->b->place.bound))
+			function->b ? json_string(report_bound_name(function->b->place.bound))
 				    : json_null());
 		add_values(object, diff, function);
 		json_array_append_new(array, object);
@@ -65,14 +67,10 @@ static json_t *side_json(const struct diff_side *side, const char *name)
 
 static json_t *notes_json(const struct diff *diff)
 {
-	size_t n = 0;
-	char **notes = diff_notes(diff, &n);
-	json_t *array = notes ? json_array() : NULL;
-	for (size_t i = 0; notes && i < n; i++) {
-		json_array_append_new(array, report_json_string(notes[i]));
-		free(notes[i]);
-	}
-	free(notes);
+	const struct diff_notes notes = diff_notes(diff);
+	json_t *array = json_array();
+	for (size_t i = 0; i < notes.n; i++)
+		json_array_append_new(array, report_json_string(notes.texts[i]));
 	return array;
 }
 
@@ -92,5 +90,5 @@ struct rf_error *diff_json(const struct diff *diff, const char *const names[2], 
 		putc('\n', stream);
 	}
 	json_decref(root);
-	return done ? NULL : report_no_memory();
+	return done ? NULL : rf_error_no_memory();
 }

@@ -1,37 +1,21 @@
 /* Everything as JSON; docs/profile-format.md is the schema. */
 
-#include "base/text.h"
-
 #include "report/json/json.h"
+
 #include "report/json/json_counters.h"
 #include "report/json/json_traffic.h"
-#include "report/reasons/report_notes.h"
+#include "report/json/json_values.h"
+#include "report/reasons/notes_uncounted.h"
+#include "report/reasons/reasons.h"
+#include "report/reasons/words.h"
 #include "report/rows/option_words.h"
 #include "report/rows/ranking.h"
-#include "report/rows/view.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-json_t *report_json_real(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-json_t *report_json_count(uint64_t value)
-{
-	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
-json_t *report_json_string(const char *text)
-{
-	char *clean = text ? text_clean(text) : NULL;
-	json_t *value = clean ? json_string(clean) : text ? NULL : json_null();
-	free(clean);
-	return value;
-}
 
 static json_t *roofs_json(const struct profile *profile)
 {
@@ -143,7 +127,7 @@ static json_t *uncounted_json(const struct report_view *view)
 	return array;
 }
 
-/* The row that knows more of a process: the counted one, where there is one. */
+/* The counted run tells more about a process than the timed one: its row, where there is one. */
 static const struct profile_process *known_row(const struct profile *profile,
 					       const struct model_process *process)
 {
@@ -243,11 +227,11 @@ static json_t *obtained_json(const struct report_view *view)
 			 report_json_string(work ? work : "unknown"), "concurrency",
 			 "estimated from samples, each standing for the time before it", "level",
 			 view->model->memory != MEMORY_UNKNOWN
-				 ? model_memory_words(view->model->memory)
+				 ? report_memory_words(view->model->memory)
 				 : "inferred: the slowest level whose roof is not below the point");
 }
 
-/* What `functions` has. */
+/* What the rows of "functions" are. */
 static json_t *rows_json(const struct report_view *view)
 {
 	const struct report_options none = {0}, *options = view->shaped ? view->options : &none;
@@ -366,7 +350,18 @@ static void add_work(json_t *object, const struct profile *profile, const struct
 	json_object_set_new(object, "per_thread", threads_json(profile, f));
 }
 
-static void add_place(json_t *object, const struct model_function *f)
+static json_t *why_json(const struct report_view *view, const struct model_function *f)
+{
+	char *text;
+	struct rf_error *error = report_reasons_text(view, f, &text);
+	json_t *why = error ? NULL : report_json_string(text);
+	rf_error_destroy(error);
+	free(text);
+	return why;
+}
+
+static void add_place(json_t *object, const struct report_view *view,
+		      const struct model_function *f)
 {
 	static const char *const units[] = {
 		[AXIS_NONE] = NULL,
@@ -386,7 +381,7 @@ static void add_place(json_t *object, const struct model_function *f)
 	json_object_set_new(object, "gbytes_per_s",
 			    report_json_real(timed && counted ? bytes * 1e-9 / f->elapsed_s : NAN));
 	json_object_set_new(object, "intensity", report_json_real(counted ? f->intensity : NAN));
-	json_object_set_new(object, "bound", json_string(model_bound_name(place->bound)));
+	json_object_set_new(object, "bound", json_string(report_bound_name(place->bound)));
 	json_object_set_new(object, "level",
 			    place->level[0] ? json_string(place->level) : json_null());
 	json_object_set_new(object, "level_inferred",
@@ -411,7 +406,7 @@ static void add_place(json_t *object, const struct model_function *f)
 	json_object_set_new(object, "headroom_s", report_json_real(place->headroom_s));
 	json_object_set_new(object, "at_most", json_boolean(place->at_most));
 	json_object_set_new(object, "above_roof", json_boolean(place->above));
-	json_object_set_new(object, "why", report_json_string(place->why));
+	json_object_set_new(object, "why", why_json(view, f));
 }
 
 json_t *report_json_function(const struct report_view *view, const struct model_function *f)
@@ -436,7 +431,7 @@ json_t *report_json_function(const struct report_view *view, const struct model_
 	json_object_set_new(object, "share", report_json_real(f->share));
 	json_object_set_new(object, "threads", report_json_real(f->concurrency));
 	add_work(object, profile, f);
-	add_place(object, f);
+	add_place(object, view, f);
 	report_json_traffic(object, view, f);
 	json_object_set_new(object, "metrics", report_json_metrics(view, f));
 	json_object_set_new(object, "counters", report_json_quantities(view, f));
@@ -471,5 +466,5 @@ struct rf_error *report_json(const struct report_view *view, FILE *stream)
 	}
 	json_decref(functions);
 	json_decref(root);
-	return complete ? NULL : report_no_memory();
+	return complete ? NULL : rf_error_no_memory();
 }

@@ -2,6 +2,7 @@
 #include "report/json/json_counters.h"
 
 #include "report/json/json.h"
+#include "report/json/json_values.h"
 #include "report/model/model_counters.h"
 
 #include <jansson.h>

@@ -5,7 +5,7 @@
 
 struct json_t;
 
-/* report_counters.c: the hardware counters; what they say of a function; and set beside what was
+/* The hardware counters; what they say of a function; and set beside what was
  * counted. */
 struct json_t *report_json_counters(const struct report_view *view);
 struct json_t *report_json_quantities(const struct report_view *view,

@@ -1,9 +1,10 @@
 /* What moved, and what follows from it, as JSON; docs/profile-format.md is the schema. */
-#include "report/rows/ranking.h"
-
-#include "report/json/json.h"
 #include "report/json/json_traffic.h"
-#include "report/rows/view.h"
+
+#include "report/json/json_values.h"
+#include "report/reasons/words.h"
+#include "report/rows/inlined_names.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static void add_bytes(json_t *object, const struct model_bytes *bytes)
 	set(object, "mem_write_stderr_bytes", bytes->mem[DIRECTION_WRITE].stderr_bytes);
 }
 
-/* What the PMU tells: the rest stays null. */
+/* The PMU tells no more than these; the other keys are null. */
 static void add_counted_bytes(json_t *object, const struct model_bytes *bytes)
 {
 	set(object, "mem_bytes", bytes->mem[DIRECTION_BOTH].bytes);
@@ -212,7 +213,7 @@ void report_json_traffic(json_t *object, const struct report_view *view,
 	for (size_t i = 0; !traced && i < sizeof(absent) / sizeof(*absent); i++)
 		json_object_set_new(object, absent[i], json_null());
 	json_object_set_new(object, "mem_source",
-			    traffic ? json_string(model_memory_words(traffic->source))
+			    traffic ? json_string(report_memory_words(traffic->source))
 				    : json_null());
 	json_object_set_new(object, "mem_samples",
 			    traffic && !traced ? report_json_count(traffic->samples) : json_null());
@@ -254,7 +255,7 @@ json_t *report_json_run_traffic(const struct report_view *view)
 	json_object_set_new(object, "classes_of", json_integer(CACHE_CLASSES));
 	set(object, "untraced_accesses",
 	    profile_number_fact(view->profile, "untraced_accesses", NAN));
-	json_object_set_new(object, "memory", json_string(model_memory_words(model->memory)));
+	json_object_set_new(object, "memory", json_string(report_memory_words(model->memory)));
 	if (model->traced)
 		add_bytes(object, &model->bytes);
 	else if (model->memory != MEMORY_UNKNOWN)
@@ -264,7 +265,7 @@ json_t *report_json_run_traffic(const struct report_view *view)
 
 /* ---- metrics (Gravelle 2022, table 9) ---- */
 
-/* Cycles are time × clock: nothing here counts them. */
+/* Cycles are not counted, but computed as time × clock. */
 static void add_performance(json_t *object, const struct report_view *view,
 			    const struct model_function *f)
 {

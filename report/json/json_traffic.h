@@ -5,7 +5,7 @@
 
 struct json_t;
 
-/* json_traffic.c: of a function or a loop; NULL where it was not traced. */
+/* Of a function or a loop; NULL where it was not traced. */
 void report_json_traffic(struct json_t *object, const struct report_view *view,
 			 const struct model_function *f);
 struct json_t *report_json_loops(const struct report_view *view, const struct model_function *f);

@@ -4,6 +4,8 @@
  * traffic and samples, or read where it has them.  From the sums follow bytes at each level, the
  * processes and the times; and with the roofs the place of each row. */
 #include "report/model/model.h"
+#include "profile/roof_index.h"
+#include "report/model/model_place.h"
 
 #include "profile/roof_index.h"
 #include "report/model/model_count.h"
@@ -65,8 +67,7 @@ static struct rf_error *finish_rows(struct model_rows *rows, struct model *model
 		derive(model, function);
 		if (function->traffic)
 			model_trace_rates(rows->profile, &rows->choice, function);
-		if (!error && !model_place(rows->profile, &rows->choice, function, model->counted))
-			error = rf_error_no_memory();
+		model_place(rows->profile, &rows->choice, function, model->counted);
 	}
 	return error;
 }
@@ -224,11 +225,6 @@ static const char *const kind_names[FLOP_KINDS] = {"add", "mul", "fma", "div", "
 static const char *const precision_names[FLOP_PRECISIONS] = {"half", "bfloat16", "single", "double",
 							     "x87"};
 static const char *const width_names[FLOP_WIDTHS] = {"scalar", "128", "256", "512", "tile"};
-static const char *const bound_names[] = {
-	[BOUND_UNKNOWN] = "unknown", [BOUND_UNCOUNTED] = "uncounted", [BOUND_MEMORY] = "memory",
-	[BOUND_COMPUTE] = "compute", [BOUND_BALANCED] = "balanced",   [BOUND_ISSUE] = "issue",
-	[BOUND_LATENCY] = "latency",
-};
 
 void model_kind_name(int kind, int precision, int width, char *buffer, size_t size)
 {
@@ -239,9 +235,4 @@ void model_kind_name(int kind, int precision, int width, char *buffer, size_t si
 const char *model_precision_name(enum flop_precision precision)
 {
 	return precision_names[precision];
-}
-
-const char *model_bound_name(enum model_bound bound)
-{
-	return bound_names[bound];
 }

@@ -103,7 +103,6 @@ struct model_place {
 	bool late_writes; /* above, but for what it wrote back: that may be later, in the time of
 			     others */
 	const char *borrowed; /* precision whose roof stands in for the function's own, or NULL */
-	char *why;            /* hints, "; " between them, or "" */
 };
 
 /* A sum over hardware counters: of the whole run, or what samples say of a function. */
@@ -222,4 +221,3 @@ void model_deinit(struct model *model);
 /* "add_double_256" and so on. */
 void model_kind_name(int kind, int precision, int width, char *buffer, size_t size);
 const char *model_precision_name(enum flop_precision precision);
-const char *model_bound_name(enum model_bound bound);

@@ -20,19 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *model_memory_words(enum model_memory source)
-{
-	static const char *const words[N_MODEL_MEMORY] = {
-		[MEMORY_UNKNOWN] = "unknown",
-		[MEMORY_TRACED] = "traced, caches simulated",
-		[MEMORY_COUNTED] = "PMU: bytes at memory, sampled by function",
-		[MEMORY_SHARED] = "PMU: an estimate, the program's bytes shared out as the misses "
-				  "of the last cache are",
-		[MEMORY_MISSES] = "PMU: misses of the last cache, a lower bound",
-	};
-	return words[source];
-}
-
 /* The program's sum of a quantity. */
 struct sum {
 	size_t index;      /* in model->quantities */

@@ -21,7 +21,6 @@
 #include "report/model/model_roofs.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,14 +332,21 @@ double model_issue_width(const struct profile *profile)
 	return width >= 1 && width <= 64 ? width : MODEL_ISSUE_WIDTH;
 }
 
+double model_clock_ghz(const struct profile *profile)
+{
+	const char *fact = profile_get_fact(profile, "clock_ghz");
+	const double clock = fact ? strtod(fact, NULL) : 0;
+	return clock > 0 && clock < 100 ? clock : NAN;
+}
+
 /* Instructions per second under clock × issue width × threads. */
 static bool place_by_instructions(const struct profile *profile,
 				  const struct model_function *function, struct model_place *place)
 {
-	const double clock = profile_number_fact(profile, "clock_ghz", 0);
+	const double clock = model_clock_ghz(profile);
 	place->axis = AXIS_INSTRUCTIONS;
 	place->point = (double)function->tally.instructions * 1e-9 / function->elapsed_s;
-	if (!(clock > 0 && clock < 100))
+	if (isnan(clock))
 		return false;
 	place->roof = place->ceiling = place->roof_l1 =
 		clock * model_issue_width(profile) * function->concurrency;
@@ -371,132 +377,7 @@ static void place_control(const struct profile *profile, const struct model_choi
 		*place = instructions;
 }
 
-/* ---- hints ---- */
-
-static double percent(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : 0;
-}
-
-static void hint(FILE *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void hint(FILE *why, const char *format, ...)
-{
-	va_list arguments;
-	if (ftell(why) > 0)
-		fputs("; ", why);
-	va_start(arguments, format);
-	vfprintf(why, format, arguments);
-	va_end(arguments);
-}
-
-struct shares {
-	double scalar, fma, slow;
-};
-
-static struct shares flop_shares(const struct tally *tally)
-{
-	struct shares shares = {0};
-	for (int k = 0; k < FLOP_KINDS; k++)
-		for (int p = 0; p < FLOP_PRECISIONS; p++)
-			for (int w = 0; w < FLOP_WIDTHS; w++) {
-				double part = percent((double)tally->flop_by_kind[k][p][w],
-						      (double)tally->flop);
-				shares.scalar += w == WIDTH_SCALAR ? part : 0;
-				shares.fma += k == FLOP_FMA ? part : 0;
-				shares.slow += k == FLOP_DIV || k == FLOP_SQRT ? part : 0;
-			}
-	return shares;
-}
-
-static void flop_hints(const struct profile *profile, const struct model_function *function,
-		       FILE *why)
-{
-	struct shares shares = flop_shares(&function->tally);
-	double idle = percent((double)function->tally.flop_unmasked - (double)function->tally.flop,
-			      (double)function->tally.flop_unmasked);
-	double scalar = model_scalar_top(profile, function);
-	if (shares.scalar > 50 && scalar > 0)
-		hint(why, "%.0f %% of the flop are scalar (one lane; at most %.3g GFLOP/s)",
-		     shares.scalar, scalar);
-	else if (shares.scalar > 50)
-		hint(why, "%.0f %% of the flop are scalar (one lane)", shares.scalar);
-	if (shares.fma < 5)
-		hint(why, "no fused multiply-add");
-	if (shares.slow > 5)
-		hint(why, "%.0f %% of the flop are divisions or square roots", shares.slow);
-	if (idle > 1)
-		hint(why, "%.0f %% of the vector lanes are masked off", idle);
-}
-
-static void control_hints(const struct model_function *function, FILE *why)
-{
-	const uint64_t *classes = function->tally.class_instructions;
-	double all = (double)function->tally.instructions;
-	double jumps = (double)classes[INSN_BRANCH] + (double)classes[INSN_CALL] +
-		       (double)classes[INSN_RETURN];
-	if (percent(jumps, all) > 15)
-		hint(why, "a branch, call or return every %.1f instructions", all / jumps);
-	if (function->place.bound == BOUND_LATENCY)
-		hint(why,
-		     "far below every measured ceiling: waits on dependent instructions, cache "
-		     "misses or branches");
-}
-
-/* How its data are laid out, where memory or waiting for it holds it. */
-static void traffic_hints(const struct model_function *function, FILE *why)
-{
-	const struct model_strides *strides = &function->traffic->strides;
-	const double steps = strides->unit + strides->constant + strides->random;
-	const struct model_level *memory = model_level(function->traffic, "DRAM");
-	if (function->place.bound != BOUND_MEMORY && function->place.bound != BOUND_LATENCY)
-		return;
-	if (!memory || !(memory->moved[DIRECTION_BOTH].bytes > 0))
-		return;
-	if (percent(strides->random, steps) > 30)
-		hint(why, "%.0f %% of the steps between its addresses are irregular",
-		     percent(strides->random, steps));
-	if (percent(strides->constant, steps) > 30)
-		hint(why,
-		     "%.0f %% of the steps between its addresses are strided (%lld bytes or a part "
-		     "of that)",
-		     percent(strides->constant, steps), (long long)strides->step);
-	if (strides->fetched > 0 && percent(strides->used, strides->fetched) < 60)
-		hint(why, "of the bytes that it brings in from memory %.0f %% are used",
-		     percent(strides->used, strides->fetched));
-}
-
-static bool set_why(const struct profile *profile, struct model_function *function)
-{
-	size_t size;
-	if (function->time_ns == 0) /* most functions of a large program: there is nothing to say */
-		return (function->place.why = strdup("")) != NULL;
-	FILE *why = open_memstream(&function->place.why, &size);
-	if (!why)
-		return false;
-	if (function->place.above)
-		hint(why, "above its roof: measure the roofs again, and check that both "
-			  "runs did the same work");
-	if (function->place.late_writes)
-		hint(why, "part of what it changed is written back later, in the time of other "
-			  "functions");
-	if (function->place.above && function->traffic &&
-	    function->traffic->source == MEMORY_SHARED)
-		hint(why, "its memory traffic is an estimate, shared out among functions");
-	if (function->place.at_most && function->place.bound != BOUND_MEMORY)
-		hint(why, "its memory traffic is a lower bound: memory may hold it more than this "
-			  "shows");
-	if (function->place.bound == BOUND_UNCOUNTED)
-		hint(why, "no block of this function was counted");
-	if (function->place.axis == AXIS_FLOP && function->place.distance > 1.1)
-		flop_hints(profile, function, why);
-	if (function->place.axis != AXIS_NONE && function->traffic)
-		traffic_hints(function, why);
-	if (function->place.axis != AXIS_NONE)
-		control_hints(function, why);
-	return fclose(why) == 0 && function->place.why;
-}
-
-bool model_place(const struct profile *profile, const struct model_choice *choice,
+void model_place(const struct profile *profile, const struct model_choice *choice,
 		 struct model_function *function, bool counted)
 {
 	const struct tally *tally = &function->tally;
@@ -510,5 +391,4 @@ bool model_place(const struct profile *profile, const struct model_choice *choic
 		place_by_flop(profile, choice, function, place);
 	else if (function->time_ns > 0)
 		place_control(profile, choice, function, place);
-	return set_why(profile, function);
 }

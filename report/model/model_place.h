@@ -1,8 +1,11 @@
-/* Where a function stands under the roofs. */
+/* The point of a function, its roof, and what follows from the two. */
 #pragma once
 
 #include "report/model/model.h"
 
-/* Sets the function's place: point, roof, distance, headroom and bound.  False: no memory. */
-bool model_place(const struct profile *profile, const struct model_choice *choice,
+/* Sets function->place; all else of the function is known.  counted: the profile has counts. */
+void model_place(const struct profile *profile, const struct model_choice *choice,
 		 struct model_function *function, bool counted);
+
+/* The measured clock, 1e9 cycles per second; NAN where it is not known or cannot be. */
+double model_clock_ghz(const struct profile *profile);

@@ -125,7 +125,6 @@ void model_function_deinit(struct model_function *function)
 	free(function->loops);
 	free(function->quantities);
 	model_traffic_destroy(function->traffic);
-	free(function->place.why);
 }
 
 void model_take_rows(struct model_rows *rows, struct model *model)

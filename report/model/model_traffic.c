@@ -2,8 +2,8 @@
  * intensities, rates and roofs of these. */
 #include "report/model/model_traffic.h"
 
-#include "report/model/model_moved.h"
 #include "report/model/model_bandwidths.h"
+#include "report/model/model_moved.h"
 #include "report/model/model_roofs.h"
 
 #include <assert.h>

@@ -120,8 +120,6 @@ struct model_traffic {
 	double moves_then;
 };
 
-/* The source in words, such as "traced, caches simulated". */
-const char *model_memory_words(enum model_memory source);
 /* The level of that name, or NULL. */
 const struct model_level *model_level(const struct model_traffic *traffic, const char *name);
 /* Bytes that move with a last cache of that capacity. */

@@ -1,28 +1,27 @@
 /* Why a function is below its roof, in plain words with the figures that say so, and what one would
- * try. */
+ * try.  All views take these words from here; reasons.def is the list of them. */
 #pragma once
 
 #include "report/rows/view.h"
 
+/* Names come from the profile as they are: the words are to be cleaned before they are shown. */
 struct reason {
-	char *what, *try; /* not clean */
+	char *what, *try;
 };
 struct reasons {
 	struct reason *items;
 	size_t n_items, cap_items;
-	bool failed;
 };
 
 /* What holds the function comes first, what explains it next, what limits the answer last.
- * `reasons` is empty before; failed: memory was short. */
-void report_reasons(const struct report_view *view, const struct model_function *f,
-		    struct reasons *reasons);
+ * *reasons is to be freed by reasons_deinit, also after an error; that is one only when memory is
+ * short.  A loop is among the reasons only where the model has loops. */
+struct rf_error *report_reasons(const struct report_view *view, const struct model_function *f,
+				struct reasons *reasons);
+/* What is said where there is no reason. */
+const char *report_no_reason(const struct model_function *f);
+/* What holds it alone, "; " between the reasons; "" for a function without time.  *text is to be
+ * freed; an error only when memory is short. */
+struct rf_error *report_reasons_text(const struct report_view *view, const struct model_function *f,
+				     char **text);
 void reasons_deinit(struct reasons *reasons);
-
-/* Shares of a function's flop, in percent. */
-struct flop_shares {
-	double width[FLOP_WIDTHS], kind[FLOP_KINDS], precision[FLOP_PRECISIONS];
-};
-struct flop_shares report_flop_shares(const struct tally *tally);
-/* Instructions per cycle at the measured clock; NAN where that is not known. */
-double report_ipc(const struct report_view *view, const struct model_function *f);

@@ -1,9 +1,10 @@
-/* Rows that are call paths. */
-#include "report/rows/ranking.h"
+/* Rows that are call paths, and what frames of a stack are called. */
+#include "report/rows/call_paths.h"
 
 #include "base/array.h"
 #include "profile/function_index.h"
 #include "report/model/model_samples.h"
+#include "report/rows/filter.h"
 #include "report/rows/view.h"
 
 #include <stdio.h>
@@ -27,9 +28,9 @@ struct walker {
 	size_t n_steps, cap_steps;
 	uint32_t *buckets;
 	size_t n_buckets; /* a power of 2 */
-	const struct model_function *
-		*functions[2]; /* per row of the plain model: counted, uncounted */
-	uint32_t *rows;        /* per frame */
+	/* Per row of the plain model: counted, uncounted. */
+	const struct model_function **functions[2];
+	uint32_t *rows; /* per frame */
 	struct model *out;
 	size_t cap_out;
 };
@@ -79,48 +80,51 @@ static uint32_t *bucket_of(const struct walker *walker, uint32_t parent, uint32_
 }
 
 /* The step of a function that `parent` calls; start-up code has none of its own. */
-static bool take_step(struct walker *walker, uint32_t parent, uint32_t row, uint32_t *step)
+static struct rf_error *take_step(struct walker *walker, uint32_t parent, uint32_t row,
+				  uint32_t *step)
 {
 	uint32_t *bucket = bucket_of(walker, parent, row);
 	for (*step = *bucket; *step != PROFILE_NONE; *step = walker->steps[*step].next)
 		if (walker->steps[*step].parent == parent && walker->steps[*step].row == row)
-			return true;
+			return NULL;
 	const bool dull = (parent == PROFILE_NONE || walker->steps[parent].dull) &&
 			  report_is_start_up(report_row_name(walker->profile, row));
 	struct step fresh = {.parent = parent, .row = row, .next = *bucket, .dull = dull};
 	*step = *bucket = (uint32_t)walker->n_steps;
-	return rf_array_push(walker->steps, walker->n_steps, walker->cap_steps, fresh);
+	return rf_array_push(walker->steps, walker->n_steps, walker->cap_steps, fresh)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
 /* Frames stand behind their parents.  A function that calls itself is one step. */
-static bool walk(struct walker *walker)
+static struct rf_error *walk(struct walker *walker)
 {
 	const struct profile *profile = walker->profile;
 	const uint64_t cost = model_sample_cost(profile);
 	uint32_t *steps = malloc((profile->n_frames + 1) * sizeof(*steps)), step;
-	bool ok = steps != NULL;
-	for (size_t i = 0; ok && i < profile->n_frames; i++) {
+	struct rf_error *error = steps ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < profile->n_frames; i++) {
 		const uint32_t above = profile->frames[i].parent;
 		uint32_t parent = above == PROFILE_NONE ? PROFILE_NONE : steps[above];
 		if (parent != PROFILE_NONE && walker->steps[parent].row == walker->rows[i])
 			steps[i] = parent;
 		else
-			ok = take_step(walker, parent, walker->rows[i], &steps[i]);
+			error = take_step(walker, parent, walker->rows[i], &steps[i]);
 	}
-	for (size_t i = 0; ok && i < profile->n_samples; i++) {
+	for (size_t i = 0; !error && i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		const uint32_t nowhere = (uint32_t)(profile->n_functions + profile->n_modules);
 		const bool uncounted = walker->view->model->uncounted_samples[i];
 		step = sample->frame == PROFILE_NONE ? PROFILE_NONE : steps[sample->frame];
-		ok = sample->frame != PROFILE_NONE ||
-		     take_step(walker, PROFILE_NONE, nowhere, &step);
-		if (!ok)
+		if (sample->frame == PROFILE_NONE)
+			error = take_step(walker, PROFILE_NONE, nowhere, &step);
+		if (error)
 			break;
 		walker->steps[step].n_samples[uncounted]++;
 		walker->steps[step].time_ns[uncounted] += model_sample_weight(sample, cost);
 	}
 	free(steps);
-	return ok;
+	return error;
 }
 
 /* ---- rows ---- */
@@ -161,13 +165,13 @@ static char *path_name(const struct walker *walker, uint32_t step)
 	return fclose(text) == 0 ? name : NULL;
 }
 
-static bool add_path(struct walker *walker, uint32_t step, bool uncounted)
+static struct rf_error *add_path(struct walker *walker, uint32_t step, bool uncounted)
 {
 	const struct step *at = &walker->steps[step];
 	const struct model *plain = walker->view->model;
 	const struct model_function *leaf = walker->functions[uncounted][at->row];
 	if (!at->n_samples[uncounted])
-		return true;
+		return NULL;
 	if (!leaf)
 		leaf = walker->functions[!uncounted][at->row];
 	struct model_function row = leaf ? *leaf : (struct model_function){.module = ""};
@@ -180,12 +184,12 @@ static bool add_path(struct walker *walker, uint32_t step, bool uncounted)
 	row.name = path_name(walker, step);
 	if (row.name &&
 	    rf_array_push(walker->out->functions, walker->out->n_functions, walker->cap_out, row))
-		return true;
+		return NULL;
 	free(row.name);
-	return false;
+	return rf_error_no_memory();
 }
 
-static bool walker_init(struct walker *walker)
+static struct rf_error *walker_init(struct walker *walker)
 {
 	const struct profile *profile = walker->profile;
 	const size_t n = profile->n_functions + profile->n_modules + 1;
@@ -196,13 +200,13 @@ static bool walker_init(struct walker *walker)
 	walker->functions[1] = walker->functions[0] + n;
 	walker->rows = profile_places_of_frames(profile);
 	if (!walker->buckets || !walker->functions[0] || !walker->rows)
-		return false;
+		return rf_error_no_memory();
 	memset(walker->buckets, 0xff, walker->n_buckets * sizeof(*walker->buckets));
 	for (size_t i = 0; i < walker->view->model->n_functions; i++) {
 		const struct model_function *function = &walker->view->model->functions[i];
 		walker->functions[function->uncounted_part][function->row] = function;
 	}
-	return true;
+	return NULL;
 }
 
 struct rf_error *call_paths_create(const struct report_view *view, struct model *out)
@@ -212,11 +216,15 @@ struct rf_error *call_paths_create(const struct report_view *view, struct model 
 	out->functions = NULL;
 	out->n_functions = 0;
 	struct rf_error *error = report_filter_init(&walker.filter, view->options);
-	bool ok = !error && walker_init(&walker) && walk(&walker);
-	for (uint32_t i = 0; ok && i < walker.n_steps; i++)
-		ok = add_path(&walker, i, false) && add_path(&walker, i, true);
-	if (!ok && !error)
-		error = report_no_memory();
+	if (!error)
+		error = walker_init(&walker);
+	if (!error)
+		error = walk(&walker);
+	for (uint32_t i = 0; !error && i < walker.n_steps; i++) {
+		error = add_path(&walker, i, false);
+		if (!error)
+			error = add_path(&walker, i, true);
+	}
 	report_filter_deinit(&walker.filter);
 	free(walker.steps);
 	free(walker.buckets);

@@ -1,5 +1,7 @@
 /* What places in the code are called. */
-#include "report/rows/ranking.h"
+#include "report/rows/code_names.h"
+
+#include "base/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,19 +34,19 @@ void report_loop_number(char *text, const struct model_function *function, size_
 bool report_line_at(const struct profile *profile, uint32_t module, uint64_t offset, char *text,
 		    size_t size)
 {
-	size_t low = 0, high = profile->n_lines; /* they stand by (module, start) */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct profile_line *line = &profile->lines[middle];
-		if (line->module < module || (line->module == module && line->start <= offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct profile_line *line = low ? &profile->lines[low - 1] : NULL;
+	const struct profile_line *lines = profile->lines; /* they stand by (module, start) */
+	const size_t n = rf_search(profile->n_lines, i,
+				   lines[i].module < module ||
+					   (lines[i].module == module && lines[i].start <= offset));
+	const struct profile_line *line = n ? &lines[n - 1] : NULL;
 	if (!line || line->module != module || offset < line->start || offset >= line->end)
 		return false;
-	const char *slash = strrchr(line->file, '/');
-	snprintf(text, size, "%.100s:%" PRIu32, slash ? slash + 1 : line->file, line->line);
+	snprintf(text, size, "%.100s:%" PRIu32, report_base_name(line->file), line->line);
 	return true;
+}
+
+const char *report_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
 }

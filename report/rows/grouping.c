@@ -3,77 +3,16 @@
 #include "report/rows/grouping.h"
 
 #include "base/array.h"
-#include "report/rows/view.h"
+#include "base/search.h"
+#include "report/rows/code_names.h"
+#include "report/rows/grouping_threads.h"
+#include "report/rows/groups.h"
+#include "report/rows/inlined_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- all code, and parts of it ---- */
-
-static int compare_ranges(const void *a, const void *b)
-{
-	const struct model_range *x = a, *y = b;
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
-}
-
-static bool add_range(struct model_range **items, size_t *n, size_t *cap, struct model_range range)
-{
-	return range.start >= range.end || rf_array_push(*items, *n, *cap, range);
-}
-
-/* A range ends where the next one begins. */
-static void cut_overlaps(struct model_range *ranges, size_t n)
-{
-	if (n)
-		qsort(ranges, n, sizeof(*ranges), compare_ranges);
-	for (size_t i = 0; i + 1 < n; i++)
-		if (ranges[i].module == ranges[i + 1].module && ranges[i].end > ranges[i + 1].start)
-			ranges[i].end = ranges[i + 1].start;
-}
-
-static bool add_module(struct maker *maker, uint32_t module, const struct model_range *functions,
-		       size_t n)
-{
-	const uint32_t unknown = (uint32_t)maker->profile->n_functions + module;
-	uint64_t done = 0;
-	bool ok = true;
-	for (size_t i = 0; ok && i < n; i++) {
-		struct model_range gap = {module, done, functions[i].start, unknown};
-		ok = add_range(&maker->base, &maker->n_base, &maker->cap_base, gap) &&
-		     add_range(&maker->base, &maker->n_base, &maker->cap_base, functions[i]);
-		done = functions[i].end > done ? functions[i].end : done;
-	}
-	struct model_range rest = {module, done, UINT64_MAX, unknown};
-	return ok && add_range(&maker->base, &maker->n_base, &maker->cap_base, rest);
-}
-
-static bool find_all_code(struct maker *maker)
-{
-	const struct profile *profile = maker->profile;
-	const size_t n = profile->n_functions;
-	struct model_range *functions = malloc((n + 1) * sizeof(*functions));
-	bool ok = functions != NULL;
-	for (size_t i = 0; ok && i < n; i++)
-		functions[i] = (struct model_range){profile->functions[i].module,
-						    profile->functions[i].start,
-						    profile->functions[i].end, (uint32_t)i};
-	if (ok)
-		cut_overlaps(functions, n);
-	for (size_t module = 0, at = 0; ok && module < profile->n_modules; module++) {
-		const size_t first = at;
-		while (at < n && functions[at].module == module)
-			at++;
-		ok = add_module(maker, (uint32_t)module, functions + first, at - first);
-	}
-	free(functions);
-	return ok;
-}
 
 static int compare_lines(const void *a, const void *b, void *context)
 {
@@ -86,47 +25,49 @@ static int compare_lines(const void *a, const void *b, void *context)
 	return strcmp(x->file, y->file);
 }
 
-/* Rows of the overlay: the first of the lines that are the same one. */
-static bool find_lines(struct maker *maker)
+/* The overlay of source lines.  Pieces of code of the same line share a row, that of its first
+ * piece. */
+static struct rf_error *find_lines(struct maker *maker)
 {
 	const struct profile *profile = maker->profile;
 	const size_t n = profile->n_lines;
 	uint32_t *order = malloc((n + 1) * sizeof(*order));
-	bool ok = order != NULL;
-	for (size_t i = 0; ok && i < n; i++)
+	struct rf_error *error = NULL;
+	if (!order)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
-	if (ok)
-		qsort_r(order, n, sizeof(*order), compare_lines, profile->lines);
-	for (size_t i = 0, first = 0; ok && i < n; i++) {
+	qsort_r(order, n, sizeof(*order), compare_lines, profile->lines);
+	for (size_t i = 0, first = 0; !error && i < n; i++) {
 		const struct profile_line *line = &profile->lines[order[i]];
 		if (compare_lines(&order[first], &order[i], profile->lines) != 0)
 			first = i;
-		ok = add_range(&maker->over, &maker->n_over, &maker->cap_over,
-			       (struct model_range){line->module, line->start, line->end,
-						    order[first]});
+		error = groups_add_range(&maker->over,
+					 (struct model_range){line->module, line->start, line->end,
+							      order[first]});
 	}
 	free(order);
-	return ok;
+	return error;
 }
 
-/* Rows of the overlay: the first piece of code of the loop. */
-static bool find_loops(struct maker *maker)
+/* The overlay of loops.  Pieces of code of the same loop share a row, that of its first piece. */
+static struct rf_error *find_loops(struct maker *maker)
 {
 	const struct model *model = maker->view->model;
-	uint32_t *first = calloc(model->n_loop_code + 1,
-				 sizeof(*first)); /* per loop of the function at hand */
-	bool ok = first != NULL;
-	for (size_t i = 0; ok && i < model->n_loop_code; i++) {
+	/* per loop of the function at hand */
+	uint32_t *first = calloc(model->n_loop_code + 1, sizeof(*first));
+	struct rf_error *error = first ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < model->n_loop_code; i++) {
 		const struct model_loop_code *code = &model->loop_code[i];
 		const struct model_loop_code *known = &model->loop_code[first[code->loop]];
 		if (known->function != code->function || known->loop != code->loop)
 			first[code->loop] = (uint32_t)i;
-		ok = add_range(&maker->over, &maker->n_over, &maker->cap_over,
-			       (struct model_range){code->module, code->start, code->end,
-						    first[code->loop]});
+		error = groups_add_range(&maker->over,
+					 (struct model_range){code->module, code->start, code->end,
+							      first[code->loop]});
 	}
 	free(first);
-	return ok;
+	return error;
 }
 
 /* ---- inlined functions ---- */
@@ -154,25 +95,21 @@ static int compare_inlined_rows(const void *a, const void *b, void *context)
 static uint32_t inlined_of(const struct profile *profile, const uint32_t *order,
 			   const struct profile_function *function)
 {
-	size_t low = 0, high = profile->n_inlined_functions;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		if (compare_inlined(profile, order[middle], function->module, function->name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < profile->n_inlined_functions; low++) {
-		const char *file = profile->inlined_functions[order[low]].file;
-		if (compare_inlined(profile, order[low], function->module, function->name) != 0)
+	const size_t n = profile->n_inlined_functions;
+	for (size_t i = rf_search(n, k,
+				  compare_inlined(profile, order[k], function->module,
+						  function->name) < 0);
+	     i < n; i++) {
+		const char *file = profile->inlined_functions[order[i]].file;
+		if (compare_inlined(profile, order[i], function->module, function->name) != 0)
 			break;
 		if (!file[0] || !function->file[0] || strcmp(file, function->file) == 0)
-			return order[low];
+			return order[i];
 	}
 	return PROFILE_NONE;
 }
 
-static bool match_bodies(struct maker *maker)
+static struct rf_error *match_bodies(struct maker *maker)
 {
 	const struct profile *profile = maker->profile;
 	const size_t n = profile->n_inlined_functions;
@@ -192,21 +129,22 @@ static bool match_bodies(struct maker *maker)
 			maker->body[maker->own[i]] = (uint32_t)i;
 	}
 	free(order);
-	return ok;
+	return ok ? NULL : rf_error_no_memory();
 }
 
-/* Rows of the overlay: the innermost inlined functions. */
-static bool find_inlined(struct maker *maker)
+/* The overlay of inlined functions: a piece of code belongs to the innermost one. */
+static struct rf_error *find_inlined(struct maker *maker)
 {
 	const struct profile *profile = maker->profile;
-	bool ok = match_bodies(maker);
-	for (size_t i = 0; ok && i < profile->n_inlined_code; i++) {
+	struct rf_error *error = match_bodies(maker);
+	for (size_t i = 0; !error && i < profile->n_inlined_code; i++) {
 		const struct profile_inlined_code *code = &profile->inlined_code[i];
-		ok = add_range(&maker->over, &maker->n_over, &maker->cap_over,
-			       (struct model_range){code->module, code->start, code->end,
-						    profile->inlined_calls[code->call].function});
+		error = groups_add_range(
+			&maker->over,
+			(struct model_range){code->module, code->start, code->end,
+					     profile->inlined_calls[code->call].function});
 	}
-	return ok;
+	return error;
 }
 
 /* ---- names ---- */
@@ -230,24 +168,17 @@ static char *name_inlined(struct maker *maker, const struct model_function *func
 		       : text;
 }
 
-static const char *module_of(const struct maker *maker, uint32_t plain)
-{
-	const struct profile *profile = maker->profile;
-	if (plain < profile->n_functions)
-		return profile->modules[profile->functions[plain].module].name;
-	return profile->modules[plain - profile->n_functions].name;
-}
-
 static char *name_plain(const struct maker *maker, uint32_t plain)
 {
 	const enum report_by by = maker->by;
 	const char *suffix = by == BY_LINE ? " (no line)" : by == BY_LOOP ? " (no loop)" : "";
 	const struct profile *profile = maker->profile;
 	char *name = NULL;
-	int n = by == BY_MODULE ? asprintf(&name, "%s", module_of(maker, plain))
+	int n = by == BY_MODULE ? asprintf(&name, "%s", groups_module_of(maker, plain))
 		: plain < profile->n_functions
 			? asprintf(&name, "%s%s", profile->functions[plain].name, suffix)
-			: asprintf(&name, "[unknown in %s]%s", module_of(maker, plain), suffix);
+			: asprintf(&name, "[unknown in %s]%s", groups_module_of(maker, plain),
+				   suffix);
 	return n < 0 ? NULL : name;
 }
 
@@ -256,8 +187,7 @@ static char *name_over(struct maker *maker, uint32_t row)
 	char *name = NULL, number[64], line[160];
 	if (maker->by == BY_LINE) {
 		const struct profile_line *at = &maker->profile->lines[row];
-		const char *slash = strrchr(at->file, '/');
-		return asprintf(&name, "%s:%" PRIu32, slash ? slash + 1 : at->file, at->line) < 0
+		return asprintf(&name, "%s:%" PRIu32, report_base_name(at->file), at->line) < 0
 			       ? NULL
 			       : name;
 	}
@@ -280,21 +210,11 @@ static char *name_over(struct maker *maker, uint32_t row)
 	return name;
 }
 
-bool grouping_new(struct grouping *out, char *name, const char *module, uint32_t function,
-		  bool left_out, uint32_t *group)
-{
-	struct model_group row = {name, module, function, left_out};
-	*group = (uint32_t)out->n_rows;
-	if (name && rf_array_push(out->rows, out->n_rows, out->cap_rows, row))
-		return true;
-	free(name);
-	return false;
-}
-
 /* ---- groups of code ---- */
 
 /* The group of a row of the plain model, or of a row of the overlay. */
-static bool group_of(struct maker *maker, uint32_t plain, uint32_t over, uint32_t *group)
+static struct rf_error *group_of(struct maker *maker, uint32_t plain, uint32_t over,
+				 uint32_t *group)
 {
 	const bool modules = maker->by == BY_MODULE;
 	const uint32_t n = (uint32_t)maker->profile->n_functions;
@@ -304,44 +224,37 @@ static bool group_of(struct maker *maker, uint32_t plain, uint32_t over, uint32_
 	const uint32_t home =
 		!modules || plain >= n ? plain : n + maker->profile->functions[plain].module;
 	uint32_t *known = over == PROFILE_NONE ? &maker->plain[home] : &maker->named[over];
-	if (*known == PROFILE_NONE &&
-	    !grouping_new(maker->out,
-			  over == PROFILE_NONE ? name_plain(maker, home) : name_over(maker, over),
-			  module_of(maker, plain),
-			  !modules && function < n ? function : PROFILE_NONE, false, known))
-		return false;
+	struct rf_error *error = NULL;
+	if (*known == PROFILE_NONE)
+		error = groups_add(maker->out,
+				   over == PROFILE_NONE ? name_plain(maker, home)
+							: name_over(maker, over),
+				   groups_module_of(maker, plain),
+				   !modules && function < n ? function : PROFILE_NONE, false,
+				   known);
 	*group = *known;
-	return true;
+	return error;
 }
 
-enum kind grouping_kind(const struct maker *maker, uint32_t plain)
-{
-	const struct report_filter *filter = &maker->filter;
-	const char *module = module_of(maker, plain);
-	const char *name = plain < maker->profile->n_functions
-				   ? maker->profile->functions[plain].name
-				   : module;
-	if (report_filter_ignore(filter, name) || report_filter_ignore(filter, module))
-		return KIND_IGNORED;
-	return report_filter_focus(filter, name) || report_filter_focus(filter, module)
-		       ? KIND_IN
-		       : KIND_BEHIND;
-}
-
-static bool add_part(struct maker *maker, const struct model_range *code, enum kind kind,
-		     uint64_t start, uint64_t end, uint32_t over)
+static struct rf_error *add_part(struct maker *maker, const struct model_range *code,
+				 enum kind kind, uint64_t start, uint64_t end, uint32_t over)
 {
 	struct grouping *out = maker->out;
 	struct model_range part = {code->module, start, end, LEFT_OUT};
+	struct rf_error *error = NULL;
 	if (start >= end)
-		return true;
-	if (kind != KIND_IGNORED && !group_of(maker, code->row, over, &part.row))
-		return false;
+		return NULL;
+	if (kind != KIND_IGNORED)
+		error = group_of(maker, code->row, over, &part.row);
+	if (error)
+		return error;
 	const char *name = out->rows[part.row].name;
 	if (report_filter_ignore(&maker->filter, name) ||
 	    (kind == KIND_BEHIND && !report_filter_focus(&maker->filter, name)))
 		part.row = LEFT_OUT;
-	return rf_array_push(out->ranges, out->n_ranges, out->cap_ranges, part);
+	return rf_array_push(out->ranges, out->n_ranges, out->cap_ranges, part)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
 static bool is_before(const struct model_range *range, const struct model_range *code)
@@ -350,70 +263,56 @@ static bool is_before(const struct model_range *range, const struct model_range 
 	       (range->module == code->module && range->end <= code->start);
 }
 
-/* All code, cut where the overlay's parts begin and end. */
-static bool group_code(struct maker *maker)
+/* A range of code, cut where parts of the overlay begin and end; *at: the first that may touch it.
+ */
+static struct rf_error *cut_code(struct maker *maker, const struct model_range *code, size_t *at)
+{
+	const struct code_ranges *over = &maker->over;
+	const bool wanted = maker->only == PROFILE_NONE || maker->only == code->row;
+	const enum kind kind = wanted ? groups_kind(maker, code->row) : KIND_IGNORED;
+	uint64_t done = code->start;
+	struct rf_error *error = NULL;
+	while (*at < over->n && is_before(&over->all[*at], code))
+		++*at;
+	for (size_t k = *at; !error && k < over->n && over->all[k].module == code->module &&
+			     over->all[k].start < code->end;
+	     k++) {
+		const struct model_range *part = &over->all[k];
+		const uint64_t start = part->start > done ? part->start : done;
+		const uint64_t end = part->end < code->end ? part->end : code->end;
+		error = add_part(maker, code, kind, done, start, PROFILE_NONE);
+		if (!error)
+			error = add_part(maker, code, kind, start, end, part->row);
+		done = end > done ? end : done;
+	}
+	return error ? error : add_part(maker, code, kind, done, code->end, PROFILE_NONE);
+}
+
+static struct rf_error *group_code(struct maker *maker)
 {
 	size_t at = 0;
-	cut_overlaps(maker->over, maker->n_over);
-	for (size_t i = 0; i < maker->n_base; i++) {
-		const struct model_range *code = &maker->base[i];
-		const bool wanted = maker->only == PROFILE_NONE || maker->only == code->row;
-		const enum kind kind = wanted ? grouping_kind(maker, code->row) : KIND_IGNORED;
-		uint64_t done = code->start;
-		while (at < maker->n_over && is_before(&maker->over[at], code))
-			at++;
-		for (size_t k = at; k < maker->n_over && maker->over[k].module == code->module &&
-				    maker->over[k].start < code->end;
-		     k++) {
-			const struct model_range *over = &maker->over[k];
-			const uint64_t start = over->start > done ? over->start : done;
-			const uint64_t end = over->end < code->end ? over->end : code->end;
-			if (!add_part(maker, code, kind, done, start, PROFILE_NONE) ||
-			    !add_part(maker, code, kind, start, end, over->row))
-				return false;
-			done = end > done ? end : done;
-		}
-		if (!add_part(maker, code, kind, done, code->end, PROFILE_NONE))
-			return false;
-	}
-	return true;
+	struct rf_error *error = NULL;
+	groups_cut_overlaps(&maker->over);
+	for (size_t i = 0; !error && i < maker->base.n; i++)
+		error = cut_code(maker, &maker->base.all[i], &at);
+	return error;
 }
 
 /* ---- both ---- */
 
-static bool maker_init(struct maker *maker)
-{
-	const size_t n = maker->profile->n_functions + maker->profile->n_modules + 1;
-	const size_t n_over = maker->profile->n_lines + maker->view->model->n_loop_code +
-			      maker->profile->n_inlined_functions + 1;
-	uint32_t group;
-	maker->plain = malloc(n * sizeof(*maker->plain));
-	maker->named = malloc(n_over * sizeof(*maker->named));
-	maker->functions = calloc(n, sizeof(*maker->functions));
-	if (!maker->plain || !maker->named || !maker->functions)
-		return false;
-	for (size_t i = 0; i < maker->view->model->n_functions; i++) {
-		const struct model_function *function = &maker->view->model->functions[i];
-		if (function->function != PROFILE_NONE && !function->uncounted_part)
-			maker->functions[function->function] = function;
-	}
-	memset(maker->plain, 0xff, n * sizeof(*maker->plain));
-	memset(maker->named, 0xff, n_over * sizeof(*maker->named));
-	return grouping_new(maker->out, strdup("(left out)"), "", PROFILE_NONE, true, &group) &&
-	       find_all_code(maker);
-}
-
-static bool make_groups(struct maker *maker)
+static struct rf_error *make_groups(struct maker *maker)
 {
 	const enum report_by by = maker->by;
-	if (!maker_init(maker))
-		return false;
-	if (by == BY_THREAD || by == BY_PROCESS)
-		return grouping_threads(maker);
-	if ((by == BY_LINE && !find_lines(maker)) || (by == BY_LOOP && !find_loops(maker)) ||
-	    (by == BY_INLINED && !find_inlined(maker)))
-		return false;
-	return group_code(maker);
+	struct rf_error *error = groups_init(maker);
+	if (error || by == BY_THREAD || by == BY_PROCESS)
+		return error ? error : grouping_threads(maker);
+	if (by == BY_LINE)
+		error = find_lines(maker);
+	if (by == BY_LOOP)
+		error = find_loops(maker);
+	if (by == BY_INLINED)
+		error = find_inlined(maker);
+	return error ? error : group_code(maker);
 }
 
 static struct rf_error *make(struct maker *maker, const struct report_options *options)
@@ -421,8 +320,8 @@ static struct rf_error *make(struct maker *maker, const struct report_options *o
 	struct grouping *out = maker->out;
 	*out = (struct grouping){0};
 	struct rf_error *error = options ? report_filter_init(&maker->filter, options) : NULL;
-	if (!error && !make_groups(maker))
-		error = report_no_memory();
+	if (!error)
+		error = make_groups(maker);
 	out->groups = (struct model_groups){
 		.ranges = out->ranges,
 		.n_ranges = out->n_ranges,
@@ -432,15 +331,7 @@ static struct rf_error *make(struct maker *maker, const struct report_options *o
 		.n_kinds = out->by_thread ? N_KINDS : 0,
 		.uncounted = maker->view->model->uncounted_samples,
 	};
-	report_filter_deinit(&maker->filter);
-	free(maker->base);
-	free(maker->over);
-	free(maker->named);
-	free(maker->functions);
-	free(maker->plain);
-	free(maker->own);
-	free(maker->body);
-	free(maker->loop_calls);
+	groups_deinit(maker);
 	if (error)
 		grouping_destroy(out);
 	return error;

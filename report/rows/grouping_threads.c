@@ -1,5 +1,5 @@
 /* Rows that are threads or processes. */
-#include "report/rows/grouping.h"
+#include "report/rows/grouping_threads.h"
 
 #include "base/array.h"
 #include "report/rows/view.h"
@@ -62,46 +62,47 @@ static size_t same_names(const struct maker *maker, const uint32_t *owners, size
 	return same;
 }
 
-static bool add_owner(struct maker *maker, uint32_t **owners, size_t *n, size_t *cap,
-		      uint32_t owner, uint32_t *group)
+static struct rf_error *add_owner(struct maker *maker, uint32_t **owners, size_t *n, size_t *cap,
+				  uint32_t owner, uint32_t *group)
 {
 	for (size_t i = 0; i < *n; i++)
 		if ((*owners)[i] == owner) {
 			*group = (uint32_t)i + 1; /* behind what is left out */
-			return true;
+			return NULL;
 		}
 	if (!rf_array_push(*owners, *n, *cap, owner))
-		return false;
-	return grouping_new(maker->out,
-			    name_owner(maker, owner, same_names(maker, *owners, *n - 1)), "",
-			    PROFILE_NONE, false, group);
+		return rf_error_no_memory();
+	return groups_add(maker->out, name_owner(maker, owner, same_names(maker, *owners, *n - 1)),
+			  "", PROFILE_NONE, false, group);
 }
 
-bool grouping_threads(struct maker *maker)
+struct rf_error *grouping_threads(struct maker *maker)
 {
 	struct grouping *out = maker->out;
 	const size_t n_threads = maker->profile->n_threads;
 	uint32_t *owners = NULL, unused;
 	size_t n_owners = 0, cap_owners = 0;
-	bool ok =
-		(out->by_thread = calloc(N_KINDS * n_threads + 1, sizeof(*out->by_thread))) != NULL;
-	for (uint32_t t = 0; ok && t < n_threads; t++) {
+	out->by_thread = calloc(N_KINDS * n_threads + 1, sizeof(*out->by_thread));
+	struct rf_error *error = out->by_thread ? NULL : rf_error_no_memory();
+	for (uint32_t t = 0; !error && t < n_threads; t++) {
 		uint32_t group;
-		ok = add_owner(maker, &owners, &n_owners, &cap_owners, owner_of(maker, t), &group);
-		if (!ok || report_filter_ignore(&maker->filter, out->rows[group].name))
+		error = add_owner(maker, &owners, &n_owners, &cap_owners, owner_of(maker, t),
+				  &group);
+		if (error || report_filter_ignore(&maker->filter, out->rows[group].name))
 			continue;
 		out->by_thread[KIND_IN * n_threads + t] = group;
 		if (report_filter_focus(&maker->filter, out->rows[group].name))
 			out->by_thread[KIND_BEHIND * n_threads + t] = group;
 	}
-	while (ok && out->n_rows < N_KINDS) /* rows of ranges and groups must not be mistaken for
-					       rows of unknown code */
-		ok = grouping_new(out, strdup(""), "", PROFILE_NONE, false, &unused);
-	for (size_t i = 0; ok && i < maker->n_base; i++) {
-		struct model_range range = maker->base[i];
-		range.row = grouping_kind(maker, range.row);
-		ok = rf_array_push(out->ranges, out->n_ranges, out->cap_ranges, range);
+	/* rows of ranges and groups must not be mistaken for rows of unknown code */
+	while (!error && out->n_rows < N_KINDS)
+		error = groups_add(out, strdup(""), "", PROFILE_NONE, false, &unused);
+	for (size_t i = 0; !error && i < maker->base.n; i++) {
+		struct model_range range = maker->base.all[i];
+		range.row = groups_kind(maker, range.row);
+		if (!rf_array_push(out->ranges, out->n_ranges, out->cap_ranges, range))
+			error = rf_error_no_memory();
 	}
 	free(owners);
-	return ok;
+	return error;
 }

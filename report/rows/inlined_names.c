@@ -1,7 +1,9 @@
 /* Which inlined function code belongs to, and loops. */
-#include "report/rows/ranking.h"
+#include "report/rows/inlined_names.h"
 
-#include "report/rows/view.h"
+#include "base/search.h"
+#include "report/rows/code_names.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,19 +11,12 @@
 
 #define IN_NO_LOOP_YET (PROFILE_NONE - 1) /* no code of the loop has been seen */
 
-/* The first piece of inlined code that ends behind the place. */
 size_t report_inlined_from(const struct profile *profile, uint32_t module, uint64_t offset)
 {
-	size_t low = 0, high = profile->n_inlined_code; /* they stand by (module, start) */
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const struct profile_inlined_code *code = &profile->inlined_code[middle];
-		if (code->module < module || (code->module == module && code->end <= offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	const struct profile_inlined_code *code = profile->inlined_code; /* by (module, start) */
+	return rf_search(profile->n_inlined_code, i,
+			 code[i].module < module ||
+				 (code[i].module == module && code[i].end <= offset));
 }
 
 uint32_t report_inlined_at(const struct profile *profile, uint32_t module, uint64_t offset)
@@ -37,12 +32,6 @@ const char *report_inlined_name(const struct profile *profile, uint32_t call)
 	return profile->inlined_functions[profile->inlined_calls[call].function].name;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 char *report_inlined_chain(const struct profile *profile, uint32_t call)
 {
 	char *text = NULL;
@@ -55,7 +44,8 @@ char *report_inlined_chain(const struct profile *profile, uint32_t call)
 		const struct profile_inlined_call *row = &profile->inlined_calls[call];
 		fprintf(stream, "%s%s", first ? "" : ", in ", report_inlined_name(profile, call));
 		if (row->file[0])
-			fprintf(stream, " (%s:%" PRIu32 ")", base_name(row->file), row->line);
+			fprintf(stream, " (%s:%" PRIu32 ")", report_base_name(row->file),
+				row->line);
 	}
 	if (fclose(stream) == 0)
 		return text;
@@ -77,7 +67,7 @@ static uint32_t common_call(const struct profile *profile, uint32_t a, uint32_t 
 	return a == b ? a : PROFILE_NONE;
 }
 
-/* What holds all of [start, end). */
+/* The innermost call that holds all of [start, end). */
 static uint32_t call_of_code(const struct profile *profile, const struct model_loop_code *code)
 {
 	uint64_t done = code->start;
@@ -93,19 +83,6 @@ static uint32_t call_of_code(const struct profile *profile, const struct model_l
 	return done < code->end ? PROFILE_NONE : call;
 }
 
-static size_t first_code(const struct model *model, uint32_t function)
-{
-	size_t low = 0, high = model->n_loop_code;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		if (model->loop_code[middle].function < function)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 uint32_t *report_calls_of_loops(const struct report_view *view, const struct model_function *f)
 {
 	const struct profile *profile = view->profile;
@@ -115,8 +92,8 @@ uint32_t *report_calls_of_loops(const struct report_view *view, const struct mod
 		return NULL;
 	for (size_t i = 0; i < f->n_loops; i++)
 		calls[i] = IN_NO_LOOP_YET;
-	for (size_t i = f->function == PROFILE_NONE ? model->n_loop_code
-						    : first_code(model, f->function);
+	for (size_t i =
+		     rf_search(model->n_loop_code, k, model->loop_code[k].function < f->function);
 	     i < model->n_loop_code && model->loop_code[i].function == f->function; i++) {
 		const struct model_loop_code *code = &model->loop_code[i];
 		if (code->loop < f->n_loops)

@@ -1,92 +1,15 @@
+/* In which order rows stand (--sort, --min, --top). */
 #include "report/rows/ranking.h"
 
-#include "base/text.h"
-#include "report/rows/view.h"
-
+#include <assert.h>
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_TOP 20
 
-bool report_share_parse(const char *word, double *share)
-{
-	char *end;
-	const double value = strtod(word, &end);
-	const bool number = end != word;
-	end += strspn(end, " ");
-	end += *end == '%';
-	if (!number || *end || !(value >= 0 && value <= 100))
-		return false;
-	*share = value / 100;
-	return true;
-}
-
-/* ---- filters ---- */
-
-static struct rf_error *compile(const char *option, const char *pattern, void **out)
-{
-	regex_t *expression = pattern ? calloc(1, sizeof(*expression)) : NULL;
-	*out = NULL;
-	if (!pattern)
-		return NULL;
-	const int status =
-		expression ? regcomp(expression, pattern, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
-	if (status == 0) {
-		*out = expression;
-		return NULL;
-	}
-	char why[128];
-	regerror(status, expression, why, sizeof(why));
-	free(expression);
-	return rf_error_create(RF_EINPUT, "extended regular expressions, as of grep -E, are taken",
-			       "%s %s: %s", option, pattern, why);
-}
-
-static void discard(void *expression)
-{
-	if (expression)
-		regfree(expression);
-	free(expression);
-}
-
-struct rf_error *report_pattern_check(const char *option, const char *pattern)
-{
-	void *expression;
-	struct rf_error *error = compile(option, pattern, &expression);
-	discard(expression);
-	return error;
-}
-
-struct rf_error *report_filter_init(struct report_filter *filter,
-				    const struct report_options *options)
-{
-	*filter = (struct report_filter){0};
-	struct rf_error *error = compile("--focus", options->focus, &filter->focus);
-	return error ? error : compile("--ignore", options->ignore, &filter->ignore);
-}
-
-void report_filter_deinit(struct report_filter *filter)
-{
-	discard(filter->focus);
-	discard(filter->ignore);
-	*filter = (struct report_filter){0};
-}
-
-bool report_filter_focus(const struct report_filter *filter, const char *text)
-{
-	return !filter->focus || regexec(filter->focus, text, 0, NULL, 0) == 0;
-}
-
-bool report_filter_ignore(const struct report_filter *filter, const char *text)
-{
-	return filter->ignore && regexec(filter->ignore, text, 0, NULL, 0) == 0;
-}
-
-/* ---- order ---- */
-
-/* Larger comes first.  What has no such figure comes after what has one. */
+/* The figure that rows are sorted by, the largest first; -1 for a row without one, which so comes
+ * behind all that have one. */
 static double sort_key(const struct model_function *f, enum report_sort sort)
 {
 	double key = 0;
@@ -156,7 +79,8 @@ bool report_is_small(const struct report_view *view, const struct model_function
 	return view->shaped && f->share < view->options->min_share;
 }
 
-/* Functions without a sample stand in the table only where time is not what it is about. */
+/* Functions without a sample are shown only when the table is sorted by flop or bytes, or when no
+ * function has a sample. */
 static bool is_shown(const struct report_view *view, const struct model_function *f)
 {
 	if (report_is_small(view, f))
@@ -166,7 +90,9 @@ static bool is_shown(const struct report_view *view, const struct model_function
 	return (view->sort == SORT_FLOPS && f->tally.flop > 0) || view->sort == SORT_BYTES;
 }
 
-/* What may not be shown moves behind what may, in order; what is left out has no rank. */
+/* Rows that are shown stand first, the others behind them, each in their order.  Rows that --focus
+ * or
+ * --ignore leave out have no rank. */
 size_t *report_rank(struct report_view *view)
 {
 	const size_t all = view->model->n_functions,
@@ -193,5 +119,6 @@ size_t *report_rank(struct report_view *view)
 	}
 	view->n_rank = n;
 	view->n_shown = shown < top ? shown : top;
+	assert(shown + hidden == n && view->n_shown <= view->n_rank);
 	return order;
 }

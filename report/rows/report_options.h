@@ -49,8 +49,8 @@ struct report_options {
 	const char *focus, *ignore; /* extended regular expressions, or NULL */
 	double min_share; /* of the time of all samples; rows with less are summed up in one */
 	/* the terminal alone */
-	const char *saved_as; /* the profile's file, for the command under the table; NULL: there is
-				 none */
+	/* The profile's file, for the command under the table; NULL: there is none. */
+	const char *saved_as;
 	const char *function; /* a page about this function instead of the table, or NULL */
 	bool plot;            /* the roofline plot, under the table */
 	enum report_color color;
@@ -59,8 +59,8 @@ struct report_options {
 	size_t width; /* columns; 0: the terminal's */
 	/* all formats */
 	enum report_processes processes;
-	const char *level; /* "L1", "L2", "L3" or "DRAM": place and rank by its traffic; NULL: the
-			      one that binds */
+	/* "L1", "L2", "L3" or "DRAM": place and rank by its traffic; NULL: the one that binds. */
+	const char *level;
 	enum traffic_direction direction;
 	bool levels;              /* every level: a table of its own, and points in the picture */
 	const char *svg_path;     /* or NULL */
@@ -70,14 +70,14 @@ struct report_options {
 	struct export_paths exports;
 };
 
-/* How many of the files are standard output, "-". */
+bool report_is_stdout(const char *path); /* "-" */
+/* How many of the files are standard output. */
 size_t report_stdout_files(const struct report_options *options);
 
 /* "5%", "5 %" or "5" → 0.05; false for what is not a number from 0 to 100. */
 bool report_share_parse(const char *word, double *share);
-/* Whether `pattern` is an extended regular expression; `option`: the option it was given with. */
-struct rf_error *report_pattern_check(const char *option, const char *pattern);
-
+/* Whether rows are not simply all functions: --by, --focus, --ignore or --min are given. */
+bool report_is_shaped(const struct report_options *options);
 /* Refuses files that --by, --focus, --ignore and --min have no meaning for. */
 struct rf_error *report_shape_check(const struct report_options *options);
 /* Whether a profile's sums are enough for what is asked for (profile_load_sums). */

@@ -1,34 +1,13 @@
 /* What every view of a report is given, and the few things that all of them do with it. */
+#include "report/rows/view.h"
 
 #include "base/text.h"
-
 #include "report/rows/ranking.h"
-#include "report/rows/shape.h"
-#include "report/rows/view.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_stdout(const char *path)
-{
-	return path && strcmp(path, "-") == 0;
-}
-
-size_t report_stdout_files(const struct report_options *options)
-{
-	size_t n = is_stdout(options->svg_path) + is_stdout(options->json_path) +
-		   is_stdout(options->html_path);
-	for (size_t i = 0; i < N_EXPORTS; i++)
-		n += is_stdout(options->exports.of[i]);
-	return n;
-}
-
-struct rf_error *report_no_memory(void)
-{
-	return rf_error_errno(RF_EINTERNAL, ENOMEM, NULL, "cannot write the report");
-}
 
 char *report_program(const struct profile *profile)
 {
@@ -138,7 +117,7 @@ static struct rf_error *write_failed(const char *path, int errnum)
 struct rf_error *report_write_file(const struct report_view *view, report_format *format,
 				   const char *path)
 {
-	const bool to_stdout = is_stdout(path);
+	const bool to_stdout = report_is_stdout(path);
 	FILE *stream = to_stdout ? stdout : path ? fopen(path, "we") : NULL;
 	if (!path)
 		return NULL;
@@ -154,15 +133,6 @@ struct rf_error *report_write_file(const struct report_view *view, report_format
 		errnum = errno;
 	}
 	return error ? error : failed ? write_failed(path, errnum) : NULL;
-}
-
-bool report_from_sums(const struct report_options *options)
-{
-	bool details = options->json_path || options->html_path || options->function ||
-		       report_is_shaped(options) || options->processes == PROCESSES_TREE;
-	for (size_t i = 0; i < N_EXPORTS; i++)
-		details |= options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png;
-	return !details;
 }
 
 struct rf_error *report_with_view(const struct profile *profile,
@@ -183,7 +153,7 @@ struct rf_error *report_with_view(const struct profile *profile,
 		.profile = profile, .model = &model, .options = options, .sort = options->sort};
 	size_t *rank = report_rank(&view);
 	view.rank = rank;
-	error = rank ? use(&view, context) : report_no_memory();
+	error = rank ? use(&view, context) : rf_error_no_memory();
 	free(rank);
 	model_deinit(&model);
 	return error;

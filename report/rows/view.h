@@ -17,7 +17,7 @@ struct report_view {
 	const struct profile *profile;
 	const struct model *model;
 	const struct terminal *terminal; /* NULL: the formats for files */
-	bool shaped;  /* rows by --by, --focus, --ignore, --min (shape.c); else all functions */
+	bool shaped;  /* rows by --by, --focus, --ignore, --min; else all functions */
 	bool machine; /* no run, the machine's roofs alone */
 	const struct report_options *options; /* NULL for a machine */
 	enum report_sort sort;
@@ -30,13 +30,13 @@ struct report_view {
 	size_t n_top;            /* of its pairs in the picture */
 };
 
-/* report.c: calls `use` with the view of a part of a profile. */
+/* Calls `use` with the view of a part of a profile. */
 struct rf_error *report_with_view(const struct profile *profile,
 				  const struct report_options *options,
 				  struct rf_error *(*use)(struct report_view *view, void *context),
 				  void *context);
 
-/* report.c: the level that a report is about (DRAM, or the one that was asked for), of a traced
+/* The level that a report is about (DRAM, or the one that was asked for), of a traced
  * function; else NULL.  What moved there in the direction that was asked for. */
 const struct model_level *report_level(const struct report_view *view,
 				       const struct model_function *f);
@@ -49,11 +49,10 @@ void report_put_intensity(char *cell, double intensity);
 /* "8.10 GB", in 64 bytes. */
 void report_put_bytes(char *cell, double bytes);
 
-/* report.c: one format to a file, "-" for standard output; nothing to do for a path of NULL. */
+/* One format to a file, "-" for standard output; nothing to do for a path of NULL. */
 typedef struct rf_error *report_format(const struct report_view *view, FILE *stream);
 struct rf_error *report_write_file(const struct report_view *view, report_format *format,
 				   const char *path);
-struct rf_error *report_no_memory(void);
 /* The program as it was called: first word of the command (quotes removed), clean; to be freed. */
 char *report_program(const struct profile *profile);
 /* "AVX-512", "AVX2", … for a roof's isa, "DP", "SP" for its precision. */

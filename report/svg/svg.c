@@ -1,52 +1,25 @@
 /* The roofline as a picture: log-log, a labelled point per function; svg_roofs.c draws the roofs.
  */
-#include "report/svg/svg_parts.h"
-
-#include "base/text.h"
-#include "report/rows/view.h"
 #include "report/svg/svg.h"
 
-#include <locale.h>
+#include "base/text.h"
+#include "report/reasons/words.h"
+#include "report/rows/utf8_locale.h"
+#include "report/svg/picture.h"
+#include "report/svg/svg_arrows.h"
+#include "report/svg/svg_legend.h"
+#include "report/svg/svg_roofs.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FAULT "#c00000\" stroke-width=\"2.5" /* ring around a point above its roof */
 
-static double log_scale(double value, double low, double high, double from, double to)
-{
-	double t = (log10(value) - log10(low)) / (log10(high) - log10(low));
-	return from + fmin(fmax(t, 0), 1) * (to - from);
-}
-
-double svg_x(const struct picture *p, double intensity)
-{
-	return log_scale(intensity, p->x_min, p->x_max, LEFT, RIGHT);
-}
-
-double svg_y(const struct picture *p, double rate)
-{
-	return log_scale(rate, p->y_min, p->y_max, BOTTOM, TOP);
-}
-
 /* ---- ranges ---- */
 
-void svg_widen(double *low, double *high, double value)
-{
-	if (!(value > 0) || !isfinite(value))
-		return;
-	*low = fmin(*low, value);
-	*high = fmax(*high, value);
-}
-
-double svg_intensity(const struct picture *p, const struct model_function *f)
-{
-	const struct model_level *level =
-		p->level && f->traffic ? model_level(f->traffic, p->level) : NULL;
-	return level ? level->intensity : f->intensity;
-}
-
-/* So few bytes that the point stands at the edge, where it does not make the picture wider. */
+/* False for an intensity so high that its point stands at the right edge, and the picture is not
+ * made wider for it. */
 static bool in_picture(double intensity)
 {
 	return intensity > 0 && intensity <= MODEL_IN_CACHE;
@@ -77,7 +50,7 @@ static void choose_ranges(struct picture *p)
 				svg_widen(&x_low, &x_high, f->traffic->levels[k].intensity);
 		svg_widen(&y_low, &y_high, f->place.point);
 	}
-	svg_diff_widen(p, &x_low, &x_high, &y_low, &y_high);
+	svg_arrows_widen(p, &x_low, &x_high, &y_low, &y_high);
 	if (y_high <= 0)
 		y_low = 0.1, y_high = 100;
 	snap(&x_low, &x_high);
@@ -153,20 +126,7 @@ static void axes(struct picture *p)
 
 /* ---- points ---- */
 
-void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
-		  double *y)
-{
-	if (strip) {
-		double share = fmin(1, 1 / f->place.distance);
-		*x = log_scale(share, p->strip_min, 1, LEFT, RIGHT);
-		*y = (STRIP_TOP + STRIP_BOTTOM) / 2;
-		return;
-	}
-	*x = isinf(svg_intensity(p, f)) ? RIGHT : svg_x(p, svg_intensity(p, f));
-	*y = svg_y(p, f->place.point);
-}
-
-/* Area, not radius, is time. */
+/* The area of a point stands for its time, so the radius for the square root. */
 static double radius(const struct picture *p, const struct model_function *f)
 {
 	double most = 0;
@@ -205,7 +165,7 @@ static void write_title(const struct picture *p, const struct model_function *f)
 			text_number(c, svg_intensity(p, f)));
 	if (f->place.roof > 0)
 		fprintf(out, "%s× below its roof, %s bound%s%s", text_number(a, f->place.distance),
-			model_bound_name(f->place.bound),
+			report_bound_name(f->place.bound),
 			!f->place.level[0] ? ""
 			: f->place.traced  ? " "
 					   : " ~",
@@ -284,7 +244,7 @@ static void points(struct picture *p)
 			draw_levels(p, i);
 	for (size_t i = p->n_points; i-- > 0;)
 		draw_point(p, i);
-	svg_diff(p);
+	svg_arrows(p);
 	for (size_t i = 0; i < p->n_points; i++) {
 		const struct label *label = &p->labels[i];
 		if (!label->placed)
@@ -310,7 +270,7 @@ static void draw_strip(struct picture *p)
 	int first = (int)lround(log10(p->strip_min)), every = (-first + 5) / 6;
 	for (int decade = first; decade <= 0; decade++) {
 		char text[32];
-		double x = log_scale(pow(10, decade), p->strip_min, 1, LEFT, RIGHT);
+		double x = svg_strip_x(p, pow(10, decade));
 		svg_line(p->out, x, STRIP_TOP, x, STRIP_BOTTOM, "stroke=\"#dddddd\"");
 		snprintf(text, sizeof(text), "%.10g %%", 100 * pow(10, decade));
 		if ((decade - first) % every == 0)
@@ -318,13 +278,13 @@ static void draw_strip(struct picture *p)
 	}
 }
 
-static bool collect_points(struct picture *p)
+static struct rf_error *collect_points(struct picture *p)
 {
 	const struct report_view *view = p->view;
 	p->points = calloc(view->n_shown + 1, sizeof(*p->points));
 	p->labels = calloc(view->n_shown + 1, sizeof(*p->labels));
 	if (!p->points || !p->labels)
-		return false;
+		return rf_error_no_memory();
 	for (size_t i = 0; i < view->n_shown; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		bool by_flop = f->place.axis == AXIS_FLOP;
@@ -336,9 +296,9 @@ static bool collect_points(struct picture *p)
 		p->points[p->n_points++] = (struct point){f, !by_flop, name};
 		p->n_strip += !by_flop;
 		if (!name)
-			return false;
+			return rf_error_no_memory();
 	}
-	return true;
+	return NULL;
 }
 
 /* Share of the time of the points that moves something at a level. */
@@ -383,10 +343,11 @@ static void thread_range(struct picture *p)
 	}
 }
 
-static bool draw(struct picture *p)
+static struct rf_error *draw(struct picture *p)
 {
-	if (!collect_points(p))
-		return false;
+	struct rf_error *error = collect_points(p);
+	if (error)
+		return error;
 	choose_level(p);
 	choose_ranges(p);
 	svg_head(p);
@@ -397,15 +358,14 @@ static bool draw(struct picture *p)
 	points(p);
 	svg_legend(p);
 	fputs("</svg>\n", p->out);
-	return true;
+	return NULL;
 }
 
 struct rf_error *report_svg(const struct report_view *view, FILE *stream)
 {
-	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
-	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
+	const struct utf8_locale locale = utf8_locale_begin();
 	struct picture *p = calloc(1, sizeof(*p));
-	bool done = false;
+	struct rf_error *error = p ? NULL : rf_error_no_memory();
 	if (p) {
 		p->view = view;
 		p->out = stream;
@@ -413,16 +373,13 @@ struct rf_error *report_svg(const struct report_view *view, FILE *stream)
 		if (model_peak(view->profile, p->precision, 1) <= 0)
 			p->precision = ROOF_PRECISION_DOUBLE;
 		thread_range(p);
-		done = draw(p);
+		error = draw(p);
 		for (size_t i = 0; i < p->n_points; i++)
 			free(p->points[i].name);
 		free(p->points);
 		free(p->labels);
 	}
 	free(p);
-	if (utf8) {
-		uselocale(before);
-		freelocale(utf8);
-	}
-	return done ? NULL : report_no_memory();
+	utf8_locale_end(locale);
+	return error;
 }

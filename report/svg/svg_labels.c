@@ -1,3 +1,4 @@
+/* Places labels beside points so that none overlaps another, a point, or the frame. */
 #include "report/svg/svg_labels.h"
 
 #include <math.h>
@@ -55,7 +56,8 @@ static void place(struct label *labels, size_t n, size_t self, const struct box 
 {
 	struct label *label = &labels[self];
 	for (int ring = 0; ring < RINGS; ring++)
-		for (int turn = 0; turn < DIRECTIONS; turn++) { /* right first, then both ways */
+		for (int turn = 0; turn < DIRECTIONS;
+		     turn++) { /* to the right first, then up and down from there */
 			double angle =
 				2 * M_PI / DIRECTIONS * ((turn + 1) / 2) * (turn % 2 ? -1 : 1);
 			struct box box = box_at(label, angle, label->radius + GAP + STEP * ring);

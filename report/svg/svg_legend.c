@@ -1,60 +1,30 @@
 /* Around the plot: title, legend, and the colours that it explains. */
-#include "report/svg/svg_parts.h"
+#include "report/svg/svg_legend.h"
 
 #include "base/text.h"
-#include "report/rows/view.h"
+#include "report/reasons/words.h"
+#include "report/svg/svg_roofs.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Okabe and Ito's colours, told apart with any kind of colour vision. */
-static const char *const colours[] = {
-	[BOUND_UNKNOWN] = "#777777", [BOUND_UNCOUNTED] = "#777777", [BOUND_MEMORY] = "#0072b2",
-	[BOUND_COMPUTE] = "#d55e00", [BOUND_BALANCED] = "#009e73",  [BOUND_ISSUE] = "#e69f00",
-	[BOUND_LATENCY] = "#cc79a7",
-};
-static const char *const meanings[] = {
-	[BOUND_UNKNOWN] = "no roof",   [BOUND_UNCOUNTED] = "uncounted",
-	[BOUND_MEMORY] = "memory",     [BOUND_COMPUTE] = "compute",
-	[BOUND_BALANCED] = "balanced", [BOUND_ISSUE] = "instruction issue",
-	[BOUND_LATENCY] = "latency",
-};
-
-const char *svg_colour(enum model_bound bound)
-{
-	return colours[bound];
-}
-
-void svg_text(FILE *out, double x, double y, const char *attributes, const char *text)
-{
-	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-	text_write_xml(out, text);
-	fputs("</text>\n", out);
-}
-
-void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *attributes)
-{
-	fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2,
-		attributes);
-}
-
 static void legend_bounds(const struct picture *p, double *y)
 {
-	bool present[sizeof(colours) / sizeof(*colours)] = {false};
+	bool present[BOUND_LATENCY + 1] = {false};
 	for (size_t i = 0; i < p->n_points; i++)
 		present[p->points[i].function->place.bound] = true;
 	if (p->n_points)
 		svg_text(p->out, LEGEND, *y, "font-weight=\"bold\"", "bound by");
-	for (size_t b = 0; b < sizeof(colours) / sizeof(*colours); b++) {
+	for (size_t b = 0; b < sizeof(present) / sizeof(*present); b++) {
 		if (!present[b])
 			continue;
 		*y += 20;
 		fprintf(p->out,
 			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"%s\" "
 			"fill-opacity=\"0.75\"/>\n",
-			LEGEND + 7, *y - 4, colours[b]);
-		svg_text(p->out, LEGEND + 22, *y, "", meanings[b]);
+			LEGEND + 7, *y - 4, svg_colour((enum model_bound)b));
+		svg_text(p->out, LEGEND + 22, *y, "", report_bound_title((enum model_bound)b));
 	}
 	bool above = false, no_bytes = false;
 	char text[64];
@@ -225,7 +195,7 @@ static void head_text(const struct picture *p)
 	     *family = clean ? text_shorten(clean, 40) : NULL;
 	char text[320], number[TEXT_NUMBER];
 	int threads = (int)profile_number_fact(profile,
-					      p->view->machine ? "usable_threads" : "threads", 0);
+					       p->view->machine ? "usable_threads" : "threads", 0);
 	if (p->view->machine)
 		snprintf(text, sizeof(text), "%d hardware thread%s, %s GHz%s%s", threads,
 			 threads == 1 ? "" : "s",

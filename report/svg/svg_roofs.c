@@ -1,8 +1,7 @@
 /* The roofs of the picture: first all lines, then their labels, each where it crosses nothing. */
-#include "report/svg/svg_parts.h"
+#include "report/svg/svg_roofs.h"
 
 #include "base/text.h"
-#include "report/rows/view.h"
 
 #include <math.h>
 #include <stdlib.h>

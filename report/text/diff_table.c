@@ -1,12 +1,12 @@
 /* The comparison for a terminal. */
-#include "report/diff/diff.h"
+#include "report/text/diff_table.h"
 
 #include "base/text.h"
-#include "report/rows/view.h"
-#include "report/text/table.h"
+#include "report/reasons/diff_notes.h"
+#include "report/rows/utf8_locale.h"
+#include "report/text/cells.h"
 #include "report/text/text_table.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static void put_line(const struct diff *diff, const struct diff_function *functi
 	const struct diff_value flop = diff_value(diff, function, DIFF_FLOP);
 	const struct diff_value bytes = diff_value(diff, function, DIFF_BYTES);
 	const struct diff_value distance = diff_value(diff, function, DIFF_DISTANCE);
-	char cell[64], *clean = text_clean(function ? diff_name(function) : "all");
+	char cell[64];
 	text_table_row(table);
 	report_put_time(cell, function && !function->a ? NAN : time.a, longest);
 	put(table, TIME_A, cell);
@@ -82,7 +82,7 @@ static void put_line(const struct diff *diff, const struct diff_function *functi
 		text_table_put(table, SPREAD, STYLE_PLAIN, "%.1f %%",
 			       fmin(999, 100 * time.halfwidth / time.a));
 	put(table, VERDICT, diff_verdict(diff, function));
-	put(table, NAME, clean ? clean : "");
+	text_table_put_name(table, NAME, function ? diff_name(function) : "all");
 	put_change(cell, &flop, true);
 	put(table, FLOP, cell);
 	put_change(cell, &bytes, true);
@@ -91,8 +91,6 @@ static void put_line(const struct diff *diff, const struct diff_function *functi
 	put(table, BELOW_A, cell);
 	put_below(cell, distance.b);
 	put(table, BELOW_B, cell);
-	table->failed |= !clean;
-	free(clean);
 }
 
 static void put_lines(const struct diff *diff, size_t top, struct text_table *table)
@@ -107,7 +105,7 @@ static void put_lines(const struct diff *diff, size_t top, struct text_table *ta
 	put_line(diff, NULL, longest, table);
 }
 
-static bool print_rows(const struct diff *diff, size_t top, FILE *stream)
+static struct rf_error *print_rows(const struct diff *diff, size_t top, FILE *stream)
 {
 	const struct report_options none = {0};
 	const struct terminal terminal = terminal_of(stream, &none);
@@ -116,13 +114,13 @@ static bool print_rows(const struct diff *diff, size_t top, FILE *stream)
 	put_lines(diff, top, &table);
 	text_table_limit(&table, NAME_COLUMNS);
 	(void)text_table_fit(&table, spared, N_SPARED, LEAST_NAME);
-	text_table_print(&table, stream);
-	const bool failed = table.failed;
+	struct rf_error *error = text_table_print(&table, stream);
 	text_table_deinit(&table);
-	return !failed;
+	return error;
 }
 
-static bool print_head(const struct diff *diff, const char *const names[2], FILE *stream)
+static struct rf_error *print_head(const struct diff *diff, const char *const names[2],
+				   FILE *stream)
 {
 	const struct diff_value wall = diff_value(diff, NULL, DIFF_WALL);
 	char a[TEXT_NUMBER], b[TEXT_NUMBER], change[64];
@@ -134,35 +132,28 @@ static bool print_head(const struct diff *diff, const char *const names[2], FILE
 	const bool done = clean[0] && clean[1];
 	free(clean[0]);
 	free(clean[1]);
-	return done;
+	return done ? NULL : rf_error_no_memory();
 }
 
-static bool print_all(const struct diff *diff, const char *const names[2], size_t top, FILE *stream)
+static struct rf_error *print_all(const struct diff *diff, const char *const names[2], size_t top,
+				  FILE *stream)
 {
-	size_t n_notes = 0;
-	char **notes = diff_notes(diff, &n_notes);
-	bool done = notes && print_head(diff, names, stream) && print_rows(diff, top, stream);
-	if (done && diff->n_functions > top)
+	struct diff_notes notes = diff_notes(diff);
+	struct rf_error *error = print_head(diff, names, stream);
+	if (!error)
+		error = print_rows(diff, top, stream);
+	if (!error && diff->n_functions > top)
 		fprintf(stream, "  (%zu more functions)\n", diff->n_functions - top);
-	for (size_t i = 0; i < n_notes; i++) {
-		if (done)
-			fprintf(stream, "  · %s\n", notes[i]);
-		free(notes[i]);
-	}
-	free(notes);
-	return done;
+	for (size_t i = 0; !error && i < notes.n; i++)
+		fprintf(stream, "  · %s\n", notes.texts[i]);
+	return error;
 }
 
 struct rf_error *diff_table(const struct diff *diff, const char *const names[2], size_t top,
 			    FILE *stream)
 {
-	/* Widths, and the points of numbers, are the same whatever the user's locale is. */
-	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
-	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
-	const bool done = print_all(diff, names, top ? top : DEFAULT_TOP, stream);
-	if (utf8) {
-		uselocale(before);
-		freelocale(utf8);
-	}
-	return done ? NULL : report_no_memory();
+	const struct utf8_locale locale = utf8_locale_begin();
+	struct rf_error *error = print_all(diff, names, top ? top : DEFAULT_TOP, stream);
+	utf8_locale_end(locale);
+	return error;
 }

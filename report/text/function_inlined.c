@@ -1,9 +1,13 @@
 /* Of the page about a function: its own code, and the functions that were inlined in it. */
-#include "report/text/function_page.h"
+#include "report/text/function_inlined.h"
 
 #include "base/text.h"
 #include "report/model/model.h"
+#include "report/rows/code_names.h"
+#include "report/rows/grouping.h"
+#include "report/rows/inlined_names.h"
 #include "report/rows/view.h"
+#include "report/text/cells.h"
 #include "report/text/table.h"
 
 #include <inttypes.h>
@@ -25,7 +29,7 @@ static int by_time(const void *a, const void *b, void *context)
 	return x < y ? -1 : x > y;
 }
 
-/* Where the calls of a function of that name stand in this one: the first, and how many more. */
+/* Where the function of that name is called in this one: the first place, and "…" for more. */
 static void put_calls(const struct page *page, const char *name, char *text, size_t size)
 {
 	const struct profile *profile = page->view->profile;
@@ -48,8 +52,7 @@ static void put_calls(const struct page *page, const char *name, char *text, siz
 	if (first == PROFILE_NONE || !profile->inlined_calls[first].file[0])
 		return;
 	const struct profile_inlined_call *call = &profile->inlined_calls[first];
-	const char *slash = strrchr(call->file, '/');
-	snprintf(text, size, "%.100s:%" PRIu32 "%s", slash ? slash + 1 : call->file, call->line,
+	snprintf(text, size, "%.100s:%" PRIu32 "%s", report_base_name(call->file), call->line,
 		 n > 1 ? ", …" : "");
 }
 
@@ -59,7 +62,7 @@ static void put_row(struct page *page, struct text_table *table, const struct mo
 	const bool own = part->function == f->function;
 	const double bytes = (double)part->tally.load_bytes + (double)part->tally.store_bytes;
 	const double all = (double)f->tally.load_bytes + (double)f->tally.store_bytes;
-	char cell[192], *name = text_clean(part->name);
+	char cell[192];
 	text_table_row(table);
 	report_put_time(cell, (double)part->time_ns * 1e-9, (double)f->time_ns * 1e-9);
 	text_table_put(table, 0, STYLE_PLAIN, "%s", cell);
@@ -72,14 +75,11 @@ static void put_row(struct page *page, struct text_table *table, const struct mo
 	report_put_bytes(cell,
 			 part->traffic ? part->traffic->bytes.mem[DIRECTION_BOTH].bytes : NAN);
 	text_table_put(table, 4, STYLE_PLAIN, "%s", cell);
-	text_table_put(table, 5, STYLE_PLAIN, "%s", own ? "(its own code)" : name ? name : "");
-	free(name);
-	if (!own)
-		put_calls(page, part->name, cell, sizeof(cell));
-	char *clean = own ? NULL : text_clean(cell);
-	if (clean)
-		text_table_put(table, 6, STYLE_PLAIN, "%s", clean);
-	free(clean);
+	text_table_put_name(table, 5, own ? "(its own code)" : part->name);
+	if (own)
+		return;
+	put_calls(page, part->name, cell, sizeof(cell));
+	text_table_put_name(table, 6, cell);
 }
 
 static void put_parts(struct page *page, const struct model *parts)
@@ -91,7 +91,8 @@ static void put_parts(struct page *page, const struct model *parts)
 	static const size_t order[] = {6, 4, 0};
 	size_t *ranked = malloc((parts->n_functions + 1) * sizeof(*ranked)), n = 0;
 	struct text_table table;
-	page->failed |= !ranked;
+	if (!ranked)
+		page_fail(page, rf_error_no_memory());
 	for (size_t i = 0; ranked && i < parts->n_functions; i++)
 		if (!parts->functions[i].left_out &&
 		    parts->functions[i].uncounted_part == page->f->uncounted_part)
@@ -137,6 +138,5 @@ void page_inlined(struct page *page)
 		}
 		grouping_destroy(&grouping);
 	}
-	page->failed |= error != NULL;
-	rf_error_destroy(error);
+	page_fail(page, error);
 }

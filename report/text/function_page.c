@@ -1,50 +1,23 @@
 /* A page about one function: where it stands, why, and what one would try (--function). */
 #include "report/text/function_page.h"
 
-#include "report/reasons/reasons.h"
-#include "report/rows/view.h"
-#include "report/text/report_levels.h"
-#include "report/text/table.h"
-
 #include "base/text.h"
 #include "report/model/model_roofs.h"
+#include "report/reasons/reasons.h"
+#include "report/reasons/words.h"
+#include "report/rows/code_names.h"
+#include "report/rows/inlined_names.h"
+#include "report/text/cells.h"
+#include "report/text/function_inlined.h"
+#include "report/text/function_people.h"
+#include "report/text/report_levels.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_CANDIDATES 20
 #define MAX_LOOPS 12
-
-void page_line(struct page *page, enum style style, const char *lead, const char *format, ...)
-{
-	char *text = NULL;
-	va_list arguments;
-	va_start(arguments, format);
-	const bool made = vasprintf(&text, format, arguments) >= 0;
-	va_end(arguments);
-	char *clean = made ? text_clean(text) : NULL;
-	page->failed |= !clean ||
-			!terminal_sentence(page->view->terminal, page->stream, style, lead, clean);
-	free(clean);
-	if (made)
-		free(text);
-}
-
-void page_title(struct page *page, const char *text)
-{
-	putc('\n', page->stream);
-	page_line(page, STYLE_HEAD, "", "%s", text);
-}
-
-void page_table(struct page *page, struct text_table *table, const size_t *order, size_t n)
-{
-	(void)text_table_fit(table, order, n, 16);
-	text_table_print(table, page->stream);
-	page->failed |= table->failed;
-	text_table_deinit(table);
-}
 
 /* ---- where it stands ---- */
 
@@ -83,7 +56,7 @@ static void put_head(struct page *page)
 		  "%s %s of %s that its roof allows: %s× below, %s bound%s; at the roof it "
 		  "would save %s",
 		  text_number(point, place->point), unit_of(place), text_number(roof, place->roof),
-		  text_number(below, place->distance), model_bound_name(place->bound), bound,
+		  text_number(below, place->distance), report_bound_name(place->bound), bound,
 		  saved);
 }
 
@@ -96,9 +69,7 @@ static void put_levels(struct page *page)
 	if (!page->f->traffic)
 		return;
 	page_title(page, "at every level");
-	struct rf_error *error = report_levels(&one, page->stream);
-	page->failed |= error != NULL;
-	rf_error_destroy(error);
+	page_fail(page, report_levels(&one, page->stream));
 }
 
 /* ---- ceilings ---- */
@@ -166,7 +137,7 @@ static void put_instructions(struct page *page)
 							[INSN_NOP] = "no-ops",
 							[INSN_SYSTEM] = "system"};
 	const struct tally *tally = &page->f->tally;
-	const double all = (double)tally->instructions, ipc = report_ipc(page->view, page->f);
+	const double all = (double)tally->instructions, ipc = page->evidence.ipc;
 	char text[512] = "", count[TEXT_NUMBER];
 	if (!tally->instructions)
 		return;
@@ -182,7 +153,7 @@ static void put_instructions(struct page *page)
 	if (isfinite(ipc))
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			 "; %.2f a cycle of at most %.0f (at the measured clock)", ipc,
-			 model_issue_width(page->view->profile));
+			 page->evidence.issue_width);
 	page_line(page, STYLE_PLAIN, "  ", "%s", text);
 }
 
@@ -203,16 +174,16 @@ static void put_flop(struct page *page)
 	static const char *const kinds[] = {"additions", "multiplications", "fused multiply-adds",
 					    "divisions", "square roots",    "others"};
 	static const char *const precisions[] = {"half", "bfloat16", "single", "double", "x87"};
-	const struct flop_shares shares = report_flop_shares(&page->f->tally);
+	const struct model_evidence *evidence = &page->evidence;
 	char number[TEXT_NUMBER];
 	if (!page->f->tally.flop)
 		return;
 	page_title(page, "arithmetic");
 	page_line(page, STYLE_PLAIN, "  ", "%s Gflop",
 		  text_number(number, (double)page->f->tally.flop * 1e-9));
-	put_shares(page, "vector width", shares.width, widths, FLOP_WIDTHS);
-	put_shares(page, "kind", shares.kind, kinds, FLOP_KINDS);
-	put_shares(page, "precision", shares.precision, precisions, FLOP_PRECISIONS);
+	put_shares(page, "vector width", evidence->width, widths, FLOP_WIDTHS);
+	put_shares(page, "kind", evidence->kind, kinds, FLOP_KINDS);
+	put_shares(page, "precision", evidence->precision, precisions, FLOP_PRECISIONS);
 }
 
 /* ---- loops ---- */
@@ -272,7 +243,8 @@ static void put_loop(struct page *page, struct text_table *table, size_t i, uint
 	text_table_put(table, 7, STYLE_PLAIN, "%s", cell);
 }
 
-/* Each loop before those within it, and of neighbours the one with most time first. */
+/* A loop stands before the loops within it; of loops side by side the one with most time comes
+ * first. */
 static void put_loops_in(struct page *page, struct text_table *table, const size_t *ranked,
 			 const uint32_t *calls, uint32_t parent, int depth)
 {
@@ -296,7 +268,8 @@ static void put_loops(struct page *page)
 	size_t *ranked = malloc((f->n_loops + 1) * sizeof(*ranked));
 	uint32_t *calls = report_calls_of_loops(page->view, f);
 	struct text_table table;
-	page->failed |= !ranked || !calls;
+	if (!ranked || !calls)
+		page_fail(page, rf_error_no_memory());
 	if (ranked && calls && f->n_loops) {
 		page_title(page, "loops, with those within them");
 		for (size_t i = 0; i < f->n_loops; i++)
@@ -317,9 +290,9 @@ static void put_loops(struct page *page)
 
 static void put_reasons(struct page *page)
 {
-	struct reasons reasons = {0};
+	struct reasons reasons;
 	char lead[32];
-	report_reasons(page->view, page->f, &reasons);
+	page_fail(page, report_reasons(page->view, page->f, &reasons));
 	page_title(page, page->f->place.distance <= 1.1 ? "at its roof" : "why below the roof");
 	for (size_t i = 0; i < reasons.n_items; i++) {
 		snprintf(lead, sizeof(lead), "  %zu. ", i + 1);
@@ -327,13 +300,7 @@ static void put_reasons(struct page *page)
 		page_line(page, STYLE_BALANCED, "     try: ", "%s", reasons.items[i].try);
 	}
 	if (!reasons.n_items)
-		page_line(page, STYLE_PLAIN, "  ",
-			  page->f->place.distance <= 1.1
-				  ? "nothing to gain here but by other work: fewer operations, or "
-				    "fewer bytes"
-				  : "nothing in the counts says why: other programs on the "
-				    "machine, or page faults, may");
-	page->failed |= reasons.failed;
+		page_line(page, STYLE_PLAIN, "  ", "%s", report_no_reason(page->f));
 	reasons_deinit(&reasons);
 }
 
@@ -357,7 +324,7 @@ static struct rf_error *candidates(const struct report_view *view, const char *n
 	if (text && n > MAX_CANDIDATES)
 		fprintf(text, " and %zu more", n - MAX_CANDIDATES);
 	if (!text || fclose(text) != 0 || !list)
-		return report_no_memory();
+		return rf_error_no_memory();
 	char *next = NULL, *clean = text_clean(name);
 	if (asprintf(&next, "%s: %s", all ? "those with time are" : "name one of", list) < 0)
 		next = NULL;
@@ -371,7 +338,8 @@ static struct rf_error *candidates(const struct report_view *view, const char *n
 	return error;
 }
 
-/* The exact name, else the only one that holds it; of equal names the best ranked. */
+/* The function of exactly that name, else the only one whose name contains it.  Where several have
+ * the same name, it is the first in the ranking. */
 static struct rf_error *find(const struct report_view *view, const char *name,
 			     const struct model_function **found)
 {
@@ -400,6 +368,7 @@ struct rf_error *report_function_page(const struct report_view *plain, FILE *str
 	struct rf_error *error = find(plain, plain->options->function, &page.f);
 	if (error)
 		return error;
+	page.evidence = model_evidence(plain->profile, page.f);
 	put_head(&page);
 	put_reasons(&page);
 	put_levels(&page);
@@ -410,5 +379,5 @@ struct rf_error *report_function_page(const struct report_view *plain, FILE *str
 	put_loops(&page);
 	page_objects(&page);
 	page_people(&page);
-	return page.failed ? report_no_memory() : NULL;
+	return page.error;
 }

@@ -1,12 +1,14 @@
 /* Of the page about a function: whose data it moves, which threads run it, who calls it. */
-#include "report/text/function_page.h"
+#include "report/text/function_people.h"
 
 #include "base/array.h"
 #include "base/text.h"
 #include "profile/function_index.h"
 #include "report/model/model_samples.h"
-#include "report/reasons/report_notes.h"
+#include "report/reasons/object_words.h"
+#include "report/rows/call_paths.h"
 #include "report/rows/view.h"
+#include "report/text/cells.h"
 #include "report/text/table.h"
 
 #include <math.h>
@@ -59,16 +61,16 @@ static int longest_first(const void *a, const void *b)
 }
 
 /* Time of its samples by thread, and by the function that has called it. */
-static bool split_time(const struct page *page, struct part **threads, size_t *n_threads,
-		       struct part **callers, size_t *n_callers)
+static struct rf_error *split_time(const struct page *page, struct part **threads,
+				   size_t *n_threads, struct part **callers, size_t *n_callers)
 {
 	const struct profile *profile = page->view->profile;
 	const uint64_t cost = model_sample_cost(profile);
 	const uint32_t own = (uint32_t)page->f->row;
 	size_t cap_threads = 0, cap_callers = 0;
 	uint32_t *rows = profile_places_of_frames(profile);
-	bool ok = rows != NULL;
-	for (size_t i = 0; ok && i < profile->n_samples; i++) {
+	struct rf_error *error = rows ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		uint32_t frame = sample->frame;
 		if (frame == PROFILE_NONE || rows[frame] != own ||
@@ -80,23 +82,25 @@ static bool split_time(const struct page *page, struct part **threads, size_t *n
 		struct part *thread = part_of(threads, n_threads, &cap_threads, sample->thread);
 		struct part *caller = part_of(callers, n_callers, &cap_callers,
 					      frame == PROFILE_NONE ? frame : rows[frame]);
-		ok = thread && caller;
-		if (!ok)
+		if (!thread || !caller) {
+			error = rf_error_no_memory();
 			break;
+		}
 		thread->time_ns += model_sample_weight(sample, cost);
 		caller->time_ns += model_sample_weight(sample, cost);
 	}
 	free(rows);
-	for (size_t i = 0; ok && i < page->f->n_threads; i++) {
+	for (size_t i = 0; !error && i < page->f->n_threads; i++) {
 		const struct model_thread *counted = &page->f->threads[i];
 		const uint32_t twin = page->view->model->twin_of_thread[counted->thread];
 		struct part *thread = part_of(threads, n_threads, &cap_threads,
 					      twin == PROFILE_NONE ? counted->thread : twin);
-		ok = thread != NULL;
-		if (ok)
+		if (thread)
 			thread->flop += counted->flop;
+		else
+			error = rf_error_no_memory();
 	}
-	return ok;
+	return error;
 }
 
 static void put_threads(struct page *page, struct part *threads, size_t n)
@@ -156,7 +160,7 @@ void page_people(struct page *page)
 {
 	struct part *threads = NULL, *callers = NULL;
 	size_t n_threads = 0, n_callers = 0;
-	page->failed |= !split_time(page, &threads, &n_threads, &callers, &n_callers);
+	page_fail(page, split_time(page, &threads, &n_threads, &callers, &n_callers));
 	put_threads(page, threads, n_threads);
 	put_callers(page, callers, n_callers);
 	free(threads);

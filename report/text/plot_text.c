@@ -3,8 +3,11 @@
  * Both axes are logarithmic over whole decades.  Value v stands in cell ⌊(log v − log min) / (log
  * max − log min) · n⌋ of n cells; rows are counted from below.  A point's key takes its whole cell;
  * of several in one cell the best ranked is drawn, the others are named below the plot. */
+#include "report/text/plot_text.h"
 
 #include "base/text.h"
+#include "report/text/cells.h"
+#include "report/text/terminal.h"
 
 #include "report/model/model_bandwidths.h"
 #include "report/rows/view.h"
@@ -44,13 +47,8 @@ struct plot {
 	size_t n_points;
 };
 
-char report_plot_key(size_t rank)
-{
-	static const char keys[] = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	return rank < sizeof(keys) - 1 ? keys[rank] : '\0';
-}
-
-double report_plot_intensity(const struct report_view *view, const struct model_function *f)
+/* Where a function stands, across. */
+static double plot_intensity(const struct report_view *view, const struct model_function *f)
 {
 	const char *level = view->options->level;
 	const struct model_level *at = f->traffic && level ? model_level(f->traffic, level) : NULL;
@@ -111,7 +109,7 @@ static void find_points(struct plot *plot)
 		plot->points[plot->n_points++] =
 			(struct point){.function = f,
 				       .key = report_plot_key(i),
-				       .infinite = !(report_plot_intensity(view, f) < 1e9)};
+				       .infinite = !(plot_intensity(view, f) < 1e9)};
 	}
 	plot->threads = round(most);
 }
@@ -128,7 +126,7 @@ static void set_scales(struct plot *plot)
 	widen(&y_low, &y_high, peak);
 	widen(&y_low, &y_high, peak / 50);
 	for (size_t i = 0; i < plot->n_points; i++) {
-		widen(&x_low, &x_high, report_plot_intensity(plot->view, plot->points[i].function));
+		widen(&x_low, &x_high, plot_intensity(plot->view, plot->points[i].function));
 		widen(&y_low, &y_high, plot->points[i].function->place.point);
 	}
 	if (!(y_high > 0))
@@ -238,7 +236,7 @@ static void draw_points(struct plot *plot)
 {
 	for (size_t i = plot->n_points; i-- > 0;) {
 		struct point *point = &plot->points[i];
-		const double x = report_plot_intensity(plot->view, point->function);
+		const double x = plot_intensity(plot->view, point->function);
 		point->column = point->infinite
 					? plot->columns - 1
 					: cell_of(x, plot->x_min, plot->x_max, plot->columns);
@@ -329,8 +327,8 @@ static void put_x_axis(const struct plot *plot, FILE *stream)
 	free(labels);
 }
 
-/* Keys that are not where they are looked for. */
-static bool put_rest(const struct plot *plot, FILE *stream)
+/* Says which keys are hidden below others, stand at the edge, or are not in the plot at all. */
+static struct rf_error *put_rest(const struct plot *plot, FILE *stream)
 {
 	const struct report_view *view = plot->view;
 	char text[1024] = "";
@@ -349,10 +347,10 @@ static bool put_rest(const struct plot *plot, FILE *stream)
 		if (view->model->functions[view->rank[i]].place.axis != AXIS_FLOP)
 			used += (size_t)sprintf(text + used, "%s%c has no flop", used ? ", " : "",
 						report_plot_key(i));
-	return !used || terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", text);
+	return used ? terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", text) : NULL;
 }
 
-static bool print_plot(const struct plot *plot, FILE *stream)
+static struct rf_error *print_plot(const struct plot *plot, FILE *stream)
 {
 	enum roof_level levels[MODEL_LEVELS];
 	char text[512], number[TEXT_NUMBER], what[96];
@@ -373,8 +371,9 @@ static bool print_plot(const struct plot *plot, FILE *stream)
 				 roof_level_name(levels[i]),
 				 text_number(number, slope_of(plot, levels[i])));
 	snprintf(text + used, sizeof(text) - (size_t)used, " GB/s; numbers and letters: column #");
-	return terminal_sentence(plot->view->terminal, stream, STYLE_DIM, "  · ", text) &&
-	       put_rest(plot, stream);
+	struct rf_error *error =
+		terminal_sentence(plot->view->terminal, stream, STYLE_DIM, "  · ", text);
+	return error ? error : put_rest(plot, stream);
 }
 
 struct rf_error *report_plot(const struct report_view *view, FILE *stream)
@@ -391,12 +390,11 @@ struct rf_error *report_plot(const struct report_view *view, FILE *stream)
 		    : plot.rows < LEAST_ROWS ? LEAST_ROWS
 					     : plot.rows;
 	plot.cells = calloc(plot.columns * plot.rows, sizeof(*plot.cells));
-	bool done = plot.cells != NULL;
-	if (done) {
-		draw_roofs(&plot);
-		draw_points(&plot);
-		done = print_plot(&plot, stream);
-	}
+	if (!plot.cells)
+		return rf_error_no_memory();
+	draw_roofs(&plot);
+	draw_points(&plot);
+	struct rf_error *error = print_plot(&plot, stream);
 	free(plot.cells);
-	return done ? NULL : report_no_memory();
+	return error;
 }

@@ -1,9 +1,7 @@
 /* What moved at every level of the memory hierarchy, function by function. */
+#include "report/text/report_levels.h"
 
 #include "base/text.h"
-
-#include "report/rows/view.h"
-#include "report/text/report_levels.h"
 #include "report/text/text_table.h"
 
 #include <math.h>
@@ -23,7 +21,7 @@ static const size_t spared[] = {SPREAD, BANDWIDTH, WRITTEN, READ, RATE};
 #define LEAST_NAME 10
 #define NAME_COLUMNS 28 /* at most, whatever the width is */
 
-/* Of 95 %, in percent of what moved. */
+/* Half-width of the 95 % interval, in percent of what moved. */
 static void put_spread(char *cell, const struct model_estimate *moved, bool exact)
 {
 	if (moved->bytes <= 0 || exact)
@@ -70,15 +68,11 @@ static void put_level(const struct report_view *view, const struct model_functio
 static void put_levels(const struct report_view *view, const struct model_function *f,
 		       struct text_table *table)
 {
-	char *clean = text_clean(f->name);
-	const size_t first = table->n_rows;
 	for (size_t k = 0; k < f->traffic->n_levels; k++) {
 		put_level(view, f, k, table);
-		if (table->n_rows == first + 1 && k == 0)
-			text_table_put(table, NAME, STYLE_PLAIN, "%s", clean ? clean : "");
+		if (k == 0)
+			text_table_put_name(table, NAME, f->name);
 	}
-	table->failed |= !clean;
-	free(clean);
 }
 
 struct rf_error *report_levels(const struct report_view *view, FILE *stream)
@@ -95,9 +89,7 @@ struct rf_error *report_levels(const struct report_view *view, FILE *stream)
 	}
 	text_table_limit(&table, NAME_COLUMNS);
 	(void)text_table_fit(&table, spared, N_SPARED, LEAST_NAME);
-	if (table.n_rows)
-		text_table_print(&table, stream);
-	const bool failed = table.failed;
+	struct rf_error *error = table.n_rows ? text_table_print(&table, stream) : NULL;
 	text_table_deinit(&table);
-	return failed ? report_no_memory() : NULL;
+	return error;
 }

@@ -1,7 +1,7 @@
-/* What moved at every level. */
+/* What moved at every level (--levels). */
 #pragma once
 
 #include "report/rows/view.h"
 
-/* report_levels.c: what moved at every level (--levels). */
+/* Fails only when memory is short. */
 struct rf_error *report_levels(const struct report_view *view, FILE *stream);

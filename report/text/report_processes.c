@@ -1,9 +1,8 @@
 /* The tree of processes, and a table of functions for each of its nodes. */
+#include "report/text/report_processes.h"
 
 #include "base/text.h"
-
-#include "report/rows/view.h"
-#include "report/text/report_processes.h"
+#include "report/text/cells.h"
 #include "report/text/table.h"
 #include "report/text/text_table.h"
 
@@ -14,7 +13,8 @@
 #define REPORT_TREE_LINES 20
 #define MAX_DEPTH 24 /* deeper nodes are shown at this depth */
 
-/* The processes, folded: siblings of the same command are one node, and so are their children. */
+/* The tree of processes: siblings that run the same command are folded into one node, and then
+ * their children, too. */
 struct report_node {
 	uint32_t parent; /* an earlier node, or PROFILE_NONE */
 	const char *command;
@@ -115,7 +115,7 @@ static int compare_depths(const void *a, const void *b, void *depths)
 	return x < y ? -1 : x > y;
 }
 
-static bool fold_all(const struct report_view *view, struct report_tree *tree)
+static struct rf_error *fold_all(const struct report_view *view, struct report_tree *tree)
 {
 	const size_t n = view->model->n_processes;
 	uint32_t *depth = calloc(n + 1, sizeof(*depth)), *list = calloc(n + 1, sizeof(*list));
@@ -134,7 +134,7 @@ static bool fold_all(const struct report_view *view, struct report_tree *tree)
 	}
 	free(depth);
 	free(list);
-	return done;
+	return done ? NULL : rf_error_no_memory();
 }
 
 /* ---- order ---- */
@@ -163,11 +163,11 @@ static void show_children(struct report_tree *tree, const uint32_t *longest, siz
 
 /* A node is at least as long as each of its children, and stands before them: so that with a child
  * its parent is among the longest, too. */
-static bool choose_shown(struct report_tree *tree)
+static struct rf_error *choose_shown(struct report_tree *tree)
 {
 	uint32_t *longest = malloc((tree->n_nodes + 1) * sizeof(*longest));
 	if (!longest)
-		return false;
+		return rf_error_no_memory();
 	for (size_t i = 0; i < tree->n_nodes; i++) {
 		tree->nodes[i].all_s += tree->nodes[i].time_s;
 		longest[i] = (uint32_t)i;
@@ -180,17 +180,20 @@ static bool choose_shown(struct report_tree *tree)
 	size_t n = tree->n_nodes < REPORT_TREE_LINES ? tree->n_nodes : REPORT_TREE_LINES;
 	show_children(tree, longest, n, PROFILE_NONE);
 	free(longest);
-	return true;
+	return NULL;
 }
 
-static bool tree_init(const struct report_view *view, struct report_tree *tree)
+static struct rf_error *tree_init(const struct report_view *view, struct report_tree *tree)
 {
 	const size_t n = view->model->n_processes;
 	*tree = (struct report_tree){
 		.nodes = calloc(n + 1, sizeof(*tree->nodes)),
 		.node_of = calloc(n + 1, sizeof(*tree->node_of)),
 	};
-	return tree->nodes && tree->node_of && fold_all(view, tree) && choose_shown(tree);
+	if (!tree->nodes || !tree->node_of)
+		return rf_error_no_memory();
+	struct rf_error *error = fold_all(view, tree);
+	return error ? error : choose_shown(tree);
 }
 
 static void tree_deinit(struct report_tree *tree)
@@ -236,8 +239,8 @@ static char *node_name(const struct report_node *node, size_t depth)
 	return name;
 }
 
-static bool fill_line(const struct report_view *view, const struct report_tree *tree,
-		      uint32_t number, double longest, struct line *line)
+static struct rf_error *fill_line(const struct report_view *view, const struct report_tree *tree,
+				  uint32_t number, double longest, struct line *line)
 {
 	const struct report_node *node = &tree->nodes[number];
 	const double all = (double)view->model->time_ns * 1e-9;
@@ -247,11 +250,11 @@ static bool fill_line(const struct report_view *view, const struct report_tree *
 	put_count(line->figures[BYTES], node->bytes);
 	put_count(line->figures[INSTRUCTIONS], node->instructions);
 	line->name = node_name(node, depth_of(tree, number));
-	return line->name != NULL;
+	return line->name ? NULL : rf_error_no_memory();
 }
 
-static bool print_lines(const struct report_view *view, const struct line *lines, size_t n,
-			FILE *stream)
+static struct rf_error *print_lines(const struct report_view *view, const struct line *lines,
+				    size_t n, FILE *stream)
 {
 	static const struct text_column columns[N_FIGURES + 1] = {
 		[TIME] = {"time", true},
@@ -272,10 +275,9 @@ static bool print_lines(const struct report_view *view, const struct line *lines
 		text_table_put(&table, N_FIGURES, STYLE_PLAIN, "%s", lines[i].name);
 	}
 	(void)text_table_fit(&table, spared, sizeof(spared) / sizeof(*spared), 24);
-	text_table_print(&table, stream);
-	const bool done = !table.failed;
+	struct rf_error *error = text_table_print(&table, stream);
 	text_table_deinit(&table);
-	return done;
+	return error;
 }
 
 static size_t count_processes(const struct report_tree *tree)
@@ -286,22 +288,24 @@ static size_t count_processes(const struct report_tree *tree)
 	return n;
 }
 
-static bool print_tree(const struct report_view *view, const struct report_tree *tree, FILE *stream)
+static struct rf_error *print_tree(const struct report_view *view, const struct report_tree *tree,
+				   FILE *stream)
 {
 	struct line lines[REPORT_TREE_LINES + 1] = {0};
 	double longest = 0;
-	bool done = true;
+	struct rf_error *error = NULL;
 	for (size_t i = 0; i < tree->n_shown; i++)
 		longest = fmax(longest, tree->nodes[tree->shown[i]].time_s);
-	for (size_t i = 0; i < tree->n_shown; i++)
-		done &= fill_line(view, tree, tree->shown[i], longest, &lines[i]);
-	done = done && print_lines(view, lines, tree->n_shown, stream);
+	for (size_t i = 0; !error && i < tree->n_shown; i++)
+		error = fill_line(view, tree, tree->shown[i], longest, &lines[i]);
+	if (!error)
+		error = print_lines(view, lines, tree->n_shown, stream);
 	for (size_t i = 0; i < tree->n_shown; i++)
 		free(lines[i].name);
 	size_t hidden = view->model->n_processes - count_processes(tree);
 	if (hidden)
 		fprintf(stream, "  (%zu more process%s)\n", hidden, hidden == 1 ? "" : "es");
-	return done;
+	return error;
 }
 
 /* ---- a table for each ---- */
@@ -319,9 +323,9 @@ static void mark_members(const struct report_view *view, const struct report_tre
 	}
 }
 
-/* The node's part of what was sampled and counted. */
-static bool keep_rows(const struct report_view *view, const bool *thread_is_member,
-		      struct profile *part)
+/* Makes a profile of what was sampled and counted in the processes of one node. */
+static struct rf_error *keep_rows(const struct report_view *view, const bool *thread_is_member,
+				  struct profile *part)
 {
 	const struct profile *all = view->profile;
 	part->samples = malloc((all->n_samples + 1) * sizeof(*part->samples));
@@ -333,7 +337,7 @@ static bool keep_rows(const struct report_view *view, const bool *thread_is_memb
 		part->n_counter_places = 0;
 	if (!part->samples || !part->counts || !part->units || !part->traffic ||
 	    !part->counter_places)
-		return false;
+		return rf_error_no_memory();
 	for (size_t i = 0; i < all->n_samples; i++)
 		if (thread_is_member[all->samples[i].thread])
 			part->samples[part->n_samples++] = all->samples[i];
@@ -349,7 +353,7 @@ static bool keep_rows(const struct report_view *view, const bool *thread_is_memb
 	for (size_t i = 0; i < all->n_counter_places; i++)
 		if (thread_is_member[all->counter_places[i].thread])
 			part->counter_places[part->n_counter_places++] = all->counter_places[i];
-	return true;
+	return NULL;
 }
 
 static struct rf_error *print_functions(struct report_view *view, void *stream)
@@ -386,8 +390,7 @@ static struct rf_error *print_part(const struct report_view *view, const struct 
 			threads[i] = process != PROFILE_NONE && members[process];
 		}
 	}
-	if (!members || !threads || !keep_rows(view, threads, &part))
-		error = report_no_memory();
+	error = members && threads ? keep_rows(view, threads, &part) : rf_error_no_memory();
 	if (!error) {
 		fputs("  ", stream);
 		print_path(tree, node, stream);
@@ -409,9 +412,9 @@ struct rf_error *report_tree(const struct report_view *view, FILE *stream)
 	struct report_tree tree;
 	if (view->model->n_processes < 2)
 		return NULL;
-	struct rf_error *error = tree_init(view, &tree) && print_tree(view, &tree, stream)
-					 ? NULL
-					 : report_no_memory();
+	struct rf_error *error = tree_init(view, &tree);
+	if (!error)
+		error = print_tree(view, &tree, stream);
 	const bool tables = view->options->processes == PROCESSES_TREE;
 	for (size_t i = 0; tables && !error && i < tree.n_shown; i++)
 		if (tree.nodes[tree.shown[i]].time_s > 0)

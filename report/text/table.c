@@ -1,19 +1,20 @@
 /* The head line, the ranked table and the notes, for a terminal. */
+#include "report/text/table.h"
 
 #include "base/text.h"
-
 #include "report/model/model_bandwidths.h"
+#include "report/reasons/words.h"
 #include "report/rows/ranking.h"
 #include "report/rows/view.h"
-#include "report/text/plot_text.h"
-#include "report/text/table.h"
+#include "report/text/cells.h"
+#include "report/text/terminal.h"
 #include "report/text/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Before columns are left out for a shorter one. */
+/* Columns of a name: other columns are left out before it has fewer. */
 #define MIN_NAME 16
 #define MIN_LONG_NAME 32
 
@@ -44,15 +45,9 @@ static const struct text_column default_columns[N_COLUMNS] = {
 static const size_t spared[] = {ROOF,  PERCENT, RATE,  MOVED,   INTENSITY,
 				POINT, TIME,    BELOW, HEADROOM};
 
-/* One unit of time for the whole table, so that its columns can be read downward. */
-struct time_unit {
-	const char *name;
-	double seconds;
-};
-
 struct layout {
 	const struct report_view *view;
-	struct time_unit unit;
+	double longest; /* seconds: one unit for the whole table */
 	struct text_column columns[N_COLUMNS];
 	struct text_table table;
 };
@@ -64,46 +59,6 @@ static double longest_time(const struct report_view *view)
 		longest =
 			fmax(longest, (double)view->model->functions[view->rank[i]].time_ns * 1e-9);
 	return longest;
-}
-
-static struct time_unit choose_unit(double longest)
-{
-	if (longest >= 1 || longest == 0)
-		return (struct time_unit){"s", 1};
-	return longest >= 1e-3 ? (struct time_unit){"ms", 1e-3} : (struct time_unit){"µs", 1e-6};
-}
-
-/* Three digits, but no more than three decimals: finer is finer than the clock. */
-static const char *time_number(char number[static TEXT_NUMBER], double value)
-{
-	if (value == 0)
-		snprintf(number, TEXT_NUMBER, "0");
-	else if (value < 0.0995)
-		snprintf(number, TEXT_NUMBER, "%.3f", value);
-	else
-		text_number(number, value);
-	return number;
-}
-
-static void put_time(char *cell, const struct time_unit *unit, double seconds, const char *mark)
-{
-	char number[TEXT_NUMBER];
-	if (isnan(seconds))
-		snprintf(cell, 64, "–");
-	else
-		snprintf(cell, 64, "%s%s %s", mark, time_number(number, seconds / unit->seconds),
-			 unit->name);
-}
-
-void report_put_time(char *cell, double seconds, double longest)
-{
-	const struct time_unit unit = choose_unit(longest);
-	put_time(cell, &unit, seconds, "");
-}
-
-void report_put_share(char *cell, double share)
-{
-	snprintf(cell, 64, share >= 0.0995 || share == 0 ? "%.0f %%" : "%.1f %%", 100 * share);
 }
 
 static void put_below(char *cell, const struct model_place *place)
@@ -140,16 +95,17 @@ static void put_bound(char *cell, const struct model_place *place)
 	else if (place->bound == BOUND_UNKNOWN)
 		snprintf(cell, 64, "–");
 	else
-		snprintf(cell, 64, "%s%s%s", model_bound_name(place->bound),
+		snprintf(cell, 64, "%s%s%s", report_bound_name(place->bound),
 			 !place->level[0] ? ""
 			 : place->traced  ? " "
 					  : " ~",
 			 place->level);
 	if (place->traced && place->bound == BOUND_COMPUTE) /* its own mix is the lower ceiling */
-		snprintf(cell, 64, "%s", model_bound_name(place->bound));
+		snprintf(cell, 64, "%s", report_bound_name(place->bound));
 }
 
-/* Where the bytes are less than sure, the intensity has only a lower end. */
+/* Where the interval of the bytes reaches down to 0, only the lower end of the intensity is known.
+ */
 static void put_intensity(char *cell, const struct report_view *view,
 			  const struct model_function *f)
 {
@@ -159,7 +115,8 @@ static void put_intensity(char *cell, const struct report_view *view,
 	char number[TEXT_NUMBER];
 	if (!f->tally.flop)
 		snprintf(cell, 64, "–");
-	else if (moved && level->at_least) /* of nothing seen nothing is known */
+	else if (moved &&
+		 level->at_least) /* a lower bound of 0 bytes says nothing about the intensity */
 		snprintf(cell, 64, isfinite(level->intensity) ? "≤%s" : "–",
 			 text_number(number, level->intensity));
 	else if (moved && moved->bytes > 0 && moved->halfwidth >= moved->bytes &&
@@ -187,33 +144,20 @@ static void put_moved(struct layout *layout, const struct model_function *f)
 		       text_number(number, level ? level->rate : NAN));
 }
 
-enum style report_bound_style(const struct model_place *place)
-{
-	static const enum style styles[] = {
-		[BOUND_UNKNOWN] = STYLE_DIM,       [BOUND_UNCOUNTED] = STYLE_DIM,
-		[BOUND_MEMORY] = STYLE_MEMORY,     [BOUND_COMPUTE] = STYLE_COMPUTE,
-		[BOUND_BALANCED] = STYLE_BALANCED, [BOUND_ISSUE] = STYLE_ISSUE,
-		[BOUND_LATENCY] = STYLE_LATENCY,
-	};
-	return place->above ? STYLE_FAULT : styles[place->bound];
-}
-
 static void put_function(struct layout *layout, const struct model_function *f, size_t rank)
 {
 	const struct model_place *place = &f->place;
 	struct text_table *table = &layout->table;
-	const char *mark = f->n_samples < MODEL_FEW_SAMPLES ? "≈" : "";
+	const char *mark = f->n_samples && f->n_samples < MODEL_FEW_SAMPLES ? "≈" : "";
 	char cell[64];
 	const char key = report_plot_key(rank);
-	char *name = text_clean(f->name);
 	text_table_row(table);
 	text_table_put(table, KEY, STYLE_HEAD, "%.1s", &key);
-	put_time(cell, &layout->unit, f->n_samples ? (double)f->time_ns * 1e-9 : NAN, mark);
-	text_table_put(table, TIME, STYLE_PLAIN, "%s", cell);
+	report_put_time(cell, f->n_samples ? (double)f->time_ns * 1e-9 : NAN, layout->longest);
+	text_table_put(table, TIME, STYLE_PLAIN, "%s%s", mark, cell);
 	report_put_share(cell, f->share);
 	text_table_put(table, PERCENT, STYLE_PLAIN, "%s", cell);
-	text_table_put(table, NAME, STYLE_PLAIN, "%s", name ? name : "");
-	table->failed |= !name;
+	text_table_put_name(table, NAME, f->name);
 	put_rate(cell, place->axis, place->point, "");
 	text_table_put(table, POINT, STYLE_PLAIN, "%s", cell);
 	put_intensity(cell, layout->view, f);
@@ -225,9 +169,8 @@ static void put_function(struct layout *layout, const struct model_function *f, 
 	text_table_put(table, ROOF, STYLE_PLAIN, "%s", cell);
 	put_below(cell, place);
 	text_table_put(table, BELOW, STYLE_PLAIN, "%s", cell);
-	put_time(cell, &layout->unit, place->headroom_s, "");
+	report_put_time(cell, place->headroom_s, layout->longest);
 	text_table_put(table, HEADROOM, STYLE_HEAD, "%s", cell);
-	free(name);
 }
 
 /* A last row that sums up: uncounted time, or what is not shown. */
@@ -236,7 +179,7 @@ static void put_sum(struct layout *layout, double time_ns, const char *name, con
 	const double all = (double)layout->view->model->time_ns;
 	char cell[64];
 	text_table_row(&layout->table);
-	put_time(cell, &layout->unit, time_ns * 1e-9, "");
+	report_put_time(cell, time_ns * 1e-9, layout->longest);
 	text_table_put(&layout->table, TIME, STYLE_DIM, "%s", cell);
 	report_put_share(cell, all > 0 ? time_ns / all : 0);
 	text_table_put(&layout->table, PERCENT, STYLE_DIM, "%s", cell);
@@ -259,7 +202,7 @@ static const char *row_word(const struct report_view *view, bool many)
 	return words[view->shaped ? view->options->by : BY_FUNCTION][many];
 }
 
-/* What has time and no row: behind the last rank, below --min, left out. */
+/* Sums up the rows with time that are not shown: behind the last rank, below --min, left out. */
 static void put_sums(struct layout *layout)
 {
 	const struct report_view *view = layout->view;
@@ -309,7 +252,7 @@ static size_t sort_column(const struct report_view *view)
 	return of[view->sort];
 }
 
-/* Names of loops and paths tell little without their middle. */
+/* Names of loops, lines and call paths need more columns than those of functions. */
 static size_t least_name(const struct report_view *view)
 {
 	const enum report_by by = view->shaped ? view->options->by : BY_FUNCTION;
@@ -317,7 +260,7 @@ static size_t least_name(const struct report_view *view)
 }
 
 /* "narrow: without roof, %": which columns had to go. */
-static bool fit(struct layout *layout, FILE *stream)
+static struct rf_error *fit(struct layout *layout, FILE *stream)
 {
 	size_t order[sizeof(spared) / sizeof(*spared)], n = 0;
 	char words[160] = "narrow: without ";
@@ -325,12 +268,13 @@ static bool fit(struct layout *layout, FILE *stream)
 		if (spared[i] != sort_column(layout->view) && !layout->table.hidden[spared[i]])
 			order[n++] = spared[i];
 	const size_t dropped = text_table_fit(&layout->table, order, n, least_name(layout->view));
-	text_table_print(&layout->table, stream);
+	struct rf_error *error = text_table_print(&layout->table, stream);
 	for (size_t i = 0; i < dropped; i++)
 		snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%s",
 			 i ? ", " : "", layout->columns[order[i]].title);
-	return !dropped ||
-	       terminal_sentence(layout->table.terminal, stream, STYLE_DIM, "  · ", words);
+	if (!error && dropped)
+		error = terminal_sentence(layout->table.terminal, stream, STYLE_DIM, "  · ", words);
+	return error;
 }
 
 static void choose_columns(struct layout *layout)
@@ -351,19 +295,19 @@ struct rf_error *report_functions(const struct report_view *view, FILE *stream)
 {
 	const struct terminal own =
 		view->terminal ? *view->terminal : terminal_of(stream, view->options);
-	struct layout layout = {.view = view, .unit = choose_unit(longest_time(view))};
+	struct layout layout = {.view = view, .longest = longest_time(view)};
 	text_table_init(&layout.table, &own, layout.columns, N_COLUMNS, NAME);
 	choose_columns(&layout);
 	for (size_t i = 0; i < view->n_shown; i++)
 		put_function(&layout, &view->model->functions[view->rank[i]], i);
 	put_sums(&layout);
-	bool done = true;
+	struct rf_error *error = NULL;
 	if (layout.table.n_rows == 0)
 		fputs("  no function took any time or did any work\n", stream);
 	else
-		done = fit(&layout, stream) && !layout.table.failed;
+		error = fit(&layout, stream);
 	text_table_deinit(&layout.table);
-	return done ? NULL : report_no_memory();
+	return error;
 }
 
 static void print_roofs(const struct report_view *view, FILE *stream)
@@ -391,7 +335,7 @@ static void print_roofs(const struct report_view *view, FILE *stream)
 		fputs(" GB/s", stream);
 }
 
-bool report_head(const struct report_view *view, FILE *stream)
+struct rf_error *report_head(const struct report_view *view, FILE *stream)
 {
 	char number[TEXT_NUMBER], *program = report_program(view->profile), *line = NULL;
 	char *shown = program ? text_shorten(program, 40) : NULL;
@@ -406,10 +350,12 @@ bool report_head(const struct report_view *view, FILE *stream)
 			text_number(number, profile_number_fact(view->profile, "wall_s", NAN)));
 		print_roofs(view, text);
 	}
-	const bool done = text && fclose(text) == 0 &&
-			  terminal_sentence(view->terminal, stream, STYLE_PLAIN, "rfprof: ", line);
+	const bool made = text && fclose(text) == 0;
+	struct rf_error *error =
+		made ? terminal_sentence(view->terminal, stream, STYLE_PLAIN, "rfprof: ", line)
+		     : rf_error_no_memory();
 	free(line);
 	free(program);
 	free(shown);
-	return done;
+	return error;
 }

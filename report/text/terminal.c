@@ -1,3 +1,4 @@
+/* What the text of a report may use of the terminal that it goes to: width, colours, characters. */
 #include "report/text/terminal.h"
 
 #include "base/text.h"
@@ -90,7 +91,7 @@ const char *terminal_end(const struct terminal *terminal, enum style style)
 
 /* ---- characters ---- */
 
-/* No longer than what they stand for is in UTF-8. */
+/* Writes what stands for a character in ASCII: no more bytes than the character has in UTF-8. */
 static size_t put_ascii(char *to, wchar_t wide)
 {
 	static const struct {
@@ -172,8 +173,8 @@ static size_t line_of(const char *text, size_t room)
 	return fits ? fits : 1;
 }
 
-bool terminal_sentence(const struct terminal *terminal, FILE *stream, enum style style,
-		       const char *lead, const char *text)
+struct rf_error *terminal_sentence(const struct terminal *terminal, FILE *stream, enum style style,
+				   const char *lead, const char *text)
 {
 	char *shown = terminal_text(terminal, text), *start = terminal_text(terminal, lead);
 	const int indent = start ? (int)text_columns(start) : 0;
@@ -191,5 +192,5 @@ bool terminal_sentence(const struct terminal *terminal, FILE *stream, enum style
 	const bool done = shown && start;
 	free(shown);
 	free(start);
-	return done;
+	return done ? NULL : rf_error_no_memory();
 }

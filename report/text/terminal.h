@@ -45,6 +45,6 @@ const char *terminal_end(const struct terminal *terminal, enum style style);
  * Marks that combine with the character before them are kept to two.  NULL: no memory. */
 char *terminal_text(const struct terminal *terminal, const char *clean);
 /* Writes `lead` and then the clean `text`, broken to the width, further lines indented as far as
- * `lead` reaches. False: no memory. */
-bool terminal_sentence(const struct terminal *terminal, FILE *stream, enum style style,
-		       const char *lead, const char *text);
+ * `lead` reaches.  Fails only when memory is short. */
+struct rf_error *terminal_sentence(const struct terminal *terminal, FILE *stream, enum style style,
+				   const char *lead, const char *text);

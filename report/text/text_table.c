@@ -1,7 +1,9 @@
+/* Columns of text that fit the width of a terminal. */
 #include "report/text/text_table.h"
 
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 void text_table_init(struct text_table *table, const struct terminal *terminal,
 		     const struct text_column *columns, size_t n_columns, size_t flexible)
 {
+	assert(n_columns <= TEXT_COLUMNS && flexible < n_columns);
 	*table = (struct text_table){.terminal = terminal,
 				     .columns = columns,
 				     .n_columns = n_columns,
@@ -48,6 +51,7 @@ void text_table_put(struct text_table *table, size_t column, enum style style, c
 {
 	char *text = NULL;
 	va_list arguments;
+	assert(column < table->n_columns);
 	va_start(arguments, format);
 	const bool made = vasprintf(&text, format, arguments) >= 0;
 	va_end(arguments);
@@ -62,6 +66,14 @@ void text_table_put(struct text_table *table, size_t column, enum style style, c
 	struct text_cell *cell = &table->cells[(table->n_rows - 1) * table->n_columns + column];
 	free(cell->text);
 	*cell = (struct text_cell){shown, style};
+}
+
+void text_table_put_name(struct text_table *table, size_t column, const char *name)
+{
+	char *clean = text_clean(name);
+	table->failed |= !clean;
+	text_table_put(table, column, STYLE_PLAIN, "%s", clean ? clean : "");
+	free(clean);
 }
 
 static const char *title_of(const struct text_table *table, size_t column)
@@ -161,9 +173,11 @@ static size_t last_of(const struct text_table *table, size_t row)
 	return last;
 }
 
-void text_table_print(const struct text_table *table, FILE *stream)
+struct rf_error *text_table_print(const struct text_table *table, FILE *stream)
 {
 	size_t width[TEXT_COLUMNS] = {0}, end = 0;
+	if (table->failed)
+		return rf_error_no_memory();
 	for (size_t c = 0; c < table->n_columns; c++) {
 		width[c] = width_of(table, c);
 		end = table->hidden[c] ? end : c;
@@ -182,4 +196,5 @@ void text_table_print(const struct text_table *table, FILE *stream)
 					   c == last, stream);
 		putc('\n', stream);
 	}
+	return NULL;
 }

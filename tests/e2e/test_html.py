@@ -303,6 +303,8 @@ def test_reasons_and_advice(t):
     told = {i: detail(page, i)["reasons"] for i in range(len(expected["functions"]))}
     timed = [i for i, row in enumerate(expected["functions"]) if row["samples"] > 0]
     assert any(told[i] for i in timed) and not any(told[i] for i in told if i not in timed), told
+    for i in timed: # the same words in JSON
+        assert expected["functions"][i]["why"] == "; ".join(what for what, _ in told[i]), (told[i], expected["functions"][i]["why"])
     with Browser(t.directory) as browser:
         browser.send("Emulation.setScriptExecutionDisabled", value=True)
         browser.send("Page.navigate", "Page.loadEventFired", url="file://" + html)

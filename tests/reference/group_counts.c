@@ -1,6 +1,7 @@
 /* Usage: group_counts PROFILE WHAT.  The rows of `rfprof report --by WHAT PROFILE` with their exact
  * counts, one a line: flop, load bytes, store bytes, instructions, CPU time in ns, name; tabs
  * between them. */
+#include "report/rows/grouping.h"
 #include "report/rows/option_words.h"
 #include "report/rows/ranking.h"
 

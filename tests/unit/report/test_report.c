@@ -619,6 +619,39 @@ static char *picture_as(const struct profile *profile, struct report_options opt
 	return read_whole(options.svg_path);
 }
 
+static bool is_told(char *page, const char *words)
+{
+	const bool told = strstr(page, words) != NULL;
+	free(page);
+	return told;
+}
+
+/* Far more work in the same time. */
+static void put_above_the_roofs(struct profile *p)
+{
+	for (size_t i = 0; i < p->n_counts; i++)
+		p->counts[i].n *= 100;
+}
+
+Test(report, reasons_have_the_same_words_in_json_and_on_the_page, .fini = remove_directory)
+{
+	static const char scalar[] = "100 % of its flop are scalar, one lane of a vector";
+	static const char above[] = "it is above its roof, which cannot be";
+	struct profile *p = report_sample();
+	const struct report_options page = {.function = "dot", .width = 1000};
+	json_t *root = report_as_json(p);
+	cr_expect(strstr(json_text(json_function(root, "dot"), "why"), scalar));
+	cr_expect_not(strstr(json_text(json_function(root, "dot"), "why"), above));
+	cr_expect(is_told(report_text(p, page), scalar));
+	json_decref(root);
+	put_above_the_roofs(p);
+	root = report_as_json(p);
+	cr_expect(strstr(json_text(json_function(root, "dot"), "why"), above));
+	cr_expect(is_told(report_text(p, page), above));
+	json_decref(root);
+	profile_destroy(p);
+}
+
 static double number_at(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);

@@ -229,10 +229,10 @@ static void assert_bandwidth_rows(const struct machine *machine, const struct to
 				  int threads, bool quick)
 {
 	for (enum roof_level level = ROOF_LEVEL_L1; level <= ROOF_LEVEL_DRAM; level++) {
-		const uint64_t bytes = level == ROOF_LEVEL_DRAM
-					       ? LEVEL_LEAST
-					       : roofs_level_bytes(topology, level - ROOF_LEVEL_L1 + 1,
-								   threads);
+		const uint64_t bytes =
+			level == ROOF_LEVEL_DRAM
+				? LEVEL_LEAST
+				: roofs_level_bytes(topology, level - ROOF_LEVEL_L1 + 1, threads);
 		const bool there = bytes >= LEVEL_LEAST;
 		for (enum roof_op op = ROOF_OP_READ; op <= ROOF_OP_CHASE; op++) {
 			const bool full = op == ROOF_OP_RANDOM || op == ROOF_OP_CHASE;

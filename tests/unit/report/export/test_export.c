@@ -7,7 +7,7 @@
  */
 #include "tests/unit/report/export/export_sample.h"
 
-#include "report/diff/diff.h"
+#include "report/diff/diff_conditions.h"
 #include "report/export/code.h"
 #include "report/export/protobuf.h"
 #include "report/export/stacks.h"

@@ -341,7 +341,6 @@ Test(model, points_lie_under_the_right_roof)
 	expect_near(dot->roof, 14.6 * 2 / 16, "dot roof");
 	expect_near(dot->roof_l1, 311 * 2.0 / 16, "dot roof from L1");
 	cr_expect_eq(dot->bound, BOUND_LATENCY);
-	cr_expect(strstr(dot->why, "100 % of the flop are scalar"), "%s", dot->why);
 	/* 20 GB/s, half stored: above DRAM's 12, so from L2 (L3 cannot be told from DRAM) */
 	const struct model_place *copy = &find(&model, "copy")->place;
 	cr_expect_eq(copy->axis, AXIS_BYTES);
@@ -377,7 +376,6 @@ Test(model, a_point_above_its_roof_is_a_fault)
 	const struct model_place *place = &find(&model, "fma_crunch(unsigned long)")->place;
 	cr_expect(place->above);
 	cr_expect_eq(place->headroom_s, 0);
-	cr_expect(strstr(place->why, "above its roof"));
 	model_deinit(&model);
 	set_executions(p, 1, 1420000000); /* 113.6: 5 % for the roof, 9.8 % for 400 samples */
 	model = build(p);
@@ -551,7 +549,7 @@ static void check_bandwidth(const struct fit_case *c, size_t index)
 	f.tally.store_bytes = (uint64_t)llround((double)c->store * unit);
 	f.tally.nt_store_bytes = (uint64_t)llround((double)c->streamed * unit);
 	f.tally.string_bytes = (uint64_t)llround((double)c->strings * unit);
-	cr_assert(model_place(p, &defaults, &f, true));
+	model_place(p, &defaults, &f, true);
 	cr_expect_eq(f.place.axis, AXIS_BYTES);
 	cr_expect(fabs(f.place.roof - c->roof) <= 1e-8 * c->roof, "case %zu: roof %.12g, not %.12g",
 		  index, f.place.roof, c->roof);
@@ -559,7 +557,6 @@ static void check_bandwidth(const struct fit_case *c, size_t index)
 	cr_expect_str_eq(f.place.stores, c->stores, "case %zu: %s", index, f.place.stores);
 	cr_expect(!f.place.above);
 	cr_expect(!f.place.interpolated);
-	free(f.place.why);
 	profile_destroy(p);
 }
 
@@ -631,14 +628,12 @@ Test(model, a_faster_level_is_never_slower)
 			p->roofs[i].best = 50; /* L3: 60 read, 48 triad */
 	struct model_function f = in_one_second();
 	f.tally.load_bytes = 45000000000;
-	cr_assert(model_place(p, &defaults, &f, true));
+	model_place(p, &defaults, &f, true);
 	expect_near(f.place.roof, 60, "reading at 45 GB/s");
 	cr_expect_str_eq(f.place.level, "L3");
-	free(f.place.why);
 	f.tally.load_bytes = 66000000000;
-	cr_assert(model_place(p, &defaults, &f, true));
+	model_place(p, &defaults, &f, true);
 	cr_expect_str_eq(f.place.level, "L1");
-	free(f.place.why);
 	profile_destroy(p);
 }
 
@@ -673,7 +668,7 @@ static void check_flop(const struct flop_case *c, size_t index)
 	struct profile *p = fit_profile(c->left_out);
 	struct model_function f = in_one_second();
 	set_flop(&f, c->parts);
-	cr_assert(model_place(p, &defaults, &f, true));
+	model_place(p, &defaults, &f, true);
 	cr_expect_eq(f.place.axis, AXIS_FLOP);
 	cr_expect(fabs(f.place.roof - c->roof) <= 1e-12 * c->roof,
 		  "case %zu: roof %.15g, not %.15g", index, f.place.roof, c->roof);
@@ -684,7 +679,6 @@ static void check_flop(const struct flop_case *c, size_t index)
 	cr_expect(c->borrowed ? f.place.borrowed && strcmp(f.place.borrowed, c->borrowed) == 0
 			      : !f.place.borrowed,
 		  "case %zu: borrowed %s", index, f.place.borrowed);
-	free(f.place.why);
 	profile_destroy(p);
 }
 
@@ -773,9 +767,8 @@ Test(model, the_ceiling_knows_shared_units)
 		struct model_function f = in_one_second();
 		struct flop_part parts[3] = {PART(ADD, SCALAR, 1), PART(MUL, SCALAR, 1)};
 		set_flop(&f, parts);
-		cr_assert(model_place(p, &defaults, &f, true));
+		model_place(p, &defaults, &f, true);
 		expect_near(f.place.ceiling, 8, "two operations a cycle, not four");
-		free(f.place.why);
 		profile_destroy(p);
 	}
 }
@@ -801,11 +794,10 @@ Test(model, code_above_memory_is_bound_by_its_work)
 		f.intensity = 2;
 		f.tally.load_bytes = f.tally.flop / 3;
 		f.tally.store_bytes = f.tally.flop / 6;
-		cr_assert(model_place(p, &defaults, &f, true));
+		model_place(p, &defaults, &f, true);
 		cr_expect(fabs(f.place.roof - rows[i].roof) < 1e-6, "%lu GFLOP/s: roof %g",
 			  rows[i].gflops, f.place.roof);
 		cr_expect_str_eq(f.place.level, rows[i].level);
-		free(f.place.why);
 	}
 	profile_destroy(p);
 }
@@ -834,10 +826,9 @@ Test(model, precisions_have_their_own_roofs)
 	struct model_function f = in_one_second();
 	struct flop_part parts[3] = {PART_OF(X87, MUL, SCALAR, 1)};
 	set_flop(&f, parts);
-	cr_assert(model_place(p, &defaults, &f, true));
+	model_place(p, &defaults, &f, true);
 	cr_expect_str_eq(f.place.borrowed, "double");
 	expect_near(f.place.roof, 130, "x87 without rows");
-	free(f.place.why);
 	cr_expect_eq(model_peak(p, ROOF_PRECISION_DOUBLE, 1), 130);
 	cr_expect_eq(model_peak(p, ROOF_PRECISION_X87, 1), 0);
 	cr_expect_eq(model_peak_row(p, ROOF_PRECISION_DOUBLE, 1)->best, 130);
@@ -864,10 +855,9 @@ Test(model, bounds_follow_the_ceiling)
 		struct flop_part parts[3] = {
 			PART(DIV, SCALAR, (uint64_t)llround(rows[i].gflops * 1000))};
 		set_flop(&f, parts);
-		cr_assert(model_place(p, &defaults, &f, true));
-		cr_expect_eq(f.place.bound, rows[i].bound, "%g GFLOP/s: %s", rows[i].gflops,
-			     model_bound_name(f.place.bound));
-		free(f.place.why);
+		model_place(p, &defaults, &f, true);
+		cr_expect_eq(f.place.bound, rows[i].bound, "%g GFLOP/s: bound %d", rows[i].gflops,
+			     (int)f.place.bound);
 		profile_destroy(p);
 	}
 }
@@ -879,11 +869,10 @@ Test(model, additions_may_pass_the_fma_peak)
 	struct model_function f = in_one_second();
 	struct flop_part parts[3] = {PART(ADD, 512, 63000), PART(FMA, 512, 126000)};
 	set_flop(&f, parts);
-	cr_assert(model_place(p, &defaults, &f, true));
+	model_place(p, &defaults, &f, true);
 	expect_near(f.place.point, 189, "point");
 	cr_expect(!f.place.above);
 	expect_near(f.place.distance, 195 / 189., "distance");
-	free(f.place.why);
 	profile_destroy(p);
 }
 

@@ -5,6 +5,10 @@
  * change: RFPROF_REWRITE_GOLDEN=1 build/tests/unit/report/text/test_terminal --filter
  * 'terminal/?*as_checked_in'
  */
+#include "report/rows/call_paths.h"
+#include "report/rows/filter.h"
+#include "report/rows/grouping.h"
+#include "report/rows/inlined_names.h"
 #include "report/rows/option_words.h"
 #include "report/rows/ranking.h"
 

@@ -1,17 +1,13 @@
 /* Two profiles in one plot: B's points as ever, A's hollow, and an arrow from one to the other,
  * dashed as in Steinmann's series comparisons (2012, 4.2). */
-#include "report/diff/diff.h"
-
-#include "report/rows/view.h"
-#include "report/svg/svg.h"
-#include "report/svg/svg_parts.h"
+#include "report/svg/svg_arrows.h"
 
 #include "base/text.h"
+#include "report/diff/diff.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define DEFAULT_TOP 20
 #define HOLLOW 4.5 /* radius */
 
 /* Whether A's point can stand in the picture: on the axis of B's point, by the same kind of bytes.
@@ -33,8 +29,8 @@ static size_t n_pairs(const struct picture *p)
 	return !diff ? 0 : diff->n_functions < top ? diff->n_functions : top;
 }
 
-void svg_diff_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
-		    double *y_high)
+void svg_arrows_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
+		      double *y_high)
 {
 	for (size_t i = 0; i < n_pairs(p); i++) {
 		const struct model_function *a = p->view->diff->functions[i].a;
@@ -46,7 +42,7 @@ void svg_diff_widen(const struct picture *p, double *x_low, double *x_high, doub
 	}
 }
 
-/* Ends outside the circle that it points to. */
+/* An arrow that ends just outside the circle that it points to. */
 static void draw_arrow(const struct picture *p, double x1, double y1, double x2, double y2)
 {
 	const double length = hypot(x2 - x1, y2 - y1), room = HOLLOW + 12;
@@ -84,7 +80,7 @@ static void draw_pair(const struct picture *p, const struct diff_function *pair)
 	free(name);
 }
 
-void svg_diff(const struct picture *p)
+void svg_arrows(const struct picture *p)
 {
 	if (!p->view->diff)
 		return;
@@ -96,28 +92,4 @@ void svg_diff(const struct picture *p)
 	for (size_t i = n_pairs(p); i-- > 0;)
 		if (can_show(p, &p->view->diff->functions[i]))
 			draw_pair(p, &p->view->diff->functions[i]);
-}
-
-struct rf_error *diff_svg(const struct diff *diff, size_t top, FILE *stream)
-{
-	const struct report_options options = {.top = top};
-	const struct model_function *first = diff->b.model.functions;
-	size_t *rank = malloc((diff->n_functions + 1) * sizeof(*rank)), n = 0;
-	top = top ? top : DEFAULT_TOP;
-	if (!rank)
-		return report_no_memory();
-	for (size_t i = 0; i < diff->n_functions && i < top; i++)
-		if (diff->functions[i].b)
-			rank[n++] = (size_t)(diff->functions[i].b - first);
-	const struct report_view view = {.profile = diff->b.profile,
-					 .model = &diff->b.model,
-					 .options = &options,
-					 .rank = rank,
-					 .n_rank = n,
-					 .n_shown = n,
-					 .diff = diff,
-					 .n_top = top};
-	struct rf_error *error = report_svg(&view, stream);
-	free(rank);
-	return error;
 }

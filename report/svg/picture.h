@@ -1,5 +1,4 @@
-/* The picture while it is drawn: shared by svg.c (frame and points), svg_roofs.c and
- * svg_legend.c. */
+/* The picture while it is drawn: where things stand, in which colours, and its lines and texts. */
 #pragma once
 
 #include "report/model/model_bandwidths.h"
@@ -73,31 +72,17 @@ struct picture {
 /* Pixels of an intensity, of a rate; what lies outside stands at the edge. */
 double svg_x(const struct picture *p, double intensity);
 double svg_y(const struct picture *p, double rate);
+/* Of a share of a roof, in the strip below the plot. */
+double svg_strip_x(const struct picture *p, double share);
 /* Where a function stands: flop per byte at the picture's level. */
 double svg_intensity(const struct picture *p, const struct model_function *f);
 /* Where it stands, in pixels; strip: among those without flop. */
 void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
 		  double *y);
-/* svg_diff.c: A's points of a comparison, and the arrows from them; nothing for one profile alone.
- */
-void svg_diff_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
-		    double *y_high);
-void svg_diff(const struct picture *p);
-/* The levels whose bandwidths are drawn, as model_levels gives them. */
-size_t svg_levels(const struct picture *p, enum roof_level levels[MODEL_LEVELS]);
 /* Moves the ends of a range so that a value > 0 lies inside. */
 void svg_widen(double *low, double *high, double value);
-/* Widens the ranges for all roofs; draws them and their labels, whose places become obstacles. */
-void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
-		     double *y_high);
-void svg_roofs(struct picture *p);
-/* False for a custom roof so far from this machine's that the picture would show nothing else. */
-bool svg_custom_is_drawn(const struct picture *p, const struct custom_roof *roof);
 
 /* Colour of a bound's points. */
 const char *svg_colour(enum model_bound bound);
 void svg_text(FILE *out, double x, double y, const char *attributes, const char *text);
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *attributes);
-/* The opening tag, title and style; what stands right of the plot. */
-void svg_head(const struct picture *p);
-void svg_legend(const struct picture *p);

@@ -1,0 +1,11 @@
+/* What the model's kinds are called, the same in all views. */
+#pragma once
+
+#include "report/model/model.h"
+
+/* "memory", "compute", "latency", …: the column of the table and the key in JSON and CSV. */
+const char *report_bound_name(enum model_bound bound);
+/* The same where there is room for it: "instruction issue", "no roof". */
+const char *report_bound_title(enum model_bound bound);
+/* Where the bytes at memory are from: "traced, caches simulated", … */
+const char *report_memory_words(enum model_memory source);

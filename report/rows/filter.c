@@ -1,0 +1,64 @@
+/* --focus and --ignore: rows by an expression. */
+#include "report/rows/filter.h"
+
+#include <regex.h>
+#include <stdlib.h>
+
+static struct rf_error *compile(const char *option, const char *pattern, void **out)
+{
+	regex_t *expression = pattern ? calloc(1, sizeof(*expression)) : NULL;
+	*out = NULL;
+	if (!pattern)
+		return NULL;
+	const int status =
+		expression ? regcomp(expression, pattern, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
+	if (status == 0) {
+		*out = expression;
+		return NULL;
+	}
+	char why[128];
+	regerror(status, expression, why, sizeof(why));
+	free(expression);
+	return rf_error_create(RF_EINPUT, "extended regular expressions, as of grep -E, are taken",
+			       "%s %s: %s", option, pattern, why);
+}
+
+static void discard(void *expression)
+{
+	if (expression)
+		regfree(expression);
+	free(expression);
+}
+
+struct rf_error *report_pattern_check(const char *option, const char *pattern)
+{
+	void *expression;
+	struct rf_error *error = compile(option, pattern, &expression);
+	discard(expression);
+	return error;
+}
+
+struct rf_error *report_filter_init(struct report_filter *filter,
+				    const struct report_options *options)
+{
+	*filter = (struct report_filter){0};
+	struct rf_error *error = compile("--focus", options->focus, &filter->focus);
+	return error ? error : compile("--ignore", options->ignore, &filter->ignore);
+}
+
+void report_filter_deinit(struct report_filter *filter)
+{
+	discard(filter->focus);
+	discard(filter->ignore);
+	*filter = (struct report_filter){0};
+}
+
+bool report_filter_focus(const struct report_filter *filter, const char *text)
+{
+	return !filter->focus || regexec(filter->focus, text, 0, NULL, 0) == 0;
+}
+
+bool report_filter_ignore(const struct report_filter *filter, const char *text)
+{
+	return filter->ignore && regexec(filter->ignore, text, 0, NULL, 0) == 0;
+}

@@ -1,0 +1,85 @@
+/* The words of the command line for what a report is asked for, and what goes together. */
+#include "report/rows/report_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool report_share_parse(const char *word, double *share)
+{
+	char *end;
+	const double value = strtod(word, &end);
+	const bool number = end != word;
+	end += strspn(end, " ");
+	end += *end == '%';
+	if (!number || *end || !(value >= 0 && value <= 100))
+		return false;
+	*share = value / 100;
+	return true;
+}
+
+/* ---- what goes together ---- */
+
+bool report_is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+size_t report_stdout_files(const struct report_options *options)
+{
+	size_t n = report_is_stdout(options->svg_path) + report_is_stdout(options->json_path) +
+		   report_is_stdout(options->html_path);
+	for (size_t i = 0; i < N_EXPORTS; i++)
+		n += report_is_stdout(options->exports.of[i]);
+	return n;
+}
+
+bool report_is_shaped(const struct report_options *options)
+{
+	return options->by != BY_FUNCTION || options->focus || options->ignore ||
+	       options->min_share > 0;
+}
+
+struct rf_error *report_shape_check(const struct report_options *options)
+{
+	static const char *const names[] = {
+#define EXPORT(name, writer, check, help) [EXPORT_##name] = "--" #name,
+#include "report/rows/export_formats.def"
+#undef EXPORT
+	};
+	const char *refused = options->html_path ? "--html" : NULL;
+	if (!report_is_shaped(options))
+		return NULL;
+	for (size_t i = 0; i < N_EXPORTS; i++)
+		if (options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png)
+			refused = names[i];
+	if (refused)
+		return rf_error_create(
+			RF_EINPUT,
+			"write it without them, by a command of its own; what shows it has filters "
+			"of "
+			"its own",
+			"%s has all of the program: --by, --focus, --ignore and --min are not "
+			"about it",
+			refused);
+	const char *placed = options->json_path                ? "--json"
+			     : options->svg_path               ? "--svg"
+			     : options->exports.of[EXPORT_csv] ? "--csv"
+			     : options->exports.of[EXPORT_png] ? "--png"
+							       : NULL;
+	if (placed && options->by == BY_CALL_PATH)
+		return rf_error_create(
+			RF_EINPUT, "--folded and --pprof have the time of call paths",
+			"%s has no --by=call-path: work is counted by function, not by path",
+			placed);
+	return NULL;
+}
+
+bool report_from_sums(const struct report_options *options)
+{
+	bool details = options->json_path || options->html_path || options->function ||
+		       report_is_shaped(options) || options->processes == PROCESSES_TREE;
+	for (size_t i = 0; i < N_EXPORTS; i++)
+		details |= options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png;
+	return !details;
+}

@@ -1,0 +1,86 @@
+/* The picture while it is drawn: where things stand, in which colours, and its lines and texts. */
+#include "report/svg/picture.h"
+
+#include "base/text.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* ---- places ---- */
+
+static double log_scale(double value, double low, double high, double from, double to)
+{
+	assert(low > 0 && low < high);
+	double t = (log10(value) - log10(low)) / (log10(high) - log10(low));
+	return from + fmin(fmax(t, 0), 1) * (to - from);
+}
+
+double svg_x(const struct picture *p, double intensity)
+{
+	return log_scale(intensity, p->x_min, p->x_max, LEFT, RIGHT);
+}
+
+double svg_y(const struct picture *p, double rate)
+{
+	return log_scale(rate, p->y_min, p->y_max, BOTTOM, TOP);
+}
+
+double svg_strip_x(const struct picture *p, double share)
+{
+	return log_scale(share, p->strip_min, 1, LEFT, RIGHT);
+}
+
+void svg_widen(double *low, double *high, double value)
+{
+	if (!(value > 0) || !isfinite(value))
+		return;
+	*low = fmin(*low, value);
+	*high = fmax(*high, value);
+}
+
+double svg_intensity(const struct picture *p, const struct model_function *f)
+{
+	const struct model_level *level =
+		p->level && f->traffic ? model_level(f->traffic, p->level) : NULL;
+	return level ? level->intensity : f->intensity;
+}
+
+void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
+		  double *y)
+{
+	if (strip) {
+		double share = fmin(1, 1 / f->place.distance);
+		*x = svg_strip_x(p, share);
+		*y = (STRIP_TOP + STRIP_BOTTOM) / 2;
+		return;
+	}
+	*x = isinf(svg_intensity(p, f)) ? RIGHT : svg_x(p, svg_intensity(p, f));
+	*y = svg_y(p, f->place.point);
+}
+
+/* ---- what is drawn ---- */
+
+/* Okabe and Ito's colours, told apart with any kind of colour vision. */
+static const char *const colours[] = {
+	[BOUND_UNKNOWN] = "#777777", [BOUND_UNCOUNTED] = "#777777", [BOUND_MEMORY] = "#0072b2",
+	[BOUND_COMPUTE] = "#d55e00", [BOUND_BALANCED] = "#009e73",  [BOUND_ISSUE] = "#e69f00",
+	[BOUND_LATENCY] = "#cc79a7",
+};
+
+const char *svg_colour(enum model_bound bound)
+{
+	return colours[bound];
+}
+
+void svg_text(FILE *out, double x, double y, const char *attributes, const char *text)
+{
+	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
+	text_write_xml(out, text);
+	fputs("</text>\n", out);
+}
+
+void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *attributes)
+{
+	fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2,
+		attributes);
+}

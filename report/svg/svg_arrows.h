@@ -1,0 +1,8 @@
+/* Of a comparison: A's points, and the arrows from them to B's; nothing for one profile alone. */
+#pragma once
+
+#include "report/svg/picture.h"
+
+void svg_arrows_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
+		      double *y_high);
+void svg_arrows(const struct picture *p);

@@ -1,0 +1,50 @@
+/* The page about one function while it is written: its lines, titles and tables. */
+#include "report/text/page.h"
+
+#include "base/text.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#define LEAST_NAME 16 /* columns of a name before others are left out */
+
+void page_fail(struct page *page, struct rf_error *error)
+{
+	if (page->error)
+		rf_error_destroy(error);
+	else
+		page->error = error;
+}
+
+void page_line(struct page *page, enum style style, const char *lead, const char *format, ...)
+{
+	char *text = NULL;
+	va_list arguments;
+	assert(page->view->terminal);
+	if (page->error)
+		return;
+	va_start(arguments, format);
+	const bool made = vasprintf(&text, format, arguments) >= 0;
+	va_end(arguments);
+	char *clean = made ? text_clean(text) : NULL;
+	page_fail(page,
+		  clean ? terminal_sentence(page->view->terminal, page->stream, style, lead, clean)
+			: rf_error_no_memory());
+	free(clean);
+	if (made)
+		free(text);
+}
+
+void page_title(struct page *page, const char *text)
+{
+	putc('\n', page->stream);
+	page_line(page, STYLE_HEAD, "", "%s", text);
+}
+
+void page_table(struct page *page, struct text_table *table, const size_t *order, size_t n)
+{
+	(void)text_table_fit(table, order, n, LEAST_NAME);
+	page_fail(page, text_table_print(table, page->stream));
+	text_table_deinit(table);
+}

@@ -1,0 +1,28 @@
+/* The page about one function while it is written: its lines, titles and tables. */
+#pragma once
+
+#include "report/model/model_evidence.h"
+#include "report/rows/view.h"
+#include "report/text/text_table.h"
+
+struct page {
+	const struct report_view *view;
+	const struct model_function *f;
+	struct model_evidence evidence;
+	FILE *stream;
+	struct rf_error *error; /* the first one: nothing is written after it */
+};
+
+static inline double page_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* Takes an error, or NULL. */
+void page_fail(struct page *page, struct rf_error *error);
+/* A sentence behind `lead`; the text need not be clean. */
+void page_line(struct page *page, enum style style, const char *lead, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+void page_title(struct page *page, const char *text);
+/* Fits, prints and frees a table; order: the n columns that can be left out, the first first. */
+void page_table(struct page *page, struct text_table *table, const size_t *order, size_t n);

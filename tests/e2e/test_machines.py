@@ -26,13 +26,15 @@ CASES = [
     test_targets.test_counts_per_thread,
     test_traffic.test_evadable, test_traffic.test_gather,
 ]
+DEAR = [test_report.test_sorts_and_cuts]  # on one machine only in the default suite
 
 
 def on_machines():
     for name in MACHINES:
         if name != "this":
-            marks = [] if name in QUICK else [pytest.mark.slow]
             for function in CASES:
+                is_quick = name in QUICK and (function not in DEAR or name == QUICK[0])
+                marks = [] if is_quick else [pytest.mark.slow]
                 suite = function.__module__.removeprefix("test_")
                 case = f"{name}/{suite}/{function.__name__.removeprefix('test_')}"
                 yield pytest.param(name, function, id=case, marks=marks)

@@ -2,16 +2,10 @@
  * the profile. */
 #include "tracer/timed/timed_run.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <sys/wait.h>
-#include <time.h>
-
-double monotonic_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 struct rf_error *timed_run(struct launch *launch, struct profile *profile,
 			   const struct sampler_ops *ops, struct sampler *sampler,
@@ -20,11 +14,11 @@ struct rf_error *timed_run(struct launch *launch, struct profile *profile,
 	struct rf_error *error = ops->start(sampler, launch->pid);
 	if (error)
 		return error;
-	const double start = monotonic_s();
+	const uint64_t start_ns = clock_now_ns();
 	launch_release(launch);
 	while (waitpid(launch->pid, status, 0) < 0 && errno == EINTR)
 		;
-	*wall_s = monotonic_s() - start;
+	*wall_s = (double)(clock_now_ns() - start_ns) * 1e-9;
 	pmu_run_stop(counters);
 	error = ops->finish(sampler, profile);
 	return error ? error : pmu_run_save(counters, profile);

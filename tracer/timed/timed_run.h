@@ -13,6 +13,3 @@
 struct rf_error *timed_run(struct launch *launch, struct profile *profile,
 			   const struct sampler_ops *ops, struct sampler *sampler,
 			   struct pmu_run *counters, int *status, double *wall_s);
-
-/* Seconds of CLOCK_MONOTONIC. */
-double monotonic_s(void);

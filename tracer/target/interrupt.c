@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "insn/decode.h"
 #include "tracer/target/server.h"
+#include "tracer/translate/assemble.h"
 #include "tracer/translate/code_cache.h"
 #include "tracer/translate/derive.h"
-#include "tracer/translate/emit.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 #include "tests/unit/tracer/translate/lockstep.h"
 
 #include "insn/decode.h"
+#include "insn/decode_common.h"
 #include "tracer/translate/plan.h"
 
 #include <Zydis/Zydis.h>
@@ -49,6 +50,7 @@ static const struct {
 	uint16_t pop_bytes;
 	unsigned registers; /* at least these are used */
 } cases[] = {
+	{"xabort, outside of a transaction", {0xc6, 0xf8, 5}, 3, FLOW_NEXT, 0, 0, 0, 0, 0},
 	{"jmp short", {0xeb, 0x10}, 2, FLOW_JUMP, 0, 0, 0x12, 0, 0},
 	{"jmp near backward", {0xe9, 0xf0, 0xff, 0xff, 0xff}, 5, FLOW_JUMP, 0, 0, -11, 0, 0},
 	{"bnd jmp", {0xf2, 0xe9, 1, 0, 0, 0}, 6, FLOW_JUMP, 1, 0, 7, 0, 0},

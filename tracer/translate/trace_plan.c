@@ -220,7 +220,7 @@ static bool may_join(const struct group *group, const struct operand *operand, i
 	const int64_t new_low = low < group->low ? low : group->low;
 	const int64_t new_high = high > group->high ? high : group->high;
 	return group->first.form == OPERAND_PLAIN && operand->form == OPERAND_PLAIN &&
-	       group->n < MAX_MEMBERS && new_high - new_low <= MAX_SPAN &&
+	       group->n < MAX_MEMBERS && (uint64_t)new_high - (uint64_t)new_low <= MAX_SPAN &&
 	       low <= group->high + MAX_GAP && high + MAX_GAP >= group->low;
 }
 

@@ -4,7 +4,8 @@
 
 #include <assert.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
+#if defined(__SANITIZE_ADDRESS__) || defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION) || \
+	defined(RFPROF_DEAR_ASSERTS)
 #define RF_ASSERT_DEAR 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)

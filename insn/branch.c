@@ -1,16 +1,21 @@
+/* Tells loops in profiled code from its bytes: where each instruction leads to. */
 #include "insn/branch.h"
 
-#include <Zydis/Zydis.h>
+#include "insn/decoder.h"
+#include "insn/flow.h"
 
-static enum branch_kind kind_of(const ZydisDecodedInstruction *insn,
-				const ZydisDecodedOperand *first)
+static enum branch_kind kind_of(const ZydisDecodedInstruction *insn)
 {
-	switch (insn->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
+	switch (flow_of(insn)) {
+	case FLOW_BRANCH:
+	case FLOW_LOOP:
+	case FLOW_XBEGIN:
 		return BRANCH_CONDITIONAL;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return first->type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? BRANCH_JUMP : BRANCH_INDIRECT;
-	case ZYDIS_CATEGORY_RET:
+	case FLOW_JUMP:
+		return BRANCH_JUMP;
+	case FLOW_JUMP_INDIRECT:
+		return BRANCH_INDIRECT;
+	case FLOW_RETURN:
 		return BRANCH_LEAVE;
 	default:
 		return insn->mnemonic == ZYDIS_MNEMONIC_UD2 || insn->mnemonic == ZYDIS_MNEMONIC_HLT
@@ -21,16 +26,12 @@ static enum branch_kind kind_of(const ZydisDecodedInstruction *insn,
 
 struct branch branch_of_bytes(const uint8_t *bytes, size_t size, uint64_t offset)
 {
-	ZydisDecoder decoder;
 	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	struct branch branch = {BRANCH_LEAVE, 0};
-	if (!ZYAN_SUCCESS(
-		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
-	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn, operands)))
+	if (!decode_head(bytes, size, &insn))
 		return branch;
-	branch.kind = kind_of(&insn, &operands[0]);
+	branch.kind = kind_of(&insn);
 	if (branch.kind == BRANCH_CONDITIONAL || branch.kind == BRANCH_JUMP)
-		branch.target = offset + insn.length + (uint64_t)operands[0].imm.value.s;
+		branch.target = offset + insn.length + (uint64_t)insn.raw.imm[0].value.s;
 	return branch;
 }

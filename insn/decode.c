@@ -1,22 +1,15 @@
+/* Decodes an instruction for the translator: where it leads to, what it does to the status flags,
+ * what about it depends on its place, and what must be counted at run time. */
 #include "insn/decode.h"
 
-#include <Zydis/Zydis.h>
+#include "insn/decode_common.h"
+#include "insn/decoder.h"
+
 #include <string.h>
 
 #define STATUS_FLAGS                                                                 \
 	(ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | \
 	 ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
-
-static const ZydisDecoder *decoder(void)
-{
-	static ZydisDecoder instance;
-	static bool ready;
-	if (!ready) {
-		ZydisDecoderInit(&instance, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-		ready = true;
-	}
-	return &instance;
-}
 
 /* Instructions that write all status flags but possibly CF, whatever the operands: no shifts (a
  * count of 0 writes none), nothing that leaves a flag as it was.  Flags that the manual calls
@@ -87,26 +80,6 @@ static const char *why_native(const ZydisDecodedInstruction *insn)
 	return NULL;
 }
 
-static enum flow flow_of(const ZydisDecodedInstruction *insn)
-{
-	bool indirect = insn->opcode == 0xff;
-	switch (insn->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
-		if (insn->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && insn->opcode >= 0xe0 &&
-		    insn->opcode <= 0xe3)
-			return FLOW_LOOP;
-		return insn->mnemonic == ZYDIS_MNEMONIC_XBEGIN ? FLOW_XBEGIN : FLOW_BRANCH;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return indirect ? FLOW_JUMP_INDIRECT : FLOW_JUMP;
-	case ZYDIS_CATEGORY_CALL:
-		return indirect ? FLOW_CALL_INDIRECT : FLOW_CALL;
-	case ZYDIS_CATEGORY_RET:
-		return FLOW_RETURN;
-	default:
-		return insn->mnemonic == ZYDIS_MNEMONIC_SYSCALL ? FLOW_SYSCALL : FLOW_NEXT;
-	}
-}
-
 /* Far and 16-bit transfers exist in no compiled program; they are left to the processor. */
 static bool is_odd_transfer(const ZydisDecodedInstruction *insn)
 {
@@ -151,11 +124,10 @@ static void note_units(const ZydisDecodedInstruction *insn, const uint8_t *bytes
 {
 	if (!may_have_units(insn))
 		return;
-	ZydisDecodedInstruction full;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), bytes, insn->length, &full, operands)))
+	struct full_insn full;
+	if (!decode_full(bytes, insn->length, &full))
 		return;
-	work_of_decoded(&full, operands, &out->units);
+	work_of_decoded(&full.insn, full.operands, &out->units);
 	if (out->units.units == UNITS_REP && insn->address_width != 64) {
 		out->flow = FLOW_NATIVE;
 		out->why_native = "a string instruction with 32-bit addresses";
@@ -202,9 +174,8 @@ void decode_instruction(const uint8_t *bytes, size_t size, uint64_t pc, struct d
 void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out)
 {
 	ZydisDecodedInstruction insn;
-	ZydisDecoderContext context;
 	*out = (struct decoded){.pc = pc};
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), &context, bytes, size, &insn))) {
+	if (!decode_head(bytes, size, &insn)) {
 		set_native(out, "an instruction that the decoder does not know");
 		return;
 	}
@@ -232,31 +203,27 @@ void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *
 
 static unsigned register_bit(ZydisRegister reg)
 {
-	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-	if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15)
-		return 0;
-	return 1u << (whole - ZYDIS_REGISTER_RAX);
+	const uint8_t number = general_register(reg);
+	return number == NO_GENERAL ? 0 : 1u << number;
 }
 
 unsigned decode_used_registers(const struct decoded *insn)
 {
-	ZydisDecodedInstruction full;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	struct full_insn full;
 	unsigned used = 0;
 	if (insn->used_known)
 		return insn->used;
-	if (!ZYAN_SUCCESS(
-		    ZydisDecoderDecodeFull(decoder(), insn->bytes, insn->length, &full, operands)))
+	if (!decode_full(insn->bytes, insn->length, &full))
 		return 0xffff;
-	for (int i = 0; i < full.operand_count; i++) {
-		if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER)
-			used |= register_bit(operands[i].reg.value);
-		if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
-			used |= register_bit(operands[i].mem.base) |
-				register_bit(operands[i].mem.index);
+	for (int i = 0; i < full.insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &full.operands[i];
+		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER)
+			used |= register_bit(operand->reg.value);
+		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
+			used |= register_bit(operand->mem.base) | register_bit(operand->mem.index);
 	}
 	/* registers that come without being named: cpuid, xgetbv, xsave and the like */
-	switch (full.meta.category) {
+	switch (full.insn.meta.category) {
 	case ZYDIS_CATEGORY_SYSTEM:
 	case ZYDIS_CATEGORY_XSAVE:
 	case ZYDIS_CATEGORY_XSAVEOPT:

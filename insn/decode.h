@@ -1,26 +1,13 @@
 /* Decoding for translation: what the translator needs to know of one instruction. */
 #pragma once
 
+#include "insn/flow.h"
 #include "insn/work.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define LONGEST_INSN 15 /* bytes */
-
-enum flow {
-	FLOW_NEXT,   /* goes on to the next instruction */
-	FLOW_JUMP,   /* direct jump */
-	FLOW_BRANCH, /* jcc */
-	FLOW_LOOP,   /* loop, loope, loopne, jrcxz, jecxz: only a rel8 form exists */
-	FLOW_CALL,   /* direct call */
-	FLOW_JUMP_INDIRECT,
-	FLOW_CALL_INDIRECT,
-	FLOW_RETURN,
-	FLOW_SYSCALL,
-	FLOW_XBEGIN,
-	FLOW_NATIVE, /* cannot be translated: the thread goes on natively from here */
-};
 
 struct decoded {
 	uint64_t pc;
@@ -47,9 +34,6 @@ struct decoded {
  * be copied comes back as FLOW_NATIVE. */
 void decode_instruction(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out);
 
-/* The same for nearly all instructions, in a tenth of the time: returns false for the others, and
- * then *out means nothing. */
-bool decode_common(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out);
 /* The same by Zydis alone. */
 void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out);
 

@@ -1,8 +1,10 @@
+/* Finds the memory operands of an instruction, and what it does to registers that form addresses.
+ */
 #include "insn/operands.h"
 
+#include "insn/decoder.h"
 #include "insn/work.h"
 
-#include <Zydis/Zydis.h>
 #include <string.h>
 
 #define RAX 0
@@ -11,30 +13,12 @@
 #define MOST_BYTES 64 /* of a plain operand; what is larger is stated by few instructions */
 
 struct full {
-	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	const ZydisDecodedInstruction *insn;
+	const ZydisDecodedOperand *operands;
 	struct work work;
 };
 
-static const ZydisDecoder *decoder(void)
-{
-	static ZydisDecoder instance;
-	static bool ready;
-	if (!ready) {
-		ZydisDecoderInit(&instance, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-		ready = true;
-	}
-	return &instance;
-}
-
-static uint8_t general(ZydisRegister reg)
-{
-	const ZydisRegister whole =
-		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15
-		       ? (uint8_t)(whole - ZYDIS_REGISTER_RAX)
-		       : NO_BASE;
-}
+_Static_assert(NO_BASE == NO_GENERAL, "operands name registers by the decoder's numbers");
 
 /* ---- memory ---- */
 
@@ -56,26 +40,26 @@ static bool set_address(const struct full *full, const struct decoded *insn,
 	out->base = out->index = NO_BASE;
 	out->displacement = operand->mem.disp.value;
 	out->fs = operand->mem.segment == ZYDIS_REGISTER_FS;
-	if (full->insn.address_width != 64 || operand->mem.segment == ZYDIS_REGISTER_GS)
+	if (full->insn->address_width != 64 || operand->mem.segment == ZYDIS_REGISTER_GS)
 		return false;
 	if (operand->mem.base == ZYDIS_REGISTER_RIP)
 		out->displacement = (int64_t)insn->target;
 	else if (operand->mem.base != ZYDIS_REGISTER_NONE)
-		out->base = general(operand->mem.base);
+		out->base = general_register(operand->mem.base);
 	if (operand->mem.index != ZYDIS_REGISTER_NONE && operand->mem.type != ZYDIS_MEMOP_TYPE_VSIB)
-		out->index = general(operand->mem.index);
+		out->index = general_register(operand->mem.index);
 	out->scale = operand->mem.scale ? operand->mem.scale : 1;
 	/* the stack pointer moves before a push writes, and before a pop's address is formed */
-	if (is_hidden(operand) && is_push(&full->insn) && out->base == RSP)
+	if (is_hidden(operand) && is_push(full->insn) && out->base == RSP)
 		out->displacement -= operand->size / 8;
-	if (!is_hidden(operand) && full->insn.mnemonic == ZYDIS_MNEMONIC_POP && out->base == RSP)
+	if (!is_hidden(operand) && full->insn->mnemonic == ZYDIS_MNEMONIC_POP && out->base == RSP)
 		out->displacement += operand->size / 8;
 	return true;
 }
 
 static uint8_t access_of(const struct full *full, const ZydisDecodedOperand *operand)
 {
-	switch (full->insn.mnemonic) {
+	switch (full->insn->mnemonic) {
 	case ZYDIS_MNEMONIC_CLFLUSH:
 	case ZYDIS_MNEMONIC_CLFLUSHOPT:
 		return OPERAND_FLUSH;
@@ -125,7 +109,7 @@ static bool is_aligned(const ZydisDecodedInstruction *insn)
 /* The bits of a bit string may lie far from the address of the operand. */
 static bool is_bit_string(const struct full *full)
 {
-	switch (full->insn.mnemonic) {
+	switch (full->insn->mnemonic) {
 	case ZYDIS_MNEMONIC_BT:
 	case ZYDIS_MNEMONIC_BTS:
 	case ZYDIS_MNEMONIC_BTR:
@@ -155,12 +139,12 @@ static void set_mask(const struct full *full, const ZydisDecodedOperand *operand
 	out->lanes = work->lanes;
 	out->mask = work->unit_reg;
 	out->mask_bits = work->units == UNITS_VMASK ? work->unit_element_bits : 0;
-	out->form = is_packed(&full->insn) ? OPERAND_PACKED : OPERAND_MASKED;
+	out->form = is_packed(full->insn) ? OPERAND_PACKED : OPERAND_MASKED;
 	if (operand->mem.type != ZYDIS_MEMOP_TYPE_VSIB)
 		return;
 	out->form = OPERAND_GATHER;
 	out->vector = (uint8_t)ZydisRegisterGetId(operand->mem.index);
-	switch (full->insn.mnemonic) {
+	switch (full->insn->mnemonic) {
 	case ZYDIS_MNEMONIC_VGATHERDPD:
 	case ZYDIS_MNEMONIC_VGATHERDPS:
 	case ZYDIS_MNEMONIC_VPGATHERDD:
@@ -200,10 +184,10 @@ static void set_size(const struct full *full, const ZydisDecodedOperand *operand
 		else
 			out->form = OPERAND_UNTRACED;
 	} else if (is_per_unit(work) || is_bit_string(full) || !out->bytes ||
-		   out->bytes > MOST_BYTES || full->insn.mnemonic == ZYDIS_MNEMONIC_ENTER) {
+		   out->bytes > MOST_BYTES || full->insn->mnemonic == ZYDIS_MNEMONIC_ENTER) {
 		out->form = OPERAND_UNTRACED;
 	}
-	out->aligned = is_aligned(&full->insn) && out->form == OPERAND_PLAIN;
+	out->aligned = is_aligned(full->insn) && out->form == OPERAND_PLAIN;
 }
 
 static bool is_line_access(const ZydisDecodedInstruction *insn)
@@ -241,14 +225,14 @@ static void add_line_zero(struct operands *out)
 /* Loads before stores. */
 static void set_memory(const struct full *full, const struct decoded *insn, struct operands *out)
 {
-	if (full->insn.mnemonic == ZYDIS_MNEMONIC_CLZERO) {
+	if (full->insn->mnemonic == ZYDIS_MNEMONIC_CLZERO) {
 		add_line_zero(out);
 		return;
 	}
-	if (!full->work.is_load && !full->work.is_store && !is_line_access(&full->insn))
+	if (!full->work.is_load && !full->work.is_store && !is_line_access(full->insn))
 		return;
 	for (int stores = 0; stores < 2; stores++)
-		for (int i = 0; i < full->insn.operand_count; i++) {
+		for (int i = 0; i < full->insn->operand_count; i++) {
 			const ZydisDecodedOperand *operand = &full->operands[i];
 			if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 			    stores == !(operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ))
@@ -260,11 +244,12 @@ static void set_memory(const struct full *full, const struct decoded *insn, stru
 
 static void set_move(struct operands *out, ZydisRegister to, ZydisRegister from, int64_t by)
 {
-	if (ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, to) != 64 || general(to) == NO_BASE ||
-	    general(from) == NO_BASE || by > INT32_MAX || by < INT32_MIN)
+	if (ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, to) != 64 ||
+	    general_register(to) == NO_BASE || general_register(from) == NO_BASE ||
+	    by > INT32_MAX || by < INT32_MIN)
 		return;
-	out->moved = general(to);
-	out->from = general(from);
+	out->moved = general_register(to);
+	out->from = general_register(from);
 	out->by = by;
 	out->written &= (uint16_t) ~(1u << out->moved);
 }
@@ -281,7 +266,7 @@ static void set_moved(const struct full *full, struct operands *out)
 	if (operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return;
 	const ZydisRegister to = operands[0].reg.value;
-	switch (full->insn.mnemonic) {
+	switch (full->insn->mnemonic) {
 	case ZYDIS_MNEMONIC_ADD:
 		set_move(out, to, to, immediate(&operands[1]));
 		break;
@@ -301,7 +286,8 @@ static void set_moved(const struct full *full, struct operands *out)
 		break;
 	case ZYDIS_MNEMONIC_LEA:
 		if (operands[1].mem.index == ZYDIS_REGISTER_NONE &&
-		    full->insn.address_width == 64 && operands[1].mem.base != ZYDIS_REGISTER_NONE &&
+		    full->insn->address_width == 64 &&
+		    operands[1].mem.base != ZYDIS_REGISTER_NONE &&
 		    operands[1].mem.base != ZYDIS_REGISTER_RIP)
 			set_move(out, to, operands[1].mem.base, operands[1].mem.disp.value);
 		break;
@@ -312,15 +298,15 @@ static void set_moved(const struct full *full, struct operands *out)
 
 static void set_stack_pointer(const struct full *full, struct operands *out)
 {
-	const ZydisInstructionCategory category = full->insn.meta.category;
+	const ZydisInstructionCategory category = full->insn->meta.category;
 	if (category != ZYDIS_CATEGORY_PUSH && category != ZYDIS_CATEGORY_POP)
 		return;
-	for (int i = 0; i < full->insn.operand_count_visible; i++)
+	for (int i = 0; i < full->insn->operand_count_visible; i++)
 		if (full->operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    full->operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
-		    general(full->operands[i].reg.value) == RSP)
+		    general_register(full->operands[i].reg.value) == RSP)
 			return; /* pop %rsp */
-	for (int i = 0; i < full->insn.operand_count; i++) {
+	for (int i = 0; i < full->insn->operand_count; i++) {
 		const ZydisDecodedOperand *operand = &full->operands[i];
 		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && is_hidden(operand) &&
 		    operand->mem.base == ZYDIS_REGISTER_RSP)
@@ -332,12 +318,12 @@ static void set_stack_pointer(const struct full *full, struct operands *out)
 
 static void set_written(const struct full *full, struct operands *out)
 {
-	for (int i = 0; i < full->insn.operand_count; i++) {
+	for (int i = 0; i < full->insn->operand_count; i++) {
 		const ZydisDecodedOperand *operand = &full->operands[i];
 		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
-		    general(operand->reg.value) != NO_BASE)
-			out->written |= (uint16_t)(1u << general(operand->reg.value));
+		    general_register(operand->reg.value) != NO_BASE)
+			out->written |= (uint16_t)(1u << general_register(operand->reg.value));
 	}
 	set_moved(full, out);
 	set_stack_pointer(full, out);
@@ -345,14 +331,14 @@ static void set_written(const struct full *full, struct operands *out)
 
 void operands_of(const struct decoded *insn, struct operands *out)
 {
-	struct full full;
+	struct full_insn decoded;
 	*out = (struct operands){.moved = NO_BASE};
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), insn->bytes, insn->length, &full.insn,
-						 full.operands))) {
+	if (!decode_full(insn->bytes, insn->length, &decoded)) {
 		out->written = 0xffff;
 		return;
 	}
-	work_of_decoded(&full.insn, full.operands, &full.work);
+	struct full full = {.insn = &decoded.insn, .operands = decoded.operands};
+	work_of_decoded(full.insn, full.operands, &full.work);
 	set_memory(&full, insn, out);
 	set_written(&full, out);
 }

@@ -1,9 +1,9 @@
 /* The work of one instruction: a look-up by mnemonic (work_table.def), then a walk over its
  * operands for the bytes it loads and stores. */
 #include "insn/work.h"
-#include "insn/work_table.h"
 
-#include <Zydis/Zydis.h>
+#include "insn/decoder.h"
+#include "insn/work_table.h"
 
 /* AMX palette 1: 8 tiles of at most 16 rows of 64 bytes, so 16 x 16 x 16 dword products. */
 #define TILE_MAX_UNITS (16 * 16 * 16)
@@ -322,15 +322,10 @@ void work_of_decoded(const ZydisDecodedInstruction *insn, const ZydisDecodedOper
 
 bool work_of_bytes(const uint8_t *bytes, size_t size, struct work *work)
 {
-	ZydisDecoder decoder;
-	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	struct full_insn full;
 	*work = (struct work){0};
-	if (!ZYAN_SUCCESS(
-		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+	if (!decode_full(bytes, size, &full))
 		return false;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn, operands)))
-		return false;
-	work_of_decoded(&insn, operands, work);
+	work_of_decoded(&full.insn, full.operands, work);
 	return true;
 }

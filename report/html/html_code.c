@@ -8,6 +8,7 @@
 #include "base/search.h"
 #include "report/json/json_values.h"
 #include "report/rows/inlined_names.h"
+#include "insn/decoder.h"
 
 #include <Zydis/Zydis.h>
 #include <jansson.h>
@@ -54,7 +55,6 @@ struct html_code {
 	int64_t *executions; /* per block */
 	uint64_t longest;    /* block, bytes */
 	uint64_t cost;       /* of a sample */
-	ZydisDecoder decoder;
 	ZydisFormatter formatter;
 	struct line *lines; /* of the function that is looked at, by offset */
 	size_t n_lines, cap_lines;
@@ -151,7 +151,6 @@ struct html_code *html_code_create(const struct report_view *view)
 	}
 	fill_keys(code);
 	count_executions(code);
-	ZydisDecoderInit(&code->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	ZydisFormatterInit(&code->formatter, ZYDIS_FORMATTER_STYLE_INTEL);
 	ZydisFormatterSetProperty(&code->formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
 	ZydisFormatterSetProperty(&code->formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
@@ -307,13 +306,11 @@ static bool add_traffic(struct html_code *code, const struct profile_function *f
 static json_t *text_of(const struct html_code *code, const struct line *line)
 {
 	const struct profile_block *block = &code->profile->blocks[line->block];
-	ZydisDecodedInstruction instruction;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	struct full_insn full;
 	char text[256];
-	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&code->decoder, block->bytes + line->at,
-					       block->size - line->at, &instruction, operands)) ||
-	    ZYAN_FAILED(ZydisFormatterFormatInstruction(&code->formatter, &instruction, operands,
-							instruction.operand_count_visible, text,
+	if (!decode_full(block->bytes + line->at, block->size - line->at, &full) ||
+	    ZYAN_FAILED(ZydisFormatterFormatInstruction(&code->formatter, &full.insn, full.operands,
+							full.insn.operand_count_visible, text,
 							sizeof(text), line->offset, NULL)))
 		return json_string("(unknown)");
 	return json_string(text);

@@ -1,3 +1,4 @@
+/* Emits a record of each call of an allocator, where its code begins. */
 #include "tracer/translate/allocation_emit.h"
 
 #include "tracer/process/allocators.h"
@@ -26,14 +27,6 @@ static uint32_t description(int number)
 	return allocator_returns(function) ? bits | ALLOCATION_RETURNS : bits;
 }
 
-/* movl $value, %gs:offset */
-static void emit_gs_set(struct arena *arena, uint32_t offset, uint32_t value)
-{
-	EMIT(arena, 0x65, 0xc7, 0x04, 0x25);
-	emit_u32(arena, offset);
-	emit_u32(arena, value);
-}
-
 void emit_allocation(struct batch *batch, uint64_t pc)
 {
 	const struct code_source *source = &batch->translator->source;
@@ -44,9 +37,11 @@ void emit_allocation(struct batch *batch, uint64_t pc)
 	if (number < 0)
 		return;
 	batch_piece(batch, PIECE_STEP, 0);
-	emit_gs_set(arena, G_ALLOCATION, description(number));
+	struct label back = {0};
+	emit_store_imm32(arena, description(number), gs_at(G_ALLOCATION));
 	emit_gs_store(arena, RAX, KEPT_RAX);
-	EMIT(arena, 0x48, 0x8d, 0x05, 17, 0, 0, 0); /* lea 17(%rip), %rax: behind the jump */
+	emit_lea_label(arena, RAX, &back);
 	emit_gs_store(arena, RAX, G_ALLOCATION_BACK);
-	emit_gs_jump(arena, G_AT_ALLOCATION);
+	emit_jump_through(arena, gs_at(G_AT_ALLOCATION));
+	label_bind(arena, &back);
 }

@@ -1,10 +1,19 @@
-#include "tracer/translate/allocation_emit.h"
-#include "tracer/translate/batch.h"
-#include "tracer/translate/trace_emit.h"
+/* Emits the blocks of a batch: what leads in, the instructions with their counting and checks, and
+ * loops that keep their counter in a register. */
+#include "tracer/translate/block.h"
 
-#include "base/array.h"
+#include "base/assert.h"
+#include "tracer/translate/allocation_emit.h"
+#include "tracer/translate/copy.h"
+#include "tracer/translate/count.h"
+#include "tracer/translate/landing.h"
+#include "tracer/translate/trace_emit.h"
+#include "tracer/translate/transfer.h"
+#include "tracer/translate/units.h"
+#include "tracer/translate/way.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void copy_original(struct batch *batch, struct code_block *block,
 			  const struct planned *items, size_t n)
@@ -12,9 +21,12 @@ static void copy_original(struct batch *batch, struct code_block *block,
 	for (size_t i = 0; i < n; i++)
 		block->size += items[i].insn.length;
 	block->bytes = malloc(block->size);
-	batch_check(batch, block->bytes);
+	if (!block->bytes) {
+		batch_check(batch, rf_error_no_memory());
+		return;
+	}
 	uint8_t *out = block->bytes;
-	for (size_t i = 0; out && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		memcpy(out, items[i].insn.bytes, items[i].insn.length);
 		out += items[i].insn.length;
 	}
@@ -39,8 +51,9 @@ static void open_block(struct batch *batch, const struct planned *items,
 	source->locate(source->context, block.pc, &block.module, &block.module_offset);
 	copy_original(batch, &block, items, n);
 	batch->block = (uint32_t)cache->n_blocks;
-	batch_check(batch, rf_array_push(cache->blocks, cache->n_blocks, cache->cap_blocks, block));
-	batch_check(batch, u64_map_set(&cache->block_of_pc, block.pc, batch->block));
+	batch_push(batch, cache->blocks, cache->n_blocks, cache->cap_blocks, block);
+	if (!u64_map_set(&cache->block_of_pc, block.pc, batch->block))
+		batch_check(batch, rf_error_no_memory());
 	if (!cache->lowest || block.pc < cache->lowest)
 		cache->lowest = block.pc;
 	if (block.pc + block.size > cache->highest)
@@ -53,13 +66,14 @@ static void open_block(struct batch *batch, const struct planned *items,
 static void keep_alignment(struct batch *batch, uint64_t pc)
 {
 	struct arena *arena = batch->arena;
-	size_t n = (pc - arena_address(arena, (uint32_t)arena->used)) & 31;
+	const size_t n = (pc - arena_address(arena, (uint32_t)arena->used)) & 31;
+	const bool is_jumped = n > MOST_NOPS;
+	struct label behind = {0};
 	batch_piece(batch, PIECE_STEP, 0);
-	if (n > MOST_NOPS) {
-		n -= 2;
-		EMIT(arena, 0xeb, (uint8_t)n); /* jmp */
-	}
-	emit_nops(arena, n);
+	if (is_jumped)
+		emit_jump_short(arena, &behind);
+	arena_append_nops(arena, n - (is_jumped ? 2 : 0));
+	label_bind(arena, &behind);
 }
 
 static void emit_traced(struct batch *batch, const struct trace_block *trace,
@@ -73,8 +87,6 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 		       struct trace_block *trace)
 {
 	const enum piece_kind kind = trace->kind;
-	const enum reg loop_register = trace->loop_register;
-	struct arena *arena = batch->arena;
 	batch->got_value = got_value(batch, items, n);
 	batch->cache->blocks[batch->block].got_value = batch->got_value;
 	const bool counts =
@@ -84,8 +96,7 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 	uint16_t orig = 0;
 	batch->count_in_transfer = place.before == n;
 	for (size_t i = 0; i < n && !batch->failed; i++) {
-		batch_piece(batch, kind, orig);
-		arena->pieces[arena->n_pieces - 1].reg = (uint8_t)loop_register;
+		trace_resume_piece(batch, trace, orig);
 		trace_before(batch, trace, i, orig);
 		if (items[i].insn.flow != FLOW_NEXT && kind != PIECE_LOOP) {
 			trace_restore(batch, trace);
@@ -119,7 +130,7 @@ static void emit_straight(struct batch *batch, const struct planned *items, size
 
 /* A block that jumps back to itself keeps its counter in a register that it does not use: a
  * counter in memory would make every iteration wait for the store of the one before.  Returns the
- * register, or -1 when the block is none or uses them all. */
+ * register, or NO_REGISTER when the block is none or uses them all. */
 static enum reg loop_register(const struct batch *batch, const struct planned *items, size_t n)
 {
 	const struct decoded *last = &items[n - 1].insn;
@@ -144,24 +155,24 @@ static void emit_loop(struct batch *batch, const struct planned *items, size_t n
 	struct code_block *block = &batch->cache->blocks[batch->block];
 	const struct decoded *last = &items[n - 1].insn;
 	const uint32_t counter = counter_offset(block->counter);
+	for (size_t i = 0; i < n; i++)
+		rf_assert_dear(!(decode_used_registers(&items[i].insn) >> reg & 1));
+	struct label head = {0};
 	batch_piece(batch, PIECE_CLEAN, 0);
-	emit_gs_store(arena, reg, G_SPILL_LOOP);
+	borrow_register(batch, reg, G_SPILL_LOOP);
 	trace_save(batch, trace);
 	batch_piece(batch, PIECE_STEP, 0);
 	emit_gs_load(arena, reg, counter);
 	keep_alignment(batch, block->pc);
-	const uint32_t head = (uint32_t)arena->used;
-	batch_piece(batch, PIECE_LOOP, 0);
-	arena->pieces[arena->n_pieces - 1].reg = (uint8_t)reg;
-	emit_lea_increment(arena, reg);
+	label_bind(arena, &head);
+	trace_resume_piece(batch, trace, 0);
+	emit_lea(arena, reg, mem_at(reg, 1));
 	block->counted_at = (uint32_t)arena->used;
 	emit_insns(batch, items, n, trace);
-	EMIT(arena, 0x0f, (uint8_t)(0x80 | branch_condition(last)));
-	emit_u32(arena, 0);
-	emit_rel32_at(arena, (uint32_t)arena->used - 4, head);
+	emit_branch(arena, branch_condition(last), &head);
 	batch_piece(batch, PIECE_STEP, 0);
 	emit_gs_store(arena, reg, counter);
-	emit_gs_load(arena, reg, G_SPILL_LOOP);
+	give_register_back(batch, reg, G_SPILL_LOOP);
 	trace_restore(batch, trace);
 }
 

@@ -1,7 +1,10 @@
+/* Keeps the books of translated code: which block, landing, stub or link is where; and redirects
+ * links while threads run through them. */
 #include "tracer/translate/code_cache.h"
 
 #include "base/array.h"
-#include "tracer/translate/emit.h"
+#include "base/assert.h"
+#include "tracer/translate/assemble.h"
 
 #include <string.h>
 
@@ -10,9 +13,12 @@
 
 void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host, size_t size)
 {
+	assert(cache->n_arenas < MAX_ARENAS && size > ARENA_BEGIN);
 	struct arena *arena = &cache->arenas[cache->n_arenas++];
 	*arena = (struct arena){.base = base, .host = host, .size = size, .used = ARENA_TO_RETURN};
-	emit_gs_jump(arena, G_AT_RETURN);
+	arena->is_open = true; /* its first jump belongs to no block, and needs no piece */
+	emit_jump_through(arena, gs_at(G_AT_RETURN));
+	arena_end_piece(arena);
 	arena->used = ARENA_BEGIN;
 }
 
@@ -78,27 +84,18 @@ struct arena *code_cache_arena_at(const struct code_cache *cache, uint64_t addre
 
 struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address)
 {
-	struct arena *arena = code_cache_arena_at(cache, address);
-	if (!arena || !arena->n_pieces || address - arena->base < arena->pieces[0].cache)
-		return NULL;
-	size_t low = 0, high = arena->n_pieces;
-	while (high - low > 1) {
-		size_t middle = (low + high) / 2;
-		if (arena->pieces[middle].cache <= address - arena->base)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &arena->pieces[low];
+	const struct arena *arena = code_cache_arena_at(cache, address);
+	return arena ? arena_piece_at(arena, address - arena->base) : NULL;
 }
 
-bool code_cache_add_link(struct code_cache *cache, const struct link *link)
+struct rf_error *code_cache_add_link(struct code_cache *cache, const struct link *link)
 {
 	uint32_t *first = u64_map_find(&cache->links_to, link->target);
 	struct link new = *link;
 	new.next = first ? *first : UINT32_MAX;
-	return rf_array_push(cache->links, cache->n_links, cache->cap_links, new) &&
-	       u64_map_set(&cache->links_to, link->target, (uint32_t)(cache->n_links - 1));
+	const bool ok = rf_array_push(cache->links, cache->n_links, cache->cap_links, new) &&
+			u64_map_set(&cache->links_to, link->target, (uint32_t)(cache->n_links - 1));
+	return ok ? NULL : rf_error_no_memory();
 }
 
 /* Stores a rel32 as one aligned 8-byte word, so that a thread that fetches it sees the old or the

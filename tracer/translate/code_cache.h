@@ -1,47 +1,19 @@
 /* The code cache of one counted process: arenas of translated code, the blocks in them, and the
- * links between blocks.
- *
- * An arena is memory that the target maps r-x and the tracer maps rw.  Code is only ever
- * appended.  Every emitted byte belongs to a piece, which says what program address it stands
- * for and what the program's state is when a thread is stopped at its first byte; pieces are in
- * the order of their addresses, so one binary search explains any address in the arena. */
+ * links between blocks. */
 #pragma once
 
+#include "base/error.h"
 #include "base/u64_map.h"
+#include "tracer/gate/protocol.h"
+#include "tracer/translate/arena.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum piece_kind {
-	PIECE_CLEAN,   /* the program's state is exact: pc = block's pc + orig */
-	PIECE_RESTART, /* the same but rcx and rax are in their spill slots; nothing else is done */
-	PIECE_RETURN,  /* the same but rdi is in its spill slot: a return has begun */
-	PIECE_CALL,    /* the return address is pushed; only the call itself is left */
-	PIECE_CALL_INDIRECT, /* the same; rcx and rax are in their spill slots, rcx is the target */
-	PIECE_FAR,           /* exact, but register `reg` is in the far spill slot */
-	PIECE_LOOP,  /* the same but `reg` is in the loop's spill slot and holds the counter */
-	PIECE_REP,   /* exact, but rcx units are counted already that will be counted again */
-	PIECE_UNITS, /* exact, but the units of this instruction are counted already: step on */
-	PIECE_COUNT, /* exact but for rax, which is borrowed for counting: step on */
-	PIECE_STEP,  /* in the middle of something: step on */
-	PIECE_DATA,  /* never executed */
-};
-
-struct piece {
-	uint32_t cache;  /* offset in the arena */
-	uint32_t block;  /* index, or NO_BLOCK */
-	uint16_t orig;   /* offset from the block's pc */
-	uint8_t kind;    /* enum piece_kind */
-	uint8_t reg;     /* PIECE_FAR, PIECE_LOOP */
-	uint8_t spilled; /* this register less one is borrowed for checks (trace_emit.h); 0: none */
-	bool in_loop;    /* PIECE_STEP: `reg` holds the counter as in PIECE_LOOP */
-};
-
-#define NO_BLOCK UINT32_MAX
 #define NO_COUNTER UINT32_MAX
-#define OUTSIDE \
-	0 /* the junction of all control that comes from, or goes to, no block of the batch */
+/* The junction of all control that comes from, or goes to, no block of the batch. */
+#define OUTSIDE 0
 
 /* Control that goes from one junction to another without passing a block, and is counted
  * (derive.h). */
@@ -126,14 +98,6 @@ struct landing {
 	bool keeps_flags; /* its check leaves the status flags alone */
 };
 
-struct arena {
-	uint64_t base; /* address in the target */
-	uint8_t *host; /* the same memory here */
-	size_t size, used;
-	struct piece *pieces;
-	size_t n_pieces, cap_pieces;
-};
-
 #define MAX_ARENAS 4
 #define CALL_ARENA_SHIFT 28
 #define CALL_OFFSET ((1u << CALL_ARENA_SHIFT) - 1)
@@ -188,14 +152,15 @@ struct arena *code_cache_arena_at(const struct code_cache *cache, uint64_t addre
 /* The piece that holds a target address, or NULL. */
 struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address);
 
-/* Address in the target of a cache offset. */
-static inline uint64_t arena_address(const struct arena *arena, uint32_t offset)
+/* Offset of a counter from the thread's GS base. */
+static inline uint32_t counter_offset(uint32_t counter)
 {
-	return arena->base + offset;
+	return SLOT_COUNTERS + 8 * counter;
 }
 
-/* Adds a rel32 at `site` that aims at `target`; it is written when the block is there. */
-bool code_cache_add_link(struct code_cache *cache, const struct link *link);
+/* Adds a rel32 at `site` that aims at `target`; it is written when the block is there.  The only
+ * error is that memory is short. */
+struct rf_error *code_cache_add_link(struct code_cache *cache, const struct link *link);
 /* Whether there are links of a kind to pc, out of that junction, in `arena`. */
 bool code_cache_has_links(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
 			  enum link_kind kind, uint32_t junction);

@@ -1,4 +1,11 @@
-#include "tracer/translate/batch.h"
+/* Emits copies of the program's instructions.  What an operand's address is relative to has moved:
+ * the copy's is corrected, or its address goes through a register. */
+#include "tracer/translate/copy.h"
+
+#include "base/assert.h"
+#include "tracer/translate/units.h"
+
+#include <string.h>
 
 bool in_reach(const struct arena *arena, uint64_t target)
 {
@@ -27,16 +34,15 @@ static size_t rebase(const struct decoded *insn, enum reg reg, uint8_t *out)
 static void emit_far_copy(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
-	uint8_t bytes[15];
+	uint8_t bytes[LONGEST_INSN];
 	enum reg reg = free_register(decode_used_registers(insn), low_registers,
 				     N_REGISTERS(low_registers));
-	emit_gs_store(arena, reg, G_SPILL_FAR);
+	borrow_register(batch, reg, G_SPILL_FAR);
 	emit_mov_imm64(arena, reg, insn->target);
-	batch_piece(batch, PIECE_FAR, orig);
-	arena->pieces[arena->n_pieces - 1].reg = reg;
-	emit_bytes(arena, bytes, rebase(insn, reg, bytes));
+	batch_piece_of(batch, (struct piece){.kind = PIECE_FAR, .orig = orig, .reg = (uint8_t)reg});
+	arena_append(arena, bytes, rebase(insn, reg, bytes));
 	batch_piece(batch, PIECE_STEP, orig);
-	emit_gs_load(arena, reg, G_SPILL_FAR);
+	give_register_back(batch, reg, G_SPILL_FAR);
 }
 
 static void emit_copy(struct batch *batch, const struct decoded *insn, uint16_t orig)
@@ -46,12 +52,15 @@ static void emit_copy(struct batch *batch, const struct decoded *insn, uint16_t 
 		emit_far_copy(batch, insn, orig);
 		return;
 	}
-	size_t at = arena->used;
-	emit_bytes(arena, insn->bytes, insn->length);
+	uint8_t bytes[LONGEST_INSN];
+	memcpy(bytes, insn->bytes, insn->length);
 	if (insn->rip_relative) {
-		int32_t rel = (int32_t)(insn->target - arena_address(arena, (uint32_t)arena->used));
-		memcpy(arena->host + at + insn->disp_offset, &rel, sizeof(rel));
+		const uint64_t next = arena_address(arena, (uint32_t)arena->used + insn->length);
+		const int32_t rel = (int32_t)(insn->target - next);
+		assert(next + (uint64_t)(int64_t)rel == insn->target);
+		memcpy(bytes + insn->disp_offset, &rel, sizeof(rel));
 	}
+	arena_append(arena, bytes, insn->length);
 }
 
 void emit_plain(struct batch *batch, const struct planned *item, uint16_t orig)
@@ -63,9 +72,9 @@ void emit_plain(struct batch *batch, const struct planned *item, uint16_t orig)
 	}
 	uint32_t counter = new_unit_counter(batch, insn->pc);
 	batch_piece(batch, PIECE_STEP, orig);
-	emit_units_before(batch->arena, insn, counter, item->dead == DEAD_ALL);
+	emit_units_before(batch, insn, counter, item->dead == DEAD_ALL);
 	batch_piece(batch, insn->units.units == UNITS_REP ? PIECE_REP : PIECE_UNITS, orig);
 	emit_copy(batch, insn, orig);
 	batch_piece(batch, PIECE_STEP, orig);
-	emit_units_after(batch->arena, insn, counter);
+	emit_units_after(batch, insn, counter);
 }

@@ -1,6 +1,5 @@
-#include "tracer/translate/batch.h"
-
-#include "base/array.h"
+/* Emits the counting of blocks: finds the cheapest place and way for a block's counter. */
+#include "tracer/translate/count.h"
 
 uint32_t new_counter(struct code_cache *cache)
 {
@@ -12,24 +11,24 @@ void emit_count_in(struct batch *batch, enum reg reg)
 	struct code_block *block = &batch->cache->blocks[batch->block];
 	const uint32_t offset = counter_offset(block->counter);
 	emit_gs_load(batch->arena, reg, offset);
-	emit_lea_increment(batch->arena, reg);
+	emit_lea(batch->arena, reg, mem_at(reg, 1));
 	emit_gs_store(batch->arena, reg, offset);
 	block->counted_at = (uint32_t)batch->arena->used;
 }
 
 void emit_count_borrowing(struct batch *batch, enum reg reg, uint16_t orig)
 {
-	emit_gs_store(batch->arena, reg, G_SPILL_COUNT);
+	borrow_register(batch, reg, G_SPILL_COUNT);
 	batch_piece(batch, PIECE_COUNT, orig);
 	emit_count_in(batch, reg);
-	emit_gs_load(batch->arena, reg, G_SPILL_COUNT);
+	give_register_back(batch, reg, G_SPILL_COUNT);
 	batch->cache->blocks[batch->block].counted_at = (uint32_t)batch->arena->used;
 }
 
 void emit_count_flags(struct batch *batch)
 {
 	struct code_block *block = &batch->cache->blocks[batch->block];
-	emit_gs_increment_flags(batch->arena, counter_offset(block->counter));
+	emit_increment(batch->arena, gs_at(counter_offset(block->counter)));
 	block->counted_at = (uint32_t)batch->arena->used;
 }
 
@@ -37,24 +36,14 @@ void emit_count_other(struct batch *batch, uint32_t counter, uint8_t dead)
 {
 	const uint32_t offset = counter_offset(counter);
 	if (dead & DEAD_ARITHMETIC) {
-		emit_gs_increment_flags(batch->arena, offset);
+		emit_increment(batch->arena, gs_at(offset));
 		return;
 	}
-	emit_gs_store(batch->arena, R11, G_SPILL_COUNT);
+	borrow_register(batch, R11, G_SPILL_COUNT);
 	emit_gs_load(batch->arena, R11, offset);
-	emit_lea_increment(batch->arena, R11);
+	emit_lea(batch->arena, R11, mem_at(R11, 1));
 	emit_gs_store(batch->arena, R11, offset);
-	emit_gs_load(batch->arena, R11, G_SPILL_COUNT);
-}
-
-uint32_t new_unit_counter(struct batch *batch, uint64_t pc)
-{
-	struct unit_counter unit = {.counter = new_counter(batch->cache)};
-	const struct code_source *source = &batch->translator->source;
-	source->locate(source->context, pc, &unit.module, &unit.module_offset);
-	batch_check(batch, rf_array_push(batch->cache->units, batch->cache->n_units,
-					 batch->cache->cap_units, unit));
-	return unit.counter;
+	give_register_back(batch, R11, G_SPILL_COUNT);
 }
 
 struct count_place count_place(struct batch *batch, const struct planned *items, size_t n)

@@ -1,23 +1,33 @@
+/* Adds the junctions of batches to the code cache, and tells from its counters how often each block
+ * ran. */
 #include "tracer/translate/derive.h"
 
 #include "base/array.h"
 
 #include <stdlib.h>
 
-bool derive_add_junction(struct code_cache *cache, uint32_t *junction)
+static struct rf_error *push_junction(struct code_cache *cache)
 {
-	if (!cache->n_junctions && /* OUTSIDE */
-	    !rf_array_push(cache->leaving, cache->n_junctions, cache->cap_leaving, NO_COUNTER))
-		return false;
-	*junction = (uint32_t)cache->n_junctions;
-	return rf_array_push(cache->leaving, cache->n_junctions, cache->cap_leaving, NO_COUNTER);
+	return rf_array_push(cache->leaving, cache->n_junctions, cache->cap_leaving, NO_COUNTER)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
-bool derive_add_crossing(struct code_cache *cache, uint32_t from, uint32_t to, uint32_t *counter)
+struct rf_error *derive_add_junction(struct code_cache *cache, uint32_t *junction)
+{
+	struct rf_error *error = cache->n_junctions ? NULL : push_junction(cache); /* OUTSIDE */
+	*junction = (uint32_t)cache->n_junctions;
+	return error ? error : push_junction(cache);
+}
+
+struct rf_error *derive_add_crossing(struct code_cache *cache, uint32_t from, uint32_t to,
+				     uint32_t *counter)
 {
 	const struct crossing crossing = {from, to, cache->n_counters};
 	*counter = cache->n_counters++;
-	return rf_array_push(cache->crossings, cache->n_crossings, cache->cap_crossings, crossing);
+	return rf_array_push(cache->crossings, cache->n_crossings, cache->cap_crossings, crossing)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
 void derive_leave(struct code_cache *cache, const struct code_block *block, bool counted,
@@ -27,8 +37,12 @@ void derive_leave(struct code_cache *cache, const struct code_block *block, bool
 	if (junction == OUTSIDE)
 		return;
 	uint32_t *counter = &cache->leaving[junction];
-	if (*counter != NO_COUNTER || derive_add_crossing(cache, junction, OUTSIDE, counter))
+	struct rf_error *error = NULL;
+	if (*counter == NO_COUNTER)
+		error = derive_add_crossing(cache, junction, OUTSIDE, counter);
+	if (!error)
 		counters[*counter]++;
+	rf_error_destroy(error); /* one execution is counted wrongly, then */
 }
 
 static void add_known(const struct code_cache *cache, const uint64_t *counters, int64_t *executions,
@@ -51,8 +65,7 @@ static void add_known(const struct code_cache *cache, const uint64_t *counters, 
 bool derive_executions(const struct code_cache *cache, const uint64_t *counters,
 		       int64_t *executions)
 {
-	/* how much more often control came to each junction than left it, by what is known so far
-	 */
+	/* how much more often control came to each junction than left it, by what is known */
 	int64_t *surplus = calloc(cache->n_junctions + 1, sizeof(*surplus));
 	if (!surplus)
 		return false;

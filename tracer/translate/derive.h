@@ -9,11 +9,12 @@
 
 #include "tracer/translate/code_cache.h"
 
-/* Makes a junction; *junction gets its number.  False when memory is short. */
-bool derive_add_junction(struct code_cache *cache, uint32_t *junction);
+/* Makes a junction; *junction gets its number.  The only error of these is that memory is short. */
+struct rf_error *derive_add_junction(struct code_cache *cache, uint32_t *junction);
 
 /* A counter for control that goes from one junction to another without passing a block. */
-bool derive_add_crossing(struct code_cache *cache, uint32_t from, uint32_t to, uint32_t *counter);
+struct rf_error *derive_add_crossing(struct code_cache *cache, uint32_t from, uint32_t to,
+				     uint32_t *counter);
 
 /* A thread that was in `block` leaves it for the outside, before it has run through.  `counted`:
  * the execution counts for the block.  `counters`: those of the thread. */

@@ -1,6 +1,6 @@
-#include "tracer/translate/batch.h"
-
-#include "base/array.h"
+/* Emits entries and landings: each compares the address that was jumped or returned to with its
+ * own, and goes back to the gate when another one with the same low 16 bits was meant. */
+#include "tracer/translate/landing.h"
 
 /* Below 2 GiB an address is a sign-extended 32-bit immediate. */
 static bool is_low(uint64_t pc)
@@ -12,36 +12,33 @@ static void add_new_entry(struct batch *batch, uint64_t key, uint32_t at, bool r
 {
 	struct translator *translator = batch->translator;
 	struct new_entry new = {key, arena_address(batch->arena, at), replaces};
-	batch_check(batch, rf_array_push(translator->new_entries, translator->n_new_entries,
-					 translator->cap_new_entries, new));
+	batch_push(batch, translator->new_entries, translator->n_new_entries,
+		   translator->cap_new_entries, new);
 }
 
-/* rcx -= pc, through `reg` where pc is no immediate; then over the next `skip` bytes if rcx is 0.
- */
-static void emit_compare(struct arena *arena, uint64_t pc, enum reg reg, uint8_t skip)
+/* rcx -= pc, through `reg` where pc is no immediate; then to the label if rcx is 0. */
+static void emit_compare(struct arena *arena, uint64_t pc, enum reg reg, struct label *equal)
 {
 	if (is_low(pc)) {
-		EMIT(arena, 0x48, 0x8d, 0x89); /* lea -pc(%rcx), %rcx */
-		emit_u32(arena, (uint32_t) - (int64_t)pc);
+		emit_lea(arena, RCX, mem_at(RCX, -(int32_t)pc));
 	} else {
 		emit_mov_imm64(arena, reg, -pc);
-		EMIT(arena, 0x48, 0x8d, 0x0c,
-		     (uint8_t)(reg << 3 | RCX)); /* lea (%rcx,%reg), %rcx */
+		emit_lea(arena, RCX, mem_indexed(RCX, reg, 1, 0));
 	}
-	EMIT(arena, 0xe3, skip); /* jrcxz */
+	emit_jrcxz(arena, equal);
 }
 
 void emit_entry(struct batch *batch, uint64_t pc)
 {
 	struct arena *arena = batch->arena;
+	struct label equal = {0};
 	add_new_entry(batch, pc, (uint32_t)arena->used, false);
 	batch_piece(batch, PIECE_STEP, 0);
-	emit_compare(arena, pc, RAX, is_low(pc) ? 15 : 8);
-	if (is_low(pc)) {
-		EMIT(arena, 0x48, 0xc7, 0xc0); /* mov $-pc, %rax */
-		emit_u32(arena, (uint32_t) - (int64_t)pc);
-	}
-	emit_gs_jump(arena, G_AT_COLLIDE);
+	emit_compare(arena, pc, RAX, &equal);
+	if (is_low(pc))
+		emit_mov_simm32(arena, RAX, -(int32_t)pc);
+	emit_jump_through(arena, gs_at(G_AT_COLLIDE));
+	label_bind(arena, &equal);
 	emit_gs_load(arena, RCX, G_SPILL_RCX);
 	emit_gs_load(arena, RAX, G_SPILL_RAX);
 }
@@ -50,35 +47,33 @@ void emit_entry(struct batch *batch, uint64_t pc)
 
 static void emit_unless_equal_go_back(struct arena *arena)
 {
-	EMIT(arena, 0x0f, 0x85); /* jne */
-	emit_u32(arena, 0);
-	emit_rel32_at(arena, (uint32_t)arena->used - 4, ARENA_TO_RETURN);
+	struct label back = label_at(ARENA_TO_RETURN);
+	emit_branch(arena, CONDITION_NOT_EQUAL, &back);
 }
 
 static void emit_check_with_flags(struct arena *arena, uint64_t pc)
 {
 	if (is_low(pc)) {
-		EMIT(arena, 0x48, 0x81, 0x7c, 0x24, 0xf8); /* cmpq $pc, -8(%rsp) */
-		emit_u32(arena, (uint32_t)pc);
+		emit_compare_64(arena, mem_at(RSP, -8), (int32_t)pc);
 	} else {
-		EMIT(arena, 0x81, 0x7c, 0x24, 0xf8); /* cmpl $low half, -8(%rsp) */
-		emit_u32(arena, (uint32_t)pc);
+		emit_compare_32(arena, mem_at(RSP, -8), (uint32_t)pc);
 		emit_unless_equal_go_back(arena);
-		EMIT(arena, 0x81, 0x7c, 0x24, 0xfc); /* cmpl $high half, -4(%rsp) */
-		emit_u32(arena, (uint32_t)(pc >> 32));
+		emit_compare_32(arena, mem_at(RSP, -4), (uint32_t)(pc >> 32));
 	}
 	emit_unless_equal_go_back(arena);
 }
 
 static void emit_check_without_flags(struct arena *arena, uint64_t pc)
 {
+	struct label equal = {0};
 	emit_gs_store(arena, RCX, G_SPILL_RCX);
 	emit_gs_store(arena, RDI, G_SPILL_RDI);
-	EMIT(arena, 0x48, 0x8b, 0x4c, 0x24, 0xf8); /* mov -8(%rsp), %rcx */
-	emit_compare(arena, pc, RDI, 26);
+	emit_load(arena, RCX, mem_at(RSP, -8));
+	emit_compare(arena, pc, RDI, &equal);
 	emit_gs_load(arena, RCX, G_SPILL_RCX);
 	emit_gs_load(arena, RDI, G_SPILL_RDI);
-	emit_gs_jump(arena, G_AT_RETURN);
+	emit_jump_through(arena, gs_at(G_AT_RETURN));
+	label_bind(arena, &equal);
 	emit_gs_load(arena, RCX, G_SPILL_RCX);
 	emit_gs_load(arena, RDI, G_SPILL_RDI);
 }
@@ -102,12 +97,12 @@ static void emit_one_landing(struct batch *batch, uint64_t pc, bool keeps_flags,
 	else
 		emit_check_with_flags(arena, pc);
 	landing.behind = (uint32_t)arena->used;
-	batch_check(batch, rf_array_push(cache->landings, cache->n_landings, cache->cap_landings,
-					 landing) &&
-				   u64_map_set(&cache->landing_of_pc, pc,
-					       (uint32_t)cache->n_landings - 1));
-	if (!batch->failed)
-		*cell = (uint32_t)cache->n_landings;
+	batch_push(batch, cache->landings, cache->n_landings, cache->cap_landings, landing);
+	if (batch->failed)
+		return;
+	*cell = (uint32_t)cache->n_landings;
+	if (!u64_map_set(&cache->landing_of_pc, pc, *cell - 1))
+		batch_check(batch, rf_error_no_memory());
 }
 
 /* Whether a landing in the same cell of the return table keeps (or does not keep) the flags. */
@@ -125,8 +120,7 @@ void emit_landing(struct batch *batch, uint64_t pc, bool flags_dead)
 	const bool keeps_flags = !flags_dead || cell_has(batch->cache, pc, true);
 	emit_one_landing(batch, pc, keeps_flags, false);
 	if (!flags_dead && cell_has(batch->cache, pc, false))
-		batch_check(batch, rf_array_push(batch->exclusive, batch->n_exclusive,
-						 batch->cap_exclusive, pc));
+		batch_push(batch, batch->exclusive, batch->n_exclusive, batch->cap_exclusive, pc);
 }
 
 /* A thread may come to the landing of one address when it returns to another one of the same cell;
@@ -145,7 +139,8 @@ static void replace_landings(struct batch *batch, uint64_t pc)
 		batch->arena = &cache->arenas[old.arena];
 		batch->block = NO_BLOCK;
 		emit_one_landing(batch, old.pc, true, true);
-		emit_jump_to(batch->arena, old.behind);
+		struct label behind = label_at(old.behind);
+		emit_jump(batch->arena, &behind);
 		batch->arena = own;
 	}
 }

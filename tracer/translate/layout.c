@@ -1,6 +1,9 @@
+/* Puts the blocks of a batch in order, finds the junctions between them, and chooses those that
+ * need no counter. */
 #include "tracer/translate/layout.h"
 
 #include "base/array.h"
+#include "base/assert.h"
 #include "tracer/translate/derive.h"
 
 #include <stdlib.h>
@@ -36,8 +39,8 @@ static size_t block_length(const struct plan *plan, size_t first)
 	return i - first + 1;
 }
 
-static bool add_block(struct layout *layout, const struct plan *plan, size_t first, size_t n,
-		      bool is_rest)
+static struct rf_error *add_block(struct layout *layout, const struct plan *plan, size_t first,
+				  size_t n, bool is_rest)
 {
 	const struct layout_block block = {
 		.first = (uint32_t)first,
@@ -45,26 +48,38 @@ static bool add_block(struct layout *layout, const struct plan *plan, size_t fir
 		.is_rest = is_rest,
 		.first_of_run = is_rest || first == 0 || plan->items[first - 1].last_of_run,
 	};
-	return rf_array_push(layout->blocks, layout->n_blocks, layout->cap_blocks, block) &&
-	       u64_map_set(&layout->block_of_pc, plan->items[first].insn.pc,
-			   (uint32_t)layout->n_blocks - 1);
+	const bool ok =
+		rf_array_push(layout->blocks, layout->n_blocks, layout->cap_blocks, block) &&
+		u64_map_set(&layout->block_of_pc, plan->items[first].insn.pc,
+			    (uint32_t)layout->n_blocks - 1);
+	return ok ? NULL : rf_error_no_memory();
 }
 
-static bool add_blocks(struct layout *layout, const struct plan *plan)
+/* The rests of a loop, from each place in it where control enters. */
+static struct rf_error *add_rests(struct layout *layout, const struct plan *plan,
+				  const struct layout_block *loop)
 {
-	bool ok = true;
-	for (size_t i = 0, n; ok && i < plan->n_items; i += n) {
+	const size_t first = loop->first + 1u, end = (size_t)loop->first + loop->n;
+	struct rf_error *error = NULL;
+	for (size_t i = first; !error && i < end; i++)
+		if (plan->items[i].leader)
+			error = add_block(layout, plan, i, end - i, true);
+	return error;
+}
+
+static struct rf_error *add_blocks(struct layout *layout, const struct plan *plan)
+{
+	struct rf_error *error = NULL;
+	for (size_t i = 0, n; !error && i < plan->n_items; i += n) {
 		n = loop_length(plan, i);
 		n = n ? n : block_length(plan, i);
-		ok = add_block(layout, plan, i, n, false);
+		error = add_block(layout, plan, i, n, false);
 	}
-	for (size_t b = 0, n = layout->n_blocks; ok && b < n; b++) {
-		const struct layout_block loop = layout->blocks[b];
-		const size_t end = (size_t)loop.first + loop.n;
-		for (size_t i = loop.first + 1u; ok && i < end; i++)
-			ok = !plan->items[i].leader || add_block(layout, plan, i, end - i, true);
+	for (size_t b = 0, n = layout->n_blocks; !error && b < n; b++) {
+		const struct layout_block block = layout->blocks[b];
+		error = add_rests(layout, plan, &block);
 	}
-	return ok;
+	return error;
 }
 
 static const struct decoded *last_insn(const struct plan *plan, const struct layout_block *block)
@@ -145,19 +160,20 @@ static bool is_open(const struct plan *plan, const struct code_cache *cache,
 		last->rip_relative);
 }
 
-static bool number_junction(struct code_cache *cache, uint32_t *parent, uint32_t *number,
-			    uint32_t node, uint32_t *junction)
+static struct rf_error *number_junction(struct code_cache *cache, uint32_t *parent,
+					uint32_t *number, uint32_t node, uint32_t *junction)
 {
 	const uint32_t root = root_of(parent, node);
-	if (root != OUTSIDE && !number[root] && !derive_add_junction(cache, &number[root]))
-		return false;
+	struct rf_error *error = NULL;
+	if (root != OUTSIDE && !number[root])
+		error = derive_add_junction(cache, &number[root]);
 	*junction = number[root];
-	return true;
+	return error;
 }
 
 /* `parent`, `number`: room for two nodes of each block, and OUTSIDE. */
-static bool find_junctions(struct layout *layout, const struct plan *plan, struct code_cache *cache,
-			   uint32_t *parent, uint32_t *number)
+static struct rf_error *find_junctions(struct layout *layout, const struct plan *plan,
+				       struct code_cache *cache, uint32_t *parent, uint32_t *number)
 {
 	for (uint32_t i = 0; i <= 2 * layout->n_blocks; i++)
 		parent[i] = i;
@@ -166,11 +182,14 @@ static bool find_junctions(struct layout *layout, const struct plan *plan, struc
 		if (is_open(plan, cache, &layout->blocks[b]))
 			unite(parent, in_node(b), OUTSIDE);
 	}
-	bool ok = true;
-	for (size_t b = 0; ok && b < layout->n_blocks; b++)
-		ok = number_junction(cache, parent, number, in_node(b), &layout->blocks[b].in) &&
-		     number_junction(cache, parent, number, out_node(b), &layout->blocks[b].out);
-	return ok;
+	struct rf_error *error = NULL;
+	for (size_t b = 0; !error && b < layout->n_blocks; b++) {
+		struct layout_block *block = &layout->blocks[b];
+		error = number_junction(cache, parent, number, in_node(b), &block->in);
+		if (!error)
+			error = number_junction(cache, parent, number, out_node(b), &block->out);
+	}
+	return error;
 }
 
 /* ---- which blocks have a counter ---- */
@@ -249,8 +268,8 @@ static struct meeting *meeting_of(struct meeting *meetings, uint32_t junction, u
 }
 
 /* Follows the tree from a junction where all blocks but one are known toward its root. */
-static bool order_from(const struct layout *layout, struct code_cache *cache,
-		       struct meeting *meetings, uint32_t first, uint32_t junction)
+static struct rf_error *order_from(const struct layout *layout, struct code_cache *cache,
+				   struct meeting *meetings, uint32_t first, uint32_t junction)
 {
 	while (junction != OUTSIDE && meeting_of(meetings, junction, first)->n == 1) {
 		struct meeting *here = meeting_of(meetings, junction, first);
@@ -259,19 +278,21 @@ static bool order_from(const struct layout *layout, struct code_cache *cache,
 		const bool at_in = block->in == junction;
 		const struct derived derived = {(uint32_t)cache->n_blocks + b, at_in};
 		if (!rf_array_push(cache->derived, cache->n_derived, cache->cap_derived, derived))
-			return false;
+			return rf_error_no_memory();
 		here->n = 0;
 		junction = at_in ? block->out : block->in;
 		struct meeting *there = meeting_of(meetings, junction, first);
 		there->n--;
 		there->blocks ^= b;
 	}
-	return true;
+	return NULL;
 }
 
-static bool order_derived(const struct layout *layout, struct code_cache *cache,
-			  struct meeting *meetings, uint32_t first)
+/* Every derived block must get its turn: else some junction has no balance. */
+static struct rf_error *order_derived(const struct layout *layout, struct code_cache *cache,
+				      struct meeting *meetings, uint32_t first)
 {
+	size_t n_ordered = cache->n_derived;
 	for (uint32_t b = 0; b < layout->n_blocks; b++) {
 		const struct layout_block *block = &layout->blocks[b];
 		if (!block->is_derived)
@@ -282,34 +303,38 @@ static bool order_derived(const struct layout *layout, struct code_cache *cache,
 			ends[i]->n++;
 			ends[i]->blocks ^= b;
 		}
+		n_ordered++;
 	}
-	bool ok = true;
-	for (uint32_t j = first; ok && j < cache->n_junctions; j++)
-		ok = order_from(layout, cache, meetings, first, j);
-	return ok;
+	struct rf_error *error = NULL;
+	for (uint32_t j = first; !error && j < cache->n_junctions; j++)
+		error = order_from(layout, cache, meetings, first, j);
+	assert(error || cache->n_derived == n_ordered);
+	return error;
 }
 
-bool layout_build(struct layout *layout, const struct plan *plan, struct code_cache *cache)
+struct rf_error *layout_build(struct layout *layout, const struct plan *plan,
+			      struct code_cache *cache)
 {
 	*layout = (struct layout){0};
-	if (!add_blocks(layout, plan))
-		return false;
+	struct rf_error *error = add_blocks(layout, plan);
+	if (error)
+		return error;
 	const size_t n_nodes = 2 * layout->n_blocks + 1;
 	const uint32_t first = cache->n_junctions ? (uint32_t)cache->n_junctions : OUTSIDE + 1;
 	uint32_t *parent = malloc(n_nodes * sizeof(*parent));
 	uint32_t *number = calloc(n_nodes, sizeof(*number));
 	struct meeting *meetings = calloc(n_nodes, sizeof(*meetings));
-	bool ok =
-		parent && number && meetings && find_junctions(layout, plan, cache, parent, number);
-	if (ok) {
+	error = parent && number && meetings ? find_junctions(layout, plan, cache, parent, number)
+					     : rf_error_no_memory();
+	if (!error) {
 		weigh(layout, plan);
 		choose_derived(layout, plan, parent, first, n_nodes - 1);
-		ok = order_derived(layout, cache, meetings, first);
+		error = order_derived(layout, cache, meetings, first);
 	}
 	free(parent);
 	free(number);
 	free(meetings);
-	return ok;
+	return error;
 }
 
 void layout_deinit(struct layout *layout)

@@ -2,6 +2,7 @@
  * between them, and which blocks need a counter (derive.h). */
 #pragma once
 
+#include "base/error.h"
 #include "tracer/translate/plan.h"
 
 #include <stdbool.h>
@@ -14,8 +15,7 @@ struct layout_block {
 	bool first_of_run; /* control does not come from the code before it */
 	bool is_rest;      /* a copy of the rest of a loop that is one block */
 	bool is_derived;
-	uint8_t weight; /* how much a counter would cost: nesting of loops, and the way of counting
-			 */
+	uint8_t weight;   /* what a counter would cost: nesting of loops, way of counting */
 	uint32_t in, out; /* junctions, as numbered in the code cache */
 };
 
@@ -26,8 +26,9 @@ struct layout {
 };
 
 /* Adds junctions and derived blocks to the cache; the batch's blocks will be the next ones there,
- * in the layout's order.  False when memory is short. */
-bool layout_build(struct layout *layout, const struct plan *plan, struct code_cache *cache);
+ * in the layout's order.  The only error is that memory is short. */
+struct rf_error *layout_build(struct layout *layout, const struct plan *plan,
+			      struct code_cache *cache);
 void layout_deinit(struct layout *layout);
 
 /* The junction that direct transfers from this batch to pc lead through, or OUTSIDE when pc is no

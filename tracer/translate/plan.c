@@ -1,3 +1,4 @@
+/* Decodes the instructions of a batch, run by run, and finds where their status flags are dead. */
 #include "tracer/translate/plan.h"
 
 #include "base/array.h"
@@ -14,15 +15,16 @@ void plan_deinit(struct plan *plan)
 	*plan = (struct plan){0};
 }
 
-static void add_leader(struct plan *plan, uint64_t pc, uint64_t from)
+static struct rf_error *add_leader(struct plan *plan, uint64_t pc, uint64_t from)
 {
 	const uint32_t *index = u64_map_find(&plan->index_of_pc, pc);
 	if (index) {
 		plan->items[*index].leader = true;
 		plan->items[*index].loop_head |= pc <= from;
-		return;
+		return NULL;
 	}
-	(void)rf_array_push(plan->todo, plan->n_todo, plan->cap_todo, pc);
+	return rf_array_push(plan->todo, plan->n_todo, plan->cap_todo, pc) ? NULL
+									   : rf_error_no_memory();
 }
 
 /* The code at pc, at least one instruction's; *size gets 0 with *why when there is none. */
@@ -41,93 +43,101 @@ static const uint8_t *code_at(struct code_window *window, struct translator *tra
 	return window->bytes + (pc - window->pc);
 }
 
-/* Returns false when the run ends in front of pc. */
-static bool add_insn(struct plan *plan, struct translator *translator, uint64_t pc,
-		     const char **why)
+/* *ends: the run ends in front of pc. */
+static struct rf_error *add_insn(struct plan *plan, struct translator *translator, uint64_t pc,
+				 const char **why, bool *ends)
 {
 	struct planned item = {0};
 	size_t size;
 	const uint8_t *bytes = code_at(&plan->window, translator, pc, &size, why);
-	if (!size)
-		return false;
+	*ends = !size;
+	if (*ends)
+		return NULL;
 	decode_instruction(bytes, size, pc, &item.insn);
-	if (item.insn.flow == FLOW_NATIVE) {
+	*ends = item.insn.flow == FLOW_NATIVE;
+	if (*ends) {
 		*why = item.insn.why_native;
-		return false;
+		return NULL;
 	}
-	return u64_map_set(&plan->index_of_pc, pc, (uint32_t)plan->n_items) &&
-	       rf_array_push(plan->items, plan->n_items, plan->cap_items, item);
+	const bool ok = u64_map_set(&plan->index_of_pc, pc, (uint32_t)plan->n_items) &&
+			rf_array_push(plan->items, plan->n_items, plan->cap_items, item);
+	return ok ? NULL : rf_error_no_memory();
 }
 
-/* Notes where control may go from the last instruction; returns whether the run goes on. */
-static bool follow(struct plan *plan, const struct decoded *insn)
+/* Notes where control may go from an instruction.  *ends: the run ends behind it. */
+static struct rf_error *follow(struct plan *plan, const struct decoded *insn, bool *ends)
 {
 	switch ((enum flow)insn->flow) {
 	case FLOW_JUMP:
-		add_leader(plan, insn->target, insn->pc);
-		return false;
+		*ends = true;
+		return add_leader(plan, insn->target, insn->pc);
 	case FLOW_BRANCH:
 	case FLOW_LOOP:
 	case FLOW_XBEGIN:
-		add_leader(plan, insn->target, insn->pc);
-		return true;
+		return add_leader(plan, insn->target, insn->pc);
 	case FLOW_JUMP_INDIRECT:
 	case FLOW_RETURN:
 	case FLOW_NATIVE:
-		return false;
+		*ends = true;
+		return NULL;
 	default:
-		return true;
+		return NULL;
 	}
 }
 
 /* A run that has come to known code: when that jumps back to the beginning of the run, without any
  * other transfer, both are one loop (compilers often enter loops in their middle).  It shall be one
  * block, so that its counter can stay in a register: the run goes on with a copy. */
-static void complete_loop(struct plan *plan, size_t first, size_t known)
+static struct rf_error *complete_loop(struct plan *plan, size_t first, size_t known)
 {
 	size_t end = known;
 	for (size_t i = first; i < plan->n_items; i++)
 		if (plan->items[i].insn.flow != FLOW_NEXT || (i > first && plan->items[i].leader))
-			return;
+			return NULL;
 	while (plan->items[end].insn.flow == FLOW_NEXT && !plan->items[end].last_of_run &&
 	       end - known < MAX_LOOP_INSNS)
 		end++;
 	const struct decoded *last = &plan->items[end].insn;
 	if (end >= first || last->flow != FLOW_BRANCH || last->target != plan->items[first].insn.pc)
-		return;
+		return NULL;
 	for (size_t i = known; i <= end; i++) {
 		struct planned copy = plan->items[i];
 		copy.leader = copy.last_of_run = false;
 		if (!rf_array_push(plan->items, plan->n_items, plan->cap_items, copy))
-			return;
+			return rf_error_no_memory();
 	}
+	return NULL;
 }
 
-static void add_run(struct plan *plan, struct translator *translator, uint64_t pc, const char **why)
+/* Adds instructions from pc on, up to one behind which control does not go on, or known code. */
+static struct rf_error *add_run(struct plan *plan, struct translator *translator, uint64_t pc,
+				const char **why)
 {
-	size_t first = plan->n_items;
-	bool leader = true;
-	for (size_t length = 0;; length++) {
-		uint32_t *known = u64_map_find(&plan->index_of_pc, pc);
+	const size_t first = plan->n_items;
+	struct rf_error *error = NULL;
+	bool leader = true, ends = false;
+	for (size_t length = 0; !error && !ends; length++) {
+		const uint32_t *known = u64_map_find(&plan->index_of_pc, pc);
 		if (known) {
 			plan->items[*known].leader = true;
-			complete_loop(plan, first, *known);
+			error = complete_loop(plan, first, *known);
 			break;
 		}
 		if (code_cache_block(&translator->cache, pc) ||
-		    (leader && plan->n_items >= translator->batch_insns) ||
-		    !add_insn(plan, translator, pc, why))
+		    (leader && plan->n_items >= translator->batch_insns))
+			break;
+		error = add_insn(plan, translator, pc, why, &ends);
+		if (error || ends)
 			break;
 		struct planned *item = &plan->items[plan->n_items - 1];
 		item->leader = leader;
 		pc += item->insn.length;
 		leader = item->insn.flow != FLOW_NEXT || (length + 1) % MAX_BLOCK_INSNS == 0;
-		const struct decoded insn = item->insn;
-		if (!follow(plan, &insn))
-			break;
+		error = follow(plan, &item->insn, &ends);
 	}
 	if (plan->n_items > first)
 		plan->items[plan->n_items - 1].last_of_run = true;
+	return error;
 }
 
 /* Which status flags are dead where control enters pc, as far as is known. */
@@ -191,24 +201,23 @@ static void find_flag_returns(struct plan *plan)
 	}
 }
 
-bool plan_build(struct plan *plan, struct translator *translator, uint64_t pc, const char **why)
+struct rf_error *plan_build(struct plan *plan, struct translator *translator, uint64_t pc,
+			    const char **why)
 {
 	memset(plan, 0, sizeof(*plan));
-	add_run(plan, translator, pc, why);
-	if (!plan->n_items)
-		return false;
-	while (plan->n_todo && plan->n_items < translator->batch_insns) {
-		uint64_t next = plan->todo[--plan->n_todo];
+	struct rf_error *error = add_run(plan, translator, pc, why);
+	while (!error && plan->n_items && plan->n_todo && plan->n_items < translator->batch_insns) {
+		const uint64_t next = plan->todo[--plan->n_todo];
 		const char *ignored;
 		const uint32_t *known = u64_map_find(&plan->index_of_pc, next);
 		if (known)
 			plan->items[*known].leader = true;
 		else
-			add_run(plan, translator, next, &ignored);
+			error = add_run(plan, translator, next, &ignored);
 	}
 	find_dead_flags(plan, translator);
 	find_flag_returns(plan);
-	return true;
+	return error;
 }
 
 #define PEEK_INSNS 16
@@ -258,8 +267,9 @@ bool plan_is_unresolved(struct translator *translator, uint64_t value)
 	struct decoded insn;
 	if (!read_one(translator, value, &insn))
 		return false;
-	if (insn.length == 4 && memcmp(insn.bytes, "\xf3\x0f\x1e\xfa", 4) == 0 &&
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	if (insn.length == sizeof(endbr64) && memcmp(insn.bytes, endbr64, sizeof(endbr64)) == 0 &&
 	    !read_one(translator, value + 4, &insn))
 		return false;
-	return insn.length == 5 && insn.bytes[0] == 0x68;
+	return insn.length == 5 && insn.bytes[0] == 0x68; /* push $number */
 }

@@ -1,6 +1,7 @@
 /* First half of a translation: which instructions belong to a batch, and where blocks begin. */
 #pragma once
 
+#include "base/error.h"
 #include "base/u64_map.h"
 #include "insn/decode.h"
 #include "tracer/translate/translate.h"
@@ -36,8 +37,10 @@ struct plan {
 };
 
 /* Decodes everything reachable from pc by direct transfers other than calls, up to the batch's
- * limit.  Returns false with *why when the first instruction cannot be had. */
-bool plan_build(struct plan *plan, struct translator *translator, uint64_t pc, const char **why);
+ * limit.  The plan has no items when the first instruction cannot be had; then *why says why
+ * (static text).  The only error is that memory is short. */
+struct rf_error *plan_build(struct plan *plan, struct translator *translator, uint64_t pc,
+			    const char **why);
 void plan_deinit(struct plan *plan);
 
 /* Which status flags the code at pc writes before it reads any, found by looking at its first few

@@ -1,58 +1,32 @@
+/* Emits checks of addresses before the program's accesses, and the records that go to the gate. */
 #include "tracer/translate/trace_emit.h"
 
-#include "base/array.h"
-#include "tracer/translate/batch.h"
+#include "base/assert.h"
 
-/* ---- instructions ---- */
+#define LINE_BITS 6 /* of an address: where in its line */
 
-/* The ModRM, SIB and displacement of base + index * scale + displacement, for register field `reg`.
- */
-static void emit_address(struct arena *arena, unsigned reg, const struct operand *operand)
+_Static_assert((uint8_t)NO_REGISTER == NO_BASE, "operands name registers by the same numbers");
+_Static_assert(1 << LINE_BITS == CACHE_LINE, "checks go by lines");
+
+/* ---- addresses ---- */
+
+static struct address address_of(const struct operand *operand)
 {
-	const uint8_t field = (uint8_t)((reg & 7) << 3);
-	const int64_t disp = operand->displacement;
-	const unsigned base = operand->base, index = operand->index;
-	const uint8_t scale = (uint8_t)(__builtin_ctz(operand->scale) << 6);
-	if (base == NO_BASE) {
-		EMIT(arena, (uint8_t)(field | 4),
-		     (uint8_t)(index == NO_BASE ? 0x25 : scale | (index & 7) << 3 | 5));
-		emit_u32(arena, (uint32_t)disp);
-		return;
-	}
-	const bool is_short = disp >= -128 && disp <= 127;
-	const uint8_t mod = disp == 0 && (base & 7) != RBP ? 0 : is_short ? 0x40 : 0x80;
-	if (index != NO_BASE)
-		EMIT(arena, (uint8_t)(mod | field | 4),
-		     (uint8_t)(scale | (index & 7) << 3 | (base & 7)));
-	else if ((base & 7) == RSP)
-		EMIT(arena, (uint8_t)(mod | field | 4), 0x24);
-	else
-		EMIT(arena, (uint8_t)(mod | field | (base & 7)));
-	if (mod == 0x40)
-		EMIT(arena, (uint8_t)disp);
-	else if (mod == 0x80)
-		emit_u32(arena, (uint32_t)disp);
-}
-
-static void emit_lea(struct arena *arena, enum reg reg, const struct operand *operand)
-{
-	const unsigned base = operand->base == NO_BASE ? 0 : operand->base;
-	const unsigned index = operand->index == NO_BASE ? 0 : operand->index;
-	EMIT(arena, (uint8_t)(0x48 | (reg >> 3) << 2 | (index >> 3) << 1 | base >> 3), 0x8d);
-	emit_address(arena, reg, operand);
+	return mem_indexed(operand->base, operand->index, operand->scale,
+			   (int32_t)operand->displacement);
 }
 
 /* reg = FS base + address; reg is no part of the address */
 static void emit_fs_address(struct arena *arena, enum reg reg, const struct operand *operand)
 {
-	struct operand sum = *operand,
-		       rest = {.base = (uint8_t)reg, .index = operand->base, .scale = 1};
-	EMIT(arena, 0xf3, (uint8_t)(0x48 | reg >> 3), 0x0f, 0xae,
-	     (uint8_t)(0xc0 | (reg & 7))); /* rdfsbase */
-	sum.base = (uint8_t)reg;
-	emit_lea(arena, reg, &sum);
-	if (operand->base != NO_BASE)
-		emit_lea(arena, reg, &rest);
+	assert(reg != operand->base && reg != operand->index);
+	emit_read_fs_base(arena, reg);
+	emit_lea(arena, reg,
+		 mem_indexed(reg, operand->index, operand->scale, (int32_t)operand->displacement));
+	if (operand->base == RSP) /* which can be no index */
+		emit_lea(arena, reg, mem_indexed(RSP, reg, 1, 0));
+	else if (operand->base != NO_BASE)
+		emit_lea(arena, reg, mem_indexed(reg, operand->base, 1, 0));
 }
 
 /* The address into `reg`. */
@@ -63,114 +37,46 @@ static void emit_operand_address(struct arena *arena, enum reg reg, const struct
 	else if (operand->base == NO_BASE && operand->index == NO_BASE)
 		emit_mov_imm64(arena, reg, (uint64_t)operand->displacement);
 	else
-		emit_lea(arena, reg, operand);
+		emit_lea(arena, reg, address_of(operand));
 }
 
-/* rorx $6, %reg, %reg */
-static void emit_line(struct arena *arena, enum reg reg)
+/* Of the address in `reg`: bit 0 becomes that of its line in the mask for so many lines. */
+static void emit_line_bit(struct arena *arena, enum reg reg, unsigned lines)
 {
-	const uint8_t high = (uint8_t)((reg >> 3 ^ 1) * 0xa0); /* VEX.R and VEX.B, inverted */
-	EMIT(arena, 0xc4, (uint8_t)(0x43 | high), 0xfb, 0xf0, (uint8_t)(0xc0 | (reg & 7) * 9), 6);
+	assert(lines >= 1 && lines <= TRACE_MASKS);
+	emit_rorx(arena, reg, LINE_BITS);
+	emit_shrx(arena, reg, gs_at(G_TRACE_MASKS + 8 * (lines - 1)));
 }
 
-/* A VEX instruction of map 0f38 with W = 1 on %gs:offset: opcode, prefix bits pp, ModRM.reg,
- * VEX.vvvv */
-static void emit_gs_vex(struct arena *arena, uint8_t opcode, uint8_t pp, enum reg reg,
-			enum reg vvvv, uint32_t offset)
-{
-	EMIT(arena, 0x65, 0xc4, (uint8_t)(0x62 | (reg >> 3 ^ 1) << 7),
-	     (uint8_t)(0x80 | (~vvvv & 15) << 3 | pp), opcode, (uint8_t)((reg & 7) << 3 | 4), 0x25);
-	emit_u32(arena, offset);
-}
-
-/* shrx %reg, %gs:mask, %reg: bit 0 is that of the line in reg */
-static void emit_shift_mask(struct arena *arena, enum reg reg, unsigned lines)
-{
-	emit_gs_vex(arena, 0xf7, 3, reg, reg, G_TRACE_MASKS + 8 * (lines - 1));
-}
-
-/* test $1, %reg (8 bits) */
-static void emit_test_bit(struct arena *arena, enum reg reg)
-{
-	EMIT(arena, (uint8_t)(0x40 | reg >> 3), 0xf6, (uint8_t)(0xc0 | (reg & 7)), 1);
-}
-
-/* movl $value, %gs:offset */
-static void emit_gs_store_imm(struct arena *arena, uint32_t offset, uint32_t value)
-{
-	EMIT(arena, 0x65, 0xc7, 0x04, 0x25);
-	emit_u32(arena, offset);
-	emit_u32(arena, value);
-}
-
-/* mov %reg (32 bits), %gs:offset */
-static void emit_gs_store_32(struct arena *arena, enum reg reg, uint32_t offset)
-{
-	EMIT(arena, 0x65, (uint8_t)(0x40 | (reg >> 3) << 2), 0x89, (uint8_t)(0x04 | (reg & 7) << 3),
-	     0x25);
-	emit_u32(arena, offset);
-}
-
-/* lea offset(%rip), %reg for a place in the arena; returns where its rel32 is */
-static uint32_t emit_lea_rip(struct arena *arena, enum reg reg, uint32_t offset)
-{
-	EMIT(arena, (uint8_t)(0x48 | (reg >> 3) << 2), 0x8d, (uint8_t)((reg & 7) << 3 | 5));
-	emit_u32(arena, 0);
-	emit_rel32_at(arena, (uint32_t)arena->used - 4, offset);
-	return (uint32_t)arena->used - 4;
-}
-
-/* The mask of an operand's lanes into `reg`; forms as in emit.c. */
+/* The mask of an operand's lanes into `reg`. */
 static void emit_mask(struct arena *arena, enum reg reg, const struct operand *operand)
 {
-	const uint8_t high = reg < 8 ? 0x80 : 0,
-		      field = (uint8_t)(0xc0 | (reg & 7) << 3 | (operand->mask & 7));
-	if (operand->mask_bits == 8 && operand->lanes == 8) { /* an MMX register */
-		EMIT(arena, (uint8_t)(0x40 | (reg >> 3) << 2), 0x0f, 0xd7, field);
-	} else if (operand->mask_bits) {
-		const bool is_256 = operand->lanes * operand->mask_bits > 128;
-		const uint8_t opcode = operand->mask_bits == 8 ? 0xd7 : 0x50;
-		EMIT(arena, 0xc4, (uint8_t)(0x41 | high | (operand->mask < 8) << 5),
-		     (uint8_t)(0x78 | is_256 << 2 | (operand->mask_bits != 32)), opcode, field);
-	} else if (operand->mask_shift || operand->lanes > 16) {
-		EMIT(arena, 0xc4, (uint8_t)(0x61 | high), 0xfb, 0x93, field); /* kmovq */
-	} else {
-		EMIT(arena, 0xc5, (uint8_t)(0x78 | high), 0x93, field); /* kmovw */
-	}
-	if (operand->mask_shift) /* rorx $32, %reg, %reg */
-		EMIT(arena, 0xc4, (uint8_t)(0x43 | (reg >> 3 ^ 1) * 0xa0), 0xfb, 0xf0,
-		     (uint8_t)(0xc0 | (reg & 7) * 9), 32);
-}
-
-/* vmovdqu of vector register `vector` to %gs:G_TRACE_VECTOR: 32 bytes, or 64 for EVEX instructions
- */
-static void emit_store_vector(struct arena *arena, unsigned vector, bool is_evex)
-{
-	const uint8_t modrm = (uint8_t)((vector & 7) << 3 | 4);
-	if (is_evex)
-		EMIT(arena, 0x65, 0x62, (uint8_t)(0x61 | !(vector & 8) << 7 | !(vector & 16) << 4),
-		     0xfe, 0x48, 0x7f, modrm, 0x25);
+	if (operand->mask_bits)
+		emit_read_signs(arena, reg, operand->mask, operand->mask_bits, operand->lanes);
+	else if (operand->mask_shift || operand->lanes > 16)
+		emit_read_mask(arena, reg, operand->mask & 7, 64);
 	else
-		EMIT(arena, 0x65, 0xc5, (uint8_t)(0x7e | !(vector & 8) << 7), 0x7f, modrm, 0x25);
-	emit_u32(arena, G_TRACE_VECTOR);
+		emit_read_mask(arena, reg, operand->mask & 7, 16);
+	if (operand->mask_shift)
+		emit_rorx(arena, reg, operand->mask_shift);
 }
 
 /* ---- records ---- */
 
-/* The rest of a record whose address is stored.  Returns where the way back is to be set. */
-static uint32_t emit_call_gate(struct arena *arena, enum reg reg, uint32_t word)
+/* The rest of a record whose address is stored; the gate goes on at `back`. */
+static void emit_call_gate(struct arena *arena, enum reg reg, uint32_t word, struct label *back)
 {
-	emit_gs_store_imm(arena, G_TRACE_WORD, word);
-	const uint32_t back = emit_lea_rip(arena, reg, 0);
+	emit_store_imm32(arena, word, gs_at(G_TRACE_WORD));
+	emit_lea_label(arena, reg, back);
 	emit_gs_store(arena, reg, G_TRACE_BACK);
-	emit_gs_jump(arena, G_AT_RECORD);
-	return back;
+	emit_jump_through(arena, gs_at(G_AT_RECORD));
 }
 
 static void emit_record_here(struct arena *arena, enum reg reg, uint32_t word)
 {
-	const uint32_t back = emit_call_gate(arena, reg, word);
-	emit_rel32_at(arena, back, arena->used);
+	struct label back = {0};
+	emit_call_gate(arena, reg, word, &back);
+	label_bind(arena, &back);
 }
 
 /* The beginning and the end of what a string instruction went through. */
@@ -179,10 +85,10 @@ static void emit_string_records(struct arena *arena, enum reg reg, const struct 
 	const bool is_source = check->operand.base == RSI;
 	emit_gs_load(arena, reg, is_source ? G_TRACE_RSI : G_TRACE_RDI);
 	emit_gs_store(arena, reg, G_TRACE_ADDRESS);
-	emit_gs_store_imm(arena, G_TRACE_EXTRA, 0);
+	emit_store_imm32(arena, 0, gs_at(G_TRACE_EXTRA));
 	emit_record_here(arena, reg, check->word | TRACE_ALWAYS);
 	emit_gs_store(arena, is_source ? RSI : RDI, G_TRACE_ADDRESS);
-	emit_gs_store_imm(arena, G_TRACE_EXTRA, 1);
+	emit_store_imm32(arena, 1, gs_at(G_TRACE_EXTRA));
 	emit_record_here(arena, reg, check->word | TRACE_ALWAYS);
 }
 
@@ -195,9 +101,12 @@ static void emit_gather_records(struct arena *arena, enum reg reg, const struct 
 	emit_operand_address(arena, reg, operand);
 	emit_gs_store(arena, reg, G_TRACE_ADDRESS);
 	emit_mask(arena, reg, operand);
-	emit_gs_store_32(arena, reg, G_TRACE_EXTRA);
+	emit_store_32(arena, reg, gs_at(G_TRACE_EXTRA));
 	emit_record_here(arena, reg, check->word | TRACE_ALWAYS);
-	emit_store_vector(arena, operand->vector, is_evex);
+	if (is_evex)
+		emit_store_zmm(arena, operand->vector, gs_at(G_TRACE_VECTOR));
+	else
+		emit_store_ymm(arena, operand->vector, gs_at(G_TRACE_VECTOR));
 	for (unsigned at = 0; at < bytes; at += 8) {
 		emit_gs_load(arena, reg, G_TRACE_VECTOR + at);
 		emit_gs_store(arena, reg, G_TRACE_ADDRESS);
@@ -211,25 +120,26 @@ static void emit_plain_record(struct arena *arena, enum reg reg, const struct tr
 	emit_gs_store(arena, reg, G_TRACE_ADDRESS);
 	if (check->operand.form != OPERAND_PLAIN) {
 		emit_mask(arena, reg, &check->operand);
-		emit_gs_store_32(arena, reg, G_TRACE_EXTRA);
+		emit_store_32(arena, reg, gs_at(G_TRACE_EXTRA));
 	}
 }
 
 /* ---- checks ---- */
 
-static void resume_piece(struct batch *batch, const struct trace_block *trace, uint16_t orig)
+void trace_resume_piece(struct batch *batch, const struct trace_block *trace, uint16_t orig)
 {
-	batch_piece(batch, trace->kind, orig);
-	batch->arena->pieces[batch->arena->n_pieces - 1].reg = (uint8_t)trace->loop_register;
+	batch_piece_of(batch, (struct piece){.kind = (uint8_t)trace->kind,
+					     .orig = orig,
+					     .reg = (uint8_t)trace->loop_register});
 }
 
 /* In the middle of something. */
 static void add_step_piece(struct batch *batch, uint16_t orig, bool in_loop, uint8_t loop_register)
 {
-	batch_piece(batch, PIECE_STEP, orig);
-	struct piece *piece = &batch->arena->pieces[batch->arena->n_pieces - 1];
-	piece->reg = loop_register;
-	piece->in_loop = in_loop;
+	batch_piece_of(batch, (struct piece){.kind = PIECE_STEP,
+					     .orig = orig,
+					     .reg = loop_register,
+					     .in_loop = in_loop});
 }
 
 static void step_piece(struct batch *batch, const struct trace_block *trace, uint16_t orig)
@@ -246,21 +156,21 @@ static enum reg borrow(const struct trace_block *trace, const struct trace_check
 	return free_register(used, any_register, N_REGISTERS(any_register));
 }
 
-/* The branch to it has just been emitted. */
+/* `record`: what the branch that has just been emitted leads to. */
 static void add_cold(struct batch *batch, const struct trace_block *trace,
-		     const struct trace_check *check, uint16_t orig, enum reg reg, uint32_t saved)
+		     const struct trace_check *check, uint16_t orig, enum reg reg, uint32_t saved,
+		     const struct label *record)
 {
 	const struct cold_check cold = {.check = *check,
-					.site = (uint32_t)batch->arena->used - 4,
-					.back = (uint32_t)batch->arena->used,
+					.record = *record,
+					.back = label_at((uint32_t)batch->arena->used),
 					.block = batch->block,
 					.orig = orig,
 					.in_loop = trace->kind == PIECE_LOOP,
 					.loop_register = (uint8_t)trace->loop_register,
 					.reg = reg,
 					.saved = saved};
-	batch_check(batch, rf_array_push(batch->cold_checks, batch->n_cold_checks,
-					 batch->cap_cold_checks, cold));
+	batch_push(batch, batch->cold_checks, batch->n_cold_checks, batch->cap_cold_checks, cold);
 }
 
 /* Status flags may change. */
@@ -270,20 +180,19 @@ static void emit_check(struct batch *batch, const struct trace_block *trace,
 	struct arena *arena = batch->arena;
 	const bool borrows = trace->reg == NO_REGISTER;
 	const enum reg reg = borrows ? borrow(trace, check) : trace->reg;
+	struct label record = {0};
 	if (borrows) {
 		step_piece(batch, trace, orig);
-		emit_gs_store(arena, reg, G_SPILL_TRACE);
+		borrow_register(batch, reg, G_SPILL_TRACE);
 	}
 	emit_operand_address(arena, reg, &check->operand);
-	emit_line(arena, reg);
-	emit_shift_mask(arena, reg, check->lines);
-	emit_test_bit(arena, reg);
-	EMIT(arena, 0x0f, 0x85); /* jnz */
-	emit_u32(arena, 0);
-	add_cold(batch, trace, check, orig, reg, 0);
+	emit_line_bit(arena, reg, check->lines);
+	emit_test_bit_0(arena, reg);
+	emit_branch(arena, CONDITION_NOT_EQUAL, &record);
+	add_cold(batch, trace, check, orig, reg, 0, &record);
 	if (borrows) {
-		emit_gs_load(arena, reg, G_SPILL_TRACE);
-		resume_piece(batch, trace, orig);
+		give_register_back(batch, reg, G_SPILL_TRACE);
+		trace_resume_piece(batch, trace, orig);
 	}
 }
 
@@ -293,19 +202,20 @@ static void emit_check_keeping_flags(struct batch *batch, const struct trace_blo
 {
 	struct arena *arena = batch->arena;
 	const bool borrows = trace->reg != RCX;
+	struct label record = {0}, behind = {0};
 	step_piece(batch, trace, orig);
 	if (borrows)
-		emit_gs_store(arena, RCX, G_SPILL_TRACE_RCX);
+		borrow_register(batch, RCX, G_SPILL_TRACE_RCX);
 	emit_operand_address(arena, RCX, &check->operand);
-	emit_line(arena, RCX);
-	emit_shift_mask(arena, RCX, check->lines);
-	emit_gs_vex(arena, 0xf5, 2, RCX, RCX, G_TRACE_ONE); /* pext %gs:one, %rcx, %rcx */
-	EMIT(arena, 0xe3, 5, 0xe9);                         /* jrcxz over a jmp */
-	emit_u32(arena, 0);
-	add_cold(batch, trace, check, orig, RCX, borrows ? G_SPILL_TRACE_RCX : 0);
+	emit_line_bit(arena, RCX, check->lines);
+	emit_pext(arena, RCX, gs_at(G_TRACE_ONE));
+	emit_jrcxz(arena, &behind);
+	emit_jump(arena, &record);
+	label_bind(arena, &behind);
+	add_cold(batch, trace, check, orig, RCX, borrows ? G_SPILL_TRACE_RCX : 0, &record);
 	if (borrows)
-		emit_gs_load(arena, RCX, G_SPILL_TRACE_RCX);
-	resume_piece(batch, trace, orig);
+		give_register_back(batch, RCX, G_SPILL_TRACE_RCX);
+	trace_resume_piece(batch, trace, orig);
 }
 
 /* The gate decides. */
@@ -317,7 +227,7 @@ static void emit_always(struct batch *batch, const struct trace_block *trace,
 	const enum reg reg = borrows ? borrow(trace, check) : trace->reg;
 	step_piece(batch, trace, orig);
 	if (borrows)
-		emit_gs_store(arena, reg, G_SPILL_TRACE);
+		borrow_register(batch, reg, G_SPILL_TRACE);
 	if (check->operand.form == OPERAND_STRING) {
 		emit_string_records(arena, reg, check);
 	} else if (check->operand.form == OPERAND_GATHER) {
@@ -327,8 +237,8 @@ static void emit_always(struct batch *batch, const struct trace_block *trace,
 		emit_record_here(arena, reg, check->word);
 	}
 	if (borrows)
-		emit_gs_load(arena, reg, G_SPILL_TRACE);
-	resume_piece(batch, trace, orig);
+		give_register_back(batch, reg, G_SPILL_TRACE);
+	trace_resume_piece(batch, trace, orig);
 }
 
 void trace_before(struct batch *batch, const struct trace_block *trace, size_t i, uint16_t orig)
@@ -357,20 +267,20 @@ void trace_behind(struct batch *batch, const struct trace_block *trace, size_t i
 			emit_always(batch, trace, &trace->plan.checks[k], orig);
 }
 
-static void emit_cold_check(struct batch *batch, const struct cold_check *cold)
+static void emit_cold_check(struct batch *batch, struct cold_check *cold)
 {
 	struct arena *arena = batch->arena;
-	emit_rel32_at(arena, cold->site, arena->used);
+	label_bind(arena, &cold->record);
 	if (cold->saved)
 		emit_gs_load(arena, cold->reg, cold->saved);
 	emit_plain_record(arena, cold->reg, &cold->check);
-	emit_rel32_at(arena, emit_call_gate(arena, cold->reg, cold->check.word), cold->back);
+	emit_call_gate(arena, cold->reg, cold->check.word, &cold->back);
 }
 
 void emit_cold_checks(struct batch *batch)
 {
 	for (size_t i = 0; i < batch->n_cold_checks && !batch->failed; i++) {
-		const struct cold_check *cold = &batch->cold_checks[i];
+		struct cold_check *cold = &batch->cold_checks[i];
 		batch->block = cold->block;
 		add_step_piece(batch, cold->orig, cold->in_loop, cold->loop_register);
 		emit_cold_check(batch, cold);
@@ -397,6 +307,8 @@ void trace_begin(struct batch *batch, struct trace_block *trace, const struct pl
 	if (kind == PIECE_LOOP)
 		used |= 1u << loop_register;
 	trace->reg = free_register(used, any_register, N_REGISTERS(any_register));
+	for (size_t i = 0; trace->reg != NO_REGISTER && i < n; i++)
+		rf_assert_dear(!(decode_used_registers(&items[i].insn) >> trace->reg & 1));
 }
 
 void trace_end(struct trace_block *trace)
@@ -408,7 +320,7 @@ void trace_save(struct batch *batch, const struct trace_block *trace)
 {
 	if (trace->reg == NO_REGISTER)
 		return;
-	emit_gs_store(batch->arena, trace->reg, G_SPILL_TRACE);
+	borrow_register(batch, trace->reg, G_SPILL_TRACE);
 	batch->spilled = (uint8_t)(trace->reg + 1);
 }
 
@@ -416,6 +328,6 @@ void trace_restore(struct batch *batch, const struct trace_block *trace)
 {
 	if (trace->reg == NO_REGISTER)
 		return;
-	emit_gs_load(batch->arena, trace->reg, G_SPILL_TRACE);
+	give_register_back(batch, trace->reg, G_SPILL_TRACE);
 	batch->spilled = 0;
 }

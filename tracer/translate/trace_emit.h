@@ -6,10 +6,8 @@
  * (struct piece). */
 #pragma once
 
-#include "tracer/translate/emit.h"
+#include "tracer/translate/batch.h"
 #include "tracer/translate/trace_plan.h"
-
-struct batch;
 
 struct trace_block {
 	struct trace_plan plan;
@@ -18,24 +16,14 @@ struct trace_block {
 	enum reg loop_register; /* as their `reg` */
 };
 
-/* What is out of line: the record of a check. */
-struct cold_check {
-	struct trace_check check;
-	uint32_t site,
-		back; /* cache offsets: rel32 of the branch that leads there; where it returns to */
-	uint32_t block;
-	uint16_t orig;
-	bool in_loop; /* as in struct piece, with `loop_register` */
-	uint8_t loop_register;
-	enum reg reg;   /* to be used; its value is not needed */
-	uint32_t saved; /* the slot that has the program's value of it, or 0: it is not needed */
-};
-
 /* Plans the checks of a block.  Nothing is traced when the batch's translator has no trace.
  * `kind`: PIECE_CLEAN, or PIECE_LOOP with its `loop_register`. */
 void trace_begin(struct batch *batch, struct trace_block *trace, const struct planned *items,
 		 size_t n, enum piece_kind kind, enum reg loop_register);
 void trace_end(struct trace_block *trace);
+
+/* What follows belongs to instruction `orig` of the block: a piece as trace_begin was told. */
+void trace_resume_piece(struct batch *batch, const struct trace_block *trace, uint16_t orig);
 
 /* Saves the block's borrowed register, and gives it back. */
 void trace_save(struct batch *batch, const struct trace_block *trace);

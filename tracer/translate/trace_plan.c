@@ -1,6 +1,8 @@
+/* Finds the operands of a block that one check serves, and the best place for each check. */
 #include "tracer/translate/trace_plan.h"
 
 #include "base/array.h"
+#include "base/assert.h"
 #include "tracer/gate/protocol.h"
 
 #include <stdlib.h>
@@ -15,9 +17,9 @@
 /* Registers hold base values plus constants.  A base value has a number of its own. */
 struct value {
 	uint32_t base;
-	uint32_t since;
+	uint32_t since; /* index of the first instruction that sees it */
 	int64_t plus;
-}; /* since: index of the first instruction that sees it */
+};
 
 /* Where in the block: the values before each instruction. */
 struct walk {
@@ -35,8 +37,8 @@ struct group {
 	uint32_t first_at;    /* instruction */
 	int64_t plus;         /* of the first operand: constants in its registers, scaled */
 	int64_t low, high;    /* displacements from the base values: bytes [low, high) */
-	uint8_t align;        /* some operand is aligned to so many bytes … */
-	int64_t aligned_at;   /* … which is at this displacement */
+	uint8_t align;        /* the operand at `aligned_at` is aligned to so many bytes */
+	int64_t aligned_at;   /* a displacement from the base values */
 	bool changes, stores;
 	struct trace_operand members[MAX_MEMBERS];
 	size_t n;
@@ -49,19 +51,18 @@ struct builder {
 	struct walk walk;
 	struct group open[MAX_OPEN];
 	size_t n_open;
-	bool ok;
 };
 
 /* ---- registers ---- */
 
-static bool walk_values(struct walk *walk, const struct planned *items, size_t n,
-			struct operands *operands)
+static struct rf_error *walk_values(struct walk *walk, const struct planned *items, size_t n,
+				    struct operands *operands)
 {
 	walk->items = items;
 	walk->n = n;
 	walk->values = malloc((n + 1) * sizeof(*walk->values));
 	if (!walk->values)
-		return false;
+		return rf_error_no_memory();
 	for (uint32_t r = 0; r < 16; r++)
 		walk->values[0][r] = (struct value){++walk->next_base, 0, 0};
 	for (size_t i = 0; i < n; i++) {
@@ -80,7 +81,7 @@ static bool walk_values(struct walk *walk, const struct planned *items, size_t n
 		to->base = from->base;
 		to->plus = from->plus + operands[i].by;
 	}
-	return true;
+	return NULL;
 }
 
 /* The constants in an operand's registers in front of instruction i. */
@@ -157,10 +158,12 @@ static bool is_sampled(const struct trace_config *config, int64_t low, int64_t h
 	return false;
 }
 
-static void add_check(struct builder *builder, const struct trace_check *check)
+static struct rf_error *add_check(struct builder *builder, const struct trace_check *check)
 {
 	struct trace_plan *plan = builder->plan;
-	builder->ok &= rf_array_push(plan->checks, plan->n_checks, plan->cap_checks, *check);
+	return rf_array_push(plan->checks, plan->n_checks, plan->cap_checks, *check)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
 static uint32_t word_of(const struct group *group, uint32_t number)
@@ -170,19 +173,19 @@ static uint32_t word_of(const struct group *group, uint32_t number)
 	       (group->stores ? TRACE_STORES : 0);
 }
 
-static void close_group(struct builder *builder, struct group *group)
+static struct rf_error *close_group(struct builder *builder, struct group *group)
 {
 	struct trace_check check = {.operand = group->first, .lines = (uint8_t)lines_of(group)};
 	const bool constant = is_constant(&group->first);
 	if (constant && !is_sampled(builder->config, group->low, group->high))
-		return;
+		return NULL;
 	for (size_t i = 0; i < group->n; i++)
 		group->members[i].at = (int32_t)(group->members[i].at - group->low);
 	const uint32_t number =
 		trace_config_add(builder->config, group->first.form, group->members, group->n);
 	if (number == UINT32_MAX) {
 		builder->plan->n_untraced += (uint32_t)group->n;
-		return;
+		return NULL;
 	}
 	check.word = word_of(group, number);
 	place_check(builder, group, &check);
@@ -190,7 +193,7 @@ static void close_group(struct builder *builder, struct group *group)
 	check.registers =
 		(uint16_t)((group->first.base == NO_BASE ? 0 : 1u << group->first.base) |
 			   (group->first.index == NO_BASE ? 0 : 1u << group->first.index));
-	add_check(builder, &check);
+	return add_check(builder, &check);
 }
 
 /* ---- groups ---- */
@@ -217,37 +220,39 @@ static bool may_join(const struct group *group, const struct operand *operand, i
 	const int64_t new_low = low < group->low ? low : group->low;
 	const int64_t new_high = high > group->high ? high : group->high;
 	return group->first.form == OPERAND_PLAIN && operand->form == OPERAND_PLAIN &&
-	       group->n < MAX_MEMBERS && new_high - new_low <= MAX_SPAN &&
+	       group->n < MAX_MEMBERS && (uint64_t)new_high - (uint64_t)new_low <= MAX_SPAN &&
 	       low <= group->high + MAX_GAP && high + MAX_GAP >= group->low;
 }
 
-static struct group *group_for(struct builder *builder, const struct operand *operand, size_t i,
-			       int64_t low, int64_t high)
+/* Finds the open group that an operand joins, or opens one. */
+static struct rf_error *group_for(struct builder *builder, const struct operand *operand, size_t i,
+				  int64_t low, int64_t high, struct group **found)
 {
 	const uint32_t base = base_of(&builder->walk, operand->base, i);
 	const uint32_t index = base_of(&builder->walk, operand->index, i);
 	for (size_t g = 0; g < builder->n_open; g++) {
-		struct group *group = &builder->open[g];
+		struct group *group = *found = &builder->open[g];
 		if (group->base == base && group->index == index && group->fs == operand->fs &&
 		    (!index || group->scale == operand->scale) &&
 		    may_join(group, operand, low, high))
-			return group;
+			return NULL;
 	}
+	struct rf_error *error = NULL;
 	if (builder->n_open == MAX_OPEN) {
-		close_group(builder, &builder->open[0]);
+		error = close_group(builder, &builder->open[0]);
 		builder->open[0] = builder->open[--builder->n_open];
 	}
-	struct group *group = &builder->open[builder->n_open++];
-	*group = (struct group){.base = base,
-				.index = index,
-				.scale = operand->scale,
-				.fs = operand->fs,
-				.first = *operand,
-				.first_at = (uint32_t)i,
-				.plus = plus_at(&builder->walk, operand, i),
-				.low = low,
-				.high = high};
-	return group;
+	*found = &builder->open[builder->n_open++];
+	**found = (struct group){.base = base,
+				 .index = index,
+				 .scale = operand->scale,
+				 .fs = operand->fs,
+				 .first = *operand,
+				 .first_at = (uint32_t)i,
+				 .plus = plus_at(&builder->walk, operand, i),
+				 .low = low,
+				 .high = high};
+	return error;
 }
 
 /* All bytes that an operand may touch from its address on. */
@@ -259,16 +264,19 @@ static int64_t extent(const struct operand *operand)
 }
 
 /* Plain operands, and those whose lanes are governed by a mask. */
-static void add_to_group(struct builder *builder, const struct operand *operand, size_t i,
-			 uint32_t number)
+static struct rf_error *add_to_group(struct builder *builder, const struct operand *operand,
+				     size_t i, uint32_t number)
 {
 	const int64_t low = operand->displacement + plus_at(&builder->walk, operand, i);
 	const int64_t high = low + extent(operand);
-	struct group *group = group_for(builder, operand, i, low, high);
+	struct group *group;
+	struct rf_error *error = group_for(builder, operand, i, low, high, &group);
+	if (error)
+		return error;
 	struct trace_operand member =
 		member_of(builder, &builder->walk.items[i].insn, operand, number);
-	member.at = (int32_t)
-		low; /* from the base values; they may be far, but their differences are not */
+	/* from the base values; they may be far, but their differences are not */
+	member.at = (int32_t)low;
 	group->low = low < group->low ? low : group->low;
 	group->high = high > group->high ? high : group->high;
 	group->changes |=
@@ -278,34 +286,37 @@ static void add_to_group(struct builder *builder, const struct operand *operand,
 		group->align = (uint8_t)operand->bytes;
 		group->aligned_at = low;
 	}
+	assert(group->n < MAX_MEMBERS);
 	group->members[group->n++] = member;
+	return NULL;
 }
 
 /* A record has room for a mask of 32 lanes. */
-static void add_halves(struct builder *builder, const struct operand *operand, size_t i,
-		       uint32_t number)
+static struct rf_error *add_halves(struct builder *builder, const struct operand *operand, size_t i,
+				   uint32_t number)
 {
 	struct operand half = *operand;
+	struct rf_error *error = NULL;
 	if (operand->form == OPERAND_MASKED && operand->lanes > 32) {
 		half.lanes = 32;
-		add_to_group(builder, &half, i, number);
+		error = add_to_group(builder, &half, i, number);
 		half.lanes = (uint8_t)(operand->lanes - 32);
 		half.mask_shift = 32;
 		half.displacement += 32 * operand->bytes;
 	}
-	add_to_group(builder, &half, i, number);
+	return error ? error : add_to_group(builder, &half, i, number);
 }
 
 /* Records that are made whatever the address is. */
-static void add_always(struct builder *builder, const struct operand *operand, size_t i,
-		       uint32_t number)
+static struct rf_error *add_always(struct builder *builder, const struct operand *operand, size_t i,
+				   uint32_t number)
 {
 	struct trace_operand member =
 		member_of(builder, &builder->walk.items[i].insn, operand, number);
 	const uint32_t group = trace_config_add(builder->config, operand->form, &member, 1);
 	if (group == UINT32_MAX) {
 		builder->plan->n_untraced++;
-		return;
+		return NULL;
 	}
 	struct trace_check check = {
 		.before = (uint16_t)i,
@@ -317,7 +328,7 @@ static void add_always(struct builder *builder, const struct operand *operand, s
 		.operand = *operand,
 		.word = group | 1u << TRACE_SPAN_SHIFT | TRACE_CHANGES,
 	};
-	add_check(builder, &check);
+	return add_check(builder, &check);
 }
 
 static bool is_traced(const struct builder *builder, const struct operand *operand)
@@ -327,19 +338,22 @@ static bool is_traced(const struct builder *builder, const struct operand *opera
 	return operand->form != OPERAND_PACKED || operand->lanes <= 32;
 }
 
-static void add_operands(struct builder *builder, const struct operands *operands, size_t i)
+static struct rf_error *add_operands(struct builder *builder, const struct operands *operands,
+				     size_t i)
 {
 	const uint32_t number = builder->config->n_numbers;
+	struct rf_error *error = NULL;
 	builder->config->n_numbers += operands->n > 0;
-	for (unsigned k = 0; k < operands->n; k++) {
+	for (unsigned k = 0; !error && k < operands->n; k++) {
 		const struct operand *operand = &operands->items[k];
 		if (!is_traced(builder, operand))
 			builder->plan->n_untraced++;
 		else if (operand->form == OPERAND_STRING || operand->form == OPERAND_GATHER)
-			add_always(builder, operand, i, number);
+			error = add_always(builder, operand, i, number);
 		else
-			add_halves(builder, operand, i, number);
+			error = add_halves(builder, operand, i, number);
 	}
+	return error;
 }
 
 static int by_place(const void *a, const void *b)
@@ -350,32 +364,41 @@ static int by_place(const void *a, const void *b)
 	return x->behind - y->behind;
 }
 
-bool trace_plan_build(struct trace_plan *plan, struct trace_config *config,
-		      const struct code_source *source, const struct planned *items, size_t n)
+/* `operands`: room for those of n instructions. */
+static struct rf_error *add_checks(struct builder *builder, struct operands *operands,
+				   const struct planned *items, size_t n)
+{
+	struct trace_plan *plan = builder->plan;
+	struct rf_error *error = walk_values(&builder->walk, items, n, operands);
+	for (size_t i = 0; !error && i < n; i++) {
+		plan->used |= (uint16_t)decode_used_registers(&items[i].insn);
+		error = add_operands(builder, &operands[i], i);
+	}
+	for (size_t g = 0; !error && g < builder->n_open; g++)
+		error = close_group(builder, &builder->open[g]);
+	free(builder->walk.values);
+	if (!error && plan->n_checks)
+		qsort(plan->checks, plan->n_checks, sizeof(plan->checks[0]), by_place);
+	return error;
+}
+
+struct rf_error *trace_plan_build(struct trace_plan *plan, struct trace_config *config,
+				  const struct code_source *source, const struct planned *items,
+				  size_t n)
 {
 	struct builder *builder = calloc(1, sizeof(*builder));
 	struct operands *operands = calloc(n, sizeof(*operands));
+	struct rf_error *error = builder && operands ? NULL : rf_error_no_memory();
 	*plan = (struct trace_plan){.used = 1u << RSP};
-	bool ok = builder && operands && walk_values(&builder->walk, items, n, operands);
-	if (ok) {
+	if (!error) {
 		builder->plan = plan;
 		builder->config = config;
 		builder->source = source;
-		builder->ok = true;
-		for (size_t i = 0; i < n; i++) {
-			plan->used |= (uint16_t)decode_used_registers(&items[i].insn);
-			add_operands(builder, &operands[i], i);
-		}
-		for (size_t g = 0; g < builder->n_open; g++)
-			close_group(builder, &builder->open[g]);
-		free(builder->walk.values);
-		ok = builder->ok;
-		if (plan->n_checks)
-			qsort(plan->checks, plan->n_checks, sizeof(plan->checks[0]), by_place);
+		error = add_checks(builder, operands, items, n);
 	}
 	free(operands);
 	free(builder);
-	return ok;
+	return error;
 }
 
 void trace_plan_deinit(struct trace_plan *plan)

@@ -4,6 +4,7 @@
  * group: one check for all of them, before the first is accessed. */
 #pragma once
 
+#include "base/error.h"
 #include "tracer/translate/plan.h"
 #include "tracer/translate/trace_config.h"
 
@@ -26,9 +27,9 @@ struct trace_plan {
 	uint32_t n_untraced; /* operands that cannot be traced */
 };
 
-/* Plans a block of n instructions.  `locate` as in struct code_source.  False when memory is short.
- */
-struct code_source;
-bool trace_plan_build(struct trace_plan *plan, struct trace_config *config,
-		      const struct code_source *source, const struct planned *items, size_t n);
+/* Plans a block of n instructions.  `locate` as in struct code_source.  The only error is that
+ * memory is short. */
+struct rf_error *trace_plan_build(struct trace_plan *plan, struct trace_config *config,
+				  const struct code_source *source, const struct planned *items,
+				  size_t n);
 void trace_plan_deinit(struct trace_plan *plan);

@@ -1,37 +1,58 @@
-#include "tracer/translate/batch.h"
+/* Emits the ends of blocks that transfer control: jumps, branches, calls, returns, system calls. */
+#include "tracer/translate/transfer.h"
 
-#include "base/array.h"
+#include "base/assert.h"
+#include "tracer/translate/copy.h"
+#include "tracer/translate/count.h"
+#include "tracer/translate/way.h"
 
-/* The prefixes that say how an operand is addressed: fs and 32-bit addresses. */
-static void emit_address_prefixes(struct arena *arena, const struct decoded *insn)
+#include <string.h>
+
+/* The prefixes that say how an operand is addressed: fs and 32-bit addresses.  Returns how many. */
+static size_t address_prefixes(const struct decoded *insn, uint8_t *out)
 {
+	size_t n = 0;
 	for (int i = 0; i < insn->prefix_end; i++)
 		if (insn->bytes[i] == 0x64 || insn->bytes[i] == 0x67)
-			emit_bytes(arena, &insn->bytes[i], 1);
+			out[n++] = insn->bytes[i];
+	return n;
 }
 
-/* rcx = operand of an indirect jump or call, by re-encoding FF /2 or FF /4 as MOV r64, r/m64
- * (REX.W 8B /r); notrack, bnd and a REX byte are dropped or kept as they apply. */
+/* The operand of an indirect jump or call as that of a MOV to rcx: FF /2 or FF /4 becomes REX.W 8B
+ * /r; notrack, bnd and a REX byte are dropped or kept as they apply.  Returns the length. */
+static size_t as_load(const struct decoded *insn, uint64_t pc, uint8_t *out)
+{
+	const uint8_t rex = insn->bytes[insn->prefix_end];
+	const size_t rest = insn->modrm_offset + 1u;
+	size_t n = address_prefixes(insn, out);
+	out[n++] = (uint8_t)(0x48 | ((rex & 0xf0) == 0x40 ? rex & 3 : 0));
+	out[n++] = 0x8b;
+	out[n++] = (uint8_t)((insn->bytes[insn->modrm_offset] & 0xc7) | RCX << 3);
+	if (insn->rip_relative) {
+		const uint64_t next = pc + n + 4;
+		const int32_t rel = (int32_t)(insn->target - next);
+		assert(next + (uint64_t)(int64_t)rel == insn->target);
+		memcpy(out + n, &rel, sizeof(rel));
+		return n + sizeof(rel);
+	}
+	memcpy(out + n, insn->bytes + rest, insn->length - rest);
+	return n + insn->length - rest;
+}
+
+/* rcx = operand of an indirect jump or call. */
 static void emit_load_operand(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
+	uint8_t bytes[LONGEST_INSN + 1];
 	if (insn->rip_relative && !in_reach(arena, insn->target)) {
 		emit_mov_imm64(arena, RCX, insn->target);
 		batch_piece(batch, PIECE_RESTART, orig);
-		emit_address_prefixes(arena, insn);
-		EMIT(arena, 0x48, 0x8b, 0x09); /* mov (%rcx), %rcx */
+		arena_append(arena, bytes, address_prefixes(insn, bytes));
+		emit_load(arena, RCX, mem_at(RCX, 0));
 		return;
 	}
-	emit_address_prefixes(arena, insn);
-	uint8_t rex = insn->bytes[insn->prefix_end];
-	EMIT(arena, (uint8_t)(0x48 | ((rex & 0xf0) == 0x40 ? rex & 3 : 0)), 0x8b,
-	     (uint8_t)((insn->bytes[insn->modrm_offset] & 0xc7) | RCX << 3));
-	size_t rest = insn->modrm_offset + 1u;
-	if (insn->rip_relative)
-		emit_u32(arena, (uint32_t)(insn->target -
-					   arena_address(arena, (uint32_t)arena->used + 4)));
-	else
-		emit_bytes(arena, insn->bytes + rest, insn->length - rest);
+	const uint64_t pc = arena_address(arena, (uint32_t)arena->used);
+	arena_append(arena, bytes, as_load(insn, pc, bytes));
 }
 
 /* Between the spills of an indirect transfer and its end `reg` is free to count with. */
@@ -54,9 +75,8 @@ static void emit_target_in_rcx(struct batch *batch, const struct decoded *insn, 
 
 static void emit_table_jump(struct arena *arena)
 {
-	EMIT(arena, 0x0f, 0xb7, 0xc1);       /* movzwl %cx, %eax */
-	EMIT(arena, 0x65, 0xff, 0x24, 0xc5); /* jmp *%gs:SLOT_JUMPS(,%rax,8) */
-	emit_u32(arena, SLOT_JUMPS);
+	emit_mov_16(arena, RAX, RCX);
+	emit_jump_through(arena, gs_indexed(RAX, SLOT_JUMPS));
 }
 
 /* Returns that take arguments off the stack, or whose status flags matter where they lead, are
@@ -67,16 +87,15 @@ static void emit_return_as_jump(struct batch *batch, const struct decoded *insn,
 	emit_gs_store(arena, RCX, G_SPILL_RCX);
 	emit_gs_store(arena, RAX, G_SPILL_RAX);
 	batch_piece(batch, PIECE_RESTART, orig);
-	EMIT(arena, 0x48, 0x8b, 0x0c, 0x24); /* mov (%rsp), %rcx */
+	emit_load(arena, RCX, mem_at(RSP, 0));
 	emit_late_count(batch, PIECE_RESTART, RAX, orig);
-	EMIT(arena, 0x48, 0x8d, 0xa4, 0x24); /* lea 8+pop(%rsp), %rsp */
-	emit_u32(arena, 8u + insn->pop_bytes);
+	emit_lea(arena, RSP, mem_at(RSP, 8 + insn->pop_bytes));
 	batch_piece(batch, PIECE_STEP, orig);
 	emit_table_jump(arena);
 }
 
 /* The cache address to return to is pushed below the program's own return address and returned to
- * from there, over both: so the processor's return predictor, fed by the real call in emit_call, is
+ * from there, over both: so the processor's return predictor, fed by the real call in emit_program_call, is
  * right, and the landing finds the program's return address where it was.  The register that is
  * borrowed should be one that programs write often: one that they leave alone would be a chain of
  * loads that wait for stores, from return to return. */
@@ -89,59 +108,54 @@ static void emit_return(struct batch *batch, const struct planned *item, uint16_
 	}
 	emit_gs_store(arena, RDI, G_SPILL_RDI);
 	emit_late_count(batch, PIECE_RETURN, RDI, orig);
-	EMIT(arena, 0x0f, 0xb7, 0x3c, 0x24); /* movzwl (%rsp), %edi */
-	EMIT(arena, 0x65, 0xff, 0x34, 0xfd); /* push %gs:SLOT_RETURNS(,%rdi,8) */
-	emit_u32(arena, SLOT_RETURNS);
+	emit_load_16(arena, RDI, mem_at(RSP, 0));
+	emit_push(arena, gs_indexed(RDI, SLOT_RETURNS));
 	batch_piece(batch, PIECE_STEP, orig);
 	emit_gs_load(arena, RDI, G_SPILL_RDI);
-	EMIT(arena, 0xc2, 8, 0); /* ret $8 */
+	emit_return_popping(arena, 8);
 }
 
 static void emit_push_return_address(struct batch *batch, struct call_site *call)
 {
-	struct arena *arena = batch->arena;
-	if (call->return_pc < 1u << 31) {
-		EMIT(arena, 0x68); /* push $return_pc */
-		emit_u32(arena, (uint32_t)call->return_pc);
-		return;
-	}
-	EMIT(arena, 0xff, 0x35); /* push constant(%rip) */
-	call->push = (uint32_t)arena->used;
-	emit_u32(arena, 0);
+	call->is_pushed_from_memory = call->return_pc >= 1u << 31;
+	if (call->is_pushed_from_memory)
+		emit_push_label(batch->arena, &call->constant);
+	else
+		emit_push_imm32(batch->arena, (int32_t)call->return_pc);
 }
 
 /* The program's own return address is pushed, and then there is a real call, which pushes one word
  * too many: the called end drops it (code_block.called).  Behind the call stands the landing of the
  * return address.  Code that has been translated twice has one call for both, else returns would be
  * predicted wrongly in one. */
-static void emit_call(struct batch *batch, const struct decoded *insn, uint16_t orig)
+static void emit_program_call(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	const bool direct = insn->flow == FLOW_CALL;
 	if (!direct)
 		emit_target_in_rcx(batch, insn, orig);
-	struct call_site call = {.block = batch->block,
+	struct call_site call = {.is_indirect = !direct,
+				 .block = batch->block,
 				 .orig = orig,
 				 .return_pc = insn->pc + insn->length};
 	const uint32_t *same = u64_map_find(&batch->cache->calls, call.return_pc);
 	const uint32_t arena_bits = (uint32_t)(arena - batch->cache->arenas) << CALL_ARENA_SHIFT;
 	if (same && (*same & ~CALL_OFFSET) == arena_bits) {
-		emit_jump_to(arena, *same & CALL_OFFSET);
+		struct label there = label_at(*same & CALL_OFFSET);
+		emit_jump(arena, &there);
 		return;
 	}
-	batch_check(batch, u64_map_set(&batch->cache->calls, call.return_pc,
-				       (uint32_t)arena->used | arena_bits));
+	assert(arena->used <= CALL_OFFSET);
+	if (!u64_map_set(&batch->cache->calls, call.return_pc, (uint32_t)arena->used | arena_bits))
+		batch_check(batch, rf_error_no_memory());
 	batch->landing_due = call.return_pc;
 	emit_push_return_address(batch, &call);
 	batch_piece(batch, direct ? PIECE_CALL : PIECE_CALL_INDIRECT, orig);
-	EMIT(arena, 0xe8);
-	if (direct) {
-		batch_link(batch, insn->target, LINK_CALL);
-	} else {
-		call.site = (uint32_t)arena->used;
-		emit_u32(arena, 0);
-	}
-	batch_check(batch, rf_array_push(batch->calls, batch->n_calls, batch->cap_calls, call));
+	if (direct)
+		batch_call(batch, insn->target);
+	else
+		emit_call(arena, &call.through_table);
+	batch_push(batch, batch->calls, batch->n_calls, batch->cap_calls, call);
 }
 
 /* ---- jumps through the GOT ---- */
@@ -164,27 +178,17 @@ uint64_t got_value(struct batch *batch, const struct planned *items, size_t n)
 	return plan_dead_at(translator, value) == DEAD_ALL ? value : 0;
 }
 
-/* cmpl $half, address(%rip); jne to what emit_got_misses will emit.  Returns the rel32's place. */
-static uint32_t emit_compare_half(struct arena *arena, uint64_t address, uint32_t half)
-{
-	EMIT(arena, 0x81, 0x3d);
-	emit_u32(arena, (uint32_t)(address - arena_address(arena, (uint32_t)arena->used + 8)));
-	emit_u32(arena, half);
-	EMIT(arena, 0x0f, 0x85);
-	emit_u32(arena, 0);
-	return (uint32_t)arena->used - 4;
-}
-
 /* As long as the slot holds what it held, a direct jump is right. */
 static void emit_got_jump(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	const uint64_t value = batch->got_value;
 	struct got_miss miss = {.block = batch->block, .orig = orig, .insn = *insn};
-	miss.sites[0] = emit_compare_half(arena, insn->target, (uint32_t)value);
-	miss.sites[1] = emit_compare_half(arena, insn->target + 4, (uint32_t)(value >> 32));
-	batch_check(batch, rf_array_push(batch->got_misses, batch->n_got_misses,
-					 batch->cap_got_misses, miss));
+	emit_compare_32_near(arena, insn->target, (uint32_t)value);
+	emit_branch(arena, CONDITION_NOT_EQUAL, &miss.here);
+	emit_compare_32_near(arena, insn->target + 4, (uint32_t)(value >> 32));
+	emit_branch(arena, CONDITION_NOT_EQUAL, &miss.here);
+	batch_push(batch, batch->got_misses, batch->n_got_misses, batch->cap_got_misses, miss);
 	batch_jump(batch, value, LINK_JUMP);
 }
 
@@ -193,10 +197,9 @@ void emit_got_misses(struct batch *batch)
 	struct arena *arena = batch->arena;
 	batch->count_in_transfer = false;
 	for (size_t i = 0; i < batch->n_got_misses && !batch->failed; i++) {
-		const struct got_miss *miss = &batch->got_misses[i];
+		struct got_miss *miss = &batch->got_misses[i];
 		batch->block = miss->block;
-		emit_rel32_at(arena, miss->sites[0], arena->used);
-		emit_rel32_at(arena, miss->sites[1], arena->used);
+		label_bind(arena, &miss->here);
 		batch_piece(batch, PIECE_CLEAN, miss->orig);
 		emit_target_in_rcx(batch, &miss->insn, miss->orig);
 		emit_table_jump(arena);
@@ -206,12 +209,14 @@ void emit_got_misses(struct batch *batch)
 static void emit_syscall(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
+	struct label behind = {0};
 	if (batch->count_in_transfer) {
 		emit_count_in(batch, RCX); /* which the system call destroys anyway */
 		batch_piece(batch, PIECE_CLEAN, orig);
 	}
-	EMIT(arena, 0x48, 0x8d, 0x0d, 8, 0, 0, 0); /* lea 8(%rip), %rcx */
-	emit_gs_jump(arena, G_AT_SYSCALL);
+	emit_lea_label(arena, RCX, &behind);
+	emit_jump_through(arena, gs_at(G_AT_SYSCALL));
+	label_bind(arena, &behind);
 	batch_piece(batch, PIECE_STEP, orig);
 	emit_mov_imm64(arena, RCX, insn->pc + insn->length);
 }
@@ -224,32 +229,39 @@ uint8_t branch_condition(const struct decoded *insn)
 	return (*opcode == 0x0f ? opcode[1] : opcode[0]) & 0xf;
 }
 
+/* The program's own instruction leads over a jump to the next block, to a jump to the target. */
+static void emit_loop_insn(struct batch *batch, const struct decoded *insn, uint16_t orig)
+{
+	struct arena *arena = batch->arena;
+	struct label taken = {0}, behind = {0};
+	emit_short_transfer(arena, insn->bytes, insn->length, &taken);
+	batch_piece(batch, PIECE_STEP, orig); /* rcx is counted down */
+	emit_jump_short(arena, &behind);
+	label_bind(arena, &taken);
+	batch_jump(batch, insn->target, LINK_FLOW);
+	label_bind(arena, &behind);
+}
+
 void emit_transfer(struct batch *batch, const struct planned *item, uint16_t orig)
 {
 	const struct decoded *insn = &item->insn;
-	struct arena *arena = batch->arena;
 	switch ((enum flow)insn->flow) {
 	case FLOW_JUMP:
 		batch_jump(batch, insn->target, LINK_FLOW);
 		break;
 	case FLOW_BRANCH:
-		EMIT(arena, 0x0f, (uint8_t)(0x80 | branch_condition(insn)));
-		batch_link(batch, insn->target, LINK_FLOW);
+		batch_branch(batch, branch_condition(insn), insn->target);
 		break;
-	case FLOW_LOOP: /* loop over a jump to the next block; then a jump to the target */
-		emit_bytes(arena, insn->bytes, insn->length - 1u);
-		EMIT(arena, 2);
-		batch_piece(batch, PIECE_STEP, orig); /* rcx is counted down */
-		EMIT(arena, 0xeb, 5);
-		batch_jump(batch, insn->target, LINK_FLOW);
+	case FLOW_LOOP:
+		emit_loop_insn(batch, insn, orig);
 		break;
 	case FLOW_XBEGIN: /* a transaction that always aborts, with status 0 */
-		EMIT(arena, 0xb8, 0, 0, 0, 0);
+		emit_mov_imm32(batch->arena, RAX, 0);
 		batch_jump(batch, insn->target, LINK_FLOW);
 		break;
 	case FLOW_CALL:
 	case FLOW_CALL_INDIRECT:
-		emit_call(batch, insn, orig);
+		emit_program_call(batch, insn, orig);
 		break;
 	case FLOW_JUMP_INDIRECT:
 		if (batch->got_value) {
@@ -257,7 +269,7 @@ void emit_transfer(struct batch *batch, const struct planned *item, uint16_t ori
 			break;
 		}
 		emit_target_in_rcx(batch, insn, orig);
-		emit_table_jump(arena);
+		emit_table_jump(batch->arena);
 		break;
 	case FLOW_RETURN:
 		emit_return(batch, item, orig);
@@ -271,21 +283,21 @@ void emit_transfer(struct batch *batch, const struct planned *item, uint16_t ori
 	}
 }
 
-static void emit_cold_call(struct batch *batch, const struct call_site *call)
+static void emit_cold_call(struct batch *batch, struct call_site *call)
 {
 	struct arena *arena = batch->arena;
 	batch->block = call->block;
-	if (call->site) {
-		emit_rel32_at(arena, call->site, arena->used);
+	if (call->is_indirect) {
+		label_bind(arena, &call->through_table);
 		batch_piece(batch, PIECE_STEP, call->orig);
 		emit_drop_word(arena);
 		emit_table_jump(arena);
 	}
-	if (call->push) {
+	if (call->is_pushed_from_memory) {
 		batch_piece(batch, PIECE_DATA, 0);
-		emit_nops(arena, -arena->used & 7);
-		emit_rel32_at(arena, call->push, arena->used);
-		emit_u64(arena, call->return_pc);
+		arena_align(arena, 8);
+		label_bind(arena, &call->constant);
+		emit_quad(arena, call->return_pc);
 	}
 }
 

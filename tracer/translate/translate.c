@@ -1,39 +1,34 @@
+/* Answers requests for translated code: plans, lays out and emits a batch where there is none yet,
+ * and forgets what the program has changed. */
 #include "tracer/translate/translate.h"
 
+#include "base/assert.h"
 #include "base/clock.h"
-#include "tracer/translate/batch.h"
+#include "tracer/translate/block.h"
+#include "tracer/translate/landing.h"
 #include "tracer/translate/trace_emit.h"
-
-#include <stdlib.h>
+#include "tracer/translate/transfer.h"
+#include "tracer/translate/way.h"
 
 static const char why_full[] = "the code cache is full";
 static const char why_no_memory[] = "rfprof is out of memory";
 
-static bool emit_batch(struct translator *translator, const struct plan *plan, bool with_entry,
-		       const char **why)
+/* Lays out and emits a plan.  Returns NULL, or why that cannot be. */
+static const char *emit_batch(struct translator *translator, const struct plan *plan,
+			      bool with_entry)
 {
-	struct batch batch = {
-		.translator = translator,
-		.cache = &translator->cache,
-		.arena = code_cache_arena(&translator->cache, plan->items[0].insn.pc),
-		.first_block = translator->cache.n_blocks,
-		.first_link = translator->cache.n_links,
-		.block = NO_BLOCK,
-		.entry_due = with_entry ? plan->items[0].insn.pc : 0,
-	};
-	if (translator->failed) { /* what was begun then must not be built upon */
-		*why = why_no_memory;
-		return false;
-	}
-	if (!batch.arena || batch.cache->n_counters + 2 * plan->n_items > SLOT_N_COUNTERS) {
-		*why = why_full;
-		return false;
-	}
-	emit_nops(batch.arena, -batch.arena->used & 15);
-	batch.start = (uint32_t)batch.arena->used;
+	struct code_cache *cache = &translator->cache;
+	const uint64_t pc = plan->items[0].insn.pc;
+	struct arena *arena = code_cache_arena(cache, pc);
+	if (!arena || cache->n_counters + 2 * plan->n_items > SLOT_N_COUNTERS)
+		return why_full;
+	arena_align(arena, 16);
+	struct batch batch;
 	struct layout layout;
-	batch_check(&batch, layout_build(&layout, plan, batch.cache));
+	batch_open(&batch, translator, arena, NO_BLOCK);
+	batch_check(&batch, layout_build(&layout, plan, cache));
 	batch.layout = &layout;
+	batch.entry_due = with_entry ? pc : 0;
 	emit_blocks(&batch, plan);
 	emit_cold_calls(&batch);
 	emit_got_misses(&batch);
@@ -41,15 +36,7 @@ static bool emit_batch(struct translator *translator, const struct plan *plan, b
 	emit_replaced_landings(&batch);
 	batch_publish(&batch);
 	layout_deinit(&layout);
-	if (batch.failed)
-		*why = why_no_memory;
-	translator->failed |= batch.failed;
-	free(batch.calls);
-	free(batch.got_misses);
-	free(batch.cold_checks);
-	free(batch.wanted);
-	free(batch.exclusive);
-	return !batch.failed;
+	return batch_close(&batch) ? NULL : why_no_memory;
 }
 
 /* Sends links that aim at pc to the gate. */
@@ -57,13 +44,14 @@ static void sever(struct translator *translator, struct arena *arena, uint64_t p
 		  enum link_kind kind, uint32_t junction)
 {
 	struct code_cache *cache = &translator->cache;
-	struct batch batch = {.translator = translator, .cache = cache, .arena = arena};
+	struct batch batch;
 	if (!code_cache_has_links(cache, arena, pc, kind, junction) || !code_cache_has_room(arena))
 		return;
+	batch_open(&batch, translator, arena, NO_BLOCK);
 	const uint32_t way = kind == LINK_FLOW ? batch_way_out(&batch, pc, junction)
 					       : batch_stub(&batch, pc, kind == LINK_CALL);
 	code_cache_aim_links(cache, arena, pc, kind, junction, way, true);
-	translator->failed |= batch.failed;
+	batch_close(&batch);
 }
 
 static void forget(struct translator *translator, struct code_block *block)
@@ -88,15 +76,23 @@ static struct code_block *find_or_translate(struct translator *translator, uint6
 	struct code_block *block = code_cache_block(&translator->cache, pc);
 	if (block)
 		return block;
+	if (translator->failed) { /* what was begun then must not be built upon */
+		*why = why_no_memory;
+		return NULL;
+	}
 	const uint64_t start = clock_now_ns();
 	struct plan plan;
-	bool ok = plan_build(&plan, translator, pc, why) &&
-		  emit_batch(translator, &plan, with_entry, why);
+	struct rf_error *error = plan_build(&plan, translator, pc, why);
+	const bool has_code = plan.n_items;
+	const char *refusal = error ? why_no_memory : NULL;
+	if (!error && has_code)
+		refusal = emit_batch(translator, &plan, with_entry);
+	rf_error_destroy(error);
 	plan_deinit(&plan);
 	translator->spent_ns += clock_now_ns() - start;
-	if (ok)
-		*why = NULL; /* that of the code behind it */
-	return ok ? code_cache_block(&translator->cache, pc) : NULL;
+	if (refusal || has_code)
+		*why = refusal; /* not that of the code behind it */
+	return refusal ? NULL : code_cache_block(&translator->cache, pc);
 }
 
 /* Whether the slot that a provisional block goes through has been resolved since. */
@@ -124,33 +120,41 @@ static struct code_block *find_resolved(struct translator *translator, uint64_t 
 	return find_or_translate(translator, pc, false, why);
 }
 
-/* A batch of nothing but a way to the block.  False when there is no room for one. */
-static bool way_to(struct translator *translator, const struct code_block *block,
-		   struct batch *batch, const char **why)
+/* Whether there is room for a way to the block; else *why. */
+static bool has_room_for_way(const struct translator *translator, const struct code_block *block,
+			     const char **why)
 {
-	*batch = (struct batch){
-		.translator = translator,
-		.cache = &translator->cache,
-		.arena = &translator->cache.arenas[block->arena],
-		.block = (uint32_t)(block - translator->cache.blocks),
-	};
-	if (!code_cache_has_room(batch->arena))
-		*why = why_full;
-	return code_cache_has_room(batch->arena);
+	if (code_cache_has_room(&translator->cache.arenas[block->arena]))
+		return true;
+	*why = why_full;
+	return false;
+}
+
+/* Opens a batch of nothing but a way to the block. */
+static void open_way(struct batch *batch, struct translator *translator,
+		     const struct code_block *block)
+{
+	batch_open(batch, translator, &translator->cache.arenas[block->arena],
+		   (uint32_t)(block - translator->cache.blocks));
 }
 
 /* The cache address of a block's body; 0 with *why when it cannot be made. */
 static uint64_t body_of(struct translator *translator, struct code_block *block, const char **why)
 {
-	struct batch batch;
-	if (!block || (!block->body && !way_to(translator, block, &batch, why)))
+	if (!block)
 		return 0;
-	const uint32_t body = block->body ? block->body : batch_body(&batch, block);
-	if (!body) {
-		translator->failed = true;
-		*why = why_no_memory;
+	if (!block->body) {
+		struct batch batch;
+		if (!has_room_for_way(translator, block, why))
+			return 0;
+		open_way(&batch, translator, block);
+		(void)batch_body(&batch, block);
+		if (!batch_close(&batch)) {
+			*why = why_no_memory;
+			return 0;
+		}
 	}
-	return body ? arena_address(&translator->cache.arenas[block->arena], body) : 0;
+	return arena_address(&translator->cache.arenas[block->arena], block->body);
 }
 
 uint64_t translate_body(struct translator *translator, uint64_t pc, const char **why)
@@ -158,21 +162,41 @@ uint64_t translate_body(struct translator *translator, uint64_t pc, const char *
 	return body_of(translator, find_or_translate(translator, pc, false, why), why);
 }
 
+/* The entry of a block that was translated without one. */
+static void add_entry(struct translator *translator, struct code_block *block)
+{
+	struct batch batch;
+	struct label body = label_at(block->body);
+	open_way(&batch, translator, block);
+	block->entry = (uint32_t)batch.arena->used;
+	emit_entry(&batch, block->pc);
+	emit_jump(batch.arena, &body);
+	batch_close(&batch);
+}
+
 uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why)
 {
 	struct code_block *block = find_or_translate(translator, pc, true, why);
 	if (!block)
 		return 0;
-	struct arena *const arena = &translator->cache.arenas[block->arena];
-	struct batch batch;
 	if (!block->entry) {
-		if (!way_to(translator, block, &batch, why) || !body_of(translator, block, why))
+		if (!has_room_for_way(translator, block, why) || !body_of(translator, block, why))
 			return 0;
-		block->entry = (uint32_t)arena->used;
-		emit_entry(&batch, pc);
-		emit_jump_to(arena, block->body);
+		add_entry(translator, block);
 	}
-	return arena_address(arena, block->entry);
+	return arena_address(&translator->cache.arenas[block->arena], block->entry);
+}
+
+/* A landing that leads to a block. */
+static void add_landing(struct translator *translator, const struct code_block *block)
+{
+	struct batch batch;
+	struct label body = label_at(block->body);
+	open_way(&batch, translator, block);
+	emit_landing(&batch, block->pc, plan_dead_at(translator, block->pc) == DEAD_ALL);
+	emit_jump(batch.arena, &body);
+	emit_replaced_landings(&batch);
+	batch_close(&batch);
 }
 
 uint64_t translate_landing(struct translator *translator, uint64_t pc, const char **why)
@@ -181,44 +205,44 @@ uint64_t translate_landing(struct translator *translator, uint64_t pc, const cha
 	struct code_block *block = find_or_translate(translator, pc, false, why);
 	if (!block)
 		return 0;
-	struct landing *landing = code_cache_landing(cache, pc);
-	if (!landing) {
-		struct batch batch;
-		if (!way_to(translator, block, &batch, why) || !body_of(translator, block, why))
+	if (!code_cache_landing(cache, pc)) {
+		if (!has_room_for_way(translator, block, why) || !body_of(translator, block, why))
 			return 0;
-		emit_landing(&batch, pc, plan_dead_at(translator, pc) == DEAD_ALL);
-		emit_jump_to(batch.arena, block->body);
-		emit_replaced_landings(&batch);
-		free(batch.exclusive);
-		translator->failed |= batch.failed;
-		landing = code_cache_landing(cache, pc);
+		add_landing(translator, block);
 	}
+	const struct landing *landing = code_cache_landing(cache, pc);
 	return landing ? arena_address(&cache->arenas[landing->arena], landing->at) : 0;
+}
+
+/* Links within the block's arena were aimed when it was published; those of the stub's arena get a
+ * way to it. */
+static void link_stub(struct translator *translator, uint64_t number)
+{
+	struct code_cache *cache = &translator->cache;
+	const struct stub stub = cache->stubs[number];
+	struct arena *arena = &cache->arenas[stub.arena];
+	struct batch batch;
+	if (!code_cache_has_room(arena))
+		return;
+	batch_open(&batch, translator, arena, NO_BLOCK);
+	const uint32_t way = batch_way(&batch, stub.pc, stub.is_call);
+	code_cache_aim_links(cache, arena, stub.pc, stub.is_call ? LINK_CALL : LINK_JUMP, OUTSIDE,
+			     way, translator->quiet);
+	cache->stubs[number].linked = true;
+	batch_close(&batch);
 }
 
 uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *pc,
 			const char **why)
 {
-	struct code_cache *cache = &translator->cache;
-	const struct stub asked = cache->stubs[stub];
+	assert(stub < translator->cache.n_stubs);
+	const struct stub asked = translator->cache.stubs[stub];
 	*pc = asked.pc;
 	struct code_block *block = find_resolved(translator, *pc, why);
 	if (!block)
 		return 0;
-	struct batch batch = {.translator = translator,
-			      .cache = cache,
-			      .arena = &cache->arenas[asked.arena],
-			      .block = NO_BLOCK};
-	/* Links within the block's arena were aimed when it was published; those of the stub's
-	 * arena get a way to it. */
-	if (!block->provisional && asked.arena != block->arena && !asked.linked &&
-	    code_cache_has_room(batch.arena)) {
-		uint32_t way = batch_way(&batch, *pc, asked.is_call);
-		code_cache_aim_links(cache, batch.arena, *pc, asked.is_call ? LINK_CALL : LINK_JUMP,
-				     OUTSIDE, way, translator->quiet);
-		cache->stubs[stub].linked = true;
-		translator->failed |= batch.failed;
-	}
+	if (!block->provisional && asked.arena != block->arena && !asked.linked)
+		link_stub(translator, stub);
 	return body_of(translator, block, why);
 }
 

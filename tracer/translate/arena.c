@@ -1,0 +1,75 @@
+/* Memory for translated code: appends bytes, and keeps the pieces that say what each byte is. */
+#include "tracer/translate/arena.h"
+
+#include "base/array.h"
+#include "base/assert.h"
+#include "base/search.h"
+
+#include <string.h>
+
+static void append(struct arena *arena, const void *bytes, size_t n)
+{
+	assert(n <= arena->size - arena->used);
+	memcpy(arena->host + arena->used, bytes, n);
+	arena->used += n;
+}
+
+void arena_append(struct arena *arena, const void *bytes, size_t n)
+{
+	assert(arena->is_open);
+	append(arena, bytes, n);
+}
+
+/* Multi-byte no-operations (Intel SDM vol. 2, NOP, table 4-12), at most 9 bytes each. */
+static void append_nops(struct arena *arena, size_t n)
+{
+	static const uint8_t nops[9][9] = {
+		{0x90},
+		{0x66, 0x90},
+		{0x0f, 0x1f, 0x00},
+		{0x0f, 0x1f, 0x40, 0x00},
+		{0x0f, 0x1f, 0x44, 0x00, 0x00},
+		{0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+		{0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
+		{0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+		{0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+	};
+	while (n) {
+		const size_t length = n < 9 ? n : 9;
+		append(arena, nops[length - 1], length);
+		n -= length;
+	}
+}
+
+void arena_append_nops(struct arena *arena, size_t n)
+{
+	assert(arena->is_open);
+	append_nops(arena, n);
+}
+
+void arena_align(struct arena *arena, size_t alignment)
+{
+	append_nops(arena, -arena->used & (alignment - 1));
+}
+
+struct rf_error *arena_begin_piece(struct arena *arena, const struct piece *piece)
+{
+	struct piece new = *piece;
+	new.cache = (uint32_t)arena->used;
+	assert(!arena->n_pieces || arena->pieces[arena->n_pieces - 1].cache <= new.cache);
+	arena->is_open = true;
+	return rf_array_push(arena->pieces, arena->n_pieces, arena->cap_pieces, new)
+		       ? NULL
+		       : rf_error_no_memory();
+}
+
+void arena_end_piece(struct arena *arena)
+{
+	arena->is_open = false;
+}
+
+struct piece *arena_piece_at(const struct arena *arena, uint64_t offset)
+{
+	const size_t n = rf_search(arena->n_pieces, i, arena->pieces[i].cache <= offset);
+	return n ? &arena->pieces[n - 1] : NULL;
+}

@@ -1,0 +1,74 @@
+/* An arena: memory that the target maps r-x and the tracer maps rw, to which code is only ever
+ * appended.  Every emitted byte belongs to a piece, which says what program address it stands for
+ * and what the program's state is when a thread is stopped at its first byte; pieces are in the
+ * order of their addresses, so one binary search explains any address in the arena. */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum piece_kind {
+	PIECE_CLEAN,   /* the program's state is exact: pc = block's pc + orig */
+	PIECE_RESTART, /* the same but rcx and rax are in their spill slots; nothing else is done */
+	PIECE_RETURN,  /* the same but rdi is in its spill slot: a return has begun */
+	PIECE_CALL,    /* the return address is pushed; only the call itself is left */
+	PIECE_CALL_INDIRECT, /* the same; rcx and rax are in their spill slots, rcx is the target */
+	PIECE_FAR,           /* exact, but register `reg` is in the far spill slot */
+	PIECE_LOOP,  /* the same but `reg` is in the loop's spill slot and holds the counter */
+	PIECE_REP,   /* exact, but rcx units are counted already that will be counted again */
+	PIECE_UNITS, /* exact, but the units of this instruction are counted already: step on */
+	PIECE_COUNT, /* exact but for rax, which is borrowed for counting: step on */
+	PIECE_STEP,  /* in the middle of something: step on */
+	PIECE_DATA,  /* never executed */
+};
+
+#define NO_BLOCK UINT32_MAX
+
+struct piece {
+	uint32_t cache;  /* offset in the arena */
+	uint32_t block;  /* index, or NO_BLOCK */
+	uint16_t orig;   /* offset from the block's pc */
+	uint8_t kind;    /* enum piece_kind */
+	uint8_t reg;     /* PIECE_FAR, PIECE_LOOP */
+	uint8_t spilled; /* this register less one is borrowed for checks (trace_emit.h); 0: none */
+	bool in_loop;    /* PIECE_STEP: `reg` holds the counter as in PIECE_LOOP */
+};
+
+struct arena {
+	uint64_t base; /* address in the target */
+	uint8_t *host; /* the same memory here */
+	size_t size, used;
+	struct piece *pieces;
+	size_t n_pieces, cap_pieces;
+	bool is_open;    /* a piece has begun, and what is emitted belongs to it */
+	uint32_t n_open; /* fields of instructions that wait for the place they are to aim at */
+};
+
+/* Address in the target of a cache offset. */
+static inline uint64_t arena_address(const struct arena *arena, uint32_t offset)
+{
+	return arena->base + offset;
+}
+
+/* Appends bytes to the piece that is open. */
+void arena_append(struct arena *arena, const void *bytes, size_t n);
+
+/* Fills up with no-operations to a multiple of `alignment`, a power of two, where nothing is
+ * executed: no piece need be open. */
+void arena_align(struct arena *arena, size_t alignment);
+
+/* Appends n bytes of no-operations that are executed. */
+void arena_append_nops(struct arena *arena, size_t n);
+
+/* Begins a piece: all its members but `cache` are taken from *piece.  When memory is short,
+ * code can be emitted nevertheless, but must not be run. */
+struct rf_error *arena_begin_piece(struct arena *arena, const struct piece *piece);
+
+/* Ends the piece that is open: nothing may be emitted until another one begins. */
+void arena_end_piece(struct arena *arena);
+
+/* The piece that holds a cache offset, or NULL. */
+struct piece *arena_piece_at(const struct arena *arena, uint64_t offset);

@@ -95,12 +95,14 @@ static inline void simulation_access(struct simulation *simulation, const struct
 		       (access->line & ((1ull << SPACE_SHIFT) - 1)));
 	simulation->at_line = access->line;
 	simulation->at_address = access->address;
-	unsigned kinds = access->kinds;
-	do
+	access_filter_access(access->filter, access->line,
+			     (enum cache_access)__builtin_ctz(access->kinds), access->first,
+			     access->n, access->who);
+	for (unsigned rest = access->kinds & (access->kinds - 1); __builtin_expect(rest, 0);
+	     rest &= rest - 1)
 		access_filter_access(access->filter, access->line,
-				     (enum cache_access)__builtin_ctz(kinds), access->first,
+				     (enum cache_access)__builtin_ctz(rest), access->first,
 				     access->n, access->who);
-	while (__builtin_expect(kinds &= kinds - 1, 0));
 	if (access->later)
 		access_filter_rest(access->filter, access->line, access->later);
 	if (access->touched)

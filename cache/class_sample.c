@@ -1,3 +1,4 @@
+/* Draws the random sample of classes that a run simulates. */
 #include "cache/class_sample.h"
 
 #include "cache/traffic.h"

@@ -1,3 +1,4 @@
+/* Reads and writes the text of a geometry, and says which classes of lines share sets in it. */
 #include "cache/geometry.h"
 
 #include "cache/policy.h"
@@ -289,8 +290,7 @@ static struct rf_error *read_text(const char *path, char *text, size_t size)
 struct rf_error *geometry_from_file(const char *path, struct geometry *geometry)
 {
 	char *text = malloc(FILE_BYTES);
-	struct rf_error *error = text ? read_text(path, text, FILE_BYTES)
-				      : rf_error_create(RF_EINTERNAL, NULL, "out of memory");
+	struct rf_error *error = text ? read_text(path, text, FILE_BYTES) : rf_error_no_memory();
 	struct rf_error *fault = error ? NULL : geometry_parse(text, geometry);
 	free(text);
 	if (fault)

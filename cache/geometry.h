@@ -5,14 +5,19 @@
  *	L1=48K:12,L2=2M:16,L3=480M:16
  *
  * A level is L1, L2 or L3, a size (bytes, or with K, M or G: powers of 1024), its ways, and any of
- *these attributes, each after a colon: private, shared		each core has one; all cores have
- *one together
- *	non-inclusive		a line that comes in stays here too; it leaves without regard to the
- *levels above inclusive		what leaves here leaves the levels above too victim
- *takes what the level above evicts, and gives it back (exclusive) lru, plru		replacement:
- *least recently used, or a binary tree of bits (ways: a power of two) and `policy=NAME` in the list
- *takes what is not said from that row of policies.def.  Without both, the last of several levels is
- *shared, the others are private, and all are non-inclusive and LRU.
+ * these attributes, each after a colon:
+ *
+ *     private        each core has one
+ *     shared         all cores have one together
+ *     non-inclusive  a line that comes in stays here too; it leaves without regard to the
+ *                    levels above
+ *     inclusive      what leaves here leaves the levels above too
+ *     victim         takes what the level above evicts, and gives it back (exclusive)
+ *     lru, plru      replacement: least recently used, or a binary tree of bits (ways: a power
+ *                    of two)
+ *
+ * `policy=NAME` in the list takes what is not said from that row of policies.def.  Without both,
+ *the last of several levels is shared, the others are private, and all are non-inclusive and LRU.
  *
  * A file has the same items, one or more a line; # begins a comment. */
 #pragma once
@@ -46,9 +51,9 @@ struct geometry {
 	struct cache_level levels[CACHE_LEVELS];
 	unsigned line; /* bytes: CACHE_LINE */
 	enum geometry_source source;
-	char policy[128];           /* which row of policies.def, and whether it is assumed */
-	bool evades_write_allocate; /* this processor may do without the reads of
-				       TRAFFIC_MEM_EVADABLE */
+	char policy[128]; /* which row of policies.def, and whether it is assumed */
+	/* This processor may do without the reads of TRAFFIC_MEM_EVADABLE. */
+	bool evades_write_allocate;
 };
 
 /* Reads a geometry from text.  Errors (RF_EINPUT) name the item and what is wrong with it. */

@@ -1,3 +1,4 @@
+/* Finds the caches of this machine: from the operating system, from CPUID, or assumed. */
 #include "cache/geometry_machine.h"
 
 #include "cache/policy.h"

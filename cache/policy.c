@@ -1,3 +1,4 @@
+/* The table of microarchitectures' policies: which level includes which, and how each replaces. */
 #include "cache/policy.h"
 
 #include <stdio.h>

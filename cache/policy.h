@@ -6,8 +6,8 @@
 struct cache_policy {
 	const char *name; /* as in machine/topology/microarchitectures.def where it is there */
 	enum cache_inclusion l2, l3; /* L2 of L1, L3 of L2 */
-	enum cache_replacement
-		replacement[CACHE_LEVELS]; /* tree-PLRU only where the ways are a power of two */
+	/* Tree-PLRU is applied only where the ways are a power of two. */
+	enum cache_replacement replacement[CACHE_LEVELS];
 	bool evades_write_allocate;
 };
 

@@ -4,6 +4,7 @@
  * is full stays so. */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,8 +31,10 @@ static inline void presence_add(const struct presence *presence, unsigned slot, 
 static inline void presence_remove(const struct presence *presence, unsigned slot, uint32_t line)
 {
 	uint16_t *count = presence->counts ? presence_at(presence, slot, line) : NULL;
-	if (count && *count != PRESENCE_FULL)
+	if (count && *count != PRESENCE_FULL) {
+		assert(*count);
 		--*count;
+	}
 }
 
 /* Whether there may be more than `own` copies. */

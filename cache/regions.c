@@ -1,3 +1,4 @@
+/* Numbers the regions of memory that a program uses. */
 #include "cache/regions.h"
 
 #include "base/array.h"

@@ -13,9 +13,9 @@
 #define REGION_RECENT 256
 
 struct region {
-	uint64_t number;                  /* line >> REGION_BITS */
-	uint32_t first_set[CACHE_LEVELS]; /* of its first line of a group, in the group's sets of a
-					     level */
+	uint64_t number; /* line >> REGION_BITS */
+	/* The set of its first line of a group, among the group's sets of a level. */
+	uint32_t first_set[CACHE_LEVELS];
 };
 
 struct regions {

@@ -1,3 +1,4 @@
+/* Measures stack distances with a Fenwick tree over the times of lines' last uses. */
 #include "cache/reuse.h"
 
 #include "base/u64_map.h"
@@ -14,8 +15,9 @@
 struct reuse {
 	size_t max_lines, n_lines, n_times, time;
 	uint64_t *present; /* bit t: some line is at t */
-	uint32_t *counts; /* Fenwick tree over the words of `present`: [i] sums i − lowest bit of i
-			     … i − 1 */
+	/* Fenwick tree over the words of `present`: [i] is the sum of those from i minus the lowest
+	 * bit of i to i - 1. */
+	uint32_t *counts;
 	uint32_t *slot_at; /* by time */
 	struct {
 		uint64_t line;

@@ -15,8 +15,8 @@
 struct reuse;
 
 struct reuse_use {
-	uint32_t slot;     /* of the line: below max_lines; another line may have it once this is
-			      dropped */
+	/* Of the line: below max_lines; another line may have it once this is dropped. */
+	uint32_t slot;
 	bool first;        /* not used before, or not known to be: no distance */
 	uint64_t distance; /* lines */
 };

@@ -6,10 +6,18 @@
  * on; that of memory lies behind the last cache.  A hierarchy of two caches has no events of L3. */
 #pragma once
 
+#include <stdint.h>
+
 #define CACHE_LINE 64 /* bytes */
 /* Sets are simulated by classes: the class of a line is its number modulo this, so each class has
  * whole sets of every cache with at least as many sets. */
 #define CACHE_CLASSES 64
+
+/* The bits of `n` bytes of a line from byte `first` on. */
+static inline uint64_t line_bytes(unsigned first, unsigned n)
+{
+	return (n >= CACHE_LINE ? UINT64_MAX : (UINT64_C(1) << n) - 1) << first % CACHE_LINE;
+}
 
 enum traffic {
 	TRAFFIC_L2_READ,           /* L2 → L1 for a load */
@@ -18,14 +26,15 @@ enum traffic {
 	TRAFFIC_L3_READ,
 	TRAFFIC_L3_WRITE_ALLOCATE,
 	TRAFFIC_L3_WRITE_BACK,
-	TRAFFIC_L3_CLEAN_VICTIM, /* L2 → L3, not changed since it came up: the L3 takes what the L2
-				    evicts */
+	/* L2 → L3, not changed since it came up: the L3 takes what the L2 evicts. */
+	TRAFFIC_L3_CLEAN_VICTIM,
 	TRAFFIC_MEM_READ,
 	TRAFFIC_MEM_WRITE_ALLOCATE,
 	TRAFFIC_MEM_WRITE_BACK,
 	TRAFFIC_MEM_NON_TEMPORAL, /* written past the caches */
-	TRAFFIC_MEM_EVADABLE, /* of the write-allocates: the whole line is overwritten before it is
-			       * read, so that a processor may do without the read */
-	TRAFFIC_MEM_LEFT,     /* changed and still in a cache at the end: not yet written back */
+	/* Of the write-allocates: the whole line is overwritten before it is read, so that a
+	 * processor may do without the read. */
+	TRAFFIC_MEM_EVADABLE,
+	TRAFFIC_MEM_LEFT, /* changed and still in a cache at the end: not yet written back */
 	N_TRAFFIC
 };

@@ -1,3 +1,4 @@
+/* Works out what caches of other capacities would have moved, from the stack distances of lines. */
 #include "cache/working_set.h"
 
 #include "base/array.h"

@@ -1,41 +1,18 @@
-/* The buffers in which a core combines non-temporal stores to whole lines.
+/* Past the caches: flushes, and the buffers in which a core combines non-temporal stores to whole
+ * lines.
  *
  * Each class of lines has as many buffers as a core has in all (CACHE_COMBINING): what a class sees
  * must not depend on which others are simulated.  So a program that fills more lines than that at a
  * time, from one core, writes fewer partial lines here than on the machine. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "cache/levels.h"
 
-#define CACHE_COMBINING                                                           \
-	10 /* line fill buffers of a core, Nehalem to Broadwell; 12 or more since \
-	    */
-
-struct combining {
-	unsigned n;
-	struct combining_line {
-		uint32_t line, who;
-		uint64_t written;
-	} lines[CACHE_COMBINING]; /* oldest first */
-};
-
-/* The buffer of a line, or NULL. */
-static inline struct combining_line *combining_find(struct combining *buffers, uint32_t line)
-{
-	for (unsigned i = 0; i < buffers->n; i++)
-		if (buffers->lines[i].line == line)
-			return &buffers->lines[i];
-	return NULL;
-}
-
-/* Takes a buffer out. */
-static inline struct combining_line combining_take(struct combining *buffers,
-						   struct combining_line *buffer)
-{
-	struct combining_line taken = *buffer;
-	buffers->n--;
-	for (; buffer < buffers->lines + buffers->n; buffer++)
-		*buffer = buffer[1];
-	return taken;
-}
+/* What is changed of a line is written to memory; the caches lose it, or keep it unchanged. */
+void combining_flush_line(struct hierarchy *h, uint32_t line, bool remove);
+/* A non-temporal store to bytes of a line. */
+void combining_store(struct hierarchy *h, struct core *core, uint32_t line, uint64_t bytes);
+/* Writes out what cores, other than `but`, have combined of a line. */
+void combining_write_out(struct hierarchy *h, const struct core *but, uint32_t line);
+/* Writes out all that is combined of lines of the group at hand. */
+void combining_finish(struct hierarchy *h);

@@ -1,3 +1,5 @@
+/* Stands in front of the hierarchy: keeps repeated accesses to a core's latest lines back, and
+ * tells them together. */
 #include "tracer/traffic/access_filter.h"
 
 #include <string.h>
@@ -29,11 +31,6 @@ void access_filter_init(struct access_filter *filter, struct hierarchy *hierarch
 	*filter = (struct access_filter){.hierarchy = hierarchy, .core = core, .on = on};
 }
 
-static inline uint64_t byte_mask(unsigned first, unsigned n)
-{
-	return (n >= CACHE_LINE ? ~0ull : (1ull << n) - 1) << first;
-}
-
 /* One access for each run of bytes. */
 static void tell(struct access_filter *filter, uint64_t line, enum cache_access kind,
 		 uint64_t bytes, uint32_t who)
@@ -44,7 +41,7 @@ static void tell(struct access_filter *filter, uint64_t line, enum cache_access 
 		const unsigned n =
 			from_first == ~0ull ? CACHE_LINE : (unsigned)__builtin_ctzll(~from_first);
 		hierarchy_access(filter->hierarchy, filter->core, line, kind, first, n, who);
-		bytes &= ~byte_mask(first, n);
+		bytes &= ~line_bytes(first, n);
 	}
 }
 
@@ -87,8 +84,8 @@ static void access_other(struct access_filter *filter, struct filter_class *clas
 	tell_all(filter, class);
 	hierarchy_access(filter->hierarchy, filter->core, line, kind, first, n, who);
 	if (kind != CACHE_LOAD && kind != CACHE_STORE) {
-		memset(class, 0,
-		       sizeof(*class)); /* the line is not the most recently used one now */
+		/* The line is not the most recently used one now. */
+		memset(class, 0, sizeof(*class));
 		return;
 	}
 	const int i = least_recent(class);
@@ -111,7 +108,7 @@ void access_filter_access(struct access_filter *filter, uint64_t line, enum cach
 		access_other(filter, class, line, kind, first, n, who);
 		return;
 	}
-	const uint64_t bytes = byte_mask(first, n);
+	const uint64_t bytes = line_bytes(first, n);
 	if (kind == CACHE_LOAD) {
 		class->load_who[i] = who;
 		class->loaded[i] |= bytes & ~class->stored[i];

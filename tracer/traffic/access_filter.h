@@ -18,8 +18,8 @@
 struct filter_class {
 	uint64_t lines[FILTER_LINES]; /* plus 1; 0: none */
 	uint64_t times[FILTER_LINES]; /* of their last accesses */
-	uint64_t loaded[FILTER_LINES],
-		stored[FILTER_LINES]; /* bytes, put off; loaded before they were stored */
+	/* Bytes whose accesses are put off; loaded: before they were stored. */
+	uint64_t loaded[FILTER_LINES], stored[FILTER_LINES];
 	uint32_t load_who[FILTER_LINES], store_who[FILTER_LINES];
 };
 

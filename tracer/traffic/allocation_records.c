@@ -1,15 +1,16 @@
+/* Puts calls of allocators together again, which the gate records in several pieces. */
 #include "tracer/traffic/allocation_records.h"
 
 #include "tracer/process/allocators.h"
 
-static void add_argument(struct allocation_reader *reader, struct objects *objects,
+static void add_argument(struct allocation_reader *reader, struct allocator_calls *calls,
 			 uint64_t argument)
 {
 	if (reader->n >= reader->wanted)
 		return;
 	reader->call.arguments[reader->n++] = argument;
 	if (reader->n == reader->wanted)
-		objects_enter(objects, &reader->call);
+		allocator_calls_enter(calls, &reader->call);
 }
 
 static void begin(struct allocation_reader *reader, uint32_t thread, uint32_t function)
@@ -23,7 +24,7 @@ static void begin(struct allocation_reader *reader, uint32_t thread, uint32_t fu
 			allocators[function].n_arguments ? allocators[function].n_arguments : 1;
 }
 
-void allocation_record_take(struct allocation_reader *reader, struct objects *objects,
+void allocation_record_take(struct allocation_reader *reader, struct allocator_calls *calls,
 			    uint32_t thread, const struct trace_record *record)
 {
 	switch (record->word >> TRACE_SPAN_SHIFT) {
@@ -34,18 +35,19 @@ void allocation_record_take(struct allocation_reader *reader, struct objects *ob
 		break;
 	case ALLOCATION_FIRST:
 		reader->call.stack_pointer |= record->extra;
-		add_argument(reader, objects, record->address);
+		add_argument(reader, calls, record->address);
 		break;
 	case ALLOCATION_TAKE:
 		begin(reader, thread, record->extra);
-		add_argument(reader, objects, record->address);
+		add_argument(reader, calls, record->address);
 		break;
 	case ALLOCATION_MORE:
-		add_argument(reader, objects, record->address);
+		add_argument(reader, calls, record->address);
 		break;
 	case ALLOCATION_LEAVE:
-		objects_leave(objects, thread, (record->address & 0xffff) << 32 | record->extra,
-			      (uint64_t)((int64_t)record->address >> 16));
+		allocator_calls_leave(calls, thread,
+				      (record->address & 0xffff) << 32 | record->extra,
+				      (uint64_t)((int64_t)record->address >> 16));
 		break;
 	default: /* a program can write there */
 		break;

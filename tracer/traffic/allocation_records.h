@@ -1,7 +1,7 @@
 /* Calls of allocators out of the records that the gate makes of them. */
 #pragma once
 
-#include "tracer/traffic/objects.h"
+#include "tracer/traffic/allocator_calls.h"
 #include "tracer/traffic/trace_ring.h"
 
 struct allocation_reader { /* of one thread; all zero at first */
@@ -20,7 +20,7 @@ static inline bool is_end_of_chunk(const struct trace_record *record)
 	return record->word == ALLOCATION_RECORD(ALLOCATION_END);
 }
 
-/* Takes one such record; what it completes goes to `objects`.  `thread`: as in struct
+/* Takes one such record; what it completes goes to `calls`.  `thread`: as in struct
  * allocator_call. */
-void allocation_record_take(struct allocation_reader *reader, struct objects *objects,
+void allocation_record_take(struct allocation_reader *reader, struct allocator_calls *calls,
 			    uint32_t thread, const struct trace_record *record);

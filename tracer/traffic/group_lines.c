@@ -1,11 +1,7 @@
+/* Sums up what a group of operands does to each line that it touches. */
 #include "tracer/traffic/group_lines.h"
 
 #include <string.h>
-
-static uint64_t byte_mask(unsigned first, unsigned n)
-{
-	return (n >= CACHE_LINE ? ~0ull : (1ull << n) - 1) << first;
-}
 
 /* The part of a line; a new one has no bytes touched.  NULL: there are too many. */
 static struct line_part *part_of(struct group_lines *lines, int32_t line)
@@ -26,7 +22,7 @@ static struct line_part *part_of(struct group_lines *lines, int32_t line)
 static void add_access(struct line_part *part, enum cache_access kind, unsigned first, unsigned n,
 		       uint32_t who)
 {
-	const uint64_t bytes = byte_mask(first, n);
+	const uint64_t bytes = line_bytes(first, n);
 	if (!part->touched) {
 		part->kind = (uint8_t)kind;
 		part->first = (uint8_t)first;

@@ -21,17 +21,18 @@ struct line_part {
 	uint64_t touched;             /* bytes, by all */
 };
 
-#define PARTS \
-	18 /* lines at most; a group with more, or with accesses of other kinds, has no parts */
+/* Lines at most; a group with more, or with accesses of other kinds, has no parts. */
+#define PARTS 18
 #define FARTHEST_LINE 31 /* from that of the record's address */
 
 struct group_lines {
 	const struct trace_config *config; /* NULL: nothing is kept here */
 	uint32_t group;
 	uint8_t place, n; /* place of the address in its line; lines, 0: no parts */
-	uint64_t lines; /* bit k: line k from that of the record's address on, modulo 64, has a part
-			   … */
-	uint8_t part[CACHE_CLASSES]; /* … with that number */
+	/* Bit k: the line that is k behind that of the record's address, modulo 64, has a part; its
+	 * number is part[k]. */
+	uint64_t lines;
+	uint8_t part[CACHE_CLASSES];
 	struct line_part parts[PARTS];
 };
 

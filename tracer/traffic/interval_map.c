@@ -1,6 +1,9 @@
+/* A map from ranges of addresses to values, made for heaps: many small ranges that come and go, and
+ * a few very large ones. */
 #include "tracer/traffic/interval_map.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/u64_map.h"
 
 #include <string.h>
@@ -13,12 +16,11 @@
 
 /* The part of an interval that lies in one page. */
 struct piece {
-	uint16_t start, last; /* offsets of its first and last byte, with these flags: */
+	uint16_t start, last; /* offsets of its first and last byte, with the flag JOINED */
 	uint32_t value;
 };
-#define JOINED                                                                            \
-	0x8000u /* in `start`: to the end of the page before; in `last`: to the next page \
-		 */
+/* In `start`: the interval goes on in the page before; in `last`: in the next page. */
+#define JOINED 0x8000u
 
 struct page {
 	uint64_t number;
@@ -30,10 +32,11 @@ struct interval_map {
 	struct page *pages;
 	size_t n_pages, cap_pages;
 	struct u64_map page_of_number;
+	/* Pages that were met last, by the low bits of their number. */
 	struct recent {
 		uint64_t number;
 		uint32_t index;
-	} * recent;             /* pages by the low bits of their number */
+	} * recent;
 	struct interval *spans; /* sorted */
 	size_t n_spans, cap_spans;
 };
@@ -78,54 +81,10 @@ static struct page *add_page(struct interval_map *map, uint64_t number)
 	return NULL;
 }
 
-static bool copy_page(struct interval_map *map, const struct page *from)
-{
-	struct page *page = from->n_pieces ? add_page(map, from->number) : NULL;
-	if (!page)
-		return !from->n_pieces;
-	page->pieces = malloc(from->n_pieces * sizeof(*page->pieces));
-	if (!page->pieces)
-		return false;
-	memcpy(page->pieces, from->pieces, from->n_pieces * sizeof(*page->pieces));
-	page->n_pieces = page->cap_pieces = from->n_pieces;
-	return true;
-}
-
-struct interval_map *interval_map_copy(const struct interval_map *map)
-{
-	struct interval_map *copy = interval_map_create();
-	bool ok = copy;
-	for (size_t i = 0; ok && i < map->n_pages; i++)
-		ok = copy_page(copy, &map->pages[i]);
-	for (size_t i = 0; ok && i < map->n_spans; i++)
-		ok = rf_array_push(copy->spans, copy->n_spans, copy->cap_spans, map->spans[i]);
-	if (ok)
-		return copy;
-	interval_map_destroy(copy);
-	return NULL;
-}
-
-size_t interval_map_bytes(const struct interval_map *map)
-{
-	size_t bytes = map->cap_pages * sizeof(*map->pages) + map->cap_spans * sizeof(*map->spans) +
-		       map->page_of_number.n_cells * (sizeof(*map->page_of_number.cells) + 1);
-	for (size_t i = 0; i < map->n_pages; i++)
-		bytes += map->pages[i].cap_pieces * sizeof(*map->pages[i].pieces);
-	return bytes;
-}
-
 /* The first span that ends above address. */
 static size_t span_position(const struct interval_map *map, uint64_t address)
 {
-	size_t low = 0, high = map->n_spans;
-	while (low < high) {
-		const size_t middle = (low + high) / 2;
-		if (map->spans[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return rf_search(map->n_spans, i, map->spans[i].end <= address);
 }
 
 /* ---- pieces of one page ---- */
@@ -143,14 +102,7 @@ static unsigned last_of(const struct piece *piece)
 /* The first piece that ends at or above offset. */
 static size_t piece_position(const struct page *page, unsigned offset)
 {
-	size_t low = 0, n = page->n_pieces;
-	while (n) {
-		const size_t half = n / 2;
-		const bool below = last_of(&page->pieces[low + half]) < offset;
-		low = below ? low + half + 1 : low;
-		n = below ? n - half - 1 : half;
-	}
-	return low;
+	return rf_search(page->n_pieces, i, last_of(&page->pieces[i]) < offset);
 }
 
 static struct page *find_page(const struct interval_map *map, uint64_t number)

@@ -18,8 +18,6 @@ struct interval {
 struct interval_map;
 struct interval_map *interval_map_create(void);
 void interval_map_destroy(struct interval_map *map);
-/* The same contents once more; NULL when memory is short. */
-struct interval_map *interval_map_copy(const struct interval_map *map);
 
 /* [start, end) has that value from now on.  An empty range changes nothing.  False when memory is
  * short: then some of the range may have no value. */
@@ -46,6 +44,3 @@ bool interval_map_find(const struct interval_map *map, uint64_t address, struct 
 /* The first interval that ends above address and starts below limit, which is above address. */
 bool interval_map_next(const struct interval_map *map, uint64_t address, uint64_t limit,
 		       struct interval *out);
-
-/* Bytes of memory that it takes here. */
-size_t interval_map_bytes(const struct interval_map *map);

@@ -9,8 +9,9 @@
 
 struct line_sample {
 	uint64_t classes; /* bit k: class k has some */
-	uint32_t bits; /* of FULL_FACTOR times a line's number: 0 in those that are in the sample;
-			  0: all are */
+	/* The bits of FULL_FACTOR times a line's number that are 0 in lines of the sample; none:
+	 * all lines of the classes are in it. */
+	uint32_t bits;
 };
 
 /* `line`: its number; bits above the lower 32 do not matter. */

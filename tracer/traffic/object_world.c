@@ -1,3 +1,4 @@
+/* Looks at a process from outside: its mappings, and which of them belong to the data of a file. */
 #include "tracer/traffic/object_world.h"
 
 #include "base/array.h"
@@ -8,8 +9,10 @@
 #include <pthread.h>
 #include <string.h>
 
-#define LOOK_AGAIN_NS 1000000 /* unknown addresses are looked for at most so often … */
-#define OLD_NS 10000000       /* … and known ones are taken for what they were for so long */
+/* Unknown addresses are looked for at most so often, and known ones are taken for what they were
+ * for so long. */
+#define LOOK_AGAIN_NS 1000000
+#define OLD_NS 10000000
 
 /* Where the data of a mapped file lies: all of its segments, with what is zero at first. */
 struct image {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "profile/profile.h"
+#include "tracer/traffic/interval_map.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,11 +16,12 @@
 /* Memory that nobody has told about: as the system shows it. */
 struct object_region {
 	uint64_t start, end;
-	enum object_kind kind; /* STATIC, STACK, CODE, MAPPING (of a file, or of nobody known), HEAP
-				* (what the allocator has from brk), OTHER */
-	uint32_t module;       /* STATIC, CODE, and MAPPING of a file; else PROFILE_NONE */
-	uint64_t bias;         /* STATIC: the run-time address minus the address in the file */
-	const char *path;      /* STATIC: where the module can be read; used during the call */
+	/* STATIC, STACK, CODE, MAPPING (of a file, or of nobody known), HEAP (what the allocator
+	 * has from brk), OTHER */
+	enum object_kind kind;
+	uint32_t module;  /* STATIC, CODE, and MAPPING of a file; else PROFILE_NONE */
+	uint64_t bias;    /* STATIC: the run-time address minus the address in the file */
+	const char *path; /* STATIC: where the module can be read; used during the call */
 };
 
 struct objects_source {
@@ -31,38 +33,31 @@ struct objects_source {
 };
 
 struct objects;
+/* The objects of an address space of which nothing is known yet.  NULL when memory is short. */
 struct objects *objects_create(const struct objects_source *source);
 void objects_destroy(struct objects *objects);
-/* The objects of a process that has just been forked: as its parent's, without its traffic.  NULL
- * when memory is short. */
-struct objects *objects_fork(const struct objects *objects, const struct objects_source *source);
 
 /* ---- what happens to memory; sizes in bytes ---- */
 
 /* A block of the heap; `call_site` is the address behind the call that allocated it. */
 void objects_allocated(struct objects *objects, uint64_t address, uint64_t size,
 		       uint64_t call_site);
+/* The live block that begins at an address, with the number of its object; false: none. */
+bool objects_block(const struct objects *objects, uint64_t address, struct interval *block);
 void objects_freed(struct objects *objects, uint64_t address);
+/* A block was not freed after all: it is as objects_block gave it. */
+void objects_not_freed(struct objects *objects, const struct interval *block);
 /* Memory mapped by a call that returns to `call_site`; 0: by the allocator for itself. */
 void objects_mapped(struct objects *objects, uint64_t address, uint64_t size, uint64_t call_site);
 void objects_unmapped(struct objects *objects, uint64_t address, uint64_t size);
+/* The number of the object that is mapped at an address; that of the allocator, if none is known.
+ */
+uint32_t objects_mapping(const struct objects *objects, uint64_t address);
+/* The mapping of that object, or of the part of it at `old`, is elsewhere now. */
+void objects_moved(struct objects *objects, uint32_t object, uint64_t old, uint64_t old_size,
+		   uint64_t address, uint64_t size);
 /* What is mapped around a thread's stack pointer is a stack. */
 void objects_stack(struct objects *objects, uint64_t stack_pointer);
-
-/* ---- calls of allocators, as the code cache records them (tracer/process/allocators.h) ---- */
-
-struct allocator_call {
-	uint32_t thread;   /* any small number that the thread has as long as it lives */
-	uint32_t function; /* in `allocators` */
-	uint64_t return_address, stack_pointer; /* at its first instruction */
-	uint64_t arguments[3];                  /* as many as the table says */
-};
-void objects_enter(struct objects *objects, const struct allocator_call *call);
-/* The same thread returns from the call that was entered with that stack pointer. */
-void objects_leave(struct objects *objects, uint32_t thread, uint64_t stack_pointer,
-		   uint64_t result);
-/* The thread is gone. */
-void objects_thread_ended(struct objects *objects, uint32_t thread);
 
 /* ---- traffic ---- */
 
@@ -71,30 +66,32 @@ void objects_thread_ended(struct objects *objects, uint32_t thread);
  */
 void objects_note(struct objects *objects, uint64_t address, enum traffic event, uint32_t who);
 
-/* The object's kind at an address, and its profile module, offset and name as they are known before
- * objects_save; for tests and messages. */
-struct object_view {
+/* ---- what is known ---- */
+
+struct object {
 	enum object_kind kind;
-	uint32_t module;
-	uint64_t offset;
-	const char *name;
+	uint32_t module;  /* the source's number, or PROFILE_NONE */
+	uint64_t offset;  /* of the call site, or of the variable */
+	char *name;       /* or NULL */
+	const char *file; /* where a variable is declared, borrowed from its module's symbols; or
+			     NULL */
+	uint32_t line;
 	uint64_t live, most, n; /* bytes now, bytes at most, allocations */
-};
-struct object_view objects_at(struct objects *objects, uint64_t address);
-
-/* Calls of allocators whose result was not seen, because the function was left otherwise. */
-uint64_t objects_unseen(const struct objects *objects);
-
-/* How the numbers of the caller become rows of the profile. */
-struct objects_rows {
-	void *context;
-	/* The module of the source's number, or PROFILE_NONE for that. */
-	uint32_t (*module)(void *context, uint32_t module);
-	/* The instruction of a `who`. */
-	void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset);
+	bool is_touched;        /* has traffic */
+	uint32_t statics;       /* of a variable: whose module's symbols */
 };
 
-/* Adds the objects, with names and places in the source, and their traffic to the profile; rows of
- * the same object, of other processes too, are one: `n` is their sum, `bytes` the most of any. */
-void objects_save(struct objects *objects, struct profile *profile,
-		  const struct objects_rows *rows);
+/* Lines of an object that moved for `who`. */
+struct object_lines {
+	uint32_t object, who;
+	uint64_t read, write_allocate, write;
+};
+
+/* All objects, and all that moved of them; borrowed until more is told. */
+const struct object *objects_all(const struct objects *objects, size_t *n);
+const struct object_lines *objects_lines(const struct objects *objects, size_t *n);
+/* The object at an address. */
+const struct object *objects_at(struct objects *objects, uint64_t address);
+/* Finds the place in the source where object number i, if it is a variable, is declared; this may
+ * read all of a module's DWARF. */
+void objects_declare(struct objects *objects, size_t i);

@@ -1,3 +1,5 @@
+/* Finds out by which steps each instruction walks through memory, and how much of each line that it
+ * brings in is used. */
 #include "tracer/traffic/strides.h"
 
 #include "base/array.h"
@@ -9,7 +11,6 @@
 #define MOST_HELD 200
 #define N_STEPS 4 /* most frequent steps that are kept apart */
 #define WAYS 8    /* lines from memory with the same hash that are kept */
-#define LINE_MASK (CACHE_LINE - 1)
 
 /* One operand of an instruction in one thread.  A step is tried until ENOUGH differences agree on
  * it, and then followed until two in a row do not: one stray difference is the way from one row to
@@ -17,8 +18,8 @@
 struct walk {
 	uint64_t last; /* address */
 	int64_t step;
-	int64_t before;       /* the difference before, … */
-	uint64_t before_from; /* … from this address on */
+	int64_t before;       /* the difference before this one */
+	uint64_t before_from; /* the address that it was counted from */
 	uint64_t last_told;   /* address, of whatever class */
 	int64_t divisor;      /* that all differences since `last` have in common */
 	uint32_t bytes, burst;
@@ -34,23 +35,24 @@ struct walk {
 };
 
 struct line_use {
-	uint64_t line, used;
-	uint32_t who;
-};                /* who: plus 1; 0: empty */
+	uint64_t line, used; /* used: a bit for each byte */
+	uint32_t who;        /* plus 1; 0: empty */
+};
 #define RECENT 64 /* lines whose place is kept at hand */
 
 struct strides {
 	struct line_sample told, followed;
-	struct walk *walks; /* of who: 2 who for loads, 2 who + 1 for stores */
+	struct walk *walks; /* at 2 who those of its loads, at 2 who + 1 of its stores */
 	size_t n_walks;
+	/* Bytes that each who brought in, and those used of them. */
 	struct fetches {
 		uint64_t fetched, used;
-	} * fetches; /* of who */
+	} * fetches;
 	size_t n_fetches;
 	struct line_use *uses; /* n_buckets times WAYS, the newest of each first */
 	uint64_t n_buckets;    /* a power of two */
-	struct line_use *
-		recent[RECENT]; /* where a line was that was touched; another may have come there */
+	/* Where lines were that were touched last; another one may have come there since. */
+	struct line_use *recent[RECENT];
 };
 
 struct strides *strides_create(const struct line_sample *told, const struct line_sample *used,
@@ -341,26 +343,19 @@ void strides_fetched(struct strides *strides, uint64_t line, uint32_t who)
 	bucket[0] = (struct line_use){.line = line, .who = who + 1};
 }
 
-void strides_touched(struct strides *strides, uint64_t line, unsigned first, unsigned bytes)
-{
-	strides_touched_bytes(strides, line,
-			      (bytes < CACHE_LINE ? (1ull << bytes) - 1 : UINT64_MAX)
-				      << (first & LINE_MASK));
-}
-
-void strides_touched_bytes(struct strides *strides, uint64_t line, uint64_t mask)
+void strides_touched(struct strides *strides, uint64_t line, uint64_t bytes)
 {
 	if (!is_followed(strides, line))
 		return;
 	struct line_use **recent = &strides->recent[line / CACHE_CLASSES % RECENT];
 	if (*recent && is_use_of(*recent, line)) {
-		(*recent)->used |= mask;
+		(*recent)->used |= bytes;
 		return;
 	}
 	struct line_use *bucket = bucket_of(strides, line);
 	for (size_t way = 0; way < WAYS; way++)
 		if (is_use_of(&bucket[way], line)) {
-			bucket[way].used |= mask;
+			bucket[way].used |= bytes;
 			*recent = &bucket[way];
 			return;
 		}
@@ -412,8 +407,8 @@ static uint64_t steps_of(const struct stride_counts *counts)
 }
 
 /* One row for all threads of an instruction; its step is that of the thread with most. */
-static void add_row(struct profile *profile, struct u64_map *row_of, uint32_t module,
-		    uint64_t offset, const struct stride_counts *counts)
+static struct rf_error *add_row(struct profile *profile, struct u64_map *row_of, uint32_t module,
+				uint64_t offset, const struct stride_counts *counts)
 {
 	const uint64_t key = ((uint64_t)module << 48 | offset) + 1;
 	const uint32_t *index = u64_map_find(row_of, key);
@@ -428,9 +423,11 @@ static void add_row(struct profile *profile, struct u64_map *row_of, uint32_t mo
 			.fetched = counts->fetched,
 			.used = counts->used,
 		};
-		if (rf_array_push(profile->strides, profile->n_strides, profile->cap_strides, row))
-			(void)u64_map_set(row_of, key, (uint32_t)profile->n_strides - 1);
-		return;
+		return rf_array_push(profile->strides, profile->n_strides, profile->cap_strides,
+				     row) &&
+				       u64_map_set(row_of, key, (uint32_t)profile->n_strides - 1)
+			       ? NULL
+			       : rf_error_no_memory();
 	}
 	struct profile_stride *row = &profile->strides[*index];
 	if (steps_of(counts) > row->unit + row->constant + row->random)
@@ -440,27 +437,31 @@ static void add_row(struct profile *profile, struct u64_map *row_of, uint32_t mo
 	row->random += counts->random;
 	row->fetched += counts->fetched;
 	row->used += counts->used;
+	return NULL;
 }
 
-void strides_save(struct strides *strides, struct profile *profile,
-		  void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset),
-		  void *context)
+struct rf_error *strides_save(struct strides *strides, struct profile *profile,
+			      void (*place)(void *context, uint32_t who, uint32_t *module,
+					    uint64_t *offset),
+			      void *context)
 {
+	struct rf_error *error = NULL;
 	struct u64_map row_of = {0};
 	close_all(strides);
 	const uint64_t n_buckets = strides->n_buckets;
 	strides->n_buckets = 0; /* they are all counted */
 	const size_t n = strides->n_fetches > strides->n_walks / 2 ? strides->n_fetches
 								   : strides->n_walks / 2;
-	for (uint32_t who = 0; who < n; who++) {
+	for (uint32_t who = 0; who < n && !error; who++) {
 		const struct stride_counts counts = strides_counts(strides, who);
 		uint32_t module;
 		uint64_t offset;
 		if (!steps_of(&counts) && !counts.fetched)
 			continue;
 		place(context, who, &module, &offset);
-		add_row(profile, &row_of, module, offset, &counts);
+		error = add_row(profile, &row_of, module, offset, &counts);
 	}
 	strides->n_buckets = n_buckets;
 	u64_map_deinit(&row_of);
+	return error;
 }

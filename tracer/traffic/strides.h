@@ -13,6 +13,7 @@
  * are shares of all accesses. */
 #pragma once
 
+#include "base/error.h"
 #include "profile/profile.h"
 #include "tracer/traffic/line_sample.h"
 
@@ -37,24 +38,22 @@ void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t bu
  * brought in once more, or twice as many lines as the last cache holds have been since, or the end
  * comes.  `line` may have bits that tell address spaces apart. */
 void strides_fetched(struct strides *strides, uint64_t line, uint32_t who);
-/* Anybody touches bytes of a line.  Those of lines that nobody has brought in, or that are not
- * followed, are ignored, here and there. */
-void strides_touched(struct strides *strides, uint64_t line, unsigned first, unsigned bytes);
-
-/* The same of the bytes whose bits are set. */
-void strides_touched_bytes(struct strides *strides, uint64_t line, uint64_t bytes);
+/* Anybody touches the bytes of a line whose bits are set.  Those of lines that nobody has brought
+ * in, or that are not followed, are ignored, here and there. */
+void strides_touched(struct strides *strides, uint64_t line, uint64_t bytes);
 
 /* What was found for one `who`. */
 struct stride_counts {
-	uint64_t unit, constant,
-		random;         /* steps: by the width of the access, by another constant, others */
+	/* Steps: by the width of the access, by another constant, others. */
+	uint64_t unit, constant, random;
 	int64_t step;           /* bytes, the most frequent constant one, unit or not; 0: none */
 	uint64_t fetched, used; /* bytes */
 };
 struct stride_counts strides_counts(const struct strides *strides, uint32_t who);
 
 /* Adds a row for each instruction.  `place` gives the instruction of a `who`.  Lines that are still
- * in the caches count as if they left now. */
-void strides_save(struct strides *strides, struct profile *profile,
-		  void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset),
-		  void *context);
+ * in the caches count as if they left now.  Errors: memory is short. */
+struct rf_error *strides_save(struct strides *strides, struct profile *profile,
+			      void (*place)(void *context, uint32_t who, uint32_t *module,
+					    uint64_t *offset),
+			      void *context);

@@ -1,3 +1,5 @@
+/* Turns a record into the accesses that it stands for, by the form of its operands: plain ones,
+ * masked vectors, strings, gathers and scatters. */
 #include "tracer/traffic/trace_expand.h"
 
 #include <string.h>

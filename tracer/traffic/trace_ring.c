@@ -1,3 +1,5 @@
+/* The tracer's end of the ring that a traced thread fills: chunks that are full, and the state that
+ * tells the thread what to record. */
 #include "tracer/traffic/trace_ring.h"
 
 #include <linux/futex.h>

@@ -11,10 +11,11 @@
 
 struct traffic_options {
 	bool trace; /* false: no traffic; set by the choice of sources (tracer/pmu/pmu_plan.h) */
-	const char *cache; /* the hierarchy to simulate, such as L1=48K:12,L2=2M:16,L3=32M:16, or
-			    * the name of a file that describes one; NULL: this machine's */
-	unsigned cache_sample; /* one class of sets in so many is simulated (cache/traffic.h); 1:
-				* all, CACHE_CLASSES: one; 0: as many as can be simulated meanwhile
-				*/
-	bool cache_prefetch;   /* a miss brings the next line, too */
+	/* The hierarchy to simulate, such as L1=48K:12,L2=2M:16,L3=32M:16, or the name of a file
+	 * that describes one; NULL: this machine's. */
+	const char *cache;
+	/* One class of sets in so many is simulated (cache/traffic.h); 1: all, CACHE_CLASSES: one;
+	 * 0: as many as can be simulated meanwhile. */
+	unsigned cache_sample;
+	bool cache_prefetch; /* a miss brings the next line, too */
 };

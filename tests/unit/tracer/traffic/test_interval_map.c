@@ -146,11 +146,7 @@ Test(interval_map, agrees_with_an_array_of_bytes)
 		random_changes(map, cells, 2000);
 		for (uint64_t at = 0; at < SIZE; at += 7)
 			assert_same_at(map, cells, at);
-		struct interval_map *copy = interval_map_copy(map);
 		interval_map_destroy(map);
-		for (uint64_t at = 0; at < SIZE; at += 11)
-			assert_same_at(copy, cells, at);
-		interval_map_destroy(copy);
 	}
 	free(cells);
 }
@@ -185,6 +181,5 @@ Test(interval_map, terabytes_are_one_range)
 		  found.end == 20ull << 40);
 	cr_assert(interval_map_remove(map, 0, 1ull << 46));
 	cr_assert_not(interval_map_find(map, (5ull << 40) + 3, &found));
-	cr_assert_lt(interval_map_bytes(map), 100000);
 	interval_map_destroy(map);
 }

@@ -272,16 +272,16 @@ Test(strides, useful_share)
 	begin(UINT64_MAX);
 	for (uint64_t line = 0; line < 100; line++) {
 		strides_fetched(strides, line, 1);
-		strides_touched(strides, line, 0, 8);
-		strides_touched(strides, line, 4, 8); /* 12 bytes in all */
+		strides_touched(strides, line, line_bytes(0, 8));
+		strides_touched(strides, line, line_bytes(4, 8)); /* 12 bytes in all */
 	}
 	for (uint64_t line = 100; line < 200; line++) {
 		strides_fetched(strides, line, 2);
-		strides_touched(strides, line, 0, 64);
+		strides_touched(strides, line, line_bytes(0, 64));
 	}
-	strides_touched(strides, 1000, 0, 64); /* nobody's */
-	strides_fetched(strides, 0, 2);        /* once more: 1's has left */
-	strides_touched(strides, 0, 63, 1);
+	strides_touched(strides, 1000, line_bytes(0, 64)); /* nobody's */
+	strides_fetched(strides, 0, 2);                    /* once more: 1's has left */
+	strides_touched(strides, 0, line_bytes(63, 1));
 	const struct stride_counts first = strides_counts(strides, 1),
 				   second = strides_counts(strides, 2);
 	cr_assert_eq(first.fetched, 6400);
@@ -297,7 +297,7 @@ Test(strides, only_some_classes_are_followed)
 	struct strides *some = strides_create(&all, &one, 4096);
 	for (uint64_t line = 0; line < 640; line++) {
 		strides_fetched(some, line, 1);
-		strides_touched(some, line, 8, 8);
+		strides_touched(some, line, line_bytes(8, 8));
 	}
 	cr_assert_eq(strides_counts(some, 1).fetched, 640);
 	cr_assert_eq(strides_counts(some, 1).used, 80);
@@ -311,7 +311,7 @@ Test(strides, more_lines_than_a_cache_holds)
 	begin(UINT64_MAX);
 	for (uint64_t line = 0; line < 1000000; line++) {
 		strides_fetched(strides, line, 5);
-		strides_touched(strides, line, 16, 16);
+		strides_touched(strides, line, line_bytes(16, 16));
 	}
 	const struct stride_counts counts = end(5);
 	cr_assert_eq(counts.fetched, 64000000);
@@ -334,7 +334,7 @@ Test(strides, rows_of_the_profile)
 		strides_note(strides, 6, false, 0, DATA + 100 * i, 8);
 	}
 	strides_fetched(strides, 1, 4);
-	strides_touched(strides, 1, 0, 32);
+	strides_touched(strides, 1, line_bytes(0, 32));
 	strides_save(strides, profile, place, NULL);
 	strides_destroy(strides);
 	cr_assert_eq(profile->n_strides, 2);

@@ -1,0 +1,241 @@
+/* At the end of a run: gives the objects of an address space their names (the function and line
+ * that allocated a block, the place where a variable is declared), and adds them and their traffic
+ * to the profile. */
+#include "tracer/traffic/objects_save.h"
+
+#include "base/array.h"
+#include "base/u64_map.h"
+#include "symbols/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a variable with so large a part of all lines, and with so many, it is looked up where it is
+ * declared. */
+#define DECLARED_SHARE 0.001
+#define DECLARED_LINES 256
+
+/* What is being saved, with the symbols of modules that have been opened for it. */
+struct name_source {
+	struct profile *profile;
+	const struct objects_rows *rows;
+	size_t n_old;                   /* objects of other processes */
+	struct symbol_module **modules; /* by profile module; NULL: not opened, or cannot be */
+	bool *tried;
+	uint32_t *row_of; /* by object: its row, or PROFILE_NONE */
+};
+
+static struct symbol_module *symbols_of(struct name_source *names, uint32_t module)
+{
+	const struct profile_module *row = &names->profile->modules[module];
+	if (names->tried[module])
+		return names->modules[module];
+	names->tried[module] = true;
+	if (row->path[0] == '[')
+		return NULL;
+	struct rf_error *error = symbol_module_open(row->path, &names->modules[module]);
+	if (error)
+		names->modules[module] = NULL;
+	rf_error_destroy(error);
+	if (names->modules[module] && row->build_id[0] &&
+	    strcmp(symbol_module_build_id(names->modules[module]), row->build_id) != 0) {
+		symbol_module_close(names->modules[module]); /* replaced since the run */
+		names->modules[module] = NULL;
+	}
+	return names->modules[module];
+}
+
+/* The function and line of the call before a call site; a function without a symbol has no name. */
+static void name_site(struct name_source *names, const struct object *object,
+		      struct profile_object *row)
+{
+	struct symbol_module *module =
+		row->module < names->profile->n_modules ? symbols_of(names, row->module) : NULL;
+	struct symbol symbol;
+	const char *file = NULL;
+	uint32_t line = 0;
+	if (!module || !object->offset || !symbol_find(module, object->offset - 1, &symbol))
+		return;
+	(void)symbol_caller_line(module, object->offset - 1, &file, &line);
+	free(row->name);
+	free(row->file);
+	row->name = strdup(strstr(symbol.name, "+0x") ? "" : symbol.name);
+	row->file = strdup(file ? file : "");
+	row->line = line;
+}
+
+static bool same_object(const struct profile_object *row, const struct object *object,
+			uint32_t module)
+{
+	return row->kind == object->kind && row->module == module &&
+	       row->offset == object->offset &&
+	       (object->kind != OBJECT_HEAP || row->module != PROFILE_NONE ||
+		strcmp(row->name, object->name ? object->name : "") == 0);
+}
+
+static struct rf_error *add_object(struct name_source *names, const struct object *object,
+				   uint32_t module, uint32_t *index)
+{
+	struct profile *profile = names->profile;
+	struct profile_object row = {
+		.kind = object->kind,
+		.module = module,
+		.offset = object->offset,
+		.name = strdup(object->name ? object->name : ""),
+		.file = strdup(object->file ? object->file : ""),
+		.line = object->line,
+		.bytes = object->most,
+		.n = object->n,
+	};
+	if (object->kind == OBJECT_HEAP || object->kind == OBJECT_MAPPING)
+		name_site(names, object, &row);
+	*index = (uint32_t)profile->n_objects;
+	if (row.name && row.file &&
+	    rf_array_push(profile->objects, profile->n_objects, profile->cap_objects, row))
+		return NULL;
+	free(row.name);
+	free(row.file);
+	return rf_error_no_memory();
+}
+
+/* Adds an object to the row that another process has of it, or makes one. */
+static struct rf_error *save_object(struct name_source *names, const struct object *object,
+				    uint32_t *index)
+{
+	struct profile *profile = names->profile;
+	const uint32_t module = object->module == PROFILE_NONE
+					? PROFILE_NONE
+					: names->rows->module(names->rows->context, object->module);
+	for (size_t i = 0; i < names->n_old; i++) {
+		struct profile_object *row = &profile->objects[i];
+		if (!same_object(row, object, module))
+			continue;
+		row->n += object->n;
+		row->bytes = row->bytes > object->most ? row->bytes : object->most;
+		*index = (uint32_t)i;
+		return NULL;
+	}
+	return add_object(names, object, module, index);
+}
+
+static struct rf_error *save_all(struct name_source *names, const struct objects *objects)
+{
+	size_t n;
+	const struct object *object = objects_all(objects, &n);
+	for (size_t i = 0; i < n; i++) {
+		names->row_of[i] = PROFILE_NONE;
+		struct rf_error *error = object[i].is_touched || object[i].n
+						 ? save_object(names, &object[i], &names->row_of[i])
+						 : NULL;
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+/* Adds lines to the row of that object and instruction. */
+static struct rf_error *save_lines(struct profile *profile, struct u64_map *row_of,
+				   const struct profile_object_traffic *add)
+{
+	const uint64_t key =
+		(add->offset * 0x9e3779b97f4a7c15u ^ (uint64_t)add->module << 40) + add->object;
+	const uint32_t *index = u64_map_find(row_of, key);
+	struct profile_object_traffic *row = index ? &profile->object_traffic[*index] : NULL;
+	if (row && row->object == add->object && row->module == add->module &&
+	    row->offset == add->offset) {
+		row->read += add->read;
+		row->write_allocate += add->write_allocate;
+		row->write += add->write;
+		return NULL;
+	}
+	if (!rf_array_push(profile->object_traffic, profile->n_object_traffic,
+			   profile->cap_object_traffic, *add) ||
+	    (!row && !u64_map_set(row_of, key, (uint32_t)profile->n_object_traffic - 1)))
+		return rf_error_no_memory();
+	return NULL;
+}
+
+static struct rf_error *save_traffic(const struct name_source *names, const struct objects *objects)
+{
+	size_t n;
+	const struct object_lines *lines = objects_lines(objects, &n);
+	struct u64_map row_of = {0};
+	struct rf_error *error = NULL;
+	for (size_t i = 0; i < n && !error; i++) {
+		struct profile_object_traffic row = {
+			.object = names->row_of[lines[i].object],
+			.module = PROFILE_NONE,
+			.read = lines[i].read,
+			.write_allocate = lines[i].write_allocate,
+			.write = lines[i].write,
+		};
+		names->rows->place(names->rows->context, lines[i].who, &row.module, &row.offset);
+		error = save_lines(names->profile, &row_of, &row);
+	}
+	u64_map_deinit(&row_of);
+	return error;
+}
+
+/* All modules of objects have a row before there are arrays by module. */
+static void make_module_rows(const struct objects *objects, const struct objects_rows *rows)
+{
+	size_t n;
+	const struct object *object = objects_all(objects, &n);
+	for (size_t i = 0; i < n; i++)
+		if (object[i].module != PROFILE_NONE)
+			(void)rows->module(rows->context, object[i].module);
+}
+
+/* Finds out where the variables are declared that are worth the reading of all DWARF. */
+static struct rf_error *declare_variables(struct objects *objects)
+{
+	size_t n, n_lines;
+	const struct object *object = objects_all(objects, &n);
+	const struct object_lines *lines = objects_lines(objects, &n_lines);
+	uint64_t all = 0, *of = calloc(n, sizeof(*of));
+	if (!of)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < n_lines; i++) {
+		const uint64_t moved = lines[i].read + lines[i].write_allocate + lines[i].write;
+		of[lines[i].object] += moved;
+		all += moved;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (object[i].n && of[i] >= DECLARED_LINES &&
+		    (double)of[i] >= DECLARED_SHARE * (double)all)
+			objects_declare(objects, i);
+	free(of);
+	return NULL;
+}
+
+static struct rf_error *save_named(struct name_source *names, const struct objects *objects)
+{
+	const size_t n_modules = names->profile->n_modules;
+	size_t n;
+	(void)objects_all(objects, &n);
+	names->modules = calloc(n_modules + 1, sizeof(*names->modules));
+	names->tried = calloc(n_modules + 1, sizeof(*names->tried));
+	names->row_of = calloc(n, sizeof(*names->row_of));
+	struct rf_error *error = names->modules && names->tried && names->row_of
+					 ? save_all(names, objects)
+					 : rf_error_no_memory();
+	if (!error)
+		error = save_traffic(names, objects);
+	for (size_t i = 0; names->modules && i < n_modules; i++)
+		symbol_module_close(names->modules[i]);
+	free(names->modules);
+	free(names->tried);
+	free(names->row_of);
+	return error;
+}
+
+struct rf_error *objects_save(struct objects *objects, struct profile *profile,
+			      const struct objects_rows *rows)
+{
+	struct rf_error *error = declare_variables(objects);
+	if (error)
+		return error;
+	make_module_rows(objects, rows);
+	struct name_source names = {.profile = profile, .rows = rows, .n_old = profile->n_objects};
+	return save_named(&names, objects);
+}

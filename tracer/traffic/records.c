@@ -1,0 +1,249 @@
+/* Reads what the code of a traced thread has recorded: each record names a group of operands and an
+ * address, and becomes one access or several (struct access), which the simulation takes.
+ *
+ * A record of one operand within a line is one access.  A record of several, as unrolled loops
+ * make, is taken line by line where it can be (group_lines.h), and else operand by operand, in the
+ * order of execution. */
+#include "tracer/traffic/records.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* The steps of a thread are looked at in its first BURST_FIRST chunks, then in one of BURST_OF. */
+#define BURST_FIRST 8
+#define BURST_OF 16
+/* The kinds of accesses that have steps. */
+#define STEPS (OPERAND_LOAD | OPERAND_STORE | OPERAND_NON_TEMPORAL)
+
+void record_reader_init(struct record_reader *reader, struct simulation *simulation,
+			const struct trace_config *config, uint32_t thread, uint32_t space,
+			uint32_t core)
+{
+	*reader = (struct record_reader){
+		.simulation = simulation, .config = config, .space = space, .accounts = {thread}};
+	access_filter_init(&reader->filter, simulation->hierarchy, core,
+			   access_filter_suits(&simulation->geometry));
+}
+
+void record_reader_deinit(struct record_reader *reader)
+{
+	access_filter_end(&reader->filter);
+	if (reader->simulation->running == &reader->filter)
+		reader->simulation->running = NULL;
+	thread_accounts_deinit(&reader->accounts);
+	free(reader->lines);
+}
+
+static inline bool is_simulated(const struct record_reader *reader, uint64_t line)
+{
+	return class_stages_now(&reader->simulation->stages) >> line % CACHE_CLASSES & 1 &&
+	       !(line >> SPACE_SHIFT);
+}
+
+static inline uint64_t with_space(const struct record_reader *reader, uint64_t line)
+{
+	return line | (uint64_t)reader->space << SPACE_SHIFT;
+}
+
+static inline uint32_t account_of(struct record_reader *reader, const struct trace_operand *operand)
+{
+	const uint32_t who = thread_accounts_find(&reader->accounts, operand->number);
+	return who != NO_ACCOUNT ? who
+				 : thread_accounts_open(&reader->accounts,
+							reader->simulation->accounts, operand);
+}
+
+/* An operand's access to `n` bytes from `address` on, within a line that is simulated.
+ * `step_bytes`: as in struct access, if steps are looked at. */
+static inline void take_access(struct record_reader *reader, const struct trace_operand *operand,
+			       uint64_t address, unsigned n, uint32_t step_bytes)
+{
+	const unsigned first = address % CACHE_LINE;
+	const uint8_t kinds = operand->access;
+	const struct access access = {
+		.filter = &reader->filter,
+		.address = address,
+		.line = with_space(reader, address / CACHE_LINE),
+		.who = account_of(reader, operand),
+		.kinds = kinds,
+		.first = (uint8_t)first,
+		.n = (uint8_t)n,
+		.touched = kinds & (OPERAND_LOAD | OPERAND_STORE) ? line_bytes(first, n) : 0,
+		.step_bytes = reader->in_burst && kinds & STEPS ? step_bytes : 0,
+		.burst = reader->burst,
+	};
+	if (access.who != NO_ACCOUNT)
+		simulation_access(reader->simulation, &access);
+}
+
+/* ---- a record of one operand within a line, as most are ---- */
+
+static bool take_simple(struct record_reader *reader, const struct trace_record *record,
+			const struct trace_group *group)
+{
+	if (group->n != 1 || group->form != OPERAND_PLAIN || trace_record_repeats(record))
+		return false;
+	const struct trace_operand *operand = &group->operands[0];
+	const uint64_t address = record->address + (uint64_t)operand->at;
+	if (address % CACHE_LINE + operand->bytes > CACHE_LINE || !operand->bytes)
+		return false;
+	if (is_simulated(reader, address / CACHE_LINE))
+		take_access(reader, operand, address, operand->bytes, operand->bytes);
+	return true;
+}
+
+/* ---- operand by operand ---- */
+
+/* A record that is taken operand by operand. */
+struct operands_of_record {
+	struct record_reader *reader;
+	bool one_line; /* only one line counts: that with this number in the lower 32 bits */
+	uint32_t line;
+};
+
+static void take_operand(void *context, const struct trace_operand *operand, uint64_t address,
+			 uint64_t bytes)
+{
+	const struct operands_of_record *of = context;
+	for (uint64_t done = 0; done < bytes;) {
+		const uint64_t at = address + done, rest = bytes - done;
+		const uint64_t line = at / CACHE_LINE, to_end = CACHE_LINE - at % CACHE_LINE;
+		const unsigned n = (unsigned)(rest < to_end ? rest : to_end);
+		if (is_simulated(of->reader, line) && (!of->one_line || (uint32_t)line == of->line))
+			take_access(of->reader, operand, at, n,
+				    done || of->one_line ? 0 : (uint32_t)bytes);
+		done += n;
+	}
+}
+
+static bool take_operands(struct record_reader *reader, const struct trace_record *record)
+{
+	struct operands_of_record of = {reader, trace_record_repeats(record), record->extra};
+	return trace_expand(reader->config, &reader->expansion, record, take_operand, &of);
+}
+
+/* What a record does to one line alone. */
+static void take_operands_at(struct record_reader *reader, const struct trace_record *record,
+			     uint64_t line)
+{
+	struct operands_of_record of = {reader, true, (uint32_t)line};
+	(void)trace_expand(reader->config, &reader->expansion, record, take_operand, &of);
+}
+
+/* ---- line by line ---- */
+
+/* False, and nothing is done, where one of the instructions has no account yet. */
+static bool take_part(struct record_reader *reader, uint64_t line, const struct line_part *part)
+{
+	const struct thread_accounts *accounts = &reader->accounts;
+	const struct filter_rest later = {
+		.loaded = part->loaded,
+		.stored = part->stored,
+		.loads = part->loads,
+		.stores = part->stores,
+		.load_who = part->loads ? thread_accounts_find(accounts, part->load_who) : 0,
+		.store_who = part->stores ? thread_accounts_find(accounts, part->store_who) : 0,
+	};
+	const struct access access = {
+		.filter = &reader->filter,
+		.address = line * CACHE_LINE + part->first,
+		.line = with_space(reader, line),
+		.who = thread_accounts_find(accounts, part->who),
+		.kinds = (uint8_t)(1 << part->kind),
+		.first = part->first,
+		.n = part->n,
+		.touched = part->touched,
+		.later = later.loads || later.stores ? &later : NULL,
+	};
+	if (access.who == NO_ACCOUNT || later.load_who == NO_ACCOUNT ||
+	    later.store_who == NO_ACCOUNT)
+		return false;
+	simulation_access(reader->simulation, &access);
+	return true;
+}
+
+static inline uint64_t rotate_right(uint64_t bits, unsigned n)
+{
+	return bits >> n % 64 | bits << (64 - n) % 64;
+}
+
+/* Whether a record may be taken line by line: steps are not looked at, no line brings in another,
+ * and none lies outside of the address space. */
+static bool goes_by_lines(const struct record_reader *reader, const struct trace_record *record)
+{
+	const uint64_t line = record->address / CACHE_LINE;
+	return !reader->in_burst && reader->simulation->by_line && reader->filter.on &&
+	       !trace_record_repeats(record) &&
+	       line - FARTHEST_LINE < (1ull << SPACE_SHIFT) - 2 * FARTHEST_LINE;
+}
+
+static bool take_lines(struct record_reader *reader, const struct trace_record *record,
+		       uint32_t number, const struct trace_group *group)
+{
+	if (!goes_by_lines(reader, record) ||
+	    (!reader->lines && !(reader->lines = calloc(1, sizeof(*reader->lines)))))
+		return false;
+	const struct group_lines *lines =
+		group_lines_get(reader->lines, reader->config, number, group, record->address);
+	const uint64_t line = record->address / CACHE_LINE;
+	if (!lines->n)
+		return false;
+	uint64_t todo = lines->lines & rotate_right(class_stages_now(&reader->simulation->stages),
+						    line % CACHE_CLASSES);
+	for (; todo; todo &= todo - 1) {
+		const unsigned k = (unsigned)__builtin_ctzll(todo);
+		const uint64_t at = k <= FARTHEST_LINE ? line + k : line + k - CACHE_CLASSES;
+		if (!take_part(reader, at, &lines->parts[lines->part[k]]))
+			take_operands_at(reader, record, at);
+	}
+	return true;
+}
+
+/* ---- records ---- */
+
+static void take_allocation(struct record_reader *reader, const struct trace_record *record)
+{
+	struct space *space = simulation_space(reader->simulation, reader->space);
+	if (space)
+		allocation_record_take(&reader->allocation, &space->calls, reader->accounts.thread,
+				       record);
+}
+
+static void take_record(struct record_reader *reader, const struct trace_record *record)
+{
+	const uint32_t number = record->word & ((1u << TRACE_GROUP_BITS) - 1);
+	const struct trace_group *group = trace_config_group(reader->config, number);
+	if (is_allocation_record(record))
+		take_allocation(reader, record);
+	else if (!group)
+		reader->n_unknown++;
+	else if (!take_simple(reader, record, group) && !take_lines(reader, record, number, group))
+		take_operands(reader, record);
+}
+
+static void begin_chunk(struct record_reader *reader)
+{
+	const uint32_t n = reader->n_chunks++;
+	reader->in_burst = n < BURST_FIRST || n % BURST_OF == 0;
+	reader->burst = n < BURST_FIRST ? 0 : n + 1;
+}
+
+/* Only now what the parent has mapped for the thread's stack is known. */
+static void tell_stack(struct record_reader *reader)
+{
+	const struct space *space = simulation_space(reader->simulation, reader->space);
+	if (space && reader->stack_pointer)
+		objects_stack(space->objects, reader->stack_pointer);
+	reader->stack_pointer = 0;
+}
+
+void record_reader_take(struct record_reader *reader, const struct trace_record *records, size_t n)
+{
+	size_t i = 0;
+	simulation_run(reader->simulation, &reader->filter);
+	begin_chunk(reader);
+	tell_stack(reader);
+	for (; i < n && !is_end_of_chunk(&records[i]); i++)
+		take_record(reader, &records[i]);
+	reader->n_records += i;
+}

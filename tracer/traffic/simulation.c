@@ -1,0 +1,147 @@
+/* Takes accesses to lines, and counts what they move: for whom (accounts), whose data it is
+ * (objects), how much of it is used (strides), and what a smaller cache would have moved (working
+ * sets). */
+#include "tracer/traffic/simulation.h"
+
+#include "base/array.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* One class in FULL_OF has full lines; where classes are a sample, a quarter of its lines. */
+#define FULL_OF 16
+#define FULL_BITS 0xc0000000
+/* Lines that working sets follow: in a sample, where more would take too long with lines that do
+ * not come again, and of all lines. */
+#define FOLLOWED_LINES (1 << 14)
+#define FOLLOWED_OF_ALL (1 << 16)
+
+/* ---- what crosses borders ---- */
+
+/* Of a line that the access at hand brings in or writes past the caches the place in it is known.
+ */
+static void note_object(const struct simulation *simulation, enum traffic event, uint32_t who,
+			uint64_t line)
+{
+	const struct space *space = simulation_space(simulation, (uint32_t)(line >> SPACE_SHIFT));
+	if (event < TRAFFIC_MEM_READ || !space)
+		return;
+	const bool is_here = simulation->at_line == line && event != TRAFFIC_MEM_WRITE_BACK;
+	const uint64_t start = (line & ((1ull << SPACE_SHIFT) - 1)) * CACHE_LINE;
+	objects_note(space->objects, is_here ? simulation->at_address : start, event, who);
+}
+
+static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
+{
+	struct simulation *simulation = context;
+	const unsigned class = line % CACHE_CLASSES;
+	if (event == TRAFFIC_MEM_READ || event == TRAFFIC_MEM_WRITE_ALLOCATE)
+		strides_fetched(simulation->strides, line, who);
+	if (class_stages_kept(&simulation->stages) >> class & 1) {
+		working_set_event(simulation->working_set, simulation->geometry.n_levels, event,
+				  who, line);
+		note_object(simulation, event, who, line);
+	}
+	const bool is_full = line_sample_has(&simulation->full, line);
+	if (event == TRAFFIC_MEM_EVADABLE && !is_full)
+		return; /* what else was written to it is not known */
+	accounts_count(simulation->accounts, who, event, class, is_full);
+}
+
+/* ---- accesses ---- */
+
+void simulation_run(struct simulation *simulation, struct access_filter *filter)
+{
+	if (simulation->running && simulation->running != filter)
+		access_filter_end(simulation->running);
+	simulation->running = filter;
+}
+
+/* ---- address spaces ---- */
+
+struct rf_error *simulation_add_space(struct simulation *simulation, struct object_world *world,
+				      uint32_t *number)
+{
+	struct space space = {.world = world};
+	if (world) {
+		const struct objects_source source = object_world_source(world);
+		space.calls.objects = space.objects = objects_create(&source);
+	}
+	if (!rf_array_push(simulation->spaces, simulation->n_spaces, simulation->cap_spaces,
+			   space)) {
+		objects_destroy(space.objects);
+		object_world_destroy(world);
+		return rf_error_no_memory();
+	}
+	*number = (uint32_t)(simulation->n_spaces - 1) & ((1u << (64 - SPACE_SHIFT)) - 1);
+	return NULL;
+}
+
+struct space *simulation_space(const struct simulation *simulation, uint32_t number)
+{
+	return number < simulation->n_spaces && simulation->spaces[number].objects
+		       ? &simulation->spaces[number]
+		       : NULL;
+}
+
+/* ---- the whole ---- */
+
+/* The lines of which more is known than caches need, in classes that are kept in any case. */
+static void choose_full(struct simulation *simulation)
+{
+	unsigned n = 0;
+	for (uint64_t rest = class_stages_kept(&simulation->stages); rest; rest &= rest - 1)
+		if (n++ % FULL_OF == 0)
+			simulation->full.classes |= rest & -rest;
+	simulation->full.bits =
+		class_stages_first(&simulation->stages) == UINT64_MAX ? 0 : FULL_BITS;
+}
+
+static struct strides *make_strides(const struct simulation *simulation)
+{
+	const struct geometry *geometry = &simulation->geometry;
+	const struct cache_level *last = &geometry->levels[geometry->n_levels - 1];
+	const uint64_t n_classes = (uint64_t)__builtin_popcountll(simulation->full.classes);
+	const uint64_t lines = last->bytes / CACHE_LINE / CACHE_CLASSES * n_classes;
+	return strides_create(&simulation->full, &simulation->full,
+			      lines / line_sample_one_in(&simulation->full));
+}
+
+struct rf_error *simulation_init(struct simulation *simulation, const struct geometry *geometry,
+				 const struct traffic_options *options)
+{
+	*simulation =
+		(struct simulation){.geometry = *geometry, .by_line = !options->cache_prefetch};
+	class_stages_init(&simulation->stages, geometry, options);
+	choose_full(simulation);
+	const uint64_t first = class_stages_first(&simulation->stages);
+	const uint64_t kept = class_stages_kept(&simulation->stages);
+	simulation->hierarchy =
+		hierarchy_create(geometry, 1, first, options->cache_prefetch, note, simulation);
+	simulation->accounts = accounts_create(first);
+	simulation->strides = make_strides(simulation);
+	simulation->working_set =
+		working_set_create(kept == UINT64_MAX ? FOLLOWED_OF_ALL : FOLLOWED_LINES,
+				   (unsigned)__builtin_popcountll(kept));
+	if (simulation->hierarchy && simulation->accounts && simulation->strides &&
+	    simulation->working_set) {
+		assert(hierarchy_classes(simulation->hierarchy) == first);
+		return NULL;
+	}
+	simulation_deinit(simulation);
+	return rf_error_no_memory();
+}
+
+void simulation_deinit(struct simulation *simulation)
+{
+	for (size_t i = 0; i < simulation->n_spaces; i++) {
+		allocator_calls_deinit(&simulation->spaces[i].calls);
+		objects_destroy(simulation->spaces[i].objects);
+		object_world_destroy(simulation->spaces[i].world);
+	}
+	free(simulation->spaces);
+	hierarchy_destroy(simulation->hierarchy);
+	accounts_destroy(simulation->accounts);
+	strides_destroy(simulation->strides);
+	working_set_destroy(simulation->working_set);
+}

@@ -1,0 +1,113 @@
+/* What all processes of a run share: the simulated caches, and all that is counted of their
+ * traffic.
+ *
+ * There is one way in, simulation_access: an access of a core to one line, which goes through the
+ * core's filter into the hierarchy, to the use of lines and to the steps of its instruction.  What
+ * then crosses a border of the hierarchy is counted for accounts, working sets and data objects.
+ * One thread at a time. */
+#pragma once
+
+#include "base/assert.h"
+#include "cache/hierarchy.h"
+#include "cache/working_set.h"
+#include "insn/operands.h"
+#include "tracer/traffic/access_filter.h"
+#include "tracer/traffic/accounts.h"
+#include "tracer/traffic/allocator_calls.h"
+#include "tracer/traffic/class_stages.h"
+#include "tracer/traffic/line_sample.h"
+#include "tracer/traffic/object_world.h"
+#include "tracer/traffic/objects.h"
+#include "tracer/traffic/strides.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+_Static_assert(OPERAND_LOAD == 1 << CACHE_LOAD && OPERAND_STORE == 1 << CACHE_STORE &&
+		       OPERAND_NON_TEMPORAL == 1 << CACHE_NON_TEMPORAL &&
+		       OPERAND_FLUSH == 1 << CACHE_FLUSH && OPERAND_CLEAN == 1 << CACHE_CLEAN &&
+		       OPERAND_LINE_ZERO == 1 << CACHE_LINE_ZERO,
+	       "bits of enum operand_access are kinds of enum cache_access");
+
+/* Of a line's number the bits from this one on tell the address space (cache/hierarchy.h). */
+#define SPACE_SHIFT 51
+
+/* One access of an instruction to one line, or all that a record of several operands does to it. */
+struct access {
+	struct access_filter *filter; /* of the core */
+	uint64_t address;             /* of its first byte in the line */
+	uint64_t line;                /* number, with that of the address space */
+	uint32_t who;                 /* account */
+	uint8_t kinds;                /* bits of enum operand_access; done in their order */
+	uint8_t first, n;             /* bytes of the line */
+	uint64_t touched;             /* bytes loaded or stored, the later accesses' too */
+	/* What follows to the same line at once, or NULL. */
+	const struct filter_rest *later;
+	/* As a step of its instruction: the bytes of the operand, which may go on in other lines;
+	 * 0: it is not to be looked at.  `burst`: as in strides_note. */
+	uint32_t step_bytes, burst;
+};
+
+/* One address space. */
+struct space {
+	struct object_world *world;
+	struct objects *objects;      /* NULL: not asked */
+	struct allocator_calls calls; /* of these objects */
+};
+
+struct simulation {
+	struct geometry geometry;
+	struct class_stages stages;
+	struct line_sample full; /* lines of which a thread's accesses are all recorded */
+	bool by_line;            /* no line that misses brings another one in */
+	struct hierarchy *hierarchy;
+	struct accounts *accounts;
+	struct strides *strides;
+	struct working_set *working_set;
+	struct space *spaces;
+	size_t n_spaces, cap_spaces;
+	struct access_filter *running; /* of the core that accessed something last; or NULL */
+	uint64_t at_line, at_address;  /* of the access that was taken last */
+};
+
+/* Errors: memory is short. */
+struct rf_error *simulation_init(struct simulation *simulation, const struct geometry *geometry,
+				 const struct traffic_options *options);
+void simulation_deinit(struct simulation *simulation);
+
+/* A number for an address space.  `world`: what the system shows of it, owned by the simulation
+ * from now on, also on errors; NULL: its objects are not asked.  Errors: memory is short. */
+struct rf_error *simulation_add_space(struct simulation *simulation, struct object_world *world,
+				      uint32_t *number);
+/* The space of that number, or NULL where its objects are not asked. */
+struct space *simulation_space(const struct simulation *simulation, uint32_t number);
+
+/* The core of that filter goes on, or, when NULL, none: what another one has put off is done. */
+void simulation_run(struct simulation *simulation, struct access_filter *filter);
+
+/* The core that runs accesses a line of a class that is simulated now. */
+static inline void simulation_access(struct simulation *simulation, const struct access *access)
+{
+	assert(class_stages_now(&simulation->stages) >> access->line % CACHE_CLASSES & 1);
+	rf_assert_dear(access->kinds && access->n && access->first + access->n <= CACHE_LINE);
+	rf_assert_dear(access->filter == simulation->running);
+	rf_assert_dear(access->address / CACHE_LINE ==
+		       (access->line & ((1ull << SPACE_SHIFT) - 1)));
+	simulation->at_line = access->line;
+	simulation->at_address = access->address;
+	access_filter_access(access->filter, access->line,
+			     (enum cache_access)__builtin_ctz(access->kinds), access->first,
+			     access->n, access->who);
+	for (unsigned rest = access->kinds & (access->kinds - 1); __builtin_expect(rest, 0);
+	     rest &= rest - 1)
+		access_filter_access(access->filter, access->line,
+				     (enum cache_access)__builtin_ctz(rest), access->first,
+				     access->n, access->who);
+	if (access->later)
+		access_filter_rest(access->filter, access->line, access->later);
+	if (access->touched)
+		strides_touched(simulation->strides, access->line, access->touched);
+	if (__builtin_expect(access->step_bytes, 0))
+		strides_note(simulation->strides, access->who, !(access->kinds & OPERAND_LOAD),
+			     access->burst, access->address, access->step_bytes);
+}

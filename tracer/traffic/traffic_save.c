@@ -1,0 +1,143 @@
+/* Turns what the simulation has counted into tables and facts of the profile. */
+#include "tracer/traffic/traffic_save.h"
+
+#include "base/array.h"
+#include "tracer/traffic/objects_save.h"
+
+#include <stdlib.h>
+
+/* ---- facts ---- */
+
+void traffic_save_untraced(struct profile *profile, const char *why)
+{
+	profile_set_fact(profile, "traffic_source", "none");
+	profile_set_fact(profile, "traffic_why", "%s", why);
+}
+
+void traffic_save_geometry(struct profile *profile, const struct geometry *geometry)
+{
+	char *text = geometry_print(geometry);
+	profile_set_fact(profile, "traffic_source", "traced");
+	profile_set_fact(profile, "traffic_geometry", "%s", text ? text : "");
+	profile_set_fact(profile, "traffic_geometry_source", "%s",
+			 geometry_source_name(geometry->source));
+	profile_set_fact(profile, "traffic_policy", "%s", geometry->policy);
+	free(text);
+}
+
+/* How many classes the counts are of; objects are counted in those alone that are kept in any case.
+ */
+static void save_classes(const struct class_stages *stages, struct profile *profile)
+{
+	const int n = __builtin_popcountll(class_stages_now(stages));
+	const int at_first = __builtin_popcountll(class_stages_first(stages));
+	profile_set_fact(profile, "traffic_classes", "%d", n);
+	profile_set_fact(profile, "object_classes", "%d",
+			 __builtin_popcountll(class_stages_kept(stages)));
+	if (n < at_first)
+		profile_set_fact(profile, "traffic_halved",
+				 "%d/%d of the sets were simulated instead of %d/%d, for more "
+				 "would have slowed the "
+				 "program down (--cache-sample=%d simulates those all the same)",
+				 n, CACHE_CLASSES, at_first, CACHE_CLASSES,
+				 CACHE_CLASSES / at_first);
+}
+
+static void save_effort(const struct simulation *simulation, const struct traffic_account *account,
+			bool memory_short, struct profile *profile)
+{
+	const unsigned long long n_lost = hierarchy_lost(simulation->hierarchy);
+	const unsigned long long n_unknown = account->n_unknown;
+	profile_set_fact(profile, "traffic_records", "%llu",
+			 (unsigned long long)account->n_records);
+	profile_set_fact(profile, "traffic_simulation_s", "%.3f", account->spent_s);
+	if (n_unknown || n_lost || memory_short)
+		profile_set_fact(profile, "traffic_incomplete",
+				 "%llu records of no known instruction, "
+				 "%llu accesses not simulated%s",
+				 n_unknown, n_lost,
+				 memory_short ? ", and rfprof was out of memory" : "");
+}
+
+/* ---- tables ---- */
+
+struct save {
+	struct simulation *simulation;
+	struct profile *profile;
+	struct object_world *world;
+	struct rf_error *error;
+};
+
+static uint32_t module_row(void *context, uint32_t module)
+{
+	const struct save *save = context;
+	return object_world_module(save->world, module, save->profile);
+}
+
+static void instruction(void *context, uint32_t who, uint32_t *module, uint64_t *offset)
+{
+	const struct save *save = context;
+	accounts_instruction(save->simulation->accounts, who, module, offset);
+}
+
+static struct rf_error *save_objects(struct save *save)
+{
+	uint64_t unseen = 0;
+	for (size_t i = 0; i < save->simulation->n_spaces; i++) {
+		const struct space *space = &save->simulation->spaces[i];
+		const struct objects_rows rows = {save, module_row, instruction};
+		save->world = space->world;
+		struct rf_error *error =
+			space->objects ? objects_save(space->objects, save->profile, &rows) : NULL;
+		if (error)
+			return error;
+		unseen += space->calls.n_unseen;
+	}
+	if (unseen)
+		profile_set_fact(save->profile, "allocations_unseen", "%llu",
+				 (unsigned long long)unseen);
+	return NULL;
+}
+
+static void add_working_set(void *context, const struct working_set_row *row)
+{
+	struct save *save = context;
+	struct profile *profile = save->profile;
+	struct profile_working_set new = {.capacity = row->capacity,
+					  .reads = row->reads,
+					  .writes = row->writes};
+	instruction(save, row->who, &new.module, &new.offset);
+	if (!save->error && !rf_array_push(profile->working_sets, profile->n_working_sets,
+					   profile->cap_working_sets, new))
+		save->error = rf_error_no_memory();
+}
+
+static struct rf_error *save_working_sets(struct save *save)
+{
+	working_set_rows(save->simulation->working_set, add_working_set, save);
+	return save->error;
+}
+
+static struct rf_error *save_tables(struct simulation *simulation, struct profile *profile)
+{
+	struct save save = {.simulation = simulation, .profile = profile};
+	struct rf_error *error =
+		accounts_save(simulation->accounts, class_stages_now(&simulation->stages), profile);
+	if (!error)
+		error = save_objects(&save);
+	if (!error)
+		error = strides_save(simulation->strides, profile, instruction, &save);
+	return error ? error : save_working_sets(&save);
+}
+
+void traffic_save(struct simulation *simulation, const struct traffic_account *account,
+		  struct profile *profile)
+{
+	save_classes(&simulation->stages, profile);
+	struct rf_error *error = save_tables(simulation, profile);
+	save_effort(simulation, account,
+		    error || account->memory_short || accounts_incomplete(simulation->accounts) ||
+			    working_set_lost(simulation->working_set),
+		    profile);
+	rf_error_destroy(error);
+}

@@ -52,5 +52,5 @@ void hierarchy_finish(struct hierarchy *hierarchy);
  * reported when it is not 0. */
 uint64_t hierarchy_lost(const struct hierarchy *hierarchy);
 
-/* Bytes allocated. */
+/* For tests and benchmarks: bytes allocated. */
 size_t hierarchy_memory(const struct hierarchy *hierarchy);

@@ -49,12 +49,13 @@ struct working_set_row {
 void working_set_rows(struct working_set *working_set,
 		      void (*row)(void *context, const struct working_set_row *row), void *context);
 
-/* How many lines each followed one stands for, besides the classes: 1 when nothing was thinned out.
+/* For tests: how many lines each followed one stands for, besides the classes: 1 when nothing was
+ * thinned out.
  */
 uint64_t working_set_weight(const struct working_set *working_set);
 
 /* Uses that were lost because memory was short. */
 uint64_t working_set_lost(const struct working_set *working_set);
 
-/* The least capacity of the scale that is not below `bytes`. */
+/* For tests: the least capacity of the scale that is not below `bytes`. */
 uint64_t working_set_capacity(uint64_t bytes);

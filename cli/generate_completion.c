@@ -74,26 +74,9 @@ static void write_bash_values(size_t command, FILE *out)
 	}
 }
 
-void generate_bash(FILE *out)
+/* The rest of _rfprof(), behind `case ${COMP_WORDS[1]} in`. */
+static void write_bash_function(FILE *out)
 {
-	fputs("# Completion of rfprof in bash; made from cli/options.def.\n"
-	      "_rfprof_options() # COMMAND: its options\n{\n\tcase $1 in\n",
-	      out);
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		write_bash_options(i, out);
-	fputs("\tesac\n}\n\n"
-	      "_rfprof_values() # COMMAND OPTION: what it takes, if it takes anything\n{\n"
-	      "\tvalues=\n\tcase $1$2 in\n",
-	      out);
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		write_bash_values(i, out);
-	fputs("\tesac\n\t[ -n \"$values\" ]\n}\n\n"
-	      "_rfprof()\n{\n"
-	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-	      "\tlocal command=run options values i\n"
-	      "\tCOMPREPLY=()\n"
-	      "\tcase ${COMP_WORDS[1]} in\n\t",
-	      out);
 	write_command_words(" | ", out);
 	fputs(")\n"
 	      "\t\t[ \"$COMP_CWORD\" -gt 1 ] && command=${COMP_WORDS[1]} ;;\n"
@@ -136,6 +119,29 @@ void generate_bash(FILE *out)
 	      "}\n"
 	      "complete -o bashdefault -o default -F _rfprof rfprof\n",
 	      out);
+}
+
+void generate_bash(FILE *out)
+{
+	fputs("# Completion of rfprof in bash; made from cli/options.def.\n"
+	      "_rfprof_options() # COMMAND: its options\n{\n\tcase $1 in\n",
+	      out);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		write_bash_options(i, out);
+	fputs("\tesac\n}\n\n"
+	      "_rfprof_values() # COMMAND OPTION: what it takes, if it takes anything\n{\n"
+	      "\tvalues=\n\tcase $1$2 in\n",
+	      out);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		write_bash_values(i, out);
+	fputs("\tesac\n\t[ -n \"$values\" ]\n}\n\n"
+	      "_rfprof()\n{\n"
+	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	      "\tlocal command=run options values i\n"
+	      "\tCOMPREPLY=()\n"
+	      "\tcase ${COMP_WORDS[1]} in\n\t",
+	      out);
+	write_bash_function(out);
 }
 
 /* ---- zsh ---- */

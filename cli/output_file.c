@@ -1,3 +1,4 @@
+/* A file that a command writes, or a stream in its place; closing tells whether all was written. */
 #include "cli/output_file.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 
 struct perf_map;
 /* Code moves and its memory is used again: where entries overlap, the one written last holds. Lines
- * that are none are left out.  NULL when memory is short. */
+ * that are none are left out.  NULL when memory is short.  For tests and fuzzing. */
 struct perf_map *perf_map_parse(const char *text, size_t size);
 /* Reads the file from its beginning, or of a long one the end; NULL when that fails. */
 struct perf_map *perf_map_read(int fd);
@@ -22,4 +22,5 @@ void perf_map_destroy(struct perf_map *map);
 /* The function that holds `address`, or NULL; *start gets where it begins.  The name lives as long
  * as the map. */
 const char *perf_map_find(const struct perf_map *map, uint64_t address, uint64_t *start);
+/* For tests and fuzzing: entries without what others cover. */
 size_t perf_map_n_ranges(const struct perf_map *map);

@@ -1,5 +1,5 @@
 /* symbols_resolve: one row for every function in which a profile was. */
-#include "symbols/symbols.h"
+#include "symbols/resolve.h"
 
 #include "base/array.h"
 #include "base/u64_map.h"
@@ -362,7 +362,7 @@ static bool is_named(const struct profile *profile, uint32_t module)
 	return false;
 }
 
-struct rf_error *symbols_resolve_with(struct profile *profile, const struct symbol_fetcher *fetcher)
+struct rf_error *symbols_resolve(struct profile *profile, const struct symbol_fetcher *fetcher)
 {
 	struct places places = {0};
 	struct rf_error *error = collect_places(profile, &places);
@@ -378,9 +378,4 @@ struct rf_error *symbols_resolve_with(struct profile *profile, const struct symb
 	}
 	free(places.items);
 	return error;
-}
-
-struct rf_error *symbols_resolve(struct profile *profile)
-{
-	return symbols_resolve_with(profile, NULL);
 }

@@ -64,13 +64,3 @@ bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char 
 struct dwarf_inline;
 const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr,
 					  uint64_t *end);
-
-/* Adds to the profile every function that holds one of its blocks or frames: opens each module
- * by path once, splits nothing, leaves no two functions of a module overlapping; and the source
- * lines and inlined functions of the code that ran, by (module, start).  A module that cannot be
- * opened gets rows per 4-KiB page named "[name]+0x…".  For "[vdso]" the image of this process is
- * used. */
-struct rf_error *symbols_resolve(struct profile *profile);
-/* The same; `fetcher` (or NULL) is asked for the modules that have no debug information here. */
-struct rf_error *symbols_resolve_with(struct profile *profile,
-				      const struct symbol_fetcher *fetcher);

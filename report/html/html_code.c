@@ -6,9 +6,9 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "insn/decoder.h"
 #include "report/json/json_values.h"
 #include "report/rows/inlined_names.h"
-#include "insn/decoder.h"
 
 #include <Zydis/Zydis.h>
 #include <jansson.h>

@@ -19,7 +19,6 @@
 #include "report/model/model_samples.h"
 #include "report/model/model_sums_read.h"
 #include "report/model/model_sums_write.h"
-#include "report/model/model_time.h"
 
 #include <math.h>
 #include <stdio.h>

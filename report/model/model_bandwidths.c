@@ -251,3 +251,23 @@ double model_level_most(const struct profile *profile, enum roof_level level, do
 						  (first ? 1 : curves[c][i].factor));
 	return most;
 }
+
+struct model_moves model_moves_of(const struct model_function *function,
+				  const struct model_level *level, enum traffic_direction direction)
+{
+	const struct tally *tally = &function->tally;
+	const double all = level->moved[DIRECTION_BOTH].bytes;
+	const double past_caches = function->traffic->bytes.events[TRAFFIC_MEM_NON_TEMPORAL].bytes;
+	const double ls = (double)tally->load_bytes + (double)tally->store_bytes;
+	const bool memory = strcmp(level->name, "DRAM") == 0;
+	/* what was read is known alone: under what can be read */
+	if (isnan(level->moved[DIRECTION_WRITE].bytes) &&
+	    !isnan(level->moved[DIRECTION_READ].bytes))
+		direction = DIRECTION_READ;
+	return (struct model_moves){
+		.written = all > 0 ? level->moved[DIRECTION_WRITE].bytes / all : 0,
+		.non_temporal = memory && all > 0 ? past_caches / all : 0,
+		.strings = ls > 0 ? (double)tally->string_bytes / ls : 0,
+		.direction = direction,
+	};
+}

@@ -14,3 +14,7 @@ uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost)
  * counted.  Fails only when memory is short. */
 struct rf_error *model_sum_samples(struct model_rows *rows, const struct model_threads *threads,
 				   struct model *model);
+
+/* From rows->times: time, samples, elapsed time and half-width of each row, the totals of the model
+ * and of its processes. */
+void model_time(struct model_rows *rows, const struct model_threads *threads, struct model *model);

@@ -144,9 +144,8 @@ def between_folders(build):
 
 
 def within_folder(build, folder):
-    """Arrows between the modules of one folder."""
-    return sorted({(module_of(a), module_of(b)) for a, b, _ in arrows(build)
-                   if os.path.dirname(a) == os.path.dirname(b) == folder and module_of(a) != module_of(b)})
+    """Arrows between the files of one folder."""
+    return sorted({(a, b) for a, b, _ in arrows(build) if os.path.dirname(a) == os.path.dirname(b) == folder})
 
 
 def main():

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "symbols/debuginfod.h"
-#include "symbols/symbols.h"
+#include "symbols/resolve.h"
 
 #include <stdlib.h>
 
@@ -50,8 +50,7 @@ struct rf_error *run_resolve_names(struct run *run)
 	struct rf_error *error =
 		run->fetches ? debuginfod_create(show_fetch, &run->log, &debuginfod) : NULL;
 	run_log_warn(&run->log, error);
-	error = symbols_resolve_with(run->profile,
-				     debuginfod ? debuginfod_fetcher(debuginfod) : NULL);
+	error = symbols_resolve(run->profile, debuginfod ? debuginfod_fetcher(debuginfod) : NULL);
 	if (debuginfod && !error) {
 		const struct debuginfod_result result = debuginfod_result(debuginfod);
 		note_fetched(run, &result);

@@ -90,7 +90,7 @@ struct object_lines {
 /* All objects, and all that moved of them; borrowed until more is told. */
 const struct object *objects_all(const struct objects *objects, size_t *n);
 const struct object_lines *objects_lines(const struct objects *objects, size_t *n);
-/* The object at an address. */
+/* For tests: the object at an address. */
 const struct object *objects_at(struct objects *objects, uint64_t address);
 /* Finds the place in the source where object number i, if it is a variable, is declared; this may
  * read all of a module's DWARF. */

@@ -1,3 +1,5 @@
+/* The register of groups of operands that translated code checks, and the classes that are traced.
+ */
 #include "tracer/translate/trace_config.h"
 
 #include <stdlib.h>

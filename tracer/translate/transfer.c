@@ -95,10 +95,10 @@ static void emit_return_as_jump(struct batch *batch, const struct decoded *insn,
 }
 
 /* The cache address to return to is pushed below the program's own return address and returned to
- * from there, over both: so the processor's return predictor, fed by the real call in emit_program_call, is
- * right, and the landing finds the program's return address where it was.  The register that is
- * borrowed should be one that programs write often: one that they leave alone would be a chain of
- * loads that wait for stores, from return to return. */
+ * from there, over both: so the processor's return predictor, fed by the real call in
+ * emit_program_call, is right, and the landing finds the program's return address where it was. The
+ * register that is borrowed should be one that programs write often: one that they leave alone
+ * would be a chain of loads that wait for stores, from return to return. */
 static void emit_return(struct batch *batch, const struct planned *item, uint16_t orig)
 {
 	struct arena *arena = batch->arena;

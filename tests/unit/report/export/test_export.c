@@ -3,7 +3,7 @@
  *
  * tests/e2e/golden/solver*.rfp are the profiles whose exports are checked in.  To rewrite them,
  * then the exports: RFPROF_REWRITE_GOLDEN=1 build/tests/unit/report/export/test_export --filter
- * 'export/profiles*' RFPROF_REWRITE_GOLDEN=1 python3 tests/run.py --build build e2e/export e2e/diff
+ * 'export/profiles*' RFPROF_REWRITE_GOLDEN=1 ./dev test e2e/export e2e/diff
  */
 #include "tests/unit/report/export/export_sample.h"
 

@@ -30,8 +30,8 @@ const char *report_memory_words(enum model_memory source)
 		[MEMORY_UNKNOWN] = "unknown",
 		[MEMORY_TRACED] = "traced, caches simulated",
 		[MEMORY_COUNTED] = "PMU: bytes at memory, sampled by function",
-		[MEMORY_SHARED] = "PMU: an estimate, the program's bytes shared out as the misses "
-				  "of the last cache are",
+		[MEMORY_SHARED] = ("PMU: an estimate, the program's bytes shared out as the misses "
+				   "of the last cache are"),
 		[MEMORY_MISSES] = "PMU: misses of the last cache, a lower bound",
 	};
 	assert((size_t)source < N_MODEL_MEMORY);

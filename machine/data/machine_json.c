@@ -12,11 +12,6 @@ static json_t *cache_to_json(const struct machine_cache *cache)
 			 "ways", cache->ways, "shared_by", cache->shared_by);
 }
 
-static json_t *node_to_json(bool by_node, int node)
-{
-	return by_node ? json_integer(node) : json_null();
-}
-
 static json_t *roof_to_json(const struct roof *roof)
 {
 	return json_pack(
@@ -25,8 +20,9 @@ static json_t *roof_to_json(const struct roof *roof)
 		"kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth", "isa",
 		roof_isa_name(roof->isa), "precision", roof_precision_name(roof->precision), "op",
 		roof_op_name(roof->op), "level", roof_level_name(roof->level), "threads",
-		roof->threads, "cpu_node", node_to_json(roof->by_node, roof->cpu_node),
-		"memory_node", node_to_json(roof->by_node, roof->memory_node), "best", roof->best,
+		roof->threads, "cpu_node",
+		roof->by_node ? json_integer(roof->cpu_node) : json_null(), "memory_node",
+		roof->by_node ? json_integer(roof->memory_node) : json_null(), "best", roof->best,
 		"median", roof->median, "q1", roof->q1, "q3", roof->q3, "theory",
 		roof->theory > 0 ? json_real(roof->theory) : json_null(), "unit", roof->unit,
 		"bytes_convention", roof->bytes_convention, "distinguishable",
@@ -68,28 +64,21 @@ static struct rf_error *format_error(const char *what, const char *why)
 	return rf_error_create(RF_EFORMAT, NULL, "%s: %s", what, why);
 }
 
-/* Copies `text` into a fixed member; false when it does not fit. */
-static bool copy_text(char *to, size_t size, const char *text)
-{
-	size_t length = strlen(text);
-	if (length >= size)
-		return false;
-	memcpy(to, text, length + 1);
-	return true;
-}
-
 static bool is_rate(double value)
 {
 	return isfinite(value) && value > 0;
 }
 
-static struct rf_error *roof_from_json(json_t *json, struct roof *roof)
+/* Reads one element of an array into an item of it; those before are read. */
+typedef struct rf_error *read_function(json_t *json, void *item);
+
+static struct rf_error *read_roof(json_t *json, void *item)
 {
 	const char *kind, *isa, *precision, *op, *level, *unit, *convention;
+	struct roof *roof = item;
 	json_t *cpu_node, *memory_node, *theory;
 	int distinguishable, noisy;
 	json_error_t cause;
-	*roof = (struct roof){0};
 	if (json_unpack_ex(json, &cause, 0,
 			   "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:F, s:F, s:F, s:F, s:o, s:s, "
 			   "s:s, s:b, s:b}",
@@ -113,94 +102,84 @@ static struct rf_error *roof_from_json(json_t *json, struct roof *roof)
 	roof->by_node = json_is_integer(cpu_node) && json_is_integer(memory_node);
 	roof->cpu_node = (int)json_integer_value(cpu_node);
 	roof->memory_node = (int)json_integer_value(memory_node);
-	if (strlen(isa) >= ROOF_WORD_BYTES || strlen(precision) >= ROOF_WORD_BYTES ||
-	    strlen(op) >= ROOF_WORD_BYTES || strlen(level) >= ROOF_WORD_BYTES)
-		return format_error("roof", "a text is too long");
 	roof->isa = roof_isa_find(isa);
 	roof->precision = roof_precision_find(precision);
 	roof->op = roof_op_find(op);
 	roof->level = roof_level_find(level);
-	if (!copy_text(roof->unit, sizeof(roof->unit), unit) ||
-	    !copy_text(roof->bytes_convention, sizeof(roof->bytes_convention), convention))
+	if (strlen(isa) >= ROOF_WORD_BYTES || strlen(precision) >= ROOF_WORD_BYTES ||
+	    strlen(op) >= ROOF_WORD_BYTES || strlen(level) >= ROOF_WORD_BYTES ||
+	    strlen(unit) >= sizeof(roof->unit) ||
+	    strlen(convention) >= sizeof(roof->bytes_convention))
 		return format_error("roof", "a text is too long");
+	strcpy(roof->unit, unit);
+	strcpy(roof->bytes_convention, convention);
 	return NULL;
 }
 
-static struct rf_error *roofs_from_json(json_t *json, struct machine *machine)
+static struct rf_error *read_count(json_t *json, void *item)
 {
-	size_t n = json_array_size(json);
-	if (n == 0)
-		return format_error("roofs", "there are none");
-	machine->roofs = calloc(n, sizeof(*machine->roofs));
-	if (!machine->roofs)
-		return rf_error_no_memory();
-	for (size_t i = 0; i < n; i++) {
-		struct rf_error *error =
-			roof_from_json(json_array_get(json, i), &machine->roofs[i]);
-		if (error)
-			return error;
-		machine->n_roofs++;
-	}
+	struct machine_count *count = item;
+	int complete;
+	json_error_t cause;
+	if (json_unpack_ex(json, &cause, 0, "{s:i, s:b}", "threads", &count->threads, "complete",
+			   &complete))
+		return format_error("counts", cause.text);
+	count->complete = complete;
 	return NULL;
 }
 
-static struct rf_error *counts_from_json(json_t *json, struct machine *machine)
+static struct rf_error *read_cache(json_t *json, void *item)
 {
-	size_t n = json_array_size(json);
-	machine->counts = calloc(n ? n : 1, sizeof(*machine->counts));
-	if (!machine->counts)
-		return rf_error_no_memory();
-	for (size_t i = 0; i < n; i++) {
-		struct machine_count *count = &machine->counts[i];
-		int complete;
-		json_error_t cause;
-		if (json_unpack_ex(json_array_get(json, i), &cause, 0, "{s:i, s:b}", "threads",
-				   &count->threads, "complete", &complete))
-			return format_error("counts", cause.text);
-		if (count->threads < 1 || (i && count->threads <= count[-1].threads))
-			return format_error("counts", "the thread counts do not ascend");
-		count->complete = complete;
-		machine->n_counts++;
-	}
+	struct machine_cache *cache = item;
+	json_int_t size, line;
+	json_error_t cause;
+	if (json_unpack_ex(json, &cause, 0, "{s:i, s:I, s:I, s:i, s:i}", "level", &cache->level,
+			   "size_bytes", &size, "line_bytes", &line, "ways", &cache->ways,
+			   "shared_by", &cache->shared_by))
+		return format_error("cache", cause.text);
+	cache->size_bytes = size;
+	cache->line_bytes = line;
 	return NULL;
 }
 
-static struct rf_error *caches_from_json(json_t *json, struct machine *machine)
+static struct rf_error *read_note(json_t *json, void *item)
+{
+	const char *note = json_string_value(json);
+	if (!note)
+		return format_error("notes", "not all are text");
+	*(char **)item = strdup(note);
+	return *(char **)item ? NULL : rf_error_no_memory();
+}
+
+/* Reads an array into `items`, zero-filled and with room for all; *n counts those that are read. */
+static struct rf_error *read_items(json_t *json, read_function *read, void *items, size_t size,
+				   size_t *n)
+{
+	struct rf_error *error = items ? NULL : rf_error_no_memory();
+	for (size_t i = 0; i < json_array_size(json) && !error; i++) {
+		error = read(json_array_get(json, i), (char *)items + i * size);
+		*n += !error;
+	}
+	return error;
+}
+
+/* The same into a member of *machine, whose number is n_MEMBER. */
+#define READ(read, json, machine, member)                                     \
+	read_items(json, read, (machine)->member, sizeof(*(machine)->member), \
+		   &(machine)->n_##member)
+#define READ_NEW(read, json, machine, member)                                               \
+	((machine)->member = calloc(json_array_size(json) + 1, sizeof(*(machine)->member)), \
+	 READ(read, json, machine, member))
+
+static struct rf_error *check_arrays(json_t *caches, json_t *roofs, const struct machine *machine)
 {
 	const size_t most = sizeof(machine->caches) / sizeof(machine->caches[0]);
-	if (!json_is_array(json) || json_array_size(json) > most)
+	for (size_t i = 0; i < machine->n_counts; i++)
+		if (machine->counts[i].threads <= (i ? machine->counts[i - 1].threads : 0))
+			return format_error("counts", "the thread counts do not ascend");
+	if (!json_is_array(caches) || json_array_size(caches) > most)
 		return format_error("caches", "not an array of at most 8");
-	for (size_t i = 0; i < json_array_size(json); i++) {
-		struct machine_cache *cache = &machine->caches[i];
-		json_int_t size, line;
-		json_error_t cause;
-		if (json_unpack_ex(json_array_get(json, i), &cause, 0, "{s:i, s:I, s:I, s:i, s:i}",
-				   "level", &cache->level, "size_bytes", &size, "line_bytes", &line,
-				   "ways", &cache->ways, "shared_by", &cache->shared_by))
-			return format_error("cache", cause.text);
-		cache->size_bytes = size;
-		cache->line_bytes = line;
-		machine->n_caches++;
-	}
-	return NULL;
-}
-
-static struct rf_error *notes_from_json(json_t *json, struct machine *machine)
-{
-	size_t n = json_array_size(json);
-	machine->notes = calloc(n ? n : 1, sizeof(*machine->notes));
-	if (!machine->notes)
-		return rf_error_no_memory();
-	for (size_t i = 0; i < n; i++) {
-		const char *note = json_string_value(json_array_get(json, i));
-		if (!note)
-			return format_error("notes", "not all are text");
-		machine->notes[i] = strdup(note);
-		if (!machine->notes[i])
-			return rf_error_no_memory();
-		machine->n_notes++;
-	}
-	return NULL;
+	return json_array_size(roofs) ? NULL : format_error("roofs", "there are none");
 }
 
 struct rf_error *machine_from_json(json_t *json, struct machine *out)
@@ -225,13 +204,15 @@ struct rf_error *machine_from_json(json_t *json, struct machine *out)
 			? NULL
 			: rf_error_no_memory();
 	if (!error)
-		error = counts_from_json(counts, &machine);
+		error = READ_NEW(read_count, counts, &machine, counts);
 	if (!error)
-		error = caches_from_json(caches, &machine);
+		error = check_arrays(caches, roofs, &machine);
 	if (!error)
-		error = roofs_from_json(roofs, &machine);
+		error = READ(read_cache, caches, &machine, caches);
 	if (!error)
-		error = notes_from_json(notes, &machine);
+		error = READ_NEW(read_roof, roofs, &machine, roofs);
+	if (!error)
+		error = READ_NEW(read_note, notes, &machine, notes);
 	if (error) {
 		machine_deinit(&machine);
 		return error;

@@ -32,32 +32,17 @@ static int compare_counts(const void *left, const void *right)
 	return (l->threads > r->threads) - (l->threads < r->threads);
 }
 
-/* Rows of `older` go before those of `newer` with more threads: the table reads in that order. */
-static int compare_roofs(const void *left, const void *right)
+/* Sorts by thread count, keeping the order of rows with the same one: the table reads in that
+ * order. */
+static void sort_roofs(struct roof *roofs, size_t n)
 {
-	const struct roof *const *l = left, *const *r = right;
-	int by_threads = ((*l)->threads > (*r)->threads) - ((*l)->threads < (*r)->threads);
-	return by_threads ? by_threads : (*l > *r) - (*l < *r);
-}
-
-/* Sorts by thread count, keeping the order of rows with the same one. */
-static struct rf_error *sort_roofs(struct machine *machine)
-{
-	size_t n = machine->n_roofs;
-	const struct roof **order = calloc(n, sizeof(*order));
-	struct roof *sorted = calloc(n, sizeof(*sorted));
-	struct rf_error *error = order && sorted ? NULL : rf_error_no_memory();
-	for (size_t i = 0; !error && i < n; i++)
-		order[i] = &machine->roofs[i];
-	if (!error)
-		qsort(order, n, sizeof(*order), compare_roofs);
-	for (size_t i = 0; !error && i < n; i++)
-		sorted[i] = *order[i];
-	if (!error)
-		memcpy(machine->roofs, sorted, n * sizeof(*sorted));
-	free(order);
-	free(sorted);
-	return error;
+	for (size_t i = 1; i < n; i++) {
+		struct roof roof = roofs[i];
+		size_t to = i;
+		for (; to > 0 && roofs[to - 1].threads > roof.threads; to--)
+			roofs[to] = roofs[to - 1];
+		roofs[to] = roof;
+	}
 }
 
 static struct rf_error *merge_roofs(struct machine *newer, const struct machine *older)
@@ -73,7 +58,8 @@ static struct rf_error *merge_roofs(struct machine *newer, const struct machine 
 		if (roof->by_node ? keep_node_rows : !find_count(newer, roof->threads))
 			roofs[newer->n_roofs++] = *roof;
 	}
-	return sort_roofs(newer);
+	sort_roofs(roofs, newer->n_roofs);
+	return NULL;
 }
 
 static struct rf_error *merge_counts(struct machine *newer, const struct machine *older)

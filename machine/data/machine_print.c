@@ -1,9 +1,9 @@
 /* The table of `rfprof machine`, by libsmartcols. */
 #include "machine/data/machine_print.h"
 
-#include <errno.h>
 #include <libsmartcols.h>
 #include <locale.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #define NOISY_MARK "~"
@@ -17,6 +17,11 @@ struct printer {
 	size_t n_threads;
 	FILE *stream;
 	bool noisy, same; /* marks that were used and must be explained */
+	/* The section's table, the line that is filled and its next cell, */
+	struct libscols_table *table;
+	struct libscols_line *line;
+	size_t column;
+	int failed; /* and whether something went wrong on the way. */
 };
 
 enum section { SECTION_COMPUTE, SECTION_BANDWIDTH, SECTION_NODES, SECTIONS };
@@ -48,142 +53,118 @@ static const struct roof *find(const struct printer *printer, const struct roof 
 
 /* ---- cells ---- */
 
-static int set(struct libscols_line *line, size_t *column, const char *text)
+__attribute__((format(printf, 2, 3))) static void add_cell(struct printer *printer,
+							   const char *format, ...)
 {
-	return scols_line_set_data(line, (*column)++, text);
+	char text[48];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	printer->failed |= scols_line_set_data(printer->line, printer->column++, text);
 }
 
 /* best, median, quartiles, share of theory */
-static int set_rates(struct printer *printer, struct libscols_line *line, size_t *column,
-		     const struct roof *roof)
+static void add_rates(struct printer *printer, const struct roof *roof)
 {
-	char best[32] = "", median[32] = "", quartiles[48] = "", theory[16] = "";
-	if (roof) {
-		printer->noisy |= roof->noisy;
-		printer->same |= !roof->distinguishable;
-		snprintf(best, sizeof(best), "%s%s%.2f", roof->noisy ? NOISY_MARK : "",
-			 roof->distinguishable ? "" : SAME_MARK, roof->best);
-		snprintf(median, sizeof(median), "%.2f", roof->median);
-		snprintf(quartiles, sizeof(quartiles), "%.2f–%.2f", roof->q1, roof->q3);
-		if (roof->theory > 0)
-			snprintf(theory, sizeof(theory), "%.1f %%",
-				 100 * roof->best / roof->theory);
+	if (!roof) {
+		printer->column += 4;
+		return;
 	}
-	int failed = set(line, column, best);
-	failed |= set(line, column, median);
-	failed |= set(line, column, quartiles);
-	return failed | set(line, column, theory);
+	printer->noisy |= roof->noisy;
+	printer->same |= !roof->distinguishable;
+	add_cell(printer, "%s%s%.2f", roof->noisy ? NOISY_MARK : "",
+		 roof->distinguishable ? "" : SAME_MARK, roof->best);
+	add_cell(printer, "%.2f", roof->median);
+	add_cell(printer, "%.2f–%.2f", roof->q1, roof->q3);
+	if (roof->theory > 0)
+		add_cell(printer, "%.1f %%", 100 * roof->best / roof->theory);
+	else
+		printer->column++;
 }
 
-static int set_name(struct libscols_line *line, enum section section, size_t *column,
-		    const struct roof *roof)
+static void add_line(struct printer *printer, enum section section, const struct roof *roof)
 {
-	char nodes[48];
-	if (section == SECTION_COMPUTE)
-		return set(line, column, roof_precision_name(roof->precision)) |
-		       set(line, column, roof_isa_name(roof->isa)) |
-		       set(line, column, roof_op_name(roof->op));
-	if (section == SECTION_BANDWIDTH)
-		return set(line, column, roof_level_name(roof->level)) |
-		       set(line, column, roof_op_name(roof->op));
-	snprintf(nodes, sizeof(nodes), "%d → %d%s", roof->cpu_node, roof->memory_node,
-		 roof->cpu_node == roof->memory_node ? " local" : " remote");
-	return set(line, column, nodes) | set(line, column, roof_op_name(roof->op));
-}
-
-static int add_line(struct printer *printer, struct libscols_table *table, enum section section,
-		    const struct roof *roof)
-{
-	struct libscols_line *line = scols_table_new_line(table, NULL);
-	size_t column = 0;
-	if (!line)
-		return -ENOMEM;
-	int failed = set_name(line, section, &column, roof);
+	printer->line = scols_table_new_line(printer->table, NULL);
+	printer->column = 0;
+	if (section == SECTION_COMPUTE) {
+		add_cell(printer, "%s", roof_precision_name(roof->precision));
+		add_cell(printer, "%s", roof_isa_name(roof->isa));
+	} else if (section == SECTION_BANDWIDTH) {
+		add_cell(printer, "%s", roof_level_name(roof->level));
+	} else {
+		add_cell(printer, "%d → %d%s", roof->cpu_node, roof->memory_node,
+			 roof->cpu_node == roof->memory_node ? " local" : " remote");
+	}
+	add_cell(printer, "%s", roof_op_name(roof->op));
 	if (section == SECTION_NODES)
-		failed |= set_rates(printer, line, &column, roof);
+		add_rates(printer, roof);
 	for (size_t i = 0; i < printer->n_threads && section != SECTION_NODES; i++)
-		failed |=
-			set_rates(printer, line, &column, find(printer, roof, printer->threads[i]));
-	return failed | set(line, &column, roof->unit);
+		add_rates(printer, find(printer, roof, printer->threads[i]));
+	add_cell(printer, "%s", roof->unit);
 }
 
 /* ---- tables ---- */
 
-static int new_column(struct libscols_table *table, const char *name, int flags)
+static void add_column(struct printer *printer, const char *name, int flags)
 {
-	return scols_table_new_column(table, name, 0, flags) ? 0 : -ENOMEM;
+	printer->failed |= !scols_table_new_column(printer->table, name, 0, flags);
 }
 
-static int rate_columns(struct libscols_table *table, const char *heading)
+static void add_rate_columns(struct printer *printer, const char *heading)
 {
-	int failed = new_column(table, heading, SCOLS_FL_RIGHT);
-	failed |= new_column(table, "median", SCOLS_FL_RIGHT);
-	failed |= new_column(table, "quartiles", SCOLS_FL_RIGHT);
-	return failed | new_column(table, "of theory", SCOLS_FL_RIGHT);
+	const char *const names[] = {heading, "median", "quartiles", "of theory"};
+	for (int i = 0; i < 4; i++)
+		add_column(printer, names[i], SCOLS_FL_RIGHT);
 }
 
-static int make_columns(const struct printer *printer, struct libscols_table *table,
-			enum section section)
+static void add_columns(struct printer *printer, enum section section)
 {
 	static const char *const names[SECTIONS][3] = {
 		{"precision", "isa", "op"},
 		{"level", "op"},
 		{"nodes", "op"},
 	};
-	int failed = 0;
 	for (int i = 0; i < 3 && names[section][i]; i++)
-		failed |= new_column(table, names[section][i], 0);
+		add_column(printer, names[section][i], 0);
 	if (section == SECTION_NODES)
-		failed |= rate_columns(table, "best");
+		add_rate_columns(printer, "best");
 	for (size_t i = 0; i < printer->n_threads && section != SECTION_NODES; i++) {
 		char heading[32];
 		snprintf(heading, sizeof(heading), "%d thread%s", printer->threads[i],
 			 printer->threads[i] == 1 ? "" : "s");
-		failed |= rate_columns(table, heading);
+		add_rate_columns(printer, heading);
 	}
-	return failed | new_column(table, "unit", 0);
+	add_column(printer, "unit", 0);
 }
 
 /* One line for each roof of the section; the first row of a roof stands for it. */
-static int fill_table(struct printer *printer, struct libscols_table *table, enum section section,
-		      size_t *n_lines)
+static void add_lines(struct printer *printer, enum section section)
 {
 	const struct machine *machine = printer->machine;
-	*n_lines = 0;
-	for (size_t i = 0; i < machine->n_roofs; i++) {
+	for (size_t i = 0; i < machine->n_roofs && !printer->failed; i++) {
 		const struct roof *roof = &machine->roofs[i];
-		if (section_of(roof) != section)
-			continue;
-		bool first = true, shown = roof->by_node;
-		for (size_t k = 0; k < i; k++)
-			first &= !same_roof(&machine->roofs[k], roof);
+		bool first = section_of(roof) == section, shown = roof->by_node;
+		for (size_t k = 0; first && k < i; k++)
+			first = !same_roof(&machine->roofs[k], roof);
 		for (size_t k = 0; k < printer->n_threads; k++)
 			shown |= find(printer, roof, printer->threads[k]) != NULL;
-		if (!first || !shown)
-			continue;
-		int failed = add_line(printer, table, section, roof);
-		if (failed)
-			return failed;
-		++*n_lines;
+		if (first && shown)
+			add_line(printer, section, roof);
 	}
-	return 0;
 }
 
-static int print_section(struct printer *printer, enum section section)
+static void print_section(struct printer *printer, enum section section)
 {
-	struct libscols_table *table = scols_new_table();
-	size_t n_lines;
-	int failed = !table ? -ENOMEM : scols_table_set_stream(table, printer->stream);
-	if (!failed)
-		failed = make_columns(printer, table, section);
-	if (!failed)
-		failed = fill_table(printer, table, section, &n_lines);
-	if (!failed && n_lines) {
+	printer->table = scols_new_table();
+	printer->failed |= scols_table_set_stream(printer->table, printer->stream);
+	add_columns(printer, section);
+	add_lines(printer, section);
+	if (!printer->failed && scols_table_get_nlines(printer->table)) {
 		fprintf(printer->stream, "\n%s\n", titles[section]);
-		failed = scols_print_table(table);
+		printer->failed |= scols_print_table(printer->table);
 	}
-	scols_unref_table(table);
-	return failed;
+	scols_unref_table(printer->table);
 }
 
 /* ---- what stands around them ---- */
@@ -270,10 +251,9 @@ static struct rf_error *print_all(const struct machine *machine, const int *thre
 		printer.threads = ends;
 	}
 	print_head(machine, stream);
-	int failed = 0;
-	for (enum section section = 0; section < SECTIONS && !failed; section++)
-		failed = print_section(&printer, section);
-	if (failed)
+	for (enum section section = 0; section < SECTIONS; section++)
+		print_section(&printer, section);
+	if (printer.failed)
 		return rf_error_create(RF_EINTERNAL, NULL, "cannot make the table of roofs");
 	print_marks(&printer);
 	print_conventions(&printer);

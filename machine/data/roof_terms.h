@@ -51,42 +51,18 @@ const char *roof_term_name(enum roof_term term, unsigned value);
 /* The value of a word; UNKNOWN where there is none. */
 unsigned roof_term_find(enum roof_term term, const char *word);
 
-static inline const char *roof_isa_name(enum roof_isa isa)
-{
-	return roof_term_name(ROOF_TERM_ISA, isa);
-}
-
-static inline enum roof_isa roof_isa_find(const char *word)
-{
-	return (enum roof_isa)roof_term_find(ROOF_TERM_ISA, word);
-}
-
-static inline const char *roof_precision_name(enum roof_precision precision)
-{
-	return roof_term_name(ROOF_TERM_PRECISION, precision);
-}
-
-static inline enum roof_precision roof_precision_find(const char *word)
-{
-	return (enum roof_precision)roof_term_find(ROOF_TERM_PRECISION, word);
-}
-
-static inline const char *roof_op_name(enum roof_op op)
-{
-	return roof_term_name(ROOF_TERM_OP, op);
-}
-
-static inline enum roof_op roof_op_find(const char *word)
-{
-	return (enum roof_op)roof_term_find(ROOF_TERM_OP, word);
-}
-
-static inline const char *roof_level_name(enum roof_level level)
-{
-	return roof_term_name(ROOF_TERM_LEVEL, level);
-}
-
-static inline enum roof_level roof_level_find(const char *word)
-{
-	return (enum roof_level)roof_term_find(ROOF_TERM_LEVEL, word);
-}
+/* roof_isa_name(), roof_isa_find() and so on. */
+#define ROOF_WORDS(term, TERM)                                                   \
+	static inline const char *roof_##term##_name(enum roof_##term value)     \
+	{                                                                        \
+		return roof_term_name(ROOF_TERM_##TERM, value);                  \
+	}                                                                        \
+	static inline enum roof_##term roof_##term##_find(const char *word)      \
+	{                                                                        \
+		return (enum roof_##term)roof_term_find(ROOF_TERM_##TERM, word); \
+	}
+ROOF_WORDS(isa, ISA)
+ROOF_WORDS(precision, PRECISION)
+ROOF_WORDS(op, OP)
+ROOF_WORDS(level, LEVEL)
+#undef ROOF_WORDS

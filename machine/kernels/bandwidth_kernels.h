@@ -103,37 +103,33 @@
 	X(code, op, body, 1, 8, 8, 0)      \
 	X(code, op, body, 2, 8, 8, 0)
 
+/* All operations with the vectors of `code`; `madd` is the code of those that multiply and add. */
+#define BANDWIDTH_ALL(X, code, madd)          \
+	BANDWIDTH_READ(X, code)               \
+	BANDWIDTH_WRITE(X, code)              \
+	BANDWIDTH_COPY(X, code)               \
+	BANDWIDTH_TRIAD(X, madd)              \
+	BANDWIDTH_DAXPY(X, madd)              \
+	BANDWIDTH_UPDATE(X, code)             \
+	BANDWIDTH_NON_TEMPORAL_WRITE(X, code) \
+	BANDWIDTH_NON_TEMPORAL_COPY(X, code)  \
+	BANDWIDTH_NON_TEMPORAL_TRIAD(X, madd)
+#define BANDWIDTH_PLAIN_MADD(X, code)          \
+	BANDWIDTH_PLAIN(X, code, triad, triad) \
+	BANDWIDTH_PLAIN(X, code, daxpy, daxpy) \
+	BANDWIDTH_PLAIN(X, code, triad_nt, triad)
+
 #define BANDWIDTH_KERNELS(X)                      \
-	BANDWIDTH_READ(X, avx512f)                \
-	BANDWIDTH_WRITE(X, avx512f)               \
-	BANDWIDTH_COPY(X, avx512f)                \
-	BANDWIDTH_TRIAD(X, avx512f)               \
-	BANDWIDTH_DAXPY(X, avx512f)               \
-	BANDWIDTH_UPDATE(X, avx512f)              \
-	BANDWIDTH_NON_TEMPORAL_WRITE(X, avx512f)  \
-	BANDWIDTH_NON_TEMPORAL_COPY(X, avx512f)   \
-	BANDWIDTH_NON_TEMPORAL_TRIAD(X, avx512f)  \
-	BANDWIDTH_READ(X, avx2)                   \
-	BANDWIDTH_WRITE(X, avx2)                  \
-	BANDWIDTH_COPY(X, avx2)                   \
-	BANDWIDTH_TRIAD(X, fma3)                  \
-	BANDWIDTH_PLAIN(X, avx2, triad, triad)    \
-	BANDWIDTH_DAXPY(X, fma3)                  \
-	BANDWIDTH_PLAIN(X, avx2, daxpy, daxpy)    \
-	BANDWIDTH_UPDATE(X, avx2)                 \
-	BANDWIDTH_NON_TEMPORAL_WRITE(X, avx2)     \
-	BANDWIDTH_NON_TEMPORAL_COPY(X, avx2)      \
-	BANDWIDTH_NON_TEMPORAL_TRIAD(X, fma3)     \
-	BANDWIDTH_PLAIN(X, avx2, triad_nt, triad) \
+	BANDWIDTH_ALL(X, avx512f, avx512f)        \
+	BANDWIDTH_ALL(X, avx2, fma3)              \
+	BANDWIDTH_PLAIN_MADD(X, avx2)             \
 	BANDWIDTH_PLAIN(X, sse2, read, read)      \
 	BANDWIDTH_PLAIN(X, sse2, write, write)    \
 	BANDWIDTH_PLAIN(X, sse2, copy, copy)      \
-	BANDWIDTH_PLAIN(X, sse2, triad, triad)    \
-	BANDWIDTH_PLAIN(X, sse2, daxpy, daxpy)    \
 	BANDWIDTH_PLAIN(X, sse2, update, update)  \
 	BANDWIDTH_PLAIN(X, sse2, write_nt, write) \
 	BANDWIDTH_PLAIN(X, sse2, copy_nt, copy)   \
-	BANDWIDTH_PLAIN(X, sse2, triad_nt, triad)
+	BANDWIDTH_PLAIN_MADD(X, sse2)
 
 /* X(op, string instruction, log2 of the bytes that it moves); `isa` is "rep". */
 #define BANDWIDTH_STRING_KERNELS(X) \

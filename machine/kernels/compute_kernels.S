@@ -56,55 +56,46 @@
 	vzeroupper
 	.endm
 
-	/* Step number `step` of register r; see compute_kernels.h. */
-	.macro step_fma insn, reg, step, r, b, c, d
+	/* A step of register r with the operand x, which is b and c by turns (in dot c and d); see
+	 * compute_kernels.h. */
+	.macro step_fma insn, reg, r, b, c, x
 	\insn	%\reg\c, %\reg\b, %\reg\r	/* r = b * r + c */
 	.endm
-	.macro step_vex insn, reg, step, r, b, c, d
-	.if	(\step) & 1
-	\insn	%\reg\c, %\reg\r, %\reg\r
-	.else
-	\insn	%\reg\b, %\reg\r, %\reg\r
-	.endif
+	.macro step_vex insn, reg, r, b, c, x
+	\insn	%\reg\x, %\reg\r, %\reg\r
 	.endm
-	.macro step_sse insn, reg, step, r, b, c, d
-	.if	(\step) & 1
-	\insn	%\reg\c, %\reg\r
-	.else
-	\insn	%\reg\b, %\reg\r
-	.endif
+	.macro step_sse insn, reg, r, b, c, x
+	\insn	%\reg\x, %\reg\r
 	.endm
-	.macro step_root insn, reg, step, r, b, c, d
-	.if	\step
+	.macro step_dot insn, reg, r, b, c, x
+	\insn	%\reg\x, %\reg\b, %\reg\r
+	.endm
+	/* The first step takes b, the others what the one before left. */
+	.macro step_root insn, reg, r, b, c, x
+	.if	step
 	\insn	%\reg\r, %\reg\r
 	.else
 	\insn	%\reg\b, %\reg\r
 	.endif
 	.endm
-	.macro step_scalar_root insn, reg, step, r, b, c, d
-	.if	\step
+	.macro step_scalar_root insn, reg, r, b, c, x
+	.if	step
 	\insn	%\reg\r, %\reg\r, %\reg\r
 	.else
 	\insn	%\reg\b, %\reg\r, %\reg\r
 	.endif
 	.endm
-	.macro step_dot insn, reg, step, r, b, c, d
-	.if	(\step) & 1
-	\insn	%\reg\d, %\reg\b, %\reg\r
-	.else
-	\insn	%\reg\c, %\reg\b, %\reg\r
-	.endif
-	.endm
-	.macro step_tile insn, reg, step, r, b, c, d
-	step_dot \insn, \reg, \step, \r, \b, \c, \d
-	.endm
 
-	/* `steps` times one step of each accumulator. */
-	.macro all_steps form, insn, steps, reg, b, c, d, accumulators:vararg
+	/* `steps` times one step of each accumulator, with the operands `even` and `odd` by turns. */
+	.macro all_steps form, insn, steps, reg, b, c, even, odd, accumulators:vararg
 	.set	step, 0
 	.rept	\steps
 	.irp r, \accumulators
-	step_\form "\insn", \reg, step, \r, \b, \c, \d
+	.if	step & 1
+	step_\form "\insn", \reg, \r, \b, \c, \odd
+	.else
+	step_\form "\insn", \reg, \r, \b, \c, \even
+	.endif
 	.endr
 	.set	step, step + 1
 	.endr
@@ -122,7 +113,11 @@
 	.endr
 	.p2align 6
 1:
-	all_steps \form, "\insn", \steps, \reg, \b, \c, \d, \accumulators
+	.ifc	\form, dot
+	all_steps dot, "\insn", \steps, \reg, \b, \c, \c, \d, \accumulators
+	.else
+	all_steps \form, "\insn", \steps, \reg, \b, \c, \b, \c, \accumulators
+	.endif
 	loop_back
 	.irp r, \accumulators
 	\mov	%\reg\r, \r*SLOT(%rsi)
@@ -278,17 +273,7 @@
 	.endr
 	.p2align 6
 1:
-	.set	step, 0
-	.rept	\steps
-	.irp r, \accumulators
-	.if	step & 1
-	\insn	%\c, %\r
-	.else
-	\insn	%\b, %\r
-	.endif
-	.endr
-	.set	step, step + 1
-	.endr
+	all_steps sse, \insn, \steps, , \b, \c, \b, \c, \accumulators
 	loop_back
 	.set	slot, 0
 	.irp r, \accumulators
@@ -315,7 +300,7 @@
 	.endr
 	.p2align 6
 1:
-	all_steps tile, "\insn", \steps, tmm, 5, 6, 7, \accumulators
+	all_steps dot, "\insn", \steps, tmm, 5, 6, 6, 7, \accumulators
 	loop_back
 	.irp r, \accumulators
 	tilestored %tmm\r, \r*TILE(%rsi,%rax)

@@ -15,66 +15,39 @@ enum {
 #include "machine/data/roof_terms.def"
 };
 
-/* By precision: the element of an accumulator, its bytes, and the unit. */
-#define ELEMENT_half ELEMENT_HALF
-#define ELEMENT_bfloat16 ELEMENT_SINGLE
-#define ELEMENT_single ELEMENT_SINGLE
-#define ELEMENT_double ELEMENT_DOUBLE
-#define ELEMENT_x87 ELEMENT_X87
-#define ELEMENT_int8 ELEMENT_INT32
-#define ELEMENT_int32 ELEMENT_INT32
-#define ELEMENT_int64 ELEMENT_INT64
-#define BYTES_half 2
-#define BYTES_bfloat16 4
-#define BYTES_single 4
-#define BYTES_double 8
-#define BYTES_x87 16
-#define BYTES_int8 4
-#define BYTES_int32 4
-#define BYTES_int64 8
-#define UNIT_half "GFLOP/s"
-#define UNIT_bfloat16 "GFLOP/s"
-#define UNIT_single "GFLOP/s"
-#define UNIT_double "GFLOP/s"
-#define UNIT_x87 "GFLOP/s"
-#define UNIT_int8 "GOP/s"
-#define UNIT_int32 "GOP/s"
-#define UNIT_int64 "GOP/s"
+/* By precision: the element of an accumulator, its bytes, and the products that a dot adds to one
+ * lane of it, of elements that lie in a 32-bit lane. */
+#define PRECISIONS(X)             \
+	X(half, HALF, 2, 1)       \
+	X(bfloat16, SINGLE, 4, 2) \
+	X(single, SINGLE, 4, 1)   \
+	X(double, DOUBLE, 8, 1)   \
+	X(x87, X87, 16, 1)        \
+	X(int8, INT32, 4, 4)      \
+	X(int32, INT32, 4, 1)     \
+	X(int64, INT64, 8, 1)
+#define IS_INTEGER(element) ((element) == ELEMENT_INT32 || (element) == ELEMENT_INT64)
+#define PRECISION(word, element, bytes, products) \
+	ELEMENT_##word = ELEMENT_##element, BYTES_##word = bytes, PRODUCTS_##word = products,
+enum { PRECISIONS(PRECISION) };
 
-/* By width class: the elements of one accumulator that are worked on. */
-#define LANES_avx512f(precision) (64 / BYTES_##precision)
-#define LANES_avx2(precision) (32 / BYTES_##precision)
-#define LANES_sse2(precision) (16 / BYTES_##precision)
-#define LANES_scalar(precision) 1
-#define LANES_x87(precision) 1
-#define LANES_amx(precision) (16 * 16)
+/* By width class: bytes of one accumulator that are worked on; 0: one element. */
+enum {
+	WIDTH_scalar = 0,
+	WIDTH_x87 = 0,
+	WIDTH_sse2 = 16,
+	WIDTH_avx2 = 32,
+	WIDTH_avx512f = 64,
+	WIDTH_amx = COMPUTE_TILE_BYTES
+};
+#define LANES(isa, precision) (WIDTH_##isa ? WIDTH_##isa / BYTES_##precision : 1)
+#define IS_TILE(isa) (WIDTH_##isa == COMPUTE_TILE_BYTES)
 
-/* Products that a dot adds to one lane: elements below a 32-bit lane times rows of a tile. */
-#define ELEMENTS_IN_LANE_bfloat16 2
-#define ELEMENTS_IN_LANE_int8 4
-#define ROWS_avx512f 1
-#define ROWS_avx2 1
-#define ROWS_sse2 1
-#define ROWS_amx 16
-
-/* Operations of one step on one lane; in mixed rows, of the fma steps. */
-#define OPS_fma(isa, precision) 2
-#define OPS_add(isa, precision) 1
-#define OPS_mul(isa, precision) 1
-#define OPS_div(isa, precision) 1
-#define OPS_sqrt(isa, precision) 1
-#define OPS_logic(isa, precision) 1
-#define OPS_dot(isa, precision) (2 * ELEMENTS_IN_LANE_##precision * ROWS_##isa)
-#define OPS_fma1_add1 OPS_fma
-#define OPS_fma2_add1 OPS_fma
-#define OPS_fma1_add2 OPS_fma
-
-#define ACCUMULATOR_BYTES_scalar COMPUTE_SLOT_BYTES
-#define ACCUMULATOR_BYTES_sse2 COMPUTE_SLOT_BYTES
-#define ACCUMULATOR_BYTES_avx2 COMPUTE_SLOT_BYTES
-#define ACCUMULATOR_BYTES_avx512f COMPUTE_SLOT_BYTES
-#define ACCUMULATOR_BYTES_x87 COMPUTE_SLOT_BYTES
-#define ACCUMULATOR_BYTES_amx COMPUTE_TILE_BYTES
+/* Operations of one step on one lane (in mixed rows, of the fma steps): one, or one multiplication
+ * and one addition, in a dot for each product; a dot of tiles goes through all their rows. */
+#define ONE_EACH (1 << OP_add | 1 << OP_mul | 1 << OP_div | 1 << OP_sqrt | 1 << OP_logic)
+#define OPS(isa, precision, op) \
+	((ONE_EACH >> OP_##op & 1 ? 1 : 2) * PRODUCTS_##precision * (IS_TILE(isa) ? 16 : 1))
 
 #define NAME(n, n_added, isa, registers, precision, op) \
 	rf_compute_##isa##_##registers##_##precision##_##op##_##n##_##n_added
@@ -83,34 +56,29 @@ enum {
 	void NAME(n, n_added, isa, registers, precision, op)(uint64_t, struct compute_state *);
 COMPUTE_KERNELS(DECLARE)
 
-#define ROW(n, steps_, n_added, added_steps_, isa_, precision_, op_, quick_, needs_, form,         \
-	    registers, ...)                                                                        \
-	{                                                                                          \
-		.isa = (enum roof_isa)ISA_##isa_,                                                  \
-		.precision = (enum roof_precision)PRECISION_##precision_,                          \
-		.op = (enum roof_op)OP_##op_,                                                      \
-		.quick = quick_,                                                                   \
-		.needs = (needs_),                                                                 \
-		.element = ELEMENT_##precision_,                                                   \
-		.accumulators = (n) + (n_added),                                                   \
-		.added = n_added,                                                                  \
-		.steps = steps_,                                                                   \
-		.added_steps = added_steps_,                                                       \
-		.accumulator_bytes = ACCUMULATOR_BYTES_##isa_,                                     \
-		.lanes = LANES_##isa_(precision_),                                                 \
-		.ops_per_iteration =                                                               \
-			LANES_##isa_(precision_) *                                                 \
-			((n) * (steps_)*OPS_##op_(isa_, precision_) + (n_added) * (added_steps_)), \
-		.unit = UNIT_##precision_,                                                         \
-		.run = NAME(n, n_added, isa_, registers, precision_, op_),                         \
+#define ROW(n, steps_, n_added, added_steps_, isa_, precision_, op_, quick_, needs_, form,        \
+	    registers, ...)                                                                       \
+	{                                                                                         \
+		.isa = (enum roof_isa)ISA_##isa_,                                                 \
+		.precision = (enum roof_precision)PRECISION_##precision_,                         \
+		.op = (enum roof_op)OP_##op_,                                                     \
+		.quick = quick_,                                                                  \
+		.needs = (needs_),                                                                \
+		.element = (enum element)ELEMENT_##precision_,                                    \
+		.accumulators = (n) + (n_added),                                                  \
+		.added = n_added,                                                                 \
+		.steps = steps_,                                                                  \
+		.added_steps = added_steps_,                                                      \
+		.accumulator_bytes = IS_TILE(isa_) ? COMPUTE_TILE_BYTES : COMPUTE_SLOT_BYTES,     \
+		.lanes = LANES(isa_, precision_),                                                 \
+		.ops_per_iteration =                                                              \
+			LANES(isa_, precision_) *                                                 \
+			((n) * (steps_)*OPS(isa_, precision_, op_) + (n_added) * (added_steps_)), \
+		.unit = IS_INTEGER((enum element)ELEMENT_##precision_) ? "GOP/s" : "GFLOP/s",     \
+		.run = NAME(n, n_added, isa_, registers, precision_, op_),                        \
 	},
 const struct compute_kernel compute_kernels[] = {COMPUTE_KERNELS(ROW)};
 const size_t n_compute_kernels = sizeof(compute_kernels) / sizeof(compute_kernels[0]);
-
-static bool is_integer(const struct compute_kernel *kernel)
-{
-	return kernel->element == ELEMENT_INT32 || kernel->element == ELEMENT_INT64;
-}
 
 static void fill_operand(enum element element, unsigned char *operand, long double value)
 {
@@ -190,7 +158,7 @@ static size_t lane_offset(const struct compute_kernel *kernel, int i, int lane)
 void compute_state_init(const struct compute_kernel *kernel, struct compute_state *state)
 {
 	memset(state, 0, sizeof(*state));
-	if (is_integer(kernel))
+	if (IS_INTEGER(kernel->element))
 		set_integer_operands(kernel, state);
 	else
 		set_float_operands(kernel, state);
@@ -200,7 +168,7 @@ void compute_state_init(const struct compute_kernel *kernel, struct compute_stat
 			int k = i * n_elements + e;
 			/* 768 different floats from 1.25 to 2, integers all different and odd. */
 			long double value = 1.25L + (k % 768 + 1 / 3.0L) / 1024;
-			if (is_integer(kernel))
+			if (IS_INTEGER(kernel->element))
 				value = (int64_t)((2 * k + 1) * UINT64_C(0x94d049bb133111eb));
 			element_set(kernel->element,
 				    state->accumulators + lane_offset(kernel, i, e), value);
@@ -287,7 +255,7 @@ bool compute_state_valid(const struct compute_kernel *kernel, const struct compu
 	compute_state_init(kernel, &initial);
 	for (int i = 0; i < kernel->accumulators; i++)
 		for (int lane = 0; lane < kernel->lanes; lane++)
-			if (is_integer(kernel)
+			if (IS_INTEGER(kernel->element)
 				    ? !integer_valid(kernel, &initial, state, i, lane)
 				    : !float_valid(compute_state_value(kernel, state, i, lane)))
 				return false;

@@ -13,6 +13,7 @@
 /* The clock is measured for about 25 us at 4 GHz: reading the time does not count in it, and a
  * clock that fell under vector code has not risen again. */
 #define CLOCK_COUNTS 400
+#define CLOCK_REPEATS 20
 
 /* Of one thread in one repeat, ns. */
 struct times {
@@ -153,16 +154,6 @@ struct candidate {
 	uint64_t count;
 };
 
-static struct rf_error *try_candidate(struct team *team, const struct measure_task *task,
-				      struct candidate *candidate)
-{
-	struct repeat repeat;
-	struct rf_error *error = run_repeats(team, task, candidate->count, 1, &repeat);
-	if (!error)
-		candidate->best = fmax(candidate->best, repeat.rate);
-	return error;
-}
-
 struct rf_error *measure_search(struct team *team, const struct measure_task *tasks, size_t n,
 				uint64_t repeat_ns, int rounds, struct measure_series *series)
 {
@@ -174,8 +165,12 @@ struct rf_error *measure_search(struct team *team, const struct measure_task *ta
 	for (size_t i = 1; i < n; i++)
 		candidates[i].count = ceil(candidates[0].count * tasks[0].work / tasks[i].work);
 	for (int round = 0; round < rounds && !error; round++)
-		for (size_t i = 0; i < n && !error; i++)
-			error = try_candidate(team, &tasks[i], &candidates[i]);
+		for (size_t i = 0; i < n && !error; i++) {
+			struct repeat repeat;
+			error = run_repeats(team, &tasks[i], candidates[i].count, 1, &repeat);
+			if (!error)
+				candidates[i].best = fmax(candidates[i].best, repeat.rate);
+		}
 	series->best = 0;
 	for (size_t i = 1; i < n; i++)
 		if (candidates[i].best > candidates[series->best].best)
@@ -186,27 +181,22 @@ struct rf_error *measure_search(struct team *team, const struct measure_task *ta
 	return error;
 }
 
-static struct rf_error *add_repeat(struct measure_series *series, const struct repeat *repeat)
-{
-	if (repeat->rate > series->highest) {
-		series->highest = repeat->rate;
-		series->clock_ghz = repeat->clock_ghz;
-	}
-	if (rf_array_push(series->rates, series->n_rates, series->cap_rates, repeat->rate))
-		return NULL;
-	return rf_error_no_memory();
-}
-
 struct rf_error *measure_repeats(struct team *team, const struct measure_task *task, int n,
 				 struct measure_series *series)
 {
 	struct repeat *repeats = calloc(n, sizeof(*repeats));
-	struct rf_error *error = NULL;
 	if (!repeats)
 		return rf_error_no_memory();
-	error = run_repeats(team, task, series->count, n, repeats);
-	for (int i = 0; i < n && !error; i++)
-		error = add_repeat(series, &repeats[i]);
+	struct rf_error *error = run_repeats(team, task, series->count, n, repeats);
+	for (int i = 0; i < n && !error; i++) {
+		if (repeats[i].rate > series->highest) {
+			series->highest = repeats[i].rate;
+			series->clock_ghz = repeats[i].clock_ghz;
+		}
+		if (!rf_array_push(series->rates, series->n_rates, series->cap_rates,
+				   repeats[i].rate))
+			error = rf_error_no_memory();
+	}
 	free(repeats);
 	return error;
 }
@@ -215,4 +205,36 @@ void measure_series_deinit(struct measure_series *series)
 {
 	free(series->rates);
 	*series = (struct measure_series){0};
+}
+
+static void adds(void *context, int thread, uint64_t count)
+{
+	clock_adds(count);
+}
+
+static void adds_with_vectors(void *context, int thread, uint64_t count)
+{
+	clock_adds_with_vectors(count);
+}
+
+/* The clock of a team's cores, in 1e9 cycles a second, while they `run` dependent adds: the mean
+ * over the threads, of the fastest repeat.  Keeps the higher of several measurements. */
+static struct rf_error *raise_clock(struct team *team, void (*run)(void *, int, uint64_t),
+				    double *ghz)
+{
+	const struct measure_task task = {.run = run, .work = CLOCK_CYCLES_PER_COUNT};
+	struct measure_series series = {0};
+	struct rf_error *error = measure_search(team, &task, 1, MEASURE_REPEAT_NS, 1, &series);
+	if (!error)
+		error = measure_repeats(team, &task, CLOCK_REPEATS, &series);
+	if (!error)
+		*ghz = fmax(*ghz, series.highest / team_size(team));
+	measure_series_deinit(&series);
+	return error;
+}
+
+struct rf_error *measure_clocks(struct team *team, double *ghz, double *fp_ghz)
+{
+	struct rf_error *error = raise_clock(team, adds, ghz);
+	return error ? error : raise_clock(team, adds_with_vectors, fp_ghz);
 }

@@ -54,3 +54,8 @@ struct rf_error *measure_repeats(struct team *team, const struct measure_task *t
 				 struct measure_series *series);
 
 void measure_series_deinit(struct measure_series *series);
+
+/* Measures the clock of the cores with a chain of dependent adds (one cycle each) for about 10 ms:
+ * 1e9 cycles a second, the mean over the team's threads; *fp_ghz while the widest vectors multiply
+ * and add.  Each is raised where the highest rate seen is above it. */
+struct rf_error *measure_clocks(struct team *team, double *ghz, double *fp_ghz);

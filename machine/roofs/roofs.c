@@ -3,10 +3,8 @@
 #include "machine/roofs/roofs.h"
 
 #include "base/clock.h"
-#include "machine/roofs/clock.h"
 #include "machine/roofs/roofs_bandwidth.h"
 #include "machine/roofs/roofs_compute.h"
-#include "machine/roofs/roofs_random.h"
 #include "machine/roofs/roofs_run.h"
 #include "machine/roofs/roofs_sites.h"
 #include "machine/topology/dmi.h"
@@ -122,19 +120,11 @@ static struct rf_error *theory_notes(struct roofs_run *run)
 	return error;
 }
 
-/* Keeps the higher of several measurements, by the smallest team. */
+/* By the smallest team. */
 static struct rf_error *measure_clock(struct roofs_run *run, struct machine *machine)
 {
-	struct machine_clock clock;
 	roofs_progress(run, "clock");
-	struct rf_error *error = clock_measure(run->sites[0].team, &clock);
-	if (error)
-		return error;
-	if (clock.ghz > machine->clock_ghz)
-		machine->clock_ghz = clock.ghz;
-	if (clock.fp_ghz > machine->clock_fp_ghz)
-		machine->clock_fp_ghz = clock.fp_ghz;
-	return NULL;
+	return measure_clocks(run->sites[0].team, &machine->clock_ghz, &machine->clock_fp_ghz);
 }
 
 /* Random access last: its links overwrite the numbers that the other kernels work on. */

@@ -1,7 +1,8 @@
-/* Rows of bandwidth: one for each level and operation. */
+/* Rows of bandwidth: one for each level and operation, and two of random access to whole lines. */
 #include "machine/roofs/roofs_bandwidth.h"
 
 #include "machine/kernels/bandwidth_kernels.h"
+#include "machine/kernels/random_access.h"
 #include "machine/roofs/roofs_sites.h"
 #include "machine/topology/cpu_features.h"
 
@@ -139,14 +140,14 @@ static void set_theory(const struct roofs_run *run, const struct operation *oper
 			theory_bandwidth(run->microarchitecture, level->level, operation->op, isa);
 }
 
-static void fill_row(const struct operation *operation, const struct level_size *level,
+static void fill_row(enum roof_op op, const char *convention, const struct level_size *level,
 		     struct roof *row)
 {
 	row->kind = ROOF_BANDWIDTH;
-	row->op = operation->op;
+	row->op = op;
 	row->level = level->level;
 	snprintf(row->unit, sizeof(row->unit), "GB/s");
-	snprintf(row->bytes_convention, sizeof(row->bytes_convention), "%s", operation->convention);
+	snprintf(row->bytes_convention, sizeof(row->bytes_convention), "%s", convention);
 }
 
 static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *site,
@@ -174,12 +175,86 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 						     .with_clock = level->level != ROOF_LEVEL_DRAM,
 						     .isa = kernels[i]->isa};
 	}
-	fill_row(operation, level, &job.row);
+	fill_row(operation->op, operation->convention, level, &job.row);
 	set_theory(run, operation, level, kernels[0]->isa, &job);
 	if (level->level == ROOF_LEVEL_DRAM || kernels[0]->non_temporal)
 		job.repeat_ns = MEMORY_REPEAT * run->wish->effort.repeat_ns;
 	if (level->level == ROOF_LEVEL_DRAM)
 		job.prepare = warm_up;
+	return roofs_add_job(run, &job);
+}
+
+/* ---- random access ---- */
+
+#define LINE_BYTES 64
+#define MAX_KERNELS 16
+#define SEED 1
+
+/* A kernel, as a task. */
+struct random_task {
+	const struct random_kernel *kernel;
+	struct random_state *states; /* one a thread */
+};
+
+/* The context of a job. */
+struct random_job {
+	size_t bytes; /* of each thread's memory */
+	struct random_task tasks[MAX_KERNELS];
+	struct random_state states[]; /* one a thread and kernel: kernel-major */
+};
+
+static void run_random(void *context, int thread, uint64_t count)
+{
+	struct random_task *task = context;
+	task->kernel->run(count, &task->states[thread]);
+}
+
+/* Each thread links its own lines: see random_access_prepare(). */
+static void link_lines(void *context, int thread)
+{
+	struct roof_job *job = context;
+	struct random_job *own = job->context;
+	char *memory = job->site->arenas[thread].base;
+	random_access_prepare(memory, own->bytes, LINE_BYTES, SEED + thread);
+	for (size_t i = 0; i < job->n_tasks; i++)
+		random_state_init(&own->tasks[i].states[thread], memory, own->bytes, LINE_BYTES,
+				  own->tasks[i].kernel->chains);
+}
+
+static struct rf_error *link_all(struct roofs_run *run, struct roof_job *job)
+{
+	team_run(job->site->team, link_lines, job);
+	return NULL;
+}
+
+/* Adds "random", the best number of chains, or "chase", a single one (that of the first kernel),
+ * whose time is the latency. */
+static struct rf_error *plan_random_row(struct roofs_run *run, const struct roof_site *site,
+					const struct level_size *level, bool chase)
+{
+	size_t n = chase ? 1 : n_random_kernels;
+	struct roof_job job;
+	struct random_job *context;
+	size_t states = n * site->n_threads * sizeof(struct random_state);
+	struct rf_error *error = roofs_new_job(site, n, sizeof(*context) + states, &job);
+	if (error)
+		return error;
+	context = job.context;
+	context->bytes = level->bytes;
+	for (size_t i = 0; i < n; i++) {
+		context->tasks[i] = (struct random_task){&random_kernels[i],
+							 context->states + i * site->n_threads};
+		job.tasks[i] = (struct measure_task){.run = run_random,
+						     .context = &context->tasks[i],
+						     .work = random_kernels[i].chains * LINE_BYTES,
+						     .isa = ROOF_ISA_SCALAR};
+	}
+	job.prepare = link_all;
+	job.repeat_ns = 2 * run->wish->effort.repeat_ns;
+	fill_row(chase ? ROOF_OP_CHASE : ROOF_OP_RANDOM,
+		 chase ? "64 B/line in random order, one dependent chain a thread"
+		       : "64 B/line in random order, the best number of chains",
+		 level, &job.row);
 	return roofs_add_job(run, &job);
 }
 
@@ -191,5 +266,18 @@ struct rf_error *roofs_plan_bandwidth(struct roofs_run *run, const struct roof_s
 	for (size_t level = 0; level < n; level++)
 		for (size_t op = 0; op < N_OPERATIONS && !error; op++)
 			error = plan_row(run, site, &operations[op], &levels[level]);
+	return error;
+}
+
+struct rf_error *roofs_plan_random(struct roofs_run *run, const struct roof_site *site)
+{
+	struct level_size levels[SITE_LEVELS];
+	size_t n = roofs_levels(run, site, levels);
+	struct rf_error *error = NULL;
+	for (size_t i = 0; i < n && !error; i++) {
+		error = plan_random_row(run, site, &levels[i], false);
+		if (!error)
+			error = plan_random_row(run, site, &levels[i], true);
+	}
 	return error;
 }

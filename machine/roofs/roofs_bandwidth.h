@@ -1,7 +1,9 @@
-/* Rows of bandwidth: one for each level and operation. */
+/* Rows of bandwidth: one for each level and operation, and of random access two for each level. */
 #pragma once
 
 #include "machine/roofs/roofs_run.h"
 
 /* Adds the jobs of one site. */
 struct rf_error *roofs_plan_bandwidth(struct roofs_run *run, const struct roof_site *site);
+/* The same of random access, which overwrites the numbers that the other kernels work on. */
+struct rf_error *roofs_plan_random(struct roofs_run *run, const struct roof_site *site);

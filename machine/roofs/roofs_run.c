@@ -151,11 +151,6 @@ static bool is_noisy(const struct roof_job *job)
 	return rate.q3 - rate.q1 >= NOISY * rate.median;
 }
 
-static double best_rate(const struct roof_job *job)
-{
-	return measure_summary(job->series.rates, job->series.n_rates).best;
-}
-
 /* True when the row did not gain from its threads as it must: see LEAST_SCALING.  What is shared
  * between cores (L3, DRAM) must not lose. */
 static bool lacks_scaling(const struct roofs_run *run, const struct roof_job *job)
@@ -168,43 +163,30 @@ static bool lacks_scaling(const struct roofs_run *run, const struct roof_job *jo
 			continue;
 		double gain =
 			is_private ? LEAST_SCALING * job->site->n_cores / other->site->n_cores : 1;
-		if (best_rate(job) < gain * best_rate(other))
+		if (job->series.highest < gain * other->series.highest)
 			return true;
 	}
 	return false;
 }
 
-static struct rf_error *visit_all(struct roofs_run *run, struct roof_job *jobs, size_t n,
-				  double share)
+struct rf_error *roofs_measure_jobs(struct roofs_run *run, struct roof_job *jobs, size_t n,
+				    double share)
 {
+	double end_ns = share * budget_ns(run);
 	struct rf_error *error = NULL;
 	for (int round = 0; round < 2 && !error; round++)
 		for (size_t i = 0; i < n && !error; i++) {
 			job_progress(run, &jobs[i].row);
-			if (round == 0 || elapsed_ns(run) < share * budget_ns(run))
+			if (round == 0 || elapsed_ns(run) < end_ns)
 				error = visit(run, &jobs[i]);
 		}
-	return error;
-}
-
-/* More visits to the rows that are noisy or implausible, while there is time. */
-static struct rf_error *visit_doubtful(struct roofs_run *run, struct roof_job *jobs, size_t n,
-				       double share)
-{
-	struct rf_error *error = NULL;
+	/* More visits to the rows that are noisy or implausible, while there is time. */
 	for (int round = 0; round < run->wish->effort.extra_rounds && !error; round++)
 		for (size_t i = 0; i < n && !error; i++)
-			if (elapsed_ns(run) < share * budget_ns(run) &&
+			if (elapsed_ns(run) < end_ns &&
 			    (is_noisy(&jobs[i]) || lacks_scaling(run, &jobs[i])))
 				error = visit(run, &jobs[i]);
 	return error;
-}
-
-struct rf_error *roofs_measure_jobs(struct roofs_run *run, struct roof_job *jobs, size_t n,
-				    double share)
-{
-	struct rf_error *error = visit_all(run, jobs, n, share);
-	return error ? error : visit_doubtful(run, jobs, n, share);
 }
 
 struct roof roofs_finished_row(const struct roof_job *job)

@@ -1,11 +1,11 @@
-/* Asks CPUID and XCR0 for instruction sets. */
+/* Asks CPUID and XCR0 for instruction sets, and Linux for the permission to use tiles. */
 #include "machine/topology/cpu_features.h"
-
-#include "machine/topology/amx.h"
 
 #include <cpuid.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* State that the operating system has to save for a feature: bits of XCR0, Intel SDM volume 1,
  * 13.3. */
@@ -13,6 +13,10 @@
 #define STATE_AVX 0x6     /* xmm, upper ymm */
 #define STATE_AVX512 0xe6 /* these, mask registers, upper zmm0 to 15, zmm16 to 31 */
 #define STATE_AMX 0x60000 /* tile configuration, tile data */
+
+/* <asm/prctl.h> of older systems does not have these.  Linux, Documentation/arch/x86/xstate.rst. */
+#define REQUEST_PERMISSION 0x1023 /* ARCH_REQ_XCOMP_PERM */
+#define TILE_DATA 18              /* the number of the state component, Intel SDM volume 1, 13.1 */
 
 #define OSXSAVE (1U << 27) /* CPUID 1, ecx: XGETBV is allowed */
 #define AMX_FEATURES (CPU_AMX_TILE | CPU_AMX_INT8 | CPU_AMX_BF16)
@@ -79,10 +83,27 @@ static void look(void)
 			features |= places[i].feature;
 }
 
+static pthread_once_t asked = PTHREAD_ONCE_INIT;
+static bool tiles_permitted;
+
+/* Asks once in the life of the process; refused also by a kernel before 5.16, and then a tile
+ * instruction ends in SIGILL.
+ *
+ * The permission is the process's: threads have it whether they started before or after.  With it
+ * a signal frame grows by the 8 KiB of the tiles, and Linux refuses when some thread's alternate
+ * signal stack is too small for that. */
+static void ask_for_tiles(void)
+{
+	tiles_permitted = syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
 bool cpu_has(unsigned needs)
 {
 	pthread_once(&looked, look);
 	if ((features & needs) != needs)
 		return false;
-	return !(needs & AMX_FEATURES) || amx_request_permission();
+	if (!(needs & AMX_FEATURES))
+		return true;
+	pthread_once(&asked, ask_for_tiles);
+	return tiles_permitted;
 }

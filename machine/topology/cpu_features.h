@@ -26,5 +26,5 @@ enum cpu_feature {
 /* True when every bit of `needs` is there and this process may use it.  A kernel must not be called
  * before this was asked.
  *
- * The first question for an AMX bit asks Linux for the permission to use tiles (amx.h). */
+ * The first question for an AMX bit asks Linux for the permission to use tiles. */
 bool cpu_has(unsigned needs);

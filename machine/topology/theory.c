@@ -2,6 +2,7 @@
 #include "machine/topology/theory.h"
 
 #include <cpuid.h>
+#include <math.h>
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
@@ -40,10 +41,10 @@ enum core_kind { CORE_UNKNOWN = 0, CORE_EFFICIENT = 0x20, CORE_PERFORMANCE = 0x4
 static enum core_kind core_kind_here(void)
 {
 	unsigned eax, ebx, ecx, edx;
-	if (!__get_cpuid_count(0x1a, 0, &eax, &ebx, &ecx, &edx))
-		return CORE_UNKNOWN;
-	return eax >> 24 == CORE_EFFICIENT || eax >> 24 == CORE_PERFORMANCE ? eax >> 24
-									    : CORE_UNKNOWN;
+	bool told = __get_cpuid_count(0x1a, 0, &eax, &ebx, &ecx, &edx);
+	return told && (eax >> 24 == CORE_EFFICIENT || eax >> 24 == CORE_PERFORMANCE)
+		       ? eax >> 24
+		       : CORE_UNKNOWN;
 }
 
 /* The kind of all cores that this thread may run on: it visits each.  CORE_UNKNOWN: both, or not
@@ -101,14 +102,10 @@ const struct microarchitecture *microarchitecture_here(void)
 	const struct microarchitecture *row = microarchitecture_find(vendor, family, model);
 	if (!row || !row->hybrid)
 		return row;
-	switch (core_kind_of_all()) {
-	case CORE_PERFORMANCE:
-		return row;
-	case CORE_EFFICIENT:
+	enum core_kind kind = core_kind_of_all();
+	if (kind == CORE_EFFICIENT)
 		return microarchitecture_find("GenuineIntel", 6, 0xbe); /* Gracemont */
-	default:
-		return NULL;
-	}
+	return kind == CORE_PERFORMANCE ? row : NULL;
 }
 
 /* ---- Compute ------------------------------------------------------------------------------ */
@@ -137,20 +134,23 @@ static double lanes_of(const struct isa_width *isa, unsigned bytes)
 	return isa->scalar ? 1 : vector_bytes(isa) / bytes;
 }
 
-/* Flop per cycle and lane of a mix of `n_fma` FMA to `n_add` adds: cycles are those of the busiest
- * of the FMA units, the adders, and what both share. */
+/* Cycles of `n_a` instructions of one kind and `n_b` of another: those of the busiest of the units
+ * of each, and of what both share; 0: a rate that counts is not known. */
+static double busiest(double n_a, double a, double n_b, double b, double both)
+{
+	if ((n_a && !a) || (n_b && !b) || (n_a && n_b && !both))
+		return 0;
+	double apart = fmax(n_a ? n_a / a : 0, n_b ? n_b / b : 0);
+	return n_a && n_b ? fmax(apart, (n_a + n_b) / both) : apart;
+}
+
+/* Flop per cycle and lane of a mix of `n_fma` FMA to `n_add` adds. */
 static double mixed(const struct microarchitecture *row, enum theory_width width, double n_fma,
 		    double n_add)
 {
-	double fma = row->fma[width], add = row->add[width], both = row->fma_and_add[width];
-	if (!fma || !add || !both)
-		return 0;
-	double cycles = (n_fma + n_add) / both;
-	if (n_fma / fma > cycles)
-		cycles = n_fma / fma;
-	if (n_add / add > cycles)
-		cycles = n_add / add;
-	return (2 * n_fma + n_add) / cycles;
+	double cycles =
+		busiest(n_fma, row->fma[width], n_add, row->add[width], row->fma_and_add[width]);
+	return cycles ? (2 * n_fma + n_add) / cycles : 0;
 }
 
 static double inverse(double cycles)
@@ -163,26 +163,17 @@ static double floating_rate(const struct microarchitecture *row, const struct is
 			    bool is_double, enum roof_op op)
 {
 	const size_t by_width = isa->scalar ? 0 : 1 + isa->width;
-	switch (op) {
-	case ROOF_OP_FMA1_ADD1:
-		return mixed(row, isa->width, 1, 1);
-	case ROOF_OP_FMA2_ADD1:
-		return mixed(row, isa->width, 2, 1);
-	case ROOF_OP_FMA1_ADD2:
-		return mixed(row, isa->width, 1, 2);
-	case ROOF_OP_FMA:
-		return 2 * row->fma[isa->width];
-	case ROOF_OP_ADD:
-		return row->add[isa->width];
-	case ROOF_OP_MUL:
-		return row->mul[isa->width];
-	case ROOF_OP_DIV:
-		return inverse((is_double ? row->div_double : row->div_single)[by_width]);
-	case ROOF_OP_SQRT:
-		return is_double ? 0 : inverse(row->sqrt_single[by_width]);
-	default:
-		return 0;
-	}
+	const double rates[ROOF_OPS] = {
+		[ROOF_OP_FMA1_ADD1] = mixed(row, isa->width, 1, 1),
+		[ROOF_OP_FMA2_ADD1] = mixed(row, isa->width, 2, 1),
+		[ROOF_OP_FMA1_ADD2] = mixed(row, isa->width, 1, 2),
+		[ROOF_OP_FMA] = 2 * row->fma[isa->width],
+		[ROOF_OP_ADD] = row->add[isa->width],
+		[ROOF_OP_MUL] = row->mul[isa->width],
+		[ROOF_OP_DIV] = inverse((is_double ? row->div_double : row->div_single)[by_width]),
+		[ROOF_OP_SQRT] = is_double ? 0 : inverse(row->sqrt_single[by_width]),
+	};
+	return rates[op];
 }
 
 static double half_rate(const struct microarchitecture *row, const struct isa_width *isa,
@@ -208,29 +199,33 @@ static double integer_rate(const struct microarchitecture *row, const struct isa
 	return bytes == 4 ? row->vector_mul32[isa->width] : 0;
 }
 
-/* 2 operations for each product of elements of `bytes` bytes. */
-static double dot_rate(const struct isa_width *isa, const double *instructions, unsigned bytes)
+/* 2 operations for each product. */
+static double dot_rate(const struct microarchitecture *row, const struct isa_width *isa,
+		       enum roof_precision precision)
 {
-	return isa->scalar ? 0 : instructions[isa->width] * 2 * lanes_of(isa, bytes);
+	if (isa->scalar)
+		return 0;
+	if (precision == ROOF_PRECISION_BFLOAT16)
+		return row->dot_bfloat16[isa->width] * 2 * lanes_of(isa, 2);
+	return precision == ROOF_PRECISION_INT8 ? row->dot_int8[isa->width] * 2 * lanes_of(isa, 1)
+						: 0;
 }
 
 static double amx_rate(const struct microarchitecture *row, enum roof_precision precision)
 {
-	switch (precision) {
-	case ROOF_PRECISION_BFLOAT16:
-		return row->amx_bfloat16;
-	case ROOF_PRECISION_HALF:
-		return row->amx_half;
-	case ROOF_PRECISION_INT8:
-		return row->amx_int8;
-	default:
-		return 0;
-	}
+	const double rates[ROOF_PRECISIONS] = {
+		[ROOF_PRECISION_BFLOAT16] = row->amx_bfloat16,
+		[ROOF_PRECISION_HALF] = row->amx_half,
+		[ROOF_PRECISION_INT8] = row->amx_int8,
+	};
+	return rates[precision];
 }
 
 static double vector_compute(const struct microarchitecture *row, const struct isa_width *isa,
 			     enum roof_precision precision, enum roof_op op)
 {
+	if (op == ROOF_OP_DOT)
+		return dot_rate(row, isa, precision);
 	switch (precision) {
 	case ROOF_PRECISION_DOUBLE:
 		return lanes_of(isa, 8) * floating_rate(row, isa, true, op);
@@ -238,11 +233,7 @@ static double vector_compute(const struct microarchitecture *row, const struct i
 		return lanes_of(isa, 4) * floating_rate(row, isa, false, op);
 	case ROOF_PRECISION_HALF:
 		return lanes_of(isa, 2) * half_rate(row, isa, op);
-	case ROOF_PRECISION_BFLOAT16:
-		return op == ROOF_OP_DOT ? dot_rate(isa, row->dot_bfloat16, 2) : 0;
 	case ROOF_PRECISION_INT8:
-		if (op == ROOF_OP_DOT)
-			return dot_rate(isa, row->dot_int8, 1);
 		return lanes_of(isa, 1) * integer_rate(row, isa, 1, op);
 	case ROOF_PRECISION_INT32:
 		return lanes_of(isa, 4) * integer_rate(row, isa, 4, op);
@@ -268,24 +259,6 @@ double theory_compute(const struct microarchitecture *row, enum roof_isa isa,
 
 /* ---- Bandwidth ---------------------------------------------------------------------------- */
 
-/* Bytes per cycle of a loop of `n_loads` and `n_stores` vectors: the busiest of the load ports, the
- * store ports, and what both share. */
-static double l1_bytes(const struct microarchitecture *row, const struct isa_width *isa,
-		       double n_loads, double n_stores)
-{
-	double loads = row->loads[isa->width], stores = row->stores[isa->width];
-	double both = row->memory[isa->width], cycles = 0;
-	if ((n_loads && !loads) || (n_stores && !stores) || (n_loads && n_stores && !both))
-		return 0;
-	if (n_loads)
-		cycles = n_loads / loads;
-	if (n_stores && n_stores / stores > cycles)
-		cycles = n_stores / stores;
-	if (n_loads && n_stores && (n_loads + n_stores) / both > cycles)
-		cycles = (n_loads + n_stores) / both;
-	return (n_loads + n_stores) * vector_bytes(isa) / cycles;
-}
-
 double theory_issue(const char *name)
 {
 	for (unsigned i = 0; name && i < n_microarchitectures; i++)
@@ -306,8 +279,10 @@ double theory_bandwidth(const struct microarchitecture *row, enum roof_level lev
 	const struct isa_width *width = &isa_widths[isa];
 	if (level == ROOF_LEVEL_L2)
 		return op == ROOF_OP_READ ? row->l2_bytes : 0;
-	if (level != ROOF_LEVEL_L1 || !width->known || width->scalar ||
-	    loops[op].n_loads + loops[op].n_stores <= 0)
+	if (level != ROOF_LEVEL_L1 || !width->known || width->scalar)
 		return 0;
-	return l1_bytes(row, width, loops[op].n_loads, loops[op].n_stores);
+	double cycles = busiest(loops[op].n_loads, row->loads[width->width], loops[op].n_stores,
+				row->stores[width->width], row->memory[width->width]);
+	double n = loops[op].n_loads + loops[op].n_stores;
+	return cycles ? n * vector_bytes(width) / cycles : 0;
 }

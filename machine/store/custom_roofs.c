@@ -100,7 +100,6 @@ static struct rf_error *set_from_json(json_t *json, const char *path, struct cus
 {
 	json_t *entries = json_object_get(json, "roofs");
 	struct custom_roof roof;
-	set->n = 0;
 	if (!json_is_array(entries))
 		return rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s: there is no array \"roofs\"",
 				       path);
@@ -187,34 +186,30 @@ static void thread_range(const struct machine *machine, int *fewest, int *most)
 	}
 }
 
-static double fastest(const struct machine *machine, enum roof_precision precision, int threads)
+/* The best rate at `threads`: of floating-point compute in a precision where `level` is none, else
+ * of reading a level that can be told from the next. */
+static double best_rate(const struct machine *machine, int threads, enum roof_precision precision,
+			enum roof_level level)
 {
 	double best = 0;
 	for (size_t i = 0; i < machine->n_roofs; i++) {
 		const struct roof *roof = &machine->roofs[i];
-		if (roof->kind == ROOF_COMPUTE && roof->threads == threads &&
-		    roof->precision == precision && strcmp(roof->unit, "GFLOP/s") == 0)
-			best = fmax(best, roof->best);
-	}
-	return best;
-}
-
-static double reading(const struct machine *machine, enum roof_level level, int threads)
-{
-	double best = 0;
-	for (size_t i = 0; i < machine->n_roofs; i++) {
-		const struct roof *roof = &machine->roofs[i];
-		if (roof->kind == ROOF_BANDWIDTH && !roof->by_node && roof->distinguishable &&
-		    roof->threads == threads && roof->op == ROOF_OP_READ && roof->level == level)
+		bool wanted = level ? roof->kind == ROOF_BANDWIDTH && roof->op == ROOF_OP_READ &&
+					      roof->level == level && !roof->by_node &&
+					      roof->distinguishable
+				    : roof->kind == ROOF_COMPUTE && roof->precision == precision &&
+					      strcmp(roof->unit, "GFLOP/s") == 0;
+		if (wanted && roof->threads == threads)
 			best = fmax(best, roof->best);
 	}
 	return best;
 }
 
 static void add_stated(struct custom_roof_set *set, const struct machine *machine, const char *what,
-		       int threads, double value, const char *unit)
+		       int threads, enum roof_precision precision, enum roof_level level)
 {
 	struct custom_roof *roof = &set->roofs[set->n];
+	double value = best_rate(machine, threads, precision, level);
 	char model[48];
 	if (value <= 0)
 		return;
@@ -222,7 +217,7 @@ static void add_stated(struct custom_roof_set *set, const struct machine *machin
 	*roof = (struct custom_roof){.value = value};
 	snprintf(roof->name, sizeof(roof->name), "%s: %s, %d thread%s", model, what, threads,
 		 threads == 1 ? "" : "s");
-	strcpy(roof->unit, unit);
+	strcpy(roof->unit, level ? "GB/s" : "GFLOP/s");
 	int length = snprintf(roof->source, sizeof(roof->source), "rfprof machine, %s",
 			      machine->cpu_model);
 	if (length >= (int)sizeof(roof->source)) {
@@ -239,7 +234,6 @@ static struct rf_error *set_from_machine(json_t *json, const char *path,
 	struct machine machine;
 	struct rf_error *inner = machine_from_json(json, &machine);
 	int counts[2];
-	set->n = 0;
 	if (inner) {
 		struct rf_error *error =
 			rf_error_create(inner->code,
@@ -250,15 +244,14 @@ static struct rf_error *set_from_machine(json_t *json, const char *path,
 	}
 	thread_range(&machine, &counts[0], &counts[1]);
 	for (int k = 0; k < (counts[1] > counts[0] ? 2 : 1); k++) {
-		add_stated(set, &machine, "DP peak", counts[k],
-			   fastest(&machine, ROOF_PRECISION_DOUBLE, counts[k]), "GFLOP/s");
-		add_stated(set, &machine, "SP peak", counts[k],
-			   fastest(&machine, ROOF_PRECISION_SINGLE, counts[k]), "GFLOP/s");
+		add_stated(set, &machine, "DP peak", counts[k], ROOF_PRECISION_DOUBLE,
+			   ROOF_LEVEL_NONE);
+		add_stated(set, &machine, "SP peak", counts[k], ROOF_PRECISION_SINGLE,
+			   ROOF_LEVEL_NONE);
 		for (enum roof_level level = ROOF_LEVEL_L1; level <= ROOF_LEVEL_DRAM; level++) {
 			char what[16];
 			snprintf(what, sizeof(what), "%s read", roof_level_name(level));
-			add_stated(set, &machine, what, counts[k],
-				   reading(&machine, level, counts[k]), "GB/s");
+			add_stated(set, &machine, what, counts[k], ROOF_PRECISION_NONE, level);
 		}
 	}
 	bool clean = !has_control(machine.cpu_model) && machine.cpu_model[0];
@@ -274,40 +267,37 @@ static struct rf_error *set_from_machine(json_t *json, const char *path,
 
 /* ---- files ---- */
 
-/* A new JSON value, or NULL with *error. */
-static json_t *read_json(const char *path, struct rf_error **error)
+/* *json gets a new value, or NULL. */
+static struct rf_error *read_json(const char *path, json_t **json)
 {
 	json_error_t cause;
+	struct rf_error *error = NULL;
 	FILE *file = fopen(path, "re");
-	if (!file) {
-		*error = rf_error_errno(errno == ENOENT ? RF_EUNAVAILABLE : RF_EACCESS, errno,
-					"check the file's name and its rights", "cannot read %s",
-					path);
-		return NULL;
-	}
+	*json = NULL;
+	if (!file)
+		return rf_error_errno(errno == ENOENT ? RF_EUNAVAILABLE : RF_EACCESS, errno,
+				      "check the file's name and its rights", "cannot read %s",
+				      path);
 	errno = 0;
-	json_t *json = json_loadf(file, JSON_REJECT_DUPLICATES, &cause);
+	*json = json_loadf(file, JSON_REJECT_DUPLICATES, &cause);
 	if (ferror(file))
-		*error = rf_error_errno(RF_EACCESS, errno, "name a file", "cannot read %s", path);
-	else if (!json)
-		*error = rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s is not JSON: line %d: %.120s",
-					 path, cause.line, cause.text);
+		error = rf_error_errno(RF_EACCESS, errno, "name a file", "cannot read %s", path);
+	else if (!*json)
+		error = rf_error_create(RF_EFORMAT, FORMAT_HINT, "%s is not JSON: line %d: %.120s",
+					path, cause.line, cause.text);
 	fclose(file);
-	if (!*error)
-		return json;
-	json_decref(json);
-	return NULL;
+	return error;
 }
 
 static struct rf_error *read_set(const char *path, bool or_machine, struct custom_roof_set *set)
 {
-	struct rf_error *error = NULL;
-	json_t *json = read_json(path, &error);
-	if (error)
-		return error;
-	if (or_machine && json_object_get(json, "cpu_model") && json_object_get(json, "roofs"))
+	json_t *json;
+	struct rf_error *error = read_json(path, &json);
+	set->n = 0;
+	if (!error && or_machine && json_object_get(json, "cpu_model") &&
+	    json_object_get(json, "roofs"))
 		error = set_from_machine(json, path, set);
-	else
+	else if (!error)
 		error = set_from_json(json, path, set);
 	json_decref(json);
 	return error;
@@ -345,12 +335,11 @@ struct rf_error *custom_roofs_load(struct custom_roof_set *out)
 		rf_error_destroy(homeless);
 		return NULL;
 	}
-	struct rf_error *error = load(path, out), *inner = error;
+	struct rf_error *inner = load(path, out), *error = NULL;
 	free(path);
-	if (!error)
-		return NULL;
-	error = rf_error_create(inner->code, "mend or remove the file",
-				"custom roofs are left out: %s", inner->message);
+	if (inner)
+		error = rf_error_create(inner->code, "mend or remove the file",
+					"custom roofs are left out: %s", inner->message);
 	rf_error_destroy(inner);
 	return error;
 }
@@ -373,10 +362,38 @@ static struct rf_error *save(const char *path, const struct custom_roof_set *set
 	return error;
 }
 
-typedef struct rf_error *change_fn(struct custom_roof_set *set, void *context);
+static struct rf_error *merge(struct custom_roof_set *set, const struct custom_roof_set *added)
+{
+	for (size_t i = 0; i < added->n; i++) {
+		struct custom_roof *same = find(set, added->roofs[i].name);
+		if (!same && set->n == CUSTOM_ROOFS_MAX)
+			return rf_error_create(RF_EINPUT,
+					       "remove some: rfprof machine --forget NAME",
+					       "more than %d custom roofs", CUSTOM_ROOFS_MAX);
+		*(same ? same : &set->roofs[set->n++]) = added->roofs[i];
+	}
+	return NULL;
+}
 
-/* Reads what is kept, lets `change` have it, and writes it. */
-static struct rf_error *change_kept(change_fn *change, void *context)
+static struct rf_error *forget(struct custom_roof_set *set, const char *name, size_t *removed)
+{
+	bool all = strcmp(name, "all") == 0;
+	size_t kept = 0;
+	for (size_t i = 0; i < set->n; i++)
+		if (!all && strcmp(set->roofs[i].name, name) != 0)
+			set->roofs[kept++] = set->roofs[i];
+	*removed = set->n - kept;
+	set->n = kept;
+	if (*removed || all)
+		return NULL;
+	return rf_error_create(RF_EINPUT, "rfprof machine lists them",
+			       "no custom roof is named %.120s", name);
+}
+
+/* Reads what is kept, adds roofs (NULL: removes those of a name, *removed of them), and writes it.
+ */
+static struct rf_error *change_kept(const struct custom_roof_set *added, const char *name,
+				    size_t *removed)
 {
 	struct custom_roof_set set;
 	char *directory = NULL, *path = NULL;
@@ -391,7 +408,7 @@ static struct rf_error *change_kept(change_fn *change, void *context)
 		error = load(path, &set);
 	}
 	if (!error)
-		error = change(&set, context);
+		error = added ? merge(&set, added) : forget(&set, name, removed);
 	if (!error)
 		error = save(path, &set);
 	if (fd >= 0)
@@ -401,53 +418,16 @@ static struct rf_error *change_kept(change_fn *change, void *context)
 	return error;
 }
 
-static struct rf_error *merge(struct custom_roof_set *set, void *context)
-{
-	const struct custom_roof_set *added = context;
-	for (size_t i = 0; i < added->n; i++) {
-		struct custom_roof *same = find(set, added->roofs[i].name);
-		if (!same && set->n == CUSTOM_ROOFS_MAX)
-			return rf_error_create(RF_EINPUT,
-					       "remove some: rfprof machine --forget NAME",
-					       "more than %d custom roofs", CUSTOM_ROOFS_MAX);
-		*(same ? same : &set->roofs[set->n++]) = added->roofs[i];
-	}
-	return NULL;
-}
-
 struct rf_error *custom_roofs_import(const char *path, struct custom_roof_set *imported)
 {
 	struct rf_error *error = read_set(path, true, imported);
 	if (error && error->code == RF_EUNAVAILABLE)
 		error->code = RF_EACCESS;
-	return error ? error : change_kept(merge, imported);
-}
-
-struct forgetting {
-	const char *name;
-	size_t removed;
-};
-
-static struct rf_error *forget(struct custom_roof_set *set, void *context)
-{
-	struct forgetting *forgetting = context;
-	bool all = strcmp(forgetting->name, "all") == 0;
-	size_t kept = 0;
-	for (size_t i = 0; i < set->n; i++)
-		if (!all && strcmp(set->roofs[i].name, forgetting->name) != 0)
-			set->roofs[kept++] = set->roofs[i];
-	forgetting->removed = set->n - kept;
-	set->n = kept;
-	if (forgetting->removed || all)
-		return NULL;
-	return rf_error_create(RF_EINPUT, "rfprof machine lists them",
-			       "no custom roof is named %.120s", forgetting->name);
+	return error ? error : change_kept(imported, NULL, NULL);
 }
 
 struct rf_error *custom_roofs_forget(const char *name, size_t *removed)
 {
-	struct forgetting forgetting = {.name = name};
-	struct rf_error *error = change_kept(forget, &forgetting);
-	*removed = forgetting.removed;
-	return error;
+	*removed = 0;
+	return change_kept(NULL, name, removed);
 }

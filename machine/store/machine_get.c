@@ -53,15 +53,6 @@ static struct rf_error *request_init(struct request *request, const struct topol
 	return NULL;
 }
 
-/* True when the machine has all rows that are asked for. */
-static bool satisfies(const struct machine *machine, const struct request *request)
-{
-	for (size_t i = 0; i < request->n_counts; i++)
-		if (!machine_has_count(machine, request->counts[i], request->options->quick))
-			return false;
-	return true;
-}
-
 /* Measures at all wanted counts, which `older` (may be NULL) then completes. */
 static struct rf_error *measure(const struct request *request, struct machine *older,
 				struct machine *out)
@@ -94,26 +85,18 @@ static struct rf_error *measure(const struct request *request, struct machine *o
 	return NULL;
 }
 
-/* True when the file has a valid set of roofs; a corrupt file is a warning. */
-static bool load(const char *path, json_t *key, struct machine *machine, struct rf_error **warning)
-{
-	struct rf_error *error = roof_cache_load(path, key, machine);
-	if (!error) {
-		machine->from_cache = true;
-		return true;
-	}
-	if (error->code == RF_EFORMAT)
-		warn(warning, error);
-	else
-		rf_error_destroy(error);
-	return false;
-}
-
-/* The roofs that the cache has, which may be fewer than asked for, and whether they are enough. */
+/* Reads the roofs that the cache has; true when they may be used and are all that are asked for.  A
+ * corrupt file is a warning. */
 static bool load_enough(const char *path, json_t *key, const struct request *request,
 			struct machine *machine, struct rf_error **warning)
 {
-	return load(path, key, machine, warning) && satisfies(machine, request);
+	struct rf_error *error = roof_cache_load(path, key, machine);
+	machine->from_cache = !error;
+	warn(error && error->code == RF_EFORMAT ? warning : NULL, error);
+	bool enough = machine->from_cache && !request->options->refresh;
+	for (size_t i = 0; i < request->n_counts && enough; i++)
+		enough = machine_has_count(machine, request->counts[i], request->options->quick);
+	return enough;
 }
 
 /* Measures and writes the file, unless another process has done so while this one waited for the
@@ -130,7 +113,7 @@ static struct rf_error *measure_and_save(const char *directory, const char *path
 	struct machine cached = {0};
 	int lock = roof_cache_lock(directory, LOCK_WAIT_MS);
 	struct rf_error *error = NULL;
-	if (load_enough(path, key, request, &cached, NULL) && !request->options->refresh) {
+	if (load_enough(path, key, request, &cached, NULL)) {
 		*machine = cached;
 	} else {
 		error = measure(request, &cached, machine);
@@ -158,8 +141,7 @@ static struct rf_error *get_with_request(const struct request *request, struct m
 	struct rf_error *error = NULL;
 	if (!path) {
 		error = rf_error_no_memory();
-	} else if (load_enough(path, key, request, &cached, warning) &&
-		   !request->options->refresh) {
+	} else if (load_enough(path, key, request, &cached, warning)) {
 		*machine = cached;
 		cached = (struct machine){0};
 	} else {

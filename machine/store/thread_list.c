@@ -4,48 +4,37 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* A number at *text, which then points behind it; 0: none, or not in range. */
-static int read_count(const char **text)
-{
-	int value = 0;
-	for (; isdigit((unsigned char)**text); (*text)++) {
-		value = value * 10 + (**text - '0');
-		if (value > THREAD_LIST_MOST)
-			return 0;
-	}
-	return value;
-}
-
-/* Marks one number or range at *text. */
+/* Marks the numbers of one number or range at *text, which then points behind it. */
 static bool mark_range(const char **text, bool *marks)
 {
-	int first = read_count(text), last = first;
-	if (**text == '-') {
-		(*text)++;
-		last = read_count(text);
-	}
-	for (int k = first; k <= last; k++)
+	char *end = NULL;
+	if (!isdigit((unsigned char)**text))
+		return false;
+	unsigned long first = strtoul(*text, &end, 10), last = first;
+	if (*end == '-' && isdigit((unsigned char)end[1]))
+		last = strtoul(end + 1, &end, 10);
+	*text = end;
+	if (first < 1 || first > last || last > THREAD_LIST_MOST)
+		return false;
+	for (unsigned long k = first; k <= last; k++)
 		marks[k] = true;
-	return first > 0 && first <= last;
+	return true;
 }
 
 bool thread_list_parse(const char *text, int **counts, size_t *n)
 {
 	bool marks[THREAD_LIST_MOST + 1] = {false};
-	size_t marked = 0;
-	for (;; text++) {
+	do {
 		if (!mark_range(&text, marks))
 			return false;
-		if (*text != ',')
-			break;
-	}
-	int *list = *text ? NULL : malloc(THREAD_LIST_MOST * sizeof(*list));
-	for (int count = 1; list && count <= THREAD_LIST_MOST; count++)
-		if (marks[count])
-			list[marked++] = count;
+	} while (*text++ == ',');
+	int *list = text[-1] ? NULL : malloc(THREAD_LIST_MOST * sizeof(*list));
 	if (!list)
 		return false;
+	*n = 0;
+	for (int count = 1; count <= THREAD_LIST_MOST; count++)
+		if (marks[count])
+			list[(*n)++] = count;
 	*counts = list;
-	*n = marked;
 	return true;
 }

@@ -17,13 +17,11 @@ struct team_thread {
 };
 
 struct team {
-	pthread_mutex_t lock;
-	pthread_cond_t start, finish;
-	team_function *function; /* NULL with a new generation: end */
+	pthread_mutex_t starting; /* held until all threads are there */
+	pthread_barrier_t turn;   /* of the threads and the caller: before and behind the work */
+	team_function *function;  /* NULL: end */
 	void *context;
-	unsigned generation;
-	int running;
-	int n_threads; /* of the team, for the barrier */
+	int n_threads;
 	_Alignas(64) atomic_int arrived;
 	_Alignas(64) atomic_uint barrier_round;
 	struct team_thread threads[];
@@ -43,40 +41,25 @@ static bool pin_to(int cpu)
 	return pinned;
 }
 
-static void report_idle(struct team *team)
+static void pin(void *context, int thread)
 {
-	pthread_mutex_lock(&team->lock);
-	if (--team->running == 0)
-		pthread_cond_signal(&team->finish);
-	pthread_mutex_unlock(&team->lock);
+	struct team *team = context;
+	team->threads[thread].pinned = pin_to(team->threads[thread].cpu);
 }
 
 static void *team_thread_main(void *argument)
 {
 	struct team_thread *thread = argument;
 	struct team *team = thread->team;
-	unsigned seen = 0;
-	thread->pinned = pin_to(thread->cpu);
-	report_idle(team);
+	pthread_mutex_lock(&team->starting);
+	pthread_mutex_unlock(&team->starting);
 	for (;;) {
-		pthread_mutex_lock(&team->lock);
-		while (team->generation == seen)
-			pthread_cond_wait(&team->start, &team->lock);
-		seen = team->generation;
-		team_function *function = team->function;
-		void *context = team->context;
-		pthread_mutex_unlock(&team->lock);
-		if (!function)
+		pthread_barrier_wait(&team->turn);
+		if (!team->function)
 			return NULL;
-		function(context, thread->index);
-		report_idle(team);
+		team->function(team->context, thread->index);
+		pthread_barrier_wait(&team->turn);
 	}
-}
-
-static void wait_until_idle(struct team *team)
-{
-	while (team->running > 0)
-		pthread_cond_wait(&team->finish, &team->lock);
 }
 
 /* Starts the threads; stops at the first that cannot be had. */
@@ -99,46 +82,33 @@ struct rf_error *team_create(const int *cpus, int n_threads, struct team **out)
 	struct team *team = aligned_alloc(64, (size + 63) / 64 * 64);
 	if (!team)
 		return rf_error_no_memory();
-	*team = (struct team){.running = n_threads};
-	pthread_mutex_init(&team->lock, NULL);
-	pthread_cond_init(&team->start, NULL);
-	pthread_cond_init(&team->finish, NULL);
+	*team = (struct team){0};
+	pthread_mutex_init(&team->starting, NULL);
+	pthread_mutex_lock(&team->starting);
 	int status = start_threads(team, cpus, n_threads);
-	pthread_mutex_lock(&team->lock);
-	team->running -= n_threads - team->n_threads;
-	wait_until_idle(team);
-	pthread_mutex_unlock(&team->lock);
+	pthread_barrier_init(&team->turn, NULL, team->n_threads + 1);
+	pthread_mutex_unlock(&team->starting);
 	if (status) {
 		team_destroy(team);
 		return rf_error_errno(RF_EUNAVAILABLE, status,
 				      "raise the limit on threads (ulimit -u, pids cgroup)",
 				      "cannot start %d threads", n_threads);
 	}
+	team_run(team, pin, team);
 	*out = team;
 	return NULL;
-}
-
-static void dispatch(struct team *team, team_function *function, void *context)
-{
-	team->function = function;
-	team->context = context;
-	team->running = team->n_threads;
-	team->generation++;
-	pthread_cond_broadcast(&team->start);
 }
 
 void team_destroy(struct team *team)
 {
 	if (!team)
 		return;
-	pthread_mutex_lock(&team->lock);
-	dispatch(team, NULL, NULL);
-	pthread_mutex_unlock(&team->lock);
+	team->function = NULL;
+	pthread_barrier_wait(&team->turn);
 	for (int i = 0; i < team->n_threads; i++)
 		pthread_join(team->threads[i].handle, NULL);
-	pthread_mutex_destroy(&team->lock);
-	pthread_cond_destroy(&team->start);
-	pthread_cond_destroy(&team->finish);
+	pthread_mutex_destroy(&team->starting);
+	pthread_barrier_destroy(&team->turn);
 	free(team);
 }
 
@@ -157,10 +127,10 @@ bool team_is_pinned(const struct team *team)
 
 void team_run(struct team *team, team_function *function, void *context)
 {
-	pthread_mutex_lock(&team->lock);
-	dispatch(team, function, context);
-	wait_until_idle(team);
-	pthread_mutex_unlock(&team->lock);
+	team->function = function;
+	team->context = context;
+	pthread_barrier_wait(&team->turn);
+	pthread_barrier_wait(&team->turn);
 }
 
 void team_barrier(struct team *team)

@@ -6,54 +6,44 @@
 
 #define WORD(name, word) #word,
 
-static const char *const isas[ROOF_ISAS] = {
-	"",
+/* By term and value; behind the last one of a term is NULL. */
+static const char *const words[ROOF_TERMS][ROOF_OPS + 1] = {
+	{
+		"",
 #define ROOF_ISA WORD
 #include "machine/data/roof_terms.def"
-	"unknown",
-};
-
-static const char *const precisions[ROOF_PRECISIONS] = {
-	"",
+		"unknown",
+	},
+	{
+		"",
 #define ROOF_PRECISION WORD
 #include "machine/data/roof_terms.def"
-	"unknown",
-};
-
-static const char *const ops[ROOF_OPS] = {
-	"",
+		"unknown",
+	},
+	{
+		"",
 #define ROOF_OP WORD
 #include "machine/data/roof_terms.def"
-	"unknown",
-};
-
-static const char *const levels[ROOF_LEVELS] = {
-	"",
+		"unknown",
+	},
+	{
+		"",
 #define ROOF_LEVEL WORD
 #include "machine/data/roof_terms.def"
-	"unknown",
-};
-
-static const struct {
-	const char *const *words;
-	unsigned n;
-} terms[ROOF_TERMS] = {
-	[ROOF_TERM_ISA] = {isas, ROOF_ISAS},
-	[ROOF_TERM_PRECISION] = {precisions, ROOF_PRECISIONS},
-	[ROOF_TERM_OP] = {ops, ROOF_OPS},
-	[ROOF_TERM_LEVEL] = {levels, ROOF_LEVELS},
+		"unknown",
+	},
 };
 
 const char *roof_term_name(enum roof_term term, unsigned value)
 {
-	assert(value < terms[term].n);
-	return terms[term].words[value];
+	assert(value < ROOF_OPS && words[term][value]);
+	return words[term][value];
 }
 
 unsigned roof_term_find(enum roof_term term, const char *word)
 {
 	unsigned value = 0;
-	while (value < terms[term].n - 1 && strcmp(terms[term].words[value], word) != 0)
+	while (words[term][value + 1] && strcmp(words[term][value], word) != 0)
 		value++;
 	return value;
 }

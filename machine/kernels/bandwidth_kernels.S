@@ -60,26 +60,23 @@ BANDWIDTH_OPERATIONS(OPERATION)
 #define VECTOR_avx2 avx2, 32, ymm, vmovaps, vmovntps
 #define VECTOR_sse2 sse2, 16, xmm, movaps, movntps
 
-	/* A group's work on one array: vectors first ... first + group - 1 of the iteration, in
-	 * registers 0 ... group - 1.  `index` is the stream's part of the address. */
-	.macro group_load first, group, index, size, reg, mov, base
-	.irp r, 0,1,2,3,4,5,6,7
-	.if \r < \group
-	\mov	0+\size*(\first+\r)(%\base\index), %\reg\r
-	.endif
-	.endr
+	.macro load mov, reg, r, mem:vararg
+	\mov	\mem, %\reg\r
 	.endm
-	.macro group_operate first, group, index, size, how, base
+	.macro store mov, reg, r, mem:vararg
+	\mov	%\reg\r, \mem
+	.endm
+	.macro store_constant mov, reg, r, mem:vararg
+	\mov	%\reg\()15, \mem
+	.endm
+
+	/* A group's work on one array: vectors first ... first + group - 1 of the iteration, in
+	 * registers 0 ... group - 1.  `index` is the stream's part of the address, `how` one of the
+	 * macros above with its first arguments. */
+	.macro group_each first, group, index, size, base, how
 	.irp r, 0,1,2,3,4,5,6,7
 	.if \r < \group
 	\how	\r, 0+\size*(\first+\r)(%\base\index)
-	.endif
-	.endr
-	.endm
-	.macro group_store first, group, index, size, reg, store
-	.irp r, 0,1,2,3,4,5,6,7
-	.if \r < \group
-	\store	%\reg\r, 0+\size*(\first+\r)(%rdi\index)
 	.endif
 	.endr
 	.endm
@@ -93,35 +90,31 @@ BANDWIDTH_OPERATIONS(OPERATION)
 
 	/* A group's work on all arrays of the operation. */
 	.macro body_read first, group, index, code, size, reg, mov, store
-	group_operate \first, \group, "\index", \size, xor_\reg, rdi
+	group_each \first, \group, "\index", \size, rdi, "xor_\reg"
 	.endm
 	.macro body_load first, group, index, code, size, reg, mov, store
-	group_load \first, \group, "\index", \size, \reg, \mov, rdi
+	group_each \first, \group, "\index", \size, rdi, "load \mov, \reg,"
 	.endm
 	.macro body_write first, group, index, code, size, reg, mov, store
-	.irp r, 0,1,2,3,4,5,6,7
-	.if \r < \group
-	\store	%\reg\()15, 0+\size*(\first+\r)(%rdi\index)
-	.endif
-	.endr
+	group_each \first, \group, "\index", \size, rdi, "store_constant \store, \reg,"
 	.endm
 	.macro body_copy first, group, index, code, size, reg, mov, store
-	group_load \first, \group, "\index", \size, \reg, \mov, rsi
-	group_store \first, \group, "\index", \size, \reg, \store
+	group_each \first, \group, "\index", \size, rsi, "load \mov, \reg,"
+	group_each \first, \group, "\index", \size, rdi, "store \store, \reg,"
 	.endm
 	.macro body_triad first, group, index, code, size, reg, mov, store
-	group_load \first, \group, "\index", \size, \reg, \mov, rdx
-	group_operate \first, \group, "\index", \size, madd_\code, rsi
-	group_store \first, \group, "\index", \size, \reg, \store
+	group_each \first, \group, "\index", \size, rdx, "load \mov, \reg,"
+	group_each \first, \group, "\index", \size, rsi, "madd_\code"
+	group_each \first, \group, "\index", \size, rdi, "store \store, \reg,"
 	.endm
 	.macro body_daxpy first, group, index, code, size, reg, mov, store
-	group_load \first, \group, "\index", \size, \reg, \mov, rsi
-	group_operate \first, \group, "\index", \size, madd_\code, rdi
-	group_store \first, \group, "\index", \size, \reg, \store
+	group_each \first, \group, "\index", \size, rsi, "load \mov, \reg,"
+	group_each \first, \group, "\index", \size, rdi, "madd_\code"
+	group_each \first, \group, "\index", \size, rdi, "store \store, \reg,"
 	.endm
 	.macro body_update first, group, index, code, size, reg, mov, store
-	group_operate \first, \group, "\index", \size, scale_\reg, rdi
-	group_store \first, \group, "\index", \size, \reg, \store
+	group_each \first, \group, "\index", \size, rdi, "scale_\reg"
+	group_each \first, \group, "\index", \size, rdi, "store \store, \reg,"
 	.endm
 
 	/* prefetchw is a no-operation on 64-bit Intel processors that do not know it. */

@@ -54,62 +54,60 @@ static uint16_t small_bits(struct small_format format, long double value)
 	return sign | (bits < infinity ? bits : infinity);
 }
 
-static long double get_integer(const void *at, size_t bytes)
+/* A lane, by its first bytes. */
+union lane {
+	int64_t integer;
+	uint16_t small;
+	float single;
+	double dbl;
+	long double extended;
+};
+
+/* Bytes of an element that hold its value. */
+static size_t value_bytes(enum element element)
 {
-	uint64_t bits = 0;
-	memcpy(&bits, at, bytes);
-	int unused = 64 - 8 * bytes;
-	return (int64_t)(bits << unused) >> unused;
+	return element == ELEMENT_X87 ? 10 : element_bytes(element);
 }
 
 long double element_get(enum element element, const void *at)
 {
-	uint16_t small;
-	float single;
-	double dbl;
-	long double extended = 0;
+	union lane lane;
+	memset(&lane, 0, sizeof(lane));
+	memcpy(&lane, at, value_bytes(element));
 	switch (element) {
 	case ELEMENT_HALF:
+		return small_get(half_format, lane.small);
 	case ELEMENT_BFLOAT16:
-		memcpy(&small, at, sizeof(small));
-		return small_get(element == ELEMENT_HALF ? half_format : bfloat16_format, small);
+		return small_get(bfloat16_format, lane.small);
 	case ELEMENT_SINGLE:
-		memcpy(&single, at, sizeof(single));
-		return single;
+		return lane.single;
 	case ELEMENT_DOUBLE:
-		memcpy(&dbl, at, sizeof(dbl));
-		return dbl;
+		return lane.dbl;
 	case ELEMENT_X87:
-		memcpy(&extended, at, 10);
-		return extended;
+		return lane.extended;
+	case ELEMENT_INT8:
+		return (int8_t)lane.integer;
+	case ELEMENT_INT32:
+		return (int32_t)lane.integer;
 	default:
-		return get_integer(at, element_bytes(element));
+		return lane.integer;
 	}
 }
 
 void element_set(enum element element, void *at, long double value)
 {
-	uint16_t small;
-	float single = value;
-	double dbl = value;
-	int64_t integer;
-	switch (element) {
-	case ELEMENT_HALF:
-	case ELEMENT_BFLOAT16:
-		small = small_bits(element == ELEMENT_HALF ? half_format : bfloat16_format, value);
-		memcpy(at, &small, sizeof(small));
-		break;
-	case ELEMENT_SINGLE:
-		memcpy(at, &single, sizeof(single));
-		break;
-	case ELEMENT_DOUBLE:
-		memcpy(at, &dbl, sizeof(dbl));
-		break;
-	case ELEMENT_X87:
-		memcpy(at, &value, 10);
-		break;
-	default:
-		integer = value;
-		memcpy(at, &integer, element_bytes(element));
-	}
+	union lane lane;
+	if (element == ELEMENT_HALF)
+		lane.small = small_bits(half_format, value);
+	else if (element == ELEMENT_BFLOAT16)
+		lane.small = small_bits(bfloat16_format, value);
+	else if (element == ELEMENT_SINGLE)
+		lane.single = value;
+	else if (element == ELEMENT_DOUBLE)
+		lane.dbl = value;
+	else if (element == ELEMENT_X87)
+		lane.extended = value;
+	else
+		lane.integer = value;
+	memcpy(at, &lane, value_bytes(element));
 }

@@ -41,11 +41,9 @@ struct microarchitecture {
 	double amx_bfloat16, amx_half, amx_int8; /* operations (2 a product) per cycle */
 	/* Vector loads and stores per cycle from and to L1, and both together. */
 	double loads[THEORY_WIDTHS], stores[THEORY_WIDTHS], memory[THEORY_WIDTHS];
-	double l2_bytes;          /* from L2 to L1 per cycle */
-	bool hybrid;              /* these models have other cores too: the row is the P-core's */
-	bool one_fma512_possible; /* models with one and with two 512-bit FMA units share a number
-				   */
-	const char *note;         /* why something is not known, or NULL */
+	double l2_bytes;  /* from L2 to L1 per cycle */
+	bool hybrid;      /* these models have other cores too: the row is the P-core's */
+	const char *note; /* why something is not known, or NULL */
 };
 
 extern const struct microarchitecture microarchitectures[];

@@ -1,4 +1,4 @@
-/* Code of the bandwidth kernels; see bandwidth_kernels.h for the lists and for what they do.
+/* Code of the bandwidth kernels; see bandwidth_kernels.h for what they do.
  *
  * void rf_bandwidth_CODE_OP_BODY_STREAMS_UNROLL_GROUP_AHEAD(void *a [rdi], const void *b [rsi],
  *	const void *c [rdx], size_t bytes [rcx], uint64_t passes [r8], struct bandwidth_state * [r9])
@@ -15,7 +15,7 @@
 
 #define OPERATION(op, arrays, bytes, nt) \
 	.set	ARRAYS_##op, arrays ; .set NON_TEMPORAL_##op, nt ;
-BANDWIDTH_OPERATIONS(OPERATION)
+#include "machine/kernels/bandwidth_kernels.def"
 
 /* Logic and arithmetic: register number, then a memory operand. */
 	.macro xor_zmm r, mem:vararg
@@ -250,8 +250,7 @@ BANDWIDTH_OPERATIONS(OPERATION)
 	EXPAND(bandwidth_kernel, \
 	       rf_bandwidth_##code##_##op##_##body##_##streams##_##unroll##_##group##_##ahead, \
 	       op, body, streams, unroll, group, ahead, VECTOR_##code) ;
-BANDWIDTH_KERNELS(KERNEL)
 #define STRING_KERNEL(op, instruction, shift) string_kernel rf_bandwidth_##op, instruction, shift ;
-BANDWIDTH_STRING_KERNELS(STRING_KERNEL)
+#include "machine/kernels/bandwidth_kernels.def"
 
 	.section .note.GNU-stack, "", @progbits

@@ -14,9 +14,11 @@
 #define NEEDS_avx2 CPU_AVX
 #define NEEDS_sse2 CPU_BASE
 
+enum {
 #define OPERATION(op, arrays, bytes, nt) \
 	ARRAYS_##op = arrays, BYTES_##op = bytes, NON_TEMPORAL_##op = nt,
-enum { BANDWIDTH_OPERATIONS(OPERATION) };
+#include "machine/kernels/bandwidth_kernels.def"
+};
 
 /* Operations by their words, which the rows are made of. */
 enum {
@@ -28,15 +30,15 @@ enum {
 	rf_bandwidth_##code##_##op##_##body##_##streams##_##unroll##_##group##_##ahead
 #define SIGNATURE (void *, const void *, const void *, size_t, uint64_t, struct bandwidth_state *)
 
-#define DECLARE(...) void NAME(__VA_ARGS__) SIGNATURE;
-BANDWIDTH_KERNELS(DECLARE)
-#define DECLARE_STRING(op, instruction, shift) void rf_bandwidth_##op SIGNATURE;
-BANDWIDTH_STRING_KERNELS(DECLARE_STRING)
+#define KERNEL(...) void NAME(__VA_ARGS__) SIGNATURE;
+#define STRING_KERNEL(op, instruction, shift) void rf_bandwidth_##op SIGNATURE;
+#include "machine/kernels/bandwidth_kernels.def"
 
 #define OF_OPERATION(op_)                                                                       \
 	.op = (enum roof_op)OP_##op_, .arrays = ARRAYS_##op_, .bytes_per_element = BYTES_##op_, \
 	.non_temporal = NON_TEMPORAL_##op_
-#define ROW(code, op_, body_, streams_, unroll_, group_, ahead_)                  \
+const struct bandwidth_kernel bandwidth_kernels[] = {
+#define KERNEL(code, op_, body_, streams_, unroll_, group_, ahead_)               \
 	{                                                                         \
 		.isa = ISA_##code,                                                \
 		.body = #body_,                                                   \
@@ -48,19 +50,19 @@ BANDWIDTH_STRING_KERNELS(DECLARE_STRING)
 		OF_OPERATION(op_),                                                \
 		.run = NAME(code, op_, body_, streams_, unroll_, group_, ahead_), \
 	},
-#define STRING_ROW(op_, instruction, shift) \
-	{                                   \
-		.isa = ROOF_ISA_REP,        \
-		.body = #instruction,       \
-		.streams = 1,               \
-		.unroll = 1,                \
-		.group = 1,                 \
-		.needs = CPU_BASE,          \
-		OF_OPERATION(op_),          \
-		.run = rf_bandwidth_##op_,  \
+#define STRING_KERNEL(op_, instruction, shift) \
+	{                                      \
+		.isa = ROOF_ISA_REP,           \
+		.body = #instruction,          \
+		.streams = 1,                  \
+		.unroll = 1,                   \
+		.group = 1,                    \
+		.needs = CPU_BASE,             \
+		OF_OPERATION(op_),             \
+		.run = rf_bandwidth_##op_,     \
 	},
-const struct bandwidth_kernel bandwidth_kernels[] = {BANDWIDTH_KERNELS(ROW)
-							     BANDWIDTH_STRING_KERNELS(STRING_ROW)};
+#include "machine/kernels/bandwidth_kernels.def"
+};
 const size_t n_bandwidth_kernels = sizeof(bandwidth_kernels) / sizeof(bandwidth_kernels[0]);
 
 void bandwidth_state_init(struct bandwidth_state *state)

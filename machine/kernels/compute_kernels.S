@@ -1,10 +1,9 @@
-/* Code of the compute kernels; see compute_kernels.h for the list and for what they do.
+/* Code of the compute kernels; see compute_kernels.h for what they do.
  *
  * void rf_compute_ISA_REGISTERS_PRECISION_OP_N_ADDED(uint64_t iterations [rdi],
  *						      struct compute_state * [rsi])
  *
  * Assembly, so that neither the compiler nor its options decide what is measured. */
-#include "machine/kernels/compute_kernels.h"
 
 #define SLOT 64
 #define TILE 1024
@@ -355,6 +354,6 @@ tile_shapes:
 #define KERNEL(n, steps, n_added, added_steps, isa, precision, op, quick, needs, form, registers, insn)     \
 	KERNEL_##form(rf_compute_##isa##_##registers##_##precision##_##op##_##n##_##n_added, n, steps,     \
 		      n_added, registers, insn)
-COMPUTE_KERNELS(KERNEL)
+#include "machine/kernels/compute_kernels.def"
 
 	.section .note.GNU-stack, "", @progbits

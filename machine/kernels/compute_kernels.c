@@ -51,13 +51,14 @@ enum {
 
 #define NAME(n, n_added, isa, registers, precision, op) \
 	rf_compute_##isa##_##registers##_##precision##_##op##_##n##_##n_added
-#define DECLARE(n, steps, n_added, added_steps, isa, precision, op, quick, needs, form, registers, \
-		...)                                                                               \
+#define KERNEL(n, steps, n_added, added_steps, isa, precision, op, quick, needs, form, registers, \
+	       ...)                                                                               \
 	void NAME(n, n_added, isa, registers, precision, op)(uint64_t, struct compute_state *);
-COMPUTE_KERNELS(DECLARE)
+#include "machine/kernels/compute_kernels.def"
 
-#define ROW(n, steps_, n_added, added_steps_, isa_, precision_, op_, quick_, needs_, form,        \
-	    registers, ...)                                                                       \
+const struct compute_kernel compute_kernels[] = {
+#define KERNEL(n, steps_, n_added, added_steps_, isa_, precision_, op_, quick_, needs_, form,     \
+	       registers, ...)                                                                    \
 	{                                                                                         \
 		.isa = (enum roof_isa)ISA_##isa_,                                                 \
 		.precision = (enum roof_precision)PRECISION_##precision_,                         \
@@ -77,7 +78,8 @@ COMPUTE_KERNELS(DECLARE)
 		.unit = IS_INTEGER((enum element)ELEMENT_##precision_) ? "GOP/s" : "GFLOP/s",     \
 		.run = NAME(n, n_added, isa_, registers, precision_, op_),                        \
 	},
-const struct compute_kernel compute_kernels[] = {COMPUTE_KERNELS(ROW)};
+#include "machine/kernels/compute_kernels.def"
+};
 const size_t n_compute_kernels = sizeof(compute_kernels) / sizeof(compute_kernels[0]);
 
 static void fill_operand(enum element element, unsigned char *operand, long double value)

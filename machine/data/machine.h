@@ -107,3 +107,10 @@ bool roof_matches(const struct roof *roof, struct roof_key key);
 double machine_roof(const struct roof *roofs, size_t n_roofs, struct roof_key key, double threads);
 /* True when roofs at `threads` are not measured but interpolated or taken from another count. */
 bool machine_roof_interpolated(const struct roof *roofs, size_t n_roofs, double threads);
+
+/* True when the machine has rows at `threads`; all rows unless `quick`. */
+bool machine_has_count(const struct machine *machine, int threads, bool quick);
+
+/* Moves what `older` has and `newer` lacks (rows at other thread counts, rows by NUMA node, the
+ * notes about them) into `newer`; `older` is left to be deinitialised. */
+struct rf_error *machine_merge(struct machine *newer, struct machine *older);

@@ -100,11 +100,6 @@ static long double half_ulp(enum element element)
 	return halves[element];
 }
 
-static long double reciprocal(enum element element, const void *operand)
-{
-	return 1 / element_get(element, operand);
-}
-
 /* Operands of full significands, so that no divider or multiplier has it easier than with a
  * program's numbers.  c undoes b but for rounding.  That cannot drift: a step with b and one with c
  * together are a monotonous function f with f(2x) = 2 f(x) (mul, div) and a fixed point, 1, so that
@@ -122,7 +117,7 @@ static void set_float_operands(const struct compute_kernel *kernel, struct compu
 		fill_operand(element, state->b, 1 + log2_3 * 0x1p-32L); /* there is no c */
 	} else if (kernel->op == ROOF_OP_MUL || kernel->op == ROOF_OP_DIV) {
 		fill_operand(element, state->b, log2_3);
-		fill_operand(element, state->c, reciprocal(element, state->b));
+		fill_operand(element, state->c, 1 / element_get(element, state->b));
 	} else if (kernel->op == ROOF_OP_SQRT) {
 		/* The 64th root, the last of an iteration, is 1.18. */
 		fill_operand(element, state->b, 50016 + 1 / 3.0L);

@@ -2,9 +2,19 @@
 #pragma once
 
 #include "machine/roofs/measure.h"
-#include "machine/roofs/memory_arena.h"
 #include "machine/roofs/roofs.h"
 #include "machine/topology/theory.h"
+
+#define ARENA_HUGE_PAGE ((size_t)2 << 20)
+
+/* Memory of one thread: huge pages where the kernel gives them, first touched by the thread that
+ * uses them, or bound to a NUMA node. */
+struct arena {
+	char *base;   /* multiple of ARENA_HUGE_PAGE */
+	size_t bytes; /* that have been touched */
+	char *mapping;
+	size_t mapped;
+};
 
 /* Where rows are measured: threads, each with its memory. */
 struct roof_site {

@@ -1,11 +1,18 @@
-/* Where rows are measured: teams of threads and their memory. */
+/* Where rows are measured: teams of threads, and the memory that bandwidth is measured in: mapped,
+ * bound and touched. */
 #include "machine/roofs/roofs_sites.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 
+#include <errno.h>
+#include <linux/mempolicy.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define DRAM_MIN_BYTES ((uint64_t)64 << 20)
 #define UNKNOWN_LAST_LEVEL ((uint64_t)64 << 20) /* taken when no cache is reported */
@@ -14,6 +21,91 @@
 #define TOUCH_LIMIT_NS UINT64_C(1000000000)
 /* A level is not measured in less than three arrays of this size: bandwidth.c's grain and skew. */
 #define LEVEL_MIN_BYTES 12288
+
+/* ---- memory of a thread ---- */
+
+#define ARENA_ANY_NODE (-1)
+/* mbind(2) takes a bit mask of nodes. */
+#define MOST_NODES 1024
+#define BITS (8 * sizeof(unsigned long))
+
+static int bind_to_node(void *memory, size_t bytes, int node)
+{
+	unsigned long mask[MOST_NODES / BITS] = {0};
+	if (node < 0 || node >= MOST_NODES) {
+		errno = EINVAL;
+		return -1;
+	}
+	mask[node / BITS] = 1ul << node % BITS;
+	return (int)syscall(SYS_mbind, memory, bytes, MPOL_BIND, mask, (unsigned long)MOST_NODES,
+			    0);
+}
+
+static void arena_unmap(struct arena *arena)
+{
+	if (arena->mapping)
+		munmap(arena->mapping, arena->mapped);
+	*arena = (struct arena){0};
+}
+
+/* Maps at least `bytes` for an empty arena; on the NUMA node with the operating system's number
+ * `node`, or ARENA_ANY_NODE: where it is touched first.  RF_EACCESS: a limit on memory;
+ * RF_EUNAVAILABLE: the node is refused. */
+static struct rf_error *arena_map(struct arena *arena, size_t bytes, int node)
+{
+	size_t mapped =
+		(bytes + ARENA_HUGE_PAGE - 1) / ARENA_HUGE_PAGE * ARENA_HUGE_PAGE + ARENA_HUGE_PAGE;
+	char *mapping =
+		mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mapping == MAP_FAILED)
+		return rf_error_create(RF_EACCESS, "raise the limit on memory (ulimit -v)",
+				       "cannot allocate %zu bytes to measure bandwidth", bytes);
+	madvise(mapping, mapped, MADV_HUGEPAGE); /* refused: small pages */
+	uintptr_t start =
+		((uintptr_t)mapping + ARENA_HUGE_PAGE - 1) & ~(uintptr_t)(ARENA_HUGE_PAGE - 1);
+	*arena = (struct arena){.base = (char *)start, .mapping = mapping, .mapped = mapped};
+	if (node == ARENA_ANY_NODE || bind_to_node(mapping, mapped, node) == 0)
+		return NULL;
+	int cause = errno;
+	arena_unmap(arena);
+	return rf_error_errno(RF_EUNAVAILABLE, cause, NULL, "cannot take memory of NUMA node %d",
+			      node);
+}
+
+/* Sets every element to 1: normal numbers, for the sake of arithmetic. */
+static void fill(char *from, size_t bytes)
+{
+	double *values = (double *)from;
+	for (size_t i = 0; i < bytes / sizeof(*values); i++)
+		values[i] = 1;
+}
+
+struct touch {
+	struct arena *arenas;
+	uint64_t deadline;
+};
+
+static void touch_arena(void *context, int thread)
+{
+	struct touch *touch = context;
+	struct arena *arena = &touch->arenas[thread];
+	size_t usable = arena->mapping + arena->mapped - arena->base;
+	usable = usable / ARENA_HUGE_PAGE * ARENA_HUGE_PAGE;
+	while (arena->bytes < usable && (!arena->bytes || clock_now_ns() < touch->deadline)) {
+		fill(arena->base + arena->bytes, ARENA_HUGE_PAGE);
+		arena->bytes += ARENA_HUGE_PAGE;
+	}
+}
+
+/* Each thread of the team fills its arena with ones (double), until all is filled or `limit_ns`
+ * have passed. */
+static void arenas_touch(struct team *team, struct arena *arenas, uint64_t limit_ns)
+{
+	struct touch touch = {arenas, clock_now_ns() + limit_ns};
+	team_run(team, touch_arena, &touch);
+}
+
+/* ---- sizes ---- */
 
 uint64_t roofs_level_bytes(const struct topology *topology, int level, int n_threads)
 {
@@ -62,6 +154,8 @@ size_t roofs_levels(const struct roofs_run *run, const struct roof_site *site,
 	levels[n++] = (struct level_size){ROOF_LEVEL_DRAM, wanted < has ? wanted : has};
 	return n;
 }
+
+/* ---- sites ---- */
 
 /* Bytes of thread `i`: the most that any thread count needs of it. */
 static size_t wanted_bytes(const struct roofs_run *run, int i)
@@ -124,17 +218,22 @@ static struct rf_error *note_small_dram(struct roofs_run *run, const struct roof
 			  site->n_threads == 1 ? "" : "s", wanted * site->n_threads >> 20);
 }
 
+/* What is refused is noted and left out; takes `error`. */
+static struct rf_error *note_refusal(struct roofs_run *run, struct rf_error *error,
+				     const char *what)
+{
+	struct rf_error *full = roofs_note(run, "%s: no roofs %s", error->message, what);
+	rf_error_destroy(error);
+	return full;
+}
+
 /* Starts a team on the first `n` of the listed hardware threads. */
 static struct rf_error *start_team(struct roofs_run *run, const int *cpus, struct roof_site *site)
 {
 	struct rf_error *error = team_create(cpus, site->n_threads, &site->team);
-	if (error && error->code == RF_EUNAVAILABLE && run->n_sites > 0) {
-		/* A limit on threads: what fits is still worth having. */
-		struct rf_error *full =
-			roofs_note(run, "%s: no roofs at that count", error->message);
-		rf_error_destroy(error);
-		return full;
-	}
+	/* A limit on threads: what fits is still worth having. */
+	if (error && error->code == RF_EUNAVAILABLE && run->n_sites > 0)
+		return note_refusal(run, error, "at that count");
 	if (!error && !team_is_pinned(site->team))
 		error = roofs_note(run, "threads could not be pinned: roofs may be too low");
 	return error;
@@ -216,11 +315,7 @@ static struct rf_error *make_node_site(struct roofs_run *run, int cpu_node, int 
 	if (!error)
 		return add_site(run, &site);
 	free_node_site(&site);
-	if (error->code != RF_EUNAVAILABLE)
-		return error;
-	struct rf_error *full = roofs_note(run, "%s: no roofs of it", error->message);
-	rf_error_destroy(error);
-	return full;
+	return error->code == RF_EUNAVAILABLE ? note_refusal(run, error, "of it") : error;
 }
 
 static struct rf_error *make_node_sites(struct roofs_run *run, int *cpus)

@@ -1,7 +1,6 @@
 /* The roofs of this machine: from their cache file, or measured now and saved. */
 #include "machine/store/machine_get.h"
 
-#include "machine/data/machine_merge.h"
 #include "machine/roofs/roofs.h"
 #include "machine/store/roof_cache.h"
 

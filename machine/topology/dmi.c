@@ -314,31 +314,22 @@ static struct dmi_memory peak(struct device *devices, size_t n_devices)
 	return memory;
 }
 
-static struct rf_error *memory_of(const uint8_t *bytes, size_t size, struct device *devices,
-				  struct dmi_memory *memory)
-{
-	size_t n_devices;
-	struct rf_error *error = read_devices(bytes, size, devices, &n_devices);
-	if (error)
-		return error;
-	bool letters = letters_are_channels(devices, n_devices);
-	n_devices = keep_populated(devices, n_devices);
-	error = check_devices(devices, n_devices);
-	if (error)
-		return error;
-	for (size_t i = 0; i < n_devices; i++)
-		name_channel(&devices[i], letters);
-	forget_channels_of_same_places(devices, n_devices);
-	*memory = peak(devices, n_devices);
-	return NULL;
-}
-
 struct rf_error *dmi_memory_parse(const uint8_t *bytes, size_t size, struct dmi_memory *memory)
 {
+	size_t n;
 	struct device *devices = calloc(MAX_DEVICES, sizeof(*devices));
 	if (!devices)
 		return rf_error_no_memory();
-	struct rf_error *error = memory_of(bytes, size, devices, memory);
+	struct rf_error *error = read_devices(bytes, size, devices, &n);
+	bool letters = letters_are_channels(devices, n);
+	n = keep_populated(devices, n);
+	if (!error)
+		error = check_devices(devices, n);
+	for (size_t i = 0; i < n; i++)
+		name_channel(&devices[i], letters);
+	forget_channels_of_same_places(devices, n);
+	if (!error)
+		*memory = peak(devices, n);
 	free(devices);
 	return error;
 }

@@ -38,12 +38,6 @@ static char *field_or(const char *path, const char *key, const char *otherwise)
 	return value ? value : strdup(otherwise);
 }
 
-static char *kernel_release(void)
-{
-	struct utsname name;
-	return strdup(uname(&name) == 0 ? name.release : "unknown");
-}
-
 /* The limits of the control groups; the memory's is lower where the process may map less. */
 static struct cgroup_limits read_limits(void)
 {
@@ -62,17 +56,10 @@ static uint64_t memory_available(const struct cgroup_limits *limits)
 	if (text)
 		available = strtoull(text, NULL, 10) * 1024;
 	free(text);
-	if (limits->memory_limit == UINT64_MAX)
-		return available;
 	uint64_t left = limits->memory_limit > limits->memory_used
 				? limits->memory_limit - limits->memory_used
 				: 0;
 	return left < available ? left : available;
-}
-
-static bool is_data_cache(hwloc_obj_t object)
-{
-	return hwloc_obj_type_is_dcache(object->type);
 }
 
 static void read_cpu(hwloc_topology_t hw, hwloc_obj_t pu, struct topology_cpu *cpu)
@@ -86,7 +73,7 @@ static void read_cpu(hwloc_topology_t hw, hwloc_obj_t pu, struct topology_cpu *c
 	cpu->core = core ? (int)core->logical_index : (int)pu->logical_index;
 	cpu->numa_node = node ? (int)node->logical_index : -1;
 	for (hwloc_obj_t up = pu->parent; up; up = up->parent) {
-		if (!is_data_cache(up) || up->attr->cache.depth > TOPOLOGY_LEVELS)
+		if (!hwloc_obj_type_is_dcache(up->type) || up->attr->cache.depth > TOPOLOGY_LEVELS)
 			continue;
 		struct topology_cache *cache = &cpu->caches[up->attr->cache.depth - 1];
 		cache->bytes = up->attr->cache.size;
@@ -99,7 +86,7 @@ static void read_caches(hwloc_obj_t pu, struct topology *topology)
 {
 	const size_t most = sizeof(topology->caches) / sizeof(topology->caches[0]);
 	for (hwloc_obj_t up = pu->parent; up && topology->n_caches < most; up = up->parent) {
-		if (!is_data_cache(up))
+		if (!hwloc_obj_type_is_dcache(up->type))
 			continue;
 		topology->caches[topology->n_caches++] = (struct machine_cache){
 			.level = up->attr->cache.depth,
@@ -193,18 +180,17 @@ static struct rf_error *read_hardware(struct topology *topology)
 
 static int usable_threads(const struct topology *topology)
 {
-	if (topology->limits.cpus <= 0)
-		return topology->n_cpus;
 	double quota = ceil(topology->limits.cpus);
-	return quota < topology->n_cpus ? (int)quota : topology->n_cpus;
+	return quota > 0 && quota < topology->n_cpus ? (int)quota : topology->n_cpus;
 }
 
 struct rf_error *topology_read(struct topology *out)
 {
+	struct utsname name;
 	struct topology topology = {
 		.cpu_model = field_or("/proc/cpuinfo", "model name", "unknown CPU"),
 		.microcode = field_or("/proc/cpuinfo", "microcode", "unknown"),
-		.kernel = kernel_release(),
+		.kernel = strdup(uname(&name) == 0 ? name.release : "unknown"),
 		.limits = read_limits(),
 	};
 	struct rf_error *error = NULL;
@@ -248,12 +234,8 @@ int topology_cores(const struct topology *topology, int n_threads)
 {
 	int n = 0;
 	assert(n_threads <= topology->n_cpus);
-	for (int i = 0; i < n_threads; i++) {
-		int same = 0;
-		for (int j = 0; j < i; j++)
-			same += topology->cpus[j].core == topology->cpus[i].core;
-		n += same == 0;
-	}
+	for (int i = 0; i < n_threads; i++)
+		n += sibling_rank(topology, i) == 0;
 	return n;
 }
 

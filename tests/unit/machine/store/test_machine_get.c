@@ -1,5 +1,4 @@
 #include "machine/data/machine.h"
-#include "machine/data/machine_merge.h"
 #include "machine/data/machine_print.h"
 #include "machine/kernels/compute_kernels.h"
 #include "machine/roofs/roofs_sites.h"

@@ -9,6 +9,7 @@
  * indexed store a port that loads want (Intel 64 and IA-32 Architectures Optimization Reference
  * Manual, "Micro-fusion"). */
 #include "machine/kernels/bandwidth_kernels.h"
+#include "machine/kernels/function.inc.S"
 
 #define FACTOR 64 /* offsets in struct bandwidth_state */
 #define SUM 128
@@ -203,32 +204,18 @@
 	.endif
 	.endm
 
-	.macro begin name
-	.p2align 6
-	.globl	\name
-	.hidden	\name
-	.type	\name, @function
-\name:
-	.cfi_startproc
-	.endm
-	.macro end name
-	ret
-	.cfi_endproc
-	.size	\name, . - \name
-	.endm
-
 	.macro bandwidth_kernel name, op, body, streams, unroll, group, ahead, code, size, reg, mov, nt
-	begin	\name
+	begin_function \name
 	.if NON_TEMPORAL_\op
 	walk	\op, \body, \streams, \unroll, \group, \ahead, \code, \size, \reg, \mov, \nt
 	.else
 	walk	\op, \body, \streams, \unroll, \group, \ahead, \code, \size, \reg, \mov, \mov
 	.endif
-	end	\name
+	end_function \name
 	.endm
 
 	.macro string_kernel name, instruction, shift
-	begin	\name
+	begin_function \name
 	mov	%rdi, %r10
 	mov	%rsi, %r11
 	mov	%rcx, %rdx
@@ -241,7 +228,7 @@
 	dec	%r8
 	jnz	1b
 	sfence
-	end	\name
+	end_function \name
 	.endm
 
 	.text

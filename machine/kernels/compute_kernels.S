@@ -4,6 +4,7 @@
  *						      struct compute_state * [rsi])
  *
  * Assembly, so that neither the compiler nor its options decide what is measured. */
+#include "machine/kernels/function.inc.S"
 
 #define SLOT 64
 #define TILE 1024
@@ -31,14 +32,6 @@
 #define REGISTERS_xmm32_scalar REGISTERS_xmm32
 #define REGISTERS_ymm16 vmovups, ymm, 15, 14, 13
 #define REGISTERS_xmm16 movups, xmm, 15, 14, 13
-
-	.macro begin_function name
-	.p2align 6
-	.globl	\name
-	.hidden	\name
-	.type	\name, @function
-\name:
-	.endm
 
 	/* Ends the loop at label 1. */
 	.macro loop_back
@@ -122,8 +115,7 @@
 	\mov	%\reg\r, \r*SLOT(%rsi)
 	.endr
 	clear_uppers_\reg
-	ret
-	.size	\name, . - \name
+	end_function \name
 	.endm
 
 	/* The next accumulator of each kind in turn: fma runs through 0 … n - 1, add through n …
@@ -188,8 +180,7 @@
 	.endr
 	.noaltmacro
 	clear_uppers_\reg
-	ret
-	.size	\name, . - \name
+	end_function \name
 	.endm
 	.macro move_accumulator mov, reg, r
 	\mov	\r*SLOT(%rsi), %\reg\r
@@ -217,8 +208,7 @@
 	.irp r, 0,1,2,3,4,5,6
 	fstpt	\r*SLOT(%rsi)
 	.endr
-	ret
-	.size	\name, . - \name
+	end_function \name
 	.endm
 
 	/* The root is of st(0) only, so that each chain is made on a copy of the operand and put away
@@ -243,8 +233,7 @@
 	.irp r, 0,1,2,3,4,5
 	fstpt	\r*SLOT(%rsi)
 	.endr
-	ret
-	.size	\name, . - \name
+	end_function \name
 	.endm
 
 #define REGISTERS_general64_6 rax,rcx,rdx,r8,r9,r10
@@ -260,9 +249,7 @@
 
 	.macro general_kernel name, insn, steps, b, c, accumulators:vararg
 	begin_function \name
-	.irp r, rbx,rbp,r12,r13,r14,r15
-	push	%\r
-	.endr
+	save	rbx, rbp, r12, r13, r14, r15
 	mov	OPERAND_B(%rsi), %\b
 	mov	OPERAND_C(%rsi), %\c
 	.set	slot, 0
@@ -279,11 +266,8 @@
 	mov	%\r, slot(%rsi)
 	.set	slot, slot + SLOT
 	.endr
-	.irp r, r15,r14,r13,r12,rbp,rbx
-	pop	%\r
-	.endr
-	ret
-	.size	\name, . - \name
+	restore	r15, r14, r13, r12, rbp, rbx
+	end_function \name
 	.endm
 
 	/* b, c and d in tmm5 to tmm7: a tile instruction wants three different tiles. */
@@ -305,8 +289,7 @@
 	tilestored %tmm\r, \r*TILE(%rsi,%rax)
 	.endr
 	tilerelease
-	ret
-	.size	\name, . - \name
+	end_function \name
 	.endm
 
 	/* Palette 1: eight tiles of 16 rows of 64 bytes. */

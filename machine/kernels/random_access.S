@@ -4,6 +4,7 @@
  *
  * Twelve chains live in registers.  Further ones live in the state, which costs a store and a
  * forwarded load a step: little beside the misses for whose sake there are so many. */
+#include "machine/kernels/function.inc.S"
 #include "machine/kernels/random_access.h"
 
 	/* Chains 0 to 11 and their registers. */
@@ -38,28 +39,8 @@
 	.endr
 	.endm
 
-	.macro save registers:vararg
-	.irp r, \registers
-	push	%\r
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset %\r, 0
-	.endr
-	.endm
-	.macro restore registers:vararg
-	.irp r, \registers
-	pop	%\r
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore %\r
-	.endr
-	.endm
-
 	.macro random_access_kernel name, chains
-	.p2align 6
-	.globl	\name
-	.hidden	\name
-	.type	\name, @function
-\name:
-	.cfi_startproc
+	begin_function \name
 	save	rbx, rbp, r12, r13, r14, r15
 	in_register \chains, enter
 	.p2align 5
@@ -69,9 +50,7 @@
 	jnz	1b
 	in_register \chains, leave_in
 	restore	r15, r14, r13, r12, rbp, rbx
-	ret
-	.cfi_endproc
-	.size	\name, . - \name
+	end_function \name
 	.endm
 
 	.text

@@ -57,7 +57,6 @@ struct bandwidth_task {
 
 /* The context of a job. */
 struct bandwidth_job {
-	struct level_size level;
 	struct bandwidth_task tasks[BANDWIDTH_MAX_VARIANTS];
 	struct part parts[];
 };
@@ -97,27 +96,14 @@ static void place_arrays(struct part *part, const struct arena *arena,
 		part->arrays[i] = arena->base + (i < n_arrays ? i : 0) * (whole + ARRAY_SKEW);
 }
 
-struct warm_up {
-	struct bandwidth_task *task;
-	uint64_t count;
-};
-
-static void warm_up_thread(void *context, int thread)
-{
-	struct warm_up *warm_up = context;
-	run_kernel(warm_up->task, thread, warm_up->count);
-}
-
 /* DRAM: fills the last-level cache with lines as the operation leaves them (written ones for a
  * write); otherwise its first repeats would cast out the clean lines of the operation before and be
  * too fast. */
-static struct rf_error *warm_up(struct roofs_run *run, struct roof_job *job)
+static void warm_up(void *context, int thread)
 {
-	struct bandwidth_job *context = job->context;
-	struct warm_up warm_up = {&context->tasks[job->series.best],
-				  context->parts[0].n_windows / 3 + 1};
-	team_run(job->site->team, warm_up_thread, &warm_up);
-	return NULL;
+	struct roof_job *job = context;
+	struct bandwidth_job *own = job->context;
+	run_kernel(&own->tasks[job->series.best], thread, own->parts[thread].n_windows / 3 + 1);
 }
 
 static size_t find_kernels(enum roof_op op,
@@ -163,7 +149,6 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 	if (error)
 		return error;
 	context = job.context;
-	context->level = *level;
 	for (int i = 0; i < site->n_threads; i++)
 		place_arrays(&context->parts[i], &site->arenas[i], level, kernels[0]->arrays);
 	for (size_t i = 0; i < n; i++) {
@@ -221,12 +206,6 @@ static void link_lines(void *context, int thread)
 				  own->tasks[i].kernel->chains);
 }
 
-static struct rf_error *link_all(struct roofs_run *run, struct roof_job *job)
-{
-	team_run(job->site->team, link_lines, job);
-	return NULL;
-}
-
 /* Adds "random", the best number of chains, or "chase", a single one (that of the first kernel),
  * whose time is the latency. */
 static struct rf_error *plan_random_row(struct roofs_run *run, const struct roof_site *site,
@@ -249,7 +228,7 @@ static struct rf_error *plan_random_row(struct roofs_run *run, const struct roof
 						     .work = random_kernels[i].chains * LINE_BYTES,
 						     .isa = ROOF_ISA_SCALAR};
 	}
-	job.prepare = link_all;
+	job.prepare = link_lines;
 	job.repeat_ns = 2 * run->wish->effort.repeat_ns;
 	fill_row(chase ? ROOF_OP_CHASE : ROOF_OP_RANDOM,
 		 chase ? "64 B/line in random order, one dependent chain a thread"

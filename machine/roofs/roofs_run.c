@@ -130,9 +130,11 @@ static struct rf_error *visit(struct roofs_run *run, struct roof_job *job)
 {
 	int rounds, repeats;
 	struct measure_series *series = &job->series;
-	struct rf_error *error = job->prepare ? job->prepare(run, job) : NULL;
+	struct rf_error *error = NULL;
+	if (job->prepare)
+		team_run(job->site->team, job->prepare, job);
 	pace(run, &rounds, &repeats);
-	if (!error && series->n_rates == 0) {
+	if (series->n_rates == 0) {
 		error = measure_search(job->site->team, job->tasks, job->n_tasks, job->repeat_ns,
 				       rounds, series);
 		series->count *= run->wish->effort.stretch;

@@ -25,8 +25,6 @@ struct roof_site {
 	int cpu_node, memory_node;
 };
 
-struct roofs_run;
-
 /* A row while it is measured: what it is and the candidates that could be the fastest for it.  It
  * is visited several times, so that no spell of other load on the machine meets all its repeats. */
 struct roof_job {
@@ -38,8 +36,9 @@ struct roof_job {
 	struct measure_task *tasks;
 	size_t n_tasks;
 	void *context; /* of the tasks; freed with the job, like `tasks` */
-	/* Makes the data ready, before each visit; NULL: nothing to do. */
-	struct rf_error *(*prepare)(struct roofs_run *run, struct roof_job *job);
+	/* Makes the data ready, before each visit: runs on the team with the job; NULL: nothing to
+	 * do. */
+	team_function *prepare;
 	/* Checks the results of task `best`, after each visit; NULL: nothing to check. */
 	struct rf_error *(*check)(const struct roof_job *job);
 	struct measure_series series;

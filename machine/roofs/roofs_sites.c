@@ -124,9 +124,8 @@ uint64_t roofs_level_bytes(const struct topology *topology, int level, int n_thr
 
 uint64_t roofs_dram_bytes(const struct topology *topology, int n_threads)
 {
-	int level;
-	uint64_t last = topology_last_level_bytes(topology, n_threads, &level);
-	uint64_t bytes = 4 * (level ? last : UNKNOWN_LAST_LEVEL);
+	uint64_t last = topology_last_level_bytes(topology, n_threads);
+	uint64_t bytes = 4 * (last ? last : UNKNOWN_LAST_LEVEL);
 	return (bytes < DRAM_MIN_BYTES ? DRAM_MIN_BYTES : bytes) / n_threads;
 }
 

@@ -2,7 +2,6 @@
 #include "machine/store/roof_cache.h"
 
 #include "machine/data/machine_json.h"
-#include "machine/store/keep_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct keep_place place = {"XDG_CACHE_HOME", ".cache", "measured roofs"};
+const struct keep_place roof_cache_place = {"XDG_CACHE_HOME", ".cache", "measured roofs"};
 
 static json_t *cpu_to_json(const struct topology_cpu *cpu)
 {
@@ -36,16 +35,6 @@ json_t *roof_cache_key(const struct topology *topology)
 			 "cpu_model", topology->cpu_model, "microcode", topology->microcode,
 			 "kernel", topology->kernel, "cpus", cpus, "cpu_quota",
 			 topology->limits.cpus, "memory_limit", memory);
-}
-
-struct rf_error *roof_cache_directory(char **out)
-{
-	return keep_file_directory(&place, out);
-}
-
-struct rf_error *roof_cache_prepare(const char *directory)
-{
-	return keep_file_prepare(&place, directory);
 }
 
 /* FNV-1a, 64 bits. */
@@ -103,7 +92,7 @@ struct rf_error *roof_cache_save(const char *path, json_t *key, const struct mac
 	if (error)
 		return error;
 	json_t *json = json_pack("{s:O, s:o}", "key", key, "machine", content);
-	error = json ? keep_file_save(&place, path, json) : rf_error_no_memory();
+	error = json ? keep_file_save(&roof_cache_place, path, json) : rf_error_no_memory();
 	json_decref(json);
 	return error;
 }

@@ -6,9 +6,8 @@
 #pragma once
 
 #include "machine/data/machine.h"
+#include "machine/store/keep_file.h"
 #include "machine/topology/topology.h"
-
-#include <jansson.h>
 
 /* Goes up with each change to what is measured or how, and to the file's form. */
 #define ROOF_CACHE_VERSION 4
@@ -18,11 +17,7 @@
  * caller owns the reference; NULL when memory is short. */
 json_t *roof_cache_key(const struct topology *topology);
 
-/* The directory's name in *out, heap; an error when there is no home directory either. */
-struct rf_error *roof_cache_directory(char **out);
-
-/* Makes the directory when it is not there; an error when it cannot be written to. */
-struct rf_error *roof_cache_prepare(const char *directory);
+extern const struct keep_place roof_cache_place;
 
 /* The file of a key in a directory, heap; NULL when memory is short. */
 char *roof_cache_path(const char *directory, json_t *key);

@@ -239,17 +239,14 @@ int topology_cores(const struct topology *topology, int n_threads)
 	return n;
 }
 
-uint64_t topology_last_level_bytes(const struct topology *topology, int n_threads, int *level)
+uint64_t topology_last_level_bytes(const struct topology *topology, int n_threads)
 {
-	for (*level = TOPOLOGY_LEVELS; *level > 0; --*level) {
-		uint64_t sum = 0;
+	uint64_t sum = 0;
+	for (int level = TOPOLOGY_LEVELS; level > 0 && !sum; level--)
 		for (int i = 0; i < n_threads; i++)
-			if (sharers(topology, *level, i, i) == 0)
-				sum += topology->cpus[i].caches[*level - 1].bytes;
-		if (sum)
-			return sum;
-	}
-	return 0;
+			if (sharers(topology, level, i, i) == 0)
+				sum += topology->cpus[i].caches[level - 1].bytes;
+	return sum;
 }
 
 uint64_t topology_share_bytes(const struct topology *topology, int level, int n_threads)

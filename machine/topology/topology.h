@@ -41,8 +41,8 @@ struct rf_error *topology_read(struct topology *topology);
 void topology_deinit(struct topology *topology);
 
 /* Size of the largest cache level that the first `n_threads` threads have: the sum over its
- * instances, and the level (1 to 3) in *level; 0 when no cache is known. */
-uint64_t topology_last_level_bytes(const struct topology *topology, int n_threads, int *level);
+ * instances; 0 when no cache is known. */
+uint64_t topology_last_level_bytes(const struct topology *topology, int n_threads);
 
 /* Cores among the first `n_threads` threads. */
 int topology_cores(const struct topology *topology, int n_threads);

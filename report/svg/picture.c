@@ -5,6 +5,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
 
 /* ---- places ---- */
 
@@ -72,15 +74,24 @@ const char *svg_colour(enum model_bound bound)
 	return colours[bound];
 }
 
-void svg_text(FILE *out, double x, double y, const char *attributes, const char *text)
+void svg_text(const struct picture *p, double x, double y, const char *attributes,
+	      const char *format, ...)
 {
-	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-	text_write_xml(out, text);
-	fputs("</text>\n", out);
+	char *text = NULL;
+	va_list arguments;
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
+	text_write_xml(p->out, text ? text : "");
+	fputs("</text>\n", p->out);
+	free(text);
 }
 
-void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *attributes)
+void svg_line(const struct picture *p, double x1, double y1, double x2, double y2,
+	      const char *attributes)
 {
-	fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2,
-		attributes);
+	fprintf(p->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2,
+		y2, attributes);
 }

@@ -84,5 +84,8 @@ void svg_widen(double *low, double *high, double value);
 
 /* Colour of a bound's points. */
 const char *svg_colour(enum model_bound bound);
-void svg_text(FILE *out, double x, double y, const char *attributes, const char *text);
-void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *attributes);
+/* The texts need not be clean. */
+void svg_text(const struct picture *p, double x, double y, const char *attributes,
+	      const char *format, ...) __attribute__((format(printf, 5, 6)));
+void svg_line(const struct picture *p, double x1, double y1, double x2, double y2,
+	      const char *attributes);

@@ -64,33 +64,34 @@ static void put_row(struct page *page, struct text_table *table, const struct mo
 	const double all = (double)f->tally.load_bytes + (double)f->tally.store_bytes;
 	char cell[192];
 	text_table_row(table);
-	report_put_time(cell, (double)part->time_ns * 1e-9, (double)f->time_ns * 1e-9);
-	text_table_put(table, 0, STYLE_PLAIN, "%s", cell);
+	text_table_text(table, 0,
+			report_put_time(cell, (double)part->time_ns * 1e-9,
+					(double)f->time_ns * 1e-9));
 	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%",
 		       page_percent((double)part->time_ns, (double)f->time_ns));
 	if (f->tally.flop)
 		text_table_put(table, 2, STYLE_PLAIN, "%.0f %%",
 			       page_percent((double)part->tally.flop, (double)f->tally.flop));
 	text_table_put(table, 3, STYLE_PLAIN, "%.0f %%", page_percent(bytes, all));
-	report_put_bytes(cell,
-			 part->traffic ? part->traffic->bytes.mem[DIRECTION_BOTH].bytes : NAN);
-	text_table_put(table, 4, STYLE_PLAIN, "%s", cell);
-	text_table_put_name(table, 5, own ? "(its own code)" : part->name);
+	text_table_text(table, 4,
+			report_put_bytes(
+				cell, part->traffic ? part->traffic->bytes.mem[DIRECTION_BOTH].bytes
+						    : NAN));
+	text_table_text(table, 5, own ? "(its own code)" : part->name);
 	if (own)
 		return;
 	put_calls(page, part->name, cell, sizeof(cell));
-	text_table_put_name(table, 6, cell);
+	text_table_text(table, 6, cell);
 }
 
 static void put_parts(struct page *page, const struct model *parts)
 {
-	static const struct text_column columns[] = {{"time", true},      {"share", true},
-						     {"flop", true},      {"bytes", true},
-						     {"memory", true},    {"function", false},
-						     {"called at", false}};
-	static const size_t order[] = {6, 4, 0};
+	static const struct text_column columns[] = {{"time", true, 3},      {"share", true},
+						     {"flop", true},         {"bytes", true},
+						     {"memory", true, 2},    {"function", false},
+						     {"called at", false, 1}};
 	size_t *ranked = malloc((parts->n_functions + 1) * sizeof(*ranked)), n = 0;
-	struct text_table table;
+	struct text_table table = page_table(page, columns, 5);
 	if (!ranked)
 		page_fail(page, rf_error_no_memory());
 	for (size_t i = 0; ranked && i < parts->n_functions; i++)
@@ -100,10 +101,9 @@ static void put_parts(struct page *page, const struct model *parts)
 	if (ranked && n) {
 		page_title(page, "inlined in it");
 		qsort_r(ranked, n, sizeof(*ranked), by_time, (void *)parts);
-		text_table_init(&table, page->view->terminal, columns, 7, 5);
 		for (size_t i = 0; i < n && i < MAX_INLINED; i++)
 			put_row(page, &table, &parts->functions[ranked[i]]);
-		page_table(page, &table, order, 3);
+		page_fail(page, text_table_end(&table, page->stream));
 		if (n > MAX_INLINED)
 			page_line(page, STYLE_DIM, "  · ", "and %zu more with less time",
 				  n - MAX_INLINED);

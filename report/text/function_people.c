@@ -109,29 +109,25 @@ static void put_threads(struct page *page, struct part *threads, size_t n)
 		{"time", true}, {"share", true}, {"Gflop", true}, {"thread", false}};
 	const struct profile *profile = page->view->profile;
 	const double all = (double)page->f->time_ns;
-	struct text_table table;
-	char cell[64], number[TEXT_NUMBER];
+	struct text_table table = page_table(page, columns, 3);
+	char cell[64];
 	if (n)
 		qsort(threads, n, sizeof(*threads), longest_first);
 	if (n < 2)
 		return;
 	page_title(page, "threads");
-	text_table_init(&table, page->view->terminal, columns, 4, 3);
 	for (size_t i = 0; i < n && i < MAX_THREADS; i++) {
 		const struct profile_thread *thread = &profile->threads[threads[i].key];
-		char *name = text_clean(thread->name);
+		const double time_s = (double)threads[i].time_ns * 1e-9;
 		text_table_row(&table);
-		report_put_time(cell, (double)threads[i].time_ns * 1e-9,
-				(double)threads[0].time_ns * 1e-9);
-		text_table_put(&table, 0, STYLE_PLAIN, "%s", cell);
+		text_table_text(&table, 0,
+				report_put_time(cell, time_s, (double)threads[0].time_ns * 1e-9));
 		text_table_put(&table, 1, STYLE_PLAIN, "%.0f %%",
 			       page_percent((double)threads[i].time_ns, all));
-		text_table_put(&table, 2, STYLE_PLAIN, "%s",
-			       text_number(number, (double)threads[i].flop * 1e-9));
-		text_table_put(&table, 3, STYLE_PLAIN, "%s (%d)", name ? name : "", thread->tid);
-		free(name);
+		text_table_text(&table, 2, text_number(cell, (double)threads[i].flop * 1e-9));
+		text_table_put(&table, 3, STYLE_PLAIN, "%s (%d)", thread->name, thread->tid);
 	}
-	page_table(page, &table, NULL, 0);
+	page_fail(page, text_table_end(&table, page->stream));
 	page_line(page, STYLE_DIM, "  · ", "%zu thread%s in it; the longest takes %.2f× the mean%s",
 		  n, n > 1 ? "s" : "", all > 0 ? (double)threads[0].time_ns * (double)n / all : 1,
 		  all > 0 && (double)threads[0].time_ns * (double)n > 1.25 * all

@@ -7,8 +7,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#define LEAST_NAME 16 /* columns of a name before others are left out */
-
 void page_fail(struct page *page, struct rf_error *error)
 {
 	if (page->error)
@@ -40,11 +38,4 @@ void page_title(struct page *page, const char *text)
 {
 	putc('\n', page->stream);
 	page_line(page, STYLE_HEAD, "", "%s", text);
-}
-
-void page_table(struct page *page, struct text_table *table, const size_t *order, size_t n)
-{
-	(void)text_table_fit(table, order, n, LEAST_NAME);
-	page_fail(page, text_table_print(table, page->stream));
-	text_table_deinit(table);
 }

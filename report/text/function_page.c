@@ -8,8 +8,7 @@
 #include "report/rows/code_names.h"
 #include "report/rows/inlined_names.h"
 #include "report/text/cells.h"
-#include "report/text/function_inlined.h"
-#include "report/text/function_people.h"
+#include "report/text/function_parts.h"
 #include "report/text/report_levels.h"
 
 #include <math.h>
@@ -201,16 +200,13 @@ static void put_loop(struct page *page, struct text_table *table, size_t i, uint
 	const struct model_function *f = page->f;
 	const struct model_loop *loop = &f->loops[i];
 	const struct profile *profile = page->view->profile;
-	const double time_s = (double)loop->time_ns * 1e-9, elapsed = time_s / f->concurrency;
+	const double elapsed = (double)loop->time_ns * 1e-9 / f->concurrency;
 	const bool inlined = call != PROFILE_NONE;
 	char cell[192];
 	int depth = 0;
 	for (uint32_t up = loop->parent; up != PROFILE_NONE && depth < 8; up = f->loops[up].parent)
 		depth++;
-	text_table_row(table);
-	text_table_text(table, 0, report_put_time(cell, time_s, (double)f->time_ns * 1e-9));
-	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%",
-		       page_percent((double)loop->time_ns, (double)f->time_ns));
+	page_row(page, table, loop->time_ns, f->time_ns);
 	report_loop_number(cell, f, i);
 	text_table_put(table, 2, STYLE_PLAIN, "%*s%s", 2 * depth, "", cell);
 	if (f->function != PROFILE_NONE &&

@@ -2,6 +2,7 @@
 #include "report/text/page.h"
 
 #include "base/text.h"
+#include "report/text/cells.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -38,4 +39,15 @@ void page_title(struct page *page, const char *text)
 {
 	putc('\n', page->stream);
 	page_line(page, STYLE_HEAD, "", "%s", text);
+}
+
+void page_row(const struct page *page, struct text_table *table, uint64_t time_ns,
+	      uint64_t longest_ns)
+{
+	char cell[64];
+	text_table_row(table);
+	text_table_text(table, 0,
+			report_put_time(cell, (double)time_ns * 1e-9, (double)longest_ns * 1e-9));
+	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%",
+		       page_percent((double)time_ns, (double)page->f->time_ns));
 }

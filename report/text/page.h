@@ -32,3 +32,7 @@ void page_title(struct page *page, const char *text);
 			     .n_columns = sizeof(titles) / sizeof(*(titles)), \
 			     .flexible = (name),                              \
 			     .least = 16})
+/* Begins a row whose first two columns are its time, in a unit that fits the longest, and its share
+ * of the function's. */
+void page_row(const struct page *page, struct text_table *table, uint64_t time_ns,
+	      uint64_t longest_ns);

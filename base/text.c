@@ -64,8 +64,7 @@ char *text_clean(const char *text)
 	return fitted ? fitted : clean;
 }
 
-/* Columns of the character at `text`; *length gets its bytes. */
-static size_t character_columns(const char *text, size_t *length)
+size_t text_character(const char *text, size_t *length)
 {
 	wchar_t wide;
 	mbstate_t state = {0};
@@ -79,7 +78,7 @@ size_t text_columns(const char *text)
 {
 	size_t columns = 0, length;
 	for (; *text; text += length)
-		columns += character_columns(text, &length);
+		columns += text_character(text, &length);
 	return columns;
 }
 
@@ -91,11 +90,11 @@ char *text_shorten(const char *unclean, size_t columns)
 		return text;
 	size_t head = (columns - 1) / 2, tail = columns - 1 - head, at = 0, length;
 	const char *end = text;
-	for (size_t n; *end && at + (n = character_columns(end, &length)) <= head; end += length)
+	for (size_t n; *end && at + (n = text_character(end, &length)) <= head; end += length)
 		at += n;
 	const char *rest = end;
 	for (; *rest && total - at > tail; rest += length)
-		at += character_columns(rest, &length);
+		at += text_character(rest, &length);
 	char *result = NULL;
 	if (asprintf(&result, "%.*s…%s", (int)(end - text), text, rest) < 0)
 		result = NULL;

@@ -8,6 +8,8 @@
  * direction overrides, invisible and ill-formed characters are replaced by U+FFFD.  NULL: no
  * memory. */
 char *text_clean(const char *text);
+/* Terminal columns of the character at `text`, as text_columns; *length gets its bytes. */
+size_t text_character(const char *text, size_t *length);
 /* Terminal columns of valid UTF-8 (needs a UTF-8 LC_CTYPE). */
 size_t text_columns(const char *text);
 /* Clean copy of at most `columns` (≥ 3) columns, the middle left out as "…".  NULL: no memory. */

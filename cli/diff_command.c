@@ -5,7 +5,7 @@
 #include "profile/profile.h"
 #include "report/diff/diff_conditions.h"
 #include "report/json/diff_json.h"
-#include "report/svg/diff_svg.h"
+#include "report/svg/svg.h"
 #include "report/text/diff_table.h"
 
 #include <stdlib.h>

@@ -10,34 +10,34 @@
 
 /* ---- places ---- */
 
-static double log_scale(double value, double low, double high, double from, double to)
+static double log_scale(double value, struct range range, double from, double to)
 {
-	assert(low > 0 && low < high);
-	double t = (log10(value) - log10(low)) / (log10(high) - log10(low));
+	assert(range.low > 0 && range.low < range.high);
+	double t = (log10(value) - log10(range.low)) / (log10(range.high) - log10(range.low));
 	return from + fmin(fmax(t, 0), 1) * (to - from);
 }
 
 double svg_x(const struct picture *p, double intensity)
 {
-	return log_scale(intensity, p->x_min, p->x_max, LEFT, RIGHT);
+	return log_scale(intensity, p->x, LEFT, RIGHT);
 }
 
 double svg_y(const struct picture *p, double rate)
 {
-	return log_scale(rate, p->y_min, p->y_max, BOTTOM, TOP);
+	return log_scale(rate, p->y, BOTTOM, TOP);
 }
 
 double svg_strip_x(const struct picture *p, double share)
 {
-	return log_scale(share, p->strip_min, 1, LEFT, RIGHT);
+	return log_scale(share, (struct range){p->strip_min, 1}, LEFT, RIGHT);
 }
 
-void svg_widen(double *low, double *high, double value)
+void svg_widen(struct range *range, double value)
 {
 	if (!(value > 0) || !isfinite(value))
 		return;
-	*low = fmin(*low, value);
-	*high = fmax(*high, value);
+	range->low = fmin(range->low, value);
+	range->high = fmax(range->high, value);
 }
 
 double svg_intensity(const struct picture *p, const struct model_function *f)

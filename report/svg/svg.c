@@ -3,6 +3,7 @@
 #include "report/svg/svg.h"
 
 #include "base/text.h"
+#include "report/diff/diff.h"
 #include "report/reasons/words.h"
 #include "report/rows/utf8_locale.h"
 #include "report/svg/picture.h"
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEFAULT_TOP 20                       /* pairs of a comparison */
 #define FAULT "#c00000\" stroke-width=\"2.5" /* ring around a point above its roof */
 
 /* ---- ranges ---- */
@@ -26,16 +28,18 @@ static bool in_picture(double intensity)
 }
 
 /* Whole decades, with room for labels around the points. */
-static void snap(double *low, double *high)
+static void snap(struct range *range)
 {
-	*low = pow(10, floor(log10(*low / 1.6)));
-	*high = pow(10, ceil(log10(*high * 1.6)));
+	range->low = pow(10, floor(log10(range->low / 1.6)));
+	range->high = pow(10, ceil(log10(range->high * 1.6)));
 }
 
 static void choose_ranges(struct picture *p)
 {
-	double x_low = 0.05, x_high = 20, y_low = INFINITY, y_high = 0, strip = 0.1;
-	svg_roofs_widen(p, &x_low, &x_high, &y_low, &y_high);
+	double strip = 0.1;
+	p->x = (struct range){0.05, 20};
+	p->y = (struct range){INFINITY, 0};
+	svg_roofs_widen(p);
 	for (size_t i = 0; i < p->n_points; i++) {
 		const struct model_function *f = p->points[i].function;
 		if (p->points[i].strip) {
@@ -43,27 +47,27 @@ static void choose_ranges(struct picture *p)
 			continue;
 		}
 		if (!p->level || in_picture(svg_intensity(p, f)))
-			svg_widen(&x_low, &x_high, svg_intensity(p, f));
+			svg_widen(&p->x, svg_intensity(p, f));
 		for (size_t k = 0;
 		     p->view->options->levels && f->traffic && k < f->traffic->n_levels; k++)
 			if (in_picture(f->traffic->levels[k].intensity))
-				svg_widen(&x_low, &x_high, f->traffic->levels[k].intensity);
-		svg_widen(&y_low, &y_high, f->place.point);
+				svg_widen(&p->x, f->traffic->levels[k].intensity);
+		svg_widen(&p->y, f->place.point);
 	}
-	svg_arrows_widen(p, &x_low, &x_high, &y_low, &y_high);
-	if (y_high <= 0)
-		y_low = 0.1, y_high = 100;
-	snap(&x_low, &x_high);
-	snap(&y_low, &y_high);
-	p->x_min = x_low, p->x_max = x_high, p->y_min = y_low, p->y_max = y_high;
+	svg_arrows_widen(p);
+	if (p->y.high <= 0)
+		p->y = (struct range){0.1, 100};
+	snap(&p->x);
+	snap(&p->y);
 	p->strip_min = pow(10, floor(log10(fmax(strip, 1e-6))));
 }
 
 /* ---- drawing ---- */
 
-static void grid(struct picture *p, bool vertical, double low, double high)
+static void grid(struct picture *p, bool vertical)
 {
-	int first = (int)lround(log10(low)), last = (int)lround(log10(high));
+	const struct range *range = vertical ? &p->x : &p->y;
+	int first = (int)lround(log10(range->low)), last = (int)lround(log10(range->high));
 	int every = (last - first + 7) / 8; /* many decades: name some of them only */
 	for (int decade = first; decade <= last; decade++) {
 		for (int digit = 1;
@@ -95,8 +99,8 @@ static void axes(struct picture *p)
 	static const char *const whats[] = {[DIRECTION_BOTH] = "moved to or from",
 					    [DIRECTION_READ] = "read from",
 					    [DIRECTION_WRITE] = "written to"};
-	grid(p, true, p->x_min, p->x_max);
-	grid(p, false, p->y_min, p->y_max);
+	grid(p, true);
+	grid(p, false);
 	fprintf(p->out,
 		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "
 		"stroke=\"#888888\"/>\n",
@@ -367,5 +371,29 @@ struct rf_error *report_svg(const struct report_view *view, FILE *stream)
 	}
 	free(p);
 	utf8_locale_end(locale);
+	return error;
+}
+
+struct rf_error *diff_svg(const struct diff *diff, size_t top, FILE *stream)
+{
+	const struct report_options options = {.top = top};
+	const struct model_function *first = diff->b.model.functions;
+	size_t *rank = malloc((diff->n_functions + 1) * sizeof(*rank)), n = 0;
+	top = top ? top : DEFAULT_TOP;
+	if (!rank)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < diff->n_functions && i < top; i++)
+		if (diff->functions[i].b)
+			rank[n++] = (size_t)(diff->functions[i].b - first);
+	const struct report_view view = {.profile = diff->b.profile,
+					 .model = &diff->b.model,
+					 .options = &options,
+					 .rank = rank,
+					 .n_rank = n,
+					 .n_shown = n,
+					 .diff = diff,
+					 .n_top = top};
+	struct rf_error *error = report_svg(&view, stream);
+	free(rank);
 	return error;
 }

@@ -28,16 +28,15 @@ static size_t n_pairs(const struct picture *p)
 	return !diff ? 0 : diff->n_functions < top ? diff->n_functions : top;
 }
 
-void svg_arrows_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
-		      double *y_high)
+void svg_arrows_widen(struct picture *p)
 {
 	for (size_t i = 0; i < n_pairs(p); i++) {
 		const struct model_function *a = p->view->diff->functions[i].a;
 		if (!can_show(p, &p->view->diff->functions[i]) || a->place.axis != AXIS_FLOP)
 			continue;
 		if (svg_intensity(p, a) <= MODEL_IN_CACHE)
-			svg_widen(x_low, x_high, svg_intensity(p, a));
-		svg_widen(y_low, y_high, a->place.point);
+			svg_widen(&p->x, svg_intensity(p, a));
+		svg_widen(&p->y, a->place.point);
 	}
 }
 

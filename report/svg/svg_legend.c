@@ -30,7 +30,7 @@ static void legend_bounds(const struct picture *p, double *y)
 	for (size_t i = 0; i < p->n_points; i++) {
 		above |= p->points[i].function->place.above;
 		no_bytes |=
-			!p->points[i].strip && svg_intensity(p, p->points[i].function) > p->x_max;
+			!p->points[i].strip && svg_intensity(p, p->points[i].function) > p->x.high;
 	}
 	if (p->n_points)
 		svg_text(p, LEGEND, *y += 22, "", "area: time in the function");
@@ -218,7 +218,7 @@ void svg_head(const struct picture *p)
 		"round}"
 		".label{font-size:11.5px}</style>\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-		WIDTH, height, WIDTH, height, FONT, p->x_min, p->x_max, p->y_min, p->y_max, LEFT,
+		WIDTH, height, WIDTH, height, FONT, p->x.low, p->x.high, p->y.low, p->y.high, LEFT,
 		RIGHT, TOP, BOTTOM);
 	head_text(p);
 }

@@ -89,27 +89,26 @@ bool svg_custom_is_drawn(const struct picture *p, const struct custom_roof *roof
 	return value >= 1e-4 && value <= 1e4;
 }
 
-void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
-		     double *y_high)
+void svg_roofs_widen(struct picture *p)
 {
 	const struct profile *profile = p->view->profile;
 	enum roof_level levels[MODEL_LEVELS];
 	size_t n = svg_levels(p, levels);
 	double few = highest_peak(p, p->few_threads), all = highest_peak(p, p->all_threads);
 	for (size_t i = 0; i < n && few > 0; i++)
-		svg_widen(x_low, x_high, few / bandwidth(p, levels[i], p->few_threads));
-	svg_widen(y_low, y_high, all);
-	svg_widen(y_low, y_high, compute_rate(p, ROOF_ISA_ANY, MIXED_OP));
-	svg_widen(y_low, y_high, all / 100);
-	svg_widen(y_low, y_high, few / 10);
+		svg_widen(&p->x, few / bandwidth(p, levels[i], p->few_threads));
+	svg_widen(&p->y, all);
+	svg_widen(&p->y, compute_rate(p, ROOF_ISA_ANY, MIXED_OP));
+	svg_widen(&p->y, all / 100);
+	svg_widen(&p->y, few / 10);
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
 		const struct custom_roof *roof = &profile->custom_roofs[i];
 		if (!svg_custom_is_drawn(p, roof))
 			continue;
 		if (is_rate(roof))
-			svg_widen(y_low, y_high, roof->value);
+			svg_widen(&p->y, roof->value);
 		else
-			svg_widen(x_low, x_high, (all > 0 ? all : 10) / roof->value);
+			svg_widen(&p->x, (all > 0 ? all : 10) / roof->value);
 	}
 }
 
@@ -119,7 +118,7 @@ void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, dou
 static struct roof_line *add_line(struct picture *p, double x1, double rate1, double x2,
 				  double rate2)
 {
-	if (!(x1 < x2) || !(rate2 > p->y_min) || !(rate1 < p->y_max) || p->n_lines == MAX_LINES)
+	if (!(x1 < x2) || !(rate2 > p->y.low) || !(rate1 < p->y.high) || p->n_lines == MAX_LINES)
 		return NULL;
 	struct roof_line *line = &p->lines[p->n_lines++];
 	*line = (struct roof_line){svg_x(p, x1), svg_y(p, rate1), svg_x(p, x2), svg_y(p, rate2)};
@@ -132,16 +131,16 @@ static struct roof_line *add_slope(struct picture *p, double beta, double top)
 {
 	if (!(beta > 0))
 		return NULL;
-	double x1 = fmax(p->x_min, p->y_min / beta);
-	double x2 = fmin(p->x_max, fmin(top > 0 ? top : p->y_max, p->y_max) / beta);
+	double x1 = fmax(p->x.low, p->y.low / beta);
+	double x2 = fmin(p->x.high, fmin(top > 0 ? top : p->y.high, p->y.high) / beta);
 	return add_line(p, x1, x1 * beta, x2, x2 * beta);
 }
 
 /* A rate's line from where a bandwidth reaches it to the right edge. */
 static struct roof_line *add_flat(struct picture *p, double rate, double beta)
 {
-	double x = beta > 0 ? fmin(fmax(rate / beta, p->x_min), p->x_max * 0.9) : p->x_min;
-	return add_line(p, x, rate, p->x_max, rate);
+	double x = beta > 0 ? fmin(fmax(rate / beta, p->x.low), p->x.high * 0.9) : p->x.low;
+	return add_line(p, x, rate, p->x.high, rate);
 }
 
 /* Its text is to be placed later, in its turn. */

@@ -301,9 +301,8 @@ static struct rf_error *candidates(const struct report_view *view, const char *n
 		if ((!all && !strstr(f->name, name)) || (f->time_ns == 0 && (all || n)) ||
 		    n++ >= MAX_CANDIDATES)
 			continue;
-		char *clean = text_clean(f->name), *cut = clean ? text_shorten(clean, 100) : NULL;
+		char *cut = text_shorten(f->name, 100);
 		fprintf(text, "%s%s", n > 1 ? ", " : "", cut ? cut : "");
-		free(clean);
 		free(cut);
 	}
 	if (text && n > MAX_CANDIDATES)

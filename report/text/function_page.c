@@ -8,7 +8,7 @@
 #include "report/rows/code_names.h"
 #include "report/rows/inlined_names.h"
 #include "report/text/cells.h"
-#include "report/text/function_parts.h"
+#include "report/text/function_shares.h"
 #include "report/text/report_levels.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Of the page about a function: what it falls into: functions that were inlined in it, data that it
  * moves, threads that run it, callers. */
-#include "report/text/function_parts.h"
+#include "report/text/function_shares.h"
 
 #include "base/array.h"
 #include "base/text.h"

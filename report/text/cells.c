@@ -17,8 +17,8 @@ const char *report_put_time(char *cell, double seconds, double longest)
 	char number[TEXT_NUMBER];
 	if (isnan(seconds))
 		snprintf(cell, 64, "–");
-	else if (value != 0 && value < 0.0995) /* no more than three decimals: finer is finer than
-						  the clock */
+	/* no more than three decimals: finer is finer than the clock */
+	else if (value != 0 && value < 0.0995)
 		snprintf(cell, 64, "%.3f %s", value, units[unit].name);
 	else
 		snprintf(cell, 64, "%s %s", value == 0 ? "0" : text_number(number, value),

@@ -64,8 +64,7 @@ char *text_clean(const char *text)
 	return fitted ? fitted : clean;
 }
 
-/* Columns of the character at `text`; *length gets its bytes. */
-static size_t character_columns(const char *text, size_t *length)
+size_t text_character(const char *text, size_t *length)
 {
 	wchar_t wide;
 	mbstate_t state = {0};
@@ -79,24 +78,28 @@ size_t text_columns(const char *text)
 {
 	size_t columns = 0, length;
 	for (; *text; text += length)
-		columns += character_columns(text, &length);
+		columns += text_character(text, &length);
 	return columns;
 }
 
-char *text_shorten(const char *text, size_t columns)
+char *text_shorten(const char *unclean, size_t columns)
 {
-	size_t total = text_columns(text);
+	char *text = text_clean(unclean);
+	size_t total = text ? text_columns(text) : 0;
 	if (total <= columns)
-		return strdup(text);
+		return text;
 	size_t head = (columns - 1) / 2, tail = columns - 1 - head, at = 0, length;
 	const char *end = text;
-	for (size_t n; *end && at + (n = character_columns(end, &length)) <= head; end += length)
+	for (size_t n; *end && at + (n = text_character(end, &length)) <= head; end += length)
 		at += n;
 	const char *rest = end;
 	for (; *rest && total - at > tail; rest += length)
-		at += character_columns(rest, &length);
+		at += text_character(rest, &length);
 	char *result = NULL;
-	return asprintf(&result, "%.*s…%s", (int)(end - text), text, rest) < 0 ? NULL : result;
+	if (asprintf(&result, "%.*s…%s", (int)(end - text), text, rest) < 0)
+		result = NULL;
+	free(text);
+	return result;
 }
 
 const char *text_number(char buffer[static TEXT_NUMBER], double value)
@@ -115,8 +118,9 @@ const char *text_number(char buffer[static TEXT_NUMBER], double value)
 
 void text_write_xml(FILE *stream, const char *text)
 {
-	for (; *text; text++)
-		switch (*text) {
+	char *clean = text_clean(text);
+	for (const char *at = clean; at && *at; at++)
+		switch (*at) {
 		case '&':
 			fputs("&amp;", stream);
 			break;
@@ -133,8 +137,9 @@ void text_write_xml(FILE *stream, const char *text)
 			fputs("&#39;", stream);
 			break;
 		default:
-			putc(*text, stream);
+			putc(*at, stream);
 		}
+	free(clean);
 }
 
 void text_write_word(FILE *stream, const char *word)

@@ -8,9 +8,11 @@
  * direction overrides, invisible and ill-formed characters are replaced by U+FFFD.  NULL: no
  * memory. */
 char *text_clean(const char *text);
+/* Terminal columns of the character at `text`, as text_columns; *length gets its bytes. */
+size_t text_character(const char *text, size_t *length);
 /* Terminal columns of valid UTF-8 (needs a UTF-8 LC_CTYPE). */
 size_t text_columns(const char *text);
-/* Copy of at most `columns` (≥ 3) columns, the middle left out as "…".  NULL: no memory. */
+/* Clean copy of at most `columns` (≥ 3) columns, the middle left out as "…".  NULL: no memory. */
 char *text_shorten(const char *text, size_t columns);
 /* 3 significant digits without an exponent between 0.001 and 1e7: "0.00123", "8.41", "1310".
  * Not a number: "–". */
@@ -18,5 +20,5 @@ char *text_shorten(const char *text, size_t columns);
 const char *text_number(char buffer[static TEXT_NUMBER], double value);
 /* Writes a word as a shell would need it. */
 void text_write_word(FILE *stream, const char *word);
-/* Writes clean text with XML's special characters escaped. */
+/* Writes text, cleaned, with XML's special characters escaped. */
 void text_write_xml(FILE *stream, const char *text);

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define HINT "rfprof --help lists the options"
+
 struct rf_error *usage_error(const char *what, const char *word)
 {
-	return rf_error_create(RF_EINPUT, "rfprof --help lists the options", "%s: %s", word, what);
+	return rf_error_create(RF_EINPUT, HINT, "%s: %s", word, what);
 }
 
 /* ---- popt's tables ---- */
@@ -61,16 +63,13 @@ static void make_tables(struct command_line *line, enum command_id command)
 
 static struct rf_error *check_number(const struct option *option, int value)
 {
-	char name[64], what[64];
 	if (value >= option->least && (!option->most || value <= option->most))
 		return NULL;
-	snprintf(name, sizeof(name), "--%s", option->name);
 	if (option->most)
-		snprintf(what, sizeof(what), "a number from %d to %d is wanted", option->least,
-			 option->most);
-	else
-		snprintf(what, sizeof(what), "a number from %d on is wanted", option->least);
-	return usage_error(what, name);
+		return rf_error_create(RF_EINPUT, HINT, "--%s: a number from %d to %d is wanted",
+				       option->name, option->least, option->most);
+	return rf_error_create(RF_EINPUT, HINT, "--%s: a number from %d on is wanted", option->name,
+			       option->least);
 }
 
 /* "--color takes auto, always or never" */
@@ -92,10 +91,9 @@ static struct rf_error *check(struct command_line *line, enum option_id id)
 	int *value = (void *)((char *)&line->options + option->value);
 	if (option->kind == OPTION_NUMBER)
 		return check_number(option, *value);
-	if (option->kind == OPTION_WORD && !rf_word_find(option->words, line->texts[id], value))
-		return refuse_word(option, line->texts[id]);
-	if (option->kind == OPTION_WORD_ANY_CASE &&
-	    !rf_word_find_any_case(option->words, line->texts[id], value))
+	if ((option->kind == OPTION_WORD && !rf_word_find(option->words, line->texts[id], value)) ||
+	    (option->kind == OPTION_WORD_ANY_CASE &&
+	     !rf_word_find_any_case(option->words, line->texts[id], value)))
 		return refuse_word(option, line->texts[id]);
 	return NULL;
 }

@@ -23,7 +23,6 @@ static size_t window_columns(void)
 struct rf_error *doctor_command(const struct options *given, const char **words, int *status)
 {
 	static struct doctor_report report;
-	struct output_file output;
 	if (*words)
 		return usage_error("rfprof doctor takes no argument", *words);
 	struct doctor_facts *facts = doctor_facts_create(LIMIT_MS);
@@ -32,10 +31,8 @@ struct rf_error *doctor_command(const struct options *given, const char **words,
 	doctor_report_make(facts, &report);
 	doctor_facts_destroy(facts);
 	*status = W_EXITCODE(report.possible ? 0 : 1, 0);
-	struct rf_error *error = output_file_open(&output, NULL, stdout);
-	if (error)
-		return error;
-	error = given->doctor_json ? doctor_write_json(&report, output.stream)
-				   : doctor_print(&report, window_columns(), output.stream);
-	return output_file_close(&output, error);
+	return output_file_close(NULL, stdout,
+				 given->doctor_json
+					 ? doctor_write_json(&report, stdout)
+					 : doctor_print(&report, window_columns(), stdout));
 }

@@ -10,7 +10,7 @@
 #include "machine/store/custom_roofs.h"
 #include "machine/store/machine_get.h"
 #include "machine/store/thread_list.h"
-#include "report/report_machine.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <libsmartcols.h>
@@ -132,48 +132,27 @@ static struct rf_error *write_json(const struct machine *machine, FILE *stream)
 	return error;
 }
 
-/* The thread counts that the user asked for; none: threads NULL. */
-struct wanted_threads {
-	int *threads;
-	size_t n;
-};
-
-static struct rf_error *show(const struct machine *machine, const struct wanted_threads *wanted,
+static struct rf_error *show(const struct machine *machine, const struct machine_options *wanted,
 			     bool json)
 {
-	struct output_file output;
-	struct rf_error *error = output_file_open(&output, NULL, stdout);
-	if (error)
-		return error;
-	error = json ? write_json(machine, output.stream)
-		     : machine_print(machine, wanted->threads, wanted->n, output.stream);
+	struct rf_error *error =
+		json ? write_json(machine, stdout)
+		     : machine_print(machine, wanted->threads, wanted->n_threads, stdout);
 	if (!error && !json)
-		error = print_custom(machine, output.stream);
-	return output_file_close(&output, error);
-}
-
-static struct rf_error *measure(const struct options *given, const struct wanted_threads *wanted,
-				struct machine *machine)
-{
-	struct machine_options options = {.refresh = given->refresh,
-					  .quick = given->quick,
-					  .threads = wanted->threads,
-					  .n_threads = wanted->n,
-					  .progress = progress};
-	struct rf_error *warning = NULL;
-	struct rf_error *error = machine_get(&options, machine, &warning);
-	warn(warning);
-	return error;
+		error = print_custom(machine, stdout);
+	return output_file_close(NULL, stdout, error);
 }
 
 /* The picture first: a reader of the table may leave early. */
-static struct rf_error *show_threads(const struct options *given,
-				     const struct wanted_threads *wanted)
+static struct rf_error *measure_and_show(const struct options *given,
+					 const struct machine_options *wanted)
 {
 	struct machine machine = {0};
-	struct rf_error *error = output_file_check(given->machine_svg);
-	if (!error)
-		error = measure(given, wanted, &machine);
+	struct rf_error *warning = NULL, *error = output_file_check(given->machine_svg);
+	if (error)
+		return error;
+	error = machine_get(wanted, &machine, &warning);
+	warn(warning);
 	if (error)
 		return error;
 	error = add_custom(&machine);
@@ -187,14 +166,20 @@ static struct rf_error *show_threads(const struct options *given,
 
 static struct rf_error *show_machine(const struct options *given)
 {
-	struct wanted_threads wanted = {0};
-	if (given->threads && !thread_list_parse(given->threads, &wanted.threads, &wanted.n))
+	int *threads = NULL;
+	size_t n = 0;
+	if (given->threads && !thread_list_parse(given->threads, &threads, &n))
 		return rf_error_create(RF_EINPUT,
 				       "--threads takes numbers and ranges, such as 1,2,4-8; "
 				       "see rfprof machine --help",
 				       "--threads: %.60s", given->threads);
-	struct rf_error *error = show_threads(given, &wanted);
-	free(wanted.threads);
+	const struct machine_options wanted = {.refresh = given->refresh,
+					       .quick = given->quick,
+					       .threads = threads,
+					       .n_threads = n,
+					       .progress = progress};
+	struct rf_error *error = measure_and_show(given, &wanted);
+	free(threads);
 	return error;
 }
 
@@ -209,11 +194,8 @@ static struct rf_error *keep_or_forget(const struct options *given)
 				       "machine --help",
 				       "%s goes with no other option",
 				       given->import ? "--import" : "--forget");
-	struct output_file output;
-	struct rf_error *error = output_file_open(&output, NULL, stdout);
-	if (!error)
-		error = given->import ? import(given->import) : forget(given->forget);
-	return output_file_close(&output, error);
+	return output_file_close(NULL, stdout,
+				 given->import ? import(given->import) : forget(given->forget));
 }
 
 struct rf_error *machine_command(const struct options *given, const char **words, int *status)

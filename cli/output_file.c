@@ -14,10 +14,10 @@ static struct rf_error *cannot_write(const char *path, int cause)
 			      "cannot write %s", path);
 }
 
-struct rf_error *output_file_open(struct output_file *file, const char *path, FILE *instead)
+struct rf_error *output_file_open(const char *path, FILE *instead, FILE **stream)
 {
-	*file = (struct output_file){path ? fopen(path, "we") : instead, path};
-	return file->stream ? NULL : cannot_write(path, errno);
+	*stream = path ? fopen(path, "we") : instead;
+	return *stream ? NULL : cannot_write(path, errno);
 }
 
 /* A pipe whose reader has gone, as of `rfprof ./app | head`. */
@@ -27,18 +27,18 @@ static bool has_no_reader(FILE *stream)
 	return poll(&end, 1, 0) == 1 && end.revents & POLLERR;
 }
 
-struct rf_error *output_file_close(struct output_file *file, struct rf_error *error)
+struct rf_error *output_file_close(const char *path, FILE *stream, struct rf_error *error)
 {
 	errno = 0;
-	bool failed = fflush(file->stream) != 0 || ferror(file->stream);
+	bool failed = fflush(stream) != 0 || ferror(stream);
 	int cause = errno;
-	if (file->path && fclose(file->stream) != 0) {
+	if (path && fclose(stream) != 0) {
 		failed = true;
 		cause = errno;
 	}
-	if (error || !failed || (!file->path && has_no_reader(file->stream)))
+	if (error || !failed || (!path && has_no_reader(stream)))
 		return error;
-	return cannot_write(file->path ? file->path : "the table", cause);
+	return cannot_write(path ? path : "the table", cause);
 }
 
 struct rf_error *output_file_check(const char *path)

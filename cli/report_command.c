@@ -12,12 +12,12 @@ static struct rf_error *write_profile(const struct profile *profile, const struc
 				      const struct report_options *options)
 {
 	const bool other = report_stdout_files(options) && !given->output && !given->to_stdout;
-	struct output_file table;
-	struct rf_error *error = output_file_open(&table, given->output, stdout);
+	FILE *table;
+	struct rf_error *error = output_file_open(given->output, stdout, &table);
 	if (error)
 		return error;
-	error = report_write(profile, options, other ? NULL : table.stream);
-	return output_file_close(&table, error);
+	error = report_write(profile, options, other ? NULL : table);
+	return output_file_close(given->output, table, error);
 }
 
 struct rf_error *report_command(const struct options *given, const char **words, int *status)

@@ -55,8 +55,8 @@ static struct rf_error *choose_save_path(struct request *request, const char *pr
 	const char *path = request->given->save;
 	if (request->given->no_save)
 		return NULL;
-	if (path ? asprintf(&request->save_path, "%s", path) < 0
-		 : asprintf(&request->save_path, "rfprof-%s.rfp", program) < 0) {
+	if (asprintf(&request->save_path, path ? "%s" : "rfprof-%s.rfp", path ? path : program) <
+	    0) {
 		request->save_path = NULL;
 		return rf_error_no_memory();
 	}
@@ -82,15 +82,16 @@ static struct rf_error *write_report(const struct request *request, const struct
 {
 	const struct options *given = request->given;
 	const bool to_log = !given->output && !given->to_stdout;
-	struct output_file table;
-	struct rf_error *error = output_file_open(&table, given->output,
-						  given->to_stdout ? stdout : run->log.stream);
+	FILE *table;
+	struct rf_error *error =
+		output_file_open(given->output, given->to_stdout ? stdout : run->log.stream,
+				 &table);
 	if (error)
 		return error;
 	struct report_options report = request->report;
 	report.saved_as = request->save_path;
-	error = report_write(run->profile, &report, given->quiet && to_log ? NULL : table.stream);
-	return output_file_close(&table, error);
+	error = report_write(run->profile, &report, given->quiet && to_log ? NULL : table);
+	return output_file_close(given->output, table, error);
 }
 
 static struct rf_error *save(const struct request *request, const struct run *run)

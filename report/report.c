@@ -1,6 +1,7 @@
 /* One profile to all the formats asked for. */
 #include "report/report.h"
 
+#include "profile/profile_machine.h"
 #include "report/export/export.h"
 #include "report/html/html.h"
 #include "report/json/json.h"
@@ -52,4 +53,29 @@ struct rf_error *report_write(const struct profile *profile, const struct report
 			      FILE *stream)
 {
 	return report_with_view(profile, options, write_all, stream);
+}
+
+/* ---- a machine, without a run ---- */
+
+static struct rf_error *draw_machine(const struct profile *profile, const char *path)
+{
+	struct model model;
+	struct rf_error *error = model_build(profile, &model);
+	if (error)
+		return error;
+	const struct report_view view = {.profile = profile, .model = &model, .machine = true};
+	error = report_write_file(&view, report_svg, path);
+	model_deinit(&model);
+	return error;
+}
+
+struct rf_error *report_machine_svg(const struct machine *machine, const char *path)
+{
+	struct profile *profile = profile_create();
+	struct rf_error *error =
+		profile ? profile_take_machine(profile, machine) : rf_error_no_memory();
+	if (!error)
+		error = draw_machine(profile, path);
+	profile_destroy(profile);
+	return error;
 }

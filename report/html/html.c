@@ -71,26 +71,27 @@ static json_t *shortened(const char *text)
 	return json_sprintf("%.*s \xe2\x80\xa6 %s", (int)head, text, text + tail);
 }
 
+static void shorten(json_t *value);
+
+/* What takes the place of a long string; NULL: none, and the strings in it are shortened. */
+static json_t *shorter(json_t *part)
+{
+	if (json_is_string(part))
+		return shortened(json_string_value(part));
+	shorten(part);
+	return NULL;
+}
+
 /* All strings in it. */
 static void shorten(json_t *value)
 {
 	const char *key;
-	json_t *part, *shorter;
+	json_t *part, *fresh;
 	size_t i;
-	json_object_foreach(value, key, part)
-	{
-		if (json_is_string(part) && (shorter = shortened(json_string_value(part))))
-			json_object_set_new(value, key, shorter);
-		else
-			shorten(part);
-	}
-	json_array_foreach(value, i, part)
-	{
-		if (json_is_string(part) && (shorter = shortened(json_string_value(part))))
-			json_array_set_new(value, i, shorter);
-		else
-			shorten(part);
-	}
+	json_object_foreach(value, key, part) if ((fresh = shorter(part)))
+		json_object_set_new(value, key, fresh);
+	json_array_foreach(value, i, part) if ((fresh = shorter(part)))
+		json_array_set_new(value, i, fresh);
 }
 
 /* ---- data ---- */
@@ -208,6 +209,8 @@ static int *thread_counts(const struct profile *profile, size_t *n)
 	return all;
 }
 
+/* The roofs as they are drawn: what moves at most at a level, in each direction.  Ceilings are rows
+ * of the machine's own list. */
 static void add_bandwidths(json_t *array, const struct profile *profile, int threads)
 {
 	static const char *const directions[] = {
@@ -227,64 +230,48 @@ static void add_bandwidths(json_t *array, const struct profile *profile, int thr
 		}
 }
 
-/* The roofs as they are drawn: what moves at most at a level, in each direction, by measured count
- * of threads. Ceilings are rows of the machine's own list. */
-static json_t *bandwidths_json(const struct profile *profile)
+/* The highest rate of each precision. */
+static void add_peaks(json_t *array, const struct profile *profile, int threads)
 {
-	size_t n;
-	int *threads = thread_counts(profile, &n);
-	json_t *array = threads ? json_array() : NULL;
-	for (size_t i = 0; threads && i < n; i++)
-		add_bandwidths(array, profile, threads[i]);
-	free(threads);
-	return array;
+	for (int p = 0; p < FLOP_PRECISIONS; p++) {
+		const enum roof_precision precision = model_roof_precision((enum flop_precision)p);
+		const struct roof *row = model_peak_row(profile, precision, threads);
+		if (row)
+			json_array_append_new(
+				array,
+				json_pack("{s:s, s:i, s:f, s:o, s:o, s:o}", "precision",
+					  roof_precision_name(precision), "threads", threads,
+					  "gflops", row->best, "isa",
+					  report_json_string(roof_isa_name(row->isa)), "isa_name",
+					  report_json_string(report_isa_name(row->isa)), "op",
+					  report_json_string(roof_op_name(row->op))));
+	}
 }
 
-/* The highest rate of each precision, by measured count of threads. */
-static json_t *peaks_json(const struct profile *profile)
-{
-	size_t n;
-	int *threads = thread_counts(profile, &n);
-	json_t *array = threads ? json_array() : NULL;
-	for (size_t i = 0; threads && i < n; i++)
-		for (int p = 0; p < FLOP_PRECISIONS; p++) {
-			const enum roof_precision precision =
-				model_roof_precision((enum flop_precision)p);
-			const struct roof *row = model_peak_row(profile, precision, threads[i]);
-			if (row)
-				json_array_append_new(
-					array,
-					json_pack("{s:s, s:i, s:f, s:o, s:o, s:o}", "precision",
-						  roof_precision_name(precision), "threads",
-						  threads[i], "gflops", row->best, "isa",
-						  report_json_string(roof_isa_name(row->isa)),
-						  "isa_name",
-						  report_json_string(report_isa_name(row->isa)),
-						  "op", report_json_string(roof_op_name(row->op))));
-		}
-	free(threads);
-	return array;
-}
-
+/* Takes the reference of `functions`. */
 static json_t *head_of(const struct report_view *view, json_t *functions)
 {
-	json_t *head = report_json_head(view), *bandwidths = bandwidths_json(view->profile);
-	if (!head || !bandwidths || json_array_size(functions) != view->n_rank) {
-		json_decref(head);
-		json_decref(bandwidths);
-		json_decref(functions);
-		return NULL;
-	}
+	json_t *head = report_json_head(view), *bandwidths = json_array(), *peaks = json_array();
 	char *program = report_program(view->profile);
-	json_object_set_new(head, "title", json_string(program ? program : "?"));
-	json_object_set_new(head, "counted", json_boolean(view->model->counted));
-	json_object_set_new(head, "traced", json_boolean(view->model->traced));
-	json_object_set_new(head, "main_precision",
-			    json_string(report_main_precision(view->model)));
-	json_object_set_new(head, "bandwidths", bandwidths);
-	json_object_set_new(head, "peaks", peaks_json(view->profile));
-	json_object_set_new(head, "functions", functions);
+	size_t n;
+	int *threads = thread_counts(view->profile, &n);
+	const bool done = head && threads && json_array_size(functions) == view->n_rank;
+	for (size_t i = 0; threads && i < n; i++) {
+		add_bandwidths(bandwidths, view->profile, threads[i]);
+		add_peaks(peaks, view->profile, threads[i]);
+	}
+	json_t *rest =
+		json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o}", "title", program ? program : "?",
+			  "counted", view->model->counted, "traced", view->model->traced,
+			  "main_precision", report_main_precision(view->model), "bandwidths",
+			  bandwidths, "peaks", peaks, "functions", functions);
+	free(threads);
 	free(program);
+	if (!done || !rest || json_object_update(head, rest)) {
+		json_decref(head);
+		head = NULL;
+	}
+	json_decref(rest);
 	shorten(head);
 	return head;
 }
@@ -406,10 +393,17 @@ static struct rf_error *write_picture(const struct report_view *view, FILE *out)
 static void write_text(FILE *out, const char *text)
 {
 	char *clean = text_clean(text);
-	json_t *shorter = clean ? shortened(clean) : NULL;
-	text_write_xml(out, shorter ? json_string_value(shorter) : clean ? clean : "");
-	json_decref(shorter);
+	json_t *shorter_text = clean ? shortened(clean) : NULL;
+	text_write_xml(out, shorter_text ? json_string_value(shorter_text) : text);
+	json_decref(shorter_text);
 	free(clean);
+}
+
+static void write_between(FILE *out, const char *before, const char *text, const char *after)
+{
+	fputs(before, out);
+	write_text(out, text);
+	fputs(after, out);
 }
 
 static void write_number_cell(FILE *out, double value, const char *unit)
@@ -423,11 +417,8 @@ static void write_row(const struct report_view *view, const struct model_functio
 	char intensity[64];
 	const struct model_place *place = &f->place;
 	const bool counted = f->tally.instructions > 0;
-	fputs("<tr><th scope=\"row\">", out);
-	write_text(out, f->name);
-	fputs("</th><td class=\"word\">", out);
-	write_text(out, f->module);
-	fputs("</td>", out);
+	write_between(out, "<tr><th scope=\"row\">", f->name, "</th><td class=\"word\">");
+	write_between(out, "", f->module, "</td>");
 	write_number_cell(out, (double)f->time_ns * 1e-9, " s");
 	fprintf(out, "<td>%.1f %%</td>", 100 * f->share);
 	write_number_cell(out,
@@ -435,9 +426,8 @@ static void write_row(const struct report_view *view, const struct model_functio
 						      : NAN,
 			  "");
 	report_put_intensity(intensity, counted ? report_intensity(view, f) : NAN);
-	fputs("<td>", out);
-	text_write_xml(out, intensity);
-	fprintf(out, "</td><td class=\"word\">%s%s%s</td>", report_bound_name(place->bound),
+	write_between(out, "<td>", intensity, "</td><td class=\"word\">");
+	fprintf(out, "%s%s%s</td>", report_bound_name(place->bound),
 		place->level[0] ? place->traced ? " " : " ~" : "", place->level);
 	write_number_cell(out, place->distance, "\xc3\x97");
 	write_number_cell(out, place->headroom_s, " s");
@@ -465,17 +455,11 @@ static struct rf_error *write_reasons(const struct report_view *view,
 {
 	struct reasons reasons;
 	struct rf_error *error = report_reasons(view, f, &reasons);
-	if (reasons.n_items) {
-		fputs("<h3>", out);
-		write_text(out, f->name);
-		fputs("</h3>\n<ol class=\"why\">\n", out);
-	}
+	if (reasons.n_items)
+		write_between(out, "<h3>", f->name, "</h3>\n<ol class=\"why\">\n");
 	for (size_t i = 0; i < reasons.n_items; i++) {
-		fputs("<li>", out);
-		write_text(out, reasons.items[i].what);
-		fputs("<p class=\"try\"><b>try: </b>", out);
-		write_text(out, reasons.items[i].try);
-		fputs("</p></li>\n", out);
+		write_between(out, "<li>", reasons.items[i].what, "<p class=\"try\"><b>try: </b>");
+		write_between(out, "", reasons.items[i].try, "</p></li>\n");
 	}
 	if (reasons.n_items)
 		fputs("</ol>\n", out);
@@ -501,21 +485,17 @@ static void write_notes(const struct report_view *view, FILE *out)
 	if (!view->n_notes)
 		return;
 	fputs("<h2>Notes</h2>\n<ul>\n", out);
-	for (size_t i = 0; i < view->n_notes; i++) {
-		fputs("<li>", out);
-		write_text(out, view->notes[i]);
-		fputs("</li>\n", out);
-	}
+	for (size_t i = 0; i < view->n_notes; i++)
+		write_between(out, "<li>", view->notes[i], "</li>\n");
 	fputs("</ul>\n", out);
 }
 
 static struct rf_error *write_static(const struct report_view *view, const char *program, FILE *out)
 {
 	char number[TEXT_NUMBER];
-	fputs("<main id=\"static\">\n<h1>", out);
-	write_text(out, program);
+	write_between(out, "<main id=\"static\">\n<h1>", program, "</h1>\n");
 	fprintf(out,
-		"</h1>\n<p>%s s of CPU time; the nearer a point is to the roof, the less there is "
+		"<p>%s s of CPU time; the nearer a point is to the roof, the less there is "
 		"to gain.</p>\n"
 		"<figure>\n",
 		text_number(number, (double)view->model->time_ns * 1e-9));

@@ -79,6 +79,14 @@ static size_t first_key(const struct keys *keys, uint32_t module, uint64_t offse
 				 (all[i].module == module && all[i].offset < offset));
 }
 
+/* The key at i where it is one of the module's, before `end`; else NULL. */
+static const struct key *key_before(const struct keys *keys, size_t i, uint32_t module,
+				    uint64_t end)
+{
+	const struct key *key = &keys->all[i];
+	return i < keys->n && key->module == module && key->offset < end ? key : NULL;
+}
+
 static bool keys_init(struct keys *keys, size_t n)
 {
 	keys->all = malloc((n + 1) * sizeof(*keys->all));
@@ -88,12 +96,6 @@ static bool keys_init(struct keys *keys, size_t n)
 static void add_key(struct keys *keys, uint32_t module, uint64_t offset, size_t row)
 {
 	keys->all[keys->n++] = (struct key){module, (uint32_t)row, offset};
-}
-
-static void sort_keys(struct keys *keys)
-{
-	if (keys->n)
-		qsort(keys->all, keys->n, sizeof(*keys->all), compare_keys);
 }
 
 static void fill_keys(struct html_code *code)
@@ -116,10 +118,10 @@ static void fill_keys(struct html_code *code)
 		if (profile->traffic[i].class < code->model->traced_classes)
 			add_key(&code->traffic, profile->traffic[i].module,
 				profile->traffic[i].offset, i);
-	sort_keys(&code->blocks);
-	sort_keys(&code->units);
-	sort_keys(&code->samples);
-	sort_keys(&code->traffic);
+	const struct keys *const sorted[] = {&code->blocks, &code->units, &code->samples,
+					     &code->traffic};
+	for (size_t i = 0; i < sizeof(sorted) / sizeof(*sorted); i++)
+		qsort(sorted[i]->all, sorted[i]->n, sizeof(*sorted[i]->all), compare_keys);
 }
 
 static void count_executions(struct html_code *code)
@@ -218,14 +220,12 @@ static void merge_lines(struct html_code *code)
 static bool find_lines(struct html_code *code, const struct profile_function *f)
 {
 	const uint64_t from = f->start > code->longest ? f->start - code->longest : 0;
+	const struct key *key;
 	code->n_lines = 0;
-	for (size_t i = first_key(&code->blocks, f->module, from); i < code->blocks.n; i++) {
-		const struct key *key = &code->blocks.all[i];
-		if (key->module != f->module || key->offset >= f->end)
-			break;
+	for (size_t i = first_key(&code->blocks, f->module, from);
+	     (key = key_before(&code->blocks, i, f->module, f->end)); i++)
 		if (code->executions[key->row] && !add_block(code, key->row, f))
 			return false;
-	}
 	merge_lines(code);
 	return true;
 }
@@ -250,10 +250,9 @@ static void add_work(struct html_code *code, uint32_t module, struct line *line)
 	if (work.units == UNITS_NONE)
 		return;
 	model_tally_unit(&work, &once);
-	for (size_t i = first_key(&code->units, module, line->offset); i < code->units.n; i++) {
-		const struct key *key = &code->units.all[i];
-		if (key->module != module || key->offset != line->offset)
-			break;
+	const struct key *key;
+	for (size_t i = first_key(&code->units, module, line->offset);
+	     (key = key_before(&code->units, i, module, line->offset + 1)); i++) {
 		const uint64_t n = code->profile->units[key->row].n;
 		model_tally_add(&line->tally, &once, n < INT64_MAX ? (int64_t)n : INT64_MAX);
 	}
@@ -261,10 +260,9 @@ static void add_work(struct html_code *code, uint32_t module, struct line *line)
 
 static void add_time(struct html_code *code, const struct profile_function *f)
 {
-	for (size_t i = first_key(&code->samples, f->module, f->start); i < code->samples.n; i++) {
-		const struct key *key = &code->samples.all[i];
-		if (key->module != f->module || key->offset >= f->end)
-			break;
+	const struct key *key;
+	for (size_t i = first_key(&code->samples, f->module, f->start);
+	     (key = key_before(&code->samples, i, f->module, f->end)); i++) {
 		struct line *line = line_around(code, key->offset);
 		if (line &&
 		    __builtin_add_overflow(line->time_ns,
@@ -281,19 +279,15 @@ static bool add_traffic(struct html_code *code, const struct profile_function *f
 	struct traffic_lines *lines = malloc(sizeof(*lines));
 	if (!lines)
 		return false;
-	for (size_t i = first_key(&code->traffic, f->module, f->start), next; i < code->traffic.n;
-	     i = next) {
-		const struct key *key = &code->traffic.all[i];
+	const struct key *key, *same;
+	for (size_t i = first_key(&code->traffic, f->module, f->start), next;
+	     (key = key_before(&code->traffic, i, f->module, f->end)); i = next) {
 		struct line *line = line_around(code, key->offset);
-		if (key->module != f->module || key->offset >= f->end)
-			break;
 		*lines = (struct traffic_lines){0};
 		for (next = i;
-		     next < code->traffic.n && code->traffic.all[next].module == key->module &&
-		     code->traffic.all[next].offset == key->offset;
+		     (same = key_before(&code->traffic, next, key->module, key->offset + 1));
 		     next++)
-			model_add_lines(lines,
-					&code->profile->traffic[code->traffic.all[next].row]);
+			model_add_lines(lines, &code->profile->traffic[same->row]);
 		if (line)
 			line->mem_bytes += model_bytes_of(lines, code->model->traced_classes)
 						   .mem[DIRECTION_BOTH]
@@ -319,16 +313,12 @@ static json_t *text_of(const struct html_code *code, const struct line *line)
 static json_t *line_json(const struct html_code *code, const struct line *line)
 {
 	const struct tally *tally = &line->tally;
-	json_t *fields = json_array();
-	json_array_append_new(fields, report_json_count(line->offset));
-	json_array_append_new(fields, text_of(code, line));
-	json_array_append_new(fields, json_integer(line->n));
-	json_array_append_new(fields, report_json_count(line->time_ns));
-	json_array_append_new(fields, report_json_count(tally->flop));
-	json_array_append_new(fields, report_json_count(tally->load_bytes + tally->store_bytes));
-	json_array_append_new(fields, report_json_count((uint64_t)line->mem_bytes));
 	_Static_assert(CODE_MEM_BYTES == 6 && CODE_INLINED == 7, "a field each");
-	return fields;
+	return json_pack("[o, o, I, o, o, o, o]", report_json_count(line->offset),
+			 text_of(code, line), (json_int_t)line->n, report_json_count(line->time_ns),
+			 report_json_count(tally->flop),
+			 report_json_count(tally->load_bytes + tally->store_bytes),
+			 report_json_count((uint64_t)line->mem_bytes));
 }
 
 /* Adds the last field, CODE_INLINED; *before: the call of the line before. */

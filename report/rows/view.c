@@ -82,16 +82,17 @@ double report_intensity(const struct report_view *view, const struct model_funct
 	return level ? level->intensity : f->intensity;
 }
 
-void report_put_intensity(char *cell, double intensity)
+const char *report_put_intensity(char *cell, double intensity)
 {
 	char number[TEXT_NUMBER];
 	if (isfinite(intensity) && intensity > MODEL_IN_CACHE)
 		snprintf(cell, 64, ">%g", MODEL_IN_CACHE);
 	else
 		snprintf(cell, 64, "%s", text_number(number, intensity));
+	return cell;
 }
 
-void report_put_bytes(char *cell, double bytes)
+const char *report_put_bytes(char *cell, double bytes)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
 	char number[TEXT_NUMBER];
@@ -104,6 +105,7 @@ void report_put_bytes(char *cell, double bytes)
 		snprintf(cell, 64, "%.0f B", bytes);
 	else
 		snprintf(cell, 64, "%s %s", text_number(number, bytes), units[unit]);
+	return cell;
 }
 
 /* ---- files ---- */

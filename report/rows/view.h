@@ -44,10 +44,10 @@ const struct model_estimate *report_moved(const struct report_view *view,
 					  const struct model_level *level);
 /* Flop per byte there; where it was not traced, per LS byte. */
 double report_intensity(const struct report_view *view, const struct model_function *f);
-/* "0.0625", ">10000", "∞", "–" for NAN; in 64 bytes. */
-void report_put_intensity(char *cell, double intensity);
+/* "0.0625", ">10000", "∞", "–" for NAN; in 64 bytes, which they return. */
+const char *report_put_intensity(char *cell, double intensity);
 /* "8.10 GB", in 64 bytes. */
-void report_put_bytes(char *cell, double bytes);
+const char *report_put_bytes(char *cell, double bytes);
 
 /* One format to a file, "-" for standard output; nothing to do for a path of NULL. */
 typedef struct rf_error *report_format(const struct report_view *view, FILE *stream);

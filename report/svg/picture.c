@@ -5,37 +5,39 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
 
 /* ---- places ---- */
 
-static double log_scale(double value, double low, double high, double from, double to)
+static double log_scale(double value, struct range range, double from, double to)
 {
-	assert(low > 0 && low < high);
-	double t = (log10(value) - log10(low)) / (log10(high) - log10(low));
+	assert(range.low > 0 && range.low < range.high);
+	double t = (log10(value) - log10(range.low)) / (log10(range.high) - log10(range.low));
 	return from + fmin(fmax(t, 0), 1) * (to - from);
 }
 
 double svg_x(const struct picture *p, double intensity)
 {
-	return log_scale(intensity, p->x_min, p->x_max, LEFT, RIGHT);
+	return log_scale(intensity, p->x, LEFT, RIGHT);
 }
 
 double svg_y(const struct picture *p, double rate)
 {
-	return log_scale(rate, p->y_min, p->y_max, BOTTOM, TOP);
+	return log_scale(rate, p->y, BOTTOM, TOP);
 }
 
 double svg_strip_x(const struct picture *p, double share)
 {
-	return log_scale(share, p->strip_min, 1, LEFT, RIGHT);
+	return log_scale(share, (struct range){p->strip_min, 1}, LEFT, RIGHT);
 }
 
-void svg_widen(double *low, double *high, double value)
+void svg_widen(struct range *range, double value)
 {
 	if (!(value > 0) || !isfinite(value))
 		return;
-	*low = fmin(*low, value);
-	*high = fmax(*high, value);
+	range->low = fmin(range->low, value);
+	range->high = fmax(range->high, value);
 }
 
 double svg_intensity(const struct picture *p, const struct model_function *f)
@@ -72,15 +74,24 @@ const char *svg_colour(enum model_bound bound)
 	return colours[bound];
 }
 
-void svg_text(FILE *out, double x, double y, const char *attributes, const char *text)
+void svg_text(const struct picture *p, double x, double y, const char *attributes,
+	      const char *format, ...)
 {
-	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-	text_write_xml(out, text);
-	fputs("</text>\n", out);
+	char *text = NULL;
+	va_list arguments;
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
+	text_write_xml(p->out, text ? text : "");
+	fputs("</text>\n", p->out);
+	free(text);
 }
 
-void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *attributes)
+void svg_line(const struct picture *p, double x1, double y1, double x2, double y2,
+	      const char *attributes)
 {
-	fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2,
-		attributes);
+	fprintf(p->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2,
+		y2, attributes);
 }

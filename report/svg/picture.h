@@ -51,11 +51,15 @@ struct roof_line {
 	bool labelled; /* there was room for the text */
 };
 
+struct range {
+	double low, high;
+};
+
 struct picture {
 	const struct report_view *view;
 	FILE *out;
-	double x_min, x_max, y_min, y_max; /* flop/byte, GFLOP/s */
-	double strip_min;                  /* least share of a roof in the strip */
+	struct range x, y; /* flop/byte, GFLOP/s */
+	double strip_min;  /* least share of a roof in the strip */
 	const char *level; /* whose traffic the points are placed by; NULL: LS bytes */
 	enum roof_precision precision;
 	int few_threads, all_threads; /* of the roofs that are drawn */
@@ -80,9 +84,12 @@ double svg_intensity(const struct picture *p, const struct model_function *f);
 void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
 		  double *y);
 /* Moves the ends of a range so that a value > 0 lies inside. */
-void svg_widen(double *low, double *high, double value);
+void svg_widen(struct range *range, double value);
 
 /* Colour of a bound's points. */
 const char *svg_colour(enum model_bound bound);
-void svg_text(FILE *out, double x, double y, const char *attributes, const char *text);
-void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *attributes);
+/* The texts need not be clean. */
+void svg_text(const struct picture *p, double x, double y, const char *attributes,
+	      const char *format, ...) __attribute__((format(printf, 5, 6)));
+void svg_line(const struct picture *p, double x1, double y1, double x2, double y2,
+	      const char *attributes);

@@ -3,6 +3,7 @@
 #include "report/svg/svg.h"
 
 #include "base/text.h"
+#include "report/diff/diff.h"
 #include "report/reasons/words.h"
 #include "report/rows/utf8_locale.h"
 #include "report/svg/picture.h"
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEFAULT_TOP 20                       /* pairs of a comparison */
 #define FAULT "#c00000\" stroke-width=\"2.5" /* ring around a point above its roof */
 
 /* ---- ranges ---- */
@@ -26,16 +28,18 @@ static bool in_picture(double intensity)
 }
 
 /* Whole decades, with room for labels around the points. */
-static void snap(double *low, double *high)
+static void snap(struct range *range)
 {
-	*low = pow(10, floor(log10(*low / 1.6)));
-	*high = pow(10, ceil(log10(*high * 1.6)));
+	range->low = pow(10, floor(log10(range->low / 1.6)));
+	range->high = pow(10, ceil(log10(range->high * 1.6)));
 }
 
 static void choose_ranges(struct picture *p)
 {
-	double x_low = 0.05, x_high = 20, y_low = INFINITY, y_high = 0, strip = 0.1;
-	svg_roofs_widen(p, &x_low, &x_high, &y_low, &y_high);
+	double strip = 0.1;
+	p->x = (struct range){0.05, 20};
+	p->y = (struct range){INFINITY, 0};
+	svg_roofs_widen(p);
 	for (size_t i = 0; i < p->n_points; i++) {
 		const struct model_function *f = p->points[i].function;
 		if (p->points[i].strip) {
@@ -43,35 +47,27 @@ static void choose_ranges(struct picture *p)
 			continue;
 		}
 		if (!p->level || in_picture(svg_intensity(p, f)))
-			svg_widen(&x_low, &x_high, svg_intensity(p, f));
+			svg_widen(&p->x, svg_intensity(p, f));
 		for (size_t k = 0;
 		     p->view->options->levels && f->traffic && k < f->traffic->n_levels; k++)
 			if (in_picture(f->traffic->levels[k].intensity))
-				svg_widen(&x_low, &x_high, f->traffic->levels[k].intensity);
-		svg_widen(&y_low, &y_high, f->place.point);
+				svg_widen(&p->x, f->traffic->levels[k].intensity);
+		svg_widen(&p->y, f->place.point);
 	}
-	svg_arrows_widen(p, &x_low, &x_high, &y_low, &y_high);
-	if (y_high <= 0)
-		y_low = 0.1, y_high = 100;
-	snap(&x_low, &x_high);
-	snap(&y_low, &y_high);
-	p->x_min = x_low, p->x_max = x_high, p->y_min = y_low, p->y_max = y_high;
+	svg_arrows_widen(p);
+	if (p->y.high <= 0)
+		p->y = (struct range){0.1, 100};
+	snap(&p->x);
+	snap(&p->y);
 	p->strip_min = pow(10, floor(log10(fmax(strip, 1e-6))));
 }
 
 /* ---- drawing ---- */
 
-static void tick_text(char *buffer, size_t size, double value)
+static void grid(struct picture *p, bool vertical)
 {
-	if (value >= 0.0009 && value < 2e6)
-		snprintf(buffer, size, "%.10g", value);
-	else
-		snprintf(buffer, size, "%.0e", value);
-}
-
-static void grid(struct picture *p, bool vertical, double low, double high)
-{
-	int first = (int)lround(log10(low)), last = (int)lround(log10(high));
+	const struct range *range = vertical ? &p->x : &p->y;
+	int first = (int)lround(log10(range->low)), last = (int)lround(log10(range->high));
 	int every = (last - first + 7) / 8; /* many decades: name some of them only */
 	for (int decade = first; decade <= last; decade++) {
 		for (int digit = 1;
@@ -81,20 +77,20 @@ static void grid(struct picture *p, bool vertical, double low, double high)
 			const char *style =
 				digit == 1 ? "stroke=\"#dddddd\"" : "stroke=\"#f0f0f0\"";
 			if (vertical)
-				svg_line(p->out, at, TOP, at, BOTTOM, style);
+				svg_line(p, at, TOP, at, BOTTOM, style);
 			else
-				svg_line(p->out, LEFT, at, RIGHT, at, style);
+				svg_line(p, LEFT, at, RIGHT, at, style);
 		}
-		char text[32];
+		const double tick = pow(10, decade);
+		const char *format = tick >= 0.0009 && tick < 2e6 ? "%.10g" : "%.0e";
 		if ((decade - first) % every)
 			continue;
-		tick_text(text, sizeof(text), pow(10, decade));
 		if (vertical)
-			svg_text(p->out, svg_x(p, pow(10, decade)), BOTTOM + 18,
-				 "text-anchor=\"middle\"", text);
+			svg_text(p, svg_x(p, tick), BOTTOM + 18, "text-anchor=\"middle\"", format,
+				 tick);
 		else
-			svg_text(p->out, LEFT - 8, svg_y(p, pow(10, decade)) + 4,
-				 "text-anchor=\"end\"", text);
+			svg_text(p, LEFT - 8, svg_y(p, tick) + 4, "text-anchor=\"end\"", format,
+				 tick);
 	}
 }
 
@@ -103,21 +99,23 @@ static void axes(struct picture *p)
 	static const char *const whats[] = {[DIRECTION_BOTH] = "moved to or from",
 					    [DIRECTION_READ] = "read from",
 					    [DIRECTION_WRITE] = "written to"};
-	grid(p, true, p->x_min, p->x_max);
-	grid(p, false, p->y_min, p->y_max);
+	grid(p, true);
+	grid(p, false);
 	fprintf(p->out,
 		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "
 		"stroke=\"#888888\"/>\n",
 		LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
-	char text[128] = "arithmetic intensity (flop per byte loaded or stored)";
-	if (p->level && strcmp(p->level, "L1") != 0)
-		snprintf(text, sizeof(text), "operational intensity (flop per byte %s %s)",
+	const double middle = (LEFT + RIGHT) / 2, y = BOTTOM + 42;
+	const char *style = "text-anchor=\"middle\" font-size=\"14\"";
+	if (p->level && p->view->options->levels)
+		svg_text(p, middle, y, style, "intensity (flop per byte moved at the level)");
+	else if (p->level && strcmp(p->level, "L1") != 0)
+		svg_text(p, middle, y, style, "operational intensity (flop per byte %s %s)",
 			 whats[p->view->options->direction],
 			 strcmp(p->level, "DRAM") == 0 ? "memory" : p->level);
-	if (p->level && p->view->options->levels)
-		snprintf(text, sizeof(text), "intensity (flop per byte moved at the level)");
-	svg_text(p->out, (LEFT + RIGHT) / 2, BOTTOM + 42, "text-anchor=\"middle\" font-size=\"14\"",
-		 text);
+	else
+		svg_text(p, middle, y, style,
+			 "arithmetic intensity (flop per byte loaded or stored)");
 	fprintf(p->out,
 		"<text transform=\"translate(22 %.1f) rotate(-90)\" text-anchor=\"middle\" "
 		"font-size=\"14\">performance (GFLOP/s)</text>\n",
@@ -154,10 +152,8 @@ static void write_title(const struct picture *p, const struct model_function *f)
 {
 	FILE *out = p->out;
 	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
-	char *name = text_clean(f->name);
 	fputs("<title>", out);
-	text_write_xml(out, name ? name : "");
-	free(name);
+	text_write_xml(out, f->name);
 	fprintf(out, "&#10;%s s of CPU time (%.1f %%)&#10;",
 		text_number(a, (double)f->time_ns * 1e-9), 100 * f->share);
 	if (f->place.axis == AXIS_FLOP)
@@ -201,8 +197,7 @@ static void draw_levels(const struct picture *p, size_t i)
 		left = intensity > 0 ? fmin(left, svg_x(p, intensity)) : left;
 		right = intensity > 0 ? fmax(right, svg_x(p, intensity)) : right;
 	}
-	svg_line(p->out, left, y, right, y,
-		 "class=\"levels\" stroke=\"#666666\" stroke-width=\"0.8\"");
+	svg_line(p, left, y, right, y, "class=\"levels\" stroke=\"#666666\" stroke-width=\"0.8\"");
 	for (size_t k = 0; k < f->traffic->n_levels; k++) {
 		const struct model_level *level = &f->traffic->levels[k];
 		if (!in_picture(level->intensity) || strcmp(level->name, p->level) == 0)
@@ -216,8 +211,7 @@ static void draw_levels(const struct picture *p, size_t i)
 			level->intensity, level->name);
 		fprintf(p->out,
 			"<text class=\"halo\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" "
-			"font-size=\"9\" "
-			"fill=\"#666666\">%s</text>\n",
+			"font-size=\"9\" fill=\"#666666\">%s</text>\n",
 			svg_x(p, level->intensity), k % 2 ? y - 8 : y + 14, level->name);
 	}
 }
@@ -228,8 +222,7 @@ static void draw_leader(const struct picture *p, const struct label *label)
 	double x = fmin(fmax(label->x, label->box.left), label->box.right);
 	double y = fmin(fmax(label->y, label->box.top), label->box.bottom);
 	if (hypot(x - label->x, y - label->y) > label->radius + 8)
-		svg_line(p->out, label->x, label->y, x, y,
-			 "stroke=\"#999999\" stroke-width=\"0.8\"");
+		svg_line(p, label->x, label->y, x, y, "stroke=\"#999999\" stroke-width=\"0.8\"");
 }
 
 static void points(struct picture *p)
@@ -265,16 +258,15 @@ static void draw_strip(struct picture *p)
 		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#fafafa\" "
 		"stroke=\"#888888\"/>\n",
 		LEFT, STRIP_TOP, RIGHT - LEFT, STRIP_BOTTOM - STRIP_TOP);
-	svg_text(p->out, LEFT, STRIP_TOP - 8, "font-size=\"13\"",
+	svg_text(p, LEFT, STRIP_TOP - 8, "font-size=\"13\"",
 		 "functions without flop, by their share of the bandwidth or issue roof");
 	int first = (int)lround(log10(p->strip_min)), every = (-first + 5) / 6;
 	for (int decade = first; decade <= 0; decade++) {
-		char text[32];
 		double x = svg_strip_x(p, pow(10, decade));
-		svg_line(p->out, x, STRIP_TOP, x, STRIP_BOTTOM, "stroke=\"#dddddd\"");
-		snprintf(text, sizeof(text), "%.10g %%", 100 * pow(10, decade));
+		svg_line(p, x, STRIP_TOP, x, STRIP_BOTTOM, "stroke=\"#dddddd\"");
 		if ((decade - first) % every == 0)
-			svg_text(p->out, x, STRIP_BOTTOM + 18, "text-anchor=\"middle\"", text);
+			svg_text(p, x, STRIP_BOTTOM + 18, "text-anchor=\"middle\"", "%.10g %%",
+				 100 * pow(10, decade));
 	}
 }
 
@@ -290,9 +282,7 @@ static struct rf_error *collect_points(struct picture *p)
 		bool by_flop = f->place.axis == AXIS_FLOP;
 		if (f->place.axis == AXIS_NONE || (!by_flop && !(f->place.roof > 0)))
 			continue;
-		char *clean = text_clean(f->name);
-		char *name = clean ? text_shorten(clean, NAME_COLUMNS) : NULL;
-		free(clean);
+		char *name = text_shorten(f->name, NAME_COLUMNS);
 		p->points[p->n_points++] = (struct point){f, !by_flop, name};
 		p->n_strip += !by_flop;
 		if (!name)
@@ -381,5 +371,29 @@ struct rf_error *report_svg(const struct report_view *view, FILE *stream)
 	}
 	free(p);
 	utf8_locale_end(locale);
+	return error;
+}
+
+struct rf_error *diff_svg(const struct diff *diff, size_t top, FILE *stream)
+{
+	const struct report_options options = {.top = top};
+	const struct model_function *first = diff->b.model.functions;
+	size_t *rank = malloc((diff->n_functions + 1) * sizeof(*rank)), n = 0;
+	top = top ? top : DEFAULT_TOP;
+	if (!rank)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < diff->n_functions && i < top; i++)
+		if (diff->functions[i].b)
+			rank[n++] = (size_t)(diff->functions[i].b - first);
+	const struct report_view view = {.profile = diff->b.profile,
+					 .model = &diff->b.model,
+					 .options = &options,
+					 .rank = rank,
+					 .n_rank = n,
+					 .n_shown = n,
+					 .diff = diff,
+					 .n_top = top};
+	struct rf_error *error = report_svg(&view, stream);
+	free(rank);
 	return error;
 }

@@ -6,7 +6,6 @@
 #include "report/diff/diff.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define HOLLOW 4.5 /* radius */
 
@@ -29,16 +28,15 @@ static size_t n_pairs(const struct picture *p)
 	return !diff ? 0 : diff->n_functions < top ? diff->n_functions : top;
 }
 
-void svg_arrows_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
-		      double *y_high)
+void svg_arrows_widen(struct picture *p)
 {
 	for (size_t i = 0; i < n_pairs(p); i++) {
 		const struct model_function *a = p->view->diff->functions[i].a;
 		if (!can_show(p, &p->view->diff->functions[i]) || a->place.axis != AXIS_FLOP)
 			continue;
 		if (svg_intensity(p, a) <= MODEL_IN_CACHE)
-			svg_widen(x_low, x_high, svg_intensity(p, a));
-		svg_widen(y_low, y_high, a->place.point);
+			svg_widen(&p->x, svg_intensity(p, a));
+		svg_widen(&p->y, a->place.point);
 	}
 }
 
@@ -61,7 +59,6 @@ static void draw_pair(const struct picture *p, const struct diff_function *pair)
 {
 	const bool strip = pair->a->place.axis != AXIS_FLOP;
 	double x, y, to_x, to_y;
-	char *name = text_clean(pair->a->name);
 	svg_position(p, pair->a, strip, &x, &y);
 	if (pair->b) {
 		svg_position(p, pair->b, strip, &to_x, &to_y);
@@ -72,12 +69,11 @@ static void draw_pair(const struct picture *p, const struct diff_function *pair)
 		"stroke=\"%s\" "
 		"stroke-width=\"1.5\" data-name=\"",
 		pair->b ? "before" : "before gone", x, y, HOLLOW, svg_colour(pair->a->place.bound));
-	text_write_xml(p->out, name ? name : "");
+	text_write_xml(p->out, pair->a->name);
 	fprintf(p->out, "\" data-point=\"%.9g\" data-time-s=\"%.9g\"><title>", pair->a->place.point,
 		(double)pair->a->time_ns * 1e-9);
-	text_write_xml(p->out, name ? name : "");
+	text_write_xml(p->out, pair->a->name);
 	fprintf(p->out, "%s</title></circle>\n", pair->b ? " in A" : ", only in A");
-	free(name);
 }
 
 void svg_arrows(const struct picture *p)

@@ -3,6 +3,5 @@
 
 #include "report/svg/picture.h"
 
-void svg_arrows_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
-		      double *y_high);
+void svg_arrows_widen(struct picture *p);
 void svg_arrows(const struct picture *p);

@@ -15,7 +15,7 @@ static void legend_bounds(const struct picture *p, double *y)
 	for (size_t i = 0; i < p->n_points; i++)
 		present[p->points[i].function->place.bound] = true;
 	if (p->n_points)
-		svg_text(p->out, LEGEND, *y, "font-weight=\"bold\"", "bound by");
+		svg_text(p, LEGEND, *y, "font-weight=\"bold\"", "bound by");
 	for (size_t b = 0; b < sizeof(present) / sizeof(*present); b++) {
 		if (!present[b])
 			continue;
@@ -24,60 +24,55 @@ static void legend_bounds(const struct picture *p, double *y)
 			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"%s\" "
 			"fill-opacity=\"0.75\"/>\n",
 			LEGEND + 7, *y - 4, svg_colour((enum model_bound)b));
-		svg_text(p->out, LEGEND + 22, *y, "", report_bound_title((enum model_bound)b));
+		svg_text(p, LEGEND + 22, *y, "", "%s", report_bound_title((enum model_bound)b));
 	}
 	bool above = false, no_bytes = false;
-	char text[64];
 	for (size_t i = 0; i < p->n_points; i++) {
 		above |= p->points[i].function->place.above;
 		no_bytes |=
-			!p->points[i].strip && svg_intensity(p, p->points[i].function) > p->x_max;
+			!p->points[i].strip && svg_intensity(p, p->points[i].function) > p->x.high;
 	}
 	if (p->n_points)
-		svg_text(p->out, LEGEND, *y += 22, "", "area: time in the function");
+		svg_text(p, LEGEND, *y += 22, "", "area: time in the function");
 	if (no_bytes)
-		svg_text(p->out, LEGEND, *y += 20, "",
+		svg_text(p, LEGEND, *y += 20, "",
 			 p->level ? "at the right edge: (almost)" : "at the right edge: no bytes");
-	if (no_bytes && p->level) {
-		snprintf(text, sizeof(text), "nothing moved at %s", p->level);
-		svg_text(p->out, LEGEND, *y += 15, "", text);
-	}
-	if (p->n_points && p->level) {
-		snprintf(text, sizeof(text), "intensity at %s (%s)", p->level,
+	if (no_bytes && p->level)
+		svg_text(p, LEGEND, *y += 15, "", "nothing moved at %s", p->level);
+	if (p->n_points && p->level)
+		svg_text(p, LEGEND, *y += 20, "", "intensity at %s (%s)", p->level,
 			 p->view->model->traced ? "traced" : "PMU");
-		svg_text(p->out, LEGEND, *y += 20, "", text);
-	}
 	if (p->n_points && p->level && p->view->options->levels)
-		svg_text(p->out, LEGEND, *y += 20, "", "rings: at the other levels");
+		svg_text(p, LEGEND, *y += 20, "", "rings: at the other levels");
 	if (p->view->diff)
-		svg_text(p->out, LEGEND, *y += 20, "", "arrow: from A (hollow) to B");
+		svg_text(p, LEGEND, *y += 20, "", "arrow: from A (hollow) to B");
 	if (above)
-		svg_text(p->out, LEGEND, *y += 20, "fill=\"#c00000\"",
+		svg_text(p, LEGEND, *y += 20, "fill=\"#c00000\"",
 			 "red ring: above its roof, a fault");
 	*y += p->n_points ? 34 : 0;
 }
 
-static void legend_line(const struct picture *p, double *y, const char *style, const char *text)
+static void legend_line(const struct picture *p, double *y, const char *style)
 {
 	*y += 20;
-	svg_line(p->out, LEGEND, *y - 4, LEGEND + 30, *y - 4, style);
-	svg_text(p->out, LEGEND + 38, *y, "", text);
+	svg_line(p, LEGEND, *y - 4, LEGEND + 30, *y - 4, style);
 }
 
 static void legend_measured(const struct picture *p, double *y)
 {
-	char text[64];
+	const double x = LEGEND + 38;
+	const char *s = p->few_threads == 1 ? "" : "s";
 	if (!p->view->profile->n_roofs)
 		return;
-	svg_text(p->out, LEGEND, *y, "font-weight=\"bold\"", "roofs (measured)");
-	snprintf(text, sizeof(text), "%d thread%s", p->few_threads, p->few_threads == 1 ? "" : "s");
-	legend_line(p, y, "stroke=\"#222222\" stroke-width=\"2\"", text);
-	snprintf(text, sizeof(text), "%d threads", p->all_threads);
-	if (p->all_threads > p->few_threads)
-		legend_line(p, y, "stroke=\"#c4c4c4\" stroke-width=\"1.4\"", text);
-	snprintf(text, sizeof(text), "ceiling, %d thread%s", p->few_threads,
-		 p->few_threads == 1 ? "" : "s");
-	legend_line(p, y, "stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"", text);
+	svg_text(p, LEGEND, *y, "font-weight=\"bold\"", "roofs (measured)");
+	legend_line(p, y, "stroke=\"#222222\" stroke-width=\"2\"");
+	svg_text(p, x, *y, "", "%d thread%s", p->few_threads, s);
+	if (p->all_threads > p->few_threads) {
+		legend_line(p, y, "stroke=\"#c4c4c4\" stroke-width=\"1.4\"");
+		svg_text(p, x, *y, "", "%d threads", p->all_threads);
+	}
+	legend_line(p, y, "stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
+	svg_text(p, x, *y, "", "ceiling, %d thread%s", p->few_threads, s);
 	*y += 34;
 }
 
@@ -93,10 +88,10 @@ static void legend_name(const struct picture *p, double *y, char *name)
 	}
 	if (split)
 		*split = '\0';
-	svg_text(p->out, LEGEND, *y += 20, "fill=\"" CUSTOM_COLOUR "\"", name);
+	svg_text(p, LEGEND, *y += 20, "fill=\"" CUSTOM_COLOUR "\"", "%s", name);
 	char *rest = split ? text_shorten(split + 1, 26) : NULL;
 	if (rest)
-		svg_text(p->out, LEGEND, *y += 15, "fill=\"" CUSTOM_COLOUR "\"", rest);
+		svg_text(p, LEGEND, *y += 15, "fill=\"" CUSTOM_COLOUR "\"", "%s", rest);
 	free(rest);
 }
 
@@ -104,17 +99,15 @@ static void legend_name(const struct picture *p, double *y, char *name)
 static void legend_custom(const struct picture *p, double *y, const struct custom_roof *roof,
 			  bool drawn)
 {
-	char text[64], number[TEXT_NUMBER], *clean = text_clean(roof->name);
-	char *name = clean ? text_shorten(clean, strchr(clean, ' ') ? 50 : 26) : NULL;
+	char number[TEXT_NUMBER];
+	char *name = text_shorten(roof->name, strchr(roof->name, ' ') ? 50 : 26);
 	if (name)
 		legend_name(p, y, name);
-	snprintf(text, sizeof(text), "%s %s%s", text_number(number, roof->value),
+	svg_text(p, LEGEND + 12, *y += 15, "fill=\"" CUSTOM_COLOUR "\" font-size=\"11\"", "%s %s%s",
+		 text_number(number, roof->value),
 		 strcmp(roof->unit, "GFLOP/s") == 0 ? "GFLOP/s" : "GB/s",
 		 drawn ? "" : ", not drawn");
-	svg_text(p->out, LEGEND + 12, *y += 15, "fill=\"" CUSTOM_COLOUR "\" font-size=\"11\"",
-		 text);
 	free(name);
-	free(clean);
 }
 
 static bool has_label(const struct picture *p, const struct custom_roof *roof)
@@ -129,11 +122,11 @@ static void legend_stated(const struct picture *p, double *y)
 {
 	const struct profile *profile = p->view->profile;
 	size_t more = 0;
-	char text[64];
 	if (!profile->n_custom_roofs)
 		return;
-	svg_text(p->out, LEGEND, *y, "font-weight=\"bold\"", "roofs (stated)");
-	legend_line(p, y, "stroke=\"" CUSTOM_COLOUR "\" " CUSTOM_STROKE, "not measured here");
+	svg_text(p, LEGEND, *y, "font-weight=\"bold\"", "roofs (stated)");
+	legend_line(p, y, "stroke=\"" CUSTOM_COLOUR "\" " CUSTOM_STROKE);
+	svg_text(p, LEGEND + 38, *y, "", "not measured here");
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
 		const struct custom_roof *roof = &profile->custom_roofs[i];
 		if (has_label(p, roof))
@@ -143,9 +136,8 @@ static void legend_stated(const struct picture *p, double *y)
 		else
 			more++;
 	}
-	snprintf(text, sizeof(text), "and %zu more", more);
 	if (more)
-		svg_text(p->out, LEGEND, *y += 20, "fill=\"" CUSTOM_COLOUR "\"", text);
+		svg_text(p, LEGEND, *y += 20, "fill=\"" CUSTOM_COLOUR "\"", "and %zu more", more);
 	*y += 34;
 }
 
@@ -157,10 +149,10 @@ static void legend_unplaced(const struct picture *p, double *y)
 		if (p->labels[i].placed)
 			continue;
 		if (n++ == 0)
-			svg_text(p->out, LEGEND, *y += 34, "font-weight=\"bold\"", "not labelled");
+			svg_text(p, LEGEND, *y += 34, "font-weight=\"bold\"", "not labelled");
 		char *name = text_shorten(p->points[i].name, 26);
 		if (*y < BOTTOM && name)
-			svg_text(p->out, LEGEND, *y += 18, "", name);
+			svg_text(p, LEGEND, *y += 18, "", "%s", name);
 		free(name);
 	}
 }
@@ -168,17 +160,15 @@ static void legend_unplaced(const struct picture *p, double *y)
 void svg_legend(const struct picture *p)
 {
 	double y = TOP + 12;
-	char text[64], number[TEXT_NUMBER];
+	char number[TEXT_NUMBER];
 	const struct model *model = p->view->model;
 	legend_bounds(p, &y);
 	legend_measured(p, &y);
 	legend_stated(p, &y);
-	if (model->uncounted_ns) {
-		snprintf(text, sizeof(text), "uncounted: %s %% of time",
+	if (model->uncounted_ns)
+		svg_text(p, LEGEND, y, "", "uncounted: %s %% of time",
 			 text_number(number,
 				     100 * (double)model->uncounted_ns / (double)model->time_ns));
-		svg_text(p->out, LEGEND, y, "", text);
-	}
 	legend_unplaced(p, &y);
 }
 
@@ -188,32 +178,29 @@ static void head_text(const struct picture *p)
 	const struct profile *profile = p->view->profile;
 	const char *model = profile_get_fact(profile, "cpu_model");
 	const char *core = profile_get_fact(profile, "microarchitecture");
-	char *title = p->view->machine ? text_clean(model && *model ? model : "this machine")
-				       : report_program(profile);
+	const bool machine = p->view->machine;
+	char *title = machine ? text_clean(model && *model ? model : "this machine")
+			      : report_program(profile);
 	char *brief = title ? text_shorten(title, 60) : NULL;
-	char *clean = core ? text_clean(core) : NULL,
-	     *family = clean ? text_shorten(clean, 40) : NULL;
-	char text[320], number[TEXT_NUMBER];
-	int threads = (int)profile_number_fact(profile,
-					       p->view->machine ? "usable_threads" : "threads", 0);
-	if (p->view->machine)
-		snprintf(text, sizeof(text), "%d hardware thread%s, %s GHz%s%s", threads,
-			 threads == 1 ? "" : "s",
+	char *family = core ? text_shorten(core, 40) : NULL;
+	char number[TEXT_NUMBER];
+	int threads = (int)profile_number_fact(profile, machine ? "usable_threads" : "threads", 0);
+	svg_text(p, LEFT, 28, "font-size=\"18\" font-weight=\"bold\"", "%s", brief ? brief : "");
+	if (machine)
+		svg_text(p, LEFT, 48, "fill=\"#666666\"", "%d hardware thread%s, %s GHz%s%s",
+			 threads, threads == 1 ? "" : "s",
 			 text_number(number, profile_number_fact(profile, "clock_ghz", NAN)),
 			 family ? ", " : "", family ? family : "");
 	else
-		snprintf(text, sizeof(text), "%s s, %d thread%s; %s",
+		svg_text(p, LEFT, 48, "fill=\"#666666\"", "%s s, %d thread%s; %s",
 			 text_number(number, profile_number_fact(profile, "wall_s", NAN)), threads,
 			 threads == 1 ? "" : "s",
 			 p->level && p->view->model->traced
 				 ? "memory traffic traced, caches simulated"
 			 : p->level ? "memory traffic by the PMU"
 				    : "a level with ~ is inferred");
-	svg_text(p->out, LEFT, 28, "font-size=\"18\" font-weight=\"bold\"", brief ? brief : "");
-	svg_text(p->out, LEFT, 48, "fill=\"#666666\"", text);
 	free(title);
 	free(brief);
-	free(clean);
 	free(family);
 }
 
@@ -231,7 +218,7 @@ void svg_head(const struct picture *p)
 		"round}"
 		".label{font-size:11.5px}</style>\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-		WIDTH, height, WIDTH, height, FONT, p->x_min, p->x_max, p->y_min, p->y_max, LEFT,
+		WIDTH, height, WIDTH, height, FONT, p->x.low, p->x.high, p->y.low, p->y.high, LEFT,
 		RIGHT, TOP, BOTTOM);
 	head_text(p);
 }

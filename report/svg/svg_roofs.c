@@ -89,27 +89,26 @@ bool svg_custom_is_drawn(const struct picture *p, const struct custom_roof *roof
 	return value >= 1e-4 && value <= 1e4;
 }
 
-void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
-		     double *y_high)
+void svg_roofs_widen(struct picture *p)
 {
 	const struct profile *profile = p->view->profile;
 	enum roof_level levels[MODEL_LEVELS];
 	size_t n = svg_levels(p, levels);
 	double few = highest_peak(p, p->few_threads), all = highest_peak(p, p->all_threads);
 	for (size_t i = 0; i < n && few > 0; i++)
-		svg_widen(x_low, x_high, few / bandwidth(p, levels[i], p->few_threads));
-	svg_widen(y_low, y_high, all);
-	svg_widen(y_low, y_high, compute_rate(p, ROOF_ISA_ANY, MIXED_OP));
-	svg_widen(y_low, y_high, all / 100);
-	svg_widen(y_low, y_high, few / 10);
+		svg_widen(&p->x, few / bandwidth(p, levels[i], p->few_threads));
+	svg_widen(&p->y, all);
+	svg_widen(&p->y, compute_rate(p, ROOF_ISA_ANY, MIXED_OP));
+	svg_widen(&p->y, all / 100);
+	svg_widen(&p->y, few / 10);
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
 		const struct custom_roof *roof = &profile->custom_roofs[i];
 		if (!svg_custom_is_drawn(p, roof))
 			continue;
 		if (is_rate(roof))
-			svg_widen(y_low, y_high, roof->value);
+			svg_widen(&p->y, roof->value);
 		else
-			svg_widen(x_low, x_high, (all > 0 ? all : 10) / roof->value);
+			svg_widen(&p->x, (all > 0 ? all : 10) / roof->value);
 	}
 }
 
@@ -119,7 +118,7 @@ void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, dou
 static struct roof_line *add_line(struct picture *p, double x1, double rate1, double x2,
 				  double rate2)
 {
-	if (!(x1 < x2) || !(rate2 > p->y_min) || !(rate1 < p->y_max) || p->n_lines == MAX_LINES)
+	if (!(x1 < x2) || !(rate2 > p->y.low) || !(rate1 < p->y.high) || p->n_lines == MAX_LINES)
 		return NULL;
 	struct roof_line *line = &p->lines[p->n_lines++];
 	*line = (struct roof_line){svg_x(p, x1), svg_y(p, rate1), svg_x(p, x2), svg_y(p, rate2)};
@@ -132,21 +131,36 @@ static struct roof_line *add_slope(struct picture *p, double beta, double top)
 {
 	if (!(beta > 0))
 		return NULL;
-	double x1 = fmax(p->x_min, p->y_min / beta);
-	double x2 = fmin(p->x_max, fmin(top > 0 ? top : p->y_max, p->y_max) / beta);
+	double x1 = fmax(p->x.low, p->y.low / beta);
+	double x2 = fmin(p->x.high, fmin(top > 0 ? top : p->y.high, p->y.high) / beta);
 	return add_line(p, x1, x1 * beta, x2, x2 * beta);
 }
 
 /* A rate's line from where a bandwidth reaches it to the right edge. */
 static struct roof_line *add_flat(struct picture *p, double rate, double beta)
 {
-	double x = beta > 0 ? fmin(fmax(rate / beta, p->x_min), p->x_max * 0.9) : p->x_min;
-	return add_line(p, x, rate, p->x_max, rate);
+	double x = beta > 0 ? fmin(fmax(rate / beta, p->x.low), p->x.high * 0.9) : p->x.low;
+	return add_line(p, x, rate, p->x.high, rate);
 }
 
-static void draw_line(const struct picture *p, const struct roof_line *line, const char *style)
+/* Its text is to be placed later, in its turn. */
+static void draw_line(const struct picture *p, struct roof_line *line, enum label_turn turn,
+		      const char *colour, const char *style)
 {
-	svg_line(p->out, line->x1, line->y1, line->x2, line->y2, style);
+	line->turn = turn;
+	line->colour = colour;
+	svg_line(p, line->x1, line->y1, line->x2, line->y2, style);
+}
+
+static void draw_ceiling(struct picture *p, struct roof_line *line, const char *what, double rate,
+			 const char *unit)
+{
+	char number[TEXT_NUMBER];
+	if (!line)
+		return;
+	snprintf(line->text, sizeof(line->text), "%s %s%s", what, text_number(number, rate), unit);
+	draw_line(p, line, TURN_CEILING, "#888888",
+		  "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
 }
 
 static void slopes(struct picture *p, int threads)
@@ -163,14 +177,12 @@ static void slopes(struct picture *p, int threads)
 			continue;
 		snprintf(line->text, sizeof(line->text), "%s %s GB/s%s", roof_level_name(levels[i]),
 			 text_number(number, beta), few ? "" : ", all threads");
-		line->colour = few ? DARK : PALE;
-		line->turn = few ? TURN_FEW_SLOPE : TURN_ALL_SLOPE;
 		snprintf(style, sizeof(style),
 			 "class=\"roof\" data-level=\"%s\" data-threads=\"%d\" "
 			 "stroke=\"%s\" stroke-width=\"%s\"",
 			 roof_level_name(levels[i]), threads, few ? "#222222" : "#c4c4c4",
 			 few ? "2" : "1.4");
-		draw_line(p, line, style);
+		draw_line(p, line, few ? TURN_FEW_SLOPE : TURN_ALL_SLOPE, few ? DARK : PALE, style);
 	}
 }
 
@@ -178,21 +190,13 @@ static void slopes(struct picture *p, int threads)
  * a ceiling. */
 static void reading(struct picture *p)
 {
-	char number[TEXT_NUMBER];
 	if (!p->level || p->view->options->levels || p->view->options->direction != DIRECTION_BOTH)
 		return;
 	const enum roof_level level = roof_level_find(p->level);
 	const double beta = reading_rate(p, level, p->few_threads);
-	if (beta > 0.97 * bandwidth(p, level, p->few_threads))
-		return;
-	struct roof_line *line = add_slope(p, beta, highest_peak(p, p->few_threads));
-	if (!line)
-		return;
-	snprintf(line->text, sizeof(line->text), "reading alone %s GB/s",
-		 text_number(number, beta));
-	line->colour = "#888888";
-	line->turn = TURN_CEILING;
-	draw_line(p, line, "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
+	if (beta <= 0.97 * bandwidth(p, level, p->few_threads))
+		draw_ceiling(p, add_slope(p, beta, highest_peak(p, p->few_threads)),
+			     "reading alone", beta, " GB/s");
 }
 
 /* L1's bandwidth, or that of what stands in for it; 0 without any. */
@@ -217,9 +221,7 @@ static void peak(struct picture *p, enum roof_precision precision, int threads)
 		 report_precision_short(roof_precision_name(precision)), report_isa_name(row->isa),
 		 row->op == ROOF_OP_FMA ? "FMA" : roof_op_name(row->op), threads,
 		 threads == 1 ? "" : "s");
-	line->colour = main ? DARK : PALE;
-	line->turn = main ? TURN_MAIN_PEAK : TURN_OTHER_PEAK;
-	draw_line(p, line,
+	draw_line(p, line, main ? TURN_MAIN_PEAK : TURN_OTHER_PEAK, main ? DARK : PALE,
 		  main ? "class=\"peak\" stroke=\"#222222\" stroke-width=\"2\""
 		       : "class=\"peak\" stroke=\"#aaaaaa\" stroke-width=\"1.4\"");
 }
@@ -242,18 +244,6 @@ static bool is_own_ceiling(const struct picture *p, enum roof_isa isa, enum roof
 	       (isa != ROOF_ISA_ANY || rate > 1.03 * compute_rate(p, ROOF_ISA_SCALAR, op));
 }
 
-static void ceiling(struct picture *p, double rate, const char *text)
-{
-	char number[TEXT_NUMBER];
-	struct roof_line *line = add_flat(p, rate, steepest_measured(p, p->few_threads));
-	if (!line)
-		return;
-	snprintf(line->text, sizeof(line->text), "%s %s", text, text_number(number, rate));
-	line->colour = "#888888";
-	line->turn = TURN_CEILING;
-	draw_line(p, line, "class=\"ceiling\" stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
-}
-
 /* What code of a kind reaches at most: without FMA, without vectors; or, above the peak, with
  * additions beside its FMAs, where a core has adders for them. */
 static void ceilings(struct picture *p)
@@ -267,13 +257,15 @@ static void ceilings(struct picture *p)
 		{ROOF_ISA_SCALAR, ROOF_OP_FMA, "scalar FMA"},
 		{ROOF_ISA_SCALAR, ROOF_OP_ADD, "scalar additions"},
 	};
-	double mixed = compute_rate(p, ROOF_ISA_ANY, MIXED_OP);
+	const double steepest = steepest_measured(p, p->few_threads),
+		     mixed = compute_rate(p, ROOF_ISA_ANY, MIXED_OP);
 	if (mixed > 1.03 * model_peak(p->view->profile, p->precision, p->few_threads))
-		ceiling(p, mixed, "FMAs and as many additions");
+		draw_ceiling(p, add_flat(p, mixed, steepest), "FMAs and as many additions", mixed,
+			     "");
 	for (size_t i = 0; i < sizeof(lower) / sizeof(*lower); i++) {
 		double rate = compute_rate(p, lower[i].isa, lower[i].op);
 		if (is_own_ceiling(p, lower[i].isa, lower[i].op, rate))
-			ceiling(p, rate, lower[i].text);
+			draw_ceiling(p, add_flat(p, rate, steepest), lower[i].text, rate, "");
 	}
 }
 
@@ -301,24 +293,23 @@ static void value_text(const struct custom_roof *roof, char *text, size_t size)
 		 is_rate(roof) ? "GFLOP/s" : "GB/s");
 }
 
-static void draw_custom(const struct picture *p, const struct roof_line *line, const char *name)
+static void draw_custom(const struct picture *p, const struct roof_line *line)
 {
-	char value[64], *source = text_clean(line->custom->source);
+	const struct custom_roof *roof = line->custom;
+	char value[64];
+	value_text(roof, value, sizeof(value));
 	fprintf(p->out,
 		"<line class=\"custom\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
 		"stroke=\"" CUSTOM_COLOUR "\" " CUSTOM_STROKE
-		" data-value=\"%.9g\" data-unit=\"%s\" "
-		"data-name=\"",
-		line->x1, line->y1, line->x2, line->y2, line->custom->value,
-		is_rate(line->custom) ? "GFLOP/s" : "GB/s");
-	text_write_xml(p->out, name);
+		" data-value=\"%.9g\" data-unit=\"%s\" data-name=\"",
+		line->x1, line->y1, line->x2, line->y2, roof->value,
+		is_rate(roof) ? "GFLOP/s" : "GB/s");
+	text_write_xml(p->out, roof->name);
 	fputs("\"><title>", p->out);
-	text_write_xml(p->out, name);
-	value_text(line->custom, value, sizeof(value));
+	text_write_xml(p->out, roof->name);
 	fprintf(p->out, "&#10;%s, stated, not measured&#10;", value);
-	text_write_xml(p->out, source ? source : "");
+	text_write_xml(p->out, roof->source);
 	fputs("</title></line>\n", p->out);
-	free(source);
 }
 
 static void customs(struct picture *p)
@@ -332,18 +323,16 @@ static void customs(struct picture *p)
 			continue;
 		struct roof_line *line = is_rate(roof) ? add_flat(p, roof->value, steepest)
 						       : add_slope(p, roof->value, top);
-		char value[64], *name = text_clean(roof->name);
-		char *brief = name ? text_shorten(name, TEXT_COLUMNS) : NULL;
+		char value[64], *brief = text_shorten(roof->name, TEXT_COLUMNS);
 		if (line && brief) {
 			line->custom = roof;
 			line->colour = CUSTOM_COLOUR;
 			line->turn = TURN_CUSTOM;
 			value_text(roof, value, sizeof(value));
 			snprintf(line->text, sizeof(line->text), "%s %s", brief, value);
-			draw_custom(p, line, name);
+			draw_custom(p, line);
 		}
 		free(brief);
-		free(name);
 	}
 }
 
@@ -454,7 +443,7 @@ static bool flat_label(struct picture *p, const struct roof_line *line, double r
 		return false;
 	snprintf(style, sizeof(style), "class=\"halo\" text-anchor=\"end\" fill=\"%s\"",
 		 line->colour);
-	svg_text(p->out, right, above ? y - 5 : y + 14, style, line->text);
+	svg_text(p, right, above ? y - 5 : y + 14, style, "%s", line->text);
 	return true;
 }
 

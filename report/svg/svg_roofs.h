@@ -5,9 +5,8 @@
 
 /* The levels whose bandwidths are drawn, as model_levels gives them. */
 size_t svg_levels(const struct picture *p, enum roof_level levels[MODEL_LEVELS]);
-/* Widens the ranges for all roofs. */
-void svg_roofs_widen(const struct picture *p, double *x_low, double *x_high, double *y_low,
-		     double *y_high);
+/* Widens the picture's ranges for all roofs. */
+void svg_roofs_widen(struct picture *p);
 /* Draws them and their labels, whose places become obstacles. */
 void svg_roofs(struct picture *p);
 /* False for a custom roof so far from this machine's that the picture would show nothing else. */

@@ -6,43 +6,41 @@
 #include <math.h>
 #include <stdio.h>
 
-struct time_unit {
-	const char *name;
-	double seconds;
-};
-
-static struct time_unit choose_unit(double longest)
+const char *report_put_time(char *cell, double seconds, double longest)
 {
-	if (longest >= 1 || longest == 0)
-		return (struct time_unit){"s", 1};
-	return longest >= 1e-3 ? (struct time_unit){"ms", 1e-3} : (struct time_unit){"µs", 1e-6};
-}
-
-/* Three digits, but no more than three decimals: finer is finer than the clock. */
-static const char *time_number(char number[static TEXT_NUMBER], double value)
-{
-	if (value == 0)
-		snprintf(number, TEXT_NUMBER, "0");
-	else if (value < 0.0995)
-		snprintf(number, TEXT_NUMBER, "%.3f", value);
-	else
-		text_number(number, value);
-	return number;
-}
-
-void report_put_time(char *cell, double seconds, double longest)
-{
-	const struct time_unit unit = choose_unit(longest);
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}};
+	const int unit = longest >= 1 || longest == 0 ? 0 : longest >= 1e-3 ? 1 : 2;
+	const double value = seconds / units[unit].seconds;
 	char number[TEXT_NUMBER];
 	if (isnan(seconds))
 		snprintf(cell, 64, "–");
+	/* no more than three decimals: finer is finer than the clock */
+	else if (value != 0 && value < 0.0995)
+		snprintf(cell, 64, "%.3f %s", value, units[unit].name);
 	else
-		snprintf(cell, 64, "%s %s", time_number(number, seconds / unit.seconds), unit.name);
+		snprintf(cell, 64, "%s %s", value == 0 ? "0" : text_number(number, value),
+			 units[unit].name);
+	return cell;
 }
 
-void report_put_share(char *cell, double share)
+const char *report_put_share(char *cell, double share)
 {
 	snprintf(cell, 64, share >= 0.0995 || share == 0 ? "%.0f %%" : "%.1f %%", 100 * share);
+	return cell;
+}
+
+const char *report_put_distance(char *cell, const char *mark, double distance)
+{
+	if (isnan(distance))
+		snprintf(cell, 64, "–");
+	else if (distance >= 9999.5)
+		snprintf(cell, 64, ">9999×");
+	else
+		snprintf(cell, 64, distance < 9.95 ? "%s%.1f×" : "%s%.0f×", mark, distance);
+	return cell;
 }
 
 enum style report_bound_style(const struct model_place *place)

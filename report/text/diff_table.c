@@ -17,18 +17,16 @@
 enum { TIME_A, TIME_B, CHANGE, SPREAD, VERDICT, NAME, FLOP, BYTES, BELOW_A, BELOW_B, N_COLUMNS };
 
 static const struct text_column columns[N_COLUMNS] = {
-	[TIME_A] = {"time A", true},   [TIME_B] = {"time B", true}, [CHANGE] = {"change", true},
-	[SPREAD] = {"±", true},        [VERDICT] = {"", false},     [NAME] = {"function", false},
-	[FLOP] = {"flop", true},       [BYTES] = {"bytes", true},   [BELOW_A] = {"below A", true},
-	[BELOW_B] = {"below B", true},
+	[TIME_A] = {"time A", true},      [TIME_B] = {"time B", true},
+	[CHANGE] = {"change", true},      [SPREAD] = {"±", true, 1},
+	[VERDICT] = {"", false},          [NAME] = {"function", false},
+	[FLOP] = {"flop", true, 5},       [BYTES] = {"bytes", true, 4},
+	[BELOW_A] = {"below A", true, 2}, [BELOW_B] = {"below B", true, 3},
 };
-/* What a narrow terminal does without, the first first. */
-static const size_t spared[] = {SPREAD, BELOW_A, BELOW_B, BYTES, FLOP};
-#define N_SPARED (sizeof(spared) / sizeof(*spared))
 #define LEAST_NAME 12
 
 /* "+12.3 %" of A; "=" where nothing changed, or no more than the noise. */
-static void put_change(char *cell, const struct diff_value *value, bool noise)
+static const char *put_change(char *cell, const struct diff_value *value, bool noise)
 {
 	const double percent = 100 * (value->b - value->a) / value->a;
 	if (isnan(value->a) || isnan(value->b))
@@ -43,23 +41,7 @@ static void put_change(char *cell, const struct diff_value *value, bool noise)
 		snprintf(cell, 64, "×%.0f", value->b / value->a);
 	else
 		snprintf(cell, 64, fabs(percent) < 9.95 ? "%+.1f %%" : "%+.0f %%", percent);
-}
-
-static void put_below(char *cell, double distance)
-{
-	if (isnan(distance))
-		snprintf(cell, 64, "–");
-	else
-		snprintf(cell, 64,
-			 distance >= 9999.5 ? ">9999×"
-			 : distance < 9.95  ? "%.1f×"
-					    : "%.0f×",
-			 distance);
-}
-
-static void put(struct text_table *table, size_t column, const char *cell)
-{
-	text_table_put(table, column, STYLE_PLAIN, "%s", cell);
+	return cell;
 }
 
 /* function NULL: the sums. */
@@ -72,25 +54,20 @@ static void put_line(const struct diff *diff, const struct diff_function *functi
 	const struct diff_value distance = diff_value(diff, function, DIFF_DISTANCE);
 	char cell[64];
 	text_table_row(table);
-	report_put_time(cell, function && !function->a ? NAN : time.a, longest);
-	put(table, TIME_A, cell);
-	report_put_time(cell, function && !function->b ? NAN : time.b, longest);
-	put(table, TIME_B, cell);
-	put_change(cell, &time, false);
-	put(table, CHANGE, cell);
+	text_table_text(table, TIME_A,
+			report_put_time(cell, function && !function->a ? NAN : time.a, longest));
+	text_table_text(table, TIME_B,
+			report_put_time(cell, function && !function->b ? NAN : time.b, longest));
+	text_table_text(table, CHANGE, put_change(cell, &time, false));
 	if (time.a > 0)
 		text_table_put(table, SPREAD, STYLE_PLAIN, "%.1f %%",
 			       fmin(999, 100 * time.halfwidth / time.a));
-	put(table, VERDICT, diff_verdict(diff, function));
-	text_table_put_name(table, NAME, function ? diff_name(function) : "all");
-	put_change(cell, &flop, true);
-	put(table, FLOP, cell);
-	put_change(cell, &bytes, true);
-	put(table, BYTES, cell);
-	put_below(cell, distance.a);
-	put(table, BELOW_A, cell);
-	put_below(cell, distance.b);
-	put(table, BELOW_B, cell);
+	text_table_text(table, VERDICT, diff_verdict(diff, function));
+	text_table_text(table, NAME, function ? diff_name(function) : "all");
+	text_table_text(table, FLOP, put_change(cell, &flop, true));
+	text_table_text(table, BYTES, put_change(cell, &bytes, true));
+	text_table_text(table, BELOW_A, report_put_distance(cell, "", distance.a));
+	text_table_text(table, BELOW_B, report_put_distance(cell, "", distance.b));
 }
 
 static void put_lines(const struct diff *diff, size_t top, struct text_table *table)
@@ -109,14 +86,14 @@ static struct rf_error *print_rows(const struct diff *diff, size_t top, FILE *st
 {
 	const struct report_options none = {0};
 	const struct terminal terminal = terminal_of(stream, &none);
-	struct text_table table;
-	text_table_init(&table, &terminal, columns, N_COLUMNS, NAME);
+	struct text_table table = {.terminal = &terminal,
+				   .columns = columns,
+				   .n_columns = N_COLUMNS,
+				   .flexible = NAME,
+				   .least = LEAST_NAME,
+				   .most = NAME_COLUMNS};
 	put_lines(diff, top, &table);
-	text_table_limit(&table, NAME_COLUMNS);
-	(void)text_table_fit(&table, spared, N_SPARED, LEAST_NAME);
-	struct rf_error *error = text_table_print(&table, stream);
-	text_table_deinit(&table);
-	return error;
+	return text_table_end(&table, stream);
 }
 
 static struct rf_error *print_head(const struct diff *diff, const char *const names[2],

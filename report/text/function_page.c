@@ -8,8 +8,7 @@
 #include "report/rows/code_names.h"
 #include "report/rows/inlined_names.h"
 #include "report/text/cells.h"
-#include "report/text/function_inlined.h"
-#include "report/text/function_people.h"
+#include "report/text/function_shares.h"
 #include "report/text/report_levels.h"
 
 #include <math.h>
@@ -81,9 +80,9 @@ static void put_ceiling(struct text_table *table, const struct model_place *plac
 	if (!(value > 0) || !isfinite(value))
 		return;
 	text_table_row(table);
-	text_table_put(table, 0, STYLE_PLAIN, "%s", text_number(number, value));
+	text_table_text(table, 0, text_number(number, value));
 	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%", page_percent(place->point, value));
-	text_table_put(table, 2, STYLE_PLAIN, "%s", what);
+	text_table_text(table, 2, what);
 }
 
 static void put_ceilings(struct page *page)
@@ -96,11 +95,10 @@ static void put_ceilings(struct page *page)
 	const struct profile *profile = page->view->profile;
 	const char *precision = model_precision_name(f->precision), *borrowed;
 	char what[96];
-	struct text_table table;
+	struct text_table table = page_table(page, columns, 2);
 	if (place->axis != AXIS_FLOP)
 		return;
 	page_title(page, "roofs and ceilings");
-	text_table_init(&table, page->view->terminal, columns, 3, 2);
 	snprintf(what, sizeof(what), "best %s code", precision);
 	put_ceiling(&table, place,
 		    model_peak(profile, model_roof_precision(f->precision), f->concurrency), what);
@@ -118,10 +116,22 @@ static void put_ceilings(struct page *page)
 			 level->name);
 		put_ceiling(&table, place, level->roof, what);
 	}
-	page_table(page, &table, NULL, 0);
+	page_fail(page, text_table_end(&table, page->stream));
 }
 
 /* ---- instructions ---- */
+
+static void put_shares(struct page *page, const char *what, const double *shares,
+		       const char *const *names, int n)
+{
+	char text[512] = "";
+	size_t used = 0;
+	for (int i = 0; i < n; i++)
+		if (shares[i] >= 0.5)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.0f %%",
+						 used ? ", " : "", names[i], shares[i]);
+	page_line(page, STYLE_PLAIN, "  ", "%s: %s", what, used ? text : "–");
+}
 
 static void put_instructions(struct page *page)
 {
@@ -138,34 +148,20 @@ static void put_instructions(struct page *page)
 							[INSN_SYSTEM] = "system"};
 	const struct tally *tally = &page->f->tally;
 	const double all = (double)tally->instructions, ipc = page->evidence.ipc;
-	char text[512] = "", count[TEXT_NUMBER];
+	double shares[INSN_CLASSES];
+	char text[96] = "", count[TEXT_NUMBER];
 	if (!tally->instructions)
 		return;
 	page_title(page, "instructions");
 	for (int c = 0; c < INSN_CLASSES; c++)
-		if (page_percent((double)tally->class_instructions[c], all) >= 0.5)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %.0f %%",
-				 text[0] ? ", " : "", names[c],
-				 page_percent((double)tally->class_instructions[c], all));
-	page_line(page, STYLE_PLAIN, "  ", "%s G: %s", text_number(count, all * 1e-9), text);
-	snprintf(text, sizeof(text), "%.0f %% load, %.0f %% store",
-		 page_percent((double)tally->loads, all), page_percent((double)tally->stores, all));
-	if (isfinite(ipc))
-		snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			 "; %.2f a cycle of at most %.0f (at the measured clock)", ipc,
-			 page->evidence.issue_width);
-	page_line(page, STYLE_PLAIN, "  ", "%s", text);
-}
-
-static void put_shares(struct page *page, const char *what, const double *shares,
-		       const char *const *names, int n)
-{
-	char text[256] = "";
-	for (int i = 0; i < n; i++)
-		if (shares[i] >= 0.5)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %.0f %%",
-				 text[0] ? ", " : "", names[i], shares[i]);
-	page_line(page, STYLE_PLAIN, "  ", "%s: %s", what, text[0] ? text : "–");
+		shares[c] = page_percent((double)tally->class_instructions[c], all);
+	snprintf(text, sizeof(text), "%s G", text_number(count, all * 1e-9));
+	put_shares(page, text, shares, names, INSN_CLASSES);
+	snprintf(text, sizeof(text), "; %.2f a cycle of at most %.0f (at the measured clock)", ipc,
+		 page->evidence.issue_width);
+	page_line(page, STYLE_PLAIN, "  ", "%.0f %% load, %.0f %% store%s",
+		  page_percent((double)tally->loads, all), page_percent((double)tally->stores, all),
+		  isfinite(ipc) ? text : "");
 }
 
 static void put_flop(struct page *page)
@@ -204,43 +200,34 @@ static void put_loop(struct page *page, struct text_table *table, size_t i, uint
 	const struct model_function *f = page->f;
 	const struct model_loop *loop = &f->loops[i];
 	const struct profile *profile = page->view->profile;
-	char number[64], cell[192], rate[TEXT_NUMBER];
+	const double elapsed = (double)loop->time_ns * 1e-9 / f->concurrency;
+	const bool inlined = call != PROFILE_NONE;
+	char cell[192];
 	int depth = 0;
 	for (uint32_t up = loop->parent; up != PROFILE_NONE && depth < 8; up = f->loops[up].parent)
 		depth++;
-	text_table_row(table);
-	report_put_time(cell, (double)loop->time_ns * 1e-9, (double)f->time_ns * 1e-9);
-	text_table_put(table, 0, STYLE_PLAIN, "%s", cell);
-	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%",
-		       page_percent((double)loop->time_ns, (double)f->time_ns));
-	report_loop_number(number, f, i);
-	text_table_put(table, 2, STYLE_PLAIN, "%*s%s", 2 * depth, "", number);
+	page_row(page, table, loop->time_ns, f->time_ns);
+	report_loop_number(cell, f, i);
+	text_table_put(table, 2, STYLE_PLAIN, "%*s%s", 2 * depth, "", cell);
 	if (f->function != PROFILE_NONE &&
 	    report_line_at(profile, profile->functions[f->function].module, loop->header, cell,
-			   sizeof(cell))) {
-		char *clean = text_clean(cell),
-		     *in = call == PROFILE_NONE ? NULL
-						: text_clean(report_inlined_name(profile, call));
-		text_table_put(table, 3, STYLE_PLAIN, "%s%s%s", clean ? clean : "",
-			       in ? ", in " : "", in ? in : "");
-		free(clean);
-		free(in);
-	}
+			   sizeof(cell)))
+		text_table_put(table, 3, STYLE_PLAIN, "%s%s%s", cell, inlined ? ", in " : "",
+			       inlined ? report_inlined_name(profile, call) : "");
 	text_table_put(table, 4, STYLE_PLAIN, loop->turns < 1000000 ? "%.0f" : "%.3g",
 		       (double)loop->turns);
-	if (loop->entries > 0)
-		text_table_put(table, 5, STYLE_PLAIN, "%s",
-			       text_number(rate, (double)loop->turns / (double)loop->entries));
-	else
-		text_table_put(table, 5, STYLE_PLAIN, "–");
-	const double elapsed = (double)loop->time_ns * 1e-9 / f->concurrency;
-	text_table_put(table, 6, STYLE_PLAIN, "%s",
-		       text_number(rate, loop->tally.flop && elapsed > 0
-						 ? (double)loop->tally.flop * 1e-9 / elapsed
-						 : NAN));
-	report_put_bytes(cell,
-			 page->view->model->traced ? loop->bytes.mem[DIRECTION_BOTH].bytes : NAN);
-	text_table_put(table, 7, STYLE_PLAIN, "%s", cell);
+	text_table_text(table, 5,
+			text_number(cell, loop->entries > 0
+						  ? (double)loop->turns / (double)loop->entries
+						  : NAN));
+	text_table_text(table, 6,
+			text_number(cell, loop->tally.flop && elapsed > 0
+						  ? (double)loop->tally.flop * 1e-9 / elapsed
+						  : NAN));
+	text_table_text(table, 7,
+			report_put_bytes(cell, page->view->model->traced
+						       ? loop->bytes.mem[DIRECTION_BOTH].bytes
+						       : NAN));
 }
 
 /* A loop stands before the loops within it; of loops side by side the one with most time comes
@@ -259,15 +246,14 @@ static void put_loops_in(struct page *page, struct text_table *table, const size
 
 static void put_loops(struct page *page)
 {
-	static const struct text_column columns[] = {{"time", true},    {"share", true},
-						     {"loop", false},   {"line", false},
-						     {"turns", true},   {"turns/entry", true},
-						     {"GFLOP/s", true}, {"memory", true}};
-	static const size_t order[] = {7, 6, 4, 0};
+	static const struct text_column columns[] = {{"time", true, 4},    {"share", true},
+						     {"loop", false},      {"line", false},
+						     {"turns", true, 3},   {"turns/entry", true},
+						     {"GFLOP/s", true, 2}, {"memory", true, 1}};
 	const struct model_function *f = page->f;
 	size_t *ranked = malloc((f->n_loops + 1) * sizeof(*ranked));
 	uint32_t *calls = report_calls_of_loops(page->view, f);
-	struct text_table table;
+	struct text_table table = page_table(page, columns, 3);
 	if (!ranked || !calls)
 		page_fail(page, rf_error_no_memory());
 	if (ranked && calls && f->n_loops) {
@@ -275,9 +261,8 @@ static void put_loops(struct page *page)
 		for (size_t i = 0; i < f->n_loops; i++)
 			ranked[i] = i;
 		qsort_r(ranked, f->n_loops, sizeof(*ranked), by_time, f->loops);
-		text_table_init(&table, page->view->terminal, columns, 8, 3);
 		put_loops_in(page, &table, ranked, calls, PROFILE_NONE, 0);
-		page_table(page, &table, order, 4);
+		page_fail(page, text_table_end(&table, page->stream));
 		if (f->n_loops > MAX_LOOPS)
 			page_line(page, STYLE_DIM, "  · ", "and %zu more with less time",
 				  f->n_loops - MAX_LOOPS);
@@ -316,9 +301,8 @@ static struct rf_error *candidates(const struct report_view *view, const char *n
 		if ((!all && !strstr(f->name, name)) || (f->time_ns == 0 && (all || n)) ||
 		    n++ >= MAX_CANDIDATES)
 			continue;
-		char *clean = text_clean(f->name), *cut = clean ? text_shorten(clean, 100) : NULL;
+		char *cut = text_shorten(f->name, 100);
 		fprintf(text, "%s%s", n > 1 ? ", " : "", cut ? cut : "");
-		free(clean);
 		free(cut);
 	}
 	if (text && n > MAX_CANDIDATES)

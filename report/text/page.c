@@ -2,12 +2,11 @@
 #include "report/text/page.h"
 
 #include "base/text.h"
+#include "report/text/cells.h"
 
 #include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
-
-#define LEAST_NAME 16 /* columns of a name before others are left out */
 
 void page_fail(struct page *page, struct rf_error *error)
 {
@@ -42,9 +41,13 @@ void page_title(struct page *page, const char *text)
 	page_line(page, STYLE_HEAD, "", "%s", text);
 }
 
-void page_table(struct page *page, struct text_table *table, const size_t *order, size_t n)
+void page_row(const struct page *page, struct text_table *table, uint64_t time_ns,
+	      uint64_t longest_ns)
 {
-	(void)text_table_fit(table, order, n, LEAST_NAME);
-	page_fail(page, text_table_print(table, page->stream));
-	text_table_deinit(table);
+	char cell[64];
+	text_table_row(table);
+	text_table_text(table, 0,
+			report_put_time(cell, (double)time_ns * 1e-9, (double)longest_ns * 1e-9));
+	text_table_put(table, 1, STYLE_PLAIN, "%.0f %%",
+		       page_percent((double)time_ns, (double)page->f->time_ns));
 }

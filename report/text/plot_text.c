@@ -6,18 +6,15 @@
 #include "report/text/plot_text.h"
 
 #include "base/text.h"
+#include "report/model/model_bandwidths.h"
 #include "report/text/cells.h"
 #include "report/text/terminal.h"
-
-#include "report/model/model_bandwidths.h"
-#include "report/rows/view.h"
-#include "report/text/plot_text.h"
-#include "report/text/table.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MARGIN 9 /* columns of the y axis */
+#define MOST_COLUMNS 110
 #define MAX_ROWS 24
 #define LEAST_ROWS 12
 #define MAX_POINTS 61 /* keys */
@@ -35,13 +32,18 @@ struct cell {
 	enum style style;
 };
 
+/* From whole decades to cells. */
+struct scale {
+	double low, high;
+	size_t n;
+};
+
 struct plot {
 	const struct report_view *view;
 	const char *level; /* whose bytes x counts; "L1": those that are loaded and stored */
 	const char *precision;
-	double threads;                    /* of the roofs */
-	double x_min, x_max, y_min, y_max; /* whole decades */
-	size_t columns, rows;
+	double threads;     /* of the roofs */
+	struct scale x, y;  /* columns and rows */
 	struct cell *cells; /* from the top left */
 	struct point points[MAX_POINTS];
 	size_t n_points;
@@ -57,24 +59,47 @@ static double plot_intensity(const struct report_view *view, const struct model_
 
 /* ---- scales ---- */
 
-static void widen(double *low, double *high, double value)
+static void widen(struct scale *scale, double value)
 {
 	if (!(value > 1e-9) || !(value < 1e9))
 		return;
-	*low = fmin(*low, value);
-	*high = fmax(*high, value);
+	scale->low = fmin(scale->low, value);
+	scale->high = fmax(scale->high, value);
 }
 
-static double share_of(double value, double low, double high)
+static void snap(struct scale *scale)
 {
-	return (log10(value) - log10(low)) / (log10(high) - log10(low));
+	scale->low = pow(10, floor(log10(scale->low)));
+	scale->high = pow(10, ceil(log10(scale->high * 1.01)));
 }
 
-/* The cell of n in which a value stands; at the edge where it lies beyond. */
-static size_t cell_of(double value, double low, double high, size_t n)
+/* The cell in which a value stands; at the edge where it lies beyond. */
+static size_t cell_of(const struct scale *scale, double value)
 {
-	const double at = floor(share_of(value, low, high) * (double)n);
-	return !(at > 0) ? 0 : at >= (double)n ? n - 1 : (size_t)at;
+	const double share =
+		(log10(value) - log10(scale->low)) / (log10(scale->high) - log10(scale->low));
+	const double at = floor(share * (double)scale->n);
+	return !(at > 0) ? 0 : at >= (double)scale->n ? scale->n - 1 : (size_t)at;
+}
+
+/* In the middle of a cell. */
+static double value_at(const struct scale *scale, size_t cell)
+{
+	return scale->low * pow(scale->high / scale->low, ((double)cell + 0.5) / (double)scale->n);
+}
+
+/* The label where a decade's lower edge is in a cell; else "". */
+static const char *decade_in(char text[static 16], const struct scale *scale, size_t cell)
+{
+	const int first = (int)lround(log10(scale->low)), last = (int)lround(log10(scale->high));
+	*text = '\0';
+	for (int k = first; k < last; k++) {
+		const double value = pow(10, k);
+		if (cell_of(scale, value * 1.000001) == cell)
+			snprintf(text, 16, value >= 0.0009 && value < 2e5 ? "%.10g" : "%.0e",
+				 value);
+	}
+	return text;
 }
 
 static double slope_of(const struct plot *plot, enum roof_level level)
@@ -114,34 +139,37 @@ static void find_points(struct plot *plot)
 	plot->threads = round(most);
 }
 
+static double peak_of(const struct plot *plot)
+{
+	return model_peak(plot->view->profile, roof_precision_find(plot->precision), plot->threads);
+}
+
 static void set_scales(struct plot *plot)
 {
 	enum roof_level levels[MODEL_LEVELS];
-	const double peak = model_peak(plot->view->profile, roof_precision_find(plot->precision),
-				       plot->threads);
-	double x_low = 0.1, x_high = 9, y_low = INFINITY, y_high = 0;
+	const double peak = peak_of(plot);
 	const size_t n = slopes_of(plot, levels);
+	plot->x = (struct scale){.low = 0.1, .high = 9, .n = plot->x.n};
+	plot->y = (struct scale){.low = INFINITY, .high = 0, .n = plot->y.n};
 	for (size_t i = 0; i < n && peak > 0; i++)
-		widen(&x_low, &x_high, peak / slope_of(plot, levels[i]));
-	widen(&y_low, &y_high, peak);
-	widen(&y_low, &y_high, peak / 50);
+		widen(&plot->x, peak / slope_of(plot, levels[i]));
+	widen(&plot->y, peak);
+	widen(&plot->y, peak / 50);
 	for (size_t i = 0; i < plot->n_points; i++) {
-		widen(&x_low, &x_high, plot_intensity(plot->view, plot->points[i].function));
-		widen(&y_low, &y_high, plot->points[i].function->place.point);
+		widen(&plot->x, plot_intensity(plot->view, plot->points[i].function));
+		widen(&plot->y, plot->points[i].function->place.point);
 	}
-	if (!(y_high > 0))
-		y_low = 0.1, y_high = 100;
-	plot->x_min = pow(10, floor(log10(x_low))),
-	plot->x_max = pow(10, ceil(log10(x_high * 1.01)));
-	plot->y_min = pow(10, floor(log10(y_low))),
-	plot->y_max = pow(10, ceil(log10(y_high * 1.01)));
+	if (!(plot->y.high > 0))
+		plot->y.low = 0.1, plot->y.high = 100;
+	snap(&plot->x);
+	snap(&plot->y);
 }
 
 /* ---- lines ---- */
 
 static struct cell *cell_at(const struct plot *plot, size_t column, size_t row)
 {
-	return &plot->cells[(plot->rows - 1 - row) * plot->columns + column];
+	return &plot->cells[(plot->y.n - 1 - row) * plot->x.n + column];
 }
 
 /* A dot; x and y counted from the lower left, 2 and 4 in a cell. */
@@ -156,17 +184,16 @@ static void set_dot(struct plot *plot, size_t x, size_t y, char mark)
 /* min(top, slope · x) as far as it is inside; dashed: every other pair of dots. */
 static void draw_line(struct plot *plot, double slope, double top, bool dashed)
 {
-	const size_t nx = 2 * plot->columns, ny = 4 * plot->rows;
+	const struct scale across = {plot->x.low, plot->x.high, 2 * plot->x.n},
+			   upward = {plot->y.low, plot->y.high, 4 * plot->y.n};
 	size_t before = SIZE_MAX;
-	for (size_t x = 0; x < nx; x++) {
-		const double share = ((double)x + 0.5) / (double)nx;
-		const double at = plot->x_min * pow(plot->x_max / plot->x_min, share);
-		const double value = slope > 0 ? slope * at : top;
+	for (size_t x = 0; x < across.n; x++) {
+		const double value = slope > 0 ? slope * value_at(&across, x) : top;
 		if (slope > 0 && top > 0 && value > top)
 			return;
-		if (value < plot->y_min || value >= plot->y_max || (dashed && x / 2 % 2))
+		if (value < upward.low || value >= upward.high || (dashed && x / 2 % 2))
 			continue;
-		const size_t y = cell_of(value, plot->y_min, plot->y_max, ny);
+		const size_t y = cell_of(&upward, value);
 		for (size_t fill = slope > 0 && before < y ? before + 1 : y; fill <= y; fill++)
 			set_dot(plot, x, fill, slope > 0 ? '/' : dashed ? '.' : '-');
 		before = y;
@@ -175,20 +202,18 @@ static void draw_line(struct plot *plot, double slope, double top, bool dashed)
 
 static void write_mark(struct plot *plot, size_t column, size_t row, const char *text)
 {
-	for (; *text && column < plot->columns; text++, column++)
+	for (; *text && column < plot->x.n; text++, column++)
 		*cell_at(plot, column, row) = (struct cell){.mark = *text, .style = STYLE_DIM};
 }
 
 /* The level's name where its line comes in, each a little further right. */
 static void name_slope(struct plot *plot, double slope, size_t i, const char *level)
 {
-	const double lowest = fmax(plot->x_min, plot->y_min / slope);
-	const size_t column = cell_of(lowest, plot->x_min, plot->x_max, plot->columns) + 2 + 2 * i;
-	const double x = plot->x_min * pow(plot->x_max / plot->x_min,
-					   ((double)column + 0.5) / (double)plot->columns);
-	if (column + 4 < plot->columns && slope * x < plot->y_max)
-		write_mark(plot, column, cell_of(slope * x, plot->y_min, plot->y_max, plot->rows),
-			   level);
+	const double lowest = fmax(plot->x.low, plot->y.low / slope);
+	const size_t column = cell_of(&plot->x, lowest) + 2 + 2 * i;
+	const double y = slope * value_at(&plot->x, column);
+	if (column + 4 < plot->x.n && y < plot->y.high)
+		write_mark(plot, column, cell_of(&plot->y, y), level);
 }
 
 static double ceiling(const struct plot *plot, enum roof_isa isa, enum roof_op op)
@@ -201,20 +226,17 @@ static double ceiling(const struct plot *plot, enum roof_isa isa, enum roof_op o
 static void name_flat(struct plot *plot, double value, const char *what)
 {
 	char text[96], number[TEXT_NUMBER];
-	if (!(value > plot->y_min) || !(value < plot->y_max))
+	if (!(value > plot->y.low) || !(value < plot->y.high))
 		return;
 	snprintf(text, sizeof(text), "%s %s", text_number(number, value), what);
-	if (strlen(text) + 4 < plot->columns)
-		write_mark(plot, plot->columns - strlen(text),
-			   cell_of(value, plot->y_min, plot->y_max, plot->rows), text);
+	if (strlen(text) + 4 < plot->x.n)
+		write_mark(plot, plot->x.n - strlen(text), cell_of(&plot->y, value), text);
 }
 
 static void draw_roofs(struct plot *plot)
 {
 	enum roof_level levels[MODEL_LEVELS];
-	const double peak = model_peak(plot->view->profile, roof_precision_find(plot->precision),
-				       plot->threads);
-	const double plain = ceiling(plot, ROOF_ISA_ANY, ROOF_OP_ADD),
+	const double peak = peak_of(plot), plain = ceiling(plot, ROOF_ISA_ANY, ROOF_OP_ADD),
 		     scalar = ceiling(plot, ROOF_ISA_SCALAR, ROOF_OP_FMA);
 	const size_t n = slopes_of(plot, levels);
 	for (size_t i = 0; i < n; i++)
@@ -237,11 +259,8 @@ static void draw_points(struct plot *plot)
 	for (size_t i = plot->n_points; i-- > 0;) {
 		struct point *point = &plot->points[i];
 		const double x = plot_intensity(plot->view, point->function);
-		point->column = point->infinite
-					? plot->columns - 1
-					: cell_of(x, plot->x_min, plot->x_max, plot->columns);
-		point->row =
-			cell_of(point->function->place.point, plot->y_min, plot->y_max, plot->rows);
+		point->column = point->infinite ? plot->x.n - 1 : cell_of(&plot->x, x);
+		point->row = cell_of(&plot->y, point->function->place.point);
 		*cell_at(plot, point->column, point->row) =
 			(struct cell){.mark = point->key,
 				      .style = report_bound_style(&point->function->place)};
@@ -265,26 +284,17 @@ static void put_cell(const struct plot *plot, const struct cell *cell, FILE *str
 		terminal_end(terminal, cell->style));
 }
 
-static void decade(char text[static 16], double value)
-{
-	snprintf(text, 16, value >= 0.0009 && value < 2e5 ? "%.10g" : "%.0e", value);
-}
-
 static bool is_blank(const struct cell *cell)
 {
 	return !cell->dots && (!cell->mark || cell->mark == ' ');
 }
 
-/* A row; a label where a decade's lower edge is in it. */
 static void put_row(const struct plot *plot, size_t row, FILE *stream)
 {
-	const int first = (int)lround(log10(plot->y_min)), last = (int)lround(log10(plot->y_max));
 	const bool ascii = plot->view->terminal->plot_ascii;
-	char label[16] = "";
-	size_t end = plot->columns;
-	for (int k = first; k < last; k++)
-		if (cell_of(pow(10, k) * 1.000001, plot->y_min, plot->y_max, plot->rows) == row)
-			decade(label, pow(10, k));
+	char label[16];
+	size_t end = plot->x.n;
+	decade_in(label, &plot->y, row);
 	while (end && is_blank(cell_at(plot, end - 1, row)))
 		end--;
 	fprintf(stream, "%*s %s", MARGIN - 2, label, ascii ? "|" : label[0] ? "┤" : "│");
@@ -295,59 +305,39 @@ static void put_row(const struct plot *plot, size_t row, FILE *stream)
 
 static void put_x_axis(const struct plot *plot, FILE *stream)
 {
-	const int first = (int)lround(log10(plot->x_min)), last = (int)lround(log10(plot->x_max));
 	const bool ascii = plot->view->terminal->plot_ascii;
-	char *labels = malloc(plot->columns + 1);
-	size_t free_from = 0;
+	char labels[MOST_COLUMNS + 1] = "", text[16];
+	size_t end = 0;
 	fprintf(stream, "%*s%s", MARGIN - 1, "", ascii ? "+" : "└");
-	if (labels)
-		memset(labels, ' ', plot->columns);
-	for (size_t column = 0; column < plot->columns; column++) {
-		char text[16] = "";
-		bool here = false;
-		for (int k = first; k < last; k++)
-			if (cell_of(pow(10, k) * 1.000001, plot->x_min, plot->x_max,
-				    plot->columns) == column) {
-				decade(text, pow(10, k));
-				here = true;
-			}
+	for (size_t column = 0; column < plot->x.n; column++) {
+		const bool here = *decade_in(text, &plot->x, column);
 		fputs(ascii ? here ? "+" : "-" : here ? "┬" : "─", stream);
-		if (labels && here && column >= free_from &&
-		    column + strlen(text) <= plot->columns) {
-			memcpy(labels + column, text, strlen(text));
-			free_from = column + strlen(text) + 1;
-		}
+		if (here && (!end || column > end) && column + strlen(text) <= plot->x.n)
+			end += (size_t)sprintf(labels + end, "%*s%s", (int)(column - end), "",
+					       text);
 	}
-	if (labels) {
-		labels[plot->columns] = '\0';
-		for (size_t end = plot->columns; end && labels[end - 1] == ' ';)
-			labels[--end] = '\0';
-		fprintf(stream, "\n%*s%s\n", MARGIN, "", labels);
-	}
-	free(labels);
+	fprintf(stream, "\n%*s%s\n", MARGIN, "", labels);
 }
 
 /* Says which keys are hidden below others, stand at the edge, or are not in the plot at all. */
 static struct rf_error *put_rest(const struct plot *plot, FILE *stream)
 {
 	const struct report_view *view = plot->view;
-	char text[1024] = "";
-	size_t used = 0;
-	for (size_t i = 0; i < plot->n_points && used + 64 < sizeof(text); i++) {
+	char text[1024] = "", *to = text;
+	for (size_t i = 0; i < plot->n_points && to + 64 < text + sizeof(text); i++) {
 		const struct point *point = &plot->points[i];
 		const char over = cell_at(plot, point->column, point->row)->mark;
 		if (!point->drawn)
-			used += (size_t)sprintf(text + used, "%s%c is under %c", used ? ", " : "",
-						point->key, over);
+			to += sprintf(to, ", %c is under %c", point->key, over);
 		if (point->infinite)
-			used += (size_t)sprintf(text + used, "%s%c is at the right edge for ∞",
-						used ? ", " : "", point->key);
+			to += sprintf(to, ", %c is at the right edge for ∞", point->key);
 	}
-	for (size_t i = 0; i < view->n_shown && i < MAX_POINTS && used + 64 < sizeof(text); i++)
+	for (size_t i = 0; i < view->n_shown && i < MAX_POINTS && to + 64 < text + sizeof(text);
+	     i++)
 		if (view->model->functions[view->rank[i]].place.axis != AXIS_FLOP)
-			used += (size_t)sprintf(text + used, "%s%c has no flop", used ? ", " : "",
-						report_plot_key(i));
-	return used ? terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", text) : NULL;
+			to += sprintf(to, ", %c has no flop", report_plot_key(i));
+	return *text ? terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", text + 2)
+		     : NULL;
 }
 
 static struct rf_error *print_plot(const struct plot *plot, FILE *stream)
@@ -356,7 +346,7 @@ static struct rf_error *print_plot(const struct plot *plot, FILE *stream)
 	char text[512], number[TEXT_NUMBER], what[96];
 	const size_t n = slopes_of(plot, levels);
 	fputs("  GFLOP/s\n", stream);
-	for (size_t row = plot->rows; row-- > 0;)
+	for (size_t row = plot->y.n; row-- > 0;)
 		put_row(plot, row, stream);
 	put_x_axis(plot, stream);
 	if (plot->view->options->level && strcmp(plot->level, "L1") != 0)
@@ -378,20 +368,21 @@ static struct rf_error *print_plot(const struct plot *plot, FILE *stream)
 
 struct rf_error *report_plot(const struct report_view *view, FILE *stream)
 {
-	struct plot plot = {.view = view,
-			    .level = view->options->level ? view->options->level : "L1",
-			    .precision = report_main_precision(view->model)};
-	find_points(&plot);
-	set_scales(&plot);
-	plot.columns = view->terminal->columns - MARGIN - 1;
-	plot.columns = plot.columns > 110 ? 110 : plot.columns;
-	plot.rows = plot.columns / 4;
-	plot.rows = plot.rows > MAX_ROWS     ? MAX_ROWS
-		    : plot.rows < LEAST_ROWS ? LEAST_ROWS
-					     : plot.rows;
-	plot.cells = calloc(plot.columns * plot.rows, sizeof(*plot.cells));
+	struct plot plot = {
+		.view = view,
+		.level = view->options->level ? view->options->level : "L1",
+		.precision = report_main_precision(view->model),
+	};
+	const size_t room = view->terminal->columns - MARGIN - 1;
+	plot.x.n = room > MOST_COLUMNS ? MOST_COLUMNS : room;
+	plot.y.n = plot.x.n / 4 > MAX_ROWS     ? MAX_ROWS
+		   : plot.x.n / 4 < LEAST_ROWS ? LEAST_ROWS
+					       : plot.x.n / 4;
+	plot.cells = calloc(plot.x.n * plot.y.n, sizeof(*plot.cells));
 	if (!plot.cells)
 		return rf_error_no_memory();
+	find_points(&plot);
+	set_scales(&plot);
 	draw_roofs(&plot);
 	draw_points(&plot);
 	struct rf_error *error = print_plot(&plot, stream);

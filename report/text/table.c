@@ -34,16 +34,15 @@ enum {
 	N_COLUMNS
 };
 
+/* All but what the table is sorted by can be spared. */
 static const struct text_column default_columns[N_COLUMNS] = {
-	[KEY] = {"#", false},         [TIME] = {"time", true},     [PERCENT] = {"%", true},
-	[NAME] = {"function", false}, [POINT] = {"GFLOP/s", true}, [INTENSITY] = {"flop/B", true},
-	[MOVED] = {"memory", true},   [RATE] = {"GB/s", true},     [BOUND] = {"bound", false},
-	[ROOF] = {"roof", true},      [BELOW] = {"below", true},   [HEADROOM] = {"headroom", true},
+	[KEY] = {"#", false},           [TIME] = {"time", true, 7},
+	[PERCENT] = {"%", true, 2},     [NAME] = {"function", false},
+	[POINT] = {"GFLOP/s", true, 6}, [INTENSITY] = {"flop/B", true, 5},
+	[MOVED] = {"memory", true, 4},  [RATE] = {"GB/s", true, 3},
+	[BOUND] = {"bound", false},     [ROOF] = {"roof", true, 1},
+	[BELOW] = {"below", true, 8},   [HEADROOM] = {"headroom", true, 9},
 };
-
-/* What a narrow terminal does without, the first first; never what the table is sorted by. */
-static const size_t spared[] = {ROOF,  PERCENT, RATE,  MOVED,   INTENSITY,
-				POINT, TIME,    BELOW, HEADROOM};
 
 struct layout {
 	const struct report_view *view;
@@ -61,19 +60,18 @@ static double longest_time(const struct report_view *view)
 	return longest;
 }
 
-static void put_below(char *cell, const struct model_place *place)
+static const char *put_below(char *cell, const struct model_place *place)
 {
 	const char *most = place->at_most && !place->above ? "≤" : "";
-	if (isnan(place->distance))
-		snprintf(cell, 64, "–");
-	else if (place->distance >= 9999.5)
-		snprintf(cell, 64, most[0] ? "–" : ">9999×");
-	else /* inside the tolerance the point is on its roof */
-		snprintf(cell, 64, place->distance < 9.95 ? "%s%.1f×" : "%s%.0f×", most,
-			 place->above ? place->distance : fmax(1, place->distance));
+	const double distance = place->distance;
+	if (most[0] && distance >= 9999.5)
+		return "–";
+	/* inside the tolerance the point is on its roof */
+	return report_put_distance(cell, most,
+				   place->above || isnan(distance) ? distance : fmax(1, distance));
 }
 
-static void put_rate(char *cell, enum model_axis axis, double value, const char *mark)
+static const char *put_rate(char *cell, enum model_axis axis, double value, const char *mark)
 {
 	static const char *const units[] = {
 		[AXIS_NONE] = "",
@@ -86,37 +84,37 @@ static void put_rate(char *cell, enum model_axis axis, double value, const char 
 		snprintf(cell, 64, "–");
 	else
 		snprintf(cell, 64, "%s%s%s", text_number(number, value), units[axis], mark);
+	return cell;
 }
 
-static void put_bound(char *cell, const struct model_place *place)
+static const char *put_bound(char *cell, const struct model_place *place)
 {
-	if (place->above)
-		snprintf(cell, 64, "above roof!");
-	else if (place->bound == BOUND_UNKNOWN)
-		snprintf(cell, 64, "–");
-	else
-		snprintf(cell, 64, "%s%s%s", report_bound_name(place->bound),
-			 !place->level[0] ? ""
-			 : place->traced  ? " "
-					  : " ~",
-			 place->level);
 	if (place->traced && place->bound == BOUND_COMPUTE) /* its own mix is the lower ceiling */
-		snprintf(cell, 64, "%s", report_bound_name(place->bound));
+		return report_bound_name(place->bound);
+	if (place->above)
+		return "above roof!";
+	if (place->bound == BOUND_UNKNOWN)
+		return "–";
+	snprintf(cell, 64, "%s%s%s", report_bound_name(place->bound),
+		 !place->level[0] ? ""
+		 : place->traced  ? " "
+				  : " ~",
+		 place->level);
+	return cell;
 }
 
 /* Where the interval of the bytes reaches down to 0, only the lower end of the intensity is known.
  */
-static void put_intensity(char *cell, const struct report_view *view,
-			  const struct model_function *f)
+static const char *put_intensity(char *cell, const struct report_view *view,
+				 const struct model_function *f)
 {
 	const struct model_level *level = report_level(view, f);
 	const struct model_estimate *moved = level ? report_moved(view, level) : NULL;
 	const double least = moved ? (double)f->tally.flop / (moved->bytes + moved->halfwidth) : 0;
 	char number[TEXT_NUMBER];
 	if (!f->tally.flop)
-		snprintf(cell, 64, "–");
-	else if (moved &&
-		 level->at_least) /* a lower bound of 0 bytes says nothing about the intensity */
+		return "–";
+	if (moved && level->at_least) /* 0 bytes at least say nothing about the intensity */
 		snprintf(cell, 64, isfinite(level->intensity) ? "≤%s" : "–",
 			 text_number(number, level->intensity));
 	else if (moved && moved->bytes > 0 && moved->halfwidth >= moved->bytes &&
@@ -125,7 +123,8 @@ static void put_intensity(char *cell, const struct report_view *view,
 	else if (moved)
 		report_put_intensity(cell, report_intensity(view, f));
 	else
-		snprintf(cell, 64, "%s", text_number(number, f->intensity));
+		text_number(cell, f->intensity);
+	return cell;
 }
 
 static void put_moved(struct layout *layout, const struct model_function *f)
@@ -134,14 +133,13 @@ static void put_moved(struct layout *layout, const struct model_function *f)
 	const struct model_level *level = report_level(view, f);
 	const struct model_estimate *moved = level ? report_moved(view, level) : NULL;
 	const bool unsure = moved && !(moved->halfwidth <= REPORT_SURE * moved->bytes);
-	char number[TEXT_NUMBER], bytes[64];
-	report_put_bytes(bytes, moved ? moved->bytes : NAN);
 	const bool none = moved && moved->bytes == 0;
-	text_table_put(&layout->table, MOVED, STYLE_PLAIN, "%s%s%.56s",
+	char cell[64];
+	text_table_put(&layout->table, MOVED, STYLE_PLAIN, "%s%s%s",
 		       level && level->at_least ? "≥" : "",
-		       unsure && !(none && level->at_least) ? "≈" : "", bytes);
-	text_table_put(&layout->table, RATE, STYLE_PLAIN, "%s",
-		       text_number(number, level ? level->rate : NAN));
+		       unsure && !(none && level->at_least) ? "≈" : "",
+		       report_put_bytes(cell, moved ? moved->bytes : NAN));
+	text_table_text(&layout->table, RATE, text_number(cell, level ? level->rate : NAN));
 }
 
 static void put_function(struct layout *layout, const struct model_function *f, size_t rank)
@@ -153,38 +151,35 @@ static void put_function(struct layout *layout, const struct model_function *f, 
 	const char key = report_plot_key(rank);
 	text_table_row(table);
 	text_table_put(table, KEY, STYLE_HEAD, "%.1s", &key);
-	report_put_time(cell, f->n_samples ? (double)f->time_ns * 1e-9 : NAN, layout->longest);
-	text_table_put(table, TIME, STYLE_PLAIN, "%s%s", mark, cell);
-	report_put_share(cell, f->share);
-	text_table_put(table, PERCENT, STYLE_PLAIN, "%s", cell);
-	text_table_put_name(table, NAME, f->name);
-	put_rate(cell, place->axis, place->point, "");
-	text_table_put(table, POINT, STYLE_PLAIN, "%s", cell);
-	put_intensity(cell, layout->view, f);
-	text_table_put(table, INTENSITY, STYLE_PLAIN, "%s", cell);
+	text_table_put(table, TIME, STYLE_PLAIN, "%s%s", mark,
+		       report_put_time(cell, f->n_samples ? (double)f->time_ns * 1e-9 : NAN,
+				       layout->longest));
+	text_table_text(table, PERCENT, report_put_share(cell, f->share));
+	text_table_text(table, NAME, f->name);
+	text_table_text(table, POINT, put_rate(cell, place->axis, place->point, ""));
+	text_table_text(table, INTENSITY, put_intensity(cell, layout->view, f));
 	put_moved(layout, f);
-	put_bound(cell, place);
-	text_table_put(table, BOUND, report_bound_style(place), "%s", cell);
-	put_rate(cell, place->axis, place->roof, place->borrowed ? "*" : "");
-	text_table_put(table, ROOF, STYLE_PLAIN, "%s", cell);
-	put_below(cell, place);
-	text_table_put(table, BELOW, STYLE_PLAIN, "%s", cell);
-	report_put_time(cell, place->headroom_s, layout->longest);
-	text_table_put(table, HEADROOM, STYLE_HEAD, "%s", cell);
+	text_table_put(table, BOUND, report_bound_style(place), "%s", put_bound(cell, place));
+	text_table_text(table, ROOF,
+			put_rate(cell, place->axis, place->roof, place->borrowed ? "*" : ""));
+	text_table_text(table, BELOW, put_below(cell, place));
+	text_table_put(table, HEADROOM, STYLE_HEAD, "%s",
+		       report_put_time(cell, place->headroom_s, layout->longest));
 }
 
 /* A last row that sums up: uncounted time, or what is not shown. */
 static void put_sum(struct layout *layout, double time_ns, const char *name, const char *bound)
 {
 	const double all = (double)layout->view->model->time_ns;
+	struct text_table *table = &layout->table;
 	char cell[64];
-	text_table_row(&layout->table);
-	report_put_time(cell, time_ns * 1e-9, layout->longest);
-	text_table_put(&layout->table, TIME, STYLE_DIM, "%s", cell);
-	report_put_share(cell, all > 0 ? time_ns / all : 0);
-	text_table_put(&layout->table, PERCENT, STYLE_DIM, "%s", cell);
-	text_table_put(&layout->table, NAME, STYLE_DIM, "%s", name);
-	text_table_put(&layout->table, BOUND, STYLE_DIM, "%s", bound);
+	text_table_row(table);
+	text_table_put(table, TIME, STYLE_DIM, "%s",
+		       report_put_time(cell, time_ns * 1e-9, layout->longest));
+	text_table_put(table, PERCENT, STYLE_DIM, "%s",
+		       report_put_share(cell, all > 0 ? time_ns / all : 0));
+	text_table_put(table, NAME, STYLE_DIM, "%s", name);
+	text_table_put(table, BOUND, STYLE_DIM, "%s", bound);
 }
 
 static const char *row_word(const struct report_view *view, bool many)
@@ -259,55 +254,44 @@ static size_t least_name(const struct report_view *view)
 	return by == BY_LOOP || by == BY_CALL_PATH || by == BY_LINE ? MIN_LONG_NAME : MIN_NAME;
 }
 
-/* "narrow: without roof, %": which columns had to go. */
-static struct rf_error *fit(struct layout *layout, FILE *stream)
-{
-	size_t order[sizeof(spared) / sizeof(*spared)], n = 0;
-	char words[160] = "narrow: without ";
-	for (size_t i = 0; i < sizeof(spared) / sizeof(*spared); i++)
-		if (spared[i] != sort_column(layout->view) && !layout->table.hidden[spared[i]])
-			order[n++] = spared[i];
-	const size_t dropped = text_table_fit(&layout->table, order, n, least_name(layout->view));
-	struct rf_error *error = text_table_print(&layout->table, stream);
-	for (size_t i = 0; i < dropped; i++)
-		snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%s",
-			 i ? ", " : "", layout->columns[order[i]].title);
-	if (!error && dropped)
-		error = terminal_sentence(layout->table.terminal, stream, STYLE_DIM, "  · ", words);
-	return error;
-}
-
 static void choose_columns(struct layout *layout)
 {
 	const struct report_view *view = layout->view;
+	struct text_table *table = &layout->table;
 	const bool paths = view->shaped && view->options->by == BY_CALL_PATH;
 	memcpy(layout->columns, default_columns, sizeof(default_columns));
 	layout->columns[NAME].title = row_word(view, false);
-	if (view->options && view->options->level)
+	if (view->options->level)
 		layout->columns[MOVED].title = view->options->level;
-	layout->table.hidden[KEY] = !view->options || !view->options->plot;
-	layout->table.hidden[MOVED] = layout->table.hidden[RATE] =
-		view->model->memory == MEMORY_UNKNOWN || paths;
-	layout->table.hidden[INTENSITY] = paths; /* work is not counted by path */
+	layout->columns[sort_column(view)].spared = 0;
+	table->hidden[KEY] = !view->options->plot;
+	table->hidden[MOVED] = table->hidden[RATE] = view->model->memory == MEMORY_UNKNOWN || paths;
+	table->hidden[INTENSITY] = paths; /* work is not counted by path */
 }
 
 struct rf_error *report_functions(const struct report_view *view, FILE *stream)
 {
-	const struct terminal own =
-		view->terminal ? *view->terminal : terminal_of(stream, view->options);
 	struct layout layout = {.view = view, .longest = longest_time(view)};
-	text_table_init(&layout.table, &own, layout.columns, N_COLUMNS, NAME);
+	struct text_table *table = &layout.table;
+	char words[192];
+	*table = (struct text_table){.terminal = view->terminal,
+				     .columns = layout.columns,
+				     .n_columns = N_COLUMNS,
+				     .flexible = NAME,
+				     .least = least_name(view)};
 	choose_columns(&layout);
 	for (size_t i = 0; i < view->n_shown; i++)
 		put_function(&layout, &view->model->functions[view->rank[i]], i);
 	put_sums(&layout);
-	struct rf_error *error = NULL;
-	if (layout.table.n_rows == 0)
+	if (!table->n_rows && !table->failed) {
 		fputs("  no function took any time or did any work\n", stream);
-	else
-		error = fit(&layout, stream);
-	text_table_deinit(&layout.table);
-	return error;
+		return NULL;
+	}
+	struct rf_error *error = text_table_end(table, stream);
+	snprintf(words, sizeof(words), "narrow: without %s", table->left_out);
+	return error || !table->left_out[0]
+		       ? error
+		       : terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", words);
 }
 
 static void print_roofs(const struct report_view *view, FILE *stream)

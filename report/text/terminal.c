@@ -145,17 +145,11 @@ char *terminal_text(const struct terminal *terminal, const char *clean)
 /* Bytes of the longest beginning of `text` in `room` columns. */
 static size_t bytes_in(const char *text, size_t room)
 {
-	size_t at = 0, used = 0;
-	mbstate_t state = {0};
-	while (text[at]) {
-		wchar_t wide;
-		size_t n = mbrtowc(&wide, text + at, MB_CUR_MAX, &state);
-		const bool odd = n == 0 || n > MB_CUR_MAX;
-		const int columns = odd ? 1 : wcwidth(wide);
-		used += columns < 0 ? 1 : (size_t)columns;
+	size_t at = 0, length;
+	for (size_t used = 0; text[at]; at += length) {
+		used += text_character(text + at, &length);
 		if (used > room)
 			break;
-		at += odd ? 1 : n;
 	}
 	return at;
 }

@@ -49,8 +49,8 @@ static char *page_command(const struct report_view *view, const struct model_fun
 static struct rf_error *print_saving(const struct report_view *view, const struct model_function *f,
 				     const struct reasons *reasons, FILE *stream)
 {
-	char saved[64], *text = NULL, *name = text_clean(f->name);
-	char *cut = name ? text_shorten(name, 60) : NULL, *command = page_command(view, f);
+	char saved[64], *text = NULL, *cut = text_shorten(f->name, 60),
+			*command = page_command(view, f);
 	report_put_time(saved, f->place.headroom_s, f->place.headroom_s);
 	if (!cut || !command ||
 	    asprintf(&text, "%s could save most, %s%s%s. What to try: %s", cut, saved,
@@ -63,7 +63,6 @@ static struct rf_error *print_saving(const struct report_view *view, const struc
 	free(text);
 	free(cut);
 	free(command);
-	free(name);
 	return error;
 }
 

@@ -16,6 +16,7 @@
 struct text_column {
 	const char *title;
 	bool right;
+	unsigned spared; /* what a narrow terminal does without, 1 first; 0: it stays */
 };
 
 struct text_cell {
@@ -27,29 +28,24 @@ struct text_table {
 	const struct terminal *terminal;
 	const struct text_column *columns;
 	size_t n_columns;
-	size_t flexible; /* the column that is shortened in the middle */
-	bool hidden[TEXT_COLUMNS];
-	char *titles[TEXT_COLUMNS]; /* as the terminal can show them */
-	struct text_cell *cells;    /* rows × n_columns */
+	size_t flexible;           /* the column that is shortened in the middle */
+	size_t least;              /* others are left out before it has fewer columns */
+	size_t most;               /* that it has, whatever the width is; 0: no limit */
+	bool hidden[TEXT_COLUMNS]; /* by text_table_end, too */
+	char left_out[160];        /* by text_table_end: "roof, %" */
+	/* memory */
+	struct text_cell *cells; /* rows × n_columns; the titles are the first row */
 	size_t n_rows, cap_rows;
-	bool failed; /* memory was short for a cell: text_table_print says so, once for all */
+	bool failed; /* memory was short for a cell: text_table_end says so, once for all */
 };
 
-void text_table_init(struct text_table *table, const struct terminal *terminal,
-		     const struct text_column *columns, size_t n_columns, size_t flexible);
-void text_table_deinit(struct text_table *table);
 /* Begins a row of empty cells. */
 void text_table_row(struct text_table *table);
-/* Fills a cell of the last row. */
+/* Fills a cell of the last row; the text need not be clean. */
 void text_table_put(struct text_table *table, size_t column, enum style style, const char *format,
 		    ...) __attribute__((format(printf, 4, 5)));
-/* The same with a name that need not be clean. */
-void text_table_put_name(struct text_table *table, size_t column, const char *name);
-/* Shortens the cells of the flexible column to `most` columns, whatever the width is. */
-void text_table_limit(struct text_table *table, size_t most);
-/* To be called once, before text_table_print.  Leaves out the columns in `order`, the first first,
- * until the flexible one has `least` columns; then shortens that to what there is (at least 8).
- * Returns how many of `order` were left out. */
-size_t text_table_fit(struct text_table *table, const size_t *order, size_t n_order, size_t least);
-/* Fails, and prints nothing, when memory was short for any of the cells. */
-struct rf_error *text_table_print(const struct text_table *table, FILE *stream);
+void text_table_text(struct text_table *table, size_t column, const char *text);
+/* Leaves out columns until the flexible one has `least`, shortens that to what there is (at least
+ * 8), prints the table and frees it.  Fails, and prints nothing, when memory was short for any of
+ * the cells. */
+struct rf_error *text_table_end(struct text_table *table, FILE *stream);

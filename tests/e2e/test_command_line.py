@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import sys
 
 import pytest
 
@@ -13,7 +14,8 @@ MAN_PAGE = os.path.join(SOURCE, "docs", "rfprof.1")
 
 
 def generated(t, *arguments):
-    result = t.run([os.path.join(t.build_directory, "cli", "generate"), *arguments])
+    result = t.run([sys.executable, os.path.join(SOURCE, "cli", "generate.py"),
+                    os.path.join(t.build_directory, "cli", "options.json"), *arguments])
     assert result.status == 0 and result.stderr == b"", str(result)
     return result.stdout.decode()
 

@@ -1,6 +1,6 @@
 /* The empty plot of machines that this one is not. */
 #include "profile/profile_machine.h"
-#include "report/report_machine.h"
+#include "report/report.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -41,34 +41,26 @@ static uint64_t shift_of(const struct symbol_module *module, int file)
 }
 
 struct fde_layer {
-	const struct symbol_module *module;
+	const struct elf_file *image;
 	struct function_map *functions;
-	struct rf_error *error;
 };
 
-static bool add_fde(void *context, const struct eh_frame_fde *fde)
+static struct rf_error *add_fde(void *context, uint64_t start, uint64_t end)
 {
-	struct fde_layer *layer = context;
-	const struct elf_segment *segment =
-		elf_file_segment(&layer->module->files[FILE_ITSELF], fde->start);
+	const struct fde_layer *layer = context;
+	const struct elf_segment *segment = elf_file_segment(layer->image, start);
 	if (!segment || !segment->executable)
-		return true;
-	uint64_t left = segment->vaddr + segment->memory_size - fde->start;
-	uint64_t size = fde->end - fde->start;
-	layer->error =
-		function_map_append(layer->functions, fde->start,
-				    fde->start + (size < left ? size : left), NULL, "", RANK_LOCAL);
-	return !layer->error;
+		return NULL;
+	const uint64_t limit = segment->vaddr + segment->memory_size;
+	return function_map_append(layer->functions, start, end < limit ? end : limit, NULL, "",
+				   RANK_LOCAL);
 }
 
-static struct rf_error *read_fdes(const struct symbol_module *module,
-				  struct function_map *functions)
+static struct rf_error *read_fdes(const struct elf_file *image, struct function_map *functions)
 {
 	struct elf_bytes section;
-	struct fde_layer layer = {module, functions, NULL};
-	if (elf_file_eh_frame(&module->files[FILE_ITSELF], &section))
-		eh_frame_walk(&section, EH_FRAME, add_fde, &layer);
-	return layer.error;
+	struct fde_layer layer = {image, functions};
+	return elf_file_eh_frame(image, &section) ? eh_frame_walk(&section, add_fde, &layer) : NULL;
 }
 
 /* A symbol without a size ends where the FDE of the same start ends, else at the next FDE: hidden
@@ -107,7 +99,7 @@ static struct rf_error *merge_layers(struct symbol_module *module, struct layers
 	if (!error)
 		error = function_map_settle(&layers->unsized);
 	if (!error)
-		error = read_fdes(module, &layers->fdes);
+		error = read_fdes(image, &layers->fdes);
 	if (!error)
 		error = function_map_settle(&layers->fdes);
 	if (error)

@@ -5,6 +5,7 @@
 #include "base/search.h"
 #include "symbols/overlaps.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,37 +25,27 @@ struct perf_map {
 
 /* ---- lines ---- */
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9'                 ? c - '0'
-	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-						    : -1;
-}
-
 /* A hexadecimal number and the blank behind it. */
-static bool take_hex(const char **at, const char *end, uint64_t *value)
+static bool take_hex(char **at, uint64_t *value)
 {
-	const char *from = *at;
-	if (end - from > 2 && from[0] == '0' && (from[1] | 32) == 'x')
-		from += 2;
-	const char *first = from;
-	for (*value = 0; from < end && hex_digit(*from) >= 0 && from - first < 16; from++)
-		*value = *value << 4 | (uint64_t)hex_digit(*from);
-	*at = from + 1;
-	return from > first && from < end && *from == ' ';
+	if (!isxdigit((unsigned char)**at))
+		return false;
+	errno = 0;
+	*value = strtoull(*at, at, 16);
+	return !errno && *(*at)++ == ' ';
 }
 
 /* `end` points at the line's end, which becomes a NUL. */
 static bool parse_line(char *line, char *end, struct ranked_range *entry)
 {
-	const char *at = line;
+	char *at = line;
 	uint64_t size;
-	if (!take_hex(&at, end, &entry->start) || !take_hex(&at, end, &size))
+	if (!take_hex(&at, &entry->start) || !take_hex(&at, &size))
 		return false;
 	if (end > at && end[-1] == '\r')
 		end--;
 	if (end - at > PERF_MAP_MAX_NAME)
-		end = (char *)at + PERF_MAP_MAX_NAME;
+		end = at + PERF_MAP_MAX_NAME;
 	*end = '\0';
 	entry->owner = at;
 	return *at && size && !__builtin_add_overflow(entry->start, size, &entry->end);

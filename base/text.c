@@ -115,26 +115,16 @@ const char *text_number(char buffer[static TEXT_NUMBER], double value)
 
 void text_write_xml(FILE *stream, const char *text)
 {
+	static const char *const entities[UINT8_MAX + 1] = {['&'] = "&amp;",
+							    ['<'] = "&lt;",
+							    ['>'] = "&gt;",
+							    ['"'] = "&quot;",
+							    ['\''] = "&#39;"};
 	for (; *text; text++)
-		switch (*text) {
-		case '&':
-			fputs("&amp;", stream);
-			break;
-		case '<':
-			fputs("&lt;", stream);
-			break;
-		case '>':
-			fputs("&gt;", stream);
-			break;
-		case '"':
-			fputs("&quot;", stream);
-			break;
-		case '\'':
-			fputs("&#39;", stream);
-			break;
-		default:
+		if (entities[(unsigned char)*text])
+			fputs(entities[(unsigned char)*text], stream);
+		else
 			putc(*text, stream);
-		}
 }
 
 void text_write_word(FILE *stream, const char *word)

@@ -9,7 +9,6 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Namespaces and classes nest; a damaged file could nest without end. */
 #define MAX_DEPTH 512

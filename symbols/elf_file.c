@@ -96,7 +96,7 @@ static struct rf_error *read_edges(struct elf_file *file)
 		Elf_Scn *section = elf_getscn(file->elf, i);
 		/* .tbss takes no place where its address says */
 		if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
-		    (header.sh_flags & SHF_TLS))
+		    (header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS))
 			continue;
 		file->edges[file->n_edges++] = header.sh_addr;
 		file->edges[file->n_edges++] = header.sh_addr + header.sh_size;
@@ -207,10 +207,9 @@ const struct elf_segment *elf_file_segment(const struct elf_file *file, uint64_t
 	return NULL;
 }
 
-bool elf_file_region(const struct elf_file *file, uint64_t vaddr, uint64_t *start, uint64_t *end)
+bool elf_file_stretch(const struct elf_file *file, uint64_t vaddr, uint64_t *start, uint64_t *end)
 {
-	const struct elf_segment *segment = elf_file_segment(file, vaddr);
-	if (!segment || !segment->executable)
+	if (!elf_file_segment(file, vaddr))
 		return false;
 	const size_t n_before = rf_search(file->n_edges, i, file->edges[i] <= vaddr);
 	/* The segment's own edges enclose it, so there is one on each side. */
@@ -218,6 +217,12 @@ bool elf_file_region(const struct elf_file *file, uint64_t vaddr, uint64_t *star
 	*start = file->edges[n_before - 1];
 	*end = file->edges[n_before];
 	return true;
+}
+
+bool elf_file_region(const struct elf_file *file, uint64_t vaddr, uint64_t *start, uint64_t *end)
+{
+	const struct elf_segment *segment = elf_file_segment(file, vaddr);
+	return segment && segment->executable && elf_file_stretch(file, vaddr, start, end);
 }
 
 bool elf_file_at(const struct elf_file *file, uint64_t vaddr, struct elf_bytes *out)

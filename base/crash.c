@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <execinfo.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -202,31 +201,16 @@ __attribute__((visibility("default"))) void __assert_fail(const char *text, cons
 
 /* ---- set-up ---- */
 
-/* The first backtrace loads what it needs, so that a later one need not allocate.  libunwind's
- * keeps a pipe: where a standard stream is closed, it must not take the stream's number, since the
- * program that is watched is to find it closed. */
-static void prepare_backtrace(void)
-{
-	int held[3], n = 0, fd = -1;
-	void *frame;
-	while (n < 3 && (fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd < 3)
-		held[n++] = fd;
-	if (fd >= 3)
-		close(fd);
-	backtrace(&frame, 1);
-	while (n)
-		close(held[--n]);
-}
-
 void crash_install(const char *version)
 {
 	static char stack[THREAD_SIGNAL_STACK];
 	struct sigaction action = {.sa_sigaction = on_failure,
 				   .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	void *frame;
 	crash.version = version;
 	crash.process = getpid();
 	thread_use_signal_stack(stack);
-	prepare_backtrace();
+	backtrace(&frame, 1); /* the first one loads what it needs: a later one need not allocate */
 	for (const int *fault = thread_faults; *fault; fault++) {
 		struct sigaction before;
 		if (sigaction(*fault, NULL, &before) == 0 && before.sa_handler != SIG_IGN)

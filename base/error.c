@@ -17,16 +17,19 @@ struct rf_error *rf_error_no_memory(void)
 	return &out_of_memory;
 }
 
-static struct rf_error *create(enum rf_error_code code, int errnum, const char *hint,
-			       const char *format, va_list args)
+struct rf_error *rf_error_errno(enum rf_error_code code, int errnum, const char *hint,
+				const char *format, ...)
 {
+	va_list args;
 	struct rf_error *error = calloc(1, sizeof(*error));
 	if (!error)
 		return &out_of_memory;
 	error->code = code;
 	error->errnum = errnum;
+	va_start(args, format);
 	if (vasprintf(&error->message, format, args) < 0)
 		error->message = NULL;
+	va_end(args);
 	if (errnum && error->message) {
 		char *with_cause;
 		if (asprintf(&with_cause, "%s: %s", error->message, strerror(errnum)) >= 0) {
@@ -40,25 +43,6 @@ static struct rf_error *create(enum rf_error_code code, int errnum, const char *
 	free(error->hint);
 	free(error);
 	return &out_of_memory;
-}
-
-struct rf_error *rf_error_create(enum rf_error_code code, const char *hint, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	struct rf_error *error = create(code, 0, hint, format, args);
-	va_end(args);
-	return error;
-}
-
-struct rf_error *rf_error_errno(enum rf_error_code code, int errnum, const char *hint,
-				const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	struct rf_error *error = create(code, errnum, hint, format, args);
-	va_end(args);
-	return error;
 }
 
 void rf_error_destroy(struct rf_error *error)

@@ -22,15 +22,13 @@ struct rf_error {
 	char *hint;    /* the next step for the user, or NULL */
 };
 
-/* Makes an error.  `hint` is the next step for the user (copied), or NULL.  Never returns NULL:
- * when memory is short a static object stands in. */
-struct rf_error *rf_error_create(enum rf_error_code code, const char *hint, const char *format, ...)
-	__attribute__((format(printf, 3, 4), returns_nonnull));
-
-/* The same with ": " and strerror(errnum) appended to the message. */
+/* Makes an error.  `hint` is the next step for the user (copied), or NULL; ": " and
+ * strerror(errnum) are appended to the message unless errnum is 0.  Never returns NULL: when memory
+ * is short a static object stands in. */
 struct rf_error *rf_error_errno(enum rf_error_code code, int errnum, const char *hint,
 				const char *format, ...)
 	__attribute__((format(printf, 4, 5), returns_nonnull));
+#define rf_error_create(code, hint, ...) rf_error_errno(code, 0, hint, __VA_ARGS__)
 
 /* The one error for memory that is short; it needs none itself. */
 struct rf_error *rf_error_no_memory(void) __attribute__((returns_nonnull));

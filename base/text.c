@@ -118,27 +118,17 @@ const char *text_number(char buffer[static TEXT_NUMBER], double value)
 
 void text_write_xml(FILE *stream, const char *text)
 {
+	static const char *const entities[UINT8_MAX + 1] = {['&'] = "&amp;",
+							    ['<'] = "&lt;",
+							    ['>'] = "&gt;",
+							    ['"'] = "&quot;",
+							    ['\''] = "&#39;"};
 	char *clean = text_clean(text);
 	for (const char *at = clean; at && *at; at++)
-		switch (*at) {
-		case '&':
-			fputs("&amp;", stream);
-			break;
-		case '<':
-			fputs("&lt;", stream);
-			break;
-		case '>':
-			fputs("&gt;", stream);
-			break;
-		case '"':
-			fputs("&quot;", stream);
-			break;
-		case '\'':
-			fputs("&#39;", stream);
-			break;
-		default:
+		if (entities[(unsigned char)*at])
+			fputs(entities[(unsigned char)*at], stream);
+		else
 			putc(*at, stream);
-		}
 	free(clean);
 }
 

@@ -28,26 +28,21 @@ enum form {
 };
 
 #define GENERAL (KNOWN | MODRM | REG | RM)
-#define ARITHMETIC(first, more)                                                             \
-	[first] = GENERAL | KILLS | (more), [(first) + 1] = GENERAL | KILLS | (more),       \
-	[(first) + 2] = GENERAL | KILLS | (more), [(first) + 3] = GENERAL | KILLS | (more), \
-	[(first) + 4] = KNOWN | IMM8 | KILLS | USES_A | (more),                             \
-	[(first) + 5] = KNOWN | IMMZ | KILLS | USES_A | (more)
-#define WITH_CARRY(first)                                                 \
-	[first] = GENERAL | READS, [(first) + 1] = GENERAL | READS,       \
-	[(first) + 2] = GENERAL | READS, [(first) + 3] = GENERAL | READS, \
-	[(first) + 4] = KNOWN | IMM8 | READS | USES_A,                    \
-	[(first) + 5] = KNOWN | IMMZ | READS | USES_A
+/* Six opcodes of one operation: registers and memory, both ways; immediates and rax. */
+#define ARITHMETIC(first, flags)                                            \
+	[first...(first) + 3] = GENERAL | (flags),                          \
+			   [(first) + 4] = KNOWN | IMM8 | USES_A | (flags), \
+			   [(first) + 5] = KNOWN | IMMZ | USES_A | (flags)
 
 static const uint16_t one_byte[256] = {
-	ARITHMETIC(0x00, 0),
-	ARITHMETIC(0x08, 0),
-	WITH_CARRY(0x10),
-	WITH_CARRY(0x18),
-	ARITHMETIC(0x20, 0),
-	ARITHMETIC(0x28, 0),
-	ARITHMETIC(0x30, 0),
-	ARITHMETIC(0x38, 0),
+	ARITHMETIC(0x00, KILLS),
+	ARITHMETIC(0x08, KILLS),
+	ARITHMETIC(0x10, READS),
+	ARITHMETIC(0x18, READS),
+	ARITHMETIC(0x20, KILLS),
+	ARITHMETIC(0x28, KILLS),
+	ARITHMETIC(0x30, KILLS),
+	ARITHMETIC(0x38, KILLS),
 	[0x50 ... 0x5f] = KNOWN | LOW | USES_SP,
 	[0x63] = GENERAL,
 	[0x68] = KNOWN | IMMZ | USES_SP,

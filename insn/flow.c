@@ -1,8 +1,8 @@
-/* Classifies instructions by where control goes behind them. */
+/* Classifies instructions by where control goes behind them, for the translator, and to tell loops
+ * in profiled code. */
 #include "insn/flow.h"
 
-#include <Zydis/Zydis.h>
-#include <stdbool.h>
+#include "insn/decoder.h"
 
 /* loop, loope, loopne, jrcxz and jecxz. */
 static bool is_loop(const ZydisDecodedInstruction *insn)
@@ -30,4 +30,36 @@ enum flow flow_of(const ZydisDecodedInstruction *insn)
 	default:
 		return insn->mnemonic == ZYDIS_MNEMONIC_SYSCALL ? FLOW_SYSCALL : FLOW_NEXT;
 	}
+}
+
+static enum branch_kind kind_of(const ZydisDecodedInstruction *insn)
+{
+	switch (flow_of(insn)) {
+	case FLOW_BRANCH:
+	case FLOW_LOOP:
+	case FLOW_XBEGIN:
+		return BRANCH_CONDITIONAL;
+	case FLOW_JUMP:
+		return BRANCH_JUMP;
+	case FLOW_JUMP_INDIRECT:
+		return BRANCH_INDIRECT;
+	case FLOW_RETURN:
+		return BRANCH_LEAVE;
+	default:
+		return insn->mnemonic == ZYDIS_MNEMONIC_UD2 || insn->mnemonic == ZYDIS_MNEMONIC_HLT
+			       ? BRANCH_LEAVE
+			       : BRANCH_NONE;
+	}
+}
+
+struct branch branch_of_bytes(const uint8_t *bytes, size_t size, uint64_t offset)
+{
+	ZydisDecodedInstruction insn;
+	struct branch branch = {BRANCH_LEAVE, 0};
+	if (!decode_head(bytes, size, &insn))
+		return branch;
+	branch.kind = kind_of(&insn);
+	if (branch.kind == BRANCH_CONDITIONAL || branch.kind == BRANCH_JUMP)
+		branch.target = offset + insn.length + (uint64_t)insn.raw.imm[0].value.s;
+	return branch;
 }

@@ -57,9 +57,10 @@ static bool set_address(const struct full *full, const struct decoded *insn,
 	return true;
 }
 
-static uint8_t access_of(const struct full *full, const ZydisDecodedOperand *operand)
+/* 0: the instruction is no access to a line as such. */
+static uint8_t line_access_of(const ZydisDecodedInstruction *insn)
 {
-	switch (full->insn->mnemonic) {
+	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_CLFLUSH:
 	case ZYDIS_MNEMONIC_CLFLUSHOPT:
 		return OPERAND_FLUSH;
@@ -68,9 +69,15 @@ static uint8_t access_of(const struct full *full, const ZydisDecodedOperand *ope
 	case ZYDIS_MNEMONIC_CLZERO:
 		return OPERAND_LINE_ZERO;
 	default:
-		break;
+		return 0;
 	}
-	uint8_t access = 0;
+}
+
+static uint8_t access_of(const struct full *full, const ZydisDecodedOperand *operand)
+{
+	uint8_t access = line_access_of(full->insn);
+	if (access)
+		return access;
 	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ && full->work.is_load)
 		access |= OPERAND_LOAD;
 	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE && full->work.is_store)
@@ -190,13 +197,6 @@ static void set_size(const struct full *full, const ZydisDecodedOperand *operand
 	out->aligned = is_aligned(full->insn) && out->form == OPERAND_PLAIN;
 }
 
-static bool is_line_access(const ZydisDecodedInstruction *insn)
-{
-	return insn->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_CLFLUSHOPT ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_CLWB || insn->mnemonic == ZYDIS_MNEMONIC_CLZERO;
-}
-
 static void add_operand(const struct full *full, const struct decoded *insn,
 			const ZydisDecodedOperand *operand, struct operands *out)
 {
@@ -229,7 +229,7 @@ static void set_memory(const struct full *full, const struct decoded *insn, stru
 		add_line_zero(out);
 		return;
 	}
-	if (!full->work.is_load && !full->work.is_store && !is_line_access(full->insn))
+	if (!full->work.is_load && !full->work.is_store && !line_access_of(full->insn))
 		return;
 	for (int stores = 0; stores < 2; stores++)
 		for (int i = 0; i < full->insn->operand_count; i++) {

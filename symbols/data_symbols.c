@@ -255,36 +255,21 @@ static bool find_section(const struct data_symbols *symbols, uint64_t vaddr,
 			 struct data_symbol *out)
 {
 	const struct elf_file *file = &symbols->files[FILE_ITSELF];
-	const struct elf_segment *segment = elf_file_segment(file, vaddr);
 	size_t names;
-	if (!segment)
+	*out = (struct data_symbol){.name = "", .file = "", .is_section = true};
+	if (!elf_file_stretch(file, vaddr, &out->start, &out->end))
 		return false;
-	*out = (struct data_symbol){.start = segment->vaddr,
-				    .end = segment->vaddr + segment->memory_size,
-				    .name = "",
-				    .file = "",
-				    .is_section = true};
 	if (elf_getshdrstrndx(file->elf, &names) != 0)
 		return true;
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
 		GElf_Shdr header;
 		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
-		    (header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS))
+		    (header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS) ||
+		    vaddr < header.sh_addr || vaddr - header.sh_addr >= header.sh_size)
 			continue;
-		const uint64_t end = header.sh_addr + header.sh_size;
-		if (vaddr >= header.sh_addr && vaddr < end) {
-			const char *name = elf_strptr(file->elf, names, header.sh_name);
-			*out = (struct data_symbol){.start = header.sh_addr,
-						    .end = end,
-						    .name = name ? name : "",
-						    .file = "",
-						    .is_section = true};
-			return true;
-		}
-		if (header.sh_addr > vaddr && header.sh_addr < out->end)
-			out->end = header.sh_addr;
-		if (end <= vaddr && end > out->start)
-			out->start = end;
+		const char *name = elf_strptr(file->elf, names, header.sh_name);
+		out->name = name ? name : "";
+		break;
 	}
 	return true;
 }

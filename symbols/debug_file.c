@@ -2,6 +2,7 @@
  * Separate Files" in its manual. */
 #include "symbols/debug_file.h"
 
+#include <elfutils/libdwelf.h>
 #include <limits.h>
 #include <lzma.h>
 #include <stdio.h>
@@ -54,30 +55,15 @@ static bool open_by_build_id(const char *build_id, struct elf_file *out)
 	return try_candidate(path, build_id, NULL, out);
 }
 
-/* The name in .gnu_debuglink and the CRC behind it, at the next multiple of four bytes. */
-static bool read_debuglink(const struct elf_file *file, const char **name, uint32_t *crc)
-{
-	struct elf_bytes link;
-	if (!elf_file_section(file, ".gnu_debuglink", &link) ||
-	    !memchr(link.bytes, '\0', link.size))
-		return false;
-	*name = (const char *)link.bytes;
-	size_t at = (strlen(*name) + 1 + 3) & ~(size_t)3;
-	if (!**name || strchr(*name, '/') || at + sizeof(*crc) > link.size)
-		return false;
-	memcpy(crc, link.bytes + at, sizeof(*crc));
-	return true;
-}
-
 static bool open_by_debuglink(const struct elf_file *file, const char *path, const char *build_id,
 			      struct elf_file *out)
 {
 	/* What comes before and after the file's folder. */
 	static const char *const places[][2] = {{"", ""}, {"", "/.debug"}, {DEBUG_ROOT, ""}};
-	const char *name;
-	uint32_t crc;
+	GElf_Word crc;
+	const char *name = dwelf_elf_gnu_debuglink(file->elf, &crc);
 	char real[PATH_MAX], candidate[2 * PATH_MAX];
-	if (!read_debuglink(file, &name, &crc) || !realpath(path, real))
+	if (!name || !*name || strchr(name, '/') || !realpath(path, real))
 		return false;
 	*strrchr(real, '/') = '\0';
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {

@@ -93,47 +93,23 @@ void dwarf_inlines_destroy(struct dwarf_inlines *inlines)
 
 /* ---- a unit: where its functions are ---- */
 
-static bool add_subprogram(struct unit *unit, Dwarf_Die *die)
+static struct rf_error *add_subprogram(void *context, Dwarf_Die *die)
 {
+	struct unit *unit = context;
+	const struct subprogram subprogram = {.die = dwarf_dieoffset(die)};
+	const size_t n_before = unit->n_ranges;
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
-	const size_t number = unit->n_subprograms;
-	bool there = false;
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		const struct code_range range = {start, end, number};
+		const struct code_range range = {start, end, unit->n_subprograms};
 		if (start < end &&
 		    !rf_array_push(unit->ranges, unit->n_ranges, unit->cap_ranges, range))
-			return false;
-		there |= start < end;
+			return rf_error_no_memory();
 	}
-	const struct subprogram subprogram = {.die = dwarf_dieoffset(die)};
-	return !there || rf_array_push(unit->subprograms, unit->n_subprograms,
-				       unit->cap_subprograms, subprogram);
-}
-
-static bool may_hold_functions(int tag)
-{
-	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
-}
-
-static bool find_subprograms(struct dwarf_inlines *inlines, struct unit *unit, Dwarf_Die *parent,
-			     int depth)
-{
-	Dwarf_Die die;
-	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
-		return true;
-	do {
-		if (!inlines->dies_left)
-			return true;
-		inlines->dies_left--;
-		const int tag = dwarf_tag(&die);
-		if (tag == DW_TAG_subprogram && !add_subprogram(unit, &die))
-			return false;
-		if (may_hold_functions(tag) && !find_subprograms(inlines, unit, &die, depth + 1))
-			return false;
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return true;
+	return unit->n_ranges == n_before || rf_array_push(unit->subprograms, unit->n_subprograms,
+							   unit->cap_subprograms, subprogram)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
 static int compare_ranges(const void *left, const void *right)
@@ -165,7 +141,7 @@ static struct unit *read_unit(struct dwarf_inlines *inlines, Dwarf_Die *die)
 		return NULL;
 	unit->die = *die;
 	take_split(&unit->die);
-	if (!find_subprograms(inlines, unit, &unit->die, 0) ||
+	if (dwarf_names_subprograms(inlines->names, &unit->die, add_subprogram, unit) ||
 	    !rf_array_push(inlines->units, inlines->n_units, inlines->cap_units, unit)) {
 		unit_destroy(unit);
 		return NULL;
@@ -204,6 +180,20 @@ static void find_declaration(Dwarf_Die *die, struct dwarf_inline *call)
 	call->line = number_of(die, DW_AT_decl_line);
 }
 
+/* DW_AT_call_file is an index into the files of the unit that the call stands in. */
+static const char *file_of_call(Dwarf_Die *unit, Dwarf_Die *call)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word index;
+	Dwarf_Files *files;
+	size_t n;
+	if (!dwarf_attr(call, DW_AT_call_file, &attribute) ||
+	    dwarf_formudata(&attribute, &index) != 0 || dwarf_getsrcfiles(unit, &files, &n) != 0 ||
+	    index >= n)
+		return NULL;
+	return dwarf_filesrc(files, index, NULL, NULL);
+}
+
 static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *die,
 					   const struct dwarf_inline *caller)
 {
@@ -216,7 +206,7 @@ static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *d
 	const char *name = dwarf_names_of_die(die);
 	call->name = name ? name : "";
 	find_declaration(die, call);
-	const char *call_file = dwarf_names_call_file(&reading->unit->die, die);
+	const char *call_file = file_of_call(&reading->unit->die, die);
 	call->call_file = call_file ? call_file : "";
 	call->call_line = number_of(die, DW_AT_call_line);
 	call->caller = caller;

@@ -9,10 +9,9 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Namespaces and classes nest; a damaged file could nest without end. */
-#define MAX_DEPTH 64
+#define MAX_DEPTH 512
 
 struct unit_range {
 	uint64_t start, end;
@@ -131,28 +130,14 @@ const char *dwarf_names_of_die(Dwarf_Die *die)
 	return name;
 }
 
-static struct rf_error *add_subprogram(struct dwarf_names *names, Dwarf_Die *die,
-				       struct function_map *functions)
-{
-	const char *name = dwarf_names_of_die(die);
-	Dwarf_Addr base, start, end;
-	ptrdiff_t at = 0;
-	struct rf_error *error = NULL;
-	while (name && !error && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
-		if (start < end)
-			error = function_map_append(functions, start + names->shift,
-						    end + names->shift, name, "", RANK_GLOBAL);
-	return error;
-}
-
 static bool may_hold_functions(int tag)
 {
 	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_structure_type || tag == DW_TAG_subprogram;
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
 }
 
 static struct rf_error *walk_children(struct dwarf_names *names, Dwarf_Die *parent, int depth,
-				      struct function_map *functions)
+				      dwarf_subprogram_visit *visit, void *context)
 {
 	Dwarf_Die die;
 	struct rf_error *error = NULL;
@@ -164,22 +149,48 @@ static struct rf_error *walk_children(struct dwarf_names *names, Dwarf_Die *pare
 		names->dies_left--;
 		const int tag = dwarf_tag(&die);
 		if (tag == DW_TAG_subprogram)
-			error = add_subprogram(names, &die, functions);
+			error = visit(context, &die);
 		if (!error && may_hold_functions(tag))
-			error = walk_children(names, &die, depth + 1, functions);
+			error = walk_children(names, &die, depth + 1, visit, context);
 	} while (!error && dwarf_siblingof(&die, &die) == 0);
+	return error;
+}
+
+struct rf_error *dwarf_names_subprograms(struct dwarf_names *names, Dwarf_Die *unit,
+					 dwarf_subprogram_visit *visit, void *context)
+{
+	return walk_children(names, unit, 0, visit, context);
+}
+
+struct naming {
+	struct function_map *functions;
+	uint64_t shift;
+};
+
+static struct rf_error *add_subprogram(void *context, Dwarf_Die *die)
+{
+	const struct naming *naming = context;
+	const char *name = dwarf_names_of_die(die);
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	struct rf_error *error = NULL;
+	while (name && !error && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		if (start < end)
+			error = function_map_append(naming->functions, start + naming->shift,
+						    end + naming->shift, name, "", RANK_GLOBAL);
 	return error;
 }
 
 struct rf_error *dwarf_names_functions(struct dwarf_names *names, struct function_map *functions)
 {
+	struct naming naming = {functions, names->shift};
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die, split;
 	uint8_t type;
 	struct rf_error *error = NULL;
 	while (!error && dwarf_get_units(names->dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
 		if (type == DW_UT_compile)
-			error = walk_children(names, &die, 0, functions);
+			error = dwarf_names_subprograms(names, &die, add_subprogram, &naming);
 	return error;
 }
 
@@ -210,13 +221,31 @@ static Dwarf_Line *find_line(Dwarf_Die *unit, uint64_t address)
 	return dwarf_getsrc_die(unit, address);
 }
 
-bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line)
+/* The first row behind `address`; UINT64_MAX: there is none. */
+static uint64_t next_row(Dwarf_Die *unit, uint64_t address)
+{
+	Dwarf_Lines *lines;
+	size_t n;
+	Dwarf_Addr at = 0;
+	if (dwarf_getsrclines(unit, &lines, &n) != 0)
+		return UINT64_MAX;
+	const size_t row = rf_search(n, i, is_line_before(lines, i, address + 1));
+	const bool found = row < n && dwarf_lineaddr(dwarf_onesrcline(lines, row), &at) == 0;
+	return found && at > address ? at : UINT64_MAX;
+}
+
+bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line,
+		      uint64_t *end)
 {
 	uint64_t address = vaddr - names->shift;
 	const struct unit_range *unit = find_unit(names, address);
 	Dwarf_Die die;
+	*end = UINT64_MAX;
 	if (!unit || !dwarf_offdie(names->dwarf, unit->unit, &die))
 		return false;
+	*end = next_row(&die, address);
+	if (*end != UINT64_MAX)
+		*end += names->shift;
 	Dwarf_Line *entry = find_line(&die, address);
 	int number;
 	const char *name = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
@@ -225,80 +254,6 @@ bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **fi
 	*file = name;
 	*line = number;
 	return true;
-}
-
-static bool is_system_header(const char *file)
-{
-	return strncmp(file, "/usr/", 5) == 0;
-}
-
-/* DW_AT_call_file is an index into the files of the unit that the call stands in. */
-const char *dwarf_names_call_file(Dwarf_Die *unit, Dwarf_Die *call)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word index;
-	Dwarf_Files *files;
-	size_t n;
-	if (!dwarf_attr(call, DW_AT_call_file, &attribute) ||
-	    dwarf_formudata(&attribute, &index) != 0 || dwarf_getsrcfiles(unit, &files, &n) != 0 ||
-	    index >= n)
-		return NULL;
-	return dwarf_filesrc(files, index, NULL, NULL);
-}
-
-/* Where an inlined call stands; *file and *line are left alone where that is not known. */
-static void call_place(Dwarf_Die *unit, Dwarf_Die *call, const char **file, uint32_t *line)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word number;
-	if (!dwarf_attr(call, DW_AT_call_line, &attribute) ||
-	    dwarf_formudata(&attribute, &number) != 0)
-		return;
-	const char *name = dwarf_names_call_file(unit, call);
-	if (!name)
-		return;
-	*file = name;
-	*line = (uint32_t)number;
-}
-
-bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file,
-			     uint32_t *line)
-{
-	const uint64_t address = vaddr - names->shift;
-	const struct unit_range *unit = find_unit(names, address);
-	Dwarf_Die die, *scopes = NULL, *callers = NULL;
-	if (!dwarf_names_line(names, vaddr, file, line))
-		return false;
-	if (!is_system_header(*file) || !unit || !dwarf_offdie(names->dwarf, unit->unit, &die))
-		return true;
-	/* behind an inlined function come the scopes of its definition: those around it are asked
-	 * for apart */
-	if (dwarf_getscopes(&die, address, &scopes) > 0) {
-		const int n = dwarf_getscopes_die(&scopes[0], &callers);
-		for (int i = 0; i < n && is_system_header(*file); i++)
-			if (dwarf_tag(&callers[i]) == DW_TAG_inlined_subroutine)
-				call_place(&die, &callers[i], file, line);
-	}
-	free(callers);
-	free(scopes);
-	return true;
-}
-
-uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr)
-{
-	const uint64_t address = vaddr - names->shift;
-	const struct unit_range *unit = find_unit(names, address);
-	Dwarf_Die die;
-	Dwarf_Lines *lines;
-	size_t n;
-	if (!unit || !dwarf_offdie(names->dwarf, unit->unit, &die) ||
-	    dwarf_getsrclines(&die, &lines, &n) != 0)
-		return UINT64_MAX;
-	const size_t row = rf_search(n, i, is_line_before(lines, i, address + 1));
-	Dwarf_Addr at = 0;
-	if (row == n || dwarf_lineaddr(dwarf_onesrcline(lines, row), &at) != 0 || at <= address)
-		return UINT64_MAX;
-	return at + names->shift;
 }
 
 bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address,

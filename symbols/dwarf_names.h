@@ -25,24 +25,22 @@ void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file);
 struct rf_error *dwarf_names_functions(struct dwarf_names *names, struct function_map *functions);
 
 /* Source file and line of the instruction at `vaddr`; false when they are not known.  *file is
- * borrowed from `names`. */
-bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line);
-/* As dwarf_names_line; for an instruction of a function from a header of the system (below /usr)
- * that was inlined, the line of the innermost call that is in no such header. */
-bool dwarf_names_caller_line(struct dwarf_names *names, uint64_t vaddr, const char **file,
-			     uint32_t *line);
-/* Address up to which the line table says what it says about `vaddr`; UINT64_MAX where it says
- * nothing. */
-uint64_t dwarf_names_line_end(struct dwarf_names *names, uint64_t vaddr);
+ * borrowed from `names`; *end gets the address up to which the line table says so, UINT64_MAX where
+ * it says nothing. */
+bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line,
+		      uint64_t *end);
 
 /* For what else is read from the DWARF of the same file (dwarf_inlines).  The unit whose code
  * `vaddr` is, or false; in *address what `vaddr` is in the DWARF, and in *end the address there up
  * to which the answer holds, UINT64_MAX: to the end. */
 bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address,
 		      uint64_t *end);
+/* Calls `visit` for every subprogram of a unit, those in namespaces, classes and functions too,
+ * until it gives an error. */
+typedef struct rf_error *dwarf_subprogram_visit(void *context, Dwarf_Die *die);
+struct rf_error *dwarf_names_subprograms(struct dwarf_names *names, Dwarf_Die *unit,
+					 dwarf_subprogram_visit *visit, void *context);
 /* The linkage name of an entry, else its name, or NULL. */
 const char *dwarf_names_of_die(Dwarf_Die *die);
-/* The file that an inlined call (DW_TAG_inlined_subroutine) of the unit stands in, or NULL. */
-const char *dwarf_names_call_file(Dwarf_Die *unit, Dwarf_Die *call);
 /* More entries than that the file cannot hold. */
 size_t dwarf_names_most_dies(const struct dwarf_names *names);

@@ -1,79 +1,42 @@
-/* Reading call frame information.  The sections may be damaged: every read is within bounds, and
- * what is beyond them fails the entry. */
+/* Reading call frame information: libdw takes the entries apart, but not what their addresses are.
+ * The section may be damaged: every read is within bounds, and what is beyond them fails the entry.
+ */
 #include "symbols/eh_frame.h"
 
+#include <elfutils/libdw.h>
 #include <string.h>
 
 /* Pointer encodings: LSB Core 5.0, 10.5.1. */
 enum {
 	PE_ABSPTR = 0x00,
-	PE_ULEB128 = 0x01,
 	PE_UDATA2 = 0x02,
 	PE_UDATA4 = 0x03,
 	PE_UDATA8 = 0x04,
-	PE_SLEB128 = 0x09,
 	PE_SDATA2 = 0x0a,
 	PE_SDATA4 = 0x0b,
 	PE_SDATA8 = 0x0c,
 	PE_FORMAT = 0x0f,
 	PE_PCREL = 0x10,
 	PE_DATAREL = 0x30,
-	PE_APPLICATION = 0x70,
-	PE_OMIT = 0xff,
 };
 
 /* A place in the section; every read moves it on, and fails it for good at the end. */
 struct reader {
 	const struct elf_bytes *section;
-	size_t position, end;
+	const uint8_t *at, *end;
 	bool failed;
 };
 
 static uint64_t read_fixed(struct reader *reader, size_t size)
 {
 	uint64_t value = 0;
-	if (reader->failed || reader->end - reader->position < size) {
+	if (reader->failed || (size_t)(reader->end - reader->at) < size) {
 		reader->failed = true;
 		return 0;
 	}
-	memcpy(&value, reader->section->bytes + reader->position, size);
-	reader->position += size;
+	memcpy(&value, reader->at, size);
+	reader->at += size;
 	return value;
-}
-
-static uint64_t read_uleb(struct reader *reader)
-{
-	uint64_t value = 0;
-	for (unsigned int shift = 0;; shift += 7) {
-		uint8_t byte = read_fixed(reader, 1);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return value;
-	}
-}
-
-static int64_t read_sleb(struct reader *reader)
-{
-	uint64_t value = 0;
-	for (unsigned int shift = 0;; shift += 7) {
-		uint8_t byte = read_fixed(reader, 1);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte & 0x80)
-			continue;
-		if ((byte & 0x40) && shift + 7 < 64)
-			value |= ~(uint64_t)0 << (shift + 7);
-		return (int64_t)value;
-	}
-}
-
-static void skip(struct reader *reader, uint64_t n)
-{
-	if (reader->failed || n > reader->end - reader->position)
-		reader->failed = true;
-	else
-		reader->position += n;
 }
 
 static uint64_t read_format(struct reader *reader, uint8_t encoding)
@@ -91,10 +54,6 @@ static uint64_t read_format(struct reader *reader, uint8_t encoding)
 		return read_fixed(reader, 2);
 	case PE_SDATA2:
 		return (int64_t)(int16_t)read_fixed(reader, 2);
-	case PE_ULEB128:
-		return read_uleb(reader);
-	case PE_SLEB128:
-		return read_sleb(reader);
 	}
 	reader->failed = true;
 	return 0;
@@ -103,7 +62,7 @@ static uint64_t read_format(struct reader *reader, uint8_t encoding)
 /* A pointer; `data_base` is what DW_EH_PE_datarel counts from. */
 static uint64_t read_pointer(struct reader *reader, uint8_t encoding, uint64_t data_base)
 {
-	uint64_t here = reader->section->vaddr + reader->position;
+	uint64_t here = reader->section->vaddr + (uint64_t)(reader->at - reader->section->bytes);
 	uint64_t value = read_format(reader, encoding);
 	switch (encoding & ~PE_FORMAT) {
 	case PE_ABSPTR:
@@ -117,168 +76,90 @@ static uint64_t read_pointer(struct reader *reader, uint8_t encoding, uint64_t d
 	return 0;
 }
 
-/* The header of a CIE or FDE. */
-struct entry {
-	size_t offset;    /* of the length field */
-	size_t id_offset; /* of the CIE id or pointer */
-	uint64_t id;
-	size_t body; /* after it */
-	size_t end;
-	bool is_cie;
-};
-
-/* Reads the header at `offset`; false at the terminator, the end, or a damaged length. */
-static bool read_entry(const struct elf_bytes *section, enum eh_frame_kind kind, size_t offset,
-		       struct entry *entry)
+/* The DW_EH_PE_… of the addresses in the FDEs of a CIE; false: it cannot be told. */
+static bool address_encoding(const struct elf_bytes *section, const Dwarf_CIE *cie,
+			     uint8_t *encoding)
 {
-	struct reader reader = {section, offset, section->size, false};
-	uint64_t length = read_fixed(&reader, 4);
-	size_t id_size = 4;
-	if (length == UINT32_MAX) {
-		length = read_fixed(&reader, 8);
-		id_size = 8;
-	}
-	if (reader.failed || length < id_size || length > reader.end - reader.position)
-		return false;
-	entry->offset = offset;
-	entry->id_offset = reader.position;
-	entry->end = reader.position + length;
-	entry->id = read_fixed(&reader, id_size);
-	entry->body = reader.position;
-	uint64_t cie_id = kind == EH_FRAME ? 0 : id_size == 4 ? UINT32_MAX : UINT64_MAX;
-	entry->is_cie = entry->id == cie_id;
-	return true;
-}
-
-/* Augmentation data of a CIE with a "z…" string: only the address encoding matters here. */
-static void read_augmentation(struct reader *reader, const char *letters, struct eh_frame_cie *cie)
-{
-	cie->has_augmentation_data = true;
-	uint64_t length = read_uleb(reader);
-	size_t start = reader->position;
-	for (; *letters && !reader->failed; letters++) {
-		if (*letters == 'R')
-			cie->address_encoding = read_fixed(reader, 1);
-		else if (*letters == 'P')
-			read_format(reader, read_fixed(reader, 1));
-		else if (*letters == 'L')
-			read_fixed(reader, 1);
-		else if (*letters == 'S')
-			cie->signal_frame = true;
-		else if (*letters != 'B')
+	struct reader reader = {section, cie->augmentation_data,
+				cie->augmentation_data + cie->augmentation_data_size, false};
+	*encoding = PE_ABSPTR;
+	if (cie->augmentation[0] != 'z')
+		return true;
+	for (const char *letter = cie->augmentation + 1; *letter && !reader.failed; letter++) {
+		if (*letter == 'R')
+			*encoding = read_fixed(&reader, 1);
+		else if (*letter == 'P')
+			read_format(&reader, read_fixed(&reader, 1));
+		else if (*letter == 'L')
+			read_fixed(&reader, 1);
+		else if (*letter != 'S' && *letter != 'B')
 			break;
 	}
-	reader->position = start;
-	skip(reader, length);
+	return !reader.failed;
 }
 
-static bool read_cie(const struct elf_bytes *section, const struct entry *entry,
-		     struct eh_frame_cie *cie)
+/* Consecutive FDEs share a CIE, so the last one's encoding is kept. */
+struct cie {
+	Dwarf_Off offset;
+	bool known;
+	uint8_t encoding;
+};
+
+/* 1: the section ends, -1: what is at `at` cannot be understood; see dwarf_next_cfi. */
+static int next_entry(const struct elf_bytes *section, Dwarf_Off at, Dwarf_Off *next,
+		      Dwarf_CFI_Entry *entry)
 {
-	struct reader reader = {section, entry->body, entry->end, false};
-	*cie = (struct eh_frame_cie){.offset = entry->offset, .end = entry->end};
-	uint8_t version = read_fixed(&reader, 1);
-	const char *letters = (const char *)section->bytes + reader.position;
-	if (!memchr(letters, '\0', reader.end - reader.position))
-		return false;
-	skip(&reader, strlen(letters) + 1);
-	if (version >= 4)
-		skip(&reader, 2); /* sizes of addresses and segment selectors */
-	if (strcmp(letters, "eh") == 0)
-		skip(&reader, 8); /* GCC 2: a pointer to exception data */
-	cie->code_align = read_uleb(&reader);
-	cie->data_align = read_sleb(&reader);
-	cie->return_register = version == 1 ? read_fixed(&reader, 1) : read_uleb(&reader);
-	if (letters[0] == 'z')
-		read_augmentation(&reader, letters + 1, cie);
-	cie->instructions = reader.position;
-	return !reader.failed && (version == 1 || version == 3 || version == 4);
+	static const unsigned char ident[EI_NIDENT] = {
+		[EI_CLASS] = ELFCLASS64, [EI_DATA] = ELFDATA2LSB};
+	Elf_Data data = {.d_buf = (void *)section->bytes,
+			 .d_type = ELF_T_BYTE,
+			 .d_version = EV_CURRENT,
+			 .d_size = section->size};
+	return dwarf_next_cfi(ident, &data, true, at, next, entry);
 }
 
-/* Finds the CIE of an FDE; consecutive FDEs share one, so the last is kept in *cie. */
-static bool find_cie(const struct elf_bytes *section, enum eh_frame_kind kind,
-		     const struct entry *fde, struct eh_frame_cie *cie, bool *have_cie)
+static bool find_cie(const struct elf_bytes *section, Dwarf_Off offset, struct cie *cie)
 {
-	uint64_t offset = kind == EH_FRAME ? fde->id_offset - fde->id : fde->id;
-	if (*have_cie && cie->offset == offset)
+	Dwarf_CFI_Entry entry;
+	Dwarf_Off next;
+	if (cie->known && cie->offset == offset)
 		return true;
-	struct entry entry;
-	*have_cie = offset < section->size && read_entry(section, kind, offset, &entry) &&
-		    entry.is_cie && read_cie(section, &entry, cie);
-	return *have_cie;
+	cie->offset = offset;
+	cie->known = offset < section->size && next_entry(section, offset, &next, &entry) == 0 &&
+		     dwarf_cfi_cie_p(&entry) &&
+		     address_encoding(section, &entry.cie, &cie->encoding);
+	return cie->known;
 }
 
-static bool read_fde(const struct elf_bytes *section, const struct entry *entry,
-		     const struct eh_frame_cie *cie, struct eh_frame_fde *fde)
+struct rf_error *eh_frame_walk(const struct elf_bytes *section, eh_frame_visit_fn *visit,
+			       void *context)
 {
-	struct reader reader = {section, entry->body, entry->end, false};
-	uint64_t start = read_pointer(&reader, cie->address_encoding, 0);
-	uint64_t size = read_format(&reader, cie->address_encoding & PE_FORMAT);
-	if (cie->has_augmentation_data)
-		skip(&reader, read_uleb(&reader));
-	*fde = (struct eh_frame_fde){
-		.start = start,
-		.end = start + size,
-		.offset = entry->offset,
-		.instructions = reader.position,
-		.end_offset = entry->end,
-		.cie = cie,
-	};
-	return !reader.failed && fde->end > fde->start;
-}
-
-void eh_frame_walk(const struct elf_bytes *section, enum eh_frame_kind kind,
-		   eh_frame_visit_fn *visit, void *context)
-{
-	struct eh_frame_cie cie;
-	bool have_cie = false;
-	struct entry entry;
-	for (size_t at = 0; read_entry(section, kind, at, &entry); at = entry.end) {
-		struct eh_frame_fde fde;
-		if (entry.is_cie || !find_cie(section, kind, &entry, &cie, &have_cie) ||
-		    !read_fde(section, &entry, &cie, &fde))
+	struct cie cie = {.known = false};
+	struct rf_error *error = NULL;
+	int result;
+	for (Dwarf_Off at = 0, next = 0; !error; at = next) {
+		Dwarf_CFI_Entry entry;
+		result = next_entry(section, at, &next, &entry);
+		if (result > 0 || next <= at || next > section->size)
+			break;
+		if (result < 0 || dwarf_cfi_cie_p(&entry) ||
+		    !find_cie(section, entry.fde.CIE_pointer, &cie))
 			continue;
-		if (!visit(context, &fde))
-			return;
+		struct reader reader = {section, entry.fde.start, entry.fde.end, false};
+		const uint64_t start = read_pointer(&reader, cie.encoding, 0);
+		const uint64_t end = start + read_format(&reader, cie.encoding);
+		if (!reader.failed && start < end)
+			error = visit(context, start, end);
 	}
+	return error;
 }
 
 /* Reads the fixed part of an `.eh_frame_hdr`: LSB Core 5.0, 10.6.2. */
-static bool read_hdr(const struct elf_bytes *header, uint8_t *table_encoding, uint64_t *target,
-		     uint64_t *n_entries, size_t *table)
-{
-	struct reader reader = {header, 0, header->size, false};
-	if (read_fixed(&reader, 1) != 1)
-		return false;
-	uint8_t target_encoding = read_fixed(&reader, 1);
-	uint8_t count_encoding = read_fixed(&reader, 1);
-	*table_encoding = read_fixed(&reader, 1);
-	*target = read_pointer(&reader, target_encoding, header->vaddr);
-	if (reader.failed)
-		return false;
-	*n_entries = count_encoding == PE_OMIT ? 0 : read_pointer(&reader, count_encoding, 0);
-	if (reader.failed)
-		*n_entries = 0;
-	*table = reader.position;
-	return true;
-}
-
 bool eh_frame_hdr_target(const struct elf_bytes *header, uint64_t *vaddr)
 {
-	uint8_t encoding;
-	uint64_t n_entries;
-	size_t table;
-	return read_hdr(header, &encoding, vaddr, &n_entries, &table);
-}
-
-bool eh_frame_hdr_table(const struct elf_bytes *header, uint64_t *vaddr, uint64_t *n_entries)
-{
-	uint8_t encoding;
-	uint64_t target;
-	size_t table;
-	if (!read_hdr(header, &encoding, &target, n_entries, &table))
-		return false;
-	*vaddr = header->vaddr + table;
-	return encoding == (PE_DATAREL | PE_SDATA4) && *n_entries > 0 &&
-	       *n_entries <= (header->size - table) / 8;
+	struct reader reader = {header, header->bytes, header->bytes + header->size, false};
+	const uint8_t version = read_fixed(&reader, 1), encoding = read_fixed(&reader, 1);
+	(void)read_fixed(&reader, 2); /* encodings of what follows */
+	*vaddr = read_pointer(&reader, encoding, header->vaddr);
+	return version == 1 && !reader.failed;
 }

@@ -6,6 +6,7 @@
 #include "symbols/eh_frame.h"
 
 #include <assert.h>
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static struct rf_error *read_edges(struct elf_file *file)
 		Elf_Scn *section = elf_getscn(file->elf, i);
 		/* .tbss takes no place where its address says */
 		if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
-		    (header.sh_flags & SHF_TLS))
+		    (header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS))
 			continue;
 		file->edges[file->n_edges++] = header.sh_addr;
 		file->edges[file->n_edges++] = header.sh_addr + header.sh_size;
@@ -206,10 +207,9 @@ const struct elf_segment *elf_file_segment(const struct elf_file *file, uint64_t
 	return NULL;
 }
 
-bool elf_file_region(const struct elf_file *file, uint64_t vaddr, uint64_t *start, uint64_t *end)
+bool elf_file_stretch(const struct elf_file *file, uint64_t vaddr, uint64_t *start, uint64_t *end)
 {
-	const struct elf_segment *segment = elf_file_segment(file, vaddr);
-	if (!segment || !segment->executable)
+	if (!elf_file_segment(file, vaddr))
 		return false;
 	const size_t n_before = rf_search(file->n_edges, i, file->edges[i] <= vaddr);
 	/* The segment's own edges enclose it, so there is one on each side. */
@@ -217,6 +217,12 @@ bool elf_file_region(const struct elf_file *file, uint64_t vaddr, uint64_t *star
 	*start = file->edges[n_before - 1];
 	*end = file->edges[n_before];
 	return true;
+}
+
+bool elf_file_region(const struct elf_file *file, uint64_t vaddr, uint64_t *start, uint64_t *end)
+{
+	const struct elf_segment *segment = elf_file_segment(file, vaddr);
+	return segment && segment->executable && elf_file_stretch(file, vaddr, start, end);
 }
 
 bool elf_file_at(const struct elf_file *file, uint64_t vaddr, struct elf_bytes *out)
@@ -317,48 +323,9 @@ char *elf_file_hex(const uint8_t *bytes, size_t n)
 	return text;
 }
 
-/* Looks through one PT_NOTE segment; false when the build id is not in it. */
-static bool find_build_id(Elf_Data *data, struct elf_bytes *out)
-{
-	size_t position = 0, name, descriptor;
-	GElf_Nhdr note;
-	while ((position = gelf_getnote(data, position, &note, &name, &descriptor)) > 0) {
-		const uint8_t *bytes = data->d_buf;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
-		    memcmp(bytes + name, "GNU", sizeof("GNU")) == 0) {
-			*out = (struct elf_bytes){bytes + descriptor, note.n_descsz, 0};
-			return true;
-		}
-	}
-	return false;
-}
-
-/* What dwz makes has no segments. */
-static char *hex_of_section(const struct elf_file *file)
-{
-	GElf_Shdr header;
-	struct elf_bytes id;
-	Elf_Scn *section = find_section(file, ".note.gnu.build-id", &header);
-	Elf_Data *data = section && header.sh_type == SHT_NOTE ? elf_getdata(section, NULL) : NULL;
-	if (data && data->d_buf && find_build_id(data, &id))
-		return elf_file_hex(id.bytes, id.size);
-	return elf_file_hex(NULL, 0);
-}
-
 char *elf_file_build_id(const struct elf_file *file)
 {
-	size_t n;
-	if (elf_getphdrnum(file->elf, &n) != 0)
-		return hex_of_section(file);
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr phdr;
-		if (!gelf_getphdr(file->elf, i, &phdr) || phdr.p_type != PT_NOTE)
-			continue;
-		Elf_Data *data = elf_getdata_rawchunk(file->elf, phdr.p_offset, phdr.p_filesz,
-						      phdr.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-		struct elf_bytes id;
-		if (data && data->d_buf && find_build_id(data, &id))
-			return elf_file_hex(id.bytes, id.size);
-	}
-	return hex_of_section(file);
+	const void *id;
+	const ssize_t size = dwelf_elf_gnu_build_id(file->elf, &id);
+	return elf_file_hex(id, size > 0 ? (size_t)size : 0);
 }

@@ -44,6 +44,9 @@ void elf_file_close(struct elf_file *file);
 uint64_t elf_file_vaddr(const struct elf_file *file, uint64_t offset);
 /* The segment that holds `vaddr`, or NULL. */
 const struct elf_segment *elf_file_segment(const struct elf_file *file, uint64_t vaddr);
+/* The section around `vaddr`, or what lies between sections inside its segment.  False outside
+ * every segment. */
+bool elf_file_stretch(const struct elf_file *file, uint64_t vaddr, uint64_t *start, uint64_t *end);
 /* The executable region around `vaddr`: its section, or what lies between sections inside its
  * executable segment.  False outside every executable segment. */
 bool elf_file_region(const struct elf_file *file, uint64_t vaddr, uint64_t *start, uint64_t *end);

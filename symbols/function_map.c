@@ -3,8 +3,8 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "symbols/overlaps.h"
 
-#include <assert.h>
 #include <string.h>
 
 void function_map_deinit(struct function_map *map)
@@ -33,11 +33,6 @@ struct rf_error *function_map_append(struct function_map *map, uint64_t start, u
 	return end <= start ? NULL : push(map, &range);
 }
 
-static size_t leading_underscores(const char *name)
-{
-	return strspn(name, "_");
-}
-
 /* Best name first: global before weak before local, then fewer leading underscores (the name
  * that people write), then the shorter, then the alphabet, so that the choice never depends on
  * the order of the table. */
@@ -47,7 +42,7 @@ static int compare_names(const struct function_range *a, const struct function_r
 		return !a->raw - !b->raw;
 	if (a->rank != b->rank)
 		return a->rank - b->rank;
-	size_t under_a = leading_underscores(a->raw), under_b = leading_underscores(b->raw);
+	size_t under_a = strspn(a->raw, "_"), under_b = strspn(b->raw, "_");
 	if (under_a != under_b)
 		return under_a < under_b ? -1 : 1;
 	size_t length_a = strlen(a->raw), length_b = strlen(b->raw);
@@ -83,65 +78,31 @@ static void merge_aliases(struct function_map *map)
 	map->n_ranges = kept;
 }
 
-/* The sweep that flattens nested and overlapping ranges: `open` is a stack of the ranges that
- * hold the current position, the innermost last. */
-struct sweep {
-	struct function_map flat;
-	struct function_range *open;
-	size_t n_open, cap_open;
-	uint64_t position;
-};
-
-static struct rf_error *emit_up_to(struct sweep *sweep, uint64_t end)
+static struct rf_error *add_piece(void *context, uint64_t start, uint64_t end,
+				  const struct ranked_range *top)
 {
-	assert(sweep->n_open > 0);
-	const struct function_range *inner = &sweep->open[sweep->n_open - 1];
-	const uint64_t start = sweep->position;
-	if (start >= end)
-		return NULL;
-	sweep->position = end;
-	return function_map_append(&sweep->flat, start, end, inner->raw, inner->suffix,
-				   inner->rank);
+	const struct function_range *range = top->owner;
+	return function_map_append(context, start, end, range->raw, range->suffix, range->rank);
 }
 
-/* Closes every open range that ends at or before `limit`, emitting what is left of it. */
-static struct rf_error *close_up_to(struct sweep *sweep, uint64_t limit)
-{
-	struct rf_error *error = NULL;
-	while (!error && sweep->n_open && sweep->open[sweep->n_open - 1].end <= limit) {
-		error = emit_up_to(sweep, sweep->open[sweep->n_open - 1].end);
-		sweep->n_open--;
-	}
-	return error;
-}
-
-static struct rf_error *sweep_range(struct sweep *sweep, const struct function_range *range)
-{
-	struct rf_error *error = close_up_to(sweep, range->start);
-	if (!error && sweep->n_open)
-		error = emit_up_to(sweep, range->start);
-	sweep->position = range->start;
-	if (!error && !rf_array_push(sweep->open, sweep->n_open, sweep->cap_open, *range))
-		error = rf_error_no_memory();
-	return error;
-}
-
+/* Of ranges that are nested or overlap the one that starts last holds. */
 struct rf_error *function_map_settle(struct function_map *map)
 {
+	struct function_map flat = {0};
 	if (!map->n_ranges)
 		return NULL;
 	qsort(map->ranges, map->n_ranges, sizeof(*map->ranges), compare_ranges);
 	merge_aliases(map);
-	struct sweep sweep = {0};
-	struct rf_error *error = NULL;
-	for (size_t i = 0; !error && i < map->n_ranges; i++)
-		error = sweep_range(&sweep, &map->ranges[i]);
+	struct ranked_range *ranked = malloc(map->n_ranges * sizeof(*ranked));
+	for (size_t i = 0; ranked && i < map->n_ranges; i++)
+		ranked[i] = (struct ranked_range){map->ranges[i].start, map->ranges[i].end,
+						  (uint32_t)i, &map->ranges[i]};
+	struct rf_error *error = ranked ? overlaps_flatten(ranked, map->n_ranges, add_piece, &flat)
+					: rf_error_no_memory();
+	free(ranked);
+	function_map_deinit(error ? &flat : map);
 	if (!error)
-		error = close_up_to(&sweep, UINT64_MAX);
-	free(sweep.open);
-	function_map_deinit(error ? &sweep.flat : map);
-	if (!error)
-		*map = sweep.flat;
+		*map = flat;
 	return error;
 }
 

@@ -5,6 +5,7 @@
 #include "base/search.h"
 #include "symbols/overlaps.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,37 +25,27 @@ struct perf_map {
 
 /* ---- lines ---- */
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9'                 ? c - '0'
-	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-						    : -1;
-}
-
 /* A hexadecimal number and the blank behind it. */
-static bool take_hex(const char **at, const char *end, uint64_t *value)
+static bool take_hex(char **at, uint64_t *value)
 {
-	const char *from = *at;
-	if (end - from > 2 && from[0] == '0' && (from[1] | 32) == 'x')
-		from += 2;
-	const char *first = from;
-	for (*value = 0; from < end && hex_digit(*from) >= 0 && from - first < 16; from++)
-		*value = *value << 4 | (uint64_t)hex_digit(*from);
-	*at = from + 1;
-	return from > first && from < end && *from == ' ';
+	if (!isxdigit((unsigned char)**at))
+		return false;
+	errno = 0;
+	*value = strtoull(*at, at, 16);
+	return !errno && *(*at)++ == ' ';
 }
 
 /* `end` points at the line's end, which becomes a NUL. */
 static bool parse_line(char *line, char *end, struct ranked_range *entry)
 {
-	const char *at = line;
+	char *at = line;
 	uint64_t size;
-	if (!take_hex(&at, end, &entry->start) || !take_hex(&at, end, &size))
+	if (!take_hex(&at, &entry->start) || !take_hex(&at, &size))
 		return false;
 	if (end > at && end[-1] == '\r')
 		end--;
 	if (end - at > PERF_MAP_MAX_NAME)
-		end = (char *)at + PERF_MAP_MAX_NAME;
+		end = at + PERF_MAP_MAX_NAME;
 	*end = '\0';
 	entry->owner = at;
 	return *at && size && !__builtin_add_overflow(entry->start, size, &entry->end);
@@ -113,9 +104,31 @@ static struct rf_error *build(struct perf_map *map, size_t size)
 
 /* ---- the map ---- */
 
-/* Takes `text`, which has room for one more byte. */
-static struct perf_map *map_of(char *text, size_t size)
+/* The text in a file, or the end of a long one, with room for one more byte; NULL: it cannot be
+ * read. */
+static char *read_text(int fd, size_t *size)
 {
+	struct stat status;
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+		return NULL;
+	size_t length = (size_t)status.st_size;
+	size_t skip = length > PERF_MAP_MAX_BYTES ? length - PERF_MAP_MAX_BYTES : 0;
+	char *text = malloc(length - skip + 1);
+	for (*size = 0; text && *size < length - skip;) {
+		ssize_t n = pread(fd, text + *size, length - skip - *size, (off_t)(skip + *size));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		*size += (size_t)n;
+	}
+	return text;
+}
+
+struct perf_map *perf_map_read(int fd)
+{
+	size_t size;
+	char *text = read_text(fd, &size);
 	struct perf_map *map = text ? calloc(1, sizeof(*map)) : NULL;
 	if (!map) {
 		free(text);
@@ -127,34 +140,6 @@ static struct perf_map *map_of(char *text, size_t size)
 		return map;
 	perf_map_destroy(map); /* memory is short */
 	return NULL;
-}
-
-struct perf_map *perf_map_parse(const char *text, size_t size)
-{
-	size_t skip = size > PERF_MAP_MAX_BYTES ? size - PERF_MAP_MAX_BYTES : 0;
-	char *copy = malloc(size - skip + 1);
-	if (copy && size)
-		memcpy(copy, text + skip, size - skip);
-	return map_of(copy, size - skip);
-}
-
-struct perf_map *perf_map_read(int fd)
-{
-	struct stat status;
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-		return NULL;
-	size_t length = (size_t)status.st_size;
-	size_t skip = length > PERF_MAP_MAX_BYTES ? length - PERF_MAP_MAX_BYTES : 0, done = 0;
-	char *text = malloc(length - skip + 1);
-	while (text && done < length - skip) {
-		ssize_t n = pread(fd, text + done, length - skip - done, (off_t)(skip + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		done += (size_t)n;
-	}
-	return map_of(text, done);
 }
 
 void perf_map_destroy(struct perf_map *map)

@@ -12,10 +12,9 @@
 #define PERF_MAP_MAX_NAME 1023
 
 struct perf_map;
-/* Code moves and its memory is used again: where entries overlap, the one written last holds. Lines
- * that are none are left out.  NULL when memory is short.  For tests and fuzzing. */
-struct perf_map *perf_map_parse(const char *text, size_t size);
-/* Reads the file from its beginning, or of a long one the end; NULL when that fails. */
+/* Reads the file from its beginning, or of a long one the end; NULL when that fails.  Code moves
+ * and its memory is used again: where entries overlap, the one written last holds.  Lines that are
+ * none are left out. */
 struct perf_map *perf_map_read(int fd);
 void perf_map_destroy(struct perf_map *map);
 

@@ -321,7 +321,7 @@ static struct rf_error *open_symbols(struct module_work *work, bool is_vdso)
 			       : NULL;
 	if (module->path[0] == '[')
 		return NULL;
-	return symbol_module_open_with(module->path, work->fetcher, &work->symbols);
+	return symbol_module_open(module->path, work->fetcher, &work->symbols);
 }
 
 /* A file that was replaced since the run would give wrong names: better none. */

@@ -41,34 +41,26 @@ static uint64_t shift_of(const struct symbol_module *module, int file)
 }
 
 struct fde_layer {
-	const struct symbol_module *module;
+	const struct elf_file *image;
 	struct function_map *functions;
-	struct rf_error *error;
 };
 
-static bool add_fde(void *context, const struct eh_frame_fde *fde)
+static struct rf_error *add_fde(void *context, uint64_t start, uint64_t end)
 {
-	struct fde_layer *layer = context;
-	const struct elf_segment *segment =
-		elf_file_segment(&layer->module->files[FILE_ITSELF], fde->start);
+	const struct fde_layer *layer = context;
+	const struct elf_segment *segment = elf_file_segment(layer->image, start);
 	if (!segment || !segment->executable)
-		return true;
-	uint64_t left = segment->vaddr + segment->memory_size - fde->start;
-	uint64_t size = fde->end - fde->start;
-	layer->error =
-		function_map_append(layer->functions, fde->start,
-				    fde->start + (size < left ? size : left), NULL, "", RANK_LOCAL);
-	return !layer->error;
+		return NULL;
+	const uint64_t limit = segment->vaddr + segment->memory_size;
+	return function_map_append(layer->functions, start, end < limit ? end : limit, NULL, "",
+				   RANK_LOCAL);
 }
 
-static struct rf_error *read_fdes(const struct symbol_module *module,
-				  struct function_map *functions)
+static struct rf_error *read_fdes(const struct elf_file *image, struct function_map *functions)
 {
 	struct elf_bytes section;
-	struct fde_layer layer = {module, functions, NULL};
-	if (elf_file_eh_frame(&module->files[FILE_ITSELF], &section))
-		eh_frame_walk(&section, EH_FRAME, add_fde, &layer);
-	return layer.error;
+	struct fde_layer layer = {image, functions};
+	return elf_file_eh_frame(image, &section) ? eh_frame_walk(&section, add_fde, &layer) : NULL;
 }
 
 /* A symbol without a size ends where the FDE of the same start ends, else at the next FDE: hidden
@@ -107,7 +99,7 @@ static struct rf_error *merge_layers(struct symbol_module *module, struct layers
 	if (!error)
 		error = function_map_settle(&layers->unsized);
 	if (!error)
-		error = read_fdes(module, &layers->fdes);
+		error = read_fdes(image, &layers->fdes);
 	if (!error)
 		error = function_map_settle(&layers->fdes);
 	if (error)
@@ -207,17 +199,12 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 	return error;
 }
 
-struct rf_error *symbol_module_open_with(const char *path, const struct symbol_fetcher *fetcher,
-					 struct symbol_module **out)
+struct rf_error *symbol_module_open(const char *path, const struct symbol_fetcher *fetcher,
+				    struct symbol_module **out)
 {
 	struct elf_file file;
 	struct rf_error *error = elf_file_open(path, &file);
 	return error ? error : create_module(path, true, &file, fetcher, out);
-}
-
-struct rf_error *symbol_module_open(const char *path, struct symbol_module **out)
-{
-	return symbol_module_open_with(path, NULL, out);
 }
 
 struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,
@@ -373,12 +360,13 @@ static char *make_name(const struct symbol_module *module, const struct function
 static void look_up(struct symbol_module *module, struct function_range *range)
 {
 	char *name = make_name(module, range);
+	uint64_t end;
 	if (name && rf_array_push(module->names, module->n_names, module->cap_names, name))
 		range->name = name;
 	else
 		free(name);
 	if (module_dwarf(module))
-		dwarf_names_line(module->dwarf, range->start, &range->file, &range->line);
+		dwarf_names_line(module->dwarf, range->start, &range->file, &range->line, &end);
 }
 
 bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *symbol)
@@ -398,17 +386,11 @@ bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *sy
 	return true;
 }
 
-bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file,
-			uint32_t *line)
-{
-	return module_dwarf(module) && dwarf_names_caller_line(module->dwarf, vaddr, file, line);
-}
-
 bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file,
 		       uint32_t *line, uint64_t *end)
 {
-	*end = module_dwarf(module) ? dwarf_names_line_end(module->dwarf, vaddr) : UINT64_MAX;
-	return module_dwarf(module) && dwarf_names_line(module->dwarf, vaddr, file, line);
+	*end = UINT64_MAX;
+	return module_dwarf(module) && dwarf_names_line(module->dwarf, vaddr, file, line, end);
 }
 
 const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr,
@@ -418,4 +400,26 @@ const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t
 	if (!module->inlines && module_dwarf(module))
 		module->inlines = dwarf_inlines_create(module->dwarf);
 	return module->inlines ? dwarf_inlines_find(module->inlines, vaddr, end) : NULL;
+}
+
+static bool is_system_header(const char *file)
+{
+	return strncmp(file, "/usr/", 5) == 0;
+}
+
+bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file,
+			uint32_t *line)
+{
+	uint64_t end;
+	if (!symbol_line_range(module, vaddr, file, line, &end))
+		return false;
+	if (!is_system_header(*file))
+		return true;
+	const struct dwarf_inline *call = symbol_inlined(module, vaddr, &end);
+	for (; call && is_system_header(*file); call = call->caller)
+		if (call->call_file[0] && call->call_line) {
+			*file = call->call_file;
+			*line = call->call_line;
+		}
+	return true;
 }

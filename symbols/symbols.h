@@ -8,12 +8,6 @@
 
 struct symbol_module; /* one ELF file, opened */
 
-/* Opens the symbols of the ELF file at `path` (with debug files found by build id or
- * .gnu_debuglink in the usual places, no network).  A file that is gone or not ELF is an error. */
-struct rf_error *symbol_module_open(const char *path, struct symbol_module **out);
-/* The same for an ELF image in memory (the vdso); the bytes are copied. */
-struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,
-					  struct symbol_module **out);
 /* Where debug files come from that are not on this machine. */
 struct symbol_fetcher {
 	/* The path of the debug file of a build id, valid until the next call; NULL: there is none.
@@ -23,10 +17,16 @@ struct symbol_fetcher {
 	void (*refuse)(void *context, const char *module, const char *path);
 	void *context;
 };
-/* As symbol_module_open; `fetcher` (or NULL) is asked when there is no debug information here, or a
- * part of it is not; it must outlive the module. */
-struct rf_error *symbol_module_open_with(const char *path, const struct symbol_fetcher *fetcher,
-					 struct symbol_module **out);
+
+/* Opens the symbols of the ELF file at `path`, with debug files found by build id or .gnu_debuglink
+ * in the usual places.  `fetcher` (or NULL: no network) is asked when there is no debug information
+ * here, or a part of it is not; it must outlive the module.  A file that is gone or not ELF is an
+ * error. */
+struct rf_error *symbol_module_open(const char *path, const struct symbol_fetcher *fetcher,
+				    struct symbol_module **out);
+/* The same for an ELF image in memory (the vdso); the bytes are copied. */
+struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,
+					  struct symbol_module **out);
 void symbol_module_close(struct symbol_module *module);
 
 /* Build id in lower-case hex; "" when there is none. */

@@ -1,396 +1,168 @@
-/* libunwind's remote interface over one sample: registers and stack bytes come from the sample,
- * everything else from the mapped files. */
+/* Stacks of samples, unwound by the call frame information of the mapped files, which libdw reads:
+ * the registers and the stack's bytes come from the sample, everything else from the files. */
 #include "symbols/unwind.h"
 
 #include "base/array.h"
 #include "base/search.h"
-#include "symbols/unwind_file.h"
+#include "base/u64_map.h"
+#include "symbols/elf_file.h"
+#include "symbols/vdso.h"
 
-#include <libunwind.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
-/* Exported by libunwind for callers that find tables by themselves, but in no public header. */
-extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip,
-					      unw_dyn_info_t *info, unw_proc_info_t *proc,
-					      int need_unwind_info, void *context);
-
-/* Address spaces kept: one per set of mappings.  Old ones matter while samples of several
- * processes alternate. */
-#define MAX_SPACES 16
-/* Words that libunwind may read for one walk.  A cold frame takes about a hundred; this is what
- * ends a walk through damaged unwind information, whatever its instructions say. */
-#define MAX_READS 200000
 /* A frame without unwind information is believed only up to this size. */
 #define MAX_GUESSED_FRAME 0x10000
-/* Unwind rules that libunwind keeps for each address space (a power of two is what it makes). */
-#define CACHED_RULES 4096
+/* Places of a file whose rules are kept; then they are forgotten, and read again. */
+#define MAX_KEPT_RULES 65536
+/* Values that an expression may have on its stack. */
+#define MAX_VALUES 32
 
-struct unwind_module {
-	uint64_t start, end, bias; /* run-time addresses [start, end) of all its segments */
-	struct unwind_file *file;
+/* Registers by their numbers in DWARF (psABI x86-64 1.0, figure 3.36). */
+enum { DWARF_RBX = 3, DWARF_RBP = 6, DWARF_RSP = 7, DWARF_R12 = 12, DWARF_RIP = 16, N_REGISTERS };
+
+/* Those that a sample has, and that a caller expects to find unchanged. */
+static const int kept_registers[] = {DWARF_RBX,     DWARF_RBP,     DWARF_RSP,     DWARF_R12,
+				     DWARF_R12 + 1, DWARF_R12 + 2, DWARF_R12 + 3, DWARF_RIP};
+enum { N_KEPT = sizeof(kept_registers) / sizeof(*kept_registers) };
+
+struct registers {
+	uint64_t values[N_REGISTERS];
+	uint32_t known; /* bit n: register n is */
 };
 
-/* A set of mappings, and what libunwind has learned about it. */
-struct unwind_space {
-	unw_addr_space_t handle;
-	struct unwind_mapping *mappings; /* a copy */
-	size_t n_mappings;
-	struct unwind_module *modules; /* sorted by start */
-	size_t n_modules, cap_modules;
-	uint64_t last_used;
+/* A mapped file, and the rules that were asked for, by the addresses that they are for. */
+struct unwind_file {
+	char *path;
+	bool usable; /* `elf` is open */
+	struct elf_file elf;
+	Dwarf_CFI *eh_frame, *debug_frame; /* or NULL */
+	Dwarf *dwarf;                      /* `debug_frame` is part of it */
+	bool debug_frame_opened;
+	struct u64_map rule_at; /* address + 1 → index; NULL there: it has none */
+	Dwarf_Frame **rules;
+	size_t n_rules, cap_rules;
 };
+
+/* Mappings of one number are mostly of one file, sample after sample. */
+#define N_RECENT 256
 
 struct unwinder {
 	struct unwind_file **files;
 	size_t n_files, cap_files;
-	struct unwind_space *spaces[MAX_SPACES];
-	uint64_t clock;
+	struct unwind_file *recent[N_RECENT]; /* by the number of the mapping */
 };
 
-/* One walk: the context of libunwind's callbacks. */
+/* One walk, and where it is. */
 struct walk {
-	const struct unwind_space *space;
-	const struct unwind_module *module; /* of the last read */
-	struct unwind_regs regs;
+	struct unwinder *unwinder;
+	const struct unwind_mapping *mappings;
+	size_t n_mappings;
 	const uint8_t *stack;
 	uint64_t stack_start;
 	size_t stack_size;
-	size_t reads_left;
+	struct registers registers;
+	Dwarf_Frame *rules;   /* of the frame; NULL: there are none */
+	bool is_signal_frame; /* the code that a signal handler returns to */
 };
 
-/* --- Memory and registers --- */
+/* ---- files ---- */
 
-static const struct unwind_module *find_module(struct walk *walk, uint64_t address)
+static struct rf_error *open_elf(const char *path, struct elf_file *elf)
 {
-	const struct unwind_space *space = walk->space;
-	if (walk->module && address >= walk->module->start && address < walk->module->end)
-		return walk->module;
-	const size_t n = rf_search(space->n_modules, i, space->modules[i].start <= address);
-	if (!n || address >= space->modules[n - 1].end)
+	const void *image;
+	size_t size;
+	if (strcmp(path, "[vdso]") == 0 && vdso_image(&image, &size))
+		return elf_file_open_image(path, image, size, elf);
+	if (path[0] != '/')
+		return rf_error_create(RF_EUNAVAILABLE, NULL, "%s is no file", path);
+	return elf_file_open(path, elf);
+}
+
+static void forget_rules(struct unwind_file *file)
+{
+	for (size_t i = 0; i < file->n_rules; i++)
+		free(file->rules[i]);
+	file->n_rules = 0;
+	u64_map_deinit(&file->rule_at);
+}
+
+static void file_destroy(struct unwind_file *file)
+{
+	if (!file)
+		return;
+	forget_rules(file);
+	free(file->rules);
+	dwarf_cfi_end(file->eh_frame);
+	dwarf_end(file->dwarf);
+	if (file->usable)
+		elf_file_close(&file->elf);
+	free(file->path);
+	free(file);
+}
+
+/* One that cannot be opened is still a file, but not usable; NULL: no memory. */
+static struct unwind_file *file_create(const char *path)
+{
+	struct unwind_file *file = calloc(1, sizeof(*file));
+	if (!file || !(file->path = strdup(path))) {
+		free(file);
 		return NULL;
-	return walk->module = &space->modules[n - 1];
-}
-
-static bool read_stack(const struct walk *walk, uint64_t address, uint64_t *value)
-{
-	uint64_t into = address - walk->stack_start;
-	if (walk->stack_size < sizeof(*value) || into > walk->stack_size - sizeof(*value))
-		return false;
-	memcpy(value, walk->stack + into, sizeof(*value));
-	return true;
-}
-
-/* Copies a word out of `bytes`; past their end it is filled up with zeros (libunwind reads whole
- * aligned words where it needs a byte). */
-static bool read_word(const uint8_t *bytes, size_t left, uint64_t *value)
-{
-	*value = 0;
-	memcpy(value, bytes, left < sizeof(*value) ? left : sizeof(*value));
-	return left > 0;
-}
-
-/* The table that unwind_file_make_table made lies at the module's bias plus made_vaddr. */
-static bool read_made(const struct walk *walk, uint64_t address, uint64_t *value)
-{
-	for (size_t i = 0; i < walk->space->n_modules; i++) {
-		const struct unwind_module *module = &walk->space->modules[i];
-		uint64_t into = address - module->bias - module->file->made_vaddr;
-		if (into < module->file->made_size)
-			return read_word(module->file->made + into, module->file->made_size - into,
-					 value);
 	}
-	return false;
+	struct rf_error *error = open_elf(path, &file->elf);
+	file->usable = !error;
+	rf_error_destroy(error);
+	if (file->usable)
+		file->eh_frame = dwarf_getcfi_elf(file->elf.elf);
+	return file;
 }
-
-static bool read_memory(struct walk *walk, uint64_t address, uint64_t *value)
-{
-	if (read_stack(walk, address, value))
-		return true;
-	if (address >> 48)
-		return read_made(walk, address, value);
-	const struct unwind_module *module = find_module(walk, address);
-	struct elf_bytes bytes;
-	return module && elf_file_at(&module->file->elf, address - module->bias, &bytes) &&
-	       read_word(bytes.bytes, bytes.size, value);
-}
-
-static int access_mem(unw_addr_space_t handle, unw_word_t address, unw_word_t *value, int write,
-		      void *context)
-{
-	struct walk *walk = context;
-	if (write || !walk->reads_left)
-		return -UNW_EINVAL;
-	walk->reads_left--;
-	return read_memory(walk, address, value) ? 0 : -UNW_EINVAL;
-}
-
-static uint64_t *register_of(struct unwind_regs *regs, unw_regnum_t number)
-{
-	switch (number) {
-	case UNW_X86_64_RIP:
-		return &regs->ip;
-	case UNW_X86_64_RSP:
-		return &regs->sp;
-	case UNW_X86_64_RBP:
-		return &regs->bp;
-	case UNW_X86_64_RBX:
-		return &regs->bx;
-	case UNW_X86_64_R12:
-		return &regs->r12;
-	case UNW_X86_64_R13:
-		return &regs->r13;
-	case UNW_X86_64_R14:
-		return &regs->r14;
-	case UNW_X86_64_R15:
-		return &regs->r15;
-	}
-	return NULL;
-}
-
-static int access_reg(unw_addr_space_t handle, unw_regnum_t number, unw_word_t *value, int write,
-		      void *context)
-{
-	struct walk *walk = context;
-	uint64_t *saved = register_of(&walk->regs, number);
-	if (write || !saved)
-		return -UNW_EBADREG;
-	*value = *saved;
-	return 0;
-}
-
-static int access_fpreg(unw_addr_space_t handle, unw_regnum_t number, unw_fpreg_t *value, int write,
-			void *context)
-{
-	return -UNW_EBADREG;
-}
-
-static int get_dyn_info_list_addr(unw_addr_space_t handle, unw_word_t *list, void *context)
-{
-	return -UNW_ENOINFO;
-}
-
-static int resume(unw_addr_space_t handle, unw_cursor_t *cursor, void *context)
-{
-	return -UNW_EINVAL;
-}
-
-static int get_proc_name(unw_addr_space_t handle, unw_word_t ip, char *name, size_t size,
-			 unw_word_t *offset, void *context)
-{
-	return -UNW_EINVAL;
-}
-
-/* --- Unwind tables --- */
-
-/* libunwind frees what it made of the tables by itself. */
-static void put_unwind_info(unw_addr_space_t handle, unw_proc_info_t *proc, void *context)
-{
-}
-
-static int search_own(unw_addr_space_t handle, const struct unwind_module *module, unw_word_t ip,
-		      unw_proc_info_t *proc, int need_unwind_info, void *context)
-{
-	const struct unwind_file *file = module->file;
-	if (!file->n_entries)
-		return -UNW_ENOINFO;
-	unw_dyn_info_t info = {
-		.start_ip = module->start,
-		.end_ip = module->end,
-		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
-		.u.rti =
-			{
-				.segbase = module->bias + file->header_vaddr,
-				.table_len = file->n_entries, /* in words; an entry is one */
-				.table_data = module->bias + file->table_vaddr,
-			},
-	};
-	return UNW_OBJ(dwarf_search_unwind_table)(handle, ip, &info, proc, need_unwind_info,
-						  context);
-}
-
-static int search_made(unw_addr_space_t handle, const struct unwind_module *module, unw_word_t ip,
-		       unw_proc_info_t *proc, int need_unwind_info, void *context)
-{
-	unwind_file_make_table(module->file);
-	if (!module->file->n_made)
-		return -UNW_ENOINFO;
-	unw_dyn_info_t info = {
-		.start_ip = module->start,
-		.end_ip = module->end,
-		.format = UNW_INFO_FORMAT_IP_OFFSET,
-		.u.rti =
-			{
-				.segbase = module->bias + module->file->made_vaddr,
-				.table_len = module->file->n_made,
-				.table_data = module->bias + module->file->made_vaddr,
-			},
-	};
-	return UNW_OBJ(dwarf_search_unwind_table)(handle, ip, &info, proc, need_unwind_info,
-						  context);
-}
-
-/* The code that a signal handler returns to: mov $15 (rt_sigreturn), %rax; syscall.  GDB and
- * libunwind know it by the same bytes. */
-static bool is_sigreturn(struct walk *walk, uint64_t ip)
-{
-	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	uint64_t words[2];
-	return read_memory(walk, ip, &words[0]) && read_memory(walk, ip + 8, &words[1]) &&
-	       memcmp(words, code, sizeof(code)) == 0;
-}
-
-static int find_proc_info(unw_addr_space_t handle, unw_word_t ip, unw_proc_info_t *proc,
-			  int need_unwind_info, void *context)
-{
-	struct walk *walk = context;
-	const struct unwind_module *module = find_module(walk, ip);
-	int result = -UNW_ENOINFO;
-	memset(proc, 0, sizeof(*proc));
-	if (module)
-		result = search_own(handle, module, ip, proc, need_unwind_info, context);
-	if (module && result == -UNW_ENOINFO)
-		result = search_made(handle, module, ip, proc, need_unwind_info, context);
-	if (result != -UNW_ENOINFO)
-		return result;
-	/* On "no info" libunwind goes on by itself: right for a signal frame (its caller looks up
-	 * ip - 1), but its other guesses are made better by step_by_frame_pointer. */
-	return is_sigreturn(walk, ip) || is_sigreturn(walk, ip + 1) ? -UNW_ENOINFO
-								    : -UNW_EINVALIDIP;
-}
-
-static unw_accessors_t accessors = {
-	.find_proc_info = find_proc_info,
-	.put_unwind_info = put_unwind_info,
-	.get_dyn_info_list_addr = get_dyn_info_list_addr,
-	.access_mem = access_mem,
-	.access_reg = access_reg,
-	.access_fpreg = access_fpreg,
-	.resume = resume,
-	.get_proc_name = get_proc_name,
-};
-
-/* --- Files and address spaces --- */
 
 static struct unwind_file *find_file(struct unwinder *unwinder, const char *path)
 {
 	for (size_t i = 0; i < unwinder->n_files; i++)
 		if (strcmp(unwinder->files[i]->path, path) == 0)
 			return unwinder->files[i];
-	if (unwinder->n_files >= INT16_MAX - 1)
-		return NULL;
-	struct unwind_file *file = unwind_file_create(path, unwinder->n_files);
+	struct unwind_file *file = file_create(path);
 	if (file && rf_array_push(unwinder->files, unwinder->n_files, unwinder->cap_files, file))
 		return file;
-	unwind_file_destroy(file);
+	file_destroy(file);
 	return NULL;
 }
 
-/* A file's mappings share one bias; each (file, bias) is one module. */
-static void add_module(struct unwinder *unwinder, struct unwind_space *space,
-		       const struct unwind_mapping *mapping)
+/* Some compilers leave .eh_frame out, and programs in assembly have it here alone. */
+static Dwarf_CFI *debug_frame_of(struct unwind_file *file)
 {
-	struct unwind_file *file = find_file(unwinder, mapping->path);
-	uint64_t vaddr = file && file->usable ? elf_file_vaddr(&file->elf, mapping->file_offset)
-					      : UINT64_MAX;
-	if (vaddr == UINT64_MAX)
-		return;
-	uint64_t bias = mapping->start - vaddr;
-	struct unwind_module module = {bias + file->elf.low, bias + file->elf.high, bias, file};
-	for (size_t i = 0; i < space->n_modules; i++)
-		if (space->modules[i].file == file && space->modules[i].bias == bias)
-			return;
-	if (module.start < module.end)
-		(void)rf_array_push(space->modules, space->n_modules, space->cap_modules, module);
-}
-
-static int compare_modules(const void *left, const void *right)
-{
-	const struct unwind_module *a = left, *b = right;
-	return a->start < b->start ? -1 : a->start > b->start;
-}
-
-static void space_destroy(struct unwind_space *space)
-{
-	if (!space)
-		return;
-	if (space->handle)
-		unw_destroy_addr_space(space->handle);
-	for (size_t i = 0; space->mappings && i < space->n_mappings; i++)
-		free((char *)space->mappings[i].path);
-	free(space->mappings);
-	free(space->modules);
-	free(space);
-}
-
-static bool copy_mappings(struct unwind_space *space, const struct unwind_mapping *mappings,
-			  size_t n)
-{
-	space->mappings = calloc(n + 1, sizeof(*mappings));
-	if (!space->mappings)
-		return false;
-	space->n_mappings = n;
-	for (size_t i = 0; i < n; i++) {
-		space->mappings[i] = mappings[i];
-		space->mappings[i].path = strdup(mappings[i].path ? mappings[i].path : "");
-		if (!space->mappings[i].path)
-			return false;
+	struct elf_bytes section;
+	if (!file->debug_frame_opened && elf_file_section(&file->elf, ".debug_frame", &section)) {
+		file->dwarf = dwarf_begin_elf(file->elf.elf, DWARF_C_READ, NULL);
+		file->debug_frame = file->dwarf ? dwarf_getcfi(file->dwarf) : NULL;
 	}
-	return true;
+	file->debug_frame_opened = true;
+	return file->debug_frame;
 }
 
-static struct unwind_space *space_create(struct unwinder *unwinder,
-					 const struct unwind_mapping *mappings, size_t n)
+/* The rules of the code at `vaddr`, or NULL. */
+static Dwarf_Frame *find_rules(struct unwind_file *file, uint64_t vaddr)
 {
-	struct unwind_space *space = calloc(1, sizeof(*space));
-	if (!space || !copy_mappings(space, mappings, n) ||
-	    !(space->handle = unw_create_addr_space(&accessors, 0))) {
-		space_destroy(space);
+	const uint32_t *known = u64_map_find(&file->rule_at, vaddr + 1);
+	if (known)
+		return file->rules[*known];
+	Dwarf_Frame *rules;
+	if (dwarf_cfi_addrframe(file->eh_frame, vaddr, &rules) != 0 &&
+	    dwarf_cfi_addrframe(debug_frame_of(file), vaddr, &rules) != 0)
+		rules = NULL;
+	if (file->n_rules == MAX_KEPT_RULES)
+		forget_rules(file);
+	if (!rf_array_push(file->rules, file->n_rules, file->cap_rules, rules)) {
+		free(rules);
 		return NULL;
 	}
-	unw_set_caching_policy(space->handle, UNW_CACHE_GLOBAL);
-	unw_set_cache_size(space->handle, CACHED_RULES, 0);
-	for (size_t i = 0; i < n; i++)
-		add_module(unwinder, space, &space->mappings[i]);
-	if (space->n_modules)
-		qsort(space->modules, space->n_modules, sizeof(*space->modules), compare_modules);
-	return space;
-}
-
-static bool same_mappings(const struct unwind_space *space, const struct unwind_mapping *mappings,
-			  size_t n)
-{
-	if (!space || space->n_mappings != n)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct unwind_mapping *mine = &space->mappings[i];
-		if (mine->start != mappings[i].start || mine->end != mappings[i].end ||
-		    mine->file_offset != mappings[i].file_offset ||
-		    strcmp(mine->path, mappings[i].path ? mappings[i].path : "") != 0)
-			return false;
-	}
-	return true;
-}
-
-/* The address space of these mappings; the one that was used longest ago makes room. */
-static struct unwind_space *find_space(struct unwinder *unwinder,
-				       const struct unwind_mapping *mappings, size_t n)
-{
-	struct unwind_space **slot = &unwinder->spaces[0];
-	for (size_t i = 0; i < MAX_SPACES; i++) {
-		struct unwind_space *space = unwinder->spaces[i];
-		if (same_mappings(space, mappings, n)) {
-			space->last_used = ++unwinder->clock;
-			return space;
-		}
-		if (*slot && (!space || space->last_used < (*slot)->last_used))
-			slot = &unwinder->spaces[i];
-	}
-	space_destroy(*slot);
-	*slot = space_create(unwinder, mappings, n);
-	if (*slot)
-		(*slot)->last_used = ++unwinder->clock;
-	return *slot;
+	/* without memory it is only read again */
+	(void)u64_map_set(&file->rule_at, vaddr + 1, (uint32_t)(file->n_rules - 1));
+	return rules;
 }
 
 struct unwinder *unwinder_create(void)
@@ -402,79 +174,283 @@ void unwinder_destroy(struct unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
-	for (size_t i = 0; i < MAX_SPACES; i++)
-		space_destroy(unwinder->spaces[i]);
 	for (size_t i = 0; i < unwinder->n_files; i++)
-		unwind_file_destroy(unwinder->files[i]);
+		file_destroy(unwinder->files[i]);
 	free(unwinder->files);
 	free(unwinder);
 }
 
-/* --- The walk --- */
+/* ---- the place of a frame ---- */
 
-static bool is_executable(const struct unwind_space *space, uint64_t address)
+static const struct unwind_mapping *find_mapping(const struct walk *walk, uint64_t address)
 {
-	const size_t n = rf_search(space->n_mappings, i, space->mappings[i].start <= address);
-	return n && address < space->mappings[n - 1].end;
+	const size_t n = rf_search(walk->n_mappings, i, walk->mappings[i].start <= address);
+	return n && address < walk->mappings[n - 1].end ? &walk->mappings[n - 1] : NULL;
 }
 
-static uint64_t cursor_register(unw_cursor_t *cursor, int number, uint64_t otherwise)
+static struct unwind_file *file_of(const struct walk *walk, const struct unwind_mapping *mapping)
 {
-	unw_word_t value;
-	return unw_get_reg(cursor, number, &value) == 0 ? value : otherwise;
+	struct unwind_file **recent =
+		&walk->unwinder->recent[(size_t)(mapping - walk->mappings) % N_RECENT];
+	const char *path = mapping->path ? mapping->path : "";
+	if (!*recent || strcmp((*recent)->path, path) != 0)
+		*recent = find_file(walk->unwinder, path);
+	return *recent;
+}
+
+/* The code that a signal handler returns to: mov $15 (rt_sigreturn), %rax; syscall.  GDB knows it
+ * by the same bytes. */
+static bool is_sigreturn(const struct elf_file *elf, uint64_t vaddr)
+{
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	struct elf_bytes bytes;
+	return elf_file_at(elf, vaddr, &bytes) && bytes.size >= sizeof(code) &&
+	       memcmp(bytes.bytes, code, sizeof(code)) == 0;
+}
+
+/* Finds the rules of the frame that the walk has come to.  `back` is 1 for a caller: its call may
+ * be the last instruction of its function. */
+static void find_frame(struct walk *walk, unsigned back)
+{
+	const uint64_t ip = walk->registers.values[DWARF_RIP];
+	const struct unwind_mapping *mapping = find_mapping(walk, ip - back);
+	struct unwind_file *file = mapping ? file_of(walk, mapping) : NULL;
+	walk->rules = NULL;
+	walk->is_signal_frame = false;
+	if (!file || !file->usable)
+		return;
+	const uint64_t start = elf_file_vaddr(&file->elf, mapping->file_offset);
+	if (start == UINT64_MAX)
+		return;
+	const uint64_t vaddr = ip - mapping->start + start;
+	walk->rules = find_rules(file, vaddr - back);
+	walk->is_signal_frame = is_sigreturn(&file->elf, vaddr);
+	if (walk->rules && !walk->is_signal_frame)
+		(void)dwarf_frame_info(walk->rules, NULL, NULL, &walk->is_signal_frame);
+}
+
+/* ---- expressions (DWARF 5, 2.5) ---- */
+
+static bool read_stack(const struct walk *walk, uint64_t address, uint64_t *value)
+{
+	uint64_t into = address - walk->stack_start;
+	if (walk->stack_size < sizeof(*value) || into > walk->stack_size - sizeof(*value))
+		return false;
+	memcpy(value, walk->stack + into, sizeof(*value));
+	return true;
+}
+
+static bool read_register(const struct walk *walk, uint64_t number, uint64_t *value)
+{
+	if (number >= N_REGISTERS || !(walk->registers.known >> number & 1))
+		return false;
+	*value = walk->registers.values[number];
+	return true;
+}
+
+struct values {
+	uint64_t items[MAX_VALUES];
+	size_t n;
+};
+
+/* a OP b; false: not one of these operations. */
+static bool combine(uint8_t operation, uint64_t a, uint64_t b, uint64_t *value)
+{
+	switch (operation) {
+	case DW_OP_and:
+		return *value = a & b, true;
+	case DW_OP_or:
+		return *value = a | b, true;
+	case DW_OP_xor:
+		return *value = a ^ b, true;
+	case DW_OP_plus:
+		return *value = a + b, true;
+	case DW_OP_minus:
+		return *value = a - b, true;
+	case DW_OP_mul:
+		return *value = a * b, true;
+	case DW_OP_shl:
+		return *value = b < 64 ? a << b : 0, true;
+	case DW_OP_shr:
+		return *value = b < 64 ? a >> b : 0, true;
+	case DW_OP_shra:
+		return *value = (uint64_t)((int64_t)a >> (b < 64 ? b : 63)), true;
+	case DW_OP_eq:
+		return *value = a == b, true;
+	case DW_OP_ne:
+		return *value = a != b, true;
+	case DW_OP_lt:
+		return *value = (int64_t)a < (int64_t)b, true;
+	case DW_OP_le:
+		return *value = (int64_t)a <= (int64_t)b, true;
+	case DW_OP_gt:
+		return *value = (int64_t)a > (int64_t)b, true;
+	case DW_OP_ge:
+		return *value = (int64_t)a >= (int64_t)b, true;
+	}
+	return false;
+}
+
+/* Operations that put one more value on the stack; false: not one of them, or not known. */
+static bool fetch(const struct walk *walk, const Dwarf_Op *op, uint64_t cfa, uint64_t *value)
+{
+	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
+		return *value = op->atom - DW_OP_lit0, true;
+	if (op->atom >= DW_OP_const1u && op->atom <= DW_OP_consts)
+		return *value = op->number, true;
+	if (op->atom == DW_OP_call_frame_cfa)
+		return *value = cfa, true;
+	const bool is_any = op->atom == DW_OP_bregx;
+	if (!is_any && (op->atom < DW_OP_breg0 || op->atom > DW_OP_breg31))
+		return false;
+	if (!read_register(walk, is_any ? op->number : op->atom - DW_OP_breg0, value))
+		return false;
+	*value += is_any ? op->number2 : op->number;
+	return true;
+}
+
+/* One operation; false: it cannot be done. */
+static bool operate(const struct walk *walk, const Dwarf_Op *op, uint64_t cfa,
+		    struct values *values)
+{
+	uint64_t *top = values->n ? &values->items[values->n - 1] : NULL, value;
+	if (values->n < MAX_VALUES && fetch(walk, op, cfa, &value)) {
+		values->items[values->n++] = value;
+		return true;
+	}
+	if (!top)
+		return false;
+	switch (op->atom) {
+	case DW_OP_plus_uconst:
+		*top += op->number;
+		return true;
+	case DW_OP_deref:
+		return read_stack(walk, *top, top);
+	case DW_OP_dup:
+		if (values->n == MAX_VALUES)
+			return false;
+		values->items[values->n++] = *top;
+		return true;
+	case DW_OP_drop:
+		values->n--;
+		return true;
+	case DW_OP_nop:
+		return true;
+	}
+	if (values->n < 2 || !combine(op->atom, top[-1], top[0], &top[-1]))
+		return false;
+	values->n--;
+	return true;
+}
+
+/* What a register's rule gives: a value, or what is there in memory or in another register. */
+static bool evaluate(const struct walk *walk, const Dwarf_Op *ops, size_t n, uint64_t cfa,
+		     bool is_value, uint64_t *value)
+{
+	struct values values = {.n = 0};
+	if (n == 1 && ops[0].atom == DW_OP_regx)
+		return read_register(walk, ops[0].number, value);
+	if (n && ops[n - 1].atom == DW_OP_stack_value) {
+		is_value = true;
+		n--;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!operate(walk, &ops[i], cfa, &values))
+			return false;
+	if (!values.n)
+		return false;
+	*value = values.items[values.n - 1];
+	return is_value || read_stack(walk, *value, value);
+}
+
+/* ---- the walk ---- */
+
+/* One frame up by its rules. */
+static bool step_by_rules(struct walk *walk)
+{
+	struct registers caller = {.known = 0};
+	Dwarf_Op *ops, memory[3];
+	size_t n;
+	uint64_t cfa;
+	if (dwarf_frame_cfa(walk->rules, &ops, &n) != 0 || !evaluate(walk, ops, n, 0, true, &cfa))
+		return false;
+	for (size_t i = 0; i < N_KEPT; i++) {
+		const int number = kept_registers[i];
+		uint64_t *value = &caller.values[number];
+		if (dwarf_frame_register(walk->rules, number, memory, &ops, &n) != 0)
+			return false;
+		/* no operations: as it is, or not known any more */
+		if (n ? evaluate(walk, ops, n, cfa, false, value)
+		      : !ops && read_register(walk, number, value))
+			caller.known |= 1u << number;
+	}
+	walk->registers = caller;
+	return true;
+}
+
+/* One frame up from a signal handler of a library without rules for it (musl): the kernel's frame
+ * has a ucontext on top. */
+static bool step_by_signal(struct walk *walk)
+{
+	static const int saved[N_KEPT] = {REG_RBX, REG_RBP, REG_RSP, REG_R12,
+					  REG_R13, REG_R14, REG_R15, REG_RIP};
+	struct registers caller = {.known = 0};
+	for (size_t i = 0; i < N_KEPT; i++) {
+		const size_t at = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * (size_t)saved[i];
+		if (read_stack(walk, walk->registers.values[DWARF_RSP] + at,
+			       &caller.values[kept_registers[i]]))
+			caller.known |= 1u << kept_registers[i];
+	}
+	walk->registers = caller;
+	return true;
 }
 
 /* One frame up without unwind information (generated code): the saved rbp and the return address
- * above it.  The walk starts anew from there. */
-static bool step_by_frame_pointer(struct walk *walk, unw_cursor_t *cursor)
+ * above it. */
+static bool step_by_frame_pointer(struct walk *walk)
 {
-	uint64_t sp = cursor_register(cursor, UNW_X86_64_RSP, 0);
-	uint64_t bp = cursor_register(cursor, UNW_X86_64_RBP, 0);
-	uint64_t caller_bp, ip;
+	uint64_t *values = walk->registers.values, caller_bp, ip;
+	const uint64_t sp = values[DWARF_RSP], bp = values[DWARF_RBP];
 	if (bp < sp || bp - sp > MAX_GUESSED_FRAME || bp % 8 || !read_stack(walk, bp, &caller_bp) ||
 	    !read_stack(walk, bp + 8, &ip))
 		return false;
-	walk->regs = (struct unwind_regs){
-		.ip = ip,
-		.sp = bp + 16,
-		.bp = caller_bp,
-		.bx = cursor_register(cursor, UNW_X86_64_RBX, 0),
-		.r12 = cursor_register(cursor, UNW_X86_64_R12, 0),
-		.r13 = cursor_register(cursor, UNW_X86_64_R13, 0),
-		.r14 = cursor_register(cursor, UNW_X86_64_R14, 0),
-		.r15 = cursor_register(cursor, UNW_X86_64_R15, 0),
-	};
-	return unw_init_remote(cursor, walk->space->handle, walk) == 0;
+	values[DWARF_RIP] = ip;
+	values[DWARF_RSP] = bp + 16;
+	values[DWARF_RBP] = caller_bp;
+	walk->registers.known |= 1u << DWARF_RIP | 1u << DWARF_RSP | 1u << DWARF_RBP;
+	return true;
 }
 
-static bool step(struct walk *walk, unw_cursor_t *cursor)
+static bool step(struct walk *walk)
 {
-	int result = unw_step(cursor);
-	return result > 0 || (result == -UNW_EINVALIDIP && step_by_frame_pointer(walk, cursor));
+	const uint32_t needed = 1u << DWARF_RIP | 1u << DWARF_RSP;
+	const bool stepped = walk->rules             ? step_by_rules(walk)
+			     : walk->is_signal_frame ? step_by_signal(walk)
+						     : step_by_frame_pointer(walk);
+	return stepped && (walk->registers.known & needed) == needed;
 }
 
-/* Walks from walk->regs on; addresses[0] is there already. */
+/* Walks from walk->registers on; addresses[0] is there already. */
 static size_t walk_frames(struct walk *walk, uint64_t *addresses, size_t max)
 {
-	unw_cursor_t cursor;
+	const uint64_t *values = walk->registers.values;
 	size_t n = 1;
-	uint64_t last_sp = walk->regs.sp;
-	if (unw_init_remote(&cursor, walk->space->handle, walk) != 0)
-		return n;
-	bool signal_frame = unw_is_signal_frame(&cursor) > 0;
-	while (n < max && step(walk, &cursor)) {
-		uint64_t ip = cursor_register(&cursor, UNW_REG_IP, 0);
-		uint64_t sp = cursor_register(&cursor, UNW_REG_SP, 0);
-		bool interrupted = signal_frame;
+	uint64_t last_sp = values[DWARF_RSP];
+	find_frame(walk, 0);
+	while (n < max) {
+		const bool interrupted = walk->is_signal_frame;
+		if (!step(walk))
+			break;
+		const uint64_t ip = values[DWARF_RIP], sp = values[DWARF_RSP];
 		/* Only a signal can have come from another stack, and stacks only grow down: a
 		 * frame that is not above the last one is no frame. */
-		if (!is_executable(walk->space, interrupted ? ip : ip - 1) ||
+		if (!find_mapping(walk, interrupted ? ip : ip - 1) ||
 		    (sp <= last_sp && !interrupted))
 			break;
+		find_frame(walk, !interrupted);
 		/* The interrupted instruction, and the code that the kernel makes handlers
 		 * return to, were not called: their addresses are exact. */
-		signal_frame = unw_is_signal_frame(&cursor) > 0;
-		addresses[n++] = interrupted || signal_frame ? ip : ip - 1;
+		addresses[n++] = interrupted || walk->is_signal_frame ? ip : ip - 1;
 		last_sp = sp;
 	}
 	return n;
@@ -488,12 +464,18 @@ size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_regs *regs,
 		return 0;
 	addresses[0] = regs->ip;
 	struct walk walk = {
-		.space = find_space(unwinder, mappings, n_mappings),
-		.regs = *regs,
+		.unwinder = unwinder,
+		.mappings = mappings,
+		.n_mappings = n_mappings,
 		.stack = stack,
 		.stack_start = regs->sp,
 		.stack_size = stack_size,
-		.reads_left = MAX_READS,
 	};
-	return walk.space ? walk_frames(&walk, addresses, max) : 1;
+	const uint64_t values[N_KEPT] = {regs->bx,  regs->bp,  regs->sp,  regs->r12,
+					 regs->r13, regs->r14, regs->r15, regs->ip};
+	for (size_t i = 0; i < N_KEPT; i++) {
+		walk.registers.values[kept_registers[i]] = values[i];
+		walk.registers.known |= 1u << kept_registers[i];
+	}
+	return walk_frames(&walk, addresses, max);
 }

@@ -1,4 +1,4 @@
-/* Call stacks from saved registers and stack bytes (libunwind, off line). */
+/* Call stacks from saved registers and stack bytes (by libdw, off line). */
 #pragma once
 
 #include <stddef.h>

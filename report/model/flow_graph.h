@@ -3,7 +3,7 @@
  * each place that was executed and that nothing else leads to may be it. */
 #pragma once
 
-#include "insn/branch.h"
+#include "insn/flow.h"
 #include "profile/profile.h"
 
 #define FLOW_NONE UINT32_MAX /* no node */

@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	struct symbol_module *module;
-	struct rf_error *error = symbol_module_open(path, &module);
+	struct rf_error *error = symbol_module_open(path, NULL, &module);
 	if (!error) {
 		require(strlen(symbol_module_build_id(module)) % 2 == 0);
 		probe_file(path, module);

@@ -4,12 +4,24 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+static struct perf_map *map_of(const char *text, size_t size)
+{
+	int fd = memfd_create("perf_map", MFD_CLOEXEC);
+	struct perf_map *map = NULL;
+	if (fd >= 0 && write(fd, text, size) == (ssize_t)size)
+		map = perf_map_read(fd);
+	close(fd);
+	return map;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct perf_map *map = perf_map_parse((const char *)bytes, size);
+	struct perf_map *map = map_of((const char *)bytes, size);
 	if (!map)
 		return 0;
 	for (size_t i = 0; i + 8 <= size; i += 3) {

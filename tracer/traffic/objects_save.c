@@ -33,7 +33,7 @@ static struct symbol_module *symbols_of(struct name_source *names, uint32_t modu
 	names->tried[module] = true;
 	if (row->path[0] == '[')
 		return NULL;
-	struct rf_error *error = symbol_module_open(row->path, &names->modules[module]);
+	struct rf_error *error = symbol_module_open(row->path, NULL, &names->modules[module]);
 	if (error)
 		names->modules[module] = NULL;
 	rf_error_destroy(error);

@@ -9,7 +9,7 @@
 static struct symbol_module *open_path(const char *path)
 {
 	struct symbol_module *module = NULL;
-	cr_assert_null(symbol_module_open(path, &module));
+	cr_assert_null(symbol_module_open(path, NULL, &module));
 	return module;
 }
 

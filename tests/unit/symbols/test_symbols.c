@@ -54,7 +54,7 @@ static void write_source(const char *name, const char *text)
 static struct symbol_module *open_path(const char *path)
 {
 	struct symbol_module *module = NULL;
-	struct rf_error *error = symbol_module_open(path, &module);
+	struct rf_error *error = symbol_module_open(path, NULL, &module);
 	cr_assert_null(error, "%s", error ? error->message : "");
 	return module;
 }
@@ -599,7 +599,7 @@ Test(symbols, bad_files_are_errors)
 					    "/etc/passwd"};
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		struct symbol_module *module = NULL;
-		struct rf_error *error = symbol_module_open(paths[i], &module);
+		struct rf_error *error = symbol_module_open(paths[i], NULL, &module);
 		cr_assert(error, "%s", paths[i]);
 		cr_expect_null(module);
 		cr_expect(strstr(error->message, paths[i]));

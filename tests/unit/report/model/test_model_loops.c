@@ -1,5 +1,5 @@
 /* Loops, found in code whose loops are known. */
-#include "insn/branch.h"
+#include "insn/flow.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
 

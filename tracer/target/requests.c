@@ -61,7 +61,7 @@ static uint64_t answer_syscall(struct target *target, int index, uint8_t *slot)
 	bool native = false;
 	if (number == SYS_rt_sigreturn)
 		native = !resume_where_interrupted(target, index, *slot_u64(slot, SAVE_RSP));
-	else if (watched_calls_look(target, index, slot, number))
+	else if (watched_calls_look(target, index, number))
 		return sysret;
 	if (target->native || native)
 		return leave(target, index, target_behind_syscall(target, sysret) - 2);

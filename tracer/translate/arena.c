@@ -58,9 +58,7 @@ struct rf_error *arena_begin_piece(struct arena *arena, const struct piece *piec
 	new.cache = (uint32_t)arena->used;
 	assert(!arena->n_pieces || arena->pieces[arena->n_pieces - 1].cache <= new.cache);
 	arena->is_open = true;
-	return rf_array_push(arena->pieces, arena->n_pieces, arena->cap_pieces, new)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(arena->pieces, arena->n_pieces, arena->cap_pieces, new);
 }
 
 void arena_end_piece(struct arena *arena)

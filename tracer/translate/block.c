@@ -1,15 +1,14 @@
-/* Emits the blocks of a batch: what leads in, the instructions with their counting and checks, and
- * loops that keep their counter in a register. */
+/* Emits the blocks of a batch: what leads in, records of calls of allocators, the instructions with
+ * their counting and checks, and loops that keep their counter in a register. */
 #include "tracer/translate/block.h"
 
 #include "base/assert.h"
-#include "tracer/translate/allocation_emit.h"
+#include "tracer/process/allocators.h"
 #include "tracer/translate/copy.h"
 #include "tracer/translate/count.h"
 #include "tracer/translate/landing.h"
 #include "tracer/translate/trace_emit.h"
 #include "tracer/translate/transfer.h"
-#include "tracer/translate/units.h"
 #include "tracer/translate/way.h"
 
 #include <stdlib.h>
@@ -41,7 +40,7 @@ static void open_block(struct batch *batch, const struct planned *items,
 		.pc = items[0].insn.pc,
 		.n_insns = (uint16_t)n,
 		.arena = (uint8_t)(batch->arena - cache->arenas),
-		.counter = layout->is_derived ? NO_COUNTER : new_counter(cache),
+		.counter = layout->is_derived ? NO_COUNTER : cache->n_counters++,
 		.dead = items[0].dead,
 		.falls_in = !layout->first_of_run,
 		.in = layout->in,
@@ -183,6 +182,55 @@ static void emit_due_landing(struct batch *batch, uint8_t dead)
 	batch->landing_due = 0;
 }
 
+/* ---- allocators ---- */
+
+/* The bit for argument `number` as a factor of the size. */
+static uint32_t size_bit(uint8_t number)
+{
+	return number < NO_ARGUMENT ? (uint32_t)ALLOCATION_SIZE_1 << number : 0;
+}
+
+/* What the gate needs to know of a function (tracer/gate/protocol.h). */
+static uint32_t description(int number)
+{
+	const struct allocator *function = &allocators[number];
+	uint32_t bits = (uint32_t)number | size_bit(function->size);
+	if (function->action == ALLOCATOR_REMAPS) /* there it is the new size */
+		bits |= function->n_arguments == 3 ? ALLOCATION_THREE : 0;
+	else
+		bits |= size_bit(function->times);
+	if (function->n_arguments == 2)
+		bits |= ALLOCATION_TWO;
+	if (function->n_arguments == 3)
+		bits |= ALLOCATION_THREE;
+	if (function->by_reference)
+		bits |= ALLOCATION_STORES;
+	return allocator_returns(function) ? bits | ALLOCATION_RETURNS : bits;
+}
+
+/* A record of the call, at the head of the block at pc, when an allocator begins there and accesses
+ * are traced. */
+static void emit_allocation(struct batch *batch, uint64_t pc)
+{
+	const struct code_source *source = &batch->translator->source;
+	struct arena *arena = batch->arena;
+	const int number = batch->translator->trace && source->allocator
+				   ? source->allocator(source->context, pc)
+				   : -1;
+	if (number < 0)
+		return;
+	batch_piece(batch, PIECE_STEP, 0);
+	struct label back = {0};
+	emit_store_imm32(arena, description(number), gs_at(G_ALLOCATION));
+	emit_gs_store(arena, RAX, KEPT_RAX);
+	emit_lea_label(arena, RAX, &back);
+	emit_gs_store(arena, RAX, G_ALLOCATION_BACK);
+	emit_jump_through(arena, gs_at(G_AT_ALLOCATION));
+	label_bind(arena, &back);
+}
+
+/* ---- all blocks ---- */
+
 static void emit_block(struct batch *batch, const struct planned *items,
 		       const struct layout_block *layout)
 {
@@ -219,7 +267,7 @@ static void emit_block(struct batch *batch, const struct planned *items,
 		emit_loop(batch, items, n, &trace);
 	else
 		emit_straight(batch, items, n, &trace);
-	trace_end(&trace);
+	trace_plan_deinit(&trace.plan);
 }
 
 static bool falls_through(const struct decoded *insn)

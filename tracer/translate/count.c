@@ -1,18 +1,18 @@
 /* Emits the counting of blocks: finds the cheapest place and way for a block's counter. */
 #include "tracer/translate/count.h"
 
-uint32_t new_counter(struct code_cache *cache)
+/* Through a register. */
+static void emit_raise(struct arena *arena, enum reg reg, uint32_t counter)
 {
-	return cache->n_counters++;
+	emit_gs_load(arena, reg, counter_offset(counter));
+	emit_lea(arena, reg, mem_at(reg, 1));
+	emit_gs_store(arena, reg, counter_offset(counter));
 }
 
 void emit_count_in(struct batch *batch, enum reg reg)
 {
 	struct code_block *block = &batch->cache->blocks[batch->block];
-	const uint32_t offset = counter_offset(block->counter);
-	emit_gs_load(batch->arena, reg, offset);
-	emit_lea(batch->arena, reg, mem_at(reg, 1));
-	emit_gs_store(batch->arena, reg, offset);
+	emit_raise(batch->arena, reg, block->counter);
 	block->counted_at = (uint32_t)batch->arena->used;
 }
 
@@ -34,15 +34,12 @@ void emit_count_flags(struct batch *batch)
 
 void emit_count_other(struct batch *batch, uint32_t counter, uint8_t dead)
 {
-	const uint32_t offset = counter_offset(counter);
 	if (dead & DEAD_ARITHMETIC) {
-		emit_increment(batch->arena, gs_at(offset));
+		emit_increment(batch->arena, gs_at(counter_offset(counter)));
 		return;
 	}
 	borrow_register(batch, R11, G_SPILL_COUNT);
-	emit_gs_load(batch->arena, R11, offset);
-	emit_lea(batch->arena, R11, mem_at(R11, 1));
-	emit_gs_store(batch->arena, R11, offset);
+	emit_raise(batch->arena, R11, counter);
 	give_register_back(batch, R11, G_SPILL_COUNT);
 }
 

@@ -3,8 +3,6 @@
 
 #include "tracer/translate/batch.h"
 
-uint32_t new_counter(struct code_cache *cache);
-
 /* Raises the block's counter: through a register whose value is not needed, through a borrowed
  * one, or directly where the status flags are dead. */
 void emit_count_in(struct batch *batch, enum reg reg);

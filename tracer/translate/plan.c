@@ -23,8 +23,7 @@ static struct rf_error *add_leader(struct plan *plan, uint64_t pc, uint64_t from
 		plan->items[*index].loop_head |= pc <= from;
 		return NULL;
 	}
-	return rf_array_push(plan->todo, plan->n_todo, plan->cap_todo, pc) ? NULL
-									   : rf_error_no_memory();
+	return rf_array_add(plan->todo, plan->n_todo, plan->cap_todo, pc);
 }
 
 /* The code at pc, at least one instruction's; *size gets 0 with *why when there is none. */
@@ -100,13 +99,13 @@ static struct rf_error *complete_loop(struct plan *plan, size_t first, size_t kn
 	const struct decoded *last = &plan->items[end].insn;
 	if (end >= first || last->flow != FLOW_BRANCH || last->target != plan->items[first].insn.pc)
 		return NULL;
-	for (size_t i = known; i <= end; i++) {
+	struct rf_error *error = NULL;
+	for (size_t i = known; !error && i <= end; i++) {
 		struct planned copy = plan->items[i];
 		copy.leader = copy.last_of_run = false;
-		if (!rf_array_push(plan->items, plan->n_items, plan->cap_items, copy))
-			return rf_error_no_memory();
+		error = rf_array_add(plan->items, plan->n_items, plan->cap_items, copy);
 	}
-	return NULL;
+	return error;
 }
 
 /* Adds instructions from pc on, up to one behind which control does not go on, or known code. */

@@ -84,25 +84,24 @@ static struct rf_error *walk_values(struct walk *walk, const struct planned *ite
 	return NULL;
 }
 
-/* The constants in an operand's registers in front of instruction i. */
+/* What a register, or NO_BASE, holds in front of instruction i. */
+static struct value value_of(const struct walk *walk, uint8_t reg, size_t i)
+{
+	return reg == NO_BASE ? (struct value){0} : walk->values[i][reg];
+}
+
+/* The constants in an operand's registers there. */
 static int64_t plus_at(const struct walk *walk, const struct operand *operand, size_t i)
 {
-	int64_t plus = 0;
-	if (operand->base != NO_BASE)
-		plus += walk->values[i][operand->base].plus;
-	if (operand->index != NO_BASE)
-		plus += operand->scale * walk->values[i][operand->index].plus;
-	return plus;
+	return value_of(walk, operand->base, i).plus +
+	       operand->scale * value_of(walk, operand->index, i).plus;
 }
 
-static uint32_t base_of(const struct walk *walk, uint8_t reg, size_t i)
+/* Bit n: general register n forms the address. */
+static uint16_t registers_of(const struct operand *operand)
 {
-	return reg == NO_BASE ? 0 : walk->values[i][reg].base;
-}
-
-static uint32_t since(const struct walk *walk, uint8_t reg, size_t i)
-{
-	return reg == NO_BASE ? 0 : walk->values[i][reg].since;
+	return (uint16_t)((operand->base == NO_BASE ? 0 : 1u << operand->base) |
+			  (operand->index == NO_BASE ? 0 : 1u << operand->index));
 }
 
 /* ---- checks ---- */
@@ -127,8 +126,8 @@ static void place_check(const struct builder *builder, const struct group *group
 {
 	const struct walk *walk = &builder->walk;
 	const uint32_t first = group->first_at;
-	const uint32_t from_base = since(walk, group->first.base, first);
-	const uint32_t from_index = since(walk, group->first.index, first);
+	const uint32_t from_base = value_of(walk, group->first.base, first).since;
+	const uint32_t from_index = value_of(walk, group->first.index, first).since;
 	const uint32_t from = from_base > from_index ? from_base : from_index;
 	for (uint32_t i = first + 1; i-- > from;) {
 		const int64_t displacement = group->low - plus_at(walk, &group->first, i);
@@ -161,9 +160,7 @@ static bool is_sampled(const struct trace_config *config, int64_t low, int64_t h
 static struct rf_error *add_check(struct builder *builder, const struct trace_check *check)
 {
 	struct trace_plan *plan = builder->plan;
-	return rf_array_push(plan->checks, plan->n_checks, plan->cap_checks, *check)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(plan->checks, plan->n_checks, plan->cap_checks, *check);
 }
 
 static uint32_t word_of(const struct group *group, uint32_t number)
@@ -190,9 +187,7 @@ static struct rf_error *close_group(struct builder *builder, struct group *group
 	check.word = word_of(group, number);
 	place_check(builder, group, &check);
 	check.always = constant;
-	check.registers =
-		(uint16_t)((group->first.base == NO_BASE ? 0 : 1u << group->first.base) |
-			   (group->first.index == NO_BASE ? 0 : 1u << group->first.index));
+	check.registers = registers_of(&group->first);
 	return add_check(builder, &check);
 }
 
@@ -228,8 +223,8 @@ static bool may_join(const struct group *group, const struct operand *operand, i
 static struct rf_error *group_for(struct builder *builder, const struct operand *operand, size_t i,
 				  int64_t low, int64_t high, struct group **found)
 {
-	const uint32_t base = base_of(&builder->walk, operand->base, i);
-	const uint32_t index = base_of(&builder->walk, operand->index, i);
+	const uint32_t base = value_of(&builder->walk, operand->base, i).base;
+	const uint32_t index = value_of(&builder->walk, operand->index, i).base;
 	for (size_t g = 0; g < builder->n_open; g++) {
 		struct group *group = *found = &builder->open[g];
 		if (group->base == base && group->index == index && group->fs == operand->fs &&
@@ -323,8 +318,7 @@ static struct rf_error *add_always(struct builder *builder, const struct operand
 		.behind = operand->form == OPERAND_STRING,
 		.flags_dead = builder->walk.items[i].dead == DEAD_ALL,
 		.always = true,
-		.registers = (uint16_t)((operand->base == NO_BASE ? 0 : 1u << operand->base) |
-					(operand->index == NO_BASE ? 0 : 1u << operand->index)),
+		.registers = registers_of(operand),
 		.operand = *operand,
 		.word = group | 1u << TRACE_SPAN_SHIFT | TRACE_CHANGES,
 	};

@@ -151,10 +151,10 @@ static void emit_program_call(struct batch *batch, const struct decoded *insn, u
 	batch->landing_due = call.return_pc;
 	emit_push_return_address(batch, &call);
 	batch_piece(batch, direct ? PIECE_CALL : PIECE_CALL_INDIRECT, orig);
+	struct label callee = {0};
+	emit_call(arena, direct ? &callee : &call.through_table);
 	if (direct)
-		batch_call(batch, insn->target);
-	else
-		emit_call(arena, &call.through_table);
+		batch_link(batch, &callee, insn->target, LINK_CALL);
 	batch_push(batch, batch->calls, batch->n_calls, batch->cap_calls, call);
 }
 
@@ -245,12 +245,14 @@ static void emit_loop_insn(struct batch *batch, const struct decoded *insn, uint
 void emit_transfer(struct batch *batch, const struct planned *item, uint16_t orig)
 {
 	const struct decoded *insn = &item->insn;
+	struct label taken = {0};
 	switch ((enum flow)insn->flow) {
 	case FLOW_JUMP:
 		batch_jump(batch, insn->target, LINK_FLOW);
 		break;
 	case FLOW_BRANCH:
-		batch_branch(batch, branch_condition(insn), insn->target);
+		emit_branch(batch->arena, branch_condition(insn), &taken);
+		batch_link(batch, &taken, insn->target, LINK_FLOW);
 		break;
 	case FLOW_LOOP:
 		emit_loop_insn(batch, insn, orig);

@@ -7,7 +7,6 @@
  * a profile. */
 #include "tracer/target/requests.h"
 #include "tracer/target/target_create.h"
-#include "tracer/target/threads.h"
 
 #include <stdlib.h>
 #include <string.h>

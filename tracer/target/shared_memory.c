@@ -31,7 +31,7 @@ static struct rf_error *share(struct injection *injection, struct target *target
 	if (!program_memory_read(&target->memory, name_at, before, sizeof(before)) ||
 	    !program_memory_write(&target->memory, name_at, name, sizeof(name)))
 		return rf_error_create(RF_EACCESS, NULL, "no room on the program's stack");
-	int64_t fd = injection_call(injection, SYS_memfd_create, name_at, MFD_CLOEXEC, 0, 0, 0, 0);
+	int64_t fd = injection_call(injection, SYS_memfd_create, name_at, MFD_CLOEXEC);
 	program_memory_write(&target->memory, name_at, before, sizeof(before));
 	if (fd < 0)
 		return rf_error_errno(RF_EACCESS, (int)-fd, NULL, "memfd_create in the program");
@@ -50,7 +50,7 @@ static struct rf_error *share(struct injection *injection, struct target *target
 	close(local);
 	if (error) {
 		out->host = NULL;
-		injection_call(injection, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+		injection_call(injection, SYS_close, (uint64_t)fd);
 	}
 	out->remote_fd = (int)fd;
 	out->size = size;
@@ -64,13 +64,13 @@ static struct rf_error *map_remote(struct injection *injection, const struct sha
 {
 	int64_t at = injection_call(injection, SYS_mmap, hint, shared->size, (uint64_t)prot,
 				    (uint64_t)(MAP_SHARED | MAP_NORESERVE | extra_flags),
-				    (uint64_t)shared->remote_fd, 0);
+				    (uint64_t)shared->remote_fd);
 	if (at < 0 && at > -4096)
 		return rf_error_errno(RF_EACCESS, (int)-at, NULL,
 				      "cannot map memory in the program");
 	*address = (uint64_t)at;
-	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTFORK, 0, 0, 0);
-	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTDUMP, 0, 0, 0);
+	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTFORK);
+	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTDUMP);
 	return NULL;
 }
 
@@ -95,7 +95,7 @@ static struct rf_error *make_arena(struct injection *injection, struct target *t
 				   fixed ? MAP_FIXED_NOREPLACE : 0, PROT_READ | PROT_EXEC,
 				   &address);
 	}
-	injection_call(injection, SYS_close, (uint64_t)shared.remote_fd, 0, 0, 0, 0, 0);
+	injection_call(injection, SYS_close, (uint64_t)shared.remote_fd);
 	if (!error)
 		code_cache_add_arena(&target->translator.cache, address, shared.host, shared.size);
 	return error;
@@ -109,7 +109,7 @@ static struct rf_error *make_slots(struct injection *injection, struct target *t
 		error = map_remote(injection, &shared, 0x100000000000ull, 0, PROT_READ | PROT_WRITE,
 				   &target->slots_address);
 	if (shared.host)
-		injection_call(injection, SYS_close, (uint64_t)shared.remote_fd, 0, 0, 0, 0, 0);
+		injection_call(injection, SYS_close, (uint64_t)shared.remote_fd);
 	target->slots = shared.host;
 	return error;
 }
@@ -154,11 +154,9 @@ void shared_memory_unmap_remote(struct target *target, struct injection *injecti
 {
 	const struct code_cache *cache = &target->translator.cache;
 	for (int i = 0; i < cache->n_arenas; i++)
-		injection_call(injection, SYS_munmap, cache->arenas[i].base, cache->arenas[i].size,
-			       0, 0, 0, 0);
+		injection_call(injection, SYS_munmap, cache->arenas[i].base, cache->arenas[i].size);
 	if (target->slots_address)
-		injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE, 0, 0, 0,
-			       0);
+		injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE);
 }
 
 void shared_memory_unmap(struct target *target)

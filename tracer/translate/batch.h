@@ -48,7 +48,9 @@ struct batch {
 	struct arena *arena;
 	const struct layout *layout;
 	size_t first_block, first_link;
-	uint32_t block;         /* the block being emitted */
+	uint32_t block;              /* the block being emitted */
+	const struct planned *items; /* its instructions */
+	size_t n_items;
 	bool count_in_transfer; /* its counter is raised by its last instruction's code */
 	struct call_site *calls;
 	size_t n_calls, cap_calls;

@@ -43,11 +43,12 @@ void emit_count_other(struct batch *batch, uint32_t counter, uint8_t dead)
 	give_register_back(batch, R11, G_SPILL_COUNT);
 }
 
-struct count_place count_place(struct batch *batch, const struct planned *items, size_t n)
+struct count_place count_place(const struct batch *batch)
 {
-	const struct decoded *last = &items[n - 1].insn;
+	const size_t n = batch->n_items;
+	const struct decoded *last = &batch->items[n - 1].insn;
 	for (size_t i = 0; i < n; i++)
-		if (items[i].dead & DEAD_ARITHMETIC)
+		if (batch->items[i].dead & DEAD_ARITHMETIC)
 			return (struct count_place){i, true};
 	switch ((enum flow)last->flow) {
 	case FLOW_JUMP_INDIRECT:
@@ -71,11 +72,11 @@ struct count_place count_place(struct batch *batch, const struct planned *items,
 
 /* A register to borrow for counting: rather one that the block does not use, so that no
  * computation of the program waits for it to come back. */
-enum reg count_register(const struct planned *items, size_t n)
+enum reg count_register(const struct batch *batch)
 {
 	unsigned used = 1u << RSP;
-	for (size_t i = 0; i < n; i++)
-		used |= decode_used_registers(&items[i].insn);
+	for (size_t i = 0; i < batch->n_items; i++)
+		used |= decode_used_registers(&batch->items[i].insn);
 	enum reg reg = free_register(used, any_register, N_REGISTERS(any_register));
 	return reg == NO_REGISTER ? R11 : reg;
 }

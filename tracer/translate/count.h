@@ -16,6 +16,6 @@ struct count_place {
 	size_t before;   /* instruction; the number of instructions: in the last one's code */
 	bool flags_dead; /* status flags may be changed there */
 };
-struct count_place count_place(struct batch *batch, const struct planned *items, size_t n);
-/* A register to borrow for counting in that block. */
-enum reg count_register(const struct planned *items, size_t n);
+struct count_place count_place(const struct batch *batch);
+/* A register to borrow for counting in the block. */
+enum reg count_register(const struct batch *batch);

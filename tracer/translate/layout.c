@@ -14,22 +14,6 @@
 
 /* ---- blocks ---- */
 
-/* Length of the loop that begins at an item and jumps back to there, without any other transfer, or
- * 0. Compilers often enter such a loop in its middle; it is one block nevertheless, so that its
- * counter can stay in a register, and what begins in its middle becomes another block, with a copy
- * of the rest. */
-static size_t loop_length(const struct plan *plan, size_t first)
-{
-	size_t i = first;
-	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
-	       i - first < MAX_LOOP_INSNS)
-		i++;
-	const struct decoded *last = &plan->items[i].insn;
-	const bool is_loop =
-		last->flow == FLOW_BRANCH && last->target == plan->items[first].insn.pc;
-	return is_loop ? i - first + 1 : 0;
-}
-
 static size_t block_length(const struct plan *plan, size_t first)
 {
 	size_t i = first;
@@ -67,11 +51,14 @@ static struct rf_error *add_rests(struct layout *layout, const struct plan *plan
 	return error;
 }
 
+/* Compilers often enter a loop that is one block in its middle: it is one block nevertheless, so
+ * that its counter can stay in a register, and what begins in its middle becomes another block,
+ * with a copy of the rest. */
 static struct rf_error *add_blocks(struct layout *layout, const struct plan *plan)
 {
 	struct rf_error *error = NULL;
 	for (size_t i = 0, n; !error && i < plan->n_items; i += n) {
-		n = loop_length(plan, i);
+		n = plan_loop_length(plan, i, plan->items[i].insn.pc);
 		n = n ? n : block_length(plan, i);
 		error = add_block(layout, plan, i, n, false);
 	}

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#define MAX_LOOP_INSNS 200   /* of a loop that becomes one block */
 #define MAX_BLOCK_INSNS 1000 /* offsets inside a block are 16 bits wide */
 
 void plan_deinit(struct plan *plan)
@@ -84,23 +85,29 @@ static struct rf_error *follow(struct plan *plan, const struct decoded *insn, bo
 	}
 }
 
+size_t plan_loop_length(const struct plan *plan, size_t first, uint64_t head)
+{
+	size_t i = first;
+	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
+	       i - first < MAX_LOOP_INSNS)
+		i++;
+	const struct decoded *last = &plan->items[i].insn;
+	return last->flow == FLOW_BRANCH && last->target == head ? i - first + 1 : 0;
+}
+
 /* A run that has come to known code: when that jumps back to the beginning of the run, without any
  * other transfer, both are one loop (compilers often enter loops in their middle).  It shall be one
  * block, so that its counter can stay in a register: the run goes on with a copy. */
 static struct rf_error *complete_loop(struct plan *plan, size_t first, size_t known)
 {
-	size_t end = known;
 	for (size_t i = first; i < plan->n_items; i++)
 		if (plan->items[i].insn.flow != FLOW_NEXT || (i > first && plan->items[i].leader))
 			return NULL;
-	while (plan->items[end].insn.flow == FLOW_NEXT && !plan->items[end].last_of_run &&
-	       end - known < MAX_LOOP_INSNS)
-		end++;
-	const struct decoded *last = &plan->items[end].insn;
-	if (end >= first || last->flow != FLOW_BRANCH || last->target != plan->items[first].insn.pc)
+	const size_t end = known + plan_loop_length(plan, known, plan->items[first].insn.pc);
+	if (end > first)
 		return NULL;
 	struct rf_error *error = NULL;
-	for (size_t i = known; !error && i <= end; i++) {
+	for (size_t i = known; !error && i < end; i++) {
 		struct planned copy = plan->items[i];
 		copy.leader = copy.last_of_run = false;
 		error = rf_array_add(plan->items, plan->n_items, plan->cap_items, copy);

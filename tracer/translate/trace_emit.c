@@ -277,8 +277,8 @@ void emit_cold_checks(struct batch *batch)
 
 /* ---- blocks ---- */
 
-void trace_begin(struct batch *batch, struct trace_block *trace, const struct planned *items,
-		 size_t n, enum piece_kind kind, enum reg loop_register)
+void trace_begin(struct batch *batch, struct trace_block *trace, enum piece_kind kind,
+		 enum reg loop_register)
 {
 	struct translator *translator = batch->translator;
 	*trace = (struct trace_block){.reg = NO_REGISTER,
@@ -287,7 +287,7 @@ void trace_begin(struct batch *batch, struct trace_block *trace, const struct pl
 	if (!translator->trace)
 		return;
 	batch_check(batch, trace_plan_build(&trace->plan, translator->trace, &translator->source,
-					    items, n));
+					    batch->items, batch->n_items));
 	batch->cache->blocks[batch->block].n_untraced = trace->plan.n_untraced;
 	if (!trace->plan.n_checks)
 		return;
@@ -295,8 +295,8 @@ void trace_begin(struct batch *batch, struct trace_block *trace, const struct pl
 	if (kind == PIECE_LOOP)
 		used |= 1u << loop_register;
 	trace->reg = free_register(used, any_register, N_REGISTERS(any_register));
-	for (size_t i = 0; trace->reg != NO_REGISTER && i < n; i++)
-		rf_assert_dear(!(decode_used_registers(&items[i].insn) >> trace->reg & 1));
+	for (size_t i = 0; trace->reg != NO_REGISTER && i < batch->n_items; i++)
+		rf_assert_dear(!(decode_used_registers(&batch->items[i].insn) >> trace->reg & 1));
 }
 
 void trace_save(struct batch *batch, const struct trace_block *trace)

@@ -49,6 +49,8 @@ struct builder {
 	struct trace_config *config;
 	const struct code_source *source;
 	struct walk walk;
+	size_t at;       /* the instruction being looked at */
+	uint32_t number; /* of it, in the register of groups */
 	struct group open[MAX_OPEN];
 	size_t n_open;
 };
@@ -193,11 +195,10 @@ static struct rf_error *close_group(struct builder *builder, struct group *group
 
 /* ---- groups ---- */
 
-static struct trace_operand member_of(struct builder *builder, const struct decoded *insn,
-				      const struct operand *operand, uint32_t number)
+static struct trace_operand member_of(struct builder *builder, const struct operand *operand)
 {
 	struct trace_operand member = {
-		.number = number,
+		.number = builder->number,
 		.bytes = operand->bytes,
 		.access = operand->access,
 		.lanes = operand->lanes,
@@ -205,7 +206,8 @@ static struct trace_operand member_of(struct builder *builder, const struct deco
 		.index_bits = operand->index_bits,
 		.base = operand->base,
 	};
-	builder->source->locate(builder->source->context, insn->pc, &member.module, &member.offset);
+	builder->source->locate(builder->source->context, builder->walk.items[builder->at].insn.pc,
+				&member.module, &member.offset);
 	return member;
 }
 
@@ -220,9 +222,10 @@ static bool may_join(const struct group *group, const struct operand *operand, i
 }
 
 /* Finds the open group that an operand joins, or opens one. */
-static struct rf_error *group_for(struct builder *builder, const struct operand *operand, size_t i,
+static struct rf_error *group_for(struct builder *builder, const struct operand *operand,
 				  int64_t low, int64_t high, struct group **found)
 {
+	const size_t i = builder->at;
 	const uint32_t base = value_of(&builder->walk, operand->base, i).base;
 	const uint32_t index = value_of(&builder->walk, operand->index, i).base;
 	for (size_t g = 0; g < builder->n_open; g++) {
@@ -259,17 +262,15 @@ static int64_t extent(const struct operand *operand)
 }
 
 /* Plain operands, and those whose lanes are governed by a mask. */
-static struct rf_error *add_to_group(struct builder *builder, const struct operand *operand,
-				     size_t i, uint32_t number)
+static struct rf_error *add_to_group(struct builder *builder, const struct operand *operand)
 {
-	const int64_t low = operand->displacement + plus_at(&builder->walk, operand, i);
+	const int64_t low = operand->displacement + plus_at(&builder->walk, operand, builder->at);
 	const int64_t high = low + extent(operand);
 	struct group *group;
-	struct rf_error *error = group_for(builder, operand, i, low, high, &group);
+	struct rf_error *error = group_for(builder, operand, low, high, &group);
 	if (error)
 		return error;
-	struct trace_operand member =
-		member_of(builder, &builder->walk.items[i].insn, operand, number);
+	struct trace_operand member = member_of(builder, operand);
 	/* from the base values; they may be far, but their differences are not */
 	member.at = (int32_t)low;
 	group->low = low < group->low ? low : group->low;
@@ -287,36 +288,33 @@ static struct rf_error *add_to_group(struct builder *builder, const struct opera
 }
 
 /* A record has room for a mask of 32 lanes. */
-static struct rf_error *add_halves(struct builder *builder, const struct operand *operand, size_t i,
-				   uint32_t number)
+static struct rf_error *add_halves(struct builder *builder, const struct operand *operand)
 {
 	struct operand half = *operand;
 	struct rf_error *error = NULL;
 	if (operand->form == OPERAND_MASKED && operand->lanes > 32) {
 		half.lanes = 32;
-		error = add_to_group(builder, &half, i, number);
+		error = add_to_group(builder, &half);
 		half.lanes = (uint8_t)(operand->lanes - 32);
 		half.mask_shift = 32;
 		half.displacement += 32 * operand->bytes;
 	}
-	return error ? error : add_to_group(builder, &half, i, number);
+	return error ? error : add_to_group(builder, &half);
 }
 
 /* Records that are made whatever the address is. */
-static struct rf_error *add_always(struct builder *builder, const struct operand *operand, size_t i,
-				   uint32_t number)
+static struct rf_error *add_always(struct builder *builder, const struct operand *operand)
 {
-	struct trace_operand member =
-		member_of(builder, &builder->walk.items[i].insn, operand, number);
+	struct trace_operand member = member_of(builder, operand);
 	const uint32_t group = trace_config_add(builder->config, operand->form, &member, 1);
 	if (group == UINT32_MAX) {
 		builder->plan->n_untraced++;
 		return NULL;
 	}
 	struct trace_check check = {
-		.before = (uint16_t)i,
+		.before = (uint16_t)builder->at,
 		.behind = operand->form == OPERAND_STRING,
-		.flags_dead = builder->walk.items[i].dead == DEAD_ALL,
+		.flags_dead = builder->walk.items[builder->at].dead == DEAD_ALL,
 		.always = true,
 		.registers = registers_of(operand),
 		.operand = *operand,
@@ -332,20 +330,19 @@ static bool is_traced(const struct builder *builder, const struct operand *opera
 	return operand->form != OPERAND_PACKED || operand->lanes <= 32;
 }
 
-static struct rf_error *add_operands(struct builder *builder, const struct operands *operands,
-				     size_t i)
+static struct rf_error *add_operands(struct builder *builder, const struct operands *operands)
 {
-	const uint32_t number = builder->config->n_numbers;
 	struct rf_error *error = NULL;
+	builder->number = builder->config->n_numbers;
 	builder->config->n_numbers += operands->n > 0;
 	for (unsigned k = 0; !error && k < operands->n; k++) {
 		const struct operand *operand = &operands->items[k];
 		if (!is_traced(builder, operand))
 			builder->plan->n_untraced++;
 		else if (operand->form == OPERAND_STRING || operand->form == OPERAND_GATHER)
-			error = add_always(builder, operand, i, number);
+			error = add_always(builder, operand);
 		else
-			error = add_halves(builder, operand, i, number);
+			error = add_halves(builder, operand);
 	}
 	return error;
 }
@@ -366,7 +363,8 @@ static struct rf_error *add_checks(struct builder *builder, struct operands *ope
 	struct rf_error *error = walk_values(&builder->walk, items, n, operands);
 	for (size_t i = 0; !error && i < n; i++) {
 		plan->used |= (uint16_t)decode_used_registers(&items[i].insn);
-		error = add_operands(builder, &operands[i], i);
+		builder->at = i;
+		error = add_operands(builder, &operands[i]);
 	}
 	for (size_t g = 0; !error && g < builder->n_open; g++)
 		error = close_group(builder, &builder->open[g]);

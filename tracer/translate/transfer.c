@@ -161,14 +161,14 @@ static void emit_program_call(struct batch *batch, const struct decoded *insn, u
 /* ---- jumps through the GOT ---- */
 
 /* Only what looks like an entry of a PLT. */
-uint64_t got_value(struct batch *batch, const struct planned *items, size_t n)
+uint64_t got_value(struct batch *batch)
 {
 	struct translator *translator = batch->translator;
-	const struct decoded *last = &items[n - 1].insn;
+	const struct decoded *last = &batch->items[batch->n_items - 1].insn;
 	uint64_t value;
-	if (n > MAX_PLT_INSNS || last->flow != FLOW_JUMP_INDIRECT || !last->rip_relative ||
-	    !in_reach(batch->arena, last->target) || last->prefix_end + 6 < last->length ||
-	    !translator->source.value ||
+	if (batch->n_items > MAX_PLT_INSNS || last->flow != FLOW_JUMP_INDIRECT ||
+	    !last->rip_relative || !in_reach(batch->arena, last->target) ||
+	    last->prefix_end + 6 < last->length || !translator->source.value ||
 	    !translator->source.value(translator->source.context, last->target, &value))
 		return 0;
 	if (plan_is_unresolved(translator, value)) {

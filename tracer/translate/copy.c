@@ -111,16 +111,9 @@ static void emit_rep_before(struct batch *batch, uint32_t counter)
 	give_register_back(batch, RAX, G_SPILL_COUNT);
 }
 
-/* rax = rows * bytes of a row of tile `tile`, from the configuration that sttilecfg wrote (Intel
- * SDM vol. 1, 18.2: bytes of a row from byte 16, rows from byte 48). */
-static void emit_tile_bytes(struct arena *arena, unsigned tile)
-{
-	emit_load_8(arena, RAX, gs_at(G_TILECFG + 48 + tile));
-	emit_load_16(arena, RCX, gs_at(G_TILECFG + 16 + 2 * tile));
-	emit_imul(arena, RAX, RCX);
-}
-
-/* Counts an AMX instruction.  A product's units are rows(dst) * colsb(dst)/4 * colsb(src1)/4. */
+/* Counts an AMX instruction: rows * bytes of a row of its tile, from the configuration that
+ * sttilecfg wrote (Intel SDM vol. 1, 18.2: bytes of a row from byte 16, rows from byte 48).  A
+ * product's units are rows(dst) * colsb(dst)/4 * colsb(src1)/4. */
 static void emit_tile_before(struct batch *batch, const struct work *work, uint32_t counter)
 {
 	struct arena *arena = batch->arena;
@@ -130,7 +123,9 @@ static void emit_tile_before(struct batch *batch, const struct work *work, uint3
 	emit_save_flags(arena);
 	emit_gs_store(arena, RAX, G_SPILL_FLAGS);
 	emit_store_tile_config(arena, gs_at(G_TILECFG));
-	emit_tile_bytes(arena, work->unit_reg);
+	emit_load_8(arena, RAX, gs_at(G_TILECFG + 48u + work->unit_reg));
+	emit_load_16(arena, RCX, gs_at(G_TILECFG + 16 + 2u * work->unit_reg));
+	emit_imul(arena, RAX, RCX);
 	if (is_product) {
 		emit_load_16(arena, RCX, gs_at(G_TILECFG + 16 + 2u * work->unit_reg2));
 		emit_imul(arena, RAX, RCX);

@@ -147,17 +147,6 @@ static bool is_open(const struct plan *plan, const struct code_cache *cache,
 		last->rip_relative);
 }
 
-static struct rf_error *number_junction(struct code_cache *cache, uint32_t *parent,
-					uint32_t *number, uint32_t node, uint32_t *junction)
-{
-	const uint32_t root = root_of(parent, node);
-	struct rf_error *error = NULL;
-	if (root != OUTSIDE && !number[root])
-		error = derive_add_junction(cache, &number[root]);
-	*junction = number[root];
-	return error;
-}
-
 /* `parent`, `number`: room for two nodes of each block, and OUTSIDE. */
 static struct rf_error *find_junctions(struct layout *layout, const struct plan *plan,
 				       struct code_cache *cache, uint32_t *parent, uint32_t *number)
@@ -170,11 +159,12 @@ static struct rf_error *find_junctions(struct layout *layout, const struct plan 
 			unite(parent, in_node(b), OUTSIDE);
 	}
 	struct rf_error *error = NULL;
-	for (size_t b = 0; !error && b < layout->n_blocks; b++) {
+	for (uint32_t node = 1; !error && node <= 2 * layout->n_blocks; node++) {
+		const uint32_t b = (node - 1) / 2, root = root_of(parent, node);
 		struct layout_block *block = &layout->blocks[b];
-		error = number_junction(cache, parent, number, in_node(b), &block->in);
-		if (!error)
-			error = number_junction(cache, parent, number, out_node(b), &block->out);
+		if (root != OUTSIDE && !number[root])
+			error = derive_add_junction(cache, &number[root]);
+		*(node == in_node(b) ? &block->in : &block->out) = number[root];
 	}
 	return error;
 }

@@ -64,27 +64,6 @@ static struct rf_error *add_insn(struct plan *plan, struct translator *translato
 	return ok ? NULL : rf_error_no_memory();
 }
 
-/* Notes where control may go from an instruction.  *ends: the run ends behind it. */
-static struct rf_error *follow(struct plan *plan, const struct decoded *insn, bool *ends)
-{
-	switch ((enum flow)insn->flow) {
-	case FLOW_JUMP:
-		*ends = true;
-		return add_leader(plan, insn->target, insn->pc);
-	case FLOW_BRANCH:
-	case FLOW_LOOP:
-	case FLOW_XBEGIN:
-		return add_leader(plan, insn->target, insn->pc);
-	case FLOW_JUMP_INDIRECT:
-	case FLOW_RETURN:
-	case FLOW_NATIVE:
-		*ends = true;
-		return NULL;
-	default:
-		return NULL;
-	}
-}
-
 size_t plan_loop_length(const struct plan *plan, size_t first, uint64_t head)
 {
 	size_t i = first;
@@ -139,7 +118,11 @@ static struct rf_error *add_run(struct plan *plan, struct translator *translator
 		item->leader = leader;
 		pc += item->insn.length;
 		leader = item->insn.flow != FLOW_NEXT || (length + 1) % MAX_BLOCK_INSNS == 0;
-		error = follow(plan, &item->insn, &ends);
+		const uint8_t flow = item->insn.flow;
+		if (flow == FLOW_JUMP || flow == FLOW_BRANCH || flow == FLOW_LOOP ||
+		    flow == FLOW_XBEGIN)
+			error = add_leader(plan, item->insn.target, item->insn.pc);
+		ends = flow == FLOW_JUMP || flow == FLOW_JUMP_INDIRECT || flow == FLOW_RETURN;
 	}
 	if (plan->n_items > first)
 		plan->items[plan->n_items - 1].last_of_run = true;

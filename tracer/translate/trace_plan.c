@@ -159,12 +159,6 @@ static bool is_sampled(const struct trace_config *config, int64_t low, int64_t h
 	return false;
 }
 
-static struct rf_error *add_check(struct builder *builder, const struct trace_check *check)
-{
-	struct trace_plan *plan = builder->plan;
-	return rf_array_add(plan->checks, plan->n_checks, plan->cap_checks, *check);
-}
-
 static uint32_t word_of(const struct group *group, uint32_t number)
 {
 	const uint32_t span = (uint32_t)((group->high - group->low + 7) / 8);
@@ -174,6 +168,7 @@ static uint32_t word_of(const struct group *group, uint32_t number)
 
 static struct rf_error *close_group(struct builder *builder, struct group *group)
 {
+	struct trace_plan *plan = builder->plan;
 	struct trace_check check = {.operand = group->first, .lines = (uint8_t)lines_of(group)};
 	const bool constant = is_constant(&group->first);
 	if (constant && !is_sampled(builder->config, group->low, group->high))
@@ -183,14 +178,14 @@ static struct rf_error *close_group(struct builder *builder, struct group *group
 	const uint32_t number =
 		trace_config_add(builder->config, group->first.form, group->members, group->n);
 	if (number == UINT32_MAX) {
-		builder->plan->n_untraced += (uint32_t)group->n;
+		plan->n_untraced += (uint32_t)group->n;
 		return NULL;
 	}
 	check.word = word_of(group, number);
 	place_check(builder, group, &check);
 	check.always = constant;
 	check.registers = registers_of(&group->first);
-	return add_check(builder, &check);
+	return rf_array_add(plan->checks, plan->n_checks, plan->cap_checks, check);
 }
 
 /* ---- groups ---- */
@@ -305,10 +300,11 @@ static struct rf_error *add_halves(struct builder *builder, const struct operand
 /* Records that are made whatever the address is. */
 static struct rf_error *add_always(struct builder *builder, const struct operand *operand)
 {
+	struct trace_plan *plan = builder->plan;
 	struct trace_operand member = member_of(builder, operand);
 	const uint32_t group = trace_config_add(builder->config, operand->form, &member, 1);
 	if (group == UINT32_MAX) {
-		builder->plan->n_untraced++;
+		plan->n_untraced++;
 		return NULL;
 	}
 	struct trace_check check = {
@@ -320,7 +316,7 @@ static struct rf_error *add_always(struct builder *builder, const struct operand
 		.operand = *operand,
 		.word = group | 1u << TRACE_SPAN_SHIFT | TRACE_CHANGES,
 	};
-	return add_check(builder, &check);
+	return rf_array_add(plan->checks, plan->n_checks, plan->cap_checks, check);
 }
 
 static bool is_traced(const struct builder *builder, const struct operand *operand)

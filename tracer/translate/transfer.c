@@ -285,26 +285,23 @@ void emit_transfer(struct batch *batch, const struct planned *item, uint16_t ori
 	}
 }
 
-static void emit_cold_call(struct batch *batch, struct call_site *call)
-{
-	struct arena *arena = batch->arena;
-	batch->block = call->block;
-	if (call->is_indirect) {
-		label_bind(arena, &call->through_table);
-		batch_piece(batch, PIECE_STEP, call->orig);
-		emit_drop_word(arena);
-		emit_table_jump(arena);
-	}
-	if (call->is_pushed_from_memory) {
-		batch_piece(batch, PIECE_DATA, 0);
-		arena_align(arena, 8);
-		label_bind(arena, &call->constant);
-		emit_quad(arena, call->return_pc);
-	}
-}
-
 void emit_cold_calls(struct batch *batch)
 {
-	for (size_t i = 0; i < batch->n_calls && !batch->failed; i++)
-		emit_cold_call(batch, &batch->calls[i]);
+	struct arena *arena = batch->arena;
+	for (size_t i = 0; i < batch->n_calls && !batch->failed; i++) {
+		struct call_site *call = &batch->calls[i];
+		batch->block = call->block;
+		if (call->is_indirect) {
+			label_bind(arena, &call->through_table);
+			batch_piece(batch, PIECE_STEP, call->orig);
+			emit_drop_word(arena);
+			emit_table_jump(arena);
+		}
+		if (call->is_pushed_from_memory) {
+			batch_piece(batch, PIECE_DATA, 0);
+			arena_align(arena, 8);
+			label_bind(arena, &call->constant);
+			emit_quad(arena, call->return_pc);
+		}
+	}
 }

@@ -114,10 +114,9 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 		thread_name(tracee->tid, name, sizeof(name));
 		pthread_mutex_lock(target->lock);
 		if (birth->is_thread && !target->native)
-			gs = target_add_thread(target, tracee->tid, name);
+			gs = target_add_thread(target, tracee->tid, name, regs.rsp);
 		if (gs) {
 			*slot_u64(target_slot(target, tracee->tid), G_SYSRET) = birth->sysret;
-			target_set_stack(target, tracee->tid, regs.rsp);
 			tracee->target = target;
 		} else {
 			regs.rip = regs.rcx = target_behind_syscall(target, birth->sysret);

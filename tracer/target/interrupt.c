@@ -201,12 +201,15 @@ static bool deliver_and_resume(struct tracee *tracee, int most)
 	return resume(tracee, number);
 }
 
-/* Whether the thread may be about to leave a system call. */
-static bool is_in_gate(const struct tracee *tracee)
+/* Whether the thread may be about to leave a system call; then what is pending is noted. */
+static bool note_gate(struct tracee *tracee)
 {
 	struct user_regs_struct regs;
-	return ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 &&
-	       target_in_gate(tracee->target, regs.rip);
+	const bool gate = ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 &&
+			  target_in_gate(tracee->target, regs.rip);
+	if (gate)
+		note_owed(tracee);
+	return gate;
 }
 
 /* How the thread wants to leave; one that wants to stay is let out of the gate. */
@@ -234,10 +237,8 @@ static bool attend(struct tracee *tracee)
 {
 	struct user_regs_struct regs;
 	bool moved;
-	const bool gate = is_in_gate(tracee);
 	const enum leaving_how how = wish_of(tracee);
-	if (gate)
-		note_owed(tracee);
+	const bool gate = note_gate(tracee);
 	if (how != STAYS && how != ATTENDED &&
 	    step_to_program(tracee, &regs, false, &moved) == PLACE_STEP)
 		return false;
@@ -323,9 +324,7 @@ bool interrupt_deliver(struct tracee *tracee, int number)
 	if (hold_back(tracee, number, &info))
 		return resume(tracee, 0);
 	note_trap_flag(tracee, &info);
-	const bool gate = is_in_gate(tracee);
-	if (gate)
-		note_owed(tracee);
+	const bool gate = note_gate(tracee);
 	return deliver_timed(tracee, number, &info, true) &&
 	       deliver_and_resume(tracee, gate || tracee->catches_up ? MAX_HELD : 0);
 }

@@ -70,16 +70,6 @@ static uint64_t answer_syscall(struct target *target, int index, uint8_t *slot)
 	return target_gate(target, target->changing[index].end ? gate_do_change : gate_do_syscall);
 }
 
-/* The thread, still in the gate behind its system call, gets the signals that are held for it. */
-static uint64_t let_attend(struct target *target, int index, uint8_t *slot)
-{
-	struct leaving *leaving = &target->leaving[index];
-	assert(leaving->how == STAYS);
-	leaving->pc = *slot_u64(slot, G_SYSRET);
-	leaving->how = ATTENDED;
-	return leaving->pc;
-}
-
 /* ---- transfers ---- */
 
 static bool is_stub(const struct target *target, uint32_t type, uint64_t argument)
@@ -147,8 +137,9 @@ bool requests_decide(struct target *target, int index)
 	watched_calls_note_changes(target);
 	const uint32_t type = (uint32_t)*slot_u64(slot, G_REQ_TYPE);
 	const uint64_t argument = *slot_u64(slot, G_REQ_ARG);
-	if (type == REQ_ATTEND) {
-		*slot_u64(slot, G_JUMP) = let_attend(target, index, slot);
+	if (type == REQ_ATTEND) { /* still in the gate, it gets the signals that are held for it */
+		target->leaving[index].how = ATTENDED;
+		target->leaving[index].pc = *slot_u64(slot, G_JUMP) = *slot_u64(slot, G_SYSRET);
 		return true;
 	}
 	if (type != REQ_SYSCALL &&

@@ -55,7 +55,8 @@ static int free_slot(struct target *target)
 	return slot;
 }
 
-uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
+uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
+			   uint64_t stack_pointer)
 {
 	const int slot = free_slot(target);
 	if (!slot)
@@ -69,6 +70,8 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
 							 block, address, thread, target->space);
 		if (!target->sources[slot])
 			return 0;
+		if (stack_pointer)
+			drain_set_stack(target->sources[slot], stack_pointer);
 	}
 	target->leaving[slot] = (struct leaving){.how = STAYS};
 	target->stop_at[slot] = target->resumed_at[slot] = 0;
@@ -79,13 +82,6 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name)
 	target->n_threads++;
 	target->translator.quiet = target->n_threads == 1;
 	return address;
-}
-
-void target_set_stack(struct target *target, pid_t tid, uint64_t stack_pointer)
-{
-	const int index = target_slot_index(target, tid);
-	if (index)
-		drain_set_stack(target->sources[index], stack_pointer);
 }
 
 static void collect_slot(struct target *target, int index)
@@ -143,7 +139,7 @@ static void enter(struct target *target, pid_t tid)
 {
 	struct user_regs_struct regs;
 	ptrace(PTRACE_GETREGS, tid, 0, &regs);
-	uint64_t gs = target_add_thread(target, tid, "");
+	uint64_t gs = target_add_thread(target, tid, "", 0);
 	uint64_t body = target_body(target, regs.rip);
 	if (!body)
 		return;

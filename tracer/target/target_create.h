@@ -16,9 +16,9 @@ void target_destroy(struct target *target);
  * running target needs.  The map of addresses stays. */
 void target_finish(struct target *target);
 
-/* Takes a slot for a thread; returns its GS base in the target, or 0 when all are taken. */
-uint64_t target_add_thread(struct target *target, pid_t tid, const char *name);
-/* Its stack pointer, before it runs. */
-void target_set_stack(struct target *target, pid_t tid, uint64_t stack_pointer);
+/* Takes a slot for a thread; returns its GS base in the target, or 0 when all are taken.
+ * `stack_pointer`: before it runs; 0: not known. */
+uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
+			   uint64_t stack_pointer);
 /* Collects the counts of a thread that is gone, if it has a slot. */
 void target_remove_thread(struct target *target, pid_t tid);

@@ -10,7 +10,6 @@
 #include "preload/shim_maps.h"
 #include "preload/shim_syscall.h"
 #include "preload/shim_timer.h"
-#include "preload/shim_wrap.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,6 @@
 #include "preload/shim_exec.h"
 
 #include "preload/shim.h"
-#include "preload/shim_wrap.h"
 
 #include <alloca.h>
 #include <spawn.h>
@@ -155,25 +154,18 @@ EXPORT int execvp(const char *file, char *const argv[])
 	return execvpe(file, argv, environ);
 }
 
-EXPORT int posix_spawn(pid_t *restrict pid, const char *restrict path,
-		       const posix_spawn_file_actions_t *restrict actions,
-		       const posix_spawnattr_t *restrict attributes, char *const argv[restrict],
-		       char *const envp[restrict])
-{
-	struct room room;
-	return ORIGINAL(posix_spawn)(pid, path, actions, attributes, argv,
-				     ENVIRONMENT(envp, &room));
-}
-
-EXPORT int posix_spawnp(pid_t *restrict pid, const char *restrict file,
-			const posix_spawn_file_actions_t *restrict actions,
-			const posix_spawnattr_t *restrict attributes, char *const argv[restrict],
-			char *const envp[restrict])
-{
-	struct room room;
-	return ORIGINAL(posix_spawnp)(pid, file, actions, attributes, argv,
-				      ENVIRONMENT(envp, &room));
-}
+#define WRAP_SPAWN(name)                                                                          \
+	EXPORT int name(pid_t *restrict pid, const char *restrict program,                        \
+			const posix_spawn_file_actions_t *restrict actions,                       \
+			const posix_spawnattr_t *restrict attributes, char *const argv[restrict], \
+			char *const envp[restrict])                                               \
+	{                                                                                         \
+		struct room room;                                                                 \
+		return ORIGINAL(name)(pid, program, actions, attributes, argv,                    \
+				      ENVIRONMENT(envp, &room));                                  \
+	}
+WRAP_SPAWN(posix_spawn)
+WRAP_SPAWN(posix_spawnp)
 
 /* execl and its kin: the number of arguments before the NULL. */
 static size_t count(const char *first, va_list arguments)

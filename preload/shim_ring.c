@@ -16,21 +16,6 @@ struct writer {
 	uint64_t at;
 };
 
-static bool begin(const struct shim_thread *thread, size_t size, struct writer *writer)
-{
-	struct shim_slot *slot = thread->slot;
-	/* rfprof has taken the slot back, believing this process dead. */
-	if (__atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE) != thread->generation)
-		return false;
-	uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-	if (size > SHIM_RING_SIZE - (slot->head - tail)) {
-		slot->lost++;
-		return false;
-	}
-	*writer = (struct writer){slot, (uint8_t *)slot + SHIM_PAGE, slot->head};
-	return true;
-}
-
 static void put(struct writer *writer, const void *data, size_t size)
 {
 	size_t offset = writer->at & (SHIM_RING_SIZE - 1);
@@ -50,10 +35,25 @@ static void put_pair(struct writer *writer, uint32_t low, uint32_t high)
 	put_u64(writer, (uint64_t)high << 32 | low);
 }
 
-static void put_header(struct writer *writer, uint32_t type, uint16_t misc, size_t size)
+enum { HEADER_SIZE = 8, TRAILER_SIZE = 24 };
+
+/* Begins a record with so many bytes behind its header. */
+static bool begin(const struct shim_thread *thread, struct writer *writer, uint32_t type,
+		  uint16_t misc, size_t size)
 {
-	struct perf_event_header header = {type, misc, (uint16_t)size};
+	struct shim_slot *slot = thread->slot;
+	struct perf_event_header header = {type, misc, (uint16_t)(HEADER_SIZE + size)};
+	/* rfprof has taken the slot back, believing this process dead. */
+	if (__atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE) != thread->generation)
+		return false;
+	uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+	if (HEADER_SIZE + size > SHIM_RING_SIZE - (slot->head - tail)) {
+		slot->lost++;
+		return false;
+	}
+	*writer = (struct writer){slot, (uint8_t *)slot + SHIM_PAGE, slot->head};
 	put(writer, &header, sizeof(header));
+	return true;
 }
 
 static void publish(struct writer *writer)
@@ -68,8 +68,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-enum { HEADER_SIZE = 8, TRAILER_SIZE = 24 };
-
+/* Whose record it is, and when: at the end of all but samples, which have it further in front. */
 static void put_trailer(struct writer *writer, const struct shim_thread *thread)
 {
 	put_pair(writer, thread->pid, thread->tid);
@@ -80,17 +79,14 @@ static void put_trailer(struct writer *writer, const struct shim_thread *thread)
 void shim_write_sample(struct shim_thread *thread, const struct shim_sample *sample)
 {
 	struct writer writer;
-	/* ip, ids, time, cpu, period, abi, 8 registers, stack size, stack, used size */
-	size_t size = HEADER_SIZE + 6 * 8 + 8 * 8 + 8 + sample->stack_size;
+	/* ip, trailer, period, abi, 8 registers, stack size, stack, used size */
+	size_t size = 3 * 8 + TRAILER_SIZE + 8 * 8 + 8 + sample->stack_size;
 	if (sample->stack_size)
 		size += 8;
-	if (!begin(thread, size, &writer))
+	if (!begin(thread, &writer, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, size))
 		return;
-	put_header(&writer, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, size);
 	put_u64(&writer, sample->ip);
-	put_pair(&writer, thread->pid, thread->tid);
-	put_u64(&writer, now_ns());
-	put_pair(&writer, 0, 0);
+	put_trailer(&writer, thread);
 	put_u64(&writer, sample->period);
 	put_u64(&writer, PERF_SAMPLE_REGS_ABI_64);
 	put(&writer, sample->regs, sizeof(sample->regs));
@@ -105,10 +101,9 @@ void shim_write_sample(struct shim_thread *thread, const struct shim_sample *sam
 void shim_write_comm(struct shim_thread *thread, bool exec)
 {
 	struct writer writer;
-	size_t size = HEADER_SIZE + 8 + sizeof(thread->name) + TRAILER_SIZE;
-	if (!begin(thread, size, &writer))
+	if (!begin(thread, &writer, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
+		   8 + sizeof(thread->name) + TRAILER_SIZE))
 		return;
-	put_header(&writer, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0, size);
 	put_pair(&writer, thread->pid, thread->tid);
 	put(&writer, thread->name, sizeof(thread->name));
 	put_trailer(&writer, thread);
@@ -118,10 +113,8 @@ void shim_write_comm(struct shim_thread *thread, bool exec)
 void shim_write_fork(struct shim_thread *thread, uint32_t parent_pid, uint32_t parent_tid)
 {
 	struct writer writer;
-	size_t size = HEADER_SIZE + 24 + TRAILER_SIZE;
-	if (!begin(thread, size, &writer))
+	if (!begin(thread, &writer, PERF_RECORD_FORK, 0, 24 + TRAILER_SIZE))
 		return;
-	put_header(&writer, PERF_RECORD_FORK, 0, size);
 	put_pair(&writer, thread->pid, parent_pid);
 	put_pair(&writer, thread->tid, parent_tid);
 	put_u64(&writer, now_ns());
@@ -138,10 +131,9 @@ void shim_write_mapping(struct shim_thread *thread, const uint64_t range[3], uin
 	while (path[length])
 		length++;
 	size_t padding = 8 - length % 8; /* at least the closing zero */
-	size_t size = HEADER_SIZE + 64 + length + padding + TRAILER_SIZE;
-	if (!begin(thread, size, &writer))
+	if (!begin(thread, &writer, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER,
+		   64 + length + padding + TRAILER_SIZE))
 		return;
-	put_header(&writer, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, size);
 	put_pair(&writer, thread->pid, thread->tid);
 	put_u64(&writer, range[0]);
 	put_u64(&writer, range[1] - range[0]);

@@ -153,11 +153,17 @@ def headers_of(file):
     return [name for name in names if name in graph.files()]
 
 
+def tables_of(headers):
+    """The tables of which headers make declarations."""
+    return [table for file, table in graph.includes() if file in headers and table.endswith(".def")]
+
+
 def test_a_function_is_declared_in_the_header_of_its_file(build):
     """Names that macros put together in assembly are declared by macros, too, and the C library has its own headers."""
     elsewhere = []
     for user, owner, names in graph.calls(build):
-        declared = "\n".join(map(graph.text_of, headers_of(owner)))
+        headers = headers_of(owner)
+        declared = "\n".join(map(graph.text_of, headers + tables_of(headers)))
         elsewhere += [f"{owner}: {name}" for name in names
                       if not re.search(rf"\b{name}\b", declared) and not name.startswith("__")
                       and graph.module_of(user) != graph.module_of(owner)
@@ -179,8 +185,10 @@ def is_for_tests(name):
 
 def test_nothing_is_left_that_nobody_calls(build):
     """A function that its own file and the tests use is a seam; one that only tests use says so, or is dead."""
-    code, headers = ("\n".join(graph.text_of(file) for file in graph.files() if file.endswith(ending))
-                     for ending in ((".c", ".S", ".def"), ".h"))
+    all_headers = [file for file in graph.files() if file.endswith(".h")]
+    code, headers = ("\n".join(map(graph.text_of, files))
+                     for files in ([file for file in graph.files() if file.endswith((".c", ".S", ".def"))],
+                                   all_headers + tables_of(all_headers)))
     in_code, in_headers = (collections.Counter(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)))
                            for text in (code, headers))
     dead = [f"{source}: {name}" for source, (defined, _) in graph.objects(build).items() for name in defined

@@ -34,6 +34,30 @@
 	.hidden \labels
 .endm
 
+.macro KEEP_FLAGS slot		/* rax is lost */
+	lahf
+	seto	%al
+	movq	%rax, %gs:\slot
+.endm
+
+.macro GIVE_BACK_FLAGS slot	/* rax is lost */
+	movq	%gs:\slot, %rax
+	addb	$0x7f, %al	/* sets OF again */
+	sahf
+.endm
+
+.macro CALL label, register	/* a call without a stack: it comes back to the register's address */
+	leaq	9f(%rip), %\register
+	jmp	\label
+9:
+.endm
+
+.macro UNLESS_SIMULATED label	/* the class of line rsi is simulated, it goes there; rdx is lost */
+	movq	%gs:G_TRACE_MASKS, %rdx
+	btq	%rsi, %rdx
+	jnc	\label
+.endm
+
 	.section .rodata
 	.balign 64
 	KNOWN gate_begin, gate_end

@@ -7,9 +7,7 @@
 allocation_again:
 	movq	%rax, %gs:KEPT_RAX
 gate_allocation:
-	lahf
-	seto	%al
-	movq	%rax, %gs:KEPT_FLAGS
+	KEEP_FLAGS KEPT_FLAGS
 	movq	%rcx, %gs:KEPT_RCX
 	movq	%rdx, %gs:KEPT_RDX
 	movq	%gs:G_TRACE_AT, %rcx
@@ -114,9 +112,7 @@ allocation_hand_over:	/* rax = where to go on; the rest of the chunk is given aw
 
 gate_allocated:		/* the program's registers; what was returned to is at -8(%rsp) */
 	movq	%rax, %gs:KEPT_RAX
-	lahf
-	seto	%al
-	movq	%rax, %gs:KEPT_FLAGS
+	KEEP_FLAGS KEPT_FLAGS
 	movq	%rcx, %gs:KEPT_RCX
 	movq	%rdx, %gs:KEPT_RDX
 	leaq	-8(%rsp), %rdx

@@ -44,12 +44,9 @@ trace_next_chunk:
 
 	/* Other threads come between two chunks: what they have done to the lines is to be seen. */
 	xorl %esi, %esi
-3:	movq %gs:G_TRACE_MASKS, %rdx
-	btq %rsi, %rdx
-	jnc 5f
-	leaq 4f(%rip), %r11
-	jmp trace_settle
-4:	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES)(%rcx)
+3:	UNLESS_SIMULATED 5f
+	CALL trace_settle, r11
+	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES)(%rcx)
 	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES + 4)(%rcx)
 	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES + 8)(%rcx)
 	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES + 12)(%rcx)

@@ -12,9 +12,7 @@
 
 gate_record:
 	movq %rax, %gs:KEPT_RAX
-	lahf
-	seto %al
-	movq %rax, %gs:KEPT_FLAGS
+	KEEP_FLAGS KEPT_FLAGS
 	movq %rcx, %gs:KEPT_RCX
 	movq %rdx, %gs:KEPT_RDX
 	movq %gs:G_TRACE_ADDRESS, %rax
@@ -88,9 +86,7 @@ gate_record:
 	jz trace_slow
 	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
 trace_leave:
-	movq %gs:KEPT_FLAGS, %rax
-	addb $0x7f, %al
-	sahf
+	GIVE_BACK_FLAGS KEPT_FLAGS
 	movq %gs:KEPT_RAX, %rax
 	movq %gs:KEPT_RCX, %rcx
 	movq %gs:KEPT_RDX, %rdx

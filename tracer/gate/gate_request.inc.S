@@ -10,9 +10,7 @@ gate_request:		/* ecx = type, rax = argument; SAVE_RAX, SAVE_RCX hold the progra
 	movq	%rsi, %gs:SAVE_RSI
 	movq	%rax, %gs:G_REQ_ARG
 	movl	%ecx, %gs:G_REQ_TYPE
-	lahf
-	seto	%al
-	movq	%rax, %gs:SAVE_FLAGS
+	KEEP_FLAGS SAVE_FLAGS
 gate_save:		/* rax, rcx, rdx, rsi and the flags are saved */
 	movq	%rdi, %gs:SAVE_RDI
 	movq	%r8, %gs:SAVE_R8
@@ -61,9 +59,7 @@ gate_wait_end:
 gate_resume:
 	movq	%gs:G_STATE, %rdi
 	movl	$STATE_IDLE, (%rdi)
-	movq	%gs:SAVE_FLAGS, %rax
-	addb	$0x7f, %al
-	sahf
+	GIVE_BACK_FLAGS SAVE_FLAGS
 	movq	%gs:SAVE_RAX, %rax
 	movq	%gs:SAVE_RCX, %rcx
 	movq	%gs:SAVE_RDX, %rdx

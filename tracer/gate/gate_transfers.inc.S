@@ -9,16 +9,12 @@ gate_miss:
 gate_collide:
 	movq	%rdx, %gs:SAVE_RDX
 	movq	%rax, %rdx
-	lahf
-	seto	%al
-	movq	%rax, %gs:SAVE_FLAGS
+	KEEP_FLAGS SAVE_FLAGS
 	subq	%rdx, %rcx
 	jmp	gate_look_up_jump
 gate_indirect:
 	movq	%rdx, %gs:SAVE_RDX
-	lahf
-	seto	%al
-	movq	%rax, %gs:SAVE_FLAGS
+	KEEP_FLAGS SAVE_FLAGS
 gate_look_up_jump:
 	movq	%gs:G_SPILL_RCX, %rax
 	movq	%rax, %gs:SAVE_RCX
@@ -33,9 +29,7 @@ gate_look_up_jump:
 
 gate_return:
 	movq	%rax, %gs:SAVE_RAX
-	lahf
-	seto	%al
-	movq	%rax, %gs:SAVE_FLAGS
+	KEEP_FLAGS SAVE_FLAGS
 	movq	%rcx, %gs:SAVE_RCX
 	movq	-8(%rsp), %rcx
 	movq	%rcx, %gs:G_REQ_ARG
@@ -73,9 +67,7 @@ gate_look_up:		/* rcx = key; rax, rcx, rdx, rsi and the flags are saved */
 	movq	%rax, %gs:SLOT_RETURNS(,%rdx,8)
 6:	movl	$0, %gs:G_ALLOCATION_KEEP
 	movq	%gs:SAVE_RCX, %rcx
-5:	movq	%gs:SAVE_FLAGS, %rax
-	addb	$0x7f, %al			/* sets OF again */
-	sahf
+5:	GIVE_BACK_FLAGS SAVE_FLAGS
 	movq	%gs:SAVE_RAX, %rax
 	movq	%gs:SAVE_RDX, %rdx
 	movq	%gs:SAVE_RSI, %rsi

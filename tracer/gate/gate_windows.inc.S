@@ -32,17 +32,14 @@ trace_decide:		/* all but what is left out at once; it changes nothing until the
 	jz trace_note
 
 	/* Two lines.  It is left out when it would be for both. */
-	leaq 1f(%rip), %r11
-	jmp trace_is_known
-1:	jne trace_note
-	incq %rsi
-	leaq 1f(%rip), %r11
-	jmp trace_is_known
-1:	leaq -1(%rsi), %rsi
+	CALL trace_is_known, r11
 	jne trace_note
-	leaq 1f(%rip), %r11
-	jmp trace_pass
-1:	incq %rsi
+	incq %rsi
+	CALL trace_is_known, r11
+	leaq -1(%rsi), %rsi
+	jne trace_note
+	CALL trace_pass, r11
+	incq %rsi
 	leaq trace_leave_more(%rip), %r11
 	jmp trace_pass
 
@@ -59,12 +56,9 @@ trace_find:		/* line rsi: rcx = its window, eax = its place there, 4: none; back
 2:	jmp *%r10
 
 trace_is_known:		/* ZF: the access to line rsi may be left out; back to r11 */
-	movq %gs:G_TRACE_MASKS, %rdx
-	btq %rsi, %rdx
-	jnc 3f
-	leaq 1f(%rip), %r10
-	jmp trace_find
-1:	cmpl $WINDOW_WAYS, %eax
+	UNLESS_SIMULATED 3f
+	CALL trace_find, r10
+	cmpl $WINDOW_WAYS, %eax
 	je 4f
 	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
 	addl $WINDOW_ONE, %edx
@@ -105,15 +99,11 @@ trace_save:		/* keeps the access at hand as that of way eax; back to r10 */
 	jmp *%r10
 
 trace_pass:		/* the access to line rsi is left out; back to r11 */
-	movq %gs:G_TRACE_MASKS, %rdx
-	btq %rsi, %rdx
-	jnc 2f
-	leaq 1f(%rip), %r10
-	jmp trace_find
-1:	movl $WINDOW_TOUCHED, %edx
-	leaq 1f(%rip), %r10
-	jmp trace_touch
-1:	addl $WINDOW_ONE, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	UNLESS_SIMULATED 2f
+	CALL trace_find, r10
+	movl $WINDOW_TOUCHED, %edx
+	CALL trace_touch, r10
+	addl $WINDOW_ONE, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
 	testl $TRACE_STORES, %gs:G_TRACE_WORD
 	jz 2f
 	orl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
@@ -122,12 +112,9 @@ trace_pass:		/* the access to line rsi is left out; back to r11 */
 2:	jmp *%r11
 
 trace_note:		/* the access to line rsi and edi more will be recorded */
-	movq %gs:G_TRACE_MASKS, %rdx
-	btq %rsi, %rdx
-	jnc trace_noted
-	leaq 1f(%rip), %r10
-	jmp trace_find
-1:	cmpl $WINDOW_WAYS, %eax
+	UNLESS_SIMULATED trace_noted
+	CALL trace_find, r10
+	cmpl $WINDOW_WAYS, %eax
 	jb trace_note_known
 	movl %gs:G_TRACE_KEEP, %edx
 	cmpl $1, %edx
@@ -179,9 +166,8 @@ trace_note_known:
 	testl $WINDOW_OWED, %edx
 	jz trace_save
 4:	movl $WINDOW_TOUCHED, %edx
-	leaq 5f(%rip), %r10
-	jmp trace_touch
-5:	movl $WINDOW_TOLD, %edx
+	CALL trace_touch, r10
+	movl $WINDOW_TOLD, %edx
 	leaq trace_noted(%rip), %r10
 	jmp trace_touch
 trace_noted:
@@ -211,12 +197,9 @@ trace_clear:		/* no line from rsi on, and edi more, is known any more */
 	addq $SIZE_OF_RECORD, %rax
 	cmpq %gs:G_TRACE_END, %rax
 	ja trace_end_chunk
-1:	movq %gs:G_TRACE_MASKS, %rdx
-	btq %rsi, %rdx
-	jnc 3f
-	leaq 2f(%rip), %r11
-	jmp trace_settle
-2:	movq $-1, %gs:WINDOW(WINDOW_LINES)(%rcx)
+1:	UNLESS_SIMULATED 3f
+	CALL trace_settle, r11
+	movq $-1, %gs:WINDOW(WINDOW_LINES)(%rcx)
 	movq $-1, %gs:WINDOW(WINDOW_LINES + 8)(%rcx)
 	movq $-1, %gs:WINDOW(WINDOW_LINES + 16)(%rcx)
 	movq $-1, %gs:WINDOW(WINDOW_LINES + 24)(%rcx)

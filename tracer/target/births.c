@@ -3,7 +3,7 @@
 #include "tracer/target/births.h"
 
 #include "base/array.h"
-#include "tracer/target/threads.h"
+#include "tracer/target/target_create.h"
 
 #include <linux/kcmp.h>
 #include <poll.h>
@@ -42,15 +42,10 @@ static void thread_name(pid_t tid, char *name, int size)
 		fclose(comm);
 }
 
-/* vfork and its kin: the child runs in its parent's memory, and is left alone there. */
-static bool shares_memory(pid_t one, pid_t other)
+/* KCMP_VM: the child of vfork and its kin runs in its parent's memory, and is left alone there. */
+static bool share(pid_t one, pid_t other, enum kcmp_type what)
 {
-	return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
-}
-
-static bool shares_handlers(pid_t one, pid_t other)
-{
-	return syscall(SYS_kcmp, one, other, KCMP_SIGHAND, 0, 0) == 0;
+	return syscall(SYS_kcmp, one, other, what, 0, 0) == 0;
 }
 
 /* A pidfd can be read when its process has ended. */
@@ -95,11 +90,11 @@ static void note_native_thread(struct counted_run *run, const struct tracee *tra
  * matter of little time. */
 static void start_process(struct counted_run *run, struct tracee *tracee, const struct birth *birth)
 {
-	if (!shares_memory(birth->parent_tgid, tracee->tid)) {
+	if (!share(birth->parent_tgid, tracee->tid, KCMP_VM)) {
 		images_count(run, tracee);
 		return;
 	}
-	birth->target->actions_unseen |= shares_handlers(birth->parent_tgid, tracee->tid);
+	birth->target->actions_unseen |= share(birth->parent_tgid, tracee->tid, KCMP_SIGHAND);
 	if (!birth->is_vfork)
 		images_note_native(run, tracee->tid, "it runs in its parent's memory");
 }
@@ -119,10 +114,9 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 		thread_name(tracee->tid, name, sizeof(name));
 		pthread_mutex_lock(target->lock);
 		if (birth->is_thread && !target->native)
-			gs = target_add_thread(target, tracee->tid, name);
+			gs = target_add_thread(target, tracee->tid, name, regs.rsp);
 		if (gs) {
 			*slot_u64(target_slot(target, tracee->tid), G_SYSRET) = birth->sysret;
-			target_set_stack(target, tracee->tid, regs.rsp);
 			tracee->target = target;
 		} else {
 			regs.rip = regs.rcx = target_behind_syscall(target, birth->sysret);
@@ -186,9 +180,7 @@ void births_on_event(struct counted_run *run, pid_t tid, int event)
 void births_on_first_stop(struct counted_run *run, pid_t tid)
 {
 	struct birth *birth = find_birth(run, tid);
-	struct tracee *tracee = tracees_find(&run->tracees, tid);
-	if (!tracee)
-		tracee = tracees_add(&run->tracees, tid);
+	struct tracee *tracee = tracees_add(&run->tracees, tid);
 	if (!tracee)
 		return;
 	if (!birth) {

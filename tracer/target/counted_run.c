@@ -9,7 +9,6 @@
 #include "tracer/target/place.h"
 #include "tracer/target/shared_memory.h"
 #include "tracer/target/target_create.h"
-#include "tracer/target/threads.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -30,9 +29,7 @@ static void on_exec(struct counted_run *run, pid_t tid)
 	ptrace(PTRACE_GETEVENTMSG, tid, 0, &former);
 	if ((pid_t)former != tid)
 		tracees_remove(&run->tracees, (pid_t)former);
-	struct tracee *tracee = tracees_find(&run->tracees, tid);
-	if (!tracee)
-		tracee = tracees_add(&run->tracees, tid);
+	struct tracee *tracee = tracees_add(&run->tracees, tid);
 	if (!tracee)
 		return;
 	/* the old image is gone, unless a vfork child has only borrowed its parent's */
@@ -63,24 +60,13 @@ static void note_exit(struct counted_run *run, const struct tracee *tracee, int 
 	pthread_mutex_unlock(&run->lock);
 }
 
-static void on_gone(struct counted_run *run, pid_t tid, int status)
+static bool has_threads(const struct counted_run *run, const struct target *target)
 {
-	struct tracee *tracee = tracees_find(&run->tracees, tid);
-	struct target *target = tracee ? tracee->target : NULL;
-	if (target)
-		target_remove_thread(target, tid);
-	if (tracee)
-		note_exit(run, tracee, status);
-	tracees_remove(&run->tracees, tid);
-	if (target && !images_has_threads(run, target))
-		images_retire(run, target);
-	if (tid == run->main_pid) {
-		run->status = status;
-		run->ended = true;
-	}
+	for (size_t i = 0; i < run->tracees.n_items; i++)
+		if (run->tracees.items[i].target == target)
+			return true;
+	return false;
 }
-
-/* ---- leaving the cache for more than running natively ---- */
 
 /* The tracee is not followed any more. */
 static void forget_tracee(struct counted_run *run, pid_t tid)
@@ -90,9 +76,23 @@ static void forget_tracee(struct counted_run *run, pid_t tid)
 	if (target)
 		target_remove_thread(target, tid);
 	tracees_remove(&run->tracees, tid);
-	if (target && !images_has_threads(run, target))
+	if (target && !has_threads(run, target))
 		images_retire(run, target);
 }
+
+static void on_gone(struct counted_run *run, pid_t tid, int status)
+{
+	const struct tracee *tracee = tracees_find(&run->tracees, tid);
+	if (tracee)
+		note_exit(run, tracee, status);
+	forget_tracee(run, tid);
+	if (tid == run->main_pid) {
+		run->status = status;
+		run->ended = true;
+	}
+}
+
+/* ---- leaving the cache for more than running natively ---- */
 
 static void on_stop(struct counted_run *run, pid_t tid, int status);
 
@@ -131,7 +131,7 @@ static void unmap_all(struct tracee *tracee)
 {
 	struct target *target = tracee->target;
 	struct injection injection;
-	struct rf_error *error = injection_begin_at(&injection, tracee->tid, &target->memory);
+	struct rf_error *error = injection_begin(&injection, tracee->tid, &target->memory, false);
 	if (!error) {
 		shared_memory_unmap_remote(target, &injection);
 		injection_end(&injection);
@@ -314,32 +314,23 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 		release_rest(run);
 	else
 		kill_rest(run);
-	while (run->n_targets)
-		images_retire(run, run->targets[0]);
+	for (size_t i = 0; i < run->n_targets; i++)
+		if (!run->targets[i]->finished)
+			images_retire(run, run->targets[i]);
 	drain_finish(run->drain);
 	*status = run->status;
 	return NULL;
 }
 
 /* Newest first: a process may have had several images, and they may lie at the same addresses. */
-static bool map_in(struct target **targets, size_t n, pid_t tid, uint64_t address, uint64_t *pc)
-{
-	for (size_t i = n; i-- > 0;) {
-		bool ours;
-		*pc = target_map(targets[i], tid, address, &ours);
-		if (ours)
-			return true;
-	}
-	return false;
-}
-
 uint64_t counted_run_map(void *context, pid_t tid, uint64_t address)
 {
 	struct counted_run *run = context;
-	uint64_t pc;
+	uint64_t pc = address;
+	bool ours = false;
 	pthread_mutex_lock(&run->lock);
-	bool ours = map_in(run->targets, run->n_targets, tid, address, &pc) ||
-		    map_in(run->retired, run->n_retired, tid, address, &pc);
+	for (size_t i = run->n_targets; !ours && i-- > 0;)
+		pc = target_map(run->targets[i], tid, address, &ours);
 	pthread_mutex_unlock(&run->lock);
 	return ours ? pc : address;
 }
@@ -348,8 +339,8 @@ void counted_run_destroy(struct counted_run *run)
 {
 	if (!run)
 		return;
-	for (size_t i = 0; i < run->n_retired; i++)
-		target_destroy(run->retired[i]);
+	for (size_t i = 0; i < run->n_targets; i++)
+		target_destroy(run->targets[i]);
 	drain_destroy(run->drain);
 	module_files_destroy(run->files);
 	pthread_mutex_destroy(&run->lock);
@@ -359,6 +350,5 @@ void counted_run_destroy(struct counted_run *run)
 	free(run->tracees.items);
 	free(run->births);
 	free(run->targets);
-	free(run->retired);
 	free(run);
 }

@@ -1,5 +1,5 @@
-/* What a target has counted: read from the slots of threads that are gone, kept until the target
- * ends, and then put into the profile, without what signals had cut in two and counted twice. */
+/* What a target has counted: put into the profile from the slots of threads that are gone, and at
+ * the target's end without what signals had cut in two and counted twice. */
 #include "tracer/target/counts.h"
 
 #include "base/array.h"
@@ -8,6 +8,45 @@
 
 #include <string.h>
 
+/* *row gets the number of a new block: that one from its byte `orig` on. */
+static struct rf_error *add_block(struct profile *profile, const struct code_block *block,
+				  uint16_t orig, uint32_t *row)
+{
+	assert(orig < block->size);
+	struct profile_block new = {
+		.module = block->module,
+		.start = block->module_offset + orig,
+		.size = block->size - orig,
+		.bytes = malloc(block->size - orig),
+	};
+	if (!new.bytes ||
+	    !rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks, new)) {
+		free(new.bytes);
+		return rf_error_no_memory();
+	}
+	memcpy(new.bytes, block->bytes + orig, new.size);
+	*row = (uint32_t)(profile->n_blocks - 1);
+	return NULL;
+}
+
+static struct rf_error *add_count(struct profile *profile, uint32_t block, uint32_t thread,
+				  int64_t n)
+{
+	const struct profile_count row = {block, thread, n};
+	return rf_array_add(profile->counts, profile->n_counts, profile->cap_counts, row);
+}
+
+/* Adds n executions of a whole block; only blocks that ran get a row. */
+static struct rf_error *add_whole(struct target *target, struct code_block *block, uint32_t thread,
+				  int64_t n)
+{
+	struct rf_error *error = NULL;
+	if (!block->has_row)
+		error = add_block(target->profile, block, 0, &block->row);
+	block->has_row = !error;
+	return error || !n ? error : add_count(target->profile, block->row, thread, n);
+}
+
 /* A thread that was killed may have been between two blocks: what is derived can be one too few
  * then. */
 static struct rf_error *collect_blocks(struct target *target, const uint64_t *counters,
@@ -15,31 +54,34 @@ static struct rf_error *collect_blocks(struct target *target, const uint64_t *co
 {
 	const struct code_cache *cache = &target->translator.cache;
 	int64_t *executions = malloc(cache->n_blocks * sizeof(*executions) + 1);
-	bool kept = executions && derive_executions(cache, counters, executions);
-	for (size_t i = 0; kept && i < cache->n_blocks; i++) {
-		const struct profile_count count = {(uint32_t)i, thread, executions[i]};
+	struct rf_error *error = executions && derive_executions(cache, counters, executions)
+					 ? NULL
+					 : rf_error_no_memory();
+	for (size_t i = 0; !error && i < cache->n_blocks; i++) {
 		if (executions[i] <= 0)
 			continue;
 		target->untraced += (double)executions[i] * cache->blocks[i].n_untraced;
-		kept = rf_array_push(target->counts, target->n_counts, target->cap_counts, count);
+		error = add_whole(target, &cache->blocks[i], thread, executions[i]);
 	}
 	free(executions);
-	return kept ? NULL : rf_error_no_memory();
+	return error;
 }
 
 static struct rf_error *collect_units(struct target *target, const uint64_t *counters,
 				      uint32_t thread)
 {
 	const struct code_cache *cache = &target->translator.cache;
-	for (size_t i = 0; i < cache->n_units; i++) {
-		const struct profile_units units = {.module = (uint32_t)i,
-						    .thread = thread,
-						    .n = counters[cache->units[i].counter]};
-		if (units.n &&
-		    !rf_array_push(target->units, target->n_units, target->cap_units, units))
-			return rf_error_no_memory();
+	struct profile *profile = target->profile;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < cache->n_units; i++) {
+		const struct unit_counter *unit = &cache->units[i];
+		const struct profile_units row = {unit->module, unit->module_offset, thread,
+						  counters[unit->counter]};
+		if (row.n)
+			error = rf_array_add(profile->units, profile->n_units, profile->cap_units,
+					     row);
 	}
-	return NULL;
+	return error;
 }
 
 /* Memory is short, and counts are lost with it: the report says so. */
@@ -87,96 +129,19 @@ void counts_note_interruption(struct target *target, const struct interruption *
 				  (uint32_t)target->n_interruptions - 1);
 }
 
-/* *row gets the number of a new block: that one from its byte `orig` on. */
-static struct rf_error *add_block(struct profile *profile, const struct code_block *block,
-				  uint16_t orig, uint32_t *row)
-{
-	assert(orig < block->size);
-	struct profile_block new = {
-		.module = block->module,
-		.start = block->module_offset + orig,
-		.size = block->size - orig,
-		.bytes = malloc(block->size - orig),
-	};
-	if (!new.bytes ||
-	    !rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks, new)) {
-		free(new.bytes);
-		return rf_error_no_memory();
-	}
-	memcpy(new.bytes, block->bytes + orig, new.size);
-	*row = (uint32_t)(profile->n_blocks - 1);
-	return NULL;
-}
-
-static struct rf_error *add_count(struct profile *profile, uint32_t block, uint32_t thread,
-				  int64_t n)
-{
-	const struct profile_count row = {block, thread, n};
-	if (!rf_array_push(profile->counts, profile->n_counts, profile->cap_counts, row))
-		return rf_error_no_memory();
-	return NULL;
-}
-
-/* Adds n executions of a whole block; only blocks that ran get a row, which row_of remembers. */
-static struct rf_error *add_whole(struct target *target, uint32_t *row_of, uint32_t block,
-				  uint32_t thread, int64_t n)
-{
-	const struct code_cache *cache = &target->translator.cache;
-	assert(block < cache->n_blocks);
-	struct rf_error *error = NULL;
-	if (row_of[block] == PROFILE_NONE)
-		error = add_block(target->profile, &cache->blocks[block], 0, &row_of[block]);
-	if (!error && n)
-		error = add_count(target->profile, row_of[block], thread, n);
-	return error;
-}
-
 /* The block is counted as a whole, by its own counter or here, and its tail once more when the
  * thread resumes: so that is taken off. */
-static struct rf_error *add_interruption(struct target *target, uint32_t *row_of,
-					 const struct interruption *cut)
+static struct rf_error *add_interruption(struct target *target, const struct interruption *cut)
 {
-	const struct code_block *block = &target->translator.cache.blocks[cut->block];
+	struct code_block *block = &target->translator.cache.blocks[cut->block];
 	uint32_t tail;
 	struct rf_error *error =
-		add_whole(target, row_of, cut->block, cut->thread, cut->head_counted ? 0 : cut->n);
+		add_whole(target, block, cut->thread, cut->head_counted ? 0 : cut->n);
 	if (!error)
 		error = add_block(target->profile, block, cut->orig, &tail);
 	if (!error)
 		error = add_count(target->profile, tail, cut->thread, -cut->n);
 	return error;
-}
-
-static struct rf_error *save_blocks(struct target *target)
-{
-	const size_t n = target->translator.cache.n_blocks;
-	uint32_t *row_of = malloc(n * sizeof(*row_of) + 1);
-	if (!row_of)
-		return rf_error_no_memory();
-	memset(row_of, 0xff, n * sizeof(*row_of));
-	struct rf_error *error = NULL;
-	for (size_t i = 0; i < target->n_counts && !error; i++) {
-		const struct profile_count *count = &target->counts[i];
-		error = add_whole(target, row_of, count->block, count->thread, count->n);
-	}
-	for (size_t i = 0; i < target->n_interruptions && !error; i++)
-		error = add_interruption(target, row_of, &target->interruptions[i]);
-	free(row_of);
-	return error;
-}
-
-static struct rf_error *save_units(struct target *target)
-{
-	struct profile *profile = target->profile;
-	for (size_t i = 0; i < target->n_units; i++) {
-		const struct profile_units *units = &target->units[i];
-		const struct unit_counter *unit = &target->translator.cache.units[units->module];
-		const struct profile_units row = {unit->module, unit->module_offset, units->thread,
-						  units->n};
-		if (!rf_array_push(profile->units, profile->n_units, profile->cap_units, row))
-			return rf_error_no_memory();
-	}
-	return NULL;
 }
 
 /* Adds to a fact that is a sum over all processes. */
@@ -201,9 +166,9 @@ static void note_translation(struct target *target)
 
 void counts_save(struct target *target)
 {
-	struct rf_error *error = save_blocks(target);
-	if (!error)
-		error = save_units(target);
+	struct rf_error *error = NULL;
+	for (size_t i = 0; i < target->n_interruptions && !error; i++)
+		error = add_interruption(target, &target->interruptions[i]);
 	note_loss(target, error);
 	note_translation(target);
 }

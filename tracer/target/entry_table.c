@@ -78,11 +78,9 @@ static void table_set(struct target *target, uint64_t key, uint64_t entry)
 		for (uint64_t i = 0; i <= old_mask; i++)
 			if (old->cells[i].entry)
 				table_place(target, bigger, old->cells[i].key, old->cells[i].entry);
-		table_place(target, bigger, key, entry);
 		show_table(target, bigger);
-		return;
 	}
-	table_place(target, old, key, entry);
+	table_place(target, target->table, key, entry);
 }
 
 /* The cell of a thread's own table for that key, and what it holds when it holds no entry. */

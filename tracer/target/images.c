@@ -17,24 +17,6 @@ void images_retire(struct counted_run *run, struct target *target)
 		if (run->tracees.items[i].target == target)
 			run->tracees.items[i].target = NULL;
 	target_finish(target);
-	pthread_mutex_lock(&run->lock);
-	for (size_t i = 0; i < run->n_targets; i++)
-		if (run->targets[i] == target) {
-			run->targets[i] = run->targets[--run->n_targets];
-			break;
-		}
-	bool kept = rf_array_push(run->retired, run->n_retired, run->cap_retired, target);
-	pthread_mutex_unlock(&run->lock);
-	if (!kept)
-		target_destroy(target);
-}
-
-bool images_has_threads(const struct counted_run *run, const struct target *target)
-{
-	for (size_t i = 0; i < run->tracees.n_items; i++)
-		if (run->tracees.items[i].target == target)
-			return true;
-	return false;
 }
 
 void images_note_native(struct counted_run *run, pid_t pid, const char *why)

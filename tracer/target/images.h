@@ -11,9 +11,9 @@ struct counted_run {
 	struct tracees tracees;
 	struct birth *births; /* births.c: children whose first stop has not come yet */
 	size_t n_births, cap_births;
-	struct target **targets, **retired;
-	size_t n_targets, cap_targets, n_retired, cap_retired;
-	pthread_mutex_t lock; /* of these two lists, the profile and all targets */
+	struct target **targets; /* of all images there ever were */
+	size_t n_targets, cap_targets;
+	pthread_mutex_t lock; /* of this list, the profile and all targets */
 	struct module_files *files;
 	struct profile *profile;
 	struct process_log processes;
@@ -32,6 +32,5 @@ void images_count(struct counted_run *run, struct tracee *tracee);
 /* A process runs natively for that reason. */
 void images_note_native(struct counted_run *run, pid_t pid, const char *why);
 
-bool images_has_threads(const struct counted_run *run, const struct target *target);
 /* The image is gone: its counts go into the profile, its address map stays. */
 void images_retire(struct counted_run *run, struct target *target);

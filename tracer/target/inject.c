@@ -21,11 +21,6 @@ void inject_set_signals(pid_t tid, uint64_t mask)
 	ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
 }
 
-static void block_signals(struct injection *injection)
-{
-	injection->masked = inject_block_signals(injection->tid, &injection->mask);
-}
-
 static void unblock_signals(struct injection *injection)
 {
 	if (injection->masked)
@@ -67,40 +62,30 @@ static struct rf_error *put_syscall(struct injection *injection)
 }
 
 struct rf_error *injection_begin(struct injection *injection, pid_t tid,
-				 const struct program_memory *memory)
+				 const struct program_memory *memory, bool in_call)
 {
 	*injection = (struct injection){.tid = tid, .memory = memory};
-	block_signals(injection);
-	/* Leaves the execve that it is still in: the first step reports before any instruction. */
-	if (step(injection) && ptrace(PTRACE_GETREGS, tid, 0, &injection->regs) == 0)
+	injection->masked = inject_block_signals(tid, &injection->mask);
+	/* it leaves an execve by a step: the first one reports before any instruction */
+	if ((!in_call || step(injection)) && ptrace(PTRACE_GETREGS, tid, 0, &injection->regs) == 0)
 		return put_syscall(injection);
 	unblock_signals(injection);
-	return rf_error_errno(RF_EACCESS, errno, NULL, "cannot step the program");
+	return rf_error_errno(RF_EACCESS, errno, NULL, "%s",
+			      in_call ? "cannot step the program"
+				      : "cannot read the program's registers");
 }
 
-struct rf_error *injection_begin_at(struct injection *injection, pid_t tid,
-				    const struct program_memory *memory)
-{
-	*injection = (struct injection){.tid = tid, .memory = memory};
-	block_signals(injection);
-	if (ptrace(PTRACE_GETREGS, tid, 0, &injection->regs) == 0)
-		return put_syscall(injection);
-	unblock_signals(injection);
-	return rf_error_errno(RF_EACCESS, errno, NULL, "cannot read the program's registers");
-}
-
-int64_t injection_call(struct injection *injection, long number, uint64_t a, uint64_t b, uint64_t c,
-		       uint64_t d, uint64_t e, uint64_t f)
+int64_t injection_call_with(struct injection *injection, long number, const uint64_t arguments[6])
 {
 	struct user_regs_struct regs = injection->regs;
 	regs.rax = (uint64_t)number;
 	regs.orig_rax = (uint64_t)-1;
-	regs.rdi = a;
-	regs.rsi = b;
-	regs.rdx = c;
-	regs.r10 = d;
-	regs.r8 = e;
-	regs.r9 = f;
+	regs.rdi = arguments[0];
+	regs.rsi = arguments[1];
+	regs.rdx = arguments[2];
+	regs.r10 = arguments[3];
+	regs.r8 = arguments[4];
+	regs.r9 = arguments[5];
 	if (ptrace(PTRACE_SETREGS, injection->tid, 0, &regs) < 0)
 		return -errno;
 	for (int tries = 0; tries < 4; tries++) {

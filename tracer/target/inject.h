@@ -26,14 +26,13 @@ struct injection {
 };
 
 /* Puts a syscall instruction at the tracee's program counter, which must be in memory that a
- * debugger can write (private). */
+ * debugger can write (private).  `in_call`: it is in a system call still, and leaves it. */
 struct rf_error *injection_begin(struct injection *injection, pid_t tid,
-				 const struct program_memory *memory);
-/* The same for a tracee that is in no system call. */
-struct rf_error *injection_begin_at(struct injection *injection, pid_t tid,
-				    const struct program_memory *memory);
-/* Runs one system call; the result is the kernel's (-errno for an error). */
-int64_t injection_call(struct injection *injection, long number, uint64_t a, uint64_t b, uint64_t c,
-		       uint64_t d, uint64_t e, uint64_t f);
+				 const struct program_memory *memory, bool in_call);
+/* Runs one system call; the result is the kernel's (-errno for an error).  Arguments that are left
+ * out are 0. */
+#define injection_call(injection, number, ...) \
+	injection_call_with((injection), (number), (const uint64_t[6]){__VA_ARGS__})
+int64_t injection_call_with(struct injection *injection, long number, const uint64_t arguments[6]);
 /* Restores the code and the registers. */
 void injection_end(struct injection *injection);

@@ -5,13 +5,92 @@
 
 #include "base/clock.h"
 #include "insn/decode.h"
-#include "tracer/target/handlers.h"
-#include "tracer/target/pace.h"
 #include "tracer/target/place.h"
-#include "tracer/target/step.h"
+#include "tracer/target/requests.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+
+#define MAX_QUIET_NS 50000000ull
+#define MAX_OWED 4096 /* signals pending at once; a bound for a loop */
+
+/* ---- signals that wait ----
+ *
+ * A delivery takes longer here than natively, perhaps longer than the period of a timer.  So that
+ * the program gets on, a thread runs as long as the last delivery took before it has the next
+ * signal that is none of its own faults. */
+
+static uint64_t quiet_until(struct tracee *tracee)
+{
+	const struct target *target = tracee->target;
+	const int slot = target_slot_index(target, tracee->tid);
+	uint64_t from = tracee->delivered_at;
+	if (slot && target->resumed_at[slot] > from)
+		from = target->resumed_at[slot];
+	return from + (tracee->delivery_ns < MAX_QUIET_NS ? tracee->delivery_ns : MAX_QUIET_NS);
+}
+
+/* The thread will be stopped when the next signal may come. */
+static void stop_later(struct tracee *tracee)
+{
+	struct target *target = tracee->target;
+	const int slot = target_slot_index(target, tracee->tid);
+	if (!slot)
+		return;
+	__atomic_store_n(&target->stop_at[slot], quiet_until(tracee), __ATOMIC_RELEASE);
+	server_wake(target);
+}
+
+/* A signal that a thread sends to its own process has been delivered when the call returns. */
+static bool may_wait(const struct tracee *tracee, const siginfo_t *info)
+{
+	return info->si_code == SI_KERNEL || info->si_code == SI_TIMER ||
+	       (signal_is_sent(info) && info->si_pid && info->si_pid != tracee->tgid);
+}
+
+/* Natively all that is pending at the end of a system call comes before the program goes on.  Here
+ * some comes only when the handler of another returns; what is noted now is not held back then. */
+static void note_owed(struct tracee *tracee)
+{
+	siginfo_t infos[32];
+	memset(tracee->owed, 0, sizeof(tracee->owed));
+	for (uint32_t flags = 0; flags <= PTRACE_PEEKSIGINFO_SHARED; flags++) {
+		struct __ptrace_peeksiginfo_args wanted = {0, flags, 32};
+		long n = 32;
+		while (n == 32 && wanted.off < MAX_OWED) {
+			n = ptrace(PTRACE_PEEKSIGINFO, tracee->tid, &wanted, infos);
+			for (long i = 0; i < n; i++)
+				tracee->owed[infos[i].si_signo & 63]++;
+			wanted.off += 32;
+		}
+	}
+}
+
+/* Whether a signal that is about to be delivered is held back instead.  One whose system call says
+ * so to the program is not. */
+static bool hold_back(struct tracee *tracee, int number, const siginfo_t *info)
+{
+	struct target *target = tracee->target;
+	struct user_regs_struct regs;
+	bool done;
+	if (tracee->owed[number & 63]) {
+		tracee->owed[number & 63]--;
+		return false;
+	}
+	if (signal_is_fault(number, info) || !may_wait(tracee, info) || !tracee->delivery_ns ||
+	    clock_now_ns() >= quiet_until(tracee) ||
+	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0 ||
+	    !code_cache_arena_at(&target->translator.cache, regs.rip) ||
+	    (place_at_call(target, regs.rip, &done) && done && (long long)regs.rax == -EINTR) ||
+	    !tracee_hold(tracee, number, info, true))
+		return false;
+	stop_later(tracee);
+	return true;
+}
+
+/* ---- delivery ---- */
 
 /* A fault's si_addr is the instruction's address for SIGILL, SIGFPE and SIGTRAP. */
 static bool correct_address(siginfo_t *info, uint64_t cache_pc, uint64_t pc)
@@ -23,27 +102,18 @@ static bool correct_address(siginfo_t *info, uint64_t cache_pc, uint64_t pc)
 	return true;
 }
 
-/* The cache address of the program's code at pc; 0 when it must run natively. */
-static uint64_t body_of(struct target *target, uint64_t pc)
-{
-	const char *why = NULL;
-	pthread_mutex_lock(target->lock);
-	uint64_t body = target->native ? 0 : translate_body(&target->translator, pc, &why);
-	if (why)
-		profile_add_uncounted(target->profile, PROFILE_NONE, why);
-	pthread_mutex_unlock(target->lock);
-	return body;
-}
-
 /* A thread with the program's registers goes on translated, or natively if need be. */
 static bool go_on_at(struct tracee *tracee, struct user_regs_struct *regs)
 {
-	const uint64_t body = body_of(tracee->target, regs->rip);
+	struct target *target = tracee->target;
+	pthread_mutex_lock(target->lock);
+	const uint64_t body = target_body(target, regs->rip);
+	pthread_mutex_unlock(target->lock);
 	if (body)
 		regs->rip = body;
 	else
 		regs->gs_base = 0;
-	tracee->target->actions_unseen |= !body;
+	target->actions_unseen |= !body;
 	regs->orig_rax = (unsigned long long)-1;
 	return ptrace(PTRACE_SETREGS, tracee->tid, 0, regs) == 0;
 }
@@ -96,7 +166,7 @@ static bool deliver_timed(struct tracee *tracee, int number, siginfo_t *info, bo
 	tracee->delivered_at = clock_now_ns();
 	tracee->delivery_ns = tracee->delivered_at - start;
 	if (alive && tracee->n_held)
-		pace_stop_later(tracee);
+		stop_later(tracee);
 	return alive;
 }
 
@@ -105,11 +175,11 @@ static bool deliver_timed(struct tracee *tracee, int number, siginfo_t *info, bo
 static bool deliver_held(struct tracee *tracee, int *number)
 {
 	struct held_signal next = tracee_take_held(tracee);
-	const bool handled = handlers_has(tracee, next.number);
+	const bool handled = tracee_handles(tracee, next.number);
 	if (!handled && next.caught) /* natively it would have met its handler */
 		return true;
 	/* one that is blocked by now the kernel makes pending, wherever the thread is */
-	if (handled && !handlers_in_set(tracee->tid, "SigBlk:", next.number))
+	if (handled && !signal_in_set(tracee->tid, "SigBlk:", next.number))
 		return deliver_timed(tracee, next.number, &next.info, false);
 	*number = next.number;
 	tracee->owed[next.number & 63]++;
@@ -127,16 +197,19 @@ static bool deliver_and_resume(struct tracee *tracee, int most)
 			return false;
 	tracee->catches_up = most > 1 && tracee->n_held;
 	if (tracee->n_held)
-		pace_stop_later(tracee);
+		stop_later(tracee);
 	return resume(tracee, number);
 }
 
-/* Whether the thread may be about to leave a system call. */
-static bool is_in_gate(const struct tracee *tracee)
+/* Whether the thread may be about to leave a system call; then what is pending is noted. */
+static bool note_gate(struct tracee *tracee)
 {
 	struct user_regs_struct regs;
-	return ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 &&
-	       target_in_gate(tracee->target, regs.rip);
+	const bool gate = ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 &&
+			  target_in_gate(tracee->target, regs.rip);
+	if (gate)
+		note_owed(tracee);
+	return gate;
 }
 
 /* How the thread wants to leave; one that wants to stay is let out of the gate. */
@@ -145,9 +218,8 @@ static enum leaving_how wish_of(struct tracee *tracee)
 	struct target *target = tracee->target;
 	enum leaving_how how = STAYS;
 	pthread_mutex_lock(target->lock);
-	const uint8_t *slot = target_slot(target, tracee->tid);
-	if (slot) {
-		const int index = slot_number(target, slot);
+	const int index = target_slot_index(target, tracee->tid);
+	if (index) {
 		__atomic_store_n(&target->stop_at[index], 0, __ATOMIC_RELEASE);
 		how = target->leaving[index].how;
 		if (how == ATTENDED) {
@@ -165,10 +237,8 @@ static bool attend(struct tracee *tracee)
 {
 	struct user_regs_struct regs;
 	bool moved;
-	const bool gate = is_in_gate(tracee);
 	const enum leaving_how how = wish_of(tracee);
-	if (gate)
-		pace_note_owed(tracee);
+	const bool gate = note_gate(tracee);
 	if (how != STAYS && how != ATTENDED &&
 	    step_to_program(tracee, &regs, false, &moved) == PLACE_STEP)
 		return false;
@@ -249,14 +319,12 @@ bool interrupt_deliver(struct tracee *tracee, int number)
 	if (signal_is_fault(number, &info) &&
 	    (step_mend_peek(tracee, number) || mend_transfer(tracee, number)))
 		return resume(tracee, 0);
-	if (!handlers_has(tracee, number))
+	if (!tracee_handles(tracee, number))
 		return ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
-	if (pace_holds_back(tracee, number, &info))
+	if (hold_back(tracee, number, &info))
 		return resume(tracee, 0);
 	note_trap_flag(tracee, &info);
-	const bool gate = is_in_gate(tracee);
-	if (gate)
-		pace_note_owed(tracee);
+	const bool gate = note_gate(tracee);
 	return deliver_timed(tracee, number, &info, true) &&
 	       deliver_and_resume(tracee, gate || tracee->catches_up ? MAX_HELD : 0);
 }
@@ -268,7 +336,7 @@ static void await_stop(struct tracee *tracee)
 {
 	int status;
 	siginfo_t info;
-	while (handlers_in_set(tracee->tid, "SigPnd:", SIGSTOP) &&
+	while (signal_in_set(tracee->tid, "SigPnd:", SIGSTOP) &&
 	       ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0 &&
 	       waitpid(tracee->tid, &status, __WALL) == tracee->tid && WIFSTOPPED(status))
 		if (!(status >> 16) && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&

@@ -1,7 +1,8 @@
-/* Where a thread in the code cache stands, and the program's registers there. */
+/* Where a thread in the code cache stands, the program's registers there, and stepping it to where
+ * they are its own. */
 #pragma once
 
-#include "tracer/target/target.h"
+#include "tracer/target/tracees.h"
 
 #include <sys/user.h>
 
@@ -12,12 +13,6 @@ enum place {
 	PLACE_WAIT,   /* in the gate, waiting for an answer */
 };
 
-/* Translates the registers of a stopped thread back to the program's where that is possible at this
- * point; what will be counted again is taken back then.  `fault`: the instruction at pc itself
- * raised the signal, so stepping on is no way out.  The lock is held by the caller. */
-enum place place_of(struct target *target, uint8_t *slot, struct user_regs_struct *regs,
-		    bool fault);
-
 /* Whether pc is at, or right behind, a system call of the program in the gate; *done: it has run.
  */
 bool place_at_call(const struct target *target, uint64_t pc, bool *done);
@@ -25,3 +20,18 @@ bool place_at_call(const struct target *target, uint64_t pc, bool *done);
 /* The stopped thread is about to end wherever it stands: saves the counter that it may have in a
  * register. */
 void place_flush(struct target *target, pid_t tid);
+
+/* Resumes for one step, with signal `number` if not 0; other signals that come are held back.
+ * Returns false when the tracee is gone. */
+bool step_once(struct tracee *tracee, int number);
+
+/* Steps until `regs`, which it reads, are the program's own; the caller sets them.  `fault`: the
+ * instruction at pc itself raised the signal, so stepping on is no way out.  Returns the place
+ * reached (PLACE_CLEAN or PLACE_NATIVE), or PLACE_STEP when the thread is gone.  *moved: it is not
+ * where it was stopped any more. */
+enum place step_to_program(struct tracee *tracee, struct user_regs_struct *regs, bool fault,
+			   bool *moved);
+
+/* The gate looks at arguments of the program that may lie nowhere.  When it faults there it goes on
+ * with the system call, and the kernel will say so: true then. */
+bool step_mend_peek(struct tracee *tracee, int number);

@@ -1,14 +1,19 @@
 /* What the gate asks for, and how it is answered: code is translated, indirect transfers get their
- * entries, watched system calls are let through, and threads that must go on natively leave. */
+ * entries, watched system calls are let through, and threads that must go on natively leave.  A
+ * thread of the tracer's, the server, does so for each target; it also stops the target's threads
+ * when the follower wants them. */
 #include "tracer/target/requests.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "tracer/target/entry_table.h"
 #include "tracer/target/watched_calls.h"
 
 #include <assert.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Where the kernel saves the program counter of an interrupted thread, above the stack pointer at
@@ -18,7 +23,7 @@
 void requests_init(struct target *target)
 {
 	watched_calls_init(target);
-	for (uint64_t i = 0; i < (uint64_t)MAX_SLOTS * SLOT_STRIDE >> 24; i++)
+	for (uint64_t i = 0; i < SLOTS_SIZE >> 24; i++)
 		target->slots[P_CODE_UNITS + (((target->slots_address >> 24) + i) & 0xffff)] = 1;
 	entry_table_init(target);
 }
@@ -27,17 +32,14 @@ void requests_init(struct target *target)
 static bool resume_where_interrupted(struct target *target, int slot, uint64_t frame)
 {
 	uint64_t pc;
-	const char *why = NULL;
 	target->resumed_at[slot] = clock_now_ns();
 	if (!program_memory_read(&target->memory, frame + SIGFRAME_RIP, &pc, sizeof(pc)))
 		return true; /* the kernel will say so */
 	if (code_cache_arena_at(&target->translator.cache, pc))
 		return true; /* done, but a signal came before the call */
-	uint64_t body = target->native ? 0 : translate_body(&target->translator, pc, &why);
+	const uint64_t body = target_body(target, pc);
 	if (body)
 		program_memory_write(&target->memory, frame + SIGFRAME_RIP, &body, sizeof(body));
-	else if (why)
-		profile_add_uncounted(target->profile, PROFILE_NONE, why);
 	return body;
 }
 
@@ -61,21 +63,11 @@ static uint64_t answer_syscall(struct target *target, int index, uint8_t *slot)
 	bool native = false;
 	if (number == SYS_rt_sigreturn)
 		native = !resume_where_interrupted(target, index, *slot_u64(slot, SAVE_RSP));
-	else if (watched_calls_look(target, index, slot, number))
+	else if (watched_calls_look(target, index, number))
 		return sysret;
 	if (target->native || native)
 		return leave(target, index, target_behind_syscall(target, sysret) - 2);
 	return target_gate(target, target->changing[index].end ? gate_do_change : gate_do_syscall);
-}
-
-/* The thread, still in the gate behind its system call, gets the signals that are held for it. */
-static uint64_t let_attend(struct target *target, int index, uint8_t *slot)
-{
-	struct leaving *leaving = &target->leaving[index];
-	assert(leaving->how == STAYS);
-	leaving->pc = *slot_u64(slot, G_SYSRET);
-	leaving->how = ATTENDED;
-	return leaving->pc;
 }
 
 /* ---- transfers ---- */
@@ -128,18 +120,26 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 
 /* ---- all requests ---- */
 
+/* Whether a slot has a request that is not decided yet. */
+static bool asks(const struct target *target, int index)
+{
+	const uint32_t state = __atomic_load_n(target_state(target, index), __ATOMIC_ACQUIRE);
+	return (state == STATE_REQUESTED || state == STATE_SLEEPING) &&
+	       __atomic_load_n(&target->leaving[index].how, __ATOMIC_ACQUIRE) == STAYS;
+}
+
 bool requests_decide(struct target *target, int index)
 {
 	uint8_t *slot = slot_at(target, index);
-	const uint32_t seen = __atomic_load_n(target_state(target, index), __ATOMIC_ACQUIRE);
-	if ((seen != STATE_REQUESTED && seen != STATE_SLEEPING) ||
-	    target->leaving[index].how != STAYS)
-		return seen == STATE_DONE || target->leaving[index].how != STAYS;
+	if (!asks(target, index))
+		return target->leaving[index].how != STAYS ||
+		       __atomic_load_n(target_state(target, index), __ATOMIC_ACQUIRE) == STATE_DONE;
 	watched_calls_note_changes(target);
 	const uint32_t type = (uint32_t)*slot_u64(slot, G_REQ_TYPE);
 	const uint64_t argument = *slot_u64(slot, G_REQ_ARG);
-	if (type == REQ_ATTEND) {
-		*slot_u64(slot, G_JUMP) = let_attend(target, index, slot);
+	if (type == REQ_ATTEND) { /* still in the gate, it gets the signals that are held for it */
+		target->leaving[index].how = ATTENDED;
+		target->leaving[index].pc = *slot_u64(slot, G_JUMP) = *slot_u64(slot, G_SYSRET);
 		return true;
 	}
 	if (type != REQ_SYSCALL &&
@@ -154,10 +154,8 @@ bool requests_decide(struct target *target, int index)
 void requests_answer(struct target *target, int index)
 {
 	uint32_t *state = target_state(target, index);
-	uint32_t seen = __atomic_load_n(state, __ATOMIC_ACQUIRE);
 	struct leaving *leaving = &target->leaving[index];
-	if ((seen != STATE_REQUESTED && seen != STATE_SLEEPING) || leaving->how != STAYS ||
-	    !requests_decide(target, index))
+	if (!asks(target, index) || !requests_decide(target, index))
 		return;
 	if (leaving->how != STAYS) {
 		if (target_stop_thread(target, index))
@@ -168,4 +166,114 @@ void requests_answer(struct target *target, int index)
 	}
 	if (__atomic_exchange_n(state, STATE_DONE, __ATOMIC_SEQ_CST) == STATE_SLEEPING)
 		syscall(SYS_futex, state, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* ---- the server ---- */
+
+#define SPIN_NS 60000 /* a program that asks once tends to ask again at once */
+/* A yield this long gave the processor to others for their time slices; then the server sleeps
+ * instead for some time: who is woken comes first. */
+#define LONG_YIELD_NS 300000
+#define CROWDED_NS 100000000
+
+static uint32_t *doorbell(struct target *target)
+{
+	return (uint32_t *)(target->slots + P_DOORBELL);
+}
+
+/* Whether the follower wants that slot's thread to be stopped by now. */
+static bool stop_is_due(struct target *target, int slot)
+{
+	const uint64_t at = __atomic_load_n(&target->stop_at[slot], __ATOMIC_ACQUIRE);
+	return at && clock_now_ns() >= at;
+}
+
+/* Answers all that is asked; returns whether there was anything. */
+static bool answer_all(struct target *target)
+{
+	bool any = false;
+	for (int slot = 1; slot < __atomic_load_n(&target->n_slots, __ATOMIC_ACQUIRE); slot++) {
+		const bool due = stop_is_due(target, slot);
+		if (!due && !asks(target, slot))
+			continue;
+		pthread_mutex_lock(target->lock);
+		if (due && target->stop_at[slot] && !target_stop_thread(target, slot))
+			target->stop_at[slot] = 0;
+		requests_answer(target, slot);
+		pthread_mutex_unlock(target->lock);
+		any = true;
+	}
+	return any;
+}
+
+/* How long nothing will be due, at most 50 ms. */
+static struct timespec patience(struct target *target)
+{
+	uint64_t ns = 50000000;
+	const uint64_t now = clock_now_ns();
+	for (int slot = 1; slot < target->n_slots; slot++) {
+		const uint64_t at = __atomic_load_n(&target->stop_at[slot], __ATOMIC_ACQUIRE);
+		if (at && at < now + ns)
+			ns = at > now ? at - now : 1;
+	}
+	return (struct timespec){.tv_nsec = (long)ns};
+}
+
+static void sleep_until_rung(struct target *target, uint32_t seen)
+{
+	uint32_t *sleeping = (uint32_t *)(target->slots + P_SLEEPING);
+	const struct timespec limit = patience(target);
+	__atomic_store_n(sleeping, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, doorbell(target), FUTEX_WAIT, seen, &limit, NULL, 0);
+	__atomic_store_n(sleeping, 0, __ATOMIC_SEQ_CST);
+}
+
+/* The asker may want this very processor.  Returns when to yield again at the earliest. */
+static uint64_t yield(struct target *target)
+{
+	const uint64_t before = clock_now_ns();
+	sched_yield();
+	const uint64_t after = clock_now_ns();
+	const bool crowded = after - before > LONG_YIELD_NS;
+	__atomic_store_n((uint32_t *)(target->slots + P_CROWDED), crowded, __ATOMIC_RELAXED);
+	return crowded ? after + CROWDED_NS : 0;
+}
+
+static void *serve(void *argument)
+{
+	struct target *target = argument;
+	uint64_t last_answer = 0, yield_from = 0;
+	while (!__atomic_load_n(&target->stop, __ATOMIC_ACQUIRE)) {
+		uint32_t seen = __atomic_load_n(doorbell(target), __ATOMIC_SEQ_CST);
+		if (answer_all(target))
+			last_answer = clock_now_ns();
+		else if (clock_now_ns() - last_answer < SPIN_NS && clock_now_ns() >= yield_from)
+			yield_from = yield(target);
+		else
+			sleep_until_rung(target, seen);
+	}
+	return NULL;
+}
+
+struct rf_error *server_start(struct target *target)
+{
+	const int errnum = thread_start(&target->server, serve, target);
+	target->server_runs = errnum == 0;
+	return errnum ? rf_error_errno(RF_EINTERNAL, errnum, NULL, "cannot start a thread") : NULL;
+}
+
+void server_wake(struct target *target)
+{
+	__atomic_add_fetch(doorbell(target), 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, doorbell(target), FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void server_stop(struct target *target)
+{
+	if (!target->server_runs)
+		return;
+	__atomic_store_n(&target->stop, true, __ATOMIC_RELEASE);
+	server_wake(target);
+	pthread_join(target->server, NULL);
+	target->server_runs = false;
 }

@@ -31,7 +31,7 @@ static struct rf_error *share(struct injection *injection, struct target *target
 	if (!program_memory_read(&target->memory, name_at, before, sizeof(before)) ||
 	    !program_memory_write(&target->memory, name_at, name, sizeof(name)))
 		return rf_error_create(RF_EACCESS, NULL, "no room on the program's stack");
-	int64_t fd = injection_call(injection, SYS_memfd_create, name_at, MFD_CLOEXEC, 0, 0, 0, 0);
+	int64_t fd = injection_call(injection, SYS_memfd_create, name_at, MFD_CLOEXEC);
 	program_memory_write(&target->memory, name_at, before, sizeof(before));
 	if (fd < 0)
 		return rf_error_errno(RF_EACCESS, (int)-fd, NULL, "memfd_create in the program");
@@ -50,27 +50,34 @@ static struct rf_error *share(struct injection *injection, struct target *target
 	close(local);
 	if (error) {
 		out->host = NULL;
-		injection_call(injection, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+		injection_call(injection, SYS_close, (uint64_t)fd);
 	}
 	out->remote_fd = (int)fd;
 	out->size = size;
 	return error;
 }
 
-/* Maps `shared` in the target near `hint` (no fixed address) and hides it from fork and core
- * dumps. */
+/* Maps `shared` in the target at the first of those places (0: none) where there is room, or where
+ * the kernel will, and hides it from fork and core dumps.  The target's descriptor is closed. */
 static struct rf_error *map_remote(struct injection *injection, const struct shared *shared,
-				   uint64_t hint, int extra_flags, int prot, uint64_t *address)
+				   const uint64_t *places, size_t n, int prot, uint64_t *address)
 {
-	int64_t at = injection_call(injection, SYS_mmap, hint, shared->size, (uint64_t)prot,
-				    (uint64_t)(MAP_SHARED | MAP_NORESERVE | extra_flags),
-				    (uint64_t)shared->remote_fd, 0);
-	if (at < 0 && at > -4096)
+	const uint64_t fd = (uint64_t)shared->remote_fd;
+	int64_t at = -1;
+	for (size_t i = 0; at < 0 && i <= n; i++)
+		if (i == n || places[i])
+			at = injection_call(injection, SYS_mmap, i < n ? places[i] : 0,
+					    shared->size, (uint64_t)prot,
+					    MAP_SHARED | MAP_NORESERVE |
+						    (i < n ? MAP_FIXED_NOREPLACE : 0),
+					    fd);
+	injection_call(injection, SYS_close, fd);
+	if (at < 0)
 		return rf_error_errno(RF_EACCESS, (int)-at, NULL,
 				      "cannot map memory in the program");
 	*address = (uint64_t)at;
-	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTFORK, 0, 0, 0);
-	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTDUMP, 0, 0, 0);
+	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTFORK);
+	injection_call(injection, SYS_madvise, *address, shared->size, MADV_DONTDUMP);
 	return NULL;
 }
 
@@ -78,40 +85,29 @@ static struct rf_error *map_remote(struct injection *injection, const struct sha
  * its ends; the kernel's choice when nothing fits (then operands are addressed absolutely). */
 static struct rf_error *make_arena(struct injection *injection, struct target *target, uint64_t pc)
 {
+	const uint64_t near = pc & ~0xffffull, gap = 16 << 20;
+	const uint64_t places[] = {pc > ARENA_SIZE + 2 * gap ? near - ARENA_SIZE - gap : 0,
+				   near + 0x60000000, near + 0x40000000};
 	struct shared shared = {0};
+	uint64_t address;
 	struct rf_error *error = share(injection, target, ARENA_SIZE, &shared);
-	uint64_t address = 0;
-	if (error)
-		return error;
-	const uint64_t below = (pc & ~0xffffull) - ARENA_SIZE - (16 << 20);
-	const uint64_t hints[] = {pc > ARENA_SIZE + (32 << 20) ? below : 0, pc + 0x60000000,
-				  pc + 0x40000000, 0};
-	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]) && !address; i++) {
-		bool fixed = hints[i] != 0;
-		if (!fixed && i + 1 < sizeof(hints) / sizeof(hints[0]))
-			continue;
-		rf_error_destroy(error);
-		error = map_remote(injection, &shared, hints[i] & ~0xffffull,
-				   fixed ? MAP_FIXED_NOREPLACE : 0, PROT_READ | PROT_EXEC,
-				   &address);
-	}
-	injection_call(injection, SYS_close, (uint64_t)shared.remote_fd, 0, 0, 0, 0, 0);
+	if (!error)
+		error = map_remote(injection, &shared, places, 3, PROT_READ | PROT_EXEC, &address);
 	if (!error)
 		code_cache_add_arena(&target->translator.cache, address, shared.host, shared.size);
 	return error;
 }
 
+/* The slots: far from where libraries will be mapped, so that they stay close together. */
 static struct rf_error *make_slots(struct injection *injection, struct target *target)
 {
+	const uint64_t place = 0x100000000000;
 	struct shared shared = {0};
 	struct rf_error *error = share(injection, target, SLOTS_SIZE, &shared);
-	if (!error) /* far from where libraries will be mapped, so that they stay close together */
-		error = map_remote(injection, &shared, 0x100000000000ull, 0, PROT_READ | PROT_WRITE,
-				   &target->slots_address);
-	if (shared.host)
-		injection_call(injection, SYS_close, (uint64_t)shared.remote_fd, 0, 0, 0, 0, 0);
 	target->slots = shared.host;
-	return error;
+	return error ? error
+		     : map_remote(injection, &shared, &place, 1, PROT_READ | PROT_WRITE,
+				  &target->slots_address);
 }
 
 /* Where the main executable's entry point lies: AT_ENTRY from the auxiliary vector. */
@@ -154,11 +150,9 @@ void shared_memory_unmap_remote(struct target *target, struct injection *injecti
 {
 	const struct code_cache *cache = &target->translator.cache;
 	for (int i = 0; i < cache->n_arenas; i++)
-		injection_call(injection, SYS_munmap, cache->arenas[i].base, cache->arenas[i].size,
-			       0, 0, 0, 0);
+		injection_call(injection, SYS_munmap, cache->arenas[i].base, cache->arenas[i].size);
 	if (target->slots_address)
-		injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE, 0, 0, 0,
-			       0);
+		injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE);
 }
 
 void shared_memory_unmap(struct target *target)

@@ -50,6 +50,15 @@ uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ou
 	return pc;
 }
 
+uint64_t target_body(struct target *target, uint64_t pc)
+{
+	const char *why = NULL;
+	const uint64_t body = target->native ? 0 : translate_body(&target->translator, pc, &why);
+	if (why)
+		profile_add_uncounted(target->profile, PROFILE_NONE, why);
+	return body;
+}
+
 uint64_t target_behind_syscall(struct target *target, uint64_t sysret)
 {
 	const struct piece *piece = code_cache_piece(&target->translator.cache, sysret);

@@ -43,7 +43,7 @@ struct leaving {
 	pid_t argument;
 };
 
-/* What is known of the signals that have a handler (handlers.c). */
+/* What is known of the signals that have a handler (tracees.c). */
 struct caught_signals {
 	bool known;
 	uint64_t actions;         /* rt_sigaction calls when it was read */
@@ -70,13 +70,9 @@ struct target {
 	uint64_t stop_at[MAX_SLOTS];    /* ns: when the server stops that thread; 0: never */
 	uint64_t resumed_at[MAX_SLOTS]; /* ns: its last return from a signal handler */
 	struct caught_signals caught;
-	bool actions_unseen;          /* code that runs natively may change the signals' actions */
-	int n_slots;                  /* one more than the highest slot ever used */
-	int n_threads;                /* counted threads alive */
-	struct profile_count *counts; /* of threads that are gone; block: index in the cache */
-	size_t n_counts, cap_counts;
-	struct profile_units *units; /* module: index of the unit counter */
-	size_t n_units, cap_units;
+	bool actions_unseen; /* code that runs natively may change the signals' actions */
+	int n_slots;         /* one more than the highest slot ever used */
+	int n_threads;       /* counted threads alive */
 	struct interruption *interruptions;
 	size_t n_interruptions, cap_interruptions;
 	struct u64_map interruption_of_place; /* key: interruption_key; value: index */
@@ -97,6 +93,7 @@ struct target {
 	pthread_mutex_t *lock;    /* of the whole run: the profile and all targets */
 	pthread_t server;
 	bool server_runs, stop;
+	bool finished; /* its counts are in the profile, and only its map of addresses is left */
 };
 
 static inline uint64_t *slot_u64(uint8_t *slot, size_t offset)
@@ -146,6 +143,9 @@ bool target_in_gate(const struct target *target, uint64_t pc);
  * the address is none of the cache's or the thread is not the target's.  The lock is held by the
  * caller. */
 uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ours);
+/* The cache address of the program's code at pc; 0 where it must run natively, which is noted with
+ * its reason, or when the target is given up.  The lock is held by the caller. */
+uint64_t target_body(struct target *target, uint64_t pc);
 /* The program's address behind the system call whose cache address is `sysret`; 0 if unknown. */
 uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
 

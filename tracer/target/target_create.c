@@ -2,18 +2,117 @@
  * aimed at the cache; at its end what was counted goes into the profile. */
 #include "tracer/target/target_create.h"
 
+#include "base/array.h"
 #include "tracer/target/counts.h"
-#include "tracer/target/inject.h"
 #include "tracer/target/requests.h"
-#include "tracer/target/server.h"
 #include "tracer/target/shared_memory.h"
-#include "tracer/target/threads.h"
 
 #include <stdlib.h>
 #include <sys/ptrace.h>
 
 /* More would translate more that never runs; fewer would ask and count more often. */
 #define BATCH_INSNS 400
+
+/* ---- threads ----
+ *
+ * Each has a slot, in which its counters and what it shares with the server lie, and whose counts
+ * are collected when it is gone. */
+
+static void init_slot(struct target *target, int index)
+{
+	uint8_t *slot = slot_at(target, index);
+	const uint64_t address = target->slots_address + (uint64_t)index * SLOT_STRIDE;
+	*slot_u64(slot, G_SELF) = address;
+	*slot_u64(slot, G_PROCESS) = target->slots_address;
+	*slot_u64(slot, G_SYSTAB) = target->slots_address + P_SYSTAB;
+	*slot_u64(slot, G_STATE) = target->slots_address + P_STATES + 4u * (unsigned)index;
+	*slot_u64(slot, G_AT_MISS) = target_gate(target, gate_miss);
+	*slot_u64(slot, G_AT_INDIRECT) = target_gate(target, gate_indirect);
+	*slot_u64(slot, G_AT_COLLIDE) = target_gate(target, gate_collide);
+	*slot_u64(slot, G_AT_RETURN) = target_gate(target, gate_return);
+	*slot_u64(slot, G_AT_SYSCALL) = target_gate(target, gate_syscall);
+	*slot_u64(slot, G_AT_RECORD) = target_gate(target, gate_record);
+	*slot_u64(slot, G_AT_ALLOCATION) = target_gate(target, gate_allocation);
+	*slot_u64(slot, G_AT_ALLOCATED) = target_gate(target, gate_allocated);
+	for (size_t i = 0; i < 65536; i++) {
+		*slot_u64(slot, SLOT_JUMPS + 8 * i) = target_gate(target, gate_indirect);
+		*slot_u64(slot, SLOT_RETURNS + 8 * i) = target_gate(target, gate_return);
+	}
+}
+
+/* The lowest slot that is free, made ready for use; 0 when all are taken. */
+static int free_slot(struct target *target)
+{
+	int slot = 1;
+	while (slot < MAX_SLOTS && target->slot_of[slot].tid)
+		slot++;
+	if (slot == MAX_SLOTS)
+		return 0;
+	if (slot >= target->n_slots) {
+		init_slot(target, slot);
+		target->n_slots = slot + 1;
+	}
+	return slot;
+}
+
+uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
+			   uint64_t stack_pointer)
+{
+	const int slot = free_slot(target);
+	if (!slot)
+		return 0;
+	const uint32_t thread =
+		profile_thread(target->profile, RUN_COUNTED, target->pid, tid, name);
+	uint8_t *block = slot_at(target, slot);
+	const uint64_t address = target->slots_address + (uint64_t)slot * SLOT_STRIDE;
+	if (target->drain) {
+		target->sources[slot] = drain_add_thread(target->drain, target->translator.trace,
+							 block, address, thread, target->space);
+		if (!target->sources[slot])
+			return 0;
+		if (stack_pointer)
+			drain_set_stack(target->sources[slot], stack_pointer);
+	}
+	target->leaving[slot] = (struct leaving){.how = STAYS};
+	target->stop_at[slot] = target->resumed_at[slot] = 0;
+	*slot_u32(block, G_HELD) = *slot_u32(block, G_HELD_SENT) = 0;
+	target->slot_of[slot].tid = tid;
+	target->slot_of[slot].thread = thread;
+	(void)rf_array_push(target->tids, target->n_tids, target->cap_tids, tid);
+	target->n_threads++;
+	target->translator.quiet = target->n_threads == 1;
+	return address;
+}
+
+static void collect_slot(struct target *target, int index)
+{
+	assert(target->slot_of[index].tid && target->n_threads > 0);
+	counts_collect(target, index);
+	drain_remove_thread(target->drain, target->sources[index]);
+	target->sources[index] = NULL;
+	*slot_u32(slot_at(target, index), G_CHANGING) = 0;
+	target->slot_of[index].tid = 0;
+	target->n_threads--;
+	target->translator.quiet = target->n_threads <= 1;
+}
+
+void target_remove_thread(struct target *target, pid_t tid)
+{
+	pthread_mutex_lock(target->lock);
+	int index = target_slot_index(target, tid);
+	if (index)
+		collect_slot(target, index);
+	pthread_mutex_unlock(target->lock);
+}
+
+static void collect_threads(struct target *target)
+{
+	for (int i = 1; i < target->n_slots; i++)
+		if (target->slot_of[i].tid)
+			collect_slot(target, i);
+}
+
+/* ---- the target ---- */
 
 /* What only a running target needs. */
 static void release_memory(struct target *target)
@@ -30,8 +129,6 @@ void target_destroy(struct target *target)
 	code_cache_deinit(&target->translator.cache);
 	trace_config_destroy(target->translator.trace);
 	free(target->translator.new_entries);
-	free(target->counts);
-	free(target->units);
 	free(target->interruptions);
 	u64_map_deinit(&target->interruption_of_place);
 	free(target->tids);
@@ -41,15 +138,11 @@ void target_destroy(struct target *target)
 static void enter(struct target *target, pid_t tid)
 {
 	struct user_regs_struct regs;
-	const char *why = NULL;
-	char name[32] = "";
 	ptrace(PTRACE_GETREGS, tid, 0, &regs);
-	uint64_t gs = target_add_thread(target, tid, name);
-	uint64_t body = translate_body(&target->translator, regs.rip, &why);
-	if (!body) {
-		profile_add_uncounted(target->profile, PROFILE_NONE, why);
+	uint64_t gs = target_add_thread(target, tid, "", 0);
+	uint64_t body = target_body(target, regs.rip);
+	if (!body)
 		return;
-	}
 	regs.rip = body;
 	regs.gs_base = gs;
 	ptrace(PTRACE_SETREGS, tid, 0, &regs);
@@ -99,7 +192,7 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 		return rf_error_no_memory();
 	struct rf_error *error = program_memory_init(&target->memory, tid, files, profile);
 	if (!error)
-		error = injection_begin(&injection, tid, &target->memory);
+		error = injection_begin(&injection, tid, &target->memory, true);
 	if (!error) {
 		error = prepare(target, &injection);
 		injection_end(&injection);
@@ -122,8 +215,9 @@ void target_finish(struct target *target)
 {
 	server_stop(target);
 	pthread_mutex_lock(target->lock);
-	target_collect_threads(target);
+	collect_threads(target);
 	counts_save(target);
 	release_memory(target);
+	target->finished = true;
 	pthread_mutex_unlock(target->lock);
 }

@@ -1,4 +1,4 @@
-/* How targets begin and end. */
+/* How targets and their threads begin and end. */
 #pragma once
 
 #include "base/error.h"
@@ -15,3 +15,10 @@ void target_destroy(struct target *target);
 /* Stops the server and collects the counts of all threads into the profile; frees what only a
  * running target needs.  The map of addresses stays. */
 void target_finish(struct target *target);
+
+/* Takes a slot for a thread; returns its GS base in the target, or 0 when all are taken.
+ * `stack_pointer`: before it runs; 0: not known. */
+uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
+			   uint64_t stack_pointer);
+/* Collects the counts of a thread that is gone, if it has a slot. */
+void target_remove_thread(struct target *target, pid_t tid);

@@ -1,8 +1,10 @@
-/* The list of threads under ptrace, and for each a queue of signals that are delivered later. */
+/* The list of threads under ptrace, which signals have a handler of the program's own, and for each
+ * thread a queue of signals that are delivered later. */
 #include "tracer/target/tracees.h"
 
 #include "base/array.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct tracee *tracees_find(struct tracees *tracees, pid_t tid)
@@ -15,10 +17,10 @@ struct tracee *tracees_find(struct tracees *tracees, pid_t tid)
 
 struct tracee *tracees_add(struct tracees *tracees, pid_t tid)
 {
-	struct tracee new = {.tid = tid, .tgid = tid};
-	if (!rf_array_push(tracees->items, tracees->n_items, tracees->cap_items, new))
-		return NULL;
-	return &tracees->items[tracees->n_items - 1];
+	const struct tracee new = {.tid = tid, .tgid = tid};
+	if (!tracees_find(tracees, tid))
+		(void)rf_array_push(tracees->items, tracees->n_items, tracees->cap_items, new);
+	return tracees_find(tracees, tid);
 }
 
 void tracees_remove(struct tracees *tracees, pid_t tid)
@@ -38,6 +40,67 @@ bool signal_is_fault(int number, const siginfo_t *info)
 	return info->si_code > 0 && (number == SIGSEGV || number == SIGBUS || number == SIGFPE ||
 				     number == SIGILL || number == SIGTRAP);
 }
+
+/* ---- handlers ---- */
+
+/* A set of signals from /proc/PID/status; bit n - 1: signal n. */
+static uint64_t read_set(pid_t tid, const char *name)
+{
+	char path[64], line[256];
+	unsigned long long set = 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	FILE *status = fopen(path, "re");
+	if (!status)
+		return 0;
+	while (fgets(line, sizeof(line), status))
+		if (!strncmp(line, name, strlen(name)) &&
+		    sscanf(strchr(line, ':'), ": %llx", &set) == 1)
+			break;
+	fclose(status);
+	return set;
+}
+
+bool signal_in_set(pid_t tid, const char *name, int number)
+{
+	return read_set(tid, name) >> (number - 1) & 1;
+}
+
+/* How many calls of rt_sigaction there were.  False when one runs just now, or may run unseen. */
+static bool count_actions(const struct target *target, uint64_t *n)
+{
+	*n = 0;
+	for (int i = 1; i < target->n_slots; i++) {
+		uint8_t *slot = slot_at(target, i);
+		if (target->slot_of[i].tid &&
+		    __atomic_load_n(slot_u32(slot, G_ACTING), __ATOMIC_SEQ_CST))
+			return false;
+		*n += __atomic_load_n(slot_u32(slot, G_ACTIONS), __ATOMIC_SEQ_CST);
+	}
+	return !target->actions_unseen;
+}
+
+/* Reading costs more than delivering does, so it is done again only after another rt_sigaction, and
+ * after the first delivery of each signal, which can have taken its handler away (SA_RESETHAND). */
+bool tracee_handles(struct tracee *tracee, int number)
+{
+	struct caught_signals *known = &tracee->target->caught;
+	const uint64_t bit = 1ull << (number - 1);
+	uint64_t n;
+	if (!count_actions(tracee->target, &n)) {
+		known->known = false;
+		return signal_in_set(tracee->tid, "SigCgt:", number);
+	}
+	if (!known->known || known->actions != n)
+		*known = (struct caught_signals){true, n, read_set(tracee->tid, "SigCgt:"), 0, 0};
+	if (known->delivered & bit && !(known->kept & bit)) {
+		known->caught = read_set(tracee->tid, "SigCgt:");
+		known->kept |= known->caught & bit;
+	}
+	known->delivered |= known->caught & bit;
+	return known->caught & bit;
+}
+
+/* ---- held signals ---- */
 
 /* Tells the gate what is held, so that it does not go on behind a system call. */
 static void show_held(const struct tracee *tracee)

@@ -23,7 +23,7 @@ struct tracee {
 	int gone_status;
 	bool faulted;                      /* while it was stepped: it gets no further */
 	bool stopped_early;                /* its first stop came before its parent's event */
-	struct held_signal held[MAX_HELD]; /* to be delivered later (pace.c, step.c) */
+	struct held_signal held[MAX_HELD]; /* to be delivered later (interrupt.c, place.c) */
 	int n_held;
 	bool notified;         /* its stop is one from which the kernel delivers no signal */
 	bool catches_up;       /* all that is held is to come, one behind the other */
@@ -40,7 +40,7 @@ struct tracees {
 
 /* NULL: there is none with that number. */
 struct tracee *tracees_find(struct tracees *tracees, pid_t tid);
-/* NULL: memory is short. */
+/* A new one if there is none; NULL: memory is short. */
 struct tracee *tracees_add(struct tracees *tracees, pid_t tid);
 void tracees_remove(struct tracees *tracees, pid_t tid);
 
@@ -57,3 +57,10 @@ bool signal_is_fault(int number, const siginfo_t *info);
 /* Whether kill or sigqueue has sent it.  When another process has, it must be there before whatever
  * that process does next is seen. */
 bool signal_is_sent(const siginfo_t *info);
+
+/* Whether the program has a handler for that signal. */
+bool tracee_handles(struct tracee *tracee, int number);
+/* Whether a signal is in a set of the kernel's ("SigBlk:", "SigPnd:", "SigCgt:" of
+ * /proc/PID/status).  What is read there is what holds now: ptrace would show the mask that a
+ * sigsuspend is to restore. */
+bool signal_in_set(pid_t tid, const char *name, int number);

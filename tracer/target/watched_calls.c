@@ -24,49 +24,6 @@
 /* Bytes of code that a batch may reach beyond the address that it is wanted for */
 #define BATCH_REACH (1u << 16)
 
-/* What the gate does about each; all others run in place. */
-static const struct {
-	uint16_t number;
-	uint8_t call;
-} watched[] = {
-	{SYS_mmap, CALL_MAP},
-	{SYS_munmap, CALL_RANGE},
-	{SYS_mprotect, CALL_RANGE},
-	{SYS_pkey_mprotect, CALL_RANGE},
-	{SYS_madvise, CALL_RANGE},
-	{SYS_mremap, CALL_REMAP},
-	{SYS_remap_file_pages, CALL_ASK},
-	{SYS_shmat, CALL_ASK},
-	{SYS_rt_sigaction, CALL_ACTION},
-	{SYS_rt_sigreturn, CALL_ASK},
-	{SYS_clone, CALL_CLONE},
-	{SYS_clone3, CALL_CLONE3},
-	{SYS_open, CALL_OPEN},
-	{SYS_creat, CALL_OPEN},
-	{SYS_openat, CALL_OPENAT},
-	{SYS_openat2, CALL_OPENAT},
-	{SYS_rseq, CALL_ASK},
-	{SYS_arch_prctl, CALL_ASK},
-	{SYS_seccomp, CALL_ASK},
-	{SYS_prctl, CALL_ASK},
-	{SYS_ptrace, CALL_ASK},
-	{SYS_setrlimit, CALL_ASK},
-	{SYS_prlimit64, CALL_ASK},
-	{SYS_mlockall, CALL_ASK},
-	{SYS_alarm, CALL_TIMER},
-	{SYS_setitimer, CALL_TIMER},
-	{SYS_timer_settime, CALL_TIMER},
-	{SYS_timer_delete, CALL_TIMER},
-};
-
-void watched_calls_init(struct target *target)
-{
-	uint8_t *systab = target->slots + P_SYSTAB;
-	memset(systab, CALL_IN_PLACE, 1024);
-	for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++)
-		systab[watched[i].number] = watched[i].call;
-}
-
 /* ---- code that changes ---- */
 
 /* The code in the pages of [start, end) may be something else from now on. */
@@ -120,11 +77,26 @@ bool watched_calls_is_changing(const struct target *target, uint64_t pc)
 	return false;
 }
 
-/* ---- what each call means; those that return true have their result and do not run ---- */
+/* ---- what each call means ---- */
 
-static uint64_t saved(uint8_t *slot, size_t offset)
+/* A call that the gate asks about, with its arguments where the gate has saved them. */
+struct call {
+	struct target *target;
+	int index;
+	uint8_t *slot;
+	uint64_t number;
+	bool has_result; /* and does not run */
+};
+
+static uint64_t saved(const struct call *call, size_t offset)
 {
-	return *slot_u64(slot, offset);
+	return *slot_u64(call->slot, offset);
+}
+
+static void set_result(struct call *call, int64_t result)
+{
+	*slot_u64(call->slot, SAVE_RAX) = (uint64_t)result;
+	call->has_result = true;
 }
 
 /* As the program itself could; false where it cannot. */
@@ -146,50 +118,52 @@ static bool is_ours(const struct target *target, uint64_t start, uint64_t size)
 		if (start < cache->arenas[i].base + cache->arenas[i].size &&
 		    cache->arenas[i].base < end)
 			return true;
-	return start < slots + (uint64_t)MAX_SLOTS * SLOT_STRIDE && slots < end;
+	return start < slots + SLOTS_SIZE && slots < end;
 }
 
-/* Nothing of ours may stay where the program wants to have something else. */
-static void make_way(struct target *target, int index)
+/* The program goes on natively, and nothing of ours stays in it where that can be had. */
+static void make_way(const struct call *call, const char *why)
 {
-	target_give_up(target, "the program changes memory that rfprof had mapped");
-	if (target->n_threads == 1)
-		target->leaving[index].how = LEAVES_UNMAPPED;
+	target_give_up(call->target, why);
+	if (call->target->n_threads == 1)
+		call->target->leaving[call->index].how = LEAVES_UNMAPPED;
 }
 
-static void look_at_memory_call(struct target *target, int index, uint8_t *slot, uint64_t number)
+static void look_at_memory(struct call *call)
 {
-	const uint64_t a = *slot_u64(slot, SAVE_RDI), b = *slot_u64(slot, SAVE_RSI);
-	if (number == SYS_mmap && !(*slot_u64(slot, SAVE_R10) & MAP_FIXED))
+	struct target *target = call->target;
+	const uint64_t a = saved(call, SAVE_RDI), b = saved(call, SAVE_RSI);
+	if (call->number == SYS_mmap && !(saved(call, SAVE_R10) & MAP_FIXED))
 		return;
-	if (number == SYS_shmat && !(*slot_u64(slot, SAVE_RDX) & SHM_REMAP))
+	if (call->number == SYS_shmat && !(saved(call, SAVE_RDX) & SHM_REMAP))
 		return;
 	if (is_ours(target, a, b))
-		make_way(target, index);
-	if (number == SYS_mremap && *slot_u64(slot, SAVE_R10) & MREMAP_FIXED)
-		code_may_change(target, index, *slot_u64(slot, SAVE_R8), *slot_u64(slot, SAVE_RDX));
+		make_way(call, "the program changes memory that rfprof had mapped");
+	if (call->number == SYS_mremap && saved(call, SAVE_R10) & MREMAP_FIXED)
+		code_may_change(target, call->index, saved(call, SAVE_R8), saved(call, SAVE_RDX));
 	/* how much shmat will map only the kernel knows */
-	if (number == SYS_shmat)
-		code_may_change(target, index, b, 1ull << 40);
+	if (call->number == SYS_shmat)
+		code_may_change(target, call->index, b, 1ull << 40);
 	else
-		code_may_change(target, index, a, b);
+		code_may_change(target, call->index, a, b);
 }
 
-static bool look_at_arch_prctl(struct target *target, uint8_t *slot)
+/* Copied code is not restartable; glibc does without. */
+static void look_at_rseq(struct call *call)
 {
-	const uint64_t code = *slot_u64(slot, SAVE_RDI), base = 0;
+	set_result(call, -ENOSYS);
+}
+
+static void look_at_arch_prctl(struct call *call)
+{
+	const uint64_t code = saved(call, SAVE_RDI), to = saved(call, SAVE_RSI), base = 0;
 	if (code == ARCH_SET_GS)
-		target_give_up(target, "the program uses the GS segment");
+		target_give_up(call->target, "the program uses the GS segment");
 	if (code == ARCH_GET_GS) /* the program's own is 0 as long as it is counted */
-		*slot_u64(slot, SAVE_RAX) =
-			write_as_program(target, *slot_u64(slot, SAVE_RSI), &base, sizeof(base))
-				? 0
-				: (uint64_t)-EFAULT;
+		set_result(call,
+			   write_as_program(call->target, to, &base, sizeof(base)) ? 0 : -EFAULT);
 	else if (code == ARCH_SHSTK_ENABLE) /* the calls of translated code are not the program's */
-		*slot_u64(slot, SAVE_RAX) = (uint64_t)-EOPNOTSUPP;
-	else
-		return false;
-	return true;
+		set_result(call, -EOPNOTSUPP);
 }
 
 /* Whether the last part of a path is "mem": the memory of some process, perhaps this one's. */
@@ -210,123 +184,136 @@ static bool is_process_memory(const struct target *target, uint64_t path)
 	return !strcmp(last ? last + 1 : text, "mem");
 }
 
-static void look_at_open(struct target *target, uint8_t *slot, uint64_t number)
+static void look_at_open(struct call *call)
 {
-	const bool at = number == SYS_openat || number == SYS_openat2;
-	uint64_t flags = saved(slot, at ? SAVE_RDX : SAVE_RSI);
-	if (number == SYS_creat)
+	const bool at = call->number == SYS_openat || call->number == SYS_openat2;
+	uint64_t flags = saved(call, at ? SAVE_RDX : SAVE_RSI);
+	if (call->number == SYS_creat)
 		flags = O_WRONLY;
-	if (number == SYS_openat2 &&
-	    !target_read(target, *slot_u64(slot, SAVE_RDX), &flags, sizeof(flags)))
+	if (call->number == SYS_openat2 &&
+	    !target_read(call->target, saved(call, SAVE_RDX), &flags, sizeof(flags)))
 		return;
 	if ((flags & O_ACCMODE) != O_RDONLY &&
-	    is_process_memory(target, saved(slot, at ? SAVE_RSI : SAVE_RDI)))
-		target_give_up(target, "the program writes into the memory of a process");
+	    is_process_memory(call->target, saved(call, at ? SAVE_RSI : SAVE_RDI)))
+		target_give_up(call->target, "the program writes into the memory of a process");
 }
 
 /* CLONE_UNTRACED would leave the child in a cache that it does not have. */
-static void look_at_clone(struct target *target, uint8_t *slot, uint64_t number)
+static void look_at_clone(struct call *call)
 {
-	const uint64_t there = *slot_u64(slot, SAVE_RDI);
+	const uint64_t there = saved(call, SAVE_RDI);
 	uint64_t flags;
-	if (number == SYS_clone) {
-		*slot_u64(slot, SAVE_RDI) = there & ~(uint64_t)CLONE_UNTRACED;
-	} else if (target_read(target, there, &flags, sizeof(flags)) && flags & CLONE_UNTRACED) {
+	if (call->number == SYS_clone) {
+		*slot_u64(call->slot, SAVE_RDI) = there & ~(uint64_t)CLONE_UNTRACED;
+	} else if (target_read(call->target, there, &flags, sizeof(flags)) &&
+		   flags & CLONE_UNTRACED) {
 		flags &= ~(uint64_t)CLONE_UNTRACED;
-		write_as_program(target, there, &flags, sizeof(flags));
+		write_as_program(call->target, there, &flags, sizeof(flags));
 	}
 }
 
 /* The maps of ours count as the program's own: they must go before there is a limit. */
-static void look_at_limit(struct target *target, int index, uint8_t *slot, uint64_t number)
+static void look_at_limit(struct call *call)
 {
-	const bool both = number == SYS_prlimit64;
-	const uint64_t pid = both ? *slot_u64(slot, SAVE_RDI) : 0;
-	const uint64_t limit = saved(slot, both ? SAVE_RDX : SAVE_RSI);
+	const bool both = call->number == SYS_prlimit64;
+	const uint64_t pid = both ? saved(call, SAVE_RDI) : 0;
+	const uint64_t limit = saved(call, both ? SAVE_RDX : SAVE_RSI);
 	struct rlimit new;
-	if (saved(slot, both ? SAVE_RSI : SAVE_RDI) != RLIMIT_AS ||
-	    (pid && pid != (uint64_t)target->pid) || !limit ||
-	    !target_read(target, limit, &new, sizeof(new)) || new.rlim_cur == RLIM_INFINITY)
-		return;
-	target_give_up(target, "the program limits its address space");
-	if (target->n_threads == 1)
-		target->leaving[index].how = LEAVES_UNMAPPED;
+	if (saved(call, both ? SAVE_RSI : SAVE_RDI) == RLIMIT_AS &&
+	    (!pid || pid == (uint64_t)call->target->pid) && limit &&
+	    target_read(call->target, limit, &new, sizeof(new)) && new.rlim_cur != RLIM_INFINITY)
+		make_way(call, "the program limits its address space");
 }
 
 /* Our maps are large and nearly empty: with them the program would exceed a limit that it keeps,
  * and all of their pages would be made, unless pages are locked only when they are there. */
-static void look_at_lock(struct target *target, int index, uint8_t *slot)
+static void look_at_lock(struct call *call)
 {
 	struct rlimit limit;
-	if (!(*slot_u64(slot, SAVE_RDI) & MCL_CURRENT))
+	if (!(saved(call, SAVE_RDI) & MCL_CURRENT))
 		return;
-	if (prlimit(target->pid, RLIMIT_MEMLOCK, NULL, &limit) == 0 &&
-	    limit.rlim_cur != RLIM_INFINITY && target->n_threads == 1) {
-		target_give_up(target, "the program locks its memory, and has a limit for that");
-		target->leaving[index].how = LEAVES_UNMAPPED;
-	} else {
-		*slot_u64(slot, SAVE_RDI) |= MCL_ONFAULT;
-	}
+	if (prlimit(call->target->pid, RLIMIT_MEMLOCK, NULL, &limit) == 0 &&
+	    limit.rlim_cur != RLIM_INFINITY && call->target->n_threads == 1)
+		make_way(call, "the program locks its memory, and has a limit for that");
+	else
+		*slot_u64(call->slot, SAVE_RDI) |= MCL_ONFAULT;
+}
+
+static void look_at_seccomp(struct call *call)
+{
+	target_give_up(call->target, "the program sets up a seccomp sandbox");
+}
+
+static void look_at_prctl(struct call *call)
+{
+	if (saved(call, SAVE_RDI) == PR_SET_SECCOMP)
+		look_at_seccomp(call);
+	if (saved(call, SAVE_RDI) == PR_SET_SYSCALL_USER_DISPATCH)
+		target_give_up(call->target, "the program redirects its system calls");
 }
 
 /* One that traces itself lets its parent do so; it cannot have two tracers. */
-static void look_at_ptrace(struct target *target, int index, uint8_t *slot)
+static void look_at_ptrace(struct call *call)
 {
-	const uint64_t request = *slot_u64(slot, SAVE_RDI);
-	target_give_up(target, "the program traces, or is traced by another");
-	target->leaving[index].how = request == PTRACE_TRACEME ? LEAVES_UNTRACED : LEAVES_TO_TRACE;
+	const uint64_t request = saved(call, SAVE_RDI);
+	struct leaving *leaving = &call->target->leaving[call->index];
+	target_give_up(call->target, "the program traces, or is traced by another");
+	leaving->how = request == PTRACE_TRACEME ? LEAVES_UNTRACED : LEAVES_TO_TRACE;
 	if (request == PTRACE_ATTACH || request == PTRACE_SEIZE)
-		target->leaving[index].argument = (pid_t)*slot_u64(slot, SAVE_RSI);
+		leaving->argument = (pid_t)saved(call, SAVE_RSI);
 }
 
-bool watched_calls_look(struct target *target, int index, uint8_t *slot, uint64_t number)
+/* What the gate does about each, and who looks at it when the gate asks; all others run in place.
+ */
+static const struct {
+	uint16_t number;
+	uint8_t call;
+	void (*look)(struct call *call);
+} watched[] = {
+	{SYS_mmap, CALL_MAP, look_at_memory},
+	{SYS_munmap, CALL_RANGE, look_at_memory},
+	{SYS_mprotect, CALL_RANGE, look_at_memory},
+	{SYS_pkey_mprotect, CALL_RANGE, look_at_memory},
+	{SYS_madvise, CALL_RANGE, look_at_memory},
+	{SYS_mremap, CALL_REMAP, look_at_memory},
+	{SYS_remap_file_pages, CALL_ASK, look_at_memory},
+	{SYS_shmat, CALL_ASK, look_at_memory},
+	{SYS_rt_sigaction, CALL_ACTION, NULL},
+	{SYS_rt_sigreturn, CALL_ASK, NULL}, /* requests.c */
+	{SYS_clone, CALL_CLONE, look_at_clone},
+	{SYS_clone3, CALL_CLONE3, look_at_clone},
+	{SYS_open, CALL_OPEN, look_at_open},
+	{SYS_creat, CALL_OPEN, look_at_open},
+	{SYS_openat, CALL_OPENAT, look_at_open},
+	{SYS_openat2, CALL_OPENAT, look_at_open},
+	{SYS_rseq, CALL_ASK, look_at_rseq},
+	{SYS_arch_prctl, CALL_ASK, look_at_arch_prctl},
+	{SYS_seccomp, CALL_ASK, look_at_seccomp},
+	{SYS_prctl, CALL_ASK, look_at_prctl},
+	{SYS_ptrace, CALL_ASK, look_at_ptrace},
+	{SYS_setrlimit, CALL_ASK, look_at_limit},
+	{SYS_prlimit64, CALL_ASK, look_at_limit},
+	{SYS_mlockall, CALL_ASK, look_at_lock},
+	{SYS_alarm, CALL_TIMER, NULL},
+	{SYS_setitimer, CALL_TIMER, NULL},
+	{SYS_timer_settime, CALL_TIMER, NULL},
+	{SYS_timer_delete, CALL_TIMER, NULL},
+};
+#define N_WATCHED (sizeof(watched) / sizeof(watched[0]))
+
+void watched_calls_init(struct target *target)
 {
-	switch (number) {
-	case SYS_mmap:
-	case SYS_mremap:
-	case SYS_munmap:
-	case SYS_mprotect:
-	case SYS_pkey_mprotect:
-	case SYS_madvise:
-	case SYS_remap_file_pages:
-	case SYS_shmat:
-		look_at_memory_call(target, index, slot, number);
-		return false;
-	case SYS_rseq: /* copied code is not restartable; glibc does without */
-		*slot_u64(slot, SAVE_RAX) = (uint64_t)-ENOSYS;
-		return true;
-	case SYS_arch_prctl:
-		return look_at_arch_prctl(target, slot);
-	case SYS_clone:
-	case SYS_clone3:
-		look_at_clone(target, slot, number);
-		return false;
-	case SYS_open:
-	case SYS_creat:
-	case SYS_openat:
-	case SYS_openat2:
-		look_at_open(target, slot, number);
-		return false;
-	case SYS_seccomp:
-		target_give_up(target, "the program sets up a seccomp sandbox");
-		return false;
-	case SYS_prctl:
-		if (*slot_u64(slot, SAVE_RDI) == PR_SET_SECCOMP)
-			target_give_up(target, "the program sets up a seccomp sandbox");
-		if (*slot_u64(slot, SAVE_RDI) == PR_SET_SYSCALL_USER_DISPATCH)
-			target_give_up(target, "the program redirects its system calls");
-		return false;
-	case SYS_setrlimit:
-	case SYS_prlimit64:
-		look_at_limit(target, index, slot, number);
-		return false;
-	case SYS_mlockall:
-		look_at_lock(target, index, slot);
-		return false;
-	case SYS_ptrace:
-		look_at_ptrace(target, index, slot);
-		return false;
-	default:
-		return false;
-	}
+	uint8_t *systab = target->slots + P_SYSTAB;
+	memset(systab, CALL_IN_PLACE, 1024);
+	for (size_t i = 0; i < N_WATCHED; i++)
+		systab[watched[i].number] = watched[i].call;
+}
+
+bool watched_calls_look(struct target *target, int index, uint64_t number)
+{
+	struct call call = {target, index, slot_at(target, index), number, false};
+	for (size_t i = 0; i < N_WATCHED; i++)
+		if (watched[i].number == number && watched[i].look)
+			watched[i].look(&call);
+	return call.has_result;
 }

@@ -9,7 +9,7 @@ void watched_calls_init(struct target *target);
 /* Looks at the call that a slot's thread asks about: its arguments may be changed, the target given
  * up, `leaving` say how the thread leaves.  True when the call has its result (SAVE_RAX) and does
  * not run. */
-bool watched_calls_look(struct target *target, int index, uint8_t *slot, uint64_t number);
+bool watched_calls_look(struct target *target, int index, uint64_t number);
 
 /* Calls that change code: what those that have run since have changed is looked at anew. */
 void watched_calls_note_changes(struct target *target);

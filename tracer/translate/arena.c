@@ -20,8 +20,8 @@ void arena_append(struct arena *arena, const void *bytes, size_t n)
 	append(arena, bytes, n);
 }
 
-/* Multi-byte no-operations (Intel SDM vol. 2, NOP, table 4-12), at most 9 bytes each. */
-static void append_nops(struct arena *arena, size_t n)
+/* Multi-byte ones (Intel SDM vol. 2, NOP, table 4-12), at most 9 bytes each. */
+void arena_append_nops(struct arena *arena, size_t n)
 {
 	static const uint8_t nops[9][9] = {
 		{0x90},
@@ -41,15 +41,9 @@ static void append_nops(struct arena *arena, size_t n)
 	}
 }
 
-void arena_append_nops(struct arena *arena, size_t n)
-{
-	assert(arena->is_open);
-	append_nops(arena, n);
-}
-
 void arena_align(struct arena *arena, size_t alignment)
 {
-	append_nops(arena, -arena->used & (alignment - 1));
+	arena_append_nops(arena, -arena->used & (alignment - 1));
 }
 
 struct rf_error *arena_begin_piece(struct arena *arena, const struct piece *piece)
@@ -58,9 +52,7 @@ struct rf_error *arena_begin_piece(struct arena *arena, const struct piece *piec
 	new.cache = (uint32_t)arena->used;
 	assert(!arena->n_pieces || arena->pieces[arena->n_pieces - 1].cache <= new.cache);
 	arena->is_open = true;
-	return rf_array_push(arena->pieces, arena->n_pieces, arena->cap_pieces, new)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(arena->pieces, arena->n_pieces, arena->cap_pieces, new);
 }
 
 void arena_end_piece(struct arena *arena)

@@ -56,12 +56,10 @@ static inline uint64_t arena_address(const struct arena *arena, uint32_t offset)
 /* Appends bytes to the piece that is open. */
 void arena_append(struct arena *arena, const void *bytes, size_t n);
 
-/* Fills up with no-operations to a multiple of `alignment`, a power of two, where nothing is
- * executed: no piece need be open. */
-void arena_align(struct arena *arena, size_t alignment);
-
-/* Appends n bytes of no-operations that are executed. */
+/* Appends n bytes of no-operations, or as many as it takes to a multiple of `alignment`, a power of
+ * two.  Where they are not executed no piece need be open. */
 void arena_append_nops(struct arena *arena, size_t n);
+void arena_align(struct arena *arena, size_t alignment);
 
 /* Begins a piece: all its members but `cache` are taken from *piece.  When memory is short,
  * code can be emitted nevertheless, but must not be run. */

@@ -180,35 +180,37 @@ void arena_aim(struct arena *arena, uint32_t site, uint32_t destination)
 	set_field(arena, (struct label_use){site, 4}, destination);
 }
 
-void emit_jump(struct arena *arena, struct label *label)
-{
-	APPEND(arena, 0xe9);
-	use_label(arena, label, 4);
-}
+/* ---- instructions ---- */
 
-void emit_jump_short(struct arena *arena, struct label *label)
-{
-	APPEND(arena, 0xeb);
-	use_label(arena, label, 1);
-}
-
-void emit_call(struct arena *arena, struct label *label)
-{
-	APPEND(arena, 0xe8);
-	use_label(arena, label, 4);
-}
+#define WITH_LABEL(name, size, ...)                         \
+	void name(struct arena *arena, struct label *label) \
+	{                                                   \
+		APPEND(arena, __VA_ARGS__);                 \
+		use_label(arena, label, size);              \
+	}
+#define AT_ADDRESS(name, rex, opcode, digit)                       \
+	void name(struct arena *arena, struct address address)     \
+	{                                                          \
+		append_memory(arena, rex, opcode, digit, address); \
+	}
+#define IMMEDIATE_AT_ADDRESS(name, rex, opcode, digit)                         \
+	void name(struct arena *arena, uint32_t value, struct address address) \
+	{                                                                      \
+		append_memory(arena, rex, opcode, digit, address);             \
+		append_u32(arena, value);                                      \
+	}
+#define REGISTER_AND_ADDRESS(name, rex, opcode)                              \
+	void name(struct arena *arena, enum reg reg, struct address address) \
+	{                                                                    \
+		append_memory(arena, rex, opcode, reg, address);             \
+	}
+#include "tracer/translate/assemble.def"
 
 void emit_branch(struct arena *arena, uint8_t condition, struct label *label)
 {
 	assert(condition < 16);
 	APPEND(arena, 0x0f, 0x80 | condition);
 	use_label(arena, label, 4);
-}
-
-void emit_jrcxz(struct arena *arena, struct label *label)
-{
-	APPEND(arena, 0xe3);
-	use_label(arena, label, 1);
 }
 
 void emit_short_transfer(struct arena *arena, const uint8_t *bytes, size_t n, struct label *label)
@@ -225,29 +227,11 @@ void emit_lea_label(struct arena *arena, enum reg reg, struct label *label)
 	use_label(arena, label, 4);
 }
 
-void emit_push_label(struct arena *arena, struct label *label)
-{
-	APPEND(arena, 0xff, 6 << 3 | 5);
-	use_label(arena, label, 4);
-}
-
-/* ---- jumps and the stack ---- */
-
-void emit_jump_through(struct arena *arena, struct address address)
-{
-	append_memory(arena, 0, 0xff, 4, address);
-}
-
 void emit_jump_far(struct arena *arena, uint64_t target)
 {
 	APPEND(arena, 0xff, 4 << 3 | 5);
 	append_u32(arena, 0);
 	emit_quad(arena, target);
-}
-
-void emit_push(struct arena *arena, struct address address)
-{
-	append_memory(arena, 0, 0xff, 6, address);
 }
 
 void emit_push_imm32(struct arena *arena, int32_t value)
@@ -264,39 +248,6 @@ void emit_return_popping(struct arena *arena, uint16_t n)
 void emit_quad(struct arena *arena, uint64_t value)
 {
 	arena_append(arena, &value, sizeof(value));
-}
-
-/* ---- moves ---- */
-
-void emit_load(struct arena *arena, enum reg reg, struct address address)
-{
-	append_memory(arena, REX_W, 0x8b, reg, address);
-}
-
-void emit_load_8(struct arena *arena, enum reg reg, struct address address)
-{
-	append_memory(arena, 0, TWO_BYTES | 0xb6, reg, address);
-}
-
-void emit_load_16(struct arena *arena, enum reg reg, struct address address)
-{
-	append_memory(arena, 0, TWO_BYTES | 0xb7, reg, address);
-}
-
-void emit_store(struct arena *arena, enum reg reg, struct address address)
-{
-	append_memory(arena, REX_W, 0x89, reg, address);
-}
-
-void emit_store_32(struct arena *arena, enum reg reg, struct address address)
-{
-	append_memory(arena, REX, 0x89, reg, address);
-}
-
-void emit_store_imm32(struct arena *arena, uint32_t value, struct address address)
-{
-	append_memory(arena, 0, 0xc7, 0, address);
-	append_u32(arena, value);
 }
 
 void emit_lea(struct arena *arena, enum reg reg, struct address address)
@@ -334,8 +285,6 @@ void emit_read_fs_base(struct arena *arena, enum reg reg)
 	append_registers(arena, REX_W, TWO_BYTES | 0xae, 0, reg);
 }
 
-/* ---- arithmetic ---- */
-
 void emit_not(struct arena *arena, enum reg reg)
 {
 	append_registers(arena, REX_W, 0xf7, 2, reg);
@@ -372,16 +321,6 @@ void emit_restore_flags(struct arena *arena)
 	APPEND(arena, 0x9e);
 }
 
-void emit_increment(struct arena *arena, struct address address)
-{
-	append_memory(arena, REX_W, 0xff, 0, address);
-}
-
-void emit_add_to(struct arena *arena, enum reg reg, struct address address)
-{
-	append_memory(arena, REX_W, 0x01, reg, address);
-}
-
 void emit_imul(struct arena *arena, enum reg to, enum reg from)
 {
 	append_registers(arena, REX_W, TWO_BYTES | 0xaf, to, from);
@@ -409,18 +348,6 @@ void emit_test_bit_0(struct arena *arena, enum reg reg)
 {
 	append_registers(arena, REX, 0xf6, 0, reg);
 	APPEND(arena, 1);
-}
-
-void emit_compare_32(struct arena *arena, struct address address, uint32_t value)
-{
-	append_memory(arena, 0, 0x81, 7, address);
-	append_u32(arena, value);
-}
-
-void emit_compare_64(struct arena *arena, struct address address, int32_t value)
-{
-	append_memory(arena, REX_W, 0x81, 7, address);
-	append_u32(arena, (uint32_t)value);
 }
 
 void emit_compare_32_near(struct arena *arena, uint64_t address, uint32_t value)

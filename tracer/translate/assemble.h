@@ -75,37 +75,29 @@ uint32_t label_hand_over(const struct label *label);
 /* Aims such a field at a cache offset. */
 void arena_aim(struct arena *arena, uint32_t site, uint32_t destination);
 
-void emit_jump(struct arena *arena, struct label *label);       /* jmp label (rel32) */
-void emit_jump_short(struct arena *arena, struct label *label); /* jmp label (rel8) */
-void emit_call(struct arena *arena, struct label *label);       /* call label; pushes 8 bytes */
+/* ---- instructions ---- */
+
+#define WITH_LABEL(name, ...) void name(struct arena *arena, struct label *label);
+#define AT_ADDRESS(name, ...) void name(struct arena *arena, struct address address);
+#define IMMEDIATE_AT_ADDRESS(name, ...) \
+	void name(struct arena *arena, uint32_t value, struct address address);
+#define REGISTER_AND_ADDRESS(name, ...) \
+	void name(struct arena *arena, enum reg reg, struct address address);
+#include "tracer/translate/assemble.def"
+
 /* j<condition> label (rel32); the condition is the low half of the opcode */
 void emit_branch(struct arena *arena, uint8_t condition, struct label *label);
 #define CONDITION_NOT_EQUAL 5
-void emit_jrcxz(struct arena *arena, struct label *label); /* jrcxz label (rel8) */
 /* An instruction of the program that ends in a rel8 (loop and its like), aimed at the label. */
 void emit_short_transfer(struct arena *arena, const uint8_t *bytes, size_t n, struct label *label);
 void emit_lea_label(struct arena *arena, enum reg reg, struct label *label); /* lea label, %reg */
-void emit_push_label(struct arena *arena, struct label *label); /* push label: its 8 bytes */
 
-/* ---- jumps and the stack ---- */
-
-void emit_jump_through(struct arena *arena, struct address address); /* jmp *address */
 /* jmp *0(%rip), and behind it the address in the target that it goes to */
 void emit_jump_far(struct arena *arena, uint64_t target);
-void emit_push(struct arena *arena, struct address address); /* pushq address */
-void emit_push_imm32(struct arena *arena, int32_t value);    /* pushq $value */
-void emit_return_popping(struct arena *arena, uint16_t n);   /* ret $n */
-/* 8 bytes of data */
-void emit_quad(struct arena *arena, uint64_t value);
+void emit_push_imm32(struct arena *arena, int32_t value);  /* pushq $value */
+void emit_return_popping(struct arena *arena, uint16_t n); /* ret $n */
+void emit_quad(struct arena *arena, uint64_t value);       /* 8 bytes of data */
 
-/* ---- moves ---- */
-
-void emit_load(struct arena *arena, enum reg reg, struct address address);    /* mov */
-void emit_load_8(struct arena *arena, enum reg reg, struct address address);  /* movzbl */
-void emit_load_16(struct arena *arena, enum reg reg, struct address address); /* movzwl */
-void emit_store(struct arena *arena, enum reg reg, struct address address);   /* mov */
-void emit_store_32(struct arena *arena, enum reg reg, struct address address);
-void emit_store_imm32(struct arena *arena, uint32_t value, struct address address); /* movl */
 void emit_lea(struct arena *arena, enum reg reg, struct address address);
 void emit_mov_imm64(struct arena *arena, enum reg reg, uint64_t value);
 void emit_mov_imm32(struct arena *arena, enum reg reg, uint32_t value); /* high half 0 */
@@ -124,30 +116,23 @@ static inline void emit_gs_store(struct arena *arena, enum reg reg, uint32_t off
 	emit_store(arena, reg, gs_at(offset));
 }
 
-/* ---- arithmetic that leaves the flags alone ---- */
-
 void emit_not(struct arena *arena, enum reg reg);                /* not %reg */
 void emit_rorx(struct arena *arena, enum reg reg, uint8_t bits); /* rorx $bits, %reg, %reg */
-void emit_shrx(struct arena *arena, enum reg reg,
-	       struct address address); /* shrx %reg, address, %reg */
-void emit_pext(struct arena *arena, enum reg reg,
-	       struct address address); /* pext address, %reg, %reg */
+/* shrx %reg, address, %reg */
+void emit_shrx(struct arena *arena, enum reg reg, struct address address);
+/* pext address, %reg, %reg */
+void emit_pext(struct arena *arena, enum reg reg, struct address address);
 /* lahf; seto %al: ax holds the status flags */
 void emit_save_flags(struct arena *arena);
 /* add $0x7f, %al (sets OF); sahf: takes them from there */
 void emit_restore_flags(struct arena *arena);
 
-/* ---- arithmetic that changes the flags ---- */
-
-void emit_increment(struct arena *arena, struct address address);            /* incq address */
-void emit_add_to(struct arena *arena, enum reg reg, struct address address); /* add %reg, address */
-void emit_imul(struct arena *arena, enum reg to, enum reg from);             /* imul %from, %to */
-void emit_shr(struct arena *arena, enum reg reg, uint8_t bits);              /* shr $bits, %reg */
-void emit_and_eax(struct arena *arena, uint32_t mask);                       /* and $mask, %eax */
-void emit_popcnt(struct arena *arena, enum reg reg);                         /* popcnt %reg, %reg */
-void emit_test_bit_0(struct arena *arena, enum reg reg);                     /* testb $1, %reg */
-void emit_compare_32(struct arena *arena, struct address address, uint32_t value); /* cmpl */
-void emit_compare_64(struct arena *arena, struct address address, int32_t value);  /* cmpq */
+/* These change the flags. */
+void emit_imul(struct arena *arena, enum reg to, enum reg from); /* imul %from, %to */
+void emit_shr(struct arena *arena, enum reg reg, uint8_t bits);  /* shr $bits, %reg */
+void emit_and_eax(struct arena *arena, uint32_t mask);           /* and $mask, %eax */
+void emit_popcnt(struct arena *arena, enum reg reg);             /* popcnt %reg, %reg */
+void emit_test_bit_0(struct arena *arena, enum reg reg);         /* testb $1, %reg */
 /* cmpl $value, address, where the address is in reach of 32 bits from the arena */
 void emit_compare_32_near(struct arena *arena, uint64_t address, uint32_t value);
 

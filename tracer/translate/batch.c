@@ -63,10 +63,7 @@ void batch_piece(struct batch *batch, enum piece_kind kind, uint16_t orig)
 
 /* ---- links ---- */
 
-/* The field of an instruction just emitted becomes a link to the block of pc; batch_publish will
- * aim it. */
-static void add_link(struct batch *batch, const struct label *label, uint64_t pc,
-		     enum link_kind kind)
+void batch_link(struct batch *batch, const struct label *label, uint64_t pc, enum link_kind kind)
 {
 	const uint32_t junction = kind == LINK_FLOW ? layout_junction(batch->layout, pc) : OUTSIDE;
 	const struct wanted wanted = {pc,
@@ -86,21 +83,7 @@ void batch_jump(struct batch *batch, uint64_t pc, enum link_kind kind)
 {
 	struct label label = {0};
 	emit_jump(batch->arena, &label);
-	add_link(batch, &label, pc, kind);
-}
-
-void batch_branch(struct batch *batch, uint8_t condition, uint64_t pc)
-{
-	struct label label = {0};
-	emit_branch(batch->arena, condition, &label);
-	add_link(batch, &label, pc, LINK_FLOW);
-}
-
-void batch_call(struct batch *batch, uint64_t pc)
-{
-	struct label label = {0};
-	emit_call(batch->arena, &label);
-	add_link(batch, &label, pc, LINK_CALL);
+	batch_link(batch, &label, pc, kind);
 }
 
 /* ---- registers to borrow ---- */

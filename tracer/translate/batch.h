@@ -37,10 +37,8 @@ struct cold_check {
 	struct trace_check check;
 	struct label record, back; /* the branch leads to `record`; it returns to `back` */
 	uint32_t block;
-	uint16_t orig;
-	bool in_loop; /* as in struct piece, with `loop_register` */
-	uint8_t loop_register;
-	enum reg reg;   /* to be used; its value is not needed */
+	struct piece piece; /* that it is */
+	enum reg reg;       /* to be used; its value is not needed */
 	uint32_t saved; /* the slot that has the program's value of it, or 0: it is not needed */
 };
 
@@ -50,7 +48,9 @@ struct batch {
 	struct arena *arena;
 	const struct layout *layout;
 	size_t first_block, first_link;
-	uint32_t block;         /* the block being emitted */
+	uint32_t block;              /* the block being emitted */
+	const struct planned *items; /* its instructions */
+	size_t n_items;
 	bool count_in_transfer; /* its counter is raised by its last instruction's code */
 	struct call_site *calls;
 	size_t n_calls, cap_calls;
@@ -84,20 +84,21 @@ bool batch_close(struct batch *batch);
 
 /* Takes note of an error, which can only be that memory is short. */
 void batch_check(struct batch *batch, struct rf_error *error);
-/* rf_array_push with that check. */
+/* rf_array_add with that check. */
 #define batch_push(batch, items, n, cap, value) \
-	batch_check((batch), rf_array_push(items, n, cap, value) ? NULL : rf_error_no_memory())
+	batch_check((batch), rf_array_add(items, n, cap, value))
 
 /* What follows in the arena belongs to a new piece of the block being emitted. */
 void batch_piece(struct batch *batch, enum piece_kind kind, uint16_t orig);
 /* The same, with what else the piece says in `piece`. */
 void batch_piece_of(struct batch *batch, struct piece piece);
 
-/* A jump, a branch (condition as for emit_branch) or a call to the block of pc, wherever that will
- * be.  LINK_FLOW: where the layout has the way from the end of the block being emitted. */
+/* The field of the instruction just emitted, the label's only one, becomes a link to the block of
+ * pc, wherever that will be; batch_publish will aim it.  LINK_FLOW: where the layout has the way
+ * from the end of the block being emitted. */
+void batch_link(struct batch *batch, const struct label *label, uint64_t pc, enum link_kind kind);
+/* A jump that is such a link. */
 void batch_jump(struct batch *batch, uint64_t pc, enum link_kind kind);
-void batch_branch(struct batch *batch, uint8_t condition, uint64_t pc);
-void batch_call(struct batch *batch, uint64_t pc);
 
 /* ---- registers to borrow ---- */
 

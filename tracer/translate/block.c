@@ -1,55 +1,52 @@
-/* Emits the blocks of a batch: what leads in, the instructions with their counting and checks, and
- * loops that keep their counter in a register. */
+/* Emits the blocks of a batch: what leads in, records of calls of allocators, the instructions with
+ * their counting and checks, and loops that keep their counter in a register. */
 #include "tracer/translate/block.h"
 
 #include "base/assert.h"
-#include "tracer/translate/allocation_emit.h"
+#include "tracer/process/allocators.h"
 #include "tracer/translate/copy.h"
 #include "tracer/translate/count.h"
 #include "tracer/translate/landing.h"
 #include "tracer/translate/trace_emit.h"
 #include "tracer/translate/transfer.h"
-#include "tracer/translate/units.h"
 #include "tracer/translate/way.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void copy_original(struct batch *batch, struct code_block *block,
-			  const struct planned *items, size_t n)
+static void copy_original(struct batch *batch, struct code_block *block)
 {
-	for (size_t i = 0; i < n; i++)
-		block->size += items[i].insn.length;
+	for (size_t i = 0; i < batch->n_items; i++)
+		block->size += batch->items[i].insn.length;
 	block->bytes = malloc(block->size);
 	if (!block->bytes) {
 		batch_check(batch, rf_error_no_memory());
 		return;
 	}
 	uint8_t *out = block->bytes;
-	for (size_t i = 0; i < n; i++) {
-		memcpy(out, items[i].insn.bytes, items[i].insn.length);
-		out += items[i].insn.length;
+	for (size_t i = 0; i < batch->n_items; i++) {
+		const struct decoded *insn = &batch->items[i].insn;
+		memcpy(out, insn->bytes, insn->length);
+		out += insn->length;
 	}
 }
 
-static void open_block(struct batch *batch, const struct planned *items,
-		       const struct layout_block *layout)
+static void open_block(struct batch *batch, const struct layout_block *layout)
 {
 	struct code_cache *cache = batch->cache;
-	const size_t n = layout->n;
 	struct code_block block = {
-		.pc = items[0].insn.pc,
-		.n_insns = (uint16_t)n,
+		.pc = batch->items[0].insn.pc,
+		.n_insns = layout->n,
 		.arena = (uint8_t)(batch->arena - cache->arenas),
-		.counter = layout->is_derived ? NO_COUNTER : new_counter(cache),
-		.dead = items[0].dead,
+		.counter = layout->is_derived ? NO_COUNTER : cache->n_counters++,
+		.dead = batch->items[0].dead,
 		.falls_in = !layout->first_of_run,
 		.in = layout->in,
 		.out = layout->out,
 	};
 	const struct code_source *source = &batch->translator->source;
 	source->locate(source->context, block.pc, &block.module, &block.module_offset);
-	copy_original(batch, &block, items, n);
+	copy_original(batch, &block);
 	batch->block = (uint32_t)cache->n_blocks;
 	batch_push(batch, cache->blocks, cache->n_blocks, cache->cap_blocks, block);
 	if (!u64_map_set(&cache->block_of_pc, block.pc, batch->block))
@@ -76,23 +73,17 @@ static void keep_alignment(struct batch *batch, uint64_t pc)
 	label_bind(arena, &behind);
 }
 
-static void emit_traced(struct batch *batch, const struct trace_block *trace,
-			const struct planned *item, size_t i, uint16_t orig)
-{
-	emit_plain(batch, item, orig);
-	trace_behind(batch, trace, i, orig);
-}
-
-static void emit_insns(struct batch *batch, const struct planned *items, size_t n,
-		       struct trace_block *trace)
+static void emit_insns(struct batch *batch, struct trace_block *trace)
 {
 	const enum piece_kind kind = trace->kind;
-	batch->got_value = got_value(batch, items, n);
+	const struct planned *items = batch->items;
+	const size_t n = batch->n_items;
+	batch->got_value = got_value(batch);
 	batch->cache->blocks[batch->block].got_value = batch->got_value;
 	const bool counts =
 		kind != PIECE_LOOP && batch->cache->blocks[batch->block].counter != NO_COUNTER;
 	const struct count_place place =
-		counts ? count_place(batch, items, n) : (struct count_place){n + 1, false};
+		counts ? count_place(batch) : (struct count_place){n + 1, false};
 	uint16_t orig = 0;
 	batch->count_in_transfer = place.before == n;
 	for (size_t i = 0; i < n && !batch->failed; i++) {
@@ -105,13 +96,15 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 		if (i == place.before && place.flags_dead)
 			emit_count_flags(batch);
 		else if (i == place.before)
-			emit_count_borrowing(batch, count_register(items, n), orig);
+			emit_count_borrowing(batch, count_register(batch), orig);
 		if (i == place.before)
 			batch_piece(batch, PIECE_CLEAN, orig);
-		if (items[i].insn.flow == FLOW_NEXT)
-			emit_traced(batch, trace, &items[i], i, orig);
-		else if (kind != PIECE_LOOP)
+		if (items[i].insn.flow == FLOW_NEXT) {
+			emit_plain(batch, &items[i], orig);
+			trace_behind(batch, trace, i, orig);
+		} else if (kind != PIECE_LOOP) {
 			emit_transfer(batch, &items[i], orig);
+		}
 		orig = (uint16_t)(orig + items[i].insn.length);
 	}
 	if (items[n - 1].insn.flow == FLOW_NEXT) {
@@ -120,25 +113,17 @@ static void emit_insns(struct batch *batch, const struct planned *items, size_t 
 	}
 }
 
-static void emit_straight(struct batch *batch, const struct planned *items, size_t n,
-			  struct trace_block *trace)
-{
-	batch_piece(batch, PIECE_CLEAN, 0);
-	trace_save(batch, trace);
-	emit_insns(batch, items, n, trace);
-}
-
 /* A block that jumps back to itself keeps its counter in a register that it does not use: a
  * counter in memory would make every iteration wait for the store of the one before.  Returns the
  * register, or NO_REGISTER when the block is none or uses them all. */
-static enum reg loop_register(const struct batch *batch, const struct planned *items, size_t n)
+static enum reg loop_register(const struct batch *batch)
 {
-	const struct decoded *last = &items[n - 1].insn;
+	const struct decoded *last = &batch->items[batch->n_items - 1].insn;
 	unsigned used = 1u << RSP;
-	if (last->flow != FLOW_BRANCH || last->target != items[0].insn.pc)
+	if (last->flow != FLOW_BRANCH || last->target != batch->items[0].insn.pc)
 		return NO_REGISTER;
-	for (size_t i = 0; i < n; i++) {
-		const struct decoded *insn = &items[i].insn;
+	for (size_t i = 0; i < batch->n_items; i++) {
+		const struct decoded *insn = &batch->items[i].insn;
 		if (emit_units_possible(insn) ||
 		    (insn->rip_relative && !in_reach(batch->arena, insn->target)))
 			return NO_REGISTER;
@@ -147,16 +132,15 @@ static enum reg loop_register(const struct batch *batch, const struct planned *i
 	return free_register(used, any_register, N_REGISTERS(any_register));
 }
 
-static void emit_loop(struct batch *batch, const struct planned *items, size_t n,
-		      struct trace_block *trace)
+static void emit_loop(struct batch *batch, struct trace_block *trace)
 {
 	struct arena *arena = batch->arena;
 	const enum reg reg = trace->loop_register;
 	struct code_block *block = &batch->cache->blocks[batch->block];
-	const struct decoded *last = &items[n - 1].insn;
+	const struct decoded *last = &batch->items[batch->n_items - 1].insn;
 	const uint32_t counter = counter_offset(block->counter);
-	for (size_t i = 0; i < n; i++)
-		rf_assert_dear(!(decode_used_registers(&items[i].insn) >> reg & 1));
+	for (size_t i = 0; i < batch->n_items; i++)
+		rf_assert_dear(!(decode_used_registers(&batch->items[i].insn) >> reg & 1));
 	struct label head = {0};
 	batch_piece(batch, PIECE_CLEAN, 0);
 	borrow_register(batch, reg, G_SPILL_LOOP);
@@ -168,7 +152,7 @@ static void emit_loop(struct batch *batch, const struct planned *items, size_t n
 	trace_resume_piece(batch, trace, 0);
 	emit_lea(arena, reg, mem_at(reg, 1));
 	block->counted_at = (uint32_t)arena->used;
-	emit_insns(batch, items, n, trace);
+	emit_insns(batch, trace);
 	emit_branch(arena, branch_condition(last), &head);
 	batch_piece(batch, PIECE_STEP, 0);
 	emit_gs_store(arena, reg, counter);
@@ -183,18 +167,66 @@ static void emit_due_landing(struct batch *batch, uint8_t dead)
 	batch->landing_due = 0;
 }
 
-static void emit_block(struct batch *batch, const struct planned *items,
-		       const struct layout_block *layout)
+/* ---- allocators ---- */
+
+/* The bit for argument `number` as a factor of the size. */
+static uint32_t size_bit(uint8_t number)
 {
-	const size_t n = layout->n;
+	return number < NO_ARGUMENT ? (uint32_t)ALLOCATION_SIZE_1 << number : 0;
+}
+
+/* What the gate needs to know of a function (tracer/gate/protocol.h). */
+static uint32_t description(int number)
+{
+	const struct allocator *function = &allocators[number];
+	uint32_t bits = (uint32_t)number | size_bit(function->size);
+	if (function->action == ALLOCATOR_REMAPS) /* there it is the new size */
+		bits |= function->n_arguments == 3 ? ALLOCATION_THREE : 0;
+	else
+		bits |= size_bit(function->times);
+	if (function->n_arguments == 2)
+		bits |= ALLOCATION_TWO;
+	if (function->n_arguments == 3)
+		bits |= ALLOCATION_THREE;
+	if (function->by_reference)
+		bits |= ALLOCATION_STORES;
+	return allocator_returns(function) ? bits | ALLOCATION_RETURNS : bits;
+}
+
+/* A record of the call, at the head of the block at pc, when an allocator begins there and accesses
+ * are traced. */
+static void emit_allocation(struct batch *batch, uint64_t pc)
+{
+	const struct code_source *source = &batch->translator->source;
+	struct arena *arena = batch->arena;
+	const int number = batch->translator->trace && source->allocator
+				   ? source->allocator(source->context, pc)
+				   : -1;
+	if (number < 0)
+		return;
+	batch_piece(batch, PIECE_STEP, 0);
+	struct label back = {0};
+	emit_store_imm32(arena, description(number), gs_at(G_ALLOCATION));
+	emit_gs_store(arena, RAX, KEPT_RAX);
+	emit_lea_label(arena, RAX, &back);
+	emit_gs_store(arena, RAX, G_ALLOCATION_BACK);
+	emit_jump_through(arena, gs_at(G_AT_ALLOCATION));
+	label_bind(arena, &back);
+}
+
+/* ---- all blocks ---- */
+
+static void emit_block(struct batch *batch, const struct layout_block *layout)
+{
+	const struct planned *items = batch->items;
 	uint8_t dead = items[0].dead;
 	if (batch->landing_due && dead != DEAD_ALL)
 		dead |= plan_dead_at(batch->translator, items[0].insn.pc);
-	open_block(batch, items, layout);
+	open_block(batch, layout);
 	if (batch->failed)
 		return;
 	struct code_block *block = &batch->cache->blocks[batch->block];
-	enum reg reg = loop_register(batch, items, n);
+	const enum reg reg = loop_register(batch);
 	if (batch->entry_due) {
 		block->entry = (uint32_t)batch->arena->used;
 		emit_entry(batch, block->pc);
@@ -214,12 +246,15 @@ static void emit_block(struct batch *batch, const struct planned *items,
 	block->body = layout->in == OUTSIDE ? block->inner : 0;
 	emit_allocation(batch, items[0].insn.pc);
 	struct trace_block trace;
-	trace_begin(batch, &trace, items, n, reg == NO_REGISTER ? PIECE_CLEAN : PIECE_LOOP, reg);
-	if (reg != NO_REGISTER)
-		emit_loop(batch, items, n, &trace);
-	else
-		emit_straight(batch, items, n, &trace);
-	trace_end(&trace);
+	trace_begin(batch, &trace, reg == NO_REGISTER ? PIECE_CLEAN : PIECE_LOOP, reg);
+	if (reg != NO_REGISTER) {
+		emit_loop(batch, &trace);
+	} else {
+		batch_piece(batch, PIECE_CLEAN, 0);
+		trace_save(batch, &trace);
+		emit_insns(batch, &trace);
+	}
+	trace_plan_deinit(&trace.plan);
 }
 
 static bool falls_through(const struct decoded *insn)
@@ -246,9 +281,10 @@ void emit_blocks(struct batch *batch, const struct plan *plan)
 {
 	for (size_t b = 0; b < batch->layout->n_blocks && !batch->failed; b++) {
 		const struct layout_block *block = &batch->layout->blocks[b];
-		const struct planned *items = &plan->items[block->first],
-				     *last = &items[block->n - 1];
-		emit_block(batch, items, block);
+		batch->items = &plan->items[block->first];
+		batch->n_items = block->n;
+		emit_block(batch, block);
+		const struct planned *last = &batch->items[block->n - 1];
 		if (block->is_rest || last->last_of_run)
 			emit_continuation(batch, &last->insn);
 	}

@@ -51,6 +51,8 @@ struct code_block {
 	uint64_t module_offset;
 	uint64_t got_value; /* where its jump through the GOT is expected to go; 0: nowhere */
 	uint8_t *bytes;     /* copy of the original code */
+	bool has_row;       /* in the profile, `row` there (target/counts.c) */
+	uint32_t row;
 };
 
 /* Run-time units of one instruction (enum work_units). */

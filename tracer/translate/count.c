@@ -1,18 +1,18 @@
 /* Emits the counting of blocks: finds the cheapest place and way for a block's counter. */
 #include "tracer/translate/count.h"
 
-uint32_t new_counter(struct code_cache *cache)
+/* Through a register. */
+static void emit_raise(struct arena *arena, enum reg reg, uint32_t counter)
 {
-	return cache->n_counters++;
+	emit_gs_load(arena, reg, counter_offset(counter));
+	emit_lea(arena, reg, mem_at(reg, 1));
+	emit_gs_store(arena, reg, counter_offset(counter));
 }
 
 void emit_count_in(struct batch *batch, enum reg reg)
 {
 	struct code_block *block = &batch->cache->blocks[batch->block];
-	const uint32_t offset = counter_offset(block->counter);
-	emit_gs_load(batch->arena, reg, offset);
-	emit_lea(batch->arena, reg, mem_at(reg, 1));
-	emit_gs_store(batch->arena, reg, offset);
+	emit_raise(batch->arena, reg, block->counter);
 	block->counted_at = (uint32_t)batch->arena->used;
 }
 
@@ -34,23 +34,21 @@ void emit_count_flags(struct batch *batch)
 
 void emit_count_other(struct batch *batch, uint32_t counter, uint8_t dead)
 {
-	const uint32_t offset = counter_offset(counter);
 	if (dead & DEAD_ARITHMETIC) {
-		emit_increment(batch->arena, gs_at(offset));
+		emit_increment(batch->arena, gs_at(counter_offset(counter)));
 		return;
 	}
 	borrow_register(batch, R11, G_SPILL_COUNT);
-	emit_gs_load(batch->arena, R11, offset);
-	emit_lea(batch->arena, R11, mem_at(R11, 1));
-	emit_gs_store(batch->arena, R11, offset);
+	emit_raise(batch->arena, R11, counter);
 	give_register_back(batch, R11, G_SPILL_COUNT);
 }
 
-struct count_place count_place(struct batch *batch, const struct planned *items, size_t n)
+struct count_place count_place(const struct batch *batch)
 {
-	const struct decoded *last = &items[n - 1].insn;
+	const size_t n = batch->n_items;
+	const struct decoded *last = &batch->items[n - 1].insn;
 	for (size_t i = 0; i < n; i++)
-		if (items[i].dead & DEAD_ARITHMETIC)
+		if (batch->items[i].dead & DEAD_ARITHMETIC)
 			return (struct count_place){i, true};
 	switch ((enum flow)last->flow) {
 	case FLOW_JUMP_INDIRECT:
@@ -74,11 +72,11 @@ struct count_place count_place(struct batch *batch, const struct planned *items,
 
 /* A register to borrow for counting: rather one that the block does not use, so that no
  * computation of the program waits for it to come back. */
-enum reg count_register(const struct planned *items, size_t n)
+enum reg count_register(const struct batch *batch)
 {
 	unsigned used = 1u << RSP;
-	for (size_t i = 0; i < n; i++)
-		used |= decode_used_registers(&items[i].insn);
+	for (size_t i = 0; i < batch->n_items; i++)
+		used |= decode_used_registers(&batch->items[i].insn);
 	enum reg reg = free_register(used, any_register, N_REGISTERS(any_register));
 	return reg == NO_REGISTER ? R11 : reg;
 }

@@ -3,8 +3,6 @@
 
 #include "tracer/translate/batch.h"
 
-uint32_t new_counter(struct code_cache *cache);
-
 /* Raises the block's counter: through a register whose value is not needed, through a borrowed
  * one, or directly where the status flags are dead. */
 void emit_count_in(struct batch *batch, enum reg reg);
@@ -18,6 +16,6 @@ struct count_place {
 	size_t before;   /* instruction; the number of instructions: in the last one's code */
 	bool flags_dead; /* status flags may be changed there */
 };
-struct count_place count_place(struct batch *batch, const struct planned *items, size_t n);
-/* A register to borrow for counting in that block. */
-enum reg count_register(const struct planned *items, size_t n);
+struct count_place count_place(const struct batch *batch);
+/* A register to borrow for counting in the block. */
+enum reg count_register(const struct batch *batch);

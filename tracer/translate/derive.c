@@ -8,9 +8,7 @@
 
 static struct rf_error *push_junction(struct code_cache *cache)
 {
-	return rf_array_push(cache->leaving, cache->n_junctions, cache->cap_leaving, NO_COUNTER)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(cache->leaving, cache->n_junctions, cache->cap_leaving, NO_COUNTER);
 }
 
 struct rf_error *derive_add_junction(struct code_cache *cache, uint32_t *junction)
@@ -25,9 +23,7 @@ struct rf_error *derive_add_crossing(struct code_cache *cache, uint32_t from, ui
 {
 	const struct crossing crossing = {from, to, cache->n_counters};
 	*counter = cache->n_counters++;
-	return rf_array_push(cache->crossings, cache->n_crossings, cache->cap_crossings, crossing)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(cache->crossings, cache->n_crossings, cache->cap_crossings, crossing);
 }
 
 void derive_leave(struct code_cache *cache, const struct code_block *block, bool counted,

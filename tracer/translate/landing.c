@@ -54,11 +54,11 @@ static void emit_unless_equal_go_back(struct arena *arena)
 static void emit_check_with_flags(struct arena *arena, uint64_t pc)
 {
 	if (is_low(pc)) {
-		emit_compare_64(arena, mem_at(RSP, -8), (int32_t)pc);
+		emit_compare_64(arena, (uint32_t)pc, mem_at(RSP, -8));
 	} else {
-		emit_compare_32(arena, mem_at(RSP, -8), (uint32_t)pc);
+		emit_compare_32(arena, (uint32_t)pc, mem_at(RSP, -8));
 		emit_unless_equal_go_back(arena);
-		emit_compare_32(arena, mem_at(RSP, -4), (uint32_t)(pc >> 32));
+		emit_compare_32(arena, (uint32_t)(pc >> 32), mem_at(RSP, -4));
 	}
 	emit_unless_equal_go_back(arena);
 }

@@ -14,22 +14,6 @@
 
 /* ---- blocks ---- */
 
-/* Length of the loop that begins at an item and jumps back to there, without any other transfer, or
- * 0. Compilers often enter such a loop in its middle; it is one block nevertheless, so that its
- * counter can stay in a register, and what begins in its middle becomes another block, with a copy
- * of the rest. */
-static size_t loop_length(const struct plan *plan, size_t first)
-{
-	size_t i = first;
-	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
-	       i - first < MAX_LOOP_INSNS)
-		i++;
-	const struct decoded *last = &plan->items[i].insn;
-	const bool is_loop =
-		last->flow == FLOW_BRANCH && last->target == plan->items[first].insn.pc;
-	return is_loop ? i - first + 1 : 0;
-}
-
 static size_t block_length(const struct plan *plan, size_t first)
 {
 	size_t i = first;
@@ -67,11 +51,14 @@ static struct rf_error *add_rests(struct layout *layout, const struct plan *plan
 	return error;
 }
 
+/* Compilers often enter a loop that is one block in its middle: it is one block nevertheless, so
+ * that its counter can stay in a register, and what begins in its middle becomes another block,
+ * with a copy of the rest. */
 static struct rf_error *add_blocks(struct layout *layout, const struct plan *plan)
 {
 	struct rf_error *error = NULL;
 	for (size_t i = 0, n; !error && i < plan->n_items; i += n) {
-		n = loop_length(plan, i);
+		n = plan_loop_length(plan, i, plan->items[i].insn.pc);
 		n = n ? n : block_length(plan, i);
 		error = add_block(layout, plan, i, n, false);
 	}
@@ -160,17 +147,6 @@ static bool is_open(const struct plan *plan, const struct code_cache *cache,
 		last->rip_relative);
 }
 
-static struct rf_error *number_junction(struct code_cache *cache, uint32_t *parent,
-					uint32_t *number, uint32_t node, uint32_t *junction)
-{
-	const uint32_t root = root_of(parent, node);
-	struct rf_error *error = NULL;
-	if (root != OUTSIDE && !number[root])
-		error = derive_add_junction(cache, &number[root]);
-	*junction = number[root];
-	return error;
-}
-
 /* `parent`, `number`: room for two nodes of each block, and OUTSIDE. */
 static struct rf_error *find_junctions(struct layout *layout, const struct plan *plan,
 				       struct code_cache *cache, uint32_t *parent, uint32_t *number)
@@ -183,11 +159,12 @@ static struct rf_error *find_junctions(struct layout *layout, const struct plan 
 			unite(parent, in_node(b), OUTSIDE);
 	}
 	struct rf_error *error = NULL;
-	for (size_t b = 0; !error && b < layout->n_blocks; b++) {
+	for (uint32_t node = 1; !error && node <= 2 * layout->n_blocks; node++) {
+		const uint32_t b = (node - 1) / 2, root = root_of(parent, node);
 		struct layout_block *block = &layout->blocks[b];
-		error = number_junction(cache, parent, number, in_node(b), &block->in);
-		if (!error)
-			error = number_junction(cache, parent, number, out_node(b), &block->out);
+		if (root != OUTSIDE && !number[root])
+			error = derive_add_junction(cache, &number[root]);
+		*(node == in_node(b) ? &block->in : &block->out) = number[root];
 	}
 	return error;
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#define MAX_LOOP_INSNS 200   /* of a loop that becomes one block */
 #define MAX_BLOCK_INSNS 1000 /* offsets inside a block are 16 bits wide */
 
 void plan_deinit(struct plan *plan)
@@ -23,8 +24,7 @@ static struct rf_error *add_leader(struct plan *plan, uint64_t pc, uint64_t from
 		plan->items[*index].loop_head |= pc <= from;
 		return NULL;
 	}
-	return rf_array_push(plan->todo, plan->n_todo, plan->cap_todo, pc) ? NULL
-									   : rf_error_no_memory();
+	return rf_array_add(plan->todo, plan->n_todo, plan->cap_todo, pc);
 }
 
 /* The code at pc, at least one instruction's; *size gets 0 with *why when there is none. */
@@ -64,25 +64,14 @@ static struct rf_error *add_insn(struct plan *plan, struct translator *translato
 	return ok ? NULL : rf_error_no_memory();
 }
 
-/* Notes where control may go from an instruction.  *ends: the run ends behind it. */
-static struct rf_error *follow(struct plan *plan, const struct decoded *insn, bool *ends)
+size_t plan_loop_length(const struct plan *plan, size_t first, uint64_t head)
 {
-	switch ((enum flow)insn->flow) {
-	case FLOW_JUMP:
-		*ends = true;
-		return add_leader(plan, insn->target, insn->pc);
-	case FLOW_BRANCH:
-	case FLOW_LOOP:
-	case FLOW_XBEGIN:
-		return add_leader(plan, insn->target, insn->pc);
-	case FLOW_JUMP_INDIRECT:
-	case FLOW_RETURN:
-	case FLOW_NATIVE:
-		*ends = true;
-		return NULL;
-	default:
-		return NULL;
-	}
+	size_t i = first;
+	while (plan->items[i].insn.flow == FLOW_NEXT && !plan->items[i].last_of_run &&
+	       i - first < MAX_LOOP_INSNS)
+		i++;
+	const struct decoded *last = &plan->items[i].insn;
+	return last->flow == FLOW_BRANCH && last->target == head ? i - first + 1 : 0;
 }
 
 /* A run that has come to known code: when that jumps back to the beginning of the run, without any
@@ -90,23 +79,19 @@ static struct rf_error *follow(struct plan *plan, const struct decoded *insn, bo
  * block, so that its counter can stay in a register: the run goes on with a copy. */
 static struct rf_error *complete_loop(struct plan *plan, size_t first, size_t known)
 {
-	size_t end = known;
 	for (size_t i = first; i < plan->n_items; i++)
 		if (plan->items[i].insn.flow != FLOW_NEXT || (i > first && plan->items[i].leader))
 			return NULL;
-	while (plan->items[end].insn.flow == FLOW_NEXT && !plan->items[end].last_of_run &&
-	       end - known < MAX_LOOP_INSNS)
-		end++;
-	const struct decoded *last = &plan->items[end].insn;
-	if (end >= first || last->flow != FLOW_BRANCH || last->target != plan->items[first].insn.pc)
+	const size_t end = known + plan_loop_length(plan, known, plan->items[first].insn.pc);
+	if (end > first)
 		return NULL;
-	for (size_t i = known; i <= end; i++) {
+	struct rf_error *error = NULL;
+	for (size_t i = known; !error && i < end; i++) {
 		struct planned copy = plan->items[i];
 		copy.leader = copy.last_of_run = false;
-		if (!rf_array_push(plan->items, plan->n_items, plan->cap_items, copy))
-			return rf_error_no_memory();
+		error = rf_array_add(plan->items, plan->n_items, plan->cap_items, copy);
 	}
-	return NULL;
+	return error;
 }
 
 /* Adds instructions from pc on, up to one behind which control does not go on, or known code. */
@@ -133,7 +118,11 @@ static struct rf_error *add_run(struct plan *plan, struct translator *translator
 		item->leader = leader;
 		pc += item->insn.length;
 		leader = item->insn.flow != FLOW_NEXT || (length + 1) % MAX_BLOCK_INSNS == 0;
-		error = follow(plan, &item->insn, &ends);
+		const uint8_t flow = item->insn.flow;
+		if (flow == FLOW_JUMP || flow == FLOW_BRANCH || flow == FLOW_LOOP ||
+		    flow == FLOW_XBEGIN)
+			error = add_leader(plan, item->insn.target, item->insn.pc);
+		ends = flow == FLOW_JUMP || flow == FLOW_JUMP_INDIRECT || flow == FLOW_RETURN;
 	}
 	if (plan->n_items > first)
 		plan->items[plan->n_items - 1].last_of_run = true;

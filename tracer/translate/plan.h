@@ -19,8 +19,7 @@ struct planned {
 			     leads */
 };
 
-#define MAX_LOOP_INSNS 200 /* of a loop that becomes one block */
-#define MAX_PLT_INSNS 2    /* of an entry of a PLT: nothing but an endbr64 before the jump */
+#define MAX_PLT_INSNS 2 /* of an entry of a PLT: nothing but an endbr64 before the jump */
 
 struct plan {
 	struct code_window { /* a copy of the program's code around the place being decoded */
@@ -42,6 +41,10 @@ struct plan {
 struct rf_error *plan_build(struct plan *plan, struct translator *translator, uint64_t pc,
 			    const char **why);
 void plan_deinit(struct plan *plan);
+
+/* Length of what begins at an item and goes on, without any other transfer, to a branch to the
+ * instruction at `head`; 0: it does not, or not soon. */
+size_t plan_loop_length(const struct plan *plan, size_t first, uint64_t head);
 
 /* Which status flags the code at pc writes before it reads any, found by looking at its first few
  * instructions. */

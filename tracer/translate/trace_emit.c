@@ -134,17 +134,12 @@ void trace_resume_piece(struct batch *batch, const struct trace_block *trace, ui
 }
 
 /* In the middle of something. */
-static void add_step_piece(struct batch *batch, uint16_t orig, bool in_loop, uint8_t loop_register)
+static struct piece step_of(const struct trace_block *trace, uint16_t orig)
 {
-	batch_piece_of(batch, (struct piece){.kind = PIECE_STEP,
-					     .orig = orig,
-					     .reg = loop_register,
-					     .in_loop = in_loop});
-}
-
-static void step_piece(struct batch *batch, const struct trace_block *trace, uint16_t orig)
-{
-	add_step_piece(batch, orig, trace->kind == PIECE_LOOP, (uint8_t)trace->loop_register);
+	return (struct piece){.kind = PIECE_STEP,
+			      .orig = orig,
+			      .reg = (uint8_t)trace->loop_register,
+			      .in_loop = trace->kind == PIECE_LOOP};
 }
 
 /* A register for a check of a block that uses them all. */
@@ -165,9 +160,7 @@ static void add_cold(struct batch *batch, const struct trace_block *trace,
 					.record = *record,
 					.back = label_at((uint32_t)batch->arena->used),
 					.block = batch->block,
-					.orig = orig,
-					.in_loop = trace->kind == PIECE_LOOP,
-					.loop_register = (uint8_t)trace->loop_register,
+					.piece = step_of(trace, orig),
 					.reg = reg,
 					.saved = saved};
 	batch_push(batch, batch->cold_checks, batch->n_cold_checks, batch->cap_cold_checks, cold);
@@ -182,7 +175,7 @@ static void emit_check(struct batch *batch, const struct trace_block *trace,
 	const enum reg reg = borrows ? borrow(trace, check) : trace->reg;
 	struct label record = {0};
 	if (borrows) {
-		step_piece(batch, trace, orig);
+		batch_piece_of(batch, step_of(trace, orig));
 		borrow_register(batch, reg, G_SPILL_TRACE);
 	}
 	emit_operand_address(arena, reg, &check->operand);
@@ -203,7 +196,7 @@ static void emit_check_keeping_flags(struct batch *batch, const struct trace_blo
 	struct arena *arena = batch->arena;
 	const bool borrows = trace->reg != RCX;
 	struct label record = {0}, behind = {0};
-	step_piece(batch, trace, orig);
+	batch_piece_of(batch, step_of(trace, orig));
 	if (borrows)
 		borrow_register(batch, RCX, G_SPILL_TRACE_RCX);
 	emit_operand_address(arena, RCX, &check->operand);
@@ -225,7 +218,7 @@ static void emit_always(struct batch *batch, const struct trace_block *trace,
 	struct arena *arena = batch->arena;
 	const bool borrows = trace->reg == NO_REGISTER;
 	const enum reg reg = borrows ? borrow(trace, check) : trace->reg;
-	step_piece(batch, trace, orig);
+	batch_piece_of(batch, step_of(trace, orig));
 	if (borrows)
 		borrow_register(batch, reg, G_SPILL_TRACE);
 	if (check->operand.form == OPERAND_STRING) {
@@ -267,30 +260,25 @@ void trace_behind(struct batch *batch, const struct trace_block *trace, size_t i
 			emit_always(batch, trace, &trace->plan.checks[k], orig);
 }
 
-static void emit_cold_check(struct batch *batch, struct cold_check *cold)
-{
-	struct arena *arena = batch->arena;
-	label_bind(arena, &cold->record);
-	if (cold->saved)
-		emit_gs_load(arena, cold->reg, cold->saved);
-	emit_plain_record(arena, cold->reg, &cold->check);
-	emit_call_gate(arena, cold->reg, cold->check.word, &cold->back);
-}
-
 void emit_cold_checks(struct batch *batch)
 {
+	struct arena *arena = batch->arena;
 	for (size_t i = 0; i < batch->n_cold_checks && !batch->failed; i++) {
 		struct cold_check *cold = &batch->cold_checks[i];
 		batch->block = cold->block;
-		add_step_piece(batch, cold->orig, cold->in_loop, cold->loop_register);
-		emit_cold_check(batch, cold);
+		batch_piece_of(batch, cold->piece);
+		label_bind(arena, &cold->record);
+		if (cold->saved)
+			emit_gs_load(arena, cold->reg, cold->saved);
+		emit_plain_record(arena, cold->reg, &cold->check);
+		emit_call_gate(arena, cold->reg, cold->check.word, &cold->back);
 	}
 }
 
 /* ---- blocks ---- */
 
-void trace_begin(struct batch *batch, struct trace_block *trace, const struct planned *items,
-		 size_t n, enum piece_kind kind, enum reg loop_register)
+void trace_begin(struct batch *batch, struct trace_block *trace, enum piece_kind kind,
+		 enum reg loop_register)
 {
 	struct translator *translator = batch->translator;
 	*trace = (struct trace_block){.reg = NO_REGISTER,
@@ -299,7 +287,7 @@ void trace_begin(struct batch *batch, struct trace_block *trace, const struct pl
 	if (!translator->trace)
 		return;
 	batch_check(batch, trace_plan_build(&trace->plan, translator->trace, &translator->source,
-					    items, n));
+					    batch->items, batch->n_items));
 	batch->cache->blocks[batch->block].n_untraced = trace->plan.n_untraced;
 	if (!trace->plan.n_checks)
 		return;
@@ -307,13 +295,8 @@ void trace_begin(struct batch *batch, struct trace_block *trace, const struct pl
 	if (kind == PIECE_LOOP)
 		used |= 1u << loop_register;
 	trace->reg = free_register(used, any_register, N_REGISTERS(any_register));
-	for (size_t i = 0; trace->reg != NO_REGISTER && i < n; i++)
-		rf_assert_dear(!(decode_used_registers(&items[i].insn) >> trace->reg & 1));
-}
-
-void trace_end(struct trace_block *trace)
-{
-	trace_plan_deinit(&trace->plan);
+	for (size_t i = 0; trace->reg != NO_REGISTER && i < batch->n_items; i++)
+		rf_assert_dear(!(decode_used_registers(&batch->items[i].insn) >> trace->reg & 1));
 }
 
 void trace_save(struct batch *batch, const struct trace_block *trace)

@@ -16,11 +16,11 @@ struct trace_block {
 	enum reg loop_register; /* as their `reg` */
 };
 
-/* Plans the checks of a block.  Nothing is traced when the batch's translator has no trace.
- * `kind`: PIECE_CLEAN, or PIECE_LOOP with its `loop_register`. */
-void trace_begin(struct batch *batch, struct trace_block *trace, const struct planned *items,
-		 size_t n, enum piece_kind kind, enum reg loop_register);
-void trace_end(struct trace_block *trace);
+/* Plans the checks of the block being emitted.  Nothing is traced when the batch's translator has
+ * no trace. The caller ends it with trace_plan_deinit.  `kind`: PIECE_CLEAN, or PIECE_LOOP with its
+ * `loop_register`. */
+void trace_begin(struct batch *batch, struct trace_block *trace, enum piece_kind kind,
+		 enum reg loop_register);
 
 /* What follows belongs to instruction `orig` of the block: a piece as trace_begin was told. */
 void trace_resume_piece(struct batch *batch, const struct trace_block *trace, uint16_t orig);

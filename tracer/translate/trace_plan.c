@@ -49,6 +49,8 @@ struct builder {
 	struct trace_config *config;
 	const struct code_source *source;
 	struct walk walk;
+	size_t at;       /* the instruction being looked at */
+	uint32_t number; /* of it, in the register of groups */
 	struct group open[MAX_OPEN];
 	size_t n_open;
 };
@@ -84,25 +86,24 @@ static struct rf_error *walk_values(struct walk *walk, const struct planned *ite
 	return NULL;
 }
 
-/* The constants in an operand's registers in front of instruction i. */
+/* What a register, or NO_BASE, holds in front of instruction i. */
+static struct value value_of(const struct walk *walk, uint8_t reg, size_t i)
+{
+	return reg == NO_BASE ? (struct value){0} : walk->values[i][reg];
+}
+
+/* The constants in an operand's registers there. */
 static int64_t plus_at(const struct walk *walk, const struct operand *operand, size_t i)
 {
-	int64_t plus = 0;
-	if (operand->base != NO_BASE)
-		plus += walk->values[i][operand->base].plus;
-	if (operand->index != NO_BASE)
-		plus += operand->scale * walk->values[i][operand->index].plus;
-	return plus;
+	return value_of(walk, operand->base, i).plus +
+	       operand->scale * value_of(walk, operand->index, i).plus;
 }
 
-static uint32_t base_of(const struct walk *walk, uint8_t reg, size_t i)
+/* Bit n: general register n forms the address. */
+static uint16_t registers_of(const struct operand *operand)
 {
-	return reg == NO_BASE ? 0 : walk->values[i][reg].base;
-}
-
-static uint32_t since(const struct walk *walk, uint8_t reg, size_t i)
-{
-	return reg == NO_BASE ? 0 : walk->values[i][reg].since;
+	return (uint16_t)((operand->base == NO_BASE ? 0 : 1u << operand->base) |
+			  (operand->index == NO_BASE ? 0 : 1u << operand->index));
 }
 
 /* ---- checks ---- */
@@ -127,8 +128,8 @@ static void place_check(const struct builder *builder, const struct group *group
 {
 	const struct walk *walk = &builder->walk;
 	const uint32_t first = group->first_at;
-	const uint32_t from_base = since(walk, group->first.base, first);
-	const uint32_t from_index = since(walk, group->first.index, first);
+	const uint32_t from_base = value_of(walk, group->first.base, first).since;
+	const uint32_t from_index = value_of(walk, group->first.index, first).since;
 	const uint32_t from = from_base > from_index ? from_base : from_index;
 	for (uint32_t i = first + 1; i-- > from;) {
 		const int64_t displacement = group->low - plus_at(walk, &group->first, i);
@@ -158,14 +159,6 @@ static bool is_sampled(const struct trace_config *config, int64_t low, int64_t h
 	return false;
 }
 
-static struct rf_error *add_check(struct builder *builder, const struct trace_check *check)
-{
-	struct trace_plan *plan = builder->plan;
-	return rf_array_push(plan->checks, plan->n_checks, plan->cap_checks, *check)
-		       ? NULL
-		       : rf_error_no_memory();
-}
-
 static uint32_t word_of(const struct group *group, uint32_t number)
 {
 	const uint32_t span = (uint32_t)((group->high - group->low + 7) / 8);
@@ -175,6 +168,7 @@ static uint32_t word_of(const struct group *group, uint32_t number)
 
 static struct rf_error *close_group(struct builder *builder, struct group *group)
 {
+	struct trace_plan *plan = builder->plan;
 	struct trace_check check = {.operand = group->first, .lines = (uint8_t)lines_of(group)};
 	const bool constant = is_constant(&group->first);
 	if (constant && !is_sampled(builder->config, group->low, group->high))
@@ -184,25 +178,22 @@ static struct rf_error *close_group(struct builder *builder, struct group *group
 	const uint32_t number =
 		trace_config_add(builder->config, group->first.form, group->members, group->n);
 	if (number == UINT32_MAX) {
-		builder->plan->n_untraced += (uint32_t)group->n;
+		plan->n_untraced += (uint32_t)group->n;
 		return NULL;
 	}
 	check.word = word_of(group, number);
 	place_check(builder, group, &check);
 	check.always = constant;
-	check.registers =
-		(uint16_t)((group->first.base == NO_BASE ? 0 : 1u << group->first.base) |
-			   (group->first.index == NO_BASE ? 0 : 1u << group->first.index));
-	return add_check(builder, &check);
+	check.registers = registers_of(&group->first);
+	return rf_array_add(plan->checks, plan->n_checks, plan->cap_checks, check);
 }
 
 /* ---- groups ---- */
 
-static struct trace_operand member_of(struct builder *builder, const struct decoded *insn,
-				      const struct operand *operand, uint32_t number)
+static struct trace_operand member_of(struct builder *builder, const struct operand *operand)
 {
 	struct trace_operand member = {
-		.number = number,
+		.number = builder->number,
 		.bytes = operand->bytes,
 		.access = operand->access,
 		.lanes = operand->lanes,
@@ -210,7 +201,8 @@ static struct trace_operand member_of(struct builder *builder, const struct deco
 		.index_bits = operand->index_bits,
 		.base = operand->base,
 	};
-	builder->source->locate(builder->source->context, insn->pc, &member.module, &member.offset);
+	builder->source->locate(builder->source->context, builder->walk.items[builder->at].insn.pc,
+				&member.module, &member.offset);
 	return member;
 }
 
@@ -225,11 +217,12 @@ static bool may_join(const struct group *group, const struct operand *operand, i
 }
 
 /* Finds the open group that an operand joins, or opens one. */
-static struct rf_error *group_for(struct builder *builder, const struct operand *operand, size_t i,
+static struct rf_error *group_for(struct builder *builder, const struct operand *operand,
 				  int64_t low, int64_t high, struct group **found)
 {
-	const uint32_t base = base_of(&builder->walk, operand->base, i);
-	const uint32_t index = base_of(&builder->walk, operand->index, i);
+	const size_t i = builder->at;
+	const uint32_t base = value_of(&builder->walk, operand->base, i).base;
+	const uint32_t index = value_of(&builder->walk, operand->index, i).base;
 	for (size_t g = 0; g < builder->n_open; g++) {
 		struct group *group = *found = &builder->open[g];
 		if (group->base == base && group->index == index && group->fs == operand->fs &&
@@ -264,17 +257,15 @@ static int64_t extent(const struct operand *operand)
 }
 
 /* Plain operands, and those whose lanes are governed by a mask. */
-static struct rf_error *add_to_group(struct builder *builder, const struct operand *operand,
-				     size_t i, uint32_t number)
+static struct rf_error *add_to_group(struct builder *builder, const struct operand *operand)
 {
-	const int64_t low = operand->displacement + plus_at(&builder->walk, operand, i);
+	const int64_t low = operand->displacement + plus_at(&builder->walk, operand, builder->at);
 	const int64_t high = low + extent(operand);
 	struct group *group;
-	struct rf_error *error = group_for(builder, operand, i, low, high, &group);
+	struct rf_error *error = group_for(builder, operand, low, high, &group);
 	if (error)
 		return error;
-	struct trace_operand member =
-		member_of(builder, &builder->walk.items[i].insn, operand, number);
+	struct trace_operand member = member_of(builder, operand);
 	/* from the base values; they may be far, but their differences are not */
 	member.at = (int32_t)low;
 	group->low = low < group->low ? low : group->low;
@@ -292,43 +283,40 @@ static struct rf_error *add_to_group(struct builder *builder, const struct opera
 }
 
 /* A record has room for a mask of 32 lanes. */
-static struct rf_error *add_halves(struct builder *builder, const struct operand *operand, size_t i,
-				   uint32_t number)
+static struct rf_error *add_halves(struct builder *builder, const struct operand *operand)
 {
 	struct operand half = *operand;
 	struct rf_error *error = NULL;
 	if (operand->form == OPERAND_MASKED && operand->lanes > 32) {
 		half.lanes = 32;
-		error = add_to_group(builder, &half, i, number);
+		error = add_to_group(builder, &half);
 		half.lanes = (uint8_t)(operand->lanes - 32);
 		half.mask_shift = 32;
 		half.displacement += 32 * operand->bytes;
 	}
-	return error ? error : add_to_group(builder, &half, i, number);
+	return error ? error : add_to_group(builder, &half);
 }
 
 /* Records that are made whatever the address is. */
-static struct rf_error *add_always(struct builder *builder, const struct operand *operand, size_t i,
-				   uint32_t number)
+static struct rf_error *add_always(struct builder *builder, const struct operand *operand)
 {
-	struct trace_operand member =
-		member_of(builder, &builder->walk.items[i].insn, operand, number);
+	struct trace_plan *plan = builder->plan;
+	struct trace_operand member = member_of(builder, operand);
 	const uint32_t group = trace_config_add(builder->config, operand->form, &member, 1);
 	if (group == UINT32_MAX) {
-		builder->plan->n_untraced++;
+		plan->n_untraced++;
 		return NULL;
 	}
 	struct trace_check check = {
-		.before = (uint16_t)i,
+		.before = (uint16_t)builder->at,
 		.behind = operand->form == OPERAND_STRING,
-		.flags_dead = builder->walk.items[i].dead == DEAD_ALL,
+		.flags_dead = builder->walk.items[builder->at].dead == DEAD_ALL,
 		.always = true,
-		.registers = (uint16_t)((operand->base == NO_BASE ? 0 : 1u << operand->base) |
-					(operand->index == NO_BASE ? 0 : 1u << operand->index)),
+		.registers = registers_of(operand),
 		.operand = *operand,
 		.word = group | 1u << TRACE_SPAN_SHIFT | TRACE_CHANGES,
 	};
-	return add_check(builder, &check);
+	return rf_array_add(plan->checks, plan->n_checks, plan->cap_checks, check);
 }
 
 static bool is_traced(const struct builder *builder, const struct operand *operand)
@@ -338,20 +326,19 @@ static bool is_traced(const struct builder *builder, const struct operand *opera
 	return operand->form != OPERAND_PACKED || operand->lanes <= 32;
 }
 
-static struct rf_error *add_operands(struct builder *builder, const struct operands *operands,
-				     size_t i)
+static struct rf_error *add_operands(struct builder *builder, const struct operands *operands)
 {
-	const uint32_t number = builder->config->n_numbers;
 	struct rf_error *error = NULL;
+	builder->number = builder->config->n_numbers;
 	builder->config->n_numbers += operands->n > 0;
 	for (unsigned k = 0; !error && k < operands->n; k++) {
 		const struct operand *operand = &operands->items[k];
 		if (!is_traced(builder, operand))
 			builder->plan->n_untraced++;
 		else if (operand->form == OPERAND_STRING || operand->form == OPERAND_GATHER)
-			error = add_always(builder, operand, i, number);
+			error = add_always(builder, operand);
 		else
-			error = add_halves(builder, operand, i, number);
+			error = add_halves(builder, operand);
 	}
 	return error;
 }
@@ -372,7 +359,8 @@ static struct rf_error *add_checks(struct builder *builder, struct operands *ope
 	struct rf_error *error = walk_values(&builder->walk, items, n, operands);
 	for (size_t i = 0; !error && i < n; i++) {
 		plan->used |= (uint16_t)decode_used_registers(&items[i].insn);
-		error = add_operands(builder, &operands[i], i);
+		builder->at = i;
+		error = add_operands(builder, &operands[i]);
 	}
 	for (size_t g = 0; !error && g < builder->n_open; g++)
 		error = close_group(builder, &builder->open[g]);

@@ -151,24 +151,24 @@ static void emit_program_call(struct batch *batch, const struct decoded *insn, u
 	batch->landing_due = call.return_pc;
 	emit_push_return_address(batch, &call);
 	batch_piece(batch, direct ? PIECE_CALL : PIECE_CALL_INDIRECT, orig);
+	struct label callee = {0};
+	emit_call(arena, direct ? &callee : &call.through_table);
 	if (direct)
-		batch_call(batch, insn->target);
-	else
-		emit_call(arena, &call.through_table);
+		batch_link(batch, &callee, insn->target, LINK_CALL);
 	batch_push(batch, batch->calls, batch->n_calls, batch->cap_calls, call);
 }
 
 /* ---- jumps through the GOT ---- */
 
 /* Only what looks like an entry of a PLT. */
-uint64_t got_value(struct batch *batch, const struct planned *items, size_t n)
+uint64_t got_value(struct batch *batch)
 {
 	struct translator *translator = batch->translator;
-	const struct decoded *last = &items[n - 1].insn;
+	const struct decoded *last = &batch->items[batch->n_items - 1].insn;
 	uint64_t value;
-	if (n > MAX_PLT_INSNS || last->flow != FLOW_JUMP_INDIRECT || !last->rip_relative ||
-	    !in_reach(batch->arena, last->target) || last->prefix_end + 6 < last->length ||
-	    !translator->source.value ||
+	if (batch->n_items > MAX_PLT_INSNS || last->flow != FLOW_JUMP_INDIRECT ||
+	    !last->rip_relative || !in_reach(batch->arena, last->target) ||
+	    last->prefix_end + 6 < last->length || !translator->source.value ||
 	    !translator->source.value(translator->source.context, last->target, &value))
 		return 0;
 	if (plan_is_unresolved(translator, value)) {
@@ -245,12 +245,14 @@ static void emit_loop_insn(struct batch *batch, const struct decoded *insn, uint
 void emit_transfer(struct batch *batch, const struct planned *item, uint16_t orig)
 {
 	const struct decoded *insn = &item->insn;
+	struct label taken = {0};
 	switch ((enum flow)insn->flow) {
 	case FLOW_JUMP:
 		batch_jump(batch, insn->target, LINK_FLOW);
 		break;
 	case FLOW_BRANCH:
-		batch_branch(batch, branch_condition(insn), insn->target);
+		emit_branch(batch->arena, branch_condition(insn), &taken);
+		batch_link(batch, &taken, insn->target, LINK_FLOW);
 		break;
 	case FLOW_LOOP:
 		emit_loop_insn(batch, insn, orig);
@@ -283,26 +285,23 @@ void emit_transfer(struct batch *batch, const struct planned *item, uint16_t ori
 	}
 }
 
-static void emit_cold_call(struct batch *batch, struct call_site *call)
-{
-	struct arena *arena = batch->arena;
-	batch->block = call->block;
-	if (call->is_indirect) {
-		label_bind(arena, &call->through_table);
-		batch_piece(batch, PIECE_STEP, call->orig);
-		emit_drop_word(arena);
-		emit_table_jump(arena);
-	}
-	if (call->is_pushed_from_memory) {
-		batch_piece(batch, PIECE_DATA, 0);
-		arena_align(arena, 8);
-		label_bind(arena, &call->constant);
-		emit_quad(arena, call->return_pc);
-	}
-}
-
 void emit_cold_calls(struct batch *batch)
 {
-	for (size_t i = 0; i < batch->n_calls && !batch->failed; i++)
-		emit_cold_call(batch, &batch->calls[i]);
+	struct arena *arena = batch->arena;
+	for (size_t i = 0; i < batch->n_calls && !batch->failed; i++) {
+		struct call_site *call = &batch->calls[i];
+		batch->block = call->block;
+		if (call->is_indirect) {
+			label_bind(arena, &call->through_table);
+			batch_piece(batch, PIECE_STEP, call->orig);
+			emit_drop_word(arena);
+			emit_table_jump(arena);
+		}
+		if (call->is_pushed_from_memory) {
+			batch_piece(batch, PIECE_DATA, 0);
+			arena_align(arena, 8);
+			label_bind(arena, &call->constant);
+			emit_quad(arena, call->return_pc);
+		}
+	}
 }

@@ -5,7 +5,7 @@
 
 /* Where the jump through the GOT that ends a block goes to, if its code can rely on that; else 0.
  */
-uint64_t got_value(struct batch *batch, const struct planned *items, size_t n);
+uint64_t got_value(struct batch *batch);
 /* Emits the last instruction of a block when it transfers control.  Whatever can fall through
  * leaves the arena so that the next block's code may follow. */
 void emit_transfer(struct batch *batch, const struct planned *item, uint16_t orig);

@@ -120,34 +120,28 @@ static struct code_block *find_resolved(struct translator *translator, uint64_t 
 	return find_or_translate(translator, pc, false, why);
 }
 
-/* Whether there is room for a way to the block; else *why. */
-static bool has_room_for_way(const struct translator *translator, const struct code_block *block,
-			     const char **why)
+/* Opens a batch of nothing but a way to the block.  False, with *why: there is no room. */
+static bool open_way(struct batch *batch, struct translator *translator,
+		     const struct code_block *block, const char **why)
 {
-	if (code_cache_has_room(&translator->cache.arenas[block->arena]))
-		return true;
-	*why = why_full;
-	return false;
-}
-
-/* Opens a batch of nothing but a way to the block. */
-static void open_way(struct batch *batch, struct translator *translator,
-		     const struct code_block *block)
-{
-	batch_open(batch, translator, &translator->cache.arenas[block->arena],
-		   (uint32_t)(block - translator->cache.blocks));
+	struct arena *arena = &translator->cache.arenas[block->arena];
+	if (!code_cache_has_room(arena)) {
+		*why = why_full;
+		return false;
+	}
+	batch_open(batch, translator, arena, (uint32_t)(block - translator->cache.blocks));
+	return true;
 }
 
 /* The cache address of a block's body; 0 with *why when it cannot be made. */
 static uint64_t body_of(struct translator *translator, struct code_block *block, const char **why)
 {
+	struct batch batch;
 	if (!block)
 		return 0;
 	if (!block->body) {
-		struct batch batch;
-		if (!has_room_for_way(translator, block, why))
+		if (!open_way(&batch, translator, block, why))
 			return 0;
-		open_way(&batch, translator, block);
 		(void)batch_body(&batch, block);
 		if (!batch_close(&batch)) {
 			*why = why_no_memory;
@@ -162,53 +156,39 @@ uint64_t translate_body(struct translator *translator, uint64_t pc, const char *
 	return body_of(translator, find_or_translate(translator, pc, false, why), why);
 }
 
-/* The entry of a block that was translated without one. */
-static void add_entry(struct translator *translator, struct code_block *block)
-{
-	struct batch batch;
-	struct label body = label_at(block->body);
-	open_way(&batch, translator, block);
-	block->entry = (uint32_t)batch.arena->used;
-	emit_entry(&batch, block->pc);
-	emit_jump(batch.arena, &body);
-	batch_close(&batch);
-}
-
 uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why)
 {
+	struct batch batch;
 	struct code_block *block = find_or_translate(translator, pc, true, why);
 	if (!block)
 		return 0;
-	if (!block->entry) {
-		if (!has_room_for_way(translator, block, why) || !body_of(translator, block, why))
+	if (!block->entry) { /* it was translated without one */
+		if (!body_of(translator, block, why) || !open_way(&batch, translator, block, why))
 			return 0;
-		add_entry(translator, block);
+		struct label body = label_at(block->body);
+		block->entry = (uint32_t)batch.arena->used;
+		emit_entry(&batch, pc);
+		emit_jump(batch.arena, &body);
+		batch_close(&batch);
 	}
 	return arena_address(&translator->cache.arenas[block->arena], block->entry);
-}
-
-/* A landing that leads to a block. */
-static void add_landing(struct translator *translator, const struct code_block *block)
-{
-	struct batch batch;
-	struct label body = label_at(block->body);
-	open_way(&batch, translator, block);
-	emit_landing(&batch, block->pc, plan_dead_at(translator, block->pc) == DEAD_ALL);
-	emit_jump(batch.arena, &body);
-	emit_replaced_landings(&batch);
-	batch_close(&batch);
 }
 
 uint64_t translate_landing(struct translator *translator, uint64_t pc, const char **why)
 {
 	struct code_cache *cache = &translator->cache;
+	struct batch batch;
 	struct code_block *block = find_or_translate(translator, pc, false, why);
 	if (!block)
 		return 0;
 	if (!code_cache_landing(cache, pc)) {
-		if (!has_room_for_way(translator, block, why) || !body_of(translator, block, why))
+		if (!body_of(translator, block, why) || !open_way(&batch, translator, block, why))
 			return 0;
-		add_landing(translator, block);
+		struct label body = label_at(block->body);
+		emit_landing(&batch, pc, plan_dead_at(translator, pc) == DEAD_ALL);
+		emit_jump(batch.arena, &body);
+		emit_replaced_landings(&batch);
+		batch_close(&batch);
 	}
 	const struct landing *landing = code_cache_landing(cache, pc);
 	return landing ? arena_address(&cache->arenas[landing->arena], landing->at) : 0;

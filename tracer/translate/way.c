@@ -119,14 +119,6 @@ static bool is_repeated(const struct batch *batch, size_t i)
 	return false;
 }
 
-/* Where the links of this batch to a target go. */
-static uint32_t place_of(struct batch *batch, const struct wanted *wanted)
-{
-	if (wanted->kind == LINK_FLOW)
-		return code_cache_block(batch->cache, wanted->pc)->inner;
-	return batch_way(batch, wanted->pc, wanted->kind == LINK_CALL);
-}
-
 /* Gives each target of this batch its block or a stub.  The fields of this batch are seen by nobody
  * yet; older ones keep their stub. */
 static void resolve_wanted(struct batch *batch)
@@ -136,7 +128,10 @@ static void resolve_wanted(struct batch *batch)
 		const struct wanted wanted = batch->wanted[i];
 		if (is_repeated(batch, i))
 			continue;
-		const uint32_t place = place_of(batch, &wanted);
+		const uint32_t place =
+			wanted.kind == LINK_FLOW
+				? code_cache_block(cache, wanted.pc)->inner
+				: batch_way(batch, wanted.pc, wanted.kind == LINK_CALL);
 		for (uint32_t *first = u64_map_find(&cache->links_to, wanted.pc),
 			      l = first ? *first : UINT32_MAX;
 		     l != UINT32_MAX && l >= batch->first_link; l = cache->links[l].next)

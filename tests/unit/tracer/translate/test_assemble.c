@@ -115,9 +115,9 @@ Test(assemble, arithmetic_reads_back, .init = open_arena, .fini = close_arena)
 	EXPECT(emit_popcnt(&arena, RAX), "popcnt rax, rax");
 	EXPECT(emit_test_bit_0(&arena, RSI), "test sil, 0x01");
 	EXPECT(emit_test_bit_0(&arena, R11), "test r11b, 0x01");
-	EXPECT(emit_compare_32(&arena, mem_at(RSP, -4), 0x7fff0000),
+	EXPECT(emit_compare_32(&arena, 0x7fff0000, mem_at(RSP, -4)),
 	       "cmp dword ptr [rsp-0x04], 0x7FFF0000");
-	EXPECT(emit_compare_64(&arena, mem_at(RSP, -8), 0x400000),
+	EXPECT(emit_compare_64(&arena, 0x400000, mem_at(RSP, -8)),
 	       "cmp qword ptr [rsp-0x08], 0x400000");
 	EXPECT(emit_compare_32_near(&arena, BASE + 0x100000, 5),
 	       "cmp dword ptr [0x0000000010100000], 0x05");

@@ -98,7 +98,8 @@ struct rf_error *pmu_run_start(const struct perf_source *source, const struct pm
 		pmu_run_destroy(run);
 		return error;
 	}
-	sampler_set_drain(sampler, drain, run);
+	sampler->drain = drain;
+	sampler->drain_context = run;
 	*out = run;
 	return NULL;
 }

@@ -270,7 +270,8 @@ static void locate(const char *mode, unsigned pages, uint64_t period, struct pla
 	event.period = period;
 	start(&run, mode, pages);
 	drained.counters = open_for(&run, &event, 1, &no_counters, false);
-	sampler_set_drain(sampler, drain, &drained);
+	sampler->drain = drain;
+	sampler->drain_context = &drained;
 	assert_ok(sampler_perf.start(sampler, run.pid));
 	finish(&run);
 	counters_disable(drained.counters);

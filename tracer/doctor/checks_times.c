@@ -1,6 +1,8 @@
 /* What the timed run needs: samples. */
 #include "tracer/doctor/checks_times.h"
 
+#include "tracer/perf/small_file.h"
+
 enum { MIN_RING_PAGES = 8 }; /* below it the sampler does not start */
 enum { EVENTS_PER_CPU = 3, OTHER_DESCRIPTORS = 64 };
 
@@ -9,7 +11,7 @@ void check_paranoid(const struct doctor_facts *facts, struct doctor_line *line)
 	const int level = facts->refusal.paranoid,
 		  needed = refusal_paranoid_needed(REFUSED_SOFTWARE);
 	char next[256];
-	if (level == REFUSAL_UNKNOWN) {
+	if (level == SMALL_FILE_UNKNOWN) {
 		SAY(line->found, "cannot be read");
 		doctor_lacks(line, DOCTOR_PARTLY, "none by itself; see perf sampler",
 			     "mount /proc, or a kernel with CONFIG_PERF_EVENTS");

@@ -1,6 +1,8 @@
 /* What the counted run needs: tracing, memory to translate into, instructions of the processor. */
 #include "tracer/doctor/checks_tracing.h"
 
+#include "tracer/perf/small_file.h"
+
 #include <string.h>
 
 void check_scope(const struct doctor_facts *facts, struct doctor_line *line)
@@ -12,7 +14,7 @@ void check_scope(const struct doctor_facts *facts, struct doctor_line *line)
 		"nobody may trace",
 	};
 	const int scope = facts->ptrace_scope;
-	if (scope == REFUSAL_UNKNOWN) {
+	if (scope == SMALL_FILE_UNKNOWN) {
 		SAY(line->found, "no Yama here: the usual rights hold");
 		return;
 	}
@@ -65,7 +67,7 @@ static const char *tracing_step(const struct doctor_facts *facts)
 		return "as root: mount -t proc proc /proc";
 	if (facts->refusal.container)
 		return "start the container with --cap-add SYS_PTRACE";
-	if (facts->ptrace_scope != REFUSAL_UNKNOWN && facts->ptrace_scope > 1)
+	if (facts->ptrace_scope != SMALL_FILE_UNKNOWN && facts->ptrace_scope > 1)
 		return "as root: sysctl kernel.yama.ptrace_scope=1";
 	if (facts->refusal.seccomp)
 		return "start rfprof outside of the sandbox that filters system calls";

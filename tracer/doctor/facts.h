@@ -78,7 +78,7 @@ struct doctor_facts {
 	char kernel[128]; /* "Linux 6.1.0 x86_64" */
 	int kernel_major, kernel_minor;
 	bool proc, sys;   /* are mounted */
-	int ptrace_scope; /* kernel.yama.ptrace_scope, or REFUSAL_UNKNOWN */
+	int ptrace_scope; /* kernel.yama.ptrace_scope, or SMALL_FILE_UNKNOWN */
 	struct refusal_facts refusal;
 	uint64_t address_space; /* RLIMIT_AS, bytes; UINT64_MAX: none */
 	uint64_t descriptors; /* RLIMIT_NOFILE, the hard limit, up to which rfprof goes by itself */

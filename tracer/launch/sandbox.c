@@ -1,11 +1,13 @@
 /* What the filters of system calls on a process leave to the tracer, tried in a child of rfprof. */
 #include "tracer/launch/sandbox.h"
 
+#include "tracer/perf/small_file.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,16 +21,10 @@
 /* Seccomp and Seccomp_filters in /proc/PID/status (proc(5)). */
 static void read_filters(pid_t pid, int *mode, int *filters)
 {
-	char path[64], line[256];
-	*mode = 0;
-	*filters = -1;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	FILE *status = fopen(path, "re");
-	while (status && fgets(line, sizeof(line), status))
-		if (sscanf(line, "Seccomp: %d", mode) != 1)
-			(void)sscanf(line, "Seccomp_filters: %d", filters);
-	if (status)
-		fclose(status);
+	char value[32];
+	*mode = small_file_status(pid, "Seccomp", value, sizeof(value)) ? atoi(value) : 0;
+	*filters =
+		small_file_status(pid, "Seccomp_filters", value, sizeof(value)) ? atoi(value) : -1;
 }
 
 /* The calls that are made in a target: at its beginning to share memory, later by the gate. */

@@ -1,7 +1,7 @@
 /* Monitoring groups of resctrl: made, read and removed through its files. */
 #include "tracer/pmu/resctrl.h"
 
-#include "tracer/pmu/uncore_files.h"
+#include "tracer/perf/small_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -134,7 +134,7 @@ void resctrl_group_destroy(struct resctrl_group *group)
 static bool add_number(const char *directory, const char *name, uint64_t *sum)
 {
 	char text[64], *end;
-	if (!uncore_line(directory, name, text, sizeof(text)))
+	if (!small_file_line(directory, name, text, sizeof(text)))
 		return false;
 	errno = 0;
 	uint64_t value = strtoull(text, &end, 10);

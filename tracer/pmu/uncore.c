@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "tracer/perf/refusal.h"
+#include "tracer/perf/small_file.h"
 #include "tracer/pmu/counters_read.h"
 #include "tracer/pmu/uncore_files.h"
 
@@ -53,11 +54,11 @@ static double bytes_of(const char *directory, const char *name)
 {
 	char file[96], text[64], unit[64] = "";
 	snprintf(file, sizeof(file), "events/%s.scale", name);
-	if (!uncore_line(directory, file, text, sizeof(text)))
+	if (!small_file_line(directory, file, text, sizeof(text)))
 		return LINE;
 	const double scale = strtod(text, NULL);
 	snprintf(file, sizeof(file), "events/%s.unit", name);
-	uncore_line(directory, file, unit, sizeof(unit));
+	small_file_line(directory, file, unit, sizeof(unit));
 	return scale * uncore_unit_bytes(unit);
 }
 
@@ -70,7 +71,7 @@ static void take_event(const char *directory, const char *name, enum uncore_dire
 		if (pmu->events[i].direction == direction)
 			return;
 	snprintf(file, sizeof(file), "events/%s", name);
-	if (!uncore_line(directory, file, terms, sizeof(terms)) ||
+	if (!small_file_line(directory, file, terms, sizeof(terms)) ||
 	    !uncore_event_terms(directory, terms, configs))
 		return;
 	const double bytes = bytes_of(directory, name);
@@ -89,10 +90,10 @@ static bool read_pmu(const char *devices, const char *name, struct uncore_pmu *p
 	    (size_t)snprintf(directory, sizeof(directory), "%s/%s", devices, name) >=
 		    sizeof(directory))
 		return false;
-	if (!uncore_line(directory, "type", text, sizeof(text)) ||
+	if (!small_file_line(directory, "type", text, sizeof(text)) ||
 	    sscanf(text, "%" SCNu32, &pmu->type) != 1)
 		return false;
-	if (!uncore_line(directory, "cpumask", text, sizeof(text)) ||
+	if (!small_file_line(directory, "cpumask", text, sizeof(text)) ||
 	    !uncore_cpu_list(text, &pmu->cpus, &pmu->n_cpus))
 		return false;
 	for (size_t i = 0; i < sizeof(event_names) / sizeof(*event_names); i++)
@@ -287,7 +288,7 @@ bool uncore_busy_ns(const char *root, uint64_t *busy_ns)
 	char directory[4096], line[512];
 	uint64_t user, nice, system, idle, wait, irq, softirq;
 	snprintf(directory, sizeof(directory), "%s/proc", root);
-	if (!uncore_line(directory, "stat", line, sizeof(line)) ||
+	if (!small_file_line(directory, "stat", line, sizeof(line)) ||
 	    sscanf(line,
 		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
 		   " %" SCNu64,

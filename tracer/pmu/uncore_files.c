@@ -2,24 +2,11 @@
 #include "tracer/pmu/uncore_files.h"
 
 #include "base/array.h"
+#include "tracer/perf/small_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-bool uncore_line(const char *directory, const char *name, char *line, size_t size)
-{
-	char path[4096];
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path))
-		return false;
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return false;
-	bool whole = fgets(line, (int)size, file) && (strchr(line, '\n') || feof(file));
-	fclose(file);
-	line[whole ? strcspn(line, "\n") : 0] = '\0';
-	return whole;
-}
 
 static bool take_number(const char **text, int base, uint64_t *value)
 {
@@ -109,7 +96,7 @@ static bool place_term(const char *directory, const char *name, uint64_t value, 
 	if (strchr(name, '/') ||
 	    (size_t)snprintf(path, sizeof(path), "format/%s", name) >= sizeof(path))
 		return false;
-	return uncore_line(directory, path, format, sizeof(format)) &&
+	return small_file_line(directory, path, format, sizeof(format)) &&
 	       uncore_place_bits(format, value, configs);
 }
 

@@ -5,9 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first line of ROOT/DIRECTORY/NAME without its newline; false: no such file, or longer than
- * `size`. */
-bool uncore_line(const char *directory, const char *name, char *line, size_t size);
 /* "0,4-6" → 0, 4, 5, 6 (allocated).  False on anything else, on numbers above 65535, and when
  * memory is short. */
 bool uncore_cpu_list(const char *text, int **cpus, size_t *n);

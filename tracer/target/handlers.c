@@ -1,24 +1,15 @@
 /* Which signals of a process have a handler of the program's own. */
 #include "tracer/target/handlers.h"
 
-#include <stdio.h>
-#include <string.h>
+#include "tracer/perf/small_file.h"
+
+#include <stdlib.h>
 
 /* A set of signals from /proc/PID/status; bit n - 1: signal n. */
 static uint64_t read_set(pid_t tid, const char *name)
 {
-	char path[64], line[256];
-	unsigned long long set = 0;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	FILE *status = fopen(path, "re");
-	if (!status)
-		return 0;
-	while (fgets(line, sizeof(line), status))
-		if (!strncmp(line, name, strlen(name)) &&
-		    sscanf(strchr(line, ':'), ": %llx", &set) == 1)
-			break;
-	fclose(status);
-	return set;
+	char value[64];
+	return small_file_status(tid, name, value, sizeof(value)) ? strtoull(value, NULL, 16) : 0;
 }
 
 bool handlers_in_set(pid_t tid, const char *name, int number)
@@ -49,12 +40,12 @@ bool handlers_has(struct tracee *tracee, int number)
 	uint64_t n;
 	if (!count_actions(tracee->target, &n)) {
 		known->known = false;
-		return handlers_in_set(tracee->tid, "SigCgt:", number);
+		return handlers_in_set(tracee->tid, "SigCgt", number);
 	}
 	if (!known->known || known->actions != n)
-		*known = (struct caught_signals){true, n, read_set(tracee->tid, "SigCgt:"), 0, 0};
+		*known = (struct caught_signals){true, n, read_set(tracee->tid, "SigCgt"), 0, 0};
 	if (known->delivered & bit && !(known->kept & bit)) {
-		known->caught = read_set(tracee->tid, "SigCgt:");
+		known->caught = read_set(tracee->tid, "SigCgt");
 		known->kept |= known->caught & bit;
 	}
 	known->delivered |= known->caught & bit;

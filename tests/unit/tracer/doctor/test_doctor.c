@@ -2,6 +2,7 @@
 #include "tracer/doctor/pmu_facts.h"
 #include "tracer/doctor/print.h"
 #include "tracer/doctor/trial.h"
+#include "tracer/perf/small_file.h"
 
 #include "tests/unit/tracer/perf/fixture_root.h"
 #include "tests/unit/tracer/perf/perf_source_fake.h"
@@ -163,7 +164,7 @@ Test(doctor, paranoid)
 	expect("perf_event_paranoid", DOCTOR_MISSING, "4", "of the host");
 	facts.refusal.perfmon = true;
 	expect("perf_event_paranoid", DOCTOR_WORKS, "does not bind", "");
-	facts.refusal.paranoid = REFUSAL_UNKNOWN;
+	facts.refusal.paranoid = SMALL_FILE_UNKNOWN;
 	expect("perf_event_paranoid", DOCTOR_PARTLY, "cannot be read", "CONFIG_PERF_EVENTS");
 	expect_missing("");
 }
@@ -226,7 +227,7 @@ Test(doctor, ptrace)
 		enum doctor_state state;
 		const char *next;
 	} scopes[] = {
-		{REFUSAL_UNKNOWN, DOCTOR_WORKS, ""},
+		{SMALL_FILE_UNKNOWN, DOCTOR_WORKS, ""},
 		{0, DOCTOR_WORKS, ""},
 		{1, DOCTOR_WORKS, ""},
 		{2, DOCTOR_PARTLY, "ptrace_scope=1"},
@@ -426,7 +427,7 @@ Test(doctor, system_below_a_root, .fini = fixture_root_remove)
 	setenv("DEBUGINFOD_URLS", "", 1);
 	setenv("PATH", "/nonexistent:/usr/bin:/bin", 1);
 	doctor_read_system(fixture_root, &read);
-	cr_assert(!read.proc && !read.sys && read.ptrace_scope == REFUSAL_UNKNOWN &&
+	cr_assert(!read.proc && !read.sys && read.ptrace_scope == SMALL_FILE_UNKNOWN &&
 		  !read.debuginfod_urls);
 	cr_assert_eq(strncmp(read.kernel, "Linux ", 6), 0, "%s", read.kernel);
 	cr_assert_gt(read.kernel_major, 0);

@@ -4,15 +4,12 @@
 
 #include "base/array.h"
 #include "tracer/perf/refusal.h"
-#include "tracer/pmu/counter_ring.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { DEFAULT_RING_PAGES = 32, MIN_RING_PAGES = 2 };
+enum { MAX_RING_PAGES = 32, MIN_RING_PAGES = 2 };
 
 /* --- one event --- */
 
@@ -33,7 +30,7 @@ static struct perf_event_attr attributes(const struct counters *counters,
 	/* one ring has one clock, so those that are not sampled have it too */
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
-	attr.sample_type = COUNTER_SAMPLE_TYPE;
+	attr.sample_type = PERF_RING_COUNTER_TYPE;
 	attr.sample_id_all = 1;
 	attr.sample_period = event->period;
 	return attr;
@@ -128,13 +125,8 @@ static struct rf_error *open_cpu(struct counters *counters, int cpu)
 
 static void unmap_rings(struct counters *counters)
 {
-	for (size_t i = 0; i < counters->n_rings; i++) {
-		struct counter_ring *ring = counters->rings[i];
-		if (ring->mapping)
-			counters->source->unmap(counters->source->context, ring->mapping,
-						ring->mapping_size);
-		ring->mapping = NULL;
-	}
+	for (size_t i = 0; i < counters->n_rings; i++)
+		perf_ring_unmap(counters->source, &counters->rings[i]->ring);
 }
 
 static void close_all(struct counters *counters)
@@ -217,18 +209,13 @@ static struct rf_error *open_clock(struct counters *counters)
 
 /* --- rings --- */
 
-static bool map_rings(struct counters *counters, size_t size)
+static bool map_rings(struct counters *counters, size_t pages)
 {
 	for (size_t i = 0; i < counters->n_rings; i++) {
 		struct counter_ring *ring = counters->rings[i];
-		if (ring->first < 0)
-			continue;
-		void *mapping = counters->source->map(counters->source->context, ring->first, size);
-		if (mapping == MAP_FAILED)
+		if (ring->first >= 0 &&
+		    !perf_ring_map(counters->source, ring->first, pages, &ring->ring))
 			return false;
-		ring->mapping = mapping;
-		ring->mapping_size = size;
-		perf_ring_init(&ring->ring, mapping, size);
 	}
 	return true;
 }
@@ -236,11 +223,8 @@ static bool map_rings(struct counters *counters, size_t size)
 /* Equal rings for all CPUs; the limit is on the memory of all of a user's rings together. */
 static struct rf_error *map_largest(struct counters *counters)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t pages =
-		counters->options.ring_pages ? counters->options.ring_pages : DEFAULT_RING_PAGES;
-	for (; pages >= MIN_RING_PAGES; pages /= 2) {
-		if (map_rings(counters, (pages + 1) * page))
+	for (size_t pages = MAX_RING_PAGES; pages >= MIN_RING_PAGES; pages /= 2) {
+		if (map_rings(counters, pages))
 			return NULL;
 		const int errnum = errno;
 		unmap_rings(counters);

@@ -41,8 +41,6 @@ struct counter_options {
 	pid_t pid;       /* forked, and waits before its execve */
 	unsigned n_cpus; /* CPUs 0…n-1; those that are off line are left out */
 	bool first_only; /* not what the program starts (its threads, yes) */
-	/* Of samples for each CPU, a power of two; less is taken where that is refused; 0: 32. */
-	unsigned ring_pages;
 };
 
 /* What the rings told besides samples. */
@@ -62,10 +60,8 @@ struct counter_opened {
 };
 
 struct counter_ring {
-	int cpu;       /* -1: all */
-	int first;     /* descriptor of the event whose ring it is; -1: none is sampled */
-	void *mapping; /* or NULL */
-	size_t mapping_size;
+	int cpu;   /* -1: all */
+	int first; /* descriptor of the event whose ring it is; -1: none is sampled */
 	struct perf_ring ring;
 };
 

@@ -26,9 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,8 +54,6 @@ enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100 };
 
 struct cpu_events {
 	int events[STAGES]; /* descriptors or -1; the last one has the ring */
-	void *mapping;
-	size_t mapping_size;
 	uint64_t n_samples; /* of this stage */
 	struct perf_ring ring;
 };
@@ -74,7 +70,7 @@ struct perf_sampler {
 
 static int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
-	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return perf_source_kernel.open(NULL, attr, pid, cpu, -1);
 }
 
 static struct perf_event_attr event_attributes(uint64_t period)
@@ -138,8 +134,7 @@ static struct rf_error *perf_probe(void)
 
 static void cpu_events_destroy(struct cpu_events *cpu)
 {
-	if (cpu->mapping != MAP_FAILED)
-		munmap(cpu->mapping, cpu->mapping_size);
+	perf_ring_unmap(&perf_source_kernel, &cpu->ring);
 	for (int i = 0; i < STAGES; i++)
 		if (cpu->events[i] >= 0)
 			close(cpu->events[i]);
@@ -168,7 +163,6 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 		return rf_error_no_memory();
 	for (int i = 0; i < STAGES; i++)
 		cpu->events[i] = -1;
-	cpu->mapping = MAP_FAILED;
 	struct rf_error *error = open_events(cpu, pid, number, sampler->base.first_only);
 	if (error && error->errnum == ENODEV) { /* went off line */
 		rf_error_destroy(error);
@@ -205,24 +199,12 @@ static struct rf_error *open_all_cpus(struct perf_sampler *sampler, pid_t pid)
 	return sampler->n_cpus ? NULL : refused(ENODEV);
 }
 
-static void unmap_ring(struct cpu_events *cpu)
+static bool map_rings(struct perf_sampler *sampler, size_t pages)
 {
-	if (cpu->mapping != MAP_FAILED)
-		munmap(cpu->mapping, cpu->mapping_size);
-	cpu->mapping = MAP_FAILED;
-}
-
-static bool map_rings(struct perf_sampler *sampler, size_t mapping_size)
-{
-	for (size_t i = 0; i < sampler->n_cpus; i++) {
-		struct cpu_events *cpu = sampler->cpus[i];
-		cpu->mapping_size = mapping_size;
-		cpu->mapping = mmap(NULL, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-				    cpu->events[LAST_STAGE], 0);
-		if (cpu->mapping == MAP_FAILED)
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		if (!perf_ring_map(&perf_source_kernel, sampler->cpus[i]->events[LAST_STAGE], pages,
+				   &sampler->cpus[i]->ring))
 			return false;
-		perf_ring_init(&cpu->ring, cpu->mapping, mapping_size);
-	}
 	return true;
 }
 
@@ -230,13 +212,12 @@ static bool map_rings(struct perf_sampler *sampler, size_t mapping_size)
  * a large one for the first CPU leaves nothing for the last. */
 static struct rf_error *map_largest_rings(struct perf_sampler *sampler)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	for (size_t n = MAX_RING_PAGES; n >= MIN_RING_PAGES; n /= 2) {
-		if (map_rings(sampler, (n + 1) * page))
+		if (map_rings(sampler, n))
 			return NULL;
 		const int errnum = errno;
 		for (size_t i = 0; i < sampler->n_cpus; i++)
-			unmap_ring(sampler->cpus[i]);
+			perf_ring_unmap(&perf_source_kernel, &sampler->cpus[i]->ring);
 		errno = errnum;
 	}
 	return refusal_here(errno, REFUSED_RING, "the samples of cpu-clock");

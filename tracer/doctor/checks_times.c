@@ -1,5 +1,5 @@
 /* What the timed run needs: samples. */
-#include "tracer/doctor/checks_times.h"
+#include "tracer/doctor/checks.h"
 
 #include "tracer/perf/small_file.h"
 
@@ -46,10 +46,9 @@ void check_perf(const struct doctor_facts *facts, struct doctor_line *line)
 	    facts->perf.there ? facts->perf.message : "cpu-clock can be sampled");
 	if (facts->perf.there)
 		doctor_lacks(line, DOCTOR_MISSING,
-			     timer_works(facts)
-				     ? "times come from timers in a preloaded library: coarser, "
-				       "and none for static or setuid programs"
-				     : "there are no times",
+			     timer_works(facts) ? "times come from timers in a preloaded library: "
+						  "coarser, and none for static or setuid programs"
+						: "there are no times",
 			     facts->perf.hint);
 }
 

@@ -1,5 +1,5 @@
 /* What the counted run needs: tracing, memory to translate into, instructions of the processor. */
-#include "tracer/doctor/checks_tracing.h"
+#include "tracer/doctor/checks.h"
 
 #include "tracer/perf/small_file.h"
 
@@ -24,10 +24,9 @@ void check_scope(const struct doctor_facts *facts, struct doctor_line *line)
 		doctor_lacks(line, DOCTOR_PARTLY, "plain users cannot count",
 			     "as root: sysctl kernel.yama.ptrace_scope=1");
 	else if (scope > 2)
-		doctor_lacks(
-			line, DOCTOR_MISSING, COSTS_COUNTS,
-			"set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and boot again: level 3 "
-			"cannot be left");
+		doctor_lacks(line, DOCTOR_MISSING, COSTS_COUNTS,
+			     "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and boot again: "
+			     "level 3 cannot be left");
 }
 
 static const char *trial_words(enum trial_stage stage)

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "cache/geometry.h"
 #include "tracer/perf/refusal.h"
-#include "tracer/pmu/event_table.h"
+#include "tracer/pmu/proof.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -119,3 +119,6 @@ enum { DOCTOR_RING_PAGES = 128 };
 /* Reads what the kernel and its files tell.  `root` is put in front of paths ("" for the real
  * system). */
 void doctor_read_system(const char *root, struct doctor_facts *facts);
+/* `table`: of the processor, or NULL.  Counts loops at `place` to prove the table's events. */
+void doctor_read_pmu(const struct perf_source *source, const struct event_table *table,
+		     const struct proof_place *place, struct doctor_pmu *pmu);

@@ -6,7 +6,6 @@
 #include "machine/topology/theory.h"
 #include "machine/topology/topology.h"
 #include "tracer/doctor/guard.h"
-#include "tracer/doctor/pmu_facts.h"
 #include "tracer/doctor/trial.h"
 #include "tracer/launch/sandbox.h"
 #include "tracer/perf/small_file.h"

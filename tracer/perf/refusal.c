@@ -98,14 +98,13 @@ static struct rf_error *paranoid_level(const struct asked *asked)
 {
 	char hint[256];
 	const int needed = refusal_paranoid_needed(asked->request->kind);
-	snprintf(
-		hint, sizeof(hint),
-		asked->facts->container
-			? "as root of the host: sysctl kernel.perf_event_paranoid=%d, or start the "
-			  "container with --cap-add PERFMON"
-			: "as root: sysctl kernel.perf_event_paranoid=%d, or setcap "
-			  "cap_perfmon+ep on the file of rfprof",
-		needed);
+	snprintf(hint, sizeof(hint),
+		 asked->facts->container
+			 ? "as root of the host: sysctl kernel.perf_event_paranoid=%d, or start "
+			   "the container with --cap-add PERFMON"
+			 : "as root: sysctl kernel.perf_event_paranoid=%d, or setcap "
+			   "cap_perfmon+ep on the file of rfprof",
+		 needed);
 	return REFUSE(asked, hint, "kernel.perf_event_paranoid is %d, %s needs %d or less",
 		      asked->facts->paranoid, asked->what, needed);
 }
@@ -180,11 +179,11 @@ static struct rf_error *descriptors(const struct asked *asked)
 static struct rf_error *locked_memory(const struct asked *asked)
 {
 	const uint64_t limit = asked->facts->memlock;
-	return REFUSE(asked, "raise kernel.perf_event_mlock_kb or ulimit -l",
-		      "cannot lock memory for %s: kernel.perf_event_mlock_kb is %d, "
-		      "ulimit -l is %llu kB",
-		      asked->what, asked->facts->mlock_kb,
-		      (unsigned long long)(limit == UINT64_MAX ? limit : limit / 1024));
+	return REFUSE(
+		asked, "raise kernel.perf_event_mlock_kb or ulimit -l",
+		"cannot lock memory for %s: kernel.perf_event_mlock_kb is %d, ulimit -l is %llu kB",
+		asked->what, asked->facts->mlock_kb,
+		(unsigned long long)(limit == UINT64_MAX ? limit : limit / 1024));
 }
 
 static struct rf_error *busy(const struct asked *asked)

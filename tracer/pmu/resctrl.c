@@ -15,7 +15,7 @@
 struct resctrl_group {
 	char path[PATH_MAX];
 	/* a group that is made anew may go on where another has ended */
-	uint64_t first_total, first_local;
+	uint64_t first_total;
 };
 
 /* A file "L3_MON/mon_features" names what is counted, one a line. */
@@ -38,11 +38,10 @@ struct rf_error *resctrl_probe(const char *root)
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s/sys/fs/resctrl", root);
 	if (access(path, F_OK) != 0)
-		return rf_error_create(
-			RF_EUNAVAILABLE,
-			"a processor with memory bandwidth monitoring and a kernel with "
-			"CONFIG_X86_CPU_RESCTRL are needed",
-			"this machine has no resctrl");
+		return rf_error_create(RF_EUNAVAILABLE,
+				       "a processor with memory bandwidth monitoring and a kernel "
+				       "with CONFIG_X86_CPU_RESCTRL are needed",
+				       "this machine has no resctrl");
 	snprintf(path, sizeof(path), "%s/sys/fs/resctrl/info", root);
 	if (access(path, F_OK) != 0)
 		return rf_error_create(RF_EUNAVAILABLE,
@@ -105,7 +104,6 @@ struct rf_error *resctrl_group_open(const char *root, pid_t pid, struct resctrl_
 		return error;
 	}
 	made->first_total = first.total;
-	made->first_local = first.local;
 	*group = made;
 	return NULL;
 }
@@ -158,7 +156,6 @@ struct rf_error *resctrl_group_read(struct resctrl_group *group, struct resctrl_
 		snprintf(domain, sizeof(domain), "%s/%s", path, entry->d_name);
 		n++;
 		sum.unavailable += !add_number(domain, "mbm_total_bytes", &sum.total);
-		add_number(domain, "mbm_local_bytes", &sum.local);
 	}
 	if (folder)
 		closedir(folder);
@@ -166,7 +163,6 @@ struct rf_error *resctrl_group_read(struct resctrl_group *group, struct resctrl_
 		return rf_error_create(RF_EUNAVAILABLE, "rfprof goes on without it",
 				       "resctrl gives no number for a group");
 	sum.total -= sum.total < group->first_total ? sum.total : group->first_total;
-	sum.local -= sum.local < group->first_local ? sum.local : group->first_local;
 	*bytes = sum;
 	return NULL;
 }

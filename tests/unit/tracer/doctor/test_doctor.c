@@ -1,5 +1,4 @@
 #include "tracer/doctor/guard.h"
-#include "tracer/doctor/pmu_facts.h"
 #include "tracer/doctor/print.h"
 #include "tracer/doctor/trial.h"
 #include "tracer/perf/small_file.h"

@@ -3,8 +3,7 @@
 
 #include "symbols/debuginfod.h"
 #include "tracer/perf/small_file.h"
-#include "tracer/pmu/counter_limits.h"
-#include "tracer/pmu/event_encode.h"
+#include "tracer/pmu/counters.h"
 #include "tracer/pmu/proof.h"
 
 #include <cpuid.h>

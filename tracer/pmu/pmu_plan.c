@@ -3,8 +3,6 @@
 #include "tracer/pmu/pmu_plan.h"
 
 #include "base/array.h"
-#include "tracer/pmu/counter_limits.h"
-#include "tracer/pmu/event_encode.h"
 #include "tracer/pmu/pmu_memory.h"
 #include "tracer/pmu/proof_loops.h"
 

@@ -3,7 +3,6 @@
 #include "tracer/pmu/counters_read.h"
 
 #include "tests/unit/tracer/perf/perf_source_fake.h"
-#include "tracer/pmu/counter_limits.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include "tracer/pmu/counters_read.h"
 
 #include "profile/profile.h"
-#include "tracer/pmu/counter_limits.h"
 #include "tracer/pmu/proof.h"
 #include "tracer/timed/sample_log.h"
 #include "tracer/timed/sampler.h"

@@ -342,11 +342,6 @@ void counters_disable(struct counters *counters)
 	disable_leaders(counters);
 }
 
-const struct event_groups *counters_groups(const struct counters *counters)
-{
-	return &counters->groups;
-}
-
 /* --- how many counters are free now --- */
 
 enum { MAX_GENERAL = 16, N_FIXED = 3, MAX_GROUP = MAX_GENERAL + N_FIXED, SPINS = 100000 };

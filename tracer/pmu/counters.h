@@ -75,9 +75,9 @@ struct counters {
 	struct counter_sums *sums;
 	size_t n_events;
 	struct counter_options options;
-	struct event_groups groups;
-	bool sampled; /* any event is, so all are per CPU */
-	int clock;    /* descriptor of the software event that tells how long the program ran; -1 */
+	struct event_groups groups; /* how the events share the counters */
+	bool sampled;               /* any event is, so all are per CPU */
+	int clock; /* descriptor of the software event that tells how long the program ran; -1 */
 	struct counter_opened *opened;
 	size_t n_opened, cap_opened;
 	struct counter_ring **rings;
@@ -96,9 +96,6 @@ void counters_destroy(struct counters *counters);
 
 /* After the program has ended: what it left running is no longer counted. */
 void counters_disable(struct counters *counters);
-
-/* How the events share the counters; 1 group: all are counted all the time. */
-const struct event_groups *counters_groups(const struct counters *counters);
 
 /* How many counters there are to have at this moment, found by trying: what the manual says is one
  * thing, a hypervisor that shows fewer, a hyper-thread that shares them, or a watchdog that keeps

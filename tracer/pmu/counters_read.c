@@ -189,7 +189,6 @@ struct counter_weight counter_weight(const struct counter_total *total)
 {
 	struct counter_weight weight = {0};
 	if (total->sampled == 0) {
-		weight.unplaced = total->value;
 		weight.missing = total->value > 0 ? 1 : 0;
 		return weight;
 	}

@@ -3,6 +3,7 @@
 #include "tracer/process/module_file.h"
 
 #include "base/array.h"
+#include "symbols/elf_file.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -53,15 +54,12 @@ void module_files_destroy(struct module_files *files)
 	free(files);
 }
 
-static char *hex_string(const uint8_t *bytes, size_t size)
+/* To be freed; NULL: it has none, or memory is short. */
+static char *build_id_of(Elf *elf)
 {
-	char *text = malloc(size * 2 + 1);
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < size; i++)
-		sprintf(text + i * 2, "%02x", bytes[i]);
-	text[size * 2] = '\0';
-	return text;
+	const void *id;
+	const ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
+	return size > 0 ? elf_file_hex(id, (size_t)size) : NULL;
 }
 
 static bool read_segments(struct module_file *file, Elf *elf)
@@ -91,23 +89,15 @@ static void read_elf(struct module_file *file, int fd)
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf)
 		return;
-	if (elf_kind(elf) == ELF_K_ELF && read_segments(file, elf)) {
-		const void *id;
-		ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
-		if (!file->build_id && size > 0)
-			file->build_id = hex_string(id, (size_t)size);
-	}
+	if (elf_kind(elf) == ELF_K_ELF && read_segments(file, elf) && !file->build_id)
+		file->build_id = build_id_of(elf);
 	elf_end(elf);
 }
 
 static bool has_build_id(int fd, const char *expected)
 {
-	const void *id;
-	char *found = NULL;
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	ssize_t size = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
-	if (size > 0)
-		found = hex_string(id, (size_t)size);
+	char *found = elf ? build_id_of(elf) : NULL;
 	bool same = found && strcmp(found, expected) == 0;
 	free(found);
 	elf_end(elf);
@@ -223,7 +213,7 @@ static struct module_file *module_file_create(struct module_files *files,
 	file->path = strdup(path);
 	strip_deleted(file->path);
 	if (record->build_id_size)
-		file->build_id = hex_string(record->build_id, record->build_id_size);
+		file->build_id = elf_file_hex(record->build_id, record->build_id_size);
 	file->has_file = *path == '/';
 	file->is_vdso = strcmp(path, "[vdso]") == 0;
 	if (file->has_file && file->path)
@@ -238,17 +228,11 @@ static struct module_file *module_file_create(struct module_files *files,
 
 static bool same_build_id(const struct module_file *file, const struct perf_record *record)
 {
-	if (!record->build_id_size)
-		return true;
-	if (strlen(file->build_id) != record->build_id_size * 2)
-		return false;
-	for (size_t i = 0; i < record->build_id_size; i++) {
-		unsigned byte;
-		if (sscanf(file->build_id + i * 2, "%2x", &byte) != 1 ||
-		    byte != record->build_id[i])
-			return false;
-	}
-	return true;
+	char *id = record->build_id_size ? elf_file_hex(record->build_id, record->build_id_size)
+					 : NULL;
+	const bool same = !record->build_id_size || (id && strcmp(file->build_id, id) == 0);
+	free(id);
+	return same;
 }
 
 static bool is_same(const struct module_file *file, const struct perf_record *record)

@@ -103,9 +103,9 @@ static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 	add_event(log, record, &event);
 }
 
-void sample_log_counter(struct sample_log *log, const struct sampler *sampler,
-			const struct counter_sample *sample)
+void sample_log_counter(void *context, const struct counter_sample *sample)
 {
+	const struct sampler *sampler = context;
 	const struct perf_record record = {.time = sample->time,
 					   .pid = sample->pid,
 					   .tid = sample->tid};
@@ -117,7 +117,7 @@ void sample_log_counter(struct sample_log *log, const struct sampler *sampler,
 			     : sample->ip;
 	event.counter.period = sample->period;
 	event.counter.event = sample->event;
-	add_event(log, &record, &event);
+	add_event(sampler->log, &record, &event);
 }
 
 static void arrive_mapping(struct sample_log *log, const struct perf_record *record)
@@ -152,9 +152,9 @@ static bool is_of_process(uint32_t type)
 	       type == PERF_RECORD_COMM || type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT;
 }
 
-void sample_log_record(struct sample_log *log, const struct sampler *sampler,
-		       const struct perf_record *record)
+void sample_log_record(const struct sampler *sampler, const struct perf_record *record)
 {
+	struct sample_log *log = sampler->log;
 	struct event event = {.kind = record->type == PERF_RECORD_EXIT ? EVENT_EXIT : EVENT_FORK};
 	if (sampler->only_pid && record->pid != sampler->only_pid && is_of_process(record->type))
 		return;

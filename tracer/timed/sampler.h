@@ -42,7 +42,7 @@ typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address);
  * `drain` each 10 ms, and finish calls it a last time; it hands what it has to sample_log_counter.
  * sampler_perf only.  Set before start. */
 struct sample_log;
-typedef void sampler_drain_fn(void *context, struct sample_log *log, const struct sampler *sampler);
+typedef void sampler_drain_fn(void *context, struct sampler *sampler);
 /* What each backend's own struct begins with.  Callers set the first of it before start. */
 struct sampler {
 	sampler_map_fn *map;

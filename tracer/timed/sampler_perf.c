@@ -252,7 +252,7 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 	}
 	if (record.type == PERF_RECORD_SAMPLE)
 		context->cpu->n_samples++;
-	sample_log_record(context->sampler->base.log, &context->sampler->base, &record);
+	sample_log_record(&context->sampler->base, &record);
 }
 
 static void drain(struct perf_sampler *sampler)
@@ -262,7 +262,7 @@ static void drain(struct perf_sampler *sampler)
 		perf_ring_read(&sampler->cpus[i]->ring, take_record, &context);
 	}
 	if (sampler->base.drain)
-		sampler->base.drain(sampler->base.drain_context, sampler->base.log, &sampler->base);
+		sampler->base.drain(sampler->base.drain_context, &sampler->base);
 }
 
 /* The event of the next stage starts first: mappings are reported without a gap, and its first

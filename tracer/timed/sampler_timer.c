@@ -79,7 +79,7 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 	struct timer_sampler *sampler = opaque;
 	struct perf_record record;
 	if (perf_record_parse(bytes, size, &record))
-		sample_log_record(sampler->base.log, &sampler->base, &record);
+		sample_log_record(&sampler->base, &record);
 	else
 		sample_log_lost(sampler->base.log, 1);
 }

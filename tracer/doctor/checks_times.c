@@ -31,12 +31,12 @@ void check_paranoid(const struct doctor_facts *facts, struct doctor_line *line)
 
 static bool timer_works(const struct doctor_facts *facts)
 {
-	return facts->endings[PROBE_TIMER].how == PROBE_DONE && !facts->timer.there;
+	return facts->endings[PROBE_TIMER].how == GUARD_DONE && !facts->timer.there;
 }
 
 bool doctor_perf_works(const struct doctor_facts *facts)
 {
-	return facts->endings[PROBE_PERF].how == PROBE_DONE && !facts->perf.there;
+	return facts->endings[PROBE_PERF].how == GUARD_DONE && !facts->perf.there;
 }
 
 void check_perf(const struct doctor_facts *facts, struct doctor_line *line)

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cache/geometry.h"
+#include "tracer/launch/guard.h"
 #include "tracer/perf/refusal.h"
 #include "tracer/pmu/proof.h"
 
@@ -33,11 +34,6 @@ enum doctor_probe {
 	PROBE_CACHES,
 	PROBE_ROOFS,
 	N_DOCTOR_PROBES
-};
-
-struct doctor_ending {
-	enum { PROBE_DONE, PROBE_DIED, PROBE_LATE } how;
-	int signal;
 };
 
 /* How far an attempt to trace a child came, or to make memory that translated code could run in. */
@@ -73,7 +69,7 @@ struct doctor_pmu {
 };
 
 struct doctor_facts {
-	struct doctor_ending endings[N_DOCTOR_PROBES];
+	struct guard_ending endings[N_DOCTOR_PROBES];
 	/* PROBE_SYSTEM */
 	char kernel[128]; /* "Linux 6.1.0 x86_64" */
 	int kernel_major, kernel_minor;

@@ -5,7 +5,6 @@
 #include "machine/store/roof_cache.h"
 #include "machine/topology/theory.h"
 #include "machine/topology/topology.h"
-#include "tracer/doctor/guard.h"
 #include "tracer/doctor/trial.h"
 #include "tracer/launch/sandbox.h"
 #include "tracer/perf/small_file.h"
@@ -222,6 +221,10 @@ struct doctor_facts *doctor_facts_create(unsigned limit_ms)
 	for (int i = 0; i < N_DOCTOR_PROBES; i++) {
 		struct errand errand = {probes[i], facts};
 		facts->endings[i] = guard_run(run_errand, &errand, limit_ms);
+		if (facts->endings[i].how != GUARD_NO_PROCESS)
+			continue;
+		probes[i](facts);
+		facts->endings[i].how = GUARD_DONE;
 	}
 	return facts;
 }

@@ -43,11 +43,11 @@ _Static_assert(sizeof(checks) / sizeof(*checks) <= DOCTOR_MAX_LINES,
 	       "a report has room for all checks");
 
 /* A probe that has not come to its end says that much. */
-static bool ended_early(const struct doctor_ending *ending, struct doctor_line *line)
+static bool ended_early(const struct guard_ending *ending, struct doctor_line *line)
 {
-	if (ending->how == PROBE_DONE)
+	if (ending->how == GUARD_DONE)
 		return false;
-	if (ending->how == PROBE_LATE) {
+	if (ending->how == GUARD_LATE) {
 		SAY(line->found, "no answer in time");
 		doctor_lacks(line, DOCTOR_MISSING,
 			     "it is taken for missing here; a run may hang as well",
@@ -84,16 +84,16 @@ static bool has(const struct doctor_report *report, enum doctor_need need)
 
 static bool has_controllers(const struct doctor_facts *facts)
 {
-	const bool uncore = facts->endings[PROBE_UNCORE].how == PROBE_DONE &&
+	const bool uncore = facts->endings[PROBE_UNCORE].how == GUARD_DONE &&
 			    !facts->uncore.there && facts->uncore_complete;
-	return uncore || (facts->endings[PROBE_RESCTRL].how == PROBE_DONE &&
+	return uncore || (facts->endings[PROBE_RESCTRL].how == GUARD_DONE &&
 			  !facts->resctrl.there && facts->resctrl_writable);
 }
 
 static const char *why_no_work(const struct doctor_facts *facts,
 			       const struct doctor_refusal *refusal)
 {
-	if (facts->endings[PROBE_PMU].how != PROBE_DONE)
+	if (facts->endings[PROBE_PMU].how != GUARD_DONE)
 		return "the PMU gives no answer";
 	return refusal->there ? refusal->message : NULL;
 }

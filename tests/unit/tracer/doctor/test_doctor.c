@@ -1,4 +1,3 @@
-#include "tracer/doctor/guard.h"
 #include "tracer/doctor/print.h"
 #include "tracer/doctor/trial.h"
 #include "tracer/perf/small_file.h"
@@ -358,17 +357,17 @@ Test(doctor, memory_controllers)
 /* A probe that was ended, or did not come to an end, has no facts to speak of. */
 Test(doctor, probes_that_do_not_end)
 {
-	facts.endings[PROBE_TRACING] = (struct doctor_ending){PROBE_DIED, SIGSYS};
+	facts.endings[PROBE_TRACING] = (struct guard_ending){GUARD_DIED, SIGSYS};
 	expect("ptrace", DOCTOR_MISSING, "Bad system call", "sandbox");
 	expect_missing("ptrace");
-	facts.endings[PROBE_TRACING] = (struct doctor_ending){PROBE_LATE, 0};
+	facts.endings[PROBE_TRACING] = (struct guard_ending){GUARD_LATE, 0};
 	expect("ptrace", DOCTOR_MISSING, "no answer in time", "again");
-	facts.endings[PROBE_TRACING] = (struct doctor_ending){PROBE_DONE, 0};
-	facts.endings[PROBE_PMU] = (struct doctor_ending){PROBE_DIED, SIGSYS};
+	facts.endings[PROBE_TRACING] = (struct guard_ending){GUARD_DONE, 0};
+	facts.endings[PROBE_PMU] = (struct guard_ending){GUARD_DIED, SIGSYS};
 	facts.pmu = (struct doctor_pmu){0};
 	expect("PMU", DOCTOR_MISSING, "Bad system call", "sandbox");
 	expect_missing("");
-	facts.endings[PROBE_PERF] = (struct doctor_ending){PROBE_DIED, SIGSYS};
+	facts.endings[PROBE_PERF] = (struct guard_ending){GUARD_DIED, SIGSYS};
 	expect("perf sampler", DOCTOR_MISSING, "Bad system call", "sandbox");
 	expect_missing("perf sampler, locked memory");
 }
@@ -397,11 +396,11 @@ Test(doctor, guard)
 		      0);
 	cr_assert_neq(shared, MAP_FAILED);
 	signal(SIGCHLD, SIG_IGN); /* as it may be handed down */
-	cr_assert_eq(guard_run(set_seven, shared, 60000).how, PROBE_DONE);
+	cr_assert_eq(guard_run(set_seven, shared, 60000).how, GUARD_DONE);
 	cr_assert_eq(*shared, 7);
-	cr_assert_eq(guard_run(never_end, NULL, 20).how, PROBE_LATE);
-	const struct doctor_ending died = guard_run(die, NULL, 60000);
-	cr_assert(died.how == PROBE_DIED && died.signal == SIGSYS);
+	cr_assert_eq(guard_run(never_end, NULL, 20).how, GUARD_LATE);
+	const struct guard_ending died = guard_run(die, NULL, 60000);
+	cr_assert(died.how == GUARD_DIED && died.signal == SIGSYS);
 	munmap(shared, sizeof(*shared));
 }
 

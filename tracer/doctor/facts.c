@@ -4,7 +4,6 @@
 #include "symbols/debuginfod.h"
 #include "tracer/perf/small_file.h"
 #include "tracer/pmu/counters.h"
-#include "tracer/pmu/proof.h"
 
 #include <cpuid.h>
 #include <stdio.h>
@@ -82,20 +81,6 @@ void doctor_read_system(const char *root, struct doctor_facts *facts)
 
 /* ---- which events of the PMU can be counted here, and are proved ---- */
 
-/* False: the event is not of the core, is known to be wrong, or libpfm4 cannot encode it. */
-static bool encode(const struct event_row *row, struct proof_event *event)
-{
-	struct perf_event_attr attr;
-	struct rf_error *error = NULL;
-	if (row->flags & (EVENT_UNCORE | EVENT_UNRELIABLE) ||
-	    (error = event_encode(row->event, &attr))) {
-		rf_error_destroy(error);
-		return false;
-	}
-	*event = (struct proof_event){.attr = attr, .row = row};
-	return true;
-}
-
 static void take_quantities(const struct proof_event *events, const struct proof_result *results,
 			    size_t n, struct doctor_pmu *pmu)
 {
@@ -120,7 +105,7 @@ static struct rf_error *prove(const struct perf_source *source, const struct eve
 	struct rf_error *error = NULL;
 	size_t n = 0;
 	for (size_t i = 0; events && results && i < table->n_rows; i++)
-		n += encode(&table->rows[i], &events[n]);
+		n += proof_event_init(&events[n], &table->rows[i]);
 	proof_loops_init(&loops);
 	if (!events || !results)
 		error = rf_error_no_memory();

@@ -31,6 +31,17 @@ void proof_place_read(const char *root, struct proof_place *place)
 	place->smt = small_file_number(root, "/sys/devices/system/cpu/smt/active") == 1;
 }
 
+bool proof_event_init(struct proof_event *event, const struct event_row *row)
+{
+	struct rf_error *error = NULL;
+	event->row = row;
+	const bool wanted = !(row->flags & (EVENT_UNCORE | EVENT_UNRELIABLE));
+	if (wanted)
+		error = event_encode(row->event, &event->attr);
+	rf_error_destroy(error);
+	return wanted && !error;
+}
+
 static double *count_of(const struct proof *proof, size_t event, size_t loop)
 {
 	return &proof->counts[event * proof->n_loops + loop];

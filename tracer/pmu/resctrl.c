@@ -36,14 +36,12 @@ static bool has_feature(const char *path, const char *feature)
 struct rf_error *resctrl_probe(const char *root)
 {
 	char path[PATH_MAX];
-	snprintf(path, sizeof(path), "%s/sys/fs/resctrl", root);
-	if (access(path, F_OK) != 0)
+	if (!small_file_exists(root, "/sys/fs/resctrl"))
 		return rf_error_create(RF_EUNAVAILABLE,
 				       "a processor with memory bandwidth monitoring and a kernel "
 				       "with CONFIG_X86_CPU_RESCTRL are needed",
 				       "this machine has no resctrl");
-	snprintf(path, sizeof(path), "%s/sys/fs/resctrl/info", root);
-	if (access(path, F_OK) != 0)
+	if (!small_file_exists(root, "/sys/fs/resctrl/info"))
 		return rf_error_create(RF_EUNAVAILABLE,
 				       "as root: mount -t resctrl resctrl /sys/fs/resctrl",
 				       "resctrl is not mounted");

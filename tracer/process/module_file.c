@@ -139,12 +139,10 @@ static int open_mapped(const struct module_file *file, const struct perf_record 
 	*open_path = '\0';
 	char path[4200];
 	snprintf(path, sizeof(path), "/proc/%u/root%s", record->pid, file->path);
-	fd = open_at(file, path);
-	if (fd >= 0)
+	if ((fd = open_at(file, path)) >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/exe", record->pid);
-	fd = open_at(file, path);
-	if (fd >= 0)
+	if ((fd = open_at(file, path)) >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", record->pid,
 		 (unsigned long long)record->start,
@@ -200,22 +198,25 @@ static void strip_deleted(char *path)
 static struct module_file *module_file_create(struct module_files *files,
 					      const struct perf_record *record)
 {
-	struct module_file *file = calloc(1, sizeof(*file));
+	struct module_file *file = malloc(sizeof(*file));
 	if (!file)
 		return NULL;
 	const char *path = report_path(record->path);
-	file->fd = -1;
-	file->has_inode = record->has_inode;
-	file->major = record->major;
-	file->minor = record->minor;
-	file->inode = record->inode;
-	file->mapped_path = strdup(record->path);
-	file->path = strdup(path);
+	*file = (struct module_file){
+		.path = strdup(path),
+		.has_file = *path == '/',
+		.is_vdso = strcmp(path, "[vdso]") == 0,
+		.is_anonymous = strcmp(path, "[anon]") == 0,
+		.mapped_path = strdup(record->path),
+		.has_inode = record->has_inode,
+		.major = record->major,
+		.minor = record->minor,
+		.inode = record->inode,
+		.fd = -1,
+	};
 	strip_deleted(file->path);
 	if (record->build_id_size)
 		file->build_id = elf_file_hex(record->build_id, record->build_id_size);
-	file->has_file = *path == '/';
-	file->is_vdso = strcmp(path, "[vdso]") == 0;
 	if (file->has_file && file->path)
 		open_file(files, file, record);
 	if (!file->build_id)

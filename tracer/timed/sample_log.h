@@ -16,9 +16,7 @@
 #include <stdint.h>
 
 struct sample_log;
-/* `limit` is the memory for raw samples in bytes; beyond it they are played while the run goes
- * on. */
-struct sample_log *sample_log_create(size_t limit);
+struct sample_log *sample_log_create(void);
 void sample_log_destroy(struct sample_log *log);
 
 /* Takes a record into the log of `sampler`, which gives the address map of --once. */

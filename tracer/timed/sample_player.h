@@ -67,6 +67,3 @@ struct rf_error *sample_player_play(struct sample_player *player, const struct e
 
 /* What has been played; valid until the player is destroyed. */
 struct played *sample_player_result(struct sample_player *player);
-
-/* Memory that only the program made, without a file. */
-bool sample_player_is_anonymous(const struct module_file *file);

@@ -8,13 +8,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Beyond this the raw samples are unwound while the program runs. */
-static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
-
 bool sampler_init(struct sampler *sampler)
 {
 	sampler->stop = -1;
-	sampler->log = sample_log_create(SAMPLE_MEMORY);
+	sampler->log = sample_log_create();
 	return sampler->log;
 }
 

@@ -26,7 +26,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,8 +63,6 @@ struct perf_sampler {
 	size_t n_cpus, cap_cpus;
 	struct pollfd *polls; /* n_cpus rings and the stop event */
 	int stage;
-	bool raised_limit;
-	struct rlimit old_limit;
 };
 
 static int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
@@ -176,17 +173,8 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 	return error;
 }
 
-/* Three descriptors for each CPU of a large machine are more than the usual soft limit of 1,024.
- * The program has been forked before: it keeps its own limit. */
-static void raise_descriptor_limit(struct perf_sampler *sampler)
-{
-	if (getrlimit(RLIMIT_NOFILE, &sampler->old_limit) != 0)
-		return;
-	struct rlimit limit = sampler->old_limit;
-	limit.rlim_cur = limit.rlim_max;
-	sampler->raised_limit = setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
+/* Three descriptors for each CPU of a large machine are more than the usual soft limit of 1,024:
+ * launch_start has raised it. */
 static struct rf_error *open_all_cpus(struct perf_sampler *sampler, pid_t pid)
 {
 	/* Events on CPUs that are off line are refused with ENODEV. */
@@ -322,7 +310,6 @@ static struct sampler *perf_create(void)
 static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
-	raise_descriptor_limit(sampler);
 	struct rf_error *error = open_all_cpus(sampler, pid);
 	if (!error)
 		error = map_largest_rings(sampler);
@@ -361,8 +348,6 @@ static void perf_destroy(struct sampler *base)
 		cpu_events_destroy(sampler->cpus[i]);
 	free(sampler->cpus);
 	free(sampler->polls);
-	if (sampler->raised_limit)
-		setrlimit(RLIMIT_NOFILE, &sampler->old_limit);
 	free(sampler);
 }
 

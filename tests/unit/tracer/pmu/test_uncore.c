@@ -1,7 +1,6 @@
 /* Memory's counters, from trees of files as sysfs and resctrl have them. */
 #include "tracer/pmu/resctrl.h"
 #include "tracer/pmu/uncore.h"
-#include "tracer/pmu/uncore_files.h"
 
 #include "tests/unit/tracer/perf/fixture_root.h"
 #include "tests/unit/tracer/perf/perf_source_fake.h"

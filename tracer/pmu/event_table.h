@@ -11,7 +11,6 @@
 #include "base/error.h"
 
 #include <linux/perf_event.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 /* What a row adds to.  Flop by precision where the processor tells them apart, else together. */

@@ -7,7 +7,6 @@
 #include "tracer/perf/small_file.h"
 #include "tracer/pmu/counters_read.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

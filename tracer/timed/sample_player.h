@@ -6,7 +6,6 @@
 #include "tracer/process/mappings.h"
 #include "tracer/timed/sample_store.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum event_kind {

@@ -11,19 +11,17 @@
  * seen to cost 14 us in a virtual machine, 1.4 % of a period of 1 ms.  (A change of the period by
  * PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE
  * and _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
+#include "base/array.h"
 #include "base/clock.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/perf/refusal.h"
 #include "tracer/timed/sample_cost.h"
 #include "tracer/timed/sample_log.h"
 
-#include "base/array.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-"""rfprof fails itself: it says so, and what becomes of the program (base/crash.h, tracer/run/run_crash.h)."""
+"""rfprof fails itself: it says so, and what becomes of the program (base/crash.h, tracer/run/run_launch.c)."""
 
 import ctypes
 import os

@@ -37,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct counter_event events[2] = {{.period = 1000}, {.period = 3}};
 	if (!ring_input_init(&input, bytes, size))
 		return 0;
-	ring.mapping = input.data;
 	ring.ring = input.ring;
+	ring.ring.mapping = input.data;
 	struct counters counters = {.events = events,
 				    .n_events = 2,
 				    .sums = sums,

@@ -1,16 +1,16 @@
-/* `rfprof doctor`: what works here, what each lack costs, and what a run will do. */
+/* The checks, by subject in checks_*.c.  A new one is a row of the table in report.c, a function
+ * there, and a fact in facts.h. */
 #pragma once
 
 #include "tracer/doctor/line.h"
 
-enum { DOCTOR_MAX_LINES = 24 };
-struct doctor_report {
-	struct doctor_line lines[DOCTOR_MAX_LINES];
-	size_t n;
-	bool possible;       /* a full profile: times, counts and traffic */
-	char missing[320];   /* names of what a default run lacks, "ptrace, BMI2"; or "" */
-	char sentence[1400]; /* what `rfprof ./app` will do here */
-};
+check_fn check_kernel, check_proc, check_sys, check_hypervisor, check_container, check_seccomp;
+check_fn check_paranoid, check_perf, check_timer, check_locked, check_descriptors;
+check_fn check_scope, check_ptrace, check_memory, check_address_space, check_fsgsbase, check_bmi2;
+check_fn check_caches, check_roofs, check_debuginfod;
+check_fn check_pmu, check_events, check_uncore, check_resctrl;
 
-/* Total: all facts have a meaning. */
-void doctor_report_make(const struct doctor_facts *facts, struct doctor_report *report);
+/* Whether perf samples here. */
+bool doctor_perf_works(const struct doctor_facts *facts);
+/* Why there is no PMU, in the words for what is known of this machine. */
+struct doctor_refusal doctor_explained_pmu(const struct doctor_facts *facts);

@@ -1,5 +1,5 @@
 /* What reports stand on: caches that are simulated, roofs, names. */
-#include "tracer/doctor/checks_caches.h"
+#include "tracer/doctor/checks.h"
 
 void check_caches(const struct doctor_facts *facts, struct doctor_line *line)
 {
@@ -11,8 +11,7 @@ void check_caches(const struct doctor_facts *facts, struct doctor_line *line)
 	if (assumed)
 		doctor_lacks(line, DOCTOR_PARTLY,
 			     "the traffic is that of caches of a middling core",
-			     "--cache=L1=48K:12,L2=2M:16,L3=32M:16, "
-			     "with what the data sheet says");
+			     "--cache=L1=48K:12,L2=2M:16,L3=32M:16, with what the data sheet says");
 }
 
 void check_roofs(const struct doctor_facts *facts, struct doctor_line *line)
@@ -30,8 +29,7 @@ void check_roofs(const struct doctor_facts *facts, struct doctor_line *line)
 			     "rfprof machine measures all of them now");
 	else
 		doctor_lacks(line, DOCTOR_PARTLY, "each run measures them again, in some 3 seconds",
-			     "set XDG_CACHE_HOME to a directory that "
-			     "can be written to");
+			     "set XDG_CACHE_HOME to a directory that can be written to");
 }
 
 /* No server is asked here, as none is without --debuginfod. */
@@ -46,11 +44,9 @@ void check_debuginfod(const struct doctor_facts *facts, struct doctor_line *line
 	doctor_lacks(
 		line, DOCTOR_MISSING,
 		"stripped code has the names of what it exports, no lines and no inlined functions",
-		facts->debuginfod_client
-			? "set DEBUGINFOD_URLS to your distribution's server and give "
-			  "--debuginfod, or install the "
-			  "debug packages (NAME-dbgsym, NAME-debuginfo) of what is profiled"
-			: "install libdebuginfod, or the debug packages (NAME-dbgsym, "
-			  "NAME-debuginfo) of what is "
-			  "profiled");
+		facts->debuginfod_client ? "set DEBUGINFOD_URLS to your distribution's server and "
+					   "give --debuginfod, or install the debug packages "
+					   "(NAME-dbgsym, NAME-debuginfo) of what is profiled"
+					 : "install libdebuginfod, or the debug packages "
+					   "(NAME-dbgsym, NAME-debuginfo) of what is profiled");
 }

@@ -1,5 +1,5 @@
 /* Hardware counters. */
-#include "tracer/doctor/checks_counters.h"
+#include "tracer/doctor/checks.h"
 
 /* In the words for what is known of this machine, which is more than the files of /proc tell where
  * they are hidden. */
@@ -33,8 +33,7 @@ void check_pmu(const struct doctor_facts *facts, struct doctor_line *line)
 	if (!pmu->table[0])
 		doctor_lacks(line, DOCTOR_PARTLY,
 			     "its events are not known here: work is counted by translation",
-			     "see docs/events.md on "
-			     "how to add a table");
+			     "see docs/events.md on how to add a table");
 }
 
 void check_events(const struct doctor_facts *facts, struct doctor_line *line)
@@ -96,6 +95,5 @@ void check_resctrl(const struct doctor_facts *facts, struct doctor_line *line)
 			     facts->resctrl.hint);
 	else if (!facts->resctrl_writable)
 		doctor_lacks(line, DOCTOR_PARTLY, COSTS_MEMORY ": no group can be made",
-			     "run rfprof as root, or give its user the "
-			     "directory mon_groups");
+			     "run rfprof as root, or give its user the directory mon_groups");
 }

@@ -1,5 +1,5 @@
 /* The system: kernel, files of it, where it runs. */
-#include "tracer/doctor/checks_system.h"
+#include "tracer/doctor/checks.h"
 
 void check_kernel(const struct doctor_facts *facts, struct doctor_line *line)
 {
@@ -8,8 +8,7 @@ void check_kernel(const struct doctor_facts *facts, struct doctor_line *line)
 	if (facts->kernel_major < 5 || (facts->kernel_major == 5 && facts->kernel_minor < 13))
 		doctor_lacks(line, DOCTOR_PARTLY,
 			     "samples know files by their names alone, and --no-children still "
-			     "pays for the "
-			     "samples of children",
+			     "pays for the samples of children",
 			     "Linux 5.13 or later");
 }
 
@@ -40,8 +39,7 @@ void check_hypervisor(const struct doctor_facts *facts, struct doctor_line *line
 	SAY(line->found, "a virtual machine (%s)", facts->hypervisor);
 	doctor_lacks(line, DOCTOR_PARTLY,
 		     "the host may hide counters, share caches and take CPU time away: times and "
-		     "roofs spread "
-		     "more",
+		     "roofs spread more",
 		     "nothing is needed; measure on an idle host, or on metal, where the last "
 		     "percents matter");
 }

@@ -1,5 +1,7 @@
 /* What the timed run needs: samples. */
-#include "tracer/doctor/checks_times.h"
+#include "tracer/doctor/checks.h"
+
+#include "tracer/perf/small_file.h"
 
 enum { MIN_RING_PAGES = 8 }; /* below it the sampler does not start */
 enum { EVENTS_PER_CPU = 3, OTHER_DESCRIPTORS = 64 };
@@ -9,7 +11,7 @@ void check_paranoid(const struct doctor_facts *facts, struct doctor_line *line)
 	const int level = facts->refusal.paranoid,
 		  needed = refusal_paranoid_needed(REFUSED_SOFTWARE);
 	char next[256];
-	if (level == REFUSAL_UNKNOWN) {
+	if (level == SMALL_FILE_UNKNOWN) {
 		SAY(line->found, "cannot be read");
 		doctor_lacks(line, DOCTOR_PARTLY, "none by itself; see perf sampler",
 			     "mount /proc, or a kernel with CONFIG_PERF_EVENTS");
@@ -29,12 +31,12 @@ void check_paranoid(const struct doctor_facts *facts, struct doctor_line *line)
 
 static bool timer_works(const struct doctor_facts *facts)
 {
-	return facts->endings[PROBE_TIMER].how == PROBE_DONE && !facts->timer.there;
+	return facts->endings[PROBE_TIMER].how == GUARD_DONE && !facts->timer.there;
 }
 
 bool doctor_perf_works(const struct doctor_facts *facts)
 {
-	return facts->endings[PROBE_PERF].how == PROBE_DONE && !facts->perf.there;
+	return facts->endings[PROBE_PERF].how == GUARD_DONE && !facts->perf.there;
 }
 
 void check_perf(const struct doctor_facts *facts, struct doctor_line *line)
@@ -44,10 +46,9 @@ void check_perf(const struct doctor_facts *facts, struct doctor_line *line)
 	    facts->perf.there ? facts->perf.message : "cpu-clock can be sampled");
 	if (facts->perf.there)
 		doctor_lacks(line, DOCTOR_MISSING,
-			     timer_works(facts)
-				     ? "times come from timers in a preloaded library: coarser, "
-				       "and none for static or setuid programs"
-				     : "there are no times",
+			     timer_works(facts) ? "times come from timers in a preloaded library: "
+						  "coarser, and none for static or setuid programs"
+						: "there are no times",
 			     facts->perf.hint);
 }
 

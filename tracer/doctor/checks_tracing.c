@@ -1,5 +1,7 @@
 /* What the counted run needs: tracing, memory to translate into, instructions of the processor. */
-#include "tracer/doctor/checks_tracing.h"
+#include "tracer/doctor/checks.h"
+
+#include "tracer/perf/small_file.h"
 
 #include <string.h>
 
@@ -12,7 +14,7 @@ void check_scope(const struct doctor_facts *facts, struct doctor_line *line)
 		"nobody may trace",
 	};
 	const int scope = facts->ptrace_scope;
-	if (scope == REFUSAL_UNKNOWN) {
+	if (scope == SMALL_FILE_UNKNOWN) {
 		SAY(line->found, "no Yama here: the usual rights hold");
 		return;
 	}
@@ -22,10 +24,9 @@ void check_scope(const struct doctor_facts *facts, struct doctor_line *line)
 		doctor_lacks(line, DOCTOR_PARTLY, "plain users cannot count",
 			     "as root: sysctl kernel.yama.ptrace_scope=1");
 	else if (scope > 2)
-		doctor_lacks(
-			line, DOCTOR_MISSING, COSTS_COUNTS,
-			"set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and boot again: level 3 "
-			"cannot be left");
+		doctor_lacks(line, DOCTOR_MISSING, COSTS_COUNTS,
+			     "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and boot again: "
+			     "level 3 cannot be left");
 }
 
 static const char *trial_words(enum trial_stage stage)
@@ -65,7 +66,7 @@ static const char *tracing_step(const struct doctor_facts *facts)
 		return "as root: mount -t proc proc /proc";
 	if (facts->refusal.container)
 		return "start the container with --cap-add SYS_PTRACE";
-	if (facts->ptrace_scope != REFUSAL_UNKNOWN && facts->ptrace_scope > 1)
+	if (facts->ptrace_scope != SMALL_FILE_UNKNOWN && facts->ptrace_scope > 1)
 		return "as root: sysctl kernel.yama.ptrace_scope=1";
 	if (facts->refusal.seccomp)
 		return "start rfprof outside of the sandbox that filters system calls";

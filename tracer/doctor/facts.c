@@ -2,6 +2,8 @@
 #include "tracer/doctor/facts.h"
 
 #include "symbols/debuginfod.h"
+#include "tracer/perf/small_file.h"
+#include "tracer/pmu/counters.h"
 
 #include <cpuid.h>
 #include <stdio.h>
@@ -23,13 +25,6 @@ void doctor_refusal_take(struct doctor_refusal *refusal, struct rf_error *error)
 }
 
 /* ---- the system ---- */
-
-static bool exists(const char *root, const char *path)
-{
-	char whole[4096];
-	return (size_t)snprintf(whole, sizeof(whole), "%s%s", root, path) < sizeof(whole) &&
-	       access(whole, F_OK) == 0;
-}
 
 static void read_kernel(struct doctor_facts *facts)
 {
@@ -58,19 +53,13 @@ static void read_hypervisor(struct doctor_facts *facts)
 		snprintf(facts->hypervisor, sizeof(facts->hypervisor), "unnamed");
 }
 
-static uint64_t hard_limit(__rlimit_resource_t resource)
+static uint64_t limit_of(__rlimit_resource_t resource, bool hard)
 {
 	struct rlimit limit;
-	return getrlimit(resource, &limit) < 0 || limit.rlim_max == RLIM_INFINITY ? UINT64_MAX
-										  : limit.rlim_max;
-}
-
-/* As the counted run looks at it: the limit that a program starts with. */
-static uint64_t soft_limit(__rlimit_resource_t resource)
-{
-	struct rlimit limit;
-	return getrlimit(resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
-										  : limit.rlim_cur;
+	if (getrlimit(resource, &limit) < 0)
+		return UINT64_MAX;
+	const rlim_t value = hard ? limit.rlim_max : limit.rlim_cur;
+	return value == RLIM_INFINITY ? UINT64_MAX : value;
 }
 
 void doctor_read_system(const char *root, struct doctor_facts *facts)
@@ -79,12 +68,67 @@ void doctor_read_system(const char *root, struct doctor_facts *facts)
 	read_kernel(facts);
 	read_hypervisor(facts);
 	refusal_facts_read(root, &facts->refusal);
-	facts->proc = exists(root, "/proc/self/status");
-	facts->sys = exists(root, "/sys/devices/system/cpu");
-	facts->ptrace_scope = refusal_read_number(root, "/proc/sys/kernel/yama/ptrace_scope");
-	facts->address_space = soft_limit(RLIMIT_AS);
-	facts->descriptors = hard_limit(RLIMIT_NOFILE);
+	facts->proc = small_file_exists(root, "/proc/self/status");
+	facts->sys = small_file_exists(root, "/sys/devices/system/cpu");
+	facts->ptrace_scope = small_file_number(root, "/proc/sys/kernel/yama/ptrace_scope");
+	/* as the counted run looks at it: the limit that a program starts with */
+	facts->address_space = limit_of(RLIMIT_AS, false);
+	facts->descriptors = limit_of(RLIMIT_NOFILE, true);
 	facts->n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
 	facts->debuginfod_urls = urls && *urls;
 	facts->debuginfod_client = debuginfod_has_library();
+}
+
+/* ---- which events of the PMU can be counted here, and are proved ---- */
+
+static void take_quantities(const struct proof_event *events, const struct proof_result *results,
+			    size_t n, struct doctor_pmu *pmu)
+{
+	for (size_t i = 0; i < n; i++)
+		pmu->quantities[events[i].row->quantity].listed = true;
+	for (int i = 0; i < N_EVENT_QUANTITIES; i++) {
+		struct doctor_quantity *quantity = &pmu->quantities[i];
+		const char *why = "";
+		quantity->usable =
+			quantity->listed &&
+			proof_quantity_usable(events, results, n, (enum event_quantity)i, &why);
+		snprintf(quantity->why, sizeof(quantity->why), "%s", why);
+	}
+}
+
+static struct rf_error *prove(const struct perf_source *source, const struct event_table *table,
+			      const struct proof_place *place, struct doctor_pmu *pmu)
+{
+	struct proof_event *events = calloc(table->n_rows + 1, sizeof(*events));
+	struct proof_result *results = calloc(table->n_rows + 1, sizeof(*results));
+	struct proof_loops loops;
+	struct rf_error *error = NULL;
+	size_t n = 0;
+	for (size_t i = 0; events && results && i < table->n_rows; i++)
+		n += proof_event_init(&events[n], &table->rows[i]);
+	proof_loops_init(&loops);
+	if (!events || !results)
+		error = rf_error_no_memory();
+	else
+		error = proof_run(source, events, n, loops.loops, loops.n, place, results);
+	if (!error)
+		take_quantities(events, results, n, pmu);
+	proof_loops_deinit(&loops);
+	free(events);
+	free(results);
+	return error;
+}
+
+void doctor_read_pmu(const struct perf_source *source, const struct event_table *table,
+		     const struct proof_place *place, struct doctor_pmu *pmu)
+{
+	struct counter_limits limits = {0};
+	*pmu = (struct doctor_pmu){0};
+	snprintf(pmu->table, sizeof(pmu->table), "%s", table ? table->name : "");
+	struct rf_error *error = counter_limits_find(source, &limits);
+	pmu->general = limits.general;
+	pmu->fixed = limits.fixed;
+	if (!error && table)
+		error = prove(source, table, place, pmu);
+	doctor_refusal_take(&pmu->refused, error);
 }

@@ -4,8 +4,9 @@
 
 #include "base/error.h"
 #include "cache/geometry.h"
+#include "tracer/launch/guard.h"
 #include "tracer/perf/refusal.h"
-#include "tracer/pmu/event_table.h"
+#include "tracer/pmu/proof.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,11 +34,6 @@ enum doctor_probe {
 	PROBE_CACHES,
 	PROBE_ROOFS,
 	N_DOCTOR_PROBES
-};
-
-struct doctor_ending {
-	enum { PROBE_DONE, PROBE_DIED, PROBE_LATE } how;
-	int signal;
 };
 
 /* How far an attempt to trace a child came, or to make memory that translated code could run in. */
@@ -73,12 +69,12 @@ struct doctor_pmu {
 };
 
 struct doctor_facts {
-	struct doctor_ending endings[N_DOCTOR_PROBES];
+	struct guard_ending endings[N_DOCTOR_PROBES];
 	/* PROBE_SYSTEM */
 	char kernel[128]; /* "Linux 6.1.0 x86_64" */
 	int kernel_major, kernel_minor;
 	bool proc, sys;   /* are mounted */
-	int ptrace_scope; /* kernel.yama.ptrace_scope, or REFUSAL_UNKNOWN */
+	int ptrace_scope; /* kernel.yama.ptrace_scope, or SMALL_FILE_UNKNOWN */
 	struct refusal_facts refusal;
 	uint64_t address_space; /* RLIMIT_AS, bytes; UINT64_MAX: none */
 	uint64_t descriptors; /* RLIMIT_NOFILE, the hard limit, up to which rfprof goes by itself */
@@ -119,3 +115,6 @@ enum { DOCTOR_RING_PAGES = 128 };
 /* Reads what the kernel and its files tell.  `root` is put in front of paths ("" for the real
  * system). */
 void doctor_read_system(const char *root, struct doctor_facts *facts);
+/* `table`: of the processor, or NULL.  Counts loops at `place` to prove the table's events. */
+void doctor_read_pmu(const struct perf_source *source, const struct event_table *table,
+		     const struct proof_place *place, struct doctor_pmu *pmu);

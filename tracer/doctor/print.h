@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "tracer/doctor/checks.h"
+#include "tracer/doctor/report.h"
 
 /* A table of `columns` columns (of text; below 60 it is 60), and the sentence. */
 struct rf_error *doctor_print(const struct doctor_report *report, size_t columns, FILE *stream);

@@ -5,10 +5,9 @@
 #include "machine/store/roof_cache.h"
 #include "machine/topology/theory.h"
 #include "machine/topology/topology.h"
-#include "tracer/doctor/guard.h"
-#include "tracer/doctor/pmu_facts.h"
 #include "tracer/doctor/trial.h"
 #include "tracer/launch/sandbox.h"
+#include "tracer/perf/small_file.h"
 #include "tracer/pmu/resctrl.h"
 #include "tracer/pmu/uncore.h"
 #include "tracer/timed/sampler.h"
@@ -218,10 +217,14 @@ struct doctor_facts *doctor_facts_create(unsigned limit_ms)
 					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (facts == MAP_FAILED)
 		return NULL;
-	facts->ptrace_scope = REFUSAL_UNKNOWN;
+	facts->ptrace_scope = SMALL_FILE_UNKNOWN;
 	for (int i = 0; i < N_DOCTOR_PROBES; i++) {
 		struct errand errand = {probes[i], facts};
 		facts->endings[i] = guard_run(run_errand, &errand, limit_ms);
+		if (facts->endings[i].how != GUARD_NO_PROCESS)
+			continue;
+		probes[i](facts);
+		facts->endings[i].how = GUARD_DONE;
 	}
 	return facts;
 }

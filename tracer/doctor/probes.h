@@ -1,6 +1,6 @@
-/* The probes of the doctor: each gathers a group of facts in a process of its own (guard.h).  A
- * filter that ends whoever makes a system call, or a file that never answers, ends or holds up only
- * that probe. */
+/* The probes of the doctor: each gathers a group of facts in a process of its own
+ * (tracer/launch/guard.h).  A filter that ends whoever makes a system call, or a file that never
+ * answers, ends or holds up only that probe. */
 #pragma once
 
 #include "tracer/doctor/facts.h"

@@ -35,8 +35,7 @@ static void child_process(const struct launch_spec *spec, const struct rlimit *d
 		;
 	if (descriptors->rlim_max != RLIM_INFINITY)
 		setrlimit(RLIMIT_NOFILE, descriptors);
-	if (spec->in_child)
-		spec->in_child(spec->context);
+	stdio_plan_child(spec->plan);
 	execve(spec->path, spec->argv, spec->envp);
 	int error = errno;
 	(void)!write(error_fd, &error, sizeof(error));

@@ -5,15 +5,14 @@
 #pragma once
 
 #include "base/error.h"
+#include "tracer/launch/stdio_plan.h"
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct launch_spec {
 	const char *path; /* file to execute */
 	char *const *argv, *const *envp;
-	void (*in_child)(void *context); /* before execve, or NULL; async-signal-safe */
-	void *context;
+	struct stdio_plan *plan; /* whose streams the child gets */
 };
 
 struct launch {

@@ -2,11 +2,11 @@
 #include "tracer/launch/process_log.h"
 
 #include "base/clock.h"
+#include "tracer/perf/small_file.h"
 
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,16 +14,10 @@
 /* What the kernel calls it now; it stays as it was when it is gone. */
 static void read_command(struct process_log *log, uint32_t row, pid_t pid)
 {
-	char path[64], name[32];
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return;
-	if (fgets(name, sizeof(name), file)) {
-		name[strcspn(name, "\n")] = '\0';
+	char directory[64], name[32];
+	snprintf(directory, sizeof(directory), "/proc/%d", (int)pid);
+	if (small_file_line(directory, "comm", name, sizeof(name)))
 		profile_process_command(log->profile, row, name);
-	}
-	fclose(file);
 }
 
 void process_log_begin(struct process_log *log, struct profile *profile, pid_t pid)

@@ -1,17 +1,15 @@
 /* What the filters of system calls on a process leave to the tracer, tried in a child of rfprof. */
 #include "tracer/launch/sandbox.h"
 
+#include "tracer/launch/guard.h"
+#include "tracer/perf/small_file.h"
+
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_MS 5000 /* for the child, whose calls could be made to wait */
@@ -19,16 +17,10 @@
 /* Seccomp and Seccomp_filters in /proc/PID/status (proc(5)). */
 static void read_filters(pid_t pid, int *mode, int *filters)
 {
-	char path[64], line[256];
-	*mode = 0;
-	*filters = -1;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	FILE *status = fopen(path, "re");
-	while (status && fgets(line, sizeof(line), status))
-		if (sscanf(line, "Seccomp: %d", mode) != 1)
-			(void)sscanf(line, "Seccomp_filters: %d", filters);
-	if (status)
-		fclose(status);
+	char value[32];
+	*mode = small_file_status(pid, "Seccomp", value, sizeof(value)) ? atoi(value) : 0;
+	*filters =
+		small_file_status(pid, "Seccomp_filters", value, sizeof(value)) ? atoi(value) : -1;
 }
 
 /* The calls that are made in a target: at its beginning to share memory, later by the gate. */
@@ -51,39 +43,18 @@ static bool try_calls(void)
 	return munmap(data, size) == 0 && munmap(code, size) == 0 && close(fd) == 0 && done;
 }
 
-/* Its status, or -1 when it had to be killed. */
-static int wait_for(pid_t pid)
+static void exit_unless_allowed(void *context)
 {
-	int status;
-	for (int i = 0; i < PATIENCE_MS; i++) {
-		const pid_t got = waitpid(pid, &status, WNOHANG);
-		if (got == pid)
-			return status;
-		if (got < 0 && errno != EINTR)
-			return -1;
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-	}
-	kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return -1;
-}
-
-static bool try_in_child(void)
-{
-	const pid_t pid = fork();
-	if (pid == 0) {
-		setrlimit(RLIMIT_CORE, &(struct rlimit){0});
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(try_calls() ? 0 : 1);
-	}
-	return pid > 0 && wait_for(pid) == 0;
+	if (!try_calls())
+		_exit(1);
 }
 
 void sandbox_init(struct sandbox *sandbox)
 {
 	read_filters(getpid(), &sandbox->mode, &sandbox->filters);
-	sandbox->allows = sandbox->mode == 0 || (sandbox->filters > 0 && try_in_child());
+	sandbox->allows = sandbox->mode == 0 ||
+			  (sandbox->filters > 0 &&
+			   guard_run(exit_unless_allowed, NULL, PATIENCE_MS).how == GUARD_DONE);
 }
 
 struct rf_error *sandbox_check(const struct sandbox *sandbox, pid_t pid)

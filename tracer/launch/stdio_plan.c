@@ -245,11 +245,10 @@ static struct rf_error *output_terminal(struct stdio_plan *plan)
 	plan->output = (struct relay)RELAY_INIT;
 	plan->output.run = relay_output;
 	plan->output.in = master;
+	int slave = -1;
 	if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 ||
-	    ptsname_r(master, name, sizeof(name)) != 0)
-		return no_descriptor("a pseudo-terminal");
-	int slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (slave < 0)
+	    ptsname_r(master, name, sizeof(name)) != 0 ||
+	    (slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
 		return no_descriptor("a pseudo-terminal");
 	if (tcgetattr(1, &modes) == 0)
 		tcsetattr(slave, TCSANOW, &modes);
@@ -266,9 +265,7 @@ static struct rf_error *output_in_memory(struct stdio_plan *plan)
 	if (!plan->hashed[0] || (off_t)plan->hashes[0].bytes > MAX_OUTPUT_IN_MEMORY)
 		return output_pipe(plan);
 	plan->output_file = memfd_create("rfprof-output", MFD_CLOEXEC);
-	if (plan->output_file < 0)
-		return no_descriptor("a file in memory");
-	if (ftruncate(plan->output_file, plan->output_start) != 0)
+	if (plan->output_file < 0 || ftruncate(plan->output_file, plan->output_start) != 0)
 		return no_descriptor("a file in memory");
 	lseek(plan->output_file, plan->output_start, SEEK_SET);
 	copy_flags(1, plan->output_file);
@@ -441,10 +438,8 @@ bool stdio_plan_input_replayed(const struct stdio_plan *plan, const char **why)
 		[STREAM_TERMINAL] = "standard input is a terminal",
 		[STREAM_OTHER] = "standard input is a device",
 	};
-	*why = NULL;
+	*why = reasons[plan->kinds[0]];
 	if (plan->kinds[0] == STREAM_PIPE && plan->kept.errnum)
 		*why = "standard input was too large to keep";
-	else if (plan->kinds[0] == STREAM_TERMINAL || plan->kinds[0] == STREAM_OTHER)
-		*why = reasons[plan->kinds[0]];
 	return !*why;
 }

@@ -5,7 +5,6 @@
 #include "base/error.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct stdio_plan;
 

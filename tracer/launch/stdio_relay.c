@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -45,14 +44,20 @@ static void close_ends(struct relay *relay)
 	close_fd(&relay->stop);
 }
 
+/* Waits until something happens to one of `n` descriptors.  False: it cannot be waited for. */
+static bool wait_any(struct pollfd *polls, nfds_t n)
+{
+	while (poll(polls, n, -1) < 0)
+		if (errno != EINTR)
+			return false;
+	return true;
+}
+
 /* Waits until `fd` is ready for `events`, or has failed.  False: stopped. */
 static bool wait_ready(const struct relay *relay, int fd, short events)
 {
 	struct pollfd polls[2] = {{fd, events, 0}, {relay->stop, POLLIN, 0}};
-	while (poll(polls, 2, -1) < 0)
-		if (errno != EINTR)
-			return false;
-	return !polls[1].revents;
+	return wait_any(polls, 2) && !polls[1].revents;
 }
 
 /* What was read is known before anything is done with it that can fail. */
@@ -105,9 +110,8 @@ static bool wait_output(struct relay *relay)
 		{relay->stop, POLLIN, 0},
 		{relay->watch, 0, 0},
 	};
-	while (poll(polls, 3, -1) < 0)
-		if (errno != EINTR)
-			return false;
+	if (!wait_any(polls, 3))
+		return false;
 	if (polls[0].revents)
 		return true; /* what was written before is counted first */
 	if (polls[2].revents & (POLLERR | POLLHUP | POLLNVAL))
@@ -206,10 +210,7 @@ static bool wait_input(const struct relay *relay)
 		{relay->stop, POLLIN, 0},
 		{relay->out, 0, 0},
 	};
-	while (poll(polls, 3, -1) < 0)
-		if (errno != EINTR)
-			return false;
-	return !polls[1].revents && !polls[2].revents;
+	return wait_any(polls, 3) && !polls[1].revents && !polls[2].revents;
 }
 
 static bool read_input(struct relay *relay)

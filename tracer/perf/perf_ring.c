@@ -2,6 +2,7 @@
 #include "tracer/perf/perf_ring.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* A cursor over one record; once something does not fit it stays failed. */
@@ -95,6 +96,15 @@ static void take_sample(struct cursor *cursor, struct perf_record *record)
 	take_stack(cursor, record);
 }
 
+static void take_counter_sample(struct cursor *cursor, struct perf_record *record)
+{
+	record->id = take_u64(cursor);
+	record->ip = take_u64(cursor);
+	record->pid = take_u32(cursor);
+	record->tid = take_u32(cursor);
+	record->time = take_u64(cursor);
+}
+
 static void take_inode(struct cursor *cursor, struct perf_record *record)
 {
 	record->major = take_u32(cursor);
@@ -167,7 +177,7 @@ static void take_body(struct cursor *cursor, struct perf_record *record)
 	}
 }
 
-/* The trailer of every record but samples: u32 pid, tid; u64 time; u32 cpu, reserved. */
+/* The trailer of every record but samples: u32 pid, tid; u64 time; u32 cpu, reserved, or u64 id. */
 enum { TRAILER_SIZE = 24 };
 
 static bool take_trailer(const uint8_t *bytes, size_t size, struct perf_record *record)
@@ -178,11 +188,13 @@ static bool take_trailer(const uint8_t *bytes, size_t size, struct perf_record *
 	record->pid = take_u32(&cursor);
 	record->tid = take_u32(&cursor);
 	record->time = take_u64(&cursor);
-	record->cpu = take_u32(&cursor);
+	record->id = take_u64(&cursor);
+	record->cpu = (uint32_t)record->id;
 	return true;
 }
 
-bool perf_record_parse(const void *bytes, size_t size, struct perf_record *record)
+static bool parse(const void *bytes, size_t size, struct perf_record *record,
+		  void (*take_sample_body)(struct cursor *cursor, struct perf_record *record))
 {
 	struct perf_event_header header;
 	if (size < sizeof(header))
@@ -195,7 +207,7 @@ bool perf_record_parse(const void *bytes, size_t size, struct perf_record *recor
 	const uint8_t *end = (const uint8_t *)bytes + header.size;
 	struct cursor cursor = {body, end, false};
 	if (header.type == PERF_RECORD_SAMPLE) {
-		take_sample(&cursor, record);
+		take_sample_body(&cursor, record);
 		return !cursor.failed;
 	}
 	if (!take_trailer(bytes, header.size, record))
@@ -205,16 +217,39 @@ bool perf_record_parse(const void *bytes, size_t size, struct perf_record *recor
 	return !cursor.failed;
 }
 
-void perf_ring_init(struct perf_ring *ring, void *mapping, size_t mapping_size)
+bool perf_record_parse(const void *bytes, size_t size, struct perf_record *record)
 {
-	struct perf_event_mmap_page *page = mapping;
-	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+	return parse(bytes, size, record, take_sample);
+}
+
+bool perf_record_parse_counter(const void *bytes, size_t size, struct perf_record *record)
+{
+	return parse(bytes, size, record, take_counter_sample);
+}
+
+bool perf_ring_map(const struct perf_source *source, int fd, size_t pages, struct perf_ring *ring)
+{
+	const size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t size = (pages + 1) * page_size;
+	struct perf_event_mmap_page *page = source->map(source->context, fd, size);
+	if (page == MAP_FAILED)
+		return false;
+	ring->mapping = page;
 	ring->head = (uint64_t *)&page->data_head;
 	ring->tail = (uint64_t *)&page->data_tail;
-	ring->data = (const uint8_t *)mapping + page_size;
-	ring->size = mapping_size - page_size;
+	ring->data = (const uint8_t *)page + page_size;
+	ring->size = pages * page_size;
 	ring->broken = 0;
 	ring->shared = false;
+	return true;
+}
+
+void perf_ring_unmap(const struct perf_source *source, struct perf_ring *ring)
+{
+	if (ring->mapping)
+		source->unmap(source->context, ring->mapping,
+			      ring->size + (size_t)sysconf(_SC_PAGESIZE));
+	ring->mapping = NULL;
 }
 
 /* Copies `size` bytes from position `at`, around the end where need be. */

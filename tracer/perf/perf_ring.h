@@ -6,6 +6,7 @@
 #pragma once
 
 #include "symbols/unwind.h"
+#include "tracer/perf/perf_source.h"
 
 #include <asm/perf_regs.h>
 #include <linux/perf_event.h>
@@ -19,6 +20,15 @@
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
+/* What each sample of a hardware counter holds.  The events of a CPU share a ring
+ * (PERF_EVENT_IOC_SET_OUTPUT), so each sample and each other record carries the id of its event:
+ * first in a sample, last in the others (PERF_SAMPLE_IDENTIFIER; perf_event_open(2), "sample_id").
+ * Not PERF_SAMPLE_PERIOD: the period is the one that was set, and with it a software event would
+ * make a sample of each single event, whatever its period (perf_swevent_event in
+ * kernel/events/core.c). */
+#define PERF_RING_COUNTER_TYPE \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+
 /* The registers that unwinding needs; the kernel writes them in the order of their bits. */
 #define PERF_RING_REGS_USER                                                              \
 	(1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP |   \
@@ -31,6 +41,8 @@ struct perf_record {
 	uint16_t misc;
 	uint32_t pid, tid, cpu;
 	uint64_t time; /* CLOCK_MONOTONIC, ns; 0 where the record has none */
+
+	uint64_t id; /* of counters: of the event that was opened (the parent's, where inherited) */
 
 	/* PERF_RECORD_SAMPLE */
 	uint64_t ip, period;
@@ -56,9 +68,12 @@ struct perf_record {
  * the record is truncated or contradicts itself.  Types not listed above parse with their header
  * and trailer only. */
 bool perf_record_parse(const void *bytes, size_t size, struct perf_record *record);
+/* The same for PERF_RING_COUNTER_TYPE; `cpu` is not known then. */
+bool perf_record_parse_counter(const void *bytes, size_t size, struct perf_record *record);
 
-/* A ring that this process reads.  The memory belongs to the caller. */
+/* A ring that this process reads. */
 struct perf_ring {
+	void *mapping;  /* by perf_ring_map, or NULL */
 	uint64_t *head; /* written by the producer */
 	uint64_t *tail; /* written here */
 	const uint8_t *data;
@@ -71,8 +86,11 @@ struct perf_ring {
 /* Called for each record; `size` is what the header says, at least 8. */
 typedef void perf_ring_fn(void *context, const void *bytes, size_t size);
 
-/* Uses the mapping of a perf event: one control page, then 2^n pages of data. */
-void perf_ring_init(struct perf_ring *ring, void *mapping, size_t mapping_size);
+/* Maps the ring of a perf event: one control page, then `pages` of data, a power of two.  False
+ * with errno. */
+bool perf_ring_map(const struct perf_source *source, int fd, size_t pages, struct perf_ring *ring);
+/* What is not mapped is left as it is. */
+void perf_ring_unmap(const struct perf_source *source, struct perf_ring *ring);
 
 /* Reads everything between tail and head; returns the number of records. */
 size_t perf_ring_read(struct perf_ring *ring, perf_ring_fn *fn, void *context);

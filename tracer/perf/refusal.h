@@ -8,13 +8,10 @@
 
 #include "base/error.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A number that could not be read. */
-#define REFUSAL_UNKNOWN INT_MIN
-
+/* Numbers that could not be read are SMALL_FILE_UNKNOWN (small_file.h). */
 struct refusal_facts {
 	int paranoid; /* kernel.perf_event_paranoid; 3 and 4 are Debian's and Ubuntu's */
 	bool perfmon; /* has CAP_PERFMON or CAP_SYS_ADMIN (effective) */
@@ -27,9 +24,6 @@ struct refusal_facts {
 	uint64_t descriptors; /* RLIMIT_NOFILE, the soft limit */
 	int nr_open;          /* fs.nr_open: no limit can be raised beyond it */
 };
-
-/* The number in a file below `root`, or REFUSAL_UNKNOWN. */
-int refusal_read_number(const char *root, const char *path);
 
 /* Reads what is true here.  `root` is put in front of every path ("" for the real one). */
 void refusal_facts_read(const char *root, struct refusal_facts *facts);

@@ -60,6 +60,7 @@ static void choose_once(const struct choice_input *input, struct choice *choice)
 
 static void choose_traffic(const struct choice_input *input, struct choice *choice)
 {
+	const bool there = input->memory_events != PMU_NONE;
 	const bool partial = input->memory_events == PMU_PARTIAL;
 	const char *why = reason(input->why_no_memory, input->memory_events);
 	switch (input->traffic) {
@@ -72,10 +73,9 @@ static void choose_traffic(const struct choice_input *input, struct choice *choi
 		SAY(choice->why_traffic, "traced execution: --traffic=trace");
 		return;
 	case TRAFFIC_PMU:
-		choice->refused |= input->memory_events == PMU_NONE;
-		choice->traffic =
-			input->memory_events == PMU_NONE ? TRAFFIC_FROM_TRACE : TRAFFIC_FROM_PMU;
-		if (input->memory_events == PMU_NONE)
+		choice->refused |= !there;
+		choice->traffic = there ? TRAFFIC_FROM_PMU : TRAFFIC_FROM_TRACE;
+		if (!there)
 			SAY(choice->why_traffic,
 			    "traced execution: --traffic=pmu is not to be had: %s", why);
 		else
@@ -94,33 +94,24 @@ static void choose_work(const struct choice_input *input, struct choice *choice)
 {
 	const char *why = reason(input->why_no_work, input->work_events);
 	const bool there = input->work_events != PMU_NONE;
+	const bool partial = input->work_events == PMU_PARTIAL, both = input->work == WORK_BOTH;
+	const char *asked = both ? "both" : "pmu";
 	switch (input->work) {
 	case WORK_COUNT:
 		choice->work = WORK_FROM_COUNTING;
 		SAY(choice->why_work, "counted execution: --work=count");
 		return;
 	case WORK_PMU:
-		choice->work = there ? WORK_FROM_PMU : WORK_FROM_COUNTING;
-		choice->refused |= !there;
-		if (!there)
-			SAY(choice->why_work, "counted execution: --work=pmu is not to be had: %s",
-			    why);
-		else
-			SAY(choice->why_work, "PMU: --work=pmu%s%s",
-			    input->work_events == PMU_PARTIAL ? "; " : "",
-			    input->work_events == PMU_PARTIAL ? why : "");
-		return;
 	case WORK_BOTH:
-		choice->work = there ? WORK_FROM_BOTH : WORK_FROM_COUNTING;
 		choice->refused |= !there;
+		choice->work = !there ? WORK_FROM_COUNTING : both ? WORK_FROM_BOTH : WORK_FROM_PMU;
 		if (!there)
-			SAY(choice->why_work,
-			    "counted execution alone: --work=both is not to be had: %s", why);
+			SAY(choice->why_work, "counted execution%s: --work=%s is not to be had: %s",
+			    both ? " alone" : "", asked, why);
 		else
-			SAY(choice->why_work,
-			    "PMU and counted execution, each a check of the other: --work=both%s%s",
-			    input->work_events == PMU_PARTIAL ? "; " : "",
-			    input->work_events == PMU_PARTIAL ? why : "");
+			SAY(choice->why_work, "PMU%s: --work=%s%s%s",
+			    both ? " and counted execution, each a check of the other" : "", asked,
+			    partial ? "; " : "", partial ? why : "");
 		return;
 	case WORK_AUTO:
 		break;

@@ -4,15 +4,12 @@
 
 #include "base/array.h"
 #include "tracer/perf/refusal.h"
-#include "tracer/pmu/counter_ring.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { DEFAULT_RING_PAGES = 32, MIN_RING_PAGES = 2 };
+enum { MAX_RING_PAGES = 32, MIN_RING_PAGES = 2 };
 
 /* --- one event --- */
 
@@ -33,7 +30,7 @@ static struct perf_event_attr attributes(const struct counters *counters,
 	/* one ring has one clock, so those that are not sampled have it too */
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
-	attr.sample_type = COUNTER_SAMPLE_TYPE;
+	attr.sample_type = PERF_RING_COUNTER_TYPE;
 	attr.sample_id_all = 1;
 	attr.sample_period = event->period;
 	return attr;
@@ -128,13 +125,8 @@ static struct rf_error *open_cpu(struct counters *counters, int cpu)
 
 static void unmap_rings(struct counters *counters)
 {
-	for (size_t i = 0; i < counters->n_rings; i++) {
-		struct counter_ring *ring = counters->rings[i];
-		if (ring->mapping)
-			counters->source->unmap(counters->source->context, ring->mapping,
-						ring->mapping_size);
-		ring->mapping = NULL;
-	}
+	for (size_t i = 0; i < counters->n_rings; i++)
+		perf_ring_unmap(counters->source, &counters->rings[i]->ring);
 }
 
 static void close_all(struct counters *counters)
@@ -217,18 +209,13 @@ static struct rf_error *open_clock(struct counters *counters)
 
 /* --- rings --- */
 
-static bool map_rings(struct counters *counters, size_t size)
+static bool map_rings(struct counters *counters, size_t pages)
 {
 	for (size_t i = 0; i < counters->n_rings; i++) {
 		struct counter_ring *ring = counters->rings[i];
-		if (ring->first < 0)
-			continue;
-		void *mapping = counters->source->map(counters->source->context, ring->first, size);
-		if (mapping == MAP_FAILED)
+		if (ring->first >= 0 &&
+		    !perf_ring_map(counters->source, ring->first, pages, &ring->ring))
 			return false;
-		ring->mapping = mapping;
-		ring->mapping_size = size;
-		perf_ring_init(&ring->ring, mapping, size);
 	}
 	return true;
 }
@@ -236,11 +223,8 @@ static bool map_rings(struct counters *counters, size_t size)
 /* Equal rings for all CPUs; the limit is on the memory of all of a user's rings together. */
 static struct rf_error *map_largest(struct counters *counters)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t pages =
-		counters->options.ring_pages ? counters->options.ring_pages : DEFAULT_RING_PAGES;
-	for (; pages >= MIN_RING_PAGES; pages /= 2) {
-		if (map_rings(counters, (pages + 1) * page))
+	for (size_t pages = MAX_RING_PAGES; pages >= MIN_RING_PAGES; pages /= 2) {
+		if (map_rings(counters, pages))
 			return NULL;
 		const int errnum = errno;
 		unmap_rings(counters);
@@ -358,7 +342,91 @@ void counters_disable(struct counters *counters)
 	disable_leaders(counters);
 }
 
-const struct event_groups *counters_groups(const struct counters *counters)
+/* --- how many counters are free now --- */
+
+enum { MAX_GENERAL = 16, N_FIXED = 3, MAX_GROUP = MAX_GENERAL + N_FIXED, SPINS = 100000 };
+
+static const uint64_t fixed_events[N_FIXED] = {
+	PERF_COUNT_HW_INSTRUCTIONS,
+	PERF_COUNT_HW_CPU_CYCLES,
+	PERF_COUNT_HW_REF_CPU_CYCLES,
+};
+
+struct trial {
+	const struct perf_source *source;
+	int fds[MAX_GROUP];
+	size_t n;
+};
+
+static bool add_trial(struct trial *trial, uint64_t config)
 {
-	return &counters->groups;
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = config,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.disabled = trial->n == 0,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	int fd = trial->source->open(trial->source->context, &attr, 0, -1,
+				     trial->n ? trial->fds[0] : -1);
+	if (fd < 0)
+		return false;
+	trial->fds[trial->n++] = fd;
+	return true;
+}
+
+static void end_trial(struct trial *trial)
+{
+	while (trial->n > 0)
+		trial->source->close(trial->source->context, trial->fds[--trial->n]);
+}
+
+/* Whether the group counts when it runs. */
+static bool trial_counts(const struct trial *trial)
+{
+	const struct perf_source *source = trial->source;
+	uint64_t reading[3] = {0};
+	source->control(source->context, trial->fds[0], PERF_EVENT_IOC_ENABLE, 0);
+	for (volatile int i = 0; i < SPINS; i++)
+		;
+	source->control(source->context, trial->fds[0], PERF_EVENT_IOC_DISABLE, 0);
+	ssize_t n = source->read(source->context, trial->fds[0], reading, sizeof(reading));
+	return n == sizeof(reading) && reading[2] > 0;
+}
+
+/* Whether `general` branches and the fixed events of the set `fixed` can be counted at once;
+ * `errnum` is why not, 0: they are taken, but never run. */
+static bool can_count(const struct perf_source *source, unsigned general, unsigned fixed,
+		      int *errnum)
+{
+	struct trial trial = {.source = source};
+	bool opened = true;
+	for (unsigned i = 0; i < general && opened; i++)
+		opened = add_trial(&trial, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+	for (unsigned i = 0; i < N_FIXED && opened; i++)
+		if (fixed & 1u << i)
+			opened = add_trial(&trial, fixed_events[i]);
+	*errnum = opened ? 0 : errno;
+	bool good = opened && trial_counts(&trial);
+	end_trial(&trial);
+	return good;
+}
+
+struct rf_error *counter_limits_find(const struct perf_source *source,
+				     struct counter_limits *limits)
+{
+	struct counter_limits found = {0};
+	int errnum = 0, first = 0;
+	while (found.general < MAX_GENERAL && can_count(source, found.general + 1, 0, &errnum))
+		found.general++;
+	first = errnum;
+	if (found.general == 0)
+		return refusal_here(first ? first : EBUSY, REFUSED_HARDWARE, "the event branches");
+	for (unsigned i = 0; i < N_FIXED; i++)
+		if (can_count(source, found.general, found.fixed | 1u << i, &errnum))
+			found.fixed |= 1u << i;
+	*limits = found;
+	return NULL;
 }

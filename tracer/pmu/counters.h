@@ -41,8 +41,6 @@ struct counter_options {
 	pid_t pid;       /* forked, and waits before its execve */
 	unsigned n_cpus; /* CPUs 0…n-1; those that are off line are left out */
 	bool first_only; /* not what the program starts (its threads, yes) */
-	/* Of samples for each CPU, a power of two; less is taken where that is refused; 0: 32. */
-	unsigned ring_pages;
 };
 
 /* What the rings told besides samples. */
@@ -62,10 +60,8 @@ struct counter_opened {
 };
 
 struct counter_ring {
-	int cpu;       /* -1: all */
-	int first;     /* descriptor of the event whose ring it is; -1: none is sampled */
-	void *mapping; /* or NULL */
-	size_t mapping_size;
+	int cpu;   /* -1: all */
+	int first; /* descriptor of the event whose ring it is; -1: none is sampled */
 	struct perf_ring ring;
 };
 
@@ -79,9 +75,9 @@ struct counters {
 	struct counter_sums *sums;
 	size_t n_events;
 	struct counter_options options;
-	struct event_groups groups;
-	bool sampled; /* any event is, so all are per CPU */
-	int clock;    /* descriptor of the software event that tells how long the program ran; -1 */
+	struct event_groups groups; /* how the events share the counters */
+	bool sampled;               /* any event is, so all are per CPU */
+	int clock; /* descriptor of the software event that tells how long the program ran; -1 */
 	struct counter_opened *opened;
 	size_t n_opened, cap_opened;
 	struct counter_ring **rings;
@@ -101,5 +97,13 @@ void counters_destroy(struct counters *counters);
 /* After the program has ended: what it left running is no longer counted. */
 void counters_disable(struct counters *counters);
 
-/* How the events share the counters; 1 group: all are counted all the time. */
-const struct event_groups *counters_groups(const struct counters *counters);
+/* How many counters there are to have at this moment, found by trying: what the manual says is one
+ * thing, a hypervisor that shows fewer, a hyper-thread that shares them, or a watchdog that keeps
+ * one is another.
+ *
+ * Opens ever larger groups for the calling thread and lets them run for a moment: the largest that
+ * the kernel takes and that counts is the limit.  General counters are tried with branches, fixed
+ * ones with instructions (0), cycles (1) and reference cycles (2) beside a full set of branches, as
+ * Intel numbers them.  RF_EUNAVAILABLE with the reason when not one event of the PMU counts. */
+struct rf_error *counter_limits_find(const struct perf_source *source,
+				     struct counter_limits *limits);

@@ -2,8 +2,6 @@
  * sample stands for. */
 #include "tracer/pmu/counters_read.h"
 
-#include "tracer/pmu/counter_ring.h"
-
 #include <assert.h>
 #include <errno.h>
 
@@ -23,7 +21,7 @@ static const struct counter_opened *find_opened(const struct counters *counters,
 	return NULL;
 }
 
-static void take_sample(const struct drain *drain, const struct counter_record *record)
+static void take_sample(const struct drain *drain, const struct perf_record *record)
 {
 	struct counters *counters = drain->counters;
 	const struct counter_opened *opened = find_opened(counters, record->id);
@@ -47,7 +45,7 @@ static void take_sample(const struct drain *drain, const struct counter_record *
 }
 
 /* An event was stopped until the next tick (it says PERF_RECORD_UNTHROTTLE when it goes on). */
-static void take_throttle(struct counters *counters, const struct counter_record *record)
+static void take_throttle(struct counters *counters, const struct perf_record *record)
 {
 	const struct counter_opened *opened = find_opened(counters, record->id);
 	counters->losses.throttled++;
@@ -59,8 +57,8 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 {
 	const struct drain *drain = opaque;
 	struct counter_losses *losses = &drain->counters->losses;
-	struct counter_record record;
-	if (!counter_record_parse(bytes, size, &record))
+	struct perf_record record;
+	if (!perf_record_parse_counter(bytes, size, &record))
 		losses->broken++;
 	else if (record.type == PERF_RECORD_SAMPLE)
 		take_sample(drain, &record);
@@ -74,7 +72,7 @@ void counters_drain(struct counters *counters, counter_sample_fn *fn, void *cont
 {
 	struct drain drain = {counters, fn, context};
 	for (size_t i = 0; i < counters->n_rings; i++)
-		if (counters->rings[i]->mapping)
+		if (counters->rings[i]->ring.mapping)
 			perf_ring_read(&counters->rings[i]->ring, take_record, &drain);
 }
 
@@ -191,7 +189,6 @@ struct counter_weight counter_weight(const struct counter_total *total)
 {
 	struct counter_weight weight = {0};
 	if (total->sampled == 0) {
-		weight.unplaced = total->value;
 		weight.missing = total->value > 0 ? 1 : 0;
 		return weight;
 	}

@@ -63,7 +63,5 @@ struct counter_weight {
 	/* Share of the total that no sample stands for, (total - sampled) / total; negative: more
 	 * was sampled than counted. */
 	double missing;
-	/* Events that cannot be placed: the whole total when there are no samples, else 0. */
-	double unplaced;
 };
 struct counter_weight counter_weight(const struct counter_total *total);

@@ -26,16 +26,18 @@ static set_t bit(size_t i)
 	return 1ull << i;
 }
 
-/* General counters that a set takes. */
-static unsigned general_needed(const struct group_wish *wishes, size_t n, set_t set, unsigned fixed)
+/* General counters that the events of a set take together with those that are in every group: what
+ * has no fixed one of its own. */
+static unsigned general_needed(const struct packing *packing, set_t set)
 {
 	unsigned needed = 0, taken = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct group_wish *wish = &wishes[i];
+	set |= packing->everywhere;
+	for (size_t i = 0; i < packing->n; i++) {
+		const struct group_wish *wish = &packing->wishes[i];
 		unsigned own = wish->fixed >= 0 && wish->fixed < 32 ? 1u << wish->fixed : 0;
 		if (!(set & bit(i)) || wish->software)
 			continue;
-		if (own & fixed & ~taken)
+		if (own & packing->limits.fixed & ~taken)
 			taken |= own;
 		else
 			needed++;
@@ -43,12 +45,9 @@ static unsigned general_needed(const struct group_wish *wishes, size_t n, set_t 
 	return needed;
 }
 
-/* Whether the events of a set fit at the same time with those that are in every group.  General
- * counters take what has no fixed one of its own. */
 static bool fits(const struct packing *packing, set_t set)
 {
-	return general_needed(packing->wishes, packing->n, set | packing->everywhere,
-			      packing->limits.fixed) <= packing->limits.general;
+	return general_needed(packing, set) <= packing->limits.general;
 }
 
 /* --- what stays together --- */
@@ -91,17 +90,11 @@ static bool add_formula(struct packing *packing, set_t formula, size_t *n_cut)
 	return true;
 }
 
-static unsigned block_size(const struct packing *packing, set_t block)
-{
-	return general_needed(packing->wishes, packing->n, block | packing->everywhere,
-			      packing->limits.fixed);
-}
-
 static void sort_blocks(struct packing *packing)
 {
 	for (size_t i = 1; i < packing->n_blocks; i++)
-		for (size_t k = i; k > 0 && block_size(packing, packing->blocks[k]) >
-						    block_size(packing, packing->blocks[k - 1]);
+		for (size_t k = i; k > 0 && general_needed(packing, packing->blocks[k]) >
+						    general_needed(packing, packing->blocks[k - 1]);
 		     k--) {
 			set_t other = packing->blocks[k];
 			packing->blocks[k] = packing->blocks[k - 1];

@@ -1,32 +1,35 @@
 /* Tables of hardware events.
  *
  * To add a microarchitecture:
- *  1. Write NAME.def beside this file with a ROW for each event, in the order of enum
- *event_quantity where that is no hindrance; where it is nearly another one, include that one's file
- *and add what differs. ROW(quantity, event, multiplier, flags, meaning, erratum or NULL, source)
- *an event of the core's PMU UNCORE_ROW(quantity, "pmu::EVENT", multiplier, meaning, erratum or
- *NULL, source)	of a box's, the first of them The event is in libpfm4's spelling; no alias of
- *libpfm4's, some encode wrongly (LAST_LEVEL_CACHE_MISSES of snb loses its mask in 4.13). Everything
- *that is known to be wrong with an event belongs into its erratum, with where that is said; what is
- *wrong beyond correction gets EVENT_UNRELIABLE.
- *  2. Add its rows below and its line to tables.def.
+ *  1. Write tables/NAME.def, a macro NAME(pmu) of rows, one for each event, in the order of enum
+ *     event_quantity where that is no hindrance; where it is nearly another one, use that one's
+ *     macro and add what differs; include it below.
+ *     ROW(pmu, quantity, event, multiplier, flags, meaning, erratum or NULL, source) is an event of
+ *     the core's PMU, UNCORE_ROW(quantity, "pmu::EVENT", multiplier, meaning, erratum or NULL,
+ *     source) of a box's, the first of them.  The event is in libpfm4's spelling; no alias of
+ *     libpfm4's, some encode wrongly (LAST_LEVEL_CACHE_MISSES of snb loses its mask in 4.13).
+ *     Everything that is known to be wrong with an event belongs into its erratum, with where that
+ *     is said; what is wrong beyond correction gets EVENT_UNRELIABLE.
+ *  2. Add its line to tables.def.
  *  3. tests/unit/tracer/pmu/test_event_table.c checks it: every string is encoded by libpfm4,
- *multipliers are compared with what the names say.  For a processor that is not x86 give its codes
- *in tests/unit/tracer/pmu/event_codes.def.
+ *     multipliers are compared with what the names say.  For a processor that is not x86 give its
+ *     codes in tests/unit/tracer/pmu/event_codes.def.
  *  4. docs/events.md: its line in the table.
  *
  * Sources that several rows have:
  * [SDM]  Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 3B, performance
- *monitoring events, and Intel's event files (perfmon) for the microarchitecture. [perf] Intel's and
- *Arm's event files as Linux has them, tools/perf/pmu-events/arch, by folder and file: what errata
- *	  say is from there, where it says so.
+ *        monitoring events, and Intel's event files (perfmon) for the microarchitecture.
+ * [perf] Intel's and Arm's event files as Linux has them, tools/perf/pmu-events/arch, by folder and
+ *        file: what errata say is from there, where it says so.
  * [PPR]  AMD Processor Programming References: 54945 (Zen), 55803 (Zen 2), 55898 (Zen 3), 55901
- *(Zen 4): core performance monitor counters. [ARM]  Arm Architecture Reference Manual, A-profile,
- *PMU events; Technical Reference Manual of the core. [P9]   POWER9 Performance Monitor Unit User's
- *Guide. [O]    Ofenbeck et al. 2014.  [G] Gravelle et al. 2022. */
+ *        (Zen 4): core performance monitor counters.
+ * [ARM]  Arm Architecture Reference Manual, A-profile, PMU events; Technical Reference Manual of
+ *        the core.
+ * [P9]   POWER9 Performance Monitor Unit User's Guide.
+ * [O]    Ofenbeck et al. 2014.  [G] Gravelle et al. 2022. */
 #include "tracer/pmu/event_table.h"
 
-#include <perfmon/pfmlib.h>
+#include <perfmon/pfmlib_perf_event.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -40,208 +43,62 @@
 #define G_FLOPS "[G] algorithms 12 and 15"
 #define G_A64FX "[G] algorithms 11 and 16"
 
-#define LLC_MISS_NOTE                                                                       \
-	"a lower bound of memory traffic: prefetches into the last cache, write-backs and " \
-	"non-temporal "                                                                     \
-	"stores are not in it [O, III.D]; prefetches into L1, and since Skylake L2, and "   \
-	"instruction fetches are [perf, "                                                   \
-	"cache.json, LONGEST_LAT_CACHE.MISS]"
+#define LLC_MISS_NOTE                                                                              \
+	"a lower bound of memory traffic: prefetches into the last cache, write-backs and "        \
+	"non-temporal stores are not in it [O, III.D]; prefetches into L1, and since Skylake L2, " \
+	"and instruction fetches are [perf, cache.json, LONGEST_LAT_CACHE.MISS]"
 #define FILL_NOTE                                                                                \
 	"a lower bound of memory traffic: no write-back, no non-temporal store, no instruction " \
 	"fetch"
 #define FP_ARITH_NOTE                                                                           \
 	"a count stands for every lane, masked-off ones too; DPPS and DPPD count twice; it is " \
-	"specified for "                                                                        \
-	"DAZ and FTZ set in MXCSR [perf, skylakex/floating-point.json]"
+	"specified for DAZ and FTZ set in MXCSR [perf, skylakex/floating-point.json]"
 #define FP_INSTRUCTIONS_NOTE \
 	"a fused multiply-add counts as two instructions [SDM vol. 3B; G, 5.2.2]"
 #define MERGE_NOTE                                                                                 \
 	"takes two counters of the core; Linux before 5.6 does not pair them and counts too few, " \
-	"and then "                                                                                \
-	"sampled at wrong periods until 26e52558ead4 was in [Linux commits 5738891229a2, "         \
-	"26e52558ead4]"
+	"and then sampled at wrong periods until 26e52558ead4 was in [Linux commits "              \
+	"5738891229a2, 26e52558ead4]"
 
-#define ROW(quantity, event, multiplier, flags, meaning, erratum, source) \
-	{EVENT_##quantity, PMU "::" event, multiplier, flags, meaning, erratum, source},
+#define ROW(pmu, quantity, event, multiplier, flags, meaning, erratum, source) \
+	{EVENT_##quantity, pmu "::" event, multiplier, flags, meaning, erratum, source},
 #define UNCORE_ROW(quantity, event, multiplier, meaning, erratum, source) \
 	{EVENT_##quantity, event, multiplier, EVENT_UNCORE, meaning, erratum, source},
 
-/* ---- Rows --------------------------------------------------------------------------------- */
-
-#define PMU "wsm"
-static const struct event_row wsm[] = {
-#include "tracer/pmu/tables/intel_wsm.def"
-};
-#undef PMU
-#define PMU "wsm_dp"
-static const struct event_row wsm_dp[] = {
-#include "tracer/pmu/tables/intel_wsm.def"
-};
-#undef PMU
-
-#define PMU "snb"
-#define CBO "snb_unc_cbo0"
-static const struct event_row snb[] = {
-#include "tracer/pmu/tables/intel_cbo.def"
-#include "tracer/pmu/tables/intel_snb.def"
-};
-#undef CBO
-#undef PMU
-#define PMU "snb_ep"
-#define IMC "snbep_unc_imc0"
-static const struct event_row snb_ep[] = {
-#include "tracer/pmu/tables/intel_imc.def"
-#include "tracer/pmu/tables/intel_snb.def"
-};
-#undef IMC
-#undef PMU
-#define PMU "ivb"
-#define CBO "ivb_unc_cbo0"
-static const struct event_row ivb[] = {
-#include "tracer/pmu/tables/intel_cbo.def"
-#include "tracer/pmu/tables/intel_snb.def"
-};
-#undef CBO
-#undef PMU
-#define PMU "ivb_ep"
-#define IMC "ivbep_unc_imc0"
-static const struct event_row ivb_ep[] = {
-#include "tracer/pmu/tables/intel_imc.def"
-#include "tracer/pmu/tables/intel_snb.def"
-};
-#undef IMC
-#undef PMU
-
-#define PMU "hsw"
-static const struct event_row hsw[] = {
-#include "tracer/pmu/tables/intel_hsw.def"
-};
-#undef PMU
-#define PMU "hsw_ep"
-#define IMC "hswep_unc_imc0"
-static const struct event_row hsw_ep[] = {
-#include "tracer/pmu/tables/intel_hsw.def"
-#include "tracer/pmu/tables/intel_imc.def"
-};
-#undef IMC
-#undef PMU
-#define PMU "bdw"
-static const struct event_row bdw[] = {
-#include "tracer/pmu/tables/intel_bdw.def"
-};
-#undef PMU
-#define PMU "bdw_ep"
-#define IMC "bdx_unc_imc0"
-static const struct event_row bdw_ep[] = {
-#include "tracer/pmu/tables/intel_bdw.def"
-#include "tracer/pmu/tables/intel_imc.def"
-};
-#undef IMC
-#undef PMU
-
-#define PMU "skl"
-static const struct event_row skl[] = {
-#include "tracer/pmu/tables/intel_skl.def"
-};
-#undef PMU
-#define IMC "skx_unc_imc0"
-#define PMU "skx"
-static const struct event_row skx[] = {
-#include "tracer/pmu/tables/intel_imc.def"
-#include "tracer/pmu/tables/intel_skl.def"
-};
-#undef PMU
-#define PMU "clx"
-static const struct event_row clx[] = {
-#include "tracer/pmu/tables/intel_imc.def"
-#include "tracer/pmu/tables/intel_skl.def"
-};
-#undef PMU
-#undef IMC
-#define PMU "icl"
-static const struct event_row icl[] = {
-#include "tracer/pmu/tables/intel_icl.def"
-};
-#undef PMU
-#define PMU "icx"
-static const struct event_row icx[] = {
-#include "tracer/pmu/tables/intel_icl.def"
-};
-#undef PMU
-#define PMU "spr"
-static const struct event_row spr[] = {
-#include "tracer/pmu/tables/intel_spr.def"
-};
-#undef PMU
-
-#define PMU "amd64_fam17h_zen1"
-static const struct event_row zen1[] = {
+#include "tracer/pmu/tables/amd_zen.def"
 #include "tracer/pmu/tables/amd_zen1.def"
-};
-#undef PMU
-#define PMU "amd64_fam17h_zen2"
-static const struct event_row zen2[] = {
 #include "tracer/pmu/tables/amd_zen2.def"
-};
-#undef PMU
-#define PMU "amd64_fam19h_zen3"
-static const struct event_row zen3[] = {
 #include "tracer/pmu/tables/amd_zen3.def"
-};
-#undef PMU
-#define PMU "amd64_fam19h_zen4"
-static const struct event_row zen4[] = {
 #include "tracer/pmu/tables/amd_zen4.def"
-};
-#undef PMU
-
-#define PMU "arm_n1"
-static const struct event_row n1[] = {
-#include "tracer/pmu/tables/arm_n1.def"
-};
-#undef PMU
-#define PMU "arm_n2"
-#define SVE_VECTOR 1 /* 128 bits */
-static const struct event_row n2[] = {
-#include "tracer/pmu/tables/arm_sve.def"
-};
-#undef SVE_VECTOR
-#undef PMU
-#define PMU "arm_v1"
-#define SVE_VECTOR 2 /* 256 bits */
-static const struct event_row v1[] = {
-#include "tracer/pmu/tables/arm_sve.def"
-};
-#undef SVE_VECTOR
-#undef PMU
-#define PMU "arm_v2"
-#define SVE_VECTOR 1 /* 128 bits */
-static const struct event_row v2[] = {
-#include "tracer/pmu/tables/arm_sve.def"
-};
-#undef SVE_VECTOR
-#undef PMU
-#define PMU "arm_a64fx"
-static const struct event_row a64fx[] = {
 #include "tracer/pmu/tables/arm_a64fx.def"
-};
-#undef PMU
-#define PMU "arm_thunderx2"
-static const struct event_row thunderx2[] = {
+#include "tracer/pmu/tables/arm_n1.def"
+#include "tracer/pmu/tables/arm_neoverse.def"
+#include "tracer/pmu/tables/arm_sve.def"
 #include "tracer/pmu/tables/arm_thunderx2.def"
-};
-#undef PMU
-
-#define PMU "power9"
-static const struct event_row power9[] = {
+#include "tracer/pmu/tables/intel_bdw.def"
+#include "tracer/pmu/tables/intel_cbo.def"
+#include "tracer/pmu/tables/intel_fp_arith.def"
+#include "tracer/pmu/tables/intel_fp_arith_512.def"
+#include "tracer/pmu/tables/intel_fp_instructions.def"
+#include "tracer/pmu/tables/intel_hsw.def"
+#include "tracer/pmu/tables/intel_hsw_memory.def"
+#include "tracer/pmu/tables/intel_icl.def"
+#include "tracer/pmu/tables/intel_imc.def"
+#include "tracer/pmu/tables/intel_skl.def"
+#include "tracer/pmu/tables/intel_skl_memory.def"
+#include "tracer/pmu/tables/intel_snb.def"
+#include "tracer/pmu/tables/intel_spr.def"
+#include "tracer/pmu/tables/intel_wsm.def"
 #include "tracer/pmu/tables/power9.def"
-};
-#undef PMU
+
+/* ---- The tables --------------------------------------------------------------------------- */
+
+#define ROWS(...) ((const struct event_row[]){__VA_ARGS__})
+#define TABLE(pmu, name, lacks, ...) \
+	{pmu, name, ROWS(__VA_ARGS__), COUNT(ROWS(__VA_ARGS__)), lacks},
 
 const struct event_table event_tables[] = {
-#define TABLE(rows, pmu, name, lacks) {pmu, name, rows, COUNT(rows), lacks},
 #include "tracer/pmu/tables/tables.def"
-#undef TABLE
 };
 const size_t n_event_tables = COUNT(event_tables);
 
@@ -267,6 +124,28 @@ const struct event_table *event_table_here(void)
 		if (table)
 			return table;
 	}
+	return NULL;
+}
+
+/* ---- Encoding ---------------------------------------------------------------------------- */
+
+struct rf_error *event_encode(const char *event, struct perf_event_attr *attr)
+{
+	struct perf_event_attr encoded = {.size = sizeof(encoded)};
+	pfm_perf_encode_arg_t argument = {.attr = &encoded, .size = sizeof(argument)};
+	int status = pfm_initialize();
+	if (status == PFM_SUCCESS)
+		status = pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF_EVENT, &argument);
+	if (status != PFM_SUCCESS)
+		return rf_error_create(RF_EINPUT, "showevtinfo of the package libpfm4 lists events",
+				       "%s: %s", event, pfm_strerror(status));
+	*attr = (struct perf_event_attr){
+		.type = encoded.type,
+		.size = sizeof(*attr),
+		.config = encoded.config,
+		.config1 = encoded.config1,
+		.config2 = encoded.config2,
+	};
 	return NULL;
 }
 

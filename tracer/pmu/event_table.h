@@ -8,7 +8,9 @@
  * reliable or none. A table has EVENT_FLOP_ANY or flop by precision, never both. */
 #pragma once
 
-#include <stdbool.h>
+#include "base/error.h"
+
+#include <linux/perf_event.h>
 #include <stddef.h>
 
 /* What a row adds to.  Flop by precision where the processor tells them apart, else together. */
@@ -66,5 +68,8 @@ const struct event_table *event_table_find(const char *pmu);
 /* The table of the processor here, as libpfm4 detects it (by CPUID or its like, with or without a
  * PMU that can be used); NULL: there is none.  pfm_initialize must have succeeded. */
 const struct event_table *event_table_here(void);
+/* The encoding of "pmu::EVENT:UMASK" (or "perf::PAGE-FAULTS" and the like) for perf_event_open:
+ * type, config, config1, config2; user code only.  RF_EINPUT with libpfm4's reason. */
+struct rf_error *event_encode(const char *event, struct perf_event_attr *attr);
 /* "flop_dp", "cycles", …: as files and options name it. */
 const char *event_quantity_name(enum event_quantity quantity);

@@ -157,8 +157,7 @@ static struct rf_error *save_share(const struct pmu_memory *memory,
 	};
 	snprintf(why, sizeof(why),
 		 "the program's share by time slices of what the machine moved; for %.0f %% of it "
-		 "the program "
-		 "was alone",
+		 "the program was alone",
 		 share->all > 0 ? 100 * share->alone / share->all : 0);
 	return profile_add_counter(profile, quantity, "memory controllers", &counter, why);
 }

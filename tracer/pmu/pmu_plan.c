@@ -3,8 +3,6 @@
 #include "tracer/pmu/pmu_plan.h"
 
 #include "base/array.h"
-#include "tracer/pmu/counter_limits.h"
-#include "tracer/pmu/event_encode.h"
 #include "tracer/pmu/pmu_memory.h"
 #include "tracer/pmu/proof_loops.h"
 
@@ -134,18 +132,15 @@ static bool is_table_wanted(const struct pmu_options *options)
 static struct rf_error *add_table(struct pmu_plan *plan, const struct event_table *table)
 {
 	for (size_t i = 0; i < table->n_rows && plan->n_events < EVENT_GROUPS_MAX; i++) {
-		struct pmu_event event = {.row = table->rows[i]};
-		if (event.row.flags & (EVENT_UNCORE | EVENT_UNRELIABLE) ||
-		    is_named(plan, event.row.quantity))
+		struct proof_event proved;
+		const enum event_quantity quantity = table->rows[i].quantity;
+		if (is_named(plan, quantity) ||
+		    (plan->options.work == WORK_COUNT && !is_memory(quantity)) ||
+		    !proof_event_init(&proved, &table->rows[i]))
 			continue;
-		if (plan->options.work == WORK_COUNT && !is_memory(event.row.quantity))
-			continue;
-		struct rf_error *error = event_encode(event.row.event, &event.attr);
-		if (error) { /* a stepping without it */
-			rf_error_destroy(error);
-			continue;
-		}
-		event.period = default_period(&event.attr, event.row.quantity);
+		const struct pmu_event event = {.row = table->rows[i],
+						.attr = proved.attr,
+						.period = default_period(&proved.attr, quantity)};
 		if (!rf_array_push(plan->events, plan->n_events, plan->cap_events, event))
 			return rf_error_no_memory();
 	}
@@ -154,19 +149,20 @@ static struct rf_error *add_table(struct pmu_plan *plan, const struct event_tabl
 
 /* ---- what is true of it ---- */
 
+/* Those of the table, which come behind the named ones. */
 static struct rf_error *prove(const struct perf_source *source, struct pmu_plan *plan)
 {
 	struct proof_event events[EVENT_GROUPS_MAX];
 	struct proof_result results[EVENT_GROUPS_MAX];
-	size_t at[EVENT_GROUPS_MAX], n = 0;
-	for (size_t i = 0; i < plan->n_events; i++)
-		if (!plan->events[i].named) {
-			events[n] =
-				(struct proof_event){plan->events[i].attr, &plan->events[i].row};
-			at[n++] = i;
-		}
+	size_t first = 0;
+	while (first < plan->n_events && plan->events[first].named)
+		first++;
+	struct pmu_event *const tried = plan->events + first;
+	const size_t n = plan->n_events - first;
 	if (n == 0)
 		return NULL;
+	for (size_t i = 0; i < n; i++)
+		events[i] = (struct proof_event){tried[i].attr, &tried[i].row};
 	struct proof_loops loops;
 	struct proof_place place;
 	proof_place_read("", &place);
@@ -174,11 +170,11 @@ static struct rf_error *prove(const struct perf_source *source, struct pmu_plan 
 	struct rf_error *error =
 		proof_run(source, events, n, loops.loops, loops.n, &place, results);
 	proof_loops_deinit(&loops);
-	for (size_t k = 0; !error && k < n; k++) {
-		plan->events[at[k]].proof = results[k];
+	for (size_t i = 0; !error && i < n; i++) {
 		const char *why;
-		plan->events[at[k]].used =
-			proof_quantity_usable(events, results, n, events[k].row->quantity, &why);
+		tried[i].proof = results[i];
+		tried[i].used =
+			proof_quantity_usable(events, results, n, tried[i].row.quantity, &why);
 	}
 	return error;
 }

@@ -2,6 +2,8 @@
  * agrees. */
 #include "tracer/pmu/proof.h"
 
+#include "tracer/perf/small_file.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -25,15 +27,19 @@ struct proof {
 
 void proof_place_read(const char *root, struct proof_place *place)
 {
-	char path[4096], state = '0';
 	refusal_facts_read(root, &place->facts);
-	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/smt/active", root);
-	FILE *file = fopen(path, "re");
-	if (file && fscanf(file, " %c", &state) != 1)
-		state = '0';
-	if (file)
-		fclose(file);
-	place->smt = state == '1';
+	place->smt = small_file_number(root, "/sys/devices/system/cpu/smt/active") == 1;
+}
+
+bool proof_event_init(struct proof_event *event, const struct event_row *row)
+{
+	struct rf_error *error = NULL;
+	event->row = row;
+	const bool wanted = !(row->flags & (EVENT_UNCORE | EVENT_UNRELIABLE));
+	if (wanted)
+		error = event_encode(row->event, &event->attr);
+	rf_error_destroy(error);
+	return wanted && !error;
 }
 
 static double *count_of(const struct proof *proof, size_t event, size_t loop)

@@ -23,6 +23,10 @@ struct proof_event {
 	const struct event_row *row;
 };
 
+/* False: the event is not of the core, is known to be wrong, or libpfm4 cannot encode it (a
+ * stepping without it). */
+bool proof_event_init(struct proof_event *event, const struct event_row *row);
+
 enum proof_verdict {
 	PROOF_GOOD,
 	/* No loop here makes it count, and nothing speaks against it: used, and said. */

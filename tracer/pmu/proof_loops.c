@@ -25,12 +25,16 @@ void proof_loop_init(struct proof_loop *loop, const char *name)
 		loop->truth[i] = NAN;
 }
 
-static struct proof_loop *add_loop(struct proof_loops *loops, const char *name)
+/* NULL: no memory, or too many; what `run` needs besides is for the caller to set. */
+static struct proof_loop *add_loop(struct proof_loops *loops, const char *name,
+				   void (*run)(struct proof_loop *loop), uint64_t n)
 {
 	struct proof_loop *loop = loops->n < PROOF_MAX_LOOPS ? malloc(sizeof(*loop)) : NULL;
 	if (!loop)
 		return NULL;
 	proof_loop_init(loop, name);
+	loop->run = run;
+	loop->n = n;
 	loops->loops[loops->n++] = loop;
 	return loop;
 }
@@ -83,18 +87,17 @@ static void add_compute(struct proof_loops *loops, enum roof_isa isa, const char
 		 roof_precision_name(precision));
 	/* its 64-byte aligned vectors are what the kernels expect */
 	void *state = aligned_alloc(64, sizeof(struct compute_state));
-	struct proof_loop *loop = state ? add_loop(loops, name) : NULL;
+	const uint64_t each = (uint64_t)kernel->accumulators * (uint64_t)kernel->steps;
+	struct proof_loop *loop =
+		state ? add_loop(loops, name, run_compute, (PROOF_COUNT + each - 1) / each) : NULL;
 	if (!loop) {
 		free(state);
 		return;
 	}
-	const uint64_t each = (uint64_t)kernel->accumulators * (uint64_t)kernel->steps;
 	loop->fma = fma;
 	loop->kernel = kernel;
 	loop->memory = state;
-	loop->n = (PROOF_COUNT + each - 1) / each;
 	loop->prepare = prepare_compute;
-	loop->run = run_compute;
 	set_flop(loop, kernel, quantity);
 }
 
@@ -107,11 +110,10 @@ static void run_adds(struct proof_loop *loop)
 
 static void add_chain(struct proof_loops *loops)
 {
-	struct proof_loop *loop = add_loop(loops, "a chain of 10^6 adds");
+	struct proof_loop *loop = add_loop(loops, "a chain of 10^6 adds", run_adds,
+					   PROOF_COUNT / CLOCK_CYCLES_PER_COUNT);
 	if (!loop)
 		return;
-	loop->run = run_adds;
-	loop->n = PROOF_COUNT / CLOCK_CYCLES_PER_COUNT;
 	loop->truth[EVENT_CYCLES] = (double)loop->n * CLOCK_CYCLES_PER_COUNT;
 	loop->truth[EVENT_INSTRUCTIONS] = (double)loop->n * ADDS_INSTRUCTIONS;
 }
@@ -124,11 +126,10 @@ static void run_load_store(struct proof_loop *loop)
 
 static void add_load_store(struct proof_loops *loops)
 {
-	struct proof_loop *loop = add_loop(loops, "10^6 loads and stores");
+	struct proof_loop *loop =
+		add_loop(loops, "10^6 loads and stores", run_load_store, PROOF_COUNT);
 	if (!loop)
 		return;
-	loop->run = run_load_store;
-	loop->n = PROOF_COUNT;
 	loop->truth[EVENT_LOADS] = loop->truth[EVENT_STORES] = PROOF_COUNT;
 	loop->truth[EVENT_INSTRUCTIONS] = 4.0 * PROOF_COUNT;
 }
@@ -149,7 +150,9 @@ static void add_lines(struct proof_loops *loops)
 	const size_t size = (size_t)PROOF_COUNT * LINE;
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct proof_loop *loop =
-		memory == MAP_FAILED ? NULL : add_loop(loops, "10^6 lines read from memory");
+		memory == MAP_FAILED
+			? NULL
+			: add_loop(loops, "10^6 lines read from memory", run_lines, PROOF_COUNT);
 	if (!loop) {
 		if (memory != MAP_FAILED)
 			munmap(memory, size);
@@ -158,9 +161,7 @@ static void add_lines(struct proof_loops *loops)
 	memset(memory, 1, size);
 	loop->memory = memory;
 	loop->memory_size = size;
-	loop->n = PROOF_COUNT;
 	loop->prepare = flush_lines;
-	loop->run = run_lines;
 	loop->truth[EVENT_LOADS] = PROOF_COUNT;
 	loop->truth[EVENT_L1_BYTES] = loop->truth[EVENT_L2_BYTES] = (double)size;
 	loop->truth[EVENT_LLC_MISS_BYTES] = loop->truth[EVENT_MEMORY_READ_BYTES] = (double)size;

@@ -1,7 +1,7 @@
 /* Monitoring groups of resctrl: made, read and removed through its files. */
 #include "tracer/pmu/resctrl.h"
 
-#include "tracer/pmu/uncore_files.h"
+#include "tracer/perf/small_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 struct resctrl_group {
 	char path[PATH_MAX];
 	/* a group that is made anew may go on where another has ended */
-	uint64_t first_total, first_local;
+	uint64_t first_total;
 };
 
 /* A file "L3_MON/mon_features" names what is counted, one a line. */
@@ -36,15 +36,12 @@ static bool has_feature(const char *path, const char *feature)
 struct rf_error *resctrl_probe(const char *root)
 {
 	char path[PATH_MAX];
-	snprintf(path, sizeof(path), "%s/sys/fs/resctrl", root);
-	if (access(path, F_OK) != 0)
-		return rf_error_create(
-			RF_EUNAVAILABLE,
-			"a processor with memory bandwidth monitoring and a kernel with "
-			"CONFIG_X86_CPU_RESCTRL are needed",
-			"this machine has no resctrl");
-	snprintf(path, sizeof(path), "%s/sys/fs/resctrl/info", root);
-	if (access(path, F_OK) != 0)
+	if (!small_file_exists(root, "/sys/fs/resctrl"))
+		return rf_error_create(RF_EUNAVAILABLE,
+				       "a processor with memory bandwidth monitoring and a kernel "
+				       "with CONFIG_X86_CPU_RESCTRL are needed",
+				       "this machine has no resctrl");
+	if (!small_file_exists(root, "/sys/fs/resctrl/info"))
 		return rf_error_create(RF_EUNAVAILABLE,
 				       "as root: mount -t resctrl resctrl /sys/fs/resctrl",
 				       "resctrl is not mounted");
@@ -105,7 +102,6 @@ struct rf_error *resctrl_group_open(const char *root, pid_t pid, struct resctrl_
 		return error;
 	}
 	made->first_total = first.total;
-	made->first_local = first.local;
 	*group = made;
 	return NULL;
 }
@@ -134,7 +130,7 @@ void resctrl_group_destroy(struct resctrl_group *group)
 static bool add_number(const char *directory, const char *name, uint64_t *sum)
 {
 	char text[64], *end;
-	if (!uncore_line(directory, name, text, sizeof(text)))
+	if (!small_file_line(directory, name, text, sizeof(text)))
 		return false;
 	errno = 0;
 	uint64_t value = strtoull(text, &end, 10);
@@ -158,7 +154,6 @@ struct rf_error *resctrl_group_read(struct resctrl_group *group, struct resctrl_
 		snprintf(domain, sizeof(domain), "%s/%s", path, entry->d_name);
 		n++;
 		sum.unavailable += !add_number(domain, "mbm_total_bytes", &sum.total);
-		add_number(domain, "mbm_local_bytes", &sum.local);
 	}
 	if (folder)
 		closedir(folder);
@@ -166,7 +161,6 @@ struct rf_error *resctrl_group_read(struct resctrl_group *group, struct resctrl_
 		return rf_error_create(RF_EUNAVAILABLE, "rfprof goes on without it",
 				       "resctrl gives no number for a group");
 	sum.total -= sum.total < group->first_total ? sum.total : group->first_total;
-	sum.local -= sum.local < group->first_local ? sum.local : group->first_local;
 	*bytes = sum;
 	return NULL;
 }

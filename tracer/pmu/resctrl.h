@@ -22,7 +22,6 @@ void resctrl_group_destroy(struct resctrl_group *group);
 
 struct resctrl_bytes {
 	uint64_t total; /* between the last cache and memory, anywhere, since the group was made */
-	uint64_t local; /* to the memory of the package where the task ran */
 	/* Caches that gave no number just now ("Unavailable", "Error"): total is too low. */
 	unsigned unavailable;
 };

@@ -4,10 +4,9 @@
 
 #include "base/array.h"
 #include "tracer/perf/refusal.h"
+#include "tracer/perf/small_file.h"
 #include "tracer/pmu/counters_read.h"
-#include "tracer/pmu/uncore_files.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -31,6 +30,135 @@ static const struct {
 	{"data_reads", UNCORE_READ},     {"data_writes", UNCORE_WRITE},
 };
 
+/* --- the files of sysfs: a PMU's type, its events and how their fields become bits --- */
+
+static bool take_number(const char **text, int base, uint64_t *value)
+{
+	char *end;
+	if (**text < '0' || **text > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(*text, &end, base);
+	if (errno || end == *text)
+		return false;
+	*text = end;
+	return true;
+}
+
+/* "FIRST" or "FIRST-LAST". */
+static bool take_range(const char **text, uint64_t *first, uint64_t *last)
+{
+	if (!take_number(text, 10, first))
+		return false;
+	*last = *first;
+	if (**text != '-')
+		return true;
+	++*text;
+	return take_number(text, 10, last) && *first <= *last;
+}
+
+bool uncore_cpu_list(const char *text, int **cpus, size_t *n)
+{
+	enum { LAST_CPU = 65535 };
+	int *list = NULL;
+	size_t n_list = 0, cap_list = 0;
+	uint64_t first, last;
+	do {
+		if (!take_range(&text, &first, &last) || last > LAST_CPU)
+			goto wrong;
+		for (; first <= last; first++)
+			if (!rf_array_push(list, n_list, cap_list, (int)first))
+				goto wrong;
+	} while (*text == ',' && text++);
+	if (*text)
+		goto wrong;
+	*cpus = list;
+	*n = n_list;
+	return true;
+wrong:
+	free(list);
+	return false;
+}
+
+static bool take_word(const char **format, uint64_t configs[3], uint64_t **word)
+{
+	static const char *const names[] = {"config:", "config1:", "config2:"};
+	for (size_t i = 0; i < 3; i++)
+		if (strncmp(*format, names[i], strlen(names[i])) == 0) {
+			*format += strlen(names[i]);
+			*word = &configs[i];
+			return true;
+		}
+	return false;
+}
+
+bool uncore_place_bits(const char *format, uint64_t value, uint64_t configs[3])
+{
+	uint64_t *word, first, last;
+	uint64_t placed[3] = {configs[0], configs[1], configs[2]};
+	if (!take_word(&format, placed, &word))
+		return false;
+	do {
+		if (!take_range(&format, &first, &last) || last > 63)
+			return false;
+		for (; first <= last; first++, value >>= 1)
+			*word |= (value & 1) << first;
+	} while (*format == ',' && format++);
+	if (*format || value)
+		return false;
+	memcpy(configs, placed, sizeof(placed));
+	return true;
+}
+
+static bool place_term(const char *directory, const char *name, uint64_t value, uint64_t configs[3])
+{
+	char path[96], format[256];
+	if (strcmp(name, "config") == 0) {
+		configs[0] |= value;
+		return true;
+	}
+	if (strchr(name, '/') ||
+	    (size_t)snprintf(path, sizeof(path), "format/%s", name) >= sizeof(path))
+		return false;
+	return small_file_line(directory, path, format, sizeof(format)) &&
+	       uncore_place_bits(format, value, configs);
+}
+
+bool uncore_event_terms(const char *directory, const char *text, uint64_t configs[3])
+{
+	char copy[256], *rest = copy, *term;
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy) || !*copy)
+		return false;
+	while ((term = strsep(&rest, ","))) {
+		char *equals = strchr(term, '=');
+		uint64_t value = 1;
+		if (equals) {
+			const char *number = equals + 1;
+			*equals = '\0';
+			if (!take_number(&number, 0, &value) || *number)
+				return false;
+		}
+		if (!*term || !place_term(directory, term, value, configs))
+			return false;
+	}
+	return true;
+}
+
+double uncore_unit_bytes(const char *unit)
+{
+	static const struct {
+		const char *name;
+		double bytes;
+	} units[] = {
+		{"", 1},     {"Bytes", 1}, {"bytes", 1},    {"B", 1},        {"KB", 1e3},
+		{"MB", 1e6}, {"GB", 1e9},  {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
+	};
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(unit, units[i].name) == 0)
+			return units[i].bytes;
+	return 0;
+}
+
 /* --- what there is --- */
 
 /* N_KINDS: not of memory.  "uncore_imc", "uncore_imc_0": the kind, and a number. */
@@ -53,11 +181,11 @@ static double bytes_of(const char *directory, const char *name)
 {
 	char file[96], text[64], unit[64] = "";
 	snprintf(file, sizeof(file), "events/%s.scale", name);
-	if (!uncore_line(directory, file, text, sizeof(text)))
+	if (!small_file_line(directory, file, text, sizeof(text)))
 		return LINE;
 	const double scale = strtod(text, NULL);
 	snprintf(file, sizeof(file), "events/%s.unit", name);
-	uncore_line(directory, file, unit, sizeof(unit));
+	small_file_line(directory, file, unit, sizeof(unit));
 	return scale * uncore_unit_bytes(unit);
 }
 
@@ -70,7 +198,7 @@ static void take_event(const char *directory, const char *name, enum uncore_dire
 		if (pmu->events[i].direction == direction)
 			return;
 	snprintf(file, sizeof(file), "events/%s", name);
-	if (!uncore_line(directory, file, terms, sizeof(terms)) ||
+	if (!small_file_line(directory, file, terms, sizeof(terms)) ||
 	    !uncore_event_terms(directory, terms, configs))
 		return;
 	const double bytes = bytes_of(directory, name);
@@ -89,10 +217,10 @@ static bool read_pmu(const char *devices, const char *name, struct uncore_pmu *p
 	    (size_t)snprintf(directory, sizeof(directory), "%s/%s", devices, name) >=
 		    sizeof(directory))
 		return false;
-	if (!uncore_line(directory, "type", text, sizeof(text)) ||
+	if (!small_file_line(directory, "type", text, sizeof(text)) ||
 	    sscanf(text, "%" SCNu32, &pmu->type) != 1)
 		return false;
-	if (!uncore_line(directory, "cpumask", text, sizeof(text)) ||
+	if (!small_file_line(directory, "cpumask", text, sizeof(text)) ||
 	    !uncore_cpu_list(text, &pmu->cpus, &pmu->n_cpus))
 		return false;
 	for (size_t i = 0; i < sizeof(event_names) / sizeof(*event_names); i++)
@@ -287,7 +415,7 @@ bool uncore_busy_ns(const char *root, uint64_t *busy_ns)
 	char directory[4096], line[512];
 	uint64_t user, nice, system, idle, wait, irq, softirq;
 	snprintf(directory, sizeof(directory), "%s/proc", root);
-	if (!uncore_line(directory, "stat", line, sizeof(line)) ||
+	if (!small_file_line(directory, "stat", line, sizeof(line)) ||
 	    sscanf(line,
 		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
 		   " %" SCNu64,

@@ -3,6 +3,7 @@
 #include "tracer/process/module_file.h"
 
 #include "base/array.h"
+#include "symbols/elf_file.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -53,15 +54,12 @@ void module_files_destroy(struct module_files *files)
 	free(files);
 }
 
-static char *hex_string(const uint8_t *bytes, size_t size)
+/* To be freed; NULL: it has none, or memory is short. */
+static char *build_id_of(Elf *elf)
 {
-	char *text = malloc(size * 2 + 1);
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < size; i++)
-		sprintf(text + i * 2, "%02x", bytes[i]);
-	text[size * 2] = '\0';
-	return text;
+	const void *id;
+	const ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
+	return size > 0 ? elf_file_hex(id, (size_t)size) : NULL;
 }
 
 static bool read_segments(struct module_file *file, Elf *elf)
@@ -91,23 +89,15 @@ static void read_elf(struct module_file *file, int fd)
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf)
 		return;
-	if (elf_kind(elf) == ELF_K_ELF && read_segments(file, elf)) {
-		const void *id;
-		ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
-		if (!file->build_id && size > 0)
-			file->build_id = hex_string(id, (size_t)size);
-	}
+	if (elf_kind(elf) == ELF_K_ELF && read_segments(file, elf) && !file->build_id)
+		file->build_id = build_id_of(elf);
 	elf_end(elf);
 }
 
 static bool has_build_id(int fd, const char *expected)
 {
-	const void *id;
-	char *found = NULL;
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	ssize_t size = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
-	if (size > 0)
-		found = hex_string(id, (size_t)size);
+	char *found = elf ? build_id_of(elf) : NULL;
 	bool same = found && strcmp(found, expected) == 0;
 	free(found);
 	elf_end(elf);
@@ -149,12 +139,10 @@ static int open_mapped(const struct module_file *file, const struct perf_record 
 	*open_path = '\0';
 	char path[4200];
 	snprintf(path, sizeof(path), "/proc/%u/root%s", record->pid, file->path);
-	fd = open_at(file, path);
-	if (fd >= 0)
+	if ((fd = open_at(file, path)) >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/exe", record->pid);
-	fd = open_at(file, path);
-	if (fd >= 0)
+	if ((fd = open_at(file, path)) >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", record->pid,
 		 (unsigned long long)record->start,
@@ -210,22 +198,25 @@ static void strip_deleted(char *path)
 static struct module_file *module_file_create(struct module_files *files,
 					      const struct perf_record *record)
 {
-	struct module_file *file = calloc(1, sizeof(*file));
+	struct module_file *file = malloc(sizeof(*file));
 	if (!file)
 		return NULL;
 	const char *path = report_path(record->path);
-	file->fd = -1;
-	file->has_inode = record->has_inode;
-	file->major = record->major;
-	file->minor = record->minor;
-	file->inode = record->inode;
-	file->mapped_path = strdup(record->path);
-	file->path = strdup(path);
+	*file = (struct module_file){
+		.path = strdup(path),
+		.has_file = *path == '/',
+		.is_vdso = strcmp(path, "[vdso]") == 0,
+		.is_anonymous = strcmp(path, "[anon]") == 0,
+		.mapped_path = strdup(record->path),
+		.has_inode = record->has_inode,
+		.major = record->major,
+		.minor = record->minor,
+		.inode = record->inode,
+		.fd = -1,
+	};
 	strip_deleted(file->path);
 	if (record->build_id_size)
-		file->build_id = hex_string(record->build_id, record->build_id_size);
-	file->has_file = *path == '/';
-	file->is_vdso = strcmp(path, "[vdso]") == 0;
+		file->build_id = elf_file_hex(record->build_id, record->build_id_size);
 	if (file->has_file && file->path)
 		open_file(files, file, record);
 	if (!file->build_id)
@@ -238,17 +229,11 @@ static struct module_file *module_file_create(struct module_files *files,
 
 static bool same_build_id(const struct module_file *file, const struct perf_record *record)
 {
-	if (!record->build_id_size)
-		return true;
-	if (strlen(file->build_id) != record->build_id_size * 2)
-		return false;
-	for (size_t i = 0; i < record->build_id_size; i++) {
-		unsigned byte;
-		if (sscanf(file->build_id + i * 2, "%2x", &byte) != 1 ||
-		    byte != record->build_id[i])
-			return false;
-	}
-	return true;
+	char *id = record->build_id_size ? elf_file_hex(record->build_id, record->build_id_size)
+					 : NULL;
+	const bool same = !record->build_id_size || (id && strcmp(file->build_id, id) == 0);
+	free(id);
+	return same;
 }
 
 static bool is_same(const struct module_file *file, const struct perf_record *record)

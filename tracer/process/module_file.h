@@ -19,6 +19,7 @@ struct module_file {
 	char *build_id;                  /* lower-case hex or "" */
 	bool has_file;                   /* offsets are ELF virtual addresses */
 	bool is_vdso;                    /* no file, but an image that the unwinder knows */
+	bool is_anonymous;               /* memory that only the program made, without a file */
 	struct module_segment *segments; /* PT_LOAD with PF_X */
 	size_t n_segments;
 	/* identity */

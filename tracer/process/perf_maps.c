@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "symbols/perf_map.h"
+#include "tracer/perf/small_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -80,19 +81,12 @@ void perf_maps_fork(struct perf_maps *maps, uint32_t parent, uint32_t pid)
 /* Its id as it sees it itself: the last number of "NSpid:" (proc(5)). */
 static uint32_t inner_pid(uint32_t pid)
 {
-	char path[64], line[256];
+	char value[256];
 	uint32_t inner = pid;
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	FILE *status = fopen(path, "re");
-	while (status && fgets(line, sizeof(line), status)) {
-		const char *last = strncmp(line, "NSpid:", 6) == 0 ? strrchr(line, '\t') : NULL;
-		if (last) {
-			(void)sscanf(last, "%u", &inner);
-			break;
-		}
-	}
-	if (status)
-		fclose(status);
+	if (!small_file_status((pid_t)pid, "NSpid", value, sizeof(value)))
+		return pid;
+	const char *last = strrchr(value, '\t');
+	(void)sscanf(last ? last : value, "%u", &inner);
 	return inner;
 }
 

@@ -221,8 +221,12 @@ size_t program_memory_code(void *context, uint64_t pc, uint8_t *buffer, size_t s
 	return size;
 }
 
-static void look_up_file(struct program_memory *memory, struct memory_region *region)
+/* The region that holds an address, with its file where it has one; or NULL. */
+static struct memory_region *region_with_file(struct program_memory *memory, uint64_t address)
 {
+	struct memory_region *region = program_memory_region(memory, address);
+	if (!region || region->file)
+		return region;
 	const struct perf_record record = {
 		.type = PERF_RECORD_MMAP2,
 		.pid = (uint32_t)memory->pid,
@@ -240,6 +244,7 @@ static void look_up_file(struct program_memory *memory, struct memory_region *re
 	if (region->file)
 		region->module =
 			profile_module(memory->profile, region->file->path, region->file->build_id);
+	return region;
 }
 
 bool program_memory_value(void *context, uint64_t address, uint64_t *value)
@@ -250,15 +255,10 @@ bool program_memory_value(void *context, uint64_t address, uint64_t *value)
 void program_memory_locate(void *context, uint64_t pc, uint32_t *module, uint64_t *offset)
 {
 	struct program_memory *memory = context;
-	struct memory_region *region = program_memory_region(memory, pc);
-	*module = PROFILE_NONE;
+	const struct memory_region *region = region_with_file(memory, pc);
+	*module = region ? region->module : PROFILE_NONE;
 	*offset = pc;
-	if (!region)
-		return;
-	if (!region->file)
-		look_up_file(memory, region);
-	*module = region->module;
-	if (!region->file)
+	if (!region || !region->file)
 		return;
 	const struct mapping mapping = {region->start, region->end, region->file_offset,
 					region->file};
@@ -268,12 +268,9 @@ void program_memory_locate(void *context, uint64_t pc, uint32_t *module, uint64_
 int program_memory_allocator(void *context, uint64_t pc)
 {
 	struct program_memory *memory = context;
-	struct memory_region *region = program_memory_region(memory, pc);
-	if (!region || !memory->allocators)
-		return -1;
-	if (!region->file)
-		look_up_file(memory, region);
-	if (!region->file || !region->file->has_file)
+	const struct memory_region *region =
+		memory->allocators ? region_with_file(memory, pc) : NULL;
+	if (!region || !region->file || !region->file->has_file)
 		return -1;
 	return allocator_files_find(memory->allocators, region->file,
 				    module_file_vaddr(region->file,

@@ -2,17 +2,104 @@
  */
 #include "tracer/run/run.h"
 
+#include "base/text.h"
+#include "machine/store/custom_roofs.h"
+#include "machine/store/machine_get.h"
+#include "profile/profile_machine.h"
+#include "symbols/debuginfod.h"
+#include "symbols/resolve.h"
 #include "tracer/launch/launch.h"
 #include "tracer/launch/program.h"
 #include "tracer/run/run_facts.h"
 #include "tracer/run/run_launch.h"
-#include "tracer/run/run_machine.h"
-#include "tracer/run/run_names.h"
-#include "tracer/run/run_sources.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- where the numbers come from ---- */
+
+/* Where times come from; RF_EUNAVAILABLE where the sampler that was asked for, or any, is refused.
+ */
+static struct rf_error *choose_sampler(struct run *run)
+{
+	const enum sampler_option wanted = run->options->sampler;
+	if (wanted != SAMPLER_TIMER) {
+		struct rf_error *refusal = sampler_perf.probe();
+		if (!refusal)
+			run->sampler_ops = &sampler_perf;
+		if (!refusal || wanted == SAMPLER_PERF)
+			return refusal;
+		run_log_warn(&run->log, refusal);
+	}
+	run->sampler_ops = &sampler_timer;
+	return sampler_timer.probe();
+}
+
+/* Which hardware counters are read.  What was asked for and is not to be had is said; the next
+ * source takes its place. */
+static struct rf_error *choose_counters(struct run *run)
+{
+	struct rf_error *error =
+		pmu_plan_init(&perf_source_kernel, &run->options->counters, &run->counters);
+	const struct choice *choice = &run->counters.choice;
+	if (error || !choice->refused)
+		return error;
+	const enum work_option work = run->options->counters.work;
+	const char *why =
+		work == WORK_PMU || work == WORK_BOTH ? choice->why_work : choice->why_traffic;
+	run_log_warn(&run->log, rf_error_create(RF_EUNAVAILABLE, NULL, "%s", why));
+	return NULL;
+}
+
+/* Whether debug files are fetched; said before the program runs, so that it can be put right
+ * without waiting for the end. */
+static void choose_debuginfod(struct run *run)
+{
+	struct rf_error *error = run->options->debuginfod ? debuginfod_check() : NULL;
+	run->fetches = run->options->debuginfod && !error;
+	run_log_warn(&run->log, error);
+}
+
+/* ---- the roofs ---- */
+
+/* A line for the first step, or on a terminal one that overwrites itself. */
+static void show_progress(void *context, const char *what, int step, int n_steps)
+{
+	const struct run_log *log = context;
+	const bool terminal = run_log_is_terminal(log);
+	if (!terminal && step > 1)
+		return;
+	fprintf(log->stream, "rfprof: measuring this machine, once: %d/%d %s%s", step, n_steps,
+		what, terminal ? "\033[K\r" : " …\n");
+	if (step == n_steps && terminal)
+		fprintf(log->stream, "\033[K");
+	fflush(log->stream);
+}
+
+/* Takes the machine's roofs, measured now where they are not known yet, and the custom ones into
+ * the profile, so that it can be redrawn anywhere. */
+static struct rf_error *take_machine(struct run *run)
+{
+	struct machine machine = {0};
+	struct custom_roof_set custom;
+	struct rf_error *warning = NULL;
+	const struct machine_options options = {
+		.quick = true,
+		.progress = run->log.quiet ? NULL : show_progress,
+		.progress_context = &run->log,
+	};
+	struct rf_error *error = machine_get(&options, &machine, &warning);
+	run_log_warn(&run->log, warning);
+	if (error)
+		return error;
+	run_log_warn(&run->log, custom_roofs_load(&custom));
+	error = profile_take_machine(run->profile, &machine);
+	if (!error)
+		error = profile_take_custom(run->profile, custom.roofs, custom.n);
+	machine_deinit(&machine);
+	return error;
+}
 
 /* ---- the runs ---- */
 
@@ -64,6 +151,63 @@ static struct rf_error *run_twice(struct run *run)
 	return NULL;
 }
 
+/* ---- the names of the code that ran ---- */
+
+/* One line that overwrites itself. */
+static void show_fetch(void *context, const char *module, long done, long all)
+{
+	const struct run_log *log = context;
+	if (log->quiet || !run_log_is_terminal(log))
+		return;
+	char *name = text_clean(module);
+	if (done < 0)
+		fprintf(log->stream, "\033[K");
+	else if (all > 0)
+		fprintf(log->stream,
+			"rfprof: debug information of %s: %.1f of %.1f MB (Ctrl-C ends "
+			"this)\033[K\r",
+			name ? name : "?", (double)done * 1e-6, (double)all * 1e-6);
+	else
+		fprintf(log->stream,
+			"rfprof: debug information of %s: %.1f MB (Ctrl-C ends this)\033[K\r",
+			name ? name : "?", (double)done * 1e-6);
+	fflush(log->stream);
+	free(name);
+}
+
+static void note_fetched(struct run *run, const struct debuginfod_result *result)
+{
+	char *trouble = result->trouble ? text_clean(result->trouble) : NULL;
+	if (trouble)
+		run_log_warn(&run->log,
+			     rf_error_create(RF_EUNAVAILABLE, NULL, "debuginfod: %s", trouble));
+	free(trouble);
+	profile_set_fact(run->profile, "debuginfod", "%zu files fetched, %zu not found",
+			 result->fetched, result->missing);
+	if (!run->log.quiet)
+		fprintf(run->log.stream,
+			"rfprof: debuginfod: %zu debug file%s fetched, %zu not found\n",
+			result->fetched, result->fetched == 1 ? "" : "s", result->missing);
+}
+
+/* Names the code of the profile, with debug files from servers where they were asked for. */
+static struct rf_error *resolve_names(struct run *run)
+{
+	struct debuginfod *debuginfod = NULL;
+	struct rf_error *error =
+		run->fetches ? debuginfod_create(show_fetch, &run->log, &debuginfod) : NULL;
+	run_log_warn(&run->log, error);
+	error = symbols_resolve(run->profile, debuginfod ? debuginfod_fetcher(debuginfod) : NULL);
+	if (debuginfod && !error) {
+		const struct debuginfod_result result = debuginfod_result(debuginfod);
+		note_fetched(run, &result);
+	}
+	debuginfod_destroy(debuginfod);
+	return error;
+}
+
+/* ---- all of it ---- */
+
 static struct rf_error *finish(struct run *run)
 {
 	run_note_end(run);
@@ -75,20 +219,20 @@ static struct rf_error *finish(struct run *run)
 	 * the signals as they were. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	return run_resolve_names(run);
+	return resolve_names(run);
 }
 
 struct rf_error *run_program(struct run *run)
 {
-	struct rf_error *error = run_choose_sampler(run);
+	struct rf_error *error = choose_sampler(run);
 	if (!error)
-		error = run_choose_counters(run);
+		error = choose_counters(run);
 	if (!error)
-		error = run_take_machine(run);
+		error = take_machine(run);
 	if (error)
 		return error;
 	run_note_environment(run);
-	run_choose_debuginfod(run);
+	choose_debuginfod(run);
 	error = run->options->once ? run_once(run) : run_twice(run);
 	return error ? error : finish(run);
 }

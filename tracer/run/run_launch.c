@@ -1,22 +1,97 @@
-/* Starts the program with its streams and sampler, follows it to its end, and cleans up. */
+/* Starts the program with its streams and sampler, follows it to its end, and cleans up; also where
+ * rfprof itself fails in the midst of it. */
 #include "tracer/run/run_launch.h"
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "tracer/launch/launch.h"
-#include "tracer/run/run_crash.h"
 #include "tracer/target/counted_run.h"
-#include "tracer/timed/timed_run.h"
+#include "tracer/timed/pmu_run.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
 
-/* ---- both runs ---- */
+/* ---- when rfprof fails ---- */
 
-static void in_child(void *context)
+/* What becomes of the program when rfprof fails while it runs (base/crash.h).
+ *
+ * In the timed run the program is the user's own: it goes on natively, its standard streams are
+ * carried on, and rfprof ends as it ends.  In a counted run it cannot go on without rfprof, and
+ * before it is released it has not begun: it is ended, and rfprof ends with status 2.
+ *
+ * These steps are done by a signal handler: only async-signal-safe calls. */
+enum { NO_STATUS = -1 };
+
+static struct {
+	struct launch *launch;
+	const struct stdio_plan *plan;
+	int *status;
+} watched;
+
+static void rest(void)
 {
-	stdio_plan_child(context);
+	nanosleep(&(const struct timespec){.tv_nsec = 10000000}, NULL);
 }
+
+/* The main thread may wait for the program, too, and be first: then it leaves the status. */
+static int wait_for_program(void)
+{
+	int status;
+	while (waitpid(watched.launch->pid, &status, 0) < 0)
+		if (errno == ECHILD) {
+			while ((status = __atomic_load_n(watched.status, __ATOMIC_ACQUIRE)) ==
+			       NO_STATUS)
+				rest();
+			break;
+		}
+	return status;
+}
+
+static void pass_on(void *context)
+{
+	(void)context;
+	if (watched.launch->go_fd >= 0)
+		close(watched.launch->go_fd); /* it still waits to be released */
+	const int status = wait_for_program();
+	while (!stdio_plan_is_drained(watched.plan))
+		rest();
+	if (WIFSIGNALED(status))
+		launch_end_like(status);
+	_exit(WEXITSTATUS(status));
+}
+
+static void end_program(void *context)
+{
+	(void)context;
+	kill(watched.launch->pid, SIGKILL);
+}
+
+/* From now on the child of `launch` is ended when rfprof fails. */
+static void crash_ends_program(struct launch *launch)
+{
+	watched.launch = launch;
+	crash_set_last("the program is ended, as it cannot go on without rfprof", end_program,
+		       NULL);
+}
+
+/* From now on the program goes on.  *status: where its wait status will stand once it was waited
+ * for; it is set to a value that stands for none. */
+static void crash_keeps_program(struct launch *launch, const struct stdio_plan *plan, int *status)
+{
+	*status = NO_STATUS;
+	watched.plan = plan;
+	watched.status = status;
+	watched.launch = launch;
+	crash_set_last("the program goes on, without being profiled; there will be no profile",
+		       pass_on, NULL);
+}
+
+/* ---- both runs ---- */
 
 /* Ends a program that has not been released, waits for its streams, and says why it could not be
  * executed. */
@@ -27,7 +102,7 @@ static struct rf_error *end(struct run *run, struct launch *launch, struct rf_er
 	if (waiting)
 		launch_abort(launch);
 	stdio_plan_finish(run->plan);
-	run_crash_done();
+	crash_set_last(NULL, NULL, NULL);
 	if (waiting)
 		return error;
 	const int cause = launch_exec_errno(launch);
@@ -41,19 +116,20 @@ static struct rf_error *start(struct run *run, int number, struct sampler *sampl
 			      struct launch *launch)
 {
 	struct rf_error *error = stdio_plan_prepare(run->plan, number);
-	char **environment = sampler ? run->sampler_ops->environment(sampler, environ) : NULL;
+	char **environment = sampler && run->sampler_ops->environment
+				     ? run->sampler_ops->environment(sampler, environ)
+				     : NULL;
 	const struct launch_spec spec = {
 		.path = run->path,
 		.argv = run->options->argv,
 		.envp = environment ? environment : environ,
-		.in_child = in_child,
-		.context = run->plan,
+		.plan = run->plan,
 	};
 	if (!error)
 		error = launch_start(&spec, launch);
 	if (error)
 		return error;
-	run_crash_ends_program(launch);
+	crash_ends_program(launch);
 	launch_forward_signals(launch->pid);
 	error = stdio_plan_start(run->plan);
 	return error ? end(run, launch, error) : NULL;
@@ -63,7 +139,7 @@ static struct sampler *create_sampler(const struct run *run)
 {
 	struct sampler *sampler = run->sampler_ops->create();
 	if (sampler && run->options->no_children)
-		sampler_set_first_only(sampler);
+		sampler->first_only = true;
 	return sampler;
 }
 
@@ -95,26 +171,43 @@ static struct pmu_run *open_counters(struct run *run, pid_t pid, struct sampler 
 	return counters;
 }
 
+/* Releases the program, waits for its end, and adds samples, threads, modules and what `counters`
+ * (or NULL) counted to the profile. */
+static struct rf_error *follow_timed(struct run *run, struct launch *launch,
+				     struct sampler *sampler, struct pmu_run *counters)
+{
+	struct rf_error *error = run->sampler_ops->start(sampler, launch->pid);
+	if (error)
+		return error;
+	const uint64_t start_ns = clock_now_ns();
+	launch_release(launch);
+	while (waitpid(launch->pid, &run->timed_status, 0) < 0 && errno == EINTR)
+		;
+	const double wall_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+	pmu_run_stop(counters);
+	error = run->sampler_ops->finish(sampler, run->profile);
+	if (!error)
+		error = pmu_run_save(counters, run->profile);
+	profile_set_fact(run->profile, "wall_s", "%.6f", wall_s);
+	return error;
+}
+
 struct rf_error *run_timed(struct run *run)
 {
 	struct sampler *sampler = create_sampler(run);
 	struct launch launch;
-	double wall_s = 0;
 	if (!sampler)
 		return rf_error_no_memory();
 	struct rf_error *error = start(run, 1, sampler, &launch);
 	struct pmu_run *counters = error ? NULL : open_counters(run, launch.pid, sampler);
 	if (!error) {
-		run_crash_keeps_program(&launch, run->plan, &run->timed_status);
-		error = end(run, &launch,
-			    timed_run(&launch, run->profile, run->sampler_ops, sampler, counters,
-				      &run->timed_status, &wall_s));
+		crash_keeps_program(&launch, run->plan, &run->timed_status);
+		error = end(run, &launch, follow_timed(run, &launch, sampler, counters));
 	}
 	run->sampler_ops->destroy(sampler);
 	pmu_run_destroy(counters);
 	if (!error)
 		note_first_exit(run, launch.pid);
-	profile_set_fact(run->profile, "wall_s", "%.6f", wall_s);
 	return error;
 }
 
@@ -125,7 +218,8 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 {
 	struct rf_error *error = NULL;
 	if (sampler) {
-		sampler_set_map(sampler, counted_run_map, counted);
+		sampler->map = counted_run_map;
+		sampler->map_context = counted;
 		error = run->sampler_ops->start(sampler, launch->pid);
 	}
 	const uint64_t begin_ns = clock_now_ns();

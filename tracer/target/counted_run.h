@@ -25,7 +25,7 @@ void counted_run_destroy(struct counted_run *run);
  * waits then. */
 struct rf_error *counted_run_follow(struct counted_run *run, struct launch *launch, int *status);
 
-/* For sampler_set_map (--once): the program's address for an address in the code cache, 0 for one
+/* For sampler->map (--once): the program's address for an address in the code cache, 0 for one
  * in the gate or between, the address itself outside.  May be called by another thread while the
  * run goes on.  context: struct counted_run. */
 uint64_t counted_run_map(void *context, pid_t tid, uint64_t address);

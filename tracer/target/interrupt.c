@@ -179,7 +179,7 @@ static bool deliver_held(struct tracee *tracee, int *number)
 	if (!handled && next.caught) /* natively it would have met its handler */
 		return true;
 	/* one that is blocked by now the kernel makes pending, wherever the thread is */
-	if (handled && !signal_in_set(tracee->tid, "SigBlk:", next.number))
+	if (handled && !signal_in_set(tracee->tid, "SigBlk", next.number))
 		return deliver_timed(tracee, next.number, &next.info, false);
 	*number = next.number;
 	tracee->owed[next.number & 63]++;
@@ -336,7 +336,7 @@ static void await_stop(struct tracee *tracee)
 {
 	int status;
 	siginfo_t info;
-	while (signal_in_set(tracee->tid, "SigPnd:", SIGSTOP) &&
+	while (signal_in_set(tracee->tid, "SigPnd", SIGSTOP) &&
 	       ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0 &&
 	       waitpid(tracee->tid, &status, __WALL) == tracee->tid && WIFSTOPPED(status))
 		if (!(status >> 16) && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&

@@ -3,8 +3,9 @@
 #include "tracer/target/tracees.h"
 
 #include "base/array.h"
+#include "tracer/perf/small_file.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct tracee *tracees_find(struct tracees *tracees, pid_t tid)
@@ -46,18 +47,8 @@ bool signal_is_fault(int number, const siginfo_t *info)
 /* A set of signals from /proc/PID/status; bit n - 1: signal n. */
 static uint64_t read_set(pid_t tid, const char *name)
 {
-	char path[64], line[256];
-	unsigned long long set = 0;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	FILE *status = fopen(path, "re");
-	if (!status)
-		return 0;
-	while (fgets(line, sizeof(line), status))
-		if (!strncmp(line, name, strlen(name)) &&
-		    sscanf(strchr(line, ':'), ": %llx", &set) == 1)
-			break;
-	fclose(status);
-	return set;
+	char value[64];
+	return small_file_status(tid, name, value, sizeof(value)) ? strtoull(value, NULL, 16) : 0;
 }
 
 bool signal_in_set(pid_t tid, const char *name, int number)
@@ -88,12 +79,12 @@ bool tracee_handles(struct tracee *tracee, int number)
 	uint64_t n;
 	if (!count_actions(tracee->target, &n)) {
 		known->known = false;
-		return signal_in_set(tracee->tid, "SigCgt:", number);
+		return signal_in_set(tracee->tid, "SigCgt", number);
 	}
 	if (!known->known || known->actions != n)
-		*known = (struct caught_signals){true, n, read_set(tracee->tid, "SigCgt:"), 0, 0};
+		*known = (struct caught_signals){true, n, read_set(tracee->tid, "SigCgt"), 0, 0};
 	if (known->delivered & bit && !(known->kept & bit)) {
-		known->caught = read_set(tracee->tid, "SigCgt:");
+		known->caught = read_set(tracee->tid, "SigCgt");
 		known->kept |= known->caught & bit;
 	}
 	known->delivered |= known->caught & bit;

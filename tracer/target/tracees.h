@@ -60,7 +60,7 @@ bool signal_is_sent(const siginfo_t *info);
 
 /* Whether the program has a handler for that signal. */
 bool tracee_handles(struct tracee *tracee, int number);
-/* Whether a signal is in a set of the kernel's ("SigBlk:", "SigPnd:", "SigCgt:" of
+/* Whether a signal is in a set of the kernel's ("SigBlk", "SigPnd", "SigCgt" of
  * /proc/PID/status).  What is read there is what holds now: ptrace would show the mask that a
  * sigsuspend is to restore. */
 bool signal_in_set(pid_t tid, const char *name, int number);

@@ -15,7 +15,6 @@ struct pmu_run {
 	const struct pmu_plan *plan;
 	struct counters *counters; /* NULL: only the memory's bytes are counted */
 	struct pmu_memory *memory; /* or NULL */
-	struct sample_log *log;    /* the sampler's; NULL before its first round */
 	const struct sampler *sampler;
 	uint32_t event_of[EVENT_GROUPS_MAX]; /* of the plan, by the index in `counters` */
 	size_t n;
@@ -59,19 +58,11 @@ static size_t list_events(struct pmu_run *run, struct counter_event events[EVENT
 	return run->n;
 }
 
-static void take(void *context, const struct counter_sample *sample)
+static void drain(void *context, struct sampler *sampler)
 {
 	struct pmu_run *run = context;
-	sample_log_counter(run->log, run->sampler, sample);
-}
-
-static void drain(void *context, struct sample_log *log, const struct sampler *sampler)
-{
-	struct pmu_run *run = context;
-	run->log = log;
-	run->sampler = sampler;
 	if (run->counters)
-		counters_drain(run->counters, take, run);
+		counters_drain(run->counters, sample_log_counter, sampler);
 	pmu_memory_tick(run->memory);
 }
 
@@ -85,6 +76,7 @@ struct rf_error *pmu_run_start(const struct perf_source *source, const struct pm
 	if (!run)
 		return rf_error_no_memory();
 	run->plan = plan;
+	run->sampler = sampler;
 	const struct counter_options options = {.pid = pid,
 						.n_cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF),
 						.first_only = first_only};
@@ -98,7 +90,8 @@ struct rf_error *pmu_run_start(const struct perf_source *source, const struct pm
 		pmu_run_destroy(run);
 		return error;
 	}
-	sampler_set_drain(sampler, drain, run);
+	sampler->drain = drain;
+	sampler->drain_context = run;
 	*out = run;
 	return NULL;
 }
@@ -218,8 +211,8 @@ static int compare_places(const void *a, const void *b)
 static struct rf_error *save_places(struct pmu_run *run, uint32_t first, const double *scales,
 				    struct profile *profile)
 {
-	size_t n = 0;
-	const struct counter_place *places = run->log ? sample_log_counters(run->log, &n) : NULL;
+	size_t n;
+	const struct counter_place *places = sample_log_counters(run->sampler->log, &n);
 	struct counter_place *sorted = malloc((n + 1) * sizeof(*sorted));
 	bool done = sorted;
 	if (done && n)
@@ -260,6 +253,6 @@ struct rf_error *pmu_run_save(struct pmu_run *run, struct profile *profile)
 	if (losses.lost || losses.broken || losses.unknown)
 		profile_set_fact(profile, "counter_samples_lost", "%" PRIu64,
 				 losses.lost + losses.broken + losses.unknown);
-	profile_set_fact(profile, "counter_groups", "%zu", counters_groups(run->counters)->n);
+	profile_set_fact(profile, "counter_groups", "%zu", run->counters->groups.n);
 	return save_unused(run->plan, profile);
 }

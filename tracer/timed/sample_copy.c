@@ -37,28 +37,21 @@ static uint32_t move_place(const struct profile *from, uint32_t module, uint64_t
 	return moved;
 }
 
-static struct rf_error *copy_modules(const struct profile *from, struct profile *to,
-				     struct rows *rows)
+static struct rf_error *copy_names(const struct profile *from, struct profile *to,
+				   struct rows *rows)
 {
-	for (size_t i = 0; i < from->n_modules; i++) {
+	bool done = true;
+	for (size_t i = 0; i < from->n_modules && done; i++) {
 		const struct profile_module *row = &from->modules[i];
 		rows->modules[i] = profile_module(to, row->path, row->build_id);
-		if (rows->modules[i] == PROFILE_NONE)
-			return rf_error_no_memory();
+		done = rows->modules[i] != PROFILE_NONE;
 	}
-	return NULL;
-}
-
-static struct rf_error *copy_threads(const struct profile *from, struct profile *to,
-				     struct rows *rows)
-{
-	for (size_t i = 0; i < from->n_threads; i++) {
+	for (size_t i = 0; i < from->n_threads && done; i++) {
 		const struct profile_thread *row = &from->threads[i];
 		rows->threads[i] = profile_thread(to, RUN_TIMED, row->pid, row->tid, row->name);
-		if (rows->threads[i] == PROFILE_NONE)
-			return rf_error_no_memory();
+		done = rows->threads[i] != PROFILE_NONE;
 	}
-	return NULL;
+	return done ? NULL : rf_error_no_memory();
 }
 
 static struct rf_error *copy_process(const struct profile *from, const struct profile_process *row,
@@ -80,15 +73,6 @@ static struct rf_error *copy_process(const struct profile *from, const struct pr
 	process->end_ns = since(start, row->end_ns);
 	profile_process_command(to, copy, row->command);
 	return NULL;
-}
-
-static struct rf_error *copy_processes(const struct profile *from, struct profile *to,
-				       const struct rows *rows, uint64_t start)
-{
-	struct rf_error *error = NULL;
-	for (size_t i = 0; i < from->n_processes && !error; i++)
-		error = copy_process(from, &from->processes[i], to, rows, start);
-	return error;
 }
 
 static struct rf_error *copy_frames(const struct profile *from, struct profile *to,
@@ -146,11 +130,9 @@ static struct rf_error *copy_all(struct played *played, uint64_t start, struct p
 	const struct profile *from = played->profile;
 	if (!rows->modules || !rows->threads || !rows->frames)
 		return rf_error_no_memory();
-	struct rf_error *error = copy_modules(from, to, rows);
-	if (!error)
-		error = copy_threads(from, to, rows);
-	if (!error)
-		error = copy_processes(from, to, rows, start);
+	struct rf_error *error = copy_names(from, to, rows);
+	for (size_t i = 0; i < from->n_processes && !error; i++)
+		error = copy_process(from, &from->processes[i], to, rows, start);
 	if (!error)
 		error = copy_frames(from, to, rows);
 	if (!error)

@@ -9,8 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Samples as dense as the kernel's limits allow with something to spare; not a round number, as the
@@ -22,15 +20,13 @@ enum { PAIRS = 9, RING_PAGES = 32 };
 /* An event on this thread with its ring. */
 struct probe {
 	int event;
-	void *mapping;
-	size_t size;
 	struct perf_ring *ring;
 };
 
 static void close_probe(struct probe *probe)
 {
-	if (probe->mapping != MAP_FAILED)
-		munmap(probe->mapping, probe->size);
+	if (probe->ring)
+		perf_ring_unmap(&perf_source_kernel, probe->ring);
 	if (probe->event >= 0)
 		close(probe->event);
 	free(probe->ring);
@@ -44,17 +40,11 @@ static bool open_probe(struct probe *probe, const struct perf_event_attr *like)
 	attr.inherit = attr.enable_on_exec = 0;
 	/* nothing but samples; and older kernels refuse build ids */
 	attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.comm_exec = attr.task = 0;
-	*probe = (struct probe){.mapping = MAP_FAILED,
-				.size = (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE)};
-	probe->event = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (probe->event >= 0)
-		probe->mapping = mmap(NULL, probe->size, PROT_READ | PROT_WRITE, MAP_SHARED,
-				      probe->event, 0);
-	probe->ring = malloc(sizeof(*probe->ring));
-	if (probe->ring && probe->mapping != MAP_FAILED) {
-		perf_ring_init(probe->ring, probe->mapping, probe->size);
+	*probe = (struct probe){.event = perf_source_kernel.open(NULL, &attr, 0, -1, -1),
+				.ring = calloc(1, sizeof(*probe->ring))};
+	if (probe->ring && probe->event >= 0 &&
+	    perf_ring_map(&perf_source_kernel, probe->event, RING_PAGES, probe->ring))
 		return true;
-	}
 	close_probe(probe);
 	return false;
 }

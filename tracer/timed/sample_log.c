@@ -11,8 +11,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Beyond this the raw samples are played while the program runs. */
+static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
+
 struct sample_log {
-	size_t limit;
 	struct event *events;
 	size_t n_events, cap_events;
 	uint32_t n_arrived;
@@ -28,12 +30,11 @@ struct sample_log {
 	uint8_t stack[UINT16_MAX + 1];
 };
 
-struct sample_log *sample_log_create(size_t limit)
+struct sample_log *sample_log_create(void)
 {
 	struct sample_log *log = calloc(1, sizeof(*log));
 	if (!log)
 		return NULL;
-	log->limit = limit;
 	log->store = sample_store_create();
 	log->files = module_files_create();
 	log->names = perf_maps_create();
@@ -103,9 +104,9 @@ static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 	add_event(log, record, &event);
 }
 
-void sample_log_counter(struct sample_log *log, const struct sampler *sampler,
-			const struct counter_sample *sample)
+void sample_log_counter(void *context, const struct counter_sample *sample)
 {
+	const struct sampler *sampler = context;
 	const struct perf_record record = {.time = sample->time,
 					   .pid = sample->pid,
 					   .tid = sample->tid};
@@ -117,7 +118,7 @@ void sample_log_counter(struct sample_log *log, const struct sampler *sampler,
 			     : sample->ip;
 	event.counter.period = sample->period;
 	event.counter.event = sample->event;
-	add_event(log, &record, &event);
+	add_event(sampler->log, &record, &event);
 }
 
 static void arrive_mapping(struct sample_log *log, const struct perf_record *record)
@@ -127,7 +128,7 @@ static void arrive_mapping(struct sample_log *log, const struct perf_record *rec
 		.mapping = {record->start, record->start + record->length, record->file_offset,
 			    module_files_get(log->files, record)},
 	};
-	if (event.mapping.file && sample_player_is_anonymous(event.mapping.file))
+	if (event.mapping.file && event.mapping.file->is_anonymous)
 		perf_maps_watch(log->names, record->pid);
 	if (event.mapping.file)
 		add_event(log, record, &event);
@@ -152,9 +153,9 @@ static bool is_of_process(uint32_t type)
 	       type == PERF_RECORD_COMM || type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT;
 }
 
-void sample_log_record(struct sample_log *log, const struct sampler *sampler,
-		       const struct perf_record *record)
+void sample_log_record(const struct sampler *sampler, const struct perf_record *record)
 {
+	struct sample_log *log = sampler->log;
 	struct event event = {.kind = record->type == PERF_RECORD_EXIT ? EVENT_EXIT : EVENT_FORK};
 	if (sampler->only_pid && record->pid != sampler->only_pid && is_of_process(record->type))
 		return;
@@ -243,7 +244,7 @@ static void play_until(struct sample_log *log, uint64_t until)
 void sample_log_complete_until(struct sample_log *log, uint64_t time)
 {
 	perf_maps_look(log->names);
-	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) > log->limit)
+	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) > SAMPLE_MEMORY)
 		play_until(log, time);
 }
 

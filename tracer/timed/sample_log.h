@@ -16,18 +16,15 @@
 #include <stdint.h>
 
 struct sample_log;
-/* `limit` is the memory for raw samples in bytes; beyond it they are played while the run goes
- * on. */
-struct sample_log *sample_log_create(size_t limit);
+struct sample_log *sample_log_create(void);
 void sample_log_destroy(struct sample_log *log);
 
-/* Takes a record in.  `sampler` gives the address map of --once. */
-void sample_log_record(struct sample_log *log, const struct sampler *sampler,
-		       const struct perf_record *record);
+/* Takes a record into the log of `sampler`, which gives the address map of --once. */
+void sample_log_record(const struct sampler *sampler, const struct perf_record *record);
 /* Takes in a sample of a hardware counter: played among the others, so that its place is that of
- * the code which was mapped then; without its callers. */
-void sample_log_counter(struct sample_log *log, const struct sampler *sampler,
-			const struct counter_sample *sample);
+ * the code which was mapped then; without its callers.  A counter_sample_fn; `sampler`: struct
+ * sampler. */
+void sample_log_counter(void *sampler, const struct counter_sample *sample);
 /* Says that every record before `time` has arrived: a chance to play when memory is full. */
 void sample_log_complete_until(struct sample_log *log, uint64_t time);
 

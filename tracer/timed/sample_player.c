@@ -49,11 +49,6 @@ struct played *sample_player_result(struct sample_player *player)
 	return &player->played;
 }
 
-bool sample_player_is_anonymous(const struct module_file *file)
-{
-	return strcmp(file->path, "[anon]") == 0;
-}
-
 /* --- processes and threads --- */
 
 /* Names of threads go by the last one seen; a new thread has its parent's. */
@@ -193,7 +188,7 @@ static uint32_t place_of(struct sample_player *player, uint32_t pid, uint64_t ad
 	*offset = mapping ? mapping_offset(mapping, address) : address;
 	if (!mapping)
 		return profile_module(profile, unmapped_name(address), "");
-	if (sample_player_is_anonymous(mapping->file))
+	if (mapping->file->is_anonymous)
 		return made_at_run_time(player, pid, address, offset);
 	return profile_module(profile, mapping->file->path, mapping->file->build_id);
 }

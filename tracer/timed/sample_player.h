@@ -6,7 +6,6 @@
 #include "tracer/process/mappings.h"
 #include "tracer/timed/sample_store.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum event_kind {
@@ -67,6 +66,3 @@ struct rf_error *sample_player_play(struct sample_player *player, const struct e
 
 /* What has been played; valid until the player is destroyed. */
 struct played *sample_player_result(struct sample_player *player);
-
-/* Memory that only the program made, without a file. */
-bool sample_player_is_anonymous(const struct module_file *file);

@@ -92,6 +92,14 @@ static uint32_t chunk_number(struct sample_store *store, const struct chunk *chu
 	return (uint32_t)store->n_chunks - 1;
 }
 
+/* The bytes of a stack from `done` on that lie in one chunk, and where in it. */
+static size_t part_of(const struct raw_sample *sample, size_t done, size_t *skip)
+{
+	*skip = (sample->regs.sp + done) % CHUNK_SIZE;
+	const size_t room = CHUNK_SIZE - *skip, left = sample->stack_size - done;
+	return room < left ? room : left;
+}
+
 uint32_t sample_store_add(struct sample_store *store, const struct raw_sample *sample,
 			  const uint8_t *stack)
 {
@@ -101,10 +109,7 @@ uint32_t sample_store_add(struct sample_store *store, const struct raw_sample *s
 		return UINT32_MAX;
 	for (size_t done = 0; done < sample->stack_size;) {
 		struct chunk chunk = {0};
-		size_t skip = (sample->regs.sp + done) % CHUNK_SIZE;
-		size_t part = CHUNK_SIZE - skip;
-		if (part > sample->stack_size - done)
-			part = sample->stack_size - done;
+		size_t skip, part = part_of(sample, done, &skip);
 		memcpy(chunk.bytes + skip, stack + done, part);
 		uint32_t number = chunk_number(store, &chunk);
 		if (number == UINT32_MAX || !rf_array_push(store->references, store->n_references,
@@ -123,10 +128,7 @@ void sample_store_get(const struct sample_store *store, uint32_t number, struct 
 	*sample = store->samples[number];
 	size_t reference = sample->first_chunk;
 	for (size_t done = 0; done < sample->stack_size; reference++) {
-		size_t skip = (sample->regs.sp + done) % CHUNK_SIZE;
-		size_t part = CHUNK_SIZE - skip;
-		if (part > sample->stack_size - done)
-			part = sample->stack_size - done;
+		size_t skip, part = part_of(sample, done, &skip);
 		memcpy(stack + done, store->chunks[store->references[reference]].bytes + skip,
 		       part);
 		done += part;

@@ -1,19 +1,47 @@
-/* What callers set of a sampler before it starts, whatever its backend. */
+/* What all samplers have: a log, and a thread that reads rings into it until it is stopped. */
 #include "tracer/timed/sampler.h"
 
-void sampler_set_first_only(struct sampler *sampler)
+#include "base/thread.h"
+#include "tracer/timed/sample_log.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+bool sampler_init(struct sampler *sampler)
 {
-	sampler->first_only = true;
+	sampler->stop = -1;
+	sampler->log = sample_log_create();
+	return sampler->log;
 }
 
-void sampler_set_map(struct sampler *sampler, sampler_map_fn *map, void *context)
+struct rf_error *sampler_start_reader(struct sampler *sampler, pid_t pid, void *(*run)(void *))
 {
-	sampler->map = map;
-	sampler->map_context = context;
+	if (sampler->first_only)
+		sampler->only_pid = (uint32_t)pid;
+	sampler->stop = eventfd(0, EFD_CLOEXEC);
+	if (sampler->stop < 0)
+		return rf_error_errno(RF_EINTERNAL, errno, NULL, "cannot make an event descriptor");
+	const int errnum = thread_start(&sampler->reader, run, sampler);
+	if (errnum)
+		return rf_error_errno(RF_EINTERNAL, errnum, NULL, "cannot start a thread");
+	sampler->reading = true;
+	return NULL;
 }
 
-void sampler_set_drain(struct sampler *sampler, sampler_drain_fn *drain, void *context)
+void sampler_stop_reader(struct sampler *sampler)
 {
-	sampler->drain = drain;
-	sampler->drain_context = context;
+	if (!sampler->reading)
+		return;
+	eventfd_write(sampler->stop, 1);
+	pthread_join(sampler->reader, NULL);
+	sampler->reading = false;
+}
+
+void sampler_deinit(struct sampler *sampler)
+{
+	sampler_stop_reader(sampler);
+	if (sampler->stop >= 0)
+		close(sampler->stop);
+	sample_log_destroy(sampler->log);
 }

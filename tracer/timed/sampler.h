@@ -6,11 +6,11 @@
 #include "base/error.h"
 #include "profile/profile.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What each backend's own struct begins with. */
 struct sampler;
 
 struct sampler_ops {
@@ -20,7 +20,7 @@ struct sampler_ops {
 	struct rf_error *(*probe)(void);
 	/* Environment for the child: may add or change strings (sampler_timer: LD_PRELOAD with the
 	 * shim prepended to what is there).  `envp` is NULL-terminated; returns a new array whose
-	 * strings live as long as the sampler, or NULL for "unchanged". */
+	 * strings live as long as the sampler, or NULL for "unchanged".  NULL: it needs none. */
 	char **(*environment)(struct sampler *sampler, char **envp);
 	/* `pid` is forked and waits before its execve; sampling starts at the execve (sampler_perf:
 	 * enable_on_exec, inherit).  Starts a reader thread of its own. */
@@ -37,22 +37,32 @@ extern const struct sampler_ops sampler_perf, sampler_timer;
 /* For a counted run with --once: where sample addresses lie in rfprof's code cache, `map` gives
  * the program's own address (0: unknown, drop the frame).  Set before start. */
 typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address);
-/* --no-children: the processes that the program starts are not sampled.  Set before start. */
-void sampler_set_first_only(struct sampler *sampler);
-void sampler_set_map(struct sampler *sampler, sampler_map_fn *map, void *context);
 
 /* Samples of hardware counters (pmu/counters.h) beside those of time: the sampler's thread calls
  * `drain` each 10 ms, and finish calls it a last time; it hands what it has to sample_log_counter.
  * sampler_perf only.  Set before start. */
 struct sample_log;
-typedef void sampler_drain_fn(void *context, struct sample_log *log, const struct sampler *sampler);
-void sampler_set_drain(struct sampler *sampler, sampler_drain_fn *drain, void *context);
-
+typedef void sampler_drain_fn(void *context, struct sampler *sampler);
+/* What each backend's own struct begins with.  Callers set the first of it before start. */
 struct sampler {
 	sampler_map_fn *map;
 	void *map_context;
 	sampler_drain_fn *drain;
 	void *drain_context;
+	bool first_only; /* --no-children: the processes that the program starts are not sampled */
+	/* Of the backends. */
 	uint32_t only_pid; /* records of other processes are left out; 0: none is */
-	bool first_only;
+	struct sample_log *log;
+	int stop; /* readable: the reader ends */
+	bool reading;
+	pthread_t reader;
 };
+
+/* Makes the log; false: no memory. */
+bool sampler_init(struct sampler *sampler);
+/* Starts the thread that reads until `stop` is readable; of all processes, or with first_only of
+ * `pid` alone. */
+struct rf_error *sampler_start_reader(struct sampler *sampler, pid_t pid, void *(*run)(void *));
+void sampler_stop_reader(struct sampler *sampler);
+/* Stops the reader and frees the log. */
+void sampler_deinit(struct sampler *sampler);

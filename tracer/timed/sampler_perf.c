@@ -11,27 +11,19 @@
  * seen to cost 14 us in a virtual machine, 1.4 % of a period of 1 ms.  (A change of the period by
  * PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE
  * and _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
+#include "base/array.h"
 #include "base/clock.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/perf/refusal.h"
 #include "tracer/timed/sample_cost.h"
 #include "tracer/timed/sample_log.h"
 
-#include "base/array.h"
-#include "base/thread.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,37 +45,27 @@ enum { STACK_BYTES = 4096 };
  * page per CPU; root may have more.  Tried from the largest on. */
 enum { MAX_RING_PAGES = 256, MIN_RING_PAGES = 8 };
 
-/* Beyond this the raw samples are unwound while the program runs. */
-static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
-
 /* The reader wakes at least this often: soon at first, so that files are opened before a short
  * program can delete them.  Rings that are drained besides wake nobody. */
 enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100 };
 
 struct cpu_events {
 	int events[STAGES]; /* descriptors or -1; the last one has the ring */
-	void *mapping;
-	size_t mapping_size;
 	uint64_t n_samples; /* of this stage */
 	struct perf_ring ring;
 };
 
 struct perf_sampler {
 	struct sampler base;
-	struct sample_log *log;
 	struct cpu_events **cpus;
 	size_t n_cpus, cap_cpus;
 	struct pollfd *polls; /* n_cpus rings and the stop event */
-	int stop;
 	int stage;
-	bool reading, raised_limit;
-	pthread_t reader;
-	struct rlimit old_limit;
 };
 
 static int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
-	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return perf_source_kernel.open(NULL, attr, pid, cpu, -1);
 }
 
 static struct perf_event_attr event_attributes(uint64_t period)
@@ -147,8 +129,7 @@ static struct rf_error *perf_probe(void)
 
 static void cpu_events_destroy(struct cpu_events *cpu)
 {
-	if (cpu->mapping != MAP_FAILED)
-		munmap(cpu->mapping, cpu->mapping_size);
+	perf_ring_unmap(&perf_source_kernel, &cpu->ring);
 	for (int i = 0; i < STAGES; i++)
 		if (cpu->events[i] >= 0)
 			close(cpu->events[i]);
@@ -177,7 +158,6 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 		return rf_error_no_memory();
 	for (int i = 0; i < STAGES; i++)
 		cpu->events[i] = -1;
-	cpu->mapping = MAP_FAILED;
 	struct rf_error *error = open_events(cpu, pid, number, sampler->base.first_only);
 	if (error && error->errnum == ENODEV) { /* went off line */
 		rf_error_destroy(error);
@@ -191,17 +171,8 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 	return error;
 }
 
-/* Three descriptors for each CPU of a large machine are more than the usual soft limit of 1,024.
- * The program has been forked before: it keeps its own limit. */
-static void raise_descriptor_limit(struct perf_sampler *sampler)
-{
-	if (getrlimit(RLIMIT_NOFILE, &sampler->old_limit) != 0)
-		return;
-	struct rlimit limit = sampler->old_limit;
-	limit.rlim_cur = limit.rlim_max;
-	sampler->raised_limit = setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
+/* Three descriptors for each CPU of a large machine are more than the usual soft limit of 1,024:
+ * launch_start has raised it. */
 static struct rf_error *open_all_cpus(struct perf_sampler *sampler, pid_t pid)
 {
 	/* Events on CPUs that are off line are refused with ENODEV. */
@@ -214,24 +185,12 @@ static struct rf_error *open_all_cpus(struct perf_sampler *sampler, pid_t pid)
 	return sampler->n_cpus ? NULL : refused(ENODEV);
 }
 
-static void unmap_ring(struct cpu_events *cpu)
+static bool map_rings(struct perf_sampler *sampler, size_t pages)
 {
-	if (cpu->mapping != MAP_FAILED)
-		munmap(cpu->mapping, cpu->mapping_size);
-	cpu->mapping = MAP_FAILED;
-}
-
-static bool map_rings(struct perf_sampler *sampler, size_t mapping_size)
-{
-	for (size_t i = 0; i < sampler->n_cpus; i++) {
-		struct cpu_events *cpu = sampler->cpus[i];
-		cpu->mapping_size = mapping_size;
-		cpu->mapping = mmap(NULL, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-				    cpu->events[LAST_STAGE], 0);
-		if (cpu->mapping == MAP_FAILED)
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		if (!perf_ring_map(&perf_source_kernel, sampler->cpus[i]->events[LAST_STAGE], pages,
+				   &sampler->cpus[i]->ring))
 			return false;
-		perf_ring_init(&cpu->ring, cpu->mapping, mapping_size);
-	}
 	return true;
 }
 
@@ -239,13 +198,12 @@ static bool map_rings(struct perf_sampler *sampler, size_t mapping_size)
  * a large one for the first CPU leaves nothing for the last. */
 static struct rf_error *map_largest_rings(struct perf_sampler *sampler)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	for (size_t n = MAX_RING_PAGES; n >= MIN_RING_PAGES; n /= 2) {
-		if (map_rings(sampler, (n + 1) * page))
+		if (map_rings(sampler, n))
 			return NULL;
 		const int errnum = errno;
 		for (size_t i = 0; i < sampler->n_cpus; i++)
-			unmap_ring(sampler->cpus[i]);
+			perf_ring_unmap(&perf_source_kernel, &sampler->cpus[i]->ring);
 		errno = errnum;
 	}
 	return refusal_here(errno, REFUSED_RING, "the samples of cpu-clock");
@@ -275,12 +233,12 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 	struct read_context *context = opaque;
 	struct perf_record record;
 	if (!perf_record_parse(bytes, size, &record)) {
-		sample_log_lost(context->sampler->log, 1);
+		sample_log_lost(context->sampler->base.log, 1);
 		return;
 	}
 	if (record.type == PERF_RECORD_SAMPLE)
 		context->cpu->n_samples++;
-	sample_log_record(context->sampler->log, &context->sampler->base, &record);
+	sample_log_record(&context->sampler->base, &record);
 }
 
 static void drain(struct perf_sampler *sampler)
@@ -290,7 +248,7 @@ static void drain(struct perf_sampler *sampler)
 		perf_ring_read(&sampler->cpus[i]->ring, take_record, &context);
 	}
 	if (sampler->base.drain)
-		sampler->base.drain(sampler->base.drain_context, sampler->log, &sampler->base);
+		sampler->base.drain(sampler->base.drain_context, &sampler->base);
 }
 
 /* The event of the next stage starts first: mappings are reported without a gap, and its first
@@ -315,6 +273,9 @@ static void *read_rings(void *opaque)
 {
 	struct perf_sampler *sampler = opaque;
 	struct pollfd *stop = &sampler->polls[sampler->n_cpus];
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		sampler->polls[i] = (struct pollfd){sampler->cpus[i]->events[0], POLLIN, 0};
+	*stop = (struct pollfd){sampler->base.stop, POLLIN, 0};
 	for (unsigned round = 0; !(stop->revents & POLLIN); round++) {
 		int timeout = round < FIRST_POLLS || sampler->base.drain ? POLL_FIRST_MS : POLL_MS;
 		poll(sampler->polls, sampler->n_cpus + 1, timeout);
@@ -322,38 +283,13 @@ static void *read_rings(void *opaque)
 		drain(sampler);
 		end_stage(sampler);
 		/* All that was written before this round began has now been read. */
-		sample_log_complete_until(sampler->log, before);
+		sample_log_complete_until(sampler->base.log, before);
 		/* The first program of the run has ended; its children may go on. */
 		for (size_t i = 0; i < sampler->n_cpus; i++)
 			if (sampler->polls[i].revents & (POLLHUP | POLLERR))
 				sampler->polls[i].fd = -1;
 	}
 	return NULL;
-}
-
-static struct rf_error *start_reader(struct perf_sampler *sampler)
-{
-	sampler->polls = calloc(sampler->n_cpus + 1, sizeof(*sampler->polls));
-	sampler->stop = eventfd(0, EFD_CLOEXEC);
-	if (!sampler->polls || sampler->stop < 0)
-		return rf_error_no_memory();
-	for (size_t i = 0; i < sampler->n_cpus; i++)
-		sampler->polls[i] = (struct pollfd){sampler->cpus[i]->events[0], POLLIN, 0};
-	sampler->polls[sampler->n_cpus] = (struct pollfd){sampler->stop, POLLIN, 0};
-	const int errnum = thread_start(&sampler->reader, read_rings, sampler);
-	if (errnum)
-		return rf_error_errno(RF_EINTERNAL, errnum, NULL, "cannot start a thread");
-	sampler->reading = true;
-	return NULL;
-}
-
-static void stop_reader(struct perf_sampler *sampler)
-{
-	if (!sampler->reading)
-		return;
-	eventfd_write(sampler->stop, 1);
-	pthread_join(sampler->reader, NULL);
-	sampler->reading = false;
 }
 
 /* --- the table of functions --- */
@@ -363,31 +299,24 @@ static struct sampler *perf_create(void)
 	struct perf_sampler *sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
 		return NULL;
-	sampler->stop = -1;
-	sampler->log = sample_log_create(SAMPLE_MEMORY);
-	if (sampler->log)
+	if (sampler_init(&sampler->base))
 		return &sampler->base;
 	free(sampler);
-	return NULL;
-}
-
-static char **perf_environment(struct sampler *base, char **envp)
-{
 	return NULL;
 }
 
 static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
-	if (base->first_only)
-		base->only_pid = (uint32_t)pid;
-	raise_descriptor_limit(sampler);
 	struct rf_error *error = open_all_cpus(sampler, pid);
 	if (!error)
 		error = map_largest_rings(sampler);
 	if (!error)
 		error = share_rings(sampler);
-	return error ? error : start_reader(sampler);
+	sampler->polls = calloc(sampler->n_cpus + 1, sizeof(*sampler->polls));
+	if (!error && !sampler->polls)
+		error = rf_error_no_memory();
+	return error ? error : sampler_start_reader(base, pid, read_rings);
 }
 
 static struct rf_error *perf_finish(struct sampler *base, struct profile *profile)
@@ -396,15 +325,15 @@ static struct rf_error *perf_finish(struct sampler *base, struct profile *profil
 	for (size_t i = 0; i < sampler->n_cpus; i++)
 		for (int stage = 0; stage < STAGES; stage++)
 			ioctl(sampler->cpus[i]->events[stage], PERF_EVENT_IOC_DISABLE, 0);
-	stop_reader(sampler);
+	sampler_stop_reader(base);
 	drain(sampler);
 	for (size_t i = 0; i < sampler->n_cpus; i++)
-		sample_log_lost(sampler->log, sampler->cpus[i]->ring.broken);
+		sample_log_lost(sampler->base.log, sampler->cpus[i]->ring.broken);
 	/* now, so that the program's start need not wait for it */
 	struct perf_event_attr attr = event_attributes(stages[0].period_ns);
 	profile_set_fact(profile, "sample_cost_ns", "%" PRIu64, sample_cost_ns(&attr));
-	return sample_log_finish(sampler->log, sampler_perf.name, stages[sampler->stage].period_ns,
-				 profile);
+	return sample_log_finish(sampler->base.log, sampler_perf.name,
+				 stages[sampler->stage].period_ns, profile);
 }
 
 static void perf_destroy(struct sampler *base)
@@ -412,23 +341,17 @@ static void perf_destroy(struct sampler *base)
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
 	if (!sampler)
 		return;
-	stop_reader(sampler);
+	sampler_deinit(base);
 	for (size_t i = 0; i < sampler->n_cpus; i++)
 		cpu_events_destroy(sampler->cpus[i]);
 	free(sampler->cpus);
 	free(sampler->polls);
-	if (sampler->stop >= 0)
-		close(sampler->stop);
-	if (sampler->raised_limit)
-		setrlimit(RLIMIT_NOFILE, &sampler->old_limit);
-	sample_log_destroy(sampler->log);
 	free(sampler);
 }
 
 const struct sampler_ops sampler_perf = {
 	.name = "perf cpu-clock",
 	.probe = perf_probe,
-	.environment = perf_environment,
 	.start = perf_start,
 	.finish = perf_finish,
 	.destroy = perf_destroy,

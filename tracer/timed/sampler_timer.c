@@ -1,20 +1,16 @@
 /* Samples by the preloaded shim, for systems that refuse perf_event_open: see
  * preload/shim_protocol.h for the shared file and preload/shim_timer.c for the timers. */
 #include "base/clock.h"
-#include "base/thread.h"
 #include "preload/shim_protocol.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/timed/sample_log.h"
-#include "tracer/timed/shim_path.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,20 +26,14 @@ enum { POLL_MS = 10, ROUNDS_PER_REAP = 50 };
  * the program uses it nevertheless the shim keeps both apart. */
 enum { SIGNAL_BELOW_MAX = 3 };
 
-static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
-
 struct timer_sampler {
 	struct sampler base;
-	struct sample_log *log;
 	int file; /* memfd, open until the end: programs open it by its path in /proc */
 	struct shim_header *header;
 	char **environment;
 	char *preload, *variable;
 	uint64_t lost_seen[SHIM_SLOTS];
 	struct perf_ring ring;
-	int stop;
-	bool reading;
-	pthread_t reader;
 };
 
 /* --- the shared file --- */
@@ -89,9 +79,9 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 	struct timer_sampler *sampler = opaque;
 	struct perf_record record;
 	if (perf_record_parse(bytes, size, &record))
-		sample_log_record(sampler->log, &sampler->base, &record);
+		sample_log_record(&sampler->base, &record);
 	else
-		sample_log_lost(sampler->log, 1);
+		sample_log_lost(sampler->base.log, 1);
 }
 
 static void read_slot(struct timer_sampler *sampler, unsigned number)
@@ -105,7 +95,7 @@ static void read_slot(struct timer_sampler *sampler, unsigned number)
 	ring->shared = true;
 	perf_ring_read(ring, take_record, sampler);
 	uint64_t lost = __atomic_load_n(&slot->lost, __ATOMIC_RELAXED);
-	sample_log_lost(sampler->log, lost - sampler->lost_seen[number]);
+	sample_log_lost(sampler->base.log, lost - sampler->lost_seen[number]);
 	sampler->lost_seen[number] = lost;
 }
 
@@ -138,14 +128,58 @@ static void read_slots(struct timer_sampler *sampler, bool reap)
 static void *read_rings(void *opaque)
 {
 	struct timer_sampler *sampler = opaque;
-	struct pollfd stop = {sampler->stop, POLLIN, 0};
+	struct pollfd stop = {sampler->base.stop, POLLIN, 0};
 	for (unsigned round = 1; !(stop.revents & POLLIN); round++) {
 		poll(&stop, 1, POLL_MS);
 		uint64_t before = clock_now_ns();
 		read_slots(sampler, round % ROUNDS_PER_REAP == 0);
-		sample_log_complete_until(sampler->log, before);
+		sample_log_complete_until(sampler->base.log, before);
 	}
 	return NULL;
+}
+
+/* --- the library to preload --- */
+
+static struct rf_error *found(const char *candidate, char **path)
+{
+	*path = strdup(candidate);
+	return *path ? NULL : rf_error_no_memory();
+}
+
+/* Looks for `name` in the folder of this program and the two above. */
+static bool find_above(const char *name, char *candidate, size_t size)
+{
+	char folder[4096];
+	ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	if (n <= 0)
+		return false;
+	folder[n] = '\0';
+	for (int i = 0; i < 3; i++) {
+		char *slash = strrchr(folder, '/');
+		if (!slash)
+			return false;
+		*slash = '\0';
+		snprintf(candidate, size, "%s/%s", folder, name);
+		if (access(candidate, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Finds librfprof_shim.so: $RFPROF_SHIM, else beside this program's build folder (preload/ in one
+ * of the folders above it), else where it is installed.  *path is for free(). */
+static struct rf_error *find_shim(char **path)
+{
+	char candidate[4200];
+	const char *given = getenv("RFPROF_SHIM");
+	if (given && *given)
+		return found(given, path);
+	if (find_above("preload/librfprof_shim.so", candidate, sizeof(candidate)))
+		return found(candidate, path);
+	if (access(SHIM_INSTALLED, R_OK) == 0)
+		return found(SHIM_INSTALLED, path);
+	return rf_error_create(RF_EUNAVAILABLE, "set RFPROF_SHIM to its path",
+			       "librfprof_shim.so is not installed in %s", SHIM_INSTALLED);
 }
 
 /* --- the environment --- */
@@ -178,7 +212,7 @@ static char **timer_environment(struct sampler *base, char **envp)
 	while (envp[n])
 		n++;
 	char *shim = NULL;
-	struct rf_error *error = shim_path_find(&shim);
+	struct rf_error *error = find_shim(&shim);
 	if (error) { /* probe has said so */
 		rf_error_destroy(error);
 		return NULL;
@@ -199,7 +233,7 @@ static char **timer_environment(struct sampler *base, char **envp)
 static struct rf_error *timer_probe(void)
 {
 	char *path;
-	struct rf_error *error = shim_path_find(&path);
+	struct rf_error *error = find_shim(&path);
 	if (!error)
 		free(path);
 	return error;
@@ -212,47 +246,30 @@ static struct sampler *timer_create_sampler(void)
 	struct timer_sampler *sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
 		return NULL;
-	sampler->stop = sampler->file = -1;
-	sampler->log = sample_log_create(SAMPLE_MEMORY);
+	sampler->file = -1;
+	const bool made = sampler_init(&sampler->base);
 	struct rf_error *error = make_file(sampler);
-	if (sampler->log && !error)
+	if (made && !error)
 		return &sampler->base;
 	rf_error_destroy(error);
 	timer_destroy(&sampler->base);
 	return NULL;
 }
 
+/* Children still load the library, and with first_only are not listened to. */
 static struct rf_error *timer_start(struct sampler *base, pid_t pid)
 {
-	struct timer_sampler *sampler = (struct timer_sampler *)base;
-	if (base->first_only) /* children still load the library, and are not listened to */
-		base->only_pid = (uint32_t)pid;
-	sampler->stop = eventfd(0, EFD_CLOEXEC);
-	if (sampler->stop < 0)
-		return rf_error_errno(RF_EINTERNAL, errno, NULL, "cannot make an event descriptor");
-	const int errnum = thread_start(&sampler->reader, read_rings, sampler);
-	if (errnum)
-		return rf_error_errno(RF_EINTERNAL, errnum, NULL, "cannot start a thread");
-	sampler->reading = true;
-	return NULL;
-}
-
-static void stop_reader(struct timer_sampler *sampler)
-{
-	if (!sampler->reading)
-		return;
-	eventfd_write(sampler->stop, 1);
-	pthread_join(sampler->reader, NULL);
-	sampler->reading = false;
+	return sampler_start_reader(base, pid, read_rings);
 }
 
 static struct rf_error *timer_finish(struct sampler *base, struct profile *profile)
 {
 	struct timer_sampler *sampler = (struct timer_sampler *)base;
-	stop_reader(sampler);
+	sampler_stop_reader(base);
 	read_slots(sampler, false);
-	sample_log_lost(sampler->log, sampler->ring.broken);
-	struct rf_error *error = sample_log_finish(sampler->log, sampler_timer.name, 0, profile);
+	sample_log_lost(sampler->base.log, sampler->ring.broken);
+	struct rf_error *error =
+		sample_log_finish(sampler->base.log, sampler_timer.name, 0, profile);
 	if (!error)
 		profile_set_fact(profile, "unsampled_threads", "%u",
 				 __atomic_load_n(&sampler->header->unsampled, __ATOMIC_RELAXED));
@@ -264,17 +281,14 @@ static void timer_destroy(struct sampler *base)
 	struct timer_sampler *sampler = (struct timer_sampler *)base;
 	if (!sampler)
 		return;
-	stop_reader(sampler);
+	sampler_deinit(base);
 	if (sampler->header)
 		munmap(sampler->header, SHIM_FILE_SIZE);
 	if (sampler->file >= 0)
 		close(sampler->file);
-	if (sampler->stop >= 0)
-		close(sampler->stop);
 	free(sampler->environment);
 	free(sampler->preload);
 	free(sampler->variable);
-	sample_log_destroy(sampler->log);
 	free(sampler);
 }
 

@@ -1,7 +1,6 @@
-#include "tracer/doctor/guard.h"
-#include "tracer/doctor/pmu_facts.h"
 #include "tracer/doctor/print.h"
 #include "tracer/doctor/trial.h"
+#include "tracer/perf/small_file.h"
 
 #include "tests/unit/tracer/perf/fixture_root.h"
 #include "tests/unit/tracer/perf/perf_source_fake.h"
@@ -163,7 +162,7 @@ Test(doctor, paranoid)
 	expect("perf_event_paranoid", DOCTOR_MISSING, "4", "of the host");
 	facts.refusal.perfmon = true;
 	expect("perf_event_paranoid", DOCTOR_WORKS, "does not bind", "");
-	facts.refusal.paranoid = REFUSAL_UNKNOWN;
+	facts.refusal.paranoid = SMALL_FILE_UNKNOWN;
 	expect("perf_event_paranoid", DOCTOR_PARTLY, "cannot be read", "CONFIG_PERF_EVENTS");
 	expect_missing("");
 }
@@ -226,7 +225,7 @@ Test(doctor, ptrace)
 		enum doctor_state state;
 		const char *next;
 	} scopes[] = {
-		{REFUSAL_UNKNOWN, DOCTOR_WORKS, ""},
+		{SMALL_FILE_UNKNOWN, DOCTOR_WORKS, ""},
 		{0, DOCTOR_WORKS, ""},
 		{1, DOCTOR_WORKS, ""},
 		{2, DOCTOR_PARTLY, "ptrace_scope=1"},
@@ -358,17 +357,17 @@ Test(doctor, memory_controllers)
 /* A probe that was ended, or did not come to an end, has no facts to speak of. */
 Test(doctor, probes_that_do_not_end)
 {
-	facts.endings[PROBE_TRACING] = (struct doctor_ending){PROBE_DIED, SIGSYS};
+	facts.endings[PROBE_TRACING] = (struct guard_ending){GUARD_DIED, SIGSYS};
 	expect("ptrace", DOCTOR_MISSING, "Bad system call", "sandbox");
 	expect_missing("ptrace");
-	facts.endings[PROBE_TRACING] = (struct doctor_ending){PROBE_LATE, 0};
+	facts.endings[PROBE_TRACING] = (struct guard_ending){GUARD_LATE, 0};
 	expect("ptrace", DOCTOR_MISSING, "no answer in time", "again");
-	facts.endings[PROBE_TRACING] = (struct doctor_ending){PROBE_DONE, 0};
-	facts.endings[PROBE_PMU] = (struct doctor_ending){PROBE_DIED, SIGSYS};
+	facts.endings[PROBE_TRACING] = (struct guard_ending){GUARD_DONE, 0};
+	facts.endings[PROBE_PMU] = (struct guard_ending){GUARD_DIED, SIGSYS};
 	facts.pmu = (struct doctor_pmu){0};
 	expect("PMU", DOCTOR_MISSING, "Bad system call", "sandbox");
 	expect_missing("");
-	facts.endings[PROBE_PERF] = (struct doctor_ending){PROBE_DIED, SIGSYS};
+	facts.endings[PROBE_PERF] = (struct guard_ending){GUARD_DIED, SIGSYS};
 	expect("perf sampler", DOCTOR_MISSING, "Bad system call", "sandbox");
 	expect_missing("perf sampler, locked memory");
 }
@@ -397,11 +396,11 @@ Test(doctor, guard)
 		      0);
 	cr_assert_neq(shared, MAP_FAILED);
 	signal(SIGCHLD, SIG_IGN); /* as it may be handed down */
-	cr_assert_eq(guard_run(set_seven, shared, 60000).how, PROBE_DONE);
+	cr_assert_eq(guard_run(set_seven, shared, 60000).how, GUARD_DONE);
 	cr_assert_eq(*shared, 7);
-	cr_assert_eq(guard_run(never_end, NULL, 20).how, PROBE_LATE);
-	const struct doctor_ending died = guard_run(die, NULL, 60000);
-	cr_assert(died.how == PROBE_DIED && died.signal == SIGSYS);
+	cr_assert_eq(guard_run(never_end, NULL, 20).how, GUARD_LATE);
+	const struct guard_ending died = guard_run(die, NULL, 60000);
+	cr_assert(died.how == GUARD_DIED && died.signal == SIGSYS);
 	munmap(shared, sizeof(*shared));
 }
 
@@ -426,7 +425,7 @@ Test(doctor, system_below_a_root, .fini = fixture_root_remove)
 	setenv("DEBUGINFOD_URLS", "", 1);
 	setenv("PATH", "/nonexistent:/usr/bin:/bin", 1);
 	doctor_read_system(fixture_root, &read);
-	cr_assert(!read.proc && !read.sys && read.ptrace_scope == REFUSAL_UNKNOWN &&
+	cr_assert(!read.proc && !read.sys && read.ptrace_scope == SMALL_FILE_UNKNOWN &&
 		  !read.debuginfod_urls);
 	cr_assert_eq(strncmp(read.kernel, "Linux ", 6), 0, "%s", read.kernel);
 	cr_assert_gt(read.kernel_major, 0);

@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Rings written here byte by byte, in the layout of perf_event_open(2). */
@@ -426,16 +427,29 @@ Test(perf_ring, broken_rings_are_given_up)
 	check_broken(overrun);
 }
 
+static void *map_zeros(void *context, int fd, size_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void unmap_all(void *context, void *mapping, size_t size)
+{
+	*(size_t *)context = size;
+	munmap(mapping, size);
+}
+
 Test(perf_ring, control_page_of_the_kernel)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *mapping = aligned_alloc(page, 3 * page);
-	struct perf_event_mmap_page *control = (struct perf_event_mmap_page *)mapping;
-	memset(mapping, 0, 3 * page);
-	perf_ring_init(&ring, mapping, 3 * page);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), unmapped = 0;
+	const struct perf_source source = {.map = map_zeros,
+					   .unmap = unmap_all,
+					   .context = &unmapped};
+	cr_assert(perf_ring_map(&source, 0, 2, &ring));
+	struct perf_event_mmap_page *control = ring.mapping;
 	cr_assert_eq((void *)ring.head, (void *)&control->data_head);
 	cr_assert_eq((void *)ring.tail, (void *)&control->data_tail);
-	cr_assert_eq((const void *)ring.data, (void *)(mapping + page));
+	cr_assert_eq((const void *)ring.data, (void *)((uint8_t *)control + page));
 	cr_assert_eq(ring.size, 2 * page);
-	free(mapping);
+	perf_ring_unmap(&source, &ring);
+	cr_assert(unmapped == 3 * page && !ring.mapping);
 }

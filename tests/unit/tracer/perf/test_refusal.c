@@ -1,4 +1,5 @@
 #include "tracer/perf/refusal.h"
+#include "tracer/perf/small_file.h"
 
 #include "tests/unit/tracer/perf/fixture_root.h"
 
@@ -201,7 +202,7 @@ Test(refusal, facts_are_read, .fini = fixture_root_remove)
 	struct refusal_facts facts;
 	fixture_root_make();
 	refusal_facts_read(fixture_root, &facts);
-	cr_assert(facts.paranoid == REFUSAL_UNKNOWN && !facts.perfmon && !facts.seccomp &&
+	cr_assert(facts.paranoid == SMALL_FILE_UNKNOWN && !facts.perfmon && !facts.seccomp &&
 		  !facts.container);
 	fixture_put("/proc/sys/kernel/perf_event_paranoid", "-1\n");
 	fixture_put("/proc/sys/kernel/nmi_watchdog", "1\n");

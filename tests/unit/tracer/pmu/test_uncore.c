@@ -1,7 +1,6 @@
 /* Memory's counters, from trees of files as sysfs and resctrl have them. */
 #include "tracer/pmu/resctrl.h"
 #include "tracer/pmu/uncore.h"
-#include "tracer/pmu/uncore_files.h"
 
 #include "tests/unit/tracer/perf/fixture_root.h"
 #include "tests/unit/tracer/perf/perf_source_fake.h"
@@ -174,7 +173,6 @@ static void check_probe(const char *part)
 static void put_counts(const char *first, const char *second)
 {
 	fixture_put(GROUP "mon_data/mon_L3_00/mbm_total_bytes", first);
-	fixture_put(GROUP "mon_data/mon_L3_00/mbm_local_bytes", "10\n");
 	fixture_put(GROUP "mon_data/mon_L3_01/mbm_total_bytes", second);
 }
 
@@ -213,7 +211,7 @@ Test(resctrl, numbers)
 	cr_assert_null(resctrl_group_open(fixture_root, 4711, &group));
 	put_counts("5600\n", "70\n");
 	cr_assert_null(resctrl_group_read(group, &bytes));
-	cr_assert(bytes.total == 670 && bytes.local == 0 && bytes.unavailable == 0);
+	cr_assert(bytes.total == 670 && bytes.unavailable == 0);
 	put_counts("5600\n", "Error\n");
 	cr_assert_null(resctrl_group_read(group, &bytes));
 	cr_assert(bytes.total == 600 && bytes.unavailable == 1);

@@ -3,7 +3,6 @@
 #include "tracer/pmu/counters_read.h"
 
 #include "profile/profile.h"
-#include "tracer/pmu/counter_limits.h"
 #include "tracer/pmu/proof.h"
 #include "tracer/timed/sample_log.h"
 #include "tracer/timed/sampler.h"
@@ -210,24 +209,9 @@ Test(counters_live, several_events_and_their_time, .timeout = 60)
 
 /* --- places --- */
 
-struct drained {
-	struct counters *counters;
-	struct sample_log *log;
-	const struct sampler *sampler;
-};
-
-static void take(void *opaque, const struct counter_sample *sample)
+static void drain(void *counters, struct sampler *sampler)
 {
-	const struct drained *drained = opaque;
-	sample_log_counter(drained->log, drained->sampler, sample);
-}
-
-static void drain(void *opaque, struct sample_log *log, const struct sampler *sampler)
-{
-	struct drained *drained = opaque;
-	drained->log = log;
-	drained->sampler = sampler;
-	counters_drain(drained->counters, take, drained);
+	counters_drain(counters, sample_log_counter, sampler);
 }
 
 struct places {
@@ -262,25 +246,25 @@ static void sum_places(const struct sample_log *log, const struct profile *profi
 static void locate(const char *mode, unsigned pages, uint64_t period, struct places *places)
 {
 	struct run run;
-	struct drained drained = {0};
 	struct counter_event event = page_faults;
 	struct sampler *sampler = sampler_perf.create();
 	struct profile *profile = profile_create();
 	*places = (struct places){0};
 	event.period = period;
 	start(&run, mode, pages);
-	drained.counters = open_for(&run, &event, 1, &no_counters, false);
-	sampler_set_drain(sampler, drain, &drained);
+	struct counters *counters = open_for(&run, &event, 1, &no_counters, false);
+	sampler->drain = drain;
+	sampler->drain_context = counters;
 	assert_ok(sampler_perf.start(sampler, run.pid));
 	finish(&run);
-	counters_disable(drained.counters);
+	counters_disable(counters);
 	assert_ok(sampler_perf.finish(sampler, profile));
-	assert_ok(counters_total(drained.counters, 0, &places->total));
-	places->losses = counters_losses(drained.counters);
+	assert_ok(counters_total(counters, 0, &places->total));
+	places->losses = counters_losses(counters);
 	const double scale = counter_weight(&places->total).scale;
-	sum_places(drained.log, profile, run.text, scale, places);
+	sum_places(sampler->log, profile, run.text, scale, places);
 	sampler_perf.destroy(sampler);
-	counters_destroy(drained.counters);
+	counters_destroy(counters);
 	profile_destroy(profile);
 }
 

@@ -1,12 +1,8 @@
-/* The table of all checks, and what they add up to: the sentence that says what a run will do here.
- * A new check is a row of this table, a function in one of checks_*.c, and a fact in facts.h. */
-#include "tracer/doctor/checks.h"
+/* The table of all checks, and what they add up to: the sentence that says what a run will do
+ * here. */
+#include "tracer/doctor/report.h"
 
-#include "tracer/doctor/checks_caches.h"
-#include "tracer/doctor/checks_counters.h"
-#include "tracer/doctor/checks_system.h"
-#include "tracer/doctor/checks_times.h"
-#include "tracer/doctor/checks_tracing.h"
+#include "tracer/doctor/checks.h"
 #include "tracer/pmu/choice.h"
 
 #include <assert.h>
@@ -47,24 +43,22 @@ _Static_assert(sizeof(checks) / sizeof(*checks) <= DOCTOR_MAX_LINES,
 	       "a report has room for all checks");
 
 /* A probe that has not come to its end says that much. */
-static bool ended_early(const struct doctor_ending *ending, struct doctor_line *line)
+static bool ended_early(const struct guard_ending *ending, struct doctor_line *line)
 {
-	if (ending->how == PROBE_DONE)
+	if (ending->how == GUARD_DONE)
 		return false;
-	if (ending->how == PROBE_LATE) {
+	if (ending->how == GUARD_LATE) {
 		SAY(line->found, "no answer in time");
 		doctor_lacks(line, DOCTOR_MISSING,
 			     "it is taken for missing here; a run may hang as well",
-			     "try again on an idle machine; see the "
-			     "kernel's log");
+			     "try again on an idle machine; see the kernel's log");
 		return true;
 	}
 	const char *name = ending->signal ? sigdescr_np(ending->signal) : NULL;
 	SAY(line->found, "whoever asks is ended: %s", name ? name : "for no reason that is told");
 	doctor_lacks(line, DOCTOR_MISSING,
 		     "it is taken for missing here; a run would be ended, too",
-		     "start rfprof outside of the sandbox "
-		     "that filters system calls");
+		     "start rfprof outside of the sandbox that filters system calls");
 	return true;
 }
 
@@ -90,16 +84,16 @@ static bool has(const struct doctor_report *report, enum doctor_need need)
 
 static bool has_controllers(const struct doctor_facts *facts)
 {
-	const bool uncore = facts->endings[PROBE_UNCORE].how == PROBE_DONE &&
+	const bool uncore = facts->endings[PROBE_UNCORE].how == GUARD_DONE &&
 			    !facts->uncore.there && facts->uncore_complete;
-	return uncore || (facts->endings[PROBE_RESCTRL].how == PROBE_DONE &&
+	return uncore || (facts->endings[PROBE_RESCTRL].how == GUARD_DONE &&
 			  !facts->resctrl.there && facts->resctrl_writable);
 }
 
 static const char *why_no_work(const struct doctor_facts *facts,
 			       const struct doctor_refusal *refusal)
 {
-	if (facts->endings[PROBE_PMU].how != PROBE_DONE)
+	if (facts->endings[PROBE_PMU].how != GUARD_DONE)
 		return "the PMU gives no answer";
 	return refusal->there ? refusal->message : NULL;
 }
@@ -128,10 +122,9 @@ static void say_sentence(const struct doctor_facts *facts, struct doctor_report 
 	    choice.traffic == TRAFFIC_FROM_PMU ? "by the PMU"
 	    : traced                           ? "traced"
 					       : "by nothing");
-	if (choice.work != WORK_FROM_PMU)
+	if (choice.work != WORK_FROM_PMU) {
 		doctor_add_words(report->sentence, sizeof(report->sentence), "; ",
 				 "the PMU is not used: ");
-	if (choice.work != WORK_FROM_PMU) {
 		const char *why =
 			input.work_events == PMU_COMPLETE ? choice.why_work : input.why_no_work;
 		doctor_add_words(report->sentence, sizeof(report->sentence), "",

@@ -1,10 +1,11 @@
-/* A probe in a child with a time limit: whatever becomes of it, rfprof goes on. */
-#include "tracer/doctor/guard.h"
+/* A function in a child with a time limit: whatever becomes of it, rfprof goes on. */
+#include "tracer/launch/guard.h"
 
 #include "base/clock.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,7 +14,6 @@
 /* Never returns.  The child ends with its parent and leaves no core dump. */
 static void in_child(void (*fn)(void *context), void *context, pid_t parent)
 {
-	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setrlimit(RLIMIT_CORE, &(struct rlimit){0});
 	if (getppid() != parent)
@@ -37,25 +37,30 @@ static bool wait_until(pid_t pid, uint64_t deadline, int *status)
 	}
 }
 
-struct doctor_ending guard_run(void (*fn)(void *context), void *context, unsigned limit_ms)
+static struct guard_ending follow(pid_t pid, unsigned limit_ms)
 {
-	const pid_t parent = getpid();
 	int status = 0;
-	signal(SIGCHLD, SIG_DFL); /* ignored, no status could be had */
-	const pid_t pid = fork();
-	if (pid == 0)
-		in_child(fn, context, parent);
-	if (pid < 0) {
-		fn(context);
-		return (struct doctor_ending){.how = PROBE_DONE};
-	}
 	if (!wait_until(pid, clock_now_ns() + limit_ms * 1000000ull, &status)) {
 		kill(pid, SIGKILL);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
-		return (struct doctor_ending){.how = PROBE_LATE};
+		return (struct guard_ending){.how = GUARD_LATE};
 	}
 	if (WIFSIGNALED(status))
-		return (struct doctor_ending){PROBE_DIED, WTERMSIG(status)};
-	return (struct doctor_ending){WEXITSTATUS(status) ? PROBE_DIED : PROBE_DONE, 0};
+		return (struct guard_ending){GUARD_DIED, WTERMSIG(status)};
+	return (struct guard_ending){WEXITSTATUS(status) ? GUARD_DIED : GUARD_DONE, 0};
+}
+
+struct guard_ending guard_run(void (*fn)(void *context), void *context, unsigned limit_ms)
+{
+	const pid_t parent = getpid();
+	/* ignored, no status could be had; programs are started with what is handed down */
+	void (*const handed_down)(int) = signal(SIGCHLD, SIG_DFL);
+	const pid_t pid = fork();
+	if (pid == 0)
+		in_child(fn, context, parent);
+	const struct guard_ending ending =
+		pid < 0 ? (struct guard_ending){.how = GUARD_NO_PROCESS} : follow(pid, limit_ms);
+	signal(SIGCHLD, handed_down);
+	return ending;
 }

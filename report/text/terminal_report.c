@@ -3,7 +3,7 @@
 #include "report/text/terminal_report.h"
 
 #include "base/text.h"
-#include "report/reasons/notes_rows.h"
+#include "report/reasons/notes.h"
 #include "report/reasons/reasons.h"
 #include "report/rows/utf8_locale.h"
 #include "report/text/cells.h"

@@ -6,7 +6,6 @@
 #include "insn/work.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 int64_t flow_add(int64_t a, int64_t b)
 {
@@ -18,7 +17,8 @@ struct rf_error *flow_graph_add(struct flow_graph *graph, const struct profile *
 				uint32_t index, uint32_t from, uint32_t to, int64_t n)
 {
 	const struct profile_block *block = &profile->blocks[index];
-	for (uint32_t at = from; at < to;) {
+	struct rf_error *error = NULL;
+	for (uint32_t at = from; !error && at < to;) {
 		struct work work;
 		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0)
 			break;
@@ -38,11 +38,10 @@ struct rf_error *flow_graph_add(struct flow_graph *graph, const struct profile *
 			.starts_block = at == 0,
 			.loop = PROFILE_NONE,
 		};
-		if (!rf_array_push(graph->nodes, graph->n_nodes, graph->cap_nodes, node))
-			return rf_error_no_memory();
+		error = rf_array_add(graph->nodes, graph->n_nodes, graph->cap_nodes, node);
 		at += work.length;
 	}
-	return NULL;
+	return error;
 }
 
 static int compare_nodes(const void *a, const void *b)
@@ -94,59 +93,33 @@ static bool goes_on(enum branch_kind kind)
 	return kind == BRANCH_NONE || kind == BRANCH_CONDITIONAL;
 }
 
-static void link_backward(struct flow_graph *graph)
-{
-	const size_t n = graph->n_nodes;
-	uint32_t *first = graph->first_edge;
-	for (size_t i = 0; i < n; i++)
-		for (int k = 0; k < 2; k++)
-			if (graph->edges[i].to[k] != FLOW_NONE)
-				first[graph->edges[i].to[k] + 1]++;
-	for (size_t i = 0; i < n; i++)
-		first[i + 1] += first[i];
-	for (size_t i = n; i-- > 0;)
-		for (int k = 0; k < 2; k++)
-			if (graph->edges[i].to[k] != FLOW_NONE)
-				graph->edges_to[--first[graph->edges[i].to[k] + 1]] = (uint32_t)i;
-	/* first[i + 1] is now where node i starts */
-	memmove(first, first + 1, n * sizeof(*first));
-	first[n] = 0;
-	for (size_t i = 0; i < n; i++)
-		for (int k = 0; k < 2; k++)
-			first[n] += graph->edges[i].to[k] != FLOW_NONE;
-}
-
 struct rf_error *flow_graph_link(struct flow_graph *graph)
 {
 	merge_nodes(graph);
 	const size_t n = graph->n_nodes;
-	graph->edges = malloc((n + 1) * sizeof(*graph->edges));
-	graph->first_edge = calloc(n + 2, sizeof(*graph->first_edge));
-	graph->edges_to = malloc((2 * n + 1) * sizeof(*graph->edges_to));
+	graph->to = malloc((2 * n + 1) * sizeof(*graph->to));
 	graph->orphans = malloc((n + 1) * sizeof(*graph->orphans));
-	graph->n_orphans = 0;
-	if (!graph->edges || !graph->first_edge || !graph->edges_to || !graph->orphans)
+	if (!graph->to || !graph->orphans)
 		return rf_error_no_memory();
 	for (size_t i = 0; i < n; i++) {
 		const struct flow_node *node = &graph->nodes[i];
 		bool direct = node->kind == BRANCH_CONDITIONAL || node->kind == BRANCH_JUMP;
-		graph->edges[i] = (struct flow_edges){
-			{goes_on(node->kind) ? node_at(graph, node->offset + node->length)
-					     : FLOW_NONE,
-			 direct ? node_at(graph, node->target) : FLOW_NONE}};
+		graph->to[2 * i] = goes_on(node->kind) ? node_at(graph, node->offset + node->length)
+						       : FLOW_NONE;
+		graph->to[2 * i + 1] = direct ? node_at(graph, node->target) : FLOW_NONE;
 	}
-	link_backward(graph);
-	for (size_t i = 1; i < n; i++) /* the first is the function's entry */
+	struct rf_error *error =
+		by_key_init(&graph->before, n, graph->to, sizeof(*graph->to), 2 * n);
+	for (size_t i = 1; !error && i < n; i++) /* the first is the function's entry */
 		if (flow_n_before(graph, (uint32_t)i) == 0 && graph->nodes[i].starts_block)
 			graph->orphans[graph->n_orphans++] = (uint32_t)i;
-	return NULL;
+	return error;
 }
 
 void flow_graph_clear(struct flow_graph *graph)
 {
-	free(graph->edges);
-	free(graph->first_edge);
-	free(graph->edges_to);
+	free(graph->to);
+	by_key_deinit(&graph->before);
 	free(graph->orphans);
 	*graph = (struct flow_graph){.nodes = graph->nodes, .cap_nodes = graph->cap_nodes};
 }
@@ -161,7 +134,7 @@ void flow_graph_deinit(struct flow_graph *graph)
 bool flow_next(const struct flow_graph *graph, uint32_t from, uint32_t k, uint32_t *to)
 {
 	if (k < 2) {
-		*to = graph->edges[from].to[k];
+		*to = graph->to[2 * (size_t)from + k];
 		return true;
 	}
 	if (graph->nodes[from].kind != BRANCH_INDIRECT || k - 2 >= graph->n_orphans)
@@ -174,7 +147,7 @@ bool flow_edge_count(const struct flow_graph *graph, const struct profile_functi
 		     uint32_t from, uint32_t to, int64_t *n)
 {
 	const struct flow_node *node = &graph->nodes[from];
-	const uint32_t *ways = graph->edges[from].to;
+	const uint32_t *ways = &graph->to[2 * (size_t)from];
 	const uint32_t other = ways[0] == to ? ways[1] : ways[0];
 	*n = node->n;
 	if (node->kind == BRANCH_INDIRECT)

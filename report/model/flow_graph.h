@@ -5,6 +5,7 @@
 
 #include "insn/branch.h"
 #include "profile/profile.h"
+#include "report/model/by_key.h"
 
 #define FLOW_NONE UINT32_MAX /* no node */
 
@@ -19,18 +20,14 @@ struct flow_node {
 	uint32_t loop; /* the innermost, or PROFILE_NONE; for loop_search.c */
 };
 
-/* Up to two ways on from a node; FLOW_NONE: there is none, or it leads out of the function. */
-struct flow_edges {
-	uint32_t to[2];
-};
-
 struct flow_graph {
 	struct flow_node *nodes; /* by their offset */
 	size_t n_nodes, cap_nodes;
-	struct flow_edges *edges;
-	/* the nodes before node i: edges_to[first_edge[i] .. first_edge[i + 1]) */
-	uint32_t *first_edge, *edges_to;
-	uint32_t *orphans; /* what indirect jumps may lead to */
+	/* the two ways on from node i: to[2 i] and to[2 i + 1]; FLOW_NONE: there is none, or it
+	 * leads out of the function */
+	uint32_t *to;
+	struct by_key before; /* the ways that lead to a node, places in `to` */
+	uint32_t *orphans;    /* what indirect jumps may lead to */
 	size_t n_orphans;
 };
 
@@ -51,7 +48,7 @@ bool flow_next(const struct flow_graph *graph, uint32_t from, uint32_t k, uint32
 /* How many edges lead to a node. */
 static inline uint32_t flow_n_before(const struct flow_graph *graph, uint32_t node)
 {
-	return graph->first_edge[node + 1] - graph->first_edge[node];
+	return (uint32_t)(graph->before.first[node + 1] - graph->before.first[node]);
 }
 /* How often control went from one node of the function `f` to the next; false where the counts do
  * not tell. */

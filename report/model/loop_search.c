@@ -25,19 +25,24 @@ struct task {
 	unsigned depth;
 };
 
+/* What the search knows of a node. */
+struct seen {
+	uint32_t number, low; /* number 0: not seen */
+	uint32_t part;        /* stamp of the set that is looked at */
+	uint32_t member;      /* the number of the loop that has last looked at it */
+	bool on_stack;
+};
+
 struct search {
 	struct flow_graph *graph;
 	const struct profile_function *code;
 	struct model_function *function;
-	uint32_t *number, *low; /* per node; number 0: not seen */
-	uint32_t *part;         /* per node: stamp of the set that is looked at */
-	bool *on_stack;
+	struct seen *seen; /* per node */
 	uint32_t *stack;
 	size_t n_stack;
 	struct visit *visits;
 	size_t n_visits;
 	uint32_t next, stamp;
-	uint32_t *member; /* per node: the number of the loop that has last looked at it */
 	uint32_t n_loops;
 	uint32_t *members;
 	size_t n_members, cap_members;
@@ -45,45 +50,12 @@ struct search {
 	size_t n_tasks, cap_tasks;
 };
 
-static bool search_init(struct search *search, struct flow_graph *graph,
-			const struct profile_function *code, struct model_function *function)
-{
-	const size_t n = graph->n_nodes;
-	*search = (struct search){
-		.graph = graph,
-		.code = code,
-		.function = function,
-		.number = calloc(n + 1, sizeof(*search->number)),
-		.low = calloc(n + 1, sizeof(*search->low)),
-		.part = calloc(n + 1, sizeof(*search->part)),
-		.on_stack = calloc(n + 1, sizeof(bool)),
-		.stack = malloc((n + 1) * sizeof(*search->stack)),
-		.visits = malloc((n + 1) * sizeof(*search->visits)),
-		.member = calloc(n + 1, sizeof(*search->member)),
-	};
-	return search->number && search->low && search->part && search->on_stack && search->stack &&
-	       search->visits && search->member;
-}
-
-static void search_deinit(struct search *search)
-{
-	free(search->number);
-	free(search->low);
-	free(search->part);
-	free(search->on_stack);
-	free(search->stack);
-	free(search->visits);
-	free(search->member);
-	free(search->members);
-	free(search->tasks);
-}
-
 /* ---- connected parts ---- */
 
 static void enter(struct search *search, uint32_t node)
 {
-	search->number[node] = search->low[node] = ++search->next;
-	search->on_stack[node] = true;
+	search->seen[node].number = search->seen[node].low = ++search->next;
+	search->seen[node].on_stack = true;
 	search->stack[search->n_stack++] = node;
 	search->visits[search->n_visits++] = (struct visit){node, 0};
 }
@@ -106,9 +78,7 @@ static bool has_edge(const struct flow_graph *graph, uint32_t from, uint32_t to)
 
 static struct rf_error *add_task(struct search *search, const struct task *task)
 {
-	return rf_array_push(search->tasks, search->n_tasks, search->cap_tasks, *task)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(search->tasks, search->n_tasks, search->cap_tasks, *task);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -121,11 +91,11 @@ static int compare_numbers(const void *a, const void *b)
  * knows what. */
 static bool is_entered(const struct search *search, uint32_t node)
 {
+	const struct by_key *before = &search->graph->before;
 	if (node == 0 || flow_n_before(search->graph, node) == 0)
 		return true;
-	for (uint32_t i = search->graph->first_edge[node]; i < search->graph->first_edge[node + 1];
-	     i++)
-		if (search->member[search->graph->edges_to[i]] != search->n_loops)
+	for (size_t i = before->first[node]; i < before->first[node + 1]; i++)
+		if (search->seen[before->items[i] / 2].member != search->n_loops)
 			return true;
 	return false;
 }
@@ -134,12 +104,12 @@ static bool is_entered(const struct search *search, uint32_t node)
  * within.  Members are marked. */
 static int64_t entries_of(const struct search *search, uint32_t header)
 {
+	const struct by_key *before = &search->graph->before;
 	int64_t sums[2] = {0, 0}, n; /* from outside, from within */
 	bool known[2] = {header != 0, true};
-	for (uint32_t i = search->graph->first_edge[header];
-	     i < search->graph->first_edge[header + 1]; i++) {
-		const uint32_t from = search->graph->edges_to[i];
-		const bool within = search->member[from] == search->n_loops;
+	for (size_t i = before->first[header]; i < before->first[header + 1]; i++) {
+		const uint32_t from = before->items[i] / 2;
+		const bool within = search->seen[from].member == search->n_loops;
 		if (flow_edge_count(search->graph, search->code, from, header, &n))
 			sums[within] = flow_add(sums[within], n);
 		else
@@ -158,7 +128,7 @@ static size_t find_header(struct search *search, const uint32_t *members, size_t
 {
 	search->n_loops++;
 	for (size_t i = 0; i < n; i++)
-		search->member[members[i]] = search->n_loops;
+		search->seen[members[i]].member = search->n_loops;
 	for (size_t i = 0; i < n; i++)
 		if (is_entered(search, members[i]))
 			return i;
@@ -203,7 +173,7 @@ static struct rf_error *take_part(struct search *search, const struct task *task
 	uint32_t node;
 	do {
 		node = search->stack[--search->n_stack];
-		search->on_stack[node] = false;
+		search->seen[node].on_stack = false;
 		if (!rf_array_push(search->members, search->n_members, search->cap_members, node))
 			return rf_error_no_memory();
 		n++;
@@ -223,22 +193,22 @@ static struct rf_error *search_from(struct search *search, const struct task *ta
 		uint32_t node = visit->node, to;
 		if (flow_next(search->graph, node, visit->edge, &to)) {
 			visit->edge++;
-			if (to == FLOW_NONE || search->part[to] != search->stamp)
+			if (to == FLOW_NONE || search->seen[to].part != search->stamp)
 				continue;
-			if (!search->number[to])
+			if (!search->seen[to].number)
 				enter(search, to);
-			else if (search->on_stack[to])
-				lower(&search->low[node], search->number[to]);
+			else if (search->seen[to].on_stack)
+				lower(&search->seen[node].low, search->seen[to].number);
 			continue;
 		}
-		struct rf_error *error = search->low[node] == search->number[node]
+		struct rf_error *error = search->seen[node].low == search->seen[node].number
 						 ? take_part(search, task, node)
 						 : NULL;
 		if (error)
 			return error;
 		if (--search->n_visits)
-			lower(&search->low[search->visits[search->n_visits - 1].node],
-			      search->low[node]);
+			lower(&search->seen[search->visits[search->n_visits - 1].node].low,
+			      search->seen[node].low);
 	}
 	return NULL;
 }
@@ -249,39 +219,42 @@ static struct rf_error *take_apart(struct search *search, const struct task *tas
 	search->stamp++;
 	search->next = 0;
 	for (size_t i = 0; i < task->n; i++) {
-		uint32_t node = search->members[task->first + i];
-		search->part[node] = search->stamp;
-		search->number[node] = 0;
+		struct seen *seen = &search->seen[search->members[task->first + i]];
+		seen->part = search->stamp;
+		seen->number = 0;
 	}
-	for (size_t i = 0; i < task->n; i++) {
-		uint32_t node = search->members[task->first + i];
-		if (!error && !search->number[node])
+	for (size_t i = 0; !error && i < task->n; i++) {
+		const uint32_t node = search->members[task->first + i];
+		if (!search->seen[node].number)
 			error = search_from(search, task, node);
 	}
 	return error;
 }
 
-static bool start_with_all(struct search *search)
-{
-	for (uint32_t i = 0; i < search->graph->n_nodes; i++)
-		if (!rf_array_push(search->members, search->n_members, search->cap_members, i))
-			return false;
-	return true;
-}
-
 struct rf_error *loop_search(struct flow_graph *graph, const struct profile_function *code,
 			     struct model_function *function)
 {
-	struct search search;
-	const struct task all = {PROFILE_NONE, 0, graph->n_nodes, 0};
-	struct rf_error *error =
-		search_init(&search, graph, code, function) && start_with_all(&search)
-			? add_task(&search, &all)
-			: rf_error_no_memory();
+	const size_t n = graph->n_nodes;
+	const struct task all = {PROFILE_NONE, 0, n, 0};
+	struct search search = {.graph = graph,
+				.code = code,
+				.function = function,
+				.seen = calloc(n + 1, sizeof(*search.seen)),
+				.stack = malloc((n + 1) * sizeof(*search.stack)),
+				.visits = malloc((n + 1) * sizeof(*search.visits))};
+	struct rf_error *error = search.seen && search.stack && search.visits
+					 ? add_task(&search, &all)
+					 : rf_error_no_memory();
+	for (uint32_t i = 0; !error && i < n; i++)
+		error = rf_array_add(search.members, search.n_members, search.cap_members, i);
 	for (size_t i = 0; !error && i < search.n_tasks; i++) { /* which adds tasks */
 		const struct task task = search.tasks[i];
 		error = take_apart(&search, &task);
 	}
-	search_deinit(&search);
+	free(search.seen);
+	free(search.stack);
+	free(search.visits);
+	free(search.members);
+	free(search.tasks);
 	return error;
 }

@@ -112,9 +112,8 @@ struct model_quantity {
 	double events;    /* behind it */
 	double variance;  /* of `value`, by the choice of samples; 0 for totals */
 	uint64_t samples;
-	bool used;     /* totals: any of its events was counted */
-	bool estimate; /* totals: some of them in turns with others, or too low */
-	bool below;    /* totals: some of them are lower bounds */
+	bool used;  /* totals: any of its events was counted */
+	bool below; /* totals: some of them are lower bounds */
 };
 
 struct model_function {

@@ -8,7 +8,7 @@
 #include "report/reasons/notes.h"
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
-#include "report/rows/option_words.h"
+#include "report/rows/report_options.h"
 #include "report/rows/ranking.h"
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* Numbers sorted by a key of each: a counting sort. */
+/* Numbers sorted by a key of each, which is a counting sort, or by a comparison. */
 #include "report/model/by_key.h"
 
 #include <stdlib.h>
@@ -30,4 +30,15 @@ void by_key_deinit(struct by_key *by)
 {
 	free(by->first);
 	free(by->items);
+}
+
+uint32_t *model_sorted(size_t n, int (*compare)(const void *a, const void *b, void *context),
+		       void *context)
+{
+	uint32_t *order = malloc((n + 1) * sizeof(*order));
+	for (size_t i = 0; order && i < n; i++)
+		order[i] = (uint32_t)i;
+	if (order && n)
+		qsort_r(order, n, sizeof(*order), compare, context);
+	return order;
 }

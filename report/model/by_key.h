@@ -1,4 +1,4 @@
-/* Numbers sorted by a key of each. */
+/* Numbers sorted by a key of each, or by a comparison. */
 #pragma once
 
 #include "base/error.h"
@@ -19,3 +19,8 @@ struct by_key {
 struct rf_error *by_key_init(struct by_key *by, size_t n_keys, const void *keys, size_t stride,
 			     size_t n);
 void by_key_deinit(struct by_key *by);
+
+/* The numbers 0 to n - 1 in the order of `compare`, as of qsort_r, to be freed; NULL when memory is
+ * short. */
+uint32_t *model_sorted(size_t n, int (*compare)(const void *a, const void *b, void *context),
+		       void *context);

@@ -47,7 +47,7 @@ struct rf_error *flow_graph_add(struct flow_graph *graph, const struct profile *
 static int compare_nodes(const void *a, const void *b)
 {
 	const struct flow_node *x = a, *y = b;
-	return (x->offset > y->offset) - (x->offset < y->offset);
+	return rf_compare(x->offset, y->offset);
 }
 
 /* Sorts; an instruction that stands in several blocks becomes one node. */

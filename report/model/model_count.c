@@ -52,19 +52,12 @@ static int compare_units(const void *a, const void *b, void *rows)
 {
 	const struct profile_units *x = &((const struct profile_units *)rows)[*(const uint32_t *)a];
 	const struct profile_units *y = &((const struct profile_units *)rows)[*(const uint32_t *)b];
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset);
 }
 
 uint32_t *model_units_by_place(const struct profile *profile)
 {
-	uint32_t *order = malloc((profile->n_units + 1) * sizeof(*order));
-	for (size_t i = 0; order && i < profile->n_units; i++)
-		order[i] = (uint32_t)i;
-	if (order && profile->n_units)
-		qsort_r(order, profile->n_units, sizeof(*order), compare_units, profile->units);
-	return order;
+	return model_sorted(profile->n_units, compare_units, profile->units);
 }
 
 size_t model_first_units(const struct profile *profile, const uint32_t *order, uint32_t module,
@@ -122,7 +115,7 @@ static struct rf_error *count_block(struct counter *counter, size_t index)
 			error = add_units(counter, row, block->module, offset, &work);
 		at += work.length;
 	}
-	return error ? error : add_executions(counter, row, index, &part);
+	return error ?: add_executions(counter, row, index, &part);
 }
 
 static struct rf_error *counter_init(struct counter *counter)

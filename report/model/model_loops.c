@@ -4,6 +4,7 @@
 #include "report/model/model_loops.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "insn/work.h"
 #include "report/model/flow_graph.h"
 #include "report/model/loop_search.h"
@@ -59,9 +60,7 @@ static struct rf_error *add_pieces(struct finder *finder, uint32_t index)
 static int compare_pieces(const void *a, const void *b)
 {
 	const struct piece *x = a, *y = b;
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	return x->block < y->block ? -1 : x->block > y->block;
+	return rf_compare(x->row, y->row) ?: rf_compare(x->block, y->block);
 }
 
 /* The code by function. */

@@ -3,6 +3,7 @@
 #include "report/model/model_processes.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/u64_map.h"
 #include "report/model/by_key.h"
 #include "report/model/model_counters.h"
@@ -235,10 +236,8 @@ static struct rf_error *add_uncounted(struct model *model, const struct model_un
 static int compare_uncounted(const void *a, const void *b)
 {
 	const struct model_uncounted *x = a, *y = b;
-	int order = (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
-	order = order ? order : strcmp(x->kind, y->kind);
-	order = order ? order : strcmp(x->name, y->name);
-	return order ? order : strcmp(x->reason, y->reason);
+	return rf_compare(y->time_ns, x->time_ns) ?: strcmp(x->kind, y->kind)
+	       ?: strcmp(x->name, y->name) ?: strcmp(x->reason, y->reason);
 }
 
 struct rf_error *model_find_uncounted(struct model_rows *rows, const struct model_threads *threads,

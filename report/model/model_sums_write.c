@@ -3,6 +3,7 @@
 #include "report/model/model_sums_write.h"
 
 #include "base/array.h"
+#include "base/search.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -181,9 +182,7 @@ static struct rf_error *write_row(struct writer *writer, size_t row)
 static int compare_times(const void *a, const void *b)
 {
 	const struct profile_sum_time *x = a, *y = b;
-	if (x->sum != y->sum)
-		return x->sum < y->sum ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	return rf_compare(x->sum, y->sum) ?: rf_compare(x->thread, y->thread);
 }
 
 /* By place, whether it was counted or not: that follows from the thread. */
@@ -256,10 +255,7 @@ struct rf_error *model_write_sums(const struct model_rows *rows, const struct mo
 		memset(writer.sum_of, 0xff, rows->n_rows * sizeof(*writer.sum_of));
 	for (size_t row = 0; !error && row < rows->n_rows; row++)
 		error = write_row(&writer, row);
-	if (!error)
-		error = write_times(&writer);
-	if (!error)
-		error = write_lines(&writer);
+	error = error ?: write_times(&writer) ?: write_lines(&writer);
 	free(writer.sum_of);
 	if (error) {
 		clear_sums(profile);

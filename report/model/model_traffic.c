@@ -2,6 +2,7 @@
  * intensities, rates and roofs of these. */
 #include "report/model/model_traffic.h"
 
+#include "base/search.h"
 #include "report/model/model_bandwidths.h"
 #include "report/model/model_moved.h"
 #include "report/model/model_roofs.h"
@@ -209,16 +210,14 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 static int compare_objects(const void *a, const void *b)
 {
 	const struct model_object *x = a, *y = b;
-	double more = x->read + x->write, less = y->read + y->write;
-	return more != less            ? (more > less ? -1 : 1)
-	       : x->object < y->object ? -1
-				       : x->object > y->object;
+	return rf_compare(y->read + y->write, x->read + x->write)
+		       ?: rf_compare(x->object, y->object);
 }
 
 static int compare_capacities(const void *a, const void *b)
 {
 	const struct model_capacity *x = a, *y = b;
-	return (x->capacity > y->capacity) - (x->capacity < y->capacity);
+	return rf_compare(x->capacity, y->capacity);
 }
 
 /* Equal capacities become one. */

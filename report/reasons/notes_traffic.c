@@ -3,7 +3,6 @@
 #include "report/reasons/notes_traffic.h"
 
 #include "report/reasons/note.h"
-#include "report/reasons/object_words.h"
 #include "report/reasons/words.h"
 
 #include <math.h>

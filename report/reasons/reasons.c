@@ -114,8 +114,7 @@ struct rf_error *report_reasons_text(const struct report_view *view, const struc
 	struct reasons reasons = {0};
 	struct rf_error *error = f->time_ns ? report_reasons(view, f, &reasons) : NULL;
 	*text = NULL;
-	if (!error)
-		error = join(&reasons, text);
+	error = error ?: join(&reasons, text);
 	reasons_deinit(&reasons);
 	return error;
 }

@@ -1,6 +1,8 @@
 /* In which order rows stand (--sort, --min, --top). */
 #include "report/rows/ranking.h"
 
+#include "base/search.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -36,11 +38,6 @@ static double sort_key(const struct model_function *f, enum report_sort sort)
 	return isnan(key) ? -1 : key;
 }
 
-static int descending(double a, double b)
-{
-	return a > b ? -1 : a < b;
-}
-
 /* A row with what it is ranked by, the first that differs: a model's rows are large, and far from
  * each other. */
 struct ranked {
@@ -66,12 +63,9 @@ static int compare_ranks(const void *a, const void *b)
 	const struct ranked *x = a, *y = b;
 	int order = 0;
 	for (int i = 0; !order && i < 3; i++)
-		order = descending(x->keys[i], y->keys[i]);
-	if (!order)
-		order = strcmp(x->f->name, y->f->name);
-	if (!order)
-		order = strcmp(x->f->module, y->f->module);
-	return order ? order : x->row < y->row ? -1 : x->row > y->row;
+		order = rf_compare(y->keys[i], x->keys[i]);
+	return order ?: strcmp(x->f->name, y->f->name) ?: strcmp(x->f->module, y->f->module)
+	       ?: rf_compare(x->row, y->row);
 }
 
 bool report_is_small(const struct report_view *view, const struct model_function *f)

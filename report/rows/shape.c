@@ -4,7 +4,6 @@
 #include "report/rows/call_paths.h"
 #include "report/rows/grouping.h"
 #include "report/rows/ranking.h"
-#include "report/rows/utf8_locale.h"
 
 #include <stdlib.h>
 

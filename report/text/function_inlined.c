@@ -5,7 +5,6 @@
 #include "report/model/model.h"
 #include "report/rows/code_names.h"
 #include "report/rows/grouping.h"
-#include "report/rows/inlined_names.h"
 #include "report/rows/view.h"
 #include "report/text/cells.h"
 #include "report/text/table.h"

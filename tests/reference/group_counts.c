@@ -2,7 +2,6 @@
  * counts, one a line: flop, load bytes, store bytes, instructions, CPU time in ns, name; tabs
  * between them. */
 #include "report/rows/grouping.h"
-#include "report/rows/option_words.h"
 #include "report/rows/ranking.h"
 
 #include "report/rows/view.h"

@@ -8,8 +8,7 @@
 #include "report/rows/call_paths.h"
 #include "report/rows/filter.h"
 #include "report/rows/grouping.h"
-#include "report/rows/inlined_names.h"
-#include "report/rows/option_words.h"
+#include "report/rows/code_names.h"
 #include "report/rows/ranking.h"
 
 #include "base/text.h"

@@ -13,6 +13,7 @@
 #include "report/model/model_moved.h"
 #include "report/model/model_place.h"
 #include "report/model/model_processes.h"
+#include "report/model/model_roofs.h"
 #include "report/model/model_rows.h"
 #include "report/model/model_samples.h"
 #include "report/model/model_sums_read.h"
@@ -26,16 +27,9 @@
 /* The precision with most flop; double where there is no flop at all. */
 static enum flop_precision main_precision(const struct tally *tally)
 {
-	double sums[FLOP_PRECISIONS] = {0};
-	if (!tally->flop)
-		return PRECISION_DOUBLE;
-	for (int k = 0; k < FLOP_KINDS; k++)
-		for (int p = 0; p < FLOP_PRECISIONS; p++)
-			for (int w = 0; w < FLOP_WIDTHS; w++)
-				sums[p] += (double)tally->flop_by_kind[k][p][w];
 	enum flop_precision best = PRECISION_DOUBLE;
-	for (int p = 0; p < FLOP_PRECISIONS; p++)
-		if (sums[p] > sums[best])
+	for (int p = 0; tally->flop && p < FLOP_PRECISIONS; p++)
+		if (model_flop_of_precision(tally, p) > model_flop_of_precision(tally, best))
 			best = (enum flop_precision)p;
 	return best;
 }

@@ -7,7 +7,6 @@
 #include "base/search.h"
 #include "insn/work.h"
 #include "report/model/flow_graph.h"
-#include "report/model/loop_search.h"
 #include "report/model/model_count.h"
 #include "report/model/model_moved.h"
 #include "report/model/model_processes.h"
@@ -253,8 +252,8 @@ static struct rf_error *look_at(struct finder *finder, const struct piece *piece
 	for (size_t i = 0; i < n && !error; i++)
 		error = flow_graph_add(graph, finder->profile, pieces[i].block, pieces[i].from,
 				       pieces[i].to, finder->executions[pieces[i].block]);
-	error = error ?: flow_graph_link(graph) ?: loop_search(graph, code, finder->function);
-	error = error ?: add_figures(finder) ?: keep_code(finder);
+	error = error ?: flow_graph_find_loops(graph, code, finder->function)
+			?: add_figures(finder) ?: keep_code(finder);
 	flow_graph_clear(graph);
 	return error;
 }

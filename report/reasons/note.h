@@ -5,4 +5,4 @@
 
 /* Writes a sentence, as of printf, to the stream that report_notes collects; the text need not be
  * clean.  Errors are the stream's: report_notes sees them when it closes it. */
-#define report_note(stream, ...) (fprintf(stream, __VA_ARGS__), (void)fputc('\0', stream))
+#define note(stream, ...) (fprintf(stream, __VA_ARGS__), (void)fputc('\0', stream))

@@ -26,10 +26,10 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	const double cost_us = 1e-3 * profile_number_fact(view->profile, "sample_cost_ns", 0);
 	char number[TEXT_NUMBER], cost[TEXT_NUMBER], every[128] = "";
 	if (incomplete && view->model->counted)
-		report_note(notes,
-			    "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, "
-			    "distances and headroom upper bounds",
-			    incomplete);
+		note(notes,
+		     "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, distances "
+		     "and headroom upper bounds",
+		     incomplete);
 	if (n > 0 && cost_us >= 0.1)
 		snprintf(every, sizeof(every),
 			 ", one per %s ms of CPU time, their own %s us each taken off",
@@ -42,9 +42,9 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 			  : incomplete                         ? " (incomplete)"
 			  : model_from_counters(view->profile) ? " (sampled)"
 							       : " (exact)";
-	report_note(notes, "time: %s, %llu sample%s%s; work and bytes: %s%s",
-		    time ? time : "unknown source", n, n == 1 ? "" : "s", every,
-		    work ? work : "unknown source", how);
+	note(notes, "time: %s, %llu sample%s%s; work and bytes: %s%s",
+	     time ? time : "unknown source", n, n == 1 ? "" : "s", every,
+	     work ? work : "unknown source", how);
 }
 
 static void note_sources(const struct report_view *view, FILE *notes)
@@ -56,9 +56,9 @@ static void note_sources(const struct report_view *view, FILE *notes)
 		inferred |= place->level[0] && !place->traced;
 	}
 	if (inferred)
-		report_note(notes, "~LEVEL: not measured but inferred, the slowest level whose "
-				   "roof is not below the point; \"below\" and \"headroom\" are "
-				   "the least that they can be");
+		note(notes,
+		     "~LEVEL: not measured but inferred, the slowest level whose roof is not below "
+		     "the point; \"below\" and \"headroom\" are the least that they can be");
 }
 
 /* ---- hardware counters ---- */
@@ -66,13 +66,13 @@ static void note_sources(const struct report_view *view, FILE *notes)
 static void note_counter(const struct profile_counter *counter, FILE *notes)
 {
 	char number[TEXT_NUMBER];
-	report_note(notes, "%s by the PMU: %s (%s × %g, %llu samples; %s%s%s)", counter->quantity,
-		    text_number(number, counter->multiplier * counter->events), counter->event,
-		    counter->multiplier, (unsigned long long)counter->samples,
-		    counter->use == COUNTER_USED       ? "all of the time"
-		    : counter->use == COUNTER_IN_TURNS ? "estimated"
-						       : "a lower bound",
-		    counter->why[0] ? "; " : "", counter->why);
+	note(notes, "%s by the PMU: %s (%s × %g, %llu samples; %s%s%s)", counter->quantity,
+	     text_number(number, counter->multiplier * counter->events), counter->event,
+	     counter->multiplier, (unsigned long long)counter->samples,
+	     counter->use == COUNTER_USED       ? "all of the time"
+	     : counter->use == COUNTER_IN_TURNS ? "estimated"
+						: "a lower bound",
+	     counter->why[0] ? "; " : "", counter->why);
 }
 
 static uint64_t samples_of(const struct model *model, const struct model_function *f)
@@ -98,7 +98,7 @@ static void note_ratios(const struct report_view *view, FILE *notes)
 		if (!isnan(instructions))
 			snprintf(of_instructions, sizeof(of_instructions), "%s instructions %.3f",
 				 isnan(flop) ? "" : ",", instructions);
-		report_note(notes, "%s: PMU/counted:%s%s", f->name, of_flop, of_instructions);
+		note(notes, "%s: PMU/counted:%s%s", f->name, of_flop, of_instructions);
 	}
 }
 
@@ -107,18 +107,17 @@ static void note_counters(const struct report_view *view, FILE *notes)
 	const struct profile *profile = view->profile;
 	const char *lost = profile_get_fact(profile, "counter_samples_lost");
 	if (lost)
-		report_note(notes,
-			    "%s samples of hardware counters were lost: the shares of functions "
-			    "are less sure",
-			    lost);
+		note(notes,
+		     "%s samples of hardware counters were lost: the shares of functions are less "
+		     "sure",
+		     lost);
 	for (size_t i = 0; i < profile->n_counters; i++)
 		if (profile->counters[i].use != COUNTER_UNUSED)
 			note_counter(&profile->counters[i], notes);
 	for (size_t i = 0; i < profile->n_counters; i++)
 		if (profile->counters[i].use == COUNTER_UNUSED)
-			report_note(notes, "the event %s (%s) is not used: %s",
-				    profile->counters[i].event, profile->counters[i].quantity,
-				    profile->counters[i].why);
+			note(notes, "the event %s (%s) is not used: %s", profile->counters[i].event,
+			     profile->counters[i].quantity, profile->counters[i].why);
 	if (model_has_both(profile))
 		note_ratios(view, notes);
 }
@@ -131,14 +130,13 @@ static void note_causes(const struct model *model, FILE *notes)
 	for (size_t i = 0; i < model->n_uncounted && i < MAX_REASONS; i++) {
 		const struct model_uncounted *part = &model->uncounted[i];
 		const bool named = part->name[0];
-		report_note(notes, "not counted, %.1f %% of the time: %s%s%s%s%s",
-			    100 * (double)part->time_ns / (double)model->time_ns,
-			    named ? part->kind : "", named ? " " : "", part->name,
-			    named ? ": " : "", part->reason);
+		note(notes, "not counted, %.1f %% of the time: %s%s%s%s%s",
+		     100 * (double)part->time_ns / (double)model->time_ns, named ? part->kind : "",
+		     named ? " " : "", part->name, named ? ": " : "", part->reason);
 	}
 	if (model->n_uncounted > MAX_REASONS)
-		report_note(notes, "and %zu more (\"uncounted\" in the JSON report)",
-			    model->n_uncounted - MAX_REASONS);
+		note(notes, "and %zu more (\"uncounted\" in the JSON report)",
+		     model->n_uncounted - MAX_REASONS);
 }
 
 bool report_has_time(const struct model *model, const char *reason)
@@ -158,13 +156,13 @@ static void note_reasons(const struct report_view *view, FILE *notes)
 		const struct profile_uncounted *row = &profile->uncounted[i];
 		const bool has_module = row->module != PROFILE_NONE;
 		if (!report_has_time(view->model, row->reason) && n++ < MAX_REASONS)
-			report_note(notes, "not counted: %s%s%s",
-				    has_module ? profile->modules[row->module].name : "",
-				    has_module ? ": " : "", row->reason);
+			note(notes, "not counted: %s%s%s",
+			     has_module ? profile->modules[row->module].name : "",
+			     has_module ? ": " : "", row->reason);
 	}
 	if (n > MAX_REASONS)
-		report_note(notes, "and %zu more reasons (table \"uncounted\" of the profile)",
-			    n - MAX_REASONS);
+		note(notes, "and %zu more reasons (table \"uncounted\" of the profile)",
+		     n - MAX_REASONS);
 }
 
 static void note_uncounted(const struct report_view *view, FILE *notes)
@@ -172,23 +170,21 @@ static void note_uncounted(const struct report_view *view, FILE *notes)
 	const struct model *model = view->model;
 	char number[TEXT_NUMBER];
 	if (model->uncounted_ns > 0)
-		report_note(notes,
-			    "not counted: %s s of CPU time (%.1f %%), in all; what was done in "
-			    "that time is not known",
-			    text_number(number, (double)model->uncounted_ns * 1e-9),
-			    100 * (double)model->uncounted_ns / (double)model->time_ns);
+		note(notes,
+		     "not counted: %s s of CPU time (%.1f %%), in all; what was done in that time "
+		     "is not known",
+		     text_number(number, (double)model->uncounted_ns * 1e-9),
+		     100 * (double)model->uncounted_ns / (double)model->time_ns);
 	note_causes(model, notes);
 	note_reasons(view, notes);
 	if (model->unreadable_blocks)
-		report_note(notes,
-			    "%zu blocks end early: they hold an instruction that rfprof cannot "
-			    "decode",
-			    model->unreadable_blocks);
+		note(notes,
+		     "%zu blocks end early: they hold an instruction that rfprof cannot decode",
+		     model->unreadable_blocks);
 	if (model->unmatched_units)
-		report_note(notes,
-			    "%zu run-time counts belong to no counted instruction and were left "
-			    "out",
-			    model->unmatched_units);
+		note(notes,
+		     "%zu run-time counts belong to no counted instruction and were left out",
+		     model->unmatched_units);
 }
 
 /* ---- how the runs ended, and what of them is missing ---- */
@@ -201,27 +197,26 @@ static void note_run(const struct report_view *view, FILE *notes)
 	const double unsampled = profile_number_fact(profile, "unsampled_threads", 0);
 	const double lost = profile_number_fact(profile, "lost_samples", 0);
 	if (profile_fact_is(profile, "no_children", "1"))
-		report_note(notes, "--no-children: processes that the program started are neither "
-				   "timed nor counted");
+		note(notes, "--no-children: processes that the program started are neither timed "
+			    "nor counted");
 	if (profile_fact_is(profile, "once", "1"))
-		report_note(notes, "one counted run (--once): the times include the counting");
+		note(notes, "one counted run (--once): the times include the counting");
 	if (status && strcmp(status, "0") != 0)
-		report_note(notes, "the program ended with %s%s",
-			    strncmp(status, "signal", 6) == 0 ? "" : "exit status ", status);
+		note(notes, "the program ended with %s%s",
+		     strncmp(status, "signal", 6) == 0 ? "" : "exit status ", status);
 	if (out && strcmp(out, "different") == 0)
-		report_note(notes, "the two runs wrote different output: time and work may not "
-				   "belong together");
+		note(notes,
+		     "the two runs wrote different output: time and work may not belong together");
 	else if (out && strcmp(out, "same") != 0)
-		report_note(notes, "standard output of the two runs was not compared: %s",
-			    strncmp(out, "unknown: ", 9) == 0 ? out + 9 : "");
+		note(notes, "standard output of the two runs was not compared: %s",
+		     strncmp(out, "unknown: ", 9) == 0 ? out + 9 : "");
 	if (profile_fact_is(profile, "exit_same", "different"))
-		report_note(notes, "the two runs ended differently: time and work may not belong "
-				   "together");
+		note(notes,
+		     "the two runs ended differently: time and work may not belong together");
 	if (unsampled > 0)
-		report_note(notes, "%.0f threads could not be sampled: their time is missing",
-			    unsampled);
+		note(notes, "%.0f threads could not be sampled: their time is missing", unsampled);
 	if (lost > 0)
-		report_note(notes, "%.0f samples were lost: times are that much too short", lost);
+		note(notes, "%.0f samples were lost: times are that much too short", lost);
 }
 
 /* ---- the rows: what their marks mean, and what rows are ---- */
@@ -237,10 +232,10 @@ static void note_masked(const struct report_view *view, FILE *notes)
 		if (all <= 1.01 * active)
 			continue;
 		noted++;
-		report_note(notes,
-			    "%.60s: %s Gflop in active lanes, %s Gflop in all lanes (what a "
-			    "hardware counter shows)",
-			    f->name, text_number(a, active * 1e-9), text_number(b, all * 1e-9));
+		note(notes,
+		     "%.60s: %s Gflop in active lanes, %s Gflop in all lanes (what a hardware "
+		     "counter shows)",
+		     f->name, text_number(a, active * 1e-9), text_number(b, all * 1e-9));
 	}
 }
 
@@ -255,18 +250,15 @@ static void note_marks(const struct report_view *view, FILE *notes)
 		borrowed = borrowed ? borrowed : f->place.borrowed;
 	}
 	if (few)
-		report_note(notes, "≈: fewer than %d samples, the time is rough",
-			    MODEL_FEW_SAMPLES);
+		note(notes, "≈: fewer than %d samples, the time is rough", MODEL_FEW_SAMPLES);
 	if (above)
-		report_note(notes, "above roof!: a fault of the roofs or of the times, not a feat; "
-				   "measure the roofs again, and check that both runs did the "
-				   "same work");
+		note(notes, "above roof!: a fault of the roofs or of the times, not a feat; "
+			    "measure the roofs again, and check that both runs did the same work");
 	if (borrowed)
-		report_note(notes,
-			    "*: no roof of this precision was measured, %s precision's stands in",
-			    borrowed);
+		note(notes, "*: no roof of this precision was measured, %s precision's stands in",
+		     borrowed);
 	if (!view->profile->n_roofs)
-		report_note(notes, "no roofs in this profile: no distances can be given");
+		note(notes, "no roofs in this profile: no distances can be given");
 }
 
 /* The measured counts next to `threads`; 0: none on that side. */
@@ -309,14 +301,13 @@ static void note_interpolated(const struct report_view *view, FILE *notes)
 	neighbours(view->profile, least, &first, &after_fewest);
 	neighbours(view->profile, greatest, &before_most, &last);
 	if (!first || !last)
-		report_note(notes,
-			    "roofs at %s are those of the nearest measured counts, or "
-			    "interpolated between them",
-			    range);
+		note(notes,
+		     "roofs at %s are those of the nearest measured counts, or interpolated "
+		     "between them",
+		     range);
 	else
-		report_note(notes,
-			    "roofs at %s are interpolated between the measured counts %d %s %d",
-			    range, first, first == before_most ? "and" : "to", last);
+		note(notes, "roofs at %s are interpolated between the measured counts %d %s %d",
+		     range, first, first == before_most ? "and" : "to", last);
 }
 
 /* (q3 - q1) / median */
@@ -358,8 +349,8 @@ static void note_noisy(const struct report_view *view, FILE *notes)
 			 roof_precision_name(worst->precision), roof_op_name(worst->op));
 	if (n > 1)
 		snprintf(others, sizeof(others), ", and %zu more", n - 1);
-	report_note(notes, "the %s roof at %d thread%s is noisy (quartiles %.0f %% apart)%s", name,
-		    worst->threads, worst->threads == 1 ? "" : "s", 100 * spread_of(worst), others);
+	note(notes, "the %s roof at %d thread%s is noisy (quartiles %.0f %% apart)%s", name,
+	     worst->threads, worst->threads == 1 ? "" : "s", 100 * spread_of(worst), others);
 }
 
 static void note_rows(const struct report_view *view, FILE *notes)
@@ -394,7 +385,7 @@ static void note_facts(const struct report_view *view, FILE *notes)
 {
 	for (size_t i = 0; i < view->profile->n_facts; i++)
 		if (strncmp(view->profile->facts[i].key, "note.", 5) == 0)
-			report_note(notes, "%s", view->profile->facts[i].value);
+			note(notes, "%s", view->profile->facts[i].value);
 }
 
 static void (*const all_notes[])(const struct report_view *view, FILE *notes) = {

@@ -34,10 +34,10 @@ static void note_untraced(const struct report_view *view, FILE *notes)
 	if (!view->model->counted)
 		return;
 	if (options && (options->levels || options->level || options->direction != DIRECTION_BOTH))
-		report_note(notes, "--levels, --level and --direction have nothing to show: this "
-				   "profile has no memory traffic");
-	report_note(notes, "memory traffic: none (%s)",
-		    why ? why : "this profile was recorded without it");
+		note(notes, "--levels, --level and --direction have nothing to show: this profile "
+			    "has no memory traffic");
+	note(notes, "memory traffic: none (%s)",
+	     why ? why : "this profile was recorded without it");
 }
 
 /* ---- traced ---- */
@@ -54,11 +54,11 @@ static void note_simulation(const struct report_view *view, FILE *notes)
 	if (n < CACHE_CLASSES)
 		snprintf(sample, sizeof(sample), "%u/%d of the sets, chosen at random%s", n,
 			 CACHE_CLASSES, n < 2 ? "; too few for an error" : "");
-	report_note(notes,
-		    "memory traffic: traced, caches simulated: %s (%s%s%s), %s; hardware "
-		    "prefetches are not in it",
-		    geometry ? geometry : "unknown caches", geometry_words(source),
-		    policy ? "; " : "", policy ? policy : "", sample);
+	note(notes,
+	     "memory traffic: traced, caches simulated: %s (%s%s%s), %s; hardware prefetches are "
+	     "not in it",
+	     geometry ? geometry : "unknown caches", geometry_words(source), policy ? "; " : "",
+	     policy ? policy : "", sample);
 }
 
 static void put_estimate(char *cell, size_t size, const struct model_estimate *estimate)
@@ -80,17 +80,17 @@ static void note_total(const struct report_view *view, FILE *notes)
 	put_estimate(read, sizeof(read), &bytes->mem[DIRECTION_READ]);
 	put_estimate(written, sizeof(written), &bytes->mem[DIRECTION_WRITE]);
 	report_put_bytes(text, bytes->events[TRAFFIC_MEM_LEFT].bytes);
-	report_note(notes,
-		    "the program's memory traffic: %s read, %s written%s; %s more was changed and "
-		    "still in the caches at its end",
-		    read, written,
-		    view->model->traced_classes < CACHE_CLASSES ? " (± 95 % interval)" : "", text);
+	note(notes,
+	     "the program's memory traffic: %s read, %s written%s; %s more was changed and still "
+	     "in the caches at its end",
+	     read, written, view->model->traced_classes < CACHE_CLASSES ? " (± 95 % interval)" : "",
+	     text);
 	report_put_bytes(text, evadable);
 	if (evadable > 0.05 * bytes->mem[DIRECTION_READ].bytes)
-		report_note(notes,
-			    "of what was read %s is for lines that are then overwritten whole: a "
-			    "processor that notices reads that much less",
-			    text);
+		note(notes,
+		     "of what was read %s is for lines that are then overwritten whole: a "
+		     "processor that notices reads that much less",
+		     text);
 }
 
 /* Share of the load and store instructions. */
@@ -110,16 +110,16 @@ static void note_doubts(const struct report_view *view, FILE *notes)
 	const double untraced = profile_number_fact(profile, "untraced_accesses", 0);
 	const double share = share_of_accesses(view->model, untraced);
 	if (halved)
-		report_note(notes, "%s", halved);
+		note(notes, "%s", halved);
 	if (untraced > 0)
-		report_note(notes,
-			    "%.0f accesses to memory (%s%.3g %%) could not be traced: their "
-			    "traffic is missing",
-			    untraced, share < 1e-4 ? "less than " : "", 100 * fmax(share, 1e-4));
+		note(notes,
+		     "%.0f accesses to memory (%s%.3g %%) could not be traced: their traffic is "
+		     "missing",
+		     untraced, share < 1e-4 ? "less than " : "", 100 * fmax(share, 1e-4));
 	if (profile_fact_is(profile, "traffic_geometry_source", "given") ||
 	    profile_fact_is(profile, "traffic_geometry_source", "file"))
-		report_note(notes, "the roofs are this machine's, the caches are not: \"roof\" and "
-				   "\"below\" mix both");
+		note(notes, "the roofs are this machine's, the caches are not: \"roof\" and "
+			    "\"below\" mix both");
 }
 
 static void note_how_to_read(const struct report_view *view, FILE *notes)
@@ -136,11 +136,11 @@ static void note_how_to_read(const struct report_view *view, FILE *notes)
 		const struct model_estimate *moved = at ? report_moved(view, at) : NULL;
 		unsure |= moved && !(moved->halfwidth <= REPORT_SURE * moved->bytes);
 	}
-	report_note(notes, "flop/B, %s and GB/s: %s %s%s; bound names the level whose roof is %s",
-		    options && options->level ? options->level : "memory",
-		    whats[options ? options->direction : DIRECTION_BOTH], level,
-		    unsure ? " (≈: the sample leaves more than ±10 %)" : "",
-		    options && options->level ? "asked for" : "the lowest");
+	note(notes, "flop/B, %s and GB/s: %s %s%s; bound names the level whose roof is %s",
+	     options && options->level ? options->level : "memory",
+	     whats[options ? options->direction : DIRECTION_BOTH], level,
+	     unsure ? " (≈: the sample leaves more than ±10 %)" : "",
+	     options && options->level ? "asked for" : "the lowest");
 }
 
 /* Where hardly anything moves to memory the column has little to tell: say where else to look. */
@@ -159,9 +159,8 @@ static void note_in_cache(const struct report_view *view, FILE *notes)
 	if (!(all > 0) || there >= 0.2 * all ||
 	    (view->options && (view->options->level || view->options->levels)))
 		return;
-	report_note(notes, "the data of most functions fit in the caches, hence flop/B ∞: "
-			   "--levels shows what moves between the caches, --level=L3 (or L2) "
-			   "places by that");
+	note(notes, "the data of most functions fit in the caches, hence flop/B ∞: --levels shows "
+		    "what moves between the caches, --level=L3 (or L2) places by that");
 }
 
 /* The objects with most of its traffic, until nine tenths of it have a name. */
@@ -220,8 +219,8 @@ static void note_data(const struct report_view *view, FILE *notes)
 		if (!objects[0] && !working_set[0])
 			continue;
 		said++;
-		report_note(notes, "%.60s: %s%s%s", f->name, objects,
-			    objects[0] && working_set[0] ? "; " : "", working_set);
+		note(notes, "%.60s: %s%s%s", f->name, objects,
+		     objects[0] && working_set[0] ? "; " : "", working_set);
 	}
 }
 
@@ -264,20 +263,20 @@ static void note_memory(const struct report_view *view, FILE *notes)
 				      REPORT_SURE * memory->moved[DIRECTION_BOTH].bytes);
 	}
 	put_total(total, sizeof(total), view->model->bytes.mem);
-	report_note(notes, "memory traffic: %s; the program's: %s%s",
-		    report_memory_words(view->model->memory), at_least ? "at least " : "", total);
-	report_note(notes,
-		    "flop/B, memory and GB/s: bytes at memory (DRAM)%s%s; a roof of DRAM stands on "
-		    "them, one of a cache (~) on loads and stores",
-		    unsure ? " (≈: the samples leave more than ±10 %)" : "",
-		    at_least ? "; ≥: a lower bound, then flop/B, roof, \"below\" and headroom are "
-			       "at most what they say (≤)"
-			     : "");
+	note(notes, "memory traffic: %s; the program's: %s%s",
+	     report_memory_words(view->model->memory), at_least ? "at least " : "", total);
+	note(notes,
+	     "flop/B, memory and GB/s: bytes at memory (DRAM)%s%s; a roof of DRAM stands on them, "
+	     "one of a cache (~) on loads and stores",
+	     unsure ? " (≈: the samples leave more than ±10 %)" : "",
+	     at_least ? "; ≥: a lower bound, then flop/B, roof, \"below\" and headroom are at most "
+			"what they say (≤)"
+		      : "");
 	if (chosen && strcmp(chosen, "DRAM") != 0 && strcmp(chosen, "L1") != 0)
-		report_note(notes,
-			    "--level=%s: the PMU tells what moved to and from memory only (DRAM), "
-			    "and loads and stores (L1)",
-			    chosen);
+		note(notes,
+		     "--level=%s: the PMU tells what moved to and from memory only (DRAM), and "
+		     "loads and stores (L1)",
+		     chosen);
 }
 
 void report_note_traffic(const struct report_view *view, FILE *notes)

@@ -43,7 +43,7 @@ struct maker {
 	uint32_t *plain;         /* per row of the plain model: group, or PROFILE_NONE */
 	/* Of the plain model, per function of the profile. */
 	const struct model_function **functions;
-	struct grouping *out;
+	struct model_groups *out;
 };
 
 /* ---- ranges ---- */
@@ -113,13 +113,13 @@ static struct rf_error *find_all_code(struct maker *maker)
 /* ---- rows ---- */
 
 /* Adds a row; takes the name, and NULL for want of memory.  *group: its number. */
-static struct rf_error *add_row(struct grouping *out, char *name, const char *module,
+static struct rf_error *add_row(struct model_groups *out, char *name, const char *module,
 				uint32_t function, bool left_out, uint32_t *group)
 {
 	const struct model_group row = {name, module, function, left_out};
-	assert(out->n_rows < PROFILE_NONE);
-	*group = (uint32_t)out->n_rows;
-	if (name && rf_array_push(out->rows, out->n_rows, out->cap_rows, row))
+	assert(out->n_groups < PROFILE_NONE);
+	*group = (uint32_t)out->n_groups;
+	if (name && rf_array_push(out->groups, out->n_groups, out->cap_groups, row))
 		return NULL;
 	free(name);
 	return rf_error_no_memory();
@@ -364,7 +364,7 @@ static struct rf_error *group_of(struct maker *maker, uint32_t plain, uint32_t o
 static struct rf_error *add_part(struct maker *maker, const struct model_range *code,
 				 enum report_kind kind, uint64_t start, uint64_t end, uint32_t over)
 {
-	struct grouping *out = maker->out;
+	struct model_groups *out = maker->out;
 	struct model_range part = {code->module, start, end, LEFT_OUT};
 	struct rf_error *error = NULL;
 	if (start >= end)
@@ -373,7 +373,7 @@ static struct rf_error *add_part(struct maker *maker, const struct model_range *
 		error = group_of(maker, code->row, over, &part.row);
 	if (error)
 		return error;
-	const char *name = out->rows[part.row].name;
+	const char *name = out->groups[part.row].name;
 	const enum report_kind of_name = report_filter_kind(&maker->filter, name, name);
 	if (of_name == KIND_IGNORED || (kind == KIND_BEHIND && of_name == KIND_BEHIND))
 		part.row = LEFT_OUT;
@@ -493,10 +493,11 @@ static struct rf_error *add_owner(struct maker *maker, uint32_t **owners, size_t
 
 static struct rf_error *group_threads(struct maker *maker)
 {
-	struct grouping *out = maker->out;
+	struct model_groups *out = maker->out;
 	const size_t n_threads = maker->profile->n_threads;
 	uint32_t *owners = NULL, unused;
 	size_t n_owners = 0, cap_owners = 0;
+	out->n_kinds = N_KINDS;
 	out->by_thread = calloc(N_KINDS * n_threads + 1, sizeof(*out->by_thread));
 	struct rf_error *error = out->by_thread ? NULL : rf_error_no_memory();
 	for (uint32_t t = 0; !error && t < n_threads; t++) {
@@ -505,7 +506,7 @@ static struct rf_error *group_threads(struct maker *maker)
 				  &group);
 		if (error)
 			break;
-		const char *name = out->rows[group].name;
+		const char *name = out->groups[group].name;
 		const enum report_kind kind = report_filter_kind(&maker->filter, name, name);
 		if (kind != KIND_IGNORED)
 			out->by_thread[KIND_IN * n_threads + t] = group;
@@ -513,7 +514,7 @@ static struct rf_error *group_threads(struct maker *maker)
 			out->by_thread[KIND_BEHIND * n_threads + t] = group;
 	}
 	/* rows of ranges and groups must not be mistaken for rows of unknown code */
-	while (!error && out->n_rows < N_KINDS)
+	while (!error && out->n_groups < N_KINDS)
 		error = add_row(out, strdup(""), "", PROFILE_NONE, false, &unused);
 	for (size_t i = 0; !error && i < maker->base.n; i++) {
 		struct model_range range = maker->base.all[i];
@@ -542,7 +543,7 @@ static struct rf_error *make_groups(struct maker *maker)
 }
 
 static struct rf_error *make(const struct report_view *view, enum report_by by, uint32_t only,
-			     const struct report_options *options, struct grouping *out)
+			     const struct report_options *options, struct model_groups *out)
 {
 	struct maker maker = {.view = view,
 			      .profile = view->profile,
@@ -550,41 +551,32 @@ static struct rf_error *make(const struct report_view *view, enum report_by by, 
 			      .only = only,
 			      .loop_function = PROFILE_NONE,
 			      .out = out};
-	*out = (struct grouping){0};
+	*out = (struct model_groups){.uncounted = view->model->uncounted_samples};
 	struct rf_error *error = options ? report_filter_init(&maker.filter, options) : NULL;
 	error = error ?: make_groups(&maker);
-	out->groups = (struct model_groups){
-		.ranges = out->ranges,
-		.n_ranges = out->n_ranges,
-		.groups = out->rows,
-		.n_groups = out->n_rows,
-		.by_thread = out->by_thread,
-		.n_kinds = out->by_thread ? N_KINDS : 0,
-		.uncounted = view->model->uncounted_samples,
-	};
 	maker_deinit(&maker);
 	if (error)
 		grouping_destroy(out);
 	return error;
 }
 
-struct rf_error *grouping_create(const struct report_view *view, struct grouping *out)
+struct rf_error *grouping_create(const struct report_view *view, struct model_groups *out)
 {
 	return make(view, view->options->by, PROFILE_NONE, view->options, out);
 }
 
 struct rf_error *grouping_of_function(const struct report_view *view, uint32_t function,
-				      struct grouping *out)
+				      struct model_groups *out)
 {
 	return make(view, BY_INLINED, function, NULL, out);
 }
 
-void grouping_destroy(struct grouping *grouping)
+void grouping_destroy(struct model_groups *groups)
 {
-	for (size_t i = 0; i < grouping->n_rows; i++)
-		free((char *)grouping->rows[i].name);
-	free(grouping->rows);
-	free(grouping->ranges);
-	free(grouping->by_thread);
-	*grouping = (struct grouping){0};
+	for (size_t i = 0; i < groups->n_groups; i++)
+		free(groups->groups[i].name);
+	free(groups->groups);
+	free(groups->ranges);
+	free(groups->by_thread);
+	*groups = (struct model_groups){0};
 }

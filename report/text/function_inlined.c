@@ -123,19 +123,19 @@ static bool has_inlined(const struct page *page)
 
 void page_inlined(struct page *page)
 {
-	struct grouping grouping;
+	struct model_groups groups;
 	struct model parts;
 	if (!has_inlined(page))
 		return;
-	struct rf_error *error = grouping_of_function(page->view, page->f->function, &grouping);
+	struct rf_error *error = grouping_of_function(page->view, page->f->function, &groups);
 	if (!error) {
-		const struct model_choice choice = {.groups = &grouping.groups};
+		const struct model_choice choice = {.groups = &groups};
 		error = model_build_as(page->view->profile, &choice, &parts);
 		if (!error) {
 			put_parts(page, &parts);
 			model_deinit(&parts);
 		}
-		grouping_destroy(&grouping);
+		grouping_destroy(&groups);
 	}
 	page_fail(page, error);
 }

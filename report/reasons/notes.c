@@ -24,7 +24,7 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	const char *incomplete = profile_get_fact(view->profile, "counts_incomplete");
 	const unsigned long long n = view->model->n_samples;
 	const double cost_us = 1e-3 * profile_number_fact(view->profile, "sample_cost_ns", 0);
-	char number[TEXT_NUMBER], cost[TEXT_NUMBER], every[128] = "";
+	char every[128] = "";
 	if (incomplete && view->model->counted)
 		note(notes,
 		     "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, distances "
@@ -33,11 +33,10 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	if (n > 0 && cost_us >= 0.1)
 		snprintf(every, sizeof(every),
 			 ", one per %s ms of CPU time, their own %s us each taken off",
-			 text_number(number, 1e-6 * view->model->time_ns / n),
-			 text_number(cost, cost_us));
+			 REPORT_NUMBER(1e-6 * view->model->time_ns / n), REPORT_NUMBER(cost_us));
 	else if (n > 0)
 		snprintf(every, sizeof(every), ", one per %s ms of CPU time",
-			 text_number(number, 1e-6 * view->model->time_ns / n));
+			 REPORT_NUMBER(1e-6 * view->model->time_ns / n));
 	const char *how = !view->model->counted                ? ""
 			  : incomplete                         ? " (incomplete)"
 			  : model_from_counters(view->profile) ? " (sampled)"
@@ -65,9 +64,8 @@ static void note_sources(const struct report_view *view, FILE *notes)
 
 static void note_counter(const struct profile_counter *counter, FILE *notes)
 {
-	char number[TEXT_NUMBER];
 	note(notes, "%s by the PMU: %s (%s × %g, %llu samples; %s%s%s)", counter->quantity,
-	     text_number(number, counter->multiplier * counter->events), counter->event,
+	     REPORT_NUMBER(counter->multiplier * counter->events), counter->event,
 	     counter->multiplier, (unsigned long long)counter->samples,
 	     counter->use == COUNTER_USED       ? "all of the time"
 	     : counter->use == COUNTER_IN_TURNS ? "estimated"
@@ -168,12 +166,11 @@ static void note_reasons(const struct report_view *view, FILE *notes)
 static void note_uncounted(const struct report_view *view, FILE *notes)
 {
 	const struct model *model = view->model;
-	char number[TEXT_NUMBER];
 	if (model->uncounted_ns > 0)
 		note(notes,
 		     "not counted: %s s of CPU time (%.1f %%), in all; what was done in that time "
 		     "is not known",
-		     text_number(number, (double)model->uncounted_ns * 1e-9),
+		     REPORT_NUMBER((double)model->uncounted_ns * 1e-9),
 		     100 * (double)model->uncounted_ns / (double)model->time_ns);
 	note_causes(model, notes);
 	note_reasons(view, notes);
@@ -228,14 +225,13 @@ static void note_masked(const struct report_view *view, FILE *notes)
 	for (size_t i = 0; i < view->n_shown && noted < MAX_MASKED; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		const double active = (double)f->tally.flop, all = (double)f->tally.flop_unmasked;
-		char a[TEXT_NUMBER], b[TEXT_NUMBER];
 		if (all <= 1.01 * active)
 			continue;
 		noted++;
 		note(notes,
 		     "%.60s: %s Gflop in active lanes, %s Gflop in all lanes (what a hardware "
 		     "counter shows)",
-		     f->name, text_number(a, active * 1e-9), text_number(b, all * 1e-9));
+		     f->name, REPORT_NUMBER(active * 1e-9), REPORT_NUMBER(all * 1e-9));
 	}
 }
 

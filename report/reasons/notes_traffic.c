@@ -63,34 +63,28 @@ static void note_simulation(const struct report_view *view, FILE *notes)
 
 static void put_estimate(char *cell, size_t size, const struct model_estimate *estimate)
 {
-	char bytes[64], spread[64];
-	report_put_bytes(bytes, estimate->bytes);
-	report_put_bytes(spread, estimate->halfwidth);
-	if (estimate->halfwidth > 0)
-		snprintf(cell, size, "%s ± %s", bytes, spread);
-	else
-		snprintf(cell, size, "%s", bytes);
+	const bool spread = estimate->halfwidth > 0;
+	snprintf(cell, size, "%s%s%s", REPORT_BYTES(estimate->bytes), spread ? " ± " : "",
+		 spread ? REPORT_BYTES(estimate->halfwidth) : "");
 }
 
 static void note_total(const struct report_view *view, FILE *notes)
 {
 	const struct model_bytes *bytes = &view->model->bytes;
 	const double evadable = bytes->events[TRAFFIC_MEM_EVADABLE].bytes;
-	char read[160], written[160], text[64];
+	char read[160], written[160];
 	put_estimate(read, sizeof(read), &bytes->mem[DIRECTION_READ]);
 	put_estimate(written, sizeof(written), &bytes->mem[DIRECTION_WRITE]);
-	report_put_bytes(text, bytes->events[TRAFFIC_MEM_LEFT].bytes);
 	note(notes,
 	     "the program's memory traffic: %s read, %s written%s; %s more was changed and still "
 	     "in the caches at its end",
 	     read, written, view->model->traced_classes < CACHE_CLASSES ? " (± 95 % interval)" : "",
-	     text);
-	report_put_bytes(text, evadable);
+	     REPORT_BYTES(bytes->events[TRAFFIC_MEM_LEFT].bytes));
 	if (evadable > 0.05 * bytes->mem[DIRECTION_READ].bytes)
 		note(notes,
 		     "of what was read %s is for lines that are then overwritten whole: a "
 		     "processor that notices reads that much less",
-		     text);
+		     REPORT_BYTES(evadable));
 }
 
 /* Share of the load and store instructions. */
@@ -190,17 +184,16 @@ static void objects_words(const struct report_view *view, const struct model_tra
 /* "moves 8.10 GB now, 0.200 GB with a last cache of 3.10 MB" */
 static void working_set_words(const struct model_traffic *traffic, char *text, size_t size)
 {
-	char now[64], fits[64], then[64];
 	*text = '\0';
 	if (!(traffic->fits_in > 0) || !(traffic->moves_now > 0))
 		return;
-	report_put_bytes(now, traffic->moves_now);
-	report_put_bytes(fits, traffic->fits_in);
-	report_put_bytes(then, traffic->moves_then);
 	if (traffic->moves_then < 0.8 * traffic->moves_now)
-		snprintf(text, size, "moves %s now, %s with a last cache of %s", now, then, fits);
+		snprintf(text, size, "moves %s now, %s with a last cache of %s",
+			 REPORT_BYTES(traffic->moves_now), REPORT_BYTES(traffic->moves_then),
+			 REPORT_BYTES(traffic->fits_in));
 	else
-		snprintf(text, size, "what it uses again fits in %s of cache", fits);
+		snprintf(text, size, "what it uses again fits in %s of cache",
+			 REPORT_BYTES(traffic->fits_in));
 }
 
 /* Of the functions with most memory traffic. */
@@ -238,15 +231,12 @@ static void note_traced(const struct report_view *view, FILE *notes)
 
 static void put_total(char *text, size_t size, const struct model_estimate *mem)
 {
-	char both[64], read[64], written[64];
-	report_put_bytes(both, mem[DIRECTION_BOTH].bytes);
-	report_put_bytes(read, mem[DIRECTION_READ].bytes);
-	report_put_bytes(written, mem[DIRECTION_WRITE].bytes);
 	if (isnan(mem[DIRECTION_WRITE].bytes))
-		snprintf(text, size, "%s%s", both,
+		snprintf(text, size, "%s%s", REPORT_BYTES(mem[DIRECTION_BOTH].bytes),
 			 isnan(mem[DIRECTION_READ].bytes) ? ", read or written" : " read");
 	else
-		snprintf(text, size, "%s read, %s written", read, written);
+		snprintf(text, size, "%s read, %s written", REPORT_BYTES(mem[DIRECTION_READ].bytes),
+			 REPORT_BYTES(mem[DIRECTION_WRITE].bytes));
 }
 
 static void note_memory(const struct report_view *view, FILE *notes)

@@ -67,8 +67,8 @@ void report_object_words(const struct profile *profile, const struct profile_obj
 {
 	const bool allocated = object->kind == OBJECT_HEAP || object->kind == OBJECT_MAPPING;
 	const char *name = known_name(object, "unknown code");
-	char bytes[64], place[160];
-	report_put_bytes(bytes, (double)object->bytes);
+	const char *bytes = REPORT_BYTES((double)object->bytes);
+	char place[160];
 	put_place(profile, object, place, sizeof(place));
 	if (allocated && object->module == PROFILE_NONE)
 		snprintf(text, size, "%.80s", known_name(object, "memory of unknown origin"));

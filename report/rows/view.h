@@ -47,8 +47,11 @@ const struct model_estimate *report_moved(const struct report_view *view,
 double report_intensity(const struct report_view *view, const struct model_function *f);
 /* "0.0625", ">10000", "∞", "–" for NAN; in 64 bytes. */
 void report_put_intensity(char *cell, double intensity);
-/* "8.10 GB", in 64 bytes. */
-void report_put_bytes(char *cell, double bytes);
+/* "8.10 GB", in 64 bytes; returns the cell. */
+char *report_put_bytes(char *cell, double bytes);
+/* The same, and text_number(), in memory that lasts as long as the block around it. */
+#define REPORT_BYTES(bytes) report_put_bytes((char[64]){0}, bytes)
+#define REPORT_NUMBER(value) text_number((char[TEXT_NUMBER]){0}, value)
 
 /* One format to a file, "-" for standard output; nothing to do for a path of NULL. */
 typedef struct rf_error *report_format(const struct report_view *view, FILE *stream);

@@ -8,8 +8,8 @@
 #include "report/reasons/notes.h"
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
-#include "report/rows/report_options.h"
 #include "report/rows/ranking.h"
+#include "report/rows/report_options.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -6,9 +6,9 @@
  * 'terminal/?*as_checked_in'
  */
 #include "report/rows/call_paths.h"
+#include "report/rows/code_names.h"
 #include "report/rows/filter.h"
 #include "report/rows/grouping.h"
-#include "report/rows/code_names.h"
 #include "report/rows/ranking.h"
 
 #include "base/text.h"

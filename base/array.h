@@ -1,6 +1,8 @@
 /* Growing arrays: `T *items; size_t n_items, cap_items;` as three members of any struct. */
 #pragma once
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +29,6 @@ static inline bool rf_array_reserve(void **items, size_t n, size_t *cap, size_t 
 #define rf_array_push(a, n, cap, value)                                                            \
 	(rf_array_reserve((void **)&(a), (n), &(cap), sizeof(*(a))) ? ((a)[(n)++] = (value), true) \
 								    : false)
-
-/* The same as an error: NULL, or that memory is short (base/error.h). */
+/* The same as an error, NULL for success. */
 #define rf_array_add(a, n, cap, value) \
 	(rf_array_push(a, n, cap, value) ? NULL : rf_error_no_memory())

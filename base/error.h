@@ -2,7 +2,8 @@
  *
  * A function that can fail returns a `struct rf_error *`: NULL for success, else an object that
  * says what was tried, on what, why it failed, and what the user can do next.  Only `main` and
- * the commands print errors; everything else hands them up. */
+ * the commands print errors; everything else hands them up.  Steps that follow each other until
+ * one fails are `a() ?: b() ?: c()`: GNU's short form gives the first that is not NULL. */
 #pragma once
 
 #include <stdio.h>

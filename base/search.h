@@ -1,4 +1,4 @@
-/* The one binary search. */
+/* The one binary search, and what orders numbers. */
 #pragma once
 
 #include <stddef.h>
@@ -22,3 +22,7 @@
 		}                                                             \
 		rf_low;                                                       \
 	})
+
+/* Below, at or above 0, as comparisons for qsort give it.  Several keys are joined by GNU's short
+ * form: `rf_compare(x->module, y->module) ?: rf_compare(x->start, y->start)`. */
+#define rf_compare(a, b) (((a) > (b)) - ((a) < (b)))

@@ -2,7 +2,7 @@
 #include "cli/options.h"
 
 #include "cache/traffic.h"
-#include "report/rows/option_words.h"
+#include "report/rows/report_options.h"
 #include "tracer/pmu/choice.h"
 #include "tracer/run/run_options.h"
 

@@ -4,7 +4,7 @@
 
 #include "cli/command_line.h"
 #include "report/rows/filter.h"
-#include "report/rows/option_words.h"
+#include "report/rows/report_options.h"
 
 static void take(const struct options *given, struct report_options *options)
 {

@@ -8,7 +8,7 @@
 #include "base/search.h"
 #include "insn/decoder.h"
 #include "report/json/json_values.h"
-#include "report/rows/inlined_names.h"
+#include "report/rows/code_names.h"
 
 #include <Zydis/Zydis.h>
 #include <jansson.h>

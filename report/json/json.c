@@ -5,11 +5,11 @@
 #include "report/json/json_counters.h"
 #include "report/json/json_traffic.h"
 #include "report/json/json_values.h"
-#include "report/reasons/notes_uncounted.h"
+#include "report/reasons/notes.h"
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
-#include "report/rows/option_words.h"
 #include "report/rows/ranking.h"
+#include "report/rows/report_options.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "report/json/json_values.h"
 #include "report/reasons/words.h"
-#include "report/rows/inlined_names.h"
+#include "report/rows/code_names.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,4 +1,9 @@
-/* The control flow graph of a function, from the blocks of it that were executed. */
+/* The control flow graph of a function, from the blocks of it that were executed, and its loops.
+ *
+ * A loop is a strongly connected part of the graph: instructions that can all be reached from one
+ * another.  Without its header (where it is entered from outside) what is left of it falls apart
+ * into the loops within.  Loops that share their header are one.  A part that is entered at several
+ * places is a loop as well, with the first of them as its header. */
 #include "report/model/flow_graph.h"
 
 #include "base/array.h"
@@ -6,7 +11,48 @@
 #include "insn/work.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#define MAX_NEST 24 /* deeper loops are not taken apart */
+
+/* Tarjan's algorithm, with a stack of its own. */
+struct visit {
+	uint32_t node;
+	uint32_t edge;
+};
+
+/* Members of a loop that are still to be taken apart: members[first .. first + n). */
+struct task {
+	uint32_t loop;
+	size_t first, n;
+	unsigned depth;
+};
+
+/* What the search knows of a node. */
+struct seen {
+	uint32_t number, low; /* number 0: not seen */
+	uint32_t part;        /* stamp of the set that is looked at */
+	uint32_t member;      /* the number of the loop that has last looked at it */
+	bool on_stack;
+};
+
+struct search {
+	struct flow_graph *graph;
+	const struct profile_function *code;
+	struct model_function *function;
+	struct seen *seen; /* per node */
+	uint32_t *stack;
+	size_t n_stack;
+	struct visit *visits;
+	size_t n_visits;
+	uint32_t next, stamp;
+	uint32_t n_loops;
+	uint32_t *members;
+	size_t n_members, cap_members;
+	struct task *tasks;
+	size_t n_tasks, cap_tasks;
+};
+
+/* ---- the graph ---- */
 
 int64_t flow_add(int64_t a, int64_t b)
 {
@@ -18,7 +64,8 @@ struct rf_error *flow_graph_add(struct flow_graph *graph, const struct profile *
 				uint32_t index, uint32_t from, uint32_t to, int64_t n)
 {
 	const struct profile_block *block = &profile->blocks[index];
-	for (uint32_t at = from; at < to;) {
+	struct rf_error *error = NULL;
+	for (uint32_t at = from; !error && at < to;) {
 		struct work work;
 		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0)
 			break;
@@ -38,17 +85,16 @@ struct rf_error *flow_graph_add(struct flow_graph *graph, const struct profile *
 			.starts_block = at == 0,
 			.loop = PROFILE_NONE,
 		};
-		if (!rf_array_push(graph->nodes, graph->n_nodes, graph->cap_nodes, node))
-			return rf_error_no_memory();
+		error = rf_array_add(graph->nodes, graph->n_nodes, graph->cap_nodes, node);
 		at += work.length;
 	}
-	return NULL;
+	return error;
 }
 
 static int compare_nodes(const void *a, const void *b)
 {
 	const struct flow_node *x = a, *y = b;
-	return (x->offset > y->offset) - (x->offset < y->offset);
+	return rf_compare(x->offset, y->offset);
 }
 
 /* Sorts; an instruction that stands in several blocks becomes one node. */
@@ -94,59 +140,39 @@ static bool goes_on(enum branch_kind kind)
 	return kind == BRANCH_NONE || kind == BRANCH_CONDITIONAL;
 }
 
-static void link_backward(struct flow_graph *graph)
+/* How many edges lead to a node. */
+static uint32_t n_before(const struct flow_graph *graph, uint32_t node)
 {
-	const size_t n = graph->n_nodes;
-	uint32_t *first = graph->first_edge;
-	for (size_t i = 0; i < n; i++)
-		for (int k = 0; k < 2; k++)
-			if (graph->edges[i].to[k] != FLOW_NONE)
-				first[graph->edges[i].to[k] + 1]++;
-	for (size_t i = 0; i < n; i++)
-		first[i + 1] += first[i];
-	for (size_t i = n; i-- > 0;)
-		for (int k = 0; k < 2; k++)
-			if (graph->edges[i].to[k] != FLOW_NONE)
-				graph->edges_to[--first[graph->edges[i].to[k] + 1]] = (uint32_t)i;
-	/* first[i + 1] is now where node i starts */
-	memmove(first, first + 1, n * sizeof(*first));
-	first[n] = 0;
-	for (size_t i = 0; i < n; i++)
-		for (int k = 0; k < 2; k++)
-			first[n] += graph->edges[i].to[k] != FLOW_NONE;
+	return (uint32_t)(graph->before.first[node + 1] - graph->before.first[node]);
 }
 
-struct rf_error *flow_graph_link(struct flow_graph *graph)
+static struct rf_error *link_nodes(struct flow_graph *graph)
 {
 	merge_nodes(graph);
 	const size_t n = graph->n_nodes;
-	graph->edges = malloc((n + 1) * sizeof(*graph->edges));
-	graph->first_edge = calloc(n + 2, sizeof(*graph->first_edge));
-	graph->edges_to = malloc((2 * n + 1) * sizeof(*graph->edges_to));
+	graph->to = malloc((2 * n + 1) * sizeof(*graph->to));
 	graph->orphans = malloc((n + 1) * sizeof(*graph->orphans));
-	graph->n_orphans = 0;
-	if (!graph->edges || !graph->first_edge || !graph->edges_to || !graph->orphans)
+	if (!graph->to || !graph->orphans)
 		return rf_error_no_memory();
 	for (size_t i = 0; i < n; i++) {
 		const struct flow_node *node = &graph->nodes[i];
 		bool direct = node->kind == BRANCH_CONDITIONAL || node->kind == BRANCH_JUMP;
-		graph->edges[i] = (struct flow_edges){
-			{goes_on(node->kind) ? node_at(graph, node->offset + node->length)
-					     : FLOW_NONE,
-			 direct ? node_at(graph, node->target) : FLOW_NONE}};
+		graph->to[2 * i] = goes_on(node->kind) ? node_at(graph, node->offset + node->length)
+						       : FLOW_NONE;
+		graph->to[2 * i + 1] = direct ? node_at(graph, node->target) : FLOW_NONE;
 	}
-	link_backward(graph);
-	for (size_t i = 1; i < n; i++) /* the first is the function's entry */
-		if (flow_n_before(graph, (uint32_t)i) == 0 && graph->nodes[i].starts_block)
+	struct rf_error *error =
+		by_key_init(&graph->before, n, graph->to, sizeof(*graph->to), 2 * n);
+	for (size_t i = 1; !error && i < n; i++) /* the first is the function's entry */
+		if (n_before(graph, (uint32_t)i) == 0 && graph->nodes[i].starts_block)
 			graph->orphans[graph->n_orphans++] = (uint32_t)i;
-	return NULL;
+	return error;
 }
 
 void flow_graph_clear(struct flow_graph *graph)
 {
-	free(graph->edges);
-	free(graph->first_edge);
-	free(graph->edges_to);
+	free(graph->to);
+	by_key_deinit(&graph->before);
 	free(graph->orphans);
 	*graph = (struct flow_graph){.nodes = graph->nodes, .cap_nodes = graph->cap_nodes};
 }
@@ -158,10 +184,11 @@ void flow_graph_deinit(struct flow_graph *graph)
 	*graph = (struct flow_graph){0};
 }
 
-bool flow_next(const struct flow_graph *graph, uint32_t from, uint32_t k, uint32_t *to)
+/* The k-th node behind `from`, or FLOW_NONE; false when there is no k-th. */
+static bool flow_next(const struct flow_graph *graph, uint32_t from, uint32_t k, uint32_t *to)
 {
 	if (k < 2) {
-		*to = graph->edges[from].to[k];
+		*to = graph->to[2 * (size_t)from + k];
 		return true;
 	}
 	if (graph->nodes[from].kind != BRANCH_INDIRECT || k - 2 >= graph->n_orphans)
@@ -170,11 +197,13 @@ bool flow_next(const struct flow_graph *graph, uint32_t from, uint32_t k, uint32
 	return true;
 }
 
-bool flow_edge_count(const struct flow_graph *graph, const struct profile_function *f,
-		     uint32_t from, uint32_t to, int64_t *n)
+/* How often control went from one node of the function `f` to the next; false where the counts do
+ * not tell. */
+static bool edge_count(const struct flow_graph *graph, const struct profile_function *f,
+		       uint32_t from, uint32_t to, int64_t *n)
 {
 	const struct flow_node *node = &graph->nodes[from];
-	const uint32_t *ways = graph->edges[from].to;
+	const uint32_t *ways = &graph->to[2 * (size_t)from];
 	const uint32_t other = ways[0] == to ? ways[1] : ways[0];
 	*n = node->n;
 	if (node->kind == BRANCH_INDIRECT)
@@ -185,8 +214,219 @@ bool flow_edge_count(const struct flow_graph *graph, const struct profile_functi
 		const uint64_t place = ways[0] == to ? node->target : node->offset + node->length;
 		return place >= f->start && place < f->end;
 	}
-	if (other == 0 || flow_n_before(graph, other) != 1)
+	if (other == 0 || n_before(graph, other) != 1)
 		return false;
 	*n -= graph->nodes[other].n;
 	return *n >= 0;
+}
+
+/* ---- connected parts ---- */
+
+static void enter(struct search *search, uint32_t node)
+{
+	search->seen[node].number = search->seen[node].low = ++search->next;
+	search->seen[node].on_stack = true;
+	search->stack[search->n_stack++] = node;
+	search->visits[search->n_visits++] = (struct visit){node, 0};
+}
+
+static void lower(uint32_t *value, uint32_t to)
+{
+	*value = to < *value ? to : *value;
+}
+
+static bool has_edge(const struct flow_graph *graph, uint32_t from, uint32_t to)
+{
+	uint32_t next;
+	for (uint32_t k = 0; flow_next(graph, from, k, &next); k++)
+		if (next == to)
+			return true;
+	return false;
+}
+
+/* ---- loops ---- */
+
+static struct rf_error *add_task(struct search *search, const struct task *task)
+{
+	return rf_array_add(search->tasks, search->n_tasks, search->cap_tasks, *task);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return rf_compare(x, y);
+}
+
+/* From outside of the members, which are marked: by an edge, as the function's entry, or by who
+ * knows what. */
+static bool is_entered(const struct search *search, uint32_t node)
+{
+	const struct by_key *before = &search->graph->before;
+	if (node == 0 || n_before(search->graph, node) == 0)
+		return true;
+	for (size_t i = before->first[node]; i < before->first[node + 1]; i++)
+		if (search->seen[before->items[i] / 2].member != search->n_loops)
+			return true;
+	return false;
+}
+
+/* From the ways into the header, those from outside or, where these are not known, those from
+ * within.  Members are marked. */
+static int64_t entries_of(const struct search *search, uint32_t header)
+{
+	const struct by_key *before = &search->graph->before;
+	int64_t sums[2] = {0, 0}, n; /* from outside, from within */
+	bool known[2] = {header != 0, true};
+	for (size_t i = before->first[header]; i < before->first[header + 1]; i++) {
+		const uint32_t from = before->items[i] / 2;
+		const bool within = search->seen[from].member == search->n_loops;
+		if (edge_count(search->graph, search->code, from, header, &n))
+			sums[within] = flow_add(sums[within], n);
+		else
+			known[within] = false;
+	}
+	if (search->graph->n_orphans && n_before(search->graph, header) == 0)
+		known[0] = false;
+	const int64_t turns = search->graph->nodes[header].n;
+	if (known[0] && sums[0] > 0 && sums[0] <= turns)
+		return sums[0];
+	return known[1] && sums[1] < turns ? turns - sums[1] : -1;
+}
+
+/* Index of the first member that is entered from outside; the first where none is. */
+static size_t find_header(struct search *search, const uint32_t *members, size_t n)
+{
+	search->n_loops++;
+	for (size_t i = 0; i < n; i++)
+		search->seen[members[i]].member = search->n_loops;
+	for (size_t i = 0; i < n; i++)
+		if (is_entered(search, members[i]))
+			return i;
+	return 0;
+}
+
+static struct rf_error *new_loop(struct search *search, const struct task *task, size_t first,
+				 size_t n)
+{
+	struct model_function *function = search->function;
+	uint32_t *members = search->members + first;
+	qsort(members, n, sizeof(*members), compare_numbers);
+	size_t at = find_header(search, members, n);
+	const struct flow_node *header = &search->graph->nodes[members[at]],
+			       *last = &search->graph->nodes[members[n - 1]];
+	struct model_loop loop = {
+		.parent = task->loop,
+		.start = search->graph->nodes[members[0]].offset,
+		.end = last->offset + last->length,
+		.header = header->offset,
+		.turns = header->n,
+		.entries = entries_of(search, members[at]),
+	};
+	const uint32_t index = (uint32_t)function->n_loops;
+	if (!rf_array_push(function->loops, function->n_loops, function->cap_loops, loop))
+		return rf_error_no_memory();
+	for (size_t i = 0; i < n; i++)
+		search->graph->nodes[members[i]].loop = index;
+	if (n == 1 || task->depth + 1 >= MAX_NEST)
+		return NULL;
+	members[at] = members[n - 1]; /* the header is not in what is taken apart */
+	struct task inner = {index, first, n - 1, task->depth + 1};
+	return add_task(search, &inner);
+}
+
+/* ---- all of it ---- */
+
+/* The part that ends with `root` is complete: a loop when it goes round. */
+static struct rf_error *take_part(struct search *search, const struct task *task, uint32_t root)
+{
+	size_t n = 0, first = search->n_members;
+	uint32_t node;
+	do {
+		node = search->stack[--search->n_stack];
+		search->seen[node].on_stack = false;
+		if (!rf_array_push(search->members, search->n_members, search->cap_members, node))
+			return rf_error_no_memory();
+		n++;
+	} while (node != root);
+	if (n > 1 || has_edge(search->graph, root, root))
+		return new_loop(search, task, first, n);
+	search->n_members = first;
+	return NULL;
+}
+
+/* All parts that can be reached from `start` within the task's set. */
+static struct rf_error *search_from(struct search *search, const struct task *task, uint32_t start)
+{
+	enter(search, start);
+	while (search->n_visits) {
+		struct visit *visit = &search->visits[search->n_visits - 1];
+		uint32_t node = visit->node, to;
+		if (flow_next(search->graph, node, visit->edge, &to)) {
+			visit->edge++;
+			if (to == FLOW_NONE || search->seen[to].part != search->stamp)
+				continue;
+			if (!search->seen[to].number)
+				enter(search, to);
+			else if (search->seen[to].on_stack)
+				lower(&search->seen[node].low, search->seen[to].number);
+			continue;
+		}
+		struct rf_error *error = search->seen[node].low == search->seen[node].number
+						 ? take_part(search, task, node)
+						 : NULL;
+		if (error)
+			return error;
+		if (--search->n_visits)
+			lower(&search->seen[search->visits[search->n_visits - 1].node].low,
+			      search->seen[node].low);
+	}
+	return NULL;
+}
+
+static struct rf_error *take_apart(struct search *search, const struct task *task)
+{
+	struct rf_error *error = NULL;
+	search->stamp++;
+	search->next = 0;
+	for (size_t i = 0; i < task->n; i++) {
+		struct seen *seen = &search->seen[search->members[task->first + i]];
+		seen->part = search->stamp;
+		seen->number = 0;
+	}
+	for (size_t i = 0; !error && i < task->n; i++) {
+		const uint32_t node = search->members[task->first + i];
+		if (!search->seen[node].number)
+			error = search_from(search, task, node);
+	}
+	return error;
+}
+
+struct rf_error *flow_graph_find_loops(struct flow_graph *graph,
+				       const struct profile_function *code,
+				       struct model_function *function)
+{
+	struct rf_error *error = link_nodes(graph);
+	const size_t n = graph->n_nodes;
+	const struct task all = {PROFILE_NONE, 0, n, 0};
+	struct search search = {.graph = graph,
+				.code = code,
+				.function = function,
+				.seen = calloc(n + 1, sizeof(*search.seen)),
+				.stack = malloc((n + 1) * sizeof(*search.stack)),
+				.visits = malloc((n + 1) * sizeof(*search.visits))};
+	if (!error)
+		error = search.seen && search.stack && search.visits ? add_task(&search, &all)
+								     : rf_error_no_memory();
+	for (uint32_t i = 0; !error && i < n; i++)
+		error = rf_array_add(search.members, search.n_members, search.cap_members, i);
+	for (size_t i = 0; !error && i < search.n_tasks; i++) { /* which adds tasks */
+		const struct task task = search.tasks[i];
+		error = take_apart(&search, &task);
+	}
+	free(search.seen);
+	free(search.stack);
+	free(search.visits);
+	free(search.members);
+	free(search.tasks);
+	return error;
 }

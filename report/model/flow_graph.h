@@ -1,10 +1,13 @@
-/* The control flow graph of a function, from the blocks of it that were executed.  It has an
+/* The control flow graph of a function, from the blocks of it that were executed, and the loops in
+ * it.  It has an
  * instruction for a node.  Calls come back.  What an indirect jump leads to is not in the code:
  * each place that was executed and that nothing else leads to may be it. */
 #pragma once
 
 #include "insn/flow.h"
 #include "profile/profile.h"
+#include "report/model/by_key.h"
+#include "report/model/model.h"
 
 #define FLOW_NONE UINT32_MAX /* no node */
 
@@ -16,47 +19,35 @@ struct flow_node {
 	enum branch_kind kind;
 	uint8_t length;
 	bool starts_block;
-	uint32_t loop; /* the innermost, or PROFILE_NONE; for loop_search.c */
-};
-
-/* Up to two ways on from a node; FLOW_NONE: there is none, or it leads out of the function. */
-struct flow_edges {
-	uint32_t to[2];
+	uint32_t loop; /* the innermost, or PROFILE_NONE */
 };
 
 struct flow_graph {
 	struct flow_node *nodes; /* by their offset */
 	size_t n_nodes, cap_nodes;
-	struct flow_edges *edges;
-	/* the nodes before node i: edges_to[first_edge[i] .. first_edge[i + 1]) */
-	uint32_t *first_edge, *edges_to;
-	uint32_t *orphans; /* what indirect jumps may lead to */
+	/* the two ways on from node i: to[2 i] and to[2 i + 1]; FLOW_NONE: there is none, or it
+	 * leads out of the function */
+	uint32_t *to;
+	struct by_key before; /* the ways that lead to a node, places in `to` */
+	uint32_t *orphans;    /* what indirect jumps may lead to */
 	size_t n_orphans;
 };
 
 /* Adds the instructions of bytes [from, to) of a block that was executed `n` times.  Fails only
- * when memory is short, as flow_graph_link does. */
+ * when memory is short, as all of this. */
 struct rf_error *flow_graph_add(struct flow_graph *graph, const struct profile *profile,
 				uint32_t block, uint32_t from, uint32_t to, int64_t n);
-/* Links the nodes, after all were added. */
-struct rf_error *flow_graph_link(struct flow_graph *graph);
+/* Links the nodes, after all were added, and adds the loops of `function`, the outer ones before
+ * those within, to function->loops: where they are, how often they turned and were entered.  Each
+ * node of the graph gets its innermost loop.  `code`: the function's own row in the profile. */
+struct rf_error *flow_graph_find_loops(struct flow_graph *graph,
+				       const struct profile_function *code,
+				       struct model_function *function);
 /* Back to a graph without nodes; keeps their memory for the next one. */
 void flow_graph_clear(struct flow_graph *graph);
 void flow_graph_deinit(struct flow_graph *graph);
 
 /* The node whose bytes hold the offset, or NULL. */
 const struct flow_node *flow_node_around(const struct flow_graph *graph, uint64_t offset);
-/* The k-th node behind `from`, or FLOW_NONE; false when there is no k-th. */
-bool flow_next(const struct flow_graph *graph, uint32_t from, uint32_t k, uint32_t *to);
-/* How many edges lead to a node. */
-static inline uint32_t flow_n_before(const struct flow_graph *graph, uint32_t node)
-{
-	return graph->first_edge[node + 1] - graph->first_edge[node];
-}
-/* How often control went from one node of the function `f` to the next; false where the counts do
- * not tell. */
-bool flow_edge_count(const struct flow_graph *graph, const struct profile_function *f,
-		     uint32_t from, uint32_t to, int64_t *n);
-
 /* a + b, or the limit that it would be beyond. */
 int64_t flow_add(int64_t a, int64_t b);

@@ -4,8 +4,6 @@
  * traffic and samples, or read where it has them.  From the sums follow bytes at each level, the
  * processes and the times; and with the roofs the place of each row. */
 #include "report/model/model.h"
-#include "profile/roof_index.h"
-#include "report/model/model_place.h"
 
 #include "profile/roof_index.h"
 #include "report/model/model_count.h"
@@ -15,6 +13,7 @@
 #include "report/model/model_moved.h"
 #include "report/model/model_place.h"
 #include "report/model/model_processes.h"
+#include "report/model/model_roofs.h"
 #include "report/model/model_rows.h"
 #include "report/model/model_samples.h"
 #include "report/model/model_sums_read.h"
@@ -28,16 +27,9 @@
 /* The precision with most flop; double where there is no flop at all. */
 static enum flop_precision main_precision(const struct tally *tally)
 {
-	double sums[FLOP_PRECISIONS] = {0};
-	if (!tally->flop)
-		return PRECISION_DOUBLE;
-	for (int k = 0; k < FLOP_KINDS; k++)
-		for (int p = 0; p < FLOP_PRECISIONS; p++)
-			for (int w = 0; w < FLOP_WIDTHS; w++)
-				sums[p] += (double)tally->flop_by_kind[k][p][w];
 	enum flop_precision best = PRECISION_DOUBLE;
-	for (int p = 0; p < FLOP_PRECISIONS; p++)
-		if (sums[p] > sums[best])
+	for (int p = 0; tally->flop && p < FLOP_PRECISIONS; p++)
+		if (model_flop_of_precision(tally, p) > model_flop_of_precision(tally, best))
 			best = (enum flop_precision)p;
 	return best;
 }
@@ -112,14 +104,10 @@ static bool has_counts(const struct profile *profile)
 static struct rf_error *sum_up(struct model_rows *rows, const struct model_threads *threads,
 			       struct model *model)
 {
-	struct rf_error *error = model_count(rows, model);
-	if (!error)
-		error = model_sum_counters(rows, model);
+	struct rf_error *error = model_count(rows, model) ?: model_sum_counters(rows, model);
 	if (!error && model->traced)
-		error = model_create_traffic(rows);
-	if (!error && model->traced)
-		error = model_sum_moved(rows, model);
-	return error ? error : model_sum_samples(rows, threads, model);
+		error = model_create_traffic(rows) ?: model_sum_moved(rows, model);
+	return error ?: model_sum_samples(rows, threads, model);
 }
 
 /* All but names and places: the sums, be they made or read, and what follows from them. */
@@ -131,18 +119,12 @@ static struct rf_error *fill_rows(struct model_rows *rows, struct model_threads 
 	model_set_traced(profile, model);
 	model->uncounted_samples =
 		calloc(profile->n_samples + 1, sizeof(*model->uncounted_samples));
-	struct rf_error *error = model->uncounted_samples ? NULL : rf_error_no_memory();
-	if (!error)
-		error = model_threads_init(threads, rows);
-	if (!error)
-		error = model_quantities(rows, model);
-	if (!error)
-		error = rows->saved ? model_read_sums(rows, threads, model)
-				    : sum_up(rows, threads, model);
-	if (!error)
-		error = model_memory(rows, model);
-	if (!error)
-		error = model_processes(threads, model);
+	if (!model->uncounted_samples)
+		return rf_error_no_memory();
+	struct rf_error *error =
+		model_threads_init(threads, rows) ?: model_quantities(rows, model)
+		?: (rows->saved ? model_read_sums : sum_up)(rows, threads, model)
+		?: model_memory(rows, model) ?: model_processes(threads, model);
 	if (!error)
 		model_time(rows, threads, model);
 	return error;
@@ -153,11 +135,9 @@ struct rf_error *model_summarise(struct profile *profile)
 	struct model_rows rows;
 	struct model model = {0};
 	struct model_threads threads = {0};
-	struct rf_error *error = model_rows_init(&rows, profile, &(struct model_choice){0});
-	if (!error)
-		error = fill_rows(&rows, &threads, &model);
-	if (!error)
-		error = model_write_sums(&rows, &model, profile);
+	struct rf_error *error = model_rows_init(&rows, profile, &(struct model_choice){0})
+					 ?: fill_rows(&rows, &threads, &model)
+					 ?: model_write_sums(&rows, &model, profile);
 	model_threads_deinit(&threads);
 	free_lists(&model);
 	model_rows_deinit(&rows);
@@ -187,13 +167,9 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 			: NULL;
 	if (error)
 		return error;
-	error = model_rows_init(&rows, profile, choice);
-	if (!error)
-		error = fill_rows(&rows, &threads, &model);
-	if (!error && choice->loops)
-		error = model_find_loops(&rows, &model);
-	if (!error)
-		error = finish_rows(&rows, &model);
+	error = model_rows_init(&rows, profile, choice) ?: fill_rows(&rows, &threads, &model)
+			?: (choice->loops ? model_find_loops(&rows, &model) : NULL)
+			?: finish_rows(&rows, &model);
 	if (!error) {
 		take_threads(profile, &threads, &model);
 		model_take_rows(&rows, &model);

@@ -39,18 +39,19 @@ struct model_range {
 	uint32_t row;
 };
 struct model_group {
-	const char *name, *module;
+	char *name;
+	const char *module;
 	uint32_t function; /* row in profile->functions, or PROFILE_NONE */
 	bool left_out;     /* by --focus or --ignore */
 };
 struct model_groups {
 	/* by (module, start), without overlaps, all code of each module */
-	const struct model_range *ranges;
-	size_t n_ranges;
-	const struct model_group *groups; /* the rows */
-	size_t n_groups;
+	struct model_range *ranges;
+	size_t n_ranges, cap_ranges;
+	struct model_group *groups; /* the rows */
+	size_t n_groups, cap_groups;
 	/* NULL, or the row of what thread t did in ranges of row r: [r × n_threads + t] */
-	const uint32_t *by_thread;
+	uint32_t *by_thread;
 	size_t n_kinds;        /* of by_thread: rows that ranges have */
 	const bool *uncounted; /* per sample, as a model without groups has found it */
 };
@@ -112,9 +113,8 @@ struct model_quantity {
 	double events;    /* behind it */
 	double variance;  /* of `value`, by the choice of samples; 0 for totals */
 	uint64_t samples;
-	bool used;     /* totals: any of its events was counted */
-	bool estimate; /* totals: some of them in turns with others, or too low */
-	bool below;    /* totals: some of them are lower bounds */
+	bool used;  /* totals: any of its events was counted */
+	bool below; /* totals: some of them are lower bounds */
 };
 
 struct model_function {

@@ -252,8 +252,9 @@ double model_level_most(const struct profile *profile, enum roof_level level, do
 	return most;
 }
 
-struct model_moves model_moves_of(const struct model_function *function,
-				  const struct model_level *level, enum traffic_direction direction)
+static struct model_moves moves_of(const struct model_function *function,
+				   const struct model_level *level,
+				   enum traffic_direction direction)
 {
 	const struct tally *tally = &function->tally;
 	const double all = level->moved[DIRECTION_BOTH].bytes;
@@ -270,4 +271,13 @@ struct model_moves model_moves_of(const struct model_function *function,
 		.strings = ls > 0 ? (double)tally->string_bytes / ls : 0,
 		.direction = direction,
 	};
+}
+
+struct model_rate model_rate_at(const struct profile *profile,
+				const struct model_function *function,
+				const struct model_level *level, enum traffic_direction direction)
+{
+	const struct model_moves moves = moves_of(function, level, direction);
+	return model_level_rate(profile, roof_level_find(level->name), &function->tally,
+				function->concurrency, &moves);
 }

@@ -36,7 +36,7 @@ struct model_rate model_level_rate(const struct profile *profile, enum roof_leve
 				   const struct tally *tally, double threads,
 				   const struct model_moves *moves);
 
-/* Of a function's bytes at one of its levels. */
-struct model_moves model_moves_of(const struct model_function *function,
-				  const struct model_level *level,
-				  enum traffic_direction direction);
+/* The same of a function's bytes at one of its levels. */
+struct model_rate model_rate_at(const struct profile *profile,
+				const struct model_function *function,
+				const struct model_level *level, enum traffic_direction direction);

@@ -2,6 +2,7 @@
 #include "report/model/model_count.h"
 
 #include "base/search.h"
+#include "report/model/by_key.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +11,19 @@ struct counter {
 	struct model_rows *rows;
 	struct model *model;
 	const struct profile *profile;
-	size_t *first_count; /* counts of block b: by_block[first_count[b] .. first_count[b+1]) */
-	uint32_t *by_block;
-	uint32_t *units;   /* rows of profile->units by (module, offset) */
+	struct by_key by_block; /* rows of profile->counts */
+	uint32_t *units;        /* rows of profile->units by (module, offset) */
 	bool *units_taken; /* one instruction may stand in several blocks; its units count once */
 	bool takes_back;   /* second pass: counts below 0 */
 };
 
-static struct rf_error *add_to_thread(struct model_function *function, uint32_t thread,
-				      const struct tally *part, int64_t times)
+/* What a thread did in code of `row`. */
+static struct rf_error *add_to_row(struct counter *counter, size_t row, uint32_t thread,
+				   const struct tally *part, int64_t times)
 {
+	struct model_rows *rows = counter->rows;
+	struct model_function *function = &rows->rows[model_row_of_thread(rows, row, thread)];
+	model_tally_add(&function->tally, part, times);
 	struct model_thread *sum = model_thread_of(function, thread);
 	if (!sum)
 		return rf_error_no_memory();
@@ -34,38 +38,26 @@ static struct rf_error *add_to_thread(struct model_function *function, uint32_t 
 static struct rf_error *add_executions(struct counter *counter, size_t row, size_t block,
 				       const struct tally *part)
 {
-	for (size_t i = counter->first_count[block]; i < counter->first_count[block + 1]; i++) {
-		const struct profile_count *count = &counter->profile->counts[counter->by_block[i]];
-		if (count->n == 0 || (count->n < 0) != counter->takes_back)
-			continue;
-		struct model_function *function =
-			&counter->rows
-				 ->rows[model_row_of_thread(counter->rows, row, count->thread)];
-		model_tally_add(&function->tally, part, count->n);
-		struct rf_error *error = add_to_thread(function, count->thread, part, count->n);
-		if (error)
-			return error;
+	const struct by_key *by = &counter->by_block;
+	struct rf_error *error = NULL;
+	for (size_t i = by->first[block]; !error && i < by->first[block + 1]; i++) {
+		const struct profile_count *count = &counter->profile->counts[by->items[i]];
+		if (count->n != 0 && (count->n < 0) == counter->takes_back)
+			error = add_to_row(counter, row, count->thread, part, count->n);
 	}
-	return NULL;
+	return error;
 }
 
 static int compare_units(const void *a, const void *b, void *rows)
 {
 	const struct profile_units *x = &((const struct profile_units *)rows)[*(const uint32_t *)a];
 	const struct profile_units *y = &((const struct profile_units *)rows)[*(const uint32_t *)b];
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset);
 }
 
 uint32_t *model_units_by_place(const struct profile *profile)
 {
-	uint32_t *order = malloc((profile->n_units + 1) * sizeof(*order));
-	for (size_t i = 0; order && i < profile->n_units; i++)
-		order[i] = (uint32_t)i;
-	if (order && profile->n_units)
-		qsort_r(order, profile->n_units, sizeof(*order), compare_units, profile->units);
-	return order;
+	return model_sorted(profile->n_units, compare_units, profile->units);
 }
 
 size_t model_first_units(const struct profile *profile, const uint32_t *order, uint32_t module,
@@ -80,26 +72,21 @@ size_t model_first_units(const struct profile *profile, const uint32_t *order, u
 static struct rf_error *add_units(struct counter *counter, size_t row, uint32_t module,
 				  uint64_t offset, const struct work *work)
 {
+	const struct profile *profile = counter->profile;
 	struct tally unit;
+	struct rf_error *error = NULL;
 	model_tally_unit(work, &unit);
-	for (size_t i = model_first_units(counter->profile, counter->units, module, offset);
-	     i < counter->profile->n_units; i++) {
-		const struct profile_units *units = &counter->profile->units[counter->units[i]];
+	for (size_t i = model_first_units(profile, counter->units, module, offset);
+	     !error && i < profile->n_units; i++) {
+		const struct profile_units *units = &profile->units[counter->units[i]];
 		if (units->module != module || units->offset != offset)
 			break;
-		if (counter->units_taken[i])
-			continue;
+		if (!counter->units_taken[i])
+			error = add_to_row(counter, row, units->thread, &unit,
+					   units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX);
 		counter->units_taken[i] = true;
-		const int64_t n = units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX;
-		struct model_function *function =
-			&counter->rows
-				 ->rows[model_row_of_thread(counter->rows, row, units->thread)];
-		model_tally_add(&function->tally, &unit, n);
-		struct rf_error *error = add_to_thread(function, units->thread, &unit, n);
-		if (error)
-			return error;
 	}
-	return NULL;
+	return error;
 }
 
 /* Walks over the block once; a block that runs on into the next function is split there. */
@@ -128,44 +115,27 @@ static struct rf_error *count_block(struct counter *counter, size_t index)
 			error = add_units(counter, row, block->module, offset, &work);
 		at += work.length;
 	}
-	return error ? error : add_executions(counter, row, index, &part);
-}
-
-/* Counting sort of the counts by block. */
-static void group_counts(struct counter *counter)
-{
-	const struct profile *profile = counter->profile;
-	size_t *first = counter->first_count;
-	for (size_t i = 0; i < profile->n_counts; i++)
-		first[profile->counts[i].block + 1]++;
-	for (size_t b = 0; b < profile->n_blocks; b++)
-		first[b + 1] += first[b];
-	for (size_t i = profile->n_counts; i-- > 0;)
-		counter->by_block[--first[profile->counts[i].block + 1]] = (uint32_t)i;
-	/* first[b + 1] is now where block b starts: move down by one. */
-	memmove(first, first + 1, profile->n_blocks * sizeof(*first));
-	first[profile->n_blocks] = profile->n_counts;
+	return error ?: add_executions(counter, row, index, &part);
 }
 
 static struct rf_error *counter_init(struct counter *counter)
 {
 	const struct profile *profile = counter->profile;
-	counter->first_count = calloc(profile->n_blocks + 1, sizeof(*counter->first_count));
-	counter->by_block = malloc((profile->n_counts + 1) * sizeof(*counter->by_block));
 	counter->units = model_units_by_place(profile);
 	counter->units_taken = calloc(profile->n_units + 1, sizeof(*counter->units_taken));
-	if (!counter->first_count || !counter->by_block || !counter->units || !counter->units_taken)
+	if (!counter->units || !counter->units_taken)
 		return rf_error_no_memory();
-	group_counts(counter);
-	return NULL;
+	return by_key_init(&counter->by_block, profile->n_blocks, profile->counts,
+			   sizeof(*profile->counts), profile->n_counts);
 }
 
 /* An execution that a signal cut in two stands there as one of the whole block, one of the rest
  * that was run afterwards, and one less of that rest. */
 static bool has_less(const struct counter *counter, size_t block)
 {
-	for (size_t i = counter->first_count[block]; i < counter->first_count[block + 1]; i++)
-		if (counter->profile->counts[counter->by_block[i]].n < 0)
+	const struct by_key *by = &counter->by_block;
+	for (size_t i = by->first[block]; i < by->first[block + 1]; i++)
+		if (counter->profile->counts[by->items[i]].n < 0)
 			return true;
 	return false;
 }
@@ -175,7 +145,7 @@ struct rf_error *model_count(struct model_rows *rows, struct model *model)
 	struct counter counter = {.rows = rows, .model = model, .profile = rows->profile};
 	struct rf_error *error = counter_init(&counter);
 	for (size_t b = 0; !error && b < counter.profile->n_blocks; b++)
-		if (counter.first_count[b] < counter.first_count[b + 1])
+		if (counter.by_block.first[b] < counter.by_block.first[b + 1])
 			error = count_block(&counter, b);
 	counter.takes_back = true;
 	for (size_t b = 0; !error && b < counter.profile->n_blocks; b++)
@@ -183,8 +153,7 @@ struct rf_error *model_count(struct model_rows *rows, struct model *model)
 			error = count_block(&counter, b);
 	for (size_t i = 0; !error && i < counter.profile->n_units; i++)
 		model->unmatched_units += !counter.units_taken[i];
-	free(counter.first_count);
-	free(counter.by_block);
+	by_key_deinit(&counter.by_block);
 	free(counter.units);
 	free(counter.units_taken);
 	return error;

@@ -7,15 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct model_quantity *quantity_of(struct model *model, const char *name)
+size_t model_find_quantity(const struct model *model, const char *name)
 {
-	for (size_t i = 0; i < model->n_quantities; i++)
-		if (!strcmp(model->quantities[i].name, name))
-			return &model->quantities[i];
-	const struct model_quantity fresh = {.name = name};
-	if (!rf_array_push(model->quantities, model->n_quantities, model->cap_quantities, fresh))
-		return NULL;
-	return &model->quantities[model->n_quantities - 1];
+	size_t i = 0;
+	while (i < model->n_quantities && strcmp(model->quantities[i].name, name) != 0)
+		i++;
+	return i;
 }
 
 struct rf_error *model_quantities(struct model_rows *rows, struct model *model)
@@ -23,14 +20,17 @@ struct rf_error *model_quantities(struct model_rows *rows, struct model *model)
 	const struct profile *profile = rows->profile;
 	for (size_t i = 0; i < profile->n_counters; i++) {
 		const struct profile_counter *counter = &profile->counters[i];
-		struct model_quantity *sum = quantity_of(model, counter->quantity);
-		if (!sum)
+		const struct model_quantity fresh = {.name = counter->quantity};
+		const size_t at = rows->quantity_of[i] =
+			model_find_quantity(model, counter->quantity);
+		if (at == model->n_quantities &&
+		    !rf_array_push(model->quantities, model->n_quantities, model->cap_quantities,
+				   fresh))
 			return rf_error_no_memory();
-		rows->quantity_of[i] = (size_t)(sum - model->quantities);
+		struct model_quantity *sum = &model->quantities[at];
 		if (counter->use == COUNTER_UNUSED)
 			continue;
 		sum->used = true;
-		sum->estimate |= counter->use != COUNTER_USED;
 		sum->below |= counter->use == COUNTER_BELOW;
 		sum->value += counter->multiplier * counter->events;
 		sum->events += counter->events;
@@ -79,13 +79,12 @@ static struct rf_error *add_place(struct model_rows *rows, const struct model *m
 
 /* ---- work from counters ---- */
 
+/* 0 of what was not counted. */
 static double value_of(const struct model *model, const struct model_function *function,
 		       const char *name)
 {
-	for (size_t i = 0; i < model->n_quantities; i++)
-		if (!strcmp(model->quantities[i].name, name))
-			return fmin(fmax(function->quantities[i].value, 0), 9e18);
-	return 0;
+	const size_t i = model_find_quantity(model, name);
+	return i < model->n_quantities ? fmin(fmax(function->quantities[i].value, 0), 9e18) : 0;
 }
 
 static const struct {
@@ -103,12 +102,13 @@ static double ls_bytes(const struct model *model, const struct model_function *f
 {
 	const double counted = value_of(model, function, "ls_bytes");
 	double width = 0, instructions = 0;
-	for (size_t i = 0; i < sizeof(flops) / sizeof(flops[0]); i++)
-		for (size_t k = 0; k < model->n_quantities; k++)
-			if (!strcmp(model->quantities[k].name, flops[i].name)) {
-				width += function->quantities[k].value * flops[i].lane_bytes;
-				instructions += function->quantities[k].events;
-			}
+	for (size_t i = 0; i < sizeof(flops) / sizeof(flops[0]); i++) {
+		const size_t k = model_find_quantity(model, flops[i].name);
+		if (k == model->n_quantities)
+			continue;
+		width += function->quantities[k].value * flops[i].lane_bytes;
+		instructions += function->quantities[k].events;
+	}
 	if (counted > 0 || instructions <= 0)
 		return counted;
 	return (value_of(model, function, "loads") + value_of(model, function, "stores")) * width /
@@ -150,39 +150,23 @@ struct rf_error *model_sum_counters(struct model_rows *rows, const struct model 
 
 /* ---- beside counted work ---- */
 
-static double pmu_flop(const struct model *model, const struct model_quantity *quantities)
-{
-	double flop = 0;
-	for (size_t i = 0; i < model->n_quantities; i++)
-		if (!strncmp(model->quantities[i].name, "flop_", 5))
-			flop += quantities[i].value;
-	return flop;
-}
-
-static const struct model_quantity *quantity_named(const struct model *model,
-						   const struct model_quantity *quantities,
-						   const char *name)
-{
-	for (size_t i = 0; i < model->n_quantities; i++)
-		if (!strcmp(model->quantities[i].name, name) && model->quantities[i].used)
-			return &quantities[i];
-	return NULL;
-}
-
 /* A PMU counts all lanes, so does the other side of the ratio.  NAN where one of them has nothing.
  */
 double model_flop_ratio(const struct model *model, const struct model_function *f)
 {
-	const double flop = f->quantities ? pmu_flop(model, f->quantities) : 0;
+	double flop = 0;
+	for (size_t i = 0; f->quantities && i < model->n_quantities; i++)
+		if (!strncmp(model->quantities[i].name, "flop_", 5))
+			flop += f->quantities[i].value;
 	return flop > 0 && f->tally.flop_unmasked ? flop / (double)f->tally.flop_unmasked : NAN;
 }
 
 double model_instruction_ratio(const struct model *model, const struct model_function *f)
 {
-	const struct model_quantity *counted =
-		f->quantities ? quantity_named(model, f->quantities, "instructions") : NULL;
-	return counted && counted->value > 0 && f->tally.instructions
-		       ? counted->value / (double)f->tally.instructions
+	const size_t i = model_find_quantity(model, "instructions");
+	const bool counted = f->quantities && i < model->n_quantities && model->quantities[i].used;
+	return counted && f->quantities[i].value > 0 && f->tally.instructions
+		       ? f->quantities[i].value / (double)f->tally.instructions
 		       : NAN;
 }
 

@@ -5,6 +5,8 @@
 
 /* Fills model->quantities, the totals of all code, and rows->quantity_of. */
 struct rf_error *model_quantities(struct model_rows *rows, struct model *model);
+/* The place of a quantity in model->quantities; n_quantities where it was not asked for. */
+size_t model_find_quantity(const struct model *model, const char *name);
 /* The quantity of a row that a counter is part of, added with 0 where the row has none yet; NULL
  * when memory is short. */
 struct model_quantity *model_quantity_of(struct model_rows *rows, const struct model *model,

@@ -31,11 +31,8 @@ struct sum {
 
 static struct sum sum_of(const struct profile *profile, const struct model *model, const char *name)
 {
-	struct sum sum = {0};
+	struct sum sum = {.index = model_find_quantity(model, name)};
 	double spread = 0;
-	while (sum.index < model->n_quantities &&
-	       strcmp(model->quantities[sum.index].name, name) != 0)
-		sum.index++;
 	if (sum.index == model->n_quantities || !model->quantities[sum.index].used)
 		return sum;
 	sum.known = true;
@@ -62,6 +59,7 @@ static bool has_places(const struct sum *sum)
 struct memory {
 	enum model_memory source;
 	struct sum read, write, either, misses;
+	double both; /* bytes, read or written */
 };
 
 static struct memory decide(const struct profile *profile, const struct model *model)
@@ -72,12 +70,12 @@ static struct memory decide(const struct profile *profile, const struct model *m
 		.either = sum_of(profile, model, "memory_bytes"),
 		.misses = sum_of(profile, model, "llc_miss_bytes"),
 	};
-	const double all =
+	memory.both =
 		memory.either.known ? memory.either.value : memory.read.value + memory.write.value;
 	if (has_places(&memory.read) && (!memory.write.known || has_places(&memory.write)))
 		memory.source = MEMORY_COUNTED;
 	else if (has_places(&memory.misses))
-		memory.source = all >= memory.misses.value ? MEMORY_SHARED : MEMORY_MISSES;
+		memory.source = memory.both >= memory.misses.value ? MEMORY_SHARED : MEMORY_MISSES;
 	return memory;
 }
 
@@ -118,36 +116,27 @@ static struct model_estimate plus(struct model_estimate a, struct model_estimate
 
 static const struct model_estimate not_known = {NAN, NAN, NAN};
 
-/* By direction. */
-static void set_counted(const struct memory *memory, const struct model_function *function,
-			struct model_estimate *moved)
+/* By direction.  Where the program's bytes are shared out, reads and writes have one share, so
+ * their errors are one, too. */
+static void set_moved(const struct memory *memory, const struct model_function *function,
+		      struct model_estimate *moved)
 {
-	const bool writes = memory->write.known;
-	moved[DIRECTION_READ] = moved[DIRECTION_BOTH] = part_of(&memory->read, function);
-	moved[DIRECTION_WRITE] = writes ? part_of(&memory->write, function) : not_known;
-	if (writes)
-		moved[DIRECTION_BOTH] = plus(moved[DIRECTION_READ], moved[DIRECTION_WRITE]);
-}
-
-/* Reads and writes have one share, so their errors are one, too. */
-static void set_shared(const struct memory *memory, const struct model_function *function,
-		       struct model_estimate *moved)
-{
-	const struct model_estimate missed = part_of(&memory->misses, function);
+	const struct model_estimate first =
+		part_of(memory->source == MEMORY_COUNTED ? &memory->read : &memory->misses,
+			function);
 	const double one = 1 / memory->misses.value;
-	const double both = memory->either.known ? memory->either.value
-						 : memory->read.value + memory->write.value;
 	const bool apart = !memory->either.known && memory->read.known && memory->write.known;
-	moved[DIRECTION_BOTH] = times(missed, one * both);
-	moved[DIRECTION_READ] = apart ? times(missed, one * memory->read.value) : not_known;
-	moved[DIRECTION_WRITE] = apart ? times(missed, one * memory->write.value) : not_known;
-}
-
-static void set_missed(const struct memory *memory, const struct model_function *function,
-		       struct model_estimate *moved)
-{
-	moved[DIRECTION_READ] = moved[DIRECTION_BOTH] = part_of(&memory->misses, function);
+	moved[DIRECTION_READ] = moved[DIRECTION_BOTH] = first;
 	moved[DIRECTION_WRITE] = not_known;
+	if (memory->source == MEMORY_COUNTED && memory->write.known) {
+		moved[DIRECTION_WRITE] = part_of(&memory->write, function);
+		moved[DIRECTION_BOTH] = plus(first, moved[DIRECTION_WRITE]);
+	} else if (memory->source == MEMORY_SHARED) {
+		moved[DIRECTION_BOTH] = times(first, one * memory->both);
+		moved[DIRECTION_READ] = apart ? times(first, one * memory->read.value) : not_known;
+		moved[DIRECTION_WRITE] =
+			apart ? times(first, one * memory->write.value) : not_known;
+	}
 }
 
 static bool is_lower_bound(const struct memory *memory)
@@ -189,12 +178,7 @@ static struct rf_error *fill_row(const struct memory *memory, bool estimated_wor
 			NAN;
 	struct model_level *level = model_add_level(traffic, "DRAM");
 	level->at_least = is_lower_bound(memory);
-	if (memory->source == MEMORY_COUNTED)
-		set_counted(memory, function, level->moved);
-	else if (memory->source == MEMORY_SHARED)
-		set_shared(memory, function, level->moved);
-	else
-		set_missed(memory, function, level->moved);
+	set_moved(memory, function, level->moved);
 	memcpy(traffic->bytes.mem, level->moved, sizeof(level->moved));
 	return NULL;
 }

@@ -172,17 +172,18 @@ static struct rf_error *sum_strides(struct model_rows *rows)
 static struct rf_error *sum_capacities(struct model_rows *rows)
 {
 	const struct profile *profile = rows->profile;
-	for (size_t i = 0; i < profile->n_working_sets; i++) {
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < profile->n_working_sets; i++) {
 		const struct profile_working_set *row = &profile->working_sets[i];
 		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
 		const struct model_capacity capacity = {row->capacity,
 							(double)row->reads * CACHE_LINE,
 							(double)row->writes * CACHE_LINE};
-		if (traffic && !rf_array_push(traffic->capacities, traffic->n_capacities,
-					      traffic->cap_capacities, capacity))
-			return rf_error_no_memory();
+		if (traffic)
+			error = rf_array_add(traffic->capacities, traffic->n_capacities,
+					     traffic->cap_capacities, capacity);
 	}
-	return NULL;
+	return error;
 }
 
 /* ---- all of it ---- */
@@ -217,10 +218,7 @@ struct rf_error *model_create_traffic(struct model_rows *rows)
 struct rf_error *model_sum_moved(struct model_rows *rows, const struct model *model)
 {
 	const unsigned of_objects = classes_in(rows->profile, "object_classes");
-	struct rf_error *error = sum_lines(rows);
-	if (!error)
-		error = sum_objects(rows, of_objects ? of_objects : model->traced_classes);
-	if (!error)
-		error = sum_strides(rows);
-	return error ? error : sum_capacities(rows);
+	return sum_lines(rows)
+		       ?: sum_objects(rows, of_objects ? of_objects : model->traced_classes)
+		       ?: sum_strides(rows) ?: sum_capacities(rows);
 }

@@ -28,51 +28,58 @@
 /* Balanced: within 20 % of the ridge. */
 #define BALANCED 0.2
 
-/* Roofs of one function on one axis: min(top, factor × bandwidth). */
-struct scale {
-	double top;    /* INFINITY: none */
-	double factor; /* of the axis, per byte */
-	struct model_bandwidth bandwidths[MODEL_BANDWIDTHS];
-	size_t n;    /* 0: top alone */
-	bool caches; /* none of them is memory's */
+/* The bandwidth that holds a function. */
+struct limit {
+	const char *name; /* of its level; NULL: none was measured */
+	bool known;       /* by what moved there, as traced or by the PMU; else it is inferred */
+	double intensity; /* flop per byte there */
+	double bandwidth, slope; /* slope: bandwidth × intensity; INFINITY: none */
+	double slope_l1;         /* if all data come from L1 */
+	const char *stores;      /* struct model_place; where it is inferred, as `noisy` */
+	const struct roof *noisy;
+	const struct model_level *level; /* where it is known */
 };
 
-static struct scale scale_of(const struct profile *profile, const struct model_function *function,
-			     double top, double factor)
+/* Where the PMU has counted what moved to and from memory, LS bytes have no say in that. */
+static size_t drop_memory(struct model_bandwidth *bandwidths, size_t n)
 {
-	struct scale scale = {.top = top, .factor = factor};
-	scale.n = model_bandwidths(profile, &function->tally, function->concurrency,
-				   scale.bandwidths);
-	return scale;
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (bandwidths[i].level != ROOF_LEVEL_DRAM)
+			bandwidths[kept++] = bandwidths[i];
+	return kept;
 }
 
-static double slope_of(const struct scale *scale, size_t i)
+/* The slowest bandwidth whose roof, min(top, intensity × bandwidth), is not below the point.  A
+ * point above the slowest level of all has its data in some cache; when it is compute bound under
+ * the fastest one, the work is what binds it, and no level between is named: a blocked matrix
+ * product is not "bound by L3". */
+static struct limit inferred_limit(const struct profile *profile,
+				   const struct model_function *function, double top,
+				   double intensity, double point)
 {
-	return scale->factor * scale->bandwidths[i].rate.value;
-}
-
-/* The slowest bandwidth whose roof is not below the point.  A point above the slowest level of all
- * has its data in some cache; when it is compute bound under the fastest one, the work is what
- * binds it, and no level between is named: a blocked matrix product is not "bound by L3". */
-static const struct model_bandwidth *infer_bandwidth(const struct scale *scale, double point)
-{
-	const struct model_bandwidth *all = scale->bandwidths, *fastest = &all[scale->n - 1];
-	const struct model_bandwidth *slowest = fastest;
-	for (size_t i = scale->n; i-- > 0;)
-		if (fmin(scale->top, slope_of(scale, i)) * (1 + MODEL_TOLERANCE) >= point &&
+	struct model_bandwidth all[MODEL_BANDWIDTHS];
+	size_t n = model_bandwidths(profile, &function->tally, function->concurrency, all);
+	if (function->traffic)
+		n = drop_memory(all, n);
+	if (n == 0)
+		return (struct limit){.slope = INFINITY, .slope_l1 = INFINITY};
+	const struct model_bandwidth *fastest = &all[n - 1], *slowest = fastest;
+	const double slope_l1 = intensity * fastest->rate.value;
+	for (size_t i = n; i-- > 0;)
+		if (fmin(top, intensity * all[i].rate.value) * (1 + MODEL_TOLERANCE) >= point &&
 		    all[i].rate.value <= slowest->rate.value)
 			slowest = &all[i];
-	bool memory = !scale->caches && slowest->level == all[0].level;
-	return !memory && slope_of(scale, scale->n - 1) > (1 + BALANCED) * scale->top ? fastest
-										      : slowest;
-}
-
-/* The roof is a bandwidth. */
-static void set_level(struct model_place *place, const struct model_bandwidth *bandwidth)
-{
-	snprintf(place->level, sizeof(place->level), "%s", roof_level_name(bandwidth->level));
-	place->stores = bandwidth->stores;
-	place->noisy = bandwidth->rate.noisy;
+	const bool memory = !function->traffic && slowest->level == all[0].level;
+	if (!memory && slope_l1 > (1 + BALANCED) * top)
+		slowest = fastest;
+	return (struct limit){.name = roof_level_name(slowest->level),
+			      .intensity = intensity,
+			      .bandwidth = slowest->rate.value,
+			      .slope = intensity * slowest->rate.value,
+			      .slope_l1 = slope_l1,
+			      .stores = slowest->stores,
+			      .noisy = slowest->rate.noisy};
 }
 
 /* By how much of `n` samples the mean that they come from may be above them: the upper end of the
@@ -98,17 +105,6 @@ static const char *chosen_level(const struct model_function *function,
 		       : NULL;
 }
 
-/* Where the PMU has counted what moved to and from memory, LS bytes have no say in that. */
-static void drop_memory(struct scale *scale)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < scale->n; i++)
-		if (scale->bandwidths[i].level != ROOF_LEVEL_DRAM)
-			scale->bandwidths[kept++] = scale->bandwidths[i];
-	scale->n = kept;
-	scale->caches = true;
-}
-
 /* The level that a function whose traffic is known is held by: the one that was chosen, else the
  * one whose bandwidth needs longest for what moved.  NULL: nothing moved where a bandwidth was
  * measured. */
@@ -128,6 +124,24 @@ static const struct model_level *binding_level(const struct model_function *func
 			binding = level, longest = needed;
 	}
 	return binding;
+}
+
+/* Of a function whose traffic is known. */
+static struct limit known_limit(const struct model_function *function,
+				const struct model_choice *choice)
+{
+	const struct model_level *level = binding_level(function, choice),
+				 *first = model_level(function->traffic, "L1");
+	struct limit limit = {.known = true, .level = level, .slope = INFINITY};
+	limit.slope_l1 =
+		first && first->bandwidth > 0 ? first->bandwidth * first->intensity : INFINITY;
+	if (level) {
+		limit.name = level->name;
+		limit.intensity = level->intensity;
+		limit.bandwidth = level->bandwidth;
+		limit.slope = level->bandwidth * level->intensity;
+	}
+	return limit;
 }
 
 /* Relative, 95 %: how far what moved at the level may be below the estimate. */
@@ -158,29 +172,22 @@ static enum model_bound flop_bound(const struct model_place *place, double inten
 	return intensity < (1 - BALANCED) * place->ridge ? BOUND_MEMORY : BOUND_BALANCED;
 }
 
-static void set_measured(const struct profile *profile, const struct model_function *function,
-			 struct model_place *place)
+static bool is_interpolated(const struct profile *profile, const struct model_function *function)
 {
-	place->interpolated =
-		machine_roof_interpolated(profile->roofs, profile->n_roofs, function->concurrency);
+	return machine_roof_interpolated(profile->roofs, profile->n_roofs, function->concurrency);
 }
 
-static struct model_rate rate_of_level(const struct profile *profile,
-				       const struct model_choice *choice,
-				       const struct model_function *function,
-				       const struct model_level *level)
+/* The roof is a bandwidth. */
+static void set_level(const struct profile *profile, const struct model_choice *choice,
+		      const struct model_function *function, const struct limit *limit,
+		      struct model_place *place)
 {
-	struct model_moves moves = model_moves_of(function, level, choice->direction);
-	return model_level_rate(profile, roof_level_find(level->name), &function->tally,
-				function->concurrency, &moves);
-}
-
-static void set_traced_level(const struct profile *profile, const struct model_choice *choice,
-			     const struct model_function *function, const struct model_level *level,
-			     struct model_place *place)
-{
-	snprintf(place->level, sizeof(place->level), "%s", level->name);
-	place->noisy = rate_of_level(profile, choice, function, level).noisy;
+	snprintf(place->level, sizeof(place->level), "%s", limit->name);
+	place->stores = limit->stores;
+	place->noisy =
+		limit->known
+			? model_rate_at(profile, function, limit->level, choice->direction).noisy
+			: limit->noisy;
 }
 
 /* A roof that stands on a lower bound of what moved, or would be lower if more moved. */
@@ -189,12 +196,6 @@ static bool is_at_most(const struct model_function *function, const struct model
 	const struct model_level *memory = model_level(function->traffic, "DRAM");
 	const char *chosen = chosen_level(function, choice);
 	return memory && memory->at_least && (!chosen || strcmp(chosen, "DRAM") == 0);
-}
-
-static double roof_at(const struct model_function *function, const char *name, double top)
-{
-	const struct model_level *level = model_level(function->traffic, name);
-	return level && level->bandwidth > 0 ? fmin(top, level->bandwidth * level->intensity) : top;
 }
 
 /* What a function has changed may be written back later, in the time of others: a point is at fault
@@ -211,32 +212,6 @@ static void excuse_late_writes(const struct model_function *function,
 	place->late_writes = !place->above;
 }
 
-static void place_by_traced_flop(const struct profile *profile, const struct model_choice *choice,
-				 const struct model_function *function,
-				 const struct model_rate *top, struct model_place *place)
-{
-	const struct model_level *level = binding_level(function, choice);
-	double slope = level ? level->bandwidth * level->intensity : INFINITY;
-	place->traced = true;
-	place->at_most = is_at_most(function, choice);
-	place->roof = fmin(top->value, slope);
-	place->roof_l1 = roof_at(function, "L1", top->value);
-	place->ceiling = fmin(slope, model_mix_ceiling(profile, function, top->value));
-	place->ridge = level ? top->value / level->bandwidth : 0;
-	place->noisy = top->noisy;
-	if (slope < top->value)
-		set_traced_level(profile, choice, function, level, place);
-	set_measured(profile, function, place);
-	set_distance(function, place,
-		     slope < top->value ? spread_of_level(level, choice->direction) : 0);
-	place->bound = flop_bound(place, level ? level->intensity : INFINITY, place->ceiling);
-	/* what its instructions can do at most is less than what memory lets them do */
-	if ((place->bound == BOUND_MEMORY || place->bound == BOUND_BALANCED) &&
-	    place->ceiling < (1 - BALANCED) * slope)
-		place->bound = BOUND_COMPUTE;
-	excuse_late_writes(function, level, place);
-}
-
 /* Whether memory, as the PMU has counted it, is a lower roof than the caches' (at `slope`,
  * GFLOP/s); or a level was asked for that is known. */
 static bool is_by_traffic(const struct model_function *function, const struct model_choice *choice,
@@ -244,85 +219,72 @@ static bool is_by_traffic(const struct model_function *function, const struct mo
 {
 	const struct model_level *memory =
 		function->traffic ? model_level(function->traffic, "DRAM") : NULL;
-	if (!memory)
-		return false;
-	if (chosen_level(function, choice))
-		return true;
-	return memory->bandwidth > 0 && memory->bandwidth * memory->intensity <= slope;
+	return memory &&
+	       (chosen_level(function, choice) ||
+		(memory->bandwidth > 0 && memory->bandwidth * memory->intensity <= slope));
 }
 
 static void place_by_flop(const struct profile *profile, const struct model_choice *choice,
 			  const struct model_function *function, struct model_place *place)
 {
-	struct model_rate top = model_top(profile, function, &place->borrowed);
+	const struct model_rate top = model_top(profile, function, &place->borrowed);
+	struct limit limit = {.known = is_traced(function)};
 	place->axis = AXIS_FLOP;
 	place->point = (double)function->tally.flop * 1e-9 / function->elapsed_s;
 	if (top.value <= 0)
 		return;
-	if (is_traced(function)) {
-		place_by_traced_flop(profile, choice, function, &top, place);
-		return;
+	if (!limit.known) {
+		limit = inferred_limit(profile, function, top.value, function->intensity,
+				       place->point);
+		limit.known = is_by_traffic(function, choice, limit.slope);
 	}
-	struct scale scale = scale_of(profile, function, top.value, function->intensity);
-	if (function->traffic)
-		drop_memory(&scale);
-	const struct model_bandwidth *bandwidth =
-		scale.n ? infer_bandwidth(&scale, place->point) : NULL;
-	double slope = bandwidth ? scale.factor * bandwidth->rate.value : INFINITY;
-	if (is_by_traffic(function, choice, slope)) {
-		place_by_traced_flop(profile, choice, function, &top, place);
-		return;
-	}
-	place->roof = fmin(top.value, slope);
-	place->roof_l1 = scale.n ? fmin(top.value, slope_of(&scale, scale.n - 1)) : top.value;
-	place->ceiling = fmin(slope, model_mix_ceiling(profile, function, top.value));
-	place->ridge = bandwidth ? top.value / bandwidth->rate.value : 0;
+	if (limit.known)
+		limit = known_limit(function, choice);
+	place->traced = limit.known;
+	place->at_most = limit.known && is_at_most(function, choice);
+	place->roof = fmin(top.value, limit.slope);
+	place->roof_l1 = fmin(top.value, limit.slope_l1);
+	place->ceiling = fmin(limit.slope, model_mix_ceiling(profile, function, top.value));
+	place->ridge = limit.name ? top.value / limit.bandwidth : 0;
 	place->noisy = top.noisy;
-	if (slope < top.value)
-		set_level(place, bandwidth);
-	set_measured(profile, function, place);
-	set_distance(function, place, 0);
-	place->bound = flop_bound(place, function->intensity, place->ceiling);
+	place->interpolated = is_interpolated(profile, function);
+	if (limit.slope < top.value)
+		set_level(profile, choice, function, &limit, place);
+	set_distance(function, place,
+		     limit.slope < top.value ? spread_of_level(limit.level, choice->direction) : 0);
+	place->bound = flop_bound(place, limit.intensity, place->ceiling);
+	/* what its instructions can do at most is less than what memory lets them do */
+	if (limit.known && (place->bound == BOUND_MEMORY || place->bound == BOUND_BALANCED) &&
+	    place->ceiling < (1 - BALANCED) * limit.slope)
+		place->bound = BOUND_COMPUTE;
+	excuse_late_writes(function, limit.level, place);
 }
 
-static bool place_by_traced_bytes(const struct profile *profile, const struct model_choice *choice,
-				  const struct model_function *function, struct model_place *place)
-{
-	const struct model_level *level = binding_level(function, choice);
-	if (!level)
-		return false;
-	place->axis = AXIS_BYTES;
-	place->traced = true;
-	place->at_most = is_at_most(function, choice);
-	place->point = level->rate;
-	place->roof = place->ceiling = place->roof_l1 = level->bandwidth;
-	set_traced_level(profile, choice, function, level, place);
-	set_measured(profile, function, place);
-	set_distance(function, place, spread_of_level(level, choice->direction));
-	place->bound = place->distance > 2 ? BOUND_LATENCY : BOUND_MEMORY;
-	excuse_late_writes(function, level, place);
-	return true;
-}
-
-/* Bytes per second under the levels' bandwidths; false when nothing is to be placed so. */
-static bool place_by_bytes(const struct profile *profile, const struct model_function *function,
+/* Bytes per second under the levels' bandwidths; false when nothing is to be placed so.  known: by
+ * what moved at a level. */
+static bool place_by_bytes(const struct profile *profile, const struct model_choice *choice,
+			   const struct model_function *function, bool known,
 			   struct model_place *place)
 {
-	double bytes = (double)function->tally.load_bytes + (double)function->tally.store_bytes;
-	struct scale scale = scale_of(profile, function, INFINITY, 1);
-	if (function->traffic)
-		drop_memory(&scale);
-	if (scale.n == 0)
+	const double bytes =
+		(double)function->tally.load_bytes + (double)function->tally.store_bytes;
+	place->point = bytes * 1e-9 / function->elapsed_s;
+	const struct limit limit =
+		known ? known_limit(function, choice)
+		      : inferred_limit(profile, function, INFINITY, 1, place->point);
+	if (!limit.name)
 		return false;
 	place->axis = AXIS_BYTES;
-	place->point = bytes * 1e-9 / function->elapsed_s;
-	const struct model_bandwidth *bandwidth = infer_bandwidth(&scale, place->point);
-	place->roof = place->ceiling = bandwidth->rate.value;
-	place->roof_l1 = slope_of(&scale, scale.n - 1);
-	set_level(place, bandwidth);
-	set_measured(profile, function, place);
-	set_distance(function, place, 0);
+	place->traced = known;
+	place->at_most = known && is_at_most(function, choice);
+	place->point = known ? limit.level->rate : place->point;
+	place->roof = place->ceiling = limit.bandwidth;
+	place->roof_l1 = known ? limit.bandwidth : limit.slope_l1;
+	place->interpolated = is_interpolated(profile, function);
+	set_level(profile, choice, function, &limit, place);
+	set_distance(function, place, spread_of_level(limit.level, choice->direction));
 	place->bound = place->distance > 2 ? BOUND_LATENCY : BOUND_MEMORY;
+	excuse_late_writes(function, limit.level, place);
 	return true;
 }
 
@@ -364,8 +326,8 @@ static void place_control(const struct profile *profile, const struct model_choi
 	const bool all_known =
 		is_traced(function) || (function->traffic && chosen_level(function, choice));
 	bool has_bytes =
-		function->traffic && place_by_traced_bytes(profile, choice, function, &bytes);
-	if (!all_known && place_by_bytes(profile, function, &caches) &&
+		function->traffic && place_by_bytes(profile, choice, function, true, &bytes);
+	if (!all_known && place_by_bytes(profile, choice, function, false, &caches) &&
 	    !(has_bytes && bytes.distance <= caches.distance)) {
 		bytes = caches;
 		has_bytes = true;

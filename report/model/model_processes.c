@@ -4,6 +4,8 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "base/u64_map.h"
+#include "report/model/by_key.h"
 #include "report/model/model_counters.h"
 
 #include <stdlib.h>
@@ -11,47 +13,28 @@
 
 /* ---- which is which ---- */
 
-static int compare_ids(const struct profile_process *process, enum profile_run run, int pid)
+static uint64_t process_key(enum profile_run run, int pid)
 {
-	if (process->run != run)
-		return process->run < run ? -1 : 1;
-	return process->pid < pid ? -1 : process->pid > pid;
+	return ((uint64_t)run << 32 | (uint32_t)pid) + 1;
 }
 
-static int compare_processes(const void *a, const void *b, void *processes)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	const struct profile_process *all = processes;
-	int order = compare_ids(&all[x], all[y].run, all[y].pid);
-	return order ? order : x < y ? -1 : x > y;
-}
-
-/* Row of the process of a thread; `sorted`: rows by (run, pid). */
-static uint32_t find_process(const struct profile *profile, const uint32_t *sorted,
-			     const struct profile_thread *thread)
-{
-	const struct profile_process *all = profile->processes;
-	const size_t n = profile->n_processes;
-	const size_t at =
-		rf_search(n, i, compare_ids(&all[sorted[i]], thread->run, thread->pid) < 0);
-	return at < n && compare_ids(&all[sorted[at]], thread->run, thread->pid) == 0
-		       ? sorted[at]
-		       : PROFILE_NONE;
-}
-
+/* Of processes that have one number the first counts. */
 static struct rf_error *find_processes(struct model_threads *threads, const struct profile *profile)
 {
-	uint32_t *sorted = malloc((profile->n_processes + 1) * sizeof(*sorted));
-	for (size_t i = 0; sorted && i < profile->n_processes; i++)
-		sorted[i] = (uint32_t)i;
-	if (sorted && profile->n_processes)
-		qsort_r(sorted, profile->n_processes, sizeof(*sorted), compare_processes,
-			profile->processes);
-	for (size_t i = 0; sorted && i < profile->n_threads; i++)
-		threads->process_of[i] = find_process(profile, sorted, &profile->threads[i]);
-	struct rf_error *error = sorted ? NULL : rf_error_no_memory();
-	free(sorted);
-	return error;
+	struct u64_map rows = {0};
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < profile->n_processes; i++) {
+		const struct profile_process *process = &profile->processes[i];
+		const uint64_t key = process_key(process->run, process->pid);
+		ok = u64_map_find(&rows, key) || u64_map_set(&rows, key, i);
+	}
+	for (size_t i = 0; ok && i < profile->n_threads; i++) {
+		const struct profile_thread *thread = &profile->threads[i];
+		const uint32_t *row = u64_map_find(&rows, process_key(thread->run, thread->pid));
+		threads->process_of[i] = row ? *row : PROFILE_NONE;
+	}
+	u64_map_deinit(&rows);
+	return ok ? NULL : rf_error_no_memory();
 }
 
 static void find_twin_processes(struct model_threads *threads, const struct profile *profile)
@@ -67,47 +50,25 @@ static void find_twin_processes(struct model_threads *threads, const struct prof
 	}
 }
 
-/* Threads by process, counting sort: those of process p from first[p] on. */
-static void group_threads(struct model_threads *threads, const struct profile *profile,
-			  size_t *first)
-{
-	for (size_t i = 0; i < profile->n_threads; i++)
-		if (threads->process_of[i] != PROFILE_NONE)
-			first[threads->process_of[i] + 1]++;
-	for (size_t p = 0; p < profile->n_processes; p++)
-		first[p + 1] += first[p];
-	for (size_t i = profile->n_threads; i-- > 0;)
-		if (threads->process_of[i] != PROFILE_NONE)
-			threads->by_process[--first[threads->process_of[i] + 1]] = (uint32_t)i;
-	/* first[p + 1] is now where process p starts */
-	memmove(first, first + 1, profile->n_processes * sizeof(*first));
-}
-
 /* The n-th thread of a process is the n-th of its twin. */
 static struct rf_error *find_twin_threads(struct model_threads *threads,
 					  const struct profile *profile)
 {
 	const size_t n = profile->n_processes;
-	size_t *first = calloc(n + 2, sizeof(*first));
+	struct by_key by = {0};
+	struct rf_error *error = by_key_init(&by, n, threads->process_of,
+					     sizeof(*threads->process_of), profile->n_threads);
 	memset(threads->twin_thread, 0xff, profile->n_threads * sizeof(*threads->twin_thread));
-	if (!first)
-		return rf_error_no_memory();
-	group_threads(threads, profile, first);
-	size_t all = 0;
-	for (size_t i = 0; i < profile->n_threads; i++)
-		all += threads->process_of[i] != PROFILE_NONE;
-	first[n] = all;
-	for (size_t p = 0; p < n; p++) {
+	for (size_t p = 0; !error && p < n; p++) {
 		const uint32_t twin = threads->twin_process[p];
-		for (size_t i = first[p]; twin != PROFILE_NONE && i < first[p + 1]; i++) {
-			size_t other = first[twin] + (i - first[p]);
-			if (other < first[twin + 1])
-				threads->twin_thread[threads->by_process[i]] =
-					threads->by_process[other];
+		for (size_t i = by.first[p]; twin != PROFILE_NONE && i < by.first[p + 1]; i++) {
+			const size_t other = by.first[twin] + (i - by.first[p]);
+			if (other < by.first[twin + 1])
+				threads->twin_thread[by.items[i]] = by.items[other];
 		}
 	}
-	free(first);
-	return NULL;
+	by_key_deinit(&by);
+	return error;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -149,23 +110,19 @@ struct rf_error *model_threads_init(struct model_threads *threads, const struct 
 		.process_of = calloc(n, sizeof(*threads->process_of)),
 		.twin_thread = calloc(n, sizeof(*threads->twin_thread)),
 		.native = calloc(n, sizeof(*threads->native)),
-		.by_process = calloc(n, sizeof(*threads->by_process)),
 		.twin_process = calloc(n_processes, sizeof(*threads->twin_process)),
 		.unmatched = calloc(n_processes, sizeof(*threads->unmatched)),
 		.shown = calloc(n_processes, sizeof(*threads->shown)),
 	};
 	if (!threads->process_of || !threads->twin_thread || !threads->native ||
-	    !threads->by_process || !threads->twin_process || !threads->unmatched ||
-	    !threads->shown)
+	    !threads->twin_process || !threads->unmatched || !threads->shown)
 		return rf_error_no_memory();
 	struct rf_error *error = find_processes(threads, profile);
 	find_twin_processes(threads, profile);
 	for (size_t i = 0; i < profile->n_native_threads; i++)
 		threads->native[profile->native_threads[i].thread] =
 			profile->native_threads[i].reason;
-	if (!error)
-		error = find_unmatched(threads, profile);
-	return error ? error : find_twin_threads(threads, profile);
+	return error ?: find_unmatched(threads, profile) ?: find_twin_threads(threads, profile);
 }
 
 void model_threads_deinit(struct model_threads *threads)
@@ -173,7 +130,6 @@ void model_threads_deinit(struct model_threads *threads)
 	free(threads->process_of);
 	free(threads->twin_thread);
 	free(threads->native);
-	free(threads->by_process);
 	free(threads->twin_process);
 	free(threads->unmatched);
 	free(threads->shown);
@@ -194,26 +150,25 @@ static bool has_counts(const struct model_threads *threads, const struct model_f
 	return false;
 }
 
+static bool set_cause(struct model_uncounted *cause, const char *kind, const char *name,
+		      const char *reason)
+{
+	*cause = (struct model_uncounted){.kind = kind, .name = name, .reason = reason};
+	return true;
+}
+
 /* A process or thread that ran natively from some moment on: of the counted run; `timed` is its
  * twin, whose name is the one that the program has given it. */
 static bool native_cause(const struct model_threads *threads, uint32_t process, uint32_t thread,
 			 uint32_t timed, struct model_uncounted *cause)
 {
 	const struct profile *profile = threads->rows->profile;
-	if (process != PROFILE_NONE && profile->processes[process].native_reason[0]) {
-		*cause =
-			(struct model_uncounted){.kind = "process",
-						 .name = profile->processes[process].command,
-						 .reason =
-							 profile->processes[process].native_reason};
-		return true;
-	}
-	if (thread == PROFILE_NONE || !threads->native[thread])
-		return false;
-	*cause = (struct model_uncounted){.kind = "thread",
-					  .name = profile->threads[timed].name,
-					  .reason = threads->native[thread]};
-	return true;
+	const struct profile_process *of =
+		process != PROFILE_NONE ? &profile->processes[process] : NULL;
+	if (of && of->native_reason[0])
+		return set_cause(cause, "process", of->command, of->native_reason);
+	return thread != PROFILE_NONE && threads->native[thread] &&
+	       set_cause(cause, "thread", profile->threads[timed].name, threads->native[thread]);
 }
 
 /* Why code of a module was refused.  Named JIT code lies in memory without a file. */
@@ -223,59 +178,37 @@ static bool module_cause(const struct profile *profile, const char *module,
 	const char *memory = strcmp(module, "[jit]") == 0 ? "[anon]" : module;
 	for (size_t i = 0; i < profile->n_uncounted; i++) {
 		const struct profile_uncounted *row = &profile->uncounted[i];
-		if (row->module == PROFILE_NONE ||
-		    strcmp(profile->modules[row->module].name, memory) != 0)
-			continue;
-		*cause = (struct model_uncounted){.kind = "module",
-						  .name = module,
-						  .reason = row->reason};
-		return true;
+		if (row->module != PROFILE_NONE &&
+		    strcmp(profile->modules[row->module].name, memory) == 0)
+			return set_cause(cause, "module", module, row->reason);
 	}
 	return false;
-}
-
-static const char *module_of_row(const struct model_rows *rows, size_t row)
-{
-	const struct profile *profile = rows->profile;
-	if (row < profile->n_functions)
-		return profile->modules[profile->functions[row].module].name;
-	row -= profile->n_functions;
-	return row < profile->n_modules ? profile->modules[row].name : "";
 }
 
 /* Whether time of `thread` in `row` was not counted, and why. */
 static bool is_uncounted(const struct model_threads *threads, size_t row, uint32_t thread,
 			 struct model_uncounted *cause)
 {
-	const struct model_rows *rows = threads->rows;
-	const struct model_function *function = &rows->rows[row];
-	const uint32_t timed = threads->process_of[thread];
+	const struct profile *profile = threads->rows->profile;
+	const struct model_function *function = &threads->rows->rows[row];
+	const char *module = model_place_module(profile, row);
+	const uint32_t timed = threads->process_of[thread], twin = threads->twin_thread[thread];
 	const uint32_t process =
 		timed == PROFILE_NONE ? PROFILE_NONE : threads->twin_process[timed];
-	const uint32_t twin = threads->twin_thread[thread];
 	const bool nowhere = function->tally.instructions == 0;
-	if (model_from_counters(rows->profile))
+	if (model_from_counters(profile))
 		return false;
-	if (strcmp(module_of_row(rows, row), PROFILE_OWN_MODULE) == 0) {
-		*cause = (struct model_uncounted){
-			.kind = "rfprof",
-			.name = "",
-			.reason = "rfprof's own part of a run that is timed and counted at once"};
-		return true;
-	}
-	if (nowhere && module_cause(rows->profile, module_of_row(rows, row), cause))
+	if (strcmp(module, PROFILE_OWN_MODULE) == 0)
+		return set_cause(cause, "rfprof", "",
+				 "rfprof's own part of a run that is timed and counted at once");
+	if (nowhere && module_cause(profile, module, cause))
 		return true;
 	if (native_cause(threads, process, twin, thread, cause))
 		return !has_counts(threads, function, process, twin);
-	if (timed != PROFILE_NONE && threads->unmatched[timed]) {
-		*cause = (struct model_uncounted){.kind = "process",
-						  .name = rows->profile->processes[timed].command,
-						  .reason = "the counted run had no such process"};
-		return true;
-	}
-	*cause = (struct model_uncounted){.kind = "function",
-					  .name = "",
-					  .reason = "functions that the counted run did not count"};
+	if (timed != PROFILE_NONE && threads->unmatched[timed])
+		return set_cause(cause, "process", profile->processes[timed].command,
+				 "the counted run had no such process");
+	set_cause(cause, "function", "", "functions that the counted run did not count");
 	return nowhere;
 }
 
@@ -288,9 +221,12 @@ static struct rf_error *add_uncounted(struct model *model, const struct model_un
 					  strcmp(model->uncounted[i].name, cause->name) != 0 ||
 					  strcmp(model->uncounted[i].reason, cause->reason) != 0))
 		i++;
-	if (i == model->n_uncounted &&
-	    !rf_array_push(model->uncounted, model->n_uncounted, model->cap_uncounted, *cause))
-		return rf_error_no_memory();
+	struct rf_error *error = i < model->n_uncounted
+					 ? NULL
+					 : rf_array_add(model->uncounted, model->n_uncounted,
+							model->cap_uncounted, *cause);
+	if (error)
+		return error;
 	model->uncounted[i].n_samples += time->samples;
 	model_add_ns(&model->uncounted[i].time_ns, time->time_ns);
 	model_add_ns(&model->uncounted_ns, time->time_ns);
@@ -300,10 +236,8 @@ static struct rf_error *add_uncounted(struct model *model, const struct model_un
 static int compare_uncounted(const void *a, const void *b)
 {
 	const struct model_uncounted *x = a, *y = b;
-	int order = (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
-	order = order ? order : strcmp(x->kind, y->kind);
-	order = order ? order : strcmp(x->name, y->name);
-	return order ? order : strcmp(x->reason, y->reason);
+	return rf_compare(y->time_ns, x->time_ns) ?: strcmp(x->kind, y->kind)
+	       ?: strcmp(x->name, y->name) ?: strcmp(x->reason, y->reason);
 }
 
 struct rf_error *model_find_uncounted(struct model_rows *rows, const struct model_threads *threads,

@@ -10,7 +10,6 @@ struct model_threads {
 	uint32_t *twin_process; /* per process */
 	uint32_t *twin_thread;  /* per thread: the same one in the other run, or PROFILE_NONE */
 	const char **native;    /* per thread of the counted run: why it ran natively, or NULL */
-	uint32_t *by_process;   /* threads, those of each process together, by their birth */
 	bool *unmatched; /* per process: the counted run has none of that name that could be it */
 	uint32_t *shown; /* per process: index in model->processes */
 };

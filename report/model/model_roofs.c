@@ -201,7 +201,7 @@ static enum roof_precision precision_of_rows(const struct profile *profile, int 
 									     : own;
 }
 
-static double flop_of_precision(const struct tally *tally, int precision)
+double model_flop_of_precision(const struct tally *tally, int precision)
 {
 	double sum = 0;
 	for (int k = 0; k < FLOP_KINDS; k++)
@@ -221,7 +221,7 @@ struct model_rate model_top(const struct profile *profile, const struct model_fu
 	if (main != model_roof_precision(function->precision))
 		*borrowed = roof_precision_name(main);
 	for (int p = 0; p < FLOP_PRECISIONS && top.value > 0; p++) {
-		double part = flop_of_precision(&function->tally, p);
+		double part = model_flop_of_precision(&function->tally, p);
 		rows.key.precision = precision_of_rows(profile, p, threads);
 		double rate = part > 0 ? top_of(&rows, e).value : 0;
 		flop += part;

@@ -54,6 +54,8 @@ const struct roof *model_peak_row(const struct profile *profile, enum roof_preci
 
 /* ---- of a function ---- */
 
+double model_flop_of_precision(const struct tally *tally, int precision);
+
 /* What a function's mix of precisions, additions and multiplications reaches at most; *borrowed
  * gets the precision that stands in for its own, if one does. */
 struct model_rate model_top(const struct profile *profile, const struct model_function *function,

@@ -45,18 +45,11 @@ struct model_thread *model_thread_of(struct model_function *function, uint32_t t
 	return &function->threads[function->n_threads - 1];
 }
 
-static char *name_of(const struct model_rows *rows, size_t place)
+const char *model_place_module(const struct profile *profile, size_t place)
 {
-	const struct profile *profile = rows->profile;
-	char *name;
-	if (rows->groups && place < rows->n_named)
-		return strdup(rows->groups->groups[place].name);
-	if (place < rows->n_named)
-		return strdup(profile->functions[place].name ? profile->functions[place].name : "");
-	if (place == rows->n_places - 1)
-		return strdup("[unknown]");
-	const char *module = profile->modules[place - rows->n_named].name;
-	return asprintf(&name, "[unknown in %s]", module) >= 0 ? name : NULL;
+	const size_t n = profile->n_functions;
+	const size_t module = place < n ? profile->functions[place].module : place - n;
+	return module < profile->n_modules ? profile->modules[module].name : "";
 }
 
 struct rf_error *model_name_row(const struct model_rows *rows, size_t row)
@@ -64,22 +57,26 @@ struct rf_error *model_name_row(const struct model_rows *rows, size_t row)
 	const struct profile *profile = rows->profile;
 	struct model_function *function = &rows->rows[row];
 	const size_t place = row % rows->n_places;
+	const bool named = place < rows->n_named;
+	const struct model_group *group =
+		rows->groups && named ? &rows->groups->groups[place] : NULL;
+	const char *name = "[unknown]";
 	function->uncounted_part = row >= rows->n_places;
-	function->function = PROFILE_NONE;
 	function->row = place;
-	function->module = "";
-	if (rows->groups && place < rows->n_named) {
-		const struct model_group *group = &rows->groups->groups[place];
-		function->function = group->function;
-		function->module = group->module;
-		function->left_out = group->left_out;
-	} else if (place < rows->n_named) {
-		function->function = (uint32_t)place;
-		function->module = profile->modules[profile->functions[place].module].name;
-	} else if (place < rows->n_places - 1) {
-		function->module = profile->modules[place - rows->n_named].name;
-	}
-	function->name = name_of(rows, place);
+	function->function = group ? group->function : named ? (uint32_t)place : PROFILE_NONE;
+	function->left_out = group && group->left_out;
+	/* behind those that have names, rows are the modules' and the one of none */
+	function->module =
+		group ? group->module
+		      : model_place_module(profile,
+					   named ? place
+						 : place - rows->n_named + profile->n_functions);
+	if (named)
+		name = group ? group->name : profile->functions[place].name;
+	if (named || place == rows->n_places - 1)
+		function->name = strdup(name ? name : "");
+	else if (asprintf(&function->name, "[unknown in %s]", function->module) < 0)
+		function->name = NULL;
 	return function->name ? NULL : rf_error_no_memory();
 }
 

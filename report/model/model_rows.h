@@ -51,6 +51,8 @@ void model_function_deinit(struct model_function *function);
 
 /* Row of the code at (module, offset); *end (may be NULL) gets the offset up to which it holds. */
 size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end);
+/* The name of a place's module; "" for code of no module. */
+const char *model_place_module(const struct profile *profile, size_t place);
 /* Gives a row its name, module and number. */
 struct rf_error *model_name_row(const struct model_rows *rows, size_t row);
 /* Takes the rows with a name out of `rows`. */

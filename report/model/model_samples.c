@@ -2,6 +2,7 @@
 #include "report/model/model_samples.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/u64_map.h"
 
 #include <math.h>
@@ -31,17 +32,14 @@ uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost)
 static int compare_starts(const void *a, const void *b)
 {
 	const struct stay *x = a, *y = b;
-	return (x->start > y->start) - (x->start < y->start);
+	return rf_compare(x->start, y->start);
 }
 
 static int compare_stays(const void *a, const void *b)
 {
 	const struct stay *x = a, *y = b;
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return compare_starts(a, b);
+	return rf_compare(x->row, y->row) ?: rf_compare(x->thread, y->thread)
+	       ?: rf_compare(x->start, y->start);
 }
 
 /* Time that is in at least one of `n` stays, which are sorted by their start. */

@@ -25,19 +25,6 @@ static struct model_function *function_of(const struct model_rows *rows, uint32_
 	return &rows->rows[row_of_sum(rows, sum)];
 }
 
-static void read_tally(const struct profile_sum *sum, struct tally *tally)
-{
-	tally->flop = sum->flop;
-	tally->flop_unmasked = sum->flop_unmasked;
-	tally->load_bytes = sum->load_bytes;
-	tally->store_bytes = sum->store_bytes;
-	tally->nt_store_bytes = sum->nt_store_bytes;
-	tally->string_bytes = sum->string_bytes;
-	tally->loads = sum->loads;
-	tally->stores = sum->stores;
-	tally->instructions = sum->instructions;
-}
-
 static struct rf_error *set_thread(struct model_function *function, const struct model_thread *work)
 {
 	struct model_thread *thread = model_thread_of(function, work->thread);
@@ -82,8 +69,11 @@ static struct rf_error *read_work(struct model_rows *rows, struct model *model)
 		rows->has_part[row] |= sum->uncounted;
 		rows->rows[row + (sum->uncounted ? rows->n_places : 0)].concurrency =
 			sum->concurrency;
-		if (!sum->uncounted)
-			read_tally(sum, &rows->rows[row].tally);
+		if (!sum->uncounted) {
+#define READ_COUNT(name) rows->rows[row].tally.name = sum->name;
+			TALLY_COUNTS(READ_COUNT)
+#undef READ_COUNT
+		}
 	}
 	for (size_t i = 0; i < profile->n_sum_flop; i++) {
 		const struct profile_sum_flop *row = &profile->sum_flop[i];
@@ -130,29 +120,31 @@ static void read_lines(struct model_rows *rows)
 static struct rf_error *read_objects(struct model_rows *rows)
 {
 	const struct profile *profile = rows->profile;
-	for (size_t i = 0; i < profile->n_sum_objects; i++) {
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < profile->n_sum_objects; i++) {
 		const struct profile_sum_object *row = &profile->sum_objects[i];
 		struct model_traffic *traffic = function_of(rows, row->sum)->traffic;
 		const struct model_object object = {row->object, row->read, row->write};
-		if (traffic && !rf_array_push(traffic->objects, traffic->n_objects,
-					      traffic->cap_objects, object))
-			return rf_error_no_memory();
+		if (traffic)
+			error = rf_array_add(traffic->objects, traffic->n_objects,
+					     traffic->cap_objects, object);
 	}
-	return NULL;
+	return error;
 }
 
 static struct rf_error *read_capacities(struct model_rows *rows)
 {
 	const struct profile *profile = rows->profile;
-	for (size_t i = 0; i < profile->n_sum_working_sets; i++) {
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < profile->n_sum_working_sets; i++) {
 		const struct profile_sum_working_set *row = &profile->sum_working_sets[i];
 		struct model_traffic *traffic = function_of(rows, row->sum)->traffic;
 		const struct model_capacity capacity = {row->capacity, row->reads, row->writes};
-		if (traffic && !rf_array_push(traffic->capacities, traffic->n_capacities,
-					      traffic->cap_capacities, capacity))
-			return rf_error_no_memory();
+		if (traffic)
+			error = rf_array_add(traffic->capacities, traffic->n_capacities,
+					     traffic->cap_capacities, capacity);
 	}
-	return NULL;
+	return error;
 }
 
 static void read_strides(struct model_rows *rows)
@@ -175,9 +167,7 @@ static struct rf_error *read_moved(struct model_rows *rows)
 	struct rf_error *error = model_create_traffic(rows);
 	read_lines(rows);
 	read_strides(rows);
-	if (!error)
-		error = read_objects(rows);
-	return error ? error : read_capacities(rows);
+	return error ?: read_objects(rows) ?: read_capacities(rows);
 }
 
 static struct rf_error *read_times(struct model_rows *rows)
@@ -202,12 +192,7 @@ struct rf_error *model_read_sums(struct model_rows *rows, const struct model_thr
 				 struct model *model)
 {
 	assert(rows->saved && rows->profile->has_sums && !rows->groups);
-	struct rf_error *error = read_work(rows, model);
-	if (!error)
-		error = read_quantities(rows, model);
-	if (!error && model->traced)
-		error = read_moved(rows);
-	if (!error)
-		error = read_times(rows);
-	return error ? error : model_find_uncounted(rows, threads, model);
+	return read_work(rows, model) ?: read_quantities(rows, model)
+	       ?: (model->traced ? read_moved(rows) : NULL)
+	       ?: read_times(rows) ?: model_find_uncounted(rows, threads, model);
 }

@@ -3,6 +3,7 @@
 #include "report/model/model_sums_write.h"
 
 #include "base/array.h"
+#include "base/search.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,10 +17,8 @@ struct writer {
 };
 
 /* Adds a row to one of the profile's tables. */
-#define push(profile, table, row)                                                           \
-	(rf_array_push((profile)->table, (profile)->n_##table, (profile)->cap_##table, row) \
-		 ? NULL                                                                     \
-		 : rf_error_no_memory())
+#define push(profile, table, row) \
+	rf_array_add((profile)->table, (profile)->n_##table, (profile)->cap_##table, row)
 
 /* Its figures are then those of the row. */
 static bool has_one_thread(const struct model_function *function)
@@ -51,15 +50,9 @@ static struct rf_error *sum_of_row(struct writer *writer, size_t row, uint32_t *
 		.thread = has_one_thread(function) ? function->threads[0].thread : PROFILE_NONE,
 		.uncounted = row >= rows->n_places,
 		.concurrency = function->concurrency,
-		.flop = tally->flop,
-		.flop_unmasked = tally->flop_unmasked,
-		.load_bytes = tally->load_bytes,
-		.store_bytes = tally->store_bytes,
-		.nt_store_bytes = tally->nt_store_bytes,
-		.string_bytes = tally->string_bytes,
-		.loads = tally->loads,
-		.stores = tally->stores,
-		.instructions = tally->instructions,
+#define WRITE_COUNT(name) .name = tally->name,
+		TALLY_COUNTS(WRITE_COUNT)
+#undef WRITE_COUNT
 	};
 	return push(profile, sums, sum);
 }
@@ -179,26 +172,17 @@ static struct rf_error *write_row(struct writer *writer, size_t row)
 	uint32_t sum;
 	if (!model_is_used(writer->rows, row) || is_empty(function))
 		return NULL;
-	struct rf_error *error = sum_of_row(writer, row, &sum);
-	if (!error)
-		error = write_flop(profile, sum, &function->tally);
-	if (!error && function->n_samples && function->tally.instructions)
-		error = write_classes(profile, sum, &function->tally);
-	if (!error)
-		error = write_threads(profile, sum, function);
-	if (!error)
-		error = write_quantities(writer, sum, function);
-	if (!error && function->traffic)
-		error = write_traffic(profile, sum, function->traffic);
-	return error;
+	const bool classes = function->n_samples && function->tally.instructions;
+	return sum_of_row(writer, row, &sum) ?: write_flop(profile, sum, &function->tally)
+	       ?: (classes ? write_classes(profile, sum, &function->tally) : NULL)
+	       ?: write_threads(profile, sum, function) ?: write_quantities(writer, sum, function)
+	       ?: (function->traffic ? write_traffic(profile, sum, function->traffic) : NULL);
 }
 
 static int compare_times(const void *a, const void *b)
 {
 	const struct profile_sum_time *x = a, *y = b;
-	if (x->sum != y->sum)
-		return x->sum < y->sum ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	return rf_compare(x->sum, y->sum) ?: rf_compare(x->thread, y->thread);
 }
 
 /* By place, whether it was counted or not: that follows from the thread. */
@@ -211,9 +195,7 @@ static struct rf_error *write_times(struct writer *writer)
 		struct profile_sum_time row = {.thread = time->thread,
 					       .samples = time->samples,
 					       .time_ns = time->time_ns};
-		error = sum_of_row(writer, time->row, &row.sum);
-		if (!error)
-			error = push(profile, sum_times, row);
+		error = sum_of_row(writer, time->row, &row.sum) ?: push(profile, sum_times, row);
 	}
 	if (profile->n_sum_times)
 		qsort(profile->sum_times, profile->n_sum_times, sizeof(*profile->sum_times),
@@ -273,10 +255,7 @@ struct rf_error *model_write_sums(const struct model_rows *rows, const struct mo
 		memset(writer.sum_of, 0xff, rows->n_rows * sizeof(*writer.sum_of));
 	for (size_t row = 0; !error && row < rows->n_rows; row++)
 		error = write_row(&writer, row);
-	if (!error)
-		error = write_times(&writer);
-	if (!error)
-		error = write_lines(&writer);
+	error = error ?: write_times(&writer) ?: write_lines(&writer);
 	free(writer.sum_of);
 	if (error) {
 		clear_sums(profile);

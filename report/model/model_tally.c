@@ -1,30 +1,19 @@
 /* The counts of what instructions do, summed up exactly: integers all the way. */
 #include "report/model/model_tally.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A file can claim any number: stop at the largest that JSON readers keep exact as int64. */
-static void add_scaled(uint64_t *sum, uint64_t value, uint64_t times)
-{
-	uint64_t product;
-	if (__builtin_mul_overflow(value, times, &product) ||
-	    __builtin_add_overflow(*sum, product, sum) || *sum > INT64_MAX)
-		*sum = INT64_MAX;
-}
-
-static void take_back_scaled(uint64_t *sum, uint64_t value, uint64_t times)
-{
-	uint64_t product;
-	*sum = __builtin_mul_overflow(value, times, &product) || product > *sum ? 0
-										: *sum - product;
-}
-
 void model_count_add(uint64_t *sum, uint64_t value, int64_t times)
 {
+	const uint64_t n = times < 0 ? -(uint64_t)times : (uint64_t)times;
+	uint64_t product;
+	const bool beyond = __builtin_mul_overflow(value, n, &product);
 	if (times < 0)
-		take_back_scaled(sum, value, -(uint64_t)times);
-	else
-		add_scaled(sum, value, (uint64_t)times);
+		*sum = beyond || product > *sum ? 0 : *sum - product;
+	else if (beyond || __builtin_add_overflow(*sum, product, sum) || *sum > INT64_MAX)
+		*sum = INT64_MAX;
 }
 
 void model_tally_add(struct tally *sum, const struct tally *part, int64_t times)

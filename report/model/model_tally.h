@@ -26,3 +26,10 @@ void model_tally_unit(const struct work *work, struct tally *tally);
 void model_tally_add(struct tally *sum, const struct tally *part, int64_t times);
 /* The same with one count. */
 void model_count_add(uint64_t *sum, uint64_t value, int64_t times);
+
+/* The counts of a tally that are one number each, by name. */
+#define TALLY_COUNTS(X)  \
+	X(flop)          \
+	X(flop_unmasked) \
+	X(load_bytes)    \
+	X(store_bytes) X(nt_store_bytes) X(string_bytes) X(loads) X(stores) X(instructions)

@@ -2,6 +2,7 @@
  * intensities, rates and roofs of these. */
 #include "report/model/model_traffic.h"
 
+#include "base/search.h"
 #include "report/model/model_bandwidths.h"
 #include "report/model/model_moved.h"
 #include "report/model/model_roofs.h"
@@ -198,10 +199,7 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 		level->rate = function->elapsed_s > 0 ? bytes * 1e-9 / function->elapsed_s : NAN;
 		if (!timed)
 			continue;
-		struct model_moves moves = model_moves_of(function, level, choice->direction);
-		level->bandwidth = model_level_rate(profile, roof_level_find(level->name),
-						    &function->tally, function->concurrency, &moves)
-					   .value;
+		level->bandwidth = model_rate_at(profile, function, level, choice->direction).value;
 		if (level->bandwidth > 0 && top > 0)
 			level->roof = fmin(top, level->bandwidth * level->intensity);
 	}
@@ -212,16 +210,14 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 static int compare_objects(const void *a, const void *b)
 {
 	const struct model_object *x = a, *y = b;
-	double more = x->read + x->write, less = y->read + y->write;
-	return more != less            ? (more > less ? -1 : 1)
-	       : x->object < y->object ? -1
-				       : x->object > y->object;
+	return rf_compare(y->read + y->write, x->read + x->write)
+		       ?: rf_compare(x->object, y->object);
 }
 
 static int compare_capacities(const void *a, const void *b)
 {
 	const struct model_capacity *x = a, *y = b;
-	return (x->capacity > y->capacity) - (x->capacity < y->capacity);
+	return rf_compare(x->capacity, y->capacity);
 }
 
 /* Equal capacities become one. */
@@ -301,7 +297,7 @@ static void finish_row(struct model_traffic *traffic, double cache)
 	set_fits(traffic, cache);
 }
 
-static void add_lines(struct traffic_lines *sum, const struct traffic_lines *part, unsigned n)
+void model_sum_lines(struct traffic_lines *sum, const struct traffic_lines *part, unsigned n)
 {
 	for (unsigned k = 0; k < n; k++)
 		for (int e = 0; e < N_TRAFFIC; e++)
@@ -324,7 +320,7 @@ struct rf_error *model_trace(struct model_rows *rows, struct model *model)
 		struct model_bytes bytes = {0};
 		if (packed->bytes) {
 			model_unpack_lines(packed, n, lines);
-			add_lines(all, lines, n);
+			model_sum_lines(all, lines, n);
 		}
 		if (!function->traffic)
 			continue;

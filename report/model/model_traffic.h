@@ -147,3 +147,6 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 void model_traffic_destroy(struct model_traffic *traffic);
 /* Bytes from lines in the first `n_classes` classes. */
 struct model_bytes model_bytes_of(const struct traffic_lines *lines, unsigned n_classes);
+/* sum += part, in those classes. */
+void model_sum_lines(struct traffic_lines *sum, const struct traffic_lines *part,
+		     unsigned n_classes);

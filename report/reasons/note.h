@@ -1,10 +1,8 @@
 /* One sentence under the table. */
 #pragma once
 
-#include "report/rows/view.h"
+#include <stdio.h>
 
-/* Adds it to view->notes; the text need not be clean.  Fails only when memory is short, as all that
- * adds notes. */
-struct rf_error *report_note(struct report_view *view, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void report_notes_deinit(struct report_view *view);
+/* Writes a sentence, as of printf, to the stream that report_notes collects; the text need not be
+ * clean.  Errors are the stream's: report_notes sees them when it closes it. */
+#define note(stream, ...) (fprintf(stream, __VA_ARGS__), (void)fputc('\0', stream))

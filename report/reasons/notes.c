@@ -1,34 +1,419 @@
 /* The sentences under the table: how each figure was obtained, and what it leaves out. */
 #include "report/reasons/notes.h"
 
-#include "report/reasons/notes_counters.h"
-#include "report/reasons/notes_rows.h"
-#include "report/reasons/notes_run.h"
+#include "base/array.h"
+#include "base/text.h"
+#include "report/model/model_counters.h"
+#include "report/reasons/note.h"
 #include "report/reasons/notes_traffic.h"
-#include "report/reasons/notes_uncounted.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* What the run itself has noted: facts "note.…". */
-static struct rf_error *note_facts(struct report_view *view)
+#define FEW_SAMPLES 100 /* a ratio of a function from fewer says little */
+#define MAX_REASONS 5   /* of each kind */
+#define MAX_MASKED 3
+
+/* ---- where time and work are from ---- */
+
+static void note_time_and_work(const struct report_view *view, FILE *notes)
 {
-	struct rf_error *error = NULL;
-	for (size_t i = 0; !error && i < view->profile->n_facts; i++)
-		if (strncmp(view->profile->facts[i].key, "note.", 5) == 0)
-			error = report_note(view, "%s", view->profile->facts[i].value);
-	return error;
+	const char *time = profile_get_fact(view->profile, "time_source");
+	const char *work = profile_get_fact(view->profile, "work_source");
+	const char *incomplete = profile_get_fact(view->profile, "counts_incomplete");
+	const unsigned long long n = view->model->n_samples;
+	const double cost_us = 1e-3 * profile_number_fact(view->profile, "sample_cost_ns", 0);
+	char every[128] = "";
+	if (incomplete && view->model->counted)
+		note(notes,
+		     "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, distances "
+		     "and headroom upper bounds",
+		     incomplete);
+	if (n > 0 && cost_us >= 0.1)
+		snprintf(every, sizeof(every),
+			 ", one per %s ms of CPU time, their own %s us each taken off",
+			 REPORT_NUMBER(1e-6 * view->model->time_ns / n), REPORT_NUMBER(cost_us));
+	else if (n > 0)
+		snprintf(every, sizeof(every), ", one per %s ms of CPU time",
+			 REPORT_NUMBER(1e-6 * view->model->time_ns / n));
+	const char *how = !view->model->counted                ? ""
+			  : incomplete                         ? " (incomplete)"
+			  : model_from_counters(view->profile) ? " (sampled)"
+							       : " (exact)";
+	note(notes, "time: %s, %llu sample%s%s; work and bytes: %s%s",
+	     time ? time : "unknown source", n, n == 1 ? "" : "s", every,
+	     work ? work : "unknown source", how);
 }
+
+static void note_sources(const struct report_view *view, FILE *notes)
+{
+	bool inferred = false;
+	note_time_and_work(view, notes);
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_place *place = &view->model->functions[view->rank[i]].place;
+		inferred |= place->level[0] && !place->traced;
+	}
+	if (inferred)
+		note(notes,
+		     "~LEVEL: not measured but inferred, the slowest level whose roof is not below "
+		     "the point; \"below\" and \"headroom\" are the least that they can be");
+}
+
+/* ---- hardware counters ---- */
+
+static void note_counter(const struct profile_counter *counter, FILE *notes)
+{
+	note(notes, "%s by the PMU: %s (%s × %g, %llu samples; %s%s%s)", counter->quantity,
+	     REPORT_NUMBER(counter->multiplier * counter->events), counter->event,
+	     counter->multiplier, (unsigned long long)counter->samples,
+	     counter->use == COUNTER_USED       ? "all of the time"
+	     : counter->use == COUNTER_IN_TURNS ? "estimated"
+						: "a lower bound",
+	     counter->why[0] ? "; " : "", counter->why);
+}
+
+static uint64_t samples_of(const struct model *model, const struct model_function *f)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; f->quantities && i < model->n_quantities; i++)
+		n = f->quantities[i].samples > n ? f->quantities[i].samples : n;
+	return n;
+}
+
+static void note_ratios(const struct report_view *view, FILE *notes)
+{
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		const double flop = model_flop_ratio(view->model, f),
+			     instructions = model_instruction_ratio(view->model, f);
+		char of_flop[32] = "", of_instructions[40] = "";
+		if (samples_of(view->model, f) < FEW_SAMPLES ||
+		    (isnan(flop) && isnan(instructions)))
+			continue;
+		if (!isnan(flop))
+			snprintf(of_flop, sizeof(of_flop), " flop %.3f", flop);
+		if (!isnan(instructions))
+			snprintf(of_instructions, sizeof(of_instructions), "%s instructions %.3f",
+				 isnan(flop) ? "" : ",", instructions);
+		note(notes, "%s: PMU/counted:%s%s", f->name, of_flop, of_instructions);
+	}
+}
+
+static void note_counters(const struct report_view *view, FILE *notes)
+{
+	const struct profile *profile = view->profile;
+	const char *lost = profile_get_fact(profile, "counter_samples_lost");
+	if (lost)
+		note(notes,
+		     "%s samples of hardware counters were lost: the shares of functions are less "
+		     "sure",
+		     lost);
+	for (size_t i = 0; i < profile->n_counters; i++)
+		if (profile->counters[i].use != COUNTER_UNUSED)
+			note_counter(&profile->counters[i], notes);
+	for (size_t i = 0; i < profile->n_counters; i++)
+		if (profile->counters[i].use == COUNTER_UNUSED)
+			note(notes, "the event %s (%s) is not used: %s", profile->counters[i].event,
+			     profile->counters[i].quantity, profile->counters[i].why);
+	if (model_has_both(profile))
+		note_ratios(view, notes);
+}
+
+/* ---- what was not counted ---- */
+
+/* The causes of uncounted time, each with its share. */
+static void note_causes(const struct model *model, FILE *notes)
+{
+	for (size_t i = 0; i < model->n_uncounted && i < MAX_REASONS; i++) {
+		const struct model_uncounted *part = &model->uncounted[i];
+		const bool named = part->name[0];
+		note(notes, "not counted, %.1f %% of the time: %s%s%s%s%s",
+		     100 * (double)part->time_ns / (double)model->time_ns, named ? part->kind : "",
+		     named ? " " : "", part->name, named ? ": " : "", part->reason);
+	}
+	if (model->n_uncounted > MAX_REASONS)
+		note(notes, "and %zu more (\"uncounted\" in the JSON report)",
+		     model->n_uncounted - MAX_REASONS);
+}
+
+bool report_has_time(const struct model *model, const char *reason)
+{
+	for (size_t i = 0; i < model->n_uncounted; i++)
+		if (strcmp(model->uncounted[i].reason, reason) == 0)
+			return true;
+	return false;
+}
+
+/* Reasons for which no time was seen. */
+static void note_reasons(const struct report_view *view, FILE *notes)
+{
+	const struct profile *profile = view->profile;
+	size_t n = 0;
+	for (size_t i = 0; i < profile->n_uncounted; i++) {
+		const struct profile_uncounted *row = &profile->uncounted[i];
+		const bool has_module = row->module != PROFILE_NONE;
+		if (!report_has_time(view->model, row->reason) && n++ < MAX_REASONS)
+			note(notes, "not counted: %s%s%s",
+			     has_module ? profile->modules[row->module].name : "",
+			     has_module ? ": " : "", row->reason);
+	}
+	if (n > MAX_REASONS)
+		note(notes, "and %zu more reasons (table \"uncounted\" of the profile)",
+		     n - MAX_REASONS);
+}
+
+static void note_uncounted(const struct report_view *view, FILE *notes)
+{
+	const struct model *model = view->model;
+	if (model->uncounted_ns > 0)
+		note(notes,
+		     "not counted: %s s of CPU time (%.1f %%), in all; what was done in that time "
+		     "is not known",
+		     REPORT_NUMBER((double)model->uncounted_ns * 1e-9),
+		     100 * (double)model->uncounted_ns / (double)model->time_ns);
+	note_causes(model, notes);
+	note_reasons(view, notes);
+	if (model->unreadable_blocks)
+		note(notes,
+		     "%zu blocks end early: they hold an instruction that rfprof cannot decode",
+		     model->unreadable_blocks);
+	if (model->unmatched_units)
+		note(notes,
+		     "%zu run-time counts belong to no counted instruction and were left out",
+		     model->unmatched_units);
+}
+
+/* ---- how the runs ended, and what of them is missing ---- */
+
+static void note_run(const struct report_view *view, FILE *notes)
+{
+	const struct profile *profile = view->profile;
+	const char *status = profile_get_fact(profile, "exit_status");
+	const char *out = profile_get_fact(profile, "stdout_same");
+	const double unsampled = profile_number_fact(profile, "unsampled_threads", 0);
+	const double lost = profile_number_fact(profile, "lost_samples", 0);
+	if (profile_fact_is(profile, "no_children", "1"))
+		note(notes, "--no-children: processes that the program started are neither timed "
+			    "nor counted");
+	if (profile_fact_is(profile, "once", "1"))
+		note(notes, "one counted run (--once): the times include the counting");
+	if (status && strcmp(status, "0") != 0)
+		note(notes, "the program ended with %s%s",
+		     strncmp(status, "signal", 6) == 0 ? "" : "exit status ", status);
+	if (out && strcmp(out, "different") == 0)
+		note(notes,
+		     "the two runs wrote different output: time and work may not belong together");
+	else if (out && strcmp(out, "same") != 0)
+		note(notes, "standard output of the two runs was not compared: %s",
+		     strncmp(out, "unknown: ", 9) == 0 ? out + 9 : "");
+	if (profile_fact_is(profile, "exit_same", "different"))
+		note(notes,
+		     "the two runs ended differently: time and work may not belong together");
+	if (unsampled > 0)
+		note(notes, "%.0f threads could not be sampled: their time is missing", unsampled);
+	if (lost > 0)
+		note(notes, "%.0f samples were lost: times are that much too short", lost);
+}
+
+/* ---- the rows: what their marks mean, and what rows are ---- */
+
+/* Active and all lanes where they differ by more than 1 % (MODEL, "Work"). */
+static void note_masked(const struct report_view *view, FILE *notes)
+{
+	size_t noted = 0;
+	for (size_t i = 0; i < view->n_shown && noted < MAX_MASKED; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		const double active = (double)f->tally.flop, all = (double)f->tally.flop_unmasked;
+		if (all <= 1.01 * active)
+			continue;
+		noted++;
+		note(notes,
+		     "%.60s: %s Gflop in active lanes, %s Gflop in all lanes (what a hardware "
+		     "counter shows)",
+		     f->name, REPORT_NUMBER(active * 1e-9), REPORT_NUMBER(all * 1e-9));
+	}
+}
+
+static void note_marks(const struct report_view *view, FILE *notes)
+{
+	bool few = false, above = false;
+	const char *borrowed = NULL;
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		few |= f->n_samples > 0 && f->n_samples < MODEL_FEW_SAMPLES;
+		above |= f->place.above;
+		borrowed = borrowed ? borrowed : f->place.borrowed;
+	}
+	if (few)
+		note(notes, "≈: fewer than %d samples, the time is rough", MODEL_FEW_SAMPLES);
+	if (above)
+		note(notes, "above roof!: a fault of the roofs or of the times, not a feat; "
+			    "measure the roofs again, and check that both runs did the same work");
+	if (borrowed)
+		note(notes, "*: no roof of this precision was measured, %s precision's stands in",
+		     borrowed);
+	if (!view->profile->n_roofs)
+		note(notes, "no roofs in this profile: no distances can be given");
+}
+
+/* The measured counts next to `threads`; 0: none on that side. */
+static void neighbours(const struct profile *profile, double threads, int *below, int *above)
+{
+	*below = *above = 0;
+	for (size_t i = 0; i < profile->n_roofs; i++) {
+		const struct roof *roof = &profile->roofs[i];
+		if (roof->by_node)
+			continue;
+		if (roof->threads <= threads && roof->threads > *below)
+			*below = roof->threads;
+		if (roof->threads >= threads && (!*above || roof->threads < *above))
+			*above = roof->threads;
+	}
+}
+
+/* Functions whose roof is not of a measured count of threads. */
+static void note_interpolated(const struct report_view *view, FILE *notes)
+{
+	size_t n = 0;
+	double least = INFINITY, greatest = 0;
+	char fewest[TEXT_NUMBER], most[TEXT_NUMBER], range[2 * TEXT_NUMBER + 48];
+	int first, last, after_fewest, before_most;
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if (!f->place.interpolated)
+			continue;
+		least = fmin(least, f->concurrency);
+		greatest = fmax(greatest, f->concurrency);
+		n++;
+	}
+	if (!n)
+		return;
+	text_number(fewest, least);
+	text_number(most, greatest);
+	const bool one = strcmp(fewest, most) == 0;
+	snprintf(range, sizeof(range), "%s%s%s threads (%zu %s)", fewest, one ? "" : " to ",
+		 one ? "" : most, n, n == 1 ? "row" : "rows");
+	neighbours(view->profile, least, &first, &after_fewest);
+	neighbours(view->profile, greatest, &before_most, &last);
+	if (!first || !last)
+		note(notes,
+		     "roofs at %s are those of the nearest measured counts, or interpolated "
+		     "between them",
+		     range);
+	else
+		note(notes, "roofs at %s are interpolated between the measured counts %d %s %d",
+		     range, first, first == before_most ? "and" : "to", last);
+}
+
+/* (q3 - q1) / median */
+static double spread_of(const struct roof *roof)
+{
+	return roof->median > 0 ? (roof->q3 - roof->q1) / roof->median : 0;
+}
+
+/* Whether a row of those that are shown before the i-th rests on that roof. */
+static bool is_behind_earlier(const struct report_view *view, size_t i, const struct roof *roof)
+{
+	while (i-- > 0)
+		if (view->model->functions[view->rank[i]].place.noisy == roof)
+			return true;
+	return false;
+}
+
+/* The noisiest of the roofs behind the rows. */
+static void note_noisy(const struct report_view *view, FILE *notes)
+{
+	const struct roof *worst = NULL;
+	size_t n = 0;
+	char name[64], others[48] = "";
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct roof *roof = view->model->functions[view->rank[i]].place.noisy;
+		if (!roof || is_behind_earlier(view, i, roof))
+			continue;
+		n++;
+		if (!worst || spread_of(roof) > spread_of(worst))
+			worst = roof;
+	}
+	if (!worst)
+		return;
+	if (worst->kind == ROOF_BANDWIDTH)
+		snprintf(name, sizeof(name), "%s %s", roof_level_name(worst->level),
+			 roof_op_name(worst->op));
+	else
+		snprintf(name, sizeof(name), "%s %s %s", roof_isa_name(worst->isa),
+			 roof_precision_name(worst->precision), roof_op_name(worst->op));
+	if (n > 1)
+		snprintf(others, sizeof(others), ", and %zu more", n - 1);
+	note(notes, "the %s roof at %d thread%s is noisy (quartiles %.0f %% apart)%s", name,
+	     worst->threads, worst->threads == 1 ? "" : "s", 100 * spread_of(worst), others);
+}
+
+static void note_rows(const struct report_view *view, FILE *notes)
+{
+	note_masked(view, notes);
+	note_marks(view, notes);
+	note_interpolated(view, notes);
+	note_noisy(view, notes);
+}
+
+const char *report_rows_hint(const struct report_view *view)
+{
+	if (!view->shaped)
+		return NULL;
+	if (view->options->by == BY_LINE && !view->profile->n_lines)
+		return "this profile has no source lines: the program has no debug information, or "
+		       "it was recorded by an older rfprof; rows are functions";
+	if (view->options->by == BY_INLINED && !view->profile->n_inlined_code)
+		return "this profile has no inlined functions: the program has no debug "
+		       "information, or none were inlined, or it was recorded by an older rfprof; "
+		       "rows are functions";
+	if (view->options->by == BY_CALL_PATH)
+		return "work is counted by function, not by path: speeds and roofs are those of a "
+		       "path's last function, its headroom is divided by time";
+	return NULL;
+}
+
+/* ---- all of them ---- */
+
+/* What the run itself has noted: facts "note.…". */
+static void note_facts(const struct report_view *view, FILE *notes)
+{
+	for (size_t i = 0; i < view->profile->n_facts; i++)
+		if (strncmp(view->profile->facts[i].key, "note.", 5) == 0)
+			note(notes, "%s", view->profile->facts[i].value);
+}
+
+static void (*const all_notes[])(const struct report_view *view, FILE *notes) = {
+	note_sources, note_counters, report_note_traffic, note_uncounted,
+	note_run,     note_rows,     note_facts,
+};
 
 struct rf_error *report_notes(struct report_view *view)
 {
-	static struct rf_error *(*const notes[])(struct report_view * view) = {
-		report_note_sources, report_note_counters,
-		report_note_traffic, report_note_uncounted,
-		report_note_run,     report_note_rows,
-		note_facts,
-	};
-	struct rf_error *error = NULL;
-	for (size_t i = 0; !error && i < sizeof(notes) / sizeof(*notes); i++)
-		error = notes[i](view);
-	return error;
+	char *text = NULL;
+	size_t size;
+	FILE *notes = open_memstream(&text, &size);
+	for (size_t i = 0; notes && i < sizeof(all_notes) / sizeof(*all_notes); i++)
+		all_notes[i](view, notes);
+	bool ok = notes && !ferror(notes);
+	if (notes)
+		ok = fclose(notes) == 0 && ok;
+	for (const char *at = text; ok && at < text + size; at += strlen(at) + 1) {
+		char *clean = text_clean(at);
+		ok = clean && rf_array_push(view->notes, view->n_notes, view->cap_notes, clean);
+		if (!ok)
+			free(clean);
+	}
+	free(text);
+	return ok ? NULL : rf_error_no_memory();
+}
+
+void report_notes_deinit(struct report_view *view)
+{
+	for (size_t i = 0; i < view->n_notes; i++)
+		free(view->notes[i]);
+	free(view->notes);
+	view->notes = NULL;
+	view->n_notes = view->cap_notes = 0;
 }

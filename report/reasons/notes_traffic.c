@@ -1,11 +1,15 @@
-/* The sentences about memory traffic: what was traced or counted, and how sure it is. */
+/* The sentences about memory traffic: what was traced or counted, and how sure it is; whose data
+ * move, and what would fit. */
 #include "report/reasons/notes_traffic.h"
 
-#include "report/reasons/notes_counters.h"
-#include "report/reasons/notes_data.h"
+#include "report/reasons/note.h"
+#include "report/reasons/words.h"
 
 #include <math.h>
 #include <string.h>
+
+#define MAX_DATA 3    /* functions */
+#define MAX_OBJECTS 3 /* of a function */
 
 /* "machine" → words. */
 static const char *geometry_words(const char *source)
@@ -23,74 +27,64 @@ static const char *geometry_words(const char *source)
 }
 
 /* Why there is no traffic, in one line. */
-static struct rf_error *note_untraced(struct report_view *view)
+static void note_untraced(const struct report_view *view, FILE *notes)
 {
 	const char *why = profile_get_fact(view->profile, "traffic_why");
 	const struct report_options *options = view->options;
-	struct rf_error *error = NULL;
 	if (!view->model->counted)
-		return NULL;
+		return;
 	if (options && (options->levels || options->level || options->direction != DIRECTION_BOTH))
-		error = report_note(view, "--levels, --level and --direction have nothing to show: "
-					  "this profile has no memory traffic");
-	return error ? error
-		     : report_note(view, "memory traffic: none (%s)",
-				   why ? why : "this profile was recorded without it");
+		note(notes, "--levels, --level and --direction have nothing to show: this profile "
+			    "has no memory traffic");
+	note(notes, "memory traffic: none (%s)",
+	     why ? why : "this profile was recorded without it");
 }
 
+/* ---- traced ---- */
+
 /* What was simulated, and how sure it is. */
-static struct rf_error *note_simulation(struct report_view *view)
+static void note_simulation(const struct report_view *view, FILE *notes)
 {
 	const struct profile *profile = view->profile;
 	const char *geometry = profile_get_fact(profile, "traffic_geometry");
 	const char *source = profile_get_fact(profile, "traffic_geometry_source");
 	const char *policy = profile_get_fact(profile, "traffic_policy");
 	const unsigned n = view->model->traced_classes;
-	char sample[128];
-	if (n >= CACHE_CLASSES)
-		snprintf(sample, sizeof(sample), "all sets");
-	else
+	char sample[128] = "all sets";
+	if (n < CACHE_CLASSES)
 		snprintf(sample, sizeof(sample), "%u/%d of the sets, chosen at random%s", n,
 			 CACHE_CLASSES, n < 2 ? "; too few for an error" : "");
-	return report_note(view,
-			   "memory traffic: traced, caches simulated: %s (%s%s%s), %s; hardware "
-			   "prefetches are not in it",
-			   geometry ? geometry : "unknown caches", geometry_words(source),
-			   policy ? "; " : "", policy ? policy : "", sample);
+	note(notes,
+	     "memory traffic: traced, caches simulated: %s (%s%s%s), %s; hardware prefetches are "
+	     "not in it",
+	     geometry ? geometry : "unknown caches", geometry_words(source), policy ? "; " : "",
+	     policy ? policy : "", sample);
 }
 
 static void put_estimate(char *cell, size_t size, const struct model_estimate *estimate)
 {
-	char bytes[64], spread[64];
-	report_put_bytes(bytes, estimate->bytes);
-	report_put_bytes(spread, estimate->halfwidth);
-	if (estimate->halfwidth > 0)
-		snprintf(cell, size, "%s ± %s", bytes, spread);
-	else
-		snprintf(cell, size, "%s", bytes);
+	const bool spread = estimate->halfwidth > 0;
+	snprintf(cell, size, "%s%s%s", REPORT_BYTES(estimate->bytes), spread ? " ± " : "",
+		 spread ? REPORT_BYTES(estimate->halfwidth) : "");
 }
 
-static struct rf_error *note_total(struct report_view *view)
+static void note_total(const struct report_view *view, FILE *notes)
 {
 	const struct model_bytes *bytes = &view->model->bytes;
-	char read[160], written[160], left[64], evadable[64];
+	const double evadable = bytes->events[TRAFFIC_MEM_EVADABLE].bytes;
+	char read[160], written[160];
 	put_estimate(read, sizeof(read), &bytes->mem[DIRECTION_READ]);
 	put_estimate(written, sizeof(written), &bytes->mem[DIRECTION_WRITE]);
-	report_put_bytes(left, bytes->events[TRAFFIC_MEM_LEFT].bytes);
-	report_put_bytes(evadable, bytes->events[TRAFFIC_MEM_EVADABLE].bytes);
-	struct rf_error *error = report_note(
-		view,
-		"the program's memory traffic: %s read, %s written%s; %s more was changed and "
-		"still in the caches at its end",
-		read, written,
-		view->model->traced_classes < CACHE_CLASSES ? " (± 95 % interval)" : "", left);
-	const double reads = bytes->mem[DIRECTION_READ].bytes;
-	if (!error && bytes->events[TRAFFIC_MEM_EVADABLE].bytes > 0.05 * reads)
-		error = report_note(view,
-				    "of what was read %s is for lines that are then overwritten "
-				    "whole: a processor that notices reads that much less",
-				    evadable);
-	return error;
+	note(notes,
+	     "the program's memory traffic: %s read, %s written%s; %s more was changed and still "
+	     "in the caches at its end",
+	     read, written, view->model->traced_classes < CACHE_CLASSES ? " (± 95 % interval)" : "",
+	     REPORT_BYTES(bytes->events[TRAFFIC_MEM_LEFT].bytes));
+	if (evadable > 0.05 * bytes->mem[DIRECTION_READ].bytes)
+		note(notes,
+		     "of what was read %s is for lines that are then overwritten whole: a "
+		     "processor that notices reads that much less",
+		     REPORT_BYTES(evadable));
 }
 
 /* Share of the load and store instructions. */
@@ -103,27 +97,26 @@ static double share_of_accesses(const struct model *model, double n)
 	return all > 0 ? n / all : 0;
 }
 
-static struct rf_error *note_doubts(struct report_view *view)
+static void note_doubts(const struct report_view *view, FILE *notes)
 {
 	const struct profile *profile = view->profile;
 	const char *halved = profile_get_fact(profile, "traffic_halved");
-	const char *source = profile_get_fact(profile, "traffic_geometry_source");
 	const double untraced = profile_number_fact(profile, "untraced_accesses", 0);
 	const double share = share_of_accesses(view->model, untraced);
-	struct rf_error *error = halved ? report_note(view, "%s", halved) : NULL;
-	if (!error && untraced > 0)
-		error = report_note(view,
-				    "%.0f accesses to memory (%s%.3g %%) could not be traced: "
-				    "their traffic is missing",
-				    untraced, share < 1e-4 ? "less than " : "",
-				    100 * fmax(share, 1e-4));
-	if (!error && source && (strcmp(source, "given") == 0 || strcmp(source, "file") == 0))
-		error = report_note(view, "the roofs are this machine's, the caches are not: "
-					  "\"roof\" and \"below\" mix both");
-	return error;
+	if (halved)
+		note(notes, "%s", halved);
+	if (untraced > 0)
+		note(notes,
+		     "%.0f accesses to memory (%s%.3g %%) could not be traced: their traffic is "
+		     "missing",
+		     untraced, share < 1e-4 ? "less than " : "", 100 * fmax(share, 1e-4));
+	if (profile_fact_is(profile, "traffic_geometry_source", "given") ||
+	    profile_fact_is(profile, "traffic_geometry_source", "file"))
+		note(notes, "the roofs are this machine's, the caches are not: \"roof\" and "
+			    "\"below\" mix both");
 }
 
-static struct rf_error *note_how_to_read(struct report_view *view)
+static void note_how_to_read(const struct report_view *view, FILE *notes)
 {
 	const struct report_options *options = view->options;
 	const char *level = options && options->level ? options->level : "DRAM";
@@ -137,16 +130,15 @@ static struct rf_error *note_how_to_read(struct report_view *view)
 		const struct model_estimate *moved = at ? report_moved(view, at) : NULL;
 		unsure |= moved && !(moved->halfwidth <= REPORT_SURE * moved->bytes);
 	}
-	return report_note(view,
-			   "flop/B, %s and GB/s: %s %s%s; bound names the level whose roof is %s",
-			   options && options->level ? options->level : "memory",
-			   whats[options ? options->direction : DIRECTION_BOTH], level,
-			   unsure ? " (≈: the sample leaves more than ±10 %)" : "",
-			   options && options->level ? "asked for" : "the lowest");
+	note(notes, "flop/B, %s and GB/s: %s %s%s; bound names the level whose roof is %s",
+	     options && options->level ? options->level : "memory",
+	     whats[options ? options->direction : DIRECTION_BOTH], level,
+	     unsure ? " (≈: the sample leaves more than ±10 %)" : "",
+	     options && options->level ? "asked for" : "the lowest");
 }
 
 /* Where hardly anything moves to memory the column has little to tell: say where else to look. */
-static struct rf_error *note_in_cache(struct report_view *view)
+static void note_in_cache(const struct report_view *view, FILE *notes)
 {
 	double all = 0, there = 0;
 	for (size_t i = 0; i < view->n_shown; i++) {
@@ -160,28 +152,129 @@ static struct rf_error *note_in_cache(struct report_view *view)
 	}
 	if (!(all > 0) || there >= 0.2 * all ||
 	    (view->options && (view->options->level || view->options->levels)))
-		return NULL;
-	return report_note(view, "the data of most functions fit in the caches, hence flop/B ∞: "
-				 "--levels shows what moves between the caches, --level=L3 (or L2) "
-				 "places by that");
+		return;
+	note(notes, "the data of most functions fit in the caches, hence flop/B ∞: --levels shows "
+		    "what moves between the caches, --level=L3 (or L2) places by that");
 }
 
-static struct rf_error *note_traced(struct report_view *view)
+/* The objects with most of its traffic, until nine tenths of it have a name. */
+static void objects_words(const struct report_view *view, const struct model_traffic *traffic,
+			  char *text, size_t size)
 {
-	static struct rf_error *(*const notes[])(struct report_view * view) = {
-		note_simulation, note_how_to_read, note_in_cache,
-		note_total,      report_note_data, note_doubts,
-	};
-	struct rf_error *error = NULL;
-	for (size_t i = 0; !error && i < sizeof(notes) / sizeof(*notes); i++)
-		error = notes[i](view);
-	return error;
+	double all = 0, said = 0;
+	size_t used = 0;
+	for (size_t i = 0; i < traffic->n_objects; i++)
+		all += traffic->objects[i].read + traffic->objects[i].write;
+	for (size_t i = 0; i < traffic->n_objects && i < MAX_OBJECTS && said < 0.9 * all; i++) {
+		const struct model_object *part = &traffic->objects[i];
+		const double bytes = part->read + part->write;
+		char words[320];
+		if (bytes < 0.05 * all)
+			break;
+		report_object_words(view->profile, &view->profile->objects[part->object], words,
+				    sizeof(words));
+		int n = snprintf(text + used, size - used,
+				 used ? ", %.0f %% %s" : "%.0f %% of its memory traffic is %s",
+				 100 * bytes / all, words);
+		used += n > 0 && (size_t)n < size - used ? (size_t)n : size - used - 1;
+		said += bytes;
+	}
 }
 
-struct rf_error *report_note_traffic(struct report_view *view)
+/* "moves 8.10 GB now, 0.200 GB with a last cache of 3.10 MB" */
+static void working_set_words(const struct model_traffic *traffic, char *text, size_t size)
+{
+	*text = '\0';
+	if (!(traffic->fits_in > 0) || !(traffic->moves_now > 0))
+		return;
+	if (traffic->moves_then < 0.8 * traffic->moves_now)
+		snprintf(text, size, "moves %s now, %s with a last cache of %s",
+			 REPORT_BYTES(traffic->moves_now), REPORT_BYTES(traffic->moves_then),
+			 REPORT_BYTES(traffic->fits_in));
+	else
+		snprintf(text, size, "what it uses again fits in %s of cache",
+			 REPORT_BYTES(traffic->fits_in));
+}
+
+/* Of the functions with most memory traffic. */
+static void note_data(const struct report_view *view, FILE *notes)
+{
+	const double all = view->model->bytes.mem[DIRECTION_BOTH].bytes;
+	size_t said = 0;
+	for (size_t i = 0; i < view->n_shown && said < MAX_DATA; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		char objects[1200] = "", working_set[256];
+		if (!f->traffic || f->traffic->bytes.mem[DIRECTION_BOTH].bytes < 0.05 * all ||
+		    all <= 0)
+			continue;
+		objects_words(view, f->traffic, objects, sizeof(objects));
+		working_set_words(f->traffic, working_set, sizeof(working_set));
+		if (!objects[0] && !working_set[0])
+			continue;
+		said++;
+		note(notes, "%.60s: %s%s%s", f->name, objects,
+		     objects[0] && working_set[0] ? "; " : "", working_set);
+	}
+}
+
+static void note_traced(const struct report_view *view, FILE *notes)
+{
+	note_simulation(view, notes);
+	note_how_to_read(view, notes);
+	note_in_cache(view, notes);
+	note_total(view, notes);
+	note_data(view, notes);
+	note_doubts(view, notes);
+}
+
+/* ---- by the PMU ---- */
+
+static void put_total(char *text, size_t size, const struct model_estimate *mem)
+{
+	if (isnan(mem[DIRECTION_WRITE].bytes))
+		snprintf(text, size, "%s%s", REPORT_BYTES(mem[DIRECTION_BOTH].bytes),
+			 isnan(mem[DIRECTION_READ].bytes) ? ", read or written" : " read");
+	else
+		snprintf(text, size, "%s read, %s written", REPORT_BYTES(mem[DIRECTION_READ].bytes),
+			 REPORT_BYTES(mem[DIRECTION_WRITE].bytes));
+}
+
+static void note_memory(const struct report_view *view, FILE *notes)
+{
+	const char *chosen = view->options ? view->options->level : NULL;
+	bool at_least = false, unsure = false;
+	char total[160];
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		const struct model_level *memory =
+			f->traffic ? model_level(f->traffic, "DRAM") : NULL;
+		at_least |= memory && memory->at_least;
+		unsure |= memory && !(memory->moved[DIRECTION_BOTH].halfwidth <=
+				      REPORT_SURE * memory->moved[DIRECTION_BOTH].bytes);
+	}
+	put_total(total, sizeof(total), view->model->bytes.mem);
+	note(notes, "memory traffic: %s; the program's: %s%s",
+	     report_memory_words(view->model->memory), at_least ? "at least " : "", total);
+	note(notes,
+	     "flop/B, memory and GB/s: bytes at memory (DRAM)%s%s; a roof of DRAM stands on them, "
+	     "one of a cache (~) on loads and stores",
+	     unsure ? " (≈: the samples leave more than ±10 %)" : "",
+	     at_least ? "; ≥: a lower bound, then flop/B, roof, \"below\" and headroom are at most "
+			"what they say (≤)"
+		      : "");
+	if (chosen && strcmp(chosen, "DRAM") != 0 && strcmp(chosen, "L1") != 0)
+		note(notes,
+		     "--level=%s: the PMU tells what moved to and from memory only (DRAM), and "
+		     "loads and stores (L1)",
+		     chosen);
+}
+
+void report_note_traffic(const struct report_view *view, FILE *notes)
 {
 	if (view->model->traced)
-		return note_traced(view);
-	return view->model->memory != MEMORY_UNKNOWN ? report_note_memory(view)
-						     : note_untraced(view);
+		note_traced(view, notes);
+	else if (view->model->memory != MEMORY_UNKNOWN)
+		note_memory(view, notes);
+	else
+		note_untraced(view, notes);
 }

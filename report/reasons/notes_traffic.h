@@ -1,6 +1,6 @@
 /* The sentences about memory traffic: what was traced or counted, and how sure it is. */
 #pragma once
 
-#include "report/reasons/note.h"
+#include "report/rows/view.h"
 
-struct rf_error *report_note_traffic(struct report_view *view);
+void report_note_traffic(const struct report_view *view, FILE *notes);

@@ -14,12 +14,10 @@
 
 #define NEAR 1.1 /* times below its roof: not worth a reason */
 
-/* Texts that the list writes more than once, and figures as all views write them. */
+/* What the list writes more than once. */
 #define REUSE                                                                               \
 	"use what is loaded more often before it leaves %s (block loops, join passes over " \
 	"the same data), or move less (smaller types)"
-#define NUMBER(value) text_number((char[TEXT_NUMBER]){0}, value)
-#define BYTES(value) put_bytes((char[64]){0}, value)
 
 static char *words(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static char *words(const char *format, ...)
@@ -30,12 +28,6 @@ static char *words(const char *format, ...)
 	const int length = vasprintf(&text, format, arguments);
 	va_end(arguments);
 	return length < 0 ? NULL : text;
-}
-
-static const char *put_bytes(char *text, double bytes)
-{
-	report_put_bytes(text, bytes);
-	return text;
 }
 
 /* The level above the one that the function's roof stands on. */
@@ -114,8 +106,7 @@ struct rf_error *report_reasons_text(const struct report_view *view, const struc
 	struct reasons reasons = {0};
 	struct rf_error *error = f->time_ns ? report_reasons(view, f, &reasons) : NULL;
 	*text = NULL;
-	if (!error)
-		error = join(&reasons, text);
+	error = error ?: join(&reasons, text);
 	reasons_deinit(&reasons);
 	return error;
 }

@@ -1,4 +1,4 @@
-/* What the model's kinds are called, the same in all views. */
+/* What the model's kinds and data objects are called, the same in all views. */
 #pragma once
 
 #include "report/model/model.h"
@@ -9,3 +9,6 @@ const char *report_bound_name(enum model_bound bound);
 const char *report_bound_title(enum model_bound bound);
 /* Where the bytes at memory are from: "traced, caches simulated", … */
 const char *report_memory_words(enum model_memory source);
+/* "the 96.0 MB that main (mesh.c:88) allocates"; not clean. */
+void report_object_words(const struct profile *profile, const struct profile_object *object,
+			 char *text, size_t size);

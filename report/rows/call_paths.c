@@ -1,10 +1,11 @@
-/* Rows that are call paths, and what frames of a stack are called. */
+/* Rows that are call paths. */
 #include "report/rows/call_paths.h"
 
 #include "base/array.h"
+#include "base/u64_map.h"
 #include "profile/function_index.h"
 #include "report/model/model_samples.h"
-#include "report/rows/filter.h"
+#include "report/rows/code_names.h"
 #include "report/rows/view.h"
 
 #include <stdio.h>
@@ -15,7 +16,6 @@
 struct step {
 	uint32_t parent;                   /* or PROFILE_NONE */
 	uint32_t row;                      /* of the plain model */
-	uint32_t next;                     /* another step with this one's hash, or PROFILE_NONE */
 	bool dull;                         /* start-up code below the first function of interest */
 	uint64_t time_ns[2], n_samples[2]; /* counted, uncounted */
 };
@@ -26,8 +26,7 @@ struct walker {
 	struct report_filter filter;
 	struct step *steps;
 	size_t n_steps, cap_steps;
-	uint32_t *buckets;
-	size_t n_buckets; /* a power of 2 */
+	struct u64_map known; /* steps by parent and row */
 	/* Per row of the plain model: counted, uncounted. */
 	const struct model_function **functions[2];
 	uint32_t *rows; /* per frame */
@@ -35,64 +34,22 @@ struct walker {
 	size_t cap_out;
 };
 
-/* ---- the names of places ---- */
-
-const char *report_row_name(const struct profile *profile, uint32_t row)
-{
-	if (row < profile->n_functions)
-		return profile->functions[row].name;
-	row -= (uint32_t)profile->n_functions;
-	return row < profile->n_modules ? profile->modules[row].name : "[unknown]";
-}
-
-static const char *module_name(const struct profile *profile, uint32_t row)
-{
-	if (row < profile->n_functions)
-		return profile->modules[profile->functions[row].module].name;
-	return report_row_name(profile, row);
-}
-
 /* ---- the tree of paths ---- */
-
-bool report_is_start_up(const char *name)
-{
-	static const char *const names[] = {"_start",
-					    "__libc_start_main",
-					    "__libc_start_call_main",
-					    "clone",
-					    "clone3",
-					    "__clone",
-					    "__clone3",
-					    "start_thread"};
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const size_t n = strlen(names[i]);
-		if (strncmp(name, names[i], n) == 0 &&
-		    (!name[n] || name[n] == '@' || name[n] == '.'))
-			return true;
-	}
-	return false;
-}
-
-static uint32_t *bucket_of(const struct walker *walker, uint32_t parent, uint32_t row)
-{
-	const uint64_t hash = ((uint64_t)parent << 32 | row) * 0x9e3779b97f4a7c15u;
-	return &walker->buckets[(hash >> 32) & (walker->n_buckets - 1)];
-}
 
 /* The step of a function that `parent` calls; start-up code has none of its own. */
 static struct rf_error *take_step(struct walker *walker, uint32_t parent, uint32_t row,
 				  uint32_t *step)
 {
-	uint32_t *bucket = bucket_of(walker, parent, row);
-	for (*step = *bucket; *step != PROFILE_NONE; *step = walker->steps[*step].next)
-		if (walker->steps[*step].parent == parent && walker->steps[*step].row == row)
-			return NULL;
+	const uint64_t key = ((uint64_t)parent << 32 | row) + 1;
+	const uint32_t *known = u64_map_find(&walker->known, key);
+	*step = known ? *known : (uint32_t)walker->n_steps;
+	if (known)
+		return NULL;
 	const bool dull = (parent == PROFILE_NONE || walker->steps[parent].dull) &&
 			  report_is_start_up(report_row_name(walker->profile, row));
-	struct step fresh = {.parent = parent, .row = row, .next = *bucket, .dull = dull};
-	*step = *bucket = (uint32_t)walker->n_steps;
-	return rf_array_push(walker->steps, walker->n_steps, walker->cap_steps, fresh)
-		       ? NULL
+	const struct step fresh = {.parent = parent, .row = row, .dull = dull};
+	return u64_map_set(&walker->known, key, *step)
+		       ? rf_array_add(walker->steps, walker->n_steps, walker->cap_steps, fresh)
 		       : rf_error_no_memory();
 }
 
@@ -133,13 +90,11 @@ static bool path_matches(const struct walker *walker, uint32_t step)
 {
 	bool focus = false;
 	for (; step != PROFILE_NONE; step = walker->steps[step].parent) {
-		const char *name = report_row_name(walker->profile, walker->steps[step].row);
-		const char *module = module_name(walker->profile, walker->steps[step].row);
-		if (report_filter_ignore(&walker->filter, name) ||
-		    report_filter_ignore(&walker->filter, module))
+		const enum report_kind kind =
+			report_row_kind(&walker->filter, walker->profile, walker->steps[step].row);
+		if (kind == KIND_IGNORED)
 			return false;
-		focus = focus || report_filter_focus(&walker->filter, name) ||
-			report_filter_focus(&walker->filter, module);
+		focus |= kind == KIND_IN;
 	}
 	return focus;
 }
@@ -192,16 +147,12 @@ static struct rf_error *add_path(struct walker *walker, uint32_t step, bool unco
 static struct rf_error *walker_init(struct walker *walker)
 {
 	const struct profile *profile = walker->profile;
-	const size_t n = profile->n_functions + profile->n_modules + 1;
-	for (walker->n_buckets = 1024; walker->n_buckets < profile->n_frames;)
-		walker->n_buckets *= 2;
-	walker->buckets = malloc(walker->n_buckets * sizeof(*walker->buckets));
+	const size_t n = profile_n_places(profile);
 	walker->functions[0] = calloc(2 * n, sizeof(*walker->functions[0]));
 	walker->functions[1] = walker->functions[0] + n;
 	walker->rows = profile_places_of_frames(profile);
-	if (!walker->buckets || !walker->functions[0] || !walker->rows)
+	if (!walker->functions[0] || !walker->rows)
 		return rf_error_no_memory();
-	memset(walker->buckets, 0xff, walker->n_buckets * sizeof(*walker->buckets));
 	for (size_t i = 0; i < walker->view->model->n_functions; i++) {
 		const struct model_function *function = &walker->view->model->functions[i];
 		walker->functions[function->uncounted_part][function->row] = function;
@@ -215,19 +166,13 @@ struct rf_error *call_paths_create(const struct report_view *view, struct model 
 	*out = *view->model;
 	out->functions = NULL;
 	out->n_functions = 0;
-	struct rf_error *error = report_filter_init(&walker.filter, view->options);
-	if (!error)
-		error = walker_init(&walker);
-	if (!error)
-		error = walk(&walker);
-	for (uint32_t i = 0; !error && i < walker.n_steps; i++) {
-		error = add_path(&walker, i, false);
-		if (!error)
-			error = add_path(&walker, i, true);
-	}
+	struct rf_error *error = report_filter_init(&walker.filter, view->options)
+					 ?: walker_init(&walker) ?: walk(&walker);
+	for (uint32_t i = 0; !error && i < walker.n_steps; i++)
+		error = add_path(&walker, i, false) ?: add_path(&walker, i, true);
 	report_filter_deinit(&walker.filter);
 	free(walker.steps);
-	free(walker.buckets);
+	u64_map_deinit(&walker.known);
 	free(walker.functions[0]);
 	free(walker.rows);
 	if (error)

@@ -1,7 +1,8 @@
 /* What places in the code are called. */
 #pragma once
 
-#include "report/model/model.h"
+#include "report/rows/filter.h"
+#include "report/rows/view.h"
 
 /* "loop 2.1": the second outermost one's first inner one; in 64 bytes. */
 void report_loop_number(char *text, const struct model_function *function, size_t loop);
@@ -10,3 +11,25 @@ bool report_line_at(const struct profile *profile, uint32_t module, uint64_t off
 		    size_t size);
 /* What is behind the last slash. */
 const char *report_base_name(const char *path);
+
+/* The name of a place (profile_place_at, and the plain model's model_function.row), without
+ * "unknown in". */
+const char *report_row_name(const struct profile *profile, uint32_t row);
+/* What a filter says of that place, by the names of its function and module. */
+enum report_kind report_row_kind(const struct report_filter *filter, const struct profile *profile,
+				 uint32_t row);
+/* Whether it is what calls main, or a thread's first function. */
+bool report_is_start_up(const char *name);
+
+/* The innermost inlined call (row in profile->inlined_calls) at a place, or PROFILE_NONE. */
+uint32_t report_inlined_at(const struct profile *profile, uint32_t module, uint64_t offset);
+/* The first row of inlined_code that ends behind a place. */
+size_t report_inlined_from(const struct profile *profile, uint32_t module, uint64_t offset);
+/* The function of a call. */
+const char *report_inlined_name(const struct profile *profile, uint32_t call);
+/* "mul (dot.h:9), in dot (solver.c:12)": a call and those that it stands in, with where they stand;
+ * to be freed.  NULL: no memory. */
+char *report_inlined_chain(const struct profile *profile, uint32_t call);
+/* Per loop of a function of the plain model: the innermost call that holds all its code, or
+ * PROFILE_NONE; to be freed.  NULL: no memory. */
+uint32_t *report_calls_of_loops(const struct report_view *view, const struct model_function *f);

@@ -1,10 +1,9 @@
 /* --focus and --ignore: rows by an expression. */
 #include "report/rows/filter.h"
 
-#include <regex.h>
 #include <stdlib.h>
 
-static struct rf_error *compile(const char *option, const char *pattern, void **out)
+static struct rf_error *compile(const char *option, const char *pattern, regex_t **out)
 {
 	regex_t *expression = pattern ? calloc(1, sizeof(*expression)) : NULL;
 	*out = NULL;
@@ -23,7 +22,7 @@ static struct rf_error *compile(const char *option, const char *pattern, void **
 			       "%s %s: %s", option, pattern, why);
 }
 
-static void discard(void *expression)
+static void discard(regex_t *expression)
 {
 	if (expression)
 		regfree(expression);
@@ -32,7 +31,7 @@ static void discard(void *expression)
 
 struct rf_error *report_pattern_check(const char *option, const char *pattern)
 {
-	void *expression;
+	regex_t *expression;
 	struct rf_error *error = compile(option, pattern, &expression);
 	discard(expression);
 	return error;
@@ -42,8 +41,8 @@ struct rf_error *report_filter_init(struct report_filter *filter,
 				    const struct report_options *options)
 {
 	*filter = (struct report_filter){0};
-	struct rf_error *error = compile("--focus", options->focus, &filter->focus);
-	return error ? error : compile("--ignore", options->ignore, &filter->ignore);
+	return compile("--focus", options->focus, &filter->focus)
+		       ?: compile("--ignore", options->ignore, &filter->ignore);
 }
 
 void report_filter_deinit(struct report_filter *filter)
@@ -53,12 +52,16 @@ void report_filter_deinit(struct report_filter *filter)
 	*filter = (struct report_filter){0};
 }
 
-bool report_filter_focus(const struct report_filter *filter, const char *text)
+static bool is_in(const regex_t *expression, const char *name, const char *module)
 {
-	return !filter->focus || regexec(filter->focus, text, 0, NULL, 0) == 0;
+	return regexec(expression, name, 0, NULL, 0) == 0 ||
+	       (module != name && regexec(expression, module, 0, NULL, 0) == 0);
 }
 
-bool report_filter_ignore(const struct report_filter *filter, const char *text)
+enum report_kind report_filter_kind(const struct report_filter *filter, const char *name,
+				    const char *module)
 {
-	return filter->ignore && regexec(filter->ignore, text, 0, NULL, 0) == 0;
+	if (filter->ignore && is_in(filter->ignore, name, module))
+		return KIND_IGNORED;
+	return !filter->focus || is_in(filter->focus, name, module) ? KIND_IN : KIND_BEHIND;
 }

@@ -1,28 +1,175 @@
 /* Rows other than functions: code and threads are given rows of their own, and the model does the
- * rest. */
+ * rest.  All code of the plain model is cut into ranges that do not overlap, and each range goes to
+ * a row. */
 #include "report/rows/grouping.h"
 
 #include "base/array.h"
 #include "base/search.h"
+#include "profile/function_index.h"
+#include "report/model/by_key.h"
+#include "report/model/model_rows.h"
 #include "report/rows/code_names.h"
-#include "report/rows/grouping_threads.h"
-#include "report/rows/groups.h"
-#include "report/rows/inlined_names.h"
+#include "report/rows/filter.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define LEFT_OUT 0 /* the row of what is left out */
+
+struct code_ranges {
+	struct model_range *all;
+	size_t n, cap;
+};
+
+struct maker {
+	const struct report_view *view;
+	const struct profile *profile;
+	enum report_by by;
+	/* Code of that function alone (row in profile->functions), or PROFILE_NONE. */
+	uint32_t only;
+	/* BY_INLINED: per function its row in inlined_functions, or PROFILE_NONE; per row of
+	 * inlined_functions the function, or PROFILE_NONE. */
+	uint32_t *own, *body;
+	/* report_calls_of_loops of the function whose loops were named last. */
+	uint32_t *loop_calls;
+	uint32_t loop_function;
+	struct report_filter filter;
+	struct code_ranges base; /* all code; row: the plain model's */
+	struct code_ranges over; /* an overlay, parts of that code; row: in `named` */
+	uint32_t *named;         /* per row of the overlay: group, or PROFILE_NONE */
+	uint32_t *plain;         /* per row of the plain model: group, or PROFILE_NONE */
+	/* Of the plain model, per function of the profile. */
+	const struct model_function **functions;
+	struct model_groups *out;
+};
+
+/* ---- ranges ---- */
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct model_range *x = a, *y = b;
+	return rf_compare(x->module, y->module) ?: rf_compare(x->start, y->start)
+	       ?: rf_compare(x->row, y->row);
+}
+
+/* Adds a range unless it is empty. */
+static struct rf_error *add_range(struct code_ranges *ranges, struct model_range range)
+{
+	return range.start >= range.end ? NULL
+					: rf_array_add(ranges->all, ranges->n, ranges->cap, range);
+}
+
+/* Sorts; a range ends where the next one begins. */
+static void cut_overlaps(struct code_ranges *ranges)
+{
+	struct model_range *all = ranges->all;
+	if (ranges->n)
+		qsort(all, ranges->n, sizeof(*all), compare_ranges);
+	for (size_t i = 0; i + 1 < ranges->n; i++)
+		if (all[i].module == all[i + 1].module && all[i].end > all[i + 1].start)
+			all[i].end = all[i + 1].start;
+}
+
+/* The functions of a module, and what lies between them. */
+static struct rf_error *add_module(struct maker *maker, uint32_t module,
+				   const struct model_range *functions, size_t n)
+{
+	const uint32_t unknown = (uint32_t)maker->profile->n_functions + module;
+	uint64_t done = 0;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < n; i++) {
+		const struct model_range gap = {module, done, functions[i].start, unknown};
+		error = add_range(&maker->base, gap) ?: add_range(&maker->base, functions[i]);
+		done = functions[i].end > done ? functions[i].end : done;
+	}
+	const struct model_range rest = {module, done, UINT64_MAX, unknown};
+	return error ?: add_range(&maker->base, rest);
+}
+
+static struct rf_error *find_all_code(struct maker *maker)
+{
+	const struct profile *profile = maker->profile;
+	struct code_ranges functions = {0};
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < profile->n_functions; i++) {
+		const struct profile_function *f = &profile->functions[i];
+		const struct model_range range = {f->module, f->start, f->end, (uint32_t)i};
+		error = add_range(&functions, range);
+	}
+	cut_overlaps(&functions);
+	for (size_t module = 0, at = 0; !error && module < profile->n_modules; module++) {
+		const size_t first = at;
+		while (at < functions.n && functions.all[at].module == module)
+			at++;
+		error = add_module(maker, (uint32_t)module, functions.all + first, at - first);
+	}
+	free(functions.all);
+	return error;
+}
+
+/* ---- rows ---- */
+
+/* Adds a row; takes the name, and NULL for want of memory.  *group: its number. */
+static struct rf_error *add_row(struct model_groups *out, char *name, const char *module,
+				uint32_t function, bool left_out, uint32_t *group)
+{
+	const struct model_group row = {name, module, function, left_out};
+	assert(out->n_groups < PROFILE_NONE);
+	*group = (uint32_t)out->n_groups;
+	if (name && rf_array_push(out->groups, out->n_groups, out->cap_groups, row))
+		return NULL;
+	free(name);
+	return rf_error_no_memory();
+}
+
+/* Finds all code, and makes the row of what is left out. */
+static struct rf_error *maker_init(struct maker *maker)
+{
+	const size_t n = profile_n_places(maker->profile);
+	const size_t n_over = maker->profile->n_lines + maker->view->model->n_loop_code +
+			      maker->profile->n_inlined_functions + 1;
+	uint32_t group;
+	maker->plain = malloc(n * sizeof(*maker->plain));
+	maker->named = malloc(n_over * sizeof(*maker->named));
+	maker->functions = calloc(n, sizeof(*maker->functions));
+	if (!maker->plain || !maker->named || !maker->functions)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < maker->view->model->n_functions; i++) {
+		const struct model_function *function = &maker->view->model->functions[i];
+		if (function->function != PROFILE_NONE && !function->uncounted_part)
+			maker->functions[function->function] = function;
+	}
+	memset(maker->plain, 0xff, n * sizeof(*maker->plain));
+	memset(maker->named, 0xff, n_over * sizeof(*maker->named));
+	struct rf_error *error =
+		add_row(maker->out, strdup("(left out)"), "", PROFILE_NONE, true, &group);
+	return error ?: find_all_code(maker);
+}
+
+static void maker_deinit(struct maker *maker)
+{
+	report_filter_deinit(&maker->filter);
+	free(maker->base.all);
+	free(maker->over.all);
+	free(maker->named);
+	free(maker->functions);
+	free(maker->plain);
+	free(maker->own);
+	free(maker->body);
+	free(maker->loop_calls);
+}
+
+/* ---- overlays ---- */
+
 static int compare_lines(const void *a, const void *b, void *context)
 {
 	const struct profile_line *lines = context, *x = &lines[*(const uint32_t *)a],
 				  *y = &lines[*(const uint32_t *)b];
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	return strcmp(x->file, y->file);
+	return rf_compare(x->module, y->module) ?: rf_compare(x->line, y->line)
+	       ?: strcmp(x->file, y->file);
 }
 
 /* The overlay of source lines.  Pieces of code of the same line share a row, that of its first
@@ -31,20 +178,14 @@ static struct rf_error *find_lines(struct maker *maker)
 {
 	const struct profile *profile = maker->profile;
 	const size_t n = profile->n_lines;
-	uint32_t *order = malloc((n + 1) * sizeof(*order));
-	struct rf_error *error = NULL;
-	if (!order)
-		return rf_error_no_memory();
-	for (size_t i = 0; i < n; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, n, sizeof(*order), compare_lines, profile->lines);
+	uint32_t *order = model_sorted(n, compare_lines, profile->lines);
+	struct rf_error *error = order ? NULL : rf_error_no_memory();
 	for (size_t i = 0, first = 0; !error && i < n; i++) {
 		const struct profile_line *line = &profile->lines[order[i]];
 		if (compare_lines(&order[first], &order[i], profile->lines) != 0)
 			first = i;
-		error = groups_add_range(&maker->over,
-					 (struct model_range){line->module, line->start, line->end,
-							      order[first]});
+		error = add_range(&maker->over, (struct model_range){line->module, line->start,
+								     line->end, order[first]});
 	}
 	free(order);
 	return error;
@@ -62,9 +203,8 @@ static struct rf_error *find_loops(struct maker *maker)
 		const struct model_loop_code *known = &model->loop_code[first[code->loop]];
 		if (known->function != code->function || known->loop != code->loop)
 			first[code->loop] = (uint32_t)i;
-		error = groups_add_range(&maker->over,
-					 (struct model_range){code->module, code->start, code->end,
-							      first[code->loop]});
+		error = add_range(&maker->over, (struct model_range){code->module, code->start,
+								     code->end, first[code->loop]});
 	}
 	free(first);
 	return error;
@@ -76,9 +216,7 @@ static int compare_inlined(const struct profile *profile, uint32_t row, uint32_t
 			   const char *name)
 {
 	const struct profile_inlined_function *inlined = &profile->inlined_functions[row];
-	if (inlined->module != module)
-		return inlined->module < module ? -1 : 1;
-	return strcmp(inlined->name, name);
+	return rf_compare(inlined->module, module) ?: strcmp(inlined->name, name);
 }
 
 static int compare_inlined_rows(const void *a, const void *b, void *context)
@@ -86,8 +224,7 @@ static int compare_inlined_rows(const void *a, const void *b, void *context)
 	const struct profile *profile = context;
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct profile_inlined_function *other = &profile->inlined_functions[y];
-	const int order = compare_inlined(profile, x, other->module, other->name);
-	return order ? order : x < y ? -1 : x > y;
+	return compare_inlined(profile, x, other->module, other->name) ?: rf_compare(x, y);
 }
 
 /* The inlined function that is the same one; those of one name in several files are told apart by
@@ -109,37 +246,26 @@ static uint32_t inlined_of(const struct profile *profile, const uint32_t *order,
 	return PROFILE_NONE;
 }
 
-static struct rf_error *match_bodies(struct maker *maker)
+/* The overlay of inlined functions: a piece of code belongs to the innermost one. */
+static struct rf_error *find_inlined(struct maker *maker)
 {
 	const struct profile *profile = maker->profile;
 	const size_t n = profile->n_inlined_functions;
-	uint32_t *order = malloc((n + 1) * sizeof(*order));
+	uint32_t *order = model_sorted(n, compare_inlined_rows, (void *)profile);
 	maker->own = malloc((profile->n_functions + 1) * sizeof(*maker->own));
 	maker->body = malloc((n + 1) * sizeof(*maker->body));
-	const bool ok = order && maker->own && maker->body;
-	for (size_t i = 0; ok && i < n; i++) {
-		order[i] = (uint32_t)i;
-		maker->body[i] = PROFILE_NONE;
-	}
-	if (ok)
-		qsort_r(order, n, sizeof(*order), compare_inlined_rows, (void *)profile);
-	for (size_t i = 0; ok && i < profile->n_functions; i++) {
+	struct rf_error *error = order && maker->own && maker->body ? NULL : rf_error_no_memory();
+	if (!error)
+		memset(maker->body, 0xff, n * sizeof(*maker->body));
+	for (size_t i = 0; !error && i < profile->n_functions; i++) {
 		maker->own[i] = inlined_of(profile, order, &profile->functions[i]);
 		if (maker->own[i] != PROFILE_NONE)
 			maker->body[maker->own[i]] = (uint32_t)i;
 	}
 	free(order);
-	return ok ? NULL : rf_error_no_memory();
-}
-
-/* The overlay of inlined functions: a piece of code belongs to the innermost one. */
-static struct rf_error *find_inlined(struct maker *maker)
-{
-	const struct profile *profile = maker->profile;
-	struct rf_error *error = match_bodies(maker);
 	for (size_t i = 0; !error && i < profile->n_inlined_code; i++) {
 		const struct profile_inlined_code *code = &profile->inlined_code[i];
-		error = groups_add_range(
+		error = add_range(
 			&maker->over,
 			(struct model_range){code->module, code->start, code->end,
 					     profile->inlined_calls[code->call].function});
@@ -174,11 +300,11 @@ static char *name_plain(const struct maker *maker, uint32_t plain)
 	const char *suffix = by == BY_LINE ? " (no line)" : by == BY_LOOP ? " (no loop)" : "";
 	const struct profile *profile = maker->profile;
 	char *name = NULL;
-	int n = by == BY_MODULE ? asprintf(&name, "%s", groups_module_of(maker, plain))
+	int n = by == BY_MODULE ? asprintf(&name, "%s", model_place_module(maker->profile, plain))
 		: plain < profile->n_functions
 			? asprintf(&name, "%s%s", profile->functions[plain].name, suffix)
-			: asprintf(&name, "[unknown in %s]%s", groups_module_of(maker, plain),
-				   suffix);
+			: asprintf(&name, "[unknown in %s]%s",
+				   model_place_module(maker->profile, plain), suffix);
 	return n < 0 ? NULL : name;
 }
 
@@ -226,20 +352,19 @@ static struct rf_error *group_of(struct maker *maker, uint32_t plain, uint32_t o
 	uint32_t *known = over == PROFILE_NONE ? &maker->plain[home] : &maker->named[over];
 	struct rf_error *error = NULL;
 	if (*known == PROFILE_NONE)
-		error = groups_add(maker->out,
-				   over == PROFILE_NONE ? name_plain(maker, home)
-							: name_over(maker, over),
-				   groups_module_of(maker, plain),
-				   !modules && function < n ? function : PROFILE_NONE, false,
-				   known);
+		error = add_row(maker->out,
+				over == PROFILE_NONE ? name_plain(maker, home)
+						     : name_over(maker, over),
+				model_place_module(maker->profile, plain),
+				!modules && function < n ? function : PROFILE_NONE, false, known);
 	*group = *known;
 	return error;
 }
 
 static struct rf_error *add_part(struct maker *maker, const struct model_range *code,
-				 enum kind kind, uint64_t start, uint64_t end, uint32_t over)
+				 enum report_kind kind, uint64_t start, uint64_t end, uint32_t over)
 {
-	struct grouping *out = maker->out;
+	struct model_groups *out = maker->out;
 	struct model_range part = {code->module, start, end, LEFT_OUT};
 	struct rf_error *error = NULL;
 	if (start >= end)
@@ -248,13 +373,11 @@ static struct rf_error *add_part(struct maker *maker, const struct model_range *
 		error = group_of(maker, code->row, over, &part.row);
 	if (error)
 		return error;
-	const char *name = out->rows[part.row].name;
-	if (report_filter_ignore(&maker->filter, name) ||
-	    (kind == KIND_BEHIND && !report_filter_focus(&maker->filter, name)))
+	const char *name = out->groups[part.row].name;
+	const enum report_kind of_name = report_filter_kind(&maker->filter, name, name);
+	if (of_name == KIND_IGNORED || (kind == KIND_BEHIND && of_name == KIND_BEHIND))
 		part.row = LEFT_OUT;
-	return rf_array_push(out->ranges, out->n_ranges, out->cap_ranges, part)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(out->ranges, out->n_ranges, out->cap_ranges, part);
 }
 
 static bool is_before(const struct model_range *range, const struct model_range *code)
@@ -269,7 +392,8 @@ static struct rf_error *cut_code(struct maker *maker, const struct model_range *
 {
 	const struct code_ranges *over = &maker->over;
 	const bool wanted = maker->only == PROFILE_NONE || maker->only == code->row;
-	const enum kind kind = wanted ? groups_kind(maker, code->row) : KIND_IGNORED;
+	const enum report_kind kind =
+		wanted ? report_row_kind(&maker->filter, maker->profile, code->row) : KIND_IGNORED;
 	uint64_t done = code->start;
 	struct rf_error *error = NULL;
 	while (*at < over->n && is_before(&over->all[*at], code))
@@ -280,21 +404,124 @@ static struct rf_error *cut_code(struct maker *maker, const struct model_range *
 		const struct model_range *part = &over->all[k];
 		const uint64_t start = part->start > done ? part->start : done;
 		const uint64_t end = part->end < code->end ? part->end : code->end;
-		error = add_part(maker, code, kind, done, start, PROFILE_NONE);
-		if (!error)
-			error = add_part(maker, code, kind, start, end, part->row);
+		error = add_part(maker, code, kind, done, start, PROFILE_NONE)
+				?: add_part(maker, code, kind, start, end, part->row);
 		done = end > done ? end : done;
 	}
-	return error ? error : add_part(maker, code, kind, done, code->end, PROFILE_NONE);
+	return error ?: add_part(maker, code, kind, done, code->end, PROFILE_NONE);
 }
 
 static struct rf_error *group_code(struct maker *maker)
 {
 	size_t at = 0;
 	struct rf_error *error = NULL;
-	groups_cut_overlaps(&maker->over);
+	cut_overlaps(&maker->over);
 	for (size_t i = 0; !error && i < maker->base.n; i++)
 		error = cut_code(maker, &maker->base.all[i], &at);
+	return error;
+}
+
+/* ---- threads and processes ---- */
+
+/* What threads have in common: of a process, its row in model->processes; of a thread, that of the
+ * timed run. */
+static uint32_t owner_of(const struct maker *maker, uint32_t thread)
+{
+	const struct model *model = maker->view->model;
+	const uint32_t twin = model->twin_of_thread[thread];
+	if (maker->by == BY_THREAD)
+		return maker->profile->threads[thread].run == RUN_TIMED || twin == PROFILE_NONE
+			       ? thread
+			       : twin;
+	for (size_t i = 0; i < model->n_processes; i++) {
+		const uint32_t row = model->process_of_thread[thread];
+		if (row != PROFILE_NONE &&
+		    (model->processes[i].timed == row || model->processes[i].counted == row))
+			return (uint32_t)i;
+	}
+	return PROFILE_NONE;
+}
+
+static char *name_owner(const struct maker *maker, uint32_t owner, size_t twins)
+{
+	const struct profile *profile = maker->profile;
+	const struct model_process *process;
+	const char *name;
+	char *text = NULL;
+	if (owner == PROFILE_NONE)
+		return report_program(profile);
+	if (maker->by == BY_THREAD) {
+		name = profile->threads[owner].name;
+	} else {
+		process = &maker->view->model->processes[owner];
+		name = profile->processes[process->timed != PROFILE_NONE ? process->timed
+									 : process->counted]
+			       .command;
+	}
+	int n = twins ? asprintf(&text, "%s #%zu", *name ? name : "?", twins + 1)
+		      : asprintf(&text, "%s", *name ? name : "?");
+	return n < 0 ? NULL : text;
+}
+
+/* How many owners before this one have its name: "worker", "worker #2", … */
+static size_t same_names(const struct maker *maker, const uint32_t *owners, size_t n)
+{
+	char *own = name_owner(maker, owners[n], 0);
+	size_t same = 0;
+	for (size_t i = 0; own && i < n; i++) {
+		char *other = name_owner(maker, owners[i], 0);
+		same += other && strcmp(own, other) == 0;
+		free(other);
+	}
+	free(own);
+	return same;
+}
+
+static struct rf_error *add_owner(struct maker *maker, uint32_t **owners, size_t *n, size_t *cap,
+				  uint32_t owner, uint32_t *group)
+{
+	for (size_t i = 0; i < *n; i++)
+		if ((*owners)[i] == owner) {
+			*group = (uint32_t)i + 1; /* behind what is left out */
+			return NULL;
+		}
+	if (!rf_array_push(*owners, *n, *cap, owner))
+		return rf_error_no_memory();
+	return add_row(maker->out, name_owner(maker, owner, same_names(maker, *owners, *n - 1)), "",
+		       PROFILE_NONE, false, group);
+}
+
+static struct rf_error *group_threads(struct maker *maker)
+{
+	struct model_groups *out = maker->out;
+	const size_t n_threads = maker->profile->n_threads;
+	uint32_t *owners = NULL, unused;
+	size_t n_owners = 0, cap_owners = 0;
+	out->n_kinds = N_KINDS;
+	out->by_thread = calloc(N_KINDS * n_threads + 1, sizeof(*out->by_thread));
+	struct rf_error *error = out->by_thread ? NULL : rf_error_no_memory();
+	for (uint32_t t = 0; !error && t < n_threads; t++) {
+		uint32_t group;
+		error = add_owner(maker, &owners, &n_owners, &cap_owners, owner_of(maker, t),
+				  &group);
+		if (error)
+			break;
+		const char *name = out->groups[group].name;
+		const enum report_kind kind = report_filter_kind(&maker->filter, name, name);
+		if (kind != KIND_IGNORED)
+			out->by_thread[KIND_IN * n_threads + t] = group;
+		if (kind == KIND_IN)
+			out->by_thread[KIND_BEHIND * n_threads + t] = group;
+	}
+	/* rows of ranges and groups must not be mistaken for rows of unknown code */
+	while (!error && out->n_groups < N_KINDS)
+		error = add_row(out, strdup(""), "", PROFILE_NONE, false, &unused);
+	for (size_t i = 0; !error && i < maker->base.n; i++) {
+		struct model_range range = maker->base.all[i];
+		range.row = report_row_kind(&maker->filter, maker->profile, range.row);
+		error = rf_array_add(out->ranges, out->n_ranges, out->cap_ranges, range);
+	}
+	free(owners);
 	return error;
 }
 
@@ -303,69 +530,53 @@ static struct rf_error *group_code(struct maker *maker)
 static struct rf_error *make_groups(struct maker *maker)
 {
 	const enum report_by by = maker->by;
-	struct rf_error *error = groups_init(maker);
+	struct rf_error *error = maker_init(maker);
 	if (error || by == BY_THREAD || by == BY_PROCESS)
-		return error ? error : grouping_threads(maker);
+		return error ?: group_threads(maker);
 	if (by == BY_LINE)
 		error = find_lines(maker);
 	if (by == BY_LOOP)
 		error = find_loops(maker);
 	if (by == BY_INLINED)
 		error = find_inlined(maker);
-	return error ? error : group_code(maker);
+	return error ?: group_code(maker);
 }
 
-static struct rf_error *make(struct maker *maker, const struct report_options *options)
+static struct rf_error *make(const struct report_view *view, enum report_by by, uint32_t only,
+			     const struct report_options *options, struct model_groups *out)
 {
-	struct grouping *out = maker->out;
-	*out = (struct grouping){0};
-	struct rf_error *error = options ? report_filter_init(&maker->filter, options) : NULL;
-	if (!error)
-		error = make_groups(maker);
-	out->groups = (struct model_groups){
-		.ranges = out->ranges,
-		.n_ranges = out->n_ranges,
-		.groups = out->rows,
-		.n_groups = out->n_rows,
-		.by_thread = out->by_thread,
-		.n_kinds = out->by_thread ? N_KINDS : 0,
-		.uncounted = maker->view->model->uncounted_samples,
-	};
-	groups_deinit(maker);
+	struct maker maker = {.view = view,
+			      .profile = view->profile,
+			      .by = by,
+			      .only = only,
+			      .loop_function = PROFILE_NONE,
+			      .out = out};
+	*out = (struct model_groups){.uncounted = view->model->uncounted_samples};
+	struct rf_error *error = options ? report_filter_init(&maker.filter, options) : NULL;
+	error = error ?: make_groups(&maker);
+	maker_deinit(&maker);
 	if (error)
 		grouping_destroy(out);
 	return error;
 }
 
-struct rf_error *grouping_create(const struct report_view *view, struct grouping *out)
+struct rf_error *grouping_create(const struct report_view *view, struct model_groups *out)
 {
-	struct maker maker = {.view = view,
-			      .profile = view->profile,
-			      .by = view->options->by,
-			      .only = PROFILE_NONE,
-			      .loop_function = PROFILE_NONE,
-			      .out = out};
-	return make(&maker, view->options);
+	return make(view, view->options->by, PROFILE_NONE, view->options, out);
 }
 
 struct rf_error *grouping_of_function(const struct report_view *view, uint32_t function,
-				      struct grouping *out)
+				      struct model_groups *out)
 {
-	struct maker maker = {.view = view,
-			      .profile = view->profile,
-			      .by = BY_INLINED,
-			      .only = function,
-			      .loop_function = PROFILE_NONE,
-			      .out = out};
-	return make(&maker, NULL);
+	return make(view, BY_INLINED, function, NULL, out);
 }
 
-void grouping_destroy(struct grouping *grouping)
+void grouping_destroy(struct model_groups *groups)
 {
-	for (size_t i = 0; i < grouping->n_rows; i++)
-		free((char *)grouping->rows[i].name);
-	free(grouping->rows);
-	free(grouping->ranges);
-	free(grouping->by_thread);
-	*grouping = (struct grouping){0};
+	for (size_t i = 0; i < groups->n_groups; i++)
+		free(groups->groups[i].name);
+	free(groups->groups);
+	free(groups->ranges);
+	free(groups->by_thread);
+	*groups = (struct model_groups){0};
 }

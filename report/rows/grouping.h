@@ -3,22 +3,13 @@
 
 #include "report/rows/view.h"
 
-/* `groups` is what model_build_as wants; the rest is its memory. */
-struct grouping {
-	struct model_groups groups;
-	struct model_range *ranges;
-	size_t n_ranges, cap_ranges;
-	struct model_group *rows;
-	size_t n_rows, cap_rows; /* row 0: what is left out */
-	uint32_t *by_thread;
-};
-
-/* Groups for the options of a plain view, whose model has its loops where they are what is asked
- * for.  A row is in focus where the expression is found in what it is called or in the name of its
- * function or module.  Fails for want of memory, and for expressions that are none. */
-struct rf_error *grouping_create(const struct report_view *view, struct grouping *out);
+/* Groups for the options of a plain view (row 0: what is left out), whose model has its loops where
+ * they are what is asked for.  A row is in focus where the expression is found in what it is called
+ * or in the name of its function or module.  Fails for want of memory, and for expressions that are
+ * none. */
+struct rf_error *grouping_create(const struct report_view *view, struct model_groups *out);
 /* Groups for one function alone (row in profile->functions): its own code, and each function that
  * was inlined in it. */
 struct rf_error *grouping_of_function(const struct report_view *view, uint32_t function,
-				      struct grouping *out);
-void grouping_destroy(struct grouping *grouping);
+				      struct model_groups *out);
+void grouping_destroy(struct model_groups *groups);

@@ -1,7 +1,8 @@
 /* In which order rows stand (--sort, --min, --top). */
 #include "report/rows/ranking.h"
 
-#include <assert.h>
+#include "base/search.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,44 +37,6 @@ static double sort_key(const struct model_function *f, enum report_sort sort)
 	return isnan(key) ? -1 : key;
 }
 
-static int descending(double a, double b)
-{
-	return a > b ? -1 : a < b;
-}
-
-/* A row with what it is ranked by, the first that differs: a model's rows are large, and far from
- * each other. */
-struct ranked {
-	size_t row;
-	double keys[3];
-	const struct model_function *f;
-};
-
-static struct ranked ranked(const struct report_view *view, size_t row)
-{
-	const struct model_function *f = &view->model->functions[row];
-	struct ranked r = {.row = row, .f = f};
-	if (view->sort == SORT_NAME)
-		return r;
-	r.keys[0] = sort_key(f, view->sort);
-	r.keys[1] = (double)f->time_ns;
-	r.keys[2] = (double)f->tally.instructions;
-	return r;
-}
-
-static int compare_ranks(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-	int order = 0;
-	for (int i = 0; !order && i < 3; i++)
-		order = descending(x->keys[i], y->keys[i]);
-	if (!order)
-		order = strcmp(x->f->name, y->f->name);
-	if (!order)
-		order = strcmp(x->f->module, y->f->module);
-	return order ? order : x->row < y->row ? -1 : x->row > y->row;
-}
-
 bool report_is_small(const struct report_view *view, const struct model_function *f)
 {
 	return view->shaped && f->share < view->options->min_share;
@@ -90,14 +53,42 @@ static bool is_shown(const struct report_view *view, const struct model_function
 	return (view->sort == SORT_FLOPS && f->tally.flop > 0) || view->sort == SORT_BYTES;
 }
 
-/* Rows that are shown stand first, the others behind them, each in their order.  Rows that --focus
- * or
- * --ignore leave out have no rank. */
+/* A row with what it is ranked by, the first that differs: a model's rows are large, and far from
+ * each other.  Rows that are shown stand before the others. */
+struct ranked {
+	size_t row;
+	double keys[4];
+	const struct model_function *f;
+};
+
+static struct ranked ranked(const struct report_view *view, size_t row)
+{
+	const struct model_function *f = &view->model->functions[row];
+	struct ranked r = {.row = row, .keys = {is_shown(view, f)}, .f = f};
+	if (view->sort == SORT_NAME)
+		return r;
+	r.keys[1] = sort_key(f, view->sort);
+	r.keys[2] = (double)f->time_ns;
+	r.keys[3] = (double)f->tally.instructions;
+	return r;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	int order = 0;
+	for (int i = 0; !order && i < 4; i++)
+		order = rf_compare(y->keys[i], x->keys[i]);
+	return order ?: strcmp(x->f->name, y->f->name) ?: strcmp(x->f->module, y->f->module)
+	       ?: rf_compare(x->row, y->row);
+}
+
+/* Rows that --focus or --ignore leave out have no rank. */
 size_t *report_rank(struct report_view *view)
 {
 	const size_t all = view->model->n_functions,
 		     top = view->options->top ? view->options->top : DEFAULT_TOP;
-	size_t n = 0, shown = 0, hidden = 0;
+	size_t n = 0, shown = 0;
 	size_t *order = malloc((all + 1) * sizeof(*order));
 	struct ranked *rows = malloc((all + 1) * sizeof(*rows));
 	for (size_t i = 0; rows && i < all; i++)
@@ -105,20 +96,16 @@ size_t *report_rank(struct report_view *view)
 			rows[n++] = ranked(view, i);
 	if (n)
 		qsort(rows, n, sizeof(*rows), compare_ranks);
-	for (size_t i = 0; order && i < n; i++)
-		if (is_shown(view, rows[i].f))
-			order[shown++] = rows[i].row;
-	for (size_t i = 0; order && i < n; i++)
-		if (!is_shown(view, rows[i].f))
-			order[shown + hidden++] = rows[i].row;
-	const bool failed = !order || !rows;
-	free(rows);
-	if (failed) {
-		free(order);
-		return NULL;
+	for (size_t i = 0; rows && order && i < n; i++) {
+		order[i] = rows[i].row;
+		shown += rows[i].keys[0] > 0;
 	}
 	view->n_rank = n;
 	view->n_shown = shown < top ? shown : top;
-	assert(shown + hidden == n && view->n_shown <= view->n_rank);
+	if (!rows) {
+		free(order);
+		order = NULL;
+	}
+	free(rows);
 	return order;
 }

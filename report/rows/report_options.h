@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/words.h"
 #include "profile/profile.h"
 #include "report/model/model_traffic.h"
 
@@ -82,3 +83,13 @@ bool report_is_shaped(const struct report_options *options);
 struct rf_error *report_shape_check(const struct report_options *options);
 /* Whether a profile's sums are enough for what is asked for (profile_load_sums). */
 bool report_from_sums(const struct report_options *options);
+
+/* The words of the command line for the enums above; its parser, its help and completion and the
+ * views read the same tables. */
+extern const struct rf_word report_sort_words[];      /* enum report_sort */
+extern const struct rf_word report_by_words[];        /* enum report_by */
+extern const struct rf_word report_color_words[];     /* enum report_color */
+extern const struct rf_word report_processes_words[]; /* enum report_processes */
+extern const struct rf_word report_direction_words[]; /* enum traffic_direction */
+/* "L1" to "DRAM" as 1 to 4; 0, which has no word, is the level that binds. */
+extern const struct rf_word report_level_words[];

@@ -84,18 +84,16 @@ double report_intensity(const struct report_view *view, const struct model_funct
 
 const char *report_put_intensity(char *cell, double intensity)
 {
-	char number[TEXT_NUMBER];
 	if (isfinite(intensity) && intensity > MODEL_IN_CACHE)
 		snprintf(cell, 64, ">%g", MODEL_IN_CACHE);
 	else
-		snprintf(cell, 64, "%s", text_number(number, intensity));
+		snprintf(cell, 64, "%s", REPORT_NUMBER(intensity));
 	return cell;
 }
 
 const char *report_put_bytes(char *cell, double bytes)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-	char number[TEXT_NUMBER];
 	size_t unit = 0;
 	for (; unit + 1 < sizeof(units) / sizeof(*units) && bytes >= 999.5; unit++)
 		bytes /= 1000;
@@ -104,8 +102,24 @@ const char *report_put_bytes(char *cell, double bytes)
 	else if (unit == 0)
 		snprintf(cell, 64, "%.0f B", bytes);
 	else
-		snprintf(cell, 64, "%s %s", text_number(number, bytes), units[unit]);
+		snprintf(cell, 64, "%s %s", REPORT_NUMBER(bytes), units[unit]);
 	return cell;
+}
+
+struct utf8_locale utf8_locale_begin(void)
+{
+	struct utf8_locale locale = {.utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0)};
+	if (locale.utf8)
+		locale.before = uselocale(locale.utf8);
+	return locale;
+}
+
+void utf8_locale_end(struct utf8_locale locale)
+{
+	if (!locale.utf8)
+		return;
+	uselocale(locale.before);
+	freelocale(locale.utf8);
 }
 
 /* ---- files ---- */

@@ -4,6 +4,7 @@
 #include "report/model/model.h"
 #include "report/rows/report_options.h"
 
+#include <locale.h>
 #include <stdio.h>
 
 struct diff;
@@ -48,6 +49,9 @@ double report_intensity(const struct report_view *view, const struct model_funct
 const char *report_put_intensity(char *cell, double intensity);
 /* "8.10 GB", in 64 bytes. */
 const char *report_put_bytes(char *cell, double bytes);
+/* The same, and text_number(), in memory that lasts as long as the block around it. */
+#define REPORT_BYTES(bytes) report_put_bytes((char[64]){0}, bytes)
+#define REPORT_NUMBER(value) text_number((char[TEXT_NUMBER]){0}, value)
 
 /* One format to a file, "-" for standard output; nothing to do for a path of NULL. */
 typedef struct rf_error *report_format(const struct report_view *view, FILE *stream);
@@ -60,3 +64,12 @@ const char *report_isa_name(enum roof_isa isa);
 const char *report_precision_short(const char *precision);
 /* Precision of most flop of the program, "double" without any. */
 const char *report_main_precision(const struct model *model);
+
+/* Widths of text, points of numbers and expressions are the same whatever the user's locale is: a
+ * stretch of code in C.UTF-8. */
+struct utf8_locale {
+	locale_t utf8, before; /* (locale_t)0: there is no such locale, nothing changes */
+};
+
+struct utf8_locale utf8_locale_begin(void);
+void utf8_locale_end(struct utf8_locale locale);

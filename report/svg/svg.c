@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "report/diff/diff.h"
 #include "report/reasons/words.h"
-#include "report/rows/utf8_locale.h"
 #include "report/svg/picture.h"
 #include "report/svg/svg_arrows.h"
 #include "report/svg/svg_legend.h"

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "report/reasons/diff_notes.h"
-#include "report/rows/utf8_locale.h"
+#include "report/rows/view.h"
 #include "report/text/cells.h"
 #include "report/text/text_table.h"
 

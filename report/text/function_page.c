@@ -6,7 +6,6 @@
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
 #include "report/rows/code_names.h"
-#include "report/rows/inlined_names.h"
 #include "report/text/cells.h"
 #include "report/text/function_shares.h"
 #include "report/text/report_levels.h"

@@ -6,11 +6,9 @@
 #include "base/text.h"
 #include "profile/function_index.h"
 #include "report/model/model_samples.h"
-#include "report/reasons/object_words.h"
-#include "report/rows/call_paths.h"
+#include "report/reasons/words.h"
 #include "report/rows/code_names.h"
 #include "report/rows/grouping.h"
-#include "report/rows/inlined_names.h"
 #include "report/text/cells.h"
 
 #include <inttypes.h>
@@ -128,19 +126,19 @@ static bool has_inlined(const struct page *page)
 
 void page_inlined(struct page *page)
 {
-	struct grouping grouping;
+	struct model_groups groups;
 	struct model parts;
 	if (!has_inlined(page))
 		return;
-	struct rf_error *error = grouping_of_function(page->view, page->f->function, &grouping);
+	struct rf_error *error = grouping_of_function(page->view, page->f->function, &groups);
 	if (!error) {
-		const struct model_choice choice = {.groups = &grouping.groups};
+		const struct model_choice choice = {.groups = &groups};
 		error = model_build_as(page->view->profile, &choice, &parts);
 		if (!error) {
 			put_all_inlined(page, &parts);
 			model_deinit(&parts);
 		}
-		grouping_destroy(&grouping);
+		grouping_destroy(&groups);
 	}
 	page_fail(page, error);
 }

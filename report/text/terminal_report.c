@@ -3,9 +3,8 @@
 #include "report/text/terminal_report.h"
 
 #include "base/text.h"
-#include "report/reasons/notes_rows.h"
+#include "report/reasons/notes.h"
 #include "report/reasons/reasons.h"
-#include "report/rows/utf8_locale.h"
 #include "report/text/cells.h"
 #include "report/text/function_page.h"
 #include "report/text/plot_text.h"

@@ -2,7 +2,6 @@
  * counts, one a line: flop, load bytes, store bytes, instructions, CPU time in ns, name; tabs
  * between them. */
 #include "report/rows/grouping.h"
-#include "report/rows/option_words.h"
 #include "report/rows/ranking.h"
 
 #include "report/rows/view.h"
@@ -32,7 +31,7 @@ int main(int argc, char **argv)
 	struct report_options options = {0};
 	struct profile *profile = NULL;
 	struct model plain, model;
-	struct grouping grouping;
+	struct model_groups groups;
 	int by;
 	if (argc != 3 || !rf_word_find(report_by_words, argv[2], &by) || by == BY_CALL_PATH)
 		return 2;
@@ -45,16 +44,16 @@ int main(int argc, char **argv)
 	if (error)
 		return fail(error);
 	const struct report_view view = {.profile = profile, .model = &plain, .options = &options};
-	error = grouping_create(&view, &grouping);
+	error = grouping_create(&view, &groups);
 	if (error)
 		return fail(error);
-	const struct model_choice choice = {.groups = &grouping.groups};
+	const struct model_choice choice = {.groups = &groups};
 	error = model_build_as(profile, &choice, &model);
 	if (error)
 		return fail(error);
 	print_rows(&model);
 	model_deinit(&model);
-	grouping_destroy(&grouping);
+	grouping_destroy(&groups);
 	model_deinit(&plain);
 	profile_destroy(profile);
 	return 0;

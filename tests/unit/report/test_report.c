@@ -6,7 +6,7 @@
  */
 #include "base/text.h"
 #include "report/report.h"
-#include "report/rows/option_words.h"
+#include "report/rows/report_options.h"
 #include "report/svg/svg_labels.h"
 #include "tests/unit/report/report_golden.h"
 #include "tests/unit/report/report_sample.h"

@@ -6,10 +6,9 @@
  * 'terminal/?*as_checked_in'
  */
 #include "report/rows/call_paths.h"
+#include "report/rows/code_names.h"
 #include "report/rows/filter.h"
 #include "report/rows/grouping.h"
-#include "report/rows/inlined_names.h"
-#include "report/rows/option_words.h"
 #include "report/rows/ranking.h"
 
 #include "base/text.h"
@@ -167,7 +166,7 @@ static struct sums group_sums(const struct profile *p, const struct model *plain
 			      struct report_options options)
 {
 	const struct report_view view = {.profile = p, .model = plain, .options = &options};
-	struct grouping grouping;
+	struct model_groups groups;
 	struct model model;
 	struct sums sums;
 	if (options.by == BY_CALL_PATH) {
@@ -176,11 +175,11 @@ static struct sums group_sums(const struct profile *p, const struct model *plain
 		call_paths_destroy(&model);
 		return sums;
 	}
-	assert_ok(grouping_create(&view, &grouping));
-	model = build_as(p, (struct model_choice){.groups = &grouping.groups});
+	assert_ok(grouping_create(&view, &groups));
+	model = build_as(p, (struct model_choice){.groups = &groups});
 	sums = sums_of(&model);
 	model_deinit(&model);
-	grouping_destroy(&grouping);
+	grouping_destroy(&groups);
 	return sums;
 }
 
@@ -280,9 +279,9 @@ Test(terminal, inlined_functions_have_the_work_of_their_copies)
 	const struct report_options options = {.by = BY_INLINED};
 	struct model plain = build_as(p, (struct model_choice){.loops = true});
 	const struct report_view view = {.profile = p, .model = &plain, .options = &options};
-	struct grouping grouping;
-	assert_ok(grouping_create(&view, &grouping));
-	struct model model = build_as(p, (struct model_choice){.groups = &grouping.groups});
+	struct model_groups groups;
+	assert_ok(grouping_create(&view, &groups));
+	struct model model = build_as(p, (struct model_choice){.groups = &groups});
 	cr_expect_eq(flop_of(&model, "axpy"), 800000000);
 	cr_expect_eq(flop_of(&model, "put") + flop_of(&model, "triad") + flop_of(&model, "dot"), 0);
 	cr_expect_eq(flop_of(&model, "sum"), 200000000);
@@ -296,7 +295,7 @@ Test(terminal, inlined_functions_have_the_work_of_their_copies)
 				     f->tally.instructions);
 	}
 	model_deinit(&model);
-	grouping_destroy(&grouping);
+	grouping_destroy(&groups);
 	model_deinit(&plain);
 	profile_destroy(p);
 }

@@ -18,15 +18,15 @@ json_t *report_json_counters(const struct report_view *view)
 	for (size_t i = 0; i < view->profile->n_counters; i++) {
 		const struct profile_counter *counter = &view->profile->counters[i];
 		json_t *object = json_object();
-		json_object_set_new(object, "quantity", report_json_string(counter->quantity));
-		json_object_set_new(object, "event", report_json_string(counter->event));
-		json_object_set_new(object, "multiplier", report_json_real(counter->multiplier));
-		json_object_set_new(object, "use", json_string(uses[counter->use]));
-		json_object_set_new(object, "events", report_json_real(counter->events));
-		json_object_set_new(object, "counted_share", report_json_real(counter->share));
-		json_object_set_new(object, "missing_share", report_json_real(counter->missing));
-		json_object_set_new(object, "samples", report_json_count(counter->samples));
-		json_object_set_new(object, "why", report_json_string(counter->why));
+		set_text(object, "quantity", counter->quantity);
+		set_text(object, "event", counter->event);
+		set_real(object, "multiplier", counter->multiplier);
+		set_text(object, "use", uses[counter->use]);
+		set_real(object, "events", counter->events);
+		set_real(object, "counted_share", counter->share);
+		set_real(object, "missing_share", counter->missing);
+		set_count(object, "samples", counter->samples);
+		set_text(object, "why", counter->why);
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -40,10 +40,10 @@ json_t *report_json_quantities(const struct report_view *view, const struct mode
 		if (quantity->samples == 0)
 			continue;
 		json_t *object = json_object();
-		json_object_set_new(object, "quantity", report_json_string(quantity->name));
-		json_object_set_new(object, "value", report_json_real(quantity->value));
-		json_object_set_new(object, "stderr", report_json_real(sqrt(quantity->variance)));
-		json_object_set_new(object, "samples", report_json_count(quantity->samples));
+		set_text(object, "quantity", quantity->name);
+		set_real(object, "value", quantity->value);
+		set_real(object, "stderr", sqrt(quantity->variance));
+		set_count(object, "samples", quantity->samples);
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -53,8 +53,7 @@ void report_json_ratios(json_t *object, const struct report_view *view,
 			const struct model_function *f)
 {
 	const bool both = model_has_both(view->profile);
-	json_object_set_new(object, "pmu_per_counted_flop",
-			    report_json_real(both ? model_flop_ratio(view->model, f) : NAN));
-	json_object_set_new(object, "pmu_per_counted_instructions",
-			    report_json_real(both ? model_instruction_ratio(view->model, f) : NAN));
+	set_real(object, "pmu_per_counted_flop", both ? model_flop_ratio(view->model, f) : NAN);
+	set_real(object, "pmu_per_counted_instructions",
+		 both ? model_instruction_ratio(view->model, f) : NAN);
 }

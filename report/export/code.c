@@ -312,7 +312,6 @@ static struct rf_error *init_instructions(struct code *code)
 	for (size_t i = 0; i < code->n_instructions; i++) {
 		struct code_instruction *at = &code->instructions[i];
 		at->row = (uint32_t)profile_place_at(code->profile, at->module, at->offset, NULL);
-		code->functions[at->row].used = true;
 	}
 	code->by_address = malloc((code->n_instructions + 1) * sizeof(*code->by_address));
 	if (!code->by_address)

@@ -14,7 +14,6 @@ struct code_function {
 	uint32_t module; /* row of the profile, or PROFILE_NONE */
 	uint64_t start;  /* offset */
 	enum model_bound bound;
-	bool used; /* by a frame or by an instruction */
 };
 
 struct code_instruction {

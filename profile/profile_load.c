@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -202,35 +201,17 @@ static bool read_blob(struct reader *reader, sqlite3_stmt *statement, int at,
 
 static bool read_integer(const struct column *column, int64_t value, void *field)
 {
-	switch (column->type) {
-	case COLUMN_INT:
-		*(int *)field = (int)value;
-		return value >= INT_MIN && value <= INT_MAX;
-	case COLUMN_ENUM:
-		*(unsigned *)field = (unsigned)value;
-		return value >= column->low && value <= column->high;
-	case COLUMN_BOOL:
+	const struct column_storage *storage = &profile_storage[column->type];
+	if (column->type == COLUMN_BOOL)
 		*(bool *)field = value == 1;
-		return value == 0 || value == 1;
-	case COLUMN_U64:
-		*(uint64_t *)field = (uint64_t)value;
-		return true;
-	case COLUMN_I64:
+	else if (column->size == sizeof(int64_t))
 		*(int64_t *)field = value;
-		return true;
-	default: /* 32 bits; a reference must also not be PROFILE_NONE */
+	else
 		*(uint32_t *)field = (uint32_t)value;
-		return value >= 0 &&
-		       value <= (column->type == COLUMN_U32 ? UINT32_MAX : (int64_t)UINT32_MAX - 1);
-	}
+	if (column->type == COLUMN_ENUM)
+		return value >= column->low && value <= column->high;
+	return value >= storage->low && value <= storage->high;
 }
-
-static const int storage_class[] = {
-	[COLUMN_DOUBLE] = SQLITE_FLOAT, [COLUMN_REAL] = SQLITE_FLOAT,
-	[COLUMN_TEXT] = SQLITE_TEXT,    [COLUMN_KEY] = SQLITE_TEXT,
-	[COLUMN_CHARS] = SQLITE_TEXT,   [COLUMN_ROOF_TERM] = SQLITE_TEXT,
-	[COLUMN_BLOB] = SQLITE_BLOB,    [COLUMN_REF_NULL] = SQLITE_INTEGER,
-};
 
 static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
 			const struct column *column, char *row)
@@ -241,8 +222,7 @@ static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
 		*(uint32_t *)field = PROFILE_NONE;
 		return true;
 	}
-	int wanted = storage_class[column->type];
-	if (class != (wanted ? wanted : SQLITE_INTEGER))
+	if (class != profile_storage[column->type].class)
 		return false;
 	switch (column->type) {
 	case COLUMN_TEXT:

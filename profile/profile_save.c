@@ -29,8 +29,6 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct column *col
 	switch (column->type) {
 	case COLUMN_INT:
 		return sqlite3_bind_int(statement, at, *(const int *)field);
-	case COLUMN_ENUM:
-		return sqlite3_bind_int(statement, at, (int)*(const unsigned *)field);
 	case COLUMN_BOOL:
 		return sqlite3_bind_int(statement, at, *(const bool *)field);
 	case COLUMN_U64:
@@ -75,14 +73,6 @@ static char *insert_sql(const struct table *table)
 	return sqlite3_str_finish(sql);
 }
 
-static int create_table(sqlite3 *db, const struct table *table)
-{
-	char *sql = profile_table_sql(table);
-	int status = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-	sqlite3_free(sql);
-	return status;
-}
-
 static int insert_rows(sqlite3_stmt *statement, const struct table *table,
 		       const struct profile *profile)
 {
@@ -104,16 +94,16 @@ static int insert_rows(sqlite3_stmt *statement, const struct table *table,
 
 static int write_table(sqlite3 *db, const struct table *table, const struct profile *profile)
 {
-	int status = create_table(db, table);
-	if (status != SQLITE_OK)
-		return status;
-	char *sql = insert_sql(table);
+	char *create = profile_table_sql(table), *insert = insert_sql(table);
 	sqlite3_stmt *statement = NULL;
-	status = sql ? sqlite3_prepare_v2(db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
-	sqlite3_free(sql);
+	int status = create && insert ? sqlite3_exec(db, create, NULL, NULL, NULL) : SQLITE_NOMEM;
+	if (status == SQLITE_OK)
+		status = sqlite3_prepare_v2(db, insert, -1, &statement, NULL);
 	if (status == SQLITE_OK)
 		status = insert_rows(statement, table, profile);
 	sqlite3_finalize(statement);
+	sqlite3_free(create);
+	sqlite3_free(insert);
 	return status;
 }
 

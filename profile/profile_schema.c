@@ -4,9 +4,29 @@
 #include "base/array.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+
+const struct column_storage profile_storage[COLUMN_TYPES] = {
+	[COLUMN_U32] = {"INTEGER NOT NULL", SQLITE_INTEGER, 0, UINT32_MAX},
+	[COLUMN_INT] = {"INTEGER NOT NULL", SQLITE_INTEGER, INT_MIN, INT_MAX},
+	[COLUMN_U64] = {"INTEGER NOT NULL", SQLITE_INTEGER, INT64_MIN, INT64_MAX},
+	[COLUMN_I64] = {"INTEGER NOT NULL", SQLITE_INTEGER, INT64_MIN, INT64_MAX},
+	[COLUMN_ENUM] = {"INTEGER NOT NULL", SQLITE_INTEGER},
+	[COLUMN_ROOF_TERM] = {"TEXT NOT NULL", SQLITE_TEXT},
+	[COLUMN_BOOL] = {"INTEGER NOT NULL", SQLITE_INTEGER, 0, 1},
+	[COLUMN_DOUBLE] = {"REAL NOT NULL", SQLITE_FLOAT},
+	[COLUMN_REAL] = {"REAL NOT NULL", SQLITE_FLOAT},
+	[COLUMN_TEXT] = {"TEXT NOT NULL", SQLITE_TEXT},
+	[COLUMN_KEY] = {"TEXT NOT NULL UNIQUE", SQLITE_TEXT},
+	[COLUMN_CHARS] = {"TEXT NOT NULL", SQLITE_TEXT},
+	[COLUMN_BLOB] = {"BLOB NOT NULL", SQLITE_BLOB},
+	/* PROFILE_NONE is none */
+	[COLUMN_REF] = {"INTEGER NOT NULL REFERENCES", SQLITE_INTEGER, 0, PROFILE_NONE - 1},
+	[COLUMN_REF_NULL] = {"INTEGER REFERENCES", SQLITE_INTEGER, 0, PROFILE_NONE - 1},
+};
 
 #define TABLE(id, name, row, since, kind) static const struct column name##_columns[] = {
 #define COLUMN(row, name, type, member, ...)                                                    \
@@ -92,38 +112,16 @@ void profile_free_tables(struct profile *profile)
 	}
 }
 
-static const char *sql_type(enum column_type type)
-{
-	switch (type) {
-	case COLUMN_DOUBLE:
-	case COLUMN_REAL:
-		return "REAL";
-	case COLUMN_TEXT:
-	case COLUMN_KEY:
-	case COLUMN_CHARS:
-	case COLUMN_ROOF_TERM:
-		return "TEXT";
-	case COLUMN_BLOB:
-		return "BLOB";
-	default:
-		return "INTEGER";
-	}
-}
-
 char *profile_table_sql(const struct table *table)
 {
 	sqlite3_str *sql = sqlite3_str_new(NULL);
 	sqlite3_str_appendf(sql, "CREATE TABLE %s (id INTEGER PRIMARY KEY", table->name);
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const struct column *column = &table->columns[i];
-		sqlite3_str_appendf(sql, ", %s %s", column->name, sql_type(column->type));
-		if (column->type != COLUMN_REF_NULL)
-			sqlite3_str_appendall(sql, " NOT NULL");
-		if (column->type == COLUMN_KEY)
-			sqlite3_str_appendall(sql, " UNIQUE");
+		sqlite3_str_appendf(sql, ", %s %s", column->name,
+				    profile_storage[column->type].sql);
 		if (column->type == COLUMN_REF || column->type == COLUMN_REF_NULL)
-			sqlite3_str_appendf(sql, " REFERENCES %s(id)",
-					    profile_tables[column->target].name);
+			sqlite3_str_appendf(sql, " %s(id)", profile_tables[column->target].name);
 	}
 	sqlite3_str_appendall(sql, ") STRICT");
 	return sqlite3_str_finish(sql);

@@ -37,6 +37,14 @@ enum table_id {
 	N_TABLES
 };
 
+/* How SQLite stores columns of a type. */
+struct column_storage {
+	const char *sql;   /* behind the column's name; a reference: and before the target's */
+	int class;         /* SQLITE_INTEGER, … */
+	int64_t low, high; /* of integers; of an enum: see its column */
+};
+extern const struct column_storage profile_storage[COLUMN_TYPES];
+
 struct column {
 	const char *name;
 	enum column_type type;

@@ -34,7 +34,6 @@ struct code {
 	struct code_function *functions;
 	size_t n_functions;
 	uint32_t *row_of_frame;                /* per frame of the profile: in functions */
-	uint32_t *by_address;                  /* the instructions, by module and offset */
 	struct code_instruction *instructions; /* by function, then by address */
 	size_t n_instructions, cap_instructions;
 	uint64_t sample_cost_ns;

@@ -2,10 +2,12 @@
  * profile_load.c are for the file. */
 #include "profile/profile.h"
 
+#include "machine/topology/theory.h"
 #include "profile/function_index.h"
 #include "profile/profile_schema.h"
 #include "profile/roof_index.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -386,4 +388,38 @@ void profile_add_uncounted(struct profile *profile, uint32_t module, const char 
 		    strcmp(profile->uncounted[i].reason, reason) == 0)
 			return;
 	add_row(profile, UNCOUNTED, &(struct profile_uncounted){(char *)reason, module});
+}
+
+static struct rf_error *add_roofs(struct profile *profile, enum table_id id, const void *roofs,
+				  size_t n)
+{
+	const size_t size = profile_tables[id].element;
+	for (size_t i = 0; i < n; i++)
+		if (add_row(profile, id, (const char *)roofs + i * size) == PROFILE_NONE)
+			return rf_error_errno(RF_EINTERNAL, ENOMEM, NULL,
+					      "cannot keep the machine's roofs");
+	return NULL;
+}
+
+struct rf_error *profile_take_custom(struct profile *profile, const struct custom_roof *roofs,
+				     size_t n)
+{
+	return add_roofs(profile, CUSTOM_ROOFS, roofs, n);
+}
+
+struct rf_error *profile_take_machine(struct profile *profile, const struct machine *machine)
+{
+	struct rf_error *error = add_roofs(profile, ROOFS, machine->roofs, machine->n_roofs);
+	profile_set_fact(profile, "cpu_model", "%s", machine->cpu_model);
+	if (machine->microarchitecture)
+		profile_set_fact(profile, "microarchitecture", "%s", machine->microarchitecture);
+	profile_set_fact(profile, "usable_threads", "%d", machine->usable_threads);
+	profile_set_fact(profile, "clock_ghz", "%.4f", machine->clock_ghz);
+	if (theory_issue(machine->microarchitecture) > 0)
+		profile_set_fact(profile, "issue_width", "%g",
+				 theory_issue(machine->microarchitecture));
+	if (machine->clock_fp_ghz > 0)
+		profile_set_fact(profile, "clock_fp_ghz", "%.4f", machine->clock_fp_ghz);
+	return error ? error
+		     : profile_take_custom(profile, machine->custom_roofs, machine->n_custom_roofs);
 }

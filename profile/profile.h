@@ -347,6 +347,13 @@ struct rf_error *profile_add_counter(struct profile *profile, const char *quanti
 /* Adds a reason for uncounted work once (copied). */
 void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason);
 
+/* Copies a machine into a profile: roofs, custom roofs, and the facts cpu_model, microarchitecture
+ * (where it is known), usable_threads, clock_ghz and clock_fp_ghz (where it was measured). */
+struct rf_error *profile_take_machine(struct profile *profile, const struct machine *machine);
+/* Copies custom roofs into a profile. */
+struct rf_error *profile_take_custom(struct profile *profile, const struct custom_roof *roofs,
+				     size_t n);
+
 /* Writes the profile to `path` whole or not at all (temporary file beside it, then rename). */
 struct rf_error *profile_save(const struct profile *profile, const char *path);
 /* Reads a profile, without its sums.  A foreign, truncated or newer file gives a clear error; *out

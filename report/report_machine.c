@@ -1,7 +1,7 @@
 /* The machine's roofs as a picture, without a run. */
 #include "report/report_machine.h"
 
-#include "profile/profile_machine.h"
+#include "profile/profile.h"
 #include "report/rows/view.h"
 #include "report/svg/svg.h"
 

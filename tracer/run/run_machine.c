@@ -3,7 +3,7 @@
 
 #include "machine/store/custom_roofs.h"
 #include "machine/store/machine_get.h"
-#include "profile/profile_machine.h"
+#include "profile/profile.h"
 
 /* A line for the first step, or on a terminal one that overwrites itself. */
 static void show_progress(void *context, const char *what, int step, int n_steps)

@@ -2,10 +2,12 @@
  * profile_load.c are for the file. */
 #include "profile/profile.h"
 
-#include "base/array.h"
+#include "machine/topology/theory.h"
 #include "profile/function_index.h"
+#include "profile/profile_schema.h"
 #include "profile/roof_index.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,13 +22,17 @@ struct row_index {
 /* The public struct is the first member: a pointer to one is a pointer to the other. */
 struct profile_private {
 	struct profile profile;
-	struct row_index modules, threads, frames, processes, jit, inlined_functions, inlined_calls;
+	struct row_index indexes[N_TABLES]; /* of tables whose rows are looked up */
 	struct roof_index roof_index;
 	struct function_index function_index;
 };
 
-typedef uint64_t row_hash_fn(const struct profile *profile, size_t row);
-typedef bool row_equal_fn(const struct profile *profile, size_t row, const void *key);
+/* By what a row of a table is found. */
+struct row_key {
+	enum table_id table;
+	uint64_t (*hash)(const void *row);
+	bool (*equal)(const void *have, const void *want);
+};
 
 /* splitmix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output bit. */
 static uint64_t mix(uint64_t x)
@@ -53,8 +59,8 @@ static void index_insert(struct row_index *index, uint64_t hash, size_t row)
 }
 
 /* Makes the table big enough for `n_rows` + 1 at half load and takes in rows not yet known. */
-static bool index_refresh(struct row_index *index, const struct profile *profile, size_t n_rows,
-			  row_hash_fn *hash_row)
+static bool index_refresh(struct row_index *index, const struct row_key *key, const char *rows,
+			  size_t n_rows)
 {
 	if ((n_rows + 1) * 2 > index->n_slots) {
 		size_t n_slots = index->n_slots ? index->n_slots : 64;
@@ -68,18 +74,62 @@ static bool index_refresh(struct row_index *index, const struct profile *profile
 		*index = (struct row_index){.slots = slots, .n_slots = n_slots};
 	}
 	for (; index->n_indexed < n_rows; index->n_indexed++)
-		index_insert(index, hash_row(profile, index->n_indexed), index->n_indexed);
+		index_insert(index,
+			     key->hash(rows +
+				       index->n_indexed * profile_tables[key->table].element),
+			     index->n_indexed);
 	return true;
 }
 
-static uint32_t index_find(const struct row_index *index, const struct profile *profile,
-			   uint64_t hash, row_equal_fn *equal, const void *key)
+/* The row that is equal to `want`, or PROFILE_NONE.  Whether memory was enough to look. */
+static bool find_row(struct profile *profile, const struct row_key *key, const void *want,
+		     uint32_t *row)
 {
-	size_t slot = hash & (index->n_slots - 1);
+	struct row_index *index = &((struct profile_private *)profile)->indexes[key->table];
+	const struct table *table = &profile_tables[key->table];
+	const char *rows = *profile_table_items(profile, table);
+	*row = PROFILE_NONE;
+	if (!index_refresh(index, key, rows, *profile_table_count(profile, table)))
+		return false;
+	size_t slot = key->hash(want) & (index->n_slots - 1);
 	for (; index->slots[slot] != PROFILE_NONE; slot = (slot + 1) & (index->n_slots - 1))
-		if (equal(profile, index->slots[slot], key))
-			return index->slots[slot];
+		if (key->equal(rows + index->slots[slot] * table->element, want)) {
+			*row = index->slots[slot];
+			break;
+		}
+	return true;
+}
+
+/* Adds a row, whose texts are copied; NULL is "".  PROFILE_NONE when memory is short. */
+static uint32_t add_row(struct profile *profile, enum table_id id, const void *row)
+{
+	const struct table *table = &profile_tables[id];
+	char *copy = profile_append_row(profile, table);
+	bool done = true;
+	if (!copy)
+		return PROFILE_NONE;
+	memcpy(copy, row, table->element);
+	for (size_t c = 0; c < table->n_columns; c++) {
+		if (table->columns[c].type != COLUMN_TEXT)
+			continue;
+		char **text = (char **)(copy + table->columns[c].offset);
+		*text = strdup(*text ? *text : "");
+		done &= *text != NULL;
+	}
+	const size_t n = *profile_table_count(profile, table) - 1;
+	if (done)
+		return (uint32_t)n;
+	profile_free_row(table, copy);
+	*profile_table_count(profile, table) = n;
 	return PROFILE_NONE;
+}
+
+static uint32_t find_or_add(struct profile *profile, const struct row_key *key, const void *want)
+{
+	uint32_t row;
+	return !find_row(profile, key, want, &row) || row != PROFILE_NONE
+		       ? row
+		       : add_row(profile, key->table, want);
 }
 
 struct profile *profile_create(void)
@@ -92,117 +142,38 @@ struct profile *profile_create(void)
 	return &private->profile;
 }
 
-static void free_rows(struct profile *profile)
-{
-	for (size_t i = 0; i < profile->n_modules; i++) {
-		free(profile->modules[i].path);
-		free(profile->modules[i].name);
-		free(profile->modules[i].build_id);
-	}
-	for (size_t i = 0; i < profile->n_threads; i++)
-		free(profile->threads[i].name);
-	for (size_t i = 0; i < profile->n_functions; i++) {
-		free(profile->functions[i].name);
-		free(profile->functions[i].file);
-	}
-	for (size_t i = 0; i < profile->n_blocks; i++)
-		free(profile->blocks[i].bytes);
-	for (size_t i = 0; i < profile->n_uncounted; i++)
-		free(profile->uncounted[i].reason);
-	for (size_t i = 0; i < profile->n_processes; i++) {
-		free(profile->processes[i].command);
-		free(profile->processes[i].native_reason);
-	}
-	for (size_t i = 0; i < profile->n_native_threads; i++)
-		free(profile->native_threads[i].reason);
-	for (size_t i = 0; i < profile->n_objects; i++) {
-		free(profile->objects[i].name);
-		free(profile->objects[i].file);
-	}
-	for (size_t i = 0; i < profile->n_counters; i++) {
-		free(profile->counters[i].quantity);
-		free(profile->counters[i].event);
-		free(profile->counters[i].why);
-	}
-	for (size_t i = 0; i < profile->n_inlined_functions; i++) {
-		free(profile->inlined_functions[i].name);
-		free(profile->inlined_functions[i].file);
-	}
-	for (size_t i = 0; i < profile->n_inlined_calls; i++)
-		free(profile->inlined_calls[i].file);
-	for (size_t i = 0; i < profile->n_facts; i++) {
-		free(profile->facts[i].key);
-		free(profile->facts[i].value);
-	}
-}
-
 void profile_destroy(struct profile *profile)
 {
 	if (!profile)
 		return;
 	struct profile_private *private = (struct profile_private *)profile;
-	free_rows(profile);
-	free(profile->modules);
-	free(profile->threads);
-	free(profile->functions);
-	free(profile->blocks);
-	free(profile->counts);
-	free(profile->units);
-	free(profile->frames);
-	free(profile->samples);
-	free(profile->uncounted);
-	free(profile->facts);
-	free(profile->roofs);
-	free(profile->custom_roofs);
-	free(profile->processes);
-	free(profile->native_threads);
-	free(profile->traffic);
-	free(profile->objects);
-	free(profile->object_traffic);
-	free(profile->strides);
-	for (size_t i = 0; i < profile->n_lines; i++)
-		free(profile->lines[i].file);
-	free(profile->lines);
-	free(profile->inlined_functions);
-	free(profile->inlined_calls);
-	free(profile->inlined_code);
-	free(profile->working_sets);
-	free(profile->counters);
-	free(profile->counter_places);
-	free(profile->sums);
-	free(profile->sum_classes);
-	free(profile->sum_flop);
-	free(profile->sum_threads);
-	free(profile->sum_times);
-	for (size_t i = 0; i < profile->n_sum_traffic; i++)
-		free(profile->sum_traffic[i].lines);
-	free(profile->sum_traffic);
-	free(profile->sum_objects);
-	free(profile->sum_strides);
-	free(profile->sum_working_sets);
-	free(profile->sum_quantities);
+	profile_free_tables(profile);
 	roof_index_deinit(&private->roof_index);
 	function_index_deinit(&private->function_index);
-	free(private->modules.slots);
-	free(private->threads.slots);
-	free(private->frames.slots);
-	free(private->processes.slots);
-	free(private->jit.slots);
-	free(private->inlined_functions.slots);
-	free(private->inlined_calls.slots);
+	for (int t = 0; t < N_TABLES; t++)
+		free(private->indexes[t].slots);
 	free(private);
 }
 
-static uint64_t module_hash(const struct profile *profile, size_t row)
+static void replace_text(char **text, const char *with)
 {
-	return hash_text(profile->modules[row].path);
+	char *copy = strcmp(*text, with) != 0 ? strdup(with) : NULL;
+	if (!copy)
+		return;
+	free(*text);
+	*text = copy;
+}
+
+static uint64_t module_hash(const void *row)
+{
+	return hash_text(((const struct profile_module *)row)->path);
 }
 
 /* One path may stand for two files (replaced while the program ran, or between the runs), so build
  * ids that are both known must agree.  An unknown one agrees with any. */
-static bool module_equal(const struct profile *profile, size_t row, const void *key)
+static bool module_equal(const void *a, const void *b)
 {
-	const struct profile_module *have = &profile->modules[row], *want = key;
+	const struct profile_module *have = a, *want = b;
 	if (strcmp(have->path, want->path) != 0)
 		return false;
 	return !have->build_id[0] || !want->build_id[0] ||
@@ -215,166 +186,95 @@ static const char *display_name(const char *path)
 	return path[0] == '[' || !slash || !slash[1] ? path : slash + 1;
 }
 
-static uint32_t add_module(struct profile *profile, const char *path, const char *build_id)
-{
-	struct profile_module module = {strdup(path), strdup(display_name(path)), strdup(build_id)};
-	if (module.path && module.name && module.build_id &&
-	    rf_array_push(profile->modules, profile->n_modules, profile->cap_modules, module))
-		return (uint32_t)(profile->n_modules - 1);
-	free(module.path);
-	free(module.name);
-	free(module.build_id);
-	return PROFILE_NONE;
-}
-
 uint32_t profile_module(struct profile *profile, const char *path, const char *build_id)
 {
-	struct row_index *index = &((struct profile_private *)profile)->modules;
-	struct profile_module key = {(char *)path, NULL, (char *)(build_id ? build_id : "")};
-	if (!index_refresh(index, profile, profile->n_modules, module_hash))
-		return PROFILE_NONE;
-	uint32_t row = index_find(index, profile, hash_text(path), module_equal, &key);
-	if (row == PROFILE_NONE)
-		return add_module(profile, path, key.build_id);
-	struct profile_module *module = &profile->modules[row];
-	if (!module->build_id[0] && key.build_id[0]) {
-		char *copy = strdup(key.build_id);
-		if (!copy)
-			return PROFILE_NONE;
-		free(module->build_id);
-		module->build_id = copy;
-	}
-	return row;
+	static const struct row_key key = {MODULES, module_hash, module_equal};
+	const struct profile_module want = {(char *)path, (char *)display_name(path),
+					    (char *)(build_id ? build_id : "")};
+	const uint32_t row = find_or_add(profile, &key, &want);
+	if (row == PROFILE_NONE || profile->modules[row].build_id[0])
+		return row;
+	replace_text(&profile->modules[row].build_id, want.build_id);
+	return strcmp(profile->modules[row].build_id, want.build_id) == 0 ? row : PROFILE_NONE;
 }
 
-static uint64_t thread_key_hash(const struct profile_thread *thread)
+static uint64_t thread_hash(const void *row)
 {
+	const struct profile_thread *thread = row;
 	return mix(((uint64_t)(uint32_t)thread->pid << 32 | (uint32_t)thread->tid) ^
 		   (uint64_t)thread->run << 62);
 }
 
-static uint64_t thread_hash(const struct profile *profile, size_t row)
+static bool thread_equal(const void *a, const void *b)
 {
-	return thread_key_hash(&profile->threads[row]);
-}
-
-static bool thread_equal(const struct profile *profile, size_t row, const void *key)
-{
-	const struct profile_thread *have = &profile->threads[row], *want = key;
+	const struct profile_thread *have = a, *want = b;
 	return have->run == want->run && have->pid == want->pid && have->tid == want->tid;
 }
 
 uint32_t profile_thread(struct profile *profile, enum profile_run run, int pid, int tid,
 			const char *name)
 {
-	struct row_index *index = &((struct profile_private *)profile)->threads;
-	struct profile_thread key = {run, pid, tid, NULL};
-	if (!index_refresh(index, profile, profile->n_threads, thread_hash))
-		return PROFILE_NONE;
-	uint32_t row = index_find(index, profile, thread_key_hash(&key), thread_equal, &key);
-	if (row != PROFILE_NONE && (!name || !name[0]))
+	static const struct row_key key = {THREADS, thread_hash, thread_equal};
+	const struct profile_thread want = {run, pid, tid, (char *)name};
+	const uint32_t row = find_or_add(profile, &key, &want);
+	if (row == PROFILE_NONE || !name || !name[0])
 		return row;
-	key.name = strdup(name ? name : "");
-	if (!key.name)
-		return PROFILE_NONE;
-	if (row !=
-	    PROFILE_NONE) { /* threads rename themselves: the last name is the one that says most */
-		free(profile->threads[row].name);
-		profile->threads[row].name = key.name;
-		return row;
-	}
-	if (rf_array_push(profile->threads, profile->n_threads, profile->cap_threads, key))
-		return (uint32_t)(profile->n_threads - 1);
-	free(key.name);
-	return PROFILE_NONE;
+	/* threads rename themselves: the last name is the one that says most */
+	replace_text(&profile->threads[row].name, name);
+	return strcmp(profile->threads[row].name, name) == 0 ? row : PROFILE_NONE;
 }
 
-static uint64_t frame_key_hash(const struct profile_frame *frame)
+static uint64_t frame_hash(const void *row)
 {
+	const struct profile_frame *frame = row;
 	return mix(frame->offset ^ mix((uint64_t)frame->parent << 32 | frame->module));
 }
 
-static uint64_t frame_hash(const struct profile *profile, size_t row)
+static bool frame_equal(const void *a, const void *b)
 {
-	return frame_key_hash(&profile->frames[row]);
-}
-
-static bool frame_equal(const struct profile *profile, size_t row, const void *key)
-{
-	const struct profile_frame *have = &profile->frames[row], *want = key;
+	const struct profile_frame *have = a, *want = b;
 	return have->parent == want->parent && have->module == want->module &&
 	       have->offset == want->offset;
 }
 
 uint32_t profile_frame(struct profile *profile, uint32_t parent, uint32_t module, uint64_t offset)
 {
-	struct row_index *index = &((struct profile_private *)profile)->frames;
-	struct profile_frame key = {parent, module, offset};
-	if (!index_refresh(index, profile, profile->n_frames, frame_hash))
-		return PROFILE_NONE;
-	uint32_t row = index_find(index, profile, frame_key_hash(&key), frame_equal, &key);
-	if (row != PROFILE_NONE)
-		return row;
-	if (!rf_array_push(profile->frames, profile->n_frames, profile->cap_frames, key))
-		return PROFILE_NONE;
-	return (uint32_t)(profile->n_frames - 1);
+	static const struct row_key key = {FRAMES, frame_hash, frame_equal};
+	return find_or_add(profile, &key, &(struct profile_frame){parent, module, offset});
 }
 
-static uint64_t process_key_hash(const struct profile_process *process)
+static uint64_t process_hash(const void *row)
 {
+	const struct profile_process *process = row;
 	return mix((uint64_t)process->run << 32 | (uint32_t)process->pid);
 }
 
-static uint64_t process_hash(const struct profile *profile, size_t row)
+static bool process_equal(const void *a, const void *b)
 {
-	return process_key_hash(&profile->processes[row]);
-}
-
-static bool process_equal(const struct profile *profile, size_t row, const void *key)
-{
-	const struct profile_process *have = &profile->processes[row], *want = key;
+	const struct profile_process *have = a, *want = b;
 	return have->run == want->run && have->pid == want->pid;
 }
 
+static const struct row_key process_key = {PROCESSES, process_hash, process_equal};
+
 uint32_t profile_find_process(struct profile *profile, enum profile_run run, int pid)
 {
-	struct row_index *index = &((struct profile_private *)profile)->processes;
-	const struct profile_process key = {.run = run, .pid = pid};
-	if (!index_refresh(index, profile, profile->n_processes, process_hash))
-		return PROFILE_NONE;
-	return index_find(index, profile, process_key_hash(&key), process_equal, &key);
+	uint32_t row;
+	find_row(profile, &process_key, &(struct profile_process){.run = run, .pid = pid}, &row);
+	return row;
 }
 
 uint32_t profile_process(struct profile *profile, enum profile_run run, int pid, uint32_t parent)
 {
-	uint32_t row = profile_find_process(profile, run, pid);
-	if (row != PROFILE_NONE)
-		return row;
-	struct profile_process fresh = {
-		.run = run,
-		.pid = pid,
-		.parent = parent,
-		.twin = PROFILE_NONE,
-		.module = PROFILE_NONE,
-		.exit_status = -1,
-		.command = strdup(""),
-		.native_reason = strdup(""),
-	};
-	if (fresh.command && fresh.native_reason &&
-	    rf_array_push(profile->processes, profile->n_processes, profile->cap_processes, fresh))
-		return (uint32_t)(profile->n_processes - 1);
-	free(fresh.command);
-	free(fresh.native_reason);
-	return PROFILE_NONE;
-}
-
-static void replace_text(char **text, const char *with)
-{
-	char *copy = strcmp(*text, with) != 0 ? strdup(with) : NULL;
-	if (!copy)
-		return;
-	free(*text);
-	*text = copy;
+	return find_or_add(profile, &process_key,
+			   &(struct profile_process){
+				   .run = run,
+				   .pid = pid,
+				   .parent = parent,
+				   .twin = PROFILE_NONE,
+				   .module = PROFILE_NONE,
+				   .exit_status = -1,
+			   });
 }
 
 void profile_process_command(struct profile *profile, uint32_t process, const char *command)
@@ -395,65 +295,45 @@ void profile_native_thread(struct profile *profile, uint32_t thread, const char 
 	for (size_t i = profile->n_native_threads; i-- > 0;)
 		if (profile->native_threads[i].thread == thread)
 			return;
-	struct profile_native_thread row = {thread, strdup(reason)};
-	if (thread != PROFILE_NONE && row.reason &&
-	    rf_array_push(profile->native_threads, profile->n_native_threads,
-			  profile->cap_native_threads, row))
-		return;
-	free(row.reason);
+	if (thread != PROFILE_NONE)
+		add_row(profile, NATIVE_THREADS,
+			&(struct profile_native_thread){thread, (char *)reason});
 }
 
-/* Rows of functions that are none of the module's have an equal hash, and are never equal. */
-static uint64_t jit_hash(const struct profile *profile, size_t row)
+static uint64_t jit_hash(const void *row)
 {
-	const struct profile_function *function = &profile->functions[row];
-	bool jit = strcmp(profile->modules[function->module].path, "[jit]") == 0;
-	return jit ? hash_text(function->name) : row;
+	return hash_text(((const struct profile_function *)row)->name);
 }
 
-static bool jit_equal(const struct profile *profile, size_t row, const void *key)
+static bool jit_equal(const void *a, const void *b)
 {
-	const struct profile_function *have = &profile->functions[row], *want = key;
+	const struct profile_function *have = a, *want = b;
 	return have->module == want->module && strcmp(have->name, want->name) == 0;
 }
 
 uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module)
 {
-	struct row_index *index = &((struct profile_private *)profile)->jit;
-	struct profile_function key = {.module = profile_module(profile, "[jit]", ""),
-				       .name = (char *)name};
-	*module = key.module;
-	if (key.module == PROFILE_NONE ||
-	    !index_refresh(index, profile, profile->n_functions, jit_hash))
-		return *module = PROFILE_NONE;
-	uint32_t row = index_find(index, profile, hash_text(name), jit_equal, &key);
-	if (row != PROFILE_NONE)
-		return profile->functions[row].start;
-	key.start = (profile->n_functions + 1) * PROFILE_JIT_STRIDE;
-	key.end = key.start + PROFILE_JIT_STRIDE;
-	key.name = strdup(name);
-	key.file = strdup("");
-	if (key.name && key.file &&
-	    rf_array_push(profile->functions, profile->n_functions, profile->cap_functions, key))
-		return key.start;
-	free(key.name);
-	free(key.file);
-	return *module = PROFILE_NONE;
+	static const struct row_key key = {FUNCTIONS, jit_hash, jit_equal};
+	const uint64_t start = (profile->n_functions + 1) * PROFILE_JIT_STRIDE;
+	const struct profile_function want = {.module = profile_module(profile, "[jit]", ""),
+					      .start = start,
+					      .end = start + PROFILE_JIT_STRIDE,
+					      .name = (char *)name};
+	const uint32_t row =
+		want.module == PROFILE_NONE ? PROFILE_NONE : find_or_add(profile, &key, &want);
+	*module = row == PROFILE_NONE ? PROFILE_NONE : want.module;
+	return row == PROFILE_NONE ? PROFILE_NONE : profile->functions[row].start;
 }
 
-static uint64_t inlined_function_key_hash(const struct profile_inlined_function *function)
+static uint64_t inlined_function_hash(const void *row)
 {
+	const struct profile_inlined_function *function = row;
 	return mix(hash_text(function->name) + function->module) ^ hash_text(function->file);
 }
 
-static uint64_t inlined_function_hash(const struct profile *profile, size_t row)
+static bool inlined_function_equal(const void *a, const void *b)
 {
-	return inlined_function_key_hash(&profile->inlined_functions[row]);
-}
-
-static bool inlined_function_equal(const struct profile *profile, size_t row, const void *key)
-{
-	const struct profile_inlined_function *have = &profile->inlined_functions[row], *want = key;
+	const struct profile_inlined_function *have = a, *want = b;
 	return have->module == want->module && strcmp(have->name, want->name) == 0 &&
 	       strcmp(have->file, want->file) == 0;
 }
@@ -461,39 +341,23 @@ static bool inlined_function_equal(const struct profile *profile, size_t row, co
 uint32_t profile_inlined_function(struct profile *profile, uint32_t module, const char *name,
 				  const char *file, uint32_t line)
 {
-	struct row_index *index = &((struct profile_private *)profile)->inlined_functions;
-	struct profile_inlined_function key = {module, (char *)name, (char *)file, line};
-	if (!index_refresh(index, profile, profile->n_inlined_functions, inlined_function_hash))
-		return PROFILE_NONE;
-	uint32_t row = index_find(index, profile, inlined_function_key_hash(&key),
-				  inlined_function_equal, &key);
-	if (row != PROFILE_NONE)
-		return row;
-	key.name = strdup(name);
-	key.file = strdup(file);
-	if (key.name && key.file &&
-	    rf_array_push(profile->inlined_functions, profile->n_inlined_functions,
-			  profile->cap_inlined_functions, key))
-		return (uint32_t)(profile->n_inlined_functions - 1);
-	free(key.name);
-	free(key.file);
-	return PROFILE_NONE;
+	static const struct row_key key = {INLINED_FUNCTIONS, inlined_function_hash,
+					   inlined_function_equal};
+	return find_or_add(profile, &key,
+			   &(struct profile_inlined_function){module, (char *)name, (char *)file,
+							      line});
 }
 
-static uint64_t inlined_call_key_hash(const struct profile_inlined_call *call)
+static uint64_t inlined_call_hash(const void *row)
 {
+	const struct profile_inlined_call *call = row;
 	return mix(mix((uint64_t)call->parent << 32 | call->function) + call->line) ^
 	       hash_text(call->file);
 }
 
-static uint64_t inlined_call_hash(const struct profile *profile, size_t row)
+static bool inlined_call_equal(const void *a, const void *b)
 {
-	return inlined_call_key_hash(&profile->inlined_calls[row]);
-}
-
-static bool inlined_call_equal(const struct profile *profile, size_t row, const void *key)
-{
-	const struct profile_inlined_call *have = &profile->inlined_calls[row], *want = key;
+	const struct profile_inlined_call *have = a, *want = b;
 	return have->parent == want->parent && have->function == want->function &&
 	       have->line == want->line && strcmp(have->file, want->file) == 0;
 }
@@ -501,20 +365,9 @@ static bool inlined_call_equal(const struct profile *profile, size_t row, const 
 uint32_t profile_inlined_call(struct profile *profile, uint32_t parent, uint32_t function,
 			      const char *file, uint32_t line)
 {
-	struct row_index *index = &((struct profile_private *)profile)->inlined_calls;
-	struct profile_inlined_call key = {parent, function, (char *)file, line};
-	if (!index_refresh(index, profile, profile->n_inlined_calls, inlined_call_hash))
-		return PROFILE_NONE;
-	uint32_t row =
-		index_find(index, profile, inlined_call_key_hash(&key), inlined_call_equal, &key);
-	if (row != PROFILE_NONE)
-		return row;
-	key.file = strdup(file);
-	if (key.file && rf_array_push(profile->inlined_calls, profile->n_inlined_calls,
-				      profile->cap_inlined_calls, key))
-		return (uint32_t)(profile->n_inlined_calls - 1);
-	free(key.file);
-	return PROFILE_NONE;
+	static const struct row_key key = {INLINED_CALLS, inlined_call_hash, inlined_call_equal};
+	return find_or_add(profile, &key,
+			   &(struct profile_inlined_call){parent, function, (char *)file, line});
 }
 
 struct rf_error *profile_add_counter(struct profile *profile, const char *quantity,
@@ -522,16 +375,10 @@ struct rf_error *profile_add_counter(struct profile *profile, const char *quanti
 				     const char *why)
 {
 	struct profile_counter counter = *given;
-	counter.quantity = strdup(quantity);
-	counter.event = strdup(event);
-	counter.why = strdup(why);
-	if (counter.quantity && counter.event && counter.why &&
-	    rf_array_push(profile->counters, profile->n_counters, profile->cap_counters, counter))
-		return NULL;
-	free(counter.quantity);
-	free(counter.event);
-	free(counter.why);
-	return rf_error_no_memory();
+	counter.quantity = (char *)quantity;
+	counter.event = (char *)event;
+	counter.why = (char *)why;
+	return add_row(profile, COUNTERS, &counter) == PROFILE_NONE ? rf_error_no_memory() : NULL;
 }
 
 void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason)
@@ -540,9 +387,39 @@ void profile_add_uncounted(struct profile *profile, uint32_t module, const char 
 		if (profile->uncounted[i].module == module &&
 		    strcmp(profile->uncounted[i].reason, reason) == 0)
 			return;
-	struct profile_uncounted row = {strdup(reason), module};
-	if (row.reason &&
-	    rf_array_push(profile->uncounted, profile->n_uncounted, profile->cap_uncounted, row))
-		return;
-	free(row.reason);
+	add_row(profile, UNCOUNTED, &(struct profile_uncounted){(char *)reason, module});
+}
+
+static struct rf_error *add_roofs(struct profile *profile, enum table_id id, const void *roofs,
+				  size_t n)
+{
+	const size_t size = profile_tables[id].element;
+	for (size_t i = 0; i < n; i++)
+		if (add_row(profile, id, (const char *)roofs + i * size) == PROFILE_NONE)
+			return rf_error_errno(RF_EINTERNAL, ENOMEM, NULL,
+					      "cannot keep the machine's roofs");
+	return NULL;
+}
+
+struct rf_error *profile_take_custom(struct profile *profile, const struct custom_roof *roofs,
+				     size_t n)
+{
+	return add_roofs(profile, CUSTOM_ROOFS, roofs, n);
+}
+
+struct rf_error *profile_take_machine(struct profile *profile, const struct machine *machine)
+{
+	struct rf_error *error = add_roofs(profile, ROOFS, machine->roofs, machine->n_roofs);
+	profile_set_fact(profile, "cpu_model", "%s", machine->cpu_model);
+	if (machine->microarchitecture)
+		profile_set_fact(profile, "microarchitecture", "%s", machine->microarchitecture);
+	profile_set_fact(profile, "usable_threads", "%d", machine->usable_threads);
+	profile_set_fact(profile, "clock_ghz", "%.4f", machine->clock_ghz);
+	if (theory_issue(machine->microarchitecture) > 0)
+		profile_set_fact(profile, "issue_width", "%g",
+				 theory_issue(machine->microarchitecture));
+	if (machine->clock_fp_ghz > 0)
+		profile_set_fact(profile, "clock_fp_ghz", "%.4f", machine->clock_fp_ghz);
+	return error ? error
+		     : profile_take_custom(profile, machine->custom_roofs, machine->n_custom_roofs);
 }

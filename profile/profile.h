@@ -290,76 +290,12 @@ struct profile_fact {
 };
 
 struct profile {
-	struct profile_module *modules;
-	size_t n_modules, cap_modules;
-	struct profile_thread *threads;
-	size_t n_threads, cap_threads;
-	struct profile_function *functions;
-	size_t n_functions, cap_functions;
-	struct profile_block *blocks;
-	size_t n_blocks, cap_blocks;
-	struct profile_count *counts;
-	size_t n_counts, cap_counts;
-	struct profile_units *units;
-	size_t n_units, cap_units;
-	struct profile_frame *frames;
-	size_t n_frames, cap_frames;
-	struct profile_sample *samples;
-	size_t n_samples, cap_samples;
-	struct profile_uncounted *uncounted;
-	size_t n_uncounted, cap_uncounted;
-	struct profile_fact *facts;
-	size_t n_facts, cap_facts;
-	struct roof *roofs;
-	size_t n_roofs, cap_roofs;
-	struct custom_roof *custom_roofs;
-	size_t n_custom_roofs, cap_custom_roofs;
-	struct profile_process *processes;
-	size_t n_processes, cap_processes;
-	struct profile_native_thread *native_threads;
-	size_t n_native_threads, cap_native_threads;
-	struct profile_traffic *traffic;
-	size_t n_traffic, cap_traffic;
-	struct profile_object *objects;
-	size_t n_objects, cap_objects;
-	struct profile_object_traffic *object_traffic;
-	size_t n_object_traffic, cap_object_traffic;
-	struct profile_stride *strides;
-	size_t n_strides, cap_strides;
-	struct profile_working_set *working_sets;
-	size_t n_working_sets, cap_working_sets;
-	struct profile_counter *counters;
-	size_t n_counters, cap_counters;
-	struct profile_counter_place *counter_places;
-	size_t n_counter_places, cap_counter_places;
-	struct profile_line *lines;
-	size_t n_lines, cap_lines;
-	struct profile_inlined_function *inlined_functions;
-	size_t n_inlined_functions, cap_inlined_functions;
-	struct profile_inlined_call *inlined_calls;
-	size_t n_inlined_calls, cap_inlined_calls;
-	struct profile_inlined_code *inlined_code;
-	size_t n_inlined_code, cap_inlined_code;
-	struct profile_sum *sums;
-	size_t n_sums, cap_sums;
-	struct profile_sum_classes *sum_classes;
-	size_t n_sum_classes, cap_sum_classes;
-	struct profile_sum_flop *sum_flop;
-	size_t n_sum_flop, cap_sum_flop;
-	struct profile_sum_thread *sum_threads;
-	size_t n_sum_threads, cap_sum_threads;
-	struct profile_sum_time *sum_times;
-	size_t n_sum_times, cap_sum_times;
-	struct profile_sum_traffic *sum_traffic;
-	size_t n_sum_traffic, cap_sum_traffic;
-	struct profile_sum_object *sum_objects;
-	size_t n_sum_objects, cap_sum_objects;
-	struct profile_sum_stride *sum_strides;
-	size_t n_sum_strides, cap_sum_strides;
-	struct profile_sum_working_set *sum_working_sets;
-	size_t n_sum_working_sets, cap_sum_working_sets;
-	struct profile_sum_quantity *sum_quantities;
-	size_t n_sum_quantities, cap_sum_quantities;
+	/* The rows of each table: `struct profile_module *modules; size_t n_modules, cap_modules;`
+	 * and so on. */
+#define TABLE(id, name, row, since, kind) \
+	struct row *name;                 \
+	size_t n_##name, cap_##name;
+#include "profile/tables.def"
 	/* Of the roofs as model_build has found them (roof_index.h), or NULL. */
 	struct roof_index *roof_index;
 	struct function_index *function_index; /* function_index.h */
@@ -410,6 +346,13 @@ struct rf_error *profile_add_counter(struct profile *profile, const char *quanti
 				     const char *why);
 /* Adds a reason for uncounted work once (copied). */
 void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason);
+
+/* Copies a machine into a profile: roofs, custom roofs, and the facts cpu_model, microarchitecture
+ * (where it is known), usable_threads, clock_ghz and clock_fp_ghz (where it was measured). */
+struct rf_error *profile_take_machine(struct profile *profile, const struct machine *machine);
+/* Copies custom roofs into a profile. */
+struct rf_error *profile_take_custom(struct profile *profile, const struct custom_roof *roofs,
+				     size_t n);
 
 /* Writes the profile to `path` whole or not at all (temporary file beside it, then rename). */
 struct rf_error *profile_save(const struct profile *profile, const char *path);

@@ -2,14 +2,12 @@
 #include "profile/profile_check.h"
 #include "profile/profile_schema.h"
 
-#include "base/array.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -131,7 +129,7 @@ static struct rf_error *check_table(const struct reader *reader, const struct ta
 	int status = sqlite3_step(statement);
 	const char *sql =
 		status == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-	char *wanted = sqlite3_mprintf("CREATE TABLE %s %s", table->name, table->create);
+	char *wanted = profile_table_sql(table);
 	bool same = sql && wanted && strcmp(sql, wanted) == 0;
 	sqlite3_free(wanted);
 	struct rf_error *error = NULL;
@@ -180,7 +178,7 @@ static bool read_roof_term(sqlite3_stmt *statement, int at, const struct column 
 	const char *word = (const char *)sqlite3_column_text(statement, at);
 	if (!word || strlen(word) >= ROOF_WORD_BYTES)
 		return false;
-	*(unsigned *)field = roof_term_find((enum roof_term)column->size, word);
+	*(unsigned *)field = roof_term_find(column->term, word);
 	return true;
 }
 
@@ -190,7 +188,7 @@ static bool read_blob(struct reader *reader, sqlite3_stmt *statement, int at,
 	const void *bytes = sqlite3_column_blob(statement, at);
 	size_t length = (size_t)sqlite3_column_bytes(statement, at);
 	assert(column->type == COLUMN_BLOB);
-	if (length != *(const uint32_t *)(row + column->size) || !take_budget(reader, length))
+	if (length != *(const uint32_t *)(row + column->length) || !take_budget(reader, length))
 		return false;
 	uint8_t *copy = malloc(length ? length : 1);
 	if (!copy)
@@ -203,47 +201,17 @@ static bool read_blob(struct reader *reader, sqlite3_stmt *statement, int at,
 
 static bool read_integer(const struct column *column, int64_t value, void *field)
 {
-	switch (column->type) {
-	case COLUMN_INT:
-		*(int *)field = (int)value;
-		return value >= INT_MIN && value <= INT_MAX;
-	case COLUMN_RUN:
-		*(enum profile_run *)field = (enum profile_run)value;
-		return value == RUN_TIMED || value == RUN_COUNTED;
-	case COLUMN_BIRTH:
-		*(enum process_birth *)field = (enum process_birth)value;
-		return value >= BIRTH_UNKNOWN && value <= BIRTH_SPAWN;
-	case COLUMN_OBJECT_KIND:
-		*(enum object_kind *)field = (enum object_kind)value;
-		return value >= OBJECT_OTHER && value <= OBJECT_CODE;
-	case COLUMN_ROOF_KIND:
-		*(enum roof_kind *)field = (enum roof_kind)value;
-		return value == ROOF_COMPUTE || value == ROOF_BANDWIDTH;
-	case COLUMN_COUNTER_USE:
-		*(enum counter_use *)field = (enum counter_use)value;
-		return value >= 0 && value < N_COUNTER_USES;
-	case COLUMN_BOOL:
+	const struct column_storage *storage = &profile_storage[column->type];
+	if (column->type == COLUMN_BOOL)
 		*(bool *)field = value == 1;
-		return value == 0 || value == 1;
-	case COLUMN_U64:
-		*(uint64_t *)field = (uint64_t)value;
-		return true;
-	case COLUMN_I64:
+	else if (column->size == sizeof(int64_t))
 		*(int64_t *)field = value;
-		return true;
-	default: /* 32 bits; a reference must also not be PROFILE_NONE */
+	else
 		*(uint32_t *)field = (uint32_t)value;
-		return value >= 0 &&
-		       value <= (column->type == COLUMN_U32 ? UINT32_MAX : (int64_t)UINT32_MAX - 1);
-	}
+	if (column->type == COLUMN_ENUM)
+		return value >= column->low && value <= column->high;
+	return value >= storage->low && value <= storage->high;
 }
-
-static const int storage_class[] = {
-	[COLUMN_DOUBLE] = SQLITE_FLOAT,     [COLUMN_REAL] = SQLITE_FLOAT,
-	[COLUMN_TEXT] = SQLITE_TEXT,        [COLUMN_CHARS] = SQLITE_TEXT,
-	[COLUMN_ROOF_TERM] = SQLITE_TEXT,   [COLUMN_BLOB] = SQLITE_BLOB,
-	[COLUMN_REF_NULL] = SQLITE_INTEGER,
-};
 
 static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
 			const struct column *column, char *row)
@@ -254,11 +222,11 @@ static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
 		*(uint32_t *)field = PROFILE_NONE;
 		return true;
 	}
-	int wanted = storage_class[column->type];
-	if (class != (wanted ? wanted : SQLITE_INTEGER))
+	if (class != profile_storage[column->type].class)
 		return false;
 	switch (column->type) {
 	case COLUMN_TEXT:
+	case COLUMN_KEY:
 		return read_text(reader, statement, at, field);
 	case COLUMN_CHARS:
 		return read_chars(statement, at, column, field);
@@ -277,20 +245,6 @@ static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
 	}
 }
 
-/* Appends a zeroed row, so that whatever was read so far is freed with the profile. */
-static char *append_row(struct profile *profile, const struct table *table)
-{
-	size_t *n = profile_table_count(profile, table);
-	size_t *cap = (size_t *)((char *)profile + table->cap_items);
-	if (*n >= PROFILE_NONE ||
-	    !rf_array_reserve(profile_table_items(profile, table), *n, cap, table->element))
-		return NULL;
-	assert(*n < *cap);
-	char *row = (char *)*profile_table_items(profile, table) + (*n)++ * table->element;
-	memset(row, 0, table->element);
-	return row;
-}
-
 static struct rf_error *bad_row(const struct reader *reader, const struct table *table, size_t row)
 {
 	char what[96];
@@ -304,7 +258,7 @@ static struct rf_error *read_row(struct reader *reader, const struct table *tabl
 	const size_t n = *profile_table_count(reader->profile, table);
 	if (sqlite3_column_int64(statement, 0) != (int64_t)n || !take_budget(reader, 4))
 		return bad_row(reader, table, n);
-	char *row = append_row(reader->profile, table);
+	char *row = profile_append_row(reader->profile, table);
 	if (!row)
 		return no_memory(reader->path);
 	for (size_t c = 0; c < table->n_columns; c++)
@@ -316,9 +270,7 @@ static struct rf_error *read_row(struct reader *reader, const struct table *tabl
 static struct rf_error *read_table(struct reader *reader, const struct table *table)
 {
 	struct rf_error *error = NULL;
-	char tail[64];
-	sqlite3_snprintf(sizeof(tail), tail, " FROM %s ORDER BY id", table->name);
-	char *sql = profile_column_list("SELECT ", table, tail);
+	char *sql = sqlite3_mprintf("SELECT * FROM %s ORDER BY id", table->name);
 	sqlite3_stmt *statement = NULL;
 	int status = sql ? sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);

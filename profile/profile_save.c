@@ -29,16 +29,6 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct column *col
 	switch (column->type) {
 	case COLUMN_INT:
 		return sqlite3_bind_int(statement, at, *(const int *)field);
-	case COLUMN_RUN:
-		return sqlite3_bind_int(statement, at, *(const enum profile_run *)field);
-	case COLUMN_BIRTH:
-		return sqlite3_bind_int(statement, at, *(const enum process_birth *)field);
-	case COLUMN_OBJECT_KIND:
-		return sqlite3_bind_int(statement, at, *(const enum object_kind *)field);
-	case COLUMN_ROOF_KIND:
-		return sqlite3_bind_int(statement, at, *(const enum roof_kind *)field);
-	case COLUMN_COUNTER_USE:
-		return sqlite3_bind_int(statement, at, *(const enum counter_use *)field);
 	case COLUMN_BOOL:
 		return sqlite3_bind_int(statement, at, *(const bool *)field);
 	case COLUMN_U64:
@@ -49,25 +39,25 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct column *col
 		number = *(const double *)field;
 		return sqlite3_bind_double(statement, at, isfinite(number) ? number : 0);
 	case COLUMN_TEXT:
+	case COLUMN_KEY:
 		return bind_text(statement, at, *(char *const *)field);
 	case COLUMN_CHARS:
 		return sqlite3_bind_text(statement, at, field, (int)strnlen(field, column->size),
 					 SQLITE_STATIC);
 	case COLUMN_ROOF_TERM:
 		return bind_text(statement, at,
-				 roof_term_name((enum roof_term)column->size,
-						*(const unsigned *)field));
+				 roof_term_name(column->term, *(const unsigned *)field));
 	case COLUMN_BLOB:
-		if (*(const uint32_t *)(row + column->size) == 0)
+		if (*(const uint32_t *)(row + column->length) == 0)
 			return sqlite3_bind_zeroblob(statement, at, 0);
 		return sqlite3_bind_blob64(statement, at, *(uint8_t *const *)field,
-					   *(const uint32_t *)(row + column->size), SQLITE_STATIC);
+					   *(const uint32_t *)(row + column->length),
+					   SQLITE_STATIC);
 	case COLUMN_REF_NULL:
 		if (*(const uint32_t *)field == PROFILE_NONE)
 			return sqlite3_bind_null(statement, at);
 		break;
-	case COLUMN_U32:
-	case COLUMN_REF:
+	default:
 		break;
 	}
 	return sqlite3_bind_int64(statement, at, *(const uint32_t *)field);
@@ -75,25 +65,12 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct column *col
 
 static char *insert_sql(const struct table *table)
 {
-	char verb[64];
-	sqlite3_snprintf(sizeof(verb), verb, "INSERT INTO %s (", table->name);
-	char *head = profile_column_list(verb, table, ") VALUES (?");
-	if (!head)
-		return NULL;
-	char marks[128] = "";
+	sqlite3_str *sql = sqlite3_str_new(NULL);
+	sqlite3_str_appendf(sql, "INSERT INTO %s VALUES (?", table->name);
 	for (size_t i = 0; i < table->n_columns; i++)
-		strcat(marks, ", ?");
-	char *sql = sqlite3_mprintf("%s%s)", head, marks);
-	sqlite3_free(head);
-	return sql;
-}
-
-static int create_table(sqlite3 *db, const struct table *table)
-{
-	char *sql = sqlite3_mprintf("CREATE TABLE %s %s", table->name, table->create);
-	int status = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-	sqlite3_free(sql);
-	return status;
+		sqlite3_str_appendall(sql, ", ?");
+	sqlite3_str_appendall(sql, ")");
+	return sqlite3_str_finish(sql);
 }
 
 static int insert_rows(sqlite3_stmt *statement, const struct table *table,
@@ -117,16 +94,16 @@ static int insert_rows(sqlite3_stmt *statement, const struct table *table,
 
 static int write_table(sqlite3 *db, const struct table *table, const struct profile *profile)
 {
-	int status = create_table(db, table);
-	if (status != SQLITE_OK)
-		return status;
-	char *sql = insert_sql(table);
+	char *create = profile_table_sql(table), *insert = insert_sql(table);
 	sqlite3_stmt *statement = NULL;
-	status = sql ? sqlite3_prepare_v2(db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
-	sqlite3_free(sql);
+	int status = create && insert ? sqlite3_exec(db, create, NULL, NULL, NULL) : SQLITE_NOMEM;
+	if (status == SQLITE_OK)
+		status = sqlite3_prepare_v2(db, insert, -1, &statement, NULL);
 	if (status == SQLITE_OK)
 		status = insert_rows(statement, table, profile);
 	sqlite3_finalize(statement);
+	sqlite3_free(create);
+	sqlite3_free(insert);
 	return status;
 }
 

@@ -17,67 +17,43 @@ enum column_type {
 	COLUMN_INT,
 	COLUMN_U64, /* stored as its two's complement: SQLite's integers are signed */
 	COLUMN_I64,
-	COLUMN_RUN,         /* enum profile_run */
-	COLUMN_BIRTH,       /* enum process_birth */
-	COLUMN_OBJECT_KIND, /* enum object_kind */
-	COLUMN_ROOF_KIND,   /* enum roof_kind */
-	COLUMN_ROOF_TERM, /* the word of an enum roof_isa, …: which one, enum roof_term in `size` */
+	COLUMN_ENUM,      /* an enum from `low` to `high` */
+	COLUMN_ROOF_TERM, /* the word of an enum roof_isa, …: `term` says which */
 	COLUMN_BOOL,
-	COLUMN_COUNTER_USE, /* enum counter_use */
-	COLUMN_DOUBLE,      /* finite, not negative */
-	COLUMN_REAL,        /* finite */
-	COLUMN_TEXT,        /* char * */
-	COLUMN_CHARS,       /* char[size] */
-	COLUMN_BLOB,        /* uint8_t *, its length in the uint32_t at `size` */
-	COLUMN_REF,         /* row number in table `target` */
-	COLUMN_REF_NULL,    /* the same, or PROFILE_NONE as NULL */
+	COLUMN_DOUBLE,   /* finite, not negative */
+	COLUMN_REAL,     /* finite */
+	COLUMN_TEXT,     /* char * */
+	COLUMN_KEY,      /* the same, another one in each row */
+	COLUMN_CHARS,    /* char[size] */
+	COLUMN_BLOB,     /* uint8_t *, its length in the uint32_t at `length` */
+	COLUMN_REF,      /* row number in table `target` */
+	COLUMN_REF_NULL, /* the same, or PROFILE_NONE as NULL */
+	COLUMN_TYPES
 };
 
 enum table_id {
-	MODULES,
-	THREADS,
-	FUNCTIONS,
-	BLOCKS,
-	COUNTS,
-	UNITS,
-	FRAMES,
-	SAMPLES,
-	UNCOUNTED,
-	FACTS,
-	ROOFS,
-	CUSTOM_ROOFS,
-	PROCESSES,
-	NATIVE_THREADS,
-	TRAFFIC,
-	OBJECTS,
-	OBJECT_TRAFFIC,
-	STRIDES,
-	WORKING_SETS,
-	COUNTERS,
-	COUNTER_PLACES,
-	LINES,
-	INLINED_FUNCTIONS,
-	INLINED_CALLS,
-	INLINED_CODE,
-	SUMS,
-	SUM_CLASSES,
-	SUM_FLOP,
-	SUM_THREADS,
-	SUM_TIMES,
-	SUM_TRAFFIC,
-	SUM_OBJECTS,
-	SUM_STRIDES,
-	SUM_WORKING_SETS,
-	SUM_QUANTITIES,
+#define TABLE(id, name, row, since, kind) id,
+#include "profile/tables.def"
 	N_TABLES
 };
+
+/* How SQLite stores columns of a type. */
+struct column_storage {
+	const char *sql;   /* behind the column's name; a reference: and before the target's */
+	int class;         /* SQLITE_INTEGER, … */
+	int64_t low, high; /* of integers; of an enum: see its column */
+};
+extern const struct column_storage profile_storage[COLUMN_TYPES];
 
 struct column {
 	const char *name;
 	enum column_type type;
-	size_t offset;
-	size_t size;          /* see enum column_type */
-	enum table_id target; /* see enum column_type */
+	size_t offset, size; /* of the member */
+	/* see enum column_type */
+	int low, high;
+	enum roof_term term;
+	size_t length;
+	enum table_id target;
 };
 
 /* A table of sums is read instead of the details that it sums up. */
@@ -87,7 +63,6 @@ struct table {
 	const char *name;
 	uint32_t since; /* first schema version that has it */
 	enum table_kind kind;
-	const char *create; /* the part of CREATE TABLE behind the name */
 	const struct column *columns;
 	size_t n_columns;
 	size_t element;                   /* sizeof one row in memory */
@@ -102,8 +77,14 @@ extern const char profile_views[];
 size_t *profile_table_count(const struct profile *profile, const struct table *table);
 void **profile_table_items(const struct profile *profile, const struct table *table);
 
-/* "HEAD id, COL, COL, … TAIL" with the table's columns; free with sqlite3_free.  NULL: no memory.
- */
-char *profile_column_list(const char *head, const struct table *table, const char *tail);
+/* Appends a zeroed row, so that whatever is put into it is freed with the profile.  NULL: no
+ * memory, or too many rows. */
+void *profile_append_row(struct profile *profile, const struct table *table);
+/* Frees what a row points to; all rows of all tables. */
+void profile_free_row(const struct table *table, char *row);
+void profile_free_tables(struct profile *profile);
+
+/* How SQLite creates the table, word for word; free with sqlite3_free.  NULL: no memory. */
+char *profile_table_sql(const struct table *table);
 /* The name of a file as SQLite has to be given it; free with sqlite3_free.  NULL: no memory. */
 char *profile_sqlite_path(const char *path);

@@ -1,7 +1,7 @@
 /* One profile to all the formats asked for. */
 #include "report/report.h"
 
-#include "profile/profile_machine.h"
+#include "profile/profile.h"
 #include "report/export/export.h"
 #include "report/html/html.h"
 #include "report/json/json.h"

@@ -156,66 +156,59 @@ struct figure {
 	double value, halfwidth;
 };
 
-static struct figure time_of(const struct diff_side *side, const struct model_function *f)
+static const struct figure unknown = {NAN, 0};
+
+/* 0 where it is not known. */
+static struct figure estimate(const struct model_estimate *moved)
 {
-	if (f && f->n_samples)
-		return (struct figure){(double)f->time_ns * 1e-9, f->halfwidth_s};
-	return (struct figure){
-		0, NONE_SEEN * 1e-9 * profile_number_fact(side->profile, "sample_period_ns", 0)};
+	return (struct figure){moved->bytes, isnan(moved->halfwidth) ? 0 : moved->halfwidth};
 }
 
-static struct figure headroom_of(const struct model_function *f)
+static double loaded_and_stored(const struct model_function *f)
 {
-	if (!f)
-		return (struct figure){0, 0};
-	return (struct figure){f->place.headroom_s, f->halfwidth_s / f->concurrency};
+	return (double)f->tally.load_bytes + (double)f->tally.store_bytes;
 }
 
-static struct figure distance_of(const struct model_function *f)
+/* Of a function that is there. */
+static struct figure figure_of(const struct diff *diff, const struct model_function *f,
+			       enum diff_metric metric)
 {
-	if (!f || !f->time_ns)
-		return (struct figure){NAN, 0};
-	return (struct figure){f->place.distance,
-			       f->place.distance * f->halfwidth_s / ((double)f->time_ns * 1e-9)};
-}
-
-static struct figure flop_of(const struct model_function *f)
-{
-	return (struct figure){!f ? 0 : f->tally.instructions ? (double)f->tally.flop : NAN, 0};
-}
-
-static struct figure bytes_of(const struct diff *diff, const struct model_function *f)
-{
-	if (!f)
-		return (struct figure){0, 0};
-	if (!f->tally.instructions)
-		return (struct figure){NAN, 0};
-	if (!diff->memory)
-		return (struct figure){(double)f->tally.load_bytes + (double)f->tally.store_bytes,
-				       0};
-	const struct model_estimate *moved =
-		f->traffic ? &f->traffic->bytes.mem[DIRECTION_BOTH] : NULL;
-	return (struct figure){moved ? moved->bytes : NAN,
-			       moved && !isnan(moved->halfwidth) ? moved->halfwidth : 0};
-}
-
-static struct figure figure_of(const struct diff *diff, const struct diff_side *side,
-			       const struct model_function *f, enum diff_metric metric)
-{
+	const bool counted = f->tally.instructions > 0;
+	const double seconds = (double)f->time_ns * 1e-9;
 	switch (metric) {
 	case DIFF_TIME:
-		return time_of(side, f);
+		return (struct figure){seconds, f->halfwidth_s};
 	case DIFF_HEADROOM:
-		return headroom_of(f);
+		return (struct figure){f->place.headroom_s, f->halfwidth_s / f->concurrency};
 	case DIFF_DISTANCE:
-		return distance_of(f);
+		if (!f->time_ns)
+			return unknown;
+		return (struct figure){f->place.distance,
+				       f->place.distance * f->halfwidth_s / seconds};
 	case DIFF_FLOP:
-		return flop_of(f);
+		return (struct figure){counted ? (double)f->tally.flop : NAN, 0};
 	case DIFF_BYTES:
-		return bytes_of(diff, f);
+		if (!counted || (diff->memory && !f->traffic))
+			return unknown;
+		return diff->memory ? estimate(&f->traffic->bytes.mem[DIRECTION_BOTH])
+				    : (struct figure){loaded_and_stored(f), 0};
 	default: /* a function has no wall time */
-		return (struct figure){NAN, 0};
+		return unknown;
 	}
+}
+
+/* The same where it may have no samples, or not be there at all. */
+static struct figure figure_on(const struct diff *diff, const struct diff_side *side,
+			       const struct model_function *f, enum diff_metric metric)
+{
+	if (metric == DIFF_TIME && (!f || !f->n_samples))
+		return (struct figure){0, NONE_SEEN * 1e-9 *
+						  profile_number_fact(side->profile,
+								      "sample_period_ns", 0)};
+	if (!f)
+		return metric == DIFF_DISTANCE || metric == DIFF_WALL ? unknown
+								      : (struct figure){0, 0};
+	return figure_of(diff, f, metric);
 }
 
 /* Sums over functions that have a roof: their time, and what reaching the roof would save of it. */
@@ -235,14 +228,11 @@ static void sum_placed(const struct diff_side *side, double *elapsed, double *he
 
 static struct figure total_bytes(const struct diff *diff, const struct diff_side *side)
 {
-	const struct model_estimate *moved = &side->model.bytes.mem[DIRECTION_BOTH];
 	double sum = 0;
 	if (diff->memory)
-		return (struct figure){moved->bytes,
-				       isnan(moved->halfwidth) ? 0 : moved->halfwidth};
+		return estimate(&side->model.bytes.mem[DIRECTION_BOTH]);
 	for (size_t i = 0; i < side->model.n_functions; i++)
-		sum += (double)side->model.functions[i].tally.load_bytes +
-		       (double)side->model.functions[i].tally.store_bytes;
+		sum += loaded_and_stored(&side->model.functions[i]);
 	return (struct figure){side->model.counted ? sum : NAN, 0};
 }
 
@@ -261,9 +251,10 @@ static struct figure total_of(const struct diff *diff, const struct diff_side *s
 	case DIFF_HEADROOM:
 		return (struct figure){elapsed > 0 ? headroom : NAN, sqrt(variance)};
 	case DIFF_DISTANCE:
-		return (struct figure){elapsed > headroom ? elapsed / (elapsed - headroom) : NAN,
-				       elapsed > headroom ? sqrt(variance) / (elapsed - headroom)
-							  : 0};
+		if (!(elapsed > headroom))
+			return unknown;
+		return (struct figure){elapsed / (elapsed - headroom),
+				       sqrt(variance) / (elapsed - headroom)};
 	case DIFF_FLOP:
 		for (size_t i = 0; i < model->n_functions; i++)
 			flop += (double)model->functions[i].tally.flop;
@@ -278,9 +269,9 @@ static struct figure total_of(const struct diff *diff, const struct diff_side *s
 struct diff_value diff_value(const struct diff *diff, const struct diff_function *function,
 			     enum diff_metric metric)
 {
-	const struct figure a = function ? figure_of(diff, &diff->a, function->a, metric)
+	const struct figure a = function ? figure_on(diff, &diff->a, function->a, metric)
 					 : total_of(diff, &diff->a, metric);
-	const struct figure b = function ? figure_of(diff, &diff->b, function->b, metric)
+	const struct figure b = function ? figure_on(diff, &diff->b, function->b, metric)
 					 : total_of(diff, &diff->b, metric);
 	const double halfwidth = hypot(a.halfwidth, b.halfwidth);
 	return (struct diff_value){a.value, b.value, halfwidth,

@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "base/u64_map.h"
 #include "report/export/code.h"
 
 #include <inttypes.h>
@@ -20,8 +19,8 @@ struct call {
 	/* Of the call; 0: not known, and written as 1, for callgrind_annotate takes 0 for no call.
 	 */
 	int64_t executions;
-	uint64_t ns;   /* of samples with it on their stack */
-	uint32_t open; /* how often it is on the path that is looked at */
+	uint64_t ns;    /* of samples with it on their stack */
+	uint32_t frame; /* one that it leads to */
 };
 
 struct graph {
@@ -29,9 +28,8 @@ struct graph {
 	FILE *stream;
 	struct call *calls;
 	size_t n_calls, cap_calls;
-	uint32_t *call_of_frame; /* that leads to the frame, or PROFILE_NONE */
-	uint64_t *self_ns;       /* per frame */
-	uint64_t *with_callees_ns;
+	uint32_t *call_of_frame;   /* that leads to the frame, or PROFILE_NONE */
+	uint64_t *with_callees_ns; /* per frame */
 	bool *file_named, *object_named, *function_named;
 	struct code_rounding memory;
 };
@@ -39,18 +37,18 @@ struct graph {
 /* ---- calls from the stacks ---- */
 
 /* The frame's call: a return address less one lies within the call instruction. */
-static void describe_call(const struct graph *graph, uint32_t frame, struct call *call)
+static struct call describe_call(const struct code *code, uint32_t frame)
 {
-	const struct profile_frame *above =
-		&graph->code->profile->frames[graph->code->profile->frames[frame].parent];
-	const struct code_instruction *at =
-		code_instruction_at(graph->code, above->module, above->offset);
-	*call = (struct call){
-		.row = code_row_of(graph->code, graph->code->profile->frames[frame].parent),
+	const uint32_t parent = code->profile->frames[frame].parent;
+	const struct profile_frame *above = &code->profile->frames[parent];
+	const struct code_instruction *at = code_instruction_at(code, above->module, above->offset);
+	return (struct call){
+		.row = code_row_of(code, parent),
 		.module = above->module,
 		.offset = at ? at->offset : above->offset,
-		.callee = code_row_of(graph->code, frame),
+		.callee = code_row_of(code, frame),
 		.executions = at && at->is_call ? at->executions : 0,
+		.frame = frame,
 	};
 }
 
@@ -81,29 +79,22 @@ static struct rf_error *find_calls(struct graph *graph)
 	const struct profile *profile = graph->code->profile;
 	size_t kept = 0;
 	for (size_t i = 0; i < profile->n_frames; i++) {
-		struct call call;
-		if (profile->frames[i].parent == PROFILE_NONE)
-			continue;
-		describe_call(graph, (uint32_t)i, &call);
-		if (!rf_array_push(graph->calls, graph->n_calls, graph->cap_calls, call))
+		graph->call_of_frame[i] = PROFILE_NONE;
+		if (profile->frames[i].parent != PROFILE_NONE &&
+		    !rf_array_push(graph->calls, graph->n_calls, graph->cap_calls,
+				   describe_call(graph->code, (uint32_t)i)))
 			return rf_error_no_memory();
 	}
 	if (graph->n_calls)
 		qsort(graph->calls, graph->n_calls, sizeof(*graph->calls), compare_calls);
-	for (size_t i = 0; i < graph->n_calls; i++)
-		if (!kept || compare_calls(&graph->calls[kept - 1], &graph->calls[i]))
-			graph->calls[kept++] = graph->calls[i];
+	for (size_t i = 0; i < graph->n_calls; i++) {
+		const struct call call = graph->calls[i];
+		if (!kept || compare_calls(&graph->calls[kept - 1], &call))
+			graph->calls[kept++] = call;
+		graph->call_of_frame[call.frame] = (uint32_t)kept - 1;
+	}
 	graph->n_calls = kept;
 	forget_shared_counts(graph);
-	for (size_t i = 0; i < profile->n_frames; i++) {
-		struct call call, *found;
-		graph->call_of_frame[i] = PROFILE_NONE;
-		if (profile->frames[i].parent == PROFILE_NONE)
-			continue;
-		describe_call(graph, (uint32_t)i, &call);
-		found = bsearch(&call, graph->calls, graph->n_calls, sizeof(call), compare_calls);
-		graph->call_of_frame[i] = (uint32_t)(found - graph->calls);
-	}
 	return NULL;
 }
 
@@ -112,78 +103,26 @@ static void add_times(struct graph *graph)
 	const struct profile *profile = graph->code->profile;
 	for (size_t i = 0; i < profile->n_samples; i++)
 		if (profile->samples[i].frame != PROFILE_NONE)
-			graph->self_ns[profile->samples[i].frame] +=
+			graph->with_callees_ns[profile->samples[i].frame] +=
 				code_sample_ns(graph->code, &profile->samples[i]);
-	memcpy(graph->with_callees_ns, graph->self_ns, profile->n_frames * sizeof(*graph->self_ns));
 	for (size_t i = profile->n_frames; i-- > 0;)
 		if (profile->frames[i].parent != PROFILE_NONE)
 			graph->with_callees_ns[profile->frames[i].parent] +=
 				graph->with_callees_ns[i];
 }
 
-/* The tree of frames, children after each other. */
-struct tree {
-	uint32_t *first, *next;
-};
-
-static void walk_into(struct graph *graph, uint32_t frame)
+/* A sample counts once for a call, however often a recursion comes by it. */
+static void sum_calls(struct graph *graph)
 {
-	const uint32_t index = graph->call_of_frame[frame];
-	struct call *call = index == PROFILE_NONE ? NULL : &graph->calls[index];
-	if (call &&
-	    call->open++ == 0) /* once for each sample, however often a recursion comes by */
-		call->ns += graph->with_callees_ns[frame];
-}
-
-static void walk_out(struct graph *graph, uint32_t frame)
-{
-	if (graph->call_of_frame[frame] != PROFILE_NONE)
-		graph->calls[graph->call_of_frame[frame]].open--;
-}
-
-static void walk_tree(struct graph *graph, const struct tree *tree, uint32_t root)
-{
-	uint32_t at = root;
-	walk_into(graph, at);
-	for (;;) {
-		if (tree->first[at] != PROFILE_NONE) {
-			at = tree->first[at];
-			walk_into(graph, at);
-			continue;
-		}
-		while (at != root && tree->next[at] == PROFILE_NONE) {
-			walk_out(graph, at);
-			at = graph->code->profile->frames[at].parent;
-		}
-		walk_out(graph, at);
-		if (at == root)
-			return;
-		at = tree->next[at];
-		walk_into(graph, at);
+	const struct profile_frame *frames = graph->code->profile->frames;
+	for (size_t i = 0; i < graph->code->profile->n_frames; i++) {
+		const uint32_t call = graph->call_of_frame[i];
+		uint32_t above = frames[i].parent;
+		while (above != PROFILE_NONE && graph->call_of_frame[above] != call)
+			above = frames[above].parent;
+		if (call != PROFILE_NONE && above == PROFILE_NONE)
+			graph->calls[call].ns += graph->with_callees_ns[i];
 	}
-}
-
-static struct rf_error *sum_calls(struct graph *graph)
-{
-	const struct profile *profile = graph->code->profile;
-	const size_t n = profile->n_frames;
-	struct tree tree = {malloc((n + 1) * sizeof(uint32_t)), malloc((n + 1) * sizeof(uint32_t))};
-	const bool done = tree.first && tree.next;
-	for (size_t i = 0; done && i < n; i++)
-		tree.first[i] = tree.next[i] = PROFILE_NONE;
-	for (size_t i = n; done && i-- > 0;) {
-		const uint32_t parent = profile->frames[i].parent;
-		if (parent == PROFILE_NONE)
-			continue;
-		tree.next[i] = tree.first[parent];
-		tree.first[parent] = (uint32_t)i;
-	}
-	for (size_t i = 0; done && i < n; i++)
-		if (profile->frames[i].parent == PROFILE_NONE)
-			walk_tree(graph, &tree, (uint32_t)i);
-	free(tree.first);
-	free(tree.next);
-	return done ? NULL : rf_error_no_memory();
 }
 
 /* ---- writing ---- */
@@ -324,21 +263,18 @@ static struct rf_error *put_graph(struct graph *graph)
 	const size_t n_frames = graph->code->profile->n_frames,
 		     n_functions = graph->code->n_functions;
 	graph->call_of_frame = malloc((n_frames + 1) * sizeof(*graph->call_of_frame));
-	graph->self_ns = calloc(n_frames + 1, sizeof(*graph->self_ns));
 	graph->with_callees_ns = calloc(n_frames + 1, sizeof(*graph->with_callees_ns));
 	graph->file_named = calloc(n_functions + 1, 1);
 	graph->function_named = calloc(n_functions + 1, 1);
 	graph->object_named = calloc(graph->code->profile->n_modules + 1, 1);
-	if (!graph->call_of_frame || !graph->self_ns || !graph->with_callees_ns ||
-	    !graph->file_named || !graph->function_named || !graph->object_named)
+	if (!graph->call_of_frame || !graph->with_callees_ns || !graph->file_named ||
+	    !graph->function_named || !graph->object_named)
 		return rf_error_no_memory();
 	struct rf_error *error = find_calls(graph);
 	if (error)
 		return error;
 	add_times(graph);
-	error = sum_calls(graph);
-	if (error)
-		return error;
+	sum_calls(graph);
 	put_head(graph);
 	put_summary(graph);
 	return put_functions(graph);
@@ -353,7 +289,6 @@ struct rf_error *export_callgrind(const struct report_view *view, FILE *stream)
 		error = put_graph(&graph);
 	free(graph.calls);
 	free(graph.call_of_frame);
-	free(graph.self_ns);
 	free(graph.with_callees_ns);
 	free(graph.file_named);
 	free(graph.function_named);

@@ -289,12 +289,6 @@ static void add_units(struct code *code)
 	}
 }
 
-static int compare_through(const void *a, const void *b, void *instructions)
-{
-	const struct code_instruction *all = instructions;
-	return compare_addresses(&all[*(const uint32_t *)a], &all[*(const uint32_t *)b]);
-}
-
 static struct rf_error *init_instructions(struct code *code)
 {
 	struct rf_error *error = push_blocks(code);
@@ -312,31 +306,25 @@ static struct rf_error *init_instructions(struct code *code)
 	for (size_t i = 0; i < code->n_instructions; i++) {
 		struct code_instruction *at = &code->instructions[i];
 		at->row = (uint32_t)profile_place_at(code->profile, at->module, at->offset, NULL);
-		code->functions[at->row].used = true;
 	}
-	code->by_address = malloc((code->n_instructions + 1) * sizeof(*code->by_address));
-	if (!code->by_address)
-		return rf_error_no_memory();
-	for (size_t i = 0; i < code->n_instructions; i++)
-		code->by_address[i] = (uint32_t)i;
-	if (!code->n_instructions)
-		return NULL;
-	qsort(code->instructions, code->n_instructions, sizeof(*code->instructions), compare_rows);
-	qsort_r(code->by_address, code->n_instructions, sizeof(*code->by_address), compare_through,
-		code->instructions);
+	if (code->n_instructions)
+		qsort(code->instructions, code->n_instructions, sizeof(*code->instructions),
+		      compare_rows);
 	return NULL;
 }
 
 const struct code_instruction *code_instruction_at(const struct code *code, uint32_t module,
 						   uint64_t offset)
 {
-	const struct code_instruction key = {.module = module, .offset = offset};
+	const struct code_instruction key = {
+		.row = (uint32_t)profile_place_at(code->profile, module, offset, NULL),
+		.module = module,
+		.offset = offset,
+	};
 	size_t before =
-		rf_search(code->n_instructions, i,
-			  compare_addresses(&code->instructions[code->by_address[i]], &key) <= 0);
+		rf_search(code->n_instructions, i, compare_rows(&code->instructions[i], &key) <= 0);
 	for (; before > 0; before--) { /* a sample may lie between, where nothing was counted */
-		const struct code_instruction *at =
-			&code->instructions[code->by_address[before - 1]];
+		const struct code_instruction *at = &code->instructions[before - 1];
 		if (at->module != module || offset - at->offset >= MAX_LENGTH)
 			return NULL;
 		if (offset - at->offset < at->length)
@@ -407,6 +395,5 @@ void code_deinit(struct code *code)
 	}
 	free(code->functions);
 	free(code->row_of_frame);
-	free(code->by_address);
 	free(code->instructions);
 }

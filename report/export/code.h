@@ -14,7 +14,6 @@ struct code_function {
 	uint32_t module; /* row of the profile, or PROFILE_NONE */
 	uint64_t start;  /* offset */
 	enum model_bound bound;
-	bool used; /* by a frame or by an instruction */
 };
 
 struct code_instruction {
@@ -35,7 +34,6 @@ struct code {
 	struct code_function *functions;
 	size_t n_functions;
 	uint32_t *row_of_frame;                /* per frame of the profile: in functions */
-	uint32_t *by_address;                  /* the instructions, by module and offset */
 	struct code_instruction *instructions; /* by function, then by address */
 	size_t n_instructions, cap_instructions;
 	uint64_t sample_cost_ns;

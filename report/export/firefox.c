@@ -7,6 +7,7 @@
 #include "report/json/json_values.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,20 +16,19 @@
 #define GECKO_VERSION 30
 #define RESOURCE_LIBRARY 1
 
+/* Row of something in a table of the thread that is written; of another `turn`: of one before. */
+struct row {
+	uint32_t turn, row;
+};
+
 /* One thread while it is written. */
 struct thread_tables {
 	const struct code *code;
-	json_t *strings;
-	uint32_t *stack_of_frame;     /* row in the stack table, or PROFILE_NONE */
-	uint32_t *func_of_row;        /* row in the func table, or PROFILE_NONE */
-	uint32_t *resource_of_module; /* row in the resource table, or PROFILE_NONE */
-	uint32_t *used_frames, *used_rows, *used_modules; /* what of these is set */
+	uint32_t turn;            /* which thread, from 1 on */
+	struct row *row_of_frame; /* in the stack table and the frame table */
+	struct row *row_of_function, *row_of_module;
 	uint32_t *path; /* room for the frames from a leaf upward */
-	size_t n_frames, n_rows, n_modules;
-	json_t *stack_prefix, *stack_frame, *stack_category, *stack_subcategory;
-	json_t *frame_address, *frame_func, *frame_category;
-	json_t *func_name, *func_resource, *func_file, *func_line;
-	json_t *resource_lib, *resource_name;
+	json_t *strings, *stacks, *frames, *functions, *resources;
 };
 
 /* The names of bounds and colours that the viewer has; the first is its default. */
@@ -44,185 +44,166 @@ static const struct {
 	[BOUND_LATENCY] = {"latency bound", "magenta"},
 };
 
-static void push(json_t *array, json_t *value)
+/* A table of that format: "length", then its columns; add_row() wants their values in this order.
+ */
+static json_t *table(const char *const *columns)
 {
-	json_array_append_new(array, value);
-}
-static json_t *integer(uint64_t value)
-{
-	return json_integer((json_int_t)value);
-}
-
-/* A column of `n` equal values. */
-static json_t *filled(size_t n, json_t *value)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < n; i++)
-		json_array_append(array, value);
-	json_decref(value);
-	return array;
+	json_t *object = json_pack("{s:i}", "length", 0);
+	for (; *columns; columns++)
+		json_object_set_new(object, *columns, json_array());
+	return object;
 }
 
-static uint64_t string(struct thread_tables *t, const char *text)
+static uint32_t n_rows(const json_t *table)
 {
-	push(t->strings, report_json_string(text));
-	return json_array_size(t->strings) - 1;
+	return (uint32_t)json_integer_value(json_object_get(table, "length"));
+}
+
+static void add_row(json_t *table, json_t *row)
+{
+	const char *key;
+	json_t *column;
+	size_t i = 0;
+	json_object_foreach(table, key, column) if (json_is_array(column))
+		json_array_append(column, json_array_get(row, i++));
+	else if (json_is_integer(column)) json_integer_set(column, json_integer_value(column) + 1);
+	json_decref(row);
+}
+
+static json_int_t string(struct thread_tables *t, const char *text)
+{
+	json_array_append_new(t->strings, report_json_string(text));
+	return (json_int_t)json_array_size(t->strings) - 1;
 }
 
 /* ---- tables of a thread ---- */
 
-static uint64_t resource(struct thread_tables *t, uint32_t module)
+/* Whether it has no row yet; then it gets the next one of `table`. */
+static bool is_new(const struct thread_tables *t, struct row *row, const json_t *table)
 {
-	if (t->resource_of_module[module] == PROFILE_NONE) {
-		t->resource_of_module[module] = (uint32_t)json_array_size(t->resource_lib);
-		t->used_modules[t->n_modules++] = module;
-		push(t->resource_lib, integer(module));
-		push(t->resource_name, integer(string(t, t->code->profile->modules[module].name)));
-	}
-	return t->resource_of_module[module];
+	if (row->turn == t->turn)
+		return false;
+	*row = (struct row){t->turn, n_rows(table)};
+	return true;
 }
 
-static uint64_t func(struct thread_tables *t, uint32_t row)
+static json_int_t resource(struct thread_tables *t, uint32_t module)
+{
+	if (is_new(t, &t->row_of_module[module], t->resources))
+		add_row(t->resources, json_pack("[I, I, n, i]", (json_int_t)module,
+						string(t, t->code->profile->modules[module].name),
+						RESOURCE_LIBRARY));
+	return t->row_of_module[module].row;
+}
+
+static json_int_t func(struct thread_tables *t, uint32_t row)
 {
 	const struct code_function *function = &t->code->functions[row];
-	if (t->func_of_row[row] != PROFILE_NONE)
-		return t->func_of_row[row];
-	t->func_of_row[row] = (uint32_t)json_array_size(t->func_name);
-	t->used_rows[t->n_rows++] = row;
-	push(t->func_name, integer(string(t, function->name)));
-	push(t->func_resource, function->module == PROFILE_NONE
-				       ? json_integer(-1)
-				       : integer(resource(t, function->module)));
-	push(t->func_file, function->file[0] ? integer(string(t, function->file)) : json_null());
-	push(t->func_line, function->line ? integer(function->line) : json_null());
-	return t->func_of_row[row];
+	if (!is_new(t, &t->row_of_function[row], t->functions))
+		return t->row_of_function[row].row;
+	const json_int_t name = string(t, function->name);
+	const json_int_t module =
+		function->module == PROFILE_NONE ? -1 : resource(t, function->module);
+	json_t *file = function->file[0] ? json_integer(string(t, function->file)) : json_null();
+	add_row(t->functions,
+		json_pack("[I, b, b, I, o, o, n]", name, 0, 0, module, file,
+			  function->line ? json_integer(function->line) : json_null()));
+	return t->row_of_function[row].row;
 }
 
 /* One row of the stack table, and one of the frame table, for each frame of the profile that the
  * thread has. */
 static void add_stack(struct thread_tables *t, size_t slot, uint32_t row, uint64_t address,
-		      uint32_t prefix)
+		      json_t *prefix)
 {
-	const enum model_bound bound = t->code->functions[row].bound;
-	t->stack_of_frame[slot] = (uint32_t)json_array_size(t->stack_frame);
-	t->used_frames[t->n_frames++] = (uint32_t)slot;
-	push(t->frame_address, address <= INT64_MAX ? integer(address) : json_integer(-1));
-	push(t->frame_func, integer(func(t, row)));
-	push(t->frame_category, integer(bound));
-	push(t->stack_prefix, prefix == PROFILE_NONE ? json_null() : integer(prefix));
-	push(t->stack_frame, integer(t->stack_of_frame[slot]));
-	push(t->stack_category, integer(bound));
-	push(t->stack_subcategory, json_integer(0));
+	const int bound = (int)t->code->functions[row].bound;
+	if (!is_new(t, &t->row_of_frame[slot], t->stacks))
+		return;
+	add_row(t->frames, json_pack("[I, i, i, i, I, n, i, n, n, n]",
+				     address <= INT64_MAX ? (json_int_t)address : -1, 0, bound, 0,
+				     func(t, row), 0));
+	add_row(t->stacks,
+		json_pack("[o, I, i, i]", prefix, (json_int_t)n_rows(t->stacks), bound, 0));
 }
 
 /* Adds what is not there yet, from the outermost frame down. */
-static uint32_t stack_of(struct thread_tables *t, uint32_t leaf)
+static json_int_t stack_of(struct thread_tables *t, uint32_t leaf)
 {
 	const struct profile *profile = t->code->profile;
 	const size_t slot = leaf == PROFILE_NONE ? profile->n_frames : leaf;
 	size_t n = 0;
-	if (leaf == PROFILE_NONE && t->stack_of_frame[slot] == PROFILE_NONE)
-		add_stack(t, slot, code_row_of(t->code, leaf), 0, PROFILE_NONE);
-	for (uint32_t at = leaf; at != PROFILE_NONE && t->stack_of_frame[at] == PROFILE_NONE;
+	if (leaf == PROFILE_NONE && t->row_of_frame[slot].turn != t->turn)
+		add_stack(t, slot, code_row_of(t->code, leaf), 0, json_null());
+	for (uint32_t at = leaf; at != PROFILE_NONE && t->row_of_frame[at].turn != t->turn;
 	     at = profile->frames[at].parent)
 		t->path[n++] = at;
 	while (n-- > 0) {
 		const struct profile_frame *frame = &profile->frames[t->path[n]];
 		add_stack(t, t->path[n], t->code->row_of_frame[t->path[n]], frame->offset,
-			  frame->parent == PROFILE_NONE ? frame->parent
-							: t->stack_of_frame[frame->parent]);
+			  frame->parent == PROFILE_NONE
+				  ? json_null()
+				  : json_integer(t->row_of_frame[frame->parent].row));
 	}
-	return t->stack_of_frame[slot];
+	return t->row_of_frame[slot].row;
 }
 
 static struct rf_error *tables_init(struct thread_tables *t, const struct code *code)
 {
-	const size_t n_frames = code->profile->n_frames, n_modules = code->profile->n_modules;
-	*t = (struct thread_tables){.code = code};
-	const struct {
-		uint32_t **array;
-		size_t n;
-	} arrays[] = {{&t->stack_of_frame, n_frames},
-		      {&t->func_of_row, code->n_functions},
-		      {&t->resource_of_module, n_modules},
-		      {&t->used_frames, n_frames},
-		      {&t->used_rows, code->n_functions},
-		      {&t->used_modules, n_modules},
-		      {&t->path, n_frames}};
-	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
-		const size_t size = (arrays[i].n + 1) * sizeof(uint32_t);
-		*arrays[i].array = malloc(size);
-		if (!*arrays[i].array)
-			return rf_error_no_memory();
-		memset(*arrays[i].array, 0xff, size); /* PROFILE_NONE */
-	}
-	return NULL;
+	const size_t n_frames = code->profile->n_frames;
+	*t = (struct thread_tables){
+		.code = code,
+		.row_of_frame = calloc(n_frames + 1, sizeof(*t->row_of_frame)),
+		.row_of_function = calloc(code->n_functions + 1, sizeof(*t->row_of_function)),
+		.row_of_module = calloc(code->profile->n_modules + 1, sizeof(*t->row_of_module)),
+		.path = malloc((n_frames + 1) * sizeof(*t->path)),
+	};
+	return t->row_of_frame && t->row_of_function && t->row_of_module && t->path
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
 static void tables_deinit(struct thread_tables *t)
 {
-	free(t->stack_of_frame);
-	free(t->func_of_row);
-	free(t->resource_of_module);
-	free(t->used_frames);
-	free(t->used_rows);
-	free(t->used_modules);
+	free(t->row_of_frame);
+	free(t->row_of_function);
+	free(t->row_of_module);
 	free(t->path);
 }
 
-/* Only what the thread before has set is cleared: there may be many threads and many frames. */
 static void tables_begin(struct thread_tables *t)
 {
-	while (t->n_frames > 0)
-		t->stack_of_frame[t->used_frames[--t->n_frames]] = PROFILE_NONE;
-	while (t->n_rows > 0)
-		t->func_of_row[t->used_rows[--t->n_rows]] = PROFILE_NONE;
-	while (t->n_modules > 0)
-		t->resource_of_module[t->used_modules[--t->n_modules]] = PROFILE_NONE;
-	json_t **const columns[] = {
-		&t->strings,           &t->stack_prefix,  &t->stack_frame, &t->stack_category,
-		&t->stack_subcategory, &t->frame_address, &t->frame_func,  &t->frame_category,
-		&t->func_name,         &t->func_resource, &t->func_file,   &t->func_line,
-		&t->resource_lib,      &t->resource_name,
-	};
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		*columns[i] = json_array();
+	static const char *const stack[] = {"prefix", "frame", "category", "subcategory", NULL};
+	static const char *const frame[] = {"address",
+					    "inlineDepth",
+					    "category",
+					    "subcategory",
+					    "func",
+					    "nativeSymbol",
+					    "innerWindowID",
+					    "implementation",
+					    "line",
+					    "column",
+					    NULL};
+	static const char *const function[] = {"name",         "isJS",     "relevantForJS",
+					       "resource",     "fileName", "lineNumber",
+					       "columnNumber", NULL};
+	static const char *const resource[] = {"lib", "name", "host", "type", NULL};
+	t->turn++;
+	t->strings = json_array();
+	t->stacks = table(stack);
+	t->frames = table(frame);
+	t->functions = table(function);
+	t->resources = table(resource);
 }
 
 /* ---- a thread ---- */
 
-/* Takes the columns into a table. */
 static void add_tables(json_t *thread, struct thread_tables *t)
 {
-	const size_t frames = json_array_size(t->frame_func), funcs = json_array_size(t->func_name);
-	const size_t resources = json_array_size(t->resource_lib);
-	json_object_set_new(thread, "stackTable",
-			    json_pack("{s:I, s:o, s:o, s:o, s:o}", "length", (json_int_t)frames,
-				      "prefix", t->stack_prefix, "frame", t->stack_frame,
-				      "category", t->stack_category, "subcategory",
-				      t->stack_subcategory));
-	json_object_set_new(
-		thread, "frameTable",
-		json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "length",
-			  (json_int_t)frames, "address", t->frame_address, "inlineDepth",
-			  filled(frames, json_integer(0)), "category", t->frame_category,
-			  "subcategory", filled(frames, json_integer(0)), "func", t->frame_func,
-			  "nativeSymbol", filled(frames, json_null()), "innerWindowID",
-			  filled(frames, json_integer(0)), "implementation",
-			  filled(frames, json_null()), "line", filled(frames, json_null()),
-			  "column", filled(frames, json_null())));
-	json_object_set_new(thread, "funcTable",
-			    json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "length",
-				      (json_int_t)funcs, "name", t->func_name, "isJS",
-				      filled(funcs, json_false()), "relevantForJS",
-				      filled(funcs, json_false()), "resource", t->func_resource,
-				      "fileName", t->func_file, "lineNumber", t->func_line,
-				      "columnNumber", filled(funcs, json_null())));
-	json_object_set_new(thread, "resourceTable",
-			    json_pack("{s:I, s:o, s:o, s:o, s:o}", "length", (json_int_t)resources,
-				      "lib", t->resource_lib, "name", t->resource_name, "host",
-				      filled(resources, json_null()), "type",
-				      filled(resources, json_integer(RESOURCE_LIBRARY))));
+	json_object_set_new(thread, "stackTable", t->stacks);
+	json_object_set_new(thread, "frameTable", t->frames);
+	json_object_set_new(thread, "funcTable", t->functions);
+	json_object_set_new(thread, "resourceTable", t->resources);
 	json_object_set_new(thread, "nativeSymbols",
 			    json_pack("{s:i, s:[], s:[], s:[], s:[]}", "length", 0, "libIndex",
 				      "address", "name", "functionSize"));
@@ -234,45 +215,35 @@ static void add_tables(json_t *thread, struct thread_tables *t)
 
 static void add_samples(json_t *thread, struct thread_tables *t, const uint32_t *samples, size_t n)
 {
-	const struct profile *profile = t->code->profile;
-	json_t *stack = json_array(), *time = json_array(), *weight = json_array(),
-	       *cpu = json_array();
+	json_t *rows = json_pack("{s:i, s:s, s:[], s:[], s:[], s:[]}", "length", 0, "weightType",
+				 "tracing-ms", "stack", "time", "weight", "threadCPUDelta");
 	for (size_t i = 0; i < n; i++) {
-		const struct profile_sample *sample = &profile->samples[samples[i]];
+		const struct profile_sample *sample = &t->code->profile->samples[samples[i]];
 		const uint64_t ns = code_sample_ns(t->code, sample);
-		push(stack, integer(stack_of(t, sample->frame)));
-		push(time, json_real((double)sample->time_ns * 1e-6));
-		push(weight, json_real((double)ns * 1e-6));
-		push(cpu, integer(ns));
+		add_row(rows, json_pack("[I, f, f, I]", stack_of(t, sample->frame),
+					(double)sample->time_ns * 1e-6, (double)ns * 1e-6,
+					(json_int_t)ns));
 	}
-	json_object_set_new(thread, "samples",
-			    json_pack("{s:I, s:s, s:o, s:o, s:o, s:o}", "length", (json_int_t)n,
-				      "weightType", "tracing-ms", "stack", stack, "time", time,
-				      "weight", weight, "threadCPUDelta", cpu));
+	json_object_set_new(thread, "samples", rows);
 }
 
 static void add_identity(json_t *object, const struct code *code, uint32_t index)
 {
 	const struct profile_thread *thread = &code->profile->threads[index];
 	const struct profile_process *process = code_process(code, index);
-	const bool first = thread->tid == thread->pid;
+	const double start = process ? (double)process->start_ns * 1e-6 : 0;
 	char *name = code_thread_name(code, index);
-	json_object_set_new(object, "name", report_json_string(name ? name : ""));
-	json_object_set_new(object, "processName",
-			    report_json_string(process && process->command[0] ? process->command
-									      : name));
+	set_text(object, "name", name ? name : "");
+	set_text(object, "processName", process && process->command[0] ? process->command : name);
 	free(name);
-	json_object_set_new(object, "isMainThread", json_boolean(first));
-	json_object_set_new(object, "processType", json_string("default"));
+	set_flag(object, "isMainThread", thread->tid == thread->pid);
+	set_text(object, "processType", "default");
 	json_object_set_new(object, "pid", json_sprintf("%d", thread->pid));
-	json_object_set_new(object, "tid", json_integer(thread->tid));
-	json_object_set_new(object, "processStartupTime",
-			    json_real(process ? (double)process->start_ns * 1e-6 : 0));
-	json_object_set_new(object, "processShutdownTime",
-			    process && process->end_ns ? json_real((double)process->end_ns * 1e-6)
-						       : json_null());
-	json_object_set_new(object, "registerTime",
-			    json_real(process ? (double)process->start_ns * 1e-6 : 0));
+	set_integer(object, "tid", true, thread->tid);
+	set_real(object, "processStartupTime", start);
+	set_real(object, "processShutdownTime",
+		 process && process->end_ns ? (double)process->end_ns * 1e-6 : NAN);
+	set_real(object, "registerTime", start);
 	json_object_set_new(object, "unregisterTime", json_null());
 	json_object_set_new(object, "pausedRanges", json_array());
 }
@@ -318,7 +289,7 @@ static struct rf_error *threads_json(const struct code *code, json_t **threads)
 		     i + n < profile->n_samples &&
 		     profile->samples[order[i + n]].thread == profile->samples[order[i]].thread;)
 			n++;
-		push(*threads, thread_json(&tables, order + i, n));
+		json_array_append_new(*threads, thread_json(&tables, order + i, n));
 	}
 	tables_deinit(&tables);
 	free(order);
@@ -332,13 +303,15 @@ static json_t *libs_json(const struct profile *profile)
 	json_t *libs = json_array();
 	for (size_t i = 0; i < profile->n_modules; i++) {
 		const struct profile_module *module = &profile->modules[i];
-		push(libs, json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o}", "arch", "x86_64",
-				     "name", report_json_string(module->name), "path",
-				     report_json_string(module->path), "debugName",
-				     report_json_string(module->name), "debugPath",
-				     report_json_string(module->path), "breakpadId", "", "codeId",
-				     module->build_id[0] ? report_json_string(module->build_id)
-							 : json_null()));
+		json_t *object = json_object();
+		set_text(object, "arch", "x86_64");
+		set_text(object, "name", module->name);
+		set_text(object, "path", module->path);
+		set_text(object, "debugName", module->name);
+		set_text(object, "debugPath", module->path);
+		set_text(object, "breakpadId", "");
+		set_text(object, "codeId", module->build_id[0] ? module->build_id : NULL);
+		json_array_append_new(libs, object);
 	}
 	return libs;
 }
@@ -347,8 +320,9 @@ static json_t *categories_json(void)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < sizeof(categories) / sizeof(*categories); i++)
-		push(list, json_pack("{s:s, s:s, s:[s]}", "name", categories[i].name, "color",
-				     categories[i].color, "subcategories", "Other"));
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:[s]}", "name", categories[i].name, "color",
+					categories[i].color, "subcategories", "Other"));
 	return list;
 }
 

@@ -2,6 +2,7 @@
  * stands at its instruction, without callers, since no call path was counted with it. */
 #include "report/export/pprof.h"
 
+#include "base/array.h"
 #include "base/text.h"
 #include "report/export/code.h"
 #include "report/export/protobuf.h"
@@ -87,7 +88,8 @@ struct pprof {
 	size_t n_addresses;
 	uint64_t *location_of_frame; /* ids */
 	uint64_t nowhere;            /* id, for samples without a frame */
-	uint64_t *stack;
+	uint64_t *stack;             /* ids, leaf first */
+	size_t n_stack, cap_stack;
 	bool *function_used;
 };
 
@@ -260,15 +262,18 @@ static void put_label(struct pprof *pprof, uint64_t key, uint64_t text, uint64_t
 	protobuf_message(&pprof->part, SAMPLE_LABEL, &pprof->inner);
 }
 
-/* Leaf first. */
-static size_t fill_stack(struct pprof *pprof, uint32_t frame)
+static void fill_stack(struct pprof *pprof, uint32_t frame)
 {
-	size_t depth = 0;
-	if (frame == PROFILE_NONE)
-		pprof->stack[depth++] = pprof->nowhere;
-	for (; frame != PROFILE_NONE; frame = pprof->code->profile->frames[frame].parent)
-		pprof->stack[depth++] = pprof->location_of_frame[frame];
-	return depth;
+	const struct profile_frame *frames = pprof->code->profile->frames;
+	const bool nowhere = frame == PROFILE_NONE;
+	pprof->n_stack = 0;
+	if (nowhere &&
+	    !rf_array_push(pprof->stack, pprof->n_stack, pprof->cap_stack, pprof->nowhere))
+		pprof->out.failed = true;
+	for (; frame != PROFILE_NONE; frame = frames[frame].parent)
+		if (!rf_array_push(pprof->stack, pprof->n_stack, pprof->cap_stack,
+				   pprof->location_of_frame[frame]))
+			pprof->out.failed = true;
 }
 
 static int compare_samples(const void *a, const void *b)
@@ -298,9 +303,9 @@ static struct rf_error *put_times(struct pprof *pprof, uint64_t *thread_names)
 		     n++)
 			values[CPU] += code_sample_ns(pprof->code, &samples[i + n]);
 		values[SAMPLES] = n;
+		fill_stack(pprof, samples[i].frame);
 		protobuf_clear(&pprof->part);
-		protobuf_numbers(&pprof->part, SAMPLE_LOCATION_ID, pprof->stack,
-				 fill_stack(pprof, samples[i].frame));
+		protobuf_numbers(&pprof->part, SAMPLE_LOCATION_ID, pprof->stack, pprof->n_stack);
 		protobuf_numbers(&pprof->part, SAMPLE_VALUE, values, pprof->n_values);
 		put_label(pprof, keys.thread, thread_names[samples[i].thread], 0);
 		put_label(pprof, keys.pid, 0, (uint64_t)thread->pid);
@@ -338,22 +343,14 @@ static struct rf_error *put_samples(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->code->profile;
 	uint64_t *names = calloc(profile->n_threads + 1, sizeof(*names));
-	size_t deepest = 1, *depth = calloc(profile->n_frames + 1, sizeof(*depth));
-	struct rf_error *error = names && depth ? NULL : rf_error_no_memory();
-	for (size_t i = 0; !error && i < profile->n_frames; i++) {
-		const uint32_t parent = profile->frames[i].parent;
-		depth[i] = parent == PROFILE_NONE ? 1 : depth[parent] + 1;
-		deepest = depth[i] > deepest ? depth[i] : deepest;
-	}
-	free(depth);
-	pprof->stack = malloc(deepest * sizeof(*pprof->stack));
+	struct rf_error *error = names ? NULL : rf_error_no_memory();
 	for (size_t i = 0; !error && i < profile->n_threads; i++) {
 		char *name = code_thread_name(pprof->code, (uint32_t)i);
 		names[i] = string(pprof, name ? name : "");
 		free(name);
 	}
 	if (!error)
-		error = pprof->stack ? put_times(pprof, names) : rf_error_no_memory();
+		error = put_times(pprof, names);
 	free(names);
 	if (!error)
 		put_counts(pprof);
@@ -420,7 +417,8 @@ static struct rf_error *put_profile(struct pprof *pprof)
 	return pprof->out.failed || pprof->strings.failed ? rf_error_no_memory() : NULL;
 }
 
-/* As gzip does, without a date, so that equal profiles are equal files. */
+/* As gzip does, without a date, so that equal profiles are equal files.  Neither part is empty:
+ * there is always a string. */
 static struct rf_error *put_compressed(const struct protobuf *const parts[2], FILE *stream)
 {
 	enum { GZIP = 16, WINDOW = 15, MEMORY = 8, CHUNK = 1 << 16 };
@@ -429,12 +427,11 @@ static struct rf_error *put_compressed(const struct protobuf *const parts[2], FI
 	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW + GZIP, MEMORY,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return rf_error_no_memory();
-	for (int part = 0; part < 2; part++) {
-		const struct protobuf *from = parts[part];
-		for (size_t at = 0; at < from->n || part == 1;) {
-			const size_t n = from->n - at < CHUNK ? from->n - at : CHUNK;
-			const bool last = part == 1 && at + n == from->n;
-			z.next_in = from->bytes + at;
+	for (int part = 0; part < 2; part++)
+		for (size_t at = 0, n; at < parts[part]->n; at += n) {
+			n = parts[part]->n - at < CHUNK ? parts[part]->n - at : CHUNK;
+			const bool last = part == 1 && at + n == parts[part]->n;
+			z.next_in = parts[part]->bytes + at;
 			z.avail_in = (uInt)n;
 			do {
 				z.next_out = chunk;
@@ -442,11 +439,7 @@ static struct rf_error *put_compressed(const struct protobuf *const parts[2], FI
 				deflate(&z, last ? Z_FINISH : Z_NO_FLUSH);
 				fwrite(chunk, 1, CHUNK - z.avail_out, stream);
 			} while (z.avail_out == 0);
-			at += n;
-			if (last)
-				break;
 		}
-	}
 	deflateEnd(&z);
 	return NULL;
 }

@@ -17,11 +17,14 @@ static const char *const keys[N_DIFF_METRICS] = {
 static json_t *value_json(const struct diff_value *value)
 {
 	const double change = value->b - value->a;
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "a", report_json_real(value->a), "b",
-			 report_json_real(value->b), "change", report_json_real(change),
-			 "change_halfwidth", report_json_real(value->halfwidth), "change_percent",
-			 report_json_real(value->a > 0 ? 100 * change / value->a : NAN),
-			 "within_noise", (int)value->same);
+	json_t *object = json_object();
+	set_real(object, "a", value->a);
+	set_real(object, "b", value->b);
+	set_real(object, "change", change);
+	set_real(object, "change_halfwidth", value->halfwidth);
+	set_real(object, "change_percent", value->a > 0 ? 100 * change / value->a : NAN);
+	set_flag(object, "within_noise", value->same);
+	return object;
 }
 
 static void add_values(json_t *object, const struct diff *diff,
@@ -32,7 +35,7 @@ static void add_values(json_t *object, const struct diff *diff,
 		if (!function || m != DIFF_WALL)
 			json_object_set_new(object, keys[m], value_json(&value));
 	}
-	json_object_set_new(object, "verdict", json_string(diff_verdict(diff, function)));
+	set_text(object, "verdict", diff_verdict(diff, function));
 }
 
 static json_t *functions_json(const struct diff *diff)
@@ -41,16 +44,12 @@ static json_t *functions_json(const struct diff *diff)
 	for (size_t i = 0; i < diff->n_functions; i++) {
 		const struct diff_function *function = &diff->functions[i];
 		json_t *object = json_object();
-		json_object_set_new(object, "name", report_json_string(diff_name(function)));
-		json_object_set_new(object, "module", report_json_string(diff_module(function)));
-		json_object_set_new(
-			object, "bound_a",
-			function->a ? json_string(report_bound_name(function->a->place.bound))
-				    : json_null());
-		json_object_set_new(
-			object, "bound_b",
-			function->b ? json_string(report_bound_name(function->b->place.bound))
-				    : json_null());
+		set_text(object, "name", diff_name(function));
+		set_text(object, "module", diff_module(function));
+		set_text(object, "bound_a",
+			 function->a ? report_bound_name(function->a->place.bound) : NULL);
+		set_text(object, "bound_b",
+			 function->b ? report_bound_name(function->b->place.bound) : NULL);
 		add_values(object, diff, function);
 		json_array_append_new(array, object);
 	}
@@ -59,10 +58,12 @@ static json_t *functions_json(const struct diff *diff)
 
 static json_t *side_json(const struct diff_side *side, const char *name)
 {
-	return json_pack("{s:o, s:o, s:o, s:o}", "file", report_json_string(name), "command",
-			 report_json_string(profile_get_fact(side->profile, "command")), "date",
-			 report_json_string(profile_get_fact(side->profile, "date")), "cpu_model",
-			 report_json_string(profile_get_fact(side->profile, "cpu_model")));
+	json_t *object = json_object();
+	set_text(object, "file", name);
+	set_text(object, "command", profile_get_fact(side->profile, "command"));
+	set_text(object, "date", profile_get_fact(side->profile, "date"));
+	set_text(object, "cpu_model", profile_get_fact(side->profile, "cpu_model"));
+	return object;
 }
 
 static json_t *notes_json(const struct diff *diff)

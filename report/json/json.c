@@ -2,9 +2,9 @@
 
 #include "report/json/json.h"
 
-#include "report/json/json_counters.h"
 #include "report/json/json_traffic.h"
 #include "report/json/json_values.h"
+#include "report/model/model_counters.h"
 #include "report/reasons/notes.h"
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
@@ -17,33 +17,34 @@
 #include <string.h>
 #include <sys/wait.h>
 
+static json_t *roof_json(const struct roof *roof)
+{
+	json_t *object = json_object();
+	set_text(object, "kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth");
+	set_text(object, "isa", roof_isa_name(roof->isa));
+	set_text(object, "precision", roof_precision_name(roof->precision));
+	set_text(object, "op", roof_op_name(roof->op));
+	set_text(object, "level", roof_level_name(roof->level));
+	set_integer(object, "threads", true, roof->threads);
+	set_integer(object, "cpu_node", roof->by_node, roof->cpu_node);
+	set_integer(object, "memory_node", roof->by_node, roof->memory_node);
+	set_real(object, "best", roof->best);
+	set_real(object, "theory", roof->theory > 0 ? roof->theory : NAN);
+	set_real(object, "median", roof->median);
+	set_real(object, "q1", roof->q1);
+	set_real(object, "q3", roof->q3);
+	set_text(object, "unit", roof->unit);
+	set_text(object, "bytes_convention", roof->bytes_convention);
+	set_flag(object, "distinguishable", roof->distinguishable);
+	set_flag(object, "noisy", roof->noisy);
+	return object;
+}
+
 static json_t *roofs_json(const struct profile *profile)
 {
 	json_t *array = json_array();
-	for (size_t i = 0; i < profile->n_roofs; i++) {
-		const struct roof *r = &profile->roofs[i];
-		bool compute = r->kind == ROOF_COMPUTE;
-		json_array_append_new(
-			array,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, "
-				  "s:o, s:o, s:o, s:b, s:b}",
-				  "kind", compute ? "compute" : "bandwidth", "isa",
-				  report_json_string(roof_isa_name(r->isa)), "precision",
-				  report_json_string(roof_precision_name(r->precision)), "op",
-				  report_json_string(roof_op_name(r->op)), "level",
-				  report_json_string(roof_level_name(r->level)), "threads",
-				  r->threads, "cpu_node",
-				  r->by_node ? json_integer(r->cpu_node) : json_null(),
-				  "memory_node",
-				  r->by_node ? json_integer(r->memory_node) : json_null(), "best",
-				  report_json_real(r->best), "theory",
-				  report_json_real(r->theory > 0 ? r->theory : NAN), "median",
-				  report_json_real(r->median), "q1", report_json_real(r->q1), "q3",
-				  report_json_real(r->q3), "unit", report_json_string(r->unit),
-				  "bytes_convention", report_json_string(r->bytes_convention),
-				  "distinguishable", (int)r->distinguishable, "noisy",
-				  (int)r->noisy));
-	}
+	for (size_t i = 0; i < profile->n_roofs; i++)
+		json_array_append_new(array, roof_json(&profile->roofs[i]));
 	return array;
 }
 
@@ -51,57 +52,60 @@ static json_t *custom_roofs_json(const struct profile *profile)
 {
 	json_t *array = json_array();
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
-		const struct custom_roof *r = &profile->custom_roofs[i];
-		json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:o}", "name",
-						       report_json_string(r->name), "value",
-						       report_json_real(r->value), "unit",
-						       report_json_string(r->unit), "source",
-						       report_json_string(r->source)));
+		const struct custom_roof *roof = &profile->custom_roofs[i];
+		json_t *object = json_object();
+		set_text(object, "name", roof->name);
+		set_real(object, "value", roof->value);
+		set_text(object, "unit", roof->unit);
+		set_text(object, "source", roof->source);
+		json_array_append_new(array, object);
 	}
 	return array;
 }
 
-static json_t *fact(const struct profile *profile, const char *key)
+static void set_facts(json_t *object, const struct profile *profile, const char *const *keys,
+		      size_t n)
 {
-	return report_json_string(profile_get_fact(profile, key));
-}
-
-static json_t *number_fact(const struct profile *profile, const char *key)
-{
-	return report_json_real(profile_number_fact(profile, key, NAN));
-}
-
-/* A whole number stays one in the JSON. */
-static json_t *integer_fact(const struct profile *profile, const char *key)
-{
-	long long value;
-	return profile_count_fact(profile, key, &value) ? json_integer(value)
-							: number_fact(profile, key);
+	for (size_t i = 0; i < n; i++) {
+		const enum fact_type type = fact_kind(keys[i])->type;
+		long long count;
+		if (type == FACT_TEXT)
+			set_text(object, keys[i], profile_get_fact(profile, keys[i]));
+		else if (type == FACT_COUNT && profile_count_fact(profile, keys[i], &count))
+			set_integer(object, keys[i], true, count); /* a whole number stays one */
+		else if (type == FACT_FLAG)
+			set_flag(object, keys[i], profile_flag_fact(profile, keys[i]));
+		else
+			set_real(object, keys[i], profile_number_fact(profile, keys[i], NAN));
+	}
 }
 
 static json_t *machine_json(const struct profile *profile)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "cpu_model",
-			 fact(profile, "cpu_model"), "microarchitecture",
-			 fact(profile, "microarchitecture"), "usable_threads",
-			 integer_fact(profile, "usable_threads"), "clock_ghz",
-			 number_fact(profile, "clock_ghz"), "clock_fp_ghz",
-			 number_fact(profile, "clock_fp_ghz"), "kernel", fact(profile, "kernel"),
-			 "hostname", fact(profile, "hostname"), "issue_width",
-			 model_issue_width(profile), "roofs", roofs_json(profile), "custom_roofs",
-			 custom_roofs_json(profile));
+	static const char *const facts[] = {
+		"cpu_model", "microarchitecture", "usable_threads", "clock_ghz", "clock_fp_ghz",
+		"kernel",    "hostname",
+	};
+	json_t *object = json_object();
+	set_facts(object, profile, facts, sizeof(facts) / sizeof(*facts));
+	set_real(object, "issue_width", model_issue_width(profile));
+	json_object_set_new(object, "roofs", roofs_json(profile));
+	json_object_set_new(object, "custom_roofs", custom_roofs_json(profile));
+	return object;
 }
 
 static json_t *uncounted_part(const struct report_view *view, const char *kind, const char *name,
 			      const char *reason, uint64_t time_ns)
 {
 	const double all = (double)view->model->time_ns;
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "kind", kind, "name",
-			 report_json_string(name && *name ? name : NULL), "module",
-			 report_json_string(strcmp(kind, "module") == 0 ? name : NULL), "reason",
-			 report_json_string(reason), "time_s",
-			 report_json_real((double)time_ns * 1e-9), "share",
-			 report_json_real(all > 0 ? (double)time_ns / all : 0));
+	json_t *object = json_object();
+	set_text(object, "kind", kind);
+	set_text(object, "name", name && *name ? name : NULL);
+	set_text(object, "module", strcmp(kind, "module") == 0 ? name : NULL);
+	set_text(object, "reason", reason);
+	set_real(object, "time_s", (double)time_ns * 1e-9);
+	set_real(object, "share", all > 0 ? (double)time_ns / all : 0);
+	return object;
 }
 
 /* The causes with time, then reasons for which no time was seen. */
@@ -135,9 +139,10 @@ static const struct profile_process *known_row(const struct profile *profile,
 								    : process->timed];
 }
 
-static json_t *pid_json(const struct profile *profile, uint32_t row)
+static void set_pid(json_t *object, const char *key, const struct profile *profile, uint32_t row)
 {
-	return row == PROFILE_NONE ? json_null() : json_integer(profile->processes[row].pid);
+	const bool known = row != PROFILE_NONE;
+	set_integer(object, key, known, known ? profile->processes[row].pid : 0);
 }
 
 /* Start and end in the timed run. */
@@ -146,11 +151,8 @@ static void add_times(json_t *object, const struct profile *profile,
 {
 	const struct profile_process *timed =
 		process->timed == PROFILE_NONE ? NULL : &profile->processes[process->timed];
-	json_object_set_new(object, "start_s",
-			    report_json_real(timed ? (double)timed->start_ns * 1e-9 : NAN));
-	json_object_set_new(object, "end_s",
-			    report_json_real(timed && timed->end_ns ? (double)timed->end_ns * 1e-9
-								    : NAN));
+	set_real(object, "start_s", timed ? (double)timed->start_ns * 1e-9 : NAN);
+	set_real(object, "end_s", timed && timed->end_ns ? (double)timed->end_ns * 1e-9 : NAN);
 }
 
 static json_t *exit_json(int status)
@@ -172,32 +174,25 @@ static json_t *process_json(const struct report_view *view, const struct model_p
 	const struct profile_process *row = known_row(profile, process);
 	const double all = (double)view->model->time_ns;
 	json_t *object = json_object();
-	json_object_set_new(object, "command", report_json_string(row->command));
-	json_object_set_new(object, "executable",
-			    report_json_string(row->module == PROFILE_NONE
-						       ? NULL
-						       : profile->modules[row->module].path));
-	json_object_set_new(object, "parent",
-			    process->parent == PROFILE_NONE ? json_null()
-							    : json_integer(process->parent));
-	json_object_set_new(object, "pid", pid_json(profile, process->timed));
-	json_object_set_new(object, "counted_pid", pid_json(profile, process->counted));
-	json_object_set_new(object, "birth", report_json_string(births[row->birth]));
-	json_object_set_new(object, "execs", report_json_count(row->execs));
+	set_text(object, "command", row->command);
+	set_text(object, "executable",
+		 row->module == PROFILE_NONE ? NULL : profile->modules[row->module].path);
+	set_integer(object, "parent", process->parent != PROFILE_NONE, process->parent);
+	set_pid(object, "pid", profile, process->timed);
+	set_pid(object, "counted_pid", profile, process->counted);
+	set_text(object, "birth", births[row->birth]);
+	set_count(object, "execs", row->execs);
 	json_object_set_new(object, "exit_status", exit_json(row->exit_status));
 	add_times(object, profile, process);
-	json_object_set_new(object, "time_s", report_json_real((double)process->time_ns * 1e-9));
-	json_object_set_new(object, "share",
-			    report_json_real(all > 0 ? (double)process->time_ns / all : 0));
-	json_object_set_new(object, "samples", report_json_count(process->n_samples));
-	json_object_set_new(object, "uncounted_s",
-			    report_json_real((double)process->uncounted_ns * 1e-9));
-	json_object_set_new(object, "native_reason",
-			    report_json_string(row->native_reason[0] ? row->native_reason : NULL));
-	json_object_set_new(object, "flop", report_json_count(process->flop));
-	json_object_set_new(object, "load_bytes", report_json_count(process->load_bytes));
-	json_object_set_new(object, "store_bytes", report_json_count(process->store_bytes));
-	json_object_set_new(object, "instructions", report_json_count(process->instructions));
+	set_real(object, "time_s", (double)process->time_ns * 1e-9);
+	set_real(object, "share", all > 0 ? (double)process->time_ns / all : 0);
+	set_count(object, "samples", process->n_samples);
+	set_real(object, "uncounted_s", (double)process->uncounted_ns * 1e-9);
+	set_text(object, "native_reason", row->native_reason[0] ? row->native_reason : NULL);
+	set_count(object, "flop", process->flop);
+	set_count(object, "load_bytes", process->load_bytes);
+	set_count(object, "store_bytes", process->store_bytes);
+	set_count(object, "instructions", process->instructions);
 	return object;
 }
 
@@ -221,54 +216,62 @@ static json_t *obtained_json(const struct report_view *view)
 {
 	const char *work = profile_get_fact(view->profile, "work_source");
 	const char *time = profile_get_fact(view->profile, "time_source");
-	return json_pack("{s:o, s:o, s:o, s:s, s:s}", "time",
-			 report_json_string(time ? time : "unknown"), "work",
-			 report_json_string(work ? work : "unknown"), "bytes",
-			 report_json_string(work ? work : "unknown"), "concurrency",
-			 "estimated from samples, each standing for the time before it", "level",
-			 view->model->memory != MEMORY_UNKNOWN
-				 ? report_memory_words(view->model->memory)
-				 : "inferred: the slowest level whose roof is not below the point");
+	json_t *object = json_object();
+	set_text(object, "time", time ? time : "unknown");
+	set_text(object, "work", work ? work : "unknown");
+	set_text(object, "bytes", work ? work : "unknown");
+	set_text(object, "concurrency",
+		 "estimated from samples, each standing for the time before it");
+	set_text(object, "level",
+		 view->model->memory != MEMORY_UNKNOWN
+			 ? report_memory_words(view->model->memory)
+			 : "inferred: the slowest level whose roof is not below the point");
+	return object;
 }
 
 /* What the rows of "functions" are. */
 static json_t *rows_json(const struct report_view *view)
 {
 	const struct report_options none = {0}, *options = view->shaped ? view->options : &none;
-	return json_pack("{s:s, s:o, s:o, s:o}", "by", rf_word_of(report_by_words, options->by),
-			 "focus", options->focus ? report_json_string(options->focus) : json_null(),
-			 "ignore",
-			 options->ignore ? report_json_string(options->ignore) : json_null(),
-			 "min_share", report_json_real(options->min_share));
+	json_t *object = json_object();
+	set_text(object, "by", rf_word_of(report_by_words, options->by));
+	set_text(object, "focus", options->focus);
+	set_text(object, "ignore", options->ignore);
+	set_real(object, "min_share", options->min_share);
+	return object;
 }
 
 static json_t *run_json(const struct report_view *view)
 {
-	static const char *const texts[] = {
-		"command",     "program",   "exit_status", "work_source",    "time_source",
-		"stdout_same", "exit_same", "date",        "rfprof_version",
+	static const char *const facts[] = {
+		"command",
+		"program",
+		"exit_status",
+		"work_source",
+		"time_source",
+		"stdout_same",
+		"exit_same",
+		"date",
+		"rfprof_version",
+		"wall_s",
+		"counted_wall_s",
+		"translation_s",
+		"threads",
+		"lost_samples",
+		"sample_period_ns",
+		"sample_cost_ns",
+		"translated_blocks",
+		"translated_instructions",
+		"once",
+		"no_children",
 	};
-	static const char *const numbers[] = {"wall_s", "counted_wall_s", "translation_s"};
-	static const char *const integers[] = {"threads",           "lost_samples",
-					       "sample_period_ns",  "sample_cost_ns",
-					       "translated_blocks", "translated_instructions"};
-	const struct profile *profile = view->profile;
 	const struct model *model = view->model;
 	json_t *run = json_object();
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		json_object_set_new(run, texts[i], fact(profile, texts[i]));
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		json_object_set_new(run, numbers[i], number_fact(profile, numbers[i]));
-	for (size_t i = 0; i < sizeof(integers) / sizeof(*integers); i++)
-		json_object_set_new(run, integers[i], integer_fact(profile, integers[i]));
-	json_object_set_new(run, "once", json_boolean(profile_flag_fact(profile, "once")));
-	json_object_set_new(run, "no_children",
-			    json_boolean(profile_flag_fact(profile, "no_children")));
+	set_facts(run, view->profile, facts, sizeof(facts) / sizeof(*facts));
 	json_object_set_new(run, "rows", rows_json(view));
-	json_object_set_new(run, "samples", report_json_count(model->n_samples));
-	json_object_set_new(run, "cpu_time_s", report_json_real((double)model->time_ns * 1e-9));
-	json_object_set_new(run, "uncounted_s",
-			    report_json_real((double)model->uncounted_ns * 1e-9));
+	set_count(run, "samples", model->n_samples);
+	set_real(run, "cpu_time_s", (double)model->time_ns * 1e-9);
+	set_real(run, "uncounted_s", (double)model->uncounted_ns * 1e-9);
 	json_object_set_new(run, "uncounted", uncounted_json(view));
 	json_object_set_new(run, "traffic", report_json_run_traffic(view));
 	json_object_set_new(run, "obtained", obtained_json(view));
@@ -286,9 +289,7 @@ static json_t *kinds_json(const struct tally *tally)
 				if (!tally->flop_by_kind[k][p][w])
 					continue;
 				model_kind_name(k, p, w, name, sizeof(name));
-				json_object_set_new(kinds, name,
-						    report_json_count(
-							    tally->flop_by_kind[k][p][w]));
+				set_count(kinds, name, tally->flop_by_kind[k][p][w]);
 			}
 	return kinds;
 }
@@ -306,8 +307,7 @@ static json_t *classes_json(const struct tally *tally)
 	json_t *classes = json_object();
 	for (int c = 0; c < INSN_CLASSES; c++)
 		if (tally->class_instructions[c])
-			json_object_set_new(classes, names[c],
-					    report_json_count(tally->class_instructions[c]));
+			set_count(classes, names[c], tally->class_instructions[c]);
 	return classes;
 }
 
@@ -317,15 +317,16 @@ static json_t *threads_json(const struct profile *profile, const struct model_fu
 	for (size_t i = 0; i < f->n_threads; i++) {
 		const struct model_thread *t = &f->threads[i];
 		const struct profile_thread *thread = &profile->threads[t->thread];
-		json_array_append_new(
-			array,
-			json_pack("{s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "thread",
-				  (json_int_t)t->thread, "pid", thread->pid, "tid", thread->tid,
-				  "name", report_json_string(thread->name ? thread->name : ""),
-				  "flop", report_json_count(t->flop), "load_bytes",
-				  report_json_count(t->load_bytes), "store_bytes",
-				  report_json_count(t->store_bytes), "instructions",
-				  report_json_count(t->instructions)));
+		json_t *object = json_object();
+		set_count(object, "thread", t->thread);
+		set_integer(object, "pid", true, thread->pid);
+		set_integer(object, "tid", true, thread->tid);
+		set_text(object, "name", thread->name ? thread->name : "");
+		set_count(object, "flop", t->flop);
+		set_count(object, "load_bytes", t->load_bytes);
+		set_count(object, "store_bytes", t->store_bytes);
+		set_count(object, "instructions", t->instructions);
+		json_array_append_new(array, object);
 	}
 	return array;
 }
@@ -333,19 +334,17 @@ static json_t *threads_json(const struct profile *profile, const struct model_fu
 static void add_work(json_t *object, const struct profile *profile, const struct model_function *f)
 {
 	const struct tally *tally = &f->tally;
-	json_object_set_new(object, "flop", report_json_count(tally->flop));
-	json_object_set_new(object, "flop_unmasked", report_json_count(tally->flop_unmasked));
+	set_count(object, "flop", tally->flop);
+	set_count(object, "flop_unmasked", tally->flop_unmasked);
 	json_object_set_new(object, "flop_by_kind", kinds_json(tally));
-	json_object_set_new(object, "precision",
-			    tally->flop ? json_string(model_precision_name(f->precision))
-					: json_null());
-	json_object_set_new(object, "load_bytes", report_json_count(tally->load_bytes));
-	json_object_set_new(object, "store_bytes", report_json_count(tally->store_bytes));
-	json_object_set_new(object, "nt_store_bytes", report_json_count(tally->nt_store_bytes));
-	json_object_set_new(object, "string_bytes", report_json_count(tally->string_bytes));
-	json_object_set_new(object, "load_instructions", report_json_count(tally->loads));
-	json_object_set_new(object, "store_instructions", report_json_count(tally->stores));
-	json_object_set_new(object, "instructions", report_json_count(tally->instructions));
+	set_text(object, "precision", tally->flop ? model_precision_name(f->precision) : NULL);
+	set_count(object, "load_bytes", tally->load_bytes);
+	set_count(object, "store_bytes", tally->store_bytes);
+	set_count(object, "nt_store_bytes", tally->nt_store_bytes);
+	set_count(object, "string_bytes", tally->string_bytes);
+	set_count(object, "load_instructions", tally->loads);
+	set_count(object, "store_instructions", tally->stores);
+	set_count(object, "instructions", tally->instructions);
 	json_object_set_new(object, "instructions_by_class", classes_json(tally));
 	json_object_set_new(object, "per_thread", threads_json(profile, f));
 }
@@ -374,39 +373,80 @@ static void add_place(json_t *object, const struct report_view *view,
 	bool flop = place->axis == AXIS_FLOP && roofed;
 	double bytes = (double)f->tally.load_bytes + (double)f->tally.store_bytes;
 	bool counted = f->tally.instructions > 0;
-	json_object_set_new(object, "gflops",
-			    report_json_real(timed && counted
-						     ? (double)f->tally.flop * 1e-9 / f->elapsed_s
-						     : NAN));
-	json_object_set_new(object, "gbytes_per_s",
-			    report_json_real(timed && counted ? bytes * 1e-9 / f->elapsed_s : NAN));
-	json_object_set_new(object, "intensity", report_json_real(counted ? f->intensity : NAN));
-	json_object_set_new(object, "bound", json_string(report_bound_name(place->bound)));
-	json_object_set_new(object, "level",
-			    place->level[0] ? json_string(place->level) : json_null());
-	json_object_set_new(object, "level_inferred",
-			    json_boolean(place->level[0] && !place->traced));
-	json_object_set_new(object, "roof_stores", report_json_string(place->stores));
-	json_object_set_new(object, "roof_interpolated", json_boolean(place->interpolated));
-	json_object_set_new(object, "roof_gflops", report_json_real(flop ? place->roof : NAN));
-	json_object_set_new(object, "roof_l1_gflops",
-			    report_json_real(flop ? place->roof_l1 : NAN));
-	json_object_set_new(object, "ceiling_gflops",
-			    report_json_real(flop ? place->ceiling : NAN));
-	json_object_set_new(object, "roof_precision",
-			    report_json_string(!flop ? NULL
-					       : place->borrowed
-						       ? place->borrowed
-						       : model_precision_name(f->precision)));
-	json_object_set_new(object, "point",
-			    report_json_real(place->axis == AXIS_NONE ? NAN : place->point));
-	json_object_set_new(object, "roof", report_json_real(roofed ? place->roof : NAN));
-	json_object_set_new(object, "point_unit", report_json_string(units[place->axis]));
-	json_object_set_new(object, "distance", report_json_real(place->distance));
-	json_object_set_new(object, "headroom_s", report_json_real(place->headroom_s));
-	json_object_set_new(object, "at_most", json_boolean(place->at_most));
-	json_object_set_new(object, "above_roof", json_boolean(place->above));
+	set_real(object, "gflops",
+		 timed && counted ? (double)f->tally.flop * 1e-9 / f->elapsed_s : NAN);
+	set_real(object, "gbytes_per_s", timed && counted ? bytes * 1e-9 / f->elapsed_s : NAN);
+	set_real(object, "intensity", counted ? f->intensity : NAN);
+	set_text(object, "bound", report_bound_name(place->bound));
+	set_text(object, "level", place->level[0] ? place->level : NULL);
+	set_flag(object, "level_inferred", place->level[0] && !place->traced);
+	set_text(object, "roof_stores", place->stores);
+	set_flag(object, "roof_interpolated", place->interpolated);
+	set_real(object, "roof_gflops", flop ? place->roof : NAN);
+	set_real(object, "roof_l1_gflops", flop ? place->roof_l1 : NAN);
+	set_real(object, "ceiling_gflops", flop ? place->ceiling : NAN);
+	set_text(object, "roof_precision",
+		 !flop             ? NULL
+		 : place->borrowed ? place->borrowed
+				   : model_precision_name(f->precision));
+	set_real(object, "point", place->axis == AXIS_NONE ? NAN : place->point);
+	set_real(object, "roof", roofed ? place->roof : NAN);
+	set_text(object, "point_unit", units[place->axis]);
+	set_real(object, "distance", place->distance);
+	set_real(object, "headroom_s", place->headroom_s);
+	set_flag(object, "at_most", place->at_most);
+	set_flag(object, "above_roof", place->above);
 	json_object_set_new(object, "why", why_json(view, f));
+}
+
+static json_t *counters_json(const struct report_view *view)
+{
+	static const char *const uses[N_COUNTER_USES] = {[COUNTER_UNUSED] = "unused",
+							 [COUNTER_USED] = "exact",
+							 [COUNTER_IN_TURNS] = "in turns",
+							 [COUNTER_BELOW] = "lower bound"};
+	json_t *array = json_array();
+	for (size_t i = 0; i < view->profile->n_counters; i++) {
+		const struct profile_counter *counter = &view->profile->counters[i];
+		json_t *object = json_object();
+		set_text(object, "quantity", counter->quantity);
+		set_text(object, "event", counter->event);
+		set_real(object, "multiplier", counter->multiplier);
+		set_text(object, "use", uses[counter->use]);
+		set_real(object, "events", counter->events);
+		set_real(object, "counted_share", counter->share);
+		set_real(object, "missing_share", counter->missing);
+		set_count(object, "samples", counter->samples);
+		set_text(object, "why", counter->why);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *quantities_json(const struct report_view *view, const struct model_function *f)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; f->quantities && i < view->model->n_quantities; i++) {
+		const struct model_quantity *quantity = &f->quantities[i];
+		if (quantity->samples == 0)
+			continue;
+		json_t *object = json_object();
+		set_text(object, "quantity", quantity->name);
+		set_real(object, "value", quantity->value);
+		set_real(object, "stderr", sqrt(quantity->variance));
+		set_count(object, "samples", quantity->samples);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static void add_ratios(json_t *object, const struct report_view *view,
+		       const struct model_function *f)
+{
+	const bool both = model_has_both(view->profile);
+	set_real(object, "pmu_per_counted_flop", both ? model_flop_ratio(view->model, f) : NAN);
+	set_real(object, "pmu_per_counted_instructions",
+		 both ? model_instruction_ratio(view->model, f) : NAN);
 }
 
 json_t *report_json_function(const struct report_view *view, const struct model_function *f)
@@ -415,27 +455,22 @@ json_t *report_json_function(const struct report_view *view, const struct model_
 	const struct profile_function *source =
 		f->function == PROFILE_NONE ? NULL : &profile->functions[f->function];
 	json_t *object = json_object();
-	json_object_set_new(object, "name", report_json_string(f->name));
-	json_object_set_new(object, "module", report_json_string(f->module));
-	json_object_set_new(object, "file",
-			    report_json_string(source && source->file && source->file[0]
-						       ? source->file
-						       : NULL));
-	json_object_set_new(object, "line",
-			    source && source->line ? report_json_count(source->line) : json_null());
-	json_object_set_new(object, "time_s", report_json_real((double)f->time_ns * 1e-9));
-	json_object_set_new(object, "time_halfwidth_s",
-			    report_json_real(f->n_samples ? f->halfwidth_s : NAN));
-	json_object_set_new(object, "elapsed_s", report_json_real(f->elapsed_s));
-	json_object_set_new(object, "samples", report_json_count(f->n_samples));
-	json_object_set_new(object, "share", report_json_real(f->share));
-	json_object_set_new(object, "threads", report_json_real(f->concurrency));
+	set_text(object, "name", f->name);
+	set_text(object, "module", f->module);
+	set_text(object, "file", source && source->file && source->file[0] ? source->file : NULL);
+	set_integer(object, "line", source && source->line, source ? source->line : 0);
+	set_real(object, "time_s", (double)f->time_ns * 1e-9);
+	set_real(object, "time_halfwidth_s", f->n_samples ? f->halfwidth_s : NAN);
+	set_real(object, "elapsed_s", f->elapsed_s);
+	set_count(object, "samples", f->n_samples);
+	set_real(object, "share", f->share);
+	set_real(object, "threads", f->concurrency);
 	add_work(object, profile, f);
 	add_place(object, view, f);
 	report_json_traffic(object, view, f);
 	json_object_set_new(object, "metrics", report_json_metrics(view, f));
-	json_object_set_new(object, "counters", report_json_quantities(view, f));
-	report_json_ratios(object, view, f);
+	json_object_set_new(object, "counters", quantities_json(view, f));
+	add_ratios(object, view, f);
 	json_object_set_new(object, "loops", report_json_loops(view, f));
 	return object;
 }
@@ -444,7 +479,7 @@ json_t *report_json_head(const struct report_view *view)
 {
 	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "schema", 1, "machine",
 			 machine_json(view->profile), "run", run_json(view), "processes",
-			 processes_json(view), "counters", report_json_counters(view));
+			 processes_json(view), "counters", counters_json(view));
 }
 
 struct rf_error *report_json(const struct report_view *view, FILE *stream)

@@ -13,11 +13,6 @@
 #define MAX_OBJECTS 20
 #define CURVE_POINTS 32
 
-static void set(json_t *object, const char *key, double value)
-{
-	json_object_set_new(object, key, report_json_real(value));
-}
-
 static double ratio(double part, double whole)
 {
 	return whole > 0 ? part / whole : NAN;
@@ -25,7 +20,7 @@ static double ratio(double part, double whole)
 
 /* ---- bytes ---- */
 
-static void add_bytes(json_t *object, const struct model_bytes *bytes)
+static void add_bytes(json_t *object, const struct model_bytes *bytes, bool traced)
 {
 	static const struct {
 		const char *key;
@@ -38,45 +33,37 @@ static void add_bytes(json_t *object, const struct model_bytes *bytes)
 		{"mem_evadable_bytes", TRAFFIC_MEM_EVADABLE},
 		{"mem_left_bytes", TRAFFIC_MEM_LEFT},
 	};
-	set(object, "l2_bytes", bytes->l2.bytes);
-	set(object, "l3_bytes", bytes->l3.bytes);
-	set(object, "mem_bytes", bytes->mem[DIRECTION_BOTH].bytes);
-	set(object, "mem_write_bytes", bytes->mem[DIRECTION_WRITE].bytes);
-	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
-		set(object, events[i].key, bytes->events[events[i].event].bytes);
-	set(object, "mem_stderr_bytes", bytes->mem[DIRECTION_BOTH].stderr_bytes);
-	set(object, "mem_halfwidth_bytes", bytes->mem[DIRECTION_BOTH].halfwidth);
-	set(object, "mem_read_stderr_bytes", bytes->mem[DIRECTION_READ].stderr_bytes);
-	set(object, "mem_write_stderr_bytes", bytes->mem[DIRECTION_WRITE].stderr_bytes);
-}
-
-/* The PMU tells no more than these; the other keys are null. */
-static void add_counted_bytes(json_t *object, const struct model_bytes *bytes)
-{
-	set(object, "mem_bytes", bytes->mem[DIRECTION_BOTH].bytes);
-	set(object, "mem_write_bytes", bytes->mem[DIRECTION_WRITE].bytes);
-	set(object, "mem_stderr_bytes", bytes->mem[DIRECTION_BOTH].stderr_bytes);
-	set(object, "mem_halfwidth_bytes", bytes->mem[DIRECTION_BOTH].halfwidth);
-	set(object, "mem_read_stderr_bytes", bytes->mem[DIRECTION_READ].stderr_bytes);
-	set(object, "mem_write_stderr_bytes", bytes->mem[DIRECTION_WRITE].stderr_bytes);
+	if (traced) {
+		set_real(object, "l2_bytes", bytes->l2.bytes);
+		set_real(object, "l3_bytes", bytes->l3.bytes);
+	}
+	set_real(object, "mem_bytes", bytes->mem[DIRECTION_BOTH].bytes);
+	set_real(object, "mem_write_bytes", bytes->mem[DIRECTION_WRITE].bytes);
+	/* the PMU does not tell them apart */
+	for (size_t i = 0; traced && i < sizeof(events) / sizeof(*events); i++)
+		set_real(object, events[i].key, bytes->events[events[i].event].bytes);
+	set_real(object, "mem_stderr_bytes", bytes->mem[DIRECTION_BOTH].stderr_bytes);
+	set_real(object, "mem_halfwidth_bytes", bytes->mem[DIRECTION_BOTH].halfwidth);
+	set_real(object, "mem_read_stderr_bytes", bytes->mem[DIRECTION_READ].stderr_bytes);
+	set_real(object, "mem_write_stderr_bytes", bytes->mem[DIRECTION_WRITE].stderr_bytes);
 }
 
 static json_t *level_json(const struct model_level *level, bool traced)
 {
 	json_t *object = json_object();
-	json_object_set_new(object, "level", json_string(level->name));
-	json_object_set_new(object, "at_least", json_boolean(level->at_least));
-	set(object, "read_bytes", level->moved[DIRECTION_READ].bytes);
-	set(object, "write_allocate_bytes", traced ? level->write_allocate : NAN);
-	set(object, "write_bytes", level->moved[DIRECTION_WRITE].bytes);
-	set(object, "bytes", level->moved[DIRECTION_BOTH].bytes);
-	set(object, "stderr_bytes", level->moved[DIRECTION_BOTH].stderr_bytes);
-	set(object, "halfwidth_bytes", level->moved[DIRECTION_BOTH].halfwidth);
-	set(object, "intensity", level->intensity);
-	set(object, "gbytes_per_s", level->rate);
-	set(object, "bandwidth_gbytes_per_s", level->bandwidth > 0 ? level->bandwidth : NAN);
-	set(object, "roof_gflops", level->roof > 0 ? level->roof : NAN);
-	set(object, "miss_ratio", level->misses);
+	set_text(object, "level", level->name);
+	set_flag(object, "at_least", level->at_least);
+	set_real(object, "read_bytes", level->moved[DIRECTION_READ].bytes);
+	set_real(object, "write_allocate_bytes", traced ? level->write_allocate : NAN);
+	set_real(object, "write_bytes", level->moved[DIRECTION_WRITE].bytes);
+	set_real(object, "bytes", level->moved[DIRECTION_BOTH].bytes);
+	set_real(object, "stderr_bytes", level->moved[DIRECTION_BOTH].stderr_bytes);
+	set_real(object, "halfwidth_bytes", level->moved[DIRECTION_BOTH].halfwidth);
+	set_real(object, "intensity", level->intensity);
+	set_real(object, "gbytes_per_s", level->rate);
+	set_real(object, "bandwidth_gbytes_per_s", level->bandwidth > 0 ? level->bandwidth : NAN);
+	set_real(object, "roof_gflops", level->roof > 0 ? level->roof : NAN);
+	set_real(object, "miss_ratio", level->misses);
 	return object;
 }
 
@@ -100,20 +87,18 @@ static json_t *object_json(const struct profile *profile, const struct model_obj
 	};
 	const struct profile_object *data = &profile->objects[part->object];
 	json_t *object = json_object();
-	json_object_set_new(object, "object", json_integer(part->object));
-	json_object_set_new(object, "kind", json_string(kinds[data->kind]));
-	json_object_set_new(object, "name", report_json_string(data->name[0] ? data->name : NULL));
-	json_object_set_new(object, "module",
-			    report_json_string(data->module == PROFILE_NONE
-						       ? NULL
-						       : profile->modules[data->module].name));
-	json_object_set_new(object, "file", report_json_string(data->file[0] ? data->file : NULL));
-	json_object_set_new(object, "line", data->line ? json_integer(data->line) : json_null());
-	json_object_set_new(object, "size_bytes", report_json_count(data->bytes));
-	json_object_set_new(object, "allocations", report_json_count(data->n));
-	set(object, "mem_read_bytes", part->read);
-	set(object, "mem_write_bytes", part->write);
-	set(object, "share", ratio(part->read + part->write, all));
+	set_count(object, "object", part->object);
+	set_text(object, "kind", kinds[data->kind]);
+	set_text(object, "name", data->name[0] ? data->name : NULL);
+	set_text(object, "module",
+		 data->module == PROFILE_NONE ? NULL : profile->modules[data->module].name);
+	set_text(object, "file", data->file[0] ? data->file : NULL);
+	set_integer(object, "line", data->line, data->line);
+	set_count(object, "size_bytes", data->bytes);
+	set_count(object, "allocations", data->n);
+	set_real(object, "mem_read_bytes", part->read);
+	set_real(object, "mem_write_bytes", part->write);
+	set_real(object, "share", ratio(part->read + part->write, all));
 	return object;
 }
 
@@ -131,24 +116,21 @@ static json_t *objects_json(const struct profile *profile, const struct model_tr
 static json_t *strides_json(const struct model_strides *strides)
 {
 	const double steps = strides->unit + strides->constant + strides->random;
-	json_t *object = json_object();
-	if (!(steps > 0)) {
-		json_decref(object);
+	if (!(steps > 0))
 		return json_null();
-	}
-	set(object, "unit_share", strides->unit / steps);
-	set(object, "constant_share", strides->constant / steps);
-	set(object, "random_share", strides->random / steps);
-	json_object_set_new(object, "step_bytes",
-			    strides->step ? json_integer(strides->step) : json_null());
+	json_t *object = json_object();
+	set_real(object, "unit_share", strides->unit / steps);
+	set_real(object, "constant_share", strides->constant / steps);
+	set_real(object, "random_share", strides->random / steps);
+	set_integer(object, "step_bytes", strides->step, strides->step);
 	return object;
 }
 
 static json_t *capacity_json(const struct model_traffic *traffic, double capacity)
 {
 	json_t *object = json_object();
-	set(object, "capacity_bytes", capacity);
-	set(object, "mem_bytes", model_moves_at(traffic, capacity));
+	set_real(object, "capacity_bytes", capacity);
+	set_real(object, "mem_bytes", model_moves_at(traffic, capacity));
 	return object;
 }
 
@@ -176,9 +158,9 @@ static json_t *working_set_json(const struct model_traffic *traffic)
 	if (!traffic->n_capacities)
 		return json_null();
 	json_t *object = json_object();
-	set(object, "moves_now_bytes", traffic->moves_now);
-	set(object, "fits_in_bytes", traffic->fits_in > 0 ? traffic->fits_in : NAN);
-	set(object, "moves_then_bytes", traffic->moves_then);
+	set_real(object, "moves_now_bytes", traffic->moves_now);
+	set_real(object, "fits_in_bytes", traffic->fits_in > 0 ? traffic->fits_in : NAN);
+	set_real(object, "moves_then_bytes", traffic->moves_then);
 	json_object_set_new(object, "curve", curve_json(traffic));
 	return object;
 }
@@ -212,26 +194,21 @@ void report_json_traffic(json_t *object, const struct report_view *view,
 	const bool traced = traffic && traffic->source == MEMORY_TRACED;
 	for (size_t i = 0; !traced && i < sizeof(absent) / sizeof(*absent); i++)
 		json_object_set_new(object, absent[i], json_null());
-	json_object_set_new(object, "mem_source",
-			    traffic ? json_string(report_memory_words(traffic->source))
-				    : json_null());
-	json_object_set_new(object, "mem_samples",
-			    traffic && !traced ? report_json_count(traffic->samples) : json_null());
+	set_text(object, "mem_source", traffic ? report_memory_words(traffic->source) : NULL);
+	set_integer(object, "mem_samples", traffic && !traced, traffic ? traffic->samples : 0);
 	if (!traffic)
 		return;
 	json_object_set_new(object, "levels", levels_json(traffic));
-	set(object, "operational_intensity",
-	    ratio((double)f->tally.flop, traffic->bytes.mem[DIRECTION_BOTH].bytes));
-	if (!traced) {
-		add_counted_bytes(object, &traffic->bytes);
+	set_real(object, "operational_intensity",
+		 ratio((double)f->tally.flop, traffic->bytes.mem[DIRECTION_BOTH].bytes));
+	add_bytes(object, &traffic->bytes, traced);
+	if (!traced)
 		return;
-	}
-	add_bytes(object, &traffic->bytes);
 	if (!model_level(traffic, "L3"))
 		json_object_set_new(object, "l3_bytes", json_null());
 	json_object_set_new(object, "objects", objects_json(view->profile, traffic));
 	json_object_set_new(object, "strides", strides_json(&traffic->strides));
-	set(object, "useful_share", ratio(traffic->strides.used, traffic->strides.fetched));
+	set_real(object, "useful_share", ratio(traffic->strides.used, traffic->strides.fetched));
 	json_object_set_new(object, "working_set", working_set_json(traffic));
 }
 
@@ -245,21 +222,16 @@ json_t *report_json_run_traffic(const struct report_view *view)
 	const struct model *model = view->model;
 	json_t *object = json_object();
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
-		json_object_set_new(object, facts[i][0],
-				    report_json_string(
-					    profile_get_fact(view->profile, facts[i][1])));
+		set_text(object, facts[i][0], profile_get_fact(view->profile, facts[i][1]));
 	if (!profile_get_fact(view->profile, "traffic_source"))
-		json_object_set_new(object, "source", json_string("none"));
-	json_object_set_new(object, "classes",
-			    model->traced ? json_integer(model->traced_classes) : json_null());
-	json_object_set_new(object, "classes_of", json_integer(CACHE_CLASSES));
-	set(object, "untraced_accesses",
-	    profile_number_fact(view->profile, "untraced_accesses", NAN));
-	json_object_set_new(object, "memory", json_string(report_memory_words(model->memory)));
-	if (model->traced)
-		add_bytes(object, &model->bytes);
-	else if (model->memory != MEMORY_UNKNOWN)
-		add_counted_bytes(object, &model->bytes);
+		set_text(object, "source", "none");
+	set_integer(object, "classes", model->traced, model->traced_classes);
+	set_integer(object, "classes_of", true, CACHE_CLASSES);
+	set_real(object, "untraced_accesses",
+		 profile_number_fact(view->profile, "untraced_accesses", NAN));
+	set_text(object, "memory", report_memory_words(model->memory));
+	if (model->traced || model->memory != MEMORY_UNKNOWN)
+		add_bytes(object, &model->bytes, model->traced);
 	return object;
 }
 
@@ -271,10 +243,10 @@ static void add_performance(json_t *object, const struct report_view *view,
 {
 	const double clock = profile_number_fact(view->profile, "clock_ghz", NAN);
 	const double cycles = (double)f->time_ns * clock;
-	set(object, "time_s", f->elapsed_s > 0 ? f->elapsed_s : NAN);
-	set(object, "flop_per_s", ratio((double)f->tally.flop, f->elapsed_s));
-	set(object, "ipc", ratio((double)f->tally.instructions, cycles));
-	json_object_set_new(object, "ipc_cycles", json_string("CPU time x measured clock"));
+	set_real(object, "time_s", f->elapsed_s > 0 ? f->elapsed_s : NAN);
+	set_real(object, "flop_per_s", ratio((double)f->tally.flop, f->elapsed_s));
+	set_real(object, "ipc", ratio((double)f->tally.instructions, cycles));
+	set_text(object, "ipc_cycles", "CPU time x measured clock");
 }
 
 static double level_misses(const struct model_function *f, const char *name)
@@ -296,15 +268,15 @@ static void add_movement(json_t *object, const struct model_function *f, double 
 		{"L3", "l3_bytes", "l3_per_ls"},
 		{"DRAM", "mem_bytes", "mem_per_ls"},
 	};
-	set(object, "ls_bytes", ls);
+	set_real(object, "ls_bytes", ls);
 	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
 		double bytes = level_bytes(f, levels[i][0]);
-		set(object, levels[i][1], bytes);
-		set(object, levels[i][2], ratio(bytes, ls));
+		set_real(object, levels[i][1], bytes);
+		set_real(object, levels[i][2], ratio(bytes, ls));
 	}
-	set(object, "l1_miss_ratio", level_misses(f, "L1"));
-	set(object, "l2_miss_ratio", level_misses(f, "L2"));
-	set(object, "l3_miss_ratio", level_misses(f, "L3"));
+	set_real(object, "l1_miss_ratio", level_misses(f, "L1"));
+	set_real(object, "l2_miss_ratio", level_misses(f, "L2"));
+	set_real(object, "l3_miss_ratio", level_misses(f, "L3"));
 }
 
 json_t *report_json_metrics(const struct report_view *view, const struct model_function *f)
@@ -313,22 +285,20 @@ json_t *report_json_metrics(const struct report_view *view, const struct model_f
 	const double flop = (double)tally->flop, loads = (double)tally->loads,
 		     stores = (double)tally->stores;
 	const double ls = (double)tally->load_bytes + (double)tally->store_bytes;
-	json_t *object = json_object();
-	if (!tally->instructions) {
-		json_decref(object);
+	if (!tally->instructions)
 		return json_null();
-	}
+	json_t *object = json_object();
 	add_performance(object, view, f);
 	add_movement(object, f, ls);
-	set(object, "flop", flop);
-	set(object, "flop_per_fp_instruction",
-	    ratio(flop, (double)tally->class_instructions[INSN_FP_ARITH]));
-	set(object, "arithmetic_intensity", ratio(flop, ls));
-	set(object, "load_per_store_instruction", ratio(loads, stores));
-	set(object, "flop_per_load_instruction", ratio(flop, loads));
-	set(object, "flop_per_store_instruction", ratio(flop, stores));
-	set(object, "flop_per_load_byte", ratio(flop, (double)tally->load_bytes));
-	set(object, "flop_per_store_byte", ratio(flop, (double)tally->store_bytes));
+	set_real(object, "flop", flop);
+	set_real(object, "flop_per_fp_instruction",
+		 ratio(flop, (double)tally->class_instructions[INSN_FP_ARITH]));
+	set_real(object, "arithmetic_intensity", ratio(flop, ls));
+	set_real(object, "load_per_store_instruction", ratio(loads, stores));
+	set_real(object, "flop_per_load_instruction", ratio(flop, loads));
+	set_real(object, "flop_per_store_instruction", ratio(flop, stores));
+	set_real(object, "flop_per_load_byte", ratio(flop, (double)tally->load_bytes));
+	set_real(object, "flop_per_store_byte", ratio(flop, (double)tally->store_bytes));
 	return object;
 }
 
@@ -339,25 +309,21 @@ static json_t *loop_json(const struct report_view *view, const struct model_loop
 {
 	const struct tally *tally = &loop->tally;
 	json_t *object = json_object();
-	json_object_set_new(object, "parent",
-			    loop->parent == PROFILE_NONE ? json_null()
-							 : json_integer(loop->parent));
-	json_object_set_new(object, "start_offset", report_json_count(loop->start));
-	json_object_set_new(object, "end_offset", report_json_count(loop->end));
-	json_object_set_new(object, "header_offset", report_json_count(loop->header));
-	json_object_set_new(object, "turns", json_integer(loop->turns));
-	json_object_set_new(object, "instructions", report_json_count(tally->instructions));
-	json_object_set_new(object, "flop", report_json_count(tally->flop));
-	json_object_set_new(object, "load_bytes", report_json_count(tally->load_bytes));
-	json_object_set_new(object, "store_bytes", report_json_count(tally->store_bytes));
-	set(object, "time_s", (double)loop->time_ns * 1e-9);
-	json_object_set_new(object, "samples", report_json_count(loop->n_samples));
-	json_object_set_new(object, "inlined",
-			    call == PROFILE_NONE
-				    ? json_null()
-				    : report_json_string(report_inlined_name(view->profile, call)));
+	set_integer(object, "parent", loop->parent != PROFILE_NONE, loop->parent);
+	set_count(object, "start_offset", loop->start);
+	set_count(object, "end_offset", loop->end);
+	set_count(object, "header_offset", loop->header);
+	set_integer(object, "turns", true, loop->turns);
+	set_count(object, "instructions", tally->instructions);
+	set_count(object, "flop", tally->flop);
+	set_count(object, "load_bytes", tally->load_bytes);
+	set_count(object, "store_bytes", tally->store_bytes);
+	set_real(object, "time_s", (double)loop->time_ns * 1e-9);
+	set_count(object, "samples", loop->n_samples);
+	set_text(object, "inlined",
+		 call == PROFILE_NONE ? NULL : report_inlined_name(view->profile, call));
 	if (view->model->traced)
-		add_bytes(object, &loop->bytes);
+		add_bytes(object, &loop->bytes, true);
 	return object;
 }
 

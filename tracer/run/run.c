@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "machine/store/custom_roofs.h"
 #include "machine/store/machine_get.h"
-#include "profile/profile_machine.h"
+#include "profile/profile.h"
 #include "symbols/debuginfod.h"
 #include "symbols/resolve.h"
 #include "tracer/launch/launch.h"

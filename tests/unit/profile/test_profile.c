@@ -136,13 +136,14 @@ static bool same_field(const struct column *column, const char *a, const char *b
 	const char *x = a + column->offset, *y = b + column->offset;
 	switch (column->type) {
 	case COLUMN_TEXT:
+	case COLUMN_KEY:
 		return same_text(*(char *const *)x, *(char *const *)y);
 	case COLUMN_CHARS:
 		return same_text(x, y);
 	case COLUMN_BLOB:
 		return memcmp(*(char *const *)x ? *(char *const *)x : "",
 			      *(char *const *)y ? *(char *const *)y : "",
-			      *(const uint32_t *)(a + column->size)) == 0;
+			      *(const uint32_t *)(a + column->length)) == 0;
 	case COLUMN_BOOL:
 		return *x == *y;
 	case COLUMN_U64:

@@ -1,5 +1,5 @@
 /* The empty plot of machines that this one is not. */
-#include "profile/profile_machine.h"
+#include "profile/profile.h"
 #include "report/report.h"
 
 #include <criterion/criterion.h>

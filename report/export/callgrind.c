@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "report/export/code.h"
+#include "report/rows/code.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

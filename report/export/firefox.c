@@ -3,8 +3,8 @@
 #include "report/export/firefox.h"
 
 #include "base/text.h"
-#include "report/export/code.h"
 #include "report/json/json_values.h"
+#include "report/rows/code.h"
 
 #include <jansson.h>
 #include <math.h>

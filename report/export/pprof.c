@@ -4,8 +4,8 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "report/export/code.h"
 #include "report/export/protobuf.h"
+#include "report/rows/code.h"
 
 #include <stdlib.h>
 #include <string.h>

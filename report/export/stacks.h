@@ -1,7 +1,7 @@
 /* Call stacks by function: one node for each path of functions, as flame graphs draw them. */
 #pragma once
 
-#include "report/export/code.h"
+#include "report/rows/code.h"
 
 struct stack_node {
 	uint32_t parent; /* a smaller one, or PROFILE_NONE */

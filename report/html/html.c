@@ -294,14 +294,14 @@ static json_t *summaries(const struct report_view *view)
 static struct rf_error *write_details(const struct report_view *view, json_t *functions,
 				      FILE *details)
 {
-	struct html_code *code = html_code_create(view);
+	struct code code;
 	size_t room = CODE_LINES;
-	struct rf_error *error = code ? NULL : rf_error_no_memory();
+	struct rf_error *error = code_init(&code, view);
 	for (size_t i = 0; !error && i < view->n_rank; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		const bool timed = f->n_samples > 0 || view->model->n_samples == 0;
 		json_t *lines =
-			timed ? html_code_of(code, f,
+			timed ? html_code_of(&code, f,
 					     room < CODE_OF_FUNCTION ? room : CODE_OF_FUNCTION)
 			      : json_null();
 		json_t *function = lines ? report_json_function(view, f) : NULL;
@@ -322,7 +322,7 @@ static struct rf_error *write_details(const struct report_view *view, json_t *fu
 		shorten(function);
 		error = write_json(details, id, function);
 	}
-	html_code_destroy(code);
+	code_deinit(&code);
 	return error;
 }
 

@@ -8,9 +8,9 @@
 #include "tests/unit/report/export/export_sample.h"
 
 #include "report/diff/diff_conditions.h"
-#include "report/export/code.h"
 #include "report/export/protobuf.h"
 #include "report/export/stacks.h"
+#include "report/rows/code.h"
 #include "report/rows/view.h"
 #include "tests/unit/report/report_checks.h"
 

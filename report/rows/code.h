@@ -24,6 +24,7 @@ struct code_instruction {
 	int64_t executions, flop, load_bytes, store_bytes;
 	uint64_t memory_lines; /* read, allocated for writing, written; in all sampled classes */
 	uint32_t unit_flop, unit_load_bytes, unit_store_bytes; /* per run-time unit */
+	const uint8_t *bytes;                                  /* `length` of them */
 	uint8_t length;                                        /* 0: not decoded */
 	bool is_call;
 };

@@ -1,5 +1,5 @@
 /* The profile by instruction and by function of its call stacks. */
-#include "report/export/code.h"
+#include "report/rows/code.h"
 
 #include "base/array.h"
 #include "base/search.h"
@@ -137,7 +137,8 @@ static struct rf_error *push_block(struct code *code, const struct profile_block
 	for (uint32_t at = 0; !error && at < block->size;) {
 		struct work work;
 		struct code_instruction part = {.module = block->module,
-						.offset = block->start + at};
+						.offset = block->start + at,
+						.bytes = block->bytes + at};
 		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0)
 			break;
 		read_work(&work, n, &part);
@@ -236,6 +237,7 @@ static void merge_into(struct code_instruction *to, const struct code_instructio
 	to->memory_lines += part->memory_lines;
 	if (!part->length)
 		return;
+	to->bytes = part->bytes;
 	to->length = part->length;
 	to->is_call = part->is_call;
 	to->unit_flop = part->unit_flop;

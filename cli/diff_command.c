@@ -5,30 +5,25 @@
 #include "profile/profile.h"
 #include "report/diff/diff_conditions.h"
 #include "report/json/diff_json.h"
+#include "report/rows/report_options.h"
 #include "report/svg/svg.h"
 #include "report/text/diff_table.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 enum { EXIT_CONDITION = 3 }; /* a condition of --fail-on is met */
 
-static bool is_stdout(const char *path)
-{
-	return path && strcmp(path, "-") == 0;
-}
-
 static struct rf_error *write_all(const struct options *given, const char *const *paths,
 				  const struct diff *diff)
 {
-	const bool other = is_stdout(given->diff_json) || is_stdout(given->diff_svg);
+	const bool other = report_is_stdout(given->diff_json) || report_is_stdout(given->diff_svg);
 	const size_t top = (size_t)given->diff_top;
 	enum { SVG, JSON, TABLE, KINDS };
 	const char *const files[KINDS] = {given->diff_svg, given->diff_json, given->diff_output};
 	struct rf_error *error = NULL;
 	for (int kind = SVG; kind < KINDS && !error; kind++) {
-		const char *path = is_stdout(files[kind]) ? NULL : files[kind];
+		const char *path = report_is_stdout(files[kind]) ? NULL : files[kind];
 		FILE *stream;
 		if (!files[kind] && (kind != TABLE || other))
 			continue;
@@ -88,7 +83,7 @@ struct rf_error *diff_command(const struct options *given, const char **words, i
 	if (!words[0] || !words[1] || words[2])
 		return rf_error_create(RF_EINPUT, "try rfprof diff before.rfp after.rfp",
 				       "two profiles are wanted");
-	if (is_stdout(given->diff_json) && is_stdout(given->diff_svg))
+	if (report_is_stdout(given->diff_json) && report_is_stdout(given->diff_svg))
 		return rf_error_create(RF_EINPUT, NULL, "only one thing can go to standard output");
 	struct rf_error *error = parse_conditions(given->fail_on, &conditions);
 	if (!error)

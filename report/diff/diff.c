@@ -2,6 +2,7 @@
 #include "report/diff/diff.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "report/rows/view.h"
 
 #include <math.h>
@@ -50,8 +51,7 @@ static const char *key_module(const struct profile *profile, const struct model_
 
 static int compare_names(const struct entry *x, const struct entry *y)
 {
-	int order = strcmp(x->f->name, y->f->name);
-	return order ? order : strcmp(x->module, y->module);
+	return strcmp(x->f->name, y->f->name) ?: strcmp(x->module, y->module);
 }
 
 static bool is_uncounted(const struct entry *entry)
@@ -62,12 +62,8 @@ static bool is_uncounted(const struct entry *entry)
 static int compare_entries(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	int order = compare_names(x, y);
-	if (!order)
-		order = is_uncounted(x) - is_uncounted(y);
-	if (!order)
-		order = strcmp(x->file, y->file);
-	return order ? order : (x->start > y->start) - (x->start < y->start);
+	return compare_names(x, y) ?: is_uncounted(x) - is_uncounted(y)
+		?: strcmp(x->file, y->file) ?: rf_compare(x->start, y->start);
 }
 
 static struct entry *list_side(const struct diff_side *side)
@@ -312,8 +308,7 @@ static int compare_changes(const void *a, const void *b, void *context)
 		return change_x > change_y ? -1 : 1;
 	if (most_x != most_y)
 		return most_x > most_y ? -1 : 1;
-	int order = strcmp(diff_name(a), diff_name(b));
-	return order ? order : strcmp(diff_module(a), diff_module(b));
+	return strcmp(diff_name(a), diff_name(b)) ?: strcmp(diff_module(a), diff_module(b));
 }
 
 struct rf_error *diff_init(struct diff *diff, const struct profile *a, const struct profile *b)

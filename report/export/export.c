@@ -1,13 +1,6 @@
 /* The table of formats. */
 #include "report/export/export.h"
 
-#include "report/export/callgrind.h"
-#include "report/export/csv.h"
-#include "report/export/firefox.h"
-#include "report/export/folded.h"
-#include "report/export/png.h"
-#include "report/export/pprof.h"
-
 static const struct {
 	report_format *write;
 	struct rf_error *(*check)(void); /* or NULL: it can be made anywhere */

@@ -4,10 +4,13 @@
 #include "base/error.h"
 #include "report/rows/view.h"
 
-#include <stdbool.h>
-#include <stdio.h>
+/* The writers of the formats, each in export_NAME.c; errors of writing show in the stream. */
+#define EXPORT(name, writer, ...) report_format writer;
+#include "report/rows/export_formats.def"
+#undef EXPORT
 
-struct report_view;
+/* Whether there is a program that draws. */
+struct rf_error *export_png_check(void);
 
 /* Before anything is run: whether what was asked for can be made here.  Does not look at the files.
  */

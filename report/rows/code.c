@@ -215,15 +215,13 @@ static struct rf_error *push_traffic(struct code *code)
 static int compare_addresses(const void *a, const void *b)
 {
 	const struct code_instruction *x = a, *y = b;
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return (x->offset > y->offset) - (x->offset < y->offset);
+	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset);
 }
 
 static int compare_rows(const void *a, const void *b)
 {
 	const struct code_instruction *x = a, *y = b;
-	return x->row != y->row ? (x->row < y->row ? -1 : 1) : compare_addresses(a, b);
+	return rf_compare(x->row, y->row) ?: compare_addresses(a, b);
 }
 
 static void merge_into(struct code_instruction *to, const struct code_instruction *part)

@@ -76,10 +76,16 @@ const struct model_estimate *report_moved(const struct report_view *view,
 	return &level->moved[view->options ? view->options->direction : DIRECTION_BOTH];
 }
 
+double report_intensity_at(const struct model_function *f, const char *level)
+{
+	const struct model_level *at = f->traffic && level ? model_level(f->traffic, level) : NULL;
+	return at ? at->intensity : f->intensity;
+}
+
 double report_intensity(const struct report_view *view, const struct model_function *f)
 {
-	const struct model_level *level = report_level(view, f);
-	return level ? level->intensity : f->intensity;
+	const char *chosen = view->options ? view->options->level : NULL;
+	return report_intensity_at(f, chosen ? chosen : "DRAM");
 }
 
 const char *report_put_intensity(char *cell, double intensity)

@@ -45,6 +45,8 @@ const struct model_estimate *report_moved(const struct report_view *view,
 					  const struct model_level *level);
 /* Flop per byte there; where it was not traced, per LS byte. */
 double report_intensity(const struct report_view *view, const struct model_function *f);
+/* The same at a level; NULL: per LS byte. */
+double report_intensity_at(const struct model_function *f, const char *level);
 /* "0.0625", ">10000", "∞", "–" for NAN; in 64 bytes, which they return. */
 const char *report_put_intensity(char *cell, double intensity);
 /* "8.10 GB", in 64 bytes. */

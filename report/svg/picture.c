@@ -40,13 +40,6 @@ void svg_widen(struct range *range, double value)
 	range->high = fmax(range->high, value);
 }
 
-double svg_intensity(const struct picture *p, const struct model_function *f)
-{
-	const struct model_level *level =
-		p->level && f->traffic ? model_level(f->traffic, p->level) : NULL;
-	return level ? level->intensity : f->intensity;
-}
-
 void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
 		  double *y)
 {
@@ -56,7 +49,8 @@ void svg_position(const struct picture *p, const struct model_function *f, bool 
 		*y = (STRIP_TOP + STRIP_BOTTOM) / 2;
 		return;
 	}
-	*x = isinf(svg_intensity(p, f)) ? RIGHT : svg_x(p, svg_intensity(p, f));
+	*x = isinf(report_intensity_at(f, p->level)) ? RIGHT
+						     : svg_x(p, report_intensity_at(f, p->level));
 	*y = svg_y(p, f->place.point);
 }
 

@@ -78,8 +78,6 @@ double svg_x(const struct picture *p, double intensity);
 double svg_y(const struct picture *p, double rate);
 /* Of a share of a roof, in the strip below the plot. */
 double svg_strip_x(const struct picture *p, double share);
-/* Where a function stands: flop per byte at the picture's level. */
-double svg_intensity(const struct picture *p, const struct model_function *f);
 /* Where it stands, in pixels; strip: among those without flop. */
 void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
 		  double *y);

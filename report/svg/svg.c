@@ -45,8 +45,8 @@ static void choose_ranges(struct picture *p)
 			strip = fmin(strip, 1 / fmax(f->place.distance, 1));
 			continue;
 		}
-		if (!p->level || in_picture(svg_intensity(p, f)))
-			svg_widen(&p->x, svg_intensity(p, f));
+		if (!p->level || in_picture(report_intensity_at(f, p->level)))
+			svg_widen(&p->x, report_intensity_at(f, p->level));
 		for (size_t k = 0;
 		     p->view->options->levels && f->traffic && k < f->traffic->n_levels; k++)
 			if (in_picture(f->traffic->levels[k].intensity))
@@ -157,7 +157,7 @@ static void write_title(const struct picture *p, const struct model_function *f)
 		text_number(a, (double)f->time_ns * 1e-9), 100 * f->share);
 	if (f->place.axis == AXIS_FLOP)
 		fprintf(out, "%s GFLOP/s at %s flop/byte&#10;", text_number(b, f->place.point),
-			text_number(c, svg_intensity(p, f)));
+			text_number(c, report_intensity_at(f, p->level)));
 	if (f->place.roof > 0)
 		fprintf(out, "%s× below its roof, %s bound%s%s", text_number(a, f->place.distance),
 			report_bound_name(f->place.bound),
@@ -178,8 +178,8 @@ static void draw_point(const struct picture *p, size_t i)
 		p->points[i].strip ? "point control" : "point", label->x, label->y, label->radius,
 		svg_colour(f->place.bound), f->place.above ? FAULT : "#ffffff");
 	text_write_xml(p->out, p->points[i].name);
-	if (isfinite(svg_intensity(p, f)))
-		fprintf(p->out, "\" data-intensity=\"%.9g", svg_intensity(p, f));
+	if (isfinite(report_intensity_at(f, p->level)))
+		fprintf(p->out, "\" data-intensity=\"%.9g", report_intensity_at(f, p->level));
 	fprintf(p->out, "\" data-point=\"%.9g\" data-time-s=\"%.9g\">", f->place.point,
 		(double)f->time_ns * 1e-9);
 	write_title(p, f);

@@ -34,8 +34,8 @@ void svg_arrows_widen(struct picture *p)
 		const struct model_function *a = p->view->diff->functions[i].a;
 		if (!can_show(p, &p->view->diff->functions[i]) || a->place.axis != AXIS_FLOP)
 			continue;
-		if (svg_intensity(p, a) <= MODEL_IN_CACHE)
-			svg_widen(&p->x, svg_intensity(p, a));
+		if (report_intensity_at(a, p->level) <= MODEL_IN_CACHE)
+			svg_widen(&p->x, report_intensity_at(a, p->level));
 		svg_widen(&p->y, a->place.point);
 	}
 }

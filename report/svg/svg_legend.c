@@ -29,8 +29,8 @@ static void legend_bounds(const struct picture *p, double *y)
 	bool above = false, no_bytes = false;
 	for (size_t i = 0; i < p->n_points; i++) {
 		above |= p->points[i].function->place.above;
-		no_bytes |=
-			!p->points[i].strip && svg_intensity(p, p->points[i].function) > p->x.high;
+		no_bytes |= !p->points[i].strip &&
+			    report_intensity_at(p->points[i].function, p->level) > p->x.high;
 	}
 	if (p->n_points)
 		svg_text(p, LEGEND, *y += 22, "", "area: time in the function");

@@ -1,6 +1,7 @@
 /* A page about one function: where it stands, why, and what one would try (--function). */
 #include "report/text/function_page.h"
 
+#include "base/search.h"
 #include "base/text.h"
 #include "report/model/model_roofs.h"
 #include "report/reasons/reasons.h"
@@ -187,11 +188,9 @@ static int by_time(const void *a, const void *b, void *context)
 {
 	const struct model_loop *loops = context, *x = &loops[*(const size_t *)a],
 				*y = &loops[*(const size_t *)b];
-	if (x->time_ns != y->time_ns)
-		return x->time_ns > y->time_ns ? -1 : 1;
-	if (x->tally.instructions != y->tally.instructions)
-		return x->tally.instructions > y->tally.instructions ? -1 : 1;
-	return x < y ? -1 : x > y; /* an outer one before those within */
+	/* the last: an outer one before those within */
+	return rf_compare(y->time_ns, x->time_ns)
+		?: rf_compare(y->tally.instructions, x->tally.instructions) ?: rf_compare(x, y);
 }
 
 static void put_loop(struct page *page, struct text_table *table, size_t i, uint32_t call)

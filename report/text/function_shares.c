@@ -3,6 +3,7 @@
 #include "report/text/function_shares.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "profile/function_index.h"
 #include "report/model/model_samples.h"
@@ -28,11 +29,8 @@ static int by_length(const void *a, const void *b, void *context)
 	const struct model *model = context;
 	const struct model_function *x = &model->functions[*(const size_t *)a],
 				    *y = &model->functions[*(const size_t *)b];
-	if (x->time_ns != y->time_ns)
-		return x->time_ns > y->time_ns ? -1 : 1;
-	if (x->tally.instructions != y->tally.instructions)
-		return x->tally.instructions > y->tally.instructions ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return rf_compare(y->time_ns, x->time_ns)
+		?: rf_compare(y->tally.instructions, x->tally.instructions) ?: rf_compare(x, y);
 }
 
 /* Where the function of that name is called in this one: the first place, and "…" for more. */
@@ -194,8 +192,7 @@ static bool add_part(struct parts *parts, uint32_t key, uint64_t time_ns, uint64
 static int longest_first(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
-	return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns ? -1 : 1)
-					: (x->key > y->key) - (x->key < y->key);
+	return rf_compare(y->time_ns, x->time_ns) ?: rf_compare(x->key, y->key);
 }
 
 /* Time of its samples by thread, and by the function that has called it. */

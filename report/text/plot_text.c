@@ -49,14 +49,6 @@ struct plot {
 	size_t n_points;
 };
 
-/* Where a function stands, across. */
-static double plot_intensity(const struct report_view *view, const struct model_function *f)
-{
-	const char *level = view->options->level;
-	const struct model_level *at = f->traffic && level ? model_level(f->traffic, level) : NULL;
-	return at ? at->intensity : f->intensity;
-}
-
 /* ---- scales ---- */
 
 static void widen(struct scale *scale, double value)
@@ -131,10 +123,10 @@ static void find_points(struct plot *plot)
 		if (f->place.axis != AXIS_FLOP || !(f->place.point > 0))
 			continue;
 		most = fmax(most, f->concurrency);
-		plot->points[plot->n_points++] =
-			(struct point){.function = f,
-				       .key = report_plot_key(i),
-				       .infinite = !(plot_intensity(view, f) < 1e9)};
+		plot->points[plot->n_points++] = (struct point){
+			.function = f,
+			.key = report_plot_key(i),
+			.infinite = !(report_intensity_at(f, view->options->level) < 1e9)};
 	}
 	plot->threads = round(most);
 }
@@ -156,7 +148,8 @@ static void set_scales(struct plot *plot)
 	widen(&plot->y, peak);
 	widen(&plot->y, peak / 50);
 	for (size_t i = 0; i < plot->n_points; i++) {
-		widen(&plot->x, plot_intensity(plot->view, plot->points[i].function));
+		widen(&plot->x,
+		      report_intensity_at(plot->points[i].function, plot->view->options->level));
 		widen(&plot->y, plot->points[i].function->place.point);
 	}
 	if (!(plot->y.high > 0))
@@ -258,7 +251,7 @@ static void draw_points(struct plot *plot)
 {
 	for (size_t i = plot->n_points; i-- > 0;) {
 		struct point *point = &plot->points[i];
-		const double x = plot_intensity(plot->view, point->function);
+		const double x = report_intensity_at(point->function, plot->view->options->level);
 		point->column = point->infinite ? plot->x.n - 1 : cell_of(&plot->x, x);
 		point->row = cell_of(&plot->y, point->function->place.point);
 		*cell_at(plot, point->column, point->row) =

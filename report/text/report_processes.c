@@ -1,6 +1,7 @@
 /* The tree of processes, and a table of functions for each of its nodes. */
 #include "report/text/report_processes.h"
 
+#include "base/search.h"
 #include "base/text.h"
 #include "report/text/cells.h"
 #include "report/text/table.h"
@@ -38,9 +39,7 @@ struct report_tree {
 static int compare_nodes(const void *a, const void *b)
 {
 	const struct report_node *x = a, *y = b;
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	return strcmp(x->command, y->command);
+	return rf_compare(x->parent, y->parent) ?: strcmp(x->command, y->command);
 }
 
 static void add_to_node(const struct report_view *view, struct report_node *node,
@@ -94,19 +93,16 @@ static int compare_places(const struct report_node *nodes, uint32_t x, uint32_t 
 {
 	if (x == y)
 		return 0;
-	if (nodes[x].depth != nodes[y].depth)
-		return nodes[x].depth < nodes[y].depth ? -1 : 1;
-	const int order = compare_places(nodes, nodes[x].parent, nodes[y].parent);
-	return order ? order : strcmp(nodes[x].command, nodes[y].command);
+	return rf_compare(nodes[x].depth, nodes[y].depth)
+		?: compare_places(nodes, nodes[x].parent, nodes[y].parent)
+		?: strcmp(nodes[x].command, nodes[y].command);
 }
 
 static int compare_lengths(const void *a, const void *b, void *context)
 {
 	const struct report_node *nodes = context;
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	if (nodes[x].all_ns != nodes[y].all_ns)
-		return nodes[x].all_ns > nodes[y].all_ns ? -1 : 1;
-	return compare_places(nodes, x, y);
+	return rf_compare(nodes[y].all_ns, nodes[x].all_ns) ?: compare_places(nodes, x, y);
 }
 
 /* Depth first among the `n` longest: the children of `parent`, the longest first, each with its own

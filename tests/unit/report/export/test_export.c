@@ -9,7 +9,6 @@
 
 #include "report/diff/diff_conditions.h"
 #include "report/export/protobuf.h"
-#include "report/export/stacks.h"
 #include "report/rows/code.h"
 #include "report/rows/view.h"
 #include "tests/unit/report/report_checks.h"

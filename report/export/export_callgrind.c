@@ -1,8 +1,9 @@
 /* The callgrind format (valgrind's manual, "Callgrind Format Specification") for KCachegrind and
  * callgrind_annotate: costs of each instruction, and of calls the time that the stacks tell. */
-#include "report/export/callgrind.h"
+#include "report/export/export.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "report/rows/code.h"
 
@@ -55,13 +56,8 @@ static struct call describe_call(const struct code *code, uint32_t frame)
 static int compare_calls(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return (x->callee > y->callee) - (x->callee < y->callee);
+	return rf_compare(x->row, y->row) ?: rf_compare(x->module, y->module)
+		?: rf_compare(x->offset, y->offset) ?: rf_compare(x->callee, y->callee);
 }
 
 /* How often an instruction ran is known, but not how often it called which of several functions. */

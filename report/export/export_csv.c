@@ -1,6 +1,6 @@
 /* Functions as comma-separated values (RFC 4180), in the order of the table.  A cell without a
  * value is empty. */
-#include "report/export/csv.h"
+#include "report/export/export.h"
 
 #include "base/text.h"
 #include "report/reasons/reasons.h"

@@ -1,7 +1,8 @@
 /* The Firefox Profiler's "processed profile", version 48: tables by column, one set for each
  * thread. The categories, and so the colours, are what holds a function back. */
-#include "report/export/firefox.h"
+#include "report/export/export.h"
 
+#include "base/search.h"
 #include "base/text.h"
 #include "report/json/json_values.h"
 #include "report/rows/code.h"
@@ -44,21 +45,12 @@ static const struct {
 	[BOUND_LATENCY] = {"latency bound", "magenta"},
 };
 
-/* A table of that format: "length", then its columns; add_row() wants their values in this order.
- */
-static json_t *table(const char *const *columns)
-{
-	json_t *object = json_pack("{s:i}", "length", 0);
-	for (; *columns; columns++)
-		json_object_set_new(object, *columns, json_array());
-	return object;
-}
-
 static uint32_t n_rows(const json_t *table)
 {
 	return (uint32_t)json_integer_value(json_object_get(table, "length"));
 }
 
+/* A table of that format is "length", then its columns; the row has their values in this order. */
 static void add_row(json_t *table, json_t *row)
 {
 	const char *key;
@@ -172,28 +164,19 @@ static void tables_deinit(struct thread_tables *t)
 
 static void tables_begin(struct thread_tables *t)
 {
-	static const char *const stack[] = {"prefix", "frame", "category", "subcategory", NULL};
-	static const char *const frame[] = {"address",
-					    "inlineDepth",
-					    "category",
-					    "subcategory",
-					    "func",
-					    "nativeSymbol",
-					    "innerWindowID",
-					    "implementation",
-					    "line",
-					    "column",
-					    NULL};
-	static const char *const function[] = {"name",         "isJS",     "relevantForJS",
-					       "resource",     "fileName", "lineNumber",
-					       "columnNumber", NULL};
-	static const char *const resource[] = {"lib", "name", "host", "type", NULL};
 	t->turn++;
 	t->strings = json_array();
-	t->stacks = table(stack);
-	t->frames = table(frame);
-	t->functions = table(function);
-	t->resources = table(resource);
+	t->stacks = json_pack("{s:i, s:[], s:[], s:[], s:[]}", "length", 0, "prefix", "frame",
+			      "category", "subcategory");
+	t->frames =
+		json_pack("{s:i, s:[], s:[], s:[], s:[], s:[], s:[], s:[], s:[], s:[], s:[]}",
+			  "length", 0, "address", "inlineDepth", "category", "subcategory", "func",
+			  "nativeSymbol", "innerWindowID", "implementation", "line", "column");
+	t->functions = json_pack("{s:i, s:[], s:[], s:[], s:[], s:[], s:[], s:[]}", "length", 0,
+				 "name", "isJS", "relevantForJS", "resource", "fileName",
+				 "lineNumber", "columnNumber");
+	t->resources = json_pack("{s:i, s:[], s:[], s:[], s:[]}", "length", 0, "lib", "name",
+				 "host", "type");
 }
 
 /* ---- a thread ---- */
@@ -263,11 +246,8 @@ static int compare_samples(const void *a, const void *b, void *profile)
 {
 	const struct profile_sample *all = ((const struct profile *)profile)->samples;
 	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	if (all[i].thread != all[k].thread)
-		return all[i].thread < all[k].thread ? -1 : 1;
-	if (all[i].time_ns != all[k].time_ns)
-		return all[i].time_ns < all[k].time_ns ? -1 : 1;
-	return (i > k) - (i < k);
+	return rf_compare(all[i].thread, all[k].thread)
+		?: rf_compare(all[i].time_ns, all[k].time_ns) ?: rf_compare(i, k);
 }
 
 static struct rf_error *threads_json(const struct code *code, json_t **threads)
@@ -303,15 +283,14 @@ static json_t *libs_json(const struct profile *profile)
 	json_t *libs = json_array();
 	for (size_t i = 0; i < profile->n_modules; i++) {
 		const struct profile_module *module = &profile->modules[i];
-		json_t *object = json_object();
-		set_text(object, "arch", "x86_64");
-		set_text(object, "name", module->name);
-		set_text(object, "path", module->path);
-		set_text(object, "debugName", module->name);
-		set_text(object, "debugPath", module->path);
-		set_text(object, "breakpadId", "");
-		set_text(object, "codeId", module->build_id[0] ? module->build_id : NULL);
-		json_array_append_new(libs, object);
+		json_t *name = report_json_string(module->name),
+		       *path = report_json_string(module->path);
+		json_array_append_new(
+			libs, json_pack("{s:s, s:O, s:O, s:o, s:o, s:s, s:o}", "arch", "x86_64",
+					"name", name, "path", path, "debugName", name, "debugPath",
+					path, "breakpadId", "", "codeId",
+					report_json_string(module->build_id[0] ? module->build_id
+									       : NULL)));
 	}
 	return libs;
 }

@@ -1,8 +1,9 @@
 /* pprof's profile.proto, gzip-compressed.  Times stand at call stacks; what was counted and traced
  * stands at its instruction, without callers, since no call path was counted with it. */
-#include "report/export/pprof.h"
+#include "report/export/export.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "report/export/protobuf.h"
 #include "report/rows/code.h"
@@ -27,29 +28,8 @@ enum {
 	PROFILE_COMMENT,
 	PROFILE_DEFAULT_SAMPLE_TYPE
 };
-enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM };
-enum {
-	MAPPING_ID = 1,
-	MAPPING_MEMORY_START,
-	MAPPING_MEMORY_LIMIT,
-	MAPPING_FILE_OFFSET,
-	MAPPING_FILENAME,
-	MAPPING_BUILD_ID,
-	MAPPING_HAS_FUNCTIONS,
-	MAPPING_HAS_FILENAMES,
-	MAPPING_HAS_LINE_NUMBERS
-};
-enum { LOCATION_ID = 1, LOCATION_MAPPING_ID, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION_ID = 1, LINE_LINE };
-enum {
-	FUNCTION_ID = 1,
-	FUNCTION_NAME,
-	FUNCTION_SYSTEM_NAME,
-	FUNCTION_FILENAME,
-	FUNCTION_START_LINE
-};
+enum { LOCATION_LINE = 4 };
 
 /* The values of each sample. */
 enum { SAMPLES, CPU, FLOP, INSTRUCTIONS, LS_BYTES, MEMORY_BYTES, N_VALUES };
@@ -104,20 +84,30 @@ static uint64_t string(struct pprof *pprof, const char *text)
 	return pprof->n_strings++;
 }
 
+/* Begins a message with its fields 1, 2, … as profile.proto numbers them, all of them numbers. */
+#define BEGIN(message, ...)                             \
+	begin(message, (const uint64_t[]){__VA_ARGS__}, \
+	      sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+static void begin(struct protobuf *message, const uint64_t *fields, size_t n)
+{
+	protobuf_clear(message);
+	for (unsigned i = 0; i < n; i++)
+		protobuf_number(message, i + 1, fields[i]);
+}
+
 static void put_type(struct pprof *pprof, unsigned field, size_t value)
 {
-	protobuf_clear(&pprof->part);
-	protobuf_number(&pprof->part, VALUE_TYPE, string(pprof, value_types[value][0]));
-	protobuf_number(&pprof->part, VALUE_UNIT, string(pprof, value_types[value][1]));
+	const uint64_t type = string(pprof, value_types[value][0]),
+		       unit = string(pprof, value_types[value][1]);
+	BEGIN(&pprof->part, type, unit);
 	protobuf_message(&pprof->out, field, &pprof->part);
 }
 
 static int compare_addresses(const void *a, const void *b)
 {
 	const struct address *x = a, *y = b;
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return (x->offset > y->offset) - (x->offset < y->offset);
+	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset);
 }
 
 /* ---- locations ---- */
@@ -190,20 +180,12 @@ static void put_mappings(struct pprof *pprof)
 		const struct module *module = &pprof->modules[m];
 		if (!module->used)
 			continue;
-		protobuf_clear(&pprof->part);
-		protobuf_number(&pprof->part, MAPPING_ID, m + 1);
-		protobuf_number(&pprof->part, MAPPING_MEMORY_START, module->low + module->bias);
-		protobuf_number(&pprof->part, MAPPING_MEMORY_LIMIT,
-				module->high + module->bias + 1);
-		protobuf_number(&pprof->part, MAPPING_FILE_OFFSET,
-				profile->modules[m].path[0] == '/' ? module->low : 0);
-		protobuf_number(&pprof->part, MAPPING_FILENAME,
-				string(pprof, profile->modules[m].path));
-		protobuf_number(&pprof->part, MAPPING_BUILD_ID,
-				string(pprof, profile->modules[m].build_id));
-		protobuf_number(&pprof->part, MAPPING_HAS_FUNCTIONS, 1);
-		protobuf_number(&pprof->part, MAPPING_HAS_FILENAMES, 1);
-		protobuf_number(&pprof->part, MAPPING_HAS_LINE_NUMBERS, 1);
+		const uint64_t path = string(pprof, profile->modules[m].path),
+			       build_id = string(pprof, profile->modules[m].build_id),
+			       offset = profile->modules[m].path[0] == '/' ? module->low : 0;
+		/* it has functions, files and lines */
+		BEGIN(&pprof->part, m + 1, module->low + module->bias,
+		      module->high + module->bias + 1, offset, path, build_id, 1, 1, 1);
 		protobuf_message(&pprof->out, PROFILE_MAPPING, &pprof->part);
 	}
 }
@@ -215,15 +197,9 @@ static void put_locations(struct pprof *pprof)
 		const struct address *address = &pprof->addresses[i];
 		const bool inside = address->module != PROFILE_NONE;
 		const size_t module = inside ? address->module : profile->n_modules;
-		protobuf_clear(&pprof->inner);
-		protobuf_number(&pprof->inner, LINE_FUNCTION_ID, address->row + 1);
-		protobuf_number(&pprof->inner, LINE_LINE,
-				pprof->code->functions[address->row].line);
-		protobuf_clear(&pprof->part);
-		protobuf_number(&pprof->part, LOCATION_ID, i + 1);
-		protobuf_number(&pprof->part, LOCATION_MAPPING_ID, inside ? module + 1 : 0);
-		protobuf_number(&pprof->part, LOCATION_ADDRESS,
-				address->offset + pprof->modules[module].bias);
+		BEGIN(&pprof->inner, address->row + 1, pprof->code->functions[address->row].line);
+		BEGIN(&pprof->part, i + 1, inside ? module + 1 : 0,
+		      address->offset + pprof->modules[module].bias);
 		protobuf_message(&pprof->part, LOCATION_LINE, &pprof->inner);
 		protobuf_message(&pprof->out, PROFILE_LOCATION, &pprof->part);
 	}
@@ -235,14 +211,9 @@ static void put_functions(struct pprof *pprof)
 		const struct code_function *function = &pprof->code->functions[row];
 		if (!pprof->function_used[row])
 			continue;
-		const uint64_t name = string(pprof, function->name);
-		protobuf_clear(&pprof->part);
-		protobuf_number(&pprof->part, FUNCTION_ID, row + 1);
-		protobuf_number(&pprof->part, FUNCTION_NAME, name);
-		protobuf_number(&pprof->part, FUNCTION_SYSTEM_NAME, name);
-		protobuf_number(&pprof->part, FUNCTION_FILENAME,
-				function->file[0] ? string(pprof, function->file) : 0);
-		protobuf_number(&pprof->part, FUNCTION_START_LINE, function->line);
+		const uint64_t name = string(pprof, function->name),
+			       file = function->file[0] ? string(pprof, function->file) : 0;
+		BEGIN(&pprof->part, row + 1, name, name, file, function->line);
 		protobuf_message(&pprof->out, PROFILE_FUNCTION, &pprof->part);
 	}
 }
@@ -255,10 +226,7 @@ struct labels {
 
 static void put_label(struct pprof *pprof, uint64_t key, uint64_t text, uint64_t number)
 {
-	protobuf_clear(&pprof->inner);
-	protobuf_number(&pprof->inner, LABEL_KEY, key);
-	protobuf_number(&pprof->inner, LABEL_STR, text);
-	protobuf_number(&pprof->inner, LABEL_NUM, number);
+	BEGIN(&pprof->inner, key, text, number);
 	protobuf_message(&pprof->part, SAMPLE_LABEL, &pprof->inner);
 }
 
@@ -279,9 +247,7 @@ static void fill_stack(struct pprof *pprof, uint32_t frame)
 static int compare_samples(const void *a, const void *b)
 {
 	const struct profile_sample *x = a, *y = b;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->frame > y->frame) - (x->frame < y->frame);
+	return rf_compare(x->thread, y->thread) ?: rf_compare(x->frame, y->frame);
 }
 
 static struct rf_error *put_times(struct pprof *pprof, uint64_t *thread_names)

@@ -1,7 +1,0 @@
-/* A profile for KCachegrind and callgrind_annotate. */
-#pragma once
-
-#include "report/rows/view.h"
-
-/* docs/exports.md says what is in it; errors of writing show in the stream. */
-struct rf_error *export_callgrind(const struct report_view *view, FILE *stream);

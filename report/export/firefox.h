@@ -1,7 +1,0 @@
-/* A profile for the Firefox Profiler. */
-#pragma once
-
-#include "report/rows/view.h"
-
-/* docs/exports.md says what is in it; errors of writing show in the stream. */
-struct rf_error *export_firefox(const struct report_view *view, FILE *stream);

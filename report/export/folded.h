@@ -1,7 +1,0 @@
-/* Collapsed stacks for flame graphs. */
-#pragma once
-
-#include "report/rows/view.h"
-
-/* docs/exports.md says what is in it; errors of writing show in the stream. */
-struct rf_error *export_folded(const struct report_view *view, FILE *stream);

@@ -1,20 +1,13 @@
 /* rfprof: finds the command that is named, reads its options, and carries it out. */
 #include "base/crash.h"
+#include "cli/command.h"
 #include "cli/command_line.h"
-#include "cli/diff_command.h"
-#include "cli/doctor_command.h"
-#include "cli/machine_command.h"
-#include "cli/report_command.h"
-#include "cli/run_command.h"
 #include "tracer/launch/launch.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { EXIT_TROUBLE = 2 }; /* rfprof's own failures */
-
-/* words: what follows the options.  *status: a wait status to end with, 0 if it is left. */
-typedef struct rf_error *command_fn(const struct options *given, const char **words, int *status);
 
 static const struct command {
 	enum command_id id;

@@ -12,26 +12,6 @@
 /* Upper end of the 95 % interval of a Poisson process of which no event was seen (Garwood 1936). */
 #define NONE_SEEN 3.689
 
-static const char *const metric_names[N_DIFF_METRICS] = {
-	[DIFF_TIME] = "time", [DIFF_HEADROOM] = "headroom", [DIFF_DISTANCE] = "distance",
-	[DIFF_FLOP] = "flop", [DIFF_BYTES] = "bytes",       [DIFF_WALL] = "wall",
-};
-
-const char *diff_metric_name(enum diff_metric metric)
-{
-	return metric_names[metric];
-}
-
-bool diff_metric_parse(const char *word, enum diff_metric *metric)
-{
-	for (int m = 0; m < N_DIFF_METRICS; m++)
-		if (strcmp(word, metric_names[m]) == 0) {
-			*metric = (enum diff_metric)m;
-			return true;
-		}
-	return false;
-}
-
 /* ---- pairs ---- */
 
 /* A function of one side, with what it is paired by. */

@@ -55,9 +55,6 @@ void diff_deinit(struct diff *diff);
  * wall time). */
 struct diff_value diff_value(const struct diff *diff, const struct diff_function *function,
 			     enum diff_metric metric);
-const char *diff_metric_name(enum diff_metric metric);
-/* "time", "headroom", …; false for another word. */
-bool diff_metric_parse(const char *word, enum diff_metric *metric);
 /* "faster", "slower", "same within noise", "added", "gone". */
 const char *diff_verdict(const struct diff *diff, const struct diff_function *function);
 /* Of the function, in B where it is there. */

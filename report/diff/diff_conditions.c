@@ -2,6 +2,7 @@
 #include "report/diff/diff_conditions.h"
 
 #include "base/text.h"
+#include "base/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +12,12 @@
 	"[FUNCTION:]METRIC OP NUMBER[%][s], such as time>5%, wall>2s, 'triad:distance>=3', " \
 	"'*:headroom>+0.1s'; "                                                               \
 	"METRIC: time, headroom, distance, flop, bytes, wall; OP: < <= > >="
+
+static const struct rf_word metric_words[] = {
+	{"time", DIFF_TIME}, {"headroom", DIFF_HEADROOM}, {"distance", DIFF_DISTANCE},
+	{"flop", DIFF_FLOP}, {"bytes", DIFF_BYTES},       {"wall", DIFF_WALL},
+	{NULL, 0},
+};
 
 static struct rf_error *refuse(const char *text, const char *why)
 {
@@ -51,9 +58,11 @@ static struct rf_error *parse_what(char *what, struct diff_condition *condition)
 	for (size_t n = strlen(what); n && what[n - 1] == ' ';)
 		what[--n] = '\0';
 	char *colon = strrchr(what, ':'), *word = colon ? colon + 1 : what;
+	int metric;
 	word += strspn(word, " ");
-	if (!diff_metric_parse(word, &condition->metric))
+	if (!rf_word_find(metric_words, word, &metric))
 		return refuse(condition->text, "no such metric");
+	condition->metric = (enum diff_metric)metric;
 	if (!colon)
 		return NULL;
 	*colon = '\0';
@@ -123,8 +132,8 @@ static void tell(const struct diff_condition *condition, const char *name,
 			   : condition->metric == DIFF_DISTANCE ? "×"
 								: "";
 	fprintf(stream, "rfprof: --fail-on %s: %s: %s %s%s → %s%s", text ? text : "",
-		clean ? clean : "", diff_metric_name(condition->metric), text_number(a, value->a),
-		unit, text_number(b, value->b), unit);
+		clean ? clean : "", rf_word_of(metric_words, (int)condition->metric),
+		text_number(a, value->a), unit, text_number(b, value->b), unit);
 	if (value->a > 0 && isfinite(value->b))
 		fprintf(stream, " (%+.1f %%)", 100 * (value->b - value->a) / value->a);
 	putc('\n', stream);

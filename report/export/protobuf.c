@@ -76,7 +76,7 @@ void protobuf_numbers(struct protobuf *message, unsigned field, const uint64_t *
 		put_varint(message, values[i]);
 }
 
-void protobuf_bytes(struct protobuf *message, unsigned field, const void *bytes, size_t n)
+static void put_bytes(struct protobuf *message, unsigned field, const void *bytes, size_t n)
 {
 	put_key(message, field, TYPE_LENGTH);
 	put_varint(message, n);
@@ -88,11 +88,11 @@ void protobuf_bytes(struct protobuf *message, unsigned field, const void *bytes,
 
 void protobuf_string(struct protobuf *message, unsigned field, const char *text)
 {
-	protobuf_bytes(message, field, text, strlen(text));
+	put_bytes(message, field, text, strlen(text));
 }
 
 void protobuf_message(struct protobuf *message, unsigned field, const struct protobuf *part)
 {
 	message->failed |= part->failed;
-	protobuf_bytes(message, field, part->bytes, part->n);
+	put_bytes(message, field, part->bytes, part->n);
 }

@@ -21,8 +21,7 @@ void protobuf_clear(struct protobuf *message);
 void protobuf_number(struct protobuf *message, unsigned field, uint64_t value);
 /* Packed repeated numbers, 0 among them. */
 void protobuf_numbers(struct protobuf *message, unsigned field, const uint64_t *values, size_t n);
-/* Strings and bytes, also empty ones. */
-void protobuf_bytes(struct protobuf *message, unsigned field, const void *bytes, size_t n);
+/* A string, also an empty one. */
 void protobuf_string(struct protobuf *message, unsigned field, const char *text);
 /* A message within; its failure is passed on. */
 void protobuf_message(struct protobuf *message, unsigned field, const struct protobuf *part);

@@ -186,27 +186,16 @@ static json_t *detail_of(json_t *function, json_t *code)
 	return function;
 }
 
-static int compare_counts(const void *a, const void *b)
+/* The next higher count of threads that roofs were measured at; 0: none. */
+static int more_threads(const struct profile *profile, int than)
 {
-	return *(const int *)a - *(const int *)b;
-}
-
-/* The counts of threads that roofs were measured at, ascending; NULL: no memory. */
-static int *thread_counts(const struct profile *profile, size_t *n)
-{
-	int *all = malloc((profile->n_roofs + 1) * sizeof(*all));
-	*n = 0;
-	for (size_t i = 0; all && i < profile->n_roofs; i++)
-		if (!profile->roofs[i].by_node)
-			all[(*n)++] = profile->roofs[i].threads;
-	size_t kept = 0;
-	if (*n)
-		qsort(all, *n, sizeof(*all), compare_counts);
-	for (size_t i = 0; i < *n; i++)
-		if (!kept || all[kept - 1] != all[i])
-			all[kept++] = all[i];
-	*n = kept;
-	return all;
+	int next = 0;
+	for (size_t i = 0; i < profile->n_roofs; i++) {
+		const int threads = profile->roofs[i].threads;
+		if (!profile->roofs[i].by_node && threads > than && (!next || threads < next))
+			next = threads;
+	}
+	return next;
 }
 
 /* The roofs as they are drawn: what moves at most at a level, in each direction.  Ceilings are rows
@@ -253,19 +242,16 @@ static json_t *head_of(const struct report_view *view, json_t *functions)
 {
 	json_t *head = report_json_head(view), *bandwidths = json_array(), *peaks = json_array();
 	char *program = report_program(view->profile);
-	size_t n;
-	int *threads = thread_counts(view->profile, &n);
-	const bool done = head && threads && json_array_size(functions) == view->n_rank;
-	for (size_t i = 0; threads && i < n; i++) {
-		add_bandwidths(bandwidths, view->profile, threads[i]);
-		add_peaks(peaks, view->profile, threads[i]);
+	const bool done = head && json_array_size(functions) == view->n_rank;
+	for (int n = 0; (n = more_threads(view->profile, n));) {
+		add_bandwidths(bandwidths, view->profile, n);
+		add_peaks(peaks, view->profile, n);
 	}
 	json_t *rest =
 		json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o}", "title", program ? program : "?",
 			  "counted", view->model->counted, "traced", view->model->traced,
 			  "main_precision", report_main_precision(view->model), "bandwidths",
 			  bandwidths, "peaks", peaks, "functions", functions);
-	free(threads);
 	free(program);
 	if (!done || !rest || json_object_update(head, rest)) {
 		json_decref(head);

@@ -93,10 +93,8 @@ uint32_t code_row_of(const struct code *code, uint32_t frame)
 
 static struct rf_error *push(struct code *code, const struct code_instruction *part)
 {
-	return rf_array_push(code->instructions, code->n_instructions, code->cap_instructions,
-			     *part)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(code->instructions, code->n_instructions, code->cap_instructions,
+			    *part);
 }
 
 static int64_t times(int64_t n, uint64_t value)

@@ -86,12 +86,8 @@ static struct rf_error *print_rows(const struct diff *diff, size_t top, FILE *st
 {
 	const struct report_options none = {0};
 	const struct terminal terminal = terminal_of(stream, &none);
-	struct text_table table = {.terminal = &terminal,
-				   .columns = columns,
-				   .n_columns = N_COLUMNS,
-				   .flexible = NAME,
-				   .least = LEAST_NAME,
-				   .most = NAME_COLUMNS};
+	struct text_table table =
+		TEXT_TABLE(&terminal, columns, NAME, LEAST_NAME, .most = NAME_COLUMNS);
 	put_lines(diff, top, &table);
 	return text_table_end(&table, stream);
 }

@@ -24,14 +24,8 @@ void page_fail(struct page *page, struct rf_error *error);
 void page_line(struct page *page, enum style style, const char *lead, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 void page_title(struct page *page, const char *text);
-/* A table for its terminal, to be ended by text_table_end: an array of columns, and the one that is
- * shortened. */
-#define page_table(page, titles, name)                                        \
-	((struct text_table){.terminal = (page)->view->terminal,              \
-			     .columns = (titles),                             \
-			     .n_columns = sizeof(titles) / sizeof(*(titles)), \
-			     .flexible = (name),                              \
-			     .least = 16})
+/* A table of the page; name: the column that is shortened. */
+#define page_table(page, titles, name) TEXT_TABLE((page)->view->terminal, titles, name, 16)
 /* Begins a row whose first two columns are its time, in a unit that fits the longest, and its share
  * of the function's. */
 void page_row(const struct page *page, struct text_table *table, uint64_t time_ns,

@@ -61,12 +61,8 @@ static void put_level(const struct report_view *view, const struct model_functio
 
 struct rf_error *report_levels(const struct report_view *view, FILE *stream)
 {
-	struct text_table table = {.terminal = view->terminal,
-				   .columns = columns,
-				   .n_columns = N_COLUMNS,
-				   .flexible = NAME,
-				   .least = LEAST_NAME,
-				   .most = NAME_COLUMNS};
+	struct text_table table =
+		TEXT_TABLE(view->terminal, columns, NAME, LEAST_NAME, .most = NAME_COLUMNS);
 	table.hidden[NAME] = view->options->function != NULL;
 	for (size_t i = 0; i < view->n_shown; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];

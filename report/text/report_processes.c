@@ -209,11 +209,7 @@ static struct rf_error *print_tree(const struct report_view *view, const struct 
 		[BYTES] = {"GB", true, 2},
 		[INSTRUCTIONS] = {"Ginstr", true, 1},
 		[NAME] = {"process, without its children", false}};
-	struct text_table table = {.terminal = view->terminal,
-				   .columns = columns,
-				   .n_columns = N_COLUMNS,
-				   .flexible = NAME,
-				   .least = 24};
+	struct text_table table = TEXT_TABLE(view->terminal, columns, NAME, 24);
 	double longest = 0;
 	size_t hidden = view->model->n_processes;
 	for (size_t i = 0; i < tree->n_shown; i++) {

@@ -274,11 +274,7 @@ struct rf_error *report_functions(const struct report_view *view, FILE *stream)
 	struct layout layout = {.view = view, .longest = longest_time(view)};
 	struct text_table *table = &layout.table;
 	char words[192];
-	*table = (struct text_table){.terminal = view->terminal,
-				     .columns = layout.columns,
-				     .n_columns = N_COLUMNS,
-				     .flexible = NAME,
-				     .least = least_name(view)};
+	*table = TEXT_TABLE(view->terminal, layout.columns, NAME, least_name(view));
 	choose_columns(&layout);
 	for (size_t i = 0; i < view->n_shown; i++)
 		put_function(&layout, &view->model->functions[view->rank[i]], i);

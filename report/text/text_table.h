@@ -39,6 +39,16 @@ struct text_table {
 	bool failed; /* memory was short for a cell: text_table_end says so, once for all */
 };
 
+/* An empty table for a terminal, to be ended by text_table_end: an array of columns, the one that
+ * is shortened, and how far. */
+#define TEXT_TABLE(on, titles, name, least_name, ...)                         \
+	((struct text_table){.terminal = (on),                                \
+			     .columns = (titles),                             \
+			     .n_columns = sizeof(titles) / sizeof(*(titles)), \
+			     .flexible = (name),                              \
+			     .least = (least_name),                           \
+			     __VA_ARGS__})
+
 /* Begins a row of empty cells. */
 void text_table_row(struct text_table *table);
 /* Fills a cell of the last row; the text need not be clean. */

@@ -1,5 +1,5 @@
 /* `rfprof diff A B`: loads two profiles, writes what has changed, and tests conditions. */
-#include "cli/diff_command.h"
+#include "cli/command.h"
 
 #include "cli/output_file.h"
 #include "profile/profile.h"

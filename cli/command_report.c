@@ -1,5 +1,5 @@
 /* `rfprof report FILE`: reads a profile and writes all that was asked for. */
-#include "cli/report_command.h"
+#include "cli/command.h"
 
 #include "cli/output_file.h"
 #include "cli/report_request.h"

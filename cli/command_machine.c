@@ -1,5 +1,5 @@
 /* `rfprof machine`: what is shown, measured, imported and forgotten. */
-#include "cli/machine_command.h"
+#include "cli/command.h"
 
 #include "base/text.h"
 #include "cli/command_line.h"

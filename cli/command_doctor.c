@@ -1,5 +1,5 @@
 /* `rfprof doctor`: gathers what works here and writes it. */
-#include "cli/doctor_command.h"
+#include "cli/command.h"
 
 #include "cli/command_line.h"
 #include "cli/output_file.h"

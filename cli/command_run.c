@@ -1,6 +1,6 @@
 /* `rfprof PROGRAM ARGUMENTS`: checks what was asked for, has the program run, writes the report and
  * saves the profile. */
-#include "cli/run_command.h"
+#include "cli/command.h"
 
 #include "cache/geometry.h"
 #include "cli/command_line.h"

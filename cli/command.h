@@ -1,0 +1,22 @@
+/* What carries out a command: one function in cli/command_NAME.c for each of cli/commands.def. */
+#pragma once
+
+#include "base/error.h"
+#include "cli/options.h"
+
+/* words: what follows the options.  Tables and other output go to standard output, if to no file;
+ * that of a run to its log, on standard error.  *status: a wait status to end with, 0 if it is
+ * left. */
+typedef struct rf_error *command_fn(const struct options *given, const char **words, int *status);
+
+/* words: the program and its arguments.  *status: the program's. */
+command_fn run_command;
+/* words: the profile's file. */
+command_fn report_command;
+/* words: the files of A and B.  Conditions of --fail-on that are met are said on standard error;
+ * *status: exit 3 where one is. */
+command_fn diff_command;
+/* words: none.  Warnings and progress go to standard error. */
+command_fn machine_command;
+/* words: none.  *status: exit 0 where `rfprof PROGRAM` can make a full profile here, else 1. */
+command_fn doctor_command;

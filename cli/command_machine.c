@@ -59,21 +59,13 @@ static int add_line(struct libscols_table *table, const struct custom_roof *roof
 /* The custom roofs under the table of those that were measured. */
 static struct rf_error *print_custom(const struct machine *machine, FILE *stream)
 {
-	static const struct {
-		const char *name;
-		int flags;
-	} columns[] = {
-		{"name", 0},
-		{"value", SCOLS_FL_RIGHT},
-		{"unit", 0},
-		{"source", 0},
-	};
+	static const char *const columns[] = {"name", "value", "unit", "source"};
 	if (!machine->n_custom_roofs)
 		return NULL;
 	struct libscols_table *table = scols_new_table();
 	int failed = !table || scols_table_set_stream(table, stream);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns) && !failed; i++)
-		failed = !scols_table_new_column(table, columns[i].name, 0, columns[i].flags);
+		failed = !scols_table_new_column(table, columns[i], 0, i == 1 ? SCOLS_FL_RIGHT : 0);
 	for (size_t i = 0; i < machine->n_custom_roofs && !failed; i++)
 		failed = add_line(table, &machine->custom_roofs[i]);
 	if (!failed) {

@@ -15,9 +15,9 @@ static const struct command {
 	const char *help_name, *arguments;
 	command_fn *carry_out;
 } commands[] = {
-#define COMMAND(id, word, arguments, summary)                                                   \
+#define COMMAND(id, function, word, arguments, summary)                                         \
 	{COMMAND_##id, word, COMMAND_##id == COMMAND_run ? "rfprof" : "rfprof " #id, arguments, \
-	 id##_command},
+	 function},
 #include "cli/commands.def"
 #undef COMMAND
 };

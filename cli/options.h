@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 enum command_id {
-#define COMMAND(id, word, arguments, summary) COMMAND_##id,
+#define COMMAND(id, function, word, arguments, summary) COMMAND_##id,
 #include "cli/commands.def"
 #undef COMMAND
 	N_COMMANDS

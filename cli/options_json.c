@@ -7,7 +7,7 @@
 static const struct {
 	const char *id, *word, *summary;
 } commands[] = {
-#define COMMAND(id, word, arguments, summary) {#id, word, summary},
+#define COMMAND(id, function, word, arguments, summary) {#id, word, summary},
 #include "cli/commands.def"
 #undef COMMAND
 };

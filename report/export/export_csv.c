@@ -71,13 +71,6 @@ static double placed(const struct row *row, double value)
 	return row->f->place.axis == AXIS_NONE || !(row->f->place.roof > 0) ? NAN : value;
 }
 
-static const char *const units[] = {
-	[AXIS_NONE] = "",
-	[AXIS_FLOP] = "GFLOP/s",
-	[AXIS_BYTES] = "GB/s",
-	[AXIS_INSTRUCTIONS] = "Ginstructions/s",
-};
-
 /* COLUMN(name, what writes the cell of `row` to `out`); docs/exports.md says what they are. */
 #define COLUMNS(COLUMN)                                                                           \
 	COLUMN(function, put_text(out, row->f->name))                                             \
@@ -118,7 +111,7 @@ static const char *const units[] = {
 	COLUMN(level, put_text(out, row->f->place.level))                                         \
 	COLUMN(point, put_real(out, row->f->place.axis == AXIS_NONE ? NAN : row->f->place.point)) \
 	COLUMN(roof, put_real(out, placed(row, row->f->place.roof)))                              \
-	COLUMN(point_unit, put_text(out, units[row->f->place.axis]))                              \
+	COLUMN(point_unit, put_text(out, report_point_unit(row->f->place.axis)))                  \
 	COLUMN(distance, put_real(out, row->f->place.distance))                                   \
 	COLUMN(headroom_s, put_real(out, row->f->place.headroom_s))                               \
 	COLUMN(why, put_text(out, row->why))

@@ -10,20 +10,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* The fields of an instruction's array, in this order. */
-enum html_code_field {
-	CODE_OFFSET,
-	CODE_TEXT,
-	CODE_EXECUTIONS,
-	CODE_TIME_NS, /* of the samples that stand at it */
-	CODE_FLOP,
-	CODE_LS_BYTES,
-	CODE_MEM_BYTES, /* to and from memory, estimated; 0 where nothing was traced */
-	/* What was inlined there, "" for nothing; only where it is another than of the line before.
-	 */
-	CODE_INLINED,
-};
-
 /* An instruction with what was seen at any of its bytes. */
 struct line {
 	const struct code_instruction *at;
@@ -43,10 +29,11 @@ static json_t *text_of(const ZydisFormatter *formatter, const struct code_instru
 	return json_string(text);
 }
 
+/* Offset, text, executions, ns of samples, flop, bytes loaded and stored, and those to and from
+ * memory, estimated; 0 where nothing was traced.  The page's scripts know the order. */
 static json_t *line_json(const ZydisFormatter *formatter, const struct line *line)
 {
 	const struct code_instruction *at = line->at;
-	_Static_assert(CODE_MEM_BYTES == 6 && CODE_INLINED == 7, "a field each");
 	return json_pack("[o, o, I, o, o, o, o]", report_json_count(at->offset),
 			 text_of(formatter, at), (json_int_t)at->executions,
 			 report_json_count(line->time_ns), report_json_count((uint64_t)at->flop),
@@ -54,7 +41,8 @@ static json_t *line_json(const ZydisFormatter *formatter, const struct line *lin
 			 report_json_count((uint64_t)line->mem_bytes));
 }
 
-/* Adds the last field, CODE_INLINED; *before: the call of the line before. */
+/* Adds the last field: what was inlined there, "" for nothing; only where it is another than of the
+ * line before, whose call is *before. */
 static bool add_inlined(const struct profile *profile, const struct line *line, json_t *fields,
 			uint32_t *before)
 {

@@ -6,5 +6,5 @@
 struct json_t;
 
 /* The instructions of a function that were executed, by their offsets, at most `most`; null where
- * there are none or more; NULL: no memory.  Fields: enum html_code_field in html_code.c. */
+ * there are none or more; NULL: no memory.  Fields: line_json() in html_code.c. */
 struct json_t *html_code_of(const struct code *code, const struct model_function *f, size_t most);

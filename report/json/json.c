@@ -362,12 +362,6 @@ static json_t *why_json(const struct report_view *view, const struct model_funct
 static void add_place(json_t *object, const struct report_view *view,
 		      const struct model_function *f)
 {
-	static const char *const units[] = {
-		[AXIS_NONE] = NULL,
-		[AXIS_FLOP] = "GFLOP/s",
-		[AXIS_BYTES] = "GB/s",
-		[AXIS_INSTRUCTIONS] = "Ginstructions/s",
-	};
 	const struct model_place *place = &f->place;
 	bool timed = f->elapsed_s > 0, roofed = place->axis != AXIS_NONE && place->roof > 0;
 	bool flop = place->axis == AXIS_FLOP && roofed;
@@ -391,7 +385,8 @@ static void add_place(json_t *object, const struct report_view *view,
 				   : model_precision_name(f->precision));
 	set_real(object, "point", place->axis == AXIS_NONE ? NAN : place->point);
 	set_real(object, "roof", roofed ? place->roof : NAN);
-	set_text(object, "point_unit", units[place->axis]);
+	set_text(object, "point_unit",
+		 place->axis == AXIS_NONE ? NULL : report_point_unit(place->axis));
 	set_real(object, "distance", place->distance);
 	set_real(object, "headroom_s", place->headroom_s);
 	set_flag(object, "at_most", place->at_most);

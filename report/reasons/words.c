@@ -27,6 +27,17 @@ const char *report_bound_title(enum model_bound bound)
 	return bounds[bound].title;
 }
 
+const char *report_point_unit(enum model_axis axis)
+{
+	static const char *const units[] = {
+		[AXIS_NONE] = "",
+		[AXIS_FLOP] = "GFLOP/s",
+		[AXIS_BYTES] = "GB/s",
+		[AXIS_INSTRUCTIONS] = "Ginstructions/s",
+	};
+	return units[axis];
+}
+
 const char *report_memory_words(enum model_memory source)
 {
 	static const char *const words[N_MODEL_MEMORY] = {

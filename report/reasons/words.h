@@ -7,6 +7,8 @@
 const char *report_bound_name(enum model_bound bound);
 /* The same where there is room for it: "instruction issue", "no roof". */
 const char *report_bound_title(enum model_bound bound);
+/* Unit of a point and its roof: "GFLOP/s", …; "" for none. */
+const char *report_point_unit(enum model_axis axis);
 /* Where the bytes at memory are from: "traced, caches simulated", … */
 const char *report_memory_words(enum model_memory source);
 /* "the 96.0 MB that main (mesh.c:88) allocates"; not clean. */

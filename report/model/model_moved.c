@@ -113,12 +113,12 @@ static struct model_traffic *traffic_of(const struct model_rows *rows, uint32_t 
 }
 
 /* Rows of one instruction stand together, so the object is mostly the last one. */
-static struct model_object *object_of(struct model_traffic *traffic, uint32_t object)
+static struct profile_sum_object *object_of(struct model_traffic *traffic, uint32_t object)
 {
 	for (size_t i = traffic->n_objects; i-- > 0;)
 		if (traffic->objects[i].object == object)
 			return &traffic->objects[i];
-	struct model_object fresh = {.object = object};
+	struct profile_sum_object fresh = {.object = object};
 	if (!rf_array_push(traffic->objects, traffic->n_objects, traffic->cap_objects, fresh))
 		return NULL;
 	return &traffic->objects[traffic->n_objects - 1];
@@ -133,7 +133,7 @@ static struct rf_error *sum_objects(struct model_rows *rows, unsigned n_classes)
 		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
 		if (!traffic)
 			continue;
-		struct model_object *object = object_of(traffic, row->object);
+		struct profile_sum_object *object = object_of(traffic, row->object);
 		if (!object)
 			return rf_error_no_memory();
 		object->read += ((double)row->read + (double)row->write_allocate) * scale;
@@ -176,9 +176,10 @@ static struct rf_error *sum_capacities(struct model_rows *rows)
 	for (size_t i = 0; !error && i < profile->n_working_sets; i++) {
 		const struct profile_working_set *row = &profile->working_sets[i];
 		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
-		const struct model_capacity capacity = {row->capacity,
-							(double)row->reads * CACHE_LINE,
-							(double)row->writes * CACHE_LINE};
+		const struct profile_sum_working_set capacity = {
+			.capacity = row->capacity,
+			.reads = (double)row->reads * CACHE_LINE,
+			.writes = (double)row->writes * CACHE_LINE};
 		if (traffic)
 			error = rf_array_add(traffic->capacities, traffic->n_capacities,
 					     traffic->cap_capacities, capacity);

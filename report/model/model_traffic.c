@@ -209,14 +209,14 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 
 static int compare_objects(const void *a, const void *b)
 {
-	const struct model_object *x = a, *y = b;
+	const struct profile_sum_object *x = a, *y = b;
 	return rf_compare(y->read + y->write, x->read + x->write)
 		       ?: rf_compare(x->object, y->object);
 }
 
 static int compare_capacities(const void *a, const void *b)
 {
-	const struct model_capacity *x = a, *y = b;
+	const struct profile_sum_working_set *x = a, *y = b;
 	return rf_compare(x->capacity, y->capacity);
 }
 
@@ -227,7 +227,7 @@ static void merge_capacities(struct model_traffic *traffic)
 	qsort(traffic->capacities, traffic->n_capacities, sizeof(*traffic->capacities),
 	      compare_capacities);
 	for (size_t i = 0; i < traffic->n_capacities; i++) {
-		const struct model_capacity *next = &traffic->capacities[i];
+		const struct profile_sum_working_set *next = &traffic->capacities[i];
 		if (kept && traffic->capacities[kept - 1].capacity == next->capacity) {
 			traffic->capacities[kept - 1].reads += next->reads;
 			traffic->capacities[kept - 1].writes += next->writes;
@@ -242,7 +242,7 @@ double model_moves_at(const struct model_traffic *traffic, double capacity)
 {
 	double sum = 0;
 	for (size_t i = 0; i < traffic->n_capacities; i++) {
-		const struct model_capacity *at = &traffic->capacities[i];
+		const struct profile_sum_working_set *at = &traffic->capacities[i];
 		if (at->capacity == 0 || (double)at->capacity > capacity)
 			sum += at->reads + at->writes;
 	}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cache/traffic.h"
+#include "profile/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,24 +83,11 @@ struct model_level {
 			* no access.  At L1 of load and store instructions, below it of lines */
 };
 
-/* The part of a function's memory traffic that an object has. */
-struct model_object {
-	uint32_t object;    /* row in profile->objects */
-	double read, write; /* bytes */
-};
-
 /* How its addresses follow each other, summed over its instructions. */
 struct model_strides {
 	double unit, constant, random; /* steps */
 	int64_t step; /* bytes, the constant one of the instruction with most of them; 0: none */
 	double fetched, used; /* bytes of lines from memory; of them touched before they left */
-};
-
-/* Memory traffic against capacity: `bytes` (in both directions) move when the last cache holds less
- * than `capacity` bytes, and with the larger capacities' they do not when it holds more. */
-struct model_capacity {
-	uint64_t capacity;
-	double reads, writes;
 };
 
 struct model_traffic {
@@ -109,10 +97,14 @@ struct model_traffic {
 						    `bytes.mem` is of traced ones */
 	size_t n_levels;
 	struct model_bytes bytes;
-	struct model_object *objects; /* the largest first */
+	/* The parts of its memory traffic that objects have, the largest first. */
+	struct profile_sum_object *objects;
 	size_t n_objects, cap_objects;
 	struct model_strides strides;
-	struct model_capacity *capacities; /* ascending; capacity 0 (always) first */
+	/* Memory traffic against capacity, ascending; capacity 0 (always) first: so many bytes move
+	 * when the last cache holds less than `capacity` bytes, and with the larger capacities'
+	 * they do not when it holds more. */
+	struct profile_sum_working_set *capacities;
 	size_t n_capacities, cap_capacities;
 	/* Derived from the capacities; 0 without any. */
 	double moves_now; /* with the last cache as it was simulated, bytes */
@@ -130,8 +122,6 @@ struct model;
 struct model_choice;
 struct model_function;
 struct model_rows;
-struct profile;
-struct rf_error;
 struct tally;
 
 /* Fills each row's traffic from the lines that moved in the simulated caches, and sets

@@ -1,8 +1,8 @@
 /* The instructions of functions, each with how often it ran and what it did: for pages. */
 #include "report/html/html_code.h"
-#include "report/model/model_moved.h"
 #include "report/model/model_samples.h"
 #include "report/model/model_tally.h"
+#include "report/model/model_traffic.h"
 
 #include "base/array.h"
 #include "base/search.h"

@@ -9,8 +9,6 @@
 #include "report/model/model_count.h"
 #include "report/model/model_counters.h"
 #include "report/model/model_loops.h"
-#include "report/model/model_memory.h"
-#include "report/model/model_moved.h"
 #include "report/model/model_place.h"
 #include "report/model/model_processes.h"
 #include "report/model/model_roofs.h"

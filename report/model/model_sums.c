@@ -5,7 +5,6 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "report/model/model_counters.h"
-#include "report/model/model_moved.h"
 
 #include <assert.h>
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "report/model/model_counters.h"
-#include "report/reasons/note.h"
 #include "report/reasons/notes_traffic.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
  * move, and what would fit. */
 #include "report/reasons/notes_traffic.h"
 
-#include "report/reasons/note.h"
 #include "report/reasons/words.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
  * profile_load.c are for the file. */
 #include "profile/profile.h"
 
+#include "base/u64_map.h"
 #include "machine/topology/theory.h"
 #include "profile/function_index.h"
 #include "profile/profile_schema.h"
@@ -11,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Open-addressing hash from a row's key to its number.  Rows that somebody appended to the public
- * array directly are taken in at the next look-up. */
+/* Rows by the hash of their keys; of several that have one hash, the later are at the numbers
+ * behind it.  Rows that somebody appended to the public array directly are taken in at the next
+ * look-up.
+ */
 struct row_index {
-	uint32_t *slots; /* row number or PROFILE_NONE */
-	size_t n_slots;  /* a power of two, or 0 */
+	struct u64_map rows;
 	size_t n_indexed;
 };
 
@@ -27,58 +29,43 @@ struct profile_private {
 	struct function_index function_index;
 };
 
-/* By what a row of a table is found. */
+/* By what a row of a table is found: its first `bytes`, without padding, and texts. */
 struct row_key {
 	enum table_id table;
-	uint64_t (*hash)(const void *row);
-	bool (*equal)(const void *have, const void *want);
+	size_t bytes;
+	size_t n_texts, texts[2]; /* offsets */
+	size_t unsure;            /* of a text that agrees with "" as well; 0: none */
 };
 
-/* splitmix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output bit. */
-static uint64_t mix(uint64_t x)
+static const char *text_at(const void *row, size_t offset)
 {
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
+	return *(char *const *)((const char *)row + offset);
 }
 
-static uint64_t hash_text(const char *text)
+static uint64_t hash_row(const struct row_key *key, const char *row)
 {
+	const uint64_t factor = 0x9e3779b97f4a7c15u;
 	uint64_t hash = 0;
-	for (; *text; text++)
-		hash = mix(hash + (unsigned char)*text + 1);
-	return hash;
-}
-
-static void index_insert(struct row_index *index, uint64_t hash, size_t row)
-{
-	size_t slot = hash & (index->n_slots - 1);
-	while (index->slots[slot] != PROFILE_NONE)
-		slot = (slot + 1) & (index->n_slots - 1);
-	index->slots[slot] = (uint32_t)row;
-}
-
-/* Makes the table big enough for `n_rows` + 1 at half load and takes in rows not yet known. */
-static bool index_refresh(struct row_index *index, const struct row_key *key, const char *rows,
-			  size_t n_rows)
-{
-	if ((n_rows + 1) * 2 > index->n_slots) {
-		size_t n_slots = index->n_slots ? index->n_slots : 64;
-		while (n_slots < (n_rows + 1) * 4)
-			n_slots *= 2;
-		uint32_t *slots = malloc(n_slots * sizeof(*slots));
-		if (!slots)
-			return false;
-		memset(slots, 0xff, n_slots * sizeof(*slots));
-		free(index->slots);
-		*index = (struct row_index){.slots = slots, .n_slots = n_slots};
+	uint32_t word;
+	for (size_t at = 0; at < key->bytes; at += sizeof(word)) {
+		memcpy(&word, row + at, sizeof(word));
+		hash = (hash + word + 1) * factor;
 	}
-	for (; index->n_indexed < n_rows; index->n_indexed++)
-		index_insert(index,
-			     key->hash(rows +
-				       index->n_indexed * profile_tables[key->table].element),
-			     index->n_indexed);
-	return true;
+	for (size_t i = 0; i < key->n_texts; i++)
+		for (const char *c = text_at(row, key->texts[i]); *c; c++)
+			hash = (hash + (unsigned char)*c + 1) * factor;
+	return hash ^ hash >> 32;
+}
+
+static bool is_equal(const struct row_key *key, const char *have, const char *want)
+{
+	bool equal = memcmp(have, want, key->bytes) == 0;
+	for (size_t i = 0; equal && i < key->n_texts; i++)
+		equal = strcmp(text_at(have, key->texts[i]), text_at(want, key->texts[i])) == 0;
+	if (!equal || !key->unsure)
+		return equal;
+	const char *a = text_at(have, key->unsure), *b = text_at(want, key->unsure);
+	return !a[0] || !b[0] || strcmp(a, b) == 0;
 }
 
 /* The row that is equal to `want`, or PROFILE_NONE.  Whether memory was enough to look. */
@@ -88,13 +75,20 @@ static bool find_row(struct profile *profile, const struct row_key *key, const v
 	struct row_index *index = &((struct profile_private *)profile)->indexes[key->table];
 	const struct table *table = &profile_tables[key->table];
 	const char *rows = *profile_table_items(profile, table);
+	const size_t n = *profile_table_count(profile, table);
 	*row = PROFILE_NONE;
-	if (!index_refresh(index, key, rows, *profile_table_count(profile, table)))
-		return false;
-	size_t slot = key->hash(want) & (index->n_slots - 1);
-	for (; index->slots[slot] != PROFILE_NONE; slot = (slot + 1) & (index->n_slots - 1))
-		if (key->equal(rows + index->slots[slot] * table->element, want)) {
-			*row = index->slots[slot];
+	for (; index->n_indexed < n; index->n_indexed++) {
+		uint64_t hash = hash_row(key, rows + index->n_indexed * table->element);
+		while (u64_map_find(&index->rows, hash))
+			hash++;
+		if (!u64_map_set(&index->rows, hash, (uint32_t)index->n_indexed))
+			return false;
+	}
+	const uint32_t *found;
+	for (uint64_t hash = hash_row(key, want); (found = u64_map_find(&index->rows, hash));
+	     hash++)
+		if (is_equal(key, rows + *found * table->element, want)) {
+			*row = *found;
 			break;
 		}
 	return true;
@@ -151,7 +145,7 @@ void profile_destroy(struct profile *profile)
 	roof_index_deinit(&private->roof_index);
 	function_index_deinit(&private->function_index);
 	for (int t = 0; t < N_TABLES; t++)
-		free(private->indexes[t].slots);
+		u64_map_deinit(&private->indexes[t].rows);
 	free(private);
 }
 
@@ -164,22 +158,6 @@ static void replace_text(char **text, const char *with)
 	*text = copy;
 }
 
-static uint64_t module_hash(const void *row)
-{
-	return hash_text(((const struct profile_module *)row)->path);
-}
-
-/* One path may stand for two files (replaced while the program ran, or between the runs), so build
- * ids that are both known must agree.  An unknown one agrees with any. */
-static bool module_equal(const void *a, const void *b)
-{
-	const struct profile_module *have = a, *want = b;
-	if (strcmp(have->path, want->path) != 0)
-		return false;
-	return !have->build_id[0] || !want->build_id[0] ||
-	       strcmp(have->build_id, want->build_id) == 0;
-}
-
 static const char *display_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -188,7 +166,13 @@ static const char *display_name(const char *path)
 
 uint32_t profile_module(struct profile *profile, const char *path, const char *build_id)
 {
-	static const struct row_key key = {MODULES, module_hash, module_equal};
+	/* One path may stand for two files (replaced while the program ran, or between the runs),
+	 * so build ids that are both known must agree.  An unknown one agrees with any. */
+	static const struct row_key key = {MODULES,
+					   0,
+					   1,
+					   {offsetof(struct profile_module, path)},
+					   offsetof(struct profile_module, build_id)};
 	const struct profile_module want = {(char *)path, (char *)display_name(path),
 					    (char *)(build_id ? build_id : "")};
 	const uint32_t row = find_or_add(profile, &key, &want);
@@ -198,23 +182,10 @@ uint32_t profile_module(struct profile *profile, const char *path, const char *b
 	return strcmp(profile->modules[row].build_id, want.build_id) == 0 ? row : PROFILE_NONE;
 }
 
-static uint64_t thread_hash(const void *row)
-{
-	const struct profile_thread *thread = row;
-	return mix(((uint64_t)(uint32_t)thread->pid << 32 | (uint32_t)thread->tid) ^
-		   (uint64_t)thread->run << 62);
-}
-
-static bool thread_equal(const void *a, const void *b)
-{
-	const struct profile_thread *have = a, *want = b;
-	return have->run == want->run && have->pid == want->pid && have->tid == want->tid;
-}
-
 uint32_t profile_thread(struct profile *profile, enum profile_run run, int pid, int tid,
 			const char *name)
 {
-	static const struct row_key key = {THREADS, thread_hash, thread_equal};
+	static const struct row_key key = {THREADS, sizeof(run) + sizeof(pid) + sizeof(tid)};
 	const struct profile_thread want = {run, pid, tid, (char *)name};
 	const uint32_t row = find_or_add(profile, &key, &want);
 	if (row == PROFILE_NONE || !name || !name[0])
@@ -224,38 +195,13 @@ uint32_t profile_thread(struct profile *profile, enum profile_run run, int pid, 
 	return strcmp(profile->threads[row].name, name) == 0 ? row : PROFILE_NONE;
 }
 
-static uint64_t frame_hash(const void *row)
-{
-	const struct profile_frame *frame = row;
-	return mix(frame->offset ^ mix((uint64_t)frame->parent << 32 | frame->module));
-}
-
-static bool frame_equal(const void *a, const void *b)
-{
-	const struct profile_frame *have = a, *want = b;
-	return have->parent == want->parent && have->module == want->module &&
-	       have->offset == want->offset;
-}
-
 uint32_t profile_frame(struct profile *profile, uint32_t parent, uint32_t module, uint64_t offset)
 {
-	static const struct row_key key = {FRAMES, frame_hash, frame_equal};
+	static const struct row_key key = {FRAMES, sizeof(struct profile_frame)};
 	return find_or_add(profile, &key, &(struct profile_frame){parent, module, offset});
 }
 
-static uint64_t process_hash(const void *row)
-{
-	const struct profile_process *process = row;
-	return mix((uint64_t)process->run << 32 | (uint32_t)process->pid);
-}
-
-static bool process_equal(const void *a, const void *b)
-{
-	const struct profile_process *have = a, *want = b;
-	return have->run == want->run && have->pid == want->pid;
-}
-
-static const struct row_key process_key = {PROCESSES, process_hash, process_equal};
+static const struct row_key process_key = {PROCESSES, offsetof(struct profile_process, parent)};
 
 uint32_t profile_find_process(struct profile *profile, enum profile_run run, int pid)
 {
@@ -300,20 +246,10 @@ void profile_native_thread(struct profile *profile, uint32_t thread, const char 
 			&(struct profile_native_thread){thread, (char *)reason});
 }
 
-static uint64_t jit_hash(const void *row)
-{
-	return hash_text(((const struct profile_function *)row)->name);
-}
-
-static bool jit_equal(const void *a, const void *b)
-{
-	const struct profile_function *have = a, *want = b;
-	return have->module == want->module && strcmp(have->name, want->name) == 0;
-}
-
 uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module)
 {
-	static const struct row_key key = {FUNCTIONS, jit_hash, jit_equal};
+	static const struct row_key key = {
+		FUNCTIONS, sizeof(*module), 1, {offsetof(struct profile_function, name)}};
 	const uint64_t start = (profile->n_functions + 1) * PROFILE_JIT_STRIDE;
 	const struct profile_function want = {.module = profile_module(profile, "[jit]", ""),
 					      .start = start,
@@ -325,49 +261,29 @@ uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_
 	return row == PROFILE_NONE ? PROFILE_NONE : profile->functions[row].start;
 }
 
-static uint64_t inlined_function_hash(const void *row)
-{
-	const struct profile_inlined_function *function = row;
-	return mix(hash_text(function->name) + function->module) ^ hash_text(function->file);
-}
-
-static bool inlined_function_equal(const void *a, const void *b)
-{
-	const struct profile_inlined_function *have = a, *want = b;
-	return have->module == want->module && strcmp(have->name, want->name) == 0 &&
-	       strcmp(have->file, want->file) == 0;
-}
-
 uint32_t profile_inlined_function(struct profile *profile, uint32_t module, const char *name,
 				  const char *file, uint32_t line)
 {
-	static const struct row_key key = {INLINED_FUNCTIONS, inlined_function_hash,
-					   inlined_function_equal};
+	static const struct row_key key = {INLINED_FUNCTIONS,
+					   sizeof(module),
+					   2,
+					   {offsetof(struct profile_inlined_function, name),
+					    offsetof(struct profile_inlined_function, file)}};
 	return find_or_add(profile, &key,
 			   &(struct profile_inlined_function){module, (char *)name, (char *)file,
 							      line});
 }
 
-static uint64_t inlined_call_hash(const void *row)
-{
-	const struct profile_inlined_call *call = row;
-	return mix(mix((uint64_t)call->parent << 32 | call->function) + call->line) ^
-	       hash_text(call->file);
-}
-
-static bool inlined_call_equal(const void *a, const void *b)
-{
-	const struct profile_inlined_call *have = a, *want = b;
-	return have->parent == want->parent && have->function == want->function &&
-	       have->line == want->line && strcmp(have->file, want->file) == 0;
-}
-
 uint32_t profile_inlined_call(struct profile *profile, uint32_t parent, uint32_t function,
 			      const char *file, uint32_t line)
 {
-	static const struct row_key key = {INLINED_CALLS, inlined_call_hash, inlined_call_equal};
+	static const struct row_key key = {INLINED_CALLS,
+					   offsetof(struct profile_inlined_call, line) +
+						   sizeof(line),
+					   1,
+					   {offsetof(struct profile_inlined_call, file)}};
 	return find_or_add(profile, &key,
-			   &(struct profile_inlined_call){parent, function, (char *)file, line});
+			   &(struct profile_inlined_call){parent, function, line, (char *)file});
 }
 
 struct rf_error *profile_add_counter(struct profile *profile, const char *quantity,

@@ -43,10 +43,10 @@ enum process_birth { BIRTH_UNKNOWN, BIRTH_FIRST, BIRTH_FORK, BIRTH_VFORK, BIRTH_
  * of its run. */
 struct profile_process {
 	enum profile_run run;
+	int pid;
 	uint32_t parent; /* an earlier row, or PROFILE_NONE */
 	/* the same process in the other run, if that row is an earlier one, else PROFILE_NONE */
 	uint32_t twin;
-	int pid;
 	enum process_birth birth;
 	uint32_t execs;            /* how many programs it has executed */
 	char *command;             /* comm, the last one */
@@ -94,8 +94,8 @@ struct profile_inlined_call {
 	uint32_t parent;   /* the call that it stands in, an earlier row, or PROFILE_NONE: in the
 			      function itself */
 	uint32_t function; /* row in inlined_functions */
-	char *file;        /* where the call stands, or "" */
 	uint32_t line;     /* or 0 */
+	char *file;        /* where the call stands, or "" */
 };
 
 /* Code [start, end) whose innermost call is `call`.  By (module, start), without overlaps; only

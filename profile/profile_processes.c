@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The processes of one run by (parent, command, birth): each family stands together. */
-struct families {
-	uint32_t *rows;
-	size_t n;
-};
-
 struct family_key {
 	uint32_t parent;
 	const char *command;
@@ -19,9 +13,7 @@ struct family_key {
 
 static int compare_keys(const struct profile_process *process, const struct family_key *key)
 {
-	if (process->parent != key->parent)
-		return process->parent < key->parent ? -1 : 1;
-	return strcmp(process->command, key->command);
+	return rf_compare(process->parent, key->parent) ?: strcmp(process->command, key->command);
 }
 
 static int compare_families(const void *a, const void *b, void *processes)
@@ -29,58 +21,33 @@ static int compare_families(const void *a, const void *b, void *processes)
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct profile_process *all = processes;
 	const struct family_key key = {all[y].parent, all[y].command};
-	int order = compare_keys(&all[x], &key);
-	return order ? order : x < y ? -1 : x > y;
+	return compare_keys(&all[x], &key) ?: rf_compare(x, y);
 }
 
-static bool families_init(const struct profile *profile, enum profile_run run,
-			  struct families *families)
-{
-	families->n = 0;
-	families->rows = malloc((profile->n_processes + 1) * sizeof(*families->rows));
-	for (size_t i = 0; families->rows && i < profile->n_processes; i++)
-		if (profile->processes[i].run == run)
-			families->rows[families->n++] = (uint32_t)i;
-	if (families->n)
-		qsort_r(families->rows, families->n, sizeof(*families->rows), compare_families,
-			profile->processes);
-	return families->rows != NULL;
-}
+/* The processes of the counted run by (parent, command, birth): each family stands together. */
+struct families {
+	uint32_t *rows;
+	size_t *taken; /* where a family begins: how many of it are twins already */
+	size_t n;
+};
 
-/* Where a family begins, or would. */
-static size_t family_start(const struct profile *profile, const struct families *families,
-			   const struct family_key *key)
+/* The next of the family that is the timed one's (`parent`: the twin of its parent), or
+ * PROFILE_NONE. */
+static uint32_t find_twin(const struct profile *profile, struct families *counted, uint32_t parent,
+			  const char *command)
 {
-	return rf_search(families->n, i,
-			 compare_keys(&profile->processes[families->rows[i]], key) < 0);
-}
-
-/* place[row]: how many of its family were born before it. */
-static void number_members(const struct profile *profile, const struct families *families,
-			   size_t *place)
-{
-	for (size_t i = 0; i < families->n; i++) {
-		const struct profile_process *process = &profile->processes[families->rows[i]];
-		const struct family_key key = {process->parent, process->command};
-		bool same = i > 0 &&
-			    compare_keys(&profile->processes[families->rows[i - 1]], &key) == 0;
-		place[families->rows[i]] = same ? place[families->rows[i - 1]] + 1 : 0;
-	}
-}
-
-/* The counted run's row for a timed one whose parent's is known, or PROFILE_NONE. */
-static uint32_t find_twin(const struct profile *profile, const struct families *counted,
-			  uint32_t parent, const struct profile_process *timed, size_t place)
-{
-	const struct family_key key = {parent, timed->command};
-	size_t at = family_start(profile, counted, &key) + place;
-	if (at >= counted->n || compare_keys(&profile->processes[counted->rows[at]], &key) != 0)
+	const struct profile_process *all = profile->processes;
+	const struct family_key key = {parent, command};
+	const size_t start =
+		rf_search(counted->n, i, compare_keys(&all[counted->rows[i]], &key) < 0);
+	const size_t at = start + counted->taken[start];
+	if (at >= counted->n || compare_keys(&all[counted->rows[at]], &key) != 0)
 		return PROFILE_NONE;
+	counted->taken[start]++;
 	return counted->rows[at];
 }
 
-static void match(struct profile *profile, const struct families *counted, const size_t *place,
-		  uint32_t *twin_of)
+static void match(struct profile *profile, struct families *counted, uint32_t *twin_of)
 {
 	for (size_t i = 0; i < profile->n_processes; i++) {
 		const struct profile_process *timed = &profile->processes[i];
@@ -90,7 +57,7 @@ static void match(struct profile *profile, const struct families *counted, const
 			continue;
 		twin_of[i] =
 			find_twin(profile, counted, first ? PROFILE_NONE : twin_of[timed->parent],
-				  timed, place[i]);
+				  timed->command);
 		if (twin_of[i] == PROFILE_NONE)
 			continue;
 		if (profile->processes[i].birth == BIRTH_UNKNOWN) /* a sampler does not see it */
@@ -102,18 +69,21 @@ static void match(struct profile *profile, const struct families *counted, const
 
 struct rf_error *profile_match_processes(struct profile *profile)
 {
-	struct families timed = {0}, counted = {0};
-	size_t *place = calloc(profile->n_processes + 1, sizeof(*place));
-	uint32_t *twin_of = calloc(profile->n_processes + 1, sizeof(*twin_of));
-	bool done = place && twin_of && families_init(profile, RUN_TIMED, &timed) &&
-		    families_init(profile, RUN_COUNTED, &counted);
-	if (done) {
-		number_members(profile, &timed, place);
-		match(profile, &counted, place, twin_of);
-	}
-	free(timed.rows);
+	const size_t n = profile->n_processes + 1;
+	struct families counted = {malloc(n * sizeof(*counted.rows)),
+				   calloc(n, sizeof(*counted.taken))};
+	uint32_t *twin_of = calloc(n, sizeof(*twin_of));
+	const bool done = counted.rows && counted.taken && twin_of;
+	for (size_t i = 0; done && i + 1 < n; i++)
+		if (profile->processes[i].run == RUN_COUNTED)
+			counted.rows[counted.n++] = (uint32_t)i;
+	if (counted.n)
+		qsort_r(counted.rows, counted.n, sizeof(*counted.rows), compare_families,
+			profile->processes);
+	if (done)
+		match(profile, &counted, twin_of);
 	free(counted.rows);
-	free(place);
+	free(counted.taken);
 	free(twin_of);
 	return done ? NULL : rf_error_no_memory();
 }

@@ -1,6 +1,5 @@
 /* Writing a profile to its file. */
 #include "base/assert.h"
-#include "profile/profile_check.h"
 #include "profile/profile_schema.h"
 
 #include <errno.h>

@@ -88,3 +88,6 @@ void profile_free_tables(struct profile *profile);
 char *profile_table_sql(const struct table *table);
 /* The name of a file as SQLite has to be given it; free with sqlite3_free.  NULL: no memory. */
 char *profile_sqlite_path(const char *path);
+/* Whether all holds that the loader demands of a profile: of what is saved, builds for tests assert
+ * it. */
+bool profile_is_sound(const struct profile *profile);

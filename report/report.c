@@ -6,7 +6,7 @@
 #include "report/html/html.h"
 #include "report/json/json.h"
 #include "report/reasons/notes.h"
-#include "report/rows/shape.h"
+#include "report/rows/ranking.h"
 #include "report/svg/svg.h"
 #include "report/text/terminal_report.h"
 

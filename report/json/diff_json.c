@@ -2,7 +2,7 @@
 #include "report/json/diff_json.h"
 
 #include "report/json/json_values.h"
-#include "report/reasons/diff_notes.h"
+#include "report/reasons/notes.h"
 #include "report/reasons/words.h"
 
 #include <jansson.h>

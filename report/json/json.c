@@ -315,7 +315,7 @@ static json_t *threads_json(const struct profile *profile, const struct model_fu
 {
 	json_t *array = json_array();
 	for (size_t i = 0; i < f->n_threads; i++) {
-		const struct model_thread *t = &f->threads[i];
+		const struct profile_sum_thread *t = &f->threads[i];
 		const struct profile_thread *thread = &profile->threads[t->thread];
 		json_t *object = json_object();
 		set_count(object, "thread", t->thread);

@@ -78,7 +78,7 @@ static json_t *levels_json(const struct model_traffic *traffic)
 
 /* ---- data ---- */
 
-static json_t *object_json(const struct profile *profile, const struct model_object *part,
+static json_t *object_json(const struct profile *profile, const struct profile_sum_object *part,
 			   double all)
 {
 	static const char *const kinds[] = {
@@ -138,7 +138,7 @@ static json_t *capacity_json(const struct model_traffic *traffic, double capacit
 static json_t *curve_json(const struct model_traffic *traffic)
 {
 	json_t *array = json_array();
-	const struct model_capacity *all = traffic->capacities;
+	const struct profile_sum_working_set *all = traffic->capacities;
 	const size_t n = traffic->n_capacities;
 	size_t first = 0;
 	while (first < n && all[first].capacity == 0)

@@ -9,15 +9,12 @@
 #include "report/model/model_count.h"
 #include "report/model/model_counters.h"
 #include "report/model/model_loops.h"
-#include "report/model/model_memory.h"
-#include "report/model/model_moved.h"
 #include "report/model/model_place.h"
 #include "report/model/model_processes.h"
 #include "report/model/model_roofs.h"
 #include "report/model/model_rows.h"
 #include "report/model/model_samples.h"
-#include "report/model/model_sums_read.h"
-#include "report/model/model_sums_write.h"
+#include "report/model/model_sums.h"
 
 #include <math.h>
 #include <stdio.h>

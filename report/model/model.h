@@ -27,11 +27,6 @@ bool model_from_counters(const struct profile *profile);
 /* A time from fewer samples is marked (MODEL, "Spread"). */
 #define MODEL_FEW_SAMPLES 20
 
-struct model_thread {
-	uint32_t thread; /* row in profile->threads */
-	uint64_t flop, load_bytes, store_bytes, instructions;
-};
-
 /* Rows that are not functions.  Code [start, end) of a module belongs to the row of its range. */
 struct model_range {
 	uint32_t module;
@@ -126,7 +121,7 @@ struct model_function {
 	bool uncounted_part; /* the second of two rows of one name */
 	bool left_out;       /* by --focus or --ignore */
 	struct tally tally;
-	struct model_thread *threads;
+	struct profile_sum_thread *threads; /* `sum` unused here and in traffic */
 	size_t n_threads, cap_threads;
 	uint64_t time_ns; /* CPU time: sum of sample weights */
 	uint64_t n_samples;

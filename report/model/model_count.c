@@ -24,7 +24,7 @@ static struct rf_error *add_to_row(struct counter *counter, size_t row, uint32_t
 	struct model_rows *rows = counter->rows;
 	struct model_function *function = &rows->rows[model_row_of_thread(rows, row, thread)];
 	model_tally_add(&function->tally, part, times);
-	struct model_thread *sum = model_thread_of(function, thread);
+	struct profile_sum_thread *sum = model_thread_of(function, thread);
 	if (!sum)
 		return rf_error_no_memory();
 	model_count_add(&sum->flop, part->flop, times);

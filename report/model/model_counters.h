@@ -1,12 +1,11 @@
-/* What hardware counters say of each row, and of it beside counted work. */
+/* What hardware counters say of each row, and of it beside counted work; and where the bytes come
+ * from that functions move to and from memory. */
 #pragma once
 
 #include "report/model/model_rows.h"
 
 /* Fills model->quantities, the totals of all code, and rows->quantity_of. */
 struct rf_error *model_quantities(struct model_rows *rows, struct model *model);
-/* The place of a quantity in model->quantities; n_quantities where it was not asked for. */
-size_t model_find_quantity(const struct model *model, const char *name);
 /* The quantity of a row that a counter is part of, added with 0 where the row has none yet; NULL
  * when memory is short. */
 struct model_quantity *model_quantity_of(struct model_rows *rows, const struct model *model,
@@ -22,3 +21,8 @@ bool model_has_both(const struct profile *profile);
 double model_flop_ratio(const struct model *model, const struct model_function *f);
 /* Instructions by the PMU per instruction counted; NAN where one of them has nothing. */
 double model_instruction_ratio(const struct model *model, const struct model_function *f);
+
+/* Sets model->memory and each row's traffic, as far as it is known without the time: traced where
+ * it was, else by the PMU where it was asked for that.  The sums of the rows come before.  Fails
+ * only when memory is short. */
+struct rf_error *model_memory(struct model_rows *rows, struct model *model);

@@ -8,7 +8,6 @@
 #include "insn/work.h"
 #include "report/model/flow_graph.h"
 #include "report/model/model_count.h"
-#include "report/model/model_moved.h"
 #include "report/model/model_processes.h"
 #include "report/model/model_samples.h"
 

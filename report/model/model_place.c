@@ -3,9 +3,9 @@
  * Where the memory traffic was traced, each level has an intensity and a roof of its own, and the
  * lowest of them binds.
  *
- * Where the PMU tells what moved to and from memory (model_memory.c), DRAM's roof comes from that,
- * and the caches are inferred as below; the lower one binds.  Of what is a lower bound, DRAM's roof
- * is the most that it can be.
+ * Where the PMU tells what moved to and from memory (model_counters.c), DRAM's roof comes from
+ * that, and the caches are inferred as below; the lower one binds.  Of what is a lower bound,
+ * DRAM's roof is the most that it can be.
  *
  * Where neither is known, the point stands on the cache-aware roofline (arithmetic intensity on LS
  * bytes).  Which level a function's data come from, and whether its stores go to lines that it has

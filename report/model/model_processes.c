@@ -279,7 +279,7 @@ static void add_process(const struct model_threads *threads, struct model *model
 }
 
 static void add_work(const struct model_threads *threads, struct model *model,
-		     const struct model_thread *work)
+		     const struct profile_sum_thread *work)
 {
 	uint32_t row = threads->process_of[work->thread];
 	if (row == PROFILE_NONE)

@@ -34,12 +34,12 @@ size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t off
 	return rows->groups ? rows->n_places - 1 : place;
 }
 
-struct model_thread *model_thread_of(struct model_function *function, uint32_t thread)
+struct profile_sum_thread *model_thread_of(struct model_function *function, uint32_t thread)
 {
 	for (size_t i = function->n_threads; i-- > 0;)
 		if (function->threads[i].thread == thread)
 			return &function->threads[i];
-	struct model_thread fresh = {.thread = thread};
+	struct profile_sum_thread fresh = {.thread = thread};
 	if (!rf_array_push(function->threads, function->n_threads, function->cap_threads, fresh))
 		return NULL;
 	return &function->threads[function->n_threads - 1];

@@ -7,7 +7,7 @@
  * Sums are all that is known of a row: of struct model_function `tally`, `threads`, `quantities`
  * and `concurrency`; of its traffic `objects`, `strides` and `capacities`; and the lines and times
  * below.  They are made from the profile's blocks, counters, traffic and samples, or read from its
- * tables of sums (model_sums_read.h).  What comes behind sees only them. */
+ * tables of sums (model_sums.h).  What comes behind sees only them. */
 #pragma once
 
 #include "report/model/model.h"
@@ -59,7 +59,7 @@ struct rf_error *model_name_row(const struct model_rows *rows, size_t row);
 void model_take_rows(struct model_rows *rows, struct model *model);
 
 /* Finds or adds the part of a thread; NULL when memory is short. */
-struct model_thread *model_thread_of(struct model_function *function, uint32_t thread);
+struct profile_sum_thread *model_thread_of(struct model_function *function, uint32_t thread);
 
 /* Whether anything may be in a row.  Most have no second part: these stay as they were allocated,
  * untouched. */

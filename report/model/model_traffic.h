@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cache/traffic.h"
+#include "profile/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,24 +83,11 @@ struct model_level {
 			* no access.  At L1 of load and store instructions, below it of lines */
 };
 
-/* The part of a function's memory traffic that an object has. */
-struct model_object {
-	uint32_t object;    /* row in profile->objects */
-	double read, write; /* bytes */
-};
-
 /* How its addresses follow each other, summed over its instructions. */
 struct model_strides {
 	double unit, constant, random; /* steps */
 	int64_t step; /* bytes, the constant one of the instruction with most of them; 0: none */
 	double fetched, used; /* bytes of lines from memory; of them touched before they left */
-};
-
-/* Memory traffic against capacity: `bytes` (in both directions) move when the last cache holds less
- * than `capacity` bytes, and with the larger capacities' they do not when it holds more. */
-struct model_capacity {
-	uint64_t capacity;
-	double reads, writes;
 };
 
 struct model_traffic {
@@ -109,10 +97,14 @@ struct model_traffic {
 						    `bytes.mem` is of traced ones */
 	size_t n_levels;
 	struct model_bytes bytes;
-	struct model_object *objects; /* the largest first */
+	/* The parts of its memory traffic that objects have, the largest first. */
+	struct profile_sum_object *objects;
 	size_t n_objects, cap_objects;
 	struct model_strides strides;
-	struct model_capacity *capacities; /* ascending; capacity 0 (always) first */
+	/* Memory traffic against capacity, ascending; capacity 0 (always) first: so many bytes move
+	 * when the last cache holds less than `capacity` bytes, and with the larger capacities'
+	 * they do not when it holds more. */
+	struct profile_sum_working_set *capacities;
 	size_t n_capacities, cap_capacities;
 	/* Derived from the capacities; 0 without any. */
 	double moves_now; /* with the last cache as it was simulated, bytes */
@@ -130,9 +122,22 @@ struct model;
 struct model_choice;
 struct model_function;
 struct model_rows;
-struct profile;
-struct rf_error;
+struct packed_lines;
 struct tally;
+
+/* Sets model->traced and model->traced_classes by what the profile says. */
+void model_set_traced(const struct profile *profile, struct model *model);
+/* Gives each row with counted work its traffic, without anything in it. */
+struct rf_error *model_create_traffic(struct model_rows *rows);
+/* Sums up the profile's tables of traffic: the lines of each row and, of its traffic, objects,
+ * strides and capacities.  model_create_traffic comes before.  Fails only when memory is short. */
+struct rf_error *model_sum_moved(struct model_rows *rows, const struct model *model);
+
+/* Adds one row of the profile. */
+void model_add_lines(struct traffic_lines *lines, const struct profile_traffic *row);
+/* The lines of the first `n_classes` classes; 0 for those that are not there. */
+void model_unpack_lines(const struct packed_lines *packed, unsigned n_classes,
+			struct traffic_lines *lines);
 
 /* Fills each row's traffic from the lines that moved in the simulated caches, and sets
  * model->bytes.  Fails only when memory is short. */

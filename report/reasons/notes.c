@@ -1,10 +1,10 @@
-/* The sentences under the table: how each figure was obtained, and what it leaves out. */
+/* The sentences under the table: how each figure was obtained, and what it leaves out; and what
+ * makes a comparison doubtful. */
 #include "report/reasons/notes.h"
 
 #include "base/array.h"
 #include "base/text.h"
 #include "report/model/model_counters.h"
-#include "report/reasons/note.h"
 #include "report/reasons/notes_traffic.h"
 
 #include <math.h>
@@ -416,4 +416,45 @@ void report_notes_deinit(struct report_view *view)
 	free(view->notes);
 	view->notes = NULL;
 	view->n_notes = view->cap_notes = 0;
+}
+
+/* ---- what makes a comparison doubtful ---- */
+
+static bool differs(const struct diff *diff, const char *key)
+{
+	const char *a = profile_get_fact(diff->a.profile, key),
+		   *b = profile_get_fact(diff->b.profile, key);
+	return a && b && strcmp(a, b) != 0;
+}
+
+static bool has_fact(const struct diff *diff, const char *key)
+{
+	return profile_get_fact(diff->a.profile, key) || profile_get_fact(diff->b.profile, key);
+}
+
+struct diff_notes diff_notes(const struct diff *diff)
+{
+	const struct {
+		bool holds;
+		const char *text;
+	} all[] = {
+		{true, "±: the spread of sampling, 95 %; from run to run other load on the machine "
+		       "adds to it"},
+		{differs(diff, "cpu_model") || differs(diff, "hostname"),
+		 "A and B are of different machines: distances are to each one's own roofs"},
+		{has_fact(diff, "counts_incomplete"),
+		 "the counts of A or B are incomplete: work and bytes may differ for that alone"},
+		{has_fact(diff, "once"), "the times of A or B include the counting (--once)"},
+		{!diff->memory,
+		 "bytes: loaded and stored, for memory traffic was not traced in both"},
+		{diff->memory && differs(diff, "traffic_geometry"),
+		 "the caches that were simulated differ"},
+	};
+	struct diff_notes notes = {0};
+	_Static_assert(sizeof(all) / sizeof(*all) == sizeof(notes.texts) / sizeof(*notes.texts),
+		       "room for all of them");
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].holds)
+			notes.texts[notes.n++] = all[i].text;
+	return notes;
 }

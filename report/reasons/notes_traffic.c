@@ -2,7 +2,6 @@
  * move, and what would fit. */
 #include "report/reasons/notes_traffic.h"
 
-#include "report/reasons/note.h"
 #include "report/reasons/words.h"
 
 #include <math.h>
@@ -166,7 +165,7 @@ static void objects_words(const struct report_view *view, const struct model_tra
 	for (size_t i = 0; i < traffic->n_objects; i++)
 		all += traffic->objects[i].read + traffic->objects[i].write;
 	for (size_t i = 0; i < traffic->n_objects && i < MAX_OBJECTS && said < 0.9 * all; i++) {
-		const struct model_object *part = &traffic->objects[i];
+		const struct profile_sum_object *part = &traffic->objects[i];
 		const double bytes = part->read + part->write;
 		char words[320];
 		if (bytes < 0.05 * all)

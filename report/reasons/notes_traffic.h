@@ -3,4 +3,10 @@
 
 #include "report/rows/view.h"
 
+#include <stdio.h>
+
+/* Writes a sentence, as of printf, to the stream that report_notes collects; the text need not be
+ * clean.  Errors are the stream's: report_notes sees them when it closes it. */
+#define note(stream, ...) (fprintf(stream, __VA_ARGS__), (void)fputc('\0', stream))
+
 void report_note_traffic(const struct report_view *view, FILE *notes);

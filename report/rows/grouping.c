@@ -36,6 +36,7 @@ struct maker {
 	/* report_calls_of_loops of the function whose loops were named last. */
 	uint32_t *loop_calls;
 	uint32_t loop_function;
+	char *program; /* BY_THREAD, BY_PROCESS: what rows of no owner are called */
 	struct report_filter filter;
 	struct code_ranges base; /* all code; row: the plain model's */
 	struct code_ranges over; /* an overlay, parts of that code; row: in `named` */
@@ -160,6 +161,7 @@ static void maker_deinit(struct maker *maker)
 	free(maker->own);
 	free(maker->body);
 	free(maker->loop_calls);
+	free(maker->program);
 }
 
 /* ---- overlays ---- */
@@ -442,39 +444,18 @@ static uint32_t owner_of(const struct maker *maker, uint32_t thread)
 	return PROFILE_NONE;
 }
 
-static char *name_owner(const struct maker *maker, uint32_t owner, size_t twins)
+static const char *owner_name(const struct maker *maker, uint32_t owner)
 {
 	const struct profile *profile = maker->profile;
-	const struct model_process *process;
-	const char *name;
-	char *text = NULL;
 	if (owner == PROFILE_NONE)
-		return report_program(profile);
-	if (maker->by == BY_THREAD) {
-		name = profile->threads[owner].name;
-	} else {
-		process = &maker->view->model->processes[owner];
-		name = profile->processes[process->timed != PROFILE_NONE ? process->timed
-									 : process->counted]
-			       .command;
+		return maker->program;
+	const char *name = profile->threads[owner].name;
+	if (maker->by == BY_PROCESS) {
+		const struct model_process *process = &maker->view->model->processes[owner];
+		const bool timed = process->timed != PROFILE_NONE;
+		name = profile->processes[timed ? process->timed : process->counted].command;
 	}
-	int n = twins ? asprintf(&text, "%s #%zu", *name ? name : "?", twins + 1)
-		      : asprintf(&text, "%s", *name ? name : "?");
-	return n < 0 ? NULL : text;
-}
-
-/* How many owners before this one have its name: "worker", "worker #2", … */
-static size_t same_names(const struct maker *maker, const uint32_t *owners, size_t n)
-{
-	char *own = name_owner(maker, owners[n], 0);
-	size_t same = 0;
-	for (size_t i = 0; own && i < n; i++) {
-		char *other = name_owner(maker, owners[i], 0);
-		same += other && strcmp(own, other) == 0;
-		free(other);
-	}
-	free(own);
-	return same;
+	return *name ? name : "?";
 }
 
 static struct rf_error *add_owner(struct maker *maker, uint32_t **owners, size_t *n, size_t *cap,
@@ -485,10 +466,16 @@ static struct rf_error *add_owner(struct maker *maker, uint32_t **owners, size_t
 			*group = (uint32_t)i + 1; /* behind what is left out */
 			return NULL;
 		}
-	if (!rf_array_push(*owners, *n, *cap, owner))
+	/* of owners with one name: "worker", "worker #2", … */
+	const char *const own = owner_name(maker, owner);
+	size_t same = 1;
+	char *name = NULL;
+	for (size_t i = 0; i < *n && owner != PROFILE_NONE; i++)
+		same += strcmp(own, owner_name(maker, (*owners)[i])) == 0;
+	if (!rf_array_push(*owners, *n, *cap, owner) ||
+	    (same > 1 ? asprintf(&name, "%s #%zu", own, same) : asprintf(&name, "%s", own)) < 0)
 		return rf_error_no_memory();
-	return add_row(maker->out, name_owner(maker, owner, same_names(maker, *owners, *n - 1)), "",
-		       PROFILE_NONE, false, group);
+	return add_row(maker->out, name, "", PROFILE_NONE, false, group);
 }
 
 static struct rf_error *group_threads(struct maker *maker)
@@ -499,7 +486,8 @@ static struct rf_error *group_threads(struct maker *maker)
 	size_t n_owners = 0, cap_owners = 0;
 	out->n_kinds = N_KINDS;
 	out->by_thread = calloc(N_KINDS * n_threads + 1, sizeof(*out->by_thread));
-	struct rf_error *error = out->by_thread ? NULL : rf_error_no_memory();
+	maker->program = report_program(maker->profile);
+	struct rf_error *error = out->by_thread && maker->program ? NULL : rf_error_no_memory();
 	for (uint32_t t = 0; !error && t < n_threads; t++) {
 		uint32_t group;
 		error = add_owner(maker, &owners, &n_owners, &cap_owners, owner_of(maker, t),

@@ -1,4 +1,5 @@
-/* In which order rows stand (--sort, --min, --top). */
+/* In which order rows stand (--sort, --min, --top), and rows that are not simply all functions
+ * (--by, --focus, --ignore, --min). */
 #pragma once
 
 #include "report/rows/view.h"
@@ -7,3 +8,7 @@
 size_t *report_rank(struct report_view *view);
 /* Whether a row is below --min. */
 bool report_is_small(const struct report_view *view, const struct model_function *f);
+/* Calls `use` with a view of the rows that are asked for. */
+struct rf_error *report_shape(const struct report_view *plain,
+			      struct rf_error *(*use)(struct report_view *view, void *context),
+			      void *context);

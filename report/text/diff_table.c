@@ -2,7 +2,7 @@
 #include "report/text/diff_table.h"
 
 #include "base/text.h"
-#include "report/reasons/diff_notes.h"
+#include "report/reasons/notes.h"
 #include "report/rows/view.h"
 #include "report/text/cells.h"
 #include "report/text/text_table.h"

@@ -154,7 +154,7 @@ void page_objects(struct page *page)
 	for (size_t i = 0; i < traffic->n_objects; i++)
 		all += traffic->objects[i].read + traffic->objects[i].write;
 	for (size_t i = 0; i < traffic->n_objects && i < MAX_OBJECTS; i++) {
-		const struct model_object *part = &traffic->objects[i];
+		const struct profile_sum_object *part = &traffic->objects[i];
 		report_object_words(page->view->profile,
 				    &page->view->profile->objects[part->object], words,
 				    sizeof(words));
@@ -219,7 +219,7 @@ static struct rf_error *split_time(const struct page *page, struct parts *thread
 	}
 	free(rows);
 	for (size_t i = 0; done && i < page->f->n_threads; i++) {
-		const struct model_thread *counted = &page->f->threads[i];
+		const struct profile_sum_thread *counted = &page->f->threads[i];
 		const uint32_t twin = page->view->model->twin_of_thread[counted->thread];
 		done = add_part(threads, twin == PROFILE_NONE ? counted->thread : twin, 0,
 				counted->flop);

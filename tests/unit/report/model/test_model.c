@@ -59,7 +59,7 @@ Test(model, threads_are_kept_apart)
 	const struct model_function *triad = find(&model, "triad");
 	cr_assert_eq(triad->n_threads, 2);
 	for (size_t i = 0; i < 2; i++) {
-		const struct model_thread *t = &triad->threads[i];
+		const struct profile_sum_thread *t = &triad->threads[i];
 		uint64_t n = profile->threads[t->thread].tid == 200 ? 60000000 : 40000000;
 		cr_expect_eq(t->flop, 8 * n);
 		cr_expect_eq(t->load_bytes, 64 * n);

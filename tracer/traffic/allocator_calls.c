@@ -17,10 +17,8 @@ struct pending {
 	uint64_t call_site; /* behind the outermost call */
 	bool is_inner;      /* another one gives the block */
 	unsigned n_nested;
-	/* realloc: the block that was there before. */
-	struct interval moved;
-	bool has_moved;
-	uint32_t mapping; /* mremap: the object that was there before */
+	struct interval moved; /* realloc: the block that was there before; all zero: none */
+	uint32_t mapping;      /* mremap: the object that was there before */
 };
 
 struct thread_calls {
@@ -83,12 +81,10 @@ static void remember_moved(struct objects *objects, struct pending *pending)
 {
 	const struct allocator *function = &allocators[pending->call.function];
 	const uint64_t address = argument(&pending->call, function->pointer);
-	if (function->action == ALLOCATOR_CHANGES) {
-		pending->has_moved = objects_block(objects, address, &pending->moved);
-		objects_freed(objects, address);
-	} else if (function->action == ALLOCATOR_REMAPS) {
+	if (function->action == ALLOCATOR_CHANGES)
+		pending->moved = objects_freed(objects, address);
+	else if (function->action == ALLOCATOR_REMAPS)
 		pending->mapping = objects_mapping(objects, address);
-	}
 }
 
 /* What happens when the function begins: memory that is given back may be somebody else's before it
@@ -154,7 +150,7 @@ static void end_change(struct objects *objects, const struct pending *pending, u
 	const uint64_t size = size_wanted(&pending->call);
 	if (result)
 		objects_allocated(objects, result, size, pending->call_site);
-	else if (pending->has_moved && size) /* refused: the old block is still there */
+	else if (pending->moved.end && size) /* refused: the old block is still there */
 		objects_not_freed(objects, &pending->moved);
 }
 

@@ -63,18 +63,11 @@ void combining_write_out(struct hierarchy *h, const struct core *but, uint32_t l
 	}
 }
 
-static bool combining_create(struct hierarchy *h, struct core *core)
-{
-	if (!core->combining) {
-		core->combining = calloc(h->n_slots, sizeof(*core->combining));
-		h->memory += h->n_slots * sizeof(*core->combining);
-	}
-	return core->combining != NULL;
-}
-
 void combining_store(struct hierarchy *h, struct core *core, uint32_t line, uint64_t bytes)
 {
-	if (!combining_create(h, core)) {
+	if (!core->combining)
+		core->combining = calloc(h->n_slots, sizeof(*core->combining));
+	if (!core->combining) {
 		h->n_lost++;
 		return;
 	}

@@ -12,8 +12,9 @@
 #include <string.h>
 
 /* Numbers of objects, as the maps hold them. */
-#define FREED 0x80000000u /* in the map of blocks: no longer live */
-#define HEADER 16         /* bytes that allocators keep in front of a block */
+#define FREED 0x80000000u   /* in the map of blocks: no longer live */
+#define STATICS 0x80000000u /* in the map of regions: the number is that of a static_module */
+#define HEADER 16           /* bytes that allocators keep in front of a block */
 #define REGION_PAGE 4096ull
 
 /* Data of a module, as its symbols say. */
@@ -21,13 +22,6 @@ struct static_module {
 	uint32_t module;
 	uint64_t bias;
 	struct data_symbols *symbols; /* or NULL */
-};
-
-/* What is mapped, as the system showed it. */
-struct known_region {
-	enum object_kind kind;
-	uint32_t object;  /* unless STATIC */
-	uint32_t statics; /* STATIC: index */
 };
 
 struct objects {
@@ -38,8 +32,6 @@ struct objects {
 	struct u64_map of_mapping_site;
 	struct u64_map of_variable; /* variable_key → object */
 	struct interval_map blocks, mappings, regions;
-	struct known_region *known_regions;
-	size_t n_known_regions, cap_known_regions;
 	struct static_module *statics;
 	size_t n_statics, cap_statics;
 	struct object_lines *moved;
@@ -96,7 +88,6 @@ void objects_destroy(struct objects *objects)
 	u64_map_deinit(&objects->of_variable);
 	u64_map_deinit(&objects->moved_of);
 	free(objects->items);
-	free(objects->known_regions);
 	free(objects->statics);
 	free(objects->moved);
 	free(objects);
@@ -242,12 +233,13 @@ void objects_moved(struct objects *objects, uint32_t object, uint64_t old, uint6
 
 /* ---- what the system shows ---- */
 
+/* Gives the value of its region. */
 static uint32_t statics_of(struct objects *objects, const struct object_region *region)
 {
 	for (size_t i = 0; i < objects->n_statics; i++)
 		if (objects->statics[i].module == region->module &&
 		    objects->statics[i].bias == region->bias)
-			return (uint32_t)i;
+			return STATICS | (uint32_t)i;
 	struct static_module new = {.module = region->module, .bias = region->bias};
 	struct rf_error *error = data_symbols_open(region->path, &new.symbols);
 	if (error) { /* then its data has no names */
@@ -255,18 +247,20 @@ static uint32_t statics_of(struct objects *objects, const struct object_region *
 		new.symbols = NULL;
 	}
 	if (rf_array_push(objects->statics, objects->n_statics, objects->cap_statics, new))
-		return (uint32_t)objects->n_statics - 1;
+		return STATICS | (uint32_t)(objects->n_statics - 1);
 	data_symbols_close(new.symbols);
-	return UINT32_MAX;
+	return objects->other;
 }
 
-static uint32_t object_of_region(struct objects *objects, const struct object_region *region)
+static uint32_t value_of_region(struct objects *objects, const struct object_region *region)
 {
 	switch (region->kind) {
 	case OBJECT_STACK:
 		return objects->stack;
 	case OBJECT_HEAP:
 		return objects->allocator;
+	case OBJECT_STATIC:
+		return statics_of(objects, region);
 	case OBJECT_CODE:
 	case OBJECT_MAPPING:
 		for (size_t i = 0; i < objects->n_items; i++)
@@ -280,28 +274,21 @@ static uint32_t object_of_region(struct objects *objects, const struct object_re
 }
 
 /* What the system shows there.  A page that it does not know either is not asked about again. */
-static struct known_region *find_region(struct objects *objects, uint64_t address)
+static struct interval *find_region(struct objects *objects, uint64_t address)
 {
 	struct interval *there = interval_map_find(&objects->regions, address);
 	if (there)
-		return &objects->known_regions[there->value];
+		return there;
 	struct object_region region = {.start = address & ~(REGION_PAGE - 1),
 				       .kind = OBJECT_OTHER,
 				       .module = PROFILE_NONE};
 	region.end = region.start + REGION_PAGE;
 	if (objects->source.region)
 		(void)objects->source.region(objects->source.context, address, &region);
-	struct known_region known = {.kind = region.kind};
-	if (region.kind == OBJECT_STATIC)
-		known.statics = statics_of(objects, &region);
-	else
-		known.object = object_of_region(objects, &region);
-	if (!rf_array_push(objects->known_regions, objects->n_known_regions,
-			   objects->cap_known_regions, known) ||
-	    !interval_map_set(&objects->regions, region.start, region.end,
-			      (uint32_t)objects->n_known_regions - 1))
-		return NULL;
-	return &objects->known_regions[objects->n_known_regions - 1];
+	return interval_map_set(&objects->regions, region.start, region.end,
+				value_of_region(objects, &region))
+		       ? interval_map_find(&objects->regions, address)
+		       : NULL;
 }
 
 void objects_stack(struct objects *objects, uint64_t stack_pointer)
@@ -314,9 +301,12 @@ void objects_stack(struct objects *objects, uint64_t stack_pointer)
 		grew(&objects->items[objects->stack], mapping->end - mapping->start);
 		mapping->value = objects->stack;
 	}
-	struct known_region *known = mapping ? NULL : find_region(objects, stack_pointer);
-	if (known && (known->kind == OBJECT_MAPPING || known->kind == OBJECT_OTHER))
-		*known = (struct known_region){.kind = OBJECT_STACK, .object = objects->stack};
+	struct interval *region = mapping ? NULL : find_region(objects, stack_pointer);
+	if (!region || region->value & STATICS)
+		return;
+	const enum object_kind kind = objects->items[region->value].kind;
+	if (kind == OBJECT_MAPPING || kind == OBJECT_OTHER)
+		region->value = objects->stack;
 }
 
 /* ---- variables ---- */
@@ -367,13 +357,13 @@ static uint32_t object_at(struct objects *objects, uint64_t address)
 	if (there)
 		return there->value & ~FREED;
 	there = interval_map_find(&objects->mappings, address);
-	if (there)
-		return there->value;
-	const struct known_region *region = find_region(objects, address);
-	if (!region || (region->kind == OBJECT_STATIC && region->statics == UINT32_MAX))
+	if (!there)
+		there = find_region(objects, address);
+	if (!there)
 		return objects->other;
-	return region->kind == OBJECT_STATIC ? object_of_variable(objects, region->statics, address)
-					     : region->object;
+	return there->value & STATICS
+		       ? object_of_variable(objects, there->value & ~STATICS, address)
+		       : there->value;
 }
 
 const struct object *objects_at(struct objects *objects, uint64_t address)

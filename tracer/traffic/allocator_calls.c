@@ -28,8 +28,6 @@ struct thread_calls {
 
 void allocator_calls_deinit(struct allocator_calls *calls)
 {
-	for (size_t i = 0; i < calls->n_threads; i++)
-		free(calls->threads[i]);
 	free(calls->threads);
 }
 
@@ -37,11 +35,10 @@ void allocator_calls_deinit(struct allocator_calls *calls)
 static struct thread_calls *calls_of(struct allocator_calls *calls, uint32_t thread)
 {
 	while (calls->n_threads <= thread)
-		if (!rf_array_push(calls->threads, calls->n_threads, calls->cap_threads, NULL))
+		if (!rf_array_push(calls->threads, calls->n_threads, calls->cap_threads,
+				   (struct thread_calls){.n = 0}))
 			return NULL;
-	if (!calls->threads[thread])
-		calls->threads[thread] = calloc(1, sizeof(*calls->threads[thread]));
-	return calls->threads[thread];
+	return &calls->threads[thread];
 }
 
 static bool awaits_result(const struct pending *pending)

@@ -28,8 +28,7 @@ struct objects {
 	struct objects_source source;
 	struct object *items;
 	size_t n_items, cap_items;
-	struct u64_map of_call_site; /* call site → heap object */
-	struct u64_map of_mapping_site;
+	struct u64_map of_site;     /* call site × 2, + 1 for mappings → object */
 	struct u64_map of_variable; /* variable_key → object */
 	struct interval_map blocks, mappings, regions;
 	struct static_module *statics;
@@ -83,8 +82,7 @@ void objects_destroy(struct objects *objects)
 	interval_map_deinit(&objects->blocks);
 	interval_map_deinit(&objects->mappings);
 	interval_map_deinit(&objects->regions);
-	u64_map_deinit(&objects->of_call_site);
-	u64_map_deinit(&objects->of_mapping_site);
+	u64_map_deinit(&objects->of_site);
 	u64_map_deinit(&objects->of_variable);
 	u64_map_deinit(&objects->moved_of);
 	free(objects->items);
@@ -93,17 +91,17 @@ void objects_destroy(struct objects *objects)
 	free(objects);
 }
 
-static uint32_t object_of_site(struct objects *objects, struct u64_map *map, enum object_kind kind,
-			       uint64_t call_site)
+static uint32_t object_of_site(struct objects *objects, enum object_kind kind, uint64_t call_site)
 {
-	const uint32_t *known = u64_map_find(map, call_site);
+	const uint64_t key = call_site << 1 | (kind == OBJECT_MAPPING);
+	const uint32_t *known = u64_map_find(&objects->of_site, key);
 	if (known)
 		return *known;
 	uint32_t module;
 	uint64_t offset;
 	objects->source.locate(objects->source.context, call_site, &module, &offset);
 	const uint32_t new = add_object(objects, kind, module, offset, NULL);
-	(void)u64_map_set(map, call_site, new);
+	(void)u64_map_set(&objects->of_site, key, new);
 	return new;
 }
 
@@ -140,8 +138,7 @@ static uint64_t take_live_blocks(struct objects *objects, uint64_t start, uint64
 
 void objects_allocated(struct objects *objects, uint64_t address, uint64_t size, uint64_t call_site)
 {
-	const uint32_t object =
-		object_of_site(objects, &objects->of_call_site, OBJECT_HEAP, call_site);
+	const uint32_t object = object_of_site(objects, OBJECT_HEAP, call_site);
 	if (!size || address + size < address)
 		size = 1; /* it has an address of its own all the same */
 	struct interval *old = interval_map_next(&objects->blocks, address, address + size);
@@ -213,8 +210,7 @@ static void map_object(struct objects *objects, uint64_t address, uint64_t size,
 void objects_mapped(struct objects *objects, uint64_t address, uint64_t size, uint64_t call_site)
 {
 	map_object(objects, address, size,
-		   call_site ? object_of_site(objects, &objects->of_mapping_site, OBJECT_MAPPING,
-					      call_site)
+		   call_site ? object_of_site(objects, OBJECT_MAPPING, call_site)
 			     : objects->allocator);
 }
 

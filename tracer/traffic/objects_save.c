@@ -44,22 +44,20 @@ static struct symbol_module *symbols_of(struct name_source *names, uint32_t numb
 }
 
 /* The function and line of the call before a call site; a function without a symbol has no name. */
-static void name_site(struct name_source *names, const struct object *object,
-		      struct profile_object *row)
+static void name_site(struct name_source *names, uint64_t call_site, struct profile_object *row)
 {
 	struct symbol_module *module =
 		row->module < names->profile->n_modules ? symbols_of(names, row->module) : NULL;
 	struct symbol symbol;
 	const char *file = NULL;
-	uint32_t line = 0;
-	if (!module || !object->offset || !symbol_find(module, object->offset - 1, &symbol))
+	if (!module || !call_site || !symbol_find(module, call_site - 1, &symbol))
 		return;
-	(void)symbol_caller_line(module, object->offset - 1, &file, &line);
+	row->line = 0;
+	(void)symbol_caller_line(module, call_site - 1, &file, &row->line);
 	free(row->name);
 	free(row->file);
 	row->name = strdup(strstr(symbol.name, "+0x") ? "" : symbol.name);
 	row->file = strdup(file ? file : "");
-	row->line = line;
 }
 
 static bool same_object(const struct profile_object *row, const struct object *object,
@@ -86,7 +84,7 @@ static struct rf_error *add_object(struct name_source *names, const struct objec
 		.n = object->n,
 	};
 	if (object->kind == OBJECT_HEAP || object->kind == OBJECT_MAPPING)
-		name_site(names, object, &row);
+		name_site(names, object->offset, &row);
 	*index = (uint32_t)profile->n_objects;
 	if (row.name && row.file &&
 	    rf_array_push(profile->objects, profile->n_objects, profile->cap_objects, row))

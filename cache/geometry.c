@@ -17,8 +17,7 @@
 struct parse {
 	struct geometry geometry;
 	const struct cache_policy *policy;
-	bool said_sharing[CACHE_LEVELS], said_inclusion[CACHE_LEVELS],
-		said_replacement[CACHE_LEVELS];
+	uint8_t said[CACHE_LEVELS][3]; /* by level and kind of attribute: its value plus 1 */
 };
 
 /* ---- One item ---- */
@@ -32,26 +31,17 @@ static struct rf_error *refuse(const char *item, size_t length, const char *why)
 /* A number without sign or blanks, followed by `end`, which is not `text` when there was one. */
 static uint64_t read_number(const char *text, const char **end)
 {
-	uint64_t value = 0;
 	*end = text;
-	for (; isdigit((unsigned char)**end); ++*end)
-		value = value > UINT64_MAX / 10 - 10 ? UINT64_MAX / 10 - 10
-						     : value * 10 + (**end - '0');
-	return value;
+	return isdigit((unsigned char)*text) ? strtoull(text, (char **)end, 10) : 0;
 }
 
 /* Bytes, or 0 when it is not a size, or more than CACHE_BYTES. */
 static uint64_t read_size(const char *text, const char **end)
 {
-	static const struct {
-		char letter;
-		int shift;
-	} units[] = {{'K', 10}, {'M', 20}, {'G', 30}};
+	static const char units[] = "KMG";
 	uint64_t value = read_number(text, end);
-	int shift = 0;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (toupper((unsigned char)**end) == units[i].letter)
-			shift = units[i].shift;
+	const char *unit = **end ? strchr(units, toupper((unsigned char)**end)) : NULL;
+	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
 	*end += shift > 0;
 	return value > CACHE_BYTES >> shift ? 0 : value << shift;
 }
@@ -78,33 +68,22 @@ static const char *attribute_name(int kind, int value)
 	return "";
 }
 
-/* Sets what an attribute says; false when it is none, or was said before. */
-static bool set_attribute(struct parse *parse, int at, const char *name, size_t length)
+/* Notes what an attribute says; false when it is none, or was said before. */
+static bool set_attribute(uint8_t said[3], const char *name, size_t length)
 {
-	struct cache_level *level = &parse->geometry.levels[at];
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
 		const struct attribute *attribute = &attributes[i];
-		bool *said = attribute->kind == SHARING     ? &parse->said_sharing[at]
-			     : attribute->kind == INCLUSION ? &parse->said_inclusion[at]
-							    : &parse->said_replacement[at];
 		if (strlen(attribute->name) != length || strncasecmp(attribute->name, name, length))
 			continue;
-		if (*said)
-			return false;
-		*said = true;
-		if (attribute->kind == SHARING)
-			level->shared = attribute->value;
-		else if (attribute->kind == INCLUSION)
-			level->inclusion = attribute->value;
-		else
-			level->replacement = attribute->value;
-		return true;
+		bool is_new = !said[attribute->kind];
+		said[attribute->kind] = attribute->value + 1;
+		return is_new;
 	}
 	return false;
 }
 
 /* What is wrong with size and ways, or NULL. */
-static const char *level_fault(const struct cache_level *level)
+static const char *level_fault(const struct cache_level *level, bool tree)
 {
 	uint64_t lines = level->bytes / CACHE_LINE;
 	if (level->bytes == 0)
@@ -113,26 +92,24 @@ static const char *level_fault(const struct cache_level *level)
 		return "the ways must be from 1 to 64";
 	if (level->bytes % CACHE_LINE || lines % level->ways)
 		return "the size is no multiple of ways times 64 bytes";
-	if (level->replacement == CACHE_TREE_PLRU && level->ways & (level->ways - 1))
+	if (tree && level->ways & (level->ways - 1))
 		return "a tree (plru) needs a power of two as ways";
 	return NULL;
 }
 
-static struct rf_error *read_attributes(struct parse *parse, int at, const char *item,
-					size_t length, const char *text)
+static struct rf_error *read_attributes(uint8_t said[3], const char *item, size_t length,
+					const char *text)
 {
-	const char *end = item + length;
-	while (text < end) {
+	for (size_t n; text < item + length; text += n) {
 		const char *name = text + 1;
-		size_t n = 0;
-		while (name + n < end && name[n] != ':')
-			n++;
-		if (*text != ':' || !set_attribute(parse, at, name, n))
+		size_t left = item + length - name;
+		const char *colon = memchr(name, ':', left);
+		n = 1 + (colon ? (size_t)(colon - name) : left);
+		if (*text != ':' || !set_attribute(said, name, n - 1))
 			return refuse(
 				item, length,
 				"after the ways there can be private or shared, non-inclusive, "
 				"inclusive or victim, lru or plru, each after a colon");
-		text = name + n;
 	}
 	return NULL;
 }
@@ -149,13 +126,13 @@ static struct rf_error *read_level(struct parse *parse, const char *item, size_t
 	if (*text != ':')
 		return refuse(item, length,
 			      level->bytes ? "after the size there must be a colon and the ways"
-					   : level_fault(level));
+					   : level_fault(level, false));
 	uint64_t ways = read_number(text + 1, &text);
 	level->ways = ways > CACHE_WAYS ? CACHE_WAYS + 1 : ways;
-	struct rf_error *error = read_attributes(parse, at, item, length, text);
+	struct rf_error *error = read_attributes(parse->said[at], item, length, text);
 	if (error)
 		return error;
-	const char *fault = level_fault(level);
+	const char *fault = level_fault(level, parse->said[at][REPLACEMENT] == CACHE_TREE_PLRU + 1);
 	if (fault)
 		return refuse(item, length, fault);
 	level->sets = level->bytes / CACHE_LINE / level->ways;
@@ -191,7 +168,7 @@ static struct rf_error *read_item(struct parse *parse, const char *item, size_t 
 /* What nothing was said about. */
 static void complete(struct parse *parse)
 {
-	struct geometry said = parse->geometry, *geometry = &parse->geometry;
+	struct geometry *geometry = &parse->geometry;
 	geometry->line = CACHE_LINE;
 	if (parse->policy)
 		cache_policy_apply(parse->policy, geometry);
@@ -199,12 +176,11 @@ static void complete(struct parse *parse)
 		snprintf(geometry->policy, sizeof(geometry->policy), "as given");
 	for (int i = 0; i < geometry->n_levels; i++) {
 		struct cache_level *level = &geometry->levels[i];
-		if (!parse->said_sharing[i])
-			level->shared = i > 0 && i == geometry->n_levels - 1;
-		if (parse->said_inclusion[i])
-			level->inclusion = said.levels[i].inclusion;
-		if (parse->said_replacement[i])
-			level->replacement = said.levels[i].replacement;
+		const uint8_t *said = parse->said[i];
+		level->shared =
+			said[SHARING] ? said[SHARING] - 1 : i > 0 && i == geometry->n_levels - 1;
+		level->inclusion = said[INCLUSION] ? said[INCLUSION] - 1 : level->inclusion;
+		level->replacement = said[REPLACEMENT] ? said[REPLACEMENT] - 1 : level->replacement;
 	}
 }
 
@@ -287,7 +263,8 @@ static struct rf_error *read_text(const char *path, char *text, size_t size)
 	return NULL;
 }
 
-struct rf_error *geometry_from_file(const char *path, struct geometry *geometry)
+/* Errors: RF_EACCESS, or as above with the file's name. */
+static struct rf_error *geometry_from_file(const char *path, struct geometry *geometry)
 {
 	char *text = malloc(FILE_BYTES);
 	struct rf_error *error = text ? read_text(path, text, FILE_BYTES) : rf_error_no_memory();

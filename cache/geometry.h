@@ -59,11 +59,8 @@ struct geometry {
 /* Reads a geometry from text.  Errors (RF_EINPUT) name the item and what is wrong with it. */
 struct rf_error *geometry_parse(const char *text, struct geometry *geometry);
 
-/* Reads a geometry from a file.  Errors: RF_EACCESS, or as above with the file's name. */
-struct rf_error *geometry_from_file(const char *path, struct geometry *geometry);
-
 /* What the user gave: text when there is a '=' in it and no file of that name, else a file's name.
- */
+ * Errors of a file: RF_EACCESS, or as above with its name. */
 struct rf_error *geometry_given(const char *text_or_path, struct geometry *geometry);
 
 /* The text of a geometry, which geometry_parse reads back to the same levels: attributes are there

@@ -107,15 +107,15 @@ static void apply_policy(const char *microarchitecture, const struct cache_cpuid
 {
 	const struct cache_policy *row =
 		microarchitecture ? cache_policy_find(microarchitecture) : NULL;
-	const char *name = row ? row->name : "assumed";
-	cache_policy_apply(row ? row : cache_policy_assumed(), geometry);
+	row = row ? row : &cache_policies[0];
+	cache_policy_apply(row, geometry);
 	for (int i = 0; i < geometry->n_levels; i++) {
 		struct cache_level *level = &geometry->levels[i];
 		level->shared = i > 0 && i == geometry->n_levels - 1;
 		if (i == 0 || !cpuid[i].bytes ||
 		    (level->inclusion == CACHE_INCLUSIVE) == cpuid[i].inclusive)
 			continue;
-		contradict(level, i, name,
+		contradict(level, i, row->name,
 			   cpuid[i].inclusive ? CACHE_INCLUSIVE
 			   : i == 2           ? CACHE_VICTIM
 					      : CACHE_NON_INCLUSIVE,

@@ -67,11 +67,6 @@ uint64_t hierarchy_lost(const struct hierarchy *h)
 	return h->n_lost;
 }
 
-size_t hierarchy_memory(const struct hierarchy *h)
-{
-	return h->memory + sizeof(*h) + h->regions.cap_items * sizeof(*h->regions.items);
-}
-
 void hierarchy_access(struct hierarchy *h, unsigned core_number, uint64_t line,
 		      enum cache_access kind, unsigned first_byte, unsigned n_bytes, uint32_t who)
 {

@@ -51,6 +51,3 @@ void hierarchy_finish(struct hierarchy *hierarchy);
  * regions of 64 MiB (fewer for caches of fewer than 64 sets), of all address spaces.  To be
  * reported when it is not 0. */
 uint64_t hierarchy_lost(const struct hierarchy *hierarchy);
-
-/* For tests and benchmarks: bytes allocated. */
-size_t hierarchy_memory(const struct hierarchy *hierarchy);

@@ -7,14 +7,6 @@
 
 #define PRESENCE_CORES 3 /* with fewer a search is cheaper than the counting */
 
-void *levels_allocate(struct hierarchy *h, size_t bytes)
-{
-	void *memory = calloc(1, bytes);
-	if (memory)
-		h->memory += bytes;
-	return memory;
-}
-
 static void core_destroy(struct hierarchy *h, struct core *core)
 {
 	if (!core)
@@ -28,19 +20,19 @@ static void core_destroy(struct hierarchy *h, struct core *core)
 
 static char *allocate_sets(struct hierarchy *h, const struct level *level)
 {
-	return levels_allocate(h, (size_t)h->n_slots * level->sets * level->shape.bytes);
+	return calloc((size_t)h->n_slots * level->sets, level->shape.bytes);
 }
 
 static struct core *core_create(struct hierarchy *h)
 {
-	struct core *core = levels_allocate(h, sizeof(*core));
+	struct core *core = calloc(1, sizeof(*core));
 	if (!core)
 		return NULL;
 	*core = h->common;
 	bool complete = true;
 	for (int i = 0; i < h->n_private; i++)
 		complete = (core->sets[i] = allocate_sets(h, &h->levels[i])) && complete;
-	core->fresh = levels_allocate(h, (size_t)h->n_slots * h->levels[0].sets * h->fresh_bytes);
+	core->fresh = calloc((size_t)h->n_slots * h->levels[0].sets, h->fresh_bytes);
 	if (complete && core->fresh)
 		return core;
 	core_destroy(h, core);
@@ -74,7 +66,7 @@ static void presence_create(struct hierarchy *h)
 		h->presence.shift--;
 	free(h->presence.counts);
 	h->presence.counts =
-		levels_allocate(h, sizeof(*h->presence.counts) << (64 - h->presence.shift));
+		calloc(UINT64_C(1) << (64 - h->presence.shift), sizeof(*h->presence.counts));
 	for (size_t i = 0; h->presence.counts && i < h->n_cores; i++)
 		if (h->cores[i])
 			presence_count(h, h->cores[i]);

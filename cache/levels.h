@@ -69,7 +69,6 @@ struct hierarchy {
 	hierarchy_note *note;
 	void *context;
 	uint64_t n_lost;
-	size_t memory;
 	/* The access at hand. */
 	unsigned slot, group;
 	uint32_t who;
@@ -80,9 +79,6 @@ struct hierarchy {
  * short; levels_destroy frees what there is of them, and of all cores. */
 bool levels_create(struct hierarchy *h, const struct geometry *geometry);
 void levels_destroy(struct hierarchy *h);
-
-/* Memory of zeros that counts as the hierarchy's; NULL when there is none. */
-void *levels_allocate(struct hierarchy *h, size_t bytes);
 
 /* Adds the core of that number, and those below it; NULL when memory is short. */
 struct core *levels_add_core(struct hierarchy *h, unsigned number);

@@ -25,11 +25,6 @@ const struct cache_policy *cache_policy_find(const char *name)
 	return NULL;
 }
 
-const struct cache_policy *cache_policy_assumed(void)
-{
-	return &cache_policies[0];
-}
-
 void cache_policy_apply(const struct cache_policy *policy, struct geometry *geometry)
 {
 	for (int i = 0; i < geometry->n_levels; i++) {

@@ -11,14 +11,12 @@ struct cache_policy {
 	bool evades_write_allocate;
 };
 
+/* The first row is for processors that have none. */
 extern const struct cache_policy cache_policies[];
 extern const unsigned n_cache_policies;
 
 /* The row of that name (case does not matter), or NULL. */
 const struct cache_policy *cache_policy_find(const char *name);
-
-/* The row for processors that are not in the table. */
-const struct cache_policy *cache_policy_assumed(void);
 
 /* Gives the levels what a row says: inclusion and replacement. */
 void cache_policy_apply(const struct cache_policy *policy, struct geometry *geometry);

@@ -63,29 +63,29 @@ uint64_t working_set_capacity(uint64_t bytes)
 
 /* ---- Rows ---- */
 
-/* The row of a capacity by its number; −1: any capacity. */
-static struct working_set_row *row_at(struct working_set *ws, uint32_t who, int number)
+/* Counts lines that are read and written at a capacity, by its number; −1: at any. */
+static void count_at(struct working_set *ws, uint32_t who, int number, uint64_t reads,
+		     uint64_t writes)
 {
 	uint64_t key = ((uint64_t)who << 16) + number + 2;
 	uint32_t *found = u64_map_find(&ws->row_of, key);
-	if (found)
-		return &ws->rows[*found];
-	struct working_set_row row = {.who = who,
-				      .capacity = number < 0 ? 0 : ws->capacities[number]};
-	if (!rf_array_push(ws->rows, ws->n_rows, ws->cap_rows, row))
-		return NULL;
-	if (u64_map_set(&ws->row_of, key, ws->n_rows - 1))
-		return &ws->rows[ws->n_rows - 1];
-	ws->n_rows--;
-	return NULL;
+	struct working_set_row row = {who, number < 0 ? 0 : ws->capacities[number], reads, writes};
+	if (found) {
+		ws->rows[*found].reads += reads;
+		ws->rows[*found].writes += writes;
+	} else if (!rf_array_push(ws->rows, ws->n_rows, ws->cap_rows, row)) {
+		ws->n_lost++;
+	} else if (!u64_map_set(&ws->row_of, key, ws->n_rows - 1)) {
+		ws->n_rows--;
+		ws->n_lost++;
+	}
 }
 
-/* The row of what happens in caches of up to `distance` lines. */
-static struct working_set_row *row_of_distance(struct working_set *ws, uint32_t who,
-					       uint64_t distance)
+/* The number of the capacity up to which caches see what happens at `distance` lines. */
+static int capacity_of_distance(const struct working_set *ws, uint64_t distance)
 {
 	uint64_t lines = distance * CACHE_CLASSES / ws->n_classes + 1;
-	return row_at(ws, who, find_capacity(ws->capacities, lines * CACHE_LINE));
+	return find_capacity(ws->capacities, lines * CACHE_LINE);
 }
 
 /* ---- Uses ---- */
@@ -103,11 +103,8 @@ static void settle(struct working_set *ws, uint32_t slot)
 	struct pending *pending = &ws->pending[slot];
 	if (!pending->changed || !pending->farthest)
 		return;
-	struct working_set_row *row = row_of_distance(ws, pending->who, pending->farthest);
-	if (row)
-		row->writes += reuse_weight(ws->reuse);
-	else
-		ws->n_lost++;
+	count_at(ws, pending->who, capacity_of_distance(ws, pending->farthest), 0,
+		 reuse_weight(ws->reuse));
 }
 
 /* Follows a use of a line; false: it is not followed. */
@@ -128,12 +125,8 @@ void working_set_read(struct working_set *ws, uint32_t who, uint64_t line)
 	struct reuse_use use;
 	if (!use_line(ws, line, &use) || (!use.first && !use.distance))
 		return;
-	struct working_set_row *row =
-		use.first ? row_at(ws, who, -1) : row_of_distance(ws, who, use.distance);
-	if (row)
-		row->reads += reuse_weight(ws->reuse);
-	else
-		ws->n_lost++;
+	count_at(ws, who, use.first ? -1 : capacity_of_distance(ws, use.distance),
+		 reuse_weight(ws->reuse), 0);
 }
 
 void working_set_write(struct working_set *ws, uint32_t who, uint64_t line)
@@ -147,21 +140,17 @@ void working_set_write(struct working_set *ws, uint32_t who, uint64_t line)
 
 void working_set_bypass(struct working_set *ws, uint32_t who)
 {
-	struct working_set_row *row = row_at(ws, who, -1);
-	if (row)
-		row->writes++;
-	else
-		ws->n_lost++;
+	count_at(ws, who, -1, 0, 1);
 }
 
 void working_set_event(struct working_set *ws, int n_levels, enum traffic event, uint32_t who,
 		       uint64_t line)
 {
-	static const enum traffic read[] = {TRAFFIC_MEM_READ, TRAFFIC_L2_READ, TRAFFIC_L3_READ};
-	if (event == read[n_levels - 1] ||
-	    event == read[n_levels - 1] + 1) /* + 1: write-allocate */
+	static const enum traffic reads[] = {TRAFFIC_MEM_READ, TRAFFIC_L2_READ, TRAFFIC_L3_READ};
+	const enum traffic read = reads[n_levels - 1];
+	if (event == read || event == read + 1) /* + 1: write-allocate */
 		working_set_read(ws, who, line);
-	else if (event == read[n_levels - 1] + 2) /* write-back */
+	else if (event == read + 2) /* write-back */
 		working_set_write(ws, who, line);
 	else if (event == TRAFFIC_MEM_NON_TEMPORAL)
 		working_set_bypass(ws, who);

@@ -3,6 +3,7 @@
 #include "cache/lines.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Line fill buffers of a core, Nehalem to Broadwell; 12 or more since. */
 #define CACHE_COMBINING 10
@@ -24,17 +25,6 @@ static struct combining_line *combining_find(struct combining *buffers, uint32_t
 	return NULL;
 }
 
-/* Takes a buffer out. */
-static struct combining_line combining_take(struct combining *buffers,
-					    struct combining_line *buffer)
-{
-	struct combining_line taken = *buffer;
-	buffers->n--;
-	for (; buffer < buffers->lines + buffers->n; buffer++)
-		*buffer = buffer[1];
-	return taken;
-}
-
 void combining_flush_line(struct hierarchy *h, uint32_t line, bool remove)
 {
 	struct moving found;
@@ -43,10 +33,14 @@ void combining_flush_line(struct hierarchy *h, uint32_t line, bool remove)
 		lines_go_down(h, &found, from, h->n_levels);
 }
 
+/* Empties a buffer. */
 static void combining_end(struct hierarchy *h, struct combining *buffers,
-			  struct combining_line *buffer)
+			  const struct combining_line *buffer)
 {
-	struct combining_line line = combining_take(buffers, buffer);
+	const struct combining_line line = *buffer;
+	const size_t at = buffer - buffers->lines;
+	memmove(&buffers->lines[at], &buffers->lines[at + 1],
+		(--buffers->n - at) * sizeof(*buffer));
 	h->n_combining--;
 	lines_note(h, TRAFFIC_MEM_NON_TEMPORAL, line.who, line.line);
 }
@@ -63,18 +57,11 @@ void combining_write_out(struct hierarchy *h, const struct core *but, uint32_t l
 	}
 }
 
-static bool combining_create(struct hierarchy *h, struct core *core)
-{
-	if (!core->combining) {
-		core->combining = calloc(h->n_slots, sizeof(*core->combining));
-		h->memory += h->n_slots * sizeof(*core->combining);
-	}
-	return core->combining != NULL;
-}
-
 void combining_store(struct hierarchy *h, struct core *core, uint32_t line, uint64_t bytes)
 {
-	if (!combining_create(h, core)) {
+	if (!core->combining)
+		core->combining = calloc(h->n_slots, sizeof(*core->combining));
+	if (!core->combining) {
 		h->n_lost++;
 		return;
 	}

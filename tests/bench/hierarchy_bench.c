@@ -4,6 +4,7 @@
  * beforehand. */
 #include "cache/hierarchy.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -121,9 +122,10 @@ static void run(const char *text, uint64_t classes, const struct pattern *patter
 			sum += ns;
 		}
 	}
+	const struct mallinfo2 memory = mallinfo2();
 	printf("%-46s %2d classes  %-34s %6.1f %6.1f ns  %6.1f MB\n", text,
 	       __builtin_popcountll(classes), pattern->name, best, sum / ROUNDS,
-	       hierarchy_memory(h) / 1e6);
+	       (memory.uordblks + memory.hblkhd) / 1e6);
 	fflush(stdout);
 	hierarchy_destroy(h);
 }

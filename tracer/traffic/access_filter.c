@@ -52,12 +52,13 @@ static void tell_line(struct access_filter *filter, struct filter_class *class, 
 	class->loaded[i] = class->stored[i] = 0;
 }
 
-/* The line whose last access was the earliest, of those with something put off; or -1. */
-static int earliest(const struct filter_class *class)
+/* The line whose last access was the earliest, if `waiting` only of those with
+ * something put off; or -1. */
+static inline int earliest(const struct filter_class *class, bool waiting)
 {
 	int found = -1;
 	for (int i = 0; i < FILTER_LINES; i++)
-		if ((class->loaded[i] | class->stored[i]) &&
+		if ((!waiting || class->loaded[i] | class->stored[i]) &&
 		    (found < 0 || class->times[i] < class->times[found]))
 			found = i;
 	return found;
@@ -65,17 +66,8 @@ static int earliest(const struct filter_class *class)
 
 static void tell_all(struct access_filter *filter, struct filter_class *class)
 {
-	for (int i; (i = earliest(class)) >= 0;)
+	for (int i; (i = earliest(class, true)) >= 0;)
 		tell_line(filter, class, i);
-}
-
-static int least_recent(const struct filter_class *class)
-{
-	int found = 0;
-	for (int i = 1; i < FILTER_LINES; i++)
-		if (class->times[i] < class->times[found])
-			found = i;
-	return found;
 }
 
 static void access_other(struct access_filter *filter, struct filter_class *class, uint64_t line,
@@ -88,7 +80,7 @@ static void access_other(struct access_filter *filter, struct filter_class *clas
 		memset(class, 0, sizeof(*class));
 		return;
 	}
-	const int i = least_recent(class);
+	const int i = earliest(class, false);
 	class->lines[i] = line + 1;
 	class->times[i] = ++filter->time;
 }

@@ -17,10 +17,8 @@ struct pending {
 	uint64_t call_site; /* behind the outermost call */
 	bool is_inner;      /* another one gives the block */
 	unsigned n_nested;
-	/* realloc: the block that was there before. */
-	struct interval moved;
-	bool has_moved;
-	uint32_t mapping; /* mremap: the object that was there before */
+	struct interval moved; /* realloc: the block that was there before; all zero: none */
+	uint32_t mapping;      /* mremap: the object that was there before */
 };
 
 struct thread_calls {
@@ -30,8 +28,6 @@ struct thread_calls {
 
 void allocator_calls_deinit(struct allocator_calls *calls)
 {
-	for (size_t i = 0; i < calls->n_threads; i++)
-		free(calls->threads[i]);
 	free(calls->threads);
 }
 
@@ -39,11 +35,10 @@ void allocator_calls_deinit(struct allocator_calls *calls)
 static struct thread_calls *calls_of(struct allocator_calls *calls, uint32_t thread)
 {
 	while (calls->n_threads <= thread)
-		if (!rf_array_push(calls->threads, calls->n_threads, calls->cap_threads, NULL))
+		if (!rf_array_push(calls->threads, calls->n_threads, calls->cap_threads,
+				   (struct thread_calls){.n = 0}))
 			return NULL;
-	if (!calls->threads[thread])
-		calls->threads[thread] = calloc(1, sizeof(*calls->threads[thread]));
-	return calls->threads[thread];
+	return &calls->threads[thread];
 }
 
 static bool awaits_result(const struct pending *pending)
@@ -78,31 +73,29 @@ static uint64_t size_wanted(const struct allocator_call *call)
 	return size;
 }
 
-/* What is there before it moves. */
-static void remember_moved(struct objects *objects, struct pending *pending)
-{
-	const struct allocator *function = &allocators[pending->call.function];
-	const uint64_t address = argument(&pending->call, function->pointer);
-	if (function->action == ALLOCATOR_CHANGES) {
-		pending->has_moved = objects_block(objects, address, &pending->moved);
-		objects_freed(objects, address);
-	} else if (function->action == ALLOCATOR_REMAPS) {
-		pending->mapping = objects_mapping(objects, address);
-	}
-}
-
 /* What happens when the function begins: memory that is given back may be somebody else's before it
- * returns. */
+ * returns, and what moves is there only now. */
 static void begin_call(struct objects *objects, struct pending *pending)
 {
 	const struct allocator *function = &allocators[pending->call.function];
 	const uint64_t address = argument(&pending->call, function->pointer);
-	if (function->action == ALLOCATOR_TAKES)
+	switch (function->action) {
+	case ALLOCATOR_TAKES:
 		objects_freed(objects, address);
-	else if (function->action == ALLOCATOR_UNMAPS)
+		break;
+	case ALLOCATOR_UNMAPS:
 		objects_unmapped(objects, address, argument(&pending->call, function->size));
-	else if (!pending->is_inner || function->action == ALLOCATOR_REMAPS)
-		remember_moved(objects, pending);
+		break;
+	case ALLOCATOR_REMAPS:
+		pending->mapping = objects_mapping(objects, address);
+		break;
+	case ALLOCATOR_CHANGES:
+		if (!pending->is_inner)
+			pending->moved = objects_freed(objects, address);
+		break;
+	default:
+		break;
+	}
 }
 
 /* Whether a call comes out of the one that is pending: it is deeper on the same stack.  Handlers
@@ -149,38 +142,27 @@ void allocator_calls_enter(struct allocator_calls *calls, const struct allocator
 	thread->pending[thread->n++] = new;
 }
 
-static void end_change(struct objects *objects, const struct pending *pending, uint64_t result)
-{
-	const uint64_t size = size_wanted(&pending->call);
-	if (result)
-		objects_allocated(objects, result, size, pending->call_site);
-	else if (pending->has_moved && size) /* refused: the old block is still there */
-		objects_not_freed(objects, &pending->moved);
-}
-
-static void end_remap(struct objects *objects, const struct pending *pending, uint64_t result)
-{
-	const struct allocator_call *call = &pending->call;
-	/* blocks go with their mapping: the allocator that asked for it will say so itself */
-	objects_moved(objects, pending->mapping, call->arguments[0], call->arguments[1], result,
-		      call->arguments[2]);
-}
-
 static void end_call(struct objects *objects, const struct pending *pending, uint64_t result)
 {
-	const struct allocator *function = &allocators[pending->call.function];
+	const struct allocator_call *call = &pending->call;
+	const struct allocator *function = &allocators[call->function];
 	const bool failed = (int64_t)result < 0 && (int64_t)result >= -4096;
+	const bool gives =
+		function->action == ALLOCATOR_GIVES || function->action == ALLOCATOR_CHANGES;
+	const uint64_t size = gives ? size_wanted(call) : 0;
 	if (function->action == ALLOCATOR_MAPS && !failed)
-		objects_mapped(objects, result, argument(&pending->call, function->size),
+		objects_mapped(objects, result, argument(call, function->size),
 			       pending->is_inner ? 0 : pending->call_site);
 	else if (function->action == ALLOCATOR_REMAPS && !failed)
-		end_remap(objects, pending, result);
-	else if (pending->is_inner)
-		return;
-	else if (function->action == ALLOCATOR_GIVES && result)
-		objects_allocated(objects, result, size_wanted(&pending->call), pending->call_site);
-	else if (function->action == ALLOCATOR_CHANGES)
-		end_change(objects, pending, result);
+		/* blocks go with their mapping: the allocator that asked for it will say so itself
+		 */
+		objects_moved(objects, pending->mapping, call->arguments[0], call->arguments[1],
+			      result, call->arguments[2]);
+	else if (gives && !pending->is_inner && result)
+		objects_allocated(objects, result, size, pending->call_site);
+	else if (gives && !pending->is_inner && pending->moved.end && size)
+		/* refused: the old block is still there */
+		objects_not_freed(objects, &pending->moved);
 }
 
 void allocator_calls_leave(struct allocator_calls *calls, uint32_t thread_number,

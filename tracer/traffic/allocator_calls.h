@@ -17,7 +17,7 @@ struct allocator_call {
 /* Of one address space; all zero but `objects` at first. */
 struct allocator_calls {
 	struct objects *objects;
-	struct thread_calls **threads;
+	struct thread_calls *threads;
 	size_t n_threads, cap_threads;
 	uint64_t n_unseen; /* calls whose result was not seen, because the function was left
 			      otherwise */

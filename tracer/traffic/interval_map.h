@@ -1,46 +1,44 @@
 /* Which value belongs to which range of addresses.
  *
  * Ranges never overlap: a new one replaces what it covers, to the byte, and what is left of an
- * older one on either side stays.  Small ranges (heap blocks) are kept by pages, large ones
- * (mappings) in one sorted list, so that both a million small ranges and a range of terabytes are
- * cheap. */
+ * older one on either side stays. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#define INTERVAL_RECENT 256
+
 struct interval {
 	uint64_t start, end;
 	uint32_t value;
 };
 
-struct interval_map;
-struct interval_map *interval_map_create(void);
-void interval_map_destroy(struct interval_map *map);
+/* Sorted, in chunks, so that a million blocks of a heap may come and go.  All zero: empty. */
+struct interval_map {
+	struct interval_chunk {
+		/* None of its intervals begins below, none of the chunk before ends above; of the
+		 * first chunk without meaning. */
+		uint64_t from;
+		size_t n; /* at least 1 */
+		struct interval *items;
+	} * chunks;
+	size_t n_chunks, cap_chunks;
+	/* Chunks that were met last, by some bits of the address. */
+	uint32_t recent[INTERVAL_RECENT];
+};
+void interval_map_deinit(struct interval_map *map);
 
 /* [start, end) has that value from now on.  An empty range changes nothing.  False when memory is
  * short: then some of the range may have no value. */
 bool interval_map_set(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value);
-/* The same, done only when it is cheap and nothing in the range has a value without the bit `dead`;
- * false when nothing was done. */
-bool interval_map_set_over(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value,
-			   uint32_t dead);
-/* [start, end) has no value any more.  False when memory is short: then some of it may keep its
- * own. */
+/* [start, end) has no value any more.  False when memory is short: then what is behind it may have
+ * none either. */
 bool interval_map_remove(struct interval_map *map, uint64_t start, uint64_t end);
-/* Changes the value of the whole interval that holds address; *out gets it as it was.  False when
- * there is none. */
-bool interval_map_change(struct interval_map *map, uint64_t address, uint32_t value,
-			 struct interval *out);
 
-/* Sets bits in the value of the interval that begins at `start`; *out gets it as it was.  False
- * when none begins there. */
-bool interval_map_mark(struct interval_map *map, uint64_t start, uint32_t bits,
-		       struct interval *out);
-
-/* The interval that holds address, as it was set, or what is left of it. */
-bool interval_map_find(const struct interval_map *map, uint64_t address, struct interval *out);
+/* The interval that holds address, as it was set, or what is left of it; NULL: none.  Its value may
+ * be changed; it stays where it is until a range is set or removed. */
+struct interval *interval_map_find(struct interval_map *map, uint64_t address);
 /* The first interval that ends above address and starts below limit, which is above address. */
-bool interval_map_next(const struct interval_map *map, uint64_t address, uint64_t limit,
-		       struct interval *out);
+struct interval *interval_map_next(struct interval_map *map, uint64_t address, uint64_t limit);

@@ -68,14 +68,6 @@ void object_world_destroy(struct object_world *world)
 
 /* ---- mapped files ---- */
 
-static bool knows_image(const struct object_world *world, uint32_t module, uint64_t bias)
-{
-	for (size_t i = 0; i < world->n_images; i++)
-		if (world->images[i].module == module && world->images[i].bias == bias)
-			return true;
-	return false;
-}
-
 /* The place of the file's whole image, from the mapping of its code. */
 static void add_image(struct object_world *world, const struct memory_region *region)
 {
@@ -84,8 +76,9 @@ static void add_image(struct object_world *world, const struct memory_region *re
 		return;
 	const uint64_t bias = region->start - module_file_vaddr(file, region->file_offset);
 	struct elf_file elf;
-	if (knows_image(world, region->module, bias))
-		return;
+	for (size_t i = 0; i < world->n_images; i++)
+		if (world->images[i].module == region->module && world->images[i].bias == bias)
+			return;
 	struct rf_error *error = elf_file_open(file->open_path, &elf);
 	if (!error) {
 		const struct image new = {elf.low + bias, elf.high + bias, bias, region->module};
@@ -181,35 +174,26 @@ static void locate(void *context, uint64_t pc, uint32_t *module, uint64_t *offse
 	pthread_mutex_unlock(&world->lock);
 }
 
-static bool is_stack(const struct memory_region *region)
-{
-	return strncmp(region->path, "[stack", 6) == 0;
-}
-
-static bool is_in_file(const struct memory_region *region)
-{
-	return region->path[0] == '/';
-}
-
 static void describe(struct object_world *world, struct memory_region *region,
 		     struct object_region *out)
 {
 	const struct image *image = find_image(world, region->start);
 	*out = (struct object_region){region->start, region->end, OBJECT_MAPPING,
 				      PROFILE_NONE,  0,           NULL};
+	const bool is_in_file = region->path[0] == '/';
 	uint64_t offset;
-	if (is_stack(region)) {
+	if (strncmp(region->path, "[stack", 6) == 0) {
 		out->kind = OBJECT_STACK;
 	} else if (strcmp(region->path, "[heap]") == 0) {
 		out->kind = OBJECT_HEAP;
-	} else if (image && (is_in_file(region) || !region->path[0])) {
+	} else if (image && (is_in_file || !region->path[0])) {
 		out->module = image->module;
 		out->bias = image->bias;
 		out->kind = region->executable ? OBJECT_CODE : OBJECT_STATIC;
 		out->path = world->modules->modules[image->module].path;
-		if (out->end > image->high && !is_in_file(region))
+		if (out->end > image->high && !is_in_file)
 			out->end = (image->high + 4095) & ~4095ull;
-	} else if (is_in_file(region) || region->executable) {
+	} else if (is_in_file || region->executable) {
 		program_memory_locate(&world->memory, region->start, &out->module, &offset);
 		out->kind = region->executable ? OBJECT_CODE : OBJECT_MAPPING;
 	} else if (region->path[0] == '[') {

@@ -7,14 +7,14 @@
 #include "base/u64_map.h"
 #include "symbols/data_symbols.h"
 #include "symbols/symbols.h"
-#include "tracer/traffic/interval_map.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* Numbers of objects, as the maps hold them. */
-#define FREED 0x80000000u /* in the map of blocks: no longer live */
-#define HEADER 16         /* bytes that allocators keep in front of a block */
+#define FREED 0x80000000u   /* in the map of blocks: no longer live */
+#define STATICS 0x80000000u /* in the map of regions: the number is that of a static_module */
+#define HEADER 16           /* bytes that allocators keep in front of a block */
 #define REGION_PAGE 4096ull
 
 /* Data of a module, as its symbols say. */
@@ -24,23 +24,13 @@ struct static_module {
 	struct data_symbols *symbols; /* or NULL */
 };
 
-/* What is mapped, as the system showed it. */
-struct known_region {
-	enum object_kind kind;
-	uint32_t object;  /* unless STATIC */
-	uint32_t statics; /* STATIC: index */
-};
-
 struct objects {
 	struct objects_source source;
 	struct object *items;
 	size_t n_items, cap_items;
-	struct u64_map of_call_site; /* call site → heap object */
-	struct u64_map of_mapping_site;
+	struct u64_map of_site;     /* call site × 2, + 1 for mappings → object */
 	struct u64_map of_variable; /* variable_key → object */
-	struct interval_map *blocks, *mappings, *regions;
-	struct known_region *known_regions;
-	size_t n_known_regions, cap_known_regions;
+	struct interval_map blocks, mappings, regions;
 	struct static_module *statics;
 	size_t n_statics, cap_statics;
 	struct object_lines *moved;
@@ -71,14 +61,11 @@ struct objects *objects_create(const struct objects_source *source)
 	if (!objects)
 		return NULL;
 	objects->source = *source;
-	objects->blocks = interval_map_create();
-	objects->mappings = interval_map_create();
-	objects->regions = interval_map_create();
 	objects->other = add_object(objects, OBJECT_OTHER, PROFILE_NONE, 0, NULL);
 	objects->stack = add_object(objects, OBJECT_STACK, PROFILE_NONE, 0, "stack");
 	objects->allocator =
 		add_object(objects, OBJECT_HEAP, PROFILE_NONE, 0, "heap outside of blocks");
-	if (objects->blocks && objects->mappings && objects->regions && objects->n_items == 3)
+	if (objects->n_items == 3)
 		return objects;
 	objects_destroy(objects);
 	return NULL;
@@ -92,31 +79,29 @@ void objects_destroy(struct objects *objects)
 		free(objects->items[i].name);
 	for (size_t i = 0; i < objects->n_statics; i++)
 		data_symbols_close(objects->statics[i].symbols);
-	interval_map_destroy(objects->blocks);
-	interval_map_destroy(objects->mappings);
-	interval_map_destroy(objects->regions);
-	u64_map_deinit(&objects->of_call_site);
-	u64_map_deinit(&objects->of_mapping_site);
+	interval_map_deinit(&objects->blocks);
+	interval_map_deinit(&objects->mappings);
+	interval_map_deinit(&objects->regions);
+	u64_map_deinit(&objects->of_site);
 	u64_map_deinit(&objects->of_variable);
 	u64_map_deinit(&objects->moved_of);
 	free(objects->items);
-	free(objects->known_regions);
 	free(objects->statics);
 	free(objects->moved);
 	free(objects);
 }
 
-static uint32_t object_of_site(struct objects *objects, struct u64_map *map, enum object_kind kind,
-			       uint64_t call_site)
+static uint32_t object_of_site(struct objects *objects, enum object_kind kind, uint64_t call_site)
 {
-	const uint32_t *known = u64_map_find(map, call_site);
+	const uint64_t key = call_site << 1 | (kind == OBJECT_MAPPING);
+	const uint32_t *known = u64_map_find(&objects->of_site, key);
 	if (known)
 		return *known;
 	uint32_t module;
 	uint64_t offset;
 	objects->source.locate(objects->source.context, call_site, &module, &offset);
 	const uint32_t new = add_object(objects, kind, module, offset, NULL);
-	(void)u64_map_set(map, call_site, new);
+	(void)u64_map_set(&objects->of_site, key, new);
 	return new;
 }
 
@@ -139,101 +124,100 @@ static void shrank(struct object *object, uint64_t size)
  * bytes before `start` an older block begins that reaches into the range. */
 static uint64_t take_live_blocks(struct objects *objects, uint64_t start, uint64_t end)
 {
-	struct interval old;
+	struct interval *old;
 	uint64_t before = 0;
-	for (uint64_t at = start; at < end && interval_map_next(objects->blocks, at, end, &old);
-	     at = old.end) {
-		before = old.start < start ? start - old.start : before;
-		if (!(old.value & FREED)) {
-			shrank(&objects->items[old.value], old.end - old.start);
-			(void)interval_map_change(objects->blocks, old.start, old.value | FREED,
-						  &old);
-		}
+	for (uint64_t at = start; at < end && (old = interval_map_next(&objects->blocks, at, end));
+	     at = old->end) {
+		before = old->start < start ? start - old->start : before;
+		if (!(old->value & FREED))
+			shrank(&objects->items[old->value], old->end - old->start);
+		old->value |= FREED;
 	}
 	return before;
 }
 
 void objects_allocated(struct objects *objects, uint64_t address, uint64_t size, uint64_t call_site)
 {
-	const uint32_t object =
-		object_of_site(objects, &objects->of_call_site, OBJECT_HEAP, call_site);
+	const uint32_t object = object_of_site(objects, OBJECT_HEAP, call_site);
 	if (!size || address + size < address)
 		size = 1; /* it has an address of its own all the same */
-	if (interval_map_set_over(objects->blocks, address, address + size, object, FREED)) {
+	struct interval *old = interval_map_next(&objects->blocks, address, address + size);
+	if (old && old->start == address && old->end == address + size && old->value & FREED) {
+		old->value = object;
 		grew(&objects->items[object], size);
 		return;
 	}
 	/* the words of the allocator in front of it are no longer in a block */
-	const uint64_t before = take_live_blocks(objects, address, address + size);
+	const uint64_t before = old ? take_live_blocks(objects, address, address + size) : 0;
 	if (before)
-		(void)interval_map_remove(objects->blocks,
+		(void)interval_map_remove(&objects->blocks,
 					  address - (before < HEADER ? before : HEADER), address);
-	if (interval_map_set(objects->blocks, address, address + size, object))
+	if (interval_map_set(&objects->blocks, address, address + size, object))
 		grew(&objects->items[object], size);
 }
 
-bool objects_block(const struct objects *objects, uint64_t address, struct interval *block)
+static struct interval *live_block(struct objects *objects, uint64_t address)
 {
-	return interval_map_find(objects->blocks, address, block) && block->start == address &&
-	       !(block->value & FREED);
+	struct interval *block = interval_map_find(&objects->blocks, address);
+	return block && block->start == address && !(block->value & FREED) ? block : NULL;
 }
 
-void objects_freed(struct objects *objects, uint64_t address)
+struct interval objects_freed(struct objects *objects, uint64_t address)
 {
-	struct interval block;
-	if (!interval_map_mark(objects->blocks, address, FREED, &block) || block.value & FREED)
-		return;
-	shrank(&objects->items[block.value], block.end - block.start);
+	struct interval *block = live_block(objects, address);
+	if (!block)
+		return (struct interval){0};
+	const struct interval freed = *block;
+	shrank(&objects->items[block->value], block->end - block->start);
+	block->value |= FREED;
+	return freed;
 }
 
 void objects_not_freed(struct objects *objects, const struct interval *block)
 {
-	struct interval old;
-	if (!interval_map_find(objects->blocks, block->start, &old) ||
-	    old.value != (block->value | FREED))
+	struct interval *old = interval_map_find(&objects->blocks, block->start);
+	if (!old || old->value != (block->value | FREED))
 		return; /* its memory is somebody else's by now */
-	(void)interval_map_change(objects->blocks, old.start, block->value, &old);
-	objects->items[block->value].live += old.end - old.start;
+	old->value = block->value;
+	objects->items[block->value].live += old->end - old->start;
 }
 
 void objects_unmapped(struct objects *objects, uint64_t address, uint64_t size)
 {
 	const uint64_t end = (address + size + REGION_PAGE - 1) & ~(REGION_PAGE - 1);
-	struct interval old;
 	if (end <= address)
 		return;
 	(void)take_live_blocks(objects, address, end);
-	for (uint64_t at = address; at < end && interval_map_next(objects->mappings, at, end, &old);
-	     at = old.end) {
-		const uint64_t from = old.start > address ? old.start : address;
-		shrank(&objects->items[old.value], (old.end < end ? old.end : end) - from);
+	struct interval *old;
+	for (uint64_t at = address;
+	     at < end && (old = interval_map_next(&objects->mappings, at, end)); at = old->end) {
+		const uint64_t from = old->start > address ? old->start : address;
+		shrank(&objects->items[old->value], (old->end < end ? old->end : end) - from);
 	}
-	(void)interval_map_remove(objects->blocks, address, end);
-	(void)interval_map_remove(objects->mappings, address, end);
-	(void)interval_map_remove(objects->regions, address, end);
+	(void)interval_map_remove(&objects->blocks, address, end);
+	(void)interval_map_remove(&objects->mappings, address, end);
+	(void)interval_map_remove(&objects->regions, address, end);
 }
 
 static void map_object(struct objects *objects, uint64_t address, uint64_t size, uint32_t object)
 {
 	const uint64_t end = (address + size + REGION_PAGE - 1) & ~(REGION_PAGE - 1);
 	objects_unmapped(objects, address, size);
-	if (address < end && interval_map_set(objects->mappings, address, end, object))
+	if (address < end && interval_map_set(&objects->mappings, address, end, object))
 		grew(&objects->items[object], end - address);
 }
 
 void objects_mapped(struct objects *objects, uint64_t address, uint64_t size, uint64_t call_site)
 {
 	map_object(objects, address, size,
-		   call_site ? object_of_site(objects, &objects->of_mapping_site, OBJECT_MAPPING,
-					      call_site)
+		   call_site ? object_of_site(objects, OBJECT_MAPPING, call_site)
 			     : objects->allocator);
 }
 
-uint32_t objects_mapping(const struct objects *objects, uint64_t address)
+uint32_t objects_mapping(struct objects *objects, uint64_t address)
 {
-	struct interval mapping;
-	return interval_map_find(objects->mappings, address, &mapping) ? mapping.value
-								       : objects->allocator;
+	const struct interval *mapping = interval_map_find(&objects->mappings, address);
+	return mapping ? mapping->value : objects->allocator;
 }
 
 void objects_moved(struct objects *objects, uint32_t object, uint64_t old, uint64_t old_size,
@@ -245,12 +229,13 @@ void objects_moved(struct objects *objects, uint32_t object, uint64_t old, uint6
 
 /* ---- what the system shows ---- */
 
+/* Gives the value of its region. */
 static uint32_t statics_of(struct objects *objects, const struct object_region *region)
 {
 	for (size_t i = 0; i < objects->n_statics; i++)
 		if (objects->statics[i].module == region->module &&
 		    objects->statics[i].bias == region->bias)
-			return (uint32_t)i;
+			return STATICS | (uint32_t)i;
 	struct static_module new = {.module = region->module, .bias = region->bias};
 	struct rf_error *error = data_symbols_open(region->path, &new.symbols);
 	if (error) { /* then its data has no names */
@@ -258,18 +243,20 @@ static uint32_t statics_of(struct objects *objects, const struct object_region *
 		new.symbols = NULL;
 	}
 	if (rf_array_push(objects->statics, objects->n_statics, objects->cap_statics, new))
-		return (uint32_t)objects->n_statics - 1;
+		return STATICS | (uint32_t)(objects->n_statics - 1);
 	data_symbols_close(new.symbols);
-	return UINT32_MAX;
+	return objects->other;
 }
 
-static uint32_t object_of_region(struct objects *objects, const struct object_region *region)
+static uint32_t value_of_region(struct objects *objects, const struct object_region *region)
 {
 	switch (region->kind) {
 	case OBJECT_STACK:
 		return objects->stack;
 	case OBJECT_HEAP:
 		return objects->allocator;
+	case OBJECT_STATIC:
+		return statics_of(objects, region);
 	case OBJECT_CODE:
 	case OBJECT_MAPPING:
 		for (size_t i = 0; i < objects->n_items; i++)
@@ -282,50 +269,40 @@ static uint32_t object_of_region(struct objects *objects, const struct object_re
 	}
 }
 
-/* Asks the system.  A page that it does not know either is not asked about again. */
-static bool add_region(struct objects *objects, uint64_t address, struct interval *out)
+/* What the system shows there.  A page that it does not know either is not asked about again. */
+static struct interval *find_region(struct objects *objects, uint64_t address)
 {
+	struct interval *there = interval_map_find(&objects->regions, address);
+	if (there)
+		return there;
 	struct object_region region = {.start = address & ~(REGION_PAGE - 1),
 				       .kind = OBJECT_OTHER,
 				       .module = PROFILE_NONE};
 	region.end = region.start + REGION_PAGE;
 	if (objects->source.region)
 		(void)objects->source.region(objects->source.context, address, &region);
-	struct known_region known = {.kind = region.kind};
-	if (region.kind == OBJECT_STATIC)
-		known.statics = statics_of(objects, &region);
-	else
-		known.object = object_of_region(objects, &region);
-	return rf_array_push(objects->known_regions, objects->n_known_regions,
-			     objects->cap_known_regions, known) &&
-	       interval_map_set(objects->regions, region.start, region.end,
-				(uint32_t)objects->n_known_regions - 1) &&
-	       interval_map_find(objects->regions, address, out);
-}
-
-static bool find_region(struct objects *objects, uint64_t address, struct interval *out)
-{
-	return interval_map_find(objects->regions, address, out) ||
-	       add_region(objects, address, out);
+	return interval_map_set(&objects->regions, region.start, region.end,
+				value_of_region(objects, &region))
+		       ? interval_map_find(&objects->regions, address)
+		       : NULL;
 }
 
 void objects_stack(struct objects *objects, uint64_t stack_pointer)
 {
-	struct interval there;
-	if (interval_map_find(objects->blocks, stack_pointer, &there))
+	if (interval_map_find(&objects->blocks, stack_pointer))
 		return; /* a block stays what it is */
-	if (interval_map_change(objects->mappings, stack_pointer, objects->stack, &there)) {
-		if (there.value != objects->stack) {
-			shrank(&objects->items[there.value], there.end - there.start);
-			grew(&objects->items[objects->stack], there.end - there.start);
-		}
-		return;
+	struct interval *mapping = interval_map_find(&objects->mappings, stack_pointer);
+	if (mapping && mapping->value != objects->stack) {
+		shrank(&objects->items[mapping->value], mapping->end - mapping->start);
+		grew(&objects->items[objects->stack], mapping->end - mapping->start);
+		mapping->value = objects->stack;
 	}
-	if (!find_region(objects, stack_pointer, &there))
+	struct interval *region = mapping ? NULL : find_region(objects, stack_pointer);
+	if (!region || region->value & STATICS)
 		return;
-	struct known_region *known = &objects->known_regions[there.value];
-	if (known->kind == OBJECT_MAPPING || known->kind == OBJECT_OTHER)
-		*known = (struct known_region){.kind = OBJECT_STACK, .object = objects->stack};
+	const enum object_kind kind = objects->items[region->value].kind;
+	if (kind == OBJECT_MAPPING || kind == OBJECT_OTHER)
+		region->value = objects->stack;
 }
 
 /* ---- variables ---- */
@@ -357,37 +334,32 @@ static uint32_t object_of_variable(struct objects *objects, uint32_t statics, ui
 /* The block at an address.  Between blocks there are the allocator's few bytes, which may be what
  * is left of an older block: they move with the first block in their line, a live one if there is
  * any. */
-static bool find_block_at(const struct objects *objects, uint64_t address, struct interval *out)
+static const struct interval *find_block_at(struct objects *objects, uint64_t address)
 {
 	const uint64_t line = address & ~(uint64_t)(CACHE_LINE - 1), end = line + CACHE_LINE;
-	struct interval beside;
-	const bool is_in = interval_map_find(objects->blocks, address, out);
-	if (is_in && !(out->value & FREED))
-		return true;
-	for (uint64_t at = line; at < end && interval_map_next(objects->blocks, at, end, &beside);
-	     at = beside.end)
-		if (!(beside.value & FREED)) {
-			*out = beside;
-			return true;
-		}
-	return is_in || interval_map_next(objects->blocks, line, end, out);
+	const struct interval *there = interval_map_find(&objects->blocks, address), *beside;
+	if (there && !(there->value & FREED))
+		return there;
+	for (uint64_t at = line;
+	     at < end && (beside = interval_map_next(&objects->blocks, at, end)); at = beside->end)
+		if (!(beside->value & FREED))
+			return beside;
+	return there ? there : interval_map_next(&objects->blocks, line, end);
 }
 
 static uint32_t object_at(struct objects *objects, uint64_t address)
 {
-	struct interval there;
-	if (find_block_at(objects, address, &there))
-		return there.value & ~FREED;
-	if (interval_map_find(objects->mappings, address, &there))
-		return there.value;
-	if (!find_region(objects, address, &there))
+	const struct interval *there = find_block_at(objects, address);
+	if (there)
+		return there->value & ~FREED;
+	there = interval_map_find(&objects->mappings, address);
+	if (!there)
+		there = find_region(objects, address);
+	if (!there)
 		return objects->other;
-	const struct known_region *region = &objects->known_regions[there.value];
-	if (region->kind != OBJECT_STATIC)
-		return region->object;
-	return region->statics == UINT32_MAX
-		       ? objects->other
-		       : object_of_variable(objects, region->statics, address);
+	return there->value & STATICS
+		       ? object_of_variable(objects, there->value & ~STATICS, address)
+		       : there->value;
 }
 
 const struct object *objects_at(struct objects *objects, uint64_t address)

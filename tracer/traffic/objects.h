@@ -42,17 +42,16 @@ void objects_destroy(struct objects *objects);
 /* A block of the heap; `call_site` is the address behind the call that allocated it. */
 void objects_allocated(struct objects *objects, uint64_t address, uint64_t size,
 		       uint64_t call_site);
-/* The live block that begins at an address, with the number of its object; false: none. */
-bool objects_block(const struct objects *objects, uint64_t address, struct interval *block);
-void objects_freed(struct objects *objects, uint64_t address);
-/* A block was not freed after all: it is as objects_block gave it. */
+/* The live block that begins at an address; returns it as it was, all zero when there is none. */
+struct interval objects_freed(struct objects *objects, uint64_t address);
+/* A block was not freed after all. */
 void objects_not_freed(struct objects *objects, const struct interval *block);
 /* Memory mapped by a call that returns to `call_site`; 0: by the allocator for itself. */
 void objects_mapped(struct objects *objects, uint64_t address, uint64_t size, uint64_t call_site);
 void objects_unmapped(struct objects *objects, uint64_t address, uint64_t size);
 /* The number of the object that is mapped at an address; that of the allocator, if none is known.
  */
-uint32_t objects_mapping(const struct objects *objects, uint64_t address);
+uint32_t objects_mapping(struct objects *objects, uint64_t address);
 /* The mapping of that object, or of the part of it at `old`, is elsewhere now. */
 void objects_moved(struct objects *objects, uint32_t object, uint64_t old, uint64_t old_size,
 		   uint64_t address, uint64_t size);

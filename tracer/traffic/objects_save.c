@@ -19,49 +19,45 @@
 struct name_source {
 	struct profile *profile;
 	const struct objects_rows *rows;
-	size_t n_old;                   /* objects of other processes */
-	struct symbol_module **modules; /* by profile module; NULL: not opened, or cannot be */
-	bool *tried;
+	size_t n_old; /* objects of other processes */
+	struct save_module {
+		struct symbol_module *symbols; /* NULL: not opened, or cannot be */
+		bool tried;
+	} * modules;      /* by profile module */
 	uint32_t *row_of; /* by object: its row, or PROFILE_NONE */
 };
 
-static struct symbol_module *symbols_of(struct name_source *names, uint32_t module)
+static struct symbol_module *symbols_of(struct name_source *names, uint32_t number)
 {
-	const struct profile_module *row = &names->profile->modules[module];
-	if (names->tried[module])
-		return names->modules[module];
-	names->tried[module] = true;
-	if (row->path[0] == '[')
-		return NULL;
-	struct rf_error *error = symbol_module_open(row->path, NULL, &names->modules[module]);
-	if (error)
-		names->modules[module] = NULL;
-	rf_error_destroy(error);
-	if (names->modules[module] && row->build_id[0] &&
-	    strcmp(symbol_module_build_id(names->modules[module]), row->build_id) != 0) {
-		symbol_module_close(names->modules[module]); /* replaced since the run */
-		names->modules[module] = NULL;
+	const struct profile_module *row = &names->profile->modules[number];
+	struct save_module *module = &names->modules[number];
+	if (module->tried || row->path[0] == '[')
+		return module->symbols;
+	module->tried = true;
+	rf_error_destroy(symbol_module_open(row->path, NULL, &module->symbols));
+	if (module->symbols && row->build_id[0] &&
+	    strcmp(symbol_module_build_id(module->symbols), row->build_id) != 0) {
+		symbol_module_close(module->symbols); /* replaced since the run */
+		module->symbols = NULL;
 	}
-	return names->modules[module];
+	return module->symbols;
 }
 
 /* The function and line of the call before a call site; a function without a symbol has no name. */
-static void name_site(struct name_source *names, const struct object *object,
-		      struct profile_object *row)
+static void name_site(struct name_source *names, uint64_t call_site, struct profile_object *row)
 {
 	struct symbol_module *module =
 		row->module < names->profile->n_modules ? symbols_of(names, row->module) : NULL;
 	struct symbol symbol;
 	const char *file = NULL;
-	uint32_t line = 0;
-	if (!module || !object->offset || !symbol_find(module, object->offset - 1, &symbol))
+	if (!module || !call_site || !symbol_find(module, call_site - 1, &symbol))
 		return;
-	(void)symbol_caller_line(module, object->offset - 1, &file, &line);
+	row->line = 0;
+	(void)symbol_caller_line(module, call_site - 1, &file, &row->line);
 	free(row->name);
 	free(row->file);
 	row->name = strdup(strstr(symbol.name, "+0x") ? "" : symbol.name);
 	row->file = strdup(file ? file : "");
-	row->line = line;
 }
 
 static bool same_object(const struct profile_object *row, const struct object *object,
@@ -88,7 +84,7 @@ static struct rf_error *add_object(struct name_source *names, const struct objec
 		.n = object->n,
 	};
 	if (object->kind == OBJECT_HEAP || object->kind == OBJECT_MAPPING)
-		name_site(names, object, &row);
+		name_site(names, object->offset, &row);
 	*index = (uint32_t)profile->n_objects;
 	if (row.name && row.file &&
 	    rf_array_push(profile->objects, profile->n_objects, profile->cap_objects, row))
@@ -116,21 +112,6 @@ static struct rf_error *save_object(struct name_source *names, const struct obje
 		return NULL;
 	}
 	return add_object(names, object, module, index);
-}
-
-static struct rf_error *save_all(struct name_source *names, const struct objects *objects)
-{
-	size_t n;
-	const struct object *object = objects_all(objects, &n);
-	for (size_t i = 0; i < n; i++) {
-		names->row_of[i] = PROFILE_NONE;
-		struct rf_error *error = object[i].is_touched || object[i].n
-						 ? save_object(names, &object[i], &names->row_of[i])
-						 : NULL;
-		if (error)
-			return error;
-	}
-	return NULL;
 }
 
 /* Adds lines to the row of that object and instruction. */
@@ -176,16 +157,6 @@ static struct rf_error *save_traffic(const struct name_source *names, const stru
 	return error;
 }
 
-/* All modules of objects have a row before there are arrays by module. */
-static void make_module_rows(const struct objects *objects, const struct objects_rows *rows)
-{
-	size_t n;
-	const struct object *object = objects_all(objects, &n);
-	for (size_t i = 0; i < n; i++)
-		if (object[i].module != PROFILE_NONE)
-			(void)rows->module(rows->context, object[i].module);
-}
-
 /* Finds out where the variables are declared that are worth the reading of all DWARF. */
 static struct rf_error *declare_variables(struct objects *objects)
 {
@@ -208,23 +179,28 @@ static struct rf_error *declare_variables(struct objects *objects)
 	return NULL;
 }
 
-static struct rf_error *save_named(struct name_source *names, const struct objects *objects)
+static struct rf_error *save_all(struct name_source *names, const struct objects *objects)
 {
-	const size_t n_modules = names->profile->n_modules;
 	size_t n;
-	(void)objects_all(objects, &n);
+	const struct object *object = objects_all(objects, &n);
+	/* all modules of objects have a row before there is an array of them */
+	for (size_t i = 0; i < n; i++)
+		if (object[i].module != PROFILE_NONE)
+			(void)names->rows->module(names->rows->context, object[i].module);
+	const size_t n_modules = names->profile->n_modules;
 	names->modules = calloc(n_modules + 1, sizeof(*names->modules));
-	names->tried = calloc(n_modules + 1, sizeof(*names->tried));
 	names->row_of = calloc(n, sizeof(*names->row_of));
-	struct rf_error *error = names->modules && names->tried && names->row_of
-					 ? save_all(names, objects)
-					 : rf_error_no_memory();
+	struct rf_error *error = names->modules && names->row_of ? NULL : rf_error_no_memory();
+	for (size_t i = 0; i < n && !error; i++) {
+		names->row_of[i] = PROFILE_NONE;
+		if (object[i].is_touched || object[i].n)
+			error = save_object(names, &object[i], &names->row_of[i]);
+	}
 	if (!error)
 		error = save_traffic(names, objects);
 	for (size_t i = 0; names->modules && i < n_modules; i++)
-		symbol_module_close(names->modules[i]);
+		symbol_module_close(names->modules[i].symbols);
 	free(names->modules);
-	free(names->tried);
 	free(names->row_of);
 	return error;
 }
@@ -232,10 +208,7 @@ static struct rf_error *save_named(struct name_source *names, const struct objec
 struct rf_error *objects_save(struct objects *objects, struct profile *profile,
 			      const struct objects_rows *rows)
 {
-	struct rf_error *error = declare_variables(objects);
-	if (error)
-		return error;
-	make_module_rows(objects, rows);
 	struct name_source names = {.profile = profile, .rows = rows, .n_old = profile->n_objects};
-	return save_named(&names, objects);
+	struct rf_error *error = declare_variables(objects);
+	return error ? error : save_all(&names, objects);
 }

@@ -18,15 +18,6 @@ static void give(const struct expander *expander, const struct trace_operand *op
 		expander->access(expander->context, operand, address, bytes);
 }
 
-static void expand_plain(const struct expander *expander, const struct trace_group *group)
-{
-	for (unsigned i = 0; i < group->n; i++) {
-		const struct trace_operand *operand = &group->operands[i];
-		give(expander, operand, expander->record->address + (uint64_t)operand->at,
-		     operand->bytes);
-	}
-}
-
 /* Neighbouring lanes that are on are one access. */
 static void expand_masked(const struct expander *expander, const struct trace_operand *operand)
 {
@@ -110,7 +101,10 @@ bool trace_expand(const struct trace_config *config, struct trace_expansion *exp
 		return false;
 	switch ((enum operand_form)group->form) {
 	case OPERAND_PLAIN:
-		expand_plain(&expander, group);
+		for (unsigned i = 0; i < group->n; i++)
+			give(&expander, &group->operands[i],
+			     record->address + (uint64_t)group->operands[i].at,
+			     group->operands[i].bytes);
 		break;
 	case OPERAND_MASKED:
 		expand_masked(&expander, &group->operands[0]);

@@ -42,29 +42,27 @@ static struct interval reference_find(const struct cell *cells, uint64_t at)
 	return (struct interval){BASE + start, BASE + end, cells[at].value};
 }
 
-static void assert_same_at(const struct interval_map *map, const struct cell *cells, uint64_t at)
+static void assert_same_at(struct interval_map *map, const struct cell *cells, uint64_t at)
 {
-	struct interval found;
-	const bool is_there = interval_map_find(map, BASE + at, &found);
-	cr_assert_eq(is_there, cells[at].serial != 0, "byte %#lx", (long)at);
-	if (!is_there)
+	const struct interval *found = interval_map_find(map, BASE + at);
+	cr_assert_eq(found != NULL, cells[at].serial != 0, "byte %#lx", (long)at);
+	if (!found)
 		return;
 	const struct interval expected = reference_find(cells, at);
-	cr_assert_eq(found.value, expected.value, "byte %#lx", (long)at);
-	cr_assert_eq(found.start, expected.start, "byte %#lx: start", (long)at);
-	cr_assert_eq(found.end, expected.end, "byte %#lx: end", (long)at);
+	cr_assert_eq(found->value, expected.value, "byte %#lx", (long)at);
+	cr_assert_eq(found->start, expected.start, "byte %#lx: start", (long)at);
+	cr_assert_eq(found->end, expected.end, "byte %#lx: end", (long)at);
 }
 
-static void assert_same_next(const struct interval_map *map, const struct cell *cells, uint64_t at,
+static void assert_same_next(struct interval_map *map, const struct cell *cells, uint64_t at,
 			     uint64_t limit)
 {
-	struct interval found;
-	const bool is_there = interval_map_next(map, BASE + at, BASE + limit, &found);
+	const struct interval *found = interval_map_next(map, BASE + at, BASE + limit);
 	while (at < limit && !cells[at].serial)
 		at++;
-	cr_assert_eq(is_there, at < limit);
-	if (is_there)
-		cr_assert_eq(found.start, reference_find(cells, at).start);
+	cr_assert_eq(found != NULL, at < limit);
+	if (found)
+		cr_assert_eq(found->start, reference_find(cells, at).start);
 }
 
 #define LARGEST 200000
@@ -97,31 +95,11 @@ static void random_changes(struct interval_map *map, struct cell *cells, uint32_
 			reference_set(cells, start, end, 0, 0);
 		} else if (any(8) == 0 && cells[start].serial) {
 			const struct interval whole = reference_find(cells, start);
-			struct interval old;
-			cr_assert(interval_map_change(map, BASE + start, value, &old));
-			cr_assert(old.start == whole.start && old.end == whole.end &&
-				  old.value == whole.value);
+			interval_map_find(map, BASE + start)->value = value;
 			for (uint64_t at = whole.start - BASE; at < whole.end - BASE; at++)
 				cells[at].value = value;
-		} else if (any(8) == 0) {
-			struct interval old;
-			const bool begins = cells[start].serial &&
-					    reference_find(cells, start).start == BASE + start;
-			const struct interval whole = reference_find(cells, start);
-			cr_assert_eq(interval_map_mark(map, BASE + start, 8, &old), begins);
-			for (uint64_t at = start; begins && at < whole.end - BASE; at++)
-				cells[at].value |= 8;
-			if (begins)
-				cr_assert(old.start == whole.start && old.end == whole.end &&
-					  old.value == whole.value);
 		} else {
-			bool all_dead = true;
-			for (uint64_t at = start; at < end; at++)
-				all_dead &= !cells[at].serial || cells[at].value & 8;
-			const bool done =
-				interval_map_set_over(map, BASE + start, BASE + end, value, 8);
-			cr_assert(!done || all_dead);
-			cr_assert(done || interval_map_set(map, BASE + start, BASE + end, value));
+			cr_assert(interval_map_set(map, BASE + start, BASE + end, value));
 			reference_set(cells, start, end, value, i);
 		}
 		for (int check = 0; check < 20; check++)
@@ -140,46 +118,73 @@ Test(interval_map, agrees_with_an_array_of_bytes)
 {
 	struct cell *cells = calloc(SIZE, sizeof(*cells));
 	for (int round = 0; round < 4; round++) {
-		struct interval_map *map = interval_map_create();
+		struct interval_map map = {0};
 		memset(cells, 0, SIZE * sizeof(*cells));
-		most_size = round % 2 ? LARGEST : 100; /* without and with spans */
-		random_changes(map, cells, 2000);
+		most_size = round % 2 ? LARGEST : 100; /* with and without small ones only */
+		random_changes(&map, cells, round % 2 ? 2000 : 8000);
 		for (uint64_t at = 0; at < SIZE; at += 7)
-			assert_same_at(map, cells, at);
-		interval_map_destroy(map);
+			assert_same_at(&map, cells, at);
+		interval_map_deinit(&map);
 	}
 	free(cells);
 }
 
+static void assert_at(struct interval_map *map, uint64_t at, uint64_t start, uint64_t end,
+		      uint32_t value)
+{
+	const struct interval *found = interval_map_find(map, at);
+	cr_assert(found && found->start == start && found->end == end && found->value == value);
+}
+
 Test(interval_map, replaces_to_the_byte)
 {
-	struct interval_map *map = interval_map_create();
-	struct interval found;
-	cr_assert(interval_map_set(map, 100, 200, 1));
-	cr_assert(interval_map_set(map, 120, 121, 2));
-	cr_assert(interval_map_find(map, 119, &found) && found.value == 1 && found.end == 120);
-	cr_assert(interval_map_find(map, 120, &found) && found.value == 2 && found.end == 121);
-	cr_assert(interval_map_find(map, 121, &found) && found.value == 1 && found.start == 121 &&
-		  found.end == 200);
-	cr_assert_not(interval_map_find(map, 99, &found));
-	cr_assert_not(interval_map_find(map, 200, &found));
-	cr_assert(interval_map_set(map, 5, 5, 3));
-	cr_assert_not(interval_map_find(map, 5, &found));
-	interval_map_destroy(map);
-	interval_map_destroy(NULL);
+	struct interval_map map = {0};
+	cr_assert(interval_map_set(&map, 100, 200, 1));
+	cr_assert(interval_map_set(&map, 120, 121, 2));
+	assert_at(&map, 119, 100, 120, 1);
+	assert_at(&map, 120, 120, 121, 2);
+	assert_at(&map, 121, 121, 200, 1);
+	cr_assert_null(interval_map_find(&map, 99));
+	cr_assert_null(interval_map_find(&map, 200));
+	cr_assert(interval_map_set(&map, 5, 5, 3));
+	cr_assert_null(interval_map_find(&map, 5));
+	interval_map_deinit(&map);
 }
 
 Test(interval_map, terabytes_are_one_range)
 {
-	struct interval_map *map = interval_map_create();
-	struct interval found;
-	cr_assert(interval_map_set(map, 1ull << 40, 20ull << 40, 7));
-	cr_assert(interval_map_set(map, (5ull << 40) + 3, (5ull << 40) + 35, 8));
-	cr_assert(interval_map_find(map, (5ull << 40) + 2, &found) && found.value == 7);
-	cr_assert(interval_map_find(map, (5ull << 40) + 3, &found) && found.value == 8);
-	cr_assert(interval_map_find(map, (5ull << 40) + 35, &found) && found.value == 7 &&
-		  found.end == 20ull << 40);
-	cr_assert(interval_map_remove(map, 0, 1ull << 46));
-	cr_assert_not(interval_map_find(map, (5ull << 40) + 3, &found));
-	interval_map_destroy(map);
+	const uint64_t low = 1ull << 40, middle = 5ull << 40, high = 20ull << 40;
+	struct interval_map map = {0};
+	cr_assert(interval_map_set(&map, low, high, 7));
+	cr_assert(interval_map_set(&map, middle + 3, middle + 35, 8));
+	assert_at(&map, middle + 2, low, middle + 3, 7);
+	assert_at(&map, middle + 3, middle + 3, middle + 35, 8);
+	assert_at(&map, middle + 35, middle + 35, high, 7);
+	cr_assert(interval_map_remove(&map, 0, 1ull << 46));
+	cr_assert_null(interval_map_find(&map, middle + 3));
+	interval_map_deinit(&map);
+}
+
+#define MANY 100000
+
+/* A growing heap, a shrinking one, and one that is taken away in part: many chunks. */
+Test(interval_map, holds_many)
+{
+	struct interval_map map = {0};
+	for (uint64_t i = 1; i <= MANY; i++) {
+		cr_assert(interval_map_set(&map, BASE + 32 * i, BASE + 32 * i + 16, 1));
+		cr_assert(interval_map_set(&map, BASE - 32 * i, BASE - 32 * i + 16, 2));
+	}
+	for (uint64_t i = 1; i <= MANY; i++) {
+		assert_at(&map, BASE + 32 * i + 15, BASE + 32 * i, BASE + 32 * i + 16, 1);
+		assert_at(&map, BASE - 32 * i, BASE - 32 * i, BASE - 32 * i + 16, 2);
+		cr_assert_null(interval_map_find(&map, BASE + 32 * i + 16));
+	}
+	cr_assert(interval_map_remove(&map, BASE - 16 * MANY, BASE + 16 * MANY));
+	assert_at(&map, BASE - 16 * MANY - 32, BASE - 16 * MANY - 32, BASE - 16 * MANY - 16, 2);
+	const struct interval *next = interval_map_next(&map, BASE - 16 * MANY, UINT64_MAX);
+	cr_assert(next && next->start == BASE + 16 * MANY && next->value == 1);
+	cr_assert(interval_map_remove(&map, 0, UINT64_MAX));
+	cr_assert_null(interval_map_next(&map, 0, UINT64_MAX));
+	interval_map_deinit(&map);
 }

@@ -247,8 +247,8 @@ static void locate(const char *mode, unsigned pages, uint64_t period, struct pla
 {
 	struct run run;
 	struct counter_event event = page_faults;
-	struct sampler *sampler = sampler_perf.create();
 	struct profile *profile = profile_create();
+	struct sampler *sampler = sampler_perf.create(profile);
 	*places = (struct places){0};
 	event.period = period;
 	start(&run, mode, pages);
@@ -258,7 +258,7 @@ static void locate(const char *mode, unsigned pages, uint64_t period, struct pla
 	assert_ok(sampler_perf.start(sampler, run.pid));
 	finish(&run);
 	counters_disable(counters);
-	assert_ok(sampler_perf.finish(sampler, profile));
+	assert_ok(sampler_perf.finish(sampler));
 	assert_ok(counters_total(counters, 0, &places->total));
 	places->losses = counters_losses(counters);
 	const double scale = counter_weight(&places->total).scale;

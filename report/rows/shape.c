@@ -1,6 +1,7 @@
 /* Views whose rows are what --by, --focus, --ignore and --min ask for. */
 #include "report/rows/shape.h"
 
+#include "base/text.h"
 #include "report/rows/call_paths.h"
 #include "report/rows/grouping.h"
 #include "report/rows/ranking.h"

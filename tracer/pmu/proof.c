@@ -2,7 +2,7 @@
  * agrees. */
 #include "tracer/pmu/proof.h"
 
-#include "tracer/perf/small_file.h"
+#include "base/small_file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Text that is safe to show: names come from files that nobody vouches for. */
 #pragma once
 
+#include <locale.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -22,3 +23,12 @@ const char *text_number(char buffer[static TEXT_NUMBER], double value);
 void text_write_word(FILE *stream, const char *word);
 /* Writes text, cleaned, with XML's special characters escaped. */
 void text_write_xml(FILE *stream, const char *text);
+
+/* Widths of text, points of numbers and expressions are the same whatever the user's locale is: a
+ * stretch of code in C.UTF-8. */
+struct utf8_locale {
+	locale_t utf8, before; /* (locale_t)0: there is no such locale, nothing changes */
+};
+
+struct utf8_locale utf8_locale_begin(void);
+void utf8_locale_end(struct utf8_locale locale);

@@ -1,8 +1,9 @@
 /* The table of `rfprof machine`, by libsmartcols. */
 #include "machine/data/machine_print.h"
 
+#include "base/text.h"
+
 #include <libsmartcols.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -266,13 +267,8 @@ static struct rf_error *print_all(const struct machine *machine, const int *thre
 struct rf_error *machine_print(const struct machine *machine, const int *threads, size_t n_threads,
 			       FILE *stream)
 {
-	/* Widths, and the points of numbers, are the same whatever the user's locale is. */
-	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
-	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
+	const struct utf8_locale locale = utf8_locale_begin();
 	struct rf_error *error = print_all(machine, threads, n_threads, stream);
-	if (utf8) {
-		uselocale(before);
-		freelocale(utf8);
-	}
+	utf8_locale_end(locale);
 	return error;
 }

@@ -1,6 +1,8 @@
 /* Reads hardware threads, caches and nodes through hwloc, and the limits on them. */
 #include "machine/topology/topology.h"
 
+#include "base/small_file.h"
+
 #include <assert.h>
 #include <hwloc.h>
 #include <math.h>
@@ -9,33 +11,13 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
-/* The value of the first line "KEY<blanks>: VALUE" of `path`, or NULL. */
-static char *read_field(const char *path, const char *key)
+/* The value of a line of /proc/cpuinfo, heap. */
+static char *cpuinfo(const char *name, const char *otherwise)
 {
-	FILE *file = fopen(path, "re");
-	char *line = NULL, *value = NULL;
-	size_t size = 0, length = strlen(key);
-	while (file && !value && getline(&line, &size, file) > 0) {
-		if (strncmp(line, key, length))
-			continue;
-		char *at = line + length;
-		at += strspn(at, " \t");
-		if (*at != ':')
-			continue;
-		at += 1 + strspn(at + 1, " \t");
-		at[strcspn(at, "\n")] = '\0';
-		value = strdup(at);
-	}
-	free(line);
-	if (file)
-		fclose(file);
-	return value;
-}
-
-static char *field_or(const char *path, const char *key, const char *otherwise)
-{
-	char *value = read_field(path, key);
-	return value ? value : strdup(otherwise);
+	char value[1024];
+	return strdup(small_file_field("", "/proc/cpuinfo", name, value, sizeof(value))
+			      ? value
+			      : otherwise);
 }
 
 /* The limits of the control groups; the memory's is lower where the process may map less. */
@@ -52,10 +34,9 @@ static struct cgroup_limits read_limits(void)
 static uint64_t memory_available(const struct cgroup_limits *limits)
 {
 	uint64_t available = UINT64_MAX;
-	char *text = read_field("/proc/meminfo", "MemAvailable");
-	if (text)
+	char text[64];
+	if (small_file_field("", "/proc/meminfo", "MemAvailable", text, sizeof(text)))
 		available = strtoull(text, NULL, 10) * 1024;
-	free(text);
 	uint64_t left = limits->memory_limit > limits->memory_used
 				? limits->memory_limit - limits->memory_used
 				: 0;
@@ -188,8 +169,8 @@ struct rf_error *topology_read(struct topology *out)
 {
 	struct utsname name;
 	struct topology topology = {
-		.cpu_model = field_or("/proc/cpuinfo", "model name", "unknown CPU"),
-		.microcode = field_or("/proc/cpuinfo", "microcode", "unknown"),
+		.cpu_model = cpuinfo("model name", "unknown CPU"),
+		.microcode = cpuinfo("microcode", "unknown"),
 		.kernel = strdup(uname(&name) == 0 ? name.release : "unknown"),
 		.limits = read_limits(),
 	};

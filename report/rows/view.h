@@ -4,7 +4,6 @@
 #include "report/model/model.h"
 #include "report/rows/report_options.h"
 
-#include <locale.h>
 #include <stdio.h>
 
 struct diff;
@@ -66,12 +65,3 @@ const char *report_isa_name(enum roof_isa isa);
 const char *report_precision_short(const char *precision);
 /* Precision of most flop of the program, "double" without any. */
 const char *report_main_precision(const struct model *model);
-
-/* Widths of text, points of numbers and expressions are the same whatever the user's locale is: a
- * stretch of code in C.UTF-8. */
-struct utf8_locale {
-	locale_t utf8, before; /* (locale_t)0: there is no such locale, nothing changes */
-};
-
-struct utf8_locale utf8_locale_begin(void);
-void utf8_locale_end(struct utf8_locale locale);

@@ -100,13 +100,13 @@ static void check_slots(uint8_t *file)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = {data, size, 0};
-	struct sampler *sampler = sampler_timer.create();
 	struct profile *profile = profile_create();
+	struct sampler *sampler = sampler_timer.create(profile);
 	require(sampler && profile);
 	uint8_t *file = map_file();
 	for (size_t i = 0; i < MAX_RING_SLOTS && input.at < size; i++)
 		fill_slot(slot_at(file, i), &input);
-	struct rf_error *error = sampler_timer.finish(sampler, profile);
+	struct rf_error *error = sampler_timer.finish(sampler);
 	if (!error)
 		check_profile(profile);
 	check_slots(file);

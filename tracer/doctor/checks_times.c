@@ -1,7 +1,7 @@
 /* What the timed run needs: samples. */
 #include "tracer/doctor/checks.h"
 
-#include "tracer/perf/small_file.h"
+#include "base/small_file.h"
 
 enum { MIN_RING_PAGES = 8 }; /* below it the sampler does not start */
 enum { EVENTS_PER_CPU = 3, OTHER_DESCRIPTORS = 64 };

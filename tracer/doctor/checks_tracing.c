@@ -1,7 +1,7 @@
 /* What the counted run needs: tracing, memory to translate into, instructions of the processor. */
 #include "tracer/doctor/checks.h"
 
-#include "tracer/perf/small_file.h"
+#include "base/small_file.h"
 
 #include <string.h>
 

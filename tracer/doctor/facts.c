@@ -1,8 +1,8 @@
 /* Facts that are read: what the kernel and its files tell, and refusals. */
 #include "tracer/doctor/facts.h"
 
+#include "base/small_file.h"
 #include "symbols/debuginfod.h"
-#include "tracer/perf/small_file.h"
 #include "tracer/pmu/counters.h"
 
 #include <cpuid.h>

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <libsmartcols.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,15 +103,10 @@ static struct rf_error *print_all(const struct doctor_report *report, size_t col
 
 struct rf_error *doctor_print(const struct doctor_report *report, size_t columns, FILE *stream)
 {
-	/* Widths are the same whatever the user's locale is. */
-	locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
-	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
+	const struct utf8_locale locale = utf8_locale_begin();
 	struct rf_error *error =
 		print_all(report, columns < MIN_COLUMNS ? MIN_COLUMNS : columns, stream);
-	if (utf8) {
-		uselocale(before);
-		freelocale(utf8);
-	}
+	utf8_locale_end(locale);
 	return error;
 }
 

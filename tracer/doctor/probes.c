@@ -1,13 +1,13 @@
 /* The probes: one function for each group of facts, and all of them run under guard. */
 #include "tracer/doctor/probes.h"
 
+#include "base/small_file.h"
 #include "cache/geometry_machine.h"
 #include "machine/store/roof_cache.h"
 #include "machine/topology/theory.h"
 #include "machine/topology/topology.h"
 #include "tracer/doctor/trial.h"
 #include "tracer/launch/sandbox.h"
-#include "tracer/perf/small_file.h"
 #include "tracer/pmu/resctrl.h"
 #include "tracer/pmu/uncore.h"
 #include "tracer/timed/sampler.h"

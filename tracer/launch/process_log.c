@@ -2,7 +2,7 @@
 #include "tracer/launch/process_log.h"
 
 #include "base/clock.h"
-#include "tracer/perf/small_file.h"
+#include "base/small_file.h"
 
 #include <limits.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
 /* What the filters of system calls on a process leave to the tracer, tried in a child of rfprof. */
 #include "tracer/launch/sandbox.h"
 
+#include "base/small_file.h"
 #include "tracer/launch/guard.h"
-#include "tracer/perf/small_file.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -89,8 +89,7 @@ static void take_sample(struct cursor *cursor, struct perf_record *record)
 	record->pid = take_u32(cursor);
 	record->tid = take_u32(cursor);
 	record->time = take_u64(cursor);
-	record->cpu = take_u32(cursor);
-	take_u32(cursor);
+	take_u64(cursor); /* cpu, reserved */
 	record->period = take_u64(cursor);
 	take_registers(cursor, record);
 	take_stack(cursor, record);
@@ -189,7 +188,6 @@ static bool take_trailer(const uint8_t *bytes, size_t size, struct perf_record *
 	record->tid = take_u32(&cursor);
 	record->time = take_u64(&cursor);
 	record->id = take_u64(&cursor);
-	record->cpu = (uint32_t)record->id;
 	return true;
 }
 

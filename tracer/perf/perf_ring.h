@@ -39,7 +39,7 @@
 struct perf_record {
 	uint32_t type; /* PERF_RECORD_* */
 	uint16_t misc;
-	uint32_t pid, tid, cpu;
+	uint32_t pid, tid;
 	uint64_t time; /* CLOCK_MONOTONIC, ns; 0 where the record has none */
 
 	uint64_t id; /* of counters: of the event that was opened (the parent's, where inherited) */
@@ -68,7 +68,7 @@ struct perf_record {
  * the record is truncated or contradicts itself.  Types not listed above parse with their header
  * and trailer only. */
 bool perf_record_parse(const void *bytes, size_t size, struct perf_record *record);
-/* The same for PERF_RING_COUNTER_TYPE; `cpu` is not known then. */
+/* The same for PERF_RING_COUNTER_TYPE. */
 bool perf_record_parse_counter(const void *bytes, size_t size, struct perf_record *record);
 
 /* A ring that this process reads. */

@@ -2,7 +2,7 @@
  * follows from it. */
 #include "tracer/perf/refusal.h"
 
-#include "tracer/perf/small_file.h"
+#include "base/small_file.h"
 
 #include <errno.h>
 #include <linux/capability.h>

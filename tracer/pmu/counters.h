@@ -48,8 +48,6 @@ struct counter_losses {
 	uint64_t lost;    /* samples that the kernel had no room for (PERF_RECORD_LOST…) */
 	uint64_t broken;  /* records that were truncated, and rings given up to their head */
 	uint64_t unknown; /* samples of no event of ours */
-	/* Times that the kernel stopped an event for a tick, because samples came too fast. */
-	uint64_t throttled;
 };
 
 /* One event of one group on one CPU. */

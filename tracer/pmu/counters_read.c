@@ -48,7 +48,6 @@ static void take_sample(const struct drain *drain, const struct perf_record *rec
 static void take_throttle(struct counters *counters, const struct perf_record *record)
 {
 	const struct counter_opened *opened = find_opened(counters, record->id);
-	counters->losses.throttled++;
 	if (opened)
 		counters->sums[opened->event].throttled++;
 }

@@ -70,10 +70,9 @@ static set_t formula_of(const struct packing *packing, size_t first)
 
 /* A formula as one block, or as several that each fill a group, and the rest.  False: one event
  * alone does not fit. */
-static bool add_formula(struct packing *packing, set_t formula, size_t *n_cut)
+static bool add_formula(struct packing *packing, set_t formula)
 {
 	set_t part = 0;
-	*n_cut += !fits(packing, formula);
 	for (size_t i = 0; i < packing->n; i++) {
 		if (!(formula & bit(i)))
 			continue;
@@ -102,10 +101,9 @@ static void sort_blocks(struct packing *packing)
 		}
 }
 
-static bool make_blocks(struct packing *packing, size_t *n_cut)
+static bool make_blocks(struct packing *packing)
 {
 	set_t seen = packing->everywhere;
-	*n_cut = 0;
 	if (!fits(packing, 0))
 		return false;
 	for (size_t i = 0; i < packing->n; i++) {
@@ -113,7 +111,7 @@ static bool make_blocks(struct packing *packing, size_t *n_cut)
 			continue;
 		set_t formula = formula_of(packing, i);
 		seen |= formula;
-		if (!add_formula(packing, formula, n_cut))
+		if (!add_formula(packing, formula))
 			return false;
 	}
 	sort_blocks(packing);
@@ -157,18 +155,15 @@ static bool pack(struct packing *packing, size_t b, size_t used, size_t n)
 }
 
 /* Fewer than first-fit has, as few as there can be. */
-static size_t fewest(struct packing *packing, bool *best)
+static size_t fewest(struct packing *packing)
 {
 	set_t kept[EVENT_GROUPS_MAX];
 	const size_t enough = first_fit(packing);
 	memcpy(kept, packing->groups, sizeof(kept));
-	for (size_t n = 1; n < enough; n++) {
+	for (size_t n = 1; n < enough && packing->tries < MAX_TRIES; n++) {
 		memset(packing->groups, 0, sizeof(packing->groups));
 		if (pack(packing, 0, 0, n))
 			return n;
-		*best = packing->tries < MAX_TRIES;
-		if (!*best)
-			break;
 	}
 	memcpy(packing->groups, kept, sizeof(kept));
 	return enough;
@@ -182,10 +177,9 @@ bool event_groups_make(const struct group_wish *wishes, size_t n,
 		return false;
 	for (size_t i = 0; i < n; i++)
 		packing.everywhere |= wishes[i].everywhere ? bit(i) : 0;
-	struct event_groups made = {.best = true};
-	if (!make_blocks(&packing, &made.n_cut))
+	if (!make_blocks(&packing))
 		return false;
-	made.n = fewest(&packing, &made.best);
+	struct event_groups made = {.n = fewest(&packing)};
 	for (size_t g = 0; g < made.n; g++)
 		for (size_t i = 0; i < n; i++)
 			if (packing.groups[g] & bit(i))

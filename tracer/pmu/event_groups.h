@@ -27,9 +27,7 @@ struct group_wish {
 
 struct event_groups {
 	size_t n;                            /* groups; 1: nothing is counted in turns */
-	size_t n_cut;                        /* formulas that fit into no group and were cut */
 	unsigned group_of[EVENT_GROUPS_MAX]; /* of each event; of those that are everywhere: 0 */
-	bool best; /* fewer are not possible; false: too many to try, it is as good as first-fit */
 };
 
 /* Puts `n` events (1…EVENT_GROUPS_MAX) into the fewest groups such that each group with the events

@@ -2,7 +2,7 @@
  * agrees. */
 #include "tracer/pmu/proof.h"
 
-#include "tracer/perf/small_file.h"
+#include "base/small_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -47,21 +47,14 @@ static double *count_of(const struct proof *proof, size_t event, size_t loop)
 	return &proof->counts[event * proof->n_loops + loop];
 }
 
-static bool is_bad(const struct proof_result *result)
-{
-	return result->verdict != PROOF_GOOD && result->verdict != PROOF_NOT_EXERCISED;
-}
-
 /* The first reason stays. */
-__attribute__((format(printf, 4, 5))) static void condemn(struct proof_result *result,
-							  enum proof_verdict verdict, double ratio,
+__attribute__((format(printf, 2, 3))) static void condemn(struct proof_result *result,
 							  const char *format, ...)
 {
 	va_list arguments;
-	if (is_bad(result))
+	if (result->verdict == PROOF_BAD)
 		return;
-	result->verdict = verdict;
-	result->ratio = ratio;
+	result->verdict = PROOF_BAD;
 	va_start(arguments, format);
 	vsnprintf(result->why, sizeof(result->why), format, arguments);
 	va_end(arguments);
@@ -91,15 +84,15 @@ static void refuse(const struct proof *proof, size_t event, int errnum)
 	const struct refusal_request request = {.kind = REFUSED_HARDWARE,
 						.what = proof->events[event].row->event};
 	struct rf_error *error = refusal_explain(errnum, &request, &proof->place->facts);
-	condemn(&proof->results[event], PROOF_REFUSED, 0, "%s%s%s%s", error->message,
-		error->hint ? " (" : "", error->hint ? error->hint : "", error->hint ? ")" : "");
+	condemn(&proof->results[event], "%s%s%s%s", error->message, error->hint ? " (" : "",
+		error->hint ? error->hint : "", error->hint ? ")" : "");
 	rf_error_destroy(error);
 }
 
 static void never_ran(const struct proof *proof, size_t event)
 {
 	const bool watchdog = proof->place->facts.nmi_watchdog > 0;
-	condemn(&proof->results[event], PROOF_NEVER_RAN, 0, "%s was given no counter: %s",
+	condemn(&proof->results[event], "%s was given no counter: %s",
 		proof->events[event].row->event,
 		watchdog ? "the kernel's NMI watchdog holds one (as root: sysctl "
 			   "kernel.nmi_watchdog=0)"
@@ -108,7 +101,7 @@ static void never_ran(const struct proof *proof, size_t event)
 
 static void multiplexed(const struct proof *proof, size_t event, const struct reading *reading)
 {
-	condemn(&proof->results[event], PROOF_MULTIPLEXED, 1,
+	condemn(&proof->results[event],
 		"%s was counted %.1f %% of the time although it was alone: "
 		"others use the counters, end them%s",
 		proof->events[event].row->event,
@@ -172,7 +165,7 @@ static double sum_of(const struct proof *proof, size_t loop, enum event_quantity
 static void attempt(const struct proof *proof, size_t loop, enum event_quantity quantity)
 {
 	for (size_t i = 0; i < proof->n; i++)
-		if (is_part(proof, i, quantity) && !is_bad(&proof->results[i]))
+		if (is_part(proof, i, quantity) && proof->results[i].verdict != PROOF_BAD)
 			*count_of(proof, i, loop) = count_once(proof, i, proof->loops[loop]);
 }
 
@@ -204,7 +197,7 @@ static bool counted_anywhere(const struct proof *proof, size_t event)
 
 static void silent(const struct proof *proof, size_t event, const struct proof_loop *loop)
 {
-	condemn(&proof->results[event], PROOF_ZEROS, 0, "%s counted nothing in %s%s",
+	condemn(&proof->results[event], "%s counted nothing in %s%s",
 		proof->events[event].row->event, loop->name,
 		proof->place->facts.hypervisor
 			? ": a virtual machine whose PMU returns zeros (give it one: KVM, -cpu "
@@ -251,17 +244,13 @@ static void blame_one(const struct proof *proof, size_t event, const struct proo
 	const double truth = loop->truth[row->quantity];
 	const double ratio = truth ? sum / truth : INFINITY;
 	if (truth == 0) {
-		condemn(&proof->results[event], PROOF_OFF, ratio,
-			"%s counts in %s, where it should not%s%s", row->event, loop->name,
-			row->erratum ? "; known: " : "", row->erratum ? row->erratum : "");
+		condemn(&proof->results[event], "%s counts in %s, where it should not%s%s",
+			row->event, loop->name, row->erratum ? "; known: " : "",
+			row->erratum ? row->erratum : "");
 		return;
 	}
-	condemn(&proof->results[event],
-		near(ratio, 2)     ? PROOF_DOUBLE
-		: near(ratio, 0.5) ? PROOF_HALF
-				   : PROOF_OFF,
-		ratio, "%s: %.3f times the truth in %s (%s)%s%s", row->event, ratio, loop->name,
-		hint_of(proof, loop, ratio), row->erratum ? "; known: " : "",
+	condemn(&proof->results[event], "%s: %.3f times the truth in %s (%s)%s%s", row->event,
+		ratio, loop->name, hint_of(proof, loop, ratio), row->erratum ? "; known: " : "",
 		row->erratum ? row->erratum : "");
 }
 
@@ -300,7 +289,7 @@ static void conclude(const struct proof *proof)
 {
 	for (size_t i = 0; i < proof->n; i++) {
 		struct proof_result *result = &proof->results[i];
-		if (is_bad(result))
+		if (result->verdict == PROOF_BAD)
 			continue;
 		if (proof->agreed[i])
 			result->verdict = PROOF_GOOD;
@@ -328,7 +317,7 @@ struct rf_error *proof_run(const struct perf_source *source, const struct proof_
 			      calloc(n + 1, sizeof(bool))};
 	struct rf_error *error = NULL;
 	for (size_t i = 0; i < n; i++)
-		results[i] = (struct proof_result){.verdict = PROOF_NOT_EXERCISED, .ratio = 1};
+		results[i] = (struct proof_result){.verdict = PROOF_NOT_EXERCISED};
 	if (proof.counts && proof.agreed) {
 		for (size_t i = 0; i < n * n_loops; i++)
 			proof.counts[i] = NAN;
@@ -351,7 +340,7 @@ bool proof_quantity_usable(const struct proof_event *events, const struct proof_
 	for (size_t i = 0; i < n; i++) {
 		if (events[i].row->quantity != quantity)
 			continue;
-		if (is_bad(&results[i])) {
+		if (results[i].verdict == PROOF_BAD) {
 			*why = results[i].why;
 			return false;
 		}

@@ -31,18 +31,11 @@ enum proof_verdict {
 	PROOF_GOOD,
 	/* No loop here makes it count, and nothing speaks against it: used, and said. */
 	PROOF_NOT_EXERCISED,
-	PROOF_REFUSED,     /* cannot be opened or read */
-	PROOF_NEVER_RAN,   /* was given no counter */
-	PROOF_MULTIPLEXED, /* shared its counter with others, although it was alone here */
-	PROOF_ZEROS,       /* was silent where it should have counted */
-	PROOF_DOUBLE,
-	PROOF_HALF,
-	PROOF_OFF,
+	PROOF_BAD, /* not to be opened or read, without a counter of its own, silent, or wrong */
 };
 
 struct proof_result {
 	enum proof_verdict verdict;
-	double ratio;  /* counted / truth in the loop that `why` names; 1 where there is none */
 	char why[320]; /* what was found and what it hints at; "" when good */
 };
 

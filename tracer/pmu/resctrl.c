@@ -1,7 +1,7 @@
 /* Monitoring groups of resctrl: made, read and removed through its files. */
 #include "tracer/pmu/resctrl.h"
 
-#include "tracer/perf/small_file.h"
+#include "base/small_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
 #include "tracer/pmu/uncore.h"
 
 #include "base/array.h"
+#include "base/small_file.h"
 #include "tracer/perf/refusal.h"
-#include "tracer/perf/small_file.h"
 #include "tracer/pmu/counters_read.h"
 
 #include <dirent.h>

@@ -2,8 +2,8 @@
 #include "tracer/process/perf_maps.h"
 
 #include "base/array.h"
+#include "base/small_file.h"
 #include "symbols/perf_map.h"
-#include "tracer/perf/small_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>

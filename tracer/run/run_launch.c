@@ -137,7 +137,7 @@ static struct rf_error *start(struct run *run, int number, struct sampler *sampl
 
 static struct sampler *create_sampler(const struct run *run)
 {
-	struct sampler *sampler = run->sampler_ops->create();
+	struct sampler *sampler = run->sampler_ops->create(run->profile);
 	if (sampler && run->options->no_children)
 		sampler->first_only = true;
 	return sampler;
@@ -185,7 +185,7 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 		;
 	const double wall_s = (double)(clock_now_ns() - start_ns) * 1e-9;
 	pmu_run_stop(counters);
-	error = run->sampler_ops->finish(sampler, run->profile);
+	error = run->sampler_ops->finish(sampler);
 	if (!error)
 		error = pmu_run_save(counters, run->profile);
 	profile_set_fact(run->profile, "wall_s", "%.6f", wall_s);
@@ -220,6 +220,7 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 	if (sampler) {
 		sampler->map = counted_run_map;
 		sampler->map_context = counted;
+		sampler->lock = counted_run_lock(counted);
 		error = run->sampler_ops->start(sampler, launch->pid);
 	}
 	const uint64_t begin_ns = clock_now_ns();
@@ -228,7 +229,7 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 	profile_set_fact(run->profile, "counted_wall_s", "%.6f",
 			 (double)(clock_now_ns() - begin_ns) * 1e-9);
 	if (!error && sampler)
-		error = run->sampler_ops->finish(sampler, run->profile);
+		error = run->sampler_ops->finish(sampler);
 	return error;
 }
 

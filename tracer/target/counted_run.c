@@ -335,6 +335,11 @@ uint64_t counted_run_map(void *context, pid_t tid, uint64_t address)
 	return ours ? pc : address;
 }
 
+pthread_mutex_t *counted_run_lock(struct counted_run *run)
+{
+	return &run->lock;
+}
+
 void counted_run_destroy(struct counted_run *run)
 {
 	if (!run)

@@ -7,6 +7,7 @@
 #include "tracer/launch/launch.h"
 #include "tracer/traffic/traffic_options.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -29,3 +30,5 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
  * in the gate or between, the address itself outside.  May be called by another thread while the
  * run goes on.  context: struct counted_run. */
 uint64_t counted_run_map(void *context, pid_t tid, uint64_t address);
+/* What is held while the run writes to its profile. */
+pthread_mutex_t *counted_run_lock(struct counted_run *run);

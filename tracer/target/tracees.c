@@ -3,7 +3,7 @@
 #include "tracer/target/tracees.h"
 
 #include "base/array.h"
-#include "tracer/perf/small_file.h"
+#include "base/small_file.h"
 
 #include <stdlib.h>
 #include <string.h>

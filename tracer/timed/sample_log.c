@@ -5,16 +5,20 @@
 #include "base/array.h"
 #include "tracer/process/module_file.h"
 #include "tracer/process/perf_maps.h"
-#include "tracer/timed/sample_copy.h"
 #include "tracer/timed/sample_store.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Beyond this the raw samples are played while the program runs. */
 static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
 
+/* Records played at a time where others write to the profile, and the pause for them behind it. */
+enum { TURN = 64, TURN_PAUSE_US = 100 };
+
 struct sample_log {
+	struct profile *profile;
 	struct event *events;
 	size_t n_events, cap_events;
 	uint32_t n_arrived;
@@ -30,15 +34,16 @@ struct sample_log {
 	uint8_t stack[UINT16_MAX + 1];
 };
 
-struct sample_log *sample_log_create(void)
+struct sample_log *sample_log_create(struct profile *profile)
 {
 	struct sample_log *log = calloc(1, sizeof(*log));
 	if (!log)
 		return NULL;
+	log->profile = profile;
 	log->store = sample_store_create();
 	log->files = module_files_create();
 	log->names = perf_maps_create();
-	log->player = log->names ? sample_player_create(log->names) : NULL;
+	log->player = log->names ? sample_player_create(log->names, profile) : NULL;
 	if (log->store && log->files && log->player)
 		return log;
 	sample_log_destroy(log);
@@ -226,26 +231,37 @@ static void renew_store(struct sample_log *log)
 	log->store = fresh;
 }
 
-/* Plays the records before `until`, in the order of their times. */
-static void play_until(struct sample_log *log, uint64_t until)
+/* Plays the records before `until`, in the order of their times.  Who else wants `lock` (or NULL)
+ * gets it in between. */
+static void play_until(struct sample_log *log, uint64_t until, pthread_mutex_t *lock)
 {
 	if (log->n_events)
 		qsort(log->events, log->n_events, sizeof(*log->events), compare_events);
 	size_t n = 0;
 	perf_maps_refresh(log->names);
-	while (n < log->n_events && log->events[n].time < until)
-		note_failure(log, sample_player_play(log->player, &log->events[n++], log->store));
+	while (n < log->n_events && log->events[n].time < until) {
+		if (lock)
+			pthread_mutex_lock(lock);
+		for (int i = 0; i < TURN && n < log->n_events && log->events[n].time < until; i++)
+			note_failure(log, sample_player_play(log->player, &log->events[n++],
+							     log->store));
+		if (lock) {
+			pthread_mutex_unlock(lock);
+			usleep(TURN_PAUSE_US); /* an unlocked mutex goes to who is awake */
+		}
+	}
 	log->n_events -= n;
 	if (log->n_events)
 		memmove(log->events, log->events + n, log->n_events * sizeof(*log->events));
 	renew_store(log);
 }
 
-void sample_log_complete_until(struct sample_log *log, uint64_t time)
+void sample_log_complete_until(const struct sampler *sampler, uint64_t time)
 {
+	struct sample_log *log = sampler->log;
 	perf_maps_look(log->names);
 	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) > SAMPLE_MEMORY)
-		play_until(log, time);
+		play_until(log, time, sampler->lock);
 }
 
 /* --- the end --- */
@@ -258,28 +274,24 @@ static uint64_t mean_weight(const struct profile *profile)
 	return profile->n_samples ? sum / profile->n_samples : 0;
 }
 
-struct rf_error *sample_log_finish(struct sample_log *log, const char *source, uint64_t period_ns,
-				   struct profile *profile)
+struct rf_error *sample_log_finish(struct sample_log *log, const char *source, uint64_t period_ns)
 {
-	play_until(log, UINT64_MAX);
-	struct played *played = sample_player_result(log->player);
+	struct profile *profile = log->profile;
+	play_until(log, UINT64_MAX, NULL);
 	struct rf_error *error = log->failed;
 	log->failed = NULL;
-	if (!error)
-		error = sample_copy(played, log->start, profile);
 	if (error)
 		return error;
+	sample_player_finish(log->player, log->start);
 	profile_set_fact(profile, "time_source", "%s", source);
 	profile_set_fact(profile, "lost_samples", "%" PRIu64, log->lost);
 	profile_set_fact(profile, "throttled_samples", "%" PRIu64, log->throttled);
 	profile_set_fact(profile, "sample_period_ns", "%" PRIu64,
-			 period_ns ? period_ns : mean_weight(played->profile));
+			 period_ns ? period_ns : mean_weight(profile));
 	return NULL;
 }
 
 const struct counter_place *sample_log_counters(const struct sample_log *log, size_t *n)
 {
-	const struct played *played = sample_player_result(log->player);
-	*n = played->n_places;
-	return played->places;
+	return sample_player_places(log->player, n);
 }

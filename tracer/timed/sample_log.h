@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 struct sample_log;
-struct sample_log *sample_log_create(void);
+struct sample_log *sample_log_create(struct profile *profile);
 void sample_log_destroy(struct sample_log *log);
 
 /* Takes a record into the log of `sampler`, which gives the address map of --once. */
@@ -26,17 +26,16 @@ void sample_log_record(const struct sampler *sampler, const struct perf_record *
  * sampler. */
 void sample_log_counter(void *sampler, const struct counter_sample *sample);
 /* Says that every record before `time` has arrived: a chance to play when memory is full. */
-void sample_log_complete_until(struct sample_log *log, uint64_t time);
+void sample_log_complete_until(const struct sampler *sampler, uint64_t time);
 
 /* Samples lost before they could be written, besides those of PERF_RECORD_LOST. */
 void sample_log_lost(struct sample_log *log, uint64_t n);
 
-/* Plays what is left and adds threads, modules, frames and samples to `profile`, and the facts
- * time_source (`source`), lost_samples, throttled_samples, sample_period_ns (`period_ns`, or for 0
- * the mean weight of the samples). */
-struct rf_error *sample_log_finish(struct sample_log *log, const char *source, uint64_t period_ns,
-				   struct profile *profile);
+/* Plays what is left, so that the profile has all threads, modules, frames and samples, and adds
+ * the facts time_source (`source`), lost_samples, throttled_samples, sample_period_ns (`period_ns`,
+ * or for 0 the mean weight of the samples). */
+struct rf_error *sample_log_finish(struct sample_log *log, const char *source, uint64_t period_ns);
 
-/* Where hardware events happened, in order of time, in rows of the profile that sample_log_finish
- * filled; after sample_log_finish, until sample_log_destroy. */
+/* Where hardware events happened, in order of time; after sample_log_finish, until
+ * sample_log_destroy. */
 const struct counter_place *sample_log_counters(const struct sample_log *log, size_t *n);

@@ -1,6 +1,5 @@
 /* Playing the records of a timed run in the order of their times: mappings, names and processes
- * change, and samples are unwound in what was mapped at their time.  The result is a profile of its
- * own, with the times of the clock. */
+ * change, and samples are unwound in what was mapped at their time. */
 #include "tracer/timed/sample_player.h"
 
 #include "base/array.h"
@@ -14,11 +13,13 @@ struct sample_player {
 	struct perf_maps *names;
 	struct mappings *mappings;
 	struct unwinder *unwinder;
-	struct played played;
+	struct profile *profile;
+	struct counter_place *places;
+	size_t n_places, cap_places;
 	uint8_t stack[MAX_STACK];
 };
 
-struct sample_player *sample_player_create(struct perf_maps *names)
+struct sample_player *sample_player_create(struct perf_maps *names, struct profile *profile)
 {
 	struct sample_player *player = calloc(1, sizeof(*player));
 	if (!player)
@@ -26,8 +27,8 @@ struct sample_player *sample_player_create(struct perf_maps *names)
 	player->names = names;
 	player->mappings = mappings_create();
 	player->unwinder = unwinder_create();
-	player->played.profile = profile_create();
-	if (player->mappings && player->unwinder && player->played.profile)
+	player->profile = profile;
+	if (player->mappings && player->unwinder)
 		return player;
 	sample_player_destroy(player);
 	return NULL;
@@ -39,14 +40,41 @@ void sample_player_destroy(struct sample_player *player)
 		return;
 	mappings_destroy(player->mappings);
 	unwinder_destroy(player->unwinder);
-	profile_destroy(player->played.profile);
-	free(player->played.places);
+	free(player->places);
 	free(player);
 }
 
-struct played *sample_player_result(struct sample_player *player)
+static uint64_t since(uint64_t start, uint64_t time)
 {
-	return &player->played;
+	return time > start ? time - start : 0;
+}
+
+void sample_player_finish(struct sample_player *player, uint64_t start)
+{
+	struct profile *profile = player->profile;
+	uint32_t first = PROFILE_NONE;
+	for (uint32_t i = 0; i < profile->n_processes; i++) {
+		struct profile_process *process = &profile->processes[i];
+		if (process->run != RUN_TIMED)
+			continue;
+		process->birth = first == PROFILE_NONE ? BIRTH_FIRST : BIRTH_UNKNOWN;
+		/* the fall-back sampler does not see every birth: under the first, then */
+		if (process->parent == PROFILE_NONE)
+			process->parent = first;
+		process->start_ns = since(start, process->start_ns);
+		process->end_ns = since(start, process->end_ns);
+		first = first == PROFILE_NONE ? i : first;
+	}
+	for (size_t i = 0; i < profile->n_samples; i++)
+		profile->samples[i].time_ns = since(start, profile->samples[i].time_ns);
+	for (size_t i = 0; i < player->n_places; i++)
+		player->places[i].time_ns = since(start, player->places[i].time_ns);
+}
+
+const struct counter_place *sample_player_places(const struct sample_player *player, size_t *n)
+{
+	*n = player->n_places;
+	return player->places;
 }
 
 /* --- processes and threads --- */
@@ -101,7 +129,7 @@ static struct rf_error *play_birth(struct profile *profile, const struct event *
 
 static struct rf_error *play_exec(struct sample_player *player, const struct event *event)
 {
-	struct profile *profile = player->played.profile;
+	struct profile *profile = player->profile;
 	const uint32_t row = profile_process(profile, RUN_TIMED, (int)event->pid, PROFILE_NONE);
 	mappings_exec(player->mappings, event->pid);
 	if (row == PROFILE_NONE)
@@ -117,7 +145,7 @@ static struct rf_error *play_exec(struct sample_player *player, const struct eve
 /* The kernel maps the executable before anything else (load_elf_binary in fs/binfmt_elf.c). */
 static struct rf_error *play_mapping(struct sample_player *player, const struct event *event)
 {
-	struct profile *profile = player->played.profile;
+	struct profile *profile = player->profile;
 	const struct module_file *file = event->mapping.file;
 	const uint32_t row = profile_find_process(profile, RUN_TIMED, (int)event->pid);
 	if (row != PROFILE_NONE && file->has_file && profile->processes[row].module == PROFILE_NONE)
@@ -128,7 +156,7 @@ static struct rf_error *play_mapping(struct sample_player *player, const struct 
 
 static struct rf_error *play_fork(struct sample_player *player, const struct event *event)
 {
-	struct profile *profile = player->played.profile;
+	struct profile *profile = player->profile;
 	struct rf_error *error = NULL;
 	if (event->pid != event->parent.pid)
 		error = mappings_fork(player->mappings, event->parent.pid, event->pid);
@@ -172,9 +200,9 @@ static uint32_t made_at_run_time(struct sample_player *player, uint32_t pid, uin
 	uint32_t module;
 	const char *name = perf_maps_find(player->names, pid, address, &start);
 	if (!name)
-		return profile_module(player->played.profile, "[anon]", "");
+		return profile_module(player->profile, "[anon]", "");
 	const uint64_t inside = address - start;
-	*offset = profile_jit_function(player->played.profile, name, &module) +
+	*offset = profile_jit_function(player->profile, name, &module) +
 		  (inside < PROFILE_JIT_STRIDE ? inside : PROFILE_JIT_STRIDE - 1);
 	return module;
 }
@@ -183,7 +211,7 @@ static uint32_t made_at_run_time(struct sample_player *player, uint32_t pid, uin
 static uint32_t place_of(struct sample_player *player, uint32_t pid, uint64_t address,
 			 uint64_t *offset)
 {
-	struct profile *profile = player->played.profile;
+	struct profile *profile = player->profile;
 	const struct mapping *mapping = mappings_find(player->mappings, pid, address);
 	*offset = mapping ? mapping_offset(mapping, address) : address;
 	if (!mapping)
@@ -200,7 +228,7 @@ static uint32_t frame_of(struct sample_player *player, uint32_t parent, uint32_t
 	const uint32_t module = place_of(player, pid, address, &offset);
 	if (module == PROFILE_NONE)
 		return PROFILE_NONE;
-	return profile_frame(player->played.profile, parent, module, offset);
+	return profile_frame(player->profile, parent, module, offset);
 }
 
 /* The innermost frame of a sample whose stack is in player->stack; PROFILE_NONE when memory is
@@ -226,7 +254,7 @@ static struct rf_error *play_sample(struct sample_player *player, const struct e
 				    const struct sample_store *store)
 {
 	struct raw_sample raw;
-	struct profile *to = player->played.profile;
+	struct profile *to = player->profile;
 	sample_store_get(store, event->sample, &raw, player->stack);
 	const struct profile_sample sample = {
 		.thread = profile_thread(to, RUN_TIMED, (int)event->pid, (int)event->tid, ""),
@@ -242,17 +270,16 @@ static struct rf_error *play_sample(struct sample_player *player, const struct e
 
 static struct rf_error *play_counter(struct sample_player *player, const struct event *event)
 {
-	struct played *played = &player->played;
+	struct profile *profile = player->profile;
 	struct counter_place place = {
 		.time_ns = event->time,
 		.period = event->counter.period,
-		.thread = profile_thread(played->profile, RUN_TIMED, (int)event->pid,
-					 (int)event->tid, ""),
+		.thread = profile_thread(profile, RUN_TIMED, (int)event->pid, (int)event->tid, ""),
 		.event = event->counter.event,
 	};
 	place.module = place_of(player, event->pid, event->counter.ip, &place.offset);
 	if (place.thread == PROFILE_NONE || place.module == PROFILE_NONE ||
-	    !rf_array_push(played->places, played->n_places, played->cap_places, place))
+	    !rf_array_push(player->places, player->n_places, player->cap_places, place))
 		return rf_error_no_memory();
 	return NULL;
 }
@@ -270,11 +297,11 @@ struct rf_error *sample_player_play(struct sample_player *player, const struct e
 	case EVENT_EXEC:
 		return play_exec(player, event);
 	case EVENT_COMM:
-		return play_name(player->played.profile, event);
+		return play_name(player->profile, event);
 	case EVENT_FORK:
 		return play_fork(player, event);
 	case EVENT_EXIT:
-		play_exit(player->played.profile, event);
+		play_exit(player->profile, event);
 		break;
 	}
 	return NULL;

@@ -39,24 +39,18 @@ struct event {
 
 /* Where hardware events happened. */
 struct counter_place {
-	uint64_t time_ns; /* since the first execve; before sample_copy: CLOCK_MONOTONIC */
+	uint64_t time_ns; /* as those of samples */
 	uint64_t offset;
 	uint64_t period;         /* events that it stands for */
 	uint32_t thread, module; /* rows of the profile */
 	uint32_t event;          /* as in the counter_sample */
 };
 
-/* What has been played so far. */
-struct played {
-	struct profile *profile; /* times are CLOCK_MONOTONIC */
-	struct counter_place *places;
-	size_t n_places, cap_places;
-};
-
 struct perf_maps;
 struct sample_player;
-/* `names`: of code made at run time, not owned.  NULL when memory is short. */
-struct sample_player *sample_player_create(struct perf_maps *names);
+/* Plays into `profile`; `names`: of code made at run time; neither is owned.  NULL when memory is
+ * short. */
+struct sample_player *sample_player_create(struct perf_maps *names, struct profile *profile);
 void sample_player_destroy(struct sample_player *player);
 
 /* Plays one event; events come in the order of their times.  Samples are read from `store`.  An
@@ -64,5 +58,8 @@ void sample_player_destroy(struct sample_player *player);
 struct rf_error *sample_player_play(struct sample_player *player, const struct event *event,
 				    const struct sample_store *store);
 
-/* What has been played; valid until the player is destroyed. */
-struct played *sample_player_result(struct sample_player *player);
+/* All has been played: times, which were those of CLOCK_MONOTONIC, become those since `start`. */
+void sample_player_finish(struct sample_player *player, uint64_t start);
+
+/* Where hardware events happened, in order of time; valid until the player is destroyed. */
+const struct counter_place *sample_player_places(const struct sample_player *player, size_t *n);

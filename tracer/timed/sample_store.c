@@ -2,6 +2,7 @@
 #include "tracer/timed/sample_store.h"
 
 #include "base/array.h"
+#include "base/u64_map.h"
 
 #include <string.h>
 
@@ -18,21 +19,12 @@ struct sample_store {
 	size_t n_references, cap_references;
 	struct chunk *chunks;
 	size_t n_chunks, cap_chunks;
-	uint32_t *slots; /* open-addressing hash: chunk number + 1, 0 for empty */
-	size_t n_slots;  /* a power of two */
+	struct u64_map numbers; /* of chunks, by their hashes; of two with the same one the later */
 };
 
 struct sample_store *sample_store_create(void)
 {
-	struct sample_store *store = calloc(1, sizeof(*store));
-	if (!store)
-		return NULL;
-	store->n_slots = 1 << 12;
-	store->slots = calloc(store->n_slots, sizeof(*store->slots));
-	if (store->slots)
-		return store;
-	free(store);
-	return NULL;
+	return calloc(1, sizeof(struct sample_store));
 }
 
 void sample_store_destroy(struct sample_store *store)
@@ -42,7 +34,7 @@ void sample_store_destroy(struct sample_store *store)
 	free(store->samples);
 	free(store->references);
 	free(store->chunks);
-	free(store->slots);
+	u64_map_deinit(&store->numbers);
 	free(store);
 }
 
@@ -55,41 +47,22 @@ static uint64_t chunk_hash(const struct chunk *chunk)
 		hash = (hash ^ word) * 0xbf58476d1ce4e5b9u;
 		hash ^= hash >> 29;
 	}
-	return hash;
-}
-
-static bool grow_slots(struct sample_store *store)
-{
-	size_t n_slots = store->n_slots * 2;
-	uint32_t *slots = calloc(n_slots, sizeof(*slots));
-	if (!slots)
-		return false;
-	for (size_t i = 0; i < store->n_chunks; i++) {
-		size_t at = chunk_hash(&store->chunks[i]) & (n_slots - 1);
-		while (slots[at])
-			at = (at + 1) & (n_slots - 1);
-		slots[at] = (uint32_t)i + 1;
-	}
-	free(store->slots);
-	store->slots = slots;
-	store->n_slots = n_slots;
-	return true;
+	return hash ? hash : 1; /* a map has no key 0 */
 }
 
 /* The number of this content, added when it is new; UINT32_MAX when memory is short. */
 static uint32_t chunk_number(struct sample_store *store, const struct chunk *chunk)
 {
-	if (store->n_chunks * 2 >= store->n_slots && !grow_slots(store))
-		return UINT32_MAX;
-	size_t at = chunk_hash(chunk) & (store->n_slots - 1);
-	for (; store->slots[at]; at = (at + 1) & (store->n_slots - 1))
-		if (memcmp(&store->chunks[store->slots[at] - 1], chunk, CHUNK_SIZE) == 0)
-			return store->slots[at] - 1;
+	const uint64_t hash = chunk_hash(chunk);
+	const uint32_t *known = u64_map_find(&store->numbers, hash);
+	if (known && memcmp(&store->chunks[*known], chunk, CHUNK_SIZE) == 0)
+		return *known;
+	const uint32_t number = (uint32_t)store->n_chunks;
 	if (store->n_chunks >= UINT32_MAX - 1 ||
-	    !rf_array_push(store->chunks, store->n_chunks, store->cap_chunks, *chunk))
+	    !rf_array_push(store->chunks, store->n_chunks, store->cap_chunks, *chunk) ||
+	    !u64_map_set(&store->numbers, hash, number))
 		return UINT32_MAX;
-	store->slots[at] = (uint32_t)store->n_chunks;
-	return (uint32_t)store->n_chunks - 1;
+	return number;
 }
 
 /* The bytes of a stack from `done` on that lie in one chunk, and where in it. */
@@ -139,5 +112,6 @@ size_t sample_store_size(const struct sample_store *store)
 {
 	return store->cap_samples * sizeof(*store->samples) +
 	       store->cap_references * sizeof(*store->references) +
-	       store->cap_chunks * sizeof(*store->chunks) + store->n_slots * sizeof(*store->slots);
+	       store->cap_chunks * sizeof(*store->chunks) +
+	       store->numbers.n_cells * (sizeof(*store->numbers.cells) + 1);
 }

@@ -8,10 +8,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-bool sampler_init(struct sampler *sampler)
+bool sampler_init(struct sampler *sampler, struct profile *profile)
 {
+	sampler->profile = profile;
 	sampler->stop = -1;
-	sampler->log = sample_log_create();
+	sampler->log = sample_log_create(profile);
 	return sampler->log;
 }
 

@@ -25,11 +25,12 @@ struct sampler_ops {
 	/* `pid` is forked and waits before its execve; sampling starts at the execve (sampler_perf:
 	 * enable_on_exec, inherit).  Starts a reader thread of its own. */
 	struct rf_error *(*start)(struct sampler *sampler, pid_t pid);
-	/* After the program has ended: stops, drains, unwinds, and adds threads, frames, samples,
-	 * modules and the facts time_source, lost_samples, sample_period_ns to the profile. */
-	struct rf_error *(*finish)(struct sampler *sampler, struct profile *profile);
+	/* After the program has ended: stops, drains, unwinds; the profile has threads, frames,
+	 * samples, modules and the facts time_source, lost_samples, sample_period_ns then. */
+	struct rf_error *(*finish)(struct sampler *sampler);
 	void (*destroy)(struct sampler *sampler);
-	struct sampler *(*create)(void);
+	/* `profile` is filled, in part already while the program runs. */
+	struct sampler *(*create)(struct profile *profile);
 };
 
 extern const struct sampler_ops sampler_perf, sampler_timer;
@@ -47,10 +48,13 @@ typedef void sampler_drain_fn(void *context, struct sampler *sampler);
 struct sampler {
 	sampler_map_fn *map;
 	void *map_context;
+	pthread_mutex_t
+		*lock; /* of the profile, where others write to it during the run; or NULL */
 	sampler_drain_fn *drain;
 	void *drain_context;
 	bool first_only; /* --no-children: the processes that the program starts are not sampled */
 	/* Of the backends. */
+	struct profile *profile;
 	uint32_t only_pid; /* records of other processes are left out; 0: none is */
 	struct sample_log *log;
 	int stop; /* readable: the reader ends */
@@ -59,7 +63,7 @@ struct sampler {
 };
 
 /* Makes the log; false: no memory. */
-bool sampler_init(struct sampler *sampler);
+bool sampler_init(struct sampler *sampler, struct profile *profile);
 /* Starts the thread that reads until `stop` is readable; of all processes, or with first_only of
  * `pid` alone. */
 struct rf_error *sampler_start_reader(struct sampler *sampler, pid_t pid, void *(*run)(void *));

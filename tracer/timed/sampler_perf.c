@@ -283,7 +283,7 @@ static void *read_rings(void *opaque)
 		drain(sampler);
 		end_stage(sampler);
 		/* All that was written before this round began has now been read. */
-		sample_log_complete_until(sampler->base.log, before);
+		sample_log_complete_until(&sampler->base, before);
 		/* The first program of the run has ended; its children may go on. */
 		for (size_t i = 0; i < sampler->n_cpus; i++)
 			if (sampler->polls[i].revents & (POLLHUP | POLLERR))
@@ -294,12 +294,12 @@ static void *read_rings(void *opaque)
 
 /* --- the table of functions --- */
 
-static struct sampler *perf_create(void)
+static struct sampler *perf_create(struct profile *profile)
 {
 	struct perf_sampler *sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
 		return NULL;
-	if (sampler_init(&sampler->base))
+	if (sampler_init(&sampler->base, profile))
 		return &sampler->base;
 	free(sampler);
 	return NULL;
@@ -319,7 +319,7 @@ static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 	return error ? error : sampler_start_reader(base, pid, read_rings);
 }
 
-static struct rf_error *perf_finish(struct sampler *base, struct profile *profile)
+static struct rf_error *perf_finish(struct sampler *base)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
 	for (size_t i = 0; i < sampler->n_cpus; i++)
@@ -331,9 +331,9 @@ static struct rf_error *perf_finish(struct sampler *base, struct profile *profil
 		sample_log_lost(sampler->base.log, sampler->cpus[i]->ring.broken);
 	/* now, so that the program's start need not wait for it */
 	struct perf_event_attr attr = event_attributes(stages[0].period_ns);
-	profile_set_fact(profile, "sample_cost_ns", "%" PRIu64, sample_cost_ns(&attr));
+	profile_set_fact(base->profile, "sample_cost_ns", "%" PRIu64, sample_cost_ns(&attr));
 	return sample_log_finish(sampler->base.log, sampler_perf.name,
-				 stages[sampler->stage].period_ns, profile);
+				 stages[sampler->stage].period_ns);
 }
 
 static void perf_destroy(struct sampler *base)

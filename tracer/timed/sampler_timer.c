@@ -133,7 +133,7 @@ static void *read_rings(void *opaque)
 		poll(&stop, 1, POLL_MS);
 		uint64_t before = clock_now_ns();
 		read_slots(sampler, round % ROUNDS_PER_REAP == 0);
-		sample_log_complete_until(sampler->base.log, before);
+		sample_log_complete_until(&sampler->base, before);
 	}
 	return NULL;
 }
@@ -241,13 +241,13 @@ static struct rf_error *timer_probe(void)
 
 static void timer_destroy(struct sampler *base);
 
-static struct sampler *timer_create_sampler(void)
+static struct sampler *timer_create_sampler(struct profile *profile)
 {
 	struct timer_sampler *sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
 		return NULL;
 	sampler->file = -1;
-	const bool made = sampler_init(&sampler->base);
+	const bool made = sampler_init(&sampler->base, profile);
 	struct rf_error *error = make_file(sampler);
 	if (made && !error)
 		return &sampler->base;
@@ -262,16 +262,15 @@ static struct rf_error *timer_start(struct sampler *base, pid_t pid)
 	return sampler_start_reader(base, pid, read_rings);
 }
 
-static struct rf_error *timer_finish(struct sampler *base, struct profile *profile)
+static struct rf_error *timer_finish(struct sampler *base)
 {
 	struct timer_sampler *sampler = (struct timer_sampler *)base;
 	sampler_stop_reader(base);
 	read_slots(sampler, false);
 	sample_log_lost(sampler->base.log, sampler->ring.broken);
-	struct rf_error *error =
-		sample_log_finish(sampler->base.log, sampler_timer.name, 0, profile);
+	struct rf_error *error = sample_log_finish(sampler->base.log, sampler_timer.name, 0);
 	if (!error)
-		profile_set_fact(profile, "unsampled_threads", "%u",
+		profile_set_fact(base->profile, "unsampled_threads", "%u",
 				 __atomic_load_n(&sampler->header->unsampled, __ATOMIC_RELAXED));
 	return error;
 }

@@ -1,6 +1,6 @@
+#include "base/small_file.h"
 #include "tracer/doctor/print.h"
 #include "tracer/doctor/trial.h"
-#include "tracer/perf/small_file.h"
 
 #include "tests/unit/tracer/perf/fixture_root.h"
 #include "tests/unit/tracer/perf/perf_source_fake.h"

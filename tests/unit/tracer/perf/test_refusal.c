@@ -1,5 +1,5 @@
+#include "base/small_file.h"
 #include "tracer/perf/refusal.h"
-#include "tracer/perf/small_file.h"
 
 #include "tests/unit/tracer/perf/fixture_root.h"
 

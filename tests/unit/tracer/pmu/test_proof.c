@@ -133,12 +133,14 @@ Test(proof, two_percent_and_no_more)
 		double factor;
 		bool good;
 	} cases[] = {{1.019, true}, {0.981, true}, {1.021, false}, {0.979, false}};
+	char part[64];
 	for (size_t i = 0; i < 4; i++) {
 		factor = cases[i].factor;
 		prove_on(events, 2, &metal);
 		cr_assert_eq(usable(events, 2, EVENT_FLOP_DP), cases[i].good, "%f", factor);
-		cr_assert_eq(results[0].verdict, cases[i].good ? PROOF_GOOD : PROOF_OFF);
-		cr_assert(cases[i].good || fabs(results[0].ratio - factor) < 1e-5);
+		cr_assert_eq(results[0].verdict, cases[i].good ? PROOF_GOOD : PROOF_BAD);
+		snprintf(part, sizeof(part), ": %.3f times the truth", factor);
+		cr_assert(cases[i].good || strstr(results[0].why, part), "%s", results[0].why);
 	}
 }
 
@@ -148,9 +150,9 @@ Test(proof, zeros)
 					     event(PAIR, EVENT_FLOP_DP, 2)};
 	const struct proof_place guest = {.facts = {.paranoid = 2, .hypervisor = true}};
 	factor = 0;
-	check(events, 2, 0, PROOF_ZEROS, "does not do what its table says");
+	check(events, 2, 0, PROOF_BAD, "does not do what its table says");
 	prove_on(events, 2, &guest);
-	cr_assert(results[0].verdict == PROOF_ZEROS && results[1].verdict == PROOF_ZEROS);
+	cr_assert(results[0].verdict == PROOF_BAD && results[1].verdict == PROOF_BAD);
 	cr_assert_not_null(strstr(results[0].why, "returns zeros"));
 	cr_assert_not(usable(events, 2, EVENT_FLOP_DP));
 }
@@ -160,7 +162,7 @@ Test(proof, one_of_a_sum_is_silent)
 {
 	const struct proof_event events[] = {event(SCALAR, EVENT_FLOP_DP, 1),
 					     event(77, EVENT_FLOP_DP, 2)};
-	check(events, 2, 1, PROOF_ZEROS, "fma of 128 bits");
+	check(events, 2, 1, PROOF_BAD, "fma of 128 bits");
 	cr_assert_eq(results[0].verdict, PROOF_GOOD);
 	cr_assert_not(usable(events, 2, EVENT_FLOP_DP));
 }
@@ -172,15 +174,14 @@ Test(proof, double_and_half)
 	const struct proof_event cycles[] = {event(CYCLES, EVENT_CYCLES, 1)};
 	const struct proof_place shared = {.facts = {.paranoid = 2}, .smt = true};
 	factor = 2;
-	check(flop, 2, 0, PROOF_DOUBLE, "fused multiply-add counts twice");
-	cr_assert_eq(results[0].ratio, 2);
-	check(cycles, 1, 0, PROOF_DOUBLE, "erratum");
+	check(flop, 2, 0, PROOF_BAD, "fused multiply-add counts twice");
+	check(cycles, 1, 0, PROOF_BAD, "erratum");
 	prove_on(cycles, 1, &shared);
 	cr_assert_not_null(strstr(results[0].why, "hardware thread"));
 	factor = 0.5;
-	check(flop, 2, 1, PROOF_HALF, "fused multiply-add counts once");
+	check(flop, 2, 1, PROOF_BAD, "fused multiply-add counts once");
 	factor = 1.5;
-	check(flop, 2, 1, PROOF_OFF, "1.500 times the truth in fma of 128 bits");
+	check(flop, 2, 1, PROOF_BAD, "1.500 times the truth in fma of 128 bits");
 }
 
 Test(proof, erratum_is_told)
@@ -188,14 +189,14 @@ Test(proof, erratum_is_told)
 	const struct proof_event events[] = {{{.type = PERF_TYPE_RAW, .config = CYCLES},
 					      row_of(EVENT_CYCLES, 1, 0, "counts while halted")}};
 	factor = 1.2;
-	check(events, 1, 0, PROOF_OFF, "known: counts while halted");
+	check(events, 1, 0, PROOF_BAD, "known: counts while halted");
 }
 
 /* An event of single precision that counts doubles. */
 Test(proof, counts_where_it_should_not)
 {
 	const struct proof_event events[] = {event(SCALAR, EVENT_FLOP_SP, 1)};
-	check(events, 1, 0, PROOF_OFF, "where it should not");
+	check(events, 1, 0, PROOF_BAD, "where it should not");
 	cr_assert_not(usable(events, 1, EVENT_FLOP_SP));
 }
 
@@ -204,11 +205,11 @@ Test(proof, no_counter_for_it)
 	const struct proof_event events[] = {event(CYCLES, EVENT_CYCLES, 1)};
 	const struct proof_place watched = {.facts = {.paranoid = 2, .nmi_watchdog = 1}};
 	chain_doing.share = 0;
-	check(events, 1, 0, PROOF_NEVER_RAN, "another profiler");
+	check(events, 1, 0, PROOF_BAD, "another profiler");
 	prove_on(events, 1, &watched);
 	cr_assert_not_null(strstr(results[0].why, "NMI watchdog"));
 	chain_doing.share = 0.5;
-	check(events, 1, 0, PROOF_MULTIPLEXED, "50.0 %");
+	check(events, 1, 0, PROOF_BAD, "50.0 %");
 }
 
 Test(proof, refusals_are_told)
@@ -228,7 +229,7 @@ Test(proof, refusals_are_told)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		init();
 		fake_fail(&fake, cases[i].call, cases[i].errnum, 0, UINT64_MAX);
-		check(events, 1, 0, PROOF_REFUSED, cases[i].part);
+		check(events, 1, 0, PROOF_BAD, cases[i].part);
 		cr_assert_not(usable(events, 1, EVENT_CYCLES));
 	}
 }
@@ -241,7 +242,7 @@ Test(proof, one_disturbance_does_not_condemn)
 	cr_assert_eq(results[0].verdict, PROOF_GOOD);
 	disturbed = PROOF_ATTEMPTS;
 	prove_on(events, 1, &metal);
-	cr_assert_eq(results[0].verdict, PROOF_OFF);
+	cr_assert_eq(results[0].verdict, PROOF_BAD);
 }
 
 Test(proof, whole_package_is_left_to_others)

@@ -85,11 +85,11 @@ static void run_program(const struct sampler_ops *ops, char *const argv[], struc
 {
 	int gate[2], output[2];
 	struct rusage usage;
-	struct sampler *sampler = ops ? ops->create() : NULL;
+	*run = (struct run){.profile = profile_create()};
+	struct sampler *sampler = ops ? ops->create(run->profile) : NULL;
 	char **environment = ops && ops->environment ? ops->environment(sampler, environ) : NULL;
 	cr_assert(!ops || sampler);
 	cr_assert(pipe2(gate, O_CLOEXEC) == 0 && pipe2(output, O_CLOEXEC) == 0);
-	*run = (struct run){.profile = profile_create()};
 	run->pid = fork();
 	if (run->pid == 0)
 		exec_when_told(gate, output[1], argv, environment ? environment : environ);
@@ -101,7 +101,7 @@ static void run_program(const struct sampler_ops *ops, char *const argv[], struc
 	cr_assert(wait4(run->pid, &run->status, 0, &usage) == run->pid);
 	run->user = (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec;
 	if (ops) {
-		assert_ok(ops->finish(sampler, run->profile));
+		assert_ok(ops->finish(sampler));
 		ops->destroy(sampler);
 	}
 	close(gate[0]);

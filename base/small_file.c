@@ -1,5 +1,5 @@
 /* Reading the small text files of /proc and /sys. */
-#include "tracer/perf/small_file.h"
+#include "base/small_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +55,7 @@ bool small_file_field(const char *root, const char *path, const char *name, char
 			continue;
 		const char *at = line + length + strspn(line + length, " \t");
 		found = *at == ':';
+		line[strcspn(line, "\n")] = '\0';
 		if (found)
 			snprintf(value, size, "%s", at + 1 + strspn(at + 1, " \t"));
 	}

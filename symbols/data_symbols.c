@@ -6,6 +6,7 @@
 #include "base/search.h"
 #include "symbols/debug_file.h"
 #include "symbols/demangle.h"
+#include "symbols/dwarf_names.h"
 #include "symbols/elf_file.h"
 #include "symbols/elf_symtab.h"
 #include "symbols/function_map.h"
@@ -141,18 +142,6 @@ static bool static_location(Dwarf_Die *die, uint64_t *vaddr)
 	return true;
 }
 
-static const char *declaration_file(Dwarf_Die *die)
-{
-	Dwarf_Die origin = *die;
-	Dwarf_Attribute attribute;
-	if (dwarf_attr(die, DW_AT_specification, &attribute) ||
-	    dwarf_attr(die, DW_AT_abstract_origin, &attribute))
-		if (!dwarf_formref_die(&attribute, &origin))
-			origin = *die;
-	const char *file = dwarf_decl_file(die);
-	return file ? file : dwarf_decl_file(&origin);
-}
-
 static struct rf_error *add_declaration(struct data_symbols *symbols, Dwarf_Die *die,
 					uint64_t shift)
 {
@@ -164,7 +153,7 @@ static struct rf_error *add_declaration(struct data_symbols *symbols, Dwarf_Die 
 	new.vaddr += shift;
 	new.name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute)
 								     : NULL;
-	new.file = declaration_file(die);
+	new.file = dwarf_names_file(die, DW_AT_decl_file);
 	if (dwarf_attr_integrate(die, DW_AT_decl_line, &attribute) &&
 	    dwarf_formudata(&attribute, &line) == 0)
 		new.line = (uint32_t)line;
@@ -299,7 +288,7 @@ void data_symbols_declare(struct data_symbols *symbols, struct data_symbol *symb
 	if (!declaration)
 		return;
 	const size_t length = strlen(declaration->name);
-	symbol->file = declaration->file ? declaration->file : "";
+	symbol->file = declaration->file;
 	symbol->line = declaration->line;
 	/* a static variable of a function is "name.123" in the symbol table */
 	if (strncmp(symbol->name, declaration->name, length) == 0 && symbol->name[length] == '.')

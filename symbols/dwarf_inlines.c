@@ -157,7 +157,6 @@ static struct unit *read_unit(struct dwarf_inlines *inlines, Dwarf_Die *die)
  * higher rank. */
 struct reading {
 	struct dwarf_inlines *inlines;
-	struct unit *unit;
 	struct ranked_range *layers;
 	size_t n_layers, cap_layers;
 };
@@ -172,28 +171,6 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 	return (uint32_t)value;
 }
 
-/* Where the function itself is written: a declaration in a class says less. */
-static void find_declaration(Dwarf_Die *die, struct dwarf_inline *call)
-{
-	const char *file = dwarf_decl_file(die);
-	call->file = file ? file : "";
-	call->line = number_of(die, DW_AT_decl_line);
-}
-
-/* DW_AT_call_file is an index into the files of the unit that the call stands in. */
-static const char *file_of_call(Dwarf_Die *unit, Dwarf_Die *call)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word index;
-	Dwarf_Files *files;
-	size_t n;
-	if (!dwarf_attr(call, DW_AT_call_file, &attribute) ||
-	    dwarf_formudata(&attribute, &index) != 0 || dwarf_getsrcfiles(unit, &files, &n) != 0 ||
-	    index >= n)
-		return NULL;
-	return dwarf_filesrc(files, index, NULL, NULL);
-}
-
 static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *die,
 					   const struct dwarf_inline *caller)
 {
@@ -205,9 +182,9 @@ static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *d
 	}
 	const char *name = dwarf_names_of_die(die);
 	call->name = name ? name : "";
-	find_declaration(die, call);
-	const char *call_file = file_of_call(&reading->unit->die, die);
-	call->call_file = call_file ? call_file : "";
+	call->file = dwarf_names_file(die, DW_AT_decl_file);
+	call->line = number_of(die, DW_AT_decl_line);
+	call->call_file = dwarf_names_file(die, DW_AT_call_file);
 	call->call_line = number_of(die, DW_AT_call_line);
 	call->caller = caller;
 	return call;
@@ -278,7 +255,7 @@ static struct rf_error *add_piece(void *context, uint64_t start, uint64_t end,
 static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit,
 			    struct subprogram *subprogram)
 {
-	struct reading reading = {.inlines = inlines, .unit = unit};
+	struct reading reading = {.inlines = inlines};
 	Dwarf_Die die;
 	subprogram->is_read = true;
 	/* a unit of split DWARF is in a file of its own */

@@ -130,6 +130,22 @@ const char *dwarf_names_of_die(Dwarf_Die *die)
 	return name;
 }
 
+const char *dwarf_names_file(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die unit;
+	Dwarf_Word index;
+	Dwarf_Files *files;
+	size_t n;
+	if (!dwarf_attr_integrate(die, name, &attribute) ||
+	    dwarf_formudata(&attribute, &index) != 0 || (!index && name == DW_AT_decl_file) ||
+	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
+	    dwarf_getsrcfiles(&unit, &files, &n) != 0 || index >= n)
+		return "";
+	const char *file = dwarf_filesrc(files, index, NULL, NULL);
+	return file ? file : "";
+}
+
 static bool may_hold_functions(int tag)
 {
 	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||

@@ -42,5 +42,8 @@ struct rf_error *dwarf_names_subprograms(struct dwarf_names *names, Dwarf_Die *u
 					 dwarf_subprogram_visit *visit, void *context);
 /* The linkage name of an entry, else its name, or NULL. */
 const char *dwarf_names_of_die(Dwarf_Die *die);
+/* The source file that an attribute of an entry (DW_AT_decl_file, DW_AT_call_file) names, or "".
+ * Unlike libdw's dwarf_decl_file it asserts nothing about the unit's table of files. */
+const char *dwarf_names_file(Dwarf_Die *die, unsigned attribute);
 /* More entries than that the file cannot hold. */
 size_t dwarf_names_most_dies(const struct dwarf_names *names);

@@ -3,6 +3,7 @@
 #include "insn/work.h"
 
 #include "insn/decoder.h"
+#include "insn/traits.h"
 #include "insn/work_table.h"
 
 /* AMX palette 1: 8 tiles of at most 16 rows of 64 bytes, so 16 x 16 x 16 dword products. */
@@ -96,21 +97,12 @@ static void set_tile_units(const ZydisDecodedOperand *operands, struct work *wor
 static bool is_address_arithmetic(const ZydisDecodedInstruction *insn,
 				  const ZydisDecodedOperand *operands)
 {
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_LEA:
-	case ZYDIS_MNEMONIC_LOOP:
-	case ZYDIS_MNEMONIC_LOOPE:
-	case ZYDIS_MNEMONIC_LOOPNE:
-		return true;
-	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_AND:
+	if (insn->mnemonic == ZYDIS_MNEMONIC_ADD || insn->mnemonic == ZYDIS_MNEMONIC_SUB ||
+	    insn->mnemonic == ZYDIS_MNEMONIC_AND)
 		return operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		       (operands[0].reg.value == ZYDIS_REGISTER_RSP ||
 			operands[0].reg.value == ZYDIS_REGISTER_ESP);
-	default:
-		return false;
-	}
+	return traits_of(insn->mnemonic) & TRAIT_ADDRESS;
 }
 
 static void set_operations(const struct work_rule *rule, const ZydisDecodedInstruction *insn,

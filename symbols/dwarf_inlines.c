@@ -106,18 +106,15 @@ static struct rf_error *add_subprogram(void *context, Dwarf_Die *die)
 		    !rf_array_push(unit->ranges, unit->n_ranges, unit->cap_ranges, range))
 			return rf_error_no_memory();
 	}
-	return unit->n_ranges == n_before || rf_array_push(unit->subprograms, unit->n_subprograms,
-							   unit->cap_subprograms, subprogram)
-		       ? NULL
-		       : rf_error_no_memory();
+	return unit->n_ranges == n_before ? NULL
+					  : rf_array_add(unit->subprograms, unit->n_subprograms,
+							 unit->cap_subprograms, subprogram);
 }
 
 static int compare_ranges(const void *left, const void *right)
 {
 	const struct code_range *a = left, *b = right;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->subprogram > b->subprogram) - (a->subprogram < b->subprogram);
+	return rf_compare(a->start, b->start) ?: rf_compare(a->subprogram, b->subprogram);
 }
 
 /* With split DWARF (-gsplit-dwarf) what is in the file itself is a skeleton. */
@@ -247,9 +244,7 @@ static struct rf_error *add_piece(void *context, uint64_t start, uint64_t end,
 		return NULL;
 	}
 	const struct piece piece = {start, end, layer->owner};
-	return rf_array_push(pieces->items, pieces->n_items, pieces->cap_items, piece)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(pieces->items, pieces->n_items, pieces->cap_items, piece);
 }
 
 static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit,

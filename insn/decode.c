@@ -50,6 +50,12 @@ static bool may_have_units(const ZydisDecodedInstruction *insn)
 	       traits_of(insn->mnemonic) & TRAIT_LANES;
 }
 
+static void set_native(struct decoded *out, const char *why)
+{
+	out->flow = FLOW_NATIVE;
+	out->why_native = why;
+}
+
 static void note_units(const ZydisDecodedInstruction *insn, const uint8_t *bytes,
 		       struct decoded *out)
 {
@@ -59,17 +65,12 @@ static void note_units(const ZydisDecodedInstruction *insn, const uint8_t *bytes
 	if (!decode_full(bytes, insn->length, &full))
 		return;
 	work_of_decoded(&full.insn, full.operands, &out->units);
-	if (out->units.units == UNITS_REP && insn->address_width != 64) {
-		out->flow = FLOW_NATIVE;
-		out->why_native = "a string instruction with 32-bit addresses";
-	}
+	if (out->units.units == UNITS_REP && insn->address_width != 64)
+		set_native(out, "a string instruction with 32-bit addresses");
 }
 
-static void set_native(struct decoded *out, const char *why)
-{
-	out->flow = FLOW_NATIVE;
-	out->why_native = why;
-}
+static const uint8_t legacy_prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
+					  0x66, 0x67, 0xf0, 0xf2, 0xf3};
 
 static void note_addresses(const ZydisDecodedInstruction *insn, struct decoded *out)
 {
@@ -86,14 +87,9 @@ static void note_addresses(const ZydisDecodedInstruction *insn, struct decoded *
 	} else if (insn->raw.imm[0].is_relative) {
 		out->target = next + (uint64_t)insn->raw.imm[0].value.s;
 	}
-	while (out->prefix_end < insn->length) {
-		uint8_t byte = out->bytes[out->prefix_end];
-		if (byte != 0x26 && byte != 0x2e && byte != 0x36 && byte != 0x3e && byte != 0x64 &&
-		    byte != 0x65 && byte != 0x66 && byte != 0x67 && byte != 0xf0 && byte != 0xf2 &&
-		    byte != 0xf3)
-			break;
+	while (out->prefix_end < insn->length &&
+	       memchr(legacy_prefixes, out->bytes[out->prefix_end], sizeof(legacy_prefixes)))
 		out->prefix_end++;
-	}
 }
 
 void decode_instruction(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out)

@@ -138,23 +138,14 @@ static void set_operations(const struct work_rule *rule, const ZydisDecodedInstr
  * mask says, since its elements do not go to lanes one by one [SDM vol. 2, 2.8]. */
 static bool is_read_whole(const struct work_rule *rule, const ZydisDecodedInstruction *insn)
 {
-	if (rule->memory == MEMORY_WHOLE ||
-	    insn->avx.broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID)
-		return true;
-	switch (insn->meta.exception_class) {
-	case ZYDIS_EXCEPTION_CLASS_E1NF:
-	case ZYDIS_EXCEPTION_CLASS_E2NF:
-	case ZYDIS_EXCEPTION_CLASS_E3NF:
-	case ZYDIS_EXCEPTION_CLASS_E4NF:
-	case ZYDIS_EXCEPTION_CLASS_E5NF:
-	case ZYDIS_EXCEPTION_CLASS_E6NF:
-	case ZYDIS_EXCEPTION_CLASS_E9NF:
-	case ZYDIS_EXCEPTION_CLASS_E10NF:
-	case ZYDIS_EXCEPTION_CLASS_E11NF:
-		return true;
-	default:
-		return false;
-	}
+#define NF(name) (1ull << ZYDIS_EXCEPTION_CLASS_##name##NF)
+	const uint64_t classes =
+		NF(E1) | NF(E2) | NF(E3) | NF(E4) | NF(E5) | NF(E6) | NF(E9) | NF(E10) | NF(E11);
+#undef NF
+	_Static_assert(ZYDIS_EXCEPTION_CLASS_MAX_VALUE < 64, "a class is a bit");
+	return rule->memory == MEMORY_WHOLE ||
+	       insn->avx.broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID ||
+	       classes >> insn->meta.exception_class & 1;
 }
 
 /* Adds one access of the operand's width, or of one element for each unit. */

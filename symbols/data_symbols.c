@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Namespaces, functions and their blocks nest; a damaged file could nest without end. */
-#define MAX_DEPTH 64
-
 /* Where DWARF says that a variable is declared. */
 struct declaration {
 	uint64_t vaddr;
@@ -33,8 +30,7 @@ struct data_symbols {
 	size_t n_declarations, cap_declarations;
 	Dwarf *dwarf;
 	bool dwarf_read;
-	size_t dies_left; /* bound for a walk over a damaged file */
-	char **names;     /* every name that was handed out */
+	char **names; /* every name that was handed out */
 	size_t n_names, cap_names;
 };
 
@@ -94,44 +90,32 @@ static bool static_location(Dwarf_Die *die, uint64_t *vaddr)
 	return true;
 }
 
-static struct rf_error *add_declaration(struct data_symbols *symbols, Dwarf_Die *die,
-					uint64_t shift)
+/* What a walk over the DWARF of one file adds to. */
+struct declarations {
+	struct data_symbols *symbols;
+	uint64_t shift;
+};
+
+static struct rf_error *add_declaration(void *context, Dwarf_Die *die, bool *descend)
 {
+	const struct declarations *declarations = context;
+	struct data_symbols *symbols = declarations->symbols;
 	struct declaration new = {0};
 	Dwarf_Attribute attribute;
 	Dwarf_Word line;
-	if (!static_location(die, &new.vaddr))
+	*descend = dwarf_tag(die) != DW_TAG_variable;
+	if (*descend || !static_location(die, &new.vaddr))
 		return NULL;
-	new.vaddr += shift;
+	new.vaddr += declarations->shift;
 	new.name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute)
 								     : NULL;
 	new.file = dwarf_names_file(die, DW_AT_decl_file);
 	if (dwarf_attr_integrate(die, DW_AT_decl_line, &attribute) &&
 	    dwarf_formudata(&attribute, &line) == 0)
 		new.line = (uint32_t)line;
-	if (!new.name || rf_array_push(symbols->declarations, symbols->n_declarations,
-				       symbols->cap_declarations, new))
-		return NULL;
-	return rf_error_no_memory();
-}
-
-static struct rf_error *walk(struct data_symbols *symbols, Dwarf_Die *parent, int depth,
-			     uint64_t shift)
-{
-	Dwarf_Die die;
-	struct rf_error *error = NULL;
-	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
-		return NULL;
-	do {
-		if (!symbols->dies_left)
-			return NULL;
-		symbols->dies_left--;
-		if (dwarf_tag(&die) == DW_TAG_variable)
-			error = add_declaration(symbols, &die, shift);
-		else if (dwarf_haschildren(&die))
-			error = walk(symbols, &die, depth + 1, shift);
-	} while (!error && dwarf_siblingof(&die, &die) == 0);
-	return error;
+	return new.name ? rf_array_add(symbols->declarations, symbols->n_declarations,
+				       symbols->cap_declarations, new)
+			: NULL;
 }
 
 static int compare_declarations(const void *left, const void *right)
@@ -147,17 +131,14 @@ static void read_dwarf(struct data_symbols *symbols)
 	symbols->dwarf_read = true;
 	for (size_t i = 0; i < symbols->files.n && !symbols->n_declarations; i++) {
 		const struct elf_file *file = &symbols->files.items[i];
+		struct declarations declarations = {symbols,
+						    module_files_shift(&symbols->files, i)};
+		size_t dies_left = dwarf_most_dies(file);
 		dwarf_end(symbols->dwarf);
 		symbols->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-		symbols->dies_left = file->size * 32;
-		Dwarf_CU *unit = NULL;
-		Dwarf_Die die, split;
-		uint8_t type;
-		while (symbols->dwarf &&
-		       dwarf_get_units(symbols->dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
-			if (type == DW_UT_compile &&
-			    walk(symbols, &die, 0, module_files_shift(&symbols->files, i)))
-				break;
+		if (symbols->dwarf)
+			rf_error_destroy(dwarf_walk_units(symbols->dwarf, &dies_left,
+							  add_declaration, &declarations));
 	}
 	if (symbols->n_declarations)
 		qsort(symbols->declarations, symbols->n_declarations,

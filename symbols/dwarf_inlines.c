@@ -55,16 +55,13 @@ struct dwarf_inlines {
 	size_t n_units, cap_units;
 	struct dwarf_inline **calls;
 	size_t n_calls, cap_calls;
-	size_t dies_left; /* bound for a walk over a damaged file */
 };
 
 struct dwarf_inlines *dwarf_inlines_create(struct dwarf_names *names)
 {
 	struct dwarf_inlines *inlines = calloc(1, sizeof(*inlines));
-	if (!inlines)
-		return NULL;
-	inlines->names = names;
-	inlines->dies_left = dwarf_names_most_dies(names);
+	if (inlines)
+		inlines->names = names;
 	return inlines;
 }
 
@@ -93,13 +90,15 @@ void dwarf_inlines_destroy(struct dwarf_inlines *inlines)
 
 /* ---- a unit: where its functions are ---- */
 
-static struct rf_error *add_subprogram(void *context, Dwarf_Die *die)
+static struct rf_error *add_subprogram(void *context, Dwarf_Die *die, bool *descend)
 {
 	struct unit *unit = context;
 	const struct subprogram subprogram = {.die = dwarf_dieoffset(die)};
 	const size_t n_before = unit->n_ranges;
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
+	if (!dwarf_is_subprogram(die, descend))
+		return NULL;
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		const struct code_range range = {start, end, unit->n_subprograms};
 		if (start < end &&
@@ -138,7 +137,8 @@ static struct unit *read_unit(struct dwarf_inlines *inlines, Dwarf_Die *die)
 		return NULL;
 	unit->die = *die;
 	take_split(&unit->die);
-	if (dwarf_names_subprograms(inlines->names, &unit->die, add_subprogram, unit) ||
+	if (dwarf_walk(&unit->die, 0, dwarf_names_dies_left(inlines->names), add_subprogram,
+		       unit) ||
 	    !rf_array_push(inlines->units, inlines->n_units, inlines->cap_units, unit)) {
 		unit_destroy(unit);
 		return NULL;
@@ -211,13 +211,14 @@ static bool may_hold_calls(int tag)
 static bool read_calls(struct reading *reading, Dwarf_Die *parent, uint32_t depth,
 		       const struct dwarf_inline *caller)
 {
+	size_t *dies_left = dwarf_names_dies_left(reading->inlines->names);
 	Dwarf_Die die;
 	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
 		return true;
 	do {
-		if (!reading->inlines->dies_left)
+		if (!*dies_left)
 			return true;
-		reading->inlines->dies_left--;
+		--*dies_left;
 		const int tag = dwarf_tag(&die);
 		const struct dwarf_inline *call = caller;
 		if (!may_hold_calls(tag))

@@ -25,7 +25,6 @@ struct dwarf_names {
 	size_t n_units, cap_units;
 	struct elf_file part; /* see dwarf_names_take_part */
 	Dwarf *part_dwarf;
-	size_t most_dies; /* that the file can hold */
 	size_t dies_left; /* bound for a walk over a damaged file */
 };
 
@@ -58,15 +57,20 @@ static struct rf_error *read_units(struct dwarf_names *names)
 	return NULL;
 }
 
+/* Every DIE takes at least a byte of the file (compressed sections: of what they unpack to, hence
+ * the factor). */
+size_t dwarf_most_dies(const struct elf_file *file)
+{
+	return file->size * 32;
+}
+
 struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shift)
 {
 	struct dwarf_names *names = calloc(1, sizeof(*names));
 	if (!names)
 		return NULL;
 	names->shift = shift;
-	/* Every DIE takes at least a byte of the file (compressed sections: of what they unpack
-	 * to, hence the factor). */
-	names->dies_left = names->most_dies = file->size * 32;
+	names->dies_left = dwarf_most_dies(file);
 	names->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	if (names->dwarf && !read_units(names) && names->n_units)
 		return names;
@@ -146,36 +150,45 @@ const char *dwarf_names_file(Dwarf_Die *die, unsigned name)
 	return file ? file : "";
 }
 
-static bool may_hold_functions(int tag)
-{
-	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
-}
-
-static struct rf_error *walk_children(struct dwarf_names *names, Dwarf_Die *parent, int depth,
-				      dwarf_subprogram_visit *visit, void *context)
+struct rf_error *dwarf_walk(Dwarf_Die *parent, int depth, size_t *dies_left, dwarf_visit *visit,
+			    void *context)
 {
 	Dwarf_Die die;
 	struct rf_error *error = NULL;
 	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
 		return NULL;
 	do {
-		if (!names->dies_left)
+		bool descend = false;
+		if (!*dies_left)
 			return NULL;
-		names->dies_left--;
-		const int tag = dwarf_tag(&die);
-		if (tag == DW_TAG_subprogram)
-			error = visit(context, &die);
-		if (!error && may_hold_functions(tag))
-			error = walk_children(names, &die, depth + 1, visit, context);
+		--*dies_left;
+		error = visit(context, &die, &descend);
+		if (!error && descend)
+			error = dwarf_walk(&die, depth + 1, dies_left, visit, context);
 	} while (!error && dwarf_siblingof(&die, &die) == 0);
 	return error;
 }
 
-struct rf_error *dwarf_names_subprograms(struct dwarf_names *names, Dwarf_Die *unit,
-					 dwarf_subprogram_visit *visit, void *context)
+struct rf_error *dwarf_walk_units(Dwarf *dwarf, size_t *dies_left, dwarf_visit *visit,
+				  void *context)
 {
-	return walk_children(names, unit, 0, visit, context);
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die, split;
+	uint8_t type;
+	struct rf_error *error = NULL;
+	while (!error && dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
+		if (type == DW_UT_compile)
+			error = dwarf_walk(&die, 0, dies_left, visit, context);
+	return error;
+}
+
+bool dwarf_is_subprogram(Dwarf_Die *die, bool *descend)
+{
+	const int tag = dwarf_tag(die);
+	*descend = tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+		   tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+		   tag == DW_TAG_subprogram;
+	return tag == DW_TAG_subprogram;
 }
 
 struct naming {
@@ -183,10 +196,10 @@ struct naming {
 	uint64_t shift;
 };
 
-static struct rf_error *add_subprogram(void *context, Dwarf_Die *die)
+static struct rf_error *add_subprogram(void *context, Dwarf_Die *die, bool *descend)
 {
 	const struct naming *naming = context;
-	const char *name = dwarf_names_of_die(die);
+	const char *name = dwarf_is_subprogram(die, descend) ? dwarf_names_of_die(die) : NULL;
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 	struct rf_error *error = NULL;
@@ -200,14 +213,7 @@ static struct rf_error *add_subprogram(void *context, Dwarf_Die *die)
 struct rf_error *dwarf_names_functions(struct dwarf_names *names, struct function_map *functions)
 {
 	struct naming naming = {functions, names->shift};
-	Dwarf_CU *unit = NULL;
-	Dwarf_Die die, split;
-	uint8_t type;
-	struct rf_error *error = NULL;
-	while (!error && dwarf_get_units(names->dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
-		if (type == DW_UT_compile)
-			error = dwarf_names_subprograms(names, &die, add_subprogram, &naming);
-	return error;
+	return dwarf_walk_units(names->dwarf, &names->dies_left, add_subprogram, &naming);
 }
 
 /* Whether row `i` of a line table is for an address before `limit`. */
@@ -286,7 +292,7 @@ bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit
 	return false;
 }
 
-size_t dwarf_names_most_dies(const struct dwarf_names *names)
+size_t *dwarf_names_dies_left(struct dwarf_names *names)
 {
-	return names->most_dies;
+	return &names->dies_left;
 }

@@ -111,18 +111,6 @@ void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file)
 	dwarf_setalt(names->dwarf, dwarf);
 }
 
-/* Units that start at or before an address. */
-static size_t n_units_before(const struct dwarf_names *names, uint64_t address)
-{
-	return rf_search(names->n_units, i, names->units[i].start <= address);
-}
-
-static const struct unit_range *find_unit(const struct dwarf_names *names, uint64_t address)
-{
-	const size_t n = n_units_before(names, address);
-	return n && address < names->units[n - 1].end ? &names->units[n - 1] : NULL;
-}
-
 const char *dwarf_names_of_die(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -259,11 +247,10 @@ static uint64_t next_row(Dwarf_Die *unit, uint64_t address)
 bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line,
 		      uint64_t *end)
 {
-	uint64_t address = vaddr - names->shift;
-	const struct unit_range *unit = find_unit(names, address);
 	Dwarf_Die die;
+	uint64_t address, end_of_unit;
 	*end = UINT64_MAX;
-	if (!unit || !dwarf_offdie(names->dwarf, unit->unit, &die))
+	if (!dwarf_names_unit(names, vaddr, &die, &address, &end_of_unit))
 		return false;
 	*end = next_row(&die, address);
 	if (*end != UINT64_MAX)
@@ -282,12 +269,11 @@ bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit
 		      uint64_t *end)
 {
 	*address = vaddr - names->shift;
-	const struct unit_range *range = find_unit(names, *address);
-	if (range) {
-		*end = range->end;
-		return dwarf_offdie(names->dwarf, range->unit, unit) != NULL;
+	const size_t n = rf_search(names->n_units, i, names->units[i].start <= *address);
+	if (n && *address < names->units[n - 1].end) {
+		*end = names->units[n - 1].end;
+		return dwarf_offdie(names->dwarf, names->units[n - 1].unit, unit) != NULL;
 	}
-	const size_t n = n_units_before(names, *address);
 	*end = n < names->n_units ? names->units[n].start : UINT64_MAX;
 	return false;
 }

@@ -4,6 +4,7 @@
 
 #include "insn/decode_common.h"
 #include "insn/decoder.h"
+#include "insn/traits.h"
 
 #include <string.h>
 
@@ -11,69 +12,15 @@
 	(ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | \
 	 ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
 
-/* Instructions that write all status flags but possibly CF, whatever the operands: no shifts (a
- * count of 0 writes none), nothing that leaves a flag as it was.  Flags that the manual calls
- * undefined after and, or, xor, test (AF) do not depend on their old value. */
-static bool always_kills_flags(ZydisMnemonic mnemonic)
-{
-	switch (mnemonic) {
-	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_CMP:
-	case ZYDIS_MNEMONIC_TEST:
-	case ZYDIS_MNEMONIC_AND:
-	case ZYDIS_MNEMONIC_OR:
-	case ZYDIS_MNEMONIC_XOR:
-	case ZYDIS_MNEMONIC_NEG:
-	case ZYDIS_MNEMONIC_INC:
-	case ZYDIS_MNEMONIC_DEC:
-	case ZYDIS_MNEMONIC_COMISD:
-	case ZYDIS_MNEMONIC_COMISS:
-	case ZYDIS_MNEMONIC_UCOMISD:
-	case ZYDIS_MNEMONIC_UCOMISS:
-	case ZYDIS_MNEMONIC_VCOMISD:
-	case ZYDIS_MNEMONIC_VCOMISS:
-	case ZYDIS_MNEMONIC_VUCOMISD:
-	case ZYDIS_MNEMONIC_VUCOMISS:
-	case ZYDIS_MNEMONIC_PTEST:
-	case ZYDIS_MNEMONIC_VPTEST:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool reads_flags(const ZydisDecodedInstruction *insn)
-{
-	if (insn->mnemonic == ZYDIS_MNEMONIC_SYSCALL || insn->mnemonic == ZYDIS_MNEMONIC_PUSHFQ ||
-	    insn->mnemonic == ZYDIS_MNEMONIC_PUSHF || insn->mnemonic == ZYDIS_MNEMONIC_LAHF)
-		return true;
-	return insn->cpu_flags && (insn->cpu_flags->tested & STATUS_FLAGS);
-}
-
 /* Instructions that would show or change what belongs to rfprof, or whose copy would go wrong. */
-static const char *why_native(const ZydisDecodedInstruction *insn)
+static const char *why_native(const ZydisDecodedInstruction *insn, unsigned traits)
 {
-	if (insn->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_GS)
+	if (insn->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_GS || traits & TRAIT_GS)
 		return "the program uses the GS segment";
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_RDGSBASE:
-	case ZYDIS_MNEMONIC_WRGSBASE:
-	case ZYDIS_MNEMONIC_SWAPGS:
-	case ZYDIS_MNEMONIC_LGS:
-		return "the program uses the GS segment";
-	case ZYDIS_MNEMONIC_SYSCALL:
-		return insn->length == 2 ? NULL : "a system call with prefixes";
-	case ZYDIS_MNEMONIC_IRET:
-	case ZYDIS_MNEMONIC_IRETD:
-	case ZYDIS_MNEMONIC_IRETQ:
-	case ZYDIS_MNEMONIC_SYSENTER:
-	case ZYDIS_MNEMONIC_SYSRET:
-	case ZYDIS_MNEMONIC_SYSEXIT:
+	if (traits & TRAIT_FAR)
 		return "a far transfer of control";
-	default:
-		break;
-	}
+	if (insn->mnemonic == ZYDIS_MNEMONIC_SYSCALL && insn->length != 2)
+		return "a system call with prefixes";
 	if (insn->mnemonic == ZYDIS_MNEMONIC_MOV && insn->opcode == 0x8e &&
 	    insn->raw.modrm.reg == 5)
 		return "the program uses the GS segment";
@@ -98,25 +45,15 @@ static bool may_have_units(const ZydisDecodedInstruction *insn)
 	if (insn->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX)
 		return insn->avx.mask.reg != ZYDIS_REGISTER_NONE &&
 		       insn->avx.mask.reg != ZYDIS_REGISTER_K0;
-	switch (insn->meta.category) {
-	case ZYDIS_CATEGORY_AVX2GATHER:
-	case ZYDIS_CATEGORY_AMX_TILE:
-		return true;
-	default:
-		break;
-	}
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_VMASKMOVPS:
-	case ZYDIS_MNEMONIC_VMASKMOVPD:
-	case ZYDIS_MNEMONIC_VPMASKMOVD:
-	case ZYDIS_MNEMONIC_VPMASKMOVQ:
-	case ZYDIS_MNEMONIC_MASKMOVQ:
-	case ZYDIS_MNEMONIC_MASKMOVDQU:
-	case ZYDIS_MNEMONIC_VMASKMOVDQU:
-		return true;
-	default:
-		return false;
-	}
+	return insn->meta.category == ZYDIS_CATEGORY_AVX2GATHER ||
+	       insn->meta.category == ZYDIS_CATEGORY_AMX_TILE ||
+	       traits_of(insn->mnemonic) & TRAIT_LANES;
+}
+
+static void set_native(struct decoded *out, const char *why)
+{
+	out->flow = FLOW_NATIVE;
+	out->why_native = why;
 }
 
 static void note_units(const ZydisDecodedInstruction *insn, const uint8_t *bytes,
@@ -128,17 +65,12 @@ static void note_units(const ZydisDecodedInstruction *insn, const uint8_t *bytes
 	if (!decode_full(bytes, insn->length, &full))
 		return;
 	work_of_decoded(&full.insn, full.operands, &out->units);
-	if (out->units.units == UNITS_REP && insn->address_width != 64) {
-		out->flow = FLOW_NATIVE;
-		out->why_native = "a string instruction with 32-bit addresses";
-	}
+	if (out->units.units == UNITS_REP && insn->address_width != 64)
+		set_native(out, "a string instruction with 32-bit addresses");
 }
 
-static void set_native(struct decoded *out, const char *why)
-{
-	out->flow = FLOW_NATIVE;
-	out->why_native = why;
-}
+static const uint8_t legacy_prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
+					  0x66, 0x67, 0xf0, 0xf2, 0xf3};
 
 static void note_addresses(const ZydisDecodedInstruction *insn, struct decoded *out)
 {
@@ -155,14 +87,9 @@ static void note_addresses(const ZydisDecodedInstruction *insn, struct decoded *
 	} else if (insn->raw.imm[0].is_relative) {
 		out->target = next + (uint64_t)insn->raw.imm[0].value.s;
 	}
-	while (out->prefix_end < insn->length) {
-		uint8_t byte = out->bytes[out->prefix_end];
-		if (byte != 0x26 && byte != 0x2e && byte != 0x36 && byte != 0x3e && byte != 0x64 &&
-		    byte != 0x65 && byte != 0x66 && byte != 0x67 && byte != 0xf0 && byte != 0xf2 &&
-		    byte != 0xf3)
-			break;
+	while (out->prefix_end < insn->length &&
+	       memchr(legacy_prefixes, out->bytes[out->prefix_end], sizeof(legacy_prefixes)))
 		out->prefix_end++;
-	}
 }
 
 void decode_instruction(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out)
@@ -182,17 +109,16 @@ void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *
 	out->length = insn.length;
 	memcpy(out->bytes, bytes, insn.length);
 	out->flow = flow_of(&insn);
-	out->reads_flags = reads_flags(&insn);
-	out->kills_flags = always_kills_flags(insn.mnemonic);
-	out->keeps_carry =
-		insn.mnemonic == ZYDIS_MNEMONIC_INC || insn.mnemonic == ZYDIS_MNEMONIC_DEC;
-	out->restores_flags = insn.mnemonic == ZYDIS_MNEMONIC_POPFQ ||
-			      insn.mnemonic == ZYDIS_MNEMONIC_POPF ||
-			      insn.mnemonic == ZYDIS_MNEMONIC_SAHF;
+	const unsigned traits = traits_of(insn.mnemonic);
+	out->reads_flags =
+		traits & TRAIT_READS || (insn.cpu_flags && insn.cpu_flags->tested & STATUS_FLAGS);
+	out->kills_flags = traits & TRAIT_KILLS;
+	out->keeps_carry = traits & TRAIT_KEEPS_CARRY;
+	out->restores_flags = traits & TRAIT_RESTORES;
 	note_addresses(&insn, out);
 	if (out->flow == FLOW_RETURN)
 		out->pop_bytes = insn.raw.imm[0].size ? (uint16_t)insn.raw.imm[0].value.u : 0;
-	const char *why = why_native(&insn);
+	const char *why = why_native(&insn, traits);
 	if (why)
 		set_native(out, why);
 	else if (out->flow != FLOW_NEXT && out->flow != FLOW_SYSCALL && is_odd_transfer(&insn))
@@ -223,15 +149,10 @@ unsigned decode_used_registers(const struct decoded *insn)
 			used |= register_bit(operand->mem.base) | register_bit(operand->mem.index);
 	}
 	/* registers that come without being named: cpuid, xgetbv, xsave and the like */
-	switch (full.insn.meta.category) {
-	case ZYDIS_CATEGORY_SYSTEM:
-	case ZYDIS_CATEGORY_XSAVE:
-	case ZYDIS_CATEGORY_XSAVEOPT:
+	const ZydisInstructionCategory category = full.insn.meta.category;
+	if (category == ZYDIS_CATEGORY_SYSTEM || category == ZYDIS_CATEGORY_XSAVE ||
+	    category == ZYDIS_CATEGORY_XSAVEOPT)
 		used |= 0xf;
-		break;
-	default:
-		break;
-	}
 	return used;
 }
 

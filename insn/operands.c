@@ -3,6 +3,7 @@
 #include "insn/operands.h"
 
 #include "insn/decoder.h"
+#include "insn/traits.h"
 #include "insn/work.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@
 struct full {
 	const ZydisDecodedInstruction *insn;
 	const ZydisDecodedOperand *operands;
+	unsigned traits;
 	struct work work;
 };
 
@@ -85,58 +87,6 @@ static uint8_t access_of(const struct full *full, const ZydisDecodedOperand *ope
 	return access;
 }
 
-/* Accesses that the architecture requires to be aligned: those of one line only (Intel SDM vol. 1,
- * 10.4.1.1 and 14.9). */
-static bool is_aligned(const ZydisDecodedInstruction *insn)
-{
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_MOVAPS:
-	case ZYDIS_MNEMONIC_MOVAPD:
-	case ZYDIS_MNEMONIC_MOVDQA:
-	case ZYDIS_MNEMONIC_VMOVAPS:
-	case ZYDIS_MNEMONIC_VMOVAPD:
-	case ZYDIS_MNEMONIC_VMOVDQA:
-	case ZYDIS_MNEMONIC_VMOVDQA32:
-	case ZYDIS_MNEMONIC_VMOVDQA64:
-	case ZYDIS_MNEMONIC_MOVNTPS:
-	case ZYDIS_MNEMONIC_MOVNTPD:
-	case ZYDIS_MNEMONIC_MOVNTDQ:
-	case ZYDIS_MNEMONIC_VMOVNTPS:
-	case ZYDIS_MNEMONIC_VMOVNTPD:
-	case ZYDIS_MNEMONIC_VMOVNTDQ:
-	case ZYDIS_MNEMONIC_MOVNTDQA:
-	case ZYDIS_MNEMONIC_VMOVNTDQA:
-	case ZYDIS_MNEMONIC_CMPXCHG16B:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* The bits of a bit string may lie far from the address of the operand. */
-static bool is_bit_string(const struct full *full)
-{
-	switch (full->insn->mnemonic) {
-	case ZYDIS_MNEMONIC_BT:
-	case ZYDIS_MNEMONIC_BTS:
-	case ZYDIS_MNEMONIC_BTR:
-	case ZYDIS_MNEMONIC_BTC:
-		return full->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
-	default:
-		return false;
-	}
-}
-
-static bool is_packed(const ZydisDecodedInstruction *insn)
-{
-	return insn->meta.category == ZYDIS_CATEGORY_COMPRESS ||
-	       insn->meta.category == ZYDIS_CATEGORY_EXPAND ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_VPCOMPRESSB ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_VPCOMPRESSW ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_VPEXPANDB ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_VPEXPANDW;
-}
-
 static void set_mask(const struct full *full, const ZydisDecodedOperand *operand,
 		     struct operand *out)
 {
@@ -146,26 +96,16 @@ static void set_mask(const struct full *full, const ZydisDecodedOperand *operand
 	out->lanes = work->lanes;
 	out->mask = work->unit_reg;
 	out->mask_bits = work->units == UNITS_VMASK ? work->unit_element_bits : 0;
-	out->form = is_packed(full->insn) ? OPERAND_PACKED : OPERAND_MASKED;
+	out->form = full->traits & TRAIT_PACKED ||
+				    full->insn->meta.category == ZYDIS_CATEGORY_COMPRESS ||
+				    full->insn->meta.category == ZYDIS_CATEGORY_EXPAND
+			    ? OPERAND_PACKED
+			    : OPERAND_MASKED;
 	if (operand->mem.type != ZYDIS_MEMOP_TYPE_VSIB)
 		return;
 	out->form = OPERAND_GATHER;
 	out->vector = (uint8_t)ZydisRegisterGetId(operand->mem.index);
-	switch (full->insn->mnemonic) {
-	case ZYDIS_MNEMONIC_VGATHERDPD:
-	case ZYDIS_MNEMONIC_VGATHERDPS:
-	case ZYDIS_MNEMONIC_VPGATHERDD:
-	case ZYDIS_MNEMONIC_VPGATHERDQ:
-	case ZYDIS_MNEMONIC_VSCATTERDPD:
-	case ZYDIS_MNEMONIC_VSCATTERDPS:
-	case ZYDIS_MNEMONIC_VPSCATTERDD:
-	case ZYDIS_MNEMONIC_VPSCATTERDQ:
-		out->index_bits = 32;
-		break;
-	default:
-		out->index_bits = 64;
-		break;
-	}
+	out->index_bits = full->traits & TRAIT_INDEX_32 ? 32 : 64;
 }
 
 /* Memory that a mask governs only on one side (a load that is read whole, say) has fixed bytes. */
@@ -178,6 +118,8 @@ static void set_size(const struct full *full, const ZydisDecodedOperand *operand
 		     struct operand *out)
 {
 	const struct work *work = &full->work;
+	const bool is_bits =
+		full->traits & TRAIT_BITS && full->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
 	out->form = OPERAND_PLAIN;
 	out->bytes = (uint16_t)(operand->size / 8);
 	if (out->access & (OPERAND_FLUSH | OPERAND_CLEAN | OPERAND_LINE_ZERO)) {
@@ -190,11 +132,11 @@ static void set_size(const struct full *full, const ZydisDecodedOperand *operand
 			set_mask(full, operand, out);
 		else
 			out->form = OPERAND_UNTRACED;
-	} else if (is_per_unit(work) || is_bit_string(full) || !out->bytes ||
-		   out->bytes > MOST_BYTES || full->insn->mnemonic == ZYDIS_MNEMONIC_ENTER) {
+	} else if (is_per_unit(work) || is_bits || !out->bytes || out->bytes > MOST_BYTES ||
+		   full->insn->mnemonic == ZYDIS_MNEMONIC_ENTER) {
 		out->form = OPERAND_UNTRACED;
 	}
-	out->aligned = is_aligned(full->insn) && out->form == OPERAND_PLAIN;
+	out->aligned = full->traits & TRAIT_ALIGNED && out->form == OPERAND_PLAIN;
 }
 
 static void add_operand(const struct full *full, const struct decoded *insn,
@@ -337,7 +279,9 @@ void operands_of(const struct decoded *insn, struct operands *out)
 		out->written = 0xffff;
 		return;
 	}
-	struct full full = {.insn = &decoded.insn, .operands = decoded.operands};
+	struct full full = {.insn = &decoded.insn,
+			    .operands = decoded.operands,
+			    .traits = traits_of(decoded.insn.mnemonic)};
 	work_of_decoded(full.insn, full.operands, &full.work);
 	set_memory(&full, insn, out);
 	set_written(&full, out);

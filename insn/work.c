@@ -3,6 +3,7 @@
 #include "insn/work.h"
 
 #include "insn/decoder.h"
+#include "insn/traits.h"
 #include "insn/work_table.h"
 
 /* AMX palette 1: 8 tiles of at most 16 rows of 64 bytes, so 16 x 16 x 16 dword products. */
@@ -96,21 +97,12 @@ static void set_tile_units(const ZydisDecodedOperand *operands, struct work *wor
 static bool is_address_arithmetic(const ZydisDecodedInstruction *insn,
 				  const ZydisDecodedOperand *operands)
 {
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_LEA:
-	case ZYDIS_MNEMONIC_LOOP:
-	case ZYDIS_MNEMONIC_LOOPE:
-	case ZYDIS_MNEMONIC_LOOPNE:
-		return true;
-	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_AND:
+	if (insn->mnemonic == ZYDIS_MNEMONIC_ADD || insn->mnemonic == ZYDIS_MNEMONIC_SUB ||
+	    insn->mnemonic == ZYDIS_MNEMONIC_AND)
 		return operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		       (operands[0].reg.value == ZYDIS_REGISTER_RSP ||
 			operands[0].reg.value == ZYDIS_REGISTER_ESP);
-	default:
-		return false;
-	}
+	return traits_of(insn->mnemonic) & TRAIT_ADDRESS;
 }
 
 static void set_operations(const struct work_rule *rule, const ZydisDecodedInstruction *insn,
@@ -146,23 +138,14 @@ static void set_operations(const struct work_rule *rule, const ZydisDecodedInstr
  * mask says, since its elements do not go to lanes one by one [SDM vol. 2, 2.8]. */
 static bool is_read_whole(const struct work_rule *rule, const ZydisDecodedInstruction *insn)
 {
-	if (rule->memory == MEMORY_WHOLE ||
-	    insn->avx.broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID)
-		return true;
-	switch (insn->meta.exception_class) {
-	case ZYDIS_EXCEPTION_CLASS_E1NF:
-	case ZYDIS_EXCEPTION_CLASS_E2NF:
-	case ZYDIS_EXCEPTION_CLASS_E3NF:
-	case ZYDIS_EXCEPTION_CLASS_E4NF:
-	case ZYDIS_EXCEPTION_CLASS_E5NF:
-	case ZYDIS_EXCEPTION_CLASS_E6NF:
-	case ZYDIS_EXCEPTION_CLASS_E9NF:
-	case ZYDIS_EXCEPTION_CLASS_E10NF:
-	case ZYDIS_EXCEPTION_CLASS_E11NF:
-		return true;
-	default:
-		return false;
-	}
+#define NF(name) (1ull << ZYDIS_EXCEPTION_CLASS_##name##NF)
+	const uint64_t classes =
+		NF(E1) | NF(E2) | NF(E3) | NF(E4) | NF(E5) | NF(E6) | NF(E9) | NF(E10) | NF(E11);
+#undef NF
+	_Static_assert(ZYDIS_EXCEPTION_CLASS_MAX_VALUE < 64, "a class is a bit");
+	return rule->memory == MEMORY_WHOLE ||
+	       insn->avx.broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID ||
+	       classes >> insn->meta.exception_class & 1;
 }
 
 /* Adds one access of the operand's width, or of one element for each unit. */

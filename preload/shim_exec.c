@@ -194,23 +194,17 @@ static void collect(char **argv, const char *first, va_list *arguments)
 		collect(argv, first, &(arguments));                            \
 	} while (0)
 
-EXPORT int execl(const char *path, const char *first, ...)
-{
-	char **argv;
-	va_list arguments;
-	COLLECT(argv, first, arguments);
-	va_end(arguments);
-	return execve(path, argv, environ);
-}
-
-EXPORT int execlp(const char *file, const char *first, ...)
-{
-	char **argv;
-	va_list arguments;
-	COLLECT(argv, first, arguments);
-	va_end(arguments);
-	return execvpe(file, argv, environ);
-}
+#define WRAP_LIST(name, with_environment)                            \
+	EXPORT int name(const char *program, const char *first, ...) \
+	{                                                            \
+		char **argv;                                         \
+		va_list arguments;                                   \
+		COLLECT(argv, first, arguments);                     \
+		va_end(arguments);                                   \
+		return with_environment(program, argv, environ);     \
+	}
+WRAP_LIST(execl, execve)
+WRAP_LIST(execlp, execvpe)
 
 EXPORT int execle(const char *path, const char *first, ...)
 {

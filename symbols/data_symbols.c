@@ -6,6 +6,7 @@
 #include "base/search.h"
 #include "symbols/debug_file.h"
 #include "symbols/demangle.h"
+#include "symbols/dwarf_names.h"
 #include "symbols/elf_file.h"
 #include "symbols/elf_symtab.h"
 #include "symbols/function_map.h"
@@ -15,11 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Namespaces, functions and their blocks nest; a damaged file could nest without end. */
-#define MAX_DEPTH 64
-
-enum { FILE_ITSELF, FILE_DEBUG, FILE_DEBUG_DATA, N_FILES };
-
 /* Where DWARF says that a variable is declared. */
 struct declaration {
 	uint64_t vaddr;
@@ -28,15 +24,13 @@ struct declaration {
 };
 
 struct data_symbols {
-	struct elf_file files[N_FILES];
-	bool opened[N_FILES];
+	struct module_files files;
 	struct function_map variables;
 	struct declaration *declarations; /* sorted */
 	size_t n_declarations, cap_declarations;
 	Dwarf *dwarf;
 	bool dwarf_read;
-	size_t dies_left; /* bound for a walk over a damaged file */
-	char **names;     /* every name that was handed out */
+	char **names; /* every name that was handed out */
 	size_t n_names, cap_names;
 };
 
@@ -45,9 +39,7 @@ void data_symbols_close(struct data_symbols *symbols)
 	if (!symbols)
 		return;
 	dwarf_end(symbols->dwarf);
-	for (int i = 0; i < N_FILES; i++)
-		if (symbols->opened[i])
-			elf_file_close(&symbols->files[i]);
+	module_files_close(&symbols->files);
 	function_map_deinit(&symbols->variables);
 	free(symbols->declarations);
 	for (size_t i = 0; i < symbols->n_names; i++)
@@ -56,55 +48,15 @@ void data_symbols_close(struct data_symbols *symbols)
 	free(symbols);
 }
 
-static uint64_t shift_of(const struct data_symbols *symbols, int file)
+static struct rf_error *add_symbol(void *context, const GElf_Sym *symbol, uint64_t start,
+				   const char *name)
 {
-	return debug_file_shift(&symbols->files[FILE_ITSELF], &symbols->files[file]);
-}
-
-/* ---- symbol tables ---- */
-
-struct table {
-	struct data_symbols *symbols;
-	uint64_t shift;
-};
-
-static struct rf_error *add_symbol(void *context, const GElf_Sym *symbol, const char *name)
-{
-	const struct table *table = context;
-	const uint64_t start = symbol->st_value + table->shift;
+	struct data_symbols *symbols = context;
 	if (GELF_ST_TYPE(symbol->st_info) != STT_OBJECT || !symbol->st_size ||
-	    !elf_file_segment(&table->symbols->files[FILE_ITSELF], start) ||
-	    start + symbol->st_size < start)
+	    !elf_file_segment(&symbols->files.items[0], start) || start + symbol->st_size < start)
 		return NULL;
-	return function_map_append(&table->symbols->variables, start, start + symbol->st_size, name,
-				   "", elf_symbol_rank(symbol));
-}
-
-static struct rf_error *read_symbols(struct data_symbols *symbols)
-{
-	struct rf_error *error = NULL;
-	for (int i = 0; !error && i < N_FILES; i++) {
-		if (!symbols->opened[i])
-			continue;
-		struct table table = {symbols, shift_of(symbols, i)};
-		error = elf_symtab_walk(&symbols->files[i], add_symbol, &table);
-	}
-	return error ? error : function_map_settle(&symbols->variables);
-}
-
-/* The debug files of the file itself, which is open. */
-static struct rf_error *open_debug_files(struct data_symbols *symbols, const char *path)
-{
-	struct elf_file *files = symbols->files;
-	char *build_id = elf_file_build_id(&files[FILE_ITSELF]);
-	if (!build_id)
-		return rf_error_no_memory();
-	symbols->opened[FILE_DEBUG] =
-		debug_file_open(&files[FILE_ITSELF], path, build_id, &files[FILE_DEBUG]);
-	symbols->opened[FILE_DEBUG_DATA] =
-		debug_data_open(&files[FILE_ITSELF], &files[FILE_DEBUG_DATA]);
-	free(build_id);
-	return NULL;
+	return function_map_append(&symbols->variables, start, start + symbol->st_size, name, "",
+				   elf_symbol_rank(symbol));
 }
 
 struct rf_error *data_symbols_open(const char *path, struct data_symbols **out)
@@ -112,12 +64,9 @@ struct rf_error *data_symbols_open(const char *path, struct data_symbols **out)
 	struct data_symbols *symbols = calloc(1, sizeof(*symbols));
 	if (!symbols)
 		return rf_error_no_memory();
-	struct rf_error *error = elf_file_open(path, &symbols->files[FILE_ITSELF]);
-	symbols->opened[FILE_ITSELF] = !error;
-	if (!error)
-		error = open_debug_files(symbols, path);
-	if (!error)
-		error = read_symbols(symbols);
+	struct rf_error *error = module_files_open(path, NULL, &symbols->files)
+					 ?: elf_symtab_walk(&symbols->files, add_symbol, symbols)
+					 ?: function_map_settle(&symbols->variables);
 	if (error)
 		data_symbols_close(symbols);
 	else
@@ -141,56 +90,32 @@ static bool static_location(Dwarf_Die *die, uint64_t *vaddr)
 	return true;
 }
 
-static const char *declaration_file(Dwarf_Die *die)
-{
-	Dwarf_Die origin = *die;
-	Dwarf_Attribute attribute;
-	if (dwarf_attr(die, DW_AT_specification, &attribute) ||
-	    dwarf_attr(die, DW_AT_abstract_origin, &attribute))
-		if (!dwarf_formref_die(&attribute, &origin))
-			origin = *die;
-	const char *file = dwarf_decl_file(die);
-	return file ? file : dwarf_decl_file(&origin);
-}
+/* What a walk over the DWARF of one file adds to. */
+struct declarations {
+	struct data_symbols *symbols;
+	uint64_t shift;
+};
 
-static struct rf_error *add_declaration(struct data_symbols *symbols, Dwarf_Die *die,
-					uint64_t shift)
+static struct rf_error *add_declaration(void *context, Dwarf_Die *die, bool *descend)
 {
+	const struct declarations *declarations = context;
+	struct data_symbols *symbols = declarations->symbols;
 	struct declaration new = {0};
 	Dwarf_Attribute attribute;
 	Dwarf_Word line;
-	if (!static_location(die, &new.vaddr))
+	*descend = dwarf_tag(die) != DW_TAG_variable;
+	if (*descend || !static_location(die, &new.vaddr))
 		return NULL;
-	new.vaddr += shift;
+	new.vaddr += declarations->shift;
 	new.name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute)
 								     : NULL;
-	new.file = declaration_file(die);
+	new.file = dwarf_names_file(die, DW_AT_decl_file);
 	if (dwarf_attr_integrate(die, DW_AT_decl_line, &attribute) &&
 	    dwarf_formudata(&attribute, &line) == 0)
 		new.line = (uint32_t)line;
-	if (!new.name || rf_array_push(symbols->declarations, symbols->n_declarations,
-				       symbols->cap_declarations, new))
-		return NULL;
-	return rf_error_no_memory();
-}
-
-static struct rf_error *walk(struct data_symbols *symbols, Dwarf_Die *parent, int depth,
-			     uint64_t shift)
-{
-	Dwarf_Die die;
-	struct rf_error *error = NULL;
-	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
-		return NULL;
-	do {
-		if (!symbols->dies_left)
-			return NULL;
-		symbols->dies_left--;
-		if (dwarf_tag(&die) == DW_TAG_variable)
-			error = add_declaration(symbols, &die, shift);
-		else if (dwarf_haschildren(&die))
-			error = walk(symbols, &die, depth + 1, shift);
-	} while (!error && dwarf_siblingof(&die, &die) == 0);
-	return error;
+	return new.name ? rf_array_add(symbols->declarations, symbols->n_declarations,
+				       symbols->cap_declarations, new)
+			: NULL;
 }
 
 static int compare_declarations(const void *left, const void *right)
@@ -204,19 +129,16 @@ static int compare_declarations(const void *left, const void *right)
 static void read_dwarf(struct data_symbols *symbols)
 {
 	symbols->dwarf_read = true;
-	for (int i = 0; i < N_FILES && !symbols->n_declarations; i++) {
-		if (!symbols->opened[i])
-			continue;
+	for (size_t i = 0; i < symbols->files.n && !symbols->n_declarations; i++) {
+		const struct elf_file *file = &symbols->files.items[i];
+		struct declarations declarations = {symbols,
+						    module_files_shift(&symbols->files, i)};
+		size_t dies_left = dwarf_most_dies(file);
 		dwarf_end(symbols->dwarf);
-		symbols->dwarf = dwarf_begin_elf(symbols->files[i].elf, DWARF_C_READ, NULL);
-		symbols->dies_left = symbols->files[i].size * 32;
-		Dwarf_CU *unit = NULL;
-		Dwarf_Die die, split;
-		uint8_t type;
-		while (symbols->dwarf &&
-		       dwarf_get_units(symbols->dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
-			if (type == DW_UT_compile && walk(symbols, &die, 0, shift_of(symbols, i)))
-				break;
+		symbols->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+		if (symbols->dwarf)
+			rf_error_destroy(dwarf_walk_units(symbols->dwarf, &dies_left,
+							  add_declaration, &declarations));
 	}
 	if (symbols->n_declarations)
 		qsort(symbols->declarations, symbols->n_declarations,
@@ -254,7 +176,7 @@ static void answer(struct data_symbols *symbols, struct function_range *range,
 static bool find_section(const struct data_symbols *symbols, uint64_t vaddr,
 			 struct data_symbol *out)
 {
-	const struct elf_file *file = &symbols->files[FILE_ITSELF];
+	const struct elf_file *file = &symbols->files.items[0];
 	size_t names;
 	*out = (struct data_symbol){.name = "", .file = "", .is_section = true};
 	if (!elf_file_stretch(file, vaddr, &out->start, &out->end))
@@ -299,7 +221,7 @@ void data_symbols_declare(struct data_symbols *symbols, struct data_symbol *symb
 	if (!declaration)
 		return;
 	const size_t length = strlen(declaration->name);
-	symbol->file = declaration->file ? declaration->file : "";
+	symbol->file = declaration->file;
 	symbol->line = declaration->line;
 	/* a static variable of a function is "name.123" in the symbol table */
 	if (strncmp(symbol->name, declaration->name, length) == 0 && symbol->name[length] == '.')

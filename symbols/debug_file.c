@@ -1,4 +1,4 @@
-/* Finding the debug file of a file.  The places are those of GDB: "Debugging Information in
+/* Finding the debug files of a module.  The places are those of GDB: "Debugging Information in
  * Separate Files" in its manual. */
 #include "symbols/debug_file.h"
 
@@ -76,22 +76,18 @@ static bool open_by_debuglink(const struct elf_file *file, const char *path, con
 	return false;
 }
 
-bool debug_file_open(const struct elf_file *file, const char *path, const char *build_id,
-		     struct elf_file *out)
+bool debug_file_fetch(const struct symbol_fetcher *fetcher, const char *module,
+		      const char *build_id, struct elf_file *out)
 {
-	return open_by_build_id(build_id, out) || open_by_debuglink(file, path, build_id, out);
-}
-
-bool debug_file_take(const char *path, const char *build_id, struct elf_file *out)
-{
-	struct elf_file candidate;
-	if (!build_id[0] || !try_candidate(path, build_id, NULL, &candidate))
+	const char *path = fetcher ? fetcher->fetch(fetcher->context, module, build_id) : NULL;
+	if (!path)
 		return false;
-	if (elf_file_has_dwarf(&candidate)) {
-		*out = candidate;
-		return true;
+	if (build_id[0] && try_candidate(path, build_id, NULL, out)) {
+		if (elf_file_has_dwarf(out))
+			return true;
+		elf_file_close(out);
 	}
-	elf_file_close(&candidate);
+	fetcher->refuse(fetcher->context, module, path);
 	return false;
 }
 
@@ -118,7 +114,8 @@ static bool decompress(const struct elf_bytes *packed, uint8_t **out, size_t *si
 	return false;
 }
 
-bool debug_data_open(const struct elf_file *file, struct elf_file *out)
+/* The small symbol table that some distributions put, xz-compressed, into .gnu_debugdata. */
+static bool open_debug_data(const struct elf_file *file, struct elf_file *out)
 {
 	struct elf_bytes packed;
 	uint8_t *bytes;
@@ -133,8 +130,67 @@ bool debug_data_open(const struct elf_file *file, struct elf_file *out)
 	return opened;
 }
 
-uint64_t debug_file_shift(const struct elf_file *file, const struct elf_file *debug)
+/* ---- the set of files ---- */
+
+/* A debug file from elsewhere takes the place of one without DWARF. */
+static void open_debug_file(struct module_files *files, const char *path,
+			    const struct symbol_fetcher *fetcher)
 {
+	const struct elf_file *file = &files->items[0];
+	struct elf_file *debug = &files->items[1], fetched;
+	const bool here = open_by_build_id(files->build_id, debug) ||
+			  open_by_debuglink(file, path, files->build_id, debug);
+	const char *slash = strrchr(path, '/');
+	files->n += here;
+	if (!files->build_id[0] || elf_file_has_dwarf(file) ||
+	    (here && elf_file_has_dwarf(debug)) ||
+	    !debug_file_fetch(fetcher, slash ? slash + 1 : path, files->build_id, &fetched))
+		return;
+	if (here)
+		elf_file_close(debug);
+	*debug = fetched;
+	files->n = 2;
+}
+
+/* Goes on after the module's own file is open; path: NULL for an image. */
+static struct rf_error *open_others(struct module_files *files, const char *path,
+				    const struct symbol_fetcher *fetcher)
+{
+	files->n = 1;
+	files->build_id = elf_file_build_id(&files->items[0]);
+	if (!files->build_id) {
+		module_files_close(files);
+		return rf_error_no_memory();
+	}
+	if (path)
+		open_debug_file(files, path, fetcher);
+	files->n += open_debug_data(&files->items[0], &files->items[files->n]);
+	return NULL;
+}
+
+struct rf_error *module_files_open(const char *path, const struct symbol_fetcher *fetcher,
+				   struct module_files *files)
+{
+	return elf_file_open(path, &files->items[0]) ?: open_others(files, path, fetcher);
+}
+
+struct rf_error *module_files_open_image(const char *name, const void *image, size_t size,
+					 struct module_files *files)
+{
+	return elf_file_open_image(name, image, size, &files->items[0])
+		       ?: open_others(files, NULL, NULL);
+}
+
+void module_files_close(struct module_files *files)
+{
+	while (files->n)
+		elf_file_close(&files->items[--files->n]);
+	free(files->build_id);
+}
+
+uint64_t module_files_shift(const struct module_files *files, size_t file)
+{
+	const struct elf_file *own = &files->items[0], *debug = &files->items[file];
 	/* A debug file without program headers was never moved. */
-	return file->n_segments && debug->n_segments ? file->low - debug->low : 0;
+	return own->n_segments && debug->n_segments ? own->low - debug->low : 0;
 }

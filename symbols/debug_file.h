@@ -1,21 +1,32 @@
-/* Separate debug files: by build id, by .gnu_debuglink, and .gnu_debugdata inside the file. */
+/* The files that tell of a module: itself and its separate debug files, found by build id, by
+ * .gnu_debuglink, and in .gnu_debugdata inside the file. */
 #pragma once
 
 #include "symbols/elf_file.h"
+#include "symbols/symbols.h"
 
-/* Finds and opens the debug file of the ELF file at `path` with that build id (may be ""): under
- * /usr/lib/debug/.build-id, then by .gnu_debuglink beside the file, in .debug beside it, and under
- * /usr/lib/debug.  A candidate counts only with the same build id, or the right CRC where there
- * is no build id.  False when there is none. */
-bool debug_file_open(const struct elf_file *file, const char *path, const char *build_id,
-		     struct elf_file *out);
+struct module_files {
+	struct elf_file items[3]; /* the module's own comes first */
+	size_t n;
+	char *build_id; /* in lower-case hex; "" when there is none */
+};
 
-/* Opens a file that somebody says is the debug file of that build id, which must not be "".  False
- * when it is not, or has no DWARF. */
-bool debug_file_take(const char *path, const char *build_id, struct elf_file *out);
+/* Opens the ELF file at `path` and its debug file: under /usr/lib/debug/.build-id, then by
+ * .gnu_debuglink beside the file, in .debug beside it, and under /usr/lib/debug.  A candidate
+ * counts only with the same build id, or the right CRC where there is no build id.  `fetcher` (or
+ * NULL) is asked where there is no DWARF.  Errors: as elf_file_open. */
+struct rf_error *module_files_open(const char *path, const struct symbol_fetcher *fetcher,
+				   struct module_files *files);
+/* The same for an image in memory, which has no debug file. */
+struct rf_error *module_files_open_image(const char *name, const void *image, size_t size,
+					 struct module_files *files);
+void module_files_close(struct module_files *files);
 
-/* Opens the small symbol table that some distributions put, xz-compressed, into .gnu_debugdata. */
-bool debug_data_open(const struct elf_file *file, struct elf_file *out);
+/* What must be added to an address in one of the files to get one in the module's own (prelink
+ * moves the latter). */
+uint64_t module_files_shift(const struct module_files *files, size_t file);
 
-/* What must be added to an address in `debug` to get one in `file` (prelink moves the latter). */
-uint64_t debug_file_shift(const struct elf_file *file, const struct elf_file *debug);
+/* Fetches the debug file of a build id for the module of that name.  False when there is none, it
+ * is another one's, or it has no DWARF. */
+bool debug_file_fetch(const struct symbol_fetcher *fetcher, const char *module,
+		      const char *build_id, struct elf_file *out);

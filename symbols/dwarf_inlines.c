@@ -55,16 +55,13 @@ struct dwarf_inlines {
 	size_t n_units, cap_units;
 	struct dwarf_inline **calls;
 	size_t n_calls, cap_calls;
-	size_t dies_left; /* bound for a walk over a damaged file */
 };
 
 struct dwarf_inlines *dwarf_inlines_create(struct dwarf_names *names)
 {
 	struct dwarf_inlines *inlines = calloc(1, sizeof(*inlines));
-	if (!inlines)
-		return NULL;
-	inlines->names = names;
-	inlines->dies_left = dwarf_names_most_dies(names);
+	if (inlines)
+		inlines->names = names;
 	return inlines;
 }
 
@@ -93,31 +90,30 @@ void dwarf_inlines_destroy(struct dwarf_inlines *inlines)
 
 /* ---- a unit: where its functions are ---- */
 
-static struct rf_error *add_subprogram(void *context, Dwarf_Die *die)
+static struct rf_error *add_subprogram(void *context, Dwarf_Die *die, bool *descend)
 {
 	struct unit *unit = context;
 	const struct subprogram subprogram = {.die = dwarf_dieoffset(die)};
 	const size_t n_before = unit->n_ranges;
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
+	if (!dwarf_is_subprogram(die, descend))
+		return NULL;
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		const struct code_range range = {start, end, unit->n_subprograms};
 		if (start < end &&
 		    !rf_array_push(unit->ranges, unit->n_ranges, unit->cap_ranges, range))
 			return rf_error_no_memory();
 	}
-	return unit->n_ranges == n_before || rf_array_push(unit->subprograms, unit->n_subprograms,
-							   unit->cap_subprograms, subprogram)
-		       ? NULL
-		       : rf_error_no_memory();
+	return unit->n_ranges == n_before ? NULL
+					  : rf_array_add(unit->subprograms, unit->n_subprograms,
+							 unit->cap_subprograms, subprogram);
 }
 
 static int compare_ranges(const void *left, const void *right)
 {
 	const struct code_range *a = left, *b = right;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->subprogram > b->subprogram) - (a->subprogram < b->subprogram);
+	return rf_compare(a->start, b->start) ?: rf_compare(a->subprogram, b->subprogram);
 }
 
 /* With split DWARF (-gsplit-dwarf) what is in the file itself is a skeleton. */
@@ -141,7 +137,8 @@ static struct unit *read_unit(struct dwarf_inlines *inlines, Dwarf_Die *die)
 		return NULL;
 	unit->die = *die;
 	take_split(&unit->die);
-	if (dwarf_names_subprograms(inlines->names, &unit->die, add_subprogram, unit) ||
+	if (dwarf_walk(&unit->die, 0, dwarf_names_dies_left(inlines->names), add_subprogram,
+		       unit) ||
 	    !rf_array_push(inlines->units, inlines->n_units, inlines->cap_units, unit)) {
 		unit_destroy(unit);
 		return NULL;
@@ -157,7 +154,6 @@ static struct unit *read_unit(struct dwarf_inlines *inlines, Dwarf_Die *die)
  * higher rank. */
 struct reading {
 	struct dwarf_inlines *inlines;
-	struct unit *unit;
 	struct ranked_range *layers;
 	size_t n_layers, cap_layers;
 };
@@ -172,28 +168,6 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 	return (uint32_t)value;
 }
 
-/* Where the function itself is written: a declaration in a class says less. */
-static void find_declaration(Dwarf_Die *die, struct dwarf_inline *call)
-{
-	const char *file = dwarf_decl_file(die);
-	call->file = file ? file : "";
-	call->line = number_of(die, DW_AT_decl_line);
-}
-
-/* DW_AT_call_file is an index into the files of the unit that the call stands in. */
-static const char *file_of_call(Dwarf_Die *unit, Dwarf_Die *call)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word index;
-	Dwarf_Files *files;
-	size_t n;
-	if (!dwarf_attr(call, DW_AT_call_file, &attribute) ||
-	    dwarf_formudata(&attribute, &index) != 0 || dwarf_getsrcfiles(unit, &files, &n) != 0 ||
-	    index >= n)
-		return NULL;
-	return dwarf_filesrc(files, index, NULL, NULL);
-}
-
 static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *die,
 					   const struct dwarf_inline *caller)
 {
@@ -205,9 +179,9 @@ static const struct dwarf_inline *add_call(struct reading *reading, Dwarf_Die *d
 	}
 	const char *name = dwarf_names_of_die(die);
 	call->name = name ? name : "";
-	find_declaration(die, call);
-	const char *call_file = file_of_call(&reading->unit->die, die);
-	call->call_file = call_file ? call_file : "";
+	call->file = dwarf_names_file(die, DW_AT_decl_file);
+	call->line = number_of(die, DW_AT_decl_line);
+	call->call_file = dwarf_names_file(die, DW_AT_call_file);
 	call->call_line = number_of(die, DW_AT_call_line);
 	call->caller = caller;
 	return call;
@@ -237,13 +211,14 @@ static bool may_hold_calls(int tag)
 static bool read_calls(struct reading *reading, Dwarf_Die *parent, uint32_t depth,
 		       const struct dwarf_inline *caller)
 {
+	size_t *dies_left = dwarf_names_dies_left(reading->inlines->names);
 	Dwarf_Die die;
 	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
 		return true;
 	do {
-		if (!reading->inlines->dies_left)
+		if (!*dies_left)
 			return true;
-		reading->inlines->dies_left--;
+		--*dies_left;
 		const int tag = dwarf_tag(&die);
 		const struct dwarf_inline *call = caller;
 		if (!may_hold_calls(tag))
@@ -270,15 +245,13 @@ static struct rf_error *add_piece(void *context, uint64_t start, uint64_t end,
 		return NULL;
 	}
 	const struct piece piece = {start, end, layer->owner};
-	return rf_array_push(pieces->items, pieces->n_items, pieces->cap_items, piece)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(pieces->items, pieces->n_items, pieces->cap_items, piece);
 }
 
 static bool read_subprogram(struct dwarf_inlines *inlines, struct unit *unit,
 			    struct subprogram *subprogram)
 {
-	struct reading reading = {.inlines = inlines, .unit = unit};
+	struct reading reading = {.inlines = inlines};
 	Dwarf_Die die;
 	subprogram->is_read = true;
 	/* a unit of split DWARF is in a file of its own */

@@ -25,7 +25,6 @@ struct dwarf_names {
 	size_t n_units, cap_units;
 	struct elf_file part; /* see dwarf_names_take_part */
 	Dwarf *part_dwarf;
-	size_t most_dies; /* that the file can hold */
 	size_t dies_left; /* bound for a walk over a damaged file */
 };
 
@@ -58,15 +57,20 @@ static struct rf_error *read_units(struct dwarf_names *names)
 	return NULL;
 }
 
+/* Every DIE takes at least a byte of the file (compressed sections: of what they unpack to, hence
+ * the factor). */
+size_t dwarf_most_dies(const struct elf_file *file)
+{
+	return file->size * 32;
+}
+
 struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shift)
 {
 	struct dwarf_names *names = calloc(1, sizeof(*names));
 	if (!names)
 		return NULL;
 	names->shift = shift;
-	/* Every DIE takes at least a byte of the file (compressed sections: of what they unpack
-	 * to, hence the factor). */
-	names->dies_left = names->most_dies = file->size * 32;
+	names->dies_left = dwarf_most_dies(file);
 	names->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	if (names->dwarf && !read_units(names) && names->n_units)
 		return names;
@@ -107,18 +111,6 @@ void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file)
 	dwarf_setalt(names->dwarf, dwarf);
 }
 
-/* Units that start at or before an address. */
-static size_t n_units_before(const struct dwarf_names *names, uint64_t address)
-{
-	return rf_search(names->n_units, i, names->units[i].start <= address);
-}
-
-static const struct unit_range *find_unit(const struct dwarf_names *names, uint64_t address)
-{
-	const size_t n = n_units_before(names, address);
-	return n && address < names->units[n - 1].end ? &names->units[n - 1] : NULL;
-}
-
 const char *dwarf_names_of_die(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -130,36 +122,61 @@ const char *dwarf_names_of_die(Dwarf_Die *die)
 	return name;
 }
 
-static bool may_hold_functions(int tag)
+const char *dwarf_names_file(Dwarf_Die *die, unsigned name)
 {
-	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
+	Dwarf_Attribute attribute;
+	Dwarf_Die unit;
+	Dwarf_Word index;
+	Dwarf_Files *files;
+	size_t n;
+	if (!dwarf_attr_integrate(die, name, &attribute) ||
+	    dwarf_formudata(&attribute, &index) != 0 || (!index && name == DW_AT_decl_file) ||
+	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
+	    dwarf_getsrcfiles(&unit, &files, &n) != 0 || index >= n)
+		return "";
+	const char *file = dwarf_filesrc(files, index, NULL, NULL);
+	return file ? file : "";
 }
 
-static struct rf_error *walk_children(struct dwarf_names *names, Dwarf_Die *parent, int depth,
-				      dwarf_subprogram_visit *visit, void *context)
+struct rf_error *dwarf_walk(Dwarf_Die *parent, int depth, size_t *dies_left, dwarf_visit *visit,
+			    void *context)
 {
 	Dwarf_Die die;
 	struct rf_error *error = NULL;
 	if (depth > MAX_DEPTH || dwarf_child(parent, &die) != 0)
 		return NULL;
 	do {
-		if (!names->dies_left)
+		bool descend = false;
+		if (!*dies_left)
 			return NULL;
-		names->dies_left--;
-		const int tag = dwarf_tag(&die);
-		if (tag == DW_TAG_subprogram)
-			error = visit(context, &die);
-		if (!error && may_hold_functions(tag))
-			error = walk_children(names, &die, depth + 1, visit, context);
+		--*dies_left;
+		error = visit(context, &die, &descend);
+		if (!error && descend)
+			error = dwarf_walk(&die, depth + 1, dies_left, visit, context);
 	} while (!error && dwarf_siblingof(&die, &die) == 0);
 	return error;
 }
 
-struct rf_error *dwarf_names_subprograms(struct dwarf_names *names, Dwarf_Die *unit,
-					 dwarf_subprogram_visit *visit, void *context)
+struct rf_error *dwarf_walk_units(Dwarf *dwarf, size_t *dies_left, dwarf_visit *visit,
+				  void *context)
 {
-	return walk_children(names, unit, 0, visit, context);
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die, split;
+	uint8_t type;
+	struct rf_error *error = NULL;
+	while (!error && dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
+		if (type == DW_UT_compile)
+			error = dwarf_walk(&die, 0, dies_left, visit, context);
+	return error;
+}
+
+bool dwarf_is_subprogram(Dwarf_Die *die, bool *descend)
+{
+	const int tag = dwarf_tag(die);
+	*descend = tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+		   tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+		   tag == DW_TAG_subprogram;
+	return tag == DW_TAG_subprogram;
 }
 
 struct naming {
@@ -167,10 +184,10 @@ struct naming {
 	uint64_t shift;
 };
 
-static struct rf_error *add_subprogram(void *context, Dwarf_Die *die)
+static struct rf_error *add_subprogram(void *context, Dwarf_Die *die, bool *descend)
 {
 	const struct naming *naming = context;
-	const char *name = dwarf_names_of_die(die);
+	const char *name = dwarf_is_subprogram(die, descend) ? dwarf_names_of_die(die) : NULL;
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 	struct rf_error *error = NULL;
@@ -184,14 +201,7 @@ static struct rf_error *add_subprogram(void *context, Dwarf_Die *die)
 struct rf_error *dwarf_names_functions(struct dwarf_names *names, struct function_map *functions)
 {
 	struct naming naming = {functions, names->shift};
-	Dwarf_CU *unit = NULL;
-	Dwarf_Die die, split;
-	uint8_t type;
-	struct rf_error *error = NULL;
-	while (!error && dwarf_get_units(names->dwarf, unit, &unit, NULL, &type, &die, &split) == 0)
-		if (type == DW_UT_compile)
-			error = dwarf_names_subprograms(names, &die, add_subprogram, &naming);
-	return error;
+	return dwarf_walk_units(names->dwarf, &names->dies_left, add_subprogram, &naming);
 }
 
 /* Whether row `i` of a line table is for an address before `limit`. */
@@ -237,11 +247,10 @@ static uint64_t next_row(Dwarf_Die *unit, uint64_t address)
 bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line,
 		      uint64_t *end)
 {
-	uint64_t address = vaddr - names->shift;
-	const struct unit_range *unit = find_unit(names, address);
 	Dwarf_Die die;
+	uint64_t address, end_of_unit;
 	*end = UINT64_MAX;
-	if (!unit || !dwarf_offdie(names->dwarf, unit->unit, &die))
+	if (!dwarf_names_unit(names, vaddr, &die, &address, &end_of_unit))
 		return false;
 	*end = next_row(&die, address);
 	if (*end != UINT64_MAX)
@@ -260,17 +269,16 @@ bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit
 		      uint64_t *end)
 {
 	*address = vaddr - names->shift;
-	const struct unit_range *range = find_unit(names, *address);
-	if (range) {
-		*end = range->end;
-		return dwarf_offdie(names->dwarf, range->unit, unit) != NULL;
+	const size_t n = rf_search(names->n_units, i, names->units[i].start <= *address);
+	if (n && *address < names->units[n - 1].end) {
+		*end = names->units[n - 1].end;
+		return dwarf_offdie(names->dwarf, names->units[n - 1].unit, unit) != NULL;
 	}
-	const size_t n = n_units_before(names, *address);
 	*end = n < names->n_units ? names->units[n].start : UINT64_MAX;
 	return false;
 }
 
-size_t dwarf_names_most_dies(const struct dwarf_names *names)
+size_t *dwarf_names_dies_left(struct dwarf_names *names)
 {
-	return names->most_dies;
+	return &names->dies_left;
 }

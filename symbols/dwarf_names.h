@@ -35,12 +35,23 @@ bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **fi
  * to which the answer holds, UINT64_MAX: to the end. */
 bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address,
 		      uint64_t *end);
-/* Calls `visit` for every subprogram of a unit, those in namespaces, classes and functions too,
- * until it gives an error. */
-typedef struct rf_error *dwarf_subprogram_visit(void *context, Dwarf_Die *die);
-struct rf_error *dwarf_names_subprograms(struct dwarf_names *names, Dwarf_Die *unit,
-					 dwarf_subprogram_visit *visit, void *context);
+/* Gets an entry, and says in *descend whether those below it shall be visited, too. */
+typedef struct rf_error *dwarf_visit(void *context, Dwarf_Die *die, bool *descend);
+/* Visits the entries below `parent`, at that depth, until there is an error; *dies_left is how many
+ * more there can be in a file that is not damaged. */
+struct rf_error *dwarf_walk(Dwarf_Die *parent, int depth, size_t *dies_left, dwarf_visit *visit,
+			    void *context);
+/* The same for the entries of all compile units. */
+struct rf_error *dwarf_walk_units(Dwarf *dwarf, size_t *dies_left, dwarf_visit *visit,
+				  void *context);
+/* Whether an entry is a function; *descend: there can be some below it. */
+bool dwarf_is_subprogram(Dwarf_Die *die, bool *descend);
 /* The linkage name of an entry, else its name, or NULL. */
 const char *dwarf_names_of_die(Dwarf_Die *die);
+/* The source file that an attribute of an entry (DW_AT_decl_file, DW_AT_call_file) names, or "".
+ * Unlike libdw's dwarf_decl_file it asserts nothing about the unit's table of files. */
+const char *dwarf_names_file(Dwarf_Die *die, unsigned attribute);
 /* More entries than that the file cannot hold. */
-size_t dwarf_names_most_dies(const struct dwarf_names *names);
+size_t dwarf_most_dies(const struct elf_file *file);
+/* How many of them are left for walks over this DWARF. */
+size_t *dwarf_names_dies_left(struct dwarf_names *names);

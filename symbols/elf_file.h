@@ -38,6 +38,9 @@ struct rf_error *elf_file_open(const char *path, struct elf_file *out);
 /* The same for an image in memory, which is copied; `name` is for messages. */
 struct rf_error *elf_file_open_image(const char *name, const void *image, size_t size,
 				     struct elf_file *out);
+/* The bytes of the kernel's vdso as this process sees it, readable while it lives; every process of
+ * one kernel has the same image.  False when there is none. */
+bool vdso_image(const void **image, size_t *size);
 void elf_file_close(struct elf_file *file);
 
 /* Virtual address of a file offset, UINT64_MAX when no segment holds it. */

@@ -5,8 +5,16 @@
 
 /* ---- the walk ---- */
 
-static struct rf_error *walk_table(const struct elf_file *tables, Elf_Scn *section,
-				   const GElf_Shdr *header, elf_symbol_visit *visit, void *context)
+/* Where the symbols of one file come to. */
+struct walk {
+	const struct elf_file *file;
+	uint64_t shift;
+	elf_symbol_visit *visit;
+	void *context;
+};
+
+static struct rf_error *walk_table(const struct walk *walk, Elf_Scn *section,
+				   const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	struct rf_error *error = NULL;
@@ -14,22 +22,28 @@ static struct rf_error *walk_table(const struct elf_file *tables, Elf_Scn *secti
 	if (!data || !data->d_buf || header->sh_entsize != sizeof(Elf64_Sym))
 		return NULL;
 	for (int i = 0; !error && gelf_getsym(data, i, &symbol); i++) {
-		const char *name = elf_strptr(tables->elf, header->sh_link, symbol.st_name);
+		const char *name = elf_strptr(walk->file->elf, header->sh_link, symbol.st_name);
 		if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS && name && name[0])
-			error = visit(context, &symbol, name);
+			error = walk->visit(walk->context, &symbol, symbol.st_value + walk->shift,
+					    name);
 	}
 	return error;
 }
 
-struct rf_error *elf_symtab_walk(const struct elf_file *tables, elf_symbol_visit *visit,
+struct rf_error *elf_symtab_walk(const struct module_files *files, elf_symbol_visit *visit,
 				 void *context)
 {
 	struct rf_error *error = NULL;
-	for (Elf_Scn *section = NULL; !error && (section = elf_nextscn(tables->elf, section));) {
-		GElf_Shdr header;
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			error = walk_table(tables, section, &header, visit, context);
+	for (size_t i = 0; i < files->n; i++) {
+		const struct walk walk = {&files->items[i], module_files_shift(files, i), visit,
+					  context};
+		Elf_Scn *section = NULL;
+		while (!error && (section = elf_nextscn(walk.file->elf, section))) {
+			GElf_Shdr header;
+			if (gelf_getshdr(section, &header) &&
+			    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+				error = walk_table(&walk, section, &header);
+		}
 	}
 	return error;
 }
@@ -49,7 +63,6 @@ enum function_rank elf_symbol_rank(const GElf_Sym *symbol)
 
 struct functions {
 	const struct elf_file *image;
-	uint64_t shift;
 	struct function_map *sized, *unsized;
 };
 
@@ -65,10 +78,10 @@ static bool is_code_symbol(const GElf_Sym *symbol, const char *name)
 	return false;
 }
 
-static struct rf_error *add_function(void *context, const GElf_Sym *symbol, const char *name)
+static struct rf_error *add_function(void *context, const GElf_Sym *symbol, uint64_t start,
+				     const char *name)
 {
 	const struct functions *functions = context;
-	const uint64_t start = symbol->st_value + functions->shift;
 	uint64_t region_start, region_end;
 	if (!symbol->st_value || !is_code_symbol(symbol, name) ||
 	    !elf_file_region(functions->image, start, &region_start, &region_end))
@@ -79,10 +92,9 @@ static struct rf_error *add_function(void *context, const GElf_Sym *symbol, cons
 				   start + size, name, "", elf_symbol_rank(symbol));
 }
 
-struct rf_error *elf_symtab_read(const struct elf_file *tables, const struct elf_file *image,
-				 uint64_t shift, struct function_map *sized,
+struct rf_error *elf_symtab_read(const struct module_files *files, struct function_map *sized,
 				 struct function_map *unsized)
 {
-	struct functions functions = {image, shift, sized, unsized};
-	return elf_symtab_walk(tables, add_function, &functions);
+	struct functions functions = {&files->items[0], sized, unsized};
+	return elf_symtab_walk(files, add_function, &functions);
 }

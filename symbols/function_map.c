@@ -15,9 +15,7 @@ void function_map_deinit(struct function_map *map)
 
 static struct rf_error *push(struct function_map *map, const struct function_range *range)
 {
-	return rf_array_push(map->ranges, map->n_ranges, map->cap_ranges, *range)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(map->ranges, map->n_ranges, map->cap_ranges, *range);
 }
 
 struct rf_error *function_map_append(struct function_map *map, uint64_t start, uint64_t end,
@@ -40,26 +38,17 @@ static int compare_names(const struct function_range *a, const struct function_r
 {
 	if (!a->raw || !b->raw)
 		return !a->raw - !b->raw;
-	if (a->rank != b->rank)
-		return a->rank - b->rank;
-	size_t under_a = strspn(a->raw, "_"), under_b = strspn(b->raw, "_");
-	if (under_a != under_b)
-		return under_a < under_b ? -1 : 1;
-	size_t length_a = strlen(a->raw), length_b = strlen(b->raw);
-	if (length_a != length_b)
-		return length_a < length_b ? -1 : 1;
-	return strcmp(a->raw, b->raw);
+	const size_t under_a = strspn(a->raw, "_"), under_b = strspn(b->raw, "_");
+	return rf_compare(a->rank, b->rank)
+		       ?: rf_compare(under_a, under_b)
+		       ?: rf_compare(strlen(a->raw), strlen(b->raw))
+		       ?: strcmp(a->raw, b->raw);
 }
 
 static int compare_ranges(const void *left, const void *right)
 {
 	const struct function_range *a = left, *b = right;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	int names = compare_names(a, b);
-	if (names)
-		return names;
-	return a->end < b->end ? 1 : a->end > b->end ? -1 : 0;
+	return rf_compare(a->start, b->start) ?: compare_names(a, b) ?: rf_compare(b->end, a->end);
 }
 
 /* Keeps the best name of each start with the furthest end that any alias claims. */

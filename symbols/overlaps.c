@@ -2,6 +2,8 @@
  * place. */
 #include "symbols/overlaps.h"
 
+#include "base/search.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -14,9 +16,7 @@ struct heap {
 static int compare_ranges(const void *left, const void *right)
 {
 	const struct ranked_range *a = left, *b = right;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->rank > b->rank) - (a->rank < b->rank);
+	return rf_compare(a->start, b->start) ?: rf_compare(a->rank, b->rank);
 }
 
 static void push(struct heap *heap, const struct ranked_range *range)

@@ -86,9 +86,7 @@ static struct rf_error *add_range(void *context, uint64_t start, uint64_t end,
 {
 	struct perf_map *map = context;
 	const struct range range = {start, end, top->start, top->owner};
-	return rf_array_push(map->ranges, map->n_ranges, map->cap_ranges, range)
-		       ? NULL
-		       : rf_error_no_memory();
+	return rf_array_add(map->ranges, map->n_ranges, map->cap_ranges, range);
 }
 
 static struct rf_error *build(struct perf_map *map, size_t size)

@@ -2,10 +2,10 @@
 #include "symbols/resolve.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/u64_map.h"
 #include "symbols/demangle.h"
 #include "symbols/dwarf_inlines.h"
-#include "symbols/vdso.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,15 +35,13 @@ struct module_work {
 	uint64_t bias;    /* offset minus virtual address: 0 but for the vdso */
 	uint64_t covered; /* end of the last function added */
 	const struct symbol_fetcher *fetcher;
-	struct u64_map *calls; /* inlined calls that have a row, by their address */
+	struct u64_map calls; /* inlined calls that have a row, by their address */
 };
 
 static int compare_places(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+	return rf_compare(a->module, b->module) ?: rf_compare(a->offset, b->offset);
 }
 
 static struct rf_error *collect_places(const struct profile *profile, struct places *places)
@@ -182,10 +180,11 @@ static char *name_of_inlined(const struct dwarf_inline *call)
 		       : name;
 }
 
-/* One row for each call, with those that it stands in; PROFILE_NONE: no memory. */
+/* One row for each call, with those that it stands in; PROFILE_NONE: no memory.  It calls itself as
+ * deep as calls are inlined in each other, which dwarf_inlines bounds. */
 static uint32_t call_row(struct module_work *work, const struct dwarf_inline *call)
 {
-	const uint32_t *known = u64_map_find(work->calls, (uintptr_t)call);
+	const uint32_t *known = u64_map_find(&work->calls, (uintptr_t)call);
 	if (known)
 		return *known;
 	const uint32_t caller = call->caller ? call_row(work, call->caller) : PROFILE_NONE;
@@ -198,8 +197,9 @@ static uint32_t call_row(struct module_work *work, const struct dwarf_inline *ca
 	if (row != PROFILE_NONE)
 		row = profile_inlined_call(work->profile, caller, row, call->call_file,
 					   call->call_line);
-	return row != PROFILE_NONE && u64_map_set(work->calls, (uintptr_t)call, row) ? row
-										     : PROFILE_NONE;
+	return row != PROFILE_NONE && u64_map_set(&work->calls, (uintptr_t)call, row)
+		       ? row
+		       : PROFILE_NONE;
 }
 
 /* One more row, or a longer last one. */
@@ -220,10 +220,9 @@ static struct rf_error *add_inlined_at(struct module_work *work, uint64_t at, ui
 		return NULL;
 	}
 	const struct profile_inlined_code code = {work->module, at, *next, row};
-	return row != PROFILE_NONE && rf_array_push(profile->inlined_code, profile->n_inlined_code,
-						    profile->cap_inlined_code, code)
-		       ? NULL
-		       : rf_error_no_memory();
+	return row == PROFILE_NONE ? rf_error_no_memory()
+				   : rf_array_add(profile->inlined_code, profile->n_inlined_code,
+						  profile->cap_inlined_code, code);
 }
 
 /* Goes through the code that was executed or sampled, in order and each byte once. */
@@ -245,18 +244,6 @@ static struct rf_error *add_to_code(struct module_work *work, add_code *add)
 		}
 	}
 	return NULL;
-}
-
-/* Recursion in call_row is as deep as calls are inlined in each other: dwarf_inlines bounds that.
- */
-static struct rf_error *add_inlined(struct module_work *work)
-{
-	struct u64_map calls = {0};
-	work->calls = &calls;
-	struct rf_error *error = add_to_code(work, add_inlined_at);
-	u64_map_deinit(&calls);
-	work->calls = NULL;
-	return error;
 }
 
 /* How well the vdso fits at `bias`: places in named functions, and blocks whose bytes are there. */
@@ -346,7 +333,8 @@ static struct rf_error *resolve_module(struct module_work *work)
 	if (!error && !is_vdso)
 		error = add_to_code(work, add_line_at);
 	if (!error && !is_vdso)
-		error = add_inlined(work);
+		error = add_to_code(work, add_inlined_at);
+	u64_map_deinit(&work->calls);
 	symbol_module_close(work->symbols);
 	return error;
 }
@@ -371,8 +359,11 @@ struct rf_error *symbols_resolve(struct profile *profile, const struct symbol_fe
 		for (n = 1; i + n < places.n_items; n++)
 			if (places.items[i + n].module != module)
 				break;
-		struct module_work work = {profile, module,  NULL, &places.items[i], n, 0,
-					   0,       fetcher, NULL};
+		struct module_work work = {.profile = profile,
+					   .module = module,
+					   .places = &places.items[i],
+					   .n_places = n,
+					   .fetcher = fetcher};
 		if (module < profile->n_modules && !is_named(profile, module))
 			error = resolve_module(&work);
 	}

@@ -17,14 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file itself, its debug file, and the small symbol table inside it. */
-enum { FILE_ITSELF, FILE_DEBUG, FILE_DEBUG_DATA, N_FILES };
-
 struct symbol_module {
-	struct elf_file files[N_FILES];
-	bool opened[N_FILES];
-	char *name; /* base name, for functions without a symbol */
-	char *build_id;
+	struct module_files files;
+	char *name;                    /* base name, for functions without a symbol */
 	struct function_map functions; /* symbols, stubs and FDEs */
 	bool complete;                 /* with DWARF's functions, and the gaps between all */
 	struct dwarf_names *dwarf;
@@ -34,11 +29,6 @@ struct symbol_module {
 	char **names; /* every name that was handed out */
 	size_t n_names, cap_names;
 };
-
-static uint64_t shift_of(const struct symbol_module *module, int file)
-{
-	return debug_file_shift(&module->files[FILE_ITSELF], &module->files[file]);
-}
 
 struct fde_layer {
 	const struct elf_file *image;
@@ -88,31 +78,20 @@ struct layers {
 static struct rf_error *merge_layers(struct symbol_module *module, struct layers *layers)
 {
 	struct function_map *sized = &module->functions;
-	const struct elf_file *image = &module->files[FILE_ITSELF];
-	struct rf_error *error = NULL;
-	for (int i = 0; !error && i < N_FILES; i++)
-		if (module->opened[i])
-			error = elf_symtab_read(&module->files[i], image, shift_of(module, i),
-						sized, &layers->unsized);
-	if (!error)
-		error = function_map_settle(sized);
-	if (!error)
-		error = function_map_settle(&layers->unsized);
-	if (!error)
-		error = read_fdes(image, &layers->fdes);
-	if (!error)
-		error = function_map_settle(&layers->fdes);
+	const struct elf_file *image = &module->files.items[0];
+	struct rf_error *error = elf_symtab_read(&module->files, sized, &layers->unsized)
+					 ?: function_map_settle(sized)
+					 ?: function_map_settle(&layers->unsized)
+					 ?: read_fdes(image, &layers->fdes)
+					 ?: function_map_settle(&layers->fdes);
 	if (error)
 		return error;
 	size_by_fdes(&layers->unsized, &layers->fdes);
-	error = function_map_add_layer(sized, &layers->unsized);
-	if (!error)
-		error = plt_read(image, sized, &layers->stubs);
-	if (!error)
-		error = function_map_settle(&layers->stubs);
-	if (!error)
-		error = function_map_add_layer(sized, &layers->stubs);
-	return error ? error : function_map_add_layer(sized, &layers->fdes);
+	return function_map_add_layer(sized, &layers->unsized)
+		       ?: plt_read(image, sized, &layers->stubs)
+		       ?: function_map_settle(&layers->stubs)
+		       ?: function_map_add_layer(sized, &layers->stubs)
+		       ?: function_map_add_layer(sized, &layers->fdes);
 }
 
 static struct rf_error *build_functions(struct symbol_module *module)
@@ -125,73 +104,32 @@ static struct rf_error *build_functions(struct symbol_module *module)
 	return error;
 }
 
-/* False when there is none, or it is another one's. */
-static bool fetch_file(struct symbol_module *module, const char *build_id, struct elf_file *out)
-{
-	const struct symbol_fetcher *fetcher = module->fetcher;
-	const char *path =
-		fetcher ? fetcher->fetch(fetcher->context, module->name, build_id) : NULL;
-	if (!path)
-		return false;
-	if (debug_file_take(path, build_id, out))
-		return true;
-	fetcher->refuse(fetcher->context, module->name, path);
-	return false;
-}
-
-/* A debug file from elsewhere takes the place of one without DWARF. */
-static void fetch_debug_file(struct symbol_module *module)
-{
-	struct elf_file fetched, *debug = &module->files[FILE_DEBUG];
-	if (!module->build_id[0] || elf_file_has_dwarf(&module->files[FILE_ITSELF]) ||
-	    (module->opened[FILE_DEBUG] && elf_file_has_dwarf(debug)) ||
-	    !fetch_file(module, module->build_id, &fetched))
-		return;
-	if (module->opened[FILE_DEBUG])
-		elf_file_close(debug);
-	*debug = fetched;
-	module->opened[FILE_DEBUG] = true;
-}
-
 /* What its debug file shares with others, where that is not here. */
 static void fetch_shared_part(struct symbol_module *module)
 {
 	struct elf_file fetched;
 	char *build_id =
 		module->dwarf && module->fetcher ? dwarf_names_missing_part(module->dwarf) : NULL;
-	if (build_id && fetch_file(module, build_id, &fetched))
+	if (build_id && debug_file_fetch(module->fetcher, module->name, build_id, &fetched))
 		dwarf_names_take_part(module->dwarf, &fetched);
 	free(build_id);
 }
 
-/* Goes on after the file itself is open; takes over `file`. */
-static struct rf_error *create_module(const char *path, bool has_path, struct elf_file *file,
+/* Goes on after the files are open; takes them over. */
+static struct rf_error *create_module(const char *path, struct module_files *files,
 				      const struct symbol_fetcher *fetcher,
 				      struct symbol_module **out)
 {
 	struct symbol_module *module = calloc(1, sizeof(*module));
+	const char *slash = strrchr(path, '/');
 	if (!module) {
-		elf_file_close(file);
+		module_files_close(files);
 		return rf_error_no_memory();
 	}
-	for (int i = 0; i < N_FILES; i++)
-		module->files[i].fd = -1;
-	module->files[FILE_ITSELF] = *file;
-	module->opened[FILE_ITSELF] = true;
-	const char *slash = strrchr(path, '/');
+	module->files = *files;
 	module->name = strdup(slash ? slash + 1 : path);
-	module->build_id = elf_file_build_id(file);
 	module->fetcher = fetcher;
-	struct rf_error *error = rf_error_no_memory();
-	if (module->name && module->build_id) {
-		if (has_path)
-			module->opened[FILE_DEBUG] = debug_file_open(file, path, module->build_id,
-								     &module->files[FILE_DEBUG]);
-		fetch_debug_file(module);
-		module->opened[FILE_DEBUG_DATA] =
-			debug_data_open(file, &module->files[FILE_DEBUG_DATA]);
-		error = build_functions(module);
-	}
+	struct rf_error *error = module->name ? build_functions(module) : rf_error_no_memory();
 	if (error)
 		symbol_module_close(module);
 	else
@@ -202,17 +140,17 @@ static struct rf_error *create_module(const char *path, bool has_path, struct el
 struct rf_error *symbol_module_open(const char *path, const struct symbol_fetcher *fetcher,
 				    struct symbol_module **out)
 {
-	struct elf_file file;
-	struct rf_error *error = elf_file_open(path, &file);
-	return error ? error : create_module(path, true, &file, fetcher, out);
+	struct module_files files;
+	return module_files_open(path, fetcher, &files)
+		       ?: create_module(path, &files, fetcher, out);
 }
 
 struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,
 					  struct symbol_module **out)
 {
-	struct elf_file file;
-	struct rf_error *error = elf_file_open_image(name, image, size, &file);
-	return error ? error : create_module(name, false, &file, NULL, out);
+	struct module_files files;
+	return module_files_open_image(name, image, size, &files)
+		       ?: create_module(name, &files, NULL, out);
 }
 
 void symbol_module_close(struct symbol_module *module)
@@ -225,17 +163,14 @@ void symbol_module_close(struct symbol_module *module)
 	free(module->names);
 	dwarf_inlines_destroy(module->inlines);
 	dwarf_names_destroy(module->dwarf);
-	for (int i = 0; i < N_FILES; i++)
-		if (module->opened[i])
-			elf_file_close(&module->files[i]);
+	module_files_close(&module->files);
 	free(module->name);
-	free(module->build_id);
 	free(module);
 }
 
 const char *symbol_module_build_id(const struct symbol_module *module)
 {
-	return module->build_id;
+	return module->files.build_id;
 }
 
 /* The DWARF of the file, or of its debug file, opened when first asked for. */
@@ -244,9 +179,9 @@ static struct dwarf_names *module_dwarf(struct symbol_module *module)
 	if (module->dwarf_opened)
 		return module->dwarf;
 	module->dwarf_opened = true;
-	for (int i = 0; i < N_FILES && !module->dwarf; i++)
-		if (module->opened[i])
-			module->dwarf = dwarf_names_create(&module->files[i], shift_of(module, i));
+	for (size_t i = 0; i < module->files.n && !module->dwarf; i++)
+		module->dwarf = dwarf_names_create(&module->files.items[i],
+						   module_files_shift(&module->files, i));
 	fetch_shared_part(module);
 	return module->dwarf;
 }
@@ -257,19 +192,15 @@ static struct dwarf_names *module_dwarf(struct symbol_module *module)
 static struct rf_error *merge_dwarf(struct symbol_module *module)
 {
 	struct function_map subprograms = {0}, unnamed = {0}, named = {0};
-	struct rf_error *error = dwarf_names_functions(module->dwarf, &subprograms);
-	if (!error)
-		error = function_map_settle(&subprograms);
+	struct rf_error *error = dwarf_names_functions(module->dwarf, &subprograms)
+					 ?: function_map_settle(&subprograms);
 	for (size_t i = 0; !error && i < module->functions.n_ranges; i++) {
 		const struct function_range *range = &module->functions.ranges[i];
 		struct function_map *layer = range->raw ? &named : &unnamed;
-		if (!rf_array_push(layer->ranges, layer->n_ranges, layer->cap_ranges, *range))
-			error = rf_error_no_memory();
+		error = rf_array_add(layer->ranges, layer->n_ranges, layer->cap_ranges, *range);
 	}
-	if (!error)
-		error = function_map_add_layer(&named, &subprograms);
-	if (!error)
-		error = function_map_add_layer(&named, &unnamed);
+	error = error ?: function_map_add_layer(&named, &subprograms);
+	error = error ?: function_map_add_layer(&named, &unnamed);
 	if (!error) {
 		struct function_map old = module->functions;
 		module->functions = named;
@@ -304,7 +235,7 @@ static struct rf_error *add_gaps(const struct symbol_module *module, uint64_t st
 /* Adds every gap as a range of its own, so that each byte of each executable segment is in one. */
 static struct rf_error *merge_gaps(struct symbol_module *module)
 {
-	const struct elf_file *image = &module->files[FILE_ITSELF];
+	const struct elf_file *image = &module->files.items[0];
 	struct function_map gaps = {0};
 	struct rf_error *error = NULL;
 	for (size_t i = 0; !error && i < image->n_segments; i++) {
@@ -316,10 +247,8 @@ static struct rf_error *merge_gaps(struct symbol_module *module)
 			error = add_gaps(module, start, end, &gaps);
 		}
 	}
-	if (!error)
-		error = function_map_settle(&gaps);
-	if (!error)
-		error = function_map_add_layer(&module->functions, &gaps);
+	error = error ?: function_map_settle(&gaps);
+	error = error ?: function_map_add_layer(&module->functions, &gaps);
 	function_map_deinit(&gaps);
 	return error;
 }
@@ -331,9 +260,8 @@ static struct function_range *find_range(struct symbol_module *module, uint64_t 
 	if ((range && range->raw) || module->complete)
 		return range;
 	module->complete = true;
-	struct rf_error *error = module_dwarf(module) ? merge_dwarf(module) : NULL;
-	if (!error)
-		error = merge_gaps(module);
+	struct rf_error *error =
+		(module_dwarf(module) ? merge_dwarf(module) : NULL) ?: merge_gaps(module);
 	rf_error_destroy(error);
 	return error ? range : function_map_find(&module->functions, vaddr, NULL);
 }

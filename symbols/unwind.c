@@ -6,7 +6,6 @@
 #include "base/search.h"
 #include "base/u64_map.h"
 #include "symbols/elf_file.h"
-#include "symbols/vdso.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

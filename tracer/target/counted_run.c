@@ -300,8 +300,7 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	run->main_pid = launch->pid;
 	struct rf_error *error =
 		run->traffic.trace ? drain_create(&run->traffic, run->profile, &run->drain) : NULL;
-	if (!error)
-		error = seize(launch->pid);
+	error = error ?: seize(launch->pid);
 	if (error)
 		return error;
 	struct tracee *tracee = tracees_add(&run->tracees, run->main_pid);

@@ -96,10 +96,8 @@ void counts_collect(struct target *target, int index)
 {
 	uint64_t *counters = slot_u64(slot_at(target, index), SLOT_COUNTERS);
 	const uint32_t thread = target->slot_of[index].thread;
-	struct rf_error *error = collect_blocks(target, counters, thread);
-	if (!error)
-		error = collect_units(target, counters, thread);
-	note_loss(target, error);
+	note_loss(target, collect_blocks(target, counters, thread)
+				  ?: collect_units(target, counters, thread));
 	memset(counters, 0, 8ull * target->translator.cache.n_counters);
 }
 
@@ -135,13 +133,9 @@ static struct rf_error *add_interruption(struct target *target, const struct int
 {
 	struct code_block *block = &target->translator.cache.blocks[cut->block];
 	uint32_t tail;
-	struct rf_error *error =
-		add_whole(target, block, cut->thread, cut->head_counted ? 0 : cut->n);
-	if (!error)
-		error = add_block(target->profile, block, cut->orig, &tail);
-	if (!error)
-		error = add_count(target->profile, tail, cut->thread, -cut->n);
-	return error;
+	return add_whole(target, block, cut->thread, cut->head_counted ? 0 : cut->n)
+		       ?: add_block(target->profile, block, cut->orig, &tail)
+		       ?: add_count(target->profile, tail, cut->thread, -cut->n);
 }
 
 /* Adds to a fact that is a sum over all processes. */

@@ -255,19 +255,15 @@ static bool finish_request(struct tracee *tracee, uint8_t *slot, struct user_reg
 	struct target *target = tracee->target;
 	const int index = slot_number(target, slot);
 	struct leaving *leaving = &target->leaving[index];
+	unsigned long long *const kept[] = {/* SAVE_RAX to SAVE_RSP */
+					    &regs->rax, &regs->rcx, &regs->rdx, &regs->rsi,
+					    &regs->rdi, &regs->r8,  &regs->r9,  &regs->r10,
+					    &regs->r11, &regs->rsp};
 	if (!requests_decide(target, index))
 		return false;
 	target_set_state(target, index, STATE_IDLE);
-	regs->rax = *slot_u64(slot, SAVE_RAX);
-	regs->rcx = *slot_u64(slot, SAVE_RCX);
-	regs->rdx = *slot_u64(slot, SAVE_RDX);
-	regs->rsi = *slot_u64(slot, SAVE_RSI);
-	regs->rdi = *slot_u64(slot, SAVE_RDI);
-	regs->r8 = *slot_u64(slot, SAVE_R8);
-	regs->r9 = *slot_u64(slot, SAVE_R9);
-	regs->r10 = *slot_u64(slot, SAVE_R10);
-	regs->r11 = *slot_u64(slot, SAVE_R11);
-	regs->rsp = *slot_u64(slot, SAVE_RSP);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		*kept[i] = *slot_u64(slot, SAVE_RAX + 8 * i);
 	const uint64_t saved = *slot_u64(slot, SAVE_FLAGS);
 	regs->eflags = (regs->eflags & ~STATUS_BITS) | (saved >> 8 & 0xd5) | (saved & 1) << 11;
 	regs->rip = *slot_u64(slot, G_JUMP);

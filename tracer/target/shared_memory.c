@@ -90,9 +90,9 @@ static struct rf_error *make_arena(struct injection *injection, struct target *t
 				   near + 0x60000000, near + 0x40000000};
 	struct shared shared = {0};
 	uint64_t address;
-	struct rf_error *error = share(injection, target, ARENA_SIZE, &shared);
-	if (!error)
-		error = map_remote(injection, &shared, places, 3, PROT_READ | PROT_EXEC, &address);
+	struct rf_error *error = share(injection, target, ARENA_SIZE, &shared)
+					 ?: map_remote(injection, &shared, places, 3,
+						       PROT_READ | PROT_EXEC, &address);
 	if (!error)
 		code_cache_add_arena(&target->translator.cache, address, shared.host, shared.size);
 	return error;
@@ -105,9 +105,9 @@ static struct rf_error *make_slots(struct injection *injection, struct target *t
 	struct shared shared = {0};
 	struct rf_error *error = share(injection, target, SLOTS_SIZE, &shared);
 	target->slots = shared.host;
-	return error ? error
-		     : map_remote(injection, &shared, &place, 1, PROT_READ | PROT_WRITE,
-				  &target->slots_address);
+	return error
+		       ?: map_remote(injection, &shared, &place, 1, PROT_READ | PROT_WRITE,
+				     &target->slots_address);
 }
 
 /* Where the main executable's entry point lies: AT_ENTRY from the auxiliary vector. */
@@ -136,9 +136,7 @@ static void place_gate(struct target *target)
 struct rf_error *shared_memory_map(struct target *target, struct injection *injection)
 {
 	const uint64_t entry = entry_point(target->pid), pc = injection->regs.rip;
-	struct rf_error *error = make_slots(injection, target);
-	if (!error)
-		error = make_arena(injection, target, pc);
+	struct rf_error *error = make_slots(injection, target) ?: make_arena(injection, target, pc);
 	if (!error && (entry > pc ? entry - pc : pc - entry) > 1u << 30)
 		error = make_arena(injection, target, entry);
 	if (!error)

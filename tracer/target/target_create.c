@@ -190,9 +190,8 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	struct target *target = new_target(tid, profile, drain, lock);
 	if (!target)
 		return rf_error_no_memory();
-	struct rf_error *error = program_memory_init(&target->memory, tid, files, profile);
-	if (!error)
-		error = injection_begin(&injection, tid, &target->memory, true);
+	struct rf_error *error = program_memory_init(&target->memory, tid, files, profile)
+					 ?: injection_begin(&injection, tid, &target->memory, true);
 	if (!error) {
 		error = prepare(target, &injection);
 		injection_end(&injection);

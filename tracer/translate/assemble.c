@@ -204,6 +204,22 @@ void arena_aim(struct arena *arena, uint32_t site, uint32_t destination)
 	{                                                                    \
 		append_memory(arena, rex, opcode, reg, address);             \
 	}
+#define TWO_REGISTERS(name, rex, opcode)                           \
+	void name(struct arena *arena, enum reg to, enum reg from) \
+	{                                                          \
+		append_registers(arena, rex, opcode, to, from);    \
+	}
+#define VEX_WITH_ADDRESS(name, prefix, opcode)                                                \
+	void name(struct arena *arena, enum reg reg, struct address address)                  \
+	{                                                                                     \
+		const struct vex vex = {MAP_0F38, prefix, opcode, true, false, (uint8_t)reg}; \
+		append_vex_memory(arena, &vex, reg, address);                                 \
+	}
+#define BYTES(name, ...)                    \
+	void name(struct arena *arena)      \
+	{                                   \
+		APPEND(arena, __VA_ARGS__); \
+	}
 #include "tracer/translate/assemble.def"
 
 void emit_branch(struct arena *arena, uint8_t condition, struct label *label)
@@ -274,11 +290,6 @@ void emit_mov_simm32(struct arena *arena, enum reg reg, int32_t value)
 	append_u32(arena, (uint32_t)value);
 }
 
-void emit_mov_16(struct arena *arena, enum reg to, enum reg from)
-{
-	append_registers(arena, 0, TWO_BYTES | 0xb7, to, from);
-}
-
 void emit_read_fs_base(struct arena *arena, enum reg reg)
 {
 	APPEND(arena, 0xf3);
@@ -295,35 +306,6 @@ void emit_rorx(struct arena *arena, enum reg reg, uint8_t bits)
 	const struct vex rorx = {MAP_0F3A, VEX_F2, 0xf0, true, false, 0};
 	append_vex(arena, &rorx, reg, reg);
 	APPEND(arena, (uint8_t)(0xc0 | (reg & 7) * 9), bits);
-}
-
-void emit_shrx(struct arena *arena, enum reg reg, struct address address)
-{
-	const struct vex shrx = {MAP_0F38, VEX_F2, 0xf7, true, false, (uint8_t)reg};
-	append_vex_memory(arena, &shrx, reg, address);
-}
-
-void emit_pext(struct arena *arena, enum reg reg, struct address address)
-{
-	const struct vex pext = {MAP_0F38, VEX_F3, 0xf5, true, false, (uint8_t)reg};
-	append_vex_memory(arena, &pext, reg, address);
-}
-
-void emit_save_flags(struct arena *arena)
-{
-	APPEND(arena, 0x9f);
-	append_registers(arena, 0, TWO_BYTES | 0x90, 0, RAX);
-}
-
-void emit_restore_flags(struct arena *arena)
-{
-	APPEND(arena, 0x04, 0x7f);
-	APPEND(arena, 0x9e);
-}
-
-void emit_imul(struct arena *arena, enum reg to, enum reg from)
-{
-	append_registers(arena, REX_W, TWO_BYTES | 0xaf, to, from);
 }
 
 void emit_shr(struct arena *arena, enum reg reg, uint8_t bits)

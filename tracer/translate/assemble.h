@@ -83,6 +83,10 @@ void arena_aim(struct arena *arena, uint32_t site, uint32_t destination);
 	void name(struct arena *arena, uint32_t value, struct address address);
 #define REGISTER_AND_ADDRESS(name, ...) \
 	void name(struct arena *arena, enum reg reg, struct address address);
+#define TWO_REGISTERS(name, ...) void name(struct arena *arena, enum reg to, enum reg from);
+#define VEX_WITH_ADDRESS(name, ...) \
+	void name(struct arena *arena, enum reg reg, struct address address);
+#define BYTES(name, ...) void name(struct arena *arena);
 #include "tracer/translate/assemble.def"
 
 /* j<condition> label (rel32); the condition is the low half of the opcode */
@@ -102,7 +106,6 @@ void emit_lea(struct arena *arena, enum reg reg, struct address address);
 void emit_mov_imm64(struct arena *arena, enum reg reg, uint64_t value);
 void emit_mov_imm32(struct arena *arena, enum reg reg, uint32_t value); /* high half 0 */
 void emit_mov_simm32(struct arena *arena, enum reg reg, int32_t value); /* sign-extended */
-void emit_mov_16(struct arena *arena, enum reg to, enum reg from);      /* movzwl */
 void emit_read_fs_base(struct arena *arena, enum reg reg);              /* rdfsbase */
 
 /* mov %gs:offset, %reg and mov %reg, %gs:offset */
@@ -118,21 +121,12 @@ static inline void emit_gs_store(struct arena *arena, enum reg reg, uint32_t off
 
 void emit_not(struct arena *arena, enum reg reg);                /* not %reg */
 void emit_rorx(struct arena *arena, enum reg reg, uint8_t bits); /* rorx $bits, %reg, %reg */
-/* shrx %reg, address, %reg */
-void emit_shrx(struct arena *arena, enum reg reg, struct address address);
-/* pext address, %reg, %reg */
-void emit_pext(struct arena *arena, enum reg reg, struct address address);
-/* lahf; seto %al: ax holds the status flags */
-void emit_save_flags(struct arena *arena);
-/* add $0x7f, %al (sets OF); sahf: takes them from there */
-void emit_restore_flags(struct arena *arena);
 
 /* These change the flags. */
-void emit_imul(struct arena *arena, enum reg to, enum reg from); /* imul %from, %to */
-void emit_shr(struct arena *arena, enum reg reg, uint8_t bits);  /* shr $bits, %reg */
-void emit_and_eax(struct arena *arena, uint32_t mask);           /* and $mask, %eax */
-void emit_popcnt(struct arena *arena, enum reg reg);             /* popcnt %reg, %reg */
-void emit_test_bit_0(struct arena *arena, enum reg reg);         /* testb $1, %reg */
+void emit_shr(struct arena *arena, enum reg reg, uint8_t bits); /* shr $bits, %reg */
+void emit_and_eax(struct arena *arena, uint32_t mask);          /* and $mask, %eax */
+void emit_popcnt(struct arena *arena, enum reg reg);            /* popcnt %reg, %reg */
+void emit_test_bit_0(struct arena *arena, enum reg reg);        /* testb $1, %reg */
 /* cmpl $value, address, where the address is in reach of 32 bits from the arena */
 void emit_compare_32_near(struct arena *arena, uint64_t address, uint32_t value);
 

@@ -6,16 +6,15 @@
 
 #include <stdlib.h>
 
-static struct rf_error *push_junction(struct code_cache *cache)
-{
-	return rf_array_add(cache->leaving, cache->n_junctions, cache->cap_leaving, NO_COUNTER);
-}
-
 struct rf_error *derive_add_junction(struct code_cache *cache, uint32_t *junction)
 {
-	struct rf_error *error = cache->n_junctions ? NULL : push_junction(cache); /* OUTSIDE */
-	*junction = (uint32_t)cache->n_junctions;
-	return error ? error : push_junction(cache);
+	struct rf_error *error = NULL;
+	do { /* OUTSIDE is the first */
+		*junction = (uint32_t)cache->n_junctions;
+		error = rf_array_add(cache->leaving, cache->n_junctions, cache->cap_leaving,
+				     NO_COUNTER);
+	} while (!error && *junction == OUTSIDE);
+	return error;
 }
 
 struct rf_error *derive_add_crossing(struct code_cache *cache, uint32_t from, uint32_t to,

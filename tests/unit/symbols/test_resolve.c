@@ -1,6 +1,6 @@
 #include "base/array.h"
+#include "symbols/elf_file.h"
 #include "symbols/resolve.h"
-#include "symbols/vdso.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "symbols/demangle.h"
+#include "symbols/dwarf_inlines.h"
 #include "symbols/elf_file.h"
 #include "symbols/function_map.h"
 #include "symbols/symbols.h"
@@ -506,6 +507,34 @@ Test(symbols, cpp_names)
 		expect_function(module, find_truth(&truths, names[i][0]), names[i][1], "", 0);
 	free(truths.items);
 	symbol_module_close(module);
+}
+
+/* In split DWARF the files of a unit stand elsewhere than its entries. */
+Test(symbols, inlined_calls_of_split_dwarf_have_files)
+{
+	write_source("split.cc",
+		     "struct box { int a; int twice() const { return a * 2; } };\n"
+		     "static inline int add(const box *b, int n) {\n"
+		     "int s = 0; for (int i = 0; i < n; i++) s += b[i].twice(); return s; }\n"
+		     "int main(int c, char **v) { return add((const box *)v, c); }\n");
+	for (int version = 4; version <= 5; version++) {
+		cr_assert(shell("c++ -O2 -gdwarf-%d -gsplit-dwarf -o split split.cc", version));
+		struct truths truths = read_functions("split");
+		const struct truth *main_function = find_truth(&truths, "main");
+		struct symbol_module *module = open_made("split");
+		const uint64_t end = main_function->start + main_function->size;
+		size_t n_calls = 0;
+		for (uint64_t at = main_function->start, next; at < end; at = next) {
+			const struct dwarf_inline *call = symbol_inlined(module, at, &next);
+			for (; call; call = call->caller, n_calls++) {
+				cr_expect(strstr(call->file, "split.cc"), "%s", call->file);
+				cr_expect(strstr(call->call_file, "split.cc"));
+			}
+		}
+		cr_expect_gt(n_calls, 0);
+		free(truths.items);
+		symbol_module_close(module);
+	}
 }
 
 Test(symbols, cold_parts_are_functions_of_their_own)

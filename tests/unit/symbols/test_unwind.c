@@ -1,7 +1,7 @@
 #include "base/array.h"
+#include "symbols/elf_file.h"
 #include "symbols/symbols.h"
 #include "symbols/unwind.h"
-#include "symbols/vdso.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>

@@ -14,7 +14,8 @@
 #include "report/model/model_roofs.h"
 #include "report/model/model_rows.h"
 #include "report/model/model_samples.h"
-#include "report/model/model_sums.h"
+#include "report/model/model_sums_read.h"
+#include "report/model/model_sums_write.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * Sums are all that is known of a row: of struct model_function `tally`, `threads`, `quantities`
  * and `concurrency`; of its traffic `objects`, `strides` and `capacities`; and the lines and times
  * below.  They are made from the profile's blocks, counters, traffic and samples, or read from its
- * tables of sums (model_sums.h).  What comes behind sees only them. */
+ * tables of sums (model_sums_read.h, model_sums_write.h).  What comes behind sees only them. */
 #pragma once
 
 #include "report/model/model.h"

@@ -3,6 +3,7 @@
 #include "report/rows/ranking.h"
 
 #include "base/search.h"
+#include "base/text.h"
 #include "report/rows/call_paths.h"
 #include "report/rows/grouping.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/thread.h"
 
-#include <assert.h>
 #include <execinfo.h>
 #include <signal.h>
 #include <stdbool.h>

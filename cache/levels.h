@@ -10,8 +10,6 @@
 #include "cache/regions.h"
 #include "cache/set.h"
 
-#include <assert.h>
-
 #define ALL_BYTES UINT64_MAX
 #define NO_SLOT (-1)
 #define ALWAYS_INLINE inline __attribute__((always_inline))

@@ -19,7 +19,6 @@
 #include "cache/policy_replacement.h"
 
 #include <emmintrin.h>
-#include <stddef.h>
 #include <string.h>
 
 #define SET_SMALL LRU_WAYS

@@ -10,7 +10,6 @@
 
 #include "cache/traffic.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
 #include "preload/shim_protocol.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /* One sampled thread. */

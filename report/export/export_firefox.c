@@ -3,7 +3,6 @@
 #include "report/export/export.h"
 
 #include "base/search.h"
-#include "base/text.h"
 #include "report/json/json_values.h"
 #include "report/rows/code.h"
 

@@ -6,7 +6,6 @@
 #include "base/search.h"
 #include "base/u64_map.h"
 #include "report/model/by_key.h"
-#include "report/model/model_counters.h"
 
 #include <stdlib.h>
 #include <string.h>

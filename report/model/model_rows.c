@@ -6,7 +6,6 @@
 #include "profile/function_index.h"
 #include "report/model/model_traffic.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,8 @@
 
 #include "base/array.h"
 #include "base/search.h"
-#include "report/model/model_counters.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

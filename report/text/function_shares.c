@@ -10,7 +10,6 @@
 #include "report/reasons/words.h"
 #include "report/rows/code_names.h"
 #include "report/rows/grouping.h"
-#include "report/text/cells.h"
 
 #include <inttypes.h>
 #include <math.h>

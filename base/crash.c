@@ -5,6 +5,7 @@
 
 #include "base/thread.h"
 
+#include <assert.h>
 #include <execinfo.h>
 #include <signal.h>
 #include <stdbool.h>

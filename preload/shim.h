@@ -4,6 +4,7 @@
 #include "preload/shim_protocol.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One sampled thread. */

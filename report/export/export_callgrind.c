@@ -280,7 +280,7 @@ struct rf_error *export_callgrind(const struct report_view *view, FILE *stream)
 {
 	struct code code;
 	struct graph graph = {.code = &code, .stream = stream};
-	struct rf_error *error = code_init(&code, view);
+	struct rf_error *error = code_init(&code, view, NULL);
 	if (!error)
 		error = put_graph(&graph);
 	free(graph.calls);

@@ -338,7 +338,7 @@ static json_t *meta_json(const struct profile *profile)
 struct rf_error *export_firefox(const struct report_view *view, FILE *stream)
 {
 	struct code code;
-	struct rf_error *error = code_init(&code, view);
+	struct rf_error *error = code_init(&code, view, NULL);
 	json_t *threads = NULL, *root = NULL;
 	if (!error)
 		error = threads_json(&code, &threads);

@@ -187,7 +187,7 @@ static struct rf_error *put_all(const struct code *code, FILE *stream)
 struct rf_error *export_folded(const struct report_view *view, FILE *stream)
 {
 	struct code code;
-	struct rf_error *error = code_init(&code, view);
+	struct rf_error *error = code_init(&code, view, NULL);
 	if (!error)
 		error = put_all(&code, stream);
 	code_deinit(&code);

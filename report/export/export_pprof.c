@@ -415,7 +415,7 @@ struct rf_error *export_pprof(const struct report_view *view, FILE *stream)
 	struct code code;
 	struct pprof pprof = {.code = &code,
 			      .n_values = view->model->traced ? N_VALUES : N_VALUES - 1};
-	struct rf_error *error = code_init(&code, view);
+	struct rf_error *error = code_init(&code, view, NULL);
 	const struct protobuf *const parts[2] = {&pprof.out, &pprof.strings};
 	if (!error)
 		error = put_profile(&pprof);

@@ -274,6 +274,24 @@ static json_t *summaries(const struct report_view *view)
 	return functions;
 }
 
+static bool has_time(const struct report_view *view, const struct model_function *f)
+{
+	return f->n_samples > 0 || view->model->n_samples == 0;
+}
+
+/* The rows whose code is shown: a bool for each place of the profile.  NULL when memory is short.
+ */
+static bool *rows_with_code(const struct report_view *view)
+{
+	bool *wanted = calloc(profile_n_places(view->profile), sizeof(*wanted));
+	for (size_t i = 0; wanted && i < view->n_rank; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if (f->function != PROFILE_NONE && has_time(view, f))
+			wanted[f->function] = true;
+	}
+	return wanted;
+}
+
 /* Writes the functions' own data to `details`, and puts their summaries into `functions`.  The page
  * has the summaries first, for it reads them first; so the details are kept in memory until then.
  */
@@ -282,14 +300,17 @@ static struct rf_error *write_details(const struct report_view *view, json_t *fu
 {
 	struct code code;
 	size_t room = CODE_LINES;
-	struct rf_error *error = code_init(&code, view);
+	bool *wanted = rows_with_code(view);
+	if (!wanted)
+		return rf_error_no_memory();
+	struct rf_error *error = code_init(&code, view, wanted);
 	for (size_t i = 0; !error && i < view->n_rank; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
-		const bool timed = f->n_samples > 0 || view->model->n_samples == 0;
 		json_t *lines =
-			timed ? html_code_of(&code, f,
-					     room < CODE_OF_FUNCTION ? room : CODE_OF_FUNCTION)
-			      : json_null();
+			has_time(view, f)
+				? html_code_of(&code, f,
+					       room < CODE_OF_FUNCTION ? room : CODE_OF_FUNCTION)
+				: json_null();
 		json_t *function = lines ? report_json_function(view, f) : NULL;
 		json_t *reasons = f->n_samples > 0 ? reasons_json(view, f) : json_array();
 		char id[32];
@@ -309,6 +330,7 @@ static struct rf_error *write_details(const struct report_view *view, json_t *fu
 		error = write_json(details, id, function);
 	}
 	code_deinit(&code);
+	free(wanted);
 	return error;
 }
 

@@ -2,7 +2,9 @@
 #include "report/reasons/reasons.h"
 
 #include "base/array.h"
+#include "base/text.h"
 #include "report/model/model_evidence.h"
+#include "report/model/model_roofs.h"
 #include "report/rows/view.h"
 
 #include <math.h>

@@ -91,6 +91,11 @@ uint32_t code_row_of(const struct code *code, uint32_t frame)
 
 /* ---- instructions ---- */
 
+static bool is_wanted(const struct code *code, uint32_t module, uint64_t offset)
+{
+	return !code->wanted || code->wanted[profile_place_at(code->profile, module, offset, NULL)];
+}
+
 static struct rf_error *push(struct code *code, const struct code_instruction *part)
 {
 	return rf_array_add(code->instructions, code->n_instructions, code->cap_instructions,
@@ -132,6 +137,9 @@ static void read_work(const struct work *work, int64_t n, struct code_instructio
 static struct rf_error *push_block(struct code *code, const struct profile_block *block, int64_t n)
 {
 	struct rf_error *error = NULL;
+	if (!is_wanted(code, block->module, block->start) &&
+	    !is_wanted(code, block->module, block->start + block->size - 1))
+		return NULL;
 	for (uint32_t at = 0; !error && at < block->size;) {
 		struct work work;
 		struct code_instruction part = {.module = block->module,
@@ -185,7 +193,7 @@ static struct rf_error *push_samples(struct code *code)
 			part.module = profile->frames[i].module;
 			part.offset = profile->frames[i].offset;
 		}
-		if (part.n_samples)
+		if (part.n_samples && is_wanted(code, part.module, part.offset))
 			error = push(code, &part);
 	}
 	free(of_frame);
@@ -204,7 +212,8 @@ static struct rf_error *push_traffic(struct code *code)
 		struct code_instruction part = {.module = row->module, .offset = row->offset};
 		for (size_t e = 0; e < sizeof(events) / sizeof(*events); e++)
 			part.memory_lines += row->lines[events[e]];
-		if (part.memory_lines && row->class < model->traced_classes)
+		if (part.memory_lines && row->class < model->traced_classes &&
+		    is_wanted(code, row->module, row->offset))
 			error = push(code, &part);
 	}
 	return error;
@@ -376,9 +385,10 @@ char *code_thread_name(const struct code *code, uint32_t thread)
 	return asprintf(&name, "thread %d", row->tid) < 0 ? NULL : name;
 }
 
-struct rf_error *code_init(struct code *code, const struct report_view *view)
+struct rf_error *code_init(struct code *code, const struct report_view *view, const bool *wanted)
 {
 	*code = (struct code){.view = view,
+			      .wanted = wanted,
 			      .profile = view->profile,
 			      .sample_cost_ns = model_sample_cost(view->profile)};
 	struct rf_error *error = init_functions(code);

@@ -32,6 +32,7 @@ struct code_instruction {
 struct code {
 	const struct report_view *view;
 	const struct profile *profile;
+	const bool *wanted; /* the given one */
 	struct code_function *functions;
 	size_t n_functions;
 	uint32_t *row_of_frame;                /* per frame of the profile: in functions */
@@ -40,8 +41,9 @@ struct code {
 	uint64_t sample_cost_ns;
 };
 
-/* Fails only when memory is short; deinit in any case. */
-struct rf_error *code_init(struct code *code, const struct report_view *view);
+/* `wanted`: of which rows (profile_place_at) instructions are had; others may be there in part.
+ * NULL: of all.  Fails only when memory is short; deinit in any case. */
+struct rf_error *code_init(struct code *code, const struct report_view *view, const bool *wanted);
 void code_deinit(struct code *code);
 
 /* CPU time that a sample stands for, as the model takes it, in ns. */

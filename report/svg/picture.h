@@ -1,6 +1,7 @@
 /* The picture while it is drawn: where things stand, in which colours, and its lines and texts. */
 #pragma once
 
+#include "report/model/model_bandwidths.h"
 #include "report/rows/view.h"
 #include "report/svg/svg_labels.h"
 

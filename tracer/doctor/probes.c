@@ -4,6 +4,7 @@
 #include "base/small_file.h"
 #include "cache/geometry_machine.h"
 #include "machine/store/roof_cache.h"
+#include "machine/topology/theory.h"
 #include "machine/topology/topology.h"
 #include "tracer/doctor/trial.h"
 #include "tracer/launch/sandbox.h"

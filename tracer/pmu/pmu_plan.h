@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "tracer/pmu/choice.h"
+#include "tracer/pmu/counters.h"
 #include "tracer/pmu/event_table.h"
 #include "tracer/pmu/proof.h"
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/u64_map.h"
 #include "profile/profile.h"
+#include "tracer/process/mappings.h"
 #include "tracer/process/module_file.h"
 
 #include <stdbool.h>

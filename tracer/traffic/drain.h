@@ -12,6 +12,8 @@
 #include "tracer/traffic/traffic_options.h"
 #include "tracer/translate/trace_config.h"
 
+#include <pthread.h>
+
 struct drain;
 struct drain_source;
 struct allocator_files;

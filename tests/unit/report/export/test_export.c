@@ -63,7 +63,7 @@ static void compare_with_model(struct profile *p)
 	struct code code;
 	struct code_rounding rounding = {0};
 	double memory = 0;
-	assert_ok(code_init(&code, &view));
+	assert_ok(code_init(&code, &view, NULL));
 	struct sums *sums = calloc(code.n_functions, sizeof(*sums)),
 		    *truth = calloc(code.n_functions, sizeof(*truth));
 	for (size_t i = 0; i < code.n_instructions; i++) {
@@ -134,7 +134,7 @@ Test(export, instructions_are_found_by_any_of_their_bytes)
 	struct report_view view = {.profile = p, .model = &model};
 	struct code code;
 	const uint32_t m = profile_module(p, "/opt/solver", "");
-	assert_ok(code_init(&code, &view));
+	assert_ok(code_init(&code, &view, NULL));
 	cr_assert_not_null(code_instruction_at(&code, m, 0x1000));
 	cr_expect_eq(code_instruction_at(&code, m, 0x1004)->offset, 0x1000);
 	cr_expect_eq(code_instruction_at(&code, m, 0x1005)->offset, 0x1005);

@@ -9,6 +9,7 @@
 #include "report/html/html.h"
 
 #include "base/text.h"
+#include "profile/function_index.h"
 #include "report/html/html_assets.h"
 #include "report/html/html_code.h"
 #include "report/json/json.h"

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "base/student.h"
 #include "report/model/model_bandwidths.h"
 #include "report/model/model_roofs.h"
 #include "report/model/model_rows.h"
@@ -239,18 +240,6 @@ struct rf_error *model_sum_moved(struct model_rows *rows, const struct model *mo
 
 /* ---- estimates ---- */
 
-/* Two-sided 95 % quantile of Student's t. */
-static double student(unsigned degrees)
-{
-	static const double table[] = {
-		0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-		2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-	};
-	const unsigned last = sizeof(table) / sizeof(*table) - 1;
-	/* beyond: 1.96 + 2.4 / degrees is right within 0.3 % */
-	return degrees <= last ? table[degrees] : 1.96 + 2.4 / degrees;
-}
-
 static double lines_of_class(const struct traffic_lines *lines, unsigned class, unsigned events)
 {
 	double sum = 0;
@@ -276,7 +265,7 @@ struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned
 	estimate.stderr_bytes =
 		scale * sqrt(squares / (n - 1) / n * (1 - (double)n / CACHE_CLASSES));
 	estimate.halfwidth =
-		hypot(student(n - 1) * estimate.stderr_bytes, MODEL_RESOLUTION * estimate.bytes);
+		hypot(rf_student(n - 1) * estimate.stderr_bytes, MODEL_RESOLUTION * estimate.bytes);
 	return estimate;
 }
 

@@ -59,6 +59,8 @@ static json_t *level_json(const struct model_level *level, bool traced)
 	set_real(object, "bytes", level->moved[DIRECTION_BOTH].bytes);
 	set_real(object, "stderr_bytes", level->moved[DIRECTION_BOTH].stderr_bytes);
 	set_real(object, "halfwidth_bytes", level->moved[DIRECTION_BOTH].halfwidth);
+	set_real(object, "read_halfwidth_bytes", level->moved[DIRECTION_READ].halfwidth);
+	set_real(object, "write_halfwidth_bytes", level->moved[DIRECTION_WRITE].halfwidth);
 	set_real(object, "intensity", level->intensity);
 	set_real(object, "gbytes_per_s", level->rate);
 	set_real(object, "bandwidth_gbytes_per_s", level->bandwidth > 0 ? level->bandwidth : NAN);

@@ -100,7 +100,7 @@ def test_strides_are_classified(t):
     result, profile = profile_of(t, program)
     profile.row_factory = sqlite3.Row
     told = [line.split() for line in result.stdout.decode().splitlines()]
-    assert len(told) == 5
+    assert len(told) == 8
     for name, kind, step, used in told:
         rows = profile.execute(
             "SELECT s.* FROM strides s JOIN functions f ON f.module_id = s.module_id AND "

@@ -91,7 +91,8 @@ def test_evadable(t):
     for sample in (1, 16):
         cache = "--cache=L1=16K:4,L2=32K:8,L3=256K:16"
         report = t.profile([program], cache, f"--cache-sample={sample}", timeout=300).json
-        for name, allocated, share in [("write_whole", 4 << 23, 1), ("write_half", 4 << 23, 0), ("change", 0, 0)]:
+        for name, allocated, share in [("write_whole", 4 << 23, 1), ("write_two", 4 << 23, 1), ("write_four", 4 << 23, 1),
+                                       ("write_half", 4 << 23, 0), ("change", 0, 0)]:
             row = functions(report, name)[0]
             assert abs(row["mem_write_allocate_bytes"] - allocated) <= 0.02 * (4 << 23), f"{name}: {row}"
             assert abs(row["mem_evadable_bytes"] - share * allocated) <= 0.02 * (4 << 23), f"{name}: {row}"

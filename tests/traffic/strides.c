@@ -42,6 +42,18 @@ __attribute__((noinline)) static void anywhere(void)
 	}
 }
 
+/* Two words of every second, fourth and sixteenth line. */
+#define LINES(name, step) \
+	__attribute__((noinline)) static void name(void) \
+	{ \
+		for (long k = 0; k < 4; k++) \
+			for (long i = 0; i < N; i += (step) / 8) \
+				__asm__ volatile("movups (%0), %%xmm0" : : "r"(data + i) : "xmm0", "memory"); \
+	}
+LINES(lines_128, 128)
+LINES(lines_256, 256)
+LINES(lines_1024, 1024)
+
 int main(void)
 {
 	data = calloc(N, sizeof(*data));
@@ -50,7 +62,11 @@ int main(void)
 	fields();
 	columns();
 	anywhere();
+	lines_128();
+	lines_256();
+	lines_1024();
 	puts("unit unit 8 64\ndescending unit -8 64\nfields constant 24 0\ncolumns constant 4000 8\n"
-	     "anywhere random 0 0");
+	     "anywhere random 0 0\nlines_128 constant 128 16\nlines_256 constant 256 16\n"
+	     "lines_1024 constant 1024 16");
 	return sum == 1234567;
 }

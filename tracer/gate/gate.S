@@ -53,7 +53,7 @@
 .endm
 
 .macro UNLESS_SIMULATED label	/* the class of line rsi is simulated, it goes there; rdx is lost */
-	movq	%gs:G_TRACE_MASKS, %rdx
+	movq	%gs:G_TRACE_CLASSES, %rdx
 	btq	%rsi, %rdx
 	jnc	\label
 .endm

@@ -53,4 +53,39 @@ trace_next_chunk:
 5:	incl %esi
 	cmpl $64, %esi
 	jb 3b
+
+	/* Is the chunk a burst? */
+	movq %gs:G_TRACE_END, %rcx
+	movl $1, (CHUNK_BURST - TRACE_CHUNK)(%rcx)
+	cmpl $0, %gs:G_TRACE_BURST_ASKED
+	movl $0, %gs:G_TRACE_BURST_ASKED
+	jne 6f
+	movl %gs:G_TRACE_FILLED, %eax
+	cmpl $TRACE_BURSTS_FIRST, %eax
+	jb 6f
+	testl $(TRACE_BURST_OF - 1), %eax
+	jz 6f
+	movl $0, (CHUNK_BURST - TRACE_CHUNK)(%rcx)
+	movl $(TRACE_MASKS - 1), %ecx
+5:	movq %gs:G_TRACE_SAMPLED(,%rcx,8), %rax
+	movq %rax, %gs:G_TRACE_MASKS(,%rcx,8)
+	decl %ecx
+	jns 5b
+	movq %rax, %gs:G_TRACE_CLASSES	/* the mask of one line */
+	movl %gs:G_TRACE_SAMPLED_KEEP, %eax
+	movl %eax, %gs:G_TRACE_KEEP
+	jmp *%gs:G_TRACE_AFTER
+6:	movl $(TRACE_MASKS - 1), %ecx
+7:	movq $-1, %gs:G_TRACE_MASKS(,%rcx,8)
+	decl %ecx
+	jns 7b
+	movq $-1, %gs:G_TRACE_CLASSES
+	movl $0, %gs:G_TRACE_KEEP
+	movl $(63 << WINDOW_SHIFT), %ecx	/* windows are empty, and stay so */
+8:	movq $-1, %gs:WINDOW(WINDOW_LINES)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 8)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 16)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 24)(%rcx)
+	subl $(1 << WINDOW_SHIFT), %ecx
+	jns 8b
 	jmp *%gs:G_TRACE_AFTER

@@ -28,11 +28,43 @@ trace_decide:		/* all but what is left out at once; it changes nothing until the
 	addq $((8 + 1) * SIZE_OF_RECORD), %rax
 	cmpq %gs:G_TRACE_END, %rax
 	ja trace_end_chunk
+	cmpl $0, %gs:G_TRACE_BURST_ASKED
+	jne trace_end_chunk
+	xorl %eax, %eax
+	testl $TRACE_STORES, %edx
+	jz 1f
+	notq %rax
+1:	movq %rax, %gs:G_TRACE_STORED_LINES
 	testl %edi, %edi
 	jz trace_note
 
-	/* Two lines.  It is left out when it would be for both. */
-	CALL trace_is_known, r11
+	/* Two lines, rsi and the next.  Only one of them may be stored to: it is the first where the
+	 * stores begin before its end, the second where they end behind that. */
+	testq %rax, %rax
+	jz 3f
+	movl %gs:G_TRACE_ADDRESS, %eax
+	andl $63, %eax
+	subl $64, %eax
+	negl %eax			/* bytes in the first line */
+	movzwl %gs:G_TRACE_EXTRA, %ecx
+	movzwl %gs:G_TRACE_EXTRA + TRACE_STORED_SHIFT / 8, %r8d
+	movabsq $0x5555555555555555, %r9 /* the lines with even numbers; odd ones follow even ones */
+	movq %r9, %r10
+	notq %r10
+	testb $1, %sil
+	jz 1f
+	xchgq %r9, %r10
+1:	xorl %edx, %edx
+	cmpl %eax, %ecx
+	jae 2f
+	orq %r9, %rdx
+2:	cmpl %eax, %r8d
+	jbe 2f
+	orq %r10, %rdx
+2:	movq %rdx, %gs:G_TRACE_STORED_LINES
+
+	/* It is left out when it would be for both. */
+3:	CALL trace_is_known, r11
 	jne trace_note
 	incq %rsi
 	CALL trace_is_known, r11
@@ -64,8 +96,9 @@ trace_is_known:		/* ZF: the access to line rsi may be left out; back to r11 */
 	addl $WINDOW_ONE, %edx
 	testl $WINDOW_STALE, %edx
 	jnz 5f
-	testl $TRACE_STORES, %gs:G_TRACE_WORD
-	jz 2f
+	movq %gs:G_TRACE_STORED_LINES, %r8
+	btq %rsi, %r8
+	jnc 2f
 	testl $WINDOW_STORED, %edx
 	jz 4f
 2:	movl $WINDOW_OF, %eax
@@ -104,8 +137,9 @@ trace_pass:		/* the access to line rsi is left out; back to r11 */
 	movl $WINDOW_TOUCHED, %edx
 	CALL trace_touch, r10
 	addl $WINDOW_ONE, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
-	testl $TRACE_STORES, %gs:G_TRACE_WORD
-	jz 2f
+	movq %gs:G_TRACE_STORED_LINES, %r8
+	btq %rsi, %r8
+	jnc 2f
 	orl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
 	movq %r11, %r10
 	jmp trace_save
@@ -154,8 +188,9 @@ trace_note_known:
 	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
 	andl $~WINDOW_STALE, %edx
 	addl $WINDOW_ONE, %edx
-	testl $TRACE_STORES, %gs:G_TRACE_WORD
-	jz 3f
+	movq %gs:G_TRACE_STORED_LINES, %r8
+	btq %rsi, %r8
+	jnc 3f
 	testl $WINDOW_STORED, %edx
 	jnz 2f
 	andl $WINDOW_FULL, %edx

@@ -103,6 +103,8 @@
 #define G_TRACE_KEEP 0x3a0  /* u32: lines of a window, WINDOW_WAYS, 1 or 0 */
 /* u32: bits that are 0 in FULL_FACTOR times the number of a full line */
 #define G_TRACE_FULL 0x3a4
+/* u64: bit k: the lines at hand whose number is k modulo 64 are stored to, of two at the most */
+#define G_TRACE_STORED_LINES 0x3a8
 #define G_TRACE_WINDOWS 0x400 /* of each class */
 
 /* The window of a class: its lines that the thread accessed last.  Accesses to them are left out as
@@ -128,6 +130,17 @@
 
 #define TRACE_MASKS 16 /* so many there are */
 
+/* Some chunks are bursts: all accesses that have a check are recorded, of whatever class, and
+ * windows leave none out.  So it is known how the accesses of an instruction follow each other. */
+#define G_TRACE_SAMPLED 0x2400 /* G_TRACE_MASKS and G_TRACE_KEEP of the other chunks */
+#define G_TRACE_SAMPLED_KEEP 0x2480
+#define G_TRACE_BURST_ASKED 0x2484 /* u32: the next chunk is to be a burst, and begins at once */
+/* u64: bit k: class k is recorded in the chunk at hand.  The gate alone writes it: the tracer may
+ * set all masks at any time, so that the next access asks the gate. */
+#define G_TRACE_CLASSES 0x2488
+#define TRACE_BURSTS_FIRST 8 /* so many of a thread's first chunks are bursts, */
+#define TRACE_BURST_OF 16    /* and then one of so many; a power of two */
+
 /* The word of a record: the number of a group of operands, the bytes from the first to the last by
  * 8, and three flags */
 #define TRACE_GROUP_BITS 22
@@ -137,6 +150,11 @@
 #define TRACE_CHANGES (1 << 29) /* a group that leaves no line known: not a plain load or store */
 #define TRACE_STORES (1 << 30)
 #define TRACE_ALWAYS 0x80000000 /* recorded whatever the address is */
+
+/* extra, of a group of plain operands that stores and may lie in two lines: its stores lie between
+ * these bytes, counted from its lowest one.  So the gate knows which of the lines is stored to. */
+#define TRACE_STORED(from, to) ((from) | (to) << TRACE_STORED_SHIFT)
+#define TRACE_STORED_SHIFT 16
 
 /* The group of records that stand for calls of allocators and more; its spans are kinds. */
 #define TRACE_ALLOCATION (TRACE_GROUP_MAX + 1)
@@ -166,7 +184,9 @@
  * thread's. */
 #define ALLOCATION_BIG 65536
 
-/* A chunk: a stamp (rdtsc, when it was handed over), 8 bytes unused, and records of 16 bytes. */
+/* A chunk: a stamp (rdtsc, when it was handed over), whether it is a burst (u32), and records of 16
+ * bytes. */
+#define CHUNK_BURST 8
 #define TRACE_CHUNK_SHIFT 14
 #define TRACE_CHUNK (1 << TRACE_CHUNK_SHIFT)
 #define TRACE_CHUNKS 64

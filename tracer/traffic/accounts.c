@@ -6,12 +6,15 @@
 #include "tracer/traffic/accounts.h"
 
 #include "base/array.h"
+#include "base/student.h"
 #include "base/u64_map.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #define NO_CELL UINT32_MAX
+#define WARMING 0.01
 
 struct account {
 	uint32_t module, thread;
@@ -26,9 +29,9 @@ struct row {
 };
 
 struct accounts {
-	uint8_t rank[CACHE_CLASSES]; /* of a class among those simulated at first */
+	uint8_t rank[CACHE_CLASSES]; /* of a class among those that have been simulated */
 	uint64_t classes;            /* these */
-	unsigned n_classes;
+	unsigned n_classes, most_classes;
 	struct account *items;
 	size_t n_items, cap_items;
 	struct u64_map places;     /* module and offset → number of the place */
@@ -48,11 +51,20 @@ struct accounts *accounts_create(uint64_t classes)
 	struct accounts *accounts = calloc(1, sizeof(*accounts));
 	if (!accounts)
 		return NULL;
-	accounts->classes = classes;
-	for (unsigned k = 0; k < CACHE_CLASSES; k++)
-		if (classes >> k & 1)
-			accounts->rank[k] = (uint8_t)accounts->n_classes++;
+	accounts->most_classes = (unsigned)__builtin_popcountll(classes) + MOST_ADDED;
+	(void)accounts_add_classes(accounts, classes);
 	return accounts;
+}
+
+bool accounts_add_classes(struct accounts *accounts, uint64_t classes)
+{
+	const uint64_t new = classes & ~accounts->classes;
+	if (accounts->n_classes + (unsigned)__builtin_popcountll(new) > accounts->most_classes)
+		return false;
+	for (uint64_t rest = new; rest; rest &= rest - 1)
+		accounts->rank[__builtin_ctzll(rest)] = (uint8_t)accounts->n_classes++;
+	accounts->classes |= new;
+	return true;
 }
 
 void accounts_destroy(struct accounts *accounts)
@@ -85,7 +97,7 @@ void accounts_instruction(const struct accounts *accounts, uint32_t who, uint32_
 static bool make_cells(struct accounts *accounts, struct account *account)
 {
 	const size_t first = accounts->n_cells;
-	for (unsigned c = 0; c < accounts->n_classes; c++)
+	for (unsigned c = 0; c < accounts->most_classes; c++)
 		if (!rf_array_push(accounts->cells, accounts->n_cells, accounts->cap_cells, 0)) {
 			accounts->n_cells = first;
 			return false;
@@ -225,30 +237,126 @@ static bool has_lines(const struct profile_traffic *row)
 	return false;
 }
 
-/* Numbers the classes that are left, by their rank at first, without gaps; the others get
- * UINT32_MAX. */
-static void number_classes(const struct accounts *accounts, uint64_t classes,
-			   uint32_t number[CACHE_CLASSES])
+static bool add_row(struct profile *profile, const struct profile_traffic *row)
 {
-	uint32_t n = 0;
-	for (unsigned k = 0; k < CACHE_CLASSES; k++)
-		if (accounts->classes >> k & 1)
-			number[accounts->rank[k]] = classes >> k & 1 ? n++ : UINT32_MAX;
+	return !has_lines(row) ||
+	       rf_array_push(profile->traffic, profile->n_traffic, profile->cap_traffic, *row);
 }
 
-struct rf_error *accounts_save(struct accounts *accounts, uint64_t classes, struct profile *profile)
+static double lines_of(const struct accounts *accounts, const struct account *account, int event)
 {
-	uint32_t number[CACHE_CLASSES];
-	assert(!(classes & ~accounts->classes));
-	number_classes(accounts, classes, number);
-	for (size_t i = 0; i < accounts->n_items; i++)
-		if (accounts->items[i].first_cell != NO_CELL)
-			spread_evadable(accounts, &accounts->items[i]);
-	for (size_t i = 0; i < accounts->n_rows; i++) {
-		struct profile_traffic row = accounts->rows[i].traffic;
-		row.class = number[row.class];
-		if (row.class != UINT32_MAX && has_lines(&row) &&
-		    !rf_array_push(profile->traffic, profile->n_traffic, profile->cap_traffic, row))
+	const uint32_t *cells = &accounts->cells[account->first_cell];
+	double lines = 0;
+	for (unsigned c = 0; c < accounts->n_classes; c++)
+		if (cells[c])
+			lines += (double)accounts->rows[cells[c] - 1].traffic.lines[event];
+	return lines;
+}
+
+/* A figure and its half-width, relative to it, as the lines of n sampled classes: the first class
+ * is above the others by so much that their mean has that half-width (model_estimate). */
+static uint64_t as_sampled(double lines, double halfwidth, unsigned class, unsigned n)
+{
+	const double most = rf_student(n - 1) * sqrt(1 - (double)n / CACHE_CLASSES);
+	const double wanted = n > 1 ? halfwidth / most : 0;
+	const double excess = wanted < 1 ? wanted : 1; /* of the mean: what the others lack */
+	const double part = class ? 1 - excess : 1 + (n - 1) * excess;
+	return (uint64_t)llround(lines * part / CACHE_CLASSES);
+}
+
+/* What all events of an account have to be multiplied by. */
+struct scaling {
+	double factor, halfwidth;
+	double all;    /* lines that came into the first level */
+	double unseen; /* the same where none of them was simulated */
+};
+
+static struct scaling scaling_of(const struct accounts *accounts, const struct account *account,
+				 const struct miss_rate *rate, const struct executions *executions)
+{
+	const double seen = lines_of(accounts, account, TRAFFIC_L2_READ) +
+			    lines_of(accounts, account, TRAFFIC_L2_WRITE_ALLOCATE);
+	const double all =
+		executions_of(executions, account->thread, account->module, account->offset) *
+		rate->of_execution;
+	if (seen > 0 && !(all > seen)) /* all of it was simulated, or it is not known */
+		return (struct scaling){1, isnan(all) ? 1 : 0, seen, 0};
+	return seen > 0 ? (struct scaling){all / seen, rate->halfwidth, all, 0}
+			: (struct scaling){0, rate->halfwidth, all, isnan(all) ? 0 : all};
+}
+
+/* The half-width of an event's scaled count, relative to it.  Classes begin to be simulated with
+ * empty caches: what crosses the inner borders is known to a small part of what came into the first
+ * level.
+ */
+static double halfwidth_of(const struct scaling *scaling, int event, double lines)
+{
+	const bool first = event <= TRAFFIC_L2_WRITE_BACK;
+	return first || lines <= 0 ? scaling->halfwidth
+				   : hypot(scaling->halfwidth, WARMING * scaling->all / lines);
+}
+
+/* All of an account's events, scaled.  Where none was simulated, all that is known is how many
+ * lines came into the first level; none or all of them may have come from memory. */
+static bool save_scaled(const struct accounts *accounts, const struct account *account,
+			const struct scaling *scaling, unsigned n, struct profile *profile)
+{
+	for (unsigned class = 0; class < n; class ++) {
+		struct profile_traffic row = {account->module, account->offset, account->thread,
+					      class};
+		for (int event = 0; event < N_TRAFFIC; event++) {
+			const double lines = lines_of(accounts, account, event) * scaling->factor;
+			row.lines[event] =
+				as_sampled(lines, halfwidth_of(scaling, event, lines), class, n);
+		}
+		if (scaling->unseen > 0) {
+			row.lines[TRAFFIC_L2_READ] =
+				as_sampled(scaling->unseen, scaling->halfwidth, class, n);
+			row.lines[TRAFFIC_L3_READ] = row.lines[TRAFFIC_MEM_READ] =
+				as_sampled(scaling->unseen / 2, 1, class, n);
+		}
+		if (!add_row(profile, &row))
+			return false;
+	}
+	return true;
+}
+
+/* The events of an account in a sample of classes, which are numbered by their order. */
+static bool save_sampled(const struct accounts *accounts, const struct account *account,
+			 uint64_t sample, struct profile *profile)
+{
+	const uint32_t *cells = &accounts->cells[account->first_cell];
+	uint32_t number = 0;
+	for (uint64_t rest = sample; rest; rest &= rest - 1, number++) {
+		const uint32_t cell = cells[accounts->rank[__builtin_ctzll(rest)]];
+		if (!cell)
+			continue;
+		struct profile_traffic row = accounts->rows[cell - 1].traffic;
+		row.class = number;
+		if (!add_row(profile, &row))
+			return false;
+	}
+	return true;
+}
+
+struct rf_error *accounts_save(struct accounts *accounts, uint64_t sample,
+			       const struct concentration *concentration,
+			       const struct executions *executions, struct profile *profile)
+{
+	const unsigned sampled = (unsigned)__builtin_popcountll(sample);
+	assert(!(sample & ~accounts->classes));
+	for (uint32_t who = 0; who < accounts->n_items; who++) {
+		struct account *account = &accounts->items[who];
+		const struct miss_rate rate = concentration_rate(concentration, who, sampled);
+		struct scaling scaling = {0};
+		if (account->first_cell == NO_CELL &&
+		    (!rate.concentrated || !make_cells(accounts, account)))
+			continue;
+		spread_evadable(accounts, account);
+		if (rate.concentrated)
+			scaling = scaling_of(accounts, account, &rate, executions);
+		if (rate.concentrated ? !save_scaled(accounts, account, &scaling, sampled, profile)
+				      : !save_sampled(accounts, account, sample, profile))
 			return rf_error_no_memory();
 	}
 	return NULL;

@@ -7,6 +7,9 @@
 #include "base/error.h"
 #include "cache/traffic.h"
 #include "profile/profile.h"
+#include "tracer/traffic/class_stages.h"
+#include "tracer/traffic/concentration.h"
+#include "tracer/traffic/executions.h"
 #include "tracer/translate/trace_config.h"
 
 #include <stdbool.h>
@@ -26,6 +29,9 @@ void accounts_destroy(struct accounts *accounts);
 void accounts_count(struct accounts *accounts, uint32_t who, enum traffic event, unsigned class,
 		    bool is_full);
 
+/* Events in these classes are counted, too.  False where they are more than MOST_ADDED. */
+bool accounts_add_classes(struct accounts *accounts, uint64_t classes);
+
 /* The instruction of an account: module of the profile, and offset in it in bytes. */
 void accounts_instruction(const struct accounts *accounts, uint32_t who, uint32_t *module,
 			  uint64_t *offset);
@@ -33,11 +39,15 @@ void accounts_instruction(const struct accounts *accounts, uint32_t who, uint32_
 /* Whether memory was short, so that accounts or events are missing. */
 bool accounts_incomplete(const struct accounts *accounts);
 
-/* Adds the events in `classes`, some of those at first, to the profile's traffic.  The share of
- * evadable ones among the write-allocates of full lines is taken for that of all.  Errors: memory
- * is short. */
-struct rf_error *accounts_save(struct accounts *accounts, uint64_t classes,
-			       struct profile *profile);
+/* Adds the events in `sample`, some of the classes at first, to the profile's traffic.  The share
+ * of evadable ones among the write-allocates of full lines is taken for that of all.  Of an
+ * instruction that keeps to few classes the events in all classes that were ever simulated are
+ * scaled by its misses in the whole run (its executions, which the profile has already, times its
+ * rate), and told as if they were of the sample's classes: with the mean and the spread that give
+ * the figure and its half-width (model_estimate).  Errors: memory is short. */
+struct rf_error *accounts_save(struct accounts *accounts, uint64_t sample,
+			       const struct concentration *concentration,
+			       const struct executions *executions, struct profile *profile);
 
 /* The accounts of one thread, by the numbers of its instructions. */
 struct thread_accounts {

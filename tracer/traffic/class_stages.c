@@ -48,11 +48,20 @@ void class_stages_init(struct class_stages *stages, const struct geometry *geome
 /* Whether fewer classes must do. */
 static bool is_slow(struct class_stages *stages)
 {
-	const unsigned n = (unsigned)__builtin_popcountll(class_stages_now(stages));
+	const unsigned n = (unsigned)__builtin_popcountll(class_stages_sample(stages));
 	if (!stages->began_ns)
 		stages->began_ns = clock_now_ns();
 	return stages->n_late > LATE_CHUNKS ||
 	       (n > MANY_CLASSES && clock_now_ns() - stages->began_ns > PATIENCE_NS / n);
+}
+
+bool class_stages_add(struct class_stages *stages, uint64_t classes)
+{
+	if (__builtin_popcountll(stages->added | classes) > MOST_ADDED)
+		return false;
+	stages->added |= classes;
+	stages->now |= classes;
+	return true;
 }
 
 bool class_stages_advance(struct class_stages *stages, bool is_late)
@@ -60,8 +69,8 @@ bool class_stages_advance(struct class_stages *stages, bool is_late)
 	stages->n_late += is_late;
 	if (stages->stage + 1 >= stages->n_stages || !is_slow(stages))
 		return false;
-	assert(!(stages->classes[stages->stage + 1] & ~stages->now));
-	stages->now = stages->classes[++stages->stage];
+	assert(!(stages->classes[stages->stage + 1] & ~class_stages_sample(stages)));
+	stages->now = stages->classes[++stages->stage] | stages->added;
 	stages->n_late = 0;
 	return true;
 }

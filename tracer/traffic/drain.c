@@ -6,6 +6,7 @@
 #include "tracer/traffic/drain.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "cache/geometry_machine.h"
 #include "tracer/process/allocators.h"
 #include "tracer/traffic/records.h"
@@ -17,12 +18,19 @@
 
 /* Between looks when there is nothing to do: at first, and after a while. */
 #define IDLE_NS 100000
-#define IDLE_MOST_NS 1000000
+#define IDLE_MOST_NS 500000
 #define MAX_CORES 1024
+
+/* A thread that has been without a burst for so long is asked for one: soon after it has come to
+ * new code, and then in times that double. */
+#define BURST_NS 250000
+#define BURST_MOST_NS 16000000
 
 struct drain_source {
 	struct trace_ring ring;
 	uint32_t core;
+	uint64_t burst_ns; /* when it had, or was asked for, a burst last */
+	uint64_t wait_ns;  /* until the next one */
 	struct record_reader reader;
 };
 
@@ -55,21 +63,50 @@ static struct drain_source *earliest(struct drain *drain)
 	return found;
 }
 
+static void set_classes(struct drain *drain)
+{
+	for (size_t i = 0; i < drain->n_sources; i++)
+		trace_ring_set_classes(&drain->sources[i]->ring,
+				       class_stages_now(&drain->simulation.stages));
+}
+
 /* Takes the first chunk that waits; false: there is none. */
 static bool take_chunk(struct drain *drain)
 {
 	struct drain_source *source = earliest(drain);
-	struct class_stages *stages = &drain->simulation.stages;
 	size_t n;
 	if (!source)
 		return false;
-	if (class_stages_advance(stages, trace_ring_is_full(&source->ring)))
-		for (size_t i = 0; i < drain->n_sources; i++)
-			trace_ring_set_classes(&drain->sources[i]->ring, class_stages_now(stages));
+	if (class_stages_advance(&drain->simulation.stages, trace_ring_is_full(&source->ring)))
+		set_classes(drain);
 	const struct trace_record *records = trace_ring_chunk(&source->ring, &n);
-	record_reader_take(&source->reader, records, n);
+	const bool is_burst = trace_ring_is_burst(&source->ring);
+	record_reader_take(&source->reader, records, n, is_burst);
 	trace_ring_release(&source->ring);
+	if (is_burst) {
+		source->burst_ns = clock_now_ns();
+		source->wait_ns = source->reader.new_code           ? BURST_NS
+				  : source->wait_ns < BURST_MOST_NS ? 2 * source->wait_ns
+								    : BURST_MOST_NS;
+		source->reader.new_code = false;
+		if (simulation_add_classes(&drain->simulation))
+			set_classes(drain);
+	}
 	return true;
+}
+
+/* Threads whose accesses all lie in classes that are not simulated fill no chunks, and so come to
+ * no burst by themselves. */
+static void ask_bursts(struct drain *drain)
+{
+	const uint64_t now = clock_now_ns();
+	for (size_t i = 0; i < drain->n_sources; i++) {
+		struct drain_source *source = drain->sources[i];
+		if (now - source->burst_ns < source->wait_ns)
+			continue;
+		source->burst_ns = now;
+		trace_ring_ask_burst(&source->ring);
+	}
 }
 
 /* Takes all that a source has recorded; its thread does not run. */
@@ -80,7 +117,7 @@ static void take_rest(struct drain *drain, struct drain_source *source)
 	while (trace_ring_pending(&source->ring, &stamp))
 		take_chunk(drain);
 	const struct trace_record *records = trace_ring_rest(&source->ring, &n);
-	record_reader_take(&source->reader, records, n);
+	record_reader_take(&source->reader, records, n, trace_ring_is_burst(&source->ring));
 }
 
 static void *run(void *argument)
@@ -90,6 +127,7 @@ static void *run(void *argument)
 	pthread_mutex_lock(&drain->lock);
 	while (!drain->stop) {
 		const bool any = take_chunk(drain);
+		ask_bursts(drain);
 		pthread_mutex_unlock(&drain->lock);
 		if (!any)
 			nanosleep(&(struct timespec){.tv_nsec = idle}, NULL);
@@ -156,6 +194,8 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 	trace_ring_init(&source->ring, slot, slot_address, class_stages_now(&simulation->stages),
 			&simulation->full, access_filter_lines(&simulation->geometry));
 	source->core = take_core(drain);
+	source->burst_ns = clock_now_ns();
+	source->wait_ns = BURST_NS;
 	record_reader_init(&source->reader, simulation, config, thread, space, source->core);
 	if (!drain->runs)
 		drain->runs = pthread_create(&drain->thread, NULL, run, drain) == 0;

@@ -9,9 +9,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* The steps of a thread are looked at in its first BURST_FIRST chunks, then in one of BURST_OF. */
-#define BURST_FIRST 8
-#define BURST_OF 16
+/* What the caches had when a burst began is not known: so many accesses are not judged. */
+#define WARM_UP 400
 /* The kinds of accesses that have steps. */
 #define STEPS (OPERAND_LOAD | OPERAND_STORE | OPERAND_NON_TEMPORAL)
 
@@ -21,6 +20,7 @@ void record_reader_init(struct record_reader *reader, struct simulation *simulat
 {
 	*reader = (struct record_reader){
 		.simulation = simulation, .config = config, .space = space, .accounts = {thread}};
+	(void)burst_cache_init(&reader->burst_cache, &simulation->geometry);
 	access_filter_init(&reader->filter, simulation->hierarchy, core,
 			   access_filter_suits(&simulation->geometry));
 }
@@ -30,6 +30,7 @@ void record_reader_deinit(struct record_reader *reader)
 	access_filter_end(&reader->filter);
 	if (reader->simulation->running == &reader->filter)
 		reader->simulation->running = NULL;
+	burst_cache_deinit(&reader->burst_cache);
 	thread_accounts_deinit(&reader->accounts);
 	free(reader->lines);
 }
@@ -48,15 +49,38 @@ static inline uint64_t with_space(const struct record_reader *reader, uint64_t l
 static inline uint32_t account_of(struct record_reader *reader, const struct trace_operand *operand)
 {
 	const uint32_t who = thread_accounts_find(&reader->accounts, operand->number);
-	return who != NO_ACCOUNT ? who
-				 : thread_accounts_open(&reader->accounts,
-							reader->simulation->accounts, operand);
+	if (who != NO_ACCOUNT)
+		return who;
+	reader->new_code |= reader->in_burst;
+	return thread_accounts_open(&reader->accounts, reader->simulation->accounts, operand);
 }
 
-/* An operand's access to `n` bytes from `address` on, within a line that is simulated.
- * `step_bytes`: as in struct access, if steps are looked at. */
+/* Of a burst: an operand's access to `bytes` from `address` on, wherever it is. */
+static void take_step(struct record_reader *reader, const struct trace_operand *operand,
+		      uint64_t address, uint32_t bytes)
+{
+	const uint32_t who = operand->access & STEPS ? account_of(reader, operand) : NO_ACCOUNT;
+	if (who == NO_ACCOUNT)
+		return;
+	strides_note(reader->simulation->strides, who, !(operand->access & OPERAND_LOAD),
+		     (uint32_t)reader->burst, address, bytes);
+	const uint64_t line = address / CACHE_LINE;
+	if (!reader->burst_cache.lines)
+		return;
+	const struct burst_access access = {
+		.who = who,
+		.burst = reader->burst,
+		.class = line % CACHE_CLASSES,
+		.n_operands = operand->n_operands,
+		.missed = burst_cache_misses(&reader->burst_cache, line),
+	};
+	if (reader->burst_accesses++ >= WARM_UP)
+		concentration_note(reader->simulation->concentration, &access);
+}
+
+/* An operand's access to `n` bytes from `address` on, within a line that is simulated. */
 static inline void take_access(struct record_reader *reader, const struct trace_operand *operand,
-			       uint64_t address, unsigned n, uint32_t step_bytes)
+			       uint64_t address, unsigned n)
 {
 	const unsigned first = address % CACHE_LINE;
 	const uint8_t kinds = operand->access;
@@ -69,8 +93,6 @@ static inline void take_access(struct record_reader *reader, const struct trace_
 		.first = (uint8_t)first,
 		.n = (uint8_t)n,
 		.touched = kinds & (OPERAND_LOAD | OPERAND_STORE) ? line_bytes(first, n) : 0,
-		.step_bytes = reader->in_burst && kinds & STEPS ? step_bytes : 0,
-		.burst = reader->burst,
 	};
 	if (access.who != NO_ACCOUNT)
 		simulation_access(reader->simulation, &access);
@@ -87,8 +109,10 @@ static bool take_simple(struct record_reader *reader, const struct trace_record 
 	const uint64_t address = record->address + (uint64_t)operand->at;
 	if (address % CACHE_LINE + operand->bytes > CACHE_LINE || !operand->bytes)
 		return false;
+	if (__builtin_expect(reader->in_burst, 0))
+		take_step(reader, operand, address, operand->bytes);
 	if (is_simulated(reader, address / CACHE_LINE))
-		take_access(reader, operand, address, operand->bytes, operand->bytes);
+		take_access(reader, operand, address, operand->bytes);
 	return true;
 }
 
@@ -105,13 +129,14 @@ static void take_operand(void *context, const struct trace_operand *operand, uin
 			 uint64_t bytes)
 {
 	const struct operands_of_record *of = context;
+	if (of->reader->in_burst && !of->one_line)
+		take_step(of->reader, operand, address, (uint32_t)bytes);
 	for (uint64_t done = 0; done < bytes;) {
 		const uint64_t at = address + done, rest = bytes - done;
 		const uint64_t line = at / CACHE_LINE, to_end = CACHE_LINE - at % CACHE_LINE;
 		const unsigned n = (unsigned)(rest < to_end ? rest : to_end);
 		if (is_simulated(of->reader, line) && (!of->one_line || (uint32_t)line == of->line))
-			take_access(of->reader, operand, at, n,
-				    done || of->one_line ? 0 : (uint32_t)bytes);
+			take_access(of->reader, operand, at, n);
 		done += n;
 	}
 }
@@ -221,11 +246,10 @@ static void take_record(struct record_reader *reader, const struct trace_record 
 		take_operands(reader, record);
 }
 
-static void begin_chunk(struct record_reader *reader)
+static void begin_burst(struct record_reader *reader)
 {
-	const uint32_t n = reader->n_chunks++;
-	reader->in_burst = n < BURST_FIRST || n % BURST_OF == 0;
-	reader->burst = n < BURST_FIRST ? 0 : n + 1;
+	reader->burst = ++reader->simulation->n_bursts;
+	reader->burst_accesses = 0;
 }
 
 /* Only now what the parent has mapped for the thread's stack is known. */
@@ -237,11 +261,14 @@ static void tell_stack(struct record_reader *reader)
 	reader->stack_pointer = 0;
 }
 
-void record_reader_take(struct record_reader *reader, const struct trace_record *records, size_t n)
+void record_reader_take(struct record_reader *reader, const struct trace_record *records, size_t n,
+			bool is_burst)
 {
 	size_t i = 0;
 	simulation_run(reader->simulation, &reader->filter);
-	begin_chunk(reader);
+	if (is_burst && !reader->in_burst) /* else the one before goes on */
+		begin_burst(reader);
+	reader->in_burst = is_burst;
 	tell_stack(reader);
 	for (; i < n && !is_end_of_chunk(&records[i]); i++)
 		take_record(reader, &records[i]);

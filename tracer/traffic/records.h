@@ -12,14 +12,17 @@ struct record_reader {
 	const struct trace_config *config;
 	uint32_t space;
 	struct access_filter filter;
+	struct burst_cache burst_cache;
 	struct thread_accounts accounts;
 	struct trace_expansion expansion;
 	struct group_lines_cache *lines; /* NULL before the first record of several operands */
 	struct allocation_reader allocation;
-	uint64_t stack_pointer;        /* not yet told; or 0 */
-	uint32_t n_chunks;             /* taken */
-	uint32_t burst;                /* as in strides_note */
-	bool in_burst;                 /* the steps of its accesses are looked at */
+	uint64_t stack_pointer;  /* not yet told; or 0 */
+	uint64_t burst;          /* number of the last one; another one for each of any thread */
+	uint32_t burst_accesses; /* told to the burst's cache */
+	bool new_code; /* a burst had instructions that no access was seen of before; whoever reads
+			* it clears it */
+	bool in_burst; /* all accesses are recorded; their steps are looked at */
 	uint64_t n_records, n_unknown; /* taken, and of no instruction that is known */
 };
 
@@ -31,5 +34,6 @@ void record_reader_init(struct record_reader *reader, struct simulation *simulat
 /* The thread has ended.  Does what was put off of its accesses. */
 void record_reader_deinit(struct record_reader *reader);
 
-/* Takes a chunk of up to n records, in their order. */
-void record_reader_take(struct record_reader *reader, const struct trace_record *records, size_t n);
+/* Takes a chunk of up to n records, in their order.  `is_burst`: as trace_ring_is_burst said. */
+void record_reader_take(struct record_reader *reader, const struct trace_record *records, size_t n,
+			bool is_burst);

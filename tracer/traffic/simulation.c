@@ -8,9 +8,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* One class in FULL_OF has full lines; where classes are a sample, a quarter of its lines. */
-#define FULL_OF 16
-#define FULL_BITS 0xc0000000
+/* One line in so many is a full one: where classes are a sample, and where all are simulated. */
+#define FULL_OF 256
+#define FULL_OF_ALL 16
 /* Lines that working sets follow: in a sample, where more would take too long with lines that do
  * not come again, and of all lines. */
 #define FOLLOWED_LINES (1 << 14)
@@ -57,6 +57,20 @@ void simulation_run(struct simulation *simulation, struct access_filter *filter)
 	simulation->running = filter;
 }
 
+bool simulation_add_classes(struct simulation *simulation)
+{
+	struct class_stages *stages = &simulation->stages;
+	const unsigned sampled = (unsigned)__builtin_popcountll(class_stages_sample(stages));
+	const int wanted =
+		concentration_wants(simulation->concentration, class_stages_now(stages), sampled);
+	if (wanted < 0)
+		return false;
+	const uint64_t classes =
+		geometry_classes(&simulation->geometry, 1ull << wanted, !simulation->by_line);
+	return class_stages_add(stages, classes) &&
+	       accounts_add_classes(simulation->accounts, classes);
+}
+
 /* ---- address spaces ---- */
 
 struct rf_error *simulation_add_space(struct simulation *simulation, struct object_world *world,
@@ -86,15 +100,19 @@ struct space *simulation_space(const struct simulation *simulation, uint32_t num
 
 /* ---- the whole ---- */
 
-/* The lines of which more is known than caches need, in classes that are kept in any case. */
+/* The lines of which more is known than caches need.  They are spread over all classes that are
+ * kept in any case, by a hash of their numbers: an instruction that meets every second line only,
+ * or one class, has its share of them, and steps over lines do not look like steps from line to
+ * line. */
 static void choose_full(struct simulation *simulation)
 {
-	unsigned n = 0;
-	for (uint64_t rest = class_stages_kept(&simulation->stages); rest; rest &= rest - 1)
-		if (n++ % FULL_OF == 0)
-			simulation->full.classes |= rest & -rest;
-	simulation->full.bits =
-		class_stages_first(&simulation->stages) == UINT64_MAX ? 0 : FULL_BITS;
+	const uint64_t kept = class_stages_kept(&simulation->stages);
+	const bool all = kept == UINT64_MAX;
+	unsigned one_in =
+		all ? FULL_OF_ALL : FULL_OF * (unsigned)__builtin_popcountll(kept) / CACHE_CLASSES;
+	simulation->full = (struct line_sample){.classes = kept};
+	for (; one_in > 1; one_in /= 2)
+		simulation->full.bits = simulation->full.bits >> 1 | 1u << 31;
 }
 
 static struct strides *make_strides(const struct simulation *simulation)
@@ -103,8 +121,7 @@ static struct strides *make_strides(const struct simulation *simulation)
 	const struct cache_level *last = &geometry->levels[geometry->n_levels - 1];
 	const uint64_t n_classes = (uint64_t)__builtin_popcountll(simulation->full.classes);
 	const uint64_t lines = last->bytes / CACHE_LINE / CACHE_CLASSES * n_classes;
-	return strides_create(&simulation->full, &simulation->full,
-			      lines / line_sample_one_in(&simulation->full));
+	return strides_create(&simulation->full, lines / line_sample_one_in(&simulation->full));
 }
 
 struct rf_error *simulation_init(struct simulation *simulation, const struct geometry *geometry,
@@ -116,18 +133,17 @@ struct rf_error *simulation_init(struct simulation *simulation, const struct geo
 	choose_full(simulation);
 	const uint64_t first = class_stages_first(&simulation->stages);
 	const uint64_t kept = class_stages_kept(&simulation->stages);
-	simulation->hierarchy =
-		hierarchy_create(geometry, 1, first, options->cache_prefetch, note, simulation);
+	simulation->hierarchy = hierarchy_create(geometry, 1, UINT64_MAX, options->cache_prefetch,
+						 note, simulation);
 	simulation->accounts = accounts_create(first);
 	simulation->strides = make_strides(simulation);
+	simulation->concentration = concentration_create();
 	simulation->working_set =
 		working_set_create(kept == UINT64_MAX ? FOLLOWED_OF_ALL : FOLLOWED_LINES,
 				   (unsigned)__builtin_popcountll(kept));
 	if (simulation->hierarchy && simulation->accounts && simulation->strides &&
-	    simulation->working_set) {
-		assert(hierarchy_classes(simulation->hierarchy) == first);
+	    simulation->concentration && simulation->working_set)
 		return NULL;
-	}
 	simulation_deinit(simulation);
 	return rf_error_no_memory();
 }
@@ -143,5 +159,6 @@ void simulation_deinit(struct simulation *simulation)
 	hierarchy_destroy(simulation->hierarchy);
 	accounts_destroy(simulation->accounts);
 	strides_destroy(simulation->strides);
+	concentration_destroy(simulation->concentration);
 	working_set_destroy(simulation->working_set);
 }

@@ -2,9 +2,8 @@
  * traffic.
  *
  * There is one way in, simulation_access: an access of a core to one line, which goes through the
- * core's filter into the hierarchy, to the use of lines and to the steps of its instruction.  What
- * then crosses a border of the hierarchy is counted for accounts, working sets and data objects.
- * One thread at a time. */
+ * core's filter into the hierarchy and to the use of lines.  What then crosses a border of the
+ * hierarchy is counted for accounts, working sets and data objects. One thread at a time. */
 #pragma once
 
 #include "base/assert.h"
@@ -15,6 +14,7 @@
 #include "tracer/traffic/accounts.h"
 #include "tracer/traffic/allocator_calls.h"
 #include "tracer/traffic/class_stages.h"
+#include "tracer/traffic/concentration.h"
 #include "tracer/traffic/line_sample.h"
 #include "tracer/traffic/object_world.h"
 #include "tracer/traffic/objects.h"
@@ -43,9 +43,6 @@ struct access {
 	uint64_t touched;             /* bytes loaded or stored, the later accesses' too */
 	/* What follows to the same line at once, or NULL. */
 	const struct filter_rest *later;
-	/* As a step of its instruction: the bytes of the operand, which may go on in other lines;
-	 * 0: it is not to be looked at.  `burst`: as in strides_note. */
-	uint32_t step_bytes, burst;
 };
 
 /* One address space. */
@@ -63,6 +60,8 @@ struct simulation {
 	struct hierarchy *hierarchy;
 	struct accounts *accounts;
 	struct strides *strides;
+	struct concentration *concentration;
+	uint64_t n_bursts; /* of all threads */
 	struct working_set *working_set;
 	struct space *spaces;
 	size_t n_spaces, cap_spaces;
@@ -81,6 +80,9 @@ struct rf_error *simulation_add_space(struct simulation *simulation, struct obje
 				      uint32_t *number);
 /* The space of that number, or NULL where its objects are not asked. */
 struct space *simulation_space(const struct simulation *simulation, uint32_t number);
+
+/* A burst has ended: whether classes have been added to those that are simulated. */
+bool simulation_add_classes(struct simulation *simulation);
 
 /* The core of that filter goes on, or, when NULL, none: what another one has put off is done. */
 void simulation_run(struct simulation *simulation, struct access_filter *filter);
@@ -107,7 +109,4 @@ static inline void simulation_access(struct simulation *simulation, const struct
 		access_filter_rest(access->filter, access->line, access->later);
 	if (access->touched)
 		strides_touched(simulation->strides, access->line, access->touched);
-	if (__builtin_expect(access->step_bytes, 0))
-		strides_note(simulation->strides, access->who, !(access->kinds & OPERAND_LOAD),
-			     access->burst, access->address, access->step_bytes);
 }

@@ -7,26 +7,18 @@
 
 #include <string.h>
 
-#define ENOUGH 3 /* differences that agree on a step */
-#define MOST_HELD 200
 #define N_STEPS 4 /* most frequent steps that are kept apart */
 #define WAYS 8    /* lines from memory with the same hash that are kept */
 
-/* One operand of an instruction in one thread.  A step is tried until ENOUGH differences agree on
- * it, and then followed until two in a row do not: one stray difference is the way from one row to
- * the next. */
+/* One operand of an instruction in one thread.  Two equal differences in a row are a step, which is
+ * then followed until two others in a row are equal: one stray difference is the way from one row
+ * to the next. */
 struct walk {
 	uint64_t last; /* address */
-	int64_t step;
-	int64_t before;       /* the difference before this one */
-	uint64_t before_from; /* the address that it was counted from */
-	uint64_t last_told;   /* address, of whatever class */
-	int64_t divisor;      /* that all differences since `last` have in common */
+	int64_t step;  /* that is followed; if any */
+	int64_t stray; /* the difference before, where it was not the step; if any */
+	bool begun, has_step, has_stray;
 	uint32_t bytes, burst;
-	uint8_t n;    /* differences that agree on the step, up to ENOUGH: then it is followed */
-	uint8_t held; /* differences that are not counted yet */
-	bool strayed;
-	bool begun, has_before;
 	uint64_t unit, constant, random;
 	struct {
 		int64_t step;
@@ -41,7 +33,7 @@ struct line_use {
 #define RECENT 64 /* lines whose place is kept at hand */
 
 struct strides {
-	struct line_sample told, followed;
+	struct line_sample followed;
 	struct walk *walks; /* at 2 who those of its loads, at 2 who + 1 of its stores */
 	size_t n_walks;
 	/* Bytes that each who brought in, and those used of them. */
@@ -55,13 +47,11 @@ struct strides {
 	struct line_use *recent[RECENT];
 };
 
-struct strides *strides_create(const struct line_sample *told, const struct line_sample *used,
-			       uint64_t lines)
+struct strides *strides_create(const struct line_sample *used, uint64_t lines)
 {
 	struct strides *strides = calloc(1, sizeof(*strides));
 	if (!strides)
 		return NULL;
-	strides->told = *told;
 	strides->followed = *used;
 	strides->n_buckets = 64;
 	while (strides->n_buckets * WAYS < 2 * lines && strides->n_buckets < 1u << 22)
@@ -100,42 +90,6 @@ static bool make_room(void **items, size_t *n, size_t index, size_t size)
 
 /* ---- steps ---- */
 
-static bool is_seen(const struct strides *strides, uint64_t address)
-{
-	return line_sample_has(&strides->told, address / CACHE_LINE);
-}
-
-/* Whether steps of `step` bytes from `from` on lead to `from` + `difference` without an access
- * between that would have been seen. */
-static bool leads(const struct strides *strides, uint64_t from, int64_t step, int64_t difference)
-{
-	if (!step || !difference)
-		return step == difference;
-	if (difference % step || difference / step < 0)
-		return false;
-	const int64_t n = difference / step;
-	/* After so many steps a walk comes to the class again where it began; of these not all
-	 * lines may be in the sample, but hardly more than so many in a row are not. */
-	const int64_t period =
-		CACHE_CLASSES * CACHE_LINE * (int64_t)(2 * line_sample_one_in(&strides->told) - 1);
-	for (int64_t i = 1; i < n; i++)
-		if (i > period || is_seen(strides, from + (uint64_t)(i * step)))
-			return false;
-	return true;
-}
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-	const bool below = a < 0;
-	uint64_t x = below ? -(uint64_t)a : (uint64_t)a, y = b < 0 ? -(uint64_t)b : (uint64_t)b;
-	while (y) {
-		const uint64_t rest = x % y;
-		x = y;
-		y = rest;
-	}
-	return below ? -(int64_t)x : (int64_t)x;
-}
-
 /* Keeps count of the most frequent steps: a new one takes the place, and the count, of the rarest.
  */
 static void count_step(struct walk *walk, int64_t step, uint64_t n)
@@ -153,123 +107,31 @@ static void count_step(struct walk *walk, int64_t step, uint64_t n)
 	walk->steps[rarest].n += n;
 }
 
-/* The step, or a part of it that explains the last difference too and that accesses between have
- * shown. */
-static int64_t shown_step(const struct strides *strides, const struct walk *walk,
-			  int64_t difference)
+static void add_constant(struct walk *walk, uint64_t n)
 {
-	const int64_t part = walk->step < 0 ? -walk->divisor : walk->divisor;
-	const bool fits =
-		part && walk->step % part == 0 && leads(strides, walk->last, part, difference);
-	return fits ? part : walk->step;
-}
-
-static void add_constant(const struct strides *strides, struct walk *walk, int64_t difference,
-			 uint64_t n)
-{
-	const int64_t step = shown_step(strides, walk, difference);
-	const bool unit = step && (step == walk->bytes || step == -(int64_t)walk->bytes);
+	const int64_t step = walk->step, bytes = walk->bytes;
+	const bool unit = step && (step == bytes || step == -bytes);
 	walk->unit += unit ? n : 0;
 	walk->constant += unit ? 0 : n;
 	count_step(walk, step, n);
 }
 
-/* Whether a step explains this difference and the one before. */
-static bool explains_both(const struct strides *strides, const struct walk *walk, int64_t step,
-			  int64_t difference)
+static void add_difference(struct walk *walk, int64_t difference)
 {
-	return step && leads(strides, walk->before_from, step, walk->before) &&
-	       leads(strides, walk->last, step, difference);
-}
-
-static bool same_way(int64_t a, int64_t b)
-{
-	return a && b && (a < 0) == (b < 0);
-}
-
-/* The step of `step` or less that is tried for this difference: where all classes between are
- * unseen, a walk by the width of the access is the simplest explanation. */
-static int64_t simplest(const struct strides *strides, const struct walk *walk, int64_t step,
-			int64_t difference)
-{
-	const int64_t unit = step < 0 ? -(int64_t)walk->bytes : walk->bytes;
-	const bool is_unit = unit && leads(strides, walk->last, unit, difference) &&
-			     step % unit == 0 &&
-			     (!walk->held || leads(strides, walk->before_from, unit, walk->before));
-	return is_unit ? unit : step;
-}
-
-/* Tries a step that explains this difference, together with the one before it if there is such a
- * step. */
-static void try_new(const struct strides *strides, struct walk *walk, int64_t difference)
-{
-	const int64_t common = walk->has_before && same_way(walk->before, difference)
-				       ? common_divisor(walk->before, difference)
-				       : 0;
-	const bool together = explains_both(strides, walk, common, difference);
-	const uint8_t kept = together && walk->held;
-	walk->random += walk->held - kept;
-	walk->held = kept;
-	walk->step = simplest(strides, walk, together ? common : difference, difference);
-	walk->held++;
-	walk->n = together ? 2 : 1;
-	walk->strayed = false;
-}
-
-/* A step that was found as a multiple of the true one, because the first differences were. */
-static bool refine(const struct strides *strides, struct walk *walk, int64_t difference)
-{
-	const int64_t common =
-		same_way(walk->step, difference) ? common_divisor(walk->step, difference) : 0;
-	if (!explains_both(strides, walk, common, difference))
-		return false;
-	walk->step = simplest(strides, walk, common, difference);
-	return true;
-}
-
-static void follow(struct walk *walk, const struct strides *strides, int64_t difference)
-{
-	if (leads(strides, walk->last, walk->step, difference) ||
-	    (!walk->strayed && refine(strides, walk, difference))) {
-		add_constant(strides, walk, difference, 1);
-		walk->strayed = false;
-	} else if (walk->strayed) {
-		try_new(strides, walk, difference);
+	if (walk->has_step && difference == walk->step) {
+		add_constant(walk, 1);
+		walk->has_stray = false;
+	} else if (walk->has_stray && difference == walk->stray) {
+		walk->step = difference;
+		walk->has_step = true;
+		walk->has_stray = false;
+		walk->random--; /* the one before was no stray */
+		add_constant(walk, 2);
 	} else {
 		walk->random++;
-		walk->strayed = true;
+		walk->stray = difference;
+		walk->has_stray = true;
 	}
-}
-
-static void try_on(struct walk *walk, const struct strides *strides, int64_t difference)
-{
-	if (walk->n && !leads(strides, walk->last, walk->step, difference) &&
-	    walk->held < MOST_HELD && refine(strides, walk, difference)) {
-		walk->n = 2; /* the last two agree */
-		walk->held++;
-		return;
-	}
-	if (!walk->n || !leads(strides, walk->last, walk->step, difference)) {
-		try_new(strides, walk, difference);
-		return;
-	}
-	walk->n++;
-	walk->held++;
-	if (walk->n < ENOUGH)
-		return;
-	add_constant(strides, walk, difference, walk->held);
-	walk->held = 0;
-}
-
-/* Differences across a gap mean nothing; a step that is being followed is known all the same. */
-static void begin_burst(struct walk *walk, uint32_t burst)
-{
-	walk->burst = burst;
-	walk->begun = walk->has_before = walk->strayed = false;
-	walk->random += walk->held;
-	walk->held = 0;
-	if (walk->n < ENOUGH)
-		walk->n = 0;
 }
 
 void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t burst,
@@ -280,26 +142,14 @@ void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t bu
 		return;
 	struct walk *walk = &strides->walks[index];
 	walk->bytes = bytes;
-	if (walk->burst != burst)
-		begin_burst(walk, burst);
-	const int64_t since = (int64_t)(address - walk->last_told);
-	walk->divisor = walk->begun ? common_divisor(since < 0 ? -since : since, walk->divisor) : 0;
-	walk->last_told = address;
-	if (!is_seen(strides, address))
-		return;
-	if (walk->begun) {
-		const int64_t difference = (int64_t)(address - walk->last);
-		if (walk->n == ENOUGH)
-			follow(walk, strides, difference);
-		else
-			try_on(walk, strides, difference);
-		walk->before = difference;
-		walk->before_from = walk->last;
-		walk->has_before = true;
-	}
+	/* Differences across a gap mean nothing; a step that is followed is known all the same. */
+	if (walk->begun && walk->burst == burst)
+		add_difference(walk, (int64_t)(address - walk->last));
+	else
+		walk->has_stray = false;
 	walk->begun = true;
+	walk->burst = burst;
 	walk->last = address;
-	walk->divisor = 0;
 }
 
 /* ---- lines from memory ---- */
@@ -367,7 +217,7 @@ static void add_walk(struct stride_counts *counts, const struct walk *walk, uint
 {
 	counts->unit += walk->unit;
 	counts->constant += walk->constant;
-	counts->random += walk->random + walk->held;
+	counts->random += walk->random;
 	for (size_t i = 0; i < N_STEPS; i++)
 		if (walk->steps[i].n > *most) {
 			*most = walk->steps[i].n;

@@ -1,16 +1,8 @@
 /* How the addresses of each instruction follow each other, and how much of the lines that it brings
  * in from memory is used.
  *
- * Only accesses to sampled lines are seen.  A step is the difference between two that follow each
- * other, of one instruction and thread; it is k times the true step when k - 1 accesses between
- * them went to lines that are not sampled.  Which those are is known.  So a constant step s is
- * recognised by this: each difference d is a multiple of s, and none of the addresses in between (a
- * + s, a + 2 s, …) lies in a sampled line; s is the greatest common divisor of two differences that
- * follow each other, and counts once a third agrees.  (Where all classes that a walk can meet are a
- * multiple of g apart in its steps, g·s explains the same and is found: with 4 of 64 classes for
- * one odd number of lines in nine, oftener for even ones.)  Every access that is seen is classified
- * by the step that leads to it; since all lines are equally likely to be sampled, shares of these
- * are shares of all accesses. */
+ * Steps are learned from bursts, in which no access is left out: a step is the difference between
+ * two accesses of one instruction in one thread that follow each other. */
 #pragma once
 
 #include "base/error.h"
@@ -21,16 +13,13 @@
 #include <stdint.h>
 
 struct strides;
-/* `told`: the lines whose accesses are all told.  `used`: of these, those whose use is followed.
- * `lines`: how many of the latter the last cache holds. */
-struct strides *strides_create(const struct line_sample *told, const struct line_sample *used,
-			       uint64_t lines);
+/* `used`: the lines whose use is followed.  `lines`: how many of them the last cache holds. */
+struct strides *strides_create(const struct line_sample *used, uint64_t lines);
 void strides_destroy(struct strides *strides);
 
 /* The instruction and thread `who` (any small number) accesses `bytes` from `address` on; in the
- * order of its execution.  Of other lines than those above some may be told, too: they only help to
- * find the step.  Loads and stores of one instruction are told apart.  Between two with different
- * `burst` there may have been others that were not told. */
+ * order of its execution.  Loads and stores of one instruction are told apart.  Between two with
+ * different `burst` there may have been others that were not told. */
 void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t burst,
 		  uint64_t address, uint32_t bytes);
 

@@ -39,13 +39,19 @@ void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, u
 		     const struct line_sample *full, unsigned keep)
 {
 	*ring = (struct trace_ring){slot, address, 0};
-	trace_config_masks(classes, word64(ring, G_TRACE_MASKS));
+	trace_config_masks(UINT64_MAX,
+			   word64(ring, G_TRACE_MASKS)); /* the first chunk is a burst */
+	*word64(ring, G_TRACE_CLASSES) = UINT64_MAX;
+	trace_config_masks(classes, word64(ring, G_TRACE_SAMPLED));
 	*word64(ring, G_TRACE_ONE) = 1;
 	*word64(ring, G_TRACE_AT) = address + SLOT_RING + CHUNK_HEADER;
 	*word64(ring, G_TRACE_END) = address + SLOT_RING + TRACE_CHUNK;
 	*word32(ring, G_TRACE_FILLED) = *word32(ring, G_TRACE_DRAINED) =
 		*word32(ring, G_TRACE_WAITS) = 0;
-	*word32(ring, G_TRACE_KEEP) = keep;
+	*word32(ring, chunk_offset(0) + CHUNK_BURST) = 1;
+	*word32(ring, G_TRACE_BURST_ASKED) = 0;
+	*word32(ring, G_TRACE_KEEP) = 0;
+	*word32(ring, G_TRACE_SAMPLED_KEEP) = keep;
 	*word32(ring, G_TRACE_FULL) = full->bits;
 	clear_windows(ring);
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
@@ -55,7 +61,18 @@ void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, u
 
 void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes)
 {
-	trace_config_masks(classes, word64(ring, G_TRACE_MASKS));
+	trace_config_masks(classes, word64(ring, G_TRACE_SAMPLED));
+}
+
+bool trace_ring_is_burst(const struct trace_ring *ring)
+{
+	return *word32(ring, chunk_offset(ring->taken) + CHUNK_BURST);
+}
+
+void trace_ring_ask_burst(struct trace_ring *ring)
+{
+	__atomic_store_n(word32(ring, G_TRACE_BURST_ASKED), 1, __ATOMIC_RELEASE);
+	trace_config_masks(UINT64_MAX, word64(ring, G_TRACE_MASKS));
 }
 
 bool trace_ring_is_full(const struct trace_ring *ring)

@@ -36,9 +36,14 @@ static inline bool trace_record_repeats(const struct trace_record *record)
 void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes,
 		     const struct line_sample *full, unsigned keep);
 
-/* From now on its thread checks for these classes, which are some of those it did; it may run. */
+/* From the next chunk that it begins its thread checks for these classes, which are some of those
+ * it did; it may run. */
 void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes);
 
+/* Whether the next chunk to be taken is a burst: all accesses are recorded, of whatever class. */
+bool trace_ring_is_burst(const struct trace_ring *ring);
+/* The thread begins a burst with its next access, of whatever class; it may run. */
+void trace_ring_ask_burst(struct trace_ring *ring);
 /* Whether the thread waits, or soon will, until a chunk is released. */
 bool trace_ring_is_full(const struct trace_ring *ring);
 /* Whether a chunk has been handed over; *stamp says when. */

@@ -29,7 +29,7 @@ void traffic_save_geometry(struct profile *profile, const struct geometry *geome
  */
 static void save_classes(const struct class_stages *stages, struct profile *profile)
 {
-	const int n = __builtin_popcountll(class_stages_now(stages));
+	const int n = __builtin_popcountll(class_stages_sample(stages));
 	const int at_first = __builtin_popcountll(class_stages_first(stages));
 	profile_set_fact(profile, "traffic_classes", "%d", n);
 	profile_set_fact(profile, "object_classes", "%d",
@@ -118,11 +118,22 @@ static struct rf_error *save_working_sets(struct save *save)
 	return save->error;
 }
 
+static struct rf_error *save_accounts(const struct simulation *simulation, struct profile *profile)
+{
+	struct executions executions;
+	struct rf_error *error = executions_init(&executions, profile);
+	if (error)
+		return error;
+	error = accounts_save(simulation->accounts, class_stages_sample(&simulation->stages),
+			      simulation->concentration, &executions, profile);
+	executions_deinit(&executions);
+	return error;
+}
+
 static struct rf_error *save_tables(struct simulation *simulation, struct profile *profile)
 {
 	struct save save = {.simulation = simulation, .profile = profile};
-	struct rf_error *error =
-		accounts_save(simulation->accounts, class_stages_now(&simulation->stages), profile);
+	struct rf_error *error = save_accounts(simulation, profile);
 	if (!error)
 		error = save_objects(&save);
 	if (!error)

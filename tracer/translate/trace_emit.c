@@ -121,6 +121,8 @@ static void emit_plain_record(struct arena *arena, enum reg reg, const struct tr
 	if (check->operand.form != OPERAND_PLAIN) {
 		emit_mask(arena, reg, &check->operand);
 		emit_store_32(arena, reg, gs_at(G_TRACE_EXTRA));
+	} else if (check->word & TRACE_STORES) {
+		emit_store_imm32(arena, check->stored, gs_at(G_TRACE_EXTRA));
 	}
 }
 

@@ -37,8 +37,9 @@ struct group {
 	uint32_t first_at;    /* instruction */
 	int64_t plus;         /* of the first operand: constants in its registers, scaled */
 	int64_t low, high;    /* displacements from the base values: bytes [low, high) */
-	uint8_t align;        /* the operand at `aligned_at` is aligned to so many bytes */
-	int64_t aligned_at;   /* a displacement from the base values */
+	int64_t stored_low, stored_high; /* between which it stores; if it stores */
+	uint8_t align;      /* the operand at `aligned_at` is aligned to so many bytes */
+	int64_t aligned_at; /* a displacement from the base values */
 	bool changes, stores;
 	struct trace_operand members[MAX_MEMBERS];
 	size_t n;
@@ -53,6 +54,7 @@ struct builder {
 	uint32_t number; /* of it, in the register of groups */
 	struct group open[MAX_OPEN];
 	size_t n_open;
+	uint8_t n_operands; /* of the instruction at hand */
 };
 
 /* ---- registers ---- */
@@ -182,6 +184,9 @@ static struct rf_error *close_group(struct builder *builder, struct group *group
 		return NULL;
 	}
 	check.word = word_of(group, number);
+	if (group->stores)
+		check.stored = TRACE_STORED((uint32_t)(group->stored_low - group->low),
+					    (uint32_t)(group->stored_high - group->low));
 	place_check(builder, group, &check);
 	check.always = constant;
 	check.registers = registers_of(&group->first);
@@ -200,6 +205,7 @@ static struct trace_operand member_of(struct builder *builder, const struct oper
 		.scale = operand->scale,
 		.index_bits = operand->index_bits,
 		.base = operand->base,
+		.n_operands = builder->n_operands,
 	};
 	builder->source->locate(builder->source->context, builder->walk.items[builder->at].insn.pc,
 				&member.module, &member.offset);
@@ -256,6 +262,13 @@ static int64_t extent(const struct operand *operand)
 		       : operand->bytes;
 }
 
+static void add_store(struct group *group, int64_t low, int64_t high)
+{
+	group->stored_low = group->stores && group->stored_low < low ? group->stored_low : low;
+	group->stored_high = group->stores && group->stored_high > high ? group->stored_high : high;
+	group->stores = true;
+}
+
 /* Plain operands, and those whose lanes are governed by a mask. */
 static struct rf_error *add_to_group(struct builder *builder, const struct operand *operand)
 {
@@ -272,7 +285,8 @@ static struct rf_error *add_to_group(struct builder *builder, const struct opera
 	group->high = high > group->high ? high : group->high;
 	group->changes |=
 		operand->form != OPERAND_PLAIN || operand->access & ~(OPERAND_LOAD | OPERAND_STORE);
-	group->stores |= (operand->access & OPERAND_STORE) != 0;
+	if (operand->access & OPERAND_STORE)
+		add_store(group, low, high);
 	if (operand->aligned && operand->bytes > group->align) {
 		group->align = (uint8_t)operand->bytes;
 		group->aligned_at = low;
@@ -326,11 +340,21 @@ static bool is_traced(const struct builder *builder, const struct operand *opera
 	return operand->form != OPERAND_PACKED || operand->lanes <= 32;
 }
 
+/* How many accesses each execution makes; 0: that depends. */
+static uint8_t n_plain(const struct operands *operands)
+{
+	for (unsigned k = 0; k < operands->n; k++)
+		if (operands->items[k].form != OPERAND_PLAIN || operands->items[k].fs)
+			return 0;
+	return (uint8_t)operands->n;
+}
+
 static struct rf_error *add_operands(struct builder *builder, const struct operands *operands)
 {
 	struct rf_error *error = NULL;
 	builder->number = builder->config->n_numbers;
 	builder->config->n_numbers += operands->n > 0;
+	builder->n_operands = n_plain(operands);
 	for (unsigned k = 0; !error && k < operands->n; k++) {
 		const struct operand *operand = &operands->items[k];
 		if (!is_traced(builder, operand))

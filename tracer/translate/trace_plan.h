@@ -18,6 +18,7 @@ struct trace_check {
 	uint16_t registers;     /* bit n: general register n forms the address */
 	struct operand operand; /* its address is that of the first byte, as of that place */
 	uint32_t word;          /* of the record (protocol.h), without TRACE_ALWAYS */
+	uint32_t stored;        /* of plain operands, if they store: TRACE_STORED */
 };
 
 struct trace_plan {

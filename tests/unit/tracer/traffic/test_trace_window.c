@@ -7,6 +7,7 @@
 
 #include <asm/prctl.h>
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,14 +20,28 @@ extern const char gate_begin[], gate_record[], gate_end[];
 #define STEPS 100000
 #define POOL 24 /* lines that a walk is over */
 
-/* The group of a record is whose it is, and at this bit how many bytes it has, by 8. */
-#define BYTES_AT 8
-#define NON_TEMPORAL (1u << 21)
+#define GROUPS 64
+#define OPERANDS 6 /* of a group, at the most */
+#define ONE_LOAD 0 /* a group of one load of 8 bytes */
 
 typedef uint64_t counts[N_TRAFFIC][WHOS];
 
+/* What the translator would have put under one check: some operands in a certain order, with bytes
+ * between them that none of them touches. */
+struct group {
+	uint32_t word;   /* of its records, without its number */
+	uint32_t stored; /* of its records: between which bytes its stores lie (protocol.h) */
+	unsigned n;
+	struct {
+		enum cache_access kind;
+		unsigned at, bytes; /* from the group's lowest byte on */
+		uint32_t who;
+	} operands[OPERANDS];
+};
+
 static uint8_t *slot;
-static uint64_t n_records, n_repeats;
+static uint64_t n_records, n_repeats, n_bursts;
+static struct group groups[GROUPS];
 
 static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 {
@@ -35,10 +50,11 @@ static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 }
 
 /* The gate itself, with the slot as its thread's. */
-static void record(const char *gate, uint64_t address, uint32_t word)
+static void record(const char *gate, uint64_t address, uint32_t word, uint32_t extra)
 {
 	memcpy(slot + G_TRACE_ADDRESS, &address, sizeof(address));
 	memcpy(slot + G_TRACE_WORD, &word, sizeof(word));
+	memcpy(slot + G_TRACE_EXTRA, &extra, sizeof(extra));
 	uint64_t scratch;
 	__asm__ volatile("leaq 1f(%%rip), %0\n\tmovq %0, %%gs:%c2\n\tjmp *%1\n1:"
 			 : "=&r"(scratch)
@@ -46,23 +62,25 @@ static void record(const char *gate, uint64_t address, uint32_t word)
 			 : "memory", "cc");
 }
 
-static void tell(struct hierarchy *hierarchy, const struct trace_record *record)
+static void tell_operand(struct hierarchy *hierarchy, const struct trace_record *record,
+			 const struct group *group, unsigned i)
 {
-	const uint32_t group = record->word & ((1u << TRACE_GROUP_BITS) - 1);
-	const enum cache_access kind = group & NON_TEMPORAL          ? CACHE_NON_TEMPORAL
-				       : record->word & TRACE_STORES ? CACHE_STORE
-								     : CACHE_LOAD;
-	uint64_t address = record->address, rest = (group >> BYTES_AT & 31) * 8;
-	while (rest) {
+	uint64_t address = record->address + group->operands[i].at;
+	for (unsigned n, rest = group->operands[i].bytes; rest; rest -= n, address += n) {
 		const unsigned first = address % CACHE_LINE;
-		const unsigned n = rest < CACHE_LINE - first ? (unsigned)rest : CACHE_LINE - first;
+		n = rest < CACHE_LINE - first ? rest : CACHE_LINE - first;
 		if (!trace_record_repeats(record) ||
 		    record->extra == (uint32_t)(address / CACHE_LINE))
-			hierarchy_access(hierarchy, 0, address / CACHE_LINE, kind, first, n,
-					 group % WHOS);
-		address += n;
-		rest -= n;
+			hierarchy_access(hierarchy, 0, address / CACHE_LINE,
+					 group->operands[i].kind, first, n, group->operands[i].who);
 	}
+}
+
+static void tell(struct hierarchy *hierarchy, const struct trace_record *record)
+{
+	const struct group *group = &groups[record->word & ((1u << TRACE_GROUP_BITS) - 1)];
+	for (unsigned i = 0; i < group->n; i++)
+		tell_operand(hierarchy, record, group, i);
 }
 
 static void tell_all(struct hierarchy *hierarchy, const struct trace_record *records, size_t n)
@@ -79,6 +97,7 @@ static void drain(struct trace_ring *ring, struct hierarchy *hierarchy)
 	uint64_t stamp;
 	size_t n;
 	while (trace_ring_pending(ring, &stamp)) {
+		n_bursts += trace_ring_is_burst(ring);
 		const struct trace_record *records = trace_ring_chunk(ring, &n);
 		tell_all(hierarchy, records, n);
 		trace_ring_release(ring);
@@ -123,21 +142,80 @@ static uint64_t next_line(struct walk *walk)
 	return walk->lines[walk->at % walk->size];
 }
 
-static struct trace_record choose(struct walk *walk, unsigned stores)
+/* The words of a group's records, from its operands, as the translator makes them. */
+static void describe(struct group *group)
+{
+	unsigned high = 0, from = UINT32_MAX, to = 0;
+	group->word = 0;
+	for (unsigned i = 0; i < group->n; i++) {
+		const unsigned at = group->operands[i].at, end = at + group->operands[i].bytes;
+		high = end > high ? end : high;
+		if (group->operands[i].kind == CACHE_NON_TEMPORAL)
+			group->word |= TRACE_CHANGES;
+		if (group->operands[i].kind != CACHE_STORE)
+			continue;
+		group->word |= TRACE_STORES;
+		from = at < from ? at : from;
+		to = end > to ? end : to;
+	}
+	group->word |= (high + 7) / 8 << TRACE_SPAN_SHIFT;
+	group->stored = TRACE_STORED(from, to);
+}
+
+/* `stores`: so many operands of eight. */
+static void choose_operands(struct group *group, uint64_t *state, unsigned stores)
+{
+	const uint64_t random = random_number(state);
+	group->n = random % 2 ? 1 : 1 + (random >> 8) % OPERANDS;
+	const unsigned width = random >> 16 & 7 ? 24 : 160; /* how far apart they begin */
+	for (unsigned i = 0; i < group->n; i++) {
+		const uint64_t choice = random_number(state);
+		group->operands[i].kind = choice % 8 < stores ? CACHE_STORE : CACHE_LOAD;
+		group->operands[i].at = i ? (choice >> 8) % width : 0;
+		group->operands[i].bytes =
+			choice >> 20 & 7 ? 1u << (choice >> 24) % 5 : 8 * (1 + (choice >> 24) % 20);
+		group->operands[i].who = (choice >> 40) % WHOS;
+	}
+}
+
+static void choose_groups(uint64_t seed)
+{
+	uint64_t state = seed;
+	for (unsigned g = 0; g < GROUPS; g++) {
+		choose_operands(&groups[g], &state, (unsigned)seed % 5);
+		if (g == ONE_LOAD)
+			groups[g] = (struct group){.n = 1, .operands = {{CACHE_LOAD, 0, 8, 0}}};
+		if (g == GROUPS - 1)
+			groups[g].operands[0].kind = CACHE_NON_TEMPORAL;
+		describe(&groups[g]);
+	}
+}
+
+static struct trace_record choose(struct walk *walk)
 {
 	const uint64_t line = next_line(walk), random = random_number(&walk->state);
-	const uint32_t bytes =
-		random % 16 ? 8 : 8 * (1 + (random >> 8) % 20); /* over up to four lines */
 	const uint32_t first = random >> 16 & 7 ? (random >> 20 & 7) * 8 : (random >> 20) & 63;
 	const bool past = (random >> 32) % 4000 == 0;
-	struct trace_record chosen = {.address = line * CACHE_LINE + first};
-	chosen.word = (uint32_t)(random >> 48) % WHOS | bytes / 8 << BYTES_AT |
-		      bytes / 8 << TRACE_SPAN_SHIFT;
-	if (past)
-		chosen.word |= NON_TEMPORAL | TRACE_CHANGES;
-	else if ((random >> 56) % 8 < stores)
-		chosen.word |= TRACE_STORES;
-	return chosen;
+	const uint32_t g = past ? GROUPS - 1 : (uint32_t)(random >> 48) % (GROUPS - 1);
+	return (struct trace_record){.address = line * CACHE_LINE + first,
+				     .word = g | groups[g].word,
+				     .extra = groups[g].stored};
+}
+
+/* Asks for bursts while the gate runs, as the drain does. */
+struct asker {
+	struct trace_ring ring;
+	volatile bool stop;
+};
+
+static void *ask(void *argument)
+{
+	struct asker *asker = argument;
+	while (!asker->stop) {
+		trace_ring_ask_burst(&asker->ring);
+		usleep(50);
+	}
+	return NULL;
 }
 
 static void compare(const char *gate, const char *text, uint64_t seed,
@@ -154,19 +232,28 @@ static void compare(const char *gate, const char *text, uint64_t seed,
 	struct hierarchy *one = hierarchy_create(&geometry, 1, ~0ull, false, note, &plain);
 	struct hierarchy *other = hierarchy_create(&geometry, 1, ~0ull, false, note, &recorded);
 	trace_ring_init(&ring, slot, (uint64_t)slot, ~0ull, full, access_filter_lines(&geometry));
+	choose_groups(seed);
 	choose_walk(&walk);
+	struct asker asker = {.ring = ring};
+	pthread_t thread;
+	const bool asks = seed % 2 && pthread_create(&thread, NULL, ask, &asker) == 0;
 	for (int i = 0; i < STEPS; i++) {
-		const struct trace_record access = choose(&walk, (unsigned)seed % 5);
+		const struct trace_record access = choose(&walk);
 		tell(one, &access);
-		record(gate, access.address, access.word);
+		if (random_number(&walk.state) % 5000 == 0)
+			trace_ring_ask_burst(&ring);
+		record(gate, access.address, access.word, access.extra);
 		drain(&ring, other);
 	}
 	for (uint64_t line = 0; line < 4 * 64; line++) { /* nothing is left in a window */
 		const struct trace_record last = {.address = line * CACHE_LINE,
-						  .word = 1u << BYTES_AT | 1u << TRACE_SPAN_SHIFT};
+						  .word = ONE_LOAD | groups[ONE_LOAD].word};
 		tell(one, &last);
-		record(gate, last.address, last.word);
+		record(gate, last.address, last.word, 0);
 	}
+	asker.stop = true;
+	if (asks)
+		pthread_join(thread, NULL);
 	drain(&ring, other);
 	const struct trace_record *rest = trace_ring_rest(&ring, &n);
 	tell_all(other, rest, n);
@@ -211,7 +298,7 @@ static const char *place_gate(void)
 	return gate;
 }
 
-Test(trace_window, moves_the_same_lines)
+Test(trace_window, moves_the_same_lines, .timeout = 120)
 {
 	if (!__builtin_cpu_supports("bmi2"))
 		cr_skip_test("no BMI2 instructions");
@@ -219,12 +306,13 @@ Test(trace_window, moves_the_same_lines)
 	static const struct line_sample full[] = {{~0ull, 0}, {1, 0}, {~0ull, 0xc0000000}};
 	for (size_t i = 0; i < sizeof(geometries) / sizeof(geometries[0]); i++)
 		for (uint64_t seed = 1; seed <= 6; seed++) {
-			n_records = n_repeats = 0;
+			n_records = n_repeats = n_bursts = 0;
 			compare(gate, geometries[i].text, seed, &full[seed % 3]);
-			if (geometries[i].lines == WINDOW_WAYS && seed % 3)
+			if (geometries[i].lines == WINDOW_WAYS && seed % 3 && seed % 2 == 0)
 				cr_expect(n_repeats > 500 && n_records < STEPS,
 					  "%s: %d records, %d of them again", geometries[i].text,
 					  (int)n_records, (int)n_repeats);
+			cr_expect(n_bursts > TRACE_BURSTS_FIRST + 5, "%d bursts", (int)n_bursts);
 		}
 }
 

@@ -1,0 +1,56 @@
+/* An index of the counts of blocks by thread and place. */
+#include "tracer/traffic/executions.h"
+
+#include "base/search.h"
+
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+	const struct counted_code *x = a, *y = b;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+struct rf_error *executions_init(struct executions *executions, const struct profile *profile)
+{
+	*executions = (struct executions){.n_items = profile->n_counts};
+	executions->items = calloc(profile->n_counts + 1, sizeof(*executions->items));
+	if (!executions->items)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < profile->n_counts; i++) {
+		const struct profile_count *count = &profile->counts[i];
+		const struct profile_block *block = &profile->blocks[count->block];
+		executions->items[i] = (struct counted_code){count->thread, block->module,
+							     block->size, block->start, count->n};
+		if (block->size > executions->longest)
+			executions->longest = block->size;
+	}
+	qsort(executions->items, executions->n_items, sizeof(*executions->items), compare);
+	return NULL;
+}
+
+void executions_deinit(struct executions *executions)
+{
+	free(executions->items);
+	*executions = (struct executions){0};
+}
+
+double executions_of(const struct executions *executions, uint32_t thread, uint32_t module,
+		     uint64_t offset)
+{
+	const struct counted_code *items = executions->items;
+	const uint64_t from = offset > executions->longest ? offset - executions->longest : 0;
+	const struct counted_code first = {.thread = thread, .module = module, .start = from};
+	double sum = 0;
+	for (size_t i = rf_search(executions->n_items, k, compare(&items[k], &first) < 0);
+	     i < executions->n_items && items[i].thread == thread && items[i].module == module &&
+	     items[i].start <= offset;
+	     i++)
+		if (offset - items[i].start < items[i].size)
+			sum += (double)items[i].n;
+	return sum;
+}

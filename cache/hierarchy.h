@@ -33,7 +33,7 @@ struct hierarchy *hierarchy_create(const struct geometry *geometry, unsigned n_c
 				   void *context);
 void hierarchy_destroy(struct hierarchy *hierarchy);
 
-/* The classes that are simulated. */
+/* For tests: the classes that are simulated. */
 uint64_t hierarchy_classes(const struct hierarchy *hierarchy);
 
 /* One access of a core to bytes first_byte … first_byte + n_bytes − 1 of a line (address / 64); an

@@ -7,7 +7,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-enum { ROUNDS = 300, BURST = 3 };
+enum { ROUNDS = 60, BURST = 3, PERIOD = 400, WORK = 120000 }; /* microseconds; turns, some periods long */
 
 static volatile int arrived;
 
@@ -29,12 +29,12 @@ static void expect_no_more(int round)
 
 static void interval(int given_back)
 {
-	const struct itimerval every = { { 0, 60 }, { 0, 60 } }, never = { { 0, 0 }, { 0, 0 } };
+	const struct itimerval every = { { 0, PERIOD }, { 0, PERIOD } }, never = { { 0, 0 }, { 0, 0 } };
 
 	for (int round = 0; round < ROUNDS; round++) {
 		handle(SIGALRM, on_signal, 0);
 		setitimer(ITIMER_REAL, &every, NULL);
-		work(20000);
+		work(WORK);
 		setitimer(ITIMER_REAL, &never, NULL);
 		if (given_back)
 			signal(SIGALRM, SIG_DFL);
@@ -44,7 +44,7 @@ static void interval(int given_back)
 
 static void posix_timers(void)
 {
-	const struct itimerspec every = { { 0, 60000 }, { 0, 60000 } }, never = { { 0, 0 }, { 0, 0 } };
+	const struct itimerspec every = { { 0, 1000 * PERIOD }, { 0, 1000 * PERIOD } }, never = { { 0, 0 }, { 0, 0 } };
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
 	timer_t timer;
 
@@ -52,7 +52,7 @@ static void posix_timers(void)
 	for (int round = 0; round < ROUNDS; round++) {
 		MUST(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
 		timer_settime(timer, 0, &every, NULL);
-		work(20000);
+		work(WORK);
 		if (round % 2)
 			timer_settime(timer, 0, &never, NULL);
 		timer_delete(timer);

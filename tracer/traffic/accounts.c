@@ -280,7 +280,7 @@ static struct scaling scaling_of(const struct accounts *accounts, const struct a
 		executions_of(executions, account->thread, account->module, account->offset) *
 		rate->of_execution;
 	if (seen > 0 && !(all > seen)) /* all of it was simulated, or it is not known */
-		return (struct scaling){1, isnan(all) ? 1 : 0, seen, 0};
+		return (struct scaling){1, isnan(all) ? 1 : rate->halfwidth, seen, 0};
 	return seen > 0 ? (struct scaling){all / seen, rate->halfwidth, all, 0}
 			: (struct scaling){0, rate->halfwidth, all, isnan(all) ? 0 : all};
 }

@@ -85,9 +85,8 @@ static bool take_chunk(struct drain *drain)
 	trace_ring_release(&source->ring);
 	if (is_burst) {
 		source->burst_ns = clock_now_ns();
-		source->wait_ns = source->reader.new_code           ? BURST_NS
-				  : source->wait_ns < BURST_MOST_NS ? 2 * source->wait_ns
-								    : BURST_MOST_NS;
+		if (source->reader.new_code)
+			source->wait_ns = BURST_NS;
 		source->reader.new_code = false;
 		if (simulation_add_classes(&drain->simulation))
 			set_classes(drain);
@@ -105,6 +104,8 @@ static void ask_bursts(struct drain *drain)
 		if (now - source->burst_ns < source->wait_ns)
 			continue;
 		source->burst_ns = now;
+		if (source->wait_ns < BURST_MOST_NS)
+			source->wait_ns *= 2;
 		trace_ring_ask_burst(&source->ring);
 	}
 }

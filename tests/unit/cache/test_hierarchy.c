@@ -675,6 +675,8 @@ Test(hierarchy_truth, memory_is_bounded)
 	for (unsigned core = 0; core < 8; core++)
 		hierarchy_access(h, core, 0, CACHE_LOAD, 0, 8, 0);
 	const struct mallinfo2 after = mallinfo2();
+	if (!before.arena && !after.arena && !after.hblkhd)
+		cr_skip_test("this allocator does not tell what it has given, as a sanitizer's");
 	const size_t bytes = after.uordblks + after.hblkhd - before.uordblks - before.hblkhd;
 	cr_assert_lt(bytes, 20 << 20);
 	cr_assert_gt(bytes, 1 << 20);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define NO_CELL UINT32_MAX
-#define WARMING 0.01
+#define WARMING 0.01 /* of what came into the first level (halfwidth_of) */
 
 struct account {
 	uint32_t module, thread;
@@ -301,19 +301,18 @@ static double halfwidth_of(const struct scaling *scaling, int event, double line
 static bool save_scaled(const struct accounts *accounts, const struct account *account,
 			const struct scaling *scaling, unsigned n, struct profile *profile)
 {
-	for (unsigned class = 0; class < n; class ++) {
-		struct profile_traffic row = {account->module, account->offset, account->thread,
-					      class};
+	for (unsigned k = 0; k < n; k++) {
+		struct profile_traffic row = {account->module, account->offset, account->thread, k};
 		for (int event = 0; event < N_TRAFFIC; event++) {
 			const double lines = lines_of(accounts, account, event) * scaling->factor;
 			row.lines[event] =
-				as_sampled(lines, halfwidth_of(scaling, event, lines), class, n);
+				as_sampled(lines, halfwidth_of(scaling, event, lines), k, n);
 		}
 		if (scaling->unseen > 0) {
 			row.lines[TRAFFIC_L2_READ] =
-				as_sampled(scaling->unseen, scaling->halfwidth, class, n);
+				as_sampled(scaling->unseen, scaling->halfwidth, k, n);
 			row.lines[TRAFFIC_L3_READ] = row.lines[TRAFFIC_MEM_READ] =
-				as_sampled(scaling->unseen / 2, 1, class, n);
+				as_sampled(scaling->unseen / 2, 1, k, n);
 		}
 		if (!add_row(profile, &row))
 			return false;

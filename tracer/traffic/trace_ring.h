@@ -36,8 +36,8 @@ static inline bool trace_record_repeats(const struct trace_record *record)
 void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes,
 		     const struct line_sample *full, unsigned keep);
 
-/* From the next chunk that it begins its thread checks for these classes, which are some of those
- * it did; it may run. */
+/* From the next chunk that it begins and that is no burst its thread checks for these classes; it
+ * may run. */
 void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes);
 
 /* Whether the next chunk to be taken is a burst: all accesses are recorded, of whatever class. */

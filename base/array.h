@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Makes room for `n + 1` elements of `size` bytes.  Returns false, and changes nothing, when
  * memory is short or the size would overflow. */
@@ -22,6 +23,22 @@ static inline bool rf_array_reserve(void **items, size_t n, size_t *cap, size_t 
 		return false;
 	*items = grown;
 	*cap = wanted;
+	return true;
+}
+
+/* Makes room for element `index` of an array of `size` bytes each that has `n`, which are all in
+ * use; new ones are zero.  Returns false, and changes nothing, when memory is short. */
+static inline bool rf_array_reach(void **items, size_t *n, size_t index, size_t size)
+{
+	if (index < *n)
+		return true;
+	const size_t wanted = index * 2 + 64;
+	char *grown = (char *)realloc(*items, wanted * size);
+	if (!grown)
+		return false;
+	memset(grown + *n * size, 0, (wanted - *n) * size);
+	*items = grown;
+	*n = wanted;
 	return true;
 }
 

@@ -83,16 +83,9 @@ void concentration_destroy(struct concentration *concentration)
 
 static struct misses *misses_of(struct concentration *concentration, uint32_t who)
 {
-	if (who >= concentration->n_misses) {
-		const size_t n = (size_t)who * 2 + 64;
-		struct misses **grown = realloc(concentration->misses, n * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		memset(grown + concentration->n_misses, 0,
-		       (n - concentration->n_misses) * sizeof(*grown));
-		concentration->misses = grown;
-		concentration->n_misses = n;
-	}
+	if (!rf_array_reach((void **)&concentration->misses, &concentration->n_misses, who,
+			    sizeof(*concentration->misses)))
+		return NULL;
 	if (!concentration->misses[who])
 		concentration->misses[who] = calloc(1, sizeof(struct misses));
 	return concentration->misses[who];

@@ -73,21 +73,6 @@ void strides_destroy(struct strides *strides)
 	free(strides);
 }
 
-/* Room for item `index` of an array that grows by doubling, zero at first. */
-static bool make_room(void **items, size_t *n, size_t index, size_t size)
-{
-	if (index < *n)
-		return true;
-	const size_t wanted = index * 2 + 64;
-	char *grown = realloc(*items, wanted * size);
-	if (!grown)
-		return false;
-	memset(grown + *n * size, 0, (wanted - *n) * size);
-	*items = grown;
-	*n = wanted;
-	return true;
-}
-
 /* ---- steps ---- */
 
 /* Keeps count of the most frequent steps: a new one takes the place, and the count, of the rarest.
@@ -138,7 +123,8 @@ void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t bu
 		  uint64_t address, uint32_t bytes)
 {
 	const size_t index = 2 * (size_t)who + store;
-	if (!make_room((void **)&strides->walks, &strides->n_walks, index, sizeof(*strides->walks)))
+	if (!rf_array_reach((void **)&strides->walks, &strides->n_walks, index,
+			    sizeof(*strides->walks)))
 		return;
 	struct walk *walk = &strides->walks[index];
 	walk->bytes = bytes;
@@ -163,8 +149,8 @@ static struct line_use *bucket_of(const struct strides *strides, uint64_t line)
 /* Nothing more will be touched of it. */
 static void close_use(struct strides *strides, const struct line_use *use)
 {
-	if (!use->who || !make_room((void **)&strides->fetches, &strides->n_fetches, use->who - 1,
-				    sizeof(*strides->fetches)))
+	if (!use->who || !rf_array_reach((void **)&strides->fetches, &strides->n_fetches,
+					 use->who - 1, sizeof(*strides->fetches)))
 		return;
 	strides->fetches[use->who - 1].fetched += CACHE_LINE;
 	strides->fetches[use->who - 1].used += (unsigned)__builtin_popcountll(use->used);

@@ -22,6 +22,7 @@ static struct {
 	const char *version;
 	pid_t process; /* children that were forked are not ours to tell of */
 	int log;
+	bool (*is_ignored)(int number, const siginfo_t *info); /* or NULL */
 	const char *outlook;
 	crash_step *last;
 	void *last_context;
@@ -35,6 +36,8 @@ static struct {
 	const char *text, *file, *function;
 	unsigned line;
 } assertion;
+
+static bool no_memory; /* and that is all */
 
 static _Thread_local struct {
 	crash_step *step;
@@ -101,7 +104,9 @@ static void tell_what(void)
 	char line[512] = "rfprof ";
 	append(line, crash.version);
 	append(line, " failed: ");
-	if (assertion.text)
+	if (no_memory)
+		append(line, "out of memory");
+	else if (assertion.text)
 		append_assertion(line);
 	else
 		append_signal(line);
@@ -111,6 +116,8 @@ static void tell_what(void)
 static void tell_stack(void)
 {
 	void *frames[FRAMES];
+	if (no_memory)
+		return;
 	const int n = backtrace(frames, FRAMES);
 	backtrace_symbols_fd(frames, n, crash.log);
 }
@@ -120,7 +127,8 @@ static void tell_what_to_do(void)
 	char line[512] =
 		"rfprof: this is a fault of rfprof; please report the lines above with the "
 		"command line and what `rfprof doctor` says";
-	say(line);
+	if (!no_memory)
+		say(line);
 	if (!crash.outlook)
 		return;
 	line[0] = 0;
@@ -171,6 +179,8 @@ static void on_failure(int number, siginfo_t *info, void *context)
 		die_of(number);
 		return;
 	}
+	if (info->si_code <= 0 && crash.is_ignored && crash.is_ignored(number, info))
+		return;
 	if (__atomic_compare_exchange_n(&crash.thread, &first, self, false, __ATOMIC_SEQ_CST,
 					__ATOMIC_SEQ_CST)) {
 		signal(SIGPIPE, SIG_IGN);
@@ -181,6 +191,12 @@ static void on_failure(int number, siginfo_t *info, void *context)
 	while (crash.stage < N_STAGES)
 		stages[crash.stage++]();
 	_exit(EXIT_TROUBLE);
+}
+
+void crash_no_memory(void)
+{
+	no_memory = true;
+	abort();
 }
 
 /* The place of glibc's: what does not hold stands in the same message as the stack. */
@@ -216,6 +232,19 @@ void crash_install(const char *version)
 		if (sigaction(*fault, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			sigaction(*fault, &action, NULL);
 	}
+}
+
+bool crash_catches(int number)
+{
+	for (const int *fault = thread_faults; *fault; fault++)
+		if (*fault == number)
+			return true;
+	return false;
+}
+
+void crash_set_ignored(bool (*is_ignored)(int number, const siginfo_t *info))
+{
+	crash.is_ignored = is_ignored;
 }
 
 void crash_set_log(int fd)

@@ -24,8 +24,8 @@ struct rf_error {
 };
 
 /* Makes an error.  `hint` is the next step for the user (copied), or NULL; ": " and
- * strerror(errnum) are appended to the message unless errnum is 0.  Never returns NULL: when memory
- * is short a static object stands in. */
+ * strerror(errnum) are appended to the message unless errnum is 0; for EMFILE, the limit.  Never
+ * returns NULL: when memory is short a static object stands in. */
 struct rf_error *rf_error_errno(enum rf_error_code code, int errnum, const char *hint,
 				const char *format, ...)
 	__attribute__((format(printf, 4, 5), returns_nonnull));
@@ -37,5 +37,5 @@ struct rf_error *rf_error_no_memory(void) __attribute__((returns_nonnull));
 /* Frees an error; NULL is allowed. */
 void rf_error_destroy(struct rf_error *error);
 
-/* Prints "rfprof: MESSAGE (HINT)" as one line. */
+/* Prints "rfprof: MESSAGE (HINT)" as one line, cleaned (base/text.h). */
 void rf_error_print(const struct rf_error *error, FILE *stream);

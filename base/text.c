@@ -43,9 +43,27 @@ static bool is_harmful(uint32_t code)
 	return (code & 0xfffe) == 0xfffe; /* noncharacters of each plane */
 }
 
+/* Length of the character at `s` when it can be shown, or 0. */
+static size_t shown(const char *s)
+{
+	uint32_t code = 0;
+	const size_t n = sequence((const unsigned char *)s, &code);
+	return is_harmful(code) ? 0 : n;
+}
+
+bool text_is_clean(const char *text)
+{
+	for (size_t n; *text; text += n)
+		if (!(n = shown(text)))
+			return false;
+	return true;
+}
+
 char *text_clean(const char *text)
 {
 	size_t length = strlen(text);
+	if (text_is_clean(text))
+		return strdup(text);
 	if (length > (SIZE_MAX - 1) / 3)
 		return NULL;
 	char *clean = malloc(length * 3 + 1), *to = clean;
@@ -132,8 +150,31 @@ void text_write_xml(FILE *stream, const char *text)
 	free(clean);
 }
 
+void text_clean_in_place(char *text)
+{
+	for (size_t n; *text; text += n ? n : 1)
+		if (!(n = shown(text)))
+			*text = '?';
+}
+
+/* As bash, zsh, ksh and POSIX (2024) read it: what cannot be shown stands there by its number. */
+static void write_escaped(FILE *stream, const char *word)
+{
+	fputs("$'", stream);
+	for (size_t n; *word; word += n ? n : 1)
+		if (!(n = shown(word)))
+			fprintf(stream, "\\x%02x", (unsigned char)*word);
+		else
+			fprintf(stream, "%s%.*s", strchr("'\\", *word) ? "\\" : "", (int)n, word);
+	fputc('\'', stream);
+}
+
 void text_write_word(FILE *stream, const char *word)
 {
+	if (!text_is_clean(word)) {
+		write_escaped(stream, word);
+		return;
+	}
 	if (*word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				  "_-+=./:,@%") == strlen(word)) {
 		fputs(word, stream);
@@ -146,6 +187,13 @@ void text_write_word(FILE *stream, const char *word)
 		else
 			fputc(*word, stream);
 	fputc('\'', stream);
+}
+
+void text_write_path(FILE *stream, const char *path)
+{
+	if (*path == '-')
+		fputs("./", stream);
+	text_write_word(stream, path);
 }
 
 struct utf8_locale utf8_locale_begin(void)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <locale.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -9,6 +10,9 @@
  * direction overrides, invisible and ill-formed characters are replaced by U+FFFD.  NULL: no
  * memory. */
 char *text_clean(const char *text);
+bool text_is_clean(const char *text);
+/* The same with a '?' for each byte that is replaced. */
+void text_clean_in_place(char *text);
 /* Terminal columns of the character at `text`, as text_columns; *length gets its bytes. */
 size_t text_character(const char *text, size_t *length);
 /* Terminal columns of valid UTF-8 (needs a UTF-8 LC_CTYPE). */
@@ -19,8 +23,10 @@ char *text_shorten(const char *text, size_t columns);
  * Not a number: "–". */
 #define TEXT_NUMBER 32
 const char *text_number(char buffer[static TEXT_NUMBER], double value);
-/* Writes a word as a shell would need it. */
+/* Writes a word as a shell would need it; what is written is clean whatever the word is. */
 void text_write_word(FILE *stream, const char *word);
+/* The same for the path of a file, which is not taken for an option. */
+void text_write_path(FILE *stream, const char *path);
 /* Writes text, cleaned, with XML's special characters escaped. */
 void text_write_xml(FILE *stream, const char *text);
 

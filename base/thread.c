@@ -30,6 +30,13 @@ static void *run_thread(void *opaque)
 	return result;
 }
 
+/* The default is the limit of stacks (RLIMIT_STACK), which may be anything. */
+static int with_stack(pthread_attr_t *attributes)
+{
+	const int errnum = pthread_attr_init(attributes);
+	return errnum ? errnum : pthread_attr_setstacksize(attributes, THREAD_STACK);
+}
+
 int thread_start(pthread_t *thread, void *(*run)(void *), void *context)
 {
 	sigset_t blocked, before;
@@ -41,7 +48,12 @@ int thread_start(pthread_t *thread, void *(*run)(void *), void *context)
 	for (const int *fault = thread_faults; *fault; fault++)
 		sigdelset(&blocked, *fault);
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	const int errnum = pthread_create(thread, NULL, run_thread, start);
+	pthread_attr_t attributes;
+	int errnum = with_stack(&attributes);
+	if (!errnum) {
+		errnum = pthread_create(thread, &attributes, run_thread, start);
+		pthread_attr_destroy(&attributes);
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (errnum)
 		free(start);

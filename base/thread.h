@@ -8,6 +8,9 @@
  * state, and the unwinder. */
 #define THREAD_SIGNAL_STACK ((size_t)64 << 10)
 
+/* Bytes of stack that each thread of rfprof's has, the main one at the least. */
+#define THREAD_STACK ((size_t)2 << 20)
+
 /* The signals of a process's own faults, 0 at the end. */
 extern const int thread_faults[];
 

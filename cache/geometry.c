@@ -323,7 +323,7 @@ char *geometry_print(const struct geometry *geometry)
 
 const char *geometry_source_name(enum geometry_source source)
 {
-	static const char *const names[] = {"machine", "given", "file", "assumed"};
+	static const char *const names[] = {"machine", "given", "file", "assumed", "effective"};
 	return names[source];
 }
 

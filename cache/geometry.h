@@ -43,8 +43,15 @@ struct cache_level {
 	enum cache_replacement replacement;
 };
 
-/* Where the sizes come from; and how a profile names it. */
-enum geometry_source { GEOMETRY_MACHINE, GEOMETRY_GIVEN, GEOMETRY_FILE, GEOMETRY_ASSUMED };
+/* Where the sizes come from; and how a profile names it.  EFFECTIVE: the machine's, but for the
+ * last level, of which a thread was seen to have less than is reported. */
+enum geometry_source {
+	GEOMETRY_MACHINE,
+	GEOMETRY_GIVEN,
+	GEOMETRY_FILE,
+	GEOMETRY_ASSUMED,
+	GEOMETRY_EFFECTIVE
+};
 
 struct geometry {
 	int n_levels; /* 1 to CACHE_LEVELS */
@@ -67,7 +74,7 @@ struct rf_error *geometry_given(const char *text_or_path, struct geometry *geome
  * where they are not what a bare level has.  To be freed; NULL when memory is short. */
 char *geometry_print(const struct geometry *geometry);
 
-/* "machine", "given", "file" or "assumed". */
+/* "machine", "given", "file", "assumed" or "effective". */
 const char *geometry_source_name(enum geometry_source source);
 
 /* `classes` (bit k: class k) with those classes added without which some set would miss lines: a

@@ -172,3 +172,32 @@ void geometry_of_machine(struct geometry *geometry)
 		topology_deinit(&topology);
 	rf_error_destroy(error);
 }
+
+/* ---- What a run simulates ---- */
+
+void geometry_limit_last(uint64_t bytes, struct geometry *geometry)
+{
+	struct geometry limited = *geometry;
+	struct cache_level *last = &limited.levels[limited.n_levels - 1];
+	if (limited.source != GEOMETRY_MACHINE || limited.n_levels < 2 || !bytes ||
+	    bytes >= last->bytes)
+		return;
+	while (last->bytes > bytes && last->sets % 2 == 0) {
+		last->bytes /= 2;
+		last->sets /= 2;
+	}
+	limited.source = GEOMETRY_EFFECTIVE;
+	if (last->bytes == bytes && is_possible(&limited))
+		*geometry = limited;
+}
+
+struct rf_error *geometry_wanted(const char *given, uint64_t last_bytes, struct geometry *geometry)
+{
+	const bool nominal = given && strcmp(given, GEOMETRY_NOMINAL) == 0;
+	if (given && !nominal)
+		return geometry_given(given, geometry);
+	geometry_of_machine(geometry);
+	if (!nominal)
+		geometry_limit_last(last_bytes, geometry);
+	return NULL;
+}

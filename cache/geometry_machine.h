@@ -28,3 +28,15 @@ void geometry_of_machine(struct geometry *geometry);
 void geometry_from_found(const struct machine_cache *caches, size_t n_caches,
 			 const struct cache_cpuid cpuid[CACHE_LEVELS],
 			 const char *microarchitecture, struct geometry *geometry);
+
+/* The word that stands for this machine's caches as they are reported. */
+#define GEOMETRY_NOMINAL "nominal"
+
+/* What a run simulates: what the user gave (GEOMETRY_NOMINAL, or as geometry_given()), or NULL:
+ * this machine's caches, the last of them with `last_bytes` where that is less than reported and
+ * possible (GEOMETRY_EFFECTIVE); 0: as reported. */
+struct rf_error *geometry_wanted(const char *given, uint64_t last_bytes, struct geometry *geometry);
+
+/* Makes the last of several levels no larger than `bytes`, which is its size over a power of two,
+ * by fewer sets.  Leaves a geometry alone that would be impossible, or none of the machine's. */
+void geometry_limit_last(uint64_t bytes, struct geometry *geometry);

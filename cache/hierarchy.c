@@ -57,9 +57,19 @@ void hierarchy_destroy(struct hierarchy *h)
 	free(h);
 }
 
+void hierarchy_tell_open(struct hierarchy *h)
+{
+	h->tell_open = true;
+}
+
 uint64_t hierarchy_classes(const struct hierarchy *h)
 {
 	return h->classes;
+}
+
+uint64_t hierarchy_taken(const struct hierarchy *h)
+{
+	return h->n_taken;
 }
 
 uint64_t hierarchy_lost(const struct hierarchy *h)

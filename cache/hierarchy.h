@@ -33,6 +33,10 @@ struct hierarchy *hierarchy_create(const struct geometry *geometry, unsigned n_c
 				   void *context);
 void hierarchy_destroy(struct hierarchy *hierarchy);
 
+/* From now on the events that are open (traffic.h) are noted, too: reads for the access at hand,
+ * writes for the last writer. */
+void hierarchy_tell_open(struct hierarchy *hierarchy);
+
 /* For tests: the classes that are simulated. */
 uint64_t hierarchy_classes(const struct hierarchy *hierarchy);
 
@@ -41,6 +45,10 @@ uint64_t hierarchy_classes(const struct hierarchy *hierarchy);
  * of `line` may tell address spaces apart.  Lines of other classes are ignored. */
 void hierarchy_access(struct hierarchy *hierarchy, unsigned core, uint64_t line,
 		      enum cache_access kind, unsigned first_byte, unsigned n_bytes, uint32_t who);
+
+/* How often a line was taken out of a core's L1 that no other line replaced: by an inclusive level
+ * that replaced it, by other cores, or by what goes past the caches. */
+uint64_t hierarchy_taken(const struct hierarchy *hierarchy);
 
 /* The end: flushes what waits to be combined (TRAFFIC_MEM_NON_TEMPORAL), and notes TRAFFIC_MEM_LEFT
  * for each line that is still changed.  Accesses may follow; the caches keep their lines, which are

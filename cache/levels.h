@@ -61,12 +61,14 @@ struct hierarchy {
 	uint64_t classes;
 	struct regions regions;
 	int prefetch_into;    /* level, or −1: no prefetch */
+	bool tell_open;       /* events that are open are noted */
 	uint64_t n_combining; /* buffers in use, of all cores */
 	void (*load_or_store)(struct hierarchy *h, struct core *core, uint32_t line, bool store,
 			      uint64_t bytes);
 	hierarchy_note *note;
 	void *context;
 	uint64_t n_lost;
+	uint64_t n_taken; /* hierarchy_taken */
 	/* The access at hand. */
 	unsigned slot, group;
 	uint32_t who;

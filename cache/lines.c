@@ -8,8 +8,11 @@ void lines_go_down(struct hierarchy *h, struct moving *line, int from, int to)
 		go_down(h, h->n_levels, line, at);
 }
 
-int lines_withdraw(struct hierarchy *h, struct core *core, int from, int to, uint32_t line,
-		   bool remove, struct moving *found, bool *present)
+/* Takes a line out of the levels `from` to `to` − 1 (of this core, or shared), or only its changes
+ * and debts. Returns the innermost level in which it had any, with the line in *found, or −1;
+ * *present is set when it was in any. */
+static int withdraw(struct hierarchy *h, struct core *core, int from, int to, uint32_t line,
+		    bool remove, struct moving *found, bool *present)
 {
 	int innermost = -1;
 	for (int at = from; at < to; at++) {
@@ -26,8 +29,10 @@ int lines_withdraw(struct hierarchy *h, struct core *core, int from, int to, uin
 		}
 		if (owed)
 			set_debts(shape, set)[way].level = 0;
-		if (at == 0)
+		if (at == 0) {
 			fresh_end(h, core, line, way);
+			h->n_taken += remove;
+		}
 		if (remove)
 			lines_remove(h, at, set, way);
 		else
@@ -43,15 +48,15 @@ int lines_withdraw_all(struct hierarchy *h, int to, uint32_t line, bool remove,
 	bool present = false;
 	struct moving here;
 	for (size_t i = 0; i < h->n_cores; i++) {
-		int at = h->cores[i] ? lines_withdraw(h, h->cores[i], 0, n_private, line, remove,
-						      &here, &present)
+		int at = h->cores[i] ? withdraw(h, h->cores[i], 0, n_private, line, remove, &here,
+						&present)
 				     : -1;
 		if (at >= 0 && innermost < 0) {
 			innermost = at;
 			*found = here;
 		}
 	}
-	int at = lines_withdraw(h, &h->common, n_private, to, line, remove, &here, &present);
+	int at = withdraw(h, &h->common, n_private, to, line, remove, &here, &present);
 	if (at < 0 || innermost >= 0)
 		return innermost;
 	*found = here;
@@ -62,16 +67,16 @@ void lines_back_invalidate(struct hierarchy *h, struct core *core, int at, struc
 {
 	bool present = false;
 	struct moving above;
-	int from = at < h->n_private
-			   ? lines_withdraw(h, core, 0, at, line->line, true, &above, &present)
-			   : lines_withdraw_all(h, at, line->line, true, &above);
+	int from = at < h->n_private ? withdraw(h, core, 0, at, line->line, true, &above, &present)
+				     : lines_withdraw_all(h, at, line->line, true, &above);
 	if (from < 0)
 		return;
 	lines_go_down(h, &above, from, at);
 	*line = above;
 }
 
-void lines_put(struct hierarchy *h, struct core *core, int at, struct moving line)
+/* put_with(), compiled for any hierarchy. */
+static void put(struct hierarchy *h, struct core *core, int at, struct moving line)
 {
 	put_with(h, build_of(h), core, at, line);
 }
@@ -84,12 +89,12 @@ bool lines_snoop(struct hierarchy *h, const struct core *me, uint32_t line, bool
 		if (!other || other == me)
 			continue;
 		struct moving found;
-		int from = lines_withdraw(h, other, 0, h->n_private, line, write, &found, &present);
+		int from = withdraw(h, other, 0, h->n_private, line, write, &found, &present);
 		if (from < 0)
 			continue;
 		lines_go_down(h, &found, from, h->n_private);
 		if (h->n_private < h->n_levels)
-			lines_put(h, other, h->n_private, found);
+			put(h, other, h->n_private, found);
 	}
 	return present;
 }

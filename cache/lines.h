@@ -83,13 +83,8 @@ static ALWAYS_INLINE struct moving line_at(const struct hierarchy *h, struct bui
 	return line;
 }
 
-/* Takes a line out of the levels `from` to `to` − 1 (of this core, or shared), or only its changes
- * and debts. Returns the innermost level in which it had any, with the line in *found, or −1;
- * *present is set when it was in any. */
-int lines_withdraw(struct hierarchy *h, struct core *core, int from, int to, uint32_t line,
-		   bool remove, struct moving *found, bool *present);
-
-/* The same for all cores and all levels above `to`. */
+/* Takes a line out of all levels above `to`, of all cores, or only its changes and debts.  Returns
+ * the innermost level in which it had any, with the line in *found, or −1. */
 int lines_withdraw_all(struct hierarchy *h, int to, uint32_t line, bool remove,
 		       struct moving *found);
 
@@ -172,9 +167,6 @@ static ALWAYS_INLINE void put_with(struct hierarchy *h, struct build b, struct c
 	if (at == 2 && b.n_levels > 2)
 		put_into(h, b, core, 2, &line);
 }
-
-/* The same, compiled for any hierarchy. */
-void lines_put(struct hierarchy *h, struct core *core, int at, struct moving line);
 
 /* Puts a line that is not there into a set of a level.  Returns the way. */
 static ALWAYS_INLINE unsigned insert(struct hierarchy *h, struct build b, struct core *core, int at,

@@ -26,12 +26,35 @@ static ALWAYS_INLINE void find_supply(struct hierarchy *h, struct build b, struc
 	}
 }
 
+/* Before a line is used that a level has: whether with one more line in its set it would have
+ * crossed the next border. */
+static NEVER_INLINE void note_open(struct hierarchy *h, struct build b, int at, void *set,
+				   unsigned way)
+{
+	const struct set_shape *shape = &h->levels[at].shape;
+	if (!set_is_last(shape, set, way))
+		return;
+	const enum traffic read = at + 1 == b.n_levels ? TRAFFIC_MEM_READ_OPEN
+				  : at                 ? TRAFFIC_L3_READ_OPEN
+						       : TRAFFIC_L2_READ_OPEN;
+	lines_note_here(h, read);
+	if (set_changed(set, way))
+		h->note(h->context, read + 1, set_who(shape, set)[way], h->line);
+}
+
+_Static_assert(TRAFFIC_L2_WRITE_OPEN == TRAFFIC_L2_READ_OPEN + 1 &&
+		       TRAFFIC_L3_WRITE_OPEN == TRAFFIC_L3_READ_OPEN + 1 &&
+		       TRAFFIC_MEM_WRITE_OPEN == TRAFFIC_MEM_READ_OPEN + 1,
+	       "note_open goes from the one to the other");
+
 /* Takes a line from a level that has it, for the access at hand: a victim cache gives it away, with
  * what it owes, unless other cores have it, too. */
 static ALWAYS_INLINE struct moving take(struct hierarchy *h, struct build b, int at, void *set,
 					unsigned way, bool kept, uint32_t line)
 {
 	struct moving taken = {.line = line, .who = h->who};
+	if (h->tell_open)
+		note_open(h, b, at, set, way);
 	if (h->levels[at].inclusion != CACHE_VICTIM || kept) {
 		touch_in(h, b, at, set, way);
 		return taken;
@@ -207,6 +230,8 @@ static ALWAYS_INLINE void load_or_store(struct hierarchy *h, struct build b, mis
 		on_miss(h, core, line, set, fresh, store, bytes);
 		return;
 	}
+	if (h->tell_open)
+		note_open(h, b, 0, set, way);
 	touch_in(h, b, 0, set, way);
 	if (store) {
 		if (h->n_cores > 1 && !set_changed(set, way))

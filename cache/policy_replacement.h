@@ -45,11 +45,17 @@ static inline void lru_touch(uint64_t *stored, unsigned way)
 	*stored = (above | below << 4 | way) ^ LRU_NIBBLES;
 }
 
+/* The last of the ways. */
+static inline unsigned lru_last(uint64_t stored, unsigned ways)
+{
+	return (stored ^ LRU_NIBBLES) >> 4 * (ways - 1) & 15;
+}
+
 /* Takes the last of the ways and makes it the first. */
 static inline unsigned lru_replace(uint64_t *stored, unsigned ways)
 {
 	uint64_t order = *stored ^ LRU_NIBBLES, used = order_low_bits(4 * ways);
-	unsigned way = order >> 4 * (ways - 1) & 15;
+	unsigned way = lru_last(*stored, ways);
 	*stored = ((order & ~used) | (order << 4 & used) | way) ^ LRU_NIBBLES;
 	return way;
 }
@@ -91,9 +97,14 @@ static inline void lru_bytes_touch(uint8_t *stored, unsigned way)
 		lru_bytes_move(stored, lru_bytes_find(stored, way), 0, way);
 }
 
+static inline unsigned lru_bytes_last(const uint8_t *stored, unsigned ways)
+{
+	return stored[ways - 1] ^ (ways - 1);
+}
+
 static inline unsigned lru_bytes_replace(uint8_t *stored, unsigned ways)
 {
-	const unsigned way = stored[ways - 1] ^ (ways - 1);
+	const unsigned way = lru_bytes_last(stored, ways);
 	lru_bytes_touch(stored, way);
 	return way;
 }

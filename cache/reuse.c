@@ -3,25 +3,37 @@
 
 #include "base/u64_map.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WORD 64
 #define NO_SLOT UINT32_MAX
+#define ALL 0 /* the set of lines that count for all distances */
+
+/* Some of the lines, by the times of their last uses. */
+struct line_set {
+	size_t n_lines;
+	uint64_t *present; /* bit t: one of its lines is at t */
+	/* Fenwick tree over the words of `present`: [i] is the sum of those from i minus the lowest
+	 * bit of i to i - 1. */
+	uint32_t *counts;
+};
 
 /* Uses are numbered; a line is at the number of its last use.  The distance of a line is how many
  * lines are at later numbers: set bits, counted by words in a Fenwick tree.  When the numbers run
  * out, the lines move together. */
 struct reuse {
-	size_t max_lines, n_lines, n_times, time;
-	uint64_t *present; /* bit t: some line is at t */
-	/* Fenwick tree over the words of `present`: [i] is the sum of those from i minus the lowest
-	 * bit of i to i - 1. */
-	uint32_t *counts;
+	size_t max_lines, n_times, time;
+	uint64_t *present;     /* bit t: some line is at t */
+	struct line_set *sets; /* ALL, and one for each group */
+	unsigned n_sets;
 	uint32_t *slot_at; /* by time */
 	struct {
 		uint64_t line;
 		uint32_t time;
+		uint8_t own; /* its set: ALL where there are no groups */
+		bool is_in_all;
 	} * slots;
 	uint32_t *free_slots;
 	size_t n_free;
@@ -47,10 +59,22 @@ static bool is_chosen(const struct reuse *reuse, uint64_t line)
 
 /* ---- Lines by the time of their last use ---- */
 
-static void count_add(struct reuse *reuse, size_t time, int change)
+static void count_add(const struct reuse *reuse, struct line_set *set, size_t time, int change)
 {
+	set->present[time / WORD] ^= UINT64_C(1) << time % WORD;
+	set->n_lines += (size_t)change;
 	for (size_t i = time / WORD + 1; i <= reuse->n_times / WORD; i += i & -i)
-		reuse->counts[i] += change;
+		set->counts[i] += change;
+}
+
+/* A line comes to a time (+1), or leaves it (-1). */
+static void count_line(struct reuse *reuse, uint32_t slot, size_t time, int change)
+{
+	const unsigned own = reuse->slots[slot].own;
+	if (reuse->slots[slot].is_in_all)
+		count_add(reuse, &reuse->sets[ALL], time, change);
+	if (own != ALL)
+		count_add(reuse, &reuse->sets[own], time, change);
 }
 
 static void place(struct reuse *reuse, uint32_t slot, size_t time)
@@ -60,44 +84,41 @@ static void place(struct reuse *reuse, uint32_t slot, size_t time)
 	reuse->slots[slot].time = time;
 }
 
-static void take_away(struct reuse *reuse, size_t time)
+static void take_away(struct reuse *reuse, uint32_t slot)
 {
+	const size_t time = reuse->slots[slot].time;
 	reuse->present[time / WORD] &= ~(UINT64_C(1) << time % WORD);
-	count_add(reuse, time, -1);
+	count_line(reuse, slot, time, -1);
 }
 
-/* Lines at times up to `time`. */
-static size_t count_to(const struct reuse *reuse, size_t time)
+/* Lines of a set at times behind `time`. */
+static uint64_t count_behind(const struct reuse *reuse, const struct line_set *set, size_t time)
 {
-	size_t n = __builtin_popcountll(reuse->present[time / WORD] << (WORD - 1 - time % WORD));
+	size_t n = __builtin_popcountll(set->present[time / WORD] << (WORD - 1 - time % WORD));
 	for (size_t i = time / WORD; i > 0; i -= i & -i)
-		n += reuse->counts[i];
-	return n;
-}
-
-static void build_counts(struct reuse *reuse)
-{
-	size_t n = reuse->n_times / WORD;
-	for (size_t i = 1; i <= n; i++)
-		reuse->counts[i] = __builtin_popcountll(reuse->present[i - 1]);
-	for (size_t i = 1; i <= n; i++)
-		if (i + (i & -i) <= n)
-			reuse->counts[i + (i & -i)] += reuse->counts[i];
+		n += set->counts[i];
+	return (uint64_t)(set->n_lines - n) << reuse->halvings;
 }
 
 /* Moves the lines to the first times, in their order. */
 static void move_together(struct reuse *reuse)
 {
+	const size_t words = reuse->n_times / WORD;
 	size_t n = 0;
+	for (unsigned s = 0; s < reuse->n_sets; s++) {
+		reuse->sets[s].n_lines = 0;
+		memset(reuse->sets[s].present, 0, words * sizeof(*reuse->sets[s].present));
+		memset(reuse->sets[s].counts, 0, (words + 1) * sizeof(*reuse->sets[s].counts));
+	}
 	for (size_t time = 0; time < reuse->time; time++) {
 		uint32_t slot = reuse->slot_at[time];
 		if (!(reuse->present[time / WORD] >> time % WORD & 1))
 			continue;
 		reuse->present[time / WORD] &= ~(UINT64_C(1) << time % WORD);
-		place(reuse, slot, n++);
+		place(reuse, slot, n);
+		count_line(reuse, slot, n++, 1);
 	}
 	reuse->time = n;
-	build_counts(reuse);
 }
 
 /* ---- Thinning ---- */
@@ -107,7 +128,6 @@ static void drop(struct reuse *reuse, size_t time)
 	uint32_t slot = reuse->slot_at[time];
 	reuse->present[time / WORD] &= ~(UINT64_C(1) << time % WORD);
 	reuse->free_slots[reuse->n_free++] = slot;
-	reuse->n_lines--;
 	if (reuse->dropped)
 		reuse->dropped(reuse->context, slot);
 }
@@ -134,8 +154,15 @@ static bool thin(struct reuse *reuse)
 
 /* ---- Public ---- */
 
-struct reuse *reuse_create(size_t max_lines, void (*dropped)(void *context, uint32_t slot),
-			   void *context)
+static bool set_create(const struct reuse *reuse, struct line_set *set)
+{
+	set->present = calloc(reuse->n_times / WORD, sizeof(*set->present));
+	set->counts = calloc(reuse->n_times / WORD + 1, sizeof(*set->counts));
+	return set->present && set->counts;
+}
+
+struct reuse *reuse_create(size_t max_lines, unsigned n_groups,
+			   void (*dropped)(void *context, uint32_t slot), void *context)
 {
 	struct reuse *reuse = calloc(1, sizeof(*reuse));
 	if (!reuse)
@@ -144,13 +171,16 @@ struct reuse *reuse_create(size_t max_lines, void (*dropped)(void *context, uint
 	reuse->n_times = (max_lines * 4 + WORD - 1) / WORD * WORD;
 	reuse->dropped = dropped;
 	reuse->context = context;
+	reuse->sets = calloc(1 + n_groups, sizeof(*reuse->sets));
 	reuse->present = calloc(reuse->n_times / WORD, sizeof(*reuse->present));
-	reuse->counts = calloc(reuse->n_times / WORD + 1, sizeof(*reuse->counts));
 	reuse->slot_at = calloc(reuse->n_times, sizeof(*reuse->slot_at));
 	reuse->slots = calloc(max_lines, sizeof(*reuse->slots));
 	reuse->free_slots = calloc(max_lines, sizeof(*reuse->free_slots));
-	if (!reuse->present || !reuse->counts || !reuse->slot_at || !reuse->slots ||
-	    !reuse->free_slots) {
+	bool complete = reuse->sets && reuse->present && reuse->slot_at && reuse->slots &&
+			reuse->free_slots;
+	while (complete && reuse->n_sets < 1 + n_groups)
+		complete = set_create(reuse, &reuse->sets[reuse->n_sets++]);
+	if (!complete) {
 		reuse_destroy(reuse);
 		return NULL;
 	}
@@ -165,8 +195,12 @@ void reuse_destroy(struct reuse *reuse)
 {
 	if (!reuse)
 		return;
+	for (unsigned s = 0; s < reuse->n_sets; s++) {
+		free(reuse->sets[s].present);
+		free(reuse->sets[s].counts);
+	}
+	free(reuse->sets);
 	free(reuse->present);
-	free(reuse->counts);
 	free(reuse->slot_at);
 	free(reuse->slots);
 	free(reuse->free_slots);
@@ -175,7 +209,7 @@ void reuse_destroy(struct reuse *reuse)
 }
 
 /* Makes a slot for a line that is not followed yet; NO_SLOT: it will not be. */
-static uint32_t slot_create(struct reuse *reuse, uint64_t line)
+static uint32_t slot_create(struct reuse *reuse, uint64_t line, unsigned own, bool counts)
 {
 	while (reuse->n_free == 0)
 		if (!thin(reuse)) {
@@ -190,35 +224,61 @@ static uint32_t slot_create(struct reuse *reuse, uint64_t line)
 		return NO_SLOT;
 	}
 	reuse->n_free--;
-	reuse->n_lines++;
 	reuse->slots[slot].line = line;
+	reuse->slots[slot].own = (uint8_t)own;
+	reuse->slots[slot].is_in_all = counts;
 	return slot;
 }
 
-uint64_t reuse_age(const struct reuse *reuse, uint32_t slot)
+struct reuse_distance reuse_age(const struct reuse *reuse, uint32_t slot)
 {
-	return (reuse->n_lines - count_to(reuse, reuse->slots[slot].time)) << reuse->halvings;
+	const size_t time = reuse->slots[slot].time;
+	const uint64_t all = count_behind(reuse, &reuse->sets[ALL], time);
+	const unsigned own = reuse->slots[slot].own;
+	return (struct reuse_distance){all, own == ALL
+						    ? all
+						    : count_behind(reuse, &reuse->sets[own], time)};
 }
 
-bool reuse_access(struct reuse *reuse, uint64_t line, struct reuse_use *use)
+uint32_t reuse_slot(const struct reuse *reuse, uint64_t line)
+{
+	const uint32_t *found =
+		is_chosen(reuse, line) ? u64_map_find(&reuse->slot_of, line + 1) : NULL;
+	return found ? *found : NO_SLOT;
+}
+
+static bool access_in(struct reuse *reuse, uint64_t line, unsigned own, bool counts,
+		      struct reuse_use *use)
 {
 	if (!is_chosen(reuse, line))
 		return false;
 	uint32_t *found = u64_map_find(&reuse->slot_of, line + 1);
 	use->first = !found;
-	use->slot = found ? *found : slot_create(reuse, line);
+	use->slot = found ? *found : slot_create(reuse, line, own, counts);
 	if (use->slot == NO_SLOT)
 		return false;
-	use->distance = 0;
+	use->distance = (struct reuse_distance){0};
 	if (found) {
 		use->distance = reuse_age(reuse, use->slot);
-		take_away(reuse, reuse->slots[use->slot].time);
+		take_away(reuse, use->slot);
 	}
 	if (reuse->time == reuse->n_times)
 		move_together(reuse);
 	place(reuse, use->slot, reuse->time);
-	count_add(reuse, reuse->time++, 1);
+	count_line(reuse, use->slot, reuse->time++, 1);
 	return true;
+}
+
+bool reuse_access(struct reuse *reuse, uint64_t line, struct reuse_use *use)
+{
+	return access_in(reuse, line, ALL, true, use);
+}
+
+bool reuse_access_of(struct reuse *reuse, uint64_t line, unsigned group, bool counts,
+		     struct reuse_use *use)
+{
+	assert(1 + group < reuse->n_sets);
+	return access_in(reuse, line, 1 + group, counts, use);
 }
 
 uint64_t reuse_weight(const struct reuse *reuse)

@@ -14,24 +14,39 @@
 
 struct reuse;
 
+/* How many lines were used since: those that count for all, and those of the line's own group. */
+struct reuse_distance {
+	uint64_t all, own;
+};
+
 struct reuse_use {
 	/* Of the line: below max_lines; another line may have it once this is dropped. */
 	uint32_t slot;
-	bool first;        /* not used before, or not known to be: no distance */
-	uint64_t distance; /* lines */
+	bool first; /* not used before, or not known to be: no distance */
+	struct reuse_distance distance;
 };
 
-/* `max_lines`: at least 2, below 2^30.  `dropped` (may be NULL) is told the slot of each line that
- * is thinned out.  NULL when memory is short. */
-struct reuse *reuse_create(size_t max_lines, void (*dropped)(void *context, uint32_t slot),
-			   void *context);
+/* `max_lines`: at least 2, below 2^30.  `n_groups` of lines are told apart, 0 or up to 254.
+ * `dropped` (may be NULL) is told the slot of each line that is thinned out.  NULL when memory is
+ * short. */
+struct reuse *reuse_create(size_t max_lines, unsigned n_groups,
+			   void (*dropped)(void *context, uint32_t slot), void *context);
 void reuse_destroy(struct reuse *reuse);
 
-/* A line is used.  Fills *use and returns true, or false when the line is not followed. */
+/* A line is used, which counts for the distances of all lines.  Fills *use and returns true, or
+ * false when the line is not followed.  Without groups a line's own are all. */
 bool reuse_access(struct reuse *reuse, uint64_t line, struct reuse_use *use);
 
+/* The same with a line of a group, which must always be the same one; `counts`: also for distances
+ * of lines of other groups. */
+bool reuse_access_of(struct reuse *reuse, uint64_t line, unsigned group, bool counts,
+		     struct reuse_use *use);
+
 /* Lines that were used since that in a slot was: what its distance would be now. */
-uint64_t reuse_age(const struct reuse *reuse, uint32_t slot);
+struct reuse_distance reuse_age(const struct reuse *reuse, uint32_t slot);
+
+/* The slot of a line, or UINT32_MAX when it is not followed. */
+uint32_t reuse_slot(const struct reuse *reuse, uint64_t line);
 
 /* How many lines each one stands for: 1, 2, 4, …; distances are multiplied by it already. */
 uint64_t reuse_weight(const struct reuse *reuse);

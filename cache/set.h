@@ -160,6 +160,19 @@ static inline unsigned set_replace(const struct set_shape *shape, void *set)
 	return way;
 }
 
+/* Whether a line goes next: the set is full, and it is the last in the order. */
+static inline bool set_is_last(const struct set_shape *shape, void *set, unsigned way)
+{
+	const uint64_t order = ((const struct set_header *)set)->order;
+	if (shape->small)
+		return lru_last(order, shape->ways) == way;
+	if (!shape->tree)
+		return lru_bytes_last(set_recency(shape, set), shape->ways) == way;
+	const int empty = set_find(shape, set, 0);
+	return (empty < 0 || empty >= (int)shape->ways) &&
+	       tree_plru_victim(order, shape->ways) == way;
+}
+
 /* Takes a line out. */
 static inline void set_remove(const struct set_shape *shape, void *set, unsigned way)
 {

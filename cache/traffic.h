@@ -36,5 +36,17 @@ enum traffic {
 	 * processor may do without the read. */
 	TRAFFIC_MEM_EVADABLE,
 	TRAFFIC_MEM_LEFT, /* changed and still in a cache at the end: not yet written back */
+	/* Of all that moves to and from memory: a fully associative last cache of the same size
+	 * would not have moved it (conflicts.h). */
+	TRAFFIC_MEM_CONFLICT,
+	/* Open: with one more line in its set it would have crossed the border, too.  Hits in the
+	 * line that its set replaces next, if hierarchy_tell_open() asks for them; that line, where
+	 * it is changed, would also have been written. */
+	TRAFFIC_L2_READ_OPEN,
+	TRAFFIC_L2_WRITE_OPEN,
+	TRAFFIC_L3_READ_OPEN,
+	TRAFFIC_L3_WRITE_OPEN,
+	TRAFFIC_MEM_READ_OPEN,
+	TRAFFIC_MEM_WRITE_OPEN,
 	N_TRAFFIC
 };

@@ -115,17 +115,17 @@ static bool use_line(struct working_set *ws, uint64_t line, struct reuse_use *us
 	struct pending *pending = &ws->pending[use->slot];
 	if (use->first)
 		*pending = (struct pending){0};
-	else if (use->distance > pending->farthest)
-		pending->farthest = use->distance;
+	else if (use->distance.all > pending->farthest)
+		pending->farthest = use->distance.all;
 	return true;
 }
 
 void working_set_read(struct working_set *ws, uint32_t who, uint64_t line)
 {
 	struct reuse_use use;
-	if (!use_line(ws, line, &use) || (!use.first && !use.distance))
+	if (!use_line(ws, line, &use) || (!use.first && !use.distance.all))
 		return;
-	count_at(ws, who, use.first ? -1 : capacity_of_distance(ws, use.distance),
+	count_at(ws, who, use.first ? -1 : capacity_of_distance(ws, use.distance.all),
 		 reuse_weight(ws->reuse), 0);
 }
 
@@ -167,7 +167,7 @@ struct working_set *working_set_create(size_t max_lines, unsigned n_classes)
 	for (unsigned i = 0; i < N_CAPACITIES; i++)
 		ws->capacities[i] = capacity_number(i);
 	ws->pending = calloc(max_lines, sizeof(*ws->pending));
-	ws->reuse = reuse_create(max_lines, dropped, ws);
+	ws->reuse = reuse_create(max_lines, 0, dropped, ws);
 	if (ws->pending && ws->reuse)
 		return ws;
 	working_set_destroy(ws);
@@ -192,7 +192,7 @@ static void settle_all(struct working_set *ws)
 		struct pending *pending = &ws->pending[slot];
 		if (!pending->changed)
 			continue;
-		uint64_t age = reuse_age(ws->reuse, slot);
+		uint64_t age = reuse_age(ws->reuse, slot).all;
 		if (age > pending->farthest)
 			pending->farthest = age;
 		settle(ws, slot);

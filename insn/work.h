@@ -1,5 +1,5 @@
 /* What one x86-64 instruction does: floating-point and integer operations, bytes moved between
- * registers and L1 (LS bytes), and its class.  Definitions: docs (MODEL: "Work W", "Traffic Q").
+ * registers and L1 (LS bytes), and its class.  Definitions: docs/work.md.
  *
  * Work that is known from the instruction alone is "fixed".  Work that depends on run-time state
  * (a repeat count, a mask, a tile shape) is given per "unit"; the counted run counts the units of

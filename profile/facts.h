@@ -10,8 +10,9 @@ struct profile;
 enum fact_type {
 	FACT_TEXT,
 	FACT_COUNT, /* a whole number, not below 0 */
-	FACT_REAL,
-	FACT_FLAG, /* "1", or the fact is absent */
+	FACT_FEW,   /* the same, of what an int counts */
+	FACT_REAL,  /* not below 0 */
+	FACT_FLAG,  /* "1", or the fact is absent */
 };
 
 struct fact_kind {
@@ -30,14 +31,24 @@ const struct fact_kind *fact_kind(const char *key);
 void profile_set_fact(struct profile *profile, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Removes a fact, if it is there. */
+void profile_remove_fact(struct profile *profile, const char *key);
+/* Adds a sentence that reports show under the table. */
+void profile_add_note(struct profile *profile, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Adds a note that what `path` (foreign text) says could not be read for names, and `why`, in words
+ * such as those of confined_failure.  Each is said once, and of many only the first ones. */
+void profile_note_unread(struct profile *profile, const char *path, const char *why);
+
 /* The value of a fact as it stands in the file, or NULL. */
 const char *profile_get_fact(const struct profile *profile, const char *key);
 /* Whether the fact is that text. */
 bool profile_fact_is(const struct profile *profile, const char *key, const char *text);
 /* Whether a FACT_FLAG is set. */
 bool profile_flag_fact(const struct profile *profile, const char *key);
-/* The number of a FACT_COUNT or FACT_REAL, in its unit; `otherwise` where it is absent, is none or
- * is not finite. */
+/* The number of a FACT_COUNT, FACT_FEW or FACT_REAL, in its unit; `otherwise` where it is absent,
+ * is none or is not in the range of its type (facts.c). */
 double profile_number_fact(const struct profile *profile, const char *key, double otherwise);
-/* A FACT_COUNT as an integer; false where it is absent or anything else. */
+/* A FACT_COUNT or FACT_FEW as an integer; false where it is absent or anything else. */
 bool profile_count_fact(const struct profile *profile, const char *key, long long *count);

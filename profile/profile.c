@@ -8,6 +8,7 @@
 #include "profile/profile_schema.h"
 #include "profile/roof_index.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -338,4 +339,30 @@ struct rf_error *profile_take_machine(struct profile *profile, const struct mach
 		profile_set_fact(profile, "clock_fp_ghz", "%.4f", machine->clock_fp_ghz);
 	return error ? error
 		     : profile_take_custom(profile, machine->custom_roofs, machine->n_custom_roofs);
+}
+
+static void swap(void *a, void *b, size_t size)
+{
+	char kept[sizeof(size_t)];
+	assert(size <= sizeof(kept));
+	memcpy(kept, a, size);
+	memcpy(a, b, size);
+	memcpy(b, kept, size);
+}
+
+void profile_move_rows(struct profile *from, struct profile *to)
+{
+	for (const struct table *table = profile_tables; table < profile_tables + N_TABLES;
+	     table++) {
+		if (table == &profile_tables[FACTS] || *profile_table_count(from, table) == 0)
+			continue;
+		assert(*profile_table_count(to, table) == 0);
+		swap(profile_table_items(from, table), profile_table_items(to, table),
+		     sizeof(void *));
+		swap((char *)from + table->n_items, (char *)to + table->n_items, sizeof(size_t));
+		swap((char *)from + table->cap_items, (char *)to + table->cap_items,
+		     sizeof(size_t));
+	}
+	for (size_t i = 0; i < from->n_facts; i++)
+		profile_set_fact(to, from->facts[i].key, "%s", from->facts[i].value);
 }

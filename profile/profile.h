@@ -17,8 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 6 /* PRAGMA user_version */
-#define PROFILE_NONE UINT32_MAX  /* "no such row" for every index below */
+#define PROFILE_SCHEMA_VERSION 7   /* PRAGMA user_version */
+#define PROFILE_MAX_RUNS 1000      /* timed runs of a program, at most */
+#define PROFILE_MAX_CPUS (1 << 20) /* threads of a roof, and NUMA nodes, at most */
+#define PROFILE_NONE UINT32_MAX    /* "no such row" for every index below */
 /* The module of samples in the gate and between a program's translated instructions. */
 #define PROFILE_OWN_MODULE "[rfprof]"
 
@@ -224,6 +226,23 @@ struct profile_sample {
 	uint32_t frame;     /* leaf frame */
 };
 
+/* A timed run: of a program that was run several times (--repeat) there are as many.  What else the
+ * profile has of a timed run, samples, stacks, threads and counters, is of the one that is `shown`:
+ * its time is the median, or of two in the middle the shorter one. */
+struct profile_timed_run {
+	bool shown;
+	int exit_status;                 /* wait status */
+	double wall_s, user_s, system_s; /* by the clock, and by the kernel's account */
+	uint64_t samples, time_ns;       /* their weights together */
+};
+
+/* The samples of a timed run at one place in the code.  None where there is but one run. */
+struct profile_run_time {
+	uint32_t timed_run, module; /* module: or PROFILE_NONE */
+	uint64_t offset;
+	uint64_t samples, time_ns;
+};
+
 /* Time or code that could not be counted, and why. */
 struct profile_uncounted {
 	char *reason;
@@ -255,8 +274,31 @@ struct profile_sum_thread {
 	uint32_t sum, thread;
 	uint64_t flop, load_bytes, store_bytes, instructions;
 };
+/* What the code of a function shows (report/model/model_code.h). */
+struct profile_sum_code {
+	uint32_t sum;
+	/* The chains of instructions in its loops that each wait for the one before, from turn to
+	 * turn: their least time, and the turns. */
+	uint64_t chain_cycles, chain_turns;
+	uint32_t chain_kind;  /* enum step_kind (insn/dataflow.h) of most of these cycles */
+	bool chain_in_memory; /* they pass through memory: stored in one turn, loaded in the next */
+	uint64_t chased_loads; /* loads whose address comes from a load of the turn before */
+	/* multiplications and additions, of which each adds a product that was just made */
+	uint64_t fusible_flop;
+	uint64_t taken;     /* jumps, calls, returns and conditional branches that were taken */
+	uint64_t rare_ways; /* conditional branches within a turn that went the rarer of their ways
+			     */
+	uint64_t pause_ns;  /* of its time: in loops that pause */
+	/* of innermost loops that turn few times when they are entered */
+	uint64_t short_turns, short_entries, short_ns;
+};
 struct profile_sum_time {
 	uint32_t sum, thread;
+	uint64_t samples, time_ns; /* less what the samples cost; with several timed runs: of the
+				    * one that is shown, in proportion to the time of the row */
+};
+struct profile_sum_run_time {
+	uint32_t sum, timed_run;
 	uint64_t samples, time_ns; /* less what the samples cost */
 };
 struct profile_sum_traffic {
@@ -271,6 +313,11 @@ struct profile_sum_stride {
 	uint32_t sum;
 	uint64_t unit, constant, random, fetched, used;
 	int64_t step; /* of the instruction with most constant steps */
+};
+/* struct model_irregular; `level` counts from L1, 0, to DRAM, 3. */
+struct profile_sum_irregular {
+	uint32_t sum, level;
+	double lines, chained, longest;
 };
 struct profile_sum_working_set {
 	uint32_t sum;
@@ -350,18 +397,41 @@ void profile_add_uncounted(struct profile *profile, uint32_t module, const char 
 /* Copies a machine into a profile: roofs, custom roofs, and the facts cpu_model, microarchitecture
  * (where it is known), usable_threads, clock_ghz and clock_fp_ghz (where it was measured). */
 struct rf_error *profile_take_machine(struct profile *profile, const struct machine *machine);
+/* Moves all rows to a profile whose tables of the same rows are empty, but for facts: those of
+ * `from` replace its own. */
+void profile_move_rows(struct profile *from, struct profile *to);
 /* Copies custom roofs into a profile. */
 struct rf_error *profile_take_custom(struct profile *profile, const struct custom_roof *roofs,
 				     size_t n);
 
-/* Writes the profile to `path` whole or not at all (temporary file beside it, then rename). */
+/* Makes all texts such as can be shown (base/text.h).  To be called when nothing is looked up by a
+ * path any more: no view has to mind what a name is made of. */
+void profile_clean_texts(struct profile *profile);
+
+/* Whether all holds that the loader demands of a profile: of what is saved, builds for tests assert
+ * it. */
+bool profile_is_sound(const struct profile *profile);
+/* Who has chosen the name of a profile's file.  Under a name of rfprof's own nobody else can read
+ * it, and the profile that was there becomes NAME.old. */
+enum profile_name { PROFILE_NAME_GIVEN, PROFILE_NAME_OWN };
+/* Writes the profile to `path` whole or not at all (base/whole_file.h). */
+struct rf_error *profile_save_as(const struct profile *profile, const char *path,
+				 enum profile_name name);
+/* The same under a name that was given. */
 struct rf_error *profile_save(const struct profile *profile, const char *path);
-/* Reads a profile, without its sums.  A foreign, truncated or newer file gives a clear error; *out
- * untouched. */
+/* Says before anything is run whether it can be saved so; creates nothing. */
+struct rf_error *profile_save_check(const char *path, enum profile_name name);
+/* Takes out of it what tells of who recorded it: the program's arguments, the machine's name, and
+ * the directories of all paths, which become numbers, also in notes and reasons.  Names of
+ * programs, libraries, files, functions, variables and threads stay.  The fact "redacted" says so.
+ * Fails only when memory is short; the profile is then to be thrown away. */
+struct rf_error *profile_redact(struct profile *profile);
+/* Reads a profile, without its sums, and cleans its texts.  A foreign, truncated or newer file
+ * gives a clear error; *out untouched. */
 struct rf_error *profile_load(const char *path, struct profile **out);
 /* The same, but where the file has sums that this rfprof understands, these instead of the tables
  * that they were made from, which stay empty (see has_sums). */
 struct rf_error *profile_load_sums(const char *path, struct profile **out);
 /* The fact "sums" says whose figures the sums are: another rfprof may count otherwise. */
 #define PROFILE_SUMS_FACT "sums"
-#define PROFILE_SUMS_VERSION "1"
+#define PROFILE_SUMS_VERSION "2"

@@ -1,36 +1,23 @@
 /* Reading a profile from its file.  Nothing in the file is trusted. */
+#include "profile/profile_open.h"
 #include "profile/profile_schema.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Of the schema, that can still be read; tables that came later stay empty. */
-#define OLDEST_VERSION 2
 
 struct reader {
-	sqlite3 *db;
-	const char *path;
+	struct profile_file file;
 	struct profile *profile;
-	uint32_t version;
 	uint64_t budget; /* bytes of text, code and rows that a file of this size can hold */
 	bool wants_sums;
 };
 
-static struct rf_error *damaged_file(const char *path, const char *what)
-{
-	return rf_error_create(RF_EFORMAT, PROFILE_DAMAGED_HINT, "%s is damaged: %s", path, what);
-}
-
 static struct rf_error *damaged(const struct reader *reader, const char *what)
 {
-	return damaged_file(reader->path, what);
+	return profile_file_damaged(reader->file.path, what);
 }
 
 static struct rf_error *no_memory(const char *path)
@@ -38,107 +25,25 @@ static struct rf_error *no_memory(const char *path)
 	return rf_error_errno(RF_EINTERNAL, ENOMEM, NULL, "cannot read %s", path);
 }
 
-static uint32_t big_endian(const uint8_t *bytes)
-{
-	return (uint32_t)bytes[0] << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
-}
-
-static struct rf_error *foreign(const char *path, const char *why)
-{
-	return rf_error_create(RF_EFORMAT, "give a file that rfprof has saved (usually *.rfp)",
-			       "%s is not an rfprof profile: %s", path, why);
-}
-
-/* Checks the 100-byte header (www.sqlite.org/fileformat.html, section 1.3) before SQLite sees the
- * file, to say what is wrong in the user's words. */
-static struct rf_error *check_header(const char *path, const uint8_t *header, size_t n,
-				     uint64_t size)
-{
-	static const char magic[16] = "SQLite format 3";
-	if (n == 0)
-		return foreign(path, "it is empty");
-	if (memcmp(header, magic, n < 16 ? n : 16) != 0)
-		return foreign(path, "it is another kind of file");
-	if (n < 100)
-		return rf_error_create(RF_EFORMAT, PROFILE_DAMAGED_HINT, "%s is truncated", path);
-	if (big_endian(header + 68) != PROFILE_APPLICATION_ID)
-		return foreign(path, "it is an SQLite file of another program");
-	uint32_t version = big_endian(header + 60);
-	if (version > PROFILE_SCHEMA_VERSION)
-		return rf_error_create(
-			RF_EFORMAT, "update rfprof",
-			"%s has schema version %u, newer than the %d that this rfprof reads", path,
-			version, PROFILE_SCHEMA_VERSION);
-	if (version > 0 && version < OLDEST_VERSION)
-		return rf_error_create(
-			RF_EFORMAT, "profile the program again",
-			"%s has schema version %u, older than the %d that this rfprof reads", path,
-			version, OLDEST_VERSION);
-	if (version == 0)
-		return foreign(path, "it has no schema version");
-	uint64_t page = header[16] << 8 | header[17];
-	uint64_t wanted = (page == 1 ? 65536 : page) * big_endian(header + 28);
-	bool count_valid = big_endian(header + 24) == big_endian(header + 92);
-	if (count_valid && size < wanted)
-		return rf_error_create(RF_EFORMAT, PROFILE_DAMAGED_HINT,
-				       "%s is truncated: %llu of %llu bytes are there", path,
-				       (unsigned long long)size, (unsigned long long)wanted);
-	return NULL;
-}
-
-static struct rf_error *check_file(const char *path, uint64_t *size, uint32_t *version)
-{
-	uint8_t header[100];
-	struct stat info;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return rf_error_errno(RF_EINPUT, errno, "check the file's name", "cannot open %s",
-				      path);
-	ssize_t n = fstat(fd, &info) == 0 && !S_ISREG(info.st_mode) ? -2 : read(fd, header, 100);
-	int errnum = errno;
-	close(fd);
-	if (n == -2)
-		return rf_error_create(RF_EINPUT, "give the name of a file",
-				       "%s is not a regular file", path);
-	if (n < 0)
-		return rf_error_errno(RF_EINPUT, errnum, NULL, "cannot read %s", path);
-	*size = (uint64_t)info.st_size;
-	struct rf_error *error = check_header(path, header, (size_t)n, *size);
-	if (!error)
-		*version = big_endian(header + 60);
-	return error;
-}
-
-static struct rf_error *read_error(const struct reader *reader)
-{
-	int status = sqlite3_errcode(reader->db);
-	if (status == SQLITE_NOMEM)
-		return no_memory(reader->path);
-	if (status == SQLITE_BUSY || status == SQLITE_LOCKED)
-		return rf_error_create(RF_EACCESS, "end the other program first",
-				       "%s is in use by another program", reader->path);
-	return damaged(reader, sqlite3_errmsg(reader->db));
-}
-
-/* The table must be the one that this version creates, word for word. */
+/* The table must be the one that the file's version creates, word for word. */
 static struct rf_error *check_table(const struct reader *reader, const struct table *table)
 {
 	sqlite3_stmt *statement = NULL;
-	if (sqlite3_prepare_v2(reader->db,
+	if (sqlite3_prepare_v2(reader->file.db,
 			       "SELECT sql FROM sqlite_schema WHERE type='table' AND name=?1 "
 			       "AND rootpage > 0",
 			       -1, &statement, NULL) != SQLITE_OK)
-		return read_error(reader);
+		return profile_file_error(&reader->file);
 	sqlite3_bind_text(statement, 1, table->name, -1, SQLITE_STATIC);
 	int status = sqlite3_step(statement);
 	const char *sql =
 		status == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-	char *wanted = profile_table_sql(table);
+	char *wanted = profile_table_sql(table, reader->file.version);
 	bool same = sql && wanted && strcmp(sql, wanted) == 0;
 	sqlite3_free(wanted);
 	struct rf_error *error = NULL;
 	if (status != SQLITE_ROW && status != SQLITE_DONE)
-		error = read_error(reader);
+		error = profile_file_error(&reader->file);
 	sqlite3_finalize(statement);
 	if (error || same)
 		return error;
@@ -212,9 +117,16 @@ static bool read_integer(const struct column *column, int64_t value, void *field
 		*(int64_t *)field = value;
 	else
 		*(uint32_t *)field = (uint32_t)value;
-	if (column->type == COLUMN_ENUM)
+	if (column->low || column->high)
 		return value >= column->low && value <= column->high;
 	return value >= storage->low && value <= storage->high;
+}
+
+static bool read_real(const struct column *column, double value, double *field)
+{
+	const struct column_storage *storage = &profile_storage[column->type];
+	*field = value;
+	return value == 0 || (value >= storage->least && value <= storage->most);
 }
 
 static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
@@ -239,11 +151,10 @@ static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
 	case COLUMN_BLOB:
 		return read_blob(reader, statement, at, column, row);
 	case COLUMN_DOUBLE:
-		*(double *)field = sqlite3_column_double(statement, at);
-		return isfinite(*(double *)field) && *(double *)field >= 0;
+	case COLUMN_SQUARE:
+	case COLUMN_RATE:
 	case COLUMN_REAL:
-		*(double *)field = sqlite3_column_double(statement, at);
-		return isfinite(*(double *)field);
+		return read_real(column, sqlite3_column_double(statement, at), field);
 	default:
 		return read_integer(column, sqlite3_column_int64(statement, at), field);
 	}
@@ -264,9 +175,11 @@ static struct rf_error *read_row(struct reader *reader, const struct table *tabl
 		return bad_row(reader, table, n);
 	char *row = profile_append_row(reader->profile, table);
 	if (!row)
-		return no_memory(reader->path);
+		return no_memory(reader->file.path);
+	int at = 1;
 	for (size_t c = 0; c < table->n_columns; c++)
-		if (!read_column(reader, statement, (int)c + 1, &table->columns[c], row))
+		if (table->columns[c].since <= reader->file.version &&
+		    !read_column(reader, statement, at++, &table->columns[c], row))
 			return bad_row(reader, table, n);
 	return NULL;
 }
@@ -276,14 +189,15 @@ static struct rf_error *read_table(struct reader *reader, const struct table *ta
 	struct rf_error *error = NULL;
 	char *sql = sqlite3_mprintf("SELECT * FROM %s ORDER BY id", table->name);
 	sqlite3_stmt *statement = NULL;
-	int status = sql ? sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
+	int status =
+		sql ? sqlite3_prepare_v2(reader->file.db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	if (status != SQLITE_OK)
-		return read_error(reader);
+		return profile_file_error(&reader->file);
 	while (!error && (status = sqlite3_step(statement)) == SQLITE_ROW)
 		error = read_row(reader, table, statement);
 	if (!error && status != SQLITE_DONE)
-		error = read_error(reader);
+		error = profile_file_error(&reader->file);
 	sqlite3_finalize(statement);
 	return error;
 }
@@ -293,11 +207,12 @@ static struct rf_error *read_tables(struct reader *reader, enum table_kind kind)
 {
 	for (int t = 0; t < N_TABLES; t++) {
 		const struct table *table = &profile_tables[t];
-		if (table->since > reader->version)
+		if (table->since > reader->file.version)
 			continue;
 		struct rf_error *error = kind == TABLE_PLAIN ? check_table(reader, table) : NULL;
 		if (!error && table->kind == kind)
-			error = read_table(reader, table);
+			error = profile_file_check(&reader->file, table->name)
+					?: read_table(reader, table);
 		if (error)
 			return error;
 	}
@@ -322,12 +237,36 @@ static struct rf_error *check_references(const struct profile *profile, const st
 		char what[128];
 		snprintf(what, sizeof(what), "row %zu of table \"%s\" has a %s that is not there",
 			 i, table->name, column->name);
-		return damaged_file(path, what);
+		return profile_file_damaged(path, what);
 	}
 	return NULL;
 }
 
-static struct rf_error *check_all_references(const struct profile *profile, const char *path)
+static double size_of(const struct column *column, const char *row)
+{
+	const int64_t value = *(const int64_t *)(row + column->offset);
+	assert(column->size == sizeof(value));
+	return fabs((double)value);
+}
+
+/* What is added up stays within 64 bits, whichever rows are taken together. */
+static struct rf_error *check_total(const struct profile *profile, const struct table *table,
+				    const struct column *column, const char *path)
+{
+	const double most = profile_storage[column->type].total;
+	const char *row = *profile_table_items(profile, table);
+	double total = 0;
+	for (size_t n = *profile_table_count(profile, table); n > 0; n--, row += table->element)
+		total += size_of(column, row);
+	if (total <= most)
+		return NULL;
+	char what[128];
+	snprintf(what, sizeof(what), "column %s of table \"%s\" adds up to more than can be",
+		 column->name, table->name);
+	return profile_file_damaged(path, what);
+}
+
+static struct rf_error *check_columns(const struct profile *profile, const char *path)
 {
 	struct rf_error *error = NULL;
 	for (int t = 0; t < N_TABLES; t++)
@@ -335,6 +274,8 @@ static struct rf_error *check_all_references(const struct profile *profile, cons
 			const struct column *column = &profile_tables[t].columns[c];
 			if (column->type == COLUMN_REF || column->type == COLUMN_REF_NULL)
 				error = check_references(profile, &profile_tables[t], column, path);
+			if (!error && profile_storage[column->type].total > 0)
+				error = check_total(profile, &profile_tables[t], column, path);
 		}
 	return error;
 }
@@ -366,22 +307,25 @@ static bool flop_known(const struct profile *profile)
 }
 
 /* Each row refers only to rows that are there (a parent to an earlier one), code ends behind its
- * start, inlined code is in order, and sums are of known kinds of flop. */
+ * start, inlined code is in order, runs are not too many, sums are of known kinds of flop, and what
+ * is added up is not too much. */
 static struct rf_error *check_profile(const struct profile *profile, const char *path)
 {
-	struct rf_error *error = check_all_references(profile, path);
+	struct rf_error *error = check_columns(profile, path);
 	if (error)
 		return error;
 	for (size_t i = 0; i < profile->n_functions; i++)
 		if (profile->functions[i].start > profile->functions[i].end)
-			return damaged_file(path, "a function ends before it starts");
+			return profile_file_damaged(path, "a function ends before it starts");
 	for (size_t i = 0; i < profile->n_lines; i++)
 		if (profile->lines[i].start > profile->lines[i].end)
-			return damaged_file(path, "a source line ends before it starts");
+			return profile_file_damaged(path, "a source line ends before it starts");
 	if (!inlined_in_order(profile))
-		return damaged_file(path, "inlined code overlaps or is out of order");
+		return profile_file_damaged(path, "inlined code overlaps or is out of order");
+	if (profile->n_timed_runs > PROFILE_MAX_RUNS)
+		return profile_file_damaged(path, "more timed runs than there can be");
 	if (!flop_known(profile))
-		return damaged_file(path, "a sum is of a kind of flop that is not known");
+		return profile_file_damaged(path, "a sum is of a kind of flop that is not known");
 	return NULL;
 }
 
@@ -395,49 +339,34 @@ bool profile_is_sound(const struct profile *profile)
 
 /* ---- all of it ---- */
 
-static struct rf_error *read_database(struct reader *reader)
+static struct rf_error *read_profile(struct reader *reader)
 {
-	char *name = profile_sqlite_path(reader->path);
-	int status = name ? sqlite3_open_v2(name, &reader->db,
-					    SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL)
-			  : SQLITE_NOMEM;
-	sqlite3_free(name);
-	if (status != SQLITE_OK)
-		return reader->db ? read_error(reader) : no_memory(reader->path);
-	/* "Security against malicious database files" (www.sqlite.org/security.html). */
-	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	if (sqlite3_exec(reader->db, "PRAGMA cell_size_check=ON", NULL, NULL, NULL) != SQLITE_OK)
-		return read_error(reader);
+	struct profile *profile = reader->profile;
 	struct rf_error *error = read_tables(reader, TABLE_PLAIN);
-	const char *sums = profile_get_fact(reader->profile, PROFILE_SUMS_FACT);
-	reader->profile->has_sums =
-		reader->wants_sums && sums && strcmp(sums, PROFILE_SUMS_VERSION) == 0;
-	if (!error && reader->profile->has_sums)
+	if (error)
+		return error; /* the last row is but half there: nothing is looked up in it */
+	const char *sums = profile_get_fact(profile, PROFILE_SUMS_FACT);
+	if (reader->wants_sums && sums && strcmp(sums, PROFILE_SUMS_VERSION) == 0)
 		error = read_tables(reader, TABLE_SUM);
 	/* a profile that was loaded without sums and saved again has the fact, but none */
-	reader->profile->has_sums = reader->profile->n_sums > 0;
-	if (!error && !reader->profile->has_sums)
+	profile->has_sums = profile->n_sums > 0;
+	if (!error && !profile->has_sums)
 		error = read_tables(reader, TABLE_DETAIL);
-	return error ? error : check_profile(reader->profile, reader->path);
+	if (error)
+		return error;
+	profile_clean_texts(profile);
+	return check_profile(profile, reader->file.path);
 }
 
 static struct rf_error *load(const char *path, bool wants_sums, struct profile **out)
 {
-	uint64_t size = 0;
-	uint32_t version = 0;
-	struct rf_error *error = check_file(path, &size, &version);
-	if (error)
-		return error;
-	struct reader reader = {.path = path,
-				.profile = profile_create(),
-				.version = version,
-				.budget = size,
-				.wants_sums = wants_sums};
+	struct reader reader = {.profile = profile_create(), .wants_sums = wants_sums};
 	if (!reader.profile)
 		return no_memory(path);
-	error = read_database(&reader);
-	sqlite3_close(reader.db);
+	struct rf_error *error = profile_file_open(path, &reader.file);
+	reader.budget = reader.file.size;
+	error = error ?: read_profile(&reader);
+	profile_file_close(&reader.file);
 	if (error) {
 		profile_destroy(reader.profile);
 		return error;

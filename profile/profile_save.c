@@ -1,19 +1,16 @@
 /* Writing a profile to its file. */
 #include "base/assert.h"
+#include "base/whole_file.h"
 #include "profile/profile_schema.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define ACCESS_HINT "choose a directory that you can write to, or run with --no-save"
-#define SPACE_HINT "free some space there, save elsewhere, or run with --no-save"
+#define SAVE_FAILED "cannot save the profile to"
+#define SAVE_HINT "choose a directory that can be written to and has room, or run with --no-save"
 
 static int bind_text(sqlite3_stmt *statement, int at, const char *text)
 {
@@ -32,8 +29,13 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct column *col
 		return sqlite3_bind_int(statement, at, *(const bool *)field);
 	case COLUMN_U64:
 	case COLUMN_I64:
+	case COLUMN_STEP:
+	case COLUMN_WHOLE:
+	case COLUMN_AMOUNT:
 		return sqlite3_bind_int64(statement, at, *(const int64_t *)field);
 	case COLUMN_REAL:
+	case COLUMN_RATE:
+	case COLUMN_SQUARE:
 	case COLUMN_DOUBLE: /* 0 is this field's "no such roof" */
 		number = *(const double *)field;
 		return sqlite3_bind_double(statement, at, isfinite(number) ? number : 0);
@@ -93,7 +95,8 @@ static int insert_rows(sqlite3_stmt *statement, const struct table *table,
 
 static int write_table(sqlite3 *db, const struct table *table, const struct profile *profile)
 {
-	char *create = profile_table_sql(table), *insert = insert_sql(table);
+	char *create = profile_table_sql(table, PROFILE_SCHEMA_VERSION),
+	     *insert = insert_sql(table);
 	sqlite3_stmt *statement = NULL;
 	int status = create && insert ? sqlite3_exec(db, create, NULL, NULL, NULL) : SQLITE_NOMEM;
 	if (status == SQLITE_OK)
@@ -123,31 +126,50 @@ static int write_database(sqlite3 *db, const struct profile *profile)
 	return status == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : status;
 }
 
-static struct rf_error *save_error(int errnum, const char *path)
-{
-	const char *hint =
-		errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG ? SPACE_HINT : ACCESS_HINT;
-	return rf_error_errno(RF_EACCESS, errnum, hint, "cannot save the profile to %s", path);
-}
-
+/* A save that SQLite could not finish; a full disk and the like are the system's words. */
 static struct rf_error *database_error(sqlite3 *db, int status, const char *path)
 {
+	const int class = status & 0xff;
 	int errnum = db ? sqlite3_system_errno(db) : ENOMEM;
-	if ((status & 0xff) == SQLITE_FULL)
-		return save_error(errnum ? errnum : ENOSPC, path);
-	if ((status & 0xff) == SQLITE_IOERR || (status & 0xff) == SQLITE_CANTOPEN)
-		return save_error(errnum ? errnum : EIO, path);
-	return rf_error_create(RF_EINTERNAL, NULL, "cannot save the profile to %s: %s", path,
+	if (!errnum)
+		errnum = class == SQLITE_FULL ? ENOSPC : EIO;
+	if (class == SQLITE_FULL || class == SQLITE_IOERR || class == SQLITE_CANTOPEN)
+		return rf_error_errno(RF_EACCESS, errnum, SAVE_HINT, SAVE_FAILED " %s", path);
+	return rf_error_create(RF_EINTERNAL, NULL, SAVE_FAILED " %s: %s", path,
 			       db ? sqlite3_errmsg(db) : sqlite3_errstr(status));
 }
 
-static struct rf_error *write_file(const struct profile *profile, const char *temporary,
-				   const char *path)
+/* ---- SQLite writes to the descriptor that it is given ---- */
+
+/* A name that no file can have: SQLite opens files by name, and whoever can write to a directory
+ * could put another file under the name of the one that was just made. */
+static const char open_name[] = "/proc/rfprof-profile";
+static int open_fd = -1;
+
+static int open_by_name(const char *path, int flags, int mode)
+{
+	return strcmp(path, open_name) == 0 ? fcntl(open_fd, F_DUPFD_CLOEXEC, 3)
+					    : open(path, flags, mode);
+}
+
+static int open_database(int fd, sqlite3 **db)
+{
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+	int status = vfs ? vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_by_name)
+			 : SQLITE_ERROR;
+	if (status != SQLITE_OK)
+		return status;
+	open_fd = fd;
+	status = sqlite3_open_v2(open_name, db, SQLITE_OPEN_READWRITE, NULL);
+	vfs->xSetSystemCall(vfs, "open", NULL);
+	open_fd = -1;
+	return status;
+}
+
+static struct rf_error *write_file(const struct profile *profile, int fd, const char *path)
 {
 	sqlite3 *db = NULL;
-	char *name = profile_sqlite_path(temporary);
-	int status = name ? sqlite3_open_v2(name, &db, SQLITE_OPEN_READWRITE, NULL) : SQLITE_NOMEM;
-	sqlite3_free(name);
+	int status = open_database(fd, &db);
 	if (status == SQLITE_OK)
 		status = write_database(db, profile);
 	struct rf_error *error = status == SQLITE_OK ? NULL : database_error(db, status, path);
@@ -157,60 +179,34 @@ static struct rf_error *write_file(const struct profile *profile, const char *te
 	return error;
 }
 
-/* Creates an empty file beside `path` (so that the rename stays in one file system). */
-static struct rf_error *create_temporary(const char *path, char *temporary, size_t size)
+/* ---- the file ---- */
+
+static struct whole_file_wish wish_for(const char *path, enum profile_name name)
 {
-	const char *slash = strrchr(path, '/');
-	int directory = slash ? (int)(slash - path) + 1 : 0;
-	for (unsigned attempt = 0; attempt < 100; attempt++) {
-		int length = snprintf(temporary, size, "%.*s.rfprof-%d-%u.tmp", directory, path,
-				      (int)getpid(), attempt);
-		if (length < 0 || (size_t)length >= size)
-			return save_error(ENAMETOOLONG, path);
-		int fd = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-		if (fd >= 0) {
-			close(fd);
-			return NULL;
-		}
-		if (errno != EEXIST)
-			break;
-	}
-	return save_error(errno, path);
+	const unsigned own =
+		name == PROFILE_NAME_OWN ? WHOLE_FILE_PRIVATE | WHOLE_FILE_KEEP_OLD : 0;
+	return (struct whole_file_wish){path, SAVE_FAILED, SAVE_HINT, WHOLE_FILE_REGULAR | own};
 }
 
-/* Puts the finished file in place, after its bytes are on the disk: a crash leaves the old file or
- * the new one, never half of one. */
-static struct rf_error *move_into_place(const char *temporary, const char *path)
+struct rf_error *profile_save_check(const char *path, enum profile_name name)
 {
-	int fd = open(temporary, O_RDONLY | O_CLOEXEC);
-	int status = fd < 0 ? -1 : fsync(fd);
-	int errnum = errno;
-	if (fd >= 0)
-		close(fd);
-	if (status != 0 && errnum != EINVAL) /* EINVAL: this file system has nothing to sync */
-		return save_error(errnum, path);
-	return rename(temporary, path) == 0 ? NULL : save_error(errno, path);
+	const struct whole_file_wish wish = wish_for(path, name);
+	return whole_file_check(&wish);
+}
+
+struct rf_error *profile_save_as(const struct profile *profile, const char *path,
+				 enum profile_name name)
+{
+	const struct whole_file_wish wish = wish_for(path, name);
+	struct whole_file file;
+	rf_assert_dear(profile_is_sound(profile));
+	struct rf_error *error = whole_file_open(&wish, &file);
+	if (error)
+		return error;
+	return whole_file_close(&file, write_file(profile, file.fd, path));
 }
 
 struct rf_error *profile_save(const struct profile *profile, const char *path)
 {
-	char target[PATH_MAX], temporary[PATH_MAX];
-	struct stat info;
-	rf_assert_dear(profile_is_sound(profile));
-	if (!realpath(path, target)) { /* follow links, so that a link to a profile stays a link */
-		if (snprintf(target, sizeof(target), "%s", path) >= (int)sizeof(target))
-			return save_error(ENAMETOOLONG, path);
-	} else if (stat(target, &info) == 0 && !S_ISREG(info.st_mode)) {
-		return rf_error_create(RF_EINPUT, "give the name of a file",
-				       "cannot save the profile to %s: not a regular file", path);
-	}
-	struct rf_error *error = create_temporary(target, temporary, sizeof(temporary));
-	if (error)
-		return error;
-	error = write_file(profile, temporary, path);
-	if (!error)
-		error = move_into_place(temporary, target);
-	if (error)
-		unlink(temporary);
-	return error;
+	return profile_save_as(profile, path, PROFILE_NAME_GIVEN);
 }

@@ -2,6 +2,7 @@
 #include "profile/profile_schema.h"
 
 #include "base/array.h"
+#include "base/text.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -9,16 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In 36 years a clock of nanoseconds passes 2^60; 2^62 is what sums of such numbers keep below,
+ * which leaves room for their signs.  A roof is in 10^9 per second. */
+#define MOST (INT64_C(1) << 60)
+#define MOST_TOTAL 0x1p62
+
 const struct column_storage profile_storage[COLUMN_TYPES] = {
 	[COLUMN_U32] = {"INTEGER NOT NULL", SQLITE_INTEGER, 0, UINT32_MAX},
 	[COLUMN_INT] = {"INTEGER NOT NULL", SQLITE_INTEGER, INT_MIN, INT_MAX},
 	[COLUMN_U64] = {"INTEGER NOT NULL", SQLITE_INTEGER, INT64_MIN, INT64_MAX},
-	[COLUMN_I64] = {"INTEGER NOT NULL", SQLITE_INTEGER, INT64_MIN, INT64_MAX},
+	[COLUMN_I64] = {"INTEGER NOT NULL", SQLITE_INTEGER, -MOST, MOST, .total = MOST_TOTAL},
+	[COLUMN_STEP] = {"INTEGER NOT NULL", SQLITE_INTEGER, -MOST, MOST},
+	[COLUMN_WHOLE] = {"INTEGER NOT NULL", SQLITE_INTEGER, 0, MOST},
+	[COLUMN_AMOUNT] = {"INTEGER NOT NULL", SQLITE_INTEGER, 0, MOST, .total = MOST_TOTAL},
 	[COLUMN_ENUM] = {"INTEGER NOT NULL", SQLITE_INTEGER},
 	[COLUMN_ROOF_TERM] = {"TEXT NOT NULL", SQLITE_TEXT},
 	[COLUMN_BOOL] = {"INTEGER NOT NULL", SQLITE_INTEGER, 0, 1},
-	[COLUMN_DOUBLE] = {"REAL NOT NULL", SQLITE_FLOAT},
-	[COLUMN_REAL] = {"REAL NOT NULL", SQLITE_FLOAT},
+	[COLUMN_DOUBLE] = {"REAL NOT NULL", SQLITE_FLOAT, .least = 0, .most = 1e24},
+	[COLUMN_SQUARE] = {"REAL NOT NULL", SQLITE_FLOAT, .least = 0, .most = 1e48},
+	[COLUMN_RATE] = {"REAL NOT NULL", SQLITE_FLOAT, .least = 1e-9, .most = 1e12},
+	[COLUMN_REAL] = {"REAL NOT NULL", SQLITE_FLOAT, .least = -1e24, .most = 1e24},
 	[COLUMN_TEXT] = {"TEXT NOT NULL", SQLITE_TEXT},
 	[COLUMN_KEY] = {"TEXT NOT NULL UNIQUE", SQLITE_TEXT},
 	[COLUMN_CHARS] = {"TEXT NOT NULL", SQLITE_TEXT},
@@ -112,12 +123,48 @@ void profile_free_tables(struct profile *profile)
 	}
 }
 
-char *profile_table_sql(const struct table *table)
+/* A text that cannot be cleaned, since memory is short, becomes "". */
+static void clean_text(char **text)
+{
+	if (!*text || text_is_clean(*text))
+		return;
+	char *clean = text_clean(*text);
+	**text = '\0';
+	if (!clean)
+		return;
+	free(*text);
+	*text = clean;
+}
+
+static void clean_column(const struct column *column, char *row)
+{
+	char *field = row + column->offset;
+	if (column->type == COLUMN_TEXT || column->type == COLUMN_KEY)
+		clean_text((char **)field);
+	else if (column->type == COLUMN_CHARS)
+		text_clean_in_place(field);
+}
+
+void profile_clean_texts(struct profile *profile)
+{
+	for (int t = 0; t < N_TABLES; t++) {
+		const struct table *table = &profile_tables[t];
+		char *row = *profile_table_items(profile, table);
+		for (size_t n = *profile_table_count(profile, table); n > 0;
+		     n--, row += table->element)
+			for (size_t c = 0; c < table->n_columns; c++)
+				clean_column(&table->columns[c], row);
+	}
+}
+
+char *profile_table_sql(const struct table *table, uint32_t version)
 {
 	sqlite3_str *sql = sqlite3_str_new(NULL);
 	sqlite3_str_appendf(sql, "CREATE TABLE %s (id INTEGER PRIMARY KEY", table->name);
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const struct column *column = &table->columns[i];
+		if (column->since > version)
+			continue;
 		sqlite3_str_appendf(sql, ", %s %s", column->name,
 				    profile_storage[column->type].sql);
 		if (column->type == COLUMN_REF || column->type == COLUMN_REF_NULL)
@@ -125,10 +172,4 @@ char *profile_table_sql(const struct table *table)
 	}
 	sqlite3_str_appendall(sql, ") STRICT");
 	return sqlite3_str_finish(sql);
-}
-
-/* SQLite takes ":memory:" and "file:…" for something else than a file's name. */
-char *profile_sqlite_path(const char *path)
-{
-	return sqlite3_mprintf("%s%s", path[0] == '/' ? "" : "./", path);
 }

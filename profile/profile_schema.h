@@ -14,14 +14,19 @@
 
 enum column_type {
 	COLUMN_U32,
-	COLUMN_INT,
-	COLUMN_U64, /* stored as its two's complement: SQLite's integers are signed */
-	COLUMN_I64,
+	COLUMN_INT,       /* from `low` to `high`, where these are not both 0 */
+	COLUMN_U64,       /* an address, any: its two's complement, SQLite's integers are signed */
+	COLUMN_I64,       /* what is added up, and can be below 0 */
+	COLUMN_STEP,      /* int64_t, from one address to another */
+	COLUMN_WHOLE,     /* uint64_t, a size or a point in time */
+	COLUMN_AMOUNT,    /* uint64_t, what is added up */
 	COLUMN_ENUM,      /* an enum from `low` to `high` */
 	COLUMN_ROOF_TERM, /* the word of an enum roof_isa, …: `term` says which */
 	COLUMN_BOOL,
-	COLUMN_DOUBLE,   /* finite, not negative */
-	COLUMN_REAL,     /* finite */
+	COLUMN_DOUBLE, /* not negative */
+	COLUMN_SQUARE, /* of such a one */
+	COLUMN_RATE,   /* of a roof; 0: none */
+	COLUMN_REAL,
 	COLUMN_TEXT,     /* char * */
 	COLUMN_KEY,      /* the same, another one in each row */
 	COLUMN_CHARS,    /* char[size] */
@@ -37,11 +42,14 @@ enum table_id {
 	N_TABLES
 };
 
-/* How SQLite stores columns of a type. */
+/* How SQLite stores columns of a type, and what their values can be: a profile with any other is
+ * refused, so that what reads it can calculate with them. */
 struct column_storage {
-	const char *sql;   /* behind the column's name; a reference: and before the target's */
-	int class;         /* SQLITE_INTEGER, … */
-	int64_t low, high; /* of integers; of an enum: see its column */
+	const char *sql;    /* behind the column's name; a reference: and before the target's */
+	int class;          /* SQLITE_INTEGER, … */
+	int64_t low, high;  /* of integers; of an enum: see its column */
+	double least, most; /* of real numbers, beside 0 */
+	double total;       /* what the rows of a column add up to at most; 0: they do not add up */
 };
 extern const struct column_storage profile_storage[COLUMN_TYPES];
 
@@ -54,6 +62,7 @@ struct column {
 	enum roof_term term;
 	size_t length;
 	enum table_id target;
+	uint32_t since; /* first schema version that has it; 0: that of its table */
 };
 
 /* A table of sums is read instead of the details that it sums up. */
@@ -84,10 +93,6 @@ void *profile_append_row(struct profile *profile, const struct table *table);
 void profile_free_row(const struct table *table, char *row);
 void profile_free_tables(struct profile *profile);
 
-/* How SQLite creates the table, word for word; free with sqlite3_free.  NULL: no memory. */
-char *profile_table_sql(const struct table *table);
-/* The name of a file as SQLite has to be given it; free with sqlite3_free.  NULL: no memory. */
-char *profile_sqlite_path(const char *path);
-/* Whether all holds that the loader demands of a profile: of what is saved, builds for tests assert
- * it. */
-bool profile_is_sound(const struct profile *profile);
+/* How SQLite creates the table in a version of the schema, word for word; free with sqlite3_free.
+ * NULL: no memory. */
+char *profile_table_sql(const struct table *table, uint32_t version);

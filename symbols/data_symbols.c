@@ -1,229 +1,264 @@
-/* Which variable an address is of: symbols of data from the same files as those of functions, and
- * from DWARF where each is declared. */
+/* Which variable an address is of, by what a child has read of the module's files. */
 #include "symbols/data_symbols.h"
 
 #include "base/array.h"
 #include "base/search.h"
-#include "symbols/debug_file.h"
-#include "symbols/demangle.h"
-#include "symbols/dwarf_names.h"
+#include "symbols/data_reader.h"
 #include "symbols/elf_file.h"
-#include "symbols/elf_symtab.h"
-#include "symbols/function_map.h"
 
-#include <dwarf.h>
-#include <elfutils/libdw.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* Where DWARF says that a variable is declared. */
-struct declaration {
-	uint64_t vaddr;
-	const char *name, *file; /* borrowed from the Dwarf */
+/* For the reader of one module; all DWARF of the largest programs takes a minute. */
+#define READER_SECONDS 300
+
+struct range {
+	uint64_t start, end;
+	char *name, *file; /* file NULL: not asked for, or not known */
 	uint32_t line;
 };
 
-struct data_symbols {
-	struct module_files files;
-	struct function_map variables;
-	struct declaration *declarations; /* sorted */
-	size_t n_declarations, cap_declarations;
-	Dwarf *dwarf;
-	bool dwarf_read;
-	char **names; /* every name that was handed out */
-	size_t n_names, cap_names;
+struct ranges {
+	struct range *items; /* sorted, without overlaps */
+	size_t n_items, cap_items;
 };
+
+struct data_symbols {
+	char *path, *trouble;
+	struct stat status; /* of the file that was read; another one tells nothing of it */
+	struct ranges variables, sections;
+	size_t n_users;
+	struct data_symbols *next;
+};
+
+/* Processes share their libraries: a file is read once as long as somebody uses what it said.  The
+ * owner of the lock may change the list and all that is in it. */
+static struct data_symbols *in_use;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void ranges_deinit(struct ranges *ranges)
+{
+	for (size_t i = 0; i < ranges->n_items; i++) {
+		free(ranges->items[i].name);
+		free(ranges->items[i].file);
+	}
+	free(ranges->items);
+}
+
+static void destroy(struct data_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	ranges_deinit(&symbols->variables);
+	ranges_deinit(&symbols->sections);
+	free(symbols->path);
+	free(symbols->trouble);
+	free(symbols);
+}
 
 void data_symbols_close(struct data_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	dwarf_end(symbols->dwarf);
-	module_files_close(&symbols->files);
-	function_map_deinit(&symbols->variables);
-	free(symbols->declarations);
-	for (size_t i = 0; i < symbols->n_names; i++)
-		free(symbols->names[i]);
-	free(symbols->names);
-	free(symbols);
+	pthread_mutex_lock(&lock);
+	if (--symbols->n_users == 0) {
+		struct data_symbols **link = &in_use;
+		while (*link != symbols)
+			link = &(*link)->next;
+		*link = symbols->next;
+		destroy(symbols);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
-static struct rf_error *add_symbol(void *context, const GElf_Sym *symbol, uint64_t start,
-				   const char *name)
+/* ---- what a child answers ---- */
+
+static bool take_range(struct confined *child, struct ranges *ranges)
 {
-	struct data_symbols *symbols = context;
-	if (GELF_ST_TYPE(symbol->st_info) != STT_OBJECT || !symbol->st_size ||
-	    !elf_file_segment(&symbols->files.items[0], start) || start + symbol->st_size < start)
-		return NULL;
-	return function_map_append(&symbols->variables, start, start + symbol->st_size, name, "",
-				   elf_symbol_rank(symbol));
+	struct range range = {0};
+	range.start = confined_number(child);
+	range.end = confined_number(child);
+	range.name = confined_text(child);
+	const uint64_t done = ranges->n_items ? ranges->items[ranges->n_items - 1].end : 0;
+	if (range.name && range.start < range.end && range.start >= done &&
+	    rf_array_push(ranges->items, ranges->n_items, ranges->cap_items, range))
+		return true;
+	free(range.name);
+	return false;
+}
+
+static struct range *find(const struct ranges *ranges, uint64_t vaddr, size_t *next)
+{
+	*next = rf_search(ranges->n_items, i, ranges->items[i].start <= vaddr);
+	return *next && vaddr < ranges->items[*next - 1].end ? &ranges->items[*next - 1] : NULL;
+}
+
+/* Takes `name` where the symbol table has the same one with a number: a static variable of a
+ * function is "name.123" there. */
+static bool take_declaration(struct confined *child, struct data_symbols *symbols,
+			     const uint64_t *declared, size_t n)
+{
+	const uint64_t index = confined_number(child), line = confined_number(child);
+	char *name = confined_text(child), *file = confined_text(child);
+	size_t next;
+	struct range *range = name && file && index < n
+				      ? find(&symbols->variables, declared[index], &next)
+				      : NULL;
+	const bool is_taken = range && range->start == declared[index];
+	if (is_taken && !range->file) {
+		const size_t length = strlen(name);
+		if (strncmp(range->name, name, length) == 0 && range->name[length] == '.')
+			range->name[length] = '\0';
+		range->file = file;
+		range->line = line <= UINT32_MAX ? (uint32_t)line : 0;
+		file = NULL;
+	}
+	free(name);
+	free(file);
+	return is_taken;
+}
+
+static bool take(struct confined *child, uint8_t tag, struct data_symbols *symbols,
+		 const struct data_question *question)
+{
+	switch (tag) {
+	case DATA_VARIABLE:
+		return take_range(child, &symbols->variables);
+	case DATA_SECTION:
+		return take_range(child, &symbols->sections);
+	case DATA_DECLARATION:
+		return take_declaration(child, symbols, question->declared, question->n_declared);
+	}
+	return false;
+}
+
+static void note_trouble(struct data_symbols *symbols, const char *why)
+{
+	free(symbols->trouble);
+	symbols->trouble = strdup(why);
+}
+
+/* What has come until something is wrong is kept: it is in order. */
+static struct rf_error *ask(struct data_symbols *symbols, int fd, struct data_question *question)
+{
+	const struct confined_job job = {fd, NULL, data_reader, question, READER_SECONDS};
+	struct confined *child;
+	uint8_t tag = 0;
+	struct rf_error *error = confined_create(&job, &child);
+	if (error)
+		return error;
+	while ((tag = confined_next(child)) && take(child, tag, symbols, question))
+		;
+	const char *failure = tag ? "its reader's answer makes no sense" : confined_failure(child);
+	if (failure)
+		note_trouble(symbols, failure);
+	confined_destroy(child);
+	return NULL;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Its file is open as `fd`, and is that of `status`. */
+static struct rf_error *create(const char *path, int fd, const struct stat *status,
+			       struct data_symbols **out)
+{
+	struct data_question question = {.path = path};
+	struct data_symbols *symbols = calloc(1, sizeof(*symbols));
+	struct rf_error *error = symbols && (symbols->path = strdup(path))
+					 ? ask(symbols, fd, &question)
+					 : rf_error_no_memory();
+	if (error) {
+		destroy(symbols);
+		return error;
+	}
+	symbols->status = *status;
+	symbols->next = in_use;
+	*out = in_use = symbols;
+	return NULL;
 }
 
 struct rf_error *data_symbols_open(const char *path, struct data_symbols **out)
 {
-	struct data_symbols *symbols = calloc(1, sizeof(*symbols));
-	if (!symbols)
-		return rf_error_no_memory();
-	struct rf_error *error = module_files_open(path, NULL, &symbols->files)
-					 ?: elf_symtab_walk(&symbols->files, add_symbol, symbols)
-					 ?: function_map_settle(&symbols->variables);
+	int fd;
+	struct stat status;
+	struct rf_error *error = elf_file_descriptor(path, &fd);
 	if (error)
-		data_symbols_close(symbols);
-	else
+		return error;
+	pthread_mutex_lock(&lock);
+	struct data_symbols *symbols = in_use;
+	if (fstat(fd, &status) != 0)
+		error = rf_error_errno(RF_EACCESS, errno, NULL, "cannot read %s", path);
+	while (symbols && !error && !is_same_file(&symbols->status, &status))
+		symbols = symbols->next;
+	if (!symbols && !error)
+		error = create(path, fd, &status, &symbols);
+	if (!error) {
+		symbols->n_users++;
 		*out = symbols;
+	}
+	pthread_mutex_unlock(&lock);
+	close(fd);
 	return error;
 }
 
-/* ---- DWARF ---- */
-
-/* The one address in a location expression (DWARF 5, 2.5.1). */
-static bool static_location(Dwarf_Die *die, uint64_t *vaddr)
+void data_symbols_declare(struct data_symbols *symbols, const uint64_t *vaddrs, size_t n)
 {
-	Dwarf_Attribute attribute;
-	Dwarf_Op *operations;
-	size_t n;
-	if (!dwarf_attr(die, DW_AT_location, &attribute) ||
-	    dwarf_getlocation(&attribute, &operations, &n) != 0 || n != 1 ||
-	    operations[0].atom != DW_OP_addr)
-		return false;
-	*vaddr = operations[0].number;
-	return true;
-}
-
-/* What a walk over the DWARF of one file adds to. */
-struct declarations {
-	struct data_symbols *symbols;
-	uint64_t shift;
-};
-
-static struct rf_error *add_declaration(void *context, Dwarf_Die *die, bool *descend)
-{
-	const struct declarations *declarations = context;
-	struct data_symbols *symbols = declarations->symbols;
-	struct declaration new = {0};
-	Dwarf_Attribute attribute;
-	Dwarf_Word line;
-	*descend = dwarf_tag(die) != DW_TAG_variable;
-	if (*descend || !static_location(die, &new.vaddr))
-		return NULL;
-	new.vaddr += declarations->shift;
-	new.name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute)
-								     : NULL;
-	new.file = dwarf_names_file(die, DW_AT_decl_file);
-	if (dwarf_attr_integrate(die, DW_AT_decl_line, &attribute) &&
-	    dwarf_formudata(&attribute, &line) == 0)
-		new.line = (uint32_t)line;
-	return new.name ? rf_array_add(symbols->declarations, symbols->n_declarations,
-				       symbols->cap_declarations, new)
-			: NULL;
-}
-
-static int compare_declarations(const void *left, const void *right)
-{
-	const struct declaration *a = left, *b = right;
-	return a->vaddr < b->vaddr ? -1 : a->vaddr > b->vaddr;
-}
-
-/* Where memory is short some declarations are left out: nothing else of an answer depends on them.
- */
-static void read_dwarf(struct data_symbols *symbols)
-{
-	symbols->dwarf_read = true;
-	for (size_t i = 0; i < symbols->files.n && !symbols->n_declarations; i++) {
-		const struct elf_file *file = &symbols->files.items[i];
-		struct declarations declarations = {symbols,
-						    module_files_shift(&symbols->files, i)};
-		size_t dies_left = dwarf_most_dies(file);
-		dwarf_end(symbols->dwarf);
-		symbols->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-		if (symbols->dwarf)
-			rf_error_destroy(dwarf_walk_units(symbols->dwarf, &dies_left,
-							  add_declaration, &declarations));
+	int fd;
+	struct stat status;
+	struct data_question question = {symbols->path, vaddrs, n};
+	struct rf_error *error = elf_file_descriptor(symbols->path, &fd);
+	if (!error) {
+		pthread_mutex_lock(&lock);
+		if (fstat(fd, &status) == 0 && is_same_file(&status, &symbols->status))
+			error = ask(symbols, fd, &question);
+		pthread_mutex_unlock(&lock);
+		close(fd);
 	}
-	if (symbols->n_declarations)
-		qsort(symbols->declarations, symbols->n_declarations,
-		      sizeof(*symbols->declarations), compare_declarations);
+	rf_error_destroy(error);
 }
 
-static const struct declaration *find_declaration(struct data_symbols *symbols, uint64_t start)
+const char *data_symbols_trouble(const struct data_symbols *symbols)
 {
-	if (!symbols->dwarf_read)
-		read_dwarf(symbols);
-	const struct declaration *rows = symbols->declarations;
-	const size_t at = rf_search(symbols->n_declarations, i, rows[i].vaddr < start);
-	return at < symbols->n_declarations && rows[at].vaddr == start ? &rows[at] : NULL;
+	return symbols->trouble;
+}
+
+const char *data_symbols_path(const struct data_symbols *symbols)
+{
+	return symbols->path;
 }
 
 /* ---- the answers ---- */
 
-static void answer(struct data_symbols *symbols, struct function_range *range,
-		   struct data_symbol *out)
+bool data_symbols_find(const struct data_symbols *symbols, uint64_t vaddr, struct data_symbol *out)
 {
-	char *name = range->name ? NULL : symbol_demangle(range->raw);
-	if (name && rf_array_push(symbols->names, symbols->n_names, symbols->cap_names, name))
-		range->name = name;
-	else
-		free(name);
+	const struct ranges *variables = &symbols->variables;
+	size_t next, next_section;
+	const struct range *variable = find(variables, vaddr, &next);
+	const struct range *section =
+		variable ? NULL : find(&symbols->sections, vaddr, &next_section);
+	const struct range *range = variable ? variable : section;
+	if (!range)
+		return false;
 	*out = (struct data_symbol){
 		.start = range->start,
 		.end = range->end,
-		.name = range->name ? range->name : range->raw,
-		.file = "",
+		.name = range->name,
+		.file = range->file ? range->file : "",
+		.line = range->line,
+		.is_section = section,
 	};
-}
-
-/* The section that holds vaddr, else the part of the segment that no section has. */
-static bool find_section(const struct data_symbols *symbols, uint64_t vaddr,
-			 struct data_symbol *out)
-{
-	const struct elf_file *file = &symbols->files.items[0];
-	size_t names;
-	*out = (struct data_symbol){.name = "", .file = "", .is_section = true};
-	if (!elf_file_stretch(file, vaddr, &out->start, &out->end))
-		return false;
-	if (elf_getshdrstrndx(file->elf, &names) != 0)
-		return true;
-	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
-		    (header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS) ||
-		    vaddr < header.sh_addr || vaddr - header.sh_addr >= header.sh_size)
-			continue;
-		const char *name = elf_strptr(file->elf, names, header.sh_name);
-		out->name = name ? name : "";
-		break;
-	}
+	/* a section as far as there is no variable */
+	if (section && next && variables->items[next - 1].end > out->start)
+		out->start = variables->items[next - 1].end;
+	if (section && next < variables->n_items && variables->items[next].start < out->end)
+		out->end = variables->items[next].start;
 	return true;
-}
-
-bool data_symbols_find(struct data_symbols *symbols, uint64_t vaddr, struct data_symbol *out)
-{
-	size_t next;
-	struct function_range *range = function_map_find(&symbols->variables, vaddr, &next);
-	if (range) {
-		answer(symbols, range, out);
-		return true;
-	}
-	if (!find_section(symbols, vaddr, out))
-		return false;
-	/* as far as there is no variable */
-	if (next && symbols->variables.ranges[next - 1].end > out->start)
-		out->start = symbols->variables.ranges[next - 1].end;
-	if (next < symbols->variables.n_ranges && symbols->variables.ranges[next].start < out->end)
-		out->end = symbols->variables.ranges[next].start;
-	return true;
-}
-
-void data_symbols_declare(struct data_symbols *symbols, struct data_symbol *symbol)
-{
-	const struct declaration *declaration =
-		symbol->is_section ? NULL : find_declaration(symbols, symbol->start);
-	if (!declaration)
-		return;
-	const size_t length = strlen(declaration->name);
-	symbol->file = declaration->file;
-	symbol->line = declaration->line;
-	/* a static variable of a function is "name.123" in the symbol table */
-	if (strncmp(symbol->name, declaration->name, length) == 0 && symbol->name[length] == '.')
-		symbol->name = declaration->name;
 }

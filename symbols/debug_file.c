@@ -22,28 +22,30 @@ static bool same_build_id(const struct elf_file *file, const char *build_id)
 	return same;
 }
 
-/* Opens a candidate and keeps it when it belongs to the file; `crc` is looked at only without a
- * build id. */
+/* Keeps a candidate when it belongs to the file; `crc` is looked at only without a build id. */
+static bool keep_right(struct elf_file *candidate, const char *build_id, const uint32_t *crc,
+		       struct elf_file *out)
+{
+	bool right = false;
+	if (build_id[0])
+		right = same_build_id(candidate, build_id);
+	else if (crc)
+		/* The reflected CRC-32 of zlib, which .gnu_debuglink is defined with. */
+		right = lzma_crc32(candidate->bytes, candidate->size, 0) == *crc;
+	if (right)
+		*out = *candidate;
+	else
+		elf_file_close(candidate);
+	return right;
+}
+
 static bool try_candidate(const char *path, const char *build_id, const uint32_t *crc,
 			  struct elf_file *out)
 {
 	struct elf_file candidate;
 	struct rf_error *error = elf_file_open(path, &candidate);
-	if (error) {
-		rf_error_destroy(error);
-		return false;
-	}
-	bool right = false;
-	if (build_id[0])
-		right = same_build_id(&candidate, build_id);
-	else if (crc)
-		/* The reflected CRC-32 of zlib, which .gnu_debuglink is defined with. */
-		right = lzma_crc32(candidate.bytes, candidate.size, 0) == *crc;
-	if (right)
-		*out = candidate;
-	else
-		elf_file_close(&candidate);
-	return right;
+	rf_error_destroy(error);
+	return !error && keep_right(&candidate, build_id, crc, out);
 }
 
 static bool open_by_build_id(const char *build_id, struct elf_file *out)
@@ -79,10 +81,14 @@ static bool open_by_debuglink(const struct elf_file *file, const char *path, con
 bool debug_file_fetch(const struct symbol_fetcher *fetcher, const char *module,
 		      const char *build_id, struct elf_file *out)
 {
-	const char *path = fetcher ? fetcher->fetch(fetcher->context, module, build_id) : NULL;
-	if (!path)
+	const char *path;
+	struct elf_file candidate;
+	const int fd = fetcher ? fetcher->fetch(fetcher->context, module, build_id, &path) : -1;
+	if (fd < 0)
 		return false;
-	if (build_id[0] && try_candidate(path, build_id, NULL, out)) {
+	struct rf_error *error = elf_file_read(path, fd, &candidate);
+	rf_error_destroy(error);
+	if (!error && keep_right(&candidate, build_id, NULL, out)) {
 		if (elf_file_has_dwarf(out))
 			return true;
 		elf_file_close(out);
@@ -168,10 +174,10 @@ static struct rf_error *open_others(struct module_files *files, const char *path
 	return NULL;
 }
 
-struct rf_error *module_files_open(const char *path, const struct symbol_fetcher *fetcher,
+struct rf_error *module_files_open(const char *path, int fd, const struct symbol_fetcher *fetcher,
 				   struct module_files *files)
 {
-	return elf_file_open(path, &files->items[0]) ?: open_others(files, path, fetcher);
+	return elf_file_read(path, fd, &files->items[0]) ?: open_others(files, path, fetcher);
 }
 
 struct rf_error *module_files_open_image(const char *name, const void *image, size_t size,

@@ -11,11 +11,12 @@ struct module_files {
 	char *build_id; /* in lower-case hex; "" when there is none */
 };
 
-/* Opens the ELF file at `path` and its debug file: under /usr/lib/debug/.build-id, then by
+/* Reads the ELF file behind `fd`, which it takes, and its debug file: under
+ * /usr/lib/debug/.build-id, then by
  * .gnu_debuglink beside the file, in .debug beside it, and under /usr/lib/debug.  A candidate
  * counts only with the same build id, or the right CRC where there is no build id.  `fetcher` (or
  * NULL) is asked where there is no DWARF.  Errors: as elf_file_open. */
-struct rf_error *module_files_open(const char *path, const struct symbol_fetcher *fetcher,
+struct rf_error *module_files_open(const char *path, int fd, const struct symbol_fetcher *fetcher,
 				   struct module_files *files);
 /* The same for an image in memory, which has no debug file. */
 struct rf_error *module_files_open_image(const char *name, const void *image, size_t size,

@@ -3,6 +3,7 @@
 #include "symbols/debuginfod.h"
 
 #include "base/clock.h"
+#include "base/trusted_file.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -138,7 +139,7 @@ static void note_failure(struct debuginfod *debuginfod, int error)
 			     strerror(error));
 }
 
-static const char *fetch(void *context, const char *module, const char *build_id)
+static int fetch(void *context, const char *module, const char *build_id, const char **path)
 {
 	struct debuginfod *debuginfod = context;
 	free(debuginfod->path);
@@ -146,7 +147,7 @@ static const char *fetch(void *context, const char *module, const char *build_id
 	if (debuginfod->trouble || interrupted) {
 		if (interrupted)
 			note_failure(debuginfod, 0);
-		return NULL;
+		return -1;
 	}
 	debuginfod->module = module;
 	debuginfod->done = 0;
@@ -156,17 +157,24 @@ static const char *fetch(void *context, const char *module, const char *build_id
 						0, &debuginfod->path);
 	if (debuginfod->progress)
 		debuginfod->progress(debuginfod->context, module, -1, -1);
-	if (fd >= 0) {
+	/* the client's cache may be a directory that others write to */
+	const char *refusal = fd >= 0 ? trusted_file_refusal(fd) : NULL;
+	if (refusal) {
+		note_trouble(debuginfod, "%s is not used: it %s", debuginfod->path, refusal);
 		close(fd);
+		return -1;
+	}
+	if (fd >= 0) {
 		debuginfod->fetched++;
-		return debuginfod->path;
+		*path = debuginfod->path;
+		return fd;
 	}
 	/* what on_progress ends is "not found", too */
 	if (fd == -ENOENT && !interrupted && !debuginfod->silent)
 		debuginfod->missing++;
 	else
 		note_failure(debuginfod, -fd);
-	return NULL;
+	return -1;
 }
 
 static void refuse(void *context, const char *module, const char *path)

@@ -71,7 +71,7 @@ struct dwarf_names *dwarf_names_create(const struct elf_file *file, uint64_t shi
 		return NULL;
 	names->shift = shift;
 	names->dies_left = dwarf_most_dies(file);
-	names->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	names->dwarf = elf_file_dwarf(file);
 	if (names->dwarf && !read_units(names) && names->n_units)
 		return names;
 	dwarf_names_destroy(names);
@@ -101,7 +101,7 @@ char *dwarf_names_missing_part(struct dwarf_names *names)
 
 void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file)
 {
-	Dwarf *dwarf = names->part_dwarf ? NULL : dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	Dwarf *dwarf = names->part_dwarf ? NULL : elf_file_dwarf(file);
 	if (!dwarf) {
 		elf_file_close(file);
 		return;

@@ -2,6 +2,7 @@
  * sections, and their build id.  The files may be damaged: nothing that they say is believed. */
 #include "symbols/elf_file.h"
 
+#include "base/crash.h"
 #include "base/search.h"
 #include "symbols/eh_frame.h"
 
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -128,20 +130,32 @@ static struct rf_error *finish_open(const char *name, struct elf_file *file, str
 	return NULL;
 }
 
-struct rf_error *elf_file_open(const char *path, struct elf_file *out)
+struct rf_error *elf_file_descriptor(const char *path, int *out)
 {
-	elf_version(EV_CURRENT);
-	/* Opening a FIFO or a device by a stale path must neither block nor act on it. */
-	struct elf_file file = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-	if (file.fd < 0)
-		return rf_error_errno(RF_EACCESS, errno, NULL, "cannot open %s", path);
 	struct stat status;
-	if (fstat(file.fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-		close(file.fd);
+	/* Opening a FIFO or a device by a stale path must neither block nor act on it. */
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return rf_error_errno(RF_EACCESS, errno, NULL, "cannot open %s", path);
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+		close(fd);
 		return format_error(path, "not a regular file");
 	}
-	file.elf = elf_begin(file.fd, ELF_C_READ_MMAP, NULL);
-	return finish_open(path, &file, out);
+	*out = fd;
+	return NULL;
+}
+
+struct rf_error *elf_file_read(const char *name, int fd, struct elf_file *out)
+{
+	elf_version(EV_CURRENT);
+	struct elf_file file = {.fd = fd, .elf = elf_begin(fd, ELF_C_READ_MMAP, NULL)};
+	return finish_open(name, &file, out);
+}
+
+struct rf_error *elf_file_open(const char *path, struct elf_file *out)
+{
+	int fd;
+	return elf_file_descriptor(path, &fd) ?: elf_file_read(path, fd, out);
 }
 
 struct rf_error *elf_file_open_image(const char *name, const void *image, size_t size,
@@ -163,9 +177,32 @@ void elf_file_close(struct elf_file *file)
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->copy);
+	if (file->mapping)
+		munmap(file->mapping, file->size);
 	free(file->segments);
 	free(file->edges);
 	*file = (struct elf_file){.fd = -1};
+}
+
+Dwarf *elf_file_dwarf(const struct elf_file *file)
+{
+	Dwarf *dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	if (dwarf)
+		dwarf_new_oom_handler(dwarf, crash_no_memory); /* its own ends with status 1 */
+	return dwarf;
+}
+
+struct rf_error *elf_file_open_mapping(const char *name, void *mapping, size_t size,
+				       struct elf_file *out)
+{
+	elf_version(EV_CURRENT);
+	struct elf_file file = {
+		.fd = -1,
+		.mapping = mapping,
+		.size = size,
+		.elf = elf_memory(mapping, size),
+	};
+	return finish_open(name, &file, out);
 }
 
 bool vdso_image(const void **image, size_t *size)
@@ -298,7 +335,8 @@ bool elf_file_has_dwarf(const struct elf_file *file)
 	       find_section(file, ".zdebug_info", &header);
 }
 
-bool elf_file_eh_frame_hdr(const struct elf_file *file, struct elf_bytes *out)
+/* `.eh_frame_hdr` by PT_GNU_EH_FRAME. */
+static bool find_eh_frame_hdr(const struct elf_file *file, struct elf_bytes *out)
 {
 	size_t n;
 	if (elf_getphdrnum(file->elf, &n) != 0)
@@ -324,7 +362,7 @@ bool elf_file_eh_frame(const struct elf_file *file, struct elf_bytes *out)
 	uint64_t vaddr;
 	/* No sections: the header knows where `.eh_frame` starts; it ends with its terminator or
 	 * where its segment does. */
-	return elf_file_eh_frame_hdr(file, &header) && eh_frame_hdr_target(&header, &vaddr) &&
+	return find_eh_frame_hdr(file, &header) && eh_frame_hdr_target(&header, &vaddr) &&
 	       elf_file_at(file, vaddr, out);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 
+#include <elfutils/libdw.h>
 #include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@ struct elf_file {
 	Elf *elf;
 	int fd;               /* -1 for an image */
 	void *copy;           /* owned bytes of an image, or NULL */
+	void *mapping;        /* the owned mapping of the whole file, or NULL */
 	const uint8_t *bytes; /* the whole file */
 	size_t size;
 	struct elf_segment *segments; /* PT_LOAD, in file order */
@@ -35,6 +37,13 @@ struct elf_bytes {
 
 /* Opens a file.  Errors: RF_EACCESS it cannot be opened; RF_EFORMAT it is no 64-bit x86-64 ELF. */
 struct rf_error *elf_file_open(const char *path, struct elf_file *out);
+/* The two steps of that.  A descriptor of a regular file, of which nothing is read yet; and what is
+ * in it: takes the descriptor, `name` is for messages. */
+struct rf_error *elf_file_descriptor(const char *path, int *out);
+struct rf_error *elf_file_read(const char *name, int fd, struct elf_file *out);
+/* Takes a private, writable mapping of a whole file, which needs no descriptor. */
+struct rf_error *elf_file_open_mapping(const char *name, void *mapping, size_t size,
+				       struct elf_file *out);
 /* The same for an image in memory, which is copied; `name` is for messages. */
 struct rf_error *elf_file_open_image(const char *name, const void *image, size_t size,
 				     struct elf_file *out);
@@ -42,6 +51,8 @@ struct rf_error *elf_file_open_image(const char *name, const void *image, size_t
  * one kernel has the same image.  False when there is none. */
 bool vdso_image(const void **image, size_t *size);
 void elf_file_close(struct elf_file *file);
+/* Its DWARF, which dwarf_end frees before the file is closed; NULL when it has none. */
+Dwarf *elf_file_dwarf(const struct elf_file *file);
 
 /* Virtual address of a file offset, UINT64_MAX when no segment holds it. */
 uint64_t elf_file_vaddr(const struct elf_file *file, uint64_t offset);
@@ -64,8 +75,6 @@ bool elf_file_has_dwarf(const struct elf_file *file);
 
 /* `.eh_frame`, by section header or else through PT_GNU_EH_FRAME (a file without sections). */
 bool elf_file_eh_frame(const struct elf_file *file, struct elf_bytes *out);
-/* `.eh_frame_hdr` by PT_GNU_EH_FRAME. */
-bool elf_file_eh_frame_hdr(const struct elf_file *file, struct elf_bytes *out);
 
 /* Bytes in lower-case hex, to be freed; NULL when memory is short. */
 char *elf_file_hex(const uint8_t *bytes, size_t n);

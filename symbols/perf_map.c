@@ -2,6 +2,7 @@
 #include "symbols/perf_map.h"
 
 #include "base/array.h"
+#include "base/confined.h"
 #include "base/search.h"
 #include "symbols/overlaps.h"
 
@@ -11,6 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* For the child that reads one file. */
+#define READER_SECONDS 60
+
 /* What is left of an entry, which begins at `function`. */
 struct range {
 	uint64_t start, end, function;
@@ -18,7 +22,7 @@ struct range {
 };
 
 struct perf_map {
-	char *text;           /* names end with a NUL in it */
+	char *text;           /* names end with a NUL in it; NULL: each is owned */
 	struct range *ranges; /* sorted, no overlaps */
 	size_t n_ranges, cap_ranges;
 };
@@ -140,10 +144,71 @@ struct perf_map *perf_map_read(int fd)
 	return NULL;
 }
 
+/* ---- through a child ---- */
+
+enum { RANGE = 1 }; /* start, end, function, name */
+
+static void answer(void *context, FILE *stream)
+{
+	struct perf_map *map = perf_map_read(CONFINED_FD);
+	for (size_t i = 0; map && i < map->n_ranges; i++) {
+		confined_put_tag(stream, RANGE);
+		confined_put_number(stream, map->ranges[i].start);
+		confined_put_number(stream, map->ranges[i].end);
+		confined_put_number(stream, map->ranges[i].function);
+		confined_put_text(stream, map->ranges[i].name);
+	}
+}
+
+static bool take_range(struct confined *child, struct perf_map *map)
+{
+	struct range range = {0};
+	range.start = confined_number(child);
+	range.end = confined_number(child);
+	range.function = confined_number(child);
+	const uint64_t done = map->n_ranges ? map->ranges[map->n_ranges - 1].end : 0;
+	char *name = confined_text(child);
+	range.name = name;
+	if (name && *name && strlen(name) <= PERF_MAP_MAX_NAME && range.start < range.end &&
+	    range.function <= range.start && range.start >= done &&
+	    rf_array_push(map->ranges, map->n_ranges, map->cap_ranges, range))
+		return true;
+	free(name);
+	return false;
+}
+
+struct rf_error *perf_map_read_confined(int fd, struct perf_map **out)
+{
+	const struct confined_job job = {fd, NULL, answer, NULL, READER_SECONDS};
+	struct confined *child;
+	uint8_t tag;
+	struct perf_map *map = calloc(1, sizeof(*map));
+	struct rf_error *error = map ? confined_create(&job, &child) : rf_error_no_memory();
+	if (error) {
+		free(map);
+		return error;
+	}
+	while ((tag = confined_next(child)) == RANGE && take_range(child, map))
+		;
+	const char *why = tag ? "its reader's answer makes no sense" : confined_failure(child);
+	if (why)
+		error = rf_error_create(RF_EFORMAT, NULL, "%s", why);
+	confined_destroy(child);
+	if (error)
+		perf_map_destroy(map);
+	else
+		*out = map;
+	return error;
+}
+
+/* ---- what it knows ---- */
+
 void perf_map_destroy(struct perf_map *map)
 {
 	if (!map)
 		return;
+	for (size_t i = 0; !map->text && i < map->n_ranges; i++)
+		free((char *)map->ranges[i].name);
 	free(map->text);
 	free(map->ranges);
 	free(map);

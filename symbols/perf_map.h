@@ -3,6 +3,8 @@
  * each, the numbers hexadecimal, the name up to the end of the line. */
 #pragma once
 
+#include "base/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +18,8 @@ struct perf_map;
  * and its memory is used again: where entries overlap, the one written last holds.  Lines that are
  * none are left out. */
 struct perf_map *perf_map_read(int fd);
+/* The same by a child that has no rights.  Errors: no child; it failed. */
+struct rf_error *perf_map_read_confined(int fd, struct perf_map **out);
 void perf_map_destroy(struct perf_map *map);
 
 /* The function that holds `address`, or NULL; *start gets where it begins.  The name lives as long

@@ -1,41 +1,24 @@
-/* symbols_resolve: one row for every function in which a profile was. */
+/* symbols_resolve: one row for every function in which a profile was, each module by a child that
+ * has no rights (base/confined.h). */
 #include "symbols/resolve.h"
 
-#include "base/array.h"
+#include "base/confined.h"
 #include "base/search.h"
-#include "base/u64_map.h"
-#include "symbols/demangle.h"
-#include "symbols/dwarf_inlines.h"
+#include "symbols/elf_file.h"
+#include "symbols/name_code.h"
+#include "symbols/resolve_answer.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define PAGE_BYTES 4096
-
-/* A code address of the profile; `block` is its block, or PROFILE_NONE for a frame. */
-struct place {
-	uint64_t offset;
-	uint32_t module, block;
-};
+/* For the reader of one module; the names of the largest programs take a minute. */
+#define MODULE_SECONDS 300
 
 struct places {
 	struct place *items;
 	size_t n_items;
-};
-
-/* Resolving one module: its places are sorted, functions are added in that order. */
-struct module_work {
-	struct profile *profile;
-	uint32_t module;
-	struct symbol_module *symbols; /* NULL: it cannot be opened */
-	const struct place *places;
-	size_t n_places;
-	uint64_t bias;    /* offset minus virtual address: 0 but for the vdso */
-	uint64_t covered; /* end of the last function added */
-	const struct symbol_fetcher *fetcher;
-	struct u64_map calls; /* inlined calls that have a row, by their address */
 };
 
 static int compare_places(const void *left, const void *right)
@@ -65,278 +48,184 @@ static struct rf_error *collect_places(const struct profile *profile, struct pla
 	return NULL;
 }
 
-/* Adds a row, cut so that it begins where the last one ended at the earliest.  Takes `name`. */
-static struct rf_error *add_function(struct module_work *work, uint64_t start, uint64_t end,
-				     char *name, const char *file, uint32_t line)
-{
-	struct profile *profile = work->profile;
-	struct profile_function function = {
-		.module = work->module,
-		.start = start < work->covered ? work->covered : start,
-		.end = end,
-		.name = name,
-		.file = strdup(file),
-		.line = line,
-	};
-	if (name && function.file &&
-	    rf_array_push(profile->functions, profile->n_functions, profile->cap_functions,
-			  function)) {
-		work->covered = end;
-		return NULL;
-	}
-	free(name);
-	free(function.file);
-	return rf_error_no_memory();
-}
+/* ---- the child that reads a module, and the files that it wants ---- */
 
-/* Code without a file or segment: rows of a page each, cut before `limit`. */
-static struct rf_error *add_page(struct module_work *work, uint64_t offset, uint64_t limit)
-{
-	const char *module = work->profile->modules[work->module].name;
-	bool bracketed = module[0] == '[';
-	uint64_t start = offset & ~(uint64_t)(PAGE_BYTES - 1);
-	uint64_t end = start + PAGE_BYTES;
-	char *name;
-	/* The last page of memory ends at 2^64, which a row cannot say. */
-	if (end < start)
-		end = UINT64_MAX;
-	if (asprintf(&name, bracketed ? "%s+0x%" PRIx64 : "[%s]+0x%" PRIx64, module, start) < 0)
-		return rf_error_no_memory();
-	return add_function(work, start, end < limit ? end : limit, name, "", 0);
-}
+enum { FETCH = RESOLVE_OTHER, REFUSE, NO_MEMORY };
 
-/* A page row must end before the next function in the page that has a row of its own. */
-static uint64_t page_limit(struct module_work *work, size_t i)
-{
-	uint64_t last = work->places[i].offset | (PAGE_BYTES - 1);
-	struct symbol symbol;
-	for (i++; work->symbols && i < work->n_places && work->places[i].offset <= last; i++)
-		if (symbol_find(work->symbols, work->places[i].offset - work->bias, &symbol))
-			return symbol.start + work->bias;
-	return UINT64_MAX;
-}
+/* What a debug file server has said to one question. */
+struct fetched {
+	char *build_id, *path; /* path NULL: it has none */
+	int fd;                /* in the child */
+};
 
-static struct rf_error *add_functions(struct module_work *work)
-{
-	struct rf_error *error = NULL;
-	for (size_t i = 0; !error && i < work->n_places; i++) {
-		uint64_t offset = work->places[i].offset;
-		struct symbol symbol;
-		if (offset < work->covered)
-			continue;
-		if (work->symbols && symbol_find(work->symbols, offset - work->bias, &symbol))
-			error = add_function(work, symbol.start + work->bias,
-					     symbol.end + work->bias, strdup(symbol.name),
-					     symbol.file, symbol.line);
-		else
-			error = add_page(work, offset, page_limit(work, i));
-	}
-	return error;
-}
+/* More than a debug file and what it shares with others is not asked for. */
+enum { MAX_FETCHED = 4 };
 
-/* One more row, or a longer last one. */
-static struct rf_error *add_line(struct module_work *work, uint64_t start, uint64_t end,
-				 const char *file, uint32_t line)
-{
-	struct profile *profile = work->profile;
-	struct profile_line *last = profile->n_lines ? &profile->lines[profile->n_lines - 1] : NULL;
-	if (last && last->module == work->module && last->end == start && last->line == line &&
-	    strcmp(last->file, file) == 0) {
-		last->end = end;
-		return NULL;
-	}
-	struct profile_line row = {work->module, start, end, strdup(file), line};
-	if (row.file && rf_array_push(profile->lines, profile->n_lines, profile->cap_lines, row))
-		return NULL;
-	free(row.file);
-	return rf_error_no_memory();
-}
+struct reading {
+	struct module_work *work;
+	FILE *answer;
+	struct fetched fetched[MAX_FETCHED];
+	size_t n_fetched;
+};
 
-/* What is known of the code from `at` on, up to `end` at the most: adds it, and gives in *next how
- * far it goes. */
-typedef struct rf_error *add_code(struct module_work *work, uint64_t at, uint64_t end,
-				  uint64_t *next);
-
-static struct rf_error *add_line_at(struct module_work *work, uint64_t at, uint64_t end,
-				    uint64_t *next)
+/* The server is asked by rfprof, which has rights to do so; then another child begins again. */
+static int fetch_by_parent(void *context, const char *module, const char *build_id,
+			   const char **path)
 {
-	const char *file;
-	uint32_t line;
-	const bool known = symbol_line_range(work->symbols, at, &file, &line, next);
-	*next = *next < end ? *next : end;
-	return known ? add_line(work, at, *next, file, line) : NULL;
-}
-
-/* Lambdas are told apart by where they stand: most compilers give them no linkage name. */
-static char *name_of_inlined(const struct dwarf_inline *call)
-{
-	const char *slash = strrchr(call->file, '/');
-	char *name;
-	if (strcmp(call->name, "operator()") != 0 || !call->line)
-		return symbol_demangle(call->name[0] ? call->name : "(without a name)");
-	return asprintf(&name, "operator() (%s:%" PRIu32 ")", slash ? slash + 1 : call->file,
-			call->line) < 0
-		       ? NULL
-		       : name;
-}
-
-/* One row for each call, with those that it stands in; PROFILE_NONE: no memory.  It calls itself as
- * deep as calls are inlined in each other, which dwarf_inlines bounds. */
-static uint32_t call_row(struct module_work *work, const struct dwarf_inline *call)
-{
-	const uint32_t *known = u64_map_find(&work->calls, (uintptr_t)call);
-	if (known)
-		return *known;
-	const uint32_t caller = call->caller ? call_row(work, call->caller) : PROFILE_NONE;
-	char *name = name_of_inlined(call);
-	uint32_t row = PROFILE_NONE;
-	if (name && (!call->caller || caller != PROFILE_NONE))
-		row = profile_inlined_function(work->profile, work->module, name, call->file,
-					       call->line);
-	free(name);
-	if (row != PROFILE_NONE)
-		row = profile_inlined_call(work->profile, caller, row, call->call_file,
-					   call->call_line);
-	return row != PROFILE_NONE && u64_map_set(&work->calls, (uintptr_t)call, row)
-		       ? row
-		       : PROFILE_NONE;
-}
-
-/* One more row, or a longer last one. */
-static struct rf_error *add_inlined_at(struct module_work *work, uint64_t at, uint64_t end,
-				       uint64_t *next)
-{
-	struct profile *profile = work->profile;
-	const struct dwarf_inline *call = symbol_inlined(work->symbols, at, next);
-	*next = *next < end ? *next : end;
-	if (!call)
-		return NULL;
-	const uint32_t row = call_row(work, call);
-	struct profile_inlined_code *last =
-		profile->n_inlined_code ? &profile->inlined_code[profile->n_inlined_code - 1]
-					: NULL;
-	if (last && last->module == work->module && last->end == at && last->call == row) {
-		last->end = *next;
-		return NULL;
-	}
-	const struct profile_inlined_code code = {work->module, at, *next, row};
-	return row == PROFILE_NONE ? rf_error_no_memory()
-				   : rf_array_add(profile->inlined_code, profile->n_inlined_code,
-						  profile->cap_inlined_code, code);
-}
-
-/* Goes through the code that was executed or sampled, in order and each byte once. */
-static struct rf_error *add_to_code(struct module_work *work, add_code *add)
-{
-	uint64_t done = 0;
-	struct rf_error *error = NULL;
-	for (size_t i = 0; work->symbols && i < work->n_places; i++) {
-		const struct place *place = &work->places[i];
-		const uint64_t size =
-			place->block == PROFILE_NONE ? 1 : work->profile->blocks[place->block].size;
-		const uint64_t end = place->offset + size;
-		for (uint64_t at = place->offset > done ? place->offset : done, next; at < end;
-		     at = next) {
-			error = add(work, at, end, &next);
-			if (error)
-				return error;
-			done = next = next > at ? next : at + 1; /* whatever a damaged file says */
+	const struct reading *reading = context;
+	for (size_t i = 0; i < reading->n_fetched; i++)
+		if (strcmp(reading->fetched[i].build_id, build_id) == 0) {
+			*path = reading->fetched[i].path;
+			return reading->fetched[i].fd;
 		}
+	if (reading->n_fetched == MAX_FETCHED)
+		return -1;
+	confined_put_tag(reading->answer, FETCH);
+	confined_put_text(reading->answer, module);
+	confined_put_text(reading->answer, build_id);
+	confined_finish(reading->answer);
+}
+
+static void refuse_by_parent(void *context, const char *module, const char *path)
+{
+	const struct reading *reading = context;
+	confined_put_tag(reading->answer, REFUSE);
+	confined_put_text(reading->answer, module);
+	confined_put_text(reading->answer, path);
+}
+
+static void open_fetched(void *context)
+{
+	struct reading *reading = context;
+	for (size_t i = 0; i < reading->n_fetched; i++)
+		if (reading->fetched[i].path)
+			reading->fetched[i].fd =
+				open(reading->fetched[i].path, O_RDONLY | O_CLOEXEC);
+}
+
+static void read_module(void *context, FILE *answer)
+{
+	struct reading *reading = context;
+	struct module_work *work = reading->work;
+	const struct resolve_rows first = resolve_rows_of(work->profile);
+	const struct symbol_fetcher by_parent = {fetch_by_parent, refuse_by_parent, reading};
+	reading->answer = answer;
+	work->fetcher = work->fetcher ? &by_parent : NULL;
+	struct rf_error *error = name_code(work, name_is_vdso(work) ? -1 : CONFINED_FD);
+	if (error)
+		confined_put_tag(answer, NO_MEMORY);
+	else
+		resolve_answer_put(answer, work->profile, &first);
+}
+
+/* Asks the server what the child has asked for, and keeps what it says for the next one. */
+static bool fetch_for_child(struct reading *reading, struct confined *child)
+{
+	const struct symbol_fetcher *fetcher = reading->work->fetcher;
+	char *module = confined_text(child), *build_id = confined_text(child);
+	const char *path = NULL;
+	bool kept = module && build_id && fetcher && reading->n_fetched < MAX_FETCHED &&
+		    strspn(build_id, "0123456789abcdef") == strlen(build_id);
+	if (kept) {
+		const int fd = fetcher->fetch(fetcher->context, module, build_id, &path);
+		char *copy = fd >= 0 ? strdup(path) : NULL;
+		if (fd >= 0)
+			close(fd);
+		reading->fetched[reading->n_fetched++] = (struct fetched){build_id, copy, -1};
+		build_id = NULL;
 	}
-	return NULL;
+	free(module);
+	free(build_id);
+	return kept;
 }
 
-/* How well the vdso fits at `bias`: places in named functions, and blocks whose bytes are there. */
-static size_t score_vdso(const struct module_work *work, const uint8_t *image, size_t size,
-			 uint64_t bias)
+static void refuse_for_child(const struct reading *reading, struct confined *child)
 {
-	size_t score = 0;
-	for (size_t i = 0; i < work->n_places; i++) {
-		uint64_t at = work->places[i].offset - bias;
-		uint32_t block = work->places[i].block;
-		struct symbol symbol;
-		score += symbol_find(work->symbols, at, &symbol) && !strchr(symbol.name, '+');
-		if (block == PROFILE_NONE || at >= size)
-			continue;
-		const struct profile_block *code = &work->profile->blocks[block];
-		if (code->bytes && code->size <= size - at)
-			score += 2 * (memcmp(image + at, code->bytes, code->size) == 0);
+	const struct symbol_fetcher *fetcher = reading->work->fetcher;
+	char *module = confined_text(child), *path = confined_text(child);
+	if (module && path && fetcher)
+		fetcher->refuse(fetcher->context, module, path);
+	free(module);
+	free(path);
+}
+
+enum outcome { NAMED, AGAIN, FAILED };
+
+/* Takes what a child answers; *why: what is wrong with it, in `child`. */
+static enum outcome take_answer(struct reading *reading, struct confined *child,
+				struct profile *rows, const char **why)
+{
+	uint8_t tag;
+	bool again = false;
+	*why = "its reader's answer makes no sense";
+	while ((tag = confined_next(child)) != 0)
+		if (tag == FETCH)
+			again = fetch_for_child(reading, child);
+		else if (tag == REFUSE)
+			refuse_for_child(reading, child);
+		else if (tag == NO_MEMORY) {
+			*why = "its reader had too little memory";
+			return FAILED;
+		} else if (!resolve_answer_take(child, tag, reading->work->module, rows))
+			return FAILED;
+	const char *failure = confined_failure(child);
+	*why = failure ? failure : *why;
+	return failure ? FAILED : again ? AGAIN : NAMED;
+}
+
+static enum outcome read_once(struct reading *reading, int fd, struct rf_error **error)
+{
+	const struct confined_job job = {fd, open_fetched, read_module, reading, MODULE_SECONDS};
+	struct profile *rows = profile_create();
+	struct confined *child = NULL;
+	const char *why = "its reader could not be started", *path;
+	enum outcome outcome = FAILED;
+	struct rf_error *failed = rows ? confined_create(&job, &child) : NULL;
+	if (child)
+		outcome = take_answer(reading, child, rows, &why);
+	if (outcome == NAMED)
+		*error = resolve_answer_merge(rows, reading->work->profile);
+	path = reading->work->profile->modules[reading->work->module].path;
+	if (outcome == FAILED)
+		profile_note_unread(reading->work->profile, path, failed ? failed->message : why);
+	rf_error_destroy(failed);
+	confined_destroy(child);
+	profile_destroy(rows);
+	return outcome;
+}
+
+/* True: its code has rows, or *error says why it has not. */
+static bool read_in_child(struct module_work *work, struct rf_error **error)
+{
+	struct reading reading = {.work = work};
+	enum outcome outcome = FAILED;
+	int fd = -1;
+	const char *path = work->profile->modules[work->module].path;
+	if (path[0] != '[') {
+		struct rf_error *gone = elf_file_descriptor(path, &fd);
+		rf_error_destroy(gone);
+		if (gone)
+			return false;
+	} else if (!name_is_vdso(work)) {
+		return false;
 	}
-	return score;
-}
-
-/* Rows for places of the vdso.  Their offsets are run-time addresses, and each run (and each
- * process) has the image elsewhere: places within one image's length are taken together, and the
- * page-aligned bias that fits them best is theirs. */
-static struct rf_error *add_vdso_functions(struct module_work *all)
-{
-	const void *image;
-	size_t size;
-	if (!vdso_image(&image, &size))
-		return add_functions(all);
-	size_t pages = (size + PAGE_BYTES - 1) / PAGE_BYTES;
-	struct rf_error *error = NULL;
-	for (size_t i = 0, n; !error && i < all->n_places; i += n) {
-		struct module_work work = *all;
-		uint64_t first_page = all->places[i].offset & ~(uint64_t)(PAGE_BYTES - 1);
-		work.places = all->places + i;
-		for (n = 1; i + n < all->n_places; n++)
-			if (work.places[n].offset - first_page >= pages * PAGE_BYTES)
-				break;
-		work.n_places = n;
-		size_t best_score = 0;
-		for (size_t page = 0; page < pages; page++) {
-			uint64_t bias = first_page - page * PAGE_BYTES;
-			size_t score = score_vdso(&work, image, size, bias);
-			if (score > best_score)
-				best_score = score, work.bias = bias;
-		}
-		error = add_functions(&work);
-		all->covered = work.covered;
+	do
+		outcome = read_once(&reading, fd, error);
+	while (outcome == AGAIN);
+	if (fd >= 0)
+		close(fd);
+	for (size_t i = 0; i < reading.n_fetched; i++) {
+		free(reading.fetched[i].build_id);
+		free(reading.fetched[i].path);
 	}
-	return error;
+	return outcome == NAMED;
 }
 
-static struct rf_error *open_symbols(struct module_work *work, bool is_vdso)
-{
-	const struct profile_module *module = &work->profile->modules[work->module];
-	const void *image;
-	size_t size;
-	if (is_vdso)
-		return vdso_image(&image, &size)
-			       ? symbol_module_open_image("[vdso]", image, size, &work->symbols)
-			       : NULL;
-	if (module->path[0] == '[')
-		return NULL;
-	return symbol_module_open(module->path, work->fetcher, &work->symbols);
-}
-
-/* A file that was replaced since the run would give wrong names: better none. */
-static void drop_changed_file(struct module_work *work)
-{
-	const char *recorded = work->profile->modules[work->module].build_id;
-	if (!work->symbols || !recorded || !recorded[0] ||
-	    strcmp(symbol_module_build_id(work->symbols), recorded) == 0)
-		return;
-	symbol_module_close(work->symbols);
-	work->symbols = NULL;
-}
-
+/* A file that is gone, or cannot be read, gets page rows. */
 static struct rf_error *resolve_module(struct module_work *work)
 {
-	bool is_vdso = strcmp(work->profile->modules[work->module].path, "[vdso]") == 0;
-	/* A file that is gone is a fact about the profile, not a failure: it gets page rows. */
-	rf_error_destroy(open_symbols(work, is_vdso));
-	drop_changed_file(work);
-	struct rf_error *error =
-		is_vdso && work->symbols ? add_vdso_functions(work) : add_functions(work);
-	if (!error && !is_vdso)
-		error = add_to_code(work, add_line_at);
-	if (!error && !is_vdso)
-		error = add_to_code(work, add_inlined_at);
-	u64_map_deinit(&work->calls);
-	symbol_module_close(work->symbols);
-	return error;
+	struct rf_error *error = NULL;
+	return read_in_child(work, &error) ? error : name_pages(work);
 }
 
 /* Functions made at run time were named when they were seen. */

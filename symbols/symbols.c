@@ -137,11 +137,11 @@ static struct rf_error *create_module(const char *path, struct module_files *fil
 	return error;
 }
 
-struct rf_error *symbol_module_open(const char *path, const struct symbol_fetcher *fetcher,
+struct rf_error *symbol_module_read(const char *path, int fd, const struct symbol_fetcher *fetcher,
 				    struct symbol_module **out)
 {
 	struct module_files files;
-	return module_files_open(path, fetcher, &files)
+	return module_files_open(path, fd, fetcher, &files)
 		       ?: create_module(path, &files, fetcher, out);
 }
 

@@ -10,19 +10,19 @@ struct symbol_module; /* one ELF file, opened */
 
 /* Where debug files come from that are not on this machine. */
 struct symbol_fetcher {
-	/* The path of the debug file of a build id, valid until the next call; NULL: there is none.
-	 * `module`: its base name. */
-	const char *(*fetch)(void *context, const char *module, const char *build_id);
+	/* A descriptor of the debug file of a build id, for the caller to close, and its path,
+	 * valid until the next call; -1: there is none.  `module`: its base name. */
+	int (*fetch)(void *context, const char *module, const char *build_id, const char **path);
 	/* That file was another one's. */
 	void (*refuse)(void *context, const char *module, const char *path);
 	void *context;
 };
 
-/* Opens the symbols of the ELF file at `path`, with debug files found by build id or .gnu_debuglink
- * in the usual places.  `fetcher` (or NULL: no network) is asked when there is no debug information
- * here, or a part of it is not; it must outlive the module.  A file that is gone or not ELF is an
- * error. */
-struct rf_error *symbol_module_open(const char *path, const struct symbol_fetcher *fetcher,
+/* Opens the symbols of the ELF file behind `fd`, which is taken (elf_file_descriptor), and which is
+ * at `path`, with debug files found by build id or .gnu_debuglink in the usual places.  `fetcher`
+ * (or NULL: no network) is asked when there is no debug information here, or a part of it is not;
+ * it must outlive the module.  A file that is not ELF is an error. */
+struct rf_error *symbol_module_read(const char *path, int fd, const struct symbol_fetcher *fetcher,
 				    struct symbol_module **out);
 /* The same for an ELF image in memory (the vdso); the bytes are copied. */
 struct rf_error *symbol_module_open_image(const char *name, const void *image, size_t size,

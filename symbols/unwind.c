@@ -11,7 +11,10 @@
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 /* A frame without unwind information is believed only up to this size. */
 #define MAX_GUESSED_FRAME 0x10000
@@ -36,6 +39,9 @@ struct registers {
 /* A mapped file, and the rules that were asked for, by the addresses that they are for. */
 struct unwind_file {
 	char *path;
+	void *mapping; /* the whole file, of which nothing is read yet; or NULL */
+	size_t size;
+	bool read;   /* as far as that is possible */
 	bool usable; /* `elf` is open */
 	struct elf_file elf;
 	Dwarf_CFI *eh_frame, *debug_frame; /* or NULL */
@@ -70,15 +76,49 @@ struct walk {
 
 /* ---- files ---- */
 
-static struct rf_error *open_elf(const char *path, struct elf_file *elf)
+/* No descriptor stays open: there can be more files than descriptors. */
+static void map_file(struct unwind_file *file)
+{
+	struct stat status;
+	int fd;
+	struct rf_error *error = elf_file_descriptor(file->path, &fd);
+	if (error) {
+		rf_error_destroy(error);
+		return;
+	}
+	if (fstat(fd, &status) == 0 && status.st_size > 0) {
+		file->size = (size_t)status.st_size;
+		file->mapping = mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+		if (file->mapping == MAP_FAILED)
+			file->mapping = NULL;
+	}
+	close(fd);
+}
+
+static struct rf_error *open_elf(struct unwind_file *file)
 {
 	const void *image;
 	size_t size;
-	if (strcmp(path, "[vdso]") == 0 && vdso_image(&image, &size))
-		return elf_file_open_image(path, image, size, elf);
-	if (path[0] != '/')
-		return rf_error_create(RF_EUNAVAILABLE, NULL, "%s is no file", path);
-	return elf_file_open(path, elf);
+	void *mapping = file->mapping;
+	if (strcmp(file->path, "[vdso]") == 0 && vdso_image(&image, &size))
+		return elf_file_open_image(file->path, image, size, &file->elf);
+	if (!mapping)
+		return rf_error_create(RF_EUNAVAILABLE, NULL, "%s is no file", file->path);
+	file->mapping = NULL;
+	return elf_file_open_mapping(file->path, mapping, file->size, &file->elf);
+}
+
+/* Reads a file when a stack leads there. */
+static void read_file(struct unwind_file *file)
+{
+	if (file->read)
+		return;
+	file->read = true;
+	struct rf_error *error = open_elf(file);
+	file->usable = !error;
+	rf_error_destroy(error);
+	if (file->usable)
+		file->eh_frame = dwarf_getcfi_elf(file->elf.elf);
 }
 
 static void forget_rules(struct unwind_file *file)
@@ -99,6 +139,8 @@ static void file_destroy(struct unwind_file *file)
 	dwarf_end(file->dwarf);
 	if (file->usable)
 		elf_file_close(&file->elf);
+	if (file->mapping)
+		munmap(file->mapping, file->size);
 	free(file->path);
 	free(file);
 }
@@ -111,11 +153,8 @@ static struct unwind_file *file_create(const char *path)
 		free(file);
 		return NULL;
 	}
-	struct rf_error *error = open_elf(path, &file->elf);
-	file->usable = !error;
-	rf_error_destroy(error);
-	if (file->usable)
-		file->eh_frame = dwarf_getcfi_elf(file->elf.elf);
+	if (path[0] == '/')
+		map_file(file);
 	return file;
 }
 
@@ -136,7 +175,7 @@ static Dwarf_CFI *debug_frame_of(struct unwind_file *file)
 {
 	struct elf_bytes section;
 	if (!file->debug_frame_opened && elf_file_section(&file->elf, ".debug_frame", &section)) {
-		file->dwarf = dwarf_begin_elf(file->elf.elf, DWARF_C_READ, NULL);
+		file->dwarf = elf_file_dwarf(&file->elf);
 		file->debug_frame = file->dwarf ? dwarf_getcfi(file->dwarf) : NULL;
 	}
 	file->debug_frame_opened = true;
@@ -179,6 +218,11 @@ void unwinder_destroy(struct unwinder *unwinder)
 	free(unwinder);
 }
 
+void unwinder_open(struct unwinder *unwinder, const char *path)
+{
+	(void)find_file(unwinder, path);
+}
+
 /* ---- the place of a frame ---- */
 
 static const struct unwind_mapping *find_mapping(const struct walk *walk, uint64_t address)
@@ -216,6 +260,8 @@ static void find_frame(struct walk *walk, unsigned back)
 	struct unwind_file *file = mapping ? file_of(walk, mapping) : NULL;
 	walk->rules = NULL;
 	walk->is_signal_frame = false;
+	if (file)
+		read_file(file);
 	if (!file || !file->usable)
 		return;
 	const uint64_t start = elf_file_vaddr(&file->elf, mapping->file_offset);

@@ -18,6 +18,9 @@ struct unwind_mapping {
 struct unwinder; /* caches of opened files and unwind tables */
 struct unwinder *unwinder_create(void);
 void unwinder_destroy(struct unwinder *unwinder);
+/* Opens a file that stacks may lead to, and reads nothing of it; what is not opened before is
+ * opened by its path when a stack leads there. */
+void unwinder_open(struct unwinder *unwinder, const char *path);
 
 /* Walks the stack.  `stack` holds `stack_size` bytes from regs->sp upward.  `mappings` are sorted
  * by start.  Writes at most `max` run-time addresses, innermost first (the first is regs->ip, the

@@ -1,0 +1,259 @@
+/* The child's life: what it keeps of this process, how long it is waited for, how it ended. */
+#include "base/confined.h"
+
+#include "base/clock.h"
+#include "base/rights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+#define MEMORY ((size_t)4 << 30)       /* for DWARF of a few gigabytes */
+#define MAX_ANSWER ((uint64_t)4 << 30) /* bytes */
+
+enum { END = 0 }; /* the last tag of a whole answer */
+
+struct confined {
+	pid_t pid;
+	int pidfd, fd; /* the pipe */
+	unsigned seconds;
+	uint64_t deadline, n_taken;
+	uint8_t buffer[1 << 16];
+	size_t at, n;
+	bool is_whole, is_broken, is_late;
+	char failure[160];
+};
+
+/* ---- in the child ---- */
+
+/* Nothing of this process's own handling; other signals stay blocked. */
+static void reset_signals(void)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU, SIGSYS};
+	sigset_t blocked;
+	sigfillset(&blocked);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		signal(faults[i], SIG_DFL);
+		sigdelset(&blocked, faults[i]);
+	}
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+}
+
+/* The pipe becomes descriptor 0, what is read CONFINED_FD; nothing else stays open. */
+static bool keep_descriptors(int answer_fd, int fd)
+{
+	/* neither may lie where the other one goes */
+	const int from = fcntl(answer_fd, F_DUPFD, 16);
+	if (from < 0 || (fd >= 0 && dup2(fd, CONFINED_FD) < 0) || dup2(from, 0) < 0)
+		return false;
+	closefrom(fd >= 0 ? CONFINED_FD + 1 : 1);
+	return true;
+}
+
+static void in_child(const struct confined_job *job, int answer_fd, pid_t parent)
+{
+	struct stat status = {.st_uid = NOBODY};
+	reset_signals();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	if ((job->fd >= 0 && fstat(job->fd, &status) != 0) || !keep_descriptors(answer_fd, job->fd))
+		_exit(1);
+	if (job->prepare)
+		job->prepare(job->context);
+	FILE *answer = fdopen(0, "w");
+	if (!answer || !rights_drop(status.st_uid, job->seconds, MEMORY))
+		_exit(1);
+	job->read(job->context, answer);
+	confined_finish(answer);
+}
+
+void confined_finish(FILE *answer)
+{
+	fputc(END, answer);
+	_exit(fflush(answer) == 0 ? 0 : 1);
+}
+
+void confined_put_tag(FILE *answer, uint8_t tag)
+{
+	fputc(tag, answer);
+}
+
+void confined_put_number(FILE *answer, uint64_t number)
+{
+	fwrite(&number, sizeof(number), 1, answer);
+}
+
+void confined_put_text(FILE *answer, const char *text)
+{
+	const size_t length = strnlen(text, CONFINED_MAX_TEXT);
+	confined_put_number(answer, length);
+	fwrite(text, 1, length, answer);
+}
+
+/* ---- its life ---- */
+
+/* A handler of rfprof's must not run in the child: all signals are blocked around the fork. */
+static pid_t fork_quietly(void)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	const pid_t pid = fork();
+	if (pid != 0)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
+struct rf_error *confined_create(const struct confined_job *job, struct confined **out)
+{
+	int ends[2];
+	struct confined *child = malloc(sizeof(*child));
+	if (!child)
+		return rf_error_no_memory();
+	if (pipe2(ends, O_CLOEXEC) != 0) {
+		free(child);
+		return rf_error_errno(RF_EUNAVAILABLE, errno, NULL, "no pipe for a reader");
+	}
+	const pid_t parent = getpid(), pid = fork_quietly();
+	if (pid == 0)
+		in_child(job, ends[1], parent);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		free(child);
+		return rf_error_errno(RF_EUNAVAILABLE, errno, NULL, "no process for a reader");
+	}
+	child->pid = pid;
+	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	child->fd = ends[0];
+	child->seconds = job->seconds;
+	child->deadline = clock_now_ns() + job->seconds * UINT64_C(1000000000);
+	child->n_taken = child->at = child->n = 0;
+	child->is_whole = child->is_broken = child->is_late = false;
+	*out = child;
+	return NULL;
+}
+
+/* The thread that follows a counted program waits for all children of rfprof, and may have been
+ * first; so it is ended by what cannot mean another process.  False: how it ended is not known. */
+static bool end(struct confined *child, siginfo_t *how)
+{
+	if (child->pidfd < 0)
+		return false;
+	(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	*how = (siginfo_t){0};
+	int result;
+	do
+		result = waitid(P_PIDFD, (id_t)child->pidfd, how, WEXITED | __WALL);
+	while (result < 0 && errno == EINTR);
+	close(child->pidfd);
+	child->pidfd = -1;
+	return result == 0;
+}
+
+void confined_destroy(struct confined *child)
+{
+	siginfo_t how;
+	if (!child)
+		return;
+	(void)end(child, &how);
+	close(child->fd);
+	free(child);
+}
+
+/* ---- the answer ---- */
+
+/* Waits for more, until the deadline. */
+static bool fill(struct confined *child)
+{
+	while (!child->is_broken) {
+		const uint64_t now = clock_now_ns();
+		const uint64_t left = now < child->deadline ? child->deadline - now : 0;
+		struct pollfd pipe = {.fd = child->fd, .events = POLLIN};
+		const int ready = poll(&pipe, 1, (int)(left / 1000000));
+		if (ready < 0 && errno == EINTR)
+			continue;
+		child->is_late = ready == 0;
+		const ssize_t n =
+			ready > 0 ? read(child->fd, child->buffer, sizeof(child->buffer)) : 0;
+		if (n < 0 && errno == EINTR)
+			continue;
+		child->at = 0;
+		child->n = n > 0 ? (size_t)n : 0;
+		child->n_taken += child->n;
+		child->is_broken = n <= 0 || child->n_taken > MAX_ANSWER;
+		break;
+	}
+	return !child->is_broken;
+}
+
+static bool take(struct confined *child, void *to, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		if (child->is_broken || child->is_whole || (child->at == child->n && !fill(child)))
+			return false;
+		const size_t there = child->n - child->at, wanted = size - done;
+		const size_t n = there < wanted ? there : wanted;
+		memcpy((char *)to + done, child->buffer + child->at, n);
+		child->at += n;
+		done += n;
+	}
+	return true;
+}
+
+uint8_t confined_next(struct confined *child)
+{
+	uint8_t tag;
+	if (!take(child, &tag, 1))
+		return 0;
+	child->is_whole = tag == END;
+	return tag;
+}
+
+uint64_t confined_number(struct confined *child)
+{
+	uint64_t number;
+	return take(child, &number, sizeof(number)) ? number : 0;
+}
+
+char *confined_text(struct confined *child)
+{
+	const uint64_t length = confined_number(child);
+	child->is_broken |= length > CONFINED_MAX_TEXT;
+	char *text = child->is_broken ? NULL : malloc(length + 1);
+	child->is_broken |= !text; /* what follows would be read as other than it is */
+	if (!text || !take(child, text, length)) {
+		free(text);
+		return NULL;
+	}
+	text[length] = '\0';
+	return text;
+}
+
+const char *confined_failure(struct confined *child)
+{
+	siginfo_t how;
+	if (child->is_whole)
+		return NULL;
+	const bool late = child->is_late, known = !late && end(child, &how);
+	if (late || (known && how.si_code != CLD_EXITED && how.si_status == SIGXCPU))
+		snprintf(child->failure, sizeof(child->failure), "its reader took longer than %u s",
+			 child->seconds);
+	else if (known && how.si_code != CLD_EXITED)
+		snprintf(child->failure, sizeof(child->failure),
+			 "its reader ended by signal %d (%s)", how.si_status,
+			 strsignal(how.si_status));
+	else
+		snprintf(child->failure, sizeof(child->failure), "its reader failed");
+	return child->failure;
+}

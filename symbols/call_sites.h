@@ -1,0 +1,19 @@
+/* Functions and lines of single places in the code of a module, read by a child. */
+#pragma once
+
+#include "profile/profile.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct call_site {
+	uint64_t address; /* in the module: of the call, not behind it */
+	char *name;       /* of the function, "" without a symbol; NULL: not known */
+	char *file;       /* as symbol_caller_line says, or "" */
+	uint32_t line;    /* or 0 */
+};
+
+/* Completes those sites of which something is known; a file with another build id than that of
+ * `module`, a row of the profile, tells nothing.  What could not be read is noted in the profile.
+ */
+void call_sites_name(struct profile *profile, uint32_t module, struct call_site *sites, size_t n);

@@ -1,0 +1,301 @@
+/* From places in the code of a module to rows: each byte of code that ran is looked up once. */
+#include "symbols/name_code.h"
+
+#include "base/array.h"
+#include "symbols/demangle.h"
+#include "symbols/dwarf_inlines.h"
+#include "symbols/elf_file.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_BYTES 4096
+
+/* Adds a row, cut so that it begins where the last one ended at the earliest.  Takes `name`. */
+static struct rf_error *add_function(struct module_work *work, uint64_t start, uint64_t end,
+				     char *name, const char *file, uint32_t line)
+{
+	struct profile *profile = work->profile;
+	struct profile_function function = {
+		.module = work->module,
+		.start = start < work->covered ? work->covered : start,
+		.end = end,
+		.name = name,
+		.file = strdup(file),
+		.line = line,
+	};
+	if (name && function.file &&
+	    rf_array_push(profile->functions, profile->n_functions, profile->cap_functions,
+			  function)) {
+		work->covered = end;
+		return NULL;
+	}
+	free(name);
+	free(function.file);
+	return rf_error_no_memory();
+}
+
+/* Code without a file or segment: rows of a page each, cut before `limit`. */
+static struct rf_error *add_page(struct module_work *work, uint64_t offset, uint64_t limit)
+{
+	const char *module = work->profile->modules[work->module].name;
+	bool bracketed = module[0] == '[';
+	uint64_t start = offset & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t end = start + PAGE_BYTES;
+	char *name;
+	/* The last page of memory ends at 2^64, which a row cannot say. */
+	if (end < start)
+		end = UINT64_MAX;
+	if (asprintf(&name, bracketed ? "%s+0x%" PRIx64 : "[%s]+0x%" PRIx64, module, start) < 0)
+		return rf_error_no_memory();
+	return add_function(work, start, end < limit ? end : limit, name, "", 0);
+}
+
+/* A page row must end before the next function in the page that has a row of its own. */
+static uint64_t page_limit(struct module_work *work, size_t i)
+{
+	uint64_t last = work->places[i].offset | (PAGE_BYTES - 1);
+	struct symbol symbol;
+	for (i++; work->symbols && i < work->n_places && work->places[i].offset <= last; i++)
+		if (symbol_find(work->symbols, work->places[i].offset - work->bias, &symbol))
+			return symbol.start + work->bias;
+	return UINT64_MAX;
+}
+
+static struct rf_error *add_functions(struct module_work *work)
+{
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < work->n_places; i++) {
+		uint64_t offset = work->places[i].offset;
+		struct symbol symbol;
+		if (offset < work->covered)
+			continue;
+		if (work->symbols && symbol_find(work->symbols, offset - work->bias, &symbol))
+			error = add_function(work, symbol.start + work->bias,
+					     symbol.end + work->bias, strdup(symbol.name),
+					     symbol.file, symbol.line);
+		else
+			error = add_page(work, offset, page_limit(work, i));
+	}
+	return error;
+}
+
+/* One more row, or a longer last one. */
+static struct rf_error *add_line(struct module_work *work, uint64_t start, uint64_t end,
+				 const char *file, uint32_t line)
+{
+	struct profile *profile = work->profile;
+	struct profile_line *last = profile->n_lines ? &profile->lines[profile->n_lines - 1] : NULL;
+	if (last && last->module == work->module && last->end == start && last->line == line &&
+	    strcmp(last->file, file) == 0) {
+		last->end = end;
+		return NULL;
+	}
+	struct profile_line row = {work->module, start, end, strdup(file), line};
+	if (row.file && rf_array_push(profile->lines, profile->n_lines, profile->cap_lines, row))
+		return NULL;
+	free(row.file);
+	return rf_error_no_memory();
+}
+
+/* What is known of the code from `at` on, up to `end` at the most: adds it, and gives in *next how
+ * far it goes. */
+typedef struct rf_error *add_code(struct module_work *work, uint64_t at, uint64_t end,
+				  uint64_t *next);
+
+static struct rf_error *add_line_at(struct module_work *work, uint64_t at, uint64_t end,
+				    uint64_t *next)
+{
+	const char *file;
+	uint32_t line;
+	const bool known = symbol_line_range(work->symbols, at, &file, &line, next);
+	*next = *next < end ? *next : end;
+	return known ? add_line(work, at, *next, file, line) : NULL;
+}
+
+/* Lambdas are told apart by where they stand: most compilers give them no linkage name. */
+static char *name_of_inlined(const struct dwarf_inline *call)
+{
+	const char *slash = strrchr(call->file, '/');
+	char *name;
+	if (strcmp(call->name, "operator()") != 0 || !call->line)
+		return symbol_demangle(call->name[0] ? call->name : "(without a name)");
+	return asprintf(&name, "operator() (%s:%" PRIu32 ")", slash ? slash + 1 : call->file,
+			call->line) < 0
+		       ? NULL
+		       : name;
+}
+
+/* One row for each call, with those that it stands in; PROFILE_NONE: no memory.  It calls itself as
+ * deep as calls are inlined in each other, which dwarf_inlines bounds. */
+static uint32_t call_row(struct module_work *work, const struct dwarf_inline *call)
+{
+	const uint32_t *known = u64_map_find(&work->calls, (uintptr_t)call);
+	if (known)
+		return *known;
+	const uint32_t caller = call->caller ? call_row(work, call->caller) : PROFILE_NONE;
+	char *name = name_of_inlined(call);
+	uint32_t row = PROFILE_NONE;
+	if (name && (!call->caller || caller != PROFILE_NONE))
+		row = profile_inlined_function(work->profile, work->module, name, call->file,
+					       call->line);
+	free(name);
+	if (row != PROFILE_NONE)
+		row = profile_inlined_call(work->profile, caller, row, call->call_file,
+					   call->call_line);
+	return row != PROFILE_NONE && u64_map_set(&work->calls, (uintptr_t)call, row)
+		       ? row
+		       : PROFILE_NONE;
+}
+
+/* One more row, or a longer last one. */
+static struct rf_error *add_inlined_at(struct module_work *work, uint64_t at, uint64_t end,
+				       uint64_t *next)
+{
+	struct profile *profile = work->profile;
+	const struct dwarf_inline *call = symbol_inlined(work->symbols, at, next);
+	*next = *next < end ? *next : end;
+	if (!call)
+		return NULL;
+	const uint32_t row = call_row(work, call);
+	struct profile_inlined_code *last =
+		profile->n_inlined_code ? &profile->inlined_code[profile->n_inlined_code - 1]
+					: NULL;
+	if (last && last->module == work->module && last->end == at && last->call == row) {
+		last->end = *next;
+		return NULL;
+	}
+	const struct profile_inlined_code code = {work->module, at, *next, row};
+	return row == PROFILE_NONE ? rf_error_no_memory()
+				   : rf_array_add(profile->inlined_code, profile->n_inlined_code,
+						  profile->cap_inlined_code, code);
+}
+
+/* Goes through the code that was executed or sampled, in order and each byte once. */
+static struct rf_error *add_to_code(struct module_work *work, add_code *add)
+{
+	uint64_t done = 0;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; work->symbols && i < work->n_places; i++) {
+		const struct place *place = &work->places[i];
+		const uint64_t size =
+			place->block == PROFILE_NONE ? 1 : work->profile->blocks[place->block].size;
+		const uint64_t end = place->offset + size;
+		for (uint64_t at = place->offset > done ? place->offset : done, next; at < end;
+		     at = next) {
+			error = add(work, at, end, &next);
+			if (error)
+				return error;
+			done = next = next > at ? next : at + 1; /* whatever a damaged file says */
+		}
+	}
+	return NULL;
+}
+
+/* How well the vdso fits at `bias`: places in named functions, and blocks whose bytes are there. */
+static size_t score_vdso(const struct module_work *work, const uint8_t *image, size_t size,
+			 uint64_t bias)
+{
+	size_t score = 0;
+	for (size_t i = 0; i < work->n_places; i++) {
+		uint64_t at = work->places[i].offset - bias;
+		uint32_t block = work->places[i].block;
+		struct symbol symbol;
+		score += symbol_find(work->symbols, at, &symbol) && !strchr(symbol.name, '+');
+		if (block == PROFILE_NONE || at >= size)
+			continue;
+		const struct profile_block *code = &work->profile->blocks[block];
+		if (code->bytes && code->size <= size - at)
+			score += 2 * (memcmp(image + at, code->bytes, code->size) == 0);
+	}
+	return score;
+}
+
+/* Rows for places of the vdso.  Their offsets are run-time addresses, and each run (and each
+ * process) has the image elsewhere: places within one image's length are taken together, and the
+ * page-aligned bias that fits them best is theirs. */
+static struct rf_error *add_vdso_functions(struct module_work *all)
+{
+	const void *image;
+	size_t size;
+	if (!vdso_image(&image, &size))
+		return add_functions(all);
+	size_t pages = (size + PAGE_BYTES - 1) / PAGE_BYTES;
+	struct rf_error *error = NULL;
+	for (size_t i = 0, n; !error && i < all->n_places; i += n) {
+		struct module_work work = *all;
+		uint64_t first_page = all->places[i].offset & ~(uint64_t)(PAGE_BYTES - 1);
+		work.places = all->places + i;
+		for (n = 1; i + n < all->n_places; n++)
+			if (work.places[n].offset - first_page >= pages * PAGE_BYTES)
+				break;
+		work.n_places = n;
+		size_t best_score = 0;
+		for (size_t page = 0; page < pages; page++) {
+			uint64_t bias = first_page - page * PAGE_BYTES;
+			size_t score = score_vdso(&work, image, size, bias);
+			if (score > best_score)
+				best_score = score, work.bias = bias;
+		}
+		error = add_functions(&work);
+		all->covered = work.covered;
+	}
+	return error;
+}
+
+bool name_is_vdso(const struct module_work *work)
+{
+	return strcmp(work->profile->modules[work->module].path, "[vdso]") == 0;
+}
+
+static struct rf_error *open_symbols(struct module_work *work, int fd)
+{
+	const void *image;
+	size_t size;
+	if (name_is_vdso(work))
+		return vdso_image(&image, &size)
+			       ? symbol_module_open_image("[vdso]", image, size, &work->symbols)
+			       : NULL;
+	return symbol_module_read(work->profile->modules[work->module].path, fd, work->fetcher,
+				  &work->symbols);
+}
+
+/* A file that was replaced since the run would give wrong names: better none. */
+static void drop_changed_file(struct module_work *work)
+{
+	const char *recorded = work->profile->modules[work->module].build_id;
+	if (!work->symbols || !recorded || !recorded[0] ||
+	    strcmp(symbol_module_build_id(work->symbols), recorded) == 0)
+		return;
+	symbol_module_close(work->symbols);
+	work->symbols = NULL;
+}
+
+static struct rf_error *add_rows(struct module_work *work)
+{
+	if (name_is_vdso(work))
+		return work->symbols ? add_vdso_functions(work) : add_functions(work);
+	return add_functions(work)
+		       ?: add_to_code(work, add_line_at)
+		       ?: add_to_code(work, add_inlined_at);
+}
+
+struct rf_error *name_code(struct module_work *work, int fd)
+{
+	rf_error_destroy(open_symbols(work, fd));
+	drop_changed_file(work);
+	struct rf_error *error = add_rows(work);
+	u64_map_deinit(&work->calls);
+	symbol_module_close(work->symbols);
+	work->symbols = NULL;
+	return error;
+}
+
+struct rf_error *name_pages(struct module_work *work)
+{
+	assert(!work->symbols);
+	return add_functions(work);
+}

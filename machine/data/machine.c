@@ -2,6 +2,8 @@
  * of one machine have together. */
 #include "machine/data/machine.h"
 
+#include "machine/data/roof_history.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ void machine_deinit(struct machine *machine)
 	free(machine->microarchitecture);
 	free(machine->custom_roofs);
 	free(machine->counts);
+	free(machine->sizes);
 	free(machine->roofs);
 	*machine = (struct machine){0};
 }
@@ -22,7 +25,7 @@ void machine_deinit(struct machine *machine)
 bool roof_is_same(const struct roof *a, const struct roof *b)
 {
 	return a->kind == b->kind && a->precision == b->precision && a->op == b->op &&
-	       a->level == b->level && (a->kind == ROOF_BANDWIDTH || a->isa == b->isa);
+	       a->level == b->level && (a->kind != ROOF_COMPUTE || a->isa == b->isa);
 }
 
 bool roof_matches(const struct roof *roof, struct roof_key key)
@@ -30,6 +33,14 @@ bool roof_matches(const struct roof *roof, struct roof_key key)
 	return roof->kind == key.kind && !roof->by_node && roof->op == key.op &&
 	       roof->precision == key.precision && roof->level == key.level &&
 	       (key.isa == ROOF_ISA_ANY || roof->isa == key.isa);
+}
+
+double roof_per_cycle(const struct roof *roof, double clock_ghz, double clock_fp_ghz)
+{
+	const bool wide = roof->isa == ROOF_ISA_AVX2 || roof->isa == ROOF_ISA_AVX512F ||
+			  roof->isa == ROOF_ISA_AMX;
+	const double clock = wide && clock_fp_ghz > 0 ? clock_fp_ghz : clock_ghz;
+	return roof->kind == ROOF_COMPUTE && clock > 0 ? roof->best / clock : NAN;
 }
 
 double machine_roof(const struct roof *roofs, size_t n_roofs, struct roof_key key, double threads)
@@ -107,6 +118,33 @@ static void sort_roofs(struct roof *roofs, size_t n)
 	}
 }
 
+static bool same_row(const struct roof *a, const struct roof *b)
+{
+	return roof_is_same(a, b) && a->threads == b->threads && a->by_node == b->by_node &&
+	       a->cpu_node == b->cpu_node && a->memory_node == b->memory_node;
+}
+
+struct roof *machine_row(const struct machine *machine, const struct roof *like)
+{
+	for (size_t i = 0; i < machine->n_roofs; i++)
+		if (same_row(&machine->roofs[i], like))
+			return &machine->roofs[i];
+	return NULL;
+}
+
+/* Rows that both have been measured twice. */
+static void merge_histories(struct machine *newer, const struct machine *older)
+{
+	for (size_t i = 0; i < newer->n_roofs; i++) {
+		const struct roof *before = machine_row(older, &newer->roofs[i]);
+		if (!before || !before->n_measured)
+			continue;
+		struct roof row = *before;
+		roof_take_again(&row, &newer->roofs[i]);
+		newer->roofs[i] = row;
+	}
+}
+
 static struct rf_error *merge_roofs(struct machine *newer, const struct machine *older)
 {
 	bool keep_node_rows = !has_node_rows(newer);
@@ -160,6 +198,15 @@ static struct rf_error *merge_notes(struct machine *newer, struct machine *older
 
 struct rf_error *machine_merge(struct machine *newer, struct machine *older)
 {
+	if (!newer->n_sizes) {
+		free(newer->sizes);
+		newer->sizes = older->sizes;
+		newer->n_sizes = older->n_sizes;
+		newer->sizes_in_small_pages = older->sizes_in_small_pages;
+		older->sizes = NULL;
+		older->n_sizes = 0;
+	}
+	merge_histories(newer, older);
 	/* Rows first: they look at the counts that `newer` has of its own. */
 	struct rf_error *error = merge_roofs(newer, older);
 	if (!error)

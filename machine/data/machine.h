@@ -8,6 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One measurement of a row. */
+struct roof_visit {
+	int64_t when_s; /* seconds since 1970 */
+	double best;    /* in the row's unit */
+};
+#define ROOF_HISTORY 8 /* that a row keeps; see roof_history.h */
+
 /* One measured roof: more roofs are more rows. */
 struct roof {
 	enum roof_kind kind;
@@ -20,15 +27,23 @@ struct roof {
 		       * threads run on NUMA node cpu_node and all memory is on memory_node
 		       * (logical numbers) */
 	int cpu_node, memory_node;
-	double best, median, q1, q3; /* in `unit` */
+	/* In `unit`: the best of all measurements in the history; median and quartiles are of the
+	 * repeats of that measurement, or of a longer one that was hardly slower. */
+	double best, median, q1, q3;
 	double theory; /* by the microarchitecture's table or the memory's data, at the clock
 			* measured beside this row; 0: not known */
 	char unit[16]; /* "GFLOP/s" (1e9 flop/s), "GOP/s" (1e9 integer operations/s), "GB/s"
 			* (1e9 bytes/s) */
 	char bytes_convention[96]; /* bandwidth: what counts as a byte moved */
-	bool distinguishable;      /* false: this level cannot be told from the next, do not draw */
-	bool noisy; /* quartiles at least 5 % of the median apart, even after measuring
-		     * for longer */
+	/* False: this level cannot be told from the next, or zeros not from other data: do not
+	 * draw. */
+	bool distinguishable;
+	bool noisy;     /* quartiles at least 5 % of the median apart, even after measuring
+			 * for longer */
+	int n_measured; /* in all; 0: a row of a file that does not tell */
+	int n_history;  /* the first and the last of these, in their order */
+	struct roof_visit history[ROOF_HISTORY];
+	double now; /* behind the program that this process has run; 0: not; never kept */
 };
 
 /* A roof that somebody states: a vendor's figure, another machine's.  Drawn, never used to place a
@@ -54,6 +69,15 @@ struct machine_count {
 	bool complete; /* all rows, not only what reports use */
 };
 
+/* One thread's walks through so many bytes: see size_curve.h. */
+struct size_point {
+	uint64_t bytes;
+	/* ns from one dependent load to the next, in random order: the lowest and the median of
+	 * the repeats. */
+	double latency_ns, latency_median_ns;
+	double read_gbs, read_median_gbs; /* 1e9 bytes/s, the highest and the median */
+};
+
 struct machine {
 	char *cpu_model;
 	int usable_threads;      /* hardware threads inside the affinity mask and cgroup quota */
@@ -66,6 +90,9 @@ struct machine {
 	size_t n_counts;
 	struct roof *roofs;
 	size_t n_roofs;
+	struct size_point *sizes; /* ascending; none where only the quick rows were measured */
+	size_t n_sizes;
+	bool sizes_in_small_pages; /* no huge pages could be had: misses of the TLB are in it */
 	struct custom_roof *custom_roofs; /* not measured: custom_roofs.h */
 	size_t n_custom_roofs;
 	bool from_cache; /* read from the cache file instead of measured now */
@@ -101,6 +128,11 @@ bool roof_is_same(const struct roof *a, const struct roof *b);
 /* Whether a row is of the key and not of single NUMA nodes. */
 bool roof_matches(const struct roof *roof, struct roof_key key);
 
+/* What it does in a cycle, all its threads together: its rate over the machine's clock (under
+ * vector code where the vectors are wide).  NAN for a bandwidth, and where no clock was measured
+ * (0). */
+double roof_per_cycle(const struct roof *roof, double clock_ghz, double clock_fp_ghz);
+
 /* The best rate of the key at `threads`, which may be fractional, in `unit` of the rows; 0: there
  * is no such row.  Between measured thread counts the value is interpolated linearly, outside of
  * them the nearest count's is taken. */
@@ -111,6 +143,10 @@ bool machine_roof_interpolated(const struct roof *roofs, size_t n_roofs, double 
 /* True when the machine has rows at `threads`; all rows unless `quick`. */
 bool machine_has_count(const struct machine *machine, int threads, bool quick);
 
+/* The machine's row of the same roof, thread count and nodes, or NULL. */
+struct roof *machine_row(const struct machine *machine, const struct roof *like);
+
 /* Moves what `older` has and `newer` lacks (rows at other thread counts, rows by NUMA node, the
- * notes about them) into `newer`; `older` is left to be deinitialised. */
+ * walk by size, the notes about them) into `newer`; a row that both have continues the history of
+ * `older`, where that has one.  `older` is left to be deinitialised. */
 struct rf_error *machine_merge(struct machine *newer, struct machine *older);

@@ -12,28 +12,46 @@ static json_t *cache_to_json(const struct machine_cache *cache)
 			 "ways", cache->ways, "shared_by", cache->shared_by);
 }
 
+static json_t *history_to_json(const struct roof *roof)
+{
+	json_t *history = json_array();
+	for (int i = 0; i < roof->n_history; i++)
+		json_array_append_new(history, json_pack("{s:I, s:f}", "when",
+							 (json_int_t)roof->history[i].when_s,
+							 "best", roof->history[i].best));
+	return history;
+}
+
+static json_t *size_to_json(const struct size_point *size)
+{
+	return json_pack("{s:I, s:f, s:f, s:f, s:f}", "bytes", (json_int_t)size->bytes,
+			 "latency_ns", size->latency_ns, "latency_median_ns",
+			 size->latency_median_ns, "read_gbs", size->read_gbs, "read_median_gbs",
+			 size->read_median_gbs);
+}
+
 static json_t *roof_to_json(const struct roof *roof)
 {
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:s, s:s, "
-		"s:b, s:b}",
-		"kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth", "isa",
-		roof_isa_name(roof->isa), "precision", roof_precision_name(roof->precision), "op",
-		roof_op_name(roof->op), "level", roof_level_name(roof->level), "threads",
-		roof->threads, "cpu_node",
+		"s:b, s:b, s:i, s:o}",
+		"kind", roof_kind_name(roof->kind), "isa", roof_isa_name(roof->isa), "precision",
+		roof_precision_name(roof->precision), "op", roof_op_name(roof->op), "level",
+		roof_level_name(roof->level), "threads", roof->threads, "cpu_node",
 		roof->by_node ? json_integer(roof->cpu_node) : json_null(), "memory_node",
 		roof->by_node ? json_integer(roof->memory_node) : json_null(), "best", roof->best,
 		"median", roof->median, "q1", roof->q1, "q3", roof->q3, "theory",
 		roof->theory > 0 ? json_real(roof->theory) : json_null(), "unit", roof->unit,
 		"bytes_convention", roof->bytes_convention, "distinguishable",
-		roof->distinguishable, "noisy", roof->noisy);
+		roof->distinguishable, "noisy", roof->noisy, "measured", roof->n_measured,
+		"history", history_to_json(roof));
 }
 
 /* json_array_append_new() and json_pack() take NULL as a failure and pass it on. */
 struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
 {
 	json_t *caches = json_array(), *counts = json_array(), *roofs = json_array();
-	json_t *notes = json_array();
+	json_t *notes = json_array(), *sizes = json_array();
 	int failed = 0;
 	for (size_t i = 0; i < machine->n_counts; i++)
 		failed |= json_array_append_new(
@@ -43,14 +61,17 @@ struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
 		failed |= json_array_append_new(caches, cache_to_json(&machine->caches[i]));
 	for (size_t i = 0; i < machine->n_roofs; i++)
 		failed |= json_array_append_new(roofs, roof_to_json(&machine->roofs[i]));
+	for (size_t i = 0; i < machine->n_sizes; i++)
+		failed |= json_array_append_new(sizes, size_to_json(&machine->sizes[i]));
 	for (size_t i = 0; i < machine->n_notes; i++)
 		failed |= json_array_append_new(notes, json_string(machine->notes[i]));
 	json_t *json =
-		json_pack("{s:s, s:s?, s:i, s:f, s:f, s:o, s:o, s:o, s:o}", "cpu_model",
+		json_pack("{s:s, s:s?, s:i, s:f, s:f, s:o, s:o, s:o, s:o, s:b, s:o}", "cpu_model",
 			  machine->cpu_model, "microarchitecture", machine->microarchitecture,
 			  "usable_threads", machine->usable_threads, "clock_ghz",
 			  machine->clock_ghz, "clock_fp_ghz", machine->clock_fp_ghz, "counts",
-			  counts, "caches", caches, "roofs", roofs, "notes", notes);
+			  counts, "caches", caches, "roofs", roofs, "sizes", sizes,
+			  "sizes_in_small_pages", machine->sizes_in_small_pages, "notes", notes);
 	if (failed || !json) {
 		json_decref(json);
 		return rf_error_no_memory();
@@ -72,6 +93,45 @@ static bool is_rate(double value)
 /* Reads one element of an array into an item of it; those before are read. */
 typedef struct rf_error *read_function(json_t *json, void *item);
 
+/* Files of older versions have no history. */
+static struct rf_error *read_history(json_t *json, struct roof *roof)
+{
+	json_t *history = json_object_get(json, "history");
+	roof->n_measured = (int)json_integer_value(json_object_get(json, "measured"));
+	if (json_array_size(history) > ROOF_HISTORY ||
+	    roof->n_measured < (int)json_array_size(history))
+		return format_error("history", "more measurements than there can be");
+	for (size_t i = 0; i < json_array_size(history); i++) {
+		struct roof_visit *visit = &roof->history[roof->n_history++];
+		json_int_t when;
+		json_error_t cause;
+		if (json_unpack_ex(json_array_get(history, i), &cause, 0, "{s:I, s:F}", "when",
+				   &when, "best", &visit->best))
+			return format_error("history", cause.text);
+		visit->when_s = when;
+		if (!is_rate(visit->best) || when < 0)
+			return format_error("history", "a rate or a time is not positive");
+	}
+	return NULL;
+}
+
+static struct rf_error *read_size(json_t *json, void *item)
+{
+	struct size_point *size = item;
+	json_int_t bytes;
+	json_error_t cause;
+	if (json_unpack_ex(json, &cause, 0, "{s:I, s:F, s:F, s:F, s:F}", "bytes", &bytes,
+			   "latency_ns", &size->latency_ns, "latency_median_ns",
+			   &size->latency_median_ns, "read_gbs", &size->read_gbs, "read_median_gbs",
+			   &size->read_median_gbs))
+		return format_error("sizes", cause.text);
+	size->bytes = bytes;
+	if (bytes <= 0 || !is_rate(size->latency_ns) || !is_rate(size->latency_median_ns) ||
+	    !is_rate(size->read_gbs) || !is_rate(size->read_median_gbs))
+		return format_error("sizes", "a size or a rate is not positive");
+	return NULL;
+}
+
 static struct rf_error *read_roof(json_t *json, void *item)
 {
 	const char *kind, *isa, *precision, *op, *level, *unit, *convention;
@@ -89,13 +149,12 @@ static struct rf_error *read_roof(json_t *json, void *item)
 			   "bytes_convention", &convention, "distinguishable", &distinguishable,
 			   "noisy", &noisy))
 		return format_error("roof", cause.text);
-	bool is_compute = !strcmp(kind, "compute");
-	if (!is_compute && strcmp(kind, "bandwidth"))
+	roof->kind = roof_kind_find(kind);
+	if (roof->kind == ROOF_KINDS)
 		return format_error("roof of unknown kind", kind);
 	if (!is_rate(roof->best) || !is_rate(roof->median) || !is_rate(roof->q1) ||
 	    !is_rate(roof->q3) || roof->threads < 1)
 		return format_error("roof", "a rate or the thread count is not positive");
-	roof->kind = is_compute ? ROOF_COMPUTE : ROOF_BANDWIDTH;
 	roof->distinguishable = distinguishable;
 	roof->noisy = noisy;
 	roof->theory = json_number_value(theory);
@@ -113,7 +172,7 @@ static struct rf_error *read_roof(json_t *json, void *item)
 		return format_error("roof", "a text is too long");
 	strcpy(roof->unit, unit);
 	strcpy(roof->bytes_convention, convention);
-	return NULL;
+	return read_history(json, roof);
 }
 
 static struct rf_error *read_count(json_t *json, void *item)
@@ -182,13 +241,21 @@ static struct rf_error *check_arrays(json_t *caches, json_t *roofs, const struct
 	return json_array_size(roofs) ? NULL : format_error("roofs", "there are none");
 }
 
+static struct rf_error *check_sizes(const struct machine *machine)
+{
+	for (size_t i = 1; i < machine->n_sizes; i++)
+		if (machine->sizes[i].bytes <= machine->sizes[i - 1].bytes)
+			return format_error("sizes", "they do not ascend");
+	return NULL;
+}
+
 struct rf_error *machine_from_json(json_t *json, struct machine *out)
 {
 	struct machine machine = {0};
 	const char *cpu_model;
 	const char *microarchitecture =
 		json_string_value(json_object_get(json, "microarchitecture"));
-	json_t *caches, *counts, *roofs, *notes;
+	json_t *caches, *counts, *roofs, *notes, *sizes = json_object_get(json, "sizes");
 	json_error_t cause;
 	if (json_unpack_ex(json, &cause, 0, "{s:s, s:i, s:F, s:F, s:o, s:o, s:o, s:o}", "cpu_model",
 			   &cpu_model, "usable_threads", &machine.usable_threads, "clock_ghz",
@@ -211,6 +278,11 @@ struct rf_error *machine_from_json(json_t *json, struct machine *out)
 		error = READ(read_cache, caches, &machine, caches);
 	if (!error)
 		error = READ_NEW(read_roof, roofs, &machine, roofs);
+	if (!error)
+		error = READ_NEW(read_size, sizes, &machine, sizes);
+	if (!error)
+		error = check_sizes(&machine);
+	machine.sizes_in_small_pages = json_is_true(json_object_get(json, "sizes_in_small_pages"));
 	if (!error)
 		error = READ_NEW(read_note, notes, &machine, notes);
 	if (error) {

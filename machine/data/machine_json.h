@@ -4,14 +4,17 @@
  *     "clock_fp_ghz": x,
  *     "counts": [ { "threads": n, "complete": bool } … ],
  *     "caches": [ { "level", "size_bytes", "line_bytes", "ways", "shared_by" } … ],
- *     "roofs": [ { "kind": "compute" | "bandwidth", "isa", "precision", "op", "level", "threads",
- *                  "cpu_node": n or null, "memory_node": n or null,
- *                  "best", "median", "q1", "q3", "theory": x or null, "unit", "bytes_convention",
- *                  "distinguishable", "noisy" } … ],
+ *     "roofs": [ { "kind": "compute" | "bandwidth" | "zeros", "isa", "precision", "op", "level",
+ * "threads", "cpu_node": n or null, "memory_node": n or null, "best", "median", "q1", "q3",
+ * "theory": x or null, "unit", "bytes_convention", "distinguishable", "noisy", "measured": n,
+ *                  "history": [ { "when": seconds since 1970, "best" } … ] } … ],
+ *     "sizes": [ { "bytes", "latency_ns", "latency_median_ns", "read_gbs", "read_median_gbs" } … ],
+ *     "sizes_in_small_pages": bool,
  *     "notes": [ text … ] }
  *
  * Rates are in `unit`: "GFLOP/s" (1e9 flop/s), "GOP/s" (1e9 integer operations/s) or "GB/s" (1e9
- * bytes/s).  Custom roofs are not part of it: they are kept in a file of their own. */
+ * bytes/s).  What is behind "noisy" of a roof and "sizes" may be missing: older files do not have
+ * it.  Custom roofs are not part of it: they are kept in a file of their own. */
 #pragma once
 
 #include "base/error.h"

@@ -2,6 +2,8 @@
 #include "machine/data/machine_print.h"
 
 #include "base/text.h"
+#include "machine/data/history_print.h"
+#include "machine/data/size_print.h"
 
 #include <libsmartcols.h>
 #include <stdarg.h>
@@ -25,15 +27,19 @@ struct printer {
 	int failed; /* and whether something went wrong on the way. */
 };
 
-enum section { SECTION_COMPUTE, SECTION_BANDWIDTH, SECTION_NODES, SECTIONS };
+enum section { SECTION_COMPUTE, SECTION_BANDWIDTH, SECTION_ZEROS, SECTION_NODES, SECTIONS };
 
-static const char *const titles[SECTIONS] = {"Compute", "Bandwidth", "Bandwidth by NUMA node"};
+static const char *const titles[SECTIONS] = {"Compute", "Bandwidth",
+					     "Bandwidth of data that is all zeros",
+					     "Bandwidth by NUMA node"};
 
 static enum section section_of(const struct roof *roof)
 {
 	if (roof->by_node)
 		return SECTION_NODES;
-	return roof->kind == ROOF_COMPUTE ? SECTION_COMPUTE : SECTION_BANDWIDTH;
+	static const enum section sections[ROOF_KINDS] = {SECTION_COMPUTE, SECTION_BANDWIDTH,
+							  SECTION_ZEROS};
+	return sections[roof->kind];
 }
 
 /* True for the same line of the table. */
@@ -65,17 +71,22 @@ __attribute__((format(printf, 2, 3))) static void add_cell(struct printer *print
 	printer->failed |= scols_line_set_data(printer->line, printer->column++, text);
 }
 
-/* best, median, quartiles, share of theory */
-static void add_rates(struct printer *printer, const struct roof *roof)
+/* best, rate per cycle (compute), median, quartiles, share of theory */
+static void add_rates(struct printer *printer, enum section section, const struct roof *roof)
 {
+	const struct machine *machine = printer->machine;
+	const bool compute = section == SECTION_COMPUTE;
 	if (!roof) {
-		printer->column += 4;
+		printer->column += 4 + compute;
 		return;
 	}
 	printer->noisy |= roof->noisy;
 	printer->same |= !roof->distinguishable;
 	add_cell(printer, "%s%s%.2f", roof->noisy ? NOISY_MARK : "",
 		 roof->distinguishable ? "" : SAME_MARK, roof->best);
+	if (compute)
+		add_cell(printer, "%.3g",
+			 roof_per_cycle(roof, machine->clock_ghz, machine->clock_fp_ghz));
 	add_cell(printer, "%.2f", roof->median);
 	add_cell(printer, "%.2f–%.2f", roof->q1, roof->q3);
 	if (roof->theory > 0)
@@ -91,7 +102,7 @@ static void add_line(struct printer *printer, enum section section, const struct
 	if (section == SECTION_COMPUTE) {
 		add_cell(printer, "%s", roof_precision_name(roof->precision));
 		add_cell(printer, "%s", roof_isa_name(roof->isa));
-	} else if (section == SECTION_BANDWIDTH) {
+	} else if (section != SECTION_NODES) {
 		add_cell(printer, "%s", roof_level_name(roof->level));
 	} else {
 		add_cell(printer, "%d → %d%s", roof->cpu_node, roof->memory_node,
@@ -99,9 +110,9 @@ static void add_line(struct printer *printer, enum section section, const struct
 	}
 	add_cell(printer, "%s", roof_op_name(roof->op));
 	if (section == SECTION_NODES)
-		add_rates(printer, roof);
+		add_rates(printer, section, roof);
 	for (size_t i = 0; i < printer->n_threads && section != SECTION_NODES; i++)
-		add_rates(printer, find(printer, roof, printer->threads[i]));
+		add_rates(printer, section, find(printer, roof, printer->threads[i]));
 	add_cell(printer, "%s", roof->unit);
 }
 
@@ -112,11 +123,12 @@ static void add_column(struct printer *printer, const char *name, int flags)
 	printer->failed |= !scols_table_new_column(printer->table, name, 0, flags);
 }
 
-static void add_rate_columns(struct printer *printer, const char *heading)
+static void add_rate_columns(struct printer *printer, enum section section, const char *heading)
 {
-	const char *const names[] = {heading, "median", "quartiles", "of theory"};
-	for (int i = 0; i < 4; i++)
-		add_column(printer, names[i], SCOLS_FL_RIGHT);
+	const char *const names[] = {heading, "per cycle", "median", "quartiles", "of theory"};
+	for (int i = 0; i < 5; i++)
+		if (i != 1 || section == SECTION_COMPUTE)
+			add_column(printer, names[i], SCOLS_FL_RIGHT);
 }
 
 static void add_columns(struct printer *printer, enum section section)
@@ -124,17 +136,18 @@ static void add_columns(struct printer *printer, enum section section)
 	static const char *const names[SECTIONS][3] = {
 		{"precision", "isa", "op"},
 		{"level", "op"},
+		{"level", "op"},
 		{"nodes", "op"},
 	};
 	for (int i = 0; i < 3 && names[section][i]; i++)
 		add_column(printer, names[section][i], 0);
 	if (section == SECTION_NODES)
-		add_rate_columns(printer, "best");
+		add_rate_columns(printer, section, "best");
 	for (size_t i = 0; i < printer->n_threads && section != SECTION_NODES; i++) {
 		char heading[32];
 		snprintf(heading, sizeof(heading), "%d thread%s", printer->threads[i],
 			 printer->threads[i] == 1 ? "" : "s");
-		add_rate_columns(printer, heading);
+		add_rate_columns(printer, section, heading);
 	}
 	add_column(printer, "unit", 0);
 }
@@ -148,8 +161,10 @@ static void add_lines(struct printer *printer, enum section section)
 		bool first = section_of(roof) == section, shown = roof->by_node;
 		for (size_t k = 0; first && k < i; k++)
 			first = !same_roof(&machine->roofs[k], roof);
-		for (size_t k = 0; k < printer->n_threads; k++)
-			shown |= find(printer, roof, printer->threads[k]) != NULL;
+		for (size_t k = 0; k < printer->n_threads; k++) {
+			const struct roof *row = find(printer, roof, printer->threads[k]);
+			shown |= row && (section != SECTION_ZEROS || row->distinguishable);
+		}
 		if (first && shown)
 			add_line(printer, section, roof);
 	}
@@ -217,8 +232,8 @@ static void print_marks(const struct printer *printer)
 		      printer->stream);
 	if (printer->same)
 		fputs(SAME_MARK
-		      " less than 15 % above the next level: cannot be told from it, not a roof of "
-		      "its own\n",
+		      " less than 15 % above the next level (zeros: above other data): cannot be "
+		      "told from it, not a roof of its own\n",
 		      printer->stream);
 }
 
@@ -259,6 +274,11 @@ static struct rf_error *print_all(const struct machine *machine, const int *thre
 	print_marks(&printer);
 	print_conventions(&printer);
 	print_other_counts(&printer);
+	struct rf_error *error = machine_print_history(machine, stream);
+	if (!error)
+		error = machine_print_sizes(machine, stream);
+	if (error)
+		return error;
 	for (size_t i = 0; i < machine->n_notes; i++)
 		fprintf(stream, "note: %s\n", machine->notes[i]);
 	return NULL;

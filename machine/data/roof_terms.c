@@ -34,6 +34,22 @@ static const char *const words[ROOF_TERMS][ROOF_OPS + 1] = {
 	},
 };
 
+static const char *const kinds[ROOF_KINDS] = {"compute", "bandwidth", "zeros"};
+
+const char *roof_kind_name(enum roof_kind kind)
+{
+	assert(kind < ROOF_KINDS);
+	return kinds[kind];
+}
+
+enum roof_kind roof_kind_find(const char *word)
+{
+	unsigned kind = 0;
+	while (kind < ROOF_KINDS && strcmp(kinds[kind], word) != 0)
+		kind++;
+	return (enum roof_kind)kind;
+}
+
 const char *roof_term_name(enum roof_term term, unsigned value)
 {
 	assert(value < ROOF_OPS && words[term][value]);

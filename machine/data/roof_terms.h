@@ -4,7 +4,8 @@
  * does not know: such rows are kept and shown, but no look-up finds them. */
 #pragma once
 
-enum roof_kind { ROOF_COMPUTE, ROOF_BANDWIDTH };
+/* ROOF_ZEROS: bandwidth with data that is all zeros, which some processors move faster. */
+enum roof_kind { ROOF_COMPUTE, ROOF_BANDWIDTH, ROOF_ZEROS, ROOF_KINDS };
 
 /* ROOF_ISA_ANY is for look-ups alone. */
 enum roof_isa {
@@ -40,6 +41,11 @@ enum roof_level {
 	ROOF_LEVEL_UNKNOWN,
 	ROOF_LEVELS
 };
+
+/* "compute", "bandwidth" or "zeros". */
+const char *roof_kind_name(enum roof_kind kind);
+/* The kind of a word; ROOF_KINDS where there is none. */
+enum roof_kind roof_kind_find(const char *word);
 
 /* For code that treats the four alike, such as a file's columns. */
 enum roof_term { ROOF_TERM_ISA, ROOF_TERM_PRECISION, ROOF_TERM_OP, ROOF_TERM_LEVEL, ROOF_TERMS };

@@ -69,7 +69,7 @@ void bandwidth_state_init(struct bandwidth_state *state)
 {
 	memset(state, 0, sizeof(*state));
 	for (size_t i = 0; i < sizeof(state->constant) / sizeof(state->constant[0]); i++) {
-		state->constant[i] = 0x1p-30;
+		state->constant[i] = 0x1p-30 * (1 + i * 0.1234567890123);
 		state->factor[i] = 1 + 0x1p-52;
 	}
 }

@@ -52,9 +52,9 @@ struct bandwidth_kernel {
 extern const struct bandwidth_kernel bandwidth_kernels[];
 extern const size_t n_bandwidth_kernels;
 
-/* Constant 2^-30, factor 1 + 2^-52, sum 0.  With arrays of about 1, or of what these kernels left
- * there, all values stay positive, finite and normal: nothing is subtracted or made smaller, a
- * pass of daxpy adds 2^-30 (nothing once a is 2^24 b), and a pass of update multiplies by at most
- * 1 + 2^-51, so that 2^60 passes would be needed to leave the range. */
+/* Constants from 2^-30 to 2^-29, factor 1 + 2^-52, sum 0.  With arrays of about 1, or of what these
+ * kernels left there, all values stay positive, finite and normal: nothing is subtracted or made
+ * smaller, a pass of daxpy adds at most 2^-29 b (nothing once a is 2^25 b), and a pass of update
+ * multiplies by at most 1 + 2^-51, so that 2^60 passes would be needed to leave the range. */
 void bandwidth_state_init(struct bandwidth_state *state);
 #endif

@@ -118,65 +118,129 @@
 	end_function \name
 	.endm
 
-	/* The next accumulator of each kind in turn: fma runs through 0 … n - 1, add through n …
-	 * n + n_added - 1, up in one round and down in the next. */
-	.macro next_fma suffix, reg, b, c, n
-	mixed_fma \suffix, \reg, \b, \c, %(n_fma % \n)
-	.set	n_fma, n_fma + 1
+	/* The next accumulator of each kind in turn: products run through 0 … n - 1, sums through n …
+	 * n + n_added - 1; a sum goes up in one round and down in the next, a multiplication takes b
+	 * in one and c in the next. */
+	.macro next_product how, suffix, reg, b, c, n
+	product_\how \suffix, \reg, \b, \c, %(n_products % \n), %((n_products / \n) & 1)
+	.set	n_products, n_products + 1
 	.endm
-	.macro mixed_fma suffix, reg, b, c, r
+	.macro product_fma suffix, reg, b, c, r, odd
 	vfmadd213\suffix %\reg\c, %\reg\b, %\reg\r
 	.endm
-	.macro next_add suffix, reg, c, n, n_added
-	mixed_add \suffix, \reg, \c, %(n_add % \n_added + \n)
-	.set	n_add, n_add + 1
+	.macro product_vex suffix, reg, b, c, r, odd
+	.if	\odd
+	vmul\suffix %\reg\c, %\reg\r, %\reg\r
+	.else
+	vmul\suffix %\reg\b, %\reg\r, %\reg\r
+	.endif
 	.endm
-	.macro mixed_add suffix, reg, c, r
-	.if	(n_add / added) & 1
+	.macro product_sse suffix, reg, b, c, r, odd
+	.if	\odd
+	mul\suffix %\reg\c, %\reg\r
+	.else
+	mul\suffix %\reg\b, %\reg\r
+	.endif
+	.endm
+	.macro product_x87 suffix, reg, b, c, r, odd
+	x87_step fmul, %(\r + 1)
+	.endm
+	.macro next_sum how, suffix, reg, b, c, n, n_added
+	sum_\how \suffix, \reg, \b, \c, %(n_sums % \n_added + \n), %((n_sums / \n_added) & 1)
+	.set	n_sums, n_sums + 1
+	.endm
+	.macro sum_fma suffix, reg, b, c, r, odd
+	sum_vex \suffix, \reg, \b, \c, \r, \odd
+	.endm
+	.macro sum_vex suffix, reg, b, c, r, odd
+	.if	\odd
 	vsub\suffix %\reg\c, %\reg\r, %\reg\r
 	.else
 	vadd\suffix %\reg\c, %\reg\r, %\reg\r
 	.endif
 	.endm
+	.macro sum_sse suffix, reg, b, c, r, odd
+	.if	\odd
+	sub\suffix %\reg\c, %\reg\r
+	.else
+	add\suffix %\reg\c, %\reg\r
+	.endif
+	.endm
+	.macro sum_x87 suffix, reg, b, c, r, odd
+	x87_step fadd, %(\r + 1)
+	.endm
+	/* Divisions in the place of sums: by b in one round, by c in the next. */
+	.macro product_vex_div suffix, reg, b, c, r, odd
+	product_vex \suffix, \reg, \b, \c, \r, \odd
+	.endm
+	.macro product_sse_div suffix, reg, b, c, r, odd
+	product_sse \suffix, \reg, \b, \c, \r, \odd
+	.endm
+	.macro sum_vex_div suffix, reg, b, c, r, odd
+	.if	\odd
+	vdiv\suffix %\reg\c, %\reg\r, %\reg\r
+	.else
+	vdiv\suffix %\reg\b, %\reg\r, %\reg\r
+	.endif
+	.endm
+	.macro sum_sse_div suffix, reg, b, c, r, odd
+	.if	\odd
+	div\suffix %\reg\c, %\reg\r
+	.else
+	div\suffix %\reg\b, %\reg\r
+	.endif
+	.endm
+	.macro x87_step insn, r
+	\insn	%st, %st(\r)
+	.endm
 
-	.macro group_mixed_1_1 suffix, reg, b, c, n, n_added
-	next_fma \suffix, \reg, \b, \c, \n
-	next_add \suffix, \reg, \c, \n, \n_added
+	.macro group_1_1 how, suffix, reg, b, c, n, n_added
+	next_product \how, \suffix, \reg, \b, \c, \n
+	next_sum \how, \suffix, \reg, \b, \c, \n, \n_added
 	.endm
-	.macro group_mixed_2_1 suffix, reg, b, c, n, n_added
-	next_fma \suffix, \reg, \b, \c, \n
-	next_add \suffix, \reg, \c, \n, \n_added
-	next_fma \suffix, \reg, \b, \c, \n
+	.macro group_2_1 how, suffix, reg, b, c, n, n_added
+	next_product \how, \suffix, \reg, \b, \c, \n
+	next_sum \how, \suffix, \reg, \b, \c, \n, \n_added
+	next_product \how, \suffix, \reg, \b, \c, \n
 	.endm
-	.macro group_mixed_1_2 suffix, reg, b, c, n, n_added
-	next_add \suffix, \reg, \c, \n, \n_added
-	next_fma \suffix, \reg, \b, \c, \n
-	next_add \suffix, \reg, \c, \n, \n_added
+	.macro group_1_2 how, suffix, reg, b, c, n, n_added
+	next_sum \how, \suffix, \reg, \b, \c, \n, \n_added
+	next_product \how, \suffix, \reg, \b, \c, \n
+	next_sum \how, \suffix, \reg, \b, \c, \n, \n_added
 	.endm
-
-	.macro mixed_kernel name, form, suffix, groups, n, n_added, mov, reg, b, c, d
-	begin_function \name
-	\mov	OPERAND_B(%rsi), %\reg\b
-	\mov	OPERAND_C(%rsi), %\reg\c
-	.set	n_fma, 0
-	.set	n_add, 0
-	.set	added, \n_added
-	.altmacro
-	.rept	\n + \n_added
-	move_accumulator \mov, \reg, %n_add
-	.set	n_add, n_add + 1
+	.macro group_16_1 how, suffix, reg, b, c, n, n_added
+	next_sum \how, \suffix, \reg, \b, \c, \n, \n_added
+	.rept	16
+	next_product \how, \suffix, \reg, \b, \c, \n
 	.endr
-	.set	n_add, 0
+	.endm
+	/* The loop of a mixed row, in altmacro mode. */
+	.macro mixed_loop ratio, how, suffix, groups, n, n_added, reg, b, c
+	.set	n_products, 0
+	.set	n_sums, 0
 	.p2align 6
 1:
 	.rept	\groups
-	group_\form \suffix, \reg, \b, \c, \n, \n_added
+	group_\ratio \how, \suffix, \reg, \b, \c, \n, \n_added
 	.endr
 	loop_back
-	.set	n_add, 0
+	.endm
+
+	.macro mixed_kernel name, ratio, how, suffix, groups, n, n_added, mov, reg, b, c, d
+	begin_function \name
+	\mov	OPERAND_B(%rsi), %\reg\b
+	\mov	OPERAND_C(%rsi), %\reg\c
+	.set	n_moved, 0
+	.altmacro
 	.rept	\n + \n_added
-	keep_accumulator \mov, \reg, %n_add
-	.set	n_add, n_add + 1
+	move_accumulator \mov, \reg, %n_moved
+	.set	n_moved, n_moved + 1
+	.endr
+	mixed_loop \ratio, \how, \suffix, \groups, \n, \n_added, \reg, \b, \c
+	.set	n_moved, 0
+	.rept	\n + \n_added
+	keep_accumulator \mov, \reg, %n_moved
+	.set	n_moved, n_moved + 1
 	.endr
 	.noaltmacro
 	clear_uppers_\reg
@@ -190,12 +254,22 @@
 	.endm
 
 	/* The operand in st(0), accumulators in st(1) to st(7): slot r holds st(r + 1). */
-	.macro x87_kernel name, insn, steps
+	.macro begin_x87 name
 	begin_function \name
 	.irp r, 6,5,4,3,2,1,0
 	fldt	\r*SLOT(%rsi)
 	.endr
 	fldt	OPERAND_B(%rsi)
+	.endm
+	.macro end_x87 name
+	fstp	%st(0)
+	.irp r, 0,1,2,3,4,5,6
+	fstpt	\r*SLOT(%rsi)
+	.endr
+	end_function \name
+	.endm
+	.macro x87_kernel name, insn, steps
+	begin_x87 \name
 	.p2align 6
 1:
 	.rept	\steps
@@ -204,11 +278,14 @@
 	.endr
 	.endr
 	loop_back
-	fstp	%st(0)
-	.irp r, 0,1,2,3,4,5,6
-	fstpt	\r*SLOT(%rsi)
-	.endr
-	end_function \name
+	end_x87 \name
+	.endm
+	.macro x87_mixed_kernel name, ratio, groups, n, n_added
+	begin_x87 \name
+	.altmacro
+	mixed_loop \ratio, x87, none, \groups, \n, \n_added, none, 0, 0
+	.noaltmacro
+	end_x87 \name
 	.endm
 
 	/* The root is of st(0) only, so that each chain is made on a copy of the operand and put away
@@ -311,8 +388,8 @@ tile_shapes:
 #define EXPAND(macro, ...) macro __VA_ARGS__
 #define VECTOR(name, form, n, steps, registers, insn) \
 	EXPAND(vector_kernel, name, form, #insn, steps, REGISTERS_##registers, ACCUMULATORS_##n) ;
-#define MIXED(name, form, groups, n, n_added, registers, suffix) \
-	EXPAND(mixed_kernel, name, form, suffix, groups, n, n_added, REGISTERS_##registers) ;
+#define MIXED(name, ratio, how, groups, n, n_added, registers, suffix) \
+	EXPAND(mixed_kernel, name, ratio, how, suffix, groups, n, n_added, REGISTERS_##registers) ;
 
 #define KERNEL_fma(name, n, steps, n_added, registers, insn) VECTOR(name, fma, n, steps, registers, insn)
 #define KERNEL_vex(name, n, steps, n_added, registers, insn) VECTOR(name, vex, n, steps, registers, insn)
@@ -321,12 +398,28 @@ tile_shapes:
 #define KERNEL_scalar_root(name, n, steps, n_added, registers, insn) \
 	VECTOR(name, scalar_root, n, steps, registers, insn)
 #define KERNEL_dot(name, n, steps, n_added, registers, insn) VECTOR(name, dot, n, steps, registers, insn)
-#define KERNEL_mixed_1_1(name, n, steps, n_added, registers, suffix) \
-	MIXED(name, mixed_1_1, n*steps, n, n_added, registers, suffix)
-#define KERNEL_mixed_2_1(name, n, steps, n_added, registers, suffix) \
-	MIXED(name, mixed_2_1, n*steps/2, n, n_added, registers, suffix)
-#define KERNEL_mixed_1_2(name, n, steps, n_added, registers, suffix) \
-	MIXED(name, mixed_1_2, n*steps, n, n_added, registers, suffix)
+#define KERNEL_fma_1_1(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, 1_1, fma, n*steps, n, n_added, registers, suffix)
+#define KERNEL_fma_2_1(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, 2_1, fma, n*steps/2, n, n_added, registers, suffix)
+#define KERNEL_fma_1_2(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, 1_2, fma, n*steps, n, n_added, registers, suffix)
+#define KERNEL_vex_1_1(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, 1_1, vex, n*steps, n, n_added, registers, suffix)
+#define KERNEL_vex_1_2(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, 1_2, vex, n*steps, n, n_added, registers, suffix)
+#define KERNEL_sse_1_1(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, 1_1, sse, n*steps, n, n_added, registers, suffix)
+#define KERNEL_sse_1_2(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, 1_2, sse, n*steps, n, n_added, registers, suffix)
+#define KERNEL_vex_16_1(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, 16_1, vex_div, n*steps/16, n, n_added, registers, suffix)
+#define KERNEL_sse_16_1(name, n, steps, n_added, registers, suffix) \
+	MIXED(name, 16_1, sse_div, n*steps/16, n, n_added, registers, suffix)
+#define KERNEL_x87_1_1(name, n, steps, n_added, registers, insn) \
+	x87_mixed_kernel name, 1_1, n*steps, n, n_added ;
+#define KERNEL_x87_1_2(name, n, steps, n_added, registers, insn) \
+	x87_mixed_kernel name, 1_2, n*steps, n, n_added ;
 #define KERNEL_x87(name, n, steps, n_added, registers, insn) x87_kernel name, insn, steps ;
 #define KERNEL_x87_root(name, n, steps, n_added, registers, insn) x87_root_kernel name, insn, steps ;
 #define KERNEL_general(name, n, steps, n_added, registers, insn) \

@@ -43,9 +43,12 @@ enum {
 #define LANES(isa, precision) (WIDTH_##isa ? WIDTH_##isa / BYTES_##precision : 1)
 #define IS_TILE(isa) (WIDTH_##isa == COMPUTE_TILE_BYTES)
 
-/* Operations of one step on one lane (in mixed rows, of the fma steps): one, or one multiplication
- * and one addition, in a dot for each product; a dot of tiles goes through all their rows. */
-#define ONE_EACH (1 << OP_add | 1 << OP_mul | 1 << OP_div | 1 << OP_sqrt | 1 << OP_logic)
+/* Operations of one step on one lane (in mixed rows, of the steps that are no adds): one, or one
+ * multiplication and one addition, in a dot for each product; a dot of tiles goes through all their
+ * rows. */
+#define ONE_EACH                                                                  \
+	(1 << OP_add | 1 << OP_mul | 1 << OP_div | 1 << OP_sqrt | 1 << OP_logic | \
+	 1 << OP_mul1_add1 | 1 << OP_mul1_add2 | 1 << OP_mul16_div1)
 #define OPS(isa, precision, op) \
 	((ONE_EACH >> OP_##op & 1 ? 1 : 2) * PRODUCTS_##precision * (IS_TILE(isa) ? 16 : 1))
 
@@ -100,12 +103,20 @@ static long double half_ulp(enum element element)
 	return halves[element];
 }
 
+/* Multiplications, alone or with additions or divisions. */
+static bool is_multiplied(const struct compute_kernel *kernel)
+{
+	return kernel->op == ROOF_OP_MUL || kernel->op == ROOF_OP_MUL1_ADD1 ||
+	       kernel->op == ROOF_OP_MUL1_ADD2 || kernel->op == ROOF_OP_MUL16_DIV1;
+}
+
 /* Operands of full significands, so that no divider or multiplier has it easier than with a
  * program's numbers.  c undoes b but for rounding.  That cannot drift: a step with b and one with c
  * together are a monotonous function f with f(2x) = 2 f(x) (mul, div) and a fixed point, 1, so that
  * no value ever passes the power of 2 below or above it (log2(3) is one of the numbers whose
  * reciprocal undoes it at 1 in each precision); the sums keep no more bits than the largest of them
- * has, and are exact from the second step on. */
+ * has, and are exact from the second step on; a sum that goes up and down by turns beside
+ * multiplications comes back to the same two values. */
 static void set_float_operands(const struct compute_kernel *kernel, struct compute_state *state)
 {
 	enum element element = kernel->element;
@@ -113,9 +124,9 @@ static void set_float_operands(const struct compute_kernel *kernel, struct compu
 	if (kernel->op == ROOF_OP_ADD) {
 		fill_operand(element, state->b, log2_3);
 		fill_operand(element, state->c, -log2_3);
-	} else if (kernel->isa == ROOF_ISA_X87 && kernel->op == ROOF_OP_MUL) {
+	} else if (kernel->isa == ROOF_ISA_X87 && is_multiplied(kernel)) {
 		fill_operand(element, state->b, 1 + log2_3 * 0x1p-32L); /* there is no c */
-	} else if (kernel->op == ROOF_OP_MUL || kernel->op == ROOF_OP_DIV) {
+	} else if (is_multiplied(kernel) || kernel->op == ROOF_OP_DIV) {
 		fill_operand(element, state->b, log2_3);
 		fill_operand(element, state->c, 1 / element_get(element, state->b));
 	} else if (kernel->op == ROOF_OP_SQRT) {

@@ -24,9 +24,12 @@
  *                would end at 1, which some dividers take in fewer cycles
  *   dot          x ← x + Σ b·c, and x ← x + Σ b·d in each second step, over the elements of b and c
  *                below one lane of x; of a row of b and a column of c for tiles
- *   fmaP_addQ    P fma steps to Q add steps; the last accumulators of such a row are for the adds,
- *                x ← x + c and x ← x - c by turns.  CPUs with adders of their own do more flop
- *                this way than by fma alone. */
+ *   fmaP_addQ, mulP_addQ
+ *                P fma or mul steps to Q add steps; the last accumulators of such a row are for the
+ *                adds, x ← x + c and x ← x - c by turns (x87, which has only b: x ← x + b).  CPUs
+ *                with adders of their own do more flop this way than by one of both alone.
+ *   mul16_div1   the same of 16 mul steps to a div step: what a division takes from the multipliers
+ **/
 #pragma once
 
 #include "machine/data/roof_terms.h"

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/summary.h"
 #include "machine/kernels/clock_kernels.h"
 
 #include <assert.h>
@@ -34,30 +35,14 @@ struct repeat {
 	double rate, clock_ghz;
 };
 
-static int compare_doubles(const void *left, const void *right)
-{
-	double l = *(const double *)left, r = *(const double *)right;
-	return (l > r) - (l < r);
-}
-
-static double quantile(const double *sorted, size_t n, double q)
-{
-	double at = q * (n - 1);
-	size_t below = (size_t)at;
-	if (below + 1 >= n)
-		return sorted[n - 1];
-	return sorted[below] + (at - below) * (sorted[below + 1] - sorted[below]);
-}
-
 struct measure_rate measure_summary(double *rates, size_t n)
 {
-	assert(n > 0);
-	qsort(rates, n, sizeof(*rates), compare_doubles);
+	const struct summary summary = rf_summary(rates, n);
 	return (struct measure_rate){
-		.best = rates[n - 1],
-		.median = quantile(rates, n, 0.5),
-		.q1 = quantile(rates, n, 0.25),
-		.q3 = quantile(rates, n, 0.75),
+		.best = summary.most,
+		.median = summary.median,
+		.q1 = summary.q1,
+		.q3 = summary.q3,
 	};
 }
 

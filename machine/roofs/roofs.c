@@ -3,19 +3,19 @@
 #include "machine/roofs/roofs.h"
 
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "machine/roofs/roofs_bandwidth.h"
 #include "machine/roofs/roofs_compute.h"
 #include "machine/roofs/roofs_run.h"
 #include "machine/roofs/roofs_sites.h"
 #include "machine/topology/dmi.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A level nearer than this to the next one cannot be told from it. */
 #define LEVEL_RATIO 1.15
-/* Of the time, for all rows but random access. */
-#define LASTING_SHARE 0.85
 
 const struct roofs_effort roofs_effort_full = {
 	.repeat_ns = MEASURE_REPEAT_NS,
@@ -53,13 +53,27 @@ static const struct roof *next_level(const struct roof *roofs, size_t n_roofs,
 	return next;
 }
 
+/* The row of other data that a row of zeros stands beside, or NULL. */
+static const struct roof *with_numbers(const struct roof *roofs, size_t n_roofs,
+				       const struct roof *zeros)
+{
+	for (size_t i = 0; i < n_roofs; i++)
+		if (roofs[i].kind == ROOF_BANDWIDTH && !roofs[i].by_node &&
+		    roofs[i].threads == zeros->threads && roofs[i].op == zeros->op &&
+		    roofs[i].level == zeros->level)
+			return &roofs[i];
+	return NULL;
+}
+
 void roofs_mark_levels(struct roof *roofs, size_t n_roofs)
 {
 	for (size_t i = 0; i < n_roofs; i++) {
-		if (roofs[i].kind != ROOF_BANDWIDTH || roofs[i].by_node)
+		if (roofs[i].kind == ROOF_COMPUTE || roofs[i].by_node)
 			continue;
-		const struct roof *next = next_level(roofs, n_roofs, &roofs[i]);
-		roofs[i].distinguishable = !next || roofs[i].best >= LEVEL_RATIO * next->best;
+		const struct roof *below = roofs[i].kind == ROOF_ZEROS
+						   ? with_numbers(roofs, n_roofs, &roofs[i])
+						   : next_level(roofs, n_roofs, &roofs[i]);
+		roofs[i].distinguishable = !below || roofs[i].best >= LEVEL_RATIO * below->best;
 	}
 }
 
@@ -127,20 +141,50 @@ static struct rf_error *measure_clock(struct roofs_run *run, struct machine *mac
 	return measure_clocks(run->sites[0].team, &machine->clock_ghz, &machine->clock_fp_ghz);
 }
 
-/* Random access last: its links overwrite the numbers that the other kernels work on. */
-static struct rf_error *plan(struct roofs_run *run)
+static struct rf_error *plan_numbers(struct roofs_run *run, const struct roof_site *site)
+{
+	struct rf_error *error = site->by_node ? NULL : roofs_plan_compute(run, site);
+	return error ? error : roofs_plan_bandwidth(run, site);
+}
+
+/* `until`: the part of the time that is over when the phase ends. */
+static const struct {
+	struct rf_error *(*plan)(struct roofs_run *run, const struct roof_site *site);
+	double until, quick_until; /* 0: the phase is left out */
+} phases[ROOF_PHASES] = {
+	[PHASE_NUMBERS] = {plan_numbers, 0.65, 0.8},
+	[PHASE_ZEROS] = {roofs_plan_zeros, 0.75, 0.9},
+	[PHASE_RANDOM] = {roofs_plan_random, 0.85, 1},
+	[PHASE_SIZES] = {roofs_plan_sizes, 1, 0},
+};
+
+static double phase_until(const struct roofs_run *run, int phase)
+{
+	return run->wish->quick ? phases[phase].quick_until : phases[phase].until;
+}
+
+struct rf_error *roofs_plan(struct roofs_run *run)
 {
 	struct rf_error *error = NULL;
-	for (size_t i = 0; i < run->n_sites && !error; i++) {
-		if (!run->sites[i].by_node)
-			error = roofs_plan_compute(run, &run->sites[i]);
-		if (!error)
-			error = roofs_plan_bandwidth(run, &run->sites[i]);
+	for (int phase = 0; phase < ROOF_PHASES; phase++) {
+		for (size_t i = 0; i < run->n_sites && !error; i++)
+			if (phase_until(run, phase) > 0)
+				error = phases[phase].plan(run, &run->sites[i]);
+		run->phase_ends[phase] = run->n_jobs;
 	}
-	run->n_lasting = run->n_jobs;
-	for (size_t i = 0; i < run->n_sites && !error && !run->wish->quick; i++)
-		error = roofs_plan_random(run, &run->sites[i]);
 	run->n_steps = 2 + 2 * (int)run->n_jobs;
+	return error;
+}
+
+static struct rf_error *measure_phases(struct roofs_run *run)
+{
+	struct rf_error *error = NULL;
+	size_t from = 0;
+	for (int phase = 0; phase < ROOF_PHASES && !error; phase++) {
+		error = roofs_measure_jobs(run, run->jobs + from, run->phase_ends[phase] - from,
+					   phase_until(run, phase));
+		from = run->phase_ends[phase];
+	}
 	return error;
 }
 
@@ -152,18 +196,41 @@ static struct rf_error *measure_all(struct roofs_run *run, struct machine *machi
 	if (!error)
 		error = roofs_make_sites(run);
 	if (!error)
-		error = plan(run);
+		error = roofs_plan(run);
 	if (!error)
 		error = measure_clock(run, machine);
-	bool some_last = run->n_lasting < run->n_jobs;
 	if (!error)
-		error = roofs_measure_jobs(run, run->jobs, run->n_lasting,
-					   some_last ? LASTING_SHARE : 1);
-	if (!error && some_last)
-		error = roofs_measure_jobs(run, run->jobs + run->n_lasting,
-					   run->n_jobs - run->n_lasting, 1);
+		error = measure_phases(run);
 	/* Again, now that the cores have been busy for long enough to have reached their clock. */
 	return error ? error : measure_clock(run, machine);
+}
+
+/* Whether (nearly) all memory of the first arena is in huge pages: what the system says of the
+ * whole process, whose other huge pages are few. */
+static bool has_huge_pages(const struct roofs_run *run)
+{
+	char text[64];
+	return small_file_field("", "/proc/self/smaps_rollup", "AnonHugePages", text,
+				sizeof(text)) &&
+	       strtoull(text, NULL, 10) * 1024 >= 0.9 * (double)run->arenas[0].bytes;
+}
+
+/* The walks by size: the chase and the read of a size are neighbours. */
+static void take_sizes(const struct roofs_run *run, struct machine *machine)
+{
+	for (size_t i = run->phase_ends[PHASE_SIZES - 1]; i < run->n_jobs; i += 2) {
+		const struct roof_job *chase = &run->jobs[i], *read = &run->jobs[i + 1];
+		const struct roof walk = roofs_finished_row(chase),
+				  stream = roofs_finished_row(read);
+		assert(chase->size_bytes == read->size_bytes);
+		machine->sizes[machine->n_sizes++] =
+			(struct size_point){.bytes = chase->size_bytes,
+					    .latency_ns = ROOFS_LINE_BYTES / walk.best,
+					    .latency_median_ns = ROOFS_LINE_BYTES / walk.median,
+					    .read_gbs = stream.best,
+					    .read_median_gbs = stream.median};
+	}
+	machine->sizes_in_small_pages = machine->n_sizes && !has_huge_pages(run);
 }
 
 /* Hands rows, counts and notes over to the machine. */
@@ -171,12 +238,16 @@ static struct rf_error *finish(struct roofs_run *run, struct machine *machine)
 {
 	machine->roofs = calloc(run->n_jobs, sizeof(*machine->roofs));
 	machine->counts = calloc(run->n_sites, sizeof(*machine->counts));
+	machine->sizes = calloc(SITE_SIZES, sizeof(*machine->sizes));
 	const char *name = run->microarchitecture ? run->microarchitecture->name : NULL;
 	machine->microarchitecture = name ? strdup(name) : NULL;
-	if (!machine->roofs || !machine->counts || (name && !machine->microarchitecture))
+	if (!machine->roofs || !machine->counts || !machine->sizes ||
+	    (name && !machine->microarchitecture))
 		return rf_error_no_memory();
 	for (size_t i = 0; i < run->n_jobs; i++)
-		machine->roofs[machine->n_roofs++] = roofs_finished_row(&run->jobs[i]);
+		if (!run->jobs[i].size_bytes)
+			machine->roofs[machine->n_roofs++] = roofs_finished_row(&run->jobs[i]);
+	take_sizes(run, machine);
 	roofs_mark_levels(machine->roofs, machine->n_roofs);
 	for (size_t i = 0; i < run->n_sites; i++)
 		if (!run->sites[i].by_node)
@@ -189,7 +260,7 @@ static struct rf_error *finish(struct roofs_run *run, struct machine *machine)
 	return NULL;
 }
 
-static void run_deinit(struct roofs_run *run)
+void roofs_run_deinit(struct roofs_run *run)
 {
 	roofs_free_jobs(run);
 	for (size_t i = 0; i < run->n_notes; i++)
@@ -210,6 +281,6 @@ struct rf_error *roofs_measure(const struct topology *topology, const struct roo
 	struct rf_error *error = measure_all(&run, machine);
 	if (!error)
 		error = finish(&run, machine);
-	run_deinit(&run);
+	roofs_run_deinit(&run);
 	return error;
 }

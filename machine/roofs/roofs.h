@@ -25,6 +25,12 @@ struct roofs_wish {
 	size_t n_counts;
 	bool quick; /* only the rows that reports use */
 	struct roofs_effort effort;
+	/* For a few rows alone (NULL: all): which, and how much memory each thread needs for them;
+	 * NUMA nodes are left out. */
+	bool (*wants)(const void *context, const struct roof *row);
+	const void *wants_context;
+	size_t most_bytes;
+	uint64_t touch_ns; /* for touching it; 0: 1 s */
 	/* See struct machine_options. */
 	void (*progress)(void *context, const char *what, int step, int n_steps);
 	void *progress_context;
@@ -36,5 +42,12 @@ struct rf_error *roofs_measure(const struct topology *topology, const struct roo
 			       struct machine *machine);
 
 /* Clears `distinguishable` of the bandwidth rows that are not at least 15 % above the same
- * operation, at the same thread count, in the next level that was measured. */
+ * operation, at the same thread count, in the next level that was measured; and of the rows of
+ * zeros that are not so far above the same with other data. */
 void roofs_mark_levels(struct roof *roofs, size_t n_roofs);
+
+/* For what measures a few rows alone (roofs_again.h): plans the jobs of all phases at the sites of
+ * the run; frees jobs, sites and notes. */
+struct roofs_run;
+struct rf_error *roofs_plan(struct roofs_run *run);
+void roofs_run_deinit(struct roofs_run *run);

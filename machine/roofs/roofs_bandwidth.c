@@ -12,9 +12,10 @@
 /* Arrays start this much off a multiple of 4 KiB from each other, so that a load is not held up by
  * an earlier store to another array with the same low 12 address bits ("4K aliasing"). */
 #define ARRAY_SKEW 1344
-/* DRAM is walked through a window of each array at a time.  Windows follow each other cyclically,
- * so that one is only met again after all the others, and a repeat can be short however large the
- * arrays are. */
+/* DRAM is walked through a window of about so much of each array at a time (a walk by size is not:
+ * the best windows would be those that happen to be in the cache).  Windows follow each other
+ * cyclically, so that one is only met again after all the others, and a repeat can be short however
+ * large the arrays are. */
 #define WINDOW ARENA_HUGE_PAGE
 /* Repeats that end at the memory are longer, so that the start of a window does not count and the
  * memory's own unevenness averages out. */
@@ -26,18 +27,23 @@ static const struct operation {
 	enum roof_op op;
 	const char *convention;
 	double memory_bytes;
+	/* Stores of zeros may be faster.  AMD's Zen 4 was seen to store whole lines of zeros that
+	 * go past the caches 2 to 3 times as fast (non-temporal, and a string instruction whose
+	 * length is beyond the last-level cache), everything else alike; Intel's Ice Lake was
+	 * reported to leave out write-backs of zeros over zeros. */
+	bool zeros;
 } operations[] = {
 	{ROOF_OP_READ, "8 B/element loaded", 1},
-	{ROOF_OP_WRITE, "8 B/element stored, write-allocate not counted", 2},
-	{ROOF_OP_COPY, "16 B/element: load, store; write-allocate not counted", 24.0 / 16},
+	{ROOF_OP_WRITE, "8 B/element stored, write-allocate not counted", 2, true},
+	{ROOF_OP_COPY, "16 B/element: load, store; write-allocate not counted", 24.0 / 16, true},
 	{ROOF_OP_TRIAD, "24 B/element: 2 loads, store; write-allocate not counted", 32.0 / 24},
 	{ROOF_OP_UPDATE, "16 B/element: load, store in place", 1},
 	{ROOF_OP_DAXPY, "24 B/element: 2 loads, store in place", 1},
-	{ROOF_OP_WRITE_REP, "8 B/element stored by rep stos; write-allocate not counted", 0},
+	{ROOF_OP_WRITE_REP, "8 B/element stored by rep stos; write-allocate not counted", 0, true},
 	{ROOF_OP_COPY_REP, "16 B/element by rep movs; write-allocate not counted", 0},
-	{ROOF_OP_WRITE_NT, "8 B/element stored, non-temporal", 1},
-	{ROOF_OP_COPY_NT, "16 B/element: load, non-temporal store", 1},
-	{ROOF_OP_TRIAD_NT, "24 B/element: 2 loads, non-temporal store", 1},
+	{ROOF_OP_WRITE_NT, "8 B/element stored, non-temporal", 1, true},
+	{ROOF_OP_COPY_NT, "16 B/element: load, non-temporal store", 1, true},
+	{ROOF_OP_TRIAD_NT, "24 B/element: 2 loads, non-temporal store", 1, true},
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -47,17 +53,19 @@ struct part {
 	char *arrays[3];
 	size_t window; /* bytes of each array in one call */
 	size_t n_windows, cursor;
+	size_t bytes; /* of all arrays, from the beginning of the arena */
 };
 
 /* A kernel, as a task. */
 struct bandwidth_task {
 	const struct bandwidth_kernel *kernel;
 	struct part *parts;
+	bool whole; /* all windows at once */
 };
 
 /* The context of a job. */
 struct bandwidth_job {
-	struct bandwidth_task tasks[BANDWIDTH_MAX_VARIANTS];
+	struct bandwidth_task tasks[BANDWIDTH_MAX_VARIANTS + 1];
 	struct part parts[];
 };
 
@@ -65,9 +73,9 @@ static void run_kernel(void *context, int thread, uint64_t count)
 {
 	struct bandwidth_task *task = context;
 	struct part *part = &task->parts[thread];
-	if (part->n_windows == 1) {
-		task->kernel->run(part->arrays[0], part->arrays[1], part->arrays[2], part->window,
-				  count, &part->state);
+	if (task->whole || part->n_windows == 1) {
+		task->kernel->run(part->arrays[0], part->arrays[1], part->arrays[2],
+				  part->window * part->n_windows, count, &part->state);
 		return;
 	}
 	for (uint64_t i = 0; i < count; i++) {
@@ -78,6 +86,12 @@ static void run_kernel(void *context, int thread, uint64_t count)
 	}
 }
 
+/* Whether the data may be larger than the caches: memory, or a walk by size. */
+static bool is_beyond(enum roof_level level)
+{
+	return level == ROOF_LEVEL_DRAM || level == ROOF_LEVEL_NONE;
+}
+
 /* Divides a thread's arena into the arrays of an operation. */
 static void place_arrays(struct part *part, const struct arena *arena,
 			 const struct level_size *level, int n_arrays)
@@ -86,11 +100,12 @@ static void place_arrays(struct part *part, const struct arena *arena,
 		       BANDWIDTH_GRAIN * BANDWIDTH_GRAIN; /* not 0: see roofs_levels() */
 	memset(part, 0, sizeof(*part));
 	bandwidth_state_init(&part->state);
+	part->bytes = level->bytes;
 	part->window = whole;
 	part->n_windows = 1;
 	if (level->level == ROOF_LEVEL_DRAM && whole >= 2 * WINDOW) {
-		part->window = WINDOW;
 		part->n_windows = whole / WINDOW;
+		part->window = whole / part->n_windows / BANDWIDTH_GRAIN * BANDWIDTH_GRAIN;
 	}
 	for (int i = 0; i < 3; i++)
 		part->arrays[i] = arena->base + (i < n_arrays ? i : 0) * (whole + ARRAY_SKEW);
@@ -98,12 +113,25 @@ static void place_arrays(struct part *part, const struct arena *arena,
 
 /* DRAM: fills the last-level cache with lines as the operation leaves them (written ones for a
  * write); otherwise its first repeats would cast out the clean lines of the operation before and be
- * too fast. */
+ * too fast.  A walk by size is walked once. */
 static void warm_up(void *context, int thread)
 {
 	struct roof_job *job = context;
 	struct bandwidth_job *own = job->context;
-	run_kernel(&own->tasks[job->series.best], thread, own->parts[thread].n_windows / 3 + 1);
+	struct bandwidth_task *task = &own->tasks[job->series.best];
+	size_t n = own->parts[thread].n_windows;
+	run_kernel(task, thread, task->whole ? 1 : n / 3 + 1);
+}
+
+/* Makes a thread's data zeros, which no operation on them changes. */
+static void fill_with_zeros(void *context, int thread)
+{
+	struct roof_job *job = context;
+	struct part *part = &((struct bandwidth_job *)job->context)->parts[thread];
+	memset(job->site->arenas[thread].base, 0, part->bytes);
+	memset(part->state.constant, 0, sizeof(part->state.constant));
+	if (is_beyond(job->row.level))
+		warm_up(context, thread);
 }
 
 static size_t find_kernels(enum roof_op op,
@@ -121,57 +149,72 @@ static void set_theory(const struct roofs_run *run, const struct operation *oper
 {
 	if (level->level == ROOF_LEVEL_DRAM && operation->memory_bytes > 0)
 		job->theory = run->memory_gbs / operation->memory_bytes;
-	if (level->level != ROOF_LEVEL_DRAM && run->microarchitecture)
+	if (!is_beyond(level->level) && run->microarchitecture)
 		job->per_cycle =
 			theory_bandwidth(run->microarchitecture, level->level, operation->op, isa);
 }
 
-static void fill_row(enum roof_op op, const char *convention, const struct level_size *level,
-		     struct roof *row)
+static void fill_row(enum roof_kind kind, enum roof_op op, const char *convention,
+		     const struct level_size *level, struct roof *row)
 {
-	row->kind = ROOF_BANDWIDTH;
+	row->kind = kind;
 	row->op = op;
 	row->level = level->level;
 	snprintf(row->unit, sizeof(row->unit), "GB/s");
 	snprintf(row->bytes_convention, sizeof(row->bytes_convention), "%s", convention);
 }
 
+static struct measure_task make_task(struct bandwidth_task *task,
+				     const struct bandwidth_kernel *kernel, struct part *parts,
+				     bool whole)
+{
+	const size_t bytes = parts[0].window * (whole ? parts[0].n_windows : 1);
+	*task = (struct bandwidth_task){kernel, parts, whole};
+	return (struct measure_task){.run = run_kernel,
+				     .context = task,
+				     .work = (double)bytes / 8 * kernel->bytes_per_element,
+				     .isa = kernel->isa};
+}
+
+/* Adds a row of an operation; of a walk by size where `level` has no level. */
 static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *site,
-				 const struct operation *operation, const struct level_size *level)
+				 enum roof_kind kind, const struct operation *operation,
+				 const struct level_size *level)
 {
 	const struct bandwidth_kernel *kernels[BANDWIDTH_MAX_VARIANTS];
 	size_t n = find_kernels(operation->op, kernels);
+	/* A string instruction may do another thing with what is larger than the caches. */
+	const bool whole = kernels[0]->isa == ROOF_ISA_REP && level->level == ROOF_LEVEL_DRAM;
 	struct roof_job job;
 	struct bandwidth_job *context;
 	struct rf_error *error =
-		roofs_new_job(site, n, sizeof(*context) + site->n_threads * sizeof(struct part),
-			      &job);
+		roofs_new_job(site, n + whole,
+			      sizeof(*context) + site->n_threads * sizeof(struct part), &job);
 	if (error)
 		return error;
 	context = job.context;
 	for (int i = 0; i < site->n_threads; i++)
 		place_arrays(&context->parts[i], &site->arenas[i], level, kernels[0]->arrays);
-	for (size_t i = 0; i < n; i++) {
-		context->tasks[i] = (struct bandwidth_task){kernels[i], context->parts};
-		job.tasks[i] = (struct measure_task){.run = run_kernel,
-						     .context = &context->tasks[i],
-						     .work = context->parts[0].window / 8.0 *
-							     kernels[i]->bytes_per_element,
-						     .with_clock = level->level != ROOF_LEVEL_DRAM,
-						     .isa = kernels[i]->isa};
-	}
-	fill_row(operation->op, operation->convention, level, &job.row);
+	for (size_t i = 0; i < n; i++)
+		job.tasks[i] = make_task(&context->tasks[i], kernels[i], context->parts, false);
+	if (whole)
+		job.tasks[n] = make_task(&context->tasks[n], kernels[0], context->parts, true);
+	for (size_t i = 0; i < job.n_tasks; i++)
+		job.tasks[i].with_clock = !is_beyond(level->level);
+	fill_row(kind, operation->op, operation->convention, level, &job.row);
 	set_theory(run, operation, level, kernels[0]->isa, &job);
-	if (level->level == ROOF_LEVEL_DRAM || kernels[0]->non_temporal)
+	if (is_beyond(level->level) || kernels[0]->non_temporal)
 		job.repeat_ns = MEMORY_REPEAT * run->wish->effort.repeat_ns;
-	if (level->level == ROOF_LEVEL_DRAM)
+	if (is_beyond(level->level))
 		job.prepare = warm_up;
+	if (kind == ROOF_ZEROS)
+		job.prepare = fill_with_zeros;
+	job.size_bytes = level->level == ROOF_LEVEL_NONE ? level->bytes : 0;
 	return roofs_add_job(run, &job);
 }
 
 /* ---- random access ---- */
 
-#define LINE_BYTES 64
 #define MAX_KERNELS 16
 #define SEED 1
 
@@ -194,16 +237,18 @@ static void run_random(void *context, int thread, uint64_t count)
 	task->kernel->run(count, &task->states[thread]);
 }
 
-/* Each thread links its own lines: see random_access_prepare(). */
+/* Each thread links its own lines, unless the row before has: see random_access_prepare(). */
 static void link_lines(void *context, int thread)
 {
 	struct roof_job *job = context;
 	struct random_job *own = job->context;
-	char *memory = job->site->arenas[thread].base;
-	random_access_prepare(memory, own->bytes, LINE_BYTES, SEED + thread);
+	struct arena *arena = &job->site->arenas[thread];
+	if (arena->linked != own->bytes)
+		random_access_prepare(arena->base, own->bytes, ROOFS_LINE_BYTES, SEED + thread);
+	arena->linked = own->bytes;
 	for (size_t i = 0; i < job->n_tasks; i++)
-		random_state_init(&own->tasks[i].states[thread], memory, own->bytes, LINE_BYTES,
-				  own->tasks[i].kernel->chains);
+		random_state_init(&own->tasks[i].states[thread], arena->base, own->bytes,
+				  ROOFS_LINE_BYTES, own->tasks[i].kernel->chains);
 }
 
 /* Adds "random", the best number of chains, or "chase", a single one (that of the first kernel),
@@ -223,14 +268,16 @@ static struct rf_error *plan_random_row(struct roofs_run *run, const struct roof
 	for (size_t i = 0; i < n; i++) {
 		context->tasks[i] = (struct random_task){&random_kernels[i],
 							 context->states + i * site->n_threads};
-		job.tasks[i] = (struct measure_task){.run = run_random,
-						     .context = &context->tasks[i],
-						     .work = random_kernels[i].chains * LINE_BYTES,
-						     .isa = ROOF_ISA_SCALAR};
+		job.tasks[i] =
+			(struct measure_task){.run = run_random,
+					      .context = &context->tasks[i],
+					      .work = random_kernels[i].chains * ROOFS_LINE_BYTES,
+					      .isa = ROOF_ISA_SCALAR};
 	}
 	job.prepare = link_lines;
 	job.repeat_ns = 2 * run->wish->effort.repeat_ns;
-	fill_row(chase ? ROOF_OP_CHASE : ROOF_OP_RANDOM,
+	job.size_bytes = level->level == ROOF_LEVEL_NONE ? level->bytes : 0;
+	fill_row(ROOF_BANDWIDTH, chase ? ROOF_OP_CHASE : ROOF_OP_RANDOM,
 		 chase ? "64 B/line in random order, one dependent chain a thread"
 		       : "64 B/line in random order, the best number of chains",
 		 level, &job.row);
@@ -244,7 +291,35 @@ struct rf_error *roofs_plan_bandwidth(struct roofs_run *run, const struct roof_s
 	struct rf_error *error = NULL;
 	for (size_t level = 0; level < n; level++)
 		for (size_t op = 0; op < N_OPERATIONS && !error; op++)
-			error = plan_row(run, site, &operations[op], &levels[level]);
+			error = plan_row(run, site, ROOF_BANDWIDTH, &operations[op],
+					 &levels[level]);
+	return error;
+}
+
+struct rf_error *roofs_plan_zeros(struct roofs_run *run, const struct roof_site *site)
+{
+	struct level_size levels[SITE_LEVELS];
+	size_t n = roofs_levels(run, site, levels);
+	struct rf_error *error = NULL;
+	/* The last cache and memory: nearer to the core they were seen to make no difference. */
+	for (size_t level = n > 2 ? n - 2 : 0; level < n && !site->by_node; level++)
+		for (size_t op = 0; op < N_OPERATIONS && !error; op++)
+			if (operations[op].zeros)
+				error = plan_row(run, site, ROOF_ZEROS, &operations[op],
+						 &levels[level]);
+	return error;
+}
+
+struct rf_error *roofs_plan_sizes(struct roofs_run *run, const struct roof_site *site)
+{
+	struct level_size sizes[SITE_SIZES];
+	size_t n = site->n_threads == 1 && !site->by_node ? roofs_sizes(run, site, sizes) : 0;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; i < n && !error; i++) {
+		error = plan_random_row(run, site, &sizes[i], true);
+		if (!error)
+			error = plan_row(run, site, ROOF_BANDWIDTH, &operations[0], &sizes[i]);
+	}
 	return error;
 }
 

@@ -3,10 +3,12 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "machine/data/roof_history.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Quartiles so far apart, in parts of the median. */
 #define NOISY 0.05
@@ -68,6 +70,11 @@ struct rf_error *roofs_new_job(const struct roof_site *site, size_t n_tasks, siz
 struct rf_error *roofs_add_job(struct roofs_run *run, const struct roof_job *job)
 {
 	struct roof_job kept = *job;
+	const struct roofs_wish *wish = run->wish;
+	if (wish->wants && (kept.size_bytes || !wish->wants(wish->wants_context, &kept.row))) {
+		free_job(&kept);
+		return NULL;
+	}
 	if (!kept.repeat_ns)
 		kept.repeat_ns = run->wish->effort.repeat_ns;
 	if (rf_array_push(run->jobs, run->n_jobs, run->cap_jobs, kept))
@@ -83,16 +90,21 @@ void roofs_progress(struct roofs_run *run, const char *what)
 		run->wish->progress(run->wish->progress_context, what, run->step, run->n_steps);
 }
 
-static void job_progress(struct roofs_run *run, const struct roof *row)
+static void job_progress(struct roofs_run *run, const struct roof_job *job)
 {
+	const struct roof *row = &job->row;
 	char what[96];
-	if (row->kind == ROOF_COMPUTE)
+	if (job->size_bytes)
+		snprintf(what, sizeof(what), "%s of %zu KiB", roof_op_name(row->op),
+			 job->size_bytes >> 10);
+	else if (row->kind == ROOF_COMPUTE)
 		snprintf(what, sizeof(what), "%s %s %s, %d thread%s", roof_isa_name(row->isa),
 			 roof_precision_name(row->precision), roof_op_name(row->op), row->threads,
 			 row->threads == 1 ? "" : "s");
 	else
-		snprintf(what, sizeof(what), "%s %s, %d thread%s", roof_level_name(row->level),
-			 roof_op_name(row->op), row->threads, row->threads == 1 ? "" : "s");
+		snprintf(what, sizeof(what), "%s %s%s, %d thread%s", roof_level_name(row->level),
+			 roof_op_name(row->op), row->kind == ROOF_ZEROS ? " of zeros" : "",
+			 row->threads, row->threads == 1 ? "" : "s");
 	roofs_progress(run, what);
 }
 
@@ -126,7 +138,7 @@ static void pace(const struct roofs_run *run, int *rounds, int *repeats)
 	}
 }
 
-static struct rf_error *visit(struct roofs_run *run, struct roof_job *job)
+struct rf_error *roofs_visit(struct roofs_run *run, struct roof_job *job)
 {
 	int rounds, repeats;
 	struct measure_series *series = &job->series;
@@ -137,7 +149,9 @@ static struct rf_error *visit(struct roofs_run *run, struct roof_job *job)
 	if (series->n_rates == 0) {
 		error = measure_search(job->site->team, job->tasks, job->n_tasks, job->repeat_ns,
 				       rounds, series);
-		series->count *= run->wish->effort.stretch;
+		/* What takes longer than a repeat by itself is long enough. */
+		if (series->count > 1)
+			series->count *= run->wish->effort.stretch;
 	}
 	if (!error)
 		error = measure_repeats(job->site->team, &job->tasks[series->best], repeats,
@@ -178,16 +192,16 @@ struct rf_error *roofs_measure_jobs(struct roofs_run *run, struct roof_job *jobs
 	struct rf_error *error = NULL;
 	for (int round = 0; round < 2 && !error; round++)
 		for (size_t i = 0; i < n && !error; i++) {
-			job_progress(run, &jobs[i].row);
+			job_progress(run, &jobs[i]);
 			if (round == 0 || elapsed_ns(run) < end_ns)
-				error = visit(run, &jobs[i]);
+				error = roofs_visit(run, &jobs[i]);
 		}
 	/* More visits to the rows that are noisy or implausible, while there is time. */
 	for (int round = 0; round < run->wish->effort.extra_rounds && !error; round++)
 		for (size_t i = 0; i < n && !error; i++)
 			if (elapsed_ns(run) < end_ns &&
 			    (is_noisy(&jobs[i]) || lacks_scaling(run, &jobs[i])))
-				error = visit(run, &jobs[i]);
+				error = roofs_visit(run, &jobs[i]);
 	return error;
 }
 
@@ -204,6 +218,7 @@ struct roof roofs_finished_row(const struct roof_job *job)
 	if (job->per_cycle > 0 && job->series.clock_ghz > 0)
 		row.theory = job->per_cycle * job->site->n_cores * job->series.clock_ghz;
 	row.isa = job->tasks[job->series.best].isa; /* of bandwidth: the kernel that won */
+	roof_history_add(&row, time(NULL), row.best);
 	return row;
 }
 

@@ -10,8 +10,10 @@
 /* Memory of one thread: huge pages where the kernel gives them, first touched by the thread that
  * uses them, or bound to a NUMA node. */
 struct arena {
-	char *base;   /* multiple of ARENA_HUGE_PAGE */
-	size_t bytes; /* that have been touched */
+	char *base;    /* multiple of ARENA_HUGE_PAGE */
+	size_t bytes;  /* that have been touched */
+	size_t linked; /* of these, from `base` on, those whose lines are linked for random access;
+			* the rows of that come last, so nothing else overwrites them */
 	char *mapping;
 	size_t mapped;
 };
@@ -32,6 +34,7 @@ struct roof_job {
 	const struct roof_site *site;
 	double per_cycle;   /* theory: units of work in a cycle of one core; 0: not known */
 	double theory;      /* theory that does not depend on the clock, in the row's unit; or 0 */
+	size_t size_bytes;  /* of a walk by size, which becomes no row; else 0 */
 	uint64_t repeat_ns; /* of the search */
 	struct measure_task *tasks;
 	size_t n_tasks;
@@ -43,6 +46,10 @@ struct roof_job {
 	struct rf_error *(*check)(const struct roof_job *job);
 	struct measure_series series;
 };
+
+/* Jobs in the order in which they are measured.  Each phase overwrites the data of the one before:
+ * numbers, zeros, links of random access. */
+enum roof_phase { PHASE_NUMBERS, PHASE_ZEROS, PHASE_RANDOM, PHASE_SIZES, ROOF_PHASES };
 
 /* A session of measuring: what it is told, and the rows and notes that it makes. */
 struct roofs_run {
@@ -58,7 +65,7 @@ struct roofs_run {
 	struct arena *arenas; /* of the sites that are not by node: theirs are its first ones */
 	struct roof_job *jobs;
 	size_t n_jobs, cap_jobs;
-	size_t n_lasting; /* the first of them: those that leave the numbers in memory alone */
+	size_t phase_ends[ROOF_PHASES]; /* the jobs' indices behind the last of each phase */
 	char **notes;
 	size_t n_notes, cap_notes;
 };
@@ -74,6 +81,9 @@ struct rf_error *roofs_note(struct roofs_run *run, const char *format, ...)
 /* Tells whoever waits what is measured next. */
 void roofs_progress(struct roofs_run *run, const char *what);
 
+/* Visits one job: its data is made ready, its fastest kernel is found in the first visit, repeated
+ * and checked. */
+struct rf_error *roofs_visit(struct roofs_run *run, struct roof_job *job);
 /* Visits `n` jobs, until `share` of the time is over. */
 struct rf_error *roofs_measure_jobs(struct roofs_run *run, struct roof_job *jobs, size_t n,
 				    double share);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define DRAM_MIN_BYTES ((uint64_t)64 << 20)
+#define SIZES_MOST_BYTES ((uint64_t)512 << 20)
 #define UNKNOWN_LAST_LEVEL ((uint64_t)64 << 20) /* taken when no cache is reported */
 /* First touch is stopped after this time, so that a huge last-level cache or slow page faults
  * (a guest whose memory the host has yet to provide) do not hold up the user. */
@@ -72,12 +73,15 @@ static struct rf_error *arena_map(struct arena *arena, size_t bytes, int node)
 			      node);
 }
 
-/* Sets every element to 1: normal numbers, for the sake of arithmetic. */
+/* Sets every element to a number from 1 to 2: normal, for the sake of arithmetic, and with 52 bits
+ * of noise (Knuth's MMIX generator), so that nothing on the way can pack a line into less. */
 static void fill(char *from, size_t bytes)
 {
-	double *values = (double *)from;
-	for (size_t i = 0; i < bytes / sizeof(*values); i++)
-		values[i] = 1;
+	uint64_t *words = (uint64_t *)from, state = (uintptr_t)from;
+	for (size_t i = 0; i < bytes / sizeof(*words); i++) {
+		state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		words[i] = UINT64_C(0x3ff) << 52 | state >> 12;
+	}
 }
 
 struct touch {
@@ -97,7 +101,7 @@ static void touch_arena(void *context, int thread)
 	}
 }
 
-/* Each thread of the team fills its arena with ones (double), until all is filled or `limit_ns`
+/* Each thread of the team fills its arena with numbers, until all is filled or `limit_ns`
  * have passed. */
 static void arenas_touch(struct team *team, struct arena *arenas, uint64_t limit_ns)
 {
@@ -129,8 +133,7 @@ uint64_t roofs_dram_bytes(const struct topology *topology, int n_threads)
 	return (bytes < DRAM_MIN_BYTES ? DRAM_MIN_BYTES : bytes) / n_threads;
 }
 
-/* The least that a thread of the site has. */
-static size_t arena_bytes(const struct roof_site *site)
+size_t roofs_arena_bytes(const struct roof_site *site)
 {
 	size_t least = SIZE_MAX;
 	for (int i = 0; i < site->n_threads; i++)
@@ -141,7 +144,7 @@ static size_t arena_bytes(const struct roof_site *site)
 size_t roofs_levels(const struct roofs_run *run, const struct roof_site *site,
 		    struct level_size levels[SITE_LEVELS])
 {
-	size_t n = 0, has = arena_bytes(site),
+	size_t n = 0, has = roofs_arena_bytes(site),
 	       wanted = roofs_dram_bytes(run->topology, site->n_threads);
 	for (int level = 1; level <= TOPOLOGY_LEVELS && !site->by_node; level++) {
 		uint64_t bytes = roofs_level_bytes(run->topology, level, site->n_threads);
@@ -151,6 +154,28 @@ size_t roofs_levels(const struct roofs_run *run, const struct roof_site *site,
 						  .bytes = bytes < has ? bytes : has};
 	}
 	levels[n++] = (struct level_size){ROOF_LEVEL_DRAM, wanted < has ? wanted : has};
+	return n;
+}
+
+size_t roofs_sizes(const struct roofs_run *run, const struct roof_site *site,
+		   struct level_size sizes[SITE_SIZES])
+{
+	const uint64_t grain = 4096, has = roofs_arena_bytes(site);
+	uint64_t first = topology_share_bytes(run->topology, 1, 1) / 4;
+	uint64_t last = topology_last_level_bytes(run->topology, 1);
+	last = last ? last : UNKNOWN_LAST_LEVEL;
+	last = 4 * last > SIZES_MOST_BYTES ? 2 * last : 4 * last;
+	last = last < has ? last : has;
+	first = first > grain ? first : grain;
+	if (last < 64 * first)
+		return 0;
+	size_t n = 0;
+	for (int i = 0; i < SITE_SIZES; i++) {
+		double bytes = first * pow((double)last / first, i / (SITE_SIZES - 1.0));
+		size_t whole = (size_t)(bytes / grain + 0.5) * grain;
+		if (n == 0 || whole > sizes[n - 1].bytes) /* small ones may round to the same */
+			sizes[n++] = (struct level_size){ROOF_LEVEL_NONE, whole};
+	}
 	return n;
 }
 
@@ -165,7 +190,8 @@ static size_t wanted_bytes(const struct roofs_run *run, int i)
 		if (run->wish->counts[c] > i && bytes > most)
 			most = bytes;
 	}
-	return most;
+	const size_t limit = run->wish->wants ? run->wish->most_bytes : SIZE_MAX;
+	return limit < most ? limit : most;
 }
 
 /* The part of the wanted memory that may be taken: half of what is available. */
@@ -207,7 +233,8 @@ static struct rf_error *map_arenas(struct roofs_run *run, int n_threads)
 /* Says so when DRAM has to be measured in less memory than it should. */
 static struct rf_error *note_small_dram(struct roofs_run *run, const struct roof_site *site)
 {
-	size_t wanted = roofs_dram_bytes(run->topology, site->n_threads), got = arena_bytes(site);
+	size_t wanted = roofs_dram_bytes(run->topology, site->n_threads),
+	       got = roofs_arena_bytes(site);
 	if (got >= wanted)
 		return NULL;
 	return roofs_note(run,
@@ -259,7 +286,8 @@ static struct rf_error *make_count_sites(struct roofs_run *run, const int *cpus)
 	if (error)
 		return error;
 	struct roof_site *last = &run->sites[run->n_sites - 1];
-	arenas_touch(last->team, run->arenas, TOUCH_LIMIT_NS);
+	arenas_touch(last->team, run->arenas,
+		     run->wish->touch_ns ? run->wish->touch_ns : TOUCH_LIMIT_NS);
 	for (size_t i = 0; i < run->n_sites && !error; i++)
 		error = note_small_dram(run, &run->sites[i]);
 	return error;
@@ -339,7 +367,7 @@ struct rf_error *roofs_make_sites(struct roofs_run *run)
 	struct rf_error *error = map_arenas(run, most);
 	if (!error)
 		error = make_count_sites(run, cpus);
-	if (!error && !run->wish->quick && topology->n_nodes > 1 &&
+	if (!error && !run->wish->quick && !run->wish->wants && topology->n_nodes > 1 &&
 	    most == topology->usable_threads)
 		error = make_node_sites(run, cpus);
 	free(cpus);

@@ -6,12 +6,13 @@
 #include "machine/store/keep_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
+
+/* Of two writers at the same time the second waits for the first; after that it goes on. */
+enum { LOCK_WAIT_MS = 10000 };
 
 static const struct keep_place place = {"XDG_CONFIG_HOME", ".config", "custom roofs"};
 
@@ -267,7 +268,7 @@ static struct rf_error *set_from_machine(json_t *json, const char *path,
 
 /* ---- files ---- */
 
-/* *json gets a new value, or NULL. */
+/* A file that the user names.  *json gets a new value, or NULL. */
 static struct rf_error *read_json(const char *path, json_t **json)
 {
 	json_error_t cause;
@@ -289,13 +290,14 @@ static struct rf_error *read_json(const char *path, json_t **json)
 	return error;
 }
 
-static struct rf_error *read_set(const char *path, bool or_machine, struct custom_roof_set *set)
+/* `named`: by the user, and another machine's roofs will do; else it is what was kept. */
+static struct rf_error *read_set(const char *path, bool named, struct custom_roof_set *set)
 {
-	json_t *json;
-	struct rf_error *error = read_json(path, &json);
+	json_t *json = NULL;
+	struct rf_error *error = named ? read_json(path, &json)
+				       : keep_file_read(path, JSON_REJECT_DUPLICATES, &json);
 	set->n = 0;
-	if (!error && or_machine && json_object_get(json, "cpu_model") &&
-	    json_object_get(json, "roofs"))
+	if (!error && named && json_object_get(json, "cpu_model") && json_object_get(json, "roofs"))
 		error = set_from_machine(json, path, set);
 	else if (!error)
 		error = set_from_json(json, path, set);
@@ -342,16 +344,6 @@ struct rf_error *custom_roofs_load(struct custom_roof_set *out)
 					"custom roofs are left out: %s", inner->message);
 	rf_error_destroy(inner);
 	return error;
-}
-
-/* Of two writers at the same time the second waits until the first is done; without a lock it goes
- * on. */
-static int lock(const char *directory)
-{
-	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0)
-		(void)flock(fd, LOCK_EX);
-	return fd;
 }
 
 static struct rf_error *save(const char *path, const struct custom_roof_set *set)
@@ -404,7 +396,7 @@ static struct rf_error *change_kept(const struct custom_roof_set *added, const c
 	if (!error)
 		error = custom_roofs_path(&path);
 	if (!error) {
-		fd = lock(directory);
+		fd = keep_file_lock(directory, LOCK_WAIT_MS);
 		error = load(path, &set);
 	}
 	if (!error)

@@ -1,19 +1,27 @@
 /* Files that rfprof keeps for its user: where they are, and how they are written whole. */
 #include "machine/store/keep_file.h"
 
+#include "base/trusted_file.h"
+#include "base/whole_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+static void put_hint(const struct keep_place *place, char *hint, size_t size)
+{
+	snprintf(hint, size, "set %s to a directory that can be written", place->variable);
+}
 
 static struct rf_error *cannot_write(const struct keep_place *place, const char *path, int cause)
 {
 	char hint[96];
-	snprintf(hint, sizeof(hint), "set %s to a directory that can be written", place->variable);
+	put_hint(place, hint, sizeof(hint));
 	return rf_error_errno(RF_EACCESS, cause, hint, "cannot keep the %s in %s", place->what,
 			      path);
 }
@@ -44,12 +52,12 @@ static int make_directories(char *path)
 {
 	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
 		*at = '\0';
-		int status = mkdir(path, 0777);
+		int status = mkdir(path, 0700);
 		*at = '/';
 		if (status && errno != EEXIST)
 			return -1;
 	}
-	return mkdir(path, 0777) && errno != EEXIST ? -1 : 0;
+	return mkdir(path, 0700) && errno != EEXIST ? -1 : 0;
 }
 
 struct rf_error *keep_file_prepare(const struct keep_place *place, const char *directory)
@@ -63,42 +71,63 @@ struct rf_error *keep_file_prepare(const struct keep_place *place, const char *d
 	return failed ? cannot_write(place, directory, cause) : NULL;
 }
 
-/* Writes to a new file of mkostemp template `temporary` and renames it; returns 0 or an errno. */
-static int write_and_rename(const json_t *json, char *temporary, const char *path)
+static struct rf_error *write_json(const json_t *json, FILE *file)
 {
-	int cause = 0, fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	FILE *file = fdopen(fd, "w");
-	if (!file || json_dumpf(json, file, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) ||
-	    putc('\n', file) == EOF)
-		cause = errno ? errno : EIO;
-	if ((file ? fclose(file) : close(fd)) && !cause)
-		cause = errno;
-	if (!cause && rename(temporary, path))
-		cause = errno;
-	if (cause)
-		unlink(temporary);
-	return cause;
+	/* that a write failed shows when the file is closed */
+	if (json_dumpf(json, file, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) && !ferror(file))
+		return rf_error_no_memory();
+	putc('\n', file);
+	return NULL;
 }
 
 struct rf_error *keep_file_save(const struct keep_place *place, const char *path,
 				const json_t *json)
 {
-	sigset_t all, before;
-	char *real = realpath(path, NULL), *temporary = NULL;
-	const char *target = real ? real : path;
-	if (asprintf(&temporary, "%s.XXXXXX", target) < 0) {
-		free(real);
-		return rf_error_no_memory();
+	char hint[96], failure[96];
+	const struct whole_file_wish wish = {path, failure, hint,
+					     WHOLE_FILE_REGULAR | WHOLE_FILE_PRIVATE};
+	struct whole_file file;
+	put_hint(place, hint, sizeof(hint));
+	snprintf(failure, sizeof(failure), "cannot keep the %s in", place->what);
+	struct rf_error *error = whole_file_stream(&wish, &file);
+	return error ? error : whole_file_close(&file, write_json(json, file.stream));
+}
+
+int keep_file_lock(const char *directory, int wait_ms)
+{
+	const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int waited = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB); waited += 50) {
+		if (errno != EWOULDBLOCK || waited >= wait_ms) {
+			close(fd);
+			return -1;
+		}
+		nanosleep(&pause, NULL);
 	}
-	/* a signal that ends the process must not leave the temporary file */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	errno = 0;
-	int cause = write_and_rename(json, temporary, target);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	free(temporary);
-	free(real);
-	return cause ? cannot_write(place, path, cause) : NULL;
+	return fd;
+}
+
+struct rf_error *keep_file_read(const char *path, size_t flags, json_t **json)
+{
+	const char *refusal;
+	json_error_t cause;
+	int fd = trusted_file_open(path, &refusal);
+	if (refusal)
+		return rf_error_create(RF_EACCESS, "remove it, or make it your own",
+				       "%s is not used: it %s", path, refusal);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		const int errnum = errno;
+		if (fd >= 0)
+			close(fd);
+		return rf_error_errno(errnum == ENOENT || errnum == ENOTDIR ? RF_EUNAVAILABLE
+									    : RF_EACCESS,
+				      errnum, NULL, "cannot open %s", path);
+	}
+	*json = json_loadf(file, flags, &cause);
+	fclose(file);
+	return *json ? NULL
+		     : rf_error_create(RF_EFORMAT, "mend or remove it",
+				       "%s is corrupt: line %d: %.120s", path, cause.line,
+				       cause.text);
 }

@@ -52,6 +52,21 @@ static struct rf_error *request_init(struct request *request, const struct topol
 	return NULL;
 }
 
+/* Completes new rows with what is kept.  What is measured anew on the user's demand has no history:
+ * that is how one gets rid of a roof that this machine has no longer. */
+static struct rf_error *merge(const struct request *request, struct machine *newer,
+			      struct machine *older)
+{
+	for (size_t i = 0; i < newer->n_roofs && request->options->refresh; i++) {
+		struct roof *before = machine_row(older, &newer->roofs[i]);
+		if (before)
+			before->n_measured = 0;
+	}
+	struct rf_error *error = machine_merge(newer, older);
+	roofs_mark_levels(newer->roofs, newer->n_roofs);
+	return error;
+}
+
 /* Measures at all wanted counts, which `older` (may be NULL) then completes. */
 static struct rf_error *measure(const struct request *request, struct machine *older,
 				struct machine *out)
@@ -75,7 +90,7 @@ static struct rf_error *measure(const struct request *request, struct machine *o
 	struct rf_error *error =
 		machine.cpu_model ? roofs_measure(topology, &wish, &machine) : rf_error_no_memory();
 	if (!error && older)
-		error = machine_merge(&machine, older);
+		error = merge(request, &machine, older);
 	if (error) {
 		machine_deinit(&machine);
 		return error;
@@ -85,13 +100,13 @@ static struct rf_error *measure(const struct request *request, struct machine *o
 }
 
 /* Reads the roofs that the cache has; true when they may be used and are all that are asked for.  A
- * corrupt file is a warning. */
+ * corrupt file is a warning, and so is one of another user. */
 static bool load_enough(const char *path, json_t *key, const struct request *request,
 			struct machine *machine, struct rf_error **warning)
 {
 	struct rf_error *error = roof_cache_load(path, key, machine);
 	machine->from_cache = !error;
-	warn(error && error->code == RF_EFORMAT ? warning : NULL, error);
+	warn(error && error->code != RF_EUNAVAILABLE ? warning : NULL, error);
 	bool enough = machine->from_cache && !request->options->refresh;
 	for (size_t i = 0; i < request->n_counts && enough; i++)
 		enough = machine_has_count(machine, request->counts[i], request->options->quick);
@@ -110,7 +125,7 @@ static struct rf_error *measure_and_save(const char *directory, const char *path
 		return measure(request, NULL, machine);
 	}
 	struct machine cached = {0};
-	int lock = roof_cache_lock(directory, LOCK_WAIT_MS);
+	int lock = keep_file_lock(directory, LOCK_WAIT_MS);
 	struct rf_error *error = NULL;
 	if (load_enough(path, key, request, &cached, NULL)) {
 		*machine = cached;

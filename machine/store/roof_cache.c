@@ -1,14 +1,9 @@
-/* The file of measured roofs: its key, its name, reading and writing it, its lock. */
+/* The file of measured roofs: its key, its name, reading and writing it. */
 #include "machine/store/roof_cache.h"
 
 #include "machine/data/machine_json.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <time.h>
-#include <unistd.h>
 
 const struct keep_place roof_cache_place = {"XDG_CACHE_HOME", ".cache", "measured roofs"};
 
@@ -59,19 +54,12 @@ char *roof_cache_path(const char *directory, json_t *key)
 
 struct rf_error *roof_cache_load(const char *path, json_t *key, struct machine *machine)
 {
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return rf_error_errno(RF_EUNAVAILABLE, errno, NULL, "cannot open %s", path);
-	json_error_t cause;
-	json_t *json = json_loadf(file, JSON_REJECT_DUPLICATES, &cause);
-	fclose(file);
-	struct rf_error *error = NULL;
+	json_t *json = NULL;
+	struct rf_error *error = keep_file_read(path, JSON_REJECT_DUPLICATES, &json);
 	json_t *file_key = json_object_get(json, "key");
-	if (!json)
-		error = rf_error_create(RF_EFORMAT, NULL, "%s is corrupt: %s", path, cause.text);
-	else if (!json_is_object(file_key))
+	if (!error && !json_is_object(file_key))
 		error = rf_error_create(RF_EFORMAT, NULL, "%s is corrupt: it has no key", path);
-	else if (!json_equal(file_key, key))
+	else if (!error && !json_equal(file_key, key))
 		error = rf_error_create(RF_EUNAVAILABLE, NULL, "%s is of another machine", path);
 	if (!error) {
 		struct rf_error *inner =
@@ -95,24 +83,4 @@ struct rf_error *roof_cache_save(const char *path, json_t *key, const struct mac
 	error = json ? keep_file_save(&roof_cache_place, path, json) : rf_error_no_memory();
 	json_decref(json);
 	return error;
-}
-
-int roof_cache_lock(const char *directory, int wait_ms)
-{
-	const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
-	char *path;
-	if (asprintf(&path, "%s/lock", directory) < 0)
-		return -1;
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-	free(path);
-	if (fd < 0)
-		return -1;
-	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB); waited += 50) {
-		if (errno != EWOULDBLOCK || waited >= wait_ms) {
-			close(fd);
-			return -1;
-		}
-		nanosleep(&pause, NULL);
-	}
-	return fd;
 }

@@ -10,7 +10,7 @@
 #include "machine/topology/topology.h"
 
 /* Goes up with each change to what is measured or how, and to the file's form. */
-#define ROOF_CACHE_VERSION 4
+#define ROOF_CACHE_VERSION 6
 
 /* All that the roofs depend on: CPU model, microcode, kernel, hardware threads with their caches
  * (that is, topology inside the affinity mask), limits of the control group, and the version.  The
@@ -23,12 +23,9 @@ extern const struct keep_place roof_cache_place;
 char *roof_cache_path(const char *directory, json_t *key);
 
 /* Reads a file.  RF_EUNAVAILABLE: there is none, or it is of another key (stale); RF_EFORMAT: it
- * is corrupt.  *machine is set on success only. */
+ * is corrupt; RF_EACCESS: it is not to be trusted, or cannot be opened.  *machine is set on success
+ * only. */
 struct rf_error *roof_cache_load(const char *path, json_t *key, struct machine *machine);
 
 /* Writes a file whole or not at all. */
 struct rf_error *roof_cache_save(const char *path, json_t *key, const struct machine *machine);
-
-/* Takes the directory's lock, so that two processes do not measure at the same time and halve each
- * other's roofs; waits at most `wait_ms`.  Returns a descriptor to close, or -1: no lock, go on. */
-int roof_cache_lock(const char *directory, int wait_ms);

@@ -153,6 +153,14 @@ static double mixed(const struct microarchitecture *row, enum theory_width width
 	return cycles ? (2 * n_fma + n_add) / cycles : 0;
 }
 
+/* The same of one multiplication to `n_add` adds; these share units as fma and adds do. */
+static double balanced(const struct microarchitecture *row, enum theory_width width, double n_add)
+{
+	double cycles =
+		busiest(1, row->mul[width], n_add, row->add[width], row->fma_and_add[width]);
+	return cycles ? (1 + n_add) / cycles : 0;
+}
+
 static double inverse(double cycles)
 {
 	return cycles ? 1 / cycles : 0;
@@ -167,6 +175,8 @@ static double floating_rate(const struct microarchitecture *row, const struct is
 		[ROOF_OP_FMA1_ADD1] = mixed(row, isa->width, 1, 1),
 		[ROOF_OP_FMA2_ADD1] = mixed(row, isa->width, 2, 1),
 		[ROOF_OP_FMA1_ADD2] = mixed(row, isa->width, 1, 2),
+		[ROOF_OP_MUL1_ADD1] = balanced(row, isa->width, 1),
+		[ROOF_OP_MUL1_ADD2] = balanced(row, isa->width, 2),
 		[ROOF_OP_FMA] = 2 * row->fma[isa->width],
 		[ROOF_OP_ADD] = row->add[isa->width],
 		[ROOF_OP_MUL] = row->mul[isa->width],

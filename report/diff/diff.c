@@ -200,6 +200,11 @@ static void sum_placed(const struct diff_side *side, double *elapsed, double *he
 		*headroom += f->place.headroom_s;
 		*variance += pow(f->halfwidth_s / f->concurrency, 2);
 	}
+	/* all functions of a run may be slower than those of another */
+	if (side->model.runs.n && side->model.time_ns)
+		*variance = fmax(*variance, pow(*elapsed * side->model.halfwidth_s * 1e9 /
+							(double)side->model.time_ns,
+						2));
 }
 
 static struct figure total_bytes(const struct diff *diff, const struct diff_side *side)
@@ -212,6 +217,14 @@ static struct figure total_bytes(const struct diff *diff, const struct diff_side
 	return (struct figure){side->model.counted ? sum : NAN, 0};
 }
 
+/* From one run it is not known how far another is from it. */
+static struct figure wall_of(const struct diff_side *side)
+{
+	const struct model_runs *wall = &side->model.wall;
+	return wall->n ? (struct figure){wall->s.median, side->model.wall_halfwidth_s}
+		       : (struct figure){profile_number_fact(side->profile, "wall_s", NAN), 0};
+}
+
 static struct figure total_of(const struct diff *diff, const struct diff_side *side,
 			      enum diff_metric metric)
 {
@@ -220,10 +233,7 @@ static struct figure total_of(const struct diff *diff, const struct diff_side *s
 	sum_placed(side, &elapsed, &headroom, &variance);
 	switch (metric) {
 	case DIFF_TIME:
-		return (struct figure){(double)model->time_ns * 1e-9,
-				       model->n_samples ? 1.96 * (double)model->time_ns * 1e-9 /
-								  sqrt((double)model->n_samples)
-							: 0};
+		return (struct figure){(double)model->time_ns * 1e-9, model->halfwidth_s};
 	case DIFF_HEADROOM:
 		return (struct figure){elapsed > 0 ? headroom : NAN, sqrt(variance)};
 	case DIFF_DISTANCE:
@@ -238,7 +248,7 @@ static struct figure total_of(const struct diff *diff, const struct diff_side *s
 	case DIFF_BYTES:
 		return total_bytes(diff, side);
 	default:
-		return (struct figure){profile_number_fact(side->profile, "wall_s", NAN), 0};
+		return wall_of(side);
 	}
 }
 

@@ -100,7 +100,7 @@ static void add_times(struct graph *graph)
 	for (size_t i = 0; i < profile->n_samples; i++)
 		if (profile->samples[i].frame != PROFILE_NONE)
 			graph->with_callees_ns[profile->samples[i].frame] +=
-				code_sample_ns(graph->code, &profile->samples[i]);
+				code_sample_ns(graph->code, i);
 	for (size_t i = profile->n_frames; i-- > 0;)
 		if (profile->frames[i].parent != PROFILE_NONE)
 			graph->with_callees_ns[profile->frames[i].parent] +=
@@ -202,7 +202,7 @@ static void put_head(const struct graph *graph)
 	put_text(stream, "cmd", profile_get_fact(profile, "command"));
 	put_text(stream, "desc: Machine", profile_get_fact(profile, "cpu_model"));
 	fputs("positions: instr line\n"
-	      "event: Time : CPU time, ns\n"
+	      "event: Time : time, ns\n"
 	      "event: Flop : Flop\n"
 	      "event: Instructions : Instructions\n"
 	      "event: LSBytes : Bytes loaded and stored\n",

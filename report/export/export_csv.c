@@ -71,6 +71,20 @@ static double placed(const struct row *row, double value)
 	return row->f->place.axis == AXIS_NONE || !(row->f->place.roof > 0) ? NAN : value;
 }
 
+/* The most that moves at its level by its own mix of reads and writes. */
+static double level_bandwidth(const struct model_function *f)
+{
+	const struct model_level *level =
+		f->traffic ? model_level(f->traffic, f->place.level) : NULL;
+	return level && level->bandwidth > 0 ? level->bandwidth : NAN;
+}
+
+/* Where there were several timed runs. */
+static double of_runs(const struct row *row, double value)
+{
+	return row->f->runs.n ? value : NAN;
+}
+
 /* COLUMN(name, what writes the cell of `row` to `out`); docs/exports.md says what they are. */
 #define COLUMNS(COLUMN)                                                                           \
 	COLUMN(function, put_text(out, row->f->name))                                             \
@@ -114,6 +128,16 @@ static double placed(const struct row *row, double value)
 	COLUMN(point_unit, put_text(out, report_point_unit(row->f->place.axis)))                  \
 	COLUMN(distance, put_real(out, row->f->place.distance))                                   \
 	COLUMN(headroom_s, put_real(out, row->f->place.headroom_s))                               \
+	COLUMN(above_roof, put_count(out, row->f->place.above))                                   \
+	COLUMN(level_gbytes_per_s, put_real(out, level_bandwidth(row->f)))                        \
+	COLUMN(bound_or,                                                                          \
+	       put_text(out,                                                                      \
+			row->f->place.bound_or ? report_bound_name(row->f->place.bound_or) : "")) \
+	COLUMN(time_least_s, put_real(out, of_runs(row, row->f->runs.s.least)))                   \
+	COLUMN(time_q1_s, put_real(out, of_runs(row, row->f->runs.s.q1)))                         \
+	COLUMN(time_median_s, put_real(out, of_runs(row, row->f->runs.s.median)))                 \
+	COLUMN(time_q3_s, put_real(out, of_runs(row, row->f->runs.s.q3)))                         \
+	COLUMN(time_most_s, put_real(out, of_runs(row, row->f->runs.s.most)))                     \
 	COLUMN(why, put_text(out, row->why))
 
 #define FUNCTION(name, write)                                    \

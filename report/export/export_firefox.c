@@ -42,6 +42,7 @@ static const struct {
 	[BOUND_BALANCED] = {"balanced", "green"},
 	[BOUND_ISSUE] = {"issue bound", "yellow"},
 	[BOUND_LATENCY] = {"latency bound", "magenta"},
+	[BOUND_WAITING] = {"waiting", "grey"},
 };
 
 static uint32_t n_rows(const json_t *table)
@@ -201,7 +202,7 @@ static void add_samples(json_t *thread, struct thread_tables *t, const uint32_t 
 				 "tracing-ms", "stack", "time", "weight", "threadCPUDelta");
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_sample *sample = &t->code->profile->samples[samples[i]];
-		const uint64_t ns = code_sample_ns(t->code, sample);
+		const uint64_t ns = code_sample_ns(t->code, samples[i]);
 		add_row(rows, json_pack("[I, f, f, I]", stack_of(t, sample->frame),
 					(double)sample->time_ns * 1e-6, (double)ns * 1e-6,
 					(json_int_t)ns));

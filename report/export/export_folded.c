@@ -157,7 +157,7 @@ static struct rf_error *put_samples(const struct code *code, const struct stacks
 		const struct profile_sample *sample = &profile->samples[i];
 		paths[i] =
 			(struct path){first[sample->thread], stacks_of(stacks, code, sample->frame),
-				      code_sample_ns(code, sample)};
+				      code_sample_ns(code, i)};
 	}
 	if (!error)
 		error = put_paths(code, stacks, names, paths, profile->n_samples, stream);

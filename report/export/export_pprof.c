@@ -260,6 +260,8 @@ static struct rf_error *put_times(struct pprof *pprof, uint64_t *thread_names)
 		return rf_error_no_memory();
 	if (profile->n_samples)
 		memcpy(samples, profile->samples, profile->n_samples * sizeof(*samples));
+	for (size_t i = 0; i < profile->n_samples; i++)
+		samples[i].weight_ns = code_sample_ns(pprof->code, i);
 	qsort(samples, profile->n_samples, sizeof(*samples), compare_samples);
 	for (size_t i = 0, n; i < profile->n_samples; i += n) {
 		const struct profile_thread *thread = &profile->threads[samples[i].thread];
@@ -267,7 +269,7 @@ static struct rf_error *put_times(struct pprof *pprof, uint64_t *thread_names)
 		for (n = 0;
 		     i + n < profile->n_samples && !compare_samples(&samples[i], &samples[i + n]);
 		     n++)
-			values[CPU] += code_sample_ns(pprof->code, &samples[i + n]);
+			values[CPU] += samples[i + n].weight_ns;
 		values[SAMPLES] = n;
 		fill_stack(pprof, samples[i].frame);
 		protobuf_clear(&pprof->part);

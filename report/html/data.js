@@ -7,12 +7,18 @@ const BOUNDS = {
 	balanced: {label: "balanced", shape: "symbolDiamond", means: "both alike"},
 	latency: {label: "latency", shape: "symbolTriangle", means: "below half of every roof: it waits for results, misses or branches"},
 	issue: {label: "instruction issue", shape: "symbolCross", means: "no flop, and near the most instructions a second"},
+	waiting: {label: "waiting", shape: "symbolWye", means: "it spins until other threads are done"},
 	uncounted: {label: "uncounted", shape: "symbolWye", means: "it ran natively in the counted run"},
 	unknown: {label: "no roof", shape: "symbolWye", means: "no roof or no count to place it by"},
 };
 const LEVELS = ["L1", "L2", "L3", "DRAM"];
 const DIRECTIONS = ["both", "read", "write"];
 const LEVEL_FIELDS = ["level", "read_bytes", "write_bytes", "bandwidth_gbytes_per_s"];
+
+/* " · runs 0.93 s … 1.10 s", or nothing of a program that was timed once. */
+function runsText(runs) {
+	return runs ? ` · runs ${formatSeconds(runs.least)} … ${formatSeconds(runs.most)}` : "";
+}
 
 function boundOf(f) {
 	return Object.hasOwn(BOUNDS, f.bound) ? f.bound : "unknown";
@@ -62,7 +68,7 @@ function placeOf(f, level, direction) {
 		const x = intensityAt(f, level, direction);
 		return x === null || !(f.gflops > 0) ? null : {strip: false, x, y: f.gflops};
 	}
-	return known(f.distance) && f.distance > 0 ? {strip: true, x: Math.min(1, 1 / f.distance)} : null;
+	return known(f.distance) && f.distance > 0 ? {strip: true, x: 1 / f.distance} : null;
 }
 
 /* The levels that there are roofs or points of. */
@@ -72,21 +78,42 @@ function levelsOf(profile) {
 		profile.functions.some(f => f.levels && f.levels.some(row => row.level === level)) : level === "L1");
 }
 
-/* Memory; where most functions move nothing there, the farthest level at which one in five does (by time). */
-function defaultLevel(profile) {
-	const placed = profile.functions.filter(f => f.point_unit === "GFLOP/s");
-	const all = placed.reduce((sum, f) => sum + f.time_s, 0);
-	for (const level of levelsOf(profile).reverse()) {
-		const there = placed.filter(f => intensityAt(f, level, "both") < 1e4).reduce((sum, f) => sum + f.time_s, 0);
-		if (all > 0 && there >= 0.2 * all)
-			return level;
-	}
-	return profile.traced ? "DRAM" : "L1";
+function bandwidthOf(profile, level, direction, threads) {
+	return profile.bandwidths.find(row => row.level === level && row.direction === direction && row.threads === threads) || null;
 }
 
-function bandwidthOf(profile, level, direction, threads) {
-	const row = profile.bandwidths.find(row => row.level === level && row.direction === direction && row.threads === threads);
-	return row ? row.gbytes_per_s : 0;
+/* The lines of bandwidths: {level, rate, text, chosen}, `style` where it is no roof.  Those that are drawn are of the
+ * direction's mix; beside the chosen one stand reading alone, and theory where it is known. */
+function roofsOf(profile, levels, {level: chosen, direction, threads}) {
+	const roofs = [];
+	for (const level of levels) {
+		const row = bandwidthOf(profile, level, direction, threads), reading = bandwidthOf(profile, level, "read", threads);
+		if (row)
+			roofs.push({level, rate: row.gbytes_per_s, text: `${level}, ${row.mix}`, chosen: level === chosen});
+		if (level !== chosen || !row || !reading)
+			continue;
+		const same = isAsMeasured(reading.theory, reading.gbytes_per_s);
+		if (reading.gbytes_per_s < row.gbytes_per_s)
+			roofs.push({level, rate: reading.gbytes_per_s, text: `${level}, ${reading.mix}`, chosen: false, style: "ceiling", note: same ? " (= theory)" : ""});
+		else if (same)
+			roofs[roofs.length - 1].note = " (= theory)";
+		if (known(reading.theory) && !same)
+			roofs.push({level, rate: reading.theory, text: `${level}${level === "DRAM" ? "" : " reading"}, theory`, chosen: false, style: "theory"});
+	}
+	return roofs;
+}
+
+/* Then it needs no line of its own. */
+function isAsMeasured(theory, measured) {
+	return known(theory) && Math.abs(theory - measured) <= 0.03 * measured;
+}
+
+/* The lines that found no room for their label, and what theory is not known of, in words. */
+function linesText(marks, unplaced) {
+	const has = drawn => !drawn.length || drawn.some(line => line.style === "theory" || (line.note || "").includes("= theory"));
+	const lacking = [has(marks.peaks) ? null : "arithmetic", has(marks.roofs) ? null : "this level's bandwidth"].filter(Boolean);
+	return [unplaced.length ? `Lines without a label: ${unplaced.join("; ")}.` : null,
+		lacking.length ? `Theory is not known here of ${lacking.join(" and ")}.` : null].filter(Boolean).join(" ");
 }
 
 const PRECISION_SHORT = {double: "DP", single: "SP"};
@@ -98,8 +125,8 @@ function peaksOf(profile, precision, threads) {
 	if (!peak)
 		return [];
 	const short = PRECISION_SHORT[precision] || precision;
-	const found = [{rate: peak.gflops, top: true,
-		text: `${peak.isa_name} ${OP_NAMES[peak.op] || peak.op}, ${short}`}];
+	const found = [{rate: peak.gflops, top: true, text: `${peak.isa_name} ${OP_NAMES[peak.op] || peak.op}, ${short}`,
+		note: (known(peak.per_cycle) ? `, ${significant(peak.per_cycle)} a cycle` : "") + (isAsMeasured(peak.theory, peak.gflops) ? " (= theory)" : "")}];
 	const rows = profile.machine.roofs.filter(row => row.kind === "compute" && row.precision === precision &&
 		row.threads === threads && row.memory_node === null);
 	const best = (isa, op) => rows.filter(row => row.isa === isa && row.op === op).reduce((most, row) => Math.max(most, row.best), 0);
@@ -110,6 +137,8 @@ function peaksOf(profile, precision, threads) {
 		if (rate > 0 && rate < 0.9 * found[found.length - 1].rate)
 			found.push({rate, top: false, text});
 	}
+	if (known(peak.theory) && !isAsMeasured(peak.theory, peak.gflops))
+		found.push({rate: peak.theory, top: false, text: "theory", style: "theory"});
 	return found;
 }
 

@@ -72,9 +72,9 @@ function pageFacts(f, detail) {
 	const threads = known(f.threads) ? significant(f.threads) : DASH;
 	const ipc = detail.metrics ? detail.metrics.ipc : null;
 	return element("dl", {class: "facts"},
-		fact("CPU time", timeMark(f) + formatSeconds(f.time_s), `${formatShare(f.share)} · ${formatCount(f.samples)} samples`),
+		fact("User time", timeMark(f) + formatSeconds(f.time_s), `${formatShare(f.share)} · ${formatCount(f.samples)} samples${runsText(detail.time_runs_s)}`),
 		fact("Speed", rateText(f), known(f.roof) ? `roof ${significant(f.roof)}` : null),
-		fact("Below its roof", formatTimes(f.distance), known(f.headroom_s) ? `up to ${formatSeconds(f.headroom_s)} to gain` : null),
+		fact(f.above_roof ? "Above its roof" : "Below its roof", belowText(f), known(f.headroom_s) ? `up to ${formatSeconds(f.headroom_s)} to gain` : null),
 		fact("Flop", formatCount(f.flop), f.flop > 0 ? f.precision : null),
 		fact("Loaded, stored", formatBytes(f.load_bytes + f.store_bytes), `${formatBytes(f.load_bytes)}, ${formatBytes(f.store_bytes)}`),
 		fact("Instructions", formatCount(f.instructions), known(ipc) ? `${significant(ipc)} per cycle` : null),
@@ -89,14 +89,14 @@ function pageWhy(f, detail) {
 	const head = element("p", {class: "verdict"}, boundMark(f), element("b", {}, boundPhrase(f)), `: ${BOUNDS[boundOf(f)].means}.`);
 	const roof = known(f.ceiling_gflops) && known(f.roof_gflops) && f.ceiling_gflops < 0.97 * f.roof_gflops
 		? element("p", {}, `Its mix of instructions reaches at most ${significant(f.ceiling_gflops)} GFLOP/s; the roof is ${significant(f.roof_gflops)}.`) : null;
-	return section(f.distance > 1.1 || !known(f.distance) ? "Why it is below the roof" : "At its roof", head, roof, list);
+	return section(f.above_roof ? "Above its roof" : f.distance > 1.1 || !known(f.distance) ? "Why it is below the roof" : "At its roof", head, roof, list);
 }
 
 function pageLevels(f, detail) {
 	if (!detail.levels)
 		return null;
 	const columns = [{title: "level", word: true}, {title: "read"}, {title: "of it write-allocate"}, {title: "written"}, {title: "flop/byte"}, {title: "GB/s"},
-		{title: "possible GB/s", help: "for this mix of reads and writes"}, {title: "misses", help: "share of accesses that needed the next level"}];
+		{title: "roof, GB/s", help: `the most of its own mix of reads and writes, at ${significant(f.threads)} threads`}, {title: "misses", help: "share of accesses that needed the next level"}];
 	return section("What moved at every level", plainTable("", columns, detail.levels.map(row => [
 		row.level, formatBytes(row.read_bytes), formatBytes(row.write_allocate_bytes), formatBytes(row.write_bytes),
 		f.flop > 0 ? intensityText(intensityAt(f, row.level, "both")) : DASH, significant(row.gbytes_per_s),
@@ -134,7 +134,7 @@ function pageLoops(f, detail, goTo) {
 		return null;
 	const loops = loopTree(detail.loops.map(row => withFields(row, LOOP_FIELDS)));
 	const columns = [{title: "loop (offsets)", word: true}, {title: "turns", help: "times that its header ran"},
-		{title: "per turn around", help: "turns for each turn of the loop around it"}, {title: "CPU time"}, {title: "of the function"},
+		{title: "per turn around", help: "turns for each turn of the loop around it"}, {title: "user time"}, {title: "of the function"},
 		{title: "flop"}, {title: "loaded, stored"}, {title: "memory"}, {title: "flop/byte", help: "by what it loads and stores"}];
 	const table = growingTable("loops", columns, loops, loop => {
 		const name = element("button", {type: "button", class: "link", click: () => goTo(loop)}, `${formatHex(loop.start_offset)}–${formatHex(loop.end_offset)}`);
@@ -193,7 +193,7 @@ function pageCode(f, detail) {
 		line.inlined = inlined = typeof line.inlined === "string" ? line.inlined : inlined;
 	const anyInlined = lines.some(line => line.inlined);
 	const headers = new Set((detail.loops || []).map(row => row[LOOP_FIELDS.indexOf("header_offset")]));
-	const columns = [{title: "offset", word: true}, {title: "instruction", word: true}, {title: "executions"}, {title: "CPU time"}, {title: "", word: true},
+	const columns = [{title: "offset", word: true}, {title: "instruction", word: true}, {title: "executions"}, {title: "user time"}, {title: "", word: true},
 		{title: "flop"}, {title: "bytes", help: "loaded and stored"}, {title: "memory", help: "bytes to and from memory"},
 		...(anyInlined ? [{title: "inlined from", word: true, help: "the function that it is a copy of, and where that was called"}] : [])];
 	const most = Math.max(...lines.map(line => line.time_ns), 1);
@@ -222,16 +222,16 @@ function pageCompared(f, app) {
 	if (!f.before)
 		return section("Compared", element("p", {}, "The earlier profile has no function of this name and module."));
 	const b = f.before;
-	const rows = [["CPU time", formatSeconds(b.time_s), formatSeconds(f.time_s), formatChange(b.time_s, f.time_s)],
+	const rows = [["User time", formatSeconds(b.time_s), formatSeconds(f.time_s), formatChange(b.time_s, f.time_s)],
 		["GFLOP/s", significant(b.gflops), significant(f.gflops), formatChange(b.gflops, f.gflops)],
 		["Flop", formatCount(b.flop), formatCount(f.flop), formatChange(b.flop, f.flop)],
 		["Loaded and stored", formatBytes(b.load_bytes + b.store_bytes), formatBytes(f.load_bytes + f.store_bytes), formatChange(b.load_bytes + b.store_bytes, f.load_bytes + f.store_bytes)],
 		["Memory", formatBytes(b.mem_bytes), formatBytes(f.mem_bytes), formatChange(b.mem_bytes, f.mem_bytes)],
-		["Below its roof", formatTimes(b.distance), formatTimes(f.distance), formatChange(b.distance, f.distance)]];
+		["Below its roof", belowText(b), belowText(f), formatChange(b.distance, f.distance)]];
 	const spread = Math.hypot(b.time_halfwidth_s || 0, f.time_halfwidth_s || 0);
 	return section("Compared with the earlier profile", plainTable("", [{title: "", word: true}, {title: "before"}, {title: "now"}, {title: "change"}], rows),
-		element("p", {class: "note"}, Math.abs(f.time_s - b.time_s) <= spread ? "The change of time is within the spread of the samples (95 %)." :
-			"The change of time is larger than the spread of the samples (95 %)."));
+		element("p", {class: "note"}, Math.abs(f.time_s - b.time_s) <= spread ? "The change of time is within its 95 % interval." :
+			"The change of time is beyond its 95 % interval."));
 }
 
 /* A point at every level, on all roofs. */
@@ -250,9 +250,11 @@ function levelMarks(f, app) {
 	there.forEach((point, i) => { point.label = i ? "" : there.map(other => other.label).join(", "); });
 	for (let i = 1; i < points.length; i++)
 		links.push({from: points[i - 1].place, to: points[i].place, style: "levels"});
-	const roofs = app.levels.map(level => ({level, rate: bandwidthOf(app.profile, level, app.state.direction, threads), chosen: level === f.level})).filter(roof => roof.rate > 0);
-	return {points, links, roofs, peaks: peaksOf(app.profile, f.precision || app.profile.main_precision, threads),
-		xLabel: `flop per byte moved at each level · roofs of ${threads} thread${threads === 1 ? "" : "s"}`};
+	const own = level => (f.levels || []).find(row => row.level === level && known(row.bandwidth_gbytes_per_s));
+	const roofs = app.levels.filter(own).map(level => ({level, rate: own(level).bandwidth_gbytes_per_s, text: `${level}, its mix`, chosen: level === f.level}));
+	return {points, links, roofs: roofs.length ? roofs : roofsOf(app.profile, app.levels, {level: f.level, direction: app.state.direction, threads}),
+		peaks: peaksOf(app.profile, f.precision || app.profile.main_precision, threads),
+		xLabel: `flop per byte moved at each level · peaks of ${threads} thread${threads === 1 ? "" : "s"}`};
 }
 
 function showFunction(holder, f, app) {

@@ -106,6 +106,7 @@ static const char *const listed[] = {
 	"bound",      "level",        "level_inferred", "point",
 	"point_unit", "roof",         "roof_gflops",    "ceiling_gflops",
 	"distance",   "headroom_s",   "above_roof",     "mem_bytes",
+	"bound_or",
 };
 
 /* Fields of a loop's array; html/function.js has the same list. */
@@ -187,72 +188,17 @@ static json_t *detail_of(json_t *function, json_t *code)
 	return function;
 }
 
-/* The next higher count of threads that roofs were measured at; 0: none. */
-static int more_threads(const struct profile *profile, int than)
-{
-	int next = 0;
-	for (size_t i = 0; i < profile->n_roofs; i++) {
-		const int threads = profile->roofs[i].threads;
-		if (!profile->roofs[i].by_node && threads > than && (!next || threads < next))
-			next = threads;
-	}
-	return next;
-}
-
-/* The roofs as they are drawn: what moves at most at a level, in each direction.  Ceilings are rows
- * of the machine's own list. */
-static void add_bandwidths(json_t *array, const struct profile *profile, int threads)
-{
-	static const char *const directions[] = {
-		[DIRECTION_BOTH] = "both", [DIRECTION_READ] = "read", [DIRECTION_WRITE] = "write"};
-	enum roof_level levels[MODEL_LEVELS];
-	const size_t n = model_levels(profile, levels);
-	for (size_t i = 0; i < n; i++)
-		for (int d = 0; d < TRAFFIC_DIRECTIONS; d++) {
-			double most = model_level_most(profile, levels[i], threads,
-						       (enum traffic_direction)d);
-			if (most > 0)
-				json_array_append_new(
-					array, json_pack("{s:s, s:s, s:i, s:f}", "level",
-							 roof_level_name(levels[i]), "direction",
-							 directions[d], "threads", threads,
-							 "gbytes_per_s", most));
-		}
-}
-
-/* The highest rate of each precision. */
-static void add_peaks(json_t *array, const struct profile *profile, int threads)
-{
-	for (int p = 0; p < FLOP_PRECISIONS; p++) {
-		const enum roof_precision precision = model_roof_precision((enum flop_precision)p);
-		const struct roof *row = model_peak_row(profile, precision, threads);
-		if (row)
-			json_array_append_new(
-				array,
-				json_pack("{s:s, s:i, s:f, s:o, s:o, s:o}", "precision",
-					  roof_precision_name(precision), "threads", threads,
-					  "gflops", row->best, "isa",
-					  report_json_string(roof_isa_name(row->isa)), "isa_name",
-					  report_json_string(report_isa_name(row->isa)), "op",
-					  report_json_string(roof_op_name(row->op))));
-	}
-}
-
 /* Takes the reference of `functions`. */
 static json_t *head_of(const struct report_view *view, json_t *functions)
 {
-	json_t *head = report_json_head(view), *bandwidths = json_array(), *peaks = json_array();
+	json_t *head = report_json_head(view);
 	char *program = report_program(view->profile);
 	const bool done = head && json_array_size(functions) == view->n_rank;
-	for (int n = 0; (n = more_threads(view->profile, n));) {
-		add_bandwidths(bandwidths, view->profile, n);
-		add_peaks(peaks, view->profile, n);
-	}
 	json_t *rest =
-		json_pack("{s:s, s:b, s:b, s:s, s:o, s:o, s:o}", "title", program ? program : "?",
-			  "counted", view->model->counted, "traced", view->model->traced,
-			  "main_precision", report_main_precision(view->model), "bandwidths",
-			  bandwidths, "peaks", peaks, "functions", functions);
+		json_pack("{s:s, s:b, s:b, s:s?, s:s, s:o}", "title", program ? program : "?",
+			  "counted", view->model->counted, "traced", view->model->traced, "level",
+			  report_picture_level(view), "main_precision",
+			  report_main_precision(view->model), "functions", functions);
 	free(program);
 	if (!done || !rest || json_object_update(head, rest)) {
 		json_decref(head);
@@ -371,6 +317,8 @@ static struct rf_error *write_compared(const struct report_view *view, FILE *out
 	if (!view->options->html_compare)
 		return NULL;
 	struct rf_error *error = profile_load(view->options->html_compare, &other);
+	if (!error && view->options->redact)
+		error = profile_redact(other);
 	struct report_options options = *view->options;
 	options.html_path = options.json_path = options.svg_path = NULL;
 	if (!error)
@@ -423,7 +371,7 @@ static void write_number_cell(FILE *out, double value, const char *unit)
 
 static void write_row(const struct report_view *view, const struct model_function *f, FILE *out)
 {
-	char intensity[64];
+	char intensity[64], distance[64], words[64];
 	const struct model_place *place = &f->place;
 	const bool counted = f->tally.instructions > 0;
 	write_between(out, "<tr><th scope=\"row\">", f->name, "</th><td class=\"word\">");
@@ -436,9 +384,9 @@ static void write_row(const struct report_view *view, const struct model_functio
 			  "");
 	report_put_intensity(intensity, counted ? report_intensity(view, f) : NAN);
 	write_between(out, "<td>", intensity, "</td><td class=\"word\">");
-	fprintf(out, "%s%s%s</td>", report_bound_name(place->bound),
+	fprintf(out, "%s%s%s</td>", report_bound_words(place, words, sizeof(words)),
 		place->level[0] ? place->traced ? " " : " ~" : "", place->level);
-	write_number_cell(out, place->distance, "\xc3\x97");
+	write_between(out, "<td>", report_put_distance(distance, "", place->distance), "</td>");
 	write_number_cell(out, place->headroom_s, " s");
 	fputs("</tr>\n", out);
 }
@@ -446,7 +394,7 @@ static void write_row(const struct report_view *view, const struct model_functio
 static void write_table(const struct report_view *view, FILE *out)
 {
 	fputs("<table>\n<thead><tr><th scope=\"col\">function</th><th scope=\"col\">module</th>"
-	      "<th scope=\"col\">CPU time</th><th scope=\"col\">share</th><th "
+	      "<th scope=\"col\">user time</th><th scope=\"col\">share</th><th "
 	      "scope=\"col\">GFLOP/s</th>"
 	      "<th scope=\"col\">flop/byte</th><th scope=\"col\">bound by</th><th "
 	      "scope=\"col\">below roof</th>"
@@ -504,7 +452,7 @@ static struct rf_error *write_static(const struct report_view *view, const char 
 	char number[TEXT_NUMBER];
 	write_between(out, "<main id=\"static\">\n<h1>", program, "</h1>\n");
 	fprintf(out,
-		"<p>%s s of CPU time; the nearer a point is to the roof, the less there is "
+		"<p>%s s of user time; the nearer a point is to the roof, the less there is "
 		"to gain.</p>\n"
 		"<figure>\n",
 		text_number(number, (double)view->model->time_ns * 1e-9));

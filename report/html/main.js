@@ -7,7 +7,7 @@ class App {
 		this.other = readProfile("other");
 		this.gone = this.other ? matchFunctions(this.profile, this.other) : [];
 		this.levels = levelsOf(this.profile);
-		this.state = {level: defaultLevel(this.profile), direction: "both", threads: this.profile.threadCounts[0] || 1,
+		this.state = {level: this.profile.level || "L1", direction: "both", threads: this.profile.roof_threads || 1,
 			query: "", module: "", bound: "", least: 0, untimed: !this.profile.functions.some(f => f.time_s > 0),
 			sort: "headroom", descending: true};
 		this.list = element("main", {id: "list"});
@@ -39,7 +39,9 @@ class App {
 
 	heading() {
 		const {run, machine, title} = this.profile;
-		const words = [known(run.wall_s) ? `${formatSeconds(run.wall_s)} run` : null, `${formatSeconds(run.cpu_time_s)} of CPU time`,
+		const wall = run.repeated ? run.repeated.wall_s.median : run.wall_s;
+		const words = [run.repeated ? `${run.repeated.runs} runs` : null,
+			known(wall) ? `${formatSeconds(wall)} wall` : null, `${formatSeconds(run.cpu_time_s)} user time${run.repeated ? runsText(run.repeated.cpu_time_s) : ""}`,
 			run.threads ? `${run.threads} thread${run.threads === 1 ? "" : "s"}` : null, machine.cpu_model, (run.date || "").slice(0, 10)];
 		return element("header", {class: "top"}, element("div", {}, element("h1", {}, shortenMiddle(title.split("/").pop() || title, 60)),
 			element("p", {class: "note"}, words.filter(Boolean).map(word => shortenMiddle(word, 80)).join(" · ")),
@@ -66,7 +68,7 @@ class App {
 			return null;
 		return element("section", {class: "worst"}, element("h2", {}, "Most to gain"), element("ol", {}, ...first.map(f =>
 			element("li", {}, boundMark(f), element("span", {}, element("a", {href: `#f${f.index}`}, shortenMiddle(f.name, 40)),
-				element("span", {class: "note"}, ` ${formatShare(f.share)} of the time, ${formatTimes(f.distance)} below its roof, ${boundPhrase(f)}: up to `),
+				element("span", {class: "note"}, ` ${formatShare(f.share)} of the time, ${belowText(f)} below its roof, ${boundPhrase(f)}: up to `),
 				element("b", {}, formatSeconds(f.headroom_s)))))));
 	}
 
@@ -101,8 +103,9 @@ class App {
 		const present = Object.keys(BOUNDS).filter(bound => this.profile.functions.some(f => boundOf(f) === bound && f.time_s > 0 && f.point_unit));
 		return element("p", {class: "legend"}, element("span", {}, "Bound by"), ...present.map(bound =>
 			element("span", {title: BOUNDS[bound].means}, boundMark({bound}), BOUNDS[bound].label)),
-		element("span", {class: "note"}, "Area: CPU time. Right of the dotted line: (almost) nothing moved at this level. Point at one to see the roof of its own mix."),
-		this.profile.functions.some(f => f.above_roof) ? element("span", {class: "fault"}, "Ring: above its roof, a fault.") : null);
+		element("span", {class: "note"}, "Area: user time. Right of the dotted line: (almost) nothing moved at this level. The thick line: what the level moves at most, by its fastest mix of reads and writes; point at a function to see the roof of its own mix."),
+		this.profile.functions.some(f => f.above_roof) ? element("span", {class: "fault"}, "Ring, !: above its roof; its page says why.") : null,
+		this.lines = element("span", {class: "note"}));
 	}
 
 	filters() {
@@ -162,16 +165,17 @@ class App {
 				links.push({from: before, to: place, style: "arrow", weight: f.time_s});
 		}
 		points.sort((a, b) => b.weight - a.weight);
-		const roofs = levels.map(level => ({level, rate: bandwidthOf(profile, level, state.direction, state.threads), chosen: level === state.level})).filter(roof => roof.rate > 0);
 		const what = state.level === "L1" ? {both: "loaded or stored", read: "loaded", write: "stored"}[state.direction] :
 			`${{both: "moved to or from", read: "read from", write: "written to"}[state.direction]} ${state.level === "DRAM" ? "memory" : state.level}`;
-		return {points, links, roofs, peaks: peaksOf(profile, profile.main_precision, state.threads), xLabel: `flop per byte ${what}`};
+		return {points, links, roofs: roofsOf(profile, levels, state), peaks: peaksOf(profile, profile.main_precision, state.threads), xLabel: `flop per byte ${what}`};
 	}
 
 	refresh() {
 		const rows = chosenFunctions(this.profile, this.state);
 		const start = performance.now();
-		this.plot.show(this.marks(rows));
+		const marks = this.marks(rows);
+		this.plot.show(marks);
+		this.lines.textContent = linesText(marks, this.plot.unplaced);
 		this.table.show(rows);
 		const hidden = this.profile.functions.length - rows.length;
 		this.count.textContent = `${rows.length} function${rows.length === 1 ? "" : "s"}${hidden ? `, ${hidden} not shown` : ""}`;
@@ -191,7 +195,7 @@ class App {
 		const {level, direction} = this.state;
 		this.tooltip.replaceChildren(element("b", {}, shortenMiddle(f.name, 60)), element("span", {}, `${formatSeconds(f.time_s)} · ${formatShare(f.share)} of the time`),
 			element("span", {}, point.place.strip ? `${rateText(f)}, roof ${significant(f.roof)}` : `${rateText(f)} at ${intensityText(intensityAt(f, level, direction))} flop/byte`),
-			element("span", {}, `${boundPhrase(f)}, ${formatTimes(f.distance)} below its roof`));
+			element("span", {}, `${boundPhrase(f)}, ${belowText(f)} ${f.above_roof ? "above" : "below"} its roof`));
 		const x = Math.min(event.pageX + 14, document.documentElement.scrollWidth - this.tooltip.offsetWidth - 8);
 		this.tooltip.style.left = `${Math.max(8, x)}px`;
 		this.tooltip.style.top = `${event.pageY + 16}px`;

@@ -76,15 +76,17 @@ class Roofline {
 		this.height = hasStrip ? this.stripTop + PLOT.strip + 28 : plotHeight;
 		this.hasStrip = hasStrip;
 		const inPlot = marks.points.filter(point => !point.place.strip);
-		const ridges = marks.roofs.map(roof => marks.peaks.length ? marks.peaks[0].rate / roof.rate : 0);
+		const ridges = marks.roofs.filter(roof => !roof.style).map(roof => marks.peaks.length ? marks.peaks[0].rate / roof.rate : 0);
 		const [x0, x1] = around([...inPlot.map(point => point.place.x).filter(x => x <= IN_CACHE), ...ridges.map(x => x * 2)], 0.03, 20);
-		const rates = marks.peaks.filter(peak => peak.top).map(peak => peak.rate);
+		const rates = marks.peaks.filter(peak => peak.top || peak.style).map(peak => peak.rate);
 		const [y0, y1] = around([...inPlot.map(point => point.place.y), ...rates], rates.length ? rates[0] / 50 : 0.1, rates.length ? rates[0] * 1.3 : 100);
 		const base = {x: d3.scaleLog([x0, x1], [PLOT.left, this.right]), y: d3.scaleLog([y0, y1], [this.bottom, PLOT.top])};
 		this.x = this.transform.rescaleX(base.x);
 		this.y = this.transform.rescaleY(base.y);
-		const least = Math.min(0.1, ...marks.points.filter(point => point.place.strip).map(point => point.place.x));
-		this.share = d3.scaleLog([10 ** Math.floor(Math.log10(Math.max(least, 1e-6))), 1], [PLOT.left, this.right + PLOT.gutter]).clamp(true);
+		const shares = marks.points.filter(point => point.place.strip).map(point => point.place.x);
+		const least = Math.min(0.1, ...shares), most = Math.max(...shares, 1);
+		this.share = d3.scaleLog([10 ** Math.floor(Math.log10(Math.max(least, 1e-6))), most > 1 ? 1.6 * most : 1],
+			[PLOT.left, this.right + PLOT.gutter]).clamp(true);
 		this.zoom.translateExtent([[PLOT.left, PLOT.top], [this.right, this.bottom]])
 			.extent([[PLOT.left, PLOT.top], [this.right, this.bottom]]);
 	}
@@ -138,6 +140,7 @@ class Roofline {
 		rect.attr("width", this.right + PLOT.gutter - PLOT.left).attr("height", PLOT.strip);
 		const axis = d3.axisBottom(this.share).ticks(6, value => isDecade(value) ? `${tickText(100 * value)} %` : "").tickSize(-PLOT.strip).tickPadding(8);
 		this.drawAxis("share", axis, `translate(0,${bottom})`);
+		this.line(this.layer, this.share(1), top, this.share(1), bottom, "roof other");
 	}
 
 	/* ---- roofs ---- */
@@ -150,18 +153,18 @@ class Roofline {
 		const {roofs, peaks} = this.marks;
 		const top = peaks.length ? peaks[0].rate : this.y.domain()[1];
 		const end = this.right + PLOT.gutter;
-		const steepest = roofs.reduce((most, roof) => Math.max(most, roof.rate), 0);
+		const steepest = roofs.filter(roof => !roof.style).reduce((most, roof) => Math.max(most, roof.rate), 0);
 		for (const peak of peaks) {
 			const from = steepest > 0 ? Math.max(PLOT.left, this.x(peak.rate / (peak.top ? Math.max(...roofs.filter(roof => roof.chosen).map(roof => roof.rate), 0) || steepest : steepest))) : PLOT.left;
 			if (this.marks.roofs.some(roof => roof.chosen) && peak.top)
 				this.line(layer, Math.max(PLOT.left, this.x(peak.rate / steepest)), this.y(peak.rate), from, this.y(peak.rate), "roof other");
-			this.line(layer, Math.min(from, end), this.y(peak.rate), end, this.y(peak.rate), peak.top ? "roof chosen" : "ceiling")
+			this.line(layer, Math.min(from, end), this.y(peak.rate), end, this.y(peak.rate), peak.top ? "roof chosen" : peak.style || "ceiling")
 				.attr("data-rate", peak.rate);
 		}
 		const left = this.x.domain()[0] / 10;
 		for (const roof of roofs)
 			this.line(layer, this.x(left), this.y(left * roof.rate), this.x(top / roof.rate), this.y(top),
-				roof.chosen ? "roof chosen" : "roof other").attr("data-level", roof.level).attr("data-rate", roof.rate);
+				roof.style || (roof.chosen ? "roof chosen" : "roof other")).attr("data-level", roof.level).attr("data-rate", roof.rate);
 	}
 
 	/* Along the slope, as far left as its line is in the picture; flats at the right end. */
@@ -169,8 +172,12 @@ class Roofline {
 		const {roofs, peaks} = this.marks;
 		const top = peaks.length ? peaks[0].rate : this.y.domain()[1];
 		const labels = [];
+		this.unplaced = [];
+		/* where theory is right above a line, the label of this stands below it */
+		const crowded = peak => peaks.some(other => other.style === "theory" && other !== peak &&
+			this.y(peak.rate) - this.y(other.rate) > -3 && this.y(peak.rate) - this.y(other.rate) < 20);
 		for (const peak of peaks)
-			labels.push({x: this.right + PLOT.gutter - 6, y: this.y(peak.rate) - 5, text: `${peak.text} ${significant(peak.rate)} GFLOP/s`,
+			labels.push({x: this.right + PLOT.gutter - 6, y: this.y(peak.rate) + (crowded(peak) ? 14 : -5), text: `${peak.text} ${significant(peak.rate)} GFLOP/s`, note: peak.note || "",
 				style: peak.top ? "roof-label chosen" : "roof-label", anchor: "end"});
 		for (const label of labels)
 			this.labelFlat(label, taken);
@@ -179,11 +186,17 @@ class Roofline {
 			this.labelSlope(roof, top, taken);
 	}
 
-	/* As far right as there is room. */
+	/* As far right as there is room, with its note if there is room for that. */
 	labelFlat(label, taken) {
-		const width = label.text.length * 6.3;
+		const whole = label.text + label.note;
+		if (!this.placeFlat({...label, text: whole}, taken) && !(label.note && this.placeFlat(label, taken)))
+			this.unplaced.push(whole);
+	}
+
+	placeFlat(label, taken) {
+		const width = label.text.length * (label.style.includes("chosen") ? 6.9 : 6.3);
 		if (label.y < PLOT.top + 8 || label.y > this.bottom)
-			return;
+			return true; /* its line is not shown either */
 		const end = PLOT.left + (this.width < 560 ? 4 : 0.45 * (this.right - PLOT.left));
 		for (let x = label.x; x - width > end; x -= 20) {
 			const box = [x - width, label.y - 11, x, label.y + 3];
@@ -191,26 +204,28 @@ class Roofline {
 				continue;
 			taken.push(box);
 			this.text(x, label.y, label.text, label.anchor, label.style);
-			return;
+			return true;
 		}
+		return false;
 	}
 
 	labelSlope(roof, top, taken) {
-		const content = `${roof.level} ${significant(roof.rate)} GB/s`;
-		const width = content.length * 6.3;
+		const content = `${roof.text} ${significant(roof.rate)} GB/s${roof.note || ""}`;
+		const width = content.length * (roof.chosen ? 6.9 : 6.3), away = roof.style === "ceiling" ? -13 : 5; /* below its line */
 		const dx = this.x(10) - this.x(1), dy = this.y(10) - this.y(1);
 		const angle = Math.atan2(dy, dx), cos = Math.cos(angle), sin = Math.sin(angle);
 		const x0 = Math.max(PLOT.left, this.x(this.y.domain()[0] / roof.rate)), x1 = Math.min(this.right, this.x(top / roof.rate));
 		for (let x = x0 + 10; x + width * cos < x1 - 4; x += 12) {
 			const y = this.y(this.x.invert(x) * roof.rate);
-			const box = rotatedBoxes(x, y, width, cos, sin);
+			const box = rotatedBoxes(x, away < 0 ? y + 17 : y, width, cos, sin);
 			if (y > this.bottom - 4 || y + width * sin < PLOT.top + 4 || box.some(part => overlaps(part, taken)))
 				continue;
 			taken.push(...box);
 			this.text(0, 0, content, "start", roof.chosen ? "roof-label chosen" : "roof-label")
-				.attr("transform", `translate(${x - 5 * -sin},${y - 5 * cos}) rotate(${angle * 180 / Math.PI})`);
+				.attr("transform", `translate(${x + away * sin},${y - away * cos}) rotate(${angle * 180 / Math.PI})`);
 			return;
 		}
+		this.unplaced.push(content);
 	}
 
 	/* ---- points ---- */

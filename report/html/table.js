@@ -25,12 +25,17 @@ function boundMark(f) {
 }
 
 function boundText(f) {
-	return `${BOUNDS[boundOf(f)].label}${f.level ? ` · ${f.level_inferred ? "~" : ""}${f.level}` : ""}`;
+	return `${BOUNDS[boundOf(f)].label}${f.bound_or ? "?" : ""}${f.level ? ` · ${f.level_inferred ? "~" : ""}${f.level}` : ""}`;
 }
 
 function boundPhrase(f) {
 	const level = f.level ? ` (${f.level_inferred ? "~" : ""}${f.level})` : "";
-	return `${BOUNDS[boundOf(f)].label}${["uncounted", "unknown"].includes(boundOf(f)) ? "" : " bound"}${level}`;
+	return `${BOUNDS[boundOf(f)].label}${f.bound_or ? ` or ${BOUNDS[f.bound_or].label}` : ""}${["uncounted", "unknown", "waiting"].includes(boundOf(f)) ? "" : " bound"}${level}`;
+}
+
+/* "2.4×", "0.48×!" above its roof: down, so that this never reads as on it. */
+function belowText(f) {
+	return f.above_roof && known(f.distance) ? `${Math.max(0.01, Math.floor(100 * f.distance) / 100).toFixed(2)}×!` : formatTimes(f.distance);
 }
 
 /* Whether other figures than time can be told. */
@@ -41,7 +46,7 @@ function timeMark(f) {
 /* value: to sort by, and what the tests compare; show: the cell. */
 const COLUMNS = [
 	{key: "name", title: "function", text: true, first: "up", value: f => f.name.toLowerCase(), show: f => f.name},
-	{key: "time", title: "CPU time", value: f => f.time_s, show: f => timeMark(f) + formatSeconds(f.time_s)},
+	{key: "time", title: "user time", value: f => f.time_s, show: f => timeMark(f) + formatSeconds(f.time_s)},
 	{key: "share", title: "share", value: f => f.share, show: f => formatShare(f.share), bar: f => f.share},
 	{key: "rate", title: "speed", value: f => f.point_unit === "GFLOP/s" ? f.point : known(f.point) ? f.point * 1e-6 : null, show: rateText},
 	{key: "intensity", title: "flop/byte", help: "at the chosen level", value: (f, state) => f.flop > 0 ? intensityAt(f, state.level, state.direction) : null,
@@ -49,11 +54,11 @@ const COLUMNS = [
 	{key: "bytes", title: "bytes", help: "at the chosen level", value: (f, state) => bytesAt(f, state.level, state.direction),
 		show: (f, state) => formatBytes(bytesAt(f, state.level, state.direction))},
 	{key: "bound", title: "bound by", text: true, first: "up", value: f => boundText(f), show: boundText},
-	{key: "distance", title: "below roof", value: f => f.distance, show: f => formatTimes(f.distance)},
+	{key: "distance", title: "below roof", value: f => f.distance, show: belowText},
 	{key: "headroom", title: "headroom", help: "seconds that code at its roof would save", value: f => f.headroom_s, show: f => formatSeconds(f.headroom_s)},
-	{key: "before", title: "before", compare: true, help: "CPU time in the earlier profile", value: f => f.before ? f.before.time_s : null,
+	{key: "before", title: "before", compare: true, help: "user time in the earlier profile", value: f => f.before ? f.before.time_s : null,
 		show: f => f.before ? formatSeconds(f.before.time_s) : "new"},
-	{key: "change", title: "change", compare: true, help: "of CPU time", value: f => f.before && f.before.time_s > 0 ? f.time_s / f.before.time_s : null,
+	{key: "change", title: "change", compare: true, help: "of user time", value: f => f.before && f.before.time_s > 0 ? f.time_s / f.before.time_s : null,
 		show: f => f.before ? formatChange(f.before.time_s, f.time_s) : DASH},
 ];
 
@@ -118,6 +123,7 @@ class FunctionTable {
 
 	cell(column, f) {
 		const cell = element("td", {class: column.bar ? "with-bar" : null}, column.show(f, this.app.state));
+		cell.classList.toggle("fault", column.key === "distance" && f.above_roof);
 		if (column.bar)
 			cell.style.setProperty("--part", `${(100 * Math.min(1, column.bar(f) || 0)).toFixed(2)}%`);
 		return cell;

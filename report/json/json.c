@@ -2,6 +2,7 @@
 
 #include "report/json/json.h"
 
+#include "report/json/json_roofs.h"
 #include "report/json/json_traffic.h"
 #include "report/json/json_values.h"
 #include "report/model/model_counters.h"
@@ -17,52 +18,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static json_t *roof_json(const struct roof *roof)
-{
-	json_t *object = json_object();
-	set_text(object, "kind", roof->kind == ROOF_COMPUTE ? "compute" : "bandwidth");
-	set_text(object, "isa", roof_isa_name(roof->isa));
-	set_text(object, "precision", roof_precision_name(roof->precision));
-	set_text(object, "op", roof_op_name(roof->op));
-	set_text(object, "level", roof_level_name(roof->level));
-	set_integer(object, "threads", true, roof->threads);
-	set_integer(object, "cpu_node", roof->by_node, roof->cpu_node);
-	set_integer(object, "memory_node", roof->by_node, roof->memory_node);
-	set_real(object, "best", roof->best);
-	set_real(object, "theory", roof->theory > 0 ? roof->theory : NAN);
-	set_real(object, "median", roof->median);
-	set_real(object, "q1", roof->q1);
-	set_real(object, "q3", roof->q3);
-	set_text(object, "unit", roof->unit);
-	set_text(object, "bytes_convention", roof->bytes_convention);
-	set_flag(object, "distinguishable", roof->distinguishable);
-	set_flag(object, "noisy", roof->noisy);
-	return object;
-}
-
-static json_t *roofs_json(const struct profile *profile)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < profile->n_roofs; i++)
-		json_array_append_new(array, roof_json(&profile->roofs[i]));
-	return array;
-}
-
-static json_t *custom_roofs_json(const struct profile *profile)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
-		const struct custom_roof *roof = &profile->custom_roofs[i];
-		json_t *object = json_object();
-		set_text(object, "name", roof->name);
-		set_real(object, "value", roof->value);
-		set_text(object, "unit", roof->unit);
-		set_text(object, "source", roof->source);
-		json_array_append_new(array, object);
-	}
-	return array;
-}
-
 static void set_facts(json_t *object, const struct profile *profile, const char *const *keys,
 		      size_t n)
 {
@@ -71,7 +26,8 @@ static void set_facts(json_t *object, const struct profile *profile, const char 
 		long long count;
 		if (type == FACT_TEXT)
 			set_text(object, keys[i], profile_get_fact(profile, keys[i]));
-		else if (type == FACT_COUNT && profile_count_fact(profile, keys[i], &count))
+		else if ((type == FACT_COUNT || type == FACT_FEW) &&
+			 profile_count_fact(profile, keys[i], &count))
 			set_integer(object, keys[i], true, count); /* a whole number stays one */
 		else if (type == FACT_FLAG)
 			set_flag(object, keys[i], profile_flag_fact(profile, keys[i]));
@@ -89,8 +45,8 @@ static json_t *machine_json(const struct profile *profile)
 	json_t *object = json_object();
 	set_facts(object, profile, facts, sizeof(facts) / sizeof(*facts));
 	set_real(object, "issue_width", model_issue_width(profile));
-	json_object_set_new(object, "roofs", roofs_json(profile));
-	json_object_set_new(object, "custom_roofs", custom_roofs_json(profile));
+	json_object_set_new(object, "roofs", report_json_roofs(profile));
+	json_object_set_new(object, "custom_roofs", report_json_custom_roofs(profile));
 	return object;
 }
 
@@ -241,6 +197,48 @@ static json_t *rows_json(const struct report_view *view)
 	return object;
 }
 
+/* Seconds; null where there was one run. */
+static json_t *runs_json(const struct model_runs *runs)
+{
+	if (!runs->n)
+		return json_null();
+	json_t *object = json_object();
+	set_real(object, "least", runs->s.least);
+	set_real(object, "q1", runs->s.q1);
+	set_real(object, "median", runs->s.median);
+	set_real(object, "q3", runs->s.q3);
+	set_real(object, "most", runs->s.most);
+	return object;
+}
+
+static json_t *repeated_json(const struct model *model)
+{
+	if (!model->runs.n)
+		return json_null();
+	json_t *object = json_object();
+	set_count(object, "runs", model->runs.n);
+	json_object_set_new(object, "cpu_time_s", runs_json(&model->runs));
+	json_object_set_new(object, "wall_s", runs_json(&model->wall));
+	return object;
+}
+
+static json_t *timed_runs_json(const struct profile *profile)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < profile->n_timed_runs; i++) {
+		const struct profile_timed_run *run = &profile->timed_runs[i];
+		json_t *object = json_object();
+		set_real(object, "wall_s", run->wall_s);
+		set_real(object, "user_s", run->user_s);
+		set_real(object, "system_s", run->system_s);
+		set_count(object, "samples", run->samples);
+		json_object_set_new(object, "exit_status", exit_json(run->exit_status));
+		set_flag(object, "shown", run->shown);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
 static json_t *run_json(const struct report_view *view)
 {
 	static const char *const facts[] = {
@@ -271,6 +269,9 @@ static json_t *run_json(const struct report_view *view)
 	json_object_set_new(run, "rows", rows_json(view));
 	set_count(run, "samples", model->n_samples);
 	set_real(run, "cpu_time_s", (double)model->time_ns * 1e-9);
+	set_real(run, "cpu_time_halfwidth_s", model->halfwidth_s);
+	json_object_set_new(run, "repeated", repeated_json(model));
+	json_object_set_new(run, "timed_runs", timed_runs_json(view->profile));
 	set_real(run, "uncounted_s", (double)model->uncounted_ns * 1e-9);
 	json_object_set_new(run, "uncounted", uncounted_json(view));
 	json_object_set_new(run, "traffic", report_json_run_traffic(view));
@@ -372,9 +373,15 @@ static void add_place(json_t *object, const struct report_view *view,
 	set_real(object, "gbytes_per_s", timed && counted ? bytes * 1e-9 / f->elapsed_s : NAN);
 	set_real(object, "intensity", counted ? f->intensity : NAN);
 	set_text(object, "bound", report_bound_name(place->bound));
+	set_text(object, "bound_or", place->bound_or ? report_bound_name(place->bound_or) : NULL);
 	set_text(object, "level", place->level[0] ? place->level : NULL);
 	set_flag(object, "level_inferred", place->level[0] && !place->traced);
 	set_text(object, "roof_stores", place->stores);
+	set_text(object, "roof_pattern",
+		 place->level[0] && place->traced ? report_pattern_name(place->pattern) : NULL);
+	set_real(object, "roof_chains", place->chains > 0 ? place->chains : NAN);
+	set_real(object, "roof_streamed", place->roof_streamed > 0 ? place->roof_streamed : NAN);
+	set_text(object, "roof_lacks", place->lacks ? roof_op_name(place->lacks) : NULL);
 	set_flag(object, "roof_interpolated", place->interpolated);
 	set_real(object, "roof_gflops", flop ? place->roof : NAN);
 	set_real(object, "roof_l1_gflops", flop ? place->roof_l1 : NAN);
@@ -388,6 +395,7 @@ static void add_place(json_t *object, const struct report_view *view,
 	set_text(object, "point_unit",
 		 place->axis == AXIS_NONE ? NULL : report_point_unit(place->axis));
 	set_real(object, "distance", place->distance);
+	set_real(object, "distance_halfwidth", place->distance * place->spread);
 	set_real(object, "headroom_s", place->headroom_s);
 	set_flag(object, "at_most", place->at_most);
 	set_flag(object, "above_roof", place->above);
@@ -456,6 +464,7 @@ json_t *report_json_function(const struct report_view *view, const struct model_
 	set_integer(object, "line", source && source->line, source ? source->line : 0);
 	set_real(object, "time_s", (double)f->time_ns * 1e-9);
 	set_real(object, "time_halfwidth_s", f->n_samples ? f->halfwidth_s : NAN);
+	json_object_set_new(object, "time_runs_s", runs_json(&f->runs));
 	set_real(object, "elapsed_s", f->elapsed_s);
 	set_count(object, "samples", f->n_samples);
 	set_real(object, "share", f->share);
@@ -472,9 +481,12 @@ json_t *report_json_function(const struct report_view *view, const struct model_
 
 json_t *report_json_head(const struct report_view *view)
 {
-	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "schema", 1, "machine",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:i, s:o, s:o}", "schema", 1, "machine",
 			 machine_json(view->profile), "run", run_json(view), "processes",
-			 processes_json(view), "counters", counters_json(view));
+			 processes_json(view), "counters", counters_json(view), "roof_threads",
+			 report_roof_threads(view), "bandwidths",
+			 report_json_bandwidths(view->profile), "peaks",
+			 report_json_peaks(view->profile));
 }
 
 struct rf_error *report_json(const struct report_view *view, FILE *stream)

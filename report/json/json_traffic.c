@@ -167,6 +167,16 @@ static json_t *working_set_json(const struct model_traffic *traffic)
 	return object;
 }
 
+static json_t *conflicts_json(const struct model_share *conflicts)
+{
+	if (isnan(conflicts->share))
+		return json_null();
+	json_t *object = json_object();
+	set_real(object, "share", conflicts->share);
+	set_real(object, "halfwidth", conflicts->halfwidth);
+	return object;
+}
+
 void report_json_traffic(json_t *object, const struct report_view *view,
 			 const struct model_function *f)
 {
@@ -187,6 +197,7 @@ void report_json_traffic(json_t *object, const struct report_view *view,
 		"mem_left_bytes",
 		"operational_intensity",
 		"levels",
+		"conflicts",
 		"objects",
 		"strides",
 		"useful_share",
@@ -208,6 +219,7 @@ void report_json_traffic(json_t *object, const struct report_view *view,
 		return;
 	if (!model_level(traffic, "L3"))
 		json_object_set_new(object, "l3_bytes", json_null());
+	json_object_set_new(object, "conflicts", conflicts_json(&traffic->conflicts));
 	json_object_set_new(object, "objects", objects_json(view->profile, traffic));
 	json_object_set_new(object, "strides", strides_json(&traffic->strides));
 	set_real(object, "useful_share", ratio(traffic->strides.used, traffic->strides.fetched));

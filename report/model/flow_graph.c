@@ -122,7 +122,7 @@ static size_t nodes_before(const struct flow_graph *graph, uint64_t offset)
 	return rf_search(graph->n_nodes, i, graph->nodes[i].offset <= offset);
 }
 
-static uint32_t node_at(const struct flow_graph *graph, uint64_t offset)
+uint32_t flow_node_at(const struct flow_graph *graph, uint64_t offset)
 {
 	size_t n = nodes_before(graph, offset);
 	return n && graph->nodes[n - 1].offset == offset ? (uint32_t)(n - 1) : FLOW_NONE;
@@ -157,9 +157,10 @@ static struct rf_error *link_nodes(struct flow_graph *graph)
 	for (size_t i = 0; i < n; i++) {
 		const struct flow_node *node = &graph->nodes[i];
 		bool direct = node->kind == BRANCH_CONDITIONAL || node->kind == BRANCH_JUMP;
-		graph->to[2 * i] = goes_on(node->kind) ? node_at(graph, node->offset + node->length)
-						       : FLOW_NONE;
-		graph->to[2 * i + 1] = direct ? node_at(graph, node->target) : FLOW_NONE;
+		graph->to[2 * i] = goes_on(node->kind)
+					   ? flow_node_at(graph, node->offset + node->length)
+					   : FLOW_NONE;
+		graph->to[2 * i + 1] = direct ? flow_node_at(graph, node->target) : FLOW_NONE;
 	}
 	struct rf_error *error =
 		by_key_init(&graph->before, n, graph->to, sizeof(*graph->to), 2 * n);
@@ -197,10 +198,8 @@ static bool flow_next(const struct flow_graph *graph, uint32_t from, uint32_t k,
 	return true;
 }
 
-/* How often control went from one node of the function `f` to the next; false where the counts do
- * not tell. */
-static bool edge_count(const struct flow_graph *graph, const struct profile_function *f,
-		       uint32_t from, uint32_t to, int64_t *n)
+bool flow_edge_count(const struct flow_graph *graph, const struct profile_function *f,
+		     uint32_t from, uint32_t to, int64_t *n)
 {
 	const struct flow_node *node = &graph->nodes[from];
 	const uint32_t *ways = &graph->to[2 * (size_t)from];
@@ -280,7 +279,7 @@ static int64_t entries_of(const struct search *search, uint32_t header)
 	for (size_t i = before->first[header]; i < before->first[header + 1]; i++) {
 		const uint32_t from = before->items[i] / 2;
 		const bool within = search->seen[from].member == search->n_loops;
-		if (edge_count(search->graph, search->code, from, header, &n))
+		if (flow_edge_count(search->graph, search->code, from, header, &n))
 			sums[within] = flow_add(sums[within], n);
 		else
 			known[within] = false;

@@ -4,9 +4,9 @@
  * each place that was executed and that nothing else leads to may be it. */
 #pragma once
 
+#include "base/by_key.h"
 #include "insn/flow.h"
 #include "profile/profile.h"
-#include "report/model/by_key.h"
 #include "report/model/model.h"
 
 #define FLOW_NONE UINT32_MAX /* no node */
@@ -47,6 +47,12 @@ struct rf_error *flow_graph_find_loops(struct flow_graph *graph,
 void flow_graph_clear(struct flow_graph *graph);
 void flow_graph_deinit(struct flow_graph *graph);
 
+/* How often control went from one node of the function `code` to the next; false where the counts
+ * do not tell. */
+bool flow_edge_count(const struct flow_graph *graph, const struct profile_function *code,
+		     uint32_t from, uint32_t to, int64_t *n);
+/* The node at the offset, or FLOW_NONE. */
+uint32_t flow_node_at(const struct flow_graph *graph, uint64_t offset);
 /* The node whose bytes hold the offset, or NULL. */
 const struct flow_node *flow_node_around(const struct flow_graph *graph, uint64_t offset);
 /* a + b, or the limit that it would be beyond. */

@@ -6,9 +6,11 @@
 #include "report/model/model.h"
 
 #include "profile/roof_index.h"
+#include "report/model/model_code.h"
 #include "report/model/model_count.h"
 #include "report/model/model_counters.h"
 #include "report/model/model_loops.h"
+#include "report/model/model_mix.h"
 #include "report/model/model_place.h"
 #include "report/model/model_processes.h"
 #include "report/model/model_roofs.h"
@@ -49,11 +51,11 @@ static struct rf_error *finish_rows(struct model_rows *rows, struct model *model
 	struct rf_error *error = NULL;
 	for (size_t row = 0; !error && row < rows->n_rows; row++) {
 		struct model_function *function = &rows->rows[row];
-		if (!model_is_used(rows, row) ||
-		    (function->time_ns == 0 && function->tally.instructions == 0))
+		if (!model_is_told(rows, row))
 			continue;
 		error = model_name_row(rows, row);
 		derive(model, function);
+		function->waits = model_waits(function);
 		if (function->traffic)
 			model_trace_rates(rows->profile, &rows->choice, function);
 		model_place(rows->profile, &rows->choice, function, model->counted);
@@ -66,6 +68,7 @@ static void free_lists(struct model *model)
 	free(model->process_of_thread);
 	free(model->twin_of_thread);
 	free(model->uncounted_samples);
+	free(model->sample_ns);
 	free(model->loop_code);
 	free(model->processes);
 	free(model->uncounted);
@@ -135,6 +138,7 @@ struct rf_error *model_summarise(struct profile *profile)
 	struct model_threads threads = {0};
 	struct rf_error *error = model_rows_init(&rows, profile, &(struct model_choice){0})
 					 ?: fill_rows(&rows, &threads, &model)
+					 ?: model_find_loops(&rows, &model)
 					 ?: model_write_sums(&rows, &model, profile);
 	model_threads_deinit(&threads);
 	free_lists(&model);
@@ -166,7 +170,7 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 	if (error)
 		return error;
 	error = model_rows_init(&rows, profile, choice) ?: fill_rows(&rows, &threads, &model)
-			?: (choice->loops ? model_find_loops(&rows, &model) : NULL)
+			?: (rows.groups || rows.saved ? NULL : model_find_loops(&rows, &model))
 			?: finish_rows(&rows, &model);
 	if (!error) {
 		take_threads(profile, &threads, &model);

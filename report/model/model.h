@@ -1,8 +1,9 @@
 /* From a profile to functions with their work, time, concurrency and place under the roofs.
- * docs/profile-format.md and docs (MODEL) define every figure. */
+ * docs/profile-format.md and docs/work.md define every figure. */
 #pragma once
 
 #include "base/error.h"
+#include "base/summary.h"
 #include "insn/work.h"
 #include "profile/profile.h"
 #include "report/model/model_tally.h"
@@ -24,7 +25,7 @@ bool model_from_counters(const struct profile *profile);
 /* Below this many flop per instruction a function is control code: a conversion here and there
  * says nothing about its speed. */
 #define MODEL_FLOP_PER_INSTRUCTION 0.01
-/* A time from fewer samples is marked (MODEL, "Spread"). */
+/* A time from fewer samples is marked "≈" (docs/profile-format.md). */
 #define MODEL_FEW_SAMPLES 20
 
 /* Rows that are not functions.  Code [start, end) of a module belongs to the row of its range. */
@@ -36,8 +37,9 @@ struct model_range {
 struct model_group {
 	char *name;
 	const char *module;
-	uint32_t function; /* row in profile->functions, or PROFILE_NONE */
-	bool left_out;     /* by --focus or --ignore */
+	uint32_t function;            /* row in profile->functions, or PROFILE_NONE */
+	bool left_out;                /* by --focus or --ignore */
+	struct profile_sum_code code; /* of a row that is a function: what its code shows */
 };
 struct model_groups {
 	/* by (module, start), without overlaps, all code of each module */
@@ -68,37 +70,61 @@ enum model_bound {
 	BOUND_COMPUTE,
 	BOUND_BALANCED,
 	BOUND_ISSUE,   /* control code near the issue limit */
-	BOUND_LATENCY, /* below half of every ceiling that applies */
+	BOUND_LATENCY, /* below half of every ceiling that applies, or held by a chain of loads */
+	BOUND_WAITING, /* spins until others are done: what it does is no work */
 };
 
 enum model_axis { AXIS_NONE, AXIS_FLOP, AXIS_BYTES, AXIS_INSTRUCTIONS };
+
+/* How the lines come that hold a function. */
+enum model_pattern {
+	PATTERN_STREAM, /* fetched ahead: a bandwidth is the roof */
+	PATTERN_RANDOM, /* at irregular addresses: the rate of independent random loads */
+	PATTERN_CHASE,  /* the same, each waiting for the one before: the latency */
+};
+
+/* A figure in each of several timed runs (--repeat). */
+struct model_runs {
+	size_t n; /* 0: there was one run */
+	struct summary s;
+};
 
 /* The point and its roof; rates in 1e9 per second of elapsed time. */
 struct model_place {
 	enum model_axis axis; /* what `point` and `roof` count */
 	double point, roof;
-	double ceiling;    /* roof of this mix of widths and kinds; AXIS_FLOP only, else = roof */
-	double roof_l1;    /* the roof if all data come from L1: the most that can be asked */
-	double ridge;      /* flop/byte where compute meets the level's bandwidth; 0: none */
-	double distance;   /* roof / point; NAN without a roof */
+	double ceiling;  /* roof of this mix of widths and kinds; AXIS_FLOP only, else = roof */
+	double roof_l1;  /* the roof if all data come from L1: the most that can be asked */
+	double ridge;    /* flop/byte where compute meets the level's bandwidth; 0: none */
+	double distance; /* roof / point: below 1 only where `above`, 1 where the roof is within the
+			  * point's interval; NAN without a roof */
 	double headroom_s; /* elapsed_s · (1 - point / roof), at least 0; NAN without a roof */
+	double spread;     /* of the distance, relative, 95 %: of its time, and of what moved */
 	enum model_bound bound;
+	/* What binds it at another point of its interval, or BOUND_UNKNOWN: the bound is sure.  A
+	 * function of which that is not sure is not called latency bound. */
+	enum model_bound bound_or;
 	char level[8]; /* level whose bandwidth the roof is; "" for a compute roof */
 	bool traced;  /* by what moved at that level, as traced or by the PMU; else by LS bytes, and
 		       * the level is inferred */
 	bool at_most; /* what moved is a lower bound: roof, distance and headroom are at most these
 		       */
-	const char *stores; /* how the stores of that bandwidth's kernels are made: "apart",
-			     * "in place", "non-temporal", "string"; NULL for a compute roof, and
-			     * where traced */
-	bool interpolated;  /* no roof was measured at this concurrency */
+	enum model_pattern pattern; /* of a roof that is a level's and traced */
+	double chains;              /* PATTERN_CHASE: so many run beside each other, on average */
+	double roof_streamed;       /* the roof if those lines were streamed; 0: it is no other */
+	const char *stores;         /* how the stores of that bandwidth's kernels are made: "apart",
+				     * "in place", "non-temporal", "string"; NULL for a compute roof, and
+				     * where traced */
+	bool interpolated;          /* no roof was measured at this concurrency */
 	/* a row of the profile behind the roof whose spread is wide, or NULL */
 	const struct roof *noisy;
-	bool above;       /* above every roof by more than the tolerance and the spread of its
-			   * samples: a fault, not a feat */
-	bool late_writes; /* above, but for what it wrote back: that may be later, in the time of
-			     others */
+	bool above;       /* above its roof (one that is inferred: above every level's), also at the
+			   * slow end of the 95 % interval of its time, with the least bytes of theirs */
+	bool late_writes; /* above, but not by what it read alone: what it wrote back may have moved
+			     later, in the time of others */
 	const char *borrowed; /* precision whose roof stands in for the function's own, or NULL */
+	enum roof_op lacks;   /* an operation of its work that no row was measured of, so that
+			       * another one's stands in; else ROOF_OP_NONE */
 };
 
 /* A sum over hardware counters: of the whole run, or what samples say of a function. */
@@ -123,8 +149,10 @@ struct model_function {
 	struct tally tally;
 	struct profile_sum_thread *threads; /* `sum` unused here and in traffic */
 	size_t n_threads, cap_threads;
-	uint64_t time_ns; /* CPU time: sum of sample weights */
+	uint64_t time_ns; /* CPU time: sum of sample weights; of several runs their median
+			   * (model_runs.h) */
 	uint64_t n_samples;
+	struct model_runs runs;        /* seconds; of code that is in a row by its place */
 	double share;                  /* of the CPU time of all samples */
 	double concurrency;            /* average number of threads inside it while any is; ≥ 1 */
 	double elapsed_s;              /* time_ns / 1e9 / concurrency */
@@ -134,6 +162,9 @@ struct model_function {
 	struct model_traffic *traffic; /* NULL: neither traced nor counted by the PMU */
 	/* as many as the model has; NULL: no sample of a hardware counter */
 	struct model_quantity *quantities;
+	struct profile_sum_code code; /* what its code shows; `sum` unused; 0: not looked at, as of
+				       * rows that are no functions */
+	bool waits;                   /* most of its time it waits for other threads, busily */
 	struct model_loop *loops; /* the outermost before those within it; none unless asked for */
 	size_t n_loops, cap_loops;
 	struct model_place place;
@@ -186,7 +217,10 @@ struct model {
 	unsigned traced_classes;  /* of CACHE_CLASSES */
 	struct model_bytes
 		bytes; /* of all code, whether it is in a function or not; by the PMU `mem` alone */
-	uint64_t time_ns, n_samples;
+	uint64_t time_ns, n_samples;       /* all rows together */
+	double halfwidth_s;                /* of time_ns / 1e9, 95 % */
+	struct model_runs runs, wall;      /* seconds: of all samples; by the clock */
+	double wall_halfwidth_s;           /* of its median, 95 %, with several runs */
 	uint64_t uncounted_ns;             /* time of what was not counted */
 	struct model_uncounted *uncounted; /* its parts, longest first */
 	size_t n_uncounted, cap_uncounted;
@@ -195,6 +229,7 @@ struct model {
 	struct model_loop_code *loop_code; /* where loops were asked for; by (function, start) */
 	size_t n_loop_code, cap_loop_code;
 	bool *uncounted_samples;  /* per sample */
+	uint64_t *sample_ns;      /* per sample: the time that it stands for, less what it cost */
 	uint32_t *twin_of_thread; /* per thread: the same one in the other run, or PROFILE_NONE */
 	uint32_t *process_of_thread;     /* rows in profile->processes, or PROFILE_NONE */
 	struct model_process *processes; /* in the order of birth; none in files without them */

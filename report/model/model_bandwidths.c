@@ -237,19 +237,44 @@ struct model_rate model_level_rate(const struct profile *profile, enum roof_leve
 	return (struct model_rate){0};
 }
 
-double model_level_most(const struct profile *profile, enum roof_level level, double threads,
-			enum traffic_direction direction)
+/* By what moves, at L1 in LS bytes: the fastest of all kernels. */
+static double fastest_of(const struct roof_rows *rows)
 {
 	static const struct roof_mix *const curves[] = {apart_moved, in_place_moved, strings_moved,
 							streamed};
-	const bool first = level == ROOF_LEVEL_L1;
-	struct roof_rows rows = level_rows(profile, level, threads);
-	double most = direction == DIRECTION_BOTH ? 0 : one_way_rate(&rows, direction).value;
-	for (size_t c = 0; c < 4 && direction == DIRECTION_BOTH; c++)
+	const bool first = rows->key.level == ROOF_LEVEL_L1;
+	double most = 0;
+	for (size_t c = 0; c < sizeof(curves) / sizeof(*curves); c++)
 		for (size_t i = 0; i < ROOF_CURVE && curves[c][i].op; i++)
-			most = fmax(most, model_rate_of(&rows, curves[c][i].op) *
+			most = fmax(most, model_rate_of(rows, curves[c][i].op) *
 						  (first ? 1 : curves[c][i].factor));
 	return most;
+}
+
+double model_level_most(const struct profile *profile, enum roof_level level, double threads,
+			enum traffic_direction direction)
+{
+	const struct roof_rows rows = level_rows(profile, level, threads);
+	return direction == DIRECTION_BOTH ? fastest_of(&rows)
+					   : one_way_rate(&rows, direction).value;
+}
+
+double model_level_zeros(const struct profile *profile, enum roof_level level, double threads)
+{
+	struct roof_rows rows = level_rows(profile, level, threads);
+	rows.key.kind = ROOF_ZEROS;
+	return fastest_of(&rows);
+}
+
+double model_level_theory(const struct profile *profile, enum roof_level level, int threads)
+{
+	const struct roof_key key = roof_bandwidth(ROOF_OP_READ, level);
+	const struct roof_run run = model_roof_run(profile, key);
+	double theory = 0;
+	for (size_t i = 0; i < run.n; i++)
+		if (roof_matches(&run.roofs[i], key) && run.roofs[i].threads == threads)
+			theory = fmax(theory, run.roofs[i].theory);
+	return theory;
 }
 
 static struct model_moves moves_of(const struct model_function *function,

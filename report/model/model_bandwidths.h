@@ -9,6 +9,11 @@ size_t model_levels(const struct profile *profile, enum roof_level levels[MODEL_
  * per second; no function's bandwidth there is higher.  0: none was measured. */
 double model_level_most(const struct profile *profile, enum roof_level level, double threads,
 			enum traffic_direction direction);
+/* The same of data that are all zeros, as far as such rows were measured; else 0. */
+double model_level_zeros(const struct profile *profile, enum roof_level level, double threads);
+/* What theory says of reading a level at a measured count of threads, 1e9 bytes per second; of DRAM
+ * it is what the modules move, in whatever direction.  0: not known. */
+double model_level_theory(const struct profile *profile, enum roof_level level, int threads);
 /* One bandwidth that may be a function's: its data on this level, its stores done so. */
 struct model_bandwidth {
 	enum roof_level level;

@@ -1,8 +1,8 @@
 /* The work of each row: blocks × executions × the work of their instructions. */
 #include "report/model/model_count.h"
 
+#include "base/by_key.h"
 #include "base/search.h"
-#include "report/model/by_key.h"
 
 #include <stdlib.h>
 #include <string.h>

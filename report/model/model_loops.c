@@ -7,9 +7,10 @@
 #include "base/search.h"
 #include "insn/work.h"
 #include "report/model/flow_graph.h"
+#include "report/model/model_code.h"
 #include "report/model/model_count.h"
+#include "report/model/model_irregular.h"
 #include "report/model/model_processes.h"
-#include "report/model/model_samples.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ struct finder {
 	int64_t *executions;            /* per block */
 	struct by_key samples, traffic; /* by their row */
 	uint32_t *units;                /* by (module, offset) */
-	uint64_t cost;                  /* of a sample */
+	struct irregular_loads irregular;
 	/* of the function that is looked at */
 	uint32_t row, module;
 	struct model_function *function;
@@ -162,7 +163,7 @@ static void add_time(const struct finder *finder)
 		if (!loop)
 			continue;
 		loop->n_samples++;
-		model_add_ns(&loop->time_ns, model_sample_weight(sample, finder->cost));
+		model_add_ns(&loop->time_ns, finder->model->sample_ns[by->items[i]]);
 	}
 }
 
@@ -206,11 +207,15 @@ static void add_to_parents(struct model_function *function)
 static struct rf_error *add_figures(const struct finder *finder)
 {
 	const struct model *model = finder->model;
+	const bool wanted = finder->rows->choice.loops;
 	if (!finder->function->n_loops)
 		return NULL;
-	add_work(finder);
+	if (wanted)
+		add_work(finder);
 	add_time(finder);
 	add_to_parents(finder->function);
+	if (!wanted)
+		return NULL;
 	return model->traced ? add_traffic(finder, model->traced_classes) : NULL;
 }
 
@@ -239,6 +244,18 @@ static struct rf_error *keep_code(const struct finder *finder)
 	return error;
 }
 
+/* Where the loops were not asked for, they have done their service when the code was read. */
+static struct rf_error *keep_loops(const struct finder *finder)
+{
+	struct model_function *function = finder->function;
+	if (finder->rows->choice.loops)
+		return keep_code(finder);
+	free(function->loops);
+	function->loops = NULL;
+	function->n_loops = function->cap_loops = 0;
+	return NULL;
+}
+
 /* The function whose pieces are [first, first + n). */
 static struct rf_error *look_at(struct finder *finder, const struct piece *pieces, size_t n)
 {
@@ -252,7 +269,11 @@ static struct rf_error *look_at(struct finder *finder, const struct piece *piece
 		error = flow_graph_add(graph, finder->profile, pieces[i].block, pieces[i].from,
 				       pieces[i].to, finder->executions[pieces[i].block]);
 	error = error ?: flow_graph_find_loops(graph, code, finder->function)
-			?: add_figures(finder) ?: keep_code(finder);
+			?: add_figures(finder)
+			?: model_read_irregular(&finder->irregular, finder->module, graph,
+						finder->function)
+			?: model_read_code(finder->profile, graph, code, finder->function)
+			?: keep_loops(finder);
 	flow_graph_clear(graph);
 	return error;
 }
@@ -265,19 +286,23 @@ struct rf_error *model_find_loops(struct model_rows *rows, struct model *model)
 				.model = model,
 				.executions =
 					calloc(profile->n_blocks + 1, sizeof(*finder.executions)),
-				.units = model_units_by_place(profile),
-				.cost = model_sample_cost(profile)};
+				.units = model_units_by_place(profile)};
 	assert(!rows->groups && !rows->saved);
 	struct rf_error *error = finder.executions && finder.units
-					 ? find_pieces(&finder) ?: find_samples(&finder)
+					 ? find_pieces(&finder)
+						   ?: find_samples(&finder)
+						   ?: irregular_loads_init(&finder.irregular,
+									   profile, model)
 					 : rf_error_no_memory();
 	for (size_t i = 0, n; !error && i < finder.n_pieces; i += n) {
 		const uint32_t row = finder.pieces[i].row;
 		for (n = 1; i + n < finder.n_pieces && finder.pieces[i + n].row == row;)
 			n++;
-		if (row < profile->n_functions) /* code without a name is no function */
+		const bool timed = rows->choice.loops || rows->rows[row].n_samples;
+		if (row < profile->n_functions && timed) /* code without a name is no function */
 			error = look_at(&finder, &finder.pieces[i], n);
 	}
+	irregular_loads_deinit(&finder.irregular);
 	by_key_deinit(&finder.samples);
 	by_key_deinit(&finder.traffic);
 	flow_graph_deinit(&finder.graph);

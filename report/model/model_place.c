@@ -18,6 +18,8 @@
 #include "report/model/model_place.h"
 
 #include "report/model/model_bandwidths.h"
+#include "report/model/model_irregular.h"
+#include "report/model/model_mix.h"
 #include "report/model/model_roofs.h"
 
 #include <math.h>
@@ -27,6 +29,8 @@
 
 /* Balanced: within 20 % of the ridge. */
 #define BALANCED 0.2
+/* Further below every ceiling that applies than this it waits for something else. */
+#define LATENCY_BOUND 2
 
 /* The bandwidth that holds a function. */
 struct limit {
@@ -38,6 +42,8 @@ struct limit {
 	const char *stores;      /* struct model_place; where it is inferred, as `noisy` */
 	const struct roof *noisy;
 	const struct model_level *level; /* where it is known */
+	struct model_wait wait; /* for irregular loads there, where that is what holds it */
+	double streamed_s;      /* then: what its bytes need without that wait; 0: none */
 };
 
 /* Where the PMU has counted what moved to and from memory, LS bytes have no say in that. */
@@ -90,6 +96,12 @@ static double spread_of(uint64_t n)
 	return n ? (z * z / 2 + z * sqrt((double)n + z * z / 4)) / (double)n : 0;
 }
 
+/* Relative, 95 %, of its time. */
+static double spread_of_time(const struct model_function *function)
+{
+	return function->time_ns ? function->halfwidth_s * 1e9 / (double)function->time_ns : 0;
+}
+
 static bool is_traced(const struct model_function *function)
 {
 	return function->traffic && function->traffic->source == MEMORY_TRACED;
@@ -126,20 +138,45 @@ static const struct model_level *binding_level(const struct model_function *func
 	return binding;
 }
 
+/* Irregular loads hold a function where they need longer than its bytes do: then the level is
+ * theirs, and its bandwidth what it moves in that time. */
+static void wait_for_lines(const struct profile *profile, const struct model_function *function,
+			   const struct model_choice *choice, struct limit *limit)
+{
+	const struct model_wait wait = model_wait_of(profile, function);
+	const double streamed =
+		limit->level ? limit->level->rate / limit->level->bandwidth * function->elapsed_s
+			     : 0;
+	const struct model_level *level =
+		wait.seconds > streamed
+			? model_level(function->traffic, roof_level_name(wait.level))
+			: NULL;
+	if (!level || !(level->rate > 0) || choice->direction == DIRECTION_WRITE ||
+	    (choice->level && strcmp(choice->level, level->name) != 0))
+		return;
+	limit->wait = wait;
+	limit->streamed_s = streamed;
+	limit->level = level;
+}
+
 /* Of a function whose traffic is known. */
-static struct limit known_limit(const struct model_function *function,
+static struct limit known_limit(const struct profile *profile,
+				const struct model_function *function,
 				const struct model_choice *choice)
 {
 	const struct model_level *level = binding_level(function, choice),
 				 *first = model_level(function->traffic, "L1");
 	struct limit limit = {.known = true, .level = level, .slope = INFINITY};
+	wait_for_lines(profile, function, choice, &limit);
 	limit.slope_l1 =
 		first && first->bandwidth > 0 ? first->bandwidth * first->intensity : INFINITY;
-	if (level) {
-		limit.name = level->name;
-		limit.intensity = level->intensity;
-		limit.bandwidth = level->bandwidth;
-		limit.slope = level->bandwidth * level->intensity;
+	if (limit.level) {
+		limit.name = limit.level->name;
+		limit.intensity = limit.level->intensity;
+		limit.bandwidth = limit.wait.pattern ? limit.level->rate * function->elapsed_s /
+							       limit.wait.seconds
+						     : limit.level->bandwidth;
+		limit.slope = limit.bandwidth * limit.intensity;
 	}
 	return limit;
 }
@@ -153,23 +190,85 @@ static double spread_of_level(const struct model_level *level, enum traffic_dire
 					 : moved->halfwidth / moved->bytes;
 }
 
-static void set_distance(const struct model_function *function, struct model_place *place,
-			 double spread)
+/* By how much, relative, its time may be longer than was sampled, 95 %. */
+static double most_of_time(const struct model_function *function)
 {
-	place->distance = place->roof / place->point;
-	place->headroom_s = function->elapsed_s * fmax(0, 1 - place->point / place->roof);
-	/* A fault only where the spread of the roof and of so few samples cannot explain it. */
-	place->above = place->point > place->roof * (1 + MODEL_TOLERANCE) * (1 + spread) *
-					      (1 + spread_of(function->n_samples));
+	return fmax(spread_of_time(function), spread_of(function->n_samples));
 }
 
-static enum model_bound flop_bound(const struct model_place *place, double intensity, double lowest)
+/* `highest`: the roof that nothing passes; above `place->roof` where that is inferred.  `spread`:
+ * relative, 95 %, of what moved at the level that the roof stands on. */
+static void set_distance(const struct model_function *function, struct model_place *place,
+			 double highest, double spread)
 {
-	if (place->point < lowest / 2)
+	place->above = place->point > highest * (1 + spread) * (1 + most_of_time(function));
+	place->distance = place->roof / place->point;
+	if (place->distance < 1 && !place->above)
+		place->distance = 1;
+	place->spread = hypot(spread_of_time(function), spread);
+	place->headroom_s = function->elapsed_s * fmax(0, 1 - place->point / place->roof);
+}
+
+/* ---- what binds it ---- */
+
+/* At another point of its interval the function is held by `bound`.  The first that differs is
+ * kept; "latency" stands behind the other one. */
+static void add_bound(struct model_place *place, enum model_bound bound)
+{
+	if (bound == place->bound || place->bound_or != BOUND_UNKNOWN)
+		return;
+	place->bound_or = place->bound == BOUND_LATENCY ? BOUND_LATENCY : bound;
+	if (place->bound == BOUND_LATENCY)
+		place->bound = bound;
+}
+
+/* Of a function without flop, which its roof holds unless it is further below. */
+static void decide_by_distance(struct model_place *place, enum model_bound roof)
+{
+	const double ends[] = {place->distance, place->distance / (1 + place->spread),
+			       place->distance * (1 + place->spread)};
+	place->bound =
+		ends[0] > LATENCY_BOUND || place->pattern == PATTERN_CHASE ? BOUND_LATENCY : roof;
+	if (place->pattern == PATTERN_CHASE)
+		return;
+	for (size_t i = 1; i < sizeof(ends) / sizeof(*ends); i++)
+		add_bound(place, ends[i] > LATENCY_BOUND ? BOUND_LATENCY : roof);
+}
+
+/* `lowest`: of the ceilings that apply; `slope`: of the level, where it is known, else INFINITY. */
+static enum model_bound flop_bound(const struct model_place *place, double point, double intensity,
+				   double lowest, double slope)
+{
+	if (point * LATENCY_BOUND < lowest)
 		return BOUND_LATENCY;
+	/* what its instructions can do at most is less than what memory lets them do */
+	if (isfinite(slope) && place->ceiling < (1 - BALANCED) * slope)
+		return BOUND_COMPUTE;
 	if (place->ridge <= 0 || intensity > (1 + BALANCED) * place->ridge)
 		return BOUND_COMPUTE;
 	return intensity < (1 - BALANCED) * place->ridge ? BOUND_MEMORY : BOUND_BALANCED;
+}
+
+/* At the ends of the interval of its time, and of that of its bytes; `time` and `bytes`: relative
+ * half-widths.  Those of the bytes are in its distance from a ceiling that is a bandwidth. */
+static void decide_by_flop(struct model_place *place, const struct limit *limit, double time,
+			   double bytes)
+{
+	const double slope = limit->known ? limit->slope : INFINITY;
+	const double more = 1 + (place->ceiling < limit->slope ? time : hypot(time, bytes)),
+		     fewer = bytes < 1 ? 1 / (1 - bytes) : INFINITY;
+	const struct {
+		double point, intensity;
+	} ends[] = {{1, 1}, {1 / more, 1}, {more, 1}, {1, 1 / (1 + bytes)}, {1, fewer}};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		const enum model_bound bound =
+			flop_bound(place, place->point * ends[i].point,
+				   limit->intensity * ends[i].intensity, place->ceiling, slope);
+		if (i == 0)
+			place->bound = bound;
+		else
+			add_bound(place, bound);
+	}
 }
 
 static bool is_interpolated(const struct profile *profile, const struct model_function *function)
@@ -182,12 +281,22 @@ static void set_level(const struct profile *profile, const struct model_choice *
 		      const struct model_function *function, const struct limit *limit,
 		      struct model_place *place)
 {
+	const enum model_pattern pattern = limit->wait.pattern;
 	snprintf(place->level, sizeof(place->level), "%s", limit->name);
 	place->stores = limit->stores;
+	place->pattern = pattern;
 	place->noisy =
-		limit->known
+		pattern ? limit->wait.noisy
+		: limit->known
 			? model_rate_at(profile, function, limit->level, choice->direction).noisy
 			: limit->noisy;
+	if (pattern && limit->streamed_s > 0)
+		place->roof_streamed = place->point * function->elapsed_s / limit->streamed_s;
+	if (pattern == PATTERN_CHASE) {
+		const struct model_irregular *irregular =
+			&function->traffic->irregular[limit->wait.level - ROOF_LEVEL_L1];
+		place->chains = irregular->chained / irregular->longest;
+	}
 }
 
 /* A roof that stands on a lower bound of what moved, or would be lower if more moved. */
@@ -198,18 +307,18 @@ static bool is_at_most(const struct model_function *function, const struct model
 	return memory && memory->at_least && (!chosen || strcmp(chosen, "DRAM") == 0);
 }
 
-/* What a function has changed may be written back later, in the time of others: a point is at fault
- * only when it is above its roof by what it has read alone. */
-static void excuse_late_writes(const struct model_function *function,
-			       const struct model_level *level, struct model_place *place)
+/* What a function has changed may be written back later, in the time of others, and is counted to
+ * it all the same.  That explains a point above its roof where what it has read alone would not be
+ * above. */
+static void find_late_writes(const struct model_function *function, const struct model_level *level,
+			     struct model_place *place)
 {
 	if (!place->above || !level || function->elapsed_s <= 0 || !is_traced(function))
 		return;
 	const double read = level->moved[DIRECTION_READ].bytes * 1e-9 / function->elapsed_s;
-	place->above = read > level->bandwidth * (1 + MODEL_TOLERANCE) *
-				      (1 + spread_of_level(level, DIRECTION_READ)) *
-				      (1 + spread_of(function->n_samples));
-	place->late_writes = !place->above;
+	place->late_writes = read <= level->bandwidth *
+					     (1 + spread_of_level(level, DIRECTION_READ)) *
+					     (1 + most_of_time(function));
 }
 
 /* Whether memory, as the PMU has counted it, is a lower roof than the caches' (at `slope`,
@@ -227,9 +336,12 @@ static bool is_by_traffic(const struct model_function *function, const struct mo
 static void place_by_flop(const struct profile *profile, const struct model_choice *choice,
 			  const struct model_function *function, struct model_place *place)
 {
-	const struct model_rate top = model_top(profile, function, &place->borrowed);
+	struct model_lack lack;
+	const struct model_rate top = model_top(profile, function, &lack);
 	struct limit limit = {.known = is_traced(function)};
 	place->axis = AXIS_FLOP;
+	place->borrowed = lack.precision;
+	place->lacks = lack.op;
 	place->point = (double)function->tally.flop * 1e-9 / function->elapsed_s;
 	if (top.value <= 0)
 		return;
@@ -239,25 +351,25 @@ static void place_by_flop(const struct profile *profile, const struct model_choi
 		limit.known = is_by_traffic(function, choice, limit.slope);
 	}
 	if (limit.known)
-		limit = known_limit(function, choice);
+		limit = known_limit(profile, function, choice);
 	place->traced = limit.known;
 	place->at_most = limit.known && is_at_most(function, choice);
 	place->roof = fmin(top.value, limit.slope);
 	place->roof_l1 = fmin(top.value, limit.slope_l1);
-	place->ceiling = fmin(limit.slope, model_mix_ceiling(profile, function, top.value));
+	place->ceiling = fmin(limit.slope, fmin(top.value, model_mix_ceiling(profile, function)));
 	place->ridge = limit.name ? top.value / limit.bandwidth : 0;
 	place->noisy = top.noisy;
 	place->interpolated = is_interpolated(profile, function);
 	if (limit.slope < top.value)
 		set_level(profile, choice, function, &limit, place);
-	set_distance(function, place,
+	set_distance(function, place, place->traced ? place->roof : place->roof_l1,
 		     limit.slope < top.value ? spread_of_level(limit.level, choice->direction) : 0);
-	place->bound = flop_bound(place, limit.intensity, place->ceiling);
-	/* what its instructions can do at most is less than what memory lets them do */
-	if (limit.known && (place->bound == BOUND_MEMORY || place->bound == BOUND_BALANCED) &&
-	    place->ceiling < (1 - BALANCED) * limit.slope)
-		place->bound = BOUND_COMPUTE;
-	excuse_late_writes(function, limit.level, place);
+	if (place->pattern == PATTERN_CHASE)
+		place->bound = BOUND_LATENCY;
+	else
+		decide_by_flop(place, &limit, spread_of_time(function),
+			       spread_of_level(limit.level, choice->direction));
+	find_late_writes(function, limit.level, place);
 }
 
 /* Bytes per second under the levels' bandwidths; false when nothing is to be placed so.  known: by
@@ -270,7 +382,7 @@ static bool place_by_bytes(const struct profile *profile, const struct model_cho
 		(double)function->tally.load_bytes + (double)function->tally.store_bytes;
 	place->point = bytes * 1e-9 / function->elapsed_s;
 	const struct limit limit =
-		known ? known_limit(function, choice)
+		known ? known_limit(profile, function, choice)
 		      : inferred_limit(profile, function, INFINITY, 1, place->point);
 	if (!limit.name)
 		return false;
@@ -282,9 +394,10 @@ static bool place_by_bytes(const struct profile *profile, const struct model_cho
 	place->roof_l1 = known ? limit.bandwidth : limit.slope_l1;
 	place->interpolated = is_interpolated(profile, function);
 	set_level(profile, choice, function, &limit, place);
-	set_distance(function, place, spread_of_level(limit.level, choice->direction));
-	place->bound = place->distance > 2 ? BOUND_LATENCY : BOUND_MEMORY;
-	excuse_late_writes(function, limit.level, place);
+	set_distance(function, place, place->roof_l1,
+		     spread_of_level(limit.level, choice->direction));
+	decide_by_distance(place, BOUND_MEMORY);
+	find_late_writes(function, limit.level, place);
 	return true;
 }
 
@@ -312,8 +425,8 @@ static bool place_by_instructions(const struct profile *profile,
 		return false;
 	place->roof = place->ceiling = place->roof_l1 =
 		clock * model_issue_width(profile) * function->concurrency;
-	set_distance(function, place, 0);
-	place->bound = place->distance > 2 ? BOUND_LATENCY : BOUND_ISSUE;
+	set_distance(function, place, place->roof, 0);
+	decide_by_distance(place, BOUND_ISSUE);
 	return true;
 }
 
@@ -345,7 +458,9 @@ void model_place(const struct profile *profile, const struct model_choice *choic
 	const struct tally *tally = &function->tally;
 	struct model_place *place = &function->place;
 	*place = (struct model_place){.distance = NAN, .headroom_s = NAN};
-	if (function->time_ns > 0 && tally->instructions == 0 && tally->flop == 0)
+	if (function->waits)
+		place->bound = BOUND_WAITING;
+	else if (function->time_ns > 0 && tally->instructions == 0 && tally->flop == 0)
 		place->bound =
 			counted && !model_from_counters(profile) ? BOUND_UNCOUNTED : BOUND_UNKNOWN;
 	else if (function->time_ns > 0 &&

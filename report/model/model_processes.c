@@ -3,9 +3,9 @@
 #include "report/model/model_processes.h"
 
 #include "base/array.h"
+#include "base/by_key.h"
 #include "base/search.h"
 #include "base/u64_map.h"
-#include "report/model/by_key.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +100,27 @@ static struct rf_error *find_unmatched(struct model_threads *threads, const stru
 	return error;
 }
 
+static const char *refused_module(const struct profile *profile, uint32_t row)
+{
+	return profile->modules[profile->uncounted[row].module].name;
+}
+
+static int compare_refused(const void *a, const void *b, void *profile)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return strcmp(refused_module(profile, x), refused_module(profile, y)) ?: rf_compare(x, y);
+}
+
+static void find_refused(struct model_threads *threads, const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->n_uncounted; i++)
+		if (profile->uncounted[i].module != PROFILE_NONE)
+			threads->refused[threads->n_refused++] = i;
+	if (threads->n_refused)
+		qsort_r(threads->refused, threads->n_refused, sizeof(*threads->refused),
+			compare_refused, (void *)profile);
+}
+
 struct rf_error *model_threads_init(struct model_threads *threads, const struct model_rows *rows)
 {
 	const struct profile *profile = rows->profile;
@@ -112,11 +133,13 @@ struct rf_error *model_threads_init(struct model_threads *threads, const struct 
 		.twin_process = calloc(n_processes, sizeof(*threads->twin_process)),
 		.unmatched = calloc(n_processes, sizeof(*threads->unmatched)),
 		.shown = calloc(n_processes, sizeof(*threads->shown)),
+		.refused = calloc(profile->n_uncounted + 1, sizeof(*threads->refused)),
 	};
 	if (!threads->process_of || !threads->twin_thread || !threads->native ||
-	    !threads->twin_process || !threads->unmatched || !threads->shown)
+	    !threads->twin_process || !threads->unmatched || !threads->shown || !threads->refused)
 		return rf_error_no_memory();
 	struct rf_error *error = find_processes(threads, profile);
+	find_refused(threads, profile);
 	find_twin_processes(threads, profile);
 	for (size_t i = 0; i < profile->n_native_threads; i++)
 		threads->native[profile->native_threads[i].thread] =
@@ -132,6 +155,7 @@ void model_threads_deinit(struct model_threads *threads)
 	free(threads->twin_process);
 	free(threads->unmatched);
 	free(threads->shown);
+	free(threads->refused);
 }
 
 /* ---- what was not counted ---- */
@@ -171,17 +195,17 @@ static bool native_cause(const struct model_threads *threads, uint32_t process, 
 }
 
 /* Why code of a module was refused.  Named JIT code lies in memory without a file. */
-static bool module_cause(const struct profile *profile, const char *module,
+static bool module_cause(const struct model_threads *threads, const char *module,
 			 struct model_uncounted *cause)
 {
+	const struct profile *profile = threads->rows->profile;
 	const char *memory = strcmp(module, "[jit]") == 0 ? "[anon]" : module;
-	for (size_t i = 0; i < profile->n_uncounted; i++) {
-		const struct profile_uncounted *row = &profile->uncounted[i];
-		if (row->module != PROFILE_NONE &&
-		    strcmp(profile->modules[row->module].name, memory) == 0)
-			return set_cause(cause, "module", module, row->reason);
-	}
-	return false;
+	const size_t at =
+		rf_search(threads->n_refused, i,
+			  strcmp(refused_module(profile, threads->refused[i]), memory) < 0);
+	return at < threads->n_refused &&
+	       strcmp(refused_module(profile, threads->refused[at]), memory) == 0 &&
+	       set_cause(cause, "module", module, profile->uncounted[threads->refused[at]].reason);
 }
 
 /* Whether time of `thread` in `row` was not counted, and why. */
@@ -200,7 +224,7 @@ static bool is_uncounted(const struct model_threads *threads, size_t row, uint32
 	if (strcmp(module, PROFILE_OWN_MODULE) == 0)
 		return set_cause(cause, "rfprof", "",
 				 "rfprof's own part of a run that is timed and counted at once");
-	if (nowhere && module_cause(profile, module, cause))
+	if (nowhere && module_cause(threads, module, cause))
 		return true;
 	if (native_cause(threads, process, twin, thread, cause))
 		return !has_counts(threads, function, process, twin);
@@ -211,32 +235,45 @@ static bool is_uncounted(const struct model_threads *threads, size_t row, uint32
 	return nowhere;
 }
 
-/* Adds to the part of the uncounted time that has this cause. */
-static struct rf_error *add_uncounted(struct model *model, const struct model_uncounted *cause,
+static struct rf_error *add_uncounted(struct model *model, struct model_uncounted cause,
 				      const struct model_time_sum *time)
 {
-	size_t i = 0;
-	while (i < model->n_uncounted && (strcmp(model->uncounted[i].kind, cause->kind) != 0 ||
-					  strcmp(model->uncounted[i].name, cause->name) != 0 ||
-					  strcmp(model->uncounted[i].reason, cause->reason) != 0))
-		i++;
-	struct rf_error *error = i < model->n_uncounted
-					 ? NULL
-					 : rf_array_add(model->uncounted, model->n_uncounted,
-							model->cap_uncounted, *cause);
-	if (error)
-		return error;
-	model->uncounted[i].n_samples += time->samples;
-	model_add_ns(&model->uncounted[i].time_ns, time->time_ns);
+	cause.n_samples = time->samples;
+	cause.time_ns = time->time_ns;
 	model_add_ns(&model->uncounted_ns, time->time_ns);
-	return NULL;
+	return rf_array_add(model->uncounted, model->n_uncounted, model->cap_uncounted, cause);
+}
+
+static int compare_causes(const void *a, const void *b)
+{
+	const struct model_uncounted *x = a, *y = b;
+	return strcmp(x->kind, y->kind) ?: strcmp(x->name, y->name) ?: strcmp(x->reason, y->reason);
 }
 
 static int compare_uncounted(const void *a, const void *b)
 {
 	const struct model_uncounted *x = a, *y = b;
-	return rf_compare(y->time_ns, x->time_ns) ?: strcmp(x->kind, y->kind)
-	       ?: strcmp(x->name, y->name) ?: strcmp(x->reason, y->reason);
+	return rf_compare(y->time_ns, x->time_ns) ?: compare_causes(a, b);
+}
+
+/* Makes one part of all that have one cause; the longest comes first. */
+static void merge_causes(struct model *model)
+{
+	struct model_uncounted *parts = model->uncounted;
+	size_t n = 0;
+	if (!model->n_uncounted)
+		return;
+	qsort(parts, model->n_uncounted, sizeof(*parts), compare_causes);
+	for (size_t i = 1; i < model->n_uncounted; i++) {
+		if (compare_causes(&parts[n], &parts[i]) != 0) {
+			parts[++n] = parts[i];
+			continue;
+		}
+		parts[n].n_samples += parts[i].n_samples;
+		model_add_ns(&parts[n].time_ns, parts[i].time_ns);
+	}
+	model->n_uncounted = n + 1;
+	qsort(parts, model->n_uncounted, sizeof(*parts), compare_uncounted);
 }
 
 struct rf_error *model_find_uncounted(struct model_rows *rows, const struct model_threads *threads,
@@ -248,13 +285,11 @@ struct rf_error *model_find_uncounted(struct model_rows *rows, const struct mode
 		struct model_uncounted cause = {0};
 		if (!rows->groups && model->counted) {
 			time->uncounted = is_uncounted(threads, time->row, time->thread, &cause);
-			error = time->uncounted ? add_uncounted(model, &cause, time) : NULL;
+			error = time->uncounted ? add_uncounted(model, cause, time) : NULL;
 		}
 		rows->has_part[time->row] |= model_row_of_time(rows, time) != time->row;
 	}
-	if (model->n_uncounted)
-		qsort(model->uncounted, model->n_uncounted, sizeof(*model->uncounted),
-		      compare_uncounted);
+	merge_causes(model);
 	return error;
 }
 

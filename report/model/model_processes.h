@@ -11,6 +11,9 @@ struct model_threads {
 	uint32_t *twin_thread;  /* per thread: the same one in the other run, or PROFILE_NONE */
 	const char **native;    /* per thread of the counted run: why it ran natively, or NULL */
 	bool *unmatched; /* per process: the counted run has none of that name that could be it */
+	/* rows of profile->uncounted that have a module, by its name, then in their order */
+	uint32_t *refused;
+	size_t n_refused;
 	uint32_t *shown; /* per process: index in model->processes */
 };
 /* Fails only when memory is short; deinit in any case. */

@@ -1,5 +1,6 @@
-/* The measured roofs of a profile: the rate of a roof at any number of threads, and which roofs fit
- * what a function does. */
+/* The measured roofs of a profile: the rate of a roof at any number of threads and along mixes of
+ * reads and writes, and the best of each precision.  model_mix.h says what fits a function's work.
+ */
 #pragma once
 
 #include "machine/data/machine.h"
@@ -51,17 +52,6 @@ double model_peak(const struct profile *profile, enum roof_precision precision, 
 /* Its row at a measured count of threads, or NULL. */
 const struct roof *model_peak_row(const struct profile *profile, enum roof_precision precision,
 				  int threads);
-
-/* ---- of a function ---- */
-
-double model_flop_of_precision(const struct tally *tally, int precision);
-
-/* What a function's mix of precisions, additions and multiplications reaches at most; *borrowed
- * gets the precision that stands in for its own, if one does. */
-struct model_rate model_top(const struct profile *profile, const struct model_function *function,
-			    const char **borrowed);
-/* The same on scalar rows alone, in the function's main precision. */
-double model_scalar_top(const struct profile *profile, const struct model_function *function);
-/* What its widths and kinds of instructions reach at most; not above `top`. */
-double model_mix_ceiling(const struct profile *profile, const struct model_function *function,
-			 double top);
+/* The most that any measured code of a precision reaches at `threads`, mixes of instructions as
+ * well: no roof of compute is above it, GFLOP/s; 0: none was measured. */
+double model_best(const struct profile *profile, enum roof_precision precision, double threads);

@@ -64,6 +64,8 @@ struct rf_error *model_name_row(const struct model_rows *rows, size_t row)
 	function->row = place;
 	function->function = group ? group->function : named ? (uint32_t)place : PROFILE_NONE;
 	function->left_out = group && group->left_out;
+	if (group)
+		function->code = group->code;
 	/* behind those that have names, rows are the modules' and the one of none */
 	function->module =
 		group ? group->module
@@ -151,4 +153,5 @@ void model_rows_deinit(struct model_rows *rows)
 	free(rows->quantity_of);
 	free(rows->lines);
 	free(rows->times);
+	free(rows->run_times);
 }

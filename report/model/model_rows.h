@@ -40,6 +40,8 @@ struct model_rows {
 	struct packed_lines *lines; /* per place; the profile's own where `saved` */
 	struct model_time_sum *times;
 	size_t n_times, cap_times;
+	/* per place and timed run, where these are several (model_runs.h), or NULL */
+	struct model_run_time *run_times;
 };
 
 /* Fails only when memory is short; deinit in any case. */
@@ -66,6 +68,14 @@ struct profile_sum_thread *model_thread_of(struct model_function *function, uint
 static inline bool model_is_used(const struct model_rows *rows, size_t row)
 {
 	return row < rows->n_places || rows->has_part[row - rows->n_places];
+}
+
+/* Whether the report tells of the row, when the times are known: it took time or was executed.  The
+ * others, mostly many, are to stay untouched: then they take no memory. */
+static inline bool model_is_told(const struct model_rows *rows, size_t row)
+{
+	return model_is_used(rows, row) &&
+	       (rows->rows[row].time_ns != 0 || rows->rows[row].tally.instructions != 0);
 }
 
 /* Row of what `thread` did in code whose row is `row`. */

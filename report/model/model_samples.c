@@ -4,6 +4,8 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "base/u64_map.h"
+#include "profile/function_index.h"
+#include "report/model/model_runs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,11 +22,53 @@ uint64_t model_sample_cost(const struct profile *profile)
 	return cost > 0 && cost < 1e9 ? (uint64_t)cost : 0;
 }
 
-uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost)
+/* The CPU time that a sample stands for without its cost. */
+static uint64_t sample_weight(const struct profile_sample *sample, uint64_t cost)
 {
 	/* no more than half, so that absurd figures leave a time to divide by */
 	uint64_t stay = sample->weight_ns;
 	return stay - (cost < stay / 2 ? cost : stay / 2);
+}
+
+/* What samples at each frame are to be multiplied by, the last of those without a frame; NULL where
+ * there was one run. */
+static struct rf_error *find_scales(const struct profile *profile, double **out)
+{
+	const size_t n = model_n_runs(profile);
+	struct model_run_time *times = n ? model_sum_run_times(profile, NULL) : NULL;
+	uint32_t *places = times ? profile_places_of_frames(profile) : NULL;
+	double *scales = places ? malloc((profile->n_frames + 1) * sizeof(*scales)) : NULL;
+	*out = scales;
+	for (size_t i = 0; scales && i <= profile->n_frames; i++) {
+		const size_t place =
+			i < profile->n_frames ? places[i] : profile_n_places(profile) - 1;
+		scales[i] = model_run_scale(profile, &times[place * n]);
+	}
+	free(times);
+	free(places);
+	return n && !scales ? rf_error_no_memory() : NULL;
+}
+
+/* Sets model->sample_ns. */
+static struct rf_error *weigh(const struct profile *profile, struct model *model)
+{
+	const uint64_t cost = model_sample_cost(profile);
+	double *scales;
+	struct rf_error *error = find_scales(profile, &scales);
+	model->sample_ns = malloc((profile->n_samples + 1) * sizeof(*model->sample_ns));
+	if (!error && !model->sample_ns)
+		error = rf_error_no_memory();
+	for (size_t i = 0; !error && i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		const size_t frame =
+			sample->frame == PROFILE_NONE ? profile->n_frames : sample->frame;
+		const uint64_t weight = sample_weight(sample, cost);
+		model->sample_ns[i] =
+			scales ? (uint64_t)fmin((double)weight * scales[frame] + 0.5, 0x1p62)
+			       : weight;
+	}
+	free(scales);
+	return error;
 }
 
 /* ---- concurrency ---- */
@@ -122,10 +166,9 @@ static uint32_t time_of(struct model_rows *rows, struct u64_map *map,
 /* Sums up the samples; of_sample[i] gets the time that sample i is in.  With groups it is known
  * already what of them was not counted. */
 static struct rf_error *sum_times(struct model_rows *rows, const uint32_t *row_of,
-				  uint32_t *of_sample)
+				  const uint64_t *sample_ns, uint32_t *of_sample)
 {
 	const struct profile *profile = rows->profile;
-	const uint64_t cost = model_sample_cost(profile);
 	struct u64_map map = {0};
 	size_t i = 0;
 	for (; i < profile->n_samples; i++) {
@@ -142,7 +185,7 @@ static struct rf_error *sum_times(struct model_rows *rows, const uint32_t *row_o
 			break;
 		struct model_time_sum *time = &rows->times[of_sample[i]];
 		time->samples++;
-		model_add_ns(&time->time_ns, model_sample_weight(sample, cost));
+		model_add_ns(&time->time_ns, sample_ns[i]);
 	}
 	u64_map_deinit(&map);
 	return i == profile->n_samples ? NULL : rf_error_no_memory();
@@ -155,8 +198,14 @@ struct rf_error *model_sum_samples(struct model_rows *rows, const struct model_t
 	const size_t n = profile->n_samples;
 	uint32_t *row_of = rows_of_frames(rows), *of_sample = malloc((n + 1) * sizeof(*of_sample));
 	struct stay *stays = malloc((n + 1) * sizeof(*stays));
-	struct rf_error *error = row_of && of_sample && stays ? sum_times(rows, row_of, of_sample)
-							      : rf_error_no_memory();
+	struct rf_error *error =
+		row_of && of_sample && stays ? weigh(profile, model) : rf_error_no_memory();
+	if (!error)
+		error = sum_times(rows, row_of, model->sample_ns, of_sample);
+	if (!error && model_n_runs(profile)) {
+		rows->run_times = model_sum_run_times(profile, rows);
+		error = rows->run_times ? NULL : rf_error_no_memory();
+	}
 	if (!error)
 		error = model_find_uncounted(rows, threads, model);
 	for (size_t i = 0; !error && i < n; i++) {
@@ -191,6 +240,18 @@ static void add_to_process(const struct model_threads *threads, struct model *mo
 		model_add_ns(&process->uncounted_ns, time->time_ns);
 }
 
+/* Threads are not told apart in runs that are not shown: rows of theirs have the spread of samples.
+ */
+static void set_runs(const struct model_rows *rows, size_t row, struct model_function *function)
+{
+	const size_t n = rows->profile->n_timed_runs, place = row % rows->n_places;
+	if (!rows->run_times || !function->n_samples || (rows->groups && rows->groups->by_thread))
+		return;
+	const struct model_run_time *times = &rows->run_times[place * n];
+	function->runs = model_runs_of(times, n);
+	function->halfwidth_s = model_run_halfwidth(times, n, (double)function->time_ns * 1e-9);
+}
+
 static void set_elapsed(struct model_function *function)
 {
 	const double time_s = (double)function->time_ns * 1e-9;
@@ -204,6 +265,7 @@ static void set_elapsed(struct model_function *function)
 
 void model_time(struct model_rows *rows, const struct model_threads *threads, struct model *model)
 {
+	const struct profile *profile = rows->profile;
 	for (size_t i = 0; i < rows->n_times; i++) {
 		const struct model_time_sum *time = &rows->times[i];
 		struct model_function *function = &rows->rows[model_row_of_time(rows, time)];
@@ -214,6 +276,9 @@ void model_time(struct model_rows *rows, const struct model_threads *threads, st
 		model_add_ns(&function->time_ns, time->time_ns);
 	}
 	for (size_t row = 0; row < rows->n_rows; row++)
-		if (model_is_used(rows, row))
+		if (model_is_told(rows, row)) {
 			set_elapsed(&rows->rows[row]);
+			set_runs(rows, row, &rows->rows[row]);
+		}
+	model_total_runs(profile, model);
 }

@@ -4,14 +4,12 @@
 #include "report/model/model_processes.h"
 #include "report/model/model_rows.h"
 
-/* What one sample added to the program's own time, in ns; the CPU time that a sample stands for
- * without it. */
+/* What one sample added to the program's own time, in ns. */
 uint64_t model_sample_cost(const struct profile *profile);
-uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost);
 
-/* Sums up the profile's samples: rows->times, the concurrency of each row, and
- * model->uncounted_samples.  The counted work of the rows comes before: by it is told what was not
- * counted.  Fails only when memory is short. */
+/* Sums up the profile's samples: rows->times, the concurrency of each row,
+ * rows->run_times, and of model `sample_ns` and `uncounted_samples`.  The counted work of the rows
+ * comes before: by it is told what was not counted.  Fails only when memory is short. */
 struct rf_error *model_sum_samples(struct model_rows *rows, const struct model_threads *threads,
 				   struct model *model);
 

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "report/model/model_counters.h"
+#include "report/model/model_runs.h"
 
 #include <assert.h>
 #include <math.h>
@@ -87,6 +88,8 @@ static struct rf_error *read_work(struct model_rows *rows, struct model *model)
 		memcpy(function_of(rows, row->sum)->tally.class_instructions, row->instructions,
 		       sizeof(row->instructions));
 	}
+	for (size_t i = 0; i < profile->n_sum_code; i++)
+		function_of(rows, profile->sum_code[i].sum)->code = profile->sum_code[i];
 	model->unreadable_blocks = count_of(profile, "unreadable_blocks");
 	model->unmatched_units = count_of(profile, "unmatched_units");
 	return read_threads(rows);
@@ -144,6 +147,13 @@ static struct rf_error *read_moved(struct model_rows *rows)
 								  .fetched = (double)row->fetched,
 								  .used = (double)row->used};
 	}
+	for (size_t i = 0; !error && i < rows->profile->n_sum_irregular; i++) {
+		const struct profile_sum_irregular *row = &rows->profile->sum_irregular[i];
+		struct model_traffic *traffic = function_of(rows, row->sum)->traffic;
+		if (traffic)
+			traffic->irregular[row->level] =
+				(struct model_irregular){row->lines, row->chained, row->longest};
+	}
 	READ_LIST(sum_objects, objects)
 	READ_LIST(sum_working_sets, capacities)
 	return error;
@@ -167,11 +177,26 @@ static struct rf_error *read_times(struct model_rows *rows)
 	return NULL;
 }
 
+static struct rf_error *read_run_times(struct model_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	const size_t n = profile->n_timed_runs;
+	if (!profile->n_sum_run_times)
+		return NULL;
+	rows->run_times = calloc(rows->n_places * n, sizeof(*rows->run_times));
+	for (size_t i = 0; rows->run_times && i < profile->n_sum_run_times; i++) {
+		const struct profile_sum_run_time *sum = &profile->sum_run_times[i];
+		rows->run_times[row_of_sum(rows, sum->sum) * n + sum->timed_run] =
+			(struct model_run_time){sum->samples, sum->time_ns};
+	}
+	return rows->run_times ? NULL : rf_error_no_memory();
+}
+
 struct rf_error *model_read_sums(struct model_rows *rows, const struct model_threads *threads,
 				 struct model *model)
 {
 	assert(rows->saved && rows->profile->has_sums && !rows->groups);
 	return read_work(rows, model) ?: read_quantities(rows, model)
 	       ?: (model->traced ? read_moved(rows) : NULL)
-	       ?: read_times(rows) ?: model_find_uncounted(rows, threads, model);
+	       ?: read_times(rows) ?: read_run_times(rows) ?: model_find_uncounted(rows, threads, model);
 }

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "report/model/model_runs.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -77,6 +78,19 @@ static struct rf_error *write_classes(struct profile *profile, uint32_t sum,
 	return push(profile, sum_classes, row);
 }
 
+/* What the code shows, if anything. */
+static struct rf_error *write_code(struct profile *profile, uint32_t sum,
+				   const struct profile_sum_code *code)
+{
+	static const struct profile_sum_code nothing;
+	struct profile_sum_code row = *code;
+	row.sum = 0;
+	if (memcmp(&row, &nothing, sizeof(row)) == 0)
+		return NULL;
+	row.sum = sum;
+	return push(profile, sum_code, row);
+}
+
 /* The first counter of a quantity stands for it. */
 static uint32_t counter_of(const struct profile *profile, const char *quantity)
 {
@@ -142,6 +156,13 @@ static struct rf_error *write_traffic(struct profile *profile, uint32_t sum,
 						  s->step};
 	const bool strides = s->unit + s->constant + s->random + s->fetched + s->used != 0;
 	struct rf_error *error = strides ? push(profile, sum_strides, stride) : NULL;
+	for (uint32_t level = 0; level < MODEL_LEVELS && !error; level++) {
+		const struct model_irregular *at = &traffic->irregular[level];
+		const struct profile_sum_irregular row = {sum, level, at->lines, at->chained,
+							  at->longest};
+		if (at->lines > 0)
+			error = push(profile, sum_irregular, row);
+	}
 	WRITE_LIST(sum_objects, traffic->objects, traffic->n_objects)
 	WRITE_LIST(sum_working_sets, traffic->capacities, traffic->n_capacities)
 	return error;
@@ -164,6 +185,7 @@ static struct rf_error *write_row(struct writer *writer, size_t row)
 	const bool classes = function->n_samples && function->tally.instructions;
 	return sum_of_row(writer, row, &sum) ?: write_flop(profile, sum, &function->tally)
 	       ?: (classes ? write_classes(profile, sum, &function->tally) : NULL)
+	       ?: write_code(profile, sum, &function->code)
 	       ?: write_threads(profile, sum, function) ?: write_quantities(writer, sum, function)
 	       ?: (function->traffic ? write_traffic(profile, sum, function->traffic) : NULL);
 }
@@ -192,6 +214,24 @@ static struct rf_error *write_times(struct writer *writer)
 	return error;
 }
 
+/* The time of a place in each run. */
+static struct rf_error *write_run_times(struct writer *writer)
+{
+	const struct model_rows *rows = writer->rows;
+	const size_t n = rows->profile->n_timed_runs;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && rows->run_times && i < rows->n_places * n; i++) {
+		const struct model_run_time *time = &rows->run_times[i];
+		struct profile_sum_run_time row = {.timed_run = (uint32_t)(i % n),
+						   .samples = time->samples,
+						   .time_ns = time->time_ns};
+		if (time->samples)
+			error = sum_of_row(writer, i / n, &row.sum)
+					?: push(writer->profile, sum_run_times, row);
+	}
+	return error;
+}
+
 static struct rf_error *write_lines(struct writer *writer)
 {
 	struct rf_error *error = NULL;
@@ -217,8 +257,9 @@ static void clear_sums(struct profile *profile)
 	for (size_t i = 0; i < profile->n_sum_traffic; i++)
 		free(profile->sum_traffic[i].lines);
 	profile->n_sums = profile->n_sum_classes = profile->n_sum_flop = profile->n_sum_threads =
-		profile->n_sum_times = 0;
+		profile->n_sum_times = profile->n_sum_run_times = 0;
 	profile->n_sum_traffic = profile->n_sum_objects = profile->n_sum_strides = 0;
+	profile->n_sum_irregular = profile->n_sum_code = 0;
 	profile->n_sum_working_sets = profile->n_sum_quantities = 0;
 	profile->has_sums = false;
 }
@@ -244,7 +285,7 @@ struct rf_error *model_write_sums(const struct model_rows *rows, const struct mo
 		memset(writer.sum_of, 0xff, rows->n_rows * sizeof(*writer.sum_of));
 	for (size_t row = 0; !error && row < rows->n_rows; row++)
 		error = write_row(&writer, row);
-	error = error ?: write_times(&writer) ?: write_lines(&writer);
+	error = error ?: write_times(&writer) ?: write_run_times(&writer) ?: write_lines(&writer);
 	free(writer.sum_of);
 	if (error) {
 		clear_sums(profile);

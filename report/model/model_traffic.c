@@ -1,5 +1,5 @@
-/* What moved in the simulated caches, summed up by row: lines by class of sets, data objects, how
- * addresses follow each other, and working sets.  Lines → bytes of each row and level, with their
+/* What moved in the simulated caches, summed up by row: lines by class of sets, how addresses
+ * follow each other, and working sets.  Lines → bytes of each row and level, with their
  * uncertainty; and the intensities, rates and roofs of these. */
 #include "report/model/model_traffic.h"
 
@@ -7,6 +7,8 @@
 #include "base/search.h"
 #include "base/student.h"
 #include "report/model/model_bandwidths.h"
+#include "report/model/model_mix.h"
+#include "report/model/model_objects.h"
 #include "report/model/model_roofs.h"
 #include "report/model/model_rows.h"
 
@@ -68,8 +70,9 @@ static struct rf_error *pack(const struct line_sums *sums, struct packed_lines *
 	return NULL;
 }
 
-void model_unpack_lines(const struct packed_lines *packed, unsigned n_classes,
-			struct traffic_lines *lines)
+/* The lines of the first `n_classes` classes; 0 for those that are not there. */
+static void unpack_lines(const struct packed_lines *packed, unsigned n_classes,
+			 struct traffic_lines *lines)
 {
 	size_t at = 0;
 	for (unsigned k = 0; k < n_classes; k++)
@@ -117,45 +120,14 @@ static struct rf_error *sum_lines(struct model_rows *rows)
 	return error;
 }
 
-/* ---- sums of objects, strides, working sets ---- */
+/* ---- sums of strides, working sets ---- */
 
-/* NULL where it has none: no instruction of it was counted. */
-static struct model_traffic *traffic_of(const struct model_rows *rows, uint32_t module,
-					uint64_t offset)
+struct model_traffic *model_traffic_at(const struct model_rows *rows, uint32_t module,
+				       uint64_t offset)
 {
 	if (rows->groups && rows->groups->by_thread) /* it is not known whose it is */
 		return NULL;
 	return rows->rows[model_row_at(rows, module, offset, NULL)].traffic;
-}
-
-/* Rows of one instruction stand together, so the object is mostly the last one. */
-static struct profile_sum_object *object_of(struct model_traffic *traffic, uint32_t object)
-{
-	for (size_t i = traffic->n_objects; i-- > 0;)
-		if (traffic->objects[i].object == object)
-			return &traffic->objects[i];
-	struct profile_sum_object fresh = {.object = object};
-	if (!rf_array_push(traffic->objects, traffic->n_objects, traffic->cap_objects, fresh))
-		return NULL;
-	return &traffic->objects[traffic->n_objects - 1];
-}
-
-static struct rf_error *sum_objects(struct model_rows *rows, unsigned n_classes)
-{
-	const struct profile *profile = rows->profile;
-	const double scale = (double)CACHE_LINE * CACHE_CLASSES / n_classes;
-	for (size_t i = 0; i < profile->n_object_traffic; i++) {
-		const struct profile_object_traffic *row = &profile->object_traffic[i];
-		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
-		if (!traffic)
-			continue;
-		struct profile_sum_object *object = object_of(traffic, row->object);
-		if (!object)
-			return rf_error_no_memory();
-		object->read += ((double)row->read + (double)row->write_allocate) * scale;
-		object->write += (double)row->write * scale;
-	}
-	return NULL;
 }
 
 static struct rf_error *sum_strides(struct model_rows *rows)
@@ -167,7 +139,7 @@ static struct rf_error *sum_strides(struct model_rows *rows)
 	for (size_t i = 0; i < profile->n_strides; i++) {
 		const struct profile_stride *row = &profile->strides[i];
 		size_t at = model_row_at(rows, row->module, row->offset, NULL);
-		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
+		struct model_traffic *traffic = model_traffic_at(rows, row->module, row->offset);
 		if (!traffic)
 			continue;
 		struct model_strides *sum = &traffic->strides;
@@ -191,7 +163,7 @@ static struct rf_error *sum_capacities(struct model_rows *rows)
 	struct rf_error *error = NULL;
 	for (size_t i = 0; !error && i < profile->n_working_sets; i++) {
 		const struct profile_working_set *row = &profile->working_sets[i];
-		struct model_traffic *traffic = traffic_of(rows, row->module, row->offset);
+		struct model_traffic *traffic = model_traffic_at(rows, row->module, row->offset);
 		const struct profile_sum_working_set capacity = {
 			.capacity = row->capacity,
 			.reads = (double)row->reads * CACHE_LINE,
@@ -203,16 +175,10 @@ static struct rf_error *sum_capacities(struct model_rows *rows)
 	return error;
 }
 
-/* A number of classes that a fact tells; 0 when it makes no sense. */
-static unsigned classes_in(const struct profile *profile, const char *fact)
-{
-	const double n = profile_number_fact(profile, fact, 0);
-	return n >= 1 && n <= CACHE_CLASSES ? (unsigned)n : 0;
-}
-
 void model_set_traced(const struct profile *profile, struct model *model)
 {
-	const unsigned n = classes_in(profile, "traffic_classes");
+	const double classes = profile_number_fact(profile, "traffic_classes", 0);
+	const unsigned n = classes >= 1 && classes <= CACHE_CLASSES ? (unsigned)classes : 0;
 	model->traced = model->counted && n && profile_fact_is(profile, "traffic_source", "traced");
 	model->traced_classes = model->traced ? n : 0;
 }
@@ -232,10 +198,8 @@ struct rf_error *model_create_traffic(struct model_rows *rows)
 
 struct rf_error *model_sum_moved(struct model_rows *rows, const struct model *model)
 {
-	const unsigned of_objects = classes_in(rows->profile, "object_classes");
-	return sum_lines(rows)
-		       ?: sum_objects(rows, of_objects ? of_objects : model->traced_classes)
-		       ?: sum_strides(rows) ?: sum_capacities(rows);
+	return sum_lines(rows) ?: model_sum_objects(rows, model->traced_classes)
+	       ?: sum_strides(rows) ?: sum_capacities(rows);
 }
 
 /* ---- estimates ---- */
@@ -248,25 +212,69 @@ static double lines_of_class(const struct traffic_lines *lines, unsigned class, 
 	return sum;
 }
 
+/* Those that are open at the borders that these events cross. */
+static unsigned open_events(unsigned events)
+{
+	const unsigned borders[][2] = {{L2_READS, BIT(TRAFFIC_L2_READ_OPEN)},
+				       {BIT(TRAFFIC_L2_WRITE_BACK), BIT(TRAFFIC_L2_WRITE_OPEN)},
+				       {L3_READS, BIT(TRAFFIC_L3_READ_OPEN)},
+				       {BIT(TRAFFIC_L3_WRITE_BACK), BIT(TRAFFIC_L3_WRITE_OPEN)},
+				       {MEM_READS, BIT(TRAFFIC_MEM_READ_OPEN)},
+				       {MEM_WRITES, BIT(TRAFFIC_MEM_WRITE_OPEN)}};
+	unsigned open = 0;
+	for (size_t i = 0; i < sizeof(borders) / sizeof(borders[0]); i++)
+		if (events & borders[i][0])
+			open |= borders[i][1];
+	return open;
+}
+
 struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned n, unsigned events)
 {
-	double sum = 0, squares = 0;
-	for (unsigned k = 0; k < n; k++)
+	const unsigned open_ones = open_events(events);
+	double sum = 0, squares = 0, open = 0;
+	for (unsigned k = 0; k < n; k++) {
 		sum += lines_of_class(lines, k, events);
+		open += lines_of_class(lines, k, open_ones);
+	}
 	const double mean = sum / n, scale = (double)CACHE_LINE * CACHE_CLASSES;
 	for (unsigned k = 0; k < n; k++)
 		squares += pow(lines_of_class(lines, k, events) - mean, 2);
 	struct model_estimate estimate = {.bytes = mean * scale};
-	if (n >= CACHE_CLASSES || sum == 0)
+	if (n >= CACHE_CLASSES || sum + open == 0)
 		return estimate;
 	estimate.stderr_bytes = estimate.halfwidth = NAN;
 	if (n < 2)
 		return estimate;
 	estimate.stderr_bytes =
 		scale * sqrt(squares / (n - 1) / n * (1 - (double)n / CACHE_CLASSES));
-	estimate.halfwidth =
-		hypot(rf_student(n - 1) * estimate.stderr_bytes, MODEL_RESOLUTION * estimate.bytes);
+	estimate.halfwidth = hypot(hypot(rf_student(n - 1) * estimate.stderr_bytes,
+					 MODEL_RESOLUTION * estimate.bytes),
+				   open / n * scale);
 	return estimate;
+}
+
+struct model_share model_share(const struct traffic_lines *lines, unsigned n, unsigned part,
+			       unsigned whole)
+{
+	double parts = 0, all = 0, squares = 0;
+	for (unsigned k = 0; k < n; k++) {
+		parts += lines_of_class(lines, k, part);
+		all += lines_of_class(lines, k, whole);
+	}
+	if (!(all > 0))
+		return (struct model_share){NAN, NAN};
+	const double share = parts / all, mean = all / n;
+	for (unsigned k = 0; k < n; k++)
+		squares += pow(lines_of_class(lines, k, part) -
+				       share * lines_of_class(lines, k, whole),
+			       2);
+	const double variance =
+		n < 2 ? NAN : squares / (n - 1) / n * (1 - (double)n / CACHE_CLASSES);
+	const double halfwidth = n >= CACHE_CLASSES
+					 ? 0
+					 : hypot(rf_student(n - 1) * sqrt(variance) / mean,
+						 MODEL_RESOLUTION * share);
+	return (struct model_share){share, isnan(halfwidth) ? NAN : fmin(halfwidth, 1)};
 }
 
 struct model_bytes model_bytes_of(const struct traffic_lines *lines, unsigned n)
@@ -335,23 +343,33 @@ static bool has_cache(const struct profile *profile, const char *name)
 	return at && (at == geometry || !geometry || at[-1] == ',' || at[-1] == ' ');
 }
 
-static double share(double part, double whole)
+/* The share of load and store instructions that missed the first level: of how many is known, of
+ * the lines an estimate.  NAN where that leaves half of the scale open, and where the instructions
+ * touch more lines than there are instructions (gathers; accesses across two lines): there is no
+ * telling how many of them missed. */
+static double first_misses(const struct model_estimate *missed, double accesses)
 {
-	return whole > 0 ? part / whole : NAN;
+	const double lines = missed->bytes / CACHE_LINE, open = missed->halfwidth / CACHE_LINE;
+	return accesses > 0 && open <= accesses / 2 && lines - open <= accesses
+		       ? fmin(lines / accesses, 1)
+		       : NAN;
 }
 
-/* Every line that comes from a level was missed in the one above.  A repeated string instruction is
- * one that makes many accesses; their number is not known here. */
+/* Every line that comes from a level was missed in the one above, in the same classes of sets; but
+ * for lines that were prefetched, of which nobody knows the share.  A repeated string instruction
+ * is one that makes many accesses; their number is not known here. */
 static void set_misses(struct model_traffic *traffic, const struct tally *tally)
 {
 	struct model_level *levels = traffic->levels;
 	const bool strings = 2 * (double)tally->string_bytes >
 			     (double)tally->load_bytes + (double)tally->store_bytes;
 	const double accesses = strings ? 0 : (double)tally->loads + (double)tally->stores;
-	levels[0].misses = share(levels[1].moved[DIRECTION_READ].bytes / CACHE_LINE, accesses);
-	for (size_t i = 1; i + 1 < traffic->n_levels; i++)
-		levels[i].misses = share(levels[i + 1].moved[DIRECTION_READ].bytes,
-					 levels[i].moved[DIRECTION_READ].bytes);
+	levels[0].misses = first_misses(&levels[1].moved[DIRECTION_READ], accesses);
+	for (size_t i = 1; i + 1 < traffic->n_levels; i++) {
+		const double asked = levels[i].moved[DIRECTION_READ].bytes,
+			     missed = levels[i + 1].moved[DIRECTION_READ].bytes;
+		levels[i].misses = asked > 0 && missed <= asked ? missed / asked : NAN;
+	}
 }
 
 /* `bytes`: those of the lines. */
@@ -373,6 +391,10 @@ static void fill_levels(const struct profile *profile, const struct traffic_line
 	memcpy(level->moved, traffic->bytes.mem, sizeof(level->moved));
 	level->write_allocate = traffic->bytes.events[TRAFFIC_MEM_WRITE_ALLOCATE].bytes;
 	set_misses(traffic, tally);
+	traffic->conflicts = (struct model_share){NAN, NAN};
+	if (profile_flag_fact(profile, "traffic_conflicts"))
+		traffic->conflicts =
+			model_share(lines, n, BIT(TRAFFIC_MEM_CONFLICT), MEM_READS | MEM_WRITES);
 }
 
 const struct model_level *model_level(const struct model_traffic *traffic, const char *name)
@@ -390,10 +412,10 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 {
 	struct model_traffic *traffic = function->traffic;
 	const double flop = (double)function->tally.flop;
-	const char *borrowed = NULL;
+	struct model_lack lack;
 	const bool timed =
 		function->time_ns > 0; /* for the many that are not, roofs are never looked at */
-	const double top = flop > 0 && timed ? model_top(profile, function, &borrowed).value : 0;
+	const double top = flop > 0 && timed ? model_top(profile, function, &lack).value : 0;
 	for (size_t i = 0; i < traffic->n_levels; i++) {
 		struct model_level *level = &traffic->levels[i];
 		const double bytes = level->moved[choice->direction].bytes;
@@ -410,14 +432,7 @@ void model_trace_rates(const struct profile *profile, const struct model_choice 
 	}
 }
 
-/* ---- objects, strides, working sets ---- */
-
-static int compare_objects(const void *a, const void *b)
-{
-	const struct profile_sum_object *x = a, *y = b;
-	return rf_compare(y->read + y->write, x->read + x->write)
-		       ?: rf_compare(x->object, y->object);
-}
+/* ---- working sets ---- */
 
 static int compare_capacities(const void *a, const void *b)
 {
@@ -478,25 +493,21 @@ static void set_fits(struct model_traffic *traffic, double cache)
 	bool fits = now - least <= FITS * (most - least);
 	double sum = least, limit = least + FITS * ((fits ? most : now) - least);
 	traffic->moves_now = now;
-	traffic->moves_then = least;
 	for (size_t i = traffic->n_capacities; i-- > 0 && traffic->capacities[i].capacity > 0;) {
 		sum += traffic->capacities[i].reads + traffic->capacities[i].writes;
 		if (sum <= limit)
 			continue;
 		traffic->fits_in = (double)traffic->capacities[i].capacity;
-		traffic->moves_then =
-			sum - traffic->capacities[i].reads - traffic->capacities[i].writes;
-		return;
+		break;
 	}
+	traffic->moves_then = model_moves_at(traffic, fmax(cache, traffic->fits_in));
 }
 
 /* ---- all of it ---- */
 
 static void finish_row(struct model_traffic *traffic, double cache)
 {
-	if (traffic->n_objects)
-		qsort(traffic->objects, traffic->n_objects, sizeof(*traffic->objects),
-		      compare_objects);
+	model_sort_objects(traffic);
 	if (traffic->n_capacities)
 		merge_capacities(traffic);
 	set_fits(traffic, cache);
@@ -524,7 +535,7 @@ struct rf_error *model_trace(struct model_rows *rows, struct model *model)
 		struct model_function *function = &rows->rows[place];
 		struct model_bytes bytes = {0};
 		if (packed->bytes) {
-			model_unpack_lines(packed, n, lines);
+			unpack_lines(packed, n, lines);
 			model_sum_lines(all, lines, n);
 		}
 		if (!function->traffic)

@@ -49,7 +49,8 @@ struct model_estimate {
 	/* standard error; NAN from a single class, 0 where all were simulated */
 	double stderr_bytes;
 	double halfwidth; /* of the 95 % interval: √((Student's t × stderr_bytes)² +
-			     (MODEL_RESOLUTION × bytes)²) */
+			     (MODEL_RESOLUTION × bytes)² + open²), with the bytes that are open at
+			     the borders which these events cross (cache/traffic.h) */
 };
 
 /* The events in `events` (bit e: event e), of `n` classes that were drawn from CACHE_CLASSES
@@ -57,6 +58,16 @@ struct model_estimate {
  * · CACHE_CLASSES. */
 struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned n,
 				     unsigned events);
+
+/* A part of what moved, and the half-width of its 95 % interval; both from 0 to 1, or NAN. */
+struct model_share {
+	double share, halfwidth;
+};
+/* The share that the events in `part` have in those in `whole`, of `n` classes: a ratio of two sums
+ * of the same sample, whose standard error is that of part − share × whole (Cochran, Sampling
+ * Techniques, 2.11).  NAN where nothing moved; no half-width from a single class. */
+struct model_share model_share(const struct traffic_lines *lines, unsigned n, unsigned part,
+			       unsigned whole);
 
 /* All of it, in bytes. */
 struct model_bytes {
@@ -90,6 +101,15 @@ struct model_strides {
 	double fetched, used; /* bytes of lines from memory; of them touched before they left */
 };
 
+/* What instructions whose addresses follow no step got at one level: lines found there and not
+ * nearer; at L1 accesses. */
+struct model_irregular {
+	double lines;
+	double chained; /* of these, by loads that wait for an earlier one of their chain */
+	double longest; /* of these, on the chain of each loop that takes longest: all of them one
+			 * after another */
+};
+
 struct model_traffic {
 	enum model_memory source; /* never MEMORY_UNKNOWN */
 	uint64_t samples;         /* of hardware counters that its bytes at memory rest on */
@@ -97,19 +117,23 @@ struct model_traffic {
 						    `bytes.mem` is of traced ones */
 	size_t n_levels;
 	struct model_bytes bytes;
+	/* Of its memory traffic, what a fully associative last cache of the same size would not
+	 * have moved (cache/conflicts.h).  NAN: not known, or nothing moved. */
+	struct model_share conflicts;
 	/* The parts of its memory traffic that objects have, the largest first. */
 	struct profile_sum_object *objects;
 	size_t n_objects, cap_objects;
 	struct model_strides strides;
+	struct model_irregular irregular[MODEL_LEVELS]; /* from L1 to DRAM */
 	/* Memory traffic against capacity, ascending; capacity 0 (always) first: so many bytes move
 	 * when the last cache holds less than `capacity` bytes, and with the larger capacities'
 	 * they do not when it holds more. */
 	struct profile_sum_working_set *capacities;
 	size_t n_capacities, cap_capacities;
-	/* Derived from the capacities; 0 without any. */
-	double moves_now; /* with the last cache as it was simulated, bytes */
-	double fits_in; /* capacity in bytes from which on it moves hardly more than `moves_then` */
-	double moves_then;
+	/* Derived from the capacities, of fully associative caches; 0 without any. */
+	double moves_now;  /* with one of the size of the last cache, bytes */
+	double fits_in;    /* capacity in bytes from which on it moves hardly less */
+	double moves_then; /* with one of that size, or of the last cache's where that is larger */
 };
 
 /* The level of that name, or NULL. */
@@ -133,11 +157,13 @@ struct rf_error *model_create_traffic(struct model_rows *rows);
  * strides and capacities.  model_create_traffic comes before.  Fails only when memory is short. */
 struct rf_error *model_sum_moved(struct model_rows *rows, const struct model *model);
 
+/* The traffic of the row that code is in.  NULL where it has none, since no instruction of it was
+ * counted, or where the rows are threads. */
+struct model_traffic *model_traffic_at(const struct model_rows *rows, uint32_t module,
+				       uint64_t offset);
+
 /* Adds one row of the profile. */
 void model_add_lines(struct traffic_lines *lines, const struct profile_traffic *row);
-/* The lines of the first `n_classes` classes; 0 for those that are not there. */
-void model_unpack_lines(const struct packed_lines *packed, unsigned n_classes,
-			struct traffic_lines *lines);
 
 /* Fills each row's traffic from the lines that moved in the simulated caches, and sets
  * model->bytes.  Fails only when memory is short. */

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "report/model/model_counters.h"
+#include "report/reasons/above.h"
 #include "report/reasons/notes_traffic.h"
 
 #include <math.h>
@@ -14,8 +15,27 @@
 #define FEW_SAMPLES 100 /* a ratio of a function from fewer says little */
 #define MAX_REASONS 5   /* of each kind */
 #define MAX_MASKED 3
+#define MAX_ABOVE 3
 
 /* ---- where time and work are from ---- */
+
+/* The median of a sum is not the sum of the medians, but near it while all runs do the same. */
+static void note_runs(const struct model *model, FILE *notes)
+{
+	const double sum = (double)model->time_ns * 1e-9, median = model->runs.s.median;
+	if (!model->runs.n)
+		return;
+	note(notes,
+	     "times are medians of %zu runs; ±: their 95 %% interval; samples, threads and call "
+	     "paths: the run with the median time",
+	     model->runs.n);
+	if (fabs(sum - median) > 0.05 * median)
+		note(notes,
+		     "the runs differ in what they do: the median of their times is %s s, the "
+		     "medians "
+		     "of the functions add up to %s s",
+		     REPORT_NUMBER(median), REPORT_NUMBER(sum));
+}
 
 static void note_time_and_work(const struct report_view *view, FILE *notes)
 {
@@ -31,19 +51,19 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 		     "and headroom upper bounds",
 		     incomplete);
 	if (n > 0 && cost_us >= 0.1)
-		snprintf(every, sizeof(every),
-			 ", one per %s ms of CPU time, their own %s us each taken off",
+		snprintf(every, sizeof(every), ", one per %s ms, their own %s us each taken off",
 			 REPORT_NUMBER(1e-6 * view->model->time_ns / n), REPORT_NUMBER(cost_us));
 	else if (n > 0)
-		snprintf(every, sizeof(every), ", one per %s ms of CPU time",
+		snprintf(every, sizeof(every), ", one per %s ms",
 			 REPORT_NUMBER(1e-6 * view->model->time_ns / n));
 	const char *how = !view->model->counted                ? ""
 			  : incomplete                         ? " (incomplete)"
 			  : model_from_counters(view->profile) ? " (sampled)"
 							       : " (exact)";
-	note(notes, "time: %s, %llu sample%s%s; work and bytes: %s%s",
+	note(notes, "user time: %s, %llu sample%s%s; work and bytes: %s%s",
 	     time ? time : "unknown source", n, n == 1 ? "" : "s", every,
 	     work ? work : "unknown source", how);
+	note_runs(view->model, notes);
 }
 
 static void note_sources(const struct report_view *view, FILE *notes)
@@ -100,6 +120,41 @@ static void note_ratios(const struct report_view *view, FILE *notes)
 	}
 }
 
+/* Whether an earlier counter that is not used either is of the same quantity. */
+static bool is_named_before(const struct profile *profile, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (profile->counters[k].use == COUNTER_UNUSED &&
+		    strcmp(profile->counters[k].quantity, profile->counters[i].quantity) == 0)
+			return true;
+	return false;
+}
+
+static bool is_flop(const struct profile_counter *counter)
+{
+	return strncmp(counter->quantity, "flop_", 5) == 0;
+}
+
+/* Why there are no flop decides what to do; of all else that a processor cannot count it is enough
+ * to know that it is not there. */
+static void note_unused(const struct profile *profile, FILE *notes)
+{
+	const char *between = "not counted by the PMU: ";
+	for (size_t i = 0; i < profile->n_counters; i++)
+		if (profile->counters[i].use == COUNTER_UNUSED && is_flop(&profile->counters[i]))
+			note(notes, "the event %s (%s) is not used: %s", profile->counters[i].event,
+			     profile->counters[i].quantity, profile->counters[i].why);
+	for (size_t i = 0; i < profile->n_counters; i++) {
+		if (profile->counters[i].use != COUNTER_UNUSED || is_flop(&profile->counters[i]) ||
+		    is_named_before(profile, i))
+			continue;
+		fprintf(notes, "%s%s", between, profile->counters[i].quantity);
+		between = ", ";
+	}
+	if (between[0] == ',')
+		note(notes, " (why: counters in --json, and rfprof doctor)");
+}
+
 static void note_counters(const struct report_view *view, FILE *notes)
 {
 	const struct profile *profile = view->profile;
@@ -112,10 +167,7 @@ static void note_counters(const struct report_view *view, FILE *notes)
 	for (size_t i = 0; i < profile->n_counters; i++)
 		if (profile->counters[i].use != COUNTER_UNUSED)
 			note_counter(&profile->counters[i], notes);
-	for (size_t i = 0; i < profile->n_counters; i++)
-		if (profile->counters[i].use == COUNTER_UNUSED)
-			note(notes, "the event %s (%s) is not used: %s", profile->counters[i].event,
-			     profile->counters[i].quantity, profile->counters[i].why);
+	note_unused(profile, notes);
 	if (model_has_both(profile))
 		note_ratios(view, notes);
 }
@@ -168,7 +220,7 @@ static void note_uncounted(const struct report_view *view, FILE *notes)
 	const struct model *model = view->model;
 	if (model->uncounted_ns > 0)
 		note(notes,
-		     "not counted: %s s of CPU time (%.1f %%), in all; what was done in that time "
+		     "not counted: %s s (%.1f %%), in all; what was done in that time "
 		     "is not known",
 		     REPORT_NUMBER((double)model->uncounted_ns * 1e-9),
 		     100 * (double)model->uncounted_ns / (double)model->time_ns);
@@ -198,6 +250,8 @@ static void note_run(const struct report_view *view, FILE *notes)
 			    "nor counted");
 	if (profile_fact_is(profile, "once", "1"))
 		note(notes, "one counted run (--once): the times include the counting");
+	if (profile_flag_fact(profile, "redacted"))
+		note(notes, "--redact: arguments, host name and directories were taken out");
 	if (status && strcmp(status, "0") != 0)
 		note(notes, "the program ended with %s%s",
 		     strncmp(status, "signal", 6) == 0 ? "" : "exit status ", status);
@@ -218,7 +272,7 @@ static void note_run(const struct report_view *view, FILE *notes)
 
 /* ---- the rows: what their marks mean, and what rows are ---- */
 
-/* Active and all lanes where they differ by more than 1 % (MODEL, "Work"). */
+/* Active and all lanes where they differ by more than 1 % (docs/work.md). */
 static void note_masked(const struct report_view *view, FILE *notes)
 {
 	size_t noted = 0;
@@ -235,21 +289,54 @@ static void note_masked(const struct report_view *view, FILE *notes)
 	}
 }
 
+/* The next row from `i` on that is above its roof, for that reason unless it is NULL. */
+static size_t next_above(const struct report_view *view, size_t i, const char *why)
+{
+	for (; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if (f->place.above && (!why || strcmp(report_above_reason(view, f).why, why) == 0))
+			break;
+	}
+	return i;
+}
+
+/* Which rows are above their roofs, together by the reason. */
+static void note_above(const struct report_view *view, FILE *notes)
+{
+	for (size_t i = 0; (i = next_above(view, i, NULL)) < view->n_shown; i++) {
+		const char *why =
+			report_above_reason(view, &view->model->functions[view->rank[i]]).why;
+		size_t n = 0;
+		if (next_above(view, 0, why) < i)
+			continue;
+		fputs("!: above the roof:", notes);
+		for (size_t k = i; (k = next_above(view, k, why)) < view->n_shown; k++)
+			if (n++ < MAX_ABOVE)
+				fprintf(notes, "%s %.60s", n > 1 ? "," : "",
+					view->model->functions[view->rank[k]].name);
+		if (n > MAX_ABOVE)
+			fprintf(notes, " and %zu more", n - MAX_ABOVE);
+		note(notes, ": %s", why);
+	}
+}
+
 static void note_marks(const struct report_view *view, FILE *notes)
 {
-	bool few = false, above = false;
+	bool few = false, unsure = false;
 	const char *borrowed = NULL;
 	for (size_t i = 0; i < view->n_shown; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		few |= f->n_samples > 0 && f->n_samples < MODEL_FEW_SAMPLES;
-		above |= f->place.above;
+		unsure |= f->place.bound_or != BOUND_UNKNOWN;
 		borrowed = borrowed ? borrowed : f->place.borrowed;
 	}
 	if (few)
 		note(notes, "≈: fewer than %d samples, the time is rough", MODEL_FEW_SAMPLES);
-	if (above)
-		note(notes, "above roof!: a fault of the roofs or of the times, not a feat; "
-			    "measure the roofs again, and check that both runs did the same work");
+	if (unsure)
+		note(notes,
+		     "?: elsewhere in the 95 %% interval of its time or bytes another bound holds; "
+		     "--function says which");
+	note_above(view, notes);
 	if (borrowed)
 		note(notes, "*: no roof of this precision was measured, %s precision's stands in",
 		     borrowed);
@@ -337,7 +424,7 @@ static void note_noisy(const struct report_view *view, FILE *notes)
 	}
 	if (!worst)
 		return;
-	if (worst->kind == ROOF_BANDWIDTH)
+	if (worst->kind != ROOF_COMPUTE)
 		snprintf(name, sizeof(name), "%s %s", roof_level_name(worst->level),
 			 roof_op_name(worst->op));
 	else
@@ -432,14 +519,27 @@ static bool has_fact(const struct diff *diff, const char *key)
 	return profile_get_fact(diff->a.profile, key) || profile_get_fact(diff->b.profile, key);
 }
 
+static bool any_above(const struct diff *diff)
+{
+	for (size_t i = 0; i < diff->n_functions; i++) {
+		const struct diff_function *f = &diff->functions[i];
+		if ((f->a && f->a->place.above) || (f->b && f->b->place.above))
+			return true;
+	}
+	return false;
+}
+
 struct diff_notes diff_notes(const struct diff *diff)
 {
+	const bool repeated = diff->a.model.runs.n && diff->b.model.runs.n;
 	const struct {
 		bool holds;
 		const char *text;
 	} all[] = {
-		{true, "±: the spread of sampling, 95 %; from run to run other load on the machine "
-		       "adds to it"},
+		{repeated, "±: 95 %, of medians over the runs"},
+		{!repeated,
+		 "±: the spread of sampling, 95 %; from run to run other load on the machine "
+		 "adds to it (--repeat measures that)"},
 		{differs(diff, "cpu_model") || differs(diff, "hostname"),
 		 "A and B are of different machines: distances are to each one's own roofs"},
 		{has_fact(diff, "counts_incomplete"),
@@ -449,6 +549,7 @@ struct diff_notes diff_notes(const struct diff *diff)
 		 "bytes: loaded and stored, for memory traffic was not traced in both"},
 		{diff->memory && differs(diff, "traffic_geometry"),
 		 "the caches that were simulated differ"},
+		{any_above(diff), "!: above its roof; the report of that profile says why"},
 	};
 	struct diff_notes notes = {0};
 	_Static_assert(sizeof(all) / sizeof(*all) == sizeof(notes.texts) / sizeof(*notes.texts),

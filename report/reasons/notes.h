@@ -15,7 +15,7 @@ bool report_has_time(const struct model *model, const char *reason);
 
 /* What makes a comparison doubtful. */
 struct diff_notes {
-	const char *texts[6];
+	const char *texts[8];
 	size_t n;
 };
 

@@ -17,6 +17,8 @@ static const char *geometry_words(const char *source)
 		{"machine", "this machine's"},
 		{"given", "as given by --cache"},
 		{"file", "from the file of --cache"},
+		{"effective", "this machine's, but the last no larger than one thread was seen to "
+			      "have of it (rfprof machine); --cache=nominal: as reported"},
 		{"assumed", "ASSUMED, since this machine does not tell"},
 	};
 	for (size_t i = 0; source && i < sizeof(words) / sizeof(*words); i++)
@@ -180,16 +182,17 @@ static void objects_words(const struct report_view *view, const struct model_tra
 	}
 }
 
-/* "moves 8.10 GB now, 0.200 GB with a last cache of 3.10 MB" */
+/* "moves 8.10 GB now, 0.200 GB with a last cache of 3.10 MB": of caches without sets */
 static void working_set_words(const struct model_traffic *traffic, char *text, size_t size)
 {
 	*text = '\0';
 	if (!(traffic->fits_in > 0) || !(traffic->moves_now > 0))
 		return;
 	if (traffic->moves_then < 0.8 * traffic->moves_now)
-		snprintf(text, size, "moves %s now, %s with a last cache of %s",
-			 REPORT_BYTES(traffic->moves_now), REPORT_BYTES(traffic->moves_then),
-			 REPORT_BYTES(traffic->fits_in));
+		snprintf(text, size, "moves %s now%s, %s with a last cache of %s",
+			 REPORT_BYTES(traffic->moves_now),
+			 traffic->conflicts.share >= 0.05 ? " without conflicts of sets" : "",
+			 REPORT_BYTES(traffic->moves_then), REPORT_BYTES(traffic->fits_in));
 	else
 		snprintf(text, size, "what it uses again fits in %s of cache",
 			 REPORT_BYTES(traffic->fits_in));

@@ -3,8 +3,10 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "report/model/model_evidence.h"
+#include "insn/dataflow.h"
 #include "report/model/model_roofs.h"
+#include "report/reasons/above.h"
+#include "report/reasons/evidence.h"
 #include "report/rows/view.h"
 
 #include <math.h>
@@ -15,6 +17,9 @@
 #define NEAR 1.1 /* times below its roof: not worth a reason */
 
 /* What the list writes more than once. */
+#define WAITING                                                                                \
+	"look at those that it waits for: share the work out more evenly (schedule(dynamic), " \
+	"smaller pieces), meet less often, hold locks for a shorter time"
 #define REUSE                                                                               \
 	"use what is loaded more often before it leaves %s (block loops, join passes over " \
 	"the same data), or move less (smaller types)"
@@ -45,7 +50,7 @@ static const char *nearer_than(const struct model_function *f)
 /* Takes both texts; NULL: no memory. */
 static struct rf_error *add(struct reasons *reasons, char *what, char *try)
 {
-	const struct reason reason = {what, try};
+	const struct reason reason = {.what = what, .try = try};
 	if (what && try &&
 	    rf_array_push(reasons->items, reasons->n_items, reasons->cap_items, reason))
 		return NULL;
@@ -54,30 +59,92 @@ static struct rf_error *add(struct reasons *reasons, char *what, char *try)
 	return rf_error_no_memory();
 }
 
+/* ---- chains ---- */
+
+static double chain_cycles(const struct model_function *f)
+{
+	return (double)f->code.chain_cycles / (double)f->code.chain_turns;
+}
+
+/* What most of its chain is. */
+static const char *chain_words(const struct model_function *f)
+{
+	static const char *const of[STEP_KINDS] = {
+		[STEP_INTEGER] = "integer operations",
+		[STEP_ADD] = "additions",
+		[STEP_MULTIPLY] = "multiplications",
+		[STEP_FMA] = "fused multiply-adds",
+		[STEP_DIVIDE] = "divisions or square roots",
+		[STEP_LOAD] = "loads, each of which brings the address of the next",
+	};
+	return of[f->code.chain_kind < STEP_KINDS ? f->code.chain_kind : STEP_INTEGER];
+}
+
+static const char *chain_advice(const struct model_function *f)
+{
+	switch (f->code.chain_kind) {
+	case STEP_ADD:
+	case STEP_FMA:
+	case STEP_MULTIPLY:
+		return "several sums at once that are joined at the end (-ffast-math does so, in "
+		       "vectors, where their order may change)";
+	case STEP_LOAD:
+		return "several chains side by side, an array instead of a list, nodes that hold "
+		       "more";
+	default:
+		return "several chains side by side, or another way to compute it";
+	}
+}
+
+/* ---- the list ---- */
+
+/* A cause is told where it is worth this part of the function's time. */
+#define REASONS_LEAST 0.05
+
+/* Those that could save most come first. */
+static struct rf_error *add_cause(struct reasons *reasons, size_t first,
+				  const struct model_function *f, double saved_s, char *what,
+				  char *try)
+{
+	char *full = what ? words("%s (up to %s of its %s s)", what, REPORT_NUMBER(saved_s),
+				  REPORT_NUMBER(f->elapsed_s))
+			  : NULL;
+	free(what);
+	struct rf_error *error = add(reasons, full, try);
+	if (error)
+		return error;
+	struct reason added = reasons->items[reasons->n_items - 1];
+	size_t i = reasons->n_items - 1;
+	added.saved_s = saved_s;
+	for (; i > first && reasons->items[i - 1].saved_s < saved_s; i--)
+		reasons->items[i] = reasons->items[i - 1];
+	reasons->items[i] = added;
+	return NULL;
+}
+
 struct rf_error *report_reasons(const struct report_view *view, const struct model_function *f,
 				struct reasons *reasons)
 {
 	const struct model_place *place = &f->place;
 	const struct model_evidence evidence = model_evidence(view->profile, f), *e = &evidence;
 	const bool unseen = place->bound == BOUND_UNCOUNTED || place->bound == BOUND_UNKNOWN;
-	/* far enough below its roof for the reasons to matter */
-	const bool below = !unseen && (place->distance > NEAR || isnan(place->distance));
-	/* for the results of instructions rather than for a bandwidth or an execution unit */
-	const bool waits =
-		below && (place->bound == BOUND_LATENCY || place->axis == AXIS_INSTRUCTIONS);
-	const bool by_memory = place->bound == BOUND_MEMORY;
-	const bool memory = below && place->level[0] && f->traffic &&
-			    (by_memory || place->bound == BOUND_BALANCED || waits);
-	const bool at_level = e->level && (below ? memory : by_memory);
-	const bool arithmetic = below && place->axis == AXIS_FLOP && !by_memory;
-	const bool scalar = e->main_width == WIDTH_SCALAR && e->width[WIDTH_SCALAR] > 50;
+	const bool x87 = e->precision[PRECISION_X87] > 50;
+	const bool looked_at = !view->shaped || view->options->by == BY_FUNCTION; /* its code */
+	const double least = REASONS_LEAST * f->elapsed_s;
 	struct rf_error *error = NULL;
+	size_t first = 0; /* of the causes */
 	*reasons = (struct reasons){0};
-#define REASON(holds, what, try) \
-	if (!error && (holds))   \
-		error = add(reasons, words what, words try);
+#define CAUSE(known, cause, what, try)                                            \
+	if (!error && (known) && e->saved[cause] > 0 && e->saved[cause] >= least) \
+		error = add_cause(reasons, first, f, e->saved[cause], words what, words try);
+#define LIMIT(holds, what, try)                              \
+	if (!error && (holds)) {                             \
+		error = add(reasons, words what, words try); \
+		first = reasons->n_items;                    \
+	}
 #include "report/reasons/reasons.def"
-#undef REASON
+#undef CAUSE
+#undef LIMIT
 	return error;
 }
 

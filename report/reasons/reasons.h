@@ -7,15 +7,16 @@
 /* Names come from the profile as they are: the words are to be cleaned before they are shown. */
 struct reason {
 	char *what, *try;
+	double saved_s; /* elapsed time that it could save at most; 0: it is no cause */
 };
 struct reasons {
 	struct reason *items;
 	size_t n_items, cap_items;
 };
 
-/* What holds the function comes first, what explains it next, what limits the answer last.
- * *reasons is to be freed by reasons_deinit, also after an error; that is one only when memory is
- * short.  A loop is among the reasons only where the model has loops. */
+/* What is known of it at all comes first, then its causes, those that could save most before the
+ * others, then what limits the answer.  *reasons is to be freed by reasons_deinit, also after an
+ * error; that is one only when memory is short. */
 struct rf_error *report_reasons(const struct report_view *view, const struct model_function *f,
 				struct reasons *reasons);
 /* What is said where there is no reason. */

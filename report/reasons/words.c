@@ -12,7 +12,7 @@ static const struct {
 	[BOUND_UNKNOWN] = {"unknown", "no roof"},    [BOUND_UNCOUNTED] = {"uncounted", "uncounted"},
 	[BOUND_MEMORY] = {"memory", "memory"},       [BOUND_COMPUTE] = {"compute", "compute"},
 	[BOUND_BALANCED] = {"balanced", "balanced"}, [BOUND_ISSUE] = {"issue", "instruction issue"},
-	[BOUND_LATENCY] = {"latency", "latency"},
+	[BOUND_LATENCY] = {"latency", "latency"},    [BOUND_WAITING] = {"waiting", "waiting"},
 };
 
 const char *report_bound_name(enum model_bound bound)
@@ -25,6 +25,22 @@ const char *report_bound_title(enum model_bound bound)
 {
 	assert((size_t)bound < sizeof(bounds) / sizeof(*bounds));
 	return bounds[bound].title;
+}
+
+const char *report_pattern_name(enum model_pattern pattern)
+{
+	static const char *const names[] = {[PATTERN_STREAM] = "stream",
+					    [PATTERN_RANDOM] = "random",
+					    [PATTERN_CHASE] = "chase"};
+	return names[pattern];
+}
+
+const char *report_bound_words(const struct model_place *place, char *text, size_t size)
+{
+	snprintf(text, size, "%s%s%s", report_bound_name(place->bound),
+		 place->bound_or ? " or " : "",
+		 place->bound_or ? report_bound_name(place->bound_or) : "");
+	return text;
 }
 
 const char *report_point_unit(enum model_axis axis)

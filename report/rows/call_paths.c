@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "base/u64_map.h"
 #include "profile/function_index.h"
-#include "report/model/model_samples.h"
 #include "report/rows/code_names.h"
 #include "report/rows/view.h"
 
@@ -57,7 +56,6 @@ static struct rf_error *take_step(struct walker *walker, uint32_t parent, uint32
 static struct rf_error *walk(struct walker *walker)
 {
 	const struct profile *profile = walker->profile;
-	const uint64_t cost = model_sample_cost(profile);
 	uint32_t *steps = malloc((profile->n_frames + 1) * sizeof(*steps)), step;
 	struct rf_error *error = steps ? NULL : rf_error_no_memory();
 	for (size_t i = 0; !error && i < profile->n_frames; i++) {
@@ -78,7 +76,7 @@ static struct rf_error *walk(struct walker *walker)
 		if (error)
 			break;
 		walker->steps[step].n_samples[uncounted]++;
-		walker->steps[step].time_ns[uncounted] += model_sample_weight(sample, cost);
+		walker->steps[step].time_ns[uncounted] += walker->view->model->sample_ns[i];
 	}
 	free(steps);
 	return error;

@@ -5,7 +5,6 @@
 #include "base/search.h"
 #include "base/text.h"
 #include "profile/function_index.h"
-#include "report/model/model_samples.h"
 #include "report/model/model_tally.h"
 #include "report/rows/view.h"
 
@@ -182,7 +181,7 @@ static struct rf_error *push_samples(struct code *code)
 	for (size_t i = 0; !error && i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		size_t frame = sample->frame == PROFILE_NONE ? profile->n_frames : sample->frame;
-		of_frame[frame].ns += code_sample_ns(code, sample);
+		of_frame[frame].ns += code_sample_ns(code, i);
 		of_frame[frame].n++;
 	}
 	for (size_t i = 0; !error && i <= profile->n_frames; i++) {
@@ -342,9 +341,10 @@ const struct code_instruction *code_instruction_at(const struct code *code, uint
 
 /* ---- numbers and names ---- */
 
-uint64_t code_sample_ns(const struct code *code, const struct profile_sample *sample)
+uint64_t code_sample_ns(const struct code *code, size_t sample)
 {
-	return model_sample_weight(sample, code->sample_cost_ns);
+	assert(sample < code->profile->n_samples);
+	return code->view->model->sample_ns[sample];
 }
 
 uint64_t code_round(struct code_rounding *rounding, uint64_t value, uint64_t factor,
@@ -387,10 +387,7 @@ char *code_thread_name(const struct code *code, uint32_t thread)
 
 struct rf_error *code_init(struct code *code, const struct report_view *view, const bool *wanted)
 {
-	*code = (struct code){.view = view,
-			      .wanted = wanted,
-			      .profile = view->profile,
-			      .sample_cost_ns = model_sample_cost(view->profile)};
+	*code = (struct code){.view = view, .wanted = wanted, .profile = view->profile};
 	struct rf_error *error = init_functions(code);
 	return error ? error : init_instructions(code);
 }

@@ -38,7 +38,6 @@ struct code {
 	uint32_t *row_of_frame;                /* per frame of the profile: in functions */
 	struct code_instruction *instructions; /* by function, then by address */
 	size_t n_instructions, cap_instructions;
-	uint64_t sample_cost_ns;
 };
 
 /* `wanted`: of which rows (profile_place_at) instructions are had; others may be there in part.
@@ -46,8 +45,8 @@ struct code {
 struct rf_error *code_init(struct code *code, const struct report_view *view, const bool *wanted);
 void code_deinit(struct code *code);
 
-/* CPU time that a sample stands for, as the model takes it, in ns. */
-uint64_t code_sample_ns(const struct code *code, const struct profile_sample *sample);
+/* The time that a sample of the profile stands for, as the model takes it, in ns. */
+uint64_t code_sample_ns(const struct code *code, size_t sample);
 /* Row of a sample's leaf. */
 uint32_t code_row_of(const struct code *code, uint32_t frame);
 /* The executed instruction whose bytes hold that offset, or NULL. */

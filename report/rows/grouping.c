@@ -4,9 +4,9 @@
 #include "report/rows/grouping.h"
 
 #include "base/array.h"
+#include "base/by_key.h"
 #include "base/search.h"
 #include "profile/function_index.h"
-#include "report/model/by_key.h"
 #include "report/model/model_rows.h"
 #include "report/rows/code_names.h"
 #include "report/rows/filter.h"
@@ -360,6 +360,8 @@ static struct rf_error *group_of(struct maker *maker, uint32_t plain, uint32_t o
 				model_place_module(maker->profile, plain),
 				!modules && function < n ? function : PROFILE_NONE, false, known);
 	*group = *known;
+	if (!error && maker->by == BY_FUNCTION && function < n && maker->functions[function])
+		maker->out->groups[*known].code = maker->functions[function]->code;
 	return error;
 }
 

@@ -68,6 +68,7 @@ struct report_options {
 	const char *json_path;    /* or NULL */
 	const char *html_path;    /* or NULL */
 	const char *html_compare; /* a profile that the page compares this one with, or NULL */
+	bool redact;              /* that one is redacted, too (profile_redact) */
 	struct export_paths exports;
 };
 

@@ -2,6 +2,7 @@
 #include "report/rows/view.h"
 
 #include "base/text.h"
+#include "base/whole_file.h"
 #include "report/rows/ranking.h"
 
 #include <errno.h>
@@ -40,6 +41,11 @@ const char *report_isa_name(enum roof_isa isa)
 		[ROOF_ISA_FMA] = "AVX2",      [ROOF_ISA_AVX512F] = "AVX-512",
 	};
 	return names[isa] ? names[isa] : "other";
+}
+
+const char *report_op_name(enum roof_op op)
+{
+	return op == ROOF_OP_FMA ? "FMA" : roof_op_name(op);
 }
 
 const char *report_precision_short(const char *precision)
@@ -112,33 +118,102 @@ const char *report_put_bytes(char *cell, double bytes)
 	return cell;
 }
 
+const char *report_put_distance(char *cell, const char *mark, double distance)
+{
+	if (isnan(distance))
+		snprintf(cell, 64, "–");
+	else if (distance < 1) /* down, so that what is above a roof never reads as on it */
+		snprintf(cell, 64, "%.2f×!", fmax(0.01, floor(100 * distance) / 100));
+	else if (distance >= 9999.5)
+		snprintf(cell, 64, ">9999×");
+	else
+		snprintf(cell, 64, distance < 9.95 ? "%s%.1f×" : "%s%.0f×", mark, distance);
+	return cell;
+}
+
+/* ---- roofs that are shown ---- */
+
+const char *report_mix_words(enum traffic_direction direction)
+{
+	static const char *const words[] = {[DIRECTION_BOTH] = "fastest mix",
+					    [DIRECTION_READ] = "reading",
+					    [DIRECTION_WRITE] = "writing"};
+	return words[direction];
+}
+
+int report_roof_threads(const struct report_view *view)
+{
+	const struct profile *profile = view->profile;
+	double most = 1;
+	int enough = 0, greatest = 0;
+	for (size_t i = 0; i < view->n_shown; i++)
+		most = fmax(most, view->model->functions[view->rank[i]].concurrency);
+	for (size_t i = 0; i < profile->n_roofs; i++) {
+		const int threads = profile->roofs[i].threads;
+		if (profile->roofs[i].by_node)
+			continue;
+		greatest = threads > greatest ? threads : greatest;
+		if (threads >= round(most) && (!enough || threads < enough))
+			enough = threads;
+	}
+	return enough ? enough : greatest;
+}
+
+/* Share of the time of the rows with flop that moves something at a level. */
+static double share_at(const struct report_view *view, const char *name)
+{
+	double all = 0, there = 0;
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		const struct model_level *level = f->traffic ? model_level(f->traffic, name) : NULL;
+		if (f->place.axis != AXIS_FLOP)
+			continue;
+		all += (double)f->time_ns;
+		there += level && level->intensity > 0 && level->intensity <= MODEL_IN_CACHE
+				 ? (double)f->time_ns
+				 : 0;
+	}
+	return all > 0 ? there / all : 1;
+}
+
+const char *report_picture_level(const struct report_view *view)
+{
+	static const char *const levels[] = {"DRAM", "L3", "L2", "L1"};
+	if (view->model->memory == MEMORY_UNKNOWN || !view->options)
+		return NULL;
+	if (view->options->level)
+		return view->options->level;
+	for (size_t k = 0; k < MODEL_LEVELS; k++)
+		if (share_at(view, levels[k]) >= 0.2)
+			return levels[k];
+	return "DRAM";
+}
+
 /* ---- files ---- */
 
-static struct rf_error *write_failed(const char *path, int errnum)
+#define WRITE_HINT "choose another file or make room there"
+
+static struct rf_error *write_stdout(const struct report_view *view, report_format *format)
 {
-	return rf_error_errno(RF_EACCESS, errnum, "choose another file or make room there",
-			      "cannot write %s", path);
+	struct rf_error *error = format(view, stdout);
+	errno = 0;
+	const bool failed = fflush(stdout) != 0 || ferror(stdout);
+	return error || !failed ? error
+				: rf_error_errno(RF_EACCESS, errno ? errno : EIO, WRITE_HINT,
+						 "cannot write standard output");
 }
 
 struct rf_error *report_write_file(const struct report_view *view, report_format *format,
 				   const char *path)
 {
-	const bool to_stdout = report_is_stdout(path);
-	FILE *stream = to_stdout ? stdout : path ? fopen(path, "we") : NULL;
+	const struct whole_file_wish wish = {path, "cannot write", WRITE_HINT, 0};
+	struct whole_file file;
 	if (!path)
 		return NULL;
-	if (!stream)
-		return write_failed(path, errno);
-	path = to_stdout ? "standard output" : path;
-	struct rf_error *error = format(view, stream);
-	errno = 0;
-	bool failed = fflush(stream) != 0 || ferror(stream);
-	int errnum = errno ? errno : EIO;
-	if (!to_stdout && fclose(stream) != 0 && !failed) {
-		failed = true;
-		errnum = errno;
-	}
-	return error ? error : failed ? write_failed(path, errnum) : NULL;
+	if (report_is_stdout(path))
+		return write_stdout(view, format);
+	struct rf_error *error = whole_file_stream(&wish, &file);
+	return error ? error : whole_file_close(&file, format(view, file.stream));
 }
 
 struct rf_error *report_with_view(const struct profile *profile,

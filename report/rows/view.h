@@ -48,6 +48,20 @@ double report_intensity(const struct report_view *view, const struct model_funct
 double report_intensity_at(const struct model_function *f, const char *level);
 /* "0.0625", ">10000", "∞", "–" for NAN; in 64 bytes, which they return. */
 const char *report_put_intensity(char *cell, double intensity);
+/* "2.4×", behind `mark`; "0.48×!" where it is above its roof; in 64 bytes, which they return. */
+const char *report_put_distance(char *cell, const char *mark, double distance);
+
+/* A bandwidth roof has one name in all views, by its level, its mix and its count of threads, and
+ * so one figure, model_level_most(): "fastest mix" (whatever reads and writes the level moves most
+ * with), "reading" or "writing" alone. */
+const char *report_mix_words(enum traffic_direction direction);
+/* The count of threads whose roofs a report shows: the least one measured that is not below what
+ * any row of the table has at once, else the greatest; 0: there are no roofs. */
+int report_roof_threads(const struct report_view *view);
+/* The level that pictures are about, "L1" to "DRAM": the one asked for, else memory; where most
+ * rows move nothing there, the farthest one where one in five does.  NULL: what moved is not known,
+ * pictures have LS bytes. */
+const char *report_picture_level(const struct report_view *view);
 /* "8.10 GB", in 64 bytes. */
 const char *report_put_bytes(char *cell, double bytes);
 /* The same, and text_number(), in memory that lasts as long as the block around it. */
@@ -62,6 +76,8 @@ struct rf_error *report_write_file(const struct report_view *view, report_format
 char *report_program(const struct profile *profile);
 /* "AVX-512", "AVX2", … for a roof's isa, "DP", "SP" for its precision. */
 const char *report_isa_name(enum roof_isa isa);
+/* "FMA", "add", … for a compute roof's op. */
+const char *report_op_name(enum roof_op op);
 const char *report_precision_short(const char *precision);
 /* Precision of most flop of the program, "double" without any. */
 const char *report_main_precision(const struct model *model);

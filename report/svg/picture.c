@@ -29,7 +29,7 @@ double svg_y(const struct picture *p, double rate)
 
 double svg_strip_x(const struct picture *p, double share)
 {
-	return log_scale(share, (struct range){p->strip_min, 1}, LEFT, RIGHT);
+	return log_scale(share, p->strip, LEFT, RIGHT);
 }
 
 void svg_widen(struct range *range, double value)
@@ -44,8 +44,7 @@ void svg_position(const struct picture *p, const struct model_function *f, bool 
 		  double *y)
 {
 	if (strip) {
-		double share = fmin(1, 1 / f->place.distance);
-		*x = svg_strip_x(p, share);
+		*x = svg_strip_x(p, 1 / f->place.distance);
 		*y = (STRIP_TOP + STRIP_BOTTOM) / 2;
 		return;
 	}
@@ -60,7 +59,7 @@ void svg_position(const struct picture *p, const struct model_function *f, bool 
 static const char *const colours[] = {
 	[BOUND_UNKNOWN] = "#777777", [BOUND_UNCOUNTED] = "#777777", [BOUND_MEMORY] = "#0072b2",
 	[BOUND_COMPUTE] = "#d55e00", [BOUND_BALANCED] = "#009e73",  [BOUND_ISSUE] = "#e69f00",
-	[BOUND_LATENCY] = "#cc79a7",
+	[BOUND_LATENCY] = "#cc79a7", [BOUND_WAITING] = "#777777",
 };
 
 const char *svg_colour(enum model_bound bound)

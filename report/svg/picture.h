@@ -22,6 +22,9 @@
 /* Of roofs that are stated; no bound's points have it. */
 #define CUSTOM_COLOUR "#6a3d9a"
 #define CUSTOM_STROKE "stroke-width=\"1.6\" stroke-dasharray=\"9 4\""
+/* Of what is computed from documents. */
+#define THEORY_COLOUR "#666666"
+#define THEORY_STROKE "stroke=\"#888888\" stroke-width=\"1\" stroke-dasharray=\"1.5 3\""
 
 struct point {
 	const struct model_function *function;
@@ -32,11 +35,12 @@ struct point {
 /* Whose label is placed first. */
 enum label_turn {
 	TURN_MAIN_PEAK,
-	TURN_FEW_SLOPE,
+	TURN_OWN_SLOPE,
 	TURN_OTHER_PEAK,
-	TURN_ALL_SLOPE,
+	TURN_OTHER_SLOPE,
 	TURN_CUSTOM,
 	TURN_CEILING,
+	TURN_THEORY,
 	TURNS
 };
 
@@ -58,11 +62,13 @@ struct range {
 struct picture {
 	const struct report_view *view;
 	FILE *out;
-	struct range x, y; /* flop/byte, GFLOP/s */
-	double strip_min;  /* least share of a roof in the strip */
-	const char *level; /* whose traffic the points are placed by; NULL: LS bytes */
+	struct range x, y;  /* flop/byte, GFLOP/s */
+	struct range strip; /* shares of a roof in the strip */
+	const char *level;  /* whose traffic the points are placed by; NULL: LS bytes */
 	enum roof_precision precision;
-	int few_threads, all_threads; /* of the roofs that are drawn */
+	/* of the roofs that are drawn: those of the report, and pale the most that were measured
+	 * or, where these are the same, the fewest */
+	int threads, other_threads;
 	struct point *points;
 	struct label *labels;
 	size_t n_points;

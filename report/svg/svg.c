@@ -35,14 +35,15 @@ static void snap(struct range *range)
 
 static void choose_ranges(struct picture *p)
 {
-	double strip = 0.1;
+	double strip = 0.1, above = 1;
 	p->x = (struct range){0.05, 20};
 	p->y = (struct range){INFINITY, 0};
 	svg_roofs_widen(p);
 	for (size_t i = 0; i < p->n_points; i++) {
 		const struct model_function *f = p->points[i].function;
 		if (p->points[i].strip) {
-			strip = fmin(strip, 1 / fmax(f->place.distance, 1));
+			strip = fmin(strip, 1 / f->place.distance);
+			above = fmax(above, 1.6 / f->place.distance);
 			continue;
 		}
 		if (!p->level || in_picture(report_intensity_at(f, p->level)))
@@ -58,7 +59,8 @@ static void choose_ranges(struct picture *p)
 		p->y = (struct range){0.1, 100};
 	snap(&p->x);
 	snap(&p->y);
-	p->strip_min = pow(10, floor(log10(fmax(strip, 1e-6))));
+	p->strip =
+		(struct range){pow(10, floor(log10(fmax(strip, 1e-6)))), above > 1.6 ? above : 1};
 }
 
 /* ---- drawing ---- */
@@ -150,17 +152,19 @@ static void measure_labels(struct picture *p)
 static void write_title(const struct picture *p, const struct model_function *f)
 {
 	FILE *out = p->out;
-	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER], words[64];
 	fputs("<title>", out);
 	text_write_xml(out, f->name);
-	fprintf(out, "&#10;%s s of CPU time (%.1f %%)&#10;",
+	fprintf(out, "&#10;%s s of user time (%.1f %%)&#10;",
 		text_number(a, (double)f->time_ns * 1e-9), 100 * f->share);
 	if (f->place.axis == AXIS_FLOP)
 		fprintf(out, "%s GFLOP/s at %s flop/byte&#10;", text_number(b, f->place.point),
 			text_number(c, report_intensity_at(f, p->level)));
 	if (f->place.roof > 0)
-		fprintf(out, "%s× below its roof, %s bound%s%s", text_number(a, f->place.distance),
-			report_bound_name(f->place.bound),
+		fprintf(out, "%s %s its roof, %s bound%s%s",
+			report_put_distance((char[64]){0}, "", f->place.distance),
+			f->place.above ? "above" : "below",
+			report_bound_words(&f->place, words, sizeof(words)),
 			!f->place.level[0] ? ""
 			: f->place.traced  ? " "
 					   : " ~",
@@ -259,10 +263,11 @@ static void draw_strip(struct picture *p)
 		LEFT, STRIP_TOP, RIGHT - LEFT, STRIP_BOTTOM - STRIP_TOP);
 	svg_text(p, LEFT, STRIP_TOP - 8, "font-size=\"13\"",
 		 "functions without flop, by their share of the bandwidth or issue roof");
-	int first = (int)lround(log10(p->strip_min)), every = (-first + 5) / 6;
+	int first = (int)lround(log10(p->strip.low)), every = (-first + 5) / 6;
 	for (int decade = first; decade <= 0; decade++) {
 		double x = svg_strip_x(p, pow(10, decade));
-		svg_line(p, x, STRIP_TOP, x, STRIP_BOTTOM, "stroke=\"#dddddd\"");
+		svg_line(p, x, STRIP_TOP, x, STRIP_BOTTOM,
+			 decade ? "stroke=\"#dddddd\"" : "stroke=\"#222222\"");
 		if ((decade - first) % every == 0)
 			svg_text(p, x, STRIP_BOTTOM + 18, "text-anchor=\"middle\"", "%.10g %%",
 				 100 * pow(10, decade));
@@ -290,46 +295,17 @@ static struct rf_error *collect_points(struct picture *p)
 	return NULL;
 }
 
-/* Share of the time of the points that moves something at a level. */
-static double share_in_picture(const struct picture *p, const char *name)
-{
-	double all = 0, there = 0;
-	for (size_t i = 0; i < p->n_points; i++) {
-		const struct model_function *f = p->points[i].function;
-		const struct model_level *level = f->traffic ? model_level(f->traffic, name) : NULL;
-		if (p->points[i].strip)
-			continue;
-		all += (double)f->time_ns;
-		there += level && in_picture(level->intensity) ? (double)f->time_ns : 0;
-	}
-	return all > 0 ? there / all : 1;
-}
-
-/* The level that the picture is about: the one asked for, else memory; where most functions move
- * nothing there, the farthest one where one in five does. */
-static void choose_level(struct picture *p)
-{
-	static const char *const levels[] = {"DRAM", "L3", "L2", "L1"};
-	const struct report_options *options = p->view->options;
-	if (p->view->model->memory == MEMORY_UNKNOWN || !options)
-		return;
-	p->level = options->level;
-	for (size_t k = 0; k < MODEL_LEVELS && !p->level; k++)
-		if (share_in_picture(p, levels[k]) >= 0.2)
-			p->level = levels[k];
-	p->level = p->level ? p->level : "DRAM";
-}
-
-/* The fewest threads that roofs were measured at, usually 1, and the most. */
-static void thread_range(struct picture *p)
+static void choose_threads(struct picture *p)
 {
 	const struct profile *profile = p->view->profile;
-	p->few_threads = p->all_threads = profile->n_roofs ? profile->roofs[0].threads : 1;
+	int fewest = 0, most = 0;
 	for (size_t i = 0; i < profile->n_roofs; i++) {
-		int threads = profile->roofs[i].threads;
-		p->few_threads = threads < p->few_threads ? threads : p->few_threads;
-		p->all_threads = threads > p->all_threads ? threads : p->all_threads;
+		const int threads = profile->roofs[i].threads;
+		fewest = !fewest || threads < fewest ? threads : fewest;
+		most = threads > most ? threads : most;
 	}
+	p->threads = report_roof_threads(p->view);
+	p->other_threads = p->threads < most ? most : fewest;
 }
 
 static struct rf_error *draw(struct picture *p)
@@ -337,7 +313,7 @@ static struct rf_error *draw(struct picture *p)
 	struct rf_error *error = collect_points(p);
 	if (error)
 		return error;
-	choose_level(p);
+	p->level = report_picture_level(p->view);
 	choose_ranges(p);
 	svg_head(p);
 	axes(p);
@@ -361,7 +337,7 @@ struct rf_error *report_svg(const struct report_view *view, FILE *stream)
 		p->precision = roof_precision_find(report_main_precision(view->model));
 		if (model_peak(view->profile, p->precision, 1) <= 0)
 			p->precision = ROOF_PRECISION_DOUBLE;
-		thread_range(p);
+		choose_threads(p);
 		error = draw(p);
 		for (size_t i = 0; i < p->n_points; i++)
 			free(p->points[i].name);

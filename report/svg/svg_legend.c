@@ -11,7 +11,7 @@
 
 static void legend_bounds(const struct picture *p, double *y)
 {
-	bool present[BOUND_LATENCY + 1] = {false};
+	bool present[BOUND_WAITING + 1] = {false};
 	for (size_t i = 0; i < p->n_points; i++)
 		present[p->points[i].function->place.bound] = true;
 	if (p->n_points)
@@ -33,7 +33,7 @@ static void legend_bounds(const struct picture *p, double *y)
 			    report_intensity_at(p->points[i].function, p->level) > p->x.high;
 	}
 	if (p->n_points)
-		svg_text(p, LEGEND, *y += 22, "", "area: time in the function");
+		svg_text(p, LEGEND, *y += 22, "", "area: user time");
 	if (no_bytes)
 		svg_text(p, LEGEND, *y += 20, "",
 			 p->level ? "at the right edge: (almost)" : "at the right edge: no bytes");
@@ -47,8 +47,7 @@ static void legend_bounds(const struct picture *p, double *y)
 	if (p->view->diff)
 		svg_text(p, LEGEND, *y += 20, "", "arrow: from A (hollow) to B");
 	if (above)
-		svg_text(p, LEGEND, *y += 20, "fill=\"#c00000\"",
-			 "red ring: above its roof, a fault");
+		svg_text(p, LEGEND, *y += 20, "fill=\"#c00000\"", "red ring: above its roof");
 	*y += p->n_points ? 34 : 0;
 }
 
@@ -58,21 +57,50 @@ static void legend_line(const struct picture *p, double *y, const char *style)
 	svg_line(p, LEGEND, *y - 4, LEGEND + 30, *y - 4, style);
 }
 
+/* The lines of theory, and of what it is not known. */
+static void legend_theory(const struct picture *p, double *y)
+{
+	enum roof_level levels[MODEL_LEVELS];
+	const size_t n = svg_levels(p, levels);
+	const bool peak = svg_theory(p) > 0;
+	char lacking[64] = "";
+	size_t used = 0, known = peak;
+	if (svg_has_theory_line(p)) {
+		legend_line(p, y, THEORY_STROKE);
+		svg_text(p, LEGEND + 38, *y, "", "theory, %d thread%s", p->threads,
+			 p->threads == 1 ? "" : "s");
+	}
+	if (!peak)
+		used = (size_t)snprintf(lacking, sizeof(lacking), " arithmetic");
+	for (size_t i = n; i-- > 0;)
+		if (model_level_theory(p->view->profile, levels[i], p->threads) > 0)
+			known++;
+		else
+			used += (size_t)snprintf(lacking + used, sizeof(lacking) - used, "%s %s",
+						 used ? "," : "", roof_level_name(levels[i]));
+	if (!known)
+		svg_text(p, LEGEND, *y += 20, "", "theory: not known here");
+	else if (used)
+		svg_text(p, LEGEND, *y += 20, "font-size=\"11\"", "theory not known:%s", lacking);
+}
+
 static void legend_measured(const struct picture *p, double *y)
 {
 	const double x = LEGEND + 38;
-	const char *s = p->few_threads == 1 ? "" : "s";
+	const char *s = p->threads == 1 ? "" : "s";
 	if (!p->view->profile->n_roofs)
 		return;
 	svg_text(p, LEGEND, *y, "font-weight=\"bold\"", "roofs (measured)");
 	legend_line(p, y, "stroke=\"#222222\" stroke-width=\"2\"");
-	svg_text(p, x, *y, "", "%d thread%s", p->few_threads, s);
-	if (p->all_threads > p->few_threads) {
+	svg_text(p, x, *y, "", "%d thread%s", p->threads, s);
+	if (p->other_threads != p->threads) {
 		legend_line(p, y, "stroke=\"#c4c4c4\" stroke-width=\"1.4\"");
-		svg_text(p, x, *y, "", "%d threads", p->all_threads);
+		svg_text(p, x, *y, "", "%d thread%s", p->other_threads,
+			 p->other_threads == 1 ? "" : "s");
 	}
 	legend_line(p, y, "stroke=\"#bbbbbb\" stroke-dasharray=\"5 4\"");
-	svg_text(p, x, *y, "", "ceiling, %d thread%s", p->few_threads, s);
+	svg_text(p, x, *y, "", "ceiling, %d thread%s", p->threads, s);
+	legend_theory(p, y);
 	*y += 34;
 }
 

@@ -15,17 +15,16 @@
 
 /* ---- what is drawn, and how far ---- */
 
-static double reading_rate(const struct picture *p, enum roof_level level, int threads)
+/* The lines' mix of reads and writes: where points stand by what moved at a level, the one that no
+ * point's own is above; by LS bytes it is reading. */
+static enum traffic_direction mix_of(const struct picture *p)
 {
-	return model_roof(p->view->profile, roof_bandwidth(ROOF_OP_READ, level), threads);
+	return p->level ? p->view->options->direction : DIRECTION_READ;
 }
 
 static double bandwidth(const struct picture *p, enum roof_level level, int threads)
 {
-	if (p->level) /* the points' own bandwidths are for their mix of reads and writes */
-		return model_level_most(p->view->profile, level, threads,
-					p->view->options->direction);
-	return reading_rate(p, level, threads);
+	return model_level_most(p->view->profile, level, threads, mix_of(p));
 }
 
 size_t svg_levels(const struct picture *p, enum roof_level levels[MODEL_LEVELS])
@@ -60,12 +59,12 @@ static bool has_peak(const struct picture *p, enum roof_precision precision, int
 {
 	if (p->view->machine || precision == p->precision)
 		return true;
-	return threads == p->few_threads && is_used(p, precision);
+	return threads == p->threads && is_used(p, precision);
 }
 
 static double compute_rate(const struct picture *p, enum roof_isa isa, enum roof_op op)
 {
-	return model_roof(p->view->profile, roof_compute(isa, p->precision, op), p->few_threads);
+	return model_roof(p->view->profile, roof_compute(isa, p->precision, op), p->threads);
 }
 
 static double highest_peak(const struct picture *p, int threads)
@@ -78,6 +77,17 @@ static double highest_peak(const struct picture *p, int threads)
 	return top;
 }
 
+static double most_peak(const struct picture *p)
+{
+	return fmax(highest_peak(p, p->threads), highest_peak(p, p->other_threads));
+}
+
+double svg_theory(const struct picture *p)
+{
+	const struct roof *row = model_peak_row(p->view->profile, p->precision, p->threads);
+	return row ? row->theory : 0;
+}
+
 static bool is_rate(const struct custom_roof *roof)
 {
 	return strcmp(roof->unit, "GFLOP/s") == 0;
@@ -85,7 +95,7 @@ static bool is_rate(const struct custom_roof *roof)
 
 bool svg_custom_is_drawn(const struct picture *p, const struct custom_roof *roof)
 {
-	double peak = highest_peak(p, p->all_threads), value = roof->value / (peak > 0 ? peak : 10);
+	double peak = most_peak(p), value = roof->value / (peak > 0 ? peak : 10);
 	return value >= 1e-4 && value <= 1e4;
 }
 
@@ -94,13 +104,14 @@ void svg_roofs_widen(struct picture *p)
 	const struct profile *profile = p->view->profile;
 	enum roof_level levels[MODEL_LEVELS];
 	size_t n = svg_levels(p, levels);
-	double few = highest_peak(p, p->few_threads), all = highest_peak(p, p->all_threads);
-	for (size_t i = 0; i < n && few > 0; i++)
-		svg_widen(&p->x, few / bandwidth(p, levels[i], p->few_threads));
+	double own = highest_peak(p, p->threads), all = most_peak(p);
+	for (size_t i = 0; i < n && own > 0; i++)
+		svg_widen(&p->x, own / bandwidth(p, levels[i], p->threads));
 	svg_widen(&p->y, all);
 	svg_widen(&p->y, compute_rate(p, ROOF_ISA_ANY, MIXED_OP));
+	svg_widen(&p->y, svg_theory(p));
 	svg_widen(&p->y, all / 100);
-	svg_widen(&p->y, few / 10);
+	svg_widen(&p->y, own / 10);
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
 		const struct custom_roof *roof = &profile->custom_roofs[i];
 		if (!svg_custom_is_drawn(p, roof))
@@ -143,6 +154,20 @@ static struct roof_line *add_flat(struct picture *p, double rate, double beta)
 	return add_line(p, x, rate, p->x.high, rate);
 }
 
+/* Theory that is within 3 % of what was measured needs no line of its own. */
+static bool is_as_measured(double theory, double measured)
+{
+	return theory > 0 && fabs(theory - measured) <= 0.03 * measured;
+}
+
+/* "(= theory)" behind the label of what reading reaches, or "". */
+static const char *level_theory_mark(const struct picture *p, enum roof_level level, int threads,
+				     double reading)
+{
+	const double theory = model_level_theory(p->view->profile, level, threads);
+	return is_as_measured(theory, reading) ? " (= theory)" : "";
+}
+
 /* Its text is to be placed later, in its turn. */
 static void draw_line(const struct picture *p, struct roof_line *line, enum label_turn turn,
 		      const char *colour, const char *style)
@@ -167,36 +192,52 @@ static void slopes(struct picture *p, int threads)
 {
 	enum roof_level levels[MODEL_LEVELS];
 	size_t n = svg_levels(p, levels);
-	bool few = threads == p->few_threads;
+	bool own = threads == p->threads;
 	double top = highest_peak(p, threads);
 	for (size_t i = 0; i < n; i++) {
-		char style[128], number[TEXT_NUMBER];
+		char style[128], of[32] = "";
 		double beta = bandwidth(p, levels[i], threads);
 		struct roof_line *line = add_slope(p, beta, top);
 		if (!line)
 			continue;
-		snprintf(line->text, sizeof(line->text), "%s %s GB/s%s", roof_level_name(levels[i]),
-			 text_number(number, beta), few ? "" : ", all threads");
+		if (!own)
+			snprintf(of, sizeof(of), ", %d thread%s", threads, threads == 1 ? "" : "s");
+		const char *mark = mix_of(p) == DIRECTION_READ
+					   ? level_theory_mark(p, levels[i], threads, beta)
+					   : "";
+		snprintf(line->text, sizeof(line->text), "%s, %s %s GB/s%s%s",
+			 roof_level_name(levels[i]), report_mix_words(mix_of(p)),
+			 REPORT_NUMBER(beta), of, mark);
 		snprintf(style, sizeof(style),
 			 "class=\"roof\" data-level=\"%s\" data-threads=\"%d\" "
 			 "stroke=\"%s\" stroke-width=\"%s\"",
-			 roof_level_name(levels[i]), threads, few ? "#222222" : "#c4c4c4",
-			 few ? "2" : "1.4");
-		draw_line(p, line, few ? TURN_FEW_SLOPE : TURN_ALL_SLOPE, few ? DARK : PALE, style);
+			 roof_level_name(levels[i]), threads, own ? "#222222" : "#c4c4c4",
+			 own ? "2" : "1.4");
+		draw_line(p, line, own ? TURN_OWN_SLOPE : TURN_OTHER_SLOPE, own ? DARK : PALE,
+			  style);
 	}
+}
+
+/* Whether what reading reaches at the levels is drawn: as roof, or as ceiling of the only one. */
+static bool has_reading_line(const struct picture *p)
+{
+	return mix_of(p) == DIRECTION_READ ||
+	       (mix_of(p) == DIRECTION_BOTH && !p->view->options->levels);
 }
 
 /* The picture's roof is that of the fastest mix of reads and writes: what reading alone reaches is
  * a ceiling. */
 static void reading(struct picture *p)
 {
-	if (!p->level || p->view->options->levels || p->view->options->direction != DIRECTION_BOTH)
+	char what[64], unit[64];
+	if (!has_reading_line(p) || mix_of(p) == DIRECTION_READ)
 		return;
 	const enum roof_level level = roof_level_find(p->level);
-	const double beta = reading_rate(p, level, p->few_threads);
-	if (beta <= 0.97 * bandwidth(p, level, p->few_threads))
-		draw_ceiling(p, add_slope(p, beta, highest_peak(p, p->few_threads)),
-			     "reading alone", beta, " GB/s");
+	const double beta = model_level_most(p->view->profile, level, p->threads, DIRECTION_READ);
+	snprintf(what, sizeof(what), "%s, %s", p->level, report_mix_words(DIRECTION_READ));
+	snprintf(unit, sizeof(unit), " GB/s%s", level_theory_mark(p, level, p->threads, beta));
+	if (beta < bandwidth(p, level, p->threads))
+		draw_ceiling(p, add_slope(p, beta, highest_peak(p, p->threads)), what, beta, unit);
 }
 
 /* L1's bandwidth, or that of what stands in for it; 0 without any. */
@@ -211,16 +252,16 @@ static void peak(struct picture *p, enum roof_precision precision, int threads)
 {
 	const struct roof *row = model_peak_row(p->view->profile, precision, threads);
 	const double beta = steepest_measured(p, threads);
-	bool main = threads == p->few_threads && precision == p->precision;
+	bool main = threads == p->threads && precision == p->precision;
 	char number[TEXT_NUMBER];
 	struct roof_line *line = row ? add_flat(p, row->best, beta) : NULL;
 	if (!line)
 		return;
-	snprintf(line->text, sizeof(line->text), "%s GFLOP/s %s, %s %s, %d thread%s",
+	snprintf(line->text, sizeof(line->text), "%s GFLOP/s %s, %s %s, %d thread%s%s",
 		 text_number(number, row->best),
 		 report_precision_short(roof_precision_name(precision)), report_isa_name(row->isa),
-		 row->op == ROOF_OP_FMA ? "FMA" : roof_op_name(row->op), threads,
-		 threads == 1 ? "" : "s");
+		 report_op_name(row->op), threads, threads == 1 ? "" : "s",
+		 main && is_as_measured(row->theory, row->best) ? " (= theory)" : "");
 	draw_line(p, line, main ? TURN_MAIN_PEAK : TURN_OTHER_PEAK, main ? DARK : PALE,
 		  main ? "class=\"peak\" stroke=\"#222222\" stroke-width=\"2\""
 		       : "class=\"peak\" stroke=\"#aaaaaa\" stroke-width=\"1.4\"");
@@ -239,7 +280,7 @@ static void peaks(struct picture *p, int threads)
  */
 static bool is_own_ceiling(const struct picture *p, enum roof_isa isa, enum roof_op op, double rate)
 {
-	double peak = model_peak(p->view->profile, p->precision, p->few_threads);
+	double peak = model_peak(p->view->profile, p->precision, p->threads);
 	return rate > 0 && rate <= 0.97 * peak &&
 	       (isa != ROOF_ISA_ANY || rate > 1.03 * compute_rate(p, ROOF_ISA_SCALAR, op));
 }
@@ -257,9 +298,9 @@ static void ceilings(struct picture *p)
 		{ROOF_ISA_SCALAR, ROOF_OP_FMA, "scalar FMA"},
 		{ROOF_ISA_SCALAR, ROOF_OP_ADD, "scalar additions"},
 	};
-	const double steepest = steepest_measured(p, p->few_threads),
+	const double steepest = steepest_measured(p, p->threads),
 		     mixed = compute_rate(p, ROOF_ISA_ANY, MIXED_OP);
-	if (mixed > 1.03 * model_peak(p->view->profile, p->precision, p->few_threads))
+	if (mixed > 1.03 * model_peak(p->view->profile, p->precision, p->threads))
 		draw_ceiling(p, add_flat(p, mixed, steepest), "FMAs and as many additions", mixed,
 			     "");
 	for (size_t i = 0; i < sizeof(lower) / sizeof(*lower); i++) {
@@ -269,15 +310,57 @@ static void ceilings(struct picture *p)
 	}
 }
 
+/* ---- theory ---- */
+
+static void draw_theory(struct picture *p, struct roof_line *line, const char *what, double rate,
+			const char *unit)
+{
+	if (!line)
+		return;
+	snprintf(line->text, sizeof(line->text), "%s %s %s", what, REPORT_NUMBER(rate), unit);
+	draw_line(p, line, TURN_THEORY, THEORY_COLOUR, "class=\"theory\" " THEORY_STROKE);
+}
+
+/* What the makers' documents say of the main precision's peak and of the levels that are drawn. */
+static void theory(struct picture *p)
+{
+	enum roof_level levels[MODEL_LEVELS];
+	const size_t n = svg_levels(p, levels);
+	const double peak = svg_theory(p), top = fmax(peak, highest_peak(p, p->threads));
+	if (peak > 0 &&
+	    !is_as_measured(peak, model_peak(p->view->profile, p->precision, p->threads)))
+		draw_theory(p, add_flat(p, peak, steepest_measured(p, p->threads)), "theory", peak,
+			    "GFLOP/s");
+	for (size_t i = 0; i < n; i++) {
+		const double beta = model_level_theory(p->view->profile, levels[i], p->threads),
+			     read = model_level_most(p->view->profile, levels[i], p->threads,
+						     DIRECTION_READ);
+		/* beside other mixes it would be taken for theirs; of memory it is of all */
+		const bool fits = has_reading_line(p) || levels[i] == ROOF_LEVEL_DRAM;
+		char what[64];
+		snprintf(what, sizeof(what), "%s%s, theory", roof_level_name(levels[i]),
+			 levels[i] == ROOF_LEVEL_DRAM ? "" : " reading");
+		if (beta > 0 && fits && !is_as_measured(beta, read))
+			draw_theory(p, add_slope(p, beta, top), what, beta, "GB/s");
+	}
+}
+
+bool svg_has_theory_line(const struct picture *p)
+{
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->lines[i].turn == TURN_THEORY)
+			return true;
+	return false;
+}
+
 /* ---- custom roofs: a stated rate from the steepest bandwidth on, a bandwidth up to the highest
  * rate ---- */
 
 static void custom_bounds(const struct picture *p, double *top, double *steepest)
 {
 	const struct profile *profile = p->view->profile;
-	*top = fmax(highest_peak(p, p->few_threads), highest_peak(p, p->all_threads));
-	*steepest =
-		fmax(steepest_measured(p, p->few_threads), steepest_measured(p, p->all_threads));
+	*top = most_peak(p);
+	*steepest = fmax(steepest_measured(p, p->threads), steepest_measured(p, p->other_threads));
 	for (size_t i = 0; i < profile->n_custom_roofs; i++) {
 		const struct custom_roof *roof = &profile->custom_roofs[i];
 		double *bound = is_rate(roof) ? top : steepest;
@@ -359,15 +442,16 @@ static bool meets(const struct roof_line *line, const struct box *box)
 	return from <= to;
 }
 
-/* Which lines a label may stand across.  Text across a line of the other direction hides little of
- * it; along a line of its own direction it hides what it names. */
+/* Which lines a label may stand across.  Text across a line of the other direction, or a thin
+ * rising one, hides little of it; along another of its own direction it hides what it names. */
 enum crossing { CROSS_NONE, CROSS_OTHER_DIRECTION, CROSS_ANY };
 
 static bool may_cross(const struct roof_line *self, const struct roof_line *other,
 		      enum crossing crossing)
 {
 	return self == other || crossing == CROSS_ANY ||
-	       (crossing == CROSS_OTHER_DIRECTION && self->rising != other->rising);
+	       (crossing == CROSS_OTHER_DIRECTION &&
+		(self->rising != other->rising || (self->rising && other->turn >= TURN_CEILING)));
 }
 
 static bool is_free(const struct picture *p, const struct roof_line *self, const struct box *box,
@@ -486,15 +570,16 @@ static void label(struct picture *p, struct roof_line *line)
 
 void svg_roofs(struct picture *p)
 {
-	bool many = p->all_threads > p->few_threads;
+	const bool many = p->other_threads != p->threads;
 	if (many)
-		slopes(p, p->all_threads);
-	slopes(p, p->few_threads);
+		slopes(p, p->other_threads);
+	slopes(p, p->threads);
 	reading(p);
 	if (many)
-		peaks(p, p->all_threads);
-	peaks(p, p->few_threads);
+		peaks(p, p->other_threads);
+	peaks(p, p->threads);
 	ceilings(p);
+	theory(p);
 	customs(p);
 	for (int turn = 0; turn < TURNS; turn++)
 		for (size_t i = 0; i < p->n_lines; i++)

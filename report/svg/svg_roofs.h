@@ -5,6 +5,10 @@
 
 /* The levels whose bandwidths are drawn, as model_levels gives them. */
 size_t svg_levels(const struct picture *p, enum roof_level levels[MODEL_LEVELS]);
+/* What theory says of the main precision's peak, GFLOP/s; 0: not known. */
+double svg_theory(const struct picture *p);
+/* Whether the picture has a line of theory, which it has not where that is what was measured. */
+bool svg_has_theory_line(const struct picture *p);
 /* Widens the picture's ranges for all roofs. */
 void svg_roofs_widen(struct picture *p);
 /* Draws them and their labels, whose places become obstacles. */

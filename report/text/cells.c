@@ -32,24 +32,13 @@ const char *report_put_share(char *cell, double share)
 	return cell;
 }
 
-const char *report_put_distance(char *cell, const char *mark, double distance)
-{
-	if (isnan(distance))
-		snprintf(cell, 64, "–");
-	else if (distance >= 9999.5)
-		snprintf(cell, 64, ">9999×");
-	else
-		snprintf(cell, 64, distance < 9.95 ? "%s%.1f×" : "%s%.0f×", mark, distance);
-	return cell;
-}
-
 enum style report_bound_style(const struct model_place *place)
 {
 	static const enum style styles[] = {
 		[BOUND_UNKNOWN] = STYLE_DIM,       [BOUND_UNCOUNTED] = STYLE_DIM,
 		[BOUND_MEMORY] = STYLE_MEMORY,     [BOUND_COMPUTE] = STYLE_COMPUTE,
 		[BOUND_BALANCED] = STYLE_BALANCED, [BOUND_ISSUE] = STYLE_ISSUE,
-		[BOUND_LATENCY] = STYLE_LATENCY,
+		[BOUND_LATENCY] = STYLE_LATENCY,   [BOUND_WAITING] = STYLE_DIM,
 	};
 	return place->above ? STYLE_FAULT : styles[place->bound];
 }

@@ -10,8 +10,6 @@
 const char *report_put_time(char *cell, double seconds, double longest);
 /* "5 %", "0.3 %" of a share from 0 to 1. */
 const char *report_put_share(char *cell, double share);
-/* "2.3×", "≤2.3×" with a mark, ">9999×", "–" for NAN. */
-const char *report_put_distance(char *cell, const char *mark, double distance);
 /* What a bound looks like in colour. */
 enum style report_bound_style(const struct model_place *place);
 /* The key of a rank in plot and table: 1 to 9, a to z, A to Z; 0 behind these. */

@@ -3,10 +3,12 @@
 
 #include "base/search.h"
 #include "base/text.h"
-#include "report/model/model_roofs.h"
+#include "report/model/model_bandwidths.h"
+#include "report/model/model_mix.h"
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
 #include "report/rows/code_names.h"
+#include "report/rows/view.h"
 #include "report/text/cells.h"
 #include "report/text/function_shares.h"
 #include "report/text/report_levels.h"
@@ -17,6 +19,7 @@
 
 #define MAX_CANDIDATES 20
 #define MAX_LOOPS 12
+#define LEAST_CONFLICTS 0.05 /* of the memory traffic, to be told */
 
 /* ---- where it stands ---- */
 
@@ -32,31 +35,72 @@ static void put_head(struct page *page)
 	const struct model_function *f = page->f;
 	const struct model_place *place = &f->place;
 	const struct profile *profile = page->view->profile;
-	char time[64], saved[64], point[TEXT_NUMBER], roof[TEXT_NUMBER], below[TEXT_NUMBER],
+	char time[64], saved[64], below[64], point[TEXT_NUMBER], roof[TEXT_NUMBER],
 		threads[TEXT_NUMBER];
-	char where[192] = "", bound[64] = "";
+	char where[192] = "", bound[64] = "", words[64], runs[96] = "";
 	if (f->function != PROFILE_NONE)
 		(void)report_line_at(profile, profile->functions[f->function].module,
 				     profile->functions[f->function].start, where, sizeof(where));
 	page_line(page, STYLE_HEAD, "", "%s", f->name);
 	page_line(page, STYLE_DIM, "  ", "%s%s%s", f->module, where[0] ? " · " : "", where);
 	report_put_time(time, (double)f->time_ns * 1e-9, (double)f->time_ns * 1e-9);
-	page_line(page, STYLE_PLAIN, "  ",
-		  "%s of CPU time, %.1f %% of the program's, %llu samples, on %s thread%s at once",
-		  time, 100 * f->share, (unsigned long long)f->n_samples,
-		  text_number(threads, f->concurrency), f->concurrency > 1 ? "s" : "");
+	if (f->runs.n) {
+		char least[64], most[64];
+		const double longest = f->runs.s.most;
+		snprintf(runs, sizeof(runs), " (%zu runs: %s … %s)", f->runs.n,
+			 report_put_time(least, f->runs.s.least, longest),
+			 report_put_time(most, f->runs.s.most, longest));
+	}
+	page_line(
+		page, STYLE_PLAIN, "  ",
+		"%s of user time%s, %.1f %% of the program's, %llu samples, on %s thread%s at once",
+		time, runs, 100 * f->share, (unsigned long long)f->n_samples,
+		text_number(threads, f->concurrency), f->concurrency > 1 ? "s" : "");
 	if (place->axis == AXIS_NONE || !(place->roof > 0))
 		return;
 	report_put_time(saved, place->headroom_s, (double)f->time_ns * 1e-9);
 	if (place->bound == BOUND_MEMORY || place->bound == BOUND_LATENCY ||
 	    place->bound == BOUND_BALANCED)
 		snprintf(bound, sizeof(bound), "%s%s", place->level[0] ? " " : "", place->level);
-	page_line(page, report_bound_style(place), "  ",
-		  "%s %s of %s that its roof allows: %s× below, %s bound%s; at the roof it "
-		  "would save %s",
-		  text_number(point, place->point), unit_of(place), text_number(roof, place->roof),
-		  text_number(below, place->distance), report_bound_name(place->bound), bound,
-		  saved);
+	text_number(point, place->point);
+	text_number(roof, place->roof);
+	report_put_distance(below, "", place->distance);
+	if (place->above)
+		page_line(page, STYLE_FAULT, "  ", "%s %s, above its roof of %s: %s, %s bound%s",
+			  point, unit_of(place), roof, below,
+			  report_bound_words(place, words, sizeof(words)), bound);
+	else
+		page_line(page, report_bound_style(place), "  ",
+			  "%s %s of %s that its roof allows: %s below, %s bound%s; at the roof it "
+			  "would save %s",
+			  point, unit_of(place), roof, below,
+			  report_bound_words(place, words, sizeof(words)), bound, saved);
+}
+
+/* What the roofs of the table are, and those of the same name in other views. */
+static void put_level_roofs(struct page *page)
+{
+	const struct report_view *view = page->view;
+	const struct model_level *level = report_level(view, page->f);
+	const int threads = report_roof_threads(view);
+	char text[160] = "";
+	size_t used = 0;
+	if (!level || !(level->bandwidth > 0))
+		return;
+	for (int d = 0; d < TRAFFIC_DIRECTIONS; d++) {
+		const double most = model_level_most(view->profile, roof_level_find(level->name),
+						     threads, (enum traffic_direction)d);
+		if (most > 0)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
+						 used ? ", " : "",
+						 report_mix_words((enum traffic_direction)d),
+						 REPORT_NUMBER(most));
+	}
+	page_line(page, STYLE_DIM, "  · ",
+		  "roof: the most GB/s of its own mix, at %s thread%s; %s with other mixes, at %d "
+		  "thread%s: %s",
+		  REPORT_NUMBER(page->f->concurrency), page->f->concurrency > 1 ? "s" : "",
+		  level->name, threads, threads == 1 ? "" : "s", text);
 }
 
 static void put_levels(struct page *page)
@@ -69,6 +113,16 @@ static void put_levels(struct page *page)
 		return;
 	page_title(page, "at every level");
 	page_fail(page, report_levels(&one, page->stream));
+	put_level_roofs(page);
+	const struct model_share *conflicts = &page->f->traffic->conflicts;
+	char spread[32] = "";
+	if (conflicts->halfwidth >= 0.005)
+		snprintf(spread, sizeof(spread), " (± %.0f)", 100 * conflicts->halfwidth);
+	if (conflicts->share >= LEAST_CONFLICTS)
+		page_line(page, STYLE_PLAIN, "  ",
+			  "%.0f %%%s of its memory traffic is conflicts of sets: a last cache of "
+			  "the same size without sets would not have moved it",
+			  100 * conflicts->share, spread);
 }
 
 /* ---- ceilings ---- */
@@ -85,6 +139,48 @@ static void put_ceiling(struct text_table *table, const struct model_place *plac
 	text_table_text(table, 2, what);
 }
 
+/* "best double code; AVX2 FMA on 1 thread 16.0 flop a cycle" */
+static void put_per_cycle(char *what, size_t size, const struct page *page, const char *precision)
+{
+	const struct profile *profile = page->view->profile;
+	const int threads = report_roof_threads(page->view);
+	const struct roof *row =
+		model_peak_row(profile, model_roof_precision(page->f->precision), threads);
+	const double rate = row ? roof_per_cycle(row, profile_number_fact(profile, "clock_ghz", 0),
+						 profile_number_fact(profile, "clock_fp_ghz", 0))
+				: NAN;
+	if (isnan(rate))
+		snprintf(what, size, "best %s code", precision);
+	else
+		snprintf(what, size, "best %s code; %s %s on %d thread%s %s flop a cycle",
+			 precision, report_isa_name(row->isa), report_op_name(row->op), threads,
+			 threads == 1 ? "" : "s", REPORT_NUMBER(rate));
+}
+
+/* From the best form of its work to worse ones, each where it is below the one before. */
+static void put_own_ceilings(struct text_table *table, const struct profile *profile,
+			     const struct model_function *f)
+{
+	struct model_lack lack;
+	const struct {
+		double value;
+		const char *what;
+	} ceilings[] = {
+		{model_top(profile, f, &lack).value,
+		 "its mix of additions, multiplications, divisions"},
+		{model_width_ceiling(profile, f, WIDTH_TILE), "and fused no more than it is"},
+		{model_mix_ceiling(profile, f), "and in its vector widths"},
+		{model_width_ceiling(profile, f, WIDTH_SCALAR), "and without vectors"},
+	};
+	double above = INFINITY;
+	for (size_t i = 0; i < sizeof(ceilings) / sizeof(*ceilings); i++) {
+		if (i > 0 && ceilings[i].value > 0.995 * above)
+			continue;
+		above = ceilings[i].value;
+		put_ceiling(table, &f->place, above, ceilings[i].what);
+	}
+}
+
 static void put_ceilings(struct page *page)
 {
 	static const struct text_column columns[] = {{"GFLOP/s", true},
@@ -93,21 +189,16 @@ static void put_ceilings(struct page *page)
 	const struct model_function *f = page->f;
 	const struct model_place *place = &f->place;
 	const struct profile *profile = page->view->profile;
-	const char *precision = model_precision_name(f->precision), *borrowed;
+	const char *precision = model_precision_name(f->precision);
 	char what[96];
 	struct text_table table = page_table(page, columns, 2);
 	if (place->axis != AXIS_FLOP)
 		return;
 	page_title(page, "roofs and ceilings");
-	snprintf(what, sizeof(what), "best %s code", precision);
+	put_per_cycle(what, sizeof(what), page, precision);
 	put_ceiling(&table, place,
-		    model_peak(profile, model_roof_precision(f->precision), f->concurrency), what);
-	put_ceiling(&table, place, model_top(profile, f, &borrowed).value,
-		    "its mix of additions, multiplications, divisions");
-	put_ceiling(&table, place,
-		    model_mix_ceiling(profile, f, model_top(profile, f, &borrowed).value),
-		    "and in its vector widths");
-	put_ceiling(&table, place, model_scalar_top(profile, f), "without vectors");
+		    model_best(profile, model_roof_precision(f->precision), f->concurrency), what);
+	put_own_ceilings(&table, profile, f);
 	for (size_t i = 0; f->traffic && i < f->traffic->n_levels; i++) {
 		const struct model_level *level = &f->traffic->levels[i];
 		if (!(level->roof > 0))
@@ -244,10 +335,10 @@ static void put_loops_in(struct page *page, struct text_table *table, const size
 
 static void put_loops(struct page *page)
 {
-	static const struct text_column columns[] = {{"time", true, 4},    {"share", true},
-						     {"loop", false},      {"line", false},
-						     {"turns", true, 3},   {"turns/entry", true},
-						     {"GFLOP/s", true, 2}, {"memory", true, 1}};
+	static const struct text_column columns[] = {{"user time", true, 4}, {"share", true},
+						     {"loop", false},        {"line", false},
+						     {"turns", true, 3},     {"turns/entry", true},
+						     {"GFLOP/s", true, 2},   {"memory", true, 1}};
 	const struct model_function *f = page->f;
 	size_t *ranked = malloc((f->n_loops + 1) * sizeof(*ranked));
 	uint32_t *calls = report_calls_of_loops(page->view, f);
@@ -276,7 +367,10 @@ static void put_reasons(struct page *page)
 	struct reasons reasons;
 	char lead[32];
 	page_fail(page, report_reasons(page->view, page->f, &reasons));
-	page_title(page, page->f->place.distance <= 1.1 ? "at its roof" : "why below the roof");
+	page_title(page, page->f->place.above             ? "above its roof"
+			 : !(page->f->place.roof > 0)     ? "why"
+			 : page->f->place.distance <= 1.1 ? "at its roof"
+							  : "why below the roof");
 	for (size_t i = 0; i < reasons.n_items; i++) {
 		snprintf(lead, sizeof(lead), "  %zu. ", i + 1);
 		page_line(page, STYLE_PLAIN, lead, "%s", reasons.items[i].what);

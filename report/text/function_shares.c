@@ -6,7 +6,6 @@
 #include "base/search.h"
 #include "base/text.h"
 #include "profile/function_index.h"
-#include "report/model/model_samples.h"
 #include "report/reasons/words.h"
 #include "report/rows/code_names.h"
 #include "report/rows/grouping.h"
@@ -85,7 +84,7 @@ static void put_inlined(struct page *page, struct text_table *table,
 
 static void put_all_inlined(struct page *page, const struct model *parts)
 {
-	static const struct text_column columns[] = {{"time", true, 3},      {"share", true},
+	static const struct text_column columns[] = {{"user time", true, 3}, {"share", true},
 						     {"flop", true},         {"bytes", true},
 						     {"memory", true, 2},    {"function", false},
 						     {"called at", false, 1}};
@@ -199,7 +198,6 @@ static struct rf_error *split_time(const struct page *page, struct parts *thread
 				   struct parts *callers)
 {
 	const struct profile *profile = page->view->profile;
-	const uint64_t cost = model_sample_cost(profile);
 	const uint32_t own = (uint32_t)page->f->row;
 	uint32_t *rows = profile_places_of_frames(profile);
 	bool done = rows;
@@ -212,7 +210,7 @@ static struct rf_error *split_time(const struct page *page, struct parts *thread
 			continue;
 		while (frame != PROFILE_NONE && rows[frame] == own)
 			frame = profile->frames[frame].parent;
-		const uint64_t weight = model_sample_weight(sample, cost);
+		const uint64_t weight = page->view->model->sample_ns[i];
 		done = add_part(threads, sample->thread, weight, 0) &&
 		       add_part(callers, frame == PROFILE_NONE ? frame : rows[frame], weight, 0);
 	}
@@ -233,7 +231,7 @@ static struct rf_error *split_time(const struct page *page, struct parts *thread
 static void put_threads(struct page *page, const struct part *threads, size_t n)
 {
 	static const struct text_column columns[] = {
-		{"time", true}, {"share", true}, {"Gflop", true}, {"thread", false}};
+		{"user time", true}, {"share", true}, {"Gflop", true}, {"thread", false}};
 	const struct profile *profile = page->view->profile;
 	const double all = (double)page->f->time_ns;
 	struct text_table table = page_table(page, columns, 3);

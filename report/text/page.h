@@ -1,7 +1,7 @@
 /* The page about one function while it is written: its lines, titles and tables. */
 #pragma once
 
-#include "report/model/model_evidence.h"
+#include "report/reasons/evidence.h"
 #include "report/rows/view.h"
 #include "report/text/text_table.h"
 

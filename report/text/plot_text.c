@@ -40,9 +40,9 @@ struct scale {
 
 struct plot {
 	const struct report_view *view;
-	const char *level; /* whose bytes x counts; "L1": those that are loaded and stored */
+	const char *level; /* whose moved bytes x counts; NULL: those that are loaded and stored */
 	const char *precision;
-	double threads;     /* of the roofs */
+	int threads;        /* of the roofs */
 	struct scale x, y;  /* columns and rows */
 	struct cell *cells; /* from the top left */
 	struct point points[MAX_POINTS];
@@ -94,19 +94,30 @@ static const char *decade_in(char text[static 16], const struct scale *scale, si
 	return text;
 }
 
+/* The lines' mix of reads and writes: where points stand by what moved at a level, the one that no
+ * point's own is above; by LS bytes it is reading. */
+static enum traffic_direction mix_of(const struct plot *plot)
+{
+	return plot->level ? plot->view->options->direction : DIRECTION_READ;
+}
+
 static double slope_of(const struct plot *plot, enum roof_level level)
 {
-	const struct profile *profile = plot->view->profile;
-	if (plot->view->options->level)
-		return model_level_most(profile, level, plot->threads,
-					plot->view->options->direction);
-	return model_roof(profile, roof_bandwidth(ROOF_OP_READ, level), plot->threads);
+	return model_level_most(plot->view->profile, level, plot->threads, mix_of(plot));
+}
+
+/* What reading alone reaches at the level of the plot, where that is another line; else 0. */
+static double reading_of(const struct plot *plot, enum roof_level level)
+{
+	const double read =
+		model_level_most(plot->view->profile, level, plot->threads, DIRECTION_READ);
+	return mix_of(plot) == DIRECTION_BOTH && read < slope_of(plot, level) ? read : 0;
 }
 
 static size_t slopes_of(const struct plot *plot, enum roof_level levels[MODEL_LEVELS])
 {
 	const size_t n = model_levels(plot->view->profile, levels);
-	for (size_t i = 0; plot->view->options->level && i < n; i++)
+	for (size_t i = 0; plot->level && i < n; i++)
 		if (levels[i] == roof_level_find(plot->level)) {
 			levels[0] = levels[i];
 			return 1;
@@ -117,18 +128,15 @@ static size_t slopes_of(const struct plot *plot, enum roof_level levels[MODEL_LE
 static void find_points(struct plot *plot)
 {
 	const struct report_view *view = plot->view;
-	double most = 1;
 	for (size_t i = 0; i < view->n_shown && i < MAX_POINTS; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		if (f->place.axis != AXIS_FLOP || !(f->place.point > 0))
 			continue;
-		most = fmax(most, f->concurrency);
 		plot->points[plot->n_points++] = (struct point){
 			.function = f,
 			.key = report_plot_key(i),
-			.infinite = !(report_intensity_at(f, view->options->level) < 1e9)};
+			.infinite = !(report_intensity_at(f, plot->level) <= MODEL_IN_CACHE)};
 	}
-	plot->threads = round(most);
 }
 
 static double peak_of(const struct plot *plot)
@@ -148,8 +156,8 @@ static void set_scales(struct plot *plot)
 	widen(&plot->y, peak);
 	widen(&plot->y, peak / 50);
 	for (size_t i = 0; i < plot->n_points; i++) {
-		widen(&plot->x,
-		      report_intensity_at(plot->points[i].function, plot->view->options->level));
+		if (!plot->points[i].infinite)
+			widen(&plot->x, report_intensity_at(plot->points[i].function, plot->level));
 		widen(&plot->y, plot->points[i].function->place.point);
 	}
 	if (!(plot->y.high > 0))
@@ -232,8 +240,10 @@ static void draw_roofs(struct plot *plot)
 	const double peak = peak_of(plot), plain = ceiling(plot, ROOF_ISA_ANY, ROOF_OP_ADD),
 		     scalar = ceiling(plot, ROOF_ISA_SCALAR, ROOF_OP_FMA);
 	const size_t n = slopes_of(plot, levels);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		draw_line(plot, reading_of(plot, levels[i]), peak, true);
 		draw_line(plot, slope_of(plot, levels[i]), peak, false);
+	}
 	draw_line(plot, 0, plain < peak ? plain : 0, true);
 	draw_line(plot, 0, scalar < peak ? scalar : 0, true);
 	draw_line(plot, 0, peak, false);
@@ -247,11 +257,32 @@ static void draw_roofs(struct plot *plot)
 	name_flat(plot, peak, report_precision_short(plot->precision));
 }
 
+static bool has_point(const struct plot *plot, size_t column, size_t row)
+{
+	for (size_t i = 0; i < plot->n_points; i++)
+		if (plot->points[i].column == column && plot->points[i].row == row)
+			return true;
+	return false;
+}
+
+/* Behind the key of a point above its roof; at the right edge before it. */
+static void flag_points(struct plot *plot)
+{
+	for (size_t i = 0; i < plot->n_points; i++) {
+		const struct point *point = &plot->points[i];
+		const size_t column =
+			point->column + 1 < plot->x.n ? point->column + 1 : point->column - 1;
+		if (point->function->place.above && !has_point(plot, column, point->row))
+			*cell_at(plot, column, point->row) =
+				(struct cell){.mark = '!', .style = STYLE_FAULT};
+	}
+}
+
 static void draw_points(struct plot *plot)
 {
 	for (size_t i = plot->n_points; i-- > 0;) {
 		struct point *point = &plot->points[i];
-		const double x = report_intensity_at(point->function, plot->view->options->level);
+		const double x = report_intensity_at(point->function, plot->level);
 		point->column = point->infinite ? plot->x.n - 1 : cell_of(&plot->x, x);
 		point->row = cell_of(&plot->y, point->function->place.point);
 		*cell_at(plot, point->column, point->row) =
@@ -312,50 +343,90 @@ static void put_x_axis(const struct plot *plot, FILE *stream)
 	fprintf(stream, "\n%*s%s\n", MARGIN, "", labels);
 }
 
-/* Says which keys are hidden below others, stand at the edge, or are not in the plot at all. */
+static bool is_hidden(const struct point *point)
+{
+	return !point->drawn;
+}
+static bool is_infinite(const struct point *point)
+{
+	return point->infinite;
+}
+static bool is_above(const struct point *point)
+{
+	return point->function->place.above;
+}
+
+/* Behind a title the keys of the points that are so; nothing without any. */
+static void put_keys(const struct plot *plot, const char *title,
+		     bool (*is_so)(const struct point *point), FILE *text)
+{
+	for (size_t i = 0; i < plot->n_points; i++)
+		if (is_so(&plot->points[i])) {
+			fprintf(text, "%s %c", title, plot->points[i].key);
+			title = "";
+		}
+}
+
+/* Says which keys are hidden below others, stand at the edge, are above their roofs, or are not in
+ * the plot at all. */
 static struct rf_error *put_rest(const struct plot *plot, FILE *stream)
 {
 	const struct report_view *view = plot->view;
-	char text[1024] = "", *to = text;
-	for (size_t i = 0; i < plot->n_points && to + 64 < text + sizeof(text); i++) {
-		const struct point *point = &plot->points[i];
-		const char over = cell_at(plot, point->column, point->row)->mark;
-		if (!point->drawn)
-			to += sprintf(to, ", %c is under %c", point->key, over);
-		if (point->infinite)
-			to += sprintf(to, ", %c is at the right edge for ∞", point->key);
-	}
-	for (size_t i = 0; i < view->n_shown && i < MAX_POINTS && to + 64 < text + sizeof(text);
-	     i++)
-		if (view->model->functions[view->rank[i]].place.axis != AXIS_FLOP)
-			to += sprintf(to, ", %c has no flop", report_plot_key(i));
-	return *text ? terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", text + 2)
-		     : NULL;
+	const char *title = "; no flop:";
+	char *line = NULL;
+	size_t size;
+	FILE *text = open_memstream(&line, &size);
+	if (!text)
+		return rf_error_no_memory();
+	put_keys(plot, "; above its roof (!):", is_above, text);
+	put_keys(plot, "; under another:", is_hidden, text);
+	put_keys(plot, "; at the right edge, for (almost) no bytes:", is_infinite, text);
+	for (size_t i = 0; i < view->n_shown && i < MAX_POINTS; i++)
+		if (view->model->functions[view->rank[i]].place.axis != AXIS_FLOP) {
+			fprintf(text, "%s %c", title, report_plot_key(i));
+			title = "";
+		}
+	struct rf_error *error = fclose(text) == 0 ? NULL : rf_error_no_memory();
+	if (!error && *line)
+		error = terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", line + 2);
+	free(line);
+	return error;
 }
 
-static struct rf_error *print_plot(const struct plot *plot, FILE *stream)
+/* What the axis and the lines are. */
+static struct rf_error *put_lines(const struct plot *plot, FILE *stream)
 {
 	enum roof_level levels[MODEL_LEVELS];
 	char text[512], number[TEXT_NUMBER], what[96];
 	const size_t n = slopes_of(plot, levels);
-	fputs("  GFLOP/s\n", stream);
-	for (size_t row = plot->y.n; row-- > 0;)
-		put_row(plot, row, stream);
-	put_x_axis(plot, stream);
-	if (plot->view->options->level && strcmp(plot->level, "L1") != 0)
+	if (plot->level && strcmp(plot->level, "L1") != 0)
 		snprintf(what, sizeof(what), "flop per byte moved to or from %s",
 			 strcmp(plot->level, "DRAM") == 0 ? "memory" : plot->level);
 	else
 		snprintf(what, sizeof(what), "flop per byte loaded or stored");
-	int used = snprintf(text, sizeof(text), "across: %s; roofs of %.0f thread%s:", what,
-			    plot->threads, plot->threads > 1 ? "s" : "");
+	int used = snprintf(text, sizeof(text), "across: %s; roofs of %d thread%s: %s", what,
+			    plot->threads, plot->threads == 1 ? "" : "s",
+			    report_mix_words(mix_of(plot)));
 	for (size_t i = n; i-- > 0;)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s %s",
 				 roof_level_name(levels[i]),
 				 text_number(number, slope_of(plot, levels[i])));
+	for (size_t i = n; i-- > 0;)
+		if (reading_of(plot, levels[i]) > 0)
+			used += snprintf(text + used, sizeof(text) - (size_t)used,
+					 ", reading %s %s", roof_level_name(levels[i]),
+					 text_number(number, reading_of(plot, levels[i])));
 	snprintf(text + used, sizeof(text) - (size_t)used, " GB/s; numbers and letters: column #");
-	struct rf_error *error =
-		terminal_sentence(plot->view->terminal, stream, STYLE_DIM, "  · ", text);
+	return terminal_sentence(plot->view->terminal, stream, STYLE_DIM, "  · ", text);
+}
+
+static struct rf_error *print_plot(const struct plot *plot, FILE *stream)
+{
+	fputs("  GFLOP/s\n", stream);
+	for (size_t row = plot->y.n; row-- > 0;)
+		put_row(plot, row, stream);
+	put_x_axis(plot, stream);
+	struct rf_error *error = put_lines(plot, stream);
 	return error ? error : put_rest(plot, stream);
 }
 
@@ -363,8 +434,9 @@ struct rf_error *report_plot(const struct report_view *view, FILE *stream)
 {
 	struct plot plot = {
 		.view = view,
-		.level = view->options->level ? view->options->level : "L1",
+		.level = report_picture_level(view),
 		.precision = report_main_precision(view->model),
+		.threads = report_roof_threads(view),
 	};
 	const size_t room = view->terminal->columns - MARGIN - 1;
 	plot.x.n = room > MOST_COLUMNS ? MOST_COLUMNS : room;
@@ -378,6 +450,7 @@ struct rf_error *report_plot(const struct report_view *view, FILE *stream)
 	set_scales(&plot);
 	draw_roofs(&plot);
 	draw_points(&plot);
+	flag_points(&plot);
 	struct rf_error *error = print_plot(&plot, stream);
 	free(plot.cells);
 	return error;

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "report/model/model_bandwidths.h"
+#include "report/model/model_runs.h"
 #include "report/reasons/words.h"
 #include "report/rows/ranking.h"
 #include "report/rows/view.h"
@@ -21,6 +22,7 @@
 enum {
 	KEY,
 	TIME,
+	SPREAD,
 	PERCENT,
 	NAME,
 	POINT,
@@ -36,12 +38,19 @@ enum {
 
 /* All but what the table is sorted by can be spared. */
 static const struct text_column default_columns[N_COLUMNS] = {
-	[KEY] = {"#", false},           [TIME] = {"time", true, 7},
-	[PERCENT] = {"%", true, 2},     [NAME] = {"function", false},
-	[POINT] = {"GFLOP/s", true, 6}, [INTENSITY] = {"flop/B", true, 5},
-	[MOVED] = {"memory", true, 4},  [RATE] = {"GB/s", true, 3},
-	[BOUND] = {"bound", false},     [ROOF] = {"roof", true, 1},
-	[BELOW] = {"below", true, 8},   [HEADROOM] = {"headroom", true, 9},
+	[KEY] = {"#", false},
+	[TIME] = {"user time", true, 7},
+	[SPREAD] = {"±", true, 2},
+	[PERCENT] = {"%", true, 2},
+	[NAME] = {"function", false},
+	[POINT] = {"GFLOP/s", true, 6},
+	[INTENSITY] = {"flop/B", true, 5},
+	[MOVED] = {"memory", true, 4},
+	[RATE] = {"GB/s", true, 3},
+	[BOUND] = {"bound", false},
+	[ROOF] = {"roof", true, 1},
+	[BELOW] = {"below", true, 8},
+	[HEADROOM] = {"headroom", true, 9},
 };
 
 struct layout {
@@ -62,13 +71,10 @@ static double longest_time(const struct report_view *view)
 
 static const char *put_below(char *cell, const struct model_place *place)
 {
-	const char *most = place->at_most && !place->above ? "≤" : "";
-	const double distance = place->distance;
-	if (most[0] && distance >= 9999.5)
+	const char *most = place->at_most ? "≤" : "";
+	if (most[0] && place->distance >= 9999.5)
 		return "–";
-	/* inside the tolerance the point is on its roof */
-	return report_put_distance(cell, most,
-				   place->above || isnan(distance) ? distance : fmax(1, distance));
+	return report_put_distance(cell, most, place->distance);
 }
 
 static const char *put_rate(char *cell, enum model_axis axis, double value, const char *mark)
@@ -90,12 +96,11 @@ static const char *put_rate(char *cell, enum model_axis axis, double value, cons
 static const char *put_bound(char *cell, const struct model_place *place)
 {
 	if (place->traced && place->bound == BOUND_COMPUTE) /* its own mix is the lower ceiling */
-		return report_bound_name(place->bound);
-	if (place->above)
-		return "above roof!";
+		return strcat(strcpy(cell, report_bound_name(place->bound)),
+			      place->bound_or ? "?" : "");
 	if (place->bound == BOUND_UNKNOWN)
 		return "–";
-	snprintf(cell, 64, "%s%s%s", report_bound_name(place->bound),
+	snprintf(cell, 64, "%s%s%s%s", report_bound_name(place->bound), place->bound_or ? "?" : "",
 		 !place->level[0] ? ""
 		 : place->traced  ? " "
 				  : " ~",
@@ -122,6 +127,8 @@ static const char *put_intensity(char *cell, const struct report_view *view,
 		snprintf(cell, 64, ">%s", text_number(number, least));
 	else if (moved)
 		report_put_intensity(cell, report_intensity(view, f));
+	else if (isinf(f->intensity) && model_from_counters(view->profile))
+		return "–"; /* no bytes from counters: not that it moved none, but not known */
 	else
 		text_number(cell, f->intensity);
 	return cell;
@@ -154,6 +161,9 @@ static void put_function(struct layout *layout, const struct model_function *f, 
 	text_table_put(table, TIME, STYLE_PLAIN, "%s%s", mark,
 		       report_put_time(cell, f->n_samples ? (double)f->time_ns * 1e-9 : NAN,
 				       layout->longest));
+	if (f->n_samples)
+		text_table_put(table, SPREAD, STYLE_PLAIN, "%.1f %%",
+			       fmin(999, 100 * f->halfwidth_s / ((double)f->time_ns * 1e-9)));
 	text_table_text(table, PERCENT, report_put_share(cell, f->share));
 	text_table_text(table, NAME, f->name);
 	text_table_text(table, POINT, put_rate(cell, place->axis, place->point, ""));
@@ -162,7 +172,8 @@ static void put_function(struct layout *layout, const struct model_function *f, 
 	text_table_put(table, BOUND, report_bound_style(place), "%s", put_bound(cell, place));
 	text_table_text(table, ROOF,
 			put_rate(cell, place->axis, place->roof, place->borrowed ? "*" : ""));
-	text_table_text(table, BELOW, put_below(cell, place));
+	text_table_put(table, BELOW, place->above ? STYLE_FAULT : STYLE_PLAIN, "%s",
+		       put_below(cell, place));
 	text_table_put(table, HEADROOM, STYLE_HEAD, "%s",
 		       report_put_time(cell, place->headroom_s, layout->longest));
 }
@@ -261,6 +272,7 @@ static void choose_columns(struct layout *layout)
 	const bool paths = view->shaped && view->options->by == BY_CALL_PATH;
 	memcpy(layout->columns, default_columns, sizeof(default_columns));
 	layout->columns[NAME].title = row_word(view, false);
+	table->hidden[SPREAD] = !view->model->runs.n;
 	if (view->options->level)
 		layout->columns[MOVED].title = view->options->level;
 	layout->columns[sort_column(view)].spared = 0;
@@ -294,30 +306,56 @@ static void print_roofs(const struct report_view *view, FILE *stream)
 {
 	enum roof_level levels[MODEL_LEVELS];
 	const char *precision = report_main_precision(view->model);
-	const struct roof *peak = model_peak_row(view->profile, roof_precision_find(precision), 1);
+	const int threads = report_roof_threads(view);
+	const struct roof *peak =
+		model_peak_row(view->profile, roof_precision_find(precision), threads);
 	char number[TEXT_NUMBER];
 	if (!peak) {
 		precision = "double";
-		peak = model_peak_row(view->profile, roof_precision_find(precision), 1);
+		peak = model_peak_row(view->profile, roof_precision_find(precision), threads);
 	}
 	if (!peak)
 		return;
-	fprintf(stream, " · roof %s GF/s %s (%s %s, 1 thread)", text_number(number, peak->best),
+	fprintf(stream, " · roofs of %d thread%s: %s GF/s %s (%s %s)", threads,
+		threads == 1 ? "" : "s", text_number(number, peak->best),
 		report_precision_short(precision), report_isa_name(peak->isa),
-		peak->op == ROOF_OP_FMA ? "FMA" : roof_op_name(peak->op));
+		report_op_name(peak->op));
 	size_t n = model_levels(view->profile, levels);
 	for (size_t i = n; i-- > 0;)
-		fprintf(stream, "%s%s %s", i + 1 == n ? ", " : " / ", roof_level_name(levels[i]),
-			text_number(number,
-				    model_roof(view->profile,
-					       roof_bandwidth(ROOF_OP_READ, levels[i]), 1)));
+		fprintf(stream, "%s%s %s", i + 1 == n ? ", reading " : " / ",
+			roof_level_name(levels[i]),
+			text_number(number, model_level_most(view->profile, levels[i], threads,
+							     DIRECTION_READ)));
 	if (n)
 		fputs(" GB/s", stream);
 }
 
+/* "2.52 s wall, 2.48 s user, 0.10 s system", of the run; with several runs their medians, and how
+ * far the user times are apart.  System time, which no row has, where it is a hundredth or more. */
+static void print_times(const struct report_view *view, FILE *stream)
+{
+	const struct profile *profile = view->profile;
+	const struct model *model = view->model;
+	char number[TEXT_NUMBER], most[TEXT_NUMBER];
+	if (model->runs.n)
+		fprintf(stream, " · %zu runs:", model->runs.n);
+	else
+		fputs(" ·", stream);
+	fprintf(stream, " %s s wall, ",
+		text_number(number, model->wall.n ? model->wall.s.median
+						  : profile_number_fact(profile, "wall_s", NAN)));
+	fprintf(stream, "%s s user", text_number(number, (double)model->time_ns * 1e-9));
+	if (model->runs.n)
+		fprintf(stream, " (%s … %s)", text_number(number, model->runs.s.least),
+			text_number(most, model->runs.s.most));
+	const double system = model_system_s(profile);
+	if (system >= 0.01 * (double)model->time_ns * 1e-9)
+		fprintf(stream, ", %s s system", text_number(number, system));
+}
+
 struct rf_error *report_head(const struct report_view *view, FILE *stream)
 {
-	char number[TEXT_NUMBER], *program = report_program(view->profile), *line = NULL;
+	char *program = report_program(view->profile), *line = NULL;
 	char *shown = program ? text_shorten(program, 40) : NULL;
 	const int threads = (int)profile_number_fact(view->profile, "threads", 0);
 	size_t size;
@@ -326,8 +364,7 @@ struct rf_error *report_head(const struct report_view *view, FILE *stream)
 		fputs(shown, text);
 		if (threads > 0)
 			fprintf(text, " · %d thread%s", threads, threads == 1 ? "" : "s");
-		fprintf(text, " · %s s",
-			text_number(number, profile_number_fact(view->profile, "wall_s", NAN)));
+		print_times(view, text);
 		print_roofs(view, text);
 	}
 	const bool made = text && fclose(text) == 0;

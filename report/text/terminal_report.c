@@ -17,16 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_clean(const char *word)
-{
-	char *clean = text_clean(word);
-	const bool same = clean && strcmp(clean, word) == 0;
-	free(clean);
-	return same;
-}
-
-/* The command for the page about a function; to be freed.  What cannot be shown as it is has a word
- * in its place. */
+/* The command for the page about a function; to be freed. */
 static char *page_command(const struct report_view *view, const struct model_function *f)
 {
 	const char *file = view->options->saved_as;
@@ -36,10 +27,10 @@ static char *page_command(const struct report_view *view, const struct model_fun
 	if (!text)
 		return NULL;
 	fputs(file ? "rfprof report -f " : "the same command with -f ", text);
-	text_write_word(text, is_clean(f->name) ? f->name : "NAME");
+	text_write_word(text, f->name);
 	if (file) {
-		fputs(*file == '-' ? " ./" : " ", text); /* no option */
-		text_write_word(text, is_clean(file) ? file : "FILE.rfp");
+		fputc(' ', text);
+		text_write_path(text, file);
 	}
 	return fclose(text) == 0 ? command : NULL;
 }

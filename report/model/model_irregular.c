@@ -1,0 +1,452 @@
+/* Loads at irregular addresses, and chains of them.
+ *
+ * An instruction is irregular when most steps between its addresses are (tracer/traffic/strides.h).
+ * It is on a chain when the address that it loads from comes, through registers, flags or fixed
+ * places in memory, from what it loaded in an earlier turn of a loop: then no processor can have
+ * two of these loads under way.  Instructions that wait for each other in this way are one chain;
+ * the chains of a loop run beside each other.  Chains that end after a few turns run beside those
+ * of the next entry of the loop, and count as none. */
+#include "report/model/model_irregular.h"
+
+#include "base/array.h"
+#include "base/search.h"
+#include "insn/dataflow.h"
+#include "report/model/model_roofs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A core has some hundred instructions under way: chains of fewer turns overlap with the next. */
+#define LONG_CHAIN 32
+/* A loop with more irregular loads or code is not looked into. */
+#define MOST_LOADS 64
+#define MOST_NODES 4096
+/* Where values are, one bit each: general registers from bit 0, vectors, the flags, and places in
+ * memory, of which so many are told apart in a loop. */
+#define BIT_FLAGS 48
+#define BIT_PLACES 49
+#define MOST_PLACES (64 - BIT_PLACES)
+#define BIT_STACK_POINTER (UINT64_C(1) << 4)
+/* What a call may change (System V ABI): rax, rcx, rdx, rsi, rdi, r8 … r11, vectors and flags. */
+#define CHANGED_BY_CALLS (UINT64_C(0x0fc7) | ((UINT64_C(1) << BIT_PLACES) - (UINT64_C(1) << 16)))
+
+/* Loads that took so many times less than a pattern says did not come that way.  Less is the spread
+ * of the rows, of which those of latency have much: then the point is above its roof, and is shown
+ * so. */
+#define CONTRADICTED 1.5
+/* Cycles that a load waits at each level, roughly: only to tell which of two chains takes longer.
+ */
+static const double rough_cycles[MODEL_LEVELS] = {5, 15, 60, 300};
+
+/* Where an instruction reads and writes. */
+struct data {
+	uint64_t read, written,
+		address; /* address: of `read`, what its load's address is made of */
+	struct memory_place memory;
+	bool loads, stores;
+};
+
+/* What is looked at. */
+struct finder {
+	const struct irregular_loads *loads;
+	const struct profile *profile;
+	const struct flow_graph *graph;
+	const struct model_function *function;
+	uint32_t module;
+	struct data *data; /* per node, as in the loop at hand */
+	uint64_t *before;  /* per node: places that hold what the source loaded */
+	bool *seen;        /* per node: its chain was found in a loop within */
+	uint32_t *members; /* nodes of the loop at hand */
+	size_t n_members;
+};
+
+/* ---- irregular instructions ---- */
+
+static int compare_loads(const void *a, const void *b)
+{
+	const struct irregular_load *x = a, *y = b;
+	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset);
+}
+
+static struct irregular_load *load_at(const struct irregular_loads *loads, uint32_t module,
+				      uint64_t offset)
+{
+	const struct irregular_load key = {.module = module, .offset = offset};
+	return loads->n_loads
+		       ? bsearch(&key, loads->loads, loads->n_loads, sizeof(key), compare_loads)
+		       : NULL;
+}
+
+struct rf_error *irregular_loads_init(struct irregular_loads *loads, const struct profile *profile,
+				      const struct model *model)
+{
+	const double scale = model->traced ? (double)CACHE_CLASSES / model->traced_classes : 0;
+	struct rf_error *error = NULL;
+	*loads = (struct irregular_loads){.profile = profile};
+	for (size_t i = 0; !error && model->traced && i < profile->n_strides; i++) {
+		const struct profile_stride *row = &profile->strides[i];
+		const struct irregular_load load = {.module = row->module, .offset = row->offset};
+		if ((double)row->random > (double)row->unit + (double)row->constant)
+			error = rf_array_add(loads->loads, loads->n_loads, loads->cap_loads, load);
+	}
+	if (loads->n_loads)
+		qsort(loads->loads, loads->n_loads, sizeof(*loads->loads), compare_loads);
+	for (size_t i = 0; !error && loads->n_loads && i < profile->n_traffic; i++) {
+		const struct profile_traffic *row = &profile->traffic[i];
+		struct irregular_load *load = load_at(loads, row->module, row->offset);
+		if (!load)
+			continue;
+		load->reads[1] += scale * ((double)row->lines[TRAFFIC_L2_READ] +
+					   (double)row->lines[TRAFFIC_L2_WRITE_ALLOCATE]);
+		load->reads[2] += scale * ((double)row->lines[TRAFFIC_L3_READ] +
+					   (double)row->lines[TRAFFIC_L3_WRITE_ALLOCATE]);
+		load->reads[3] += scale * ((double)row->lines[TRAFFIC_MEM_READ] +
+					   (double)row->lines[TRAFFIC_MEM_WRITE_ALLOCATE]);
+	}
+	return error;
+}
+
+void irregular_loads_deinit(struct irregular_loads *loads)
+{
+	free(loads->loads);
+	*loads = (struct irregular_loads){0};
+}
+
+/* Lines that it found at a level: those that did not have to come from further away. */
+static double found_at(const struct irregular_load *load, int level)
+{
+	double beyond = 0;
+	for (int further = level + 1; further < MODEL_LEVELS; further++)
+		beyond = fmax(beyond, load->reads[further]);
+	return fmax(0, load->reads[level] - beyond);
+}
+
+/* ---- chains ---- */
+
+/* Within `loop`, an index, or the loops in it. */
+static bool is_in(const struct finder *finder, uint32_t loop, uint32_t node)
+{
+	uint32_t at = finder->graph->nodes[node].loop;
+	while (at != PROFILE_NONE && at != loop)
+		at = finder->function->loops[at].parent;
+	return at == loop;
+}
+
+static uint64_t bit_of(uint8_t number)
+{
+	return number < REGISTER_MASK     ? UINT64_C(1) << number
+	       : number == REGISTER_FLAGS ? UINT64_C(1) << BIT_FLAGS
+					  : 0;
+}
+
+static struct data data_of(const struct finder *finder, const struct flow_node *node)
+{
+	const struct profile_block *block = &finder->profile->blocks[node->block];
+	struct data data = {.memory = {.base = NO_REGISTER, .index = NO_REGISTER}};
+	struct dataflow flow;
+	if (!dataflow_of_bytes(block->bytes + node->at, block->size - node->at, &flow))
+		return data;
+	if (flow.calls) {
+		data.written = CHANGED_BY_CALLS;
+		return data;
+	}
+	data.memory = memory_place_at(flow.memory, node->offset + node->length);
+	data.loads = flow.loads;
+	data.stores = flow.stores;
+	data.address = bit_of(flow.memory.base) | bit_of(flow.memory.index);
+	data.read = data.address;
+	for (size_t i = 0; i < flow.n_reads; i++)
+		data.read |= bit_of(flow.reads[i]);
+	for (size_t i = 0; i < flow.n_writes; i++)
+		data.written |= bit_of(flow.writes[i]);
+	return data;
+}
+
+/* Gives places in memory whose address does not change in the loop bits of their own, as far as
+ * there are bits: variables that are kept in memory. */
+static void name_places(struct finder *finder)
+{
+	struct memory_place places[MOST_PLACES];
+	size_t n = 0;
+	uint64_t written = 0;
+	for (size_t i = 0; i < finder->n_members; i++)
+		written |= finder->data[finder->members[i]].written;
+	for (size_t i = 0; i < finder->n_members; i++) {
+		struct data *data = &finder->data[finder->members[i]];
+		size_t at = 0;
+		if (!(data->loads || data->stores) || data->memory.index != NO_REGISTER ||
+		    bit_of(data->memory.base) & written & ~BIT_STACK_POINTER)
+			continue;
+		while (at < n && !memory_place_same(&places[at], &data->memory))
+			at++;
+		if (at == MOST_PLACES)
+			continue;
+		if (at == n)
+			places[n++] = data->memory;
+		data->read |= data->loads ? UINT64_C(1) << (BIT_PLACES + at) : 0;
+		data->written |= data->stores ? UINT64_C(1) << (BIT_PLACES + at) : 0;
+	}
+}
+
+/* Takes the code of a loop; false when there is too much. */
+static bool take_members(struct finder *finder, uint32_t loop)
+{
+	finder->n_members = 0;
+	for (uint32_t i = 0; i < finder->graph->n_nodes; i++) {
+		if (!is_in(finder, loop, i))
+			continue;
+		if (finder->n_members == MOST_NODES)
+			return false;
+		finder->members[finder->n_members++] = i;
+		finder->data[i] = data_of(finder, &finder->graph->nodes[i]);
+	}
+	name_places(finder);
+	return true;
+}
+
+/* Marks, before each node of the loop, the places whose value comes from what `source` loaded. */
+static void follow(struct finder *finder, uint32_t source, uint32_t loop)
+{
+	const struct flow_graph *graph = finder->graph;
+	bool changed = true;
+	for (size_t i = 0; i < finder->n_members; i++)
+		finder->before[finder->members[i]] = 0;
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < finder->n_members; i++) {
+			const uint32_t node = finder->members[i];
+			const struct data *data = &finder->data[node];
+			uint64_t behind = finder->before[node] & ~data->written;
+			if (node == source || finder->before[node] & data->read)
+				behind |= data->written;
+			for (int way = 0; way < 2; way++) {
+				const uint32_t to = graph->to[2 * (size_t)node + (size_t)way];
+				if (to == FLOW_NONE || !(behind & ~finder->before[to]) ||
+				    !is_in(finder, loop, to))
+					continue;
+				finder->before[to] |= behind;
+				changed = true;
+			}
+		}
+	}
+}
+
+/* The irregular loads of the loop at hand. */
+struct candidates {
+	uint32_t node[MOST_LOADS];
+	const struct irregular_load *load[MOST_LOADS];
+	uint64_t reaches[MOST_LOADS]; /* bit j: load j waits for it */
+	size_t n;
+};
+
+static void find_candidates(const struct finder *finder, struct candidates *candidates)
+{
+	candidates->n = 0;
+	for (size_t i = 0; i < finder->n_members && candidates->n < MOST_LOADS; i++) {
+		const uint32_t node = finder->members[i];
+		const struct irregular_load *load =
+			load_at(finder->loads, finder->module, finder->graph->nodes[node].offset);
+		if (!load || finder->seen[node] || !finder->data[node].loads)
+			continue;
+		candidates->node[candidates->n] = node;
+		candidates->load[candidates->n++] = load;
+	}
+}
+
+static void find_reaches(struct finder *finder, uint32_t loop, struct candidates *candidates)
+{
+	for (size_t i = 0; i < candidates->n; i++) {
+		candidates->reaches[i] = 0;
+		follow(finder, candidates->node[i], loop);
+		for (size_t j = 0; j < candidates->n; j++) {
+			const uint32_t node = candidates->node[j];
+			if (finder->before[node] & finder->data[node].address)
+				candidates->reaches[i] |= UINT64_C(1) << j;
+		}
+	}
+}
+
+/* The loads that wait for load `i` and for which it waits; 0: it is on no chain. */
+static uint64_t chain_of(const struct candidates *candidates, size_t i)
+{
+	uint64_t chain = 0;
+	for (size_t j = 0; j < candidates->n; j++)
+		if (candidates->reaches[i] >> j & 1 && candidates->reaches[j] >> i & 1)
+			chain |= UINT64_C(1) << j;
+	return chain >> i & 1 ? chain : 0;
+}
+
+/* A load from the same line as chained load `j` of the same turn: whichever comes first fetches the
+ * line for both, and the chain goes on when it is there. */
+static bool is_beside(const struct finder *finder, const struct candidates *candidates, size_t i,
+		      size_t j)
+{
+	const struct data *x = &finder->data[candidates->node[i]],
+			  *y = &finder->data[candidates->node[j]];
+	const int64_t apart = x->memory.displacement - y->memory.displacement;
+	return x->memory.base != NO_REGISTER && x->memory.base == y->memory.base &&
+	       x->memory.index == NO_REGISTER && y->memory.index == NO_REGISTER &&
+	       apart > -CACHE_LINE && apart < CACHE_LINE && candidates->reaches[j] >> i & 1;
+}
+
+/* What the loads of a chain and those beside them found at each level; a line that another one has
+ * fetched is no step of its own.  Returns the cycles, roughly, and takes the loads out. */
+static double sum_chain(struct finder *finder, const struct candidates *candidates, uint64_t chain,
+			double found[MODEL_LEVELS])
+{
+	double cycles = 0;
+	memset(found, 0, MODEL_LEVELS * sizeof(*found));
+	for (size_t i = 0; i < candidates->n; i++) {
+		bool beside = false;
+		for (size_t j = 0; j < candidates->n && !(chain >> i & 1); j++)
+			beside |= chain >> j & 1 && is_beside(finder, candidates, i, j);
+		if (!beside && !(chain >> i & 1))
+			continue;
+		finder->seen[candidates->node[i]] = true;
+		for (int level = 0; level < MODEL_LEVELS; level++) {
+			const double lines = found_at(candidates->load[i], level);
+			if (!beside || level > 0)
+				found[level] += lines;
+			if (beside && level > 0)
+				found[0] -= lines;
+		}
+	}
+	found[0] = fmax(0, found[0]);
+	for (int level = 0; level < MODEL_LEVELS; level++)
+		cycles += rough_cycles[level] * found[level];
+	return cycles;
+}
+
+/* Adds the chains of a loop to the traffic: the one that takes longest as `longest`.  `is_long`:
+ * they count; else they are only taken out, so that a loop around this one does not find them. */
+static void add_chains(struct finder *finder, const struct candidates *candidates, bool is_long,
+		       struct model_irregular *irregular)
+{
+	double longest[MODEL_LEVELS] = {0}, found[MODEL_LEVELS], most = 0;
+	uint64_t done = 0;
+	for (size_t i = 0; i < candidates->n; i++) {
+		const uint64_t chain = chain_of(candidates, i);
+		if (!chain || done >> i & 1)
+			continue;
+		done |= chain;
+		const double cycles = sum_chain(finder, candidates, chain, found);
+		for (int level = 0; level < MODEL_LEVELS && is_long; level++)
+			irregular[level].chained += found[level];
+		if (cycles > most) {
+			most = cycles;
+			memcpy(longest, found, sizeof(longest));
+		}
+	}
+	for (int level = 0; level < MODEL_LEVELS && is_long; level++)
+		irregular[level].longest += longest[level];
+}
+
+static void find_chains(struct finder *finder, struct model_irregular *irregular)
+{
+	for (uint32_t loop = (uint32_t)finder->function->n_loops; loop-- > 0;) {
+		const struct model_loop *own = &finder->function->loops[loop];
+		const bool is_long = own->entries > 0 && own->turns / LONG_CHAIN >= own->entries;
+		struct candidates candidates;
+		if (!take_members(finder, loop))
+			continue;
+		find_candidates(finder, &candidates);
+		find_reaches(finder, loop, &candidates);
+		add_chains(finder, &candidates, is_long, irregular);
+	}
+}
+
+/* ---- all of it ---- */
+
+/* The lines of the function's irregular instructions; false when there are none. */
+static bool sum_lines(const struct finder *finder, struct model_irregular *irregular)
+{
+	bool any = false;
+	for (size_t i = 0; i < finder->graph->n_nodes; i++) {
+		const struct flow_node *node = &finder->graph->nodes[i];
+		struct irregular_load *load = load_at(finder->loads, finder->module, node->offset);
+		if (!load)
+			continue;
+		any = true;
+		load->reads[0] = node->n > 0 ? (double)node->n : 0;
+		for (int level = 0; level < MODEL_LEVELS; level++)
+			irregular[level].lines += found_at(load, level);
+	}
+	return any;
+}
+
+struct rf_error *model_read_irregular(const struct irregular_loads *loads, uint32_t module,
+				      const struct flow_graph *graph,
+				      struct model_function *function)
+{
+	const size_t n = graph->n_nodes;
+	struct finder finder = {.loads = loads,
+				.profile = loads->profile,
+				.graph = graph,
+				.function = function,
+				.module = module};
+	struct rf_error *error = NULL;
+	if (!function->traffic || !loads->n_loads ||
+	    !sum_lines(&finder, function->traffic->irregular))
+		return NULL;
+	finder.data = malloc((n + 1) * sizeof(*finder.data));
+	finder.before = malloc((n + 1) * sizeof(*finder.before));
+	finder.members = malloc((MOST_NODES + 1) * sizeof(*finder.members));
+	finder.seen = calloc(n + 1, sizeof(*finder.seen));
+	if (finder.data && finder.before && finder.members && finder.seen)
+		find_chains(&finder, function->traffic->irregular);
+	else
+		error = rf_error_no_memory();
+	free(finder.data);
+	free(finder.before);
+	free(finder.members);
+	free(finder.seen);
+	return error;
+}
+
+/* ---- the time that they need ---- */
+
+static double lines_of(const struct model_irregular *irregular, enum model_pattern pattern)
+{
+	return pattern == PATTERN_CHASE ? irregular->longest : irregular->lines;
+}
+
+/* The lines at each level at the rates of the pattern; 0 seconds where a rate is not known. */
+static struct model_wait wait_in(const struct profile *profile,
+				 const struct model_function *function, enum model_pattern pattern)
+{
+	const enum roof_op op = pattern == PATTERN_CHASE ? ROOF_OP_CHASE : ROOF_OP_RANDOM;
+	struct model_wait wait = {.pattern = pattern};
+	double most = 0;
+	for (int i = 0; i < MODEL_LEVELS; i++) {
+		const enum roof_level level = (enum roof_level)((int)ROOF_LEVEL_L1 + i);
+		const struct roof_rows rows = {profile, roof_bandwidth(op, level),
+					       function->concurrency};
+		const double lines = lines_of(&function->traffic->irregular[i], pattern);
+		if (lines <= 0)
+			continue;
+		const struct model_rate rate = model_take(&rows, op);
+		if (rate.value <= 0)
+			return (struct model_wait){0};
+		const double seconds = lines * CACHE_LINE * 1e-9 / rate.value;
+		wait.seconds += seconds;
+		if (seconds > most)
+			most = seconds, wait.level = level, wait.noisy = rate.noisy;
+	}
+	return wait;
+}
+
+struct model_wait model_wait_of(const struct profile *profile,
+				const struct model_function *function)
+{
+	const struct model_wait none = {0};
+	if (!function->traffic || function->traffic->source != MEMORY_TRACED ||
+	    function->elapsed_s <= 0)
+		return none;
+	const double most = function->elapsed_s * CONTRADICTED;
+	const struct model_wait chase = wait_in(profile, function, PATTERN_CHASE),
+				random = wait_in(profile, function, PATTERN_RANDOM);
+	if (chase.seconds > random.seconds && chase.seconds <= most)
+		return chase;
+	return random.seconds > 0 && random.seconds <= most ? random : none;
+}

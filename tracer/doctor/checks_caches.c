@@ -4,10 +4,16 @@
 void check_caches(const struct doctor_facts *facts, struct doctor_line *line)
 {
 	const bool assumed = facts->cache_source == GEOMETRY_ASSUMED;
-	SAY(line->found, "%s, %s", facts->caches,
+	char last[80] = "";
+	if (facts->last_cache_bytes && !assumed)
+		snprintf(last, sizeof(last),
+			 "; of the last, one thread has %llu KiB by measurement",
+			 (unsigned long long)facts->last_cache_bytes >> 10);
+	SAY(line->found, "%s, %s%s", facts->caches,
 	    assumed                  ? "assumed: neither the system nor the processor tells"
 	    : facts->caches_by_cpuid ? "from the processor (CPUID)"
-				     : "from the operating system");
+				     : "from the operating system",
+	    last);
 	if (assumed)
 		doctor_lacks(line, DOCTOR_PARTLY,
 			     "the traffic is that of caches of a middling core",

@@ -4,6 +4,8 @@
 #include "base/small_file.h"
 #include "symbols/debuginfod.h"
 #include "tracer/pmu/counters.h"
+#include "tracer/pmu/pmu_plan.h"
+#include "tracer/pmu/proof_together.h"
 
 #include <cpuid.h>
 #include <stdio.h>
@@ -96,8 +98,29 @@ static void take_quantities(const struct proof_event *events, const struct proof
 	}
 }
 
+/* What a run that wants all of them would count. */
+static void prove_together(const struct perf_source *source, const struct proof_event *events,
+			   size_t n, const struct counter_limits *limits,
+			   const struct proof_loops *loops, bool hypervisor,
+			   struct proof_result *results)
+{
+	struct together_event together[EVENT_GROUPS_MAX];
+	bool used[EVENT_GROUPS_MAX];
+	for (size_t i = 0; i < n; i++) {
+		const enum event_quantity quantity = events[i].row->quantity;
+		const char *why;
+		together[i] = (struct together_event){events[i].attr, events[i].row,
+						      pmu_default_period(&events[i].attr, quantity),
+						      false};
+		used[i] = proof_quantity_usable(events, results, n, quantity, &why);
+	}
+	proof_keep_together(source, together, n, limits, loops->loops, loops->n, hypervisor, used,
+			    results);
+}
+
 static struct rf_error *prove(const struct perf_source *source, const struct event_table *table,
-			      const struct proof_place *place, struct doctor_pmu *pmu)
+			      const struct counter_limits *limits, const struct proof_place *place,
+			      struct doctor_pmu *pmu)
 {
 	struct proof_event *events = calloc(table->n_rows + 1, sizeof(*events));
 	struct proof_result *results = calloc(table->n_rows + 1, sizeof(*results));
@@ -111,6 +134,8 @@ static struct rf_error *prove(const struct perf_source *source, const struct eve
 		error = rf_error_no_memory();
 	else
 		error = proof_run(source, events, n, loops.loops, loops.n, place, results);
+	if (!error && n <= EVENT_GROUPS_MAX)
+		prove_together(source, events, n, limits, &loops, place->facts.hypervisor, results);
 	if (!error)
 		take_quantities(events, results, n, pmu);
 	proof_loops_deinit(&loops);
@@ -129,6 +154,6 @@ void doctor_read_pmu(const struct perf_source *source, const struct event_table 
 	pmu->general = limits.general;
 	pmu->fixed = limits.fixed;
 	if (!error && table)
-		error = prove(source, table, place, pmu);
+		error = prove(source, table, &limits, place, pmu);
 	doctor_refusal_take(&pmu->refused, error);
 }

@@ -108,6 +108,7 @@ struct doctor_facts {
 	bool roofs_kept, roofs_writable;
 	char roofs_path[256];
 	size_t n_roofs;
+	uint64_t last_cache_bytes; /* that runs simulate; 0: as reported */
 };
 
 enum { DOCTOR_RING_PAGES = 128 };

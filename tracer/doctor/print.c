@@ -13,40 +13,74 @@ enum { NAME_COLUMNS = 19, STATE_COLUMNS = 7, BETWEEN = 2, MIN_COLUMNS = 60 };
 
 /* ---- text ---- */
 
-/* Breaks lines at blanks so that none is wider than `columns`, but for a word that is. */
-static void wrap(char *text, size_t columns)
+/* How many bytes of a word that is wider than `columns` stand on this line: up to the last colon
+ * that fits, as in names of events with all their units, or as much as fits. */
+static size_t part_of(const char *word, size_t size, size_t columns)
 {
-	char *line = text, *blank = NULL;
-	for (char *at = text;; at++) {
-		if (*at != ' ' && *at != '\0')
-			continue;
-		const char end = *at;
-		*at = '\0';
-		const size_t width = text_columns(line);
-		*at = end;
-		if (width > columns && blank) {
-			*blank = '\n';
-			line = blank + 1;
-		}
-		blank = at;
-		if (end == '\0')
-			return;
+	size_t width = 0, colon = 0, at = 0;
+	while (at < size) {
+		size_t length;
+		width += text_character(word + at, &length);
+		if (width > columns && at > 0)
+			break;
+		at += length;
+		if (word[at - 1] == ':')
+			colon = at;
 	}
+	return at < size && colon ? colon : at;
+}
+
+static size_t width_of(const char *word, size_t size)
+{
+	size_t width = 0, length;
+	for (size_t at = 0; at < size; at += length)
+		width += text_character(word + at, &length);
+	return width;
+}
+
+/* A copy whose lines are broken, at blanks where they have some, so that none is wider than
+ * `columns`.  NULL: no memory. */
+static char *wrapped(const char *text, size_t columns)
+{
+	char *copy = malloc(2 * strlen(text) + 1), *to = copy;
+	size_t used = 0;
+	while (copy && *text) {
+		size_t size = strcspn(text, " ");
+		const size_t width = width_of(text, size);
+		if (used && used + 1 + width > columns) {
+			*to++ = '\n';
+			used = 0;
+		}
+		if (used) {
+			*to++ = ' ';
+			used++;
+		}
+		if (width > columns)
+			size = part_of(text, size, columns);
+		memcpy(to, text, size);
+		to += size;
+		used += width_of(text, size);
+		text += size;
+		text += *text == ' ';
+	}
+	if (copy)
+		*to = '\0';
+	return copy;
 }
 
 /* What was found, and where something lacks, its cost and the next step.  NULL: no memory. */
 static char *words_of(const struct doctor_line *line, size_t columns)
 {
-	char *words = NULL, *clean = NULL;
+	char *words = NULL, *clean = NULL, *broken;
 	const bool costs = line->cost[0], step = line->next[0];
 	if (asprintf(&words, "%s%s%s%s%s", line->found, costs ? "; costs: " : "", line->cost,
 		     step ? "; next: " : "", line->next) >= 0) {
 		clean = text_clean(words);
 		free(words);
 	}
-	if (clean)
-		wrap(clean, columns);
-	return clean;
+	broken = clean ? wrapped(clean, columns) : NULL;
+	free(clean);
+	return broken;
 }
 
 static int add_line(struct libscols_table *table, const struct doctor_line *line, size_t columns)
@@ -79,11 +113,12 @@ static struct rf_error *print_sentence(const struct doctor_report *report, size_
 				       FILE *stream)
 {
 	char *clean = text_clean(report->sentence);
-	if (!clean)
-		return rf_error_no_memory();
-	wrap(clean, columns);
-	fprintf(stream, "\n%s\n", clean);
+	char *broken = clean ? wrapped(clean, columns) : NULL;
 	free(clean);
+	if (!broken)
+		return rf_error_no_memory();
+	fprintf(stream, "\n%s\n", broken);
+	free(broken);
 	return NULL;
 }
 

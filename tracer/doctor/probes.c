@@ -3,6 +3,7 @@
 
 #include "base/small_file.h"
 #include "cache/geometry_machine.h"
+#include "machine/data/size_curve.h"
 #include "machine/store/roof_cache.h"
 #include "machine/topology/theory.h"
 #include "machine/topology/topology.h"
@@ -165,6 +166,8 @@ static void read_roofs(struct doctor_facts *facts, const char *directory, json_t
 	struct rf_error *error = path ? roof_cache_load(path, key, &machine) : NULL;
 	facts->roofs_kept = path && !error;
 	facts->n_roofs = machine.n_roofs;
+	const struct size_verdict verdict = size_verdict(&machine);
+	facts->last_cache_bytes = verdict.effective < verdict.reported ? verdict.effective : 0;
 	facts->roofs_writable = can_write_below(directory);
 	snprintf(facts->roofs_path, sizeof(facts->roofs_path), "%s", directory);
 	machine_deinit(&machine);

@@ -46,10 +46,10 @@ trace_next_chunk:
 	xorl %esi, %esi
 3:	UNLESS_SIMULATED 5f
 	CALL trace_settle, r11
-	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES)(%rcx)
-	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES + 4)(%rcx)
-	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES + 8)(%rcx)
-	orl $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES + 12)(%rcx)
+	orl $WINDOW_OTHERS, %gs:WINDOW(WINDOW_STATES)(%rcx)
+	orl $WINDOW_OTHERS, %gs:WINDOW(WINDOW_STATES + 4)(%rcx)
+	orl $WINDOW_OTHERS, %gs:WINDOW(WINDOW_STATES + 8)(%rcx)
+	orl $WINDOW_OTHERS, %gs:WINDOW(WINDOW_STATES + 12)(%rcx)
 5:	incl %esi
 	cmpl $64, %esi
 	jb 3b

@@ -2,7 +2,9 @@
  * in the window of its class (protocol.h, G_TRACE_WINDOWS) and that changes nothing for any cache is
  * left out here; all others go on in gate_windows.inc.S. */
 
-.macro TOUCH way			/* of the window at rcx; it becomes the last one touched */
+.macro TOUCH way			/* of the window at rcx; it becomes the last one touched, unless it is stale */
+	testb $WINDOW_STALE, %gs:WINDOW(WINDOW_STATES + 4 * \way)(%rcx)
+	jnz trace_slow
 	movl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %edx
 	orl $(15 << (4 * \way)), %edx
 	andl $~(0x1111 << \way), %edx
@@ -56,7 +58,7 @@ gate_record:
 	addl $WINDOW_ONE, %edx
 	testl $TRACE_STORES, %gs:G_TRACE_WORD
 	jnz 5f
-	testl $(WINDOW_FULL | WINDOW_STALE), %edx
+	testl $WINDOW_FULL, %edx
 	jnz 6f
 	testl $WINDOW_OF, %edx
 	jz trace_slow
@@ -64,8 +66,6 @@ gate_record:
 	jmp trace_leave
 5:	testl $WINDOW_STORED, %edx
 	jz trace_slow
-	testl $WINDOW_STALE, %edx
-	jnz trace_slow
 	testl $WINDOW_FULL, %edx
 	jz 7f
 	testl $WINDOW_BUT_FIRST, %edx
@@ -80,9 +80,7 @@ gate_record:
 	movl %gs:G_TRACE_WORD, %edx
 	movl %edx, %gs:WINDOW(WINDOW_RECORDS + 8)(%rcx,%rax,8)
 	jmp trace_leave
-6:	testl $WINDOW_STALE, %edx
-	jnz trace_slow
-	testl $WINDOW_BUT_FIRST, %edx
+6:	testl $WINDOW_BUT_FIRST, %edx
 	jz trace_slow
 	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
 trace_leave:

@@ -18,6 +18,8 @@ gate_save:		/* rax, rcx, rdx, rsi and the flags are saved */
 	movq	%r10, %gs:SAVE_R10
 	movq	%r11, %gs:SAVE_R11
 	movq	%rsp, %gs:SAVE_RSP
+	movq	$0, %gs:G_JUMP
+gate_post:		/* also again, where the program has written over the request's state */
 	movq	%gs:G_STATE, %rdi
 	movq	%gs:G_PROCESS, %rdx
 	movl	$STATE_REQUESTED, (%rdi)
@@ -48,6 +50,9 @@ gate_wait_begin:
 7:	movl	$STATE_REQUESTED, %eax
 	movl	$STATE_SLEEPING, %ecx
 	lock cmpxchgl %ecx, (%rdi)
+	leal	-STATE_REQUESTED(%rax), %eax
+	cmpl	$(STATE_DONE - STATE_REQUESTED), %eax
+	ja	gate_post
 	movl	$FUTEX_WAIT, %esi
 	movl	$STATE_SLEEPING, %edx
 	xorl	%r10d, %r10d
@@ -57,6 +62,9 @@ gate_wait_begin:
 gate_wait_end:
 
 gate_resume:
+	movq	%gs:G_JUMP, %rcx
+	testq	%rcx, %rcx
+	jz	gate_post		/* no answer: somebody else has written that it is there */
 	movq	%gs:G_STATE, %rdi
 	movl	$STATE_IDLE, (%rdi)
 	GIVE_BACK_FLAGS SAVE_FLAGS

@@ -168,7 +168,15 @@ trace_note:		/* the access to line rsi and edi more will be recorded */
 	jz 2f
 	xorl %eax, %eax
 2:	testl $WINDOW_OWED, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
+	jnz trace_note_behind
+	CALL trace_sharing, r10
 	jz trace_note_new
+	CALL trace_settled, r10
+	jnz trace_note_behind
+	popcntl %r8d, %r9d
+	incl %r9d
+	CALL trace_deepen, r10
+	jmp trace_note_new
 trace_note_behind:
 	leaq trace_note(%rip), %r11
 	jmp trace_flush
@@ -186,6 +194,9 @@ trace_note_new:
 2:	movl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4)
 trace_note_known:
 	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
+	testl $WINDOW_STALE, %edx
+	jnz trace_note_stale
+trace_note_sure:
 	andl $~WINDOW_STALE, %edx
 	addl $WINDOW_ONE, %edx
 	movq %gs:G_TRACE_STORED_LINES, %r8
@@ -225,6 +236,81 @@ trace_append:
 	movq %rax, %gs:G_TRACE_AFTER
 	jmp trace_give
 
+	/* A line that came in may have taken another one of its set out of an inclusive level, and so out of L1:
+	 * the one there that was used there the longest ago, which is not known here.  When that one is used again
+	 * it comes in, takes out the next one, and so on, until all lines of the window that share the set have
+	 * been renewed.  The depth of a line: so many of them, with itself, may not have been renewed yet, if the
+	 * line is out of L1; 0: it is in L1.  So a line that comes makes those that share its set as deep as they
+	 * are many, and a line of depth n, when it is used, makes them n - 1 deep where they were less.  Before, all
+	 * that the records do not tell yet is told: so what is told later is of lines that are in L1 by then. */
+trace_note_stale:
+	CALL trace_sharing, r10
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
+	movl %edx, %r9d
+	andl $(WINDOW_DEPTH_MAX << WINDOW_DEPTH_SHIFT), %r9d
+	orl %r8d, %r9d
+	jz trace_note_sure		/* other threads came between, and it takes out none of its window */
+	CALL trace_settled, r10
+	jnz trace_note_behind
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
+	testl %r8d, %r8d
+	jz trace_note_sure
+	movl $(WINDOW_WAYS - 1), %r9d
+	testl $WINDOW_OTHERS, %edx
+	jnz 1f
+	movl %edx, %r9d
+	shrl $WINDOW_DEPTH_SHIFT, %r9d
+	andl $WINDOW_DEPTH_MAX, %r9d
+	decl %r9d
+1:	CALL trace_deepen, r10
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%rax,4), %edx
+	jmp trace_note_sure
+
+.macro SHARES way
+	movl %gs:WINDOW(WINDOW_LINES + 8 * \way)(%rcx), %r9d
+	xorl %esi, %r9d
+	andl %edx, %r9d
+	cmpl $1, %r9d
+	adcl %r8d, %r8d			/* one more bit: whether it was 0 */
+.endm
+
+trace_sharing:		/* r8d: the lines of window rcx, but way eax, that share a set with line rsi; ZF: none;
+			 * back to r10 */
+	movl %gs:G_TRACE_SET_BITS, %edx
+	xorl %r8d, %r8d
+	SHARES 3
+	SHARES 2
+	SHARES 1
+	SHARES 0
+	btrl %eax, %r8d
+	testl %r8d, %r8d
+	jmp *%r10
+
+trace_settled:		/* ZF: the records tell all of window rcx; back to r10 */
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx), %r9d
+	orl %gs:WINDOW(WINDOW_STATES + 4)(%rcx), %r9d
+	orl %gs:WINDOW(WINDOW_STATES + 8)(%rcx), %r9d
+	orl %gs:WINDOW(WINDOW_STATES + 12)(%rcx), %r9d
+	andl $WINDOW_OWED, %r9d
+	movl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %edx
+	xorl %gs:WINDOW(WINDOW_TOLD)(%rcx), %edx
+	orl %edx, %r9d
+	jmp *%r10
+
+trace_deepen:		/* the lines r8d, not 0, of window rcx become r9d deep at least; back to r10 */
+	shll $WINDOW_DEPTH_SHIFT, %r9d
+1:	tzcntl %r8d, %r11d
+	movl %gs:WINDOW(WINDOW_STATES)(%rcx,%r11,4), %edx
+	andl $(WINDOW_DEPTH_MAX << WINDOW_DEPTH_SHIFT), %edx
+	cmpl %r9d, %edx
+	jae 2f
+	xorl %r9d, %edx
+	xorl %edx, %gs:WINDOW(WINDOW_STATES)(%rcx,%r11,4)
+2:	leal -1(%r8), %edx
+	andl %edx, %r8d
+	jnz 1b
+	jmp *%r10
+
 trace_clear:		/* no line from rsi on, and edi more, is known any more */
 	leal 1(%rdi), %eax
 	shll $6, %eax			/* a record for each place of their windows */
@@ -247,14 +333,7 @@ trace_settle:		/* what is to be told of the window of line rsi, rcx, is told; ba
 	movl %esi, %ecx
 	andl $63, %ecx
 	shll $WINDOW_SHIFT, %ecx
-	movl %gs:WINDOW(WINDOW_STATES)(%rcx), %eax
-	orl %gs:WINDOW(WINDOW_STATES + 4)(%rcx), %eax
-	orl %gs:WINDOW(WINDOW_STATES + 8)(%rcx), %eax
-	orl %gs:WINDOW(WINDOW_STATES + 12)(%rcx), %eax
-	andl $WINDOW_OWED, %eax
-	movl %gs:WINDOW(WINDOW_TOUCHED)(%rcx), %edx
-	xorl %gs:WINDOW(WINDOW_TOLD)(%rcx), %edx
-	orl %edx, %eax
+	CALL trace_settled, r10
 	jnz trace_flush
 	jmp *%r11
 

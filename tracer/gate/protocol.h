@@ -105,6 +105,8 @@
 #define G_TRACE_FULL 0x3a4
 /* u64: bit k: the lines at hand whose number is k modulo 64 are stored to, of two at the most */
 #define G_TRACE_STORED_LINES 0x3a8
+/* u32: lines that differ in one of these bits of their numbers cannot take each other out of L1 */
+#define G_TRACE_SET_BITS 0x3b0
 #define G_TRACE_WINDOWS 0x400 /* of each class */
 
 /* The window of a class: its lines that the thread accessed last.  Accesses to them are left out as
@@ -119,8 +121,12 @@
 #define WINDOW_ONE (1 << 19)
 #define WINDOW_STORED 1 /* there was a store to the line */
 #define WINDOW_FULL 2   /* the line is a full one: accesses that change nothing are recorded, too */
-#define WINDOW_STALE 4  /* the next access is recorded */
 #define WINDOW_OWED 8   /* a store is not recorded yet: it is the line's last writer */
+/* The next access is recorded, since the line may not be in L1: */
+#define WINDOW_OTHERS 4 /* other threads came between, or */
+#define WINDOW_DEPTH_SHIFT 4
+#define WINDOW_DEPTH_MAX 7 /* another line came (gate_windows.inc.S) */
+#define WINDOW_STALE (WINDOW_OTHERS | WINDOW_DEPTH_MAX << WINDOW_DEPTH_SHIFT)
 #define WINDOW_TOUCHED 0x70     /* u32: bit 4 i + j: line i was touched after line j */
 #define WINDOW_TOLD 0x74        /* u32: the same as far as the records tell it */
 #define WINDOW_FIRST_STATE 0x78 /* u32: 0, or WINDOW_FULL where the class has full lines */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "tracer/launch/stdio_plan.h"
 
+#include <stddef.h>
 #include <sys/types.h>
 
 struct launch_spec {
@@ -31,8 +32,18 @@ void launch_abort(struct launch *launch);
 
 /* From now on, signals that this process gets from other processes (TERM, HUP, INT, QUIT, USR1,
  * USR2) are sent on to `pid`, and none of them ends this process.  Those that a
- * terminal sends reach the program by itself, as a member of the same process group.  0: nobody. */
+ * terminal sends reach the program by itself, as a member of the same process group.  0: nobody.
+ *
+ * What the program and its descendants send to their parent, or to the process group, which is this
+ * process's as well, is neither sent on nor does it end this process, whichever signal it is.  It
+ * is stopped (TSTP, TTIN, TTOU) where the program is stopped as well: a whole job was meant then.
+ */
 void launch_forward_signals(pid_t pid);
+/* The names of signals of the program's that were ignored so far, with commas between them; false:
+ * none. */
+bool launch_ignored_signals(char *names, size_t size);
+/* Whether SIGCONT has come since the last call with a `pid`: this process may have been stopped. */
+bool launch_was_continued(void);
 /* Whether a signal that asks for an end (INT, TERM, HUP, QUIT) has come, or the program with that
  * wait status died of any signal that was sent to this process. */
 bool launch_was_interrupted(int status);

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -317,11 +318,12 @@ struct rf_error *stdio_plan_prepare(struct stdio_plan *plan, int run)
 	return error ? error : prepare_errors(plan);
 }
 
-void stdio_plan_child(struct stdio_plan *plan)
+bool stdio_plan_child(struct stdio_plan *plan)
 {
 	for (int i = 0; i < 3; i++)
-		if (plan->child[i] >= 0)
-			dup2(plan->child[i], i);
+		if (plan->child[i] >= 0 && dup2(plan->child[i], i) < 0)
+			return false;
+	return true;
 }
 
 struct rf_error *stdio_plan_start(struct stdio_plan *plan)
@@ -440,6 +442,16 @@ bool stdio_plan_input_replayed(const struct stdio_plan *plan, const char **why)
 	};
 	*why = reasons[plan->kinds[0]];
 	if (plan->kinds[0] == STREAM_PIPE && plan->kept.errnum)
-		*why = "standard input was too large to keep";
+		*why = "standard input was too large to keep: the next run has its beginning alone";
 	return !*why;
+}
+
+bool stdio_plan_input_kept(const struct stdio_plan *plan, char *words, size_t size)
+{
+	const struct kept_input *kept = &plan->kept;
+	if (!kept->folder[0])
+		return false;
+	snprintf(words, size, "standard input: %.3g GB were kept in a file in %s for the next run",
+		 (double)kept->bytes * 1e-9, kept->folder);
+	return true;
 }

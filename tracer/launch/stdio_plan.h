@@ -16,12 +16,13 @@ struct rf_error *stdio_plan_create(struct stdio_plan **out);
 void stdio_plan_destroy(struct stdio_plan *plan);
 
 /* Before the fork of run 1 or 2.  In the child, stdio_plan_child(plan) puts descriptors 0, 1, 2
- * into place (async-signal-safe, no allocation); in the parent, stdio_plan_start starts the relay
- * threads and closes the child's ends.  After the child has ended, stdio_plan_finish drains the
- * relays and takes the hash.  Children that outlive the program may keep a pipe open: run 1 waits
- * for the end of file, as a shell's pipeline would, run 2 at most 1 s. */
+ * into place (async-signal-safe, no allocation), or is false and errno says why; in the parent,
+ * stdio_plan_start starts the relay threads and closes the child's ends.  After the child has
+ * ended, stdio_plan_finish drains the relays and takes the hash.  Children that outlive the program
+ * may keep a pipe open: run 1 waits for the end of file, as a shell's pipeline would, run 2 at most
+ * 1 s. */
 struct rf_error *stdio_plan_prepare(struct stdio_plan *plan, int run);
-void stdio_plan_child(struct stdio_plan *plan);
+bool stdio_plan_child(struct stdio_plan *plan);
 struct rf_error *stdio_plan_start(struct stdio_plan *plan);
 void stdio_plan_finish(struct stdio_plan *plan);
 
@@ -34,3 +35,6 @@ enum stdio_same { STDIO_SAME, STDIO_DIFFERENT, STDIO_UNKNOWN };
 enum stdio_same stdio_plan_compare(const struct stdio_plan *plan, const char **why);
 /* False where run 2 cannot get the same input as run 1 (a terminal); *why says the cause. */
 bool stdio_plan_input_replayed(const struct stdio_plan *plan, const char **why);
+
+/* Whether standard input was kept on disk; how much and where, as a line without a full stop. */
+bool stdio_plan_input_kept(const struct stdio_plan *plan, char *words, size_t size);

@@ -6,10 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,8 +20,10 @@
  * unit in which standard input is read. */
 enum { INPUT_UNIT = 4096 };
 
-/* Input beyond this goes from memory to a file. */
-static const uint64_t KEPT_IN_MEMORY = (uint64_t)256 << 20;
+/* Input beyond this goes from memory to a file; each time that so much more has come, the file
+ * system is looked at: one part in SPARED of it stays free. */
+static const uint64_t KEPT_IN_MEMORY = (uint64_t)64 << 20;
+enum { SPARED = 10 };
 
 void stream_hash_add(struct stream_hash *hash, const void *data, size_t size)
 {
@@ -152,12 +157,24 @@ void *relay_output(void *opaque)
 
 /* --- input --- */
 
-static int open_unlinked(void)
+/* A file that nothing can leave behind: without a name, or with one that is taken away at once. */
+static int open_unlinked(const char *folder)
 {
-	const char *folder = getenv("TMPDIR");
-	int fd =
-		open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char name[PATH_MAX];
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 ||
+	    snprintf(name, sizeof(name), "%s/rfprof-XXXXXX", folder) >= (int)sizeof(name))
+		return fd;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+static bool has_room(int fd)
+{
+	struct statvfs status;
+	return fstatvfs(fd, &status) != 0 || status.f_bavail > status.f_blocks / SPARED;
 }
 
 static bool copy_file(int from, int to, uint64_t size, uint8_t *buffer)
@@ -171,20 +188,36 @@ static bool copy_file(int from, int to, uint64_t size, uint8_t *buffer)
 	return true;
 }
 
-/* Moves kept input from memory to a file that has no name.  Where that fails it stays. */
-static void keep_on_disk(struct kept_input *keep)
+/* Moves kept input from memory to a file.  False: there is no room for one. */
+static bool keep_on_disk(struct kept_input *keep)
 {
+	const char *given = getenv("TMPDIR"), *const folders[] = {given && *given ? given
+										  : "/var/tmp",
+								  "/var/tmp", "/tmp"};
 	uint8_t buffer[INPUT_UNIT];
-	int fd = open_unlinked();
-	keep->on_disk = true; /* tried once */
-	if (fd < 0)
-		return;
-	if (copy_file(keep->fd, fd, keep->bytes, buffer)) {
-		close(keep->fd);
-		keep->fd = fd;
-	} else {
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		int fd = open_unlinked(folders[i]);
+		if (fd < 0)
+			continue;
+		if (has_room(fd) && copy_file(keep->fd, fd, keep->bytes, buffer)) {
+			close(keep->fd);
+			keep->fd = fd;
+			snprintf(keep->folder, sizeof(keep->folder), "%s", folders[i]);
+			return true;
+		}
 		close(fd);
 	}
+	return false;
+}
+
+/* Whether `size` more bytes can be kept: memory up to a limit, then a file while there is room. */
+static bool make_room(struct kept_input *keep, size_t size)
+{
+	const uint64_t before = keep->bytes / KEPT_IN_MEMORY,
+		       after = (keep->bytes + size) / KEPT_IN_MEMORY;
+	if (before == after)
+		return true;
+	return keep->folder[0] ? has_room(keep->fd) : keep_on_disk(keep);
 }
 
 static void keep_input(struct kept_input *keep, const uint8_t *data, size_t size)
@@ -193,10 +226,9 @@ static void keep_input(struct kept_input *keep, const uint8_t *data, size_t size
 		return;
 	if (keep->fd < 0)
 		keep->fd = memfd_create("rfprof-input", MFD_CLOEXEC);
-	if (keep->fd >= 0 && !keep->on_disk && keep->bytes + size > KEPT_IN_MEMORY)
-		keep_on_disk(keep);
+	const bool room = keep->fd >= 0 && make_room(keep, size);
 	errno = ENOSPC;
-	if (keep->fd < 0 || pwrite(keep->fd, data, size, (off_t)keep->bytes) != (ssize_t)size)
+	if (!room || pwrite(keep->fd, data, size, (off_t)keep->bytes) != (ssize_t)size)
 		keep->errnum = errno;
 	else
 		keep->bytes += size;

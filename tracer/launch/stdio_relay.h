@@ -19,12 +19,12 @@ struct stream_hash {
 	}
 void stream_hash_add(struct stream_hash *hash, const void *data, size_t size);
 
-/* Input that was read in run 1: in memory, on disk once it is large. */
+/* Input that was read in run 1: in memory, and once it is large in a file that has no name. */
 struct kept_input {
 	int fd; /* or -1 */
 	uint64_t bytes;
-	bool on_disk;
-	int errnum; /* it could not be kept: why, else 0 */
+	char folder[256]; /* of the file; "": in memory */
+	int errnum;       /* not all of it could be kept: why, else 0 */
 };
 
 enum { RELAY_BUFFER = 1 << 16 };

@@ -71,7 +71,6 @@ void refusal_facts_read(const char *root, struct refusal_facts *facts)
 		.nmi_watchdog = small_file_number(root, "/proc/sys/kernel/nmi_watchdog"),
 		.mlock_kb = small_file_number(root, "/proc/sys/kernel/perf_event_mlock_kb"),
 		.memlock = limit_of(RLIMIT_MEMLOCK),
-		.descriptors = limit_of(RLIMIT_NOFILE),
 		.nr_open = small_file_number(root, "/proc/sys/fs/nr_open"),
 	};
 }
@@ -172,8 +171,7 @@ static struct rf_error *descriptors(const struct asked *asked)
 	char hint[256];
 	snprintf(hint, sizeof(hint), "raise the limit: ulimit -n 4096 (at most fs.nr_open, %d)",
 		 asked->facts->nr_open);
-	return REFUSE(asked, hint, "too few file descriptors for %s on each CPU: the limit is %llu",
-		      asked->what, (unsigned long long)asked->facts->descriptors);
+	return REFUSE(asked, hint, "too few file descriptors for %s on each CPU", asked->what);
 }
 
 static struct rf_error *locked_memory(const struct asked *asked)

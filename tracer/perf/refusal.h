@@ -17,12 +17,11 @@ struct refusal_facts {
 	bool perfmon; /* has CAP_PERFMON or CAP_SYS_ADMIN (effective) */
 	bool seccomp; /* runs under a seccomp filter */
 	bool container;
-	bool hypervisor;      /* the processor says that it is virtual */
-	int nmi_watchdog;     /* kernel.nmi_watchdog */
-	int mlock_kb;         /* kernel.perf_event_mlock_kb */
-	uint64_t memlock;     /* RLIMIT_MEMLOCK, bytes; UINT64_MAX: none */
-	uint64_t descriptors; /* RLIMIT_NOFILE, the soft limit */
-	int nr_open;          /* fs.nr_open: no limit can be raised beyond it */
+	bool hypervisor;  /* the processor says that it is virtual */
+	int nmi_watchdog; /* kernel.nmi_watchdog */
+	int mlock_kb;     /* kernel.perf_event_mlock_kb */
+	uint64_t memlock; /* RLIMIT_MEMLOCK, bytes; UINT64_MAX: none */
+	int nr_open;      /* fs.nr_open: no limit can be raised beyond it */
 };
 
 /* Reads what is true here.  `root` is put in front of every path ("" for the real one). */

@@ -3,6 +3,7 @@
 #include "tracer/pmu/counters.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "tracer/perf/refusal.h"
 
 #include <errno.h>
@@ -94,7 +95,8 @@ static struct rf_error *open_event(struct counters *counters, size_t number, uns
 
 static bool is_in(const struct counters *counters, size_t event, unsigned group)
 {
-	return counters->events[event].wish.everywhere || counters->groups.group_of[event] == group;
+	const struct group_wish *wish = &counters->events[event].wish;
+	return !wish->software && (wish->everywhere || counters->groups.group_of[event] == group);
 }
 
 static struct rf_error *open_group(struct counters *counters, unsigned group, unsigned ring)
@@ -118,8 +120,15 @@ static struct rf_error *open_cpu(struct counters *counters, int cpu)
 	ring->cpu = cpu;
 	ring->first = -1;
 	struct rf_error *error = NULL;
+	const unsigned number = (unsigned)counters->n_rings - 1;
 	for (unsigned group = 0; group < counters->groups.n && !error; group++)
-		error = open_group(counters, group, (unsigned)counters->n_rings - 1);
+		error = open_group(counters, group, number);
+	for (size_t i = 0; i < counters->n_events && !error; i++) {
+		int leader = -1;
+		if (counters->events[i].wish.software)
+			error = open_event(counters, i, counters_own_group(counters, i), number,
+					   &leader);
+	}
 	return error;
 }
 
@@ -345,6 +354,7 @@ void counters_disable(struct counters *counters)
 /* --- how many counters are free now --- */
 
 enum { MAX_GENERAL = 16, N_FIXED = 3, MAX_GROUP = MAX_GENERAL + N_FIXED, SPINS = 100000 };
+enum { SOME_TICKS_NS = 15000000 };
 
 static const uint64_t fixed_events[N_FIXED] = {
 	PERF_COUNT_HW_INSTRUCTIONS,
@@ -383,23 +393,41 @@ static void end_trial(struct trial *trial)
 		trial->source->close(trial->source->context, trial->fds[--trial->n]);
 }
 
-/* Whether the group counts when it runs. */
-static bool trial_counts(const struct trial *trial)
+/* Whether what all of the group count is the same, within a fiftieth: `n` counters of one event. */
+static bool trial_alike(const struct trial *trial, unsigned n)
 {
-	const struct perf_source *source = trial->source;
-	uint64_t reading[3] = {0};
-	source->control(source->context, trial->fds[0], PERF_EVENT_IOC_ENABLE, 0);
-	for (volatile int i = 0; i < SPINS; i++)
-		;
-	source->control(source->context, trial->fds[0], PERF_EVENT_IOC_DISABLE, 0);
-	ssize_t n = source->read(source->context, trial->fds[0], reading, sizeof(reading));
-	return n == sizeof(reading) && reading[2] > 0;
+	uint64_t least = UINT64_MAX, most = 0;
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t reading[3] = {0};
+		if (trial->source->read(trial->source->context, trial->fds[i], reading,
+					sizeof(reading)) != sizeof(reading) ||
+		    reading[2] == 0)
+			return false;
+		least = reading[0] < least ? reading[0] : least;
+		most = reading[0] > most ? reading[0] : most;
+	}
+	return most - least <= most / 50;
 }
 
-/* Whether `general` branches and the fixed events of the set `fixed` can be counted at once;
- * `errnum` is why not, 0: they are taken, but never run. */
+/* Whether the group counts when it runs for `ns`; the first `general` of it count the same event.
+ */
+static bool trial_counts(const struct trial *trial, unsigned general, uint64_t ns)
+{
+	const struct perf_source *source = trial->source;
+	const uint64_t start = clock_now_ns();
+	source->control(source->context, trial->fds[0], PERF_EVENT_IOC_ENABLE, 0);
+	do
+		for (volatile int i = 0; i < SPINS; i++)
+			;
+	while (clock_now_ns() - start < ns);
+	source->control(source->context, trial->fds[0], PERF_EVENT_IOC_DISABLE, 0);
+	return trial_alike(trial, general);
+}
+
+/* Whether `general` branches and the fixed events of the set `fixed` can be counted at once, for
+ * `ns`; `errnum` is why not, 0: they are taken, but do not all count. */
 static bool can_count(const struct perf_source *source, unsigned general, unsigned fixed,
-		      int *errnum)
+		      uint64_t ns, int *errnum)
 {
 	struct trial trial = {.source = source};
 	bool opened = true;
@@ -409,9 +437,20 @@ static bool can_count(const struct perf_source *source, unsigned general, unsign
 		if (fixed & 1u << i)
 			opened = add_trial(&trial, fixed_events[i]);
 	*errnum = opened ? 0 : errno;
-	bool good = opened && trial_counts(&trial);
+	bool good = opened && trial_counts(&trial, general, ns);
 	end_trial(&trial);
 	return good;
+}
+
+/* A hypervisor that shows more counters than its host has free gives them in turns, of which it
+ * says nothing: so many are counted for some ticks of the host, twice where something disturbed. */
+static unsigned really_counted(const struct perf_source *source, unsigned general)
+{
+	int errnum;
+	while (general > 1 && !can_count(source, general, 0, SOME_TICKS_NS, &errnum) &&
+	       !can_count(source, general, 0, SOME_TICKS_NS, &errnum))
+		general--;
+	return general;
 }
 
 struct rf_error *counter_limits_find(const struct perf_source *source,
@@ -419,13 +458,14 @@ struct rf_error *counter_limits_find(const struct perf_source *source,
 {
 	struct counter_limits found = {0};
 	int errnum = 0, first = 0;
-	while (found.general < MAX_GENERAL && can_count(source, found.general + 1, 0, &errnum))
+	while (found.general < MAX_GENERAL && can_count(source, found.general + 1, 0, 0, &errnum))
 		found.general++;
 	first = errnum;
 	if (found.general == 0)
 		return refusal_here(first ? first : EBUSY, REFUSED_HARDWARE, "the event branches");
+	found.general = really_counted(source, found.general);
 	for (unsigned i = 0; i < N_FIXED; i++)
-		if (can_count(source, found.general, found.fixed | 1u << i, &errnum))
+		if (can_count(source, found.general, found.fixed | 1u << i, 0, &errnum))
 			found.fixed |= 1u << i;
 	*limits = found;
 	return NULL;

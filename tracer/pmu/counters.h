@@ -73,15 +73,23 @@ struct counters {
 	struct counter_sums *sums;
 	size_t n_events;
 	struct counter_options options;
-	struct event_groups groups; /* how the events share the counters */
-	bool sampled;               /* any event is, so all are per CPU */
-	int clock; /* descriptor of the software event that tells how long the program ran; -1 */
+	/* How the events of the PMU share its counters.  Those that the kernel counts itself wait
+	 * for none: each is alone, or it would stand still while another group has its turn. */
+	struct event_groups groups;
+	bool sampled; /* any event is, so all are per CPU */
+	int clock;    /* descriptor of the software event that tells how long the program ran; -1 */
 	struct counter_opened *opened;
 	size_t n_opened, cap_opened;
 	struct counter_ring **rings;
 	size_t n_rings, cap_rings;
 	struct counter_losses losses;
 };
+
+/* The number of the group that event `event`, one that the kernel counts itself, has for itself. */
+static inline unsigned counters_own_group(const struct counters *counters, size_t event)
+{
+	return (unsigned)(counters->groups.n + event);
+}
 
 /* Opens all events.  Groups that the kernel refuses (some counters count some events only) are made
  * smaller. RF_EUNAVAILABLE with the reason (tracer/perf/refusal.h) otherwise.  `events` is
@@ -100,8 +108,9 @@ void counters_disable(struct counters *counters);
  * one is another.
  *
  * Opens ever larger groups for the calling thread and lets them run for a moment: the largest that
- * the kernel takes and that counts is the limit.  General counters are tried with branches, fixed
- * ones with instructions (0), cycles (1) and reference cycles (2) beside a full set of branches, as
- * Intel numbers them.  RF_EUNAVAILABLE with the reason when not one event of the PMU counts. */
+ * the kernel takes and whose counters of the same event agree is the limit.  General counters are
+ * tried with branches, fixed ones with instructions (0), cycles (1) and reference cycles (2) beside
+ * a full set of branches, as Intel numbers them.  RF_EUNAVAILABLE with the reason when not one
+ * event of the PMU counts. */
 struct rf_error *counter_limits_find(const struct perf_source *source,
 				     struct counter_limits *limits);

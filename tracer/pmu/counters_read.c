@@ -143,6 +143,8 @@ static bool read_groups(const struct counters *counters, size_t event, uint64_t 
 			struct reading *sum)
 {
 	*sum = (struct reading){0};
+	if (counters->events[event].wish.software)
+		return read_group(counters, event, counters_own_group(counters, event), sum);
 	for (size_t group = 0; group < counters->groups.n; group++) {
 		struct reading one;
 		if (!read_group(counters, event, group, &one))
@@ -195,4 +197,19 @@ struct counter_weight counter_weight(const struct counter_total *total)
 	if (total->value > 0)
 		weight.missing = (total->value - (double)total->sampled) / total->value;
 	return weight;
+}
+
+bool counter_is_plausible(const struct counter_total *total, uint64_t period, uint64_t contexts,
+			  uint64_t lost)
+{
+	const double raw = (double)total->raw, sampled = (double)total->sampled,
+		     untold = (double)period * ((double)contexts + (double)lost);
+	if (period == 0 || total->throttled || total->state == COUNTER_NOT_COUNTED)
+		return true;
+	return raw - sampled <= untold && sampled - raw <= untold;
+}
+
+uint64_t counters_contexts(const struct counters *counters)
+{
+	return (uint64_t)counters->n_rings * counters->groups.n;
 }

@@ -65,3 +65,12 @@ struct counter_weight {
 	double missing;
 };
 struct counter_weight counter_weight(const struct counter_total *total);
+
+/* Whether a total and its samples can both be true.  A task leaves less than one period without a
+ * sample on each CPU and in each group, of which there are `contexts`; `lost` samples were not
+ * told. A counter that jumps (a hypervisor that loses what is written to it) counts periods that
+ * nobody sampled.  True also of what was not sampled, or throttled. */
+bool counter_is_plausible(const struct counter_total *total, uint64_t period, uint64_t contexts,
+			  uint64_t lost);
+/* For each task: how often each event is open. */
+uint64_t counters_contexts(const struct counters *counters);

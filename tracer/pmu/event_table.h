@@ -40,6 +40,10 @@ enum {
 	EVENT_UNCORE = 1 << 1,      /* of the whole package, not of a thread: named, not counted */
 	EVENT_UNRELIABLE = 1 << 2, /* an erratum makes it wrong: used only when asked for by name */
 	EVENT_FMA_TWICE = 1 << 3,  /* a fused multiply-add counts as two, by itself */
+	/* Takes two counters as one (AMD's merge event).  In a virtual machine (KVM on Zen 3) what
+	 * is counted beside such a pair is off now and then: a counter that is put back to work
+	 * keeps its value of before, and the total grows by a period. */
+	EVENT_PAIRED = 1 << 4,
 };
 
 struct event_row {

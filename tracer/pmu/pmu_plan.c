@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "tracer/pmu/pmu_memory.h"
 #include "tracer/pmu/proof_loops.h"
+#include "tracer/pmu/proof_together.h"
 
 #include <math.h>
 #include <perfmon/pfmlib.h>
@@ -38,7 +39,7 @@ static struct rf_error *bad_event(const char *what, const char *word)
 		"--counter: %s: %s", what, word);
 }
 
-static uint64_t default_period(const struct perf_event_attr *attr, enum event_quantity quantity)
+uint64_t pmu_default_period(const struct perf_event_attr *attr, enum event_quantity quantity)
 {
 	if (attr->type == PERF_TYPE_SOFTWARE)
 		return PERIOD_SOFTWARE;
@@ -72,7 +73,7 @@ struct rf_error *pmu_event_parse(char *text, struct pmu_event *event)
 	}
 	struct rf_error *error = event_encode(event->row.event, &event->attr);
 	if (!error && !event->period)
-		event->period = default_period(&event->attr, event->row.quantity);
+		event->period = pmu_default_period(&event->attr, event->row.quantity);
 	return error;
 }
 
@@ -140,7 +141,8 @@ static struct rf_error *add_table(struct pmu_plan *plan, const struct event_tabl
 			continue;
 		const struct pmu_event event = {.row = table->rows[i],
 						.attr = proved.attr,
-						.period = default_period(&proved.attr, quantity)};
+						.period =
+							pmu_default_period(&proved.attr, quantity)};
 		if (!rf_array_push(plan->events, plan->n_events, plan->cap_events, event))
 			return rf_error_no_memory();
 	}
@@ -148,6 +150,28 @@ static struct rf_error *add_table(struct pmu_plan *plan, const struct event_tabl
 }
 
 /* ---- what is true of it ---- */
+
+/* Those that are right alone, and what the user names, beside each other. */
+static void prove_together(const struct perf_source *source, struct pmu_plan *plan,
+			   const struct proof_loops *loops, bool hypervisor)
+{
+	struct together_event events[EVENT_GROUPS_MAX];
+	struct proof_result results[EVENT_GROUPS_MAX];
+	bool used[EVENT_GROUPS_MAX];
+	for (size_t i = 0; i < plan->n_events; i++) {
+		const struct pmu_event *event = &plan->events[i];
+		events[i] = (struct together_event){event->attr, &event->row, event->period,
+						    event->named};
+		results[i] = event->proof;
+		used[i] = event->used;
+	}
+	proof_keep_together(source, events, plan->n_events, &plan->limits, loops->loops, loops->n,
+			    hypervisor, used, results);
+	for (size_t i = 0; i < plan->n_events; i++) {
+		plan->events[i].proof = results[i];
+		plan->events[i].used = used[i];
+	}
+}
 
 /* Those of the table, which come behind the named ones. */
 static struct rf_error *prove(const struct perf_source *source, struct pmu_plan *plan)
@@ -169,13 +193,15 @@ static struct rf_error *prove(const struct perf_source *source, struct pmu_plan 
 	proof_loops_init(&loops);
 	struct rf_error *error =
 		proof_run(source, events, n, loops.loops, loops.n, &place, results);
-	proof_loops_deinit(&loops);
 	for (size_t i = 0; !error && i < n; i++) {
 		const char *why;
 		tried[i].proof = results[i];
 		tried[i].used =
 			proof_quantity_usable(events, results, n, tried[i].row.quantity, &why);
 	}
+	if (!error)
+		prove_together(source, plan, &loops, place.facts.hypervisor);
+	proof_loops_deinit(&loops);
 	return error;
 }
 

@@ -46,6 +46,9 @@ struct rf_error *pmu_plan_init(const struct perf_source *source, const struct pm
 void pmu_plan_refuse(struct pmu_plan *plan);
 void pmu_plan_deinit(struct pmu_plan *plan);
 
+/* Events for a sample of an event that counts this, where none is named. */
+uint64_t pmu_default_period(const struct perf_event_attr *attr, enum event_quantity quantity);
+
 /* One word of `named`, for the command line's check: RF_EINPUT when it makes no sense.
  * event->row.event points into `text`, which is changed. */
 struct rf_error *pmu_event_parse(char *text, struct pmu_event *event);

@@ -124,7 +124,9 @@ static bool place_term(const char *directory, const char *name, uint64_t value, 
 	       uncore_place_bits(format, value, configs);
 }
 
-bool uncore_event_terms(const char *directory, const char *text, uint64_t configs[3])
+/* "event=0x04,umask=0x03" by the files in `directory`/format; a term without value is 1, and
+ * config=… needs no file. */
+static bool event_terms(const char *directory, const char *text, uint64_t configs[3])
 {
 	char copy[256], *rest = copy, *term;
 	if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy) || !*copy)
@@ -144,7 +146,8 @@ bool uncore_event_terms(const char *directory, const char *text, uint64_t config
 	return true;
 }
 
-double uncore_unit_bytes(const char *unit)
+/* "MiB" and the like; "Bytes" and "" are 1; 0: unknown. */
+static double unit_bytes(const char *unit)
 {
 	static const struct {
 		const char *name;
@@ -186,7 +189,7 @@ static double bytes_of(const char *directory, const char *name)
 	const double scale = strtod(text, NULL);
 	snprintf(file, sizeof(file), "events/%s.unit", name);
 	small_file_line(directory, file, unit, sizeof(unit));
-	return scale * uncore_unit_bytes(unit);
+	return scale * unit_bytes(unit);
 }
 
 static void take_event(const char *directory, const char *name, enum uncore_direction direction,
@@ -199,7 +202,7 @@ static void take_event(const char *directory, const char *name, enum uncore_dire
 			return;
 	snprintf(file, sizeof(file), "events/%s", name);
 	if (!small_file_line(directory, file, terms, sizeof(terms)) ||
-	    !uncore_event_terms(directory, terms, configs))
+	    !event_terms(directory, terms, configs))
 		return;
 	const double bytes = bytes_of(directory, name);
 	if (!isfinite(bytes) || bytes <= 0)

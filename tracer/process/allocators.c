@@ -2,9 +2,14 @@
 #include "tracer/process/allocators.h"
 
 #include "base/array.h"
+#include "base/confined.h"
 #include "symbols/elf_file.h"
 
 #include <string.h>
+#include <unistd.h>
+
+/* For the reader of one file's symbol tables. */
+#define READER_SECONDS 60
 
 #define NO NO_ARGUMENT
 /* clang-format off */
@@ -65,6 +70,7 @@ struct known_file {
 	const struct module_file *file;
 	struct place *places;
 	size_t n_places, cap_places;
+	char *trouble; /* why they are not known, or NULL */
 };
 
 struct allocator_files {
@@ -77,12 +83,18 @@ struct allocator_files *allocator_files_create(void)
 	return calloc(1, sizeof(struct allocator_files));
 }
 
+static void free_known(struct known_file *known)
+{
+	free(known->places);
+	free(known->trouble);
+}
+
 void allocator_files_destroy(struct allocator_files *files)
 {
 	if (!files)
 		return;
 	for (size_t i = 0; i < files->n_items; i++)
-		free(files->items[i].places);
+		free_known(&files->items[i]);
 	free(files->items);
 	free(files);
 }
@@ -122,10 +134,14 @@ static void read_table(struct known_file *known, Elf *elf, Elf_Scn *section,
 		add_place(known, &symbol, elf_strptr(elf, header->sh_link, symbol.st_name));
 }
 
-static void read_file(struct known_file *known)
+enum { PLACE = 1 }; /* address, number */
+
+/* In a child (base/confined.h). */
+static void read_file(void *context, FILE *answer)
 {
+	struct known_file *known = context;
 	struct elf_file file;
-	struct rf_error *error = elf_file_open(known->file->open_path, &file);
+	struct rf_error *error = elf_file_read(known->file->open_path, CONFINED_FD, &file);
 	if (error) {
 		rf_error_destroy(error);
 		return;
@@ -136,7 +152,46 @@ static void read_file(struct known_file *known)
 		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
 			read_table(known, file.elf, section, &header);
 	}
+	for (size_t i = 0; i < known->n_places; i++) {
+		confined_put_tag(answer, PLACE);
+		confined_put_number(answer, known->places[i].vaddr);
+		confined_put_number(answer, (uint64_t)known->places[i].number);
+	}
 	elf_file_close(&file);
+}
+
+static bool take_place(struct confined *child, struct known_file *known)
+{
+	const uint64_t vaddr = confined_number(child), number = confined_number(child);
+	const struct place place = {vaddr, (int)number};
+	return number < n_allocators &&
+	       rf_array_push(known->places, known->n_places, known->cap_places, place);
+}
+
+static void ask(struct known_file *known, int fd)
+{
+	const struct confined_job job = {fd, NULL, read_file, known, READER_SECONDS};
+	struct confined *child;
+	uint8_t tag;
+	struct rf_error *error = confined_create(&job, &child);
+	if (error) {
+		known->trouble = strdup(error->message);
+		rf_error_destroy(error);
+		return;
+	}
+	while ((tag = confined_next(child)) == PLACE && take_place(child, known))
+		;
+	const char *failure = tag ? "its reader's answer makes no sense" : confined_failure(child);
+	known->trouble = failure ? strdup(failure) : NULL;
+	confined_destroy(child);
+}
+
+void allocator_files_note_unread(const struct allocator_files *files, struct profile *profile)
+{
+	for (size_t i = 0; i < files->n_items; i++)
+		if (files->items[i].trouble)
+			profile_note_unread(profile, files->items[i].file->path,
+					    files->items[i].trouble);
 }
 
 static const struct known_file *know(struct allocator_files *files, const struct module_file *file)
@@ -145,11 +200,18 @@ static const struct known_file *know(struct allocator_files *files, const struct
 		if (files->items[i].file == file)
 			return &files->items[i];
 	struct known_file new = {.file = file};
-	if (file->has_file && file->open_path)
-		read_file(&new);
+	int fd = -1;
+	struct rf_error *error = file->has_file && file->open_path
+					 ? elf_file_descriptor(file->open_path, &fd)
+					 : NULL;
+	if (fd >= 0) {
+		ask(&new, fd);
+		close(fd);
+	}
+	rf_error_destroy(error);
 	if (rf_array_push(files->items, files->n_items, files->cap_items, new))
 		return &files->items[files->n_items - 1];
-	free(new.places);
+	free_known(&new);
 	return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* Which functions allocate memory, by their names, and where a module has them. */
 #pragma once
 
+#include "profile/profile.h"
 #include "tracer/process/module_file.h"
 
 #include <stdbool.h>
@@ -44,6 +45,8 @@ struct allocator_files *allocator_files_create(void);
 void allocator_files_destroy(struct allocator_files *files);
 
 /* The function that begins at `vaddr` of that file, or -1.  The file's symbol tables are read at
- * the first call for it. */
+ * the first call for it, by a child. */
 int allocator_files_find(struct allocator_files *files, const struct module_file *file,
 			 uint64_t vaddr);
+/* Notes in the profile which files could not be read. */
+void allocator_files_note_unread(const struct allocator_files *files, struct profile *profile);

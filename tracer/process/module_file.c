@@ -4,29 +4,22 @@
 
 #include "base/array.h"
 #include "symbols/elf_file.h"
+#include "tracer/process/kept_files.h"
 
-#include <elfutils/libdwelf.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Descriptors are kept for this many files at most; further ones are trusted to stay where they
- * are.  A program with more libraries than that hardly deletes them all. */
-enum { MAX_KEPT_FILES = 256 };
-
 struct module_files {
 	struct module_file **files;
 	size_t n_files, cap_files;
-	size_t n_kept;
 };
 
 struct module_files *module_files_create(void)
 {
-	elf_version(EV_CURRENT);
 	return calloc(1, sizeof(struct module_files));
 }
 
@@ -34,8 +27,7 @@ static void module_file_destroy(struct module_file *file)
 {
 	if (!file)
 		return;
-	if (file->fd >= 0)
-		close(file->fd);
+	kept_files_release(file->fd);
 	free(file->path);
 	free(file->open_path);
 	free(file->build_id);
@@ -54,53 +46,28 @@ void module_files_destroy(struct module_files *files)
 	free(files);
 }
 
-/* To be freed; NULL: it has none, or memory is short. */
-static char *build_id_of(Elf *elf)
+static void read_headers(struct module_file *file, int fd)
 {
-	const void *id;
-	const ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
-	return size > 0 ? elf_file_hex(id, (size_t)size) : NULL;
-}
-
-static bool read_segments(struct module_file *file, Elf *elf)
-{
-	size_t n;
-	if (elf_getphdrnum(elf, &n) != 0)
-		return false;
-	file->segments = calloc(n ? n : 1, sizeof(*file->segments));
-	if (!file->segments)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr header;
-		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
-		    !(header.p_flags & PF_X))
-			continue;
-		file->segments[file->n_segments++] = (struct module_segment){
-			.file_offset = header.p_offset,
-			.file_size = header.p_filesz,
-			.vaddr = header.p_vaddr,
-		};
-	}
-	return file->n_segments > 0;
-}
-
-static void read_elf(struct module_file *file, int fd)
-{
-	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf)
+	struct file_headers headers;
+	if (!file_headers_read(fd, &headers))
 		return;
-	if (elf_kind(elf) == ELF_K_ELF && read_segments(file, elf) && !file->build_id)
-		file->build_id = build_id_of(elf);
-	elf_end(elf);
+	file->segments = headers.segments;
+	file->n_segments = headers.n_segments;
+	file->low = headers.low;
+	file->high = headers.high;
+	if (headers.n_segments && headers.build_id_size && !file->build_id)
+		file->build_id = elf_file_hex(headers.build_id, headers.build_id_size);
 }
 
 static bool has_build_id(int fd, const char *expected)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	char *found = elf ? build_id_of(elf) : NULL;
-	bool same = found && strcmp(found, expected) == 0;
+	struct file_headers headers;
+	if (!file_headers_read(fd, &headers))
+		return false;
+	char *found = elf_file_hex(headers.build_id, headers.build_id_size);
+	const bool same = found && strcmp(found, expected) == 0;
 	free(found);
-	elf_end(elf);
+	free(headers.segments);
 	return same;
 }
 
@@ -150,24 +117,21 @@ static int open_mapped(const struct module_file *file, const struct perf_record 
 	return open_at(file, path);
 }
 
-static void open_file(struct module_files *files, struct module_file *file,
-		      const struct perf_record *record)
+static void open_file(struct module_file *file, const struct perf_record *record)
 {
 	char path[4200];
 	int fd = open_mapped(file, record, path, sizeof(path));
 	if (fd < 0)
 		return;
-	read_elf(file, fd);
-	if (!file->n_segments || files->n_kept >= MAX_KEPT_FILES) {
-		file->open_path = *path ? strdup(path) : NULL;
+	read_headers(file, fd);
+	if (file->n_segments)
+		file->fd = kept_files_keep(fd);
+	else
 		close(fd);
-		return;
-	}
-	files->n_kept++;
-	file->fd = fd;
-	if (!*path)
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	file->open_path = strdup(path);
+	/* one that is not kept is trusted to stay where it is */
+	if (!*path && file->fd >= 0)
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), file->fd);
+	file->open_path = *path ? strdup(path) : NULL;
 }
 
 /* What a report calls a mapping.  Code in memory that only the program made is "[anon]": perf
@@ -195,8 +159,7 @@ static void strip_deleted(char *path)
 		path[length - strlen(mark)] = '\0';
 }
 
-static struct module_file *module_file_create(struct module_files *files,
-					      const struct perf_record *record)
+static struct module_file *module_file_create(const struct perf_record *record)
 {
 	struct module_file *file = malloc(sizeof(*file));
 	if (!file)
@@ -218,7 +181,7 @@ static struct module_file *module_file_create(struct module_files *files,
 	if (record->build_id_size)
 		file->build_id = elf_file_hex(record->build_id, record->build_id_size);
 	if (file->has_file && file->path)
-		open_file(files, file, record);
+		open_file(file, record);
 	if (!file->build_id)
 		file->build_id = strdup("");
 	if (file->mapped_path && file->path && file->build_id)
@@ -252,13 +215,18 @@ struct module_file *module_files_get(struct module_files *files, const struct pe
 	for (size_t i = files->n_files; i > 0; i--)
 		if (is_same(files->files[i - 1], record))
 			return files->files[i - 1];
-	struct module_file *file = module_file_create(files, record);
+	struct module_file *file = module_file_create(record);
 	if (!file)
 		return NULL;
 	if (rf_array_push(files->files, files->n_files, files->cap_files, file))
 		return file;
 	module_file_destroy(file);
 	return NULL;
+}
+
+const struct module_file *module_files_item(const struct module_files *files, size_t i)
+{
+	return i < files->n_files ? files->files[i] : NULL;
 }
 
 uint64_t module_file_vaddr(const struct module_file *file, uint64_t file_offset)

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/small_file.h"
+#include "base/trusted_file.h"
 #include "symbols/perf_map.h"
 
 #include <fcntl.h>
@@ -28,7 +29,9 @@ struct perf_maps {
 	struct watched *items;
 	size_t n_items, cap_items;
 	size_t total;   /* bytes read and kept */
+	char *trouble;  /* the first file that could not be read: why, or NULL */
 	time_t created; /* files that were last written before are of another process */
+	char *refused;  /* the first that is not to be trusted, and why, or NULL */
 };
 
 struct perf_maps *perf_maps_create(void)
@@ -49,6 +52,8 @@ void perf_maps_destroy(struct perf_maps *maps)
 		perf_map_destroy(maps->items[i].map);
 	}
 	free(maps->items);
+	free(maps->refused);
+	free(maps->trouble);
 	free(maps);
 }
 
@@ -90,36 +95,53 @@ static uint32_t inner_pid(uint32_t pid)
 	return inner;
 }
 
-/* A file of somebody else's under the same name is none: perf asks for the same owner. */
-static int open_regular(const char *path, time_t not_before)
+/* Whoever can write to /tmp can put a file there under this name. */
+static int open_trusted(struct perf_maps *maps, const char *path)
 {
 	struct stat status;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_mtime >= not_before &&
-	    (status.st_uid == geteuid() || geteuid() == 0))
+	const char *refusal = trusted_file_refusal(fd);
+	const bool new = fstat(fd, &status) == 0 && status.st_mtime >= maps->created;
+	if (!refusal && new)
 		return fd;
+	if (new && !maps->refused &&
+	    asprintf(&maps->refused, "%s is not used: it %s", path, refusal) < 0)
+		maps->refused = NULL;
 	close(fd);
 	return -1;
 }
 
-static int open_file(uint32_t pid, time_t not_before)
+static int open_file(struct perf_maps *maps, uint32_t pid)
 {
 	char path[96];
 	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, inner_pid(pid));
-	int fd = open_regular(path, not_before);
+	int fd = open_trusted(maps, path);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-	return open_regular(path, not_before);
+	return open_trusted(maps, path);
 }
 
 void perf_maps_look(struct perf_maps *maps)
 {
 	for (size_t i = 0; i < maps->n_items; i++)
 		if (maps->items[i].fd < 0)
-			maps->items[i].fd = open_file(maps->items[i].pid, maps->created);
+			maps->items[i].fd = open_file(maps, maps->items[i].pid);
+}
+
+/* Takes the error. */
+static void note_trouble(struct perf_maps *maps, struct rf_error *error)
+{
+	if (!maps->trouble)
+		maps->trouble = strdup(error->message);
+	rf_error_destroy(error);
+}
+
+const char *perf_maps_trouble(const struct perf_maps *maps)
+{
+	return maps->trouble;
 }
 
 void perf_maps_refresh(struct perf_maps *maps)
@@ -134,9 +156,13 @@ void perf_maps_refresh(struct perf_maps *maps)
 									   : PERF_MAP_MAX_BYTES;
 		if (maps->total + bytes > MAX_TOTAL_BYTES)
 			continue;
-		struct perf_map *map = perf_map_read(item->fd);
-		if (!map)
+		struct perf_map *map;
+		struct rf_error *error = perf_map_read_confined(item->fd, &map);
+		if (error) {
+			note_trouble(maps, error);
+			item->size = status.st_size; /* not again and again */
 			continue;
+		}
 		maps->total += bytes;
 		perf_map_destroy(item->map);
 		item->map = map;
@@ -151,4 +177,9 @@ const char *perf_maps_find(struct perf_maps *maps, uint32_t pid, uint64_t addres
 		if (item->map)
 			return perf_map_find(item->map, address, start);
 	return NULL;
+}
+
+const char *perf_maps_refused(const struct perf_maps *maps)
+{
+	return maps->refused;
 }

@@ -1,6 +1,7 @@
 /* The perf-PID.map files of a run's processes.  A file may be deleted when its program ends, and in
  * a container it can only be reached while the process lives: so it is opened as soon as it is
- * there, and read when its names are wanted. */
+ * there, and read when its names are wanted.  Those of other users are not (base/trusted_file.h).
+ */
 #pragma once
 
 #include <stdint.h>
@@ -15,9 +16,14 @@ void perf_maps_watch(struct perf_maps *maps, uint32_t pid);
 void perf_maps_fork(struct perf_maps *maps, uint32_t parent, uint32_t pid);
 /* Opens what has appeared.  Cheap: one attempt for each watched process without a file. */
 void perf_maps_look(struct perf_maps *maps);
-/* Reads files again that have grown since they were read. */
+/* Reads files again that have grown since they were read, each by a child. */
 void perf_maps_refresh(struct perf_maps *maps);
+/* Why a file could not be read, or NULL. */
+const char *perf_maps_trouble(const struct perf_maps *maps);
 
 /* The function at an address of a process, or NULL; *start gets its beginning.  Valid until the
  * next refresh. */
 const char *perf_maps_find(struct perf_maps *maps, uint32_t pid, uint64_t address, uint64_t *start);
+
+/* The first file that was not read, and why, as a line without a full stop; NULL: there is none. */
+const char *perf_maps_refused(const struct perf_maps *maps);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define PAGE 4096ull
+#define TRIES 16 /* while the kernel has no page to copy through */
 
 static void drop_regions(struct program_memory *memory)
 {
@@ -26,13 +27,20 @@ struct rf_error *program_memory_init(struct program_memory *memory, pid_t pid,
 				     struct module_files *files, struct profile *profile)
 {
 	char path[64];
-	*memory = (struct program_memory){.pid = pid, .files = files, .profile = profile};
+	program_memory_init_regions(memory, pid, files, profile);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	memory->mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (memory->mem_fd < 0)
 		return rf_error_errno(RF_EACCESS, errno, NULL, "cannot open %s", path);
-	program_memory_refresh(memory);
 	return NULL;
+}
+
+void program_memory_init_regions(struct program_memory *memory, pid_t pid,
+				 struct module_files *files, struct profile *profile)
+{
+	*memory = (struct program_memory){
+		.pid = pid, .mem_fd = -1, .files = files, .profile = profile};
+	program_memory_refresh(memory);
 }
 
 void program_memory_deinit(struct program_memory *memory)
@@ -79,6 +87,7 @@ void program_memory_refresh(struct program_memory *memory)
 	size_t line_size = 0;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)memory->pid);
 	FILE *maps = fopen(path, "re");
+	memory->lacks_descriptor = !maps && errno == EMFILE;
 	if (!maps)
 		return;
 	drop_regions(memory);
@@ -134,13 +143,23 @@ struct memory_region *program_memory_region(struct program_memory *memory, uint6
 bool program_memory_read(const struct program_memory *memory, uint64_t address, void *buffer,
 			 size_t size)
 {
-	return pread(memory->mem_fd, buffer, size, (off_t)address) == (ssize_t)size;
+	ssize_t n;
+	int tries = 0;
+	do
+		n = pread(memory->mem_fd, buffer, size, (off_t)address);
+	while (n < 0 && errno == ENOMEM && ++tries < TRIES);
+	return n == (ssize_t)size;
 }
 
 bool program_memory_write(const struct program_memory *memory, uint64_t address, const void *buffer,
 			  size_t size)
 {
-	return pwrite(memory->mem_fd, buffer, size, (off_t)address) == (ssize_t)size;
+	ssize_t n;
+	int tries = 0;
+	do
+		n = pwrite(memory->mem_fd, buffer, size, (off_t)address);
+	while (n < 0 && errno == ENOMEM && ++tries < TRIES);
+	return n == (ssize_t)size;
 }
 
 const char why_not_executable[] = "a jump to memory that is not executable";
@@ -191,7 +210,11 @@ static const struct code_page *readable_page(struct program_memory *memory, uint
 		return NULL;
 	if (memory->stale || *refused) {
 		program_memory_refresh(memory);
-		*refused = refusal(program_memory_region(memory, address));
+		*refused =
+			memory->lacks_descriptor
+				? "code of which nothing is known: rfprof has reached its limit of "
+				  "open files (ulimit -n)"
+				: refusal(program_memory_region(memory, address));
 	}
 	const struct code_page *page = *refused ? NULL : code_page(memory, start);
 	if (!page && !*refused)

@@ -39,11 +39,15 @@ struct program_memory {
 	struct profile *profile;            /* not owned */
 	uint8_t *code_units;                /* not owned: P_CODE_UNITS, or NULL */
 	struct allocator_files *allocators; /* not owned; or NULL: nobody asks for them */
+	bool lacks_descriptor;              /* the regions could not be read for want of one */
 	bool stale; /* executable regions may have changed: to be read again */
 };
 
 struct rf_error *program_memory_init(struct program_memory *memory, pid_t pid,
 				     struct module_files *files, struct profile *profile);
+/* The same for regions alone: the memory itself is not read, and no descriptor stays open. */
+void program_memory_init_regions(struct program_memory *memory, pid_t pid,
+				 struct module_files *files, struct profile *profile);
 void program_memory_deinit(struct program_memory *memory);
 
 /* Reads /proc/PID/maps again, when the program may have changed it. */

@@ -3,19 +3,22 @@
 #include "tracer/run/run.h"
 
 #include "base/text.h"
-#include "machine/store/custom_roofs.h"
-#include "machine/store/machine_get.h"
 #include "profile/profile.h"
 #include "symbols/debuginfod.h"
 #include "symbols/resolve.h"
 #include "tracer/launch/launch.h"
+#include "tracer/launch/limits.h"
 #include "tracer/launch/program.h"
 #include "tracer/run/run_facts.h"
 #include "tracer/run/run_launch.h"
+#include "tracer/run/run_repeat.h"
+#include "tracer/run/run_roofs.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- where the numbers come from ---- */
 
@@ -61,46 +64,6 @@ static void choose_debuginfod(struct run *run)
 	run_log_warn(&run->log, error);
 }
 
-/* ---- the roofs ---- */
-
-/* A line for the first step, or on a terminal one that overwrites itself. */
-static void show_progress(void *context, const char *what, int step, int n_steps)
-{
-	const struct run_log *log = context;
-	const bool terminal = run_log_is_terminal(log);
-	if (!terminal && step > 1)
-		return;
-	fprintf(log->stream, "rfprof: measuring this machine, once: %d/%d %s%s", step, n_steps,
-		what, terminal ? "\033[K\r" : " …\n");
-	if (step == n_steps && terminal)
-		fprintf(log->stream, "\033[K");
-	fflush(log->stream);
-}
-
-/* Takes the machine's roofs, measured now where they are not known yet, and the custom ones into
- * the profile, so that it can be redrawn anywhere. */
-static struct rf_error *take_machine(struct run *run)
-{
-	struct machine machine = {0};
-	struct custom_roof_set custom;
-	struct rf_error *warning = NULL;
-	const struct machine_options options = {
-		.quick = true,
-		.progress = run->log.quiet ? NULL : show_progress,
-		.progress_context = &run->log,
-	};
-	struct rf_error *error = machine_get(&options, &machine, &warning);
-	run_log_warn(&run->log, warning);
-	if (error)
-		return error;
-	run_log_warn(&run->log, custom_roofs_load(&custom));
-	error = profile_take_machine(run->profile, &machine);
-	if (!error)
-		error = profile_take_custom(run->profile, custom.roofs, custom.n);
-	machine_deinit(&machine);
-	return error;
-}
-
 /* ---- the runs ---- */
 
 static struct rf_error *run_once(struct run *run)
@@ -131,11 +94,20 @@ static const char *announcement(const struct run *run)
 	return "run 1/2 times the program, run 2/2 counts it";
 }
 
+static void announce(const struct run *run)
+{
+	const unsigned n = run->options->repeat;
+	char text[96];
+	snprintf(text, sizeof(text), "runs 1 to %u time the program%s", n,
+		 run->counters.choice.counted_run ? ", one more counts it" : "");
+	run_log_say(&run->log, n > 1 ? text : announcement(run));
+}
+
 /* What fails in the second run is a warning: there are times to report. */
 static struct rf_error *run_twice(struct run *run)
 {
-	run_log_say(&run->log, announcement(run));
-	struct rf_error *error = run_timed(run);
+	announce(run);
+	struct rf_error *error = run_timed_all(run);
 	if (error || !run->counters.choice.counted_run)
 		return error;
 	if (launch_was_interrupted(run->timed_status)) {
@@ -149,6 +121,19 @@ static struct rf_error *run_twice(struct run *run)
 		profile_set_fact(run->profile, "counts_incomplete", "interrupted in run 2");
 	run_log_warn(&run->log, error);
 	return NULL;
+}
+
+/* A limit is too low for rfprof, but perhaps not for the program, which is executed in rfprof's
+ * place.  Returns only when that cannot be. */
+static struct rf_error *run_natively(struct run *run, struct rf_error *error)
+{
+	run_log_warn(&run->log, error);
+	fprintf(run->log.stream, "rfprof: the program runs without being profiled\n");
+	fflush(run->log.stream);
+	limits_give_back();
+	execv(run->path, run->options->argv);
+	return rf_error_errno(RF_EINPUT, errno, "check that it runs without rfprof",
+			      "cannot execute %s", run->path);
 }
 
 /* ---- the names of the code that ran ---- */
@@ -208,32 +193,58 @@ static struct rf_error *resolve_names(struct run *run)
 
 /* ---- all of it ---- */
 
+/* Natively it would have reached the shell, or nobody. */
+static void note_ignored_signals(struct run *run)
+{
+	char names[700], text[900];
+	if (!launch_ignored_signals(names, sizeof(names)))
+		return;
+	snprintf(
+		text, sizeof(text),
+		"the program sent its parent or its process group %s: rfprof, which is the one and "
+		"in the other, ignored that",
+		names);
+	run_log_note(&run->log, text);
+}
+
 static struct rf_error *finish(struct run *run)
 {
 	run_note_end(run);
+	note_ignored_signals(run);
 	struct rf_error *error = profile_match_processes(run->profile);
+	if (!error)
+		error = run_roofs_take(run);
 	if (error)
 		return error;
-	/* A limit on file sizes, or a reader of the table who has left (rfprof ./app | head), is an
-	 * error to be told of; it must not end rfprof before the profile is saved.  The program had
-	 * the signals as they were. */
-	signal(SIGXFSZ, SIG_IGN);
+	/* A reader of the table who has left (rfprof ./app | head) is an error to be told of; it
+	 * must not end rfprof before the profile is saved.  The program had the signal as it was.
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	return resolve_names(run);
 }
 
-struct rf_error *run_program(struct run *run)
+/* Of memory, threads, or what a limit counts besides. */
+static bool is_shortage(const struct rf_error *error)
 {
-	struct rf_error *error = choose_sampler(run);
-	if (!error)
-		error = choose_counters(run);
-	if (!error)
-		error = take_machine(run);
+	return error == rf_error_no_memory() || error->code == RF_EACCESS ||
+	       error->errnum == ENOMEM || error->errnum == EAGAIN;
+}
+
+static struct rf_error *choose_and_run(struct run *run)
+{
+	struct rf_error *error = choose_sampler(run) ?: choose_counters(run) ?: run_roofs_read(run);
 	if (error)
 		return error;
 	run_note_environment(run);
 	choose_debuginfod(run);
-	error = run->options->once ? run_once(run) : run_twice(run);
+	return run->options->once ? run_once(run) : run_twice(run);
+}
+
+struct rf_error *run_program(struct run *run)
+{
+	struct rf_error *error = choose_and_run(run);
+	if (error && !run->started && is_shortage(error))
+		error = run_natively(run, error);
 	return error ? error : finish(run);
 }
 
@@ -257,6 +268,7 @@ struct rf_error *run_create(const struct run_options *options, struct run **out)
 	struct run *run = malloc(sizeof(*run));
 	if (!run)
 		return rf_error_no_memory();
+	limits_raise();
 	*run = (struct run){
 		.options = options,
 		.name = slash && slash[1] ? slash + 1 : options->argv[0],
@@ -276,6 +288,7 @@ void run_destroy(struct run *run)
 	run_log_close(&run->log);
 	stdio_plan_destroy(run->plan);
 	profile_destroy(run->profile);
+	machine_deinit(&run->machine);
 	pmu_plan_deinit(&run->counters);
 	free(run->path);
 	free(run);

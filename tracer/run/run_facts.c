@@ -49,6 +49,7 @@ void run_note_comparison(struct run *run)
 					    [STDIO_DIFFERENT] = "different",
 					    [STDIO_UNKNOWN] = "unknown"};
 	const char *why = NULL;
+	char kept[384];
 	const enum stdio_same same = stdio_plan_compare(run->plan, &why);
 	if (same == STDIO_UNKNOWN && why)
 		profile_set_fact(run->profile, "stdout_same", "unknown: %s", why);
@@ -58,6 +59,8 @@ void run_note_comparison(struct run *run)
 			 run->timed_status == run->counted_status ? "same" : "different");
 	if (!stdio_plan_input_replayed(run->plan, &why) && why)
 		run_log_note(&run->log, why);
+	if (stdio_plan_input_kept(run->plan, kept, sizeof(kept)))
+		run_log_note(&run->log, kept);
 }
 
 static void note_status(struct run *run)
@@ -88,16 +91,12 @@ static void note_sources(struct run *run)
 					    : "--traffic=none");
 }
 
+/* Also those that slept, or were too short for a sample. */
 static void note_threads(struct profile *profile)
 {
-	char *seen = calloc(profile->n_threads + 1, 1);
-	size_t n = 0;
-	for (size_t i = 0; seen && i < profile->n_samples; i++)
-		if (!seen[profile->samples[i].thread]) {
-			seen[profile->samples[i].thread] = 1;
-			n++;
-		}
-	free(seen);
+	size_t n = (size_t)profile_number_fact(profile, "unsampled_threads", 0);
+	for (size_t i = 0; i < profile->n_threads; i++)
+		n += profile->threads[i].run == RUN_TIMED;
 	profile_set_fact(profile, "threads", "%zu", n ? n : (size_t)1);
 }
 

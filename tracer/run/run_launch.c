@@ -4,12 +4,15 @@
 
 #include "base/clock.h"
 #include "base/crash.h"
+#include "machine/data/size_curve.h"
 #include "tracer/launch/launch.h"
 #include "tracer/target/counted_run.h"
 #include "tracer/timed/pmu_run.h"
+#include "tracer/timed/sample_log.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -129,28 +132,37 @@ static struct rf_error *start(struct run *run, int number, struct sampler *sampl
 		error = launch_start(&spec, launch);
 	if (error)
 		return error;
+	run->started = true;
 	crash_ends_program(launch);
 	launch_forward_signals(launch->pid);
 	error = stdio_plan_start(run->plan);
 	return error ? end(run, launch, error) : NULL;
 }
 
-static struct sampler *create_sampler(const struct run *run)
+static struct sampler *create_sampler(const struct run *run, struct profile *profile)
 {
-	struct sampler *sampler = run->sampler_ops->create(run->profile);
+	struct sampler *sampler = run->sampler_ops->create(profile);
 	if (sampler && run->options->no_children)
 		sampler->first_only = true;
 	return sampler;
 }
 
+static void destroy_sampler(struct run *run, struct sampler *sampler)
+{
+	const char *refused = sampler ? sample_log_refused(sampler->log) : NULL;
+	if (refused)
+		run_log_warn(&run->log, rf_error_create(RF_EACCESS, NULL, "%s", refused));
+	run->sampler_ops->destroy(sampler);
+}
+
 /* ---- timed ---- */
 
 /* A sampler does not see how the program ends. */
-static void note_first_exit(struct run *run, pid_t pid)
+static void note_first_exit(const struct timed_run *timed, pid_t pid)
 {
-	const uint32_t row = profile_find_process(run->profile, RUN_TIMED, pid);
+	const uint32_t row = profile_find_process(timed->profile, RUN_TIMED, pid);
 	if (row != PROFILE_NONE)
-		run->profile->processes[row].exit_status = run->timed_status;
+		timed->profile->processes[row].exit_status = timed->row.exit_status;
 }
 
 /* Refused counters are replaced by the next source: the run goes on. */
@@ -171,43 +183,98 @@ static struct pmu_run *open_counters(struct run *run, pid_t pid, struct sampler 
 	return counters;
 }
 
-/* Releases the program, waits for its end, and adds samples, threads, modules and what `counters`
- * (or NULL) counted to the profile. */
-static struct rf_error *follow_timed(struct run *run, struct launch *launch,
-				     struct sampler *sampler, struct pmu_run *counters)
+static double seconds(struct timeval time)
 {
+	return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+static void add_samples(struct timed_run *timed)
+{
+	timed->row.samples = timed->profile->n_samples;
+	for (size_t i = 0; i < timed->profile->n_samples; i++)
+		timed->row.time_ns += timed->profile->samples[i].weight_ns;
+}
+
+/* Waits for the program's end.  It is there until its signals to this process have been looked at:
+ * their handler asks who has sent them. */
+static void wait_for_end(pid_t pid, int *status, struct rusage *usage)
+{
+	siginfo_t info;
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	while (wait4(pid, status, 0, usage) < 0 && errno == EINTR)
+		;
+}
+
+/* While rfprof was stopped (SIGSTOP) the program may have ended: then the end is what the kernel
+ * has recorded, where the sampler has such records. */
+static void correct_wall(struct run *run, const struct launch *launch, struct timed_run *timed)
+{
+	const uint32_t row = profile_find_process(timed->profile, RUN_TIMED, launch->pid);
+	if (!launch_was_continued())
+		return;
+	const double end_s =
+		row == PROFILE_NONE ? 0 : (double)timed->profile->processes[row].end_ns * 1e-9;
+	if (end_s > 0 && end_s < timed->row.wall_s)
+		timed->row.wall_s = end_s;
+	if (end_s <= 0)
+		run_log_note(&run->log, "rfprof was stopped while the program ran: its wall time "
+					"may hold the pause");
+}
+
+/* Releases the program, waits for its end, and adds samples, threads, modules and what `counters`
+ * (or NULL) counted to its profile. */
+static struct rf_error *follow_timed(struct run *run, struct launch *launch,
+				     struct sampler *sampler, struct pmu_run *counters,
+				     struct timed_run *timed)
+{
+	struct rusage usage = {0};
 	struct rf_error *error = run->sampler_ops->start(sampler, launch->pid);
 	if (error)
 		return error;
 	const uint64_t start_ns = clock_now_ns();
 	launch_release(launch);
-	while (waitpid(launch->pid, &run->timed_status, 0) < 0 && errno == EINTR)
-		;
-	const double wall_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+	wait_for_end(launch->pid, &timed->row.exit_status, &usage);
+	timed->row.wall_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+	timed->row.user_s = seconds(usage.ru_utime);
+	timed->row.system_s = seconds(usage.ru_stime);
 	pmu_run_stop(counters);
 	error = run->sampler_ops->finish(sampler);
 	if (!error)
-		error = pmu_run_save(counters, run->profile);
-	profile_set_fact(run->profile, "wall_s", "%.6f", wall_s);
+		error = pmu_run_save(counters, timed->profile);
+	correct_wall(run, launch, timed);
+	profile_set_fact(timed->profile, "wall_s", "%.6f", timed->row.wall_s);
+	add_samples(timed);
 	return error;
 }
 
-struct rf_error *run_timed(struct run *run)
+/* The program of run 1 is the user's own; that of a repetition has done its work in run 1. */
+static struct rf_error *launch_timed(struct run *run, int number, struct sampler *sampler,
+				     struct timed_run *timed)
 {
-	struct sampler *sampler = create_sampler(run);
 	struct launch launch;
-	if (!sampler)
-		return rf_error_no_memory();
-	struct rf_error *error = start(run, 1, sampler, &launch);
-	struct pmu_run *counters = error ? NULL : open_counters(run, launch.pid, sampler);
-	if (!error) {
-		crash_keeps_program(&launch, run->plan, &run->timed_status);
-		error = end(run, &launch, follow_timed(run, &launch, sampler, counters));
-	}
-	run->sampler_ops->destroy(sampler);
+	struct rf_error *error = start(run, number, sampler, &launch);
+	if (error)
+		return error;
+	struct pmu_run *counters = open_counters(run, launch.pid, sampler);
+	if (number == 1)
+		crash_keeps_program(&launch, run->plan, &timed->row.exit_status);
+	error = end(run, &launch, follow_timed(run, &launch, sampler, counters, timed));
 	pmu_run_destroy(counters);
 	if (!error)
-		note_first_exit(run, launch.pid);
+		note_first_exit(timed, launch.pid);
+	return error;
+}
+
+struct rf_error *run_timed(struct run *run, int number, struct timed_run *timed)
+{
+	const char *why;
+	struct sampler *sampler = create_sampler(run, timed->profile);
+	if (!sampler)
+		return rf_error_no_memory();
+	struct rf_error *error = launch_timed(run, number, sampler, timed);
+	destroy_sampler(run, sampler);
+	timed->other_output = number == 2 && stdio_plan_compare(run->plan, &why) == STDIO_DIFFERENT;
 	return error;
 }
 
@@ -238,13 +305,14 @@ static struct traffic_options choose_traffic(const struct run *run)
 {
 	struct traffic_options traffic = run->options->traffic;
 	traffic.trace = run->counters.choice.traffic == TRAFFIC_FROM_TRACE;
+	traffic.last_cache_bytes = size_verdict(&run->machine).effective;
 	return traffic;
 }
 
 struct rf_error *run_counted(struct run *run, int number)
 {
 	const bool once = run->options->once;
-	struct sampler *sampler = once ? create_sampler(run) : NULL;
+	struct sampler *sampler = once ? create_sampler(run, run->profile) : NULL;
 	const struct traffic_options traffic = choose_traffic(run);
 	struct counted_run *counted =
 		counted_run_create(run->profile, once, run->options->no_children, &traffic);
@@ -261,6 +329,6 @@ struct rf_error *run_counted(struct run *run, int number)
 	}
 	counted_run_destroy(counted);
 	if (sampler)
-		run->sampler_ops->destroy(sampler);
+		destroy_sampler(run, sampler);
 	return error;
 }

@@ -3,18 +3,19 @@
 
 #include "base/crash.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 struct rf_error *run_log_open(struct run_log *log, const char *path, bool quiet,
 			      struct profile *profile)
 {
-	*log = (struct run_log){.stream = path ? fopen(path, "we") : stderr,
-				.quiet = quiet,
-				.profile = profile};
-	if (!log->stream)
-		return rf_error_errno(RF_EACCESS, errno, "give another file with --log",
-				      "cannot write %s", path);
+	const struct whole_file_wish wish = {path, "cannot write", "give another file with --log",
+					     WHOLE_FILE_AT_ONCE};
+	*log = (struct run_log){.stream = stderr, .quiet = quiet, .profile = profile};
+	struct rf_error *error = path ? whole_file_stream(&wish, &log->file) : NULL;
+	if (error)
+		return error;
+	if (path)
+		log->stream = log->file.stream;
 	crash_set_log(fileno(log->stream));
 	return NULL;
 }
@@ -22,8 +23,9 @@ struct rf_error *run_log_open(struct run_log *log, const char *path, bool quiet,
 void run_log_close(struct run_log *log)
 {
 	crash_set_log(STDERR_FILENO);
-	if (log->stream && log->stream != stderr)
-		fclose(log->stream);
+	if (log->file.stream)
+		rf_error_destroy(whole_file_close(&log->file, NULL));
+	log->file.stream = NULL;
 }
 
 void run_log_say(const struct run_log *log, const char *text)
@@ -34,9 +36,7 @@ void run_log_say(const struct run_log *log, const char *text)
 
 void run_log_note(struct run_log *log, const char *text)
 {
-	char key[32];
-	snprintf(key, sizeof(key), "note.%d", ++log->n_notes);
-	profile_set_fact(log->profile, key, "%s", text);
+	profile_add_note(log->profile, "%s", text);
 }
 
 void run_log_warn(struct run_log *log, struct rf_error *error)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/whole_file.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>
@@ -9,9 +10,9 @@
 
 struct run_log {
 	FILE *stream;
-	bool quiet; /* nothing but errors */
+	struct whole_file file; /* of --log */
+	bool quiet;             /* nothing but errors */
 	struct profile *profile;
-	int n_notes;
 };
 
 /* Opens the file `path`, or takes standard error for NULL; messages about rfprof's own failures go

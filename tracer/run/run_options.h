@@ -13,7 +13,9 @@ extern const struct rf_word sampler_option_words[];
 
 struct run_options {
 	bool once, quiet, no_children;
+	unsigned repeat;      /* timed runs, at least 1 */
 	bool debuginfod;      /* fetch debug files that are not here */
+	bool keep_roofs;      /* measure none again behind the run */
 	const char *log_path; /* rfprof's own messages; NULL: standard error */
 	enum sampler_option sampler;
 	struct traffic_options traffic;

@@ -1,6 +1,7 @@
 /* One `rfprof PROGRAM` while it goes on: what its steps share. */
 #pragma once
 
+#include "machine/data/machine.h"
 #include "profile/profile.h"
 #include "tracer/launch/stdio_plan.h"
 #include "tracer/pmu/pmu_plan.h"
@@ -13,6 +14,7 @@
 struct run {
 	const struct run_options *options;
 	struct profile *profile;
+	struct machine machine; /* until the profile takes it, behind the runs */
 	struct stdio_plan *plan;
 	struct run_log log;
 	char *path;                            /* file to execute */
@@ -22,4 +24,5 @@ struct run {
 	bool fetches;                          /* debug files are fetched after the runs */
 	bool counted;                          /* there was a counted run, to its end */
 	int timed_status, counted_status;      /* wait statuses of the program */
+	bool started; /* a process for the program: its streams are in use */
 };

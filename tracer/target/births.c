@@ -19,6 +19,7 @@ struct birth {
 	struct target *target; /* the parent's */
 	uint64_t sysret; /* where the parent's system call returns to in the cache; 0: native */
 	bool is_thread, is_vfork;
+	bool traces;         /* as its parent */
 	bool is_plain_vfork; /* by the system call of that name */
 };
 
@@ -110,6 +111,7 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 	char name[32];
 	tracee->started = true;
 	tracee->tgid = birth->is_thread ? birth->parent_tgid : tracee->tid;
+	tracee->traces = birth->traces;
 	if (target && birth->sysret && ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0) {
 		thread_name(tracee->tid, name, sizeof(name));
 		pthread_mutex_lock(target->lock);
@@ -135,7 +137,7 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 						 FOLLOWED_OPTIONS | PTRACE_O_TRACESYSGOOD) == 0)
 		ptrace(PTRACE_SYSCALL, tracee->tid, 0, 0);
 	else
-		ptrace(PTRACE_CONT, tracee->tid, 0, 0);
+		tracee_resume(tracee, 0);
 }
 
 static bool is_thread_of(pid_t tid, pid_t tgid)
@@ -153,7 +155,9 @@ void births_on_event(struct counted_run *run, pid_t tid, int event)
 	ptrace(PTRACE_GETEVENTMSG, tid, 0, &child);
 	if (!parent)
 		return;
-	struct birth birth = {.child = (pid_t)child, .parent_tgid = parent->tgid};
+	struct birth birth = {.child = (pid_t)child,
+			      .parent_tgid = parent->tgid,
+			      .traces = parent->traces};
 	const bool has_regs = ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0;
 	birth.is_thread = is_thread_of(birth.child, parent->tgid);
 	birth.is_vfork = event == PTRACE_EVENT_VFORK;
@@ -174,7 +178,7 @@ void births_on_event(struct counted_run *run, pid_t tid, int event)
 		start_child(run, early, &birth);
 	else
 		(void)rf_array_push(run->births, run->n_births, run->cap_births, birth);
-	ptrace(PTRACE_CONT, tid, 0, 0);
+	tracee_resume(tracees_find(&run->tracees, tid), 0);
 }
 
 void births_on_first_stop(struct counted_run *run, pid_t tid)

@@ -2,12 +2,14 @@
  * to the last exit. */
 #include "tracer/target/counted_run.h"
 
+#include "base/clock.h"
 #include "tracer/target/births.h"
 #include "tracer/target/images.h"
 #include "tracer/target/inject.h"
 #include "tracer/target/interrupt.h"
 #include "tracer/target/place.h"
 #include "tracer/target/shared_memory.h"
+#include "tracer/target/stops.h"
 #include "tracer/target/target_create.h"
 
 #include <errno.h>
@@ -22,6 +24,11 @@
 /* Of a process that traces others: its children are its own. */
 #define CHILDLESS_OPTIONS \
 	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
+
+/* Stops of a tracee that is let go: births, a signal, its exec. */
+#define MAX_RELEASE_STOPS 16
+/* How long nothing may happen while what outlives the program is let go. */
+#define RELEASE_LIMIT_NS 10000000000ull
 
 static void on_exec(struct counted_run *run, pid_t tid)
 {
@@ -48,6 +55,7 @@ static void on_exec(struct counted_run *run, pid_t tid)
 	tracee->catches_up = false;
 	memset(tracee->owed, 0, sizeof(tracee->owed));
 	tracee->left.how = STAYS;
+	tracee->traces = false;
 	ptrace(PTRACE_SETOPTIONS, tid, 0, FOLLOWED_OPTIONS);
 	images_count(run, tracee);
 	ptrace(PTRACE_CONT, tid, 0, 0);
@@ -80,6 +88,16 @@ static void forget_tracee(struct counted_run *run, pid_t tid)
 		images_retire(run, target);
 }
 
+/* PTRACE_EVENT_EXIT: the last time that its registers and memory can be seen. */
+static void on_exit_stop(struct counted_run *run, struct tracee *tracee)
+{
+	place_flush(tracee->target, tracee->tid);
+	tracee_give_back(tracee);
+	note_exit(run, tracee, -1);
+	object_world_look(tracee->target ? tracee->target->world : NULL);
+	ptrace(PTRACE_CONT, tracee->tid, 0, 0);
+}
+
 static void on_gone(struct counted_run *run, pid_t tid, int status)
 {
 	const struct tracee *tracee = tracees_find(&run->tracees, tid);
@@ -102,12 +120,71 @@ static const struct tracee *started_tracee(struct counted_run *run, pid_t pid)
 	const struct tracee *tracee;
 	int status;
 	while (!(tracee = tracees_find(&run->tracees, pid)) || !tracee->started) {
-		if ((tracee && tracee->stopped_early) || waitpid(pid, &status, __WALL) != pid ||
-		    !WIFSTOPPED(status))
+		if ((tracee && tracee->stopped_early) ||
+		    stops_await(pid, STEP_LIMIT_NS, &status) != AWAITED_STOP)
 			return NULL;
 		on_stop(run, pid, status);
 	}
 	return tracee;
+}
+
+/* Behind an attempt to let the tracee go. */
+static void let_go(struct counted_run *run, struct tracee *tracee, bool gone)
+{
+	if (gone)
+		forget_tracee(run, tracee->tid);
+	else if (tracee->exits)
+		on_exit_stop(run, tracee);
+}
+
+/* A stop of a tracee that is to be let go: it is, or its event is dealt with first. */
+static void release_at_stop(struct counted_run *run, pid_t tid, int status)
+{
+	const int event = status >> 16;
+	struct tracee *tracee = tracees_find(&run->tracees, tid);
+	if (!tracee || !tracee->started || tracee->late || WSTOPSIG(status) == WATCHED_STOP ||
+	    (event && event != PTRACE_EVENT_STOP)) {
+		on_stop(run, tid, status);
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	} else {
+		let_go(run, tracee, interrupt_release(tracee, status));
+	}
+}
+
+/* Lets a running tracee go, if it stops in time. */
+static void release_now(struct counted_run *run, pid_t tid)
+{
+	int status;
+	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	for (int stops = 0; stops < MAX_RELEASE_STOPS && tracees_find(&run->tracees, tid) &&
+			    stops_await(tid, STEP_LIMIT_NS, &status) == AWAITED_STOP;
+	     stops++)
+		release_at_stop(run, tid, status);
+}
+
+/* All threads of a process but one, which the caller sees to. */
+static void release_threads(struct counted_run *run, pid_t tgid, pid_t but)
+{
+	for (int pass = 0; pass < 2; pass++) /* it may start threads meanwhile */
+		for (size_t i = run->tracees.n_items; i-- > 0;) {
+			/* others may go with one that is let go */
+			const struct tracee *tracee =
+				i < run->tracees.n_items ? &run->tracees.items[i] : NULL;
+			if (tracee && tracee->tgid == tgid && tracee->tid != but)
+				release_now(run, tracee->tid);
+		}
+}
+
+/* Another process asks for the first one, which cannot be had: once for all. */
+static void note_refused(struct counted_run *run)
+{
+	pthread_mutex_lock(&run->lock);
+	if (!run->refused)
+		profile_add_note(run->profile, "in the counted run a process could not attach to "
+					       "the program's first process (EPERM): "
+					       "rfprof follows that one to its end");
+	run->refused = true;
+	pthread_mutex_unlock(&run->lock);
 }
 
 /* A process that another will trace. */
@@ -115,16 +192,14 @@ static void release_process(struct counted_run *run, pid_t pid)
 {
 	const struct tracee *of = pid ? started_tracee(run, pid) : NULL;
 	const pid_t tgid = of ? of->tgid : 0;
-	if (!tgid || pid == run->main_pid)
+	if (!tgid)
 		return;
-	images_note_native(run, tgid, "another program traces it");
-	for (size_t i = run->tracees.n_items; i-- > 0;) {
-		struct tracee *tracee = &run->tracees.items[i];
-		if (tracee->tgid != tgid)
-			continue;
-		interrupt_release(tracee);
-		forget_tracee(run, tracee->tid);
+	if (tgid == run->main_pid) { /* its end is that of the run */
+		note_refused(run);
+		return;
 	}
+	images_note_native(run, tgid, "another program traces it");
+	release_threads(run, tgid, 0);
 }
 
 static void unmap_all(struct tracee *tracee)
@@ -145,9 +220,15 @@ static void after_leaving(struct counted_run *run, struct tracee *tracee)
 	const struct leaving left = tracee->left;
 	const pid_t tid = tracee->tid;
 	tracee->left.how = STAYS;
-	if (left.how == LEAVES_UNTRACED) {
-		interrupt_detach(tracee, 0);
-		forget_tracee(run, tid);
+	if (left.how == LEAVES_TO_END)
+		note_exit(run, tracee, W_EXITCODE(0, left.argument));
+	if (left.how == LEAVES_WHOLLY) {
+		release_threads(run, tracee->tgid, tid);
+		tracee = tracees_find(&run->tracees, tid); /* others that went have moved it */
+	}
+	if (left.how == LEAVES_UNTRACED || left.how == LEAVES_WHOLLY || left.how == LEAVES_TO_END) {
+		if (tracee)
+			let_go(run, tracee, interrupt_detach(tracee, left.last_signal));
 		return;
 	}
 	if (left.how == LEAVES_UNMAPPED) {
@@ -155,24 +236,42 @@ static void after_leaving(struct counted_run *run, struct tracee *tracee)
 		target_remove_thread(tracee->target, tid);
 		images_retire(run, tracee->target);
 	} else if (left.how == LEAVES_TO_TRACE) {
-		ptrace(PTRACE_SETOPTIONS, tid, 0, CHILDLESS_OPTIONS);
+		tracee->traces = true;
+		ptrace(PTRACE_SETOPTIONS, tid, 0, CHILDLESS_OPTIONS | PTRACE_O_TRACESYSGOOD);
 		release_process(run, left.argument);
+		tracee = tracees_find(&run->tracees, tid); /* the list may have moved */
+	} else if (left.how == LEAVES_WATCHED) {
+		tracee->traces = ptrace(PTRACE_SETOPTIONS, tid, 0,
+					FOLLOWED_OPTIONS | PTRACE_O_TRACESYSGOOD) == 0;
 	}
-	ptrace(PTRACE_CONT, tid, 0, 0);
+	if (tracee)
+		tracee_resume(tracee, 0);
 }
 
-/* A debugger's child runs natively in the memory of its parent when it asks to be traced. */
-static void on_watched_call(struct counted_run *run, pid_t tid)
+/* The call that asks for the tracee's parent as its tracer: a debugger's child, which runs natively
+ * in the memory of its parent. */
+static void let_parent_trace(struct counted_run *run, pid_t tid)
 {
-	struct user_regs_struct regs;
-	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0 || regs.orig_rax != SYS_ptrace ||
-	    regs.rdi != PTRACE_TRACEME || (long long)regs.rax != -ENOSYS /* it has run */) {
-		ptrace(PTRACE_SYSCALL, tid, 0, 0);
-		return;
-	}
 	images_note_native(run, tid, "another program traces it");
 	ptrace(PTRACE_DETACH, tid, 0, 0);
 	forget_tracee(run, tid);
+}
+
+/* Before or behind a system call of a child of vfork, or of one that traces: who is to have another
+ * tracer is let go first. */
+static void on_watched_call(struct counted_run *run, pid_t tid)
+{
+	struct user_regs_struct regs;
+	const bool asks = ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 &&
+			  regs.orig_rax == SYS_ptrace &&
+			  (long long)regs.rax == -ENOSYS; /* else it has run */
+	if (asks && regs.rdi == PTRACE_TRACEME) {
+		let_parent_trace(run, tid);
+		return;
+	}
+	if (asks && (regs.rdi == PTRACE_ATTACH || regs.rdi == PTRACE_SEIZE))
+		release_process(run, (pid_t)regs.rsi);
+	ptrace(PTRACE_SYSCALL, tid, 0, 0);
 }
 
 /* ---- the loop ---- */
@@ -181,18 +280,17 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 {
 	const int event = status >> 16, number = WSTOPSIG(status);
 	struct tracee *tracee = tracees_find(&run->tracees, tid);
+	if (tracee && tracee->late && interrupt_late(tracee, status))
+		return;
 	switch (event) {
 	case PTRACE_EVENT_EXEC:
 		on_exec(run, tid);
 		return;
 	case PTRACE_EVENT_EXIT:
-		if (tracee) {
-			place_flush(tracee->target, tid);
-			tracee_give_back(tracee);
-			note_exit(run, tracee, -1);
-			object_world_look(tracee->target ? tracee->target->world : NULL);
-		}
-		ptrace(PTRACE_CONT, tid, 0, 0);
+		if (tracee)
+			on_exit_stop(run, tracee);
+		else
+			ptrace(PTRACE_CONT, tid, 0, 0);
 		return;
 	case PTRACE_EVENT_CLONE:
 	case PTRACE_EVENT_FORK:
@@ -203,7 +301,7 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 		if (!tracee || !tracee->started)
 			births_on_first_stop(run, tid);
 		else if (number == SIGTRAP)
-			ptrace(PTRACE_CONT, tid, 0, 0);
+			tracee_resume(tracee, 0);
 		else
 			ptrace(PTRACE_LISTEN, tid, 0, 0);
 		return;
@@ -216,8 +314,8 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 	}
 	if (!tracee)
 		ptrace(PTRACE_CONT, tid, 0, number);
-	else if (!interrupt_deliver(tracee, number) && tracee->gone)
-		on_gone(run, tid, tracee->gone_status);
+	else if (!interrupt_deliver(tracee, number) && tracee->exits)
+		on_exit_stop(run, tracee);
 	else if (tracee->left.how != STAYS)
 		after_leaving(run, tracee);
 }
@@ -250,10 +348,41 @@ static struct rf_error *seize(pid_t pid)
 			      "cannot trace the program");
 }
 
-static void release_rest(struct counted_run *run)
+/* A leader that has ended before its threads stops no more, and needs no release. */
+static void forget_leaders(struct counted_run *run)
 {
+	for (size_t i = run->tracees.n_items; i-- > 0;)
+		if (stops_ended_first(run->tracees.items[i].tid))
+			forget_tracee(run, run->tracees.items[i].tid);
+}
+
+/* All that outlive the program go on natively.  They are taken as they stop: one can wait for
+ * another, as a parent does for the child of its vfork.  Returns how many did not stop. */
+static size_t release_rest(struct counted_run *run)
+{
+	uint64_t last = clock_now_ns();
 	for (size_t i = 0; i < run->tracees.n_items; i++)
-		interrupt_release(&run->tracees.items[i]);
+		ptrace(PTRACE_INTERRUPT, run->tracees.items[i].tid, 0, 0);
+	while (run->tracees.n_items + run->n_births && clock_now_ns() - last < RELEASE_LIMIT_NS) {
+		int status;
+		const pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+		if (tid < 0 && errno != EINTR)
+			break;
+		if (tid <= 0) {
+			forget_leaders(run);
+			usleep(500);
+			continue;
+		}
+		last = clock_now_ns();
+		if (WIFSTOPPED(status))
+			release_at_stop(run, tid, status);
+		else
+			on_gone(run, tid, status);
+	}
+	for (size_t i = 0; i < run->tracees.n_items; i++)
+		images_note_native(run, run->tracees.items[i].tgid,
+				   "it did not stop when the program had ended, and was ended");
+	return run->tracees.n_items;
 }
 
 /* Killed tracees stop once more on their way out, and hold what they have open until then. */
@@ -309,9 +438,7 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	process_log_begin(&run->processes, run->profile, run->main_pid);
 	launch_release(launch);
 	follow(run);
-	if (run->keep_rest)
-		release_rest(run);
-	else
+	if (!run->keep_rest || release_rest(run))
 		kill_rest(run);
 	for (size_t i = 0; i < run->n_targets; i++)
 		if (!run->targets[i]->finished)

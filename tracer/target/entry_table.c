@@ -59,6 +59,14 @@ static void show_table(struct target *target, struct code_table *table)
 	__atomic_store_n((uint64_t *)(target->slots + P_TABLE), address, __ATOMIC_RELEASE);
 }
 
+bool entry_table_is_whole(const struct target *target)
+{
+	const uint64_t shown = *slot_u64(target->slots, P_TABLE);
+	return shown == target->slots_address +
+				(uint64_t)((uint8_t *)target->table - target->slots) &&
+	       target->table->mask == target->table_mask;
+}
+
 void entry_table_init(struct target *target)
 {
 	target->tables_end = P_TABLES;

@@ -5,6 +5,8 @@
 
 /* The first, empty table of the process. */
 void entry_table_init(struct target *target);
+/* Whether the gate still looks where it is, and finds its size. */
+bool entry_table_is_whole(const struct target *target);
 /* Puts what the translator has made since into the table; so above all returns find their way. */
 void entry_table_show_new(struct target *target);
 /* That thread finds the entry of `key` (a pc, with RETURN_KEY for returns) in its own table. */

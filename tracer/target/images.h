@@ -25,6 +25,7 @@ struct counted_run {
 	pid_t main_pid;
 	int status;
 	bool ended, keep_rest, first_only;
+	bool refused; /* one of the tree wanted to trace the first process */
 };
 
 /* The stopped process has a code cache of its own from now on, or stays native. */

@@ -2,6 +2,8 @@
  * under its program counter, with registers that say which call. */
 #include "tracer/target/inject.h"
 
+#include "tracer/target/stops.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -9,11 +11,13 @@
 
 static const uint8_t syscall_instruction[2] = {0x0f, 0x05};
 
-bool inject_block_signals(pid_t tid, uint64_t *mask)
+bool inject_block_signals(pid_t tid, uint64_t open, uint64_t *mask)
 {
-	const uint64_t all = ~(1ull << (SIGTRAP - 1));
-	return ptrace(PTRACE_GETSIGMASK, tid, sizeof(*mask), mask) == 0 &&
-	       ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) == 0;
+	const uint64_t trap = 1ull << (SIGTRAP - 1);
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(*mask), mask) < 0)
+		return false;
+	const uint64_t blocked = (*mask | ~open) & ~trap;
+	return ptrace(PTRACE_SETSIGMASK, tid, sizeof(blocked), &blocked) == 0;
 }
 
 void inject_set_signals(pid_t tid, uint64_t mask)
@@ -33,17 +37,12 @@ static void unblock_signals(struct injection *injection)
 static bool step(struct injection *injection)
 {
 	const pid_t tid = injection->tid;
-	siginfo_t info;
 	int status;
 	for (int tries = 0; tries < 16; tries++) {
 		if (ptrace(PTRACE_SINGLESTEP, tid, 0, 0) < 0 ||
-		    waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL) < 0 ||
-		    info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
-		    info.si_code == CLD_DUMPED || waitpid(tid, &status, __WALL) != tid ||
-		    status >> 16 == PTRACE_EVENT_EXIT) {
-			injection->gone = true;
+		    stops_await(tid, SETUP_LIMIT_NS, &status) != AWAITED_STOP ||
+		    status >> 16 == PTRACE_EVENT_EXIT)
 			return false;
-		}
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP)
 			return true;
 		injection->stopped |= status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP;
@@ -65,7 +64,7 @@ struct rf_error *injection_begin(struct injection *injection, pid_t tid,
 				 const struct program_memory *memory, bool in_call)
 {
 	*injection = (struct injection){.tid = tid, .memory = memory};
-	injection->masked = inject_block_signals(tid, &injection->mask);
+	injection->masked = inject_block_signals(tid, 0, &injection->mask);
 	/* it leaves an execve by a step: the first one reports before any instruction */
 	if ((!in_call || step(injection)) && ptrace(PTRACE_GETREGS, tid, 0, &injection->regs) == 0)
 		return put_syscall(injection);

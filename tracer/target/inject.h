@@ -11,8 +11,9 @@
 
 /* Signals that come to a stopped tracee from now on stay pending in the kernel, as if the thread
  * had no time for them.  SIGTRAP is not blocked: the kernel would take its handler away at the next
- * step.  *mask gets the mask as it was, which the caller sets again; false: nothing was changed. */
-bool inject_block_signals(pid_t tid, uint64_t *mask);
+ * step.  Nor are those of `open` (bit n - 1: signal n), for the same reason.  *mask gets the mask
+ * as it was, which the caller sets again; false: nothing was changed. */
+bool inject_block_signals(pid_t tid, uint64_t open, uint64_t *mask);
 void inject_set_signals(pid_t tid, uint64_t mask);
 
 /* A tracee that is stopped and lends its program counter. */
@@ -22,7 +23,7 @@ struct injection {
 	struct user_regs_struct regs; /* as they were */
 	uint8_t code[2];              /* bytes under the syscall instruction */
 	uint64_t mask;                /* of signals, as it was; if `masked` */
-	bool masked, stopped, gone;   /* a SIGSTOP came; the tracee is about to end */
+	bool masked, stopped;         /* a SIGSTOP came */
 };
 
 /* Puts a syscall instruction at the tracee's program counter, which must be in memory that a

@@ -4,9 +4,12 @@
 #include "tracer/target/interrupt.h"
 
 #include "base/clock.h"
-#include "insn/decode.h"
+#include "tracer/target/inject.h"
+#include "tracer/target/namespace_init.h"
 #include "tracer/target/place.h"
 #include "tracer/target/requests.h"
+#include "tracer/target/stops.h"
+#include "tracer/target/watchdog.h"
 
 #include <errno.h>
 #include <string.h>
@@ -133,7 +136,27 @@ static bool go_on_translated(struct tracee *tracee)
 /* One that has left the cache for more than running natively is resumed by the follower. */
 static bool resume(const struct tracee *tracee, int number)
 {
-	return tracee->left.how != STAYS || ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
+	return tracee->left.how != STAYS || tracee_resume(tracee, number);
+}
+
+/* The kernel could not write the frame of a signal, which is lost: it has forced a SIGSEGV, whose
+ * stop this is.  That can fail once more, and then the action is the default. */
+static bool deliver_forced(struct tracee *tracee, int number)
+{
+	siginfo_t info;
+	while (tracee->forced) {
+		if (ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0)
+			return false;
+		if (namespace_init_ends(tracee, SIGSEGV, &info)) {
+			tracee->left = (struct leaving){.how = LEAVES_TO_END,
+							.argument = SIGSEGV,
+							.last_signal = number};
+			return true;
+		}
+		if (!step_once(tracee, SIGSEGV))
+			return false;
+	}
+	return true;
 }
 
 /* `here`: the thread is stopped by this very signal. */
@@ -145,18 +168,21 @@ static bool deliver_one(struct tracee *tracee, int number, siginfo_t *info, bool
 	if (fault && ptrace(PTRACE_GETREGS, tracee->tid, 0, &before) < 0)
 		return false;
 	const enum place place = step_to_program(tracee, &regs, fault, &moved);
-	if (place == PLACE_STEP)
+	if (place == PLACE_STEP) {
+		if (tracee->late)
+			tracee_hold(tracee, number, info, true);
 		return false;
+	}
 	if (place == PLACE_CLEAN) {
 		here = !(fault && correct_address(info, before.rip, regs.rip)) && here;
 		ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);
 	}
 	if (!here || moved)
 		ptrace(PTRACE_SETSIGINFO, tracee->tid, 0, info);
-	if (!step_once(tracee, number))
+	if (!step_once(tracee, number) || !deliver_forced(tracee, number))
 		return false;
 	tracee->notified = true;
-	return place == PLACE_NATIVE || go_on_translated(tracee);
+	return place == PLACE_NATIVE || tracee->left.how != STAYS || go_on_translated(tracee);
 }
 
 static bool deliver_timed(struct tracee *tracee, int number, siginfo_t *info, bool here)
@@ -192,7 +218,7 @@ static bool deliver_held(struct tracee *tracee, int *number)
 static bool deliver_and_resume(struct tracee *tracee, int most)
 {
 	int number = 0;
-	for (int n = 0; n < most && tracee->n_held && !number; n++)
+	for (int n = 0; n < most && tracee->n_held && !number && tracee->left.how == STAYS; n++)
 		if ((tracee->notified && !step_once(tracee, 0)) || !deliver_held(tracee, &number))
 			return false;
 	tracee->catches_up = most > 1 && tracee->n_held;
@@ -247,54 +273,11 @@ static bool attend(struct tracee *tracee)
 
 /* ---- faults of ours ---- */
 
-/* Where the transfer would go whose last part faulted, with the program's registers behind it.
- * False: it is none, or the program's own would fault as well. */
-static bool behind_transfer(const struct target *target, uint8_t *slot, const struct piece *piece,
-			    struct user_regs_struct *regs)
-{
-	const struct code_block *block = &target->translator.cache.blocks[piece->block];
-	struct decoded insn;
-	uint64_t pc;
-	switch ((enum piece_kind)piece->kind) {
-	case PIECE_RETURN:
-		if (!target_read(target, regs->rsp, &pc, sizeof(pc)))
-			return false;
-		regs->rdi = *slot_u64(slot, G_SPILL_RDI);
-		regs->rsp += 8;
-		break;
-	case PIECE_CALL:
-		decode_instruction(block->bytes + piece->orig, block->size - piece->orig,
-				   block->pc + piece->orig, &insn);
-		pc = insn.target;
-		break;
-	case PIECE_CALL_INDIRECT:
-		pc = regs->rcx;
-		regs->rcx = *slot_u64(slot, G_SPILL_RCX);
-		regs->rax = *slot_u64(slot, G_SPILL_RAX);
-		break;
-	default:
-		return false;
-	}
-	regs->rip = pc;
-	return true;
-}
-
 /* Translated calls and returns need a word below the stack pointer; the program's own do not. */
 static bool mend_transfer(struct tracee *tracee, int number)
 {
-	struct target *target = tracee->target;
 	struct user_regs_struct regs;
-	if ((number != SIGSEGV && number != SIGBUS) ||
-	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0)
-		return false;
-	pthread_mutex_lock(target->lock);
-	uint8_t *slot = target_slot(target, tracee->tid);
-	const struct piece *piece = code_cache_piece(&target->translator.cache, regs.rip);
-	const bool ours = slot && piece && piece->block != NO_BLOCK &&
-			  !target_in_gate(target, regs.rip) &&
-			  behind_transfer(target, slot, piece, &regs);
-	pthread_mutex_unlock(target->lock);
-	return ours && go_on_at(tracee, &regs);
+	return place_behind_transfer(tracee, number, &regs) && go_on_at(tracee, &regs);
 }
 
 /* The program traps itself step by step, and would be trapped in code of ours. */
@@ -308,19 +291,38 @@ static void note_trap_flag(struct tracee *tracee, const siginfo_t *info)
 	pthread_mutex_unlock(target->lock);
 }
 
+/* A fault that the program has no part in but that it wrote over what the gate needs. */
+static bool ends_overwritten(struct tracee *tracee)
+{
+	struct target *target = tracee->target;
+	struct user_regs_struct regs;
+	if (ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0 || !regs.gs_base)
+		return false; /* it runs natively */
+	pthread_mutex_lock(target->lock);
+	const bool overwritten = watchdog_explains_fault(target, tracee->tid, regs.rip);
+	if (overwritten)
+		watchdog_end(target);
+	pthread_mutex_unlock(target->lock);
+	return overwritten;
+}
+
 bool interrupt_deliver(struct tracee *tracee, int number)
 {
 	siginfo_t info;
 	tracee->notified = false;
-	if (!tracee->target || ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0)
-		return ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
-	if (target_sent_stop(&info))
+	if (ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0)
+		return tracee_resume(tracee, number);
+	if (tracee->target && target_sent_stop(&info))
 		return attend(tracee);
-	if (signal_is_fault(number, &info) &&
+	if (tracee->target && signal_is_fault(number, &info) &&
 	    (step_mend_peek(tracee, number) || mend_transfer(tracee, number)))
 		return resume(tracee, 0);
-	if (!tracee_handles(tracee, number))
-		return ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
+	if (tracee->target && signal_is_fault(number, &info) && ends_overwritten(tracee))
+		return false; /* it was killed */
+	if (namespace_init_ends(tracee, number, &info))
+		return namespace_init_leave(tracee, number);
+	if (!tracee->target || !tracee_handles(tracee, number))
+		return tracee_resume(tracee, number);
 	if (hold_back(tracee, number, &info))
 		return resume(tracee, 0);
 	note_trap_flag(tracee, &info);
@@ -329,44 +331,76 @@ bool interrupt_deliver(struct tracee *tracee, int number)
 	       deliver_and_resume(tracee, gate || tracee->catches_up ? MAX_HELD : 0);
 }
 
+bool interrupt_late(struct tracee *tracee, int status)
+{
+	siginfo_t info;
+	assert(tracee->late);
+	tracee->late = false;
+	if (tracee->masked)
+		inject_set_signals(tracee->tid, tracee->mask);
+	tracee->masked = false;
+	if (status >> 16 || WSTOPSIG(status) != SIGTRAP ||
+	    ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0 || info.si_code != TRAP_TRACE)
+		return false;
+	/* the step was perhaps the delivery itself, and led to a handler */
+	if (tracee->target)
+		go_on_translated(tracee);
+	if (tracee->target && tracee->n_held)
+		stop_later(tracee);
+	ptrace(PTRACE_CONT, tracee->tid, 0, 0);
+	return true;
+}
+
 /* ---- letting go ---- */
 
-/* A stop of ours that is still on its way would stop the thread for good: nobody waits for it. */
-static void await_stop(struct tracee *tracee)
+/* A stop of ours that is still on its way would stop the thread for good: nobody waits for it.
+ * Where a SIGCONT takes it away meanwhile the thread stops for the interruption. */
+static bool await_stop(struct tracee *tracee)
 {
 	int status;
 	siginfo_t info;
-	while (signal_in_set(tracee->tid, "SigPnd", SIGSTOP) &&
-	       ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0 &&
-	       waitpid(tracee->tid, &status, __WALL) == tracee->tid && WIFSTOPPED(status))
+	while (signal_in_set(tracee->tid, "SigPnd", SIGSTOP)) {
+		ptrace(PTRACE_CONT, tracee->tid, 0, 0);
+		ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0);
+		const enum awaited awaited = stops_await(tracee->tid, STEP_LIMIT_NS, &status);
+		tracee->late = awaited == AWAITED_LATE;
+		tracee->exits = awaited == AWAITED_STOP && status >> 16 == PTRACE_EVENT_EXIT;
+		if (awaited != AWAITED_STOP || tracee->exits)
+			return false;
 		if (!(status >> 16) && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&
 		    !target_sent_stop(&info))
 			tracee_hold(tracee, WSTOPSIG(status), &info, false);
+	}
+	return true;
 }
 
-void interrupt_detach(struct tracee *tracee, int number)
+bool interrupt_detach(struct tracee *tracee, int number)
 {
-	await_stop(tracee);
+	if (!await_stop(tracee))
+		return false;
 	tracee_give_back(tracee);
-	ptrace(PTRACE_DETACH, tracee->tid, 0, number);
+	return ptrace(PTRACE_DETACH, tracee->tid, 0, number) == 0;
 }
 
-void interrupt_release(struct tracee *tracee)
+bool interrupt_release(struct tracee *tracee, int status)
 {
 	struct user_regs_struct regs;
 	siginfo_t info;
 	bool moved;
-	int status;
-	if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) < 0 ||
-	    waitpid(tracee->tid, &status, __WALL) != tracee->tid || !WIFSTOPPED(status))
-		return;
 	int number = status >> 16 ? 0 : WSTOPSIG(status);
 	if (number && ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&
 	    target_sent_stop(&info))
 		number = 0;
-	if (tracee->target && step_to_program(tracee, &regs, false, &moved) == PLACE_CLEAN) {
+	const enum place place =
+		tracee->target ? step_to_program(tracee, &regs, false, &moved) : PLACE_NATIVE;
+	if (place == PLACE_STEP) {
+		if (tracee->late && number)
+			tracee_hold(tracee, number, &info, false);
+		return false;
+	}
+	if (place == PLACE_CLEAN) {
 		regs.gs_base = 0;
 		ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);
 	}
-	interrupt_detach(tracee, number);
+	return interrupt_detach(tracee, number);
 }

@@ -3,16 +3,20 @@
  * Where that cannot be, the thread is stepped on to the next point where it can. */
 #include "tracer/target/place.h"
 
+#include "insn/decode.h"
 #include "tracer/target/counts.h"
 #include "tracer/target/inject.h"
 #include "tracer/target/requests.h"
+#include "tracer/target/stops.h"
 #include "tracer/translate/derive.h"
 
 #include <assert.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#define MAX_STEPS 40000      /* far more than any sequence of ours is long */
+#define MAX_STEPS 40000 /* far more than any sequence of ours is long */
+/* What a step of ours can raise, in a mask of signals. */
+#define STEP_FAULTS (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1))
 #define STATUS_BITS 0x8d5ull /* OF, SF, ZF, AF, PF, CF in rflags */
 
 bool place_at_call(const struct target *target, uint64_t pc, bool *done)
@@ -199,6 +203,56 @@ static enum place place_of(struct target *target, uint8_t *slot, struct user_reg
 	return PLACE_CLEAN;
 }
 
+/* ---- faults of ours ---- */
+
+/* Where the transfer would go whose last part faulted, with the program's registers behind it.
+ * False: it is none, or the program's own would fault as well. */
+static bool behind_transfer(const struct target *target, uint8_t *slot, const struct piece *piece,
+			    struct user_regs_struct *regs)
+{
+	const struct code_block *block = &target->translator.cache.blocks[piece->block];
+	struct decoded insn;
+	uint64_t pc;
+	switch ((enum piece_kind)piece->kind) {
+	case PIECE_RETURN:
+		if (!target_read(target, regs->rsp, &pc, sizeof(pc)))
+			return false;
+		regs->rdi = *slot_u64(slot, G_SPILL_RDI);
+		regs->rsp += 8;
+		break;
+	case PIECE_CALL:
+		decode_instruction(block->bytes + piece->orig, block->size - piece->orig,
+				   block->pc + piece->orig, &insn);
+		pc = insn.target;
+		break;
+	case PIECE_CALL_INDIRECT:
+		pc = regs->rcx;
+		regs->rcx = *slot_u64(slot, G_SPILL_RCX);
+		regs->rax = *slot_u64(slot, G_SPILL_RAX);
+		break;
+	default:
+		return false;
+	}
+	regs->rip = pc;
+	return true;
+}
+
+bool place_behind_transfer(struct tracee *tracee, int number, struct user_regs_struct *regs)
+{
+	struct target *target = tracee->target;
+	if ((number != SIGSEGV && number != SIGBUS) ||
+	    ptrace(PTRACE_GETREGS, tracee->tid, 0, regs) < 0)
+		return false;
+	pthread_mutex_lock(target->lock);
+	uint8_t *slot = target_slot(target, tracee->tid);
+	const struct piece *piece = code_cache_piece(&target->translator.cache, regs->rip);
+	const bool ours = slot && piece && piece->block != NO_BLOCK &&
+			  !target_in_gate(target, regs->rip) &&
+			  behind_transfer(target, slot, piece, regs);
+	pthread_mutex_unlock(target->lock);
+	return ours;
+}
+
 /* ---- stepping ---- */
 
 bool step_mend_peek(struct tracee *tracee, int number)
@@ -214,16 +268,20 @@ bool step_mend_peek(struct tracee *tracee, int number)
 	return ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs) == 0;
 }
 
-static void on_signal_amid_step(struct tracee *tracee, int number)
+/* `delivered`: the signal that the step delivers, or 0. */
+static void on_signal_amid_step(struct tracee *tracee, int number, int delivered)
 {
 	siginfo_t info;
 	if (step_mend_peek(tracee, number) ||
 	    ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0 || target_sent_stop(&info))
 		return;
+	tracee->forced = delivered && number == SIGSEGV && info.si_code == SI_KERNEL;
+	if (tracee->forced)
+		return;
 	if (number == SIGSTOP)
 		kill(tracee->tid, SIGSTOP);
 	else if (signal_is_fault(number, &info)) /* it will come again */
-		tracee->faulted = true;
+		tracee->faulted = number;
 	else
 		tracee_hold(tracee, number, &info, false);
 }
@@ -231,20 +289,17 @@ static void on_signal_amid_step(struct tracee *tracee, int number)
 bool step_once(struct tracee *tracee, int number)
 {
 	int status;
+	assert(!tracee->exits);
 	if (ptrace(PTRACE_SINGLESTEP, tracee->tid, 0, number) < 0)
 		return false;
-	if (waitpid(tracee->tid, &status, __WALL) != tracee->tid)
+	const enum awaited awaited = stops_await(tracee->tid, STEP_LIMIT_NS, &status);
+	tracee->late = awaited == AWAITED_LATE;
+	tracee->exits = awaited == AWAITED_STOP && status >> 16 == PTRACE_EVENT_EXIT;
+	if (awaited != AWAITED_STOP || tracee->exits)
 		return false;
-	if (!WIFSTOPPED(status)) {
-		tracee->gone = true;
-		tracee->gone_status = status;
-		return false;
-	}
-	if (status >> 16 == PTRACE_EVENT_EXIT)
-		place_flush(tracee->target, tracee->tid);
-	tracee->notified = false;
+	tracee->notified = tracee->forced = false;
 	if (WSTOPSIG(status) != SIGTRAP && !(status >> 16))
-		on_signal_amid_step(tracee, WSTOPSIG(status));
+		on_signal_amid_step(tracee, WSTOPSIG(status), number);
 	return true;
 }
 
@@ -299,7 +354,8 @@ enum place step_to_program(struct tracee *tracee, struct user_regs_struct *regs,
 	enum place place = PLACE_STEP;
 	uint64_t mask;
 	bool masked = false, alive = true;
-	*moved = tracee->faulted = false;
+	*moved = false;
+	tracee->faulted = 0;
 	for (int steps = 0; alive && !tracee->faulted && steps < MAX_STEPS; steps++) {
 		if (ptrace(PTRACE_GETREGS, tracee->tid, 0, regs) < 0)
 			return PLACE_STEP;
@@ -309,13 +365,17 @@ enum place step_to_program(struct tracee *tracee, struct user_regs_struct *regs,
 		} else if (place != PLACE_STEP) {
 			break;
 		} else {
-			masked = masked || inject_block_signals(tracee->tid, &mask);
+			masked = masked || inject_block_signals(tracee->tid, STEP_FAULTS, &mask);
 			*moved = true;
 			alive = step_once(tracee, 0);
+			if (alive && place_behind_transfer(tracee, tracee->faulted, regs))
+				place = PLACE_CLEAN;
 		}
 		fault = false;
 	}
 	if (masked && alive)
 		inject_set_signals(tracee->tid, mask);
+	tracee->masked = masked && tracee->late;
+	tracee->mask = tracee->masked ? mask : 0;
 	return alive && place == PLACE_STEP ? PLACE_NATIVE : place;
 }

@@ -22,15 +22,21 @@ bool place_at_call(const struct target *target, uint64_t pc, bool *done);
 void place_flush(struct target *target, pid_t tid);
 
 /* Resumes for one step, with signal `number` if not 0; other signals that come are held back.
- * Returns false when the tracee is gone. */
+ * Returns false when the tracee ends or is `late`, which says when its registers can be had again.
+ */
 bool step_once(struct tracee *tracee, int number);
 
 /* Steps until `regs`, which it reads, are the program's own; the caller sets them.  `fault`: the
  * instruction at pc itself raised the signal, so stepping on is no way out.  Returns the place
- * reached (PLACE_CLEAN or PLACE_NATIVE), or PLACE_STEP when the thread is gone.  *moved: it is not
- * where it was stopped any more. */
+ * reached (PLACE_CLEAN or PLACE_NATIVE), or PLACE_STEP when the thread ends or is late.  *moved: it
+ * is not where it was stopped any more. */
 enum place step_to_program(struct tracee *tracee, struct user_regs_struct *regs, bool fault,
 			   bool *moved);
+
+/* Whether the fault that has stopped the thread is that of a translated call or return, which needs
+ * a word below the stack pointer that the program's own does not need.  Then `regs` are the
+ * program's, behind the transfer; the caller sets them. */
+bool place_behind_transfer(struct tracee *tracee, int number, struct user_regs_struct *regs);
 
 /* The gate looks at arguments of the program that may lie nowhere.  When it faults there it goes on
  * with the system call, and the kernel will say so: true then. */

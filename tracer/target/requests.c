@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "tracer/target/entry_table.h"
+#include "tracer/target/watchdog.h"
 #include "tracer/target/watched_calls.h"
 
 #include <assert.h>
@@ -51,7 +52,7 @@ static uint64_t leave(struct target *target, int index, uint64_t pc)
 	leaving->pc = pc;
 	*slot_u32(slot_at(target, index), G_CHANGING) = 0;
 	if (leaving->how == STAYS)
-		leaving->how = LEAVES;
+		leaving->how = target->watched ? LEAVES_WATCHED : LEAVES;
 	target->actions_unseen = true;
 	return 0;
 }
@@ -128,6 +129,11 @@ static bool asks(const struct target *target, int index)
 	       __atomic_load_n(&target->leaving[index].how, __ATOMIC_ACQUIRE) == STAYS;
 }
 
+static bool is_request(uint64_t type)
+{
+	return (uint32_t)type >= REQ_MISS && (uint32_t)type <= REQ_ATTEND;
+}
+
 bool requests_decide(struct target *target, int index)
 {
 	uint8_t *slot = slot_at(target, index);
@@ -137,6 +143,8 @@ bool requests_decide(struct target *target, int index)
 	watched_calls_note_changes(target);
 	const uint32_t type = (uint32_t)*slot_u64(slot, G_REQ_TYPE);
 	const uint64_t argument = *slot_u64(slot, G_REQ_ARG);
+	if (!is_request(type))
+		return false;     /* the watchdog says so */
 	if (type == REQ_ATTEND) { /* still in the gate, it gets the signals that are held for it */
 		target->leaving[index].how = ATTENDED;
 		target->leaving[index].pc = *slot_u64(slot, G_JUMP) = *slot_u64(slot, G_SYSRET);
@@ -149,6 +157,11 @@ bool requests_decide(struct target *target, int index)
 					  ? answer_syscall(target, index, slot)
 					  : answer_transfer(target, index, type, argument);
 	return true;
+}
+
+static void wake_asker(struct target *target, int index)
+{
+	syscall(SYS_futex, target_state(target, index), FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 void requests_answer(struct target *target, int index)
@@ -165,7 +178,7 @@ void requests_answer(struct target *target, int index)
 		leaving->how = STAYS;
 	}
 	if (__atomic_exchange_n(state, STATE_DONE, __ATOMIC_SEQ_CST) == STATE_SLEEPING)
-		syscall(SYS_futex, state, FUTEX_WAKE, 1, NULL, NULL, 0);
+		wake_asker(target, index);
 }
 
 /* ---- the server ---- */
@@ -175,6 +188,8 @@ void requests_answer(struct target *target, int index)
  * instead for some time: who is woken comes first. */
 #define LONG_YIELD_NS 300000
 #define CROWDED_NS 100000000
+/* How often the shared memory is looked at. */
+#define LOOK_NS 40000000
 
 static uint32_t *doorbell(struct target *target)
 {
@@ -239,11 +254,33 @@ static uint64_t yield(struct target *target)
 	return crowded ? after + CROWDED_NS : 0;
 }
 
+/* A thread that waits without a request that could be answered would wait for ever.  So would one
+ * that sleeps on a state that the program has written over since: nobody sees that it asks.  Woken,
+ * it sees for itself, and asks again; a thread that does not sleep does not notice. */
+static void look_after(struct target *target)
+{
+	pthread_mutex_lock(target->lock);
+	bool whole = !watchdog_is_overwritten(target);
+	for (int slot = 1; whole && slot < target->n_slots; slot++) {
+		if (asks(target, slot))
+			whole = is_request(*slot_u64(slot_at(target, slot), G_REQ_TYPE));
+		else if (target->slot_of[slot].tid)
+			wake_asker(target, slot);
+	}
+	if (!whole)
+		watchdog_end(target);
+	pthread_mutex_unlock(target->lock);
+}
+
 static void *serve(void *argument)
 {
 	struct target *target = argument;
-	uint64_t last_answer = 0, yield_from = 0;
+	uint64_t last_answer = 0, yield_from = 0, last_look = 0;
 	while (!__atomic_load_n(&target->stop, __ATOMIC_ACQUIRE)) {
+		if (clock_now_ns() - last_look > LOOK_NS) {
+			look_after(target);
+			last_look = clock_now_ns();
+		}
 		uint32_t seen = __atomic_load_n(doorbell(target), __ATOMIC_SEQ_CST);
 		if (answer_all(target))
 			last_answer = clock_now_ns();

@@ -98,10 +98,13 @@ static struct rf_error *make_arena(struct injection *injection, struct target *t
 	return error;
 }
 
-/* The slots: far from where libraries will be mapped, so that they stay close together. */
+/* The slots: far from where libraries will be mapped, so that they stay close together, and where
+ * a program's own memory may be for the sanitizers of addresses, threads and memory, which refuse
+ * to run when they find any elsewhere: below ELF_ET_DYN_BASE, 2/3 of the address space, at which
+ * the kernel begins to place executables. */
 static struct rf_error *make_slots(struct injection *injection, struct target *target)
 {
-	const uint64_t place = 0x100000000000;
+	const uint64_t place = 0x550000000000;
 	struct shared shared = {0};
 	struct rf_error *error = share(injection, target, SLOTS_SIZE, &shared);
 	target->slots = shared.host;

@@ -33,14 +33,18 @@ enum leaving_how {
 	ATTENDED,        /* stays, but is stopped first for the signals that are held for it */
 	LEAVES,          /* goes on natively */
 	LEAVES_UNTRACED, /* the same, and is not traced from then on */
+	LEAVES_WHOLLY,   /* the same, with all threads of its process */
+	LEAVES_WATCHED,  /* the same, and may trace others: its system calls are looked at */
 	LEAVES_TO_TRACE, /* the same, and traces; process `argument`, if not 0, is let go */
 	LEAVES_UNMAPPED, /* the same, and nothing of ours stays in the process */
+	LEAVES_TO_END,   /* untraced, and ends by signal `argument` (namespace_init.h) */
 };
 
 struct leaving {
 	enum leaving_how how;
 	uint64_t pc; /* the program's address to go on at */
 	pid_t argument;
+	int last_signal; /* LEAVES_TO_END: what is delivered to it on the way, or 0 */
 };
 
 /* What is known of the signals that have a handler (tracees.c). */
@@ -83,7 +87,9 @@ struct target {
 	uint32_t space;                          /* drain_new_space */
 	struct object_world *world;              /* not owned; or NULL */
 	double untraced;                         /* accesses that could not be traced */
+	bool overwritten;                        /* and is being ended for it (watchdog.c) */
 	bool native;              /* given up: threads leave the cache at their next request */
+	bool watched;             /* and may trace others */
 	struct profile *profile;  /* not owned */
 	struct code_table *table; /* the table that the gate looks into now (entry_table.c) */
 	uint64_t table_mask;      /* its number of cells, a power of two, less one */

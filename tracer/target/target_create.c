@@ -6,6 +6,7 @@
 #include "tracer/target/counts.h"
 #include "tracer/target/requests.h"
 #include "tracer/target/shared_memory.h"
+#include "tracer/target/slots.h"
 
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -18,28 +19,6 @@
  * Each has a slot, in which its counters and what it shares with the server lie, and whose counts
  * are collected when it is gone. */
 
-static void init_slot(struct target *target, int index)
-{
-	uint8_t *slot = slot_at(target, index);
-	const uint64_t address = target->slots_address + (uint64_t)index * SLOT_STRIDE;
-	*slot_u64(slot, G_SELF) = address;
-	*slot_u64(slot, G_PROCESS) = target->slots_address;
-	*slot_u64(slot, G_SYSTAB) = target->slots_address + P_SYSTAB;
-	*slot_u64(slot, G_STATE) = target->slots_address + P_STATES + 4u * (unsigned)index;
-	*slot_u64(slot, G_AT_MISS) = target_gate(target, gate_miss);
-	*slot_u64(slot, G_AT_INDIRECT) = target_gate(target, gate_indirect);
-	*slot_u64(slot, G_AT_COLLIDE) = target_gate(target, gate_collide);
-	*slot_u64(slot, G_AT_RETURN) = target_gate(target, gate_return);
-	*slot_u64(slot, G_AT_SYSCALL) = target_gate(target, gate_syscall);
-	*slot_u64(slot, G_AT_RECORD) = target_gate(target, gate_record);
-	*slot_u64(slot, G_AT_ALLOCATION) = target_gate(target, gate_allocation);
-	*slot_u64(slot, G_AT_ALLOCATED) = target_gate(target, gate_allocated);
-	for (size_t i = 0; i < 65536; i++) {
-		*slot_u64(slot, SLOT_JUMPS + 8 * i) = target_gate(target, gate_indirect);
-		*slot_u64(slot, SLOT_RETURNS + 8 * i) = target_gate(target, gate_return);
-	}
-}
-
 /* The lowest slot that is free, made ready for use; 0 when all are taken. */
 static int free_slot(struct target *target)
 {
@@ -49,7 +28,7 @@ static int free_slot(struct target *target)
 	if (slot == MAX_SLOTS)
 		return 0;
 	if (slot >= target->n_slots) {
-		init_slot(target, slot);
+		slots_init(target, slot);
 		target->n_slots = slot + 1;
 	}
 	return slot;

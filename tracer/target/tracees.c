@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 
 struct tracee *tracees_find(struct tracees *tracees, pid_t tid)
 {
@@ -29,6 +30,12 @@ void tracees_remove(struct tracees *tracees, pid_t tid)
 	struct tracee *tracee = tracees_find(tracees, tid);
 	if (tracee)
 		*tracee = tracees->items[--tracees->n_items];
+}
+
+bool tracee_resume(const struct tracee *tracee, int number)
+{
+	const int request = tracee->traces ? PTRACE_SYSCALL : PTRACE_CONT;
+	return ptrace(request, tracee->tid, 0, number) == 0;
 }
 
 bool signal_is_sent(const siginfo_t *info)

@@ -19,10 +19,13 @@ struct tracee {
 	pid_t tid, tgid;
 	struct target *target; /* NULL: runs natively */
 	bool started;          /* its first stop has been dealt with */
-	bool gone;             /* its end was seen while it was stepped */
-	int gone_status;
-	bool faulted;                      /* while it was stepped: it gets no further */
-	bool stopped_early;                /* its first stop came before its parent's event */
+	bool exits;            /* PTRACE_EVENT_EXIT was seen while it was stepped */
+	bool late;             /* a step was not waited for to its end: its stop comes later */
+	bool masked;           /* all its signals are blocked until then */
+	uint64_t mask;         /* and these are the program's */
+	int faulted;           /* signal, while it was stepped: it gets no further */
+	bool forced;           /* it stands at the SIGSEGV of a frame that failed */
+	bool stopped_early;    /* its first stop came before its parent's event */
 	struct held_signal held[MAX_HELD]; /* to be delivered later (interrupt.c, place.c) */
 	int n_held;
 	bool notified;         /* its stop is one from which the kernel delivers no signal */
@@ -30,7 +33,9 @@ struct tracee {
 	uint16_t owed[64];     /* by number: pending behind a system call, comes without delay */
 	uint64_t delivered_at; /* ns: when its last signal had been delivered */
 	uint64_t delivery_ns;  /* how long that took */
-	struct leaving left;   /* how it has left the cache, if something is to be done about it */
+	bool traces;           /* it traces others: its system calls are looked at */
+	enum { UNKNOWN, NO, YES } first_of_namespace; /* namespace_init.h */
+	struct leaving left; /* how it has left the cache, if something is to be done about it */
 };
 
 struct tracees {
@@ -43,6 +48,9 @@ struct tracee *tracees_find(struct tracees *tracees, pid_t tid);
 /* A new one if there is none; NULL: memory is short. */
 struct tracee *tracees_add(struct tracees *tracees, pid_t tid);
 void tracees_remove(struct tracees *tracees, pid_t tid);
+
+/* Lets a stopped tracee go on, with signal `number` if not 0. */
+bool tracee_resume(const struct tracee *tracee, int number);
 
 /* Holds a signal for a tracee; `caught`: it has a handler now.  A standard signal that is held
  * already is not held twice.  False when there is no room. */

@@ -193,23 +193,34 @@ static void look_at_open(struct call *call)
 	if (call->number == SYS_openat2 &&
 	    !target_read(call->target, saved(call, SAVE_RDX), &flags, sizeof(flags)))
 		return;
-	if ((flags & O_ACCMODE) != O_RDONLY &&
-	    is_process_memory(call->target, saved(call, at ? SAVE_RSI : SAVE_RDI)))
-		target_give_up(call->target, "the program writes into the memory of a process");
+	if ((flags & O_ACCMODE) == O_RDONLY ||
+	    !is_process_memory(call->target, saved(call, at ? SAVE_RSI : SAVE_RDI)))
+		return;
+	target_give_up(call->target, "the program writes into the memory of a process");
+	call->target->watched = true; /* most programs that do so are debuggers */
 }
 
-/* CLONE_UNTRACED would leave the child in a cache that it does not have. */
+/* CLONE_UNTRACED would leave the child in a cache that it does not have.  A process that shares the
+ * memory of its parent and is hidden from tracers will trace the parent itself (LeakSanitizer's):
+ * it finds nobody else there. */
 static void look_at_clone(struct call *call)
 {
 	const uint64_t there = saved(call, SAVE_RDI);
-	uint64_t flags;
-	if (call->number == SYS_clone) {
-		*slot_u64(call->slot, SAVE_RDI) = there & ~(uint64_t)CLONE_UNTRACED;
-	} else if (target_read(call->target, there, &flags, sizeof(flags)) &&
-		   flags & CLONE_UNTRACED) {
-		flags &= ~(uint64_t)CLONE_UNTRACED;
-		write_as_program(call->target, there, &flags, sizeof(flags));
+	const bool is_clone = call->number == SYS_clone;
+	uint64_t flags = there;
+	if ((!is_clone && !target_read(call->target, there, &flags, sizeof(flags))) ||
+	    !(flags & CLONE_UNTRACED))
+		return;
+	if ((flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM) {
+		target_give_up(call->target, "the program starts a process that traces it");
+		call->target->leaving[call->index].how = LEAVES_WHOLLY;
+		return;
 	}
+	flags &= ~(uint64_t)CLONE_UNTRACED;
+	if (is_clone)
+		*slot_u64(call->slot, SAVE_RDI) = flags;
+	else
+		write_as_program(call->target, there, &flags, sizeof(flags));
 }
 
 /* The maps of ours count as the program's own: they must go before there is a limit. */
@@ -259,6 +270,7 @@ static void look_at_ptrace(struct call *call)
 	struct leaving *leaving = &call->target->leaving[call->index];
 	target_give_up(call->target, "the program traces, or is traced by another");
 	leaving->how = request == PTRACE_TRACEME ? LEAVES_UNTRACED : LEAVES_TO_TRACE;
+	call->target->watched = request != PTRACE_TRACEME; /* its other threads may, too */
 	if (request == PTRACE_ATTACH || request == PTRACE_SEIZE)
 		leaving->argument = (pid_t)saved(call, SAVE_RSI);
 }
@@ -301,12 +313,26 @@ static const struct {
 };
 #define N_WATCHED (sizeof(watched) / sizeof(watched[0]))
 
-void watched_calls_init(struct target *target)
+#define SYSTAB_USED 1024 /* more than there are system calls; others are asked about */
+
+static void fill_systab(uint8_t systab[static SYSTAB_USED])
 {
-	uint8_t *systab = target->slots + P_SYSTAB;
-	memset(systab, CALL_IN_PLACE, 1024);
+	memset(systab, CALL_IN_PLACE, SYSTAB_USED);
 	for (size_t i = 0; i < N_WATCHED; i++)
 		systab[watched[i].number] = watched[i].call;
+}
+
+void watched_calls_init(struct target *target)
+{
+	fill_systab(target->slots + P_SYSTAB);
+}
+
+bool watched_calls_are_whole(const struct target *target)
+{
+	const uint8_t *systab = target->slots + P_SYSTAB;
+	uint8_t expected[SYSTAB_USED];
+	fill_systab(expected);
+	return memcmp(systab, expected, sizeof(expected)) == 0;
 }
 
 bool watched_calls_look(struct target *target, int index, uint64_t number)

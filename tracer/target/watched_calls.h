@@ -5,6 +5,8 @@
 
 /* Fills the table by which the gate knows what to do about each system call. */
 void watched_calls_init(struct target *target);
+/* Whether that table is as it was filled. */
+bool watched_calls_are_whole(const struct target *target);
 
 /* Looks at the call that a slot's thread asks about: its arguments may be changed, the target given
  * up, `leaving` say how the thread leaves.  True when the call has its result (SAVE_RAX) and does

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "tracer/pmu/pmu_memory.h"
+#include "tracer/pmu/proof_together.h"
 #include "tracer/timed/sample_log.h"
 
 #include <inttypes.h>
@@ -22,25 +23,6 @@ struct pmu_run {
 
 /* ---- the run ---- */
 
-/* Cycles and instructions have counters of their own on Intel, and belong to every group, for
- * ratios; flop are one sum. */
-static struct group_wish wish_of(enum event_quantity quantity)
-{
-	switch (quantity) {
-	case EVENT_INSTRUCTIONS:
-		return (struct group_wish){.fixed = 0, .everywhere = true};
-	case EVENT_CYCLES:
-		return (struct group_wish){.fixed = 1, .everywhere = true};
-	case EVENT_FLOP_HP:
-	case EVENT_FLOP_SP:
-	case EVENT_FLOP_DP:
-	case EVENT_FLOP_ANY:
-		return (struct group_wish){.fixed = -1, .formula = 1};
-	default:
-		return (struct group_wish){.fixed = -1};
-	}
-}
-
 static size_t list_events(struct pmu_run *run, struct counter_event events[EVENT_GROUPS_MAX])
 {
 	for (size_t i = 0; i < run->plan->n_events && run->n < EVENT_GROUPS_MAX; i++) {
@@ -51,7 +33,7 @@ static size_t list_events(struct pmu_run *run, struct counter_event events[EVENT
 			.attr = event->attr,
 			.name = event->row.event,
 			.period = event->period,
-			.wish = wish_of(event->row.quantity),
+			.wish = event_wish(event->row.quantity),
 		};
 		run->event_of[run->n++] = (uint32_t)i;
 	}
@@ -160,6 +142,18 @@ static double between(double value, double low, double high)
 	return value < low ? low : value > high ? high : value;
 }
 
+/* What the kernel counts itself does not jump. */
+static bool is_plausible(const struct pmu_run *run, size_t k, const struct counter_total *total,
+			 const struct profile *profile)
+{
+	const struct counter_losses losses = counters_losses(run->counters);
+	const struct pmu_event *event = &run->plan->events[run->event_of[k]];
+	return event->attr.type == PERF_TYPE_SOFTWARE ||
+	       counter_is_plausible(total, event->period,
+				    counters_contexts(run->counters) * (profile->n_threads + 1),
+				    losses.lost + losses.broken + losses.unknown);
+}
+
 /* Adds the total of event `k`; *scale: events for each of its samples' periods. */
 static struct rf_error *save_total(struct pmu_run *run, size_t k, struct profile *profile,
 				   double *scale)
@@ -179,6 +173,10 @@ static struct rf_error *save_total(struct pmu_run *run, size_t k, struct profile
 		rf_error_destroy(error);
 		return added;
 	}
+	if (!is_plausible(run, k, &total, profile))
+		return add_counter(profile, event, &(struct profile_counter){0},
+				   "its total and its samples contradict each other: the counter "
+				   "was disturbed");
 	const struct counter_weight weight = counter_weight(&total);
 	const struct profile_counter counter = {
 		.use = uses[total.state],

@@ -3,6 +3,7 @@
 #include "tracer/timed/sample_log.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "tracer/process/module_file.h"
 #include "tracer/process/perf_maps.h"
 #include "tracer/timed/sample_store.h"
@@ -237,8 +238,10 @@ static void play_until(struct sample_log *log, uint64_t until, pthread_mutex_t *
 {
 	if (log->n_events)
 		qsort(log->events, log->n_events, sizeof(*log->events), compare_events);
-	size_t n = 0;
+	size_t n = 0, n_ready = rf_search(log->n_events, i, log->events[i].time < until);
 	perf_maps_refresh(log->names);
+	if (n_ready)
+		sample_player_begin(log->player, log->events, n_ready, log->store, log->files);
 	while (n < log->n_events && log->events[n].time < until) {
 		if (lock)
 			pthread_mutex_lock(lock);
@@ -250,6 +253,7 @@ static void play_until(struct sample_log *log, uint64_t until, pthread_mutex_t *
 			usleep(TURN_PAUSE_US); /* an unlocked mutex goes to who is awake */
 		}
 	}
+	sample_player_end(log->player);
 	log->n_events -= n;
 	if (log->n_events)
 		memmove(log->events, log->events + n, log->n_events * sizeof(*log->events));
@@ -282,6 +286,8 @@ struct rf_error *sample_log_finish(struct sample_log *log, const char *source, u
 	log->failed = NULL;
 	if (error)
 		return error;
+	if (perf_maps_trouble(log->names))
+		profile_note_unread(profile, "perf-PID.map", perf_maps_trouble(log->names));
 	sample_player_finish(log->player, log->start);
 	profile_set_fact(profile, "time_source", "%s", source);
 	profile_set_fact(profile, "lost_samples", "%" PRIu64, log->lost);
@@ -294,4 +300,9 @@ struct rf_error *sample_log_finish(struct sample_log *log, const char *source, u
 const struct counter_place *sample_log_counters(const struct sample_log *log, size_t *n)
 {
 	return sample_player_places(log->player, n);
+}
+
+const char *sample_log_refused(const struct sample_log *log)
+{
+	return perf_maps_refused(log->names);
 }

@@ -39,3 +39,6 @@ struct rf_error *sample_log_finish(struct sample_log *log, const char *source, u
 /* Where hardware events happened, in order of time; after sample_log_finish, until
  * sample_log_destroy. */
 const struct counter_place *sample_log_counters(const struct sample_log *log, size_t *n);
+
+/* A file with names of code made at run time that is not to be trusted, and why, or NULL. */
+const char *sample_log_refused(const struct sample_log *log);

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "tracer/process/perf_maps.h"
+#include "tracer/timed/stack_reader.h"
 
 #include <string.h>
 
@@ -12,7 +13,7 @@ enum { MAX_FRAMES = 128, MAX_STACK = 1 << 16 };
 struct sample_player {
 	struct perf_maps *names;
 	struct mappings *mappings;
-	struct unwinder *unwinder;
+	struct stack_reader *stacks; /* or NULL: not known */
 	struct profile *profile;
 	struct counter_place *places;
 	size_t n_places, cap_places;
@@ -26,9 +27,8 @@ struct sample_player *sample_player_create(struct perf_maps *names, struct profi
 		return NULL;
 	player->names = names;
 	player->mappings = mappings_create();
-	player->unwinder = unwinder_create();
 	player->profile = profile;
-	if (player->mappings && player->unwinder)
+	if (player->mappings)
 		return player;
 	sample_player_destroy(player);
 	return NULL;
@@ -39,9 +39,31 @@ void sample_player_destroy(struct sample_player *player)
 	if (!player)
 		return;
 	mappings_destroy(player->mappings);
-	unwinder_destroy(player->unwinder);
+	stack_reader_destroy(player->stacks);
 	free(player->places);
 	free(player);
+}
+
+/* What is missing when stacks cannot be unwound. */
+static const char stacks_name[] = "the callers of samples";
+
+void sample_player_begin(struct sample_player *player, const struct event *events, size_t n,
+			 const struct sample_store *store, const struct module_files *files)
+{
+	const struct stack_batch batch = {events, n, store, player->mappings, files};
+	struct rf_error *error = stack_reader_create(&batch, &player->stacks);
+	if (error)
+		profile_note_unread(player->profile, stacks_name, error->message);
+	rf_error_destroy(error);
+}
+
+void sample_player_end(struct sample_player *player)
+{
+	const char *why = player->stacks ? stack_reader_failure(player->stacks) : NULL;
+	if (why)
+		profile_note_unread(player->profile, stacks_name, why);
+	stack_reader_destroy(player->stacks);
+	player->stacks = NULL;
 }
 
 static uint64_t since(uint64_t start, uint64_t time)
@@ -131,7 +153,7 @@ static struct rf_error *play_exec(struct sample_player *player, const struct eve
 {
 	struct profile *profile = player->profile;
 	const uint32_t row = profile_process(profile, RUN_TIMED, (int)event->pid, PROFILE_NONE);
-	mappings_exec(player->mappings, event->pid);
+	(void)mappings_play(player->mappings, event);
 	if (row == PROFILE_NONE)
 		return rf_error_no_memory();
 	struct profile_process *process = &profile->processes[row];
@@ -151,15 +173,13 @@ static struct rf_error *play_mapping(struct sample_player *player, const struct 
 	if (row != PROFILE_NONE && file->has_file && profile->processes[row].module == PROFILE_NONE)
 		profile->processes[row].module =
 			profile_module(profile, file->path, file->build_id);
-	return mappings_add(player->mappings, event->pid, &event->mapping);
+	return mappings_play(player->mappings, event);
 }
 
 static struct rf_error *play_fork(struct sample_player *player, const struct event *event)
 {
 	struct profile *profile = player->profile;
-	struct rf_error *error = NULL;
-	if (event->pid != event->parent.pid)
-		error = mappings_fork(player->mappings, event->parent.pid, event->pid);
+	struct rf_error *error = mappings_play(player->mappings, event);
 	if (!error && event->pid != event->parent.pid)
 		error = play_birth(profile, event);
 	if (error)
@@ -231,17 +251,14 @@ static uint32_t frame_of(struct sample_player *player, uint32_t parent, uint32_t
 	return profile_frame(player->profile, parent, module, offset);
 }
 
-/* The innermost frame of a sample whose stack is in player->stack; PROFILE_NONE when memory is
- * short. */
+/* The innermost frame of a sample; PROFILE_NONE when memory is short. */
 static uint32_t unwind(struct sample_player *player, uint32_t pid, const struct raw_sample *sample)
 {
-	uint64_t addresses[MAX_FRAMES] = {sample->regs.ip};
-	size_t n = 1, n_view;
-	const struct unwind_mapping *view = mappings_view(player->mappings, pid, &n_view);
-	if (sample->stack_size && n_view)
-		n = unwinder_walk(player->unwinder, &sample->regs, player->stack,
-				  sample->stack_size, view, n_view, addresses, MAX_FRAMES);
+	uint64_t addresses[MAX_FRAMES];
+	size_t n = player->stacks ? stack_reader_next(player->stacks, addresses, MAX_FRAMES) : 0;
 	uint32_t frame = PROFILE_NONE;
+	n = n ? n : 1;
+	addresses[0] = sample->regs.ip; /* whatever a child says */
 	for (size_t i = n; i > 0; i--) {
 		frame = frame_of(player, frame, pid, addresses[i - 1]);
 		if (frame == PROFILE_NONE)

@@ -53,6 +53,13 @@ struct sample_player;
 struct sample_player *sample_player_create(struct perf_maps *names, struct profile *profile);
 void sample_player_destroy(struct sample_player *player);
 
+/* The next events are these, in the order of their times, and sample_player_end follows them: their
+ * stacks are unwound meanwhile, which reads `files`.  All is borrowed until then.  Where that fails
+ * samples have no callers, which the profile notes. */
+void sample_player_begin(struct sample_player *player, const struct event *events, size_t n,
+			 const struct sample_store *store, const struct module_files *files);
+void sample_player_end(struct sample_player *player);
+
 /* Plays one event; events come in the order of their times.  Samples are read from `store`.  An
  * error says that memory is short: something of the event is missing then. */
 struct rf_error *sample_player_play(struct sample_player *player, const struct event *event,

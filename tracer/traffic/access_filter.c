@@ -4,25 +4,58 @@
 
 #include <string.h>
 
-bool access_filter_suits(const struct geometry *geometry)
+static bool is_inclusive(const struct geometry *geometry, int at)
+{
+	return at > 0 && geometry->levels[at].inclusion == CACHE_INCLUSIVE;
+}
+
+static bool has_inclusive(const struct geometry *geometry)
+{
+	for (int i = 1; i < geometry->n_levels; i++)
+		if (is_inclusive(geometry, i))
+			return true;
+	return false;
+}
+
+bool access_filter_suits(const struct geometry *geometry, bool prefetch)
 {
 	const struct cache_level *first = &geometry->levels[0];
 	/* tree-PLRU spares a line for as many misses as its tree is deep */
 	const unsigned ways =
 		first->replacement == CACHE_LRU ? FILTER_LINES : 1u << (FILTER_LINES - 1);
-	if (geometry_class_groups(geometry) != CACHE_CLASSES || first->ways < ways || first->shared)
-		return false;
-	for (int i = 1; i < geometry->n_levels; i++)
-		if (geometry->levels[i].inclusion == CACHE_INCLUSIVE)
-			return false;
-	return true;
+	return geometry_class_groups(geometry) == CACHE_CLASSES && first->ways >= ways &&
+	       !first->shared && !(prefetch && has_inclusive(geometry));
 }
 
-unsigned access_filter_lines(const struct geometry *geometry)
+/* Whether an inclusive level keeps a line that it has just taken in, or renewed, while the other
+ * lines of a window come back that it took out of L1: three lines.  Each comes in, and may push
+ * changed lines out of the levels above, which renew others: one for each level.  The line itself
+ * had done the latter, too.  Only the last one's coming in counts, not what it pushes. */
+static bool keeps_renewed(const struct cache_level *level, int at)
 {
-	if (access_filter_suits(geometry))
-		return FILTER_LINES;
-	return geometry_class_groups(geometry) == CACHE_CLASSES && !geometry->levels[0].shared;
+	const unsigned pushed = (unsigned)at, others = FILTER_LINES - 2;
+	return level->replacement == CACHE_LRU && level->ways >= 2 + pushed + others * (1 + pushed);
+}
+
+unsigned access_filter_lines(const struct geometry *geometry, bool prefetch)
+{
+	unsigned lines =
+		geometry_class_groups(geometry) == CACHE_CLASSES && !geometry->levels[0].shared;
+	if (access_filter_suits(geometry, prefetch))
+		lines = FILTER_LINES;
+	for (int i = 1; i < geometry->n_levels; i++)
+		if (is_inclusive(geometry, i) && !keeps_renewed(&geometry->levels[i], i) && lines)
+			lines = 1;
+	return lines;
+}
+
+uint32_t access_filter_set_bits(const struct geometry *geometry)
+{
+	uint32_t bits = UINT32_MAX;
+	for (int i = 1; i < geometry->n_levels; i++)
+		if (is_inclusive(geometry, i))
+			bits &= (geometry->levels[i].sets & -geometry->levels[i].sets) - 1;
+	return bits;
 }
 
 void access_filter_init(struct access_filter *filter, struct hierarchy *hierarchy, unsigned core,
@@ -73,13 +106,14 @@ static void tell_all(struct access_filter *filter, struct filter_class *class)
 static void access_other(struct access_filter *filter, struct filter_class *class, uint64_t line,
 			 enum cache_access kind, unsigned first, unsigned n, uint32_t who)
 {
+	const uint64_t taken = hierarchy_taken(filter->hierarchy);
 	tell_all(filter, class);
 	hierarchy_access(filter->hierarchy, filter->core, line, kind, first, n, who);
-	if (kind != CACHE_LOAD && kind != CACHE_STORE) {
-		/* The line is not the most recently used one now. */
-		memset(class, 0, sizeof(*class));
+	const bool is_latest = kind == CACHE_LOAD || kind == CACHE_STORE;
+	if (!is_latest || hierarchy_taken(filter->hierarchy) != taken)
+		memset(class, 0, sizeof(*class)); /* one of its lines may be in L1 no more */
+	if (!is_latest)
 		return;
-	}
 	const int i = earliest(class, false);
 	class->lines[i] = line + 1;
 	class->times[i] = ++filter->time;

@@ -7,8 +7,9 @@
  * their last accesses.  What it counts is the same, access by access
  * (tests/unit/tracer/traffic/test_access_filter.c).
  *
- * That is so where L1 has at least as many ways as lines are kept here, whole sets of each class,
- * and no level behind that takes lines out of L1 (inclusion): access_filter_suits. */
+ * That is so where L1 has at least as many ways as lines are kept here, and whole sets of each
+ * class: access_filter_suits.  When a line comes in, an inclusive level may take another one out of
+ * L1, of the same class; then no line is kept any more but the one that came. */
 #pragma once
 
 #include "cache/hierarchy.h"
@@ -32,10 +33,15 @@ struct access_filter {
 	struct filter_class classes[CACHE_CLASSES];
 };
 
-bool access_filter_suits(const struct geometry *geometry);
+/* `prefetch`: a miss fetches a line of another class, too (hierarchy_create). */
+bool access_filter_suits(const struct geometry *geometry, bool prefetch);
 /* Of how many lines of a class, those that a core accessed last, repeated accesses change nothing
- * but their order: FILTER_LINES, 1, or 0 where lines of several classes share a set. */
-unsigned access_filter_lines(const struct geometry *geometry);
+ * but their order, unless another line has come that shares a set with them
+ * (access_filter_set_bits): FILTER_LINES, 1, or 0 where lines of several classes share a set. */
+unsigned access_filter_lines(const struct geometry *geometry, bool prefetch);
+/* Lines whose numbers differ in these bits share no set of an inclusive level: none of them takes
+ * the other out of L1. */
+uint32_t access_filter_set_bits(const struct geometry *geometry);
 void access_filter_init(struct access_filter *filter, struct hierarchy *hierarchy, unsigned core,
 			bool on);
 

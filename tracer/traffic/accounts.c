@@ -6,7 +6,6 @@
 #include "tracer/traffic/accounts.h"
 
 #include "base/array.h"
-#include "base/student.h"
 #include "base/u64_map.h"
 
 #include <assert.h>
@@ -14,23 +13,30 @@
 #include <string.h>
 
 #define NO_CELL UINT32_MAX
-#define WARMING 0.01 /* of what came into the first level (halfwidth_of) */
+#define NO_CLASS UINT8_MAX
+#define ENOUGH_LINES 64 /* to tell a class's share of conflicts */
+#define LINE_BITS 256
 
 struct account {
 	uint32_t module, thread;
 	uint64_t offset;
 	uint32_t first_cell; /* NO_CELL: it had no event yet */
+	/* Of the lines in one of the kept classes a bit each, by a hash of their numbers. */
+	uint8_t line_class; /* NO_CLASS: none yet */
+	uint64_t line_bits[LINE_BITS / 64];
 };
 
 /* The events of an account in a class. */
 struct row {
 	struct profile_traffic traffic;
 	uint64_t full_allocates; /* write-allocates of full lines */
+	uint64_t followed;       /* lines from and to memory that may be conflicts */
 };
 
 struct accounts {
 	uint8_t rank[CACHE_CLASSES]; /* of a class among those that have been simulated */
 	uint64_t classes;            /* these */
+	uint64_t kept;               /* simulated from the beginning to the end */
 	unsigned n_classes, most_classes;
 	struct account *items;
 	size_t n_items, cap_items;
@@ -46,11 +52,12 @@ struct accounts {
 	bool memory_short;
 };
 
-struct accounts *accounts_create(uint64_t classes)
+struct accounts *accounts_create(uint64_t classes, uint64_t kept)
 {
 	struct accounts *accounts = calloc(1, sizeof(*accounts));
 	if (!accounts)
 		return NULL;
+	accounts->kept = kept;
 	accounts->most_classes = (unsigned)__builtin_popcountll(classes) + MOST_ADDED;
 	(void)accounts_add_classes(accounts, classes);
 	return accounts;
@@ -106,24 +113,45 @@ static bool make_cells(struct accounts *accounts, struct account *account)
 	return true;
 }
 
-/* The row of an account and a class; NULL when memory is short. */
-static struct row *row_of(struct accounts *accounts, struct account *account, unsigned rank)
+/* The first time in row_of, apart from it: a row is large, and events are many. */
+static __attribute__((noinline)) struct row *add_row(struct accounts *accounts,
+						     struct account *account, unsigned rank)
 {
-	if (account->first_cell == NO_CELL && !make_cells(accounts, account))
-		return NULL;
-	uint32_t *cell = &accounts->cells[account->first_cell + rank];
 	const struct row row = {.traffic = {.module = account->module,
 					    .offset = account->offset,
 					    .thread = account->thread,
 					    .class = rank}};
-	if (!*cell && rf_array_push(accounts->rows, accounts->n_rows, accounts->cap_rows, row))
-		*cell = (uint32_t)accounts->n_rows;
-	return *cell ? &accounts->rows[*cell - 1] : NULL;
+	if (account->first_cell == NO_CELL && !make_cells(accounts, account))
+		return NULL;
+	if (!rf_array_push(accounts->rows, accounts->n_rows, accounts->cap_rows, row))
+		return NULL;
+	accounts->cells[account->first_cell + rank] = (uint32_t)accounts->n_rows;
+	return &accounts->rows[accounts->n_rows - 1];
 }
 
-void accounts_count(struct accounts *accounts, uint32_t who, enum traffic event, unsigned class,
+/* The row of an account and a class; NULL when memory is short. */
+static inline struct row *row_of(struct accounts *accounts, struct account *account, unsigned rank)
+{
+	const uint32_t cell =
+		account->first_cell == NO_CELL ? 0 : accounts->cells[account->first_cell + rank];
+	return cell ? &accounts->rows[cell - 1] : add_row(accounts, account, rank);
+}
+
+static void note_line(const struct accounts *accounts, struct account *account, uint64_t line)
+{
+	const unsigned class = line % CACHE_CLASSES;
+	if (account->line_class == NO_CLASS && accounts->kept >> class & 1)
+		account->line_class = (uint8_t) class;
+	if (account->line_class == class) {
+		const uint64_t bit = line / CACHE_CLASSES * 0x9e3779b97f4a7c15ull >> 56;
+		account->line_bits[bit / 64] |= UINT64_C(1) << bit % 64;
+	}
+}
+
+void accounts_count(struct accounts *accounts, uint32_t who, enum traffic event, uint64_t line,
 		    bool is_full)
 {
+	const unsigned class = line % CACHE_CLASSES;
 	assert(who < accounts->n_items);
 	assert(accounts->classes >> class & 1);
 	struct row *row = row_of(accounts, &accounts->items[who], accounts->rank[class]);
@@ -131,8 +159,21 @@ void accounts_count(struct accounts *accounts, uint32_t who, enum traffic event,
 		accounts->memory_short = true;
 		return;
 	}
+	note_line(accounts, &accounts->items[who], line);
 	row->traffic.lines[event]++;
 	row->full_allocates += event == TRAFFIC_MEM_WRITE_ALLOCATE && is_full;
+}
+
+void accounts_conflict(struct accounts *accounts, const struct conflict *conflict, unsigned class)
+{
+	assert(conflict->who < accounts->n_items);
+	struct row *row = row_of(accounts, &accounts->items[conflict->who], accounts->rank[class]);
+	if (!row) {
+		accounts->memory_short = true;
+		return;
+	}
+	row->followed += conflict->moved;
+	row->traffic.lines[TRAFFIC_MEM_CONFLICT] += conflict->conflicts;
 }
 
 /* ---- accounts of threads ---- */
@@ -155,7 +196,11 @@ static uint32_t account_of(struct accounts *accounts, uint32_t thread,
 {
 	const uint32_t place = number_of_place(accounts, operand);
 	const uint64_t key = ((uint64_t)place << 24 | (thread & 0xffffff)) + 1;
-	const struct account new = {operand->module, thread, operand->offset, NO_CELL};
+	const struct account new = {.module = operand->module,
+				    .thread = thread,
+				    .offset = operand->offset,
+				    .first_cell = NO_CELL,
+				    .line_class = NO_CLASS};
 	if (place == NO_ACCOUNT)
 		return NO_ACCOUNT;
 	const uint32_t *known = u64_map_find(&accounts->account_of, key);
@@ -206,157 +251,113 @@ void thread_accounts_deinit(struct thread_accounts *thread)
 	free(thread->pages);
 }
 
-/* ---- the profile ---- */
+/* ---- what is known of them ---- */
 
-/* Only of full lines it is known which write-allocates were evadable; their share is taken for all.
- */
-static void spread_evadable(struct accounts *accounts, const struct account *account)
+/* An event that is known of some lines only: its share of what these are a part of is taken for the
+ * share of all. */
+struct spread {
+	double part, known, all;
+};
+
+/* A class of which at least `enough` lines are known has a share of its own. */
+static void spread(struct accounts *accounts, const struct account *account, enum traffic event,
+		   double enough, struct spread (*of)(const struct row *row))
 {
-	uint64_t evadable = 0, full = 0;
 	const uint32_t *const cells = &accounts->cells[account->first_cell];
+	double part = 0, known = 0;
 	for (unsigned c = 0; c < accounts->n_classes; c++)
 		if (cells[c]) {
-			const struct row *row = &accounts->rows[cells[c] - 1];
-			evadable += row->traffic.lines[TRAFFIC_MEM_EVADABLE];
-			full += row->full_allocates;
+			const struct spread row = of(&accounts->rows[cells[c] - 1]);
+			part += row.part;
+			known += row.known;
 		}
-	for (unsigned c = 0; c < accounts->n_classes && full; c++)
+	const double share = known > 0 ? fmin(part / known, 1) : 0;
+	for (unsigned c = 0; c < accounts->n_classes; c++)
 		if (cells[c]) {
-			uint64_t *lines = accounts->rows[cells[c] - 1].traffic.lines;
-			const double allocates = (double)lines[TRAFFIC_MEM_WRITE_ALLOCATE];
-			lines[TRAFFIC_MEM_EVADABLE] =
-				(uint64_t)(allocates * (double)evadable / (double)full + 0.5);
+			struct row *row = &accounts->rows[cells[c] - 1];
+			const struct spread own = of(row);
+			const double its =
+				own.known >= enough ? fmin(own.part / own.known, 1) : share;
+			row->traffic.lines[event] = (uint64_t)(own.all * its + 0.5);
 		}
 }
 
-static bool has_lines(const struct profile_traffic *row)
+/* Only of full lines it is known which write-allocates were evadable. */
+static struct spread evadable_of(const struct row *row)
 {
-	for (int event = 0; event < N_TRAFFIC; event++)
-		if (row->lines[event])
-			return true;
-	return false;
+	const uint64_t *lines = row->traffic.lines;
+	return (struct spread){(double)lines[TRAFFIC_MEM_EVADABLE], (double)row->full_allocates,
+			       (double)lines[TRAFFIC_MEM_WRITE_ALLOCATE]};
 }
 
-static bool add_row(struct profile *profile, const struct profile_traffic *row)
+static struct spread conflicts_of(const struct row *row)
 {
-	return !has_lines(row) ||
-	       rf_array_push(profile->traffic, profile->n_traffic, profile->cap_traffic, *row);
+	const uint64_t *lines = row->traffic.lines;
+	return (struct spread){(double)lines[TRAFFIC_MEM_CONFLICT], (double)row->followed,
+			       (double)lines[TRAFFIC_MEM_READ] +
+				       (double)lines[TRAFFIC_MEM_WRITE_ALLOCATE] +
+				       (double)lines[TRAFFIC_MEM_WRITE_BACK] +
+				       (double)lines[TRAFFIC_MEM_NON_TEMPORAL]};
 }
 
-static double lines_of(const struct accounts *accounts, const struct account *account, int event)
+void accounts_spread(struct accounts *accounts, uint32_t who)
 {
-	const uint32_t *cells = &accounts->cells[account->first_cell];
+	const struct account *account = &accounts->items[who];
+	if (account->first_cell == NO_CELL)
+		return;
+	spread(accounts, account, TRAFFIC_MEM_EVADABLE, INFINITY, evadable_of);
+	spread(accounts, account, TRAFFIC_MEM_CONFLICT, ENOUGH_LINES, conflicts_of);
+}
+
+uint32_t accounts_n(const struct accounts *accounts)
+{
+	return (uint32_t)accounts->n_items;
+}
+
+uint64_t accounts_classes(const struct accounts *accounts)
+{
+	return accounts->classes;
+}
+
+bool accounts_has_events(const struct accounts *accounts, uint32_t who)
+{
+	return accounts->items[who].first_cell != NO_CELL;
+}
+
+struct profile_traffic accounts_row(const struct accounts *accounts, uint32_t who, unsigned class)
+{
+	const struct account *account = &accounts->items[who];
+	const uint32_t cell =
+		account->first_cell == NO_CELL
+			? 0
+			: accounts->cells[account->first_cell + accounts->rank[class]];
+	return cell ? accounts->rows[cell - 1].traffic
+		    : (struct profile_traffic){.module = account->module,
+					       .offset = account->offset,
+					       .thread = account->thread};
+}
+
+double accounts_lines(const struct accounts *accounts, uint32_t who, enum traffic event,
+		      uint64_t classes)
+{
+	const uint32_t first = accounts->items[who].first_cell;
 	double lines = 0;
-	for (unsigned c = 0; c < accounts->n_classes; c++)
-		if (cells[c])
-			lines += (double)accounts->rows[cells[c] - 1].traffic.lines[event];
+	if (first == NO_CELL)
+		return 0;
+	for (uint64_t rest = classes & accounts->classes; rest; rest &= rest - 1) {
+		const uint32_t cell =
+			accounts->cells[first + accounts->rank[__builtin_ctzll(rest)]];
+		if (cell)
+			lines += (double)accounts->rows[cell - 1].traffic.lines[event];
+	}
 	return lines;
 }
 
-/* A figure and its half-width, relative to it, as the lines of n sampled classes: the first class
- * is above the others by so much that their mean has that half-width (model_estimate). */
-static uint64_t as_sampled(double lines, double halfwidth, unsigned class, unsigned n)
+double accounts_footprint(const struct accounts *accounts, uint32_t who)
 {
-	const double most = rf_student(n - 1) * sqrt(1 - (double)n / CACHE_CLASSES);
-	const double wanted = n > 1 ? halfwidth / most : 0;
-	const double excess = wanted < 1 ? wanted : 1; /* of the mean: what the others lack */
-	const double part = class ? 1 - excess : 1 + (n - 1) * excess;
-	return (uint64_t)llround(lines * part / CACHE_CLASSES);
-}
-
-/* What all events of an account have to be multiplied by. */
-struct scaling {
-	double factor, halfwidth;
-	double all;    /* lines that came into the first level */
-	double unseen; /* the same where none of them was simulated */
-};
-
-static struct scaling scaling_of(const struct accounts *accounts, const struct account *account,
-				 const struct miss_rate *rate, const struct executions *executions)
-{
-	const double seen = lines_of(accounts, account, TRAFFIC_L2_READ) +
-			    lines_of(accounts, account, TRAFFIC_L2_WRITE_ALLOCATE);
-	const double all =
-		executions_of(executions, account->thread, account->module, account->offset) *
-		rate->of_execution;
-	if (seen > 0 && !(all > seen)) /* all of it was simulated, or it is not known */
-		return (struct scaling){1, isnan(all) ? 1 : rate->halfwidth, seen, 0};
-	return seen > 0 ? (struct scaling){all / seen, rate->halfwidth, all, 0}
-			: (struct scaling){0, rate->halfwidth, all, isnan(all) ? 0 : all};
-}
-
-/* The half-width of an event's scaled count, relative to it.  Classes begin to be simulated with
- * empty caches: what crosses the inner borders is known to a small part of what came into the first
- * level.
- */
-static double halfwidth_of(const struct scaling *scaling, int event, double lines)
-{
-	const bool first = event <= TRAFFIC_L2_WRITE_BACK;
-	return first || lines <= 0 ? scaling->halfwidth
-				   : hypot(scaling->halfwidth, WARMING * scaling->all / lines);
-}
-
-/* All of an account's events, scaled.  Where none was simulated, all that is known is how many
- * lines came into the first level; none or all of them may have come from memory. */
-static bool save_scaled(const struct accounts *accounts, const struct account *account,
-			const struct scaling *scaling, unsigned n, struct profile *profile)
-{
-	for (unsigned k = 0; k < n; k++) {
-		struct profile_traffic row = {account->module, account->offset, account->thread, k};
-		for (int event = 0; event < N_TRAFFIC; event++) {
-			const double lines = lines_of(accounts, account, event) * scaling->factor;
-			row.lines[event] =
-				as_sampled(lines, halfwidth_of(scaling, event, lines), k, n);
-		}
-		if (scaling->unseen > 0) {
-			row.lines[TRAFFIC_L2_READ] =
-				as_sampled(scaling->unseen, scaling->halfwidth, k, n);
-			row.lines[TRAFFIC_L3_READ] = row.lines[TRAFFIC_MEM_READ] =
-				as_sampled(scaling->unseen / 2, 1, k, n);
-		}
-		if (!add_row(profile, &row))
-			return false;
-	}
-	return true;
-}
-
-/* The events of an account in a sample of classes, which are numbered by their order. */
-static bool save_sampled(const struct accounts *accounts, const struct account *account,
-			 uint64_t sample, struct profile *profile)
-{
-	const uint32_t *cells = &accounts->cells[account->first_cell];
-	uint32_t number = 0;
-	for (uint64_t rest = sample; rest; rest &= rest - 1, number++) {
-		const uint32_t cell = cells[accounts->rank[__builtin_ctzll(rest)]];
-		if (!cell)
-			continue;
-		struct profile_traffic row = accounts->rows[cell - 1].traffic;
-		row.class = number;
-		if (!add_row(profile, &row))
-			return false;
-	}
-	return true;
-}
-
-struct rf_error *accounts_save(struct accounts *accounts, uint64_t sample,
-			       const struct concentration *concentration,
-			       const struct executions *executions, struct profile *profile)
-{
-	const unsigned sampled = (unsigned)__builtin_popcountll(sample);
-	assert(!(sample & ~accounts->classes));
-	for (uint32_t who = 0; who < accounts->n_items; who++) {
-		struct account *account = &accounts->items[who];
-		const struct miss_rate rate = concentration_rate(concentration, who, sampled);
-		struct scaling scaling = {0};
-		if (account->first_cell == NO_CELL &&
-		    (!rate.concentrated || !make_cells(accounts, account)))
-			continue;
-		spread_evadable(accounts, account);
-		if (rate.concentrated)
-			scaling = scaling_of(accounts, account, &rate, executions);
-		if (rate.concentrated ? !save_scaled(accounts, account, &scaling, sampled, profile)
-				      : !save_sampled(accounts, account, sample, profile))
-			return rf_error_no_memory();
-	}
-	return NULL;
+	const struct account *account = &accounts->items[who];
+	unsigned n = 0;
+	for (unsigned i = 0; i < LINE_BITS / 64; i++)
+		n += (unsigned)__builtin_popcountll(account->line_bits[i]);
+	return n < LINE_BITS ? -LINE_BITS * log1p(-(double)n / LINE_BITS) : 0;
 }

@@ -5,11 +5,10 @@
 #pragma once
 
 #include "base/error.h"
+#include "cache/conflicts.h"
 #include "cache/traffic.h"
 #include "profile/profile.h"
 #include "tracer/traffic/class_stages.h"
-#include "tracer/traffic/concentration.h"
-#include "tracer/traffic/executions.h"
 #include "tracer/translate/trace_config.h"
 
 #include <stdbool.h>
@@ -19,15 +18,18 @@
 
 struct accounts;
 
-/* No accounts yet.  `classes`: bit k is set when class k is simulated at first.  NULL when memory
- * is short. */
-struct accounts *accounts_create(uint64_t classes);
+/* No accounts yet.  `classes`: bit k is set when class k is simulated at first; `kept`: in any
+ * case.  NULL when memory is short. */
+struct accounts *accounts_create(uint64_t classes, uint64_t kept);
 void accounts_destroy(struct accounts *accounts);
 
-/* One event of that account, at a line of a class that is simulated at first.  `is_full`: all
- * accesses to the line are recorded, so that its write-allocate is known to be evadable or not. */
-void accounts_count(struct accounts *accounts, uint32_t who, enum traffic event, unsigned class,
+/* One event of that account, at that line, of a class that is simulated.  `is_full`: all accesses
+ * to the line are recorded, so that its write-allocate is known to be evadable or not. */
+void accounts_count(struct accounts *accounts, uint32_t who, enum traffic event, uint64_t line,
 		    bool is_full);
+
+/* What an event in that class has told of conflicts; `conflict->who` is an account. */
+void accounts_conflict(struct accounts *accounts, const struct conflict *conflict, unsigned class);
 
 /* Events in these classes are counted, too.  False where they are more than MOST_ADDED. */
 bool accounts_add_classes(struct accounts *accounts, uint64_t classes);
@@ -39,15 +41,25 @@ void accounts_instruction(const struct accounts *accounts, uint32_t who, uint32_
 /* Whether memory was short, so that accounts or events are missing. */
 bool accounts_incomplete(const struct accounts *accounts);
 
-/* Adds the events in `sample`, some of the classes at first, to the profile's traffic.  The share
- * of evadable ones among the write-allocates of full lines is taken for that of all.  Of an
- * instruction that keeps to few classes the events in all classes that were ever simulated are
- * scaled by its misses in the whole run (its executions, which the profile has already, times its
- * rate), and told as if they were of the sample's classes: with the mean and the spread that give
- * the figure and its half-width (model_estimate).  Errors: memory is short. */
-struct rf_error *accounts_save(struct accounts *accounts, uint64_t sample,
-			       const struct concentration *concentration,
-			       const struct executions *executions, struct profile *profile);
+/* How many accounts there are, from 0 on; and the classes that were ever simulated. */
+uint32_t accounts_n(const struct accounts *accounts);
+uint64_t accounts_classes(const struct accounts *accounts);
+
+/* Makes the counts of evadable lines and of conflicts, which are known of some lines only, those of
+ * all: the shares of evadable ones among the write-allocates of full lines, and of conflicts among
+ * the lines that are followed, are taken for those of all.  Once, when all is counted. */
+void accounts_spread(struct accounts *accounts, uint32_t who);
+
+/* Whether it has any event. */
+bool accounts_has_events(const struct accounts *accounts, uint32_t who);
+/* Its events in a class, as a row of the profile but for the class's number. */
+struct profile_traffic accounts_row(const struct accounts *accounts, uint32_t who, unsigned class);
+/* One kind of them, in those of these classes that were ever simulated. */
+double accounts_lines(const struct accounts *accounts, uint32_t who, enum traffic event,
+		      uint64_t classes);
+/* How many lines of one class it has come to, about, by the share of bits that none of them has
+ * (Whang et al., A linear-time probabilistic counting algorithm, 1990).  0: not known. */
+double accounts_footprint(const struct accounts *accounts, uint32_t who);
 
 /* The accounts of one thread, by the numbers of its instructions. */
 struct thread_accounts {

@@ -48,6 +48,13 @@ static inline uint64_t class_stages_kept(const struct class_stages *stages)
 	return stages->classes[stages->n_stages - 1];
 }
 
+/* Some of those at first, for what would cost too much with all: those of the last stage but one,
+ * and all that have been added. */
+static inline uint64_t class_stages_few(const struct class_stages *stages)
+{
+	return stages->classes[stages->n_stages > 1 ? stages->n_stages - 2 : 0] | stages->added;
+}
+
 /* Simulates these classes, too, from now on.  False, and nothing changes, where they would be too
  * many. */
 bool class_stages_add(struct class_stages *stages, uint64_t classes);

@@ -6,6 +6,7 @@
 #include "base/student.h"
 #include "cache/traffic.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +20,44 @@
 #define ENOUGH_CLASSES 2
 #define ENOUGH_SHARE 0.9
 #define MOST_MISSES 0x8000 /* of a class; then all of the instruction's are halved */
+/* Instructions that belong together: so near in the code, and met so close after one another. */
+#define NEAR_BYTES 4096
+#define NEAR_NUMBERS 512
+#define CHANGED (1ull << 63) /* a line of the burst's cache */
+/* A class is heavy only with so much of an instruction's misses, and with so many. */
+#define HEAVY_SHARE (1.0 / 6)
+#define HEAVY_MISSES 16
+/* ... and in so many bursts: code that goes on from class to class meets some more often than
+ * others by chance. */
+#define HEAVY_BURSTS 5
+#define HEAVY_PART 0.25 /* of all its bursts */
+
+/* Sums over bursts, each with its weight; and of products, for the spread of a ratio. */
+struct sums {
+	double misses, misses_2, both; /* both: misses × accesses */
+};
+
+/* What an instruction misses in one class. */
+struct class_misses {
+	struct sums sums;
+	double before; /* of these: before the class was simulated */
+	uint16_t now;  /* in the last burst, which is not in the sums yet */
+	uint32_t n_bursts;
+};
 
 struct misses {
+	uint64_t place; /* of the code */
 	uint16_t by_class[CACHE_CLASSES];
 	uint8_t n_operands;
+	double all, written; /* lines; of these, such as will be written back */
 	uint32_t n_bursts;
-	uint64_t burst;                        /* the last one */
+	uint64_t burst; /* the last one */
+	double weight;
 	uint32_t burst_accesses, burst_misses; /* of that one, which is not in the sums yet */
-	double accesses, misses;
-	/* Sums over bursts of products of two of these: for the spread of their ratio. */
-	double misses_2, accesses_2, both;
+	double n_missed, n_accesses;           /* without weights */
+	double accesses, accesses_2;
+	struct sums sums;
+	struct class_misses *classes; /* of each class; NULL before the first miss */
 };
 
 struct concentration {
@@ -53,15 +82,18 @@ void burst_cache_deinit(struct burst_cache *cache)
 	*cache = (struct burst_cache){0};
 }
 
-bool burst_cache_misses(struct burst_cache *cache, uint64_t line)
+bool burst_cache_misses(struct burst_cache *cache, uint64_t line, bool stores, bool *changed)
 {
 	uint64_t *set = &cache->lines[line % cache->sets * cache->ways];
 	unsigned way = 0;
-	while (way < cache->ways - 1 && set[way] != line + 1)
+	while (way < cache->ways - 1 && (set[way] & ~CHANGED) != line + 1)
 		way++;
-	const bool misses = set[way] != line + 1;
+	const bool misses = (set[way] & ~CHANGED) != line + 1;
+	const uint64_t before = misses ? line + 1 : set[way],
+		       after = stores ? before | CHANGED : before;
 	memmove(&set[1], &set[0], way * sizeof(*set));
-	set[0] = line + 1;
+	set[0] = after;
+	*changed = after != before;
 	return misses;
 }
 
@@ -75,7 +107,10 @@ void concentration_destroy(struct concentration *concentration)
 	if (!concentration)
 		return;
 	for (size_t i = 0; i < concentration->n_misses; i++)
-		free(concentration->misses[i]);
+		if (concentration->misses[i]) {
+			free(concentration->misses[i]->classes);
+			free(concentration->misses[i]);
+		}
 	free(concentration->misses);
 	free(concentration->recent);
 	free(concentration);
@@ -91,71 +126,234 @@ static struct misses *misses_of(struct concentration *concentration, uint32_t wh
 	return concentration->misses[who];
 }
 
+static void add_burst(struct sums *sums, double misses, double accesses)
+{
+	sums->misses += misses;
+	sums->misses_2 += misses * misses;
+	sums->both += misses * accesses;
+}
+
 static void end_burst(struct misses *misses)
 {
-	const double m = misses->burst_misses, n = misses->burst_accesses;
-	misses->misses += m;
+	const double n = misses->weight * misses->burst_accesses;
 	misses->accesses += n;
-	misses->misses_2 += m * m;
 	misses->accesses_2 += n * n;
-	misses->both += m * n;
+	misses->n_missed += misses->burst_misses;
+	misses->n_accesses += misses->burst_accesses;
+	add_burst(&misses->sums, misses->weight * misses->burst_misses, n);
+	for (unsigned k = 0; misses->burst_misses && k < CACHE_CLASSES; k++) {
+		struct class_misses *class = &misses->classes[k];
+		if (class->now)
+			add_burst(&class->sums, misses->weight * class->now, n);
+		class->now = 0;
+	}
 	misses->burst_misses = misses->burst_accesses = 0;
 }
 
-static void note_miss(struct concentration *concentration, struct misses *misses,
-		      const struct burst_access *access)
+/* What is known of the operand's instruction, in that burst; NULL when memory is short. */
+static struct misses *in_burst(struct concentration *concentration,
+			       const struct burst_access *access)
 {
-	if (misses->by_class[access->class] >= MOST_MISSES)
+	struct misses *misses = misses_of(concentration, access->who);
+	if (!misses || (misses->burst == access->burst && misses->n_bursts))
+		return misses;
+	end_burst(misses);
+	assert(access->weight > 0);
+	misses->burst = access->burst;
+	misses->weight = access->weight;
+	misses->n_bursts++;
+	misses->place = access->place;
+	misses->n_operands = access->n_operands;
+	return misses;
+}
+
+void concentration_note(struct concentration *concentration, const struct burst_access *access)
+{
+	struct misses *misses = in_burst(concentration, access);
+	if (misses)
+		misses->burst_accesses++;
+}
+
+void concentration_miss(struct concentration *concentration, const struct burst_access *access,
+			struct burst_miss miss)
+{
+	struct misses *misses = in_burst(concentration, access);
+	if (misses && !misses->classes)
+		misses->classes = calloc(CACHE_CLASSES, sizeof(*misses->classes));
+	if (!misses || !misses->classes)
+		return;
+	struct class_misses *in_class = &misses->classes[miss.class];
+	in_class->before += miss.simulated ? 0 : access->weight;
+	in_class->n_bursts += !in_class->now;
+	in_class->now += in_class->now < UINT16_MAX;
+	if (misses->by_class[miss.class] >= MOST_MISSES)
 		for (unsigned k = 0; k < CACHE_CLASSES; k++)
 			misses->by_class[k] /= 2;
-	misses->by_class[access->class]++;
+	misses->by_class[miss.class]++;
+	misses->all += 1;
+	misses->written += miss.written;
 	if (!misses->burst_misses++)
 		(void)rf_array_push(concentration->recent, concentration->n_recent,
 				    concentration->cap_recent, access->who);
 	concentration->all++;
 }
 
-void concentration_note(struct concentration *concentration, const struct burst_access *access)
-{
-	struct misses *misses = misses_of(concentration, access->who);
-	if (!misses)
-		return;
-	if (misses->burst != access->burst || !misses->n_bursts) {
-		end_burst(misses);
-		misses->burst = access->burst;
-		misses->n_bursts++;
-	}
-	misses->n_operands = access->n_operands;
-	misses->burst_accesses++;
-	if (access->missed)
-		note_miss(concentration, misses, access);
-}
-
 static double all_misses(const struct misses *misses)
 {
-	return misses->misses + misses->burst_misses;
+	return misses->n_missed + misses->burst_misses;
 }
 
-/* How many classes it goes to, if it went to each of them alike: 1 to 64. */
-static double n_classes(const struct misses *misses)
+/* How many classes are gone to, if it were to each of them alike: 1 to 64. */
+static double n_classes(const uint32_t by_class[CACHE_CLASSES])
 {
 	double squares = 0, all = 0;
 	for (unsigned k = 0; k < CACHE_CLASSES; k++) {
-		squares += (double)misses->by_class[k] * misses->by_class[k];
-		all += misses->by_class[k];
+		squares += (double)by_class[k] * by_class[k];
+		all += by_class[k];
 	}
 	return squares > 0 ? all * all / squares : CACHE_CLASSES;
 }
 
-/* A sample of n classes that is spread over the remainders modulo n meets strides of up to n lines,
- * that is 64 / n classes, as often as any.  With few bursts a walk has not come to all its classes
- * yet: it comes to one more in each. */
-static bool is_concentrated(const struct misses *misses, unsigned sampled)
+static void add_classes(uint32_t by_class[CACHE_CLASSES], const struct misses *misses)
 {
-	if (misses->n_bursts < LEAST_BURSTS || all_misses(misses) < LEAST_MISSES)
-		return false;
+	for (unsigned k = 0; k < CACHE_CLASSES; k++)
+		by_class[k] += misses->by_class[k];
+}
+
+/* What has to be known of where an instruction goes. */
+struct bar {
+	unsigned least_bursts, least_misses;
+	bool by_bursts; /* with few bursts a walk has not come to all its classes yet: it comes to
+			 * one more in each */
+};
+static const struct bar concentrated = {LEAST_BURSTS, LEAST_MISSES, true};
+/* For one that would be told as nothing, since no class of it was simulated. */
+static const struct bar unseen = {1, 16, false};
+
+/* A sample of n classes that is spread over the remainders modulo n meets strides of up to n lines,
+ * that is 64 / n classes, as often as any. */
+static double few_classes(const struct misses *misses, const struct bar *bar, unsigned sampled)
+{
 	const double met = 0.75 * CACHE_CLASSES / sampled, by_bursts = misses->n_bursts / 2.0;
-	return n_classes(misses) < (met < by_bursts ? met : by_bursts);
+	return bar->by_bursts && by_bursts < met ? by_bursts : met;
+}
+
+static bool keeps_to_few(const struct misses *misses, const struct bar *bar, unsigned sampled)
+{
+	uint32_t by_class[CACHE_CLASSES] = {0};
+	if (misses->n_bursts < bar->least_bursts || all_misses(misses) < bar->least_misses)
+		return false;
+	add_classes(by_class, misses);
+	return n_classes(by_class) < few_classes(misses, bar, sampled);
+}
+
+/* Whether it belongs to the same loop: as many misses, nearby. */
+static bool is_copy(const struct misses *misses, const struct misses *other)
+{
+	const double own = all_misses(misses), its = all_misses(other);
+	return other->place - misses->place + NEAR_BYTES <= 2 * NEAR_BYTES && its >= own / 2 &&
+	       its <= 2 * own;
+}
+
+/* Where a loop is unrolled each copy of an instruction takes large steps, and keeps to classes of
+ * its own; together they go to all of them.  Their sum is told by a sample, and that is what can be
+ * told of the loop. */
+static void add_copies(const struct concentration *concentration, uint32_t who,
+		       bool (*is_meant)(const struct misses *, const struct bar *, unsigned),
+		       const struct bar *bar, unsigned sampled, uint32_t by_class[CACHE_CLASSES])
+{
+	const struct misses *misses = concentration->misses[who];
+	const size_t first = who > NEAR_NUMBERS ? who - NEAR_NUMBERS : 0;
+	for (size_t i = first; i < concentration->n_misses && i <= (size_t)who + NEAR_NUMBERS;
+	     i++) {
+		const struct misses *other = concentration->misses[i];
+		if (other && is_copy(misses, other) && is_meant(other, bar, sampled))
+			add_classes(by_class, other);
+	}
+}
+
+static bool is_concentrated(const struct concentration *concentration, uint32_t who,
+			    const struct bar *bar, unsigned sampled)
+{
+	const struct misses *misses = concentration->misses[who];
+	uint32_t by_class[CACHE_CLASSES] = {0};
+	if (!keeps_to_few(misses, bar, sampled))
+		return false;
+	add_copies(concentration, who, keeps_to_few, bar, sampled, by_class);
+	return n_classes(by_class) < few_classes(misses, bar, sampled);
+}
+
+/* ---- heavy classes ---- */
+
+/* A sample of n classes has one for each remainder modulo n, which stands for its 64 / n classes.
+ * By so much does a class have more than its part: of all (few_classes), or than those with its
+ * remainder. */
+static bool is_heavy(const uint32_t by_class[CACHE_CLASSES], unsigned class, double all,
+		     unsigned sampled)
+{
+	double of_remainder = 0;
+	for (unsigned k = class % sampled; k < CACHE_CLASSES; k += sampled)
+		of_remainder += by_class[k];
+	return by_class[class] > all * sampled / (0.75 * CACHE_CLASSES) ||
+	       (by_class[class] > all * HEAVY_SHARE &&
+		by_class[class] > 2 * of_remainder * sampled / CACHE_CLASSES);
+}
+
+static uint64_t heavy_classes(const uint32_t by_class[CACHE_CLASSES], unsigned sampled)
+{
+	uint64_t classes = 0;
+	double all = 0;
+	for (unsigned k = 0; k < CACHE_CLASSES; k++)
+		all += by_class[k];
+	for (unsigned k = 0; k < CACHE_CLASSES; k++)
+		if (is_heavy(by_class, k, all, sampled))
+			classes |= UINT64_C(1) << k;
+	return classes;
+}
+
+/* All that it keeps to: those with more than one of 64 parts. */
+static uint64_t main_classes(const struct misses *misses)
+{
+	uint64_t classes = 0, all = 0;
+	for (unsigned k = 0; k < CACHE_CLASSES; k++)
+		all += misses->by_class[k];
+	for (unsigned k = 0; k < CACHE_CLASSES; k++)
+		if (misses->by_class[k] * (uint64_t)CACHE_CLASSES > all)
+			classes |= UINT64_C(1) << k;
+	return classes;
+}
+
+static bool has_heavy(const struct misses *misses, const struct bar *bar, unsigned sampled)
+{
+	uint32_t by_class[CACHE_CLASSES] = {0};
+	if (misses->n_bursts < bar->least_bursts || all_misses(misses) < bar->least_misses)
+		return false;
+	add_classes(by_class, misses);
+	return heavy_classes(by_class, sampled);
+}
+
+uint64_t concentration_heavy(const struct concentration *concentration, uint32_t who,
+			     unsigned sampled, bool unsampled)
+{
+	uint32_t by_class[CACHE_CLASSES] = {0};
+	if (sampled >= CACHE_CLASSES || who >= concentration->n_misses ||
+	    !concentration->misses[who])
+		return 0;
+	const struct misses *misses = concentration->misses[who];
+	if (is_concentrated(concentration, who, unsampled ? &unseen : &concentrated, sampled))
+		return main_classes(misses);
+	if (!has_heavy(misses, &concentrated, sampled))
+		return 0;
+	add_copies(concentration, who, has_heavy, &concentrated, sampled, by_class);
+	uint64_t heavy = heavy_classes(by_class, sampled);
+	for (uint64_t rest = heavy; rest; rest &= rest - 1) {
+		const unsigned k = (unsigned)__builtin_ctzll(rest);
+		const unsigned n_bursts = misses->classes[k].n_bursts;
+		if (misses->by_class[k] < HEAVY_MISSES || n_bursts < HEAVY_BURSTS ||
+		    n_bursts < HEAVY_PART * misses->n_bursts)
+			heavy &= ~(UINT64_C(1) << k);
+	}
+	return heavy;
 }
 
 /* The class of most misses that is not simulated; -1 where the simulated ones are enough. */
@@ -184,10 +382,12 @@ int concentration_wants(struct concentration *concentration, uint64_t simulated,
 	int wanted = -1;
 	double most = 0;
 	for (size_t i = 0; i < concentration->n_recent; i++) {
-		const struct misses *misses = concentration->misses[concentration->recent[i]];
+		const uint32_t who = concentration->recent[i];
+		const struct misses *misses = concentration->misses[who];
 		const double all = all_misses(misses);
-		if (all < most || all < LEAST_SHARE * concentration->all ||
-		    !is_concentrated(misses, sampled))
+		if (all < most || all < LEAST_SHARE * concentration->all)
+			continue;
+		if (!is_concentrated(concentration, who, &concentrated, sampled))
 			continue;
 		const int class = class_lacking(misses, simulated);
 		if (class < 0)
@@ -199,26 +399,75 @@ int concentration_wants(struct concentration *concentration, uint64_t simulated,
 	return wanted;
 }
 
-/* The ratio of two sums over bursts, and its standard error (Cochran, Sampling Techniques, 2.11).
- */
-struct miss_rate concentration_rate(const struct concentration *concentration, uint32_t who,
-				    unsigned sampled)
+/* ---- rates ---- */
+
+/* Sums over bursts of squares of what misses differ from the rate (Cochran, Sampling Techniques,
+ * 2.11). */
+static double squares_of(const struct misses *misses, const struct sums *sums)
+{
+	const double rate = sums->misses / misses->accesses;
+	const double squares =
+		sums->misses_2 - 2 * rate * sums->both + rate * rate * misses->accesses_2;
+	return fmax(squares, 0);
+}
+
+/* Of so many bursts of equal weight the sums are worth. */
+static double effective_bursts(const struct misses *misses)
+{
+	return fmin(misses->n_bursts, misses->accesses * misses->accesses / misses->accesses_2);
+}
+
+/* The standard error of a rate, times Student's t for 95 %.  Bursts are asked for by time, but what
+ * a program does in a time depends on how fast it can be followed: where the rate changes from
+ * burst to burst, half of what it changes by may be that. */
+static double error_of(const struct misses *misses, double deviation)
+{
+	const double n = effective_bursts(misses), changes = deviation / sqrt(misses->accesses_2);
+	return n < 2 ? INFINITY
+		     : hypot(rf_student((unsigned)n - 1) * changes / sqrt(n - 1), changes / 2);
+}
+
+/* What is known of an instruction, with its last burst; false: too little. */
+static bool known(const struct concentration *concentration, uint32_t who, struct misses *misses,
+		  struct class_misses classes[CACHE_CLASSES])
 {
 	const struct misses *found =
 		who < concentration->n_misses ? concentration->misses[who] : NULL;
-	if (!found || sampled >= CACHE_CLASSES || !(all_misses(found) > 0))
+	if (!found || !(all_misses(found) > 0))
+		return false;
+	*misses = *found;
+	memcpy(classes, found->classes, CACHE_CLASSES * sizeof(*classes));
+	misses->classes = classes;
+	end_burst(misses);
+	return misses->accesses > 0; /* not one that is still at its first execution */
+}
+
+/* Classes may be heavy in the same bursts: their deviations are added up.  All bursts alike is what
+ * is told; by the time that each stands for is another way to weigh them, and what that makes of it
+ * is an error, too. */
+struct miss_rate concentration_rate(const struct concentration *concentration, uint32_t who,
+				    uint64_t wanted)
+{
+	struct class_misses classes[CACHE_CLASSES];
+	struct misses misses;
+	double by_time = 0, before = 0, deviation = 0, counted = 0, all = 0;
+	if (!known(concentration, who, &misses, classes))
 		return (struct miss_rate){0};
-	struct misses misses = *found;
-	end_burst(&misses);
-	const double n = misses.n_bursts, rate = misses.misses / misses.accesses;
-	const double squares =
-		misses.misses_2 - 2 * rate * misses.both + rate * rate * misses.accesses_2;
-	const double variance =
-		n > 1 ? fmax(squares, 0) * n / (n - 1) / (misses.accesses * misses.accesses)
-		      : INFINITY;
+	for (unsigned k = 0; k < CACHE_CLASSES; k++)
+		all += misses.by_class[k];
+	for (uint64_t rest = wanted; rest; rest &= rest - 1) {
+		const int k = __builtin_ctzll(rest);
+		by_time += classes[k].sums.misses / misses.accesses;
+		before += classes[k].before / misses.accesses;
+		deviation += sqrt(squares_of(&misses, &classes[k].sums));
+		counted += misses.by_class[k];
+	}
+	const double alike = counted / all * misses.n_missed / misses.n_accesses;
+	const double error = error_of(&misses, deviation) + fabs(by_time - alike);
 	return (struct miss_rate){
-		.concentrated = is_concentrated(found, sampled),
-		.of_execution = misses.n_operands ? rate * misses.n_operands : NAN,
-		.halfwidth = fmin(rf_student((unsigned)n - 1) * sqrt(variance) / rate, 1),
+		.written = misses.written / misses.all,
+		.of_execution = alike * misses.n_operands,
+		.halfwidth = alike > 0 ? fmin(error / alike, 1) : 1,
+		.before = by_time > 0 ? before / by_time : 1,
 	};
 }

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "cache/geometry_machine.h"
 #include "tracer/process/allocators.h"
 #include "tracer/traffic/records.h"
@@ -193,13 +194,15 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 		return NULL;
 	}
 	trace_ring_init(&source->ring, slot, slot_address, class_stages_now(&simulation->stages),
-			&simulation->full, access_filter_lines(&simulation->geometry));
+			&simulation->full,
+			access_filter_lines(&simulation->geometry, !simulation->by_line),
+			access_filter_set_bits(&simulation->geometry));
 	source->core = take_core(drain);
 	source->burst_ns = clock_now_ns();
 	source->wait_ns = BURST_NS;
 	record_reader_init(&source->reader, simulation, config, thread, space, source->core);
 	if (!drain->runs)
-		drain->runs = pthread_create(&drain->thread, NULL, run, drain) == 0;
+		drain->runs = thread_start(&drain->thread, run, drain) == 0;
 	pthread_mutex_unlock(&drain->lock);
 	return source;
 }
@@ -242,11 +245,10 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	const char *why = trace_config_objection();
 	struct geometry geometry;
 	*out = NULL;
-	struct rf_error *error = options->cache ? geometry_given(options->cache, &geometry) : NULL;
+	struct rf_error *error =
+		geometry_wanted(options->cache, options->last_cache_bytes, &geometry);
 	if (error)
 		return error;
-	if (!options->cache)
-		geometry_of_machine(&geometry);
 	if (why) {
 		traffic_save_untraced(profile, why);
 		return NULL;
@@ -285,6 +287,7 @@ void drain_finish(struct drain *drain)
 		pthread_join(drain->thread, NULL);
 	assert(!drain->n_sources);
 	hierarchy_finish(drain->simulation.hierarchy);
+	allocator_files_note_unread(drain->allocators, drain->profile);
 	traffic_save(&drain->simulation, &drain->account, drain->profile);
 }
 

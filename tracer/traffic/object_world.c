@@ -3,7 +3,6 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "symbols/elf_file.h"
 #include "tracer/process/program_memory.h"
 
 #include <pthread.h>
@@ -42,14 +41,11 @@ struct object_world *object_world_create(pid_t pid)
 	world->modules = profile_create();
 	world->files = module_files_create();
 	pthread_mutex_init(&world->lock, NULL);
-	struct rf_error *error = NULL;
-	if (world->modules && world->files)
-		error = program_memory_init(&world->memory, pid, world->files, world->modules);
-	if (world->modules && world->files && !error) {
+	if (world->modules && world->files) {
+		program_memory_init_regions(&world->memory, pid, world->files, world->modules);
 		identify(world);
 		return world;
 	}
-	rf_error_destroy(error);
 	object_world_destroy(world);
 	return NULL;
 }
@@ -75,17 +71,11 @@ static void add_image(struct object_world *world, const struct memory_region *re
 	if (!file || !file->has_file || !file->n_segments)
 		return;
 	const uint64_t bias = region->start - module_file_vaddr(file, region->file_offset);
-	struct elf_file elf;
 	for (size_t i = 0; i < world->n_images; i++)
 		if (world->images[i].module == region->module && world->images[i].bias == bias)
 			return;
-	struct rf_error *error = elf_file_open(file->open_path, &elf);
-	if (!error) {
-		const struct image new = {elf.low + bias, elf.high + bias, bias, region->module};
-		(void)rf_array_push(world->images, world->n_images, world->cap_images, new);
-		elf_file_close(&elf);
-	}
-	rf_error_destroy(error);
+	const struct image new = {file->low + bias, file->high + bias, bias, region->module};
+	(void)rf_array_push(world->images, world->n_images, world->cap_images, new);
 }
 
 static const struct image *find_image(const struct object_world *world, uint64_t address)

@@ -4,9 +4,9 @@
 #include "tracer/traffic/objects.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/u64_map.h"
 #include "symbols/data_symbols.h"
-#include "symbols/symbols.h"
 
 #include <assert.h>
 #include <string.h>
@@ -397,6 +397,12 @@ void objects_note(struct objects *objects, uint64_t address, enum traffic event,
 
 /* ---- what is known ---- */
 
+static int compare_addresses(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+	return rf_compare(*a, *b);
+}
+
 const struct object *objects_all(const struct objects *objects, size_t *n)
 {
 	*n = objects->n_items;
@@ -409,20 +415,60 @@ const struct object_lines *objects_lines(const struct objects *objects, size_t *
 	return objects->moved;
 }
 
-void objects_declare(struct objects *objects, size_t i)
+/* The variables of one module's symbols that are wanted. */
+static struct rf_error *declare_of(struct objects *objects, uint32_t statics, const bool *wanted)
 {
-	struct object *object = &objects->items[i];
+	struct data_symbols *symbols = objects->statics[statics].symbols;
+	uint64_t *vaddrs = NULL;
+	size_t n = 0, cap = 0;
+	for (size_t i = 0; symbols && i < objects->n_items; i++) {
+		const struct object *object = &objects->items[i];
+		if (wanted[i] && object->kind == OBJECT_STATIC && object->statics == statics &&
+		    !rf_array_push(vaddrs, n, cap, object->offset)) {
+			free(vaddrs);
+			return rf_error_no_memory();
+		}
+	}
+	if (n) {
+		qsort(vaddrs, n, sizeof(*vaddrs), compare_addresses);
+		data_symbols_declare(symbols, vaddrs, n);
+	}
+	free(vaddrs);
+	return NULL;
+}
+
+static void take_declaration(struct objects *objects, struct object *object)
+{
 	struct data_symbol symbol;
-	assert(i < objects->n_items);
-	struct data_symbols *symbols =
+	const struct data_symbols *symbols =
 		object->kind == OBJECT_STATIC ? objects->statics[object->statics].symbols : NULL;
 	if (!symbols || !data_symbols_find(symbols, object->offset, &symbol) ||
-	    symbol.start != object->offset)
+	    symbol.start != object->offset || symbol.is_section)
 		return;
-	data_symbols_declare(symbols, &symbol);
 	object->file = symbol.file[0] ? symbol.file : NULL;
 	object->line = symbol.line;
 	char *name = strdup(symbol.name);
 	free(name ? object->name : NULL);
 	object->name = name ? name : object->name;
+}
+
+struct rf_error *objects_declare(struct objects *objects, const bool *wanted)
+{
+	struct rf_error *error = NULL;
+	for (uint32_t i = 0; !error && i < objects->n_statics; i++)
+		error = declare_of(objects, i, wanted);
+	for (size_t i = 0; !error && i < objects->n_items; i++)
+		if (wanted[i])
+			take_declaration(objects, &objects->items[i]);
+	return error;
+}
+
+void objects_note_unread(const struct objects *objects, struct profile *profile)
+{
+	for (size_t i = 0; i < objects->n_statics; i++) {
+		const struct data_symbols *symbols = objects->statics[i].symbols;
+		const char *why = symbols ? data_symbols_trouble(symbols) : NULL;
+		if (why)
+			profile_note_unread(profile, data_symbols_path(symbols), why);
+	}
 }

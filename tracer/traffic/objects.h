@@ -91,6 +91,8 @@ const struct object *objects_all(const struct objects *objects, size_t *n);
 const struct object_lines *objects_lines(const struct objects *objects, size_t *n);
 /* For tests: the object at an address. */
 const struct object *objects_at(struct objects *objects, uint64_t address);
-/* Finds the place in the source where object number i, if it is a variable, is declared; this may
- * read all of a module's DWARF. */
-void objects_declare(struct objects *objects, size_t i);
+/* Finds the places in the source where the wanted ones of all objects, if they are variables, are
+ * declared; this may read all of a module's DWARF.  Fails only when memory is short. */
+struct rf_error *objects_declare(struct objects *objects, const bool *wanted);
+/* Notes in the profile which modules' variables could not be read. */
+void objects_note_unread(const struct objects *objects, struct profile *profile);

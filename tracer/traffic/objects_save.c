@@ -4,8 +4,9 @@
 #include "tracer/traffic/objects_save.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/u64_map.h"
-#include "symbols/symbols.h"
+#include "symbols/call_sites.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,50 +16,104 @@
 #define DECLARED_SHARE 0.001
 #define DECLARED_LINES 256
 
-/* What is being saved, with the symbols of modules that have been opened for it. */
+/* What is being saved. */
 struct name_source {
 	struct profile *profile;
 	const struct objects_rows *rows;
-	size_t n_old; /* objects of other processes */
-	struct save_module {
-		struct symbol_module *symbols; /* NULL: not opened, or cannot be */
-		bool tried;
-	} * modules;      /* by profile module */
-	uint32_t *row_of; /* by object: its row, or PROFILE_NONE */
+	size_t n_old;        /* objects of other processes */
+	struct sites *sites; /* by profile module */
+	uint32_t *row_of;    /* by object: its row, or PROFILE_NONE */
 };
 
-static struct symbol_module *symbols_of(struct name_source *names, uint32_t number)
+/* Where memory was asked for in one module, sorted by address. */
+struct sites {
+	struct call_site *items;
+	size_t n_items, cap_items;
+};
+
+/* ---- who asked for memory ---- */
+
+static bool has_site(const struct object *object)
 {
-	const struct profile_module *row = &names->profile->modules[number];
-	struct save_module *module = &names->modules[number];
-	if (module->tried || row->path[0] == '[')
-		return module->symbols;
-	module->tried = true;
-	rf_error_destroy(symbol_module_open(row->path, NULL, &module->symbols));
-	if (module->symbols && row->build_id[0] &&
-	    strcmp(symbol_module_build_id(module->symbols), row->build_id) != 0) {
-		symbol_module_close(module->symbols); /* replaced since the run */
-		module->symbols = NULL;
+	return (object->kind == OBJECT_HEAP || object->kind == OBJECT_MAPPING) && object->offset;
+}
+
+static uint32_t module_of(const struct name_source *names, const struct object *object)
+{
+	return object->module == PROFILE_NONE
+		       ? PROFILE_NONE
+		       : names->rows->module(names->rows->context, object->module);
+}
+
+static bool is_saved(const struct object *object)
+{
+	return object->is_touched || object->n;
+}
+
+static int compare_sites(const void *left, const void *right)
+{
+	const struct call_site *a = left, *b = right;
+	return rf_compare(a->address, b->address);
+}
+
+/* The call before the address that it returns to. */
+static struct rf_error *collect_sites(struct name_source *names, const struct objects *objects,
+				      size_t n_modules)
+{
+	size_t n;
+	const struct object *object = objects_all(objects, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct call_site site = {.address = object[i].offset - 1};
+		const uint32_t module = is_saved(&object[i]) && has_site(&object[i])
+						? module_of(names, &object[i])
+						: PROFILE_NONE;
+		struct sites *sites = module < n_modules ? &names->sites[module] : NULL;
+		if (sites && !rf_array_push(sites->items, sites->n_items, sites->cap_items, site))
+			return rf_error_no_memory();
 	}
-	return module->symbols;
+	return NULL;
+}
+
+static void name_sites(struct name_source *names, size_t n_modules)
+{
+	for (uint32_t i = 0; i < n_modules; i++) {
+		struct sites *sites = &names->sites[i];
+		if (!sites->n_items || names->profile->modules[i].path[0] == '[')
+			continue;
+		qsort(sites->items, sites->n_items, sizeof(*sites->items), compare_sites);
+		call_sites_name(names->profile, i, sites->items, sites->n_items);
+	}
+}
+
+static void free_sites(struct name_source *names, size_t n_modules)
+{
+	for (size_t i = 0; names->sites && i < n_modules; i++) {
+		for (size_t j = 0; j < names->sites[i].n_items; j++) {
+			free(names->sites[i].items[j].name);
+			free(names->sites[i].items[j].file);
+		}
+		free(names->sites[i].items);
+	}
+	free(names->sites);
 }
 
 /* The function and line of the call before a call site; a function without a symbol has no name. */
 static void name_site(struct name_source *names, uint64_t call_site, struct profile_object *row)
 {
-	struct symbol_module *module =
-		row->module < names->profile->n_modules ? symbols_of(names, row->module) : NULL;
-	struct symbol symbol;
-	const char *file = NULL;
-	if (!module || !call_site || !symbol_find(module, call_site - 1, &symbol))
+	const struct sites *sites = row->module == PROFILE_NONE ? NULL : &names->sites[row->module];
+	const size_t at =
+		sites ? rf_search(sites->n_items, i, sites->items[i].address < call_site - 1) : 0;
+	if (!sites || at == sites->n_items || sites->items[at].address != call_site - 1 ||
+	    !sites->items[at].name)
 		return;
-	row->line = 0;
-	(void)symbol_caller_line(module, call_site - 1, &file, &row->line);
 	free(row->name);
 	free(row->file);
-	row->name = strdup(strstr(symbol.name, "+0x") ? "" : symbol.name);
-	row->file = strdup(file ? file : "");
+	row->name = strdup(sites->items[at].name);
+	row->file = strdup(sites->items[at].file);
+	row->line = sites->items[at].line;
 }
+
+/* ---- rows ---- */
 
 static bool same_object(const struct profile_object *row, const struct object *object,
 			uint32_t module)
@@ -83,7 +138,7 @@ static struct rf_error *add_object(struct name_source *names, const struct objec
 		.bytes = object->most,
 		.n = object->n,
 	};
-	if (object->kind == OBJECT_HEAP || object->kind == OBJECT_MAPPING)
+	if (has_site(object))
 		name_site(names, object->offset, &row);
 	*index = (uint32_t)profile->n_objects;
 	if (row.name && row.file &&
@@ -99,9 +154,7 @@ static struct rf_error *save_object(struct name_source *names, const struct obje
 				    uint32_t *index)
 {
 	struct profile *profile = names->profile;
-	const uint32_t module = object->module == PROFILE_NONE
-					? PROFILE_NONE
-					: names->rows->module(names->rows->context, object->module);
+	const uint32_t module = module_of(names, object);
 	for (size_t i = 0; i < names->n_old; i++) {
 		struct profile_object *row = &profile->objects[i];
 		if (!same_object(row, object, module))
@@ -164,19 +217,24 @@ static struct rf_error *declare_variables(struct objects *objects)
 	const struct object *object = objects_all(objects, &n);
 	const struct object_lines *lines = objects_lines(objects, &n_lines);
 	uint64_t all = 0, *of = calloc(n, sizeof(*of));
-	if (!of)
+	bool *wanted = calloc(n, sizeof(*wanted));
+	if (!of || !wanted) {
+		free(of);
+		free(wanted);
 		return rf_error_no_memory();
+	}
 	for (size_t i = 0; i < n_lines; i++) {
 		const uint64_t moved = lines[i].read + lines[i].write_allocate + lines[i].write;
 		of[lines[i].object] += moved;
 		all += moved;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (object[i].n && of[i] >= DECLARED_LINES &&
-		    (double)of[i] >= DECLARED_SHARE * (double)all)
-			objects_declare(objects, i);
+		wanted[i] = object[i].n && of[i] >= DECLARED_LINES &&
+			    (double)of[i] >= DECLARED_SHARE * (double)all;
+	struct rf_error *error = objects_declare(objects, wanted);
 	free(of);
-	return NULL;
+	free(wanted);
+	return error;
 }
 
 static struct rf_error *save_all(struct name_source *names, const struct objects *objects)
@@ -188,19 +246,21 @@ static struct rf_error *save_all(struct name_source *names, const struct objects
 		if (object[i].module != PROFILE_NONE)
 			(void)names->rows->module(names->rows->context, object[i].module);
 	const size_t n_modules = names->profile->n_modules;
-	names->modules = calloc(n_modules + 1, sizeof(*names->modules));
+	names->sites = calloc(n_modules + 1, sizeof(*names->sites));
 	names->row_of = calloc(n, sizeof(*names->row_of));
-	struct rf_error *error = names->modules && names->row_of ? NULL : rf_error_no_memory();
+	struct rf_error *error = names->sites && names->row_of
+					 ? collect_sites(names, objects, n_modules)
+					 : rf_error_no_memory();
+	if (!error)
+		name_sites(names, n_modules);
 	for (size_t i = 0; i < n && !error; i++) {
 		names->row_of[i] = PROFILE_NONE;
-		if (object[i].is_touched || object[i].n)
+		if (is_saved(&object[i]))
 			error = save_object(names, &object[i], &names->row_of[i]);
 	}
 	if (!error)
 		error = save_traffic(names, objects);
-	for (size_t i = 0; names->modules && i < n_modules; i++)
-		symbol_module_close(names->modules[i].symbols);
-	free(names->modules);
+	free_sites(names, n_modules);
 	free(names->row_of);
 	return error;
 }
@@ -209,6 +269,7 @@ struct rf_error *objects_save(struct objects *objects, struct profile *profile,
 			      const struct objects_rows *rows)
 {
 	struct name_source names = {.profile = profile, .rows = rows, .n_old = profile->n_objects};
+	objects_note_unread(objects, profile);
 	struct rf_error *error = declare_variables(objects);
 	return error ? error : save_all(&names, objects);
 }

@@ -6,6 +6,8 @@
  * order of execution. */
 #include "tracer/traffic/records.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -18,11 +20,14 @@ void record_reader_init(struct record_reader *reader, struct simulation *simulat
 			const struct trace_config *config, uint32_t thread, uint32_t space,
 			uint32_t core)
 {
-	*reader = (struct record_reader){
-		.simulation = simulation, .config = config, .space = space, .accounts = {thread}};
+	*reader = (struct record_reader){.simulation = simulation,
+					 .config = config,
+					 .space = space,
+					 .accounts = {thread},
+					 .burst_ns = clock_now_ns()};
 	(void)burst_cache_init(&reader->burst_cache, &simulation->geometry);
 	access_filter_init(&reader->filter, simulation->hierarchy, core,
-			   access_filter_suits(&simulation->geometry));
+			   access_filter_suits(&simulation->geometry, !simulation->by_line));
 }
 
 void record_reader_deinit(struct record_reader *reader)
@@ -55,6 +60,17 @@ static inline uint32_t account_of(struct record_reader *reader, const struct tra
 	return thread_accounts_open(&reader->accounts, reader->simulation->accounts, operand);
 }
 
+static struct burst_access in_burst(const struct record_reader *reader,
+				    const struct trace_operand *operand, uint32_t who)
+{
+	return (struct burst_access){.who = who,
+				     .place = (uint64_t)operand->module << 48 | operand->offset,
+				     .burst = reader->burst,
+				     .weight = reader->burst_weight,
+				     .n_operands = operand->n_operands,
+				     .stores = operand->access & OPERAND_STORE};
+}
+
 /* Of a burst: an operand's access to `bytes` from `address` on, wherever it is. */
 static void take_step(struct record_reader *reader, const struct trace_operand *operand,
 		      uint64_t address, uint32_t bytes)
@@ -67,15 +83,38 @@ static void take_step(struct record_reader *reader, const struct trace_operand *
 	const uint64_t line = address / CACHE_LINE;
 	if (!reader->burst_cache.lines)
 		return;
-	const struct burst_access access = {
-		.who = who,
-		.burst = reader->burst,
-		.class = line % CACHE_CLASSES,
-		.n_operands = operand->n_operands,
-		.missed = burst_cache_misses(&reader->burst_cache, line),
-	};
-	if (reader->burst_accesses++ >= WARM_UP)
-		concentration_note(reader->simulation->concentration, &access);
+	const struct burst_access access = in_burst(reader, operand, who);
+	struct concentration *concentration = reader->simulation->concentration;
+	bool changed;
+	const bool misses = burst_cache_misses(&reader->burst_cache, line, access.stores, &changed);
+	if (reader->burst_accesses++ < WARM_UP)
+		return;
+	struct burst_miss miss = {.class = line % CACHE_CLASSES,
+				  .simulated = is_simulated(reader, line)};
+	if (misses)
+		concentration_miss(concentration, &access, miss);
+	miss.written = true;
+	if (changed)
+		concentration_miss(concentration, &access, miss);
+}
+
+/* Of a burst: an operand was executed, wherever its lanes went. */
+static void take_execution(struct record_reader *reader, const struct trace_operand *operand)
+{
+	const uint32_t who = operand->access & STEPS ? account_of(reader, operand) : NO_ACCOUNT;
+	if (who == NO_ACCOUNT || !reader->burst_cache.lines || reader->burst_accesses < WARM_UP)
+		return;
+	const struct burst_access access = in_burst(reader, operand, who);
+	concentration_note(reader->simulation->concentration, &access);
+}
+
+/* Whether a record is the last one of an execution of its group, of another form than the plain. */
+static bool ends_execution(const struct record_reader *reader, const struct trace_record *record,
+			   const struct trace_group *group)
+{
+	return group->form == OPERAND_STRING   ? record->extra
+	       : group->form == OPERAND_GATHER ? reader->expansion.gather.got == 0
+					       : group->form != OPERAND_PLAIN;
 }
 
 /* An operand's access to `n` bytes from `address` on, within a line that is simulated. */
@@ -109,8 +148,10 @@ static bool take_simple(struct record_reader *reader, const struct trace_record 
 	const uint64_t address = record->address + (uint64_t)operand->at;
 	if (address % CACHE_LINE + operand->bytes > CACHE_LINE || !operand->bytes)
 		return false;
-	if (__builtin_expect(reader->in_burst, 0))
+	if (__builtin_expect(reader->in_burst, 0)) {
+		take_execution(reader, operand);
 		take_step(reader, operand, address, operand->bytes);
+	}
 	if (is_simulated(reader, address / CACHE_LINE))
 		take_access(reader, operand, address, operand->bytes);
 	return true;
@@ -121,6 +162,7 @@ static bool take_simple(struct record_reader *reader, const struct trace_record 
 /* A record that is taken operand by operand. */
 struct operands_of_record {
 	struct record_reader *reader;
+	bool is_plain; /* each operand is one access */
 	bool one_line; /* only one line counts: that with this number in the lower 32 bits */
 	uint32_t line;
 };
@@ -129,8 +171,11 @@ static void take_operand(void *context, const struct trace_operand *operand, uin
 			 uint64_t bytes)
 {
 	const struct operands_of_record *of = context;
-	if (of->reader->in_burst && !of->one_line)
+	if (of->reader->in_burst && !of->one_line) {
+		if (of->is_plain)
+			take_execution(of->reader, operand);
 		take_step(of->reader, operand, address, (uint32_t)bytes);
+	}
 	for (uint64_t done = 0; done < bytes;) {
 		const uint64_t at = address + done, rest = bytes - done;
 		const uint64_t line = at / CACHE_LINE, to_end = CACHE_LINE - at % CACHE_LINE;
@@ -141,17 +186,23 @@ static void take_operand(void *context, const struct trace_operand *operand, uin
 	}
 }
 
-static bool take_operands(struct record_reader *reader, const struct trace_record *record)
+static bool take_operands(struct record_reader *reader, const struct trace_record *record,
+			  const struct trace_group *group)
 {
-	struct operands_of_record of = {reader, trace_record_repeats(record), record->extra};
-	return trace_expand(reader->config, &reader->expansion, record, take_operand, &of);
+	struct operands_of_record of = {reader, group->form == OPERAND_PLAIN,
+					trace_record_repeats(record), record->extra};
+	const bool known =
+		trace_expand(reader->config, &reader->expansion, record, take_operand, &of);
+	if (reader->in_burst && !of.one_line && ends_execution(reader, record, group))
+		take_execution(reader, &group->operands[0]);
+	return known;
 }
 
 /* What a record does to one line alone. */
 static void take_operands_at(struct record_reader *reader, const struct trace_record *record,
 			     uint64_t line)
 {
-	struct operands_of_record of = {reader, true, (uint32_t)line};
+	struct operands_of_record of = {reader, false, true, (uint32_t)line};
 	(void)trace_expand(reader->config, &reader->expansion, record, take_operand, &of);
 }
 
@@ -243,12 +294,15 @@ static void take_record(struct record_reader *reader, const struct trace_record 
 	else if (!group)
 		reader->n_unknown++;
 	else if (!take_simple(reader, record, group) && !take_lines(reader, record, number, group))
-		take_operands(reader, record);
+		take_operands(reader, record, group);
 }
 
 static void begin_burst(struct record_reader *reader)
 {
+	const uint64_t now = clock_now_ns();
 	reader->burst = ++reader->simulation->n_bursts;
+	reader->burst_weight = (double)(now - reader->burst_ns) + 1;
+	reader->burst_ns = now;
 	reader->burst_accesses = 0;
 }
 

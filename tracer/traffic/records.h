@@ -19,6 +19,8 @@ struct record_reader {
 	struct allocation_reader allocation;
 	uint64_t stack_pointer;  /* not yet told; or 0 */
 	uint64_t burst;          /* number of the last one; another one for each of any thread */
+	uint64_t burst_ns;       /* when it began; before the first one the thread */
+	double burst_weight;     /* ns since the one before */
 	uint32_t burst_accesses; /* told to the burst's cache */
 	bool new_code; /* a burst had instructions that no access was seen of before; whoever reads
 			* it clears it */

@@ -15,6 +15,10 @@
  * not come again, and of all lines. */
 #define FOLLOWED_LINES (1 << 14)
 #define FOLLOWED_OF_ALL (1 << 16)
+/* The same to tell conflicts: a share is known to 2 % and to 1 %. */
+#define CONFLICT_LINES (1 << 11)
+#define CONFLICT_LINES_OF_ALL (1 << 13)
+#define OBJECT_BITS 3 /* one in eight lines of added classes tells its object */
 
 /* ---- what crosses borders ---- */
 
@@ -31,21 +35,47 @@ static void note_object(const struct simulation *simulation, enum traffic event,
 	objects_note(space->objects, is_here ? simulation->at_address : start, event, who);
 }
 
+/* Classes that have been added are those of instructions that the kept ones may know nothing of:
+ * some of their lines are enough to tell whose data these move. */
+static bool is_of_few(const struct simulation *simulation, uint64_t line)
+{
+	return simulation->stages.added >> line % CACHE_CLASSES & 1 &&
+	       (uint32_t)line * FULL_FACTOR >> (32 - OBJECT_BITS) == 0;
+}
+
+static void note_conflict(const struct simulation *simulation, enum traffic event, uint32_t who,
+			  uint64_t line)
+{
+	const struct conflict conflict =
+		conflicts_event(simulation->conflicts, simulation->geometry.n_levels, event, who,
+				line);
+	if (conflict.moved || conflict.conflicts)
+		accounts_conflict(simulation->accounts, &conflict, line % CACHE_CLASSES);
+}
+
 static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 {
 	struct simulation *simulation = context;
 	const unsigned class = line % CACHE_CLASSES;
+	if (event >= TRAFFIC_L2_READ_OPEN) {
+		accounts_count(simulation->accounts, who, event, line, false);
+		return;
+	}
+	if (class_stages_few(&simulation->stages) >> class & 1 &&
+	    conflicts_hear(simulation->geometry.n_levels, event))
+		note_conflict(simulation, event, who, line);
 	if (event == TRAFFIC_MEM_READ || event == TRAFFIC_MEM_WRITE_ALLOCATE)
 		strides_fetched(simulation->strides, line, who);
-	if (class_stages_kept(&simulation->stages) >> class & 1) {
+	const bool is_kept = class_stages_kept(&simulation->stages) >> class & 1;
+	if (is_kept)
 		working_set_event(simulation->working_set, simulation->geometry.n_levels, event,
 				  who, line);
+	if (is_kept || is_of_few(simulation, line))
 		note_object(simulation, event, who, line);
-	}
 	const bool is_full = line_sample_has(&simulation->full, line);
 	if (event == TRAFFIC_MEM_EVADABLE && !is_full)
 		return; /* what else was written to it is not known */
-	accounts_count(simulation->accounts, who, event, class, is_full);
+	accounts_count(simulation->accounts, who, event, line, is_full);
 }
 
 /* ---- accesses ---- */
@@ -135,14 +165,20 @@ struct rf_error *simulation_init(struct simulation *simulation, const struct geo
 	const uint64_t kept = class_stages_kept(&simulation->stages);
 	simulation->hierarchy = hierarchy_create(geometry, 1, UINT64_MAX, options->cache_prefetch,
 						 note, simulation);
-	simulation->accounts = accounts_create(first);
+	if (first != UINT64_MAX && simulation->hierarchy)
+		hierarchy_tell_open(simulation->hierarchy);
+	simulation->accounts = accounts_create(first, kept);
 	simulation->strides = make_strides(simulation);
 	simulation->concentration = concentration_create();
+	const struct cache_level *last = &geometry->levels[geometry->n_levels - 1];
+	simulation->conflicts =
+		conflicts_create(last->bytes / CACHE_LINE, kept,
+				 kept == UINT64_MAX ? CONFLICT_LINES_OF_ALL : CONFLICT_LINES);
 	simulation->working_set =
 		working_set_create(kept == UINT64_MAX ? FOLLOWED_OF_ALL : FOLLOWED_LINES,
 				   (unsigned)__builtin_popcountll(kept));
 	if (simulation->hierarchy && simulation->accounts && simulation->strides &&
-	    simulation->concentration && simulation->working_set)
+	    simulation->concentration && simulation->conflicts && simulation->working_set)
 		return NULL;
 	simulation_deinit(simulation);
 	return rf_error_no_memory();
@@ -160,5 +196,6 @@ void simulation_deinit(struct simulation *simulation)
 	accounts_destroy(simulation->accounts);
 	strides_destroy(simulation->strides);
 	concentration_destroy(simulation->concentration);
+	conflicts_destroy(simulation->conflicts);
 	working_set_destroy(simulation->working_set);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/assert.h"
+#include "cache/conflicts.h"
 #include "cache/hierarchy.h"
 #include "cache/working_set.h"
 #include "insn/operands.h"
@@ -62,6 +63,7 @@ struct simulation {
 	struct strides *strides;
 	struct concentration *concentration;
 	uint64_t n_bursts; /* of all threads */
+	struct conflicts *conflicts;
 	struct working_set *working_set;
 	struct space *spaces;
 	size_t n_spaces, cap_spaces;

@@ -36,7 +36,7 @@ static void clear_windows(const struct trace_ring *ring)
 }
 
 void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes,
-		     const struct line_sample *full, unsigned keep)
+		     const struct line_sample *full, unsigned keep, uint32_t set_bits)
 {
 	*ring = (struct trace_ring){slot, address, 0};
 	trace_config_masks(UINT64_MAX,
@@ -52,6 +52,7 @@ void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, u
 	*word32(ring, G_TRACE_BURST_ASKED) = 0;
 	*word32(ring, G_TRACE_KEEP) = 0;
 	*word32(ring, G_TRACE_SAMPLED_KEEP) = keep;
+	*word32(ring, G_TRACE_SET_BITS) = set_bits;
 	*word32(ring, G_TRACE_FULL) = full->bits;
 	clear_windows(ring);
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)

@@ -32,9 +32,9 @@ static inline bool trace_record_repeats(const struct trace_record *record)
 
 /* Makes a slot's ring empty, for checks of these classes.  `full`: lines of them of which repeated
  * accesses are recorded.  `keep`: of how many lines of a class repeated accesses are left out,
- * access_filter_lines.  Its thread does not run. */
+ * access_filter_lines; `set_bits`: access_filter_set_bits.  Its thread does not run. */
 void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes,
-		     const struct line_sample *full, unsigned keep);
+		     const struct line_sample *full, unsigned keep, uint32_t set_bits);
 
 /* From the next chunk that it begins and that is no burst its thread checks for these classes; it
  * may run. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Without --cache-sample: so many classes of sets at first, halved as long as threads wait for the
  * simulation, down to two; and so many where they cannot be halved. */
@@ -12,8 +13,9 @@
 struct traffic_options {
 	bool trace; /* false: no traffic; set by the choice of sources (tracer/pmu/pmu_plan.h) */
 	/* The hierarchy to simulate, such as L1=48K:12,L2=2M:16,L3=32M:16, or the name of a file
-	 * that describes one; NULL: this machine's. */
+	 * that describes one, or GEOMETRY_NOMINAL; NULL: this machine's. */
 	const char *cache;
+	uint64_t last_cache_bytes; /* of this machine's, by measurement; 0: as reported */
 	/* One class of sets in so many is simulated (cache/traffic.h); 1: all, CACHE_CLASSES: one;
 	 * 0: as many as can be simulated meanwhile. */
 	unsigned cache_sample;

@@ -2,6 +2,7 @@
 #include "tracer/traffic/traffic_save.h"
 
 #include "base/array.h"
+#include "tracer/traffic/account_rows.h"
 #include "tracer/traffic/objects_save.h"
 
 #include <stdlib.h>
@@ -124,8 +125,8 @@ static struct rf_error *save_accounts(const struct simulation *simulation, struc
 	struct rf_error *error = executions_init(&executions, profile);
 	if (error)
 		return error;
-	error = accounts_save(simulation->accounts, class_stages_sample(&simulation->stages),
-			      simulation->concentration, &executions, profile);
+	error = account_rows_save(simulation->accounts, class_stages_sample(&simulation->stages),
+				  simulation->concentration, &executions, profile);
 	executions_deinit(&executions);
 	return error;
 }
@@ -145,10 +146,15 @@ void traffic_save(struct simulation *simulation, const struct traffic_account *a
 		  struct profile *profile)
 {
 	save_classes(&simulation->stages, profile);
+	if (simulation->geometry.n_levels > 1)
+		profile_set_fact(profile, "traffic_conflicts", "1");
+	if (!simulation->by_line)
+		profile_set_fact(profile, "traffic_prefetch", "1");
 	struct rf_error *error = save_tables(simulation, profile);
 	save_effort(simulation, account,
 		    error || account->memory_short || accounts_incomplete(simulation->accounts) ||
-			    working_set_lost(simulation->working_set),
+			    working_set_lost(simulation->working_set) ||
+			    conflicts_lost(simulation->conflicts),
 		    profile);
 	rf_error_destroy(error);
 }

@@ -32,6 +32,7 @@ bool batch_close(struct batch *batch)
 	for (int i = 0; i < cache->n_arenas; i++) {
 		arena_end_piece(&cache->arenas[i]);
 		assert(batch->failed || !cache->arenas[i].n_open);
+		cache->arenas[i].n_open = 0; /* nobody will run what was cut short */
 	}
 	assert(batch->failed || (!batch->slots_in_use && !batch->landing_due && !batch->entry_due));
 	batch->translator->failed |= batch->failed;

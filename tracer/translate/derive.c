@@ -67,6 +67,8 @@ bool derive_executions(const struct code_cache *cache, const uint64_t *counters,
 	add_known(cache, counters, executions, surplus);
 	for (size_t i = 0; i < cache->n_derived; i++) {
 		const struct derived *derived = &cache->derived[i];
+		if (derived->block >= cache->n_blocks)
+			continue; /* memory was short before it was emitted */
 		const struct code_block *block = &cache->blocks[derived->block];
 		const int64_t n = derived->at_in ? surplus[block->in] : -surplus[block->out];
 		surplus[block->out] += n;

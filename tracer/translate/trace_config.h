@@ -23,7 +23,7 @@ struct trace_operand {
 	uint8_t lanes;             /* MASKED, PACKED, GATHER */
 	uint8_t scale, index_bits; /* GATHER */
 	uint8_t base;              /* STRING: general register */
-	uint8_t n_operands;        /* accesses of each execution of the instruction; 0: they vary */
+	uint8_t n_operands;        /* so many of them are recorded for each execution */
 };
 
 struct trace_group {

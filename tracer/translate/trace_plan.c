@@ -297,11 +297,16 @@ static struct rf_error *add_to_group(struct builder *builder, const struct opera
 }
 
 /* A record has room for a mask of 32 lanes. */
+static bool has_halves(const struct operand *operand)
+{
+	return operand->form == OPERAND_MASKED && operand->lanes > 32;
+}
+
 static struct rf_error *add_halves(struct builder *builder, const struct operand *operand)
 {
 	struct operand half = *operand;
 	struct rf_error *error = NULL;
-	if (operand->form == OPERAND_MASKED && operand->lanes > 32) {
+	if (has_halves(operand)) {
 		half.lanes = 32;
 		error = add_to_group(builder, &half);
 		half.lanes = (uint8_t)(operand->lanes - 32);
@@ -340,13 +345,14 @@ static bool is_traced(const struct builder *builder, const struct operand *opera
 	return operand->form != OPERAND_PACKED || operand->lanes <= 32;
 }
 
-/* How many accesses each execution makes; 0: that depends. */
-static uint8_t n_plain(const struct operands *operands)
+/* How many operands of an instruction are recorded when it is executed with its check. */
+static uint8_t n_recorded(const struct builder *builder, const struct operands *operands)
 {
+	unsigned n = 0;
 	for (unsigned k = 0; k < operands->n; k++)
-		if (operands->items[k].form != OPERAND_PLAIN || operands->items[k].fs)
-			return 0;
-	return (uint8_t)operands->n;
+		if (is_traced(builder, &operands->items[k]))
+			n += has_halves(&operands->items[k]) ? 2 : 1;
+	return (uint8_t)n;
 }
 
 static struct rf_error *add_operands(struct builder *builder, const struct operands *operands)
@@ -354,7 +360,7 @@ static struct rf_error *add_operands(struct builder *builder, const struct opera
 	struct rf_error *error = NULL;
 	builder->number = builder->config->n_numbers;
 	builder->config->n_numbers += operands->n > 0;
-	builder->n_operands = n_plain(operands);
+	builder->n_operands = n_recorded(builder, operands);
 	for (unsigned k = 0; !error && k < operands->n; k++) {
 		const struct operand *operand = &operands->items[k];
 		if (!is_traced(builder, operand))

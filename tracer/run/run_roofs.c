@@ -1,0 +1,123 @@
+/* Takes the machine's roofs into a profile, and measures some of them again behind the run. */
+#include "tracer/run/run_roofs.h"
+
+#include "base/text.h"
+#include "machine/data/roof_history.h"
+#include "machine/store/custom_roofs.h"
+#include "machine/store/machine_again.h"
+#include "machine/store/machine_get.h"
+#include "tracer/launch/launch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* What measuring again may take: so much of the timed run, at least and at most. */
+#define AGAIN_SHARE 0.02
+#define AGAIN_LEAST_NS 5e7
+#define AGAIN_MOST_NS 5e8
+
+/* A line for the first step, or on a terminal one that overwrites itself. */
+static void show_progress(void *context, const char *what, int step, int n_steps)
+{
+	const struct run_log *log = context;
+	const bool terminal = run_log_is_terminal(log);
+	if (!terminal && step > 1)
+		return;
+	fprintf(log->stream, "rfprof: measuring this machine, once: %d/%d %s%s", step, n_steps,
+		what, terminal ? "\033[K\r" : " …\n");
+	if (step == n_steps && terminal)
+		fprintf(log->stream, "\033[K");
+	fflush(log->stream);
+}
+
+struct rf_error *run_roofs_read(struct run *run)
+{
+	struct rf_error *warning = NULL;
+	const struct machine_options options = {
+		.quick = true,
+		.progress = run->log.quiet ? NULL : show_progress,
+		.progress_context = &run->log,
+	};
+	struct rf_error *error = machine_get(&options, &run->machine, &warning);
+	run_log_warn(&run->log, warning);
+	return error;
+}
+
+/* ---- behind the run ---- */
+
+static const struct roof *slowest_now(const struct machine *machine, int *n_slow, int *n_now)
+{
+	const struct roof *slowest = NULL;
+	*n_slow = *n_now = 0;
+	for (size_t i = 0; i < machine->n_roofs; i++) {
+		const struct roof *row = &machine->roofs[i];
+		*n_now += row->now > 0;
+		*n_slow += row->now > 0 && row->now < ROOF_MODE * row->best;
+		if (row->now > 0 &&
+		    (!slowest || row->now / row->best < slowest->now / slowest->best))
+			slowest = row;
+	}
+	return slowest;
+}
+
+static void put_name(char *name, size_t size, const struct roof *row)
+{
+	if (row->kind == ROOF_COMPUTE)
+		snprintf(name, size, "%s %s %s", roof_precision_name(row->precision),
+			 roof_isa_name(row->isa), roof_op_name(row->op));
+	else
+		snprintf(name, size, "%s %s%s", roof_level_name(row->level), roof_op_name(row->op),
+			 row->kind == ROOF_ZEROS ? " of zeros" : "");
+}
+
+char *run_roofs_slower(const struct machine *machine, double *share)
+{
+	int n_slow, n_now;
+	const struct roof *row = slowest_now(machine, &n_slow, &n_now);
+	char name[64], now[TEXT_NUMBER], best[TEXT_NUMBER], since[16], *text = NULL;
+	*share = row ? fmin(1, row->now / row->best) : 1;
+	if (!n_slow)
+		return NULL;
+	const time_t first = row->history[0].when_s;
+	put_name(name, sizeof(name), row);
+	strftime(since, sizeof(since), "%Y-%m-%d", gmtime(&first));
+	if (asprintf(&text,
+		     "this machine is slower now than at its best: behind the run %s with %d "
+		     "thread%s reached %s %s, %.0f %% of its roof of %s (the best of %d "
+		     "measurements since %s; %d of the last %d were as low); %d of %d roofs that "
+		     "were measured again are below %.0f %%",
+		     name, row->threads, row->threads == 1 ? "" : "s", text_number(now, row->now),
+		     row->unit, 100 * row->now / row->best, text_number(best, row->best),
+		     row->n_measured, since, roof_history_slow(row), row->n_history, n_slow, n_now,
+		     100 * ROOF_MODE) < 0)
+		return NULL;
+	return text;
+}
+
+static struct rf_error *measure_again(struct run *run)
+{
+	const double wall_ns = profile_number_fact(run->profile, "wall_s", 0) * 1e9;
+	const double budget_ns = fmin(fmax(AGAIN_SHARE * wall_ns, AGAIN_LEAST_NS), AGAIN_MOST_NS);
+	double share;
+	struct rf_error *error = machine_measure_again((uint64_t)budget_ns, &run->machine);
+	if (error)
+		return error;
+	char *text = run_roofs_slower(&run->machine, &share);
+	profile_set_fact(run->profile, "roofs_now", "%.3f", share);
+	if (text)
+		run_log_note(&run->log, text);
+	free(text);
+	return NULL;
+}
+
+struct rf_error *run_roofs_take(struct run *run)
+{
+	struct custom_roof_set custom;
+	/* the roofs of before are there, and the program has run: what fails here is a warning */
+	if (!run->options->keep_roofs && !launch_was_interrupted(run->timed_status))
+		run_log_warn(&run->log, measure_again(run));
+	run_log_warn(&run->log, custom_roofs_load(&custom));
+	struct rf_error *error = profile_take_machine(run->profile, &run->machine);
+	return error ? error : profile_take_custom(run->profile, custom.roofs, custom.n);
+}

@@ -1,0 +1,325 @@
+/* What is told of accounts: their events in a sample of classes, in heavy classes, and what both
+ * leave open (docs/traffic.md, "Accuracy"). */
+#include "tracer/traffic/account_rows.h"
+
+#include "base/array.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* Of what moved at the first level: more than that may have moved behind it where nothing is known
+ */
+#define LEAST_MARGIN 0.05
+#define WARMING 0.01 /* the same, from caches that were empty (halfwidth_of) */
+
+/* ---- rows ---- */
+
+static bool has_lines(const struct profile_traffic *row)
+{
+	for (int event = 0; event < N_TRAFFIC; event++)
+		if (row->lines[event])
+			return true;
+	return false;
+}
+
+static bool add_row(struct profile *profile, const struct profile_traffic *row)
+{
+	return !has_lines(row) ||
+	       rf_array_push(profile->traffic, profile->n_traffic, profile->cap_traffic, *row);
+}
+
+/* Of lines of all classes those of one of n sampled ones, when these are alike: their sum is
+ * rounded, not each, so that what is no more than something else stays so. */
+static uint64_t as_sampled(double lines, unsigned class, unsigned n)
+{
+	const uint64_t all = (uint64_t)llround(lines * n / CACHE_CLASSES);
+	return all / n + (class < all % n);
+}
+
+/* The open event of the border that an event crosses, or N_TRAFFIC: none. */
+static enum traffic open_event(enum traffic event)
+{
+	static const uint8_t open[N_TRAFFIC] = {
+		[TRAFFIC_L2_READ] = TRAFFIC_L2_READ_OPEN,
+		[TRAFFIC_L2_WRITE_ALLOCATE] = TRAFFIC_L2_READ_OPEN,
+		[TRAFFIC_L2_WRITE_BACK] = TRAFFIC_L2_WRITE_OPEN,
+		[TRAFFIC_L3_READ] = TRAFFIC_L3_READ_OPEN,
+		[TRAFFIC_L3_WRITE_ALLOCATE] = TRAFFIC_L3_READ_OPEN,
+		[TRAFFIC_L3_WRITE_BACK] = TRAFFIC_L3_WRITE_OPEN,
+		[TRAFFIC_MEM_READ] = TRAFFIC_MEM_READ_OPEN,
+		[TRAFFIC_MEM_WRITE_ALLOCATE] = TRAFFIC_MEM_READ_OPEN,
+		[TRAFFIC_MEM_WRITE_BACK] = TRAFFIC_MEM_WRITE_OPEN,
+		[TRAFFIC_MEM_NON_TEMPORAL] = TRAFFIC_MEM_WRITE_OPEN,
+	};
+	return open[event] ?: N_TRAFFIC;
+}
+
+/* ---- heavy classes ---- */
+
+/* What figures of all classes are made from. */
+struct source {
+	const struct accounts *accounts;
+	uint64_t sample;
+	const struct concentration *concentration;
+	const struct executions *executions;
+	/* Of all that crossed the first border in the sample: what crossed each of the others. */
+	double shares[TRAFFIC_L2_READ_OPEN];
+};
+
+/* What all events of an account in heavy classes have to be multiplied by. */
+struct scaling {
+	double factor, halfwidth;
+	double all;     /* lines that moved between the first level and the next */
+	double unseen;  /* the same where none of them was simulated */
+	double written; /* of these: written back */
+	double before;  /* part of them: before they were simulated */
+};
+
+/* The bursts that tell what was before: of the classes that were simulated later, where these are
+ * enough to stand for all. */
+static double before_of(const struct source *source, uint32_t who, uint64_t heavy)
+{
+	const uint64_t simulated = heavy & accounts_classes(source->accounts);
+	const bool enough = __builtin_popcountll(simulated) > 1;
+	return concentration_rate(source->concentration, who, enough ? simulated : heavy).before;
+}
+
+static struct scaling scaling_of(const struct source *source, uint32_t who, uint64_t heavy)
+{
+	const struct accounts *accounts = source->accounts;
+	const struct miss_rate rate = concentration_rate(source->concentration, who, heavy);
+	const struct profile_traffic account = accounts_row(accounts, who, 0);
+	const double seen = accounts_lines(accounts, who, TRAFFIC_L2_READ, heavy) +
+			    accounts_lines(accounts, who, TRAFFIC_L2_WRITE_ALLOCATE, heavy) +
+			    accounts_lines(accounts, who, TRAFFIC_L2_WRITE_BACK, heavy) +
+			    accounts_lines(accounts, who, TRAFFIC_MEM_NON_TEMPORAL, heavy);
+	const double all = rate.of_execution * executions_of(source->executions, account.thread,
+							     account.module, account.offset);
+	return (struct scaling){
+		.factor = seen > 0 ? fmax(all / seen, 1) : 0, /* 1: all of it was simulated */
+		.halfwidth = rate.halfwidth,
+		.all = fmax(all, seen),
+		.unseen = seen > 0 ? 0 : all,
+		.written = rate.written,
+		.before = before_of(source, who, heavy),
+	};
+}
+
+/* The event of the first border that an event farther off comes from; itself for other ones. */
+static enum traffic first_event(enum traffic event)
+{
+	switch (event) {
+	case TRAFFIC_L3_READ:
+	case TRAFFIC_MEM_READ:
+		return TRAFFIC_L2_READ;
+	case TRAFFIC_L3_WRITE_ALLOCATE:
+	case TRAFFIC_MEM_WRITE_ALLOCATE:
+		return TRAFFIC_L2_WRITE_ALLOCATE;
+	case TRAFFIC_L3_WRITE_BACK:
+	case TRAFFIC_MEM_WRITE_BACK:
+		return TRAFFIC_L2_WRITE_BACK;
+	default:
+		return event;
+	}
+}
+
+/* The half-width of an event's scaled count; `first`: that of the event it comes from.  Classes
+ * begin to be simulated with empty caches: what crosses the inner borders is known to a small part
+ * of what came into the first level; and before that all of it may have crossed them, or none. */
+static double halfwidth_of(const struct scaling *scaling, double lines, double first)
+{
+	const double sampled = lines * scaling->halfwidth,
+		     before = scaling->before *
+			      (fmax(lines, first - lines) + first * scaling->halfwidth);
+	return lines == first ? sampled : hypot(sampled, WARMING * scaling->all) + before;
+}
+
+/* What an account has of all classes: lines of each event, and what is open. */
+struct told {
+	double lines[N_TRAFFIC];
+};
+
+/* A figure and its half-width. */
+static void tell(struct told *told, enum traffic event, double lines, double halfwidth)
+{
+	told->lines[event] += lines;
+	if (open_event(event) != N_TRAFFIC)
+		told->lines[open_event(event)] += halfwidth;
+}
+
+/* Where no class was simulated, all that is known is how many lines came into the first level, and
+ * what is usual in this program; but none or all of them may have come from memory, and go back
+ * there when they were stored to. */
+static void tell_unseen(const struct source *source, const struct scaling *scaling,
+			struct told *told)
+{
+	const int came = scaling->written > 0 ? 1 : 0; /* from a read to a write-allocate */
+	const double back = scaling->unseen * scaling->written, into = scaling->unseen - back;
+	const double most = 1 + fmax(scaling->halfwidth, LEAST_MARGIN);
+	const struct {
+		enum traffic event;
+		double lines, share;
+	} farther[] = {
+		{TRAFFIC_L3_READ + came, into, source->shares[TRAFFIC_L3_READ]},
+		{TRAFFIC_MEM_READ + came, into, source->shares[TRAFFIC_MEM_READ]},
+		{TRAFFIC_L3_WRITE_BACK, back, source->shares[TRAFFIC_L3_WRITE_BACK]},
+		{TRAFFIC_MEM_WRITE_BACK, back, source->shares[TRAFFIC_MEM_WRITE_BACK]},
+	};
+	tell(told, TRAFFIC_L2_READ + came, into, into * scaling->halfwidth);
+	tell(told, TRAFFIC_L2_WRITE_BACK, back, back * scaling->halfwidth);
+	for (size_t i = 0; i < sizeof(farther) / sizeof(farther[0]); i++) {
+		const double lines = farther[i].lines, share = farther[i].share;
+		tell(told, farther[i].event, lines * share, lines * fmax(share, most - share));
+	}
+}
+
+_Static_assert(TRAFFIC_L2_WRITE_ALLOCATE == TRAFFIC_L2_READ + 1 &&
+		       TRAFFIC_L3_WRITE_ALLOCATE == TRAFFIC_L3_READ + 1 &&
+		       TRAFFIC_MEM_WRITE_ALLOCATE == TRAFFIC_MEM_READ + 1,
+	       "tell_unseen goes from the one to the other");
+
+/* What is told of classes, to the rows of n sampled ones. */
+static void add_told(const struct told *told, unsigned n, struct profile_traffic *rows)
+{
+	for (unsigned k = 0; k < n; k++)
+		for (int event = 0; event < N_TRAFFIC; event++)
+			rows[k].lines[event] += as_sampled(told->lines[event], k, n);
+}
+
+/* ---- the sample ---- */
+
+/* Of the classes that are not in a sample of n this share may be of another kind than all those
+ * that are, which show no spread then: with more of them the sample would have had one of them in
+ * 95 % of all draws. */
+static double other_kind(unsigned n)
+{
+	return (1 - pow(0.05, 1.0 / n)) * (1 - (double)n / CACHE_CLASSES);
+}
+
+/* Classes of another kind: they have one line more of what it goes over, or less, and so an event
+ * more each time that it goes over it; or one line more in a set, and so lose what had just fitted.
+ * What these would add is open. */
+static void set_open(const struct accounts *accounts, uint32_t who, unsigned n,
+		     struct profile_traffic *rows)
+{
+	const double lines = accounts_footprint(accounts, who);
+	const double others = CACHE_CLASSES * other_kind(n) / n;
+	double sums[N_TRAFFIC] = {0};
+	for (unsigned k = 0; k < n; k++)
+		for (int event = 0; event < N_TRAFFIC; event++)
+			sums[event] += (double)rows[k].lines[event];
+	for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++) {
+		const enum traffic open = open_event(event);
+		if (open != N_TRAFFIC && lines > 0)
+			sums[open] += sums[event] / lines;
+	}
+	for (int open = TRAFFIC_L2_READ_OPEN; open < N_TRAFFIC; open++)
+		for (unsigned k = 0; k < n; k++)
+			rows[k].lines[open] = as_sampled(sums[open] * others, k, n);
+}
+
+/* The events of an account in a sample of classes, which are numbered by their order. */
+static unsigned sampled_rows(const struct accounts *accounts, uint32_t who, uint64_t sample,
+			     struct profile_traffic rows[CACHE_CLASSES])
+{
+	unsigned n = 0;
+	for (uint64_t rest = sample; rest; rest &= rest - 1, n++) {
+		rows[n] = accounts_row(accounts, who, (unsigned)__builtin_ctzll(rest));
+		rows[n].class = n;
+	}
+	return n;
+}
+
+/* The sample stands for all classes but the heavy ones: those of them that are in it get what the
+ * others have in the mean. */
+static void leave_out(uint64_t sample, uint64_t heavy, struct profile_traffic *rows)
+{
+	const int n_light = __builtin_popcountll(sample & ~heavy);
+	const double share = 1 - (double)__builtin_popcountll(heavy) / CACHE_CLASSES;
+	for (int event = 0; event < N_TRAFFIC; event++) {
+		double mean = 0;
+		unsigned k = 0;
+		for (uint64_t rest = sample; rest; rest &= rest - 1, k++)
+			if (!(heavy >> __builtin_ctzll(rest) & 1))
+				mean += (double)rows[k].lines[event] / n_light;
+		k = 0;
+		for (uint64_t rest = sample; rest; rest &= rest - 1, k++) {
+			const bool is_light = !(heavy >> __builtin_ctzll(rest) & 1);
+			const double lines = is_light ? (double)rows[k].lines[event] : mean;
+			rows[k].lines[event] = (uint64_t)(lines * share + 0.5);
+		}
+	}
+}
+
+/* Heavy classes.  What was simulated from the beginning to the end is known; else those of them
+ * that were simulated, for a part of the time, stand for all. */
+static void tell_heavy(const struct source *source, uint32_t who, uint64_t heavy, struct told *told)
+{
+	const bool known = !(heavy & ~source->sample);
+	const struct scaling scaling =
+		known ? (struct scaling){.factor = 1} : scaling_of(source, who, heavy);
+	double lines[N_TRAFFIC];
+	for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++)
+		lines[event] = accounts_lines(source->accounts, who, event, heavy) * scaling.factor;
+	for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++)
+		tell(told, event, lines[event],
+		     halfwidth_of(&scaling, lines[event], lines[first_event(event)]));
+	if (scaling.unseen > 0)
+		tell_unseen(source, &scaling, told);
+}
+
+/* ---- all of it ---- */
+
+/* All that is told of an account, as rows of a sample of classes; how many. */
+static unsigned rows_of(const struct source *source, uint32_t who,
+			struct profile_traffic rows[CACHE_CLASSES])
+{
+	const struct accounts *accounts = source->accounts;
+	const unsigned n = sampled_rows(accounts, who, source->sample, rows);
+	const uint64_t heavy = concentration_heavy(source->concentration, who, n,
+						   !accounts_has_events(accounts, who));
+	struct told told = {0};
+	if (heavy)
+		leave_out(source->sample, heavy, rows);
+	set_open(accounts, who, n, rows);
+	if (heavy)
+		tell_heavy(source, who, heavy, &told);
+	add_told(&told, n, rows);
+	return n;
+}
+
+/* Reads of all kinds in one figure, by the name of those for loads. */
+static void set_shares(struct source *source)
+{
+	double lines[N_TRAFFIC] = {0};
+	for (uint32_t who = 0; who < accounts_n(source->accounts); who++)
+		for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++)
+			lines[event] += accounts_lines(source->accounts, who, event, UINT64_MAX);
+	const double read = lines[TRAFFIC_L2_READ] + lines[TRAFFIC_L2_WRITE_ALLOCATE],
+		     written = lines[TRAFFIC_L2_WRITE_BACK];
+	const enum traffic reads[] = {TRAFFIC_L3_READ, TRAFFIC_MEM_READ},
+			   writes[] = {TRAFFIC_L3_WRITE_BACK, TRAFFIC_MEM_WRITE_BACK};
+	for (int i = 0; i < 2; i++) {
+		const double both = lines[reads[i]] + lines[reads[i] + 1];
+		source->shares[reads[i]] = read > 0 ? fmin(both / read, 1) : 0;
+		source->shares[writes[i]] = written > 0 ? fmin(lines[writes[i]] / written, 1) : 0;
+	}
+}
+
+struct rf_error *account_rows_save(struct accounts *accounts, uint64_t sample,
+				   const struct concentration *concentration,
+				   const struct executions *executions, struct profile *profile)
+{
+	struct source source = {accounts, sample, concentration, executions};
+	struct profile_traffic rows[CACHE_CLASSES];
+	assert(!(sample & ~accounts_classes(accounts)));
+	set_shares(&source);
+	for (uint32_t who = 0; who < accounts_n(accounts); who++) {
+		accounts_spread(accounts, who);
+		const unsigned n = rows_of(&source, who, rows);
+		for (unsigned k = 0; k < n; k++)
+			if (!add_row(profile, &rows[k]))
+				return rf_error_no_memory();
+	}
+	return NULL;
+}

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -166,15 +167,17 @@ def surroundings(machine, build):
 
 
 @pytest.fixture
-def roofs(machine, surroundings, build, shared):
+def roofs(request, machine, surroundings, build, shared):
     """A cache directory with the roofs of the machine: the first worker measures them, or finds them valid from the
-    last time, and the others wait for it."""
+    last time, and the others wait for it.  Of machines that are made up a quick set is enough, unless with --slow:
+    what a whole one adds, rows of more kinds of arithmetic and walks by size, is looked at on this machine."""
     path = os.path.join(build, "tests", "roofs", machine)
     if machine in measured:
         return path
     os.makedirs(path, exist_ok=True)
+    extent = [] if machine == "this" or request.config.getoption("slow") else ["--quick"]
     with room_for(shared, alone=True):
-        done = subprocess.run([os.path.join(build, "cli", "rfprof"), "machine"], timeout=300, check=False,
+        done = subprocess.run([os.path.join(build, "cli", "rfprof"), "machine", *extent], timeout=300, check=False,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               env={**os.environ, **surroundings, "XDG_CACHE_HOME": path})
     if done.returncode:
@@ -192,6 +195,19 @@ def directory():
     shutil.rmtree(path, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def kept(shared, testrun_uid):
+    """The directory of what the workers of this session record once; those of earlier ones go when they are old."""
+    parent = os.path.join(shared, "recorded")
+    os.makedirs(os.path.join(parent, testrun_uid), exist_ok=True)
+    for entry in os.scandir(parent):
+        if entry.stat().st_mtime < time.time() - SLOW_TIMEOUT:
+            shutil.rmtree(entry, ignore_errors=True)
+    return os.path.join(parent, testrun_uid)
+
+
 @pytest.fixture
-def t(roofs, room, build, directory, programs, surroundings):
-    return harness.Context(build, directory, programs, roofs, surroundings)
+def t(roofs, room, build, directory, programs, surroundings, kept):
+    context = harness.Context(build, directory, programs, roofs, surroundings, kept)
+    yield context
+    context.check_all_figures()

@@ -12,7 +12,7 @@ import sys
 # Tables with rows of their own for each copy, a row's id the last; what their references point at is in `REFERENCES`.
 COPIED = ["modules", "functions", "blocks", "counts", "units", "frames", "samples", "traffic", "objects", "object_traffic",
           "strides", "working_sets", "counter_places", "lines", "sums", "sum_classes", "sum_flop", "sum_threads", "sum_times",
-          "sum_traffic", "sum_objects", "sum_strides", "sum_working_sets", "sum_quantities"]
+          "sum_traffic", "sum_objects", "sum_strides", "sum_irregular", "sum_working_sets", "sum_quantities", "sum_code"]
 REFERENCES = {"module_id": "modules", "function_id": "functions", "block_id": "blocks", "frame_id": "frames",
               "object_id": "objects", "sum_id": "sums", "parent_id": "frames"}
 

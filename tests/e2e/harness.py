@@ -6,6 +6,7 @@ measured once for all tests.
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import pathlib
@@ -117,12 +118,14 @@ class Programs:
 
 
 class Context:
-    """What a test works with; `build` is the build directory, `surroundings` are variables that tell of a machine."""
+    """What a test works with; `build` is the build directory, `surroundings` are variables that tell of a machine,
+    `kept` is a directory for what this session of tests records once."""
 
-    def __init__(self, build, directory, programs, roofs, surroundings=None):
-        self.build_directory, self.directory = build, directory
+    def __init__(self, build, directory, programs, roofs, surroundings, kept):
+        self.build_directory, self.directory, self.kept = build, directory, kept
         self.rfprof_path = os.path.join(build, "cli", "rfprof")
-        self.programs, self.roofs, self.surroundings = programs, roofs, surroundings or {}
+        self.programs, self.roofs, self.surroundings = programs, roofs, surroundings
+        self.checked = set()  # profiles whose figures were checked, by their digests
         self.work = os.path.join(directory, "work")
         self.cache = os.path.join(directory, "cache")
         os.makedirs(self.work)
@@ -137,7 +140,7 @@ class Context:
                "OPENBLAS_NUM_THREADS": "2"}
         # Sanitizer options of a sanitised rfprof: a report must not look like a program's status, and
         # rfprof itself is started with a user's LD_PRELOAD in one case.
-        env["ASAN_OPTIONS"] = "exitcode=99:detect_leaks=1:verify_asan_link_order=0"
+        env["ASAN_OPTIONS"] = "exitcode=99:detect_leaks=1:verify_asan_link_order=0:handle_sigfpe=0"
         env["UBSAN_OPTIONS"] = "halt_on_error=1:exitcode=99:print_stacktrace=1"
         env.update(self.surroundings)
         env.update(changes or {})
@@ -175,15 +178,52 @@ class Context:
         return self.run([self.rfprof_path, *arguments], **options)
 
     def profile(self, command, *options, status=0, **run_options):
-        """Profiles a command; the result carries the JSON report."""
-        path = os.path.join(self.directory, "report.json")
-        if os.path.exists(path):
-            os.unlink(path)
-        result = self.rfprof("-q", "--no-save", "--json", path, *options, *command, **run_options)
+        """Profiles a command; the result carries the JSON report.  The figures of every profile are checked.  No roofs
+        are measured again behind the run, which would take more time than most programs."""
+        path, saved = (os.path.join(self.directory, name) for name in ("report.json", "profiled.rfp"))
+        for old in (path, saved):
+            if os.path.exists(old):
+                os.unlink(old)
+        result = self.rfprof("-q", "--keep-roofs", "--save", saved, "--json", path, *options, *command, **run_options)
         assert result.status == status, f"exit status is not {status}\n{result}"
         assert os.path.exists(path), f"no JSON report\n{result}"
         result.json = json.loads(text(path))
+        self.check_figures(saved)
         return result
+
+    def recorded(self, *command):
+        """A profile of its own, and how the run ended that recorded it: once for all tests and workers with the same
+        command and machine.  For tests that look at a profile, and not at what recording it does."""
+        words = "\0".join((os.path.basename(self.roofs), *command))
+        base = os.path.join(self.kept, hashlib.sha256(words.encode()).hexdigest()[:16])
+        path, outputs = os.path.join(self.directory, "recorded.rfp"), (base + ".stdout", base + ".stderr")
+        with locked(base + ".lock"):
+            if not all(map(os.path.exists, outputs)):
+                result = self.rfprof("--keep-roofs", "--save", base + ".rfp", *command, timeout=300)
+                assert result.status == 0, str(result)
+                for output, data in zip(outputs, (result.stdout, result.stderr)):
+                    pathlib.Path(output).write_bytes(data)
+        shutil.copy(base + ".rfp", path)
+        return path, Result(command, 0, *(pathlib.Path(output).read_bytes() for output in outputs))
+
+    def check_figures(self, path):
+        """All figures of a profile can be true together; what is no profile is a test's own business."""
+        if not os.access(path, os.R_OK) or not os.path.isfile(path):
+            return
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest()
+        if digest in self.checked:
+            return
+        self.checked.add(digest)
+        result = self.run([self.rfprof_path, "report", "--check", path])
+        assert result.status != 1, f"figures that contradict each other\n{result}"
+
+    def check_all_figures(self):
+        """Of the profiles that a test has left in its directory."""
+        for where, _, names in os.walk(self.directory):
+            for name in names:
+                if name.endswith(".rfp"):
+                    self.check_figures(os.path.join(where, name))
 
     def program(self, source, flags=(), libraries=()):
         return self.programs.build(source, flags, libraries)
@@ -195,7 +235,7 @@ class Context:
         """The command does the same natively and under rfprof: output, errors, status, files."""
         expected, files = self.in_fresh_directory(command, **options)
         for mode in modes:
-            watched = [self.rfprof_path, "-q", "--no-save", *mode.split(), *command]
+            watched = [self.rfprof_path, "-q", "--no-save", "--keep-roofs", *mode.split(), *command]
             result, watched_files = self.in_fresh_directory(watched, **options)
             what = f"under rfprof {mode}\n--- native\n{expected}\n--- watched\n{result}"
             assert result.status == expected.status, "another exit status " + what

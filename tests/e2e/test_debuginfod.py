@@ -80,7 +80,7 @@ def environment(t, made, **more):
 
 def record(t, made, program, *options, **more):
     profile = os.path.join(t.directory, "p.rfp")
-    result = t.rfprof("--traffic=none", "--save", profile, *options, program, env=environment(t, made, **more))
+    result = t.rfprof("--work=count", "--traffic=none", "--save", profile, *options, program, env=environment(t, made, **more))
     if b"built without libdebuginfod" in result.stderr or b"cannot be loaded" in result.stderr:
         pytest.skip("libdebuginfod is not installed")
     assert result.status == 0, str(result)
@@ -199,8 +199,9 @@ def test_an_interrupt_ends_the_fetch_alone(t):
     with server({identity: "silence"}) as made:
         record(t, made, "/bin/true")  # the roofs; a skip without libdebuginfod
         master, slave = pty.openpty()
-        process = subprocess.Popen([t.rfprof_path, "--traffic=none", "--debuginfod", "--save", profile, program], cwd=t.work,
-                                   env=t.environment(environment(t, made)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        command = [t.rfprof_path, "--work=count", "--traffic=none", "--debuginfod", "--save", profile, program]
+        process = subprocess.Popen(command, cwd=t.work, env=t.environment(environment(t, made)),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=slave, start_new_session=True)
         os.close(slave)
         written = []
@@ -230,7 +231,7 @@ def test_an_interrupt_ends_the_fetch_alone(t):
 
 def test_no_server_is_named(t):
     """Said before the program runs; the program is profiled all the same."""
-    result = t.rfprof("--traffic=none", "--no-save", "--debuginfod", "/bin/true", env={"DEBUGINFOD_URLS": None})
+    result = t.rfprof("--work=count", "--traffic=none", "--no-save", "--debuginfod", "/bin/true", env={"DEBUGINFOD_URLS": None})
     assert result.status == 0, str(result)
     words = (b"DEBUGINFOD_URLS is not set", b"built without libdebuginfod", b"cannot be loaded")
     assert any(word in result.stderr.split(b"run 1/2")[0] for word in words), str(result)

@@ -279,3 +279,13 @@ def test_interrupted_in_second_run(t):
         except ProcessLookupError:
             pass
     assert os.path.exists(report) and os.path.getsize(report) > 0, "no report after Ctrl-C"
+
+
+def test_deleted_directory(t):
+    """The profile cannot be saved where the working directory is gone: said before the program runs."""
+    gone = os.path.join(t.directory, "gone")
+    command = 'mkdir "$1" && cd "$1" && rmdir "$1" && exec "$2" /bin/echo ran'
+    check_error(t.run(["/bin/sh", "-c", command, "sh", gone, t.rfprof_path]), "no such file or directory")
+    unsaved = command.replace('"$2"', '"$2" -q --no-save')
+    result = t.run(["/bin/sh", "-c", unsaved, "sh", gone, t.rfprof_path])
+    assert result.status == 0 and result.stdout == b"ran\n", str(result)

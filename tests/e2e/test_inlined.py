@@ -129,7 +129,7 @@ def same(ours, theirs, around):
 def compare(t, program, least):
     if not shutil.which("addr2line"):
         pytest.skip("addr2line is not installed")
-    profile, _ = record(t, program, "--traffic=none")
+    profile, _ = record(t, program, "--work=count", "--traffic=none")
     with contextlib.closing(sqlite3.connect(profile)) as database:
         module, path = database.execute("SELECT id, path FROM modules WHERE path LIKE ?",
                                         (f"%/{os.path.basename(program)}",)).fetchone()

@@ -1,9 +1,11 @@
 """The roofs where something is in the way: a bad cache, no place for one, few CPUs, little memory, signals.
 
-Nothing here asserts a rate.  Where rfprof has --quick, the measurements are quick ones.
+Nothing here asserts a rate, so the measurements are quick ones, and of one thread where their number does not matter:
+these run beside others, which of two threads would wait for each other.
 """
 
 import contextlib
+import fcntl
 import glob
 import json
 import os
@@ -24,6 +26,10 @@ MEMORY = 256 << 20
 
 def machine_command(t, *options):
     return [t.rfprof_path, "machine", "--quick", *options]
+
+
+def one_thread(t):
+    return machine_command(t, "--threads", "1", "--json")
 
 
 def check_machine(result):
@@ -83,11 +89,10 @@ def damage_file(path, damage):
         file.write(damage(good))
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("damage", named({f"corrupt_cache_{name}": damage for name, damage in DAMAGES.items()}))
 def test_corrupt_cache(t, damage):
     """Measured again with a warning; the file is whole afterwards."""
-    command = machine_command(t, "--json")
+    command = one_thread(t)
     check_machine(t.run(command))
     for path in roofs_files(t.cache):
         damage_file(path, damage)
@@ -103,33 +108,30 @@ def test_corrupt_cache(t, damage):
     assert kept.stdout == again.stdout, "measured a third time"
 
 
-@pytest.mark.alone
 def test_cache_below_a_file(t):
     """No directory can be made there, not even by root."""
     path = os.path.join(t.directory, "a-file")
     with open(path, "w", encoding="utf-8"):
         pass
-    result = t.run(machine_command(t, "--json"), env={"XDG_CACHE_HOME": path})
+    result = t.run(one_thread(t), env={"XDG_CACHE_HOME": path})
     check_machine(result)
     check_warned(result, path, "XDG_CACHE_HOME")
 
 
-@pytest.mark.alone
 def test_cache_closed(t):
     """A directory that an ordinary user may not write to."""
     closed = os.path.join(t.directory, "closed")
     os.makedirs(closed)
     prefix = as_nobody(t, t.work)
     os.chmod(closed, 0o555)
-    result = t.run([*prefix, *machine_command(t, "--json")], env={"HOME": t.work, "XDG_CACHE_HOME": closed})
+    result = t.run([*prefix, *one_thread(t)], env={"HOME": t.work, "XDG_CACHE_HOME": closed})
     check_machine(result)
     check_warned(result, closed, "denied", "XDG_CACHE_HOME")
     assert os.listdir(closed) == []
 
 
-@pytest.mark.alone
 def test_no_home(t):
-    result = t.run(machine_command(t, "--json"), env={"HOME": None, "XDG_CACHE_HOME": None})
+    result = t.run(one_thread(t), env={"HOME": None, "XDG_CACHE_HOME": None})
     check_machine(result)
     check_warned(result, "XDG_CACHE_HOME")
     assert files_below(t.work) == {}, "something was left in the working directory"
@@ -137,7 +139,6 @@ def test_no_home(t):
 
 # ---- limits ----
 
-@pytest.mark.alone
 def test_one_cpu(t):
     taskset = need_command("/usr/bin/taskset")
     cpu = min(os.sched_getaffinity(0))
@@ -212,7 +213,6 @@ def run_in(t, procs, command):
     return t.run(["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', procs, *command])
 
 
-@pytest.mark.alone
 def test_quota_below_one_cpu(t):
     """Half a CPU."""
     settings = {1: {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000"}, 2: {"cpu.max": "50000 100000"}}
@@ -246,10 +246,14 @@ def test_memory_limit(t):
 
 
 @pytest.mark.alone
+def is_sanitized(t):
+    return "libasan" in t.run(["/usr/bin/ldd", t.rfprof_path]).stdout.decode()
+
+
 def test_address_space_limit(t):
     """ulimit -v: 256 MB."""
     prlimit = need_command("/usr/bin/prlimit")
-    if "libasan" in t.run(["/usr/bin/ldd", t.rfprof_path]).stdout.decode():
+    if is_sanitized(t):
         pytest.skip("the sanitizer's shadow memory does not fit")
     empty_cache(t)  # no part of its key
     check_little_memory(t.run([prlimit, f"--as={MEMORY}", "--", *machine_command(t, "--json")]))
@@ -257,13 +261,28 @@ def test_address_space_limit(t):
 
 # ---- signals ----
 
+def is_locked(directory):
+    """Whoever measures holds a lock on the directory of the kept roofs."""
+    try:
+        opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(opened)
+
+
 def start_measuring(t, *command):
     """Starts a command that measures, in a session of its own, and waits until it is at it."""
-    lock = os.path.join(t.cache, "rfprof", "lock")
+    locked = os.path.join(t.cache, "rfprof")
     process = subprocess.Popen(command, cwd=t.work, env=t.environment(), start_new_session=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 20
-    while not os.path.exists(lock) and process.poll() is None and time.monotonic() < deadline:
+    while not is_locked(locked) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.4)
     assert process.poll() is None, f"ended early: {process.returncode} {process.communicate()}"
@@ -285,18 +304,16 @@ def end_with(process, number):
 
 
 def in_cache(t):
-    """What is there, but for the lock, which has no contents."""
-    return {name: data for name, data in files_below(t.cache).items() if name != "rfprof/lock"}
+    return files_below(t.cache)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("number", named({
     f"interrupted_by_{number.name.lower()}": number
     for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]}))
 def test_interrupted(t, number):
     """Ends by that signal; no partial file, no temporary file; the next run measures."""
     empty_cache(t)
-    command = machine_command(t, "--json")
+    command = one_thread(t)
     status = end_with(start_measuring(t, *command), number)
     assert status in (-number, 128 + number), f"status {status}"
     assert in_cache(t) == {}, f"left in the cache: {list(in_cache(t))}"
@@ -306,18 +323,15 @@ def test_interrupted(t, number):
     assert len(roofs_files(t.cache)) == 1
 
 
-@pytest.mark.alone
 def test_interrupted_refresh_keeps_the_old(t):
-    command = machine_command(t, "--json")
+    command = one_thread(t)
     check_machine(t.run(command))
     before = in_cache(t)
-    os.unlink(os.path.join(t.cache, "rfprof", "lock"))
     status = end_with(start_measuring(t, *command, "--refresh"), signal.SIGINT)
     assert status in (-signal.SIGINT, 128 + signal.SIGINT), f"status {status}"
     assert in_cache(t) == before, "the cache was changed"
 
 
-@pytest.mark.alone
 def test_interrupted_before_a_program(t):
     """Ctrl-C while `rfprof ./app` measures by itself, which it may do before or after the program's runs."""
     empty_cache(t)
@@ -328,17 +342,16 @@ def test_interrupted_before_a_program(t):
 
 # ---- what to measure ----
 
-@pytest.mark.alone
 def test_quick_has_fewer_rows(t):
     """A quick set is marked so, is enough for the next quick request, and not for a whole one."""
     empty_cache(t)
-    quick = check_machine(t.rfprof("machine", "--quick", "--json"))
+    quick = check_machine(t.run(one_thread(t)))
     assert not any(count["complete"] for count in quick["counts"])
-    assert json.loads(t.rfprof("machine", "--quick", "--json").stdout) == quick, "measured again"
-    whole = check_machine(t.rfprof("machine", "--json"))
+    assert json.loads(t.run(one_thread(t)).stdout) == quick, "measured again"
+    whole = check_machine(t.rfprof("machine", "--threads", "1", "--json"))
     assert all(count["complete"] for count in whole["counts"])
     assert len(whole["roofs"]) > len(quick["roofs"])
-    again = json.loads(t.rfprof("machine", "--quick", "--json").stdout)
+    again = json.loads(t.run(one_thread(t)).stdout)
     assert again == whole, "a whole set is not enough for --quick"
 
 
@@ -359,3 +372,22 @@ def test_bad_thread_lists(t):
         result = t.run([t.rfprof_path, "machine", "--threads", words])
         assert result.status == 2 and result.stdout == b"", f"--threads '{words}'\n{result}"
         assert result.stderr.startswith(b"rfprof: ") and b"--threads" in result.stderr, f"'{words}'\n{result}"
+
+
+@pytest.mark.parametrize("limit", named({
+    "descriptors": "--nofile=8:8", "stack": "--stack=65536:65536", "least_stack": "--stack=16384:16384",
+    "files": "--fsize=0:0", "space": "--as=60000000", "locked": "--memlock=0:0", "cores": "--core=0:0",
+    "queued_signals": "--sigpending=0:0", "resident": "--rss=1000000:1000000", "data": "--data=20000000:20000000"}))
+def test_limits_of_the_program(t, limit):
+    """What is too little for rfprof is said; a program that runs with it runs as natively."""
+    prlimit = need_command("/usr/bin/prlimit")
+    if limit.startswith(("--stack=16384", "--as", "--data")) and is_sanitized(t):
+        pytest.skip("a sanitizer needs more itself")
+    program = ["/bin/sh", "-c", "ulimit -a; exit 3"]
+    native = t.run([prlimit, limit, *program])
+    assert native.status == 3, f"does not run natively\n{native}"
+    for mode in ([], ["--once"]):
+        watched = t.run([prlimit, limit, t.rfprof_path, "-q", "--no-save", *mode, *program])
+        assert (watched.status, watched.stdout) == (3, native.stdout), f"{mode}\n{watched}\n--- natively\n{native}"
+        said = watched.stderr.decode().splitlines()
+        assert all(line.startswith("rfprof: ") and "fault of rfprof" not in line for line in said), str(watched)

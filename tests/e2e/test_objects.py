@@ -91,7 +91,7 @@ def test_stripped_code_has_offsets(t):
 
 def test_no_traffic_no_objects(t):
     program = t.program(os.path.join(PROGRAMS, "objects_calls.c"), ["-O1"])
-    _, profile = profile_of(t, program, "--traffic=none")
+    _, profile = profile_of(t, program, "--work=count", "--traffic=none")
     assert not objects(profile)
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from harness import functions, need_command, text
+from harness import functions, named, need_command, text
 
 TREE = """#!/bin/sh
 for i in 1 2 3; do gzip -9 < "$1" > /dev/null; done
@@ -99,7 +99,7 @@ def test_tree_of_both_runs(t):
     need_command("/bin/gzip")
     for options in ([], ["--once"]):
         table = os.path.join(t.directory, "table.txt")
-        report = t.profile([script(t), data(t)], "-o", table, *options).json
+        report = t.profile([script(t), data(t, 1 << 20)], "-o", table, *options).json
         rows = report["processes"]
         assert [row["command"] for row in rows] == ["tree.sh"] + ["gzip"] * 4, rows
         assert [row["parent"] for row in rows] == [None, 0, 0, 0, 0], rows
@@ -134,7 +134,7 @@ def test_a_table_for_each_process(t):
     """--processes=tree shows the functions of each program alone, and is said wrong otherwise."""
     need_command("/bin/gzip")
     saved = os.path.join(t.work, "tree.rfp")
-    assert t.rfprof("-q", "--save", saved, script(t), data(t)).status == 0
+    assert t.rfprof("-q", "--save", saved, script(t), data(t, 1 << 20)).status == 0
     merged = t.rfprof("report", saved).stdout.decode()
     apart = t.rfprof("report", "--processes=tree", saved).stdout.decode()
     assert "tree.sh → gzip ×4" in apart and "tree.sh → gzip ×4" not in merged, apart
@@ -190,3 +190,10 @@ def test_node_functions_have_their_names(t):
     report = t.profile([node, "--perf-basic-prof", "-e", source], cwd=t.work).json
     time = sum(row["time_s"] for row in functions(report, module="[jit]") if "busy" in row["name"])
     assert time > 0.5 * report["run"]["cpu_time_s"], functions(report, module="[jit]")
+
+
+@pytest.mark.parametrize("options", named({"usual": [], "once": ["--once"], "timer": ["--sampler=timer"]}))
+def test_threads_without_samples_count(t, options):
+    """Nine threads, of which eight only sleep."""
+    run = t.profile([t.program("sleepers.c")], *options).json["run"]
+    assert run["threads"] == 9, f"{run['threads']} threads, not 9"

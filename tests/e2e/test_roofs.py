@@ -277,3 +277,18 @@ def test_stream_points_on_the_slope(t):
     need_fma()
     points_on_roofs(t, [(level, threads, lambda roofs, level=level, threads=threads: stream_tasks(roofs, level, threads))
                         for level in LEVELS for threads in thread_counts(t)])
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_random_mixes_reach_their_ceilings(t):
+    """Loops of random mixes of instructions come within 5 % of the ceiling that follows from the measured kernels."""
+    program = os.path.join(t.build_directory, "tests", "bench", "mix_ceilings")
+    for seed in range(1, 5):
+        result = t.run([program, str(seed)], timeout=600)
+        print(result.stdout.decode())
+        if result.status == 77:
+            pytest.skip("no AVX-512VL here")
+        if result.status == 0:
+            return
+    assert result.status == 0, str(result)

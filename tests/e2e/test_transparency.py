@@ -1,5 +1,6 @@
 """A watched program does what it does natively: output, errors, status, signals, files."""
 
+import json
 import os
 import signal
 import subprocess
@@ -237,6 +238,54 @@ def test_stopped_and_continued(t):
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+
+def test_pause_of_rfprof_is_no_wall_time(t):
+    """rfprof alone is stopped, and continued long after the program has ended."""
+    path = os.path.join(t.directory, "s.json")
+    done = os.path.join(t.directory, "done")
+    script = f"echo ready; sleep 0.5; touch {done}"
+    begin = time.monotonic()
+    process = subprocess.Popen([t.rfprof_path, "-q", "--no-save", "--json", path, "/bin/sh", "-c", script],
+                               stdout=subprocess.PIPE, cwd=t.work, env=t.environment(), start_new_session=True)
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        os.kill(process.pid, signal.SIGSTOP)
+        while not os.path.exists(done):
+            assert time.monotonic() - begin < 60, "the program does not end"
+            time.sleep(0.01)
+        ended = time.monotonic()
+        time.sleep(2)
+        os.kill(process.pid, signal.SIGCONT)
+        assert process.wait(60) == 0, f"status {process.returncode}"
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    with open(path, encoding="utf-8") as file:
+        run = json.load(file)["run"]
+    if "may hold the pause" in str(run):
+        pytest.skip("the sampler here has no records of ends")
+    assert run["wall_s"] < ended - begin + 1, f"{run['wall_s']} s, ended after {ended - begin} s at most"
+
+
+@pytest.mark.parametrize("what, value", named({f"{what}_{value}": (what, value) for what, value in [
+    ("all", 0), ("all", -1), ("first", 255), ("blocks", 0), ("table", 255), ("states", 0), ("states", 3),
+    ("states", 255)]}))
+def test_memory_of_rfprof_is_overwritten(t, what, value):
+    """The program of the timed run ends as natively; what cannot go on in a counted run is ended, and the report says why."""
+    command = [t.program("overwrites.c"), what, str(value)]
+    t.same(command, modes=[""])
+    path = os.path.join(t.directory, "overwritten.json")
+    result = t.rfprof("-q", "--no-save", "--once", "--json", path, *command, timeout=30)
+    with open(path, encoding="utf-8") as file:
+        reasons = [row["reason"] for row in json.load(file)["run"]["uncounted"]]
+    if what == "states":
+        assert result.status == 0, f"requests that are made again\n{result}"
+    else:
+        assert result.status == -signal.SIGKILL, str(result)
+        assert any("wrote over memory" in reason for reason in reasons), str(reasons)
 
 
 def test_as_an_ordinary_user(t):

@@ -11,6 +11,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* As the reader of a module does. */
+static struct rf_error *open_module(const char *path, struct symbol_module **out)
+{
+	int fd;
+	return elf_file_descriptor(path, &fd) ?: symbol_module_read(path, fd, NULL, out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PROBES = 64, STACK_WORDS = 64 };
@@ -101,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	struct symbol_module *module;
-	struct rf_error *error = symbol_module_open(path, NULL, &module);
+	struct rf_error *error = open_module(path, &module);
 	if (!error) {
 		require(strlen(symbol_module_build_id(module)) % 2 == 0);
 		probe_file(path, module);

@@ -1,6 +1,6 @@
 /* Fuzz target: any bytes as a perf-PID.map file.  Its ranges are in order, and the names lie in the
  * text. */
-#include "symbols/perf_map.h"
+#include "tests/unit/symbols/perf_map_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +9,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static struct perf_map *map_of(const char *text, size_t size)
-{
-	int fd = memfd_create("perf_map", MFD_CLOEXEC);
-	struct perf_map *map = NULL;
-	if (fd >= 0 && write(fd, text, size) == (ssize_t)size)
-		map = perf_map_read(fd);
-	close(fd);
-	return map;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct perf_map *map = map_of((const char *)bytes, size);
+	struct perf_map *map = perf_map_of((const char *)bytes, size);
 	if (!map)
 		return 0;
 	for (size_t i = 0; i + 8 <= size; i += 3) {

@@ -26,6 +26,12 @@ static uint64_t take(struct input *input, int bytes)
 	return value;
 }
 
+/* What a file may have: profile_schema.c has the ranges. */
+static uint64_t take_amount(struct input *input)
+{
+	return take(input, 8) >> 12;
+}
+
 static char *take_text(struct input *input)
 {
 	char *text = calloc(1, 40);
@@ -50,9 +56,9 @@ static void spread(struct profile *profile, struct input *input)
 		function->name = take_text(input);
 	}
 	for (size_t i = 0; i < profile->n_counts; i++)
-		profile->counts[i].n = (int64_t)(take(input, 8) >> 1);
+		profile->counts[i].n = (int64_t)take_amount(input);
 	for (size_t i = 0; i < profile->n_units; i++)
-		profile->units[i].n = take(input, 8);
+		profile->units[i].n = take_amount(input);
 	for (uint32_t i = 0; i < 8; i++) {
 		const enum profile_run run = take(input, 1) & 1 ? RUN_TIMED : RUN_COUNTED;
 		uint32_t row =
@@ -64,7 +70,7 @@ static void spread(struct profile *profile, struct input *input)
 		profile->processes[row].twin =
 			i && take(input, 1) & 1 ? (uint32_t)take(input, 1) % i : PROFILE_NONE;
 		profile->processes[row].exit_status = (int)take(input, 4);
-		profile->processes[row].end_ns = take(input, 8);
+		profile->processes[row].end_ns = take_amount(input);
 		char *command = take_text(input);
 		profile_process_command(profile, row, command ? command : "");
 		free(command);
@@ -74,12 +80,12 @@ static void spread(struct profile *profile, struct input *input)
 	profile_native_thread(profile, (uint32_t)take(input, 1) % (uint32_t)profile->n_threads,
 			      "fuzz");
 	for (size_t i = 0; i < profile->n_samples; i += 100) {
-		profile->samples[i].time_ns = take(input, 8);
-		profile->samples[i].weight_ns = take(input, 8);
+		profile->samples[i].time_ns = take_amount(input);
+		profile->samples[i].weight_ns = take_amount(input);
 	}
 	for (size_t i = 0; i < profile->n_roofs; i++) {
-		profile->roofs[i].best = (double)take(input, 8) / (double)(take(input, 4) + 1);
-		profile->roofs[i].threads = (int)take(input, 4);
+		profile->roofs[i].best = (double)take(input, 5) / (double)(take(input, 4) + 1);
+		profile->roofs[i].threads = (int)(take(input, 4) % PROFILE_MAX_CPUS);
 	}
 }
 
@@ -93,24 +99,24 @@ static void spread_traffic(struct profile *profile, struct input *input)
 		if (take(input, 1) & 1)
 			row->offset = take(input, 8);
 		for (int e = 0; e < N_TRAFFIC; e++)
-			row->lines[e] = take(input, 1) & 1 ? take(input, 8) : row->lines[e];
+			row->lines[e] = take(input, 1) & 1 ? take_amount(input) : row->lines[e];
 	}
 	for (size_t i = 0; i < profile->n_objects; i++) {
 		free(profile->objects[i].name);
 		profile->objects[i].name = take_text(input);
 		profile->objects[i].kind = (enum object_kind)(take(input, 1) % (OBJECT_CODE + 1));
-		profile->objects[i].bytes = take(input, 8);
+		profile->objects[i].bytes = take_amount(input);
 	}
 	for (size_t i = 0; i < profile->n_object_traffic; i++)
-		profile->object_traffic[i].read = take(input, 8);
+		profile->object_traffic[i].read = take_amount(input);
 	for (size_t i = 0; i < profile->n_strides; i++) {
-		profile->strides[i].random = take(input, 8);
-		profile->strides[i].step = (int64_t)take(input, 8);
-		profile->strides[i].used = take(input, 8);
+		profile->strides[i].random = take_amount(input);
+		profile->strides[i].step = (int64_t)take_amount(input);
+		profile->strides[i].used = take_amount(input);
 	}
 	for (size_t i = 0; i < profile->n_working_sets; i++) {
-		profile->working_sets[i].capacity = take(input, (int)(take(input, 1) % 9));
-		profile->working_sets[i].reads = take(input, 8);
+		profile->working_sets[i].capacity = take(input, (int)(take(input, 1) % 8));
+		profile->working_sets[i].reads = take_amount(input);
 	}
 	char *geometry = take_text(input);
 	if (take(input, 1) & 1)
@@ -118,7 +124,8 @@ static void spread_traffic(struct profile *profile, struct input *input)
 				 (unsigned)take(input, 1) % 5, geometry ? geometry : "");
 	free(geometry);
 	profile_set_fact(profile, "traffic_classes", "%u", (unsigned)take(input, 1) % 80);
-	profile_set_fact(profile, "untraced_accesses", "%llu", (unsigned long long)take(input, 8));
+	profile_set_fact(profile, "untraced_accesses", "%llu",
+			 (unsigned long long)take_amount(input));
 }
 
 static void add_lines(struct profile *profile, struct input *input)

@@ -7,31 +7,19 @@
  * with the word `counted`.  It shares the table of instructions (insn/work.c) with rfprof and
  * nothing else: no translation, no counters, no blocks.  Only the main thread is watched. */
 #include "insn/work.h"
+#include "tests/reference/stepped.h"
 
-#include <cpuid.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <inttypes.h>
-#include <libelf.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { MAX_INSNS = 4096, MAX_FUNCTIONS = 32, MAX_INSN_SIZE = 15, XSTATE_SIZE = 16384 };
+enum { MAX_INSNS = 4096, MAX_FUNCTIONS = 32, MAX_INSN_SIZE = 15 };
 
 struct function {
 	const char *name;
 	uint64_t start, end;
-	long entry_word;
+	uint8_t entry_byte;
 };
 
 struct insn {
@@ -43,93 +31,30 @@ struct insn {
 static struct function functions[MAX_FUNCTIONS];
 static size_t n_functions;
 static struct insn insns[MAX_INSNS];
-static pid_t target;
 
-static void fail(const char *what)
+static void take_symbol(const char *name, uint64_t start, uint64_t end)
 {
-	fprintf(stderr, "step_count: %s: %s\n", what, strerror(errno));
-	if (target > 0)
-		kill(target, SIGKILL);
-	exit(1);
-}
-
-/* The run-time address of the program's first byte: AT_ENTRY minus the file's entry address. */
-static uint64_t load_bias(uint64_t entry)
-{
-	char path[64];
-	Elf64_auxv_t item;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", target);
-	FILE *file = fopen(path, "r");
-
-	if (!file)
-		fail(path);
-	while (fread(&item, sizeof(item), 1, file) == 1)
-		if (item.a_type == AT_ENTRY) {
-			fclose(file);
-			return item.a_un.a_val - entry;
+	for (size_t f = 0; f < n_functions; f++)
+		if (!strcmp(name, functions[f].name)) {
+			functions[f].start = start;
+			functions[f].end = end;
 		}
-	fail("no AT_ENTRY");
-	return 0;
-}
-
-static void take_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, uint64_t bias)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	GElf_Sym symbol;
-
-	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
-		const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-
-		for (size_t f = 0; f < n_functions; f++)
-			if (name && !strcmp(name, functions[f].name)) {
-				functions[f].start = bias + symbol.st_value;
-				functions[f].end = bias + symbol.st_value + symbol.st_size;
-			}
-	}
 }
 
 static void find_functions(const char *program)
 {
-	int fd = open(program, O_RDONLY | O_CLOEXEC);
-	Elf *elf = elf_version(EV_CURRENT) && fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	GElf_Ehdr file_header;
-
-	if (!gelf_getehdr(elf, &file_header))
-		fail(program);
-	uint64_t bias = load_bias(file_header.e_entry);
-
-	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
-			take_symbols(elf, section, &header, bias);
-	elf_end(elf);
-	close(fd);
-	for (size_t f = 0; f < n_functions; f++)
+	stepped_symbols(program, take_symbol);
+	for (size_t f = 0; f < n_functions; f++) {
 		if (!functions[f].start)
-			fail(functions[f].name);
-}
-
-static long peek(uint64_t address)
-{
-	errno = 0;
-	long word = ptrace(PTRACE_PEEKTEXT, target, address, NULL);
-
-	if (errno)
-		fail("reading the program's code");
-	return word;
+			stepped_fail(functions[f].name);
+		functions[f].entry_byte = stepped_code(functions[f].start).bytes[0];
+	}
 }
 
 static void set_breakpoints(bool on)
 {
-	for (size_t f = 0; f < n_functions; f++) {
-		long word = functions[f].entry_word;
-
-		if (ptrace(PTRACE_POKETEXT, target, functions[f].start,
-			   on ? (word & ~0xffl) | 0xcc : word))
-			fail("breakpoint");
-	}
+	for (size_t f = 0; f < n_functions; f++)
+		stepped_set_byte(functions[f].start, on ? 0xcc : functions[f].entry_byte);
 }
 
 /* The instruction at `address`, decoded when it is met first (open addressing by address). */
@@ -141,61 +66,32 @@ static struct insn *insn_at(uint64_t address)
 		insn = insn + 1 == insns + MAX_INSNS ? insns : insn + 1;
 	if (insn->address)
 		return insn;
-	union {
-		long words[2];
-		uint8_t bytes[16];
-	} code = {{peek(address), peek(address + 8)}};
+	const struct stepped_bytes code = stepped_code(address);
 
 	insn->address = address;
 	for (size_t f = 0; f < n_functions; f++)
 		if (address >= functions[f].start && address < functions[f].end)
 			insn->function = &functions[f];
 	if (!work_of_bytes(code.bytes, MAX_INSN_SIZE, &insn->work))
-		fail("an instruction cannot be decoded");
+		stepped_fail("an instruction cannot be decoded");
 	return insn;
-}
-
-/* Where XSAVE component `component` starts in the standard format (Intel SDM vol. 1, 13.4.3). */
-static unsigned component_offset(int component)
-{
-	unsigned size, offset, c, d;
-
-	__cpuid_count(0xd, component, size, offset, c, d);
-	return offset;
-}
-
-enum { YMM_HIGH = 2, OPMASK = 5 };
-
-static const uint8_t *xstate(void)
-{
-	static uint8_t state[XSTATE_SIZE] __attribute__((aligned(64)));
-	struct iovec vector = {state, sizeof(state)};
-
-	if (ptrace(PTRACE_GETREGSET, target, NT_X86_XSTATE, &vector))
-		fail("extended registers");
-	return state;
 }
 
 static uint64_t opmask_lanes(int reg, int lanes)
 {
-	uint64_t mask;
+	const uint64_t mask = stepped_mask(reg);
 
-	memcpy(&mask, xstate() + component_offset(OPMASK) + 8 * reg, sizeof(mask));
 	return __builtin_popcountll(lanes < 64 ? mask & ((UINT64_C(1) << lanes) - 1) : mask);
 }
 
-/* Set sign bits among the first `lanes` elements of a vector register (at most 32 bytes are
- * masks: AVX2 and older). */
+/* Set sign bits among the first `lanes` elements of a vector register. */
 static uint64_t vector_mask_lanes(int reg, int lanes, int element_bits)
 {
-	const uint8_t *state = xstate();
-	uint8_t value[32];
+	const struct stepped_vector value = stepped_vector(reg);
 	uint64_t total = 0;
 
-	memcpy(value, state + 160 + 16 * reg, 16); /* XMM in the legacy region */
-	memcpy(value + 16, state + component_offset(YMM_HIGH) + 16 * reg, 16);
 	for (int lane = 0; lane < lanes; lane++)
-		total += value[(lane + 1) * element_bits / 8 - 1] >> 7;
+		total += value.bytes[(lane + 1) * element_bits / 8 - 1] >> 7;
 	return total;
 }
 
@@ -211,16 +107,6 @@ static uint64_t units_before(const struct work *work)
 	}
 }
 
-static void step(struct user_regs_struct *regs)
-{
-	int status;
-
-	if (ptrace(PTRACE_SINGLESTEP, target, NULL, NULL) ||
-	    waitpid(target, &status, 0) != target || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_GETREGS, target, NULL, regs))
-		fail("single step");
-}
-
 /* Steps from a function's entry to its return, when the stack pointer is above the return address.
  * A repeated instruction traps after each repeat and is one execution. */
 static void step_through(struct user_regs_struct *regs)
@@ -234,7 +120,8 @@ static void step_through(struct user_regs_struct *regs)
 
 		insn->n += insn != before || insn->work.units != UNITS_REP;
 		insn->units += units_before(&insn->work);
-		step(regs);
+		if (!stepped_step(regs))
+			stepped_fail("the program ended within a function");
 		if (insn->work.units == UNITS_REP)
 			insn->units += rcx - regs->rcx;
 		before = regs->rip == insn->address ? insn : NULL;
@@ -253,32 +140,23 @@ static bool is_entry(uint64_t address)
 
 static void run(void)
 {
-	struct user_regs_struct regs;
-	int status;
-
 	for (;;) {
 		set_breakpoints(true);
-		if (ptrace(PTRACE_CONT, target, NULL, NULL) ||
-		    waitpid(target, &status, 0) != target)
-			fail("continue");
-		if (!WIFSTOPPED(status))
+		if (!stepped_continue())
 			return;
 		set_breakpoints(false);
-		if (ptrace(PTRACE_GETREGS, target, NULL, &regs))
-			fail("registers");
+		struct user_regs_struct regs = stepped_registers();
 		regs.rip--; /* back over the int3 */
 		if (!is_entry(regs.rip)) {
 			errno = 0;
-			fail("the program stopped elsewhere than at a function's entry");
+			stepped_fail("the program stopped elsewhere than at a function's entry");
 		}
-		if (ptrace(PTRACE_SETREGS, target, NULL, &regs))
-			fail("registers");
+		stepped_set_registers(&regs);
 		step_through(&regs);
 		/* A program that saves its flags while it is stepped saves and restores the trap
 		 * flag. */
 		regs.eflags &= ~TRAP_FLAG;
-		if (ptrace(PTRACE_SETREGS, target, NULL, &regs))
-			fail("registers");
+		stepped_set_registers(&regs);
 	}
 }
 
@@ -322,25 +200,6 @@ static void print(const struct function *function)
 	printf("\n");
 }
 
-static void start(char *program)
-{
-	int status;
-
-	target = fork();
-	if (target == 0) {
-		int null = open("/dev/null", O_WRONLY);
-
-		dup2(null, 1);
-		personality(ADDR_NO_RANDOMIZE);
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		execl(program, program, (char *)NULL);
-		_exit(127);
-	}
-	if (target < 0 || waitpid(target, &status, 0) != target || !WIFSTOPPED(status))
-		fail(program);
-	ptrace(PTRACE_SETOPTIONS, target, NULL, PTRACE_O_EXITKILL);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc < 3 || argc - 2 > MAX_FUNCTIONS) {
@@ -349,10 +208,8 @@ int main(int argc, char **argv)
 	}
 	for (int i = 2; i < argc; i++)
 		functions[n_functions++].name = argv[i];
-	start(argv[1]);
+	stepped_start((char *[]){argv[1], NULL});
 	find_functions(argv[1]);
-	for (size_t f = 0; f < n_functions; f++)
-		functions[f].entry_word = peek(functions[f].start);
 	run();
 	for (size_t f = 0; f < n_functions; f++)
 		print(&functions[f]);

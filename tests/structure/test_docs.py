@@ -8,7 +8,7 @@ import pytest
 
 import graph
 
-DOCUMENTS = sorted(["README.md", "CONTRIBUTING.md", "NEWS.md"] +
+DOCUMENTS = sorted(["README.md", "CONTRIBUTING.md", "NEWS.md", "SECURITY.md"] +
                    [os.path.join("docs", name) for name in os.listdir(os.path.join(graph.TOP, "docs"))
                     if name.endswith(".md")])
 

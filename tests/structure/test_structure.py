@@ -4,6 +4,7 @@ nothing lies about that nobody uses."""
 import collections
 import json
 import os
+import pathlib
 import re
 import shlex
 import subprocess
@@ -195,6 +196,36 @@ def test_nothing_is_left_that_nobody_calls(build):
             if in_code[name] == 1 and in_headers[name] <= 1 and name != "main" and not name.startswith("__")
             and not source.startswith("preload/") and not is_for_tests(name)]
     assert not dead, "\n".join(sorted(dead))
+
+
+def words_of(text):
+    """How often each word stands in code, without its comments."""
+    return collections.Counter(re.findall(r"\w+", re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)))
+
+
+def serves_its_file_alone(name, source, product, tested):
+    """Whether all that others have of it is its declaration: no other file calls it, no inline function, no test."""
+    return sum(words[name] for file, words in product.items() if file != source) == 1 and not tested[name]
+
+
+def test_a_header_declares_what_others_use(build):
+    """A function that nothing but its own file uses is static, unless tests have it as their seam.  Other files may use it
+    by a name that a macro puts together, or, in an assertion, only in builds for tests."""
+    wanted = {name for _, _, names in graph.calls(build) for name in names}
+    product = {file: words_of(graph.text_of(file)) for file in graph.files()}
+    tested = collections.Counter()
+    for path in pathlib.Path(graph.TOP, "tests").rglob("*.[ch]"):
+        tested += words_of(path.read_text(encoding="utf-8"))
+    lonely = [f"{source}: {name}" for source, (defined, _) in graph.objects(build).items() for name in defined - wanted
+              if not source.startswith("preload/") and serves_its_file_alone(name, source, product, tested)]
+    assert not lonely, "\n".join(sorted(lonely))
+
+
+def test_what_serves_its_file_alone_is_found():
+    product = {"a.c": words_of("f g h"), "a.h": words_of("f(); g(); h(); /* h */ inline i() { h(); }"), "b.c": words_of("g // f")}
+    tested = words_of("t")
+    assert [name for name in "fgh" if serves_its_file_alone(name, "a.c", product, tested)] == ["f"]
+    assert not serves_its_file_alone("f", "a.c", product, words_of("f"))
 
 
 def test_layout():

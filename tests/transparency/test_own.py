@@ -136,7 +136,7 @@ def check(t, program, case, runs, plain_runs):
     native = observe(t, program, [], command)
     expect(native, program.status(case))
     path = os.path.join(t.directory, "report.json")
-    watched = [t.rfprof_path, "-q", "--no-save"]
+    watched = [t.rfprof_path, "-q", "--no-save", "--keep-roofs"]
     for _ in range(runs):
         compare(native, observe(t, program, [*watched, "--once", "--json", path], command), "--once")
     for _ in range(plain_runs):

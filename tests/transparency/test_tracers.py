@@ -14,6 +14,21 @@ int deep(int n) { return n ? deep(n - 1) + 1 : *(volatile int *)8; }
 int main(void) { return deep(3); }
 """
 
+ATTACHES = """
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	int status;
+	const pid_t pid = fork();
+	if (!pid)
+		_exit(ptrace(PTRACE_SEIZE, getppid(), 0, 0) != 0);
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}
+"""
+
 
 def without_addresses(output):
     return re.sub(rb"0x[0-9a-f]+", b"ADDRESS", output)
@@ -53,3 +68,21 @@ def test_gdb(t):
         return [line for line in without_addresses(result.stdout).splitlines() if line.startswith(b"#")]
 
     compare(t, ["gdb", "-nx", "-batch", "-ex", "run", "-ex", "bt", program], frames)
+
+
+def test_strace_of_sibling(t):
+    """strace attaches to a process that runs beside it, after it has tried its ways of attaching on one of its own."""
+    script = "sleep 1 & p=$!; strace -p $p >/dev/null 2>said; wait $p; echo $?; grep -c attached said"
+    compare(t, ["sh", "-c", f"command -v strace >/dev/null || exit 0; {script}; rm -f said"], lambda result: result.stdout)
+
+
+def test_first_process_cannot_be_had(t):
+    """The first process has its tracer already: who wants to attach to it is refused, and the report says so."""
+    source = os.path.join(t.directory, "attaches.c")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(ATTACHES)
+    program = t.programs.build(source, [])
+    assert t.run([program]).status == 0, "natively it can be attached to"
+    result = t.profile([program], "--once", status=1)
+    notes = result.json["run"]["notes"]
+    assert any("could not attach to the program's first process" in note for note in notes), str(notes)

@@ -31,7 +31,7 @@ KEPT uint64_t apply(enum opcode opcode, uint64_t a, uint64_t b)
 
 KEPT uint64_t run(struct machine *machine, const uint8_t *code)
 {
-	uint64_t rounds = 150000;
+	uint64_t rounds = 15000;
 
 	for (int pc = 0;; machine->steps++) {
 		uint64_t a, b;

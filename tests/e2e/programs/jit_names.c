@@ -1,6 +1,6 @@
 /* Makes two functions at run time, names them in /tmp/perf-PID.map, and runs them: "hot" three times as long
  * as "warm".  First "hot"'s place is named "stale", which no longer holds at the end.  With an argument the
- * file is deleted before the program ends. */
+ * file is deleted before the program ends; with another one that begins with "--" it is not. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,13 +27,16 @@ int main(int argc, char **argv)
 	fprintf(map, "%lx 200 stale\n", (unsigned long)page);
 	fprintf(map, "%lx %zx hot function\n", (unsigned long)page, sizeof(code));
 	fprintf(map, "%lx %zx warm\n", (unsigned long)page + 256, sizeof(code));
+#ifdef OWNER /* as if another user had put the file there */
+	if (fchown(fileno(map), OWNER, OWNER) != 0)
+		return 3;
+#endif
 	fclose(map);
 	for (int i = 0; i < 10; i++) {
 		((void (*)(uint64_t))(void *)page)(100000000);
 		((void (*)(uint64_t))(void *)(page + 256))(100000000 / 3);
 	}
-	if (argc > 1)
+	if (argc > 1 && argv[1][0] != '-')
 		unlink(path);
-	(void)argv;
 	return 0;
 }

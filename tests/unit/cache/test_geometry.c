@@ -383,6 +383,32 @@ Test(geometry_machine, fully_associative_and_odd_ways)
 		     GEOMETRY_MACHINE);
 }
 
+/* The last level alone gets fewer sets, and only where that is possible. */
+Test(geometry_machine, the_last_level_may_be_smaller_than_reported)
+{
+	struct geometry geometry;
+	geometry_from_found(found, 3, cpuid_victim, "Sapphire Rapids", &geometry);
+	const struct geometry nominal = geometry;
+	geometry_limit_last(UINT64_C(105) << 18, &geometry);
+	cr_assert_eq(geometry.source, GEOMETRY_EFFECTIVE);
+	cr_assert_str_eq(geometry_source_name(geometry.source), "effective");
+	cr_assert_eq(geometry.levels[2].bytes, UINT64_C(105) << 18);
+	cr_assert(geometry.levels[2].ways == 15 &&
+		  geometry.levels[2].sets == nominal.levels[2].sets / 4);
+	cr_assert_eq(geometry.levels[1].bytes, nominal.levels[1].bytes);
+	static const uint64_t none[] = {0, 105 << 20, UINT64_C(1) << 40, 100 << 20, 3};
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+		geometry = nominal;
+		geometry_limit_last(none[i], &geometry);
+		cr_assert_eq(geometry.source, GEOMETRY_MACHINE, "%zu", i);
+		cr_assert_eq(geometry.levels[2].bytes, nominal.levels[2].bytes);
+	}
+	struct rf_error *error = geometry_parse("L1=32K:8,L2=1M:16", &geometry);
+	cr_assert_null(error);
+	geometry_limit_last(512 << 10, &geometry);
+	cr_assert_eq(geometry.levels[1].bytes, 1 << 20, "what the user gave stays");
+}
+
 Test(geometry_machine, this_machine_has_a_geometry)
 {
 	struct geometry geometry, again;

@@ -1,5 +1,5 @@
 #include "cache/hierarchy.h"
-#include "tests/unit/cache/cache_reference.h"
+#include "tests/reference/cache_reference.h"
 
 #include <criterion/criterion.h>
 #include <malloc.h>
@@ -25,6 +25,13 @@ static const char *const event_names[N_TRAFFIC] = {
 	"non-temporal",
 	"evadable",
 	"left",
+	"conflict",
+	"open L2 read",
+	"open L2 write",
+	"open L3 read",
+	"open L3 write",
+	"open memory read",
+	"open memory write",
 };
 
 /* How many events there were, and the sum of their lines. */
@@ -240,6 +247,8 @@ static void compare(const char *text, const struct mix *mix, unsigned n_cores, b
 	struct hierarchy *h = hierarchy_create(&geometry, 1, UINT64_MAX, prefetch, count, &fast);
 	struct hierarchy *s = hierarchy_create(&geometry, n_cores, 1 << 5 | UINT64_C(1) << 62,
 					       prefetch, count, &some);
+	hierarchy_tell_open(h);
+	hierarchy_tell_open(s);
 	memset(&slow, 0, sizeof(slow));
 	memset(&fast, 0, sizeof(fast));
 	memset(&some, 0, sizeof(some));

@@ -56,7 +56,7 @@ Test(reuse, distances_are_those_of_a_list)
 {
 	for (unsigned mix = 0; mix < 5; mix++) {
 		struct list list = {.n = 0};
-		struct reuse *reuse = reuse_create(LINES, NULL, NULL);
+		struct reuse *reuse = reuse_create(LINES, 0, NULL, NULL);
 		uint64_t random = mix + 1, first = 0;
 		for (unsigned i = 0; i < 60000;
 		     i++) { /* ten times the numbers that there are for uses */
@@ -65,10 +65,10 @@ Test(reuse, distances_are_those_of_a_list)
 			struct reuse_use use;
 			cr_assert(reuse_access(reuse, line, &use));
 			cr_assert_eq(use.first, truth < 0);
-			cr_assert_eq(use.distance, truth < 0 ? 0 : (uint64_t)truth,
+			cr_assert_eq(use.distance.all, truth < 0 ? 0 : (uint64_t)truth,
 				     "mix %u, use %u: %lu, truth %ld", mix, i,
-				     (unsigned long)use.distance, truth);
-			cr_assert_eq(reuse_age(reuse, use.slot), 0);
+				     (unsigned long)use.distance.all, truth);
+			cr_assert_eq(reuse_age(reuse, use.slot).all, 0);
 			first += use.first;
 		}
 		cr_assert_eq(reuse_weight(reuse), 1);
@@ -80,15 +80,15 @@ Test(reuse, distances_are_those_of_a_list)
 
 Test(reuse, age_is_the_distance_that_a_use_would_have)
 {
-	struct reuse *reuse = reuse_create(100, NULL, NULL);
+	struct reuse *reuse = reuse_create(100, 0, NULL, NULL);
 	struct reuse_use use, later;
 	cr_assert(reuse_access(reuse, 7, &use));
 	for (uint64_t i = 0; i < 50; i++) {
-		cr_assert_eq(reuse_age(reuse, use.slot), i);
+		cr_assert_eq(reuse_age(reuse, use.slot).all, i);
 		cr_assert(reuse_access(reuse, 1000 + i, &later));
 	}
 	cr_assert(reuse_access(reuse, 7, &later));
-	cr_assert_eq(later.distance, 50);
+	cr_assert_eq(later.distance.all, 50);
 	cr_assert_eq(later.slot, use.slot);
 	reuse_destroy(reuse);
 }
@@ -113,7 +113,7 @@ static void drop(void *context, uint32_t slot)
 Test(reuse, lines_are_thinned_to_the_bound)
 {
 	struct follow follow = {.n = 0};
-	struct reuse *reuse = reuse_create(512, drop, &follow);
+	struct reuse *reuse = reuse_create(512, 0, drop, &follow);
 	for (uint64_t line = 0; line < 100000; line++) {
 		struct reuse_use use;
 		if (!reuse_access(reuse, line, &use))
@@ -136,7 +136,7 @@ Test(reuse, lines_are_thinned_to_the_bound)
 Test(reuse, thinned_distances_are_scaled)
 {
 	const uint64_t n = 200000;
-	struct reuse *reuse = reuse_create(4096, NULL, NULL);
+	struct reuse *reuse = reuse_create(4096, 0, NULL, NULL);
 	uint64_t uses = 0, sum = 0;
 	for (uint64_t i = 0; i < 4 * n; i++) {
 		struct reuse_use use;
@@ -144,7 +144,7 @@ Test(reuse, thinned_distances_are_scaled)
 			continue;
 		cr_assert(!use.first);
 		uses += reuse_weight(reuse);
-		sum += reuse_weight(reuse) * use.distance;
+		sum += reuse_weight(reuse) * use.distance.all;
 	}
 	cr_assert_float_eq((double)uses, n, 0.06 * n);
 	cr_assert_float_eq((double)sum / uses, n - 1, 0.06 * n);

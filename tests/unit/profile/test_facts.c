@@ -54,8 +54,9 @@ Test(facts, have_one_kind_each)
 		cr_expect_eq(fact_kind(fact_kinds[k].key), &fact_kinds[k], "%s stands twice",
 			     fact_kinds[k].key);
 		cr_expect(fact_kinds[k].meaning[0]);
-		const bool counts =
-			fact_kinds[k].type == FACT_COUNT || fact_kinds[k].type == FACT_REAL;
+		const bool counts = fact_kinds[k].type == FACT_COUNT ||
+				    fact_kinds[k].type == FACT_FEW ||
+				    fact_kinds[k].type == FACT_REAL;
 		cr_expect_eq(counts, fact_kinds[k].unit[0] != '\0', "unit of %s",
 			     fact_kinds[k].key);
 	}
@@ -86,9 +87,15 @@ Test(facts, are_read_as_what_they_are)
 	put(p, "once", "1");
 	put(p, "no_children", "0");
 	put(p, "work_source", "PMU");
+	put(p, "counted_wall_s", "1.8e308");
+	put(p, "usable_threads", "2147483648");
+	put(p, "traffic_records", "-1");
 	cr_expect_eq(profile_number_fact(p, "wall_s", 7), 1.25);
 	cr_expect_eq(profile_number_fact(p, "counted_wall_s", 7), 7);
 	cr_expect_eq(profile_number_fact(p, "lost_samples", 7), 7);
+	cr_expect_eq(profile_number_fact(p, "usable_threads", 7), 7);
+	cr_expect_eq(profile_number_fact(p, "traffic_records", 7), 7);
+	cr_expect_eq(profile_number_fact(p, "issue_width", 7), 7);
 	cr_expect_eq(profile_number_fact(p, "clock_ghz", 7), 7);
 	cr_expect_eq(profile_number_fact(p, "sample_cost_ns", 7), 1000);
 	cr_expect(profile_count_fact(p, "threads", &count) && count == 12);

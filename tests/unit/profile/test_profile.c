@@ -3,6 +3,8 @@
 #include "profile/profile.h"
 #include "profile/profile_schema.h"
 
+#include "tests/unit/directory.h"
+
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <fcntl.h>
@@ -17,23 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
-static char directory[] = "/tmp/rfprof-test-profile-XXXXXX";
 static char file[64];
 
 static void make_directory(void)
 {
-	cr_assert_not_null(mkdtemp(directory));
+	directory_make();
 	snprintf(file, sizeof(file), "%s/a.rfp", directory);
 }
 
-static void remove_directory(void)
-{
-	char command[128];
-	snprintf(command, sizeof(command), "chmod -R u+w %s; rm -rf %s", directory, directory);
-	cr_assert_eq(system(command), 0);
-}
-
-TestSuite(profile, .init = make_directory, .fini = remove_directory);
+TestSuite(profile, .init = make_directory, .fini = directory_remove);
 
 static void assert_ok(struct rf_error *error)
 {
@@ -71,9 +65,9 @@ static struct profile *sample_profile(void)
 	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, block));
 	struct profile_block empty = {vdso, 0xffffffffff600000u, 0, NULL};
 	cr_assert(rf_array_push(p->blocks, p->n_blocks, p->cap_blocks, empty));
-	struct profile_count count = {0, t1, INT64_MAX};
+	struct profile_count count = {0, t1, -(INT64_C(1) << 60)};
 	cr_assert(rf_array_push(p->counts, p->n_counts, p->cap_counts, count));
-	struct profile_units units = {app, 0x1001, t1, UINT64_MAX};
+	struct profile_units units = {app, 0x1001, t1, UINT64_C(1) << 60};
 	cr_assert(rf_array_push(p->units, p->n_units, p->cap_units, units));
 	uint32_t root = profile_frame(p, PROFILE_NONE, app, 0x1001);
 	uint32_t leaf = profile_frame(p, root, vdso, 0xffffffffff600000u);
@@ -88,7 +82,7 @@ static struct profile *sample_profile(void)
 	p->processes[child].birth = BIRTH_SPAWN;
 	p->processes[child].module = app;
 	p->processes[child].exit_status = 139;
-	p->processes[child].end_ns = UINT64_MAX;
+	p->processes[child].end_ns = UINT64_C(1) << 60;
 	p->processes[counted].twin = first;
 	profile_process_command(p, child, "wörk'er\"");
 	profile_native_process(p, 20, "a sandbox");
@@ -148,6 +142,11 @@ static bool same_field(const struct column *column, const char *a, const char *b
 		return *x == *y;
 	case COLUMN_U64:
 	case COLUMN_I64:
+	case COLUMN_STEP:
+	case COLUMN_WHOLE:
+	case COLUMN_AMOUNT:
+	case COLUMN_RATE:
+	case COLUMN_SQUARE:
 	case COLUMN_DOUBLE:
 		return memcmp(x, y, 8) == 0;
 	default:
@@ -408,12 +407,12 @@ Test(profile, missing_and_foreign_files_are_said)
 Test(profile, a_newer_schema_says_which_and_what_to_do)
 {
 	save_sample();
-	run_sql("PRAGMA user_version = 7");
+	run_sql("PRAGMA user_version = 8");
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
 	assert_error(error, RF_EFORMAT,
-		     "schema version 7, newer than the 6 that this rfprof reads");
+		     "schema version 8, newer than the 7 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT,
 		     "schema version 1, older than the 2 that this rfprof reads");
@@ -453,6 +452,40 @@ Test(profile, a_schema_without_traffic_is_read)
 	profile_destroy(saved);
 }
 
+/* Version 6 did not know conflicts, nor what is open. */
+#define WITHOUT(column) "ALTER TABLE traffic DROP COLUMN " column "_lines; "
+#define WITHOUT_CONFLICTS        \
+	WITHOUT("mem_conflict")  \
+	WITHOUT("l2_read_open")  \
+	WITHOUT("l2_write_open") \
+	WITHOUT("l3_read_open")  \
+	WITHOUT("l3_write_open") \
+	WITHOUT("mem_read_open") \
+	WITHOUT("mem_write_open")
+Test(profile, a_table_without_a_later_column_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	struct profile_traffic row = {
+		.lines = {[TRAFFIC_MEM_LEFT] = 3, [TRAFFIC_MEM_CONFLICT] = 4}};
+	cr_assert(rf_array_push(saved->traffic, saved->n_traffic, saved->cap_traffic, row));
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	cr_assert_eq(loaded->n_traffic, saved->n_traffic);
+	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT],
+		     saved->traffic[0].lines[TRAFFIC_MEM_CONFLICT]);
+	profile_destroy(loaded);
+	run_sql("PRAGMA user_version = 6");
+	assert_error(load_error(), RF_EFORMAT, "\"traffic\" is missing or changed");
+	run_sql(WITHOUT_CONFLICTS);
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
+	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT], 0);
+	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_LEFT],
+		     saved->traffic[0].lines[TRAFFIC_MEM_LEFT]);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
 /* Version 4 had no source lines. */
 Test(profile, a_schema_without_lines_is_read)
 {
@@ -468,12 +501,75 @@ Test(profile, a_schema_without_lines_is_read)
 	profile_destroy(loaded);
 	run_sql("UPDATE lines SET end_offset = 1");
 	assert_error(load_error(), RF_EFORMAT, "a source line ends before it starts");
-	run_sql("DROP TABLE lines; PRAGMA user_version = 4");
+	run_sql(WITHOUT_CONFLICTS "DROP TABLE lines; PRAGMA user_version = 4");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_lines, 0);
 	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
 	profile_destroy(loaded);
 	profile_destroy(saved);
+}
+
+/* Version 6 had no timed runs. */
+Test(profile, a_schema_without_timed_runs_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	const struct profile_timed_run runs[] = {{.wall_s = 1, .samples = 3, .time_ns = 7},
+						 {.shown = true, .system_s = 0.5}};
+	const struct profile_run_time times[] = {{0, 0, 0x10, 3, 7}, {1, PROFILE_NONE, 0x20, 1, 2}};
+	for (size_t i = 0; i < 2; i++) {
+		cr_assert(rf_array_push(saved->timed_runs, saved->n_timed_runs,
+					saved->cap_timed_runs, runs[i]));
+		cr_assert(rf_array_push(saved->run_times, saved->n_run_times, saved->cap_run_times,
+					times[i]));
+	}
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	cr_assert(loaded->n_timed_runs == 2 && loaded->n_run_times == 2);
+	cr_expect(loaded->timed_runs[1].shown && loaded->timed_runs[1].system_s == 0.5);
+	cr_expect(loaded->timed_runs[0].samples == 3 && loaded->timed_runs[0].time_ns == 7);
+	cr_expect(loaded->run_times[0].offset == 0x10 &&
+		  loaded->run_times[1].module == PROFILE_NONE);
+	profile_destroy(loaded);
+	run_sql("UPDATE run_times SET timed_run_id = 2 WHERE id = 1");
+	assert_error(load_error(), RF_EFORMAT, "timed_run_id that is not there");
+	run_sql(WITHOUT_CONFLICTS "DROP TABLE run_times; DROP TABLE timed_runs; "
+				  "DROP TABLE sum_run_times; PRAGMA user_version = 6");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_timed_runs + loaded->n_run_times, 0);
+	cr_expect_eq(loaded->n_samples, saved->n_samples);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
+/* Version 6 did not know what code shows. */
+Test(profile, a_schema_without_what_code_shows_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	save_sample();
+	run_sql(WITHOUT_CONFLICTS "DROP TABLE sum_code; PRAGMA user_version = 6");
+	assert_ok(profile_load_sums(file, &loaded));
+	cr_expect_eq(loaded->n_sum_code, 0);
+	cr_expect_eq(loaded->n_samples, saved->n_samples);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
+/* Of moved rows those that are looked up are found. */
+Test(profile, rows_move_to_a_profile_that_has_none_of_them)
+{
+	struct profile *from = profile_create(), *to = profile_create();
+	profile_set_fact(to, "command", "kept");
+	profile_set_fact(to, "program", "replaced");
+	profile_set_fact(from, "program", "new");
+	const uint32_t module = profile_module(from, "/bin/a", "");
+	const uint32_t frame = profile_frame(from, PROFILE_NONE, module, 0x10);
+	profile_move_rows(from, to);
+	profile_destroy(from);
+	cr_expect_eq(profile_module(to, "/bin/a", ""), module);
+	cr_expect_eq(profile_frame(to, PROFILE_NONE, module, 0x10), frame);
+	cr_expect_eq(profile_module(to, "/bin/b", ""), module + 1);
+	cr_expect(profile_fact_is(to, "command", "kept") && profile_fact_is(to, "program", "new"));
+	profile_destroy(to);
 }
 
 /* Version 5 had no inlined functions. */
@@ -509,7 +605,8 @@ Test(profile, a_schema_without_inlined_functions_is_read)
 	run_sql("UPDATE inlined_code SET end_offset = 0x20 WHERE id = 0; UPDATE inlined_calls SET "
 		"parent_id = 1 WHERE id = 1");
 	assert_error(load_error(), RF_EFORMAT, "parent_id that is not there");
-	run_sql("DROP TABLE inlined_code; DROP TABLE inlined_calls; DROP TABLE inlined_functions; "
+	run_sql(WITHOUT_CONFLICTS
+		"DROP TABLE inlined_code; DROP TABLE inlined_calls; DROP TABLE inlined_functions; "
 		"PRAGMA user_version = 5");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_inlined_functions + loaded->n_inlined_calls + loaded->n_inlined_code,
@@ -620,8 +717,20 @@ static const struct hostile hostile[] = {
 	{"UPDATE roofs SET isa = 'sixteen chars and'", "makes no sense"},
 	{"UPDATE roofs SET best = -1.0", "makes no sense"},
 	{"UPDATE roofs SET best = 9e999", "makes no sense"},
+	{"UPDATE roofs SET best = 1.7e308", "makes no sense"},
+	{"UPDATE roofs SET best = 1e-300", "makes no sense"},
+	{"UPDATE roofs SET threads = -1", "makes no sense"},
+	{"UPDATE counts SET executions = 1 << 62", "makes no sense"},
+	{"UPDATE counts SET executions = -(1 << 62)", "makes no sense"},
+	{"UPDATE samples SET weight_ns = -1", "makes no sense"},
+	{"UPDATE samples SET weight_ns = 1 << 62", "makes no sense"},
+	{"INSERT INTO samples SELECT id + 1, thread_id, time_ns, weight_ns, frame_id FROM samples; "
+	 "INSERT INTO samples SELECT id + 2, thread_id, time_ns, weight_ns, frame_id FROM samples; "
+	 "INSERT INTO samples SELECT id + 4, thread_id, time_ns, weight_ns, frame_id FROM samples; "
+	 "UPDATE samples SET weight_ns = 1 << 60",
+	 "more than can be"},
 	{"UPDATE roofs SET distinguishable = 2", "makes no sense"},
-	{"UPDATE roofs SET kind = 2", "makes no sense"},
+	{"UPDATE roofs SET kind = 3", "makes no sense"},
 	{"UPDATE modules SET name = 'a' || char(0) || 'b'", "makes no sense"},
 	{"UPDATE samples SET id = 5", "makes no sense"},
 	{"DELETE FROM modules WHERE id = 0", "makes no sense"},

@@ -1,5 +1,5 @@
 /* perf-PID.map: which entry names an address, against a plain table of addresses. */
-#include "symbols/perf_map.h"
+#include "tests/unit/symbols/perf_map_text.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -8,20 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static struct perf_map *map_of(const char *text, size_t size)
-{
-	int fd = memfd_create("perf_map", MFD_CLOEXEC);
-	struct perf_map *map = NULL;
-	if (fd >= 0 && write(fd, text, size) == (ssize_t)size)
-		map = perf_map_read(fd);
-	close(fd);
-	return map;
-}
-
 static const char *name_at(const char *text, uint64_t address, uint64_t *start)
 {
 	static char name[PERF_MAP_MAX_NAME + 1];
-	struct perf_map *map = map_of(text, strlen(text));
+	struct perf_map *map = perf_map_of(text, strlen(text));
 	cr_assert_not_null(map);
 	const char *found = perf_map_find(map, address, start);
 	if (found)
@@ -51,7 +41,7 @@ Test(perf_map, lines_that_are_none_are_left_out)
 		"\nx\n1\n1 2\n1 2 \n5 0 empty\n0x10 0x10 with prefix\r\nffffffffffffffff 2 wraps\n"
 		"11111111111111111 1 long\n30 1 last line";
 	uint64_t start;
-	struct perf_map *map = map_of(text, strlen(text));
+	struct perf_map *map = perf_map_of(text, strlen(text));
 	cr_assert_not_null(map);
 	cr_expect_eq(perf_map_n_ranges(map), 2);
 	perf_map_destroy(map);
@@ -74,7 +64,7 @@ Test(perf_map, random_overlaps_are_as_in_a_table)
 			for (unsigned k = start; k < start + size; k++)
 				owner[k] = i;
 		}
-		struct perf_map *map = map_of(text, strlen(text));
+		struct perf_map *map = perf_map_of(text, strlen(text));
 		cr_assert_not_null(map);
 		for (int at = 0; at < SPACE + 64; at++) {
 			uint64_t start;
@@ -97,7 +87,7 @@ Test(perf_map, memory_is_bounded)
 	cr_assert_not_null(text);
 	for (size_t i = 0; i < lines; i++)
 		to += sprintf(to, "%zx 10 f%zu\n", (i + 1) * 16, i);
-	struct perf_map *map = map_of(text, (size_t)(to - text));
+	struct perf_map *map = perf_map_of(text, (size_t)(to - text));
 	uint64_t start;
 	cr_assert_not_null(map);
 	cr_expect_eq(perf_map_n_ranges(map), PERF_MAP_MAX_ENTRIES);

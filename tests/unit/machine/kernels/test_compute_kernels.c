@@ -81,8 +81,14 @@ static long double float_step(const struct compute_kernel *kernel, bool adds, in
 {
 	bool x87 = is(roof_isa_name(kernel->isa), "x87");
 	long double operand = step % 2 && !x87 ? c : b;
+	if (adds && is(roof_op_name(kernel->op), "mul16_div1"))
+		return float_op(kernel->element, "div", x, operand);
+	if (adds && x87)
+		return float_op(kernel->element, "add", x, b);
 	if (adds)
 		return float_op(kernel->element, step % 2 ? "sub" : "add", x, c);
+	if (starts_with(roof_op_name(kernel->op), "mul"))
+		return float_op(kernel->element, "mul", x, operand);
 	if (starts_with(roof_op_name(kernel->op), "fma"))
 		return float_fma(kernel->element, x, b, c);
 	if (is(roof_op_name(kernel->op), "sqrt"))
@@ -182,7 +188,7 @@ static void fill_floats(const struct compute_kernel *kernel, struct compute_stat
 	};
 	long double low = -1, high = 1; /* fma */
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-		if (is(roof_op_name(kernel->op), ranges[i].op))
+		if (starts_with(roof_op_name(kernel->op), ranges[i].op))
 			low = ranges[i].low, high = ranges[i].high;
 	fill(kernel->element, state->b, sizeof(state->b), low, high);
 	fill(kernel->element, state->c, sizeof(state->c), low, high);
@@ -379,23 +385,24 @@ static int count_in_loop(const struct compute_kernel *kernel, const struct code 
 	return n;
 }
 
-/* Fma instructions to add instructions of a mixed row. */
-static void mix_of(const char *op, int *fma, int *add)
+/* Products to sums of a mixed row, "fma2_add1". */
+static void mix_of(const char *op, int *products, int *sums)
 {
-	*fma = is(op, "fma2_add1") ? 2 : 1;
-	*add = is(op, "fma1_add2") ? 2 : 1;
+	cr_assert_eq(sscanf(op, "%*3s%d_%*3s%d", products, sums), 2, "%s", op);
 }
 
 static void check_mix(const struct compute_kernel *kernel, const struct code *code)
 {
-	int fma, add, fmas = count_in_loop(kernel, code, "fma");
-	int adds = count_in_loop(kernel, code, "add") + count_in_loop(kernel, code, "sub");
+	const bool fused = starts_with(roof_op_name(kernel->op), "fma");
+	int fma, add, fmas = count_in_loop(kernel, code, fused ? "fma" : "mul");
+	int adds = count_in_loop(kernel, code, "add") + count_in_loop(kernel, code, "sub") +
+		   count_in_loop(kernel, code, "div");
 	mix_of(roof_op_name(kernel->op), &fma, &add);
 	cr_assert_eq(fmas * add, adds * fma, "%s %s %s: %d to %d", roof_isa_name(kernel->isa),
 		     roof_precision_name(kernel->precision), roof_op_name(kernel->op), fmas, adds);
 	cr_assert_eq(fmas, (kernel->accumulators - kernel->added) * kernel->steps);
 	cr_assert_eq(adds, kernel->added * kernel->added_steps);
-	cr_assert_eq((2 * fmas + adds) * kernel->lanes, kernel->ops_per_iteration);
+	cr_assert_eq(((fused ? 2 : 1) * fmas + adds) * kernel->lanes, kernel->ops_per_iteration);
 	cr_assert_eq(code->back - code->loop, fmas + adds + 1); /* dec */
 }
 
@@ -604,7 +611,8 @@ Test(compute_kernels, undoing_has_a_fixed_point)
 	for (size_t i = 0; i < n_compute_kernels; i++) {
 		const struct compute_kernel *kernel = &compute_kernels[i];
 		if (is_integer(kernel) || is(roof_isa_name(kernel->isa), "x87") ||
-		    (!is(roof_op_name(kernel->op), "mul") && !is(roof_op_name(kernel->op), "div")))
+		    (!starts_with(roof_op_name(kernel->op), "mul") &&
+		     !is(roof_op_name(kernel->op), "div")))
 			continue;
 		struct compute_state state;
 		compute_state_init(kernel, &state);
@@ -666,14 +674,17 @@ Test(compute_kernels, every_width_and_precision_has_its_operations)
 {
 	static const char *const isas[] = {"scalar", "sse2", "avx2", "avx512f"};
 	static const struct {
-		const char *precision, *ops[9];
+		const char *precision, *ops[12];
 	} rows[] = {
 		{"half",
-		 {"fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2"}},
+		 {"fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2",
+		  "mul1_add1", "mul1_add2", "mul16_div1"}},
 		{"single",
-		 {"fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2"}},
+		 {"fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2",
+		  "mul1_add1", "mul1_add2", "mul16_div1"}},
 		{"double",
-		 {"fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2"}},
+		 {"fma", "add", "mul", "div", "sqrt", "fma1_add1", "fma2_add1", "fma1_add2",
+		  "mul1_add1", "mul1_add2", "mul16_div1"}},
 		{"int32", {"add", "mul", "logic"}},
 		{"int64", {"add", "mul", "logic"}},
 	};
@@ -698,7 +709,7 @@ Test(compute_kernels, quick_rows_are_those_that_reports_draw)
 			   *op = roof_op_name(kernel->op);
 		bool fma_or_add = is(op, "fma") || is(op, "add");
 		bool quick = is(precision, "bfloat16") || (is(precision, "half") && fma_or_add) ||
-			     (is(precision, "x87") && (is(op, "add") || is(op, "mul"))) ||
+			     (is(precision, "x87") && (is(op, "add") || starts_with(op, "mul"))) ||
 			     ((is(precision, "single") || is(precision, "double")) &&
 			      !is(op, "fma1_add2"));
 		cr_assert_eq(kernel->quick, quick, "%s %s %s", roof_isa_name(kernel->isa),

@@ -2,6 +2,10 @@
 #include "machine/data/machine_json.h"
 #include "machine/store/custom_roofs.h"
 
+#include "tests/unit/assert_ok.h"
+#include "tests/unit/directory.h"
+#include "tests/unit/machine/roof_row.h"
+
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
@@ -11,31 +15,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char directory[64], kept[128], file[96];
+static char kept[128], file[96];
 
 static void make_directory(void)
 {
-	strcpy(directory, "/tmp/rfprof-test-custom-XXXXXX");
-	cr_assert_not_null(mkdtemp(directory));
+	directory_make();
 	setenv("XDG_CONFIG_HOME", directory, 1);
 	setenv("HOME", "/nonexistent", 1);
 	snprintf(kept, sizeof(kept), "%s/rfprof/roofs.json", directory);
 	snprintf(file, sizeof(file), "%s/given.json", directory);
 }
 
-static void remove_directory(void)
-{
-	char command[128];
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	cr_assert_eq(system(command), 0);
-}
-
-TestSuite(custom_roofs, .init = make_directory, .fini = remove_directory);
-
-static void assert_ok(struct rf_error *error)
-{
-	cr_assert_null(error, "%s", error ? error->message : "");
-}
+TestSuite(custom_roofs, .init = make_directory, .fini = directory_remove);
 
 /* One line with these words, and a next step. */
 static void assert_error(struct rf_error *error, enum rf_error_code code, const char *words)
@@ -343,21 +334,7 @@ static size_t n_rows;
 
 static void add(enum roof_kind kind, const char *what, const char *op, int threads, double best)
 {
-	struct roof *roof = &rows[n_rows++];
-	*roof = (struct roof){.kind = kind,
-			      .threads = threads,
-			      .best = best,
-			      .median = best,
-			      .q1 = best,
-			      .q3 = best,
-			      .distinguishable = true,
-			      .isa = ROOF_ISA_AVX2,
-			      .op = roof_op_find(op)};
-	if (kind == ROOF_COMPUTE)
-		roof->precision = roof_precision_find(what);
-	else
-		roof->level = roof_level_find(what);
-	strcpy(roof->unit, kind == ROOF_COMPUTE ? "GFLOP/s" : "GB/s");
+	rows[n_rows++] = roof_row(kind, what, op, threads, best);
 }
 
 static struct rf_error *import_machine(const char *model)

@@ -1,9 +1,12 @@
 #include "machine/data/machine.h"
 #include "machine/data/machine_print.h"
+#include "machine/data/roof_history.h"
 #include "machine/kernels/compute_kernels.h"
 #include "machine/roofs/roofs_sites.h"
 #include "machine/store/machine_get.h"
 #include "machine/topology/cpu_features.h"
+
+#include "tests/unit/machine/store/roofs_directory.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -15,28 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char directory[64];
-
-static void make_directory(void)
-{
-	strcpy(directory, "/tmp/rfprof-machine-XXXXXX");
-	cr_assert_not_null(mkdtemp(directory));
-	setenv("XDG_CACHE_HOME", directory, 1);
-}
-
-static void remove_directory(void)
-{
-	char command[128];
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	cr_assert_eq(system(command), 0);
-}
-
-TestSuite(machine, .init = make_directory, .fini = remove_directory);
-
-static void assert_ok(struct rf_error *error)
-{
-	cr_assert_null(error, "%s", error ? error->message : "");
-}
+TestSuite(machine, .init = roofs_directory_make, .fini = directory_remove);
 
 /* Restricts the process to one of its CPUs, which also halves the time of measuring. */
 static void use_one_cpu(void)
@@ -189,7 +171,7 @@ static void assert_rates(const struct roof *roof)
 	cr_assert_gt(roof->q1, 0);
 	cr_assert(roof->q1 <= roof->median && roof->median <= roof->q3 && roof->q3 <= roof->best);
 	cr_assert_eq(roof->noisy, roof->q3 - roof->q1 >= 0.05 * roof->median);
-	if (roof->kind == ROOF_BANDWIDTH)
+	if (roof->kind != ROOF_COMPUTE)
 		cr_assert_str_eq(roof->unit, "GB/s");
 	else if (!strncmp(roof_precision_name(roof->precision), "int", 3))
 		cr_assert_str_eq(roof->unit, "GOP/s");
@@ -198,6 +180,58 @@ static void assert_rates(const struct roof *roof)
 	cr_assert_eq(roof->bytes_convention[0] == '\0', roof->kind == ROOF_COMPUTE);
 	cr_assert(roof->isa != ROOF_ISA_NONE && roof->isa != ROOF_ISA_UNKNOWN);
 	cr_assert_geq(roof->theory, 0);
+	cr_assert(roof->n_measured == 1 && roof->n_history == 1);
+	cr_assert(roof->history[0].best == roof->best && roof->history[0].when_s > 0);
+}
+
+/* Rows of zeros stand beside rows of other data, of which they tell whether these are slower. */
+static void assert_zeros(const struct machine *machine)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < machine->n_roofs; i++) {
+		const struct roof *row = &machine->roofs[i];
+		if (row->kind != ROOF_ZEROS)
+			continue;
+		n++;
+		const struct roof_key zeros = {ROOF_ZEROS, ROOF_ISA_ANY, ROOF_PRECISION_NONE,
+					       row->op, row->level};
+		const double other =
+			machine_roof(machine->roofs, machine->n_roofs,
+				     roof_bandwidth(row->op, row->level), row->threads);
+		cr_assert_gt(other, 0);
+		cr_assert_eq(row->distinguishable, row->best >= 1.15 * other);
+		cr_assert_eq(machine_roof(machine->roofs, machine->n_roofs, zeros, row->threads),
+			     row->best);
+	}
+	cr_assert_gt(n, 0);
+}
+
+/* With one thread among the counts, and all rows: ascending, and from a cache to the memory. */
+static void assert_sizes(const struct machine *machine, bool quick)
+{
+	cr_assert_eq(machine->n_sizes > 0, !quick);
+	for (size_t i = 0; i < machine->n_sizes; i++) {
+		const struct size_point *at = &machine->sizes[i];
+		cr_assert(i == 0 || at->bytes > at[-1].bytes);
+		cr_assert(at->latency_ns > 0 && at->latency_ns <= at->latency_median_ns);
+		cr_assert(at->read_median_gbs > 0 && at->read_median_gbs <= at->read_gbs);
+	}
+}
+
+/* Caches so small that equal steps of the logarithm are less than what a size is rounded to. */
+Test(machine, sizes_ascend_for_small_caches_too)
+{
+	const int one = 1;
+	struct topology topology;
+	assert_ok(topology_read(&topology));
+	for (int i = 0; i < topology.n_cpus; i++)
+		for (int level = 0; level < TOPOLOGY_LEVELS; level++)
+			topology.cpus[i].caches[level].bytes = 16384 << level;
+	struct machine machine = measure_tiny(&topology, &one, 1, false);
+	assert_sizes(&machine, false);
+	cr_assert_lt(machine.n_sizes, 32);
+	machine_deinit(&machine);
+	topology_deinit(&topology);
 }
 
 /* One row of each compute kernel that this CPU runs. */
@@ -225,7 +259,7 @@ static void assert_compute_rows(const struct machine *machine, int threads, bool
 #define LEVEL_LEAST 12288
 
 static void assert_bandwidth_rows(const struct machine *machine, const struct topology *topology,
-				  int threads, bool quick)
+				  int threads)
 {
 	for (enum roof_level level = ROOF_LEVEL_L1; level <= ROOF_LEVEL_DRAM; level++) {
 		const uint64_t bytes =
@@ -234,10 +268,8 @@ static void assert_bandwidth_rows(const struct machine *machine, const struct to
 				: roofs_level_bytes(topology, level - ROOF_LEVEL_L1 + 1, threads);
 		const bool there = bytes >= LEVEL_LEAST;
 		for (enum roof_op op = ROOF_OP_READ; op <= ROOF_OP_CHASE; op++) {
-			const bool full = op == ROOF_OP_RANDOM || op == ROOF_OP_CHASE;
-			cr_assert_eq(rows_like(machine, roof_bandwidth(op, level), threads),
-				     there && !(quick && full) ? 1 : 0, "%s %s",
-				     roof_level_name(level), roof_op_name(op));
+			cr_assert_eq(rows_like(machine, roof_bandwidth(op, level), threads), there,
+				     "%s %s", roof_level_name(level), roof_op_name(op));
 		}
 	}
 }
@@ -253,12 +285,14 @@ Test(machine, there_is_one_row_for_each_roof_and_thread_count)
 		cr_assert_eq(machine.n_counts, n_counts);
 		for (size_t c = 0; c < n_counts; c++) {
 			assert_compute_rows(&machine, counts[c], quick);
-			assert_bandwidth_rows(&machine, &topology, counts[c], quick);
+			assert_bandwidth_rows(&machine, &topology, counts[c]);
 			cr_assert_eq(machine.counts[c].threads, counts[c]);
 			cr_assert_eq(machine.counts[c].complete, !quick);
 		}
 		for (size_t i = 0; i < machine.n_roofs; i++)
 			assert_rates(&machine.roofs[i]);
+		assert_zeros(&machine);
+		assert_sizes(&machine, quick);
 		machine_deinit(&machine);
 	}
 	topology_deinit(&topology);
@@ -611,6 +645,24 @@ Test(machine, other_thread_counts_are_kept)
 	machine_deinit(&older);
 	cr_assert_eq(newer.n_roofs, 4);
 	cr_assert_eq(newer.roofs[2].best, 20);
+	machine_deinit(&newer);
+}
+
+/* A row that was measured before keeps its best; one without a history (older files, or a history
+ * that the user has had forgotten) does not count. */
+Test(machine, histories_go_on)
+{
+	struct machine newer = machine_at(2, true, 10), older = machine_at(2, false, 20);
+	roof_history_add(&newer.roofs[0], 2000, 10);
+	roof_history_add(&newer.roofs[1], 2000, 10);
+	roof_history_add(&older.roofs[0], 1000, 20);
+	assert_ok(machine_merge(&newer, &older));
+	machine_deinit(&older);
+	const struct roof *row = &newer.roofs[0];
+	cr_assert(row->best == 20 && row->n_measured == 2 && row->n_history == 2);
+	cr_assert(row->history[0].when_s == 1000 && row->history[1].best == 10);
+	cr_assert(newer.roofs[1].best == 10 && newer.roofs[1].n_measured == 1);
+	cr_assert_eq(newer.n_roofs, 2);
 	machine_deinit(&newer);
 }
 

@@ -1,6 +1,8 @@
 #include "machine/data/machine_json.h"
 #include "machine/store/roof_cache.h"
 
+#include "tests/unit/machine/store/roofs_directory.h"
+
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdlib.h>
@@ -8,28 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char directory[64];
-
-static void make_directory(void)
-{
-	strcpy(directory, "/tmp/rfprof-cache-XXXXXX");
-	cr_assert_not_null(mkdtemp(directory));
-	setenv("XDG_CACHE_HOME", directory, 1);
-}
-
-static void remove_directory(void)
-{
-	char command[128];
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	cr_assert_eq(system(command), 0);
-}
-
-TestSuite(roof_cache, .init = make_directory, .fini = remove_directory);
-
-static void assert_ok(struct rf_error *error)
-{
-	cr_assert_null(error, "%s", error ? error->message : "");
-}
+TestSuite(roof_cache, .init = roofs_directory_make, .fini = directory_remove);
 
 static void assert_error(struct rf_error *error, enum rf_error_code code)
 {
@@ -50,6 +31,9 @@ static struct roof example_roofs[] = {
 	 .q3 = 230.125,
 	 .theory = 235.1,
 	 .unit = "GFLOP/s",
+	 .n_measured = 9,
+	 .n_history = 2,
+	 .history = {{1763769600, 232.80000000000001}, {1763856000, 120.5}},
 	 .distinguishable = true},
 	{.kind = ROOF_BANDWIDTH,
 	 .isa = ROOF_ISA_SSE2,
@@ -70,6 +54,9 @@ static struct roof example_roofs[] = {
 
 static struct machine_count example_counts[] = {{1, true}, {2, false}};
 
+static struct size_point example_sizes[] = {{8192, 1.25, 1.5, 240.5, 230},
+					    {UINT64_C(1) << 27, 110.5, 120, 33, 30.25}};
+
 static char *example_notes[] = {"a note with \"quotes\" and µ"};
 
 static struct machine example_machine(void)
@@ -86,6 +73,9 @@ static struct machine example_machine(void)
 		.n_caches = 2,
 		.roofs = example_roofs,
 		.n_roofs = 2,
+		.sizes = example_sizes,
+		.n_sizes = 2,
+		.sizes_in_small_pages = true,
 		.notes = example_notes,
 		.n_notes = 1,
 	};
@@ -125,7 +115,14 @@ static void assert_same_machine(const struct machine *a, const struct machine *b
 		cr_assert(x->distinguishable == y->distinguishable && x->noisy == y->noisy &&
 			  x->theory == y->theory && x->by_node == y->by_node &&
 			  x->cpu_node == y->cpu_node && x->memory_node == y->memory_node);
+		cr_assert(x->n_measured == y->n_measured && x->n_history == y->n_history);
+		for (int k = 0; k < x->n_history; k++)
+			cr_assert(x->history[k].when_s == y->history[k].when_s &&
+				  x->history[k].best == y->history[k].best);
 	}
+	cr_assert(a->n_sizes == b->n_sizes && a->sizes_in_small_pages == b->sizes_in_small_pages);
+	for (size_t i = 0; i < a->n_sizes; i++)
+		cr_assert_eq(memcmp(&a->sizes[i], &b->sizes[i], sizeof(*a->sizes)), 0);
 	cr_assert_eq(a->n_notes, b->n_notes);
 	for (size_t i = 0; i < a->n_notes; i++)
 		cr_assert_str_eq(a->notes[i], b->notes[i]);
@@ -272,6 +269,47 @@ Test(roof_cache, wrong_members_are_refused)
 	assert_bad_roof("threads", json_integer(0));
 	assert_bad_roof("kind", json_string("latency"));
 	assert_bad_roof("isa", json_string("a name that is longer than the member"));
+	assert_bad_roof("measured", json_integer(1));
+	assert_bad_roof("history", json_pack("[{s:i, s:f}]", "when", 1, "best", -1.0));
+	assert_bad_roof("history", json_pack("[{s:i, s:f}]", "when", -1, "best", 1.0));
+	assert_bad_roof("history", json_pack("[i]", 3));
+}
+
+/* What older versions wrote, and `rfprof machine --json` of them: neither histories nor walks. */
+Test(roof_cache, files_of_before_histories_are_read)
+{
+	struct machine machine = example_machine(), read;
+	json_t *json;
+	assert_ok(machine_to_json(&machine, &json));
+	for (size_t i = 0; i < machine.n_roofs; i++) {
+		json_t *roof = json_array_get(json_object_get(json, "roofs"), i);
+		json_object_del(roof, "history");
+		json_object_del(roof, "measured");
+	}
+	json_object_del(json, "sizes");
+	json_object_del(json, "sizes_in_small_pages");
+	assert_ok(machine_from_json(json, &read));
+	cr_assert(read.roofs[0].n_measured == 0 && read.roofs[0].n_history == 0);
+	cr_assert_eq(read.n_sizes, 0);
+	machine_deinit(&read);
+	json_decref(json);
+}
+
+Test(roof_cache, wrong_sizes_are_refused)
+{
+	static const char *const members[] = {"bytes", "latency_ns", "read_gbs"};
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		struct machine machine = example_machine(), read;
+		json_t *json;
+		assert_ok(machine_to_json(&machine, &json));
+		json_object_set_new(json_array_get(json_object_get(json, "sizes"), 1), members[i],
+				    json_integer(0));
+		assert_error(machine_from_json(json, &read), RF_EFORMAT);
+		json_object_set_new(json_array_get(json_object_get(json, "sizes"), 1), members[i],
+				    json_string("x"));
+		assert_error(machine_from_json(json, &read), RF_EFORMAT);
+		json_decref(json);
+	}
 }
 
 /* A newer version may measure more than this one knows. */
@@ -295,7 +333,7 @@ Test(roof_cache, failed_save_leaves_nothing)
 	json_t *key;
 	char *path = example_path(&key), cache[96];
 	cr_assert_eq(mkdir(path, 0777), 0); /* rename onto a directory fails, for root too */
-	assert_error(roof_cache_save(path, key, &machine), RF_EACCESS);
+	assert_error(roof_cache_save(path, key, &machine), RF_EINPUT);
 	snprintf(cache, sizeof(cache), "%s/rfprof", directory);
 	cr_assert_eq(files_in(cache), 1);
 	json_decref(key);
@@ -371,12 +409,12 @@ Test(roof_cache, key_holds_what_the_roofs_depend_on)
 
 Test(roof_cache, lock_is_held_by_one)
 {
-	int first = roof_cache_lock(directory, 0);
+	int first = keep_file_lock(directory, 0);
 	cr_assert_geq(first, 0);
-	cr_assert_eq(roof_cache_lock(directory, 0), -1);
+	cr_assert_eq(keep_file_lock(directory, 0), -1);
 	close(first);
-	int second = roof_cache_lock(directory, 0);
+	int second = keep_file_lock(directory, 0);
 	cr_assert_geq(second, 0);
 	close(second);
-	cr_assert_eq(roof_cache_lock("/nonexistent", 0), -1);
+	cr_assert_eq(keep_file_lock("/nonexistent", 0), -1);
 }

@@ -12,8 +12,9 @@ static const char *const isas[] = {"scalar", "sse2", "avx2", "avx512f"};
 static const char *const vector_isas[] = {"sse2", "avx2", "avx512f"};
 static const char *const precisions[] = {"half", "bfloat16", "single", "double",
 					 "int8", "int32",    "int64"};
-static const char *const ops[] = {"fma",       "add",       "mul",       "div", "sqrt",
-				  "fma1_add1", "fma2_add1", "fma1_add2", "dot", "logic"};
+static const char *const ops[] = {"fma",        "add",       "mul",       "div",       "sqrt",
+				  "fma1_add1",  "fma2_add1", "fma1_add2", "mul1_add1", "mul1_add2",
+				  "mul16_div1", "dot",       "logic"};
 static const char *const loops[] = {"read", "write", "copy", "update", "triad", "daxpy"};
 
 static double compute(const struct microarchitecture *row, const char *isa, const char *precision,
@@ -165,6 +166,9 @@ Test(theory, compute_is_lanes_times_units)
 		{"Zen 5", "avx512f", "double", "fma1_add1", 48},
 		{"Zen 5", "avx512f", "double", "fma2_add1", 40},
 		{"Zen 5", "avx512f", "double", "fma1_add2", 32},
+		{"Zen 5", "avx512f", "double", "mul1_add1", 32},
+		{"Zen 5", "avx512f", "double", "mul1_add2", 24},
+		{"Skylake", "avx2", "double", "mul1_add1", 8},
 		{"Zen 5", "avx512f", "single", "fma", 64},
 		{"Zen 5", "scalar", "single", "fma", 4},
 		{"Zen 5", "avx512f", "bfloat16", "dot", 128},

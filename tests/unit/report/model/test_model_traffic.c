@@ -29,6 +29,27 @@ Test(model_traffic, an_estimate_is_the_sum_with_its_error)
 		    "standard error of both");
 }
 
+/* What is open at a border widens the figures of what crosses it, also where nothing was seen. */
+Test(model_traffic, what_is_open_is_in_the_interval)
+{
+	struct traffic_lines lines = {0};
+	for (int k = 0; k < 4; k++)
+		lines.by_class[k][TRAFFIC_L3_READ] = 100;
+	lines.by_class[0][TRAFFIC_L3_READ_OPEN] = 3;
+	lines.by_class[2][TRAFFIC_L3_WRITE_OPEN] = 1;
+	const unsigned read = 1u << TRAFFIC_L3_READ, write = 1u << TRAFFIC_L3_WRITE_BACK;
+	const double line = 64 * 64 / 4.0; /* of one in four classes */
+	const struct model_estimate reads = model_estimate(&lines, 4, read),
+				    writes = model_estimate(&lines, 4, write),
+				    both = model_estimate(&lines, 4, read | write);
+	expect_near(reads.bytes, 400 * line, "bytes");
+	expect_near(reads.halfwidth, hypot(3 * line, MODEL_RESOLUTION * reads.bytes), "read");
+	cr_expect_eq(writes.bytes, 0);
+	expect_near(writes.halfwidth, line, "written");
+	expect_near(both.halfwidth, hypot(4 * line, MODEL_RESOLUTION * both.bytes), "both");
+	cr_expect_eq(model_estimate(&lines, 4, 1u << TRAFFIC_L2_READ).halfwidth, 0);
+}
+
 Test(model_traffic, all_classes_are_no_estimate_and_one_has_no_error)
 {
 	struct traffic_lines lines = {0};
@@ -310,8 +331,8 @@ Test(model_traffic, the_most_of_a_level_is_above_all_mixes)
 	profile_destroy(p);
 }
 
-/* What is written back later is no fault; what is read is. */
-Test(model_traffic, late_writes_are_no_fault)
+/* Above is above; what is written back later is a reason, what is read is none. */
+Test(model_traffic, late_writes_are_told_above_a_roof)
 {
 	for (int late = 0; late <= 1; late++) {
 		struct profile *p = report_traced_sample();
@@ -320,7 +341,9 @@ Test(model_traffic, late_writes_are_no_fault)
 		struct model model = build(p);
 		const struct model_place *place = &find(&model, "triad")->place;
 		cr_expect(place->point > 1.5 * place->roof);
-		cr_expect_eq(place->above, !late);
+		cr_expect(place->above);
+		cr_expect_eq(place->headroom_s, 0);
+		cr_expect_lt(place->distance, 1 / 1.5);
 		cr_expect_eq(place->late_writes, late);
 		model_deinit(&model);
 		profile_destroy(p);
@@ -359,6 +382,101 @@ Test(model_traffic, objects_strides_and_working_sets_are_the_sums)
 	copy = find(&model, "copy")->traffic;
 	expect_near(copy->moves_now, 500000 * 64.0, "at 1 GB");
 	expect_near(copy->fits_in, 48 << 20, "the same in a cache that is large enough");
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* An object has its share of the instruction's traffic, however few of its lines are known; what no
+ * object is known of has none. */
+Test(model_traffic, objects_share_what_their_instruction_moves)
+{
+	struct profile *p = report_traced_sample();
+	const uint32_t one = sample_object(p, OBJECT_HEAP, "main", "mesh.c", 88, 6400000000);
+	const uint32_t other = sample_object(p, OBJECT_STATIC, "a", "", 0, 3200000000);
+	sample_object_lines(p, one, 0x1000, 30, 0, 7);
+	sample_object_lines(p, other, 0x1000, 5, 5, 0);
+	sample_object_lines(p, other, 0x100b, 0, 900000000, 1);
+	sample_object_lines(p, other, 0x9999, 8, 8, 8);
+	struct model model = build(p);
+	const struct model_traffic *triad = find(&model, "triad")->traffic;
+	cr_assert_eq(triad->n_objects, 2);
+	/* 0x1000 reads an array and writes nothing; 0x1005 reads one, and nobody knows which */
+	expect_near(triad->objects[0].read, 0.25 * array + array, "one of four, and the other");
+	expect_near(triad->objects[0].write, array, "all that is written");
+	expect_near(triad->objects[1].read, 0.75 * array, "three of four");
+	cr_expect_eq(triad->objects[1].write, 0, "that instruction writes nothing");
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* Of loads and stores the share that missed is told where the sample tells it. */
+Test(model_traffic, misses_that_are_not_known_are_not_told)
+{
+	static const struct {
+		uint64_t lines, step; /* of L2 for dot, which has 200 million loads, in a class */
+		double misses;
+	} cases[] = {
+		{781250, 0, 0.25},      /* × 64 = 50 million */
+		{3125000, 0, 1},        /* each load a line */
+		{3127000, 0, 1},        /* within the half-width of that */
+		{6250000, 0, NAN},      /* two lines a load: who missed is not known */
+		{100000, 3000000, NAN}, /* classes so far apart leave it open */
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct profile *p = report_traced_sample();
+		const uint64_t has = 390625;
+		sample_lines(p, 0x3000, TRAFFIC_L2_READ, cases[i].lines - has, cases[i].step);
+		struct model model = build(p);
+		const struct model_level *l1 = level_of(find(&model, "dot"), "L1");
+		if (isnan(cases[i].misses))
+			cr_expect(isnan(l1->misses), "case %zu: %g", i, l1->misses);
+		else
+			expect_near(l1->misses, cases[i].misses, "misses");
+		model_deinit(&model);
+		profile_destroy(p);
+	}
+}
+
+Test(model_traffic, more_cache_never_moves_more)
+{
+	struct profile *p = report_traced_sample();
+	sample_data(p);
+	for (int megabytes = 1; megabytes <= 1024; megabytes *= 2) {
+		profile_set_fact(p, "traffic_geometry", "L1=48K:12,L2=2M:16,L3=%dM:16", megabytes);
+		struct model model = build(p);
+		for (size_t i = 0; i < model.n_functions; i++) {
+			const struct model_traffic *traffic = model.functions[i].traffic;
+			cr_expect(!traffic || traffic->moves_then <= traffic->moves_now, "%d MB",
+				  megabytes);
+		}
+		model_deinit(&model);
+	}
+	profile_destroy(p);
+}
+
+Test(model_traffic, a_share_is_a_ratio_of_sums)
+{
+	struct traffic_lines lines = {0};
+	static const double part[] = {5, 6, 4, 5}, whole[] = {10, 12, 8, 10};
+	for (int k = 0; k < 4; k++) {
+		lines.by_class[k][TRAFFIC_MEM_CONFLICT] = part[k];
+		lines.by_class[k][TRAFFIC_MEM_READ] = whole[k];
+	}
+	const unsigned conflict = 1u << TRAFFIC_MEM_CONFLICT, read = 1u << TRAFFIC_MEM_READ;
+	struct model_share share = model_share(&lines, 4, conflict, read);
+	expect_near(share.share, 0.5, "share");
+	expect_near(share.halfwidth, MODEL_RESOLUTION * 0.5, "half of every class");
+	lines.by_class[0][TRAFFIC_MEM_CONFLICT] = 9;
+	share = model_share(&lines, 4, conflict, read);
+	expect_near(share.share, 0.6, "share");
+	/* what is above 0.6: 3, -1.2, -0.8, -1 */
+	const double spread = sqrt((9 + 1.44 + 0.64 + 1) / 3 / 4 * 60 / 64) / 10;
+	expect_near(share.halfwidth, hypot(3.182 * spread, MODEL_RESOLUTION * 0.6), "95 %");
+	cr_expect(isnan(model_share(&lines, 1, conflict, read).halfwidth));
+	cr_expect(isnan(model_share(&lines, 4, conflict, 1u << TRAFFIC_L2_READ).share));
+	struct profile *p = report_traced_sample();
+	struct model model = build(p);
+	cr_expect(isnan(find(&model, "triad")->traffic->conflicts.share), "an older profile");
 	model_deinit(&model);
 	profile_destroy(p);
 }

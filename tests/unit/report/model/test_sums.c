@@ -103,6 +103,28 @@ static void add_samples(uint64_t *state, struct profile *p)
 	}
 }
 
+static void add_runs(uint64_t *state, struct profile *p)
+{
+	const uint32_t n = 2 + any(state, 4), shown = any(state, n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct profile_timed_run run = {.shown = i == shown,
+						      .wall_s = 1 + any(state, 3),
+						      .samples = any(state, 3000),
+						      .time_ns = random_number(state) >> 32};
+		cr_assert(rf_array_push(p->timed_runs, p->n_timed_runs, p->cap_timed_runs, run));
+		for (int k = 0; k < 60; k++) {
+			struct profile_run_time time = {.timed_run = i,
+							.samples = 1 + any(state, 30),
+							.time_ns = any(state, 30000000)};
+			any_place(state, p, &time.module, &time.offset);
+			if (any(state, 10) == 0)
+				time.module = PROFILE_NONE;
+			cr_assert(rf_array_push(p->run_times, p->n_run_times, p->cap_run_times,
+						time));
+		}
+	}
+}
+
 static void add_traffic(uint64_t *state, struct profile *p)
 {
 	for (int i = 0; i < 150; i++) {
@@ -202,6 +224,8 @@ static struct profile *random_profile(uint64_t *state)
 	if (any(state, 2))
 		add_processes(state, p);
 	add_samples(state, p);
+	if (any(state, 2))
+		add_runs(state, p);
 	add_counts(state, p);
 	if (any(state, 4))
 		add_traffic(state, p);
@@ -292,7 +316,7 @@ static struct roof random_roof(uint64_t *state)
 		roof.kind = ROOF_COMPUTE;
 		roof.precision = precisions[any(state, 3)];
 	} else {
-		roof.kind = ROOF_BANDWIDTH;
+		roof.kind = any(state, 3) ? ROOF_BANDWIDTH : ROOF_ZEROS;
 		roof.level = levels[any(state, 3)];
 	}
 	return roof;

@@ -2,6 +2,8 @@
 #include "profile/profile.h"
 #include "report/report.h"
 
+#include "tests/unit/machine/roof_row.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,21 +15,7 @@ static struct machine machine;
 
 static void add(enum roof_kind kind, const char *what, const char *op, int threads, double best)
 {
-	struct roof *roof = &rows[machine.n_roofs++];
-	*roof = (struct roof){.kind = kind,
-			      .threads = threads,
-			      .best = best,
-			      .median = best,
-			      .q1 = best,
-			      .q3 = best,
-			      .distinguishable = true,
-			      .isa = ROOF_ISA_AVX2,
-			      .op = roof_op_find(op)};
-	if (kind == ROOF_COMPUTE)
-		roof->precision = roof_precision_find(what);
-	else
-		roof->level = roof_level_find(what);
-	strcpy(roof->unit, kind == ROOF_COMPUTE ? "GFLOP/s" : "GB/s");
+	rows[machine.n_roofs++] = roof_row(kind, what, op, threads, best);
 }
 
 static void add_all(int threads)
@@ -48,7 +36,9 @@ static char *picture(void)
 	cr_assert_geq(fd, 0);
 	struct rf_error *error = report_machine_svg(&machine, path);
 	cr_assert_null(error, "%s", error ? error->message : "");
-	FILE *stream = fdopen(fd, "r");
+	close(fd); /* of the file that was there before */
+	FILE *stream = fopen(path, "re");
+	cr_assert(stream);
 	cr_assert_gt(getdelim(&text, &size, '\0', stream), 0);
 	fclose(stream);
 	unlink(path);
@@ -121,8 +111,37 @@ Test(svg_roofs, one_thread_of_very_many_is_in_view)
 	add_all(512);
 	char *svg = picture();
 	cr_expect(strstr(svg, "50.0 GFLOP/s DP, AVX2 FMA, 1 thread"));
-	cr_expect(strstr(svg, "L1 300 GB/s"));
-	cr_expect(strstr(svg, "L1 153600 GB/s, all threads"));
+	cr_expect(strstr(svg, "L1, reading 300 GB/s<"));
+	cr_expect(strstr(svg, "L1, reading 153600 GB/s, 512 threads<"));
+	free(svg);
+}
+
+/* Thin lines where it is known; said where it is not. */
+Test(svg_roofs, theory_is_drawn_or_said_to_be_unknown)
+{
+	add_all(1);
+	char *svg = picture();
+	cr_expect_eq(count(svg, "class=\"theory\""), 0);
+	cr_expect(strstr(svg, "theory: not known here"));
+	free(svg);
+	rows[0].theory = 64;
+	svg = picture();
+	cr_expect_eq(count(svg, "class=\"theory\""), 1);
+	cr_expect(strstr(svg, "theory 64.0 GFLOP/s<"));
+	cr_expect(strstr(svg, "theory not known: L1, DRAM<"));
+	free(svg);
+	rows[machine.n_roofs - 1].theory = 25.6; /* DRAM */
+	svg = picture();
+	cr_expect_eq(count(svg, "class=\"theory\""), 2);
+	cr_expect(strstr(svg, "DRAM, theory 25.6 GB/s<"));
+	cr_expect_null(strstr(svg, "= theory"));
+	cr_expect(strstr(svg, "theory not known: L1<"));
+	free(svg);
+	rows[0].theory = 51;
+	rows[machine.n_roofs - 1].theory = 11.1;
+	svg = picture();
+	cr_expect_eq(count(svg, "class=\"theory\""), 0);
+	cr_expect_eq(count(svg, " (= theory)<"), 2);
 	free(svg);
 }
 

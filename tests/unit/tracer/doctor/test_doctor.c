@@ -33,7 +33,6 @@ static void init(void)
 			    .nmi_watchdog = 0,
 			    .mlock_kb = 516,
 			    .memlock = 8 << 20,
-			    .descriptors = 1024,
 			    .nr_open = 1048576},
 		.address_space = UINT64_MAX,
 		.descriptors = 1024,
@@ -486,6 +485,36 @@ static char *printed(size_t columns)
 	cr_assert_null(doctor_print(&report, columns, stream));
 	fclose(stream);
 	return text;
+}
+
+/* A word that is wider than the column is broken behind a colon where it has one, else anywhere,
+ * and nothing of it is lost. */
+Test(doctor, long_words_fit)
+{
+	static const char *const words[] = {
+		"amd64_fam19h_zen3::ANY_DATA_CACHE_FILLS_FROM_SYSTEM:LCL_L2:INT_CACHE:EXT_CACHE_"
+		"LCL:"
+		"MEM_IO_LCL:EXT_CACHE_RMT:MEM_IO_RMT",
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		"aaaa",
+	};
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		char joined[512] = "";
+		snprintf(facts.hypervisor, sizeof(facts.hypervisor), "x");
+		facts.pmu = (struct doctor_pmu){.table = "a table", .general = 4};
+		facts.pmu.quantities[EVENT_LOADS].listed = true;
+		snprintf(facts.pmu.quantities[EVENT_LOADS].why,
+			 sizeof(facts.pmu.quantities[EVENT_LOADS].why), "%s", words[i]);
+		char *text = printed(80);
+		for (char *row = strtok(text, "\n"); row; row = strtok(NULL, "\n")) {
+			cr_assert_leq(strlen(row), 80, "%s", row);
+			const char *part = row + strspn(row, " ");
+			if (part - row > 20 || strstr(row, "PMU events"))
+				strncat(joined, part, sizeof(joined) - strlen(joined) - 1);
+		}
+		cr_assert_not_null(strstr(joined, words[i]), "%s", joined);
+		free(text);
+	}
 }
 
 /* No line is wider than the window, no word is lost, and words are not broken. */

@@ -12,12 +12,8 @@
 #include <unistd.h>
 
 /* A plain user of a machine of metal where everything is as it should be. */
-static const struct refusal_facts plain = {.paranoid = 2,
-					   .nmi_watchdog = 0,
-					   .mlock_kb = 516,
-					   .memlock = 8 << 20,
-					   .descriptors = 1024,
-					   .nr_open = 1048576};
+static const struct refusal_facts plain = {
+	.paranoid = 2, .nmi_watchdog = 0, .mlock_kb = 516, .memlock = 8 << 20, .nr_open = 1048576};
 
 struct refusal_case {
 	const char *name;
@@ -108,7 +104,7 @@ static const struct refusal_case cases[] = {
 	 "cannot interrupt",
 	 "interrupt"},
 	{"no counter", ENODEV, REFUSED_HARDWARE, true, {0}, "nothing that counts", "--work=count"},
-	{"descriptors", EMFILE, REFUSED_HARDWARE, true, {0}, "the limit is 1024", "ulimit -n"},
+	{"descriptors", EMFILE, REFUSED_HARDWARE, true, {0}, "on each CPU", "ulimit -n"},
 	{"system's descriptors", ENFILE, REFUSED_HARDWARE, true, {0}, "whole system", "file-max"},
 	{"locked memory",
 	 EPERM,

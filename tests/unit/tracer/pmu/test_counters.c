@@ -209,6 +209,33 @@ Test(counters, everywhere_counts_once)
 	counters_destroy(counters);
 }
 
+/* What the kernel counts itself needs no counter, and does not stand still while other groups have
+ * their turns: beside three events on one counter it is counted all the time. */
+Test(counters, software_takes_no_turns)
+{
+	struct counter_event events[4];
+	struct counter_total total;
+	const struct counter_limits one = {1, 0};
+	const struct counter_options options = {.pid = PID, .n_cpus = CPUS};
+	struct counters *counters;
+	for (unsigned i = 0; i < 3; i++)
+		events[i] = event(FLOP + i, 0);
+	events[3] = event(PERF_COUNT_SW_PAGE_FAULTS, 7);
+	events[3].attr.type = PERF_TYPE_SOFTWARE;
+	fake.general = 1;
+	cr_assert_null(counters_open(&fake.source, events, 4, &one, &options, &counters));
+	cr_assert_eq(counters->groups.n, 3);
+	fake_exec(&fake);
+	for (unsigned turn = 0; turn < 3; turn++)
+		fake_pass_group(&fake, fake_find(&fake, 0, FLOP + turn), 1000);
+	cr_assert_null(counters_total(counters, 0, &total));
+	cr_assert_eq(total.state, COUNTER_SCALED);
+	cr_assert_null(counters_total(counters, 3, &total));
+	cr_assert_eq(total.state, COUNTER_EXACT, "%f", total.share);
+	counters_destroy(counters);
+	cr_assert_eq(fake.n_open, 0);
+}
+
 /* The limits said four, this kernel takes three together. */
 Test(counters, groups_shrink_until_the_kernel_agrees)
 {
@@ -471,6 +498,24 @@ Test(counters, less_is_taken_where_more_is_refused)
 	counters_destroy(counters);
 	fake_fail(&fake, FAKE_OPEN, EOPNOTSUPP, 0, FLOP);
 	check_refused(events, 1, "cannot interrupt");
+}
+
+/* A total that is more than its samples and what each context leaves without one is a jump. */
+Test(counters, jumps_are_told)
+{
+	struct counter_total total = {.state = COUNTER_EXACT, .raw = 1500, .sampled = 1000};
+	cr_assert(counter_is_plausible(&total, 1000, 1, 0));
+	total.raw = 2001;
+	cr_assert_not(counter_is_plausible(&total, 1000, 1, 0));
+	cr_assert(counter_is_plausible(&total, 1000, 2, 0));
+	cr_assert(counter_is_plausible(&total, 1000, 1, 1), "a sample was lost");
+	cr_assert(counter_is_plausible(&total, 0, 1, 0), "not sampled");
+	total.throttled = 1;
+	cr_assert(counter_is_plausible(&total, 1000, 1, 0));
+	total = (struct counter_total){.raw = 10, .sampled = 5000};
+	cr_assert_not(counter_is_plausible(&total, 1000, 1, 0), "a counter that lost counts");
+	total = (struct counter_total){.raw = 1ull << 47, .sampled = 0};
+	cr_assert_not(counter_is_plausible(&total, 8000009, 64, 0));
 }
 
 /* --- limits --- */

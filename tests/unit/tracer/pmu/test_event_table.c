@@ -316,8 +316,8 @@ Test(event_table, precisions_are_what_names_say)
 		}
 }
 
-/* Where a processor has fused multiply-add and counts flop right, the event counts it twice; and
- * what counts issues or dispatches says so. */
+/* Where a processor has fused multiply-add and counts flop right, the event counts it twice; AMD's
+ * takes a pair of counters; and what counts issues or dispatches says so. */
 Test(event_table, flags_are_what_names_say)
 {
 	for (size_t t = 0; t < n_event_tables; t++)
@@ -327,6 +327,8 @@ Test(event_table, flags_are_what_names_say)
 					   strstr(row->event, "_FLOPS") ||
 					   strstr(row->event, "_OPS_SPEC");
 			cr_expect_eq(twice, !!(row->flags & EVENT_FMA_TWICE), "%s", row->event);
+			cr_expect_eq(!!strstr(row->event, "RETIRED_SSE_AVX_"),
+				     !!(row->flags & EVENT_PAIRED), "%s", row->event);
 			const bool early =
 				strstr(row->event, "_EXE:") || strstr(row->event, "SIMD_FP_256") ||
 				strstr(row->event, "_DISPATCH") || strstr(row->event, "_REFILL") ||

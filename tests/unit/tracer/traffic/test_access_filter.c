@@ -56,7 +56,7 @@ static void compare(const char *text, bool prefetch, uint64_t seed)
 	struct geometry geometry;
 	uint64_t state = seed, lines[6] = {0};
 	cr_assert_null(geometry_parse(text, &geometry), "%s", text);
-	const bool on = access_filter_suits(&geometry);
+	const bool on = access_filter_suits(&geometry, prefetch);
 	memset(plain, 0, sizeof(plain));
 	memset(filtered, 0, sizeof(filtered));
 	struct hierarchy *one = hierarchy_create(&geometry, CORES, ~0ull, prefetch, note, &plain);
@@ -99,7 +99,11 @@ static const struct {
 	{"L1=32K:8:plru,L2=64K:8,L3=256K:16:victim", true},
 	{"L1=16K:4:plru,L2=32K:8:plru,L3=128K:16:plru", false},
 	{"L1=32K:4,L2=64K:8,L3=192K:12", true},
-	{"L1=16K:4,L2=32K:8,L3=128K:16:inclusive", false},
+	{"L1=16K:4,L2=32K:8,L3=128K:16:inclusive", true},
+	{"L1=32K:8,L2=64K:8:inclusive,L3=64K:8:victim", true},
+	{"L1=16K:4,L2=24K:6:inclusive,L3=64K:16:victim", true},
+	{"L1=32K:8:plru,L2=64K:8:plru:inclusive,L3=80K:10:inclusive", true},
+	{"L1=16K:4,L2=20K:5:inclusive", true},
 	{"L1=8K:2,L2=32K:8,L3=128K:16", false},
 	{"L1=8K:4,L2=32K:8,L3=128K:16", false},
 };
@@ -116,7 +120,7 @@ Test(access_filter, is_used_where_it_is_exact)
 	struct geometry geometry;
 	for (size_t i = 0; i < sizeof(geometries) / sizeof(geometries[0]); i++) {
 		cr_assert_null(geometry_parse(geometries[i].text, &geometry));
-		cr_expect_eq(access_filter_suits(&geometry), geometries[i].suits, "%s",
+		cr_expect_eq(access_filter_suits(&geometry, false), geometries[i].suits, "%s",
 			     geometries[i].text);
 	}
 }

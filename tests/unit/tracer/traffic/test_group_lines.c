@@ -83,7 +83,7 @@ static unsigned compare(const char *text, uint64_t seed)
 	uint64_t state = seed, base = 0x100000;
 	unsigned n_by_line = 0;
 	cr_assert_null(geometry_parse(text, &geometry), "%s", text);
-	cr_assert(access_filter_suits(&geometry), "%s", text);
+	cr_assert(access_filter_suits(&geometry, false), "%s", text);
 	memset(plain, 0, sizeof(plain));
 	memset(by_line, 0, sizeof(by_line));
 	memset(&cache, 0, sizeof(cache));
@@ -130,6 +130,7 @@ Test(group_lines, move_what_operands_move)
 {
 	static const char *const geometries[] = {"L1=16K:4,L2=32K:8,L3=128K:16",
 						 "L1=32K:8,L2=64K:8,L3=256K:16:victim",
+						 "L1=32K:8,L2=64K:8:inclusive,L3=256K:16:victim",
 						 "L1=48K:12,L2=64K:8"};
 	for (size_t i = 0; i < sizeof(geometries) / sizeof(geometries[0]); i++)
 		for (uint64_t seed = 1; seed <= 6; seed++)

@@ -1,17 +1,15 @@
 #include "tracer/traffic/interval_map.h"
 
+#include "tests/unit/splitmix.h"
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t state = 88172645463325252u;
-
 static uint64_t any(uint64_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (state >> 11) % below;
+	static uint64_t state;
+	return random_number(&state) % below;
 }
 
 /* ---- the plainest reference there is: one cell for each byte ---- */

@@ -3,18 +3,16 @@
 
 #include "tracer/process/allocators.h"
 
+#include "tests/unit/splitmix.h"
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t state = 88172645463325252u;
-
 static uint64_t any(uint64_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (state >> 11) % below;
+	static uint64_t state;
+	return random_number(&state) % below;
 }
 
 /* ---- a program that has no files: code is one module, call sites are offsets in it ---- */

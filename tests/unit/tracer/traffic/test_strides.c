@@ -1,16 +1,14 @@
 #include "tracer/traffic/strides.h"
 
+#include "tests/unit/splitmix.h"
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-static uint64_t state = 88172645463325252u;
-
 static uint64_t any(uint64_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (state >> 11) % below;
+	static uint64_t state;
+	return random_number(&state) % below;
 }
 
 #define DATA 0x7f0000001000ull

@@ -8,6 +8,7 @@
 #include <asm/prctl.h>
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@ extern const char gate_begin[], gate_record[], gate_end[];
 
 #define WHOS 16
 #define STEPS 100000
+#define GEOMETRIES 60
 #define POOL 24 /* lines that a walk is over */
 
 #define GROUPS 64
@@ -231,7 +233,8 @@ static void compare(const char *gate, const char *text, uint64_t seed,
 	memset(recorded, 0, sizeof(recorded));
 	struct hierarchy *one = hierarchy_create(&geometry, 1, ~0ull, false, note, &plain);
 	struct hierarchy *other = hierarchy_create(&geometry, 1, ~0ull, false, note, &recorded);
-	trace_ring_init(&ring, slot, (uint64_t)slot, ~0ull, full, access_filter_lines(&geometry));
+	trace_ring_init(&ring, slot, (uint64_t)slot, ~0ull, full,
+			access_filter_lines(&geometry, false), access_filter_set_bits(&geometry));
 	choose_groups(seed);
 	choose_walk(&walk);
 	struct asker asker = {.ring = ring};
@@ -279,7 +282,16 @@ static const struct {
 	{"L1=48K:12,L2=64K:8", 4},
 	{"L1=32K:8:plru,L2=64K:8:plru,L3=128K:16:plru", 4},
 	{"L1=16K:4:plru,L2=32K:8:plru,L3=128K:16:plru", 1},
-	{"L1=16K:4,L2=32K:8,L3=128K:16:inclusive", 1},
+	{"L1=16K:4,L2=32K:8,L3=128K:16:inclusive", 4},
+	{"L1=32K:8,L2=64K:8:inclusive,L3=64K:8:victim", 4},
+	{"L1=16K:4,L2=32K:8:inclusive,L3=64K:16:victim", 4},
+	{"L1=32K:4,L2=64K:8:inclusive,L3=192K:12", 4},
+	{"L1=16K:4,L2=28K:7:inclusive", 4},
+	{"L1=32K:8:plru,L2=40K:10,L3=48K:12:inclusive", 4},
+	{"L1=16K:4,L2=32K:8:inclusive,L3=48K:12:inclusive", 4},
+	{"L1=16K:4,L2=24K:6:inclusive", 1},
+	{"L1=16K:4,L2=32K:8:plru:inclusive", 1},
+	{"L1=16K:4,L2=32K:8,L3=72K:9:inclusive", 1},
 	{"L1=8K:2,L2=32K:8,L3=128K:16", 1},
 	{"L1=8K:4,L2=32K:8,L3=128K:16", 0},
 };
@@ -316,12 +328,38 @@ Test(trace_window, moves_the_same_lines, .timeout = 120)
 		}
 }
 
+/* Of ways and sets by chance; the second and the third level are inclusive, or not, by chance. */
+static void choose_geometry(char *text, size_t size, uint64_t *state)
+{
+	static const char *const inclusions[] = {"", ":inclusive", ":inclusive", ":victim"};
+	const uint64_t random = random_number(state);
+	const unsigned first = 4 + random % 3, second = 7 + (random >> 8) % 6,
+		       third = 13 + (random >> 16) % 4, sets = (random >> 24) % 3;
+	snprintf(text, size, "L1=%uK:%u,L2=%uK:%u%s,L3=%uK:%u%s", 4 * first, first,
+		 4 * second << sets, second, inclusions[(random >> 32) % 3],
+		 4 * third << (sets + (random >> 28) % 2), third, inclusions[(random >> 40) % 4]);
+}
+
+Test(trace_window, moves_the_same_lines_of_any_geometry, .timeout = 120)
+{
+	if (!__builtin_cpu_supports("bmi2"))
+		cr_skip_test("no BMI2 instructions");
+	const char *gate = place_gate();
+	static const struct line_sample full = {~0ull, 0xc0000000};
+	for (uint64_t seed = 1; seed <= GEOMETRIES; seed++) {
+		char text[100];
+		uint64_t state = seed;
+		choose_geometry(text, sizeof(text), &state);
+		compare(gate, text, seed, &full);
+	}
+}
+
 Test(trace_window, is_as_wide_as_is_exact)
 {
 	struct geometry geometry;
 	for (size_t i = 0; i < sizeof(geometries) / sizeof(geometries[0]); i++) {
 		cr_assert_null(geometry_parse(geometries[i].text, &geometry));
-		cr_expect_eq(access_filter_lines(&geometry), geometries[i].lines, "%s",
+		cr_expect_eq(access_filter_lines(&geometry, false), geometries[i].lines, "%s",
 			     geometries[i].text);
 	}
 }

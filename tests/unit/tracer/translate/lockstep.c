@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define DIRECTION_FLAG 0x400u
 
@@ -730,4 +731,20 @@ bool lockstep_run(struct lockstep *lockstep, const struct lockstep_state *start,
 	free(run->expected);
 	free(run);
 	return ok;
+}
+
+/* ---- how much is tried ---- */
+
+bool lockstep_is_slow_run(void)
+{
+	const char *slow = getenv("RFPROF_SLOW");
+	return slow && strcmp(slow, "0") != 0;
+}
+
+uint64_t lockstep_seed(void)
+{
+	const char *given = getenv("RFPROF_SEED");
+	if (given)
+		return strtoull(given, NULL, 0);
+	return lockstep_is_slow_run() ? (uint64_t)time(NULL) : 1;
 }

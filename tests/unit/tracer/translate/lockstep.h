@@ -145,6 +145,14 @@ static inline unsigned long long *register_number(struct user_regs_struct *regs,
 /* Which status flags the code from pc on may read before it has rewritten them. */
 uint32_t flags_live_at(const struct lockstep *lockstep, uint64_t pc);
 
+/* ---- how much is tried ---- */
+
+/* Whether RFPROF_SLOW asks for more than the default. */
+bool lockstep_is_slow_run(void);
+/* RFPROF_SEED, or one by default: the same each time, but in a slow run, which looks at other code
+ * each time. */
+uint64_t lockstep_seed(void);
+
 /* ---- the child, lockstep_child.c ---- */
 
 #define TRAPS_SIZE 8192 /* the traps, and behind them the gate */

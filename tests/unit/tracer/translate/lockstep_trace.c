@@ -354,7 +354,10 @@ void lockstep_trace_begin(struct lockstep *lockstep)
 		translator->trace = trace_config_create(lockstep->trace_classes);
 	const struct line_sample full = {lockstep->trace_classes, 0};
 	trace_ring_init(&ring, lockstep->slot, (uint64_t)lockstep->slot, lockstep->trace_classes,
-			&full, WINDOW_WAYS);
+			&full, WINDOW_WAYS, UINT32_MAX);
+	/* no burst, which would have all that is checked recorded */
+	trace_config_masks(lockstep->trace_classes, (uint64_t *)(lockstep->slot + G_TRACE_MASKS));
+	*(uint64_t *)(lockstep->slot + G_TRACE_CLASSES) = lockstep->trace_classes;
 }
 
 bool lockstep_trace_compare(struct lockstep *lockstep, size_t at, const struct code_block *last)

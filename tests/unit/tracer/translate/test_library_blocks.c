@@ -70,19 +70,6 @@ struct summary {
 	unsigned failures;
 };
 
-static bool is_slow_run(void)
-{
-	const char *slow = getenv("RFPROF_SLOW");
-	return slow && strcmp(slow, "0") != 0;
-}
-
-/* The default run is the same each time; a slow one looks at other code each time. */
-static uint64_t choose_seed(void)
-{
-	const char *given = getenv("RFPROF_SEED");
-	return given ? strtoull(given, NULL, 0) : is_slow_run() ? (uint64_t)time(NULL) : 1;
-}
-
 static void add_tally(struct lockstep_tally *sum, const struct lockstep_tally *tally)
 {
 	sum->runs += tally->runs;
@@ -222,7 +209,7 @@ static void print_summary(const struct summary *summary, uint64_t seed, size_t n
 
 Test(library_blocks, run_translated_as_natively)
 {
-	const uint64_t seed = choose_seed(), total = is_slow_run() ? CUTS_SLOW : CUTS;
+	const uint64_t seed = lockstep_seed(), total = lockstep_is_slow_run() ? CUTS_SLOW : CUTS;
 	static struct summary summary;
 	glob_t files = {0};
 	size_t n_files = 0;
@@ -231,7 +218,7 @@ Test(library_blocks, run_translated_as_natively)
 	if (!files.gl_pathc)
 		cr_skip_test("no library to cut from");
 	/* each file in one layout, or in all; then again, should some not have given their share */
-	const size_t n = files.gl_pathc, planned = n * (is_slow_run() ? LAYOUTS : 1);
+	const size_t n = files.gl_pathc, planned = n * (lockstep_is_slow_run() ? LAYOUTS : 1);
 	for (size_t i = 0;
 	     i < 2 * planned && summary.cuts < total && summary.failures < MAX_FAILURES; i++) {
 		const uint64_t left = i < planned ? planned - i : 1;

@@ -105,18 +105,6 @@ struct summary {
 	unsigned failures;
 };
 
-static bool is_slow_run(void)
-{
-	const char *slow = getenv("RFPROF_SLOW");
-	return slow && strcmp(slow, "0") != 0;
-}
-
-static uint64_t choose_seed(void)
-{
-	const char *given = getenv("RFPROF_SEED");
-	return given ? strtoull(given, NULL, 0) : is_slow_run() ? (uint64_t)time(NULL) : 1;
-}
-
 static void try_cut(struct summary *summary, const char *path)
 {
 	const uint64_t before = lockstep.tally.whole_blocks, random = lockstep_random(&lockstep),
@@ -156,7 +144,7 @@ static void try_file(struct summary *summary, const char *path, enum lockstep_la
 /* Each file in parts, so that each part has classes of its own. */
 Test(trace, code_of_libraries)
 {
-	const uint64_t seed = choose_seed(), total = is_slow_run() ? CUTS_SLOW : CUTS;
+	const uint64_t seed = lockstep_seed(), total = lockstep_is_slow_run() ? CUTS_SLOW : CUTS;
 	struct summary summary = {0};
 	glob_t files = {0};
 	for (size_t i = 0; i < COUNT(patterns); i++)

@@ -1,4 +1,4 @@
-#include "tests/unit/cache/cache_reference.h"
+#include "tests/reference/cache_reference.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +144,21 @@ static void went_down(struct reference *r, int from, int to, struct content *con
 	}
 }
 
+/* Of a line that is about to be used: with one more in its set it would not have been there. */
+static void tell_open(struct reference *r, struct cache *cache, int level,
+		      const struct place *place)
+{
+	static const enum traffic reads[] = {TRAFFIC_L2_READ_OPEN, TRAFFIC_L3_READ_OPEN};
+	static const enum traffic writes[] = {TRAFFIC_L2_WRITE_OPEN, TRAFFIC_L3_WRITE_OPEN};
+	const bool memory = level + 1 == r->geometry.n_levels;
+	if (next_victim(cache, place->line) != place)
+		return;
+	r->note(r->context, memory ? TRAFFIC_MEM_READ_OPEN : reads[level], r->who, place->line);
+	if (place->content.changed && place->content.known <= level)
+		r->note(r->context, memory ? TRAFFIC_MEM_WRITE_OPEN : writes[level],
+			place->content.writer, place->line);
+}
+
 /* ---- Lines leave ---- */
 
 static void receive(struct reference *r, unsigned core, int level, uint64_t line,
@@ -273,6 +288,7 @@ static bool bring(struct reference *r, unsigned core, int to, uint64_t line, int
 	struct content content = {.fetcher = r->who};
 	if (from < n) {
 		struct place *place = find(cache_of(r, core, from), line);
+		tell_open(r, cache_of(r, core, from), from, place);
 		if (r->geometry.levels[from].inclusion == CACHE_VICTIM && (store || !others)) {
 			content = place->content;
 			content.fetcher = r->who;
@@ -338,8 +354,10 @@ static void load_or_store(struct reference *r, unsigned core, uint64_t line, boo
 	int far = distance(r, core, line), what = store ? WRITE_ALLOCATE : READ;
 	bool from_memory = far > 0 && bring(r, core, 0, line, what, others && !here, store);
 	struct place *place = find(cache_of(r, core, 0), line);
-	if (far == 0)
+	if (far == 0) {
+		tell_open(r, cache_of(r, core, 0), 0, place);
 		use(r, cache_of(r, core, 0), place);
+	}
 	if (store) {
 		place->content = (struct content){true, r->who, 0, r->who};
 		if (from_memory) {

@@ -1,0 +1,3 @@
+/* Memory only where it expects some.
+ * @flags -fsanitize=thread */
+#include "sanitized.h"

@@ -1,0 +1,51 @@
+#include "machine/data/roof_history.h"
+#include "tracer/run/run_roofs.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct roof row(enum roof_level level, double best, double now)
+{
+	struct roof roof = {.kind = ROOF_BANDWIDTH,
+			    .op = ROOF_OP_READ,
+			    .level = level,
+			    .threads = 2,
+			    .best = best,
+			    .now = now,
+			    .unit = "GB/s"};
+	roof_history_add(&roof, 1763769600, best); /* 2025-11-22 */
+	if (now > 0)
+		roof_history_add(&roof, 1763856000, now);
+	return roof;
+}
+
+Test(run_roofs, a_slower_machine_is_told)
+{
+	struct roof roofs[] = {row(ROOF_LEVEL_L1, 400, 399), row(ROOF_LEVEL_DRAM, 91.2, 46.1),
+			       row(ROOF_LEVEL_L3, 200, 150), row(ROOF_LEVEL_L2, 300, 0)};
+	const struct machine machine = {.roofs = roofs, .n_roofs = 4};
+	double share;
+	char *text = run_roofs_slower(&machine, &share);
+	cr_assert_not_null(text);
+	for (const char *const *word =
+		     (const char *const[]){"slower", "DRAM read", "2 threads", "46.1 GB/s", "51 %",
+					   "91.2", "2 measurements", "2025-11-22",
+					   "1 of the last 2", "2 of 3 roofs", NULL};
+	     *word; word++)
+		cr_expect_not_null(strstr(text, *word), "no \"%s\" in: %s", *word, text);
+	cr_expect_float_eq(share, 46.1 / 91.2, 1e-9);
+	free(text);
+}
+
+Test(run_roofs, the_same_machine_is_not_told_of)
+{
+	struct roof roofs[] = {row(ROOF_LEVEL_L1, 400, 399), row(ROOF_LEVEL_DRAM, 91.2, 80)};
+	const struct machine machine = {.roofs = roofs, .n_roofs = 2};
+	double share;
+	cr_assert_null(run_roofs_slower(&machine, &share));
+	cr_expect_float_eq(share, 80 / 91.2, 1e-9);
+	roofs[0].now = roofs[1].now = 0; /* nothing was measured */
+	cr_assert_null(run_roofs_slower(&machine, &share));
+	cr_expect_eq(share, 1);
+}

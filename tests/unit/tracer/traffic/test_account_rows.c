@@ -1,0 +1,216 @@
+/* What samples of classes say of an instruction whose events in all classes are known. */
+#include "base/array.h"
+#include "base/student.h"
+#include "cache/class_sample.h"
+#include "tests/unit/splitmix.h"
+#include "tracer/traffic/account_rows.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OFFSET 0x40
+#define BURST 600 /* accesses */
+
+static uint64_t state = 5;
+
+/* One instruction in one thread, of which a sample of n classes is simulated. */
+struct watched {
+	unsigned n;
+	uint64_t sample;
+	struct accounts *accounts;
+	struct thread_accounts thread;
+	struct concentration *concentration;
+	uint32_t who;
+	uint64_t executions;
+	double truth[N_TRAFFIC]; /* lines */
+};
+
+static void begin(struct watched *watched, unsigned n, uint64_t sample)
+{
+	const struct trace_operand operand = {.offset = OFFSET, .n_operands = 1};
+	*watched = (struct watched){.n = n, .sample = sample};
+	watched->accounts = accounts_create(sample, sample);
+	watched->concentration = concentration_create();
+	watched->who = thread_accounts_open(&watched->thread, watched->accounts, &operand);
+	cr_assert_neq(watched->who, NO_ACCOUNT);
+}
+
+static void event(struct watched *watched, enum traffic event, uint64_t line)
+{
+	watched->truth[event]++;
+	if (watched->sample >> line % CACHE_CLASSES & 1)
+		accounts_count(watched->accounts, watched->who, event, line, false);
+}
+
+static struct profile *end(struct watched *watched)
+{
+	struct profile *profile = profile_create();
+	struct executions executions;
+	const struct profile_block block = {.start = OFFSET, .size = 1};
+	const struct profile_count count = {0, 0, (int64_t)watched->executions};
+	cr_assert(rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks, block));
+	cr_assert(rf_array_push(profile->counts, profile->n_counts, profile->cap_counts, count));
+	cr_assert_null(executions_init(&executions, profile));
+	cr_assert_null(account_rows_save(watched->accounts, watched->sample, watched->concentration,
+					 &executions, profile));
+	executions_deinit(&executions);
+	concentration_destroy(watched->concentration);
+	thread_accounts_deinit(&watched->thread);
+	accounts_destroy(watched->accounts);
+	return profile;
+}
+
+/* An event's lines and half-width by the formula of docs/profile-format.md. */
+struct told {
+	double lines, halfwidth;
+};
+
+static struct told told_of(const struct profile *profile, const struct watched *watched,
+			   enum traffic event, enum traffic open)
+{
+	const double n = watched->n, scale = CACHE_CLASSES / n;
+	double sum = 0, squares = 0, opened = 0;
+	for (size_t i = 0; i < profile->n_traffic; i++) {
+		const double lines = (double)profile->traffic[i].lines[event];
+		cr_assert_lt(profile->traffic[i].class, n);
+		sum += lines;
+		squares += lines * lines;
+		opened += (double)profile->traffic[i].lines[open];
+	}
+	const double variance = fmax(squares - sum * sum / n, 0) / fmax(n - 1, 1);
+	const double error = scale * sqrt(variance * n * (1 - n / CACHE_CLASSES));
+	const double student = n > 1 && n < CACHE_CLASSES ? rf_student(watched->n - 1) : 0;
+	return (struct told){sum * scale,
+			     hypot(hypot(student * error, 0.005 * sum * scale), opened * scale)};
+}
+
+static bool holds(struct told told, double truth)
+{
+	return fabs(told.lines - truth) <= told.halfwidth + 1e-9 * truth;
+}
+
+Test(account_rows, all_classes_are_told_as_they_are)
+{
+	struct watched watched;
+	begin(&watched, CACHE_CLASSES, UINT64_MAX);
+	for (int i = 0; i < 20000; i++)
+		event(&watched, (enum traffic)(random_number(&state) % TRAFFIC_L3_CLEAN_VICTIM),
+		      random_number(&state) % 7000);
+	struct profile *profile = end(&watched);
+	for (enum traffic e = 0; e < TRAFFIC_L3_CLEAN_VICTIM; e++) {
+		const struct told told = told_of(profile, &watched, e, N_TRAFFIC - 1);
+		cr_expect_eq(told.lines, watched.truth[e]);
+	}
+	profile_destroy(profile);
+}
+
+/* Sweeps over arrays of any size: few classes are often all alike, though others have a line more.
+ */
+Test(account_rows, sweeps_are_in_their_interval)
+{
+	for (unsigned n = 2; n <= 32; n *= 2) {
+		unsigned inside = 0, alike = 0;
+		const unsigned rounds = 600;
+		for (unsigned round = 0; round < rounds; round++) {
+			struct watched watched;
+			const uint64_t lines = CACHE_CLASSES + random_number(&state) % 3000,
+				       from = random_number(&state) % 100000,
+				       times = 1 + random_number(&state) % 9;
+			begin(&watched, n, class_sample(n));
+			for (uint64_t k = 0; k < times; k++)
+				for (uint64_t i = 0; i < lines; i++)
+					event(&watched, TRAFFIC_L2_READ, from + i);
+			struct profile *profile = end(&watched);
+			struct told told =
+				told_of(profile, &watched, TRAFFIC_L2_READ, TRAFFIC_L2_READ_OPEN);
+			inside += holds(told, watched.truth[TRAFFIC_L2_READ]);
+			told = told_of(profile, &watched, TRAFFIC_L2_READ, TRAFFIC_MEM_EVADABLE);
+			alike += holds(told, watched.truth[TRAFFIC_L2_READ]);
+			profile_destroy(profile);
+		}
+		cr_expect_geq(inside, 0.95 * rounds, "%u classes: %u of %u", n, inside, rounds);
+		cr_expect(n > 4 || alike < 0.95 * rounds, "%u classes: nothing need be open", n);
+	}
+}
+
+/* In some phases all misses are in one class, in the others in all alike; bursts see all classes,
+ * now and then. */
+static struct profile *phases(struct watched *watched, unsigned n, uint64_t sample, unsigned heavy)
+{
+	begin(watched, n, sample);
+	for (unsigned burst = 1; burst <= 200; burst++) {
+		const bool in_phase = random_number(&state) % 3 == 0;
+		for (unsigned i = 0; i < 10 * BURST; i++) {
+			const uint64_t line = in_phase ? heavy + CACHE_CLASSES * (i % 50ull)
+						       : random_number(&state) % 20000;
+			const struct burst_access access = {
+				.burst = burst, .weight = 1, .n_operands = 1, .who = watched->who};
+			watched->executions++;
+			event(watched, TRAFFIC_L2_READ, line);
+			if (i % 4 == 0 || in_phase)
+				event(watched, TRAFFIC_L3_READ, line);
+			if (burst % 5 || i >= BURST)
+				continue;
+			concentration_note(watched->concentration, &access);
+			concentration_miss(watched->concentration, &access,
+					   (struct burst_miss){.class = line % CACHE_CLASSES,
+							       .simulated =
+								       sample >> line % 64 & 1});
+		}
+	}
+	return end(watched);
+}
+
+Test(account_rows, a_heavy_class_is_told_apart)
+{
+	const uint64_t samples[] = {0x8421, 0x1248, 0x8000400020001};
+	unsigned inside = 0, n = 0, exact = 0;
+	for (int round = 0; round < 20; round++)
+		for (int s = 0; s < 3; s++)
+			for (unsigned heavy = 5; heavy < 8; heavy++, n++) {
+				struct watched watched;
+				struct profile *profile = phases(&watched, 4, samples[s], heavy);
+				const struct told l2 = told_of(profile, &watched, TRAFFIC_L2_READ,
+							       TRAFFIC_L2_READ_OPEN),
+						  l3 = told_of(profile, &watched, TRAFFIC_L3_READ,
+							       TRAFFIC_L3_READ_OPEN);
+				inside += holds(l2, watched.truth[TRAFFIC_L2_READ]) &&
+					  holds(l3, watched.truth[TRAFFIC_L3_READ]);
+				if (samples[s] >> heavy & 1) {
+					exact++;
+					cr_expect_float_eq(l2.lines, watched.truth[TRAFFIC_L2_READ],
+							   0.02 * l2.lines);
+				}
+				profile_destroy(profile);
+			}
+	cr_expect_geq(inside, 0.95 * n, "%u of %u", inside, n);
+	cr_expect_gt(exact, 0);
+}
+
+/* Nothing of it is in the sample: it is not told as nothing. */
+Test(account_rows, what_no_class_shows_is_open)
+{
+	struct watched watched;
+	begin(&watched, 4, 0x8421);
+	for (unsigned burst = 1; burst <= 6; burst++)
+		for (unsigned i = 0; i < BURST; i++) {
+			const struct burst_access access = {
+				.burst = burst, .weight = 1, .n_operands = 1, .who = watched.who};
+			watched.executions++;
+			event(&watched, TRAFFIC_L2_READ, 7 + 64 * i);
+			event(&watched, TRAFFIC_MEM_READ, 7 + 64 * i);
+			concentration_note(watched.concentration, &access);
+			concentration_miss(watched.concentration, &access,
+					   (struct burst_miss){.class = 7});
+		}
+	struct profile *profile = end(&watched);
+	const struct told l2 = told_of(profile, &watched, TRAFFIC_L2_READ, TRAFFIC_L2_READ_OPEN),
+			  memory = told_of(profile, &watched, TRAFFIC_MEM_READ,
+					   TRAFFIC_MEM_READ_OPEN);
+	cr_expect_float_eq(l2.lines, watched.truth[TRAFFIC_L2_READ], 0.01 * l2.lines);
+	cr_expect(holds(memory, watched.truth[TRAFFIC_MEM_READ]), "%g +- %g", memory.lines,
+		  memory.halfwidth);
+	profile_destroy(profile);
+}

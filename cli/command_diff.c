@@ -24,16 +24,16 @@ static struct rf_error *write_all(const struct options *given, const char *const
 	struct rf_error *error = NULL;
 	for (int kind = SVG; kind < KINDS && !error; kind++) {
 		const char *path = report_is_stdout(files[kind]) ? NULL : files[kind];
-		FILE *stream;
+		struct output_file file;
 		if (!files[kind] && (kind != TABLE || other))
 			continue;
-		error = output_file_open(path, stdout, &stream);
+		error = output_file_open(path, stdout, &file);
 		if (error)
 			break;
-		error = kind == SVG    ? diff_svg(diff, top, stream)
-			: kind == JSON ? diff_json(diff, paths, stream)
-				       : diff_table(diff, paths, top, stream);
-		error = output_file_close(path, stream, error);
+		error = kind == SVG    ? diff_svg(diff, top, file.stream)
+			: kind == JSON ? diff_json(diff, paths, file.stream)
+				       : diff_table(diff, paths, top, file.stream);
+		error = output_file_close(&file, error);
 	}
 	return error;
 }

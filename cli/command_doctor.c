@@ -31,8 +31,8 @@ struct rf_error *doctor_command(const struct options *given, const char **words,
 	doctor_report_make(facts, &report);
 	doctor_facts_destroy(facts);
 	*status = W_EXITCODE(report.possible ? 0 : 1, 0);
-	return output_file_close(NULL, stdout,
-				 given->doctor_json
-					 ? doctor_write_json(&report, stdout)
-					 : doctor_print(&report, window_columns(), stdout));
+	return output_stream_flush(stdout,
+				   given->doctor_json
+					   ? doctor_write_json(&report, stdout)
+					   : doctor_print(&report, window_columns(), stdout));
 }

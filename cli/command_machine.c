@@ -132,7 +132,7 @@ static struct rf_error *show(const struct machine *machine, const struct machine
 		     : machine_print(machine, wanted->threads, wanted->n_threads, stdout);
 	if (!error && !json)
 		error = print_custom(machine, stdout);
-	return output_file_close(NULL, stdout, error);
+	return output_stream_flush(stdout, error);
 }
 
 /* The picture first: a reader of the table may leave early. */
@@ -186,8 +186,8 @@ static struct rf_error *keep_or_forget(const struct options *given)
 				       "machine --help",
 				       "%s goes with no other option",
 				       given->import ? "--import" : "--forget");
-	return output_file_close(NULL, stdout,
-				 given->import ? import(given->import) : forget(given->forget));
+	return output_stream_flush(stdout,
+				   given->import ? import(given->import) : forget(given->forget));
 }
 
 struct rf_error *machine_command(const struct options *given, const char **words, int *status)

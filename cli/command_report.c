@@ -1,28 +1,65 @@
 /* `rfprof report FILE`: reads a profile and writes all that was asked for. */
 #include "cli/command.h"
 
+#include "cli/command_line.h"
 #include "cli/output_file.h"
 #include "cli/report_request.h"
 #include "profile/profile.h"
+#include "report/check/check.h"
 #include "report/export/export.h"
+#include "report/model/model.h"
 #include "report/report.h"
+
+#include <sys/wait.h>
+
+enum { EXIT_BROKEN = 1 }; /* --check has found something */
 
 /* The table, unless something else has standard output. */
 static struct rf_error *write_profile(const struct profile *profile, const struct options *given,
 				      const struct report_options *options)
 {
 	const bool other = report_stdout_files(options) && !given->output && !given->to_stdout;
-	FILE *table;
+	struct output_file table;
 	struct rf_error *error = output_file_open(given->output, stdout, &table);
 	if (error)
 		return error;
-	error = report_write(profile, options, other ? NULL : table);
-	return output_file_close(given->output, table, error);
+	error = report_write(profile, options, other ? NULL : table.stream);
+	return output_file_close(&table, error);
+}
+
+static struct rf_error *check_profile(const char *path, const struct options *given, int *status)
+{
+	struct report_checked checked = {0};
+	struct profile *profile = NULL;
+	struct output_file file;
+	struct rf_error *error =
+		profile_load(path, &profile) ?: output_file_open(given->output, stdout, &file);
+	if (!error) {
+		error = report_check(profile, file.stream, &checked);
+		if (!error && !checked.n_broken)
+			fprintf(file.stream, "%zu invariants hold in %zu rows\n",
+				checked.n_invariants, checked.n_rows);
+		error = output_file_close(&file, error);
+	}
+	profile_destroy(profile);
+	*status = W_EXITCODE(checked.n_broken ? EXIT_BROKEN : 0, 0);
+	return error;
+}
+
+/* What is saved has all the tables, and sums of its own. */
+static struct rf_error *load(const char *path, const struct options *given,
+			     const struct report_options *options, struct profile **profile)
+{
+	const bool sums = report_from_sums(options) && !given->save;
+	struct rf_error *error =
+		sums ? profile_load_sums(path, profile) : profile_load(path, profile);
+	if (!error && given->redact)
+		error = profile_redact(*profile);
+	return error || !given->save ? error : model_summarise(*profile);
 }
 
 struct rf_error *report_command(const struct options *given, const char **words, int *status)
 {
-	(void)status;
 	struct report_options options;
 	struct profile *profile = NULL;
 	struct rf_error *error = report_request(given, &options);
@@ -31,13 +68,17 @@ struct rf_error *report_command(const struct options *given, const char **words,
 	if (!words[0] || words[1])
 		return rf_error_create(RF_EINPUT, "try rfprof report rfprof-PROGRAM.rfp",
 				       "one profile is wanted");
-	options.saved_as = words[0];
-	error = export_check(&options.exports);
-	if (!error)
-		error = report_from_sums(&options) ? profile_load_sums(words[0], &profile)
-						   : profile_load(words[0], &profile);
+	if (given->check && (given->save || given->svg || given->export_csv || given->export_png ||
+			     !report_from_sums(&options)))
+		return usage_error("goes with no option but -o", "--check");
+	if (given->check)
+		return check_profile(words[0], given, status);
+	options.saved_as = given->save ? given->save : words[0];
+	error = export_check(&options.exports) ?: load(words[0], given, &options, &profile);
 	if (!error)
 		error = write_profile(profile, given, &options);
+	if (!error && given->save)
+		error = profile_save(profile, given->save);
 	profile_destroy(profile);
 	return error;
 }

@@ -2,7 +2,8 @@
  * saves the profile. */
 #include "cli/command.h"
 
-#include "cache/geometry.h"
+#include "base/text.h"
+#include "cache/geometry_machine.h"
 #include "cli/command_line.h"
 #include "cli/output_file.h"
 #include "cli/report_request.h"
@@ -20,6 +21,7 @@ struct request {
 	struct run_options run;
 	struct report_options report;
 	char *save_path; /* NULL: --no-save */
+	enum profile_name save_name;
 };
 
 /* ---- before the runs ---- */
@@ -32,7 +34,9 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		.once = given->once,
 		.quiet = given->quiet,
 		.no_children = given->no_children,
+		.repeat = given->repeat ? (unsigned)given->repeat : 1,
 		.debuginfod = given->debuginfod,
+		.keep_roofs = given->keep_roofs,
 		.log_path = given->log,
 		.sampler = (enum sampler_option)given->sampler,
 		.traffic = {.trace = true,
@@ -47,7 +51,11 @@ static struct rf_error *take_run_options(const struct options *given, const char
 	};
 	if (given->once && given->counter)
 		return usage_error("--once has no native run that it could count", "--counter");
-	return given->cache ? geometry_given(given->cache, &geometry) : NULL;
+	if (given->once && given->repeat)
+		return usage_error("--once has no timed run that it could repeat", "--repeat");
+	if (given->save && given->no_save)
+		return usage_error("goes without --save", "--no-save");
+	return given->cache ? geometry_wanted(given->cache, 0, &geometry) : NULL;
 }
 
 static struct rf_error *choose_save_path(struct request *request, const char *program)
@@ -55,12 +63,13 @@ static struct rf_error *choose_save_path(struct request *request, const char *pr
 	const char *path = request->given->save;
 	if (request->given->no_save)
 		return NULL;
+	request->save_name = path ? PROFILE_NAME_GIVEN : PROFILE_NAME_OWN;
 	if (asprintf(&request->save_path, path ? "%s" : "rfprof-%s.rfp", path ? path : program) <
 	    0) {
 		request->save_path = NULL;
 		return rf_error_no_memory();
 	}
-	return output_file_check(request->save_path);
+	return profile_save_check(request->save_path, request->save_name);
 }
 
 /* Files that cannot be written are told of before anything is run. */
@@ -82,7 +91,7 @@ static struct rf_error *write_report(const struct request *request, const struct
 {
 	const struct options *given = request->given;
 	const bool to_log = !given->output && !given->to_stdout;
-	FILE *table;
+	struct output_file table;
 	struct rf_error *error =
 		output_file_open(given->output, given->to_stdout ? stdout : run->log.stream,
 				 &table);
@@ -90,23 +99,32 @@ static struct rf_error *write_report(const struct request *request, const struct
 		return error;
 	struct report_options report = request->report;
 	report.saved_as = request->save_path;
-	error = report_write(run->profile, &report, given->quiet && to_log ? NULL : table);
-	return output_file_close(given->output, table, error);
+	error = report_write(run->profile, &report, given->quiet && to_log ? NULL : table.stream);
+	return output_file_close(&table, error);
 }
 
 static struct rf_error *save(const struct request *request, const struct run *run)
 {
 	const char *path = request->save_path;
-	struct rf_error *error = path ? profile_save(run->profile, path) : NULL;
-	if (path && !error && !request->given->quiet)
-		fprintf(run->log.stream, "saved %s · redraw: rfprof report %s\n", path, path);
+	struct rf_error *error =
+		path ? profile_save_as(run->profile, path, request->save_name) : NULL;
+	if (path && !error && !request->given->quiet) {
+		fputs("saved ", run->log.stream);
+		text_write_word(run->log.stream, path);
+		fputs(" · redraw: rfprof report ", run->log.stream);
+		text_write_path(run->log.stream, path);
+		fputc('\n', run->log.stream);
+	}
 	return error;
 }
 
 /* The profile is saved also where the report cannot be written. */
 static struct rf_error *finish(const struct request *request, const struct run *run)
 {
-	struct rf_error *error = request->save_path ? model_summarise(run->profile) : NULL;
+	struct rf_error *error = request->given->redact ? profile_redact(run->profile) : NULL;
+	profile_clean_texts(run->profile);
+	if (!error && request->save_path)
+		error = model_summarise(run->profile);
 	if (error)
 		return error;
 	error = write_report(request, run);

@@ -1,8 +1,8 @@
 """Writes what is made from the table of options to standard output: generate.py OPTIONS man PAGE | bash | zsh | fish
 
 OPTIONS is the output of options_json.  `man` copies a man page and writes anew what stands between a line
-`.\\" options of COMMAND` (run, machine, diff, doctor) and the next line `.\\" end of options`.  The others are files
-with which shells complete the command line of rfprof: commands, options, the words that options take, names of
+`.\\" options of COMMAND` (run, report, machine, diff, doctor) and the next line `.\\" end of options`.  The
+others are files with which shells complete the command line of rfprof: commands, options, the words that options take, names of
 files, and programs.
 """
 
@@ -48,12 +48,17 @@ def man_option(option):
     return f".TP\n{head}\n" + "\n.IP\n".join(map(paragraph, sentences.split("\n\n"))) + "\n"
 
 
+def told_of(command):
+    """Of `rfprof report` those that `rfprof PROGRAM` has not got: its section says that the others are the same."""
+    return [option for option in options_of(command) if command["id"] != "report" or "run" not in option["commands"]]
+
+
 def man(page):
     with open(page, encoding="utf-8") as file:
         text = file.read()
     for command in commands:
         text = re.sub(rf'(?<=^\.\\" options of {command["id"]}\n).*?(?=^\.\\" end of options$)',
-                      lambda _, of=command: "".join(map(man_option, options_of(of))), text, flags=re.M | re.S)
+                      lambda _, of=command: "".join(map(man_option, told_of(of))), text, flags=re.M | re.S)
     return text
 
 

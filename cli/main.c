@@ -1,11 +1,15 @@
 /* rfprof: finds the command that is named, reads its options, and carries it out. */
 #include "base/crash.h"
+#include "base/thread.h"
 #include "cli/command.h"
 #include "cli/command_line.h"
 #include "tracer/launch/launch.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { EXIT_TROUBLE = 2 }; /* rfprof's own failures */
 
@@ -30,11 +34,11 @@ static const struct command *find_command(const char *word)
 	return command;
 }
 
-int main(int argc, char **argv)
+/* Carries out the command line, and ends as it asks; else the status of rfprof's own failures. */
+static int carry_out(int argc, char **argv)
 {
 	struct command_line line;
 	int status = 0;
-	crash_install(RFPROF_VERSION);
 	const struct command *command = find_command(argc > 1 ? argv[1] : NULL);
 	const int shift = command->word ? 1 : 0;
 	argv[shift] = (char *)command->help_name;
@@ -48,4 +52,43 @@ int main(int argc, char **argv)
 	rf_error_print(error, stderr);
 	rf_error_destroy(error);
 	return EXIT_TROUBLE;
+}
+
+struct words {
+	int argc;
+	char **argv;
+};
+
+static void *carry_out_here(void *opaque)
+{
+	static char signal_stack[THREAD_SIGNAL_STACK];
+	const struct words *words = opaque;
+	thread_use_signal_stack(signal_stack);
+	exit(carry_out(words->argc, words->argv));
+}
+
+/* The limit of stacks (RLIMIT_STACK) may be lower than rfprof needs: it is meant for the program,
+ * which keeps it.  All is done in a thread then, whose stack has no such limit. */
+static int carry_out_on_large_stack(int argc, char **argv)
+{
+	struct words words = {argc, argv};
+	pthread_attr_t attributes;
+	pthread_t thread;
+	if (pthread_attr_init(&attributes) ||
+	    pthread_attr_setstacksize(&attributes, THREAD_STACK) ||
+	    pthread_create(&thread, &attributes, carry_out_here, &words)) {
+		fputs("rfprof: the stack is too small (raise its limit with ulimit -s)\n", stderr);
+		return EXIT_TROUBLE;
+	}
+	pthread_join(thread, NULL); /* it ends the process */
+	return EXIT_TROUBLE;
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit stack;
+	crash_install(RFPROF_VERSION);
+	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < THREAD_STACK)
+		return carry_out_on_large_stack(argc, argv);
+	return carry_out(argc, argv);
 }

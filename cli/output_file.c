@@ -4,20 +4,24 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static struct rf_error *cannot_write(const char *path, int cause)
+#define WRITE_HINT "choose another file, or make room there"
+
+static struct whole_file_wish wish_for(const char *path)
 {
-	return rf_error_errno(RF_EACCESS, cause, "choose another file, or make room there",
-			      "cannot write %s", path);
+	return (struct whole_file_wish){path, "cannot write", WRITE_HINT, 0};
 }
 
-struct rf_error *output_file_open(const char *path, FILE *instead, FILE **stream)
+struct rf_error *output_file_open(const char *path, FILE *instead, struct output_file *file)
 {
-	*stream = path ? fopen(path, "we") : instead;
-	return *stream ? NULL : cannot_write(path, errno);
+	const struct whole_file_wish wish = wish_for(path);
+	*file = (struct output_file){.stream = instead, .is_file = path != NULL};
+	if (!path)
+		return NULL;
+	struct rf_error *error = whole_file_stream(&wish, &file->whole);
+	file->stream = error ? NULL : file->whole.stream;
+	return error;
 }
 
 /* A pipe whose reader has gone, as of `rfprof ./app | head`. */
@@ -27,29 +31,24 @@ static bool has_no_reader(FILE *stream)
 	return poll(&end, 1, 0) == 1 && end.revents & POLLERR;
 }
 
-struct rf_error *output_file_close(const char *path, FILE *stream, struct rf_error *error)
+struct rf_error *output_stream_flush(FILE *stream, struct rf_error *error)
 {
 	errno = 0;
-	bool failed = fflush(stream) != 0 || ferror(stream);
-	int cause = errno;
-	if (path && fclose(stream) != 0) {
-		failed = true;
-		cause = errno;
-	}
-	if (error || !failed || (!path && has_no_reader(stream)))
+	const bool failed = fflush(stream) != 0 || ferror(stream);
+	const int cause = errno;
+	if (error || !failed || has_no_reader(stream))
 		return error;
-	return cannot_write(path ? path : "the table", cause);
+	return rf_error_errno(RF_EACCESS, cause, WRITE_HINT, "cannot write the table");
+}
+
+struct rf_error *output_file_close(struct output_file *file, struct rf_error *error)
+{
+	return file->is_file ? whole_file_close(&file->whole, error)
+			     : output_stream_flush(file->stream, error);
 }
 
 struct rf_error *output_file_check(const char *path)
 {
-	if (!path || strcmp(path, "-") == 0)
-		return NULL;
-	if (access(path, F_OK) == 0)
-		return access(path, W_OK) == 0 ? NULL : cannot_write(path, errno);
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	int cause = folder && access(folder, W_OK | X_OK) < 0 ? errno : 0;
-	free(folder);
-	return cause ? cannot_write(path, cause) : NULL;
+	const struct whole_file_wish wish = wish_for(path);
+	return path && strcmp(path, "-") != 0 ? whole_file_check(&wish) : NULL;
 }

@@ -27,6 +27,7 @@ static void take(const struct options *given, struct report_options *options)
 		.json_path = given->json,
 		.html_path = given->html,
 		.html_compare = given->html_compare,
+		.redact = given->redact,
 		.exports = {{
 #define EXPORT(name, ...) [EXPORT_##name] = given->export_##name,
 #include "report/rows/export_formats.def"

@@ -30,6 +30,18 @@ double model_system_s(const struct profile *profile)
 	return run && !profile_flag_fact(profile, "no_children") ? run->system_s : 0;
 }
 
+double model_unsampled_s(const struct profile *profile)
+{
+	const struct profile_timed_run *run = shown_run(profile);
+	const bool all = run && !profile_flag_fact(profile, "no_children") &&
+			 !profile_flag_fact(profile, "once");
+	const double sampled = run ? (double)run->time_ns * 1e-9 : 0;
+	const double missing = all ? run->user_s - sampled : 0;
+	const double chance =
+		0.02 + (run && run->samples ? 3 * sampled / sqrt((double)run->samples) : 0);
+	return missing > chance && missing > 0.1 * run->user_s ? missing : 0;
+}
+
 /* Less what the samples cost, as model_sample_weight. */
 static struct model_run_time less_cost(uint64_t samples, uint64_t time_ns, uint64_t cost)
 {

@@ -12,6 +12,10 @@ struct model_run_time {
 
 /* System time of the timed run that is shown, s; 0 where it is not known. */
 double model_system_s(const struct profile *profile);
+/* User time of the timed run that is shown, s, that the kernel accounts for and no sample stands
+ * for; 0 where that can be chance (below 10 %, three standard deviations and 20 ms), or where the
+ * kernel's account is of more than what was sampled (--no-children, --once). */
+double model_unsampled_s(const struct profile *profile);
 /* How many timed runs a profile has times of, where these are several; else 0. */
 size_t model_n_runs(const struct profile *profile);
 

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "report/model/model_counters.h"
+#include "report/model/model_runs.h"
 #include "report/reasons/above.h"
 #include "report/reasons/notes_traffic.h"
 
@@ -37,6 +38,21 @@ static void note_runs(const struct model *model, FILE *notes)
 		     REPORT_NUMBER(median), REPORT_NUMBER(sum));
 }
 
+static void note_missing_samples(const struct report_view *view, FILE *notes)
+{
+	const double missing = model_unsampled_s(view->profile),
+		     throttled = profile_number_fact(view->profile, "throttled_samples", 0);
+	char why[80] = "";
+	if (missing <= 0)
+		return;
+	if (throttled > 0)
+		snprintf(why, sizeof(why), " (it throttled sampling %.0f times)", throttled);
+	note(notes,
+	     "SAMPLES ARE MISSING: no sample stands for %s s of the user time that the kernel "
+	     "accounts for%s: times are too short and speeds too high by as much",
+	     REPORT_NUMBER(missing), why);
+}
+
 static void note_time_and_work(const struct report_view *view, FILE *notes)
 {
 	const char *time = profile_get_fact(view->profile, "time_source");
@@ -45,6 +61,7 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	const unsigned long long n = view->model->n_samples;
 	const double cost_us = 1e-3 * profile_number_fact(view->profile, "sample_cost_ns", 0);
 	char every[128] = "";
+	note_missing_samples(view, notes);
 	if (incomplete && view->model->counted)
 		note(notes,
 		     "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, distances "

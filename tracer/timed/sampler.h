@@ -35,6 +35,10 @@ struct sampler_ops {
 
 extern const struct sampler_ops sampler_perf, sampler_timer;
 
+/* The period in ns, not below `wanted_ns`, at which the kernel does not throttle a sampler_perf
+ * whose limit is `max_rate` samples a second (kernel.perf_event_max_sample_rate; 0: not known). */
+uint64_t sampler_perf_period(uint64_t wanted_ns, uint64_t max_rate);
+
 /* For a counted run with --once: where sample addresses lie in rfprof's code cache, `map` gives
  * the program's own address (0: unknown, drop the frame).  Set before start. */
 typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address);

@@ -10,7 +10,13 @@
  * second a thousand, and a long run is hardly slowed down: a sample costs 2 us on hardware but was
  * seen to cost 14 us in a virtual machine, 1.4 % of a period of 1 ms.  (A change of the period by
  * PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE
- * and _DISABLE do: perf_event_for_each_child in kernel/events/core.c.) */
+ * and _DISABLE do: perf_event_for_each_child in kernel/events/core.c.)
+ *
+ * The kernel stops an event until the next tick when it samples faster than
+ * kernel.perf_event_max_sample_rate, which the kernel itself lowers where its interrupts take long
+ * (to 250 a second in a busy virtual machine).  So no period is shorter than that allows, a stage
+ * that is throttled all the same ends, and the first sample after a stop stands for the whole time
+ * since. */
 #include "base/array.h"
 #include "base/clock.h"
 #include "tracer/perf/perf_ring.h"
@@ -49,9 +55,19 @@ enum { MAX_RING_PAGES = 256, MIN_RING_PAGES = 8 };
  * program can delete them.  Rings that are drained besides wake nobody. */
 enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100 };
 
+/* Threads that take turns on a CPU within some ticks. */
+enum { STOPS = 8 };
+
 struct cpu_events {
 	int events[STAGES]; /* descriptors or -1; the last one has the ring */
 	uint64_t n_samples; /* of this stage */
+	bool throttled;     /* in this stage */
+	/* Threads whose events the kernel stopped here, the last ones. */
+	struct stop {
+		uint32_t tid;
+		uint64_t before, now; /* times of the last stop and of one just told; 0: none */
+	} stops[STOPS];
+	unsigned n_stops;
 	struct perf_ring ring;
 };
 
@@ -61,6 +77,8 @@ struct perf_sampler {
 	size_t n_cpus, cap_cpus;
 	struct pollfd *polls; /* n_cpus rings and the stop event */
 	int stage;
+	uint64_t periods[STAGES]; /* ns */
+	uint64_t tick_ns;         /* a throttled event goes on at the next tick */
 };
 
 static int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
@@ -93,6 +111,34 @@ static struct perf_event_attr event_attributes(uint64_t period)
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
 	};
+}
+
+uint64_t sampler_perf_period(uint64_t wanted_ns, uint64_t max_rate)
+{
+	/* A little longer than need be, so that jitter does not bring one sample too many into a
+	 * tick. */
+	const uint64_t shortest = max_rate ? 1015003003 / max_rate : 0;
+	return wanted_ns > shortest ? wanted_ns : shortest;
+}
+
+/* The coarse clocks advance with the ticks (clock_getres(2)). */
+static uint64_t tick_length(void)
+{
+	struct timespec tick;
+	const bool known = clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0;
+	return known ? 1000000000 * (uint64_t)tick.tv_sec + (uint64_t)tick.tv_nsec : 10000000;
+}
+
+/* The kernel's limit in samples a second; 0: not known. */
+static uint64_t max_sample_rate(void)
+{
+	uint64_t rate = 0;
+	FILE *file = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	if (file && fscanf(file, "%" SCNu64, &rate) != 1)
+		rate = 0;
+	if (file)
+		fclose(file);
+	return rate;
 }
 
 static struct rf_error *refused(int errnum)
@@ -136,14 +182,15 @@ static void cpu_events_destroy(struct cpu_events *cpu)
 	free(cpu);
 }
 
-static struct rf_error *open_events(struct cpu_events *cpu, pid_t pid, int number, bool first_only)
+static struct rf_error *open_events(struct cpu_events *cpu, const struct perf_sampler *sampler,
+				    pid_t pid, int number)
 {
 	for (int i = 0; i < STAGES; i++) {
-		struct perf_event_attr attr = event_attributes(stages[i].period_ns);
+		struct perf_event_attr attr = event_attributes(sampler->periods[i]);
 		/* Wake when a quarter of the smallest common ring is full. */
 		attr.wakeup_watermark = 32 * 4096;
 		attr.enable_on_exec = i == 0;
-		attr.inherit_thread = first_only;
+		attr.inherit_thread = sampler->base.first_only;
 		cpu->events[i] = event_open_best(&attr, pid, number);
 		if (cpu->events[i] < 0)
 			return refused(errno);
@@ -158,7 +205,7 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 		return rf_error_no_memory();
 	for (int i = 0; i < STAGES; i++)
 		cpu->events[i] = -1;
-	struct rf_error *error = open_events(cpu, pid, number, sampler->base.first_only);
+	struct rf_error *error = open_events(cpu, sampler, pid, number);
 	if (error && error->errnum == ENODEV) { /* went off line */
 		rf_error_destroy(error);
 		cpu_events_destroy(cpu);
@@ -228,6 +275,40 @@ struct read_context {
 	struct cpu_events *cpu;
 };
 
+static struct stop *find_stop(struct cpu_events *cpu, uint32_t tid)
+{
+	for (int i = 0; i < STOPS; i++)
+		if (cpu->stops[i].tid == tid)
+			return &cpu->stops[i];
+	return NULL;
+}
+
+static void take_throttle(struct cpu_events *cpu, const struct perf_record *record)
+{
+	struct stop *stop = find_stop(cpu, record->tid);
+	if (!stop) {
+		stop = &cpu->stops[cpu->n_stops++ % STOPS];
+		*stop = (struct stop){.tid = record->tid};
+	}
+	stop->now = record->time;
+	cpu->throttled = true;
+}
+
+/* The CPU time that a sample stands for: its period or, where its thread's event was stopped
+ * before, the time since (kernel time in it counts as the thread's own; of a pause of the thread no
+ * more than a tick).  A stop is told before the sample that was one too many. */
+static uint64_t weight_of(const struct perf_sampler *sampler, struct cpu_events *cpu,
+			  const struct perf_record *sample)
+{
+	struct stop *stop = find_stop(cpu, sample->tid);
+	const uint64_t before = stop ? stop->before : 0, most = sample->period + sampler->tick_ns;
+	if (stop)
+		*stop = (struct stop){sample->tid, stop->now, 0};
+	if (!before || sample->time < before)
+		return sample->period;
+	return sample->time - before < most ? sample->time - before : most;
+}
+
 static void take_record(void *opaque, const void *bytes, size_t size)
 {
 	struct read_context *context = opaque;
@@ -236,8 +317,12 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 		sample_log_lost(context->sampler->base.log, 1);
 		return;
 	}
-	if (record.type == PERF_RECORD_SAMPLE)
+	if (record.type == PERF_RECORD_SAMPLE) {
 		context->cpu->n_samples++;
+		record.period = weight_of(context->sampler, context->cpu, &record);
+	} else if (record.type == PERF_RECORD_THROTTLE) {
+		take_throttle(context->cpu, &record);
+	}
 	sample_log_record(&context->sampler->base, &record);
 }
 
@@ -257,14 +342,16 @@ static void end_stage(struct perf_sampler *sampler)
 {
 	bool enough = false;
 	for (size_t i = 0; i < sampler->n_cpus; i++)
-		enough |= sampler->cpus[i]->n_samples >= stages[sampler->stage].samples;
-	if (!enough)
+		enough |= sampler->cpus[i]->n_samples >= stages[sampler->stage].samples ||
+			  sampler->cpus[i]->throttled;
+	if (!enough || sampler->stage == LAST_STAGE)
 		return;
 	for (size_t i = 0; i < sampler->n_cpus; i++) {
 		struct cpu_events *cpu = sampler->cpus[i];
 		ioctl(cpu->events[sampler->stage + 1], PERF_EVENT_IOC_ENABLE, 0);
 		ioctl(cpu->events[sampler->stage], PERF_EVENT_IOC_DISABLE, 0);
 		cpu->n_samples = 0;
+		cpu->throttled = false;
 	}
 	sampler->stage++;
 }
@@ -308,6 +395,10 @@ static struct sampler *perf_create(struct profile *profile)
 static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
+	const uint64_t max_rate = max_sample_rate();
+	sampler->tick_ns = tick_length();
+	for (int i = 0; i < STAGES; i++)
+		sampler->periods[i] = sampler_perf_period(stages[i].period_ns, max_rate);
 	struct rf_error *error = open_all_cpus(sampler, pid);
 	if (!error)
 		error = map_largest_rings(sampler);
@@ -330,10 +421,10 @@ static struct rf_error *perf_finish(struct sampler *base)
 	for (size_t i = 0; i < sampler->n_cpus; i++)
 		sample_log_lost(sampler->base.log, sampler->cpus[i]->ring.broken);
 	/* now, so that the program's start need not wait for it */
-	struct perf_event_attr attr = event_attributes(stages[0].period_ns);
+	struct perf_event_attr attr = event_attributes(sampler->periods[0]);
 	profile_set_fact(base->profile, "sample_cost_ns", "%" PRIu64, sample_cost_ns(&attr));
 	return sample_log_finish(sampler->base.log, sampler_perf.name,
-				 stages[sampler->stage].period_ns);
+				 sampler->periods[sampler->stage]);
 }
 
 static void perf_destroy(struct sampler *base)

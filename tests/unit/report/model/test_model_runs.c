@@ -236,3 +236,29 @@ Test(model_runs, runs_at_the_threshold_do_not_contradict_each_other)
 	cr_expect(near_side > TRIES / 4 && near_side < 3 * TRIES / 4, "%d are above 2", near_side);
 	cr_expect_leq(sure[0] + sure[1], TRIES * 7 / 100, "%d and %d were sure", sure[0], sure[1]);
 }
+
+/* ---- time without samples ---- */
+
+/* Of a run with 100 samples of a millisecond. */
+static double unsampled(double user_s, const char *fact)
+{
+	struct profile *p = profile_of_dot(1000000);
+	const struct profile_timed_run run = {
+		.shown = true, .user_s = user_s, .samples = 100, .time_ns = 100000000};
+	cr_assert(rf_array_push(p->timed_runs, p->n_timed_runs, p->cap_timed_runs, run));
+	if (fact)
+		profile_set_fact(p, fact, "1");
+	const double missing = model_unsampled_s(p);
+	profile_destroy(p);
+	return missing;
+}
+
+Test(model_runs, time_that_no_sample_stands_for_is_known_beyond_chance)
+{
+	expect_near(unsampled(0.4, NULL), 0.3, "throttled");
+	expect_near(unsampled(0.16, NULL), 0.06, "just beyond");
+	cr_expect_eq(unsampled(0.14, NULL), 0); /* 3 times 10 %, and 20 ms */
+	cr_expect_eq(unsampled(0.05, NULL), 0); /* a child that nobody waited for */
+	cr_expect_eq(unsampled(0.4, "no_children"), 0);
+	cr_expect_eq(unsampled(0.4, "once"), 0);
+}

@@ -1,11 +1,10 @@
 /* Both samplers against programs that know their own truth (sampler_program.c). */
-#include "tracer/process/mappings.h"
-#include "tracer/timed/sample_store.h"
 #include "tracer/timed/sampler.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
@@ -231,17 +230,6 @@ Test(sampler, weights_of_timers_sum_to_user_time, .timeout = 110)
 	check_total(&sampler_timer, "threads", "0.5");
 }
 
-Test(sampler, short_run_has_200_samples, .timeout = 100)
-{
-	struct run run;
-	need(&sampler_perf);
-	run_mode(&sampler_perf, "burn", "0.2", &run);
-	cr_assert(run.profile->n_samples >= 200, "%zu samples", run.profile->n_samples);
-	for (size_t i = 0; i < run.profile->n_samples; i++)
-		cr_assert(run.profile->samples[i].time_ns < 60000000000u);
-	profile_destroy(run.profile);
-}
-
 /* Seconds sampled in threads of this name, all of process `pid` (0: any). */
 static double thread_weight(const struct profile *profile, const char *name, int pid)
 {
@@ -462,6 +450,117 @@ Test(sampler, missing_event_is_named)
 	check_refused(ENOSYS, "no cpu-clock event");
 }
 
+/* --- the kernel's limit of the rate --- */
+
+static const char limit_path[] = "/proc/sys/kernel/perf_event_max_sample_rate";
+
+static unsigned long sample_rate(void)
+{
+	unsigned long rate = 0;
+	FILE *file = fopen(limit_path, "r");
+	cr_assert(file && fscanf(file, "%lu", &rate) == 1);
+	fclose(file);
+	return rate;
+}
+
+static bool set_sample_rate(unsigned long rate)
+{
+	FILE *file = fopen(limit_path, "w");
+	return file && fprintf(file, "%lu\n", rate) > 0 && fclose(file) == 0;
+}
+
+/* Sets the limit back when this process ends, however it ends. */
+static void restore_at_the_end(unsigned long rate)
+{
+	int ends[2];
+	char byte;
+	cr_assert(pipe2(ends, O_CLOEXEC) == 0);
+	if (fork() != 0) {
+		close(ends[0]);
+		return;
+	}
+	close(ends[1]);
+	setsid();
+	while (read(ends[0], &byte, 1) < 0 && errno == EINTR)
+		;
+	_exit(!set_sample_rate(rate));
+}
+
+/* Lowers the limit from before the run or amid it (after 50 ms). */
+static double ratio_with_limit(unsigned long rate, bool amid, const char *mode)
+{
+	struct run run;
+	cr_assert(set_sample_rate(amid ? 100000 : rate));
+	const pid_t later = amid ? fork() : -1;
+	if (later == 0) {
+		usleep(50000);
+		_exit(!set_sample_rate(rate));
+	}
+	run_mode(&sampler_perf, mode, "0.5", &run);
+	if (amid)
+		cr_assert(waitpid(later, NULL, 0) == later);
+	const double ratio = total_weight(run.profile) / run.user;
+	profile_destroy(run.profile);
+	return ratio;
+}
+
+static void check_limit(unsigned long rate, bool amid, const char *mode)
+{
+	double ratio = 0;
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		ratio = ratio_with_limit(rate, amid, mode);
+		/* as far apart as samples can be: 12 ms, some 40 in a run */
+		if (fabs(ratio - 1) <= 0.1)
+			return;
+	}
+	cr_assert(false, "%s, %lu samples a second%s: sampled %.3f of the user time", mode, rate,
+		  amid ? " after 50 ms" : "", ratio);
+}
+
+/* A kernel that throttles gives fewer samples, not less time. */
+Test(sampler, weights_sum_to_user_time_under_any_limit, .timeout = 200)
+{
+	static const unsigned long rates[] = {250, 500, 1000, 3000};
+	need(&sampler_perf);
+	if (access(limit_path, W_OK) != 0)
+		cr_skip_test("only root can lower kernel.perf_event_max_sample_rate");
+	restore_at_the_end(sample_rate());
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		check_limit(rates[i], false, "burn");
+		check_limit(rates[i], true, "burn");
+		check_limit(rates[i], i % 2, "threads");
+	}
+}
+
+Test(sampler, no_period_is_shorter_than_the_limit_allows)
+{
+	cr_assert_eq(sampler_perf_period(249989, 0), 249989);
+	cr_assert_eq(sampler_perf_period(249989, 100000), 249989);
+	for (uint64_t rate = 1; rate < 1000000; rate = rate * 3 / 2 + 1) {
+		const uint64_t period = sampler_perf_period(249989, rate);
+		cr_assert(period >= 249989 && period * rate >= 1000000000, "%" PRIu64, rate);
+		cr_assert(period == 249989 || period * rate <= 1100000000, "%" PRIu64, rate);
+	}
+}
+
+/* Samples that a run of so many seconds of user time has at least. */
+static size_t samples_of(double seconds)
+{
+	const double of_limit = 0.6 * (double)sample_rate() * seconds;
+	return (size_t)fmin(200, of_limit);
+}
+
+Test(sampler, short_run_has_200_samples, .timeout = 100)
+{
+	struct run run;
+	need(&sampler_perf);
+	run_mode(&sampler_perf, "burn", "0.2", &run);
+	cr_assert(run.profile->n_samples >= samples_of(0.2), "%zu samples", run.profile->n_samples);
+	for (size_t i = 0; i < run.profile->n_samples; i++)
+		cr_assert(run.profile->samples[i].time_ns < 60000000000u);
+	profile_destroy(run.profile);
+}
+
 /* Memory for the rings and access to the child, without any privilege. */
 Test(sampler, plain_user, .timeout = 100)
 {
@@ -477,98 +576,6 @@ Test(sampler, plain_user, .timeout = 100)
 		cr_skip_test("other users cannot run %s", program_path());
 	need(&sampler_perf);
 	run_mode(&sampler_perf, "burn", "0.2", &run);
-	cr_assert(run.profile->n_samples >= 200, "%zu", run.profile->n_samples);
+	cr_assert(run.profile->n_samples >= samples_of(0.2), "%zu", run.profile->n_samples);
 	profile_destroy(run.profile);
-}
-
-/* --- parts --- */
-
-Test(sample_store, gives_back_what_it_got)
-{
-	static uint8_t stack[65528], back[65536];
-	struct sample_store *store = sample_store_create();
-	enum { N = 300 };
-	for (uint32_t n = 0; n < N; n++) {
-		struct raw_sample sample = {.regs = {.ip = n, .sp = 0x7ffe00000000 + 8 * n},
-					    .weight_ns = n * 3,
-					    .stack_size = (uint16_t)(n * 7919 % 65528)};
-		for (size_t i = 0; i < sizeof(stack); i++)
-			stack[i] = (uint8_t)(i * (n % 3) >> 4);
-		cr_assert_eq(sample_store_add(store, &sample, stack), n);
-	}
-	for (uint32_t n = 0; n < N; n++) {
-		struct raw_sample sample;
-		sample_store_get(store, n, &sample, back);
-		cr_assert(sample.regs.ip == n && sample.weight_ns == n * 3);
-		cr_assert_eq(sample.stack_size, n * 7919 % 65528);
-		for (size_t i = 0; i < sample.stack_size; i++)
-			cr_assert_eq(back[i], (uint8_t)(i * (n % 3) >> 4));
-	}
-	sample_store_destroy(store);
-}
-
-/* Equal stacks cost next to nothing. */
-Test(sample_store, equal_stacks_are_stored_once)
-{
-	static uint8_t stack[4096];
-	struct sample_store *store = sample_store_create();
-	struct raw_sample sample = {.regs.sp = 0x7ffe00000128, .stack_size = sizeof(stack)};
-	for (size_t i = 0; i < sizeof(stack); i++)
-		stack[i] = (uint8_t)(i * 31);
-	for (int n = 0; n < 10000; n++)
-		sample_store_add(store, &sample, stack);
-	cr_assert(sample_store_size(store) < 10000 * sizeof(stack) / 10);
-	sample_store_destroy(store);
-}
-
-/* Mappings against a slow and obvious table: one entry for each page. */
-enum { PAGES = 64, PAGE = 4096 };
-
-struct page {
-	int file; /* -1: nothing mapped */
-	uint64_t file_offset;
-};
-
-static void check_pages(struct mappings *mappings, uint32_t pid, const struct page *pages,
-			struct module_file *files)
-{
-	for (uint64_t i = 0; i < PAGES; i++) {
-		const struct mapping *found = mappings_find(mappings, pid, i * PAGE + 17);
-		if (pages[i].file < 0) {
-			cr_assert_null(found);
-			continue;
-		}
-		cr_assert_not_null(found);
-		cr_assert_eq(found->file, &files[pages[i].file]);
-		cr_assert_eq(found->file_offset + (i * PAGE - found->start), pages[i].file_offset);
-	}
-}
-
-Test(mappings, overlaps_are_as_in_a_table_of_pages)
-{
-	static struct module_file files[5];
-	struct page pages[PAGES], forked[PAGES];
-	struct mappings *mappings = mappings_create();
-	memset(pages, 0xff, sizeof(pages));
-	srand(1);
-	for (int round = 0; round < 3000; round++) {
-		int file = rand() % 5;
-		uint64_t first = (uint64_t)rand() % PAGES;
-		uint64_t n = 1 + (uint64_t)rand() % (PAGES - first);
-		uint64_t offset = (uint64_t)(rand() % 100) * PAGE;
-		struct mapping mapping = {first * PAGE, (first + n) * PAGE, offset, &files[file]};
-		cr_assert_null(mappings_add(mappings, 7, &mapping));
-		for (uint64_t i = 0; i < n; i++)
-			pages[first + i] = (struct page){file, offset + i * PAGE};
-		check_pages(mappings, 7, pages, files);
-		if (round % 500 != 0)
-			continue;
-		cr_assert_null(mappings_fork(mappings, 7, 5));
-		memcpy(forked, pages, sizeof(pages));
-	}
-	check_pages(mappings, 5, forked, files); /* a fork keeps what was at its time */
-	mappings_exec(mappings, 5);
-	cr_assert_null(mappings_find(mappings, 5, 17));
-	check_pages(mappings, 7, pages, files);
-	mappings_destroy(mappings);
 }

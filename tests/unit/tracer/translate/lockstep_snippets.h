@@ -213,46 +213,63 @@
 	  "vpcmpeqd %ymm3, %ymm3, %ymm3\n vpsrad $28, %ymm5, %ymm1\n"                        \
 	  " vpgatherdd %ymm3, (%rsp,%ymm1,4), %ymm2\n vpxor %xmm8, %xmm8, %xmm8\n"           \
 	  " vgatherqpd %xmm9, (%rsp,%xmm8,8), %xmm4\n hlt")                                  \
+	X(gather_forms, "F",                                                                 \
+	  "mov $9, %ecx\n 1: vpaddd %ymm7, %ymm5, %ymm5\n vpsrad $24, %ymm5, %ymm1\n"        \
+	  " vpsllq $57, %ymm5, %ymm10\n vpsrlq $57, %ymm10, %ymm10\n"                        \
+	  " vpxor %ymm6, %ymm5, %ymm3\n vpgatherdd %ymm3, 3(%rsp,%ymm1,4), %ymm2\n"          \
+	  " vmovdqa %ymm5, %ymm3\n vgatherdpd %ymm3, (%rsp,%xmm1,8), %ymm2\n"                \
+	  " vmovdqa %ymm6, %ymm3\n vpgatherqq %ymm3, -64(%rsp,%ymm10,8), %ymm2\n"            \
+	  " vmovdqa %ymm6, %ymm3\n vgatherqps %xmm3, (%rsp,%ymm10,2), %xmm2\n"               \
+	  " vmovdqa %ymm5, %ymm3\n vpgatherdq %xmm3, (%rsp,%xmm1,1), %xmm2\n"                \
+	  " dec %ecx\n jnz 1b\n hlt")                                                        \
 	X(vmask_flags_alive, "F",                                                            \
 	  "cmp %rax, %rbx\n"                                                                 \
 	  " vmaskmovps -64(%rsp), %ymm2, %ymm4\n jo 1f\n nop\n 1: jbe 2f\n nop\n"            \
 	  " 2: jp 3f\n nop\n 3: lahf\n hlt")
-#define SNIPPETS_AVX512(X)                                                          \
-	X(far_evex, "F",                                                            \
-	  "vmovupd 0x20000+9b(%rip), %zmm17\n"                                      \
-	  " vaddpd 0x20000+9b(%rip), %zmm18, %zmm29\n"                              \
-	  " vmovdqu64 %zmm30, 0x20000+9b(%rip)\n"                                   \
-	  " vpternlogd $0x96, 0x20000+9b(%rip), %zmm1, %zmm9\n"                     \
-	  " vaddps 0x20000+9b(%rip){1to16}, %zmm1, %zmm20\n hlt")                   \
-	X(far_evex_b, "F",                                                          \
-	  ".byte 0x62, 0xd1, 0x7c, 0x48, 0x10, 0x05\n .long 0x20000+9b-4-.\n hlt")  \
-	X(kmask_overflow_alive, "F",                                                \
-	  "mov $0x7fffffff, %eax\n add $1, %eax\n"                                  \
-	  " vaddps %zmm1, %zmm2, %zmm3{%k3}\n jno 1f\n inc %edx\n 1: lahf\n hlt")   \
-	X(far_masked, "F",                                                          \
-	  "vmovupd 0x20000+9b(%rip), %zmm17{%k3}\n"                                 \
-	  " vaddsd 0x20000+9b(%rip), %xmm18, %xmm29{%k1}{z}\n"                      \
-	  " vmovdqu8 %zmm30, 0x20000+9b(%rip){%k7}\n kmovq 0x20000+9b(%rip), %k2\n" \
-	  " kmovw %k2, 0x20000+9b(%rip)\n hlt")                                     \
-	X(kmask_widths, "F",                                                        \
-	  "vaddpd %xmm1, %xmm2, %xmm3{%k1}\n"                                       \
-	  " vaddps %ymm1, %ymm2, %ymm3{%k2}\n vaddps %zmm1, %zmm2, %zmm3{%k3}\n"    \
-	  " vpaddw %zmm1, %zmm2, %zmm3{%k4}{z}\n vpaddb %zmm1, %zmm2, %zmm3{%k5}\n" \
-	  " vaddsd %xmm1, %xmm2, %xmm3{%k6}\n hlt")                                 \
-	X(kmask_memory, "F",                                                        \
-	  "vmovupd %zmm1, -128(%rsp){%k1}\n"                                        \
-	  " vmovdqu8 -256(%rsp), %ymm9{%k2}{z}\n"                                   \
-	  " vpcompressd %zmm4, -512(%rsp){%k3}\n"                                   \
-	  " vpexpandq -512(%rsp), %zmm8{%k4}\n hlt")                                \
-	X(kmask_flags_alive, "F",                                                   \
-	  "cmp %rax, %rbx\n"                                                        \
-	  " vaddps %zmm1, %zmm2, %zmm3{%k3}\n jo 1f\n nop\n 1: jbe 2f\n nop\n"      \
-	  " 2: jp 3f\n nop\n 3: lahf\n hlt")                                        \
-	X(kmask_faults, "F",                                                        \
-	  "xor %eax, %eax\n kxnorw %k3, %k3, %k3\n"                                 \
-	  " vmovupd (%rax), %zmm3{%k3}\n hlt")                                      \
-	X(scatter, "F",                                                             \
-	  "kxnorw %k3, %k3, %k3\n vpsrad $29, %zmm5, %zmm6\n"                       \
+#define SNIPPETS_AVX512(X)                                                            \
+	X(far_evex, "F",                                                              \
+	  "vmovupd 0x20000+9b(%rip), %zmm17\n"                                        \
+	  " vaddpd 0x20000+9b(%rip), %zmm18, %zmm29\n"                                \
+	  " vmovdqu64 %zmm30, 0x20000+9b(%rip)\n"                                     \
+	  " vpternlogd $0x96, 0x20000+9b(%rip), %zmm1, %zmm9\n"                       \
+	  " vaddps 0x20000+9b(%rip){1to16}, %zmm1, %zmm20\n hlt")                     \
+	X(far_evex_b, "F",                                                            \
+	  ".byte 0x62, 0xd1, 0x7c, 0x48, 0x10, 0x05\n .long 0x20000+9b-4-.\n hlt")    \
+	X(gather_evex, "F",                                                           \
+	  "mov $5, %ecx\n 1: vpaddd %zmm7, %zmm5, %zmm5\n vpsrad $24, %zmm5, %zmm1\n" \
+	  " vpmovd2m %zmm5, %k1\n vpgatherdd 3(%rsp,%zmm1,4), %zmm2{%k1}\n"           \
+	  " vpmovd2m %zmm5, %k1\n vgatherdpd (%rsp,%ymm1,8), %zmm2{%k1}\n"            \
+	  " vpsrlq $57, %zmm5, %zmm20\n vpmovq2m %zmm5, %k2\n"                        \
+	  " vpgatherqq -64(%rsp,%zmm20,8), %zmm2{%k2}\n vpmovq2m %zmm5, %k2\n"        \
+	  " vpscatterqq %zmm2, (%rsp,%zmm20,8){%k2}\n vpmovd2m %ymm5, %k3\n"          \
+	  " vpscatterdd %ymm5, (%rsp,%ymm1,4){%k3}\n dec %ecx\n jnz 1b\n hlt")        \
+	X(kmask_overflow_alive, "F",                                                  \
+	  "mov $0x7fffffff, %eax\n add $1, %eax\n"                                    \
+	  " vaddps %zmm1, %zmm2, %zmm3{%k3}\n jno 1f\n inc %edx\n 1: lahf\n hlt")     \
+	X(far_masked, "F",                                                            \
+	  "vmovupd 0x20000+9b(%rip), %zmm17{%k3}\n"                                   \
+	  " vaddsd 0x20000+9b(%rip), %xmm18, %xmm29{%k1}{z}\n"                        \
+	  " vmovdqu8 %zmm30, 0x20000+9b(%rip){%k7}\n kmovq 0x20000+9b(%rip), %k2\n"   \
+	  " kmovw %k2, 0x20000+9b(%rip)\n hlt")                                       \
+	X(kmask_widths, "F",                                                          \
+	  "vaddpd %xmm1, %xmm2, %xmm3{%k1}\n"                                         \
+	  " vaddps %ymm1, %ymm2, %ymm3{%k2}\n vaddps %zmm1, %zmm2, %zmm3{%k3}\n"      \
+	  " vpaddw %zmm1, %zmm2, %zmm3{%k4}{z}\n vpaddb %zmm1, %zmm2, %zmm3{%k5}\n"   \
+	  " vaddsd %xmm1, %xmm2, %xmm3{%k6}\n hlt")                                   \
+	X(kmask_memory, "F",                                                          \
+	  "vmovupd %zmm1, -128(%rsp){%k1}\n"                                          \
+	  " vmovdqu8 -256(%rsp), %ymm9{%k2}{z}\n"                                     \
+	  " vpcompressd %zmm4, -512(%rsp){%k3}\n"                                     \
+	  " vpexpandq -512(%rsp), %zmm8{%k4}\n hlt")                                  \
+	X(kmask_flags_alive, "F",                                                     \
+	  "cmp %rax, %rbx\n"                                                          \
+	  " vaddps %zmm1, %zmm2, %zmm3{%k3}\n jo 1f\n nop\n 1: jbe 2f\n nop\n"        \
+	  " 2: jp 3f\n nop\n 3: lahf\n hlt")                                          \
+	X(kmask_faults, "F",                                                          \
+	  "xor %eax, %eax\n kxnorw %k3, %k3, %k3\n"                                   \
+	  " vmovupd (%rax), %zmm3{%k3}\n hlt")                                        \
+	X(scatter, "F",                                                               \
+	  "kxnorw %k3, %k3, %k3\n vpsrad $29, %zmm5, %zmm6\n"                         \
 	  " vpscatterdd %zmm7, -512(%rsp,%zmm6,4){%k3}\n hlt")
 
 /* inc and dec leave the carry flag: it lives on from the cmp. */

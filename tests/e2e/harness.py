@@ -274,6 +274,14 @@ def need_file(path):
     return path
 
 
+def need_samples():
+    """For tests that tell functions of some 50 ms apart by their samples."""
+    with open("/proc/sys/kernel/perf_event_max_sample_rate", encoding="utf-8") as file:
+        rate = int(file.read())
+    if rate < 2000:
+        pytest.skip(f"the kernel has lowered perf_event_max_sample_rate to {rate} a second: too few samples")
+
+
 def functions(report, name=None, module=None):
     """The rows of a JSON report with that function name and module (a base name)."""
     return [row for row in report["functions"]

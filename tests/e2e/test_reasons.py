@@ -12,7 +12,7 @@ import re
 
 import pytest
 
-from harness import SOURCE, functions, text
+from harness import SOURCE, functions, need_samples, text
 
 SUITE = "e2e/reasons"
 
@@ -140,6 +140,7 @@ def check(t, program, expected, *arguments):
     is asked must hold in one of three runs."""
     path = os.path.join(t.directory, "check.json")
     wrong = []
+    need_samples()
     for _ in range(3):
         result = t.rfprof("-q", "--save", profile_of(t), "--json", path, program, *arguments)
         assert result.status == 0, str(result)

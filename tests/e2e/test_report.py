@@ -13,7 +13,7 @@ import xml.etree.ElementTree
 import pytest
 
 import big_profile
-from harness import functions, text
+from harness import functions, need_samples, text
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROW_KEYS = {"name", "module", "time_s", "share", "flop", "flop_by_kind", "load_bytes", "store_bytes", "instructions",
@@ -293,6 +293,7 @@ def test_help_names_everything(t):
 
 def test_files_obey_what_shapes_the_table(t):
     """--json, --csv and --svg have the rows of --by, --focus, --ignore and --min; other files refuse them."""
+    need_samples()
     path = os.path.join(t.directory, "a.rfp")
 
     def has_samples(name):

@@ -35,9 +35,11 @@ struct sampler_ops {
 
 extern const struct sampler_ops sampler_perf, sampler_timer;
 
-/* The period in ns, not below `wanted_ns`, at which the kernel does not throttle a sampler_perf
- * whose limit is `max_rate` samples a second (kernel.perf_event_max_sample_rate; 0: not known). */
-uint64_t sampler_perf_period(uint64_t wanted_ns, uint64_t max_rate);
+/* The period in ns, not below `wanted_ns`, at which the kernel does not throttle a sampler_perf:
+ * `max_rate` is its limit in samples a second (kernel.perf_event_max_sample_rate; 0: not known),
+ * `tick_ns` the length of its ticks.  Where the limit is one sample a tick, each is followed by a
+ * stop, and the period is two ticks. */
+uint64_t sampler_perf_period(uint64_t wanted_ns, uint64_t max_rate, uint64_t tick_ns);
 
 /* For a counted run with --once: where sample addresses lie in rfprof's code cache, `map` gives
  * the program's own address (0: unknown, drop the frame).  Set before start. */

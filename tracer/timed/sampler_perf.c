@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -113,11 +114,14 @@ static struct perf_event_attr event_attributes(uint64_t period)
 	};
 }
 
-uint64_t sampler_perf_period(uint64_t wanted_ns, uint64_t max_rate)
+uint64_t sampler_perf_period(uint64_t wanted_ns, uint64_t max_rate, uint64_t tick_ns)
 {
-	/* A little longer than need be, so that jitter does not bring one sample too many into a
-	 * tick. */
-	const uint64_t shortest = max_rate ? 1015003003 / max_rate : 0;
+	/* perf_event_max_sample_rate counts whole samples in a tick (max_samples_per_tick in
+	 * kernel/events/core.c), and the one that reaches the limit is followed by a stop.  A
+	 * little longer than need be, so that jitter does not bring one too many into a tick. */
+	const double in_a_tick = ceil((double)max_rate * (double)tick_ns * 1e-9);
+	const double ticks = in_a_tick >= 2 ? 1.015 / (in_a_tick - 1) : 2.03;
+	const uint64_t shortest = max_rate ? (uint64_t)(ticks * (double)tick_ns) + 3 : 0;
 	return wanted_ns > shortest ? wanted_ns : shortest;
 }
 
@@ -398,7 +402,8 @@ static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 	const uint64_t max_rate = max_sample_rate();
 	sampler->tick_ns = tick_length();
 	for (int i = 0; i < STAGES; i++)
-		sampler->periods[i] = sampler_perf_period(stages[i].period_ns, max_rate);
+		sampler->periods[i] =
+			sampler_perf_period(stages[i].period_ns, max_rate, sampler->tick_ns);
 	struct rf_error *error = open_all_cpus(sampler, pid);
 	if (!error)
 		error = map_largest_rings(sampler);

@@ -87,7 +87,8 @@ static void take_step(struct record_reader *reader, const struct trace_operand *
 	struct concentration *concentration = reader->simulation->concentration;
 	bool changed;
 	const bool misses = burst_cache_misses(&reader->burst_cache, line, access.stores, &changed);
-	if (reader->burst_accesses++ < WARM_UP)
+	reader->burst_accesses++;
+	if (!reader->judged)
 		return;
 	struct burst_miss miss = {.class = line % CACHE_CLASSES,
 				  .simulated = is_simulated(reader, line)};
@@ -102,7 +103,7 @@ static void take_step(struct record_reader *reader, const struct trace_operand *
 static void take_execution(struct record_reader *reader, const struct trace_operand *operand)
 {
 	const uint32_t who = operand->access & STEPS ? account_of(reader, operand) : NO_ACCOUNT;
-	if (who == NO_ACCOUNT || !reader->burst_cache.lines || reader->burst_accesses < WARM_UP)
+	if (who == NO_ACCOUNT || !reader->burst_cache.lines || !reader->judged)
 		return;
 	const struct burst_access access = in_burst(reader, operand, who);
 	concentration_note(reader->simulation->concentration, &access);
@@ -149,6 +150,7 @@ static bool take_simple(struct record_reader *reader, const struct trace_record 
 	if (address % CACHE_LINE + operand->bytes > CACHE_LINE || !operand->bytes)
 		return false;
 	if (__builtin_expect(reader->in_burst, 0)) {
+		reader->judged = reader->burst_accesses >= WARM_UP;
 		take_execution(reader, operand);
 		take_step(reader, operand, address, operand->bytes);
 	}
@@ -191,6 +193,7 @@ static bool take_operands(struct record_reader *reader, const struct trace_recor
 {
 	struct operands_of_record of = {reader, group->form == OPERAND_PLAIN,
 					trace_record_repeats(record), record->extra};
+	reader->judged = reader->burst_accesses >= WARM_UP;
 	const bool known =
 		trace_expand(reader->config, &reader->expansion, record, take_operand, &of);
 	if (reader->in_burst && !of.one_line && ends_execution(reader, record, group))

@@ -22,6 +22,7 @@ struct record_reader {
 	uint64_t burst_ns;       /* when it began; before the first one the thread */
 	double burst_weight;     /* ns since the one before */
 	uint32_t burst_accesses; /* told to the burst's cache */
+	bool judged;   /* of the record at hand: executions and misses count, or neither does */
 	bool new_code; /* a burst had instructions that no access was seen of before; whoever reads
 			* it clears it */
 	bool in_burst; /* all accesses are recorded; their steps are looked at */

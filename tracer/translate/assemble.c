@@ -326,10 +326,10 @@ void emit_popcnt(struct arena *arena, enum reg reg)
 	append_registers(arena, REX_W, TWO_BYTES | 0xb8, reg, reg);
 }
 
-void emit_test_bit_0(struct arena *arena, enum reg reg)
+void emit_test_bits(struct arena *arena, enum reg reg, uint8_t bits)
 {
 	append_registers(arena, REX, 0xf6, 0, reg);
-	APPEND(arena, 1);
+	APPEND(arena, bits);
 }
 
 void emit_compare_32_near(struct arena *arena, uint64_t address, uint32_t value)

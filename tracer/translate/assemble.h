@@ -47,7 +47,7 @@ static inline struct address gs_at(uint32_t offset)
 
 /* ---- labels ---- */
 
-#define MAX_LABEL_USES 2
+#define MAX_LABEL_USES 17
 
 /* A place in an arena that instructions refer to.  One that is all 0 is not bound yet: instructions
  * that use it have a field left open until it is. */
@@ -123,10 +123,10 @@ void emit_not(struct arena *arena, enum reg reg);                /* not %reg */
 void emit_rorx(struct arena *arena, enum reg reg, uint8_t bits); /* rorx $bits, %reg, %reg */
 
 /* These change the flags. */
-void emit_shr(struct arena *arena, enum reg reg, uint8_t bits); /* shr $bits, %reg */
-void emit_and_eax(struct arena *arena, uint32_t mask);          /* and $mask, %eax */
-void emit_popcnt(struct arena *arena, enum reg reg);            /* popcnt %reg, %reg */
-void emit_test_bit_0(struct arena *arena, enum reg reg);        /* testb $1, %reg */
+void emit_shr(struct arena *arena, enum reg reg, uint8_t bits);       /* shr $bits, %reg */
+void emit_and_eax(struct arena *arena, uint32_t mask);                /* and $mask, %eax */
+void emit_popcnt(struct arena *arena, enum reg reg);                  /* popcnt %reg, %reg */
+void emit_test_bits(struct arena *arena, enum reg reg, uint8_t bits); /* testb $bits, %reg */
 /* cmpl $value, address, where the address is in reach of 32 bits from the arena */
 void emit_compare_32_near(struct arena *arena, uint64_t address, uint32_t value);
 

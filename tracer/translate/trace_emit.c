@@ -6,6 +6,7 @@
 #define LINE_BITS 6 /* of an address: where in its line */
 
 _Static_assert((uint8_t)NO_REGISTER == NO_BASE, "operands name registers by the same numbers");
+_Static_assert(MAX_TESTED_LANES < MAX_LABEL_USES, "each lane leads to the record");
 _Static_assert(1 << LINE_BITS == CACHE_LINE, "checks go by lines");
 
 /* ---- addresses ---- */
@@ -92,21 +93,26 @@ static void emit_string_records(struct arena *arena, enum reg reg, const struct 
 	emit_record_here(arena, reg, check->word | TRACE_ALWAYS);
 }
 
+static void emit_store_vector(struct arena *arena, const struct operand *operand)
+{
+	const bool is_evex = !operand->mask_bits;
+	if (is_evex)
+		emit_store_zmm(arena, operand->vector, gs_at(G_TRACE_VECTOR));
+	else
+		emit_store_ymm(arena, operand->vector, gs_at(G_TRACE_VECTOR));
+}
+
 /* The base address with the mask, then the index vector by 8 bytes. */
 static void emit_gather_records(struct arena *arena, enum reg reg, const struct trace_check *check)
 {
 	const struct operand *operand = &check->operand;
-	const bool is_evex = !operand->mask_bits;
 	const unsigned bytes = operand->lanes * operand->index_bits / 8;
 	emit_operand_address(arena, reg, operand);
 	emit_gs_store(arena, reg, G_TRACE_ADDRESS);
 	emit_mask(arena, reg, operand);
 	emit_store_32(arena, reg, gs_at(G_TRACE_EXTRA));
 	emit_record_here(arena, reg, check->word | TRACE_ALWAYS);
-	if (is_evex)
-		emit_store_zmm(arena, operand->vector, gs_at(G_TRACE_VECTOR));
-	else
-		emit_store_ymm(arena, operand->vector, gs_at(G_TRACE_VECTOR));
+	emit_store_vector(arena, operand);
 	for (unsigned at = 0; at < bytes; at += 8) {
 		emit_gs_load(arena, reg, G_TRACE_VECTOR + at);
 		emit_gs_store(arena, reg, G_TRACE_ADDRESS);
@@ -168,6 +174,40 @@ static void add_cold(struct batch *batch, const struct trace_block *trace,
 	batch_push(batch, batch->cold_checks, batch->n_cold_checks, batch->cap_cold_checks, cold);
 }
 
+/* Leads to `record` where the address in `reg` is in a simulated line. */
+static void emit_test_line(struct arena *arena, enum reg reg, unsigned lines, struct label *record)
+{
+	emit_line_bit(arena, reg, lines);
+	emit_test_bits(arena, reg, 1);
+	emit_branch(arena, CONDITION_NOT_EQUAL, record);
+}
+
+/* The same for each lane of a gather or scatter, whether or not its mask is set: it is recorded as
+ * a whole where one lane's line is simulated. */
+static void emit_test_lanes(struct arena *arena, enum reg reg, const struct operand *operand,
+			    struct label *record)
+{
+	/* no lane lies in two lines where base and steps are multiples of its size */
+	const bool in_step = operand->scale % operand->bytes == 0;
+	emit_store_vector(arena, operand);
+	if (in_step) {
+		emit_operand_address(arena, reg, operand);
+		emit_test_bits(arena, reg, (uint8_t)(operand->bytes - 1));
+		emit_branch(arena, CONDITION_NOT_EQUAL, record);
+	}
+	for (unsigned lane = 0; lane < operand->lanes; lane++) {
+		const struct address index = gs_at(G_TRACE_VECTOR + lane * operand->index_bits / 8);
+		if (operand->index_bits == 32)
+			emit_load_signed_32(arena, reg, index);
+		else
+			emit_load(arena, reg, index);
+		emit_lea(arena, reg,
+			 mem_indexed(operand->base, reg, operand->scale,
+				     (int32_t)operand->displacement));
+		emit_test_line(arena, reg, in_step ? 1 : 2, record);
+	}
+}
+
 /* Status flags may change. */
 static void emit_check(struct batch *batch, const struct trace_block *trace,
 		       const struct trace_check *check, uint16_t orig)
@@ -180,10 +220,12 @@ static void emit_check(struct batch *batch, const struct trace_block *trace,
 		batch_piece_of(batch, step_of(trace, orig));
 		borrow_register(batch, reg, G_SPILL_TRACE);
 	}
-	emit_operand_address(arena, reg, &check->operand);
-	emit_line_bit(arena, reg, check->lines);
-	emit_test_bit_0(arena, reg);
-	emit_branch(arena, CONDITION_NOT_EQUAL, &record);
+	if (check->operand.form == OPERAND_GATHER) {
+		emit_test_lanes(arena, reg, &check->operand, &record);
+	} else {
+		emit_operand_address(arena, reg, &check->operand);
+		emit_test_line(arena, reg, check->lines, &record);
+	}
 	add_cold(batch, trace, check, orig, reg, 0, &record);
 	if (borrows) {
 		give_register_back(batch, reg, G_SPILL_TRACE);
@@ -272,8 +314,13 @@ void emit_cold_checks(struct batch *batch)
 		label_bind(arena, &cold->record);
 		if (cold->saved)
 			emit_gs_load(arena, cold->reg, cold->saved);
-		emit_plain_record(arena, cold->reg, &cold->check);
-		emit_call_gate(arena, cold->reg, cold->check.word, &cold->back);
+		if (cold->check.operand.form == OPERAND_GATHER) {
+			emit_gather_records(arena, cold->reg, &cold->check);
+			emit_jump(arena, &cold->back);
+		} else {
+			emit_plain_record(arena, cold->reg, &cold->check);
+			emit_call_gate(arena, cold->reg, cold->check.word, &cold->back);
+		}
 	}
 }
 

@@ -316,7 +316,15 @@ static struct rf_error *add_halves(struct builder *builder, const struct operand
 	return error ? error : add_to_group(builder, &half);
 }
 
-/* Records that are made whatever the address is. */
+/* Whether the lanes of a gather or scatter are tested before it is recorded. */
+static bool is_tested_by_lanes(const struct builder *builder, const struct operand *operand)
+{
+	return operand->form == OPERAND_GATHER && !operand->fs &&
+	       operand->lanes <= MAX_TESTED_LANES &&
+	       builder->walk.items[builder->at].dead == DEAD_ALL;
+}
+
+/* Records of several words, which are made whatever the address is unless lanes are tested. */
 static struct rf_error *add_always(struct builder *builder, const struct operand *operand)
 {
 	struct trace_plan *plan = builder->plan;
@@ -330,7 +338,7 @@ static struct rf_error *add_always(struct builder *builder, const struct operand
 		.before = (uint16_t)builder->at,
 		.behind = operand->form == OPERAND_STRING,
 		.flags_dead = builder->walk.items[builder->at].dead == DEAD_ALL,
-		.always = true,
+		.always = !is_tested_by_lanes(builder, operand),
 		.registers = registers_of(operand),
 		.operand = *operand,
 		.word = group | 1u << TRACE_SPAN_SHIFT | TRACE_CHANGES,

@@ -8,13 +8,17 @@
 #include "tracer/translate/plan.h"
 #include "tracer/translate/trace_config.h"
 
+/* Gathers and scatters of more lanes are recorded without a check. */
+#define MAX_TESTED_LANES 16
+
 /* A check, or a record that is made without one. */
 struct trace_check {
 	uint16_t before; /* the instruction in front of which it stands */
 	bool behind;     /* it stands behind that instruction instead */
 	bool flags_dead; /* status flags may be changed there */
-	bool always; /* no check: the address is known to be in a simulated class, or many matter */
-	uint8_t lines;          /* how many lines the bytes may touch: 1 to TRACE_MASKS */
+	bool always;   /* no check: the address is known to be in a simulated class, or many matter;
+			  a gather that is not always recorded has a check of each lane */
+	uint8_t lines; /* how many lines the bytes may touch: 1 to TRACE_MASKS */
 	uint16_t registers;     /* bit n: general register n forms the address */
 	struct operand operand; /* its address is that of the first byte, as of that place */
 	uint32_t word;          /* of the record (protocol.h), without TRACE_ALWAYS */

@@ -67,6 +67,8 @@ Test(assemble, moves_read_back, .init = open_arena, .fini = close_arena)
 	EXPECT(emit_load(&arena, RCX, mem_at(RBP, 0)), "mov rcx, [rbp]");
 	EXPECT(emit_load(&arena, RCX, mem_at(R13, 0x1234)), "mov rcx, [r13+0x1234]");
 	EXPECT(emit_load(&arena, R15, gs_at(0x150)), "mov r15, gs:[0x0000000000000150]");
+	EXPECT(emit_load_signed_32(&arena, R15, gs_at(0x150)),
+	       "movsxd r15, dword ptr gs:[0x0000000000000150]");
 	EXPECT(emit_load_8(&arena, RAX, gs_at(0x130)),
 	       "movzx eax, byte ptr gs:[0x0000000000000130]");
 	EXPECT(emit_load_16(&arena, RDI, mem_at(RSP, 0)), "movzx edi, word ptr [rsp]");
@@ -113,8 +115,8 @@ Test(assemble, arithmetic_reads_back, .init = open_arena, .fini = close_arena)
 	EXPECT(emit_shr(&arena, RAX, 4), "shr rax, 0x04");
 	EXPECT(emit_and_eax(&arena, 0xff), "and eax, 0xFF");
 	EXPECT(emit_popcnt(&arena, RAX), "popcnt rax, rax");
-	EXPECT(emit_test_bit_0(&arena, RSI), "test sil, 0x01");
-	EXPECT(emit_test_bit_0(&arena, R11), "test r11b, 0x01");
+	EXPECT(emit_test_bits(&arena, RSI, 1), "test sil, 0x01");
+	EXPECT(emit_test_bits(&arena, R11, 7), "test r11b, 0x07");
 	EXPECT(emit_compare_32(&arena, 0x7fff0000, mem_at(RSP, -4)),
 	       "cmp dword ptr [rsp-0x04], 0x7FFF0000");
 	EXPECT(emit_compare_64(&arena, 0x400000, mem_at(RSP, -8)),

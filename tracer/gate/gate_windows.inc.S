@@ -4,9 +4,8 @@
 trace_decide:		/* all but what is left out at once; it changes nothing until there is room */
 	movq %gs:G_TRACE_ADDRESS, %rsi
 	movl %gs:G_TRACE_WORD, %edx
-	movl $63, %edi
 	testl %edx, %edx
-	js trace_clear			/* it may be anywhere */
+	js trace_anywhere
 	movl %edx, %ecx
 	shrl $TRACE_SPAN_SHIFT, %ecx
 	andl $TRACE_SPAN_MAX, %ecx
@@ -328,6 +327,25 @@ trace_clear:		/* no line from rsi on, and edi more, is known any more */
 	decl %edi
 	jns 1b
 	jmp trace_append
+
+trace_anywhere:		/* no line is known any more; of several records the first one says so */
+	testl $TRACE_CHANGES, %edx
+	jz trace_append
+	movl $(64 * WINDOW_WAYS * SIZE_OF_RECORD), %eax /* of all classes, should they be settled */
+	addq %gs:G_TRACE_AT, %rax
+	addq $SIZE_OF_RECORD, %rax
+	cmpq %gs:G_TRACE_END, %rax
+	ja trace_end_chunk
+	movq %gs:G_TRACE_CLASSES, %rdi
+1:	tzcntq %rdi, %rsi
+	jc trace_append
+	CALL trace_settle, r11
+	movq $-1, %gs:WINDOW(WINDOW_LINES)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 8)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 16)(%rcx)
+	movq $-1, %gs:WINDOW(WINDOW_LINES + 24)(%rcx)
+	blsrq %rdi, %rdi
+	jmp 1b
 
 trace_settle:		/* what is to be told of the window of line rsi, rcx, is told; back to r11 */
 	movl %esi, %ecx

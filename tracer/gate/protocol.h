@@ -155,7 +155,8 @@
 #define TRACE_SPAN_MAX 127 /* 0 bytes: once more; extra: low half of the only line that counts */
 #define TRACE_CHANGES (1 << 29) /* a group that leaves no line known: not a plain load or store */
 #define TRACE_STORES (1 << 30)
-#define TRACE_ALWAYS 0x80000000 /* recorded whatever the address is */
+/* recorded whatever the address is; the first of several records of an access has TRACE_CHANGES */
+#define TRACE_ALWAYS 0x80000000
 
 /* extra, of a group of plain operands that stores and may lie in two lines: its stores lie between
  * these bytes, counted from its lowest one.  So the gate knows which of the lines is stored to. */

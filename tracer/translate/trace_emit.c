@@ -80,6 +80,13 @@ static void emit_record_here(struct arena *arena, enum reg reg, uint32_t word)
 	label_bind(arena, &back);
 }
 
+/* The word of the records of an access behind the first one, which has told that no line is known.
+ */
+static uint32_t following(const struct trace_check *check)
+{
+	return (check->word & ~(uint32_t)TRACE_CHANGES) | TRACE_ALWAYS;
+}
+
 /* The beginning and the end of what a string instruction went through. */
 static void emit_string_records(struct arena *arena, enum reg reg, const struct trace_check *check)
 {
@@ -90,7 +97,7 @@ static void emit_string_records(struct arena *arena, enum reg reg, const struct 
 	emit_record_here(arena, reg, check->word | TRACE_ALWAYS);
 	emit_gs_store(arena, is_source ? RSI : RDI, G_TRACE_ADDRESS);
 	emit_store_imm32(arena, 1, gs_at(G_TRACE_EXTRA));
-	emit_record_here(arena, reg, check->word | TRACE_ALWAYS);
+	emit_record_here(arena, reg, following(check));
 }
 
 static void emit_store_vector(struct arena *arena, const struct operand *operand)
@@ -116,7 +123,7 @@ static void emit_gather_records(struct arena *arena, enum reg reg, const struct 
 	for (unsigned at = 0; at < bytes; at += 8) {
 		emit_gs_load(arena, reg, G_TRACE_VECTOR + at);
 		emit_gs_store(arena, reg, G_TRACE_ADDRESS);
-		emit_record_here(arena, reg, check->word | TRACE_ALWAYS);
+		emit_record_here(arena, reg, following(check));
 	}
 }
 

@@ -11,6 +11,9 @@
  */
 #define LEAST_MARGIN 0.05
 #define WARMING 0.01 /* the same, from caches that were empty (halfwidth_of) */
+/* Lines of a class that a last level of 32 MB has room for: the footprint of what goes over more
+ * lines than can be told. */
+#define MANY_LINES 8192
 
 /* ---- rows ---- */
 
@@ -73,6 +76,7 @@ struct scaling {
 	double unseen;  /* the same where none of them was simulated */
 	double written; /* of these: written back */
 	double before;  /* part of them: before they were simulated */
+	double cold;    /* lines that empty caches had to fetch: these may have had them */
 };
 
 /* The bursts that tell what was before: of the classes that were simulated later, where these are
@@ -93,6 +97,9 @@ static struct scaling scaling_of(const struct source *source, uint32_t who, uint
 			    accounts_lines(accounts, who, TRAFFIC_L2_WRITE_ALLOCATE, heavy) +
 			    accounts_lines(accounts, who, TRAFFIC_L2_WRITE_BACK, heavy) +
 			    accounts_lines(accounts, who, TRAFFIC_MEM_NON_TEMPORAL, heavy);
+	const unsigned n_simulated =
+		(unsigned)__builtin_popcountll(heavy & accounts_classes(accounts));
+	const double lines = (accounts_footprint(accounts, who) ?: MANY_LINES) * n_simulated;
 	const double all = rate.of_execution * executions_of(source->executions, account.thread,
 							     account.module, account.offset);
 	return (struct scaling){
@@ -102,6 +109,7 @@ static struct scaling scaling_of(const struct source *source, uint32_t who, uint
 		.unseen = seen > 0 ? 0 : all,
 		.written = rate.written,
 		.before = before_of(source, who, heavy),
+		.cold = seen > 0 ? lines * fmax(all / seen, 1) : 0,
 	};
 }
 
@@ -123,15 +131,18 @@ static enum traffic first_event(enum traffic event)
 	}
 }
 
-/* The half-width of an event's scaled count; `first`: that of the event it comes from.  Classes
- * begin to be simulated with empty caches: what crosses the inner borders is known to a small part
- * of what came into the first level; and before that all of it may have crossed them, or none. */
-static double halfwidth_of(const struct scaling *scaling, double lines, double first)
+/* The half-width of an event's scaled count; `first`: that of the event it comes from, or
+ * `is_first`. Classes begin to be simulated with empty caches: what crosses the borders behind the
+ * first one is known to a small part of what came into the first level, and not of the lines that
+ * were fetched for the first time then; and before that all of it may have crossed them, or none.
+ */
+static double halfwidth_of(const struct scaling *scaling, double lines, double first, bool is_first)
 {
 	const double sampled = lines * scaling->halfwidth,
 		     before = scaling->before *
-			      (fmax(lines, first - lines) + first * scaling->halfwidth);
-	return lines == first ? sampled : hypot(sampled, WARMING * scaling->all) + before;
+			      (fmax(lines, first - lines) + first * scaling->halfwidth),
+		     cold = is_first ? 0 : fmin(lines, scaling->cold);
+	return cold + (lines == first ? sampled : hypot(sampled, WARMING * scaling->all) + before);
 }
 
 /* What an account has of all classes: lines of each event, and what is open. */
@@ -263,7 +274,8 @@ static void tell_heavy(const struct source *source, uint32_t who, uint64_t heavy
 		lines[event] = accounts_lines(source->accounts, who, event, heavy) * scaling.factor;
 	for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++)
 		tell(told, event, lines[event],
-		     halfwidth_of(&scaling, lines[event], lines[first_event(event)]));
+		     halfwidth_of(&scaling, lines[event], lines[first_event(event)],
+				  first_event(event) == event));
 	if (scaling.unseen > 0)
 		tell_unseen(source, &scaling, told);
 }

@@ -23,13 +23,16 @@
 #define MAX_CORES 1024
 
 /* A thread that has been without a burst for so long is asked for one: soon after it has come to
- * new code, and then in times that double. */
+ * new code, and then in times that double, up to a part of the time that it has run: so what takes
+ * more than that part of a thread's time meets bursts, however short it is. */
 #define BURST_NS 250000
 #define BURST_MOST_NS 16000000
+#define BURST_PART 16
 
 struct drain_source {
 	struct trace_ring ring;
 	uint32_t core;
+	uint64_t start_ns; /* when it was added */
 	uint64_t burst_ns; /* when it had, or was asked for, a burst last */
 	uint64_t wait_ns;  /* until the next one */
 	struct record_reader reader;
@@ -104,9 +107,12 @@ static void ask_bursts(struct drain *drain)
 		struct drain_source *source = drain->sources[i];
 		if (now - source->burst_ns < source->wait_ns)
 			continue;
+		const uint64_t part = (now - source->start_ns) / BURST_PART,
+			       most = part < BURST_MOST_NS ? part : BURST_MOST_NS;
 		source->burst_ns = now;
-		if (source->wait_ns < BURST_MOST_NS)
-			source->wait_ns *= 2;
+		source->wait_ns = 2 * source->wait_ns < most ? 2 * source->wait_ns
+				  : most > BURST_NS          ? most
+							     : BURST_NS;
 		trace_ring_ask_burst(&source->ring);
 	}
 }
@@ -198,7 +204,7 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 			access_filter_lines(&simulation->geometry, !simulation->by_line),
 			access_filter_set_bits(&simulation->geometry));
 	source->core = take_core(drain);
-	source->burst_ns = clock_now_ns();
+	source->start_ns = source->burst_ns = clock_now_ns();
 	source->wait_ns = BURST_NS;
 	record_reader_init(&source->reader, simulation, config, thread, space, source->core);
 	if (!drain->runs)

@@ -189,6 +189,39 @@ Test(account_rows, a_heavy_class_is_told_apart)
 	cr_expect_gt(exact, 0);
 }
 
+/* 64 lines of a class, gone over a thousand times, are in the last level all the time.  The class
+ * is simulated from the last time on, with empty caches, which fetch each line from memory. */
+Test(account_rows, what_empty_caches_fetched_is_open)
+{
+	const unsigned class = 7;
+	struct watched watched;
+	begin(&watched, 4, 0x8421);
+	cr_assert(accounts_add_classes(watched.accounts, UINT64_C(1) << class));
+	for (unsigned i = 0; i < 1000 * 64; i++) {
+		const uint64_t line = class + CACHE_CLASSES * (i % 64);
+		const struct burst_access access = {
+			.burst = 1 + i / 6400, .weight = 1, .n_operands = 1, .who = watched.who};
+		const bool simulated = i >= 999 * 64;
+		watched.executions++;
+		watched.truth[TRAFFIC_L2_READ]++;
+		watched.truth[TRAFFIC_MEM_READ] += i < 64;
+		concentration_note(watched.concentration, &access);
+		concentration_miss(watched.concentration, &access,
+				   (struct burst_miss){.class = class, .simulated = true});
+		for (int k = 0; simulated && k < 2; k++)
+			accounts_count(watched.accounts, watched.who,
+				       k ? TRAFFIC_MEM_READ : TRAFFIC_L2_READ, line, false);
+	}
+	struct profile *profile = end(&watched);
+	const struct told l2 = told_of(profile, &watched, TRAFFIC_L2_READ, TRAFFIC_L2_READ_OPEN),
+			  memory = told_of(profile, &watched, TRAFFIC_MEM_READ,
+					   TRAFFIC_MEM_READ_OPEN);
+	cr_expect(holds(l2, watched.truth[TRAFFIC_L2_READ]) && l2.halfwidth < 0.1 * l2.lines);
+	cr_expect(holds(memory, watched.truth[TRAFFIC_MEM_READ]), "%g +- %g", memory.lines,
+		  memory.halfwidth);
+	profile_destroy(profile);
+}
+
 /* Nothing of it is in the sample: it is not told as nothing. */
 Test(account_rows, what_no_class_shows_is_open)
 {

@@ -37,6 +37,7 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		.repeat = given->repeat ? (unsigned)given->repeat : 1,
 		.debuginfod = given->debuginfod,
 		.keep_roofs = given->keep_roofs,
+		.no_cache = given->no_cache,
 		.log_path = given->log,
 		.sampler = (enum sampler_option)given->sampler,
 		.traffic = {.trace = true,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Without --cache-sample: so many classes of sets at first, halved as long as threads wait for the

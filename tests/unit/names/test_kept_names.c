@@ -259,6 +259,40 @@ Test(kept_names, a_file_that_changes_is_read_again)
 	cr_expect_not(expect_as_fresh(&text, 7));
 }
 
+/* Its lines are in another file, which comes and goes. */
+Test(kept_names, a_debug_file_that_changes_is_read_again)
+{
+	char file[128], away[128], path[512], command[1024];
+	struct stat first, second;
+	snprintf(file, sizeof(file), "%s/.debug/program.debug", root);
+	snprintf(away, sizeof(away), "%s/away", root);
+	snprintf(command, sizeof(command),
+		 "cd %s && mkdir .debug && cp /proc/%d/exe program && "
+		 "objcopy --only-keep-debug program %s && objcopy -g "
+		 "--add-gnu-debuglink=%s program 2>&1",
+		 root, (int)getpid(), file, file);
+	if (system(command) != 0)
+		cr_skip_test("objcopy does not do that here");
+	snprintf(path, sizeof(path), "%s/program", root);
+	char *program = strdup(path);
+	const struct text text = text_of(program);
+	usleep(2100000);
+	struct profile *fresh = answer(&text, 5, NULL);
+	cr_assert_gt(fresh->n_lines, 0);
+	profile_destroy(fresh);
+	cr_expect_not(expect_as_fresh(&text, 5));
+	cr_assert(find_kept(path, sizeof(path), &first));
+	cr_expect_not(expect_as_fresh(&text, 5));
+	cr_assert(find_kept(path, sizeof(path), &second));
+	cr_expect_eq(first.st_ino, second.st_ino);
+	cr_assert_eq(rename(file, away), 0);
+	cr_expect_not(expect_as_fresh(&text, 5), "without lines");
+	cr_expect_not(expect_as_fresh(&text, 6));
+	cr_assert_eq(rename(away, file), 0);
+	cr_expect_not(expect_as_fresh(&text, 5), "with lines again");
+	free(program);
+}
+
 Test(kept_names, a_broken_file_is_not_used)
 {
 	char path[512];

@@ -226,6 +226,11 @@ uint64_t confined_number(struct confined *child)
 	return take(child, &number, sizeof(number)) ? number : 0;
 }
 
+bool confined_bytes(struct confined *child, void *to, size_t size)
+{
+	return take(child, to, size);
+}
+
 char *confined_text(struct confined *child)
 {
 	const uint64_t length = confined_number(child);

@@ -49,6 +49,8 @@ void confined_finish(FILE *answer) __attribute__((noreturn));
 uint8_t confined_next(struct confined *child);
 /* What is not there is 0, and confined_next gives 0 from then on. */
 uint64_t confined_number(struct confined *child);
+/* The next `size` bytes as the child wrote them to `answer`; false: they are not there. */
+bool confined_bytes(struct confined *child, void *to, size_t size);
 /* To be freed; NULL: not there, or memory is short. */
 char *confined_text(struct confined *child);
 /* Why the answer is not whole, in words such as "its reader ended by signal 11 (Segmentation

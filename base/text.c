@@ -53,9 +53,11 @@ static size_t shown(const char *s)
 
 bool text_is_clean(const char *text)
 {
-	for (size_t n; *text; text += n)
-		if (!(n = shown(text)))
+	for (size_t n; *text; text += n) {
+		n = 1;
+		if (!(*text >= ' ' && *text <= '~') && !(n = shown(text)))
 			return false;
+	}
 	return true;
 }
 

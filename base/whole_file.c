@@ -242,7 +242,7 @@ static int replace(struct whole_file *file)
 	}
 	file->temporary[0] = '\0';
 	release_signals(file);
-	return sync_directory(place);
+	return file->wish.flags & WHOLE_FILE_UNSYNCED ? 0 : sync_directory(place);
 }
 
 /* Why writing has failed, when the stream only knows that it has: the file is dropped, one more
@@ -259,7 +259,7 @@ static int flush(struct whole_file *file)
 		return errno;
 	if (failed_before)
 		return file->direct ? EIO : cause_of_failure(file->fd);
-	return file->direct ? 0 : sync_file(file->fd);
+	return file->direct || file->wish.flags & WHOLE_FILE_UNSYNCED ? 0 : sync_file(file->fd);
 }
 
 struct rf_error *whole_file_close(struct whole_file *file, struct rf_error *error)

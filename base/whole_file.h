@@ -13,10 +13,11 @@
 #include <stdio.h>
 
 enum whole_file_flags {
-	WHOLE_FILE_PRIVATE = 1,  /* for nobody else to read: mode 0600 */
-	WHOLE_FILE_KEEP_OLD = 2, /* the file that was there becomes NAME.old */
-	WHOLE_FILE_REGULAR = 4,  /* nothing but a regular file, replaced and not written to */
-	WHOLE_FILE_AT_ONCE = 8,  /* a log: what is written is in the named file at once */
+	WHOLE_FILE_PRIVATE = 1,   /* for nobody else to read: mode 0600 */
+	WHOLE_FILE_KEEP_OLD = 2,  /* the file that was there becomes NAME.old */
+	WHOLE_FILE_REGULAR = 4,   /* nothing but a regular file, replaced and not written to */
+	WHOLE_FILE_AT_ONCE = 8,   /* a log: what is written is in the named file at once */
+	WHOLE_FILE_UNSYNCED = 16, /* a power cut may leave it empty: for what can be made again */
 };
 
 struct whole_file_wish {

@@ -159,15 +159,20 @@ void geometry_from_found(const struct machine_cache *caches, size_t n_caches,
 	out->source = GEOMETRY_ASSUMED;
 }
 
-void geometry_of_machine(struct geometry *geometry)
+static void from_reported(const struct machine_cache *caches, size_t n_caches,
+			  struct geometry *geometry)
 {
 	struct cache_cpuid cpuid[CACHE_LEVELS] = {0};
-	struct topology topology = {0};
 	const struct microarchitecture *row = microarchitecture_here();
 	read_cpuid(cpuid);
+	geometry_from_found(caches, n_caches, cpuid, row ? row->name : NULL, geometry);
+}
+
+void geometry_of_machine(struct geometry *geometry)
+{
+	struct topology topology = {0};
 	struct rf_error *error = topology_read(&topology);
-	geometry_from_found(topology.caches, topology.n_caches, cpuid, row ? row->name : NULL,
-			    geometry);
+	from_reported(topology.caches, topology.n_caches, geometry);
 	if (!error)
 		topology_deinit(&topology);
 	rf_error_destroy(error);
@@ -191,13 +196,17 @@ void geometry_limit_last(uint64_t bytes, struct geometry *geometry)
 		*geometry = limited;
 }
 
-struct rf_error *geometry_wanted(const char *given, uint64_t last_bytes, struct geometry *geometry)
+struct rf_error *geometry_wanted(const char *given, const struct geometry_known *known,
+				 struct geometry *geometry)
 {
 	const bool nominal = given && strcmp(given, GEOMETRY_NOMINAL) == 0;
 	if (given && !nominal)
 		return geometry_given(given, geometry);
-	geometry_of_machine(geometry);
+	if (known->n_caches)
+		from_reported(known->caches, known->n_caches, geometry);
+	else
+		geometry_of_machine(geometry);
 	if (!nominal)
-		geometry_limit_last(last_bytes, geometry);
+		geometry_limit_last(known->last_bytes, geometry);
 	return NULL;
 }

@@ -32,10 +32,18 @@ void geometry_from_found(const struct machine_cache *caches, size_t n_caches,
 /* The word that stands for this machine's caches as they are reported. */
 #define GEOMETRY_NOMINAL "nominal"
 
+/* What is known of this machine's caches beforehand. */
+struct geometry_known {
+	const struct machine_cache *caches; /* as the system reports them; none: it is asked */
+	size_t n_caches;
+	uint64_t last_bytes; /* what a thread has of the last one, by measurement; 0: as reported */
+};
+
 /* What a run simulates: what the user gave (GEOMETRY_NOMINAL, or as geometry_given()), or NULL:
- * this machine's caches, the last of them with `last_bytes` where that is less than reported and
- * possible (GEOMETRY_EFFECTIVE); 0: as reported. */
-struct rf_error *geometry_wanted(const char *given, uint64_t last_bytes, struct geometry *geometry);
+ * this machine's caches, the last of them with known->last_bytes where that is less than reported
+ * and possible (GEOMETRY_EFFECTIVE). */
+struct rf_error *geometry_wanted(const char *given, const struct geometry_known *known,
+				 struct geometry *geometry);
 
 /* Makes the last of several levels no larger than `bytes`, which is its size over a power of two,
  * by fewer sets.  Leaves a geometry alone that would be impossible, or none of the machine's. */

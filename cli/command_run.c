@@ -37,6 +37,7 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		.repeat = given->repeat ? (unsigned)given->repeat : 1,
 		.debuginfod = given->debuginfod,
 		.keep_roofs = given->keep_roofs,
+		.no_cache = given->no_cache,
 		.log_path = given->log,
 		.sampler = (enum sampler_option)given->sampler,
 		.traffic = {.trace = true,
@@ -55,7 +56,8 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		return usage_error("--once has no timed run that it could repeat", "--repeat");
 	if (given->save && given->no_save)
 		return usage_error("goes without --save", "--no-save");
-	return given->cache ? geometry_wanted(given->cache, 0, &geometry) : NULL;
+	return given->cache ? geometry_wanted(given->cache, &(struct geometry_known){0}, &geometry)
+			    : NULL;
 }
 
 static struct rf_error *choose_save_path(struct request *request, const char *program)

@@ -2,6 +2,8 @@
  * Separate Files" in its manual. */
 #include "symbols/debug_file.h"
 
+#include "base/array.h"
+
 #include <elfutils/libdwelf.h>
 #include <limits.h>
 #include <lzma.h>
@@ -39,27 +41,44 @@ static bool keep_right(struct elf_file *candidate, const char *build_id, const u
 	return right;
 }
 
-static bool try_candidate(const char *path, const char *build_id, const uint32_t *crc,
+static void note_place(struct module_files *files, const char *path, bool used)
+{
+	const struct debug_place place = {strdup(path), used};
+	if (place.path && rf_array_push(files->places, files->n_places, files->cap_places, place))
+		return;
+	free(place.path);
+	files->forgets = true;
+}
+
+static bool try_candidate(struct module_files *files, const char *path, const uint32_t *crc,
 			  struct elf_file *out)
 {
 	struct elf_file candidate;
 	struct rf_error *error = elf_file_open(path, &candidate);
 	rf_error_destroy(error);
-	return !error && keep_right(&candidate, build_id, crc, out);
+	const bool right = !error && keep_right(&candidate, files->build_id, crc, out);
+	note_place(files, path, right);
+	return right;
 }
 
-static bool open_by_build_id(const char *build_id, struct elf_file *out)
+static bool path_by_build_id(const char *build_id, char *path, size_t size)
 {
-	char path[PATH_MAX];
 	if (strlen(build_id) < 3 || strlen(build_id) > 128)
 		return false;
-	snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%.2s/%s.debug", build_id, build_id + 2);
-	return try_candidate(path, build_id, NULL, out);
+	snprintf(path, size, DEBUG_ROOT "/.build-id/%.2s/%s.debug", build_id, build_id + 2);
+	return true;
 }
 
-static bool open_by_debuglink(const struct elf_file *file, const char *path, const char *build_id,
-			      struct elf_file *out)
+static bool open_by_build_id(struct module_files *files, struct elf_file *out)
 {
+	char path[PATH_MAX];
+	return path_by_build_id(files->build_id, path, sizeof(path)) &&
+	       try_candidate(files, path, NULL, out);
+}
+
+static bool open_by_debuglink(struct module_files *files, const char *path, struct elf_file *out)
+{
+	const struct elf_file *file = &files->items[0];
 	/* What comes before and after the file's folder. */
 	static const char *const places[][2] = {{"", ""}, {"", "/.debug"}, {DEBUG_ROOT, ""}};
 	GElf_Word crc;
@@ -72,10 +91,33 @@ static bool open_by_debuglink(const struct elf_file *file, const char *path, con
 		int n = snprintf(candidate, sizeof(candidate), "%s%s%s/%s", places[i][0], real,
 				 places[i][1], name);
 		if (n > 0 && (size_t)n < sizeof(candidate) &&
-		    try_candidate(candidate, build_id, &crc, out))
+		    try_candidate(files, candidate, &crc, out))
 			return true;
 	}
 	return false;
+}
+
+/* As libdw does: by its build id, else by its name, beside the file where that is relative. */
+void module_files_note_part(struct module_files *files, Dwarf *dwarf, const char *path)
+{
+	const char *name;
+	const void *id;
+	char candidate[2 * PATH_MAX], real[PATH_MAX];
+	const ssize_t length = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id);
+	if (length <= 0)
+		return;
+	char *hex = elf_file_hex(id, (size_t)length);
+	files->forgets |= !hex;
+	if (hex && path_by_build_id(hex, candidate, sizeof(candidate)))
+		note_place(files, candidate, false);
+	free(hex);
+	if (name[0] == '/') {
+		note_place(files, name, false);
+	} else if (realpath(path, real)) {
+		*strrchr(real, '/') = '\0';
+		snprintf(candidate, sizeof(candidate), "%s/%s", real, name);
+		note_place(files, candidate, false);
+	}
 }
 
 bool debug_file_fetch(const struct symbol_fetcher *fetcher, const char *module,
@@ -144,8 +186,7 @@ static void open_debug_file(struct module_files *files, const char *path,
 {
 	const struct elf_file *file = &files->items[0];
 	struct elf_file *debug = &files->items[1], fetched;
-	const bool here = open_by_build_id(files->build_id, debug) ||
-			  open_by_debuglink(file, path, files->build_id, debug);
+	const bool here = open_by_build_id(files, debug) || open_by_debuglink(files, path, debug);
 	const char *slash = strrchr(path, '/');
 	files->n += here;
 	if (!files->build_id[0] || elf_file_has_dwarf(file) ||
@@ -163,6 +204,9 @@ static struct rf_error *open_others(struct module_files *files, const char *path
 				    const struct symbol_fetcher *fetcher)
 {
 	files->n = 1;
+	files->places = NULL;
+	files->n_places = files->cap_places = 0;
+	files->forgets = false;
 	files->build_id = elf_file_build_id(&files->items[0]);
 	if (!files->build_id) {
 		module_files_close(files);
@@ -191,6 +235,9 @@ void module_files_close(struct module_files *files)
 {
 	while (files->n)
 		elf_file_close(&files->items[--files->n]);
+	for (size_t i = 0; i < files->n_places; i++)
+		free(files->places[i].path);
+	free(files->places);
 	free(files->build_id);
 }
 

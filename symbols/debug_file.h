@@ -5,10 +5,19 @@
 #include "symbols/elf_file.h"
 #include "symbols/symbols.h"
 
+/* A place where a debug file was looked for. */
+struct debug_place {
+	char *path;
+	bool used; /* the file that is there belongs to the module */
+};
+
 struct module_files {
 	struct elf_file items[3]; /* the module's own comes first */
 	size_t n;
 	char *build_id; /* in lower-case hex; "" when there is none */
+	struct debug_place *places;
+	size_t n_places, cap_places;
+	bool forgets; /* memory was short: some of the places are not among them */
 };
 
 /* Reads the ELF file behind `fd`, which it takes, and its debug file: under
@@ -22,6 +31,10 @@ struct rf_error *module_files_open(const char *path, int fd, const struct symbol
 struct rf_error *module_files_open_image(const char *name, const void *image, size_t size,
 					 struct module_files *files);
 void module_files_close(struct module_files *files);
+
+/* Adds the places where libdw looks for the file that this one, which is at `path`, shares with
+ * others (dwz), if there is such a one. */
+void module_files_note_part(struct module_files *files, Dwarf *dwarf, const char *path);
 
 /* What must be added to an address in one of the files to get one in the module's own (prelink
  * moves the latter). */

@@ -25,7 +25,7 @@ struct rf_error *debuginfod_create(debuginfod_progress *progress, void *context,
 				   struct debuginfod **out);
 void debuginfod_destroy(struct debuginfod *debuginfod);
 
-/* For symbols_resolve.  A server that says nothing for DEBUGINFOD_TIMEOUT seconds (30 without
+/* For names_resolve.  A server that says nothing for DEBUGINFOD_TIMEOUT seconds (30 without
  * it), or any failure but "not found", ends the fetching: the modules that follow are not asked
  * for. */
 const struct symbol_fetcher *debuginfod_fetcher(struct debuginfod *debuginfod);

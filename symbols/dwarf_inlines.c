@@ -55,6 +55,7 @@ struct dwarf_inlines {
 	size_t n_units, cap_units;
 	struct dwarf_inline **calls;
 	size_t n_calls, cap_calls;
+	bool failed;
 };
 
 struct dwarf_inlines *dwarf_inlines_create(struct dwarf_names *names)
@@ -86,6 +87,11 @@ void dwarf_inlines_destroy(struct dwarf_inlines *inlines)
 	free(inlines->calls);
 	u64_map_deinit(&inlines->unit_at);
 	free(inlines);
+}
+
+bool dwarf_inlines_failed(const struct dwarf_inlines *inlines)
+{
+	return inlines->failed;
 }
 
 /* ---- a unit: where its functions are ---- */
@@ -306,8 +312,10 @@ const struct dwarf_inline *dwarf_inlines_find(struct dwarf_inlines *inlines, uin
 	const uint64_t shift = vaddr - address;
 	*end = shifted(last, shift, vaddr);
 	struct unit *unit = there ? read_unit(inlines, &die) : NULL;
-	if (!unit)
+	if (!unit) {
+		inlines->failed |= there;
 		return NULL;
+	}
 	const struct code_range *range = find_range(unit, address, &next);
 	if (next < last)
 		last = next;
@@ -317,6 +325,8 @@ const struct dwarf_inline *dwarf_inlines_find(struct dwarf_inlines *inlines, uin
 	struct subprogram *subprogram = range ? &unit->subprograms[range->subprogram] : NULL;
 	if (subprogram && (subprogram->is_read || read_subprogram(inlines, unit, subprogram)))
 		call = find_piece(&subprogram->pieces, address, &last);
+	else
+		inlines->failed |= subprogram != NULL;
 	*end = shifted(last, shift, vaddr);
 	return call;
 }

@@ -20,6 +20,8 @@ struct dwarf_inline {
 /* `names` must outlive it.  NULL: no memory. */
 struct dwarf_inlines *dwarf_inlines_create(struct dwarf_names *names);
 void dwarf_inlines_destroy(struct dwarf_inlines *inlines);
+/* Whether memory was short, so that inlined calls are missing. */
+bool dwarf_inlines_failed(const struct dwarf_inlines *inlines);
 
 /* The innermost inlined call whose code `vaddr` is, or NULL; in *end the address up to which the
  * answer holds (UINT64_MAX where nothing is known).  Lives as long as `inlines`. */

@@ -26,6 +26,7 @@ struct dwarf_names {
 	struct elf_file part; /* see dwarf_names_take_part */
 	Dwarf *part_dwarf;
 	size_t dies_left; /* bound for a walk over a damaged file */
+	bool is_split;
 };
 
 static int compare_units(const void *left, const void *right)
@@ -41,6 +42,7 @@ static struct rf_error *read_units(struct dwarf_names *names)
 	Dwarf_Die die, split;
 	uint8_t type;
 	while (dwarf_get_units(names->dwarf, unit, &unit, NULL, &type, &die, &split) == 0) {
+		names->is_split |= type == DW_UT_skeleton;
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		Dwarf_Addr base, start, end;
@@ -89,6 +91,16 @@ void dwarf_names_destroy(struct dwarf_names *names)
 	}
 	free(names->units);
 	free(names);
+}
+
+bool dwarf_names_is_split(const struct dwarf_names *names)
+{
+	return names->is_split;
+}
+
+Dwarf *dwarf_names_dwarf(const struct dwarf_names *names)
+{
+	return names->dwarf;
 }
 
 char *dwarf_names_missing_part(struct dwarf_names *names)
@@ -231,30 +243,39 @@ static Dwarf_Line *find_line(Dwarf_Die *unit, uint64_t address)
 	return dwarf_getsrc_die(unit, address);
 }
 
-/* The first row behind `address`; UINT64_MAX: there is none. */
-static uint64_t next_row(Dwarf_Die *unit, uint64_t address)
+static bool row_address(Dwarf_Lines *lines, size_t i, size_t n, Dwarf_Addr *at)
 {
-	Dwarf_Lines *lines;
-	size_t n;
-	Dwarf_Addr at = 0;
-	if (dwarf_getsrclines(unit, &lines, &n) != 0)
-		return UINT64_MAX;
-	const size_t row = rf_search(n, i, is_line_before(lines, i, address + 1));
-	const bool found = row < n && dwarf_lineaddr(dwarf_onesrcline(lines, row), &at) == 0;
-	return found && at > address ? at : UINT64_MAX;
+	return i < n && dwarf_lineaddr(dwarf_onesrcline(lines, i), at) == 0;
 }
 
-bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line,
-		      uint64_t *end)
+void dwarf_names_row(struct dwarf_names *names, uint64_t vaddr, uint64_t *start, uint64_t *end)
+{
+	Dwarf_Die die;
+	Dwarf_Lines *lines;
+	Dwarf_Addr at;
+	size_t n;
+	uint64_t address, last;
+	*start = vaddr;
+	const bool known = dwarf_names_unit(names, vaddr, &die, &address, &last);
+	if (known && dwarf_getsrclines(&die, &lines, &n) == 0) {
+		const size_t next = rf_search(n, i, is_line_before(lines, i, address + 1));
+		if (row_address(lines, next, n, &at) && at > address && at < last)
+			last = at;
+		if (next && row_address(lines, next - 1, n, &at) && at <= address)
+			*start = at + names->shift;
+	}
+	*end = last == UINT64_MAX ? last : last + names->shift;
+	/* whatever a damaged file says */
+	*start = *start < vaddr ? *start : vaddr;
+	*end = *end > vaddr ? *end : vaddr + 1;
+}
+
+bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line)
 {
 	Dwarf_Die die;
 	uint64_t address, end_of_unit;
-	*end = UINT64_MAX;
 	if (!dwarf_names_unit(names, vaddr, &die, &address, &end_of_unit))
 		return false;
-	*end = next_row(&die, address);
-	if (*end != UINT64_MAX)
-		*end += names->shift;
 	Dwarf_Line *entry = find_line(&die, address);
 	int number;
 	const char *name = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;

@@ -25,10 +25,15 @@ void dwarf_names_take_part(struct dwarf_names *names, struct elf_file *file);
 struct rf_error *dwarf_names_functions(struct dwarf_names *names, struct function_map *functions);
 
 /* Source file and line of the instruction at `vaddr`; false when they are not known.  *file is
- * borrowed from `names`; *end gets the address up to which the line table says so, UINT64_MAX where
- * it says nothing. */
-bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line,
-		      uint64_t *end);
+ * borrowed from `names`. */
+bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line);
+/* The code around `vaddr` up to where the line table, or a unit, begins or ends: [*start, *end).
+ * What dwarf_names_line says of *start holds for no other address (several lines may begin there),
+ * what it says of another address holds for all others. */
+void dwarf_names_row(struct dwarf_names *names, uint64_t vaddr, uint64_t *start, uint64_t *end);
+/* Whether some of it is in files of its own (-gsplit-dwarf), and the DWARF itself. */
+bool dwarf_names_is_split(const struct dwarf_names *names);
+Dwarf *dwarf_names_dwarf(const struct dwarf_names *names);
 
 /* For what else is read from the DWARF of the same file (dwarf_inlines).  The unit whose code
  * `vaddr` is, or false; in *address what `vaddr` is in the DWARF, and in *end the address there up

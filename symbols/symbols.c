@@ -19,6 +19,7 @@
 
 struct symbol_module {
 	struct module_files files;
+	char *path;
 	char *name;                    /* base name, for functions without a symbol */
 	struct function_map functions; /* symbols, stubs and FDEs */
 	bool complete;                 /* with DWARF's functions, and the gaps between all */
@@ -26,6 +27,7 @@ struct symbol_module {
 	bool dwarf_opened;
 	const struct symbol_fetcher *fetcher; /* or NULL */
 	struct dwarf_inlines *inlines;
+	bool failed;  /* memory was short somewhere */
 	char **names; /* every name that was handed out */
 	size_t n_names, cap_names;
 };
@@ -127,9 +129,11 @@ static struct rf_error *create_module(const char *path, struct module_files *fil
 		return rf_error_no_memory();
 	}
 	module->files = *files;
+	module->path = strdup(path);
 	module->name = strdup(slash ? slash + 1 : path);
 	module->fetcher = fetcher;
-	struct rf_error *error = module->name ? build_functions(module) : rf_error_no_memory();
+	struct rf_error *error =
+		module->name && module->path ? build_functions(module) : rf_error_no_memory();
 	if (error)
 		symbol_module_close(module);
 	else
@@ -165,12 +169,24 @@ void symbol_module_close(struct symbol_module *module)
 	dwarf_names_destroy(module->dwarf);
 	module_files_close(&module->files);
 	free(module->name);
+	free(module->path);
 	free(module);
 }
 
 const char *symbol_module_build_id(const struct symbol_module *module)
 {
 	return module->files.build_id;
+}
+
+/* The file that a debug file is one with others in is looked for beside it. */
+static void note_shared_part(struct symbol_module *module)
+{
+	const char *path = module->path;
+	for (size_t i = 0; i < module->files.n_places; i++)
+		if (module->files.places[i].used && module->files.n > 1 &&
+		    !elf_file_has_dwarf(&module->files.items[0]))
+			path = module->files.places[i].path;
+	module_files_note_part(&module->files, dwarf_names_dwarf(module->dwarf), path);
 }
 
 /* The DWARF of the file, or of its debug file, opened when first asked for. */
@@ -182,6 +198,8 @@ static struct dwarf_names *module_dwarf(struct symbol_module *module)
 	for (size_t i = 0; i < module->files.n && !module->dwarf; i++)
 		module->dwarf = dwarf_names_create(&module->files.items[i],
 						   module_files_shift(&module->files, i));
+	if (module->dwarf)
+		note_shared_part(module);
 	fetch_shared_part(module);
 	return module->dwarf;
 }
@@ -262,6 +280,7 @@ static struct function_range *find_range(struct symbol_module *module, uint64_t 
 	module->complete = true;
 	struct rf_error *error =
 		(module_dwarf(module) ? merge_dwarf(module) : NULL) ?: merge_gaps(module);
+	module->failed |= error != NULL;
 	rf_error_destroy(error);
 	return error ? range : function_map_find(&module->functions, vaddr, NULL);
 }
@@ -288,13 +307,13 @@ static char *make_name(const struct symbol_module *module, const struct function
 static void look_up(struct symbol_module *module, struct function_range *range)
 {
 	char *name = make_name(module, range);
-	uint64_t end;
 	if (name && rf_array_push(module->names, module->n_names, module->cap_names, name))
 		range->name = name;
 	else
 		free(name);
+	module->failed |= !range->name;
 	if (module_dwarf(module))
-		dwarf_names_line(module->dwarf, range->start, &range->file, &range->line, &end);
+		dwarf_names_line(module->dwarf, range->start, &range->file, &range->line);
 }
 
 bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *symbol)
@@ -314,11 +333,32 @@ bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *sy
 	return true;
 }
 
-bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file,
-		       uint32_t *line, uint64_t *end)
+bool symbol_line(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line)
 {
+	return module_dwarf(module) && dwarf_names_line(module->dwarf, vaddr, file, line);
+}
+
+void symbol_row(struct symbol_module *module, uint64_t vaddr, uint64_t *start, uint64_t *end)
+{
+	*start = 0;
 	*end = UINT64_MAX;
-	return module_dwarf(module) && dwarf_names_line(module->dwarf, vaddr, file, line, end);
+	if (module_dwarf(module))
+		dwarf_names_row(module->dwarf, vaddr, start, end);
+}
+
+const char *symbol_module_place(const struct symbol_module *module, size_t i, bool *used)
+{
+	if (i >= module->files.n_places)
+		return NULL;
+	*used = module->files.places[i].used;
+	return module->files.places[i].path;
+}
+
+bool symbol_module_is_lasting(const struct symbol_module *module)
+{
+	return !module->failed && !module->files.forgets && !module->fetcher &&
+	       (!module->inlines || !dwarf_inlines_failed(module->inlines)) &&
+	       (!module->dwarf || !dwarf_names_is_split(module->dwarf));
 }
 
 const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t vaddr,
@@ -327,6 +367,7 @@ const struct dwarf_inline *symbol_inlined(struct symbol_module *module, uint64_t
 	*end = UINT64_MAX;
 	if (!module->inlines && module_dwarf(module))
 		module->inlines = dwarf_inlines_create(module->dwarf);
+	module->failed |= module->dwarf && !module->inlines;
 	return module->inlines ? dwarf_inlines_find(module->inlines, vaddr, end) : NULL;
 }
 
@@ -339,7 +380,7 @@ bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char
 			uint32_t *line)
 {
 	uint64_t end;
-	if (!symbol_line_range(module, vaddr, file, line, &end))
+	if (!symbol_line(module, vaddr, file, line))
 		return false;
 	if (!is_system_header(*file))
 		return true;

@@ -53,10 +53,18 @@ bool symbol_find(struct symbol_module *module, uint64_t vaddr, struct symbol *sy
 bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char **file,
 			uint32_t *line);
 
-/* The line of the instruction itself, be it inlined or not, and in *end the address up to which
- * that holds; where no line is known, up to which none is. */
-bool symbol_line_range(struct symbol_module *module, uint64_t vaddr, const char **file,
-		       uint32_t *line, uint64_t *end);
+/* Source file and line of the instruction itself, be it inlined or not. */
+bool symbol_line(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line);
+/* The code around `vaddr` of which symbol_line says the same, but that its first byte may have
+ * another line; [0, UINT64_MAX) where the module has no lines. */
+void symbol_row(struct symbol_module *module, uint64_t vaddr, uint64_t *start, uint64_t *end);
+
+/* The i-th place where a debug file was looked for, and whether the file that is there is the
+ * module's; NULL: there are no more.  More can come while the module is asked. */
+const char *symbol_module_place(const struct symbol_module *module, size_t i, bool *used);
+/* Whether all answers hold as long as the module's file and those places stay as they are: memory
+ * was not short, nothing was fetched, and no part is in files that only libdw knows. */
+bool symbol_module_is_lasting(const struct symbol_module *module);
 
 /* The innermost call that was inlined at `vaddr` (symbols/dwarf_inlines.h), NULL where the code is
  * the function's own or nothing is known, and in *end the address up to which that holds.  Lives as

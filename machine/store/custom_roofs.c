@@ -308,7 +308,7 @@ static struct rf_error *read_set(const char *path, bool named, struct custom_roo
 struct rf_error *custom_roofs_path(char **out)
 {
 	char *directory = NULL;
-	struct rf_error *error = keep_file_directory(&place, &directory);
+	struct rf_error *error = keep_place_directory(&place, &directory);
 	if (error)
 		return error;
 	int length = asprintf(out, "%s/roofs.json", directory);
@@ -390,9 +390,9 @@ static struct rf_error *change_kept(const struct custom_roof_set *added, const c
 	struct custom_roof_set set;
 	char *directory = NULL, *path = NULL;
 	int fd = -1;
-	struct rf_error *error = keep_file_directory(&place, &directory);
+	struct rf_error *error = keep_place_directory(&place, &directory);
 	if (!error)
-		error = keep_file_prepare(&place, directory);
+		error = keep_place_prepare(&place, directory);
 	if (!error)
 		error = custom_roofs_path(&path);
 	if (!error) {

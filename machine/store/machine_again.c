@@ -67,7 +67,7 @@ struct rf_error *machine_measure_again(uint64_t budget_ns, struct machine *machi
 {
 	struct topology topology;
 	char *directory = NULL;
-	struct rf_error *homeless = keep_file_directory(&roof_cache_place, &directory);
+	struct rf_error *homeless = keep_place_directory(&roof_cache_place, &directory);
 	struct rf_error *unknown = homeless ? NULL : topology_read(&topology), *error = NULL;
 	const int lock = homeless || unknown ? -1 : keep_file_lock(directory, 0);
 	if (lock >= 0) {

@@ -119,7 +119,7 @@ static struct rf_error *measure_and_save(const char *directory, const char *path
 					 const struct request *request, struct machine *machine,
 					 struct rf_error **warning)
 {
-	struct rf_error *no_cache = keep_file_prepare(&roof_cache_place, directory);
+	struct rf_error *no_cache = keep_place_prepare(&roof_cache_place, directory);
 	if (no_cache) {
 		warn(warning, no_cache);
 		return measure(request, NULL, machine);
@@ -144,7 +144,7 @@ static struct rf_error *get_with_request(const struct request *request, struct m
 					 struct rf_error **warning)
 {
 	char *directory = NULL;
-	struct rf_error *homeless = keep_file_directory(&roof_cache_place, &directory);
+	struct rf_error *homeless = keep_place_directory(&roof_cache_place, &directory);
 	if (homeless) {
 		warn(warning, homeless);
 		return measure(request, NULL, machine);

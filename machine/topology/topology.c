@@ -142,11 +142,22 @@ static struct rf_error *read_nodes(hwloc_topology_t hw, struct topology *topolog
 	return NULL;
 }
 
+/* hwloc's x86 component executes CPUID on each hardware thread, which a guest's host has to answer:
+ * some 10 µs each, and a migration.  It is wanted only where the kernel does not tell the caches.
+ */
+static void leave_out_cpuid(hwloc_topology_t hw)
+{
+	if (small_file_exists("", "/sys/devices/system/cpu/cpu0/cache/index0/size"))
+		(void)hwloc_topology_set_components(hw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+						    "x86");
+}
+
 static struct rf_error *read_hardware(struct topology *topology)
 {
 	hwloc_topology_t hw;
 	if (hwloc_topology_init(&hw) != 0)
 		return rf_error_create(RF_EINTERNAL, NULL, "cannot initialise hwloc");
+	leave_out_cpuid(hw);
 	struct rf_error *error;
 	if (hwloc_topology_load(hw) != 0)
 		error = rf_error_create(RF_EUNAVAILABLE, "check /sys and /proc are mounted",

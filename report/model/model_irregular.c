@@ -189,9 +189,18 @@ static void name_places(struct finder *finder)
 	}
 }
 
-/* Takes the code of a loop; false when there is too much. */
+static const struct irregular_load *new_load_at(const struct finder *finder, uint32_t node)
+{
+	return finder->seen[node]
+		       ? NULL
+		       : load_at(finder->loads, finder->module, finder->graph->nodes[node].offset);
+}
+
+/* Takes the code of a loop; false when there is too much, or no load that may be on a chain: most
+ * loops have none, and their code need not be decoded. */
 static bool take_members(struct finder *finder, uint32_t loop)
 {
+	bool any = false;
 	finder->n_members = 0;
 	for (uint32_t i = 0; i < finder->graph->n_nodes; i++) {
 		if (!is_in(finder, loop, i))
@@ -199,7 +208,13 @@ static bool take_members(struct finder *finder, uint32_t loop)
 		if (finder->n_members == MOST_NODES)
 			return false;
 		finder->members[finder->n_members++] = i;
-		finder->data[i] = data_of(finder, &finder->graph->nodes[i]);
+		any |= new_load_at(finder, i) != NULL;
+	}
+	if (!any)
+		return false;
+	for (size_t i = 0; i < finder->n_members; i++) {
+		const uint32_t node = finder->members[i];
+		finder->data[node] = data_of(finder, &finder->graph->nodes[node]);
 	}
 	name_places(finder);
 	return true;
@@ -245,9 +260,8 @@ static void find_candidates(const struct finder *finder, struct candidates *cand
 	candidates->n = 0;
 	for (size_t i = 0; i < finder->n_members && candidates->n < MOST_LOADS; i++) {
 		const uint32_t node = finder->members[i];
-		const struct irregular_load *load =
-			load_at(finder->loads, finder->module, finder->graph->nodes[node].offset);
-		if (!load || finder->seen[node] || !finder->data[node].loads)
+		const struct irregular_load *load = new_load_at(finder, node);
+		if (!load || !finder->data[node].loads)
 			continue;
 		candidates->node[candidates->n] = node;
 		candidates->load[candidates->n++] = load;

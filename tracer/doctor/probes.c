@@ -180,7 +180,7 @@ static void probe_roofs(struct doctor_facts *facts)
 	struct topology topology = {0};
 	char *directory = NULL;
 	hush_hwloc();
-	struct rf_error *error = keep_file_directory(&roof_cache_place, &directory);
+	struct rf_error *error = keep_place_directory(&roof_cache_place, &directory);
 	if (!error)
 		error = topology_read(&topology);
 	if (!error) {

@@ -3,9 +3,9 @@
 #include "tracer/run/run.h"
 
 #include "base/text.h"
+#include "names/resolve.h"
 #include "profile/profile.h"
 #include "symbols/debuginfod.h"
-#include "symbols/resolve.h"
 #include "tracer/launch/launch.h"
 #include "tracer/launch/limits.h"
 #include "tracer/launch/program.h"
@@ -182,7 +182,14 @@ static struct rf_error *resolve_names(struct run *run)
 	struct rf_error *error =
 		run->fetches ? debuginfod_create(show_fetch, &run->log, &debuginfod) : NULL;
 	run_log_warn(&run->log, error);
-	error = symbols_resolve(run->profile, debuginfod ? debuginfod_fetcher(debuginfod) : NULL);
+	const struct resolve_options options = {
+		.fetcher = debuginfod ? debuginfod_fetcher(debuginfod) : NULL,
+		.kept = run->options->no_cache ? NULL : kept_names_create(),
+	};
+	error = names_resolve(run->profile, &options);
+	if (options.kept)
+		run_log_warn(&run->log, kept_names_warning(options.kept));
+	kept_names_destroy(options.kept);
 	if (debuginfod && !error) {
 		const struct debuginfod_result result = debuginfod_result(debuginfod);
 		note_fetched(run, &result);

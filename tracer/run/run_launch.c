@@ -306,6 +306,8 @@ static struct traffic_options choose_traffic(const struct run *run)
 	struct traffic_options traffic = run->options->traffic;
 	traffic.trace = run->counters.choice.traffic == TRAFFIC_FROM_TRACE;
 	traffic.last_cache_bytes = size_verdict(&run->machine).effective;
+	traffic.caches = run->machine.caches;
+	traffic.n_caches = run->machine.n_caches;
 	return traffic;
 }
 

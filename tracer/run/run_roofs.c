@@ -17,6 +17,10 @@
 #define AGAIN_LEAST_NS 5e7
 #define AGAIN_MOST_NS 5e8
 
+/* Behind shorter runs it would be most of their time: there it is done once in so many seconds. */
+#define SHORT_RUN_NS 2.5e8
+#define SHORT_RUN_SECONDS 3600
+
 /* A line for the first step, or on a terminal one that overwrites itself. */
 static void show_progress(void *context, const char *what, int step, int n_steps)
 {
@@ -95,9 +99,22 @@ char *run_roofs_slower(const struct machine *machine, double *share)
 	return text;
 }
 
+bool run_roofs_due(const struct machine *machine, double wall_ns, int64_t now_s)
+{
+	int64_t last = INT64_MIN;
+	for (size_t i = 0; i < machine->n_roofs; i++) {
+		const struct roof *row = &machine->roofs[i];
+		if (row->n_history && row->history[row->n_history - 1].when_s > last)
+			last = row->history[row->n_history - 1].when_s;
+	}
+	return wall_ns >= SHORT_RUN_NS || last > now_s || last < now_s - SHORT_RUN_SECONDS;
+}
+
 static struct rf_error *measure_again(struct run *run)
 {
 	const double wall_ns = profile_number_fact(run->profile, "wall_s", 0) * 1e9;
+	if (!run_roofs_due(&run->machine, wall_ns, time(NULL)))
+		return NULL;
 	const double budget_ns = fmin(fmax(AGAIN_SHARE * wall_ns, AGAIN_LEAST_NS), AGAIN_MOST_NS);
 	double share;
 	struct rf_error *error = machine_measure_again((uint64_t)budget_ns, &run->machine);

@@ -12,6 +12,10 @@ struct rf_error *run_roofs_read(struct run *run);
  * custom roofs, so that it can be redrawn anywhere. */
 struct rf_error *run_roofs_take(struct run *run);
 
+/* Whether some are measured again behind a run of that wall time: behind a short one only where
+ * none was measured within the hour before `now_s` (seconds of 1970, as in the rows' histories). */
+bool run_roofs_due(const struct machine *machine, double wall_ns, int64_t now_s);
+
 /* What to say of rows that were measured again behind the run: a sentence about the one that lies
  * farthest below its best, heap, and its share of the best in *share (1: none lies below).  NULL:
  * none is below ROOF_MODE of its best, or memory is short. */

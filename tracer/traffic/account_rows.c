@@ -230,15 +230,14 @@ static void set_open(const struct accounts *accounts, uint32_t who, unsigned n,
 }
 
 /* The events of an account in a sample of classes, which are numbered by their order. */
-static unsigned sampled_rows(const struct accounts *accounts, uint32_t who, uint64_t sample,
-			     struct profile_traffic rows[CACHE_CLASSES])
+static void set_sampled(const struct accounts *accounts, uint32_t who, uint64_t sample,
+			struct profile_traffic rows[CACHE_CLASSES])
 {
 	unsigned n = 0;
 	for (uint64_t rest = sample; rest; rest &= rest - 1, n++) {
 		rows[n] = accounts_row(accounts, who, (unsigned)__builtin_ctzll(rest));
 		rows[n].class = n;
 	}
-	return n;
 }
 
 /* The sample stands for all classes but the heavy ones: those of them that are in it get what the
@@ -282,21 +281,26 @@ static void tell_heavy(const struct source *source, uint32_t who, uint64_t heavy
 
 /* ---- all of it ---- */
 
-/* All that is told of an account, as rows of a sample of classes; how many. */
+/* All that is told of an account, as rows of a sample of classes; how many.  Most accounts have no
+ * events: their instructions hit the first level always, and there is nothing to tell. */
 static unsigned rows_of(const struct source *source, uint32_t who,
 			struct profile_traffic rows[CACHE_CLASSES])
 {
 	const struct accounts *accounts = source->accounts;
-	const unsigned n = sampled_rows(accounts, who, source->sample, rows);
-	const uint64_t heavy = concentration_heavy(source->concentration, who, n,
-						   !accounts_has_events(accounts, who));
+	const unsigned n = (unsigned)__builtin_popcountll(source->sample);
+	const bool has_events = accounts_has_events(accounts, who);
+	const uint64_t heavy = concentration_heavy(source->concentration, who, n, !has_events);
 	struct told told = {0};
+	if (!has_events && !heavy)
+		return 0;
+	set_sampled(accounts, who, source->sample, rows);
 	if (heavy)
 		leave_out(source->sample, heavy, rows);
 	set_open(accounts, who, n, rows);
-	if (heavy)
+	if (heavy) {
 		tell_heavy(source, who, heavy, &told);
-	add_told(&told, n, rows);
+		add_told(&told, n, rows);
+	}
 	return n;
 }
 

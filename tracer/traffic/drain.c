@@ -249,10 +249,11 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 			      struct drain **out)
 {
 	const char *why = trace_config_objection();
+	const struct geometry_known known = {options->caches, options->n_caches,
+					     options->last_cache_bytes};
 	struct geometry geometry;
 	*out = NULL;
-	struct rf_error *error =
-		geometry_wanted(options->cache, options->last_cache_bytes, &geometry);
+	struct rf_error *error = geometry_wanted(options->cache, &known, &geometry);
 	if (error)
 		return error;
 	if (why) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Without --cache-sample: so many classes of sets at first, halved as long as threads wait for the
@@ -10,12 +11,17 @@
 #define TRAFFIC_MOST 16
 #define TRAFFIC_FEWEST 4
 
+struct machine_cache; /* machine/data/machine.h */
+
 struct traffic_options {
 	bool trace; /* false: no traffic; set by the choice of sources (tracer/pmu/pmu_plan.h) */
 	/* The hierarchy to simulate, such as L1=48K:12,L2=2M:16,L3=32M:16, or the name of a file
 	 * that describes one, or GEOMETRY_NOMINAL; NULL: this machine's. */
 	const char *cache;
 	uint64_t last_cache_bytes; /* of this machine's, by measurement; 0: as reported */
+	/* This machine's as the system reports them; none: it is asked. */
+	const struct machine_cache *caches;
+	size_t n_caches;
 	/* One class of sets in so many is simulated (cache/traffic.h); 1: all, CACHE_CLASSES: one;
 	 * 0: as many as can be simulated meanwhile. */
 	unsigned cache_sample;

@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "tracer/gate/protocol.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,8 +42,8 @@ struct group {
 	uint8_t align;      /* the operand at `aligned_at` is aligned to so many bytes */
 	int64_t aligned_at; /* a displacement from the base values */
 	bool changes, stores;
-	struct trace_operand members[MAX_MEMBERS];
 	size_t n;
+	struct trace_operand members[MAX_MEMBERS]; /* the first n */
 };
 
 struct builder {
@@ -50,11 +51,11 @@ struct builder {
 	struct trace_config *config;
 	const struct code_source *source;
 	struct walk walk;
-	size_t at;       /* the instruction being looked at */
-	uint32_t number; /* of it, in the register of groups */
-	struct group open[MAX_OPEN];
-	size_t n_open;
+	size_t at;          /* the instruction being looked at */
+	uint32_t number;    /* of it, in the register of groups */
 	uint8_t n_operands; /* of the instruction at hand */
+	size_t n_open;
+	struct group open[MAX_OPEN]; /* of 60 KB, which are not cleared for each block */
 };
 
 /* ---- registers ---- */
@@ -241,16 +242,17 @@ static struct rf_error *group_for(struct builder *builder, const struct operand 
 		error = close_group(builder, &builder->open[0]);
 		builder->open[0] = builder->open[--builder->n_open];
 	}
-	*found = &builder->open[builder->n_open++];
-	**found = (struct group){.base = base,
-				 .index = index,
-				 .scale = operand->scale,
-				 .fs = operand->fs,
-				 .first = *operand,
-				 .first_at = (uint32_t)i,
-				 .plus = plus_at(&builder->walk, operand, i),
-				 .low = low,
-				 .high = high};
+	struct group *new = *found = &builder->open[builder->n_open++];
+	memset(new, 0, offsetof(struct group, members));
+	new->base = base;
+	new->index = index;
+	new->scale = operand->scale;
+	new->fs = operand->fs;
+	new->first = *operand;
+	new->first_at = (uint32_t)i;
+	new->plus = plus_at(&builder->walk, operand, i);
+	new->low = low;
+	new->high = high;
 	return error;
 }
 
@@ -412,11 +414,12 @@ struct rf_error *trace_plan_build(struct trace_plan *plan, struct trace_config *
 				  const struct code_source *source, const struct planned *items,
 				  size_t n)
 {
-	struct builder *builder = calloc(1, sizeof(*builder));
+	struct builder *builder = malloc(sizeof(*builder));
 	struct operands *operands = calloc(n, sizeof(*operands));
 	struct rf_error *error = builder && operands ? NULL : rf_error_no_memory();
 	*plan = (struct trace_plan){.used = 1u << RSP};
 	if (!error) {
+		memset(builder, 0, offsetof(struct builder, open));
 		builder->plan = plan;
 		builder->config = config;
 		builder->source = source;

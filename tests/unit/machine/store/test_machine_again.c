@@ -50,8 +50,8 @@ static char *keep(struct roof *roofs, size_t n, json_t **key)
 				  .n_roofs = n};
 	char *cache, *path;
 	*key = roof_cache_key(&topology);
-	assert_ok(keep_file_directory(&roof_cache_place, &cache));
-	assert_ok(keep_file_prepare(&roof_cache_place, cache));
+	assert_ok(keep_place_directory(&roof_cache_place, &cache));
+	assert_ok(keep_place_prepare(&roof_cache_place, cache));
 	path = roof_cache_path(cache, *key);
 	assert_ok(roof_cache_save(path, *key, &machine));
 	topology_deinit(&topology);

@@ -133,8 +133,8 @@ static char *example_path(json_t **key)
 {
 	char *cache, *path;
 	*key = json_pack("{s:s, s:i}", "cpu_model", "Example CPU", "version", 1);
-	assert_ok(keep_file_directory(&roof_cache_place, &cache));
-	assert_ok(keep_file_prepare(&roof_cache_place, cache));
+	assert_ok(keep_place_directory(&roof_cache_place, &cache));
+	assert_ok(keep_place_prepare(&roof_cache_place, cache));
 	path = roof_cache_path(cache, *key);
 	free(cache);
 	cr_assert_not_null(path);
@@ -346,11 +346,11 @@ Test(roof_cache, directory_is_made_with_its_parents)
 	snprintf(base, sizeof(base), "%s/a/b", directory);
 	snprintf(expected, sizeof(expected), "%s/rfprof", base);
 	setenv("XDG_CACHE_HOME", base, 1);
-	assert_ok(keep_file_directory(&roof_cache_place, &cache));
+	assert_ok(keep_place_directory(&roof_cache_place, &cache));
 	cr_assert_str_eq(cache, expected);
-	assert_ok(keep_file_prepare(&roof_cache_place, cache));
+	assert_ok(keep_place_prepare(&roof_cache_place, cache));
 	cr_assert_eq(access(cache, W_OK), 0);
-	assert_ok(keep_file_prepare(&roof_cache_place, cache)); /* it is there already */
+	assert_ok(keep_place_prepare(&roof_cache_place, cache)); /* it is there already */
 	free(cache);
 }
 
@@ -360,14 +360,14 @@ Test(roof_cache, directory_follows_the_xdg_rules)
 	snprintf(expected, sizeof(expected), "%s/.cache/rfprof", directory);
 	setenv("HOME", directory, 1);
 	setenv("XDG_CACHE_HOME", "relative/is/ignored", 1);
-	assert_ok(keep_file_directory(&roof_cache_place, &cache));
+	assert_ok(keep_place_directory(&roof_cache_place, &cache));
 	cr_assert_str_eq(cache, expected);
 	free(cache);
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");
-	assert_error(keep_file_directory(&roof_cache_place, &cache), RF_EACCESS);
+	assert_error(keep_place_directory(&roof_cache_place, &cache), RF_EACCESS);
 	/* Below a file nobody can make one, root neither. */
-	assert_error(keep_file_prepare(&roof_cache_place, "/proc/self/status/rfprof"), RF_EACCESS);
+	assert_error(keep_place_prepare(&roof_cache_place, "/proc/self/status/rfprof"), RF_EACCESS);
 }
 
 Test(roof_cache, key_holds_what_the_roofs_depend_on)

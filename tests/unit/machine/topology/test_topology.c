@@ -3,6 +3,7 @@
 #include "machine/topology/topology.h"
 
 #include <criterion/criterion.h>
+#include <hwloc.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -187,6 +188,33 @@ Test(topology, a_machine_without_reported_caches_still_has_dram)
 	cr_assert_eq(roofs_level_bytes(&topology, 1, 1), 0);
 	cr_assert_eq(roofs_level_bytes(&topology, 3, 1), 0);
 	cr_assert_geq(roofs_dram_bytes(&topology, 1), 64 * MIB);
+	topology_deinit(&topology);
+}
+
+/* What the kernel tells is what all of hwloc's ways to ask tell together. */
+Test(topology, nothing_is_lost_without_cpuid)
+{
+	struct topology topology;
+	hwloc_topology_t hw;
+	cr_assert_null(topology_read(&topology));
+	cr_assert_eq(hwloc_topology_init(&hw), 0);
+	cr_assert_eq(hwloc_topology_load(hw), 0);
+	for (int i = 0; i < topology.n_cpus; i++) {
+		const struct topology_cpu *cpu = &topology.cpus[i];
+		hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(hw, (unsigned)cpu->os_index);
+		hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(hw, HWLOC_OBJ_CORE, pu);
+		cr_expect_eq(cpu->core, (int)(core ? core : pu)->logical_index);
+		for (int level = 1; level <= TOPOLOGY_LEVELS; level++) {
+			hwloc_obj_t up = pu->parent;
+			while (up && (!hwloc_obj_type_is_dcache(up->type) ||
+				      (int)up->attr->cache.depth != level))
+				up = up->parent;
+			cr_expect_eq(cpu->caches[level - 1].bytes, up ? up->attr->cache.size : 0);
+			if (up)
+				cr_expect_eq(cpu->caches[level - 1].id, (int)up->logical_index);
+		}
+	}
+	hwloc_topology_destroy(hw);
 	topology_deinit(&topology);
 }
 

@@ -49,3 +49,16 @@ Test(run_roofs, the_same_machine_is_not_told_of)
 	cr_assert_null(run_roofs_slower(&machine, &share));
 	cr_expect_eq(share, 1);
 }
+
+Test(run_roofs, behind_short_runs_once_an_hour)
+{
+	struct roof roofs[] = {row(ROOF_LEVEL_L1, 400, 399), row(ROOF_LEVEL_DRAM, 91.2, 0)};
+	const struct machine machine = {.roofs = roofs, .n_roofs = 2}, fresh = {0};
+	const int64_t last = 1763856000; /* of the first row */
+	cr_expect(run_roofs_due(&machine, 0.25e9, last));
+	cr_expect_not(run_roofs_due(&machine, 0.24e9, last));
+	cr_expect_not(run_roofs_due(&machine, 0.24e9, last + 3600));
+	cr_expect(run_roofs_due(&machine, 0.24e9, last + 3601));
+	cr_expect(run_roofs_due(&machine, 0.24e9, last - 1), "the clock was put back");
+	cr_expect(run_roofs_due(&fresh, 1, last));
+}

@@ -1,12 +1,9 @@
 /* From places in the code of a module to rows: each byte of code that ran is looked up once. */
-#include "symbols/name_code.h"
+#include "names/name_code.h"
 
 #include "base/array.h"
-#include "symbols/demangle.h"
-#include "symbols/dwarf_inlines.h"
 #include "symbols/elf_file.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,14 +51,23 @@ static struct rf_error *add_page(struct module_work *work, uint64_t offset, uint
 	return add_function(work, start, end < limit ? end : limit, name, "", 0);
 }
 
+/* The function that holds an offset, or NULL. */
+static const struct fact_function *function_at(const struct module_work *work, uint64_t offset)
+{
+	const struct fact_function *function =
+		name_facts_function(work->facts, offset - work->bias);
+	return function && function->name != FACT_NONE ? function : NULL;
+}
+
 /* A page row must end before the next function in the page that has a row of its own. */
-static uint64_t page_limit(struct module_work *work, size_t i)
+static uint64_t page_limit(const struct module_work *work, size_t i)
 {
 	uint64_t last = work->places[i].offset | (PAGE_BYTES - 1);
-	struct symbol symbol;
-	for (i++; work->symbols && i < work->n_places && work->places[i].offset <= last; i++)
-		if (symbol_find(work->symbols, work->places[i].offset - work->bias, &symbol))
-			return symbol.start + work->bias;
+	for (i++; i < work->n_places && work->places[i].offset <= last; i++) {
+		const struct fact_function *function = function_at(work, work->places[i].offset);
+		if (function)
+			return function->start + work->bias;
+	}
 	return UINT64_MAX;
 }
 
@@ -70,13 +76,15 @@ static struct rf_error *add_functions(struct module_work *work)
 	struct rf_error *error = NULL;
 	for (size_t i = 0; !error && i < work->n_places; i++) {
 		uint64_t offset = work->places[i].offset;
-		struct symbol symbol;
 		if (offset < work->covered)
 			continue;
-		if (work->symbols && symbol_find(work->symbols, offset - work->bias, &symbol))
-			error = add_function(work, symbol.start + work->bias,
-					     symbol.end + work->bias, strdup(symbol.name),
-					     symbol.file, symbol.line);
+		const struct fact_function *function = function_at(work, offset);
+		if (function)
+			error = add_function(work, function->start + work->bias,
+					     function->end + work->bias,
+					     strdup(name_facts_text(work->facts, function->name)),
+					     name_facts_text(work->facts, function->file),
+					     function->line);
 		else
 			error = add_page(work, offset, page_limit(work, i));
 	}
@@ -109,44 +117,40 @@ typedef struct rf_error *add_code(struct module_work *work, uint64_t at, uint64_
 static struct rf_error *add_line_at(struct module_work *work, uint64_t at, uint64_t end,
 				    uint64_t *next)
 {
-	const char *file;
-	uint32_t line;
-	const bool known = symbol_line_range(work->symbols, at, &file, &line, next);
+	uint64_t next_known;
+	const struct fact_line *row = name_facts_line(work->facts, at, &next_known);
+	*next = row ? row->end : next_known;
 	*next = *next < end ? *next : end;
-	return known ? add_line(work, at, *next, file, line) : NULL;
-}
-
-/* Lambdas are told apart by where they stand: most compilers give them no linkage name. */
-static char *name_of_inlined(const struct dwarf_inline *call)
-{
-	const char *slash = strrchr(call->file, '/');
-	char *name;
-	if (strcmp(call->name, "operator()") != 0 || !call->line)
-		return symbol_demangle(call->name[0] ? call->name : "(without a name)");
-	return asprintf(&name, "operator() (%s:%" PRIu32 ")", slash ? slash + 1 : call->file,
-			call->line) < 0
-		       ? NULL
-		       : name;
+	if (!row)
+		return NULL;
+	const bool is_head = at == row->start;
+	const uint32_t file = is_head ? row->head_file : row->file;
+	return file == FACT_NONE ? NULL
+				 : add_line(work, at, *next, name_facts_text(work->facts, file),
+					    is_head ? row->head_line : row->line);
 }
 
 /* One row for each call, with those that it stands in; PROFILE_NONE: no memory.  It calls itself as
- * deep as calls are inlined in each other, which dwarf_inlines bounds. */
-static uint32_t call_row(struct module_work *work, const struct dwarf_inline *call)
+ * deep as calls are inlined in each other: callers come first. */
+static uint32_t call_row(struct module_work *work, uint32_t number)
 {
-	const uint32_t *known = u64_map_find(&work->calls, (uintptr_t)call);
+	const struct name_facts *facts = work->facts;
+	const uint32_t *known = u64_map_find(&work->calls, number + UINT64_C(1));
 	if (known)
 		return *known;
-	const uint32_t caller = call->caller ? call_row(work, call->caller) : PROFILE_NONE;
-	char *name = name_of_inlined(call);
+	const struct fact_call *call = &facts->calls[number];
+	const bool is_inner = call->caller != FACT_NONE;
+	const uint32_t caller = is_inner ? call_row(work, call->caller) : PROFILE_NONE;
 	uint32_t row = PROFILE_NONE;
-	if (name && (!call->caller || caller != PROFILE_NONE))
-		row = profile_inlined_function(work->profile, work->module, name, call->file,
-					       call->line);
-	free(name);
+	if (!is_inner || caller != PROFILE_NONE)
+		row = profile_inlined_function(work->profile, work->module,
+					       name_facts_text(facts, call->name),
+					       name_facts_text(facts, call->file), call->line);
 	if (row != PROFILE_NONE)
-		row = profile_inlined_call(work->profile, caller, row, call->call_file,
+		row = profile_inlined_call(work->profile, caller, row,
+					   name_facts_text(facts, call->call_file),
 					   call->call_line);
-	return row != PROFILE_NONE && u64_map_set(&work->calls, (uintptr_t)call, row)
+	return row != PROFILE_NONE && u64_map_set(&work->calls, number + UINT64_C(1), row)
 		       ? row
 		       : PROFILE_NONE;
 }
@@ -156,11 +160,13 @@ static struct rf_error *add_inlined_at(struct module_work *work, uint64_t at, ui
 				       uint64_t *next)
 {
 	struct profile *profile = work->profile;
-	const struct dwarf_inline *call = symbol_inlined(work->symbols, at, next);
+	uint64_t next_known;
+	const struct fact_inlined *fact = name_facts_inlined(work->facts, at, &next_known);
+	*next = fact ? fact->end : next_known;
 	*next = *next < end ? *next : end;
-	if (!call)
+	if (!fact || fact->call == FACT_NONE)
 		return NULL;
-	const uint32_t row = call_row(work, call);
+	const uint32_t row = call_row(work, fact->call);
 	struct profile_inlined_code *last =
 		profile->n_inlined_code ? &profile->inlined_code[profile->n_inlined_code - 1]
 					: NULL;
@@ -179,17 +185,15 @@ static struct rf_error *add_to_code(struct module_work *work, add_code *add)
 {
 	uint64_t done = 0;
 	struct rf_error *error = NULL;
-	for (size_t i = 0; work->symbols && i < work->n_places; i++) {
+	for (size_t i = 0; i < work->n_places; i++) {
 		const struct place *place = &work->places[i];
-		const uint64_t size =
-			place->block == PROFILE_NONE ? 1 : work->profile->blocks[place->block].size;
-		const uint64_t end = place->offset + size;
+		const uint64_t end = place->offset + place->size;
 		for (uint64_t at = place->offset > done ? place->offset : done, next; at < end;
 		     at = next) {
 			error = add(work, at, end, &next);
 			if (error)
 				return error;
-			done = next = next > at ? next : at + 1; /* whatever a damaged file says */
+			done = next;
 		}
 	}
 	return NULL;
@@ -203,8 +207,9 @@ static size_t score_vdso(const struct module_work *work, const uint8_t *image, s
 	for (size_t i = 0; i < work->n_places; i++) {
 		uint64_t at = work->places[i].offset - bias;
 		uint32_t block = work->places[i].block;
-		struct symbol symbol;
-		score += symbol_find(work->symbols, at, &symbol) && !strchr(symbol.name, '+');
+		const struct fact_function *function = name_facts_function(work->facts, at);
+		score += function && function->name != FACT_NONE &&
+			 !strchr(name_facts_text(work->facts, function->name), '+');
 		if (block == PROFILE_NONE || at >= size)
 			continue;
 		const struct profile_block *code = &work->profile->blocks[block];
@@ -251,51 +256,15 @@ bool name_is_vdso(const struct module_work *work)
 	return strcmp(work->profile->modules[work->module].path, "[vdso]") == 0;
 }
 
-static struct rf_error *open_symbols(struct module_work *work, int fd)
+struct rf_error *name_code(struct module_work *work)
 {
-	const void *image;
-	size_t size;
-	if (name_is_vdso(work))
-		return vdso_image(&image, &size)
-			       ? symbol_module_open_image("[vdso]", image, size, &work->symbols)
-			       : NULL;
-	return symbol_module_read(work->profile->modules[work->module].path, fd, work->fetcher,
-				  &work->symbols);
-}
-
-/* A file that was replaced since the run would give wrong names: better none. */
-static void drop_changed_file(struct module_work *work)
-{
-	const char *recorded = work->profile->modules[work->module].build_id;
-	if (!work->symbols || !recorded || !recorded[0] ||
-	    strcmp(symbol_module_build_id(work->symbols), recorded) == 0)
-		return;
-	symbol_module_close(work->symbols);
-	work->symbols = NULL;
-}
-
-static struct rf_error *add_rows(struct module_work *work)
-{
-	if (name_is_vdso(work))
-		return work->symbols ? add_vdso_functions(work) : add_functions(work);
-	return add_functions(work)
-		       ?: add_to_code(work, add_line_at)
-		       ?: add_to_code(work, add_inlined_at);
-}
-
-struct rf_error *name_code(struct module_work *work, int fd)
-{
-	rf_error_destroy(open_symbols(work, fd));
-	drop_changed_file(work);
-	struct rf_error *error = add_rows(work);
+	struct rf_error *error = NULL;
+	if (name_is_vdso(work) && work->facts->n_functions)
+		error = add_vdso_functions(work);
+	else
+		error = add_functions(work)
+				?: add_to_code(work, add_line_at)
+				?: add_to_code(work, add_inlined_at);
 	u64_map_deinit(&work->calls);
-	symbol_module_close(work->symbols);
-	work->symbols = NULL;
 	return error;
-}
-
-struct rf_error *name_pages(struct module_work *work)
-{
-	assert(!work->symbols);
-	return add_functions(work);
 }

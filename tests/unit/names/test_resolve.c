@@ -1,6 +1,6 @@
 #include "base/array.h"
+#include "names/resolve.h"
 #include "symbols/elf_file.h"
-#include "symbols/resolve.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -86,7 +86,7 @@ Test(resolve, gives_each_place_one_function)
 	add_block(profile, gone, 0x2000);
 	add_block(profile, gone, 0x3000);
 	add_block(profile, jit, 0x7f0000001234);
-	cr_assert_null(symbols_resolve(profile, NULL));
+	cr_assert_null(names_resolve(profile, &(struct resolve_options){0}));
 
 	const struct profile_function *function;
 	for (size_t i = 0; i < profile->n_blocks; i++) {
@@ -139,7 +139,7 @@ Test(resolve, finds_the_vdso_wherever_it_was)
 			add_block(profile, module, bases[i] + at);
 			profile->blocks[profile->n_blocks - 1].bytes = (uint8_t *)image + at;
 		}
-	cr_assert_null(symbols_resolve(profile, NULL));
+	cr_assert_null(names_resolve(profile, &(struct resolve_options){0}));
 	for (int i = 0; i < 2; i++) {
 		const struct profile_function *function;
 		cr_assert_eq(functions_with(profile, module, bases[i] + wanted.start, &function),
@@ -168,7 +168,7 @@ Test(resolve, is_fast)
 	for (int i = 0; i < 200000; i++)
 		add_block(profile, module, text + 2000003ull * i % 2800000);
 	double start = now();
-	cr_assert_null(symbols_resolve(profile, NULL));
+	cr_assert_null(names_resolve(profile, &(struct resolve_options){0}));
 	double seconds = now() - start;
 	cr_expect_gt(profile->n_functions, 5000);
 	/* 0.1 s on a 2-core guest; the bound leaves room for sanitizers and a busy machine. */

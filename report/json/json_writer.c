@@ -10,6 +10,7 @@
 
 #define BUFFER 65536
 #define MAX_DEPTH 24
+#define MAX_KEY 64 /* bytes */
 #define MAX_NUMBER 40
 #define KNOWN_REALS 1024 /* a power of two */
 #define EXACT 1e15       /* whole numbers below have all their digits in any precision from 15 on */
@@ -66,10 +67,15 @@ bool json_writer_destroy(struct json_writer *writer)
 	return done;
 }
 
-static void put(struct json_writer *writer, const char *text, size_t n)
+static inline void make_room(struct json_writer *writer, size_t n)
 {
 	if (n > BUFFER - writer->n)
 		json_writer_flush(writer);
+}
+
+static inline void put(struct json_writer *writer, const char *text, size_t n)
+{
+	make_room(writer, n);
 	if (n > BUFFER) {
 		if (writer->stream)
 			fwrite(text, 1, n, writer->stream);
@@ -86,30 +92,39 @@ static void put_byte(struct json_writer *writer, char byte)
 
 /* ---- where a value stands ---- */
 
-static void new_line(struct json_writer *writer)
+/* What stands before a value, or an end, on a line of its own; returns behind it. */
+static char *new_line(const struct json_writer *writer, char *to)
 {
-	static const char line[] = "\n                        ";
-	_Static_assert(sizeof(line) - 1 > MAX_DEPTH, "a space for each level");
-	if (writer->style == JSON_LINES)
-		put(writer, line, 1 + (size_t)writer->depth);
+	if (writer->style != JSON_LINES)
+		return to;
+	*to++ = '\n';
+	memset(to, ' ', (size_t)writer->depth);
+	return to + writer->depth;
 }
 
 /* What stands before a value. */
 static void begin(struct json_writer *writer, const char *key)
 {
 	const int depth = writer->depth;
+	const size_t length = key ? strlen(key) : 0;
 	if (depth == 0)
 		return;
-	assert(!key == writer->is_array[depth - 1]);
+	assert(!key == writer->is_array[depth - 1] && length <= MAX_KEY);
+	make_room(writer, MAX_KEY + MAX_DEPTH + 8);
+	char *to = writer->buffer + writer->n;
 	if (writer->has_items[depth - 1])
-		put_byte(writer, ',');
+		*to++ = ',';
 	writer->has_items[depth - 1] = true;
-	new_line(writer);
-	if (!key)
-		return;
-	put_byte(writer, '"');
-	put(writer, key, strlen(key));
-	put(writer, "\": ", writer->style == JSON_LINES ? 3 : 2);
+	to = new_line(writer, to);
+	if (key) {
+		*to++ = '"';
+		to = (char *)memcpy(to, key, length) + length;
+		*to++ = '"';
+		*to++ = ':';
+		if (writer->style == JSON_LINES)
+			*to++ = ' ';
+	}
+	writer->n = (size_t)(to - writer->buffer);
 }
 
 static void open_level(struct json_writer *writer, const char *key, bool array)
@@ -135,8 +150,9 @@ void put_end(struct json_writer *writer)
 {
 	assert(writer->depth > 0);
 	const int depth = --writer->depth;
+	make_room(writer, MAX_DEPTH + 1);
 	if (writer->has_items[depth])
-		new_line(writer);
+		writer->n = (size_t)(new_line(writer, writer->buffer + writer->n) - writer->buffer);
 	put_byte(writer, writer->is_array[depth] ? ']' : '}');
 }
 

@@ -54,9 +54,11 @@ static size_t shown(const char *s)
 
 bool text_is_clean(const char *text)
 {
-	for (size_t n; *text; text += n)
-		if (!(n = shown(text)))
+	for (size_t n; *text; text += n) {
+		n = *text >= ' ' && *text < 0x7f; /* as most are */
+		if (!n && !(n = shown(text)))
 			return false;
+	}
 	return true;
 }
 

@@ -177,6 +177,8 @@ static struct rf_error *add_traffic(const struct finder *finder, unsigned n_clas
 {
 	struct model_function *function = finder->function;
 	const struct by_key *by = &finder->traffic;
+	if (by->first[finder->row] == by->first[finder->row + 1])
+		return NULL; /* nothing moved: all their figures are 0 */
 	struct traffic_lines *lines = calloc(function->n_loops, sizeof(*lines));
 	if (!lines)
 		return rf_error_no_memory();

@@ -401,6 +401,17 @@ static struct rf_error *take_apart(struct search *search, const struct task *tas
 	return error;
 }
 
+/* A loop is large, an array begins with room for several, and there are many functions. */
+static void fit_loops(struct model_function *function)
+{
+	const size_t n = function->n_loops;
+	struct model_loop *fitted = n ? realloc(function->loops, n * sizeof(*fitted)) : NULL;
+	if (!fitted)
+		return;
+	function->loops = fitted;
+	function->cap_loops = n;
+}
+
 struct rf_error *flow_graph_find_loops(struct flow_graph *graph,
 				       const struct profile_function *code,
 				       struct model_function *function)
@@ -423,6 +434,7 @@ struct rf_error *flow_graph_find_loops(struct flow_graph *graph,
 		const struct task task = search.tasks[i];
 		error = take_apart(&search, &task);
 	}
+	fit_loops(function);
 	free(search.seen);
 	free(search.stack);
 	free(search.visits);

@@ -1,6 +1,7 @@
 /* Cleaning, measuring and writing of text; numbers as people read them. */
 #include "base/text.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -54,8 +55,8 @@ static size_t shown(const char *s)
 bool text_is_clean(const char *text)
 {
 	for (size_t n; *text; text += n) {
-		n = 1;
-		if (!(*text >= ' ' && *text <= '~') && !(n = shown(text)))
+		n = *text >= ' ' && *text < 0x7f; /* as most are */
+		if (!n && !(n = shown(text)))
 			return false;
 	}
 	return true;
@@ -120,6 +121,19 @@ char *text_shorten(const char *unclean, size_t columns)
 		result = NULL;
 	free(text);
 	return result;
+}
+
+char *text_without_middle(const char *text, size_t most)
+{
+	const size_t length = strlen(text);
+	char *result = NULL;
+	assert(length > most);
+	size_t head = most / 2, tail = length - most / 4;
+	while (head && (text[head] & 0xc0) == 0x80)
+		head--;
+	while (tail < length && (text[tail] & 0xc0) == 0x80)
+		tail++;
+	return asprintf(&result, "%.*s … %s", (int)head, text, text + tail) < 0 ? NULL : result;
 }
 
 const char *text_number(char buffer[static TEXT_NUMBER], double value)

@@ -19,6 +19,8 @@ size_t text_character(const char *text, size_t *length);
 size_t text_columns(const char *text);
 /* Clean copy of at most `columns` (≥ 3) columns, the middle left out as "…".  NULL: no memory. */
 char *text_shorten(const char *text, size_t columns);
+/* Copy of clean text of more than `most` bytes, its middle left out as " … ".  NULL: no memory. */
+char *text_without_middle(const char *text, size_t most);
 /* 3 significant digits without an exponent between 0.001 and 1e7: "0.00123", "8.41", "1310".
  * Not a number: "–". */
 #define TEXT_NUMBER 32

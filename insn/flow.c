@@ -55,9 +55,10 @@ static enum branch_kind kind_of(const ZydisDecodedInstruction *insn)
 struct branch branch_of_bytes(const uint8_t *bytes, size_t size, uint64_t offset)
 {
 	ZydisDecodedInstruction insn;
-	struct branch branch = {BRANCH_LEAVE, 0};
+	struct branch branch = {BRANCH_LEAVE, 0, 0};
 	if (!decode_head(bytes, size, &insn))
 		return branch;
+	branch.length = insn.length;
 	branch.kind = kind_of(&insn);
 	if (branch.kind == BRANCH_CONDITIONAL || branch.kind == BRANCH_JUMP)
 		branch.target = offset + insn.length + (uint64_t)insn.raw.imm[0].value.s;

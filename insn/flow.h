@@ -34,6 +34,7 @@ enum branch_kind {
 struct branch {
 	enum branch_kind kind;
 	uint64_t target;
+	uint8_t length; /* bytes of the instruction; 0: it cannot be decoded */
 };
 
 /* Of the instruction at `bytes`, of which at most `size` bytes are read and which stands at

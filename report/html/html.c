@@ -1,7 +1,6 @@
 /* Everything as one page for a browser: readable as it stands, and the data for the scripts that
  * make more of it (html/, put in by html_assets).  The data are those of json.c in another
- * arrangement: what the list of functions needs first, then one element for each function's own
- * page, which is read when it is opened.
+ * arrangement (html_data.c).
  *
  * Names come from files that nobody vouches for.  They stand in the page as text (text_write_xml)
  * and in JSON in which no character has a meaning in HTML; the policy in the head lets no other
@@ -9,323 +8,20 @@
 #include "report/html/html.h"
 
 #include "base/text.h"
-#include "profile/function_index.h"
 #include "report/html/html_assets.h"
-#include "report/html/html_code.h"
-#include "report/json/json.h"
-#include "report/json/json_values.h"
-#include "report/model/model_bandwidths.h"
+#include "report/html/html_data.h"
+#include "report/json/json_writer.h"
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
 #include "report/rows/view.h"
 #include "report/svg/svg.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STATIC_REASONS 5 /* functions whose reasons are told without scripts */
 #define STATIC_ROWS 200  /* of the table that is there without scripts */
-#define CODE_LINES 40000 /* instructions in a page; those of the first functions of the ranking */
-#define CODE_OF_FUNCTION 10000 /* a function that has more shows none */
-#define LONG_STRING 2000       /* bytes; what is longer is shown with its middle left out */
-
-/* ---- JSON without a meaning in HTML ---- */
-
-static void write_escaped(FILE *out, const char *json)
-{
-	for (const char *from = json; *from;) {
-		size_t plain = strcspn(from, "<>&");
-		fwrite(from, 1, plain, out);
-		from += plain;
-		if (*from)
-			fprintf(out, "\\u%04x", (unsigned char)*from++);
-	}
-}
-
-/* Writes a value as an element of its own; takes the reference. */
-static struct rf_error *write_json(FILE *out, const char *id, json_t *value)
-{
-	char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
-	json_decref(value);
-	if (!text)
-		return rf_error_no_memory();
-	fprintf(out, "<script type=\"application/json\" id=\"%s\">", id);
-	write_escaped(out, text);
-	fputs("</script>\n", out);
-	free(text);
-	return NULL;
-}
-
-/* Valid UTF-8 of at most LONG_STRING bytes, the middle left out; NULL where there is no need. */
-static json_t *shortened(const char *text)
-{
-	const size_t length = strlen(text);
-	if (length <= LONG_STRING)
-		return NULL;
-	size_t head = LONG_STRING / 2, tail = length - LONG_STRING / 4;
-	while (head && (text[head] & 0xc0) == 0x80)
-		head--;
-	while (tail < length && (text[tail] & 0xc0) == 0x80)
-		tail++;
-	return json_sprintf("%.*s \xe2\x80\xa6 %s", (int)head, text, text + tail);
-}
-
-static void shorten(json_t *value);
-
-/* What takes the place of a long string; NULL: none, and the strings in it are shortened. */
-static json_t *shorter(json_t *part)
-{
-	if (json_is_string(part))
-		return shortened(json_string_value(part));
-	shorten(part);
-	return NULL;
-}
-
-/* All strings in it. */
-static void shorten(json_t *value)
-{
-	const char *key;
-	json_t *part, *fresh;
-	size_t i;
-	json_object_foreach(value, key, part) if ((fresh = shorter(part)))
-		json_object_set_new(value, key, fresh);
-	json_array_foreach(value, i, part) if ((fresh = shorter(part)))
-		json_array_set_new(value, i, fresh);
-}
-
-/* ---- data ---- */
-
-/* What the list and the picture need of a function; the rest waits in an element of its own. */
-static const char *const listed[] = {
-	"name",       "module",       "time_s",         "time_halfwidth_s",
-	"elapsed_s",  "samples",      "share",          "threads",
-	"flop",       "load_bytes",   "store_bytes",    "instructions",
-	"gflops",     "gbytes_per_s", "intensity",      "precision",
-	"bound",      "level",        "level_inferred", "point",
-	"point_unit", "roof",         "roof_gflops",    "ceiling_gflops",
-	"distance",   "headroom_s",   "above_roof",     "mem_bytes",
-	"bound_or",
-};
-
-/* Fields of a loop's array; html/function.js has the same list. */
-static const char *const loop_fields[] = {
-	"parent",   "start_offset",   "end_offset",      "header_offset", "turns",   "instructions",
-	"flop",     "load_bytes",     "store_bytes",     "time_s",        "samples", "l2_bytes",
-	"l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined",
-};
-
-/* Fields of a level's array; html/data.js has the same list. */
-static const char *const level_fields[] = {"level", "read_bytes", "write_bytes",
-					   "bandwidth_gbytes_per_s"};
-
-static json_t *taken(const json_t *from, const char *const *fields, size_t n)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < n; i++) {
-		json_t *field = json_object_get(from, fields[i]);
-		json_array_append(array, field ? field : json_null());
-	}
-	return array;
-}
-
-static json_t *all_taken(const json_t *from, const char *const *fields, size_t n)
-{
-	if (!json_is_array(from))
-		return json_null();
-	json_t *array = json_array(), *row;
-	size_t i;
-	json_array_foreach(from, i, row) json_array_append_new(array, taken(row, fields, n));
-	return array;
-}
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-static json_t *summary_of(const json_t *function)
-{
-	json_t *summary = json_object();
-	for (size_t i = 0; i < COUNT(listed); i++)
-		json_object_set(summary, listed[i], json_object_get(function, listed[i]));
-	json_object_set_new(
-		summary, "n_loops",
-		json_integer((json_int_t)json_array_size(json_object_get(function, "loops"))));
-	json_object_set_new(summary, "levels",
-			    all_taken(json_object_get(function, "levels"), level_fields,
-				      COUNT(level_fields)));
-	return summary;
-}
-
-/* Why it is below its roof, and what one would try: [what, try]; NULL: no memory. */
-static json_t *reasons_json(const struct report_view *view, const struct model_function *f)
-{
-	struct reasons reasons;
-	json_t *array = json_array();
-	struct rf_error *error = report_reasons(view, f, &reasons);
-	for (size_t i = 0; i < reasons.n_items; i++)
-		json_array_append_new(array,
-				      json_pack("[o, o]", report_json_string(reasons.items[i].what),
-						report_json_string(reasons.items[i].try)));
-	const bool done = !error && json_array_size(array) == reasons.n_items;
-	rf_error_destroy(error);
-	reasons_deinit(&reasons);
-	if (done)
-		return array;
-	json_decref(array);
-	return NULL;
-}
-
-/* What is not in the summary. */
-static json_t *detail_of(json_t *function, json_t *code)
-{
-	json_t *loops =
-		all_taken(json_object_get(function, "loops"), loop_fields, COUNT(loop_fields));
-	json_object_set_new(function, "loops", loops);
-	for (size_t i = 0; i < COUNT(listed); i++)
-		json_object_del(function, listed[i]);
-	json_object_del(function, "why"); /* it has the reasons */
-	json_object_set_new(function, "code", code);
-	return function;
-}
-
-/* Takes the reference of `functions`. */
-static json_t *head_of(const struct report_view *view, json_t *functions)
-{
-	json_t *head = report_json_head(view);
-	char *program = report_program(view->profile);
-	const bool done = head && json_array_size(functions) == view->n_rank;
-	json_t *rest =
-		json_pack("{s:s, s:b, s:b, s:s?, s:s, s:o}", "title", program ? program : "?",
-			  "counted", view->model->counted, "traced", view->model->traced, "level",
-			  report_picture_level(view), "main_precision",
-			  report_main_precision(view->model), "functions", functions);
-	free(program);
-	if (!done || !rest || json_object_update(head, rest)) {
-		json_decref(head);
-		head = NULL;
-	}
-	json_decref(rest);
-	shorten(head);
-	return head;
-}
-
-static json_t *summaries(const struct report_view *view)
-{
-	json_t *functions = json_array();
-	for (size_t i = 0; i < view->n_rank; i++) {
-		json_t *function =
-			report_json_function(view, &view->model->functions[view->rank[i]]);
-		json_array_append_new(functions, summary_of(function));
-		json_decref(function);
-	}
-	return functions;
-}
-
-static bool has_time(const struct report_view *view, const struct model_function *f)
-{
-	return f->n_samples > 0 || view->model->n_samples == 0;
-}
-
-/* The rows whose code is shown: a bool for each place of the profile.  NULL when memory is short.
- */
-static bool *rows_with_code(const struct report_view *view)
-{
-	bool *wanted = calloc(profile_n_places(view->profile), sizeof(*wanted));
-	for (size_t i = 0; wanted && i < view->n_rank; i++) {
-		const struct model_function *f = &view->model->functions[view->rank[i]];
-		if (f->function != PROFILE_NONE && has_time(view, f))
-			wanted[f->function] = true;
-	}
-	return wanted;
-}
-
-/* Writes the functions' own data to `details`, and puts their summaries into `functions`.  The page
- * has the summaries first, for it reads them first; so the details are kept in memory until then.
- */
-static struct rf_error *write_details(const struct report_view *view, json_t *functions,
-				      FILE *details)
-{
-	struct code code;
-	size_t room = CODE_LINES;
-	bool *wanted = rows_with_code(view);
-	if (!wanted)
-		return rf_error_no_memory();
-	struct rf_error *error = code_init(&code, view, wanted);
-	for (size_t i = 0; !error && i < view->n_rank; i++) {
-		const struct model_function *f = &view->model->functions[view->rank[i]];
-		json_t *lines =
-			has_time(view, f)
-				? html_code_of(&code, f,
-					       room < CODE_OF_FUNCTION ? room : CODE_OF_FUNCTION)
-				: json_null();
-		json_t *function = lines ? report_json_function(view, f) : NULL;
-		json_t *reasons = f->n_samples > 0 ? reasons_json(view, f) : json_array();
-		char id[32];
-		snprintf(id, sizeof(id), "detail-%zu", i);
-		if (!function || !reasons) {
-			json_decref(lines);
-			json_decref(function);
-			json_decref(reasons);
-			error = rf_error_no_memory();
-			break;
-		}
-		json_object_set_new(function, "reasons", reasons);
-		room -= json_array_size(lines);
-		json_array_append_new(functions, summary_of(function));
-		detail_of(function, lines);
-		shorten(function);
-		error = write_json(details, id, function);
-	}
-	code_deinit(&code);
-	free(wanted);
-	return error;
-}
-
-static struct rf_error *write_data(const struct report_view *view, FILE *out)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *details = open_memstream(&text, &size);
-	json_t *functions = json_array();
-	if (!details) {
-		json_decref(functions);
-		return rf_error_no_memory();
-	}
-	struct rf_error *error = write_details(view, functions, details);
-	if (fclose(details) != 0 && !error)
-		error = rf_error_no_memory();
-	if (!error)
-		error = write_json(out, "data", head_of(view, functions));
-	else
-		json_decref(functions);
-	if (!error)
-		fwrite(text, 1, size, out);
-	free(text);
-	return error;
-}
-
-/* ---- the other profile ---- */
-
-static struct rf_error *write_other(struct report_view *view, void *context)
-{
-	return write_json(context, "other", head_of(view, summaries(view)));
-}
-
-static struct rf_error *write_compared(const struct report_view *view, FILE *out)
-{
-	struct profile *other = NULL;
-	if (!view->options->html_compare)
-		return NULL;
-	struct rf_error *error = profile_load(view->options->html_compare, &other);
-	if (!error && view->options->redact)
-		error = profile_redact(other);
-	struct report_options options = *view->options;
-	options.html_path = options.json_path = options.svg_path = NULL;
-	if (!error)
-		error = report_with_view(other, &options, write_other, out);
-	profile_destroy(other);
-	return error;
-}
 
 /* ---- what is there without scripts ---- */
 
@@ -350,9 +46,11 @@ static struct rf_error *write_picture(const struct report_view *view, FILE *out)
 static void write_text(FILE *out, const char *text)
 {
 	char *clean = text_clean(text);
-	json_t *shorter_text = clean ? shortened(clean) : NULL;
-	text_write_xml(out, shorter_text ? json_string_value(shorter_text) : text);
-	json_decref(shorter_text);
+	char *cut = clean && strlen(clean) > JSON_LONG_TEXT
+			    ? text_without_middle(clean, JSON_LONG_TEXT)
+			    : NULL;
+	text_write_xml(out, cut ? cut : text);
+	free(cut);
 	free(clean);
 }
 
@@ -490,9 +188,9 @@ struct rf_error *report_html(const struct report_view *view, FILE *stream)
 	struct rf_error *error = write_static(view, program ? program : "?", stream);
 	free(program);
 	if (!error)
-		error = write_data(view, stream);
+		error = html_write_data(view, stream);
 	if (!error)
-		error = write_compared(view, stream);
+		error = html_write_compared(view, stream);
 	if (!error)
 		fprintf(stream, "<script>%s</script>\n<script>%s</script>\n</body>\n</html>\n",
 			html_library, html_script);

@@ -3,11 +3,9 @@
 
 #include "base/search.h"
 #include "insn/decoder.h"
-#include "report/json/json_values.h"
 #include "report/rows/code_names.h"
 
 #include <Zydis/Zydis.h>
-#include <jansson.h>
 #include <stdlib.h>
 
 /* An instruction with what was seen at any of its bytes. */
@@ -17,43 +15,55 @@ struct line {
 	double mem_bytes;
 };
 
-static json_t *text_of(const ZydisFormatter *formatter, const struct code_instruction *at)
+static void put_instruction(struct json_writer *out, const ZydisFormatter *formatter,
+			    const struct code_instruction *at)
 {
 	struct full_insn full;
 	char text[256];
-	if (!decode_full(at->bytes, at->length, &full) ||
-	    ZYAN_FAILED(ZydisFormatterFormatInstruction(formatter, &full.insn, full.operands,
-							full.insn.operand_count_visible, text,
-							sizeof(text), at->offset, NULL)))
-		return json_string("(unknown)");
-	return json_string(text);
+	const bool known =
+		decode_full(at->bytes, at->length, &full) &&
+		!ZYAN_FAILED(ZydisFormatterFormatInstruction(formatter, &full.insn, full.operands,
+							     full.insn.operand_count_visible, text,
+							     sizeof(text), at->offset, NULL));
+	put_text(out, NULL, known ? text : "(unknown)");
 }
 
-/* Offset, text, executions, ns of samples, flop, bytes loaded and stored, and those to and from
- * memory, estimated; 0 where nothing was traced.  The page's scripts know the order. */
-static json_t *line_json(const ZydisFormatter *formatter, const struct line *line)
-{
-	const struct code_instruction *at = line->at;
-	return json_pack("[o, o, I, o, o, o, o]", report_json_count(at->offset),
-			 text_of(formatter, at), (json_int_t)at->executions,
-			 report_json_count(line->time_ns), report_json_count((uint64_t)at->flop),
-			 report_json_count((uint64_t)at->load_bytes + (uint64_t)at->store_bytes),
-			 report_json_count((uint64_t)line->mem_bytes));
-}
-
-/* Adds the last field: what was inlined there, "" for nothing; only where it is another than of the
- * line before, whose call is *before. */
-static bool add_inlined(const struct profile *profile, const struct line *line, json_t *fields,
-			uint32_t *before)
+/* What was inlined there, "" for nothing; only where it is another than of the line before, whose
+ * call is *before. */
+static struct rf_error *put_inlined(struct json_writer *out, const struct profile *profile,
+				    const struct line *line, uint32_t *before)
 {
 	const uint32_t call = report_inlined_at(profile, line->at->module, line->at->offset);
-	char *chain = call == *before ? NULL : report_inlined_chain(profile, call);
-	const bool done = call == *before || chain;
-	if (chain)
-		json_array_append_new(fields, report_json_string(chain));
-	free(chain);
+	if (call == *before)
+		return NULL;
+	char *chain = report_inlined_chain(profile, call);
 	*before = call;
-	return done;
+	if (!chain)
+		return rf_error_no_memory();
+	put_text(out, NULL, chain);
+	free(chain);
+	return NULL;
+}
+
+/* Offset, text, executions, ns of samples, flop, bytes loaded and stored, those to and from memory,
+ * estimated (0 where nothing was traced), and what was inlined.  The page's scripts know the order.
+ */
+static struct rf_error *put_line(struct json_writer *out, const struct profile *profile,
+				 const ZydisFormatter *formatter, const struct line *line,
+				 uint32_t *before)
+{
+	const struct code_instruction *at = line->at;
+	put_array(out, NULL);
+	put_count(out, NULL, at->offset);
+	put_instruction(out, formatter, at);
+	put_integer(out, NULL, at->executions);
+	put_count(out, NULL, line->time_ns);
+	put_count(out, NULL, (uint64_t)at->flop);
+	put_count(out, NULL, (uint64_t)at->load_bytes + (uint64_t)at->store_bytes);
+	put_count(out, NULL, (uint64_t)line->mem_bytes);
+	struct rf_error *error = put_inlined(out, profile, line, before);
+	put_end(out);
+	return error;
 }
 
 /* The line of the instruction at i; *next: behind what lies before the next instruction. */
@@ -73,37 +83,40 @@ static struct line line_at(const struct code *code, size_t i, size_t end, size_t
 	return line;
 }
 
-static json_t *lines_json(const struct code *code, size_t from, size_t end)
+static struct rf_error *put_lines(struct json_writer *out, const char *key, const struct code *code,
+				  size_t from, size_t end)
 {
 	ZydisFormatter formatter;
-	json_t *array = json_array();
 	uint32_t before = PROFILE_NONE;
+	struct rf_error *error = NULL;
 	ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
 	ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
 	ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
 				  ZYDIS_PADDING_DISABLED);
-	for (size_t i = from, next; i < end; i = next) {
+	put_array(out, key);
+	for (size_t i = from, next; !error && i < end; i = next) {
 		const struct line line = line_at(code, i, end, &next);
-		if (!line.at->length)
-			continue;
-		json_t *fields = line_json(&formatter, &line);
-		json_array_append_new(array, fields);
-		if (!add_inlined(code->profile, &line, fields, &before)) {
-			json_decref(array);
-			return NULL;
-		}
+		if (line.at->length)
+			error = put_line(out, code->profile, &formatter, &line, &before);
 	}
-	return array;
+	put_end(out);
+	return error;
 }
 
-json_t *html_code_of(const struct code *code, const struct model_function *f, size_t most)
+struct rf_error *html_code_put(struct json_writer *out, const char *key, const struct code *code,
+			       const struct model_function *f, size_t most, size_t *n)
 {
 	const struct code_instruction *all = code->instructions;
 	const size_t from = rf_search(code->n_instructions, i, all[i].row < f->function);
-	size_t end = from, n = 0;
-	if (f->function == PROFILE_NONE || !f->tally.instructions)
-		return json_null();
-	for (; end < code->n_instructions && all[end].row == f->function; end++)
-		n += all[end].length > 0;
-	return n && n <= most ? lines_json(code, from, end) : json_null();
+	size_t end = from, found = 0;
+	*n = 0;
+	if (f->function != PROFILE_NONE && f->tally.instructions)
+		for (; end < code->n_instructions && all[end].row == f->function; end++)
+			found += all[end].length > 0;
+	if (!found || found > most) {
+		put_null(out, key);
+		return NULL;
+	}
+	*n = found;
+	return put_lines(out, key, code, from, end);
 }

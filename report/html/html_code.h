@@ -1,10 +1,10 @@
-/* The instructions of functions, for the page. */
+/* The instructions of functions, each with how often it ran and what it did: for pages. */
 #pragma once
 
+#include "report/json/json_writer.h"
 #include "report/rows/code.h"
 
-struct json_t;
-
-/* The instructions of a function that were executed, by their offsets, at most `most`; null where
- * there are none or more; NULL: no memory.  Fields: line_json() in html_code.c. */
-struct json_t *html_code_of(const struct code *code, const struct model_function *f, size_t most);
+/* An array with a row for each instruction of a function; null where it was not counted, or has
+ * more than `most`.  *n gets how many were written.  Errors: memory is short. */
+struct rf_error *html_code_put(struct json_writer *out, const char *key, const struct code *code,
+			       const struct model_function *f, size_t most, size_t *n);

@@ -1,12 +1,10 @@
 /* The report as JSON (docs/report.schema.json). */
 #pragma once
 
+#include "report/json/json_writer.h"
 #include "report/rows/view.h"
 
-struct json_t;
-
-/* All but the functions; one function. */
-struct json_t *report_json_head(const struct report_view *view);
-struct json_t *report_json_function(const struct report_view *view, const struct model_function *f);
+/* All members but the functions, into an object that is begun. */
+void report_json_head(struct json_writer *out, const struct report_view *view);
 /* All of it.  Fails only when memory is short. */
 struct rf_error *report_json(const struct report_view *view, FILE *stream);

@@ -1,13 +1,16 @@
 /* Traffic of functions, loops and the run as JSON. */
 #pragma once
 
+#include "report/json/json_writer.h"
 #include "report/rows/view.h"
 
-struct json_t;
-
-/* Of a function or a loop; NULL where it was not traced. */
-void report_json_traffic(struct json_t *object, const struct report_view *view,
+/* Members of a function; `listed`: see json_function.h. */
+void report_json_traffic(struct json_writer *listed, struct json_writer *out,
+			 const struct report_view *view, const struct model_function *f);
+/* Errors: memory is short. */
+struct rf_error *report_json_loops(struct json_writer *out, const char *key,
+				   const struct report_view *view, const struct model_function *f);
+void report_json_run_traffic(struct json_writer *out, const char *key,
+			     const struct report_view *view);
+void report_json_metrics(struct json_writer *out, const char *key, const struct report_view *view,
 			 const struct model_function *f);
-struct json_t *report_json_loops(const struct report_view *view, const struct model_function *f);
-struct json_t *report_json_run_traffic(const struct report_view *view);
-struct json_t *report_json_metrics(const struct report_view *view, const struct model_function *f);

@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 #include "base/search.h"
-#include "insn/work.h"
 
 #include <stdlib.h>
 
@@ -66,14 +65,13 @@ struct rf_error *flow_graph_add(struct flow_graph *graph, const struct profile *
 	const struct profile_block *block = &profile->blocks[index];
 	struct rf_error *error = NULL;
 	for (uint32_t at = from; !error && at < to;) {
-		struct work work;
-		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0)
+		struct branch branch =
+			branch_of_bytes(block->bytes + at, block->size - at, block->start + at);
+		if (branch.length == 0)
 			break;
 		/* only a block's last instruction can be one */
-		struct branch branch = {BRANCH_NONE, 0};
-		if (at + work.length == block->size)
-			branch = branch_of_bytes(block->bytes + at, block->size - at,
-						 block->start + at);
+		if (at + branch.length != block->size)
+			branch = (struct branch){BRANCH_NONE, 0, branch.length};
 		struct flow_node node = {
 			.offset = block->start + at,
 			.n = n,
@@ -81,12 +79,12 @@ struct rf_error *flow_graph_add(struct flow_graph *graph, const struct profile *
 			.block = index,
 			.at = at,
 			.kind = branch.kind,
-			.length = work.length,
+			.length = branch.length,
 			.starts_block = at == 0,
 			.loop = PROFILE_NONE,
 		};
 		error = rf_array_add(graph->nodes, graph->n_nodes, graph->cap_nodes, node);
-		at += work.length;
+		at += branch.length;
 	}
 	return error;
 }
@@ -100,8 +98,11 @@ static int compare_nodes(const void *a, const void *b)
 /* Sorts; an instruction that stands in several blocks becomes one node. */
 static void merge_nodes(struct flow_graph *graph)
 {
-	size_t kept = 0;
-	if (graph->n_nodes)
+	size_t kept = 0, in_order = 1;
+	while (in_order < graph->n_nodes &&
+	       graph->nodes[in_order - 1].offset <= graph->nodes[in_order].offset)
+		in_order++;
+	if (in_order < graph->n_nodes)
 		qsort(graph->nodes, graph->n_nodes, sizeof(*graph->nodes), compare_nodes);
 	for (size_t i = 0; i < graph->n_nodes; i++) {
 		struct flow_node *next = &graph->nodes[i],
@@ -400,6 +401,17 @@ static struct rf_error *take_apart(struct search *search, const struct task *tas
 	return error;
 }
 
+/* A loop is large, an array begins with room for several, and there are many functions. */
+static void fit_loops(struct model_function *function)
+{
+	const size_t n = function->n_loops;
+	struct model_loop *fitted = n ? realloc(function->loops, n * sizeof(*fitted)) : NULL;
+	if (!fitted)
+		return;
+	function->loops = fitted;
+	function->cap_loops = n;
+}
+
 struct rf_error *flow_graph_find_loops(struct flow_graph *graph,
 				       const struct profile_function *code,
 				       struct model_function *function)
@@ -422,6 +434,7 @@ struct rf_error *flow_graph_find_loops(struct flow_graph *graph,
 		const struct task task = search.tasks[i];
 		error = take_apart(&search, &task);
 	}
+	fit_loops(function);
 	free(search.seen);
 	free(search.stack);
 	free(search.visits);

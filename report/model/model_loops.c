@@ -128,21 +128,27 @@ static void add_units(const struct finder *finder, const struct flow_node *node,
 	}
 }
 
+/* What neighbours that ran as often do is added at once. */
 static void add_work(const struct finder *finder)
 {
-	for (size_t i = 0; i < finder->graph.n_nodes; i++) {
-		const struct flow_node *node = &finder->graph.nodes[i];
+	const struct flow_node *nodes = finder->graph.nodes;
+	struct model_loop *loops = finder->function->loops;
+	struct tally once = {0};
+	for (size_t i = 0, n = finder->graph.n_nodes; i < n; i++) {
+		const struct flow_node *node = &nodes[i];
 		const struct profile_block *block = &finder->profile->blocks[node->block];
 		struct work work;
-		struct tally once = {0};
-		if (node->loop == PROFILE_NONE ||
-		    !work_of_bytes(block->bytes + node->at, block->size - node->at, &work))
+		if (node->loop == PROFILE_NONE)
 			continue;
-		struct tally *tally = &finder->function->loops[node->loop].tally;
-		model_tally_fixed(&once, &work);
-		model_tally_add(tally, &once, node->n > 0 ? node->n : 0);
-		if (work.units != UNITS_NONE)
-			add_units(finder, node, &work, tally);
+		if (work_of_bytes(block->bytes + node->at, block->size - node->at, &work)) {
+			model_tally_fixed(&once, &work);
+			if (work.units != UNITS_NONE)
+				add_units(finder, node, &work, &loops[node->loop].tally);
+		}
+		if (i + 1 < n && node[1].loop == node->loop && node[1].n == node->n)
+			continue;
+		model_tally_add(&loops[node->loop].tally, &once, node->n > 0 ? node->n : 0);
+		once = (struct tally){0};
 	}
 }
 
@@ -171,6 +177,8 @@ static struct rf_error *add_traffic(const struct finder *finder, unsigned n_clas
 {
 	struct model_function *function = finder->function;
 	const struct by_key *by = &finder->traffic;
+	if (by->first[finder->row] == by->first[finder->row + 1])
+		return NULL; /* nothing moved: all their figures are 0 */
 	struct traffic_lines *lines = calloc(function->n_loops, sizeof(*lines));
 	if (!lines)
 		return rf_error_no_memory();
@@ -265,6 +273,7 @@ static struct rf_error *look_at(struct finder *finder, const struct piece *piece
 	finder->row = pieces->row;
 	finder->module = code->module;
 	finder->function = &finder->rows->rows[pieces->row];
+	const bool timed = finder->function->n_samples > 0; /* the code is to tell of its time */
 	for (size_t i = 0; i < n && !error; i++)
 		error = flow_graph_add(graph, finder->profile, pieces[i].block, pieces[i].from,
 				       pieces[i].to, finder->executions[pieces[i].block]);
@@ -272,7 +281,8 @@ static struct rf_error *look_at(struct finder *finder, const struct piece *piece
 			?: add_figures(finder)
 			?: model_read_irregular(&finder->irregular, finder->module, graph,
 						finder->function)
-			?: model_read_code(finder->profile, graph, code, finder->function)
+			?: (timed ? model_read_code(finder->profile, graph, code, finder->function)
+				  : NULL)
 			?: keep_loops(finder);
 	flow_graph_clear(graph);
 	return error;

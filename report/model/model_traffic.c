@@ -237,11 +237,11 @@ struct model_estimate model_estimate(const struct traffic_lines *lines, unsigned
 		open += lines_of_class(lines, k, open_ones);
 	}
 	const double mean = sum / n, scale = (double)CACHE_LINE * CACHE_CLASSES;
-	for (unsigned k = 0; k < n; k++)
-		squares += pow(lines_of_class(lines, k, events) - mean, 2);
 	struct model_estimate estimate = {.bytes = mean * scale};
 	if (n >= CACHE_CLASSES || sum + open == 0)
 		return estimate;
+	for (unsigned k = 0; k < n; k++)
+		squares += pow(lines_of_class(lines, k, events) - mean, 2);
 	estimate.stderr_bytes = estimate.halfwidth = NAN;
 	if (n < 2)
 		return estimate;

@@ -21,6 +21,14 @@ def rows_of(connection, table):
     return connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
 
+def functions_of(path):
+    """Functions that did something."""
+    connection = sqlite3.connect(path)
+    n = rows_of(connection, "sums")
+    connection.close()
+    return n
+
+
 def cells(connection, table, copy, counts):
     """What the columns of a copy's rows are, in SQL."""
     for _, name, *_ in connection.execute(f"PRAGMA table_info({table})"):

@@ -35,7 +35,7 @@ def profile(t):
     if recorded:
         write_bytes(path, recorded[0])
         return path
-    done = t.rfprof("-q", "--save", path, os.path.join(t.build_directory, "tests", "demo", "demo"))
+    done = t.rfprof("-q", "--save", path, os.path.join(t.build_directory, "tests", "demo", "demo"), timeout=400)
     assert done.status == 0, str(done)
     with open(path, "rb") as file:
         recorded.append(file.read())

@@ -195,3 +195,11 @@ void births_on_first_stop(struct counted_run *run, pid_t tid)
 	*birth = run->births[--run->n_births];
 	start_child(run, tracee, &known);
 }
+
+bool births_has(const struct counted_run *run, const struct target *target)
+{
+	for (size_t i = 0; i < run->n_births; i++)
+		if (run->births[i].target == target)
+			return true;
+	return false;
+}

@@ -16,3 +16,5 @@
 void births_on_event(struct counted_run *run, pid_t tid, int event);
 /* The first stop of a new tracee. */
 void births_on_first_stop(struct counted_run *run, pid_t tid);
+/* Whether a child of that image's process has still to come to its first stop. */
+bool births_has(const struct counted_run *run, const struct target *target);

@@ -324,6 +324,7 @@ static void follow(struct counted_run *run)
 {
 	while (!run->ended) {
 		int status;
+		images_free_retired(run);
 		pid_t tid = waitpid(-1, &status, __WALL);
 		if (tid < 0 && errno == EINTR)
 			continue;

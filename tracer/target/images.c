@@ -3,6 +3,7 @@
 #include "tracer/target/images.h"
 
 #include "base/array.h"
+#include "tracer/target/births.h"
 #include "tracer/target/target_create.h"
 
 #include <fcntl.h>
@@ -17,6 +18,27 @@ void images_retire(struct counted_run *run, struct target *target)
 		if (run->tracees.items[i].target == target)
 			run->tracees.items[i].target = NULL;
 	target_finish(target);
+	run->n_finished++;
+}
+
+void images_free_retired(struct counted_run *run)
+{
+	if (!run->n_finished || run->keep_rest)
+		return;
+	size_t kept = 0;
+	pthread_mutex_lock(&run->lock);
+	run->n_finished = 0;
+	for (size_t i = 0; i < run->n_targets; i++) {
+		struct target *target = run->targets[i];
+		if (!target->finished || births_has(run, target)) {
+			run->n_finished += target->finished;
+			run->targets[kept++] = target;
+		} else {
+			target_destroy(target);
+		}
+	}
+	run->n_targets = kept;
+	pthread_mutex_unlock(&run->lock);
 }
 
 void images_note_native(struct counted_run *run, pid_t pid, const char *why)

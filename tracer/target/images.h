@@ -11,8 +11,10 @@ struct counted_run {
 	struct tracees tracees;
 	struct birth *births; /* births.c: children whose first stop has not come yet */
 	size_t n_births, cap_births;
-	struct target **targets; /* of all images there ever were */
+	struct target **targets; /* of all images; those that are gone are freed, or (keep_rest)
+				    kept for their address maps */
 	size_t n_targets, cap_targets;
+	size_t n_finished;    /* of these are gone and not freed */
 	pthread_mutex_t lock; /* of this list, the profile and all targets */
 	struct module_files *files;
 	struct profile *profile;
@@ -33,5 +35,9 @@ void images_count(struct counted_run *run, struct tracee *tracee);
 /* A process runs natively for that reason. */
 void images_note_native(struct counted_run *run, pid_t pid, const char *why);
 
-/* The image is gone: its counts go into the profile, its address map stays. */
+/* The image is gone: its counts go into the profile.  It can still be looked at until
+ * images_free_retired. */
 void images_retire(struct counted_run *run, struct target *target);
+/* Between two events: frees the images that are gone, but those whose children's first stop has not
+ * come yet, and all in the only run, where samples are still to be mapped. */
+void images_free_retired(struct counted_run *run);

@@ -30,8 +30,19 @@ void record_reader_init(struct record_reader *reader, struct simulation *simulat
 			   access_filter_suits(&simulation->geometry, !simulation->by_line));
 }
 
+static void end_walks(const struct record_reader *reader)
+{
+	const struct thread_accounts *accounts = &reader->accounts;
+	for (uint32_t number = 0; number < accounts->n_pages * ACCOUNT_PAGE; number++) {
+		const uint32_t who = thread_accounts_find(accounts, number);
+		if (who != NO_ACCOUNT)
+			strides_end(reader->simulation->strides, who);
+	}
+}
+
 void record_reader_deinit(struct record_reader *reader)
 {
+	end_walks(reader);
 	access_filter_end(&reader->filter);
 	if (reader->simulation->running == &reader->filter)
 		reader->simulation->running = NULL;

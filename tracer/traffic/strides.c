@@ -26,6 +26,13 @@ struct walk {
 	} steps[N_STEPS];
 };
 
+/* What is left of the walks of an instruction whose thread has ended. */
+struct walked {
+	uint64_t unit, constant, random;
+	int64_t step; /* the most frequent one, `most` times */
+	uint64_t most;
+};
+
 struct line_use {
 	uint64_t line, used; /* used: a bit for each byte */
 	uint32_t who;        /* plus 1; 0: empty */
@@ -34,8 +41,17 @@ struct line_use {
 
 struct strides {
 	struct line_sample followed;
-	struct walk *walks; /* at 2 who those of its loads, at 2 who + 1 of its stores */
-	size_t n_walks;
+	/* Places in `walks` plus 1: at 2 who of its loads, at 2 who + 1 of its stores; 0: none. */
+	uint32_t *walk_of;
+	size_t n_walk_of;
+	struct walk *walks;
+	size_t n_walks, cap_walks;
+	uint32_t *unused; /* places in `walks` */
+	size_t n_unused, cap_unused;
+	uint32_t *walked_of; /* by who: place in `walked` plus 1; 0: none */
+	size_t n_walked_of;
+	struct walked *walked;
+	size_t n_walked, cap_walked;
 	/* Bytes that each who brought in, and those used of them. */
 	struct fetches {
 		uint64_t fetched, used;
@@ -67,7 +83,11 @@ void strides_destroy(struct strides *strides)
 {
 	if (!strides)
 		return;
+	free(strides->walk_of);
 	free(strides->walks);
+	free(strides->unused);
+	free(strides->walked_of);
+	free(strides->walked);
 	free(strides->fetches);
 	free(strides->uses);
 	free(strides);
@@ -119,14 +139,38 @@ static void add_difference(struct walk *walk, int64_t difference)
 	}
 }
 
+/* The walk at that place of walk_of, which has none yet; NULL: memory is short. */
+static struct walk *new_walk(struct strides *strides, size_t index)
+{
+	const struct walk new = {.begun = false};
+	uint32_t place = (uint32_t)strides->n_walks;
+	if (!rf_array_reach((void **)&strides->walk_of, &strides->n_walk_of, index,
+			    sizeof(*strides->walk_of)))
+		return NULL;
+	if (strides->n_unused) {
+		place = strides->unused[--strides->n_unused];
+		strides->walks[place] = new;
+	} else if (!rf_array_push(strides->walks, strides->n_walks, strides->cap_walks, new)) {
+		return NULL;
+	}
+	strides->walk_of[index] = place + 1;
+	return &strides->walks[place];
+}
+
+/* NULL: there is none. */
+static struct walk *walk_at(const struct strides *strides, size_t index)
+{
+	const uint32_t place = index < strides->n_walk_of ? strides->walk_of[index] : 0;
+	return place ? &strides->walks[place - 1] : NULL;
+}
+
 void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t burst,
 		  uint64_t address, uint32_t bytes)
 {
 	const size_t index = 2 * (size_t)who + store;
-	if (!rf_array_reach((void **)&strides->walks, &strides->n_walks, index,
-			    sizeof(*strides->walks)))
+	struct walk *walk = walk_at(strides, index);
+	if (!walk && !(walk = new_walk(strides, index)))
 		return;
-	struct walk *walk = &strides->walks[index];
 	walk->bytes = bytes;
 	/* Differences across a gap mean nothing; a step that is followed is known all the same. */
 	if (walk->begun && walk->burst == burst)
@@ -199,24 +243,67 @@ void strides_touched(struct strides *strides, uint64_t line, uint64_t bytes)
 
 /* ---- results ---- */
 
-static void add_walk(struct stride_counts *counts, const struct walk *walk, uint64_t *most)
+static void add_walk(struct walked *sum, const struct walk *walk)
 {
-	counts->unit += walk->unit;
-	counts->constant += walk->constant;
-	counts->random += walk->random;
+	sum->unit += walk->unit;
+	sum->constant += walk->constant;
+	sum->random += walk->random;
 	for (size_t i = 0; i < N_STEPS; i++)
-		if (walk->steps[i].n > *most) {
-			*most = walk->steps[i].n;
-			counts->step = walk->steps[i].step;
+		if (walk->steps[i].n > sum->most) {
+			sum->most = walk->steps[i].n;
+			sum->step = walk->steps[i].step;
 		}
+}
+
+/* All walks of an instruction in a thread. */
+static struct walked all_walked(const struct strides *strides, uint32_t who)
+{
+	const uint32_t place = who < strides->n_walked_of ? strides->walked_of[who] : 0;
+	struct walked sum = place ? strides->walked[place - 1] : (struct walked){0};
+	for (size_t i = 2 * (size_t)who; i < 2 * (size_t)who + 2; i++) {
+		const struct walk *walk = walk_at(strides, i);
+		if (walk)
+			add_walk(&sum, walk);
+	}
+	return sum;
+}
+
+static bool keep_walked(struct strides *strides, uint32_t who, const struct walked *walked)
+{
+	if (!rf_array_reach((void **)&strides->walked_of, &strides->n_walked_of, who,
+			    sizeof(*strides->walked_of)))
+		return false;
+	uint32_t *place = &strides->walked_of[who];
+	if (*place)
+		strides->walked[*place - 1] = *walked;
+	else if (rf_array_push(strides->walked, strides->n_walked, strides->cap_walked, *walked))
+		*place = (uint32_t)strides->n_walked;
+	return *place;
+}
+
+void strides_end(struct strides *strides, uint32_t who)
+{
+	const struct walked walked = all_walked(strides, who);
+	if ((walked.unit || walked.constant || walked.random) &&
+	    !keep_walked(strides, who, &walked))
+		return; /* memory is short: they stay as they are */
+	for (size_t i = 2 * (size_t)who; i < 2 * (size_t)who + 2; i++) {
+		if (!walk_at(strides, i))
+			continue;
+		/* where memory is short the place is just not used again */
+		(void)rf_array_push(strides->unused, strides->n_unused, strides->cap_unused,
+				    strides->walk_of[i] - 1);
+		strides->walk_of[i] = 0;
+	}
 }
 
 struct stride_counts strides_counts(const struct strides *strides, uint32_t who)
 {
-	struct stride_counts counts = {0};
-	uint64_t most = 0;
-	for (size_t i = 2 * (size_t)who; i < 2 * (size_t)who + 2 && i < strides->n_walks; i++)
-		add_walk(&counts, &strides->walks[i], &most);
+	const struct walked walked = all_walked(strides, who);
+	struct stride_counts counts = {.unit = walked.unit,
+				       .constant = walked.constant,
+				       .random = walked.random,
+				       .step = walked.step};
 	if (who < strides->n_fetches) {
 		counts.fetched = strides->fetches[who].fetched;
 		counts.used = strides->fetches[who].used;
@@ -286,8 +373,9 @@ struct rf_error *strides_save(struct strides *strides, struct profile *profile,
 	close_all(strides);
 	const uint64_t n_buckets = strides->n_buckets;
 	strides->n_buckets = 0; /* they are all counted */
-	const size_t n = strides->n_fetches > strides->n_walks / 2 ? strides->n_fetches
-								   : strides->n_walks / 2;
+	size_t n = strides->n_fetches;
+	n = n > strides->n_walk_of / 2 ? n : strides->n_walk_of / 2;
+	n = n > strides->n_walked_of ? n : strides->n_walked_of;
 	for (uint32_t who = 0; who < n && !error; who++) {
 		const struct stride_counts counts = strides_counts(strides, who);
 		uint32_t module;

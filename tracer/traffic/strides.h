@@ -23,6 +23,10 @@ void strides_destroy(struct strides *strides);
 void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t burst,
 		  uint64_t address, uint32_t bytes);
 
+/* The thread of `who` has ended: of its walks only what was found is kept.  If there is more after
+ * all, it is a walk of its own, added to these. */
+void strides_end(struct strides *strides, uint32_t who);
+
 /* `who` brings a line in from memory: what is touched of it from now on is used, until it is
  * brought in once more, or twice as many lines as the last cache holds have been since, or the end
  * comes.  `line` may have bits that tell address spaces apart. */

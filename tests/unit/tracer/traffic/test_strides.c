@@ -232,3 +232,42 @@ Test(strides, rows_of_the_profile)
 	cr_assert_eq(profile->strides[1].step, 100);
 	profile_destroy(profile);
 }
+
+static void random_walks(struct strides *both[2], uint32_t who, uint64_t n)
+{
+	uint64_t address = DATA + any(1 << 20);
+	for (uint64_t i = 0; i < n; i++) {
+		const uint64_t step = any(4) ? 8 : any(4096);
+		const bool store = any(2);
+		const uint32_t burst = (uint32_t)(i / 50);
+		address += step;
+		for (int k = 0; k < 2; k++)
+			strides_note(both[k], who, store, burst, address, 8);
+	}
+}
+
+/* What was found stays when threads end, and others take their places: against walks that are all
+ * kept. */
+Test(strides, ended_threads)
+{
+	for (int round = 0; round < 50; round++) {
+		struct strides *both[2] = {strides_create(&all_lines, 4096),
+					   strides_create(&all_lines, 4096)};
+		for (uint32_t who = 0; who < 60; who++) {
+			random_walks(both, who, any(500));
+			if (any(2))
+				strides_end(both[1], (uint32_t)any(who + 1));
+			strides_end(both[1], who);
+		}
+		for (uint32_t who = 0; who < 62; who++) {
+			const struct stride_counts all = strides_counts(both[0], who),
+						   kept = strides_counts(both[1], who);
+			cr_assert_eq(all.unit, kept.unit);
+			cr_assert_eq(all.constant, kept.constant);
+			cr_assert_eq(all.random, kept.random);
+			cr_assert_eq(all.step, kept.step);
+		}
+		strides_destroy(both[0]);
+		strides_destroy(both[1]);
+	}
+}

@@ -22,11 +22,15 @@ struct code_source {
 };
 
 struct trace_config;
+struct kept;
+struct recorder;
 struct translator {
 	struct code_cache cache;
 	struct code_source source;
 	bool failed;                /* memory ran short; nothing is translated any more */
 	struct trace_config *trace; /* accesses are traced; NULL: not */
+	struct kept *kept;          /* what other processes had translated (kept.h); or NULL */
+	struct recorder *recorder;  /* the batch that is made now is noted there; NULL: it is not */
 	bool quiet;                 /* only one thread runs translated code */
 	uint64_t spent_ns;          /* on translation */
 	size_t batch_insns;         /* how many instructions one request may translate */

@@ -205,6 +205,20 @@ static void copy_code(struct batch *batch, const struct kept_batch *kept, const 
 			   &kept->fields[i], move);
 }
 
+/* The cells of a batch lie all over the maps, and most are not in the processor's caches: they are
+ * fetched at once. */
+static void fetch_cells(const struct batch *batch, const struct kept_batch *kept,
+			const struct move *move)
+{
+	const struct code_cache *cache = batch->cache;
+	for (size_t i = 0; i < kept->n_blocks; i++) {
+		u64_map_fetch(&cache->block_of_pc, kept->blocks[i].pc + move->pc);
+		u64_map_fetch(&cache->links_to, kept->blocks[i].pc + move->pc);
+	}
+	for (size_t i = 0; i < kept->n_links; i++)
+		u64_map_fetch(&cache->links_to, kept->links[i].target + move->pc);
+}
+
 static uint32_t moved_offset(uint32_t offset, const struct move *move)
 {
 	return offset ? offset + move->start : 0;
@@ -360,6 +374,7 @@ void replay_batch(struct batch *batch, const struct kept_batch *kept, uint64_t p
 	const struct origin here = record_origin(batch->cache, batch->arena, pc);
 	const struct move move = move_from(&kept->origin, &here);
 	assert(kept->n_units == kept->n_unit_pcs);
+	fetch_cells(batch, kept, &move);
 	copy_code(batch, kept, &move);
 	copy_derived(batch, kept, &move);
 	copy_blocks(batch, kept, &move);

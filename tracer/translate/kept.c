@@ -62,7 +62,17 @@ uint64_t kept_key(uint32_t module, uint64_t offset)
 	return above << OFFSET_BITS | offset;
 }
 
-const struct kept_place *kept_find(const struct kept *kept, uint64_t key)
+uint32_t kept_module(uint64_t key)
+{
+	return (uint32_t)((key >> OFFSET_BITS) - 1);
+}
+
+uint64_t kept_offset(uint64_t key)
+{
+	return key & ((1ull << OFFSET_BITS) - 1);
+}
+
+struct kept_place *kept_find(const struct kept *kept, uint64_t key)
 {
 	return place_of(kept, key);
 }

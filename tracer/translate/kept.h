@@ -52,6 +52,8 @@ struct kept_batch {
 
 struct kept_place {
 	struct kept_batch *variants[KEPT_VARIANTS]; /* NULL: no more */
+	uint64_t follower;        /* key of the place that was translated next, last time; or 0 */
+	bool follower_with_entry; /* as in struct kept_batch */
 };
 
 struct kept {
@@ -73,8 +75,11 @@ struct recorder *kept_recorder(struct kept *kept);
 
 /* The key of the code at an offset of a module; 0: nothing is kept of such code. */
 uint64_t kept_key(uint32_t module, uint64_t offset);
+/* Module and offset of a key. */
+uint32_t kept_module(uint64_t key);
+uint64_t kept_offset(uint64_t key);
 /* The batches of a place, or NULL. */
-const struct kept_place *kept_find(const struct kept *kept, uint64_t key);
+struct kept_place *kept_find(const struct kept *kept, uint64_t key);
 /* Whether one more variant of that place can be kept. */
 bool kept_has_room(const struct kept *kept, uint64_t key);
 /* Keeps a batch, which is owned from now on; the oldest ones go when there are too many.  When

@@ -97,6 +97,29 @@ static uint64_t place_of(const struct translator *translator, uint64_t pc)
 	return kept_key(module, offset);
 }
 
+/* Which place was translated behind which, and where the place's module is. */
+static void note_follower(struct translator *translator, uint64_t pc, uint64_t key, bool with_entry)
+{
+	struct follow *follow = &translator->follow;
+	struct kept_place *last = kept_find(translator->kept, follow->place);
+	const uint32_t module = kept_module(key);
+	if (!kept_find(translator->kept, key))
+		return;
+	if (last) {
+		last->follower = key;
+		last->follower_with_entry = with_entry;
+	}
+	follow->place = key;
+	size_t i = 0;
+	while (i < follow->n && follow->modules[i].module != module)
+		i++;
+	if (i == MAX_FOLLOWED)
+		return;
+	follow->n += i == follow->n;
+	follow->modules[i].module = module;
+	follow->modules[i].pc = pc - kept_offset(key);
+}
+
 /* Translates a batch from pc on.  False with *why: that cannot be. */
 static bool translate(struct translator *translator, uint64_t pc, bool with_entry, const char **why)
 {
@@ -108,6 +131,8 @@ static bool translate(struct translator *translator, uint64_t pc, bool with_entr
 		key ? replay_find(translator, arena, pc, key, with_entry) : NULL;
 	if (kept) {
 		*why = make_batch(translator, arena, NULL, kept, pc, with_entry);
+		note_follower(translator, pc, key, with_entry);
+		translator->follow.is_replay = true;
 		return !*why;
 	}
 	struct plan plan;
@@ -119,6 +144,8 @@ static bool translate(struct translator *translator, uint64_t pc, bool with_entr
 	if (!error && has_code)
 		refusal = make_batch(translator, arena, &plan, NULL, pc, with_entry);
 	record_drop(translator);
+	if (key)
+		note_follower(translator, pc, key, with_entry);
 	rf_error_destroy(error);
 	plan_deinit(&plan);
 	if (refusal || has_code)
@@ -273,6 +300,69 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 		link_stub(translator, stub);
 	return body_of(translator, block, why);
 }
+
+/* ---- ahead ---- */
+
+#define MOST_AHEAD 32 /* batches for one request */
+#define MOST_HOPS 128 /* places looked at, with those that are translated already */
+
+/* The address of a place, or 0. */
+static uint64_t pc_of_place(const struct translator *translator, uint64_t key)
+{
+	const struct follow *follow = &translator->follow;
+	for (size_t i = 0; i < follow->n; i++) {
+		const uint64_t pc = follow->modules[i].pc + kept_offset(key);
+		if (follow->modules[i].module == kept_module(key))
+			return place_of(translator, pc) == key ? pc : 0;
+	}
+	return 0;
+}
+
+/* What nobody may ever run must not take the room of what will. */
+static bool has_spare_room(const struct translator *translator, const struct arena *arena)
+{
+	return arena && arena->used < arena->size / 2 &&
+	       translator->cache.n_counters < SLOT_N_COUNTERS / 2;
+}
+
+/* False: the batch is not the same here. */
+static bool replay_place(struct translator *translator, uint64_t pc, uint64_t key, bool with_entry)
+{
+	struct arena *arena = code_cache_arena(&translator->cache, pc);
+	if (!has_spare_room(translator, arena))
+		return false;
+	const size_t used = arena->used;
+	arena_align(arena, BATCH_ALIGNMENT);
+	const struct kept_batch *kept = replay_find(translator, arena, pc, key, with_entry);
+	if (!kept)
+		arena->used = used;
+	return kept && !make_batch(translator, arena, NULL, kept, pc, with_entry);
+}
+
+void translate_ahead(struct translator *translator)
+{
+	struct follow *follow = &translator->follow;
+	const uint64_t start = clock_now_ns();
+	if (!follow->is_replay)
+		return;
+	follow->is_replay = false;
+	for (int hops = 0, made = 0; hops < MOST_HOPS && made < MOST_AHEAD; hops++) {
+		const struct kept_place *place = kept_find(translator->kept, follow->place);
+		const uint64_t next = place ? place->follower : 0;
+		const uint64_t pc = next ? pc_of_place(translator, next) : 0;
+		if (!pc)
+			break;
+		if (!code_cache_block(&translator->cache, pc)) {
+			if (!replay_place(translator, pc, next, place->follower_with_entry))
+				break;
+			made++;
+		}
+		follow->place = next;
+	}
+	translator->spent_ns += clock_now_ns() - start;
+}
+
+/* ---- changes ---- */
 
 /* Forgets a block and what runs on into it.  Returns how many were not forgotten yet. */
 static size_t forget_run(struct translator *translator, size_t i, uint64_t *lowest)

@@ -140,6 +140,19 @@ static uint64_t ask(struct process *process, const struct request *request)
 	}
 }
 
+/* What one has replayed ahead, the other is asked for, batch by batch. */
+static void ask_ahead(struct process *sharing, struct process *fresh)
+{
+	const struct code_cache *cache = &sharing->translator.cache;
+	const char *why = NULL;
+	translate_ahead(&sharing->translator);
+	while (fresh->translator.cache.n_blocks < cache->n_blocks) {
+		const struct code_block *block = &cache->blocks[fresh->translator.cache.n_blocks];
+		cr_assert(block->entry ? translate_entry(&fresh->translator, block->pc, &why)
+				       : translate_body(&fresh->translator, block->pc, &why));
+	}
+}
+
 /* ---- comparison ---- */
 
 #define SAME(member) cr_assert_eq(a->member, b->member, "%s of %zu", #member, i)
@@ -307,6 +320,7 @@ static uint64_t play_round(size_t n)
 		requests[i] = random_request(next_random() % (code.end - code.start));
 		(void)ask(&first, &requests[i]);
 	}
+	const bool looks_ahead = next_random() % 2;
 	const uint64_t shift = random_shift(), seed = next_random();
 	random_arenas(arenas);
 	open_process(&fresh, shift, arenas, batch_insns, NULL);
@@ -318,6 +332,8 @@ static uint64_t play_round(size_t n)
 		if (next_random() % 8 == 0)
 			request = &other;
 		cr_assert_eq(ask(&sharing, request), ask(&fresh, request));
+		if (looks_ahead)
+			ask_ahead(&sharing, &fresh);
 	}
 	compare(&sharing, &fresh);
 	const uint64_t n_replayed = kept->n_replayed;

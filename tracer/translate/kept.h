@@ -6,6 +6,7 @@
  * and its fields are moved, which gives what a translation would (replay.h). */
 #pragma once
 
+#include "tracer/translate/batch.h"
 #include "tracer/translate/notes.h"
 
 /* ---- a batch ---- */
@@ -85,3 +86,12 @@ bool kept_has_room(const struct kept *kept, uint64_t key);
 /* Keeps a batch, which is owned from now on; the oldest ones go when there are too many.  When
  * memory is short it is not kept. */
 void kept_add(struct kept *kept, struct kept_batch *batch);
+
+/* ---- the notes of a batch become one that is kept ---- */
+
+/* Begins when the next batch is of the code at pc, and another of its place can be kept. */
+void record_begin(struct translator *translator, struct arena *arena, uint64_t pc, uint64_t key);
+/* The batch is emitted, but not published: keeps it.  Nothing is noted any more. */
+void record_end(struct batch *batch, const struct plan *plan, bool with_entry);
+/* There is no batch. */
+void record_drop(struct translator *translator);

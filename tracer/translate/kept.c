@@ -79,7 +79,8 @@ struct kept_place *kept_find(const struct kept *kept, uint64_t key)
 	return place_of(kept, key);
 }
 
-bool kept_has_room(const struct kept *kept, uint64_t key)
+/* Whether one more variant of that place can be kept. */
+static bool has_room(const struct kept *kept, uint64_t key)
 {
 	const struct kept_place *place = place_of(kept, key);
 	return key && (!place || !place->variants[KEPT_VARIANTS - 1]);
@@ -95,7 +96,9 @@ static struct kept_place *add_place(struct kept *kept, uint64_t key)
 	return &kept->places[kept->n_places - 1];
 }
 
-void kept_add(struct kept *kept, struct kept_batch *batch)
+/* Keeps a batch, which is owned from now on; the oldest ones go when there are too many.  When
+ * memory is short it is not kept. */
+static void add(struct kept *kept, struct kept_batch *batch)
 {
 	struct kept_place *place = place_of(kept, batch->place) ?: add_place(kept, batch->place);
 	int i = 0;
@@ -121,7 +124,7 @@ void record_begin(struct translator *translator, struct arena *arena, uint64_t p
 	struct kept *kept = translator->kept;
 	struct code_cache *cache = &translator->cache;
 	struct recorder *recorder = NULL;
-	if (kept && kept->n_sharing > 1 && kept_has_room(kept, key))
+	if (kept && kept->n_sharing > 1 && has_room(kept, key))
 		recorder = kept_recorder(kept);
 	if (!recorder)
 		return;
@@ -271,5 +274,5 @@ void record_end(struct batch *made, const struct plan *plan, bool with_entry)
 		return;
 	struct kept_batch *kept = keep(recorder, made, batch);
 	if (kept)
-		kept_add(translator->kept, kept);
+		add(translator->kept, kept);
 }

@@ -81,11 +81,6 @@ uint32_t kept_module(uint64_t key);
 uint64_t kept_offset(uint64_t key);
 /* The batches of a place, or NULL. */
 struct kept_place *kept_find(const struct kept *kept, uint64_t key);
-/* Whether one more variant of that place can be kept. */
-bool kept_has_room(const struct kept *kept, uint64_t key);
-/* Keeps a batch, which is owned from now on; the oldest ones go when there are too many.  When
- * memory is short it is not kept. */
-void kept_add(struct kept *kept, struct kept_batch *batch);
 
 /* ---- the notes of a batch become one that is kept ---- */
 

@@ -16,9 +16,12 @@ static size_t cell_of(uint64_t key, size_t n_cells)
 	return (key * 0x9e3779b97f4a7c15u >> 20) & (n_cells - 1);
 }
 
+/* Keys near each other, as those of one line of code, have their bits in one word.  Pages, whose
+ * low bits are all the same, have other bits nevertheless. */
 static size_t filter_bit(uint64_t key, size_t n_cells)
 {
-	return (key * 0xd6e8feb86659fd93u >> 24) & (n_cells * 8 - 1);
+	const size_t word = ((key >> 6) * 0xd6e8feb86659fd93u >> 24) & (n_cells / 8 - 1);
+	return word * 64 + ((key ^ key >> 12) & 63);
 }
 
 void u64_map_deinit(struct u64_map *map)
@@ -42,6 +45,15 @@ uint32_t *u64_map_find(const struct u64_map *map, uint64_t key)
 		if (map->cells[i].key == key)
 			return map->cells[i].deleted ? NULL : &map->cells[i].value;
 	}
+}
+
+void u64_map_fetch(const struct u64_map *map, uint64_t key)
+{
+	if (!map->n_cells)
+		return;
+	key = stored(key);
+	__builtin_prefetch(&map->cells[cell_of(key, map->n_cells)], 1);
+	__builtin_prefetch(&map->filter[filter_bit(key, map->n_cells) / 64], 1);
 }
 
 static void place(struct u64_map *map, uint64_t key, uint32_t value)

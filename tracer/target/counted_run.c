@@ -11,6 +11,7 @@
 #include "tracer/target/shared_memory.h"
 #include "tracer/target/stops.h"
 #include "tracer/target/target_create.h"
+#include "tracer/translate/kept.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -430,6 +431,7 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	run->main_pid = launch->pid;
 	struct rf_error *error =
 		run->traffic.trace ? drain_create(&run->traffic, run->profile, &run->drain) : NULL;
+	run->kept = kept_create();
 	error = error ?: seize(launch->pid);
 	if (error)
 		return error;
@@ -474,6 +476,7 @@ void counted_run_destroy(struct counted_run *run)
 	for (size_t i = 0; i < run->n_targets; i++)
 		target_destroy(run->targets[i]);
 	drain_destroy(run->drain);
+	kept_destroy(run->kept);
 	module_files_destroy(run->files);
 	pthread_mutex_destroy(&run->lock);
 	for (size_t i = 0; i < run->n_let_go; i++)

@@ -86,9 +86,10 @@ static bool is_ending(pid_t tid)
 void images_count(struct counted_run *run, struct tracee *tracee)
 {
 	struct target *target = NULL;
-	struct rf_error *error = check_process(run, tracee->tid)
-					 ?: target_create(tracee->tid, run->files, run->profile,
-							  run->drain, &run->lock, &target);
+	struct rf_error *error =
+		check_process(run, tracee->tid)
+			?: target_create(tracee->tid, run->files, run->profile, run->drain,
+					 run->kept, &run->lock, &target);
 	if (error && !is_ending(tracee->tid))
 		images_note_native(run, tracee->tid, error->message);
 	rf_error_destroy(error);

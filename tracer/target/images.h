@@ -23,6 +23,7 @@ struct counted_run {
 	size_t n_let_go, cap_let_go;
 	struct traffic_options traffic;
 	struct drain *drain; /* NULL: accesses are not traced */
+	struct kept *kept;   /* what its processes translate; NULL: nothing is kept */
 	struct sandbox sandbox;
 	pid_t main_pid;
 	int status;

@@ -7,6 +7,7 @@
 #include "tracer/target/requests.h"
 #include "tracer/target/shared_memory.h"
 #include "tracer/target/slots.h"
+#include "tracer/translate/kept.h"
 
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -163,7 +164,8 @@ static struct target *new_target(pid_t tid, struct profile *profile, struct drai
 }
 
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       struct drain *drain, pthread_mutex_t *lock, struct target **out)
+			       struct drain *drain, struct kept *kept, pthread_mutex_t *lock,
+			       struct target **out)
 {
 	struct injection injection;
 	struct target *target = new_target(tid, profile, drain, lock);
@@ -183,6 +185,9 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	target->memory.allocators = target->drain ? drain_allocators(target->drain) : NULL;
 	program_memory_refresh(&target->memory);
 	pthread_mutex_lock(lock);
+	target->translator.kept = kept;
+	if (kept)
+		kept->n_sharing++;
 	enter(target, tid);
 	pthread_mutex_unlock(lock);
 	*out = target;

@@ -60,6 +60,14 @@ void arena_end_piece(struct arena *arena)
 	arena->is_open = false;
 }
 
+void arena_note_field(struct arena *arena, enum field_kind kind, ptrdiff_t ahead, uint64_t pc)
+{
+	struct fields *fields = arena->fields;
+	const struct field field = {pc, (uint32_t)((ptrdiff_t)arena->used + ahead), (uint8_t)kind};
+	if (fields && !rf_array_push(fields->items, fields->n, fields->cap, field))
+		fields->failed = true;
+}
+
 struct piece *arena_piece_at(const struct arena *arena, uint64_t offset)
 {
 	const size_t n = rf_search(arena->n_pieces, i, arena->pieces[i].cache <= offset);

@@ -37,6 +37,36 @@ struct piece {
 	bool in_loop;    /* PIECE_STEP: `reg` holds the counter as in PIECE_LOOP */
 };
 
+/* What a field in the code has to do with where the code is. */
+enum field_kind {
+	FIELD_TO_PROGRAM, /* 4 bytes: from behind them to the program's address `pc` */
+	FIELD_TO_ARENA,   /* 4 bytes: from behind them to a place that is the same in all arenas */
+	FIELD_COUNTER,    /* 4 bytes: offset of a counter in its slot */
+	FIELD_PC,         /* 8 bytes: an address of the program */
+	FIELD_MINUS_PC,   /* the same, negative */
+	FIELD_PC_LOW,     /* 4 bytes: the low half of `pc` */
+	FIELD_PC_HIGH,    /* its high half */
+	FIELD_GOT_LOW,    /* 4 bytes: the low half of what number `pc` of the GOT's slots holds */
+	FIELD_GOT_HIGH,
+	FIELD_TO_CALL, /* 4 bytes: from behind them to the call whose return address is `pc` */
+};
+
+struct field {
+	uint64_t pc;
+	uint32_t at; /* cache offset */
+	uint8_t kind;
+};
+
+/* Those of the code that is emitted now, for notes.h. */
+struct fields {
+	struct field *items;
+	size_t n, cap;
+	bool failed; /* memory ran short */
+};
+
+/* Where each arena has a jump to the gate's entry for returns that came to the wrong place. */
+#define ARENA_TO_RETURN 16
+
 struct arena {
 	uint64_t base; /* address in the target */
 	uint8_t *host; /* the same memory here */
@@ -45,6 +75,7 @@ struct arena {
 	size_t n_pieces, cap_pieces;
 	bool is_open;    /* a piece has begun, and what is emitted belongs to it */
 	uint32_t n_open; /* fields of instructions that wait for the place they are to aim at */
+	struct fields *fields; /* they are noted there; NULL: they are not */
 };
 
 /* Address in the target of a cache offset. */
@@ -67,6 +98,9 @@ struct rf_error *arena_begin_piece(struct arena *arena, const struct piece *piec
 
 /* Ends the piece that is open: nothing may be emitted until another one begins. */
 void arena_end_piece(struct arena *arena);
+
+/* Takes note of a field that begins `ahead` bytes behind what has been appended. */
+void arena_note_field(struct arena *arena, enum field_kind kind, ptrdiff_t ahead, uint64_t pc);
 
 /* The piece that holds a cache offset, or NULL. */
 struct piece *arena_piece_at(const struct arena *arena, uint64_t offset);

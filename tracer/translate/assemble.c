@@ -2,6 +2,7 @@
 #include "tracer/translate/assemble.h"
 
 #include "base/assert.h"
+#include "tracer/gate/protocol.h"
 
 #include <string.h>
 
@@ -36,6 +37,8 @@ static void append_address(struct arena *arena, unsigned field, struct address a
 	if (address.base == NO_REGISTER) {
 		APPEND(arena, reg | 4,
 		       address.index == NO_REGISTER ? 0x25 : scale | index << 3 | 5);
+		if (address.is_gs && displacement >= SLOT_COUNTERS && displacement < SLOT_RING)
+			arena_note_field(arena, FIELD_COUNTER, 0, 0);
 		append_u32(arena, (uint32_t)displacement);
 		return;
 	}
@@ -149,6 +152,8 @@ static void use_label(struct arena *arena, struct label *label, uint8_t size)
 	const struct label_use use = {(uint32_t)arena->used, size};
 	const uint8_t open[4] = {0};
 	arena_append(arena, open, size);
+	if (label->at == ARENA_TO_RETURN)
+		arena_note_field(arena, FIELD_TO_ARENA, -4, 0);
 	if (label->at) {
 		set_field(arena, use, label->at);
 		return;
@@ -338,6 +343,7 @@ void emit_compare_32_near(struct arena *arena, uint64_t address, uint32_t value)
 	const uint64_t next = arena_address(arena, (uint32_t)arena->used + 8);
 	const int64_t distance = (int64_t)(address - next);
 	assert(distance == (int32_t)distance);
+	arena_note_field(arena, FIELD_TO_PROGRAM, 0, address);
 	append_u32(arena, (uint32_t)distance);
 	append_u32(arena, value);
 }

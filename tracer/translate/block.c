@@ -7,6 +7,7 @@
 #include "tracer/translate/copy.h"
 #include "tracer/translate/count.h"
 #include "tracer/translate/landing.h"
+#include "tracer/translate/notes.h"
 #include "tracer/translate/trace_emit.h"
 #include "tracer/translate/transfer.h"
 #include "tracer/translate/way.h"
@@ -216,6 +217,13 @@ static void emit_allocation(struct batch *batch, uint64_t pc)
 
 /* ---- all blocks ---- */
 
+/* Whether calls in the batch's arena lead to pc. */
+static bool is_called(const struct batch *batch, uint64_t pc)
+{
+	record_look_up(batch->translator, LOOK_UP_CALL_LINKS, pc);
+	return code_cache_has_links(batch->cache, batch->arena, pc, LINK_CALL, OUTSIDE);
+}
+
 static void emit_block(struct batch *batch, const struct layout_block *layout)
 {
 	const struct planned *items = batch->items;
@@ -233,9 +241,7 @@ static void emit_block(struct batch *batch, const struct layout_block *layout)
 		batch->entry_due = 0;
 	} else if (batch->landing_due) {
 		emit_due_landing(batch, dead);
-	} else if (layout->first_of_run && layout->in == OUTSIDE &&
-		   code_cache_has_links(batch->cache, batch->arena, block->pc, LINK_CALL,
-					OUTSIDE)) {
+	} else if (layout->first_of_run && layout->in == OUTSIDE && is_called(batch, block->pc)) {
 		batch_piece(batch, PIECE_STEP, 0);
 		block->called = (uint32_t)batch->arena->used;
 		emit_drop_word(batch->arena);

@@ -55,6 +55,15 @@ struct landing *code_cache_landing(struct code_cache *cache, uint64_t pc)
 	return index ? &cache->landings[*index] : NULL;
 }
 
+bool code_cache_cell_has(const struct code_cache *cache, uint64_t pc, bool keeps_flags)
+{
+	for (uint32_t i = cache->landing_of_cell[pc & 0xffff]; i; i = cache->landings[i - 1].next)
+		if (cache->landings[i - 1].keeps_flags == keeps_flags &&
+		    cache->landings[i - 1].pc != pc)
+			return true;
+	return false;
+}
+
 static uint64_t distance(const struct arena *arena, uint64_t pc)
 {
 	return pc > arena->base ? pc - arena->base : arena->base - pc;

@@ -87,9 +87,6 @@ struct stub {
 	bool linked; /* its head has become a jump */
 };
 
-/* Where each arena has a jump to the gate's entry for returns that came to the wrong place. */
-#define ARENA_TO_RETURN 16
-
 /* The checked end of a return: code that makes sure that `pc` was returned to, right behind the
  * call wherever there is one in the cache, because the processor predicts that returns go there. */
 struct landing {
@@ -142,6 +139,10 @@ void code_cache_deinit(struct code_cache *cache);
 struct code_block *code_cache_block(struct code_cache *cache, uint64_t pc);
 /* The landing for returns to pc, or NULL. */
 struct landing *code_cache_landing(struct code_cache *cache, uint64_t pc);
+
+/* Whether a landing of another address in the same cell of the return table keeps (or does not
+ * keep) the flags. */
+bool code_cache_cell_has(const struct code_cache *cache, uint64_t pc, bool keeps_flags);
 
 /* Whether there is room for a batch. */
 bool code_cache_has_room(const struct arena *arena);

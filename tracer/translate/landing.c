@@ -2,6 +2,8 @@
  * own, and goes back to the gate when another one with the same low 16 bits was meant. */
 #include "tracer/translate/landing.h"
 
+#include "tracer/translate/notes.h"
+
 /* Below 2 GiB an address is a sign-extended 32-bit immediate. */
 static bool is_low(uint64_t pc)
 {
@@ -23,6 +25,7 @@ static void emit_compare(struct arena *arena, uint64_t pc, enum reg reg, struct 
 		emit_lea(arena, RCX, mem_at(RCX, -(int32_t)pc));
 	} else {
 		emit_mov_imm64(arena, reg, -pc);
+		arena_note_field(arena, FIELD_MINUS_PC, -8, 0);
 		emit_lea(arena, RCX, mem_indexed(RCX, reg, 1, 0));
 	}
 	emit_jrcxz(arena, equal);
@@ -57,8 +60,10 @@ static void emit_check_with_flags(struct arena *arena, uint64_t pc)
 		emit_compare_64(arena, (uint32_t)pc, mem_at(RSP, -8));
 	} else {
 		emit_compare_32(arena, (uint32_t)pc, mem_at(RSP, -8));
+		arena_note_field(arena, FIELD_PC_LOW, -4, pc);
 		emit_unless_equal_go_back(arena);
 		emit_compare_32(arena, (uint32_t)(pc >> 32), mem_at(RSP, -4));
+		arena_note_field(arena, FIELD_PC_HIGH, -4, pc);
 	}
 	emit_unless_equal_go_back(arena);
 }
@@ -105,21 +110,15 @@ static void emit_one_landing(struct batch *batch, uint64_t pc, bool keeps_flags,
 		batch_check(batch, rf_error_no_memory());
 }
 
-/* Whether a landing in the same cell of the return table keeps (or does not keep) the flags. */
-static bool cell_has(const struct code_cache *cache, uint64_t pc, bool keeps_flags)
-{
-	for (uint32_t i = cache->landing_of_cell[pc & 0xffff]; i; i = cache->landings[i - 1].next)
-		if (cache->landings[i - 1].keeps_flags == keeps_flags &&
-		    cache->landings[i - 1].pc != pc)
-			return true;
-	return false;
-}
-
 void emit_landing(struct batch *batch, uint64_t pc, bool flags_dead)
 {
-	const bool keeps_flags = !flags_dead || cell_has(batch->cache, pc, true);
+	if (flags_dead)
+		record_look_up(batch->translator, LOOK_UP_KEEPS_FLAGS, pc);
+	else
+		record_exclusive(batch->translator);
+	const bool keeps_flags = !flags_dead || code_cache_cell_has(batch->cache, pc, true);
 	emit_one_landing(batch, pc, keeps_flags, false);
-	if (!flags_dead && cell_has(batch->cache, pc, false))
+	if (!flags_dead && code_cache_cell_has(batch->cache, pc, false))
 		batch_push(batch, batch->exclusive, batch->n_exclusive, batch->cap_exclusive, pc);
 }
 

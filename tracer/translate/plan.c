@@ -2,6 +2,7 @@
 #include "tracer/translate/plan.h"
 
 #include "base/array.h"
+#include "tracer/translate/notes.h"
 
 #include <string.h>
 
@@ -43,6 +44,25 @@ static const uint8_t *code_at(struct code_window *window, struct translator *tra
 	return window->bytes + (pc - window->pc);
 }
 
+/* What a decoded instruction depends on. */
+static void record_insn(const struct translator *translator, uint64_t pc, const uint8_t *bytes,
+			size_t size, const struct decoded *insn)
+{
+	if (insn->flow != FLOW_NATIVE)
+		record_code(translator, pc, bytes, insn->length);
+	else if (size >= LONGEST_INSN)
+		record_code(translator, pc, bytes, LONGEST_INSN);
+	else
+		record_unfit(translator);
+}
+
+/* The block at pc, if there is one. */
+static const struct code_block *known_block(struct translator *translator, uint64_t pc)
+{
+	record_look_up(translator, LOOK_UP_BLOCK, pc);
+	return code_cache_block(&translator->cache, pc);
+}
+
 /* *ends: the run ends in front of pc. */
 static struct rf_error *add_insn(struct plan *plan, struct translator *translator, uint64_t pc,
 				 const char **why, bool *ends)
@@ -51,10 +71,13 @@ static struct rf_error *add_insn(struct plan *plan, struct translator *translato
 	size_t size;
 	const uint8_t *bytes = code_at(&plan->window, translator, pc, &size, why);
 	*ends = !size;
-	if (*ends)
+	if (*ends) {
+		record_unfit(translator);
 		return NULL;
+	}
 	decode_instruction(bytes, size, pc, &item.insn);
 	*ends = item.insn.flow == FLOW_NATIVE;
+	record_insn(translator, pc, bytes, size, &item.insn);
 	if (*ends) {
 		*why = item.insn.why_native;
 		return NULL;
@@ -108,7 +131,7 @@ static struct rf_error *add_run(struct plan *plan, struct translator *translator
 			error = complete_loop(plan, first, *known);
 			break;
 		}
-		if (code_cache_block(&translator->cache, pc) ||
+		if (known_block(translator, pc) ||
 		    (leader && plan->n_items >= translator->batch_insns))
 			break;
 		error = add_insn(plan, translator, pc, why, &ends);
@@ -135,7 +158,7 @@ static uint8_t known_dead_at(const struct plan *plan, struct translator *transla
 	const uint32_t *index = u64_map_find(&plan->index_of_pc, pc);
 	if (index)
 		return plan->items[*index].dead;
-	const struct code_block *block = code_cache_block(&translator->cache, pc);
+	const struct code_block *block = known_block(translator, pc);
 	return block ? block->dead : 0;
 }
 
@@ -218,9 +241,13 @@ static bool read_one(struct translator *translator, uint64_t pc, struct decoded 
 	uint8_t bytes[LONGEST_INSN];
 	const char *ignored;
 	size_t size = source->read(source->context, pc, bytes, sizeof(bytes), &ignored);
-	if (size)
-		decode_instruction(bytes, size, pc, insn);
-	return size;
+	if (!size) {
+		record_unfit(translator);
+		return false;
+	}
+	decode_instruction(bytes, size, pc, insn);
+	record_insn(translator, pc, bytes, size, insn);
+	return true;
 }
 
 /* A jump through a slot of the GOT goes to another function, on a way that may lead through the
@@ -232,7 +259,7 @@ static bool is_got_jump(const struct decoded *insn)
 
 uint8_t plan_dead_at(struct translator *translator, uint64_t pc)
 {
-	const struct code_block *block = code_cache_block(&translator->cache, pc);
+	const struct code_block *block = known_block(translator, pc);
 	uint8_t dead = block ? block->dead : 0;
 	for (int i = 0; i < PEEK_INSNS && dead != DEAD_ALL; i++) {
 		struct decoded insn;

@@ -91,8 +91,10 @@ Test(machine_again, a_slower_machine_is_seen_and_a_better_roof_kept)
 	machine_deinit(&kept);
 	/* what is so new is not measured again, and counts as now */
 	roofs[0].now = 0;
-	assert_ok(machine_measure_again(BUDGET_NS, &machine));
-	cr_assert(roofs[0].n_measured == 2 && roofs[0].now == roofs[0].history[1].best);
+	measure(&machine);
+	cr_assert(roofs[0].n_measured == 2 && roofs[0].now == roofs[0].history[1].best,
+		  "%g now, %g in history, %u times", roofs[0].now, roofs[0].history[1].best,
+		  roofs[0].n_measured);
 	json_decref(key);
 	free(path);
 }

@@ -19,6 +19,7 @@
  * since. */
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/perf/refusal.h"
 #include "tracer/timed/sample_cost.h"
@@ -136,13 +137,8 @@ static uint64_t tick_length(void)
 /* The kernel's limit in samples a second; 0: not known. */
 static uint64_t max_sample_rate(void)
 {
-	uint64_t rate = 0;
-	FILE *file = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
-	if (file && fscanf(file, "%" SCNu64, &rate) != 1)
-		rate = 0;
-	if (file)
-		fclose(file);
-	return rate;
+	const int rate = small_file_number("", "/proc/sys/kernel/perf_event_max_sample_rate");
+	return rate > 0 ? (uint64_t)rate : 0;
 }
 
 static struct rf_error *refused(int errnum)

@@ -14,13 +14,17 @@ static bool is_loop(const ZydisDecodedInstruction *insn)
 enum flow flow_of(const ZydisDecodedInstruction *insn)
 {
 	const bool is_indirect = insn->opcode == 0xff;
+	const bool has_target = is_indirect || insn->raw.imm[0].is_relative;
 	switch (insn->meta.category) {
 	case ZYDIS_CATEGORY_COND_BR:
+		if (!has_target) /* xend: outside of a transaction, where all code runs, it faults
+				  */
+			return FLOW_NEXT;
 		if (is_loop(insn))
 			return FLOW_LOOP;
 		return insn->mnemonic == ZYDIS_MNEMONIC_XBEGIN ? FLOW_XBEGIN : FLOW_BRANCH;
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		if (insn->mnemonic == ZYDIS_MNEMONIC_XABORT) /* nothing outside of a transaction */
+		if (!has_target) /* xabort, which is nothing there */
 			return FLOW_NEXT;
 		return is_indirect ? FLOW_JUMP_INDIRECT : FLOW_JUMP;
 	case ZYDIS_CATEGORY_CALL:

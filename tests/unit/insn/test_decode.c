@@ -51,6 +51,7 @@ static const struct {
 	unsigned registers; /* at least these are used */
 } cases[] = {
 	{"xabort, outside of a transaction", {0xc6, 0xf8, 5}, 3, FLOW_NEXT, 0, 0, 0, 0, 0},
+	{"xend, outside of a transaction", {0x0f, 0x01, 0xd5}, 3, FLOW_NEXT, 0, 0, 0, 0, 0},
 	{"jmp short", {0xeb, 0x10}, 2, FLOW_JUMP, 0, 0, 0x12, 0, 0},
 	{"jmp near backward", {0xe9, 0xf0, 0xff, 0xff, 0xff}, 5, FLOW_JUMP, 0, 0, -11, 0, 0},
 	{"bnd jmp", {0xf2, 0xe9, 1, 0, 0, 0}, 6, FLOW_JUMP, 1, 0, 7, 0, 0},
@@ -228,6 +229,19 @@ static void compare_decoders(const uint8_t *bytes, size_t size, uint64_t *n_comm
 		     decode_used_registers(&common), used);
 }
 
+/* What goes somewhere that it says itself says it by a distance of 32 bits. */
+static void check_target(const uint8_t *bytes, size_t size)
+{
+	struct decoded insn;
+	decode_any(bytes, size, PC, &insn);
+	const bool is_direct = insn.flow == FLOW_JUMP || insn.flow == FLOW_BRANCH ||
+			       insn.flow == FLOW_LOOP || insn.flow == FLOW_CALL ||
+			       insn.flow == FLOW_XBEGIN;
+	const int64_t distance = (int64_t)(insn.target - PC - insn.length);
+	cr_assert(!is_direct || distance == (int32_t)distance, "%02x %02x %02x goes nowhere",
+		  bytes[0], bytes[1], bytes[2]);
+}
+
 /* All opcodes with all ModRM bytes, SIB bytes and prefixes of their turn. */
 Test(decode, short_cut_is_right)
 {
@@ -247,6 +261,7 @@ Test(decode, short_cut_is_right)
 				bytes[n++] = (uint8_t)modrm;
 				for (size_t i = n; i < sizeof(bytes); i++)
 					bytes[i] = (uint8_t)(opcode * 7 + modrm * 13 + i * 29);
+				check_target(bytes, sizeof(bytes));
 				for (size_t size = 1; size <= 15; size += size < 6 ? 1 : 9)
 					compare_decoders(bytes, size, &n_common);
 			}

@@ -42,9 +42,11 @@ static bool set_address(const struct full *full, const struct decoded *insn,
 	out->base = out->index = NO_BASE;
 	out->displacement = operand->mem.disp.value;
 	out->fs = operand->mem.segment == ZYDIS_REGISTER_FS;
-	if (full->insn->address_width != 64 || operand->mem.segment == ZYDIS_REGISTER_GS)
+	out->rip_relative = operand->mem.base == ZYDIS_REGISTER_RIP;
+	if (full->insn->address_width != 64 || operand->mem.segment == ZYDIS_REGISTER_GS ||
+	    (out->fs && out->rip_relative))
 		return false;
-	if (operand->mem.base == ZYDIS_REGISTER_RIP)
+	if (out->rip_relative)
 		out->displacement = (int64_t)insn->target;
 	else if (operand->mem.base != ZYDIS_REGISTER_NONE)
 		out->base = general_register(operand->mem.base);

@@ -31,6 +31,7 @@ struct operand {
 	uint8_t form, access;       /* enum operand_form; bits of enum operand_access */
 	uint8_t base, index, scale; /* general registers by number, or NO_BASE */
 	bool fs;                    /* relative to the FS segment */
+	bool rip_relative;          /* moves with the instruction */
 	bool aligned;               /* one that is not aligned to its size faults */
 	int64_t displacement;       /* without base, index and fs: the address */
 	uint16_t bytes;

@@ -49,6 +49,7 @@ enum field_kind {
 	FIELD_GOT_LOW,    /* 4 bytes: the low half of what number `pc` of the GOT's slots holds */
 	FIELD_GOT_HIGH,
 	FIELD_TO_CALL, /* 4 bytes: from behind them to the call whose return address is `pc` */
+	FIELD_GROUP,   /* 4 bytes: the word of a record, with the number of its group */
 };
 
 struct field {

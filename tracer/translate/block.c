@@ -200,6 +200,7 @@ static void emit_allocation(struct batch *batch, uint64_t pc)
 {
 	const struct code_source *source = &batch->translator->source;
 	struct arena *arena = batch->arena;
+	record_look_up(batch->translator, LOOK_UP_ALLOCATOR, pc);
 	const int number = batch->translator->trace && source->allocator
 				   ? source->allocator(source->context, pc)
 				   : -1;

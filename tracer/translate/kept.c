@@ -79,11 +79,19 @@ struct kept_place *kept_find(const struct kept *kept, uint64_t key)
 	return place_of(kept, key);
 }
 
-/* Whether one more variant of that place can be kept. */
-static bool has_room(const struct kept *kept, uint64_t key)
+/* Where one more variant of that place can be kept: where there is none, or one of classes that
+ * have been traced before.  KEPT_VARIANTS: nowhere. */
+static int room_for(const struct kept_place *place, uint64_t classes)
 {
-	const struct kept_place *place = place_of(kept, key);
-	return key && (!place || !place->variants[KEPT_VARIANTS - 1]);
+	int i = 0;
+	while (i < KEPT_VARIANTS && place->variants[i] && place->variants[i]->classes == classes)
+		i++;
+	return i;
+}
+
+static uint64_t classes_of(const struct translator *translator)
+{
+	return translator->trace ? translator->trace->classes : 0;
 }
 
 static struct kept_place *add_place(struct kept *kept, uint64_t key)
@@ -101,10 +109,8 @@ static struct kept_place *add_place(struct kept *kept, uint64_t key)
 static void add(struct kept *kept, struct kept_batch *batch)
 {
 	struct kept_place *place = place_of(kept, batch->place) ?: add_place(kept, batch->place);
-	int i = 0;
-	while (place && i < KEPT_VARIANTS && place->variants[i])
-		i++;
-	if (!place || i == KEPT_VARIANTS) {
+	const int i = place ? room_for(place, batch->classes) : KEPT_VARIANTS;
+	if (i == KEPT_VARIANTS) {
 		free(batch);
 		return;
 	}
@@ -124,14 +130,17 @@ void record_begin(struct translator *translator, struct arena *arena, uint64_t p
 	struct kept *kept = translator->kept;
 	struct code_cache *cache = &translator->cache;
 	struct recorder *recorder = NULL;
-	if (kept && kept->n_sharing > 1 && has_room(kept, key))
+	if (!kept || kept->n_sharing < 2)
+		return;
+	const struct kept_place *place = place_of(kept, key);
+	if (!place || room_for(place, classes_of(translator)) < KEPT_VARIANTS)
 		recorder = kept_recorder(kept);
 	if (!recorder)
 		return;
 	recorder->fits = true;
 	recorder->key = key;
 	recorder->arena = arena;
-	recorder->origin = record_origin(cache, arena, pc);
+	recorder->origin = record_origin(translator, arena, pc);
 	recorder->n_pieces = arena->n_pieces;
 	recorder->n_units = cache->n_units;
 	recorder->n_derived = cache->n_derived;
@@ -139,6 +148,7 @@ void record_begin(struct translator *translator, struct arena *arena, uint64_t p
 	recorder->fields.n = recorder->n_ranges = recorder->n_code = recorder->n_look_ups = 0;
 	recorder->n_got_jumps = recorder->n_unit_pcs = recorder->n_calls = recorder->n_exclusive =
 		0;
+	recorder->n_groups = recorder->n_operands = 0;
 	recorder->fields.failed = false;
 	arena->fields = &recorder->fields;
 	translator->recorder = recorder;
@@ -234,6 +244,8 @@ static struct kept_batch *keep(const struct recorder *recorder, const struct bat
 		LIST(batch, derived, cache->derived + recorder->n_derived,
 		     cache->n_derived - recorder->n_derived),
 		LIST(batch, entries, made->translator->new_entries + recorder->n_entries, entries),
+		LIST(batch, groups, recorder->groups, recorder->n_groups),
+		LIST(batch, operands, recorder->operands, recorder->n_operands),
 	};
 	return pack(&batch, lists, sizeof(lists) / sizeof(lists[0]));
 }
@@ -255,6 +267,7 @@ void record_end(struct batch *made, const struct plan *plan, bool with_entry)
 	const struct recorder *recorder = translator->recorder;
 	if (!recorder)
 		return;
+	record_groups(translator, kept_module(recorder->key));
 	record_drop(translator);
 	const struct code_cache *cache = made->cache;
 	struct kept_batch batch = {
@@ -266,6 +279,10 @@ void record_end(struct batch *made, const struct plan *plan, bool with_entry)
 		.n_junctions = cache->n_junctions
 				       ? (uint32_t)cache->n_junctions - recorder->origin.junction
 				       : 0,
+		.n_numbers = (translator->trace ? translator->trace->n_numbers : 0) -
+			     recorder->origin.number,
+		.is_traced = translator->trace,
+		.classes = classes_of(translator),
 		.place = recorder->key,
 	};
 	find_extent(recorder, &batch);

@@ -24,7 +24,9 @@ struct kept_batch {
 	size_t n_items;             /* of the plan */
 	uint64_t lowest, highest;   /* addresses of the code that was read */
 	uint64_t nearest, farthest; /* addresses that fields refer to, as far as from the arena */
-	uint32_t n_counters, n_junctions;
+	uint32_t n_counters, n_junctions, n_numbers;
+	bool is_traced;
+	uint64_t classes; /* that are traced; an operand at a constant address depends on them */
 	KEPT_LIST(struct code_range, ranges)
 	KEPT_LIST(uint8_t, code)
 	KEPT_LIST(struct look_up, look_ups)
@@ -41,9 +43,11 @@ struct kept_batch {
 	KEPT_LIST(uint32_t, exclusive)
 	KEPT_LIST(struct derived, derived)
 	KEPT_LIST(struct new_entry, entries)
-	struct kept_batch *newer; /* the one that was kept next */
-	uint64_t place;           /* key of its place */
-	size_t size;              /* bytes of memory */
+	KEPT_LIST(struct kept_group, groups)
+	KEPT_LIST(struct trace_operand, operands) /* of all groups, in their order */
+	struct kept_batch *newer;                 /* the one that was kept next */
+	uint64_t place;                           /* key of its place */
+	size_t size;                              /* bytes of memory */
 };
 
 /* ---- all that are kept ---- */

@@ -15,6 +15,8 @@ void recorder_destroy(struct recorder *recorder)
 	free(recorder->unit_pcs);
 	free(recorder->calls);
 	free(recorder->exclusive);
+	free(recorder->groups);
+	free(recorder->operands);
 	free(recorder->values);
 	free(recorder);
 }
@@ -51,9 +53,18 @@ static bool keeps_flags(const struct code_cache *cache, uint32_t n_landings, uin
 	return false;
 }
 
-uint8_t record_answer(const struct code_cache *cache, const struct arena *arena,
+static uint8_t allocator_at(const struct translator *translator, uint64_t pc)
+{
+	const struct code_source *source = &translator->source;
+	if (!translator->trace || !source->allocator)
+		return 0;
+	return (uint8_t)(source->allocator(source->context, pc) + 1);
+}
+
+uint8_t record_answer(const struct translator *translator, const struct arena *arena,
 		      const struct origin *origin, enum look_up_kind kind, uint64_t pc)
 {
+	const struct code_cache *cache = &translator->cache;
 	const uint32_t *block;
 	switch (kind) {
 	case LOOK_UP_BLOCK:
@@ -69,6 +80,8 @@ uint8_t record_answer(const struct code_cache *cache, const struct arena *arena,
 		return has_call(cache, arena, origin->start, pc);
 	case LOOK_UP_KEEPS_FLAGS:
 		return keeps_flags(cache, origin->landing, pc);
+	case LOOK_UP_ALLOCATOR:
+		return allocator_at(translator, pc);
 	}
 	return 0;
 }
@@ -110,8 +123,7 @@ void record_look_up(const struct translator *translator, enum look_up_kind kind,
 	const struct look_up look_up = {
 		.at = (int32_t)at,
 		.kind = (uint8_t)kind,
-		.answer = record_answer(&translator->cache, recorder->arena, &recorder->origin,
-					kind, pc),
+		.answer = record_answer(translator, recorder->arena, &recorder->origin, kind, pc),
 	};
 	if (at != look_up.at)
 		recorder->fits = false;
@@ -165,10 +177,34 @@ void record_exclusive(const struct translator *translator)
 		NOTE(recorder, exclusive, number);
 }
 
+static void note_group(struct recorder *recorder, const struct trace_group *group, uint32_t module)
+{
+	const struct kept_group kept = {group->n, group->form};
+	NOTE(recorder, groups, kept);
+	for (size_t i = 0; i < group->n; i++) {
+		NOTE(recorder, operands, group->operands[i]);
+		recorder->fits &= group->operands[i].module == module;
+	}
+}
+
+void record_groups(const struct translator *translator, uint32_t module)
+{
+	struct recorder *recorder = translator->recorder;
+	const struct trace_config *trace = translator->trace;
+	if (!recorder || !trace)
+		return;
+	for (uint32_t i = recorder->origin.group; i < trace->n_groups; i++)
+		note_group(recorder, trace_config_group(trace, i), module);
+	recorder->fits &= trace->n_groups <= TRACE_GROUP_MAX; /* else some are missing */
+}
+
 /* ---- the place of a batch ---- */
 
-struct origin record_origin(const struct code_cache *cache, const struct arena *arena, uint64_t pc)
+struct origin record_origin(const struct translator *translator, const struct arena *arena,
+			    uint64_t pc)
 {
+	const struct code_cache *cache = &translator->cache;
+	const struct trace_config *trace = translator->trace;
 	return (struct origin){
 		.pc = pc,
 		.address = arena_address(arena, (uint32_t)arena->used),
@@ -178,5 +214,7 @@ struct origin record_origin(const struct code_cache *cache, const struct arena *
 		.junction = cache->n_junctions ? (uint32_t)cache->n_junctions : OUTSIDE + 1,
 		.link = (uint32_t)cache->n_links,
 		.landing = (uint32_t)cache->n_landings,
+		.group = trace ? trace->n_groups : 0,
+		.number = trace ? trace->n_numbers : 0,
 	};
 }

@@ -5,6 +5,7 @@
  * must be noted here.  A batch whose result depends on more is not kept (kept.h). */
 #pragma once
 
+#include "tracer/translate/trace_config.h"
 #include "tracer/translate/translate.h"
 
 enum look_up_kind {
@@ -13,6 +14,7 @@ enum look_up_kind {
 	LOOK_UP_CALL_LINKS,  /* whether there are links of calls to pc in the batch's arena */
 	LOOK_UP_CALL,        /* whether the call before pc is in the batch's arena */
 	LOOK_UP_KEEPS_FLAGS, /* whether a landing in the cell of pc keeps the flags */
+	LOOK_UP_ALLOCATOR, /* the allocator that begins at pc, plus 1, where accesses are traced */
 };
 
 /* What was there before the batch. */
@@ -43,6 +45,13 @@ struct origin {
 	uint64_t address; /* in the target */
 	uint64_t start;   /* cache offset */
 	uint32_t block, counter, junction, link, landing;
+	uint32_t group, number; /* the next ones in the register of groups (trace_config.h) */
+};
+
+/* A group of operands that are traced (trace_config.h). */
+struct kept_group {
+	uint16_t n; /* operands */
+	uint8_t form;
 };
 
 struct kept_call {
@@ -71,6 +80,10 @@ struct recorder {
 	size_t n_calls, cap_calls;
 	uint32_t *exclusive; /* landings whose flags matter, as numbered in the batch */
 	size_t n_exclusive, cap_exclusive;
+	struct kept_group *groups;
+	size_t n_groups, cap_groups;
+	struct trace_operand *operands; /* of all groups, in their order */
+	size_t n_operands, cap_operands;
 	uint64_t *values; /* of the GOT, for the replay that is tried */
 	size_t n_values, cap_values;
 };
@@ -78,10 +91,11 @@ struct recorder {
 void recorder_destroy(struct recorder *recorder);
 
 /* Where the next batch would be, for code at pc. */
-struct origin record_origin(const struct code_cache *cache, const struct arena *arena, uint64_t pc);
+struct origin record_origin(const struct translator *translator, const struct arena *arena,
+			    uint64_t pc);
 
 /* What a look-up finds that was there before the batch that begins at `origin` in `arena`. */
-uint8_t record_answer(const struct code_cache *cache, const struct arena *arena,
+uint8_t record_answer(const struct translator *translator, const struct arena *arena,
 		      const struct origin *origin, enum look_up_kind kind, uint64_t pc);
 
 /* ---- notes; they do nothing while nothing is recorded ---- */
@@ -102,3 +116,5 @@ void record_call(const struct translator *translator, uint64_t return_pc, uint32
 void record_jump_to_call(const struct translator *translator, uint64_t return_pc, uint32_t at);
 /* The flags matter at the next landing. */
 void record_exclusive(const struct translator *translator);
+/* The groups of operands that the batch has added. */
+void record_groups(const struct translator *translator, uint32_t module);

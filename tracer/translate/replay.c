@@ -33,15 +33,42 @@ static bool is_in_place(const struct kept_batch *kept, const struct arena *arena
 	       (is_near(arena, kept->nearest + moved) && is_near(arena, kept->farthest + moved));
 }
 
+/* Blocks lie at the same offsets of the same modules as those that are kept. */
+static bool same_modules(const struct kept_batch *kept, const struct translator *translator,
+			 uint64_t moved)
+{
+	const struct code_source *source = &translator->source;
+	uint32_t module;
+	uint64_t offset;
+	for (size_t i = 0; i < kept->n_blocks; i++) {
+		const struct code_block *block = &kept->blocks[i];
+		source->locate(source->context, block->pc + moved, &module, &offset);
+		if (module != block->module || offset != block->module_offset)
+			return false;
+	}
+	return true;
+}
+
+/* Whether the same is traced, and there is room for it in the register of groups. */
+static bool same_trace(const struct kept_batch *kept, const struct translator *translator,
+		       uint64_t moved)
+{
+	const struct trace_config *trace = translator->trace;
+	if (kept->is_traced != !!trace)
+		return false;
+	return !trace || (kept->classes == trace->classes &&
+			  trace->n_groups + kept->n_groups <= TRACE_GROUP_MAX &&
+			  same_modules(kept, translator, moved));
+}
+
 static bool same_answers(const struct kept_batch *kept, const struct translator *translator,
 			 const struct arena *arena, uint64_t pc)
 {
-	const struct code_cache *cache = &translator->cache;
-	const struct origin here = record_origin(cache, arena, pc);
+	const struct origin here = record_origin(translator, arena, pc);
 	for (size_t i = 0; i < kept->n_look_ups; i++) {
 		const struct look_up *look_up = &kept->look_ups[i];
 		const uint64_t at = pc + (uint64_t)(int64_t)look_up->at;
-		if (record_answer(cache, arena, &here, (enum look_up_kind)look_up->kind, at) !=
+		if (record_answer(translator, arena, &here, (enum look_up_kind)look_up->kind, at) !=
 		    look_up->answer)
 			return false;
 	}
@@ -96,7 +123,8 @@ const struct kept_batch *replay_find(struct translator *translator, const struct
 		if (kept->with_entry == with_entry &&
 		    kept->batch_insns == translator->batch_insns && is_in_place(kept, arena, pc) &&
 		    same_answers(kept, translator, arena, pc) &&
-		    same_code(kept, translator, moved) && same_got(kept, translator, moved))
+		    same_trace(kept, translator, moved) && same_code(kept, translator, moved) &&
+		    same_got(kept, translator, moved))
 			return kept;
 	}
 	return NULL;
@@ -107,7 +135,7 @@ const struct kept_batch *replay_find(struct translator *translator, const struct
 /* How far all that is relative to the origin has moved; unsigned, round the end of the numbers. */
 struct move {
 	uint64_t pc, address;
-	uint32_t start, block, counter, junction;
+	uint32_t start, block, counter, junction, group, number;
 };
 
 static struct move move_from(const struct origin *from, const struct origin *to)
@@ -119,6 +147,8 @@ static struct move move_from(const struct origin *from, const struct origin *to)
 		.block = to->block - from->block,
 		.counter = to->counter - from->counter,
 		.junction = to->junction - from->junction,
+		.group = to->group - from->group,
+		.number = to->number - from->number,
 	};
 }
 
@@ -163,6 +193,9 @@ static void move_field(const struct batch *batch, uint8_t *at, const struct fiel
 		return;
 	case FIELD_PC:
 		add_64(at, move->pc);
+		return;
+	case FIELD_GROUP: /* in the low bits, where there is room for it (same_trace) */
+		add_32(at, move->group);
 		return;
 	case FIELD_MINUS_PC:
 		add_64(at, -move->pc);
@@ -369,9 +402,33 @@ static void copy_landings(struct batch *batch, const struct kept_batch *kept,
 		batch_check(batch, rf_error_no_memory());
 }
 
+/* The groups of operands get the numbers that their records have. */
+static void copy_groups(struct batch *batch, const struct kept_batch *kept, const struct move *move)
+{
+	struct trace_config *trace = batch->translator->trace;
+	const size_t size = kept->n_operands * sizeof(struct trace_operand);
+	if (trace)
+		trace->n_numbers += kept->n_numbers;
+	if (!size)
+		return;
+	struct trace_operand *operands = malloc(size), *next = operands;
+	if (!operands) {
+		batch_check(batch, rf_error_no_memory());
+		return;
+	}
+	memcpy(operands, kept->operands, size);
+	for (size_t i = 0; i < kept->n_operands; i++)
+		operands[i].number += move->number;
+	for (size_t i = 0; i < kept->n_groups; next += kept->groups[i++].n)
+		if (trace_config_add(trace, kept->groups[i].form, next, kept->groups[i].n) ==
+		    UINT32_MAX)
+			batch_check(batch, rf_error_no_memory());
+	free(operands);
+}
+
 void replay_batch(struct batch *batch, const struct kept_batch *kept, uint64_t pc)
 {
-	const struct origin here = record_origin(batch->cache, batch->arena, pc);
+	const struct origin here = record_origin(batch->translator, batch->arena, pc);
 	const struct move move = move_from(&kept->origin, &here);
 	assert(kept->n_units == kept->n_unit_pcs);
 	fetch_cells(batch, kept, &move);
@@ -380,5 +437,6 @@ void replay_batch(struct batch *batch, const struct kept_batch *kept, uint64_t p
 	copy_blocks(batch, kept, &move);
 	copy_links(batch, kept, &move);
 	copy_landings(batch, kept, &move);
+	copy_groups(batch, kept, &move);
 	batch->translator->kept->n_replayed++;
 }

@@ -30,13 +30,20 @@ static void emit_fs_address(struct arena *arena, enum reg reg, const struct oper
 		emit_lea(arena, reg, mem_indexed(reg, operand->base, 1, 0));
 }
 
+static void emit_constant(struct arena *arena, enum reg reg, const struct operand *operand)
+{
+	emit_mov_imm64(arena, reg, (uint64_t)operand->displacement);
+	if (operand->rip_relative)
+		arena_note_field(arena, FIELD_PC, -8, 0);
+}
+
 /* The address into `reg`. */
 static void emit_operand_address(struct arena *arena, enum reg reg, const struct operand *operand)
 {
 	if (operand->fs)
 		emit_fs_address(arena, reg, operand);
 	else if (operand->base == NO_BASE && operand->index == NO_BASE)
-		emit_mov_imm64(arena, reg, (uint64_t)operand->displacement);
+		emit_constant(arena, reg, operand);
 	else
 		emit_lea(arena, reg, address_of(operand));
 }
@@ -68,6 +75,7 @@ static void emit_mask(struct arena *arena, enum reg reg, const struct operand *o
 static void emit_call_gate(struct arena *arena, enum reg reg, uint32_t word, struct label *back)
 {
 	emit_store_imm32(arena, word, gs_at(G_TRACE_WORD));
+	arena_note_field(arena, FIELD_GROUP, -4, 0);
 	emit_lea_label(arena, reg, back);
 	emit_gs_store(arena, reg, G_TRACE_BACK);
 	emit_jump_through(arena, gs_at(G_AT_RECORD));

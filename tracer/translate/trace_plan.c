@@ -33,7 +33,7 @@ struct walk {
 struct group {
 	uint32_t base, index; /* numbers of base values; 0: none */
 	uint8_t scale;
-	bool fs;
+	bool fs, rip_relative;
 	struct operand first; /* with its registers */
 	uint32_t first_at;    /* instruction */
 	int64_t plus;         /* of the first operand: constants in its registers, scaled */
@@ -233,6 +233,7 @@ static struct rf_error *group_for(struct builder *builder, const struct operand 
 	for (size_t g = 0; g < builder->n_open; g++) {
 		struct group *group = *found = &builder->open[g];
 		if (group->base == base && group->index == index && group->fs == operand->fs &&
+		    group->rip_relative == operand->rip_relative &&
 		    (!index || group->scale == operand->scale) &&
 		    may_join(group, operand, low, high))
 			return NULL;
@@ -248,6 +249,7 @@ static struct rf_error *group_for(struct builder *builder, const struct operand 
 	new->index = index;
 	new->scale = operand->scale;
 	new->fs = operand->fs;
+	new->rip_relative = operand->rip_relative;
 	new->first = *operand;
 	new->first_at = (uint32_t)i;
 	new->plus = plus_at(&builder->walk, operand, i);

@@ -91,7 +91,7 @@ static uint64_t place_of(const struct translator *translator, uint64_t pc)
 {
 	uint32_t module;
 	uint64_t offset;
-	if (!translator->kept || translator->trace)
+	if (!translator->kept)
 		return 0;
 	translator->source.locate(translator->source.context, pc, &module, &offset);
 	return kept_key(module, offset);
@@ -321,8 +321,10 @@ static uint64_t pc_of_place(const struct translator *translator, uint64_t key)
 /* What nobody may ever run must not take the room of what will. */
 static bool has_spare_room(const struct translator *translator, const struct arena *arena)
 {
+	const struct trace_config *trace = translator->trace;
 	return arena && arena->used < arena->size / 2 &&
-	       translator->cache.n_counters < SLOT_N_COUNTERS / 2;
+	       translator->cache.n_counters < SLOT_N_COUNTERS / 2 &&
+	       (!trace || trace->n_groups < TRACE_GROUP_MAX / 2);
 }
 
 /* False: the batch is not the same here. */

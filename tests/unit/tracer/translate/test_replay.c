@@ -3,6 +3,7 @@
  * process, with the code elsewhere, has translated.  All that they have made must be the same. */
 #include "tests/unit/tracer/translate/lockstep.h"
 #include "tracer/translate/kept.h"
+#include "tracer/translate/trace_config.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -82,12 +83,30 @@ static bool value(void *context, uint64_t address, uint64_t *out)
 	return true;
 }
 
-static void open_process(struct process *process, uint64_t shift, const uint64_t arenas[2],
-			 size_t batch_insns, struct kept *kept)
+/* Some of the code is that of allocators, a little of it only in some processes. */
+static int allocator(void *context, uint64_t pc)
 {
+	const struct process *process = context;
+	const uint64_t place = mix(pc - process->shift);
+	return place % 50 == 0 && (place % 400 || process->seed % 2) ? (int)(place / 400 % 8) : -1;
+}
+
+/* What all processes of a round have. */
+struct setting {
+	uint64_t arenas[2];
+	uint64_t classes; /* that are traced; 0: nothing is */
+	size_t batch_insns;
+};
+
+static void open_process(struct process *process, uint64_t shift, const struct setting *setting,
+			 struct kept *kept)
+{
+	const uint64_t *arenas = setting->arenas;
 	*process = (struct process){.shift = shift};
-	process->translator.source = (struct code_source){process, read_code, locate, value, NULL};
-	process->translator.batch_insns = batch_insns;
+	process->translator.source =
+		(struct code_source){process, read_code, locate, value, allocator};
+	process->translator.batch_insns = setting->batch_insns;
+	process->translator.trace = setting->classes ? trace_config_create(setting->classes) : NULL;
 	process->translator.quiet = true;
 	process->translator.kept = kept;
 	for (int i = 0; i < 2; i++) {
@@ -101,6 +120,7 @@ static void open_process(struct process *process, uint64_t shift, const uint64_t
 static void close_process(struct process *process)
 {
 	code_cache_deinit(&process->translator.cache);
+	trace_config_destroy(process->translator.trace);
 	free(process->translator.new_entries);
 	for (int i = 0; i < 2; i++)
 		free(process->memory[i]);
@@ -270,6 +290,32 @@ static void compare_counters(const struct code_cache *x, const struct code_cache
 	}
 }
 
+static void compare_groups(const struct trace_config *x, const struct trace_config *y)
+{
+	cr_assert_eq(x->n_groups, y->n_groups);
+	cr_assert_eq(x->n_numbers, y->n_numbers);
+	for (uint32_t k = 0; k < x->n_groups; k++) {
+		const struct trace_group *one = trace_config_group(x, k);
+		const struct trace_group *other = trace_config_group(y, k);
+		cr_assert_eq(one->n, other->n);
+		cr_assert_eq(one->form, other->form);
+		for (size_t i = 0; i < one->n; i++) {
+			const struct trace_operand *a = &one->operands[i], *b = &other->operands[i];
+			SAME(offset);
+			SAME(module);
+			SAME(number);
+			SAME(at);
+			SAME(bytes);
+			SAME(access);
+			SAME(lanes);
+			SAME(scale);
+			SAME(index_bits);
+			SAME(base);
+			SAME(n_operands);
+		}
+	}
+}
+
 static void compare(const struct process *one, const struct process *other)
 {
 	const struct translator *x = &one->translator, *y = &other->translator;
@@ -284,6 +330,8 @@ static void compare(const struct process *one, const struct process *other)
 		SAME(entry);
 		SAME(replaces);
 	}
+	if (x->trace)
+		compare_groups(x->trace, y->trace);
 	cr_assert(!x->failed && !y->failed);
 }
 
@@ -305,26 +353,37 @@ static void random_arenas(uint64_t arenas[2])
 		arenas[0] += arenas[1] = 1ull << 33;
 }
 
+/* Of all, of some, or of no lines. */
+static uint64_t random_classes(void)
+{
+	const uint64_t classes = next_random() & next_random() & next_random();
+	return next_random() % 4 ? classes : next_random() % 2 ? UINT64_MAX : 0;
+}
+
 static uint64_t play_round(size_t n)
 {
 	struct kept *kept = kept_create();
 	struct process first, fresh, sharing;
 	struct request requests[REQUESTS];
-	uint64_t arenas[2];
-	const size_t batch_insns = next_random() % 2 ? 400 : 1 + next_random() % 60;
+	struct setting setting = {
+		.classes = random_classes(),
+		.batch_insns = next_random() % 2 ? 400 : 1 + next_random() % 60,
+	};
 	cr_assert(kept);
 	kept->n_sharing = 2;
-	random_arenas(arenas);
-	open_process(&first, random_shift(), arenas, batch_insns, kept);
+	random_arenas(setting.arenas);
+	open_process(&first, random_shift(), &setting, kept);
 	for (size_t i = 0; i < n; i++) {
 		requests[i] = random_request(next_random() % (code.end - code.start));
 		(void)ask(&first, &requests[i]);
 	}
 	const bool looks_ahead = next_random() % 2;
 	const uint64_t shift = random_shift(), seed = next_random();
-	random_arenas(arenas);
-	open_process(&fresh, shift, arenas, batch_insns, NULL);
-	open_process(&sharing, shift, arenas, batch_insns, kept);
+	random_arenas(setting.arenas);
+	if (next_random() % 16 == 0) /* then nothing that is kept is the same */
+		setting.classes = random_classes();
+	open_process(&fresh, shift, &setting, NULL);
+	open_process(&sharing, shift, &setting, kept);
 	fresh.seed = sharing.seed = seed;
 	for (size_t i = 0; i < n; i++) {
 		const struct request *request = &requests[i];
@@ -362,11 +421,11 @@ Test(replay, keeps_nothing_for_one_process)
 {
 	struct kept *kept = kept_create();
 	struct process process;
-	const uint64_t arenas[2] = {1u << 24, 1u << 25};
+	const struct setting setting = {{1u << 24, 1u << 25}, next_random() % 2, 400};
 	find_code();
 	cr_assert(kept);
 	kept->n_sharing = 1;
-	open_process(&process, 0, arenas, 400, kept);
+	open_process(&process, 0, &setting, kept);
 	for (int i = 0; i < 20; i++) {
 		const struct request request = {2, next_random() % (code.end - code.start), 0};
 		(void)ask(&process, &request);

@@ -14,13 +14,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LONG = (pytest.mark.slow, pytest.mark.alone)
 
 
-@pytest.mark.parametrize("signals, threads", [
-    pytest.param(20000, 500, id="exact"),
-    pytest.param(1000000, 10000, id="exact_after_a_million_signals", marks=LONG)])
-def test_counts_are_exact(t, signals, threads):
-    """Work is the program's own truth after that many signals and threads, in a --once run."""
+@pytest.mark.parametrize("arguments, options", [
+    pytest.param(["20000", "500"], ["--once"], id="exact"),
+    pytest.param(["0", "50", "400"], ["--cache-sample=1"], id="exact_while_all_is_traced"),
+    pytest.param(["1000000", "10000"], ["--once"], id="exact_after_a_million_signals", marks=LONG)])
+def test_counts_are_exact(t, arguments, options):
+    """Work is the program's own truth after that many signals and threads."""
     program = t.program(os.path.join(HERE, "disturbed.c"))
-    result = t.profile([program, str(signals), str(threads)], "--once", timeout=900)
+    result = t.profile([program, *arguments], *options, timeout=900)
     for truth in truths_of(result.stdout):
         flop = sum(row["flop"] for row in functions(result.json, truth["kernel"]))
         assert flop == truth["flop"], f"{truth['kernel']}: {flop} flop, true {truth['flop']}"

@@ -66,6 +66,7 @@
 	KNOWN gate_do_syscall, gate_after_syscall, gate_do_action, gate_after_action
 	KNOWN gate_do_timer, gate_after_timer, gate_do_change, gate_after_change
 	KNOWN gate_peek_clone, gate_peek_path, gate_wait_begin, gate_wait_end, gate_record_more
+	KNOWN gate_stop, gate_stopped
 gate_begin:
 #include "tracer/gate/gate_syscalls.inc.S"
 #include "tracer/gate/gate_transfers.inc.S"

@@ -21,3 +21,7 @@ extern const char gate_wait_begin[], gate_wait_end[];
 
 /* From here on a thread that makes a record has saved six registers more. */
 extern const char gate_record_more[];
+
+/* Where a record leads to, in place of its end, when the tracer is to see it; the stop is reported
+ * at gate_stopped.  From gate_record to gate_end there is no way out but G_TRACE_BACK. */
+extern const char gate_stop[], gate_stopped[];

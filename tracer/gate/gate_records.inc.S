@@ -12,6 +12,11 @@
 	movl $\way, %eax
 .endm
 
+gate_stop:
+	int3
+gate_stopped:
+	ud2
+
 gate_record:
 	movq %rax, %gs:KEPT_RAX
 	KEEP_FLAGS KEPT_FLAGS

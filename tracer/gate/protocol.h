@@ -107,6 +107,9 @@
 #define G_TRACE_STORED_LINES 0x3a8
 /* u32: lines that differ in one of these bits of their numbers cannot take each other out of L1 */
 #define G_TRACE_SET_BITS 0x3b0
+/* G_TRACE_BACK while that is gate_stop: the tracer wants the thread to stop behind its record; 0:
+ * not */
+#define G_TRACE_STOPS 0x3b8
 #define G_TRACE_WINDOWS 0x400 /* of each class */
 
 /* The window of a class: its lines that the thread accessed last.  Accesses to them are left out as

@@ -339,8 +339,10 @@ bool interrupt_late(struct tracee *tracee, int status)
 	if (tracee->masked)
 		inject_set_signals(tracee->tid, tracee->mask);
 	tracee->masked = false;
-	if (status >> 16 || WSTOPSIG(status) != SIGTRAP ||
-	    ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0 || info.si_code != TRAP_TRACE)
+	const bool behind_record = place_leave_trap(tracee);
+	if (!behind_record &&
+	    (status >> 16 || WSTOPSIG(status) != SIGTRAP ||
+	     ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0 || info.si_code != TRAP_TRACE))
 		return false;
 	/* the step was perhaps the delivery itself, and led to a handler */
 	if (tracee->target)

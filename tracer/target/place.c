@@ -155,7 +155,8 @@ static void leave_record(const struct target *target, uint8_t *slot, struct user
 		regs->r10 = *slot_u64(slot, KEPT_R10);
 		regs->r11 = *slot_u64(slot, KEPT_R11);
 	}
-	regs->rip = *slot_u64(slot, G_TRACE_BACK);
+	const uint64_t stops = *slot_u64(slot, G_TRACE_STOPS);
+	regs->rip = stops ? stops : *slot_u64(slot, G_TRACE_BACK);
 }
 
 void place_flush(struct target *target, pid_t tid)
@@ -286,11 +287,12 @@ static void on_signal_amid_step(struct tracee *tracee, int number, int delivered
 		tracee_hold(tracee, number, &info, false);
 }
 
-bool step_once(struct tracee *tracee, int number)
+/* Resumes as `request` says, with signal `number` if not 0, up to the next stop. */
+static bool resume_to_stop(struct tracee *tracee, enum __ptrace_request request, int number)
 {
 	int status;
 	assert(!tracee->exits);
-	if (ptrace(PTRACE_SINGLESTEP, tracee->tid, 0, number) < 0)
+	if (ptrace(request, tracee->tid, 0, number) < 0)
 		return false;
 	const enum awaited awaited = stops_await(tracee->tid, STEP_LIMIT_NS, &status);
 	tracee->late = awaited == AWAITED_LATE;
@@ -301,6 +303,60 @@ bool step_once(struct tracee *tracee, int number)
 	if (WSTOPSIG(status) != SIGTRAP && !(status >> 16))
 		on_signal_amid_step(tracee, WSTOPSIG(status), number);
 	return true;
+}
+
+bool step_once(struct tracee *tracee, int number)
+{
+	return resume_to_stop(tracee, PTRACE_SINGLESTEP, number);
+}
+
+/* A record may take thousands of instructions, and wait: the thread runs through it, to a trap in
+ * the place of its end. */
+static void set_record_trap(struct target *target, uint8_t *slot)
+{
+	const uint64_t trap = target_gate(target, gate_stop);
+	if (*slot_u64(slot, G_TRACE_BACK) != trap)
+		*slot_u64(slot, G_TRACE_STOPS) = *slot_u64(slot, G_TRACE_BACK);
+	*slot_u64(slot, G_TRACE_BACK) = trap;
+}
+
+bool place_leave_trap(struct tracee *tracee)
+{
+	struct target *target = tracee->target;
+	struct user_regs_struct regs;
+	if (!target || ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0)
+		return false;
+	pthread_mutex_lock(target->lock);
+	uint8_t *slot = target_slot(target, tracee->tid);
+	const uint64_t back = slot ? *slot_u64(slot, G_TRACE_STOPS) : 0;
+	if (back) {
+		*slot_u64(slot, G_TRACE_BACK) = back;
+		*slot_u64(slot, G_TRACE_STOPS) = 0;
+	}
+	pthread_mutex_unlock(target->lock);
+	if (!back || regs.rip != target_gate(target, gate_stopped))
+		return false;
+	regs.rip = back;
+	return ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs) == 0;
+}
+
+/* One step, or through the record that the thread at pc makes. */
+static bool step_further(struct tracee *tracee, uint64_t pc)
+{
+	struct target *target = tracee->target;
+	if (pc < target_gate(target, gate_record) || !target_in_gate(target, pc))
+		return step_once(tracee, 0);
+	pthread_mutex_lock(target->lock);
+	uint8_t *slot = target_slot(target, tracee->tid);
+	if (slot)
+		set_record_trap(target, slot);
+	pthread_mutex_unlock(target->lock);
+	if (!slot)
+		return step_once(tracee, 0);
+	const bool stopped = resume_to_stop(tracee, PTRACE_CONT, 0);
+	if (stopped)
+		place_leave_trap(tracee);
+	return stopped;
 }
 
 /* Answers the request that the thread waits for and gives it the registers with which the gate
@@ -367,7 +423,7 @@ enum place step_to_program(struct tracee *tracee, struct user_regs_struct *regs,
 		} else {
 			masked = masked || inject_block_signals(tracee->tid, STEP_FAULTS, &mask);
 			*moved = true;
-			alive = step_once(tracee, 0);
+			alive = step_further(tracee, regs->rip);
 			if (alive && place_behind_transfer(tracee, tracee->faulted, regs))
 				place = PLACE_CLEAN;
 		}

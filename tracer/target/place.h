@@ -26,6 +26,10 @@ void place_flush(struct target *target, pid_t tid);
  */
 bool step_once(struct tracee *tracee, int number);
 
+/* A thread that was late may have come to the trap behind its record (gate_stop).  True: the stop
+ * is that one, and the thread stands behind the record now.  The trap is gone in any case. */
+bool place_leave_trap(struct tracee *tracee);
+
 /* Steps until `regs`, which it reads, are the program's own; the caller sets them.  `fault`: the
  * instruction at pc itself raised the signal, so stepping on is no way out.  Returns the place
  * reached (PLACE_CLEAN or PLACE_NATIVE), or PLACE_STEP when the thread ends or is late.  *moved: it

@@ -38,6 +38,7 @@ static uint64_t pointer_of(const struct target *target, int index, size_t offset
 void slots_init(struct target *target, int index)
 {
 	uint8_t *slot = slot_at(target, index);
+	*slot_u64(slot, G_TRACE_STOPS) = 0;
 	for (size_t i = 0; i < N_POINTERS; i++)
 		*slot_u64(slot, pointers[i]) = pointer_of(target, index, pointers[i]);
 	for (size_t i = 0; i < N_ENTRIES; i++)

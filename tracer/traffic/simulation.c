@@ -177,11 +177,10 @@ struct rf_error *simulation_init(struct simulation *simulation, const struct geo
 	simulation->working_set =
 		working_set_create(kept == UINT64_MAX ? FOLLOWED_OF_ALL : FOLLOWED_LINES,
 				   (unsigned)__builtin_popcountll(kept));
-	if (simulation->hierarchy && simulation->accounts && simulation->strides &&
-	    simulation->concentration && simulation->conflicts && simulation->working_set)
-		return NULL;
-	simulation_deinit(simulation);
-	return rf_error_no_memory();
+	const bool complete = simulation->hierarchy && simulation->accounts &&
+			      simulation->strides && simulation->concentration &&
+			      simulation->conflicts && simulation->working_set;
+	return complete ? NULL : rf_error_no_memory();
 }
 
 void simulation_deinit(struct simulation *simulation)

@@ -71,7 +71,7 @@ struct simulation {
 	uint64_t at_line, at_address;  /* of the access that was taken last */
 };
 
-/* Errors: memory is short. */
+/* Errors: memory is short; simulation_deinit frees what there is in that case, too. */
 struct rf_error *simulation_init(struct simulation *simulation, const struct geometry *geometry,
 				 const struct traffic_options *options);
 void simulation_deinit(struct simulation *simulation);

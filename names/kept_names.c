@@ -195,26 +195,13 @@ static int parse(const struct kept_names *kept, const struct kept_key *key, stru
 	return places_are_same(facts, stamps) ? HOLDS : IS_OLD;
 }
 
-/* The bytes of a file, heap; NULL: it has too many, or they cannot be read. */
-static char *read_whole(int fd, size_t *size)
+/* What is used is not removed. */
+static void mark_used(int fd)
 {
 	struct stat status;
-	if (fstat(fd, &status) != 0 || status.st_size <= 0 ||
-	    (uint64_t)status.st_size > KEPT_MOST_FILE)
-		return NULL;
-	char *bytes = malloc((size_t)status.st_size);
-	for (*size = 0; bytes && *size < (size_t)status.st_size;) {
-		const ssize_t n = read(fd, bytes + *size, (size_t)status.st_size - *size);
-		if (n <= 0) {
-			free(bytes);
-			return NULL;
-		}
-		*size += (size_t)n;
-	}
 	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
-	if (bytes && time(NULL) - status.st_mtime > USED_SECONDS)
+	if (fstat(fd, &status) == 0 && time(NULL) - status.st_mtime > USED_SECONDS)
 		(void)futimens(fd, times);
-	return bytes;
 }
 
 bool kept_names_load(struct kept_names *kept, const struct kept_key *key, struct name_facts *facts)
@@ -227,9 +214,11 @@ bool kept_names_load(struct kept_names *kept, const struct kept_key *key, struct
 	if (refusal)
 		warn(kept, path, refusal);
 	if (fd >= 0) {
-		bytes = read_whole(fd, &size);
+		bytes = trusted_file_bytes(fd, KEPT_MOST_FILE, &size);
 		struct cursor cursor = {bytes, bytes + size};
 		state = bytes ? parse(kept, key, &cursor, facts) : IS_BROKEN;
+		if (bytes)
+			mark_used(fd);
 		close(fd);
 	}
 	if (state == IS_BROKEN)

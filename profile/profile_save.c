@@ -179,7 +179,8 @@ static int open_database(int fd, sqlite3 **db)
 	if (status != SQLITE_OK)
 		return status;
 	open_fd = fd;
-	status = sqlite3_open_v2(open_name, db, SQLITE_OPEN_READWRITE, NULL);
+	/* one thread uses it: no locks */
+	status = sqlite3_open_v2(open_name, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	vfs->xSetSystemCall(vfs, "open", NULL);
 	open_fd = -1;
 	return status;

@@ -4,6 +4,7 @@
 
 #include "cache/lines.h"
 #include "cache/load_store.h"
+#include "cache/touched_pages.h"
 #include "cache/write_combining.h"
 
 #include <assert.h>
@@ -110,11 +111,13 @@ void hierarchy_access(struct hierarchy *h, unsigned core_number, uint64_t line,
 /* ---- the end ---- */
 
 /* Notes the lines of a level's sets that are changed or owed, each once for all its copies. */
-static void finish_sets(struct hierarchy *h, char *sets, int at)
+static void finish_sets(struct hierarchy *h, struct touched_pages *pages, char *sets, int at)
 {
 	const struct level *level = &h->levels[at];
 	char *set = sets + (size_t)h->slot * level->sets * level->shape.bytes;
 	for (uint32_t i = 0; i < level->sets; i++, set += level->shape.bytes) {
+		if (!touched_pages_any(pages, set, level->shape.bytes))
+			continue;
 		for (unsigned way = 0; way < level->shape.ways; way++) {
 			struct moving line = line_at(h, (struct build){0}, at, set, way), found;
 			if (!line.line || !(line.changed || line.debt.level))
@@ -127,25 +130,28 @@ static void finish_sets(struct hierarchy *h, char *sets, int at)
 	}
 }
 
-static void finish_group(struct hierarchy *h)
+static void finish_group(struct hierarchy *h, struct touched_pages *pages)
 {
 	combining_finish(h);
 	for (int at = 0; at < h->n_levels; at++) {
 		if (at >= h->n_private)
-			finish_sets(h, h->common.sets[at], at);
+			finish_sets(h, pages, h->common.sets[at], at);
 		for (size_t i = 0; at < h->n_private && i < h->n_cores; i++)
 			if (h->cores[i])
-				finish_sets(h, h->cores[i]->sets[at], at);
+				finish_sets(h, pages, h->cores[i]->sets[at], at);
 	}
 }
 
 void hierarchy_finish(struct hierarchy *h)
 {
+	struct touched_pages pages;
+	touched_pages_init(&pages);
 	for (h->group = 0; h->group < h->groups; h->group++) {
 		int slot = h->slots[h->group];
 		if (slot == NO_SLOT)
 			continue;
 		h->slot = slot;
-		finish_group(h);
+		finish_group(h, &pages);
 	}
+	touched_pages_deinit(&pages);
 }

@@ -306,12 +306,6 @@ static bool know_all(const struct module_work *work, const struct name_facts *fa
 	return know;
 }
 
-/* /proc/PID/fd and the like mean another file tomorrow. */
-static bool can_be_kept(const char *path)
-{
-	return strncmp(path, "/proc/", 6) != 0;
-}
-
 static void find_facts(const struct module_work *work, const struct resolve_options *options,
 		       struct name_facts *facts)
 {
@@ -320,7 +314,7 @@ static void find_facts(const struct module_work *work, const struct resolve_opti
 	int fd;
 	if (!find_module(work, &fd, &key))
 		return;
-	struct kept_names *kept = !options->fetcher && can_be_kept(key.path) ? options->kept : NULL;
+	struct kept_store *kept = options->fetcher ? NULL : options->kept;
 	const bool was_kept = kept && kept_names_load(kept, &key, facts);
 	if ((!was_kept || !know_all(work, facts)) && read_in_child(&reading, fd) && kept)
 		kept_names_save(kept, &key, facts);

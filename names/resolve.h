@@ -11,7 +11,7 @@ struct resolve_options {
 	const struct symbol_fetcher *fetcher;
 	/* What earlier runs have read, and where what is new goes; NULL: all is read anew.  Not
 	 * used where files may be fetched. */
-	struct kept_names *kept;
+	struct kept_store *kept;
 };
 
 /* Adds to the profile every function that holds one of its blocks or frames: opens each module

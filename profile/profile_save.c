@@ -9,6 +9,8 @@
 #include <sqlite3.h>
 #include <string.h>
 
+/* More take longer to compile. */
+#define ROWS_AT_ONCE 16
 #define SAVE_FAILED "cannot save the profile to"
 #define SAVE_HINT "choose a directory that can be written to and has room, or run with --no-save"
 
@@ -64,48 +66,65 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct column *col
 	return sqlite3_bind_int64(statement, at, *(const uint32_t *)field);
 }
 
-static char *insert_sql(const struct table *table)
+/* One statement for `n` rows: what begins and ends a statement takes longer than a row. */
+static char *insert_sql(const struct table *table, size_t n)
 {
 	sqlite3_str *sql = sqlite3_str_new(NULL);
-	sqlite3_str_appendf(sql, "INSERT INTO %s VALUES (?", table->name);
-	for (size_t i = 0; i < table->n_columns; i++)
-		sqlite3_str_appendall(sql, ", ?");
-	sqlite3_str_appendall(sql, ")");
+	sqlite3_str_appendf(sql, "INSERT INTO %s VALUES ", table->name);
+	for (size_t row = 0; row < n; row++) {
+		sqlite3_str_appendall(sql, row ? ", (?" : "(?");
+		for (size_t i = 0; i < table->n_columns; i++)
+			sqlite3_str_appendall(sql, ", ?");
+		sqlite3_str_appendall(sql, ")");
+	}
 	return sqlite3_str_finish(sql);
 }
 
-static int insert_rows(sqlite3_stmt *statement, const struct table *table,
-		       const struct profile *profile)
+static int bind_row(sqlite3_stmt *statement, int *at, const struct table *table, size_t id,
+		    const char *row)
 {
-	const char *row = *profile_table_items(profile, table);
-	size_t n = *profile_table_count(profile, table);
-	for (size_t i = 0; i < n; i++, row += table->element) {
-		int status = sqlite3_bind_int64(statement, 1, (int64_t)i);
-		for (size_t c = 0; c < table->n_columns && status == SQLITE_OK; c++)
-			status = bind_column(statement, (int)c + 2, &table->columns[c], row);
-		if (status != SQLITE_OK)
-			return status;
-		sqlite3_step(statement);
-		status = sqlite3_reset(statement);
-		if (status != SQLITE_OK)
-			return status;
+	int status = sqlite3_bind_int64(statement, ++*at, (int64_t)id);
+	for (size_t c = 0; c < table->n_columns && status == SQLITE_OK; c++)
+		status = bind_column(statement, ++*at, &table->columns[c], row);
+	return status;
+}
+
+/* Rows from *done on, `at_once` with each statement, as long as there are so many. */
+static int insert_rows(sqlite3 *db, const struct table *table, const struct profile *profile,
+		       size_t at_once, size_t *done)
+{
+	const char *rows = *profile_table_items(profile, table);
+	const size_t n = *profile_table_count(profile, table);
+	sqlite3_stmt *statement = NULL;
+	char *sql = n - *done >= at_once ? insert_sql(table, at_once) : NULL;
+	if (n - *done < at_once)
+		return SQLITE_OK;
+	int status = sql ? sqlite3_prepare_v2(db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
+	while (n - *done >= at_once && status == SQLITE_OK) {
+		int at = 0;
+		for (size_t i = 0; i < at_once && status == SQLITE_OK; i++, ++*done)
+			status = bind_row(statement, &at, table, *done,
+					  rows + *done * table->element);
+		if (status == SQLITE_OK) {
+			sqlite3_step(statement);
+			status = sqlite3_reset(statement);
+		}
 	}
-	return SQLITE_OK;
+	sqlite3_finalize(statement);
+	sqlite3_free(sql);
+	return status;
 }
 
 static int write_table(sqlite3 *db, const struct table *table, const struct profile *profile)
 {
-	char *create = profile_table_sql(table, PROFILE_SCHEMA_VERSION),
-	     *insert = insert_sql(table);
-	sqlite3_stmt *statement = NULL;
-	int status = create && insert ? sqlite3_exec(db, create, NULL, NULL, NULL) : SQLITE_NOMEM;
+	char *create = profile_table_sql(table, PROFILE_SCHEMA_VERSION);
+	size_t done = 0;
+	int status = create ? sqlite3_exec(db, create, NULL, NULL, NULL) : SQLITE_NOMEM;
 	if (status == SQLITE_OK)
-		status = sqlite3_prepare_v2(db, insert, -1, &statement, NULL);
+		status = insert_rows(db, table, profile, ROWS_AT_ONCE, &done);
 	if (status == SQLITE_OK)
-		status = insert_rows(statement, table, profile);
-	sqlite3_finalize(statement);
+		status = insert_rows(db, table, profile, 1, &done);
 	sqlite3_free(create);
-	sqlite3_free(insert);
 	return status;
 }
 
@@ -160,7 +179,8 @@ static int open_database(int fd, sqlite3 **db)
 	if (status != SQLITE_OK)
 		return status;
 	open_fd = fd;
-	status = sqlite3_open_v2(open_name, db, SQLITE_OPEN_READWRITE, NULL);
+	/* one thread uses it: no locks */
+	status = sqlite3_open_v2(open_name, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	vfs->xSetSystemCall(vfs, "open", NULL);
 	open_fd = -1;
 	return status;

@@ -6,6 +6,7 @@
 #include "symbols/elf_file.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* For the reader of one file's symbol tables. */
@@ -71,16 +72,21 @@ struct known_file {
 	struct place *places;
 	size_t n_places, cap_places;
 	char *trouble; /* why they are not known, or NULL */
+	bool is_whole; /* all tables have been read */
 };
 
 struct allocator_files {
 	struct known_file *items;
 	size_t n_items, cap_items;
+	struct kept_store *kept; /* or NULL */
 };
 
-struct allocator_files *allocator_files_create(void)
+struct allocator_files *allocator_files_create(struct kept_store *kept)
 {
-	return calloc(1, sizeof(struct allocator_files));
+	struct allocator_files *files = calloc(1, sizeof(*files));
+	if (files)
+		files->kept = kept;
+	return files;
 }
 
 static void free_known(struct known_file *known)
@@ -127,6 +133,7 @@ static void read_table(struct known_file *known, Elf *elf, Elf_Scn *section,
 		       const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
+	known->is_whole &= data != NULL;
 	if (!data || !data->d_buf || header->sh_entsize != sizeof(Elf64_Sym))
 		return;
 	GElf_Sym symbol;
@@ -134,7 +141,7 @@ static void read_table(struct known_file *known, Elf *elf, Elf_Scn *section,
 		add_place(known, &symbol, elf_strptr(elf, header->sh_link, symbol.st_name));
 }
 
-enum { PLACE = 1 }; /* address, number */
+enum { PLACE = 1, WHOLE }; /* address, number; nothing */
 
 /* In a child (base/confined.h). */
 static void read_file(void *context, FILE *answer)
@@ -146,6 +153,7 @@ static void read_file(void *context, FILE *answer)
 		rf_error_destroy(error);
 		return;
 	}
+	known->is_whole = true;
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(file.elf, section));) {
 		GElf_Shdr header;
 		if (gelf_getshdr(section, &header) &&
@@ -157,18 +165,25 @@ static void read_file(void *context, FILE *answer)
 		confined_put_number(answer, known->places[i].vaddr);
 		confined_put_number(answer, (uint64_t)known->places[i].number);
 	}
+	if (known->is_whole)
+		confined_put_tag(answer, WHOLE);
 	elf_file_close(&file);
 }
 
-static bool take_place(struct confined *child, struct known_file *known)
+static bool add_known(struct known_file *known, uint64_t vaddr, uint64_t number)
 {
-	const uint64_t vaddr = confined_number(child), number = confined_number(child);
 	const struct place place = {vaddr, (int)number};
 	return number < n_allocators &&
 	       rf_array_push(known->places, known->n_places, known->cap_places, place);
 }
 
-static void ask(struct known_file *known, int fd)
+static bool take_place(struct confined *child, struct known_file *known)
+{
+	const uint64_t vaddr = confined_number(child), number = confined_number(child);
+	return add_known(known, vaddr, number);
+}
+
+static void read_in_child(struct known_file *known, int fd)
 {
 	const struct confined_job job = {fd, NULL, read_file, known, READER_SECONDS};
 	struct confined *child;
@@ -179,12 +194,65 @@ static void ask(struct known_file *known, int fd)
 		rf_error_destroy(error);
 		return;
 	}
-	while ((tag = confined_next(child)) == PLACE && take_place(child, known))
-		;
+	while ((tag = confined_next(child)) == WHOLE || (tag == PLACE && take_place(child, known)))
+		known->is_whole = tag == WHOLE;
 	const char *failure = tag ? "its reader's answer makes no sense" : confined_failure(child);
 	known->trouble = failure ? strdup(failure) : NULL;
 	confined_destroy(child);
 }
+
+/* ---- what is kept ---- */
+
+struct kept_place {
+	uint64_t vaddr, number;
+};
+
+static bool load(struct kept_store *kept, const struct kept_key *key, struct known_file *known)
+{
+	struct kept_bytes file;
+	if (!kept_store_load(kept, key, &file))
+		return false;
+	bool holds = file.size % sizeof(struct kept_place) == 0;
+	for (size_t i = 0; i < file.size / sizeof(struct kept_place) && holds; i++) {
+		struct kept_place place;
+		memcpy(&place, file.bytes + i * sizeof(place), sizeof(place));
+		holds = add_known(known, place.vaddr, place.number);
+	}
+	free(file.file);
+	if (!holds) {
+		kept_store_is_broken(kept, key);
+		known->n_places = 0;
+	}
+	return holds;
+}
+
+static void save(struct kept_store *kept, const struct kept_key *key,
+		 const struct known_file *known)
+{
+	struct kept_place *places = calloc(known->n_places + 1, sizeof(*places));
+	for (size_t i = 0; i < known->n_places && places; i++)
+		places[i] = (struct kept_place){known->places[i].vaddr,
+						(uint64_t)known->places[i].number};
+	if (places)
+		kept_store_save(kept, key, places, known->n_places * sizeof(*places));
+	free(places);
+}
+
+static void ask(struct kept_store *kept, struct known_file *known, int fd)
+{
+	struct stat status;
+	struct kept_key key = {known->file->open_path, known->file->build_id,
+			       .kind = KEPT_ALLOCATORS};
+	if (fstat(fd, &status) == 0)
+		key.stamp = file_stamp_of(&status);
+	if (kept && load(kept, &key, known))
+		return;
+	read_in_child(known, fd);
+	if (kept && known->is_whole && !known->trouble)
+		save(kept, &key, known);
+}
+
+/* ---- for others ---- */
 
 void allocator_files_note_unread(const struct allocator_files *files, struct profile *profile)
 {
@@ -205,7 +273,7 @@ static const struct known_file *know(struct allocator_files *files, const struct
 					 ? elf_file_descriptor(file->open_path, &fd)
 					 : NULL;
 	if (fd >= 0) {
-		ask(&new, fd);
+		ask(files->kept, &new, fd);
 		close(fd);
 	}
 	rf_error_destroy(error);

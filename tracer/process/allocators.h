@@ -1,6 +1,7 @@
 /* Which functions allocate memory, by their names, and where a module has them. */
 #pragma once
 
+#include "names/kept_store.h"
 #include "profile/profile.h"
 #include "tracer/process/module_file.h"
 
@@ -41,11 +42,12 @@ static inline bool allocator_returns(const struct allocator *function)
 
 /* The functions found in the files of one run. */
 struct allocator_files;
-struct allocator_files *allocator_files_create(void);
+/* `kept`: where what was read of files is kept, or NULL. */
+struct allocator_files *allocator_files_create(struct kept_store *kept);
 void allocator_files_destroy(struct allocator_files *files);
 
 /* The function that begins at `vaddr` of that file, or -1.  The file's symbol tables are read at
- * the first call for it, by a child. */
+ * the first call for it, by a child, unless what they say is kept. */
 int allocator_files_find(struct allocator_files *files, const struct module_file *file,
 			 uint64_t vaddr);
 /* Notes in the profile which files could not be read. */

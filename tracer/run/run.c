@@ -184,12 +184,11 @@ static struct rf_error *resolve_names(struct run *run)
 	run_log_warn(&run->log, error);
 	const struct resolve_options options = {
 		.fetcher = debuginfod ? debuginfod_fetcher(debuginfod) : NULL,
-		.kept = run->options->no_cache ? NULL : kept_names_create(),
+		.kept = run->kept,
 	};
 	error = names_resolve(run->profile, &options);
 	if (options.kept)
-		run_log_warn(&run->log, kept_names_warning(options.kept));
-	kept_names_destroy(options.kept);
+		run_log_warn(&run->log, kept_store_warning(options.kept));
 	if (debuginfod && !error) {
 		const struct debuginfod_result result = debuginfod_result(debuginfod);
 		note_fetched(run, &result);
@@ -265,6 +264,7 @@ static struct rf_error *prepare(struct run *run)
 	run->profile = profile_create();
 	if (!run->profile)
 		return rf_error_no_memory();
+	run->kept = run->options->no_cache ? NULL : kept_store_create();
 	error = run_log_open(&run->log, run->options->log_path, run->options->quiet, run->profile);
 	return error ? error : program_find(run->options->argv[0], &run->path);
 }
@@ -295,6 +295,7 @@ void run_destroy(struct run *run)
 	run_log_close(&run->log);
 	stdio_plan_destroy(run->plan);
 	profile_destroy(run->profile);
+	kept_store_destroy(run->kept);
 	machine_deinit(&run->machine);
 	pmu_plan_deinit(&run->counters);
 	free(run->path);

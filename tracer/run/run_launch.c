@@ -308,6 +308,7 @@ static struct traffic_options choose_traffic(const struct run *run)
 	traffic.last_cache_bytes = size_verdict(&run->machine).effective;
 	traffic.caches = run->machine.caches;
 	traffic.n_caches = run->machine.n_caches;
+	traffic.kept = run->kept;
 	return traffic;
 }
 

@@ -14,7 +14,8 @@
 struct run {
 	const struct run_options *options;
 	struct profile *profile;
-	struct machine machine; /* until the profile takes it, behind the runs */
+	struct machine machine;  /* until the profile takes it, behind the runs */
+	struct kept_store *kept; /* what was read of files; NULL: --no-cache */
 	struct stdio_plan *plan;
 	struct run_log log;
 	char *path;                            /* file to execute */

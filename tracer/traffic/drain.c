@@ -266,7 +266,7 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	drain->profile = profile;
 	pthread_mutex_init(&drain->lock, NULL);
 	error = simulation_init(&drain->simulation, &geometry, options);
-	drain->allocators = error ? NULL : allocator_files_create();
+	drain->allocators = error ? NULL : allocator_files_create(options->kept);
 	if (!error && !drain->allocators)
 		error = rf_error_no_memory();
 	if (error) {

@@ -12,6 +12,7 @@
 #define TRAFFIC_FEWEST 4
 
 struct machine_cache; /* machine/data/machine.h */
+struct kept_store;    /* names/kept_store.h */
 
 struct traffic_options {
 	bool trace; /* false: no traffic; set by the choice of sources (tracer/pmu/pmu_plan.h) */
@@ -25,5 +26,6 @@ struct traffic_options {
 	/* One class of sets in so many is simulated (cache/traffic.h); 1: all, CACHE_CLASSES: one;
 	 * 0: as many as can be simulated meanwhile. */
 	unsigned cache_sample;
-	bool cache_prefetch; /* a miss brings the next line, too */
+	bool cache_prefetch;     /* a miss brings the next line, too */
+	struct kept_store *kept; /* what was read of files, or NULL: nothing is kept */
 };

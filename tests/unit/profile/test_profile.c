@@ -239,6 +239,33 @@ Test(profile, an_empty_profile_is_a_profile)
 	profile_destroy(saved);
 }
 
+/* Rows are written some at a time; bytes and NULLs of one are not those of another. */
+Test(profile, any_number_of_rows_comes_back)
+{
+	for (uint32_t n = 1; n < 70; n += n < 40 ? 1 : 7) {
+		struct profile *saved = profile_create(), *loaded = NULL;
+		const uint32_t m = profile_module(saved, "/bin/x", "");
+		const uint32_t t = profile_thread(saved, RUN_TIMED, 1, 1, "x");
+		for (uint32_t i = 0; i < n; i++) {
+			struct profile_block block = {m, i, i % 5, i % 5 ? calloc(1, 5) : NULL};
+			const uint32_t before = i % 3 ? saved->n_frames - 1 : PROFILE_NONE;
+			const uint32_t frame = profile_frame(saved, before, m, i);
+			struct profile_sample sample = {t, i, 1, frame};
+			if (block.size)
+				memset(block.bytes, (int)i, block.size);
+			cr_assert(rf_array_push(saved->blocks, saved->n_blocks, saved->cap_blocks,
+						block));
+			cr_assert(rf_array_push(saved->samples, saved->n_samples,
+						saved->cap_samples, sample));
+		}
+		assert_ok(profile_save(saved, file));
+		assert_ok(profile_load(file, &loaded));
+		assert_same(saved, loaded);
+		profile_destroy(loaded);
+		profile_destroy(saved);
+	}
+}
+
 static double now(void)
 {
 	struct timespec t;

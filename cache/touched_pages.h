@@ -1,0 +1,23 @@
+/* Which pages of this process have been touched.  Memory that was zero at first (calloc of much at
+ * once) is so still where it was not; to read it all the same would take a fault for each page. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TOUCHED_WINDOW 32 /* pages that are looked up at a time */
+
+struct touched_pages {
+	int fd;                      /* of /proc/self/pagemap, or -1: not known */
+	uintptr_t page_bytes, first; /* pages first to first + n - 1 are known */
+	size_t n;
+	uint64_t entries[TOUCHED_WINDOW];
+};
+
+void touched_pages_init(struct touched_pages *pages);
+void touched_pages_deinit(struct touched_pages *pages);
+
+/* False: these bytes have never been written to nor read.  What is touched for the first time while
+ * others are asked for may still be taken for untouched. */
+bool touched_pages_any(struct touched_pages *pages, const void *bytes, size_t size);

@@ -1,0 +1,322 @@
+/* A file holds a checksum, what its content depends on, and the content as bytes of this machine.
+ */
+#include "names/kept_store.h"
+
+#include "base/hash.h"
+#include "base/keep_place.h"
+#include "base/trusted_file.h"
+#include "base/whole_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Raised whenever the layout or the meaning of what is kept changes. */
+#define KEPT_VERSION UINT64_C(0x7266706e616d0002)
+
+/* Clocks of file systems are coarse; within that time two changes can have one stamp. */
+#define SETTLED_NS INT64_C(2000000000)
+/* A file that is used is marked as such once in so many seconds. */
+#define USED_SECONDS 86400
+
+static const struct keep_place place = {"XDG_CACHE_HOME", ".cache", "names of functions"};
+
+struct kept_store {
+	char *directory; /* NULL: nothing is kept */
+	struct file_stamp self;
+	struct rf_error *warning;
+	bool prepared;
+};
+
+struct kept_store *kept_store_create(void)
+{
+	struct kept_store *store = calloc(1, sizeof(*store));
+	struct stat status;
+	char *parent = NULL;
+	if (!store)
+		return NULL;
+	struct rf_error *homeless = keep_place_directory(&place, &parent);
+	if (!homeless && stat("/proc/self/exe", &status) == 0) {
+		store->self = file_stamp_of(&status);
+		if (asprintf(&store->directory, "%s/names", parent) < 0)
+			store->directory = NULL;
+	}
+	rf_error_destroy(homeless);
+	free(parent);
+	return store;
+}
+
+void kept_store_destroy(struct kept_store *store)
+{
+	if (!store)
+		return;
+	rf_error_destroy(store->warning);
+	free(store->directory);
+	free(store);
+}
+
+struct rf_error *kept_store_warning(struct kept_store *store)
+{
+	struct rf_error *warning = store->warning;
+	store->warning = NULL;
+	return warning;
+}
+
+static void warn(struct kept_store *store, const char *path, const char *what)
+{
+	if (!store->warning)
+		store->warning = rf_error_create(RF_EACCESS, "remove it", "%s is not used: it %s",
+						 path, what);
+}
+
+/* ---- which file ---- */
+
+static int64_t nanoseconds(const struct timespec *time)
+{
+	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+struct file_stamp file_stamp_of(const struct stat *status)
+{
+	return (struct file_stamp){status->st_dev, status->st_ino, (uint64_t)status->st_size,
+				   nanoseconds(&status->st_ctim), nanoseconds(&status->st_mtim)};
+}
+
+struct file_stamp file_stamp_of_image(const void *image, size_t size)
+{
+	return (struct file_stamp){.inode = rf_hash(image, size), .size = size};
+}
+
+struct file_stamp file_stamp_of_path(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 ? file_stamp_of(&status) : (struct file_stamp){0};
+}
+
+static bool is_same(const struct file_stamp *a, const struct file_stamp *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+bool file_stamp_is_settled(const struct file_stamp *stamp)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	const int64_t latest = nanoseconds(&now) - SETTLED_NS;
+	return stamp->changed_ns < latest && stamp->modified_ns < latest;
+}
+
+/* /proc/PID/fd and the like mean another file tomorrow. */
+static bool can_be_kept(const struct kept_store *store, const struct kept_key *key)
+{
+	return store->directory && strncmp(key->path, "/proc/", 6) != 0;
+}
+
+/* By the path alone: what is kept of a file that is built anew takes the place of the older. */
+static char *path_of(const struct kept_store *store, const struct kept_key *key)
+{
+	char *path;
+	return asprintf(&path, "%s/%016llx", store->directory,
+			(unsigned long long)(rf_hash(key->path, strlen(key->path)) + key->kind)) < 0
+		       ? NULL
+		       : path;
+}
+
+/* ---- the head of a file ---- */
+
+struct head {
+	uint64_t version, checksum; /* of all that follows */
+};
+
+/* What follows it; then path and build id, and what is kept. */
+struct origin {
+	struct file_stamp self, module;
+	uint64_t kind, path_size, build_id_size;
+};
+
+struct cursor {
+	const char *at, *end;
+};
+
+static bool take(struct cursor *cursor, void *to, size_t size)
+{
+	if ((size_t)(cursor->end - cursor->at) < size)
+		return false;
+	memcpy(to, cursor->at, size);
+	cursor->at += size;
+	return true;
+}
+
+static bool take_same(struct cursor *cursor, const char *text, uint64_t size)
+{
+	if (size != strlen(text) || (uint64_t)(cursor->end - cursor->at) < size)
+		return false;
+	const bool same = memcmp(cursor->at, text, size) == 0;
+	cursor->at += size;
+	return same;
+}
+
+/* ---- reading ---- */
+
+enum { HOLDS, IS_OLD, IS_BROKEN };
+
+static int parse(const struct kept_store *store, const struct kept_key *key, struct cursor *cursor)
+{
+	struct head head;
+	struct origin origin;
+	if (!take(cursor, &head, sizeof(head)))
+		return IS_BROKEN;
+	if (head.version != KEPT_VERSION)
+		return IS_OLD;
+	if (head.checksum != rf_hash(cursor->at, (size_t)(cursor->end - cursor->at)) ||
+	    !take(cursor, &origin, sizeof(origin)))
+		return IS_BROKEN;
+	return is_same(&origin.self, &store->self) && is_same(&origin.module, &key->stamp) &&
+			       origin.kind == key->kind &&
+			       take_same(cursor, key->path, origin.path_size) &&
+			       take_same(cursor, key->build_id, origin.build_id_size)
+		       ? HOLDS
+		       : IS_OLD;
+}
+
+/* What is used is not removed. */
+static void mark_used(int fd)
+{
+	struct stat status;
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
+	if (fstat(fd, &status) == 0 && time(NULL) - status.st_mtime > USED_SECONDS)
+		(void)futimens(fd, times);
+}
+
+bool kept_store_load(struct kept_store *store, const struct kept_key *key, struct kept_bytes *out)
+{
+	char *path = can_be_kept(store, key) ? path_of(store, key) : NULL, *bytes = NULL;
+	const char *refusal = NULL;
+	size_t size = 0;
+	int state = IS_OLD;
+	const int fd = path ? trusted_file_open(path, &refusal) : -1;
+	if (refusal)
+		warn(store, path, refusal);
+	if (fd >= 0) {
+		bytes = trusted_file_bytes(fd, KEPT_MOST_FILE, &size);
+		struct cursor cursor = {bytes, bytes + size};
+		state = bytes ? parse(store, key, &cursor) : IS_BROKEN;
+		*out = (struct kept_bytes){bytes, cursor.at, (size_t)(cursor.end - cursor.at)};
+		if (bytes)
+			mark_used(fd);
+		close(fd);
+	}
+	if (state == IS_BROKEN)
+		warn(store, path, "is broken");
+	if (state != HOLDS)
+		free(bytes);
+	free(path);
+	return state == HOLDS;
+}
+
+void kept_store_is_broken(struct kept_store *store, const struct kept_key *key)
+{
+	char *path = path_of(store, key);
+	if (path)
+		warn(store, path, "is broken");
+	free(path);
+}
+
+/* ---- writing ---- */
+
+/* All of a file but its head; NULL: memory is short. */
+static char *compose(const struct kept_store *store, const struct kept_key *key, const void *bytes,
+		     size_t n_bytes, size_t *size)
+{
+	const struct origin origin = {.self = store->self,
+				      .module = key->stamp,
+				      .kind = key->kind,
+				      .path_size = strlen(key->path),
+				      .build_id_size = strlen(key->build_id)};
+	*size = sizeof(origin) + origin.path_size + origin.build_id_size + n_bytes;
+	char *content = malloc(*size), *to = content;
+	if (!content)
+		return NULL;
+	to = mempcpy(to, &origin, sizeof(origin));
+	to = mempcpy(to, key->path, origin.path_size);
+	to = mempcpy(to, key->build_id, origin.build_id_size);
+	memcpy(to, bytes, n_bytes);
+	return content;
+}
+
+static void write_file(const char *path, const char *bytes, size_t size)
+{
+	const struct whole_file_wish wish = {path, "cannot keep names in", NULL,
+					     WHOLE_FILE_REGULAR | WHOLE_FILE_PRIVATE |
+						     WHOLE_FILE_UNSYNCED};
+	const struct head head = {KEPT_VERSION, rf_hash(bytes, size)};
+	struct whole_file file;
+	struct rf_error *error = whole_file_stream(&wish, &file);
+	if (!error) {
+		fwrite(&head, sizeof(head), 1, file.stream);
+		fwrite(bytes, 1, size, file.stream);
+		error = whole_file_close(&file, NULL);
+	}
+	rf_error_destroy(error); /* the next run reads again */
+}
+
+static bool is_kept_name(const char *name)
+{
+	return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
+}
+
+/* Sums up the files, and finds the one that was not used for the longest time. */
+static uint64_t look_through(DIR *directory, char *oldest, size_t room)
+{
+	uint64_t sum = 0;
+	int64_t least = INT64_MAX;
+	struct stat status;
+	rewinddir(directory);
+	for (struct dirent *entry; (entry = readdir(directory));) {
+		if (!is_kept_name(entry->d_name) ||
+		    fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		sum += (uint64_t)status.st_size;
+		if (nanoseconds(&status.st_mtim) < least) {
+			least = nanoseconds(&status.st_mtim);
+			snprintf(oldest, room, "%s", entry->d_name);
+		}
+	}
+	return sum;
+}
+
+static void remove_oldest(const char *path)
+{
+	DIR *directory = opendir(path);
+	char oldest[32];
+	while (directory && look_through(directory, oldest, sizeof(oldest)) > KEPT_MOST_ALL)
+		if (unlinkat(dirfd(directory), oldest, 0) != 0)
+			break;
+	if (directory)
+		closedir(directory);
+}
+
+void kept_store_save(struct kept_store *store, const struct kept_key *key, const void *bytes,
+		     size_t n_bytes)
+{
+	if (!can_be_kept(store, key) || !file_stamp_is_settled(&key->stamp))
+		return;
+	if (!store->prepared) {
+		struct rf_error *error = keep_place_prepare(&place, store->directory);
+		store->prepared = !error;
+		rf_error_destroy(error);
+	}
+	char *path = store->prepared ? path_of(store, key) : NULL;
+	size_t size = 0;
+	char *content = path ? compose(store, key, bytes, n_bytes, &size) : NULL;
+	if (content && size + sizeof(struct head) <= KEPT_MOST_FILE) {
+		write_file(path, content, size);
+		remove_oldest(store->directory);
+	}
+	free(content);
+	free(path);
+}

@@ -1,0 +1,60 @@
+/* What was read of modules' files, kept between runs: a file for each module and kind in
+ * $XDG_CACHE_HOME/rfprof/names.  What is kept holds as long as the module's file and rfprof itself
+ * are the same; it is then what reading the file again would give. */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* More is not kept: of one module, and of all together (then those go that were not used for the
+ * longest time). */
+#define KEPT_MOST_FILE ((size_t)16 << 20)
+#define KEPT_MOST_ALL ((size_t)64 << 20)
+
+struct kept_store;
+/* Keeps nothing where the user has no home directory.  NULL: no memory. */
+struct kept_store *kept_store_create(void);
+void kept_store_destroy(struct kept_store *store);
+/* Why a file is not used, the first one of these errors, for the caller to free; NULL: all are. */
+struct rf_error *kept_store_warning(struct kept_store *store);
+
+/* Which file: all zero where there is none. */
+struct file_stamp {
+	uint64_t device, inode, size;
+	int64_t changed_ns, modified_ns;
+};
+struct file_stamp file_stamp_of(const struct stat *status);
+struct file_stamp file_stamp_of_path(const char *path);
+/* The same for what has no file, by its bytes. */
+struct file_stamp file_stamp_of_image(const void *image, size_t size);
+/* False: it changed a moment ago, so that a change which follows at once could have the same stamp.
+ */
+bool file_stamp_is_settled(const struct file_stamp *stamp);
+
+enum kept_kind { KEPT_NAMES, KEPT_ALLOCATORS };
+
+struct kept_key {
+	const char *path, *build_id; /* of the module */
+	struct file_stamp stamp;     /* of its file, before it is read */
+	enum kept_kind kind;
+};
+
+/* What is kept under a key: `size` bytes at `bytes`, which live as long as `file`, heap. */
+struct kept_bytes {
+	char *file;
+	const char *bytes;
+	size_t size;
+};
+
+/* False: nothing is kept that holds. */
+bool kept_store_load(struct kept_store *store, const struct kept_key *key, struct kept_bytes *out);
+/* What was loaded makes no sense. */
+void kept_store_is_broken(struct kept_store *store, const struct kept_key *key);
+/* Keeps bytes, unless the module's file changed a moment ago.  What cannot be written is not kept.
+ */
+void kept_store_save(struct kept_store *store, const struct kept_key *key, const void *bytes,
+		     size_t size);

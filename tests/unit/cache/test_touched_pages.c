@@ -1,0 +1,62 @@
+#include "cache/touched_pages.h"
+
+#include "tests/unit/splitmix.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGES = 3000 };
+
+static char *map(size_t page)
+{
+	char *bytes = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	cr_assert_neq(bytes, MAP_FAILED);
+	/* or one write would touch many */
+	madvise(bytes, PAGES * page, MADV_NOHUGEPAGE);
+	return bytes;
+}
+
+Test(touched_pages, those_that_were_written_to_are_known)
+{
+	static bool written[PAGES + 1];
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *bytes = map(page);
+	uint64_t state = 1;
+	size_t n_wrong = 0;
+	for (int round = 0; round < 20; round++) {
+		struct touched_pages pages;
+		for (int i = 0; i < 20; i++) {
+			const size_t at = random_number(&state) % PAGES;
+			bytes[at * page + random_number(&state) % page] = 1;
+			written[at] = true;
+		}
+		touched_pages_init(&pages);
+		for (size_t i = 0; i < PAGES; i++) {
+			const size_t at =
+				random_number(&state) % 4 ? i : random_number(&state) % PAGES;
+			const bool touched = touched_pages_any(&pages, bytes + at * page, page);
+			cr_assert(touched || !written[at], "page %zu", at);
+			n_wrong += touched && !written[at];
+			cr_assert(touched_pages_any(&pages, bytes + at * page + page / 2, page) ||
+				  !(written[at] || (at + 1 < PAGES && written[at + 1])));
+		}
+		touched_pages_deinit(&pages);
+	}
+	cr_expect_eq(n_wrong, 0);
+	munmap(bytes, PAGES * page);
+}
+
+Test(touched_pages, all_are_where_nothing_tells)
+{
+	struct touched_pages pages;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *bytes = map(page);
+	touched_pages_init(&pages);
+	touched_pages_deinit(&pages);
+	for (size_t i = 0; i < PAGES; i++)
+		cr_assert(touched_pages_any(&pages, bytes + i * page, 8));
+	munmap(bytes, PAGES * page);
+}

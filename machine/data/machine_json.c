@@ -98,7 +98,8 @@ static struct rf_error *read_history(json_t *json, struct roof *roof)
 {
 	json_t *history = json_object_get(json, "history");
 	roof->n_measured = (int)json_integer_value(json_object_get(json, "measured"));
-	if (json_array_size(history) > ROOF_HISTORY)
+	if (json_array_size(history) > ROOF_HISTORY ||
+	    roof->n_measured < (int)json_array_size(history))
 		return format_error("history", "more measurements than there can be");
 	for (size_t i = 0; i < json_array_size(history); i++) {
 		struct roof_visit *visit = &roof->history[roof->n_history++];
@@ -108,6 +109,8 @@ static struct rf_error *read_history(json_t *json, struct roof *roof)
 				   &when, "best", &visit->best))
 			return format_error("history", cause.text);
 		visit->when_s = when;
+		if (!is_rate(visit->best) || when < 0)
+			return format_error("history", "a rate or a time is not positive");
 	}
 	return NULL;
 }
@@ -123,7 +126,10 @@ static struct rf_error *read_size(json_t *json, void *item)
 			   &size->read_median_gbs))
 		return format_error("sizes", cause.text);
 	size->bytes = bytes;
-	return bytes > 0 ? NULL : format_error("sizes", "a size is not positive");
+	if (bytes <= 0 || !is_rate(size->latency_ns) || !is_rate(size->latency_median_ns) ||
+	    !is_rate(size->read_gbs) || !is_rate(size->read_median_gbs))
+		return format_error("sizes", "a size or a rate is not positive");
+	return NULL;
 }
 
 static struct rf_error *read_roof(json_t *json, void *item)
@@ -146,6 +152,9 @@ static struct rf_error *read_roof(json_t *json, void *item)
 	roof->kind = roof_kind_find(kind);
 	if (roof->kind == ROOF_KINDS)
 		return format_error("roof of unknown kind", kind);
+	if (!is_rate(roof->best) || !is_rate(roof->median) || !is_rate(roof->q1) ||
+	    !is_rate(roof->q3) || roof->threads < 1)
+		return format_error("roof", "a rate or the thread count is not positive");
 	roof->distinguishable = distinguishable;
 	roof->noisy = noisy;
 	roof->theory = json_number_value(theory);
@@ -221,57 +230,23 @@ static struct rf_error *read_items(json_t *json, read_function *read, void *item
 	((machine)->member = calloc(json_array_size(json) + 1, sizeof(*(machine)->member)), \
 	 READ(read, json, machine, member))
 
-/* ---- what holds of every machine, however it was read ---- */
-
-static struct rf_error *check_roof(const struct roof *roof)
+static struct rf_error *check_arrays(json_t *caches, json_t *roofs, const struct machine *machine)
 {
-	if (!is_rate(roof->best) || !is_rate(roof->median) || !is_rate(roof->q1) ||
-	    !is_rate(roof->q3) || roof->threads < 1)
-		return format_error("roof", "a rate or the thread count is not positive");
-	if (roof->n_measured < roof->n_history)
-		return format_error("history", "more measurements than there can be");
-	for (int i = 0; i < roof->n_history; i++)
-		if (!is_rate(roof->history[i].best) || roof->history[i].when_s < 0)
-			return format_error("history", "a rate or a time is not positive");
-	return NULL;
-}
-
-static struct rf_error *check_size(const struct machine *machine, size_t i)
-{
-	const struct size_point *size = &machine->sizes[i];
-	if (!is_rate(size->latency_ns) || !is_rate(size->latency_median_ns) ||
-	    !is_rate(size->read_gbs) || !is_rate(size->read_median_gbs))
-		return format_error("sizes", "a rate is not positive");
-	return i && size->bytes <= machine->sizes[i - 1].bytes
-		       ? format_error("sizes", "they do not ascend")
-		       : NULL;
-}
-
-struct rf_error *machine_check(const struct machine *machine)
-{
-	struct rf_error *error = NULL;
-	if (!is_rate(machine->clock_ghz) || machine->usable_threads < 1)
-		return format_error("machine", "the clock or the thread count is not positive");
+	const size_t most = sizeof(machine->caches) / sizeof(machine->caches[0]);
 	for (size_t i = 0; i < machine->n_counts; i++)
 		if (machine->counts[i].threads <= (i ? machine->counts[i - 1].threads : 0))
 			return format_error("counts", "the thread counts do not ascend");
-	if (!machine->n_roofs)
-		return format_error("roofs", "there are none");
-	for (size_t i = 0; i < machine->n_roofs && !error; i++)
-		error = check_roof(&machine->roofs[i]);
-	for (size_t i = 0; i < machine->n_sizes && !error; i++)
-		error = check_size(machine, i);
-	return error;
+	if (!json_is_array(caches) || json_array_size(caches) > most)
+		return format_error("caches", "not an array of at most 8");
+	return json_array_size(roofs) ? NULL : format_error("roofs", "there are none");
 }
 
-/* ---- all of it ---- */
-
-static struct rf_error *check_room(json_t *caches, const struct machine *machine)
+static struct rf_error *check_sizes(const struct machine *machine)
 {
-	const size_t most = sizeof(machine->caches) / sizeof(machine->caches[0]);
-	return json_is_array(caches) && json_array_size(caches) <= most
-		       ? NULL
-		       : format_error("caches", "not an array of at most 8");
+	for (size_t i = 1; i < machine->n_sizes; i++)
+		if (machine->sizes[i].bytes <= machine->sizes[i - 1].bytes)
+			return format_error("sizes", "they do not ascend");
+	return NULL;
 }
 
 struct rf_error *machine_from_json(json_t *json, struct machine *out)
@@ -287,6 +262,8 @@ struct rf_error *machine_from_json(json_t *json, struct machine *out)
 			   &machine.clock_ghz, "clock_fp_ghz", &machine.clock_fp_ghz, "counts",
 			   &counts, "caches", &caches, "roofs", &roofs, "notes", &notes))
 		return format_error("machine", cause.text);
+	if (!is_rate(machine.clock_ghz) || machine.usable_threads < 1)
+		return format_error("machine", "the clock or the thread count is not positive");
 	machine.cpu_model = strdup(cpu_model);
 	machine.microarchitecture = microarchitecture ? strdup(microarchitecture) : NULL;
 	struct rf_error *error =
@@ -296,18 +273,18 @@ struct rf_error *machine_from_json(json_t *json, struct machine *out)
 	if (!error)
 		error = READ_NEW(read_count, counts, &machine, counts);
 	if (!error)
-		error = check_room(caches, &machine);
+		error = check_arrays(caches, roofs, &machine);
 	if (!error)
 		error = READ(read_cache, caches, &machine, caches);
 	if (!error)
 		error = READ_NEW(read_roof, roofs, &machine, roofs);
 	if (!error)
 		error = READ_NEW(read_size, sizes, &machine, sizes);
+	if (!error)
+		error = check_sizes(&machine);
 	machine.sizes_in_small_pages = json_is_true(json_object_get(json, "sizes_in_small_pages"));
 	if (!error)
 		error = READ_NEW(read_note, notes, &machine, notes);
-	if (!error)
-		error = machine_check(&machine);
 	if (error) {
 		machine_deinit(&machine);
 		return error;

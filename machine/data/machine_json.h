@@ -28,6 +28,3 @@ struct rf_error *machine_to_json(const struct machine *machine, json_t **out);
 /* Reads it back.  A missing or mistyped member, a rate that is not a positive number or a text
  * that is too long is an RF_EFORMAT error; *machine is then untouched. */
 struct rf_error *machine_from_json(json_t *json, struct machine *machine);
-
-/* What machine_from_json() says of values that no machine has; NULL: none are there. */
-struct rf_error *machine_check(const struct machine *machine);

@@ -6,18 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
-/* More than the roofs of the largest machines. */
-#define MOST_BYTES ((size_t)64 << 20)
-
 static struct rf_error *write_json(const json_t *json, FILE *file)
 {
 	/* that a write failed shows when the file is closed */
-	if (json_dumpf(json, file, KEEP_FILE_FORM) && !ferror(file))
+	if (json_dumpf(json, file, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) && !ferror(file))
 		return rf_error_no_memory();
 	putc('\n', file);
 	return NULL;
@@ -50,46 +46,27 @@ int keep_file_lock(const char *directory, int wait_ms)
 	return fd;
 }
 
-static struct rf_error *corrupt(const char *path, int line, const char *why)
-{
-	return rf_error_create(RF_EFORMAT, "mend or remove it", "%s is corrupt: line %d: %.120s",
-			       path, line, why);
-}
-
-struct rf_error *keep_file_text(const char *path, char **text, size_t *size)
+struct rf_error *keep_file_read(const char *path, size_t flags, json_t **json)
 {
 	const char *refusal;
+	json_error_t cause;
 	int fd = trusted_file_open(path, &refusal);
 	if (refusal)
 		return rf_error_create(RF_EACCESS, "remove it, or make it your own",
 				       "%s is not used: it %s", path, refusal);
-	if (fd < 0)
-		return rf_error_errno(errno == ENOENT || errno == ENOTDIR ? RF_EUNAVAILABLE
-									  : RF_EACCESS,
-				      errno, NULL, "cannot open %s", path);
-	char *bytes = trusted_file_bytes(fd, MOST_BYTES, size);
-	close(fd);
-	if (!bytes)
-		return corrupt(path, 1, "it is too large, or cannot be read");
-	*text = bytes;
-	return NULL;
-}
-
-struct rf_error *keep_file_json(const char *path, const char *text, size_t size, size_t flags,
-				json_t **json)
-{
-	json_error_t cause;
-	*json = json_loadb(text, size, flags, &cause);
-	return *json ? NULL : corrupt(path, cause.line, cause.text);
-}
-
-struct rf_error *keep_file_read(const char *path, size_t flags, json_t **json)
-{
-	char *text = NULL;
-	size_t size;
-	struct rf_error *error = keep_file_text(path, &text, &size);
-	if (!error)
-		error = keep_file_json(path, text, size, flags, json);
-	free(text);
-	return error;
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		const int errnum = errno;
+		if (fd >= 0)
+			close(fd);
+		return rf_error_errno(errnum == ENOENT || errnum == ENOTDIR ? RF_EUNAVAILABLE
+									    : RF_EACCESS,
+				      errnum, NULL, "cannot open %s", path);
+	}
+	*json = json_loadf(file, flags, &cause);
+	fclose(file);
+	return *json ? NULL
+		     : rf_error_create(RF_EFORMAT, "mend or remove it",
+				       "%s is corrupt: line %d: %.120s", path, cause.line,
+				       cause.text);
 }

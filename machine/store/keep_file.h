@@ -6,24 +6,14 @@
 
 #include <jansson.h>
 
-/* How JSON is written there: json_dumpf's flags. */
-#define KEEP_FILE_FORM (JSON_INDENT(1) | JSON_REAL_PRECISION(17))
-
 /* Writes `json` to `path` whole or not at all, for nobody else to read (base/whole_file.h). */
 struct rf_error *keep_file_save(const struct keep_place *place, const char *path,
 				const json_t *json);
 
-/* Reads its text, heap, with a '\0' at text[*size].  RF_EUNAVAILABLE: there is none; RF_EACCESS: it
- * cannot be opened, is another user's, or can be written by others (base/trusted_file.h);
- * RF_EFORMAT: it is much too large.  *text is set on success only. */
-struct rf_error *keep_file_text(const char *path, char **text, size_t *size);
-
-/* The JSON of the file's text; json_loadb's flags.  RF_EFORMAT: it is none.  *json is set on
+/* Reads it; json_loadf's flags.  RF_EUNAVAILABLE: there is none; RF_EACCESS: it cannot be
+ * opened, is another user's, or can be written by others (base/trusted_file.h); RF_EFORMAT: it is
+ * no JSON.  *json is set on
  * success only; the caller owns the reference. */
-struct rf_error *keep_file_json(const char *path, const char *text, size_t size, size_t flags,
-				json_t **json);
-
-/* Both. */
 struct rf_error *keep_file_read(const char *path, size_t flags, json_t **json);
 
 /* Takes the directory's lock, so that of two processes one waits, at most `wait_ms`.  Returns a

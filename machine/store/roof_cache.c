@@ -2,10 +2,8 @@
 #include "machine/store/roof_cache.h"
 
 #include "machine/data/machine_json.h"
-#include "machine/data/machine_scan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 const struct keep_place roof_cache_place = {"XDG_CACHE_HOME", ".cache", "measured roofs"};
 
@@ -54,49 +52,10 @@ char *roof_cache_path(const char *directory, json_t *key)
 	return length < 0 ? NULL : path;
 }
 
-/* The beginning of a file of that key, up to the machine; heap, NULL: memory is short. */
-static char *beginning(json_t *key)
-{
-	json_t *object = json_pack("{s:O}", "key", key);
-	char *text = object ? json_dumps(object, KEEP_FILE_FORM) : NULL;
-	json_decref(object);
-	const size_t length = text ? strlen(text) : 0;
-	if (length >= 2)
-		text[length - 2] = '\0'; /* the line of the last bracket */
-	return text;
-}
-
-/* A file that is as this version writes it is read without making a tree of its JSON, which would
- * take as long as much of what is done before a program starts.  False: it is not. */
-static bool scan(const char *text, size_t size, json_t *key, struct machine *machine)
-{
-	char *begins = beginning(key);
-	const size_t length = begins ? strlen(begins) : 0;
-	const bool is_of_key = begins && strncmp(text, begins, length) == 0;
-	free(begins);
-	if (!is_of_key)
-		return false;
-	struct json_scan scan;
-	struct machine read;
-	json_scan_init(&scan, text + length, size - length);
-	scan.first = false;
-	json_scan_name(&scan, "machine");
-	if (!machine_scan(&scan, &read))
-		return false;
-	json_scan_close(&scan);
-	if (json_scan_ends(&scan))
-		*machine = read;
-	else
-		machine_deinit(&read);
-	return json_scan_ends(&scan);
-}
-
-/* Any other, which may be right all the same; else its error tells why it is not. */
-static struct rf_error *parse(const char *path, const char *text, size_t size, json_t *key,
-			      struct machine *machine)
+struct rf_error *roof_cache_load(const char *path, json_t *key, struct machine *machine)
 {
 	json_t *json = NULL;
-	struct rf_error *error = keep_file_json(path, text, size, JSON_REJECT_DUPLICATES, &json);
+	struct rf_error *error = keep_file_read(path, JSON_REJECT_DUPLICATES, &json);
 	json_t *file_key = json_object_get(json, "key");
 	if (!error && !json_is_object(file_key))
 		error = rf_error_create(RF_EFORMAT, NULL, "%s is corrupt: it has no key", path);
@@ -111,17 +70,6 @@ static struct rf_error *parse(const char *path, const char *text, size_t size, j
 		rf_error_destroy(inner);
 	}
 	json_decref(json);
-	return error;
-}
-
-struct rf_error *roof_cache_load(const char *path, json_t *key, struct machine *machine)
-{
-	char *text = NULL;
-	size_t size;
-	struct rf_error *error = keep_file_text(path, &text, &size);
-	if (!error && !scan(text, size, key, machine))
-		error = parse(path, text, size, key, machine);
-	free(text);
 	return error;
 }
 

@@ -2,6 +2,7 @@
  * in profiled code. */
 #include "insn/flow.h"
 
+#include "insn/decode_common.h"
 #include "insn/decoder.h"
 
 /* loop, loope, loopne, jrcxz and jecxz. */
@@ -36,9 +37,9 @@ enum flow flow_of(const ZydisDecodedInstruction *insn)
 	}
 }
 
-static enum branch_kind kind_of(const ZydisDecodedInstruction *insn)
+static enum branch_kind kind_of(enum flow flow)
 {
-	switch (flow_of(insn)) {
+	switch (flow) {
 	case FLOW_BRANCH:
 	case FLOW_LOOP:
 	case FLOW_XBEGIN:
@@ -50,21 +51,38 @@ static enum branch_kind kind_of(const ZydisDecodedInstruction *insn)
 	case FLOW_RETURN:
 		return BRANCH_LEAVE;
 	default:
-		return insn->mnemonic == ZYDIS_MNEMONIC_UD2 || insn->mnemonic == ZYDIS_MNEMONIC_HLT
-			       ? BRANCH_LEAVE
-			       : BRANCH_NONE;
+		return BRANCH_NONE;
 	}
+}
+
+static bool is_trap(const ZydisDecodedInstruction *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_UD2 || insn->mnemonic == ZYDIS_MNEMONIC_HLT;
+}
+
+static struct branch branch_of(enum flow flow, uint64_t target, uint8_t length)
+{
+	struct branch branch = {kind_of(flow), 0, length};
+	if (branch.kind == BRANCH_CONDITIONAL || branch.kind == BRANCH_JUMP)
+		branch.target = target;
+	return branch;
 }
 
 struct branch branch_of_bytes(const uint8_t *bytes, size_t size, uint64_t offset)
 {
+	struct decoded common;
+	if (decode_common(bytes, size, offset, &common))
+		return branch_of((enum flow)common.flow, common.target, common.length);
+	return branch_of_any(bytes, size, offset);
+}
+
+struct branch branch_of_any(const uint8_t *bytes, size_t size, uint64_t offset)
+{
 	ZydisDecodedInstruction insn;
-	struct branch branch = {BRANCH_LEAVE, 0, 0};
 	if (!decode_head(bytes, size, &insn))
-		return branch;
-	branch.length = insn.length;
-	branch.kind = kind_of(&insn);
-	if (branch.kind == BRANCH_CONDITIONAL || branch.kind == BRANCH_JUMP)
-		branch.target = offset + insn.length + (uint64_t)insn.raw.imm[0].value.s;
-	return branch;
+		return (struct branch){BRANCH_LEAVE, 0, 0};
+	if (is_trap(&insn))
+		return (struct branch){BRANCH_LEAVE, 0, insn.length};
+	return branch_of(flow_of(&insn), offset + insn.length + (uint64_t)insn.raw.imm[0].value.s,
+			 insn.length);
 }

@@ -40,3 +40,6 @@ struct branch {
 /* Of the instruction at `bytes`, of which at most `size` bytes are read and which stands at
  * `offset`. BRANCH_LEAVE when it cannot be decoded. */
 struct branch branch_of_bytes(const uint8_t *bytes, size_t size, uint64_t offset);
+
+/* The same by Zydis alone. */
+struct branch branch_of_any(const uint8_t *bytes, size_t size, uint64_t offset);

@@ -7,7 +7,6 @@
 #include "report/model/model_code.h"
 
 #include "base/array.h"
-#include "insn/dataflow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -367,10 +366,13 @@ static struct rf_error *add_pauses(struct reader *reader)
 	return NULL;
 }
 
-struct rf_error *model_read_code(const struct profile *profile, const struct flow_graph *graph,
+struct rf_error *model_read_code(const struct profile *profile, struct insn_cache *insns,
+				 const struct flow_graph *graph,
 				 const struct profile_function *code,
 				 struct model_function *function)
 {
+	static const struct dataflow nothing = {
+		.memory = {.base = NO_REGISTER, .index = NO_REGISTER}};
 	struct reader reader = {.graph = graph,
 				.code = code,
 				.function = function,
@@ -381,8 +383,9 @@ struct rf_error *model_read_code(const struct profile *profile, const struct flo
 	for (uint32_t i = 0; !error && i < graph->n_nodes; i++) {
 		const struct flow_node *node = &graph->nodes[i];
 		const struct profile_block *block = &profile->blocks[node->block];
-		(void)dataflow_of_bytes(block->bytes + node->at, block->size - node->at,
-					&reader.flows[i]);
+		const struct dataflow *flow =
+			insn_cache_dataflow(insns, block->bytes + node->at, block->size - node->at);
+		reader.flows[i] = flow ? *flow : nothing;
 		count_branch(&reader, i);
 	}
 	for (uint32_t i = 0; !error && i < function->n_loops; i++)

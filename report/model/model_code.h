@@ -3,6 +3,7 @@
  * go either way, loops that pause. */
 #pragma once
 
+#include "insn/insn_cache.h"
 #include "report/model/flow_graph.h"
 
 /* Turns an entry, below which the start and the end of a loop are felt. */
@@ -10,7 +11,8 @@
 
 /* Fills function->code from the graph, whose loops were found; the times of the loops are known.
  * `code`: the function's own row in the profile.  Fails only when memory is short. */
-struct rf_error *model_read_code(const struct profile *profile, const struct flow_graph *graph,
+struct rf_error *model_read_code(const struct profile *profile, struct insn_cache *insns,
+				 const struct flow_graph *graph,
 				 const struct profile_function *code,
 				 struct model_function *function);
 

@@ -3,6 +3,7 @@
 
 #include "base/by_key.h"
 #include "base/search.h"
+#include "insn/insn_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@ struct counter {
 	struct model_rows *rows;
 	struct model *model;
 	const struct profile *profile;
+	struct insn_cache *insns;
 	struct by_key by_block; /* rows of profile->counts */
 	uint32_t *units;        /* rows of profile->units by (module, offset) */
 	bool *units_taken; /* one instruction may stand in several blocks; its units count once */
@@ -98,22 +100,22 @@ static struct rf_error *count_block(struct counter *counter, size_t index)
 	uint64_t end = 0; /* of the function at `row` */
 	struct rf_error *error = NULL;
 	for (uint32_t at = 0; !error && at < block->size;) {
-		struct work work;
-		uint64_t offset = block->start + at;
+		const uint64_t offset = block->start + at;
+		const struct work *work =
+			insn_cache_work(counter->insns, block->bytes + at, block->size - at);
 		if (at == 0 || offset >= end) {
 			error = at > 0 ? add_executions(counter, row, index, &part) : NULL;
 			part = (struct tally){0};
 			row = model_row_at(counter->rows, block->module, offset, &end);
 		}
-		if (!work_of_bytes(block->bytes + at, block->size - at, &work) ||
-		    work.length == 0) {
+		if (!work) {
 			counter->model->unreadable_blocks += !counter->takes_back;
 			break;
 		}
-		model_tally_fixed(&part, &work);
-		if (!error && work.units != UNITS_NONE && !counter->takes_back)
-			error = add_units(counter, row, block->module, offset, &work);
-		at += work.length;
+		model_tally_fixed(&part, work);
+		if (!error && work->units != UNITS_NONE && !counter->takes_back)
+			error = add_units(counter, row, block->module, offset, work);
+		at += work->length;
 	}
 	return error ?: add_executions(counter, row, index, &part);
 }
@@ -123,7 +125,8 @@ static struct rf_error *counter_init(struct counter *counter)
 	const struct profile *profile = counter->profile;
 	counter->units = model_units_by_place(profile);
 	counter->units_taken = calloc(profile->n_units + 1, sizeof(*counter->units_taken));
-	if (!counter->units || !counter->units_taken)
+	counter->insns = insn_cache_create();
+	if (!counter->units || !counter->units_taken || !counter->insns)
 		return rf_error_no_memory();
 	return by_key_init(&counter->by_block, profile->n_blocks, profile->counts,
 			   sizeof(*profile->counts), profile->n_counts);
@@ -156,5 +159,6 @@ struct rf_error *model_count(struct model_rows *rows, struct model *model)
 	by_key_deinit(&counter.by_block);
 	free(counter.units);
 	free(counter.units_taken);
+	insn_cache_destroy(counter.insns);
 	return error;
 }

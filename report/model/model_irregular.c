@@ -10,7 +10,6 @@
 
 #include "base/array.h"
 #include "base/search.h"
-#include "insn/dataflow.h"
 #include "report/model/model_roofs.h"
 
 #include <math.h>
@@ -50,6 +49,7 @@ struct data {
 /* What is looked at. */
 struct finder {
 	const struct irregular_loads *loads;
+	struct insn_cache *insns;
 	const struct profile *profile;
 	const struct flow_graph *graph;
 	const struct model_function *function;
@@ -144,22 +144,23 @@ static struct data data_of(const struct finder *finder, const struct flow_node *
 {
 	const struct profile_block *block = &finder->profile->blocks[node->block];
 	struct data data = {.memory = {.base = NO_REGISTER, .index = NO_REGISTER}};
-	struct dataflow flow;
-	if (!dataflow_of_bytes(block->bytes + node->at, block->size - node->at, &flow))
+	const struct dataflow *flow =
+		insn_cache_dataflow(finder->insns, block->bytes + node->at, block->size - node->at);
+	if (!flow)
 		return data;
-	if (flow.calls) {
+	if (flow->calls) {
 		data.written = CHANGED_BY_CALLS;
 		return data;
 	}
-	data.memory = memory_place_at(flow.memory, node->offset + node->length);
-	data.loads = flow.loads;
-	data.stores = flow.stores;
-	data.address = bit_of(flow.memory.base) | bit_of(flow.memory.index);
+	data.memory = memory_place_at(flow->memory, node->offset + node->length);
+	data.loads = flow->loads;
+	data.stores = flow->stores;
+	data.address = bit_of(flow->memory.base) | bit_of(flow->memory.index);
 	data.read = data.address;
-	for (size_t i = 0; i < flow.n_reads; i++)
-		data.read |= bit_of(flow.reads[i]);
-	for (size_t i = 0; i < flow.n_writes; i++)
-		data.written |= bit_of(flow.writes[i]);
+	for (size_t i = 0; i < flow->n_reads; i++)
+		data.read |= bit_of(flow->reads[i]);
+	for (size_t i = 0; i < flow->n_writes; i++)
+		data.written |= bit_of(flow->writes[i]);
 	return data;
 }
 
@@ -389,12 +390,13 @@ static bool sum_lines(const struct finder *finder, struct model_irregular *irreg
 	return any;
 }
 
-struct rf_error *model_read_irregular(const struct irregular_loads *loads, uint32_t module,
-				      const struct flow_graph *graph,
+struct rf_error *model_read_irregular(const struct irregular_loads *loads, struct insn_cache *insns,
+				      uint32_t module, const struct flow_graph *graph,
 				      struct model_function *function)
 {
 	const size_t n = graph->n_nodes;
 	struct finder finder = {.loads = loads,
+				.insns = insns,
 				.profile = loads->profile,
 				.graph = graph,
 				.function = function,

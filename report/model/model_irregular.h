@@ -2,6 +2,7 @@
  * one another. */
 #pragma once
 
+#include "insn/insn_cache.h"
 #include "report/model/flow_graph.h"
 
 /* An instruction most of whose addresses follow no step. */
@@ -26,8 +27,8 @@ void irregular_loads_deinit(struct irregular_loads *loads);
 
 /* Fills `irregular` in the function's traffic, by its graph, whose loops the function has, in
  * `module`.  Fails only when memory is short. */
-struct rf_error *model_read_irregular(const struct irregular_loads *loads, uint32_t module,
-				      const struct flow_graph *graph,
+struct rf_error *model_read_irregular(const struct irregular_loads *loads, struct insn_cache *insns,
+				      uint32_t module, const struct flow_graph *graph,
 				      struct model_function *function);
 
 /* The least time that irregular loads need (docs/roofs.md, "Irregular access"). */

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
-#include "insn/work.h"
+#include "insn/insn_cache.h"
 #include "report/model/flow_graph.h"
 #include "report/model/model_code.h"
 #include "report/model/model_count.h"
@@ -30,6 +30,7 @@ struct finder {
 	struct by_key samples, traffic; /* by their row */
 	uint32_t *units;                /* by (module, offset) */
 	struct irregular_loads irregular;
+	struct insn_cache *insns;
 	/* of the function that is looked at */
 	uint32_t row, module;
 	struct model_function *function;
@@ -137,14 +138,14 @@ static void add_work(const struct finder *finder)
 	for (size_t i = 0, n = finder->graph.n_nodes; i < n; i++) {
 		const struct flow_node *node = &nodes[i];
 		const struct profile_block *block = &finder->profile->blocks[node->block];
-		struct work work;
 		if (node->loop == PROFILE_NONE)
 			continue;
-		if (work_of_bytes(block->bytes + node->at, block->size - node->at, &work)) {
-			model_tally_fixed(&once, &work);
-			if (work.units != UNITS_NONE)
-				add_units(finder, node, &work, &loops[node->loop].tally);
-		}
+		const struct work *work = insn_cache_work(finder->insns, block->bytes + node->at,
+							  block->size - node->at);
+		if (work)
+			model_tally_fixed(&once, work);
+		if (work && work->units != UNITS_NONE)
+			add_units(finder, node, work, &loops[node->loop].tally);
 		if (i + 1 < n && node[1].loop == node->loop && node[1].n == node->n)
 			continue;
 		model_tally_add(&loops[node->loop].tally, &once, node->n > 0 ? node->n : 0);
@@ -279,9 +280,9 @@ static struct rf_error *look_at(struct finder *finder, const struct piece *piece
 				       pieces[i].to, finder->executions[pieces[i].block]);
 	error = error ?: flow_graph_find_loops(graph, code, finder->function)
 			?: add_figures(finder)
-			?: model_read_irregular(&finder->irregular, finder->module, graph,
+			?: model_read_irregular(&finder->irregular, finder->insns, finder->module, graph,
 						finder->function)
-			?: (timed ? model_read_code(finder->profile, graph, code, finder->function)
+			?: (timed ? model_read_code(finder->profile, finder->insns, graph, code, finder->function)
 				  : NULL)
 			?: keep_loops(finder);
 	flow_graph_clear(graph);
@@ -296,9 +297,10 @@ struct rf_error *model_find_loops(struct model_rows *rows, struct model *model)
 				.model = model,
 				.executions =
 					calloc(profile->n_blocks + 1, sizeof(*finder.executions)),
+				.insns = insn_cache_create(),
 				.units = model_units_by_place(profile)};
 	assert(!rows->groups && !rows->saved);
-	struct rf_error *error = finder.executions && finder.units
+	struct rf_error *error = finder.executions && finder.units && finder.insns
 					 ? find_pieces(&finder)
 						   ?: find_samples(&finder)
 						   ?: irregular_loads_init(&finder.irregular,
@@ -316,6 +318,7 @@ struct rf_error *model_find_loops(struct model_rows *rows, struct model *model)
 	by_key_deinit(&finder.samples);
 	by_key_deinit(&finder.traffic);
 	flow_graph_deinit(&finder.graph);
+	insn_cache_destroy(finder.insns);
 	free(finder.units);
 	free(finder.pieces);
 	free(finder.executions);

@@ -159,6 +159,10 @@ const char *report_no_reason(const struct model_function *f)
 static struct rf_error *join(const struct reasons *reasons, char **text)
 {
 	size_t size;
+	if (!reasons->n_items) { /* as of most functions of a large program */
+		*text = strdup("");
+		return *text ? NULL : rf_error_no_memory();
+	}
 	FILE *stream = open_memstream(text, &size);
 	if (!stream)
 		return rf_error_no_memory();

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "base/text.h"
+#include "insn/insn_cache.h"
 #include "profile/function_index.h"
 #include "report/model/model_tally.h"
 #include "report/rows/view.h"
@@ -133,22 +134,24 @@ static void read_work(const struct work *work, int64_t n, struct code_instructio
 	part->unit_store_bytes = (uint32_t)unit.store_bytes;
 }
 
-static struct rf_error *push_block(struct code *code, const struct profile_block *block, int64_t n)
+static struct rf_error *push_block(struct code *code, struct insn_cache *insns,
+				   const struct profile_block *block, int64_t n)
 {
 	struct rf_error *error = NULL;
 	if (!is_wanted(code, block->module, block->start) &&
 	    !is_wanted(code, block->module, block->start + block->size - 1))
 		return NULL;
 	for (uint32_t at = 0; !error && at < block->size;) {
-		struct work work;
+		const struct work *work =
+			insn_cache_work(insns, block->bytes + at, block->size - at);
 		struct code_instruction part = {.module = block->module,
 						.offset = block->start + at,
 						.bytes = block->bytes + at};
-		if (!work_of_bytes(block->bytes + at, block->size - at, &work) || work.length == 0)
+		if (!work)
 			break;
-		read_work(&work, n, &part);
+		read_work(work, n, &part);
 		error = push(code, &part);
-		at += work.length;
+		at += work->length;
 	}
 	return error;
 }
@@ -158,16 +161,18 @@ static struct rf_error *push_blocks(struct code *code)
 	const struct profile *profile = code->profile;
 	int64_t *n = calloc(profile->n_blocks + 1, sizeof(*n));
 	bool *counted = calloc(profile->n_blocks + 1, sizeof(*counted));
-	struct rf_error *error = n && counted ? NULL : rf_error_no_memory();
+	struct insn_cache *insns = insn_cache_create();
+	struct rf_error *error = n && counted && insns ? NULL : rf_error_no_memory();
 	for (size_t i = 0; !error && i < profile->n_counts; i++) {
 		add(&n[profile->counts[i].block], profile->counts[i].n);
 		counted[profile->counts[i].block] = true;
 	}
 	for (size_t b = 0; !error && b < profile->n_blocks; b++)
 		if (counted[b])
-			error = push_block(code, &profile->blocks[b], n[b]);
+			error = push_block(code, insns, &profile->blocks[b], n[b]);
 	free(n);
 	free(counted);
+	insn_cache_destroy(insns);
 	return error;
 }
 

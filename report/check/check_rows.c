@@ -94,7 +94,7 @@ static void add_loop(struct loop_sum *sum, const struct model_loop *loop)
 }
 
 static void check_loops_in(struct check *check, const struct loop_sum *sum, uint64_t time_ns,
-			   uint64_t n_samples, const struct tally *tally,
+			   uint64_t n_samples, const struct tally_main *tally,
 			   const struct model_bytes *bytes)
 {
 	check_part(check, INVARIANT_LOOP_TIME, "ns", sum->time_ns, (double)time_ns);
@@ -115,6 +115,7 @@ void check_row_loops(struct check *check, const struct model_function *f)
 {
 	const struct model_traffic *traffic = f->traffic;
 	const bool traced = traffic && traffic->source == MEMORY_TRACED;
+	const struct tally_main tally = model_tally_main(&f->tally);
 	for (size_t around = 0; around <= f->n_loops; around++) {
 		const uint32_t parent = around ? (uint32_t)around - 1 : PROFILE_NONE;
 		const struct model_loop *in = around ? &f->loops[parent] : NULL;
@@ -124,7 +125,7 @@ void check_row_loops(struct check *check, const struct model_function *f)
 				add_loop(&sum, &f->loops[i]);
 		check->n_rows += around > 0;
 		check_loops_in(check, &sum, in ? in->time_ns : f->time_ns,
-			       in ? in->n_samples : f->n_samples, in ? &in->tally : &f->tally,
+			       in ? in->n_samples : f->n_samples, in ? &in->tally : &tally,
 			       !traced ? NULL
 			       : in    ? &in->bytes
 				       : &traffic->bytes);

@@ -356,7 +356,7 @@ void report_json_metrics(struct json_writer *out, const char *key, const struct 
 static void put_loop(struct json_writer *out, const struct report_view *view,
 		     const struct model_loop *loop, uint32_t call)
 {
-	const struct tally *tally = &loop->tally;
+	const struct tally_main *tally = &loop->tally;
 	put_object(out, NULL);
 	put_known(out, "parent", loop->parent != PROFILE_NONE, loop->parent);
 	put_count(out, "start_offset", loop->start);

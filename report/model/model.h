@@ -197,7 +197,7 @@ struct model_loop {
 	int64_t turns;       /* executions of it */
 	int64_t entries;     /* how often it was entered from outside; -1: cannot be told from the
 				counts */
-	struct tally tally;  /* with the loops within */
+	struct tally_main tally; /* with the loops within */
 	uint64_t time_ns, n_samples;
 	struct model_bytes bytes; /* traced; else 0 */
 };

@@ -115,17 +115,18 @@ static struct rf_error *find_samples(struct finder *finder)
 /* ---- figures ---- */
 
 static void add_units(const struct finder *finder, const struct flow_node *node,
-		      const struct work *work, struct tally *tally)
+		      const struct work *work, struct tally_main *tally)
 {
 	const struct profile *profile = finder->profile;
-	struct tally unit;
-	model_tally_unit(work, &unit);
+	struct tally whole;
+	model_tally_unit(work, &whole);
+	const struct tally_main unit = model_tally_main(&whole);
 	for (size_t i = model_first_units(profile, finder->units, finder->module, node->offset);
 	     i < profile->n_units; i++) {
 		const struct profile_units *units = &profile->units[finder->units[i]];
 		if (units->module != finder->module || units->offset != node->offset)
 			return;
-		model_tally_add(tally, &unit, units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX);
+		model_main_add(tally, &unit, units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX);
 	}
 }
 
@@ -134,7 +135,7 @@ static void add_work(const struct finder *finder)
 {
 	const struct flow_node *nodes = finder->graph.nodes;
 	struct model_loop *loops = finder->function->loops;
-	struct tally once = {0};
+	struct tally_main once = {0};
 	for (size_t i = 0, n = finder->graph.n_nodes; i < n; i++) {
 		const struct flow_node *node = &nodes[i];
 		const struct profile_block *block = &finder->profile->blocks[node->block];
@@ -143,13 +144,13 @@ static void add_work(const struct finder *finder)
 		const struct work *work = insn_cache_work(finder->insns, block->bytes + node->at,
 							  block->size - node->at);
 		if (work)
-			model_tally_fixed(&once, work);
+			model_main_fixed(&once, work);
 		if (work && work->units != UNITS_NONE)
 			add_units(finder, node, work, &loops[node->loop].tally);
 		if (i + 1 < n && node[1].loop == node->loop && node[1].n == node->n)
 			continue;
-		model_tally_add(&loops[node->loop].tally, &once, node->n > 0 ? node->n : 0);
-		once = (struct tally){0};
+		model_main_add(&loops[node->loop].tally, &once, node->n > 0 ? node->n : 0);
+		once = (struct tally_main){0};
 	}
 }
 
@@ -206,7 +207,7 @@ static void add_to_parents(struct model_function *function)
 		if (loop->parent == PROFILE_NONE)
 			continue;
 		struct model_loop *parent = &function->loops[loop->parent];
-		model_tally_add(&parent->tally, &loop->tally, 1);
+		model_main_add(&parent->tally, &loop->tally, 1);
 		parent->n_samples += loop->n_samples;
 		model_add_ns(&parent->time_ns, loop->time_ns);
 	}

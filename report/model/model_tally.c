@@ -33,10 +33,15 @@ static void add_flop(struct tally *tally, const struct work *work, uint64_t flop
 	tally->flop_by_kind[work->flop_kind][work->flop_precision][work->flop_width] += flop;
 }
 
+static uint64_t flop_of(const struct work *work)
+{
+	return (uint64_t)work->flop_lanes * work->flop_per_lane;
+}
+
 /* What is known from the instruction alone. */
 void model_tally_fixed(struct tally *tally, const struct work *work)
 {
-	uint64_t flop = (uint64_t)work->flop_lanes * work->flop_per_lane;
+	const uint64_t flop = flop_of(work);
 	tally->instructions++;
 	tally->class_instructions[work->insn_class]++;
 	tally->loads += work->is_load;
@@ -60,4 +65,26 @@ void model_tally_unit(const struct work *work, struct tally *tally)
 		tally->string_bytes = work->unit_load_bytes + work->unit_store_bytes;
 	if (work->masked && work->flop_lanes)
 		add_flop(tally, work, work->flop_per_lane);
+}
+
+struct tally_main model_tally_main(const struct tally *tally)
+{
+	return (struct tally_main){tally->instructions, tally->flop, tally->load_bytes,
+				   tally->store_bytes};
+}
+
+void model_main_fixed(struct tally_main *tally, const struct work *work)
+{
+	tally->instructions++;
+	tally->flop += work->masked ? 0 : flop_of(work);
+	tally->load_bytes += work->load_bytes;
+	tally->store_bytes += work->store_bytes;
+}
+
+void model_main_add(struct tally_main *sum, const struct tally_main *part, int64_t times)
+{
+	model_count_add(&sum->instructions, part->instructions, times);
+	model_count_add(&sum->flop, part->flop, times);
+	model_count_add(&sum->load_bytes, part->load_bytes, times);
+	model_count_add(&sum->store_bytes, part->store_bytes, times);
 }

@@ -18,6 +18,11 @@ struct tally {
 	uint64_t class_instructions[INSN_CLASSES];
 };
 
+/* Those of them that are told of a loop: there are many, and a tally is large. */
+struct tally_main {
+	uint64_t instructions, flop, load_bytes, store_bytes;
+};
+
 /* Adds what is known from the instruction alone. */
 void model_tally_fixed(struct tally *tally, const struct work *work);
 /* Sets `tally` to what one run-time unit of the instruction adds. */
@@ -26,6 +31,11 @@ void model_tally_unit(const struct work *work, struct tally *tally);
 void model_tally_add(struct tally *sum, const struct tally *part, int64_t times);
 /* The same with one count. */
 void model_count_add(uint64_t *sum, uint64_t value, int64_t times);
+
+struct tally_main model_tally_main(const struct tally *tally);
+/* The same as of whole tallies. */
+void model_main_fixed(struct tally_main *tally, const struct work *work);
+void model_main_add(struct tally_main *sum, const struct tally_main *part, int64_t times);
 
 /* The counts of a tally that are one number each, by name. */
 #define TALLY_COUNTS(X)  \

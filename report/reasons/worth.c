@@ -12,6 +12,7 @@
 #include "report/model/model_place.h"
 #include "report/model/model_roofs.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -249,19 +250,24 @@ static void scale_instructions(const struct account *account, double *needs, dou
 		needs[NEED_CHAIN] *= left;
 }
 
+/* How many instructions of one width do the work of one of a larger width. */
+static double lanes_gained(const struct account *account, enum flop_width from, enum flop_width to)
+{
+	const bool is_single = account->f->precision == PRECISION_SINGLE;
+	assert(to > from);
+	return from == WIDTH_SCALAR ? (is_single ? 2 : 1) * (1 << to) : 1 << (to - from);
+}
+
 /* Wider vectors take fewer instructions and turns as well. */
 static void save_width(const struct account *account, enum model_cause cause, enum flop_width from)
 {
 	const struct model_evidence *e = account->evidence;
 	const enum flop_width to = widest(account);
-	const bool is_single = account->f->precision == PRECISION_SINGLE;
-	const double lanes =
-		from == WIDTH_SCALAR ? (is_single ? 2 : 1) * (1 << to) : (double)(1 << (to - from));
-	const double left = 1 - e->width[from] / 100 * (1 - 1 / lanes);
 	struct model_function wide = *account->f;
 	double needs[N_MODEL_NEEDS];
 	if (to <= from)
 		return;
+	const double left = 1 - e->width[from] / 100 * (1 - 1 / lanes_gained(account, from, to));
 	widen(&wide.tally, from, to);
 	wide.precision = wide.precision == PRECISION_X87 ? PRECISION_DOUBLE : wide.precision;
 	memcpy(needs, e->needs, sizeof(needs));

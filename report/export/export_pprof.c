@@ -152,9 +152,9 @@ static struct rf_error *collect_addresses(struct pprof *pprof)
 static uint64_t location(const struct pprof *pprof, uint32_t module, uint64_t offset)
 {
 	const struct address key = {module, offset, 0};
-	const struct address *found =
-		bsearch(&key, pprof->addresses, pprof->n_addresses, sizeof(key), compare_addresses);
-	return found ? (uint64_t)(found - pprof->addresses) + 1 : 0;
+	const size_t n =
+		rf_search(pprof->n_addresses, i, compare_addresses(&pprof->addresses[i], &key) < 0);
+	return n < pprof->n_addresses && !compare_addresses(&pprof->addresses[n], &key) ? n + 1 : 0;
 }
 
 /* The format wants addresses, not offsets in files: each module starts a page behind the one

@@ -273,6 +273,17 @@ static int64_t at_least_0(int64_t value)
 	return value < 0 ? 0 : value;
 }
 
+/* The instruction of a row of units, or NULL. */
+static struct code_instruction *instruction_of(const struct code *code,
+					       const struct profile_units *row)
+{
+	const struct code_instruction key = {.module = row->module, .offset = row->offset};
+	const size_t n = rf_search(code->n_instructions, i,
+				   compare_addresses(&code->instructions[i], &key) < 0);
+	struct code_instruction *found = n < code->n_instructions ? &code->instructions[n] : NULL;
+	return found && compare_addresses(found, &key) == 0 ? found : NULL;
+}
+
 /* Adds the work of masked lanes, repeated strings and tiles, which depends on the run.  Then no
  * count may be below 0. */
 static void add_units(struct code *code)
@@ -280,10 +291,7 @@ static void add_units(struct code *code)
 	const struct profile *profile = code->profile;
 	for (size_t i = 0; i < profile->n_units; i++) {
 		const struct profile_units *row = &profile->units[i];
-		const struct code_instruction key = {.module = row->module, .offset = row->offset};
-		struct code_instruction *at =
-			bsearch(&key, code->instructions, code->n_instructions, sizeof(key),
-				compare_addresses);
+		struct code_instruction *at = instruction_of(code, row);
 		const int64_t n = row->n < INT64_MAX ? (int64_t)row->n : INT64_MAX;
 		if (!at)
 			continue;

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,25 +39,4 @@ int trusted_file_open(const char *path, const char **refusal)
 	}
 	errno = errnum;
 	return fd;
-}
-
-char *trusted_file_bytes(int fd, size_t most, size_t *size)
-{
-	struct stat status;
-	if (fstat(fd, &status) != 0 || status.st_size < 0 || (size_t)status.st_size > most)
-		return NULL;
-	char *bytes = malloc((size_t)status.st_size + 1);
-	for (*size = 0; bytes && *size < (size_t)status.st_size;) {
-		const ssize_t n = read(fd, bytes + *size, (size_t)status.st_size - *size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			free(bytes);
-			return NULL;
-		}
-		*size += (size_t)n;
-	}
-	if (bytes)
-		bytes[*size] = '\0';
-	return bytes;
 }

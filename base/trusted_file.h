@@ -3,15 +3,9 @@
  * else can write to.  A file that the user has named is read whoever owns it. */
 #pragma once
 
-#include <stddef.h>
-
 /* Opens a regular file for reading.  -1: *refusal says why it is not to be trusted, in words behind
  * its name ("belongs to another user"); NULL: errno tells why it cannot be opened. */
 int trusted_file_open(const char *path, const char **refusal);
 
 /* The same words for a file that is open, or NULL: it can be trusted. */
 const char *trusted_file_refusal(int fd);
-
-/* All bytes of a regular file, heap, with a '\0' behind them; NULL: it has more than `most`, cannot
- * be read, or memory is short.  `fd` stays open. */
-char *trusted_file_bytes(int fd, size_t most, size_t *size);

@@ -192,6 +192,25 @@ static void mark_used(int fd)
 		(void)futimens(fd, times);
 }
 
+/* The bytes of a file, heap; NULL: it has too many, or they cannot be read. */
+static char *read_whole(int fd, size_t *size)
+{
+	struct stat status;
+	if (fstat(fd, &status) != 0 || status.st_size <= 0 ||
+	    (uint64_t)status.st_size > KEPT_MOST_FILE)
+		return NULL;
+	char *bytes = malloc((size_t)status.st_size);
+	for (*size = 0; bytes && *size < (size_t)status.st_size;) {
+		const ssize_t n = read(fd, bytes + *size, (size_t)status.st_size - *size);
+		if (n <= 0) {
+			free(bytes);
+			return NULL;
+		}
+		*size += (size_t)n;
+	}
+	return bytes;
+}
+
 bool kept_store_load(struct kept_store *store, const struct kept_key *key, struct kept_bytes *out)
 {
 	char *path = can_be_kept(store, key) ? path_of(store, key) : NULL, *bytes = NULL;
@@ -202,7 +221,7 @@ bool kept_store_load(struct kept_store *store, const struct kept_key *key, struc
 	if (refusal)
 		warn(store, path, refusal);
 	if (fd >= 0) {
-		bytes = trusted_file_bytes(fd, KEPT_MOST_FILE, &size);
+		bytes = read_whole(fd, &size);
 		struct cursor cursor = {bytes, bytes + size};
 		state = bytes ? parse(store, key, &cursor) : IS_BROKEN;
 		*out = (struct kept_bytes){bytes, cursor.at, (size_t)(cursor.end - cursor.at)};

@@ -18,8 +18,7 @@ enum flow flow_of(const ZydisDecodedInstruction *insn)
 	const bool has_target = is_indirect || insn->raw.imm[0].is_relative;
 	switch (insn->meta.category) {
 	case ZYDIS_CATEGORY_COND_BR:
-		if (!has_target) /* xend: outside of a transaction, where all code runs, it faults
-				  */
+		if (!has_target) /* xend, which faults outside of a transaction */
 			return FLOW_NEXT;
 		if (is_loop(insn))
 			return FLOW_LOOP;

@@ -200,10 +200,10 @@ static void emit_allocation(struct batch *batch, uint64_t pc)
 {
 	const struct code_source *source = &batch->translator->source;
 	struct arena *arena = batch->arena;
+	if (!batch->translator->trace || !source->allocator)
+		return;
 	record_look_up(batch->translator, LOOK_UP_ALLOCATOR, pc);
-	const int number = batch->translator->trace && source->allocator
-				   ? source->allocator(source->context, pc)
-				   : -1;
+	const int number = source->allocator(source->context, pc);
 	if (number < 0)
 		return;
 	batch_piece(batch, PIECE_STEP, 0);

@@ -52,7 +52,7 @@ struct kept_batch {
 
 /* ---- all that are kept ---- */
 
-#define KEPT_VARIANTS 4         /* of one place */
+#define KEPT_VARIANTS 4          /* of one place */
 #define KEPT_MEMORY (192u << 20) /* bytes, of all */
 
 struct kept_place {

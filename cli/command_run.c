@@ -14,6 +14,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define MOST_SLOWDOWN 1000 /* no code is so much slower with its accesses traced */
 
 /* What was asked for. */
 struct request {
@@ -25,6 +28,23 @@ struct request {
 };
 
 /* ---- before the runs ---- */
+
+/* --slowdown, as in struct traffic_options. */
+static struct rf_error *take_slowdown(const struct options *given, double *slowdown)
+{
+	char *end;
+	*slowdown = given->cache_sample ? 0 : TRAFFIC_SLOWDOWN;
+	if (!given->slowdown)
+		return NULL;
+	*slowdown = 0;
+	if (!strcmp(given->slowdown, "none"))
+		return NULL;
+	*slowdown = strtod(given->slowdown, &end);
+	if (end == given->slowdown || *end || !(*slowdown > 1 && *slowdown <= MOST_SLOWDOWN))
+		return usage_error("--slowdown: a number above 1, up to 1000, or none is wanted",
+				   given->slowdown);
+	return NULL;
+}
 
 static struct rf_error *take_run_options(const struct options *given, const char **words,
 					 struct run_options *options)
@@ -56,8 +76,10 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		return usage_error("--once has no timed run that it could repeat", "--repeat");
 	if (given->save && given->no_save)
 		return usage_error("goes without --save", "--no-save");
-	return given->cache ? geometry_wanted(given->cache, &(struct geometry_known){0}, &geometry)
-			    : NULL;
+	struct rf_error *error = take_slowdown(given, &options->traffic.slowdown);
+	if (error || !given->cache)
+		return error;
+	return geometry_wanted(given->cache, &(struct geometry_known){0}, &geometry);
 }
 
 static struct rf_error *choose_save_path(struct request *request, const char *program)

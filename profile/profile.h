@@ -119,6 +119,7 @@ struct profile_block {
 struct profile_count {
 	uint32_t block, thread;
 	int64_t n;
+	int64_t checked; /* of these: while accesses to memory were checked; in no file */
 };
 
 /* Run-time units (enum work_units) of the instruction at (module, offset). */

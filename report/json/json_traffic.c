@@ -264,6 +264,7 @@ void report_json_run_traffic(struct json_writer *out, const char *key,
 		{"geometry_source", "traffic_geometry_source"},
 		{"policy", "traffic_policy"},
 		{"halved", "traffic_halved"},
+		{"windows", "traffic_windows"},
 	};
 	const struct model *model = view->model;
 	const char *source = profile_get_fact(view->profile, "traffic_source");

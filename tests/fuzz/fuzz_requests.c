@@ -103,7 +103,7 @@ static void open_memory(struct program_memory *memory, const uint8_t *code, size
 static void open_arenas(struct target *target, int n, uint64_t size)
 {
 	static const uint64_t bases[] = {0x10000000, 0x61000000};
-	struct code_cache *cache = &target->translator.cache;
+	struct code_cache *cache = &target->copies[COPY_FIRST].cache;
 	for (cache->n_arenas = 0; cache->n_arenas < n; cache->n_arenas++)
 		cache->arenas[cache->n_arenas] = (struct arena){.base = bases[cache->n_arenas],
 								.host = map_guarded(size),
@@ -137,7 +137,7 @@ static uint64_t take_value(struct target *target, struct input *input)
 	case 7:
 		return DATA + take(input, 2);
 	case 8:
-		return target->translator.cache.arenas[0].base + take(input, 2);
+		return target->copies[COPY_FIRST].cache.arenas[0].base + take(input, 2);
 	case 9:
 		return target->slots_address + take(input, 4);
 	default:
@@ -149,7 +149,7 @@ static uint64_t take_value(struct target *target, struct input *input)
  * say. */
 static void check_answer(const struct target *target, uint64_t address)
 {
-	const struct code_cache *cache = &target->translator.cache;
+	const struct code_cache *cache = &target->copies[COPY_FIRST].cache;
 	const struct arena *arena = code_cache_arena_at(cache, address);
 	if (!arena || target_in_gate(target, address))
 		return;
@@ -160,10 +160,11 @@ static void check_answer(const struct target *target, uint64_t address)
 
 static void check_books(const struct target *target)
 {
-	const struct code_cache *cache = &target->translator.cache;
-	const uint64_t table = (uint64_t)((const uint8_t *)target->table - target->slots);
+	const struct code_cache *cache = &target->copies[COPY_FIRST].cache;
+	const uint64_t table =
+		(uint64_t)((const uint8_t *)target->entries[COPY_FIRST].table - target->slots);
 	require(table >= P_TABLES &&
-		table + 16 + 16 * (target->table_mask + 1) <= target->tables_end);
+		table + 16 + 16 * (target->entries[COPY_FIRST].mask + 1) <= target->tables_end);
 	require(target->tables_end <= SLOT_STRIDE);
 	for (int i = 0; i < cache->n_arenas; i++)
 		require(cache->arenas[i].used <= cache->arenas[i].size);
@@ -224,10 +225,10 @@ static void ask_transfer(struct target *target, struct input *input, int index, 
 static void store(struct target *target, struct input *input, int index)
 {
 	const uint64_t kind = take(input, 1), offset = take(input, 4);
-	uint8_t *base = kind & 1   ? (uint8_t *)target->table
+	uint8_t *base = kind & 1   ? (uint8_t *)target->entries[COPY_FIRST].table
 			: kind & 2 ? slot_at(target, index)
 				   : target->slots;
-	const uint64_t limit = kind & 1   ? 16 + 16 * (target->table_mask + 1)
+	const uint64_t limit = kind & 1   ? 16 + 16 * (target->entries[COPY_FIRST].mask + 1)
 			       : kind & 2 ? 0x200
 					  : (uint64_t)target->n_slots * SLOT_STRIDE;
 	*slot_u64(base, offset % (limit / 8) * 8) = take_value(target, input);
@@ -304,7 +305,7 @@ static struct target *open_target(const uint8_t *code, size_t n, int n_arenas, u
 	target->slots = map_guarded(SLOTS_SIZE);
 	target->slots_address = SLOTS_ADDRESS;
 	target->memory = (struct program_memory){.files = files, .profile = target->profile};
-	target->translator = (struct translator){
+	target->copies[COPY_FIRST] = (struct translator){
 		.source = {&target->memory, program_memory_code, program_memory_locate},
 		.batch_insns = 200,
 	};
@@ -344,7 +345,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < MAX_OPERATIONS && input.at < size; i++)
 		operate(target, &input);
 
-	const struct code_cache *cache = &target->translator.cache;
+	const struct code_cache *cache = &target->copies[COPY_FIRST].cache;
 	uint8_t *slots = target->slots, *arenas[] = {cache->arenas[0].host, cache->arenas[1].host};
 	struct profile *profile = target->profile;
 	target_finish(target);

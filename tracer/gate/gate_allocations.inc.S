@@ -47,6 +47,7 @@ gate_allocation:
 	movq	(%rsp), %rax
 	movq	%rax, (%rcx)
 	movzwl	%ax, %eax
+	addl	%gs:G_TABLES, %eax
 	movq	%gs:G_AT_ALLOCATED, %rdx
 	movq	%rdx, %gs:SLOT_RETURNS(,%rax,8)
 	movl	$ALLOCATION_RECORD(ALLOCATION_ENTER), 8(%rcx)

@@ -12,20 +12,24 @@ gate_syscall:
 	movzbl	(%r11,%rcx), %ecx
 	jrcxz	gate_ask
 	leal	-CALL_IN_PLACE(%rcx), %ecx
-	jrcxz	gate_do_syscall
+	jrcxz	gate_call
 	leaq	gate_calls(%rip), %r11
 	movzwl	(%r11,%rcx,2), %ecx
 	leaq	(%r11,%rcx), %r11
 	jmp	*%r11
+gate_call:
+	movl	$1, %gs:G_CALLING
 gate_do_syscall:
 	syscall
 gate_after_syscall:
-	movl	%gs:G_HELD_SENT, %ecx
+	movl	$0, %gs:G_CALLING
+	movq	%gs:G_HELD_SENT, %rcx		/* and G_SWITCH */
 	jrcxz	1f
 	jmp	gate_attend
 1:	jmp	*%gs:G_SYSRET
 
-	/* Signals that are held for this thread: natively they would have come by now. */
+	/* Signals that are held for this thread: natively they would have come by now; or the
+	 * other copy of the code is wanted. */
 gate_attend:
 	movq	%rax, %gs:SAVE_RAX
 	movl	$REQ_ATTEND, %ecx

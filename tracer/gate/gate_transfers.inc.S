@@ -40,8 +40,8 @@ gate_return:
 	jc	gate_save
 
 gate_look_up:		/* rcx = key; rax, rcx, rdx, rsi and the flags are saved */
-	movq	%gs:G_PROCESS, %rdx
-	movq	P_TABLE(%rdx), %rsi
+	movq	%gs:G_TABLE_AT, %rdx
+	movq	(%rdx), %rsi
 	imulq	$0x2545f491, %rcx, %rax
 	shrq	$9, %rax
 2:	andq	(%rsi), %rax
@@ -57,6 +57,7 @@ gate_look_up:		/* rcx = key; rax, rcx, rdx, rsi and the flags are saved */
 	testq	%rax, %rax
 	jz	gate_save
 	movzwl	%cx, %edx
+	addl	%gs:G_TABLES, %edx
 	movq	%rax, %gs:G_JUMP
 	testq	%rcx, %rcx
 	js	4f

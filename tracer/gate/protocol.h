@@ -9,9 +9,15 @@
 #define SLOT_STRIDE (16 << 20) /* bytes of address space for a thread; touched sparsely */
 #define SLOT_JUMPS 0x10000     /* 65536 code-cache addresses, by the low 16 bits of a pc: */
 #define SLOT_RETURNS 0x90000   /* where jumps and calls go to, and where returns do */
-#define SLOT_COUNTERS 0x110000 /* 64-bit counters up to the ring */
+/* So much farther on: the same two of the copy of the code without checks (target/copies.h) */
+#define SLOT_PLAIN 0x100000
+#define SLOT_COUNTERS 0x210000              /* 64-bit counters up to the ring */
 #define SLOT_RING (SLOT_STRIDE - (1 << 20)) /* chunks of records of traced accesses */
 #define SLOT_N_COUNTERS ((SLOT_RING - SLOT_COUNTERS) / 8)
+/* The counters and the stubs of the copy of the code without checks have these numbers and higher
+ * ones. */
+#define FIRST_PLAIN_COUNTER (SLOT_N_COUNTERS / 2)
+#define FIRST_PLAIN_STUB (1u << 30)
 #define MAX_SLOTS 512
 
 /* Thread block: at GS:0 */
@@ -50,7 +56,6 @@
 #define G_ACTING 0xf4              /* u32: 1 from before such a call until it is counted there */
 #define G_CHANGING 0xf8   /* u32: 1 from before a call that changes code until it has run */
 #define G_HELD 0x1d8      /* u32: signals are held for this thread (target/tracees.h) */
-#define G_HELD_SENT 0x1dc /* u32: signals that another process has sent are among them */
 #define G_TILECFG 0x100   /* 64 bytes: sttilecfg */
 #define G_SHIFT 0x140     /* 16 bytes, the upper 8 always 0 */
 #define G_SPILL_RDI 0x150 /* program's rdi while a return runs */
@@ -139,6 +144,16 @@
 
 #define TRACE_MASKS 16 /* so many there are */
 
+/* The copy of the code that the thread runs (target/copies.h) */
+#define G_TABLE_AT 0x2490 /* → P_TABLE or P_TABLE_PLAIN */
+#define G_TABLES                                                                                 \
+	0x2498 /* u32: its own tables begin so many cells behind SLOT_JUMPS: 0 or SLOT_PLAIN / 8 \
+		*/
+#define G_CALLING 0x249c /* u32: 1 while a system call runs that may take long */
+/* Looked at together behind a system call: */
+#define G_HELD_SENT 0x24a0 /* u32: signals that another process has sent are held, or */
+#define G_SWITCH 0x24a4    /* u32: the thread is wanted in the other copy */
+
 /* Some chunks are bursts: all accesses that have a check are recorded, of whatever class, and
  * windows leave none out.  So it is known how the accesses of an instruction follow each other. */
 #define G_TRACE_SAMPLED 0x2400 /* G_TRACE_MASKS and G_TRACE_KEEP of the other chunks */
@@ -181,6 +196,9 @@
 #define ALLOCATION_TAKE 5
 /* result << 16, bits 32 to 47 of the stack pointer; extra: its low half */
 #define ALLOCATION_LEAVE 6
+/* put there by the tracer: the thread has run unchecked code until here; address: the number of the
+ * window that begins */
+#define ALLOCATION_GAP 7
 
 /* What the gate is told of an allocator, above the function's number. */
 #define ALLOCATION_TWO 0x100 /* so many arguments are recorded */
@@ -212,7 +230,8 @@
 #define P_DOORBELL 0x00      /* u32: raised with every request */
 #define P_SLEEPING 0x04      /* u32: the server waits on the doorbell */
 #define P_CROWDED 0x10       /* u32: others want the processors: to yield is to wait for long */
-#define P_TABLE 0x08         /* → current hash table key → entry (RETURN_KEY) */
+#define P_TABLE 0x08         /* → current hash table key → entry (RETURN_KEY), */
+#define P_TABLE_PLAIN 0x18   /* and that of the copy without checks */
 #define P_SYSTAB 0x10000     /* 65536 bytes: what the gate does about a system call */
 #define P_STATES 0x20000     /* u32 for each slot */
 #define P_CODE_UNITS 0x30000 /* 65536 bytes by bits 24 to 39 of an address: 1 = code was there */

@@ -309,6 +309,7 @@ static struct traffic_options choose_traffic(const struct run *run)
 	traffic.caches = run->machine.caches;
 	traffic.n_caches = run->machine.n_caches;
 	traffic.kept = run->kept;
+	traffic.native_s = profile_number_fact(run->profile, "wall_s", 0);
 	return traffic;
 }
 

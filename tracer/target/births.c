@@ -3,6 +3,7 @@
 #include "tracer/target/births.h"
 
 #include "base/array.h"
+#include "tracer/target/slots.h"
 #include "tracer/target/target_create.h"
 
 #include <linux/kcmp.h>
@@ -118,6 +119,9 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 		if (birth->is_thread && !target->native)
 			gs = target_add_thread(target, tracee->tid, name, regs.rsp);
 		if (gs) {
+			const struct translator *copy = target_copy_at(target, birth->sysret);
+			slots_set_copy(target, target_slot_index(target, tracee->tid),
+				       copy ? (enum copy)(copy - target->copies) : COPY_FIRST);
 			*slot_u64(target_slot(target, tracee->tid), G_SYSRET) = birth->sysret;
 			tracee->target = target;
 		} else {

@@ -432,6 +432,8 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	struct rf_error *error =
 		run->traffic.trace ? drain_create(&run->traffic, run->profile, &run->drain) : NULL;
 	run->kept = kept_create();
+	if (run->drain && run->traffic.slowdown > 1)
+		run->windows = windows_create(run->traffic.slowdown, run->traffic.native_s);
 	error = error ?: seize(launch->pid);
 	if (error)
 		return error;
@@ -476,6 +478,7 @@ void counted_run_destroy(struct counted_run *run)
 	for (size_t i = 0; i < run->n_targets; i++)
 		target_destroy(run->targets[i]);
 	drain_destroy(run->drain);
+	windows_destroy(run->windows);
 	kept_destroy(run->kept);
 	module_files_destroy(run->files);
 	pthread_mutex_destroy(&run->lock);

@@ -30,29 +30,29 @@ static struct rf_error *add_block(struct profile *profile, const struct code_blo
 }
 
 static struct rf_error *add_count(struct profile *profile, uint32_t block, uint32_t thread,
-				  int64_t n)
+				  enum copy copy, int64_t n)
 {
-	const struct profile_count row = {block, thread, n};
+	const struct profile_count row = {block, thread, n, copy == COPY_FIRST ? n : 0};
 	return rf_array_add(profile->counts, profile->n_counts, profile->cap_counts, row);
 }
 
 /* Adds n executions of a whole block; only blocks that ran get a row. */
 static struct rf_error *add_whole(struct target *target, struct code_block *block, uint32_t thread,
-				  int64_t n)
+				  enum copy copy, int64_t n)
 {
 	struct rf_error *error = NULL;
 	if (!block->has_row)
 		error = add_block(target->profile, block, 0, &block->row);
 	block->has_row = !error;
-	return error || !n ? error : add_count(target->profile, block->row, thread, n);
+	return error || !n ? error : add_count(target->profile, block->row, thread, copy, n);
 }
 
 /* A thread that was killed may have been between two blocks: what is derived can be one too few
  * then. */
-static struct rf_error *collect_blocks(struct target *target, const uint64_t *counters,
-				       uint32_t thread)
+static struct rf_error *collect_blocks(struct target *target, enum copy copy,
+				       const uint64_t *counters, uint32_t thread)
 {
-	const struct code_cache *cache = &target->translator.cache;
+	const struct code_cache *cache = &target->copies[copy].cache;
 	int64_t *executions = malloc(cache->n_blocks * sizeof(*executions) + 1);
 	struct rf_error *error = executions && derive_executions(cache, counters, executions)
 					 ? NULL
@@ -61,17 +61,15 @@ static struct rf_error *collect_blocks(struct target *target, const uint64_t *co
 		if (executions[i] <= 0)
 			continue;
 		target->untraced += (double)executions[i] * cache->blocks[i].n_untraced;
-		error = add_whole(target, &cache->blocks[i], thread, executions[i]);
+		error = add_whole(target, &cache->blocks[i], thread, copy, executions[i]);
 	}
 	free(executions);
 	return error;
 }
 
-static struct rf_error *collect_units(struct target *target, const uint64_t *counters,
-				      uint32_t thread)
+static struct rf_error *collect_units(struct profile *profile, const struct code_cache *cache,
+				      const uint64_t *counters, uint32_t thread)
 {
-	const struct code_cache *cache = &target->translator.cache;
-	struct profile *profile = target->profile;
 	struct rf_error *error = NULL;
 	for (size_t i = 0; !error && i < cache->n_units; i++) {
 		const struct unit_counter *unit = &cache->units[i];
@@ -96,23 +94,30 @@ void counts_collect(struct target *target, int index)
 {
 	uint64_t *counters = slot_u64(slot_at(target, index), SLOT_COUNTERS);
 	const uint32_t thread = target->slot_of[index].thread;
-	note_loss(target, collect_blocks(target, counters, thread)
-				  ?: collect_units(target, counters, thread));
-	memset(counters, 0, 8ull * target->translator.cache.n_counters);
+	for (int copy = 0; copy < N_COPIES; copy++) {
+		const struct code_cache *cache = &target->copies[copy].cache;
+		const uint32_t first = copy == COPY_PLAIN ? FIRST_PLAIN_COUNTER : 0;
+		if (!cache->n_blocks)
+			continue;
+		note_loss(target,
+			  collect_blocks(target, copy, counters, thread)
+				  ?: collect_units(target->profile, cache, counters, thread));
+		memset(counters + first, 0, 8ull * (cache->n_counters - first));
+	}
 }
 
 /* Place, thread and kind of an interruption in one word, 20 bits for the thread's row. */
 static uint64_t interruption_key(const struct interruption *cut)
 {
-	return (uint64_t)cut->block << 37 | (uint64_t)cut->orig << 21 | (uint64_t)cut->thread << 1 |
-	       cut->head_counted;
+	return (uint64_t)cut->block << 38 | (uint64_t)cut->orig << 22 | (uint64_t)cut->thread << 2 |
+	       (uint64_t)cut->copy << 1 | cut->head_counted;
 }
 
 void counts_note_interruption(struct target *target, const struct interruption *cut)
 {
 	struct interruption first = *cut;
 	const uint64_t key = interruption_key(cut);
-	const bool has_key = cut->thread < 1u << 20 && cut->block < 1u << 27;
+	const bool has_key = cut->thread < 1u << 20 && cut->block < 1u << 26;
 	const uint32_t *index = has_key ? u64_map_find(&target->interruption_of_place, key) : NULL;
 	if (index) {
 		target->interruptions[*index].n++;
@@ -131,11 +136,11 @@ void counts_note_interruption(struct target *target, const struct interruption *
  * thread resumes: so that is taken off. */
 static struct rf_error *add_interruption(struct target *target, const struct interruption *cut)
 {
-	struct code_block *block = &target->translator.cache.blocks[cut->block];
+	struct code_block *block = &target->copies[cut->copy].cache.blocks[cut->block];
 	uint32_t tail;
-	return add_whole(target, block, cut->thread, cut->head_counted ? 0 : cut->n)
+	return add_whole(target, block, cut->thread, cut->copy, cut->head_counted ? 0 : cut->n)
 		       ?: add_block(target->profile, block, cut->orig, &tail)
-		       ?: add_count(target->profile, tail, cut->thread, -cut->n);
+		       ?: add_count(target->profile, tail, cut->thread, cut->copy, -cut->n);
 }
 
 /* Adds to a fact that is a sum over all processes. */
@@ -146,16 +151,19 @@ static void add_to_fact(struct profile *profile, const char *key, const char *fo
 
 static void note_translation(struct target *target)
 {
-	const struct code_cache *cache = &target->translator.cache;
-	uint64_t insns = 0;
-	for (size_t i = 0; i < cache->n_blocks; i++)
-		insns += cache->blocks[i].n_insns;
-	add_to_fact(target->profile, "translated_blocks", "%.0f", (double)cache->n_blocks);
+	uint64_t insns = 0, blocks = 0, spent_ns = 0;
+	for (int copy = 0; copy < N_COPIES; copy++) {
+		const struct code_cache *cache = &target->copies[copy].cache;
+		for (size_t i = 0; i < cache->n_blocks; i++)
+			insns += cache->blocks[i].n_insns;
+		blocks += cache->n_blocks;
+		spent_ns += target->copies[copy].spent_ns;
+	}
+	add_to_fact(target->profile, "translated_blocks", "%.0f", (double)blocks);
 	add_to_fact(target->profile, "translated_instructions", "%.0f", (double)insns);
 	if (target->untraced > 0)
 		add_to_fact(target->profile, "untraced_accesses", "%.0f", target->untraced);
-	add_to_fact(target->profile, "translation_s", "%.6f",
-		    (double)target->translator.spent_ns * 1e-9);
+	add_to_fact(target->profile, "translation_s", "%.6f", (double)spent_ns * 1e-9);
 }
 
 void counts_save(struct target *target)

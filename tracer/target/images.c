@@ -94,6 +94,8 @@ void images_count(struct counted_run *run, struct tracee *tracee)
 		images_note_native(run, tracee->tid, error->message);
 	rf_error_destroy(error);
 	pthread_mutex_lock(&run->lock);
+	if (target && target->drain)
+		target->windows = run->windows;
 	if (target && rf_array_push(run->targets, run->n_targets, run->cap_targets, target))
 		tracee->target = target;
 	pthread_mutex_unlock(&run->lock);

@@ -4,6 +4,7 @@
 #include "tracer/launch/process_log.h"
 #include "tracer/launch/sandbox.h"
 #include "tracer/target/tracees.h"
+#include "tracer/target/windows.h"
 
 #include <pthread.h>
 
@@ -22,8 +23,9 @@ struct counted_run {
 	int *let_go; /* pidfds of children that are not traced */
 	size_t n_let_go, cap_let_go;
 	struct traffic_options traffic;
-	struct drain *drain; /* NULL: accesses are not traced */
-	struct kept *kept;   /* what its processes translate; NULL: nothing is kept */
+	struct drain *drain;     /* NULL: accesses are not traced */
+	struct windows *windows; /* of the traced code; NULL: all is */
+	struct kept *kept;       /* what its processes translate; NULL: nothing is kept */
 	struct sandbox sandbox;
 	pid_t main_pid;
 	int status;

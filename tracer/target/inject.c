@@ -3,6 +3,7 @@
 #include "tracer/target/inject.h"
 
 #include "tracer/target/stops.h"
+#include "tracer/target/target.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -38,6 +39,7 @@ static bool step(struct injection *injection)
 {
 	const pid_t tid = injection->tid;
 	int status;
+	siginfo_t info;
 	for (int tries = 0; tries < 16; tries++) {
 		if (ptrace(PTRACE_SINGLESTEP, tid, 0, 0) < 0 ||
 		    stops_await(tid, SETUP_LIMIT_NS, &status) != AWAITED_STOP ||
@@ -45,14 +47,16 @@ static bool step(struct injection *injection)
 			return false;
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP)
 			return true;
-		injection->stopped |= status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP;
+		injection->stopped |= status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP &&
+				      (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0 ||
+				       !target_sent_stop(&info));
 	}
 	return false;
 }
 
 static struct rf_error *put_syscall(struct injection *injection)
 {
-	const uint64_t pc = injection->regs.rip;
+	const uint64_t pc = injection->at = injection->regs.rip;
 	if (program_memory_read(injection->memory, pc, injection->code, 2) &&
 	    program_memory_write(injection->memory, pc, syscall_instruction, 2))
 		return NULL;
@@ -74,9 +78,21 @@ struct rf_error *injection_begin(struct injection *injection, pid_t tid,
 				      : "cannot read the program's registers");
 }
 
+struct rf_error *injection_begin_at(struct injection *injection, pid_t tid,
+				    const struct program_memory *memory, uint64_t at)
+{
+	*injection = (struct injection){.tid = tid, .memory = memory, .at = at, .is_there = true};
+	injection->masked = inject_block_signals(tid, 0, &injection->mask);
+	if (ptrace(PTRACE_GETREGS, tid, 0, &injection->regs) == 0)
+		return NULL;
+	unblock_signals(injection);
+	return rf_error_errno(RF_EACCESS, errno, NULL, "cannot read the program's registers");
+}
+
 int64_t injection_call_with(struct injection *injection, long number, const uint64_t arguments[6])
 {
 	struct user_regs_struct regs = injection->regs;
+	regs.rip = injection->at;
 	regs.rax = (uint64_t)number;
 	regs.orig_rax = (uint64_t)-1;
 	regs.rdi = arguments[0];
@@ -90,7 +106,7 @@ int64_t injection_call_with(struct injection *injection, long number, const uint
 	for (int tries = 0; tries < 4; tries++) {
 		if (!step(injection) || ptrace(PTRACE_GETREGS, injection->tid, 0, &regs) < 0)
 			return -ESRCH;
-		if (regs.rip == injection->regs.rip + 2)
+		if (regs.rip == injection->at + 2)
 			return (int64_t)regs.rax;
 	}
 	return -EIO;
@@ -98,7 +114,8 @@ int64_t injection_call_with(struct injection *injection, long number, const uint
 
 void injection_end(struct injection *injection)
 {
-	program_memory_write(injection->memory, injection->regs.rip, injection->code, 2);
+	if (!injection->is_there)
+		program_memory_write(injection->memory, injection->at, injection->code, 2);
 	injection->regs.orig_rax = (uint64_t)-1;
 	ptrace(PTRACE_SETREGS, injection->tid, 0, &injection->regs);
 	unblock_signals(injection);

@@ -21,7 +21,9 @@ struct injection {
 	pid_t tid;
 	const struct program_memory *memory;
 	struct user_regs_struct regs; /* as they were */
-	uint8_t code[2];              /* bytes under the syscall instruction */
+	uint64_t at;                  /* of the syscall instruction */
+	bool is_there;                /* it need not be put there */
+	uint8_t code[2];              /* bytes under it */
 	uint64_t mask;                /* of signals, as it was; if `masked` */
 	bool masked, stopped;         /* a SIGSTOP came */
 };
@@ -30,6 +32,9 @@ struct injection {
  * debugger can write (private).  `in_call`: it is in a system call still, and leaves it. */
 struct rf_error *injection_begin(struct injection *injection, pid_t tid,
 				 const struct program_memory *memory, bool in_call);
+/* The same with a syscall instruction that is there, at `at`, for a tracee in no call. */
+struct rf_error *injection_begin_at(struct injection *injection, pid_t tid,
+				    const struct program_memory *memory, uint64_t at);
 /* Runs one system call; the result is the kernel's (-errno for an error).  Arguments that are left
  * out are 0. */
 #define injection_call(injection, number, ...) \

@@ -4,12 +4,16 @@
 #include "tracer/target/interrupt.h"
 
 #include "base/clock.h"
+#include "tracer/target/copies.h"
+#include "tracer/target/entry_table.h"
 #include "tracer/target/inject.h"
 #include "tracer/target/namespace_init.h"
 #include "tracer/target/place.h"
 #include "tracer/target/requests.h"
+#include "tracer/target/shared_memory.h"
 #include "tracer/target/stops.h"
 #include "tracer/target/watchdog.h"
+#include "tracer/target/windows.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,6 +22,10 @@
 
 #define MAX_QUIET_NS 50000000ull
 #define MAX_OWED 4096 /* signals pending at once; a bound for a loop */
+/* What the kernel has in the place of a result while it is about to run a call again:
+ * ERESTARTSYS to ERESTART_RESTARTBLOCK in <linux/errno.h>. */
+#define FIRST_RESTART (-516ll)
+#define LAST_RESTART (-512ll)
 
 /* ---- signals that wait ----
  *
@@ -85,7 +93,7 @@ static bool hold_back(struct tracee *tracee, int number, const siginfo_t *info)
 	if (signal_is_fault(number, info) || !may_wait(tracee, info) || !tracee->delivery_ns ||
 	    clock_now_ns() >= quiet_until(tracee) ||
 	    ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0 ||
-	    !code_cache_arena_at(&target->translator.cache, regs.rip) ||
+	    !target_copy_at(target, regs.rip) ||
 	    (place_at_call(target, regs.rip, &done) && done && (long long)regs.rax == -EINTR) ||
 	    !tracee_hold(tracee, number, info, true))
 		return false;
@@ -110,7 +118,8 @@ static bool go_on_at(struct tracee *tracee, struct user_regs_struct *regs)
 {
 	struct target *target = tracee->target;
 	pthread_mutex_lock(target->lock);
-	const uint64_t body = target_body(target, regs->rip);
+	const uint64_t body =
+		target_body(target, target_slot_index(target, tracee->tid), regs->rip);
 	pthread_mutex_unlock(target->lock);
 	if (body)
 		regs->rip = body;
@@ -129,8 +138,7 @@ static bool go_on_translated(struct tracee *tracee)
 	if (ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0)
 		return false;
 	/* that instruction can be an rt_sigreturn, whose frame has been aimed at the cache */
-	return code_cache_arena_at(&tracee->target->translator.cache, regs.rip) ||
-	       go_on_at(tracee, &regs);
+	return target_copy_at(tracee->target, regs.rip) || go_on_at(tracee, &regs);
 }
 
 /* One that has left the cache for more than running natively is resumed by the follower. */
@@ -257,6 +265,115 @@ static enum leaving_how wish_of(struct tracee *tracee)
 	return how;
 }
 
+/* ---- the other copy of the code (copies.h) ---- */
+
+/* `regs`: the program's own, which the thread gets for that. */
+static bool make_plain(struct target *target, pid_t tid, struct user_regs_struct *regs)
+{
+	struct injection injection;
+	if (target->has_plain || target->plain_failed)
+		return target->has_plain;
+	ptrace(PTRACE_SETREGS, tid, 0, regs);
+	struct rf_error *error = injection_begin_at(&injection, tid, &target->memory,
+						    target_gate(target, gate_do_change));
+	if (!error) {
+		error = shared_memory_map_plain(target, &injection);
+		injection_end(&injection);
+	}
+	if (!error)
+		entry_table_init(target, COPY_PLAIN);
+	target->has_plain = !error;
+	target->plain_failed = error != NULL; /* then all of it is traced */
+	rf_error_destroy(error);
+	return target->has_plain;
+}
+
+/* The thread has the program's registers and goes on in the copy that is wanted. */
+static bool go_on_in(struct tracee *tracee, int slot, enum copy copy, struct user_regs_struct *regs)
+{
+	struct target *target = tracee->target;
+	if (copy == COPY_PLAIN && !make_plain(target, tracee->tid, regs))
+		copy = target->slot_of[slot].copy;
+	pthread_mutex_lock(target->lock);
+	if (copy != target->slot_of[slot].copy)
+		copies_change(target, slot, copy);
+	const uint64_t body = target_body(target, slot, regs->rip);
+	entry_table_show_new(target, copy);
+	pthread_mutex_unlock(target->lock);
+	if (body)
+		regs->rip = body;
+	else
+		regs->gs_base = 0;
+	target->actions_unseen |= !body;
+	return ptrace(PTRACE_SETREGS, tracee->tid, 0, regs) == 0;
+}
+
+/* Whether a signal of the program's own is on its way to the thread. */
+static bool has_pending(const struct tracee *tracee)
+{
+	bool any = tracee->n_held > 0;
+	for (int i = 0; i < 64; i++)
+		any |= tracee->owed[i] != 0;
+	return any;
+}
+
+/* Whether the stop has come amid a system call, which then goes on as if nothing had been: most are
+ * run again by the kernel, the others here. */
+static bool is_amid_call(struct tracee *tracee, struct user_regs_struct *regs)
+{
+	struct target *target = tracee->target;
+	const long long result = (long long)regs->rax;
+	if (regs->rip != target_gate(target, gate_after_syscall) || (long long)regs->orig_rax < 0)
+		return false;
+	if (result >= FIRST_RESTART && result <= LAST_RESTART)
+		return true;
+	if (result != -EINTR || has_pending(tracee))
+		return false;
+	regs->rax = regs->orig_rax;
+	regs->rip = target_gate(target, gate_do_syscall);
+	regs->orig_rax = (unsigned long long)-1;
+	ptrace(PTRACE_SETREGS, tracee->tid, 0, regs);
+	return true;
+}
+
+/* The copy that the slot's thread is to run. */
+static enum copy wanted_copy(struct target *target, int slot)
+{
+	const enum copy now = target->slot_of[slot].copy;
+	if (target->native || !target->windows)
+		return now;
+	const enum copy wanted = windows_wanted(target->windows, clock_now_ns());
+	return wanted == COPY_PLAIN && target->plain_failed ? now : wanted;
+}
+
+static bool change_copy(struct tracee *tracee)
+{
+	struct target *target = tracee->target;
+	struct user_regs_struct regs;
+	bool moved, alive = true;
+	const int slot = target_slot_index(target, tracee->tid);
+	if (!slot || !target->windows)
+		return true;
+	pthread_mutex_lock(target->lock);
+	const enum copy wanted = wanted_copy(target, slot);
+	const bool stays = wanted == target->slot_of[slot].copy;
+	*slot_u32(slot_at(target, slot), G_SWITCH) = !stays;
+	pthread_mutex_unlock(target->lock);
+	if (!stays && ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 &&
+	    !is_amid_call(tracee, &regs)) {
+		const enum place place = step_to_program(tracee, &regs, false, &moved);
+		alive = place != PLACE_STEP;
+		if (place == PLACE_CLEAN && tracee->left.how == STAYS)
+			alive = go_on_in(tracee, slot, wanted, &regs);
+	}
+	pthread_mutex_lock(target->lock);
+	target->slot_of[slot].changes = false; /* it may be asked again */
+	pthread_mutex_unlock(target->lock);
+	return alive;
+}
+
+/* ---- stops of ours ---- */
+
 /* The stop that stop_later, a request that ends counting or the gate behind a system call asked
  * for. */
 static bool attend(struct tracee *tracee)
@@ -267,6 +384,8 @@ static bool attend(struct tracee *tracee)
 	const bool gate = note_gate(tracee);
 	if (how != STAYS && how != ATTENDED &&
 	    step_to_program(tracee, &regs, false, &moved) == PLACE_STEP)
+		return false;
+	if ((how == STAYS || how == ATTENDED) && !change_copy(tracee))
 		return false;
 	return deliver_and_resume(tracee, gate || tracee->catches_up ? MAX_HELD : 1);
 }

@@ -38,7 +38,8 @@ static enum place place_in_gate(struct target *target, uint8_t *slot, struct use
 	if (place_at_call(target, pc, &done)) {
 		uint64_t behind = target_behind_syscall(target, *slot_u64(slot, G_SYSRET));
 		*slot_u32(slot, G_ACTIONS) += *slot_u32(slot, G_ACTING); /* as the gate would */
-		*slot_u32(slot, G_ACTING) = *slot_u32(slot, G_CHANGING) = 0;
+		*slot_u32(slot, G_ACTING) = *slot_u32(slot, G_CHANGING) =
+			*slot_u32(slot, G_CALLING) = 0;
 		regs->rip = done ? behind : behind - 2;
 		regs->rcx = behind;
 		return PLACE_CLEAN;
@@ -58,30 +59,29 @@ static bool is_counted(const struct code_cache *cache, const struct piece *piece
 }
 
 /* The tail of an interrupted block is counted again when it resumes there. */
-static void note_interruption(struct target *target, uint8_t *slot, const struct piece *piece,
-			      uint64_t cache_pc)
+static void note_interruption(struct target *target, uint8_t *slot, struct translator *copy,
+			      const struct piece *piece, uint64_t cache_pc)
 {
-	const struct code_cache *cache = &target->translator.cache;
+	struct code_cache *cache = &copy->cache;
 	const uint32_t thread = target->slot_of[slot_number(target, slot)].thread;
 	const struct code_block *block = &cache->blocks[piece->block];
 	assert(piece->block < cache->n_blocks && piece->orig < block->size);
 	struct interruption cut = {
 		.block = piece->block,
 		.thread = thread,
+		.copy = (enum copy)(copy - target->copies),
 		.orig = piece->orig,
 		.head_counted = is_counted(cache, piece, cache_pc),
 	};
-	derive_leave(&target->translator.cache, block, cut.head_counted,
-		     slot_u64(slot, SLOT_COUNTERS));
+	derive_leave(cache, block, cut.head_counted, slot_u64(slot, SLOT_COUNTERS));
 	if (cut.orig || cut.head_counted)
 		counts_note_interruption(target, &cut);
 }
 
 /* A rep instruction that stops half-way: the rest of rcx will be counted again. */
-static void take_back_units(struct target *target, uint8_t *slot, const struct piece *piece,
-			    uint64_t rest)
+static void take_back_units(const struct code_cache *cache, uint8_t *slot,
+			    const struct piece *piece, uint64_t rest)
 {
-	const struct code_cache *cache = &target->translator.cache;
 	const struct code_block *block = &cache->blocks[piece->block];
 	for (size_t i = 0; i < cache->n_units; i++)
 		if (cache->units[i].module == block->module &&
@@ -92,19 +92,19 @@ static void take_back_units(struct target *target, uint8_t *slot, const struct p
 }
 
 /* The part of a string instruction that has been done; the rest is recorded when it resumes. */
-static void record_string(struct target *target, uint8_t *slot, const struct piece *piece,
-			  const struct user_regs_struct *regs)
+static void record_string(struct target *target, uint8_t *slot, const struct translator *copy,
+			  const struct piece *piece, const struct user_regs_struct *regs)
 {
-	const struct code_block *block = &target->translator.cache.blocks[piece->block];
+	const struct code_block *block = &copy->cache.blocks[piece->block];
 	const struct {
 		uint8_t base;
 		uint64_t begin, end;
 	} ways[2] = {{6 /* rsi */, *slot_u64(slot, G_TRACE_RSI), regs->rsi},
 		     {7 /* rdi */, *slot_u64(slot, G_TRACE_RDI), regs->rdi}};
 	struct drain_source *source = target->sources[slot_number(target, slot)];
-	for (int i = 0; i < 2 && source; i++) {
+	for (int i = 0; i < 2 && source && copy->trace; i++) {
 		const uint32_t group =
-			trace_config_string(target->translator.trace, block->module,
+			trace_config_string(copy->trace, block->module,
 					    block->module_offset + piece->orig, ways[i].base);
 		const uint32_t word = group | 1u << TRACE_SPAN_SHIFT;
 		const struct trace_record records[2] = {{ways[i].begin, word, 0},
@@ -114,7 +114,7 @@ static void record_string(struct target *target, uint8_t *slot, const struct pie
 	}
 }
 
-static void borrowed_back(struct target *target, uint8_t *slot, const struct piece *piece,
+static void borrowed_back(const struct code_cache *cache, uint8_t *slot, const struct piece *piece,
 			  struct user_regs_struct *regs)
 {
 	unsigned long long *const by_number[16] = {&regs->rax, &regs->rcx, &regs->rdx, &regs->rbx,
@@ -130,7 +130,7 @@ static void borrowed_back(struct target *target, uint8_t *slot, const struct pie
 	} else if (piece->kind == PIECE_FAR) {
 		*borrowed = *slot_u64(slot, G_SPILL_FAR);
 	} else if (piece->kind == PIECE_LOOP || piece->in_loop) {
-		const struct code_block *block = &target->translator.cache.blocks[piece->block];
+		const struct code_block *block = &cache->blocks[piece->block];
 		assert(block->counter != NO_COUNTER);
 		*slot_u64(slot, SLOT_COUNTERS + 8ull * block->counter) = *borrowed;
 		*borrowed = *slot_u64(slot, G_SPILL_LOOP);
@@ -168,10 +168,11 @@ void place_flush(struct target *target, pid_t tid)
 	uint8_t *slot = target_slot(target, tid);
 	if (slot)
 		leave_record(target, slot, &regs);
-	const struct piece *piece = code_cache_piece(&target->translator.cache, regs.rip);
+	struct translator *copy;
+	const struct piece *piece = target_piece(target, regs.rip, &copy);
 	if (slot && piece && piece->block != NO_BLOCK) {
-		struct code_cache *cache = &target->translator.cache;
-		borrowed_back(target, slot, piece, &regs);
+		struct code_cache *cache = &copy->cache;
+		borrowed_back(cache, slot, piece, &regs);
 		derive_leave(cache, &cache->blocks[piece->block],
 			     is_counted(cache, piece, regs.rip), slot_u64(slot, SLOT_COUNTERS));
 	}
@@ -186,21 +187,22 @@ static enum place place_of(struct target *target, uint8_t *slot, struct user_reg
 {
 	if (target_in_gate(target, regs->rip))
 		return place_in_gate(target, slot, regs);
-	if (!code_cache_arena_at(&target->translator.cache, regs->rip))
+	struct translator *copy;
+	const struct piece *piece = target_piece(target, regs->rip, &copy);
+	if (!copy)
 		return PLACE_NATIVE;
-	const struct piece *piece = code_cache_piece(&target->translator.cache, regs->rip);
 	if (!piece || piece->block == NO_BLOCK || piece->kind == PIECE_STEP ||
 	    piece->kind == PIECE_DATA || piece->kind == PIECE_CALL ||
 	    piece->kind == PIECE_CALL_INDIRECT ||
 	    ((piece->kind == PIECE_UNITS || piece->kind == PIECE_COUNT) && !fault))
 		return PLACE_STEP;
-	borrowed_back(target, slot, piece, regs);
+	borrowed_back(&copy->cache, slot, piece, regs);
 	if (piece->kind == PIECE_REP) {
-		take_back_units(target, slot, piece, regs->rcx);
-		record_string(target, slot, piece, regs);
+		take_back_units(&copy->cache, slot, piece, regs->rcx);
+		record_string(target, slot, copy, piece, regs);
 	}
-	note_interruption(target, slot, piece, regs->rip);
-	regs->rip = target->translator.cache.blocks[piece->block].pc + piece->orig;
+	note_interruption(target, slot, copy, piece, regs->rip);
+	regs->rip = copy->cache.blocks[piece->block].pc + piece->orig;
 	return PLACE_CLEAN;
 }
 
@@ -208,10 +210,11 @@ static enum place place_of(struct target *target, uint8_t *slot, struct user_reg
 
 /* Where the transfer would go whose last part faulted, with the program's registers behind it.
  * False: it is none, or the program's own would fault as well. */
-static bool behind_transfer(const struct target *target, uint8_t *slot, const struct piece *piece,
+static bool behind_transfer(const struct target *target, uint8_t *slot,
+			    const struct translator *copy, const struct piece *piece,
 			    struct user_regs_struct *regs)
 {
-	const struct code_block *block = &target->translator.cache.blocks[piece->block];
+	const struct code_block *block = &copy->cache.blocks[piece->block];
 	struct decoded insn;
 	uint64_t pc;
 	switch ((enum piece_kind)piece->kind) {
@@ -246,10 +249,11 @@ bool place_behind_transfer(struct tracee *tracee, int number, struct user_regs_s
 		return false;
 	pthread_mutex_lock(target->lock);
 	uint8_t *slot = target_slot(target, tracee->tid);
-	const struct piece *piece = code_cache_piece(&target->translator.cache, regs->rip);
+	struct translator *copy;
+	const struct piece *piece = target_piece(target, regs->rip, &copy);
 	const bool ours = slot && piece && piece->block != NO_BLOCK &&
 			  !target_in_gate(target, regs->rip) &&
-			  behind_transfer(target, slot, piece, regs);
+			  behind_transfer(target, slot, copy, piece, regs);
 	pthread_mutex_unlock(target->lock);
 	return ours;
 }

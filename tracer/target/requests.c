@@ -6,9 +6,11 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "tracer/target/copies.h"
 #include "tracer/target/entry_table.h"
 #include "tracer/target/watchdog.h"
 #include "tracer/target/watched_calls.h"
+#include "tracer/target/windows.h"
 
 #include <assert.h>
 #include <linux/futex.h>
@@ -26,7 +28,7 @@ void requests_init(struct target *target)
 	watched_calls_init(target);
 	for (uint64_t i = 0; i < SLOTS_SIZE >> 24; i++)
 		target->slots[P_CODE_UNITS + (((target->slots_address >> 24) + i) & 0xffff)] = 1;
-	entry_table_init(target);
+	entry_table_init(target, COPY_FIRST);
 }
 
 /* Aims the frame at the cache.  False: the program goes on natively where it was interrupted. */
@@ -36,9 +38,11 @@ static bool resume_where_interrupted(struct target *target, int slot, uint64_t f
 	target->resumed_at[slot] = clock_now_ns();
 	if (!program_memory_read(&target->memory, frame + SIGFRAME_RIP, &pc, sizeof(pc)))
 		return true; /* the kernel will say so */
-	if (code_cache_arena_at(&target->translator.cache, pc))
+	if (code_cache_arena_at(&target_copy_of(target, slot)->cache, pc))
 		return true; /* done, but a signal came before the call */
-	const uint64_t body = target_body(target, pc);
+	if (target_copy_at(target, pc)) /* the same, and the thread has changed copies since */
+		pc = code_cache_pc_of_body(&target_copy_at(target, pc)->cache, pc);
+	const uint64_t body = target_body(target, slot, pc);
 	if (body)
 		program_memory_write(&target->memory, frame + SIGFRAME_RIP, &body, sizeof(body));
 	return body;
@@ -73,35 +77,50 @@ static uint64_t answer_syscall(struct target *target, int index, uint8_t *slot)
 
 /* ---- transfers ---- */
 
-static bool is_stub(const struct target *target, uint32_t type, uint64_t argument)
+/* The stub that asks, with its translator; or NULL. */
+static const struct stub *stub_of(struct target *target, uint32_t type, uint64_t argument,
+				  struct translator **copy)
 {
-	return type == REQ_MISS && argument < target->translator.cache.n_stubs;
+	for (int i = 0; i < N_COPIES && type == REQ_MISS; i++) {
+		*copy = &target->copies[i];
+		const struct stub *stub = translate_stub_of(*copy, argument);
+		if (stub)
+			return stub;
+	}
+	return NULL;
 }
 
 /* What is no stub's request is taken as one for the address that it holds: nobody but a program
  * that writes into its slot asks so. */
-static uint64_t wanted_pc(const struct target *target, uint32_t type, uint64_t argument)
+static uint64_t wanted_pc(struct target *target, uint32_t type, uint64_t argument)
 {
-	return is_stub(target, type, argument) ? target->translator.cache.stubs[argument].pc
-					       : argument;
+	struct translator *copy;
+	const struct stub *stub = stub_of(target, type, argument, &copy);
+	return stub ? stub->pc : argument;
 }
 
 /* Returns the cache address to go on at, or 0 when the thread leaves the cache. */
 static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, uint64_t argument)
 {
 	const uint64_t pc = wanted_pc(target, type, argument);
+	struct translator *copy = target_copy_of(target, slot), *asking;
 	const char *why = NULL;
 	uint64_t ignored, body = 0, entry = 0;
 	if (target->native)
 		return leave(target, slot, pc);
-	if (is_stub(target, type, argument))
-		body = translate_stub(&target->translator, argument, &ignored, &why);
+	if (copies_is_new(target, slot, pc) &&
+	    windows_begin_for_new_code(target->windows, clock_now_ns())) {
+		copies_enter_first(target, slot);
+		copy = target_copy_of(target, slot);
+	}
+	if (stub_of(target, type, argument, &asking) && asking == copy)
+		body = translate_stub(copy, argument, &ignored, &why);
 	else if (type == REQ_RETURN)
-		entry = translate_landing(&target->translator, pc, &why);
+		entry = translate_landing(copy, pc, &why);
 	else
-		entry = translate_entry(&target->translator, pc, &why);
+		entry = translate_entry(copy, pc, &why);
 	if (entry)
-		body = translate_body(&target->translator, pc, &why);
+		body = translate_body(copy, pc, &why);
 	if (!body) {
 		uint32_t module;
 		uint64_t offset;
@@ -113,8 +132,8 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 		return leave(target, slot, pc);
 	}
 	if (!target->n_changing)
-		translate_ahead(&target->translator);
-	entry_table_show_new(target);
+		translate_ahead(copy);
+	entry_table_show_new(target, target->slot_of[slot].copy);
 	if (entry)
 		entry_table_remember(target, slot, type == REQ_RETURN ? pc | RETURN_KEY : pc,
 				     entry);
@@ -223,10 +242,32 @@ static bool answer_all(struct target *target)
 	return any;
 }
 
+/* Asks the threads that run another copy of the code than they should to change. */
+static void ask_to_change(struct target *target)
+{
+	if (!target->windows || target->native)
+		return;
+	const uint64_t now = clock_now_ns();
+	const enum copy wanted = windows_wanted(target->windows, now);
+	if (wanted == COPY_PLAIN && !target->has_plain && now < target->plain_from_ns)
+		return;
+	for (int slot = 1; slot < target->n_slots; slot++) {
+		if (!target->slot_of[slot].tid || target->slot_of[slot].copy == wanted ||
+		    target->slot_of[slot].changes || (wanted == COPY_PLAIN && target->plain_failed))
+			continue;
+		pthread_mutex_lock(target->lock);
+		if (target->slot_of[slot].tid && target->leaving[slot].how == STAYS)
+			copies_ask(target, slot);
+		pthread_mutex_unlock(target->lock);
+	}
+}
+
 /* How long nothing will be due, at most 50 ms. */
 static struct timespec patience(struct target *target)
 {
 	uint64_t ns = 50000000;
+	if (target->windows && windows_patience(target->windows) < ns)
+		ns = windows_patience(target->windows);
 	const uint64_t now = clock_now_ns();
 	for (int slot = 1; slot < target->n_slots; slot++) {
 		const uint64_t at = __atomic_load_n(&target->stop_at[slot], __ATOMIC_ACQUIRE);
@@ -284,6 +325,7 @@ static void *serve(void *argument)
 			last_look = clock_now_ns();
 		}
 		uint32_t seen = __atomic_load_n(doorbell(target), __ATOMIC_SEQ_CST);
+		ask_to_change(target);
 		if (answer_all(target))
 			last_answer = clock_now_ns();
 		else if (clock_now_ns() - last_answer < SPIN_NS && clock_now_ns() >= yield_from)

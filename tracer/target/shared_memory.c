@@ -83,7 +83,8 @@ static struct rf_error *map_remote(struct injection *injection, const struct sha
 
 /* An arena near `pc`: below the module where there is room, else above it, within 2 GiB of both
  * its ends; the kernel's choice when nothing fits (then operands are addressed absolutely). */
-static struct rf_error *make_arena(struct injection *injection, struct target *target, uint64_t pc)
+static struct rf_error *make_arena(struct injection *injection, struct target *target,
+				   enum copy copy, uint64_t pc)
 {
 	const uint64_t near = pc & ~0xffffull, gap = 16 << 20;
 	const uint64_t places[] = {pc > ARENA_SIZE + 2 * gap ? near - ARENA_SIZE - gap : 0,
@@ -94,7 +95,8 @@ static struct rf_error *make_arena(struct injection *injection, struct target *t
 					 ?: map_remote(injection, &shared, places, 3,
 						       PROT_READ | PROT_EXEC, &address);
 	if (!error)
-		code_cache_add_arena(&target->translator.cache, address, shared.host, shared.size);
+		code_cache_add_arena(&target->copies[copy].cache, address, shared.host,
+				     shared.size);
 	return error;
 }
 
@@ -130,7 +132,7 @@ static uint64_t entry_point(pid_t pid)
 
 static void place_gate(struct target *target)
 {
-	struct arena *arena = &target->translator.cache.arenas[0];
+	struct arena *arena = &target->copies[COPY_FIRST].cache.arenas[0];
 	target->gate_address = arena_address(arena, (uint32_t)arena->used);
 	memcpy(arena->host + arena->used, gate_begin, (size_t)(gate_end - gate_begin));
 	arena->used += (size_t)(gate_end - gate_begin);
@@ -139,32 +141,48 @@ static void place_gate(struct target *target)
 struct rf_error *shared_memory_map(struct target *target, struct injection *injection)
 {
 	const uint64_t entry = entry_point(target->pid), pc = injection->regs.rip;
-	struct rf_error *error = make_slots(injection, target) ?: make_arena(injection, target, pc);
+	struct rf_error *error =
+		make_slots(injection, target) ?: make_arena(injection, target, COPY_FIRST, pc);
 	if (!error && (entry > pc ? entry - pc : pc - entry) > 1u << 30)
-		error = make_arena(injection, target, entry);
+		error = make_arena(injection, target, COPY_FIRST, entry);
 	if (!error)
 		place_gate(target);
 	return error;
 }
 
+/* Each next to one of the first copy, whose modules are near it. */
+struct rf_error *shared_memory_map_plain(struct target *target, struct injection *injection)
+{
+	const struct code_cache *first = &target->copies[COPY_FIRST].cache;
+	struct rf_error *error = NULL;
+	for (int i = 0; i < first->n_arenas && !error; i++)
+		error = make_arena(injection, target, COPY_PLAIN, first->arenas[i].base);
+	return error;
+}
+
 void shared_memory_unmap_remote(struct target *target, struct injection *injection)
 {
-	const struct code_cache *cache = &target->translator.cache;
-	for (int i = 0; i < cache->n_arenas; i++)
-		injection_call(injection, SYS_munmap, cache->arenas[i].base, cache->arenas[i].size);
+	for (int copy = 0; copy < N_COPIES; copy++) {
+		const struct code_cache *cache = &target->copies[copy].cache;
+		for (int i = 0; i < cache->n_arenas; i++)
+			injection_call(injection, SYS_munmap, cache->arenas[i].base,
+				       cache->arenas[i].size);
+	}
 	if (target->slots_address)
 		injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE);
 }
 
 void shared_memory_unmap(struct target *target)
 {
-	struct code_cache *cache = &target->translator.cache;
-	for (int i = 0; i < cache->n_arenas; i++)
-		if (cache->arenas[i].host)
-			munmap(cache->arenas[i].host, cache->arenas[i].size);
+	for (int copy = 0; copy < N_COPIES; copy++) {
+		struct code_cache *cache = &target->copies[copy].cache;
+		for (int i = 0; i < cache->n_arenas; i++) {
+			if (cache->arenas[i].host)
+				munmap(cache->arenas[i].host, cache->arenas[i].size);
+			cache->arenas[i].host = NULL;
+		}
+	}
 	if (target->slots)
 		munmap(target->slots, SLOTS_SIZE);
-	for (int i = 0; i < cache->n_arenas; i++)
-		cache->arenas[i].host = NULL;
 	target->slots = NULL;
 }

@@ -7,6 +7,8 @@
 /* Makes slots and arenas near the program's code, maps them in both processes, and puts the gate
  * into the first arena. */
 struct rf_error *shared_memory_map(struct target *target, struct injection *injection);
+/* Makes arenas for the plain copy, too (copies.h). */
+struct rf_error *shared_memory_map_plain(struct target *target, struct injection *injection);
 /* Takes it all out of the process again; no thread is in it. */
 void shared_memory_unmap_remote(struct target *target, struct injection *injection);
 /* Unmaps it here. */

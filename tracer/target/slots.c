@@ -17,7 +17,7 @@ static const struct {
 };
 #define N_ENTRIES (sizeof(entries) / sizeof(entries[0]))
 
-static const size_t pointers[] = {G_SELF, G_PROCESS, G_SYSTAB, G_STATE};
+static const size_t pointers[] = {G_SELF, G_PROCESS, G_SYSTAB, G_STATE, G_TABLE_AT};
 #define N_POINTERS (sizeof(pointers) / sizeof(pointers[0]))
 
 static uint64_t pointer_of(const struct target *target, int index, size_t offset)
@@ -30,8 +30,20 @@ static uint64_t pointer_of(const struct target *target, int index, size_t offset
 		return process + P_SYSTAB;
 	case G_STATE:
 		return process + P_STATES + 4u * (unsigned)index;
+	case G_TABLE_AT:
+		return process +
+		       (target->slot_of[index].copy == COPY_PLAIN ? P_TABLE_PLAIN : P_TABLE);
 	default:
 		return process;
+	}
+}
+
+/* Every jump and return of those tables goes by the gate first. */
+static void empty_tables(const struct target *target, uint8_t *slot, size_t behind)
+{
+	for (size_t i = 0; i < SLOT_TABLE_CELLS; i++) {
+		*slot_u64(slot, SLOT_JUMPS + behind + 8 * i) = target_gate(target, gate_indirect);
+		*slot_u64(slot, SLOT_RETURNS + behind + 8 * i) = target_gate(target, gate_return);
 	}
 }
 
@@ -43,10 +55,17 @@ void slots_init(struct target *target, int index)
 		*slot_u64(slot, pointers[i]) = pointer_of(target, index, pointers[i]);
 	for (size_t i = 0; i < N_ENTRIES; i++)
 		*slot_u64(slot, entries[i].offset) = target_gate(target, entries[i].label);
-	for (size_t i = 0; i < SLOT_TABLE_CELLS; i++) {
-		*slot_u64(slot, SLOT_JUMPS + 8 * i) = target_gate(target, gate_indirect);
-		*slot_u64(slot, SLOT_RETURNS + 8 * i) = target_gate(target, gate_return);
-	}
+	empty_tables(target, slot, 0);
+}
+
+void slots_set_copy(struct target *target, int index, enum copy copy)
+{
+	uint8_t *slot = slot_at(target, index);
+	target->slot_of[index].copy = copy;
+	*slot_u64(slot, G_TABLE_AT) = pointer_of(target, index, G_TABLE_AT);
+	*slot_u32(slot, G_TABLES) = copy == COPY_PLAIN ? SLOT_PLAIN / 8 : 0;
+	if (copy == COPY_PLAIN && !*slot_u64(slot, SLOT_JUMPS + SLOT_PLAIN))
+		empty_tables(target, slot, SLOT_PLAIN);
 }
 
 bool slots_is_whole(const struct target *target, int index)

@@ -39,21 +39,41 @@ static bool had_thread(const struct target *target, pid_t tid)
 	return false;
 }
 
+struct translator *target_copy_of(struct target *target, int slot)
+{
+	return &target->copies[slot ? target->slot_of[slot].copy : COPY_FIRST];
+}
+
+struct translator *target_copy_at(const struct target *target, uint64_t address)
+{
+	for (int i = 0; i < N_COPIES; i++)
+		if (code_cache_arena_at(&target->copies[i].cache, address))
+			return (struct translator *)&target->copies[i];
+	return NULL;
+}
+
+struct piece *target_piece(const struct target *target, uint64_t address, struct translator **copy)
+{
+	*copy = target_copy_at(target, address);
+	return *copy ? code_cache_piece(&(*copy)->cache, address) : NULL;
+}
+
 uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ours)
 {
-	const struct code_cache *cache = &target->translator.cache;
+	struct translator *copy;
 	uint64_t pc = 0;
-	*ours = code_cache_arena_at(cache, address) && had_thread(target, tid);
-	const struct piece *piece = *ours ? code_cache_piece(cache, address) : NULL;
-	if (piece && piece->block != NO_BLOCK && !target_in_gate(target, address))
-		pc = cache->blocks[piece->block].pc + piece->orig;
+	const struct piece *piece = target_piece(target, address, &copy);
+	*ours = copy && had_thread(target, tid);
+	if (*ours && piece && piece->block != NO_BLOCK && !target_in_gate(target, address))
+		pc = copy->cache.blocks[piece->block].pc + piece->orig;
 	return pc;
 }
 
-uint64_t target_body(struct target *target, uint64_t pc)
+uint64_t target_body(struct target *target, int slot, uint64_t pc)
 {
 	const char *why = NULL;
-	const uint64_t body = target->native ? 0 : translate_body(&target->translator, pc, &why);
+	const uint64_t body =
+		target->native ? 0 : translate_body(target_copy_of(target, slot), pc, &why);
 	if (why)
 		profile_add_uncounted(target->profile, PROFILE_NONE, why);
 	return body;
@@ -61,10 +81,11 @@ uint64_t target_body(struct target *target, uint64_t pc)
 
 uint64_t target_behind_syscall(struct target *target, uint64_t sysret)
 {
-	const struct piece *piece = code_cache_piece(&target->translator.cache, sysret);
+	struct translator *copy;
+	const struct piece *piece = target_piece(target, sysret, &copy);
 	if (!piece || piece->block == NO_BLOCK)
 		return 0;
-	return target->translator.cache.blocks[piece->block].pc + piece->orig + 2;
+	return copy->cache.blocks[piece->block].pc + piece->orig + 2;
 }
 
 bool target_stop_thread(struct target *target, int slot)

@@ -16,11 +16,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The copies of the program's code that a target may have.  Threads of a traced run are in the
+ * first one, whose accesses are checked, or in the second one, which is as fast as code is that is
+ * only counted (copies.h). */
+enum copy { COPY_FIRST, COPY_PLAIN, N_COPIES };
+
 #define SLOTS_SIZE ((uint64_t)MAX_SLOTS * SLOT_STRIDE)
 
 /* An execution that was cut in two by a signal: the tail is counted again when it resumes. */
 struct interruption {
 	uint32_t block, thread;
+	enum copy copy;    /* whose block it is */
 	uint16_t orig;     /* where the tail begins */
 	bool head_counted; /* the block's own counter had been raised already */
 	int64_t n;         /* how often */
@@ -58,13 +64,19 @@ struct caught_signals {
 struct target {
 	pid_t pid;
 	struct program_memory memory;
-	struct translator translator;
-	uint8_t *slots;         /* MAX_SLOTS slots, as mapped here */
-	uint64_t slots_address; /* and in the target */
-	uint64_t gate_address;  /* the gate's copy in the target */
+	struct translator copies[N_COPIES];
+	bool has_plain, plain_failed; /* the second copy can be used, or never will */
+	uint64_t plain_from_ns;       /* before that time it is not made */
+	uint64_t next_count_ns;       /* when executions may be counted again (copies.c) */
+	struct windows *windows;      /* of the whole run, not owned; NULL: always the first copy */
+	uint8_t *slots;               /* MAX_SLOTS slots, as mapped here */
+	uint64_t slots_address;       /* and in the target */
+	uint64_t gate_address;        /* the gate's copy in the target */
 	struct {
 		pid_t tid; /* 0: the slot is free */
 		uint32_t thread;
+		enum copy copy; /* that it runs */
+		bool changes;   /* it is about to be stopped to change to the other one */
 	} slot_of[MAX_SLOTS];
 	struct leaving leaving[MAX_SLOTS];
 	struct changing {
@@ -88,15 +100,17 @@ struct target {
 	struct object_world *world;              /* not owned; or NULL */
 	double untraced;                         /* accesses that could not be traced */
 	bool overwritten;                        /* and is being ended for it (watchdog.c) */
-	bool native;              /* given up: threads leave the cache at their next request */
-	bool watched;             /* and may trace others */
-	struct profile *profile;  /* not owned */
-	struct code_table *table; /* the table that the gate looks into now (entry_table.c) */
-	uint64_t table_mask;      /* its number of cells, a power of two, less one */
-	size_t table_used;        /* its cells with a key */
-	size_t tables_end;        /* offset in the process area behind the last table */
-	bool table_full;          /* there was no room for a larger one */
-	pthread_mutex_t *lock;    /* of the whole run: the profile and all targets */
+	bool native;             /* given up: threads leave the cache at their next request */
+	bool watched;            /* and may trace others */
+	struct profile *profile; /* not owned */
+	struct entries {
+		struct code_table *table; /* the one that the gate looks into now (entry_table.c) */
+		uint64_t mask;            /* its number of cells, a power of two, less one */
+		size_t used;              /* its cells with a key */
+		bool full;                /* there was no room for a larger one */
+	} entries[N_COPIES];
+	size_t tables_end;     /* offset in the process area behind the last table */
+	pthread_mutex_t *lock; /* of the whole run: the profile and all targets */
 	pthread_t server;
 	bool server_runs, stop;
 	bool finished; /* its counts are in the profile, and only its map of addresses is left */
@@ -144,14 +158,22 @@ uint8_t *target_slot(const struct target *target, pid_t tid);
 
 bool target_in_gate(const struct target *target, uint64_t pc);
 
+/* The copy that a thread of that slot runs; slot 0, none: the first one. */
+struct translator *target_copy_of(struct target *target, int slot);
+/* The copy whose code cache holds an address, or NULL. */
+struct translator *target_copy_at(const struct target *target, uint64_t address);
+/* The piece that holds an address of any code cache, with *copy, or NULL. */
+struct piece *target_piece(const struct target *target, uint64_t address, struct translator **copy);
+
 /* The program's address for `address` in the code cache, when `tid` was one of this target's
  * threads; 0 for the gate and for code between the program's instructions.  *ours is false when
  * the address is none of the cache's or the thread is not the target's.  The lock is held by the
  * caller. */
 uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ours);
-/* The cache address of the program's code at pc; 0 where it must run natively, which is noted with
- * its reason, or when the target is given up.  The lock is held by the caller. */
-uint64_t target_body(struct target *target, uint64_t pc);
+/* The cache address of the program's code at pc, in the copy that the slot's thread runs; 0 where
+ * it must run natively, which is noted with its reason, or when the target is given up.  The lock
+ * is held by the caller. */
+uint64_t target_body(struct target *target, int slot, uint64_t pc);
 /* The program's address behind the system call whose cache address is `sysret`; 0 if unknown. */
 uint64_t target_behind_syscall(struct target *target, uint64_t sysret);
 

@@ -3,6 +3,7 @@
 #include "tracer/target/target_create.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "tracer/target/counts.h"
 #include "tracer/target/requests.h"
 #include "tracer/target/shared_memory.h"
@@ -14,6 +15,8 @@
 
 /* More would translate more that never runs; fewer would ask and count more often. */
 #define BATCH_INSNS 400
+/* A second copy of the code of a process that lives no longer would be made in vain. */
+#define SHORT_LIFE_NS 20000000ull
 
 /* ---- threads ----
  *
@@ -35,6 +38,12 @@ static int free_slot(struct target *target)
 	return slot;
 }
 
+static void set_quiet(struct target *target)
+{
+	for (int copy = 0; copy < N_COPIES; copy++)
+		target->copies[copy].quiet = target->n_threads <= 1;
+}
+
 uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 			   uint64_t stack_pointer)
 {
@@ -46,8 +55,9 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 	uint8_t *block = slot_at(target, slot);
 	const uint64_t address = target->slots_address + (uint64_t)slot * SLOT_STRIDE;
 	if (target->drain) {
-		target->sources[slot] = drain_add_thread(target->drain, target->translator.trace,
-							 block, address, thread, target->space);
+		target->sources[slot] =
+			drain_add_thread(target->drain, target->copies[COPY_FIRST].trace, block,
+					 address, thread, target->space);
 		if (!target->sources[slot])
 			return 0;
 		if (stack_pointer)
@@ -58,9 +68,11 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 	*slot_u32(block, G_HELD) = *slot_u32(block, G_HELD_SENT) = 0;
 	target->slot_of[slot].tid = tid;
 	target->slot_of[slot].thread = thread;
+	target->slot_of[slot].changes = false;
+	slots_set_copy(target, slot, COPY_FIRST);
 	(void)rf_array_push(target->tids, target->n_tids, target->cap_tids, tid);
 	target->n_threads++;
-	target->translator.quiet = target->n_threads == 1;
+	set_quiet(target);
 	return address;
 }
 
@@ -73,7 +85,7 @@ static void collect_slot(struct target *target, int index)
 	*slot_u32(slot_at(target, index), G_CHANGING) = 0;
 	target->slot_of[index].tid = 0;
 	target->n_threads--;
-	target->translator.quiet = target->n_threads <= 1;
+	set_quiet(target);
 }
 
 void target_remove_thread(struct target *target, pid_t tid)
@@ -106,9 +118,11 @@ void target_destroy(struct target *target)
 	if (!target)
 		return;
 	release_memory(target);
-	code_cache_deinit(&target->translator.cache);
-	trace_config_destroy(target->translator.trace);
-	free(target->translator.new_entries);
+	for (int copy = 0; copy < N_COPIES; copy++) {
+		code_cache_deinit(&target->copies[copy].cache);
+		trace_config_destroy(target->copies[copy].trace);
+		free(target->copies[copy].new_entries);
+	}
 	free(target->interruptions);
 	u64_map_deinit(&target->interruption_of_place);
 	free(target->tids);
@@ -120,7 +134,7 @@ static void enter(struct target *target, pid_t tid)
 	struct user_regs_struct regs;
 	ptrace(PTRACE_GETREGS, tid, 0, &regs);
 	uint64_t gs = target_add_thread(target, tid, "", 0);
-	uint64_t body = target_body(target, regs.rip);
+	uint64_t body = target_body(target, target_slot_index(target, tid), regs.rip);
 	if (!body)
 		return;
 	regs.rip = body;
@@ -151,13 +165,17 @@ static struct target *new_target(pid_t tid, struct profile *profile, struct drai
 	target->profile = profile;
 	target->n_slots = 1;
 	target->lock = lock;
-	target->translator = (struct translator){
-		.source = {&target->memory, program_memory_code, program_memory_locate,
-			   program_memory_value, program_memory_allocator},
-		.batch_insns = BATCH_INSNS,
-		.trace = drain ? trace_config_create(drain_classes(drain)) : NULL,
-	};
-	target->drain = target->translator.trace ? drain : NULL;
+	target->plain_from_ns = clock_now_ns() + SHORT_LIFE_NS;
+	for (int copy = 0; copy < N_COPIES; copy++)
+		target->copies[copy] = (struct translator){
+			.source = {&target->memory, program_memory_code, program_memory_locate,
+				   program_memory_value, program_memory_allocator},
+			.batch_insns = BATCH_INSNS,
+		};
+	translator_make_plain(&target->copies[COPY_PLAIN], &target->copies[COPY_FIRST]);
+	struct translator *first = &target->copies[COPY_FIRST];
+	first->trace = drain ? trace_config_create(drain_classes(drain)) : NULL;
+	target->drain = first->trace ? drain : NULL;
 	target->world = target->drain ? object_world_create(tid) : NULL;
 	target->space = drain ? drain_new_space(drain, target->world) : 0;
 	return target;
@@ -185,7 +203,7 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	target->memory.allocators = target->drain ? drain_allocators(target->drain) : NULL;
 	program_memory_refresh(&target->memory);
 	pthread_mutex_lock(lock);
-	target->translator.kept = kept;
+	target->copies[COPY_FIRST].kept = kept;
 	if (kept)
 		kept->n_sharing++;
 	enter(target, tid);

@@ -25,14 +25,14 @@ bool watchdog_explains_fault(const struct target *target, pid_t tid, uint64_t pc
 	const int index = target_slot_index(target, tid);
 	if (watchdog_is_overwritten(target))
 		return true;
-	if (code_cache_arena_at(&target->translator.cache, pc))
+	if (target_copy_at(target, pc))
 		return false;
+	const size_t tables = target->slot_of[index].copy == COPY_PLAIN ? SLOT_PLAIN : 0;
 	for (size_t i = 0; index && i < SLOT_TABLE_CELLS; i++) {
 		uint8_t *slot = slot_at(target, index);
-		if (!code_cache_arena_at(&target->translator.cache,
-					 *slot_u64(slot, SLOT_JUMPS + 8 * i)) ||
-		    !code_cache_arena_at(&target->translator.cache,
-					 *slot_u64(slot, SLOT_RETURNS + 8 * i)))
+		const size_t at = tables + 8 * i;
+		if (!target_copy_at(target, *slot_u64(slot, SLOT_JUMPS + at)) ||
+		    !target_copy_at(target, *slot_u64(slot, SLOT_RETURNS + at)))
 			return true;
 	}
 	return false;

@@ -30,9 +30,13 @@
 static void code_changes(struct target *target, uint64_t start, uint64_t end)
 {
 	program_memory_changes(&target->memory, start, end);
-	if (program_memory_forget(&target->memory, start, end) &&
-	    translate_invalidate(&target->translator, &start, end))
-		entry_table_forget(target, start, end);
+	if (!program_memory_forget(&target->memory, start, end))
+		return;
+	for (int copy = 0; copy < N_COPIES; copy++) {
+		uint64_t lowest = start;
+		if (translate_invalidate(&target->copies[copy], &lowest, end))
+			entry_table_forget(target, copy, lowest, end);
+	}
 }
 
 /* The same for [start, start + size) from this call on, which has not run yet: until it has, no
@@ -112,12 +116,14 @@ static bool write_as_program(const struct target *target, uint64_t address, cons
  * maps and unmaps all that it does not know. */
 static bool is_ours(const struct target *target, uint64_t start, uint64_t size)
 {
-	const struct code_cache *cache = &target->translator.cache;
 	const uint64_t end = start + size, slots = target->slots_address;
-	for (int i = 0; i < cache->n_arenas; i++)
-		if (start < cache->arenas[i].base + cache->arenas[i].size &&
-		    cache->arenas[i].base < end)
-			return true;
+	for (int copy = 0; copy < N_COPIES; copy++) {
+		const struct code_cache *cache = &target->copies[copy].cache;
+		for (int i = 0; i < cache->n_arenas; i++)
+			if (start < cache->arenas[i].base + cache->arenas[i].size &&
+			    cache->arenas[i].base < end)
+				return true;
+	}
 	return start < slots + SLOTS_SIZE && slots < end;
 }
 

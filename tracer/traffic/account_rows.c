@@ -10,6 +10,12 @@
 /* Of what moved at the first level: more than that may have moved behind it where nothing is known
  */
 #define LEAST_MARGIN 0.05
+/* What was not seen in n executions happens less often than in this many of n, in 95 of 100 cases
+ * (Hanley and Lippman-Hand, 1983). */
+#define NONE_SEEN 3.0
+/* With more checked executions than that it hardly matters. */
+#define FEW_CHECKED 10000
+#define USUAL_INSN 4 /* bytes of an instruction */
 #define WARMING 0.01 /* the same, from caches that were empty (halfwidth_of) */
 /* Lines of a class that a last level of 32 MB has room for: the footprint of what goes over more
  * lines than can be told. */
@@ -31,6 +37,14 @@ static bool add_row(struct profile *profile, const struct profile_traffic *row)
 	       rf_array_push(profile->traffic, profile->n_traffic, profile->cap_traffic, *row);
 }
 
+static bool add_rows(struct profile *profile, const struct profile_traffic *rows, unsigned n)
+{
+	bool ok = true;
+	for (unsigned k = 0; k < n; k++)
+		ok &= add_row(profile, &rows[k]);
+	return ok;
+}
+
 /* Of lines of all classes those of one of n sampled ones, when these are alike: their sum is
  * rounded, not each, so that what is no more than something else stays so. */
 static uint64_t as_sampled(double lines, unsigned class, unsigned n)
@@ -42,19 +56,7 @@ static uint64_t as_sampled(double lines, unsigned class, unsigned n)
 /* The open event of the border that an event crosses, or N_TRAFFIC: none. */
 static enum traffic open_event(enum traffic event)
 {
-	static const uint8_t open[N_TRAFFIC] = {
-		[TRAFFIC_L2_READ] = TRAFFIC_L2_READ_OPEN,
-		[TRAFFIC_L2_WRITE_ALLOCATE] = TRAFFIC_L2_READ_OPEN,
-		[TRAFFIC_L2_WRITE_BACK] = TRAFFIC_L2_WRITE_OPEN,
-		[TRAFFIC_L3_READ] = TRAFFIC_L3_READ_OPEN,
-		[TRAFFIC_L3_WRITE_ALLOCATE] = TRAFFIC_L3_READ_OPEN,
-		[TRAFFIC_L3_WRITE_BACK] = TRAFFIC_L3_WRITE_OPEN,
-		[TRAFFIC_MEM_READ] = TRAFFIC_MEM_READ_OPEN,
-		[TRAFFIC_MEM_WRITE_ALLOCATE] = TRAFFIC_MEM_READ_OPEN,
-		[TRAFFIC_MEM_WRITE_BACK] = TRAFFIC_MEM_WRITE_OPEN,
-		[TRAFFIC_MEM_NON_TEMPORAL] = TRAFFIC_MEM_WRITE_OPEN,
-	};
-	return open[event] ?: N_TRAFFIC;
+	return TRAFFIC_L2_READ_OPEN + accounts_open_of(event);
 }
 
 /* ---- heavy classes ---- */
@@ -65,9 +67,103 @@ struct source {
 	uint64_t sample;
 	const struct concentration *concentration;
 	const struct executions *executions;
+	unsigned n_kept; /* classes that are simulated to the end */
 	/* Of all that crossed the first border in the sample: what crossed each of the others. */
 	double shares[TRAFFIC_L2_READ_OPEN];
 };
+
+/* How often an account's instruction ran, and how often with its accesses checked: in windows. */
+struct coverage {
+	double all, checked;
+};
+
+static struct coverage coverage_of(const struct source *source, uint32_t who)
+{
+	const struct profile_traffic account = accounts_row(source->accounts, who, 0);
+	const struct executions *executions = source->executions;
+	return (struct coverage){
+		executions_of(executions, account.thread, account.module, account.offset),
+		executions_checked(executions, account.thread, account.module, account.offset)};
+}
+
+/* Lines of an account that cross a border in one direction, in these classes. */
+static double open_lines(const struct accounts *accounts, uint32_t who, unsigned open,
+			 uint64_t classes)
+{
+	double lines = 0;
+	for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++)
+		if (accounts_open_of(event) == open)
+			lines += accounts_lines(accounts, who, event, classes);
+	return lines;
+}
+
+/* What windows by chance have seen stands for all executions but those of the other windows, whose
+ * lines are known.  Where there are hardly any by chance all windows stand for all. */
+static double factor_of(const struct accounts *accounts, uint32_t who, unsigned open,
+			const struct coverage *coverage)
+{
+	const struct ratio ratio = accounts_ratio(accounts, who, open);
+	const double seen = open_lines(accounts, who, open, accounts_kept(accounts));
+	const double all = coverage->all / coverage->checked;
+	if (ratio.n < 2 || seen <= 0)
+		return all;
+	const double known = seen - ratio.y, other = coverage->all - (coverage->checked - ratio.x);
+	return (known + other * ratio.y / ratio.x) / seen;
+}
+
+void account_rows_factors(const struct accounts *accounts, const struct executions *executions,
+			  uint32_t who, double factors[N_OPEN])
+{
+	const struct source source = {.accounts = accounts, .executions = executions};
+	const struct coverage coverage = coverage_of(&source, who);
+	for (unsigned open = 0; open < N_OPEN; open++)
+		factors[open] = coverage.checked > 0 && coverage.all > coverage.checked
+					? fmax(factor_of(accounts, who, open, &coverage), 1)
+					: 1;
+}
+
+/* Which of them an event has: what is left at the end, N_OPEN, has none. */
+static unsigned factor_open(enum traffic event)
+{
+	if (event >= TRAFFIC_L2_READ_OPEN)
+		return event - TRAFFIC_L2_READ_OPEN;
+	if (event == TRAFFIC_L3_CLEAN_VICTIM)
+		return accounts_open_of(TRAFFIC_L3_READ);
+	if (event == TRAFFIC_MEM_EVADABLE || event == TRAFFIC_MEM_CONFLICT)
+		return accounts_open_of(TRAFFIC_MEM_READ);
+	return accounts_open_of(event);
+}
+
+/* What comes from a border has come through those before it, also when each has its own factor. */
+static void keep_order(uint64_t lines[N_TRAFFIC])
+{
+	static const enum traffic order[][2] = {
+		{TRAFFIC_L3_READ, TRAFFIC_L2_READ},
+		{TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_ALLOCATE},
+		{TRAFFIC_MEM_READ, TRAFFIC_L3_READ},
+		{TRAFFIC_MEM_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_ALLOCATE},
+		{TRAFFIC_MEM_EVADABLE, TRAFFIC_MEM_WRITE_ALLOCATE},
+		{TRAFFIC_L3_WRITE_BACK, TRAFFIC_L2_WRITE_BACK},
+		{TRAFFIC_MEM_WRITE_BACK, TRAFFIC_L3_WRITE_BACK},
+		{TRAFFIC_MEM_WRITE_BACK, TRAFFIC_L2_WRITE_BACK}};
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (lines[order[i][1]] && lines[order[i][0]] > lines[order[i][1]])
+			lines[order[i][0]] = lines[order[i][1]];
+}
+
+static void scale(uint64_t lines[N_TRAFFIC], const double factors[N_OPEN])
+{
+	bool scaled = false;
+	for (int event = 0; event < N_TRAFFIC; event++) {
+		const unsigned open = factor_open(event);
+		if (open >= N_OPEN || factors[open] <= 1)
+			continue;
+		lines[event] = (uint64_t)llround((double)lines[event] * factors[open]);
+		scaled = true;
+	}
+	if (scaled)
+		keep_order(lines);
+}
 
 /* What all events of an account in heavy classes have to be multiplied by. */
 struct scaling {
@@ -231,12 +327,13 @@ static void set_open(const struct accounts *accounts, uint32_t who, unsigned n,
 
 /* The events of an account in a sample of classes, which are numbered by their order. */
 static void set_sampled(const struct accounts *accounts, uint32_t who, uint64_t sample,
-			struct profile_traffic rows[CACHE_CLASSES])
+			const double factors[N_OPEN], struct profile_traffic rows[CACHE_CLASSES])
 {
 	unsigned n = 0;
 	for (uint64_t rest = sample; rest; rest &= rest - 1, n++) {
 		rows[n] = accounts_row(accounts, who, (unsigned)__builtin_ctzll(rest));
 		rows[n].class = n;
+		scale(rows[n].lines, factors);
 	}
 }
 
@@ -263,20 +360,94 @@ static void leave_out(uint64_t sample, uint64_t heavy, struct profile_traffic *r
 
 /* Heavy classes.  What was simulated from the beginning to the end is known; else those of them
  * that were simulated, for a part of the time, stand for all. */
-static void tell_heavy(const struct source *source, uint32_t who, uint64_t heavy, struct told *told)
+static void tell_heavy(const struct source *source, uint32_t who, uint64_t heavy,
+		       const double factors[N_OPEN], struct told *told)
 {
 	const bool known = !(heavy & ~source->sample);
 	const struct scaling scaling =
 		known ? (struct scaling){.factor = 1} : scaling_of(source, who, heavy);
 	double lines[N_TRAFFIC];
-	for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++)
-		lines[event] = accounts_lines(source->accounts, who, event, heavy) * scaling.factor;
+	for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++) {
+		const unsigned open = factor_open(event);
+		const double factor = known && open < N_OPEN ? factors[open] : scaling.factor;
+		lines[event] = accounts_lines(source->accounts, who, event, heavy) * factor;
+	}
 	for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++)
 		tell(told, event, lines[event],
 		     halfwidth_of(&scaling, lines[event], lines[first_event(event)],
 				  first_event(event) == event));
 	if (scaling.unseen > 0)
 		tell_unseen(source, &scaling, told);
+}
+
+/* ---- windows ---- */
+
+/* Of a sum over the kept classes: lines in all classes that may have moved, or not, while nothing
+ * was checked, by the scatter of the windows. */
+static double unchecked_halfwidth(const struct source *source, uint32_t who, unsigned open,
+				  const struct coverage *coverage)
+{
+	const struct ratio ratio = accounts_ratio(source->accounts, who, open);
+	const double unchecked = coverage->all - coverage->checked;
+	const double lines =
+		open_lines(source->accounts, who, open, accounts_kept(source->accounts));
+	const double none = NONE_SEEN / fmax(ratio.n > 1 ? ratio.x : 0, coverage->checked / 2);
+	const double rate = ratio.n > 1 ? ratio_halfwidth(&ratio) : lines / coverage->checked;
+	return unchecked * fmax(rate, none);
+}
+
+/* The border whose caches are not known behind a gap, and that an open event tells of. */
+static int gap_border(unsigned open)
+{
+	const enum traffic event = TRAFFIC_L2_READ_OPEN + open;
+	return event == TRAFFIC_MEM_READ_OPEN || event == TRAFFIC_MEM_WRITE_OPEN ? GAP_LAST
+	       : event == TRAFFIC_L3_READ_OPEN || event == TRAFFIC_L3_WRITE_OPEN ? GAP_PRIVATE
+										 : -1;
+}
+
+/* What windows leave open: the time between them, and what was in the caches when they began. */
+static void tell_windows(const struct source *source, uint32_t who, struct told *told)
+{
+	const struct coverage coverage = coverage_of(source, who);
+	const double factor = coverage.all / coverage.checked;
+	if (coverage.checked <= 0 || factor <= 1)
+		return;
+	for (unsigned open = 0; open < N_OPEN; open++) {
+		const int border = gap_border(open);
+		const double unknown =
+			border < 0 ? 0 : accounts_unknown(source->accounts, who, border) * factor;
+		const double between = unchecked_halfwidth(source, who, open, &coverage);
+		told->lines[TRAFFIC_L2_READ_OPEN + open] +=
+			(between + unknown) * CACHE_CLASSES / source->n_kept;
+	}
+}
+
+/* Whether it was checked so rarely that having seen no events tells little. */
+static bool is_rarely_checked(const struct source *source, uint32_t who)
+{
+	const struct coverage coverage = coverage_of(source, who);
+	return coverage.checked > 0 && coverage.checked < FEW_CHECKED &&
+	       coverage.all > 2 * coverage.checked;
+}
+
+/* Code that ran and was never checked: that each of its instructions moved a line, or none, is
+ * open. */
+static unsigned rows_of_unmet(const struct counted_code *code, unsigned n,
+			      struct profile_traffic rows[CACHE_CLASSES])
+{
+	struct told told = {0};
+	if (code->n <= 0 || code->checked)
+		return 0;
+	const double lines = (double)code->n * (1 + (double)code->size / USUAL_INSN);
+	told.lines[TRAFFIC_L2_READ_OPEN] = told.lines[TRAFFIC_L3_READ_OPEN] =
+		told.lines[TRAFFIC_MEM_READ_OPEN] = lines;
+	for (unsigned k = 0; k < n; k++)
+		rows[k] = (struct profile_traffic){.module = code->module,
+						   .offset = code->start,
+						   .thread = code->thread,
+						   .class = k};
+	add_told(&told, n, rows);
+	return n;
 }
 
 /* ---- all of it ---- */
@@ -290,17 +461,19 @@ static unsigned rows_of(const struct source *source, uint32_t who,
 	const unsigned n = (unsigned)__builtin_popcountll(source->sample);
 	const bool has_events = accounts_has_events(accounts, who);
 	const uint64_t heavy = concentration_heavy(source->concentration, who, n, !has_events);
+	double factors[N_OPEN];
 	struct told told = {0};
-	if (!has_events && !heavy)
+	if (!has_events && !heavy && !is_rarely_checked(source, who))
 		return 0;
-	set_sampled(accounts, who, source->sample, rows);
+	account_rows_factors(accounts, source->executions, who, factors);
+	set_sampled(accounts, who, source->sample, factors, rows);
 	if (heavy)
 		leave_out(source->sample, heavy, rows);
 	set_open(accounts, who, n, rows);
-	if (heavy) {
-		tell_heavy(source, who, heavy, &told);
-		add_told(&told, n, rows);
-	}
+	if (heavy)
+		tell_heavy(source, who, heavy, factors, &told);
+	tell_windows(source, who, &told);
+	add_told(&told, n, rows);
 	return n;
 }
 
@@ -326,16 +499,20 @@ struct rf_error *account_rows_save(struct accounts *accounts, uint64_t sample,
 				   const struct concentration *concentration,
 				   const struct executions *executions, struct profile *profile)
 {
-	struct source source = {accounts, sample, concentration, executions};
+	struct source source = {accounts, sample, concentration, executions,
+				(unsigned)__builtin_popcountll(accounts_kept(accounts))};
 	struct profile_traffic rows[CACHE_CLASSES];
 	assert(!(sample & ~accounts_classes(accounts)));
 	set_shares(&source);
 	for (uint32_t who = 0; who < accounts_n(accounts); who++) {
 		accounts_spread(accounts, who);
-		const unsigned n = rows_of(&source, who, rows);
-		for (unsigned k = 0; k < n; k++)
-			if (!add_row(profile, &rows[k]))
-				return rf_error_no_memory();
+		if (!add_rows(profile, rows, rows_of(&source, who, rows)))
+			return rf_error_no_memory();
 	}
+	for (size_t i = 0; i < executions->n_items && executions->in_windows; i++)
+		if (!add_rows(profile, rows,
+			      rows_of_unmet(&executions->items[i],
+					    (unsigned)__builtin_popcountll(sample), rows)))
+			return rf_error_no_memory();
 	return NULL;
 }

@@ -16,6 +16,10 @@
 #define NO_CLASS UINT8_MAX
 #define ENOUGH_LINES 64 /* to tell a class's share of conflicts */
 #define LINE_BITS 256
+/* So many accesses behind settling, for each before it, tell what those before it do; of these so
+ * many may be unknown. */
+#define ENOUGH_SETTLED 0.25
+#define MOST_UNKNOWN 0.05
 
 struct account {
 	uint32_t module, thread;
@@ -24,6 +28,20 @@ struct account {
 	/* Of the lines in one of the kept classes a bit each, by a hash of their numbers. */
 	uint8_t line_class; /* NO_CLASS: none yet */
 	uint64_t line_bits[LINE_BITS / 64];
+	uint32_t in_windows; /* number of its struct in_windows plus 1; 0: none */
+};
+
+/* Before and after its class has settled behind a gap. */
+enum phase { UNSETTLED, SETTLED, N_PHASES };
+
+/* What is known of an account where code is checked in windows of time. */
+struct in_windows {
+	struct {
+		uint64_t n, unknown, crossed; /* accesses that miss the first level */
+	} at[N_GAP_BORDERS][N_PHASES];
+	struct ratio lines[N_OPEN];
+	double seen[N_OPEN]; /* lines up to the last window's end */
+	double executions;   /* in the window that ends */
 };
 
 /* The events of an account in a class. */
@@ -49,6 +67,8 @@ struct accounts {
 	 * or 0. */
 	uint32_t *cells;
 	size_t n_cells, cap_cells;
+	struct in_windows *in_windows;
+	size_t n_in_windows, cap_in_windows;
 	bool memory_short;
 };
 
@@ -83,6 +103,7 @@ void accounts_destroy(struct accounts *accounts)
 	free(accounts->items);
 	free(accounts->rows);
 	free(accounts->cells);
+	free(accounts->in_windows);
 	free(accounts);
 }
 
@@ -249,6 +270,157 @@ void thread_accounts_deinit(struct thread_accounts *thread)
 	for (uint32_t i = 0; i < thread->n_pages; i++)
 		free(thread->pages[i]);
 	free(thread->pages);
+	free(thread->executions);
+}
+
+/* ---- windows of time ---- */
+
+/* NULL when memory is short. */
+static struct in_windows *in_windows_of(struct accounts *accounts, uint32_t who)
+{
+	assert(who < accounts->n_items);
+	struct account *account = &accounts->items[who];
+	const struct in_windows none = {0};
+	if (!account->in_windows) {
+		if (!rf_array_push(accounts->in_windows, accounts->n_in_windows,
+				   accounts->cap_in_windows, none)) {
+			accounts->memory_short = true;
+			return NULL;
+		}
+		account->in_windows = (uint32_t)accounts->n_in_windows;
+	}
+	return &accounts->in_windows[account->in_windows - 1];
+}
+
+void accounts_touch(struct accounts *accounts, uint32_t who, const struct touch *touch)
+{
+	struct in_windows *of = in_windows_of(accounts, who);
+	for (int border = 0; of && border < N_GAP_BORDERS; border++) {
+		of->at[border][touch->settled[border]].n++;
+		of->at[border][touch->settled[border]].unknown += touch->unknown[border];
+	}
+}
+
+void accounts_crossed(struct accounts *accounts, uint32_t who, const struct touch *touch,
+		      int border)
+{
+	struct in_windows *of = in_windows_of(accounts, who);
+	if (of)
+		of->at[border][touch->settled[border]].crossed++;
+}
+
+/* Where enough is known of what the account does once its classes have settled, that is what it
+ * does before, too; else all that is unknown is open. */
+double accounts_unknown(const struct accounts *accounts, uint32_t who, int border)
+{
+	const uint32_t number = accounts->items[who].in_windows;
+	if (!number)
+		return 0;
+	const struct in_windows *of = &accounts->in_windows[number - 1];
+	const double n = (double)of->at[border][UNSETTLED].n,
+		     later = (double)of->at[border][SETTLED].n,
+		     crossed = (double)of->at[border][UNSETTLED].crossed,
+		     unknown = (double)of->at[border][UNSETTLED].unknown,
+		     unknown_later = (double)of->at[border][SETTLED].unknown;
+	if (later < ENOUGH_SETTLED * n || unknown_later > MOST_UNKNOWN * later)
+		return unknown + unknown_later;
+	const double share = (double)of->at[border][SETTLED].crossed / later;
+	const double expected = n * share;
+	return fmin(unknown, fabs(crossed - expected) + 2 * sqrt(n * share * (1 - share))) +
+	       unknown_later;
+}
+
+unsigned accounts_open_of(enum traffic event)
+{
+	switch (event) {
+	case TRAFFIC_L2_READ:
+	case TRAFFIC_L2_WRITE_ALLOCATE:
+		return TRAFFIC_L2_READ_OPEN - TRAFFIC_L2_READ_OPEN;
+	case TRAFFIC_L2_WRITE_BACK:
+		return TRAFFIC_L2_WRITE_OPEN - TRAFFIC_L2_READ_OPEN;
+	case TRAFFIC_L3_READ:
+	case TRAFFIC_L3_WRITE_ALLOCATE:
+		return TRAFFIC_L3_READ_OPEN - TRAFFIC_L2_READ_OPEN;
+	case TRAFFIC_L3_WRITE_BACK:
+		return TRAFFIC_L3_WRITE_OPEN - TRAFFIC_L2_READ_OPEN;
+	case TRAFFIC_MEM_READ:
+	case TRAFFIC_MEM_WRITE_ALLOCATE:
+		return TRAFFIC_MEM_READ_OPEN - TRAFFIC_L2_READ_OPEN;
+	case TRAFFIC_MEM_WRITE_BACK:
+	case TRAFFIC_MEM_NON_TEMPORAL:
+		return TRAFFIC_MEM_WRITE_OPEN - TRAFFIC_L2_READ_OPEN;
+	default:
+		return N_OPEN;
+	}
+}
+
+/* The executions of the window go to the accounts, some of which have several numbers.  Windows
+ * before the first event are one for their account. */
+static void give_executions(struct accounts *accounts, struct thread_accounts *thread,
+			    const double *executions, uint32_t n)
+{
+	for (uint32_t number = 0; number < n; number++) {
+		const uint32_t who = thread_accounts_find(thread, number);
+		struct in_windows *of = who != NO_ACCOUNT && accounts_has_events(accounts, who)
+						? in_windows_of(accounts, who)
+						: NULL;
+		if (!of)
+			continue;
+		of->executions += executions[number] - thread->executions[number];
+		thread->executions[number] = executions[number];
+	}
+}
+
+static void end_window_of(struct accounts *accounts, uint32_t who, struct in_windows *of,
+			  bool by_chance)
+{
+	double lines[N_OPEN] = {0};
+	for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++)
+		if (accounts_open_of(event) < N_OPEN)
+			lines[accounts_open_of(event)] +=
+				accounts_lines(accounts, who, event, accounts->kept);
+	for (unsigned open = 0; open < N_OPEN; open++) {
+		if (by_chance)
+			ratio_add(&of->lines[open], lines[open] - of->seen[open], of->executions);
+		of->seen[open] = lines[open];
+	}
+	of->executions = 0;
+}
+
+static bool make_room(struct thread_accounts *thread, uint32_t n)
+{
+	if (n <= thread->n_executions)
+		return true;
+	double *items = realloc(thread->executions, 2 * n * sizeof(*items));
+	if (!items)
+		return false;
+	memset(items + thread->n_executions, 0, (2 * n - thread->n_executions) * sizeof(*items));
+	thread->executions = items;
+	thread->n_executions = 2 * n;
+	return true;
+}
+
+void accounts_end_window(struct accounts *accounts, struct thread_accounts *thread,
+			 const double *executions, uint32_t n, bool by_chance)
+{
+	if (!make_room(thread, n)) {
+		accounts->memory_short = true;
+		return;
+	}
+	give_executions(accounts, thread, executions, n);
+	for (uint32_t number = 0; number < n; number++) {
+		const uint32_t who = thread_accounts_find(thread, number);
+		const uint32_t at = who == NO_ACCOUNT ? 0 : accounts->items[who].in_windows;
+		if (at && accounts->in_windows[at - 1].executions > 0)
+			end_window_of(accounts, who, &accounts->in_windows[at - 1], by_chance);
+	}
+}
+
+struct ratio accounts_ratio(const struct accounts *accounts, uint32_t who, unsigned open)
+{
+	assert(open < N_OPEN);
+	const uint32_t number = accounts->items[who].in_windows;
+	return number ? accounts->in_windows[number - 1].lines[open] : (struct ratio){0};
 }
 
 /* ---- what is known of them ---- */
@@ -317,6 +489,11 @@ uint32_t accounts_n(const struct accounts *accounts)
 uint64_t accounts_classes(const struct accounts *accounts)
 {
 	return accounts->classes;
+}
+
+uint64_t accounts_kept(const struct accounts *accounts)
+{
+	return accounts->kept;
 }
 
 bool accounts_has_events(const struct accounts *accounts, uint32_t who)

@@ -5,7 +5,9 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/ratio.h"
 #include "cache/conflicts.h"
+#include "cache/first_touches.h"
 #include "cache/traffic.h"
 #include "profile/profile.h"
 #include "tracer/traffic/class_stages.h"
@@ -38,12 +40,44 @@ bool accounts_add_classes(struct accounts *accounts, uint64_t classes);
 void accounts_instruction(const struct accounts *accounts, uint32_t who, uint32_t *module,
 			  uint64_t *offset);
 
+/* ---- windows of time (target/windows.h) ---- */
+
+/* An access of that account has missed the first level in a class that is kept; what is known of
+ * it, behind a gap.  Then, perhaps, that it crosses a border (GAP_…). */
+void accounts_touch(struct accounts *accounts, uint32_t who, const struct touch *touch);
+void accounts_crossed(struct accounts *accounts, uint32_t who, const struct touch *touch,
+		      int border);
+
+/* What is open because caches were not known behind gaps: of so many lines, in the classes that are
+ * kept, it is not known whether they crossed the border for that account (docs/traffic.md,
+ * "Windows"). */
+double accounts_unknown(const struct accounts *accounts, uint32_t who, int border);
+
+/* The events of one border in one direction, as they are open (cache/traffic.h): these are
+ * TRAFFIC_L2_READ_OPEN + n. */
+#define N_OPEN (N_TRAFFIC - TRAFFIC_L2_READ_OPEN)
+/* Their number for an event, or N_OPEN: none. */
+unsigned accounts_open_of(enum traffic event);
+
+struct thread_accounts;
+/* A window ends for a thread.  `executions`: of its instructions, by their numbers, while they were
+ * checked, since the thread began; n of them.  `by_chance`: the window stands for the time between
+ * windows; one that has begun with the program, or for new code, stands for itself. */
+void accounts_end_window(struct accounts *accounts, struct thread_accounts *thread,
+			 const double *executions, uint32_t n, bool by_chance);
+/* Lines in the kept classes for each execution, in the windows by chance. */
+struct ratio accounts_ratio(const struct accounts *accounts, uint32_t who, unsigned open);
+
+/* ---- the end ---- */
+
 /* Whether memory was short, so that accounts or events are missing. */
 bool accounts_incomplete(const struct accounts *accounts);
 
-/* How many accounts there are, from 0 on; and the classes that were ever simulated. */
+/* How many accounts there are, from 0 on; and the classes that were ever simulated, and those that
+ * are from the beginning to the end. */
 uint32_t accounts_n(const struct accounts *accounts);
 uint64_t accounts_classes(const struct accounts *accounts);
+uint64_t accounts_kept(const struct accounts *accounts);
 
 /* Makes the counts of evadable lines and of conflicts, which are known of some lines only, those of
  * all: the shares of evadable ones among the write-allocates of full lines, and of conflicts among
@@ -66,6 +100,8 @@ struct thread_accounts {
 	uint32_t thread;  /* its row in the profile */
 	uint32_t **pages; /* of ACCOUNT_PAGE accounts plus 1; 0: none yet */
 	uint32_t n_pages;
+	double *executions; /* of n_executions numbers: those at the end of the last window */
+	uint32_t n_executions;
 };
 #define ACCOUNT_PAGE 256
 

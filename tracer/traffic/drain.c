@@ -35,6 +35,8 @@ struct drain_source {
 	uint64_t start_ns; /* when it was added */
 	uint64_t burst_ns; /* when it had, or was asked for, a burst last */
 	uint64_t wait_ns;  /* until the next one */
+	bool is_unchecked; /* its thread runs without checks */
+	bool by_chance;    /* all windows since executions were counted last have begun so */
 	struct record_reader reader;
 };
 
@@ -105,7 +107,7 @@ static void ask_bursts(struct drain *drain)
 	const uint64_t now = clock_now_ns();
 	for (size_t i = 0; i < drain->n_sources; i++) {
 		struct drain_source *source = drain->sources[i];
-		if (now - source->burst_ns < source->wait_ns)
+		if (source->is_unchecked || now - source->burst_ns < source->wait_ns)
 			continue;
 		const uint64_t part = (now - source->start_ns) / BURST_PART,
 			       most = part < BURST_MOST_NS ? part : BURST_MOST_NS;
@@ -223,6 +225,36 @@ void drain_add_records(struct drain *drain, struct drain_source *source,
 			trace_ring_rewind(&source->ring);
 			(void)trace_ring_add(&source->ring, &records[i]);
 		}
+	pthread_mutex_unlock(&drain->lock);
+}
+
+void drain_end_window(struct drain *drain, struct drain_source *source, const double *executions,
+		      uint32_t n)
+{
+	if (!source)
+		return;
+	pthread_mutex_lock(&drain->lock);
+	take_rest(drain, source);
+	trace_ring_rewind(&source->ring);
+	if (executions)
+		accounts_end_window(drain->simulation.accounts, &source->reader.accounts,
+				    executions, n, source->by_chance);
+	source->by_chance |= executions != NULL;
+	source->is_unchecked = true;
+	pthread_mutex_unlock(&drain->lock);
+}
+
+void drain_begin_window(struct drain *drain, struct drain_source *source, uint32_t number,
+			bool by_chance)
+{
+	const struct trace_record gap = {number, ALLOCATION_RECORD(ALLOCATION_GAP), 0};
+	if (!source)
+		return;
+	drain_add_records(drain, source, &gap, 1);
+	pthread_mutex_lock(&drain->lock);
+	source->is_unchecked = false;
+	source->by_chance &= by_chance;
+	source->burst_ns = clock_now_ns(); /* it had no time for one */
 	pthread_mutex_unlock(&drain->lock);
 }
 

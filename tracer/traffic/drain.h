@@ -41,6 +41,15 @@ void drain_set_stack(struct drain_source *source, uint64_t stack_pointer);
 /* Adds a few records in the place of its thread, which is stopped outside the gate. */
 void drain_add_records(struct drain *drain, struct drain_source *source,
 		       const struct trace_record *records, size_t n);
+/* Its thread, which is stopped outside the gate, goes on without checks.  All that it has recorded
+ * is simulated when this returns.  `executions`: of its instructions, by their numbers, with
+ * checks, since it began; n of them; NULL: not known, and the window is one with the next. */
+void drain_end_window(struct drain *drain, struct drain_source *source, const double *executions,
+		      uint32_t n);
+/* And goes on with checks, in the window of time of that number; `by_chance` as in
+ * accounts_end_window. */
+void drain_begin_window(struct drain *drain, struct drain_source *source, uint32_t number,
+			bool by_chance);
 /* Its thread runs no more: all that it has recorded is simulated when this returns. */
 void drain_remove_thread(struct drain *drain, struct drain_source *source);
 

@@ -24,8 +24,10 @@ struct rf_error *executions_init(struct executions *executions, const struct pro
 	for (size_t i = 0; i < profile->n_counts; i++) {
 		const struct profile_count *count = &profile->counts[i];
 		const struct profile_block *block = &profile->blocks[count->block];
-		executions->items[i] = (struct counted_code){count->thread, block->module,
-							     block->size, block->start, count->n};
+		executions->items[i] =
+			(struct counted_code){count->thread, block->module, block->size,
+					      block->start,  count->n,      count->checked};
+		executions->in_windows |= count->n != count->checked;
 		if (block->size > executions->longest)
 			executions->longest = block->size;
 	}
@@ -39,18 +41,33 @@ void executions_deinit(struct executions *executions)
 	*executions = (struct executions){0};
 }
 
-double executions_of(const struct executions *executions, uint32_t thread, uint32_t module,
-		     uint64_t offset)
+/* Of all blocks that the instruction is in. */
+static struct counted_code sum_of(const struct executions *executions, uint32_t thread,
+				  uint32_t module, uint64_t offset)
 {
 	const struct counted_code *items = executions->items;
 	const uint64_t from = offset > executions->longest ? offset - executions->longest : 0;
 	const struct counted_code first = {.thread = thread, .module = module, .start = from};
-	double sum = 0;
+	struct counted_code sum = {0};
 	for (size_t i = rf_search(executions->n_items, k, compare(&items[k], &first) < 0);
 	     i < executions->n_items && items[i].thread == thread && items[i].module == module &&
 	     items[i].start <= offset;
 	     i++)
-		if (offset - items[i].start < items[i].size)
-			sum += (double)items[i].n;
+		if (offset - items[i].start < items[i].size) {
+			sum.n += items[i].n;
+			sum.checked += items[i].checked;
+		}
 	return sum;
+}
+
+double executions_of(const struct executions *executions, uint32_t thread, uint32_t module,
+		     uint64_t offset)
+{
+	return (double)sum_of(executions, thread, module, offset).n;
+}
+
+double executions_checked(const struct executions *executions, uint32_t thread, uint32_t module,
+			  uint64_t offset)
+{
+	return (double)sum_of(executions, thread, module, offset).checked;
 }

@@ -8,9 +8,10 @@ struct executions {
 	struct counted_code {
 		uint32_t thread, module, size;
 		uint64_t start;
-		int64_t n;
+		int64_t n, checked;
 	} * items; /* by thread, module and start */
 	size_t n_items;
+	bool in_windows;  /* accesses were not checked all the time */
 	uint32_t longest; /* size of one of them, in bytes */
 };
 
@@ -21,3 +22,6 @@ void executions_deinit(struct executions *executions);
 /* Of the instruction at that offset of a module of the profile, in that thread. */
 double executions_of(const struct executions *executions, uint32_t thread, uint32_t module,
 		     uint64_t offset);
+/* The same, of which its accesses were checked; all, where checks are not in windows of time. */
+double executions_checked(const struct executions *executions, uint32_t thread, uint32_t module,
+			  uint64_t offset);

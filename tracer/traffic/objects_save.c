@@ -8,6 +8,7 @@
 #include "base/u64_map.h"
 #include "symbols/call_sites.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,6 +190,11 @@ static struct rf_error *save_lines(struct profile *profile, struct u64_map *row_
 	return NULL;
 }
 
+static uint64_t times(uint64_t lines, double factor)
+{
+	return factor > 1 ? (uint64_t)llround((double)lines * factor) : lines;
+}
+
 static struct rf_error *save_traffic(const struct name_source *names, const struct objects *objects)
 {
 	size_t n;
@@ -196,12 +202,15 @@ static struct rf_error *save_traffic(const struct name_source *names, const stru
 	struct u64_map row_of = {0};
 	struct rf_error *error = NULL;
 	for (size_t i = 0; i < n && !error; i++) {
+		const struct objects_rows *rows = names->rows;
+		const double in = rows->factor(rows->context, lines[i].who, false);
+		const double out = rows->factor(rows->context, lines[i].who, true);
 		struct profile_object_traffic row = {
 			.object = names->row_of[lines[i].object],
 			.module = PROFILE_NONE,
-			.read = lines[i].read,
-			.write_allocate = lines[i].write_allocate,
-			.write = lines[i].write,
+			.read = times(lines[i].read, in),
+			.write_allocate = times(lines[i].write_allocate, in),
+			.write = times(lines[i].write, out),
 		};
 		names->rows->place(names->rows->context, lines[i].who, &row.module, &row.offset);
 		error = save_lines(names->profile, &row_of, &row);

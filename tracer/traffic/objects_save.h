@@ -11,6 +11,8 @@ struct objects_rows {
 	uint32_t (*module)(void *context, uint32_t module);
 	/* The instruction of a `who`. */
 	void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset);
+	/* What lines of a `who` that come from memory, or go there, are to be multiplied by. */
+	double (*factor)(void *context, uint32_t who, bool written);
 };
 
 /* Adds the objects, with names and places in the source, and their traffic to the profile; rows of

@@ -303,7 +303,9 @@ static void take_record(struct record_reader *reader, const struct trace_record 
 {
 	const uint32_t number = record->word & ((1u << TRACE_GROUP_BITS) - 1);
 	const struct trace_group *group = trace_config_group(reader->config, number);
-	if (is_allocation_record(record))
+	if (record->word == ALLOCATION_RECORD(ALLOCATION_GAP))
+		simulation_gap(reader->simulation, record->address);
+	else if (is_allocation_record(record))
 		take_allocation(reader, record);
 	else if (!group)
 		reader->n_unknown++;

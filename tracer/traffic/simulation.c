@@ -53,6 +53,23 @@ static void note_conflict(const struct simulation *simulation, enum traffic even
 		accounts_conflict(simulation->accounts, &conflict, line % CACHE_CLASSES);
 }
 
+/* Behind gaps it matters which accesses found caches that were not known. */
+static void note_touch(struct simulation *simulation, enum traffic event, uint32_t who,
+		       uint64_t line)
+{
+	const bool comes_in = event == TRAFFIC_L2_READ || event == TRAFFIC_L2_WRITE_ALLOCATE;
+	const bool into_l2 = event == TRAFFIC_L3_READ || event == TRAFFIC_L3_WRITE_ALLOCATE;
+	const bool from_memory = event == TRAFFIC_MEM_READ || event == TRAFFIC_MEM_WRITE_ALLOCATE;
+	if (comes_in) {
+		simulation->touch = first_touches_note(simulation->first_touches, line);
+		simulation->touch_line = line;
+		accounts_touch(simulation->accounts, who, &simulation->touch);
+	} else if ((into_l2 || from_memory) && line == simulation->touch_line) {
+		accounts_crossed(simulation->accounts, who, &simulation->touch,
+				 from_memory ? GAP_LAST : GAP_PRIVATE);
+	}
+}
+
 static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 {
 	struct simulation *simulation = context;
@@ -67,6 +84,8 @@ static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 	if (event == TRAFFIC_MEM_READ || event == TRAFFIC_MEM_WRITE_ALLOCATE)
 		strides_fetched(simulation->strides, line, who);
 	const bool is_kept = class_stages_kept(&simulation->stages) >> class & 1;
+	if (is_kept && simulation->first_touches)
+		note_touch(simulation, event, who, line);
 	if (is_kept)
 		working_set_event(simulation->working_set, simulation->geometry.n_levels, event,
 				  who, line);
@@ -85,6 +104,14 @@ void simulation_run(struct simulation *simulation, struct access_filter *filter)
 	if (simulation->running && simulation->running != filter)
 		access_filter_end(simulation->running);
 	simulation->running = filter;
+}
+
+void simulation_gap(struct simulation *simulation, uint64_t window)
+{
+	if (!simulation->first_touches || window <= simulation->window)
+		return; /* another thread has come to it before */
+	simulation->window = window;
+	first_touches_begin(simulation->first_touches);
 }
 
 bool simulation_add_classes(struct simulation *simulation)
@@ -177,9 +204,13 @@ struct rf_error *simulation_init(struct simulation *simulation, const struct geo
 	simulation->working_set =
 		working_set_create(kept == UINT64_MAX ? FOLLOWED_OF_ALL : FOLLOWED_LINES,
 				   (unsigned)__builtin_popcountll(kept));
-	const bool complete = simulation->hierarchy && simulation->accounts &&
-			      simulation->strides && simulation->concentration &&
-			      simulation->conflicts && simulation->working_set;
+	const bool in_windows = options->slowdown > 1 && geometry->n_levels > 1;
+	if (in_windows)
+		simulation->first_touches = first_touches_create(geometry, kept);
+	const bool complete = (!in_windows || simulation->first_touches) && simulation->hierarchy &&
+			      simulation->accounts && simulation->strides &&
+			      simulation->concentration && simulation->conflicts &&
+			      simulation->working_set;
 	return complete ? NULL : rf_error_no_memory();
 }
 
@@ -195,6 +226,7 @@ void simulation_deinit(struct simulation *simulation)
 	accounts_destroy(simulation->accounts);
 	strides_destroy(simulation->strides);
 	concentration_destroy(simulation->concentration);
+	first_touches_destroy(simulation->first_touches);
 	conflicts_destroy(simulation->conflicts);
 	working_set_destroy(simulation->working_set);
 }

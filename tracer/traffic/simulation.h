@@ -63,6 +63,11 @@ struct simulation {
 	struct strides *strides;
 	struct concentration *concentration;
 	uint64_t n_bursts; /* of all threads */
+	/* Where code is checked in windows of time; else NULL. */
+	struct first_touches *first_touches;
+	uint64_t window;    /* number of the last one that began behind a gap */
+	struct touch touch; /* of the access that has missed the first level last, to touch_line */
+	uint64_t touch_line;
 	struct conflicts *conflicts;
 	struct working_set *working_set;
 	struct space *spaces;
@@ -85,6 +90,10 @@ struct space *simulation_space(const struct simulation *simulation, uint32_t num
 
 /* A burst has ended: whether classes have been added to those that are simulated. */
 bool simulation_add_classes(struct simulation *simulation);
+
+/* Accesses are recorded again, in the window of that number, after a time in which none were: the
+ * caches hold what they held before, and what that means is told apart (cache/first_touches.h). */
+void simulation_gap(struct simulation *simulation, uint64_t window);
 
 /* The core of that filter goes on, or, when NULL, none: what another one has put off is done. */
 void simulation_run(struct simulation *simulation, struct access_filter *filter);

@@ -11,6 +11,9 @@
 #define TRAFFIC_MOST 16
 #define TRAFFIC_FEWEST 4
 
+/* Without --slowdown. */
+#define TRAFFIC_SLOWDOWN 1.5
+
 struct machine_cache; /* machine/data/machine.h */
 struct kept_store;    /* names/kept_store.h */
 
@@ -26,6 +29,10 @@ struct traffic_options {
 	/* One class of sets in so many is simulated (cache/traffic.h); 1: all, CACHE_CLASSES: one;
 	 * 0: as many as can be simulated meanwhile. */
 	unsigned cache_sample;
+	/* So many times as long as counted code may traced code take, at most 1,000: outside of
+	 * windows of time it runs without checks (target/windows.h).  0: all of it is traced. */
+	double slowdown;
+	double native_s;         /* what the program takes natively; 0: not known */
 	bool cache_prefetch;     /* a miss brings the next line, too */
 	struct kept_store *kept; /* what was read of files, or NULL: nothing is kept */
 };

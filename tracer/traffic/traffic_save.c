@@ -5,6 +5,7 @@
 #include "tracer/traffic/account_rows.h"
 #include "tracer/traffic/objects_save.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- facts ---- */
@@ -44,6 +45,25 @@ static void save_classes(const struct class_stages *stages, struct profile *prof
 				 CACHE_CLASSES / at_first);
 }
 
+/* Where accesses were checked in windows of time: for which part of the code that ran, by bytes. */
+static void save_windows(const struct simulation *simulation, const struct executions *executions,
+			 struct profile *profile)
+{
+	double all = 0, checked = 0;
+	for (size_t i = 0; i < executions->n_items && simulation->first_touches; i++) {
+		const struct counted_code *code = &executions->items[i];
+		all += (double)code->size * (double)code->n;
+		checked += (double)code->size * (double)code->checked;
+	}
+	if (simulation->window)
+		profile_set_fact(
+			profile, "traffic_windows",
+			"accesses to memory were traced in %llu windows of time, for %.2g %% "
+			"of the code that ran; the rest is taken to be alike "
+			"(--slowdown=none traces all)",
+			(unsigned long long)simulation->window, 100 * checked / all);
+}
+
 static void save_effort(const struct simulation *simulation, const struct traffic_account *account,
 			bool memory_short, struct profile *profile)
 {
@@ -65,6 +85,7 @@ static void save_effort(const struct simulation *simulation, const struct traffi
 struct save {
 	struct simulation *simulation;
 	struct profile *profile;
+	const struct executions *executions;
 	struct object_world *world;
 	struct rf_error *error;
 };
@@ -81,12 +102,20 @@ static void instruction(void *context, uint32_t who, uint32_t *module, uint64_t 
 	accounts_instruction(save->simulation->accounts, who, module, offset);
 }
 
+static double factor_of(void *context, uint32_t who, bool written)
+{
+	const struct save *save = context;
+	double factors[N_OPEN];
+	account_rows_factors(save->simulation->accounts, save->executions, who, factors);
+	return factors[accounts_open_of(written ? TRAFFIC_MEM_WRITE_BACK : TRAFFIC_MEM_READ)];
+}
+
 static struct rf_error *save_objects(struct save *save)
 {
 	uint64_t unseen = 0;
 	for (size_t i = 0; i < save->simulation->n_spaces; i++) {
 		const struct space *space = &save->simulation->spaces[i];
-		const struct objects_rows rows = {save, module_row, instruction};
+		const struct objects_rows rows = {save, module_row, instruction, factor_of};
 		save->world = space->world;
 		struct rf_error *error =
 			space->objects ? objects_save(space->objects, save->profile, &rows) : NULL;
@@ -104,9 +133,10 @@ static void add_working_set(void *context, const struct working_set_row *row)
 {
 	struct save *save = context;
 	struct profile *profile = save->profile;
+	const double in = factor_of(save, row->who, false), out = factor_of(save, row->who, true);
 	struct profile_working_set new = {.capacity = row->capacity,
-					  .reads = row->reads,
-					  .writes = row->writes};
+					  .reads = (uint64_t)llround((double)row->reads * in),
+					  .writes = (uint64_t)llround((double)row->writes * out)};
 	instruction(save, row->who, &new.module, &new.offset);
 	if (!save->error && !rf_array_push(profile->working_sets, profile->n_working_sets,
 					   profile->cap_working_sets, new))
@@ -119,27 +149,29 @@ static struct rf_error *save_working_sets(struct save *save)
 	return save->error;
 }
 
-static struct rf_error *save_accounts(const struct simulation *simulation, struct profile *profile)
+static struct rf_error *save_with(struct save *save)
 {
-	struct executions executions;
-	struct rf_error *error = executions_init(&executions, profile);
-	if (error)
-		return error;
-	error = account_rows_save(simulation->accounts, class_stages_sample(&simulation->stages),
-				  simulation->concentration, &executions, profile);
-	executions_deinit(&executions);
-	return error;
+	struct simulation *simulation = save->simulation;
+	return account_rows_save(simulation->accounts, class_stages_sample(&simulation->stages),
+				 simulation->concentration, save->executions, save->profile)
+		       ?: save_objects(save)
+		       ?: strides_save(simulation->strides, save->profile, instruction, save)
+		       ?: save_working_sets(save);
 }
 
 static struct rf_error *save_tables(struct simulation *simulation, struct profile *profile)
 {
-	struct save save = {.simulation = simulation, .profile = profile};
-	struct rf_error *error = save_accounts(simulation, profile);
-	if (!error)
-		error = save_objects(&save);
-	if (!error)
-		error = strides_save(simulation->strides, profile, instruction, &save);
-	return error ? error : save_working_sets(&save);
+	struct executions executions;
+	struct save save = {.simulation = simulation,
+			    .profile = profile,
+			    .executions = &executions};
+	struct rf_error *error = executions_init(&executions, profile);
+	if (error)
+		return error;
+	save_windows(simulation, &executions, profile);
+	error = save_with(&save);
+	executions_deinit(&executions);
+	return error;
 }
 
 void traffic_save(struct simulation *simulation, const struct traffic_account *account,

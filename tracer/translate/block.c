@@ -194,13 +194,13 @@ static uint32_t description(int number)
 	return allocator_returns(function) ? bits | ALLOCATION_RETURNS : bits;
 }
 
-/* A record of the call, at the head of the block at pc, when an allocator begins there and accesses
- * are traced. */
+/* A record of the call, at the head of the block at pc, when an allocator begins there and
+ * calls of these are recorded. */
 static void emit_allocation(struct batch *batch, uint64_t pc)
 {
 	const struct code_source *source = &batch->translator->source;
 	struct arena *arena = batch->arena;
-	if (!batch->translator->trace || !source->allocator)
+	if (!translator_notes_allocators(batch->translator) || !source->allocator)
 		return;
 	record_look_up(batch->translator, LOOK_UP_ALLOCATOR, pc);
 	const int number = source->allocator(source->context, pc);

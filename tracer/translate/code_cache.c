@@ -49,6 +49,12 @@ struct code_block *code_cache_block(struct code_cache *cache, uint64_t pc)
 	return index ? &cache->blocks[*index] : NULL;
 }
 
+bool code_cache_is_unmet(struct code_cache *cache, uint64_t pc)
+{
+	const struct code_block *block = code_cache_block(cache, pc);
+	return block && !block->is_met;
+}
+
 struct landing *code_cache_landing(struct code_cache *cache, uint64_t pc)
 {
 	const uint32_t *index = u64_map_find(&cache->landing_of_pc, pc);
@@ -89,6 +95,17 @@ struct arena *code_cache_arena_at(const struct code_cache *cache, uint64_t addre
 		if (address - cache->arenas[i].base < cache->arenas[i].size)
 			return (struct arena *)&cache->arenas[i];
 	return NULL;
+}
+
+uint64_t code_cache_pc_of_body(const struct code_cache *cache, uint64_t address)
+{
+	for (size_t i = 0; i < cache->n_blocks; i++) {
+		const struct code_block *block = &cache->blocks[i];
+		if (block->body &&
+		    arena_address(&cache->arenas[block->arena], block->body) == address)
+			return block->pc;
+	}
+	return 0;
 }
 
 struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address)

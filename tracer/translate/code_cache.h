@@ -51,6 +51,7 @@ struct code_block {
 	uint64_t module_offset;
 	uint64_t got_value; /* where its jump through the GOT is expected to go; 0: nowhere */
 	uint8_t *bytes;     /* copy of the original code */
+	bool is_met;        /* in a traced run: it has been seen to run with its accesses checked */
 	bool has_row;       /* in the profile, `row` there (target/counts.c) */
 	uint32_t row;
 };
@@ -137,6 +138,8 @@ void code_cache_deinit(struct code_cache *cache);
 
 /* The live block that starts at pc, or NULL. */
 struct code_block *code_cache_block(struct code_cache *cache, uint64_t pc);
+/* Whether there is one that is not `is_met`. */
+bool code_cache_is_unmet(struct code_cache *cache, uint64_t pc);
 /* The landing for returns to pc, or NULL. */
 struct landing *code_cache_landing(struct code_cache *cache, uint64_t pc);
 
@@ -151,6 +154,10 @@ struct arena *code_cache_arena(struct code_cache *cache, uint64_t pc);
 
 /* The arena that holds a target address, or NULL. */
 struct arena *code_cache_arena_at(const struct code_cache *cache, uint64_t address);
+
+/* The program's address whose block has its `body` at a target address; 0: none has.  Looks at all
+ * blocks. */
+uint64_t code_cache_pc_of_body(const struct code_cache *cache, uint64_t address);
 
 /* The piece that holds a target address, or NULL. */
 struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address);

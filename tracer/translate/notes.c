@@ -56,7 +56,7 @@ static bool keeps_flags(const struct code_cache *cache, uint32_t n_landings, uin
 static uint8_t allocator_at(const struct translator *translator, uint64_t pc)
 {
 	const struct code_source *source = &translator->source;
-	if (!translator->trace || !source->allocator)
+	if (!translator_notes_allocators(translator) || !source->allocator)
 		return 0;
 	return (uint8_t)(source->allocator(source->context, pc) + 1);
 }

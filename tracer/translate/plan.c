@@ -132,7 +132,9 @@ static struct rf_error *add_run(struct plan *plan, struct translator *translator
 			break;
 		}
 		if (known_block(translator, pc) ||
-		    (leader && plan->n_items >= translator->batch_insns))
+		    (leader && plan->n_items >= translator->batch_insns) ||
+		    (leader && plan->n_items && translator->checked &&
+		     code_cache_is_unmet(&translator->checked->cache, pc)))
 			break;
 		error = add_insn(plan, translator, pc, why, &ends);
 		if (error || ends)

@@ -279,6 +279,7 @@ static void copy_block(struct batch *batch, const struct code_block *kept, const
 	const struct code_source *source = &batch->translator->source;
 	struct code_block block = *kept;
 	block.pc += move->pc;
+	block.is_met = false;
 	block.arena = (uint8_t)(batch->arena - cache->arenas);
 	block.inner = moved_offset(block.inner, move);
 	block.body = moved_offset(block.body, move);
@@ -417,8 +418,10 @@ static void copy_groups(struct batch *batch, const struct kept_batch *kept, cons
 		return;
 	}
 	memcpy(operands, kept->operands, size);
-	for (size_t i = 0; i < kept->n_operands; i++)
+	for (size_t i = 0; i < kept->n_operands; i++) {
 		operands[i].number += move->number;
+		operands[i].block += move->block;
+	}
 	for (size_t i = 0; i < kept->n_groups; next += kept->groups[i++].n)
 		if (trace_config_add(trace, kept->groups[i].form, next, kept->groups[i].n) ==
 		    UINT32_MAX)

@@ -17,6 +17,7 @@ struct trace_operand {
 	uint64_t offset; /* of the instruction in its module */
 	uint32_t module;
 	uint32_t number; /* of the instruction, in this register */
+	uint32_t block;  /* of the code cache that it is checked in */
 	int32_t at;      /* bytes */
 	uint16_t bytes;
 	uint8_t access;            /* bits of enum operand_access */

@@ -351,7 +351,7 @@ void trace_begin(struct batch *batch, struct trace_block *trace, enum piece_kind
 	if (!translator->trace)
 		return;
 	batch_check(batch, trace_plan_build(&trace->plan, translator->trace, &translator->source,
-					    batch->items, batch->n_items));
+					    batch->block, batch->items, batch->n_items));
 	batch->cache->blocks[batch->block].n_untraced = trace->plan.n_untraced;
 	if (!trace->plan.n_checks)
 		return;

@@ -53,6 +53,7 @@ struct builder {
 	struct walk walk;
 	size_t at;          /* the instruction being looked at */
 	uint32_t number;    /* of it, in the register of groups */
+	uint32_t block;     /* of all of them */
 	uint8_t n_operands; /* of the instruction at hand */
 	size_t n_open;
 	struct group open[MAX_OPEN]; /* of 60 KB, which are not cleared for each block */
@@ -200,6 +201,7 @@ static struct trace_operand member_of(struct builder *builder, const struct oper
 {
 	struct trace_operand member = {
 		.number = builder->number,
+		.block = builder->block,
 		.bytes = operand->bytes,
 		.access = operand->access,
 		.lanes = operand->lanes,
@@ -413,8 +415,8 @@ static struct rf_error *add_checks(struct builder *builder, struct operands *ope
 }
 
 struct rf_error *trace_plan_build(struct trace_plan *plan, struct trace_config *config,
-				  const struct code_source *source, const struct planned *items,
-				  size_t n)
+				  const struct code_source *source, uint32_t block,
+				  const struct planned *items, size_t n)
 {
 	struct builder *builder = malloc(sizeof(*builder));
 	struct operands *operands = calloc(n, sizeof(*operands));
@@ -425,6 +427,7 @@ struct rf_error *trace_plan_build(struct trace_plan *plan, struct trace_config *
 		builder->plan = plan;
 		builder->config = config;
 		builder->source = source;
+		builder->block = block;
 		error = add_checks(builder, operands, items, n);
 	}
 	free(operands);

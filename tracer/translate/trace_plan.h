@@ -32,9 +32,9 @@ struct trace_plan {
 	uint32_t n_untraced; /* operands that cannot be traced */
 };
 
-/* Plans a block of n instructions.  `locate` as in struct code_source.  The only error is that
- * memory is short. */
+/* Plans a block of n instructions, which has that number in its code cache.  `locate` as in struct
+ * code_source.  The only error is that memory is short. */
 struct rf_error *trace_plan_build(struct trace_plan *plan, struct trace_config *config,
-				  const struct code_source *source, const struct planned *items,
-				  size_t n);
+				  const struct code_source *source, uint32_t block,
+				  const struct planned *items, size_t n);
 void trace_plan_deinit(struct trace_plan *plan);

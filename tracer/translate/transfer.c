@@ -77,10 +77,11 @@ static void emit_target_in_rcx(struct batch *batch, const struct decoded *insn, 
 	emit_late_count(batch, PIECE_RESTART, RAX, orig);
 }
 
-static void emit_table_jump(struct arena *arena)
+static void emit_table_jump(const struct batch *batch)
 {
-	emit_mov_16(arena, RAX, RCX);
-	emit_jump_through(arena, gs_indexed(RAX, SLOT_JUMPS));
+	emit_mov_16(batch->arena, RAX, RCX);
+	emit_jump_through(batch->arena,
+			  gs_indexed(RAX, SLOT_JUMPS + translator_tables(batch->translator)));
 }
 
 /* Returns that take arguments off the stack, or whose status flags matter where they lead, are
@@ -95,7 +96,7 @@ static void emit_return_as_jump(struct batch *batch, const struct decoded *insn,
 	emit_late_count(batch, PIECE_RESTART, RAX, orig);
 	emit_lea(arena, RSP, mem_at(RSP, 8 + insn->pop_bytes));
 	batch_piece(batch, PIECE_STEP, orig);
-	emit_table_jump(arena);
+	emit_table_jump(batch);
 }
 
 /* The cache address to return to is pushed below the program's own return address and returned to
@@ -113,7 +114,7 @@ static void emit_return(struct batch *batch, const struct planned *item, uint16_
 	emit_gs_store(arena, RDI, G_SPILL_RDI);
 	emit_late_count(batch, PIECE_RETURN, RDI, orig);
 	emit_load_16(arena, RDI, mem_at(RSP, 0));
-	emit_push(arena, gs_indexed(RDI, SLOT_RETURNS));
+	emit_push(arena, gs_indexed(RDI, SLOT_RETURNS + translator_tables(batch->translator)));
 	batch_piece(batch, PIECE_STEP, orig);
 	emit_gs_load(arena, RDI, G_SPILL_RDI);
 	emit_return_popping(arena, 8);
@@ -233,7 +234,7 @@ void emit_got_misses(struct batch *batch)
 		label_bind(arena, &miss->here);
 		batch_piece(batch, PIECE_CLEAN, miss->orig);
 		emit_target_in_rcx(batch, &miss->insn, miss->orig);
-		emit_table_jump(arena);
+		emit_table_jump(batch);
 	}
 }
 
@@ -303,7 +304,7 @@ void emit_transfer(struct batch *batch, const struct planned *item, uint16_t ori
 			break;
 		}
 		emit_target_in_rcx(batch, insn, orig);
-		emit_table_jump(batch->arena);
+		emit_table_jump(batch);
 		break;
 	case FLOW_RETURN:
 		emit_return(batch, item, orig);
@@ -327,7 +328,7 @@ void emit_cold_calls(struct batch *batch)
 			label_bind(arena, &call->through_table);
 			batch_piece(batch, PIECE_STEP, call->orig);
 			emit_drop_word(arena);
-			emit_table_jump(arena);
+			emit_table_jump(batch);
 		}
 		if (call->is_pushed_from_memory) {
 			batch_piece(batch, PIECE_DATA, 0);

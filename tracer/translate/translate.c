@@ -17,6 +17,14 @@ static const char why_no_memory[] = "rfprof is out of memory";
 
 #define BATCH_ALIGNMENT 32 /* what keep_alignment in block.c depends on, and a few bytes more */
 
+void translator_make_plain(struct translator *translator, struct translator *checked)
+{
+	assert(!translator->cache.n_counters && !translator->trace);
+	translator->is_plain = true;
+	translator->checked = checked;
+	translator->cache.n_counters = FIRST_PLAIN_COUNTER;
+}
+
 /* Lays out and emits a plan. */
 static void emit_plan(struct batch *batch, const struct plan *plan, bool with_entry)
 {
@@ -44,7 +52,7 @@ static const char *make_batch(struct translator *translator, struct arena *arena
 {
 	const size_t n_items = kept ? kept->n_items : plan->n_items;
 	struct batch batch;
-	if (!arena || translator->cache.n_counters + 2 * n_items > SLOT_N_COUNTERS)
+	if (!arena || translator->cache.n_counters + 2 * n_items > translator_counters(translator))
 		return why_full;
 	batch_open(&batch, translator, arena, NO_BLOCK);
 	if (kept)
@@ -287,17 +295,25 @@ static void link_stub(struct translator *translator, uint64_t number)
 	batch_close(&batch);
 }
 
+const struct stub *translate_stub_of(const struct translator *translator, uint64_t number)
+{
+	const uint64_t first = translator_first_stub(translator), i = number - first;
+	return number >= first && i < translator->cache.n_stubs ? &translator->cache.stubs[i]
+								: NULL;
+}
+
 uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *pc,
 			const char **why)
 {
-	assert(stub < translator->cache.n_stubs);
-	const struct stub asked = translator->cache.stubs[stub];
+	const struct stub *there = translate_stub_of(translator, stub);
+	assert(there);
+	const struct stub asked = *there;
 	*pc = asked.pc;
 	struct code_block *block = find_resolved(translator, *pc, why);
 	if (!block)
 		return 0;
 	if (!block->provisional && asked.arena != block->arena && !asked.linked)
-		link_stub(translator, stub);
+		link_stub(translator, stub - translator_first_stub(translator));
 	return body_of(translator, block, why);
 }
 
@@ -323,7 +339,7 @@ static bool has_spare_room(const struct translator *translator, const struct are
 {
 	const struct trace_config *trace = translator->trace;
 	return arena && arena->used < arena->size / 2 &&
-	       translator->cache.n_counters < SLOT_N_COUNTERS / 2 &&
+	       translator->cache.n_counters < FIRST_PLAIN_COUNTER / 2 &&
 	       (!trace || trace->n_groups < TRACE_GROUP_MAX / 2);
 }
 

@@ -30,9 +30,15 @@ struct translator {
 	struct code_cache cache;
 	struct code_source source;
 	bool failed;                /* memory ran short; nothing is translated any more */
-	struct trace_config *trace; /* accesses are traced; NULL: not */
-	struct kept *kept;          /* what other processes had translated (kept.h); or NULL */
-	struct recorder *recorder;  /* the batch that is made now is noted there; NULL: it is not */
+	struct trace_config *trace; /* accesses are checked; NULL: not */
+	/* What it makes is the second copy of code that another one checks: it has tables, counters
+	 * and numbers of stubs of its own (tracer/gate/protocol.h), and records calls of allocators
+	 * alone. */
+	bool is_plain;
+	/* That other one, or NULL.  Code that was not met there yet is a batch of its own here. */
+	struct translator *checked;
+	struct kept *kept;         /* what other processes had translated (kept.h); or NULL */
+	struct recorder *recorder; /* the batch that is made now is noted there; NULL: it is not */
 	struct follow {
 		uint64_t place; /* key in `kept` of the batch made last that is there; or 0 */
 		bool is_replay; /* that one was replayed, and what follows it was not looked at */
@@ -63,6 +69,31 @@ uint64_t translate_body(struct translator *translator, uint64_t pc, const char *
 uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why);
 uint64_t translate_landing(struct translator *translator, uint64_t pc, const char **why);
 
+/* Makes an unused translator that of the second copy of what `checked` translates. */
+void translator_make_plain(struct translator *translator, struct translator *checked);
+
+/* How far the tables of its threads lie behind SLOT_JUMPS and SLOT_RETURNS; below which number its
+ * counters lie; what is added to the numbers of its stubs; whether calls of allocators are
+ * recorded. */
+static inline int32_t translator_tables(const struct translator *translator)
+{
+	return translator->is_plain ? SLOT_PLAIN : 0;
+}
+static inline uint32_t translator_counters(const struct translator *translator)
+{
+	return translator->is_plain ? SLOT_N_COUNTERS : FIRST_PLAIN_COUNTER;
+}
+static inline uint32_t translator_first_stub(const struct translator *translator)
+{
+	return translator->is_plain ? FIRST_PLAIN_STUB : 0;
+}
+static inline bool translator_notes_allocators(const struct translator *translator)
+{
+	return translator->trace || translator->is_plain;
+}
+
+/* The stub of that number in a request, or NULL: it is none of this translator's. */
+const struct stub *translate_stub_of(const struct translator *translator, uint64_t number);
 /* The block that stub number `stub` wants; links the stub.  *pc gets the program's address. */
 uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *pc,
 			const char **why);

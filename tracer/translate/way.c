@@ -31,7 +31,8 @@ uint32_t batch_stub(struct batch *batch, uint64_t pc, bool is_call)
 	assert(arena->used - head > 8);
 	if (is_call)
 		emit_drop_word(arena);
-	emit_mov_imm32(arena, RAX, (uint32_t)(cache->n_stubs - 1));
+	emit_mov_imm32(arena, RAX,
+		       translator_first_stub(batch->translator) + (uint32_t)(cache->n_stubs - 1));
 	emit_jump_through(arena, gs_at(G_AT_MISS));
 	return head;
 }

@@ -23,7 +23,7 @@ struct watched {
 	struct thread_accounts thread;
 	struct concentration *concentration;
 	uint32_t who;
-	uint64_t executions;
+	uint64_t executions, unchecked;
 	double truth[N_TRAFFIC]; /* lines */
 };
 
@@ -49,7 +49,8 @@ static struct profile *end(struct watched *watched)
 	struct profile *profile = profile_create();
 	struct executions executions;
 	const struct profile_block block = {.start = OFFSET, .size = 1};
-	const struct profile_count count = {0, 0, (int64_t)watched->executions};
+	const struct profile_count count = {0, 0, (int64_t)watched->executions,
+					    (int64_t)(watched->executions - watched->unchecked)};
 	cr_assert(rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks, block));
 	cr_assert(rf_array_push(profile->counts, profile->n_counts, profile->cap_counts, count));
 	cr_assert_null(executions_init(&executions, profile));
@@ -246,4 +247,103 @@ Test(account_rows, what_no_class_shows_is_open)
 	cr_expect(holds(memory, watched.truth[TRAFFIC_MEM_READ]), "%g +- %g", memory.lines,
 		  memory.halfwidth);
 	profile_destroy(profile);
+}
+
+/* ---- windows of time ---- */
+
+/* So many executions, of which each moves a line with that chance; unchecked, or in a window. */
+static void run(struct watched *watched, unsigned n, double chance, bool checked)
+{
+	for (unsigned i = 0; i < n; i++) {
+		const uint64_t line = random_number(&state) % 100000;
+		watched->executions++;
+		watched->unchecked += !checked;
+		if ((double)(random_number(&state) % 1000000) >= chance * 1e6)
+			continue;
+		if (checked)
+			event(watched, TRAFFIC_L2_READ, line);
+		else
+			watched->truth[TRAFFIC_L2_READ]++;
+	}
+}
+
+static void end_window(struct watched *watched, bool by_chance)
+{
+	const double checked = (double)(watched->executions - watched->unchecked);
+	accounts_end_window(watched->accounts, &watched->thread, &checked, 1, by_chance);
+}
+
+static struct told told_reads(struct watched *watched)
+{
+	struct profile *profile = end(watched);
+	const struct told told = told_of(profile, watched, TRAFFIC_L2_READ, TRAFFIC_L2_READ_OPEN);
+	profile_destroy(profile);
+	return told;
+}
+
+/* What moves changes from window to window; the intervals hold. */
+Test(account_rows, windows_stand_for_the_time_between)
+{
+	unsigned inside = 0, n = 0;
+	for (int round = 0; round < 300; round++) {
+		struct watched watched;
+		const int windows = 3 + (int)(random_number(&state) % 20);
+		const double usual = (double)(random_number(&state) % 1000) / 1000;
+		begin(&watched, 4, class_sample(4));
+		run(&watched, 500, usual, true);
+		end_window(&watched, false);
+		for (int i = 0; i < windows; i++) {
+			const double now = usual * (double)(random_number(&state) % 1000) / 1000;
+			run(&watched, (unsigned)(random_number(&state) % 4000), now, false);
+			run(&watched, (unsigned)(random_number(&state) % 500), now, true);
+			end_window(&watched, true);
+		}
+		const double truth = watched.truth[TRAFFIC_L2_READ];
+		inside += holds(told_reads(&watched), truth);
+		n++;
+	}
+	cr_expect_geq(inside, 0.95 * n, "%u of %u", inside, n);
+}
+
+/* A window that begins with the program, or for new code, stands for itself alone: lines that come
+ * from memory for the first time do so once. */
+Test(account_rows, what_the_first_window_sees_is_not_multiplied)
+{
+	struct watched watched;
+	begin(&watched, CACHE_CLASSES, UINT64_MAX);
+	run(&watched, 1000, 1, true);
+	end_window(&watched, false);
+	for (int i = 0; i < 10; i++) {
+		run(&watched, 100000, 0, false);
+		run(&watched, 1000, 0, true);
+		end_window(&watched, true);
+	}
+	const struct told told = told_reads(&watched);
+	cr_expect_eq(told.lines, 1000);
+	cr_expect_lt(told.halfwidth, 1000); /* nothing in 10,000 executions */
+}
+
+/* Where hardly any window was by chance all stand for all, and all of it is open. */
+Test(account_rows, one_window_leaves_all_open)
+{
+	struct watched watched;
+	begin(&watched, CACHE_CLASSES, UINT64_MAX);
+	run(&watched, 1000, 1, true);
+	end_window(&watched, false);
+	run(&watched, 9000, 0, false);
+	const struct told told = told_reads(&watched);
+	cr_expect_eq(told.lines, 10000);
+	cr_expect(holds(told, 1000), "%g", told.halfwidth);
+}
+
+/* Code that ran and was never checked has a row that says so. */
+Test(account_rows, what_no_window_met_is_open)
+{
+	struct watched watched;
+	begin(&watched, 4, class_sample(4));
+	run(&watched, 50000, 0.5, false);
+	const double truth = watched.truth[TRAFFIC_L2_READ];
+	const struct told told = told_reads(&watched);
+	cr_expect_eq(told.lines, 0);
+	cr_expect(holds(told, truth), "%g of %g", told.halfwidth, truth);
 }

@@ -366,7 +366,12 @@ static uint32_t same_module(void *context, uint32_t module)
 	return module;
 }
 
-static const struct objects_rows rows = {NULL, same_module, place};
+static double as_they_are(void *context, uint32_t who, bool written)
+{
+	return 1;
+}
+
+static const struct objects_rows rows = {NULL, same_module, place, as_they_are};
 
 static const struct profile_object *row_of(const struct profile *profile, uint64_t site)
 {

@@ -1,0 +1,61 @@
+"""Accesses that are checked in windows of time: what is told of the time between them, and that counts stay exact."""
+
+import os
+import re
+
+import pytest
+
+from harness import functions
+from test_targets import truths_of
+from test_traffic_patterns import figures, misses
+
+SUITE = "traffic"
+
+HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "traffic")
+DISTURBED = os.path.join(os.path.dirname(HERE), "transparency", "disturbed.c")
+CACHE = "--cache=L1=32K:8,L2=256K:8,L3=1M:16"
+
+
+def n_windows(report):
+    said = report["run"]["traffic"]["windows"]
+    return int(re.search(r"in (\d+) windows", said).group(1)) if said else 0
+
+
+def test_windows_hold(t):
+    """Streams, what stays in the second and in the last cache, random reads, and memory that is new each time."""
+    program = t.program(os.path.join(HERE, "windows.c"), ("-O2", "-fno-tree-vectorize"))
+    truth = figures(t, [program, "3"], "window_", CACHE, "--cache-sample=1")
+    per_round = {key: (value / 3, width) for key, (value, width) in truth.items()}
+    wrong, all_figures = [], 0
+    for rounds in (20, 40):
+        seen = figures(t, [program, str(rounds)], "window_", CACHE)
+        # the first round has what comes from memory for the first time
+        expected = {key: (value * rounds, width) for key, (value, width) in per_round.items()}
+        missed, n = misses(expected, {key: (value, width + 0.01 * value) for key, (value, width) in seen.items()})
+        wrong += missed
+        all_figures += n
+    assert all_figures >= 60 and len(wrong) <= 0.05 * all_figures, f"{len(wrong)} of {all_figures}\n" + "\n".join(wrong)
+
+
+def test_windows_are_told(t):
+    """Not all is checked, the report says so, and with none all is."""
+    program = t.program(os.path.join(HERE, "windows.c"), ("-O2", "-fno-tree-vectorize"))
+    assert n_windows(t.profile([program, "20"], CACHE).json) >= 3
+    for options in (["--slowdown=none"], ["--cache-sample=16"]):
+        assert n_windows(t.profile([program, "1"], CACHE, *options).json) == 0
+
+
+@pytest.mark.parametrize("slowdown", ["0", "1", "-2", "fast", "", "2x", "1001"])
+def test_bad_slowdown(t, slowdown):
+    done = t.rfprof(f"--slowdown={slowdown}", "/bin/echo", "ran")
+    assert done.status == 2 and b"--slowdown" in done.stderr and b"ran" not in done.stdout, str(done)
+
+
+def test_counts_are_exact(t):
+    """Threads that come and go, and signals, while all change between the two copies of their code."""
+    program = t.program(DISTURBED)
+    result = t.profile([program, "0", "300", "6000"], timeout=300)
+    assert n_windows(result.json) >= 3, result.json["run"]["traffic"]
+    for truth in truths_of(result.stdout):
+        flop = sum(row["flop"] for row in functions(result.json, truth["kernel"]))
+        assert flop == truth["flop"], f"{truth['kernel']}: {flop} flop, true {truth['flop']}"

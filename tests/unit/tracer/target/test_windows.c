@@ -1,0 +1,94 @@
+#include "tracer/target/windows.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#define STEP_NS 100000ull
+
+/* What became of some time, looked at every 0.1 ms. */
+struct passed {
+	double in_windows_s, between_s;
+	uint32_t n; /* windows */
+	unsigned n_by_chance;
+	double longest_s;
+};
+
+static struct passed pass(struct windows *windows, double seconds)
+{
+	struct passed passed = {0};
+	double length = 0;
+	uint64_t now = 1000000;
+	bool by_chance;
+	for (; (double)now * 1e-9 < seconds; now += STEP_NS) {
+		const uint32_t before = passed.n;
+		const bool in_window = windows_wanted(windows, now) == COPY_FIRST;
+		*(in_window ? &passed.in_windows_s : &passed.between_s) += STEP_NS * 1e-9;
+		passed.n = windows_number(windows, &by_chance);
+		passed.n_by_chance += passed.n != before && by_chance;
+		length = in_window ? length + STEP_NS * 1e-9 : 0;
+		passed.longest_s = length > passed.longest_s ? length : passed.longest_s;
+	}
+	return passed;
+}
+
+Test(windows, take_their_share)
+{
+	const double slowdowns[] = {1.1, 1.5, 3}, natives_s[] = {0, 0.5, 5, 50};
+	for (size_t i = 0; i < 3; i++)
+		for (size_t k = 0; k < 4; k++) {
+			struct windows *windows = windows_create(slowdowns[i], natives_s[k]);
+			cr_assert_not_null(windows);
+			const struct passed passed = pass(windows, 60);
+			const double share = passed.in_windows_s / passed.between_s;
+			cr_expect(share > 0.9 * (slowdowns[i] - 1) &&
+					  share < 1.1 * (slowdowns[i] - 1),
+				  "%g times, %g s: %g", slowdowns[i], natives_s[k], share);
+			cr_expect_gt(passed.n, 50);
+			cr_expect_eq(passed.n_by_chance, passed.n - 1);
+			cr_expect_lt(passed.longest_s, 0.16);
+			windows_destroy(windows);
+		}
+}
+
+Test(windows, begin_with_the_program)
+{
+	struct windows *windows = windows_create(1.5, 1);
+	bool by_chance;
+	cr_expect_eq(windows_wanted(windows, 5), COPY_FIRST);
+	cr_expect_eq(windows_number(windows, &by_chance), 1);
+	cr_expect(!by_chance);
+	windows_destroy(windows);
+}
+
+/* New code has a window at once, but not without an end. */
+Test(windows, new_code_spends_no_more_than_there_will_be)
+{
+	struct windows *windows = windows_create(1.5, 2);
+	double in_windows_s = 0;
+	uint64_t now = 1000000;
+	bool by_chance, refused = false;
+	for (; now < 2000000000; now += STEP_NS) {
+		if (windows_wanted(windows, now) == COPY_PLAIN &&
+		    !windows_begin_for_new_code(windows, now))
+			refused = true;
+		in_windows_s += windows_wanted(windows, now) == COPY_FIRST ? STEP_NS * 1e-9 : 0;
+		(void)windows_number(windows, &by_chance);
+	}
+	cr_expect(refused);
+	cr_expect(in_windows_s > 1 && in_windows_s < 1.6, "%g s", in_windows_s);
+	windows_destroy(windows);
+}
+
+Test(windows, patience_ends_with_a_change)
+{
+	struct windows *windows = windows_create(1.5, 2);
+	uint64_t now = 1000000;
+	for (int changes = 0; changes < 40; changes++) {
+		const enum copy before = windows_wanted(windows, now);
+		const uint64_t patience = windows_patience(windows);
+		cr_expect_eq(windows_wanted(windows, now + patience / 2), before);
+		now += patience + 1000;
+		cr_expect_neq(windows_wanted(windows, now), before);
+	}
+	windows_destroy(windows);
+}

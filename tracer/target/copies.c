@@ -1,0 +1,106 @@
+/* The two copies of the code of a traced process: who is to change, and what a change takes along.
+ */
+#include "tracer/target/copies.h"
+
+#include "base/clock.h"
+#include "tracer/target/entry_table.h"
+#include "tracer/target/slots.h"
+#include "tracer/target/windows.h"
+#include "tracer/translate/derive.h"
+
+#include <stdlib.h>
+
+/* So many times the time that it takes passes between two countings of what has run. */
+#define COUNT_SHARE 50
+
+void copies_ask(struct target *target, int slot)
+{
+	uint8_t *block = slot_at(target, slot);
+	__atomic_store_n(slot_u32(block, G_SWITCH), 1, __ATOMIC_SEQ_CST);
+	if (target->slot_of[slot].changes ||
+	    __atomic_load_n(slot_u32(block, G_CALLING), __ATOMIC_SEQ_CST))
+		return;
+	target->slot_of[slot].changes = true;
+	if (!target->stop_at[slot])
+		__atomic_store_n(&target->stop_at[slot], clock_now_ns(), __ATOMIC_RELEASE);
+}
+
+/* Calls of allocators whose return is awaited are noticed in the tables of the other copy, too. */
+static void await_allocations(struct target *target, int slot)
+{
+	uint8_t *block = slot_at(target, slot);
+	const uint64_t n = *slot_u64(block, G_ALLOCATION_N) / 8;
+	for (uint64_t i = 1; i <= n && i <= ALLOCATION_DEPTH; i++) {
+		uint64_t pc;
+		const uint64_t at = *slot_u64(block, G_ALLOCATION_STACK + 8 * i);
+		if (target_read(target, at, &pc, sizeof(pc)))
+			entry_table_remember(target, slot, pc | RETURN_KEY,
+					     target_gate(target, gate_allocated));
+	}
+}
+
+/* How often each instruction of the slot's thread has run with its accesses checked, by the numbers
+ * of the register; NULL when memory is short.  What has run is met from now on. */
+static double *checked_executions(struct target *target, int slot)
+{
+	struct translator *first = &target->copies[COPY_FIRST];
+	const struct trace_config *config = first->trace;
+	int64_t *of_block = malloc(first->cache.n_blocks * sizeof(*of_block) + 1);
+	double *executions = calloc(config->n_numbers + 1, sizeof(*executions));
+	if (!of_block || !executions ||
+	    !derive_executions(&first->cache, slot_u64(slot_at(target, slot), SLOT_COUNTERS),
+			       of_block)) {
+		free(of_block);
+		free(executions);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < config->n_groups; i++) {
+		const struct trace_group *group = trace_config_group(config, i);
+		for (uint16_t k = 0; k < group->n; k++)
+			executions[group->operands[k].number] =
+				(double)of_block[group->operands[k].block];
+	}
+	for (size_t i = 0; i < first->cache.n_blocks; i++)
+		first->cache.blocks[i].is_met |= of_block[i] > 0;
+	free(of_block);
+	return executions;
+}
+
+/* Counting what has run takes time in a large program: then several windows are one for it. */
+static void end_window(struct target *target, int slot)
+{
+	const uint64_t start = clock_now_ns();
+	double *executions =
+		start >= target->next_count_ns ? checked_executions(target, slot) : NULL;
+	if (executions)
+		target->next_count_ns = start + COUNT_SHARE * (clock_now_ns() - start);
+	drain_end_window(target->drain, target->sources[slot], executions,
+			 target->copies[COPY_FIRST].trace->n_numbers);
+	free(executions);
+}
+
+void copies_change(struct target *target, int slot, enum copy copy)
+{
+	slots_set_copy(target, slot, copy);
+	await_allocations(target, slot);
+	*slot_u32(slot_at(target, slot), G_SWITCH) = 0;
+	bool by_chance;
+	const uint32_t number = windows_number(target->windows, &by_chance);
+	if (copy == COPY_FIRST)
+		drain_begin_window(target->drain, target->sources[slot], number, by_chance);
+	else
+		end_window(target, slot);
+}
+
+bool copies_is_new(struct target *target, int slot, uint64_t pc)
+{
+	const struct code_block *checked = code_cache_block(&target->copies[COPY_FIRST].cache, pc);
+	return target->slot_of[slot].copy == COPY_PLAIN && (!checked || !checked->is_met) &&
+	       !code_cache_block(&target->copies[COPY_PLAIN].cache, pc);
+}
+
+void copies_enter_first(struct target *target, int slot)
+{
+	if (target->slot_of[slot].copy == COPY_PLAIN)
+		copies_change(target, slot, COPY_FIRST);
+}

@@ -1,0 +1,141 @@
+/* Chooses the windows of time in which accesses are checked. */
+#include "tracer/target/windows.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* A window is this part of what windows may take in all, but neither shorter nor longer than these:
+ * a change of copies takes some 0.1 ms, and the last cache of 32 MB is filled in a few. */
+#define WINDOW_PART 16
+#define SHORTEST_NS 10e6
+#define LONGEST_NS 100e6
+/* A window for new code is as short as that; all that windows may take, and at least so much, may
+ * be spent on them before it is earned. */
+#define NEW_CODE_NS 3e6
+#define LEAST_DEBT_NS 150e6
+
+struct windows {
+	pthread_mutex_t lock; /* of all that follows */
+	double share;         /* time in windows for each second outside */
+	double length_ns;     /* of a window, in the mean */
+	double debt_ns;       /* what may be spent on new code ahead */
+	double earned_ns;     /* that windows may take; below 0: they have taken too much */
+	double end_ns;        /* the length of this window, or what is to be earned for the next */
+	uint64_t since_ns;    /* of this window, or of the time outside; 0: before the first */
+	uint64_t seen_ns;     /* when `earned_ns` was right */
+	uint32_t number;      /* of windows so far */
+	enum copy wanted;
+	bool by_chance; /* the window began when it was its time; else for new code, or first */
+	uint64_t random;
+};
+
+/* 0.5 to 1.5, by xorshift (Marsaglia, 2003) */
+static double about_one(struct windows *windows)
+{
+	windows->random ^= windows->random << 13;
+	windows->random ^= windows->random >> 7;
+	windows->random ^= windows->random << 17;
+	return 0.5 + (double)(windows->random >> 11) * 0x1p-53;
+}
+
+struct windows *windows_create(double slowdown, double native_s)
+{
+	struct windows *windows = calloc(1, sizeof(*windows));
+	if (!windows)
+		return NULL;
+	pthread_mutex_init(&windows->lock, NULL);
+	windows->share = slowdown - 1;
+	const double all_ns = native_s * windows->share * 1e9;
+	windows->length_ns = fmin(fmax(all_ns / WINDOW_PART, SHORTEST_NS), LONGEST_NS);
+	windows->debt_ns = fmax(all_ns, LEAST_DEBT_NS);
+	windows->number = 1;
+	windows->random = clock_now_ns() | 1;
+	windows->end_ns = windows->length_ns * about_one(windows);
+	return windows;
+}
+
+void windows_destroy(struct windows *windows)
+{
+	if (!windows)
+		return;
+	pthread_mutex_destroy(&windows->lock);
+	free(windows);
+}
+
+static void begin_window(struct windows *windows, uint64_t now)
+{
+	windows->wanted = COPY_FIRST;
+	windows->number++;
+	windows->by_chance = true;
+	windows->since_ns = now;
+	windows->end_ns = windows->length_ns * about_one(windows);
+}
+
+/* Brings everything up to date. */
+static void advance(struct windows *windows, uint64_t now)
+{
+	if (!windows->since_ns)
+		windows->since_ns = windows->seen_ns = now;
+	if (now < windows->seen_ns) /* another thread has looked at the clock later */
+		now = windows->seen_ns;
+	const double passed = (double)(now - windows->seen_ns);
+	windows->seen_ns = now;
+	if (windows->wanted == COPY_FIRST) {
+		windows->earned_ns -= passed;
+		if ((double)(now - windows->since_ns) < windows->end_ns)
+			return;
+		windows->wanted = COPY_PLAIN;
+		windows->since_ns = now;
+		windows->end_ns = windows->length_ns * about_one(windows);
+	} else {
+		windows->earned_ns += passed * windows->share;
+		if (windows->earned_ns >= windows->end_ns)
+			begin_window(windows, now);
+	}
+}
+
+enum copy windows_wanted(struct windows *windows, uint64_t now)
+{
+	pthread_mutex_lock(&windows->lock);
+	advance(windows, now);
+	const enum copy wanted = windows->wanted;
+	pthread_mutex_unlock(&windows->lock);
+	return wanted;
+}
+
+bool windows_begin_for_new_code(struct windows *windows, uint64_t now)
+{
+	pthread_mutex_lock(&windows->lock);
+	advance(windows, now);
+	if (windows->wanted == COPY_PLAIN && windows->earned_ns > -windows->debt_ns) {
+		begin_window(windows, now);
+		windows->end_ns = NEW_CODE_NS * about_one(windows);
+		windows->by_chance = false;
+	}
+	const bool begun = windows->wanted == COPY_FIRST;
+	pthread_mutex_unlock(&windows->lock);
+	return begun;
+}
+
+uint32_t windows_number(struct windows *windows, bool *by_chance)
+{
+	pthread_mutex_lock(&windows->lock);
+	const uint32_t number = windows->number;
+	*by_chance = windows->by_chance;
+	pthread_mutex_unlock(&windows->lock);
+	return number;
+}
+
+uint64_t windows_patience(struct windows *windows)
+{
+	pthread_mutex_lock(&windows->lock);
+	const double left =
+		windows->wanted == COPY_FIRST
+			? windows->end_ns - (double)(windows->seen_ns - windows->since_ns)
+			: (windows->end_ns - windows->earned_ns) / windows->share;
+	pthread_mutex_unlock(&windows->lock);
+	return left > 1 ? (uint64_t)left : 1;
+}

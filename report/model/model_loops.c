@@ -16,11 +16,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* A part of a block that lies in one function. */
-struct piece {
-	uint32_t row, block, from, to;
-};
-
 #define LEAST_PIECES 2000 /* for which a thread is worth while */
 
 /* What is known of the whole program, by function.  A load is in one function, and only who looks
@@ -29,11 +24,9 @@ struct program {
 	const struct model_rows *rows;
 	const struct profile *profile;
 	struct model *model;
-	struct piece *pieces;
-	size_t n_pieces, cap_pieces;
-	int64_t *executions;                    /* per block */
-	struct by_key by_row, samples, traffic; /* pieces, samples and traffic by their row */
-	uint32_t *units;                        /* by (module, offset) */
+	int64_t *executions;            /* per block */
+	struct by_key samples, traffic; /* by their row */
+	uint32_t *units;                /* by (module, offset) */
 	struct irregular_loads irregular;
 	size_t n_parts;
 	struct finder *parts;
@@ -56,40 +49,13 @@ struct finder {
 
 /* ---- which code and which samples are a function's ---- */
 
-static struct rf_error *add_pieces(struct program *program, uint32_t index)
-{
-	const struct profile_block *block = &program->profile->blocks[index];
-	struct rf_error *error = NULL;
-	for (uint32_t at = 0; !error && at < block->size;) {
-		uint64_t end;
-		size_t row = model_row_at(program->rows, block->module, block->start + at, &end);
-		uint64_t room = end - (block->start + at);
-		uint32_t to = room < block->size - at ? at + (uint32_t)room : block->size;
-		struct piece piece = {(uint32_t)row, index, at, to};
-		if (to <= at)
-			break;
-		error = rf_array_add(program->pieces, program->n_pieces, program->cap_pieces,
-				     piece);
-		at = to;
-	}
-	return error;
-}
-
-/* The code by function. */
-static struct rf_error *find_pieces(struct program *program)
+static void sum_executions(struct program *program)
 {
 	const struct profile *profile = program->profile;
-	struct rf_error *error = NULL;
 	for (size_t i = 0; i < profile->n_counts; i++) {
 		int64_t *sum = &program->executions[profile->counts[i].block];
 		*sum = flow_add(*sum, profile->counts[i].n);
 	}
-	for (size_t b = 0; !error && b < profile->n_blocks; b++)
-		if (program->executions[b])
-			error = add_pieces(program, (uint32_t)b);
-	return error
-		       ?: by_key_init(&program->by_row, program->rows->n_places, program->pieces,
-				      sizeof(*program->pieces), program->n_pieces);
 }
 
 /* A sample that was not counted is in no loop. */
@@ -278,11 +244,26 @@ static struct rf_error *keep_loops(struct finder *finder)
 	return NULL;
 }
 
-/* The function with that row, of which there are pieces. */
+/* Adds the executed code of a row to the graph; false: there is none. */
+static bool add_code(struct finder *finder, uint32_t row, struct rf_error **error)
+{
+	const struct by_key *by = &finder->rows->pieces_of;
+	const int64_t *executions = finder->program->executions;
+	bool any = false;
+	for (size_t i = by->first[row]; i < by->first[row + 1] && !*error; i++) {
+		const struct model_piece *piece = &finder->rows->pieces[by->items[i]];
+		if (!executions[piece->block])
+			continue;
+		any = true;
+		*error = flow_graph_add(&finder->graph, finder->profile, piece->block, piece->from,
+					piece->to, executions[piece->block]);
+	}
+	return any;
+}
+
 static struct rf_error *look_at(struct finder *finder, uint32_t row)
 {
 	const struct program *program = finder->program;
-	const struct by_key *by = &program->by_row;
 	const struct profile_function *code = &finder->profile->functions[row];
 	struct flow_graph *graph = &finder->graph;
 	struct rf_error *error = NULL;
@@ -290,11 +271,8 @@ static struct rf_error *look_at(struct finder *finder, uint32_t row)
 	finder->module = code->module;
 	finder->function = &finder->rows->rows[row];
 	const bool timed = finder->function->n_samples > 0; /* the code is to tell of its time */
-	for (size_t i = by->first[row]; i < by->first[row + 1] && !error; i++) {
-		const struct piece *piece = &program->pieces[by->items[i]];
-		error = flow_graph_add(graph, finder->profile, piece->block, piece->from, piece->to,
-				       program->executions[piece->block]);
-	}
+	if (!add_code(finder, row, &error))
+		return error;
 	error = error ?: flow_graph_find_loops(graph, code, finder->function)
 			?: add_figures(finder)
 			?: model_read_irregular(&program->irregular, finder->insns, finder->module,
@@ -304,16 +282,6 @@ static struct rf_error *look_at(struct finder *finder, uint32_t row)
 			?: keep_loops(finder);
 	flow_graph_clear(graph);
 	return error;
-}
-
-/* The first of the functions of which part `part` looks: all parts have as much code. */
-static uint32_t first_of(const struct program *program, size_t part)
-{
-	const size_t before = program->n_pieces / program->n_parts * part;
-	const size_t n = program->profile->n_functions; /* code without a name is no function */
-	return part == program->n_parts
-		       ? (uint32_t)n
-		       : (uint32_t)rf_search(n, row, program->by_row.first[row] < before);
 }
 
 static struct rf_error *look_at_part(size_t part, void *context)
@@ -329,11 +297,12 @@ static struct rf_error *look_at_part(size_t part, void *context)
 				  .insns = insn_cache_create()};
 	if (!finder->insns)
 		return rf_error_no_memory();
-	const uint32_t end = first_of(program, part + 1);
-	for (uint32_t row = first_of(program, part); !error && row < end; row++)
-		if (program->by_row.first[row] < program->by_row.first[row + 1] &&
+	const size_t end = model_part_of_rows(rows, part + 1, program->n_parts);
+	for (size_t row = model_part_of_rows(rows, part, program->n_parts); !error && row < end;
+	     row++)
+		if (row < program->profile->n_functions && /* code without a name is no function */
 		    (rows->choice.loops || rows->rows[row].n_samples))
-			error = look_at(finder, row);
+			error = look_at(finder, (uint32_t)row);
 	flow_graph_deinit(&finder->graph);
 	insn_cache_destroy(finder->insns);
 	return error;
@@ -365,7 +334,7 @@ static struct rf_error *look_at_all(struct program *program)
 {
 	struct finder parts[PARALLEL_MOST] = {0};
 	program->parts = parts;
-	program->n_parts = parallel_parts(program->n_pieces, LEAST_PIECES);
+	program->n_parts = parallel_parts(program->rows->n_pieces, LEAST_PIECES);
 	struct rf_error *error =
 		parallel_run(program->n_parts, look_at_part, program) ?: join_parts(program);
 	for (size_t part = 0; part < program->n_parts; part++)
@@ -383,19 +352,16 @@ struct rf_error *model_find_loops(struct model_rows *rows, struct model *model)
 						       sizeof(*program.executions)),
 				  .units = model_units_by_place(profile)};
 	assert(!rows->groups && !rows->saved);
-	struct rf_error *error = program.executions && program.units
-					 ? find_pieces(&program)
-						   ?: find_samples(&program)
-						   ?: irregular_loads_init(&program.irregular,
-									   profile, model)
-						   ?: look_at_all(&program)
-					 : rf_error_no_memory();
+	struct rf_error *error = program.executions && program.units ? NULL : rf_error_no_memory();
+	if (!error)
+		sum_executions(&program);
+	error = error ?: find_samples(&program)
+			?: irregular_loads_init(&program.irregular, profile, model)
+			?: look_at_all(&program);
 	irregular_loads_deinit(&program.irregular);
-	by_key_deinit(&program.by_row);
 	by_key_deinit(&program.samples);
 	by_key_deinit(&program.traffic);
 	free(program.units);
-	free(program.pieces);
 	free(program.executions);
 	return error;
 }

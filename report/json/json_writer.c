@@ -158,7 +158,7 @@ static char *new_line(const struct json_writer *writer, char *to)
 	if (writer->style != JSON_LINES)
 		return to;
 	*to++ = '\n';
-	memset(to, ' ', (size_t)writer->depth);
+	memset(to, ' ', MAX_DEPTH); /* a number that the compiler knows */
 	return to + writer->depth;
 }
 
@@ -210,7 +210,7 @@ void put_end(struct json_writer *writer)
 {
 	assert(writer->depth > 0);
 	const int depth = --writer->depth;
-	make_room(writer, MAX_DEPTH + 1);
+	make_room(writer, MAX_DEPTH + 2);
 	if (writer->has_items[depth])
 		writer->n = (size_t)(new_line(writer, writer->buffer + writer->n) - writer->buffer);
 	put_byte(writer, writer->is_array[depth] ? ']' : '}');

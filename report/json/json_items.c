@@ -8,7 +8,7 @@
 
 /* So many are short enough to take little memory, and take long enough to start a thread for them:
  * of functions some megabytes and milliseconds. */
-#define AT_ONCE 400
+#define AT_ONCE 200
 
 struct round {
 	size_t n_writers, first, n;

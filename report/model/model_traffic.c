@@ -4,6 +4,7 @@
 #include "report/model/model_traffic.h"
 
 #include "base/array.h"
+#include "base/parallel.h"
 #include "base/search.h"
 #include "base/student.h"
 #include "report/model/model_bandwidths.h"
@@ -22,6 +23,8 @@
 #define L3_READS (BIT(TRAFFIC_L3_READ) | BIT(TRAFFIC_L3_WRITE_ALLOCATE))
 #define MEM_READS (BIT(TRAFFIC_MEM_READ) | BIT(TRAFFIC_MEM_WRITE_ALLOCATE))
 #define MEM_WRITES (BIT(TRAFFIC_MEM_WRITE_BACK) | BIT(TRAFFIC_MEM_NON_TEMPORAL))
+
+#define LEAST_PLACES 4000 /* for which a thread is worth while */
 
 /* Hardly more: this share of what a larger cache could spare. */
 #define FITS 0.05
@@ -188,9 +191,17 @@ void model_set_traced(const struct profile *profile, struct model *model)
 	model->traced_classes = model->traced ? n : 0;
 }
 
-struct rf_error *model_create_traffic(struct model_rows *rows)
+struct creation {
+	struct model_rows *rows;
+	size_t n_parts;
+};
+
+static struct rf_error *create_part(size_t part, void *context)
 {
-	for (size_t place = 0; place < rows->n_places; place++) {
+	const struct creation *creation = context;
+	struct model_rows *rows = creation->rows;
+	const size_t of_part = rows->n_places / creation->n_parts + 1, first = part * of_part;
+	for (size_t place = first; place < first + of_part && place < rows->n_places; place++) {
 		struct model_function *function = &rows->rows[place];
 		if (function->tally.instructions == 0)
 			continue;
@@ -199,6 +210,14 @@ struct rf_error *model_create_traffic(struct model_rows *rows)
 			return rf_error_no_memory();
 	}
 	return NULL;
+}
+
+/* By several threads: that of many rows takes a hundred megabytes, which the kernel has to clear.
+ */
+struct rf_error *model_create_traffic(struct model_rows *rows)
+{
+	struct creation creation = {rows, parallel_parts(rows->n_places, LEAST_PLACES)};
+	return parallel_run(creation.n_parts, create_part, &creation);
 }
 
 struct rf_error *model_sum_moved(struct model_rows *rows, const struct model *model)

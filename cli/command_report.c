@@ -51,7 +51,8 @@ static struct rf_error *load(const char *path, const struct options *given,
 			     const struct report_options *options, struct profile **profile)
 {
 	const bool sums = report_from_sums(options) && !given->save;
-	const bool lines = report_has_lines(options) || given->save;
+	/* stand-ins for names are numbered in the order in which all of the profile names things */
+	const bool lines = report_has_lines(options) || given->save || given->redact;
 	struct rf_error *error =
 		profile_load_parts(path, (sums ? PROFILE_SUMS : 0) | (lines ? PROFILE_LINES : 0),
 				   profile);

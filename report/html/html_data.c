@@ -292,7 +292,9 @@ struct rf_error *html_write_compared(const struct report_view *view, FILE *out)
 	struct profile *other = NULL;
 	if (!view->options->html_compare)
 		return NULL;
-	struct rf_error *error = profile_load_parts(view->options->html_compare, 0, &other);
+	struct rf_error *error =
+		profile_load_parts(view->options->html_compare,
+				   view->options->redact ? PROFILE_LINES : 0, &other);
 	if (!error && view->options->redact)
 		error = profile_redact(other);
 	struct report_options options = *view->options;

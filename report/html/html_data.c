@@ -73,7 +73,7 @@ static void put_loop(struct json_writer *out, const struct report_view *view,
 		     const struct model_loop *loop, uint32_t call)
 {
 	const bool traced = view->model->traced;
-	const struct model_bytes *bytes = &loop->bytes;
+	const struct model_bytes *bytes = loop->bytes;
 	put_array(out, NULL);
 	put_known(out, NULL, loop->parent != PROFILE_NONE, loop->parent);
 	put_count(out, NULL, loop->start);

@@ -336,6 +336,7 @@ static struct rf_error *new_loop(struct search *search, const struct task *task,
 		.header = header->offset,
 		.turns = header->n,
 		.entries = entries_of(search, members[at]),
+		.bytes = &model_no_bytes,
 	};
 	const uint32_t index = (uint32_t)function->n_loops;
 	if (!rf_array_push(function->loops, function->n_loops, function->cap_loops, loop))

@@ -161,8 +161,11 @@ static struct rf_error *add_traffic(const struct finder *finder, unsigned n_clas
 	if (by->first[finder->row] == by->first[finder->row + 1])
 		return NULL; /* nothing moved: all their figures are 0 */
 	struct traffic_lines *lines = calloc(function->n_loops, sizeof(*lines));
-	if (!lines)
+	function->loop_bytes = malloc(function->n_loops * sizeof(*function->loop_bytes));
+	if (!lines || !function->loop_bytes) {
+		free(lines);
 		return rf_error_no_memory();
+	}
 	for (size_t i = by->first[finder->row]; i < by->first[finder->row + 1]; i++) {
 		const struct profile_traffic *traffic = &finder->profile->traffic[by->items[i]];
 		struct model_loop *loop = loop_around(finder, traffic->offset);
@@ -173,7 +176,8 @@ static struct rf_error *add_traffic(const struct finder *finder, unsigned n_clas
 		struct model_loop *loop = &function->loops[i];
 		if (loop->parent != PROFILE_NONE)
 			model_sum_lines(&lines[loop->parent], &lines[i], n_classes);
-		loop->bytes = model_bytes_of(&lines[i], n_classes);
+		function->loop_bytes[i] = model_bytes_of(&lines[i], n_classes);
+		loop->bytes = &function->loop_bytes[i];
 	}
 	free(lines);
 	return NULL;

@@ -185,6 +185,7 @@ void model_function_deinit(struct model_function *function)
 	free(function->name);
 	free(function->threads);
 	free(function->loops);
+	free(function->loop_bytes);
 	free(function->quantities);
 	model_traffic_destroy(function->traffic);
 }

@@ -29,6 +29,8 @@
 /* Hardly more: this share of what a larger cache could spare. */
 #define FITS 0.05
 
+const struct model_bytes model_no_bytes;
+
 /* ---- lines ---- */
 
 /* Sums of lines by class of sets, exact. */

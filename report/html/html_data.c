@@ -213,51 +213,44 @@ static struct rf_error *put_function(struct json_writer *const *to, size_t i, vo
 	return error;
 }
 
-/* Writes the functions' own elements, and what the list has of them to `listed`. */
+/* Writes the functions' own elements to `out`, and what the list has of them to `listed`. */
 static struct rf_error *write_functions(const struct report_view *view, struct json_writer *listed,
-					FILE *out)
+					struct json_writer *out)
 {
 	struct page page = {.view = view};
 	bool *wanted = rows_with_code(view);
 	if (!wanted)
 		return rf_error_no_memory();
-	struct json_writer *const to[] = {listed, json_writer_create(out, JSON_PAGE)};
-	struct rf_error *error = code_init(&page.code, view, wanted) ?: choose_code(&page);
-	if (!error && !to[1])
-		error = rf_error_no_memory();
-	error = error ?: json_put_items(to, 2, view->n_rank, put_function, &page);
-	const bool done = json_writer_destroy(to[1]);
+	struct json_writer *const to[] = {listed, out};
+	struct rf_error *error =
+		code_init(&page.code, view, wanted)
+			?: choose_code(&page)
+			?: json_put_items(to, 2, view->n_rank, put_function, &page);
 	code_deinit(&page.code);
 	free(page.has_code);
 	free(wanted);
-	return done || error ? error : rf_error_no_memory();
+	return error;
 }
 
 /* The list is kept in memory until the functions are written. */
-struct rf_error *html_write_data(const struct report_view *view, FILE *out)
+struct rf_error *html_write_data(const struct report_view *view, FILE *stream)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *list = open_memstream(&text, &size);
-	if (!list)
-		return rf_error_no_memory();
-	struct json_writer *listed = json_writer_create(list, JSON_PAGE);
+	struct json_writer *out = json_writer_create(stream, JSON_PAGE);
+	struct json_writer *listed = out ? json_writer_create_part(out) : NULL;
 	struct rf_error *error = listed ? NULL : rf_error_no_memory();
 	if (!error) {
 		begin_head(listed, view);
 		error = write_functions(view, listed, out);
 		end_head(listed);
 	}
-	const bool done = json_writer_destroy(listed);
-	if ((fclose(list) != 0 || !done) && !error)
-		error = rf_error_no_memory();
 	if (!error) {
-		fputs(ELEMENT_BEGIN("data"), out);
-		fwrite(text, 1, size, out);
-		fputs(ELEMENT_END, out);
+		json_writer_put_between(out, ELEMENT_BEGIN("data"));
+		json_writer_join(out, listed);
+		json_writer_put_between(out, ELEMENT_END);
 	}
-	free(text);
-	return error;
+	json_writer_destroy(listed);
+	const bool done = json_writer_destroy(out);
+	return done || error ? error : rf_error_no_memory();
 }
 
 /* ---- the other profile ---- */

@@ -51,8 +51,11 @@ static struct rf_error *load(const char *path, const struct options *given,
 			     const struct report_options *options, struct profile **profile)
 {
 	const bool sums = report_from_sums(options) && !given->save;
+	/* stand-ins for names are numbered in the order in which all of the profile names things */
+	const bool lines = report_has_lines(options) || given->save || given->redact;
 	struct rf_error *error =
-		sums ? profile_load_sums(path, profile) : profile_load(path, profile);
+		profile_load_parts(path, (sums ? PROFILE_SUMS : 0) | (lines ? PROFILE_LINES : 0),
+				   profile);
 	if (!error && given->redact)
 		error = profile_redact(*profile);
 	return error || !given->save ? error : model_summarise(*profile);

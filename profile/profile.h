@@ -430,9 +430,16 @@ struct rf_error *profile_redact(struct profile *profile);
 /* Reads a profile, without its sums, and cleans its texts.  A foreign, truncated or newer file
  * gives a clear error; *out untouched. */
 struct rf_error *profile_load(const char *path, struct profile **out);
-/* The same, but where the file has sums that this rfprof understands, these instead of the tables
- * that they were made from, which stay empty (see has_sums). */
-struct rf_error *profile_load_sums(const char *path, struct profile **out);
+/* The same, but of what not every view needs only these parts: the tables of the others stay empty.
+ */
+enum profile_part {
+	/* Where the file has sums that this rfprof understands, these instead of the tables that
+	 * they were made from (see has_sums). */
+	PROFILE_SUMS = 1,
+	/* Source lines, but beside sums. */
+	PROFILE_LINES = 2,
+};
+struct rf_error *profile_load_parts(const char *path, unsigned parts, struct profile **out);
 /* The fact "sums" says whose figures the sums are: another rfprof may count otherwise. */
 #define PROFILE_SUMS_FACT "sums"
 #define PROFILE_SUMS_VERSION "2"

@@ -12,7 +12,7 @@ struct reader {
 	struct profile_file file;
 	struct profile *profile;
 	uint64_t budget; /* bytes of text, code and rows that a file of this size can hold */
-	bool wants_sums;
+	unsigned parts;  /* enum profile_part */
 };
 
 static struct rf_error *damaged(const struct reader *reader, const char *what)
@@ -346,21 +346,23 @@ static struct rf_error *read_profile(struct reader *reader)
 	if (error)
 		return error; /* the last row is but half there: nothing is looked up in it */
 	const char *sums = profile_get_fact(profile, PROFILE_SUMS_FACT);
-	if (reader->wants_sums && sums && strcmp(sums, PROFILE_SUMS_VERSION) == 0)
+	if (reader->parts & PROFILE_SUMS && sums && strcmp(sums, PROFILE_SUMS_VERSION) == 0)
 		error = read_tables(reader, TABLE_SUM);
 	/* a profile that was loaded without sums and saved again has the fact, but none */
 	profile->has_sums = profile->n_sums > 0;
 	if (!error && !profile->has_sums)
 		error = read_tables(reader, TABLE_DETAIL);
+	if (!error && !profile->has_sums && reader->parts & PROFILE_LINES)
+		error = read_tables(reader, TABLE_LINES);
 	if (error)
 		return error;
 	profile_clean_texts(profile);
 	return check_profile(profile, reader->file.path);
 }
 
-static struct rf_error *load(const char *path, bool wants_sums, struct profile **out)
+struct rf_error *profile_load_parts(const char *path, unsigned parts, struct profile **out)
 {
-	struct reader reader = {.profile = profile_create(), .wants_sums = wants_sums};
+	struct reader reader = {.profile = profile_create(), .parts = parts};
 	if (!reader.profile)
 		return no_memory(path);
 	struct rf_error *error = profile_file_open(path, &reader.file);
@@ -380,10 +382,5 @@ static struct rf_error *load(const char *path, bool wants_sums, struct profile *
 
 struct rf_error *profile_load(const char *path, struct profile **out)
 {
-	return load(path, false, out);
-}
-
-struct rf_error *profile_load_sums(const char *path, struct profile **out)
-{
-	return load(path, true, out);
+	return profile_load_parts(path, PROFILE_LINES, out);
 }

@@ -111,12 +111,22 @@ void profile_free_row(const struct table *table, char *row)
 	}
 }
 
+/* Whether its rows have a column from `first` to `last`: many tables have numbers alone. */
+static bool has_column(const struct table *table, enum column_type first, enum column_type last)
+{
+	bool any = false;
+	for (size_t c = 0; c < table->n_columns; c++)
+		any |= table->columns[c].type >= first && table->columns[c].type <= last;
+	return any;
+}
+
 void profile_free_tables(struct profile *profile)
 {
 	for (const struct table *table = profile_tables; table < profile_tables + N_TABLES;
 	     table++) {
 		char *row = *profile_table_items(profile, table);
-		for (size_t n = *profile_table_count(profile, table); n > 0;
+		const bool any = has_column(table, COLUMN_TEXT, COLUMN_BLOB);
+		for (size_t n = any ? *profile_table_count(profile, table) : 0; n > 0;
 		     n--, row += table->element)
 			profile_free_row(table, row);
 		free(*profile_table_items(profile, table));
@@ -150,7 +160,8 @@ void profile_clean_texts(struct profile *profile)
 	for (int t = 0; t < N_TABLES; t++) {
 		const struct table *table = &profile_tables[t];
 		char *row = *profile_table_items(profile, table);
-		for (size_t n = *profile_table_count(profile, table); n > 0;
+		const bool any = has_column(table, COLUMN_TEXT, COLUMN_CHARS);
+		for (size_t n = any ? *profile_table_count(profile, table) : 0; n > 0;
 		     n--, row += table->element)
 			for (size_t c = 0; c < table->n_columns; c++)
 				clean_column(&table->columns[c], row);

@@ -65,8 +65,9 @@ struct column {
 	uint32_t since; /* first schema version that has it; 0: that of its table */
 };
 
-/* A table of sums is read instead of the details that it sums up. */
-enum table_kind { TABLE_PLAIN, TABLE_DETAIL, TABLE_SUM };
+/* A table of sums is read instead of the details that it sums up; source lines, of which there are
+ * many, are read for those views that show them. */
+enum table_kind { TABLE_PLAIN, TABLE_DETAIL, TABLE_LINES, TABLE_SUM };
 
 struct table {
 	const char *name;

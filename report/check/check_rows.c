@@ -90,7 +90,7 @@ static void add_loop(struct loop_sum *sum, const struct model_loop *loop)
 	sum->load_bytes += (double)loop->tally.load_bytes;
 	sum->store_bytes += (double)loop->tally.store_bytes;
 	for (int e = 0; e < N_TRAFFIC; e++)
-		sum->events[e] += loop->bytes.events[e].bytes;
+		sum->events[e] += loop->bytes->events[e].bytes;
 }
 
 static void check_loops_in(struct check *check, const struct loop_sum *sum, uint64_t time_ns,
@@ -127,7 +127,7 @@ void check_row_loops(struct check *check, const struct model_function *f)
 		check_loops_in(check, &sum, in ? in->time_ns : f->time_ns,
 			       in ? in->n_samples : f->n_samples, in ? &in->tally : &tally,
 			       !traced ? NULL
-			       : in    ? &in->bytes
+			       : in    ? in->bytes
 				       : &traffic->bytes);
 	}
 }

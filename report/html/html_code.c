@@ -103,20 +103,31 @@ static struct rf_error *put_lines(struct json_writer *out, const char *key, cons
 	return error;
 }
 
-struct rf_error *html_code_put(struct json_writer *out, const char *key, const struct code *code,
-			       const struct model_function *f, size_t most, size_t *n)
+/* Where its instructions begin. */
+static size_t first_of(const struct code *code, const struct model_function *f)
 {
 	const struct code_instruction *all = code->instructions;
-	const size_t from = rf_search(code->n_instructions, i, all[i].row < f->function);
-	size_t end = from, found = 0;
-	*n = 0;
-	if (f->function != PROFILE_NONE && f->tally.instructions)
-		for (; end < code->n_instructions && all[end].row == f->function; end++)
-			found += all[end].length > 0;
-	if (!found || found > most) {
-		put_null(out, key);
-		return NULL;
-	}
-	*n = found;
+	return rf_search(code->n_instructions, i, all[i].row < f->function);
+}
+
+size_t html_code_lines(const struct code *code, const struct model_function *f)
+{
+	const struct code_instruction *all = code->instructions;
+	size_t n = 0;
+	if (f->function == PROFILE_NONE || !f->tally.instructions)
+		return 0;
+	for (size_t i = first_of(code, f); i < code->n_instructions && all[i].row == f->function;
+	     i++)
+		n += all[i].length > 0;
+	return n;
+}
+
+struct rf_error *html_code_put(struct json_writer *out, const char *key, const struct code *code,
+			       const struct model_function *f)
+{
+	const size_t from = first_of(code, f);
+	size_t end = from;
+	while (end < code->n_instructions && code->instructions[end].row == f->function)
+		end++;
 	return put_lines(out, key, code, from, end);
 }

@@ -4,7 +4,8 @@
 #include "report/json/json_writer.h"
 #include "report/rows/code.h"
 
-/* An array with a row for each instruction of a function; null where it was not counted, or has
- * more than `most`.  *n gets how many were written.  Errors: memory is short. */
+/* The instructions of a function; 0 where it was not counted. */
+size_t html_code_lines(const struct code *code, const struct model_function *f);
+/* An array with a row for each of them.  Errors: memory is short. */
 struct rf_error *html_code_put(struct json_writer *out, const char *key, const struct code *code,
-			       const struct model_function *f, size_t most, size_t *n);
+			       const struct model_function *f);

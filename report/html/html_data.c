@@ -7,6 +7,7 @@
 #include "report/html/html_code.h"
 #include "report/json/json.h"
 #include "report/json/json_function.h"
+#include "report/json/json_items.h"
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
 #include "report/rows/code_names.h"
@@ -19,15 +20,8 @@
 
 /* ---- elements ---- */
 
-static void begin_element(FILE *out, const char *id)
-{
-	fprintf(out, "<script type=\"application/json\" id=\"%s\">", id);
-}
-
-static void end_element(FILE *out)
-{
-	fputs("</script>\n", out);
-}
+#define ELEMENT_BEGIN(id) "<script type=\"application/json\" id=\"" id "\">"
+#define ELEMENT_END "</script>\n"
 
 /* ---- one function ---- */
 
@@ -79,7 +73,7 @@ static void put_loop(struct json_writer *out, const struct report_view *view,
 		     const struct model_loop *loop, uint32_t call)
 {
 	const bool traced = view->model->traced;
-	const struct model_bytes *bytes = &loop->bytes;
+	const struct model_bytes *bytes = loop->bytes;
 	put_array(out, NULL);
 	put_known(out, NULL, loop->parent != PROFILE_NONE, loop->parent);
 	put_count(out, NULL, loop->start);
@@ -115,21 +109,6 @@ static struct rf_error *put_loops(struct json_writer *out, const struct report_v
 static bool has_time(const struct report_view *view, const struct model_function *f)
 {
 	return f->n_samples > 0 || view->model->n_samples == 0;
-}
-
-/* *room: how many instructions the page can still show. */
-static struct rf_error *put_code(struct json_writer *out, const struct code *code,
-				 const struct model_function *f, size_t *room)
-{
-	const size_t most = *room < CODE_OF_FUNCTION ? *room : CODE_OF_FUNCTION;
-	size_t n = 0;
-	struct rf_error *error = NULL;
-	if (has_time(code->view, f))
-		error = html_code_put(out, "code", code, f, most, &n);
-	else
-		put_null(out, "code");
-	*room -= n;
-	return error;
 }
 
 /* ---- all of a profile ---- */
@@ -168,99 +147,136 @@ static bool *rows_with_code(const struct report_view *view)
 	return wanted;
 }
 
-/* Both objects of a function; code: NULL for a function that has no page here. */
-static struct rf_error *put_function(const struct json_function_out *to,
-				     const struct report_view *view, const struct code *code,
-				     const struct model_function *f, size_t *room)
+/* What is written of the functions. */
+struct page {
+	const struct report_view *view;
+	struct code code;
+	bool *has_code; /* per rank: its code is shown; NULL: functions have no pages */
+};
+
+/* Chooses the functions whose code is shown, while the page has room. */
+static struct rf_error *choose_code(struct page *page)
 {
-	put_object(to->listed, NULL);
-	put_object(to->rest, NULL);
-	struct rf_error *error = report_json_function(to, view, f);
-	put_listed(to->listed, f);
-	if (!error && code)
-		error = put_loops(to->rest, view, f)
-				?: put_reasons(to->rest, view, f)
-				?: put_code(to->rest, code, f, room);
-	put_end(to->listed);
-	put_end(to->rest);
+	const struct report_view *view = page->view;
+	size_t room = CODE_LINES;
+	page->has_code = calloc(view->n_rank + 1, sizeof(*page->has_code));
+	if (!page->has_code)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < view->n_rank && room; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		const size_t n = has_time(view, f) ? html_code_lines(&page->code, f) : 0;
+		if (!n || n > CODE_OF_FUNCTION || n > room)
+			continue;
+		page->has_code[i] = true;
+		room -= n;
+	}
+	return NULL;
+}
+
+static struct rf_error *put_code(struct json_writer *out, const struct page *page, size_t i)
+{
+	const struct report_view *view = page->view;
+	if (page->has_code[i])
+		return html_code_put(out, "code", &page->code,
+				     &view->model->functions[view->rank[i]]);
+	put_null(out, "code");
+	return NULL;
+}
+
+/* Both objects of a function: to[0] is the list, to[1] its own element. */
+static struct rf_error *put_objects(struct json_writer *const *to, size_t i,
+				    const struct page *page)
+{
+	const struct report_view *view = page->view;
+	const struct model_function *f = &view->model->functions[view->rank[i]];
+	put_object(to[0], NULL);
+	put_object(to[1], NULL);
+	struct rf_error *error =
+		report_json_function(&(struct json_function_out){to[0], to[1], false}, view, f);
+	put_listed(to[0], f);
+	if (!error && page->has_code)
+		error = put_loops(to[1], view, f) ?: put_reasons(to[1], view, f)
+							     ?: put_code(to[1], page, i);
+	put_end(to[0]);
+	put_end(to[1]);
 	return error;
 }
 
-/* Writes the functions' own elements, and what the list has of them to `listed`. */
-static struct rf_error *write_functions(const struct report_view *view, struct json_writer *listed,
-					FILE *out)
+static struct rf_error *put_function(struct json_writer *const *to, size_t i, void *context)
 {
-	struct code code;
-	size_t room = CODE_LINES;
+	const struct page *page = context;
+	char begin[80];
+	snprintf(begin, sizeof(begin), ELEMENT_BEGIN("detail-%zu"), i);
+	json_writer_put_between(to[1], begin);
+	struct rf_error *error = put_objects(to, i, page);
+	json_writer_put_between(to[1], ELEMENT_END);
+	return error;
+}
+
+/* Writes the functions' own elements to `out`, and what the list has of them to `listed`. */
+static struct rf_error *write_functions(const struct report_view *view, struct json_writer *listed,
+					struct json_writer *out)
+{
+	struct page page = {.view = view};
 	bool *wanted = rows_with_code(view);
 	if (!wanted)
 		return rf_error_no_memory();
-	struct rf_error *error = code_init(&code, view, wanted);
-	const struct json_function_out to = {listed, json_writer_create(out, JSON_PAGE), false};
-	if (!error && !to.rest)
-		error = rf_error_no_memory();
-	for (size_t i = 0; !error && i < view->n_rank; i++) {
-		char id[32];
-		snprintf(id, sizeof(id), "detail-%zu", i);
-		begin_element(out, id);
-		error = put_function(&to, view, &code, &view->model->functions[view->rank[i]],
-				     &room);
-		json_writer_flush(to.rest);
-		end_element(out);
-	}
-	const bool done = json_writer_destroy(to.rest);
-	code_deinit(&code);
+	struct json_writer *const to[] = {listed, out};
+	struct rf_error *error =
+		code_init(&page.code, view, wanted)
+			?: choose_code(&page)
+			?: json_put_items(to, 2, view->n_rank, put_function, &page);
+	code_deinit(&page.code);
+	free(page.has_code);
 	free(wanted);
-	return done || error ? error : rf_error_no_memory();
+	return error;
 }
 
 /* The list is kept in memory until the functions are written. */
-struct rf_error *html_write_data(const struct report_view *view, FILE *out)
+struct rf_error *html_write_data(const struct report_view *view, FILE *stream)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *list = open_memstream(&text, &size);
-	if (!list)
-		return rf_error_no_memory();
-	struct json_writer *listed = json_writer_create(list, JSON_PAGE);
+	struct json_writer *out = json_writer_create(stream, JSON_PAGE);
+	struct json_writer *listed = out ? json_writer_create_part(out) : NULL;
 	struct rf_error *error = listed ? NULL : rf_error_no_memory();
 	if (!error) {
 		begin_head(listed, view);
 		error = write_functions(view, listed, out);
 		end_head(listed);
 	}
-	const bool done = json_writer_destroy(listed);
-	if ((fclose(list) != 0 || !done) && !error)
-		error = rf_error_no_memory();
 	if (!error) {
-		begin_element(out, "data");
-		fwrite(text, 1, size, out);
-		end_element(out);
+		json_writer_put_between(out, ELEMENT_BEGIN("data"));
+		json_writer_join(out, listed);
+		json_writer_put_between(out, ELEMENT_END);
 	}
-	free(text);
-	return error;
+	json_writer_destroy(listed);
+	const bool done = json_writer_destroy(out);
+	return done || error ? error : rf_error_no_memory();
 }
 
 /* ---- the other profile ---- */
+
+static struct rf_error *put_other(struct json_writer *const *to, size_t i, void *context)
+{
+	return put_objects(to, i, context);
+}
 
 /* Its functions have no pages. */
 static struct rf_error *write_list(struct report_view *view, void *context)
 {
 	FILE *out = context;
-	const struct json_function_out to = {json_writer_create(out, JSON_PAGE),
-					     json_writer_create(NULL, JSON_PAGE), false};
-	struct rf_error *error = to.listed && to.rest ? NULL : rf_error_no_memory();
-	begin_element(out, "other");
+	struct page page = {.view = view};
+	struct json_writer *const to[] = {json_writer_create(out, JSON_PAGE),
+					  json_writer_create(NULL, JSON_PAGE)};
+	struct rf_error *error = to[0] && to[1] ? NULL : rf_error_no_memory();
+	fputs(ELEMENT_BEGIN("other"), out);
 	if (!error) {
-		begin_head(to.listed, view);
-		for (size_t i = 0; !error && i < view->n_rank; i++)
-			error = put_function(&to, view, NULL,
-					     &view->model->functions[view->rank[i]], NULL);
-		end_head(to.listed);
+		begin_head(to[0], view);
+		error = json_put_items(to, 2, view->n_rank, put_other, &page);
+		end_head(to[0]);
 	}
-	const bool done = json_writer_destroy(to.listed);
-	json_writer_destroy(to.rest);
-	end_element(out);
+	const bool done = json_writer_destroy(to[0]);
+	json_writer_destroy(to[1]);
+	fputs(ELEMENT_END, out);
 	return done || error ? error : rf_error_no_memory();
 }
 
@@ -269,7 +285,9 @@ struct rf_error *html_write_compared(const struct report_view *view, FILE *out)
 	struct profile *other = NULL;
 	if (!view->options->html_compare)
 		return NULL;
-	struct rf_error *error = profile_load(view->options->html_compare, &other);
+	struct rf_error *error =
+		profile_load_parts(view->options->html_compare,
+				   view->options->redact ? PROFILE_LINES : 0, &other);
 	if (!error && view->options->redact)
 		error = profile_redact(other);
 	struct report_options options = *view->options;

@@ -3,6 +3,7 @@
 #include "report/json/json.h"
 
 #include "report/json/json_function.h"
+#include "report/json/json_items.h"
 #include "report/json/json_roofs.h"
 #include "report/json/json_traffic.h"
 #include "report/json/json_writer.h"
@@ -301,24 +302,29 @@ void report_json_head(struct json_writer *out, const struct report_view *view)
 	report_json_peaks(out, "peaks", view->profile);
 }
 
+static struct rf_error *put_function(struct json_writer *const *to, size_t i, void *context)
+{
+	const struct report_view *view = context;
+	const struct model_function *f = &view->model->functions[view->rank[i]];
+	if (report_is_small(view, f))
+		return NULL;
+	put_object(to[0], NULL);
+	struct rf_error *error = report_json_function(
+		&(struct json_function_out){.listed = to[0], .rest = to[0], .whole = true}, view,
+		f);
+	put_end(to[0]);
+	return error;
+}
+
 struct rf_error *report_json(const struct report_view *view, FILE *stream)
 {
 	struct json_writer *out = json_writer_create(stream, JSON_LINES);
-	const struct json_function_out parts = {.listed = out, .rest = out, .whole = true};
-	struct rf_error *error = NULL;
 	if (!out)
 		return rf_error_no_memory();
 	put_object(out, NULL);
 	report_json_head(out, view);
 	put_array(out, "functions");
-	for (size_t i = 0; !error && i < view->n_rank; i++) {
-		const struct model_function *f = &view->model->functions[view->rank[i]];
-		if (report_is_small(view, f))
-			continue;
-		put_object(out, NULL);
-		error = report_json_function(&parts, view, f);
-		put_end(out);
-	}
+	struct rf_error *error = json_put_items(&out, 1, view->n_rank, put_function, (void *)view);
 	put_end(out);
 	put_end(out);
 	const bool done = json_writer_destroy(out); /* writing errors show in the stream */

@@ -373,7 +373,7 @@ static void put_loop(struct json_writer *out, const struct report_view *view,
 	put_text(out, "inlined",
 		 call == PROFILE_NONE ? NULL : report_inlined_name(view->profile, call));
 	if (view->model->traced)
-		put_bytes(out, out, &loop->bytes, true, true);
+		put_bytes(out, out, loop->bytes, true, true);
 	put_end(out);
 }
 

@@ -1,4 +1,5 @@
-/* JSON as it comes: into a buffer, which goes to the stream when it is full. */
+/* JSON as it comes: into a buffer, which goes to the stream when it is full, or grows where it is
+ * to become a part of another writer's. */
 #include "report/json/json_writer.h"
 
 #include "base/text.h"
@@ -28,20 +29,39 @@ struct json_writer {
 	int digits, depth;
 	bool is_array[MAX_DEPTH], has_items[MAX_DEPTH];
 	bool failed;
-	size_t n;
+	bool is_part;
+	size_t n, room;
+	char *buffer;
 	struct known_real known[KNOWN_REALS];
-	char buffer[BUFFER];
 };
 
 struct json_writer *json_writer_create(FILE *stream, enum json_style style)
 {
 	struct json_writer *writer = calloc(1, sizeof(*writer));
-	if (!writer)
+	char *buffer = malloc(BUFFER);
+	if (!writer || !buffer) {
+		free(writer);
+		free(buffer);
 		return NULL;
+	}
 	writer->stream = stream;
 	writer->style = style;
 	writer->digits = 17;
+	writer->buffer = buffer;
+	writer->room = BUFFER;
 	return writer;
+}
+
+struct json_writer *json_writer_create_part(const struct json_writer *whole)
+{
+	struct json_writer *part = json_writer_create(NULL, whole->style);
+	if (!part)
+		return NULL;
+	part->is_part = true;
+	part->digits = whole->digits;
+	part->depth = whole->depth;
+	memcpy(part->is_array, whole->is_array, sizeof(part->is_array));
+	return part;
 }
 
 void json_writer_set_digits(struct json_writer *writer, int digits)
@@ -50,7 +70,7 @@ void json_writer_set_digits(struct json_writer *writer, int digits)
 	writer->digits = digits;
 }
 
-void json_writer_flush(struct json_writer *writer)
+static void flush(struct json_writer *writer)
 {
 	if (writer->stream)
 		fwrite(writer->buffer, 1, writer->n, writer->stream);
@@ -61,22 +81,41 @@ bool json_writer_destroy(struct json_writer *writer)
 {
 	if (!writer)
 		return false;
-	json_writer_flush(writer);
+	flush(writer);
 	const bool done = !writer->failed;
+	free(writer->buffer);
 	free(writer);
 	return done;
 }
 
+/* What a part has is lost where memory is short. */
+static void grow(struct json_writer *part, size_t n)
+{
+	const size_t room = 2 * part->room + n;
+	char *grown = realloc(part->buffer, room);
+	if (grown) {
+		part->buffer = grown;
+		part->room = room;
+	} else {
+		part->failed = true;
+		part->n = 0;
+	}
+}
+
 static inline void make_room(struct json_writer *writer, size_t n)
 {
-	if (n > BUFFER - writer->n)
-		json_writer_flush(writer);
+	if (n <= writer->room - writer->n)
+		return;
+	if (writer->is_part)
+		grow(writer, n);
+	else
+		flush(writer);
 }
 
 static inline void put(struct json_writer *writer, const char *text, size_t n)
 {
 	make_room(writer, n);
-	if (n > BUFFER) {
+	if (n > writer->room) {
 		if (writer->stream)
 			fwrite(text, 1, n, writer->stream);
 		return;
@@ -90,6 +129,27 @@ static void put_byte(struct json_writer *writer, char byte)
 	put(writer, &byte, 1);
 }
 
+void json_writer_join(struct json_writer *whole, struct json_writer *part)
+{
+	const int depth = whole->depth;
+	assert(part->is_part && part->depth == depth);
+	if (part->n && depth) {
+		if (whole->has_items[depth - 1])
+			put_byte(whole, ',');
+		whole->has_items[depth - 1] = true;
+		part->has_items[depth - 1] = false;
+	}
+	put(whole, part->buffer, part->n);
+	whole->failed |= part->failed;
+	part->n = 0;
+}
+
+void json_writer_put_between(struct json_writer *writer, const char *text)
+{
+	assert(writer->depth == 0);
+	put(writer, text, strlen(text));
+}
+
 /* ---- where a value stands ---- */
 
 /* What stands before a value, or an end, on a line of its own; returns behind it. */
@@ -98,7 +158,7 @@ static char *new_line(const struct json_writer *writer, char *to)
 	if (writer->style != JSON_LINES)
 		return to;
 	*to++ = '\n';
-	memset(to, ' ', (size_t)writer->depth);
+	memset(to, ' ', MAX_DEPTH); /* a number that the compiler knows */
 	return to + writer->depth;
 }
 
@@ -150,7 +210,7 @@ void put_end(struct json_writer *writer)
 {
 	assert(writer->depth > 0);
 	const int depth = --writer->depth;
-	make_room(writer, MAX_DEPTH + 1);
+	make_room(writer, MAX_DEPTH + 2);
 	if (writer->has_items[depth])
 		writer->n = (size_t)(new_line(writer, writer->buffer + writer->n) - writer->buffer);
 	put_byte(writer, writer->is_array[depth] ? ']' : '}');

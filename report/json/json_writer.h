@@ -20,9 +20,13 @@ struct json_writer;
 struct json_writer *json_writer_create(FILE *stream, enum json_style style);
 /* Significant digits of reals (17, which give back the same number, if not set). */
 void json_writer_set_digits(struct json_writer *writer, int digits);
-/* Writes out what is still held. */
-void json_writer_flush(struct json_writer *writer);
-/* The same, at the end.  False: memory was short, and something is missing. */
+/* A writer of some members of the object, or values of the array, that `whole` has begun last: it
+ * keeps them in memory until they are joined to it.  Several of them can be written at one time, by
+ * a thread each, and are joined in their order; each can then be written again.  NULL when memory
+ * is short. */
+struct json_writer *json_writer_create_part(const struct json_writer *whole);
+void json_writer_join(struct json_writer *whole, struct json_writer *part);
+/* Writes out what is still held.  False: memory was short, and something is missing. */
 bool json_writer_destroy(struct json_writer *writer);
 
 /* `key`: of a member of an object, plain ASCII; NULL for a value in an array, or the only one. */
@@ -41,3 +45,5 @@ void put_known(struct json_writer *writer, const char *key, bool known, int64_t 
 /* The text cleaned; null for NULL. */
 void put_text(struct json_writer *writer, const char *key, const char *text);
 void put_flag(struct json_writer *writer, const char *key, bool value);
+/* Text between whole values that is none of JSON's, as it stands. */
+void json_writer_put_between(struct json_writer *writer, const char *text);

@@ -305,12 +305,27 @@ static size_t find_header(struct search *search, const uint32_t *members, size_t
 	return 0;
 }
 
+/* Members were found from the last to the first, or nearly so. */
+static void sort_members(uint32_t *members, size_t n)
+{
+	size_t in_order = 1;
+	for (size_t i = 0; i < n / 2; i++) {
+		const uint32_t kept = members[i];
+		members[i] = members[n - 1 - i];
+		members[n - 1 - i] = kept;
+	}
+	while (in_order < n && members[in_order - 1] <= members[in_order])
+		in_order++;
+	if (in_order < n)
+		qsort(members, n, sizeof(*members), compare_numbers);
+}
+
 static struct rf_error *new_loop(struct search *search, const struct task *task, size_t first,
 				 size_t n)
 {
 	struct model_function *function = search->function;
 	uint32_t *members = search->members + first;
-	qsort(members, n, sizeof(*members), compare_numbers);
+	sort_members(members, n);
 	size_t at = find_header(search, members, n);
 	const struct flow_node *header = &search->graph->nodes[members[at]],
 			       *last = &search->graph->nodes[members[n - 1]];
@@ -321,6 +336,7 @@ static struct rf_error *new_loop(struct search *search, const struct task *task,
 		.header = header->offset,
 		.turns = header->n,
 		.entries = entries_of(search, members[at]),
+		.bytes = &model_no_bytes,
 	};
 	const uint32_t index = (uint32_t)function->n_loops;
 	if (!rf_array_push(function->loops, function->n_loops, function->cap_loops, loop))

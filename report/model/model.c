@@ -5,6 +5,7 @@
  * processes and the times; and with the roofs the place of each row. */
 #include "report/model/model.h"
 
+#include "base/parallel.h"
 #include "profile/roof_index.h"
 #include "report/model/model_code.h"
 #include "report/model/model_count.h"
@@ -23,6 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LEAST_ROWS 4000 /* for which a thread is worth while */
 
 /* The precision with most flop; double where there is no flop at all. */
 static enum flop_precision main_precision(const struct tally *tally)
@@ -45,22 +48,41 @@ static void derive(const struct model *model, struct model_function *function)
 	function->share = model->time_ns ? (double)function->time_ns / (double)model->time_ns : 0;
 }
 
-/* Names and places the rows that did something. */
+static struct rf_error *finish_row(struct model_rows *rows, size_t row, const struct model *model)
+{
+	struct model_function *function = &rows->rows[row];
+	if (!model_is_told(rows, row))
+		return NULL;
+	struct rf_error *error = model_name_row(rows, row);
+	derive(model, function);
+	function->waits = model_waits(function);
+	if (function->traffic)
+		model_trace_rates(rows->profile, &rows->choice, function);
+	model_place(rows->profile, &rows->choice, function, model->counted);
+	return error;
+}
+
+struct finish {
+	struct model_rows *rows;
+	const struct model *model;
+	size_t n_parts;
+};
+
+static struct rf_error *finish_part(size_t part, void *context)
+{
+	const struct finish *finish = context;
+	const size_t n = finish->rows->n_rows;
+	struct rf_error *error = NULL;
+	for (size_t row = part; !error && row < n; row += finish->n_parts)
+		error = finish_row(finish->rows, row, finish->model);
+	return error;
+}
+
+/* Names and places the rows that did something: each by itself, and so by several threads. */
 static struct rf_error *finish_rows(struct model_rows *rows, struct model *model)
 {
-	struct rf_error *error = NULL;
-	for (size_t row = 0; !error && row < rows->n_rows; row++) {
-		struct model_function *function = &rows->rows[row];
-		if (!model_is_told(rows, row))
-			continue;
-		error = model_name_row(rows, row);
-		derive(model, function);
-		function->waits = model_waits(function);
-		if (function->traffic)
-			model_trace_rates(rows->profile, &rows->choice, function);
-		model_place(rows->profile, &rows->choice, function, model->counted);
-	}
-	return error;
+	struct finish finish = {rows, model, parallel_parts(rows->n_rows, LEAST_ROWS)};
+	return parallel_run(finish.n_parts, finish_part, &finish);
 }
 
 static void free_lists(struct model *model)

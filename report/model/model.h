@@ -167,6 +167,7 @@ struct model_function {
 	bool waits;                   /* most of its time it waits for other threads, busily */
 	struct model_loop *loops; /* the outermost before those within it; none unless asked for */
 	size_t n_loops, cap_loops;
+	struct model_bytes *loop_bytes; /* theirs; NULL where nothing moved */
 	struct model_place place;
 };
 
@@ -199,7 +200,7 @@ struct model_loop {
 				counts */
 	struct tally_main tally; /* with the loops within */
 	uint64_t time_ns, n_samples;
-	struct model_bytes bytes; /* traced; else 0 */
+	const struct model_bytes *bytes; /* traced; &model_no_bytes where nothing moved */
 };
 
 /* Code of the innermost loop `loop` of the function with row `function` in profile->functions. */

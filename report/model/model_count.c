@@ -2,20 +2,31 @@
 #include "report/model/model_count.h"
 
 #include "base/by_key.h"
+#include "base/parallel.h"
 #include "base/search.h"
 #include "insn/insn_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct counter {
+#define LEAST_PIECES 2000 /* for which a thread is worth while */
+
+/* What all threads look at.  An instruction is in one row, and a row is one thread's. */
+struct program {
 	struct model_rows *rows;
-	struct model *model;
 	const struct profile *profile;
-	struct insn_cache *insns;
 	struct by_key by_block; /* rows of profile->counts */
 	uint32_t *units;        /* rows of profile->units by (module, offset) */
 	bool *units_taken; /* one instruction may stand in several blocks; its units count once */
+	size_t n_parts, unreadable[PARALLEL_MOST];
+};
+
+struct counter {
+	struct program *program;
+	struct model_rows *rows;
+	const struct profile *profile;
+	struct insn_cache *insns;
+	size_t unreadable; /* blocks */
 	bool takes_back;   /* second pass: counts below 0 */
 };
 
@@ -40,7 +51,7 @@ static struct rf_error *add_to_row(struct counter *counter, size_t row, uint32_t
 static struct rf_error *add_executions(struct counter *counter, size_t row, size_t block,
 				       const struct tally *part)
 {
-	const struct by_key *by = &counter->by_block;
+	const struct by_key *by = &counter->program->by_block;
 	struct rf_error *error = NULL;
 	for (size_t i = by->first[block]; !error && i < by->first[block + 1]; i++) {
 		const struct profile_count *count = &counter->profile->counts[by->items[i]];
@@ -78,87 +89,114 @@ static struct rf_error *add_units(struct counter *counter, size_t row, uint32_t 
 	struct tally unit;
 	struct rf_error *error = NULL;
 	model_tally_unit(work, &unit);
-	for (size_t i = model_first_units(profile, counter->units, module, offset);
+	for (size_t i = model_first_units(profile, counter->program->units, module, offset);
 	     !error && i < profile->n_units; i++) {
-		const struct profile_units *units = &profile->units[counter->units[i]];
+		const struct profile_units *units = &profile->units[counter->program->units[i]];
 		if (units->module != module || units->offset != offset)
 			break;
-		if (!counter->units_taken[i])
+		if (!counter->program->units_taken[i])
 			error = add_to_row(counter, row, units->thread, &unit,
 					   units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX);
-		counter->units_taken[i] = true;
+		counter->program->units_taken[i] = true;
 	}
 	return error;
 }
 
-/* Walks over the block once; a block that runs on into the next function is split there. */
-static struct rf_error *count_block(struct counter *counter, size_t index)
+/* Walks over a piece of a block once. */
+static struct rf_error *count_piece(struct counter *counter, const struct model_piece *piece)
 {
-	const struct profile_block *block = &counter->profile->blocks[index];
+	const struct profile_block *block = &counter->profile->blocks[piece->block];
 	struct tally part = {0};
-	size_t row = 0;
-	uint64_t end = 0; /* of the function at `row` */
 	struct rf_error *error = NULL;
-	for (uint32_t at = 0; !error && at < block->size;) {
-		const uint64_t offset = block->start + at;
+	for (uint32_t at = piece->first; !error && at < piece->to;) {
 		const struct work *work =
 			insn_cache_work(counter->insns, block->bytes + at, block->size - at);
-		if (at == 0 || offset >= end) {
-			error = at > 0 ? add_executions(counter, row, index, &part) : NULL;
-			part = (struct tally){0};
-			row = model_row_at(counter->rows, block->module, offset, &end);
-		}
 		if (!work) {
-			counter->model->unreadable_blocks += !counter->takes_back;
+			counter->unreadable += !counter->takes_back;
 			break;
 		}
 		model_tally_fixed(&part, work);
-		if (!error && work->units != UNITS_NONE && !counter->takes_back)
-			error = add_units(counter, row, block->module, offset, work);
+		if (work->units != UNITS_NONE && !counter->takes_back)
+			error = add_units(counter, piece->row, block->module, block->start + at,
+					  work);
 		at += work->length;
 	}
-	return error ?: add_executions(counter, row, index, &part);
-}
-
-static struct rf_error *counter_init(struct counter *counter)
-{
-	const struct profile *profile = counter->profile;
-	counter->units = model_units_by_place(profile);
-	counter->units_taken = calloc(profile->n_units + 1, sizeof(*counter->units_taken));
-	counter->insns = insn_cache_create();
-	if (!counter->units || !counter->units_taken || !counter->insns)
-		return rf_error_no_memory();
-	return by_key_init(&counter->by_block, profile->n_blocks, profile->counts,
-			   sizeof(*profile->counts), profile->n_counts);
+	return error ?: add_executions(counter, piece->row, piece->block, &part);
 }
 
 /* An execution that a signal cut in two stands there as one of the whole block, one of the rest
  * that was run afterwards, and one less of that rest. */
 static bool has_less(const struct counter *counter, size_t block)
 {
-	const struct by_key *by = &counter->by_block;
+	const struct by_key *by = &counter->program->by_block;
 	for (size_t i = by->first[block]; i < by->first[block + 1]; i++)
 		if (counter->profile->counts[by->items[i]].n < 0)
 			return true;
 	return false;
 }
 
+static struct rf_error *count_row(struct counter *counter, size_t row)
+{
+	const struct by_key *by = &counter->rows->pieces_of, *counts = &counter->program->by_block;
+	struct rf_error *error = NULL;
+	for (size_t i = by->first[row]; !error && i < by->first[row + 1]; i++) {
+		const struct model_piece *piece = &counter->rows->pieces[by->items[i]];
+		if (piece->first < piece->to &&
+		    (counter->takes_back
+			     ? has_less(counter, piece->block)
+			     : counts->first[piece->block] < counts->first[piece->block + 1]))
+			error = count_piece(counter, piece);
+	}
+	return error;
+}
+
+static struct rf_error *count_part(size_t part, void *context)
+{
+	struct program *program = context;
+	const struct model_rows *rows = program->rows;
+	struct counter counter = {.program = program,
+				  .rows = program->rows,
+				  .profile = program->profile,
+				  .insns = insn_cache_create()};
+	struct rf_error *error = counter.insns ? NULL : rf_error_no_memory();
+	const size_t first = model_part_of_rows(rows, part, program->n_parts),
+		     end = model_part_of_rows(rows, part + 1, program->n_parts);
+	for (size_t row = first; !error && row < end; row++)
+		error = count_row(&counter, row);
+	counter.takes_back = true;
+	for (size_t row = first; !error && row < end; row++)
+		error = count_row(&counter, row);
+	program->unreadable[part] = counter.unreadable;
+	insn_cache_destroy(counter.insns);
+	return error;
+}
+
+static struct rf_error *program_init(struct program *program)
+{
+	const struct profile *profile = program->profile;
+	program->units = model_units_by_place(profile);
+	program->units_taken = calloc(profile->n_units + 1, sizeof(*program->units_taken));
+	if (!program->units || !program->units_taken)
+		return rf_error_no_memory();
+	return by_key_init(&program->by_block, profile->n_blocks, profile->counts,
+			   sizeof(*profile->counts), profile->n_counts)
+		       ?: model_find_pieces(program->rows);
+}
+
+/* Each row by one thread; but rows of threads and the like share what is counted at one place. */
 struct rf_error *model_count(struct model_rows *rows, struct model *model)
 {
-	struct counter counter = {.rows = rows, .model = model, .profile = rows->profile};
-	struct rf_error *error = counter_init(&counter);
-	for (size_t b = 0; !error && b < counter.profile->n_blocks; b++)
-		if (counter.by_block.first[b] < counter.by_block.first[b + 1])
-			error = count_block(&counter, b);
-	counter.takes_back = true;
-	for (size_t b = 0; !error && b < counter.profile->n_blocks; b++)
-		if (has_less(&counter, b))
-			error = count_block(&counter, b);
-	for (size_t i = 0; !error && i < counter.profile->n_units; i++)
-		model->unmatched_units += !counter.units_taken[i];
-	by_key_deinit(&counter.by_block);
-	free(counter.units);
-	free(counter.units_taken);
-	insn_cache_destroy(counter.insns);
+	struct program program = {.rows = rows, .profile = rows->profile, .n_parts = 1};
+	struct rf_error *error = program_init(&program);
+	if (!rows->groups)
+		program.n_parts = parallel_parts(rows->n_pieces, LEAST_PIECES);
+	error = error ?: parallel_run(program.n_parts, count_part, &program);
+	for (size_t part = 0; part < program.n_parts; part++)
+		model->unreadable_blocks += program.unreadable[part];
+	for (size_t i = 0; !error && i < program.profile->n_units; i++)
+		model->unmatched_units += !program.units_taken[i];
+	by_key_deinit(&program.by_block);
+	free(program.units);
+	free(program.units_taken);
 	return error;
 }

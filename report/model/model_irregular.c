@@ -373,6 +373,22 @@ static void find_chains(struct finder *finder, struct model_irregular *irregular
 
 /* ---- all of it ---- */
 
+/* Whether any is between the first and the last instruction: in most functions there is none. */
+static bool has_loads(const struct finder *finder)
+{
+	const struct irregular_load *loads = finder->loads->loads;
+	const struct flow_graph *graph = finder->graph;
+	const uint32_t module = finder->module;
+	if (!graph->n_nodes)
+		return false;
+	const size_t first =
+		rf_search(finder->loads->n_loads, i,
+			  loads[i].module < module || (loads[i].module == module &&
+						       loads[i].offset < graph->nodes[0].offset));
+	return first < finder->loads->n_loads && loads[first].module == module &&
+	       loads[first].offset <= graph->nodes[graph->n_nodes - 1].offset;
+}
+
 /* The lines of the function's irregular instructions; false when there are none. */
 static bool sum_lines(const struct finder *finder, struct model_irregular *irregular)
 {
@@ -402,7 +418,7 @@ struct rf_error *model_read_irregular(const struct irregular_loads *loads, struc
 				.function = function,
 				.module = module};
 	struct rf_error *error = NULL;
-	if (!function->traffic || !loads->n_loads ||
+	if (!function->traffic || !has_loads(&finder) ||
 	    !sum_lines(&finder, function->traffic->irregular))
 		return NULL;
 	finder.data = malloc((n + 1) * sizeof(*finder.data));

@@ -4,6 +4,7 @@
 #include "report/model/model_loops.h"
 
 #include "base/array.h"
+#include "base/parallel.h"
 #include "base/search.h"
 #include "insn/insn_cache.h"
 #include "report/model/flow_graph.h"
@@ -15,21 +16,30 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* A part of a block that lies in one function. */
-struct piece {
-	uint32_t row, block, from, to;
-};
+#define LEAST_PIECES 2000 /* for which a thread is worth while */
 
-struct finder {
+/* What is known of the whole program, by function.  A load is in one function, and only who looks
+ * at that changes it (irregular). */
+struct program {
 	const struct model_rows *rows;
 	const struct profile *profile;
 	struct model *model;
-	struct piece *pieces;
-	size_t n_pieces, cap_pieces;
 	int64_t *executions;            /* per block */
 	struct by_key samples, traffic; /* by their row */
 	uint32_t *units;                /* by (module, offset) */
 	struct irregular_loads irregular;
+	size_t n_parts;
+	struct finder *parts;
+};
+
+/* Looks at functions one after another; what it finds is theirs and its own. */
+struct finder {
+	const struct program *program;
+	const struct model_rows *rows;
+	const struct profile *profile;
+	const struct model *model;
+	struct model_loop_code *loop_code; /* that of struct model, of these functions */
+	size_t n_loop_code, cap_loop_code;
 	struct insn_cache *insns;
 	/* of the function that is looked at */
 	uint32_t row, module;
@@ -39,74 +49,42 @@ struct finder {
 
 /* ---- which code and which samples are a function's ---- */
 
-static struct rf_error *add_pieces(struct finder *finder, uint32_t index)
+static void sum_executions(struct program *program)
 {
-	const struct profile_block *block = &finder->profile->blocks[index];
-	struct rf_error *error = NULL;
-	for (uint32_t at = 0; !error && at < block->size;) {
-		uint64_t end;
-		size_t row = model_row_at(finder->rows, block->module, block->start + at, &end);
-		uint64_t room = end - (block->start + at);
-		uint32_t to = room < block->size - at ? at + (uint32_t)room : block->size;
-		struct piece piece = {(uint32_t)row, index, at, to};
-		if (to <= at)
-			break;
-		error = rf_array_add(finder->pieces, finder->n_pieces, finder->cap_pieces, piece);
-		at = to;
-	}
-	return error;
-}
-
-static int compare_pieces(const void *a, const void *b)
-{
-	const struct piece *x = a, *y = b;
-	return rf_compare(x->row, y->row) ?: rf_compare(x->block, y->block);
-}
-
-/* The code by function. */
-static struct rf_error *find_pieces(struct finder *finder)
-{
-	const struct profile *profile = finder->profile;
-	struct rf_error *error = NULL;
+	const struct profile *profile = program->profile;
 	for (size_t i = 0; i < profile->n_counts; i++) {
-		int64_t *sum = &finder->executions[profile->counts[i].block];
+		int64_t *sum = &program->executions[profile->counts[i].block];
 		*sum = flow_add(*sum, profile->counts[i].n);
 	}
-	for (size_t b = 0; !error && b < profile->n_blocks; b++)
-		if (finder->executions[b])
-			error = add_pieces(finder, (uint32_t)b);
-	if (finder->n_pieces)
-		qsort(finder->pieces, finder->n_pieces, sizeof(*finder->pieces), compare_pieces);
-	return error;
 }
 
 /* A sample that was not counted is in no loop. */
-static uint32_t row_of_sample(const struct finder *finder, size_t i)
+static uint32_t row_of_sample(const struct program *program, size_t i)
 {
-	const uint32_t leaf = finder->profile->samples[i].frame;
-	if (leaf == PROFILE_NONE || finder->model->uncounted_samples[i])
+	const uint32_t leaf = program->profile->samples[i].frame;
+	if (leaf == PROFILE_NONE || program->model->uncounted_samples[i])
 		return PROFILE_NONE;
-	const struct profile_frame *frame = &finder->profile->frames[leaf];
-	return (uint32_t)model_row_at(finder->rows, frame->module, frame->offset, NULL);
+	const struct profile_frame *frame = &program->profile->frames[leaf];
+	return (uint32_t)model_row_at(program->rows, frame->module, frame->offset, NULL);
 }
 
-static struct rf_error *find_samples(struct finder *finder)
+static struct rf_error *find_samples(struct program *program)
 {
-	const struct profile *profile = finder->profile;
+	const struct profile *profile = program->profile;
 	const size_t n_samples = profile->n_samples, n_traffic = profile->n_traffic;
 	uint32_t *row_of = malloc((n_samples + n_traffic + 1) * sizeof(*row_of));
 	if (!row_of)
 		return rf_error_no_memory();
 	for (size_t i = 0; i < n_samples; i++)
-		row_of[i] = row_of_sample(finder, i);
+		row_of[i] = row_of_sample(program, i);
 	for (size_t i = 0; i < n_traffic; i++)
 		row_of[n_samples + i] =
-			(uint32_t)model_row_at(finder->rows, profile->traffic[i].module,
+			(uint32_t)model_row_at(program->rows, profile->traffic[i].module,
 					       profile->traffic[i].offset, NULL);
-	const size_t n = finder->rows->n_places;
+	const size_t n = program->rows->n_places;
 	struct rf_error *error =
-		by_key_init(&finder->samples, n, row_of, sizeof(*row_of), n_samples)
-			?: by_key_init(&finder->traffic, n, row_of + n_samples, sizeof(*row_of),
+		by_key_init(&program->samples, n, row_of, sizeof(*row_of), n_samples)
+			?: by_key_init(&program->traffic, n, row_of + n_samples, sizeof(*row_of),
 				       n_traffic);
 	free(row_of);
 	return error;
@@ -121,9 +99,10 @@ static void add_units(const struct finder *finder, const struct flow_node *node,
 	struct tally whole;
 	model_tally_unit(work, &whole);
 	const struct tally_main unit = model_tally_main(&whole);
-	for (size_t i = model_first_units(profile, finder->units, finder->module, node->offset);
+	for (size_t i = model_first_units(profile, finder->program->units, finder->module,
+					  node->offset);
 	     i < profile->n_units; i++) {
-		const struct profile_units *units = &profile->units[finder->units[i]];
+		const struct profile_units *units = &profile->units[finder->program->units[i]];
 		if (units->module != finder->module || units->offset != node->offset)
 			return;
 		model_main_add(tally, &unit, units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX);
@@ -163,7 +142,7 @@ static struct model_loop *loop_around(const struct finder *finder, uint64_t offs
 static void add_time(const struct finder *finder)
 {
 	const struct profile *profile = finder->profile;
-	const struct by_key *by = &finder->samples;
+	const struct by_key *by = &finder->program->samples;
 	for (size_t i = by->first[finder->row]; i < by->first[finder->row + 1]; i++) {
 		const struct profile_sample *sample = &profile->samples[by->items[i]];
 		struct model_loop *loop =
@@ -178,12 +157,15 @@ static void add_time(const struct finder *finder)
 static struct rf_error *add_traffic(const struct finder *finder, unsigned n_classes)
 {
 	struct model_function *function = finder->function;
-	const struct by_key *by = &finder->traffic;
+	const struct by_key *by = &finder->program->traffic;
 	if (by->first[finder->row] == by->first[finder->row + 1])
 		return NULL; /* nothing moved: all their figures are 0 */
 	struct traffic_lines *lines = calloc(function->n_loops, sizeof(*lines));
-	if (!lines)
+	function->loop_bytes = malloc(function->n_loops * sizeof(*function->loop_bytes));
+	if (!lines || !function->loop_bytes) {
+		free(lines);
 		return rf_error_no_memory();
+	}
 	for (size_t i = by->first[finder->row]; i < by->first[finder->row + 1]; i++) {
 		const struct profile_traffic *traffic = &finder->profile->traffic[by->items[i]];
 		struct model_loop *loop = loop_around(finder, traffic->offset);
@@ -194,7 +176,8 @@ static struct rf_error *add_traffic(const struct finder *finder, unsigned n_clas
 		struct model_loop *loop = &function->loops[i];
 		if (loop->parent != PROFILE_NONE)
 			model_sum_lines(&lines[loop->parent], &lines[i], n_classes);
-		loop->bytes = model_bytes_of(&lines[i], n_classes);
+		function->loop_bytes[i] = model_bytes_of(&lines[i], n_classes);
+		loop->bytes = &function->loop_bytes[i];
 	}
 	free(lines);
 	return NULL;
@@ -232,14 +215,13 @@ static struct rf_error *add_figures(const struct finder *finder)
 /* ---- all of it ---- */
 
 /* Says which code is in which loop, for sums over that code. */
-static struct rf_error *keep_code(const struct finder *finder)
+static struct rf_error *keep_code(struct finder *finder)
 {
-	struct model *model = finder->model;
 	struct rf_error *error = NULL;
 	for (size_t i = 0; !error && i < finder->graph.n_nodes; i++) {
 		const struct flow_node *node = &finder->graph.nodes[i];
 		struct model_loop_code *last =
-			model->n_loop_code ? &model->loop_code[model->n_loop_code - 1] : NULL;
+			finder->n_loop_code ? &finder->loop_code[finder->n_loop_code - 1] : NULL;
 		struct model_loop_code code = {finder->module, finder->row, node->loop,
 					       node->offset, node->offset + node->length};
 		if (node->loop == PROFILE_NONE)
@@ -248,14 +230,14 @@ static struct rf_error *keep_code(const struct finder *finder)
 		    last->end == node->offset)
 			last->end = code.end;
 		else
-			error = rf_array_add(model->loop_code, model->n_loop_code,
-					     model->cap_loop_code, code);
+			error = rf_array_add(finder->loop_code, finder->n_loop_code,
+					     finder->cap_loop_code, code);
 	}
 	return error;
 }
 
 /* Where the loops were not asked for, they have done their service when the code was read. */
-static struct rf_error *keep_loops(const struct finder *finder)
+static struct rf_error *keep_loops(struct finder *finder)
 {
 	struct model_function *function = finder->function;
 	if (finder->rows->choice.loops)
@@ -266,23 +248,39 @@ static struct rf_error *keep_loops(const struct finder *finder)
 	return NULL;
 }
 
-/* The function whose pieces are [first, first + n). */
-static struct rf_error *look_at(struct finder *finder, const struct piece *pieces, size_t n)
+/* Adds the executed code of a row to the graph; false: there is none. */
+static bool add_code(struct finder *finder, uint32_t row, struct rf_error **error)
 {
-	const struct profile_function *code = &finder->profile->functions[pieces->row];
+	const struct by_key *by = &finder->rows->pieces_of;
+	const int64_t *executions = finder->program->executions;
+	bool any = false;
+	for (size_t i = by->first[row]; i < by->first[row + 1] && !*error; i++) {
+		const struct model_piece *piece = &finder->rows->pieces[by->items[i]];
+		if (!executions[piece->block])
+			continue;
+		any = true;
+		*error = flow_graph_add(&finder->graph, finder->profile, piece->block, piece->from,
+					piece->to, executions[piece->block]);
+	}
+	return any;
+}
+
+static struct rf_error *look_at(struct finder *finder, uint32_t row)
+{
+	const struct program *program = finder->program;
+	const struct profile_function *code = &finder->profile->functions[row];
 	struct flow_graph *graph = &finder->graph;
 	struct rf_error *error = NULL;
-	finder->row = pieces->row;
+	finder->row = row;
 	finder->module = code->module;
-	finder->function = &finder->rows->rows[pieces->row];
+	finder->function = &finder->rows->rows[row];
 	const bool timed = finder->function->n_samples > 0; /* the code is to tell of its time */
-	for (size_t i = 0; i < n && !error; i++)
-		error = flow_graph_add(graph, finder->profile, pieces[i].block, pieces[i].from,
-				       pieces[i].to, finder->executions[pieces[i].block]);
+	if (!add_code(finder, row, &error))
+		return error;
 	error = error ?: flow_graph_find_loops(graph, code, finder->function)
 			?: add_figures(finder)
-			?: model_read_irregular(&finder->irregular, finder->insns, finder->module, graph,
-						finder->function)
+			?: model_read_irregular(&program->irregular, finder->insns, finder->module,
+						graph, finder->function)
 			?: (timed ? model_read_code(finder->profile, finder->insns, graph, code, finder->function)
 				  : NULL)
 			?: keep_loops(finder);
@@ -290,38 +288,84 @@ static struct rf_error *look_at(struct finder *finder, const struct piece *piece
 	return error;
 }
 
+static struct rf_error *look_at_part(size_t part, void *context)
+{
+	struct program *program = context;
+	struct finder *finder = &program->parts[part];
+	const struct model_rows *rows = program->rows;
+	struct rf_error *error = NULL;
+	*finder = (struct finder){.program = program,
+				  .rows = rows,
+				  .profile = program->profile,
+				  .model = program->model,
+				  .insns = insn_cache_create()};
+	if (!finder->insns)
+		return rf_error_no_memory();
+	const size_t end = model_part_of_rows(rows, part + 1, program->n_parts);
+	for (size_t row = model_part_of_rows(rows, part, program->n_parts); !error && row < end;
+	     row++)
+		if (row < program->profile->n_functions && /* code without a name is no function */
+		    (rows->choice.loops || rows->rows[row].n_samples))
+			error = look_at(finder, (uint32_t)row);
+	flow_graph_deinit(&finder->graph);
+	insn_cache_destroy(finder->insns);
+	return error;
+}
+
+/* Takes what the parts have found in the order of the functions, which is theirs. */
+static struct rf_error *join_parts(const struct program *program)
+{
+	struct model *model = program->model;
+	size_t n = 0;
+	for (size_t part = 0; part < program->n_parts; part++)
+		n += program->parts[part].n_loop_code;
+	model->loop_code = malloc((n + 1) * sizeof(*model->loop_code));
+	if (!model->loop_code)
+		return rf_error_no_memory();
+	model->cap_loop_code = n + 1;
+	for (size_t part = 0; part < program->n_parts; part++) {
+		const struct finder *finder = &program->parts[part];
+		if (finder->n_loop_code)
+			memcpy(model->loop_code + model->n_loop_code, finder->loop_code,
+			       finder->n_loop_code * sizeof(*finder->loop_code));
+		model->n_loop_code += finder->n_loop_code;
+	}
+	return NULL;
+}
+
+/* Each part of the functions in a thread: no function knows of another. */
+static struct rf_error *look_at_all(struct program *program)
+{
+	struct finder parts[PARALLEL_MOST] = {0};
+	program->parts = parts;
+	program->n_parts = parallel_parts(program->rows->n_pieces, LEAST_PIECES);
+	struct rf_error *error =
+		parallel_run(program->n_parts, look_at_part, program) ?: join_parts(program);
+	for (size_t part = 0; part < program->n_parts; part++)
+		free(parts[part].loop_code);
+	return error;
+}
+
 struct rf_error *model_find_loops(struct model_rows *rows, struct model *model)
 {
 	const struct profile *profile = rows->profile;
-	struct finder finder = {.rows = rows,
-				.profile = profile,
-				.model = model,
-				.executions =
-					calloc(profile->n_blocks + 1, sizeof(*finder.executions)),
-				.insns = insn_cache_create(),
-				.units = model_units_by_place(profile)};
+	struct program program = {.rows = rows,
+				  .profile = profile,
+				  .model = model,
+				  .executions = calloc(profile->n_blocks + 1,
+						       sizeof(*program.executions)),
+				  .units = model_units_by_place(profile)};
 	assert(!rows->groups && !rows->saved);
-	struct rf_error *error = finder.executions && finder.units && finder.insns
-					 ? find_pieces(&finder)
-						   ?: find_samples(&finder)
-						   ?: irregular_loads_init(&finder.irregular,
-									   profile, model)
-					 : rf_error_no_memory();
-	for (size_t i = 0, n; !error && i < finder.n_pieces; i += n) {
-		const uint32_t row = finder.pieces[i].row;
-		for (n = 1; i + n < finder.n_pieces && finder.pieces[i + n].row == row;)
-			n++;
-		const bool timed = rows->choice.loops || rows->rows[row].n_samples;
-		if (row < profile->n_functions && timed) /* code without a name is no function */
-			error = look_at(&finder, &finder.pieces[i], n);
-	}
-	irregular_loads_deinit(&finder.irregular);
-	by_key_deinit(&finder.samples);
-	by_key_deinit(&finder.traffic);
-	flow_graph_deinit(&finder.graph);
-	insn_cache_destroy(finder.insns);
-	free(finder.units);
-	free(finder.pieces);
-	free(finder.executions);
+	struct rf_error *error = program.executions && program.units ? NULL : rf_error_no_memory();
+	if (!error)
+		sum_executions(&program);
+	error = error ?: find_samples(&program)
+			?: irregular_loads_init(&program.irregular, profile, model)
+			?: look_at_all(&program);
+	irregular_loads_deinit(&program.irregular);
+	by_key_deinit(&program.samples);
+	by_key_deinit(&program.traffic);
+	free(program.units);
+	free(program.executions);
 	return error;
 }

@@ -87,12 +87,36 @@ static bool has_width(const struct profile *profile, const struct model_function
 	return false;
 }
 
-static bool has_any_width(const struct profile *profile, const struct model_function *function)
+/* What all forms of a function's work stand on. */
+struct base {
+	const struct profile *profile;
+	const struct model_function *function;
+	double best; /* of its main precision; 0: nothing of it was measured */
+	bool has_width[FLOP_WIDTHS], has_any_width;
+	/* of each precision that it has flop of */
+	bool has_flop[FLOP_PRECISIONS];
+	enum roof_precision of[FLOP_PRECISIONS]; /* the rows' */
+	double own[FLOP_PRECISIONS];             /* their best */
+};
+
+static struct base base_of(const struct profile *profile, const struct model_function *function)
 {
-	bool any = false;
+	const double threads = function->concurrency;
+	struct base base = {.profile = profile, .function = function};
+	if (function->tally.flop == 0)
+		return base;
+	base.best = model_best(profile, precision_of_rows(profile, function->precision, threads),
+			       threads);
 	for (int w = WIDTH_SCALAR; w < FLOP_WIDTHS; w++)
-		any |= has_width(profile, function, w);
-	return any;
+		base.has_any_width |= base.has_width[w] = has_width(profile, function, w);
+	for (int p = 0; p < FLOP_PRECISIONS && base.best > 0; p++) {
+		base.has_flop[p] = model_flop_of_precision(&function->tally, p) > 0;
+		if (!base.has_flop[p])
+			continue;
+		base.of[p] = precision_of_rows(profile, p, threads);
+		base.own[p] = model_best(profile, base.of[p], threads);
+	}
+	return base;
 }
 
 /* ---- rates ---- */
@@ -307,76 +331,81 @@ static void add_part(struct parts *all, struct part part, const struct tally *ta
 }
 
 /* The function's work in that form; false where no row of its main precision was measured. */
-static bool parts_of(const struct profile *profile, const struct model_function *function,
-		     struct form form, struct parts *all)
+static bool parts_of(const struct base *base, struct form form, struct parts *all)
 {
-	const double threads = function->concurrency,
-		     best = model_best(profile,
-				       precision_of_rows(profile, function->precision, threads),
-				       threads);
+	const struct tally *tally = &base->function->tally;
 	all->n = 0;
-	for (int p = 0; p < FLOP_PRECISIONS && best > 0; p++) {
-		if (model_flop_of_precision(&function->tally, p) <= 0)
+	for (int p = 0; p < FLOP_PRECISIONS && base->best > 0; p++) {
+		const enum roof_precision of = base->of[p];
+		if (!base->has_flop[p])
 			continue;
-		const enum roof_precision of = precision_of_rows(profile, p, threads);
-		const double own = model_best(profile, of, threads);
 		struct part part = {
-			.rows = {profile, roof_compute(ROOF_ISA_ANY, of, ROOF_OP_NONE), threads},
+			.rows = {base->profile, roof_compute(ROOF_ISA_ANY, of, ROOF_OP_NONE),
+				 base->function->concurrency},
 			.width = form.width,
 			.x87 = of == ROOF_PRECISION_X87,
-			.old = !has_any_width(profile, function),
-			.best = own > 0 ? own : best,
+			.old = !base->has_any_width,
+			.best = base->own[p] > 0 ? base->own[p] : base->best,
 		};
 		if (!form.own_widths)
-			add_part(all, part, &function->tally, p, FLOP_WIDTHS, form.fused);
+			add_part(all, part, tally, p, FLOP_WIDTHS, form.fused);
 		for (int w = 0; w < FLOP_WIDTHS && form.own_widths; w++) {
 			part.width = (enum flop_width)w;
-			add_part(all, part, &function->tally, p, w, form.fused);
+			add_part(all, part, tally, p, w, form.fused);
 		}
 	}
-	return best > 0;
+	return base->best > 0;
 }
 
 /* ---- roofs and ceilings ---- */
 
 /* GFLOP/s; 0: nothing of its main precision was measured. */
-static double ceiling_of(const struct profile *profile, const struct model_function *function,
-			 struct form form)
+static double ceiling_of(const struct base *base, struct form form)
 {
+	const uint64_t flop = base->function->tally.flop;
 	struct parts all;
-	if (function->tally.flop == 0 || !parts_of(profile, function, form, &all))
+	if (flop == 0 || !parts_of(base, form, &all))
 		return 0;
-	return (double)function->tally.flop / least_seconds(&all);
+	return (double)flop / least_seconds(&all);
 }
 
 /* Of vectors of at most that width: in the width that is fastest, which is mostly that one. */
-static double ceiling_up_to(const struct profile *profile, const struct model_function *function,
-			    enum flop_width widest, bool fused)
+static double ceiling_up_to(const struct base *base, enum flop_width widest, bool fused)
 {
 	bool wider = false;
 	double best = 0;
 	for (int w = FLOP_WIDTHS - 1; w >= WIDTH_SCALAR; w--) {
-		const bool measured = has_width(profile, function, w);
+		const bool measured = base->has_width[w];
 		const struct form form = {.width = (enum flop_width)w, .fused = fused};
 		wider |= measured;
 		if (w <= (int)widest && (measured || (w == (int)widest && wider)))
-			best = fmax(best, ceiling_of(profile, function, form));
+			best = fmax(best, ceiling_of(base, form));
 	}
-	return wider ? best
-		     : ceiling_of(profile, function,
-				  (struct form){.width = widest, .fused = fused});
+	return wider ? best : ceiling_of(base, (struct form){.width = widest, .fused = fused});
+}
+
+static double mix_ceiling(const struct base *base)
+{
+	return ceiling_of(base, (struct form){.own_widths = true});
+}
+
+static double width_ceiling(const struct base *base, enum flop_width widest)
+{
+	const double best = ceiling_up_to(base, widest, false);
+	return widest == WIDTH_TILE ? fmax(best, mix_ceiling(base)) : best;
 }
 
 double model_mix_ceiling(const struct profile *profile, const struct model_function *function)
 {
-	return ceiling_of(profile, function, (struct form){.own_widths = true});
+	const struct base base = base_of(profile, function);
+	return mix_ceiling(&base);
 }
 
 double model_width_ceiling(const struct profile *profile, const struct model_function *function,
 			   enum flop_width widest)
 {
-	const double best = ceiling_up_to(profile, function, widest, false);
-	return widest == WIDTH_TILE ? fmax(best, model_mix_ceiling(profile, function)) : best;
+	const struct base base = base_of(profile, function);
+	return width_ceiling(&base, widest);
 }
 
 /* The first operation with a part in the time that has no row of its own, in any width. */
@@ -434,12 +463,13 @@ struct model_rate model_top(const struct profile *profile, const struct model_fu
 	const enum roof_precision own = model_roof_precision(function->precision),
 				  used = precision_of_rows(profile, function->precision,
 							   function->concurrency);
+	const struct base base = base_of(profile, function);
 	struct parts all;
 	*lack = (struct model_lack){0};
-	if (function->tally.flop == 0 || !parts_of(profile, function, best, &all))
+	if (function->tally.flop == 0 || !parts_of(&base, best, &all))
 		return (struct model_rate){0};
 	*lack = (struct model_lack){used != own ? roof_precision_name(used) : NULL, lacking(&all)};
-	const double fused = ceiling_up_to(profile, function, WIDTH_TILE, true),
-		     as_is = model_width_ceiling(profile, function, WIDTH_TILE);
+	const double fused = ceiling_up_to(&base, WIDTH_TILE, true),
+		     as_is = width_ceiling(&base, WIDTH_TILE);
 	return (struct model_rate){fmax(fused, as_is), noisy_row(&all)};
 }

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "insn/insn_cache.h"
 #include "profile/function_index.h"
 #include "report/model/model_traffic.h"
 
@@ -32,6 +33,69 @@ size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t off
 	const size_t place = profile_place_at(rows->profile, module, offset, end);
 	return rows->groups ? rows->n_places - 1 : place;
 }
+
+/* ---- which code is a row's ---- */
+
+/* Offset in the block of the first instruction at `to` or behind it, of those that follow each
+ * other from `at` on; the block's end where one cannot be read. */
+static uint32_t next_beyond(struct insn_cache *insns, const struct profile_block *block,
+			    uint32_t at, uint32_t to)
+{
+	while (at < to && at < block->size) {
+		const struct work *work =
+			insn_cache_work(insns, block->bytes + at, block->size - at);
+		if (!work)
+			return block->size;
+		at += work->length;
+	}
+	return at;
+}
+
+/* Nearly all blocks are one piece. */
+static struct rf_error *add_pieces(struct model_rows *rows, struct insn_cache *insns,
+				   uint32_t index)
+{
+	const struct profile_block *block = &rows->profile->blocks[index];
+	struct rf_error *error = NULL;
+	uint32_t first = 0;
+	for (uint32_t at = 0; !error && at < block->size;) {
+		uint64_t end;
+		const size_t row = model_row_at(rows, block->module, block->start + at, &end);
+		const uint64_t room = end - (block->start + at);
+		const uint32_t to = room < block->size - at ? at + (uint32_t)room : block->size;
+		if (to <= at)
+			break;
+		error = rf_array_add(rows->pieces, rows->n_pieces, rows->cap_pieces,
+				     ((struct model_piece){(uint32_t)row, index, at, to,
+							   first < to ? first : to}));
+		if (to < block->size)
+			first = next_beyond(insns, block, first, to);
+		at = to;
+	}
+	return error;
+}
+
+struct rf_error *model_find_pieces(struct model_rows *rows)
+{
+	struct insn_cache *insns = insn_cache_create();
+	struct rf_error *error = insns ? NULL : rf_error_no_memory();
+	for (size_t b = 0; !error && b < rows->profile->n_blocks; b++)
+		error = add_pieces(rows, insns, (uint32_t)b);
+	insn_cache_destroy(insns);
+	return error
+		       ?: by_key_init(&rows->pieces_of, rows->n_places, rows->pieces,
+				      sizeof(*rows->pieces), rows->n_pieces);
+}
+
+size_t model_part_of_rows(const struct model_rows *rows, size_t part, size_t n_parts)
+{
+	const size_t before = rows->n_pieces / n_parts * part;
+	return part == n_parts
+		       ? rows->n_places
+		       : rf_search(rows->n_places, row, rows->pieces_of.first[row] < before);
+}
+
+/* ---- threads and names ---- */
 
 struct profile_sum_thread *model_thread_of(struct model_function *function, uint32_t thread)
 {
@@ -121,6 +185,7 @@ void model_function_deinit(struct model_function *function)
 	free(function->name);
 	free(function->threads);
 	free(function->loops);
+	free(function->loop_bytes);
 	free(function->quantities);
 	model_traffic_destroy(function->traffic);
 }
@@ -153,5 +218,7 @@ void model_rows_deinit(struct model_rows *rows)
 	free(rows->quantity_of);
 	free(rows->lines);
 	free(rows->times);
+	free(rows->pieces);
+	by_key_deinit(&rows->pieces_of);
 	free(rows->run_times);
 }

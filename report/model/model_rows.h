@@ -10,6 +10,7 @@
  * tables of sums (model_sums_read.h, model_sums_write.h).  What comes behind sees only them. */
 #pragma once
 
+#include "base/by_key.h"
 #include "report/model/model.h"
 
 /* Lines by class of sets and event, packed as in struct profile_sum_traffic. */
@@ -26,6 +27,12 @@ struct model_time_sum {
 	uint64_t time_ns; /* less what the samples cost */
 };
 
+/* A part of a block that lies in one row: bytes [from, to). */
+struct model_piece {
+	uint32_t row, block, from, to;
+	uint32_t first; /* of its instructions; `to`: none begins there */
+};
+
 struct model_rows {
 	const struct profile *profile;
 	const struct model_groups *groups; /* NULL: rows are places */
@@ -40,6 +47,9 @@ struct model_rows {
 	struct packed_lines *lines; /* per place; the profile's own where `saved` */
 	struct model_time_sum *times;
 	size_t n_times, cap_times;
+	struct model_piece *pieces; /* of all blocks, one after another */
+	size_t n_pieces, cap_pieces;
+	struct by_key pieces_of; /* by row */
 	/* per place and timed run, where these are several (model_runs.h), or NULL */
 	struct model_run_time *run_times;
 };
@@ -53,6 +63,10 @@ void model_function_deinit(struct model_function *function);
 
 /* Row of the code at (module, offset); *end (may be NULL) gets the offset up to which it holds. */
 size_t model_row_at(const struct model_rows *rows, uint32_t module, uint64_t offset, uint64_t *end);
+/* Finds the pieces.  Fails only when memory is short. */
+struct rf_error *model_find_pieces(struct model_rows *rows);
+/* Where part `part` of `n_parts` begins, of rows of which each part has about as many pieces. */
+size_t model_part_of_rows(const struct model_rows *rows, size_t part, size_t n_parts);
 /* The name of a place's module; "" for code of no module. */
 const char *model_place_module(const struct profile *profile, size_t place);
 /* Gives a row its name, module and number. */

@@ -20,11 +20,16 @@ void model_tally_add(struct tally *sum, const struct tally *part, int64_t times)
 {
 	_Static_assert(sizeof(struct tally) % sizeof(uint64_t) == 0,
 		       "a tally is an array of counts");
+	const size_t kinds = offsetof(struct tally, flop_by_kind) / sizeof(uint64_t),
+		     behind = kinds + sizeof(sum->flop_by_kind) / sizeof(uint64_t);
 	uint64_t *to = (uint64_t *)sum;
 	const uint64_t *from = (const uint64_t *)part;
-	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++) {
+		if (i == kinds && !part->flop)
+			i = behind; /* most code has none, of any kind */
 		if (from[i])
 			model_count_add(&to[i], from[i], times);
+	}
 }
 
 static void add_flop(struct tally *tally, const struct work *work, uint64_t flop)

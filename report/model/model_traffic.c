@@ -4,6 +4,7 @@
 #include "report/model/model_traffic.h"
 
 #include "base/array.h"
+#include "base/parallel.h"
 #include "base/search.h"
 #include "base/student.h"
 #include "report/model/model_bandwidths.h"
@@ -23,8 +24,12 @@
 #define MEM_READS (BIT(TRAFFIC_MEM_READ) | BIT(TRAFFIC_MEM_WRITE_ALLOCATE))
 #define MEM_WRITES (BIT(TRAFFIC_MEM_WRITE_BACK) | BIT(TRAFFIC_MEM_NON_TEMPORAL))
 
+#define LEAST_PLACES 4000 /* for which a thread is worth while */
+
 /* Hardly more: this share of what a larger cache could spare. */
 #define FITS 0.05
+
+const struct model_bytes model_no_bytes;
 
 /* ---- lines ---- */
 
@@ -122,12 +127,17 @@ static struct rf_error *sum_lines(struct model_rows *rows)
 
 /* ---- sums of strides, working sets ---- */
 
-struct model_traffic *model_traffic_at(const struct model_rows *rows, uint32_t module,
-				       uint64_t offset)
+static struct model_traffic *traffic_of(const struct model_rows *rows, size_t row)
 {
 	if (rows->groups && rows->groups->by_thread) /* it is not known whose it is */
 		return NULL;
-	return rows->rows[model_row_at(rows, module, offset, NULL)].traffic;
+	return rows->rows[row].traffic;
+}
+
+struct model_traffic *model_traffic_at(const struct model_rows *rows, uint32_t module,
+				       uint64_t offset)
+{
+	return traffic_of(rows, model_row_at(rows, module, offset, NULL));
 }
 
 static struct rf_error *sum_strides(struct model_rows *rows)
@@ -139,7 +149,7 @@ static struct rf_error *sum_strides(struct model_rows *rows)
 	for (size_t i = 0; i < profile->n_strides; i++) {
 		const struct profile_stride *row = &profile->strides[i];
 		size_t at = model_row_at(rows, row->module, row->offset, NULL);
-		struct model_traffic *traffic = model_traffic_at(rows, row->module, row->offset);
+		struct model_traffic *traffic = traffic_of(rows, at);
 		if (!traffic)
 			continue;
 		struct model_strides *sum = &traffic->strides;
@@ -183,9 +193,17 @@ void model_set_traced(const struct profile *profile, struct model *model)
 	model->traced_classes = model->traced ? n : 0;
 }
 
-struct rf_error *model_create_traffic(struct model_rows *rows)
+struct creation {
+	struct model_rows *rows;
+	size_t n_parts;
+};
+
+static struct rf_error *create_part(size_t part, void *context)
 {
-	for (size_t place = 0; place < rows->n_places; place++) {
+	const struct creation *creation = context;
+	struct model_rows *rows = creation->rows;
+	const size_t of_part = rows->n_places / creation->n_parts + 1, first = part * of_part;
+	for (size_t place = first; place < first + of_part && place < rows->n_places; place++) {
 		struct model_function *function = &rows->rows[place];
 		if (function->tally.instructions == 0)
 			continue;
@@ -194,6 +212,14 @@ struct rf_error *model_create_traffic(struct model_rows *rows)
 			return rf_error_no_memory();
 	}
 	return NULL;
+}
+
+/* By several threads: that of many rows takes a hundred megabytes, which the kernel has to clear.
+ */
+struct rf_error *model_create_traffic(struct model_rows *rows)
+{
+	struct creation creation = {rows, parallel_parts(rows->n_places, LEAST_PLACES)};
+	return parallel_run(creation.n_parts, create_part, &creation);
 }
 
 struct rf_error *model_sum_moved(struct model_rows *rows, const struct model *model)
@@ -329,11 +355,21 @@ static void add_cache(struct model_traffic *traffic, const struct traffic_lines 
 	struct model_level *level = model_add_level(traffic, events->name);
 	const unsigned reads = BIT(events->read) | BIT(events->write_allocate),
 		       writes = BIT(events->write_back);
+	if (!lines)
+		return;
 	level->moved[DIRECTION_BOTH] = model_estimate(lines, n, reads | writes);
 	level->moved[DIRECTION_READ] = model_estimate(lines, n, reads);
 	level->moved[DIRECTION_WRITE] = model_estimate(lines, n, writes);
 	level->write_allocate = traffic->bytes.events[events->write_allocate].bytes;
 }
+
+/* What is the same for all rows. */
+struct traced {
+	unsigned n_classes;
+	bool has_l2, has_l3;
+	bool conflicts; /* are known */
+	double cache;   /* bytes of the last one */
+};
 
 /* Whether a cache of that name was simulated. */
 static bool has_cache(const struct profile *profile, const char *name)
@@ -372,27 +408,29 @@ static void set_misses(struct model_traffic *traffic, const struct tally *tally)
 	}
 }
 
-/* `bytes`: those of the lines. */
-static void fill_levels(const struct profile *profile, const struct traffic_lines *lines,
-			unsigned n, const struct model_bytes *bytes, const struct tally *tally,
-			struct model_traffic *traffic)
+/* lines: NULL where none moved, as in most rows; bytes are those of the lines. */
+static void fill_levels(const struct traced *traced, const struct traffic_lines *lines,
+			const struct tally *tally, struct model_traffic *traffic)
 {
-	static const struct cache_events caches[] = {
-		{"L2", TRAFFIC_L2_READ, TRAFFIC_L2_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_BACK},
-		{"L3", TRAFFIC_L3_READ, TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_BACK},
-	};
+	static const struct cache_events l2 = {"L2", TRAFFIC_L2_READ, TRAFFIC_L2_WRITE_ALLOCATE,
+					       TRAFFIC_L2_WRITE_BACK},
+					 l3 = {"L3", TRAFFIC_L3_READ, TRAFFIC_L3_WRITE_ALLOCATE,
+					       TRAFFIC_L3_WRITE_BACK};
+	const unsigned n = traced->n_classes;
 	traffic->source = MEMORY_TRACED;
-	traffic->bytes = *bytes;
+	if (lines)
+		traffic->bytes = model_bytes_of(lines, n);
 	model_add_registers(traffic, tally);
-	for (size_t i = 0; i < 2; i++)
-		if (has_cache(profile, caches[i].name))
-			add_cache(traffic, lines, n, &caches[i]);
+	if (traced->has_l2)
+		add_cache(traffic, lines, n, &l2);
+	if (traced->has_l3)
+		add_cache(traffic, lines, n, &l3);
 	struct model_level *level = model_add_level(traffic, "DRAM");
 	memcpy(level->moved, traffic->bytes.mem, sizeof(level->moved));
 	level->write_allocate = traffic->bytes.events[TRAFFIC_MEM_WRITE_ALLOCATE].bytes;
 	set_misses(traffic, tally);
 	traffic->conflicts = (struct model_share){NAN, NAN};
-	if (profile_flag_fact(profile, "traffic_conflicts"))
+	if (lines && traced->conflicts)
 		traffic->conflicts =
 			model_share(lines, n, BIT(TRAFFIC_MEM_CONFLICT), MEM_READS | MEM_WRITES);
 }
@@ -523,9 +561,11 @@ void model_sum_lines(struct traffic_lines *sum, const struct traffic_lines *part
 /* Functions whose instructions were counted have traffic, be it none. */
 struct rf_error *model_trace(struct model_rows *rows, struct model *model)
 {
-	static const struct traffic_lines none;
 	const unsigned n = model->traced_classes;
-	const double cache = last_cache_bytes(rows->profile);
+	const struct traced traced = {n, has_cache(rows->profile, "L2"),
+				      has_cache(rows->profile, "L3"),
+				      profile_flag_fact(rows->profile, "traffic_conflicts"),
+				      last_cache_bytes(rows->profile)};
 	struct traffic_lines *all = calloc(2, sizeof(*all)), *lines = all + 1;
 	if (!all)
 		return rf_error_no_memory();
@@ -533,18 +573,15 @@ struct rf_error *model_trace(struct model_rows *rows, struct model *model)
 	for (size_t place = 0; place < rows->n_places; place++) {
 		const struct packed_lines *packed = &rows->lines[place];
 		struct model_function *function = &rows->rows[place];
-		struct model_bytes bytes = {0};
 		if (packed->bytes) {
 			unpack_lines(packed, n, lines);
 			model_sum_lines(all, lines, n);
 		}
 		if (!function->traffic)
 			continue;
-		if (packed->bytes)
-			bytes = model_bytes_of(lines, n);
-		fill_levels(rows->profile, packed->bytes ? lines : &none, n, &bytes,
-			    &function->tally, function->traffic);
-		finish_row(function->traffic, cache);
+		fill_levels(&traced, packed->bytes ? lines : NULL, &function->tally,
+			    function->traffic);
+		finish_row(function->traffic, traced.cache);
 	}
 	model->bytes = model_bytes_of(all, n);
 	free(all);

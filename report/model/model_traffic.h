@@ -76,6 +76,9 @@ struct model_bytes {
 	struct model_estimate mem[TRAFFIC_DIRECTIONS];
 };
 
+/* Nothing. */
+extern const struct model_bytes model_no_bytes;
+
 /* One level: what moves between it and the level above it; for L1 between it and registers. */
 struct model_level {
 	const char *name;                                /* "L1", "L2", "L3", "DRAM" */

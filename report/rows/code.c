@@ -96,6 +96,17 @@ static bool is_wanted(const struct code *code, uint32_t module, uint64_t offset)
 	return !code->wanted || code->wanted[profile_place_at(code->profile, module, offset, NULL)];
 }
 
+/* Whether its first or its last byte is wanted. */
+static bool has_wanted(const struct code *code, const struct profile_block *block)
+{
+	const uint64_t last = block->start + block->size - 1;
+	uint64_t end;
+	if (!code->wanted ||
+	    code->wanted[profile_place_at(code->profile, block->module, block->start, &end)])
+		return true;
+	return last - block->start >= end - block->start && is_wanted(code, block->module, last);
+}
+
 static struct rf_error *push(struct code *code, const struct code_instruction *part)
 {
 	return rf_array_add(code->instructions, code->n_instructions, code->cap_instructions,
@@ -138,8 +149,7 @@ static struct rf_error *push_block(struct code *code, struct insn_cache *insns,
 				   const struct profile_block *block, int64_t n)
 {
 	struct rf_error *error = NULL;
-	if (!is_wanted(code, block->module, block->start) &&
-	    !is_wanted(code, block->module, block->start + block->size - 1))
+	if (!has_wanted(code, block))
 		return NULL;
 	for (uint32_t at = 0; !error && at < block->size;) {
 		const struct work *work =
@@ -401,7 +411,7 @@ char *code_thread_name(const struct code *code, uint32_t thread)
 struct rf_error *code_init(struct code *code, const struct report_view *view, const bool *wanted)
 {
 	*code = (struct code){.view = view, .wanted = wanted, .profile = view->profile};
-	struct rf_error *error = init_functions(code);
+	struct rf_error *error = wanted ? NULL : init_functions(code);
 	return error ? error : init_instructions(code);
 }
 

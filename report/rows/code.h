@@ -40,8 +40,8 @@ struct code {
 	size_t n_instructions, cap_instructions;
 };
 
-/* `wanted`: of which rows (profile_place_at) instructions are had; others may be there in part.
- * NULL: of all.  Fails only when memory is short; deinit in any case. */
+/* `wanted`: of which rows (profile_place_at) instructions are had; others may be there in part, and
+ * `functions` are not.  NULL: all.  Fails only when memory is short; deinit in any case. */
 struct rf_error *code_init(struct code *code, const struct report_view *view, const bool *wanted);
 void code_deinit(struct code *code);
 

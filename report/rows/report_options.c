@@ -110,3 +110,8 @@ bool report_from_sums(const struct report_options *options)
 		details |= options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png;
 	return !details;
 }
+
+bool report_has_lines(const struct report_options *options)
+{
+	return options->function || options->by == BY_LINE || options->by == BY_LOOP;
+}

@@ -82,8 +82,10 @@ bool report_share_parse(const char *word, double *share);
 bool report_is_shaped(const struct report_options *options);
 /* Refuses files that --by, --focus, --ignore and --min have no meaning for. */
 struct rf_error *report_shape_check(const struct report_options *options);
-/* Whether a profile's sums are enough for what is asked for (profile_load_sums). */
+/* Whether a profile's sums are enough for what is asked for (PROFILE_SUMS). */
 bool report_from_sums(const struct report_options *options);
+/* Whether anything of it shows source lines other than those of functions. */
+bool report_has_lines(const struct report_options *options);
 
 /* The words of the command line for the enums above; its parser, its help and completion and the
  * views read the same tables. */

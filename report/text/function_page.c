@@ -315,7 +315,7 @@ static void put_loop(struct page *page, struct text_table *table, size_t i, uint
 						  : NAN));
 	text_table_text(table, 7,
 			report_put_bytes(cell, page->view->model->traced
-						       ? loop->bytes.mem[DIRECTION_BOTH].bytes
+						       ? loop->bytes->mem[DIRECTION_BOTH].bytes
 						       : NAN));
 }
 

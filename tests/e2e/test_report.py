@@ -69,6 +69,20 @@ def test_large_profile_from_sums(t):
     assert refused.status != 0 and b'table "blocks" makes no sense' in refused.stderr, str(refused)
 
 
+def test_processors_make_no_difference(t):
+    """What several processors make of a large profile is what one makes of it."""
+    path, big = (os.path.join(t.directory, name) for name in ["a.rfp", "big.rfp"])
+    recorded = t.rfprof("--save", path, t.target("triad"), timeout=300)
+    assert recorded.status == 0, str(recorded)
+    big_profile.multiply(path, big, 40)
+    assert big_profile.functions_of(big) > 2000
+    one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    for options in [["--json=-"], ["--html=-"], ["--json=-", "--by=loop"], ["--json=-", "--by=thread"]]:
+        fast, slow = (t.run([*wrapper, t.rfprof_path, "report", *options, big]) for wrapper in [[], one])
+        assert fast.status == 0 and fast.stdout, f"{options}: {fast.stderr}"
+        assert fast.stdout == slow.stdout, options
+
+
 def demo(t):
     return os.path.join(t.build_directory, "tests", "demo", "demo")
 

@@ -177,7 +177,7 @@ static void report(const struct profile *profile)
 static void load_and_report(const char *path)
 {
 	struct profile *profile = NULL;
-	struct rf_error *error = profile_load_sums(path, &profile);
+	struct rf_error *error = profile_load_parts(path, PROFILE_SUMS, &profile);
 	if (!error)
 		report(profile);
 	profile_destroy(profile);

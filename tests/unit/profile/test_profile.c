@@ -574,7 +574,7 @@ Test(profile, a_schema_without_what_code_shows_is_read)
 	struct profile *saved = sample_profile(), *loaded = NULL;
 	save_sample();
 	run_sql(WITHOUT_CONFLICTS "DROP TABLE sum_code; PRAGMA user_version = 6");
-	assert_ok(profile_load_sums(file, &loaded));
+	assert_ok(profile_load_parts(file, PROFILE_SUMS, &loaded));
 	cr_expect_eq(loaded->n_sum_code, 0);
 	cr_expect_eq(loaded->n_samples, saved->n_samples);
 	profile_destroy(loaded);

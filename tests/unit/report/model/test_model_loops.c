@@ -185,11 +185,11 @@ Test(model_loops, loops_have_their_functions_work)
 		const struct tally_main tally = model_tally_main(&f->tally);
 		cr_expect_eq(memcmp(&f->loops->tally, &tally, sizeof(tally)), 0, "%s", whole[i]);
 		cr_expect_eq(f->loops->time_ns, f->time_ns, "%s", whole[i]);
-		cr_expect_eq(f->loops->bytes.l2.bytes, f->traffic->bytes.l2.bytes, "%s", whole[i]);
+		cr_expect_eq(f->loops->bytes->l2.bytes, f->traffic->bytes.l2.bytes, "%s", whole[i]);
 	}
 	cr_expect_eq(find(&model, "copy")->n_loops, 0, "a repeated instruction is no loop");
 	const struct model_function *triad = find(&model, "triad");
-	expect_near(triad->loops->bytes.mem[DIRECTION_BOTH].stderr_bytes,
+	expect_near(triad->loops->bytes->mem[DIRECTION_BOTH].stderr_bytes,
 		    triad->traffic->bytes.mem[DIRECTION_BOTH].stderr_bytes, "error");
 	model_deinit(&model);
 	profile_destroy(p);

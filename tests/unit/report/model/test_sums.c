@@ -61,7 +61,7 @@ static void expect_same(struct profile *profile, const char *what)
 	assert_ok(model_summarise(profile));
 	cr_assert(profile->has_sums);
 	assert_ok(profile_save(profile, path));
-	assert_ok(profile_load_sums(path, &loaded));
+	assert_ok(profile_load_parts(path, PROFILE_SUMS, &loaded));
 	assert_ok(profile_load(path, &whole));
 	unlink(path);
 	cr_assert(loaded->has_sums &&
@@ -277,7 +277,7 @@ Test(sums, are_made_anew_where_another_rfprof_made_them)
 	assert_ok(model_summarise(profile));
 	profile_set_fact(profile, PROFILE_SUMS_FACT, "0");
 	assert_ok(profile_save(profile, path));
-	assert_ok(profile_load_sums(path, &loaded));
+	assert_ok(profile_load_parts(path, PROFILE_SUMS, &loaded));
 	cr_expect(!loaded->has_sums && loaded->n_sums == 0 &&
 		  loaded->n_samples == profile->n_samples);
 	profile_destroy(loaded);
@@ -287,7 +287,7 @@ Test(sums, are_made_anew_where_another_rfprof_made_them)
 	assert_ok(profile_load(path, &loaded));
 	assert_ok(profile_save(loaded, path));
 	profile_destroy(loaded);
-	assert_ok(profile_load_sums(path, &loaded));
+	assert_ok(profile_load_parts(path, PROFILE_SUMS, &loaded));
 	cr_expect(!loaded->has_sums && loaded->n_samples == profile->n_samples);
 	unlink(path);
 	profile_destroy(loaded);

@@ -47,9 +47,9 @@ static bool step(struct injection *injection)
 			return false;
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP)
 			return true;
-		injection->stopped |= status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP &&
-				      (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0 ||
-				       !target_sent_stop(&info));
+		injection->stopped |=
+			status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP &&
+			(ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0 || !target_sent_stop(&info));
 	}
 	return false;
 }

@@ -39,7 +39,7 @@ static bool resume_where_interrupted(struct target *target, int slot, uint64_t f
 	if (!program_memory_read(&target->memory, frame + SIGFRAME_RIP, &pc, sizeof(pc)))
 		return true; /* the kernel will say so */
 	if (code_cache_arena_at(&target_copy_of(target, slot)->cache, pc))
-		return true; /* done, but a signal came before the call */
+		return true;            /* done, but a signal came before the call */
 	if (target_copy_at(target, pc)) /* the same, and the thread has changed copies since */
 		pc = code_cache_pc_of_body(&target_copy_at(target, pc)->cache, pc);
 	const uint64_t body = target_body(target, slot, pc);

@@ -66,6 +66,7 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 	target->leaving[slot] = (struct leaving){.how = STAYS};
 	target->stop_at[slot] = target->resumed_at[slot] = 0;
 	*slot_u32(block, G_HELD) = *slot_u32(block, G_HELD_SENT) = 0;
+	*slot_u32(block, G_SWITCH) = *slot_u32(block, G_CALLING) = 0;
 	target->slot_of[slot].tid = tid;
 	target->slot_of[slot].thread = thread;
 	target->slot_of[slot].changes = false;

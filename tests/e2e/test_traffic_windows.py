@@ -2,6 +2,7 @@
 
 import os
 import re
+import statistics
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_windows_hold(t):
     program = t.program(os.path.join(HERE, "windows.c"), ("-O2", "-fno-tree-vectorize"))
     truth = figures(t, [program, "3"], "window_", CACHE, "--cache-sample=1")
     per_round = {key: (value / 3, width) for key, (value, width) in truth.items()}
-    wrong, all_figures = [], 0
+    wrong, all_figures, widths = [], 0, []
     for rounds in (20, 40):
         seen = figures(t, [program, str(rounds)], "window_", CACHE)
         # the first round has what comes from memory for the first time
@@ -34,6 +35,8 @@ def test_windows_hold(t):
         missed, n = misses(expected, {key: (value, width + 0.01 * value) for key, (value, width) in seen.items()})
         wrong += missed
         all_figures += n
+        widths += [width / value for key, (value, width) in seen.items() if key in expected and value > 1e7]
+    assert statistics.median(widths) < 0.1, f"the intervals tell nothing: {sorted(widths)}"
     assert all_figures >= 60 and len(wrong) <= 0.05 * all_figures, f"{len(wrong)} of {all_figures}\n" + "\n".join(wrong)
 
 

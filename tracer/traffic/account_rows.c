@@ -111,15 +111,26 @@ static double factor_of(const struct accounts *accounts, uint32_t who, unsigned 
 	return (known + other * ratio.y / ratio.x) / seen;
 }
 
+/* The border whose caches are not known behind a gap, and that an open event tells of. */
+static int gap_border(unsigned open)
+{
+	const enum traffic event = TRAFFIC_L2_READ_OPEN + open;
+	return event == TRAFFIC_MEM_READ_OPEN || event == TRAFFIC_MEM_WRITE_OPEN ? GAP_LAST
+	       : event == TRAFFIC_L3_READ_OPEN || event == TRAFFIC_L3_WRITE_OPEN ? GAP_PRIVATE
+										 : -1;
+}
+
 void account_rows_factors(const struct accounts *accounts, const struct executions *executions,
 			  uint32_t who, double factors[N_OPEN])
 {
 	const struct source source = {.accounts = accounts, .executions = executions};
 	const struct coverage coverage = coverage_of(&source, who);
-	for (unsigned open = 0; open < N_OPEN; open++)
-		factors[open] = coverage.checked > 0 && coverage.all > coverage.checked
-					? fmax(factor_of(accounts, who, open, &coverage), 1)
-					: 1;
+	for (unsigned open = 0; open < N_OPEN; open++) {
+		const int border = gap_border(open);
+		factors[open] = border < 0 ? 1 : accounts_correction(accounts, who, border);
+		if (coverage.checked > 0 && coverage.all > coverage.checked)
+			factors[open] *= fmax(factor_of(accounts, who, open, &coverage), 1);
+	}
 }
 
 /* Which of them an event has: what is left at the end, N_OPEN, has none. */
@@ -156,7 +167,7 @@ static void scale(uint64_t lines[N_TRAFFIC], const double factors[N_OPEN])
 	bool scaled = false;
 	for (int event = 0; event < N_TRAFFIC; event++) {
 		const unsigned open = factor_open(event);
-		if (open >= N_OPEN || factors[open] <= 1)
+		if (open >= N_OPEN || factors[open] == 1)
 			continue;
 		lines[event] = (uint64_t)llround((double)lines[event] * factors[open]);
 		scaled = true;
@@ -396,15 +407,6 @@ static double unchecked_halfwidth(const struct source *source, uint32_t who, uns
 	return unchecked * fmax(rate, none);
 }
 
-/* The border whose caches are not known behind a gap, and that an open event tells of. */
-static int gap_border(unsigned open)
-{
-	const enum traffic event = TRAFFIC_L2_READ_OPEN + open;
-	return event == TRAFFIC_MEM_READ_OPEN || event == TRAFFIC_MEM_WRITE_OPEN ? GAP_LAST
-	       : event == TRAFFIC_L3_READ_OPEN || event == TRAFFIC_L3_WRITE_OPEN ? GAP_PRIVATE
-										 : -1;
-}
-
 /* What windows leave open: the time between them, and what was in the caches when they began. */
 static void tell_windows(const struct source *source, uint32_t who, struct told *told)
 {
@@ -432,11 +434,12 @@ static bool is_rarely_checked(const struct source *source, uint32_t who)
 
 /* Code that ran and was never checked: that each of its instructions moved a line, or none, is
  * open. */
-static unsigned rows_of_unmet(const struct counted_code *code, unsigned n,
-			      struct profile_traffic rows[CACHE_CLASSES])
+static unsigned rows_of_unmet(const struct executions *executions, const struct counted_code *code,
+			      unsigned n, struct profile_traffic rows[CACHE_CLASSES])
 {
 	struct told told = {0};
-	if (code->n <= 0 || code->checked)
+	if (code->n <= 0 ||
+	    executions_checked(executions, code->thread, code->module, code->start) > 0)
 		return 0;
 	const double lines = (double)code->n * (1 + (double)code->size / USUAL_INSN);
 	told.lines[TRAFFIC_L2_READ_OPEN] = told.lines[TRAFFIC_L3_READ_OPEN] =
@@ -511,7 +514,7 @@ struct rf_error *account_rows_save(struct accounts *accounts, uint64_t sample,
 	}
 	for (size_t i = 0; i < executions->n_items && executions->in_windows; i++)
 		if (!add_rows(profile, rows,
-			      rows_of_unmet(&executions->items[i],
+			      rows_of_unmet(executions, &executions->items[i],
 					    (unsigned)__builtin_popcountll(sample), rows)))
 			return rf_error_no_memory();
 	return NULL;

@@ -19,6 +19,6 @@ struct rf_error *account_rows_save(struct accounts *accounts, uint64_t sample,
 				   const struct executions *executions, struct profile *profile);
 
 /* What an account's events are multiplied by, by border and direction (accounts_open_of): all of
- * them to those that were seen, 1 or more; 1 where all accesses were checked. */
+ * them to those that were seen; 1 where all accesses were checked. */
 void account_rows_factors(const struct accounts *accounts, const struct executions *executions,
 			  uint32_t who, double factors[N_OPEN]);

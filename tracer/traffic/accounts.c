@@ -309,25 +309,51 @@ void accounts_crossed(struct accounts *accounts, uint32_t who, const struct touc
 		of->at[border][touch->settled[border]].crossed++;
 }
 
-/* Where enough is known of what the account does once its classes have settled, that is what it
- * does before, too; else all that is unknown is open. */
-double accounts_unknown(const struct accounts *accounts, uint32_t who, int border)
+/* Accesses before settling, and what is expected of them by those behind it. */
+struct settling {
+	double n, crossed, unknown; /* before */
+	double later, crossed_later, unknown_later;
+	double share;  /* of those behind it, that cross the border */
+	bool is_known; /* by enough of them */
+};
+
+static struct settling settling_of(const struct accounts *accounts, uint32_t who, int border)
 {
 	const uint32_t number = accounts->items[who].in_windows;
 	if (!number)
-		return 0;
+		return (struct settling){0};
 	const struct in_windows *of = &accounts->in_windows[number - 1];
-	const double n = (double)of->at[border][UNSETTLED].n,
-		     later = (double)of->at[border][SETTLED].n,
-		     crossed = (double)of->at[border][UNSETTLED].crossed,
-		     unknown = (double)of->at[border][UNSETTLED].unknown,
-		     unknown_later = (double)of->at[border][SETTLED].unknown;
-	if (later < ENOUGH_SETTLED * n || unknown_later > MOST_UNKNOWN * later)
-		return unknown + unknown_later;
-	const double share = (double)of->at[border][SETTLED].crossed / later;
-	const double expected = n * share;
-	return fmin(unknown, fabs(crossed - expected) + 2 * sqrt(n * share * (1 - share))) +
-	       unknown_later;
+	struct settling settling = {
+		.n = (double)of->at[border][UNSETTLED].n,
+		.crossed = (double)of->at[border][UNSETTLED].crossed,
+		.unknown = (double)of->at[border][UNSETTLED].unknown,
+		.later = (double)of->at[border][SETTLED].n,
+		.crossed_later = (double)of->at[border][SETTLED].crossed,
+		.unknown_later = (double)of->at[border][SETTLED].unknown,
+	};
+	settling.is_known = settling.later > ENOUGH_SETTLED * settling.n &&
+			    settling.unknown_later <= MOST_UNKNOWN * settling.later;
+	settling.share = settling.is_known ? settling.crossed_later / settling.later : 0;
+	return settling;
+}
+
+double accounts_unknown(const struct accounts *accounts, uint32_t who, int border)
+{
+	const struct settling s = settling_of(accounts, who, border);
+	if (!s.is_known)
+		return s.unknown + s.unknown_later;
+	const double expected = s.n * s.share;
+	return fmin(s.unknown, fabs(s.crossed - expected) + 2 * sqrt(expected * (1 - s.share))) +
+	       s.unknown_later;
+}
+
+double accounts_correction(const struct accounts *accounts, uint32_t who, int border)
+{
+	const struct settling s = settling_of(accounts, who, border);
+	const double seen = s.crossed + s.crossed_later;
+	/* no more than what was unknown can be otherwise */
+	const double other = fmax(fmin(s.n * s.share - s.crossed, s.unknown), -s.unknown);
+	return s.is_known && seen > 0 ? (seen + other) / seen : 1;
 }
 
 unsigned accounts_open_of(enum traffic event)

@@ -53,6 +53,10 @@ void accounts_crossed(struct accounts *accounts, uint32_t who, const struct touc
  * "Windows"). */
 double accounts_unknown(const struct accounts *accounts, uint32_t who, int border);
 
+/* What lines that were seen to cross the border are to be multiplied by, where what accesses found
+ * behind gaps is told by those behind settling. */
+double accounts_correction(const struct accounts *accounts, uint32_t who, int border);
+
 /* The events of one border in one direction, as they are open (cache/traffic.h): these are
  * TRAFFIC_L2_READ_OPEN + n. */
 #define N_OPEN (N_TRAFFIC - TRAFFIC_L2_READ_OPEN)

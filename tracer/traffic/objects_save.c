@@ -192,7 +192,7 @@ static struct rf_error *save_lines(struct profile *profile, struct u64_map *row_
 
 static uint64_t times(uint64_t lines, double factor)
 {
-	return factor > 1 ? (uint64_t)llround((double)lines * factor) : lines;
+	return factor != 1 ? (uint64_t)llround((double)lines * factor) : lines;
 }
 
 static struct rf_error *save_traffic(const struct name_source *names, const struct objects *objects)

@@ -91,6 +91,7 @@ void arena_aim(struct arena *arena, uint32_t site, uint32_t destination);
 
 /* j<condition> label (rel32); the condition is the low half of the opcode */
 void emit_branch(struct arena *arena, uint8_t condition, struct label *label);
+#define CONDITION_EQUAL 4
 #define CONDITION_NOT_EQUAL 5
 /* An instruction of the program that ends in a rel8 (loop and its like), aimed at the label. */
 void emit_short_transfer(struct arena *arena, const uint8_t *bytes, size_t n, struct label *label);

@@ -48,12 +48,24 @@ static void emit_operand_address(struct arena *arena, enum reg reg, const struct
 		emit_lea(arena, reg, address_of(operand));
 }
 
+/* Where the mask for so many lines is. */
+static uint32_t mask_for(unsigned lines)
+{
+	assert(lines >= 1 && lines <= TRACE_MASKS);
+	return G_TRACE_MASKS + 8 * (lines - 1);
+}
+
 /* Of the address in `reg`: bit 0 becomes that of its line in the mask for so many lines. */
 static void emit_line_bit(struct arena *arena, enum reg reg, unsigned lines)
 {
-	assert(lines >= 1 && lines <= TRACE_MASKS);
 	emit_rorx(arena, reg, LINE_BITS);
-	emit_shrx(arena, reg, gs_at(G_TRACE_MASKS + 8 * (lines - 1)));
+	emit_shrx(arena, reg, gs_at(mask_for(lines)));
+}
+
+/* The class of a line whose address is known. */
+static unsigned class_of(const struct operand *operand)
+{
+	return (uint64_t)operand->displacement / CACHE_LINE % CACHE_CLASSES;
 }
 
 /* The mask of an operand's lanes into `reg`. */
@@ -197,6 +209,15 @@ static void emit_test_line(struct arena *arena, enum reg reg, unsigned lines, st
 	emit_branch(arena, CONDITION_NOT_EQUAL, record);
 }
 
+/* The same where the address is known: its bit in the mask. */
+static void emit_test_constant(struct arena *arena, const struct trace_check *check,
+			       struct label *record)
+{
+	const unsigned class = class_of(&check->operand);
+	emit_test_32(arena, 1u << class % 32, gs_at(mask_for(check->lines) + class / 32 * 4));
+	emit_branch(arena, CONDITION_NOT_EQUAL, record);
+}
+
 /* The same for each lane of a gather or scatter, whether or not its mask is set: it is recorded as
  * a whole where one lane's line is simulated. */
 static void emit_test_lanes(struct arena *arena, enum reg reg, const struct operand *operand,
@@ -237,6 +258,8 @@ static void emit_check(struct batch *batch, const struct trace_block *trace,
 	}
 	if (check->operand.form == OPERAND_GATHER) {
 		emit_test_lanes(arena, reg, &check->operand, &record);
+	} else if (check->is_constant) {
+		emit_test_constant(arena, check, &record);
 	} else {
 		emit_operand_address(arena, reg, &check->operand);
 		emit_test_line(arena, reg, check->lines, &record);
@@ -258,8 +281,13 @@ static void emit_check_keeping_flags(struct batch *batch, const struct trace_blo
 	batch_piece_of(batch, step_of(trace, orig));
 	if (borrows)
 		borrow_register(batch, RCX, G_SPILL_TRACE_RCX);
-	emit_operand_address(arena, RCX, &check->operand);
-	emit_line_bit(arena, RCX, check->lines);
+	if (check->is_constant) {
+		emit_gs_load(arena, RCX, mask_for(check->lines));
+		emit_rorx(arena, RCX, (uint8_t)class_of(&check->operand));
+	} else {
+		emit_operand_address(arena, RCX, &check->operand);
+		emit_line_bit(arena, RCX, check->lines);
+	}
 	emit_pext(arena, RCX, gs_at(G_TRACE_ONE));
 	emit_jrcxz(arena, &behind);
 	emit_jump(arena, &record);
@@ -319,6 +347,47 @@ void trace_behind(struct batch *batch, const struct trace_block *trace, size_t i
 			emit_always(batch, trace, &trace->plan.checks[k], orig);
 }
 
+/* The check in line has found that the first line or the one behind it is simulated.  Most accesses
+ * that may lie in two lines lie in one.  So where that is the other one the gate, which is dearer,
+ * is not asked: code that goes to the stack all the time meets a class and the one before it alike.
+ * The operand's register has the program's value; leads on to what follows, or back. */
+static void emit_test_ends(struct arena *arena, const struct cold_check *cold)
+{
+	const struct trace_check *check = &cold->check;
+	const int64_t at[2] = {check->operand.displacement,
+			       check->operand.displacement + check->last};
+	struct label record = {0}, back = cold->back;
+	for (int i = 0; i < 2; i++) {
+		struct operand end = check->operand;
+		struct label behind = {0};
+		end.displacement = at[i];
+		if (i && cold->saved)
+			emit_gs_load(arena, cold->reg, cold->saved);
+		emit_operand_address(arena, cold->reg, &end);
+		if (check->flags_dead) {
+			emit_test_line(arena, cold->reg, 1, &record);
+			continue;
+		}
+		emit_line_bit(arena, RCX, 1);
+		emit_pext(arena, RCX, gs_at(G_TRACE_ONE));
+		emit_jrcxz(arena, &behind);
+		emit_jump(arena, &record);
+		label_bind(arena, &behind);
+	}
+	emit_jump(arena, &back);
+	label_bind(arena, &record);
+	if (cold->saved)
+		emit_gs_load(arena, cold->reg, cold->saved);
+}
+
+/* Whether that is worth while, and the last byte's address one that can be formed. */
+static bool has_two_ends(const struct trace_check *check)
+{
+	const int64_t last = check->operand.displacement + check->last;
+	return check->lines == 2 && check->operand.form == OPERAND_PLAIN && !check->is_constant &&
+	       last == (int32_t)last;
+}
+
 void emit_cold_checks(struct batch *batch)
 {
 	struct arena *arena = batch->arena;
@@ -329,6 +398,8 @@ void emit_cold_checks(struct batch *batch)
 		label_bind(arena, &cold->record);
 		if (cold->saved)
 			emit_gs_load(arena, cold->reg, cold->saved);
+		if (has_two_ends(&cold->check))
+			emit_test_ends(arena, cold);
 		if (cold->check.operand.form == OPERAND_GATHER) {
 			emit_gather_records(arena, cold->reg, &cold->check);
 			emit_jump(arena, &cold->back);

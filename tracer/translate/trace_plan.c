@@ -153,6 +153,12 @@ static bool is_constant(const struct operand *operand)
 	return operand->base == NO_BASE && operand->index == NO_BASE && !operand->fs;
 }
 
+/* How many lines the bytes [low, high) touch. */
+static unsigned lines_at(int64_t low, int64_t high)
+{
+	return (unsigned)((uint64_t)(high - 1) / CACHE_LINE - (uint64_t)low / CACHE_LINE) + 1;
+}
+
 /* Whether any byte of a group at a constant address is in a simulated class. */
 static bool is_sampled(const struct trace_config *config, int64_t low, int64_t high)
 {
@@ -173,8 +179,12 @@ static uint32_t word_of(const struct group *group, uint32_t number)
 static struct rf_error *close_group(struct builder *builder, struct group *group)
 {
 	struct trace_plan *plan = builder->plan;
-	struct trace_check check = {.operand = group->first, .lines = (uint8_t)lines_of(group)};
 	const bool constant = is_constant(&group->first);
+	struct trace_check check = {.operand = group->first,
+				    .is_constant = constant,
+				    .lines = (uint8_t)(constant ? lines_at(group->low, group->high)
+								: lines_of(group)),
+				    .last = (uint16_t)(group->high - group->low - 1)};
 	if (constant && !is_sampled(builder->config, group->low, group->high))
 		return NULL;
 	for (size_t i = 0; i < group->n; i++)
@@ -190,7 +200,7 @@ static struct rf_error *close_group(struct builder *builder, struct group *group
 		check.stored = TRACE_STORED((uint32_t)(group->stored_low - group->low),
 					    (uint32_t)(group->stored_high - group->low));
 	place_check(builder, group, &check);
-	check.always = constant;
+	check.always = constant && builder->config->classes == UINT64_MAX;
 	check.registers = registers_of(&group->first);
 	return rf_array_add(plan->checks, plan->n_checks, plan->cap_checks, check);
 }

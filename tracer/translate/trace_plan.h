@@ -13,13 +13,16 @@
 
 /* A check, or a record that is made without one. */
 struct trace_check {
-	uint16_t before; /* the instruction in front of which it stands */
-	bool behind;     /* it stands behind that instruction instead */
-	bool flags_dead; /* status flags may be changed there */
-	bool always;   /* no check: the address is known to be in a simulated class, or many matter;
-			  a gather that is not always recorded has a check of each lane */
-	uint8_t lines; /* how many lines the bytes may touch: 1 to TRACE_MASKS */
-	uint16_t registers;     /* bit n: general register n forms the address */
+	uint16_t before;    /* the instruction in front of which it stands */
+	bool behind;        /* it stands behind that instruction instead */
+	bool flags_dead;    /* status flags may be changed there */
+	bool always;        /* no check: many addresses matter, or all are in simulated classes; a
+			       gather that is not always recorded has a check of each lane */
+	bool is_constant;   /* the address is known: what is checked is whether its class still is
+			       simulated */
+	uint8_t lines;      /* how many lines the bytes may touch: 1 to TRACE_MASKS */
+	uint16_t last;      /* the last byte is so far behind the first */
+	uint16_t registers; /* bit n: general register n forms the address */
 	struct operand operand; /* its address is that of the first byte, as of that place */
 	uint32_t word;          /* of the record (protocol.h), without TRACE_ALWAYS */
 	uint32_t stored;        /* of plain operands, if they store: TRACE_STORED */

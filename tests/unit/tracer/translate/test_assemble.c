@@ -109,6 +109,8 @@ Test(assemble, arithmetic_reads_back, .init = open_arena, .fini = close_arena)
 	EXPECT(emit_pext(&arena, RCX, gs_at(0x1e0)), "pext rcx, rcx, gs:[0x00000000000001E0]");
 	EXPECT(emit_save_flags(&arena), "lahf; seto al");
 	EXPECT(emit_restore_flags(&arena), "add al, 0x7F; sahf");
+	EXPECT(emit_test_32(&arena, 0x80000000, gs_at(0x204)),
+	       "test dword ptr gs:[0x0000000000000204], 0x80000000");
 	EXPECT(emit_increment(&arena, gs_at(0x110008)), "inc gs:[0x0000000000110008]");
 	EXPECT(emit_add_to(&arena, RAX, gs_at(0x110008)), "add gs:[0x0000000000110008], rax");
 	EXPECT(emit_imul(&arena, RAX, RCX), "imul rax, rcx");

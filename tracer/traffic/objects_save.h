@@ -11,6 +11,7 @@ struct objects_rows {
 	uint32_t (*module)(void *context, uint32_t module);
 	/* The instruction of a `who`. */
 	void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset);
+	struct kept_store *kept; /* what was read of files before; or NULL */
 };
 
 /* Adds the objects, with names and places in the source, and their traffic to the profile; rows of

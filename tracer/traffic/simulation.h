@@ -65,6 +65,7 @@ struct simulation {
 	uint64_t n_bursts; /* of all threads */
 	struct conflicts *conflicts;
 	struct working_set *working_set;
+	struct kept_store *kept; /* what was read of files, or NULL */
 	struct space *spaces;
 	size_t n_spaces, cap_spaces;
 	struct access_filter *running; /* of the core that accessed something last; or NULL */

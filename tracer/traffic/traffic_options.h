@@ -12,7 +12,7 @@
 #define TRAFFIC_FEWEST 4
 
 struct machine_cache; /* machine/data/machine.h */
-struct kept_store;    /* names/kept_store.h */
+struct kept_store;    /* base/kept_store.h */
 
 struct traffic_options {
 	bool trace; /* false: no traffic; set by the choice of sources (tracer/pmu/pmu_plan.h) */

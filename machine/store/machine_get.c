@@ -168,6 +168,41 @@ static struct rf_error *get_with_request(const struct request *request, struct m
 	return error;
 }
 
+static bool kept_for(const struct request *request, struct machine *machine)
+{
+	char *directory = NULL;
+	rf_error_destroy(keep_place_directory(&roof_cache_place, &directory));
+	json_t *key = directory ? roof_cache_key(request->topology) : NULL;
+	char *path = key ? roof_cache_path(directory, key) : NULL;
+	const bool enough = path && load_enough(path, key, request, machine, NULL);
+	free(path);
+	free(directory);
+	json_decref(key);
+	return enough;
+}
+
+bool machine_kept(const struct machine_options *options, struct machine *machine)
+{
+	struct topology topology;
+	struct request request = {0};
+	struct machine found = {0};
+	struct rf_error *error = topology_read(&topology);
+	if (error) {
+		rf_error_destroy(error);
+		return false;
+	}
+	error = request_init(&request, &topology, options);
+	const bool enough = !error && kept_for(&request, &found);
+	if (enough)
+		*machine = found;
+	else
+		machine_deinit(&found);
+	rf_error_destroy(error);
+	free(request.counts);
+	topology_deinit(&topology);
+	return enough;
+}
+
 struct rf_error *machine_get(const struct machine_options *options, struct machine *machine,
 			     struct rf_error **warning)
 {

@@ -20,3 +20,5 @@ struct machine_options {
  * gets an error object that the caller prints and destroys. */
 struct rf_error *machine_get(const struct machine_options *options, struct machine *machine,
 			     struct rf_error **warning);
+/* The same without measuring, and without a word.  False: not all that is asked for is kept. */
+bool machine_kept(const struct machine_options *options, struct machine *machine);

@@ -35,9 +35,16 @@ static void show_progress(void *context, const char *what, int step, int n_steps
 	fflush(log->stream);
 }
 
+void run_roofs_look(struct run *run)
+{
+	run->knows_roofs = machine_kept(&(struct machine_options){.quick = true}, &run->machine);
+}
+
 struct rf_error *run_roofs_read(struct run *run)
 {
 	struct rf_error *warning = NULL;
+	if (run->knows_roofs)
+		return NULL;
 	const struct machine_options options = {
 		.quick = true,
 		.progress = run->log.quiet ? NULL : show_progress,

@@ -15,6 +15,7 @@ struct run {
 	const struct run_options *options;
 	struct profile *profile;
 	struct machine machine;  /* until the profile takes it, behind the runs */
+	bool knows_roofs;        /* it is all there */
 	struct kept_store *kept; /* what was read of files; NULL: --no-cache */
 	struct stdio_plan *plan;
 	struct run_log log;

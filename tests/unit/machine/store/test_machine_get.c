@@ -445,6 +445,27 @@ Test(machine, is_measured_once_and_then_read)
 	assert_measured(&machine, &steps);
 }
 
+Test(machine, what_is_kept_is_taken_without_measuring)
+{
+	const struct machine_options options = {.quick = true};
+	char path[512];
+	struct machine kept = {0}, machine;
+	use_one_cpu();
+	cr_expect_not(machine_kept(&options, &kept));
+	cr_expect_eq(cache_files(path, sizeof(path)), 0, "nothing was measured");
+	cr_assert_null(machine_get(&options, &machine, NULL));
+	cr_assert(machine_kept(&options, &kept));
+	cr_assert_eq(kept.n_roofs, machine.n_roofs);
+	for (size_t i = 0; i < kept.n_roofs; i++)
+		cr_expect_eq(kept.roofs[i].best, machine.roofs[i].best);
+	machine_deinit(&kept);
+	cr_expect_not(machine_kept(&(struct machine_options){0}, &kept), "rows are missing");
+	cr_assert_eq(cache_files(path, sizeof(path)), 1);
+	cr_assert_eq(truncate(path, 1000), 0);
+	cr_expect_not(machine_kept(&options, &kept), "a broken file");
+	machine_deinit(&machine);
+}
+
 Test(machine, corrupt_or_stale_file_is_measured_again)
 {
 	struct machine machine;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cache/traffic.h"
-#include "insn/operands.h"
+#include "insn/operand_cache.h"
 #include "tracer/gate/protocol.h"
 
 #include <stdbool.h>
@@ -36,8 +36,9 @@ struct trace_group {
 #define TRACE_PAGES 4096
 
 struct trace_config {
-	uint64_t classes; /* bit k: class k is simulated */
-	bool has_fs_base; /* rdfsbase may be executed */
+	uint64_t classes;               /* bit k: class k is simulated */
+	bool has_fs_base;               /* rdfsbase may be executed */
+	struct operand_cache *operands; /* for the translator */
 	struct trace_group *pages[TRACE_PAGES];
 	uint32_t n_groups, n_numbers;
 };

@@ -60,7 +60,8 @@ struct builder {
 
 /* ---- registers ---- */
 
-static struct rf_error *walk_values(struct walk *walk, const struct planned *items, size_t n,
+static struct rf_error *walk_values(struct walk *walk, struct operand_cache *cache,
+				    const struct planned *items, size_t n,
 				    struct operands *operands)
 {
 	walk->items = items;
@@ -72,7 +73,7 @@ static struct rf_error *walk_values(struct walk *walk, const struct planned *ite
 		walk->values[0][r] = (struct value){++walk->next_base, 0, 0};
 	for (size_t i = 0; i < n; i++) {
 		struct value *now = walk->values[i + 1];
-		operands_of(&items[i].insn, &operands[i]);
+		operand_cache_find(cache, &items[i].insn, &operands[i]);
 		memcpy(now, walk->values[i], sizeof(walk->values[i]));
 		for (unsigned r = 0; r < 16; r++)
 			if (operands[i].written >> r & 1)
@@ -398,7 +399,8 @@ static struct rf_error *add_checks(struct builder *builder, struct operands *ope
 				   const struct planned *items, size_t n)
 {
 	struct trace_plan *plan = builder->plan;
-	struct rf_error *error = walk_values(&builder->walk, items, n, operands);
+	struct rf_error *error =
+		walk_values(&builder->walk, builder->config->operands, items, n, operands);
 	for (size_t i = 0; !error && i < n; i++) {
 		plan->used |= (uint16_t)decode_used_registers(&items[i].insn);
 		builder->at = i;

@@ -35,7 +35,14 @@ struct file_stamp file_stamp_of_image(const void *image, size_t size);
  */
 bool file_stamp_is_settled(const struct file_stamp *stamp);
 
-enum kept_kind { KEPT_NAMES, KEPT_ALLOCATORS, KEPT_VARIABLES, KEPT_DECLARATIONS, KEPT_CALL_SITES };
+enum kept_kind {
+	KEPT_NAMES,
+	KEPT_ALLOCATORS,
+	KEPT_VARIABLES,
+	KEPT_DECLARATIONS,
+	KEPT_CALL_SITES,
+	KEPT_ROOFS, /* of no module, but of the file of roofs */
+};
 
 struct kept_key {
 	const char *path, *build_id; /* of the module */

@@ -37,7 +37,8 @@ static void show_progress(void *context, const char *what, int step, int n_steps
 
 void run_roofs_look(struct run *run)
 {
-	run->knows_roofs = machine_kept(&(struct machine_options){.quick = true}, &run->machine);
+	const struct machine_options options = {.quick = true, .kept = run->kept};
+	run->knows_roofs = machine_kept(&options, &run->machine);
 }
 
 struct rf_error *run_roofs_read(struct run *run)
@@ -49,6 +50,7 @@ struct rf_error *run_roofs_read(struct run *run)
 		.quick = true,
 		.progress = run->log.quiet ? NULL : show_progress,
 		.progress_context = &run->log,
+		.kept = run->kept,
 	};
 	struct rf_error *error = machine_get(&options, &run->machine, &warning);
 	run_log_warn(&run->log, warning);

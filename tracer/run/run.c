@@ -328,6 +328,7 @@ void run_destroy(struct run *run)
 {
 	if (!run)
 		return;
+	run_counted_finish(run);
 	run_log_close(&run->log);
 	stdio_plan_destroy(run->plan);
 	profile_destroy(run->profile);

@@ -7,6 +7,7 @@
 #include "machine/store/machine_again.h"
 #include "machine/store/machine_get.h"
 #include "tracer/launch/launch.h"
+#include "tracer/run/run_launch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,6 +127,7 @@ static struct rf_error *measure_again(struct run *run)
 		return NULL;
 	const double budget_ns = fmin(fmax(AGAIN_SHARE * wall_ns, AGAIN_LEAST_NS), AGAIN_MOST_NS);
 	double share;
+	run_counted_finish(run); /* nothing runs beside a measurement */
 	struct rf_error *error = machine_measure_again((uint64_t)budget_ns, &run->machine);
 	if (error)
 		return error;

@@ -9,6 +9,7 @@
 #include "tracer/run/run_options.h"
 #include "tracer/timed/sampler.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
 struct run {
@@ -26,5 +27,7 @@ struct run {
 	bool fetches;                          /* debug files are fetched after the runs */
 	bool counted;                          /* there was a counted run, to its end */
 	int timed_status, counted_status;      /* wait statuses of the program */
-	bool started; /* a process for the program: its streams are in use */
+	bool started;      /* a process for the program: its streams are in use */
+	pthread_t cleaner; /* gives back what the counted run had */
+	bool cleans;
 };

@@ -2,6 +2,8 @@
  */
 #include "tracer/translate/trace_config.h"
 
+#include "tracer/translate/trace_plan.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -29,6 +31,7 @@ void trace_config_destroy(struct trace_config *config)
 	for (size_t i = 0; i < TRACE_PAGES; i++)
 		free(config->pages[i]);
 	operand_cache_destroy(config->operands);
+	trace_scratch_destroy(config->scratch);
 	free(config);
 }
 

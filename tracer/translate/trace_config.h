@@ -36,9 +36,11 @@ struct trace_group {
 #define TRACE_PAGES 4096
 
 struct trace_config {
-	uint64_t classes;               /* bit k: class k is simulated */
-	bool has_fs_base;               /* rdfsbase may be executed */
-	struct operand_cache *operands; /* for the translator */
+	uint64_t classes; /* bit k: class k is simulated */
+	bool has_fs_base; /* rdfsbase may be executed */
+	/* of the translator alone */
+	struct operand_cache *operands;
+	struct trace_scratch *scratch; /* trace_plan.h; or NULL */
 	struct trace_group *pages[TRACE_PAGES];
 	uint32_t n_groups, n_numbers;
 };

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "base/sort_by.h"
 
 #include <stdlib.h>
 
@@ -89,21 +90,17 @@ struct rf_error *flow_graph_add(struct flow_graph *graph, const struct profile *
 	return error;
 }
 
-static int compare_nodes(const void *a, const void *b)
+static uint64_t offset_of_node(const void *node)
 {
-	const struct flow_node *x = a, *y = b;
-	return rf_compare(x->offset, y->offset);
+	return ((const struct flow_node *)node)->offset;
 }
 
 /* Sorts; an instruction that stands in several blocks becomes one node. */
-static void merge_nodes(struct flow_graph *graph)
+static bool merge_nodes(struct flow_graph *graph)
 {
-	size_t kept = 0, in_order = 1;
-	while (in_order < graph->n_nodes &&
-	       graph->nodes[in_order - 1].offset <= graph->nodes[in_order].offset)
-		in_order++;
-	if (in_order < graph->n_nodes)
-		qsort(graph->nodes, graph->n_nodes, sizeof(*graph->nodes), compare_nodes);
+	size_t kept = 0;
+	if (!rf_sort_by(graph->nodes, graph->n_nodes, sizeof(*graph->nodes), offset_of_node))
+		return false;
 	for (size_t i = 0; i < graph->n_nodes; i++) {
 		struct flow_node *next = &graph->nodes[i],
 				 *last = kept ? &graph->nodes[kept - 1] : NULL;
@@ -115,6 +112,7 @@ static void merge_nodes(struct flow_graph *graph)
 		}
 	}
 	graph->n_nodes = kept;
+	return true;
 }
 
 /* How many nodes are at or before the offset. */
@@ -149,7 +147,8 @@ static uint32_t n_before(const struct flow_graph *graph, uint32_t node)
 
 static struct rf_error *link_nodes(struct flow_graph *graph)
 {
-	merge_nodes(graph);
+	if (!merge_nodes(graph))
+		return rf_error_no_memory();
 	const size_t n = graph->n_nodes;
 	graph->to = malloc((2 * n + 1) * sizeof(*graph->to));
 	graph->orphans = malloc((n + 1) * sizeof(*graph->orphans));
@@ -251,10 +250,9 @@ static struct rf_error *add_task(struct search *search, const struct task *task)
 	return rf_array_add(search->tasks, search->n_tasks, search->cap_tasks, *task);
 }
 
-static int compare_numbers(const void *a, const void *b)
+static uint64_t number_of(const void *item)
 {
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return rf_compare(x, y);
+	return *(const uint32_t *)item;
 }
 
 /* From outside of the members, which are marked: by an edge, as the function's entry, or by who
@@ -310,7 +308,8 @@ static struct rf_error *new_loop(struct search *search, const struct task *task,
 {
 	struct model_function *function = search->function;
 	uint32_t *members = search->members + first;
-	qsort(members, n, sizeof(*members), compare_numbers);
+	if (!rf_sort_by(members, n, sizeof(*members), number_of))
+		return rf_error_no_memory();
 	size_t at = find_header(search, members, n);
 	const struct flow_node *header = &search->graph->nodes[members[at]],
 			       *last = &search->graph->nodes[members[n - 1]];

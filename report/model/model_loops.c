@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "base/sort_by.h"
 #include "insn/insn_cache.h"
 #include "report/model/flow_graph.h"
 #include "report/model/model_code.h"
@@ -57,10 +58,10 @@ static struct rf_error *add_pieces(struct finder *finder, uint32_t index)
 	return error;
 }
 
-static int compare_pieces(const void *a, const void *b)
+static uint64_t key_of_piece(const void *item)
 {
-	const struct piece *x = a, *y = b;
-	return rf_compare(x->row, y->row) ?: rf_compare(x->block, y->block);
+	const struct piece *piece = item;
+	return (uint64_t)piece->row << 32 | piece->block;
 }
 
 /* The code by function. */
@@ -75,8 +76,9 @@ static struct rf_error *find_pieces(struct finder *finder)
 	for (size_t b = 0; !error && b < profile->n_blocks; b++)
 		if (finder->executions[b])
 			error = add_pieces(finder, (uint32_t)b);
-	if (finder->n_pieces)
-		qsort(finder->pieces, finder->n_pieces, sizeof(*finder->pieces), compare_pieces);
+	if (!error &&
+	    !rf_sort_by(finder->pieces, finder->n_pieces, sizeof(*finder->pieces), key_of_piece))
+		error = rf_error_no_memory();
 	return error;
 }
 

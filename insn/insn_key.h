@@ -5,6 +5,7 @@
 
 #include "insn/decode.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct insn_key {
@@ -17,6 +18,13 @@ static inline bool insn_key_is_direct(uint8_t flow)
 	return flow == FLOW_JUMP || flow == FLOW_BRANCH || flow == FLOW_CALL;
 }
 
+/* Bytes at the end of a direct transfer that say how far it goes; 0: of forms that are rare. */
+static inline size_t insn_key_distance(const struct decoded *insn)
+{
+	const int size = insn->length - insn->prefix_end; /* with REX */
+	return size == 2 ? 1 : size == 5 || size == 6 ? 4 : 0;
+}
+
 static inline struct insn_key insn_key_of(const struct decoded *insn)
 {
 	struct insn_key key = {.length = insn->length};
@@ -24,8 +32,9 @@ static inline struct insn_key insn_key_of(const struct decoded *insn)
 	memcpy(key.bytes, insn->bytes, sizeof(key.bytes));
 	if (insn->rip_relative) {
 		memset(key.bytes + insn->disp_offset, 0, 4);
-	} else if (insn_key_is_direct(insn->flow)) { /* the last bytes: one, or four */
-		const size_t n = insn->length - insn->prefix_end > 2 ? 4 : 1;
+	} else if (insn_key_is_direct(insn->flow)) {
+		const size_t n = insn_key_distance(insn);
+		assert(n < insn->length);
 		memset(key.bytes + insn->length - n, 0, n);
 	}
 	return key;

@@ -205,7 +205,8 @@ static void save(struct known *known)
 		const struct known_answer *answer = &known->answers[i];
 		const uint64_t numbers[] = {answer->question, answer->size};
 		fwrite(numbers, sizeof(numbers), 1, stream);
-		fwrite(known->bytes + answer->at, 1, answer->size, stream);
+		if (answer->size)
+			fwrite(known->bytes + answer->at, 1, answer->size, stream);
 	}
 	whole &= !ferror(stream);
 	if (fclose(stream) == 0 && whole)
@@ -303,7 +304,8 @@ static void read_in_child(void *context, FILE *answer)
  * has said nothing. */
 static void merge(struct known *known, struct known *new, const uint64_t *questions, size_t n)
 {
-	qsort(new->answers, new->n_answers, sizeof(*new->answers), compare_answers);
+	if (new->n_answers)
+		qsort(new->answers, new->n_answers, sizeof(*new->answers), compare_answers);
 	for (size_t i = 0, at = 0; i < n; i++) {
 		const size_t begin = known->n_bytes;
 		while (at < new->n_answers &&new->answers[at].question < questions[i])

@@ -160,6 +160,39 @@ static uint8_t *read_file(const char *path, size_t *size)
 	return bytes;
 }
 
+/* Transfers in other lengths than compilers write, each with two distances. */
+Test(insn_cache, knows_rare_forms_of_transfers)
+{
+	static const struct {
+		uint8_t bytes[8], length, distance;
+	} forms[] = {
+		{{0xe3, 5}, 2, 1},
+		{{0x48, 0xe3, 5}, 3, 2},
+		{{0x67, 0xe3, 5}, 3, 2},
+		{{0x2e, 0x75, 5}, 3, 2},
+		{{0xeb, 5}, 2, 1},
+		{{0x48, 0xe8, 5, 0, 0, 0}, 6, 2},
+		{{0x66, 0xe8, 5, 0, 0, 0}, 6, 2},
+		{{0xf2, 0xe9, 5, 0, 0, 0}, 6, 2},
+		{{0x0f, 0x84, 5, 0, 0, 0}, 6, 2},
+		{{0x40, 0x0f, 0x84, 5, 0, 0, 0}, 7, 3},
+		{{0x3e, 0x0f, 0x84, 5, 0, 0, 0}, 7, 3},
+	};
+	cache = insn_cache_create();
+	operands = operand_cache_create();
+	cr_assert(cache && operands);
+	for (int round = 0; round < 3; round++)
+		for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+			uint8_t bytes[8];
+			memcpy(bytes, forms[i].bytes, sizeof(bytes));
+			bytes[forms[i].distance] += (uint8_t)(16 * round);
+			compare(bytes, forms[i].length, false);
+			compare(bytes, forms[i].length, true);
+		}
+	insn_cache_destroy(cache);
+	operand_cache_destroy(operands);
+}
+
 Test(insn_cache, tells_what_zydis_tells)
 {
 	uint64_t state = 7;

@@ -125,7 +125,7 @@ static struct rf_error *counter_init(struct counter *counter)
 	const struct profile *profile = counter->profile;
 	counter->units = model_units_by_place(profile);
 	counter->units_taken = calloc(profile->n_units + 1, sizeof(*counter->units_taken));
-	counter->insns = model_insns(counter->rows);
+	counter->insns = insn_cache_create();
 	if (!counter->units || !counter->units_taken || !counter->insns)
 		return rf_error_no_memory();
 	return by_key_init(&counter->by_block, profile->n_blocks, profile->counts,
@@ -159,5 +159,6 @@ struct rf_error *model_count(struct model_rows *rows, struct model *model)
 	by_key_deinit(&counter.by_block);
 	free(counter.units);
 	free(counter.units_taken);
+	insn_cache_destroy(counter.insns);
 	return error;
 }

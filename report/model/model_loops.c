@@ -300,7 +300,7 @@ struct rf_error *model_find_loops(struct model_rows *rows, struct model *model)
 				.model = model,
 				.executions =
 					calloc(profile->n_blocks + 1, sizeof(*finder.executions)),
-				.insns = model_insns(rows),
+				.insns = insn_cache_create(),
 				.units = model_units_by_place(profile)};
 	assert(!rows->groups && !rows->saved);
 	struct rf_error *error = finder.executions && finder.units && finder.insns
@@ -321,6 +321,7 @@ struct rf_error *model_find_loops(struct model_rows *rows, struct model *model)
 	by_key_deinit(&finder.samples);
 	by_key_deinit(&finder.traffic);
 	flow_graph_deinit(&finder.graph);
+	insn_cache_destroy(finder.insns);
 	free(finder.units);
 	free(finder.pieces);
 	free(finder.executions);

@@ -154,12 +154,4 @@ void model_rows_deinit(struct model_rows *rows)
 	free(rows->lines);
 	free(rows->times);
 	free(rows->run_times);
-	insn_cache_destroy(rows->insns);
-}
-
-struct insn_cache *model_insns(struct model_rows *rows)
-{
-	if (!rows->insns)
-		rows->insns = insn_cache_create();
-	return rows->insns;
 }

@@ -10,7 +10,6 @@
  * tables of sums (model_sums_read.h, model_sums_write.h).  What comes behind sees only them. */
 #pragma once
 
-#include "insn/insn_cache.h"
 #include "report/model/model.h"
 
 /* Lines by class of sets and event, packed as in struct profile_sum_traffic. */
@@ -43,16 +42,12 @@ struct model_rows {
 	size_t n_times, cap_times;
 	/* per place and timed run, where these are several (model_runs.h), or NULL */
 	struct model_run_time *run_times;
-	struct insn_cache *insns; /* see model_insns */
 };
 
 /* Fails only when memory is short; deinit in any case. */
 struct rf_error *model_rows_init(struct model_rows *rows, const struct profile *profile,
 				 const struct model_choice *choice);
 void model_rows_deinit(struct model_rows *rows);
-/* What is known of the code's instructions: whoever reads the code shares it.  NULL when memory is
- * short. */
-struct insn_cache *model_insns(struct model_rows *rows);
 /* Frees what a function has. */
 void model_function_deinit(struct model_function *function);
 

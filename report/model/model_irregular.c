@@ -54,9 +54,6 @@ struct finder {
 	const struct flow_graph *graph;
 	const struct model_function *function;
 	uint32_t module;
-	struct irregular_load **load_of; /* per node, or NULL */
-	uint32_t *with_load;             /* the nodes that have one */
-	size_t n_with_load;
 	struct data *data; /* per node, as in the loop at hand */
 	uint64_t *before;  /* per node: places that hold what the source loaded */
 	bool *seen;        /* per node: its chain was found in a loop within */
@@ -195,32 +192,27 @@ static void name_places(struct finder *finder)
 
 static const struct irregular_load *new_load_at(const struct finder *finder, uint32_t node)
 {
-	return finder->seen[node] ? NULL : finder->load_of[node];
-}
-
-static bool has_new_load(const struct finder *finder, uint32_t loop)
-{
-	bool has = false;
-	for (size_t i = 0; i < finder->n_with_load && !has; i++)
-		has = new_load_at(finder, finder->with_load[i]) &&
-		      is_in(finder, loop, finder->with_load[i]);
-	return has;
+	return finder->seen[node]
+		       ? NULL
+		       : load_at(finder->loads, finder->module, finder->graph->nodes[node].offset);
 }
 
 /* Takes the code of a loop; false when there is too much, or no load that may be on a chain: most
- * loops have none, and their code need not be looked at. */
+ * loops have none, and their code need not be decoded. */
 static bool take_members(struct finder *finder, uint32_t loop)
 {
+	bool any = false;
 	finder->n_members = 0;
-	if (!has_new_load(finder, loop))
-		return false;
 	for (uint32_t i = 0; i < finder->graph->n_nodes; i++) {
 		if (!is_in(finder, loop, i))
 			continue;
 		if (finder->n_members == MOST_NODES)
 			return false;
 		finder->members[finder->n_members++] = i;
+		any |= new_load_at(finder, i) != NULL;
 	}
+	if (!any)
+		return false;
 	for (size_t i = 0; i < finder->n_members; i++) {
 		const uint32_t node = finder->members[i];
 		finder->data[node] = data_of(finder, &finder->graph->nodes[node]);
@@ -381,40 +373,21 @@ static void find_chains(struct finder *finder, struct model_irregular *irregular
 
 /* ---- all of it ---- */
 
-/* The lines of the function's irregular instructions, which become those with a load. */
-static void sum_lines(struct finder *finder, struct model_irregular *irregular)
+/* The lines of the function's irregular instructions; false when there are none. */
+static bool sum_lines(const struct finder *finder, struct model_irregular *irregular)
 {
+	bool any = false;
 	for (size_t i = 0; i < finder->graph->n_nodes; i++) {
 		const struct flow_node *node = &finder->graph->nodes[i];
 		struct irregular_load *load = load_at(finder->loads, finder->module, node->offset);
-		finder->load_of[i] = load;
 		if (!load)
 			continue;
-		finder->with_load[finder->n_with_load++] = (uint32_t)i;
+		any = true;
 		load->reads[0] = node->n > 0 ? (double)node->n : 0;
 		for (int level = 0; level < MODEL_LEVELS; level++)
 			irregular[level].lines += found_at(load, level);
 	}
-}
-
-/* Of a function that has irregular instructions. */
-static struct rf_error *read_chains(struct finder *finder, struct model_irregular *irregular)
-{
-	const size_t n = finder->graph->n_nodes;
-	struct rf_error *error = NULL;
-	finder->data = malloc((n + 1) * sizeof(*finder->data));
-	finder->before = malloc((n + 1) * sizeof(*finder->before));
-	finder->members = malloc((MOST_NODES + 1) * sizeof(*finder->members));
-	finder->seen = calloc(n + 1, sizeof(*finder->seen));
-	if (finder->data && finder->before && finder->members && finder->seen)
-		find_chains(finder, irregular);
-	else
-		error = rf_error_no_memory();
-	free(finder->data);
-	free(finder->before);
-	free(finder->members);
-	free(finder->seen);
-	return error;
+	return any;
 }
 
 struct rf_error *model_read_irregular(const struct irregular_loads *loads, struct insn_cache *insns,
@@ -429,18 +402,21 @@ struct rf_error *model_read_irregular(const struct irregular_loads *loads, struc
 				.function = function,
 				.module = module};
 	struct rf_error *error = NULL;
-	if (!function->traffic || !loads->n_loads)
+	if (!function->traffic || !loads->n_loads ||
+	    !sum_lines(&finder, function->traffic->irregular))
 		return NULL;
-	finder.load_of = malloc((n + 1) * sizeof(struct irregular_load *));
-	finder.with_load = malloc((n + 1) * sizeof(*finder.with_load));
-	if (finder.load_of && finder.with_load)
-		sum_lines(&finder, function->traffic->irregular);
+	finder.data = malloc((n + 1) * sizeof(*finder.data));
+	finder.before = malloc((n + 1) * sizeof(*finder.before));
+	finder.members = malloc((MOST_NODES + 1) * sizeof(*finder.members));
+	finder.seen = calloc(n + 1, sizeof(*finder.seen));
+	if (finder.data && finder.before && finder.members && finder.seen)
+		find_chains(&finder, function->traffic->irregular);
 	else
 		error = rf_error_no_memory();
-	if (!error && finder.n_with_load)
-		error = read_chains(&finder, function->traffic->irregular);
-	free(finder.load_of);
-	free(finder.with_load);
+	free(finder.data);
+	free(finder.before);
+	free(finder.members);
+	free(finder.seen);
 	return error;
 }
 

@@ -1,6 +1,7 @@
 /* The child's life: what it keeps of this process, how long it is waited for, how it ended. */
 #include "base/confined.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/rights.h"
 
@@ -20,17 +21,18 @@
 #define MEMORY ((size_t)4 << 30)       /* for DWARF of a few gigabytes */
 #define MAX_ANSWER ((uint64_t)4 << 30) /* bytes */
 
-enum { END = 0 }; /* the last tag of a whole answer */
-
 struct confined {
 	pid_t pid;
-	int pidfd, fd; /* the pipe */
+	int pidfd, fd; /* the pipe; -1: there is no child */
 	unsigned seconds;
 	uint64_t deadline, n_taken;
-	uint8_t buffer[1 << 16];
+	const uint8_t *bytes; /* `buffer`, or all that there is */
 	size_t at, n;
-	bool is_whole, is_broken, is_late;
+	bool is_whole, is_broken, is_late, is_recorded, record_failed;
+	uint8_t *record;
+	size_t n_record, cap_record;
 	char failure[160];
+	uint8_t buffer[1 << 16];
 };
 
 /* ---- in the child ---- */
@@ -79,7 +81,7 @@ static void in_child(const struct confined_job *job, int answer_fd, pid_t parent
 
 void confined_finish(FILE *answer)
 {
-	fputc(END, answer);
+	fputc(CONFINED_END, answer);
 	_exit(fflush(answer) == 0 ? 0 : 1);
 }
 
@@ -114,10 +116,31 @@ static pid_t fork_quietly(void)
 	return pid;
 }
 
+/* Without its buffer, which need not be touched. */
+static struct confined *new_confined(void)
+{
+	struct confined *child = malloc(sizeof(*child));
+	if (child)
+		memset(child, 0, offsetof(struct confined, buffer));
+	return child;
+}
+
+struct rf_error *confined_replay(const void *bytes, size_t size, struct confined **out)
+{
+	struct confined *child = new_confined();
+	if (!child)
+		return rf_error_no_memory();
+	child->pidfd = child->fd = -1;
+	child->bytes = bytes;
+	child->n = size;
+	*out = child;
+	return NULL;
+}
+
 struct rf_error *confined_create(const struct confined_job *job, struct confined **out)
 {
 	int ends[2];
-	struct confined *child = malloc(sizeof(*child));
+	struct confined *child = new_confined();
 	if (!child)
 		return rf_error_no_memory();
 	if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -138,8 +161,7 @@ struct rf_error *confined_create(const struct confined_job *job, struct confined
 	child->fd = ends[0];
 	child->seconds = job->seconds;
 	child->deadline = clock_now_ns() + job->seconds * UINT64_C(1000000000);
-	child->n_taken = child->at = child->n = 0;
-	child->is_whole = child->is_broken = child->is_late = false;
+	child->bytes = child->buffer;
 	*out = child;
 	return NULL;
 }
@@ -167,7 +189,9 @@ void confined_destroy(struct confined *child)
 	if (!child)
 		return;
 	(void)end(child, &how);
-	close(child->fd);
+	if (child->fd >= 0)
+		close(child->fd);
+	free(child->record);
 	free(child);
 }
 
@@ -176,6 +200,7 @@ void confined_destroy(struct confined *child)
 /* Waits for more, until the deadline. */
 static bool fill(struct confined *child)
 {
+	child->is_broken |= child->fd < 0;
 	while (!child->is_broken) {
 		const uint64_t now = clock_now_ns();
 		const uint64_t left = now < child->deadline ? child->deadline - now : 0;
@@ -197,6 +222,19 @@ static bool fill(struct confined *child)
 	return !child->is_broken;
 }
 
+static void record(struct confined *child, size_t n)
+{
+	const size_t room = child->n_record + n;
+	while (child->cap_record < room && !child->record_failed)
+		child->record_failed =
+			!rf_array_reserve((void **)&child->record, child->cap_record,
+					  &child->cap_record, sizeof(*child->record));
+	if (child->record_failed)
+		return;
+	memcpy(child->record + child->n_record, child->bytes + child->at, n);
+	child->n_record += n;
+}
+
 static bool take(struct confined *child, void *to, size_t size)
 {
 	for (size_t done = 0; done < size;) {
@@ -204,7 +242,9 @@ static bool take(struct confined *child, void *to, size_t size)
 			return false;
 		const size_t there = child->n - child->at, wanted = size - done;
 		const size_t n = there < wanted ? there : wanted;
-		memcpy((char *)to + done, child->buffer + child->at, n);
+		memcpy((char *)to + done, child->bytes + child->at, n);
+		if (child->is_recorded)
+			record(child, n);
 		child->at += n;
 		done += n;
 	}
@@ -216,7 +256,7 @@ uint8_t confined_next(struct confined *child)
 	uint8_t tag;
 	if (!take(child, &tag, 1))
 		return 0;
-	child->is_whole = tag == END;
+	child->is_whole = tag == CONFINED_END;
 	return tag;
 }
 
@@ -243,6 +283,19 @@ char *confined_text(struct confined *child)
 	}
 	text[length] = '\0';
 	return text;
+}
+
+void confined_record(struct confined *child)
+{
+	child->is_recorded = true;
+	child->n_record = 0;
+}
+
+bool confined_recorded(const struct confined *child, const void **bytes, size_t *size)
+{
+	*bytes = child->record;
+	*size = child->n_record;
+	return child->is_recorded && !child->record_failed;
 }
 
 const char *confined_failure(struct confined *child)

@@ -15,6 +15,9 @@
 /* The descriptor of what is read, in the child. */
 #define CONFINED_FD 1
 
+/* The tag behind the last item of a whole answer. */
+#define CONFINED_END 0
+
 struct confined_job {
 	int fd; /* what is read; the child becomes its owner, else nobody; -1: none */
 	/* In the child, with all rights: opens what else is read; or NULL.  All descriptors of this
@@ -29,6 +32,9 @@ struct confined_job {
 struct confined;
 /* Starts the child.  Errors: no process, descriptor or memory for it. */
 struct rf_error *confined_create(const struct confined_job *job, struct confined **out);
+/* An answer of before without a child: `size` bytes that live as long as it, ended by
+ * CONFINED_END. */
+struct rf_error *confined_replay(const void *bytes, size_t size, struct confined **out);
 /* Ends the child; NULL is allowed. */
 void confined_destroy(struct confined *child);
 
@@ -53,6 +59,10 @@ uint64_t confined_number(struct confined *child);
 bool confined_bytes(struct confined *child, void *to, size_t size);
 /* To be freed; NULL: not there, or memory is short. */
 char *confined_text(struct confined *child);
+/* From now on what is taken is recorded, in place of what was before. */
+void confined_record(struct confined *child);
+/* What was recorded, up to what is taken next; false: memory was short. */
+bool confined_recorded(const struct confined *child, const void **bytes, size_t *size);
 /* Why the answer is not whole, in words such as "its reader ended by signal 11 (Segmentation
  * fault)", kept in `child`; NULL: it is.  Asked once confined_next has given 0. */
 const char *confined_failure(struct confined *child);

@@ -127,11 +127,12 @@ static struct rf_error *write_report(const struct request *request, const struct
 	return output_file_close(&table, error);
 }
 
-static struct rf_error *save(const struct request *request, const struct run *run)
+/* Ends saving, which an error of before ends, too. */
+static struct rf_error *save(const struct request *request, const struct run *run,
+			     struct profile_saving *saving, struct rf_error *error)
 {
 	const char *path = request->save_path;
-	struct rf_error *error =
-		path ? profile_save_as(run->profile, path, request->save_name) : NULL;
+	error = saving ? profile_saving_end(saving, error) : error;
 	if (path && !error && !request->given->quiet) {
 		fputs("saved ", run->log.stream);
 		text_write_word(run->log.stream, path);
@@ -142,23 +143,36 @@ static struct rf_error *save(const struct request *request, const struct run *ru
 	return error;
 }
 
-/* The profile is saved also where the report cannot be written. */
-static struct rf_error *finish(const struct request *request, const struct run *run)
+/* The report is written while the profile is saved, which it is also where the report cannot be
+ * written. */
+static struct rf_error *report_and_save(const struct request *request, const struct run *run)
 {
-	struct rf_error *error = request->given->redact ? profile_redact(run->profile) : NULL;
-	profile_clean_texts(run->profile);
-	if (!error && request->save_path)
-		error = model_summarise(run->profile);
-	if (error)
-		return error;
+	const char *path = request->save_path;
+	struct profile_saving *saving = NULL;
+	struct rf_error *save_error =
+		path ? profile_saving_start(run->profile, path, request->save_name, &saving) : NULL;
+	struct rf_error *error = path ? model_summarise(run->profile) : NULL;
+	if (error) {
+		rf_error_destroy(save_error);
+		return save(request, run, saving, error);
+	}
+	if (saving)
+		profile_saving_has_sums(saving);
 	error = write_report(request, run);
-	struct rf_error *save_error = save(request, run);
+	save_error = save(request, run, saving, save_error);
 	if (!error)
 		return save_error;
 	if (save_error)
 		rf_error_print(save_error, run->log.stream);
 	rf_error_destroy(save_error);
 	return error;
+}
+
+static struct rf_error *finish(const struct request *request, const struct run *run)
+{
+	struct rf_error *error = request->given->redact ? profile_redact(run->profile) : NULL;
+	profile_clean_texts(run->profile);
+	return error ? error : report_and_save(request, run);
 }
 
 static struct rf_error *run_and_report(struct request *request, int *status)

@@ -2,7 +2,7 @@
  * debug files are looked for are the same, too. */
 #pragma once
 
-#include "names/kept_store.h"
+#include "base/kept_store.h"
 #include "names/name_facts.h"
 
 /* False: nothing is kept that holds, and *facts (empty before) is empty. */

@@ -3,7 +3,7 @@
 #include "names/resolve.h"
 
 #include "base/confined.h"
-#include "base/search.h"
+#include "base/sort_by.h"
 #include "names/name_code.h"
 #include "names/read_facts.h"
 #include "symbols/elf_file.h"
@@ -22,10 +22,21 @@ struct places {
 	size_t n_items;
 };
 
-static int compare_places(const void *left, const void *right)
+static uint64_t module_of_place(const void *place)
 {
-	const struct place *a = left, *b = right;
-	return rf_compare(a->module, b->module) ?: rf_compare(a->offset, b->offset);
+	return ((const struct place *)place)->module;
+}
+
+static uint64_t offset_of_place(const void *place)
+{
+	return ((const struct place *)place)->offset;
+}
+
+static bool sort_places(struct places *places)
+{
+	const size_t n = places->n_items, size = sizeof(*places->items);
+	return rf_sort_by(places->items, n, size, offset_of_place) &&
+	       rf_sort_by(places->items, n, size, module_of_place);
 }
 
 static struct rf_error *collect_places(const struct profile *profile, struct places *places)
@@ -46,8 +57,7 @@ static struct rf_error *collect_places(const struct profile *profile, struct pla
 		places->items[places->n_items++] =
 			(struct place){profile->counter_places[i].offset,
 				       profile->counter_places[i].module, PROFILE_NONE, 1};
-	qsort(places->items, places->n_items, sizeof(*places->items), compare_places);
-	return NULL;
+	return sort_places(places) ? NULL : rf_error_no_memory();
 }
 
 /* ---- the child that reads a module, and the files that it wants ---- */

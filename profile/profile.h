@@ -415,11 +415,17 @@ bool profile_is_sound(const struct profile *profile);
 /* Who has chosen the name of a profile's file.  Under a name of rfprof's own nobody else can read
  * it, and the profile that was there becomes NAME.old. */
 enum profile_name { PROFILE_NAME_GIVEN, PROFILE_NAME_OWN };
-/* Writes the profile to `path` whole or not at all (base/whole_file.h). */
-struct rf_error *profile_save_as(const struct profile *profile, const char *path,
-				 enum profile_name name);
-/* The same under a name that was given. */
+/* Writes the profile to `path`, a name that was given, whole or not at all (base/whole_file.h). */
 struct rf_error *profile_save(const struct profile *profile, const char *path);
+/* The same while other things are done: a thread writes what is not summed up, and once the profile
+ * has its sums (report/model) and facts, those.  Until the end nothing else of it may change. */
+struct profile_saving;
+struct rf_error *profile_saving_start(const struct profile *profile, const char *path,
+				      enum profile_name name, struct profile_saving **out);
+void profile_saving_has_sums(struct profile_saving *saving);
+/* Waits until all is written, and puts the file into its place; with an error, which is returned,
+ * the file is dropped. */
+struct rf_error *profile_saving_end(struct profile_saving *saving, struct rf_error *error);
 /* Says before anything is run whether it can be saved so; creates nothing. */
 struct rf_error *profile_save_check(const char *path, enum profile_name name);
 /* Takes out of it what tells of who recorded it: the program's arguments, the machine's name, and

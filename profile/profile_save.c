@@ -1,13 +1,29 @@
 /* Writing a profile to its file. */
 #include "base/assert.h"
+#include "base/thread.h"
 #include "base/whole_file.h"
 #include "profile/profile_schema.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* A profile on its way into a file. */
+struct profile_saving {
+	const struct profile *profile;
+	char *path;
+	struct whole_file file;
+	sem_t has_sums;
+	pthread_t thread;
+	bool runs;
+	struct rf_error *error;
+};
 
 /* More take longer to compile. */
 #define ROWS_AT_ONCE 16
@@ -115,20 +131,20 @@ static int insert_rows(sqlite3 *db, const struct table *table, const struct prof
 	return status;
 }
 
-static int write_table(sqlite3 *db, const struct table *table, const struct profile *profile)
+static int write_rows(sqlite3 *db, const struct table *table, const struct profile *profile)
 {
-	char *create = profile_table_sql(table, PROFILE_SCHEMA_VERSION);
 	size_t done = 0;
-	int status = create ? sqlite3_exec(db, create, NULL, NULL, NULL) : SQLITE_NOMEM;
-	if (status == SQLITE_OK)
-		status = insert_rows(db, table, profile, ROWS_AT_ONCE, &done);
-	if (status == SQLITE_OK)
-		status = insert_rows(db, table, profile, 1, &done);
-	sqlite3_free(create);
-	return status;
+	const int status = insert_rows(db, table, profile, ROWS_AT_ONCE, &done);
+	return status == SQLITE_OK ? insert_rows(db, table, profile, 1, &done) : status;
 }
 
-static int write_database(sqlite3 *db, const struct profile *profile)
+/* Facts tell whether there are sums. */
+static bool waits_for_sums(const struct table *table)
+{
+	return table->kind == TABLE_SUM || table == &profile_tables[FACTS];
+}
+
+static int begin_database(sqlite3 *db)
 {
 	char pragmas[256];
 	/* No journal: the file is temporary until it is whole. */
@@ -138,8 +154,25 @@ static int write_database(sqlite3 *db, const struct profile *profile)
 		"PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN",
 		PROFILE_APPLICATION_ID, PROFILE_SCHEMA_VERSION);
 	int status = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
+	for (int t = 0; t < N_TABLES && status == SQLITE_OK; t++) {
+		char *create = profile_table_sql(&profile_tables[t], PROFILE_SCHEMA_VERSION);
+		status = create ? sqlite3_exec(db, create, NULL, NULL, NULL) : SQLITE_NOMEM;
+		sqlite3_free(create);
+	}
+	return status;
+}
+
+static int write_database(sqlite3 *db, struct profile_saving *saving)
+{
+	int status = begin_database(db);
 	for (int t = 0; t < N_TABLES && status == SQLITE_OK; t++)
-		status = write_table(db, &profile_tables[t], profile);
+		if (!waits_for_sums(&profile_tables[t]))
+			status = write_rows(db, &profile_tables[t], saving->profile);
+	while (sem_wait(&saving->has_sums) != 0)
+		;
+	for (int t = 0; t < N_TABLES && status == SQLITE_OK; t++)
+		if (waits_for_sums(&profile_tables[t]))
+			status = write_rows(db, &profile_tables[t], saving->profile);
 	if (status == SQLITE_OK)
 		status = sqlite3_exec(db, profile_views, NULL, NULL, NULL);
 	return status == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : status;
@@ -186,17 +219,28 @@ static int open_database(int fd, sqlite3 **db)
 	return status;
 }
 
-static struct rf_error *write_file(const struct profile *profile, int fd, const char *path)
+static struct rf_error *write_file(struct profile_saving *saving)
 {
 	sqlite3 *db = NULL;
-	int status = open_database(fd, &db);
+	int status = open_database(saving->file.fd, &db);
 	if (status == SQLITE_OK)
-		status = write_database(db, profile);
-	struct rf_error *error = status == SQLITE_OK ? NULL : database_error(db, status, path);
+		status = write_database(db, saving);
+	struct rf_error *error =
+		status == SQLITE_OK ? NULL : database_error(db, status, saving->path);
 	status = sqlite3_close(db);
 	if (!error && status != SQLITE_OK)
-		error = database_error(NULL, status, path);
+		error = database_error(NULL, status, saving->path);
 	return error;
+}
+
+/* What it syncs need not be waited for in the end. */
+static void *run(void *context)
+{
+	struct profile_saving *saving = context;
+	saving->error = write_file(saving);
+	if (!saving->error)
+		(void)fsync(saving->file.fd);
+	return NULL;
 }
 
 /* ---- the file ---- */
@@ -214,19 +258,72 @@ struct rf_error *profile_save_check(const char *path, enum profile_name name)
 	return whole_file_check(&wish);
 }
 
-struct rf_error *profile_save_as(const struct profile *profile, const char *path,
-				 enum profile_name name)
+static void destroy(struct profile_saving *saving)
 {
-	const struct whole_file_wish wish = wish_for(path, name);
-	struct whole_file file;
-	rf_assert_dear(profile_is_sound(profile));
-	struct rf_error *error = whole_file_open(&wish, &file);
+	sem_destroy(&saving->has_sums);
+	free(saving->path);
+	free(saving);
+}
+
+static struct rf_error *create(const struct profile *profile, const char *path,
+			       enum profile_name name, struct profile_saving **out)
+{
+	struct profile_saving *saving = calloc(1, sizeof(*saving));
+	if (!saving)
+		return rf_error_no_memory();
+	saving->profile = profile;
+	saving->path = strdup(path);
+	sem_init(&saving->has_sums, 0, 0);
+	const struct whole_file_wish wish = wish_for(saving->path, name);
+	struct rf_error *error =
+		saving->path ? whole_file_open(&wish, &saving->file) : rf_error_no_memory();
+	if (error)
+		destroy(saving);
+	else
+		*out = saving;
+	return error;
+}
+
+struct rf_error *profile_saving_start(const struct profile *profile, const char *path,
+				      enum profile_name name, struct profile_saving **out)
+{
+	struct rf_error *error = create(profile, path, name, out);
+	struct profile_saving *saving = *out;
 	if (error)
 		return error;
-	return whole_file_close(&file, write_file(profile, file.fd, path));
+	/* Where the file has a name already, signals are held until it is in its place: then
+	 * nothing else is done meanwhile. */
+	saving->runs =
+		!saving->file.temporary[0] && thread_start(&saving->thread, run, saving) == 0;
+	return NULL;
+}
+
+void profile_saving_has_sums(struct profile_saving *saving)
+{
+	rf_assert_dear(profile_is_sound(saving->profile));
+	sem_post(&saving->has_sums);
+}
+
+struct rf_error *profile_saving_end(struct profile_saving *saving, struct rf_error *error)
+{
+	sem_post(&saving->has_sums); /* once more where it was not told: it is waited for */
+	if (saving->runs)
+		pthread_join(saving->thread, NULL);
+	else if (!error)
+		saving->error = write_file(saving);
+	if (error)
+		rf_error_destroy(saving->error);
+	error = whole_file_close(&saving->file, error ? error : saving->error);
+	destroy(saving);
+	return error;
 }
 
 struct rf_error *profile_save(const struct profile *profile, const char *path)
 {
-	return profile_save_as(profile, path, PROFILE_NAME_GIVEN);
+	struct profile_saving *saving;
+	struct rf_error *error = create(profile, path, PROFILE_NAME_GIVEN, &saving);
+	if (error)
+		return error;
+	profile_saving_has_sums(saving);
+	return profile_saving_end(saving, NULL);
 }

@@ -1,6 +1,7 @@
-/* Functions and lines of single places in the code of a module, read by a child. */
+/* Functions and lines of single places in the code of a module, read by a child and kept. */
 #pragma once
 
+#include "base/kept_store.h"
 #include "profile/profile.h"
 
 #include <stddef.h>
@@ -13,7 +14,8 @@ struct call_site {
 	uint32_t line;    /* or 0 */
 };
 
-/* Completes those sites of which something is known; a file with another build id than that of
- * `module`, a row of the profile, tells nothing.  What could not be read is noted in the profile.
- */
-void call_sites_name(struct profile *profile, uint32_t module, struct call_site *sites, size_t n);
+/* Completes those sites, sorted by address, of which something is known; a file with another build
+ * id than that of `module`, a row of the profile, tells nothing.  `store`: where answers are kept,
+ * or NULL.  What could not be read is noted in the profile. */
+void call_sites_name(struct profile *profile, uint32_t module, struct kept_store *store,
+		     struct call_site *sites, size_t n);

@@ -8,6 +8,7 @@
 #include "symbols/dwarf_names.h"
 #include "symbols/elf_symtab.h"
 #include "symbols/function_map.h"
+#include "symbols/kept_answers.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -16,9 +17,9 @@
 struct data_reading {
 	struct module_files files;
 	struct function_map variables;
-	const struct data_question *question;
+	const uint64_t *declared; /* those whose declarations are asked for, sorted */
+	size_t n_declared, n_answered;
 	FILE *answer;
-	size_t n_answered; /* declarations */
 };
 
 static struct rf_error *add_symbol(void *context, const GElf_Sym *symbol, uint64_t start,
@@ -109,7 +110,6 @@ static struct rf_error *answer_declaration(void *context, Dwarf_Die *die, bool *
 {
 	const struct declarations *declarations = context;
 	struct data_reading *symbols = declarations->symbols;
-	const struct data_question *question = symbols->question;
 	Dwarf_Attribute attribute;
 	Dwarf_Word line = 0;
 	uint64_t vaddr;
@@ -117,16 +117,16 @@ static struct rf_error *answer_declaration(void *context, Dwarf_Die *die, bool *
 	if (*descend || !static_location(die, &vaddr))
 		return NULL;
 	vaddr += declarations->shift;
-	const size_t at = rf_search(question->n_declared, i, question->declared[i] < vaddr);
+	const size_t at = rf_search(symbols->n_declared, i, symbols->declared[i] < vaddr);
 	const char *name = dwarf_attr_integrate(die, DW_AT_name, &attribute)
 				   ? dwarf_formstring(&attribute)
 				   : NULL;
-	if (!name || at == question->n_declared || question->declared[at] != vaddr)
+	if (!name || at == symbols->n_declared || symbols->declared[at] != vaddr)
 		return NULL;
 	if (dwarf_attr_integrate(die, DW_AT_decl_line, &attribute))
 		(void)dwarf_formudata(&attribute, &line);
+	answer_question(symbols->answer, vaddr);
 	confined_put_tag(symbols->answer, DATA_DECLARATION);
-	confined_put_number(symbols->answer, at);
 	confined_put_number(symbols->answer, line);
 	confined_put_text(symbols->answer, name);
 	confined_put_text(symbols->answer, dwarf_names_file(die, DW_AT_decl_file));
@@ -134,8 +134,17 @@ static struct rf_error *answer_declaration(void *context, Dwarf_Die *die, bool *
 	return NULL;
 }
 
+/* Where a file of the module is, which has DWARF. */
+static const char *path_of(const struct module_files *files, size_t file, const char *path)
+{
+	for (size_t i = 0; i < files->n_places && file; i++)
+		if (files->places[i].used)
+			return files->places[i].path;
+	return path;
+}
+
 /* The first file that has some. */
-static void put_declarations(struct data_reading *symbols)
+static void put_declarations(struct data_reading *symbols, const char *path)
 {
 	for (size_t i = 0; i < symbols->files.n && !symbols->n_answered; i++) {
 		const struct elf_file *file = &symbols->files.items[i];
@@ -143,27 +152,40 @@ static void put_declarations(struct data_reading *symbols)
 						    module_files_shift(&symbols->files, i)};
 		size_t dies_left = dwarf_most_dies(file);
 		Dwarf *dwarf = elf_file_dwarf(file);
-		if (dwarf)
-			rf_error_destroy(dwarf_walk_units(dwarf, &dies_left, answer_declaration,
-							  &declarations));
+		if (!dwarf)
+			continue;
+		module_files_note_part(&symbols->files, dwarf, path_of(&symbols->files, i, path));
+		struct rf_error *error =
+			dwarf_walk_units(dwarf, &dies_left, answer_declaration, &declarations);
+		symbols->files.forgets |= error != NULL;
+		rf_error_destroy(error);
 		dwarf_end(dwarf);
 	}
 }
 
-void data_reader(void *context, FILE *answer)
+void data_reader_declarations(const char *path, const uint64_t *questions, size_t n, FILE *answer)
 {
-	const struct data_question *question = context;
-	struct data_reading symbols = {.question = question, .answer = answer};
-	struct rf_error *error =
-		module_files_open(question->path, CONFINED_FD, NULL, &symbols.files);
-	if (!error && question->n_declared)
-		put_declarations(&symbols);
-	else if (!error)
-		error = elf_symtab_walk(&symbols.files, add_symbol, &symbols)
-				?: function_map_settle(&symbols.variables);
-	if (!error && !question->n_declared) {
+	struct data_reading symbols = {.declared = questions, .n_declared = n, .answer = answer};
+	struct rf_error *error = module_files_open(path, CONFINED_FD, NULL, &symbols.files);
+	if (!error)
+		put_declarations(&symbols, path);
+	if (!error)
+		answer_places(answer, &symbols.files);
+	rf_error_destroy(error);
+	module_files_close(&symbols.files);
+}
+
+void data_reader_variables(const char *path, const uint64_t *questions, size_t n, FILE *answer)
+{
+	struct data_reading symbols = {.answer = answer};
+	struct rf_error *error = module_files_open(path, CONFINED_FD, NULL, &symbols.files)
+					 ?: elf_symtab_walk(&symbols.files, add_symbol, &symbols)
+						    ?: function_map_settle(&symbols.variables);
+	if (!error) {
+		answer_question(answer, *questions);
 		put_variables(&symbols);
 		put_sections(&symbols);
+		answer_places(answer, &symbols.files);
 	}
 	rf_error_destroy(error);
 	function_map_deinit(&symbols.variables);

@@ -5,6 +5,7 @@
 #include "base/search.h"
 #include "symbols/data_reader.h"
 #include "symbols/elf_file.h"
+#include "symbols/kept_answers.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +30,8 @@ struct ranges {
 
 struct data_symbols {
 	char *path, *trouble;
-	struct stat status; /* of the file that was read; another one tells nothing of it */
+	struct kept_store *store; /* or NULL */
+	struct stat status;       /* of the file that was read; another one tells nothing of it */
 	struct ranges variables, sections;
 	size_t n_users;
 	struct data_symbols *next;
@@ -99,16 +101,13 @@ static struct range *find(const struct ranges *ranges, uint64_t vaddr, size_t *n
 
 /* Takes `name` where the symbol table has the same one with a number: a static variable of a
  * function is "name.123" there. */
-static bool take_declaration(struct confined *child, struct data_symbols *symbols,
-			     const uint64_t *declared, size_t n)
+static bool take_declaration(struct confined *child, struct data_symbols *symbols, uint64_t vaddr)
 {
-	const uint64_t index = confined_number(child), line = confined_number(child);
+	const uint64_t line = confined_number(child);
 	char *name = confined_text(child), *file = confined_text(child);
 	size_t next;
-	struct range *range = name && file && index < n
-				      ? find(&symbols->variables, declared[index], &next)
-				      : NULL;
-	const bool is_taken = range && range->start == declared[index];
+	struct range *range = name && file ? find(&symbols->variables, vaddr, &next) : NULL;
+	const bool is_taken = range && range->start == vaddr;
 	if (is_taken && !range->file) {
 		const size_t length = strlen(name);
 		if (strncmp(range->name, name, length) == 0 && range->name[length] == '.')
@@ -122,42 +121,68 @@ static bool take_declaration(struct confined *child, struct data_symbols *symbol
 	return is_taken;
 }
 
-static bool take(struct confined *child, uint8_t tag, struct data_symbols *symbols,
-		 const struct data_question *question)
+/* ---- what is asked ---- */
+
+static void read_variables(void *context, const uint64_t *questions, size_t n, FILE *answer)
 {
-	switch (tag) {
-	case DATA_VARIABLE:
-		return take_range(child, &symbols->variables);
-	case DATA_SECTION:
-		return take_range(child, &symbols->sections);
-	case DATA_DECLARATION:
-		return take_declaration(child, symbols, question->declared, question->n_declared);
-	}
-	return false;
+	const struct data_symbols *symbols = context;
+	data_reader_variables(symbols->path, questions, n, answer);
 }
 
-static void note_trouble(struct data_symbols *symbols, const char *why)
+static bool take_variable(void *context, struct confined *child, uint8_t tag, uint64_t question)
 {
-	free(symbols->trouble);
-	symbols->trouble = strdup(why);
+	struct data_symbols *symbols = context;
+	return (tag == DATA_VARIABLE && take_range(child, &symbols->variables)) ||
+	       (tag == DATA_SECTION && take_range(child, &symbols->sections));
+}
+
+static void read_declarations(void *context, const uint64_t *questions, size_t n, FILE *answer)
+{
+	const struct data_symbols *symbols = context;
+	data_reader_declarations(symbols->path, questions, n, answer);
+}
+
+static bool take_declared(void *context, struct confined *child, uint8_t tag, uint64_t vaddr)
+{
+	return tag == DATA_DECLARATION && take_declaration(child, context, vaddr);
 }
 
 /* What has come until something is wrong is kept: it is in order. */
-static struct rf_error *ask(struct data_symbols *symbols, int fd, struct data_question *question)
+static struct rf_error *ask(struct data_symbols *symbols, const struct asking *kind, int fd,
+			    const uint64_t *questions, size_t n)
 {
-	const struct confined_job job = {fd, NULL, data_reader, question, READER_SECONDS};
-	struct confined *child;
-	uint8_t tag = 0;
-	struct rf_error *error = confined_create(&job, &child);
-	if (error)
-		return error;
-	while ((tag = confined_next(child)) && take(child, tag, symbols, question))
-		;
-	const char *failure = tag ? "its reader's answer makes no sense" : confined_failure(child);
-	if (failure)
-		note_trouble(symbols, failure);
-	confined_destroy(child);
-	return NULL;
+	struct asking asking = *kind;
+	char *trouble;
+	asking.store = symbols->store;
+	asking.key.path = symbols->path;
+	asking.key.build_id = "";
+	asking.key.stamp = file_stamp_of(&symbols->status);
+	asking.context = symbols;
+	asking.seconds = READER_SECONDS;
+	struct rf_error *error = kept_answers_ask(&asking, fd, questions, n, &trouble);
+	if (trouble) {
+		free(symbols->trouble);
+		symbols->trouble = trouble;
+	}
+	return error;
+}
+
+static struct rf_error *ask_variables(struct data_symbols *symbols, int fd)
+{
+	static const struct asking kind = {.key = {.kind = KEPT_VARIABLES},
+					   .read = read_variables,
+					   .take = take_variable};
+	const uint64_t all = 0;
+	return ask(symbols, &kind, fd, &all, 1);
+}
+
+static struct rf_error *ask_declarations(struct data_symbols *symbols, int fd,
+					 const uint64_t *vaddrs, size_t n)
+{
+	static const struct asking kind = {.key = {.kind = KEPT_DECLARATIONS},
+					   .read = read_declarations,
+					   .take = take_declared};
+	return ask(symbols, &kind, fd, vaddrs, n);
 }
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
@@ -168,24 +193,27 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 
 /* Its file is open as `fd`, and is that of `status`. */
 static struct rf_error *create(const char *path, int fd, const struct stat *status,
-			       struct data_symbols **out)
+			       struct kept_store *store, struct data_symbols **out)
 {
-	struct data_question question = {.path = path};
 	struct data_symbols *symbols = calloc(1, sizeof(*symbols));
-	struct rf_error *error = symbols && (symbols->path = strdup(path))
-					 ? ask(symbols, fd, &question)
-					 : rf_error_no_memory();
+	if (!symbols || !(symbols->path = strdup(path))) {
+		destroy(symbols);
+		return rf_error_no_memory();
+	}
+	symbols->status = *status;
+	symbols->store = store;
+	struct rf_error *error = ask_variables(symbols, fd);
 	if (error) {
 		destroy(symbols);
 		return error;
 	}
-	symbols->status = *status;
 	symbols->next = in_use;
 	*out = in_use = symbols;
 	return NULL;
 }
 
-struct rf_error *data_symbols_open(const char *path, struct data_symbols **out)
+struct rf_error *data_symbols_open(const char *path, struct kept_store *store,
+				   struct data_symbols **out)
 {
 	int fd;
 	struct stat status;
@@ -199,7 +227,7 @@ struct rf_error *data_symbols_open(const char *path, struct data_symbols **out)
 	while (symbols && !error && !is_same_file(&symbols->status, &status))
 		symbols = symbols->next;
 	if (!symbols && !error)
-		error = create(path, fd, &status, &symbols);
+		error = create(path, fd, &status, store, &symbols);
 	if (!error) {
 		symbols->n_users++;
 		*out = symbols;
@@ -213,12 +241,11 @@ void data_symbols_declare(struct data_symbols *symbols, const uint64_t *vaddrs, 
 {
 	int fd;
 	struct stat status;
-	struct data_question question = {symbols->path, vaddrs, n};
 	struct rf_error *error = elf_file_descriptor(symbols->path, &fd);
 	if (!error) {
 		pthread_mutex_lock(&lock);
 		if (fstat(fd, &status) == 0 && is_same_file(&status, &symbols->status))
-			error = ask(symbols, fd, &question);
+			error = ask_declarations(symbols, fd, vaddrs, n);
 		pthread_mutex_unlock(&lock);
 		close(fd);
 	}

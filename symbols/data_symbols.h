@@ -2,16 +2,18 @@
  * is read of the file is read by a child; no descriptor stays open. */
 #pragma once
 
-#include "base/error.h"
+#include "base/kept_store.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct data_symbols;
-/* Reads the symbols of the ELF file at `path`, with its debug file.  Errors: the file cannot be
- * opened, or there is no child.  A file that cannot be read has no symbols. */
-struct rf_error *data_symbols_open(const char *path, struct data_symbols **out);
+/* Reads the symbols of the ELF file at `path`, with its debug file, unless `store` (or NULL), which
+ * must live as long, keeps them from before.  Errors: the file cannot be opened, or there is no
+ * child.  A file that cannot be read has no symbols. */
+struct rf_error *data_symbols_open(const char *path, struct kept_store *store,
+				   struct data_symbols **out);
 void data_symbols_close(struct data_symbols *symbols);
 /* Why they are not all that there are, or NULL. */
 const char *data_symbols_trouble(const struct data_symbols *symbols);
@@ -29,5 +31,6 @@ struct data_symbol {
  * segment; false outside of them. */
 bool data_symbols_find(const struct data_symbols *symbols, uint64_t vaddr, struct data_symbol *out);
 /* Adds to the variables that begin at these addresses, sorted, where they are declared, and the
- * names that they have there.  All of the file's DWARF is read, which can take seconds. */
+ * names that they have there.  Of what is not kept all of the file's DWARF is read, which can take
+ * seconds. */
 void data_symbols_declare(struct data_symbols *symbols, const uint64_t *vaddrs, size_t n);

@@ -26,13 +26,15 @@ int machine_idle_threads(const char *running, int online)
 static int idle_threads(void)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	const int online = get_nprocs();
 	int most = 0;
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < LOOKS && most < online; i++) {
 		char line[128];
+		if (i)
+			nanosleep(&pause, NULL);
 		small_file_line("/proc", "loadavg", line, sizeof(line));
-		const int idle = machine_idle_threads(line, get_nprocs());
+		const int idle = machine_idle_threads(line, online);
 		most = idle > most ? idle : most;
-		nanosleep(&pause, NULL);
 	}
 	return most;
 }
@@ -45,6 +47,8 @@ static struct rf_error *measure_kept(const struct topology *topology, uint64_t b
 	const struct roofs_again again = {.budget_ns = budget_ns, .n_idle = idle_threads()};
 	struct machine kept = {0};
 	size_t n = 0;
+	if (!again.n_idle) /* as long as the machine is busy this is asked behind each run */
+		return NULL;
 	struct rf_error *absent = roof_cache_load(path, key, &kept);
 	if (absent) {
 		rf_error_destroy(absent);

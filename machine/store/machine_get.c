@@ -2,6 +2,7 @@
 #include "machine/store/machine_get.h"
 
 #include "machine/roofs/roofs.h"
+#include "machine/store/kept_machine.h"
 #include "machine/store/roof_cache.h"
 
 #include <stdlib.h>
@@ -99,12 +100,28 @@ static struct rf_error *measure(const struct request *request, struct machine *o
 	return NULL;
 }
 
+/* Reads the file, unless what was read of it before is kept. */
+static struct rf_error *load(const char *path, json_t *key, struct kept_store *store,
+			     struct machine *machine)
+{
+	char *text = store ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	const struct file_stamp stamp = file_stamp_of_path(path);
+	struct rf_error *error = NULL;
+	if (!text || !kept_machine_load(store, path, text, machine)) {
+		error = roof_cache_load(path, key, machine);
+		if (!error && text)
+			kept_machine_save(store, path, &stamp, text, machine);
+	}
+	free(text);
+	return error;
+}
+
 /* Reads the roofs that the cache has; true when they may be used and are all that are asked for.  A
  * corrupt file is a warning, and so is one of another user. */
 static bool load_enough(const char *path, json_t *key, const struct request *request,
 			struct machine *machine, struct rf_error **warning)
 {
-	struct rf_error *error = roof_cache_load(path, key, machine);
+	struct rf_error *error = load(path, key, request->options->kept, machine);
 	machine->from_cache = !error;
 	warn(error && error->code != RF_EUNAVAILABLE ? warning : NULL, error);
 	bool enough = machine->from_cache && !request->options->refresh;
@@ -166,6 +183,41 @@ static struct rf_error *get_with_request(const struct request *request, struct m
 	free(directory);
 	json_decref(key);
 	return error;
+}
+
+static bool kept_for(const struct request *request, struct machine *machine)
+{
+	char *directory = NULL;
+	rf_error_destroy(keep_place_directory(&roof_cache_place, &directory));
+	json_t *key = directory ? roof_cache_key(request->topology) : NULL;
+	char *path = key ? roof_cache_path(directory, key) : NULL;
+	const bool enough = path && load_enough(path, key, request, machine, NULL);
+	free(path);
+	free(directory);
+	json_decref(key);
+	return enough;
+}
+
+bool machine_kept(const struct machine_options *options, struct machine *machine)
+{
+	struct topology topology;
+	struct request request = {0};
+	struct machine found = {0};
+	struct rf_error *error = topology_read(&topology);
+	if (error) {
+		rf_error_destroy(error);
+		return false;
+	}
+	error = request_init(&request, &topology, options);
+	const bool enough = !error && kept_for(&request, &found);
+	if (enough)
+		*machine = found;
+	else
+		machine_deinit(&found);
+	rf_error_destroy(error);
+	free(request.counts);
+	topology_deinit(&topology);
+	return enough;
 }
 
 struct rf_error *machine_get(const struct machine_options *options, struct machine *machine,

@@ -15,7 +15,6 @@
 #include "tracer/translate/trace_config.h"
 
 #include <errno.h>
-#include <perfmon/pfmlib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -65,8 +64,7 @@ static void probe_timer(struct doctor_facts *facts)
 static void probe_pmu(struct doctor_facts *facts)
 {
 	struct proof_place place;
-	const struct event_table *table =
-		pfm_initialize() == PFM_SUCCESS ? event_table_here() : NULL;
+	const struct event_table *table = event_table_here();
 	proof_place_read("", &place);
 	doctor_read_pmu(&perf_source_kernel, table, &place, &facts->pmu);
 }

@@ -29,7 +29,8 @@
  * [O]    Ofenbeck et al. 2014.  [G] Gravelle et al. 2022. */
 #include "tracer/pmu/event_table.h"
 
-#include <perfmon/pfmlib_perf_event.h>
+#include "tracer/pmu/pfm_library.h"
+
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -114,11 +115,14 @@ const struct event_table *event_table_find(const char *pmu)
 
 const struct event_table *event_table_here(void)
 {
+	const struct pfm_library *library = pfm_library();
 	pfm_pmu_t pmu;
+	if (!library)
+		return NULL;
 	pfm_for_all_pmus(pmu)
 	{
 		pfm_pmu_info_t info = {.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || !info.is_present)
+		if (library->pmu_info(pmu, &info) != PFM_SUCCESS || !info.is_present)
 			continue;
 		const struct event_table *table = event_table_find(info.name);
 		if (table)
@@ -133,12 +137,14 @@ struct rf_error *event_encode(const char *event, struct perf_event_attr *attr)
 {
 	struct perf_event_attr encoded = {.size = sizeof(encoded)};
 	pfm_perf_encode_arg_t argument = {.attr = &encoded, .size = sizeof(argument)};
-	int status = pfm_initialize();
-	if (status == PFM_SUCCESS)
-		status = pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF_EVENT, &argument);
+	const struct pfm_library *library = pfm_library();
+	if (!library)
+		return rf_error_create(RF_EUNAVAILABLE, "install libpfm4",
+				       "%s: libpfm4 cannot be loaded", event);
+	const int status = library->encode(event, PFM_PLM3, PFM_OS_PERF_EVENT, &argument);
 	if (status != PFM_SUCCESS)
 		return rf_error_create(RF_EINPUT, "showevtinfo of the package libpfm4 lists events",
-				       "%s: %s", event, pfm_strerror(status));
+				       "%s: %s", event, library->error(status));
 	*attr = (struct perf_event_attr){
 		.type = encoded.type,
 		.size = sizeof(*attr),

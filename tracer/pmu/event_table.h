@@ -70,7 +70,7 @@ extern const size_t n_event_tables;
 /* The table of a PMU by libpfm4's name; NULL: there is none. */
 const struct event_table *event_table_find(const char *pmu);
 /* The table of the processor here, as libpfm4 detects it (by CPUID or its like, with or without a
- * PMU that can be used); NULL: there is none.  pfm_initialize must have succeeded. */
+ * PMU that can be used); NULL: there is none, or libpfm4 cannot be loaded. */
 const struct event_table *event_table_here(void);
 /* The encoding of "pmu::EVENT:UMASK" (or "perf::PAGE-FAULTS" and the like) for perf_event_open:
  * type, config, config1, config2; user code only.  RF_EINPUT with libpfm4's reason. */

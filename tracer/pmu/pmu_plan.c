@@ -8,7 +8,6 @@
 #include "tracer/pmu/proof_together.h"
 
 #include <math.h>
-#include <perfmon/pfmlib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,8 +286,7 @@ struct rf_error *pmu_plan_init(const struct perf_source *source, const struct pm
 		snprintf(plan->why, sizeof(plan->why), "%s", none->message);
 		rf_error_destroy(none);
 	} else if (!error && wanted && could_matter(options)) {
-		const struct event_table *table =
-			pfm_initialize() == PFM_SUCCESS ? event_table_here() : NULL;
+		const struct event_table *table = event_table_here();
 		if (!table)
 			snprintf(plan->why, sizeof(plan->why),
 				 "no table of events for this processor");

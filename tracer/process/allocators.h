@@ -1,7 +1,7 @@
 /* Which functions allocate memory, by their names, and where a module has them. */
 #pragma once
 
-#include "names/kept_store.h"
+#include "base/kept_store.h"
 #include "profile/profile.h"
 #include "tracer/process/module_file.h"
 

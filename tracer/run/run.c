@@ -3,6 +3,7 @@
 #include "tracer/run/run.h"
 
 #include "base/text.h"
+#include "base/thread.h"
 #include "names/resolve.h"
 #include "profile/profile.h"
 #include "symbols/debuginfod.h"
@@ -15,6 +16,7 @@
 #include "tracer/run/run_roofs.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +24,43 @@
 
 /* ---- where the numbers come from ---- */
 
+/* Asking for the first event of a second can take the kernel ten milliseconds of waiting for all
+ * processors.  A thread does so while the kept roofs are read. */
+struct probing {
+	pthread_t thread;
+	bool runs;
+	struct rf_error *refusal;
+};
+
+static void *probe_perf(void *context)
+{
+	struct probing *probing = context;
+	probing->refusal = sampler_perf.probe();
+	return NULL;
+}
+
+static void probing_start(const struct run *run, struct probing *probing)
+{
+	*probing = (struct probing){0};
+	if (run->options->sampler != SAMPLER_TIMER)
+		probing->runs = thread_start(&probing->thread, probe_perf, probing) == 0;
+}
+
+static struct rf_error *probing_end(struct probing *probing)
+{
+	if (!probing->runs)
+		return sampler_perf.probe();
+	pthread_join(probing->thread, NULL);
+	return probing->refusal;
+}
+
 /* Where times come from; RF_EUNAVAILABLE where the sampler that was asked for, or any, is refused.
  */
-static struct rf_error *choose_sampler(struct run *run)
+static struct rf_error *choose_sampler(struct run *run, struct probing *probing)
 {
 	const enum sampler_option wanted = run->options->sampler;
 	if (wanted != SAMPLER_TIMER) {
-		struct rf_error *refusal = sampler_perf.probe();
+		struct rf_error *refusal = probing_end(probing);
 		if (!refusal)
 			run->sampler_ops = &sampler_perf;
 		if (!refusal || wanted == SAMPLER_PERF)
@@ -238,7 +270,11 @@ static bool is_shortage(const struct rf_error *error)
 
 static struct rf_error *choose_and_run(struct run *run)
 {
-	struct rf_error *error = choose_sampler(run) ?: choose_counters(run) ?: run_roofs_read(run);
+	struct probing probing;
+	probing_start(run, &probing);
+	run_roofs_look(run);
+	struct rf_error *error =
+		choose_sampler(run, &probing) ?: choose_counters(run) ?: run_roofs_read(run);
 	if (error)
 		return error;
 	run_note_environment(run);
@@ -292,6 +328,7 @@ void run_destroy(struct run *run)
 {
 	if (!run)
 		return;
+	run_counted_finish(run);
 	run_log_close(&run->log);
 	stdio_plan_destroy(run->plan);
 	profile_destroy(run->profile);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/crash.h"
+#include "base/thread.h"
 #include "machine/data/size_curve.h"
 #include "tracer/launch/launch.h"
 #include "tracer/target/counted_run.h"
@@ -313,6 +314,28 @@ static struct traffic_options choose_traffic(const struct run *run)
 	return traffic;
 }
 
+static void *clean_up(void *context)
+{
+	counted_run_destroy(context);
+	return NULL;
+}
+
+/* To give back the memory of a counted run takes as long as to name its code: a thread does so
+ * meanwhile. */
+static void start_cleaning(struct run *run, struct counted_run *counted)
+{
+	run->cleans = counted && thread_start(&run->cleaner, clean_up, counted) == 0;
+	if (!run->cleans)
+		counted_run_destroy(counted);
+}
+
+void run_counted_finish(struct run *run)
+{
+	if (run->cleans)
+		pthread_join(run->cleaner, NULL);
+	run->cleans = false;
+}
+
 struct rf_error *run_counted(struct run *run, int number)
 {
 	const bool once = run->options->once;
@@ -331,8 +354,8 @@ struct rf_error *run_counted(struct run *run, int number)
 		error = end(run, &launch, error);
 		run->counted = !error;
 	}
-	counted_run_destroy(counted);
 	if (sampler)
 		destroy_sampler(run, sampler);
+	start_cleaning(run, counted);
 	return error;
 }

@@ -17,3 +17,5 @@ struct timed_run {
 struct rf_error *run_timed(struct run *run, int number, struct timed_run *timed);
 /* A counted run; as run 1, the only one, it is sampled too. */
 struct rf_error *run_counted(struct run *run, int number);
+/* Waits until what a counted run had is given back, which goes on beside other things. */
+void run_counted_finish(struct run *run);

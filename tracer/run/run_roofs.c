@@ -7,6 +7,7 @@
 #include "machine/store/machine_again.h"
 #include "machine/store/machine_get.h"
 #include "tracer/launch/launch.h"
+#include "tracer/run/run_launch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,13 +36,22 @@ static void show_progress(void *context, const char *what, int step, int n_steps
 	fflush(log->stream);
 }
 
+void run_roofs_look(struct run *run)
+{
+	const struct machine_options options = {.quick = true, .kept = run->kept};
+	run->knows_roofs = machine_kept(&options, &run->machine);
+}
+
 struct rf_error *run_roofs_read(struct run *run)
 {
 	struct rf_error *warning = NULL;
+	if (run->knows_roofs)
+		return NULL;
 	const struct machine_options options = {
 		.quick = true,
 		.progress = run->log.quiet ? NULL : show_progress,
 		.progress_context = &run->log,
+		.kept = run->kept,
 	};
 	struct rf_error *error = machine_get(&options, &run->machine, &warning);
 	run_log_warn(&run->log, warning);
@@ -117,6 +127,7 @@ static struct rf_error *measure_again(struct run *run)
 		return NULL;
 	const double budget_ns = fmin(fmax(AGAIN_SHARE * wall_ns, AGAIN_LEAST_NS), AGAIN_MOST_NS);
 	double share;
+	run_counted_finish(run); /* nothing runs beside a measurement */
 	struct rf_error *error = machine_measure_again((uint64_t)budget_ns, &run->machine);
 	if (error)
 		return error;

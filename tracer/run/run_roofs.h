@@ -3,6 +3,8 @@
 
 #include "tracer/run/run_state.h"
 
+/* Takes the machine's roofs into run->machine where all are kept; says and measures nothing. */
+void run_roofs_look(struct run *run);
 /* Reads the machine's roofs into run->machine, or measures them now where they are not known yet.
  */
 struct rf_error *run_roofs_read(struct run *run);

@@ -9,12 +9,14 @@
 #include "tracer/run/run_options.h"
 #include "tracer/timed/sampler.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
 struct run {
 	const struct run_options *options;
 	struct profile *profile;
 	struct machine machine;  /* until the profile takes it, behind the runs */
+	bool knows_roofs;        /* it is all there */
 	struct kept_store *kept; /* what was read of files; NULL: --no-cache */
 	struct stdio_plan *plan;
 	struct run_log log;
@@ -25,5 +27,7 @@ struct run {
 	bool fetches;                          /* debug files are fetched after the runs */
 	bool counted;                          /* there was a counted run, to its end */
 	int timed_status, counted_status;      /* wait statuses of the program */
-	bool started; /* a process for the program: its streams are in use */
+	bool started;      /* a process for the program: its streams are in use */
+	pthread_t cleaner; /* gives back what the counted run had */
+	bool cleans;
 };

@@ -33,7 +33,7 @@ static int free_slot(struct target *target)
 		return 0;
 	if (slot >= target->n_slots) {
 		slots_init(target, slot);
-		target->n_slots = slot + 1;
+		__atomic_store_n(&target->n_slots, slot + 1, __ATOMIC_RELEASE);
 	}
 	return slot;
 }

@@ -15,7 +15,7 @@
  * samplers' periods. */
 #define PERIOD_NS 49999
 #define LOOP_NS 100000 /* two samples in each: more of them tell no more of their cost */
-enum { PAIRS = 9, RING_PAGES = 32 };
+enum { PAIRS = 9, FEW_PAIRS = 3, RING_PAGES = 32 };
 
 /* An event on this thread with its ring. */
 struct probe {
@@ -76,7 +76,7 @@ static double cost_of_pair(const struct probe *probe, uint64_t count)
 	return n > 0 ? ((double)with - (double)without) / n : NAN;
 }
 
-uint64_t sample_cost_ns(const struct perf_event_attr *attr)
+uint64_t sample_cost_ns(const struct perf_event_attr *attr, bool roughly)
 {
 	struct probe probe;
 	double costs[PAIRS];
@@ -85,7 +85,7 @@ uint64_t sample_cost_ns(const struct perf_event_attr *attr)
 		return 0;
 	uint64_t count = 1000, once = time_of(count);
 	count = count * LOOP_NS / (once > 0 ? once : 1) + 1;
-	for (int i = 0; i < PAIRS; i++) {
+	for (int i = 0; i < (roughly ? FEW_PAIRS : PAIRS); i++) {
 		double cost = cost_of_pair(&probe, count);
 		if (!isnan(cost))
 			costs[n++] = cost;

@@ -53,6 +53,9 @@ enum { STACK_BYTES = 4096 };
  * page per CPU; root may have more.  Tried from the largest on. */
 enum { MAX_RING_PAGES = 256, MIN_RING_PAGES = 8 };
 
+/* For which the cost of a sample is measured roughly: their sum is known to 12 % at best. */
+#define FEW_SAMPLES 64
+
 /* The reader wakes at least this often: soon at first, so that files are opened before a short
  * program can delete them.  Rings that are drained besides wake nobody. */
 enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100 };
@@ -411,6 +414,16 @@ static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 	return error ? error : sampler_start_reader(base, pid, read_rings);
 }
 
+/* Whose own spread is so large that a rough cost of each adds nothing to it: it is a small part of
+ * their period. */
+static bool has_few_samples(const struct perf_sampler *sampler)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		n += sampler->cpus[i]->n_samples;
+	return sampler->stage == 0 && n < FEW_SAMPLES;
+}
+
 static struct rf_error *perf_finish(struct sampler *base)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
@@ -423,7 +436,8 @@ static struct rf_error *perf_finish(struct sampler *base)
 		sample_log_lost(sampler->base.log, sampler->cpus[i]->ring.broken);
 	/* now, so that the program's start need not wait for it */
 	struct perf_event_attr attr = event_attributes(sampler->periods[0]);
-	profile_set_fact(base->profile, "sample_cost_ns", "%" PRIu64, sample_cost_ns(&attr));
+	profile_set_fact(base->profile, "sample_cost_ns", "%" PRIu64,
+			 sample_cost_ns(&attr, has_few_samples(sampler)));
 	return sample_log_finish(sampler->base.log, sampler_perf.name,
 				 sampler->periods[sampler->stage]);
 }

@@ -2,6 +2,7 @@
 #include "tracer/traffic/executions.h"
 
 #include "base/search.h"
+#include "base/sort_by.h"
 
 #include <stdlib.h>
 
@@ -13,6 +14,31 @@ static int compare(const void *a, const void *b)
 	if (x->module != y->module)
 		return x->module < y->module ? -1 : 1;
 	return (x->start > y->start) - (x->start < y->start);
+}
+
+static uint64_t thread_of(const void *item)
+{
+	return ((const struct counted_code *)item)->thread;
+}
+
+static uint64_t module_of(const void *item)
+{
+	return ((const struct counted_code *)item)->module;
+}
+
+static uint64_t start_of(const void *item)
+{
+	return ((const struct counted_code *)item)->start;
+}
+
+/* As `compare` has it. */
+static bool sort(struct executions *executions)
+{
+	struct counted_code *items = executions->items;
+	const size_t n = executions->n_items;
+	return rf_sort_by(items, n, sizeof(*items), start_of) &&
+	       rf_sort_by(items, n, sizeof(*items), module_of) &&
+	       rf_sort_by(items, n, sizeof(*items), thread_of);
 }
 
 struct rf_error *executions_init(struct executions *executions, const struct profile *profile)
@@ -31,8 +57,7 @@ struct rf_error *executions_init(struct executions *executions, const struct pro
 		if (block->size > executions->longest)
 			executions->longest = block->size;
 	}
-	qsort(executions->items, executions->n_items, sizeof(*executions->items), compare);
-	return NULL;
+	return sort(executions) ? NULL : rf_error_no_memory();
 }
 
 void executions_deinit(struct executions *executions)

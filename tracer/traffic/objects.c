@@ -237,7 +237,8 @@ static uint32_t statics_of(struct objects *objects, const struct object_region *
 		    objects->statics[i].bias == region->bias)
 			return STATICS | (uint32_t)i;
 	struct static_module new = {.module = region->module, .bias = region->bias};
-	struct rf_error *error = data_symbols_open(region->path, &new.symbols);
+	struct rf_error *error =
+		data_symbols_open(region->path, objects->source.kept, &new.symbols);
 	if (error) { /* then its data has no names */
 		rf_error_destroy(error);
 		new.symbols = NULL;

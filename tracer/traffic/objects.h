@@ -6,6 +6,7 @@
  * be written back.  One thread at a time. */
 #pragma once
 
+#include "base/kept_store.h"
 #include "profile/profile.h"
 #include "tracer/traffic/interval_map.h"
 
@@ -30,6 +31,7 @@ struct objects_source {
 	void (*locate)(void *context, uint64_t pc, uint32_t *module, uint64_t *offset);
 	/* What is mapped at an address; false: nothing. */
 	bool (*region)(void *context, uint64_t address, struct object_region *region);
+	struct kept_store *kept; /* what was read of files before; or NULL */
 };
 
 struct objects;

@@ -82,7 +82,7 @@ static void name_sites(struct name_source *names, size_t n_modules)
 		if (!sites->n_items || names->profile->modules[i].path[0] == '[')
 			continue;
 		qsort(sites->items, sites->n_items, sizeof(*sites->items), compare_sites);
-		call_sites_name(names->profile, i, sites->items, sites->n_items);
+		call_sites_name(names->profile, i, names->rows->kept, sites->items, sites->n_items);
 	}
 }
 

@@ -13,6 +13,7 @@ struct objects_rows {
 	void (*place)(void *context, uint32_t who, uint32_t *module, uint64_t *offset);
 	/* What lines of a `who` that come from memory, or go there, are to be multiplied by. */
 	double (*factor)(void *context, uint32_t who, bool written);
+	struct kept_store *kept; /* what was read of files before; or NULL */
 };
 
 /* Adds the objects, with names and places in the source, and their traffic to the profile; rows of

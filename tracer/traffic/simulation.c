@@ -135,7 +135,8 @@ struct rf_error *simulation_add_space(struct simulation *simulation, struct obje
 {
 	struct space space = {.world = world};
 	if (world) {
-		const struct objects_source source = object_world_source(world);
+		struct objects_source source = object_world_source(world);
+		source.kept = simulation->kept;
 		space.calls.objects = space.objects = objects_create(&source);
 	}
 	if (!rf_array_push(simulation->spaces, simulation->n_spaces, simulation->cap_spaces,
@@ -184,8 +185,9 @@ static struct strides *make_strides(const struct simulation *simulation)
 struct rf_error *simulation_init(struct simulation *simulation, const struct geometry *geometry,
 				 const struct traffic_options *options)
 {
-	*simulation =
-		(struct simulation){.geometry = *geometry, .by_line = !options->cache_prefetch};
+	*simulation = (struct simulation){.geometry = *geometry,
+					  .by_line = !options->cache_prefetch,
+					  .kept = options->kept};
 	class_stages_init(&simulation->stages, geometry, options);
 	choose_full(simulation);
 	const uint64_t first = class_stages_first(&simulation->stages);

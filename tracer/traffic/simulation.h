@@ -70,6 +70,7 @@ struct simulation {
 	uint64_t touch_line;
 	struct conflicts *conflicts;
 	struct working_set *working_set;
+	struct kept_store *kept; /* what was read of files, or NULL */
 	struct space *spaces;
 	size_t n_spaces, cap_spaces;
 	struct access_filter *running; /* of the core that accessed something last; or NULL */

@@ -15,7 +15,7 @@
 #define TRAFFIC_SLOWDOWN 1.5
 
 struct machine_cache; /* machine/data/machine.h */
-struct kept_store;    /* names/kept_store.h */
+struct kept_store;    /* base/kept_store.h */
 
 struct traffic_options {
 	bool trace; /* false: no traffic; set by the choice of sources (tracer/pmu/pmu_plan.h) */

@@ -118,7 +118,8 @@ static struct rf_error *save_objects(struct save *save)
 	uint64_t unseen = 0;
 	for (size_t i = 0; i < save->simulation->n_spaces; i++) {
 		const struct space *space = &save->simulation->spaces[i];
-		const struct objects_rows rows = {save, module_row, instruction, factor_of};
+		const struct objects_rows rows = {save, module_row, instruction, factor_of,
+						  save->simulation->kept};
 		save->world = space->world;
 		struct rf_error *error =
 			space->objects ? objects_save(space->objects, save->profile, &rows) : NULL;

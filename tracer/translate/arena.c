@@ -7,10 +7,29 @@
 
 #include <string.h>
 
+/* Instructions and parts of them, by the million: as two words that may overlap. */
+static void copy_few(uint8_t *to, const uint8_t *from, size_t n)
+{
+	if (n >= 4) {
+		uint32_t first, last;
+		memcpy(&first, from, sizeof(first));
+		memcpy(&last, from + n - sizeof(last), sizeof(last));
+		memcpy(to, &first, sizeof(first));
+		memcpy(to + n - sizeof(last), &last, sizeof(last));
+	} else if (n) {
+		to[0] = from[0];
+		to[n / 2] = from[n / 2];
+		to[n - 1] = from[n - 1];
+	}
+}
+
 static void append(struct arena *arena, const void *bytes, size_t n)
 {
 	assert(n <= arena->size - arena->used);
-	memcpy(arena->host + arena->used, bytes, n);
+	if (n <= 8)
+		copy_few(arena->host + arena->used, bytes, n);
+	else
+		memcpy(arena->host + arena->used, bytes, n);
 	arena->used += n;
 }
 

@@ -2,6 +2,8 @@
  */
 #include "tracer/translate/trace_config.h"
 
+#include "tracer/translate/trace_plan.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -11,8 +13,10 @@
 struct trace_config *trace_config_create(uint64_t classes)
 {
 	struct trace_config *config = calloc(1, sizeof(*config));
-	if (!config)
+	if (!config || !(config->operands = operand_cache_create())) {
+		free(config);
 		return NULL;
+	}
 	config->classes = classes;
 	config->has_fs_base = getauxval(AT_HWCAP2) & FSGSBASE_ENABLED;
 	return config;
@@ -26,6 +30,8 @@ void trace_config_destroy(struct trace_config *config)
 		free(config->pages[i / TRACE_PAGE][i % TRACE_PAGE].operands);
 	for (size_t i = 0; i < TRACE_PAGES; i++)
 		free(config->pages[i]);
+	operand_cache_destroy(config->operands);
+	trace_scratch_destroy(config->scratch);
 	free(config);
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cache/traffic.h"
-#include "insn/operands.h"
+#include "insn/operand_cache.h"
 #include "tracer/gate/protocol.h"
 
 #include <stdbool.h>
@@ -39,6 +39,9 @@ struct trace_group {
 struct trace_config {
 	uint64_t classes; /* bit k: class k is simulated */
 	bool has_fs_base; /* rdfsbase may be executed */
+	/* of the translator alone */
+	struct operand_cache *operands;
+	struct trace_scratch *scratch; /* trace_plan.h; or NULL */
 	struct trace_group *pages[TRACE_PAGES];
 	uint32_t n_groups, n_numbers;
 };

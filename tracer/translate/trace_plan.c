@@ -61,19 +61,16 @@ struct builder {
 
 /* ---- registers ---- */
 
-static struct rf_error *walk_values(struct walk *walk, const struct planned *items, size_t n,
-				    struct operands *operands)
+static void walk_values(struct walk *walk, struct operand_cache *cache, const struct planned *items,
+			size_t n, struct operands *operands)
 {
 	walk->items = items;
 	walk->n = n;
-	walk->values = malloc((n + 1) * sizeof(*walk->values));
-	if (!walk->values)
-		return rf_error_no_memory();
 	for (uint32_t r = 0; r < 16; r++)
 		walk->values[0][r] = (struct value){++walk->next_base, 0, 0};
 	for (size_t i = 0; i < n; i++) {
 		struct value *now = walk->values[i + 1];
-		operands_of(&items[i].insn, &operands[i]);
+		operand_cache_find(cache, &items[i].insn, &operands[i]);
 		memcpy(now, walk->values[i], sizeof(walk->values[i]));
 		for (unsigned r = 0; r < 16; r++)
 			if (operands[i].written >> r & 1)
@@ -87,7 +84,6 @@ static struct rf_error *walk_values(struct walk *walk, const struct planned *ite
 		to->base = from->base;
 		to->plus = from->plus + operands[i].by;
 	}
-	return NULL;
 }
 
 /* What a register, or NO_BASE, holds in front of instruction i. */
@@ -410,7 +406,8 @@ static struct rf_error *add_checks(struct builder *builder, struct operands *ope
 				   const struct planned *items, size_t n)
 {
 	struct trace_plan *plan = builder->plan;
-	struct rf_error *error = walk_values(&builder->walk, items, n, operands);
+	struct rf_error *error = NULL;
+	walk_values(&builder->walk, builder->config->operands, items, n, operands);
 	for (size_t i = 0; !error && i < n; i++) {
 		plan->used |= (uint16_t)decode_used_registers(&items[i].insn);
 		builder->at = i;
@@ -418,31 +415,69 @@ static struct rf_error *add_checks(struct builder *builder, struct operands *ope
 	}
 	for (size_t g = 0; !error && g < builder->n_open; g++)
 		error = close_group(builder, &builder->open[g]);
-	free(builder->walk.values);
 	if (!error && plan->n_checks)
 		qsort(plan->checks, plan->n_checks, sizeof(plan->checks[0]), by_place);
 	return error;
+}
+
+/* What is needed for a block alone, kept for the next one. */
+struct trace_scratch {
+	struct builder builder;
+	struct operands *operands;
+	struct value (*values)[16];
+	size_t n; /* instructions that there is room for */
+};
+
+void trace_scratch_destroy(struct trace_scratch *scratch)
+{
+	if (!scratch)
+		return;
+	free(scratch->operands);
+	free(scratch->values);
+	free(scratch);
+}
+
+/* With room for n instructions; NULL: memory is short. */
+static struct trace_scratch *scratch_for(struct trace_config *config, size_t n)
+{
+	if (!config->scratch) {
+		config->scratch = malloc(sizeof(*config->scratch));
+		if (!config->scratch)
+			return NULL;
+		config->scratch->operands = NULL;
+		config->scratch->values = NULL;
+		config->scratch->n = 0;
+	}
+	struct trace_scratch *scratch = config->scratch;
+	if (n <= scratch->n)
+		return scratch;
+	free(scratch->operands);
+	free(scratch->values);
+	scratch->n = 0;
+	scratch->operands = malloc(2 * n * sizeof(*scratch->operands));
+	scratch->values = malloc((2 * n + 1) * sizeof(*scratch->values));
+	if (!scratch->operands || !scratch->values)
+		return NULL;
+	scratch->n = 2 * n;
+	return scratch;
 }
 
 struct rf_error *trace_plan_build(struct trace_plan *plan, struct trace_config *config,
 				  const struct code_source *source, uint32_t block,
 				  const struct planned *items, size_t n)
 {
-	struct builder *builder = malloc(sizeof(*builder));
-	struct operands *operands = calloc(n, sizeof(*operands));
-	struct rf_error *error = builder && operands ? NULL : rf_error_no_memory();
+	struct trace_scratch *scratch = scratch_for(config, n);
 	*plan = (struct trace_plan){.used = 1u << RSP};
-	if (!error) {
-		memset(builder, 0, offsetof(struct builder, open));
-		builder->plan = plan;
-		builder->config = config;
-		builder->source = source;
-		builder->block = block;
-		error = add_checks(builder, operands, items, n);
-	}
-	free(operands);
-	free(builder);
-	return error;
+	if (!scratch)
+		return rf_error_no_memory();
+	struct builder *builder = &scratch->builder;
+	memset(builder, 0, offsetof(struct builder, open));
+	builder->plan = plan;
+	builder->config = config;
+	builder->source = source;
+	builder->block = block;
+	builder->walk.values = scratch->values;
+	return add_checks(builder, scratch->operands, items, n);
 }
 
 void trace_plan_deinit(struct trace_plan *plan)

@@ -41,3 +41,5 @@ struct rf_error *trace_plan_build(struct trace_plan *plan, struct trace_config *
 				  const struct code_source *source, uint32_t block,
 				  const struct planned *items, size_t n);
 void trace_plan_deinit(struct trace_plan *plan);
+/* What building keeps in a config from block to block; NULL is allowed. */
+void trace_scratch_destroy(struct trace_scratch *scratch);

@@ -263,3 +263,50 @@ Test(confined, it_is_no_longer_root)
 	cr_expect_eq(rights[2], 0);
 	fclose(file);
 }
+
+/* ---- answers of before ---- */
+
+static void answer_words(void *context, FILE *stream)
+{
+	for (uint64_t i = 0; i < 3; i++) {
+		answer(stream, i);
+		confined_put_text(stream, i == 1 ? "one" : "");
+	}
+}
+
+/* Takes all; returns how many items there are. */
+static uint64_t take_words(struct confined *child)
+{
+	uint64_t n = 0;
+	for (; confined_next(child) == ITEM; n++) {
+		cr_expect_eq(confined_number(child), n);
+		char *text = confined_text(child);
+		cr_expect_str_eq(text, n == 1 ? "one" : "");
+		free(text);
+	}
+	return n;
+}
+
+Test(confined, a_record_is_taken_as_the_answer_was)
+{
+	const void *record;
+	size_t size;
+	struct confined *child = start(-1, answer_words, 10), *again;
+	confined_record(child);
+	cr_expect_eq(take_words(child), 3);
+	cr_assert(confined_recorded(child, &record, &size));
+	cr_assert_null(confined_replay(record, size, &again));
+	cr_expect_eq(take_words(again), 3);
+	cr_expect_null(confined_failure(again));
+	confined_destroy(again);
+	for (size_t cut = 0; cut < size; cut++) { /* a part is not taken for the whole */
+		cr_assert_null(confined_replay(record, cut, &again));
+		while (confined_next(again)) {
+			(void)confined_number(again);
+			free(confined_text(again));
+		}
+		cr_expect_not_null(confined_failure(again));
+		confined_destroy(again);
+	}
+	confined_destroy(child);
+}

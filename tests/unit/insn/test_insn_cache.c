@@ -2,6 +2,7 @@
  * libraries, some of it met again with other displacements, cut short, or data taken for code. */
 #include "insn/flow.h"
 #include "insn/insn_cache.h"
+#include "insn/operand_cache.h"
 #include "tests/unit/splitmix.h"
 
 #include <criterion/criterion.h>
@@ -23,6 +24,7 @@ static const char *const libraries[] = {
 };
 
 static struct insn_cache *cache;
+static struct operand_cache *operands;
 static uint64_t n_compared;
 
 static void compare_branches(const uint8_t *bytes, size_t size)
@@ -84,6 +86,28 @@ static void compare_flows(const struct dataflow *got, const struct dataflow *wan
 	cr_assert(memory_place_same(&got->memory, &want->memory));
 }
 
+/* The same instruction at other addresses. */
+static void compare_operands(const uint8_t *bytes, size_t size)
+{
+	struct decoded insn;
+	struct operands got, want;
+	decode_instruction(bytes, size, AT + n_compared * 64, &insn);
+	operand_cache_find(operands, &insn, &got);
+	operands_of(&insn, &want);
+	cr_assert(got.n == want.n && got.written == want.written && got.moved == want.moved);
+	cr_assert(got.moved == NO_BASE || (got.from == want.from && got.by == want.by));
+	for (unsigned i = 0; i < want.n; i++) {
+		const struct operand *a = &got.items[i], *b = &want.items[i];
+		cr_assert(a->form == b->form && a->access == b->access && a->base == b->base &&
+			  a->index == b->index && a->scale == b->scale && a->fs == b->fs &&
+			  a->rip_relative == b->rip_relative && a->aligned == b->aligned &&
+			  a->displacement == b->displacement && a->bytes == b->bytes &&
+			  a->lanes == b->lanes && a->mask == b->mask &&
+			  a->mask_bits == b->mask_bits && a->mask_shift == b->mask_shift &&
+			  a->vector == b->vector && a->index_bits == b->index_bits);
+	}
+}
+
 /* Returns the length of the instruction, or 0. */
 static size_t compare(const uint8_t *bytes, size_t size, bool flow)
 {
@@ -103,6 +127,7 @@ static size_t compare(const uint8_t *bytes, size_t size, bool flow)
 	if (known)
 		compare_works(got, &want.work);
 	compare_branches(bytes, size);
+	compare_operands(bytes, size);
 	n_compared++;
 	return known ? want.work.length : 0;
 }
@@ -135,11 +160,45 @@ static uint8_t *read_file(const char *path, size_t *size)
 	return bytes;
 }
 
+/* Transfers in other lengths than compilers write, each with two distances. */
+Test(insn_cache, knows_rare_forms_of_transfers)
+{
+	static const struct {
+		uint8_t bytes[8], length, distance;
+	} forms[] = {
+		{{0xe3, 5}, 2, 1},
+		{{0x48, 0xe3, 5}, 3, 2},
+		{{0x67, 0xe3, 5}, 3, 2},
+		{{0x2e, 0x75, 5}, 3, 2},
+		{{0xeb, 5}, 2, 1},
+		{{0x48, 0xe8, 5, 0, 0, 0}, 6, 2},
+		{{0x66, 0xe8, 5, 0, 0, 0}, 6, 2},
+		{{0xf2, 0xe9, 5, 0, 0, 0}, 6, 2},
+		{{0x0f, 0x84, 5, 0, 0, 0}, 6, 2},
+		{{0x40, 0x0f, 0x84, 5, 0, 0, 0}, 7, 3},
+		{{0x3e, 0x0f, 0x84, 5, 0, 0, 0}, 7, 3},
+	};
+	cache = insn_cache_create();
+	operands = operand_cache_create();
+	cr_assert(cache && operands);
+	for (int round = 0; round < 3; round++)
+		for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+			uint8_t bytes[8];
+			memcpy(bytes, forms[i].bytes, sizeof(bytes));
+			bytes[forms[i].distance] += (uint8_t)(16 * round);
+			compare(bytes, forms[i].length, false);
+			compare(bytes, forms[i].length, true);
+		}
+	insn_cache_destroy(cache);
+	operand_cache_destroy(operands);
+}
+
 Test(insn_cache, tells_what_zydis_tells)
 {
 	uint64_t state = 7;
 	cache = insn_cache_create();
-	cr_assert_not_null(cache);
+	operands = operand_cache_create();
+	cr_assert(cache && operands);
 	for (size_t l = 0; l < sizeof(libraries) / sizeof(*libraries); l++) {
 		size_t size = 0;
 		uint8_t *bytes = read_file(libraries[l], &size);
@@ -157,5 +216,6 @@ Test(insn_cache, tells_what_zydis_tells)
 		free(bytes);
 	}
 	insn_cache_destroy(cache);
+	operand_cache_destroy(operands);
 	cr_expect_gt(n_compared, 500000);
 }

@@ -229,6 +229,60 @@ Test(profile, what_is_saved_is_what_is_loaded)
 	profile_destroy(saved);
 }
 
+/* Sums and facts of a profile that is already on its way into a file. */
+static void add_sums(struct profile *p)
+{
+	for (uint32_t i = 0; i < 40; i++) {
+		struct profile_sum *sum = profile_append_row(p, &profile_tables[SUMS]);
+		cr_assert_not_null(sum);
+		sum->function = 0;
+		sum->module = 0;
+		sum->thread = PROFILE_NONE;
+		sum->instructions = i;
+		profile_set_fact(p, "unreadable_blocks", "%u", i);
+	}
+	profile_set_fact(p, PROFILE_SUMS_FACT, PROFILE_SUMS_VERSION);
+}
+
+Test(profile, what_comes_while_it_is_saved_is_saved)
+{
+	for (int round = 0; round < 20; round++) {
+		struct profile *saved = sample_profile(), *loaded = NULL;
+		struct profile_saving *saving;
+		assert_ok(profile_saving_start(saved, file, PROFILE_NAME_OWN, &saving));
+		usleep((useconds_t)(rand() % 3000));
+		add_sums(saved);
+		profile_saving_has_sums(saving);
+		usleep((useconds_t)(rand() % 3000));
+		assert_ok(profile_saving_end(saving, NULL));
+		assert_ok(profile_load_parts(file, PROFILE_SUMS, &loaded));
+		cr_expect_eq(loaded->n_sums, 40);
+		cr_expect_eq(loaded->sums[39].instructions, 39);
+		cr_expect_str_eq(profile_get_fact(loaded, "unreadable_blocks"), "39");
+		profile_destroy(loaded);
+		assert_ok(profile_load(file, &loaded));
+		cr_expect_eq(loaded->n_blocks, saved->n_blocks);
+		profile_destroy(loaded);
+		profile_destroy(saved);
+	}
+}
+
+Test(profile, a_save_that_is_given_up_leaves_the_old_file)
+{
+	struct profile *before = sample_profile(), *p = profile_create(), *loaded = NULL;
+	struct profile_saving *saving;
+	assert_ok(profile_save(before, file));
+	assert_ok(profile_saving_start(p, file, PROFILE_NAME_GIVEN, &saving));
+	struct rf_error *error =
+		profile_saving_end(saving, rf_error_create(RF_EINTERNAL, "try again", "no sums"));
+	assert_error(error, RF_EINTERNAL, "no sums");
+	assert_ok(profile_load(file, &loaded));
+	assert_same(before, loaded);
+	profile_destroy(loaded);
+	profile_destroy(p);
+	profile_destroy(before);
+}
+
 Test(profile, an_empty_profile_is_a_profile)
 {
 	struct profile *saved = profile_create(), *loaded = NULL;

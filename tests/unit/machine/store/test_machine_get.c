@@ -1,3 +1,4 @@
+#include "base/kept_store.h"
 #include "machine/data/machine.h"
 #include "machine/data/machine_print.h"
 #include "machine/data/roof_history.h"
@@ -443,6 +444,34 @@ Test(machine, is_measured_once_and_then_read)
 	assert_from_cache(&machine, &steps);
 	cr_assert_not(get(true, &machine, &steps));
 	assert_measured(&machine, &steps);
+}
+
+Test(machine, what_is_kept_is_taken_without_measuring)
+{
+	struct kept_store *store = kept_store_create();
+	const struct machine_options options = {.quick = true, .kept = store};
+	char path[512];
+	struct machine kept = {0}, machine;
+	use_one_cpu();
+	cr_expect_not(machine_kept(&options, &kept));
+	cr_expect_eq(cache_files(path, sizeof(path)), 0, "nothing was measured");
+	cr_assert_null(machine_get(&options, &machine, NULL));
+	usleep(2100000); /* from here on what was read is kept in another form, too */
+	for (int round = 0; round < 3; round++) {
+		cr_assert(machine_kept(&options, &kept));
+		cr_assert(kept.from_cache);
+		cr_assert_eq(kept.n_roofs, machine.n_roofs);
+		for (size_t i = 0; i < kept.n_roofs; i++)
+			cr_expect_eq(kept.roofs[i].best, machine.roofs[i].best);
+		machine_deinit(&kept);
+	}
+	cr_expect_not(machine_kept(&(struct machine_options){0}, &kept), "rows are missing");
+	char roofs[400];
+	snprintf(roofs, sizeof(roofs), "truncate -s 1000 %s/rfprof/*.json", directory);
+	cr_assert_eq(system(roofs), 0);
+	cr_expect_not(machine_kept(&options, &kept), "a broken file");
+	kept_store_destroy(store);
+	machine_deinit(&machine);
 }
 
 Test(machine, corrupt_or_stale_file_is_measured_again)

@@ -1,4 +1,5 @@
 #include "machine/data/machine_json.h"
+#include "machine/store/kept_machine.h"
 #include "machine/store/roof_cache.h"
 
 #include "tests/unit/machine/store/roofs_directory.h"
@@ -172,6 +173,62 @@ Test(roof_cache, comes_back_as_it_was_saved)
 	snprintf(cache, sizeof(cache), "%s/rfprof", directory);
 	cr_assert_eq(files_in(cache), 1); /* no temporary file is left */
 	machine_deinit(&loaded);
+	json_decref(key);
+	free(path);
+}
+
+/* The one file that is kept of what was read. */
+static void kept_path(char *path, size_t size)
+{
+	char names[96];
+	snprintf(names, sizeof(names), "%s/rfprof/names", directory);
+	DIR *dir = opendir(names);
+	cr_assert_not_null(dir);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		if (entry->d_name[0] != '.')
+			snprintf(path, size, "%s/%s", names, entry->d_name);
+	closedir(dir);
+}
+
+Test(roof_cache, what_was_read_is_kept_for_that_very_file)
+{
+	struct machine saved = example_machine(), loaded = {.usable_threads = 77};
+	struct kept_store *store = kept_store_create();
+	json_t *key;
+	char *path = example_path(&key), kept[512];
+	assert_ok(roof_cache_save(path, key, &saved));
+	struct file_stamp stamp = file_stamp_of_path(path);
+	kept_machine_save(store, path, &stamp, "key", &saved);
+	cr_expect_not(kept_machine_load(store, path, "key", &loaded), "it is too new");
+	usleep(2100000);
+	kept_machine_save(store, path, &stamp, "key", &saved);
+	cr_expect_not(kept_machine_load(store, path, "another", &loaded));
+	cr_expect_eq(loaded.usable_threads, 77);
+	kept_path(kept, sizeof(kept));
+	struct stat status;
+	cr_assert_eq(stat(kept, &status), 0);
+	for (off_t at = 0; at < status.st_size; at += 1 + at % 7) { /* a damaged one is not used */
+		FILE *file = fopen(kept, "r+e");
+		cr_assert_not_null(file);
+		fseek(file, at, SEEK_SET);
+		const int byte = fgetc(file);
+		fseek(file, at, SEEK_SET);
+		fputc(byte ^ 4, file);
+		fflush(file);
+		cr_expect_not(kept_machine_load(store, path, "key", &loaded));
+		fseek(file, at, SEEK_SET);
+		fputc(byte, file);
+		fclose(file);
+	}
+	rf_error_destroy(kept_store_warning(store));
+	cr_assert(kept_machine_load(store, path, "key", &loaded));
+	assert_same_machine(&saved, &loaded);
+	machine_deinit(&loaded);
+	saved.microarchitecture = NULL;
+	saved.n_roofs = saved.n_sizes = saved.n_notes = 0;
+	assert_ok(roof_cache_save(path, key, &saved));
+	cr_expect_not(kept_machine_load(store, path, "key", &loaded), "another file");
+	kept_store_destroy(store);
 	json_decref(key);
 	free(path);
 }

@@ -1,6 +1,6 @@
 /* A file holds a checksum, what its content depends on, and the content as bytes of this machine.
  */
-#include "names/kept_store.h"
+#include "base/kept_store.h"
 
 #include "base/hash.h"
 #include "base/keep_place.h"
@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,6 +29,7 @@ static const struct keep_place place = {"XDG_CACHE_HOME", ".cache", "names of fu
 struct kept_store {
 	char *directory; /* NULL: nothing is kept */
 	struct file_stamp self;
+	pthread_mutex_t lock; /* of what follows */
 	struct rf_error *warning;
 	bool prepared;
 };
@@ -39,6 +41,7 @@ struct kept_store *kept_store_create(void)
 	char *parent = NULL;
 	if (!store)
 		return NULL;
+	pthread_mutex_init(&store->lock, NULL);
 	struct rf_error *homeless = keep_place_directory(&place, &parent);
 	if (!homeless && stat("/proc/self/exe", &status) == 0) {
 		store->self = file_stamp_of(&status);
@@ -55,22 +58,27 @@ void kept_store_destroy(struct kept_store *store)
 	if (!store)
 		return;
 	rf_error_destroy(store->warning);
+	pthread_mutex_destroy(&store->lock);
 	free(store->directory);
 	free(store);
 }
 
 struct rf_error *kept_store_warning(struct kept_store *store)
 {
+	pthread_mutex_lock(&store->lock);
 	struct rf_error *warning = store->warning;
 	store->warning = NULL;
+	pthread_mutex_unlock(&store->lock);
 	return warning;
 }
 
 static void warn(struct kept_store *store, const char *path, const char *what)
 {
+	pthread_mutex_lock(&store->lock);
 	if (!store->warning)
 		store->warning = rf_error_create(RF_EACCESS, "remove it", "%s is not used: it %s",
 						 path, what);
+	pthread_mutex_unlock(&store->lock);
 }
 
 /* ---- which file ---- */
@@ -319,17 +327,26 @@ static void remove_oldest(const char *path)
 		closedir(directory);
 }
 
-void kept_store_save(struct kept_store *store, const struct kept_key *key, const void *bytes,
-		     size_t n_bytes)
+/* Whether the directory is there, made now if it has to be. */
+static bool prepare(struct kept_store *store)
 {
-	if (!can_be_kept(store, key) || !file_stamp_is_settled(&key->stamp))
-		return;
+	pthread_mutex_lock(&store->lock);
 	if (!store->prepared) {
 		struct rf_error *error = keep_place_prepare(&place, store->directory);
 		store->prepared = !error;
 		rf_error_destroy(error);
 	}
-	char *path = store->prepared ? path_of(store, key) : NULL;
+	const bool prepared = store->prepared;
+	pthread_mutex_unlock(&store->lock);
+	return prepared;
+}
+
+void kept_store_save(struct kept_store *store, const struct kept_key *key, const void *bytes,
+		     size_t n_bytes)
+{
+	if (!can_be_kept(store, key) || !file_stamp_is_settled(&key->stamp))
+		return;
+	char *path = prepare(store) ? path_of(store, key) : NULL;
 	size_t size = 0;
 	char *content = path ? compose(store, key, bytes, n_bytes, &size) : NULL;
 	if (content && size + sizeof(struct head) <= KEPT_MOST_FILE) {

@@ -16,7 +16,7 @@
 #define KEPT_MOST_ALL ((size_t)64 << 20)
 
 struct kept_store;
-/* Keeps nothing where the user has no home directory.  NULL: no memory. */
+/* Keeps nothing where the user has no home directory.  NULL: no memory.  Threads may share one. */
 struct kept_store *kept_store_create(void);
 void kept_store_destroy(struct kept_store *store);
 /* Why a file is not used, the first one of these errors, for the caller to free; NULL: all are. */
@@ -35,7 +35,14 @@ struct file_stamp file_stamp_of_image(const void *image, size_t size);
  */
 bool file_stamp_is_settled(const struct file_stamp *stamp);
 
-enum kept_kind { KEPT_NAMES, KEPT_ALLOCATORS };
+enum kept_kind {
+	KEPT_NAMES,
+	KEPT_ALLOCATORS,
+	KEPT_VARIABLES,
+	KEPT_DECLARATIONS,
+	KEPT_CALL_SITES,
+	KEPT_ROOFS, /* of no module, but of the file of roofs */
+};
 
 struct kept_key {
 	const char *path, *build_id; /* of the module */

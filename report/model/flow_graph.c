@@ -290,7 +290,8 @@ static int64_t entries_of(const struct search *search, uint32_t header)
 	const int64_t turns = search->graph->nodes[header].n;
 	if (known[0] && sums[0] > 0 && sums[0] <= turns)
 		return sums[0];
-	return known[1] && sums[1] < turns ? turns - sums[1] : -1;
+	/* below 0 they tell nothing */
+	return known[1] && sums[1] >= 0 && sums[1] < turns ? turns - sums[1] : -1;
 }
 
 /* Index of the first member that is entered from outside; the first where none is. */

@@ -282,7 +282,9 @@ def test_what_took_no_time_takes_no_memory(t, profile, kind):
 
 # ---- mutants ----
 
+# The seeds that are looked at: RFPROF_MUTANTS of them (as many as the test says), from RFPROF_SEED on (1).
 SEED = int(os.environ.get("RFPROF_SEED", "1"))
+MUTANTS = int(os.environ.get("RFPROF_MUTANTS", "0"))
 CPU_LIMIT = 60  # seconds of processor time for one report, with sanitizers
 FILES = [f"--{name}=/dev/null" for name in [*EXPORTS, "json", "html", "svg"]]
 TABLES = ["--levels", "--plot", "--top=1000", "--svg=/dev/null", "--csv=/dev/null"]
@@ -314,7 +316,7 @@ def trouble_with(t, seed, good, path):
 
 def look_at_mutants(t, profile, n):
     """In as many threads as there are processors.  A mutant that does harm is made again by mutants.make(…, seed)."""
-    workers = len(os.sched_getaffinity(0))
+    workers, n = len(os.sched_getaffinity(0)), MUTANTS or n
     print(f"seeds {SEED} to {SEED + n - 1}")
 
     def look(worker):

@@ -105,7 +105,9 @@ static struct rf_error *find_all_code(struct maker *maker)
 		const size_t first = at;
 		while (at < functions.n && functions.all[at].module == module)
 			at++;
-		error = add_module(maker, (uint32_t)module, functions.all + first, at - first);
+		/* where there are none, there is no array either */
+		error = add_module(maker, (uint32_t)module,
+				   first ? functions.all + first : functions.all, at - first);
 	}
 	free(functions.all);
 	return error;

@@ -47,6 +47,7 @@ struct reader {
 	struct model_function *function;
 	struct dataflow *flows; /* per node */
 	uint32_t *way;          /* nodes of a turn */
+	bool *has_within;       /* per loop: there are loops in it */
 	uint64_t longest;       /* cycles of the chain whose kind is told */
 };
 
@@ -336,19 +337,11 @@ static void count_branch(struct reader *reader, uint32_t index)
 
 /* ---- loops ---- */
 
-static bool has_loop_within(const struct model_function *function, size_t loop)
-{
-	for (size_t i = loop + 1; i < function->n_loops; i++)
-		if (function->loops[i].parent == loop)
-			return true;
-	return false;
-}
-
 static void read_loop(struct reader *reader, uint32_t index)
 {
 	struct profile_sum_code *code = &reader->function->code;
 	const struct model_loop *loop = &reader->function->loops[index];
-	if (has_loop_within(reader->function, index))
+	if (reader->has_within[index])
 		return;
 	find_chain(reader, index);
 	if (loop->entries <= 0 || loop->turns / MODEL_SHORT_LOOP >= loop->entries)
@@ -390,8 +383,10 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
 				.code = code,
 				.function = function,
 				.flows = calloc(graph->n_nodes + 1, sizeof(*reader.flows)),
-				.way = malloc(MAX_WAY * sizeof(*reader.way))};
-	struct rf_error *error = reader.flows && reader.way ? NULL : rf_error_no_memory();
+				.way = malloc(MAX_WAY * sizeof(*reader.way)),
+				.has_within = calloc(function->n_loops + 1, sizeof(bool))};
+	struct rf_error *error =
+		reader.flows && reader.way && reader.has_within ? NULL : rf_error_no_memory();
 	function->code = (struct profile_sum_code){0};
 	for (uint32_t i = 0; !error && i < graph->n_nodes; i++) {
 		const struct flow_node *node = &graph->nodes[i];
@@ -401,11 +396,15 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
 		reader.flows[i] = flow ? *flow : nothing;
 		count_branch(&reader, i);
 	}
+	for (size_t i = 0; !error && i < function->n_loops; i++)
+		if (function->loops[i].parent != PROFILE_NONE)
+			reader.has_within[function->loops[i].parent] = true;
 	for (uint32_t i = 0; !error && i < function->n_loops; i++)
 		read_loop(&reader, i);
 	error = error ?: find_fusible(&reader) ?: add_pauses(&reader);
 	free(reader.flows);
 	free(reader.way);
+	free(reader.has_within);
 	return error;
 }
 

@@ -261,12 +261,14 @@ def test_figures_out_of_range_are_refused(t, profile, sql):
 # Rows that take no sixteenth of the processor time allowed, and took more of it when each was compared with each.
 @pytest.mark.slow
 @pytest.mark.parametrize("kind, rows", harness.named({
-    "objects": ("objects", 400000), "processes": ("processes", 150000), "reasons": ("reasons", 120000)}))
+    "objects": ("objects", 400000), "processes": ("processes", 150000), "reasons": ("reasons", 120000),
+    "loops": ("loops", 150000), "chases": ("chases", 150000), "jumps": ("jumps", 150000)}))
 def test_cost_is_not_quadratic(t, profile, kind, rows):
     path = os.path.join(t.directory, "wide")
     wide_profile.widen(profile, path, kind, rows)
-    status, seconds, megabytes = wide_profile.cost([t.rfprof_path, "report", path], limit=25)
-    assert status == 0, f"{status}, {seconds} s, {megabytes} MB"
+    for options in [[], *([["--by", "loop"], ["--check"]] if kind in ("loops", "jumps") else [])]:
+        status, seconds, megabytes = wide_profile.cost([t.rfprof_path, "report", *options, path], limit=25)
+        assert status == 0, f"{options}: {status}, {seconds} s, {megabytes} MB"
 
 
 @pytest.mark.parametrize("kind", ["modules", "functions"])

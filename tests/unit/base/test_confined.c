@@ -201,6 +201,19 @@ Test(confined, what_no_other_thread_waits_for_goes_on)
 #define STDERR_IS_OPEN 0
 #endif
 
+#ifdef RF_SANITIZED
+static void end_as_a_sanitizer_does(void *context, FILE *stream)
+{
+	answer_seven(stream);
+	_exit(99);
+}
+
+Test(confined, a_defect_is_no_failure_of_the_file, .signal = SIGABRT)
+{
+	expect_failure(end_as_a_sanitizer_does, 10, "failed");
+}
+#endif
+
 static bool allocates = true;
 
 static void *allocate(void *unused)

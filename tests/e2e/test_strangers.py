@@ -266,7 +266,8 @@ def test_figures_out_of_range_are_refused(t, profile, sql):
 def test_cost_is_not_quadratic(t, profile, kind, rows):
     path = os.path.join(t.directory, "wide")
     wide_profile.widen(profile, path, kind, rows)
-    for options in [[], *([["--by", "loop"], ["--check"]] if kind in ("loops", "jumps") else [])]:
+    views = {"loops": [["--by", "loop"], ["--check"]], "jumps": [["--by", "loop"]], "processes": [["--by", "thread"], ["--check"]]}
+    for options in [[], *views.get(kind, [])]:
         status, seconds, megabytes = wide_profile.cost([t.rfprof_path, "report", *options, path], limit=25)
         assert status == 0, f"{options}: {status}, {seconds} s, {megabytes} MB"
 

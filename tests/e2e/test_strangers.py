@@ -256,6 +256,22 @@ def test_figures_out_of_range_are_refused(t, profile, sql):
         assert refused or (done.status == 0 and "samples" in sql), str(done)
 
 
+def test_call_paths_have_a_limit(t, profile):
+    """Of all views and exports, those of call paths cost most where these are long."""
+    connection = sqlite3.connect(profile)
+    connection.execute("DELETE FROM facts WHERE key = 'sums'")
+    connection.execute("UPDATE facts SET id = (SELECT count(*) FROM facts AS f WHERE f.id < facts.id)")
+    base = mutants.rows_of(connection, "frames")
+    for n, status in [(1024, 0), (1025, 2)]:
+        connection.execute("DELETE FROM frames WHERE id >= ?", (base,))
+        connection.executemany("INSERT INTO frames VALUES (?, ?, 0, 16)",
+                               [(base + i, base + i - 1 if i else None) for i in range(n)])
+        connection.commit()
+        done = t.rfprof("report", "--folded=/dev/null", profile)
+        assert done.status == status and (status == 0 or b"a call path is longer" in done.stderr), str(done)
+    connection.close()
+
+
 # ---- what it costs ----
 
 # Rows that take no sixteenth of the processor time allowed, and took more of it when each was compared with each.

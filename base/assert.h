@@ -4,13 +4,17 @@
 
 #include <assert.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION) || \
-	defined(RFPROF_DEAR_ASSERTS)
-#define RF_ASSERT_DEAR 1
+#if defined(__SANITIZE_ADDRESS__)
+#define RF_SANITIZED 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define RF_ASSERT_DEAR 1
+#define RF_SANITIZED 1
 #endif
+#endif
+
+#if defined(RF_SANITIZED) || defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION) || \
+	defined(RFPROF_DEAR_ASSERTS)
+#define RF_ASSERT_DEAR 1
 #endif
 
 /* In other builds the condition is compiled, but not evaluated. */

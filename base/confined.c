@@ -2,7 +2,9 @@
 #include "base/confined.h"
 
 #include "base/array.h"
+#include "base/assert.h"
 #include "base/clock.h"
+#include "base/fork_lock.h"
 #include "base/rights.h"
 
 #include <errno.h>
@@ -20,6 +22,15 @@
 #define NOBODY 65534
 #define MEMORY ((size_t)4 << 30)       /* for DWARF of a few gigabytes */
 #define MAX_ANSWER ((uint64_t)4 << 30) /* bytes */
+
+/* The status of who ended by a sanitizer: ./dev and the tests set it (exitcode of ASAN_OPTIONS). */
+#define SANITIZER_STATUS 99
+
+#ifdef RF_SANITIZED
+#define KEEPS_STDERR true /* a sanitizer in the child must be able to tell */
+#else
+#define KEEPS_STDERR false
+#endif
 
 struct confined {
 	pid_t pid;
@@ -57,7 +68,9 @@ static bool keep_descriptors(int answer_fd, int fd)
 	const int from = fcntl(answer_fd, F_DUPFD, 16);
 	if (from < 0 || (fd >= 0 && dup2(fd, CONFINED_FD) < 0) || dup2(from, 0) < 0)
 		return false;
-	closefrom(fd >= 0 ? CONFINED_FD + 1 : 1);
+	if (KEEPS_STDERR && fd < 0)
+		close(CONFINED_FD);
+	closefrom(KEEPS_STDERR ? STDERR_FILENO + 1 : fd >= 0 ? CONFINED_FD + 1 : 1);
 	return true;
 }
 
@@ -147,6 +160,7 @@ struct rf_error *confined_create(const struct confined_job *job, struct confined
 		free(child);
 		return rf_error_errno(RF_EUNAVAILABLE, errno, NULL, "no pipe for a reader");
 	}
+	fork_lock_init();
 	const pid_t parent = getpid(), pid = fork_quietly();
 	if (pid == 0)
 		in_child(job, ends[1], parent);
@@ -180,6 +194,9 @@ static bool end(struct confined *child, siginfo_t *how)
 	while (result < 0 && errno == EINTR);
 	close(child->pidfd);
 	child->pidfd = -1;
+	/* a defect of rfprof's, which would look like a file that cannot be read */
+	rf_assert_dear(result != 0 || how->si_code != CLD_EXITED ||
+		       how->si_status != SANITIZER_STATUS);
 	return result == 0;
 }
 

@@ -9,6 +9,7 @@
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,14 @@
 #define ALLOW_WITHOUT(number, n, bits)                                        \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4), LOAD(ARGUMENT(n)), \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), REFUSE, ALLOW
+
+/* A child has one thread: who waits for a lock there waits for ever, and would try again and again
+ * if that were refused.  Waking nobody is allowed, and ends pthread_once. */
+#define KILL_WHO_WAITS                                                           \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 5), LOAD(ARGUMENT(1)), \
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),             \
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FUTEX_WAKE, 0, 1), ALLOW,    \
+		ANSWER(SECCOMP_RET_KILL_PROCESS)
 
 #define WRITING (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND)
 
@@ -72,6 +81,7 @@ static const struct sock_filter reading_only[] = {
 	ALLOW_CALL(SYS_sigaltstack), /* a sanitizer asks for it before it ends */
 	ALLOW_CALL(SYS_exit),
 	ALLOW_CALL(SYS_exit_group),
+	KILL_WHO_WAITS,
 	REFUSE,
 };
 

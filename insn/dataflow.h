@@ -38,7 +38,8 @@ struct memory_place {
  * `end`. */
 static inline struct memory_place memory_place_at(struct memory_place place, uint64_t end)
 {
-	place.displacement += place.relative ? (int64_t)end : 0;
+	const uint64_t address = (uint64_t)place.displacement + (place.relative ? end : 0);
+	place.displacement = (int64_t)address; /* a file can claim any place of the code */
 	return place;
 }
 

@@ -67,18 +67,28 @@ struct head {
 	uint64_t n_functions, n_lines, n_inlined, n_calls, n_places, n_texts, is_lasting;
 };
 
+/* Of what there is nothing, there are no rows either. */
+static void write_rows(const void *rows, size_t size, size_t n, FILE *stream)
+{
+	if (n)
+		fwrite(rows, size, n, stream);
+}
+
+#define WRITE(facts, name, stream) \
+	write_rows((facts)->name, sizeof(*(facts)->name), (facts)->n_##name, stream)
+
 void name_facts_write(const struct name_facts *facts, FILE *stream)
 {
 	const struct head head = {facts->n_functions, facts->n_lines,  facts->n_inlined,
 				  facts->n_calls,     facts->n_places, facts->n_texts,
 				  facts->is_lasting};
 	fwrite(&head, sizeof(head), 1, stream);
-	fwrite(facts->functions, sizeof(*facts->functions), facts->n_functions, stream);
-	fwrite(facts->lines, sizeof(*facts->lines), facts->n_lines, stream);
-	fwrite(facts->inlined, sizeof(*facts->inlined), facts->n_inlined, stream);
-	fwrite(facts->calls, sizeof(*facts->calls), facts->n_calls, stream);
-	fwrite(facts->places, sizeof(*facts->places), facts->n_places, stream);
-	fwrite(facts->texts, 1, facts->n_texts, stream);
+	WRITE(facts, functions, stream);
+	WRITE(facts, lines, stream);
+	WRITE(facts, inlined, stream);
+	WRITE(facts, calls, stream);
+	WRITE(facts, places, stream);
+	WRITE(facts, texts, stream);
 }
 
 /* Takes `n` rows as they come: memory grows with what is there, not with what is said to be. */

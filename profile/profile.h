@@ -19,6 +19,7 @@
 
 #define PROFILE_SCHEMA_VERSION 7   /* PRAGMA user_version */
 #define PROFILE_MAX_RUNS 1000      /* timed runs of a program, at most */
+#define PROFILE_MAX_FRAMES 1024    /* of a call path, at most; a run keeps 128 */
 #define PROFILE_MAX_CPUS (1 << 20) /* threads of a roof, and NUMA nodes, at most */
 #define PROFILE_NONE UINT32_MAX    /* "no such row" for every index below */
 /* The module of samples in the gate and between a program's translated instructions. */

@@ -306,12 +306,28 @@ static bool flop_known(const struct profile *profile)
 	return true;
 }
 
-/* Each row refers only to rows that are there (a parent to an earlier one), code ends behind its
- * start, inlined code is in order, runs are not too many, sums are of known kinds of flop, and what
- * is added up is not too much. */
+/* What a sample costs is in proportion to its call path. */
+static struct rf_error *check_call_paths(const struct profile *profile, const char *path)
+{
+	uint32_t *length = malloc((profile->n_frames + 1) * sizeof(*length));
+	bool right = true;
+	if (!length)
+		return no_memory(path);
+	for (size_t i = 0; right && i < profile->n_frames; i++) {
+		const uint32_t parent = profile->frames[i].parent;
+		length[i] = parent == PROFILE_NONE ? 1 : length[parent] + 1;
+		right = length[i] <= PROFILE_MAX_FRAMES;
+	}
+	free(length);
+	return right ? NULL : profile_file_damaged(path, "a call path is longer than any can be");
+}
+
+/* Each row refers only to rows that are there (a parent to an earlier one), call paths are not too
+ * long, code ends behind its start, inlined code is in order, runs are not too many, sums are of
+ * known kinds of flop, and what is added up is not too much. */
 static struct rf_error *check_profile(const struct profile *profile, const char *path)
 {
-	struct rf_error *error = check_columns(profile, path);
+	struct rf_error *error = check_columns(profile, path) ?: check_call_paths(profile, path);
 	if (error)
 		return error;
 	for (size_t i = 0; i < profile->n_functions; i++)

@@ -3,8 +3,8 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/summary.h"
 #include "machine/kernels/clock_kernels.h"
+#include "statistics/summary.h"
 
 #include <assert.h>
 #include <math.h>

@@ -39,7 +39,8 @@ struct measure_series {
 	double clock_ghz; /* beside the highest, mean over the threads; 0: not measured */
 };
 
-/* Best (highest), median and quartiles of `n` > 0 rates, which get sorted (base/summary.h). */
+/* Best (highest), median and quartiles of `n` > 0 rates, which get sorted (statistics/summary.h).
+ */
 struct measure_rate measure_summary(double *rates, size_t n);
 
 /* Finds the fastest of `n` > 0 candidates and the count of it that takes about `repeat_ns`: times

@@ -1,6 +1,7 @@
 /* The invariants of a row's work, time, loops and place under the roofs. */
 #include "report/check/check_rows.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- work ---- */
@@ -116,13 +117,13 @@ void check_row_loops(struct check *check, const struct model_function *f)
 	const struct model_traffic *traffic = f->traffic;
 	const bool traced = traffic && traffic->source == MEMORY_TRACED;
 	const struct tally_main tally = model_tally_main(&f->tally);
+	size_t next = 0;
 	for (size_t around = 0; around <= f->n_loops; around++) {
 		const uint32_t parent = around ? (uint32_t)around - 1 : PROFILE_NONE;
 		const struct model_loop *in = around ? &f->loops[parent] : NULL;
 		struct loop_sum sum = {0};
-		for (size_t i = around; i < f->n_loops; i++)
-			if (f->loops[i].parent == parent)
-				add_loop(&sum, &f->loops[i]);
+		for (; next < f->n_loops && f->loops[next].parent == parent; next++)
+			add_loop(&sum, &f->loops[next]);
 		check->n_rows += around > 0;
 		check_loops_in(check, &sum, in ? in->time_ns : f->time_ns,
 			       in ? in->n_samples : f->n_samples, in ? &in->tally : &tally,
@@ -130,6 +131,7 @@ void check_row_loops(struct check *check, const struct model_function *f)
 			       : in    ? in->bytes
 				       : &traffic->bytes);
 	}
+	assert(next == f->n_loops);
 }
 
 /* ---- place ---- */

@@ -49,6 +49,11 @@ struct search {
 	size_t n_members, cap_members;
 	struct task *tasks;
 	size_t n_tasks, cap_tasks;
+	/* Each indirect jump may lead to each of these, the orphans of the set that is looked at:
+	 * by way of a node of the search's own, so that there are not as many edges as pairs. */
+	uint32_t hub;
+	uint32_t *targets;
+	size_t n_targets;
 };
 
 /* ---- the graph ---- */
@@ -147,13 +152,18 @@ static uint32_t n_before(const struct flow_graph *graph, uint32_t node)
 	return (uint32_t)(graph->before.first[node + 1] - graph->before.first[node]);
 }
 
+/* Nothing leads to it but, perhaps, an indirect jump; the first is the function's entry. */
+static bool is_orphan(const struct flow_graph *graph, uint32_t node)
+{
+	return node > 0 && n_before(graph, node) == 0 && graph->nodes[node].starts_block;
+}
+
 static struct rf_error *link_nodes(struct flow_graph *graph)
 {
 	merge_nodes(graph);
 	const size_t n = graph->n_nodes;
 	graph->to = malloc((2 * n + 1) * sizeof(*graph->to));
-	graph->orphans = malloc((n + 1) * sizeof(*graph->orphans));
-	if (!graph->to || !graph->orphans)
+	if (!graph->to)
 		return rf_error_no_memory();
 	for (size_t i = 0; i < n; i++) {
 		const struct flow_node *node = &graph->nodes[i];
@@ -165,9 +175,8 @@ static struct rf_error *link_nodes(struct flow_graph *graph)
 	}
 	struct rf_error *error =
 		by_key_init(&graph->before, n, graph->to, sizeof(*graph->to), 2 * n);
-	for (size_t i = 1; !error && i < n; i++) /* the first is the function's entry */
-		if (n_before(graph, (uint32_t)i) == 0 && graph->nodes[i].starts_block)
-			graph->orphans[graph->n_orphans++] = (uint32_t)i;
+	for (uint32_t i = 0; !error && i < n; i++)
+		graph->n_orphans += is_orphan(graph, i);
 	return error;
 }
 
@@ -175,7 +184,6 @@ void flow_graph_clear(struct flow_graph *graph)
 {
 	free(graph->to);
 	by_key_deinit(&graph->before);
-	free(graph->orphans);
 	*graph = (struct flow_graph){.nodes = graph->nodes, .cap_nodes = graph->cap_nodes};
 }
 
@@ -184,19 +192,6 @@ void flow_graph_deinit(struct flow_graph *graph)
 	flow_graph_clear(graph);
 	free(graph->nodes);
 	*graph = (struct flow_graph){0};
-}
-
-/* The k-th node behind `from`, or FLOW_NONE; false when there is no k-th. */
-static bool flow_next(const struct flow_graph *graph, uint32_t from, uint32_t k, uint32_t *to)
-{
-	if (k < 2) {
-		*to = graph->to[2 * (size_t)from + k];
-		return true;
-	}
-	if (graph->nodes[from].kind != BRANCH_INDIRECT || k - 2 >= graph->n_orphans)
-		return false;
-	*to = graph->orphans[k - 2];
-	return true;
 }
 
 bool flow_edge_count(const struct flow_graph *graph, const struct profile_function *f,
@@ -222,6 +217,17 @@ bool flow_edge_count(const struct flow_graph *graph, const struct profile_functi
 
 /* ---- connected parts ---- */
 
+/* The k-th node behind `from`, or FLOW_NONE; false when there is no k-th. */
+static bool next_node(const struct search *search, uint32_t from, uint32_t k, uint32_t *to)
+{
+	if (from == search->hub) {
+		*to = k < search->n_targets ? search->targets[k] : FLOW_NONE;
+		return k < search->n_targets;
+	}
+	*to = k < 2 ? search->graph->to[2 * (size_t)from + k] : search->hub;
+	return k < 2 || (k == 2 && search->graph->nodes[from].kind == BRANCH_INDIRECT);
+}
+
 static void enter(struct search *search, uint32_t node)
 {
 	search->seen[node].number = search->seen[node].low = ++search->next;
@@ -235,13 +241,11 @@ static void lower(uint32_t *value, uint32_t to)
 	*value = to < *value ? to : *value;
 }
 
-static bool has_edge(const struct flow_graph *graph, uint32_t from, uint32_t to)
+static bool leads_to_itself(const struct flow_graph *graph, uint32_t node)
 {
-	uint32_t next;
-	for (uint32_t k = 0; flow_next(graph, from, k, &next); k++)
-		if (next == to)
-			return true;
-	return false;
+	const uint32_t *to = &graph->to[2 * (size_t)node];
+	return to[0] == node || to[1] == node ||
+	       (graph->nodes[node].kind == BRANCH_INDIRECT && is_orphan(graph, node));
 }
 
 /* ---- loops ---- */
@@ -290,7 +294,8 @@ static int64_t entries_of(const struct search *search, uint32_t header)
 	const int64_t turns = search->graph->nodes[header].n;
 	if (known[0] && sums[0] > 0 && sums[0] <= turns)
 		return sums[0];
-	return known[1] && sums[1] < turns ? turns - sums[1] : -1;
+	/* below 0 they tell nothing */
+	return known[1] && sums[1] >= 0 && sums[1] < turns ? turns - sums[1] : -1;
 }
 
 /* Index of the first member that is entered from outside; the first where none is. */
@@ -360,11 +365,13 @@ static struct rf_error *take_part(struct search *search, const struct task *task
 	do {
 		node = search->stack[--search->n_stack];
 		search->seen[node].on_stack = false;
+		if (node == search->hub)
+			continue;
 		if (!rf_array_push(search->members, search->n_members, search->cap_members, node))
 			return rf_error_no_memory();
 		n++;
 	} while (node != root);
-	if (n > 1 || has_edge(search->graph, root, root))
+	if (n > 1 || (n == 1 && leads_to_itself(search->graph, search->members[first])))
 		return new_loop(search, task, first, n);
 	search->n_members = first;
 	return NULL;
@@ -377,7 +384,7 @@ static struct rf_error *search_from(struct search *search, const struct task *ta
 	while (search->n_visits) {
 		struct visit *visit = &search->visits[search->n_visits - 1];
 		uint32_t node = visit->node, to;
-		if (flow_next(search->graph, node, visit->edge, &to)) {
+		if (next_node(search, node, visit->edge, &to)) {
 			visit->edge++;
 			if (to == FLOW_NONE || search->seen[to].part != search->stamp)
 				continue;
@@ -404,16 +411,46 @@ static struct rf_error *take_apart(struct search *search, const struct task *tas
 	struct rf_error *error = NULL;
 	search->stamp++;
 	search->next = 0;
+	search->n_targets = 0;
+	search->seen[search->hub] = (struct seen){.part = search->stamp};
 	for (size_t i = 0; i < task->n; i++) {
-		struct seen *seen = &search->seen[search->members[task->first + i]];
-		seen->part = search->stamp;
-		seen->number = 0;
+		const uint32_t node = search->members[task->first + i];
+		search->seen[node].part = search->stamp;
+		search->seen[node].number = 0;
+		if (is_orphan(search->graph, node))
+			search->targets[search->n_targets++] = node;
 	}
+	if (search->n_targets)
+		qsort(search->targets, search->n_targets, sizeof(*search->targets),
+		      compare_numbers);
 	for (size_t i = 0; !error && i < task->n; i++) {
 		const uint32_t node = search->members[task->first + i];
 		if (!search->seen[node].number)
 			error = search_from(search, task, node);
 	}
+	return error;
+}
+
+static int compare_headers(const void *a, const void *b, void *context)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct model_loop *loops = context;
+	return rf_compare(loops[x].header, loops[y].header) ?: rf_compare(x, y);
+}
+
+/* Gives each loop its number. */
+static struct rf_error *number_loops(const struct model_function *function)
+{
+	const size_t n = function->n_loops;
+	uint32_t *order = model_sorted(n, compare_headers, function->loops);
+	uint32_t *last = calloc(n + 1, sizeof(*last)); /* in each loop, and in none */
+	for (size_t i = 0; order && last && i < n; i++) {
+		struct model_loop *loop = &function->loops[order[i]];
+		loop->number = ++last[loop->parent == PROFILE_NONE ? n : loop->parent];
+	}
+	struct rf_error *error = order && last ? NULL : rf_error_no_memory();
+	free(order);
+	free(last);
 	return error;
 }
 
@@ -440,20 +477,25 @@ struct rf_error *flow_graph_find_loops(struct flow_graph *graph,
 				.function = function,
 				.seen = calloc(n + 1, sizeof(*search.seen)),
 				.stack = malloc((n + 1) * sizeof(*search.stack)),
-				.visits = malloc((n + 1) * sizeof(*search.visits))};
+				.visits = malloc((n + 1) * sizeof(*search.visits)),
+				.hub = (uint32_t)n,
+				.targets = malloc((n + 1) * sizeof(*search.targets))};
 	if (!error)
-		error = search.seen && search.stack && search.visits ? add_task(&search, &all)
-								     : rf_error_no_memory();
+		error = search.seen && search.stack && search.visits && search.targets
+				? add_task(&search, &all)
+				: rf_error_no_memory();
 	for (uint32_t i = 0; !error && i < n; i++)
 		error = rf_array_add(search.members, search.n_members, search.cap_members, i);
 	for (size_t i = 0; !error && i < search.n_tasks; i++) { /* which adds tasks */
 		const struct task task = search.tasks[i];
 		error = take_apart(&search, &task);
 	}
+	error = error ?: number_loops(function);
 	fit_loops(function);
 	free(search.seen);
 	free(search.stack);
 	free(search.visits);
+	free(search.targets);
 	free(search.members);
 	free(search.tasks);
 	return error;

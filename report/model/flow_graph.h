@@ -29,8 +29,7 @@ struct flow_graph {
 	 * leads out of the function */
 	uint32_t *to;
 	struct by_key before; /* the ways that lead to a node, places in `to` */
-	uint32_t *orphans;    /* what indirect jumps may lead to */
-	size_t n_orphans;
+	size_t n_orphans;     /* what indirect jumps may lead to: all those */
 };
 
 /* Adds the instructions of bytes [from, to) of a block that was executed `n` times.  Fails only
@@ -38,8 +37,9 @@ struct flow_graph {
 struct rf_error *flow_graph_add(struct flow_graph *graph, const struct profile *profile,
 				uint32_t block, uint32_t from, uint32_t to, int64_t n);
 /* Links the nodes, after all were added, and adds the loops of `function`, the outer ones before
- * those within, to function->loops: where they are, how often they turned and were entered.  Each
- * node of the graph gets its innermost loop.  `code`: the function's own row in the profile. */
+ * those within and these together, in the order of what they are in, to function->loops: where they
+ * are, how often they turned and were entered.  Each node of the graph gets its innermost loop.
+ * `code`: the function's own row in the profile. */
 struct rf_error *flow_graph_find_loops(struct flow_graph *graph,
 				       const struct profile_function *code,
 				       struct model_function *function);

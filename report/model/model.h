@@ -3,11 +3,11 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/summary.h"
 #include "insn/work.h"
 #include "profile/profile.h"
 #include "report/model/model_tally.h"
 #include "report/model/model_traffic.h"
+#include "statistics/summary.h"
 
 #include <stdbool.h>
 
@@ -165,7 +165,8 @@ struct model_function {
 	struct profile_sum_code code; /* what its code shows; `sum` unused; 0: not looked at, as of
 				       * rows that are no functions */
 	bool waits;                   /* most of its time it waits for other threads, busily */
-	struct model_loop *loops; /* the outermost before those within it; none unless asked for */
+	struct model_loop *loops; /* the outermost, those within the first, within the second, …;
+				     none unless asked for */
 	size_t n_loops, cap_loops;
 	struct model_bytes *loop_bytes; /* theirs; NULL where nothing moved */
 	struct model_place place;
@@ -193,6 +194,7 @@ struct model_uncounted {
  * were executed. */
 struct model_loop {
 	uint32_t parent; /* the loop around it, an earlier one of the function, or PROFILE_NONE */
+	uint32_t number; /* by its header among those in that loop, from 1 */
 	uint64_t start, end; /* offsets: of its first instruction, behind its last one */
 	uint64_t header;     /* offset of the instruction that each turn passes */
 	int64_t turns;       /* executions of it */

@@ -7,6 +7,8 @@
 #include "report/model/model_code.h"
 
 #include "base/array.h"
+#include "report/model/model_processes.h"
+#include "report/model/model_tally.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +47,7 @@ struct reader {
 	struct model_function *function;
 	struct dataflow *flows; /* per node */
 	uint32_t *way;          /* nodes of a turn */
+	bool *has_within;       /* per loop: there are loops in it */
 	uint64_t longest;       /* cycles of the chain whose kind is told */
 };
 
@@ -189,18 +192,25 @@ static size_t find_way(const struct reader *reader, uint32_t loop)
 	return 0;
 }
 
+/* What is so much in `part` turns, in so many; a file can claim any number of them. */
+static uint64_t times(uint32_t in_part, int64_t turns, int64_t part)
+{
+	uint64_t all = 0;
+	model_count_add(&all, in_part, turns / part);
+	model_count_add(&all, (uint64_t)in_part * (uint64_t)(turns % part) / (uint64_t)part, 1);
+	return all;
+}
+
 static void note_chain(struct reader *reader, const struct model_loop *loop,
 		       const struct value *value, uint32_t cycles)
 {
 	struct profile_sum_code *code = &reader->function->code;
-	const uint64_t most = (uint64_t)1 << 48; /* a file can claim any number */
-	const uint64_t turns = loop->turns < 0                ? 0
-			       : (uint64_t)loop->turns < most ? (uint64_t)loop->turns
-							      : most;
-	const uint64_t all = turns * cycles / (TURNS / 2);
-	code->chain_cycles += all;
-	code->chain_turns += turns;
-	code->chased_loads += value->loads >= TURNS / 2 ? turns * value->loads / TURNS : 0;
+	const int64_t turns = loop->turns > 0 ? loop->turns : 0;
+	const uint64_t all = times(cycles, turns, TURNS / 2);
+	model_count_add(&code->chain_cycles, all, 1);
+	model_count_add(&code->chain_turns, 1, turns);
+	if (value->loads >= TURNS / 2)
+		model_count_add(&code->chased_loads, times(value->loads, turns, TURNS), 1);
 	if (all <= reader->longest)
 		return;
 	reader->longest = all;
@@ -260,7 +270,9 @@ static uint64_t fused(const struct reader *reader, const struct tracker *tracker
 		const int64_t n =
 			nodes[product].n < nodes[node].n ? nodes[product].n : nodes[node].n;
 		used[product] = true;
-		return n > 0 ? 2 * (uint64_t)n * add->work.flop_lanes : 0;
+		uint64_t flop = 0;
+		model_count_add(&flop, 2 * (uint64_t)add->work.flop_lanes, n > 0 ? n : 0);
+		return flop;
 	}
 	return 0;
 }
@@ -279,7 +291,8 @@ static struct rf_error *find_fusible(struct reader *reader)
 		if (i == 0 || graph->to[2 * (size_t)(i - 1)] != i)
 			for (unsigned r = 0; r < N_REGISTERS; r++)
 				tracker.registers[r].product = FLOW_NONE;
-		reader->function->code.fusible_flop += fused(reader, &tracker, i, used);
+		model_count_add(&reader->function->code.fusible_flop,
+				fused(reader, &tracker, i, used), 1);
 		if (flow->copies && !flow->loads && flow->n_reads == 1)
 			product = tracker.registers[flow->reads[0]].product;
 		for (unsigned w = 0; w < flow->n_writes; w++)
@@ -291,9 +304,10 @@ static struct rf_error *find_fusible(struct reader *reader)
 
 /* ---- branches ---- */
 
-static uint64_t positive(int64_t n)
+/* Counts below 0 are none. */
+static void add_positive(uint64_t *sum, int64_t n)
 {
-	return n > 0 ? (uint64_t)n : 0;
+	model_count_add(sum, 1, n > 0 ? n : 0);
 }
 
 static bool is_within(const struct flow_graph *graph, uint32_t to, uint32_t loop)
@@ -310,39 +324,31 @@ static void count_branch(struct reader *reader, uint32_t index)
 	int64_t taken = to[0] == FLOW_NONE ? node->n : node->n - graph->nodes[to[0]].n;
 	if (node->kind != BRANCH_CONDITIONAL) {
 		if (node->kind != BRANCH_NONE || reader->flows[index].calls)
-			code->taken += positive(node->n);
+			add_positive(&code->taken, node->n);
 		return;
 	}
 	const bool known =
 		to[1] != FLOW_NONE && flow_edge_count(graph, reader->code, index, to[1], &taken);
-	code->taken += positive(taken); /* at least */
+	add_positive(&code->taken, taken); /* at least */
 	if (known && is_within(graph, to[0], node->loop) && is_within(graph, to[1], node->loop) &&
 	    node->loop != PROFILE_NONE)
-		code->rare_ways += positive(taken < node->n - taken ? taken : node->n - taken);
+		add_positive(&code->rare_ways, taken < node->n - taken ? taken : node->n - taken);
 }
 
 /* ---- loops ---- */
-
-static bool has_loop_within(const struct model_function *function, size_t loop)
-{
-	for (size_t i = loop + 1; i < function->n_loops; i++)
-		if (function->loops[i].parent == loop)
-			return true;
-	return false;
-}
 
 static void read_loop(struct reader *reader, uint32_t index)
 {
 	struct profile_sum_code *code = &reader->function->code;
 	const struct model_loop *loop = &reader->function->loops[index];
-	if (has_loop_within(reader->function, index))
+	if (reader->has_within[index])
 		return;
 	find_chain(reader, index);
 	if (loop->entries <= 0 || loop->turns / MODEL_SHORT_LOOP >= loop->entries)
 		return;
-	code->short_turns += (uint64_t)loop->turns;
-	code->short_entries += (uint64_t)loop->entries;
-	code->short_ns += loop->time_ns;
+	add_positive(&code->short_turns, loop->turns);
+	add_positive(&code->short_entries, loop->entries);
+	model_add_ns(&code->short_ns, loop->time_ns);
 }
 
 /* Time in loops that pause; of those within each other, in the outermost. */
@@ -359,7 +365,7 @@ static struct rf_error *add_pauses(struct reader *reader)
 		const uint32_t parent = function->loops[i].parent;
 		const bool counted = parent != PROFILE_NONE && pauses[parent];
 		if (pauses[i] && !counted)
-			function->code.pause_ns += function->loops[i].time_ns;
+			model_add_ns(&function->code.pause_ns, function->loops[i].time_ns);
 		pauses[i] |= counted;
 	}
 	free(pauses);
@@ -377,8 +383,10 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
 				.code = code,
 				.function = function,
 				.flows = calloc(graph->n_nodes + 1, sizeof(*reader.flows)),
-				.way = malloc(MAX_WAY * sizeof(*reader.way))};
-	struct rf_error *error = reader.flows && reader.way ? NULL : rf_error_no_memory();
+				.way = malloc(MAX_WAY * sizeof(*reader.way)),
+				.has_within = calloc(function->n_loops + 1, sizeof(bool))};
+	struct rf_error *error =
+		reader.flows && reader.way && reader.has_within ? NULL : rf_error_no_memory();
 	function->code = (struct profile_sum_code){0};
 	for (uint32_t i = 0; !error && i < graph->n_nodes; i++) {
 		const struct flow_node *node = &graph->nodes[i];
@@ -388,11 +396,15 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
 		reader.flows[i] = flow ? *flow : nothing;
 		count_branch(&reader, i);
 	}
+	for (size_t i = 0; !error && i < function->n_loops; i++)
+		if (function->loops[i].parent != PROFILE_NONE)
+			reader.has_within[function->loops[i].parent] = true;
 	for (uint32_t i = 0; !error && i < function->n_loops; i++)
 		read_loop(&reader, i);
 	error = error ?: find_fusible(&reader) ?: add_pauses(&reader);
 	free(reader.flows);
 	free(reader.way);
+	free(reader.has_within);
 	return error;
 }
 

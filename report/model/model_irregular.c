@@ -59,6 +59,10 @@ struct finder {
 	bool *seen;        /* per node: its chain was found in a loop within */
 	uint32_t *members; /* nodes of the loop at hand */
 	size_t n_members;
+	struct by_key nodes;  /* by the innermost loop that they are in */
+	struct by_key within; /* loops by the one around them */
+	uint32_t *pending;    /* loops, or nodes: what is still to be looked at */
+	bool *is_pending;     /* per node */
 };
 
 /* ---- irregular instructions ---- */
@@ -67,6 +71,12 @@ static int compare_loads(const void *a, const void *b)
 {
 	const struct irregular_load *x = a, *y = b;
 	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset);
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return rf_compare(x, y);
 }
 
 static struct irregular_load *load_at(const struct irregular_loads *loads, uint32_t module,
@@ -197,20 +207,36 @@ static const struct irregular_load *new_load_at(const struct finder *finder, uin
 		       : load_at(finder->loads, finder->module, finder->graph->nodes[node].offset);
 }
 
+/* Finds the code of a loop and of those in it, in order; false when there is too much. */
+static bool find_members(struct finder *finder, uint32_t loop)
+{
+	const struct by_key *nodes = &finder->nodes, *within = &finder->within;
+	size_t n_pending = 0;
+	finder->n_members = 0;
+	finder->pending[n_pending++] = loop;
+	while (n_pending > 0) {
+		const uint32_t next = finder->pending[--n_pending];
+		const size_t n = nodes->first[next + 1] - nodes->first[next];
+		if (n > MOST_NODES - finder->n_members)
+			return false;
+		for (size_t i = 0; i < n; i++)
+			finder->members[finder->n_members++] = nodes->items[nodes->first[next] + i];
+		for (size_t i = within->first[next]; i < within->first[next + 1]; i++)
+			finder->pending[n_pending++] = within->items[i];
+	}
+	qsort(finder->members, finder->n_members, sizeof(*finder->members), compare_nodes);
+	return true;
+}
+
 /* Takes the code of a loop; false when there is too much, or no load that may be on a chain: most
  * loops have none, and their code need not be decoded. */
 static bool take_members(struct finder *finder, uint32_t loop)
 {
 	bool any = false;
-	finder->n_members = 0;
-	for (uint32_t i = 0; i < finder->graph->n_nodes; i++) {
-		if (!is_in(finder, loop, i))
-			continue;
-		if (finder->n_members == MOST_NODES)
-			return false;
-		finder->members[finder->n_members++] = i;
-		any |= new_load_at(finder, i) != NULL;
-	}
+	if (!find_members(finder, loop))
+		return false;
+	for (size_t i = 0; i < finder->n_members && !any; i++)
+		any = new_load_at(finder, finder->members[i]) != NULL;
 	if (!any)
 		return false;
 	for (size_t i = 0; i < finder->n_members; i++) {
@@ -221,29 +247,32 @@ static bool take_members(struct finder *finder, uint32_t loop)
 	return true;
 }
 
-/* Marks, before each node of the loop, the places whose value comes from what `source` loaded. */
+/* Marks, before each node of the loop, the places whose value comes from what `source` loaded.  A
+ * node is looked at again only when there is another place. */
 static void follow(struct finder *finder, uint32_t source, uint32_t loop)
 {
 	const struct flow_graph *graph = finder->graph;
-	bool changed = true;
+	size_t n_pending = 0;
 	for (size_t i = 0; i < finder->n_members; i++)
 		finder->before[finder->members[i]] = 0;
-	while (changed) {
-		changed = false;
-		for (size_t i = 0; i < finder->n_members; i++) {
-			const uint32_t node = finder->members[i];
-			const struct data *data = &finder->data[node];
-			uint64_t behind = finder->before[node] & ~data->written;
-			if (node == source || finder->before[node] & data->read)
-				behind |= data->written;
-			for (int way = 0; way < 2; way++) {
-				const uint32_t to = graph->to[2 * (size_t)node + (size_t)way];
-				if (to == FLOW_NONE || !(behind & ~finder->before[to]) ||
-				    !is_in(finder, loop, to))
-					continue;
-				finder->before[to] |= behind;
-				changed = true;
-			}
+	finder->pending[n_pending++] = source;
+	finder->is_pending[source] = true;
+	while (n_pending > 0) {
+		const uint32_t node = finder->pending[--n_pending];
+		const struct data *data = &finder->data[node];
+		uint64_t behind = finder->before[node] & ~data->written;
+		finder->is_pending[node] = false;
+		if (node == source || finder->before[node] & data->read)
+			behind |= data->written;
+		for (int way = 0; way < 2; way++) {
+			const uint32_t to = graph->to[2 * (size_t)node + (size_t)way];
+			if (to == FLOW_NONE || !(behind & ~finder->before[to]) ||
+			    !is_in(finder, loop, to))
+				continue;
+			finder->before[to] |= behind;
+			if (!finder->is_pending[to])
+				finder->pending[n_pending++] = to;
+			finder->is_pending[to] = true;
 		}
 	}
 }
@@ -406,33 +435,49 @@ static bool sum_lines(const struct finder *finder, struct model_irregular *irreg
 	return any;
 }
 
+static struct rf_error *prepare(struct finder *finder)
+{
+	const struct flow_graph *graph = finder->graph;
+	const struct model_function *function = finder->function;
+	const size_t n = graph->n_nodes, n_loops = function->n_loops;
+	finder->data = malloc((n + 1) * sizeof(*finder->data));
+	finder->before = malloc((n + 1) * sizeof(*finder->before));
+	finder->members = malloc((MOST_NODES + 1) * sizeof(*finder->members));
+	finder->seen = calloc(n + 1, sizeof(*finder->seen));
+	finder->pending = malloc((n + n_loops + 1) * sizeof(*finder->pending));
+	finder->is_pending = calloc(n + 1, sizeof(*finder->is_pending));
+	if (!finder->data || !finder->before || !finder->members || !finder->seen ||
+	    !finder->pending || !finder->is_pending)
+		return rf_error_no_memory();
+	return by_key_init(&finder->nodes, n_loops, &graph->nodes->loop, sizeof(*graph->nodes), n)
+		       ?: by_key_init(&finder->within, n_loops, &function->loops->parent,
+				      sizeof(*function->loops), n_loops);
+}
+
 struct rf_error *model_read_irregular(const struct irregular_loads *loads, struct insn_cache *insns,
 				      uint32_t module, const struct flow_graph *graph,
 				      struct model_function *function)
 {
-	const size_t n = graph->n_nodes;
 	struct finder finder = {.loads = loads,
 				.insns = insns,
 				.profile = loads->profile,
 				.graph = graph,
 				.function = function,
 				.module = module};
-	struct rf_error *error = NULL;
 	if (!function->traffic || !has_loads(&finder) ||
-	    !sum_lines(&finder, function->traffic->irregular))
+	    !sum_lines(&finder, function->traffic->irregular) || !function->n_loops)
 		return NULL;
-	finder.data = malloc((n + 1) * sizeof(*finder.data));
-	finder.before = malloc((n + 1) * sizeof(*finder.before));
-	finder.members = malloc((MOST_NODES + 1) * sizeof(*finder.members));
-	finder.seen = calloc(n + 1, sizeof(*finder.seen));
-	if (finder.data && finder.before && finder.members && finder.seen)
+	struct rf_error *error = prepare(&finder);
+	if (!error)
 		find_chains(&finder, function->traffic->irregular);
-	else
-		error = rf_error_no_memory();
+	by_key_deinit(&finder.nodes);
+	by_key_deinit(&finder.within);
 	free(finder.data);
 	free(finder.before);
 	free(finder.members);
 	free(finder.seen);
+	free(finder.pending);
+	free(finder.is_pending);
 	return error;
 }
 

@@ -6,6 +6,7 @@
 #include "base/by_key.h"
 #include "base/search.h"
 #include "base/u64_map.h"
+#include "report/model/model_tally.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -319,11 +320,10 @@ static void add_work(const struct model_threads *threads, struct model *model,
 	if (row == PROFILE_NONE)
 		return;
 	struct model_process *process = &model->processes[threads->shown[row]];
-	/* each part is at most INT64_MAX (add_scaled); a sum that is more is a file's invention */
-	process->flop += work->flop;
-	process->load_bytes += work->load_bytes;
-	process->store_bytes += work->store_bytes;
-	process->instructions += work->instructions;
+	model_count_add(&process->flop, work->flop, 1);
+	model_count_add(&process->load_bytes, work->load_bytes, 1);
+	model_count_add(&process->store_bytes, work->store_bytes, 1);
+	model_count_add(&process->instructions, work->instructions, 1);
 }
 
 struct rf_error *model_processes(const struct model_threads *threads, struct model *model)

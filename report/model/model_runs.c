@@ -1,9 +1,9 @@
 /* Medians and spreads over timed runs. */
 #include "report/model/model_runs.h"
 
-#include "base/student.h"
 #include "profile/function_index.h"
 #include "report/model/model_samples.h"
+#include "statistics/student.h"
 
 #include <assert.h>
 #include <math.h>

@@ -6,12 +6,12 @@
 #include "base/array.h"
 #include "base/parallel.h"
 #include "base/search.h"
-#include "base/student.h"
 #include "report/model/model_bandwidths.h"
 #include "report/model/model_mix.h"
 #include "report/model/model_objects.h"
 #include "report/model/model_roofs.h"
 #include "report/model/model_rows.h"
+#include "statistics/student.h"
 
 #include <assert.h>
 #include <math.h>

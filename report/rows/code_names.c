@@ -17,16 +17,13 @@ static size_t put_number(char *text, size_t size, const struct model_function *f
 			 size_t loop)
 {
 	const uint32_t parent = function->loops[loop].parent;
-	size_t used = 0, place = 1;
+	size_t used = 0;
 	if (parent != PROFILE_NONE && parent < loop) {
 		used = put_number(text, size, function, parent);
 		used += used + 1 < size ? (size_t)snprintf(text + used, size - used, ".") : 0;
 	}
-	for (size_t i = 0; i < function->n_loops; i++)
-		place += function->loops[i].parent == parent && i != loop &&
-			 (function->loops[i].header < function->loops[loop].header ||
-			  (function->loops[i].header == function->loops[loop].header && i < loop));
-	const int n = used < size ? snprintf(text + used, size - used, "%zu", place) : 0;
+	const uint32_t number = function->loops[loop].number;
+	const int n = used < size ? snprintf(text + used, size - used, "%" PRIu32, number) : 0;
 	return used + (size_t)n < size ? used + (size_t)n : size - 1;
 }
 

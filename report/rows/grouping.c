@@ -5,7 +5,9 @@
 
 #include "base/array.h"
 #include "base/by_key.h"
+#include "base/hash.h"
 #include "base/search.h"
+#include "base/u64_map.h"
 #include "profile/function_index.h"
 #include "report/model/model_rows.h"
 #include "report/rows/code_names.h"
@@ -105,7 +107,9 @@ static struct rf_error *find_all_code(struct maker *maker)
 		const size_t first = at;
 		while (at < functions.n && functions.all[at].module == module)
 			at++;
-		error = add_module(maker, (uint32_t)module, functions.all + first, at - first);
+		/* where there are none, there is no array either */
+		error = add_module(maker, (uint32_t)module,
+				   first ? functions.all + first : functions.all, at - first);
 	}
 	free(functions.all);
 	return error;
@@ -427,9 +431,33 @@ static struct rf_error *group_code(struct maker *maker)
 
 /* ---- threads and processes ---- */
 
+struct owners {
+	uint32_t *process_of;  /* per row of profile->processes: its row in model->processes */
+	struct u64_map groups; /* of each owner, by its number and 1 */
+	struct u64_map names;  /* how many have a name, by its hash */
+};
+
+static struct rf_error *owners_init(const struct maker *maker, struct owners *owners)
+{
+	const struct model *model = maker->view->model;
+	const size_t n = maker->profile->n_processes;
+	owners->process_of = malloc((n + 1) * sizeof(*owners->process_of));
+	if (!owners->process_of)
+		return rf_error_no_memory();
+	memset(owners->process_of, 0xff, n * sizeof(*owners->process_of));
+	for (uint32_t i = (uint32_t)model->n_processes; i-- > 0;) {
+		const struct model_process *process = &model->processes[i];
+		if (process->timed != PROFILE_NONE)
+			owners->process_of[process->timed] = i;
+		if (process->counted != PROFILE_NONE)
+			owners->process_of[process->counted] = i;
+	}
+	return NULL;
+}
+
 /* What threads have in common: of a process, its row in model->processes; of a thread, that of the
  * timed run. */
-static uint32_t owner_of(const struct maker *maker, uint32_t thread)
+static uint32_t owner_of(const struct maker *maker, const struct owners *owners, uint32_t thread)
 {
 	const struct model *model = maker->view->model;
 	const uint32_t twin = model->twin_of_thread[thread];
@@ -437,13 +465,8 @@ static uint32_t owner_of(const struct maker *maker, uint32_t thread)
 		return maker->profile->threads[thread].run == RUN_TIMED || twin == PROFILE_NONE
 			       ? thread
 			       : twin;
-	for (size_t i = 0; i < model->n_processes; i++) {
-		const uint32_t row = model->process_of_thread[thread];
-		if (row != PROFILE_NONE &&
-		    (model->processes[i].timed == row || model->processes[i].counted == row))
-			return (uint32_t)i;
-	}
-	return PROFILE_NONE;
+	const uint32_t row = model->process_of_thread[thread];
+	return row != PROFILE_NONE ? owners->process_of[row] : PROFILE_NONE;
 }
 
 static const char *owner_name(const struct maker *maker, uint32_t owner)
@@ -460,40 +483,43 @@ static const char *owner_name(const struct maker *maker, uint32_t owner)
 	return *name ? name : "?";
 }
 
-static struct rf_error *add_owner(struct maker *maker, uint32_t **owners, size_t *n, size_t *cap,
-				  uint32_t owner, uint32_t *group)
+static struct rf_error *add_owner(struct maker *maker, struct owners *owners, uint32_t owner,
+				  uint32_t *group)
 {
-	for (size_t i = 0; i < *n; i++)
-		if ((*owners)[i] == owner) {
-			*group = (uint32_t)i + 1; /* behind what is left out */
-			return NULL;
-		}
+	const uint64_t key = (uint64_t)owner + 1;
+	const uint32_t *known = u64_map_find(&owners->groups, key);
+	if (known) {
+		*group = *known;
+		return NULL;
+	}
 	/* of owners with one name: "worker", "worker #2", … */
 	const char *const own = owner_name(maker, owner);
-	size_t same = 1;
+	const uint64_t hash = rf_hash(own, strlen(own)) | 1;
+	const uint32_t *others = owner != PROFILE_NONE ? u64_map_find(&owners->names, hash) : NULL;
+	const uint32_t same = others ? *others + 1 : 1;
 	char *name = NULL;
-	for (size_t i = 0; i < *n && owner != PROFILE_NONE; i++)
-		same += strcmp(own, owner_name(maker, (*owners)[i])) == 0;
-	if (!rf_array_push(*owners, *n, *cap, owner) ||
-	    (same > 1 ? asprintf(&name, "%s #%zu", own, same) : asprintf(&name, "%s", own)) < 0)
+	if ((owner != PROFILE_NONE && !u64_map_set(&owners->names, hash, same)) ||
+	    (same > 1 ? asprintf(&name, "%s #%" PRIu32, own, same) : asprintf(&name, "%s", own)) <
+		    0)
 		return rf_error_no_memory();
-	return add_row(maker->out, name, "", PROFILE_NONE, false, group);
+	struct rf_error *error = add_row(maker->out, name, "", PROFILE_NONE, false, group);
+	return error || u64_map_set(&owners->groups, key, *group) ? error : rf_error_no_memory();
 }
 
 static struct rf_error *group_threads(struct maker *maker)
 {
 	struct model_groups *out = maker->out;
 	const size_t n_threads = maker->profile->n_threads;
-	uint32_t *owners = NULL, unused;
-	size_t n_owners = 0, cap_owners = 0;
+	struct owners owners = {0};
+	uint32_t unused;
 	out->n_kinds = N_KINDS;
 	out->by_thread = calloc(N_KINDS * n_threads + 1, sizeof(*out->by_thread));
 	maker->program = report_program(maker->profile);
-	struct rf_error *error = out->by_thread && maker->program ? NULL : rf_error_no_memory();
+	struct rf_error *error = out->by_thread && maker->program ? owners_init(maker, &owners)
+								  : rf_error_no_memory();
 	for (uint32_t t = 0; !error && t < n_threads; t++) {
 		uint32_t group;
-		error = add_owner(maker, &owners, &n_owners, &cap_owners, owner_of(maker, t),
-				  &group);
+		error = add_owner(maker, &owners, owner_of(maker, &owners, t), &group);
 		if (error)
 			break;
 		const char *name = out->groups[group].name;
@@ -511,7 +537,9 @@ static struct rf_error *group_threads(struct maker *maker)
 		range.row = report_row_kind(&maker->filter, maker->profile, range.row);
 		error = rf_array_add(out->ranges, out->n_ranges, out->cap_ranges, range);
 	}
-	free(owners);
+	free(owners.process_of);
+	u64_map_deinit(&owners.groups);
+	u64_map_deinit(&owners.names);
 	return error;
 }
 

@@ -31,21 +31,22 @@ def data(t, size=3 << 20):
 
 
 def uncounted_share(t, kind, reason, argument=None):
-    """Profiles native_share; checks the 30 % everywhere, and returns the report and its one cause."""
+    """Profiles native_share; checks its share everywhere, and returns the report and its one cause.  The program spends
+    some 30 %, and says how much it was: the processor is not as fast all the time."""
     program = t.program("native_share.c")
     command = [program, kind] + ([argument] if argument else [])
     table = os.path.join(t.directory, "table.txt")
     result = t.profile(command, "-o", table)
-    truth = float(result.stdout)
-    assert 28 < truth < 32, f"the program itself spent {truth} %\n{result}"
+    truth = float(result.stdout) / 100
+    assert 0.2 < truth < 0.4, f"the program itself spent {truth}\n{result}"
     run = result.json["run"]
-    shown = 100 * run["uncounted_s"] / run["cpu_time_s"]
-    assert 27 <= shown <= 33, f"{shown} % shown, the program says {truth} %\n{run}\n{text(table)}"
-    causes = [part for part in run["uncounted"] if 0.27 <= part["share"] <= 0.33]
-    assert len(causes) == 1, f"not one cause of 30 %: {run['uncounted']}"
+    shown = run["uncounted_s"] / run["cpu_time_s"]
+    assert abs(shown - truth) <= 0.03, f"{shown} is shown, the program says {truth}\n{run}\n{text(table)}"
+    causes = [part for part in run["uncounted"] if abs(part["share"] - truth) <= 0.03]
+    assert len(causes) == 1, f"not one cause of {truth}: {run['uncounted']}"
     assert reason in causes[0]["reason"], causes[0]
     counted = [row for row in functions(result.json, "work", "native_share") if row["bound"] != "uncounted"]
-    assert len(counted) == 1 and 0.66 <= counted[0]["share"] <= 0.74, f"the counted 70 %: {counted}"
+    assert len(counted) == 1 and abs(counted[0]["share"] - (1 - truth)) <= 0.04, f"{truth} is not counted: {counted}"
     assert counted[0]["instructions"] > 0, counted
     lines = [line for line in text(table).splitlines() if "% of the time: " in line and reason in line]
     assert lines, f"no line says so\n{text(table)}"

@@ -20,6 +20,7 @@ WAIT = 30  # seconds for what must come; nothing depends on how soon it comes
 MODES = {"traced": [], "counted": ["--work=count", "--traffic=none"], "once": ["--once"],
          "timer": ["--sampler=timer", "--work=count", "--traffic=none"]}
 CONTINUED = 'trap "echo continued" CONT; echo ready; while :; do sleep 0.1; done'
+KEPT_BY_GLIBC = [32, 33]
 IGNORED = "rfprof, which is the one and in the other, ignored that"
 
 
@@ -46,12 +47,13 @@ def test_to_the_parent(t, options):
     check_counted(report)
     notes = [note for note in report["run"]["notes"] if IGNORED in note]
     assert len(notes) == 1, report["run"]["notes"]
-    for name in ("HUP", "TRAP", "ABRT", "USR1", "SEGV", "ALRM", "TERM", "TSTP", "SYS", "RTMIN+0", "RTMIN+30"):
+    for name in ("HUP", "TRAP", "ABRT", "USR1", "SEGV", "ALRM", "TERM", "TSTP", "SYS", "RTMIN-2", "RTMIN-1", "RTMIN+0", "RTMIN+30"):
         assert f"SIG{name}" in notes[0], notes[0]
 
 
 @pytest.mark.parametrize("how, options", named({"group": ("group", MODES["traced"]), "handled": ("handled", MODES["once"])}))
-@pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGABRT, signal.SIGTERM, signal.SIGTRAP], ids=lambda n: n.name)
+@pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGABRT, signal.SIGTERM, signal.SIGTRAP, signal.SIGRTMIN],
+                         ids=lambda n: n.name)
 def test_to_the_group(t, how, options, number):
     """The program gets what it gets natively, and its counts."""
     command = [t.program("signals_others.c"), how, str(int(number))]
@@ -60,7 +62,41 @@ def test_to_the_group(t, how, options, number):
     result, report = ran(t, options, *command)
     assert (result.status, result.stdout) == (native.status, native.stdout), str(result)
     check_counted(report)
-    assert any(IGNORED in note and number.name in note for note in report["run"]["notes"]), report["run"]["notes"]
+    name = "SIGRTMIN+0" if number == signal.SIGRTMIN else number.name
+    assert any(IGNORED in note and name in note for note in report["run"]["notes"]), report["run"]["notes"]
+
+
+@pytest.mark.parametrize("options", named({name: MODES[name] for name in ("counted", "once")}))
+@pytest.mark.parametrize("number", KEPT_BY_GLIBC)
+def test_that_glibc_keeps_for_itself(t, options, number):
+    """As all others: the program dies of it, or catches each, and rfprof does not."""
+    for how in ("group", "self"):
+        command = [t.program("signals_others.c"), how, str(number)]
+        native = t.run(command)
+        assert native.status == -number, str(native)
+        result, report = ran(t, options, *command)
+        assert (result.status, result.stdout) == (native.status, native.stdout), str(result)
+        check_counted(report)
+        if how == "group":
+            notes = [note for note in report["run"]["notes"] if f"SIGRTMIN-{signal.SIGRTMIN - number}: " in note]
+            assert notes and IGNORED in notes[0], report["run"]["notes"]
+    result = t.same([t.program("signals_kept.c"), str(number)], modes=(" ".join(options),))
+    assert result.stdout == b"caught 3000\n", str(result)
+
+
+@pytest.mark.parametrize("number", [*KEPT_BY_GLIBC, int(signal.SIGRTMIN)])
+def test_from_outside_ends_rfprof(t, number):
+    """By that signal, as of any other that no program expects."""
+    rfprof = subprocess.Popen([t.rfprof_path, "-q", "--no-save", "/bin/sh", "-c", "echo ready; sleep 1"],
+                              cwd=t.work, env=t.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        assert rfprof.stdout.readline() == b"ready\n"
+        os.kill(rfprof.pid, number)
+        _, err = rfprof.communicate(timeout=WAIT)
+    finally:
+        end_group(rfprof.pid)
+    assert (rfprof.returncode, err) == (-number, b""), f"{rfprof.returncode}, {err}"
 
 
 @pytest.mark.parametrize("options", named({name: MODES[name] for name in ("counted", "once")}))

@@ -256,17 +256,36 @@ def test_figures_out_of_range_are_refused(t, profile, sql):
         assert refused or (done.status == 0 and "samples" in sql), str(done)
 
 
+def test_call_paths_have_a_limit(t, profile):
+    """Of all views and exports, those of call paths cost most where these are long."""
+    connection = sqlite3.connect(profile)
+    connection.execute("DELETE FROM facts WHERE key = 'sums'")
+    connection.execute("UPDATE facts SET id = (SELECT count(*) FROM facts AS f WHERE f.id < facts.id)")
+    base = mutants.rows_of(connection, "frames")
+    for n, status in [(1024, 0), (1025, 2)]:
+        connection.execute("DELETE FROM frames WHERE id >= ?", (base,))
+        connection.executemany("INSERT INTO frames VALUES (?, ?, 0, 16)",
+                               [(base + i, base + i - 1 if i else None) for i in range(n)])
+        connection.commit()
+        done = t.rfprof("report", "--folded=/dev/null", profile)
+        assert done.status == status and (status == 0 or b"a call path is longer" in done.stderr), str(done)
+    connection.close()
+
+
 # ---- what it costs ----
 
 # Rows that take no sixteenth of the processor time allowed, and took more of it when each was compared with each.
 @pytest.mark.slow
 @pytest.mark.parametrize("kind, rows", harness.named({
-    "objects": ("objects", 400000), "processes": ("processes", 150000), "reasons": ("reasons", 120000)}))
+    "objects": ("objects", 400000), "processes": ("processes", 150000), "reasons": ("reasons", 120000),
+    "loops": ("loops", 150000), "chases": ("chases", 150000), "jumps": ("jumps", 150000)}))
 def test_cost_is_not_quadratic(t, profile, kind, rows):
     path = os.path.join(t.directory, "wide")
     wide_profile.widen(profile, path, kind, rows)
-    status, seconds, megabytes = wide_profile.cost([t.rfprof_path, "report", path], limit=25)
-    assert status == 0, f"{status}, {seconds} s, {megabytes} MB"
+    views = {"loops": [["--by", "loop"], ["--check"]], "jumps": [["--by", "loop"]], "processes": [["--by", "thread"], ["--check"]]}
+    for options in [[], *views.get(kind, [])]:
+        status, seconds, megabytes = wide_profile.cost([t.rfprof_path, "report", *options, path], limit=25)
+        assert status == 0, f"{options}: {status}, {seconds} s, {megabytes} MB"
 
 
 @pytest.mark.parametrize("kind", ["modules", "functions"])
@@ -282,7 +301,9 @@ def test_what_took_no_time_takes_no_memory(t, profile, kind):
 
 # ---- mutants ----
 
+# The seeds that are looked at: RFPROF_MUTANTS of them (as many as the test says), from RFPROF_SEED on (1).
 SEED = int(os.environ.get("RFPROF_SEED", "1"))
+MUTANTS = int(os.environ.get("RFPROF_MUTANTS", "0"))
 CPU_LIMIT = 60  # seconds of processor time for one report, with sanitizers
 FILES = [f"--{name}=/dev/null" for name in [*EXPORTS, "json", "html", "svg"]]
 TABLES = ["--levels", "--plot", "--top=1000", "--svg=/dev/null", "--csv=/dev/null"]
@@ -314,7 +335,7 @@ def trouble_with(t, seed, good, path):
 
 def look_at_mutants(t, profile, n):
     """In as many threads as there are processors.  A mutant that does harm is made again by mutants.make(…, seed)."""
-    workers = len(os.sched_getaffinity(0))
+    workers, n = len(os.sched_getaffinity(0)), MUTANTS or n
     print(f"seeds {SEED} to {SEED + n - 1}")
 
     def look(worker):

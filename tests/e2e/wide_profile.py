@@ -12,8 +12,28 @@ import sys
 import tempfile
 
 ROWS = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {n}) "
+# A function with a sample, of {n} blocks of 4 bytes that ran 5 times.
+WIDE = ["INSERT INTO frames SELECT {base}, NULL, 0, 1 << 41",
+        "INSERT INTO samples SELECT {base}, thread_id, time_ns, 1000000, (SELECT count(*) FROM frames) - 1 FROM samples "
+        "WHERE id = 0",
+        "INSERT INTO functions SELECT {base}, 0, 1 << 41, (1 << 41) + {n} * 4, 'wide', '', 0",
+        "INSERT INTO counts SELECT {base} + i, (SELECT count(*) FROM blocks) + i, (SELECT min(id) FROM threads WHERE run = 2), 5 "
+        "FROM n"]
+
+
+def blocks(code):
+    return f"INSERT INTO blocks SELECT {{base}} + i, 0, (1 << 41) + i * 4, {len(code) // 2}, x'{code}' FROM n"
+
+
 # Statements that add {n} rows each; of what refers to rows, all refer to different ones.
 KINDS = {
+    # inc eax; jnz 0: a loop; and mov eax,[rax]; jmp 0: with a load whose addresses are random
+    "loops": [*WIDE, blocks("ffc075fc")],
+    "chases": [*WIDE, blocks("8b00ebfc"),
+               "INSERT INTO strides SELECT {base} + i, 0, (1 << 41) + i * 4, 0, 0, 5, 0, 320, 20 FROM n",
+               "INSERT INTO traffic SELECT {base} + i, 0, (1 << 41) + i * 4" + ", 0" * 22 + " FROM n"],
+    # jmp rax: each may lead to all others
+    "jumps": [*WIDE, blocks("ffe0")],
     "modules": ["INSERT INTO modules SELECT {base} + i, '/m/' || i, 'm' || i, '' FROM n"],
     "functions": ["INSERT INTO functions SELECT {base} + i, 0, (1 << 40) + i * 16, (1 << 40) + i * 16 + 16, 'f' || i, '', 0 "
                   "FROM n"],
@@ -37,7 +57,7 @@ def add(connection, kind, n):
         table = sql.split()[2]
         base = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         at = sql.index("SELECT")
-        connection.execute(sql[:at] + ROWS.format(n=n) + sql[at:].format(base=base))
+        connection.execute(sql[:at] + ROWS.format(n=n) + sql[at:].format(base=base, n=n))
     connection.execute("DELETE FROM facts WHERE key = 'sums'")
     connection.execute("UPDATE facts SET id = (SELECT count(*) FROM facts AS f WHERE f.id < facts.id)")
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define MAX_RING_SLOTS 4
+#define MOST_NS (UINT64_C(1) << 60) /* that a profile can be saved with */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -83,7 +84,9 @@ static void check_profile(const struct profile *profile)
 			 profile->frames[i].parent < i));
 	for (size_t i = 0; i < profile->n_samples; i++)
 		require(profile->samples[i].thread < profile->n_threads &&
-			profile->samples[i].frame < profile->n_frames);
+			profile->samples[i].frame < profile->n_frames &&
+			profile->samples[i].time_ns <= MOST_NS);
+	require(profile_is_sound(profile));
 }
 
 /* What is used must have been read to its end. */
@@ -106,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *file = map_file();
 	for (size_t i = 0; i < MAX_RING_SLOTS && input.at < size; i++)
 		fill_slot(slot_at(file, i), &input);
+	((struct shim_header *)file)->unsampled = (uint32_t)take(&input, 4);
 	struct rf_error *error = sampler_timer.finish(sampler);
 	if (!error)
 		check_profile(profile);

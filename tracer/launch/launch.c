@@ -2,6 +2,7 @@
 #include "tracer/launch/launch.h"
 
 #include "base/crash.h"
+#include "base/raw_signal.h"
 #include "base/thread.h"
 #include "tracer/launch/limits.h"
 #include "tracer/launch/sender.h"
@@ -143,21 +144,6 @@ static bool ignores(int number, const siginfo_t *info)
 	return true;
 }
 
-/* This process is stopped or ended, as if it had no handler. */
-static void act_by_default(int number)
-{
-	struct sigaction ours, usual = {.sa_handler = SIG_DFL};
-	sigset_t one, before;
-	sigemptyset(&one);
-	sigaddset(&one, number);
-	sigaction(number, &usual, &ours);
-	raise(number);
-	pthread_sigmask(SIG_UNBLOCK, &one, &before);
-	/* here it goes on after a stop */
-	sigaction(number, &ours, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 static void forward(int number, const siginfo_t *info)
 {
 	seen[number] = 1;
@@ -172,13 +158,13 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	const enum fate fate = fate_of(number);
 	(void)context;
 	if (fate == STOPS && sender_stops(forward_to, number))
-		act_by_default(number);
+		raw_signal_take(number);
 	else if (ignores(number, info))
 		;
 	else if (fate == FORWARDED)
 		forward(number, info);
 	else
-		act_by_default(number);
+		raw_signal_take(number);
 	errno = error;
 }
 
@@ -204,8 +190,10 @@ void launch_forward_signals(pid_t pid)
 	sigaction(SIGCONT, &note, NULL);
 	for (int number = 1; number <= SIGRTMAX; number++) {
 		/* what is ignored (nohup) stays ignored, here and in the program */
-		if (fate_of(number) != TAKEN && sigaction(number, NULL, &old) == 0 &&
-		    old.sa_handler != SIG_IGN)
+		if (raw_signal_is_kept(number))
+			raw_signal_catch(number, on_signal);
+		else if (fate_of(number) != TAKEN && sigaction(number, NULL, &old) == 0 &&
+			 old.sa_handler != SIG_IGN)
 			sigaction(number, &action, NULL);
 	}
 }
@@ -233,7 +221,7 @@ bool launch_ignored_signals(char *names, size_t size)
 		if (name)
 			used += (size_t)snprintf(names + used, size - used, "%sSIG%s", comma, name);
 		else
-			used += (size_t)snprintf(names + used, size - used, "%sSIGRTMIN+%d", comma,
+			used += (size_t)snprintf(names + used, size - used, "%sSIGRTMIN%+d", comma,
 						 number - SIGRTMIN);
 	}
 	return used > 0;
@@ -243,13 +231,8 @@ void launch_end_like(int status)
 {
 	if (WIFSIGNALED(status)) {
 		const struct rlimit none = {0, 0};
-		sigset_t set;
 		setrlimit(RLIMIT_CORE, &none);
-		signal(WTERMSIG(status), SIG_DFL);
-		sigemptyset(&set);
-		sigaddset(&set, WTERMSIG(status));
-		sigprocmask(SIG_UNBLOCK, &set, NULL);
-		raise(WTERMSIG(status));
+		raw_signal_take(WTERMSIG(status));
 		_exit(128 + WTERMSIG(status));
 	}
 	exit(WEXITSTATUS(status));

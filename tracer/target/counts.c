@@ -143,10 +143,13 @@ static struct rf_error *add_interruption(struct target *target, const struct int
 		       ?: add_count(target->profile, tail, cut->thread, cut->copy, -cut->n);
 }
 
-/* Adds to a fact that is a sum over all processes. */
+/* Adds to a fact that is a sum over all processes.  A program can write any number over its counts.
+ */
 static void add_to_fact(struct profile *profile, const char *key, const char *format, double n)
 {
-	profile_set_fact(profile, key, format, n + profile_number_fact(profile, key, 0));
+	const double sum = n + profile_number_fact(profile, key, 0);
+	const double most = 0x1p60; /* that a fact can be */
+	profile_set_fact(profile, key, format, sum < most ? sum : most);
 }
 
 static void note_translation(struct target *target)

@@ -3,6 +3,7 @@
 #include "tracer/target/tracees.h"
 
 #include "base/array.h"
+#include "base/raw_signal.h"
 #include "base/small_file.h"
 
 #include <stdlib.h>
@@ -116,7 +117,7 @@ static void show_held(const struct tracee *tracee)
 bool tracee_hold(struct tracee *tracee, int number, const siginfo_t *info, bool caught)
 {
 	for (int i = 0; i < tracee->n_held; i++)
-		if (tracee->held[i].number == number && number < SIGRTMIN)
+		if (tracee->held[i].number == number && number < RAW_RTMIN)
 			return true;
 	if (tracee->n_held == MAX_HELD)
 		return false;

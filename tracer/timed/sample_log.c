@@ -18,6 +18,10 @@ static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
 /* Records played at a time where others write to the profile, and the pause for them behind it. */
 enum { TURN = 64, TURN_PAUSE_US = 100 };
 
+/* What a time or a sum can be in a profile (36 years of nanoseconds): the program can write any
+ * number into the rings that it shares with rfprof. */
+#define MOST (UINT64_C(1) << 60)
+
 struct sample_log {
 	struct profile *profile;
 	struct event *events;
@@ -29,6 +33,7 @@ struct sample_log {
 	struct sample_player *player;
 	uint64_t start; /* time of the first execve */
 	uint64_t lost, throttled;
+	uint64_t weight_ns; /* of all samples */
 	/* Memory was short when a record came or was played.  Nobody could be told then, in the
 	 * reader's thread: sample_log_finish says so. */
 	struct rf_error *failed;
@@ -74,7 +79,7 @@ static void note_failure(struct sample_log *log, struct rf_error *error)
 
 void sample_log_lost(struct sample_log *log, uint64_t n)
 {
-	log->lost += n;
+	log->lost = n < MOST - log->lost ? log->lost + n : MOST;
 }
 
 /* --- arrival --- */
@@ -101,12 +106,14 @@ static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 	if (sampler->map)
 		sample.regs.ip =
 			sampler->map(sampler->map_context, (pid_t)record->tid, sample.regs.ip);
-	struct event event = {.kind = EVENT_SAMPLE};
-	event.sample = sample_store_add(log->store, &sample, record->stack);
+	struct event event = {.kind = EVENT_SAMPLE, .sample = UINT32_MAX};
+	if (record->period <= MOST - log->weight_ns)
+		event.sample = sample_store_add(log->store, &sample, record->stack);
 	if (event.sample == UINT32_MAX) {
-		log->lost++;
+		sample_log_lost(log, 1);
 		return;
 	}
+	log->weight_ns += record->period;
 	add_event(log, record, &event);
 }
 
@@ -165,6 +172,10 @@ void sample_log_record(const struct sampler *sampler, const struct perf_record *
 	struct event event = {.kind = record->type == PERF_RECORD_EXIT ? EVENT_EXIT : EVENT_FORK};
 	if (sampler->only_pid && record->pid != sampler->only_pid && is_of_process(record->type))
 		return;
+	if (record->time > MOST) {
+		sample_log_lost(log, 1);
+		return;
+	}
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
 		arrive_sample(log, sampler, record);
@@ -186,7 +197,7 @@ void sample_log_record(const struct sampler *sampler, const struct perf_record *
 		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
-		log->lost += record->lost;
+		sample_log_lost(log, record->lost);
 		break;
 	case PERF_RECORD_THROTTLE:
 		log->throttled++;
@@ -221,7 +232,7 @@ static void renew_store(struct sample_log *log)
 			sample_store_get(log->store, event.sample, &sample, log->stack);
 			event.sample = sample_store_add(fresh, &sample, log->stack);
 			if (event.sample == UINT32_MAX) {
-				log->lost++;
+				sample_log_lost(log, 1);
 				continue;
 			}
 		}

@@ -6,6 +6,7 @@
 #include "tracer/timed/sample_log.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -269,9 +270,10 @@ static struct rf_error *timer_finish(struct sampler *base)
 	read_slots(sampler, false);
 	sample_log_lost(sampler->base.log, sampler->ring.broken);
 	struct rf_error *error = sample_log_finish(sampler->base.log, sampler_timer.name, 0);
-	if (!error)
+	const uint32_t unsampled = __atomic_load_n(&sampler->header->unsampled, __ATOMIC_RELAXED);
+	if (!error) /* the program can write anything there */
 		profile_set_fact(base->profile, "unsampled_threads", "%u",
-				 __atomic_load_n(&sampler->header->unsampled, __ATOMIC_RELAXED));
+				 unsampled < INT_MAX ? unsampled : INT_MAX);
 	return error;
 }
 

@@ -5,11 +5,11 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/ratio.h"
 #include "cache/conflicts.h"
 #include "cache/first_touches.h"
 #include "cache/traffic.h"
 #include "profile/profile.h"
+#include "statistics/ratio.h"
 #include "tracer/traffic/class_stages.h"
 #include "tracer/translate/trace_config.h"
 

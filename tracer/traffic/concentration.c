@@ -3,8 +3,8 @@
 #include "tracer/traffic/concentration.h"
 
 #include "base/array.h"
-#include "base/student.h"
 #include "cache/traffic.h"
+#include "statistics/student.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,5 +1,6 @@
-/* Spends 70 % of its CPU time in code that rfprof counts and 30 % in code that it cannot count, and prints the
- * second share, in per cent, as its own clocks have it.
+/* Spends some 70 % of its CPU time in code that rfprof counts and 30 % in code that it cannot count, and prints the
+ * second share, in per cent, as its own clocks have it: as much work takes more or less time when others use the
+ * machine.
  *
  *   native_share thread    in a thread that has set its GS segment
  *   native_share process   in a child in seccomp's strict mode
@@ -127,6 +128,6 @@ int main(int argc, char **argv)
 		execute(file, COUNTED_S * 3 / 7);
 	else
 		return 2;
-	printf("%.1f\n", 100 * (1 - counted / all_s()));
+	printf("%.3f\n", 100 * (1 - counted / all_s()));
 	return 0;
 }

@@ -240,6 +240,27 @@ Test(kept_names, lines_are_those_of_the_line_table)
 	symbol_module_close(symbols);
 }
 
+static bool take_bytes(void *context, void *to, size_t size)
+{
+	return fread(to, 1, size, context) == size;
+}
+
+/* A module without any of it; a sanitizer sees what is written of rows that are not there. */
+Test(kept_names, nothing_is_written_as_well)
+{
+	char bytes[256];
+	struct name_facts facts = {.is_lasting = true}, again = {0};
+	FILE *stream = fmemopen(bytes, sizeof(bytes), "w+");
+	name_facts_write(&facts, stream);
+	rewind(stream);
+	const struct fact_source source = {take_bytes, stream};
+	cr_expect(name_facts_read(&source, &again));
+	cr_expect(again.is_lasting);
+	cr_expect_eq(again.n_functions + again.n_lines + again.n_calls + again.n_texts, 0);
+	name_facts_deinit(&again);
+	fclose(stream);
+}
+
 Test(kept_names, a_file_that_changes_is_read_again)
 {
 	char file[128], path[512];

@@ -170,3 +170,80 @@ Test(model_code, short_loops_are_summed_up)
 	cr_expect_eq(found.short_entries, TURNS);
 	cr_expect_eq(found.short_ns, 1000);
 }
+
+/* ---- what a file claims ---- */
+
+/* 4,000 times imul rax,rdx; jmp 0: 12,000 cycles a turn.  vmulpd ymm0,ymm1,ymm2; vaddpd
+ * ymm3,ymm3,ymm0: 8 flop. */
+Test(model_code, what_adds_up_to_more_than_can_be_stays_at_the_most)
+{
+	enum { N = 4000, SIZE = 4 * N + 5 };
+	static char code[SIZE + 1];
+	for (int i = 0; i < N; i++)
+		memcpy(code + 4 * i, "\x48\x0f\xaf\xc2", 4);
+	memcpy(code + 4 * N, "\xe9\x7b\xc1\xff\xff", 5);
+	struct profile *p = function_of(SIZE);
+	add_block(p, code, 0, SIZE, INT64_C(1) << 40);
+	struct profile_sum_code found = code_of(p, NULL);
+	cr_expect_eq(found.chain_turns, UINT64_C(1) << 40);
+	cr_expect_eq(found.chain_cycles, (UINT64_C(1) << 40) * 3 * N);
+	p = function_of(SIZE);
+	add_block(p, code, 0, SIZE, INT64_C(1) << 60);
+	found = code_of(p, NULL);
+	cr_expect_eq(found.chain_turns, UINT64_C(1) << 60);
+	cr_expect_eq(found.chain_cycles, INT64_MAX);
+	p = function_of(8);
+	add_block(p, "\xc5\xf5\x59\xc2\xc5\xe5\x58\xd8", 0, 8, INT64_C(1) << 61);
+	cr_expect_eq(code_of(p, NULL).fusible_flop, INT64_MAX);
+}
+
+/* jmp to the next, which is a jump to itself, and so on.  In a file such blocks may overlap, so
+ * that each has as many executions. */
+Test(model_code, so_do_turns_of_many_loops)
+{
+	enum { N = 16 };
+	char code[4 * N + 1];
+	struct profile *p = function_of(4 * N);
+	for (uint32_t i = 0; i < N; i++)
+		memcpy(code + (size_t)4 * i, "\xeb\x00\xeb\xfe", 4);
+	for (uint32_t at = 0; at < 4 * N; at += 2)
+		add_block(p, code, at, at + 2, INT64_C(1) << 61);
+	const struct profile_sum_code found = code_of(p, NULL);
+	cr_expect_eq(found.taken, INT64_MAX);
+	cr_expect_eq(found.short_turns, INT64_MAX);
+	cr_expect_eq(found.short_entries, INT64_MAX);
+}
+
+/* 0 jmp 2; 2 jmp 0, and eight times jz behind the next; jmp 0: no loop was entered so often. */
+Test(model_code, executions_below_0_are_no_entries)
+{
+	struct profile *p = function_of(4);
+	add_block(p, "\xeb\x00\xeb\xfc", 0, 2, -5);
+	add_block(p, "\xeb\x00\xeb\xfc", 2, 4, -10);
+	struct profile_sum_code found = code_of(p, NULL);
+	cr_expect_eq(found.short_turns, 0);
+	cr_expect_eq(found.short_entries, 0);
+	char code[33];
+	p = function_of(32);
+	for (uint32_t at = 0; at < 32; at += 4) {
+		memcpy(code + at, "\x74\x02\xeb", 3);
+		code[at + 3] = (char)-(int)(at + 4);
+	}
+	for (uint32_t at = 0; at < 32; at += 2)
+		add_block(p, code, at, at + 2, at % 4 ? -(INT64_C(1) << 60) : 1);
+	found = code_of(p, NULL);
+	cr_expect_eq(found.short_turns, 0);
+	cr_expect_eq(found.short_entries, 0);
+}
+
+/* mov rax,[rip+0x7fffffff]; dec rcx; jnz 0, at the end of all addresses. */
+Test(model_code, places_beyond_the_last_address_are_looked_at)
+{
+	static const char code[] = "\x48\x8b\x05\xff\xff\xff\x7f\x48\xff\xc9\x75\xf4";
+	const uint64_t start = INT64_MAX - 64;
+	struct profile *p = profile_create();
+	sample_function(p, profile_module(p, "/x", ""), start, start + 12, "f", "", 0);
+	add_sample(p, start);
+	sample_block(p, 0, start, code, 12, profile_thread(p, RUN_COUNTED, 1, 1, ""), TURNS);
+	cr_expect_eq(code_of(p, NULL).chain_cycles, 0);
+}

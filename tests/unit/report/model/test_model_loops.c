@@ -2,6 +2,7 @@
 #include "insn/flow.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
+#include "tests/unit/splitmix.h"
 
 static const struct model_choice with_loops = {.loops = true};
 
@@ -227,4 +228,105 @@ Test(model_loops, branches)
 			cr_expect_eq(branch.target, rows[i].target, "row %zu: %lx", i,
 				     branch.target);
 	}
+}
+
+/* ---- random code, taken apart by the closure of its edges ---- */
+
+enum { NODES = 12 };
+
+struct slow {
+	bool edge[NODES][NODES];
+	const struct model_function *function;
+	size_t n_found;
+};
+
+/* Instructions of two bytes: none, a jump, a conditional one, jmp rax. */
+static void make_code(uint64_t *state, char code[2 * NODES + 1], struct slow *slow)
+{
+	bool indirect[NODES] = {false}, entered[NODES] = {true};
+	for (int i = 0; i < NODES; i++) {
+		const uint64_t kind = random_number(state) % 4;
+		const int to = (int)(random_number(state) % NODES);
+		memcpy(code + 2 * i, &"\x66\x90\xeb\x00\x74\x00\xff\xe0"[2 * kind], 2);
+		if (kind == 1 || kind == 2)
+			code[2 * i + 1] = (char)(2 * (to - i - 1)), slow->edge[i][to] = true;
+		if ((kind == 0 || kind == 2) && i + 1 < NODES)
+			slow->edge[i][i + 1] = true;
+		indirect[i] = kind == 3;
+	}
+	for (int i = 0; i < NODES; i++)
+		for (int j = 0; j < NODES; j++)
+			entered[j] |= slow->edge[i][j];
+	for (int i = 0; i < NODES; i++)
+		for (int j = 0; j < NODES; j++)
+			slow->edge[i][j] |= indirect[i] && !entered[j];
+}
+
+static unsigned members_of(const struct slow *slow, unsigned set, int node)
+{
+	bool reach[NODES][NODES];
+	unsigned members = 0;
+	for (int i = 0; i < NODES; i++)
+		for (int j = 0; j < NODES; j++)
+			reach[i][j] = slow->edge[i][j] && set >> i & set >> j & 1;
+	for (int k = 0; k < NODES; k++)
+		for (int i = 0; i < NODES; i++)
+			for (int j = 0; j < NODES; j++)
+				reach[i][j] |= reach[i][k] && reach[k][j];
+	for (int i = 0; i < NODES; i++)
+		if (reach[node][i] && reach[i][node])
+			members |= 1u << i;
+	return members;
+}
+
+/* Each connected part of the set is a loop in that one; its header is the function's to choose. */
+static void compare_loops(struct slow *slow, unsigned set, uint32_t parent)
+{
+	uint32_t number = 0;
+	for (int i = 0; i < NODES; i++) {
+		const unsigned members = set >> i & 1 ? members_of(slow, set, i) : 0;
+		const int last = members ? 31 - __builtin_clz(members) : 0;
+		uint32_t k = 0;
+		if (!members || __builtin_ctz(members) != i)
+			continue;
+		while (k < slow->function->n_loops &&
+		       (slow->function->loops[k].parent != parent ||
+			slow->function->loops[k].start != 0x100 + 2 * (uint64_t)i))
+			k++;
+		cr_assert_lt(k, slow->function->n_loops, "no loop at %d", 2 * i);
+		const struct model_loop *loop = &slow->function->loops[k];
+		const uint64_t header = (loop->header - 0x100) / 2;
+		cr_assert_eq(loop->end, 0x102 + 2 * (uint64_t)last);
+		cr_assert(members >> header & 1);
+		number++;
+		slow->n_found++;
+		compare_loops(slow, members & ~(1u << header), k);
+	}
+	for (uint32_t k = 0; k < slow->function->n_loops; k++)
+		if (slow->function->loops[k].parent == parent)
+			cr_assert_leq(slow->function->loops[k].number, number);
+}
+
+Test(model_loops, random_code_has_the_loops_of_its_closure)
+{
+	uint64_t state = 1;
+	size_t n_loops = 0, n_indirect = 0;
+	for (int i = 0; i < 3000; i++) {
+		char code[2 * NODES + 1];
+		struct slow slow = {0};
+		struct profile *p = function_of(2 * NODES);
+		make_code(&state, code, &slow);
+		for (uint32_t at = 0; at < 2 * NODES; at += 2)
+			add_block(p, code, at, at + 2, 5);
+		struct model model = build_as(p, with_loops);
+		slow.function = find(&model, "f");
+		compare_loops(&slow, (1u << NODES) - 1, PROFILE_NONE);
+		cr_assert_eq(slow.n_found, slow.function->n_loops, "code %d", i);
+		n_loops += slow.n_found;
+		n_indirect += memmem(code, 2 * NODES, "\xff\xe0", 2) != NULL;
+		model_deinit(&model);
+		profile_destroy(p);
+	}
+	cr_expect_gt(n_loops, 3000);
+	cr_expect_gt(n_indirect, 1000);
 }

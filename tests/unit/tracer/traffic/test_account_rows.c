@@ -1,7 +1,7 @@
 /* What samples of classes say of an instruction whose events in all classes are known. */
 #include "base/array.h"
-#include "base/student.h"
 #include "cache/class_sample.h"
+#include "statistics/student.h"
 #include "tests/unit/splitmix.h"
 #include "tracer/traffic/account_rows.h"
 

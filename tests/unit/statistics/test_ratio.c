@@ -1,4 +1,4 @@
-#include "base/ratio.h"
+#include "statistics/ratio.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The quantiles of Student's t that intervals are made with. */
-#include "base/student.h"
+#include "statistics/student.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Order statistics. */
-#include "base/summary.h"
+#include "statistics/summary.h"
 
 #include "base/search.h"
 

@@ -1,4 +1,4 @@
-#include "base/summary.h"
+#include "statistics/summary.h"
 
 #include <criterion/criterion.h>
 

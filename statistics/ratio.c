@@ -1,7 +1,7 @@
 /* Sums of pairs, and what their scatter says of the ratio. */
-#include "base/ratio.h"
+#include "statistics/ratio.h"
 
-#include "base/student.h"
+#include "statistics/student.h"
 
 #include <math.h>
 

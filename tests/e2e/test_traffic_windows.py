@@ -2,6 +2,7 @@
 
 import os
 import re
+import sqlite3
 import statistics
 
 import pytest
@@ -17,9 +18,12 @@ DISTURBED = os.path.join(os.path.dirname(HERE), "transparency", "disturbed.c")
 CACHE = "--cache=L1=32K:8,L2=256K:8,L3=1M:16"
 
 
-def n_windows(report):
-    said = report["run"]["traffic"]["windows"]
+def windows_in(said):
     return int(re.search(r"in (\d+) windows", said).group(1)) if said else 0
+
+
+def n_windows(report):
+    return windows_in(report["run"]["traffic"]["windows"])
 
 
 def test_windows_hold(t):
@@ -52,6 +56,19 @@ def test_windows_are_told(t):
 def test_bad_slowdown(t, slowdown):
     done = t.rfprof(f"--slowdown={slowdown}", "/bin/echo", "ran")
     assert done.status == 2 and b"--slowdown" in done.stderr and b"ran" not in done.stdout, str(done)
+
+
+def test_allocations_are_seen(t):
+    """Also those during which the thread changes from one copy of its code to the other."""
+    program = t.program(os.path.join(HERE, "blocks.c"), ("-O1", "-g", "-fno-optimize-sibling-calls"))
+    path = os.path.join(t.directory, "profile.rfp")
+    done = t.rfprof("-q", f"--save={path}", program, "100000", timeout=300)
+    assert done.status == 0, str(done)
+    profile = sqlite3.connect(path)
+    said = profile.execute("SELECT value FROM facts WHERE key = 'traffic_windows'").fetchone()
+    assert said and windows_in(said[0]) >= 3, str(said)
+    rows = profile.execute("SELECT sum(allocations) FROM objects WHERE name = 'make_block'").fetchall()
+    assert rows == [(100000,)], str(rows)
 
 
 def test_counts_are_exact(t):

@@ -30,7 +30,7 @@ static void await_allocations(struct target *target, int slot)
 {
 	uint8_t *block = slot_at(target, slot);
 	const uint64_t n = *slot_u64(block, G_ALLOCATION_N) / 8;
-	for (uint64_t i = 1; i <= n && i <= ALLOCATION_DEPTH; i++) {
+	for (uint64_t i = 0; i < n && i < ALLOCATION_DEPTH; i++) {
 		uint64_t pc;
 		const uint64_t at = *slot_u64(block, G_ALLOCATION_STACK + 8 * i);
 		if (target_read(target, at, &pc, sizeof(pc)))
@@ -57,8 +57,10 @@ static double *checked_executions(struct target *target, int slot)
 	for (uint32_t i = 0; i < config->n_groups; i++) {
 		const struct trace_group *group = trace_config_group(config, i);
 		for (uint16_t k = 0; k < group->n; k++)
-			executions[group->operands[k].number] =
-				(double)of_block[group->operands[k].block];
+			if (group->operands[k].block <
+			    first->cache.n_blocks) /* else short memory */
+				executions[group->operands[k].number] =
+					(double)of_block[group->operands[k].block];
 	}
 	for (size_t i = 0; i < first->cache.n_blocks; i++)
 		first->cache.blocks[i].is_met |= of_block[i] > 0;

@@ -432,7 +432,8 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	struct rf_error *error =
 		run->traffic.trace ? drain_create(&run->traffic, run->profile, &run->drain) : NULL;
 	run->kept = kept_create();
-	if (run->drain && run->traffic.slowdown > 1)
+	const double native_s = run->traffic.native_s;
+	if (run->drain && run->traffic.slowdown > 1 && (!native_s || native_s > WINDOWS_FROM_S))
 		run->windows = windows_create(run->traffic.slowdown, run->traffic.native_s);
 	error = error ?: seize(launch->pid);
 	if (error)

@@ -10,6 +10,10 @@
 
 struct windows;
 
+/* A program that takes no longer natively than so many s is traced from beginning to end: that
+ * takes a second at the most, and its windows would tell little. */
+#define WINDOWS_FROM_S 0.1
+
 /* `slowdown`: so many times as long as unchecked code may the run take, above 1; `native_s`: what
  * the program takes natively, in s; 0: not known.  NULL when memory is short. */
 struct windows *windows_create(double slowdown, double native_s);

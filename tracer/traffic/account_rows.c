@@ -160,6 +160,10 @@ static void keep_order(uint64_t lines[N_TRAFFIC])
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		if (lines[order[i][1]] && lines[order[i][0]] > lines[order[i][1]])
 			lines[order[i][0]] = lines[order[i][1]];
+	const uint64_t moved = lines[TRAFFIC_MEM_READ] + lines[TRAFFIC_MEM_WRITE_ALLOCATE] +
+			       lines[TRAFFIC_MEM_WRITE_BACK] + lines[TRAFFIC_MEM_NON_TEMPORAL];
+	if (lines[TRAFFIC_MEM_CONFLICT] > moved)
+		lines[TRAFFIC_MEM_CONFLICT] = moved;
 }
 
 static void scale(uint64_t lines[N_TRAFFIC], const double factors[N_OPEN])

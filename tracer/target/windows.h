@@ -11,8 +11,8 @@
 struct windows;
 
 /* A program that takes no longer natively than so many s is traced from beginning to end: that
- * takes a second at the most, and its windows would tell little. */
-#define WINDOWS_FROM_S 0.1
+ * takes two seconds at the most, and its windows would tell little. */
+#define WINDOWS_FROM_S 0.2
 
 /* `slowdown`: so many times as long as unchecked code may the run take, above 1; `native_s`: what
  * the program takes natively, in s; 0: not known.  NULL when memory is short. */

@@ -168,16 +168,11 @@ static void keep_order(uint64_t lines[N_TRAFFIC])
 
 static void scale(uint64_t lines[N_TRAFFIC], const double factors[N_OPEN])
 {
-	bool scaled = false;
 	for (int event = 0; event < N_TRAFFIC; event++) {
 		const unsigned open = factor_open(event);
-		if (open >= N_OPEN || factors[open] == 1)
-			continue;
-		lines[event] = (uint64_t)llround((double)lines[event] * factors[open]);
-		scaled = true;
+		if (open < N_OPEN && factors[open] != 1)
+			lines[event] = (uint64_t)llround((double)lines[event] * factors[open]);
 	}
-	if (scaled)
-		keep_order(lines);
 }
 
 /* What all events of an account in heavy classes have to be multiplied by. */
@@ -481,6 +476,8 @@ static unsigned rows_of(const struct source *source, uint32_t who,
 		tell_heavy(source, who, heavy, factors, &told);
 	tell_windows(source, who, &told);
 	add_told(&told, n, rows);
+	for (unsigned k = 0; k < n && source->executions->in_windows; k++)
+		keep_order(rows[k].lines);
 	return n;
 }
 

@@ -297,15 +297,8 @@ static bool go_on_in(struct tracee *tracee, int slot, enum copy copy, struct use
 	pthread_mutex_lock(target->lock);
 	if (copy != target->slot_of[slot].copy)
 		copies_change(target, slot, copy);
-	const uint64_t body = target_body(target, slot, regs->rip);
-	entry_table_show_new(target, copy);
 	pthread_mutex_unlock(target->lock);
-	if (body)
-		regs->rip = body;
-	else
-		regs->gs_base = 0;
-	target->actions_unseen |= !body;
-	return ptrace(PTRACE_SETREGS, tracee->tid, 0, regs) == 0;
+	return go_on_at(tracee, regs);
 }
 
 /* Whether a signal of the program's own is on its way to the thread. */

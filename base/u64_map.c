@@ -47,15 +47,6 @@ uint32_t *u64_map_find(const struct u64_map *map, uint64_t key)
 	}
 }
 
-void u64_map_fetch(const struct u64_map *map, uint64_t key)
-{
-	if (!map->n_cells)
-		return;
-	key = stored(key);
-	__builtin_prefetch(&map->cells[cell_of(key, map->n_cells)], 1);
-	__builtin_prefetch(&map->filter[filter_bit(key, map->n_cells) / 64], 1);
-}
-
 static void place(struct u64_map *map, uint64_t key, uint32_t value)
 {
 	size_t i = cell_of(key, map->n_cells);

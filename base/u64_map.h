@@ -22,8 +22,6 @@ struct u64_map {
 void u64_map_deinit(struct u64_map *map);
 /* Returns the value's place, or NULL when the key is not there.  Valid until the next insert. */
 uint32_t *u64_map_find(const struct u64_map *map, uint64_t key);
-/* The key will be looked for, or set, soon: what that needs comes into the cache meanwhile. */
-void u64_map_fetch(const struct u64_map *map, uint64_t key);
 /* Sets key → value (replaces).  Returns false when memory is short. */
 bool u64_map_set(struct u64_map *map, uint64_t key, uint32_t value);
 void u64_map_remove(struct u64_map *map, uint64_t key);

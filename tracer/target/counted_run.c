@@ -11,7 +11,7 @@
 #include "tracer/target/shared_memory.h"
 #include "tracer/target/stops.h"
 #include "tracer/target/target_create.h"
-#include "tracer/translate/kept.h"
+#include "tracer/translate/stock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -431,7 +431,7 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	run->main_pid = launch->pid;
 	struct rf_error *error =
 		run->traffic.trace ? drain_create(&run->traffic, run->profile, &run->drain) : NULL;
-	run->kept = kept_create();
+	run->stock = stock_create();
 	const double native_s = run->traffic.native_s;
 	if (run->drain && run->traffic.slowdown > 1 && (!native_s || native_s > WINDOWS_FROM_S))
 		run->windows = windows_create(run->traffic.slowdown, run->traffic.native_s);
@@ -480,7 +480,7 @@ void counted_run_destroy(struct counted_run *run)
 		target_destroy(run->targets[i]);
 	drain_destroy(run->drain);
 	windows_destroy(run->windows);
-	kept_destroy(run->kept);
+	stock_destroy(run->stock);
 	module_files_destroy(run->files);
 	pthread_mutex_destroy(&run->lock);
 	for (size_t i = 0; i < run->n_let_go; i++)

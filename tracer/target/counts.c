@@ -157,9 +157,9 @@ static void note_translation(struct target *target)
 	uint64_t insns = 0, blocks = 0, spent_ns = 0;
 	for (int copy = 0; copy < N_COPIES; copy++) {
 		const struct code_cache *cache = &target->copies[copy].cache;
-		for (size_t i = 0; i < cache->n_blocks; i++)
+		for (size_t i = cache->n_inherited; i < cache->n_blocks; i++)
 			insns += cache->blocks[i].n_insns;
-		blocks += cache->n_blocks;
+		blocks += cache->n_blocks - cache->n_inherited;
 		spent_ns += target->copies[copy].spent_ns;
 	}
 	add_to_fact(target->profile, "translated_blocks", "%.0f", (double)blocks);

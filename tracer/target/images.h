@@ -25,7 +25,7 @@ struct counted_run {
 	struct traffic_options traffic;
 	struct drain *drain;     /* NULL: accesses are not traced */
 	struct windows *windows; /* of the traced code; NULL: all is */
-	struct kept *kept;       /* what its processes translate; NULL: nothing is kept */
+	struct stock *stock;     /* what its processes translate; NULL: nothing is kept */
 	struct sandbox sandbox;
 	pid_t main_pid;
 	int status;

@@ -131,8 +131,6 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 			profile_set_fact(target->profile, "counts_incomplete", "%s", why);
 		return leave(target, slot, pc);
 	}
-	if (!target->n_changing)
-		translate_ahead(copy);
 	entry_table_show_new(target, target->slot_of[slot].copy);
 	if (entry)
 		entry_table_remember(target, slot, type == REQ_RETURN ? pc | RETURN_KEY : pc,

@@ -52,7 +52,8 @@ struct translator *target_copy_at(const struct target *target, uint64_t address)
 	return NULL;
 }
 
-struct piece *target_piece(const struct target *target, uint64_t address, struct translator **copy)
+const struct piece *target_piece(const struct target *target, uint64_t address,
+				 struct translator **copy)
 {
 	*copy = target_copy_at(target, address);
 	return *copy ? code_cache_piece(&(*copy)->cache, address) : NULL;

@@ -65,6 +65,8 @@ struct target {
 	pid_t pid;
 	struct program_memory memory;
 	struct translator copies[N_COPIES];
+	struct stock *stock;          /* of the whole run, not owned; or NULL */
+	uint64_t program;             /* what it runs, for the stock; 0: not known */
 	bool has_plain, plain_failed; /* the second copy can be used, or never will */
 	uint64_t plain_from_ns;       /* before that time it is not made */
 	uint64_t next_count_ns;       /* when executions may be counted again (copies.c) */
@@ -163,7 +165,8 @@ struct translator *target_copy_of(struct target *target, int slot);
 /* The copy whose code cache holds an address, or NULL. */
 struct translator *target_copy_at(const struct target *target, uint64_t address);
 /* The piece that holds an address of any code cache, with *copy, or NULL. */
-struct piece *target_piece(const struct target *target, uint64_t address, struct translator **copy);
+const struct piece *target_piece(const struct target *target, uint64_t address,
+				 struct translator **copy);
 
 /* The program's address for `address` in the code cache, when `tid` was one of this target's
  * threads; 0 for the gate and for code between the program's instructions.  *ours is false when

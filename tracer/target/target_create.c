@@ -8,10 +8,13 @@
 #include "tracer/target/requests.h"
 #include "tracer/target/shared_memory.h"
 #include "tracer/target/slots.h"
-#include "tracer/translate/kept.h"
+#include "tracer/translate/inherit.h"
+#include "tracer/translate/stock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 
 /* More would translate more that never runs; fewer would ask and count more often. */
 #define BATCH_INSNS 400
@@ -122,6 +125,7 @@ void target_destroy(struct target *target)
 	for (int copy = 0; copy < N_COPIES; copy++) {
 		code_cache_deinit(&target->copies[copy].cache);
 		trace_config_destroy(target->copies[copy].trace);
+		inherit_end(&target->copies[copy]);
 		free(target->copies[copy].new_entries);
 	}
 	free(target->interruptions);
@@ -182,8 +186,32 @@ static struct target *new_target(pid_t tid, struct profile *profile, struct drai
 	return target;
 }
 
+/* The file that a process runs; 0: not known. */
+static uint64_t program_key(pid_t pid)
+{
+	char path[64];
+	struct stat status;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (stat(path, &status) < 0)
+		return 0;
+	return (uint64_t)status.st_dev << 40 ^ status.st_ino ?: 1;
+}
+
+/* Nobody but the caller knows the target yet, and the copy takes time: the lock is not held. */
+static void inherit(struct target *target)
+{
+	if (!target->stock || !target->program)
+		return;
+	pthread_mutex_lock(target->lock);
+	struct kept_code *kept = stock_find(target->stock, target->program);
+	pthread_mutex_unlock(target->lock);
+	if (kept)
+		inherit_all(&target->copies[COPY_FIRST], kept);
+	kept_code_release(kept);
+}
+
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       struct drain *drain, struct kept *kept, pthread_mutex_t *lock,
+			       struct drain *drain, struct stock *stock, pthread_mutex_t *lock,
 			       struct target **out)
 {
 	struct injection injection;
@@ -203,10 +231,10 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	target->memory.code_units = target->slots + P_CODE_UNITS;
 	target->memory.allocators = target->drain ? drain_allocators(target->drain) : NULL;
 	program_memory_refresh(&target->memory);
+	target->stock = stock;
+	target->program = program_key(tid);
+	inherit(target);
 	pthread_mutex_lock(lock);
-	target->copies[COPY_FIRST].kept = kept;
-	if (kept)
-		kept->n_sharing++;
 	enter(target, tid);
 	pthread_mutex_unlock(lock);
 	*out = target;
@@ -219,6 +247,8 @@ void target_finish(struct target *target)
 	pthread_mutex_lock(target->lock);
 	collect_threads(target);
 	counts_save(target);
+	if (target->stock && target->program && !target->native && !target->overwritten)
+		stock_keep(target->stock, target->program, &target->copies[COPY_FIRST]);
 	release_memory(target);
 	target->finished = true;
 	pthread_mutex_unlock(target->lock);

@@ -81,14 +81,16 @@ void arena_end_piece(struct arena *arena)
 
 void arena_note_field(struct arena *arena, enum field_kind kind, ptrdiff_t ahead, uint64_t pc)
 {
-	struct fields *fields = arena->fields;
 	const struct field field = {pc, (uint32_t)((ptrdiff_t)arena->used + ahead), (uint8_t)kind};
-	if (fields && !rf_array_push(fields->items, fields->n, fields->cap, field))
-		fields->failed = true;
+	arena->lacks_fields |=
+		!rf_array_push(arena->fields, arena->n_fields, arena->cap_fields, field);
 }
 
-struct piece *arena_piece_at(const struct arena *arena, uint64_t offset)
+const struct piece *arena_piece_at(const struct arena *arena, uint64_t offset)
 {
 	const size_t n = rf_search(arena->n_pieces, i, arena->pieces[i].cache <= offset);
-	return n ? &arena->pieces[n - 1] : NULL;
+	if (n)
+		return &arena->pieces[n - 1];
+	const size_t n_lent = rf_search(arena->n_lent, i, arena->lent[i].cache <= offset);
+	return n_lent ? &arena->lent[n_lent - 1] : NULL;
 }

@@ -37,32 +37,23 @@ struct piece {
 	bool in_loop;    /* PIECE_STEP: `reg` holds the counter as in PIECE_LOOP */
 };
 
-/* What a field in the code has to do with where the code is. */
+/* What in the code depends on where it is, or the program's modules are (kept_code.h). */
 enum field_kind {
-	FIELD_TO_PROGRAM, /* 4 bytes: from behind them to the program's address `pc` */
-	FIELD_TO_ARENA,   /* 4 bytes: from behind them to a place that is the same in all arenas */
-	FIELD_COUNTER,    /* 4 bytes: offset of a counter in its slot */
-	FIELD_PC,         /* 8 bytes: an address of the program */
-	FIELD_MINUS_PC,   /* the same, negative */
-	FIELD_PC_LOW,     /* 4 bytes: the low half of `pc` */
-	FIELD_PC_HIGH,    /* its high half */
-	FIELD_GOT_LOW,    /* 4 bytes: the low half of what number `pc` of the GOT's slots holds */
-	FIELD_GOT_HIGH,
-	FIELD_TO_CALL, /* 4 bytes: from behind them to the call whose return address is `pc` */
-	FIELD_GROUP,   /* 4 bytes: the word of a record, with the number of its group */
+	/* 4 bytes: the distance to an address of the module that the block is of, */
+	FIELD_TO_MODULE,
+	/* 8 bytes: such an address */
+	FIELD_IN_MODULE,
+	FIELD_PC,       /* 8 bytes: `pc`, an address of the program's code */
+	FIELD_MINUS_PC, /* the same, negative */
+	FIELD_PC_LOW,   /* 4 bytes: its low half */
+	FIELD_PC_HIGH,  /* its high half */
+	FIELD_IN_ARENA, /* 8 bytes: an address in an arena */
 };
 
 struct field {
-	uint64_t pc;
+	uint64_t pc; /* FIELD_PC and the like */
 	uint32_t at; /* cache offset */
 	uint8_t kind;
-};
-
-/* Those of the code that is emitted now, for notes.h. */
-struct fields {
-	struct field *items;
-	size_t n, cap;
-	bool failed; /* memory ran short */
 };
 
 /* Where each arena has a jump to the gate's entry for returns that came to the wrong place. */
@@ -74,9 +65,13 @@ struct arena {
 	size_t size, used;
 	struct piece *pieces;
 	size_t n_pieces, cap_pieces;
-	bool is_open;    /* a piece has begun, and what is emitted belongs to it */
-	uint32_t n_open; /* fields of instructions that wait for the place they are to aim at */
-	struct fields *fields; /* they are noted there; NULL: they are not */
+	const struct piece *lent; /* those of the code that was inherited, before all others */
+	size_t n_lent;
+	struct field *fields; /* of all code */
+	size_t n_fields, cap_fields;
+	bool lacks_fields; /* memory was short */
+	bool is_open;      /* a piece has begun, and what is emitted belongs to it */
+	uint32_t n_open;   /* fields of instructions that wait for the place they are to aim at */
 };
 
 /* Address in the target of a cache offset. */
@@ -104,4 +99,4 @@ void arena_end_piece(struct arena *arena);
 void arena_note_field(struct arena *arena, enum field_kind kind, ptrdiff_t ahead, uint64_t pc);
 
 /* The piece that holds a cache offset, or NULL. */
-struct piece *arena_piece_at(const struct arena *arena, uint64_t offset);
+const struct piece *arena_piece_at(const struct arena *arena, uint64_t offset);

@@ -37,8 +37,6 @@ static void append_address(struct arena *arena, unsigned field, struct address a
 	if (address.base == NO_REGISTER) {
 		APPEND(arena, reg | 4,
 		       address.index == NO_REGISTER ? 0x25 : scale | index << 3 | 5);
-		if (address.is_gs && displacement >= SLOT_COUNTERS && displacement < SLOT_RING)
-			arena_note_field(arena, FIELD_COUNTER, 0, 0);
 		append_u32(arena, (uint32_t)displacement);
 		return;
 	}
@@ -152,8 +150,6 @@ static void use_label(struct arena *arena, struct label *label, uint8_t size)
 	const struct label_use use = {(uint32_t)arena->used, size};
 	const uint8_t open[4] = {0};
 	arena_append(arena, open, size);
-	if (label->at == ARENA_TO_RETURN)
-		arena_note_field(arena, FIELD_TO_ARENA, -4, 0);
 	if (label->at) {
 		set_field(arena, use, label->at);
 		return;
@@ -253,6 +249,7 @@ void emit_jump_far(struct arena *arena, uint64_t target)
 	APPEND(arena, 0xff, 4 << 3 | 5);
 	append_u32(arena, 0);
 	emit_quad(arena, target);
+	arena_note_field(arena, FIELD_IN_ARENA, -8, 0);
 }
 
 void emit_push_imm32(struct arena *arena, int32_t value)
@@ -343,7 +340,7 @@ void emit_compare_32_near(struct arena *arena, uint64_t address, uint32_t value)
 	const uint64_t next = arena_address(arena, (uint32_t)arena->used + 8);
 	const int64_t distance = (int64_t)(address - next);
 	assert(distance == (int32_t)distance);
-	arena_note_field(arena, FIELD_TO_PROGRAM, 0, address);
+	arena_note_field(arena, FIELD_TO_MODULE, 0, 0);
 	append_u32(arena, (uint32_t)distance);
 	append_u32(arena, value);
 }

@@ -75,6 +75,7 @@ void batch_link(struct batch *batch, const struct label *label, uint64_t pc, enu
 		.junction = junction,
 		.arena = (uint8_t)(batch->arena - batch->cache->arenas),
 		.kind = (uint8_t)wanted.kind,
+		.by_got = kind == LINK_JUMP && pc == batch->got_value,
 	};
 	batch_check(batch, code_cache_add_link(batch->cache, &link));
 	batch_push(batch, batch->wanted, batch->n_wanted, batch->cap_wanted, wanted);

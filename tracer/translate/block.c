@@ -7,7 +7,6 @@
 #include "tracer/translate/copy.h"
 #include "tracer/translate/count.h"
 #include "tracer/translate/landing.h"
-#include "tracer/translate/notes.h"
 #include "tracer/translate/trace_emit.h"
 #include "tracer/translate/transfer.h"
 #include "tracer/translate/way.h"
@@ -50,7 +49,7 @@ static void open_block(struct batch *batch, const struct layout_block *layout)
 	copy_original(batch, &block);
 	batch->block = (uint32_t)cache->n_blocks;
 	batch_push(batch, cache->blocks, cache->n_blocks, cache->cap_blocks, block);
-	if (!u64_map_set(&cache->block_of_pc, block.pc, batch->block))
+	if (!pc_index_set(&cache->block_of_pc, block.pc, batch->block))
 		batch_check(batch, rf_error_no_memory());
 	if (!cache->lowest || block.pc < cache->lowest)
 		cache->lowest = block.pc;
@@ -80,7 +79,6 @@ static void emit_insns(struct batch *batch, struct trace_block *trace)
 	const struct planned *items = batch->items;
 	const size_t n = batch->n_items;
 	batch->got_value = got_value(batch);
-	batch->cache->blocks[batch->block].got_value = batch->got_value;
 	const bool counts =
 		kind != PIECE_LOOP && batch->cache->blocks[batch->block].counter != NO_COUNTER;
 	const struct count_place place =
@@ -202,7 +200,6 @@ static void emit_allocation(struct batch *batch, uint64_t pc)
 	struct arena *arena = batch->arena;
 	if (!translator_notes_allocators(batch->translator) || !source->allocator)
 		return;
-	record_look_up(batch->translator, LOOK_UP_ALLOCATOR, pc);
 	const int number = source->allocator(source->context, pc);
 	if (number < 0)
 		return;
@@ -221,7 +218,6 @@ static void emit_allocation(struct batch *batch, uint64_t pc)
 /* Whether calls in the batch's arena lead to pc. */
 static bool is_called(const struct batch *batch, uint64_t pc)
 {
-	record_look_up(batch->translator, LOOK_UP_CALL_LINKS, pc);
 	return code_cache_has_links(batch->cache, batch->arena, pc, LINK_CALL, OUTSIDE);
 }
 

@@ -24,10 +24,12 @@ void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host
 
 void code_cache_deinit(struct code_cache *cache)
 {
-	for (size_t i = 0; i < cache->n_blocks; i++)
+	for (size_t i = cache->n_inherited; i < cache->n_blocks; i++)
 		free(cache->blocks[i].bytes);
-	for (int i = 0; i < cache->n_arenas; i++)
+	for (int i = 0; i < cache->n_arenas; i++) {
 		free(cache->arenas[i].pieces);
+		free(cache->arenas[i].fields);
+	}
 	free(cache->landings);
 	free(cache->blocks);
 	free(cache->units);
@@ -36,17 +38,40 @@ void code_cache_deinit(struct code_cache *cache)
 	free(cache->crossings);
 	free(cache->derived);
 	free(cache->leaving);
-	u64_map_deinit(&cache->block_of_pc);
-	u64_map_deinit(&cache->links_to);
-	u64_map_deinit(&cache->landing_of_pc);
-	u64_map_deinit(&cache->calls);
+	u64_map_deinit(&cache->block_of_pc.own);
+	u64_map_deinit(&cache->links_to.own);
+	u64_map_deinit(&cache->landing_of_pc.own);
+	u64_map_deinit(&cache->calls.own);
 	memset(cache, 0, sizeof(*cache));
+}
+
+uint32_t code_cache_find(const struct code_cache *cache, const struct pc_index *index, uint64_t pc)
+{
+	const uint32_t *number = u64_map_find(&index->own, pc);
+	for (size_t i = 0; !number && index->lent && i < cache->n_awake; i++)
+		if (pc >= cache->awake[i].start && pc < cache->awake[i].end)
+			number = u64_map_find(index->lent, pc - cache->awake[i].moved);
+	return number ? *number : NOT_THERE;
+}
+
+bool pc_index_set(struct pc_index *index, uint64_t pc, uint32_t number)
+{
+	return u64_map_set(&index->own, pc, number);
+}
+
+/* What is lent stays as it is, and is hidden. */
+bool pc_index_remove(struct pc_index *index, uint64_t pc)
+{
+	if (index->lent)
+		return u64_map_set(&index->own, pc, NOT_THERE);
+	u64_map_remove(&index->own, pc);
+	return true;
 }
 
 struct code_block *code_cache_block(struct code_cache *cache, uint64_t pc)
 {
-	const uint32_t *index = u64_map_find(&cache->block_of_pc, pc);
-	return index ? &cache->blocks[*index] : NULL;
+	const uint32_t index = code_cache_find(cache, &cache->block_of_pc, pc);
+	return index != NOT_THERE ? &cache->blocks[index] : NULL;
 }
 
 bool code_cache_is_unmet(struct code_cache *cache, uint64_t pc)
@@ -57,8 +82,8 @@ bool code_cache_is_unmet(struct code_cache *cache, uint64_t pc)
 
 struct landing *code_cache_landing(struct code_cache *cache, uint64_t pc)
 {
-	const uint32_t *index = u64_map_find(&cache->landing_of_pc, pc);
-	return index ? &cache->landings[*index] : NULL;
+	const uint32_t index = code_cache_find(cache, &cache->landing_of_pc, pc);
+	return index != NOT_THERE ? &cache->landings[index] : NULL;
 }
 
 bool code_cache_cell_has(const struct code_cache *cache, uint64_t pc, bool keeps_flags)
@@ -108,7 +133,7 @@ uint64_t code_cache_pc_of_body(const struct code_cache *cache, uint64_t address)
 	return 0;
 }
 
-struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address)
+const struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address)
 {
 	const struct arena *arena = code_cache_arena_at(cache, address);
 	return arena ? arena_piece_at(arena, address - arena->base) : NULL;
@@ -116,11 +141,11 @@ struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address)
 
 struct rf_error *code_cache_add_link(struct code_cache *cache, const struct link *link)
 {
-	uint32_t *first = u64_map_find(&cache->links_to, link->target);
 	struct link new = *link;
-	new.next = first ? *first : UINT32_MAX;
-	const bool ok = rf_array_push(cache->links, cache->n_links, cache->cap_links, new) &&
-			u64_map_set(&cache->links_to, link->target, (uint32_t)(cache->n_links - 1));
+	new.next = code_cache_find(cache, &cache->links_to, link->target);
+	const bool ok =
+		rf_array_push(cache->links, cache->n_links, cache->cap_links, new) &&
+		pc_index_set(&cache->links_to, link->target, (uint32_t)(cache->n_links - 1));
 	return ok ? NULL : rf_error_no_memory();
 }
 
@@ -155,11 +180,11 @@ static void aim_stub(struct arena *arena, uint32_t head, uint32_t destination)
 	__atomic_store_n((uint64_t *)(arena->host + head), value, __ATOMIC_RELEASE);
 }
 
-/* The next link, from number `i` on, of a kind and junction in `arena`; UINT32_MAX: none. */
+/* The next link, from number `i` on, of a kind and junction in `arena`; NOT_THERE: none. */
 static uint32_t next_link(const struct code_cache *cache, const struct arena *arena, uint32_t i,
 			  enum link_kind kind, uint32_t junction)
 {
-	while (i != UINT32_MAX &&
+	while (i != NOT_THERE &&
 	       (&cache->arenas[cache->links[i].arena] != arena || cache->links[i].kind != kind ||
 		cache->links[i].junction != junction))
 		i = cache->links[i].next;
@@ -169,20 +194,20 @@ static uint32_t next_link(const struct code_cache *cache, const struct arena *ar
 static uint32_t first_link(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
 			   enum link_kind kind, uint32_t junction)
 {
-	const uint32_t *first = u64_map_find(&cache->links_to, pc);
-	return next_link(cache, arena, first ? *first : UINT32_MAX, kind, junction);
+	const uint32_t first = code_cache_find(cache, &cache->links_to, pc);
+	return next_link(cache, arena, first, kind, junction);
 }
 
 bool code_cache_has_links(const struct code_cache *cache, const struct arena *arena, uint64_t pc,
 			  enum link_kind kind, uint32_t junction)
 {
-	return first_link(cache, arena, pc, kind, junction) != UINT32_MAX;
+	return first_link(cache, arena, pc, kind, junction) != NOT_THERE;
 }
 
 void code_cache_aim_links(struct code_cache *cache, struct arena *arena, uint64_t pc,
 			  enum link_kind kind, uint32_t junction, uint32_t destination, bool quiet)
 {
-	for (uint32_t i = first_link(cache, arena, pc, kind, junction); i != UINT32_MAX;
+	for (uint32_t i = first_link(cache, arena, pc, kind, junction); i != NOT_THERE;
 	     i = next_link(cache, arena, cache->links[i].next, kind, junction)) {
 		const struct link *link = &cache->links[i];
 		if (link->is_stub && link->site != destination)

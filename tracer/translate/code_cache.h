@@ -49,10 +49,9 @@ struct code_block {
 	uint32_t in, out;    /* junctions that control comes from and goes to */
 	uint32_t module;     /* profile module */
 	uint64_t module_offset;
-	uint64_t got_value; /* where its jump through the GOT is expected to go; 0: nowhere */
-	uint8_t *bytes;     /* copy of the original code */
-	bool is_met;        /* in a traced run: it has been seen to run with its accesses checked */
-	bool has_row;       /* in the profile, `row` there (target/counts.c) */
+	uint8_t *bytes; /* copy of the original code */
+	bool is_met;    /* in a traced run: it has been seen to run with its accesses checked */
+	bool has_row;   /* in the profile, `row` there (target/counts.c) */
 	uint32_t row;
 };
 
@@ -73,11 +72,12 @@ enum link_kind {
 struct link {
 	uint64_t target;
 	uint32_t site;     /* cache offset of the rel32 */
-	uint32_t next;     /* next link to the same target, or UINT32_MAX */
+	uint32_t next;     /* next link to the same target, or NOT_THERE */
 	uint32_t junction; /* LINK_FLOW: the one that it leads out of; else 0 */
 	uint8_t arena;
 	uint8_t kind; /* enum link_kind */
 	bool is_stub; /* `site` is the 8-aligned head of the stub itself */
+	bool by_got;  /* the jump is only taken while a slot of the GOT holds `target` */
 };
 
 /* Code that asks for the block at pc. */
@@ -98,7 +98,16 @@ struct landing {
 	bool keeps_flags; /* its check leaves the status flags alone */
 };
 
+/* Numbers by addresses of the program's code: those of code that was made here, and those of code
+ * that was inherited (inherit.h), at addresses as they were where it was made. */
+struct pc_index {
+	struct u64_map own;
+	const struct u64_map *lent; /* or NULL */
+};
+#define NOT_THERE UINT32_MAX
+
 #define MAX_ARENAS 4
+#define KEPT_MODULES 64
 #define CALL_ARENA_SHIFT 28
 #define CALL_OFFSET ((1u << CALL_ARENA_SHIFT) - 1)
 
@@ -107,18 +116,25 @@ struct code_cache {
 	int n_arenas;
 	struct code_block *blocks;
 	size_t n_blocks, cap_blocks;
+	size_t n_inherited; /* the first ones; their `bytes` are lent, and not freed */
 	struct unit_counter *units;
 	size_t n_units, cap_units;
 	struct link *links;
 	size_t n_links, cap_links;
 	struct stub *stubs;
 	size_t n_stubs, cap_stubs;
-	struct u64_map block_of_pc;
-	struct u64_map links_to; /* target pc → first link */
+	struct pc_index block_of_pc;
+	struct pc_index links_to; /* target pc → first link */
 	struct landing *landings;
 	size_t n_landings, cap_landings;
-	struct u64_map landing_of_pc; /* pc → its newest landing */
-	struct u64_map calls; /* return pc → the one call that has it: CALL_OFFSET and arena */
+	struct pc_index landing_of_pc; /* pc → its newest landing */
+	struct pc_index calls; /* return pc → the one call that has it: CALL_OFFSET and arena */
+	/* Modules whose code was inherited and is used: where that is now, and how far it has moved
+	 * (round the end of the numbers). */
+	struct awake_module {
+		uint64_t start, end, moved;
+	} awake[KEPT_MODULES];
+	size_t n_awake;
 	uint32_t landing_of_cell[65536]; /* by the low 16 bits of the pc, plus 1 */
 	uint32_t n_counters;
 	struct crossing *crossings;
@@ -135,6 +151,12 @@ struct code_cache {
 void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host, size_t size);
 
 void code_cache_deinit(struct code_cache *cache);
+
+/* What an index of the cache has for pc, or NOT_THERE. */
+uint32_t code_cache_find(const struct code_cache *cache, const struct pc_index *index, uint64_t pc);
+/* False when memory is short. */
+bool pc_index_set(struct pc_index *index, uint64_t pc, uint32_t number);
+bool pc_index_remove(struct pc_index *index, uint64_t pc);
 
 /* The live block that starts at pc, or NULL. */
 struct code_block *code_cache_block(struct code_cache *cache, uint64_t pc);
@@ -160,7 +182,7 @@ struct arena *code_cache_arena_at(const struct code_cache *cache, uint64_t addre
 uint64_t code_cache_pc_of_body(const struct code_cache *cache, uint64_t address);
 
 /* The piece that holds a target address, or NULL. */
-struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address);
+const struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address);
 
 /* Offset of a counter from the thread's GS base. */
 static inline uint32_t counter_offset(uint32_t counter)

@@ -4,7 +4,6 @@
 #include "tracer/translate/copy.h"
 
 #include "base/assert.h"
-#include "tracer/translate/notes.h"
 
 #include <string.h>
 
@@ -38,9 +37,9 @@ static void emit_far_copy(struct batch *batch, const struct decoded *insn, uint1
 	uint8_t bytes[LONGEST_INSN];
 	enum reg reg = free_register(decode_used_registers(insn), low_registers,
 				     N_REGISTERS(low_registers));
-	record_unfit(batch->translator); /* nearer by, it is no far one */
 	borrow_register(batch, reg, G_SPILL_FAR);
 	emit_mov_imm64(arena, reg, insn->target);
+	arena_note_field(arena, FIELD_IN_MODULE, -8, 0);
 	batch_piece_of(batch, (struct piece){.kind = PIECE_FAR, .orig = orig, .reg = (uint8_t)reg});
 	arena_append(arena, bytes, rebase(insn, reg, bytes));
 	batch_piece(batch, PIECE_STEP, orig);
@@ -61,7 +60,7 @@ static void emit_copy(struct batch *batch, const struct decoded *insn, uint16_t 
 		const int32_t rel = (int32_t)(insn->target - next);
 		assert(next + (uint64_t)(int64_t)rel == insn->target);
 		memcpy(bytes + insn->disp_offset, &rel, sizeof(rel));
-		arena_note_field(arena, FIELD_TO_PROGRAM, insn->disp_offset, insn->target);
+		arena_note_field(arena, FIELD_TO_MODULE, insn->disp_offset, 0);
 	}
 	arena_append(arena, bytes, insn->length);
 }
@@ -89,7 +88,6 @@ static uint32_t new_unit_counter(struct batch *batch, uint64_t pc)
 	struct unit_counter unit = {.counter = cache->n_counters++};
 	const struct code_source *source = &batch->translator->source;
 	source->locate(source->context, pc, &unit.module, &unit.module_offset);
-	record_unit(batch->translator, pc);
 	batch_push(batch, cache->units, cache->n_units, cache->cap_units, unit);
 	return unit.counter;
 }

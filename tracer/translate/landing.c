@@ -2,8 +2,6 @@
  * own, and goes back to the gate when another one with the same low 16 bits was meant. */
 #include "tracer/translate/landing.h"
 
-#include "tracer/translate/notes.h"
-
 /* Below 2 GiB an address is a sign-extended 32-bit immediate. */
 static bool is_low(uint64_t pc)
 {
@@ -25,7 +23,7 @@ static void emit_compare(struct arena *arena, uint64_t pc, enum reg reg, struct 
 		emit_lea(arena, RCX, mem_at(RCX, -(int32_t)pc));
 	} else {
 		emit_mov_imm64(arena, reg, -pc);
-		arena_note_field(arena, FIELD_MINUS_PC, -8, 0);
+		arena_note_field(arena, FIELD_MINUS_PC, -8, pc);
 		emit_lea(arena, RCX, mem_indexed(RCX, reg, 1, 0));
 	}
 	emit_jrcxz(arena, equal);
@@ -106,16 +104,12 @@ static void emit_one_landing(struct batch *batch, uint64_t pc, bool keeps_flags,
 	if (batch->failed)
 		return;
 	*cell = (uint32_t)cache->n_landings;
-	if (!u64_map_set(&cache->landing_of_pc, pc, *cell - 1))
+	if (!pc_index_set(&cache->landing_of_pc, pc, *cell - 1))
 		batch_check(batch, rf_error_no_memory());
 }
 
 void emit_landing(struct batch *batch, uint64_t pc, bool flags_dead)
 {
-	if (flags_dead)
-		record_look_up(batch->translator, LOOK_UP_KEEPS_FLAGS, pc);
-	else
-		record_exclusive(batch->translator);
 	const bool keeps_flags = !flags_dead || code_cache_cell_has(batch->cache, pc, true);
 	emit_one_landing(batch, pc, keeps_flags, false);
 	if (!flags_dead && code_cache_cell_has(batch->cache, pc, false))

@@ -142,7 +142,8 @@ static bool is_open(const struct plan *plan, const struct code_cache *cache,
 {
 	const struct decoded *last = last_insn(plan, block);
 	return block->first == 0 ||
-	       u64_map_find(&cache->links_to, plan->items[block->first].insn.pc) ||
+	       code_cache_find(cache, &cache->links_to, plan->items[block->first].insn.pc) !=
+		       NOT_THERE ||
 	       (block->n <= MAX_PLT_INSNS && last->flow == FLOW_JUMP_INDIRECT &&
 		last->rip_relative);
 }

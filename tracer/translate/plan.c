@@ -2,7 +2,6 @@
 #include "tracer/translate/plan.h"
 
 #include "base/array.h"
-#include "tracer/translate/notes.h"
 
 #include <string.h>
 
@@ -44,22 +43,9 @@ static const uint8_t *code_at(struct code_window *window, struct translator *tra
 	return window->bytes + (pc - window->pc);
 }
 
-/* What a decoded instruction depends on. */
-static void record_insn(const struct translator *translator, uint64_t pc, const uint8_t *bytes,
-			size_t size, const struct decoded *insn)
-{
-	if (insn->flow != FLOW_NATIVE)
-		record_code(translator, pc, bytes, insn->length);
-	else if (size >= LONGEST_INSN)
-		record_code(translator, pc, bytes, LONGEST_INSN);
-	else
-		record_unfit(translator);
-}
-
 /* The block at pc, if there is one. */
 static const struct code_block *known_block(struct translator *translator, uint64_t pc)
 {
-	record_look_up(translator, LOOK_UP_BLOCK, pc);
 	return code_cache_block(&translator->cache, pc);
 }
 
@@ -71,13 +57,10 @@ static struct rf_error *add_insn(struct plan *plan, struct translator *translato
 	size_t size;
 	const uint8_t *bytes = code_at(&plan->window, translator, pc, &size, why);
 	*ends = !size;
-	if (*ends) {
-		record_unfit(translator);
+	if (*ends)
 		return NULL;
-	}
 	decode_instruction(bytes, size, pc, &item.insn);
 	*ends = item.insn.flow == FLOW_NATIVE;
-	record_insn(translator, pc, bytes, size, &item.insn);
 	if (*ends) {
 		*why = item.insn.why_native;
 		return NULL;
@@ -243,12 +226,9 @@ static bool read_one(struct translator *translator, uint64_t pc, struct decoded 
 	uint8_t bytes[LONGEST_INSN];
 	const char *ignored;
 	size_t size = source->read(source->context, pc, bytes, sizeof(bytes), &ignored);
-	if (!size) {
-		record_unfit(translator);
+	if (!size)
 		return false;
-	}
 	decode_instruction(bytes, size, pc, insn);
-	record_insn(translator, pc, bytes, size, insn);
 	return true;
 }
 

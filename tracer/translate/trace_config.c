@@ -26,7 +26,7 @@ void trace_config_destroy(struct trace_config *config)
 {
 	if (!config)
 		return;
-	for (uint32_t i = 0; i < config->n_groups; i++)
+	for (uint32_t i = config->n_lent; i < config->n_groups; i++)
 		free(config->pages[i / TRACE_PAGE][i % TRACE_PAGE].operands);
 	for (size_t i = 0; i < TRACE_PAGES; i++)
 		free(config->pages[i]);
@@ -64,6 +64,23 @@ uint32_t trace_config_add(struct trace_config *config, uint8_t form,
 	config->pages[page][number % TRACE_PAGE] = (struct trace_group){copy, (uint16_t)n, form};
 	__atomic_store_n(&config->n_groups, number + 1, __ATOMIC_RELEASE);
 	return number;
+}
+
+bool trace_config_lend(struct trace_config *config, const struct trace_group *groups,
+		       uint32_t n_groups, uint32_t n_numbers)
+{
+	for (uint32_t first = 0; first < n_groups; first += TRACE_PAGE) {
+		const uint32_t left = n_groups - first, n = left < TRACE_PAGE ? left : TRACE_PAGE;
+		struct trace_group *page = calloc(TRACE_PAGE, sizeof(*page));
+		if (!page)
+			return false;
+		memcpy(page, groups + first, n * sizeof(*page));
+		config->pages[first / TRACE_PAGE] = page;
+	}
+	config->n_lent = n_groups;
+	config->n_numbers = n_numbers;
+	__atomic_store_n(&config->n_groups, n_groups, __ATOMIC_RELEASE);
+	return true;
 }
 
 uint32_t trace_config_string(const struct trace_config *config, uint32_t module, uint64_t offset,

@@ -44,6 +44,7 @@ struct trace_config {
 	struct trace_scratch *scratch; /* trace_plan.h; or NULL */
 	struct trace_group *pages[TRACE_PAGES];
 	uint32_t n_groups, n_numbers;
+	uint32_t n_lent; /* groups, the first ones, whose operands are not freed */
 };
 
 /* An empty register.  NULL when memory is short. */
@@ -61,6 +62,10 @@ void trace_config_masks(uint64_t classes, uint64_t masks[TRACE_MASKS]);
  */
 uint32_t trace_config_add(struct trace_config *config, uint8_t form,
 			  const struct trace_operand *operands, size_t n);
+/* An empty register gets these groups, whose operands must outlive it, and so many numbers of
+ * instructions.  False: memory is short. */
+bool trace_config_lend(struct trace_config *config, const struct trace_group *groups,
+		       uint32_t n_groups, uint32_t n_numbers);
 /* The number of the group of a string instruction's operand that goes by register `base`;
  * UINT32_MAX: none. */
 uint32_t trace_config_string(const struct trace_config *config, uint32_t module, uint64_t offset,

@@ -34,7 +34,7 @@ static void emit_constant(struct arena *arena, enum reg reg, const struct operan
 {
 	emit_mov_imm64(arena, reg, (uint64_t)operand->displacement);
 	if (operand->rip_relative)
-		arena_note_field(arena, FIELD_PC, -8, 0);
+		arena_note_field(arena, FIELD_IN_MODULE, -8, 0);
 }
 
 /* The address into `reg`. */
@@ -87,7 +87,6 @@ static void emit_mask(struct arena *arena, enum reg reg, const struct operand *o
 static void emit_call_gate(struct arena *arena, enum reg reg, uint32_t word, struct label *back)
 {
 	emit_store_imm32(arena, word, gs_at(G_TRACE_WORD));
-	arena_note_field(arena, FIELD_GROUP, -4, 0);
 	emit_lea_label(arena, reg, back);
 	emit_gs_store(arena, reg, G_TRACE_BACK);
 	emit_jump_through(arena, gs_at(G_AT_RECORD));

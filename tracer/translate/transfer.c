@@ -4,7 +4,6 @@
 #include "base/assert.h"
 #include "tracer/translate/copy.h"
 #include "tracer/translate/count.h"
-#include "tracer/translate/notes.h"
 #include "tracer/translate/way.h"
 
 #include <string.h>
@@ -46,8 +45,8 @@ static void emit_load_operand(struct batch *batch, const struct decoded *insn, u
 	struct arena *arena = batch->arena;
 	uint8_t bytes[LONGEST_INSN + 1];
 	if (insn->rip_relative && !in_reach(arena, insn->target)) {
-		record_unfit(batch->translator);
 		emit_mov_imm64(arena, RCX, insn->target);
+		arena_note_field(arena, FIELD_IN_MODULE, -8, 0);
 		batch_piece(batch, PIECE_RESTART, orig);
 		arena_append(arena, bytes, address_prefixes(insn, bytes));
 		emit_load(arena, RCX, mem_at(RCX, 0));
@@ -56,7 +55,7 @@ static void emit_load_operand(struct batch *batch, const struct decoded *insn, u
 	const uint64_t pc = arena_address(arena, (uint32_t)arena->used);
 	arena_append(arena, bytes, as_load(insn, pc, bytes));
 	if (insn->rip_relative)
-		arena_note_field(arena, FIELD_TO_PROGRAM, -4, insn->target);
+		arena_note_field(arena, FIELD_TO_MODULE, -4, 0);
 }
 
 /* Between the spills of an indirect transfer and its end `reg` is free to count with. */
@@ -143,19 +142,16 @@ static void emit_program_call(struct batch *batch, const struct decoded *insn, u
 				 .block = batch->block,
 				 .orig = orig,
 				 .return_pc = insn->pc + insn->length};
-	record_look_up(batch->translator, LOOK_UP_CALL, call.return_pc);
-	const uint32_t *same = u64_map_find(&batch->cache->calls, call.return_pc);
+	const uint32_t same = code_cache_find(batch->cache, &batch->cache->calls, call.return_pc);
 	const uint32_t arena_bits = (uint32_t)(arena - batch->cache->arenas) << CALL_ARENA_SHIFT;
-	if (same && (*same & ~CALL_OFFSET) == arena_bits) {
-		struct label there = label_at(*same & CALL_OFFSET);
+	if (same != NOT_THERE && (same & ~CALL_OFFSET) == arena_bits) {
+		struct label there = label_at(same & CALL_OFFSET);
 		emit_jump(arena, &there);
-		record_jump_to_call(batch->translator, call.return_pc, there.at);
 		return;
 	}
 	assert(arena->used <= CALL_OFFSET);
-	if (!u64_map_set(&batch->cache->calls, call.return_pc, (uint32_t)arena->used | arena_bits))
+	if (!pc_index_set(&batch->cache->calls, call.return_pc, (uint32_t)arena->used | arena_bits))
 		batch_check(batch, rf_error_no_memory());
-	record_call(batch->translator, call.return_pc, (uint32_t)arena->used);
 	batch->landing_due = call.return_pc;
 	emit_push_return_address(batch, &call);
 	batch_piece(batch, direct ? PIECE_CALL : PIECE_CALL_INDIRECT, orig);
@@ -168,43 +164,20 @@ static void emit_program_call(struct batch *batch, const struct decoded *insn, u
 
 /* ---- jumps through the GOT ---- */
 
-bool got_slot_holds(struct translator *translator, uint64_t slot, struct got_slot *holds)
-{
-	struct recorder *const recorder = translator->recorder;
-	*holds = (struct got_slot){0};
-	if (!translator->source.value ||
-	    !translator->source.value(translator->source.context, slot, &holds->value))
-		return false;
-	translator->recorder = NULL; /* the code there is looked at again at each replay */
-	holds->unresolved = plan_is_unresolved(translator, holds->value);
-	holds->followed = !holds->unresolved && plan_dead_at(translator, holds->value) == DEAD_ALL;
-	translator->recorder = recorder;
-	return true;
-}
-
 /* Only what looks like an entry of a PLT. */
 uint64_t got_value(struct batch *batch)
 {
+	struct translator *translator = batch->translator;
 	const struct decoded *last = &batch->items[batch->n_items - 1].insn;
-	struct got_slot holds;
+	uint64_t value;
 	if (batch->n_items > MAX_PLT_INSNS || last->flow != FLOW_JUMP_INDIRECT ||
 	    !last->rip_relative || !in_reach(batch->arena, last->target) ||
-	    last->prefix_end + 6 < last->length)
+	    last->prefix_end + 6 < last->length || !translator->source.value ||
+	    !translator->source.value(translator->source.context, last->target, &value))
 		return 0;
-	if (!got_slot_holds(batch->translator, last->target, &holds)) {
-		record_unfit(batch->translator);
-		return 0;
-	}
-	batch->cache->blocks[batch->block].provisional = holds.unresolved;
-	const struct got_jump jump = {
-		.slot = last->target,
-		.value = holds.value,
-		.block = batch->block,
-		.provisional = holds.unresolved,
-		.followed = holds.followed,
-	};
-	record_got_jump(batch->translator, &jump);
-	return holds.followed ? holds.value : 0;
+	const bool unresolved = plan_is_unresolved(translator, value);
+	batch->cache->blocks[batch->block].provisional = unresolved;
+	return !unresolved && plan_dead_at(translator, value) == DEAD_ALL ? value : 0;
 }
 
 /* As long as the slot holds what it held, a direct jump is right. */
@@ -213,12 +186,11 @@ static void emit_got_jump(struct batch *batch, const struct decoded *insn, uint1
 	struct arena *arena = batch->arena;
 	const uint64_t value = batch->got_value;
 	struct got_miss miss = {.block = batch->block, .orig = orig, .insn = *insn};
-	const uint64_t number = record_got_link(batch->translator);
 	emit_compare_32_near(arena, insn->target, (uint32_t)value);
-	arena_note_field(arena, FIELD_GOT_LOW, -4, number);
+	arena_note_field(arena, FIELD_PC_LOW, -4, value);
 	emit_branch(arena, CONDITION_NOT_EQUAL, &miss.here);
 	emit_compare_32_near(arena, insn->target + 4, (uint32_t)(value >> 32));
-	arena_note_field(arena, FIELD_GOT_HIGH, -4, number);
+	arena_note_field(arena, FIELD_PC_HIGH, -4, value);
 	emit_branch(arena, CONDITION_NOT_EQUAL, &miss.here);
 	batch_push(batch, batch->got_misses, batch->n_got_misses, batch->cap_got_misses, miss);
 	batch_jump(batch, value, LINK_JUMP);
@@ -251,7 +223,7 @@ static void emit_syscall(struct batch *batch, const struct decoded *insn, uint16
 	label_bind(arena, &behind);
 	batch_piece(batch, PIECE_STEP, orig);
 	emit_mov_imm64(arena, RCX, insn->pc + insn->length);
-	arena_note_field(arena, FIELD_PC, -8, 0);
+	arena_note_field(arena, FIELD_PC, -8, insn->pc + insn->length);
 }
 
 /* The condition code of a jcc, short or near; a REX byte means nothing to it. */
@@ -335,7 +307,7 @@ void emit_cold_calls(struct batch *batch)
 			arena_align(arena, 8);
 			label_bind(arena, &call->constant);
 			emit_quad(arena, call->return_pc);
-			arena_note_field(arena, FIELD_PC, -8, 0);
+			arena_note_field(arena, FIELD_PC, -8, call->return_pc);
 		}
 	}
 }

@@ -3,14 +3,6 @@
 
 #include "tracer/translate/batch.h"
 
-/* What a slot of the GOT holds. */
-struct got_slot {
-	uint64_t value;
-	bool unresolved; /* the code there has it resolved */
-	bool followed;   /* a jump through it can be a direct one */
-};
-/* False when it cannot be read. */
-bool got_slot_holds(struct translator *translator, uint64_t slot, struct got_slot *holds);
 /* Where the jump through the GOT that ends a block goes to, if its code can rely on that; else 0.
  */
 uint64_t got_value(struct batch *batch);

@@ -5,9 +5,8 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "tracer/translate/block.h"
-#include "tracer/translate/kept.h"
+#include "tracer/translate/inherit.h"
 #include "tracer/translate/landing.h"
-#include "tracer/translate/replay.h"
 #include "tracer/translate/trace_emit.h"
 #include "tracer/translate/transfer.h"
 #include "tracer/translate/way.h"
@@ -30,10 +29,6 @@ static void emit_plan(struct batch *batch, const struct plan *plan, bool with_en
 {
 	struct layout layout;
 	batch_check(batch, layout_build(&layout, plan, batch->cache));
-	for (size_t b = 0; b < layout.n_blocks; b++)
-		if (layout.blocks[b].first)
-			record_look_up(batch->translator, LOOK_UP_LINKS,
-				       plan->items[layout.blocks[b].first].insn.pc);
 	batch->layout = &layout;
 	batch->entry_due = with_entry ? plan->items[0].insn.pc : 0;
 	emit_blocks(batch, plan);
@@ -42,23 +37,18 @@ static void emit_plan(struct batch *batch, const struct plan *plan, bool with_en
 	emit_cold_checks(batch);
 	batch->layout = NULL;
 	layout_deinit(&layout);
-	record_end(batch, plan, with_entry);
 }
 
-/* Makes a batch of a plan, or of one that is kept.  Returns NULL, or why that cannot be. */
+/* Makes a batch of a plan.  Returns NULL, or why that cannot be. */
 static const char *make_batch(struct translator *translator, struct arena *arena,
-			      const struct plan *plan, const struct kept_batch *kept, uint64_t pc,
-			      bool with_entry)
+			      const struct plan *plan, bool with_entry)
 {
-	const size_t n_items = kept ? kept->n_items : plan->n_items;
 	struct batch batch;
-	if (!arena || translator->cache.n_counters + 2 * n_items > translator_counters(translator))
+	if (!arena ||
+	    translator->cache.n_counters + 2 * plan->n_items > translator_counters(translator))
 		return why_full;
 	batch_open(&batch, translator, arena, NO_BLOCK);
-	if (kept)
-		replay_batch(&batch, kept, pc);
-	else
-		emit_plan(&batch, plan, with_entry);
+	emit_plan(&batch, plan, with_entry);
 	emit_replaced_landings(&batch);
 	batch_publish(&batch);
 	return batch_close(&batch) ? NULL : why_no_memory;
@@ -83,9 +73,9 @@ static void forget(struct translator *translator, struct code_block *block)
 {
 	struct code_cache *cache = &translator->cache;
 	block->stale = true;
-	u64_map_remove(&cache->block_of_pc, block->pc);
-	u64_map_remove(&cache->landing_of_pc, block->pc);
-	u64_map_remove(&cache->calls, block->pc + block->size);
+	translator->failed |= !pc_index_remove(&cache->block_of_pc, block->pc) ||
+			      !pc_index_remove(&cache->landing_of_pc, block->pc) ||
+			      !pc_index_remove(&cache->calls, block->pc + block->size);
 	for (int i = 0; i < cache->n_arenas; i++) {
 		sever(translator, &cache->arenas[i], block->pc, LINK_JUMP, OUTSIDE);
 		sever(translator, &cache->arenas[i], block->pc, LINK_CALL, OUTSIDE);
@@ -94,66 +84,18 @@ static void forget(struct translator *translator, struct code_block *block)
 		sever(translator, &cache->arenas[block->arena], block->pc, LINK_FLOW, block->in);
 }
 
-/* The place of the code at pc among the batches that are kept; 0: none. */
-static uint64_t place_of(const struct translator *translator, uint64_t pc)
-{
-	uint32_t module;
-	uint64_t offset;
-	if (!translator->kept)
-		return 0;
-	translator->source.locate(translator->source.context, pc, &module, &offset);
-	return kept_key(module, offset);
-}
-
-/* Which place was translated behind which, and where the place's module is. */
-static void note_follower(struct translator *translator, uint64_t pc, uint64_t key, bool with_entry)
-{
-	struct follow *follow = &translator->follow;
-	struct kept_place *last = kept_find(translator->kept, follow->place);
-	const uint32_t module = kept_module(key);
-	if (!kept_find(translator->kept, key))
-		return;
-	if (last) {
-		last->follower = key;
-		last->follower_with_entry = with_entry;
-	}
-	follow->place = key;
-	size_t i = 0;
-	while (i < follow->n && follow->modules[i].module != module)
-		i++;
-	if (i == MAX_FOLLOWED)
-		return;
-	follow->n += i == follow->n;
-	follow->modules[i].module = module;
-	follow->modules[i].pc = pc - kept_offset(key);
-}
-
 /* Translates a batch from pc on.  False with *why: that cannot be. */
 static bool translate(struct translator *translator, uint64_t pc, bool with_entry, const char **why)
 {
 	struct arena *arena = code_cache_arena(&translator->cache, pc);
-	const uint64_t key = arena ? place_of(translator, pc) : 0;
+	struct plan plan;
 	if (arena)
 		arena_align(arena, BATCH_ALIGNMENT);
-	const struct kept_batch *kept =
-		key ? replay_find(translator, arena, pc, key, with_entry) : NULL;
-	if (kept) {
-		*why = make_batch(translator, arena, NULL, kept, pc, with_entry);
-		note_follower(translator, pc, key, with_entry);
-		translator->follow.is_replay = true;
-		return !*why;
-	}
-	struct plan plan;
-	if (key)
-		record_begin(translator, arena, pc, key);
 	struct rf_error *error = plan_build(&plan, translator, pc, why);
 	const bool has_code = plan.n_items;
 	const char *refusal = error ? why_no_memory : NULL;
 	if (!error && has_code)
-		refusal = make_batch(translator, arena, &plan, NULL, pc, with_entry);
-	record_drop(translator);
-	if (key)
-		note_follower(translator, pc, key, with_entry);
+		refusal = make_batch(translator, arena, &plan, with_entry);
 	rf_error_destroy(error);
 	plan_deinit(&plan);
 	if (refusal || has_code)
@@ -173,7 +115,9 @@ static struct code_block *find_or_translate(struct translator *translator, uint6
 		return NULL;
 	}
 	const uint64_t start = clock_now_ns();
-	const bool ok = translate(translator, pc, with_entry, why);
+	const bool ok =
+		(inherit_module(translator, pc) && code_cache_block(&translator->cache, pc)) ||
+		translate(translator, pc, with_entry, why);
 	translator->spent_ns += clock_now_ns() - start;
 	return ok ? code_cache_block(&translator->cache, pc) : NULL;
 }
@@ -315,69 +259,6 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 	if (!block->provisional && asked.arena != block->arena && !asked.linked)
 		link_stub(translator, stub - translator_first_stub(translator));
 	return body_of(translator, block, why);
-}
-
-/* ---- ahead ---- */
-
-#define MOST_AHEAD 32 /* batches for one request */
-#define MOST_HOPS 128 /* places looked at, with those that are translated already */
-
-/* The address of a place, or 0. */
-static uint64_t pc_of_place(const struct translator *translator, uint64_t key)
-{
-	const struct follow *follow = &translator->follow;
-	for (size_t i = 0; i < follow->n; i++) {
-		const uint64_t pc = follow->modules[i].pc + kept_offset(key);
-		if (follow->modules[i].module == kept_module(key))
-			return place_of(translator, pc) == key ? pc : 0;
-	}
-	return 0;
-}
-
-/* What nobody may ever run must not take the room of what will. */
-static bool has_spare_room(const struct translator *translator, const struct arena *arena)
-{
-	const struct trace_config *trace = translator->trace;
-	return arena && arena->used < arena->size / 2 &&
-	       translator->cache.n_counters < FIRST_PLAIN_COUNTER / 2 &&
-	       (!trace || trace->n_groups < TRACE_GROUP_MAX / 2);
-}
-
-/* False: the batch is not the same here. */
-static bool replay_place(struct translator *translator, uint64_t pc, uint64_t key, bool with_entry)
-{
-	struct arena *arena = code_cache_arena(&translator->cache, pc);
-	if (!has_spare_room(translator, arena))
-		return false;
-	const size_t used = arena->used;
-	arena_align(arena, BATCH_ALIGNMENT);
-	const struct kept_batch *kept = replay_find(translator, arena, pc, key, with_entry);
-	if (!kept)
-		arena->used = used;
-	return kept && !make_batch(translator, arena, NULL, kept, pc, with_entry);
-}
-
-void translate_ahead(struct translator *translator)
-{
-	struct follow *follow = &translator->follow;
-	const uint64_t start = clock_now_ns();
-	if (!follow->is_replay)
-		return;
-	follow->is_replay = false;
-	for (int hops = 0, made = 0; hops < MOST_HOPS && made < MOST_AHEAD; hops++) {
-		const struct kept_place *place = kept_find(translator->kept, follow->place);
-		const uint64_t next = place ? place->follower : 0;
-		const uint64_t pc = next ? pc_of_place(translator, next) : 0;
-		if (!pc)
-			break;
-		if (!code_cache_block(&translator->cache, pc)) {
-			if (!replay_place(translator, pc, next, place->follower_with_entry))
-				break;
-			made++;
-		}
-		follow->place = next;
-	}
-	translator->spent_ns += clock_now_ns() - start;
 }
 
 /* ---- changes ---- */

@@ -21,11 +21,8 @@ struct code_source {
 	int (*allocator)(void *context, uint64_t pc);
 };
 
-#define MAX_FOLLOWED 32 /* modules */
-
 struct trace_config;
-struct kept;
-struct recorder;
+struct inherited;
 struct translator {
 	struct code_cache cache;
 	struct code_source source;
@@ -37,20 +34,10 @@ struct translator {
 	bool is_plain;
 	/* That other one, or NULL.  Code that was not met there yet is a batch of its own here. */
 	struct translator *checked;
-	struct kept *kept;         /* what other processes had translated (kept.h); or NULL */
-	struct recorder *recorder; /* the batch that is made now is noted there; NULL: it is not */
-	struct follow {
-		uint64_t place; /* key in `kept` of the batch made last that is there; or 0 */
-		bool is_replay; /* that one was replayed, and what follows it was not looked at */
-		size_t n;
-		struct {
-			uint32_t module;
-			uint64_t pc; /* of its offset 0 */
-		} modules[MAX_FOLLOWED];
-	} follow;
-	bool quiet;         /* only one thread runs translated code */
-	uint64_t spent_ns;  /* on translation */
-	size_t batch_insns; /* how many instructions one request may translate */
+	struct inherited *inherited; /* what another image had translated (inherit.h); or NULL */
+	bool quiet;                  /* only one thread runs translated code */
+	uint64_t spent_ns;           /* on translation */
+	size_t batch_insns;          /* how many instructions one request may translate */
 	/* Entries for indirect transfers made since the caller last emptied the list; key as in
 	 * tracer/gate/protocol.h.  `replaces`: no thread may use an older one any more. */
 	struct new_entry {
@@ -97,11 +84,6 @@ const struct stub *translate_stub_of(const struct translator *translator, uint64
 /* The block that stub number `stub` wants; links the stub.  *pc gets the program's address. */
 uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *pc,
 			const char **why);
-
-/* When the last request was answered with a kept batch: replays those that another process asked
- * for next, as long as they are the same here, so that they need not be asked for one by one.  No
- * code may be changing. */
-void translate_ahead(struct translator *translator);
 
 /* The program's code in [*start, end) is going away: forgets its blocks, and those before them that
  * run on into them, and sends links that aim at them to the gate.  *start becomes the lowest

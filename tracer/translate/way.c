@@ -133,9 +133,8 @@ static void resolve_wanted(struct batch *batch)
 			wanted.kind == LINK_FLOW
 				? code_cache_block(cache, wanted.pc)->inner
 				: batch_way(batch, wanted.pc, wanted.kind == LINK_CALL);
-		for (uint32_t *first = u64_map_find(&cache->links_to, wanted.pc),
-			      l = first ? *first : UINT32_MAX;
-		     l != UINT32_MAX && l >= batch->first_link; l = cache->links[l].next)
+		for (uint32_t l = code_cache_find(cache, &cache->links_to, wanted.pc);
+		     l != NOT_THERE && l >= batch->first_link; l = cache->links[l].next)
 			if (!cache->links[l].is_stub && cache->links[l].kind == wanted.kind)
 				arena_aim(batch->arena, cache->links[l].site, place);
 	}

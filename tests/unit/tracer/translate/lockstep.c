@@ -117,6 +117,19 @@ static bool can_transfer(const struct lockstep *lockstep, size_t at)
 	return !left || is_writable(lockstep, left);
 }
 
+/* Whether a block ends in a jump through the GOT that is expected to go to pc. */
+static bool goes_by_got(const struct code_cache *cache, uint32_t block, uint64_t pc)
+{
+	for (uint32_t i = code_cache_find(cache, &cache->links_to, pc); i != NOT_THERE;
+	     i = cache->links[i].next) {
+		const struct link *link = &cache->links[i];
+		if (link->by_got &&
+		    arena_piece_at(&cache->arenas[link->arena], link->site)->block == block)
+			return true;
+	}
+	return false;
+}
+
 /* Follows the reference from step `at`, at the beginning of a block, to where translated code must
  * leave the cache. */
 static void predict(struct lockstep *lockstep, size_t at, struct prediction *prediction)
@@ -141,7 +154,8 @@ static void predict(struct lockstep *lockstep, size_t at, struct prediction *pre
 		prediction->beyond = !can_transfer(lockstep, at);
 		if (prediction->beyond)
 			return;
-		const bool by_got = block->got_value && block->got_value == next->regs.rip;
+		const bool by_got =
+			goes_by_got(&lockstep->translator.cache, prediction->block, next->regs.rip);
 		if (is_indirect(step) && !by_got) {
 			prediction->exit = table_exit(step, next->regs.rip);
 			if (prediction->exit != EXITS)

@@ -1,0 +1,548 @@
+/* Code that is inherited beside code that is translated: a process gets what another one, with its
+ * modules and arenas elsewhere, has translated, and a third one, which has all where the heir has
+ * it, translates the same for itself.  All that they have made must be the same, byte by byte, and
+ * stay the same whatever they are asked for from then on. */
+#include "tests/unit/tracer/translate/lockstep.h"
+#include "tracer/translate/inherit.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA_SIZE (8u << 20)
+#define ROUNDS 60
+#define ROUNDS_SLOW 1500
+#define REQUESTS 120
+#define MODULES 2
+#define APART (1ull << 36) /* from one module to the next one */
+#define CELLS 0x10000      /* of the tables of returns: modules that move by more have the same */
+
+/* The code of the C library, as this process has it: each module is a copy of it. */
+static struct range code;
+
+struct process {
+	struct translator translator;
+	uint64_t modules[MODULES]; /* their addresses */
+	uint8_t *memory[MODULES];  /* an arena for each */
+};
+
+static uint64_t mix(uint64_t n)
+{
+	n = (n ^ n >> 31) * 0x9e3779b97f4a7c15u;
+	return (n ^ n >> 29) * 0xbf58476d1ce4e5b9u >> 7;
+}
+
+static uint64_t state;
+
+static uint64_t next_random(void)
+{
+	return mix(++state);
+}
+
+static void find_code(void)
+{
+	char line[512], permissions[8];
+	FILE *maps = fopen("/proc/self/maps", "re");
+	cr_assert(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (strstr(line, "libc.so") && !code.start)
+			if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &code.start, &code.end,
+				   permissions) != 3 ||
+			    permissions[2] != 'x')
+				code.start = 0;
+	fclose(maps);
+	cr_assert(code.start);
+}
+
+/* The module of an address, and *offset in it; MODULES: none. */
+static unsigned module_of(const struct process *process, uint64_t pc, uint64_t *offset)
+{
+	unsigned m = 0;
+	while (m < MODULES && pc - process->modules[m] >= code.end - code.start)
+		m++;
+	*offset = m < MODULES ? pc - process->modules[m] : pc;
+	return m;
+}
+
+static size_t read_code(void *context, uint64_t pc, uint8_t *buffer, size_t size, const char **why)
+{
+	uint64_t offset;
+	*why = "none";
+	if (module_of(context, pc, &offset) == MODULES)
+		return 0;
+	const uint64_t left = code.end - code.start - offset;
+	const size_t n = left < size ? left : size;
+	memcpy(buffer, (const void *)(code.start + offset), n);
+	return n;
+}
+
+static void locate(void *context, uint64_t pc, uint32_t *module, uint64_t *offset)
+{
+	*module = 7 + module_of(context, pc, offset);
+}
+
+/* Slots lead to a function of either module. */
+static bool value(void *context, uint64_t address, uint64_t *out)
+{
+	const struct process *process = context;
+	unsigned m = 0; /* data lies behind the code */
+	while (m + 1 < MODULES && address - process->modules[m] >= APART / 4)
+		m++;
+	const uint64_t place = mix(address - process->modules[m] + m);
+	*out = process->modules[place % MODULES] + (place >> 8) % (code.end - code.start);
+	return true;
+}
+
+/* Some of the code is that of allocators. */
+static int allocator(void *context, uint64_t pc)
+{
+	uint64_t offset;
+	(void)module_of(context, pc, &offset);
+	const uint64_t place = mix(offset);
+	return place % 50 == 0 ? (int)(place / 400 % 8) : -1;
+}
+
+/* What all processes of a round have. */
+struct setting {
+	uint64_t classes; /* that are traced; 0: nothing is */
+	size_t batch_insns;
+	bool is_far; /* arenas are out of reach of the code */
+};
+
+/* Where the modules and arenas of a process are. */
+struct places {
+	uint64_t modules[MODULES], arenas[MODULES];
+};
+
+static struct places random_places(const struct setting *setting, uint64_t step)
+{
+	struct places places;
+	for (unsigned m = 0; m < MODULES; m++) {
+		const uint64_t shift = next_random() % (1u << 12) * step;
+		const uint64_t size = (code.end - code.start + CELLS) & -(uint64_t)CELLS;
+		places.modules[m] = code.start - m * APART - shift;
+		places.arenas[m] = (places.modules[m] & -4096ull) + size +
+				   (next_random() % 1000 << 12) +
+				   (setting->is_far ? 1ull << 33 : 0);
+	}
+	return places;
+}
+
+static void open_process(struct process *process, const struct places *places,
+			 const struct setting *setting)
+{
+	*process = (struct process){0};
+	struct translator *translator = &process->translator;
+	translator->source = (struct code_source){process, read_code, locate, value, allocator};
+	translator->batch_insns = setting->batch_insns;
+	translator->trace = setting->classes ? trace_config_create(setting->classes) : NULL;
+	translator->quiet = true;
+	for (unsigned m = 0; m < MODULES; m++) {
+		process->modules[m] = places->modules[m];
+		process->memory[m] = aligned_alloc(4096, ARENA_SIZE);
+		cr_assert(process->memory[m]);
+		memset(process->memory[m], 0, ARENA_SIZE);
+		code_cache_add_arena(&translator->cache, places->arenas[m], process->memory[m],
+				     ARENA_SIZE);
+	}
+}
+
+static void close_process(struct process *process)
+{
+	code_cache_deinit(&process->translator.cache);
+	trace_config_destroy(process->translator.trace);
+	inherit_end(&process->translator);
+	free(process->translator.new_entries);
+	for (unsigned m = 0; m < MODULES; m++)
+		free(process->memory[m]);
+}
+
+struct request {
+	unsigned kind, module;
+	uint64_t offset, number;
+};
+
+static struct request random_request(void)
+{
+	return (struct request){(unsigned)(next_random() % 16), (unsigned)(next_random() % MODULES),
+				next_random() % (code.end - code.start), next_random()};
+}
+
+/* Returns what it is answered. */
+static uint64_t ask(struct process *process, const struct request *request)
+{
+	struct translator *translator = &process->translator;
+	uint64_t pc = process->modules[request->module] + request->offset, end = pc + 40;
+	const char *why = NULL;
+	switch (request->kind) {
+	case 0:
+		return translate_entry(translator, pc, &why);
+	case 1:
+		return translate_landing(translator, pc, &why);
+	case 2:
+		return translate_body(translator, pc, &why);
+	case 3:
+		return request->number % 8 ? 0 : translate_invalidate(translator, &pc, end);
+	default:
+		return translator->cache.n_stubs
+			       ? translate_stub(translator,
+						request->number % translator->cache.n_stubs, &pc,
+						&why)
+			       : 0;
+	}
+}
+
+/* ---- comparison ---- */
+
+#define SAME(member) cr_assert_eq(a->member, b->member, "%s of %zu", #member, i)
+#define EACH(type, list, n)                                       \
+	cr_assert_eq(x->n, y->n, "%s: %zu, %zu", #n, x->n, y->n); \
+	for (size_t i = 0; i < x->n; i++)                         \
+		for (const type *a = &x->list[i], *b = &y->list[i], *end = a + 1; a < end; a++)
+
+/* The piece of that number, of those that are lent and those that are an arena's own. */
+static const struct piece *piece_at(const struct arena *arena, size_t i)
+{
+	return i < arena->n_lent ? &arena->lent[i] : &arena->pieces[i - arena->n_lent];
+}
+
+/* Code that was forgotten is left as it was. */
+static void compare_arenas(const struct code_cache *cache, const struct arena *x,
+			   const struct arena *y)
+{
+	const size_t n = x->n_lent + x->n_pieces;
+	cr_assert_eq(x->used, y->used);
+	cr_assert_eq(n, y->n_lent + y->n_pieces);
+	for (size_t i = 0; i < n; i++) {
+		const struct piece *a = piece_at(x, i), *b = piece_at(y, i);
+		const size_t end = i + 1 < n ? piece_at(x, i + 1)->cache : x->used;
+		SAME(cache);
+		SAME(block);
+		SAME(orig);
+		SAME(kind);
+		SAME(reg);
+		SAME(spilled);
+		SAME(in_loop);
+		if (a->block == NO_BLOCK || !cache->blocks[a->block].stale)
+			cr_assert(memcmp(x->host + a->cache, y->host + a->cache, end - a->cache) ==
+					  0,
+				  "piece %zu of kind %d", i, a->kind);
+	}
+}
+
+static void compare_blocks(const struct code_cache *x, const struct code_cache *y)
+{
+	EACH(struct code_block, blocks, n_blocks)
+	{
+		SAME(stale);
+		if (a->stale)
+			continue;
+		SAME(pc);
+		SAME(size);
+		SAME(n_insns);
+		SAME(arena);
+		SAME(falls_in);
+		SAME(provisional);
+		SAME(dead);
+		SAME(inner);
+		SAME(body);
+		SAME(called);
+		SAME(entry);
+		SAME(counter);
+		SAME(counted_at);
+		SAME(n_untraced);
+		SAME(in);
+		SAME(out);
+		SAME(module);
+		SAME(module_offset);
+		cr_assert(memcmp(a->bytes, b->bytes, a->size) == 0);
+		cr_assert_eq(code_cache_find(x, &x->block_of_pc, a->pc),
+			     code_cache_find(y, &y->block_of_pc, a->pc));
+	}
+}
+
+/* Jumps to where no code is, as there are in code that begins amid an instruction, lead to no block
+ * ever. */
+static bool leads_to_code(const struct process *process, const struct link *link)
+{
+	uint64_t offset;
+	return module_of(process, link->target, &offset) < MODULES;
+}
+
+static void compare_links(const struct process *one, const struct process *other)
+{
+	const struct code_cache *x = &one->translator.cache, *y = &other->translator.cache;
+	EACH(struct link, links, n_links)
+	{
+		SAME(target);
+		SAME(site);
+		SAME(junction);
+		SAME(arena);
+		SAME(kind);
+		SAME(is_stub);
+		if (!leads_to_code(one, a))
+			continue;
+		SAME(next);
+		cr_assert_eq(code_cache_find(x, &x->links_to, a->target),
+			     code_cache_find(y, &y->links_to, a->target));
+	}
+	EACH(struct stub, stubs, n_stubs)
+	{
+		SAME(pc);
+		SAME(arena);
+		SAME(is_call);
+		SAME(linked);
+	}
+	EACH(struct landing, landings, n_landings)
+	{
+		SAME(pc);
+		SAME(at);
+		SAME(behind);
+		SAME(next);
+		SAME(arena);
+		SAME(keeps_flags);
+		cr_assert_eq(code_cache_find(x, &x->landing_of_pc, a->pc),
+			     code_cache_find(y, &y->landing_of_pc, a->pc));
+		cr_assert_eq(code_cache_find(x, &x->calls, a->pc),
+			     code_cache_find(y, &y->calls, a->pc));
+	}
+	cr_assert(memcmp(x->landing_of_cell, y->landing_of_cell, sizeof(x->landing_of_cell)) == 0);
+}
+
+static void compare_counters(const struct code_cache *x, const struct code_cache *y)
+{
+	cr_assert_eq(x->n_counters, y->n_counters);
+	cr_assert_eq(x->n_junctions, y->n_junctions);
+	EACH(struct unit_counter, units, n_units)
+	{
+		SAME(counter);
+		SAME(module);
+		SAME(module_offset);
+	}
+	EACH(struct crossing, crossings, n_crossings)
+	{
+		SAME(from);
+		SAME(to);
+		SAME(counter);
+	}
+	EACH(struct derived, derived, n_derived)
+	{
+		SAME(block);
+		SAME(at_in);
+	}
+}
+
+static void compare_groups(const struct trace_config *x, const struct trace_config *y)
+{
+	cr_assert_eq(x->n_groups, y->n_groups);
+	cr_assert_eq(x->n_numbers, y->n_numbers);
+	for (uint32_t k = 0; k < x->n_groups; k++) {
+		const struct trace_group *one = trace_config_group(x, k);
+		const struct trace_group *other = trace_config_group(y, k);
+		cr_assert_eq(one->n, other->n);
+		cr_assert_eq(one->form, other->form);
+		for (size_t i = 0; i < one->n; i++) {
+			const struct trace_operand *a = &one->operands[i], *b = &other->operands[i];
+			SAME(offset);
+			SAME(module);
+			SAME(number);
+			SAME(at);
+			SAME(bytes);
+			SAME(access);
+			SAME(lanes);
+			SAME(scale);
+			SAME(index_bits);
+			SAME(base);
+			SAME(n_operands);
+		}
+	}
+}
+
+static void compare(const struct process *one, const struct process *other)
+{
+	const struct translator *x = &one->translator, *y = &other->translator;
+	compare_blocks(&x->cache, &y->cache);
+	for (unsigned m = 0; m < MODULES; m++)
+		compare_arenas(&x->cache, &x->cache.arenas[m], &y->cache.arenas[m]);
+	compare_links(one, other);
+	compare_counters(&x->cache, &y->cache);
+	if (x->trace)
+		compare_groups(x->trace, y->trace);
+	cr_assert(!x->failed && !y->failed);
+}
+
+/* Where returns to one address of a cell must keep the flags, those to all others do. */
+static void check_cells(struct code_cache *cache)
+{
+	for (size_t i = 0; i < cache->n_landings; i++) {
+		const struct landing *landing = code_cache_landing(cache, cache->landings[i].pc);
+		for (uint32_t k = cache->landing_of_cell[cache->landings[i].pc & 0xffff]; k;
+		     k = cache->landings[k - 1].next) {
+			const struct landing *other =
+				code_cache_landing(cache, cache->landings[k - 1].pc);
+			cr_assert(!landing || !other || landing->keeps_flags == other->keeps_flags);
+		}
+	}
+}
+
+/* A later entry of the same key takes the place of this one. */
+static bool is_replaced(const struct translator *translator, size_t i)
+{
+	for (size_t k = i + 1; k < translator->n_new_entries; k++)
+		if (translator->new_entries[k].key == translator->new_entries[i].key)
+			return true;
+	return false;
+}
+
+/* The table of a process leads to what is found by the address. */
+static void check_entries(struct process *process)
+{
+	struct translator *translator = &process->translator;
+	struct code_cache *cache = &translator->cache;
+	for (size_t i = 0; i < translator->n_new_entries; i++) {
+		const struct new_entry *entry = &translator->new_entries[i];
+		const uint64_t pc = entry->key & ~RETURN_KEY;
+		const struct code_block *block = code_cache_block(cache, pc);
+		const struct landing *landing = code_cache_landing(cache, pc);
+		if (is_replaced(translator, i))
+			continue;
+		cr_assert(entry->key & RETURN_KEY ? landing != NULL : block != NULL);
+		const uint64_t there =
+			entry->key & RETURN_KEY
+				? arena_address(&cache->arenas[landing->arena], landing->at)
+				: arena_address(&cache->arenas[block->arena], block->entry);
+		cr_assert_eq(entry->entry, there);
+	}
+}
+
+/* ---- rounds ---- */
+
+/* Of all, of some, or of no lines. */
+static uint64_t random_classes(void)
+{
+	const uint64_t classes = next_random() & next_random() & next_random();
+	return next_random() % 4 ? classes : next_random() % 2 ? UINT64_MAX : 0;
+}
+
+/* Some of the code has run. */
+static void pretend_runs(struct process *process)
+{
+	for (size_t i = 0; i < process->translator.cache.n_blocks; i++)
+		process->translator.cache.blocks[i].has_row = next_random() % 2;
+}
+
+static void wake_all(struct process *heir)
+{
+	for (unsigned m = 0; m < MODULES; m++)
+		(void)inherit_module(&heir->translator, heir->modules[m]);
+}
+
+static void ask_all(struct process *process, const struct request *requests, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		(void)ask(process, &requests[i]);
+}
+
+/* A process at random places that gets what another one has translated; the other one is closed. */
+static void succeed(struct process *heir, struct process *from, const struct places *places,
+		    const struct setting *setting)
+{
+	pretend_runs(from);
+	struct kept_code *kept = kept_code_take(&from->translator);
+	cr_assert(kept);
+	close_process(from);
+	open_process(heir, places, setting);
+	inherit_all(&heir->translator, kept);
+	kept_code_release(kept);
+	wake_all(heir);
+	check_entries(heir);
+	check_cells(&heir->translator.cache);
+}
+
+/* `step`: by multiples of how many bytes modules move.  Returns how many blocks were inherited. */
+static size_t play_round(size_t n, uint64_t step)
+{
+	const struct setting setting = {
+		.classes = random_classes(),
+		.batch_insns = next_random() % 2 ? 400 : 1 + next_random() % 60,
+		.is_far = next_random() % 8 == 0,
+	};
+	const unsigned generations = 1 + (unsigned)(next_random() % 3);
+	struct request *requests = calloc(n * (generations + 1), sizeof(*requests));
+	struct process heir, last, fresh;
+	struct places places = random_places(&setting, step);
+	cr_assert(requests);
+	for (size_t i = 0; i < n * (generations + 1); i++)
+		requests[i] = random_request();
+	for (unsigned m = 0; m < MODULES; m++) /* what leads to unknown modules differs */
+		requests[m] = (struct request){2, m, 4096, 0};
+	open_process(&last, &places, &setting);
+	ask_all(&last, requests, n);
+	for (unsigned g = 0; g < generations; g++) {
+		places = random_places(&setting, step);
+		succeed(&heir, &last, &places, &setting);
+		if (g + 1 < generations)
+			ask_all(&heir, requests + (g + 1) * n, n);
+		last = heir;
+		last.translator.source.context = &last;
+	}
+	open_process(&fresh, &places, &setting);
+	ask_all(&fresh, requests, generations * n);
+	if (step == CELLS)
+		compare(&last, &fresh);
+	for (size_t i = generations * n; i < (generations + 1) * n; i++) {
+		const uint64_t answer = ask(&last, &requests[i]), other = ask(&fresh, &requests[i]);
+		cr_assert(step != CELLS || answer == other);
+	}
+	if (step == CELLS)
+		compare(&last, &fresh);
+	check_cells(&last.translator.cache);
+	const size_t n_inherited = last.translator.cache.n_inherited;
+	close_process(&last);
+	close_process(&fresh);
+	free(requests);
+	return n_inherited;
+}
+
+Test(inherit, gives_what_a_translation_makes)
+{
+	const int rounds = lockstep_is_slow_run() ? ROUNDS_SLOW : ROUNDS;
+	uint64_t n_inherited = 0;
+	state = lockstep_seed();
+	find_code();
+	for (int i = 0; i < rounds; i++)
+		n_inherited += play_round(MODULES + next_random() % REQUESTS,
+					  next_random() % 4 ? CELLS : 4096);
+	printf("%d rounds (RFPROF_SEED=%" PRIu64 "): %" PRIu64 " blocks inherited\n", rounds,
+	       lockstep_seed(), n_inherited);
+	cr_assert_gt(n_inherited, (uint64_t)rounds * 50);
+}
+
+/* Code that has changed is translated anew. */
+Test(inherit, leaves_changed_code_asleep)
+{
+	const struct setting setting = {.batch_insns = 400};
+	struct process first, heir;
+	find_code();
+	struct places places = random_places(&setting, CELLS);
+	const char *why;
+	open_process(&first, &places, &setting);
+	cr_assert(translate_body(&first.translator, places.modules[0] + 4096, &why));
+	struct kept_code *kept = kept_code_take(&first.translator);
+	cr_assert(kept);
+	cr_assert_eq(kept->n_modules, 1);
+	kept->code[kept->runs[0].at + 1] ^= 1;
+	places = random_places(&setting, CELLS);
+	open_process(&heir, &places, &setting);
+	inherit_all(&heir.translator, kept);
+	const size_t n_inherited = heir.translator.cache.n_blocks;
+	cr_assert(!inherit_module(&heir.translator, places.modules[0] + 4096));
+	cr_assert(!code_cache_block(&heir.translator.cache, places.modules[0] + 4096));
+	cr_assert(translate_body(&heir.translator, places.modules[0] + 4096, &why));
+	cr_assert_gt(heir.translator.cache.n_blocks, n_inherited);
+	kept_code_release(kept);
+	close_process(&first);
+	close_process(&heir);
+}

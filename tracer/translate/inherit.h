@@ -1,0 +1,19 @@
+/* A new process image gets the code that another one has translated (kept_code.h).
+ *
+ * The whole code cache is copied at once, asleep: nothing leads into it.  Where the program comes
+ * to a module for the first time, and has the same code there, the module's part wakes up: it is
+ * moved to where the module is, and found from then on. */
+#pragma once
+
+#include "tracer/translate/kept_code.h"
+
+/* A translator that has made nothing yet gets all of `kept`, if that suits its arenas and what it
+ * traces.  When memory is short, it has failed (translator.failed). */
+void inherit_all(struct translator *translator, struct kept_code *kept);
+
+/* Control comes to code at pc that is not translated.  True: its module has woken up; the code at
+ * pc may be there now. */
+bool inherit_module(struct translator *translator, uint64_t pc);
+
+/* Frees what is known of what was inherited; the code itself must not be looked at any more. */
+void inherit_end(struct translator *translator);

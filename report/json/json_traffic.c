@@ -265,6 +265,7 @@ void report_json_run_traffic(struct json_writer *out, const char *key,
 		{"policy", "traffic_policy"},
 		{"halved", "traffic_halved"},
 		{"windows", "traffic_windows"},
+		{"shared", "traffic_shared"},
 	};
 	const struct model *model = view->model;
 	const char *source = profile_get_fact(view->profile, "traffic_source");

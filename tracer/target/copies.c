@@ -7,11 +7,48 @@
 #include "tracer/target/slots.h"
 #include "tracer/target/windows.h"
 #include "tracer/translate/derive.h"
+#include "tracer/translate/inherit.h"
+#include "tracer/translate/stock.h"
 
 #include <stdlib.h>
 
 /* So many times the time that it takes passes between two countings of what has run. */
 #define COUNT_SHARE 50
+
+/* ---- what other processes have translated ---- */
+
+static uint64_t key_of(const struct target *target, enum copy copy)
+{
+	return target->program ^ (copy == COPY_PLAIN ? 1ull << 63 : 0);
+}
+
+/* Nobody else knows a new target, and copying takes time: then the lock is not held.  Into the
+ * second copy the server may look at any time. */
+void copies_inherit(struct target *target, enum copy copy)
+{
+	if (!target->stock || !target->program)
+		return;
+	pthread_mutex_lock(target->lock);
+	struct kept_code *kept = stock_find(target->stock, key_of(target, copy));
+	if (copy == COPY_FIRST)
+		pthread_mutex_unlock(target->lock);
+	if (kept)
+		inherit_all(&target->copies[copy], kept);
+	if (copy != COPY_FIRST)
+		pthread_mutex_unlock(target->lock);
+	kept_code_release(kept);
+}
+
+void copies_keep(struct target *target)
+{
+	if (!target->stock || !target->program || target->native || target->overwritten)
+		return;
+	stock_keep(target->stock, key_of(target, COPY_FIRST), &target->copies[COPY_FIRST]);
+	if (target->has_plain)
+		stock_keep(target->stock, key_of(target, COPY_PLAIN), &target->copies[COPY_PLAIN]);
+}
+
+/* ---- changes ---- */
 
 void copies_ask(struct target *target, int slot)
 {

@@ -8,6 +8,13 @@
 
 #include "tracer/target/target.h"
 
+/* A copy that has nothing yet, but its memory, gets what is kept of the program
+ * (translate/stock.h). */
+void copies_inherit(struct target *target, enum copy copy);
+/* The target is gone, but for its memory: keeps what its copies have.  The lock is held by the
+ * caller. */
+void copies_keep(struct target *target);
+
 /* Has the slot's thread stopped, so that it changes to the copy that is wanted: at once, or behind
  * the system call that it is in, which nothing interrupts.  The lock is held by the caller. */
 void copies_ask(struct target *target, int slot);

@@ -280,8 +280,10 @@ static bool make_plain(struct target *target, pid_t tid, struct user_regs_struct
 		error = shared_memory_map_plain(target, &injection);
 		injection_end(&injection);
 	}
-	if (!error)
+	if (!error) {
 		entry_table_init(target, COPY_PLAIN);
+		copies_inherit(target, COPY_PLAIN);
+	}
 	target->has_plain = !error;
 	target->plain_failed = error != NULL; /* then all of it is traced */
 	rf_error_destroy(error);

@@ -66,7 +66,7 @@ struct target {
 	struct program_memory memory;
 	struct translator copies[N_COPIES];
 	struct stock *stock;          /* of the whole run, not owned; or NULL */
-	uint64_t program;             /* what it runs, for the stock; 0: not known */
+	uint64_t program;             /* the file that it runs; 0: not known */
 	bool has_plain, plain_failed; /* the second copy can be used, or never will */
 	uint64_t plain_from_ns;       /* before that time it is not made */
 	uint64_t next_count_ns;       /* when executions may be counted again (copies.c) */

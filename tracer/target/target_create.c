@@ -4,12 +4,12 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "tracer/target/copies.h"
 #include "tracer/target/counts.h"
 #include "tracer/target/requests.h"
 #include "tracer/target/shared_memory.h"
 #include "tracer/target/slots.h"
 #include "tracer/translate/inherit.h"
-#include "tracer/translate/stock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 	if (target->drain) {
 		target->sources[slot] =
 			drain_add_thread(target->drain, target->copies[COPY_FIRST].trace, block,
-					 address, thread, target->space);
+					 address, thread, target->space, target->program);
 		if (!target->sources[slot])
 			return 0;
 		if (stack_pointer)
@@ -197,19 +197,6 @@ static uint64_t program_key(pid_t pid)
 	return (uint64_t)status.st_dev << 40 ^ status.st_ino ?: 1;
 }
 
-/* Nobody but the caller knows the target yet, and the copy takes time: the lock is not held. */
-static void inherit(struct target *target)
-{
-	if (!target->stock || !target->program)
-		return;
-	pthread_mutex_lock(target->lock);
-	struct kept_code *kept = stock_find(target->stock, target->program);
-	pthread_mutex_unlock(target->lock);
-	if (kept)
-		inherit_all(&target->copies[COPY_FIRST], kept);
-	kept_code_release(kept);
-}
-
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
 			       struct drain *drain, struct stock *stock, pthread_mutex_t *lock,
 			       struct target **out)
@@ -233,7 +220,7 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	program_memory_refresh(&target->memory);
 	target->stock = stock;
 	target->program = program_key(tid);
-	inherit(target);
+	copies_inherit(target, COPY_FIRST);
 	pthread_mutex_lock(lock);
 	enter(target, tid);
 	pthread_mutex_unlock(lock);
@@ -247,8 +234,7 @@ void target_finish(struct target *target)
 	pthread_mutex_lock(target->lock);
 	collect_threads(target);
 	counts_save(target);
-	if (target->stock && target->program && !target->native && !target->overwritten)
-		stock_keep(target->stock, target->program, &target->copies[COPY_FIRST]);
+	copies_keep(target);
 	release_memory(target);
 	target->finished = true;
 	pthread_mutex_unlock(target->lock);

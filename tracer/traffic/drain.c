@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "cache/geometry_machine.h"
 #include "tracer/process/allocators.h"
+#include "tracer/traffic/executions.h"
 #include "tracer/traffic/records.h"
 #include "tracer/traffic/traffic_save.h"
 
@@ -21,6 +22,8 @@
 #define IDLE_NS 100000
 #define IDLE_MOST_NS 500000
 #define MAX_CORES 1024
+/* They take some 2 KB each. */
+#define MANY_ACCOUNTS 200000
 
 /* A thread that has been without a burst for so long is asked for one: soon after it has come to
  * new code, and then in times that double, up to a part of the time that it has run: so what takes
@@ -49,6 +52,7 @@ struct drain {
 	size_t n_sources, cap_sources;
 	uint8_t core_used[MAX_CORES];
 	struct traffic_account account;
+	struct shared_accounts shared;
 	pthread_t thread;
 	bool runs, stop;
 };
@@ -187,9 +191,30 @@ static uint32_t take_core(struct drain *drain)
 	return MAX_CORES - 1;
 }
 
+/* The thread that the traffic of a new one is told of. */
+static uint32_t told_of(struct drain *drain, uint32_t thread, uint64_t program)
+{
+	struct shared_accounts *shared = &drain->shared;
+	const struct first_thread first = {program, thread};
+	for (size_t i = 0; program && i < shared->n_first; i++) {
+		if (shared->first[i].program != program)
+			continue;
+		if (accounts_n(drain->simulation.accounts) < MANY_ACCOUNTS ||
+		    !rf_array_reach((void **)&shared->of, &shared->n_of, thread,
+				    sizeof(*shared->of)))
+			return thread;
+		shared->of[thread] = shared->first[i].thread + 1;
+		shared->n_shared++;
+		return shared->first[i].thread;
+	}
+	if (program)
+		(void)rf_array_push(shared->first, shared->n_first, shared->cap_first, first);
+	return thread;
+}
+
 struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config,
 				      uint8_t *slot, uint64_t slot_address, uint32_t thread,
-				      uint32_t space)
+				      uint32_t space, uint64_t program)
 {
 	struct drain_source *source = calloc(1, sizeof(*source));
 	struct simulation *simulation = &drain->simulation;
@@ -208,7 +233,8 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 	source->core = take_core(drain);
 	source->start_ns = source->burst_ns = clock_now_ns();
 	source->wait_ns = BURST_NS;
-	record_reader_init(&source->reader, simulation, config, thread, space, source->core);
+	const struct reader_thread rows = {thread, told_of(drain, thread, program)};
+	record_reader_init(&source->reader, simulation, config, &rows, space, source->core);
 	if (!drain->runs)
 		drain->runs = thread_start(&drain->thread, run, drain) == 0;
 	pthread_mutex_unlock(&drain->lock);
@@ -327,7 +353,7 @@ void drain_finish(struct drain *drain)
 	assert(!drain->n_sources);
 	hierarchy_finish(drain->simulation.hierarchy);
 	allocator_files_note_unread(drain->allocators, drain->profile);
-	traffic_save(&drain->simulation, &drain->account, drain->profile);
+	traffic_save(&drain->simulation, &drain->account, &drain->shared, drain->profile);
 }
 
 void drain_destroy(struct drain *drain)
@@ -338,5 +364,7 @@ void drain_destroy(struct drain *drain)
 	pthread_mutex_destroy(&drain->lock);
 	allocator_files_destroy(drain->allocators);
 	free(drain->sources);
+	free(drain->shared.first);
+	free(drain->shared.of);
 	free(drain);
 }

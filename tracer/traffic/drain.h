@@ -31,11 +31,14 @@ uint32_t drain_new_space(struct drain *drain, struct object_world *world);
 /* The allocators in all files of the run; used under the lock of the run. */
 struct allocator_files *drain_allocators(struct drain *drain);
 
-/* Adds a thread that has not run since its slot was made ready; `thread`: its row.  NULL when
- * memory is short: then it is not traced. */
+/* Adds a thread that has not run since its slot was made ready; `thread`: its row; `program`: what
+ * it runs, or 0.  NULL when memory is short: then it is not traced.
+ *
+ * Each instruction has an account in each thread.  Where a tree of processes has very many of them,
+ * the traffic of a new thread is told of one that ran the same program before. */
 struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config,
 				      uint8_t *slot, uint64_t slot_address, uint32_t thread,
-				      uint32_t space);
+				      uint32_t space, uint64_t program);
 /* Its thread, which has not run yet, has its stack there. */
 void drain_set_stack(struct drain_source *source, uint64_t stack_pointer);
 /* Adds a few records in the place of its thread, which is stopped outside the gate. */

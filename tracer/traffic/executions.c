@@ -41,7 +41,30 @@ static bool sort(struct executions *executions)
 	       rf_sort_by(items, n, sizeof(*items), thread_of);
 }
 
-struct rf_error *executions_init(struct executions *executions, const struct profile *profile)
+/* Adds up what ran in the same block and is told of the same thread; these are neighbours. */
+static void join(struct executions *executions)
+{
+	struct counted_code *items = executions->items;
+	size_t n = 0;
+	for (size_t i = 0; i < executions->n_items; i++) {
+		struct counted_code *last = n ? &items[n - 1] : NULL;
+		if (last && compare(last, &items[i]) == 0 && last->size == items[i].size) {
+			last->n += items[i].n;
+			last->checked += items[i].checked;
+		} else {
+			items[n++] = items[i];
+		}
+	}
+	executions->n_items = n;
+}
+
+static uint32_t told_of(const struct shared_accounts *shared, uint32_t thread)
+{
+	return thread < shared->n_of && shared->of[thread] ? shared->of[thread] - 1 : thread;
+}
+
+struct rf_error *executions_init(struct executions *executions, const struct profile *profile,
+				 const struct shared_accounts *shared)
 {
 	*executions = (struct executions){.n_items = profile->n_counts};
 	executions->items = calloc(profile->n_counts + 1, sizeof(*executions->items));
@@ -50,14 +73,22 @@ struct rf_error *executions_init(struct executions *executions, const struct pro
 	for (size_t i = 0; i < profile->n_counts; i++) {
 		const struct profile_count *count = &profile->counts[i];
 		const struct profile_block *block = &profile->blocks[count->block];
-		executions->items[i] =
-			(struct counted_code){count->thread, block->module, block->size,
-					      block->start,  count->n,      count->checked};
+		executions->items[i] = (struct counted_code){told_of(shared, count->thread),
+							     block->module,
+							     block->size,
+							     block->start,
+							     count->n,
+							     count->checked};
 		executions->in_windows |= count->n != count->checked;
 		if (block->size > executions->longest)
 			executions->longest = block->size;
 	}
-	return sort(executions) ? NULL : rf_error_no_memory();
+	if (!sort(executions)) {
+		executions_deinit(executions);
+		return rf_error_no_memory();
+	}
+	join(executions);
+	return NULL;
 }
 
 void executions_deinit(struct executions *executions)

@@ -17,13 +17,14 @@
 #define STEPS (OPERAND_LOAD | OPERAND_STORE | OPERAND_NON_TEMPORAL)
 
 void record_reader_init(struct record_reader *reader, struct simulation *simulation,
-			const struct trace_config *config, uint32_t thread, uint32_t space,
-			uint32_t core)
+			const struct trace_config *config, const struct reader_thread *thread,
+			uint32_t space, uint32_t core)
 {
 	*reader = (struct record_reader){.simulation = simulation,
 					 .config = config,
 					 .space = space,
-					 .accounts = {thread},
+					 .thread = thread->row,
+					 .accounts = {thread->told},
 					 .burst_ns = clock_now_ns()};
 	(void)burst_cache_init(&reader->burst_cache, &simulation->geometry);
 	access_filter_init(&reader->filter, simulation->hierarchy, core,
@@ -295,8 +296,7 @@ static void take_allocation(struct record_reader *reader, const struct trace_rec
 {
 	struct space *space = simulation_space(reader->simulation, reader->space);
 	if (space)
-		allocation_record_take(&reader->allocation, &space->calls, reader->accounts.thread,
-				       record);
+		allocation_record_take(&reader->allocation, &space->calls, reader->thread, record);
 }
 
 static void take_record(struct record_reader *reader, const struct trace_record *record)

@@ -8,6 +8,7 @@
 #include "tracer/traffic/trace_ring.h"
 
 struct record_reader {
+	uint32_t thread; /* its row */
 	struct simulation *simulation;
 	const struct trace_config *config;
 	uint32_t space;
@@ -29,11 +30,16 @@ struct record_reader {
 	uint64_t n_records, n_unknown; /* taken, and of no instruction that is known */
 };
 
+/* Its row in the profile, and the one that its traffic is told of (drain.h). */
+struct reader_thread {
+	uint32_t row, told;
+};
+
 /* A reader for the thread with that row in the profile, which runs on `core` (struct hierarchy) in
  * that address space. */
 void record_reader_init(struct record_reader *reader, struct simulation *simulation,
-			const struct trace_config *config, uint32_t thread, uint32_t space,
-			uint32_t core);
+			const struct trace_config *config, const struct reader_thread *thread,
+			uint32_t space, uint32_t core);
 /* The thread has ended.  Does what was put off of its accesses. */
 void record_reader_deinit(struct record_reader *reader);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profile/profile.h"
+#include "tracer/traffic/executions.h"
 #include "tracer/traffic/simulation.h"
 
 /* What the drain itself knows about the run. */
@@ -18,4 +19,4 @@ void traffic_save_geometry(struct profile *profile, const struct geometry *geome
 /* All that was counted, when the simulation has ended.  Where memory is short for it, the profile's
  * fact traffic_incomplete says so. */
 void traffic_save(struct simulation *simulation, const struct traffic_account *account,
-		  struct profile *profile);
+		  const struct shared_accounts *shared, struct profile *profile);

@@ -22,7 +22,7 @@ struct inherited {
 
 /* ---- all at once ---- */
 
-static bool suits(const struct translator *translator, const struct kept_code *kept)
+bool inherit_suits(const struct translator *translator, const struct kept_code *kept)
 {
 	const struct trace_config *trace = translator->trace;
 	const struct code_cache *cache = &translator->cache;
@@ -115,7 +115,7 @@ void inherit_all(struct translator *translator, struct kept_code *kept)
 {
 	struct code_cache *cache = &translator->cache;
 	assert(!cache->n_blocks && !cache->n_stubs && !translator->inherited);
-	if (!suits(translator, kept))
+	if (!inherit_suits(translator, kept))
 		return;
 	struct inherited *inherited = calloc(1, sizeof(*inherited));
 	if (!inherited)

@@ -7,8 +7,10 @@
 
 #include "tracer/translate/kept_code.h"
 
-/* A translator that has made nothing yet gets all of `kept`, if that suits its arenas and what it
- * traces.  When memory is short, it has failed (translator.failed). */
+/* Whether kept code suits the arenas of a translator and what it traces. */
+bool inherit_suits(const struct translator *translator, const struct kept_code *kept);
+/* A translator that has made nothing yet gets all of `kept`, if that suits.  When memory is short,
+ * it has failed (translator.failed). */
 void inherit_all(struct translator *translator, struct kept_code *kept);
 
 /* Control comes to code at pc that is not translated.  True: its module has woken up; the code at

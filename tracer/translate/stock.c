@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "tracer/translate/inherit.h"
 
 #include <stdlib.h>
 
@@ -75,14 +76,16 @@ static bool has_spare_room(const struct translator *translator)
 	for (int i = 0; i < cache->n_arenas; i++)
 		if (cache->arenas[i].used > cache->arenas[i].size / 2)
 			return false;
-	return cache->n_counters < FIRST_PLAIN_COUNTER / 2 &&
+	return translator_counters(translator) - cache->n_counters > FIRST_PLAIN_COUNTER / 2 &&
 	       (!trace || trace->n_groups < TRACE_GROUP_MAX / 2);
 }
 
 void stock_keep(struct stock *stock, uint64_t key, struct translator *translator)
 {
 	const size_t n_blocks = count_blocks(&translator->cache), i = find(stock, key);
-	const size_t known = i < stock->n_items ? stock->items[i].n_blocks : 0;
+	const size_t known = i < stock->n_items && inherit_suits(translator, stock->items[i].code)
+				     ? stock->items[i].n_blocks
+				     : 0;
 	assert(key);
 	if (n_blocks < known + known / GROWTH + MIN_BLOCKS || !has_spare_room(translator))
 		return;

@@ -3,7 +3,7 @@
 
 #include "tracer/translate/kept_code.h"
 
-#define STOCK_MEMORY (192u << 20) /* bytes, of all */
+#define STOCK_MEMORY (512u << 20) /* bytes, of all */
 
 struct stock;
 
@@ -12,7 +12,8 @@ struct stock *stock_create(void);
 void stock_destroy(struct stock *stock);
 
 /* An image that ran the program `key` (not 0) is gone: keeps what it has translated, where that is
- * more than what is kept of the program.  Its code's memory must still be there. */
+ * more than what is kept of the program, or that does not suit it any more.  Its code's memory must
+ * still be there. */
 void stock_keep(struct stock *stock, uint64_t key, struct translator *translator);
 /* What is kept of a program, to be released (kept_code_release) by the caller; or NULL. */
 struct kept_code *stock_find(struct stock *stock, uint64_t key);

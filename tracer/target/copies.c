@@ -30,8 +30,10 @@ void copies_inherit(struct target *target, enum copy copy)
 		return;
 	pthread_mutex_lock(target->lock);
 	struct kept_code *kept = stock_find(target->stock, key_of(target, copy));
-	if (copy == COPY_FIRST)
+	if (copy == COPY_FIRST) {
+		stock_add_image(target->stock);
 		pthread_mutex_unlock(target->lock);
+	}
 	if (kept)
 		inherit_all(&target->copies[copy], kept);
 	if (copy != COPY_FIRST)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define MIN_BLOCKS 200 /* fewer are made as fast as they are copied */
-#define GROWTH 64      /* it is kept anew when it is more by one part in so many */
+#define GROWTH 16      /* it is kept anew when it is more by one part in so many */
 
 struct stock {
 	struct stocked {
@@ -17,6 +17,7 @@ struct stock {
 		struct kept_code *code;
 	} * items; /* the one that was used last is the last one */
 	size_t n_items, cap_items;
+	size_t n_images; /* one alone has nobody to keep anything for */
 };
 
 struct stock *stock_create(void)
@@ -80,6 +81,11 @@ static bool has_spare_room(const struct translator *translator)
 	       (!trace || trace->n_groups < TRACE_GROUP_MAX / 2);
 }
 
+void stock_add_image(struct stock *stock)
+{
+	stock->n_images++;
+}
+
 void stock_keep(struct stock *stock, uint64_t key, struct translator *translator)
 {
 	const size_t n_blocks = count_blocks(&translator->cache), i = find(stock, key);
@@ -87,7 +93,8 @@ void stock_keep(struct stock *stock, uint64_t key, struct translator *translator
 				     ? stock->items[i].n_blocks
 				     : 0;
 	assert(key);
-	if (n_blocks < known + known / GROWTH + MIN_BLOCKS || !has_spare_room(translator))
+	if (stock->n_images < 2 || n_blocks < known + known / GROWTH + MIN_BLOCKS ||
+	    !has_spare_room(translator))
 		return;
 	struct stocked new = {key, n_blocks, kept_code_take(translator)};
 	if (!new.code)

@@ -11,6 +11,8 @@ struct stock;
 struct stock *stock_create(void);
 void stock_destroy(struct stock *stock);
 
+/* There is one more image.  Nothing is kept for a single one. */
+void stock_add_image(struct stock *stock);
 /* An image that ran the program `key` (not 0) is gone: keeps what it has translated, where that is
  * more than what is kept of the program, or that does not suit it any more.  Its code's memory must
  * still be there. */

@@ -163,6 +163,14 @@ def test_runs(t, options):
 
 
 @pytest.mark.slow
+def test_runs_of_a_tree(t):
+    """Processes that inherit what others have translated."""
+    need_injection(t)
+    script = 'n=$(cat | wc -c); for i in 1 2 3 4 5 6; do /bin/echo $i $n; done; exit 7'
+    check_all(t, Faults(t, ["-q", "--no-save", "/bin/sh", "-c", script]), check_run, 1, 150)
+
+
+@pytest.mark.slow
 def test_reports(t):
     check_all(t, faults_of_reports(t), check_report, 20, 400)
 

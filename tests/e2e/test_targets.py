@@ -112,6 +112,27 @@ def test_repeated_runs_agree(t):
     assert first == second, f"{first}\n{second}"
 
 
+@pytest.mark.parametrize("options", [["--traffic=none"], ["--slowdown=none"], []])
+@pytest.mark.parametrize("name", ["control", "masked_avx2", "string_ops"])
+def test_a_tree_that_runs_it_again(t, name, options):
+    """Processes inherit what others of the tree have translated, at other addresses; their counts are exact too."""
+    times = 6
+    program = t.target(name)
+    once = t.profile([program], *options)
+    if once.status == 77:
+        pytest.skip(once.stderr.decode().strip())
+    again = t.profile(["/bin/sh", "-c", f"for i in $(seq {times}); do {shlex.quote(program)}; done"], *options)
+    assert again.stdout == times * once.stdout
+    wrong = []
+    for truth in truths_of(once.stdout):
+        wrong += check(again.json, {key: value if key == "kernel" else times * value for key, value in truth.items()},
+                       os.path.basename(program))
+    assert not wrong, "\n".join(wrong)
+    # The shell and seq are translated besides: each is another program; and all is anew when fewer classes are traced.
+    blocks, single = (result.json["run"]["translated_blocks"] for result in (again, once))
+    assert options != ["--traffic=none"] or blocks < 5 * single, f"{blocks} blocks were translated, {single} for one"
+
+
 def test_counts_per_thread(t):
     """The profile keeps each thread's executions: the kernel's, by thread, are the printed ones."""
     path = os.path.join(t.directory, "threads.rfp")

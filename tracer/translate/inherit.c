@@ -34,18 +34,22 @@ bool inherit_suits(const struct translator *translator, const struct kept_code *
 	return suits;
 }
 
-static bool copy_list(void **to, size_t *cap, const void *from, size_t n, size_t size)
+/* A copy of n items with room for some more; *n becomes 0 when memory is short. */
+static bool copy_list(void **to, size_t *n, size_t *cap, const void *from, size_t size)
 {
-	*cap = n + n / 8 + 16;
+	*cap = *n + *n / 8 + 16;
 	*to = malloc(*cap * size);
-	if (*to && n)
-		memcpy(*to, from, n * size);
+	if (*to && *n)
+		memcpy(*to, from, *n * size);
+	*n = *to ? *n : 0;
+	*cap = *to ? *cap : 0;
 	return *to;
 }
-#define COPY(to, from, items, n, cap)                                                     \
-	((to)->n = (from)->n, copy_list((void **)&(to)->items, &(to)->cap, (from)->items, \
-					(from)->n, sizeof(*(to)->items)))
+#define COPY(to, from, items, n, cap)                                                \
+	((to)->n = (from)->n, copy_list((void **)&(to)->items, &(to)->n, &(to)->cap, \
+					(from)->items, sizeof(*(to)->items)))
 
+/* Where memory runs short, what refers to others is not there either (derive_executions). */
 static bool copy_lists(struct code_cache *to, const struct code_cache *from)
 {
 	to->block_of_pc.lent = &from->block_of_pc.own;
@@ -54,14 +58,14 @@ static bool copy_lists(struct code_cache *to, const struct code_cache *from)
 	to->calls.lent = &from->calls.own;
 	to->n_counters = from->n_counters;
 	to->n_inherited = from->n_blocks;
-	return COPY(to, from, blocks, n_blocks, cap_blocks) &&
+	return COPY(to, from, leaving, n_junctions, cap_leaving) &&
+	       COPY(to, from, blocks, n_blocks, cap_blocks) &&
+	       COPY(to, from, crossings, n_crossings, cap_crossings) &&
+	       COPY(to, from, derived, n_derived, cap_derived) &&
 	       COPY(to, from, units, n_units, cap_units) &&
 	       COPY(to, from, links, n_links, cap_links) &&
 	       COPY(to, from, stubs, n_stubs, cap_stubs) &&
-	       COPY(to, from, landings, n_landings, cap_landings) &&
-	       COPY(to, from, crossings, n_crossings, cap_crossings) &&
-	       COPY(to, from, derived, n_derived, cap_derived) &&
-	       COPY(to, from, leaving, n_junctions, cap_leaving);
+	       COPY(to, from, landings, n_landings, cap_landings);
 }
 
 static void add_64(uint8_t *at, uint64_t n)

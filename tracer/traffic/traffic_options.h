@@ -12,7 +12,7 @@
 #define TRAFFIC_FEWEST 4
 
 /* Without --slowdown. */
-#define TRAFFIC_SLOWDOWN 1.5
+#define TRAFFIC_SLOWDOWN 1.35
 
 struct machine_cache; /* machine/data/machine.h */
 struct kept_store;    /* base/kept_store.h */

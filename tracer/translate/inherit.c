@@ -16,8 +16,8 @@
 
 struct inherited {
 	struct kept_code *from;
-	bool awake[KEPT_MODULES];
-	size_t n_asleep;
+	bool tried[KEPT_MODULES]; /* to be woken up, once */
+	size_t n_asleep;          /* that were not tried */
 };
 
 /* ---- all at once ---- */
@@ -343,7 +343,7 @@ static void part_landings(struct waking *waking)
 static size_t module_asleep(const struct inherited *inherited, uint32_t module)
 {
 	for (size_t i = 0; i < inherited->from->n_modules; i++)
-		if (inherited->from->modules[i].module == module && !inherited->awake[i])
+		if (inherited->from->modules[i].module == module && !inherited->tried[i])
 			return i;
 	return KEPT_MODULES;
 }
@@ -366,7 +366,7 @@ bool inherit_module(struct translator *translator, uint64_t pc)
 	if (waking.module == KEPT_MODULES)
 		return false;
 	waking.moved = pc - offset - waking.kept->modules[waking.module].bias;
-	inherited->awake[waking.module] = true; /* it is not tried again */
+	inherited->tried[waking.module] = true;
 	inherited->n_asleep--;
 	if (!can_move(&waking) || !is_in_reach(&waking) || !is_same_code(&waking))
 		return false;

@@ -402,6 +402,10 @@ static void take_indexes(struct taking *taking)
 		const uint64_t pc = to->links[kept->of_links.numbers[i]].target;
 		keep_number(kept, &to->links_to, pc, code_cache_find(from, &from->links_to, pc));
 	}
+	const struct u64_map *const maps[] = {&to->block_of_pc.own, &to->calls.own,
+					      &to->landing_of_pc.own, &to->links_to.own};
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		kept->size += maps[i]->n_cells * sizeof(*maps[i]->cells);
 }
 
 /* What ran in the other process tends to run in the next one; all else can be asked for. */

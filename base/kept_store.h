@@ -41,7 +41,8 @@ enum kept_kind {
 	KEPT_VARIABLES,
 	KEPT_DECLARATIONS,
 	KEPT_CALL_SITES,
-	KEPT_ROOFS, /* of no module, but of the file of roofs */
+	KEPT_ROOFS,  /* of no module, but of the file of roofs */
+	KEPT_KERNEL, /* of the kernel, by its start */
 };
 
 struct kept_key {

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define SHIM_PROTOCOL_VERSION 1
+#define SHIM_PROTOCOL_VERSION 2
 
 /* "N:PATH": PATH opens the file, N is 1 where the user had an LD_PRELOAD of his own. */
 #define SHIM_ENVIRONMENT "RFPROF_TIMER"

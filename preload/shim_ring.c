@@ -79,8 +79,8 @@ static void put_trailer(struct writer *writer, const struct shim_thread *thread)
 void shim_write_sample(struct shim_thread *thread, const struct shim_sample *sample)
 {
 	struct writer writer;
-	/* ip, trailer, period, abi, 8 registers, stack size, stack, used size */
-	size_t size = 3 * 8 + TRAILER_SIZE + 8 * 8 + 8 + sample->stack_size;
+	/* ip, trailer, period, an empty chain, abi, registers, stack size, stack, used size */
+	size_t size = 4 * 8 + TRAILER_SIZE + 8 + sizeof(sample->regs) + sample->stack_size;
 	if (sample->stack_size)
 		size += 8;
 	if (!begin(thread, &writer, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, size))
@@ -88,11 +88,12 @@ void shim_write_sample(struct shim_thread *thread, const struct shim_sample *sam
 	put_u64(&writer, sample->ip);
 	put_trailer(&writer, thread);
 	put_u64(&writer, sample->period);
+	put_u64(&writer, 0);
 	put_u64(&writer, PERF_SAMPLE_REGS_ABI_64);
 	put(&writer, sample->regs, sizeof(sample->regs));
 	put_u64(&writer, sample->stack_size);
 	if (sample->stack_size) {
-		put(&writer, (const void *)sample->regs[2], sample->stack_size);
+		put(&writer, (const void *)sample->regs[5], sample->stack_size);
 		put_u64(&writer, sample->stack_size);
 	}
 	publish(&writer);

@@ -5,6 +5,7 @@
 #include "base/u64_map.h"
 #include "machine/topology/theory.h"
 #include "profile/function_index.h"
+#include "profile/kernel_names.h"
 #include "profile/profile_schema.h"
 #include "profile/roof_index.h"
 
@@ -260,6 +261,29 @@ uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_
 		want.module == PROFILE_NONE ? PROFILE_NONE : find_or_add(profile, &key, &want);
 	*module = row == PROFILE_NONE ? PROFILE_NONE : want.module;
 	return row == PROFILE_NONE ? PROFILE_NONE : profile->functions[row].start;
+}
+
+uint32_t profile_kernel_frame(struct profile *profile, uint32_t parent, uint32_t offset)
+{
+	static const struct row_key key = {
+		FUNCTIONS, sizeof(uint32_t), 1, {offsetof(struct profile_function, name)}};
+	char name[64];
+	kernel_name(offset, name, sizeof(name));
+	const struct profile_function want = {
+		.module = profile_module(profile, PROFILE_KERNEL_MODULE, ""),
+		.start = offset,
+		.end = offset + 1,
+		.name = name,
+	};
+	if (want.module == PROFILE_NONE || find_or_add(profile, &key, &want) == PROFILE_NONE)
+		return PROFILE_NONE;
+	return profile_frame(profile, parent, want.module, offset);
+}
+
+bool profile_is_kernel(const struct profile *profile, uint32_t module)
+{
+	return module < profile->n_modules &&
+	       strcmp(profile->modules[module].path, PROFILE_KERNEL_MODULE) == 0;
 }
 
 uint32_t profile_inlined_function(struct profile *profile, uint32_t module, const char *name,

@@ -17,11 +17,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 7   /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 8   /* PRAGMA user_version */
 #define PROFILE_MAX_RUNS 1000      /* timed runs of a program, at most */
 #define PROFILE_MAX_FRAMES 1024    /* of a call path, at most; a run keeps 128 */
 #define PROFILE_MAX_CPUS (1 << 20) /* threads of a roof, and NUMA nodes, at most */
 #define PROFILE_NONE UINT32_MAX    /* "no such row" for every index below */
+/* The module of what the kernel does for the program (kernel_names.h). */
+#define PROFILE_KERNEL_MODULE "[kernel]"
 /* The module of samples in the gate and between a program's translated instructions. */
 #define PROFILE_OWN_MODULE "[rfprof]"
 
@@ -221,11 +223,66 @@ struct profile_frame {
 	uint64_t offset;
 };
 
+/* A sample in the kernel has a leaf frame in PROFILE_KERNEL_MODULE, below the program's own. */
 struct profile_sample {
 	uint32_t thread;
 	uint64_t time_ns;   /* since the start of the timed run */
 	uint64_t weight_ns; /* CPU time it stands for */
 	uint32_t frame;     /* leaf frame */
+};
+
+/* What a thread of the timed run did by the clock.  Times are since the start of the run. */
+struct profile_thread_time {
+	uint32_t thread;
+	uint64_t start_ns, end_ns;
+	uint64_t ran_ns, ready_ns, waited_ns; /* on a processor; could have run; could not */
+	uint64_t voluntary, involuntary;      /* switches to other threads */
+};
+
+/* The run by the clock: so long did exactly `running` threads run. */
+struct profile_concurrency {
+	uint32_t running;
+	uint64_t time_ns;
+	uint64_t ready_ns; /* of it: none ran, but one was ready */
+};
+
+/* Running time of all threads in slices of the run, in their order, each `slice_ns` (fact) long. */
+struct profile_slice {
+	uint64_t busy_ns;
+};
+
+enum wait_cause {
+	WAIT_OTHER,
+	WAIT_FUTEX, /* locks, conditions, ends of threads: the stack says which */
+	WAIT_PIPE,
+	WAIT_SOCKET,
+	WAIT_DISK,
+	WAIT_TERMINAL,
+	WAIT_SLEEP,
+	WAIT_CHILD,
+	WAIT_POLL,
+	WAIT_SIGNAL,
+	WAIT_EVENT,
+	N_WAIT_CAUSES
+};
+
+/* Waits of a thread with the same stack.  The leaf frame is in PROFILE_KERNEL_MODULE. */
+struct profile_wait {
+	uint32_t thread, frame;
+	enum wait_cause cause;
+	uint64_t n;         /* of those that were looked at */
+	uint64_t time_ns;   /* with the part of the thread's waits that were not */
+	uint64_t alone_ns;  /* of it: no thread ran */
+	uint64_t others_ns; /* running time of all threads meanwhile, together */
+};
+
+/* How often the system call instruction at (module, offset) asked for `number` in the counted run;
+ * `failed` and `bytes`: of those that came back there, the sum of the results that were no errors. */
+struct profile_system_call {
+	uint32_t module;
+	uint64_t offset;
+	uint32_t number;
+	uint64_t n, failed, bytes;
 };
 
 /* A timed run: of a program that was run several times (--repeat) there are as many.  What else the
@@ -387,6 +444,12 @@ struct rf_error *profile_match_processes(struct profile *profile);
  * memory is short. */
 #define PROFILE_JIT_STRIDE (1ull << 24)
 uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module);
+
+/* A frame below `parent` (or PROFILE_NONE) for the kernel's work (enum kernel_offset), whose function is
+ * added where it is new.  PROFILE_NONE: no memory. */
+uint32_t profile_kernel_frame(struct profile *profile, uint32_t parent, uint32_t offset);
+/* Whether a module is the kernel's. */
+bool profile_is_kernel(const struct profile *profile, uint32_t module);
 
 /* Adds a hardware counter: `given` with these texts, which are copied.  Fails only when memory is
  * short. */

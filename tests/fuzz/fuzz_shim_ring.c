@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = {data, size, 0};
 	struct profile *profile = profile_create();
-	struct sampler *sampler = sampler_timer.create(profile);
+	struct sampler *sampler = sampler_timer.create(profile, NULL);
 	require(sampler && profile);
 	uint8_t *file = map_file();
 	for (size_t i = 0; i < MAX_RING_SLOTS && input.at < size; i++)

@@ -1,6 +1,7 @@
 /* Reading rings of perf records and parsing the records, without trusting what is there. */
 #include "tracer/perf/perf_ring.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -59,7 +60,10 @@ static void take_registers(struct cursor *cursor, struct perf_record *record)
 	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
 	/* In the order of the bits of PERF_RING_REGS_USER. */
+	record->ax = take_u64(cursor);
 	record->regs.bx = take_u64(cursor);
+	record->cx = take_u64(cursor);
+	record->di = take_u64(cursor);
 	record->regs.bp = take_u64(cursor);
 	record->regs.sp = take_u64(cursor);
 	record->regs.ip = take_u64(cursor);
@@ -68,6 +72,17 @@ static void take_registers(struct cursor *cursor, struct perf_record *record)
 	record->regs.r14 = take_u64(cursor);
 	record->regs.r15 = take_u64(cursor);
 	record->has_regs = abi == PERF_SAMPLE_REGS_ABI_64;
+}
+
+static void take_chain(struct cursor *cursor, struct perf_record *record)
+{
+	const uint64_t n = take_u64(cursor);
+	if (n > UINT16_MAX)
+		cursor->failed = true;
+	if (cursor->failed)
+		return;
+	record->n_chain = n;
+	record->chain = (const uint64_t *)take(cursor, n * sizeof(*record->chain));
 }
 
 static void take_stack(struct cursor *cursor, struct perf_record *record)
@@ -83,14 +98,28 @@ static void take_stack(struct cursor *cursor, struct perf_record *record)
 	record->stack_size = used;
 }
 
-static void take_sample(struct cursor *cursor, struct perf_record *record)
+static void take_head(struct cursor *cursor, struct perf_record *record)
 {
 	record->ip = take_u64(cursor);
 	record->pid = take_u32(cursor);
 	record->tid = take_u32(cursor);
 	record->time = take_u64(cursor);
 	take_u64(cursor); /* cpu, reserved */
+}
+
+static void take_sample(struct cursor *cursor, struct perf_record *record)
+{
+	take_head(cursor, record);
 	record->period = take_u64(cursor);
+	take_chain(cursor, record);
+	take_registers(cursor, record);
+	take_stack(cursor, record);
+}
+
+static void take_switch_sample(struct cursor *cursor, struct perf_record *record)
+{
+	take_head(cursor, record);
+	take_chain(cursor, record);
 	take_registers(cursor, record);
 	take_stack(cursor, record);
 }
@@ -218,6 +247,16 @@ static bool parse(const void *bytes, size_t size, struct perf_record *record,
 bool perf_record_parse(const void *bytes, size_t size, struct perf_record *record)
 {
 	return parse(bytes, size, record, take_sample);
+}
+
+bool perf_record_parse_switch(const void *bytes, size_t size, struct perf_record *record)
+{
+	return parse(bytes, size, record, take_switch_sample);
+}
+
+bool perf_record_in_call(const struct perf_record *record)
+{
+	return record->has_regs && record->cx == record->regs.ip && (int64_t)record->ax == -ENOSYS;
 }
 
 bool perf_record_parse_counter(const void *bytes, size_t size, struct perf_record *record)

@@ -18,7 +18,13 @@
  * (attr.sample_id_all). */
 #define PERF_RING_SAMPLE_TYPE                                                    \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
-	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |    \
+	 PERF_SAMPLE_STACK_USER)
+
+/* What each sample of a switch to another thread holds: the same without the period.  With
+ * PERF_SAMPLE_PERIOD the kernel would make a sample of each single event, whatever its period
+ * (perf_swevent_event in kernel/events/core.c). */
+#define PERF_RING_SWITCH_TYPE (PERF_RING_SAMPLE_TYPE & ~PERF_SAMPLE_PERIOD)
 
 /* What each sample of a hardware counter holds.  The events of a CPU share a ring
  * (PERF_EVENT_IOC_SET_OUTPUT), so each sample and each other record carries the id of its event:
@@ -29,9 +35,11 @@
 #define PERF_RING_COUNTER_TYPE \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 
-/* The registers that unwinding needs; the kernel writes them in the order of their bits. */
+/* The registers that unwinding needs, and those that tell a system call; the kernel writes them in
+ * the order of their bits. */
 #define PERF_RING_REGS_USER                                                              \
-	(1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP |   \
+	(1ull << PERF_REG_X86_AX | 1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_CX |   \
+	 1ull << PERF_REG_X86_DI | 1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP |   \
 	 1ull << PERF_REG_X86_IP | 1ull << PERF_REG_X86_R12 | 1ull << PERF_REG_X86_R13 | \
 	 1ull << PERF_REG_X86_R14 | 1ull << PERF_REG_X86_R15)
 
@@ -48,6 +56,11 @@ struct perf_record {
 	uint64_t ip, period;
 	bool has_regs; /* false: the task was not in 64-bit user code; regs holds ip only */
 	struct unwind_regs regs;
+	uint64_t ax, cx, di; /* where has_regs */
+	/* Where the kernel was, innermost first, with marks between (PERF_CONTEXT_…); callers in the
+	 * program are not asked for (attr.exclude_callchain_user). */
+	const uint64_t *chain;
+	size_t n_chain;
 	const uint8_t *stack;
 	size_t stack_size;
 
@@ -68,6 +81,12 @@ struct perf_record {
  * the record is truncated or contradicts itself.  Types not listed above parse with their header
  * and trailer only. */
 bool perf_record_parse(const void *bytes, size_t size, struct perf_record *record);
+/* The same for PERF_RING_SWITCH_TYPE. */
+bool perf_record_parse_switch(const void *bytes, size_t size, struct perf_record *record);
+/* Whether a sample of user registers was taken while the thread was in a system call: the
+ * instruction leaves its return address in rcx, and until there is a result the kernel keeps -ENOSYS
+ * in the place of rax (entry_SYSCALL_64 in arch/x86/entry/entry_64.S). */
+bool perf_record_in_call(const struct perf_record *record);
 /* The same for PERF_RING_COUNTER_TYPE. */
 bool perf_record_parse_counter(const void *bytes, size_t size, struct perf_record *record);
 

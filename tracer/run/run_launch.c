@@ -12,6 +12,7 @@
 #include "tracer/timed/sample_log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -142,7 +143,7 @@ static struct rf_error *start(struct run *run, int number, struct sampler *sampl
 
 static struct sampler *create_sampler(const struct run *run, struct profile *profile)
 {
-	struct sampler *sampler = run->sampler_ops->create(profile);
+	struct sampler *sampler = run->sampler_ops->create(profile, run->kept);
 	if (sampler && run->options->no_children)
 		sampler->first_only = true;
 	return sampler;
@@ -198,13 +199,33 @@ static void add_samples(struct timed_run *timed)
 
 /* Waits for the program's end.  It is there until its signals to this process have been looked at:
  * their handler asks who has sent them. */
-static void wait_for_end(pid_t pid, int *status, struct rusage *usage)
+static void wait_for_end(pid_t pid, int *status, struct rusage *usage, struct sampler *sampler)
 {
 	siginfo_t info;
 	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;
+	usage_at_end(pid, &sampler->usage);
 	while (wait4(pid, status, 0, usage) < 0 && errno == EINTR)
 		;
+}
+
+/* What the kernel tells of the program and the children that it waited for. */
+static void note_usage(struct profile *profile, const struct rusage *usage,
+		       const struct usage *files)
+{
+	struct rusage own;
+	const double peak = (double)usage->ru_maxrss * 1024;
+	profile_set_fact(profile, "minor_faults", "%ld", usage->ru_minflt);
+	profile_set_fact(profile, "major_faults", "%ld", usage->ru_majflt);
+	profile_set_fact(profile, "voluntary_switches", "%ld", usage->ru_nvcsw);
+	profile_set_fact(profile, "involuntary_switches", "%ld", usage->ru_nivcsw);
+	if (files->has_bytes) {
+		profile_set_fact(profile, "read_bytes", "%" PRIu64, files->read_bytes);
+		profile_set_fact(profile, "written_bytes", "%" PRIu64, files->written_bytes);
+	}
+	/* until its execve the child had rfprof's memory, which counts as its own */
+	if (getrusage(RUSAGE_SELF, &own) == 0 && usage->ru_maxrss > own.ru_maxrss)
+		profile_set_fact(profile, "peak_memory", "%.0f", peak);
 }
 
 /* While rfprof was stopped (SIGSTOP) the program may have ended: then the end is what the kernel
@@ -235,12 +256,13 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 		return error;
 	const uint64_t start_ns = clock_now_ns();
 	launch_release(launch);
-	wait_for_end(launch->pid, &timed->row.exit_status, &usage);
+	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
 	timed->row.wall_s = (double)(clock_now_ns() - start_ns) * 1e-9;
 	timed->row.user_s = seconds(usage.ru_utime);
 	timed->row.system_s = seconds(usage.ru_stime);
 	pmu_run_stop(counters);
 	error = run->sampler_ops->finish(sampler);
+	note_usage(timed->profile, &usage, &sampler->usage);
 	if (!error)
 		error = pmu_run_save(counters, timed->profile);
 	correct_wall(run, launch, timed);

@@ -6,7 +6,9 @@
 #include "base/search.h"
 #include "tracer/process/module_file.h"
 #include "tracer/process/perf_maps.h"
+#include "tracer/timed/kernel_chains.h"
 #include "tracer/timed/sample_store.h"
+#include "tracer/timed/schedule_rows.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -17,6 +19,9 @@ static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
 
 /* Records played at a time where others write to the profile, and the pause for them behind it. */
 enum { TURN = 64, TURN_PAUSE_US = 100 };
+
+/* Between two looks at what the kernel tells of threads and memory. */
+enum { LOOK_NS = 9000000 };
 
 /* What a time or a sum can be in a profile (36 years of nanoseconds): the program can write any
  * number into the rings that it shares with rfprof. */
@@ -30,8 +35,12 @@ struct sample_log {
 	struct sample_store *store;
 	struct module_files *files;
 	struct perf_maps *names; /* of code made at run time */
+	struct kernel_chains *chains;
+	struct schedule *schedule;
+	struct usage_memory *memory;
 	struct sample_player *player;
 	uint64_t start; /* time of the first execve */
+	uint64_t looked; /* when the files of processes were looked at last */
 	uint64_t lost, throttled;
 	uint64_t weight_ns; /* of all samples */
 	/* Memory was short when a record came or was played.  Nobody could be told then, in the
@@ -40,17 +49,28 @@ struct sample_log {
 	uint8_t stack[UINT16_MAX + 1];
 };
 
-struct sample_log *sample_log_create(struct profile *profile)
+static bool create_parts(struct sample_log *log, struct kept_store *kept)
+{
+	log->store = sample_store_create();
+	log->files = module_files_create();
+	log->names = perf_maps_create();
+	log->chains = kernel_chains_create(kept);
+	log->schedule = schedule_create();
+	log->memory = usage_memory_create();
+	return log->store && log->files && log->names && log->chains && log->schedule && log->memory;
+}
+
+struct sample_log *sample_log_create(struct profile *profile, struct kept_store *kept)
 {
 	struct sample_log *log = calloc(1, sizeof(*log));
 	if (!log)
 		return NULL;
 	log->profile = profile;
-	log->store = sample_store_create();
-	log->files = module_files_create();
-	log->names = perf_maps_create();
-	log->player = log->names ? sample_player_create(log->names, profile) : NULL;
-	if (log->store && log->files && log->player)
+	if (create_parts(log, kept)) {
+		const struct sample_sources sources = {log->names, log->chains, log->schedule};
+		log->player = sample_player_create(&sources, profile);
+	}
+	if (log->player)
 		return log;
 	sample_log_destroy(log);
 	return NULL;
@@ -65,6 +85,9 @@ void sample_log_destroy(struct sample_log *log)
 	sample_player_destroy(log->player);
 	module_files_destroy(log->files);
 	perf_maps_destroy(log->names);
+	kernel_chains_destroy(log->chains);
+	schedule_destroy(log->schedule);
+	usage_memory_destroy(log->memory);
 	rf_error_destroy(log->failed);
 	free(log);
 }
@@ -94,26 +117,81 @@ static void add_event(struct sample_log *log, const struct perf_record *record, 
 		note_failure(log, rf_error_no_memory());
 }
 
+/* The processor was in the kernel. */
+static bool is_in_kernel(const struct perf_record *record)
+{
+	return (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+}
+
+static struct raw_sample raw_sample_of(struct sample_log *log, const struct perf_record *record)
+{
+	return (struct raw_sample){
+		.regs = record->regs,
+		.chain = is_in_kernel(record)
+				 ? kernel_chains_add(log->chains, record->chain, record->n_chain)
+				 : 0,
+		.in_call = perf_record_in_call(record),
+		.has_stack = record->has_regs,
+		.stack_size = record->has_regs ? (uint16_t)record->stack_size : 0,
+	};
+}
+
 static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 			  const struct perf_record *record)
 {
-	struct raw_sample sample = {
-		.regs = record->regs,
-		.weight_ns = record->period,
-		.stack_size = record->has_regs ? (uint16_t)record->stack_size : 0,
-	};
+	struct raw_sample sample = raw_sample_of(log, record);
+	sample.weight_ns = record->period;
 	/* Now and not when it is played: the code cache changes while the program runs. */
 	if (sampler->map)
 		sample.regs.ip =
 			sampler->map(sampler->map_context, (pid_t)record->tid, sample.regs.ip);
-	struct event event = {.kind = EVENT_SAMPLE, .sample = UINT32_MAX};
+	struct event event = {.kind = EVENT_SAMPLE, .sample = {.number = UINT32_MAX}};
 	if (record->period <= MOST - log->weight_ns)
-		event.sample = sample_store_add(log->store, &sample, record->stack);
-	if (event.sample == UINT32_MAX) {
+		event.sample.number = sample_store_add(log->store, &sample, record->stack);
+	if (event.sample.number == UINT32_MAX) {
 		sample_log_lost(log, 1);
 		return;
 	}
 	log->weight_ns += record->period;
+	add_event(log, record, &event);
+}
+
+/* ---- switches ---- */
+
+static void note_schedule(struct sample_log *log, enum schedule_kind kind,
+			  const struct perf_record *record, uint32_t wait)
+{
+	if (!schedule_record(log->schedule, kind, record->time, record->pid, record->tid, wait))
+		note_failure(log, rf_error_no_memory());
+}
+
+static void arrive_switch(struct sample_log *log, const struct perf_record *record)
+{
+	const bool out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	const bool preempted = record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+	note_schedule(log, !out ? SCHEDULE_RUNS : preempted ? SCHEDULE_READY : SCHEDULE_WAITS, record,
+		      0);
+}
+
+void sample_log_switch(const struct sampler *sampler, const struct perf_record *record)
+{
+	struct sample_log *log = sampler->log;
+	struct raw_sample sample = raw_sample_of(log, record);
+	struct event event = {.kind = EVENT_WAIT};
+	if ((sampler->only_pid && record->pid != sampler->only_pid) || record->time > MOST)
+		return;
+	/* the kernel, which the event is in, is not always its place: it says that of the program */
+	if (!sample.chain)
+		sample.chain = kernel_chains_add(log->chains, record->chain, record->n_chain);
+	event.sample.wait = schedule_add_wait(log->schedule);
+	event.sample.number = event.sample.wait == UINT32_MAX
+				      ? UINT32_MAX
+				      : sample_store_add(log->store, &sample, record->stack);
+	if (event.sample.number == UINT32_MAX) {
+		note_failure(log, rf_error_no_memory());
+		return;
+	}
+	note_schedule(log, SCHEDULE_WAIT_SAMPLE, record, event.sample.wait);
 	add_event(log, record, &event);
 }
 
@@ -156,6 +234,10 @@ static void arrive_comm(struct sample_log *log, const struct perf_record *record
 	strncpy(event.name, record->path, sizeof(event.name) - 1);
 	if (exec && (!log->start || record->time < log->start))
 		log->start = record->time;
+	if (exec) {
+		note_schedule(log, SCHEDULE_BEGIN, record, 0);
+		usage_memory_watch(log->memory, (pid_t)record->pid);
+	}
 	add_event(log, record, &event);
 }
 
@@ -163,7 +245,8 @@ static void arrive_comm(struct sample_log *log, const struct perf_record *record
 static bool is_of_process(uint32_t type)
 {
 	return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_MMAP2 ||
-	       type == PERF_RECORD_COMM || type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT;
+	       type == PERF_RECORD_COMM || type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT ||
+	       type == PERF_RECORD_SWITCH;
 }
 
 void sample_log_record(const struct sampler *sampler, const struct perf_record *record)
@@ -190,9 +273,15 @@ void sample_log_record(const struct sampler *sampler, const struct perf_record *
 		perf_maps_fork(log->names, record->parent_pid, record->pid);
 		event.parent.pid = record->parent_pid;
 		event.parent.tid = record->parent_tid;
+		note_schedule(log, SCHEDULE_BORN, record, 0);
+		usage_memory_watch(log->memory, (pid_t)record->pid);
 		add_event(log, record, &event);
 		break;
+	case PERF_RECORD_SWITCH:
+		arrive_switch(log, record);
+		break;
 	case PERF_RECORD_EXIT:
+		note_schedule(log, SCHEDULE_END, record, 0);
 		add_event(log, record, &event);
 		break;
 	case PERF_RECORD_LOST:
@@ -227,11 +316,11 @@ static void renew_store(struct sample_log *log)
 	size_t n = 0;
 	for (size_t i = 0; i < log->n_events; i++) {
 		struct event event = log->events[i];
-		if (event.kind == EVENT_SAMPLE) {
+		if (event.kind == EVENT_SAMPLE || event.kind == EVENT_WAIT) {
 			struct raw_sample sample;
-			sample_store_get(log->store, event.sample, &sample, log->stack);
-			event.sample = sample_store_add(fresh, &sample, log->stack);
-			if (event.sample == UINT32_MAX) {
+			sample_store_get(log->store, event.sample.number, &sample, log->stack);
+			event.sample.number = sample_store_add(fresh, &sample, log->stack);
+			if (event.sample.number == UINT32_MAX) {
 				sample_log_lost(log, 1);
 				continue;
 			}
@@ -275,6 +364,12 @@ void sample_log_complete_until(const struct sampler *sampler, uint64_t time)
 {
 	struct sample_log *log = sampler->log;
 	perf_maps_look(log->names);
+	schedule_play(log->schedule, time);
+	if (time - log->looked > LOOK_NS) {
+		schedule_look(log->schedule);
+		usage_memory_look(log->memory);
+		log->looked = time;
+	}
 	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) > SAMPLE_MEMORY)
 		play_until(log, time, sampler->lock);
 }
@@ -289,10 +384,23 @@ static uint64_t mean_weight(const struct profile *profile)
 	return profile->n_samples ? sum / profile->n_samples : 0;
 }
 
-struct rf_error *sample_log_finish(struct sample_log *log, const char *source, uint64_t period_ns)
+/* The waits are known before they are played. */
+static void finish_schedule(struct sample_log *log, const struct sampler *sampler)
 {
+	if (sampler->usage.has_ready)
+		schedule_told(log->schedule, (uint32_t)sampler->first_pid, sampler->usage.ready_ns);
+	schedule_finish(log->schedule);
+}
+
+struct rf_error *sample_log_finish(const struct sampler *sampler, const char *source,
+				   uint64_t period_ns)
+{
+	struct sample_log *log = sampler->log;
 	struct profile *profile = log->profile;
+	finish_schedule(log, sampler);
 	play_until(log, UINT64_MAX, NULL);
+	note_failure(log, sample_player_finish_waits(log->player));
+	note_failure(log, schedule_save(log->schedule, log->start, profile));
 	struct rf_error *error = log->failed;
 	log->failed = NULL;
 	if (error)
@@ -300,6 +408,8 @@ struct rf_error *sample_log_finish(struct sample_log *log, const char *source, u
 	if (perf_maps_trouble(log->names))
 		profile_note_unread(profile, "perf-PID.map", perf_maps_trouble(log->names));
 	sample_player_finish(log->player, log->start);
+	if (usage_memory_peak(log->memory))
+		profile_set_fact(profile, "peak_memory", "%" PRIu64, usage_memory_peak(log->memory));
 	profile_set_fact(profile, "time_source", "%s", source);
 	profile_set_fact(profile, "lost_samples", "%" PRIu64, log->lost);
 	profile_set_fact(profile, "throttled_samples", "%" PRIu64, log->throttled);

@@ -16,11 +16,14 @@
 #include <stdint.h>
 
 struct sample_log;
-struct sample_log *sample_log_create(struct profile *profile);
+/* `kept`: what was read of files, or NULL. */
+struct sample_log *sample_log_create(struct profile *profile, struct kept_store *kept);
 void sample_log_destroy(struct sample_log *log);
 
 /* Takes a record into the log of `sampler`, which gives the address map of --once. */
 void sample_log_record(const struct sampler *sampler, const struct perf_record *record);
+/* Takes in a sample before a thread stops running (PERF_RING_SWITCH_TYPE). */
+void sample_log_switch(const struct sampler *sampler, const struct perf_record *record);
 /* Takes in a sample of a hardware counter: played among the others, so that its place is that of
  * the code which was mapped then; without its callers.  A counter_sample_fn; `sampler`: struct
  * sampler. */
@@ -34,7 +37,8 @@ void sample_log_lost(struct sample_log *log, uint64_t n);
 /* Plays what is left, so that the profile has all threads, modules, frames and samples, and adds
  * the facts time_source (`source`), lost_samples, throttled_samples, sample_period_ns (`period_ns`,
  * or for 0 the mean weight of the samples). */
-struct rf_error *sample_log_finish(struct sample_log *log, const char *source, uint64_t period_ns);
+struct rf_error *sample_log_finish(const struct sampler *sampler, const char *source,
+				   uint64_t period_ns);
 
 /* Where hardware events happened, in order of time; after sample_log_finish, until
  * sample_log_destroy. */

@@ -3,15 +3,19 @@
 #include "tracer/timed/sample_player.h"
 
 #include "base/array.h"
+#include "profile/kernel_names.h"
 #include "tracer/process/perf_maps.h"
+#include "tracer/timed/kernel_chains.h"
 #include "tracer/timed/stack_reader.h"
+#include "tracer/timed/wait_rows.h"
 
 #include <string.h>
 
 enum { MAX_FRAMES = 128, MAX_STACK = 1 << 16 };
 
 struct sample_player {
-	struct perf_maps *names;
+	struct sample_sources sources;
+	struct wait_rows waits;
 	struct mappings *mappings;
 	struct stack_reader *stacks; /* or NULL: not known */
 	struct profile *profile;
@@ -20,12 +24,13 @@ struct sample_player {
 	uint8_t stack[MAX_STACK];
 };
 
-struct sample_player *sample_player_create(struct perf_maps *names, struct profile *profile)
+struct sample_player *sample_player_create(const struct sample_sources *sources,
+					   struct profile *profile)
 {
 	struct sample_player *player = calloc(1, sizeof(*player));
 	if (!player)
 		return NULL;
-	player->names = names;
+	player->sources = *sources;
 	player->mappings = mappings_create();
 	player->profile = profile;
 	if (player->mappings)
@@ -40,6 +45,7 @@ void sample_player_destroy(struct sample_player *player)
 		return;
 	mappings_destroy(player->mappings);
 	stack_reader_destroy(player->stacks);
+	wait_rows_deinit(&player->waits);
 	free(player->places);
 	free(player);
 }
@@ -91,6 +97,11 @@ void sample_player_finish(struct sample_player *player, uint64_t start)
 		profile->samples[i].time_ns = since(start, profile->samples[i].time_ns);
 	for (size_t i = 0; i < player->n_places; i++)
 		player->places[i].time_ns = since(start, player->places[i].time_ns);
+}
+
+struct rf_error *sample_player_finish_waits(struct sample_player *player)
+{
+	return wait_rows_finish(&player->waits, player->profile, player->sources.schedule);
 }
 
 const struct counter_place *sample_player_places(const struct sample_player *player, size_t *n)
@@ -218,7 +229,7 @@ static uint32_t made_at_run_time(struct sample_player *player, uint32_t pid, uin
 {
 	uint64_t start;
 	uint32_t module;
-	const char *name = perf_maps_find(player->names, pid, address, &start);
+	const char *name = perf_maps_find(player->sources.names, pid, address, &start);
 	if (!name)
 		return profile_module(player->profile, "[anon]", "");
 	const uint64_t inside = address - start;
@@ -251,7 +262,7 @@ static uint32_t frame_of(struct sample_player *player, uint32_t parent, uint32_t
 	return profile_frame(player->profile, parent, module, offset);
 }
 
-/* The innermost frame of a sample; PROFILE_NONE when memory is short. */
+/* The innermost frame of a sample in the program; PROFILE_NONE when memory is short. */
 static uint32_t unwind(struct sample_player *player, uint32_t pid, const struct raw_sample *sample)
 {
 	uint64_t addresses[MAX_FRAMES];
@@ -267,17 +278,57 @@ static uint32_t unwind(struct sample_player *player, uint32_t pid, const struct 
 	return frame;
 }
 
+/* The innermost frame of all, which is the kernel's where that ran.  `place`: what it did; of a sample
+ * in the program not set. */
+static uint32_t leaf(struct sample_player *player, uint32_t pid, const struct raw_sample *raw,
+		     struct kernel_place *place)
+{
+	uint64_t none[MAX_FRAMES];
+	uint32_t frame = PROFILE_NONE;
+	if (raw->has_stack || !raw->chain)
+		frame = unwind(player, pid, raw);
+	else if (player->stacks) /* its answer is there all the same */
+		(void)stack_reader_next(player->stacks, none, MAX_FRAMES);
+	if (!raw->chain || (raw->has_stack && frame == PROFILE_NONE))
+		return frame;
+	*place = kernel_chains_place(player->sources.chains, raw->chain, raw->in_call);
+	return profile_kernel_frame(player->profile, frame, place->offset);
+}
+
+/* A wait goes into the table of waits; what is not known of it yet (it has not ended) is missing. */
+static struct rf_error *play_wait(struct sample_player *player, const struct event *event,
+				  const struct sample_store *store)
+{
+	struct raw_sample raw;
+	struct kernel_place place = {KERNEL_OTHER, WAIT_OTHER};
+	sample_store_get(store, event->sample.number, &raw, player->stack);
+	const struct schedule_wait *wait =
+		schedule_get_wait(player->sources.schedule, event->sample.wait);
+	const uint32_t frame = leaf(player, event->pid, &raw, &place);
+	if (frame == PROFILE_NONE)
+		return rf_error_no_memory();
+	if (!wait || !wait->time_ns)
+		return NULL;
+	const uint32_t thread = profile_thread(player->profile, RUN_TIMED, (int)event->pid,
+					       (int)event->tid, "");
+	return thread == PROFILE_NONE
+		       ? rf_error_no_memory()
+		       : wait_rows_add(&player->waits, player->profile, wait,
+				       &(struct profile_wait){thread, frame, place.cause, 1, 0, 0, 0});
+}
+
 static struct rf_error *play_sample(struct sample_player *player, const struct event *event,
 				    const struct sample_store *store)
 {
 	struct raw_sample raw;
+	struct kernel_place place;
 	struct profile *to = player->profile;
-	sample_store_get(store, event->sample, &raw, player->stack);
+	sample_store_get(store, event->sample.number, &raw, player->stack);
 	const struct profile_sample sample = {
 		.thread = profile_thread(to, RUN_TIMED, (int)event->pid, (int)event->tid, ""),
 		.time_ns = event->time,
 		.weight_ns = raw.weight_ns,
-		.frame = unwind(player, event->pid, &raw),
+		.frame = leaf(player, event->pid, &raw, &place),
 	};
 	if (sample.thread == PROFILE_NONE || sample.frame == PROFILE_NONE ||
 	    !rf_array_push(to->samples, to->n_samples, to->cap_samples, sample))
@@ -307,6 +358,8 @@ struct rf_error *sample_player_play(struct sample_player *player, const struct e
 	switch ((enum event_kind)event->kind) {
 	case EVENT_SAMPLE:
 		return play_sample(player, event, store);
+	case EVENT_WAIT:
+		return play_wait(player, event, store);
 	case EVENT_COUNTER:
 		return play_counter(player, event);
 	case EVENT_MAPPING:

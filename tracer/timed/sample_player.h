@@ -10,6 +10,7 @@
 
 enum event_kind {
 	EVENT_SAMPLE,
+	EVENT_WAIT, /* a sample before a thread stops running */
 	EVENT_COUNTER,
 	EVENT_MAPPING,
 	EVENT_COMM,
@@ -24,7 +25,10 @@ struct event {
 	uint32_t pid, tid;
 	uint8_t kind; /* enum event_kind */
 	union {
-		uint32_t sample; /* its number in the store */
+		struct {
+			uint32_t number; /* in the store */
+			uint32_t wait;   /* EVENT_WAIT: in the schedule */
+		} sample;
 		struct {
 			uint64_t ip, period;
 			uint32_t event;
@@ -47,10 +51,18 @@ struct counter_place {
 };
 
 struct perf_maps;
+struct kernel_chains;
+struct schedule;
 struct sample_player;
-/* Plays into `profile`; `names`: of code made at run time; neither is owned.  NULL when memory is
- * short. */
-struct sample_player *sample_player_create(struct perf_maps *names, struct profile *profile);
+/* What is played from, none of it owned. */
+struct sample_sources {
+	struct perf_maps *names;      /* of code made at run time */
+	struct kernel_chains *chains; /* where samples were in the kernel */
+	struct schedule *schedule;    /* how long waits took */
+};
+/* Plays into `profile`.  NULL when memory is short. */
+struct sample_player *sample_player_create(const struct sample_sources *sources,
+					   struct profile *profile);
 void sample_player_destroy(struct sample_player *player);
 
 /* The next events are these, in the order of their times, and sample_player_end follows them: their
@@ -65,6 +77,9 @@ void sample_player_end(struct sample_player *player);
 struct rf_error *sample_player_play(struct sample_player *player, const struct event *event,
 				    const struct sample_store *store);
 
+/* The table of waits is complete: all has been played, and the schedule is finished.  Fails only when
+ * memory is short. */
+struct rf_error *sample_player_finish_waits(struct sample_player *player);
 /* All has been played: times, which were those of CLOCK_MONOTONIC, become those since `start`. */
 void sample_player_finish(struct sample_player *player, uint64_t start);
 

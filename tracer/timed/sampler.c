@@ -8,16 +8,17 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-bool sampler_init(struct sampler *sampler, struct profile *profile)
+bool sampler_init(struct sampler *sampler, struct profile *profile, struct kept_store *kept)
 {
 	sampler->profile = profile;
 	sampler->stop = -1;
-	sampler->log = sample_log_create(profile);
+	sampler->log = sample_log_create(profile, kept);
 	return sampler->log;
 }
 
 struct rf_error *sampler_start_reader(struct sampler *sampler, pid_t pid, void *(*run)(void *))
 {
+	sampler->first_pid = pid;
 	if (sampler->first_only)
 		sampler->only_pid = (uint32_t)pid;
 	sampler->stop = eventfd(0, EFD_CLOEXEC);

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/kept_store.h"
 #include "profile/profile.h"
+#include "tracer/timed/usage.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -29,8 +31,9 @@ struct sampler_ops {
 	 * samples, modules and the facts time_source, lost_samples, sample_period_ns then. */
 	struct rf_error *(*finish)(struct sampler *sampler);
 	void (*destroy)(struct sampler *sampler);
-	/* `profile` is filled, in part already while the program runs. */
-	struct sampler *(*create)(struct profile *profile);
+	/* `profile` is filled, in part already while the program runs; `kept`: what was read of
+	 * files, or NULL. */
+	struct sampler *(*create)(struct profile *profile, struct kept_store *kept);
 };
 
 extern const struct sampler_ops sampler_perf, sampler_timer;
@@ -58,9 +61,11 @@ struct sampler {
 		*lock; /* of the profile, where others write to it during the run; or NULL */
 	sampler_drain_fn *drain;
 	void *drain_context;
+	struct usage usage; /* of the program, at its end */
 	bool first_only; /* --no-children: the processes that the program starts are not sampled */
 	/* Of the backends. */
 	struct profile *profile;
+	pid_t first_pid;
 	uint32_t only_pid; /* records of other processes are left out; 0: none is */
 	struct sample_log *log;
 	int stop; /* readable: the reader ends */
@@ -69,7 +74,7 @@ struct sampler {
 };
 
 /* Makes the log; false: no memory. */
-bool sampler_init(struct sampler *sampler, struct profile *profile);
+bool sampler_init(struct sampler *sampler, struct profile *profile, struct kept_store *kept);
 /* Starts the thread that reads until `stop` is readable; of all processes, or with first_only of
  * `pid` alone. */
 struct rf_error *sampler_start_reader(struct sampler *sampler, pid_t pid, void *(*run)(void *));

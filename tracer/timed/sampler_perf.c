@@ -2,8 +2,12 @@
  *
  * One event per CPU follows the program and everything that it starts (inherit); inherited events
  * can only be mapped per CPU (perf_event_open(2), "inherit").  An hrtimer fires each `period` of a
- * thread's CPU time; ticks that fall into the kernel are skipped (exclude_kernel), so the sum of
- * the periods estimates user time.
+ * thread's CPU time.  Where the kernel does not trust the user, ticks that fall into the kernel are
+ * skipped (exclude_kernel), and the sum of the periods estimates user time.
+ *
+ * The same events write a record of each switch between threads (schedule.h).  Where the kernel is
+ * sampled, another event of each CPU samples the stacks of threads that are about to be switched
+ * from, each of the first ones, then some: a program may switch 100,000 times a second.
  *
  * Rate: three events share each ring.  The fastest starts at the execve; after some samples on any
  * CPU it is switched off and the next takes over.  So a run of 0.2 s has 200 samples, one of a
@@ -46,6 +50,16 @@ static const struct {
 	{3997003, UINT64_MAX},
 };
 
+/* The same for samples of switches. */
+enum { WAIT_STAGES = 2, LAST_WAIT_STAGE = WAIT_STAGES - 1 };
+static const struct {
+	uint64_t period, samples;
+} wait_stages[WAIT_STAGES] = {
+	{1, 4096},
+	{61, UINT64_MAX},
+};
+enum { WAIT_RING_PAGES = 128 };
+
 /* Enough for a call chain of some ten frames; a record must fit into 64 KiB. */
 enum { STACK_BYTES = 4096 };
 
@@ -64,9 +78,13 @@ enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100 };
 enum { STOPS = 8 };
 
 struct cpu_events {
+	int number;
 	int events[STAGES]; /* descriptors or -1; the last one has the ring */
 	uint64_t n_samples; /* of this stage */
 	bool throttled;     /* in this stage */
+	int waits[WAIT_STAGES]; /* descriptors or -1; the last one has the ring */
+	uint64_t n_waits;       /* samples of this stage */
+	struct perf_ring wait_ring;
 	/* Threads whose events the kernel stopped here, the last ones. */
 	struct stop {
 		uint32_t tid;
@@ -81,7 +99,8 @@ struct perf_sampler {
 	struct cpu_events **cpus;
 	size_t n_cpus, cap_cpus;
 	struct pollfd *polls; /* n_cpus rings and the stop event */
-	int stage;
+	int stage, wait_stage;
+	bool sees_kernel;
 	uint64_t periods[STAGES]; /* ns */
 	uint64_t tick_ns;         /* a throttled event goes on at the next tick */
 };
@@ -103,8 +122,9 @@ static struct perf_event_attr event_attributes(uint64_t period)
 		.sample_stack_user = STACK_BYTES,
 		.disabled = 1,
 		.inherit = 1,
-		.exclude_kernel = 1,
 		.exclude_hv = 1,
+		.exclude_callchain_user = 1,
+		.context_switch = 1,
 		.mmap = 1,
 		.mmap2 = 1,
 		.comm = 1,
@@ -149,11 +169,23 @@ static struct rf_error *refused(int errnum)
 	return refusal_here(errnum, REFUSED_SOFTWARE, "a cpu-clock event");
 }
 
+/* The kernel's part is for those alone whom it trusts (kernel.perf_event_paranoid below 2, or
+ * CAP_PERFMON). */
+static int event_open_trusted(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int fd = event_open(attr, pid, cpu);
+	if (fd < 0 && (errno == EACCES || errno == EPERM) && !attr->exclude_kernel) {
+		attr->exclude_kernel = attr->exclude_callchain_kernel = 1;
+		fd = event_open(attr, pid, cpu);
+	}
+	return fd;
+}
+
 /* perf_event_open with what this kernel knows: build ids in mappings came with Linux 5.12, events
  * for threads without children with 5.13 (before, children's records are read and left out). */
 static int event_open_best(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
-	int fd = event_open(attr, pid, cpu);
+	int fd = event_open_trusted(attr, pid, cpu);
 	if (fd < 0 && errno == EINVAL && attr->inherit_thread) {
 		attr->inherit_thread = 0;
 		fd = event_open(attr, pid, cpu);
@@ -179,13 +211,17 @@ static struct rf_error *perf_probe(void)
 static void cpu_events_destroy(struct cpu_events *cpu)
 {
 	perf_ring_unmap(&perf_source_kernel, &cpu->ring);
+	perf_ring_unmap(&perf_source_kernel, &cpu->wait_ring);
 	for (int i = 0; i < STAGES; i++)
 		if (cpu->events[i] >= 0)
 			close(cpu->events[i]);
+	for (int i = 0; i < WAIT_STAGES; i++)
+		if (cpu->waits[i] >= 0)
+			close(cpu->waits[i]);
 	free(cpu);
 }
 
-static struct rf_error *open_events(struct cpu_events *cpu, const struct perf_sampler *sampler,
+static struct rf_error *open_events(struct cpu_events *cpu, struct perf_sampler *sampler,
 				    pid_t pid, int number)
 {
 	for (int i = 0; i < STAGES; i++) {
@@ -197,8 +233,29 @@ static struct rf_error *open_events(struct cpu_events *cpu, const struct perf_sa
 		cpu->events[i] = event_open_best(&attr, pid, number);
 		if (cpu->events[i] < 0)
 			return refused(errno);
+		sampler->sees_kernel = !attr.exclude_kernel;
 	}
 	return NULL;
+}
+
+/* Stacks of waits are worth having, but no run fails for them. */
+static void open_waits(struct cpu_events *cpu, const struct perf_sampler *sampler, pid_t pid)
+{
+	for (int i = 0; sampler->sees_kernel && i < WAIT_STAGES; i++) {
+		struct perf_event_attr attr = event_attributes(wait_stages[i].period);
+		attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+		attr.sample_type = PERF_RING_SWITCH_TYPE;
+		attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.build_id = 0;
+		attr.context_switch = 0;
+		attr.wakeup_watermark = WAIT_RING_PAGES * 4096 / 4;
+		attr.enable_on_exec = i == 0;
+		attr.inherit_thread = sampler->base.first_only;
+		cpu->waits[i] = event_open_best(&attr, pid, cpu->number);
+	}
+	if (cpu->waits[0] >= 0 && cpu->waits[LAST_WAIT_STAGE] >= 0 &&
+	    perf_ring_map(&perf_source_kernel, cpu->waits[LAST_WAIT_STAGE], WAIT_RING_PAGES,
+			  &cpu->wait_ring))
+		ioctl(cpu->waits[0], PERF_EVENT_IOC_SET_OUTPUT, cpu->waits[LAST_WAIT_STAGE]);
 }
 
 static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int number)
@@ -208,6 +265,9 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 		return rf_error_no_memory();
 	for (int i = 0; i < STAGES; i++)
 		cpu->events[i] = -1;
+	for (int i = 0; i < WAIT_STAGES; i++)
+		cpu->waits[i] = -1;
+	cpu->number = number;
 	struct rf_error *error = open_events(cpu, sampler, pid, number);
 	if (error && error->errnum == ENODEV) { /* went off line */
 		rf_error_destroy(error);
@@ -329,11 +389,24 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 	sample_log_record(&context->sampler->base, &record);
 }
 
+/* Of waits that are lost here there remains their time. */
+static void take_wait(void *opaque, const void *bytes, size_t size)
+{
+	struct read_context *context = opaque;
+	struct perf_record record;
+	if (!perf_record_parse_switch(bytes, size, &record) || record.type != PERF_RECORD_SAMPLE)
+		return;
+	context->cpu->n_waits++;
+	sample_log_switch(&context->sampler->base, &record);
+}
+
 static void drain(struct perf_sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->n_cpus; i++) {
 		struct read_context context = {sampler, sampler->cpus[i]};
 		perf_ring_read(&sampler->cpus[i]->ring, take_record, &context);
+		if (sampler->cpus[i]->wait_ring.mapping)
+			perf_ring_read(&sampler->cpus[i]->wait_ring, take_wait, &context);
 	}
 	if (sampler->base.drain)
 		sampler->base.drain(sampler->base.drain_context, &sampler->base);
@@ -359,6 +432,22 @@ static void end_stage(struct perf_sampler *sampler)
 	sampler->stage++;
 }
 
+static void end_wait_stage(struct perf_sampler *sampler)
+{
+	bool enough = false;
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		enough |= sampler->cpus[i]->n_waits >= wait_stages[sampler->wait_stage].samples;
+	if (!enough || sampler->wait_stage == LAST_WAIT_STAGE)
+		return;
+	for (size_t i = 0; i < sampler->n_cpus; i++) {
+		struct cpu_events *cpu = sampler->cpus[i];
+		ioctl(cpu->waits[sampler->wait_stage + 1], PERF_EVENT_IOC_ENABLE, 0);
+		ioctl(cpu->waits[sampler->wait_stage], PERF_EVENT_IOC_DISABLE, 0);
+		cpu->n_waits = 0;
+	}
+	sampler->wait_stage++;
+}
+
 static void *read_rings(void *opaque)
 {
 	struct perf_sampler *sampler = opaque;
@@ -372,6 +461,7 @@ static void *read_rings(void *opaque)
 		uint64_t before = clock_now_ns();
 		drain(sampler);
 		end_stage(sampler);
+		end_wait_stage(sampler);
 		/* All that was written before this round began has now been read. */
 		sample_log_complete_until(&sampler->base, before);
 		/* The first program of the run has ended; its children may go on. */
@@ -384,12 +474,12 @@ static void *read_rings(void *opaque)
 
 /* --- the table of functions --- */
 
-static struct sampler *perf_create(struct profile *profile)
+static struct sampler *perf_create(struct profile *profile, struct kept_store *kept)
 {
 	struct perf_sampler *sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
 		return NULL;
-	if (sampler_init(&sampler->base, profile))
+	if (sampler_init(&sampler->base, profile, kept))
 		return &sampler->base;
 	free(sampler);
 	return NULL;
@@ -408,6 +498,8 @@ static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 		error = map_largest_rings(sampler);
 	if (!error)
 		error = share_rings(sampler);
+	for (size_t i = 0; !error && i < sampler->n_cpus; i++)
+		open_waits(sampler->cpus[i], sampler, pid);
 	sampler->polls = calloc(sampler->n_cpus + 1, sizeof(*sampler->polls));
 	if (!error && !sampler->polls)
 		error = rf_error_no_memory();
@@ -424,21 +516,34 @@ static bool has_few_samples(const struct perf_sampler *sampler)
 	return sampler->stage == 0 && n < FEW_SAMPLES;
 }
 
+static void disable_all(struct perf_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->n_cpus; i++) {
+		for (int stage = 0; stage < STAGES; stage++)
+			ioctl(sampler->cpus[i]->events[stage], PERF_EVENT_IOC_DISABLE, 0);
+		for (int stage = 0; stage < WAIT_STAGES; stage++)
+			ioctl(sampler->cpus[i]->waits[stage], PERF_EVENT_IOC_DISABLE, 0);
+	}
+}
+
 static struct rf_error *perf_finish(struct sampler *base)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
-	for (size_t i = 0; i < sampler->n_cpus; i++)
-		for (int stage = 0; stage < STAGES; stage++)
-			ioctl(sampler->cpus[i]->events[stage], PERF_EVENT_IOC_DISABLE, 0);
+	disable_all(sampler);
 	sampler_stop_reader(base);
 	drain(sampler);
 	for (size_t i = 0; i < sampler->n_cpus; i++)
 		sample_log_lost(sampler->base.log, sampler->cpus[i]->ring.broken);
 	/* now, so that the program's start need not wait for it */
 	struct perf_event_attr attr = event_attributes(sampler->periods[0]);
+	attr.exclude_kernel = attr.exclude_callchain_kernel = !sampler->sees_kernel;
+	attr.context_switch = 0;
+	if (!sampler->sees_kernel)
+		profile_set_fact(base->profile, "no_kernel_samples",
+				 "kernel.perf_event_paranoid is 2 or more, and there is no CAP_PERFMON");
 	profile_set_fact(base->profile, "sample_cost_ns", "%" PRIu64,
 			 sample_cost_ns(&attr, has_few_samples(sampler)));
-	return sample_log_finish(sampler->base.log, sampler_perf.name,
+	return sample_log_finish(base, sampler_perf.name,
 				 sampler->periods[sampler->stage]);
 }
 

@@ -242,13 +242,13 @@ static struct rf_error *timer_probe(void)
 
 static void timer_destroy(struct sampler *base);
 
-static struct sampler *timer_create_sampler(struct profile *profile)
+static struct sampler *timer_create_sampler(struct profile *profile, struct kept_store *kept)
 {
 	struct timer_sampler *sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
 		return NULL;
 	sampler->file = -1;
-	const bool made = sampler_init(&sampler->base, profile);
+	const bool made = sampler_init(&sampler->base, profile, kept);
 	struct rf_error *error = make_file(sampler);
 	if (made && !error)
 		return &sampler->base;
@@ -269,7 +269,7 @@ static struct rf_error *timer_finish(struct sampler *base)
 	sampler_stop_reader(base);
 	read_slots(sampler, false);
 	sample_log_lost(sampler->base.log, sampler->ring.broken);
-	struct rf_error *error = sample_log_finish(sampler->base.log, sampler_timer.name, 0);
+	struct rf_error *error = sample_log_finish(base, sampler_timer.name, 0);
 	const uint32_t unsampled = __atomic_load_n(&sampler->header->unsampled, __ATOMIC_RELAXED);
 	if (!error) /* the program can write anything there */
 		profile_set_fact(base->profile, "unsampled_threads", "%u",

@@ -50,7 +50,7 @@ static void answer_sample(struct stack_reader *reader, const struct event *event
 	struct raw_sample raw;
 	uint64_t addresses[MAX_FRAMES];
 	size_t n_view, n = 0;
-	sample_store_get(reader->batch.store, event->sample, &raw, reader->stack);
+	sample_store_get(reader->batch.store, event->sample.number, &raw, reader->stack);
 	const struct unwind_mapping *view =
 		mappings_view(reader->batch.mappings, event->pid, &n_view);
 	if (raw.stack_size && n_view && reader->unwinder)
@@ -67,7 +67,7 @@ static void read_stacks(void *context, FILE *answer)
 	struct stack_reader *reader = context;
 	for (size_t i = 0; i < reader->batch.n_events; i++) {
 		const struct event *event = &reader->batch.events[i];
-		if (event->kind == EVENT_SAMPLE)
+		if (event->kind == EVENT_SAMPLE || event->kind == EVENT_WAIT)
 			answer_sample(reader, event, answer);
 		else /* without memory stacks end early */
 			rf_error_destroy(mappings_play(reader->batch.mappings, event));

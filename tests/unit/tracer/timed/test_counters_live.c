@@ -248,7 +248,7 @@ static void locate(const char *mode, unsigned pages, uint64_t period, struct pla
 	struct run run;
 	struct counter_event event = page_faults;
 	struct profile *profile = profile_create();
-	struct sampler *sampler = sampler_perf.create(profile);
+	struct sampler *sampler = sampler_perf.create(profile, NULL);
 	*places = (struct places){0};
 	event.period = period;
 	start(&run, mode, pages);

@@ -85,7 +85,7 @@ static void run_program(const struct sampler_ops *ops, char *const argv[], struc
 	int gate[2], output[2];
 	struct rusage usage;
 	*run = (struct run){.profile = profile_create()};
-	struct sampler *sampler = ops ? ops->create(run->profile) : NULL;
+	struct sampler *sampler = ops ? ops->create(run->profile, NULL) : NULL;
 	char **environment = ops && ops->environment ? ops->environment(sampler, environ) : NULL;
 	cr_assert(!ops || sampler);
 	cr_assert(pipe2(gate, O_CLOEXEC) == 0 && pipe2(output, O_CLOEXEC) == 0);

@@ -1,0 +1,354 @@
+/* Plays records of switches in the order of their times, and adds up what each thread did. */
+#include "tracer/timed/schedule.h"
+
+#include "base/array.h"
+#include "base/search.h"
+#include "base/small_file.h"
+#include "base/u64_map.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How many threads are asked about in one look: some 8 us each. */
+enum { LOOKS = 16 };
+
+/* The first width of a slice of the strip, doubled as the run goes on. */
+enum { FIRST_SLICE_NS = 1 << 20 };
+
+/* More threads than that at once are counted as so many. */
+enum { MOST_RUNNING = 4096 };
+
+enum state { GONE, RUNNING, READY, WAITING };
+
+struct record {
+	uint64_t time;
+	uint32_t order, pid, tid, wait;
+	uint8_t kind; /* enum schedule_kind */
+};
+
+struct live {
+	struct schedule_thread sums;
+	enum state state;
+	uint64_t since;
+	uint32_t wait;             /* of the sample before the switch, or UINT32_MAX */
+	uint64_t idle_at, busy_at; /* the clocks below when it began to wait */
+	/* The kernel's sum when it was last asked, and what switches had told by then; 0: never */
+	uint64_t told_ns, ready_then_ns;
+};
+
+struct schedule {
+	struct record *records;
+	size_t n_records, cap_records;
+	uint32_t n_arrived;
+	struct live *threads;
+	size_t n_threads, cap_threads;
+	struct u64_map of_tid; /* those that live */
+	struct schedule_wait *waits;
+	size_t n_waits, cap_waits;
+	struct schedule_thread *finished;
+	struct schedule_sums sums;
+	size_t n_in[WAITING + 1]; /* threads by state */
+	uint64_t now;
+	uint64_t idle_ns, busy_ns; /* time in which no thread ran; running time of all */
+	size_t next_look;
+};
+
+struct schedule *schedule_create(void)
+{
+	struct schedule *schedule = calloc(1, sizeof(*schedule));
+	if (schedule)
+		schedule->sums.slice_ns = FIRST_SLICE_NS;
+	return schedule;
+}
+
+void schedule_destroy(struct schedule *schedule)
+{
+	if (!schedule)
+		return;
+	u64_map_deinit(&schedule->of_tid);
+	free(schedule->records);
+	free(schedule->threads);
+	free(schedule->waits);
+	free(schedule->finished);
+	free(schedule->sums.running_ns);
+	free(schedule);
+}
+
+bool schedule_record(struct schedule *schedule, enum schedule_kind kind, uint64_t time, uint32_t pid,
+		     uint32_t tid, uint32_t wait)
+{
+	const struct record record = {time, schedule->n_arrived++, pid, tid, wait, (uint8_t)kind};
+	return rf_array_push(schedule->records, schedule->n_records, schedule->cap_records, record);
+}
+
+uint32_t schedule_add_wait(struct schedule *schedule)
+{
+	const struct schedule_wait fresh = {.thread = UINT32_MAX};
+	return schedule->n_waits < UINT32_MAX - 1 && rf_array_push(schedule->waits, schedule->n_waits,
+								   schedule->cap_waits, fresh)
+		       ? (uint32_t)schedule->n_waits - 1
+		       : UINT32_MAX;
+}
+
+/* ---- by the clock ---- */
+
+/* Half as many slices of twice the width. */
+static void widen_slices(struct schedule_sums *sums)
+{
+	for (size_t i = 0; i < SCHEDULE_STRIP; i++) {
+		const uint64_t both = i < SCHEDULE_STRIP / 2
+					      ? sums->busy_ns[2 * i] + sums->busy_ns[2 * i + 1]
+					      : 0;
+		sums->busy_ns[i] = both;
+	}
+	sums->slice_ns *= 2;
+}
+
+static void add_to_strip(struct schedule_sums *sums, uint64_t from, uint64_t until, uint64_t running)
+{
+	while (until - sums->start > SCHEDULE_STRIP * sums->slice_ns)
+		widen_slices(sums);
+	for (uint64_t at = from; at < until;) {
+		const uint64_t slice = (at - sums->start) / sums->slice_ns;
+		const uint64_t end = sums->start + (slice + 1) * sums->slice_ns;
+		const uint64_t next = end < until ? end : until;
+		sums->busy_ns[slice] += (next - at) * running;
+		at = next;
+	}
+}
+
+static bool add_running(struct schedule_sums *sums, size_t running, uint64_t ns)
+{
+	running = running < MOST_RUNNING ? running : MOST_RUNNING;
+	while (sums->n_running <= running)
+		if (!rf_array_push(sums->running_ns, sums->n_running, sums->cap_running, 0))
+			return false;
+	sums->running_ns[running] += ns;
+	return true;
+}
+
+static void advance(struct schedule *schedule, uint64_t time)
+{
+	const size_t running = schedule->n_in[RUNNING];
+	struct schedule_sums *sums = &schedule->sums;
+	if (!schedule->now)
+		schedule->now = sums->start = time;
+	if (time <= schedule->now)
+		return;
+	const uint64_t ns = time - schedule->now;
+	(void)add_running(sums, running, ns); /* without memory the strip alone goes on */
+	if (!running && schedule->n_in[READY])
+		sums->idle_ready_ns += ns;
+	if (running)
+		add_to_strip(sums, schedule->now, time, running);
+	schedule->idle_ns += running ? 0 : ns;
+	schedule->busy_ns += running * ns;
+	schedule->now = time;
+}
+
+/* ---- threads ---- */
+
+/* The thread with that id, added when it is new; NULL: no memory. */
+static struct live *live(struct schedule *schedule, const struct record *record)
+{
+	const uint32_t *number = u64_map_find(&schedule->of_tid, record->tid + 1ull);
+	if (number)
+		return &schedule->threads[*number];
+	const struct live fresh = {.sums = {.pid = record->pid, .tid = record->tid, .start = record->time},
+				   .wait = UINT32_MAX,
+				   .since = record->time};
+	if (!rf_array_push(schedule->threads, schedule->n_threads, schedule->cap_threads, fresh))
+		return NULL;
+	if (!u64_map_set(&schedule->of_tid, record->tid + 1ull, (uint32_t)schedule->n_threads - 1)) {
+		schedule->n_threads--;
+		return NULL;
+	}
+	return &schedule->threads[schedule->n_threads - 1];
+}
+
+static void end_wait(struct schedule *schedule, struct live *thread, uint64_t ns)
+{
+	if (thread->wait == UINT32_MAX) {
+		thread->sums.unknown_ns += ns;
+		thread->sums.unknown_alone_ns += schedule->idle_ns - thread->idle_at;
+		thread->sums.unknown_others_ns += schedule->busy_ns - thread->busy_at;
+		return;
+	}
+	struct schedule_wait *wait = &schedule->waits[thread->wait];
+	wait->thread = (uint32_t)(thread - schedule->threads);
+	wait->time_ns = ns;
+	wait->alone_ns = schedule->idle_ns - thread->idle_at;
+	wait->others_ns = schedule->busy_ns - thread->busy_at;
+	wait->late = thread->sums.unknown_ns > 0;
+	thread->wait = UINT32_MAX;
+}
+
+static void leave_state(struct schedule *schedule, struct live *thread)
+{
+	const uint64_t ns = schedule->now - thread->since;
+	if (thread->state == RUNNING)
+		thread->sums.ran_ns += ns;
+	else if (thread->state == READY)
+		thread->sums.ready_ns += ns;
+	else if (thread->state == WAITING)
+		thread->sums.waited_ns += ns;
+	if (thread->state == WAITING)
+		end_wait(schedule, thread, ns);
+	schedule->n_in[thread->state]--;
+}
+
+static void enter(struct schedule *schedule, struct live *thread, enum state state)
+{
+	if (thread->state != GONE)
+		leave_state(schedule, thread);
+	thread->state = state;
+	thread->since = schedule->now;
+	thread->idle_at = schedule->idle_ns;
+	thread->busy_at = schedule->busy_ns;
+	if (state != GONE)
+		schedule->n_in[state]++;
+}
+
+static void end_thread(struct schedule *schedule, struct live *thread)
+{
+	enter(schedule, thread, GONE);
+	thread->sums.end = schedule->now;
+	u64_map_remove(&schedule->of_tid, thread->sums.tid + 1ull);
+}
+
+static void play(struct schedule *schedule, const struct record *record)
+{
+	advance(schedule, record->time);
+	/* The kernel switches to a thread's end once more when it has told it. */
+	const bool is_known = u64_map_find(&schedule->of_tid, record->tid + 1ull);
+	if (!is_known && record->kind != SCHEDULE_BEGIN && record->kind != SCHEDULE_BORN)
+		return;
+	struct live *thread = live(schedule, record);
+	if (!thread)
+		return;
+	switch ((enum schedule_kind)record->kind) {
+	case SCHEDULE_BEGIN:
+	case SCHEDULE_RUNS:
+		enter(schedule, thread, RUNNING);
+		break;
+	case SCHEDULE_BORN:
+		enter(schedule, thread, READY);
+		break;
+	case SCHEDULE_READY:
+		thread->wait = UINT32_MAX;
+		thread->sums.involuntary++;
+		enter(schedule, thread, READY);
+		break;
+	case SCHEDULE_WAITS:
+		thread->sums.voluntary++;
+		enter(schedule, thread, WAITING);
+		break;
+	case SCHEDULE_WAIT_SAMPLE:
+		thread->wait = record->wait;
+		break;
+	case SCHEDULE_END:
+		end_thread(schedule, thread);
+		break;
+	}
+}
+
+static int compare_records(const void *left, const void *right)
+{
+	const struct record *a = left, *b = right;
+	return rf_compare(a->time, b->time) ?: rf_compare(a->order, b->order);
+}
+
+void schedule_play(struct schedule *schedule, uint64_t until)
+{
+	struct record *records = schedule->records;
+	if (!schedule->n_records)
+		return;
+	qsort(records, schedule->n_records, sizeof(*records), compare_records);
+	size_t n = 0;
+	while (n < schedule->n_records && records[n].time < until)
+		play(schedule, &records[n++]);
+	schedule->n_records -= n;
+	memmove(records, records + n, schedule->n_records * sizeof(*records));
+}
+
+/* ---- what the kernel tells ---- */
+
+bool schedule_ready_ns(uint32_t pid, uint32_t tid, uint64_t *ns)
+{
+	char directory[64], line[128];
+	snprintf(directory, sizeof(directory), "/proc/%" PRIu32 "/task/%" PRIu32, pid, tid);
+	return small_file_line(directory, "schedstat", line, sizeof(line)) &&
+	       sscanf(line, "%*u %" SCNu64, ns) == 1;
+}
+
+static void tell(struct live *thread, uint64_t ns)
+{
+	thread->told_ns = ns;
+	thread->ready_then_ns = thread->sums.ready_ns;
+}
+
+void schedule_look(struct schedule *schedule)
+{
+	size_t n = LOOKS;
+	for (size_t tried = 0; n > 0 && tried < schedule->n_threads; tried++) {
+		struct live *thread = &schedule->threads[schedule->next_look++ % schedule->n_threads];
+		uint64_t ns;
+		if (thread->state == GONE)
+			continue;
+		if (schedule_ready_ns(thread->sums.pid, thread->sums.tid, &ns))
+			tell(thread, ns);
+		n--;
+	}
+}
+
+void schedule_told(struct schedule *schedule, uint32_t tid, uint64_t ns)
+{
+	for (size_t i = schedule->n_threads; i-- > 0;)
+		if (schedule->threads[i].sums.tid == tid) {
+			tell(&schedule->threads[i], ns);
+			return;
+		}
+}
+
+/* What switches did not tell of being ready was told as waiting. */
+static void take_in(struct live *thread)
+{
+	struct schedule_thread *sums = &thread->sums;
+	if (thread->told_ns <= thread->ready_then_ns)
+		return;
+	const uint64_t missing = thread->told_ns - thread->ready_then_ns;
+	const uint64_t moved = missing < sums->waited_ns ? missing : sums->waited_ns;
+	sums->ready_ns += moved;
+	sums->waited_ns -= moved;
+}
+
+void schedule_finish(struct schedule *schedule)
+{
+	schedule_play(schedule, UINT64_MAX);
+	for (size_t i = 0; i < schedule->n_threads; i++) {
+		struct live *thread = &schedule->threads[i];
+		if (thread->state != GONE)
+			end_thread(schedule, thread);
+		take_in(thread);
+	}
+	schedule->finished = calloc(schedule->n_threads + 1, sizeof(*schedule->finished));
+	for (size_t i = 0; schedule->finished && i < schedule->n_threads; i++)
+		schedule->finished[i] = schedule->threads[i].sums;
+}
+
+const struct schedule_thread *schedule_threads(const struct schedule *schedule, size_t *n)
+{
+	*n = schedule->finished ? schedule->n_threads : 0;
+	return schedule->finished;
+}
+
+const struct schedule_wait *schedule_get_wait(const struct schedule *schedule, uint32_t wait)
+{
+	return wait < schedule->n_waits ? &schedule->waits[wait] : NULL;
+}
+
+const struct schedule_sums *schedule_get_sums(const struct schedule *schedule)
+{
+	return &schedule->sums;
+}

@@ -1,0 +1,82 @@
+/* When the threads of the timed run ran, were ready and waited, from the kernel's records of switches
+ * (PERF_RECORD_SWITCH; perf_event_open(2)).
+ *
+ * Records come from the rings of several processors, each in order, the rings not.  They are kept
+ * until all before some moment have come, and played then in the order of their times.  So memory is
+ * bounded by what comes between two moments, however often threads switch.
+ *
+ * A switch tells when a thread stops running, and whether it could have gone on (ready) or not
+ * (waiting).  When what it waited for comes, it is ready again, which no switch tells: the kernel's
+ * sums in /proc/PID/task/TID/schedstat do, and are looked at now and then (schedule_look). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum schedule_kind {
+	SCHEDULE_BEGIN, /* the thread exists, and runs: execve */
+	SCHEDULE_BORN,  /* it exists, and is ready */
+	SCHEDULE_RUNS,
+	SCHEDULE_READY, /* it was preempted */
+	SCHEDULE_WAITS,
+	SCHEDULE_WAIT_SAMPLE, /* it is about to stop running, and its stack is known: `wait` */
+	SCHEDULE_END,
+};
+
+struct schedule_thread {
+	uint32_t pid, tid;
+	uint64_t start, end; /* ns; end 0: not seen */
+	uint64_t ran_ns, ready_ns, waited_ns; /* ready: as far as switches and schedstat tell it */
+	uint64_t voluntary, involuntary;      /* switches */
+	/* of waits without a sample: as in struct schedule_wait */
+	uint64_t unknown_ns, unknown_alone_ns, unknown_others_ns;
+};
+
+/* A wait whose stack was sampled. */
+struct schedule_wait {
+	uint32_t thread;   /* its number here; UINT32_MAX: not known yet */
+	uint64_t time_ns;  /* 0: it did not wait, or was killed meanwhile */
+	uint64_t alone_ns; /* of it: no thread ran */
+	uint64_t others_ns; /* running time of all threads meanwhile, together */
+	bool late;          /* waits without a sample came before it */
+};
+
+#define SCHEDULE_STRIP 1024 /* slices of the run at most */
+
+/* The run by the clock. */
+struct schedule_sums {
+	uint64_t *running_ns; /* [k]: exactly k threads ran */
+	size_t n_running, cap_running;
+	uint64_t idle_ready_ns; /* of running_ns[0]: a thread was ready */
+	uint64_t start;         /* of the first slice */
+	uint64_t slice_ns;
+	uint64_t busy_ns[SCHEDULE_STRIP]; /* running time of all threads in each slice */
+};
+
+struct schedule;
+struct schedule *schedule_create(void); /* NULL: no memory */
+void schedule_destroy(struct schedule *schedule);
+
+/* Takes a record; `wait`: of SCHEDULE_WAIT_SAMPLE, from schedule_add_wait.  False: no memory. */
+bool schedule_record(struct schedule *schedule, enum schedule_kind kind, uint64_t time, uint32_t pid,
+		     uint32_t tid, uint32_t wait);
+/* A number for the wait of a sample; UINT32_MAX: no memory. */
+uint32_t schedule_add_wait(struct schedule *schedule);
+/* Plays the records before `until`: all of them have come. */
+void schedule_play(struct schedule *schedule, uint64_t until);
+/* Asks the kernel how long each thread that lives has been ready; some of them where there are
+ * many. */
+void schedule_look(struct schedule *schedule);
+/* How long a thread has been ready, by /proc/PID/task/TID/schedstat ("time spent waiting on a
+ * runqueue", Documentation/scheduler/sched-stats.rst); false: it is gone, or not known here. */
+bool schedule_ready_ns(uint32_t pid, uint32_t tid, uint64_t *ns);
+/* That, as it was at the end of the last thread with this id. */
+void schedule_told(struct schedule *schedule, uint32_t tid, uint64_t ns);
+/* All records have come: what still lives ends with the last of them, and what the kernel told is
+ * taken in. */
+void schedule_finish(struct schedule *schedule);
+
+const struct schedule_thread *schedule_threads(const struct schedule *schedule, size_t *n);
+const struct schedule_wait *schedule_get_wait(const struct schedule *schedule, uint32_t wait);
+const struct schedule_sums *schedule_get_sums(const struct schedule *schedule);

@@ -1,0 +1,73 @@
+/* Reads the small files of /proc about a process. */
+#include "tracer/timed/usage.h"
+
+#include "base/small_file.h"
+#include "tracer/timed/schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of many processes the last ones are looked at. */
+enum { WATCHED = 16 };
+
+struct usage_memory {
+	pid_t pids[WATCHED]; /* 0: none */
+	unsigned next;
+	uint64_t peak_kib;
+};
+
+static bool field(const char *path, const char *name, uint64_t *value)
+{
+	char text[64], *end;
+	if (!small_file_field("", path, name, text, sizeof(text)))
+		return false;
+	*value = strtoull(text, &end, 10);
+	return end != text;
+}
+
+void usage_at_end(pid_t pid, struct usage *usage)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+	usage->has_bytes = field(path, "rchar", &usage->read_bytes) &&
+			   field(path, "wchar", &usage->written_bytes);
+	usage->has_ready = schedule_ready_ns((uint32_t)pid, (uint32_t)pid, &usage->ready_ns);
+}
+
+struct usage_memory *usage_memory_create(void)
+{
+	return calloc(1, sizeof(struct usage_memory));
+}
+
+void usage_memory_destroy(struct usage_memory *memory)
+{
+	free(memory);
+}
+
+void usage_memory_watch(struct usage_memory *memory, pid_t pid)
+{
+	for (unsigned i = 0; i < WATCHED; i++)
+		if (memory->pids[i] == pid)
+			return;
+	memory->pids[memory->next++ % WATCHED] = pid;
+}
+
+void usage_memory_look(struct usage_memory *memory)
+{
+	for (unsigned i = 0; i < WATCHED; i++) {
+		char path[64];
+		uint64_t kib;
+		if (!memory->pids[i])
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/status", (int)memory->pids[i]);
+		if (!field(path, "VmHWM", &kib)) /* it has ended */
+			memory->pids[i] = 0;
+		else if (kib > memory->peak_kib)
+			memory->peak_kib = kib;
+	}
+}
+
+uint64_t usage_memory_peak(const struct usage_memory *memory)
+{
+	return memory->peak_kib * 1024;
+}

@@ -1,0 +1,338 @@
+"""The account of a run: user code, kernel, waiting, ready, against a program that has measured its own (account.c).
+
+What is known, and how.  The program's clocks of processor time are exact, and so is what the kernel says of the time
+that a thread stood in the run queue (schedstat); what remains of its life it was blocked.  So the sums are known also
+where more threads than processors run.  User and kernel are known for what is one of both by construction; for the rest
+(the program's start, its threads' starts and ends, small system calls) only their sum is, and each of both may be
+anything from nothing to all of it.  The numbers are those that the program prints in the timed run itself.
+"""
+
+import collections
+import json
+import os
+
+import pytest
+
+from harness import functions, named, text
+from test_errors import as_nobody
+
+SHARE, SECONDS = 0.03, 0.005  # how far a time may be from the truth: the larger of both
+LIVES_SHARE = 0.01
+PARANOID = "/proc/sys/kernel/perf_event_paranoid"
+
+CASES = {
+    "spin": "spin=200",
+    "spin_in_2_threads": "spin=150:2",
+    "spin_in_8_threads": "spin=50:8",
+    "kernel": "kernel=200",
+    "kernel_in_3_threads": "kernel=80:3",
+    "sleep": "sleep=200",
+    "sleep_in_8_threads": "sleep=100:8",
+    "faults": "faults=100000",
+    "faults_in_2_threads": "faults=80000:2",
+    "lock_of_2_threads": "lock=100:2",
+    "lock_of_8_threads": "lock=25:8",
+    "line": "line=150000000:2",
+    "fsync": "fsync=600",
+    "read": "read=500000",
+    "write_in_2_threads": "write=600000:2",
+    "access": "access=200000",
+    "pipe": "pipe=5:40",
+    "pipe_of_a_process": "feed=5:40",
+    "join": "join=200",
+    "children": "child=100:3",
+    "grandchild": "child/child/spin=50:4",
+    "mix": "spin=100 sleep=50 kernel=50 faults=20000 pipe=5:10",
+    "mix_of_threads": "lock=30:4 sleep=30:8 spin=40:3 read=100000 kernel=20:2",
+    "mix_of_processes": "child/faults=20000 child/read=90000:2 child/child/sleep=40:2 feed=3:15 child/lock=20:3",
+}
+# Only their sums are asked for.
+SUMS = {"spin": "spin=150:3", "waits": "sleep=80:2 lock=40:3 pipe=4:10", "kernel": "kernel=100 faults=30000",
+        "children": "child=60:2 child/sleep=50:2 feed=3:15"}
+
+# Part: the function whose code its user time, or whose calls its kernel time is.
+USER = {"spin": "spin", "join": "spin", "child": "spin", "lock": "hold_lock", "line": "write_line"}
+KERNEL = {"kernel": "read_blocks", "faults": "touch_pages"}
+KERNEL_ROWS = {"kernel": "[read]", "faults": "[page faults]"}
+# The number of these calls depends on how fast the machine is: that of the counted run is another one.
+CLOCKED = {"read_blocks"}
+SYSTEM_CALLS = {"sleep": "clock_nanosleep", "pipe": "read", "socket": "recvfrom", "terminal": "read", "poll": "poll",
+                "event": "read", "signal": "rt_sigtimedwait", "child": "wait4", "disk": "fsync", "lock": "futex",
+                "join": "futex", "condition": "futex", "barrier": "futex", "semaphore": "futex"}
+WAITS = ["condition", "barrier", "semaphore", "socket", "poll", "event", "signal", "terminal"]
+
+
+class Check:
+    """Collects all that is wrong in a report."""
+
+    def __init__(self):
+        self.wrong = []
+
+    def near(self, what, value, truth, more=0.0, share=SHARE, seconds=SECONDS):
+        """Within the tolerance of the truth, or of up to `more` above it."""
+        allowed = max(share * truth, seconds)
+        if value is None or not truth - allowed <= value <= truth + more + share * more + allowed:
+            self.wrong.append(f"{what} is {value}, true {truth:.6g}" + (f" to {truth + more:.6g}" if more else ""))
+
+    def equal(self, what, value, truth):
+        if value != truth:
+            self.wrong.append(f"{what} is {value}, true {truth}")
+
+    def within(self, what, value, least, most):
+        if value is None or not least <= value <= most:
+            self.wrong.append(f"{what} is {value}, not within {least:.6g} and {most:.6g}")
+
+    def end(self, result):
+        account = json.dumps(result.json["run"]["account"])
+        assert not self.wrong, "\n".join(self.wrong) + f"\n{account}\n{result}"
+
+
+def truth_of(result):
+    return json.loads(result.stdout.decode().splitlines()[-1])
+
+
+def account_of(t, parts, *options):
+    """The result of the run and the truth that it printed."""
+    result = t.profile([t.program("account.c"), *parts.split()], "--traffic=none", *options)
+    return result, truth_of(result)
+
+
+def base(part):
+    return part["what"].split("/")[-1]
+
+
+def sum_of(rows, key):
+    return sum(row[key] or 0 for row in rows)
+
+
+# ---- the sums ----
+
+def check_sums(check, report, total):
+    """What is known of every run, with whatever rights."""
+    account = report["run"]["account"]
+    busy, idle = account["user_s"] + account["kernel_s"], account["waiting_s"] + account["runnable_s"]
+    lives = sum_of(report["threads"], "life_s")
+    check.near("user + kernel", busy, total["cpu_s"])
+    check.near("waiting + runnable", idle, total["waiting_s"] + total["runnable_s"])
+    check.near("the sum of the four", busy + idle, lives, share=LIVES_SHARE, seconds=0)
+    check.near("the threads' lives", lives, total["lives_s"])
+    check.near("wall_s", account["wall_s"], total["wall_s"], more=0.01)
+    if len(report["threads"]) == 1:
+        check.near("the sum of one thread's four", busy + idle, account["wall_s"], share=LIVES_SHARE, seconds=0)
+    check.near("busy_processors × wall_s", account["busy_processors"] * account["wall_s"], busy, share=0.001, seconds=0)
+    check.equal("usable_processors", account["usable_processors"], len(os.sched_getaffinity(0)))
+    for key in ("user_s", "kernel_s", "waiting_s", "runnable_s"):
+        check.near(f"the threads' {key}", sum_of(report["threads"], key), account[key], share=0.01, seconds=0.001)
+
+
+def check_split(check, account, total):
+    """Each of the four.  What is not known to be user or kernel may be either."""
+    either = max(total["cpu_s"] - total["user_s"] - total["kernel_s"], 0)
+    check.near("user_s", account["user_s"], total["user_s"], more=either)
+    check.near("kernel_s", account["kernel_s"], total["kernel_s"], more=either)
+    check.near("waiting_s", account["waiting_s"], total["waiting_s"])
+    check.near("runnable_s", account["runnable_s"], total["runnable_s"])
+
+
+def check_wall(check, account):
+    """Wall time by what ran in it agrees with itself."""
+    wall, busy = account["wall"], account["user_s"] + account["kernel_s"]
+    levels = account["concurrency"]
+    exact = {"share": 0.01, "seconds": 0.001}
+    check.near("the parts of wall", sum(wall.values()), account["wall_s"], **exact)
+    check.near("sum of concurrency", sum(levels), account["wall_s"], **exact)
+    check.near("concurrency of 1 and more", sum(levels[1:]), wall["running_s"], **exact)
+    check.near("processor time of concurrency", sum(n * time for n, time in enumerate(levels)), busy, **exact)
+    check.equal("length of strip", len(account["strip"]), 60)
+    check.near("processor time of strip", sum(account["strip"]) / 60 * account["wall_s"], busy, **exact)
+
+
+def check_wall_of(check, account, truth):
+    """What ran when, for parts of which it is known by construction."""
+    running = waiting = rest = 0.0
+    for part in truth["parts"]:
+        kind, n = base(part), part["threads"]
+        alone = n == 1 and kind not in ("join", "feed", "pipe")
+        own = part["user_s"] + part["kernel_s"] + part["either_s"]
+        if kind in ("sleep", "pipe", "feed"):
+            waiting += part["wall_s"] - own
+            running += own
+        elif kind == "lock" or (alone and kind != "fsync"):
+            running += own
+            rest += part["wall_s"] - own  # other programs had the processor
+        else:
+            return
+    start = truth["total"]["cpu_s"] - sum_of(truth["parts"], "user_s") - sum_of(truth["parts"], "kernel_s") - \
+        sum_of(truth["parts"], "either_s")
+    check.near("wall.running_s", account["wall"]["running_s"], running, more=max(start, 0))
+    check.near("wall.waiting_s", account["wall"]["waiting_s"], waiting, more=rest)
+
+
+# ---- counts ----
+
+def check_counts(check, account, truth):
+    total, calls = truth["total"], [call for part in truth["parts"] for call in part["calls"]]
+    check.within("minor_faults", account["minor_faults"], total["minor_faults"], total["all_minor_faults"] + 200)
+    check.within("major_faults", account["major_faults"], 0, 100)
+    check.near("voluntary_switches", account["voluntary_switches"], total["voluntary_switches"], seconds=10)
+    check.near("involuntary_switches", account["involuntary_switches"], total["involuntary_switches"], seconds=10)
+    # The program's start reads its libraries' heads; what it measures itself with is read and printed, too.
+    for key, word in ("read_bytes", "read"), ("written_bytes", "write"):
+        moved = sum(call["bytes"] or 0 for call in calls if word in call["name"])
+        check.within(key, account[key], moved, moved + 65536)
+    if any(base(part) == "faults" for part in truth["parts"]):
+        check.within("peak_memory_bytes", account["peak_memory_bytes"], 16e6, 200e6)
+
+
+def merged(truth, what, *keys):
+    """Rows of all parts with the same keys: their sums."""
+    sums = collections.defaultdict(collections.Counter)
+    for row in (row for part in truth["parts"] for row in part[what]):
+        sums[tuple(row[key] for key in keys)].update(
+            {key: value for key, value in row.items() if isinstance(value, (int, float))})
+    return sums
+
+
+def check_calls(check, report, truth):
+    """Tolerance 0, in the counted run, which does the same."""
+    for (name, function), true in merged(truth, "calls", "name", "function").items():
+        if function in CLOCKED:
+            continue
+        rows = [row for row in report["system_calls"]
+                if (row["name"], row["function"], os.path.basename(row["module"])) == (name, function, "account")]
+        check.equal(f"rows of {name} in {function}", len(rows), 1)
+        for key in ("n", "failed"):
+            check.equal(f"{key} of {name} in {function}", sum_of(rows, key), true[key])
+        for row in rows:
+            check.equal(f"bytes of {name} in {function}", row["bytes"], true["bytes"] if "bytes" in true else None)
+
+
+# ---- functions and waits ----
+
+def check_functions(check, report, truth):
+    """The time of each part is that of its function."""
+    sums = collections.Counter()
+    for part in truth["parts"]:
+        for key, names in ("user_s", USER), ("kernel_s", KERNEL):
+            if base(part) in names:
+                sums[names[base(part)], key] += part[key]
+    for (_, function), true in merged(truth, "waits", "cause", "function").items():
+        sums[function, "waiting_s"] += true["time_s"]
+    for (function, key), true in sums.items():
+        check.near(f"{key} of {function}", sum_of(functions(report, function, "account"), key), true)
+    for part in truth["parts"]:
+        row = KERNEL_ROWS.get(base(part))
+        if row and not functions(report, row, "[kernel]"):
+            check.wrong.append(f"no row {row}")
+
+
+def check_waits(check, report, truth):
+    for (cause, function), true in merged(truth, "waits", "cause", "function").items():
+        rows = [row for row in report["waits"] if (row["cause"], row["function"]) == (cause, function)]
+        what = f"{cause} in {function}"
+        check.near(f"time_s of {what}", sum_of(rows, "time_s"), true["time_s"])
+        if true["time_s"] < 2 * SECONDS:
+            continue
+        calls = {row["system_call"] for row in rows}
+        check.equal(f"system calls of {what}", calls, {SYSTEM_CALLS[cause]})
+        if cause in ("sleep", "pipe"):
+            check.near(f"n of {what}", sum_of(rows, "n"), true["n"], seconds=1)
+    check.near("waits", sum_of(report["waits"], "time_s"), truth["total"]["waiting_s"])
+    check.near("waits' wall_s", sum_of(report["waits"], "wall_s"), report["run"]["account"]["wall"]["waiting_s"],
+               more=sum_of(report["waits"], "time_s"))
+
+
+@pytest.mark.parametrize("parts", named(CASES))
+def test_account(t, parts):
+    if os.getuid() != 0:
+        pytest.skip("what a plain user may not see is another test's")
+    result, truth = account_of(t, parts)
+    account, check = result.json["run"]["account"], Check()
+    check.equal("missing", account["missing"], None)
+    check_sums(check, result.json, truth["total"])
+    check_split(check, account, truth["total"])
+    check_wall(check, account)
+    check_wall_of(check, account, truth)
+    check_counts(check, account, truth)
+    check_calls(check, result.json, truth)
+    check_functions(check, result.json, truth)
+    check_waits(check, result.json, truth)
+    check.end(result)
+
+
+def test_causes(t):
+    """Eight things that one thread can wait for another with."""
+    result, truth = account_of(t, " ".join(f"{cause}=50" for cause in WAITS))
+    check = Check()
+    check_waits(check, result.json, truth)
+    check_calls(check, result.json, truth)
+    check.end(result)
+
+
+@pytest.mark.alone
+def test_who_runs_meanwhile(t):
+    """Beside each wait: how many ran, and what."""
+    result, truth = account_of(t, "join=150 sleep=50:4 lock=60:3 child/spin=60")
+    waits = {(row["cause"], row["function"]): row for row in result.json["waits"]}
+    check = Check()
+    for (key, runner, threads) in (("join", "join_thread"), None, 1), (("sleep", "sleep_ms"), None, 4), \
+            (("lock", "take_lock"), "hold_lock", 2), (("child", "wait_child"), "spin", 1):
+        row = waits[key]
+        check.equal(f"threads of {key}", row["threads"], threads)
+        if runner:
+            check.equal(f"runner of {key}", row["runner"], runner)
+    ran = {part["part"].split("=")[0]: part["user_s"] for part in truth["parts"]}
+    check.near("others beside a lock", waits["lock", "take_lock"]["others_running"], 1, seconds=0.1)
+    check.near("others beside a child", waits["child", "wait_child"]["others_running"], 1, seconds=0.1)
+    check.near("others beside a sleep", waits["sleep", "sleep_ms"]["others_running"], 0, seconds=0.1)
+    join = waits["join", "join_thread"]
+    check.near("others beside a join", join["others_running"] * join["time_s"], ran["join"] + ran["lock"], seconds=0.02)
+    check.near("wall_s of a lock", waits["lock", "take_lock"]["wall_s"], 0)
+    # All are blocked while the four sleep, and so is the one that joins them: the wall time is of the one or the other.
+    asleep = truth["parts"][1]["wall_s"]
+    check.within("wall_s of the sleep", waits["sleep", "sleep_ms"]["wall_s"] + join["wall_s"], asleep - SECONDS,
+                 2 * asleep + SECONDS)
+    check.end(result)
+
+
+def test_interpreter_lock(t):
+    """Two threads of Python that compute take turns: the one that waits, waits for the interpreter."""
+    source = ("import threading\n"
+              "def work():\n    x = 1\n    for i in range(1500000):\n        x = x * 3 % 1000003\n"
+              "threads = [threading.Thread(target=work) for i in range(2)]\n"
+              "for thread in threads: thread.start()\n"
+              "for thread in threads: thread.join()\n")
+    report = t.profile(["/usr/bin/python3", "-c", source], "--traffic=none").json
+    time = sum_of([row for row in report["waits"] if row["cause"] == "interpreter lock"], "time_s")
+    busy = report["run"]["account"]["user_s"]
+    assert time > 0.5 * busy, f"{time} s waited for the interpreter, while {busy} s were computed: {report['waits']}"
+
+
+# ---- with fewer rights ----
+
+@pytest.mark.parametrize("parts", named({f"plain_user_{name}": parts for name, parts in SUMS.items()}))
+def test_plain_user(t, parts):
+    """The same sums, and a word on what could not be seen."""
+    prefix = as_nobody(t, t.work)
+    path = os.path.join(t.work, "report.json")
+    result = t.run([*prefix, t.rfprof_path, "-q", "--no-save", "--keep-roofs", "--traffic=none", "--json", path,
+                    t.program("account.c"), *parts.split()], env={"HOME": t.work, "XDG_CACHE_HOME": t.work})
+    assert result.status == 0, str(result)
+    result.json = json.loads(text(path))
+    check = Check()
+    check_sums(check, result.json, truth_of(result)["total"])
+    missing = result.json["run"]["account"]["missing"]
+    if int(text(PARANOID)) >= 2:
+        assert missing and len(missing) > 10, f"nothing is said to be missing: {missing}"
+    check_calls(check, result.json, truth_of(result))
+    check.end(result)
+
+
+@pytest.mark.parametrize("parts", named({f"timer_{name}": parts for name, parts in SUMS.items()}))
+def test_timer(t, parts):
+    """The same sums without perf."""
+    result, truth = account_of(t, parts, "--sampler=timer")
+    check = Check()
+    check_sums(check, result.json, truth["total"])
+    check_calls(check, result.json, truth)
+    check.end(result)

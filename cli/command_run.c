@@ -7,6 +7,7 @@
 #include "cli/command_line.h"
 #include "cli/output_file.h"
 #include "cli/report_request.h"
+#include "report/account/account_sums.h"
 #include "report/export/export.h"
 #include "report/model/model.h"
 #include "report/report.h"
@@ -172,6 +173,7 @@ static struct rf_error *finish(const struct request *request, const struct run *
 {
 	struct rf_error *error = request->given->redact ? profile_redact(run->profile) : NULL;
 	profile_clean_texts(run->profile);
+	error = error ?: account_summarise(run->profile);
 	return error ? error : report_and_save(request, run);
 }
 

@@ -286,6 +286,12 @@ bool profile_is_kernel(const struct profile *profile, uint32_t module)
 	       strcmp(profile->modules[module].path, PROFILE_KERNEL_MODULE) == 0;
 }
 
+bool profile_is_kernel_sample(const struct profile *profile, const struct profile_sample *sample)
+{
+	return sample->frame != PROFILE_NONE &&
+	       profile_is_kernel(profile, profile->frames[sample->frame].module);
+}
+
 uint32_t profile_inlined_function(struct profile *profile, uint32_t module, const char *name,
 				  const char *file, uint32_t line)
 {

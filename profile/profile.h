@@ -276,11 +276,54 @@ struct profile_wait {
 	uint64_t others_ns; /* running time of all threads meanwhile, together */
 };
 
+/* What waits are for, as far as their stacks tell it. */
+enum wait_kind {
+	WAITS_OTHER,
+	WAITS_LOCK,
+	WAITS_CONDITION,
+	WAITS_JOIN,
+	WAITS_BARRIER,
+	WAITS_SEMAPHORE,
+	WAITS_INTERPRETER, /* the interpreter's own lock (CPython's GIL) */
+	WAITS_PIPE,
+	WAITS_SOCKET,
+	WAITS_DISK,
+	WAITS_TERMINAL,
+	WAITS_SLEEP,
+	WAITS_CHILD,
+	WAITS_POLL,
+	WAITS_SIGNAL,
+	WAITS_EVENT,
+	N_WAIT_KINDS
+};
+
+/* Time of the kernel's work `call` (an offset in PROFILE_KERNEL_MODULE), by the program's own function
+ * that called it, itself or through libraries of the system (report/account).  `function`,
+ * `module`: one of them, or neither, as in struct profile_sum. */
+struct profile_sum_kernel {
+	uint32_t function, module, call;
+	uint64_t samples, time_ns; /* less what the samples cost */
+};
+/* Waits, by the same, and by what they are for. */
+struct profile_sum_wait {
+	uint32_t function, module, call;
+	enum wait_kind kind;
+	uint32_t threads; /* that waited so */
+	uint64_t n, time_ns, alone_ns, others_ns; /* as in struct profile_wait */
+};
+
 /* How often the system call instruction at (module, offset) asked for `number` in the counted run;
  * `failed` and `bytes`: of those that came back there, the sum of the results that were no errors. */
 struct profile_system_call {
 	uint32_t module;
 	uint64_t offset;
+	uint32_t number;
+	uint64_t n, failed, bytes;
+};
+
+/* System calls by the program's own function behind them, as far as samples tell it. */
+struct profile_sum_call {
+	uint32_t function, module; /* as in struct profile_sum */
 	uint32_t number;
 	uint64_t n, failed, bytes;
 };
@@ -448,8 +491,9 @@ uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_
 /* A frame below `parent` (or PROFILE_NONE) for the kernel's work (enum kernel_offset), whose function is
  * added where it is new.  PROFILE_NONE: no memory. */
 uint32_t profile_kernel_frame(struct profile *profile, uint32_t parent, uint32_t offset);
-/* Whether a module is the kernel's. */
+/* Whether a module is the kernel's, and whether a sample is one of the kernel's work. */
 bool profile_is_kernel(const struct profile *profile, uint32_t module);
+bool profile_is_kernel_sample(const struct profile *profile, const struct profile_sample *sample);
 
 /* Adds a hardware counter: `given` with these texts, which are copied.  Fails only when memory is
  * short. */

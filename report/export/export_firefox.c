@@ -43,6 +43,7 @@ static const struct {
 	[BOUND_ISSUE] = {"issue bound", "yellow"},
 	[BOUND_LATENCY] = {"latency bound", "magenta"},
 	[BOUND_WAITING] = {"waiting", "grey"},
+	[BOUND_KERNEL] = {"kernel", "brown"},
 };
 
 static uint32_t n_rows(const json_t *table)

@@ -4,6 +4,7 @@
 
 #include "report/json/json_function.h"
 #include "report/json/json_items.h"
+#include "report/json/json_account.h"
 #include "report/json/json_roofs.h"
 #include "report/json/json_traffic.h"
 #include "report/json/json_writer.h"
@@ -262,6 +263,7 @@ static void put_run(struct json_writer *out, const char *key, const struct repor
 	put_uncounted(out, "uncounted", view);
 	report_json_run_traffic(out, "traffic", view);
 	put_obtained(out, "obtained", view);
+	report_json_account(out, "account", view);
 	put_notes(out, "notes", view);
 	put_end(out);
 }
@@ -296,6 +298,9 @@ void report_json_head(struct json_writer *out, const struct report_view *view)
 	put_machine(out, "machine", view->profile);
 	put_run(out, "run", view);
 	put_processes(out, "processes", view);
+	report_json_threads(out, "threads", view);
+	report_json_waits(out, "waits", view);
+	report_json_calls(out, "system_calls", view);
 	put_counters(out, "counters", view);
 	put_integer(out, "roof_threads", report_roof_threads(view));
 	report_json_bandwidths(out, "bandwidths", view->profile);

@@ -72,6 +72,7 @@ enum model_bound {
 	BOUND_ISSUE,   /* control code near the issue limit */
 	BOUND_LATENCY, /* below half of every ceiling that applies, or held by a chain of loads */
 	BOUND_WAITING, /* spins until others are done: what it does is no work */
+	BOUND_KERNEL,  /* a row of the kernel's work */
 };
 
 enum model_axis { AXIS_NONE, AXIS_FLOP, AXIS_BYTES, AXIS_INSTRUCTIONS };

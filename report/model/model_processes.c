@@ -225,6 +225,8 @@ static bool is_uncounted(const struct model_threads *threads, size_t row, uint32
 	if (strcmp(module, PROFILE_OWN_MODULE) == 0)
 		return set_cause(cause, "rfprof", "",
 				 "rfprof's own part of a run that is timed and counted at once");
+	if (strcmp(module, PROFILE_KERNEL_MODULE) == 0)
+		return false;
 	if (nowhere && module_cause(threads, module, cause))
 		return true;
 	if (native_cause(threads, process, twin, thread, cause))

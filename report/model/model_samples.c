@@ -22,8 +22,7 @@ uint64_t model_sample_cost(const struct profile *profile)
 	return cost > 0 && cost < 1e9 ? (uint64_t)cost : 0;
 }
 
-/* The CPU time that a sample stands for without its cost. */
-static uint64_t sample_weight(const struct profile_sample *sample, uint64_t cost)
+uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost)
 {
 	/* no more than half, so that absurd figures leave a time to divide by */
 	uint64_t stay = sample->weight_ns;
@@ -62,7 +61,7 @@ static struct rf_error *weigh(const struct profile *profile, struct model *model
 		const struct profile_sample *sample = &profile->samples[i];
 		const size_t frame =
 			sample->frame == PROFILE_NONE ? profile->n_frames : sample->frame;
-		const uint64_t weight = sample_weight(sample, cost);
+		const uint64_t weight = model_sample_weight(sample, cost);
 		model->sample_ns[i] =
 			scales ? (uint64_t)fmin((double)weight * scales[frame] + 0.5, 0x1p62)
 			       : weight;

@@ -6,6 +6,8 @@
 
 /* What one sample added to the program's own time, in ns. */
 uint64_t model_sample_cost(const struct profile *profile);
+/* The CPU time that a sample stands for without its cost. */
+uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost);
 
 /* Sums up the profile's samples: rows->times, the concurrency of each row,
  * rows->run_times, and of model `sample_ns` and `uncounted_samples`.  The counted work of the rows

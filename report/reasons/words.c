@@ -13,6 +13,7 @@ static const struct {
 	[BOUND_MEMORY] = {"memory", "memory"},       [BOUND_COMPUTE] = {"compute", "compute"},
 	[BOUND_BALANCED] = {"balanced", "balanced"}, [BOUND_ISSUE] = {"issue", "instruction issue"},
 	[BOUND_LATENCY] = {"latency", "latency"},    [BOUND_WAITING] = {"waiting", "waiting"},
+	[BOUND_KERNEL] = {"kernel", "the kernel's work"},
 };
 
 const char *report_bound_name(enum model_bound bound)

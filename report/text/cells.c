@@ -39,6 +39,7 @@ enum style report_bound_style(const struct model_place *place)
 		[BOUND_MEMORY] = STYLE_MEMORY,     [BOUND_COMPUTE] = STYLE_COMPUTE,
 		[BOUND_BALANCED] = STYLE_BALANCED, [BOUND_ISSUE] = STYLE_ISSUE,
 		[BOUND_LATENCY] = STYLE_LATENCY,   [BOUND_WAITING] = STYLE_DIM,
+		[BOUND_KERNEL] = STYLE_DIM,
 	};
 	return place->above ? STYLE_FAULT : styles[place->bound];
 }

@@ -1,0 +1,199 @@
+/* Adds up threads' times. */
+#include "report/account/account.h"
+
+#include "report/model/model_runs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns * 1e-9;
+}
+
+/* ---- user and kernel ---- */
+
+/* Samples of a thread, by weight. */
+struct weights {
+	double user, kernel;
+};
+
+/* What ran, parted as the samples are; where the kernel was not sampled, what samples do not stand for
+ * is the kernel's. */
+static void part(double ran_s, const struct weights *weights, bool sees_kernel, double *user_s,
+		 double *kernel_s)
+{
+	const double sampled = weights->user + weights->kernel;
+	if (sees_kernel)
+		*user_s = sampled > 0 ? ran_s * weights->user / sampled : ran_s;
+	else
+		*user_s = fmin(weights->user, ran_s);
+	*kernel_s = ran_s - *user_s;
+}
+
+/* Of the whole program: by its functions, which are there also where single samples are not. */
+static struct weights program_weights(const struct profile *profile, const struct model *model)
+{
+	struct weights weights = {0, 0};
+	for (size_t i = 0; i < model->n_functions; i++) {
+		const struct model_function *f = &model->functions[i];
+		const bool kernel =
+			f->function != PROFILE_NONE &&
+			profile_is_kernel(profile, profile->functions[f->function].module);
+		*(kernel ? &weights.kernel : &weights.user) += seconds(f->time_ns);
+	}
+	return weights;
+}
+
+/* ---- the run ---- */
+
+static void add_threads(const struct profile *profile, struct account *account, double *ran_s)
+{
+	for (size_t i = 0; i < profile->n_thread_times; i++) {
+		const struct profile_thread_time *time = &profile->thread_times[i];
+		account->lives_s += seconds(time->ran_ns + time->ready_ns + time->waited_ns);
+		*ran_s += seconds(time->ran_ns);
+		account->waiting_s += seconds(time->waited_ns);
+		account->runnable_s += seconds(time->ready_ns);
+	}
+	account->n_threads = profile->n_thread_times;
+}
+
+/* What lies before the first record of the program and behind the last is the kernel's start and end
+ * of it: the account is of the time between. */
+static void set_clock(const struct profile *profile, struct account *account)
+{
+	for (size_t i = 0; i < profile->n_concurrency; i++) {
+		const struct profile_concurrency *row = &profile->concurrency[i];
+		if (row->running > 0)
+			account->wall_running_s += seconds(row->time_ns);
+		account->wall_runnable_s += seconds(row->ready_ns);
+		if (row->running == 0)
+			account->wall_waiting_s += seconds(row->time_ns) - seconds(row->ready_ns);
+	}
+}
+
+static void set_strip(const struct profile *profile, struct account *account)
+{
+	const double slice_s = profile_number_fact(profile, "slice_ns", 0) * 1e-9;
+	const double bin_s = account->wall_s / ACCOUNT_STRIP;
+	if (!(slice_s > 0) || !(bin_s > 0))
+		return;
+	for (size_t i = 0; i < profile->n_slices; i++) {
+		const double from = (double)i * slice_s, until = from + slice_s;
+		for (int bin = (int)(from / bin_s); bin < ACCOUNT_STRIP && bin * bin_s < until; bin++) {
+			const double overlap = fmin(until, (bin + 1) * bin_s) - fmax(from, bin * bin_s);
+			account->strip[bin] +=
+				seconds(profile->slices[i].busy_ns) * overlap / slice_s / bin_s;
+		}
+	}
+	account->has_strip = profile->n_slices > 0;
+}
+
+/* Without records of switches: the kernel's account, of the program and the children that it waited
+ * for. */
+static void take_kernels_account(const struct profile *profile, struct account *account)
+{
+	const double threads = profile_number_fact(profile, "threads", NAN);
+	account->user_s = account->kernel_s = account->waiting_s = account->runnable_s = NAN;
+	account->wall_running_s = account->wall_runnable_s = account->wall_waiting_s = NAN;
+	for (size_t i = 0; i < profile->n_timed_runs; i++)
+		if (profile->timed_runs[i].shown) {
+			account->user_s = profile->timed_runs[i].user_s;
+			account->kernel_s = profile->timed_runs[i].system_s;
+		}
+	account->lives_s = account->wall_s;
+	if (threads <= 1 && profile->n_processes <= 2)
+		account->waiting_s = fmax(0, account->wall_s - account->user_s - account->kernel_s);
+}
+
+struct account account_of(const struct profile *profile, const struct model *model)
+{
+	struct account account = {
+		.wall_s = profile_number_fact(profile, "wall_s", NAN),
+		.usable_processors = profile_number_fact(profile, "usable_threads", NAN),
+		.known = profile->n_thread_times > 0,
+	};
+	double ran_s = 0;
+	if (account.known) {
+		const struct weights weights = program_weights(profile, model);
+		add_threads(profile, &account, &ran_s);
+		part(ran_s, &weights, !profile_get_fact(profile, "no_kernel_samples"),
+		     &account.user_s, &account.kernel_s);
+		set_clock(profile, &account);
+		set_strip(profile, &account);
+	} else {
+		take_kernels_account(profile, &account);
+		ran_s = account.user_s + account.kernel_s;
+	}
+	account.busy_processors = ran_s / account.wall_s;
+	return account;
+}
+
+/* ---- functions and threads ---- */
+
+static size_t place_of(const struct profile *profile, uint32_t function, uint32_t module)
+{
+	if (function != PROFILE_NONE)
+		return function;
+	return profile->n_functions + (module != PROFILE_NONE ? module : profile->n_modules);
+}
+
+double *account_kernel_times(const struct profile *profile)
+{
+	double *times =
+		calloc(profile->n_functions + profile->n_modules + 1, sizeof(*times));
+	for (size_t i = 0; times && i < profile->n_sum_kernel; i++) {
+		const struct profile_sum_kernel *row = &profile->sum_kernel[i];
+		times[place_of(profile, row->function, row->module)] += seconds(row->time_ns);
+	}
+	return times;
+}
+
+double *account_wait_times(const struct profile *profile)
+{
+	double *times =
+		calloc(profile->n_functions + profile->n_modules + 1, sizeof(*times));
+	for (size_t i = 0; times && i < profile->n_sum_waits; i++) {
+		const struct profile_sum_wait *row = &profile->sum_waits[i];
+		times[place_of(profile, row->function, row->module)] += seconds(row->time_ns);
+	}
+	return times;
+}
+
+struct account_thread *account_threads(const struct profile *profile)
+{
+	const bool sees_kernel = !profile_get_fact(profile, "no_kernel_samples");
+	struct weights *weights = calloc(profile->n_threads + 1, sizeof(*weights));
+	struct account_thread *threads = calloc(profile->n_thread_times + 1, sizeof(*threads));
+	for (size_t i = 0; weights && i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		struct weights *of = &weights[sample->thread];
+		*(profile_is_kernel_sample(profile, sample) ? &of->kernel : &of->user) +=
+			seconds(sample->weight_ns);
+	}
+	for (size_t i = 0; weights && threads && i < profile->n_thread_times; i++) {
+		const struct profile_thread_time *time = &profile->thread_times[i];
+		threads[i] = (struct account_thread){
+			.thread = time->thread,
+			.life_s = seconds(time->ran_ns + time->ready_ns + time->waited_ns),
+			.waiting_s = seconds(time->waited_ns),
+			.runnable_s = seconds(time->ready_ns),
+		};
+		part(seconds(time->ran_ns), &weights[time->thread], sees_kernel, &threads[i].user_s,
+		     &threads[i].kernel_s);
+	}
+	if (!weights) {
+		free(threads);
+		threads = NULL;
+	}
+	free(weights);
+	return threads;
+}
+
+const char *account_function(const struct profile *profile, uint32_t function, uint32_t module)
+{
+	if (function != PROFILE_NONE)
+		return profile->functions[function].name;
+	return module != PROFILE_NONE ? profile->modules[module].name : "[unknown]";
+}

@@ -1,0 +1,285 @@
+/* Sums up samples in the kernel and waits by the functions behind them. */
+#include "report/account/account_sums.h"
+
+#include "base/array.h"
+#include "base/search.h"
+#include "profile/function_index.h"
+#include "profile/kernel_names.h"
+#include "report/account/own_function.h"
+#include "report/model/model_samples.h"
+
+#include <stdlib.h>
+
+struct summing {
+	struct profile *profile;
+	uint32_t *places; /* of frames */
+	uint32_t *own;    /* of frames: place of the function behind it */
+};
+
+/* `function` and `module` of a place, as rows of sums have them. */
+static void split_place(const struct profile *profile, uint32_t place, uint32_t *function,
+			uint32_t *module)
+{
+	const size_t n = profile->n_functions;
+	*function = place < n ? place : PROFILE_NONE;
+	*module = place >= n && place < n + profile->n_modules ? place - (uint32_t)n : PROFILE_NONE;
+}
+
+static uint32_t kernel_offset(const struct profile *profile, uint32_t frame)
+{
+	return frame == PROFILE_NONE ? 0 : (uint32_t)profile->frames[frame].offset;
+}
+
+/* ---- the kernel ---- */
+
+static int compare_kernel(const void *a, const void *b)
+{
+	const struct profile_sum_kernel *x = a, *y = b;
+	return rf_compare(x->function, y->function) ?: rf_compare(x->module, y->module)
+	       ?: rf_compare(x->call, y->call);
+}
+
+static struct rf_error *add_kernel(struct summing *summing)
+{
+	struct profile *profile = summing->profile;
+	const uint64_t cost = model_sample_cost(profile);
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		if (!profile_is_kernel_sample(profile, sample))
+			continue;
+		struct profile_sum_kernel row = {
+			.call = kernel_offset(profile, sample->frame),
+			.samples = 1,
+			.time_ns = model_sample_weight(sample, cost),
+		};
+		split_place(profile, summing->own[sample->frame], &row.function, &row.module);
+		error = rf_array_add(profile->sum_kernel, profile->n_sum_kernel,
+				     profile->cap_sum_kernel, row);
+	}
+	return error;
+}
+
+static void merge_kernel(struct profile *profile)
+{
+	struct profile_sum_kernel *rows = profile->sum_kernel;
+	size_t n = 0;
+	if (!profile->n_sum_kernel)
+		return;
+	qsort(rows, profile->n_sum_kernel, sizeof(*rows), compare_kernel);
+	for (size_t i = 1; i < profile->n_sum_kernel; i++) {
+		if (compare_kernel(&rows[n], &rows[i]) != 0) {
+			rows[++n] = rows[i];
+			continue;
+		}
+		rows[n].samples += rows[i].samples;
+		rows[n].time_ns += rows[i].time_ns;
+	}
+	profile->n_sum_kernel = n + 1;
+}
+
+/* ---- waits ---- */
+
+/* `threads` is a thread's row until rows are merged. */
+static int compare_waits(const void *a, const void *b)
+{
+	const struct profile_sum_wait *x = a, *y = b;
+	return rf_compare(x->function, y->function) ?: rf_compare(x->module, y->module)
+	       ?: rf_compare(x->kind, y->kind) ?: rf_compare(x->call, y->call)
+	       ?: rf_compare(x->threads, y->threads);
+}
+
+static bool is_same_wait(const struct profile_sum_wait *x, const struct profile_sum_wait *y)
+{
+	return x->function == y->function && x->module == y->module && x->kind == y->kind &&
+	       x->call == y->call;
+}
+
+static struct rf_error *add_waits(struct summing *summing)
+{
+	struct profile *profile = summing->profile;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < profile->n_waits; i++) {
+		const struct profile_wait *wait = &profile->waits[i];
+		struct profile_sum_wait row = {
+			.function = PROFILE_NONE,
+			.module = PROFILE_NONE,
+			.call = kernel_offset(profile, wait->frame),
+			.kind = wait_kind_of(profile, summing->places, wait),
+			.threads = wait->thread,
+			.n = wait->n,
+			.time_ns = wait->time_ns,
+			.alone_ns = wait->alone_ns,
+			.others_ns = wait->others_ns,
+		};
+		if (wait->frame != PROFILE_NONE)
+			split_place(profile, summing->own[wait->frame], &row.function, &row.module);
+		error = rf_array_add(profile->sum_waits, profile->n_sum_waits,
+				     profile->cap_sum_waits, row);
+	}
+	return error;
+}
+
+static void merge_waits(struct profile *profile)
+{
+	struct profile_sum_wait *rows = profile->sum_waits;
+	size_t n = 0;
+	uint32_t last = PROFILE_NONE;
+	if (!profile->n_sum_waits)
+		return;
+	qsort(rows, profile->n_sum_waits, sizeof(*rows), compare_waits);
+	for (size_t i = 0; i < profile->n_sum_waits; i++) {
+		const struct profile_sum_wait row = rows[i];
+		if (!n || !is_same_wait(&rows[n - 1], &row)) {
+			last = row.threads;
+			rows[n] = row;
+			rows[n++].threads = 1;
+			continue;
+		}
+		struct profile_sum_wait *to = &rows[n - 1];
+		to->threads += row.threads != last;
+		last = row.threads;
+		to->n += row.n;
+		to->time_ns += row.time_ns;
+		to->alone_ns += row.alone_ns;
+		to->others_ns += row.others_ns;
+	}
+	profile->n_sum_waits = n;
+}
+
+/* ---- system calls ---- */
+
+/* A system call instruction, and time of a function behind it. */
+struct caller {
+	uint32_t module;
+	uint64_t behind; /* offset behind the instruction */
+	uint32_t own;    /* place */
+	uint64_t time_ns;
+};
+
+static int compare_callers(const void *a, const void *b)
+{
+	const struct caller *x = a, *y = b;
+	return rf_compare(x->module, y->module) ?: rf_compare(x->behind, y->behind)
+	       ?: rf_compare(x->own, y->own);
+}
+
+struct callers {
+	struct caller *items;
+	size_t n, cap;
+};
+
+/* A leaf frame of the kernel stands below that of the instruction. */
+static struct rf_error *add_caller(const struct summing *summing, struct callers *callers,
+				   uint32_t leaf, uint64_t time_ns)
+{
+	const struct profile *profile = summing->profile;
+	const uint32_t parent = profile->frames[leaf].parent;
+	if (parent == PROFILE_NONE || profile->frames[leaf].offset < KERNEL_CALL)
+		return NULL;
+	const struct caller fresh = {profile->frames[parent].module, profile->frames[parent].offset,
+				     summing->own[leaf], time_ns};
+	return rf_array_add(callers->items, callers->n, callers->cap, fresh);
+}
+
+static struct rf_error *find_callers(const struct summing *summing, struct callers *callers)
+{
+	const struct profile *profile = summing->profile;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < profile->n_samples; i++)
+		if (profile_is_kernel_sample(profile, &profile->samples[i]))
+			error = add_caller(summing, callers, profile->samples[i].frame,
+					   profile->samples[i].weight_ns);
+	for (size_t i = 0; !error && i < profile->n_waits; i++)
+		if (profile->waits[i].frame != PROFILE_NONE)
+			error = add_caller(summing, callers, profile->waits[i].frame,
+					   profile->waits[i].time_ns);
+	if (!error && callers->n)
+		qsort(callers->items, callers->n, sizeof(*callers->items), compare_callers);
+	return error;
+}
+
+/* The place of the function that most of the time in this instruction's calls is of; where there is
+ * none, of the instruction itself. */
+static uint32_t main_caller(const struct profile *profile, const struct callers *callers,
+			    const struct profile_system_call *call)
+{
+	const struct caller want = {call->module, call->offset + 2, 0, 0};
+	const size_t first = rf_search(callers->n, i, compare_callers(&callers->items[i], &want) < 0);
+	uint32_t best = (uint32_t)profile_place_at(profile, call->module, call->offset, NULL);
+	uint64_t most = 0, sum = 0;
+	for (size_t i = first; i < callers->n && callers->items[i].module == call->module &&
+			       callers->items[i].behind == want.behind;
+	     i++) {
+		const bool same = i > first && callers->items[i].own == callers->items[i - 1].own;
+		sum = (same ? sum : 0) + callers->items[i].time_ns;
+		if (sum > most) {
+			most = sum;
+			best = callers->items[i].own;
+		}
+	}
+	return best;
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct profile_sum_call *x = a, *y = b;
+	return rf_compare(x->function, y->function) ?: rf_compare(x->module, y->module)
+	       ?: rf_compare(x->number, y->number);
+}
+
+static void merge_calls(struct profile *profile)
+{
+	struct profile_sum_call *rows = profile->sum_calls;
+	size_t n = 0;
+	if (!profile->n_sum_calls)
+		return;
+	qsort(rows, profile->n_sum_calls, sizeof(*rows), compare_calls);
+	for (size_t i = 1; i < profile->n_sum_calls; i++) {
+		if (compare_calls(&rows[n], &rows[i]) != 0) {
+			rows[++n] = rows[i];
+			continue;
+		}
+		rows[n].n += rows[i].n;
+		rows[n].failed += rows[i].failed;
+		rows[n].bytes += rows[i].bytes;
+	}
+	profile->n_sum_calls = n + 1;
+}
+
+static struct rf_error *add_calls(struct summing *summing)
+{
+	struct profile *profile = summing->profile;
+	struct callers callers = {0};
+	struct rf_error *error = find_callers(summing, &callers);
+	for (size_t i = 0; !error && i < profile->n_system_calls; i++) {
+		const struct profile_system_call *call = &profile->system_calls[i];
+		struct profile_sum_call row = {.number = call->number,
+					       .n = call->n,
+					       .failed = call->failed,
+					       .bytes = call->bytes};
+		split_place(profile, main_caller(profile, &callers, call), &row.function, &row.module);
+		error = rf_array_add(profile->sum_calls, profile->n_sum_calls,
+				     profile->cap_sum_calls, row);
+	}
+	merge_calls(profile);
+	free(callers.items);
+	return error;
+}
+
+struct rf_error *account_summarise(struct profile *profile)
+{
+	struct summing summing = {.profile = profile, .places = profile_places_of_frames(profile)};
+	profile->n_sum_kernel = profile->n_sum_waits = profile->n_sum_calls = 0;
+	summing.own = calloc(profile->n_frames + 1, sizeof(*summing.own));
+	struct rf_error *error = summing.places && summing.own ? NULL : rf_error_no_memory();
+	for (uint32_t i = 0; !error && i < profile->n_frames; i++)
+		if (profile_is_kernel(profile, profile->frames[i].module))
+			summing.own[i] = summing.places[own_frame(profile, summing.places, i)];
+	error = error ?: add_kernel(&summing) ?: add_waits(&summing) ?: add_calls(&summing);
+	merge_kernel(profile);
+	merge_waits(profile);
+	free(summing.places);
+	free(summing.own);
+	return error;
+}

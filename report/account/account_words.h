@@ -1,0 +1,14 @@
+/* What waits and system calls are called, the same in all views. */
+#pragma once
+
+#include "profile/profile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* "lock", "condition", …, "other". */
+const char *account_wait_word(enum wait_kind kind);
+/* Whether a system call returns how many bytes it moved. */
+bool account_moves_bytes(uint32_t number);
+/* What of the account could not be seen, and why, in `text`; NULL: all of it was. */
+const char *account_missing(const struct profile *profile, char *text, size_t size);
